@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report.h: a profile in memory, and every shape it leaves in.
+ *
+ * A profile is a set of samples: weights on named stacks. Whoever profiles
+ *
+ *	report_new()		says what the weights are,
+ *	report_frame_add()	interns each distinct frame once and keeps its id,
+ *	report_add()		adds weights to a (comm, pid, tid, labels, stack),
+ *	report_set_info()	says what was profiled, when, how,
+ *	report_set_ledger()	and report_set_cost() close the books,
+ *	report_format_by_name()	picks a shape, and its ->write() writes it.
+ *
+ * Nothing here knows of BPF, of perf events or of symbol tables. Writers take a const report, so
+ *one profile can leave in many formats. Equal profiles give byte-identical output, whatever the
+ *order in which frames and samples were added.
+ *
+ * Every function that can fail returns 0 or a negative errno; -ENOMEM always may be one.
+ * On failure the report is as it was before the call. All strings passed in are copied; any byte is
+ * allowed in them, and each format escapes what it cannot hold.
+ */
+#ifndef RAWPROF_REPORT_H
+#define RAWPROF_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define REPORT_MAX_VALUES 4
+#define REPORT_MAX_LABELS 8
+#define REPORT_MAX_STACK 4096 /* frames of one stack, inlined ones included */
+
+/* What one weight of a sample counts, in the vocabulary of pprof: { "samples", "count" },
+ * { "cpu", "nanoseconds" }, { "alloc_space", "bytes" }. */
+struct report_value_type {
+	const char *type;
+	const char *unit;
+};
+
+enum report_frame_kind {
+	REPORT_USER,
+	REPORT_KERNEL,
+	REPORT_JIT,     /* named by a JIT's perf map */
+	REPORT_INLINED, /* has no stack frame of its own, see struct report_frame */
+	REPORT_MARK,    /* not code: "[waker]", "[missed user stack]" and the like */
+};
+
+/*
+ * One frame. Two frames are the same one if all members are equal, so the same function at two
+ * addresses is two frames; formats that show functions merge them by name, module and kind.
+ *
+ * A frame of kind REPORT_INLINED stands, in a stack, on the leaf side of the frame it was inlined
+ * into, innermost first, and has the same address as that one.
+ */
+struct report_frame {
+	const char *name;   /* demangled function; NULL if unknown */
+	const char *module; /* path of the file it is mapped from, kernel module; NULL if unknown */
+	const char *build_id;   /* of the module, in hexadecimal; NULL if unknown */
+	uint64_t address;       /* as sampled, in the address space of the process */
+	uint64_t symbol_offset; /* from the start of the function to address */
+	uint64_t map_start;     /* the mapping that holds address: */
+	uint64_t map_end;       /*   [map_start, map_end), */
+	uint64_t map_offset;    /*   and where in the file it begins; all 0 if unknown */
+	uint64_t module_addr;   /* address as the module's own symbol table counts */
+	const char *file;       /* source file and */
+	uint32_t line;          /*   line, NULL and 0 if unknown */
+	enum report_frame_kind kind;
+	bool is_return; /* address is a return address: the call is in front of it */
+};
+
+/* An extra dimension of a sample, as pprof has it. A key may occur once; "comm", "pid" and "tid"
+ * are taken. */
+struct report_label {
+	const char *key;
+	const char *str;  /* the value if it is a text, else NULL */
+	int64_t num;      /* the value if it is a number */
+	const char *unit; /* of the number; may be NULL */
+};
+
+struct report_sample {
+	const char *comm;
+	int32_t pid, tid; /* tid 0: not told apart by thread */
+	const struct report_label *labels;
+	size_t nlabels;
+	const uint32_t
+	        *frames; /* ids of report_frame_add(), leaf first; kernel frames are leafmost */
+	size_t nframes;  /* 0 is a stack too: "[unknown]" */
+	const uint64_t *values; /* one for each value type */
+};
+
+/* What was profiled, when and how. Everything is optional: NULL or 0 is "not known", and is left
+ * out. */
+struct report_info {
+	const char *command;         /* the view: "cpu", "offcpu" */
+	const char *target;          /* whom: "whole machine", "pid 1234", "./prog --fast" */
+	const char *event;           /* what made the samples: "cycles", "cpu-clock" */
+	const char *main_module;     /* path of the profiled program, pprof's first mapping */
+	const char *kernel_build_id; /* in hexadecimal */
+	const char *host;            /* host name and */
+	const char *kernel;          /* kernel release that it was recorded on */
+	struct report_value_type period_type; /* with period: one sample stands for period units */
+	uint64_t period;
+	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
+	uint64_t duration_ns; /* of the recording */
+	double rate_asked;    /* samples per second and CPU that were asked for */
+	double rate_achieved; /* and that came while a CPU was busy, however the caller measures it
+	                       */
+	unsigned int cpus;    /* CPUs that were watched */
+};
+
+/*
+ * The books of a recording. They close if
+ *
+ *	fired == kept + (sum of all lines)
+ *
+ * A filtered event was not asked for; a lost one was, and is missing from the report.
+ */
+enum report_fate { REPORT_FILTERED, REPORT_LOST };
+
+struct report_ledger_line {
+	const char *name; /* the cause: "other process", "ring full" */
+	uint64_t count;
+	enum report_fate fate;
+};
+
+struct report_ledger {
+	uint64_t fired;
+	uint64_t kept;
+	const struct report_ledger_line *lines;
+	size_t nlines;
+};
+
+/* What the recording itself cost. Members that are not known are 0; bpf_runs == 0: not measured. */
+struct report_cost {
+	uint64_t bpf_ns; /* run time of the BPF programs, */
+	uint64_t bpf_runs;
+	uint64_t user_cpu_ns; /* CPU time of this process, */
+	uint64_t system_cpu_ns;
+	uint64_t peak_rss_bytes; /* and its peak memory */
+};
+
+struct report;
+
+/*
+ * Makes an empty profile whose samples have ntypes values each (1 to REPORT_MAX_VALUES). The first
+ * type should be the count. -EINVAL: ntypes out of range or a type without name or unit.
+ */
+int report_new(const struct report_value_type *types, size_t ntypes, struct report **out);
+void report_free(struct report *r); /* NULL is fine */
+
+/* Interns a frame; equal frames have equal ids, ids count from 0. -EINVAL: no such kind.
+ * -EOVERFLOW: full (2^32). */
+int report_frame_add(struct report *r, const struct report_frame *frame, uint32_t *id);
+
+/*
+ * Adds the values of a sample to those of the same comm, pid, tid, labels and stack. Sums saturate
+ * at UINT64_MAX. -EINVAL: an unknown frame id, or a label without key, with a taken key, or with a
+ * key that occurs twice. -E2BIG: more than REPORT_MAX_STACK frames or REPORT_MAX_LABELS labels.
+ */
+int report_add(struct report *r, const struct report_sample *sample);
+
+/* Each may be called again; the last call counts. */
+int report_set_info(struct report *r, const struct report_info *info);
+int report_set_ledger(struct report *r, const struct report_ledger *ledger);
+void report_set_cost(struct report *r, const struct report_cost *cost);
+
+size_t report_samples(const struct report *r); /* distinct (comm, pid, tid, labels, stack) */
+size_t report_stacks(const struct report *r);  /* distinct stacks of frames, addresses told apart */
+uint64_t report_total(const struct report *r, unsigned int value); /* sum over all samples */
+
+/* True if the books close. *gap, if wanted, is fired - kept - lines: positive if events vanished,
+ * negative if some were counted twice; saturates. */
+bool report_ledger_closes(const struct report_ledger *ledger, int64_t *gap);
+
+/* One or two lines for a person; `events` names what is counted ("samples"). 0 or -errno of the
+ * stream. */
+int report_print_ledger(FILE *out, const struct report_ledger *ledger, const char *events);
+/* One line for a person. */
+int report_print_cost(FILE *out, const struct report_cost *cost);
+
+enum report_sort { REPORT_BY_SELF, REPORT_BY_TOTAL };
+
+/* How a profile is shown. All-zero is the default of everything, and so is a NULL pointer to it. */
+struct report_options {
+	unsigned int weight; /* which value type the formats with one weight show */
+	uint64_t divisor;    /* weights are divided by this when shown (folded, svg); 0 is 1 */
+	const char *unit;    /* name of the result, "us"; NULL: the value type's own unit */
+
+	/* table */
+	unsigned int top_functions; /* rows; 0: 20 */
+	unsigned int top_stacks;    /* 0: 5 */
+	enum report_sort sort;
+	unsigned int
+	        width; /* columns of the terminal; 0: not a terminal, so 100 columns and no bars */
+	bool utf8;     /* the terminal can show bars */
+	bool color;
+
+	/* names of frames in folded and svg */
+	bool annotate;  /* append _[k] to kernel, _[j] to JIT, _[i] to inlined frames */
+	bool delimiter; /* a frame "-" between user and kernel frames */
+	bool addresses; /* unnamed frames carry the address: [libfoo.so+0x1234] */
+
+	/* svg and html */
+	const char *title;        /* NULL: made from the report's info */
+	const char *subtitle;     /* NULL: made from the report's info */
+	unsigned int image_width; /* pixels; 0: 1200 */
+	double min_width;         /* frames narrower than this many pixels are left out; 0: 0.1 */
+	bool reverse;             /* merge from the leaf: who calls this? */
+	bool inverted;            /* root at the top, an icicle */
+};
+
+/*
+ * The writers. Each writes one whole document and flushes the stream. 0, or the negative errno of
+ * the first write that failed (-ENOSPC, -EPIPE with SIGPIPE ignored, …), -EINVAL if options->weight
+ * is no value type. No writer closes the stream.
+ */
+typedef int report_writer(const struct report *r, FILE *out, const struct report_options *options);
+
+report_writer report_write_table;
+report_writer report_write_folded;
+report_writer report_write_pprof;      /* gzip; proto/profile.proto of github.com/google/pprof */
+report_writer report_write_perf;       /* text of `perf script`; the weight is the period */
+report_writer report_write_json;       /* docs: schema member of the document */
+report_writer report_write_speedscope; /* a "sampled" profile of speedscope's file format */
+report_writer report_write_svg;        /* an interactive flame graph in one file */
+report_writer report_write_html;       /* the same in a page */
+
+struct report_format {
+	const char *name;       /* as in --format */
+	const char *summary;    /* one line for --help */
+	const char *endings[3]; /* of file names, unused ones NULL */
+	bool binary;            /* not for a terminal */
+	report_writer *write;
+};
+
+extern const struct report_format report_formats[];                  /* ends with a NULL name */
+const struct report_format *report_format_by_name(const char *name); /* NULL: none */
+const struct report_format *report_format_by_path(
+        const char *path); /* longest ending; NULL: none */
+
+/*
+ * One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel
+ * frames leafmost.
+ */
+struct report_event {
+	uint64_t wall_ns; /* ns since 1970-01-01 UTC, for people */
+	uint64_t mono_ns; /* ns of CLOCK_MONOTONIC, for perf's text form */
+	const char *comm;
+	const char *event; /* "cpu-clock"; NULL: "samples" */
+	int32_t pid, tid;
+	int32_t cpu;    /* -1: not known */
+	uint64_t value; /* the weight: 1, or the period; 0 is shown as 1 */
+	const struct report_frame *frames;
+	size_t nframes;
+};
+
+/*
+ * These print one event and do not flush, so that a stream of them is cheap; flush when there is
+ * nothing to read. 0 or the negative errno of a write that failed now or earlier on this stream.
+ */
+int report_write_event(FILE *out, const struct report_event *event,
+                       const struct report_options *options); /* some lines, for a person */
+int report_write_event_folded(
+        FILE *out, const struct report_event *event,
+        const struct report_options *options); /* timestamp comm pid tid cpu stack count */
+int report_write_perf_sample(FILE *out,
+                             const struct report_event *event); /* as `perf script` prints it */
+
+#endif
