@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * loader.h: what rawprof asks of the kernel, as thin and complete wrappers of bpf(2),
+ * perf_event_open(2), tracefs and kernel BTF. It knows nothing of profiling.
+ *
+ * Every function that can fail returns 0 (or a descriptor, or a count) or a negative errno, and
+ * leaves *out untouched on failure. The reason is said once, through rp_log(), where it is known;
+ * callers pass the number on and stay silent. Functions that report an expected answer (-ENOENT of
+ * a map lookup) say so below and log nothing.
+ *
+ * Every descriptor is close-on-exec and nothing is pinned: whatever ends the process, nothing stays
+ * behind in the kernel. None of it is thread-safe unless said so; one thread per map, ring or event
+ * set is fine.
+ */
+#ifndef RAWPROF_LOADER_H
+#define RAWPROF_LOADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct asm_access;
+struct asm_bindings;
+struct asm_map;
+struct asm_program;
+struct bpf_insn;
+struct perf_event_attr;
+
+/* ------------------------------------------------------------------ messages (loader/log.c) */
+
+enum rp_level { RP_ERROR, RP_WARN, RP_INFO, RP_DEBUG };
+
+/* Gets one message without prefix and without newline at its end; it may hold newlines within (a
+ * verifier log). */
+typedef void (*rp_log_fn)(void *ctx, enum rp_level level, const char *message);
+
+/* Messages above `most` are dropped (RP_WARN to begin with; -v is RP_INFO, -vv is RP_DEBUG, -q is
+ * RP_ERROR). A NULL sink is standard error, as "rawprof: message". */
+void rp_log_setup(enum rp_level most, rp_log_fn sink, void *ctx);
+bool rp_log_wants(enum rp_level level);
+void rp_log(enum rp_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Log at RP_ERROR and return err, so that a failing function ends with `return rp_fail(err, "what,
+ * on what: what to do")`. */
+int rp_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ------------------------------------------------------------------ system calls (loader/sys.c) */
+
+/*
+ * The three calls that reach the kernel. Each returns the call's result or a negative errno. Tests
+ * put their own in place to answer as another kernel would. `attr` is what linux/bpf.h calls union
+ * bpf_attr.
+ */
+struct rp_sys {
+	int (*bpf)(int cmd, void *attr, uint32_t size);
+	int (*perf_event_open)(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+	                       unsigned long flags);
+	int (*ioctl)(int fd, unsigned long request, unsigned long arg);
+};
+
+/* NULL restores the kernel. Forgets what rp_has() has learnt. */
+void rp_sys_replace(const struct rp_sys *sys);
+
+/* Where /sys and /proc are looked up ("" unless a test says otherwise; the string must stay). */
+void rp_root_replace(const char *root);
+
+/* ------------------------------------------------------------------ capabilities (loader/caps.c)
+ */
+
+enum rp_cap {
+	RP_CAP_BPF,
+	RP_CAP_PERFMON,
+	RP_CAP_SYS_ADMIN,
+	RP_CAP_SYSLOG,
+	RP_CAP_SYS_PTRACE,
+	RP_CAP_SYS_RESOURCE
+};
+
+/* Is it in the effective set (capget(2))? CAP_SYS_ADMIN stands for BPF and PERFMON, as it does in
+ * the kernel. Never looks at the uid. */
+bool rp_cap_has(enum rp_cap cap);
+
+/* What the person can do about a missing one, as a sentence: "CAP_BPF is needed to load BPF
+ * programs: run as root, or …". */
+const char *rp_cap_hint(enum rp_cap cap);
+
+/* ------------------------------------------------------------------ features (loader/features.c)
+ */
+
+enum rp_feature {
+	RP_HAS_BPF,        /* bpf(2) answers at all and we may create a map */
+	RP_HAS_KERNEL_BTF, /* /sys/kernel/btf/vmlinux, 5.4 and CONFIG_DEBUG_INFO_BTF */
+	RP_HAS_PROG_BTF,   /* programs may carry BTF (func_info, line_info), 5.0 */
+	RP_HAS_RINGBUF,    /* 5.8 */
+	RP_HAS_BATCH,      /* batch operations on hash maps, 5.6 */
+	RP_HAS_PERF_LINK,  /* BPF_LINK_CREATE on a perf event, and attach cookies, 5.15 */
+	RP_HAS_RAW_TP,     /* 4.17 */
+	RP_HAS_TP_BTF,     /* 5.5 */
+	RP_HAS_FENTRY,     /* loading and attaching, 5.5 (x86), 6.0 (arm64), later elsewhere; may be
+	                      locked down */
+	RP_HAS_KPROBE,     /* perf PMU "kprobe" */
+	RP_HAS_KPROBE_MULTI,  /* 5.18 with CONFIG_FPROBE */
+	RP_HAS_UPROBE,        /* perf PMU "uprobe" */
+	RP_HAS_UPROBE_MULTI,  /* 6.6 */
+	RP_HAS_HW_EVENTS,     /* PERF_COUNT_HW_CPU_CYCLES can be opened */
+	RP_HAS_MMAP_BUILD_ID, /* build ids in side-band mmap2 records, 5.12 */
+	RP_HAS_SYSCALL_PROG,  /* BPF_PROG_TYPE_SYSCALL, 5.14 */
+	RP_HAS_STATS,         /* BPF_ENABLE_STATS, 5.8 */
+	RP_HAS_BPF_LOOP,      /* helper bpf_loop, 5.17 */
+	RP_FEATURES
+};
+
+/* Tried on the running kernel at the first question, then remembered. Logs the kernel's answer at
+ * RP_DEBUG. */
+bool rp_has(enum rp_feature feature);
+/* Short name ("kprobe_multi") and the errno (0 or negative) of the try, for `doctor`. */
+const char *rp_feature_name(enum rp_feature feature);
+int rp_feature_errno(enum rp_feature feature);
+
+/* ------------------------------------------------------------------ CPUs (loader/cpus.c) */
+
+/* Ascending CPU numbers without duplicates; holes are usual. Free with rp_cpus_free. */
+struct rp_cpus {
+	int *cpu;
+	int n;
+};
+
+/* "0-3,8,10-11\n" (also with strides: "0-7:2/4" is refused). -EINVAL for anything else, numbers
+ * above 65535 included. */
+int rp_cpus_parse(const char *text, struct rp_cpus *out);
+int rp_cpus_online(struct rp_cpus *out);
+bool rp_cpus_has(const struct rp_cpus *cpus, int cpu);
+void rp_cpus_free(struct rp_cpus *cpus);
+/* Slots of a per-CPU map value: possible CPUs, which may be more than are online. Read once. At
+ * least 1. */
+int rp_cpus_possible(void);
+
+/* ------------------------------------------------------------------ maps (loader/map.c,
+ * loader/map_walk.c) */
+
+/* Create one map; its inner template too where map->inner is set. Returns a descriptor. Raises
+ * RLIMIT_MEMLOCK only if the kernel refuses for want of it (before 5.11). */
+int rp_map_create(const struct asm_map *map);
+/* All or none. fds[i] belongs to maps[i]; close them with rp_fds_close. */
+int rp_maps_create(const struct asm_map *maps, size_t n, int *fds);
+void rp_fds_close(int *fds, size_t n);
+
+/* Bytes that a lookup writes: value_size, or for per-CPU types value_size rounded up to 8 times
+ * rp_cpus_possible(). */
+size_t rp_map_value_bytes(const struct asm_map *map);
+/* Distance in bytes from one CPU's value to the next one's; 0 if the type is not per-CPU. */
+size_t rp_map_cpu_stride(const struct asm_map *map);
+
+/* These four log nothing: -ENOENT, -EEXIST, -E2BIG and -EBUSY are answers. */
+int rp_map_lookup(int fd, const void *key, void *value);
+int rp_map_update(int fd, const void *key, const void *value, uint64_t flags);
+int rp_map_delete(int fd, const void *key);
+/* Lookup and delete in one; where the kernel has none for this type (hash before 5.14), a lookup
+ * followed by a delete, which loses what is added in between. */
+int rp_map_take(int fd, const void *key, void *value);
+/* The key after `key` (NULL: the first). -ENOENT at the end. */
+int rp_map_next_key(int fd, const void *key, void *next);
+
+/* No more writes from user space; with BPF_F_RDONLY_PROG the contents are constants to the verifier
+ * (5.2). */
+int rp_map_freeze(int fd);
+/* The values of an array made with BPF_F_MMAPABLE, read-write: value_size rounded up to 8,
+ * max_entries times, in *size bytes of whole pages. Unmap with munmap. */
+int rp_map_mmap(int fd, const struct asm_map *map, void **out, size_t *size);
+
+/* One entry. `value` has rp_map_value_bytes(). A negative return ends the walk with it. */
+typedef int (*rp_map_fn)(void *ctx, const void *key, const void *value);
+
+/*
+ * Walk all entries, by batches where kernel and type have them, otherwise key by key. Entries that
+ * come or go meanwhile may or may not be seen; others are seen exactly once (key by key: at least
+ * once if the map changes). Returns the number of entries.
+ */
+int rp_map_each(int fd, const struct asm_map *map, rp_map_fn fn, void *ctx);
+/* The same, and each entry is deleted as it is read. Not for arrays. */
+int rp_map_drain(int fd, const struct asm_map *map, rp_map_fn fn, void *ctx);
+/* Add up the i-th u64 of all CPUs' values in what rp_map_each handed out. */
+uint64_t rp_map_cpu_sum(const struct asm_map *map, const void *value, unsigned i);
+
+/* ------------------------------------------------------------------ programs (loader/prog.c,
+ * loader/load.c) */
+
+/* A program as bytes. Everything after ninsns may be 0. */
+struct rp_prog {
+	const char *name; /* any text; cut and cleaned to the kernel's 15 characters */
+	uint32_t type, attach_type, flags; /* BPF_PROG_TYPE_*, BPF_TRACE_* …, BPF_F_SLEEPABLE … */
+	const char *license;               /* NULL: "GPL" */
+	const char *target; /* function or tracepoint of a BTF program (tp_btf, fentry, fexit …) */
+	const struct bpf_insn *insns;
+	uint32_t ninsns;
+	const void *btf; /* a BTF blob; left out if the kernel refuses it */
+	uint32_t btf_size;
+	const void *func_info, *line_info; /* struct bpf_func_info[], struct bpf_line_info[] */
+	uint32_t nfunc_info, nline_info;
+	/* "file.c:12: MOV(R0, 0)" of an instruction for messages, or NULL if unknown. May be NULL.
+	 */
+	const char *(*line)(void *ctx, uint32_t insn);
+	void *line_ctx;
+};
+
+/* BPF_PROG_LOAD. On refusal the verifier's own words with the source lines are logged, their end if
+ * they are long. -EACCES or -EINVAL: refused by the verifier; -EPERM: no capability; -ENOENT: no
+ * such BTF target. Returns a descriptor. */
+int rp_prog_load(const struct rp_prog *prog);
+
+/* The same, and the verifier's log at level (1, 2, |4 statistics) comes back whole in *log
+ * (malloc'd, on refusal too, with nothing logged), as `explain` shows it. */
+int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log);
+
+/*
+ * Assemble and load a DSL program. `bind` gives maps, map_fds and config; its field and tp_field
+ * are filled from kernel BTF and tracefs where they are NULL. Errors of assembly are logged with
+ * file:line. Returns a descriptor.
+ */
+int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind);
+
+/* The two bindings by themselves; ctx is ignored. -ENOENT: no such type or member; -EOPNOTSUPP: a
+ * bit field. */
+int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out);
+int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char *field,
+                     struct asm_access *out);
+
+/* ------------------------------------------------------------------ BTF (loader/btf.c,
+ * loader/btf_field.c) */
+
+struct rp_btf;
+
+/* The running kernel's, read at the first call and kept. -ENOENT if the kernel has none. */
+int rp_btf_kernel(const struct rp_btf **out);
+/* From a blob, which is copied. -EINVAL if it is malformed; every later access is safe then. Free
+ * with rp_btf_free. */
+int rp_btf_parse(const void *data, size_t size, struct rp_btf **out);
+void rp_btf_free(struct rp_btf *btf);
+
+/* Type id of a name and a BTF_KIND_* (linux/btf.h), or -ENOENT. Logs nothing. */
+int rp_btf_find(const struct rp_btf *btf, const char *name, uint32_t kind);
+
+enum { RP_BTF_HOPS = 8 };
+
+/*
+ * How to read a member from a pointer to its struct: start there; for each hop but the last add it
+ * and load a pointer from there; add the last one: the member lies there. "real_parent.tgid" of
+ * task_struct has two hops.
+ */
+struct rp_btf_access {
+	uint32_t nhops, hop[RP_BTF_HOPS];
+	uint32_t size; /* bytes of the member (whole array if no index was given) */
+	bool is_signed, is_pointer;
+};
+
+/* Path: members by ".", through pointers and anonymous members, "comm[3]" for an element. -ENOENT,
+ * -EOPNOTSUPP for bit fields, -EINVAL for a path that makes no sense; all are logged. */
+int rp_btf_access(const struct rp_btf *btf, const char *type, const char *path,
+                  struct rp_btf_access *out);
+/* sizeof a struct, union, int, enum or typedef by name. -ENOENT. */
+int rp_btf_size(const struct rp_btf *btf, const char *type);
+/* Value of an enumerator of an enum by name (NULL: of any enum). -ENOENT, not logged. */
+int rp_btf_enum(const struct rp_btf *btf, const char *type, const char *name, int64_t *out);
+/* Number of parameters of a function (kind FUNC by name), or -ENOENT. */
+int rp_btf_func_nargs(const struct rp_btf *btf, const char *name);
+/* Call fn for every function in the BTF whose name matches the glob (fnmatch(3)). Returns the
+ * number or what fn returned below 0. */
+int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
+                     int (*fn)(void *ctx, const char *name), void *ctx);
+
+/* ------------------------------------------------------------------ tracefs (loader/tracefs.c,
+ * loader/tp_format.c) */
+
+/* The mount point, found once; mounted for this process alone (a private mount namespace is not
+ * needed: a detached mount is used) if nobody has. -EPERM, -ENODEV. Returns a directory descriptor
+ * that must not be closed. */
+int rp_tracefs(void);
+
+struct rp_tp_field {
+	char *name, *type; /* "comm", "char[16]" */
+	uint32_t offset, size;
+	uint32_t count; /* elements of an array, else 1 */
+	bool is_signed;
+	bool data_loc, rel_loc; /* __data_loc: a u32, length << 16 | offset from the record's start
+	                           (rel: from the field's end) */
+	bool common; /* common_type and its like: not readable by BPF programs, which see the first
+	                8 bytes as reserved */
+};
+
+struct rp_tp_format {
+	char *group, *event;
+	uint32_t id;
+	struct rp_tp_field *fields;
+	uint32_t nfields;
+	char *print; /* the format's "print fmt", as it is */
+};
+
+/* -ENOENT: no such event (logged, with the nearest name). */
+int rp_tp_format(const char *group, const char *event, struct rp_tp_format *out);
+/* From the text of a format file. -EINVAL if it is none. */
+int rp_tp_format_parse(const char *text, struct rp_tp_format *out);
+const struct rp_tp_field *rp_tp_format_field(const struct rp_tp_format *format, const char *field);
+void rp_tp_format_free(struct rp_tp_format *format);
+/* Id for perf_event_attr.config. -ENOENT. */
+int rp_tp_id(const char *group, const char *event);
+/* For all events "group:event" that match the glob. Returns the number or what fn returned below 0.
+ */
+int rp_tp_each(const char *glob, int (*fn)(void *ctx, const char *group, const char *event),
+               void *ctx);
+
+/* ------------------------------------------------------------------ perf events (loader/event.c,
+ * loader/perf.c) */
+
+/* What to count. */
+struct rp_event {
+	char name[64]; /* as asked, "cycles", "r01c2", "tp:sched:sched_switch" */
+	uint32_t type;
+	uint64_t config, config1, config2;
+	bool hardware; /* may be missing in a virtual machine */
+};
+
+/* "cycles", "instructions", "cache-misses", "branch-misses", "cpu-clock", "task-clock",
+ * "page-faults", "context-switches" …, with aliases as perf(1) has them; "L1-dcache-load-misses" …;
+ * "rNNN" raw; "tp:group:event" or "group:event". -ENOENT is logged with the names. */
+int rp_event_parse(const char *name, struct rp_event *out);
+/* All names that rp_event_parse knows without a colon, in order; NULL at the end. */
+const char *rp_event_names(size_t i);
+
+struct rp_perf_options {
+	struct rp_event event;
+	uint64_t freq;              /* samples a second, or */
+	uint64_t period;            /* one sample every so many events; both 0: count only */
+	const struct rp_cpus *cpus; /* NULL: every online CPU, and those that join later */
+	const pid_t *tasks; /* NULL: everything on the CPUs; otherwise these threads, on any CPU (or
+	                       on cpus) */
+	size_t ntasks;
+	bool inherit;  /* with tasks: children too */
+	bool disabled; /* opened disabled; rp_perf_enable starts them */
+	bool enable_on_exec;
+	bool exclude_user, exclude_kernel;
+	bool no_fallback; /* missing hardware is -ENOENT rather than cpu-clock with a warning */
+};
+
+/* A set of perf events of one kind, one for each CPU or task. */
+struct rp_perf;
+
+struct rp_perf_counts {
+	uint64_t value, enabled_ns,
+	        running_ns; /* scale by enabled/running; running 0: never counted */
+};
+
+/* -EINVAL with the limit if freq is above kernel.perf_event_max_sample_rate; -EACCES/-EPERM with
+ * kernel.perf_event_paranoid and the capability; -ESRCH if none of the tasks is alive; -EMFILE
+ * after the soft limit was raised. */
+int rp_perf_open(const struct rp_perf_options *opt, struct rp_perf **out);
+/* Attach a program of type PERF_EVENT to all of them, also to those that join. The descriptor must
+ * stay open. */
+int rp_perf_attach(struct rp_perf *perf, int prog_fd);
+int rp_perf_enable(struct rp_perf *perf);
+int rp_perf_disable(struct rp_perf *perf);
+/* Follow CPUs that came or went: cheap (one small read), meant for once a second. Returns how many
+ * joined. */
+int rp_perf_hotplug(struct rp_perf *perf);
+/* Sum over CPUs and tasks. */
+int rp_perf_read(const struct rp_perf *perf, struct rp_perf_counts *out);
+/* What is really being measured (after the fallback), and on how many descriptors. */
+const struct rp_event *rp_perf_event(const struct rp_perf *perf);
+int rp_perf_count(const struct rp_perf *perf);
+void rp_perf_close(struct rp_perf *perf);
+/* kernel.perf_event_max_sample_rate, or -ENOENT. */
+int rp_perf_max_rate(void);
+
+/* ------------------------------------------------------------------ attaching (loader/attach.c,
+ * loader/probe.c) */
+
+/* An attached program; closing detaches it. Freed and detached by rp_link_close, which takes NULL.
+ */
+struct rp_link;
+void rp_link_close(struct rp_link *link);
+
+/* cookie is what bpf_get_attach_cookie returns (5.15); a cookie that the kernel cannot take is
+ * -EOPNOTSUPP. */
+int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint64_t cookie,
+                         struct rp_link **out);
+/* name NULL for programs with a BTF target (tp_btf). */
+int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out);
+/* fentry, fexit, fmod_ret: the target is in the program. -EOPNOTSUPP where the kernel cannot (its
+ * errno 524), -EPERM where it may not: try kprobe_multi, then kprobe. */
+int rp_attach_trace(int prog_fd, struct rp_link **out);
+
+/* One kprobe by the perf PMU. symbol with offset, or NULL with an address. -EOPNOTSUPP: no kprobes
+ * in this kernel. */
+struct rp_kprobe {
+	const char *symbol;
+	uint64_t offset; /* from the symbol, or the address */
+	bool at_return;
+	uint64_t cookie;
+};
+int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link **out);
+
+/* Many at once. The program must have been loaded with attach_type BPF_TRACE_KPROBE_MULTI (or
+ * _SESSION). */
+struct rp_kprobe_multi {
+	const char *const *symbols; /* or */
+	const uint64_t *addrs;
+	const uint64_t *cookies; /* or NULL */
+	uint32_t n;
+	bool at_return;
+};
+int rp_attach_kprobe_multi(int prog_fd, const struct rp_kprobe_multi *probe, struct rp_link **out);
+
+/* One uprobe by the perf PMU; offset is that in the file, not the virtual address. pid: one
+ * process, -1 all. */
+struct rp_uprobe {
+	const char *path;
+	uint64_t offset;
+	pid_t pid;
+	bool at_return;
+	uint64_t cookie;
+	uint64_t ref_ctr_offset; /* of a USDT semaphore, in the file; 0 none */
+};
+int rp_attach_uprobe(int prog_fd, const struct rp_uprobe *probe, struct rp_link **out);
+
+/* Many in one file. The program must have been loaded with attach_type BPF_TRACE_UPROBE_MULTI (or
+ * _SESSION). */
+struct rp_uprobe_multi {
+	const char *path;
+	const uint64_t *offsets;
+	const uint64_t *cookies;         /* or NULL */
+	const uint64_t *ref_ctr_offsets; /* or NULL */
+	uint32_t n;
+	pid_t pid; /* one process, -1 or 0 all */
+	bool at_return;
+};
+int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, struct rp_link **out);
+
+/* ------------------------------------------------------------------ ring buffers (loader/ring.c)
+ */
+
+/* The consumer's side of a BPF_MAP_TYPE_RINGBUF. */
+struct rp_ring;
+
+/* One record; it is gone after the return. 0, or negative to stop after it. */
+typedef int (*rp_ring_fn)(void *ctx, const void *record, size_t size);
+
+/* bytes: the map's max_entries. The map's descriptor may be polled (EPOLLIN: there is something)
+ * and must stay open. */
+int rp_ring_open(int map_fd, uint32_t bytes, struct rp_ring **out);
+/* Hand over what is there now, in order, and free the room as it goes. Returns the number of
+ * records or what fn returned. Stops at a record that a program has reserved and not yet submitted.
+ */
+int rp_ring_drain(struct rp_ring *ring, rp_ring_fn fn, void *ctx);
+/* Bytes in the ring that have not been consumed, headers included. */
+size_t rp_ring_pending(const struct rp_ring *ring);
+void rp_ring_close(struct rp_ring *ring);
+
+/* ------------------------------------------------------------------ side-band (loader/sideband.c,
+ * loader/side_record.c) */
+
+/* What processes do while we look: perf records of exec, mmap, fork, exit of the whole machine. */
+enum rp_side_type {
+	RP_SIDE_MMAP,
+	RP_SIDE_COMM,
+	RP_SIDE_FORK,
+	RP_SIDE_EXIT,
+	RP_SIDE_LOST,
+	RP_SIDE_THROTTLE,
+	RP_SIDE_UNTHROTTLE
+};
+
+/* Strings live until the callback returns. pid is the process (tgid), tid the thread, as the
+ * initial pid namespace of the reader sees them; time is CLOCK_MONOTONIC in ns. */
+struct rp_side_event {
+	enum rp_side_type type;
+	uint32_t pid, tid;
+	uint32_t cpu;
+	uint64_t time;
+	union {
+		struct { /* an executable mapping */
+			uint64_t start, len, pgoff;
+			uint32_t maj, min; /* 0 with build_id */
+			uint64_t ino, ino_generation;
+			uint32_t prot, flags;
+			uint8_t build_id[20], build_id_size; /* size 0: none */
+			const char
+			        *path; /* as the mapping process sees it, or "[vdso]", "//anon" … */
+		} mmap;
+		struct {
+			const char *comm;
+			bool exec; /* the mappings before are gone */
+		} comm;
+		struct {
+			uint32_t ppid, ptid;
+		} fork, exit;
+		struct {
+			uint64_t n;
+		} lost; /* records that did not fit, on this CPU */
+	};
+};
+
+typedef int (*rp_side_fn)(void *ctx, const struct rp_side_event *event);
+
+struct rp_sideband;
+
+/* pages: data pages per CPU, a power of two, 0 for the default (by the number of CPUs). build_ids
+ * asks for build ids in place of device and inode where the kernel can (it reads the file's first
+ * page at each mapping). */
+struct rp_side_options {
+	uint32_t pages;
+	bool build_ids;
+};
+int rp_sideband_open(const struct rp_side_options *opt, struct rp_sideband **out);
+/* An epoll descriptor: readable when a ring is half full. */
+int rp_sideband_fd(const struct rp_sideband *side);
+/*
+ * Deliver records of all CPUs in order of time. Those of the last millisecond are held back until
+ * the next call, since an older one may still be on its way on another CPU; all = true delivers
+ * them too (the last call). Returns the number or what fn returned below 0.
+ */
+int rp_sideband_drain(struct rp_sideband *side, bool all, rp_side_fn fn, void *ctx);
+int rp_sideband_hotplug(struct rp_sideband *side);
+uint64_t rp_sideband_lost(const struct rp_sideband *side);
+void rp_sideband_close(struct rp_sideband *side);
+
+/* ------------------------------------------------------------------ running and measuring
+ * (loader/testrun.c, loader/stats.c) */
+
+/* BPF_PROG_TEST_RUN (man bpf(2), 4.12; raw tracepoints 5.10, syscall programs 5.14). Unused members
+ * are 0. */
+struct rp_test_run {
+	const void *data_in;
+	void *data_out;
+	uint32_t data_size_in,
+	        data_size_out; /* out: bytes written, which may be more than fit (-ENOSPC) */
+	const void *ctx_in;
+	void *ctx_out;
+	uint32_t ctx_size_in, ctx_size_out;
+	uint32_t repeat, flags, cpu;
+	uint32_t retval, duration_ns; /* results; duration is the mean of the repeats */
+};
+int rp_prog_test_run(int prog_fd, struct rp_test_run *run);
+
+/* From now until the descriptor returned is closed the kernel keeps run_time_ns and run_cnt (about
+ * 20 ns a run). */
+int rp_stats_enable(void);
+
+struct rp_prog_stats {
+	char name[16];
+	uint32_t id, type;
+	uint8_t tag[8];
+	uint64_t run_time_ns, run_cnt, recursion_misses;
+	uint32_t xlated_bytes, jited_bytes;
+	uint32_t verified_insns; /* 0 before 5.16 */
+};
+int rp_prog_stats(int prog_fd, struct rp_prog_stats *out);
+/* The program after the verifier's rewriting (*n instructions, malloc'd). -EPERM without
+ * CAP_SYS_ADMIN-like rights. */
+int rp_prog_xlated(int prog_fd, struct bpf_insn **out, uint32_t *n);
+/* The machine code (*size bytes, malloc'd). -ENOENT if the program is interpreted. */
+int rp_prog_jited(int prog_fd, uint8_t **out, uint32_t *size);
+
+#endif
