@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From addresses to names: the kernel's by the kernel itself or by /proc/kallsyms, a process's by a
+ * history of what was mapped where and when, and the ELF files and JIT maps behind it.
+ *
+ * Every function that can fail returns 0 or a negative errno and leaves its outputs untouched when
+ * it fails. Nothing here is thread-safe. Times are CLOCK_MONOTONIC nanoseconds throughout.
+ */
+#ifndef RAWPROF_SYMBOLIZE_H
+#define RAWPROF_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sym_kind {
+	SYM_UNKNOWN, /* in no mapping that is known, or in anonymous memory without a JIT map */
+	SYM_KERNEL,  /* the kernel image; module "[kernel]" */
+	SYM_MODULE,  /* a loadable kernel module; module is its name without brackets */
+	SYM_BPF,     /* a BPF program, trampoline or dispatcher; module "bpf" */
+	SYM_USER,    /* a mapped file; module is its path as the process saw it */
+	SYM_JIT,     /* named by /tmp/perf-PID.map; module is that path */
+	SYM_VDSO,    /* the kernel's page in user space; module "[vdso]" */
+};
+
+/*
+ * What an address means. Strings belong to the symbolizer that filled the frame in and live as long
+ * as it does. Any byte but NUL may occur in names and paths: who prints them escapes them.
+ */
+struct sym_frame {
+	enum sym_kind kind;
+	const char *name; /* the function as its file spells it, without @VERSION; NULL: no name */
+	uint64_t offset;  /* bytes from the function's start to the address asked; 0 without name */
+	const char *module;   /* see enum sym_kind; "[anon]" or NULL where there is no file */
+	uint64_t module_addr; /* ELF: the address in the file's own numbering (p_vaddr); else the
+	                         address */
+	uint64_t map_start; /* the mapping as a process saw it, [map_start, map_end), 0 if unknown,
+	                     */
+	uint64_t map_end;   /* and the offset of map_start in the file, in bytes */
+	uint64_t map_offset;
+	const char *build_id; /* GNU build-id in hex digits, or NULL */
+};
+
+/*
+ * ---- Kernel addresses ----
+ */
+
+/* Room that one text of sym_kernel_source.name takes; KSYM_NAME_LEN is 512 since 6.1, 128 before.
+ */
+enum { SYM_KERNEL_TEXT = 640 };
+
+/* Where names of kernel addresses come from. A zeroed one means /proc/kallsyms alone. */
+struct sym_kernel_source {
+	/*
+	 * Writes for each of the @n addresses, at texts + i * stride, the NUL-terminated text that
+	 * the kernel's "%pS" makes of it: "name+0xoffset/0xsize", "name+0xoffset/0xsize [module]",
+	 * or the bare address ("0x5") if it has no symbol. n is at most 256 and stride
+	 * SYM_KERNEL_TEXT. Returns 0 or a negative errno, upon which /proc/kallsyms is used from
+	 * then on. May be NULL.
+	 */
+	int (*name)(void *ctx, const uint64_t *addrs, size_t n, char *texts, size_t stride);
+	void *ctx;
+	const char *kallsyms; /* path of the second way; NULL: /proc/kallsyms */
+};
+
+struct sym_kernel;
+
+/* Opens nothing yet: files are read when first needed. @source is copied, its strings too. -ENOMEM.
+ */
+int sym_kernel_open(struct sym_kernel **out, const struct sym_kernel_source *source);
+void sym_kernel_close(struct sym_kernel *k);
+
+/*
+ * Names @n addresses at once, so that lookups of them cost nothing more. Duplicates and addresses
+ * that are known already are asked for once only. @are_return_addresses as in sym_kernel_lookup.
+ * Without a source, or when it fails, reads kallsyms: its errors are then those of
+ * sym_kallsyms_open(). An error is never fatal: lookups answer SYM_KERNEL without a name.
+ */
+int sym_kernel_prepare(struct sym_kernel *k, const uint64_t *addrs, size_t n,
+                       bool are_return_addresses);
+
+/*
+ * Fills @out, always. A return address is looked up one byte before it, where the call was, and its
+ * offset is still counted from the address itself; say false for the innermost frame and for the
+ * one that an interrupt or a signal stopped. Addresses not prepared are asked for one by one.
+ */
+void sym_kernel_lookup(struct sym_kernel *k, uint64_t addr, bool is_return_address,
+                       struct sym_frame *out);
+
+/*
+ * ---- /proc/kallsyms: addresses to names where the kernel will not do it, and names to addresses
+ * ----
+ */
+struct sym_kallsyms;
+
+/* One function. Strings live as long as the sym_kallsyms. */
+struct sym_ksym {
+	const char *name;
+	const char *module; /* NULL for the kernel image, "bpf" for BPF programs */
+	uint64_t addr;
+	uint64_t size; /* up to the next symbol or the end of its region; 0 if it is not known */
+};
+
+/*
+ * Reads and sorts @path (NULL: /proc/kallsyms). -EACCES if all addresses read as zero, which is
+ * what kernel.kptr_restrict, or the lack of CAP_SYSLOG, makes of them; -ENODATA if there is no text
+ * symbol in it; -ENOMEM; or what open and read said.
+ */
+int sym_kallsyms_open(struct sym_kallsyms **out, const char *path);
+void sym_kallsyms_close(struct sym_kallsyms *ks);
+
+/*
+ * The function that contains @addr. Of several names at one address it is the one that the kernel's
+ * own "%pS" prints. -ENOENT beyond the ends of the kernel, of a module, or of the init text.
+ */
+int sym_kallsyms_lookup(const struct sym_kallsyms *ks, uint64_t addr, struct sym_ksym *out);
+
+/*
+ * The functions called @name, all modules included, in order of address: fills up to @max and
+ * returns how many there are (static functions may share a name), 0 if none. Every alias counts.
+ */
+size_t sym_kallsyms_find(const struct sym_kallsyms *ks, const char *name, struct sym_ksym *out,
+                         size_t max);
+
+/*
+ * Calls @fn on each function whose name matches the fnmatch(3) @pattern, in order of address, until
+ * it returns non-zero, which is then returned; else 0.
+ */
+int sym_kallsyms_glob(const struct sym_kallsyms *ks, const char *pattern,
+                      int (*fn)(void *ctx, const struct sym_ksym *sym), void *ctx);
+
+/* The kallsyms of @k, opened on first use and closed with it. Errors of sym_kallsyms_open(). */
+int sym_kernel_kallsyms(struct sym_kernel *k, const struct sym_kallsyms **out);
+
+/*
+ * ---- Processes ----
+ *
+ * A history, told by the caller in any order of time (events come from one ring per CPU) and put in
+ * order when somebody asks. A process is known by its pid and a time at which it lived, so a
+ * pid that was reused, or that ran another program before exec, gets the names of that time.
+ */
+struct sym_user;
+
+/* @proc: where procfs is mounted, NULL for /proc. -ENOMEM. */
+int sym_user_open(struct sym_user **out, const char *proc);
+void sym_user_close(struct sym_user *u);
+
+/* One mapping, as PERF_RECORD_MMAP2 tells it (include/uapi/linux/perf_event.h). */
+struct sym_mmap {
+	uint64_t time;
+	uint32_t pid;
+	uint32_t prot; /* PROT_*; 0 if it is not known */
+	uint64_t start, len;
+	uint64_t pgoff; /* in bytes, as in the record (not pages) */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode; /* 0 if it is not known (build-id records do not carry it) */
+	uint8_t build_id[20];
+	uint8_t build_id_size; /* 0 if it is not known */
+	const char
+	        *filename; /* copied; "//anon", "[vdso]" and the like as the kernel writes them */
+};
+
+/*
+ * Events. -ENOMEM is their only error, and -EINVAL for a mapping that is empty or wraps around.
+ *
+ * sym_user_comm: thread @tid of process @pid is called @comm from @time on; with @is_exec (misc bit
+ *	PERF_RECORD_MISC_COMM_EXEC) it is an exec as well, as by sym_user_exec().
+ * sym_user_fork: @pid was born of @ppid with a copy of its mappings and its name. A new thread
+ *	(pid == ppid) changes nothing.
+ * sym_user_exec: @pid dropped all its mappings. @time must precede the mappings of the new
+ *	program, as that of the COMM record does and that of the sched_process_exec tracepoint does
+ *not. sym_user_exit: the whole process ended (not: one of its threads).
+ */
+int sym_user_comm(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t tid, const char *comm,
+                  bool is_exec);
+int sym_user_fork(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t ppid);
+int sym_user_mmap(struct sym_user *u, const struct sym_mmap *m);
+int sym_user_exec(struct sym_user *u, uint64_t time, uint32_t pid);
+int sym_user_exit(struct sym_user *u, uint64_t time, uint32_t pid);
+
+/*
+ * Reads the executable mappings, the name and the start time of a process that is already running,
+ * as what holds at @time (now). They hold before @time as well wherever no event says otherwise,
+ * back to the start of the process or its last exec. -ESRCH if there is no such process, -EACCES
+ * or -EPERM if it is not ours to read, -ENOMEM.
+ */
+int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time);
+
+/*
+ * Takes hold of what will be out of reach once process @pid has ended: its JIT map, and the
+ * files it has mapped that its death would delete or whose mount namespace it would take along.
+ * Call it now and then while the process lives. 0, -ESRCH if it is gone, -ENOMEM.
+ */
+int sym_user_keep(struct sym_user *u, uint32_t pid);
+
+/*
+ * Fills @out, always: what @addr meant to the process that had @pid at @time.
+ * @is_return_address as in sym_kernel_lookup(). Files are opened and read here, at their first
+ * address, each build-id once.
+ */
+void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+                     bool is_return_address, struct sym_frame *out);
+
+/*
+ * The name that thread (or process) @tid had at @time; a process that never said one has that of
+ * its parent. NULL if nothing is known. Lives as long as @u.
+ */
+const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time);
+
+#endif
