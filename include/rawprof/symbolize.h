@@ -30,15 +30,17 @@ enum sym_kind {
  */
 struct sym_frame {
 	enum sym_kind kind;
-	const char *name; /* the function as its file spells it, without @VERSION; NULL: no name */
+	const char *name; /* as its file spells it, without @VERSION; NULL: no name */
 	uint64_t offset;  /* bytes from the function's start to the address asked; 0 without name */
-	const char *module;   /* see enum sym_kind; "[anon]" or NULL where there is no file */
-	uint64_t module_addr; /* ELF: the address in the file's own numbering (p_vaddr); else the
-	                         address */
-	uint64_t map_start; /* the mapping as a process saw it, [map_start, map_end), 0 if unknown,
-	                     */
-	uint64_t map_end;   /* and the offset of map_start in the file, in bytes */
-	uint64_t map_offset;
+	const char *module; /* see enum sym_kind; "[anon]" or NULL where there is no file */
+	/*
+	 * The address in the file's own numbering (p_vaddr, what nm and addr2line use); the offset
+	 * in the file if the file could not be read; where there is no file, the address itself.
+	 */
+	uint64_t module_addr;
+	/* The mapping as the process made it, and the file offset of its start in bytes; 0:
+	 * unknown. */
+	uint64_t map_start, map_end, map_offset;
 	const char *build_id; /* GNU build-id in hex digits, or NULL */
 };
 
@@ -46,8 +48,7 @@ struct sym_frame {
  * ---- Kernel addresses ----
  */
 
-/* Room that one text of sym_kernel_source.name takes; KSYM_NAME_LEN is 512 since 6.1, 128 before.
- */
+/* Room for one text of sym_kernel_source.name; KSYM_NAME_LEN is 512 since 6.1, 128 before. */
 enum { SYM_KERNEL_TEXT = 640 };
 
 /* Where names of kernel addresses come from. A zeroed one means /proc/kallsyms alone. */
@@ -197,7 +198,7 @@ int sym_user_keep(struct sym_user *u, uint32_t pid);
 /*
  * Fills @out, always: what @addr meant to the process that had @pid at @time.
  * @is_return_address as in sym_kernel_lookup(). Files are opened and read here, at their first
- * address, each build-id once.
+ * address, each build-id once, and stay open for the names asked later: one descriptor a file.
  */
 void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
                      bool is_return_address, struct sym_frame *out);
