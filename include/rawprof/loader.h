@@ -220,11 +220,11 @@ int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log)
  */
 int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind);
 
-/* The two bindings by themselves; ctx is ignored. -ENOENT: no such type or member; -EOPNOTSUPP: a
- * bit field. */
-int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out);
+/* The two bindings by themselves; ctx is ignored. -ENOENT: no such type, member or tracepoint;
+ * -EOPNOTSUPP: a bit field or a variable-length field. why as rp_btf_access. */
+int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out, char *why);
 int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char *field,
-                     struct asm_access *out);
+                     struct asm_access *out, char *why);
 
 /* ------------------------------------------------------------------ BTF (loader/btf.c,
  * loader/btf_field.c) */
@@ -233,6 +233,9 @@ struct rp_btf;
 
 /* The running kernel's, read at the first call and kept. -ENOENT if the kernel has none. */
 int rp_btf_kernel(const struct rp_btf **out);
+/* Let go of it (5 to 10 MB of mapped file) once everything is loaded; the next rp_btf_kernel reads
+ * it again. */
+void rp_btf_kernel_release(void);
 /* From a blob, which is copied. -EINVAL if it is malformed; every later access is safe then. Free
  * with rp_btf_free. */
 int rp_btf_parse(const void *data, size_t size, struct rp_btf **out);
@@ -241,23 +244,14 @@ void rp_btf_free(struct rp_btf *btf);
 /* Type id of a name and a BTF_KIND_* (linux/btf.h), or -ENOENT. Logs nothing. */
 int rp_btf_find(const struct rp_btf *btf, const char *name, uint32_t kind);
 
-enum { RP_BTF_HOPS = 8 };
-
 /*
- * How to read a member from a pointer to its struct: start there; for each hop but the last add it
- * and load a pointer from there; add the last one: the member lies there. "real_parent.tgid" of
- * task_struct has two hops.
+ * How to read a member of a kernel type (struct asm_access). Path: members by ".", through pointers
+ * and anonymous members, "comm[3]" for an element of an array. A pointer met before the last member
+ * is a hop. -ENOENT, -EOPNOTSUPP for bit fields, -EINVAL for a path that makes no sense; nothing is
+ * logged, the reason is written to why (ASM_WHY_SIZE bytes, or NULL).
  */
-struct rp_btf_access {
-	uint32_t nhops, hop[RP_BTF_HOPS];
-	uint32_t size; /* bytes of the member (whole array if no index was given) */
-	bool is_signed, is_pointer;
-};
-
-/* Path: members by ".", through pointers and anonymous members, "comm[3]" for an element. -ENOENT,
- * -EOPNOTSUPP for bit fields, -EINVAL for a path that makes no sense; all are logged. */
 int rp_btf_access(const struct rp_btf *btf, const char *type, const char *path,
-                  struct rp_btf_access *out);
+                  struct asm_access *out, char *why);
 /* sizeof a struct, union, int, enum or typedef by name. -ENOENT. */
 int rp_btf_size(const struct rp_btf *btf, const char *type);
 /* Value of an enumerator of an enum by name (NULL: of any enum). -ENOENT, not logged. */

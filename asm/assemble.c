@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The assembler from outside: lines in, image out. */
+#include <errno.h>
+
+#include "internal.h"
+
+static int check_shape(const struct asm_program *program)
+{
+	if (!program->lines || !program->nlines || program->nlines > UINT32_MAX / 16)
+		return -EINVAL;
+	return 0;
+}
+
+static int start(struct assembly *a)
+{
+	size_t n = a->program->nlines;
+
+	a->placed = arena_alloc(&a->arena, n * sizeof(*a->placed));
+	a->labels = arena_alloc(&a->arena, n * sizeof(*a->labels));
+	a->funcs = arena_alloc(&a->arena, (n + 1) * sizeof(*a->funcs));
+	return a->placed && a->labels && a->funcs ? 0 : -ENOMEM;
+}
+
+static int allocate(struct assembly *a, struct asm_image *image)
+{
+	image->ninsns = a->nslots;
+	image->insns = arena_alloc(&a->arena, a->nslots * sizeof(*image->insns));
+	image->line_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->line_of));
+	image->text_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->text_of));
+	image->labels = arena_alloc(&a->arena, (a->nlabels + 1) * sizeof(*image->labels));
+	image->funcs = arena_alloc(&a->arena, (a->nfuncs + 1) * sizeof(*image->funcs));
+	return image->insns && image->line_of && image->text_of && image->labels && image->funcs
+	               ? 0
+	               : -ENOMEM;
+}
+
+int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
+                 struct asm_image *out, asm_diag_fn report, void *ctx)
+{
+	struct assembly a = {
+		.program = program, .bindings = bindings, .report = report, .report_ctx = ctx
+	};
+	struct asm_image image = { .program = program };
+	int err = check_shape(program);
+
+	if (!err)
+		err = start(&a);
+	if (err)
+		goto out;
+
+	layout(&a);
+	err = allocate(&a, &image);
+	if (err)
+		goto out;
+	encode(&a, &image);
+	attach_source(&a, &image);
+	make_btf(&a, &image);
+	err = a.error;
+out:
+	if (err) {
+		arena_free(a.arena);
+		return err;
+	}
+	image.arena = a.arena;
+	*out = image;
+	return 0;
+}
+
+void asm_image_free(struct asm_image *image)
+{
+	arena_free(image->arena);
+	*image = (struct asm_image){ 0 };
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the assembler says of a line, and how it looks when it is printed. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "internal.h"
+
+static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, const char *fmt,
+                 va_list args)
+{
+	const struct asm_insn *insn = &a->program->lines[line];
+	struct asm_diag diag = { .severity = severity, .file = insn->file, .line = insn->line };
+	char message[512];
+
+	if (!a->report)
+		return;
+	vsnprintf(message, sizeof(message), fmt, args);
+	diag.message = message;
+	diag.text = line_text(a, line);
+	a->report(a->report_ctx, &diag);
+}
+
+void fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!a->error)
+		a->error = err;
+	va_start(args, fmt);
+	tell(a, ASM_ERROR, line, fmt, args);
+	va_end(args);
+}
+
+void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	tell(a, ASM_WARNING, line, fmt, args);
+	va_end(args);
+}
+
+void asm_diag_print(void *ctx, const struct asm_diag *diag)
+{
+	fprintf(ctx ? ctx : stderr, "%s:%u: %s: %s\n\t%s\n", diag->file, diag->line,
+	        diag->severity == ASM_ERROR ? "error" : "warning", diag->message, diag->text);
+}

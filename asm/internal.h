@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The assembler's passes and what they hand to each other.
+ *
+ *	layout.c	lines -> which stay, their slots, scopes, labels, functions
+ *	encode.c	lines + layout -> struct bpf_insn[], every label and binding resolved
+ *	source.c	instructions -> the text each came from
+ *	btf.c		text, file and line -> BTF, func_info, line_info
+ *	assemble.c	runs them in this order
+ */
+#ifndef ASM_INTERNAL_H
+#define ASM_INTERNAL_H
+
+#include <stdbool.h>
+
+#include <rawprof/asm.h>
+
+/* ---- memory: one arena for a program, freed as a whole
+ * --------------------------------------------------- */
+
+struct arena;
+/* Zeroed memory, or NULL. */
+void *arena_alloc(struct arena **arena, size_t bytes);
+char *arena_printf(struct arena **arena, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+void arena_free(struct arena *arena);
+
+/* ---- layout
+ * ---------------------------------------------------------------------------------------------- */
+
+#define NO_SCOPE UINT32_MAX
+
+/*
+ * What is known of a line once everything has its place. slot is the first instruction it makes,
+ * or, of a line that makes none, the next one. A scope is named by the line that opened it.
+ */
+struct placed {
+	uint32_t slot;
+	uint32_t nslots;
+	uint32_t scope;           /* the innermost SCOPE that holds the line, or NO_SCOPE */
+	uint32_t func;            /* index of the function that holds the line */
+	bool dropped;             /* by WHEN or UNLESS */
+	int64_t param;            /* value of the parameter it refers to */
+	struct asm_access access; /* of the kernel member or tracepoint field it refers to */
+};
+
+/* A label, where it stands. */
+struct label {
+	const char *name;
+	uint32_t line;
+	uint32_t scope;
+	uint32_t slot;
+	uint32_t func;
+	bool used;
+};
+
+struct func {
+	const char *name;
+	uint32_t line;
+	uint32_t slot;
+};
+
+struct assembly {
+	const struct asm_program *program;
+	const struct asm_bindings *bindings;
+	asm_diag_fn report;
+	void *report_ctx;
+	struct arena *arena;
+	int error; /* the first that was reported: -EINVAL, -ENOENT or -ENOMEM */
+	struct placed *placed;
+	struct label *labels;
+	uint32_t nlabels;
+	struct func *funcs;
+	uint32_t nfuncs;
+	uint32_t nslots;
+};
+
+/* Reports a fault of a line and remembers err. */
+void fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
+void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* The line as the user wrote it: "MAP_ADD(counts, KEY, ONE): CALL(map_lookup_elem)". */
+const char *line_text(struct assembly *a, uint32_t line);
+
+void layout(struct assembly *a);
+void encode(struct assembly *a, struct asm_image *image);
+void attach_source(struct assembly *a, struct asm_image *image);
+void make_btf(struct assembly *a, struct asm_image *image);
+
+/* The innermost label of that name that is seen from a line, or NULL. */
+struct label *find_label(struct assembly *a, uint32_t line, const char *name);
+const struct func *find_func(struct assembly *a, const char *name);
+/* Index into bindings->maps, or -1. */
+int find_map(struct assembly *a, const char *name);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * First pass: gives every line its place. It decides what WHEN and UNLESS drop, how many slots each
+ * line takes (which for parameters and kernel members depends on their values), and where labels
+ * and functions stand. After it nothing moves any more, so the second pass can resolve forward and
+ * backward references alike.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* An open SCOPE, WHEN, UNLESS. Scopes of C macros nest a few deep. */
+#define MAX_DEPTH 64
+
+struct cursor {
+	uint32_t slot;
+	uint32_t scope;
+	uint32_t func;
+	bool dropped;
+	uint32_t depth;
+	struct {
+		uint32_t line;
+		uint32_t scope;
+		bool dropped;
+	} open[MAX_DEPTH];
+};
+
+static bool has_param(const struct asm_insn *line)
+{
+	return line->config_size != 0;
+}
+
+/* The member of the configuration that a line names, sign- or zero-extended. */
+static int64_t param_value(struct assembly *a, uint32_t index)
+{
+	const struct asm_insn *line = &a->program->lines[index];
+	const unsigned char *at = (const unsigned char *)a->bindings->config + line->param_offset;
+	unsigned int unused = 64 - 8 * line->param_size;
+	uint64_t value = 0;
+
+	if (!a->bindings->config || line->config_size != a->bindings->config_size) {
+		fault(a, -EINVAL, index,
+		      "the program is assembled with a configuration of %zu bytes, this line means one of "
+		      "%u bytes",
+		      a->bindings->config ? a->bindings->config_size : 0, line->config_size);
+		return 0;
+	}
+	switch (line->param_size) {
+	case 1:
+		value = *at;
+		break;
+	case 2: {
+		uint16_t v;
+		memcpy(&v, at, sizeof(v));
+		value = v;
+		break;
+	}
+	case 4: {
+		uint32_t v;
+		memcpy(&v, at, sizeof(v));
+		value = v;
+		break;
+	}
+	case 8:
+		memcpy(&value, at, sizeof(value));
+		break;
+	default:
+		fault(a, -EINVAL, index, "a parameter has 1, 2, 4 or 8 bytes, this one %u",
+		      line->param_size);
+		return 0;
+	}
+	if (line->param_signed)
+		return (int64_t)(value << unused) >> unused;
+	return (int64_t)value;
+}
+
+static void find_access(struct assembly *a, uint32_t index)
+{
+	const struct asm_insn *line = &a->program->lines[index];
+	const struct asm_bindings *b = a->bindings;
+	struct asm_access *access = &a->placed[index].access;
+	char why[ASM_WHY_SIZE] = "";
+	int err = -ENOENT;
+
+	if (line->kind == ASM_LD_TP && b->tp_field)
+		err = b->tp_field(b->ctx, line->sym, line->sym2, line->sym3, access, why);
+	else if (line->kind != ASM_LD_TP && b->field)
+		err = b->field(b->ctx, line->sym, line->sym2, access, why);
+	if (!err && (access->nhops < 1 || access->nhops > ASM_MAX_HOPS))
+		err = -EINVAL;
+	if (!err)
+		return;
+	if (line->kind == ASM_LD_TP)
+		fault(a, err, index, "tracepoint %s:%s, field %s: %s", line->sym, line->sym2,
+		      line->sym3, *why ? why : strerror(-err));
+	else
+		fault(a, err, index, "kernel type %s, member %s: %s", line->sym, line->sym2,
+		      *why ? why : strerror(-err));
+	access->nhops = 1;
+}
+
+static uint32_t zero_stores(const struct asm_insn *line)
+{
+	int off = line->insn.off, left = (int)line->value;
+	uint32_t n = 0;
+
+	for (int size; left > 0; n++, off += size, left -= size)
+		for (size = 8; off % size || size > left; size /= 2)
+			;
+	return n;
+}
+
+static uint32_t slots_of(struct assembly *a, uint32_t index)
+{
+	struct placed *p = &a->placed[index];
+
+	switch ((enum asm_kind)a->program->lines[index].kind) {
+	case ASM_INSN:
+	case ASM_JUMP:
+	case ASM_JUMP_PARAM:
+	case ASM_CALL_FUNC:
+	case ASM_LD_REG:
+		return 1;
+	case ASM_LD_FUNC:
+	case ASM_LD_IMM64:
+	case ASM_LD_MAP:
+	case ASM_LD_MAP_VALUE:
+		return 2;
+	case ASM_LD_PARAM:
+		return p->param == (int32_t)p->param ? 1 : 2;
+	case ASM_LD_FIELD:
+		find_access(a, index);
+		return p->access.nhops;
+	case ASM_FIELD_OFFSET:
+	case ASM_FIELD_SIZE:
+	case ASM_LD_TP:
+		find_access(a, index);
+		return 1;
+	case ASM_ZERO:
+		return zero_stores(&a->program->lines[index]);
+	case ASM_LABEL:
+	case ASM_FUNC:
+	case ASM_SCOPE:
+	case ASM_WHEN:
+	case ASM_UNLESS:
+	case ASM_END:
+		return 0;
+	}
+	fault(a, -EINVAL, index, "no such kind of line: %u", a->program->lines[index].kind);
+	return 0;
+}
+
+static void add_label(struct assembly *a, const struct cursor *c, uint32_t index)
+{
+	const char *name = a->program->lines[index].sym;
+
+	for (uint32_t i = 0; i < a->nlabels; i++) {
+		const struct label *other = &a->labels[i];
+
+		if (other->scope == c->scope && other->func == c->func &&
+		    !strcmp(other->name, name))
+			fault(a, -EINVAL, index, "label '%s' stands already at line %u", name,
+			      a->program->lines[other->line].line);
+	}
+	a->labels[a->nlabels++] = (struct label){
+		.name = name, .line = index, .scope = c->scope, .slot = c->slot, .func = c->func
+	};
+}
+
+static void add_func(struct assembly *a, struct cursor *c, uint32_t index)
+{
+	const char *name = a->program->lines[index].sym;
+	const struct func *other = find_func(a, name);
+
+	if (c->depth)
+		fault(a, -EINVAL, index, "a function cannot begin inside of %s",
+		      a->program->lines[c->open[c->depth - 1].line].text);
+	if (other && other->line != index)
+		fault(a, -EINVAL, index, "function '%s' stands already at line %u", name,
+		      a->program->lines[other->line].line);
+	if (!c->slot)
+		fault(a, -EINVAL, index, "the program itself comes first, its functions after it");
+	c->func = a->nfuncs;
+	a->funcs[a->nfuncs++] = (struct func){ .name = name, .line = index, .slot = c->slot };
+}
+
+static void open_block(struct assembly *a, struct cursor *c, uint32_t index)
+{
+	const struct asm_insn *line = &a->program->lines[index];
+
+	if (c->depth == MAX_DEPTH) {
+		fault(a, -EINVAL, index, "nested deeper than %d", MAX_DEPTH);
+		return;
+	}
+	c->open[c->depth].line = index;
+	c->open[c->depth].scope = c->scope;
+	c->open[c->depth].dropped = c->dropped;
+	c->depth++;
+	if (line->kind == ASM_SCOPE)
+		c->scope = index;
+	else if ((a->placed[index].param == 0) == (line->kind == ASM_WHEN))
+		c->dropped = true;
+}
+
+static void close_block(struct assembly *a, struct cursor *c, uint32_t index)
+{
+	if (!c->depth) {
+		fault(a, -EINVAL, index, "END without SCOPE, WHEN or UNLESS");
+		return;
+	}
+	c->depth--;
+	c->scope = c->open[c->depth].scope;
+	c->dropped = c->open[c->depth].dropped;
+}
+
+static void place(struct assembly *a, struct cursor *c, uint32_t index)
+{
+	const struct asm_insn *line = &a->program->lines[index];
+	struct placed *p = &a->placed[index];
+
+	p->slot = c->slot;
+	p->scope = c->scope;
+	p->func = c->func;
+	p->dropped = c->dropped;
+	if (has_param(line) && !c->dropped)
+		p->param = param_value(a, index);
+
+	if (line->kind == ASM_END) {
+		close_block(a, c, index);
+	} else if (line->kind == ASM_SCOPE || line->kind == ASM_WHEN || line->kind == ASM_UNLESS) {
+		open_block(a, c, index);
+	} else if (!c->dropped) {
+		if (line->kind == ASM_LABEL)
+			add_label(a, c, index);
+		else if (line->kind == ASM_FUNC)
+			add_func(a, c, index);
+		p->nslots = slots_of(a, index);
+		c->slot += p->nslots;
+	}
+}
+
+void layout(struct assembly *a)
+{
+	const struct asm_program *program = a->program;
+	struct cursor c = { .scope = NO_SCOPE };
+
+	a->funcs[a->nfuncs++] = (struct func){ .name = program->name };
+	for (uint32_t i = 0; i < program->nlines; i++)
+		place(a, &c, i);
+	if (c.depth)
+		fault(a, -EINVAL, c.open[c.depth - 1].line, "END is missing");
+	for (uint32_t i = 0; i < a->nlabels; i++)
+		if (a->labels[i].slot == c.slot)
+			fault(a, -EINVAL, a->labels[i].line,
+			      "label '%s' names no instruction: the program ends here",
+			      a->labels[i].name);
+	for (uint32_t i = 1; i < a->nfuncs; i++)
+		if (a->funcs[i].slot == (i + 1 < a->nfuncs ? a->funcs[i + 1].slot : c.slot))
+			fault(a, -EINVAL, a->funcs[i].line, "function '%s' is empty",
+			      a->funcs[i].name);
+	if (!c.slot && program->nlines)
+		fault(a, -EINVAL, 0, "the program has no instructions");
+	a->nslots = c.slot;
+}
+
+/* How a scope sees another: itself, or one that holds it. */
+static bool scope_within(struct assembly *a, uint32_t inner, uint32_t outer)
+{
+	for (;; inner = a->placed[inner].scope) {
+		if (inner == outer)
+			return true;
+		if (inner == NO_SCOPE)
+			return false;
+	}
+}
+
+struct label *find_label(struct assembly *a, uint32_t line, const char *name)
+{
+	struct label *best = NULL;
+
+	for (uint32_t i = 0; i < a->nlabels; i++) {
+		struct label *l = &a->labels[i];
+
+		if (strcmp(l->name, name) || l->func != a->placed[line].func ||
+		    !scope_within(a, a->placed[line].scope, l->scope))
+			continue;
+		if (!best || scope_within(a, l->scope, best->scope))
+			best = l;
+	}
+	return best;
+}
+
+const struct func *find_func(struct assembly *a, const char *name)
+{
+	for (uint32_t i = 1; i < a->nfuncs; i++)
+		if (!strcmp(a->funcs[i].name, name))
+			return &a->funcs[i];
+	return NULL;
+}
+
+int find_map(struct assembly *a, const char *name)
+{
+	for (size_t i = 0; i < a->bindings->nmaps; i++)
+		if (!strcmp(a->bindings->maps[i].name, name))
+			return (int)i;
+	return -1;
+}

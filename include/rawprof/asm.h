@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The instruction DSL: BPF programs written by hand, as C arrays.
+ *
+ *	static const struct asm_insn hello[] = {
+ *		CALL(get_current_pid_tgid),
+ *		RSH(R0, 32),
+ *		JNE(R0, 1, out),
+ *		...
+ *	LABEL(out),
+ *		MOV(R0, 0),
+ *		EXIT(),
+ *	};
+ *
+ * One line is one instruction, a label, or a composed macro (macros.h). Every line carries its own
+ *text, file and number, so that whoever refuses it (the C compiler, the assembler, the kernel's
+ *verifier) can quote it.
+ *
+ * Mnemonics, sizes and semantics are those of RFC 9669 (BPF Instruction Set Architecture). What the
+ *compiler can know it checks: a helper's name, an immediate that does not fit, a write to R10, an
+ *access outside the 512-byte stack frame. The rest is checked by asm_assemble(), and then by the
+ *verifier.
+ */
+#ifndef RAWPROF_ASM_H
+#define RAWPROF_ASM_H
+
+#include <linux/bpf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rawprof/helpers.h>
+#include <rawprof/uapi.h>
+
+/*
+ * Registers. R0: return value of calls and of the program. R1-R5: arguments, every call destroys
+ * them. R6-R9: survive calls. R10: the frame pointer, read only; the 512 bytes below it are the
+ * stack frame.
+ */
+enum asm_reg { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
+
+#define ASM_STACK_SIZE 512
+
+/* What one line of a program is. */
+enum asm_kind {
+	ASM_INSN,         /* an instruction, complete */
+	ASM_JUMP,         /* to the label sym */
+	ASM_CALL_FUNC,    /* to the subprogram sym */
+	ASM_LD_FUNC,      /* two slots: the address of subprogram sym, for a callback */
+	ASM_LD_IMM64,     /* two slots: value */
+	ASM_LD_MAP,       /* two slots: the map sym */
+	ASM_LD_MAP_VALUE, /* two slots: the address of byte value of the only element of the array
+	                     map sym */
+	ASM_LD_PARAM,     /* one or two slots: a member of the configuration, as an immediate */
+	ASM_JUMP_PARAM,   /* a jump that compares with a member of the configuration */
+	ASM_LD_FIELD,     /* one load for each pointer on the way: member sym2 of kernel type sym */
+	ASM_FIELD_OFFSET, /* an ALU operation with that member's offset as its immediate */
+	ASM_FIELD_SIZE,   /* an ALU operation with that member's size as its immediate */
+	ASM_LD_TP,        /* one load: field sym3 of the tracepoint sym:sym2 */
+	ASM_LD_REG, /* one load: machine register number value (enum asm_machine_reg) from a pt_regs
+	             */
+	ASM_ZERO,   /* as few stores as it takes to clear value bytes at insn.off from R10 */
+	ASM_LABEL,  /* the label sym */
+	ASM_FUNC,   /* opens the subprogram sym */
+	ASM_SCOPE,  /* opens a scope of labels; text is what the user wrote */
+	ASM_WHEN,   /* opens lines that are dropped when a member of the configuration is 0 */
+	ASM_UNLESS, /* opens lines that are dropped when it is not 0 */
+	ASM_END,    /* closes the innermost SCOPE, WHEN or UNLESS */
+};
+
+/*
+ * One line. The meaning of sym, sym2, sym3 and value depends on the kind, see above. A line that
+ * refers to the load-time configuration says where in it: param_offset, param_size (bytes; signed
+ * if param_signed), and config_size, which must be the size of the configuration that the program
+ * is assembled with.
+ */
+struct asm_insn {
+	struct bpf_insn insn;
+	uint8_t kind; /* enum asm_kind */
+	uint8_t param_size;
+	uint8_t param_signed;
+	uint16_t param_offset;
+	uint16_t config_size;
+	uint32_t line;
+	const char *text;
+	const char *file;
+	const char *sym;
+	const char *sym2;
+	const char *sym3;
+	uint64_t value;
+};
+
+/* Machine registers in a pt_regs: arguments 1 to 6 by the function-call ABI, and what every
+ * profiler reads. */
+enum asm_machine_reg {
+	ASM_REG_ARG1,
+	ASM_REG_ARG2,
+	ASM_REG_ARG3,
+	ASM_REG_ARG4,
+	ASM_REG_ARG5,
+	ASM_REG_ARG6,
+	ASM_REG_RET,
+	ASM_REG_IP,
+	ASM_REG_SP,
+	ASM_REG_FP,
+	ASM_REG_COUNT
+};
+
+/* ---- maps and programs as the assembler sees them
+ * -------------------------------------------------------- */
+
+/* A map's shape; sizes in bytes, type one of enum bpf_map_type, flags of BPF_MAP_CREATE. */
+struct asm_map {
+	const char *name; /* at most 15 of [A-Za-z0-9_.]: the kernel keeps no more */
+	uint32_t type;
+	uint32_t key_size;
+	uint32_t value_size;
+	uint32_t max_entries;
+	uint32_t flags;
+	const struct asm_map *inner; /* of a map of maps: the shape of what it holds */
+};
+
+/* A program: what the kernel is told of it, and its lines. */
+struct asm_program {
+	const char *name;     /* as for maps */
+	uint32_t type;        /* enum bpf_prog_type */
+	uint32_t attach_type; /* enum bpf_attach_type, 0 when the type needs none */
+	uint32_t flags;       /* of BPF_PROG_LOAD: BPF_F_SLEEPABLE */
+	const char *license;  /* "Dual BSD/GPL" where it calls GPL-only helpers */
+	const char
+	        *target; /* what a BTF program attaches to: "sched_switch"; NULL for other types */
+	const struct asm_insn *lines;
+	size_t nlines;
+	uint32_t config_size; /* of its load-time parameters; 0 when it has none */
+};
+#define ASM_LINES(array) .lines = (array), .nlines = sizeof(array) / sizeof((array)[0])
+
+/*
+ * How to reach a member: nhops loads one after the other, each `size` bytes (1, 2, 4, 8) at
+ * `offset`; all but the last fetch a pointer. A member that is no scalar (an array, a struct) has
+ * its whole size in the last hop, and can be addressed but not loaded.
+ */
+#define ASM_MAX_HOPS 8
+struct asm_access {
+	uint32_t nhops;
+	struct asm_hop {
+		uint32_t offset;
+		uint32_t size;
+		int is_signed;
+	} hop[ASM_MAX_HOPS];
+};
+
+/* Where a machine's registers lie in the pt_regs that BPF programs see, in bytes; -1: it has none.
+ */
+struct asm_arch {
+	const char *name;
+	int16_t reg[ASM_REG_COUNT];
+};
+extern const struct asm_arch asm_arch_x86_64, asm_arch_arm64, asm_arch_riscv64;
+/* The one this file was compiled for; NULL on others. */
+const struct asm_arch *asm_arch_host(void);
+
+/*
+ * What the assembler has to be told about the world. maps and map_fds run in parallel; without
+ * map_fds a map's index stands for its descriptor, so that programs can be assembled, shown and
+ * checked with no kernel at hand. field and tp_field return 0 or a negative errno and, on failure,
+ * may write why to `why`.
+ */
+#define ASM_WHY_SIZE 160
+struct asm_bindings {
+	const struct asm_map *maps;
+	const int *map_fds;
+	size_t nmaps;
+	const void *config;
+	size_t config_size;
+	const struct asm_arch *arch; /* NULL: the host's */
+	void *ctx;                   /* handed to the calls below */
+	int (*field)(void *ctx, const char *type, const char *path, struct asm_access *out,
+	             char *why);
+	int (*tp_field)(void *ctx, const char *group, const char *event, const char *field,
+	                struct asm_access *out, char *why);
+};
+
+/* What is wrong, or worth a word, with one line. text is the line as written, composed macro
+ * included. */
+enum asm_severity { ASM_ERROR, ASM_WARNING };
+struct asm_diag {
+	enum asm_severity severity;
+	const char *file;
+	uint32_t line;
+	const char *text;
+	const char *message;
+};
+typedef void (*asm_diag_fn)(void *ctx, const struct asm_diag *diag);
+/* Prints "file:line: error: message" and the line's text to the FILE * that ctx is (NULL: stderr).
+ */
+void asm_diag_print(void *ctx, const struct asm_diag *diag);
+
+/* A label or a function, and the instruction that it names. */
+struct asm_symbol {
+	const char *name;
+	uint32_t insn;
+};
+
+/*
+ * A program assembled. Instructions are counted in slots of 8 bytes, as the kernel does: 64-bit
+ * constants take two. line_of[slot] is the index of the DSL line in program->lines, text_of[slot]
+ * its text with the composed macro it came from ("MAP_ADD(counts, KEY, ONE): LD_MAP(R1, counts)"),
+ * or NULL for a second slot. btf, func_info and line_info are what BPF_BTF_LOAD and BPF_PROG_LOAD
+ * take.
+ */
+struct asm_image {
+	const struct asm_program *program;
+	struct bpf_insn *insns;
+	uint32_t ninsns;
+	uint32_t *line_of;
+	const char **text_of;
+	struct asm_symbol *labels;
+	uint32_t nlabels;
+	struct asm_symbol *funcs; /* the program itself first */
+	uint32_t nfuncs;
+	void *btf;
+	uint32_t btf_size;
+	struct bpf_func_info *func_info;
+	uint32_t nfunc_info;
+	struct bpf_line_info *line_info;
+	uint32_t nline_info;
+	void *arena; /* holds all of the above */
+};
+
+/*
+ * Assembles a program. Every fault is reported (report may be NULL), then -EINVAL is returned and
+ * *out left as it was; -ENOENT where a kernel type, member or tracepoint is not there, which
+ * another program may do without; -ENOMEM. On success free with asm_image_free().
+ */
+int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
+                 struct asm_image *out, asm_diag_fn report, void *ctx);
+void asm_image_free(struct asm_image *image);
+
+#include <rawprof/isa.h>
+#include <rawprof/macros.h>
+
+#endif

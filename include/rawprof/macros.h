@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Composed macros: what every profiler does, as lists of instructions. Each stands in a SCOPE, so
+ * that its labels clash with nobody's and the verifier quotes the macro as it was written.
+ *
+ * All of them may destroy R0-R5 (they call helpers) and leave R6-R9 alone. Where they take a frame
+ * offset it is one made by FRAME().
+ */
+#ifndef RAWPROF_MACROS_H
+#define RAWPROF_MACROS_H
+
+#include <errno.h>
+
+#include <rawprof/isa.h>
+
+/* dst = address of the frame offset off. */
+#define FRAME_PTR(dst, off) MOV_REG(dst, R10), ADD(dst, off)
+
+/* ---- maps
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* R0 = address of the value under the key at frame offset key, or 0. */
+#define MAP_LOOKUP(map, key)                                                                       \
+	SCOPE("MAP_LOOKUP(" #map ", " #key ")"), LD_MAP(R1, map), FRAME_PTR(R2, key),              \
+	        CALL(map_lookup_elem), END
+
+/* R0 = 0 or a negative errno. flags: BPF_ANY, BPF_NOEXIST, BPF_EXIST. */
+#define MAP_UPDATE(map, key, value, flags)                                                         \
+	SCOPE("MAP_UPDATE(" #map ", " #key ", " #value ", " #flags ")"), LD_MAP(R1, map),          \
+	        FRAME_PTR(R2, key), FRAME_PTR(R3, value), MOV(R4, flags), CALL(map_update_elem),   \
+	        END
+
+#define MAP_DELETE(map, key)                                                                       \
+	SCOPE("MAP_DELETE(" #map ", " #key ")"), LD_MAP(R1, map), FRAME_PTR(R2, key),              \
+	        CALL(map_delete_elem), END
+
+/*
+ * R0 = address of the value under the key; a key that is new gets the value at frame offset init
+ * first. 0 when the map is full. NOEXIST and the second look: two CPUs may both miss, one of them
+ * inserts.
+ */
+#define MAP_LOOKUP_OR_INIT(map, key, init)                                                         \
+	SCOPE("MAP_LOOKUP_OR_INIT(" #map ", " #key ", " #init ")"), MAP_LOOKUP(map, key),          \
+	        JNE(R0, 0, .found), MAP_UPDATE(map, key, init, BPF_NOEXIST), MAP_LOOKUP(map, key), \
+	        LABEL(.found), END
+
+/*
+ * Adds the 64-bit number at frame offset addend to the one under the key, exactly, whatever other
+ * CPUs do; a key that is new starts with it. R0 = 0, or the negative errno of the insertion: -E2BIG
+ * when the map is full, -EBUSY when this sample interrupted a change of the same bucket.
+ */
+#define MAP_ADD(map, key, addend)                                                                  \
+	SCOPE("MAP_ADD(" #map ", " #key ", " #addend ")"), MAP_LOOKUP(map, key),                   \
+	        JNE(R0, 0, .found), MAP_UPDATE(map, key, addend, BPF_NOEXIST),                     \
+	        JNE(R0, -EEXIST, .done), MAP_LOOKUP(map, key), JNE(R0, 0, .found),                 \
+	        MOV(R0, -ENOENT), JA(.done), LABEL(.found), LDX(DW, R1, R10, addend),              \
+	        ATOMIC_ADD(DW, R0, 0, R1), MOV(R0, 0), LABEL(.done), END
+
+/*
+ * Counts one in a member (uint64_t) of the struct that is the only element of an array map. No
+ * look-up: the member's address is a constant of the program. Destroys R1 and R2 only.
+ */
+#define COUNT(map, type, member)                                                                   \
+	SCOPE("COUNT(" #map ", " #type ", " #member ")"),                                          \
+	        LD_MAP_VALUE(R1, map, offsetof(type, member)), MOV(R2, 1),                         \
+	        ATOMIC_ADD(DW, R1, 0, R2), END
+
+/* ---- ring buffer
+ * ----------------------------------------------------------------------------------------- */
+
+/* R0 = address of `bytes` (a constant) reserved bytes, or 0. What is reserved must be submitted or
+ * discarded. */
+#define RING_RESERVE(ring, bytes)                                                                  \
+	SCOPE("RING_RESERVE(" #ring ", " #bytes ")"), LD_MAP(R1, ring), MOV(R2, bytes),            \
+	        MOV(R3, 0), CALL(ringbuf_reserve), END
+/* record: the register with the address that RING_RESERVE gave. flags: 0, BPF_RB_NO_WAKEUP,
+ * BPF_RB_FORCE_WAKEUP. */
+#define RING_SUBMIT(record, flags)                                                                 \
+	SCOPE("RING_SUBMIT(" #record ", " #flags ")"), MOV_REG(R1, record), MOV(R2, flags),        \
+	        CALL(ringbuf_submit), END
+#define RING_DISCARD(record)                                                                       \
+	SCOPE("RING_DISCARD(" #record ")"), MOV_REG(R1, record), MOV(R2, BPF_RB_NO_WAKEUP),        \
+	        CALL(ringbuf_discard), END
+/* Copies as many bytes as register `bytes` says from the address in register data. R0 = 0 or
+ * -EAGAIN: full. */
+#define RING_OUTPUT(ring, data, bytes, flags)                                                      \
+	SCOPE("RING_OUTPUT(" #ring ", " #data ", " #bytes ", " #flags ")"), LD_MAP(R1, ring),      \
+	        MOV_REG(R2, data), MOV_REG(R3, bytes), MOV(R4, flags), CALL(ringbuf_output), END
+
+/* ---- reading memory
+ * -------------------------------------------------------------------------------------- */
+
+/* Copies a constant number of bytes from the address in register src to a frame offset. R0 = 0 or
+ * -EFAULT. */
+#define READ_KERNEL(to, bytes, src)                                                                \
+	SCOPE("READ_KERNEL(" #to ", " #bytes ", " #src ")"), MOV_REG(R3, src), FRAME_PTR(R1, to),  \
+	        MOV(R2, bytes), CALL(probe_read_kernel), END
+#define READ_USER(to, bytes, src)                                                                  \
+	SCOPE("READ_USER(" #to ", " #bytes ", " #src ")"), MOV_REG(R3, src), FRAME_PTR(R1, to),    \
+	        MOV(R2, bytes), CALL(probe_read_user), END
+/* The same for a member of a kernel type, all of it, src holding the address of an object of that
+ * type. */
+#define READ_FIELD(to, src, type, path)                                                            \
+	SCOPE("READ_FIELD(" #to ", " #src ", " #type ", " #path ")"), MOV_REG(R3, src),            \
+	        ADD_FIELD_OFFSET(R3, type, path), FRAME_PTR(R1, to), FIELD_SIZE(R2, type, path),   \
+	        CALL(probe_read_kernel), END
+
+/* ---- filters: go on, or jump to the label out
+ * ------------------------------------------------------------ */
+
+/* Only the process, or thread, whose id is the parameter; 0 lets everyone pass. */
+#define FILTER_PID(type, member, out)                                                              \
+	SCOPE("FILTER_PID(" #type ", " #member ", " #out ")"), WHEN(type, member),                 \
+	        CALL(get_current_pid_tgid), RSH(R0, 32), JNE_PARAM(R0, type, member, out), END,    \
+	        END
+#define FILTER_TID(type, member, out)                                                              \
+	SCOPE("FILTER_TID(" #type ", " #member ", " #out ")"), WHEN(type, member),                 \
+	        CALL(get_current_pid_tgid), MOV32_REG(R0, R0), JNE_PARAM(R0, type, member, out),   \
+	        END, END
+
+/* Only a key (at a frame offset) that is in the map. */
+#define FILTER_SET(map, key, out)                                                                  \
+	SCOPE("FILTER_SET(" #map ", " #key ", " #out ")"), MAP_LOOKUP(map, key), JEQ(R0, 0, out),  \
+	        END
+
+/* Only CPUs whose number is a key of the map; scratch: a frame offset of 4 bytes. */
+#define FILTER_CPU(map, scratch, out)                                                              \
+	SCOPE("FILTER_CPU(" #map ", " #scratch ", " #out ")"), CALL(get_smp_processor_id),         \
+	        STX(W, R10, scratch, R0), FILTER_SET(map, scratch, out), END
+
+/*
+ * Only the version 2 control group whose id (inode number of its directory) is the parameter id,
+ * and the groups below it; level is how deep it lies under the root. id 0 lets everyone pass.
+ */
+#define FILTER_CGROUP(type, id, level, out)                                                        \
+	SCOPE("FILTER_CGROUP(" #type ", " #id ", " #level ", " #out ")"), WHEN(type, id),          \
+	        LD_PARAM(R1, type, level), CALL(get_current_ancestor_cgroup_id),                   \
+	        LD_PARAM(R1, type, id), JNE_REG(R0, R1, out), END, END
+
+/*
+ * Only command names that begin as the parameter says, or equal it. comm: a frame offset, a
+ * multiple of 8, where get_current_comm put 16 bytes. The bytes are compared as two numbers,
+ * masked; asm_comm_filter() fills the parameter.
+ */
+struct asm_comm_filter {
+	uint64_t mask[2];
+	uint64_t want[2];
+};
+#define FILTER_COMM(type, member, comm, out)                                                       \
+	SCOPE("FILTER_COMM(" #type ", " #member ", " #comm ", " #out ")"),                         \
+	        WHEN(type, member.mask[0]), LDX(DW, R1, R10, comm),                                \
+	        LD_PARAM(R2, type, member.mask[0]), AND_REG(R1, R2),                               \
+	        LD_PARAM(R2, type, member.want[0]), JNE_REG(R1, R2, out),                          \
+	        LDX(DW, R1, R10, (comm) + 8), LD_PARAM(R2, type, member.mask[1]), AND_REG(R1, R2), \
+	        LD_PARAM(R2, type, member.want[1]), JNE_REG(R1, R2, out), END, END
+/*
+ * pattern: a name of at most 15 bytes, or its beginning and a '*'. Returns 0; -EINVAL for any other
+ * pattern (empty, "*" in another place, "?" or "["), which user space has to match; -E2BIG when it
+ * is longer than a command name can be.
+ */
+int asm_comm_filter(const char *pattern, struct asm_comm_filter *out);
+
+/* ---- histograms
+ * ------------------------------------------------------------------------------------------ */
+
+/*
+ * One halving of LOG2: if value has a bit at or above `bits`, shift it down by them and add them to
+ * dst. Without a branch, so that the verifier has one state to follow and not 64: (t | -t) >> 63 is
+ * 1 unless t is 0.
+ */
+#define LOG2_HALF(dst, value, t, u, bits, log2_bits)                                               \
+	MOV_REG(t, value), RSH(t, bits), MOV_REG(u, t), NEG(u), OR_REG(t, u), RSH(t, 63),          \
+	        LSH(t, log2_bits), RSH_REG(value, t), ADD_REG(dst, t)
+
+/* dst = the number of the highest bit set in value (0 for 0 and 1); value, t and u are destroyed.
+ */
+#define LOG2(dst, value, t, u)                                                                     \
+	SCOPE("LOG2(" #dst ", " #value ", " #t ", " #u ")"), MOV(dst, 0),                          \
+	        LOG2_HALF(dst, value, t, u, 32, 5), LOG2_HALF(dst, value, t, u, 16, 4),            \
+	        LOG2_HALF(dst, value, t, u, 8, 3), LOG2_HALF(dst, value, t, u, 4, 2),              \
+	        LOG2_HALF(dst, value, t, u, 2, 1), LOG2_HALF(dst, value, t, u, 1, 0), END
+
+/*
+ * dst = the log-linear bucket of value: each power of two is cut into 2^bits equal parts, so a
+ * bucket is never wider than value >> bits. With s = max(log2(value) - bits, 0): (s << bits) +
+ * (value >> s); values below 2^(bits+1) have a bucket each. ASM_LOGLIN_BUCKETS says how many there
+ * are. t, u, v and value are destroyed.
+ */
+#define LOG_LINEAR(dst, value, bits, t, u, v)                                                      \
+	SCOPE("LOG_LINEAR(" #dst ", " #value ", " #bits ", " #t ", " #u ", " #v ")"),              \
+	        MOV_REG(v, value), LOG2(dst, v, t, u), SUB(dst, bits), JSGE(dst, 0, .shift),       \
+	        MOV(dst, 0), LABEL(.shift), RSH_REG(value, dst), LSH(dst, bits),                   \
+	        ADD_REG(dst, value), END
+#define ASM_LOGLIN_BUCKETS(bits) (((64 - (bits)) + 1) << (bits))
+
+#endif
