@@ -21,19 +21,9 @@ enum { TYPE_INT = 1, TYPE_PTR, TYPE_PROTO, TYPE_FUNC };
 
 #define BTF_INFO(kind, vlen) ((uint32_t)(kind) << 24 | (uint32_t)(vlen))
 
-/*
- * line_info.line_col: the line in the upper 22 bits, the column below. As column the instructions
- * of one line are numbered, because the verifier quotes a line only when line or column differ from
- * the last it quoted.
- */
-#define LAST_LINE 0x3fffffu
-#define LAST_COLUMN 0x3ffu
-
-static uint32_t line_col(uint32_t line, uint32_t column)
-{
-	return (line < LAST_LINE ? line : LAST_LINE) << 10 |
-	       (column < LAST_COLUMN ? column : LAST_COLUMN);
-}
+/* line_info.line_col: the line in the upper 22 bits. */
+#define LINE_COL(line) ((uint32_t)(line) << 10)
+#define LAST_LINE 0x3fffff
 
 /* Sizes are counted first, so that one allocation holds everything and nothing has to grow. */
 struct blob {
@@ -103,30 +93,37 @@ static void put_funcs(struct blob *b, struct asm_image *image)
 	image->nfunc_info = image->nfuncs;
 }
 
-/* Lines of one file follow each other: a file's name is stored again only when the file changes. */
+/*
+ * The verifier quotes a line only when the offset of its file's name, or its number, differs from
+ * the last it quoted, and so would show the first instruction of a composed macro and hide the
+ * others. Every file's name is therefore stored twice, and neighbours take turns.
+ */
 static void put_lines(struct blob *b, struct asm_image *image)
 {
 	const char *file = NULL, *text = NULL;
-	uint32_t file_off = 0, text_off = 0, previous = 0, column = 0;
+	uint32_t file_off[2] = { 0, 0 }, text_off = 0, n = 0;
 
 	for (uint32_t slot = 0; slot < image->ninsns; slot++) {
 		const struct asm_insn *line = &image->program->lines[image->line_of[slot]];
 
 		if (!image->text_of[slot])
 			continue;
-		if (line->file != file)
-			file_off = put_string(b, file = line->file);
+		if (line->file != file) {
+			file = line->file;
+			file_off[0] = put_string(b, file);
+			file_off[1] = put_string(b, file);
+		}
 		if (image->text_of[slot] != text)
 			text_off = put_string(b, text = image->text_of[slot]);
-		column = line->line == previous ? column + 1 : 1;
-		previous = line->line;
-		image->line_info[image->nline_info++] = (struct bpf_line_info){
+		image->line_info[n] = (struct bpf_line_info){
 			.insn_off = slot,
-			.file_name_off = file_off,
+			.file_name_off = file_off[n % 2],
 			.line_off = text_off,
-			.line_col = line_col(line->line, column),
+			.line_col = LINE_COL(line->line < LAST_LINE ? line->line : LAST_LINE),
 		};
+		n++;
 	}
+	image->nline_info = n;
 }
 
 static size_t strings_size(const struct asm_image *image)
@@ -138,7 +135,7 @@ static size_t strings_size(const struct asm_image *image)
 	for (uint32_t slot = 0; slot < image->ninsns; slot++)
 		if (image->text_of[slot])
 			size += strlen(image->text_of[slot]) + 1 +
-			        strlen(image->program->lines[image->line_of[slot]].file) + 1;
+			        2 * (strlen(image->program->lines[image->line_of[slot]].file) + 1);
 	return size;
 }
 
