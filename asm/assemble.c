@@ -30,12 +30,12 @@ static int allocate(struct assembly *a, struct asm_image *image)
 	image->labels = arena_alloc(&a->arena, (a->nlabels + 1) * sizeof(*image->labels));
 	image->funcs = arena_alloc(&a->arena, (a->nfuncs + 1) * sizeof(*image->funcs));
 	return image->insns && image->line_of && image->text_of && image->labels && image->funcs
-	               ? 0
-	               : -ENOMEM;
+		       ? 0
+		       : -ENOMEM;
 }
 
 int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
-                 struct asm_image *out, asm_diag_fn report, void *ctx)
+		 struct asm_image *out, asm_diag_fn report, void *ctx)
 {
 	struct assembly a = {
 		.program = program, .bindings = bindings, .report = report, .report_ctx = ctx

@@ -64,12 +64,12 @@ static uint32_t put_name(struct blob *b, const char *name)
 static void put_common_types(struct blob *b)
 {
 	const struct btf_type integer = { .name_off = put_string(b, "int"),
-		                          .info = BTF_INFO(BTF_KIND_INT, 0),
-		                          .size = 4 };
+					  .info = BTF_INFO(BTF_KIND_INT, 0),
+					  .size = 4 };
 	const uint32_t encoding = (uint32_t)BTF_INT_SIGNED << 24 | 32;
 	const struct btf_type pointer = { .info = BTF_INFO(BTF_KIND_PTR, 0) };
 	const struct btf_type proto = { .info = BTF_INFO(BTF_KIND_FUNC_PROTO, 1),
-		                        .type = TYPE_INT };
+					.type = TYPE_INT };
 	const struct btf_param ctx = { .name_off = put_string(b, "ctx"), .type = TYPE_PTR };
 
 	put(b, &integer, sizeof(integer));
@@ -83,12 +83,12 @@ static void put_funcs(struct blob *b, struct asm_image *image)
 {
 	for (uint32_t i = 0; i < image->nfuncs; i++) {
 		const struct btf_type func = { .name_off = put_name(b, image->funcs[i].name),
-			                       .info = BTF_INFO(BTF_KIND_FUNC, BTF_FUNC_STATIC),
-			                       .type = TYPE_PROTO };
+					       .info = BTF_INFO(BTF_KIND_FUNC, BTF_FUNC_STATIC),
+					       .type = TYPE_PROTO };
 
 		put(b, &func, sizeof(func));
 		image->func_info[i] = (struct bpf_func_info){ .insn_off = image->funcs[i].insn,
-			                                      .type_id = TYPE_FUNC + i };
+							      .type_id = TYPE_FUNC + i };
 	}
 	image->nfunc_info = image->nfuncs;
 }
@@ -135,7 +135,7 @@ static size_t strings_size(const struct asm_image *image)
 	for (uint32_t slot = 0; slot < image->ninsns; slot++)
 		if (image->text_of[slot])
 			size += strlen(image->text_of[slot]) + 1 +
-			        2 * (strlen(image->program->lines[image->line_of[slot]].file) + 1);
+				2 * (strlen(image->program->lines[image->line_of[slot]].file) + 1);
 	return size;
 }
 
@@ -149,8 +149,8 @@ void make_btf(struct assembly *a, struct asm_image *image)
 {
 	size_t types = types_size(image), strings = strings_size(image);
 	struct btf_header header = { .magic = BTF_MAGIC,
-		                     .version = BTF_VERSION,
-		                     .hdr_len = sizeof(header) };
+				     .version = BTF_VERSION,
+				     .hdr_len = sizeof(header) };
 	struct blob b = { .strings_used = 1 };
 	unsigned char *bytes = arena_alloc(&a->arena, sizeof(header) + types + strings);
 

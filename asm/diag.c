@@ -6,7 +6,7 @@
 #include "internal.h"
 
 static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, const char *fmt,
-                 va_list args)
+		 va_list args)
 {
 	const struct asm_insn *insn = &a->program->lines[line];
 	struct asm_diag diag = { .severity = severity, .file = insn->file, .line = insn->line };
@@ -43,5 +43,5 @@ void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
 void asm_diag_print(void *ctx, const struct asm_diag *diag)
 {
 	fprintf(ctx ? ctx : stderr, "%s:%u: %s: %s\n\t%s\n", diag->file, diag->line,
-	        diag->severity == ASM_ERROR ? "error" : "warning", diag->message, diag->text);
+		diag->severity == ASM_ERROR ? "error" : "warning", diag->message, diag->text);
 }

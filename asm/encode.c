@@ -221,9 +221,9 @@ static void store_zeros(struct encoder *e)
 		for (size = 8; off % size || size > left; size /= 2)
 			;
 		e->out[i] = (struct bpf_insn){ .code = (uint8_t)(BPF_ST | BPF_MEM |
-			                                         size_code((uint32_t)size)),
-			                       .dst_reg = BPF_REG_10,
-			                       .off = (int16_t)off };
+								 size_code((uint32_t)size)),
+					       .dst_reg = BPF_REG_10,
+					       .off = (int16_t)off };
 	}
 }
 
@@ -282,10 +282,10 @@ void encode(struct assembly *a, struct asm_image *image)
 {
 	for (uint32_t i = 0; i < a->program->nlines; i++) {
 		struct encoder e = { .a = a,
-			             .index = i,
-			             .line = &a->program->lines[i],
-			             .placed = &a->placed[i],
-			             .out = image->insns + a->placed[i].slot };
+				     .index = i,
+				     .line = &a->program->lines[i],
+				     .placed = &a->placed[i],
+				     .out = image->insns + a->placed[i].slot };
 
 		if (!e.placed->dropped && e.placed->nslots)
 			encode_line(&e);
@@ -293,5 +293,5 @@ void encode(struct assembly *a, struct asm_image *image)
 	for (uint32_t i = 0; i < a->nlabels; i++)
 		if (!a->labels[i].used)
 			warning(a, a->labels[i].line, "label '%s' is never used",
-			        a->labels[i].name);
+				a->labels[i].name);
 }

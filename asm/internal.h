@@ -22,7 +22,7 @@ struct arena;
 /* Zeroed memory, or NULL. */
 void *arena_alloc(struct arena **arena, size_t bytes);
 char *arena_printf(struct arena **arena, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
 
 /* ---- layout
@@ -37,10 +37,10 @@ void arena_free(struct arena *arena);
 struct placed {
 	uint32_t slot;
 	uint32_t nslots;
-	uint32_t scope;           /* the innermost SCOPE that holds the line, or NO_SCOPE */
-	uint32_t func;            /* index of the function that holds the line */
-	bool dropped;             /* by WHEN or UNLESS */
-	int64_t param;            /* value of the parameter it refers to */
+	uint32_t scope;		  /* the innermost SCOPE that holds the line, or NO_SCOPE */
+	uint32_t func;		  /* index of the function that holds the line */
+	bool dropped;		  /* by WHEN or UNLESS */
+	int64_t param;		  /* value of the parameter it refers to */
 	struct asm_access access; /* of the kernel member or tracepoint field it refers to */
 };
 
@@ -77,9 +77,9 @@ struct assembly {
 
 /* Reports a fault of a line and remembers err. */
 void fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
-        __attribute__((format(printf, 4, 5)));
+	__attribute__((format(printf, 4, 5)));
 void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
-        __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 
 /* The line as the user wrote it: "MAP_ADD(counts, KEY, ONE): CALL(map_lookup_elem)". */
 const char *line_text(struct assembly *a, uint32_t line);

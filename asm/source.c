@@ -12,7 +12,7 @@ const char *line_text(struct assembly *a, uint32_t line)
 	if (outermost == NO_SCOPE)
 		return a->program->lines[line].text;
 	text = arena_printf(&a->arena, "%s: %s", a->program->lines[outermost].text,
-	                    a->program->lines[line].text);
+			    a->program->lines[line].text);
 	return text ? text : a->program->lines[line].text;
 }
 
@@ -40,10 +40,10 @@ void attach_source(struct assembly *a, struct asm_image *image)
 	attach_lines(a, image);
 	for (uint32_t i = 0; i < a->nlabels; i++)
 		image->labels[i] =
-		        (struct asm_symbol){ .name = a->labels[i].name, .insn = a->labels[i].slot };
+			(struct asm_symbol){ .name = a->labels[i].name, .insn = a->labels[i].slot };
 	image->nlabels = a->nlabels;
 	for (uint32_t i = 0; i < a->nfuncs; i++)
 		image->funcs[i] =
-		        (struct asm_symbol){ .name = a->funcs[i].name, .insn = a->funcs[i].slot };
+			(struct asm_symbol){ .name = a->funcs[i].name, .insn = a->funcs[i].slot };
 	image->nfuncs = a->nfuncs;
 }

@@ -42,22 +42,22 @@ enum asm_reg { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
 
 /* What one line of a program is. */
 enum asm_kind {
-	ASM_INSN,         /* an instruction, complete */
-	ASM_JUMP,         /* to the label sym */
-	ASM_CALL_FUNC,    /* to the subprogram sym */
-	ASM_LD_FUNC,      /* two slots: the address of subprogram sym, for a callback */
-	ASM_LD_IMM64,     /* two slots: value */
-	ASM_LD_MAP,       /* two slots: the map sym */
+	ASM_INSN,	  /* an instruction, complete */
+	ASM_JUMP,	  /* to the label sym */
+	ASM_CALL_FUNC,	  /* to the subprogram sym */
+	ASM_LD_FUNC,	  /* two slots: the address of subprogram sym, for a callback */
+	ASM_LD_IMM64,	  /* two slots: value */
+	ASM_LD_MAP,	  /* two slots: the map sym */
 	ASM_LD_MAP_VALUE, /* two slots: the address of byte value of the only element of the array
-	                     map sym */
-	ASM_LD_PARAM,     /* one or two slots: a member of the configuration, as an immediate */
-	ASM_JUMP_PARAM,   /* a jump that compares with a member of the configuration */
-	ASM_LD_FIELD,     /* one load for each pointer on the way: member sym2 of kernel type sym */
+			     map sym */
+	ASM_LD_PARAM,	  /* one or two slots: a member of the configuration, as an immediate */
+	ASM_JUMP_PARAM,	  /* a jump that compares with a member of the configuration */
+	ASM_LD_FIELD,	  /* one load for each pointer on the way: member sym2 of kernel type sym */
 	ASM_FIELD_OFFSET, /* an ALU operation with that member's offset as its immediate */
-	ASM_FIELD_SIZE,   /* an ALU operation with that member's size as its immediate */
-	ASM_LD_TP,        /* one load: field sym3 of the tracepoint sym:sym2 */
+	ASM_FIELD_SIZE,	  /* an ALU operation with that member's size as its immediate */
+	ASM_LD_TP,	  /* one load: field sym3 of the tracepoint sym:sym2 */
 	ASM_LD_REG, /* one load: machine register number value (enum asm_machine_reg) from a pt_regs
-	             */
+		     */
 	ASM_ZERO,   /* as few stores as it takes to clear value bytes at insn.off from R10 */
 	ASM_LABEL,  /* the label sym */
 	ASM_FUNC,   /* opens the subprogram sym */
@@ -122,12 +122,12 @@ struct asm_map {
 /* A program: what the kernel is told of it, and its lines. */
 struct asm_program {
 	const char *name;     /* as for maps */
-	uint32_t type;        /* enum bpf_prog_type */
+	uint32_t type;	      /* enum bpf_prog_type */
 	uint32_t attach_type; /* enum bpf_attach_type, 0 when the type needs none */
-	uint32_t flags;       /* of BPF_PROG_LOAD: BPF_F_SLEEPABLE */
+	uint32_t flags;	      /* of BPF_PROG_LOAD: BPF_F_SLEEPABLE */
 	const char *license;  /* "Dual BSD/GPL" where it calls GPL-only helpers */
 	const char
-	        *target; /* what a BTF program attaches to: "sched_switch"; NULL for other types */
+		*target; /* what a BTF program attaches to: "sched_switch"; NULL for other types */
 	const struct asm_insn *lines;
 	size_t nlines;
 	uint32_t config_size; /* of its load-time parameters; 0 when it has none */
@@ -173,11 +173,11 @@ struct asm_bindings {
 	const void *config;
 	size_t config_size;
 	const struct asm_arch *arch; /* NULL: the host's */
-	void *ctx;                   /* handed to the calls below */
+	void *ctx;		     /* handed to the calls below */
 	int (*field)(void *ctx, const char *type, const char *path, struct asm_access *out,
-	             char *why);
+		     char *why);
 	int (*tp_field)(void *ctx, const char *group, const char *event, const char *field,
-	                struct asm_access *out, char *why);
+			struct asm_access *out, char *why);
 };
 
 /* What is wrong, or worth a word, with one line. text is the line as written, composed macro
@@ -233,7 +233,7 @@ struct asm_image {
  * another program may do without; -ENOMEM. On success free with asm_image_free().
  */
 int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
-                 struct asm_image *out, asm_diag_fn report, void *ctx);
+		 struct asm_image *out, asm_diag_fn report, void *ctx);
 void asm_image_free(struct asm_image *image);
 
 #include <rawprof/isa.h>

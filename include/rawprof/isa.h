@@ -34,13 +34,13 @@
 #define ASM_S32(imm)                                                                               \
 	((int32_t)(imm) +                                                                          \
 	 ASM_CHECK((long long)(imm) >= -2147483648LL && (long long)(imm) <= 2147483647LL,          \
-	           "immediate does not fit 32 bits, which are sign-extended to 64: "               \
-	           "use LD_IMM64 and the _REG form"))
+		   "immediate does not fit 32 bits, which are sign-extended to 64: "               \
+		   "use LD_IMM64 and the _REG form"))
 /* Immediates of 32-bit operations: any 32 bits, however they are spelled. */
 #define ASM_I32(imm)                                                                               \
 	((int32_t)(uint32_t)(imm) +                                                                \
 	 ASM_CHECK((long long)(imm) >= -2147483648LL && (long long)(imm) <= 4294967295LL,          \
-	           "immediate does not fit 32 bits"))
+		   "immediate does not fit 32 bits"))
 #define ASM_SHIFT(imm, width)                                                                      \
 	((imm) +                                                                                   \
 	 ASM_CHECK((imm) >= 0 && (imm) < (width), "shift by as many bits as there are, or more"))
@@ -50,20 +50,20 @@
 #define ASM_MEM(reg, off, size_code)                                                               \
 	(ASM_OFF(off) +                                                                            \
 	 ASM_CHECK((reg) != 10 || ((off) >= -ASM_STACK_SIZE && (off) + ASM_BYTES(size_code) <= 0), \
-	           "outside the stack frame: R10-512 up to R10-1") +                               \
+		   "outside the stack frame: R10-512 up to R10-1") +                               \
 	 ASM_CHECK((reg) != 10 || (off) % ASM_BYTES(size_code) == 0,                               \
-	           "misaligned stack access: the offset must be a multiple of the size"))
+		   "misaligned stack access: the offset must be a multiple of the size"))
 #define ASM_STORED(imm, size_code)                                                                 \
 	((int32_t)(uint32_t)(imm) +                                                                \
 	 ASM_CHECK((size_code) == BPF_DW                                                           \
-	                   ? (long long)(imm) >= -2147483648LL && (long long)(imm) <= 2147483647LL \
-	                   : (long long)(imm) >= -(1LL << (8 * ASM_BYTES(size_code) - 1)) &&       \
-	                             (long long)(imm) < (1LL << (8 * ASM_BYTES(size_code) % 64)),  \
-	           "immediate does not fit what is stored"))
+			   ? (long long)(imm) >= -2147483648LL && (long long)(imm) <= 2147483647LL \
+			   : (long long)(imm) >= -(1LL << (8 * ASM_BYTES(size_code) - 1)) &&       \
+				     (long long)(imm) < (1LL << (8 * ASM_BYTES(size_code) % 64)),  \
+		   "immediate does not fit what is stored"))
 #define ASM_BITS(bits, condition) ((bits) + ASM_CHECK(condition, "no such width"))
 #define ASM_RMW(size_code)                                                                         \
 	((size_code) + ASM_CHECK((size_code) == BPF_W || (size_code) == BPF_DW,                    \
-	                         "atomic operations are W or DW wide"))
+				 "atomic operations are W or DW wide"))
 
 /* ---- elements
  * ------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@
 /* Any instruction, unchecked: for tests and for showing what the verifier says. */
 #define INSN(code, dst, src, off, imm)                                                             \
 	ASM_LINE(ASM_INSN, "INSN(" #code ", " #dst ", " #src ", " #off ", " #imm ")",              \
-	         ASM_CODE(code, dst, src, off, imm))
+		 ASM_CODE(code, dst, src, off, imm))
 
 /* ---- ALU, RFC 9669 section 4.1
  * --------------------------------------------------------------------------- OP(dst, imm): dst =
@@ -95,10 +95,10 @@
  */
 #define ASM_ALU_K(name, class_, op, dst, imm, value, off_)                                         \
 	ASM_LINE(ASM_INSN, name "(" #dst ", " #imm ")",                                            \
-	         ASM_CODE((class_) | (op) | BPF_K, ASM_DST(dst), 0, off_, value))
+		 ASM_CODE((class_) | (op) | BPF_K, ASM_DST(dst), 0, off_, value))
 #define ASM_ALU_X(name, class_, op, dst, src, off_)                                                \
 	ASM_LINE(ASM_INSN, name "(" #dst ", " #src ")",                                            \
-	         ASM_CODE((class_) | (op) | BPF_X, ASM_DST(dst), ASM_SRC(src), off_, 0))
+		 ASM_CODE((class_) | (op) | BPF_X, ASM_DST(dst), ASM_SRC(src), off_, 0))
 
 #define MOV(dst, imm) ASM_ALU_K("MOV", BPF_ALU64, BPF_MOV, dst, imm, ASM_S32(imm), 0)
 #define ADD(dst, imm) ASM_ALU_K("ADD", BPF_ALU64, BPF_ADD, dst, imm, ASM_S32(imm), 0)
@@ -177,18 +177,18 @@
  * ISA v4. */
 #define MOVSX(dst, src, bits)                                                                      \
 	ASM_LINE(ASM_INSN, "MOVSX(" #dst ", " #src ", " #bits ")",                                 \
-	         ASM_CODE(BPF_ALU64 | BPF_MOV | BPF_X, ASM_DST(dst), ASM_SRC(src),                 \
-	                  ASM_BITS(bits, (bits) == 8 || (bits) == 16 || (bits) == 32), 0))
+		 ASM_CODE(BPF_ALU64 | BPF_MOV | BPF_X, ASM_DST(dst), ASM_SRC(src),                 \
+			  ASM_BITS(bits, (bits) == 8 || (bits) == 16 || (bits) == 32), 0))
 #define MOVSX32(dst, src, bits)                                                                    \
 	ASM_LINE(ASM_INSN, "MOVSX32(" #dst ", " #src ", " #bits ")",                               \
-	         ASM_CODE(BPF_ALU | BPF_MOV | BPF_X, ASM_DST(dst), ASM_SRC(src),                   \
-	                  ASM_BITS(bits, (bits) == 8 || (bits) == 16), 0))
+		 ASM_CODE(BPF_ALU | BPF_MOV | BPF_X, ASM_DST(dst), ASM_SRC(src),                   \
+			  ASM_BITS(bits, (bits) == 8 || (bits) == 16), 0))
 
 /* The low 16, 32 or 64 bits of dst, converted; the bits above become 0. BSWAP is ISA v4. */
 #define ASM_ENDIAN(name, class_, to, dst, bits)                                                    \
 	ASM_LINE(ASM_INSN, name "(" #dst ", " #bits ")",                                           \
-	         ASM_CODE((class_) | BPF_END | (to), ASM_DST(dst), 0, 0,                           \
-	                  ASM_BITS(bits, (bits) == 16 || (bits) == 32 || (bits) == 64)))
+		 ASM_CODE((class_) | BPF_END | (to), ASM_DST(dst), 0, 0,                           \
+			  ASM_BITS(bits, (bits) == 16 || (bits) == 32 || (bits) == 64)))
 #define TO_LE(dst, bits) ASM_ENDIAN("TO_LE", BPF_ALU, BPF_TO_LE, dst, bits)
 #define TO_BE(dst, bits) ASM_ENDIAN("TO_BE", BPF_ALU, BPF_TO_BE, dst, bits)
 #define BSWAP(dst, bits) ASM_ENDIAN("BSWAP", BPF_ALU64, BPF_TO_LE, dst, bits)
@@ -199,20 +199,20 @@
  */
 #define LDX(size, dst, src, off)                                                                   \
 	ASM_LINE(ASM_INSN, "LDX(" #size ", " #dst ", " #src ", " #off ")",                         \
-	         ASM_CODE(BPF_LDX | BPF_MEM | BPF_##size, ASM_DST(dst), ASM_SRC(src),              \
-	                  ASM_MEM(src, off, BPF_##size), 0))
+		 ASM_CODE(BPF_LDX | BPF_MEM | BPF_##size, ASM_DST(dst), ASM_SRC(src),              \
+			  ASM_MEM(src, off, BPF_##size), 0))
 #define LDXS(size, dst, src, off)                                                                  \
 	ASM_LINE(ASM_INSN, "LDXS(" #size ", " #dst ", " #src ", " #off ")",                        \
-	         ASM_CODE(BPF_LDX | BPF_MEMSX | ASM_BITS(BPF_##size, BPF_##size != BPF_DW),        \
-	                  ASM_DST(dst), ASM_SRC(src), ASM_MEM(src, off, BPF_##size), 0))
+		 ASM_CODE(BPF_LDX | BPF_MEMSX | ASM_BITS(BPF_##size, BPF_##size != BPF_DW),        \
+			  ASM_DST(dst), ASM_SRC(src), ASM_MEM(src, off, BPF_##size), 0))
 #define STX(size, dst, off, src)                                                                   \
 	ASM_LINE(ASM_INSN, "STX(" #size ", " #dst ", " #off ", " #src ")",                         \
-	         ASM_CODE(BPF_STX | BPF_MEM | BPF_##size, ASM_SRC(dst), ASM_SRC(src),              \
-	                  ASM_MEM(dst, off, BPF_##size), 0))
+		 ASM_CODE(BPF_STX | BPF_MEM | BPF_##size, ASM_SRC(dst), ASM_SRC(src),              \
+			  ASM_MEM(dst, off, BPF_##size), 0))
 #define ST(size, dst, off, imm)                                                                    \
 	ASM_LINE(ASM_INSN, "ST(" #size ", " #dst ", " #off ", " #imm ")",                          \
-	         ASM_CODE(BPF_ST | BPF_MEM | BPF_##size, ASM_SRC(dst), 0,                          \
-	                  ASM_MEM(dst, off, BPF_##size), ASM_STORED(imm, BPF_##size)))
+		 ASM_CODE(BPF_ST | BPF_MEM | BPF_##size, ASM_SRC(dst), 0,                          \
+			  ASM_MEM(dst, off, BPF_##size), ASM_STORED(imm, BPF_##size)))
 
 /* ---- atomics, RFC 9669 section 5.3
  * ----------------------------------------------------------------------- On *(size *)(dst + off),
@@ -221,8 +221,8 @@
  */
 #define ASM_ATOMIC(name, op, size, dst, off, src)                                                  \
 	ASM_LINE(ASM_INSN, name "(" #size ", " #dst ", " #off ", " #src ")",                       \
-	         ASM_CODE(BPF_STX | BPF_ATOMIC | ASM_RMW(BPF_##size), ASM_SRC(dst), ASM_SRC(src),  \
-	                  ASM_MEM(dst, off, BPF_##size), op))
+		 ASM_CODE(BPF_STX | BPF_ATOMIC | ASM_RMW(BPF_##size), ASM_SRC(dst), ASM_SRC(src),  \
+			  ASM_MEM(dst, off, BPF_##size), op))
 #define ATOMIC_ADD(size, dst, off, src) ASM_ATOMIC("ATOMIC_ADD", BPF_ADD, size, dst, off, src)
 #define ATOMIC_AND(size, dst, off, src) ASM_ATOMIC("ATOMIC_AND", BPF_AND, size, dst, off, src)
 #define ATOMIC_OR(size, dst, off, src) ASM_ATOMIC("ATOMIC_OR", BPF_OR, size, dst, off, src)
@@ -243,12 +243,12 @@
  * Linux 6.15. */
 #define LOAD_ACQ(size, dst, src, off)                                                              \
 	ASM_LINE(ASM_INSN, "LOAD_ACQ(" #size ", " #dst ", " #src ", " #off ")",                    \
-	         ASM_CODE(BPF_STX | BPF_ATOMIC | BPF_##size, ASM_DST(dst), ASM_SRC(src),           \
-	                  ASM_MEM(src, off, BPF_##size), BPF_LOAD_ACQ))
+		 ASM_CODE(BPF_STX | BPF_ATOMIC | BPF_##size, ASM_DST(dst), ASM_SRC(src),           \
+			  ASM_MEM(src, off, BPF_##size), BPF_LOAD_ACQ))
 #define STORE_REL(size, dst, off, src)                                                             \
 	ASM_LINE(ASM_INSN, "STORE_REL(" #size ", " #dst ", " #off ", " #src ")",                   \
-	         ASM_CODE(BPF_STX | BPF_ATOMIC | BPF_##size, ASM_SRC(dst), ASM_SRC(src),           \
-	                  ASM_MEM(dst, off, BPF_##size), BPF_STORE_REL))
+		 ASM_CODE(BPF_STX | BPF_ATOMIC | BPF_##size, ASM_SRC(dst), ASM_SRC(src),           \
+			  ASM_MEM(dst, off, BPF_##size), BPF_STORE_REL))
 
 /* ---- jumps, RFC 9669 section 4.3
  * ------------------------------------------------------------------------- JXX(dst, imm, label),
@@ -257,11 +257,11 @@
  */
 #define ASM_JMP_K(name, class_, op, dst, imm, value_, label)                                       \
 	ASM_LINE(ASM_JUMP, name "(" #dst ", " #imm ", " #label ")",                                \
-	         ASM_CODE((class_) | (op) | BPF_K, ASM_SRC(dst), 0, 0, value_), .sym = #label)
+		 ASM_CODE((class_) | (op) | BPF_K, ASM_SRC(dst), 0, 0, value_), .sym = #label)
 #define ASM_JMP_X(name, class_, op, dst, src, label)                                               \
 	ASM_LINE(ASM_JUMP, name "(" #dst ", " #src ", " #label ")",                                \
-	         ASM_CODE((class_) | (op) | BPF_X, ASM_SRC(dst), ASM_SRC(src), 0, 0),              \
-	         .sym = #label)
+		 ASM_CODE((class_) | (op) | BPF_X, ASM_SRC(dst), ASM_SRC(src), 0, 0),              \
+		 .sym = #label)
 
 #define JEQ(dst, imm, label) ASM_JMP_K("JEQ", BPF_JMP, BPF_JEQ, dst, imm, ASM_S32(imm), label)
 #define JNE(dst, imm, label) ASM_JMP_K("JNE", BPF_JMP, BPF_JNE, dst, imm, ASM_S32(imm), label)
@@ -322,7 +322,7 @@
 	ASM_LINE(ASM_JUMP, "JA(" #label ")", ASM_CODE(BPF_JMP | BPF_JA, 0, 0, 0, 0), .sym = #label)
 #define GOTOL(label)                                                                               \
 	ASM_LINE(ASM_JUMP, "GOTOL(" #label ")", ASM_CODE(BPF_JMP32 | BPF_JA, 0, 0, 0, 0),          \
-	         .sym = #label)
+		 .sym = #label)
 
 /* ---- calls
  * -----------------------------------------------------------------------------------------------
@@ -331,18 +331,18 @@
 /* A helper by its name in bpf-helpers(7) without "bpf_". Destroys R1-R5, the result is in R0. */
 #define CALL(helper)                                                                               \
 	ASM_LINE(ASM_INSN, "CALL(" #helper ")",                                                    \
-	         ASM_CODE(BPF_JMP | BPF_CALL, 0, 0, 0, ASM_HELPER_##helper))
+		 ASM_CODE(BPF_JMP | BPF_CALL, 0, 0, 0, ASM_HELPER_##helper))
 /* A subprogram of this program, opened by FUNC(name). It gets R1-R5, has a stack frame of its own.
  */
 #define CALL_FUNC(name)                                                                            \
 	ASM_LINE(ASM_CALL_FUNC, "CALL_FUNC(" #name ")",                                            \
-	         ASM_CODE(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0), .sym = #name)
+		 ASM_CODE(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0), .sym = #name)
 /* dst = the address of a subprogram, for helpers that call back (bpf_loop, bpf_for_each_map_elem).
  */
 #define LD_FUNC(dst, name)                                                                         \
 	ASM_LINE(ASM_LD_FUNC, "LD_FUNC(" #dst ", " #name ")",                                      \
-	         ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_FUNC, 0, 0),         \
-	         .sym = #name)
+		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_FUNC, 0, 0),         \
+		 .sym = #name)
 #define FUNC(name) ASM_LINE(ASM_FUNC, "FUNC(" #name ")", .sym = #name)
 #define EXIT() ASM_LINE(ASM_INSN, "EXIT()", ASM_CODE(BPF_JMP | BPF_EXIT, 0, 0, 0, 0))
 
@@ -351,18 +351,18 @@
 
 #define LD_IMM64(dst, imm)                                                                         \
 	ASM_LINE(ASM_LD_IMM64, "LD_IMM64(" #dst ", " #imm ")",                                     \
-	         ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), 0, 0, 0),                       \
-	         .value = (uint64_t)(imm))
+		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), 0, 0, 0),                       \
+		 .value = (uint64_t)(imm))
 #define LD_MAP(dst, map)                                                                           \
 	ASM_LINE(ASM_LD_MAP, "LD_MAP(" #dst ", " #map ")",                                         \
-	         ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_MAP_FD, 0, 0),       \
-	         .sym = #map)
+		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_MAP_FD, 0, 0),       \
+		 .sym = #map)
 /* The address of byte off in the value of an array map of one element: no call, no NULL to check.
  * Linux 5.2. */
 #define LD_MAP_VALUE(dst, map, off)                                                                \
 	ASM_LINE(ASM_LD_MAP_VALUE, "LD_MAP_VALUE(" #dst ", " #map ", " #off ")",                   \
-	         ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_MAP_VALUE, 0, 0),    \
-	         .sym = #map, .value = (off))
+		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_MAP_VALUE, 0, 0),    \
+		 .sym = #map, .value = (off))
 
 /* ---- bound at load time
  * ---------------------------------------------------------------------------------- A parameter is
@@ -371,12 +371,12 @@
  */
 #define LD_PARAM(dst, type, member)                                                                \
 	ASM_LINE(ASM_LD_PARAM, "LD_PARAM(" #dst ", " #type ", " #member ")",                       \
-	         ASM_CODE(BPF_ALU64 | BPF_MOV | BPF_K, ASM_DST(dst), 0, 0, 0),                     \
-	         ASM_PARAM(type, member))
+		 ASM_CODE(BPF_ALU64 | BPF_MOV | BPF_K, ASM_DST(dst), 0, 0, 0),                     \
+		 ASM_PARAM(type, member))
 #define ASM_JMP_PARAM(op, dst, type, member, label)                                                \
 	ASM_LINE(ASM_JUMP_PARAM, #op "_PARAM(" #dst ", " #type ", " #member ", " #label ")",       \
-	         ASM_CODE(BPF_JMP | BPF_##op | BPF_K, ASM_SRC(dst), 0, 0, 0), .sym = #label,       \
-	         ASM_PARAM(type, member))
+		 ASM_CODE(BPF_JMP | BPF_##op | BPF_K, ASM_SRC(dst), 0, 0, 0), .sym = #label,       \
+		 ASM_PARAM(type, member))
 #define JEQ_PARAM(dst, type, member, label) ASM_JMP_PARAM(JEQ, dst, type, member, label)
 #define JNE_PARAM(dst, type, member, label) ASM_JMP_PARAM(JNE, dst, type, member, label)
 #define JGT_PARAM(dst, type, member, label) ASM_JMP_PARAM(JGT, dst, type, member, label)
@@ -400,12 +400,12 @@
  */
 #define LD_FIELD(dst, src, type, path)                                                             \
 	ASM_LINE(ASM_LD_FIELD, "LD_FIELD(" #dst ", " #src ", " #type ", " #path ")",               \
-	         ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
-	         .sym = type, .sym2 = path)
+		 ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
+		 .sym = type, .sym2 = path)
 #define ASM_FIELD_NUMBER(kind_, name, op, dst, type, path)                                         \
 	ASM_LINE(kind_, name "(" #dst ", " #type ", " #path ")",                                   \
-	         ASM_CODE(BPF_ALU64 | (op) | BPF_K, ASM_DST(dst), 0, 0, 0), .sym = type,           \
-	         .sym2 = path)
+		 ASM_CODE(BPF_ALU64 | (op) | BPF_K, ASM_DST(dst), 0, 0, 0), .sym = type,           \
+		 .sym2 = path)
 #define FIELD_OFFSET(dst, type, path)                                                              \
 	ASM_FIELD_NUMBER(ASM_FIELD_OFFSET, "FIELD_OFFSET", BPF_MOV, dst, type, path)
 #define ADD_FIELD_OFFSET(dst, type, path)                                                          \
@@ -417,20 +417,20 @@
  * tracefs. */
 #define LD_TP(dst, src, group, event, field)                                                       \
 	ASM_LINE(ASM_LD_TP, "LD_TP(" #dst ", " #src ", " #group ", " #event ", " #field ")",       \
-	         ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
-	         .sym = group, .sym2 = event, .sym3 = field)
+		 ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
+		 .sym = group, .sym2 = event, .sym3 = field)
 
 /* Machine registers in a pt_regs (kprobes, uprobes, perf events), src pointing to it; see asm_arch.
  */
 #define ASM_LD_MACHINE(text_, dst, src, number)                                                    \
 	ASM_LINE(ASM_LD_REG, text_,                                                                \
-	         ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
-	         .value = (number))
+		 ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
+		 .value = (number))
 /* The n-th argument (from 1 to 6) of the probed function, by the function-call ABI of the
  * architecture. */
 #define LD_ARG(dst, src, n)                                                                        \
 	ASM_LD_MACHINE("LD_ARG(" #dst ", " #src ", " #n ")", dst, src,                             \
-	               ASM_REG_ARG1 + (n)-1 + ASM_CHECK((n) >= 1 && (n) <= 6, "arguments 1 to 6"))
+		       ASM_REG_ARG1 + (n)-1 + ASM_CHECK((n) >= 1 && (n) <= 6, "arguments 1 to 6"))
 #define LD_RET(dst, src) ASM_LD_MACHINE("LD_RET(" #dst ", " #src ")", dst, src, ASM_REG_RET)
 #define LD_IP(dst, src) ASM_LD_MACHINE("LD_IP(" #dst ", " #src ")", dst, src, ASM_REG_IP)
 #define LD_SP(dst, src) ASM_LD_MACHINE("LD_SP(" #dst ", " #src ")", dst, src, ASM_REG_SP)
@@ -460,9 +460,9 @@
 /* Clears `bytes` bytes at offset `off` from R10 with as few stores as it takes. */
 #define ZERO(off_, bytes)                                                                          \
 	ASM_LINE(ASM_ZERO, "ZERO(" #off_ ", " #bytes ")",                                          \
-	         ASM_CODE(BPF_ST | BPF_MEM | BPF_DW, R10, 0, ASM_MEM(10, off_, BPF_B), 0),         \
-	         .value = (bytes) +                                                                \
-	                  ASM_CHECK((off_) + (int)(bytes) <= 0, "beyond the stack frame"))
+		 ASM_CODE(BPF_ST | BPF_MEM | BPF_DW, R10, 0, ASM_MEM(10, off_, BPF_B), 0),         \
+		 .value = (bytes) +                                                                \
+			  ASM_CHECK((off_) + (int)(bytes) <= 0, "beyond the stack frame"))
 #define ZERO_FRAME(type) ZERO(-(int)sizeof(type), sizeof(type))
 
 #endif

@@ -23,17 +23,17 @@
 /* R0 = address of the value under the key at frame offset key, or 0. */
 #define MAP_LOOKUP(map, key)                                                                       \
 	SCOPE("MAP_LOOKUP(" #map ", " #key ")"), LD_MAP(R1, map), FRAME_PTR(R2, key),              \
-	        CALL(map_lookup_elem), END
+		CALL(map_lookup_elem), END
 
 /* R0 = 0 or a negative errno. flags: BPF_ANY, BPF_NOEXIST, BPF_EXIST. */
 #define MAP_UPDATE(map, key, value, flags)                                                         \
 	SCOPE("MAP_UPDATE(" #map ", " #key ", " #value ", " #flags ")"), LD_MAP(R1, map),          \
-	        FRAME_PTR(R2, key), FRAME_PTR(R3, value), MOV(R4, flags), CALL(map_update_elem),   \
-	        END
+		FRAME_PTR(R2, key), FRAME_PTR(R3, value), MOV(R4, flags), CALL(map_update_elem),   \
+		END
 
 #define MAP_DELETE(map, key)                                                                       \
 	SCOPE("MAP_DELETE(" #map ", " #key ")"), LD_MAP(R1, map), FRAME_PTR(R2, key),              \
-	        CALL(map_delete_elem), END
+		CALL(map_delete_elem), END
 
 /*
  * R0 = address of the value under the key; a key that is new gets the value at frame offset init
@@ -42,8 +42,8 @@
  */
 #define MAP_LOOKUP_OR_INIT(map, key, init)                                                         \
 	SCOPE("MAP_LOOKUP_OR_INIT(" #map ", " #key ", " #init ")"), MAP_LOOKUP(map, key),          \
-	        JNE(R0, 0, .found), MAP_UPDATE(map, key, init, BPF_NOEXIST), MAP_LOOKUP(map, key), \
-	        LABEL(.found), END
+		JNE(R0, 0, .found), MAP_UPDATE(map, key, init, BPF_NOEXIST), MAP_LOOKUP(map, key), \
+		LABEL(.found), END
 
 /*
  * Adds the 64-bit number at frame offset addend to the one under the key, exactly, whatever other
@@ -52,10 +52,10 @@
  */
 #define MAP_ADD(map, key, addend)                                                                  \
 	SCOPE("MAP_ADD(" #map ", " #key ", " #addend ")"), MAP_LOOKUP(map, key),                   \
-	        JNE(R0, 0, .found), MAP_UPDATE(map, key, addend, BPF_NOEXIST),                     \
-	        JNE(R0, -EEXIST, .done), MAP_LOOKUP(map, key), JNE(R0, 0, .found),                 \
-	        MOV(R0, -ENOENT), JA(.done), LABEL(.found), LDX(DW, R1, R10, addend),              \
-	        ATOMIC_ADD(DW, R0, 0, R1), MOV(R0, 0), LABEL(.done), END
+		JNE(R0, 0, .found), MAP_UPDATE(map, key, addend, BPF_NOEXIST),                     \
+		JNE(R0, -EEXIST, .done), MAP_LOOKUP(map, key), JNE(R0, 0, .found),                 \
+		MOV(R0, -ENOENT), JA(.done), LABEL(.found), LDX(DW, R1, R10, addend),              \
+		ATOMIC_ADD(DW, R0, 0, R1), MOV(R0, 0), LABEL(.done), END
 
 /*
  * Counts one in a member (uint64_t) of the struct that is the only element of an array map. No
@@ -63,8 +63,8 @@
  */
 #define COUNT(map, type, member)                                                                   \
 	SCOPE("COUNT(" #map ", " #type ", " #member ")"),                                          \
-	        LD_MAP_VALUE(R1, map, offsetof(type, member)), MOV(R2, 1),                         \
-	        ATOMIC_ADD(DW, R1, 0, R2), END
+		LD_MAP_VALUE(R1, map, offsetof(type, member)), MOV(R2, 1),                         \
+		ATOMIC_ADD(DW, R1, 0, R2), END
 
 /* ---- ring buffer
  * ----------------------------------------------------------------------------------------- */
@@ -73,20 +73,20 @@
  * discarded. */
 #define RING_RESERVE(ring, bytes)                                                                  \
 	SCOPE("RING_RESERVE(" #ring ", " #bytes ")"), LD_MAP(R1, ring), MOV(R2, bytes),            \
-	        MOV(R3, 0), CALL(ringbuf_reserve), END
+		MOV(R3, 0), CALL(ringbuf_reserve), END
 /* record: the register with the address that RING_RESERVE gave. flags: 0, BPF_RB_NO_WAKEUP,
  * BPF_RB_FORCE_WAKEUP. */
 #define RING_SUBMIT(record, flags)                                                                 \
 	SCOPE("RING_SUBMIT(" #record ", " #flags ")"), MOV_REG(R1, record), MOV(R2, flags),        \
-	        CALL(ringbuf_submit), END
+		CALL(ringbuf_submit), END
 #define RING_DISCARD(record)                                                                       \
 	SCOPE("RING_DISCARD(" #record ")"), MOV_REG(R1, record), MOV(R2, BPF_RB_NO_WAKEUP),        \
-	        CALL(ringbuf_discard), END
+		CALL(ringbuf_discard), END
 /* Copies as many bytes as register `bytes` says from the address in register data. R0 = 0 or
  * -EAGAIN: full. */
 #define RING_OUTPUT(ring, data, bytes, flags)                                                      \
 	SCOPE("RING_OUTPUT(" #ring ", " #data ", " #bytes ", " #flags ")"), LD_MAP(R1, ring),      \
-	        MOV_REG(R2, data), MOV_REG(R3, bytes), MOV(R4, flags), CALL(ringbuf_output), END
+		MOV_REG(R2, data), MOV_REG(R3, bytes), MOV(R4, flags), CALL(ringbuf_output), END
 
 /* ---- reading memory
  * -------------------------------------------------------------------------------------- */
@@ -95,16 +95,16 @@
  * -EFAULT. */
 #define READ_KERNEL(to, bytes, src)                                                                \
 	SCOPE("READ_KERNEL(" #to ", " #bytes ", " #src ")"), MOV_REG(R3, src), FRAME_PTR(R1, to),  \
-	        MOV(R2, bytes), CALL(probe_read_kernel), END
+		MOV(R2, bytes), CALL(probe_read_kernel), END
 #define READ_USER(to, bytes, src)                                                                  \
 	SCOPE("READ_USER(" #to ", " #bytes ", " #src ")"), MOV_REG(R3, src), FRAME_PTR(R1, to),    \
-	        MOV(R2, bytes), CALL(probe_read_user), END
+		MOV(R2, bytes), CALL(probe_read_user), END
 /* The same for a member of a kernel type, all of it, src holding the address of an object of that
  * type. */
 #define READ_FIELD(to, src, type, path)                                                            \
 	SCOPE("READ_FIELD(" #to ", " #src ", " #type ", " #path ")"), MOV_REG(R3, src),            \
-	        ADD_FIELD_OFFSET(R3, type, path), FRAME_PTR(R1, to), FIELD_SIZE(R2, type, path),   \
-	        CALL(probe_read_kernel), END
+		ADD_FIELD_OFFSET(R3, type, path), FRAME_PTR(R1, to), FIELD_SIZE(R2, type, path),   \
+		CALL(probe_read_kernel), END
 
 /* ---- filters: go on, or jump to the label out
  * ------------------------------------------------------------ */
@@ -112,22 +112,22 @@
 /* Only the process, or thread, whose id is the parameter; 0 lets everyone pass. */
 #define FILTER_PID(type, member, out)                                                              \
 	SCOPE("FILTER_PID(" #type ", " #member ", " #out ")"), WHEN(type, member),                 \
-	        CALL(get_current_pid_tgid), RSH(R0, 32), JNE_PARAM(R0, type, member, out), END,    \
-	        END
+		CALL(get_current_pid_tgid), RSH(R0, 32), JNE_PARAM(R0, type, member, out), END,    \
+		END
 #define FILTER_TID(type, member, out)                                                              \
 	SCOPE("FILTER_TID(" #type ", " #member ", " #out ")"), WHEN(type, member),                 \
-	        CALL(get_current_pid_tgid), MOV32_REG(R0, R0), JNE_PARAM(R0, type, member, out),   \
-	        END, END
+		CALL(get_current_pid_tgid), MOV32_REG(R0, R0), JNE_PARAM(R0, type, member, out),   \
+		END, END
 
 /* Only a key (at a frame offset) that is in the map. */
 #define FILTER_SET(map, key, out)                                                                  \
 	SCOPE("FILTER_SET(" #map ", " #key ", " #out ")"), MAP_LOOKUP(map, key), JEQ(R0, 0, out),  \
-	        END
+		END
 
 /* Only CPUs whose number is a key of the map; scratch: a frame offset of 4 bytes. */
 #define FILTER_CPU(map, scratch, out)                                                              \
 	SCOPE("FILTER_CPU(" #map ", " #scratch ", " #out ")"), CALL(get_smp_processor_id),         \
-	        STX(W, R10, scratch, R0), FILTER_SET(map, scratch, out), END
+		STX(W, R10, scratch, R0), FILTER_SET(map, scratch, out), END
 
 /*
  * Only the version 2 control group whose id (inode number of its directory) is the parameter id,
@@ -135,8 +135,8 @@
  */
 #define FILTER_CGROUP(type, id, level, out)                                                        \
 	SCOPE("FILTER_CGROUP(" #type ", " #id ", " #level ", " #out ")"), WHEN(type, id),          \
-	        LD_PARAM(R1, type, level), CALL(get_current_ancestor_cgroup_id),                   \
-	        LD_PARAM(R1, type, id), JNE_REG(R0, R1, out), END, END
+		LD_PARAM(R1, type, level), CALL(get_current_ancestor_cgroup_id),                   \
+		LD_PARAM(R1, type, id), JNE_REG(R0, R1, out), END, END
 
 /*
  * Only command names that begin as the parameter says, or equal it. comm: a frame offset, a
@@ -149,11 +149,11 @@ struct asm_comm_filter {
 };
 #define FILTER_COMM(type, member, comm, out)                                                       \
 	SCOPE("FILTER_COMM(" #type ", " #member ", " #comm ", " #out ")"),                         \
-	        WHEN(type, member.mask[0]), LDX(DW, R1, R10, comm),                                \
-	        LD_PARAM(R2, type, member.mask[0]), AND_REG(R1, R2),                               \
-	        LD_PARAM(R2, type, member.want[0]), JNE_REG(R1, R2, out),                          \
-	        LDX(DW, R1, R10, (comm) + 8), LD_PARAM(R2, type, member.mask[1]), AND_REG(R1, R2), \
-	        LD_PARAM(R2, type, member.want[1]), JNE_REG(R1, R2, out), END, END
+		WHEN(type, member.mask[0]), LDX(DW, R1, R10, comm),                                \
+		LD_PARAM(R2, type, member.mask[0]), AND_REG(R1, R2),                               \
+		LD_PARAM(R2, type, member.want[0]), JNE_REG(R1, R2, out),                          \
+		LDX(DW, R1, R10, (comm) + 8), LD_PARAM(R2, type, member.mask[1]), AND_REG(R1, R2), \
+		LD_PARAM(R2, type, member.want[1]), JNE_REG(R1, R2, out), END, END
 /*
  * pattern: a name of at most 15 bytes, or its beginning and a '*'. Returns 0; -EINVAL for any other
  * pattern (empty, "*" in another place, "?" or "["), which user space has to match; -E2BIG when it
@@ -171,15 +171,15 @@ int asm_comm_filter(const char *pattern, struct asm_comm_filter *out);
  */
 #define LOG2_HALF(dst, value, t, u, bits, log2_bits)                                               \
 	MOV_REG(t, value), RSH(t, bits), MOV_REG(u, t), NEG(u), OR_REG(t, u), RSH(t, 63),          \
-	        LSH(t, log2_bits), RSH_REG(value, t), ADD_REG(dst, t)
+		LSH(t, log2_bits), RSH_REG(value, t), ADD_REG(dst, t)
 
 /* dst = the number of the highest bit set in value (0 for 0 and 1); value, t and u are destroyed.
  */
 #define LOG2(dst, value, t, u)                                                                     \
 	SCOPE("LOG2(" #dst ", " #value ", " #t ", " #u ")"), MOV(dst, 0),                          \
-	        LOG2_HALF(dst, value, t, u, 32, 5), LOG2_HALF(dst, value, t, u, 16, 4),            \
-	        LOG2_HALF(dst, value, t, u, 8, 3), LOG2_HALF(dst, value, t, u, 4, 2),              \
-	        LOG2_HALF(dst, value, t, u, 2, 1), LOG2_HALF(dst, value, t, u, 1, 0), END
+		LOG2_HALF(dst, value, t, u, 32, 5), LOG2_HALF(dst, value, t, u, 16, 4),            \
+		LOG2_HALF(dst, value, t, u, 8, 3), LOG2_HALF(dst, value, t, u, 4, 2),              \
+		LOG2_HALF(dst, value, t, u, 2, 1), LOG2_HALF(dst, value, t, u, 1, 0), END
 
 /*
  * dst = the log-linear bucket of value: each power of two is cut into 2^bits equal parts, so a
@@ -189,9 +189,9 @@ int asm_comm_filter(const char *pattern, struct asm_comm_filter *out);
  */
 #define LOG_LINEAR(dst, value, bits, t, u, v)                                                      \
 	SCOPE("LOG_LINEAR(" #dst ", " #value ", " #bits ", " #t ", " #u ", " #v ")"),              \
-	        MOV_REG(v, value), LOG2(dst, v, t, u), SUB(dst, bits), JSGE(dst, 0, .shift),       \
-	        MOV(dst, 0), LABEL(.shift), RSH_REG(value, dst), LSH(dst, bits),                   \
-	        ADD_REG(dst, value), END
+		MOV_REG(v, value), LOG2(dst, v, t, u), SUB(dst, bits), JSGE(dst, 0, .shift),       \
+		MOV(dst, 0), LABEL(.shift), RSH_REG(value, dst), LSH(dst, bits),                   \
+		ADD_REG(dst, value), END
 #define ASM_LOGLIN_BUCKETS(bits) (((64 - (bits)) + 1) << (bits))
 
 #endif
