@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * btf.c: reading BTF (Documentation/bpf/btf.rst), the kernel's own above all. Loading it costs, so
+ * it is done when the first program asks, and everything is looked up in place: no index beyond a
+ * landmark for every 64th type.
+ */
+#include "btf.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MEMOS = 16, MAX_BTF = 256 << 20 };
+
+struct btf_memo {
+	char *name[MEMOS];
+	uint32_t kind[MEMOS], id[MEMOS];
+	uint32_t next;
+};
+
+size_t btf_record_size(const struct btf_type *t)
+{
+	const size_t vlen = btf_vlen(t), head = sizeof(*t);
+
+	switch (btf_kind(t)) {
+	case BTF_KIND_PTR:
+	case BTF_KIND_FWD:
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_CONST:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_TYPE_TAG:
+		return head;
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return head + 4;
+	case BTF_KIND_ARRAY:
+		return head + sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_DATASEC:
+	case BTF_KIND_ENUM64:
+		return head + vlen * 12;
+	case BTF_KIND_ENUM:
+	case BTF_KIND_FUNC_PROTO:
+		return head + vlen * 8;
+	}
+	return 0;
+}
+
+/* Count the types, see that each record lies within the section, and set the landmarks. */
+static int index_types(struct rp_btf *btf)
+{
+	const uint32_t most = btf->types_len / sizeof(struct btf_type);
+	uint32_t offset = 0, n = 0;
+
+	btf->landmarks = malloc((most / BTF_STEP + 1) * sizeof(uint32_t));
+	if (!btf->landmarks)
+		return -ENOMEM;
+	while (offset < btf->types_len) {
+		size_t size;
+
+		if (btf->types_len - offset < sizeof(struct btf_type))
+			return -EINVAL;
+		size = btf_record_size(btf_at_offset(btf, offset));
+		if (!size || size > btf->types_len - offset)
+			return -EINVAL;
+		if (n % BTF_STEP == 0)
+			btf->landmarks[n / BTF_STEP] = offset;
+		n++;
+		offset += (uint32_t)size;
+	}
+	btf->ntypes = n;
+	return 0;
+}
+
+static int find_sections(struct rp_btf *btf)
+{
+	const struct btf_header *h = btf->data;
+	uint64_t types, strs;
+
+	if (btf->size < sizeof(*h) || h->magic != BTF_MAGIC || h->version != BTF_VERSION ||
+	    h->hdr_len < sizeof(*h))
+		return -EINVAL;
+	types = (uint64_t)h->hdr_len + h->type_off;
+	strs = (uint64_t)h->hdr_len + h->str_off;
+	if (types % 4 || types + h->type_len > btf->size || strs + h->str_len > btf->size ||
+	    !h->str_len)
+		return -EINVAL;
+	btf->types = (uint8_t *)btf->data + types;
+	btf->types_len = h->type_len;
+	btf->strs = (char *)btf->data + strs;
+	btf->strs_len = h->str_len;
+	return btf->strs[0] || btf->strs[btf->strs_len - 1] ? -EINVAL : 0;
+}
+
+/* Takes data over, also on failure. */
+static int open_blob(void *data, size_t size, bool mapped, struct rp_btf **out)
+{
+	struct rp_btf *btf = calloc(1, sizeof(*btf));
+	int err = -ENOMEM;
+
+	if (!btf) {
+		if (mapped)
+			munmap(data, size);
+		else
+			free(data);
+		return err;
+	}
+	btf->data = data;
+	btf->size = size;
+	btf->mapped = mapped;
+	btf->memo = calloc(1, sizeof(*btf->memo));
+	if (btf->memo)
+		err = find_sections(btf);
+	if (!err)
+		err = index_types(btf);
+	if (err)
+		rp_btf_free(btf);
+	else
+		*out = btf;
+	return err;
+}
+
+int rp_btf_parse(const void *data, size_t size, struct rp_btf **out)
+{
+	void *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data, size);
+	return open_blob(copy, size, false, out);
+}
+
+void rp_btf_free(struct rp_btf *btf)
+{
+	if (!btf)
+		return;
+	if (btf->mapped)
+		munmap(btf->data, btf->size);
+	else
+		free(btf->data);
+	for (int i = 0; btf->memo && i < MEMOS; i++)
+		free(btf->memo->name[i]);
+	free(btf->memo);
+	free(btf->landmarks);
+	free(btf);
+}
+
+/* ---- the kernel's */
+
+static struct rp_btf *kernel_btf;
+
+static int open_kernel_fd(int fd, struct rp_btf **out)
+{
+	struct stat st;
+	size_t size;
+	char *text;
+	void *map;
+	int err;
+
+	/* Since 6.16 the file can be mapped, which spares a copy of some megabytes. */
+	if (!fstat(fd, &st) && st.st_size > 0) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map != MAP_FAILED)
+			return open_blob(map, (size_t)st.st_size, true, out);
+	}
+	err = read_fd(fd, MAX_BTF, &text, &size);
+	return err ? err : open_blob(text, size, false, out);
+}
+
+int rp_btf_kernel(const struct rp_btf **out)
+{
+	int fd, err;
+
+	if (!kernel_btf) {
+		fd = root_open("/sys/kernel/btf/vmlinux", O_RDONLY);
+		if (fd < 0)
+			return fd;
+		err = open_kernel_fd(fd, &kernel_btf);
+		close(fd);
+		if (err)
+			return rp_fail(
+				err, "/sys/kernel/btf/vmlinux cannot be used: %s",
+				err == -EINVAL
+					? "it is malformed, or of a newer kind than this program knows"
+					: strerror(-err));
+	}
+	*out = kernel_btf;
+	return 0;
+}
+
+void rp_btf_kernel_release(void)
+{
+	rp_btf_free(kernel_btf);
+	kernel_btf = NULL;
+}
+
+/* ---- types by id and by name */
+
+const struct btf_type *btf_type_at(const struct rp_btf *btf, uint32_t id)
+{
+	const struct btf_type *t;
+	uint32_t offset;
+
+	if (id == 0 || id > btf->ntypes)
+		return NULL;
+	offset = btf->landmarks[(id - 1) / BTF_STEP];
+	t = btf_at_offset(btf, offset);
+	for (uint32_t i = (id - 1) % BTF_STEP; i; i--)
+		t = btf_at_offset(btf, offset += (uint32_t)btf_record_size(t));
+	return t;
+}
+
+static int recall(const struct rp_btf *btf, const char *name, uint32_t kind)
+{
+	const struct btf_memo *m = btf->memo;
+
+	for (int i = 0; i < MEMOS && m->name[i]; i++)
+		if (m->kind[i] == kind && !strcmp(m->name[i], name))
+			return (int)m->id[i];
+	return -ENOENT;
+}
+
+static void remember(const struct rp_btf *btf, const char *name, uint32_t kind, uint32_t id)
+{
+	struct btf_memo *m = btf->memo;
+	const uint32_t i = m->next++ % MEMOS;
+
+	free(m->name[i]);
+	m->name[i] = strdup(name);
+	m->kind[i] = kind;
+	m->id[i] = id;
+}
+
+int rp_btf_find(const struct rp_btf *btf, const char *name, uint32_t kind)
+{
+	const struct btf_type *t;
+	uint32_t offset = 0;
+	int id = recall(btf, name, kind);
+
+	if (id >= 0 || !*name)
+		return id;
+	for (uint32_t i = 1; i <= btf->ntypes; i++) {
+		t = btf_at_offset(btf, offset);
+		if (btf_kind(t) == kind && !strcmp(btf_str(btf, t->name_off), name)) {
+			remember(btf, name, kind, i);
+			return (int)i;
+		}
+		offset += (uint32_t)btf_record_size(t);
+	}
+	return -ENOENT;
+}
+
+const struct btf_type *btf_resolve(const struct rp_btf *btf, uint32_t id)
+{
+	const struct btf_type *t = btf_type_at(btf, id);
+
+	for (int i = 0; t && i < BTF_MAX_CHAIN; i++) {
+		switch (btf_kind(t)) {
+		case BTF_KIND_TYPEDEF:
+		case BTF_KIND_VOLATILE:
+		case BTF_KIND_CONST:
+		case BTF_KIND_RESTRICT:
+		case BTF_KIND_TYPE_TAG:
+			t = btf_type_at(btf, t->type);
+			break;
+		default:
+			return t;
+		}
+	}
+	return NULL;
+}
+
+int64_t btf_size_of(const struct rp_btf *btf, uint32_t id)
+{
+	uint64_t count = 1;
+
+	for (int i = 0; i < BTF_MAX_CHAIN; i++) {
+		const struct btf_type *t = btf_resolve(btf, id);
+		const struct btf_array *array;
+
+		switch (t ? btf_kind(t) : BTF_KIND_UNKN) {
+		case BTF_KIND_ARRAY:
+			array = (const struct btf_array *)(t + 1);
+			count *= array->nelems;
+			id = array->type;
+			break;
+		case BTF_KIND_PTR:
+			count *= sizeof(void *);
+			return count <= UINT32_MAX ? (int64_t)count : -EINVAL;
+		case BTF_KIND_INT:
+		case BTF_KIND_FLOAT:
+		case BTF_KIND_ENUM:
+		case BTF_KIND_ENUM64:
+		case BTF_KIND_STRUCT:
+		case BTF_KIND_UNION:
+			if (t->size && count > UINT32_MAX / t->size)
+				return -EINVAL;
+			return (int64_t)(count * t->size);
+		default:
+			return -EINVAL;
+		}
+		if (count > UINT32_MAX)
+			return -EINVAL;
+	}
+	return -EINVAL;
+}
+
+/* ---- functions */
+
+int rp_btf_func_nargs(const struct rp_btf *btf, const char *name)
+{
+	const int id = rp_btf_find(btf, name, BTF_KIND_FUNC);
+	const struct btf_type *proto;
+
+	if (id < 0)
+		return id;
+	proto = btf_type_at(btf, btf_type_at(btf, (uint32_t)id)->type);
+	return proto && btf_kind(proto) == BTF_KIND_FUNC_PROTO ? (int)btf_vlen(proto) : -ENOENT;
+}
+
+int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
+		     int (*fn)(void *ctx, const char *name), void *ctx)
+{
+	uint32_t offset = 0;
+	int n = 0, err;
+
+	for (uint32_t i = 1; i <= btf->ntypes; i++) {
+		const struct btf_type *t = btf_at_offset(btf, offset);
+		const char *name = btf_str(btf, t->name_off);
+
+		offset += (uint32_t)btf_record_size(t);
+		if (btf_kind(t) != BTF_KIND_FUNC || fnmatch(glob, name, 0))
+			continue;
+		err = fn(ctx, name);
+		if (err < 0)
+			return err;
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* files.c: small files of /proc and /sys, whose size is not known before they are read. */
+#include "internal.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SMALL_FILE = 1 << 20 };
+
+static const char *root = "";
+
+void rp_root_replace(const char *with)
+{
+	root = with ? with : "";
+	features_forget();
+}
+
+int root_open(const char *path, int flags)
+{
+	char full[PATH_MAX];
+	int fd;
+
+	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
+		return -ENAMETOOLONG;
+	fd = open(full, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int read_fd(int fd, size_t limit, char **out, size_t *size)
+{
+	size_t used = 0, room = 4096;
+	char *buf = malloc(room), *more;
+	int err = -ENOMEM;
+
+	while (buf) {
+		const ssize_t n = read(fd, buf + used, room - used - 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			err = -errno;
+			break;
+		}
+		used += (size_t)n;
+		if (n == 0) {
+			buf[used] = '\0';
+			*out = buf;
+			if (size)
+				*size = used;
+			return 0;
+		}
+		if (used > limit) {
+			err = -EFBIG;
+			break;
+		}
+		if (used < room - 1)
+			continue;
+		more = realloc(buf, room *= 2);
+		if (!more)
+			break;
+		buf = more;
+	}
+	free(buf);
+	return err;
+}
+
+int read_file(const char *path, char **out)
+{
+	const int fd = root_open(path, O_RDONLY);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = read_fd(fd, SMALL_FILE, out, NULL);
+	close(fd);
+	return err;
+}
+
+int read_number(const char *path, long long *out)
+{
+	char *text, *end;
+	long long n;
+	int err;
+
+	err = read_file(path, &text);
+	if (err)
+		return err;
+	errno = 0;
+	n = strtoll(text, &end, 0);
+	if (errno || end == text || (*end && *end != '\n'))
+		err = -EINVAL;
+	else
+		*out = n;
+	free(text);
+	return err;
+}

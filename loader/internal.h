@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* internal.h: what the files of the loader share with each other and with nobody else. */
+#ifndef LOADER_INTERNAL_H
+#define LOADER_INTERNAL_H
+
+#include <errno.h>
+#include <rawprof/loader.h>
+#include <rawprof/uapi.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline uint64_t ptr64(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+static inline size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* ---- sys.c: the result or a negative errno; the kernel's 524 (ENOTSUPP), which libc cannot name,
+ * is -EOPNOTSUPP here */
+int sys_bpf(int cmd, union rp_attr *attr);
+int sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
+int sys_ioctl(int fd, unsigned long request, unsigned long arg);
+void features_forget(void);
+
+/* ---- limits.c: true if it was raised, so that it is worth trying again */
+bool raise_memlock(void);
+bool raise_nofile(void);
+
+/* ---- files.c: paths are below the root of rp_root_replace() */
+int root_open(const char *path, int flags);
+/* The whole file with a NUL after it, malloc'd; -EFBIG above limit. */
+int read_fd(int fd, size_t limit, char **out, size_t *size);
+int read_file(const char *path, char **out);
+/* A file that holds one number. */
+int read_number(const char *path, long long *out);
+
+/* ---- names.c: for messages */
+const char *map_type_name(uint32_t type);
+const char *prog_type_name(uint32_t type);
+/* Cut to 15 characters that the kernel allows in a name ([A-Za-z0-9_.]), others become '_'. */
+void kernel_name(char out[16], const char *name);
+/* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63 letters.
+ */
+unsigned name_distance(const char *a, const char *b);
+
+/* ---- verifier_log.c: the part of a verifier log that matters, malloc'd, or NULL. *insn is where
+ * it stopped, or -1. */
+char *verifier_log_tail(const char *log, int max_lines, long *insn);
+
+/* ---- perf_errors.c */
+/* Say why perf_event_open refused, and what to do. Returns err. */
+int perf_open_failed(int err, const struct perf_event_attr *attr, const char *what,
+		     const char *where);
+
+/* ---- attach.c */
+/* Takes over the descriptor: an own perf event with a program, or a link. */
+int link_from_fd(int fd, struct rp_link **out);
+/* Set a program on a perf event: by ioctl, which every kernel has and which needs no second
+ * descriptor, or with a cookie by a link that then replaces fd. Closes fd on failure. */
+int link_perf_event(int fd, int prog_fd, uint64_t cookie, const char *what, struct rp_link **out);
+int first_online_cpu(void);
+
+/* ---- side_record.c */
+/* One record of a side-band ring, which ends with the sample_id trailer (tid, time, cpu). Strings
+ * point into rec. -EINVAL if it is malformed, -ENOMSG for types that are of no interest. */
+int side_parse(const void *rec, size_t size, struct rp_side_event *out);
+/* Time of a record without parsing the rest; 0 if it is too short for one. */
+uint64_t side_time(const void *rec, size_t size);
+
+#endif

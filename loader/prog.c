@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* prog.c: BPF_PROG_LOAD, and what the verifier has to say when it refuses. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+	LOG_FIRST = 64 << 10,
+	LOG_MOST = 64 << 20, /* the kernel itself stops at 1 GB; no log that a person reads is this
+				long */
+	LOG_OLD_MOST = (16 << 20) - 1, /* of kernels before 5.2 */
+	TAIL_LINES = 24,
+};
+
+static int load_btf(const struct rp_prog *prog)
+{
+	union rp_attr attr = { 0 };
+	int fd;
+
+	if (!prog->btf_size)
+		return -ENOENT;
+	attr.btf.btf = ptr64(prog->btf);
+	attr.btf.size = prog->btf_size;
+	fd = sys_bpf(BPF_BTF_LOAD, &attr);
+	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && raise_memlock())
+		fd = sys_bpf(BPF_BTF_LOAD, &attr);
+	if (fd < 0)
+		rp_log(RP_INFO,
+		       "the kernel takes no BTF for %s (%s): its messages will not quote source lines",
+		       prog->name, strerror(-fd));
+	return fd;
+}
+
+/* ---- what a BTF program attaches to */
+
+static const char *target_prefix(uint32_t attach_type)
+{
+	switch (attach_type) {
+	case BPF_TRACE_RAW_TP:
+		return "btf_trace_";
+	case BPF_TRACE_ITER:
+		return "bpf_iter_";
+	case BPF_LSM_MAC:
+		return "bpf_lsm_";
+	}
+	return "";
+}
+
+static int find_target(const struct rp_prog *prog, uint32_t *id)
+{
+	const bool tracepoint = prog->attach_type == BPF_TRACE_RAW_TP;
+	const struct rp_btf *btf;
+	char name[256];
+	int found;
+
+	if (!prog->target)
+		return 0;
+	found = rp_btf_kernel(&btf);
+	if (found)
+		return rp_fail(
+			found,
+			"%s attaches to %s by kernel BTF, which this kernel has not (/sys/kernel/btf/vmlinux)",
+			prog->name, prog->target);
+	if (snprintf(name, sizeof(name), "%s%s", target_prefix(prog->attach_type), prog->target) >=
+	    (int)sizeof(name))
+		return rp_fail(-ENAMETOOLONG, "%s: the name of its target is too long", prog->name);
+	found = rp_btf_find(btf, name, tracepoint ? BTF_KIND_TYPEDEF : BTF_KIND_FUNC);
+	if (found < 0)
+		return rp_fail(
+			found,
+			"%s: this kernel has no %s %s to attach to (not in its BTF; in a module, perhaps)",
+			prog->name, tracepoint ? "tracepoint" : "function", prog->target);
+	*id = (uint32_t)found;
+	return 0;
+}
+
+/* ---- loading */
+
+static int fill_attr(union rp_attr *attr, const struct rp_prog *prog)
+{
+	*attr = (union rp_attr){ 0 };
+	attr->prog.type = prog->type;
+	attr->prog.expected_attach_type = prog->attach_type;
+	attr->prog.flags = prog->flags;
+	attr->prog.insns = ptr64(prog->insns);
+	attr->prog.insn_cnt = prog->ninsns;
+	attr->prog.license = ptr64(prog->license ? prog->license : "GPL");
+	kernel_name(attr->prog.name, prog->name);
+	return find_target(prog, &attr->prog.attach_btf_id);
+}
+
+static void set_source(union rp_attr *attr, const struct rp_prog *prog, int btf_fd)
+{
+	const bool on = btf_fd >= 0;
+
+	attr->prog.btf_fd = on ? (uint32_t)btf_fd : 0;
+	attr->prog.func_info = on ? ptr64(prog->func_info) : 0;
+	attr->prog.func_info_cnt = on ? prog->nfunc_info : 0;
+	attr->prog.func_info_rec_size = on && prog->nfunc_info ? sizeof(struct bpf_func_info) : 0;
+	attr->prog.line_info = on ? ptr64(prog->line_info) : 0;
+	attr->prog.line_info_cnt = on ? prog->nline_info : 0;
+	attr->prog.line_info_rec_size = on && prog->nline_info ? sizeof(struct bpf_line_info) : 0;
+}
+
+/* Load with a log that is made larger until it holds everything. ENOSPC is about the log and hides
+ * the real result. */
+static int load_logged(union rp_attr *attr, uint32_t level, char **log)
+{
+	uint32_t size = LOG_FIRST;
+	char *buf = NULL, *more;
+	int fd;
+
+	for (;;) {
+		more = realloc(buf, size);
+		if (!more) {
+			free(buf);
+			return -ENOMEM;
+		}
+		buf = more;
+		buf[0] = '\0';
+		attr->prog.log_level = level;
+		attr->prog.log_buf = ptr64(buf);
+		attr->prog.log_size = size;
+		fd = sys_bpf(BPF_PROG_LOAD, attr);
+		if (fd != -ENOSPC || size == LOG_MOST)
+			break;
+		size = size < LOG_OLD_MOST && size * 4 > LOG_OLD_MOST ? LOG_OLD_MOST
+		       : size >= LOG_OLD_MOST			      ? LOG_MOST
+								      : size * 4;
+	}
+	attr->prog.log_level = attr->prog.log_size = 0;
+	attr->prog.log_buf = 0;
+	buf[size - 1] = '\0';
+	*log = buf;
+	return fd;
+}
+
+static const char *reason(int err, const struct rp_prog *prog)
+{
+	switch (err) {
+	case -EPERM:
+		if (!rp_cap_has(RP_CAP_BPF))
+			return rp_cap_hint(RP_CAP_BPF);
+		if (prog->type == BPF_PROG_TYPE_TRACING)
+			return "not permitted: this kernel does not allow programs of this kind (locked down, or no BPF trampolines)";
+		if (!rp_cap_has(RP_CAP_PERFMON))
+			return rp_cap_hint(RP_CAP_PERFMON);
+		return "not permitted (is the kernel locked down? see /sys/kernel/security/lockdown)";
+	case -EOPNOTSUPP:
+		return "this kernel cannot attach programs of this kind (its errno 524)";
+	case -E2BIG:
+		return "it is too long, or takes more than a million steps to verify";
+	case -EINVAL:
+	case -EACCES:
+		return "refused by the verifier";
+	}
+	return strerror(-err);
+}
+
+static void report_refusal(int err, const struct rp_prog *prog, const char *log)
+{
+	const char *line = NULL;
+	char *tail;
+	long insn;
+
+	tail = verifier_log_tail(log ? log : "", TAIL_LINES, &insn);
+	if (tail && insn >= 0 && insn < (long)prog->ninsns && prog->line)
+		line = prog->line(prog->line_ctx, (uint32_t)insn);
+	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s%s%s%s", prog->name,
+	       prog_type_name(prog->type), prog->ninsns, reason(err, prog), line ? "\nat " : "",
+	       line ? line : "", tail ? "\nthe verifier's last words:\n" : "", tail ? tail : "");
+	free(tail);
+}
+
+/*
+ * The first try is without a log, which costs time. Then whatever may be the kernel's age rather
+ * than the program's fault is taken away: the memory limit, the source lines.
+ */
+static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int *btf_fd)
+{
+	int fd = sys_bpf(BPF_PROG_LOAD, attr);
+
+	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && raise_memlock())
+		fd = sys_bpf(BPF_PROG_LOAD, attr);
+	if (*btf_fd >= 0 && (fd == -EINVAL || fd == -E2BIG)) {
+		const int with = fd;
+
+		set_source(attr, prog, -1);
+		fd = sys_bpf(BPF_PROG_LOAD, attr);
+		if (fd >= 0)
+			rp_log(RP_INFO, "the kernel takes no source lines for %s (%s)", prog->name,
+			       strerror(-with));
+		else
+			set_source(attr, prog, *btf_fd);
+	}
+	return fd;
+}
+
+int rp_prog_load(const struct rp_prog *prog)
+{
+	union rp_attr attr;
+	char *log = NULL;
+	int btf_fd, fd;
+
+	fd = fill_attr(&attr, prog);
+	if (fd)
+		return fd;
+	btf_fd = load_btf(prog);
+	set_source(&attr, prog, btf_fd);
+	fd = load_quietly(&attr, prog, &btf_fd);
+	if (fd < 0) {
+		const int first = fd;
+
+		fd = load_logged(&attr, 1, &log);
+		if (fd == -ENOSPC || fd == -ENOMEM)
+			fd = first;
+		if (fd < 0)
+			report_refusal(fd, prog, log);
+		free(log);
+	}
+	if (btf_fd >= 0)
+		close(btf_fd);
+	return fd;
+}
+
+int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log)
+{
+	union rp_attr attr;
+	int btf_fd, fd;
+
+	fd = fill_attr(&attr, prog);
+	if (fd)
+		return fd;
+	btf_fd = load_btf(prog);
+	set_source(&attr, prog, btf_fd);
+	fd = load_quietly(&attr, prog, &btf_fd);
+	if (fd >= 0)
+		close(fd);
+	fd = load_logged(&attr, level, log);
+	if (btf_fd >= 0)
+		close(btf_fd);
+	return fd;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tracefs.c: finding tracefs, and the tracepoints in it. */
+#include "internal.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int tracefs = -1;
+
+static int open_existing(void)
+{
+	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		const int fd = root_open(places[i], O_RDONLY | O_DIRECTORY);
+
+		/* The directory is there without a file system on it as well. */
+		if (fd >= 0 && !faccessat(fd, "events", R_OK | X_OK, 0))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -ENOENT;
+}
+
+/*
+ * A mount that is attached nowhere: nobody else sees it, and it ends with the descriptor.
+ * Linux 5.2; a kernel without these calls answers ENOSYS.
+ */
+static int mount_detached(void)
+{
+	const int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
+	int fd = -1, err;
+
+	if (fs < 0)
+		return -errno;
+	if (!syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	err = fd < 0 ? -errno : 0;
+	close(fs);
+	return err ? err : fd;
+}
+
+int rp_tracefs(void)
+{
+	int fd = tracefs;
+
+	if (fd >= 0)
+		return fd;
+	fd = open_existing();
+	if (fd < 0) {
+		fd = mount_detached();
+		if (fd >= 0)
+			rp_log(RP_INFO,
+			       "tracefs is mounted nowhere: mounted it for this process alone");
+	}
+	if (fd == -ENODEV)
+		return rp_fail(
+			fd,
+			"this kernel has no tracefs (CONFIG_TRACING), and so no tracepoints by name");
+	if (fd < 0)
+		return rp_fail(
+			fd,
+			"tracefs is not to be read at /sys/kernel/tracing and cannot be mounted (%s): run as root, or "
+			"`mount -t tracefs tracefs /sys/kernel/tracing`",
+			strerror(-fd));
+	return tracefs = fd;
+}
+
+/* Names come from users: nothing that leads elsewhere. */
+static bool is_plain(const char *name)
+{
+	return *name && *name != '.' && !strchr(name, '/');
+}
+
+static int read_event_file(const char *group, const char *event, const char *file, char **out)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	if (!is_plain(group) || !is_plain(event))
+		return -ENOENT;
+	err = rp_tracefs();
+	if (err < 0)
+		return err;
+	if (snprintf(path, sizeof(path), "events/%s/%s/%s", group, event, file) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = openat(err, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = read_fd(fd, 1 << 20, out, NULL);
+	close(fd);
+	return err;
+}
+
+/* ---- listing */
+
+static int each_entry(int dir, const char *path, int (*fn)(void *ctx, const char *name), void *ctx)
+{
+	const int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	int err = 0;
+	DIR *d;
+
+	if (fd < 0)
+		return -errno;
+	d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (err >= 0 && (entry = readdir(d)))
+		if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
+			err = fn(ctx, entry->d_name);
+	closedir(d);
+	return err;
+}
+
+struct listing {
+	int dir;
+	const char *glob, *group;
+	int (*fn)(void *ctx, const char *group, const char *event);
+	void *ctx;
+	int n;
+};
+
+static int list_event(void *ctx, const char *event)
+{
+	struct listing *l = ctx;
+	char name[512];
+	int err;
+
+	snprintf(name, sizeof(name), "%s:%s", l->group, event);
+	if (fnmatch(l->glob, name, 0))
+		return 0;
+	err = l->fn(l->ctx, l->group, event);
+	if (err >= 0)
+		l->n++;
+	return err;
+}
+
+static int list_group(void *ctx, const char *group)
+{
+	struct listing *l = ctx;
+	char path[PATH_MAX];
+
+	l->group = group;
+	snprintf(path, sizeof(path), "events/%s", group);
+	return each_entry(l->dir, path, list_event, l);
+}
+
+int rp_tp_each(const char *glob, int (*fn)(void *ctx, const char *group, const char *event),
+	       void *ctx)
+{
+	struct listing l = { .dir = rp_tracefs(), .glob = glob, .fn = fn, .ctx = ctx };
+	int err;
+
+	if (l.dir < 0)
+		return l.dir;
+	err = each_entry(l.dir, "events", list_group, &l);
+	return err < 0 ? err : l.n;
+}
+
+/* ---- one event */
+
+struct nearest {
+	const char *group, *event;
+	unsigned best;
+	char name[256];
+};
+
+static int nearer(void *ctx, const char *group, const char *event)
+{
+	struct nearest *n = ctx;
+	const unsigned far = name_distance(n->group, group) + name_distance(n->event, event);
+
+	if (far < n->best) {
+		n->best = far;
+		snprintf(n->name, sizeof(n->name), "%s:%s", group, event);
+	}
+	return 0;
+}
+
+static int no_event(int err, const char *group, const char *event)
+{
+	struct nearest n = { .group = group, .event = event, .best = 5 };
+
+	if (tracefs < 0)
+		return err; /* said by rp_tracefs */
+	if (err != -ENOENT)
+		return rp_fail(err, "cannot read the tracepoint %s:%s: %s", group, event,
+			       strerror(-err));
+	rp_tp_each("*", nearer, &n);
+	return rp_fail(err, "this kernel has no tracepoint %s:%s%s%s%s", group, event,
+		       *n.name ? "; did you mean " : "", n.name, *n.name ? "?" : "");
+}
+
+int rp_tp_id(const char *group, const char *event)
+{
+	char *text;
+	int err, id;
+
+	err = read_event_file(group, event, "id", &text);
+	if (err < 0)
+		return no_event(err, group, event);
+	id = atoi(text);
+	free(text);
+	return id > 0 ? id : no_event(-EINVAL, group, event);
+}
+
+int rp_tp_format(const char *group, const char *event, struct rp_tp_format *out)
+{
+	struct rp_tp_format format = { 0 };
+	char *text;
+	int err;
+
+	err = read_event_file(group, event, "format", &text);
+	if (err < 0)
+		return no_event(err, group, event);
+	err = rp_tp_format_parse(text, &format);
+	free(text);
+	if (err)
+		return no_event(err, group, event);
+	format.group = strdup(group);
+	format.event = strdup(event);
+	if (!format.group || !format.event) {
+		rp_tp_format_free(&format);
+		return -ENOMEM;
+	}
+	*out = format;
+	return 0;
+}
