@@ -139,20 +139,20 @@
 		LD_PARAM(R1, type, id), JNE_REG(R0, R1, out), END, END
 
 /*
- * Only command names that begin as the parameter says, or equal it. comm: a frame offset, a
- * multiple of 8, where get_current_comm put 16 bytes. The bytes are compared as two numbers,
- * masked; asm_comm_filter() fills the parameter.
+ * Only command names that begin as the parameter says, or equal it; the 16 bytes that get_current_comm wrote
+ * lie off bytes from register base. They are compared as two numbers, masked; asm_comm_filter() fills the
+ * parameter.
  */
 struct asm_comm_filter {
 	uint64_t mask[2];
 	uint64_t want[2];
 };
-#define FILTER_COMM(type, member, comm, out)                                                       \
-	SCOPE("FILTER_COMM(" #type ", " #member ", " #comm ", " #out ")"),                         \
-		WHEN(type, member.mask[0]), LDX(DW, R1, R10, comm),                                \
+#define FILTER_COMM(type, member, base, off, out)                                                  \
+	SCOPE("FILTER_COMM(" #type ", " #member ", " #base ", " #off ", " #out ")"),               \
+		WHEN(type, member.mask[0]), LDX(DW, R1, base, off),                                \
 		LD_PARAM(R2, type, member.mask[0]), AND_REG(R1, R2),                               \
 		LD_PARAM(R2, type, member.want[0]), JNE_REG(R1, R2, out),                          \
-		LDX(DW, R1, R10, (comm) + 8), LD_PARAM(R2, type, member.mask[1]), AND_REG(R1, R2), \
+		LDX(DW, R1, base, (off) + 8), LD_PARAM(R2, type, member.mask[1]), AND_REG(R1, R2), \
 		LD_PARAM(R2, type, member.want[1]), JNE_REG(R1, R2, out), END, END
 /*
  * pattern: a name of at most 15 bytes, or its beginning and a '*'. Returns 0; -EINVAL for any other
