@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The BPF programs of rawprof, and the C structs that they share with user space.
+ *
+ * Each file of programs/ holds one profiler's maps and bytecode. Whoever runs one copies its maps,
+ * sizes them, creates them, fills the configuration, loads the programs and drains the maps; cli/
+ * does that.
+ */
+#ifndef RAWPROF_PROGRAMS_H
+#define RAWPROF_PROGRAMS_H
+
+#include <rawprof/asm.h>
+
+/* ---- cpu: where CPU time goes (programs/cpu.c)
+ * ------------------------------------------------------------ */
+
+/* Load-time parameters; 0 is off. */
+struct cpu_config {
+	uint32_t user_bytes;   /* room for the user stack: 8 times the most frames wanted */
+	uint32_t kernel_bytes; /* and for the kernel stack */
+	uint32_t both_bytes;   /* the sum of the two */
+	uint32_t filtering;    /* any of the filters below is set */
+	uint32_t by_pid;       /* only processes in the map pids */
+	uint32_t by_tid;       /* only threads in the map tids */
+	uint32_t keep_idle;    /* the idle task too */
+	uint32_t each; /* every sample goes through the ring, nothing is counted in the kernel */
+	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
+	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
+	uint32_t cgroup_level;
+	uint64_t cgroup_id;
+	struct asm_comm_filter comm;
+};
+
+/* What became of the events, for the ledger; the only element of the map stats. */
+struct cpu_stats {
+	uint64_t fired;
+	uint64_t idle;
+	uint64_t filtered;
+	uint64_t ring_full;  /* lost: no room in the ring */
+	uint64_t uncounted;  /* kept, but the map counts was full: all their samples go through the
+				ring */
+	uint64_t unfollowed; /* children that found no room in the map pids */
+};
+
+/* Key and value of the map counts. The key is how a record begins. */
+struct cpu_key {
+	uint64_t hash; /* of everything in the record that says who and where */
+	uint64_t pid_tgid;
+};
+struct cpu_count {
+	uint64_t samples;
+	uint64_t period; /* sum of the samples' periods, in the event's unit */
+};
+
+/*
+ * One sample as it comes through the ring. A stack that is seen for the first time comes so, and
+ * stands for one sample; those that follow are counted in the map counts under the same key. frames
+ * holds first the user stack, then the kernel stack, each leaf first.
+ */
+struct cpu_record {
+	struct cpu_key key;
+	uint64_t time;	 /* CLOCK_MONOTONIC, ns */
+	uint64_t period; /* in the event's unit */
+	uint32_t cpu;
+	uint32_t kernel_bytes;
+	/* From here on everything is part of the hash. */
+	uint64_t user_bytes;
+	uint64_t start_time; /* of the thread, ns; 0 without kernel BTF */
+	uint64_t exec_id;    /* how many times it has executed a program */
+	char comm[16];
+	uint64_t frames[];
+};
+
+enum {
+	CPU_MAP_PIDS,
+	CPU_MAP_TIDS,
+	CPU_MAP_SEEN,
+	CPU_MAP_COUNTS,
+	CPU_MAP_SCRATCH,
+	CPU_MAP_STATS,
+	CPU_MAP_EVENTS,
+	CPU_MAPS
+};
+extern const struct asm_map cpu_maps[CPU_MAPS];
+extern const struct asm_program cpu_sample_program;
+
+/* ---- follow: the children of who is in the map pids (programs/follow.c)
+ * ----------------------------------- */
+
+/* With kernel BTF: a child is added when it is born, and removed when its last thread is gone. */
+extern const struct asm_program follow_fork_program, follow_exit_program;
+/* Without: a classic tracepoint; nothing is removed. */
+extern const struct asm_program follow_fork_classic_program;
+
+/* ---- ksym: names of kernel addresses, by the kernel (programs/ksym.c)
+ * ------------------------------------- */
+
+/* The only element of the mmapable map ksym_io: addresses in, ended by a 0 when there are fewer;
+ * texts out. */
+#define KSYM_BATCH 64
+#define KSYM_TEXT 640
+struct ksym_io {
+	uint64_t addr[KSYM_BATCH];
+	char text[KSYM_BATCH][KSYM_TEXT];
+};
+
+enum { KSYM_MAP_FORMAT, KSYM_MAP_IO, KSYM_MAPS };
+extern const struct asm_map ksym_maps[KSYM_MAPS];
+#define KSYM_FORMAT "%pS"
+/* For BPF_PROG_TEST_RUN; the second for kernels without syscall programs (before 5.14). */
+extern const struct asm_program ksym_program, ksym_raw_program;
+
+/* ---- all of them
+ * ------------------------------------------------------------------------------------------ */
+
+/* A program with its maps, for whoever shows or checks programs rather than running them. */
+struct program_entry {
+	const struct asm_program *program;
+	const struct asm_map *maps;
+	size_t nmaps;
+	const char *summary;
+};
+extern const struct program_entry program_entries[];
+extern const size_t program_count;
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpu: where does CPU time go?
+ *
+ * A perf event fires on every CPU some hundred times a second and runs cpu_sample, in the context
+ *of whatever it interrupted. The program writes down who that is and the two stacks, hashes all of
+ *it to 64 bits, and counts. Only a stack that was never seen before travels to user space, through
+ *the ring; it stands for one sample, and from then on its hash is found in the map and a counter
+ *goes up. So stacks are exact (none is thrown out by another, as bpf_get_stackid does), and the
+ *common case costs one look-up.
+ *
+ *	perf event -> who? -> filters -> stacks -> hash -> known? --yes--> count it in the kernel
+ *							      \---no--> ring, then remember the hash
+ *
+ * When the map is full nothing is lost: what it cannot remember goes through the ring every time.
+ */
+#include <linux/bpf_perf_event.h>
+
+#include <rawprof/programs.h>
+
+const struct asm_map cpu_maps[CPU_MAPS] = {
+	[CPU_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
+	[CPU_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
+	[CPU_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 4, 1, 1024 },
+	[CPU_MAP_COUNTS] = { "counts", BPF_MAP_TYPE_HASH, sizeof(struct cpu_key),
+			     sizeof(struct cpu_count), 32768 },
+	/* A stack of stacks is too large for the 512 bytes that a program has. */
+	[CPU_MAP_SCRATCH] = { "scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
+			      sizeof(struct cpu_record) + 2 * 256 * 8, 1 },
+	[CPU_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct cpu_stats), 1 },
+	[CPU_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },
+};
+
+/* The stack frame of the program. */
+struct cpu_frame {
+	struct cpu_count none; /* what a new key starts with */
+	uint32_t id;	       /* a pid, a tid: key of the filter maps */
+	uint32_t zero;	       /* key of the only element of scratch */
+};
+enum {
+	NONE = FRAME(struct cpu_frame, none),
+	NONE_PERIOD = FRAME(struct cpu_frame, none.period),
+	ID = FRAME(struct cpu_frame, id),
+	ZERO_KEY = FRAME(struct cpu_frame, zero)
+};
+
+/* Offsets in the record, which R8 points to. */
+enum {
+	HASH = offsetof(struct cpu_record, key.hash),
+	PID_TGID = offsetof(struct cpu_record, key.pid_tgid),
+	TIME = offsetof(struct cpu_record, time),
+	PERIOD = offsetof(struct cpu_record, period),
+	CPU = offsetof(struct cpu_record, cpu),
+	KERNEL_BYTES = offsetof(struct cpu_record, kernel_bytes),
+	USER_BYTES = offsetof(struct cpu_record, user_bytes),
+	START_TIME = offsetof(struct cpu_record, start_time),
+	EXEC_ID = offsetof(struct cpu_record, exec_id),
+	COMM = offsetof(struct cpu_record, comm),
+	FRAMES = offsetof(struct cpu_record, frames)
+};
+enum { HASHED_WORDS = (FRAMES - USER_BYTES) / 8 };
+
+enum { SAMPLE_PERIOD = offsetof(struct bpf_perf_event_data, sample_period) };
+enum {
+	COUNT_SAMPLES = offsetof(struct cpu_count, samples),
+	COUNT_PERIOD = offsetof(struct cpu_count, period)
+};
+
+/* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
+#define GOLDEN 0x9e3779b97f4a7c15
+
+static const struct asm_insn cpu_sample[] = {
+	MOV_REG(R6, R1), /* the context: calls destroy R1 */
+	COUNT(stats, struct cpu_stats, fired),
+
+	/* Who was interrupted? The upper half of R7 is the process, the lower the thread; the idle
+	   task is 0. */
+	CALL(get_current_pid_tgid),
+	MOV_REG(R7, R0),
+	UNLESS(struct cpu_config, keep_idle),
+	JEQ(R7, 0, idle),
+	END,
+
+	/* Is it wanted? */
+	WHEN(struct cpu_config, by_pid),
+	MOV_REG(R1, R7),
+	RSH(R1, 32),
+	STX(W, R10, ID, R1),
+	FILTER_SET(pids, ID, filtered),
+	END,
+	WHEN(struct cpu_config, by_tid),
+	STX(W, R10, ID, R7),
+	FILTER_SET(tids, ID, filtered),
+	END,
+	FILTER_CGROUP(struct cpu_config, cgroup_id, cgroup_level, filtered),
+
+	/* R8 = this CPU's record. */
+	ST(W, R10, ZERO_KEY, 0),
+	MAP_LOOKUP(scratch, ZERO_KEY),
+	JEQ(R0, 0, out),
+	MOV_REG(R8, R0),
+	STX(DW, R8, PID_TGID, R7),
+	MOV_REG(R1, R8),
+	ADD(R1, COMM),
+	MOV(R2, 16),
+	CALL(get_current_comm),
+	FILTER_COMM(struct cpu_config, comm, R8, COMM, filtered),
+
+	/* A pid may be used again, and keeps its number over exec: these two tell the programs
+	   apart. */
+	UNLESS(struct cpu_config, identity),
+	ST(DW, R8, START_TIME, 0),
+	ST(DW, R8, EXEC_ID, 0),
+	END,
+	WHEN(struct cpu_config, identity),
+	CALL(get_current_task_btf),
+	LD_FIELD(R1, R0, "task_struct", "start_time"),
+	STX(DW, R8, START_TIME, R1),
+	LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
+	STX(DW, R8, EXEC_ID, R1),
+	END,
+
+	/* R9 = bytes of user stack, at FRAMES; a thread of the kernel has none and the helper says
+	   so. */
+	MOV(R9, 0),
+	WHEN(struct cpu_config, user_bytes),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R8),
+	ADD(R2, FRAMES),
+	LD_PARAM(R3, struct cpu_config, user_bytes),
+	MOV(R4, BPF_F_USER_STACK),
+	CALL(get_stack),
+	JSLT(R0, 0, kernel_stack),
+	MOV_REG(R9, R0),
+	LABEL(kernel_stack),
+	END,
+	STX(DW, R8, USER_BYTES, R9),
+
+	/* R7 = bytes of kernel stack, behind the user stack; -EFAULT when user code was
+	   interrupted. */
+	MOV(R7, 0),
+	WHEN(struct cpu_config, kernel_bytes),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R8),
+	ADD_REG(R2, R9),
+	ADD(R2, FRAMES),
+	LD_PARAM(R3, struct cpu_config, kernel_bytes),
+	MOV(R4, 0),
+	CALL(get_stack),
+	JSLT(R0, 0, hash),
+	MOV_REG(R7, R0),
+	LABEL(hash),
+	END,
+	STX(W, R8, KERNEL_BYTES, R7),
+
+	/*
+	 * R0 = hash of R2 words from R1 on: h = (h ^ word) * GOLDEN; h ^= h >> 32. Two stacks that
+	 * differ in one frame never collide, for every step can be undone; any two do with a chance
+	 * of 2^-64.
+	 */
+	ADD_REG(R7, R9), /* from here on R7 = bytes of both stacks */
+	MOV_REG(R2, R7),
+	RSH(R2, 3),
+	ADD(R2, HASHED_WORDS),
+	MOV_REG(R1, R8),
+	ADD(R1, USER_BYTES),
+	LD_IMM64(R3, GOLDEN),
+	MOV(R0, 0),
+	MOV(R4, 0),
+	LABEL(next_word),
+	LDX(DW, R5, R1, 0),
+	XOR_REG(R0, R5),
+	MUL_REG(R0, R3),
+	MOV_REG(R5, R0),
+	RSH(R5, 32),
+	XOR_REG(R0, R5),
+	ADD(R1, 8),
+	ADD(R4, 1),
+	JLT_REG(R4, R2, next_word),
+	STX(DW, R8, HASH, R0),
+
+	/* The common end: a stack that is known. The key is how the record begins. */
+	UNLESS(struct cpu_config, each),
+	LD_MAP(R1, counts),
+	MOV_REG(R2, R8),
+	CALL(map_lookup_elem),
+	JEQ(R0, 0, first_sight),
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, COUNT_SAMPLES, R1),
+	LDX(DW, R1, R6, SAMPLE_PERIOD),
+	ATOMIC_ADD(DW, R0, COUNT_PERIOD, R1),
+	JA(out),
+	LABEL(first_sight),
+	END,
+
+	/* The rest of the record. */
+	CALL(ktime_get_ns),
+	STX(DW, R8, TIME, R0),
+	CALL(get_smp_processor_id),
+	STX(W, R8, CPU, R0),
+	LDX(DW, R1, R6, SAMPLE_PERIOD),
+	STX(DW, R8, PERIOD, R1),
+
+	/*
+	 * R9 = whether to wake user space. Waking costs it more than the sample cost us, so only
+	 * when the ring fills up, or for a process never seen before: it may be gone soon, and its
+	 * mappings with it.
+	 */
+	MOV(R9, BPF_RB_FORCE_WAKEUP),
+	LDX(W, R1, R8, PID_TGID + 4),
+	STX(W, R10, ID, R1),
+	MAP_LOOKUP(seen, ID),
+	JEQ(R0, 0, new_process),
+	LD_MAP(R1, events),
+	MOV(R2, BPF_RB_AVAIL_DATA),
+	CALL(ringbuf_query),
+	JGE_PARAM(R0, struct cpu_config, ring_mark, output),
+	MOV(R9, BPF_RB_NO_WAKEUP),
+	JA(output),
+	LABEL(new_process),
+	ST(DW, R10, NONE, 0),
+	MAP_UPDATE(seen, ID, NONE, BPF_ANY),
+
+	LABEL(output),
+	LD_MAP(R1, events),
+	MOV_REG(R2, R8),
+	MOV_REG(R3, R7),
+	JGT_PARAM(R3, struct cpu_config, both_bytes, out), /* never: tells the verifier the bound */
+	ADD(R3, FRAMES),
+	MOV_REG(R4, R9),
+	CALL(ringbuf_output),
+	JNE(R0, 0, ring_full),
+
+	/* Only now: whatever is found in the map has come through the ring. */
+	UNLESS(struct cpu_config, each),
+	ST(DW, R10, NONE, 0),
+	ST(DW, R10, NONE_PERIOD, 0),
+	LD_MAP(R1, counts),
+	MOV_REG(R2, R8),
+	FRAME_PTR(R3, NONE),
+	MOV(R4, BPF_NOEXIST),
+	CALL(map_update_elem),
+	JEQ(R0, 0, out),
+	JEQ(R0, -EEXIST, out), /* another CPU was faster */
+	COUNT(stats, struct cpu_stats, uncounted),
+	END,
+	JA(out),
+
+	LABEL(ring_full),
+	COUNT(stats, struct cpu_stats, ring_full),
+	JA(out),
+	WHEN(struct cpu_config, filtering),
+	LABEL(filtered),
+	COUNT(stats, struct cpu_stats, filtered),
+	JA(out),
+	END,
+	UNLESS(struct cpu_config, keep_idle),
+	LABEL(idle),
+	COUNT(stats, struct cpu_stats, idle),
+	END,
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+const struct asm_program cpu_sample_program = {
+	.name = "cpu_sample",
+	.type = BPF_PROG_TYPE_PERF_EVENT,
+	.license =
+		"Dual BSD/GPL", /* get_stack and get_current_task_btf are for GPL programs only */
+	ASM_LINES(cpu_sample),
+	.config_size = sizeof(struct cpu_config),
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * follow: keeps the map pids true while a program that is being profiled has children.
+ *
+ * It runs in the parent, before the child has executed an instruction, so nothing of the child is
+ * missed, however short it lives. A thread is a fork too: its process is in the map already.
+ */
+#include <rawprof/programs.h>
+
+struct follow_frame {
+	uint32_t parent, child;
+	uint64_t value;
+};
+enum {
+	PARENT = FRAME(struct follow_frame, parent),
+	CHILD = FRAME(struct follow_frame, child),
+	VALUE = FRAME(struct follow_frame, value)
+};
+
+/* The arguments of a BTF tracepoint are its context, 8 bytes each. */
+#define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
+
+/* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
+static const struct asm_insn follow_fork[] = {
+	TP_ARG(R2, 0),
+	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	STX(W, R10, PARENT, R3),
+	TP_ARG(R2, 1),
+	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	STX(W, R10, CHILD, R3),
+	FILTER_SET(pids, PARENT, out),
+
+	ST(DW, R10, VALUE, 0),
+	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
+	JEQ(R0, 0, out),
+	COUNT(stats, struct cpu_stats, unfollowed),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+const struct asm_program follow_fork_program = {
+	.name = "follow_fork",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_process_fork",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(follow_fork),
+};
+
+/*
+ * sched_process_exit(struct task_struct *p): every thread comes by here. signal->live counts those
+ * that have not; the last one takes the process off the map, before the kernel can give its pid to
+ * somebody else.
+ */
+static const struct asm_insn follow_exit[] = {
+	TP_ARG(R2, 0),
+	LD_FIELD(R3, R2, "task_struct", "signal.live.counter"),
+	JNE(R3, 0, out),
+	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	STX(W, R10, CHILD, R3),
+	MAP_DELETE(pids, CHILD),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+const struct asm_program follow_exit_program = {
+	.name = "follow_exit",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_process_exit",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(follow_exit),
+};
+
+/*
+ * The same for kernels without BTF. child_pid is the new task's own id, which is its process only
+ * if it is no thread; the ids of threads that get into the map do no harm, no process has them at
+ * the same time.
+ */
+static const struct asm_insn follow_fork_classic[] = {
+	LD_TP(R6, R1, "sched", "sched_process_fork", "child_pid"),
+	CALL(get_current_pid_tgid),
+	RSH(R0, 32),
+	STX(W, R10, PARENT, R0),
+	STX(W, R10, CHILD, R6),
+	FILTER_SET(pids, PARENT, out),
+
+	ST(DW, R10, VALUE, 0),
+	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
+	JEQ(R0, 0, out),
+	COUNT(stats, struct cpu_stats, unfollowed),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+const struct asm_program follow_fork_classic_program = {
+	.name = "follow_fork_tp",
+	.type = BPF_PROG_TYPE_TRACEPOINT,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(follow_fork_classic),
+};
