@@ -13,13 +13,13 @@
  *	};
  *
  * One line is one instruction, a label, or a composed macro (macros.h). Every line carries its own
- *text, file and number, so that whoever refuses it (the C compiler, the assembler, the kernel's
- *verifier) can quote it.
+ * text, file and number, so that whoever refuses it (the C compiler, the assembler, the kernel's
+ * verifier) can quote it.
  *
  * Mnemonics, sizes and semantics are those of RFC 9669 (BPF Instruction Set Architecture). What the
- *compiler can know it checks: a helper's name, an immediate that does not fit, a write to R10, an
- *access outside the 512-byte stack frame. The rest is checked by asm_assemble(), and then by the
- *verifier.
+ * compiler can know it checks: a helper's name, an immediate that does not fit, a write to R10, an
+ * access outside the 512-byte stack frame. The rest is checked by asm_assemble(), and then by the
+ * verifier.
  */
 #ifndef RAWPROF_ASM_H
 #define RAWPROF_ASM_H
@@ -56,15 +56,14 @@ enum asm_kind {
 	ASM_FIELD_OFFSET, /* an ALU operation with that member's offset as its immediate */
 	ASM_FIELD_SIZE,	  /* an ALU operation with that member's size as its immediate */
 	ASM_LD_TP,	  /* one load: field sym3 of the tracepoint sym:sym2 */
-	ASM_LD_REG, /* one load: machine register number value (enum asm_machine_reg) from a pt_regs
-		     */
-	ASM_ZERO,   /* as few stores as it takes to clear value bytes at insn.off from R10 */
-	ASM_LABEL,  /* the label sym */
-	ASM_FUNC,   /* opens the subprogram sym */
-	ASM_SCOPE,  /* opens a scope of labels; text is what the user wrote */
-	ASM_WHEN,   /* opens lines that are dropped when a member of the configuration is 0 */
-	ASM_UNLESS, /* opens lines that are dropped when it is not 0 */
-	ASM_END,    /* closes the innermost SCOPE, WHEN or UNLESS */
+	ASM_LD_REG,	  /* one load: machine register value (enum asm_machine_reg) of a pt_regs */
+	ASM_ZERO,	  /* as few stores as it takes to clear value bytes at insn.off from R10 */
+	ASM_LABEL,	  /* the label sym */
+	ASM_FUNC,	  /* opens the subprogram sym */
+	ASM_SCOPE,	  /* opens a scope of labels; text is what the user wrote */
+	ASM_WHEN,	  /* opens lines that are dropped when a member of the configuration is 0 */
+	ASM_UNLESS,	  /* opens lines that are dropped when it is not 0 */
+	ASM_END,	  /* closes the innermost SCOPE, WHEN or UNLESS */
 };
 
 /*
@@ -105,8 +104,7 @@ enum asm_machine_reg {
 	ASM_REG_COUNT
 };
 
-/* ---- maps and programs as the assembler sees them
- * -------------------------------------------------------- */
+/* ---- maps and programs as the assembler sees them */
 
 /* A map's shape; sizes in bytes, type one of enum bpf_map_type, flags of BPF_MAP_CREATE. */
 struct asm_map {
@@ -126,8 +124,7 @@ struct asm_program {
 	uint32_t attach_type; /* enum bpf_attach_type, 0 when the type needs none */
 	uint32_t flags;	      /* of BPF_PROG_LOAD: BPF_F_SLEEPABLE */
 	const char *license;  /* "Dual BSD/GPL" where it calls GPL-only helpers */
-	const char
-		*target; /* what a BTF program attaches to: "sched_switch"; NULL for other types */
+	const char *target;   /* of a BTF program: "sched_switch"; NULL for other types */
 	const struct asm_insn *lines;
 	size_t nlines;
 	uint32_t config_size; /* of its load-time parameters; 0 when it has none */
@@ -149,8 +146,7 @@ struct asm_access {
 	} hop[ASM_MAX_HOPS];
 };
 
-/* Where a machine's registers lie in the pt_regs that BPF programs see, in bytes; -1: it has none.
- */
+/* Where a machine's registers lie in the pt_regs that BPF programs see, in bytes; -1: has none. */
 struct asm_arch {
 	const char *name;
 	int16_t reg[ASM_REG_COUNT];
@@ -180,8 +176,10 @@ struct asm_bindings {
 			struct asm_access *out, char *why);
 };
 
-/* What is wrong, or worth a word, with one line. text is the line as written, composed macro
- * included. */
+/*
+ * What is wrong, or worth a word, with one line. text is the line as written, composed macro
+ * included. text and message are gone after the call.
+ */
 enum asm_severity { ASM_ERROR, ASM_WARNING };
 struct asm_diag {
 	enum asm_severity severity;
@@ -237,6 +235,7 @@ int asm_assemble(const struct asm_program *program, const struct asm_bindings *b
 void asm_image_free(struct asm_image *image);
 
 #include <rawprof/isa.h>
+#include <rawprof/bound.h>
 #include <rawprof/macros.h>
 
 #endif

@@ -11,14 +11,12 @@
 
 #include <errno.h>
 
-#include <rawprof/isa.h>
+#include <rawprof/bound.h>
 
 /* dst = address of the frame offset off. */
 #define FRAME_PTR(dst, off) MOV_REG(dst, R10), ADD(dst, off)
 
-/* ---- maps
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- maps */
 
 /* R0 = address of the value under the key at frame offset key, or 0. */
 #define MAP_LOOKUP(map, key)                                                                       \
@@ -66,8 +64,7 @@
 		LD_MAP_VALUE(R1, map, offsetof(type, member)), MOV(R2, 1),                         \
 		ATOMIC_ADD(DW, R1, 0, R2), END
 
-/* ---- ring buffer
- * ----------------------------------------------------------------------------------------- */
+/* ---- ring buffer */
 
 /* R0 = address of `bytes` (a constant) reserved bytes, or 0. What is reserved must be submitted or
  * discarded. */
@@ -82,14 +79,13 @@
 #define RING_DISCARD(record)                                                                       \
 	SCOPE("RING_DISCARD(" #record ")"), MOV_REG(R1, record), MOV(R2, BPF_RB_NO_WAKEUP),        \
 		CALL(ringbuf_discard), END
-/* Copies as many bytes as register `bytes` says from the address in register data. R0 = 0 or
- * -EAGAIN: full. */
+/* Copies as many bytes as register `bytes` says from the address in register data, which must not
+ * be R3. R0 = 0 or -EAGAIN: full. */
 #define RING_OUTPUT(ring, data, bytes, flags)                                                      \
-	SCOPE("RING_OUTPUT(" #ring ", " #data ", " #bytes ", " #flags ")"), LD_MAP(R1, ring),      \
-		MOV_REG(R2, data), MOV_REG(R3, bytes), MOV(R4, flags), CALL(ringbuf_output), END
+	SCOPE("RING_OUTPUT(" #ring ", " #data ", " #bytes ", " #flags ")"), MOV_REG(R3, bytes),    \
+		MOV_REG(R2, data), LD_MAP(R1, ring), MOV(R4, flags), CALL(ringbuf_output), END
 
-/* ---- reading memory
- * -------------------------------------------------------------------------------------- */
+/* ---- reading memory */
 
 /* Copies a constant number of bytes from the address in register src to a frame offset. R0 = 0 or
  * -EFAULT. */
@@ -106,8 +102,7 @@
 		ADD_FIELD_OFFSET(R3, type, path), FRAME_PTR(R1, to), FIELD_SIZE(R2, type, path),   \
 		CALL(probe_read_kernel), END
 
-/* ---- filters: go on, or jump to the label out
- * ------------------------------------------------------------ */
+/* ---- filters: go on, or jump to the label out */
 
 /* Only the process, or thread, whose id is the parameter; 0 lets everyone pass. */
 #define FILTER_PID(type, member, out)                                                              \
@@ -139,9 +134,9 @@
 		LD_PARAM(R1, type, id), JNE_REG(R0, R1, out), END, END
 
 /*
- * Only command names that begin as the parameter says, or equal it; the 16 bytes that get_current_comm wrote
- * lie off bytes from register base. They are compared as two numbers, masked; asm_comm_filter() fills the
- * parameter.
+ * Only command names that begin as the parameter says, or equal it; the 16 bytes that
+ * get_current_comm wrote lie off bytes from register base. They are compared as two numbers,
+ * masked; asm_comm_filter() fills the parameter.
  */
 struct asm_comm_filter {
 	uint64_t mask[2];
@@ -161,15 +156,14 @@ struct asm_comm_filter {
  */
 int asm_comm_filter(const char *pattern, struct asm_comm_filter *out);
 
-/* ---- histograms
- * ------------------------------------------------------------------------------------------ */
+/* ---- histograms */
 
 /*
  * One halving of LOG2: if value has a bit at or above `bits`, shift it down by them and add them to
  * dst. Without a branch, so that the verifier has one state to follow and not 64: (t | -t) >> 63 is
  * 1 unless t is 0.
  */
-#define LOG2_HALF(dst, value, t, u, bits, log2_bits)                                               \
+#define ASM_LOG2_HALF(dst, value, t, u, bits, log2_bits)                                           \
 	MOV_REG(t, value), RSH(t, bits), MOV_REG(u, t), NEG(u), OR_REG(t, u), RSH(t, 63),          \
 		LSH(t, log2_bits), RSH_REG(value, t), ADD_REG(dst, t)
 
@@ -177,15 +171,15 @@ int asm_comm_filter(const char *pattern, struct asm_comm_filter *out);
  */
 #define LOG2(dst, value, t, u)                                                                     \
 	SCOPE("LOG2(" #dst ", " #value ", " #t ", " #u ")"), MOV(dst, 0),                          \
-		LOG2_HALF(dst, value, t, u, 32, 5), LOG2_HALF(dst, value, t, u, 16, 4),            \
-		LOG2_HALF(dst, value, t, u, 8, 3), LOG2_HALF(dst, value, t, u, 4, 2),              \
-		LOG2_HALF(dst, value, t, u, 2, 1), LOG2_HALF(dst, value, t, u, 1, 0), END
+		ASM_LOG2_HALF(dst, value, t, u, 32, 5), ASM_LOG2_HALF(dst, value, t, u, 16, 4),    \
+		ASM_LOG2_HALF(dst, value, t, u, 8, 3), ASM_LOG2_HALF(dst, value, t, u, 4, 2),      \
+		ASM_LOG2_HALF(dst, value, t, u, 2, 1), ASM_LOG2_HALF(dst, value, t, u, 1, 0), END
 
 /*
- * dst = the log-linear bucket of value: each power of two is cut into 2^bits equal parts, so a
- * bucket is never wider than value >> bits. With s = max(log2(value) - bits, 0): (s << bits) +
- * (value >> s); values below 2^(bits+1) have a bucket each. ASM_LOGLIN_BUCKETS says how many there
- * are. t, u, v and value are destroyed.
+ * dst = the log-linear bucket of value: each power of two is cut into 2^bits equal parts. With
+ * s = max(log2(value) - bits, 0): (s << bits) + (value >> s). Values below 2^(bits+1) have a bucket
+ * each, above that a bucket is 2^s wide, at most value >> bits. ASM_LOGLIN_BUCKETS says how many
+ * there are. t, u, v and value are destroyed.
  */
 #define LOG_LINEAR(dst, value, bits, t, u, v)                                                      \
 	SCOPE("LOG_LINEAR(" #dst ", " #value ", " #bits ", " #t ", " #u ", " #v ")"),              \
