@@ -1,62 +1,214 @@
-# rawprof: `make help` lists the targets.
-CC      ?= gcc
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof: `make help` lists the targets, V=1 shows the commands.
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
 BUILD   ?= build
 CFLAGS  ?= -O2 -g
-WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-           -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-missing-field-initializers
-CPPFLAGS += -Iinclude -D_GNU_SOURCE
-ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -ffile-prefix-map=$(CURDIR)/= -MMD -MP $(CPPFLAGS)
-LIBS    := -lelf -lz
+STRIP   ?= strip
+ifeq ($(origin CC),default)
+  CC := gcc
+endif
 
-LIB_DIRS := asm loader symbolize report programs
-LIB_SRC  := $(wildcard $(LIB_DIRS:%=%/*.c))
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
-CLI_SRC  := $(wildcard cli/*.c)
-CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+        -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-missing-field-initializers
+override CPPFLAGS += -Iinclude -D_GNU_SOURCE
+ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -ffile-prefix-map=$(CURDIR)/= -MMD -MP $(CPPFLAGS)
+LIBS       = -lelf -lz
+# Asked for when a recipe needs them, because `make deps` may have to install them first.
+CHECK_LIBS  = $(shell pkg-config --libs check)
+STATIC_LIBS = $(shell pkg-config --static --libs libelf 2>/dev/null || echo $(LIBS))
 
-UNIT_SRC   := $(wildcard tests/unit/test_*.c)
-UNIT_BIN   := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
-KERNEL_SRC := $(wildcard tests/kernel/test_*.c)
-KERNEL_BIN := $(KERNEL_SRC:tests/kernel/%.c=$(BUILD)/kernel/%)
+ifeq ($(V),1)
+  say = @:
+  Q   :=
+else
+  say = @printf '  %-7s %s\n' '$(1)' '$(2)'
+  Q   := @
+endif
+
+# A target that installs packages first builds in a second make, which sees them.
+AGAIN = +$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))
+# `sudo make …` leaves no file behind that its caller may not overwrite.
+GIVE_BACK = $(Q)if [ -n "$$SUDO_UID" ]; then chown -R "$$SUDO_UID:$$SUDO_GID" $(wildcard $(BUILD) rawprof flame.svg); fi
+
+LIB_SRC := $(wildcard $(addsuffix /*.c,asm loader symbolize report programs))
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+SAN_OBJ := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
+CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+LIB     := $(BUILD)/librawprof.a
+SAN_LIB := $(BUILD)/san/librawprof.a
+
+UNIT     := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+KERNEL   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/kernel/test_*.c))
+FUZZ     := $(patsubst tests/%.c,$(BUILD)/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/*.c)))
+BENCH    := $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
+WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
+            $(addprefix $(BUILD)/workloads/,cxx split-stripped split-static-pie)
+DEMO     := $(BUILD)/examples/demo/demo
 
 .PHONY: all
-all: rawprof
+all: rawprof ## build ./rawprof and build/librawprof.a (the default)
 
-rawprof: $(CLI_OBJ) $(BUILD)/librawprof.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+rawprof: $(CLI_OBJ) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/librawprof.a: $(LIB_OBJ)
-	rm -f $@
-	$(AR) rcs $@ $^
+$(LIB): $(LIB_OBJ)
+$(SAN_LIB): $(SAN_OBJ)
+%/librawprof.a:
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(CLI_OBJ): override CPPFLAGS += -DRAWPROF_VERSION='"$(VERSION)"'
+
+# Other flags, another build: this file changes when they do.
+FLAGS := $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(VERSION)
+$(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
+.PHONY: FORCE
+FORCE:
+
+.PHONY: run
+run: deps ## build what is there to see: profile a small demo for 5 s, show the table, write flame.svg
+	$(AGAIN) rawprof $(DEMO)
+	$(Q)scripts/run-demo ./rawprof $(DEMO)
+	$(GIVE_BACK)
+
+# ---- tests -------------------------------------------------------------------------------------
 
 # Unit tests are built apart from the product, with sanitizers.
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-SAN_OBJ := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
-$(BUILD)/san/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SAN) -c -o $@ $<
-$(BUILD)/san/librawprof.a: $(SAN_OBJ)
-	rm -f $@
-	$(AR) rcs $@ $^
-$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/san/librawprof.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SAN) -o $@ $< $(BUILD)/san/librawprof.a $(shell pkg-config --libs check) $(LIBS)
-$(BUILD)/kernel/%: tests/kernel/%.c $(BUILD)/librawprof.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(BUILD)/librawprof.a $(shell pkg-config --libs check) $(LIBS)
+$(BUILD)/san/%.o: %.c $(BUILD)/flags
+	$(call say,CC-SAN,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -c -o $@ $<
+$(BUILD)/unit/%: tests/unit/%.c $(SAN_LIB)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -o $@ $< $(SAN_LIB) $(CHECK_LIBS) $(LIBS)
+$(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(CHECK_LIBS) $(LIBS)
 
-.PHONY: check-unit check-kernel
-check-unit: $(UNIT_BIN)
-	@set -e; for t in $^; do echo "== $$t"; ./$$t; done
-check-kernel: rawprof $(KERNEL_BIN)
-	@set -e; for t in $(KERNEL_BIN); do echo "== $$t"; ./$$t; done
+.PHONY: check check-unit check-kernel check-cli check-house
+check: deps-check ## install what tests lack, build, run all tests that this user may run
+	$(AGAIN) rawprof $(WORKLOAD) $(UNIT) $(KERNEL)
+	$(Q)scripts/run-tests $(UNIT) $(KERNEL) scripts/lint-house tests/cli/test_*.sh
+	$(GIVE_BACK)
+check-unit: $(UNIT) ## unit tests, with sanitizers; no root
+	$(Q)scripts/run-tests $(UNIT)
+check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
+	$(Q)scripts/run-tests $(KERNEL)
+check-cli: rawprof $(WORKLOAD) ## tests of ./rawprof as a person uses it; root. T=split: only that file
+	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
+check-house:
+	$(Q)scripts/run-tests scripts/lint-house
 
-.PHONY: clean
-clean:
-	rm -rf $(BUILD) rawprof
+# What the end-to-end tests profile. Frame pointers and no tail calls: each function is a frame.
+WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
+              -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(BUILD)/workloads/%: tests/workloads/%.c tests/workloads/work.h
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -o $@ $<
+$(BUILD)/workloads/cxx: tests/workloads/cxx.cpp tests/workloads/work.h
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D) && $(CXX) -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
+		-fno-optimize-sibling-calls -o $@ $<
+$(BUILD)/workloads/split-stripped: $(BUILD)/workloads/split
+	$(Q)$(STRIP) -s -o $@ $<
+$(BUILD)/workloads/split-static-pie: tests/workloads/split.c tests/workloads/work.h
+	$(call say,CC,$< (static PIE))
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -fPIE -static-pie -o $@ $<
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(KERNEL_BIN:%=%.d)
+$(DEMO): examples/demo/demo.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -o $@ $< -lm
+
+# With clang's libFuzzer where there is one; else a driver of our own mutates the corpus blindly.
+FUZZ_SECONDS ?= 60
+FUZZ_CC = $(shell echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | \
+	clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null && echo clang || echo $(CC))
+.PHONY: fuzz
+fuzz: ## feed garbage to the parsers, FUZZ_SECONDS=60 each
+	$(AGAIN) BUILD=$(BUILD)/fuzz-build CC=$(FUZZ_CC) FUZZ_BUILD=1 fuzz-targets
+	$(Q)scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ:$(BUILD)/%=$(BUILD)/fuzz-build/%)
+.PHONY: fuzz-targets
+fuzz-targets: $(FUZZ)
+ifeq ($(CC),clang)
+  FUZZ_CFLAGS := -fsanitize=address,undefined,fuzzer
+  FUZZ_MAIN   :=
+  ifdef FUZZ_BUILD
+    SAN := -fsanitize=address,undefined,fuzzer-no-link -fno-omit-frame-pointer
+  endif
+else
+  FUZZ_CFLAGS = $(SAN)
+  FUZZ_MAIN   := tests/fuzz/driver.c
+endif
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_MAIN) $(SAN_LIB)
+	$(call say,FUZZ,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(FUZZ_CFLAGS) -o $@ $< $(FUZZ_MAIN) $(SAN_LIB) $(LIBS)
+
+$(BUILD)/bench/%: bench/%.c $(LIB)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(LIBS)
+
+.PHONY: bench
+bench: rawprof $(BENCH) $(WORKLOAD) ## measure against the tools of today, write bench/results.md; root
+	$(Q)bench/run.sh
+
+# ---- style -------------------------------------------------------------------------------------
+
+.PHONY: lint format
+lint: ## warnings of gcc and clang as errors, clang-format, cppcheck, shellcheck, rules of the house
+	$(Q)scripts/lint
+format: ## let clang-format lay out every source file
+	$(Q)clang-format -i $$(scripts/sources)
+
+# ---- packages and installation -----------------------------------------------------------------
+
+.PHONY: deps deps-check
+deps: ## install what the build lacks, by name, with apt-get
+	$(Q)scripts/deps build
+deps-check: ## the same for what the tests lack
+	$(Q)scripts/deps build test
+
+.PHONY: static
+static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for machines with nothing on them
+$(BUILD)/static/rawprof: $(CLI_OBJ) $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(STATIC_LIBS) && $(STRIP) $@
+
+.PHONY: install uninstall
+INSTALLED = bin/rawprof lib/librawprof.a lib/pkgconfig/rawprof.pc share/man/man1/rawprof.1 \
+            share/bash-completion/completions/rawprof \
+            $(wildcard include/rawprof/*.h)
+install: rawprof ## put it below DESTDIR and PREFIX (/usr/local)
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)install -D -m 755 rawprof $(DESTDIR)$(PREFIX)/bin/rawprof
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(LIB)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/rawprof include/rawprof/*.h
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/rawprof.1
+	$(Q)install -D -m 644 scripts/completion.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rawprof
+	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'Name: rawprof' 'Version: $(VERSION)' \
+		'Description: BPF programs as bytecode, loaded without libbpf; profiles and symbols' \
+		'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lrawprof $(LIBS)' \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/rawprof.pc
+uninstall: ## take it away again
+	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED))
+	$(Q)rmdir $(DESTDIR)$(PREFIX)/include/rawprof 2>/dev/null || true
+
+.PHONY: clean help
+clean: ## remove everything that was built
+	$(Q)rm -rf $(BUILD) rawprof flame.svg
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(addsuffix .d,$(UNIT) $(KERNEL) $(FUZZ) $(BENCH))
