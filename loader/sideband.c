@@ -166,7 +166,7 @@ int rp_sideband_open(const struct rp_side_options *opt, struct rp_sideband **out
 	if (!s)
 		return -ENOMEM;
 	s->epoll = -1;
-	err = rp_cpus_online(&s->cpus);
+	err = opt->pages & (opt->pages - 1) ? -EINVAL : rp_cpus_online(&s->cpus);
 	if (!err)
 		err = allocate(s);
 	if (!err) {
@@ -217,6 +217,13 @@ uint64_t rp_sideband_lost(const struct rp_sideband *s)
 
 /* ---- reading one ring */
 
+/* Release: the kernel may write there once it sees the new tail, after we have read. */
+static void set_tail(struct side_ring *ring, uint64_t tail)
+{
+	ring->tail = tail;
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
 static const uint8_t *ring_data(const struct rp_sideband *s, const struct side_ring *ring)
 {
 	return (const uint8_t *)ring->page + s->page;
@@ -244,7 +251,7 @@ static const void *peek(struct rp_sideband *s, struct side_ring *ring, size_t *s
 	copy_out(s, ring, &h, sizeof(h));
 	if (h.size < sizeof(h) || h.size > ring->head - ring->tail) {
 		s->lost++;
-		ring->tail = ring->head;
+		set_tail(ring, ring->head);
 		return NULL;
 	}
 	*size = h.size;
@@ -299,9 +306,7 @@ static int deliver(struct rp_sideband *s, struct side_ring *ring, rp_side_fn fn,
 		err = fn(ctx, &event);
 		n = 1;
 	}
-	ring->tail += size;
-	/* Release: the kernel may write there once it sees the new tail, after we have read. */
-	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
+	set_tail(ring, ring->tail + size);
 	return err < 0 ? err : n;
 }
 
@@ -357,23 +362,22 @@ static struct side_ring *ring_of(struct rp_sideband *s, int cpu)
 	return NULL;
 }
 
-/* A ring whose CPU went is kept until the CPU returns, for what is still in it. Then an event of
- * its own takes its place. */
+/* A ring whose CPU went is kept until the CPU returns, for what is still in it. Then a new event
+ * takes its place. */
 static int join(struct rp_sideband *s, int cpu)
 {
 	struct side_ring *old = ring_of(s, cpu);
-	struct side_ring last;
-	int n = s->n, err;
+	int before, err;
 
 	if (old && !old->gone)
 		return 0;
 	if (old) {
-		last = *old;
-		close_ring(s, &last);
+		close_ring(s, old);
 		*old = s->rings[--s->n];
 	}
+	before = s->n;
 	err = add_ring(s, cpu);
-	if (!err && s->n > n - (old != NULL))
+	if (s->n > before)
 		rp_log(RP_INFO, "CPU %d came online: its processes are followed too", cpu);
 	return err;
 }

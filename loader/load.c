@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* load.c: from a DSL program to a loaded one: kernel facts for the assembler, and the assembler's
+ * lines for the kernel's messages. */
+#include "internal.h"
+
+#include <rawprof/asm.h>
+#include <stdio.h>
+
+/* ---- what the assembler asks of the kernel */
+
+static int say_why(char *why, int err, const char *text)
+{
+	if (why)
+		snprintf(why, ASM_WHY_SIZE, "%s", text);
+	return err;
+}
+
+int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out, char *why)
+{
+	const struct rp_btf *btf;
+	int err;
+
+	(void)ctx;
+	err = rp_btf_kernel(&btf);
+	if (err)
+		return say_why(
+			why, err,
+			"this kernel carries no BTF (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)");
+	return rp_btf_access(btf, type, path, out, why);
+}
+
+int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char *field,
+		     struct asm_access *out, char *why)
+{
+	struct rp_tp_format format;
+	const struct rp_tp_field *f;
+	int err;
+
+	(void)ctx;
+	err = rp_tp_format(group, event, &format);
+	if (err)
+		return say_why(why, err, "its format cannot be read");
+	f = rp_tp_format_field(&format, field);
+	if (!f) {
+		err = say_why(why, -ENOENT, "this kernel's tracepoint has no such field");
+	} else if (f->common) {
+		err = say_why(why, -EOPNOTSUPP,
+			      "BPF programs may not read the first 8 bytes of the record");
+	} else {
+		*out = (struct asm_access){ .nhops = 1 };
+		out->hop[0].offset = f->offset;
+		/* Of a variable-length field the record holds a u32: length << 16 | offset. */
+		out->hop[0].size = f->data_loc || f->rel_loc ? 4 : f->size;
+		out->hop[0].is_signed = f->is_signed && !f->data_loc && !f->rel_loc;
+	}
+	rp_tp_format_free(&format);
+	return err;
+}
+
+/* ---- loading */
+
+static void report(void *ctx, const struct asm_diag *d)
+{
+	const bool error = d->severity == ASM_ERROR;
+
+	(void)ctx;
+	rp_log(error ? RP_ERROR : RP_WARN, "%s:%u: %s: %s\n\t%s", d->file, d->line,
+	       error ? "error" : "warning", d->message, d->text ? d->text : "");
+}
+
+struct lines {
+	const struct asm_image *image;
+	char text[512];
+};
+
+static const char *line_of(void *ctx, uint32_t insn)
+{
+	struct lines *l = ctx;
+	const struct asm_image *image = l->image;
+	const struct asm_insn *line;
+
+	/* The second slot of a 64-bit constant has no text: its first has. */
+	if (!image->text_of[insn] && insn > 0)
+		insn--;
+	if (!image->text_of[insn])
+		return NULL;
+	line = &image->program->lines[image->line_of[insn]];
+	snprintf(l->text, sizeof(l->text), "%s:%u: %s", line->file, line->line,
+		 image->text_of[insn]);
+	return l->text;
+}
+
+int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind)
+{
+	struct asm_bindings bindings = *bind;
+	struct asm_image image;
+	struct rp_prog prog = { 0 };
+	struct lines lines = { &image, "" };
+	int fd;
+
+	if (!bindings.field)
+		bindings.field = rp_bind_field;
+	if (!bindings.tp_field)
+		bindings.tp_field = rp_bind_tp_field;
+	fd = asm_assemble(program, &bindings, &image, report, NULL);
+	if (fd)
+		return fd;
+	prog.name = program->name;
+	prog.type = program->type;
+	prog.attach_type = program->attach_type;
+	prog.flags = program->flags;
+	prog.license = program->license;
+	prog.target = program->target;
+	prog.insns = image.insns;
+	prog.ninsns = image.ninsns;
+	prog.btf = image.btf;
+	prog.btf_size = image.btf_size;
+	prog.func_info = image.func_info;
+	prog.nfunc_info = image.nfunc_info;
+	prog.line_info = image.line_info;
+	prog.nline_info = image.nline_info;
+	prog.line = line_of;
+	prog.line_ctx = &lines;
+	fd = rp_prog_load(&prog);
+	asm_image_free(&image);
+	return fd;
+}
