@@ -41,7 +41,7 @@ struct sym_kallsyms {
 	char *texts;
 	size_t texts_used, texts_room;
 	uint64_t etext, einittext; /* nothing lies after these until the next region; 0: not seen */
-	bool nonzero;              /* an address other than 0 was seen */
+	bool nonzero;		   /* an address other than 0 was seen */
 };
 
 struct line {
@@ -341,7 +341,7 @@ int sym_kallsyms_lookup(const struct sym_kallsyms *ks, uint64_t addr, struct sym
 }
 
 size_t sym_kallsyms_find(const struct sym_kallsyms *ks, const char *name, struct sym_ksym *out,
-                         size_t max)
+			 size_t max)
 {
 	size_t found = 0;
 
@@ -356,7 +356,7 @@ size_t sym_kallsyms_find(const struct sym_kallsyms *ks, const char *name, struct
 }
 
 int sym_kallsyms_glob(const struct sym_kallsyms *ks, const char *pattern,
-                      int (*fn)(void *ctx, const struct sym_ksym *sym), void *ctx)
+		      int (*fn)(void *ctx, const struct sym_ksym *sym), void *ctx)
 {
 	size_t literal = strcspn(pattern, "*?[\\"); /* most patterns begin with letters */
 	int ret = 0;

@@ -12,8 +12,8 @@
 enum { BATCH = 256 }; /* as sym_kernel_source.name promises */
 
 struct answer {
-	uint64_t addr;    /* what was looked up: for return addresses one less than asked */
-	uint64_t start;   /* of the function; meaningless without a name */
+	uint64_t addr;	  /* what was looked up: for return addresses one less than asked */
+	uint64_t start;	  /* of the function; meaningless without a name */
 	const char *name; /* NULL: this address has none */
 	const char *module;
 	enum sym_kind kind;
@@ -23,7 +23,7 @@ struct sym_kernel {
 	struct sym_kernel_source source;
 	char *kallsyms_path;
 	struct sym_kallsyms *kallsyms;
-	int kallsyms_error;     /* of the attempt to open it, which is made once */
+	int kallsyms_error;	/* of the attempt to open it, which is made once */
 	struct answer *answers; /* sorted by address, each address once */
 	size_t count, room;
 	struct sym_strings strings;
@@ -88,7 +88,7 @@ static bool is_bpf(const char *name, const char *module)
 }
 
 static int fill_answer(struct sym_kernel *k, struct answer *a, const char *name, size_t name_len,
-                       const char *module, size_t module_len)
+		       const char *module, size_t module_len)
 {
 	a->name = sym_strings_add(&k->strings, name, name_len);
 	a->module = module ? sym_strings_add(&k->strings, module, module_len) : NULL;
@@ -165,7 +165,7 @@ static int ask_kallsyms(struct sym_kernel *k, struct answer *answers, size_t n)
 			continue;
 		answers[i].start = sym.addr;
 		err = fill_answer(k, &answers[i], sym.name, strlen(sym.name), sym.module,
-		                  sym.module ? strlen(sym.module) : 0);
+				  sym.module ? strlen(sym.module) : 0);
 	}
 	return err;
 }
@@ -217,7 +217,7 @@ static int reserve(struct sym_kernel *k, size_t more)
 }
 
 int sym_kernel_prepare(struct sym_kernel *k, const uint64_t *addrs, size_t n,
-                       bool are_return_addresses)
+		       bool are_return_addresses)
 {
 	struct answer *new;
 	size_t count = 0;
@@ -260,7 +260,7 @@ static const char *build_id(struct sym_kernel *k)
 }
 
 void sym_kernel_lookup(struct sym_kernel *k, uint64_t addr, bool is_return_address,
-                       struct sym_frame *out)
+		       struct sym_frame *out)
 {
 	const struct answer *a = find(k, addr - is_return_address);
 

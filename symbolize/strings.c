@@ -87,3 +87,18 @@ void sym_strings_free(struct sym_strings *set)
 	free(set->slots);
 	*set = (struct sym_strings){ 0 };
 }
+
+const char *sym_strings_join(struct sym_strings *set, const char *a, const char *b)
+{
+	size_t x = strlen(a), y = strlen(b);
+	char *both = malloc(x + y + 1);
+	const char *kept;
+
+	if (!both)
+		return NULL;
+	memcpy(both, a, x);
+	memcpy(both + x, b, y + 1);
+	kept = sym_strings_add(set, both, x + y);
+	free(both);
+	return kept;
+}

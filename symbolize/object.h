@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What symbolization needs of one ELF file: where its parts lie, and a way to read them. */
+#ifndef SYMBOLIZE_OBJECT_H
+#define SYMBOLIZE_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "note.h"
+
+struct sym_segment { /* PT_LOAD */
+	uint64_t offset, size, vaddr;
+	bool exec;
+};
+
+struct sym_section {
+	uint64_t addr, size, offset, entsize;
+	bool is_plt;
+};
+
+struct sym_symbols { /* .symtab or .dynsym, and its strings; count 0: the file has none */
+	uint64_t offset, count, entsize;
+	uint64_t strings, strings_size;
+};
+
+struct sym_relocs { /* a relocation table of .dynsym's */
+	uint64_t offset, size;
+	bool is_plt; /* .rela.plt: entry n belongs to lazy PLT stub n */
+};
+
+enum { SYM_SYMTAB, SYM_DYNSYM, SYM_TABLES };
+
+/*
+ * Only the headers are in memory; symbols and strings are read from the descriptor when they are
+ * needed, so that a file of 100 MB costs what is asked of it.
+ */
+struct sym_object {
+	int fd;	     /* -1: the image is */
+	void *image; /* the vdso, copied */
+	size_t image_size;
+	uint16_t machine; /* EM_* */
+	bool is64;
+	char build_id[SYM_BUILD_ID_TEXT]; /* "" if there is none */
+	struct sym_segment *segments;	  /* in the order of the program headers */
+	size_t segment_count;
+	struct sym_section *code; /* allocated, executable sections by address */
+	size_t code_count;
+	struct sym_symbols symbols[SYM_TABLES];
+	struct sym_relocs relocs[2];
+	size_t reloc_count;
+};
+
+/*
+ * Reads the headers of the file open as @fd, which the object owns from then on, also on failure.
+ * -ENOEXEC: not ELF, or of the other byte order; -ENOMEM. A file with broken section headers opens
+ * as what can still be read of it.
+ */
+int sym_object_open(struct sym_object **out, int fd);
+
+/* The same from memory; @image is copied. */
+int sym_object_open_image(struct sym_object **out, const void *image, size_t size);
+
+void sym_object_close(struct sym_object *o);
+
+/* Reads at most @len bytes at @offset; returns how many there were, 0 beyond the end or on error.
+ */
+size_t sym_object_read(const struct sym_object *o, uint64_t offset, void *buf, size_t len);
+
+/* The address, in the file's numbering, of the byte at @offset. -ENOENT if no segment loads it. */
+int sym_object_vaddr(const struct sym_object *o, uint64_t offset, uint64_t *vaddr);
+
+/* The executable section that contains @vaddr, or NULL. */
+const struct sym_section *sym_object_code(const struct sym_object *o, uint64_t vaddr);
+
+#endif

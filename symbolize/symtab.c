@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Addresses in an ELF file to function names. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symtab.h"
+
+enum {
+	SHORT_NAME = 256,
+	LONG_NAME = 65536, /* C++ gets to thousands; what is longer is cut */
+};
+
+int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
+		    struct sym_strings *strings)
+{
+	struct sym_symtab *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->object = object;
+	t->strings = strings;
+	err = sym_symtab_read(t);
+	if (err) {
+		sym_symtab_close(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+void sym_symtab_close(struct sym_symtab *t)
+{
+	if (!t)
+		return;
+	free(t->functions);
+	free(t->spans);
+	free(t->ties);
+	free(t->names);
+	free(t->plt);
+	free(t);
+}
+
+const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, const char *suffix)
+{
+	const struct sym_symbols *s = &t->object->symbols[which];
+	size_t room = SHORT_NAME, extra = strlen(suffix), len;
+	char short_name[SHORT_NAME], *buf = short_name, *version;
+	const char *name = NULL;
+
+	if (offset >= s->strings_size)
+		return NULL;
+	for (;;) {
+		size_t left = s->strings_size - offset, want = room - extra;
+		size_t n = sym_object_read(t->object, s->strings + offset, buf,
+					   want < left ? want : left);
+
+		len = strnlen(buf, n);
+		if (len < n || n < want || room == LONG_NAME)
+			break;
+		room = LONG_NAME;
+		buf = malloc(room);
+		if (!buf)
+			return NULL;
+	}
+	version = len ? memchr(buf + 1, '@', len - 1) : NULL;
+	if (version)
+		len = version - buf;
+	memcpy(buf + len, suffix, extra);
+	if (len)
+		name = sym_strings_add(t->strings, buf, len + extra);
+	if (buf != short_name)
+		free(buf);
+	return name;
+}
+
+/* Aliases equal in all else: the fewest leading underscores, then the order of the alphabet. */
+static const char *better(const char *a, const char *b)
+{
+	size_t x, y;
+
+	if (!a || !b)
+		return a ? a : b;
+	x = strspn(a, "_");
+	y = strspn(b, "_");
+	if (x != y)
+		return x < y ? a : b;
+	return strcmp(a, b) <= 0 ? a : b;
+}
+
+static const char *read_name(struct sym_symtab *t, uint32_t ref)
+{
+	return sym_symtab_name(t, ref & SYM_NAME_DYNSYM ? SYM_DYNSYM : SYM_SYMTAB,
+			       ref & SYM_NAME_OFFSET, "");
+}
+
+static const char *choose_name(struct sym_symtab *t, uint32_t ref)
+{
+	const char *name = NULL;
+	const uint32_t *tie;
+
+	if (!(ref & SYM_NAME_SPECIAL))
+		return read_name(t, ref);
+	for (tie = &t->ties[ref & ~SYM_NAME_SPECIAL];; tie++) {
+		name = better(name, read_name(t, *tie));
+		if (*tie & SYM_LAST)
+			return name;
+	}
+}
+
+static const char *name_of(struct sym_symtab *t, struct sym_function *f)
+{
+	const uint32_t settled = SYM_NAME_SPECIAL | SYM_NAME_SETTLED;
+	const char *name;
+
+	if ((f->name & settled) == settled)
+		return t->names[f->name & ~settled];
+	name = choose_name(t, f->name);
+	if (t->name_count == t->name_room) {
+		size_t room = t->name_room ? 2 * t->name_room : 16;
+		void *p = realloc(t->names, room * sizeof(*t->names));
+
+		if (!p)
+			return name; /* it will be read again the next time */
+		t->names = p;
+		t->name_room = room;
+	}
+	t->names[t->name_count] = name;
+	f->name = settled | t->name_count++;
+	return name;
+}
+
+bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, uint64_t *start)
+{
+	const struct sym_span *span = sym_spans_find(t->spans, t->span_count, vaddr);
+	const struct sym_section *code;
+	const char *found;
+
+	if (!span) {
+		code = sym_object_code(t->object, vaddr);
+		return code && code->is_plt && sym_plt_lookup(t, code, vaddr, name, start);
+	}
+	found = name_of(t, &t->functions[span->id]);
+	if (!found)
+		return false;
+	*name = found;
+	*start = t->base + t->functions[span->id].addr;
+	return true;
+}

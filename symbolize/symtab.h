@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions of one ELF file, by address. */
+#ifndef SYMBOLIZE_SYMTAB_H
+#define SYMBOLIZE_SYMTAB_H
+
+#include "object.h"
+#include "spans.h"
+#include "strings.h"
+
+/*
+ * A function's name is read from the file when it is first asked for, so the table of 100,000
+ * functions is 24 bytes each and nothing more. What .name holds tells how far that went:
+ *	0, table, offset	in the strings of this table (30 bits of offset)
+ *	1, 0, index		one of the names ties[index] ..., the last one has SYM_LAST set;
+ *				these aliases are equal in everything but the name
+ *	1, 1, index		settled: names[index], which may be NULL
+ */
+struct sym_function {
+	uint32_t addr; /* from the table's base */
+	uint32_t name;
+};
+
+struct sym_symtab {
+	const struct sym_object *object;
+	struct sym_strings *strings;
+	uint64_t base; /* the lowest code section */
+	struct sym_function *functions;
+	struct sym_span *spans; /* .id is an index of functions */
+	size_t span_count;
+	uint32_t *ties;
+	size_t tie_count, tie_room;
+	const char **names;
+	size_t name_count, name_room;
+	struct sym_plt_entry *plt; /* stubs named so far */
+	size_t plt_count;
+};
+
+/*
+ * Reads .symtab and .dynsym of @object, which must outlive the table, and so must @strings.
+ * No symbols at all is no error. -ENOMEM.
+ */
+int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
+		    struct sym_strings *strings);
+void sym_symtab_close(struct sym_symtab *t);
+
+/*
+ * The function that contains @vaddr, and where it starts; "name@plt" for a stub of the procedure
+ * linkage table. false if there is none or its name cannot be read.
+ */
+bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, uint64_t *start);
+
+/* ---- between the files of the table ---- */
+
+enum { SYM_NAME_OFFSET = (1 << 30) - 1, SYM_NAME_DYNSYM = 1 << 30 };
+#define SYM_NAME_SPECIAL (1U << 31)
+#define SYM_NAME_SETTLED (1U << 30)
+#define SYM_LAST (1U << 31)
+
+/* Reads the functions; fills .base, .functions, .spans and .ties. */
+int sym_symtab_read(struct sym_symtab *t);
+
+/*
+ * The name at @offset in the strings of table @which without its @VERSION, followed by @suffix.
+ * NULL if it is empty or out of bounds, or memory is.
+ */
+const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, const char *suffix);
+
+/* Symbol @index of table @which, widened if the file is 32-bit. */
+bool sym_symtab_symbol(const struct sym_object *o, int which, uint64_t index, void *elf64_sym);
+
+/* As sym_symtab_lookup, for an address in a PLT section that no symbol covers. */
+bool sym_plt_lookup(struct sym_symtab *t, const struct sym_section *plt, uint64_t vaddr,
+		    const char **name, uint64_t *start);
+
+#endif
