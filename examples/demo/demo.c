@@ -4,10 +4,11 @@
  *
  * A photo shop with two threads, each keeping one CPU busy (or half of one, if there is only one):
  *
- *	painter		paint_mandelbrot() calls shade_row(), which calls escape_time(): here is
- *where the painter's time goes, and the one function worth making faster. archivist
- *pack_photos(): three fifths of its time in checksum(), one fifth in sort_names(), and one fifth in
- *fetch_photo(), which is the kernel's: reads from /dev/urandom.
+ *	painter		paint_mandelbrot() calls shade_row(), which calls escape_time(): here is where
+ *			the painter's time goes, and the one function worth making faster.
+ *	archivist	pack_photos(): three fifths of its time in checksum(), one fifth in
+ *			sort_names(), and one fifth in fetch_photo(), which is the kernel's: reads from
+ *			/dev/urandom.
  *
  * So of all samples a profile should show about 50 % in escape_time, 30 % in checksum, 10 % in
  * sort_names, and 10 % below fetch_photo, nearly all of it in kernel frames.
