@@ -80,8 +80,6 @@ int link_perf_event(int fd, int prog_fd, uint64_t cookie, const char *what, stru
 	} else {
 		err = sys_ioctl(fd, PERF_EVENT_IOC_SET_BPF, (unsigned long)prog_fd);
 		if (!err)
-			err = sys_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-		if (!err)
 			return link_from_fd(fd, out);
 	}
 	close(fd);

@@ -176,12 +176,11 @@ int rp_map_freeze(int fd)
 
 	attr.elem.map_fd = (uint32_t)fd;
 	err = sys_bpf(BPF_MAP_FREEZE, &attr);
-	if (err == -EBUSY)
-		return rp_fail(err, "cannot freeze a map that is mapped writable");
-	if (err)
-		rp_log(RP_ERROR, "cannot freeze a map: %s (Linux 5.2 is the first that can)",
-		       strerror(-err));
-	return err;
+	if (err == -EPERM || err == -EBUSY)
+		return rp_fail(err,
+			       "cannot freeze a map that is frozen already or mapped writable");
+	return err ? rp_fail(err, "cannot freeze a map: %s (that needs Linux 5.2)", strerror(-err))
+		   : 0;
 }
 
 int rp_map_mmap(int fd, const struct asm_map *map, void **out, size_t *size)
