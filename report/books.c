@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* books.c: what was profiled, whether every event is accounted for, and what the recording cost. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+#include "profile.h"
+#include "text.h"
+
+/* The texts of report_info, for copying and freeing them alike. */
+static const char **info_text(struct report_info *info, size_t i)
+{
+	const char **const texts[] = { &info->command,	       &info->target,
+				       &info->event,	       &info->main_module,
+				       &info->kernel_build_id, &info->host,
+				       &info->kernel,	       &info->period_type.type,
+				       &info->period_type.unit };
+
+	return i < sizeof(texts) / sizeof(*texts) ? texts[i] : NULL;
+}
+
+void info_free(struct report_info *info)
+{
+	const char **s;
+
+	for (size_t i = 0; (s = info_text(info, i)); i++)
+		free((char *)*s);
+	*info = (struct report_info){ 0 };
+}
+
+int report_set_info(struct report *r, const struct report_info *info)
+{
+	struct report_info copy = *info;
+	const char **s;
+	int err = 0;
+
+	for (size_t i = 0; (s = info_text(&copy, i)); i++) {
+		if (!*s)
+			continue;
+		*s = strdup(*s);
+		if (!*s)
+			err = -ENOMEM;
+	}
+	if (err) {
+		info_free(&copy);
+		return err;
+	}
+	info_free(&r->info);
+	r->info = copy;
+	return 0;
+}
+
+void ledger_free(struct report_ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->nlines; i++)
+		free((char *)ledger->lines[i].name);
+	free((void *)ledger->lines);
+	*ledger = (struct report_ledger){ 0 };
+}
+
+int report_set_ledger(struct report *r, const struct report_ledger *ledger)
+{
+	struct report_ledger copy = *ledger;
+	struct report_ledger_line *lines = calloc(ledger->nlines + 1, sizeof(*lines));
+
+	if (!lines)
+		return -ENOMEM;
+	copy.lines = lines;
+	copy.nlines = 0;
+	for (size_t i = 0; i < ledger->nlines; i++) {
+		lines[i] = ledger->lines[i];
+		lines[i].name = strdup(ledger->lines[i].name ? ledger->lines[i].name : "?");
+		if (!lines[i].name) {
+			ledger_free(&copy);
+			return -ENOMEM;
+		}
+		copy.nlines++;
+	}
+	ledger_free(&r->ledger);
+	r->ledger = copy;
+	r->has_ledger = true;
+	return 0;
+}
+
+void report_set_cost(struct report *r, const struct report_cost *cost)
+{
+	r->cost = *cost;
+	r->has_cost = true;
+}
+
+/* The sum needs more than 64 bits: counters read while they run may be anything. */
+static unsigned __int128 ledger_sum(const struct report_ledger *ledger, enum report_fate fate)
+{
+	unsigned __int128 sum = 0;
+
+	for (size_t i = 0; i < ledger->nlines; i++)
+		if (ledger->lines[i].fate == fate)
+			sum += ledger->lines[i].count;
+	return sum;
+}
+
+static uint64_t clamp_u64(unsigned __int128 v)
+{
+	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+bool report_ledger_closes(const struct report_ledger *ledger, int64_t *gap)
+{
+	__int128 rest = (__int128)ledger->fired - ledger->kept -
+			(__int128)ledger_sum(ledger, REPORT_FILTERED) -
+			(__int128)ledger_sum(ledger, REPORT_LOST);
+
+	if (gap)
+		*gap = rest > INT64_MAX ? INT64_MAX : rest < INT64_MIN ? INT64_MIN : (int64_t)rest;
+	return rest == 0;
+}
+
+/* " + 12 filtered (idle 10, other process 2)"; the causes only if they add something. */
+static void add_fate(struct buf *b, const struct report_ledger *ledger, enum report_fate fate)
+{
+	char number[NUMBER_SIZE];
+	bool first = true;
+
+	buf_printf(b, " + %s %s", text_number(clamp_u64(ledger_sum(ledger, fate)), number),
+		   fate == REPORT_LOST ? "lost" : "filtered");
+	for (size_t i = 0; i < ledger->nlines; i++) {
+		const struct report_ledger_line *line = &ledger->lines[i];
+
+		if (line->fate != fate || !line->count)
+			continue;
+		buf_puts(b, first ? " (" : ", ");
+		buf_clean(b, line->name ? line->name : "?", 0, 0);
+		buf_printf(b, " %s", text_number(line->count, number));
+		first = false;
+	}
+	if (!first)
+		buf_puts(b, ")");
+}
+
+void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *events)
+{
+	char fired[NUMBER_SIZE], kept[NUMBER_SIZE], rest[NUMBER_SIZE];
+	int64_t gap;
+
+	buf_printf(b, "ledger: %s ", text_number(ledger->fired, fired));
+	buf_clean(b, events, 0, 0);
+	buf_printf(b, " fired = %s kept", text_number(ledger->kept, kept));
+	add_fate(b, ledger, REPORT_FILTERED);
+	add_fate(b, ledger, REPORT_LOST);
+	buf_puts(b, "\n");
+	if (report_ledger_closes(ledger, &gap))
+		return;
+	buf_printf(b, "ledger: does not close: %s ",
+		   text_number(gap < 0 ? -(uint64_t)gap : (uint64_t)gap, rest));
+	buf_clean(b, events, 0, 0);
+	buf_puts(b, gap < 0 ? " are counted twice\n" : " are not accounted for\n");
+}
+
+int report_print_ledger(FILE *file, const struct report_ledger *ledger, const char *events)
+{
+	struct out o = { .file = file };
+	struct buf b = { 0 };
+
+	add_ledger(&b, ledger, events);
+	out_buf(&o, &b);
+	buf_free(&b);
+	return out_end(&o);
+}
+
+int report_print_cost(FILE *file, const struct report_cost *cost)
+{
+	char a[NUMBER_SIZE], b[NUMBER_SIZE], c[NUMBER_SIZE];
+	struct out o = { .file = file };
+
+	out_puts(&o, "own cost: ");
+	if (cost->bpf_runs)
+		out_printf(&o, "BPF %s (%s runs, %s each), ", text_duration(cost->bpf_ns, a),
+			   text_number(cost->bpf_runs, b),
+			   text_duration(cost->bpf_ns / cost->bpf_runs, c));
+	out_printf(&o, "CPU %s (%s user, %s system)",
+		   text_duration(add_saturating(cost->user_cpu_ns, cost->system_cpu_ns), a),
+		   text_duration(cost->user_cpu_ns, b), text_duration(cost->system_cpu_ns, c));
+	if (cost->peak_rss_bytes)
+		out_printf(&o, ", memory %s", text_bytes(cost->peak_rss_bytes, a));
+	out_putc(&o, '\n');
+	return out_end(&o);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* event.c: samples as they come, in lines for a person or one folded line each. */
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+#include "write.h"
+
+/* ISO 8601 in local time with microseconds: 2026-07-21T14:03:05.123456+02:00. */
+static void put_time(struct out *o, uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / 1000000000);
+	char date[64] = "?", zone[16] = "+0000";
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm)) {
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+		strftime(zone, sizeof(zone), "%z", &tm);
+	}
+	out_printf(o, "%s.%06" PRIu64 "%.3s:%.2s", date, wall_ns / 1000 % 1000000, zone, zone + 3);
+}
+
+static void put_frame(struct out *o, struct buf *b, const struct report_frame *f,
+		      const struct report_options *options)
+{
+	buf_reset(b);
+	name_frame(b, f, options, false);
+	if (f->name && *f->name && f->kind != REPORT_MARK && f->kind != REPORT_INLINED)
+		buf_printf(b, "+0x%" PRIx64, f->symbol_offset);
+	out_printf(o, "    %016" PRIx64 "  ", f->address);
+	out_buf(o, b);
+	if (f->kind == REPORT_INLINED) {
+		out_puts(o, " (inlined)");
+	} else if (f->module && *f->module) {
+		out_puts(o, "  (");
+		out_clean(o, f->module);
+		out_putc(o, ')');
+	} else if (f->kind == REPORT_KERNEL) {
+		out_puts(o, "  ([kernel])");
+	}
+	if (f->file && *f->file) {
+		out_puts(o, "  ");
+		out_clean(o, f->file);
+		if (f->line)
+			out_printf(o, ":%" PRIu32, f->line);
+	}
+	out_putc(o, '\n');
+}
+
+int report_write_event(FILE *file, const struct report_event *event,
+		       const struct report_options *given)
+{
+	static const struct report_options plain;
+	const struct report_options *options = given ? given : &plain;
+	struct out o = { .file = file, .err = ferror(file) ? -EIO : 0 };
+	struct buf b = { 0 };
+
+	put_time(&o, event->wall_ns);
+	out_puts(&o, "  ");
+	name_comm(&b, event->comm, false);
+	out_buf(&o, &b);
+	out_printf(&o, "  pid %" PRId32 "  tid %" PRId32, event->pid, event->tid);
+	if (event->cpu >= 0)
+		out_printf(&o, "  cpu %" PRId32, event->cpu);
+	if (event->event) {
+		out_puts(&o, "  ");
+		out_clean(&o, event->event);
+	}
+	if (event->value > 1)
+		out_printf(&o, "  %" PRIu64, event->value);
+	out_putc(&o, '\n');
+	for (size_t i = 0; i < event->nframes; i++)
+		put_frame(&o, &b, &event->frames[i], options);
+	if (!event->nframes)
+		out_puts(&o, "    [no stack]\n");
+	out_putc(&o, '\n');
+	buf_free(&b);
+	return o.err;
+}
+
+int report_write_event_folded(FILE *file, const struct report_event *event,
+			      const struct report_options *given)
+{
+	static const struct report_options plain;
+	const struct report_options *options = given ? given : &plain;
+	struct out o = { .file = file, .err = ferror(file) ? -EIO : 0 };
+	struct buf b = { 0 };
+
+	put_time(&o, event->wall_ns);
+	name_comm(&b, event->comm, true);
+	out_putc(&o, ' ');
+	out_buf(&o, &b);
+	out_printf(&o, " %" PRId32 " %" PRId32 " %" PRId32 " ", event->pid, event->tid, event->cpu);
+	for (size_t i = event->nframes; i--;) {
+		bool kernel = event->frames[i].kind == REPORT_KERNEL;
+
+		buf_reset(&b);
+		name_frame(&b, &event->frames[i], options, true);
+		out_buf(&o, &b);
+		if (i && options->delimiter &&
+		    kernel != (event->frames[i - 1].kind == REPORT_KERNEL))
+			out_puts(&o, ";-");
+		if (i)
+			out_putc(&o, ';');
+	}
+	if (!event->nframes)
+		out_puts(&o, "[unknown]");
+	out_printf(&o, " %" PRIu64 "\n", event->value ? event->value : 1);
+	buf_free(&b);
+	return o.err;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flame.c: a flame graph as SVG: the root at the bottom, a row for each depth, widths by weight,
+ * siblings by name. It is complete without its script, which adds zoom, search and a width that
+ * follows the window.
+ *
+ * Each frame is a group with the attributes the script lays out by: data-x and data-w, where it
+ * begins and how wide it is in units of weight, and data-d, its depth. Groups are in preorder.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flame.h"
+
+enum { PAD = 12, HEAD = 76, FOOT = 34, ROW = 18 };
+
+/* Width of a character of the 12 px monospace fonts that the style asks for; the script measures
+ * it. */
+#define CHARACTER 7.22
+
+struct flame {
+	struct out *out;
+	const struct report *r;
+	struct report_options options;
+	struct names names;
+	struct tree tree;
+	uint64_t *begin;	   /* of each node of the tree, in units of weight */
+	unsigned int rows;	   /* that are visible */
+	bool kinds[KIND_COMM + 1]; /* that occur */
+	double scale;		   /* pixels of a unit of weight */
+	unsigned int height;
+	int shift; /* weights are shifted by this for the script, whose numbers have 53 bits */
+	struct buf scratch;
+};
+
+static bool visible(const struct flame *f, uint32_t node)
+{
+	return (double)f->tree.nodes[node].total * f->scale >= f->options.min_width;
+}
+
+/* The next visible node in preorder, 0 after the last: what is below an invisible one is narrower
+ * still. */
+static uint32_t next_visible(const struct flame *f, uint32_t at, unsigned int *depth)
+{
+	const struct tree_node *nodes = f->tree.nodes;
+	uint32_t next = nodes[at].child;
+
+	++*depth;
+	for (;;) {
+		while (next != NONE && !visible(f, next))
+			next = nodes[next].next;
+		if (next != NONE)
+			return next;
+		if (!at)
+			return 0;
+		next = nodes[at].next;
+		at = nodes[at].parent;
+		--*depth;
+	}
+}
+
+static int measure(struct flame *f)
+{
+	const struct tree_node *nodes = f->tree.nodes;
+	unsigned int depth = 0;
+
+	f->begin = calloc(f->tree.count, sizeof(*f->begin));
+	if (!f->begin)
+		return -ENOMEM;
+	/* A parent comes before its children, so its own begin is known when it places them. */
+	for (uint32_t i = 0; i < f->tree.count; i++) {
+		uint64_t at = f->begin[i];
+
+		for (uint32_t child = nodes[i].child; child != NONE; child = nodes[child].next) {
+			f->begin[child] = at;
+			at = add_saturating(at, nodes[child].total);
+		}
+	}
+	f->scale = (f->options.image_width - 2.0 * PAD) / (double)nodes[0].total;
+	while (nodes[0].total >> f->shift >= 1ull << 52)
+		f->shift++;
+	f->rows = 1;
+	for (uint32_t at = 0; (at = next_visible(f, at, &depth));) {
+		if (depth + 1 > f->rows)
+			f->rows = depth + 1;
+		f->kinds[name_get(&f->names, nodes[at].key)->kind] = true;
+	}
+	f->height = HEAD + f->rows * ROW + FOOT;
+	return 0;
+}
+
+/* The name as far as it fits into `width` pixels; nothing if less than three characters do. */
+static void put_cut(struct flame *f, const char *name, double width)
+{
+	size_t room = width > 6 ? (size_t)((width - 6) / CHARACTER) : 0;
+	bool whole = text_columns(name) <= room;
+
+	if (room < 3)
+		return;
+	buf_reset(&f->scratch);
+	for (size_t n = whole ? room : room - 1; n && *name; n--) {
+		char unit[UNIT_SIZE];
+
+		buf_add(&f->scratch, unit, text_unit(&name, unit, NULL));
+	}
+	if (!whole)
+		buf_puts(&f->scratch, "…");
+	if (f->scratch.err)
+		f->out->err = f->scratch.err;
+	else
+		out_xml(f->out, f->scratch.s);
+}
+
+/* "1,234 samples, 5.67%" */
+static void put_weight(struct flame *f, uint64_t weight)
+{
+	const struct report_options *o = &f->options;
+	const char *unit =
+		strcmp(o->unit, "count") ? o->unit : text(f->r, f->r->types[o->weight].type);
+	char s[NUMBER_SIZE];
+
+	if (o->divisor == 1 && (!strcmp(unit, "nanoseconds") || !strcmp(unit, "bytes"))) {
+		out_puts(f->out, text_weight(weight, unit, s));
+	} else {
+		out_puts(f->out, text_number(divide_rounded(weight, o->divisor), s));
+		out_putc(f->out, ' ');
+		out_xml(f->out, unit);
+	}
+	out_puts(f->out, ", ");
+	out_hundredths(f->out, text_percent(weight, f->tree.nodes[0].total));
+	out_putc(f->out, '%');
+}
+
+static void put_integer(struct flame *f, const char *before, uint64_t v)
+{
+	out_puts(f->out, before);
+	out_u64(f->out, v);
+}
+
+static void put_pixels(struct flame *f, const char *before, double v)
+{
+	out_puts(f->out, before);
+	out_hundredths(f->out, v);
+}
+
+static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
+{
+	const struct tree_node *n = &f->tree.nodes[node];
+	const char *name = node ? name_text(&f->names, n->key) : "all";
+	uint64_t begin = f->begin[node], end = add_saturating(begin, n->total);
+	double x = PAD + (double)begin * f->scale, width = (double)n->total * f->scale;
+	unsigned int row = f->options.inverted ? depth : f->rows - 1 - depth;
+	unsigned int y = HEAD + row * ROW;
+	char color[8] = "#d9dce1";
+
+	if (node)
+		flame_color(name, name_get(&f->names, n->key)->kind, color);
+	put_integer(f, "<g class=\"f\" data-x=\"", begin >> f->shift);
+	put_integer(f, "\" data-w=\"", (end >> f->shift) - (begin >> f->shift));
+	put_integer(f, "\" data-d=\"", depth);
+	out_puts(f->out, "\"><title>");
+	out_xml(f->out, name);
+	out_puts(f->out, " (");
+	put_weight(f, n->total);
+	put_pixels(f, ")</title><rect x=\"", x);
+	put_integer(f, "\" y=\"", y);
+	put_pixels(f, "\" width=\"", width);
+	put_integer(f, "\" height=\"", ROW - 1);
+	out_puts(f->out, "\" rx=\"2\" fill=\"");
+	out_puts(f->out, color);
+	put_pixels(f, "\"/><text x=\"", x + 3);
+	put_integer(f, "\" y=\"", y + ROW - 5);
+	out_puts(f->out, "\">");
+	put_cut(f, name, width);
+	out_puts(f->out, "</text></g>\n");
+}
+
+static void put_legend(struct flame *f)
+{
+	static const struct {
+		uint32_t kind;
+		const char *name, *color;
+	} entries[] = {
+		{ REPORT_USER, "user", "#f2a25c" },  { REPORT_KERNEL, "kernel", "#77b5dd" },
+		{ REPORT_JIT, "JIT", "#87c777" },    { REPORT_INLINED, "inlined", "#eca0ae" },
+		{ KIND_COMM, "process", "#c5cbd5" },
+	};
+	unsigned int x = PAD + 100;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		if (!f->kinds[entries[i].kind])
+			continue;
+		out_printf(
+			f->out,
+			"<rect x=\"%u\" y=\"54\" width=\"11\" height=\"11\" rx=\"2\" fill=\"%s\"/>"
+			"<text class=\"dim\" x=\"%u\" y=\"64\">%s</text>\n",
+			x, entries[i].color, x + 16, entries[i].name);
+		x += 16 + 14 + (unsigned int)(strlen(entries[i].name) * CHARACTER);
+	}
+}
+
+void flame_title(const struct report *r, const struct report_options *options, struct buf *b)
+{
+	if (options->title)
+		buf_clean(b, options->title, 0, 0);
+	else
+		add_title(b, r);
+}
+
+static void put_head(struct flame *f)
+{
+	struct buf *b = &f->scratch;
+
+	out_printf(
+		f->out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rawprof\" width=\"%u\" height=\"%u\" "
+		"viewBox=\"0 0 %u %u\"%s>\n<style><![CDATA[\n%s]]></style>\n",
+		f->options.image_width, f->height, f->options.image_width, f->height,
+		f->options.image_width == 1200 ? "" : " data-fixed=\"1\"", flame_style);
+	out_printf(f->out, "<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n");
+	buf_reset(b);
+	flame_title(f->r, &f->options, b);
+	out_printf(f->out, "<text class=\"title\" x=\"%d\" y=\"26\">", PAD);
+	out_xml(f->out, b->err ? "" : b->s);
+	buf_reset(b);
+	if (f->options.subtitle)
+		buf_clean(b, f->options.subtitle, 0, 0);
+	else
+		add_circumstances(b, f->r);
+	out_printf(f->out, "</text>\n<text class=\"dim\" x=\"%d\" y=\"44\">", PAD);
+	out_xml(f->out, b->err ? "" : b->s);
+	out_puts(f->out, "</text>\n");
+}
+
+static void put_graph(struct flame *f)
+{
+	unsigned int depth = 0;
+
+	put_legend(f);
+	out_printf(f->out,
+		   "<text id=\"reset\" class=\"button\" x=\"%d\" y=\"64\">Reset Zoom</text>\n",
+		   PAD);
+	out_printf(f->out, "<text id=\"details\" x=\"%d\" y=\"%u\"></text>\n", PAD, f->height - 13);
+	out_printf(f->out, "<text id=\"matched\" text-anchor=\"end\" x=\"%u\" y=\"%u\"></text>\n",
+		   f->options.image_width - PAD, f->height - 13);
+	put_frame(f, 0, 0);
+	for (uint32_t at = 0; (at = next_visible(f, at, &depth));)
+		put_frame(f, at, depth);
+	out_printf(f->out, "<script><![CDATA[\n%s]]></script>\n", flame_script);
+}
+
+int flame_write(const struct report *r, struct out *o, const struct report_options *given)
+{
+	struct flame f = { .out = o, .r = r, .height = HEAD + FOOT };
+	int err = options_resolve(r, given, &f.options);
+
+	if (err)
+		return err;
+	if (f.options.image_width < 200)
+		f.options.image_width = 200;
+	err = names_make(r, &f.options, false, &f.names);
+	if (!err)
+		err = tree_by_name(r, &f.names, &f.options, &f.tree);
+	if (!err && f.tree.nodes[0].total)
+		err = measure(&f);
+	if (!err) {
+		put_head(&f);
+		if (f.tree.nodes[0].total)
+			put_graph(&f);
+		else
+			out_printf(o, "<text x=\"%d\" y=\"%d\">Nothing was recorded.</text>\n", PAD,
+				   HEAD);
+		out_puts(o, "</svg>\n");
+		err = f.scratch.err;
+	}
+	free(f.begin);
+	buf_free(&f.scratch);
+	tree_free(&f.tree);
+	names_free(&f.names);
+	return err ? err : o->err;
+}

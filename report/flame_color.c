@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flame_color.c: the colours of a flame graph. The kind of code chooses a range of hues; in it the
+ * beginning of a name (a namespace, a prefix) chooses most of the hue, so that what belongs
+ * together looks alike, and the whole name the rest and the lightness.
+ */
+#include <string.h>
+
+#include "flame.h"
+
+/* Hue in degrees, saturation and lightness in percent: from, and by how much they may grow. */
+struct range {
+	float hue, hues, saturation, lightness, lightnesses;
+};
+
+static const struct range ranges[] = {
+	[REPORT_USER] = { 14, 36, 86, 62, 9 },	   /* orange */
+	[REPORT_KERNEL] = { 198, 26, 62, 66, 9 },  /* blue */
+	[REPORT_JIT] = { 92, 52, 46, 62, 9 },	   /* green */
+	[REPORT_INLINED] = { 340, 24, 70, 76, 7 }, /* rose */
+	[REPORT_MARK] = { 45, 1, 6, 80, 4 },	   /* grey */
+	[KIND_COMM] = { 215, 20, 18, 80, 5 },	   /* slate */
+};
+
+/* FNV-1a, here because the colours must never change with the hash of the tables. */
+static uint32_t name_hash(const char *s, size_t n)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)s[i]) * 16777619u;
+	h ^= h >> 15;
+	h *= 0x2c1b3c6du;
+	return h ^ h >> 13;
+}
+
+static float fraction(uint32_t hash)
+{
+	return (float)(hash & 0xffff) / 65536.0f;
+}
+
+/* One of the three channels of an HSL colour, as in CSS Color Module Level 3, section 4.2.4. */
+static unsigned int channel(float n, float hue, float saturation, float lightness)
+{
+	float k = n + hue / 30 < 12 ? n + hue / 30 : n + hue / 30 - 12;
+	float a = saturation * (lightness < 0.5f ? lightness : 1 - lightness);
+	float limit = k - 3 < 9 - k ? k - 3 : 9 - k;
+
+	limit = limit < -1 ? -1 : limit > 1 ? 1 : limit;
+	return (unsigned int)((lightness - a * limit) * 255 + 0.5f);
+}
+
+void flame_color(const char *name, uint32_t kind, char color[8])
+{
+	const struct range *range = &ranges[kind];
+	const char *start = name + strspn(name, "_[");
+	uint32_t family = name_hash(start, strcspn(start, ":._(<"));
+	uint32_t whole = name_hash(name, strlen(name));
+	float hue = range->hue + range->hues * (0.6f * fraction(family) + 0.4f * fraction(whole));
+	float lightness = (range->lightness + range->lightnesses * fraction(whole >> 16)) / 100;
+	float saturation = range->saturation / 100;
+
+	snprintf(color, 8, "#%02x%02x%02x", channel(0, hue, saturation, lightness) & 0xff,
+		 channel(8, hue, saturation, lightness) & 0xff,
+		 channel(4, hue, saturation, lightness) & 0xff);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * folded.c: one line a stack, "comm;frame;frame count", root first: what flamegraph.pl, inferno,
+ * speedscope and Pyroscope read. Stacks of one text are one line; lines are sorted frame by frame.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "names.h"
+#include "tree.h"
+#include "write.h"
+
+static void write_line(struct out *o, const struct names *names, const struct tree *t,
+		       uint32_t leaf, uint64_t divisor)
+{
+	uint32_t path[2 * REPORT_MAX_STACK + 2], depth = 0;
+
+	for (uint32_t at = leaf; at; at = t->nodes[at].parent)
+		path[depth++] = t->nodes[at].key;
+	while (depth--) {
+		out_puts(o, name_text(names, path[depth]));
+		out_putc(o, depth ? ';' : ' ');
+	}
+	out_u64(o, divide_rounded(t->nodes[leaf].self, divisor));
+	out_putc(o, '\n');
+}
+
+int report_write_folded(const struct report *r, FILE *file, const struct report_options *given)
+{
+	struct report_options options;
+	struct out o = { .file = file };
+	struct names names = { 0 };
+	struct tree tree = { 0 };
+	unsigned int depth = 0;
+	int err = options_resolve(r, given, &options);
+
+	if (err)
+		return err;
+	err = names_make(r, &options, true, &names);
+	if (!err)
+		err = tree_by_name(r, &names, &options, &tree);
+	for (uint32_t at = 0; !err && (at = tree_next(&tree, at, &depth));)
+		if (tree.nodes[at].self)
+			write_line(&o, &names, &tree, at, options.divisor);
+	tree_free(&tree);
+	names_free(&names);
+	return err ? err : out_end(&o);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* names.h: what frames and processes are called in the formats that merge them by name. */
+#ifndef REPORT_NAMES_H
+#define REPORT_NAMES_H
+
+#include "profile.h"
+#include "text.h"
+
+#define KIND_COMM (REPORT_MARK + 1) /* beside enum report_frame_kind */
+
+/* The frames of one name and kind are one name. */
+struct name {
+	uint32_t text; /* in names.strings */
+	uint32_t kind;
+};
+POOL_ELEMENT(struct name, 2 * 4);
+
+struct names {
+	struct strings strings;
+	struct pool pool;     /* of struct name */
+	uint32_t *of_frame;   /* frame -> name */
+	uint32_t *of_comm;    /* string of a sample's comm -> name; others are NONE */
+	uint32_t *rank;	      /* name -> its place, by text and then kind */
+	uint32_t delimiter;   /* the name "-", or NONE if none is wanted */
+	uint32_t empty_stack; /* the name of a stack without frames */
+};
+
+/* In `folded` names neither the separator ';' nor a comm with spaces occurs. 0 or -ENOMEM; to be
+ * freed if 0. */
+int names_make(const struct report *r, const struct report_options *options, bool folded,
+	       struct names *names);
+void names_free(struct names *names);
+
+static inline const struct name *name_get(const struct names *n, uint32_t name)
+{
+	return (const struct name *)n->pool.items + name;
+}
+
+static inline const char *name_text(const struct names *n, uint32_t name)
+{
+	return strings_get(&n->strings, name_get(n, name)->text);
+}
+
+/* Appends one frame's name; of the frame only name, module, module_addr, address and kind count. */
+void name_frame(struct buf *b, const struct report_frame *frame,
+		const struct report_options *options, bool folded);
+void name_comm(struct buf *b, const char *comm, bool folded);
+
+/* The frame as it was given to report_frame_add(). */
+struct report_frame frame_public(const struct report *r, uint32_t frame);
+
+#endif

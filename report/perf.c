@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf.c: samples as `perf script` prints them, which stackcollapse-perf.pl, speedscope, the
+ *Firefox Profiler and flamescope read:
+ *
+ *	comm pid/tid [cpu] seconds.microseconds: period event:
+ *		address symbol+0xoffset (module)
+ *	                                        an empty line after each sample
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "write.h"
+
+/* What separates the pid from the comm is the first space with digits behind it, so a comm has none
+ * of those. */
+static void put_comm(struct out *o, const char *comm)
+{
+	char unit[UNIT_SIZE];
+
+	if (!comm || !*comm)
+		comm = "[unknown]";
+	if (*comm == ' ')
+		out_putc(o, '_');
+	while (*comm == ' ')
+		comm++;
+	while (*comm) {
+		bool space = *comm == ' ' && comm[1] >= '0' && comm[1] <= '9';
+		size_t n = text_unit(&comm, unit, NULL);
+
+		if (space)
+			*unit = '_';
+		out_write(o, unit, n);
+	}
+}
+
+/* A printable text of which no character is in `not`; those become '_'. */
+static void put_word(struct out *o, const char *s, const char * not )
+{
+	char unit[UNIT_SIZE];
+
+	while (*s) {
+		size_t n = text_plain(s), before = strcspn(s, not );
+
+		n = n < before ? n : before;
+		out_write(o, s, n);
+		s += n;
+		if (!*s)
+			break;
+		n = text_unit(&s, unit, NULL);
+		if (n == 1 && strchr(not, *unit))
+			*unit = '_';
+		out_write(o, unit, n);
+	}
+}
+
+/* In parentheses, without spaces and parentheses of its own: readers look for the last pair.
+ * Modules of the kernel stand in brackets. */
+static void put_module(struct out *o, const struct report_frame *f)
+{
+	const char *s = f->module && *f->module ? f->module : NULL;
+	bool kernel = f->kind == REPORT_KERNEL, brackets = kernel && s && *s != '[';
+
+	if (kernel && (!s || !strcmp(s, "[kernel]")))
+		s = "[kernel.kallsyms]";
+	out_puts(o, brackets ? " ([" : " (");
+	put_word(o, s ? s : "[unknown]", " ()");
+	out_puts(o, brackets ? "])" : ")");
+}
+
+static void put_frame(struct out *o, const struct report_frame *f)
+{
+	out_putc(o, '\t');
+	out_hex(o, f->address, 16, ' ');
+	out_putc(o, ' ');
+	if (!f->name || !*f->name)
+		out_puts(o, "[unknown]");
+	else
+		out_clean(o, f->name);
+	if (f->kind == REPORT_INLINED) {
+		out_puts(o, " (inlined)\n");
+		return;
+	}
+	if (f->name && *f->name && f->kind != REPORT_MARK) {
+		out_puts(o, "+0x");
+		out_hex(o, f->symbol_offset, 1, '0');
+	}
+	put_module(o, f);
+	out_putc(o, '\n');
+}
+
+static void put_head(struct out *o, const struct report_event *e)
+{
+	put_comm(o, e->comm);
+	out_printf(o, " %" PRId32 "/%" PRId32 " ", e->pid, e->tid);
+	if (e->cpu >= 0)
+		out_printf(o, "[%03" PRId32 "] ", e->cpu);
+	out_printf(o, "%" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", e->mono_ns / 1000000000,
+		   e->mono_ns / 1000 % 1000000, e->value ? e->value : 1);
+	put_word(o, e->event && *e->event ? e->event : "samples", " ");
+	out_puts(o, ":\n");
+}
+
+int report_write_perf_sample(FILE *file, const struct report_event *event)
+{
+	struct out o = { .file = file, .err = ferror(file) ? -EIO : 0 };
+
+	put_head(&o, event);
+	for (size_t i = 0; i < event->nframes; i++)
+		put_frame(&o, &event->frames[i]);
+	out_putc(&o, '\n');
+	return o.err;
+}
+
+/* How many ns a weight takes on the time line. */
+static uint64_t time_of(const struct report *r, unsigned int type, uint64_t weight)
+{
+	const char *unit = text(r, r->types[type].unit), *period = r->info.period_type.unit;
+	uint64_t each = 1000, ns;
+
+	if (!strcmp(unit, "nanoseconds"))
+		return weight;
+	if (!strcmp(unit, "count") && period && !strcmp(period, "nanoseconds") && r->info.period)
+		each = r->info.period;
+	return __builtin_mul_overflow(weight, each, &ns) ? UINT64_MAX : ns;
+}
+
+/*
+ * The aggregated form: one entry for each distinct sample, its weight as the period. When each was
+ * taken is not known any more, so they lie one after the other, each as long as its weight: readers
+ * that draw a time line then give them their due.
+ */
+int report_write_perf(const struct report *r, FILE *file, const struct report_options *given)
+{
+	struct report_options options;
+	struct out o = { .file = file };
+	struct order order = { 0 };
+	uint64_t now = 0;
+	int err = options_resolve(r, given, &options);
+
+	if (!err)
+		err = order_make(r, true, &order);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < r->samples.count && !o.err; i++) {
+		const struct sample *s = sample_of(r, order.samples[i]);
+		struct report_event e = { .mono_ns = now,
+					  .comm = text(r, s->comm),
+					  .event = r->info.event
+							   ? r->info.event
+							   : text(r, r->types[options.weight].type),
+					  .pid = s->pid,
+					  .tid = s->tid ? s->tid : s->pid,
+					  .cpu = -1,
+					  .value = value_of(r, order.samples[i], options.weight) };
+
+		if (!e.value)
+			continue;
+		now = add_saturating(now, time_of(r, options.weight, e.value));
+		put_head(&o, &e);
+		for (uint32_t node = s->node; node; node = r->nodes[node].parent) {
+			struct report_frame f = frame_public(r, r->nodes[node].frame);
+
+			put_frame(&o, &f);
+		}
+		out_putc(&o, '\n');
+	}
+	order_free(&order);
+	return out_end(&o);
+}

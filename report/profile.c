@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* profile.c: a profile in memory: interned frames, a trie of stacks, samples with weights. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+#include "profile.h"
+
+int report_new(const struct report_value_type *types, size_t ntypes, struct report **out)
+{
+	static const struct label_set no_labels;
+	struct report *r;
+	uint32_t empty;
+	int err;
+
+	if (!ntypes || ntypes > REPORT_MAX_VALUES)
+		return -EINVAL;
+	for (size_t i = 0; i < ntypes; i++)
+		if (!types[i].type || !types[i].unit)
+			return -EINVAL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->ntypes = ntypes;
+	err = strings_init(&r->strings);
+	for (size_t i = 0; i < ntypes && !err; i++) {
+		err = strings_add(&r->strings, types[i].type, &r->types[i].type);
+		if (!err)
+			err = strings_add(&r->strings, types[i].unit, &r->types[i].unit);
+	}
+	if (!err)
+		err = pool_add(&r->label_sets, &no_labels, sizeof(no_labels), &empty);
+	if (!err)
+		err = array_grow(&r->nodes, &r->nodes_cap, 64, sizeof(*r->nodes));
+	if (err) {
+		report_free(r);
+		return err;
+	}
+	r->nodes[r->nnodes++] = (struct node){ NONE, NONE };
+	*out = r;
+	return 0;
+}
+
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	strings_free(&r->strings);
+	pool_free(&r->mappings);
+	pool_free(&r->functions);
+	pool_free(&r->frames);
+	pool_free(&r->label_sets);
+	pool_free(&r->samples);
+	free(r->nodes);
+	index_free(&r->node_index);
+	index_free(&r->stack_index);
+	free(r->values);
+	info_free(&r->info);
+	ledger_free(&r->ledger);
+	free(r);
+}
+
+int report_frame_add(struct report *r, const struct report_frame *frame, uint32_t *id)
+{
+	struct mapping m = { .start = frame->map_start,
+			     .end = frame->map_end,
+			     .offset = frame->map_offset };
+	struct function fn = { .kind = frame->kind };
+	struct frame f = { .address = frame->address,
+			   .symbol_offset = frame->symbol_offset,
+			   .module_addr = frame->module_addr,
+			   .line = frame->line,
+			   .is_return = frame->is_return };
+	int err;
+
+	if ((unsigned int)frame->kind > REPORT_MARK)
+		return -EINVAL;
+	err = strings_add(&r->strings, frame->name, &fn.name);
+	if (!err)
+		err = strings_add(&r->strings, frame->module, &fn.path);
+	if (!err)
+		err = strings_add(&r->strings, frame->build_id, &m.build_id);
+	if (!err)
+		err = strings_add(&r->strings, frame->file, &f.file);
+	m.path = fn.path;
+	if (!err)
+		err = pool_add(&r->mappings, &m, sizeof(m), &f.mapping);
+	if (!err)
+		err = pool_add(&r->functions, &fn, sizeof(fn), &f.function);
+	if (!err)
+		err = pool_add(&r->frames, &f, sizeof(f), id);
+	return err;
+}
+
+/* The node that is reached from `parent` by `frame`, made if it is not there yet. */
+static int step(struct report *r, uint32_t parent, uint32_t frame, uint32_t *node)
+{
+	uint32_t hash = hash_pair(parent, frame), at = hash, found;
+	int err = index_reserve(&r->node_index);
+
+	if (err)
+		return err;
+	while ((found = index_next(&r->node_index, hash, &at)) != NONE) {
+		if (r->nodes[found].parent == parent && r->nodes[found].frame == frame) {
+			*node = found;
+			return 0;
+		}
+	}
+	err = array_grow(&r->nodes, &r->nodes_cap, (uint64_t)r->nnodes + 1, sizeof(*r->nodes));
+	if (err)
+		return err;
+	r->nodes[r->nnodes] = (struct node){ parent, frame };
+	index_put(&r->node_index, hash, r->nnodes);
+	*node = r->nnodes++;
+	return 0;
+}
+
+static bool is_stack(const struct report *r, uint32_t node, const uint32_t *frames, size_t n)
+{
+	size_t i = 0;
+
+	for (; node && i < n && r->nodes[node].frame == frames[i]; i++)
+		node = r->nodes[node].parent;
+	return !node && i == n;
+}
+
+/* A stack that was there before is found by all of its frames at once, a new one is walked in. */
+static int add_stack(struct report *r, const uint32_t *frames, size_t n, uint32_t *node)
+{
+	uint32_t hash, at, found = 0;
+	int err;
+
+	if (n > REPORT_MAX_STACK)
+		return -E2BIG;
+	err = index_reserve(&r->stack_index);
+	if (err)
+		return err;
+	at = hash = hash_bytes(frames, n * sizeof(*frames));
+	while ((found = index_next(&r->stack_index, hash, &at)) != NONE) {
+		if (is_stack(r, found, frames, n)) {
+			*node = found;
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (frames[i] >= r->frames.count)
+			return -EINVAL;
+	found = 0;
+	while (n-- && !err)
+		err = step(r, found, frames[n], &found);
+	if (err)
+		return err;
+	index_put(&r->stack_index, hash, found);
+	*node = found;
+	return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct report_label *const *x = a, *const *y = b;
+
+	return strcmp((*x)->key, (*y)->key);
+}
+
+static int add_labels(struct report *r, const struct report_label *labels, size_t n, uint32_t *id)
+{
+	const struct report_label *sorted[REPORT_MAX_LABELS];
+	struct label_set set = { .count = n };
+	int err = 0;
+
+	if (n > REPORT_MAX_LABELS)
+		return -E2BIG;
+	for (size_t i = 0; i < n; i++) {
+		const char *key = labels[i].key;
+
+		if (!key || !*key || !strcmp(key, "comm") || !strcmp(key, "pid") ||
+		    !strcmp(key, "tid"))
+			return -EINVAL;
+		sorted[i] = &labels[i];
+	}
+	qsort(sorted, n, sizeof(*sorted), by_key);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (i && !strcmp(sorted[i - 1]->key, sorted[i]->key))
+			return -EINVAL;
+		set.labels[i].num = sorted[i]->str ? 0 : sorted[i]->num;
+		err = strings_add(&r->strings, sorted[i]->key, &set.labels[i].key);
+		if (!err)
+			err = strings_add(&r->strings, sorted[i]->str, &set.labels[i].str);
+		if (!err && !sorted[i]->str)
+			err = strings_add(&r->strings, sorted[i]->unit, &set.labels[i].unit);
+	}
+	return err ? err : pool_add(&r->label_sets, &set, sizeof(set), id);
+}
+
+int report_add(struct report *r, const struct report_sample *sample)
+{
+	struct sample s = { .pid = sample->pid, .tid = sample->tid };
+	uint32_t id, before = r->samples.count;
+	uint64_t *values;
+	int err;
+
+	err = array_grow(&r->values, &r->values_cap, ((uint64_t)before + 1) * r->ntypes,
+			 sizeof(*r->values));
+	if (!err)
+		err = add_stack(r, sample->frames, sample->nframes, &s.node);
+	if (!err && sample->nlabels)
+		err = add_labels(r, sample->labels, sample->nlabels, &s.label_set);
+	if (!err)
+		err = strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
+	if (!err)
+		err = pool_add(&r->samples, &s, sizeof(s), &id);
+	if (err)
+		return err;
+
+	values = &r->values[(uint64_t)id * r->ntypes];
+	if (id == before)
+		memset(values, 0, r->ntypes * sizeof(*values));
+	for (size_t i = 0; i < r->ntypes; i++)
+		values[i] = add_saturating(values[i], sample->values[i]);
+	return 0;
+}
+
+size_t report_samples(const struct report *r)
+{
+	return r->samples.count;
+}
+
+size_t report_stacks(const struct report *r)
+{
+	unsigned char *seen = calloc(r->nnodes, 1);
+	size_t n = 0;
+
+	/* Without memory for the marks, every sample counts: an upper bound is better than none. */
+	for (uint32_t i = 0; i < r->samples.count; i++) {
+		uint32_t node = sample_of(r, i)->node;
+
+		if (!seen || !seen[node])
+			n++;
+		if (seen)
+			seen[node] = 1;
+	}
+	free(seen);
+	return n;
+}
+
+uint64_t report_total(const struct report *r, unsigned int value)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; value < r->ntypes && i < r->samples.count; i++)
+		sum = add_saturating(sum, value_of(r, i, value));
+	return sum;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* profile.h: how a profile lies in memory; for the writers, which only read it. */
+#ifndef REPORT_PROFILE_H
+#define REPORT_PROFILE_H
+
+#include <rawprof/report.h>
+
+#include "intern.h"
+
+/* Where code was mapped from: a file (or kernel module) at an address range. */
+struct mapping {
+	uint32_t path, build_id; /* strings */
+	uint64_t start, end, offset;
+};
+POOL_ELEMENT(struct mapping, 2 * 4 + 3 * 8);
+
+/* What a person calls a function: frames that agree in name, module path and kind. */
+struct function {
+	uint32_t name, path; /* strings */
+	uint32_t kind;	     /* enum report_frame_kind */
+};
+POOL_ELEMENT(struct function, 3 * 4);
+
+struct frame {
+	uint64_t address, symbol_offset, module_addr;
+	uint32_t function, mapping;
+	uint32_t file, line; /* file: a string */
+	uint64_t is_return;  /* 0 or 1 */
+};
+POOL_ELEMENT(struct frame, 4 * 8 + 4 * 4);
+
+/*
+ * Stacks are a trie, root first: node 0 is the root, every other node is a frame called by its
+ * parent. Equal stacks are the same node. A parent has a smaller number than its children, so going
+ * through the nodes upwards meets parents first, and downwards children first.
+ */
+struct node {
+	uint32_t parent, frame;
+};
+
+/* Labels of a sample, sorted by the text of their keys; those from count on are zero. */
+struct label {
+	int64_t num;
+	uint32_t key, str, unit; /* strings; str 0: a number */
+	uint32_t zero;
+};
+struct label_set {
+	uint64_t count;
+	struct label labels[REPORT_MAX_LABELS];
+};
+POOL_ELEMENT(struct label, 8 + 4 * 4);
+POOL_ELEMENT(struct label_set, 8 + REPORT_MAX_LABELS * sizeof(struct label));
+
+struct sample {
+	uint32_t node, comm, label_set;
+	int32_t pid, tid;
+};
+POOL_ELEMENT(struct sample, 5 * 4);
+
+struct report {
+	struct strings strings;
+	struct {
+		uint32_t type, unit; /* strings */
+	} types[REPORT_MAX_VALUES];
+	size_t ntypes;
+
+	struct pool mappings, functions, frames, label_sets, samples;
+	struct node *nodes;
+	uint32_t nnodes, nodes_cap;
+	struct index node_index;  /* by parent and frame */
+	struct index stack_index; /* by all frames, of nodes that were reached by report_add() */
+	uint64_t *values;	  /* ntypes weights of each sample */
+	uint32_t values_cap;
+
+	struct report_info info;     /* texts are owned */
+	struct report_ledger ledger; /* lines and their names are owned */
+	struct report_cost cost;
+	bool has_ledger, has_cost;
+};
+
+static inline const char *text(const struct report *r, uint32_t id)
+{
+	return strings_get(&r->strings, id);
+}
+
+static inline const struct mapping *mapping_of(const struct report *r, uint32_t mapping)
+{
+	return (const struct mapping *)r->mappings.items + mapping;
+}
+
+static inline const struct function *function_of(const struct report *r, uint32_t function)
+{
+	return (const struct function *)r->functions.items + function;
+}
+
+static inline const struct frame *frame_of(const struct report *r, uint32_t frame)
+{
+	return (const struct frame *)r->frames.items + frame;
+}
+
+static inline const struct label_set *labels_of(const struct report *r, uint32_t label_set)
+{
+	return (const struct label_set *)r->label_sets.items + label_set;
+}
+
+static inline const struct sample *sample_of(const struct report *r, uint32_t sample)
+{
+	return (const struct sample *)r->samples.items + sample;
+}
+
+static inline uint64_t value_of(const struct report *r, uint32_t sample, size_t type)
+{
+	return r->values[(uint64_t)sample * r->ntypes + type];
+}
+
+static inline uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* books.c */
+void info_free(struct report_info *info);
+void ledger_free(struct report_ledger *ledger);
+struct buf;
+void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *events); /* lines */
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* proto.c: protobuf's wire format. */
+#include "proto.h"
+
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+
+size_t proto_varint(unsigned char out[VARINT_MAX], uint64_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		out[n++] = (unsigned char)(v | 0x80);
+	out[n++] = (unsigned char)v;
+	return n;
+}
+
+void proto_add_varint(struct buf *b, uint64_t v)
+{
+	unsigned char bytes[VARINT_MAX];
+
+	buf_add(b, bytes, proto_varint(bytes, v));
+}
+
+void proto_add_uint(struct buf *b, unsigned int field, uint64_t v)
+{
+	if (!v)
+		return;
+	proto_add_varint(b, (uint64_t)field << 3 | WIRE_VARINT);
+	proto_add_varint(b, v);
+}
+
+void proto_add_bytes(struct buf *b, unsigned int field, const void *bytes, size_t n)
+{
+	proto_add_varint(b, (uint64_t)field << 3 | WIRE_BYTES);
+	proto_add_varint(b, n);
+	buf_add(b, bytes, n);
+}
+
+void proto_add_message(struct buf *b, unsigned int field, const struct buf *message)
+{
+	if (!b->err)
+		b->err = message->err;
+	proto_add_bytes(b, field, message->len ? message->s : "", message->len);
+}

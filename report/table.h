@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* table.h: what the two halves of the table, functions and stacks, share. */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include "write.h"
+
+struct table {
+	struct out out;
+	const struct report *r;
+	struct report_options options;
+	const char *unit;	 /* of the weights */
+	const char *dots;	 /* for what was left out of a name */
+	unsigned int width, bar; /* columns; bar 0: no bars */
+	uint64_t whole;		 /* 100 % */
+	uint64_t stackless;	 /* weight of samples without frames */
+	uint64_t *self, *total;	 /* of each function */
+	uint32_t *rows, nrows;	 /* functions that have weight, in the order to show */
+	struct order order;
+	struct buf scratch;
+};
+
+#define TABLE_RESET "\033[0m"
+#define TABLE_BOLD "\033[1m"
+#define TABLE_DIM "\033[2m"
+
+static inline const char *table_color(const struct table *t, const char *code)
+{
+	return t->options.color ? code : "";
+}
+
+const char *table_kind_color(const struct table *t, uint32_t kind);
+
+/* Appends the name of a function as a person knows it. */
+void table_add_function(struct buf *b, const struct report *r, uint32_t function);
+
+/* table_stacks.c: the heaviest stacks. 0 or -ENOMEM. */
+int table_put_stacks(struct table *t);
+
+#endif

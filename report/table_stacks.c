@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * table_stacks.c: the heaviest stacks of the table. Stacks of the same functions are one, whatever
+ * the addresses; each is a chain from the function that ran to its outermost caller, wrapped like a
+ * text.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+enum { INDENT = 8, NAME_MAX_COLUMNS = 44 };
+
+struct heaviest {
+	const struct table *table;
+	const struct tree *tree;
+};
+
+/* The key of a stack without frames is NONE, and is last. */
+static uint32_t rank_function(const struct heaviest *by, uint32_t key)
+{
+	return key == NONE ? NONE : by->table->order.functions[key];
+}
+
+/* By weight; among equals by process and then by functions from the leaf, so that ties have one
+ * order. */
+static int heavier(const struct heaviest *by, uint32_t a, uint32_t b)
+{
+	const struct tree_node *nodes = by->tree->nodes;
+	const struct order *order = &by->table->order;
+
+	if (nodes[a].self != nodes[b].self)
+		return nodes[a].self > nodes[b].self ? -1 : 1;
+	while (nodes[a].key == nodes[b].key && nodes[a].parent && nodes[b].parent) {
+		a = nodes[a].parent;
+		b = nodes[b].parent;
+	}
+	if (!nodes[a].parent != !nodes[b].parent)
+		return nodes[a].parent ? 1 : -1;
+	if (!nodes[a].parent)
+		return order->strings[nodes[a].key] < order->strings[nodes[b].key] ? -1 : 1;
+	return rank_function(by, nodes[a].key) < rank_function(by, nodes[b].key) ? -1 : 1;
+}
+
+/* The n heaviest, sorted: each candidate sinks into place. Returns how many there are in all. */
+static uint32_t select_heaviest(const struct table *t, const struct tree *tree, uint32_t *best,
+				uint32_t n)
+{
+	struct heaviest by = { t, tree };
+	uint32_t have = 0, all = 0;
+
+	for (uint32_t i = 1; i < tree->count; i++) {
+		uint32_t at;
+
+		if (!tree->nodes[i].self)
+			continue;
+		all++;
+		if (have == n && heavier(&by, best[n - 1], i) < 0)
+			continue;
+		at = have < n ? have++ : n - 1;
+		for (; at && heavier(&by, i, best[at - 1]) < 0; at--)
+			best[at] = best[at - 1];
+		best[at] = i;
+	}
+	return all;
+}
+
+/* Appends a word to the chain; a new line is begun when it would not fit. */
+static void put_link(struct table *t, const char *arrow, const struct buf *name, uint32_t kind,
+		     unsigned int *column)
+{
+	unsigned int wide = text_columns(name->s) + text_columns(arrow);
+
+	if (*column > INDENT && *column + wide > t->width) {
+		out_putc(&t->out, '\n');
+		out_fill(&t->out, ' ', INDENT);
+		*column = INDENT;
+	}
+	out_printf(&t->out, "%s%s%s", table_color(t, TABLE_DIM), arrow,
+		   table_color(t, TABLE_RESET));
+	out_printf(&t->out, "%s%s%s", table_kind_color(t, kind), name->s,
+		   table_color(t, TABLE_RESET));
+	*column += wide;
+}
+
+/* A function's name, or what stands for one where a stack has no frames; (x3) if it called itself.
+ */
+static void add_link(struct buf *b, const struct table *t, uint32_t key, unsigned int repeats)
+{
+	struct buf full = { 0 };
+
+	if (key == NONE)
+		buf_puts(&full, "[no stack]");
+	else
+		table_add_function(&full, t->r, key);
+	if (full.err)
+		b->err = full.err;
+	else
+		buf_elide(b, full.s, NAME_MAX_COLUMNS, t->dots);
+	if (repeats > 1)
+		buf_printf(b, " (x%u)", repeats);
+	buf_free(&full);
+}
+
+static void put_chain(struct table *t, const struct tree *tree, uint32_t leaf)
+{
+	const char *arrow = "";
+	struct buf name = { 0 };
+	unsigned int column = INDENT;
+
+	out_fill(&t->out, ' ', INDENT);
+	for (uint32_t at = leaf; tree->nodes[at].parent; at = tree->nodes[at].parent) {
+		uint32_t key = tree->nodes[at].key;
+		unsigned int repeats = 1;
+
+		while (tree->nodes[tree->nodes[at].parent].parent &&
+		       tree->nodes[tree->nodes[at].parent].key == key) {
+			at = tree->nodes[at].parent;
+			repeats++;
+		}
+		buf_reset(&name);
+		add_link(&name, t, key, repeats);
+		if (name.err)
+			break;
+		put_link(t, arrow, &name, key == NONE ? REPORT_MARK : function_of(t->r, key)->kind,
+			 &column);
+		arrow = t->options.utf8 ? " ← " : " < ";
+	}
+	out_putc(&t->out, '\n');
+	if (!t->out.err)
+		t->out.err = name.err;
+	buf_free(&name);
+}
+
+static uint32_t comm_of(const struct tree *tree, uint32_t leaf)
+{
+	while (tree->nodes[leaf].parent)
+		leaf = tree->nodes[leaf].parent;
+	return tree->nodes[leaf].key;
+}
+
+static void put_stack(struct table *t, const struct tree *tree, uint32_t leaf)
+{
+	char s[NUMBER_SIZE];
+
+	out_printf(&t->out, " %5.1f%% %s  %s", text_percent(tree->nodes[leaf].self, t->whole),
+		   text_weight(tree->nodes[leaf].self, t->unit, s), table_color(t, TABLE_BOLD));
+	out_clean(&t->out, text(t->r, comm_of(tree, leaf)));
+	out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
+	put_chain(t, tree, leaf);
+}
+
+/* The keys of the tree are functions, and below the root the comms' strings. */
+static int merge(const struct table *t, struct tree *tree)
+{
+	const struct report *r = t->r;
+	struct tree_view view = { .empty_stack = NONE,
+				  .delimiter = NONE,
+				  .weight = t->options.weight };
+	uint32_t *functions = malloc(((size_t)r->frames.count + 1) * sizeof(*functions));
+	uint32_t *comms = malloc(r->strings.count * sizeof(*comms));
+	int err = -ENOMEM;
+
+	*tree = (struct tree){ 0 };
+	if (functions && comms) {
+		for (uint32_t i = 0; i < r->frames.count; i++)
+			functions[i] = frame_of(r, i)->function;
+		for (uint32_t i = 0; i < r->strings.count; i++)
+			comms[i] = i;
+		view.of_frame = functions;
+		view.of_comm = comms;
+		err = tree_build(r, &view, tree);
+	}
+	free(functions);
+	free(comms);
+	return err;
+}
+
+int table_put_stacks(struct table *t)
+{
+	uint32_t *best = malloc(t->options.top_stacks * sizeof(*best)), all, n;
+	struct tree tree;
+	char s[NUMBER_SIZE];
+	int err = merge(t, &tree);
+
+	if (!best)
+		err = -ENOMEM;
+	if (!err) {
+		all = select_heaviest(t, &tree, best, t->options.top_stacks);
+		n = all < t->options.top_stacks ? all : t->options.top_stacks;
+		out_printf(&t->out, "\n%sSTACKS%s, heaviest %u of %s, innermost first\n",
+			   table_color(t, TABLE_BOLD), table_color(t, TABLE_RESET), n,
+			   text_number(all, s));
+		for (uint32_t i = 0; i < n; i++)
+			put_stack(t, &tree, best[i]);
+	}
+	tree_free(&tree);
+	free(best);
+	return err;
+}

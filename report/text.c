@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* text.c: numbers for people, and any bytes made safe for a terminal, JSON and XML. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "text.h"
+
+char *text_number(uint64_t v, char s[NUMBER_SIZE])
+{
+	char *at = s + NUMBER_SIZE - 1;
+	int digits = 0;
+
+	*at = 0;
+	do {
+		if (digits && digits % 3 == 0)
+			*--at = ',';
+		*--at = (char)('0' + v % 10);
+		v /= 10;
+		digits++;
+	} while (v);
+	return memmove(s, at, (size_t)(s + NUMBER_SIZE - at));
+}
+
+/* Three digits: 1.23, 12.3, 123; more before the point if there are. */
+static char *three_digits(double v, const char *unit, char s[NUMBER_SIZE])
+{
+	int decimals = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
+
+	snprintf(s, NUMBER_SIZE, "%.*f %s", decimals, v, unit);
+	return s;
+}
+
+char *text_duration(uint64_t ns, char s[NUMBER_SIZE])
+{
+	if (ns < 1000) {
+		snprintf(s, NUMBER_SIZE, "%" PRIu64 " ns", ns);
+		return s;
+	}
+	if (ns < 999500)
+		return three_digits((double)ns / 1e3, "us", s);
+	if (ns < 999500000)
+		return three_digits((double)ns / 1e6, "ms", s);
+	return three_digits((double)ns / 1e9, "s", s);
+}
+
+char *text_bytes(uint64_t bytes, char s[NUMBER_SIZE])
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double v = (double)bytes / 1024;
+	size_t i = 0;
+
+	if (bytes < 1024) {
+		snprintf(s, NUMBER_SIZE, "%" PRIu64 " B", bytes);
+		return s;
+	}
+	for (; v >= 999.5 && i < sizeof(units) / sizeof(*units) - 1; i++)
+		v /= 1024;
+	return three_digits(v, units[i], s);
+}
+
+char *text_weight(uint64_t v, const char *unit, char s[NUMBER_SIZE])
+{
+	if (!strcmp(unit, "nanoseconds"))
+		return text_duration(v, s);
+	if (!strcmp(unit, "bytes"))
+		return text_bytes(v, s);
+	return text_number(v, s);
+}
+
+double text_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Length of the UTF-8 character at s (RFC 3629: shortest form, no surrogates), its code point in
+ * *code; 0 if there is none. */
+static size_t decode(const unsigned char *s, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = s[0] < 0x80	 ? 1
+		   : s[0] < 0xc2 ? 0
+		   : s[0] < 0xe0 ? 2
+		   : s[0] < 0xf0 ? 3
+		   : s[0] < 0xf5 ? 4
+				 : 0;
+
+	if (n <= 1) {
+		*code = s[0];
+		return n;
+	}
+	*code = s[0] & (0x7f >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (s[i] & 0x3f);
+	}
+	if (*code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000))
+		return 0;
+	return n;
+}
+
+/* Nothing a terminal obeys, a line of text ends at, or XML forbids (C0, DEL, C1, U+2028, U+2029,
+ * the directional overrides, U+FFFE, U+FFFF). */
+static bool printable(uint32_t code)
+{
+	if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+		return false;
+	if (code >= 0x2028 && code <= 0x202e)
+		return false;
+	return !(code >= 0x2066 && code <= 0x2069) && (code & 0xfffe) != 0xfffe;
+}
+
+size_t text_unit(const char **s, char out[UNIT_SIZE], unsigned int *columns)
+{
+	const unsigned char *p = (const unsigned char *)*s;
+	uint32_t code;
+	size_t n = decode(p, &code), length;
+
+	if (n && printable(code)) {
+		memcpy(out, p, n);
+		out[n] = 0;
+		*s += n;
+		if (columns)
+			*columns = 1;
+		return n;
+	}
+	*s += 1; /* the rest of a longer one follows as bytes of its own */
+	if (*p == '\n' || *p == '\t' || *p == '\r')
+		length = (size_t)snprintf(out, UNIT_SIZE, "\\%c",
+					  *p == '\n'   ? 'n'
+					  : *p == '\t' ? 't'
+						       : 'r');
+	else
+		length = (size_t)snprintf(out, UNIT_SIZE, "\\x%02x", *p);
+	if (columns)
+		*columns = (unsigned int)length;
+	return length;
+}
+
+size_t text_plain(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f)
+		n++;
+	return n;
+}
+
+unsigned int text_columns(const char *s)
+{
+	unsigned int sum = 0, columns;
+	char unit[UNIT_SIZE];
+	size_t plain;
+
+	for (; *s; sum += columns) {
+		plain = text_plain(s);
+		sum += (unsigned int)plain;
+		s += plain;
+		if (!*s)
+			break;
+		text_unit(&s, unit, &columns);
+	}
+	return sum;
+}
+
+void buf_clean(struct buf *b, const char *s, char from, char to)
+{
+	char unit[UNIT_SIZE];
+	size_t n;
+
+	buf_add(b, "", 0);
+	while (*s) {
+		size_t at = b->len;
+
+		n = text_plain(s);
+		buf_add(b, s, n);
+		s += n;
+		for (; from && at < b->len; at++)
+			if (b->s[at] == from)
+				b->s[at] = to;
+		if (!*s)
+			break;
+		n = text_unit(&s, unit, NULL);
+		buf_add(b, unit, n);
+	}
+}
+
+/* Appends what of s lies in the columns [first, last); a form that does not fit wholly is left out.
+ */
+static void buf_columns(struct buf *b, const char *s, unsigned int first, unsigned int last)
+{
+	unsigned int at = 0, columns;
+	char unit[UNIT_SIZE];
+
+	while (*s && at < last) {
+		size_t n = text_unit(&s, unit, &columns);
+
+		if (at >= first && at + columns <= last)
+			buf_add(b, unit, n);
+		at += columns;
+	}
+}
+
+void buf_elide(struct buf *b, const char *s, unsigned int columns, const char *dots)
+{
+	unsigned int width = text_columns(s), gap = text_columns(dots), head;
+
+	buf_add(b, "", 0);
+	if (width <= columns) {
+		buf_columns(b, s, 0, width);
+		return;
+	}
+	if (columns <= gap) {
+		buf_columns(b, s, 0, columns);
+		return;
+	}
+	head = (columns - gap + 1) / 2;
+	buf_columns(b, s, 0, head);
+	buf_puts(b, dots);
+	buf_columns(b, s, width - (columns - gap - head), width);
+}
+
+void out_clean(struct out *o, const char *s)
+{
+	char unit[UNIT_SIZE];
+
+	while (*s) {
+		size_t n = text_plain(s);
+
+		out_write(o, s, n);
+		s += n;
+		if (!*s)
+			break;
+		n = text_unit(&s, unit, NULL);
+		out_write(o, unit, n);
+	}
+}
+
+/* As text_plain(), but ends also at one of the characters in `special`. */
+static size_t plain_until(const char *s, const char *special)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && !strchr(special, s[n]))
+		n++;
+	return n;
+}
+
+void out_json(struct out *o, const char *s)
+{
+	uint32_t code;
+
+	if (!s) {
+		out_puts(o, "null");
+		return;
+	}
+	out_putc(o, '"');
+	while (*s) {
+		size_t n = plain_until(s, "\"\\");
+
+		out_write(o, s, n);
+		s += n;
+		if (!*s)
+			break;
+		n = decode((const unsigned char *)s, &code);
+		if (!n)
+			out_printf(o, "\\\\x%02x", (unsigned char)*s);
+		else if (code < 0x20 || code == 0x7f)
+			out_printf(o, "\\u%04x", (unsigned int)code);
+		else if (code == '"' || code == '\\')
+			out_printf(o, "\\%c", (char)code);
+		else
+			out_write(o, s, n);
+		s += n ? n : 1;
+	}
+	out_putc(o, '"');
+}
+
+void out_xml(struct out *o, const char *s)
+{
+	char unit[UNIT_SIZE];
+
+	while (*s) {
+		size_t n = plain_until(s, "<>&\"'");
+
+		out_write(o, s, n);
+		s += n;
+		if (!*s)
+			break;
+		n = text_unit(&s, unit, NULL);
+		if (*unit == '<')
+			out_puts(o, "&lt;");
+		else if (*unit == '>')
+			out_puts(o, "&gt;");
+		else if (*unit == '&')
+			out_puts(o, "&amp;");
+		else if (*unit == '"')
+			out_puts(o, "&quot;");
+		else if (*unit == '\'')
+			out_puts(o, "&#39;");
+		else
+			out_write(o, unit, n);
+	}
+}
+
+const char *text_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tree.h: the stacks of a profile merged by what a view calls equal: flame graphs, folded, top
+ * stacks. */
+#ifndef REPORT_TREE_H
+#define REPORT_TREE_H
+
+#include "profile.h"
+
+/*
+ * Node 0 is the root, whose total is that of the profile; below it are the processes' names, below
+ * them frames. A parent has a smaller number than its children. total = self + the totals of the
+ * children. child and next are NONE until tree_sort() has linked them.
+ */
+struct tree_node {
+	uint32_t parent, key, child, next;
+	uint64_t self, total;
+};
+
+struct tree {
+	struct tree_node *nodes;
+	uint32_t count, cap;
+	struct index index;
+};
+
+struct tree_view {
+	const uint32_t *of_frame; /* key of each frame; frames with one key are equal */
+	const uint32_t *of_comm;  /* key of each comm, by string */
+	uint32_t empty_stack;	  /* key of a stack without frames */
+	uint32_t delimiter;  /* key of a node between user and kernel frames, NONE: no such node */
+	unsigned int weight; /* value type */
+	bool reverse;	     /* leaf first */
+};
+
+/* Samples without weight are left out. 0 or -ENOMEM; to be freed in either case. */
+int tree_build(const struct report *r, const struct tree_view *view, struct tree *t);
+/* Links children in the order of rank[key], which is below nranks. */
+int tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks);
+void tree_free(struct tree *t);
+
+/* The node after `at` in preorder, 0 after the last; *depth follows. Needs tree_sort(). */
+uint32_t tree_next(const struct tree *t, uint32_t at, unsigned int *depth);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* write.h: what several writers share. */
+#ifndef REPORT_WRITE_H
+#define REPORT_WRITE_H
+
+#include "names.h"
+#include "profile.h"
+#include "text.h"
+#include "tree.h"
+
+/* Fills in the defaults of everything that has one but the svg's texts. 0 or -EINVAL. */
+int options_resolve(const struct report *r, const struct report_options *given,
+		    struct report_options *options);
+
+/* Rounds halves up. */
+static inline uint64_t divide_rounded(uint64_t v, uint64_t divisor)
+{
+	return v / divisor + (v % divisor >= divisor - divisor / 2);
+}
+
+/* The tree of the names, children sorted by name. */
+int tree_by_name(const struct report *r, const struct names *names,
+		 const struct report_options *options, struct tree *t);
+
+/* "rawprof cpu: whole machine", and "1,980 samples of cpu-clock at 99 Hz in 10.0 s on 2 CPUs", as
+ * far as known; both printable. */
+void add_title(struct buf *b, const struct report *r);
+void add_circumstances(struct buf *b, const struct report *r);
+
+/* order.c: orders that depend on what is in a profile, not on the order in which it came. */
+struct order {
+	uint32_t *strings;   /* rank of each string, */
+	uint32_t *functions; /* of each function: by name, module, kind */
+	uint32_t *frames;    /* of each frame, by all it has; NULL unless asked for */
+	uint32_t *samples;   /* the samples, sorted by comm, stack, pid, tid, labels; likewise */
+};
+
+int order_make(const struct report *r, bool samples, struct order *order); /* 0 or -ENOMEM */
+void order_free(struct order *order);
+
+#endif
