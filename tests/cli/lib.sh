@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What the end-to-end tests share. A test file sources this, says what it finds with the functions
+# below, one line each, and calls `finish` at the end.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+# shellcheck source=scripts/can-profile
+. scripts/can-profile
+
+rawprof=${RAWPROF:-$PWD/rawprof}
+# shellcheck disable=SC2034 # the tests use it
+work=$PWD/build/workloads
+passed=0 failed=0 skipped=0
+tmp=$(mktemp -d)
+out=$tmp/out err=$tmp/err
+cleanup() { rm -rf "$tmp"; }
+trap cleanup EXIT
+
+ok() { passed=$((passed + 1)); echo "ok   $1"; }
+skip() { skipped=$((skipped + 1)); echo "skip $1 ($2)"; }
+# fail NAME WHY...: and what the last command said, for whoever has to find out.
+fail() {
+	failed=$((failed + 1))
+	echo "FAIL $1: ${*:2}"
+	if [ -n "${last_command:-}" ]; then
+		echo "     after: $last_command"
+		sed 's/^/     stderr: /' "$err" 2>/dev/null | head -n 12
+		sed 's/^/     stdout: /' "$out" 2>/dev/null | cut -c 1-160 | head -n 12
+	fi
+}
+finish() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ $failed -eq 0 ]
+	exit
+}
+# For files in which nothing works without the right to profile.
+need_profile() {
+	can_profile && return
+	skip "$(basename "$0")" "$why_not"
+	finish
+}
+
+# is NAME ACTUAL EXPECTED: the same text.
+is() { if [ "$2" = "$3" ]; then ok "$1"; else fail "$1" "is '$2', expected '$3'"; fi; }
+# holds NAME EXPRESSION: of numbers, as awk writes it.
+holds() { if awk "BEGIN { exit !($2) }"; then ok "$1 ($2)"; else fail "$1" "not: $2"; fi; }
+# near NAME ACTUAL EXPECTED TOLERANCE
+near() {
+	if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { d = a - b; exit !(a != "" && d <= t && -d <= t) }'; then
+		ok "$1 ($2, expected $3 within $4)"
+	else
+		fail "$1" "is '$2', expected $3 within $4"
+	fi
+}
+# has NAME FILE REGEX: a line of the file matches. lacks: none does.
+has() { if grep -qE -- "$3" "$2"; then ok "$1"; else fail "$1" "no /$3/ in $(basename "$2")"; fi; }
+lacks() {
+	if grep -qE -- "$3" "$2"; then
+		fail "$1" "unexpected: $(grep -m 1 -E -- "$3" "$2" | cut -c 1-200)"
+	else
+		ok "$1"
+	fi
+}
+
+# run COMMAND...: its output in $out, its messages in $err, its end in $status. Never hangs.
+run() {
+	last_command="$*"
+	timeout -k 5 "${RUN_TIMEOUT:-120}" "$@" >"$out" 2>"$err" </dev/null
+	status=$?
+}
+# folded ARGS...: a profile as folded stacks in $out, and a test that it came about.
+folded() {
+	run "$rawprof" cpu --format folded "$@"
+	[ $status -eq 0 ] || fail "rawprof cpu $*" "status $status"
+}
+
+# total FILE: sum of the counts. share FILE REGEX: percentage of it in stacks that match.
+total() { awk '{ n += $NF } END { print n + 0 }' "$1"; }
+share() {
+	RE=$2 awk '{ n += $NF } $0 ~ ENVIRON["RE"] { m += $NF } END { printf "%.2f\n", n ? 100 * m / n : 0 }' "$1"
+}
+
+# ledger FIRED|KEPT|FILTERED|LOST: a number of the ledger line in $err or $out, without commas.
+ledger() {
+	cat "$err" "$out" | sed -n 's/,\([0-9][0-9][0-9]\)/\1/g; s/^.*ledger: \([0-9].*\)$/\1/p' | head -n 1 |
+		awk -v want="$1" '{ for (i = 2; i <= NF; i++) {
+			if (want == "FIRED" && $i == "fired") print $1
+			if (want == "KEPT" && $i == "kept") print $(i - 1)
+			if (want == "FILTERED" && $i == "filtered") print $(i - 1)
+			if (want == "LOST" && $i == "lost") print $(i - 1) } }'
+}
+# ledger_closes NAME: fired = kept + filtered + lost, and nothing says that it does not close.
+ledger_closes() {
+	holds "$1: the ledger closes" "$(ledger FIRED) == $(ledger KEPT) + $(ledger FILTERED) + $(ledger LOST)"
+	if grep -q 'ledger: does not close' "$err" "$out"; then fail "$1" "$(grep -h 'does not close' "$err" "$out")"; fi
+}

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs of which it is known where their CPU time goes: the profile must say the same.
+. "$(dirname "$0")/lib.sh"
+need_profile
+
+split_shares() {
+	near "$1: work_60" "$(share "$out" ';work_60( |;)')" 60 3
+	near "$1: work_30" "$(share "$out" ';work_30( |;)')" 30 3
+	near "$1: work_10" "$(share "$out" ';work_10( |;)')" 10 3
+}
+
+folded -F 999 -- "$work/split" 4
+split_shares 'split'
+is 'split: the table of comms has one name' "$(cut -d';' -f1 "$out" | sort -u)" split
+holds 'split: about 999 samples a second' "$(total "$out") > 3400 && $(total "$out") < 4400"
+ledger_closes 'split'
+
+folded -F 999 -- "$work/split-static-pie" 2
+split_shares 'static PIE'
+
+# Stripped: no function has a name, the three are told apart by address, and the module is there.
+folded -F 999 -- "$work/split-stripped" 2
+lacks 'stripped: no invented names' "$out" ';work_[0-9]+'
+near 'stripped: time is in the module' "$(share "$out" '\[split-stripped')" 100 5
+
+# JSON keeps addresses, and so the split can still be seen.
+if command -v python3 >/dev/null; then
+	run "$rawprof" cpu -F 999 --format json -- "$work/split-stripped" 2
+	shares=$(python3 - "$out" <<'PY'
+import json, sys, collections
+p = json.load(open(sys.argv[1]))
+by_page, total = collections.Counter(), 0
+for s in p["samples"]:
+    total += s["values"][0]
+    for f in p["stacks"][s["stack"]]:
+        frame = p["frames"][f]
+        if frame.get("module", "").endswith("split-stripped"):
+            assert not frame.get("name"), frame
+            # The burning loops of the three functions lie 64 bytes or more apart.
+            by_page[int(frame["module_address"], 16) // 32] += s["values"][0]
+            break
+top = [100 * n / total for _, n in by_page.most_common()]
+print(" ".join("%.1f" % t for t in top[:8]))
+PY
+	)
+	holds "stripped: JSON has addresses of the module ($shares)" "\"$shares\" != \"\""
+else
+	skip 'stripped: JSON has addresses of the module' 'python3 is not installed'
+fi
+
+if [ -x "$work/cxx" ]; then
+	folded -F 999 -- "$work/cxx" 2
+	near 'C++: Shelf<int>::count' "$(share "$out" ';(_ZN5store5ShelfIiE5countEm|store::Shelf<int>::count\(.*\))')" 66.7 3
+	near 'C++: Shelf<double>::count' "$(share "$out" ';(_ZN5store5ShelfIdE5countEm|store::Shelf<double>::count\(.*\))')" 33.3 3
+else
+	skip 'C++' 'g++ is not installed'
+fi
+
+folded -F 999 -- "$work/syscalls" 2
+holds 'kernel frames: on top of read_zeros' "$(share "$out" ';main;read_zeros;.*;vfs_read(;| )') > 80"
+folded -F 999 -K -- "$work/syscalls" 1
+lacks '-K: no user frames' "$out" 'read_zeros'
+has '-K: kernel frames' "$out" ';vfs_read(;| )'
+folded -F 999 -U -- "$work/syscalls" 1
+lacks '-U: no kernel frames' "$out" 'vfs_read'
+has '-U: user frames' "$out" ';main;read_zeros '
+
+folded -F 999 -- "$work/threads" 2
+near 'threads: alpha' "$(share "$out" '^alpha;')" 50 3
+near 'threads: beta' "$(share "$out" '^beta;')" 30 3
+near 'threads: gamma (3;x)' "$(share "$out" '^gamma[^;]*;')" 20 3
+
+finish

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs whose files tell nothing, or lies: the profile is poorer, and it comes all the same.
+. "$(dirname "$0")/lib.sh"
+need_profile
+
+# What is running is whole; what lies on disk under its name by the time of the report is not.
+replaced() {
+	local name=$1 dir=$tmp/$1
+	mkdir "$dir"
+	cp "$work/split" "$dir/prog"
+	"$dir/prog" 20 &
+	local pid=$!
+	sleep 0.2
+	shift
+	"$@" "$dir/prog"
+	run "$rawprof" cpu -F 999 --format folded -p $pid -d 1
+	kill $pid
+	wait $pid 2>/dev/null
+	is "$name: status" "$status" 0
+	holds "$name: samples are there" "$(total "$out") > 300"
+	near "$name: under the program's name" "$(share "$out" '^prog;')" 100 0.1
+	lacks "$name: no crash" "$err" 'Segmentation|Sanitizer|Abort|assert'
+	ledger_closes "$name"
+}
+# A file that runs cannot be written, but it can be taken away and replaced.
+truncated() { head -c 700 "$1" >"$1.new" && mv "$1.new" "$1"; }
+garbage() { { printf '\177ELF\2\1\1'; head -c 20000 /dev/urandom; } >"$1.new" && mv "$1.new" "$1"; }
+unreadable() { cp "$1" "$1.new" && chmod 0 "$1.new" && mv "$1.new" "$1"; }
+other() { cp "$work/deep" "$1.new" && mv "$1.new" "$1"; }
+empty() { : >"$1.new" && mv "$1.new" "$1"; }
+fifo() { rm "$1" && mkfifo "$1"; }
+for what in truncated garbage unreadable other empty fifo rm; do
+	replaced "$what" "$what"
+done
+# The one that now lies there is another program: none of its names may be used for this one.
+replaced 'replaced by another program' other
+lacks 'replaced by another program: none of its names' "$out" ';(leaf|visit|walk)( |;)'
+
+# A section header table that points beyond the file, on the very file that runs.
+cp "$work/split" "$tmp/broken"
+printf '\377\377\377\377\377\377\377\177' | dd of="$tmp/broken" bs=1 seek=40 conv=notrunc status=none
+folded -F 999 -- "$tmp/broken" 1
+near 'section headers beyond the end' "$(share "$out" '^broken;')" 100 0.1
+
+# JIT maps: whatever a process writes there, and whoever else's it is.
+jit_map() {
+	"$work/split" 20 &
+	local pid=$!
+	cat >"/tmp/perf-$pid.map"
+	run "$rawprof" cpu -F 999 --format folded -p $pid -d 1
+	kill $pid
+	wait $pid 2>/dev/null
+	rm -f "/tmp/perf-$pid.map"
+	is "$1: status" "$status" 0
+	near "$1: the file's own names hold" "$(share "$out" ';work_60( |;)')" 60 6
+}
+head -c 100000 /dev/urandom | jit_map 'JIT map of noise'
+printf 'zz 10 a\n\n  \n12\n12 \n12 10\nffffffffffffffff ffffffffffffffff b\n0 0 c\n%s\n' \
+	"$(head -c 70000 /dev/zero | tr '\0' 'a')" | jit_map 'JIT map of nonsense'
+printf '0 7fffffffffffffff everything\n' | jit_map 'JIT map that claims all memory'
+
+# Names with any byte in them must not break a format.
+name=$(printf 'we;ird "na<me>\t&\001\377')
+cp "$work/split" "$tmp/$name"
+folded -F 999 -- "$tmp/$name" 0.5
+near 'a weird name: each line is a stack and a count' \
+	"$(awk '!/^[^;]+(;[^;]+)* [0-9]+$/ { n++ } END { print n + 0 }' "$out")" 0 0
+run "$rawprof" cpu -F 999 --format json -- "$tmp/$name" 0.5
+if command -v python3 >/dev/null; then
+	python3 -c 'import json, sys; json.load(open(sys.argv[1], encoding="utf-8"))' "$out" 2>>"$err" &&
+		ok 'a weird name: JSON is valid' || fail 'a weird name' 'JSON is not valid'
+fi
+run "$rawprof" cpu -F 999 --format svg -- "$tmp/$name" 0.5
+if command -v xmllint >/dev/null; then
+	xmllint --noout "$out" 2>>"$err" && ok 'a weird name: SVG is well-formed' ||
+		fail 'a weird name' 'SVG is not well-formed'
+fi
+finish

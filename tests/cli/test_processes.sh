@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Children, programs that exec, programs that are long gone, code that no file holds.
+. "$(dirname "$0")/lib.sh"
+need_profile
+
+folded -F 999 -- "$work/family" 3
+near 'family: the parent' "$(share "$out" '^family;.*;work_of_parent( |;)')" 33.3 3
+near 'family: the forked child' "$(share "$out" '^family;.*;work_of_forked( |;)')" 33.3 3
+near 'family: the child that execs' "$(share "$out" '^execed;.*;work_of_execed( |;)')" 33.3 3
+ledger_closes 'family'
+
+# The same, when the family is found by looking at the whole machine.
+"$work/family" 4 &
+folded -F 999 -d 1
+wait $!
+for f in parent forked execed; do
+	has "whole machine: work_of_$f" "$out" "work_of_$f"
+done
+
+folded -F 999 -- "$work/jit" 2
+near 'JIT: a name with spaces' "$(share "$out" ';run_jitted;jitted[ _]hot[ _]loop')" 75 3
+near 'JIT: a name without' "$(share "$out" ';run_jitted;jitted_warm_loop')" 25 3
+
+# 500 programs of 10 ms, each gone, and its file with it, long before the report is made.
+folded -F 999 -- "$work/swarm" 500 10
+swarm=$(grep -oE '^swarm-[0-9]+;' "$out" | sort -u | wc -l)
+is 'swarm: all 500 are there by name' "$swarm" 500
+is 'swarm: each with its function' \
+	"$(grep -E '^swarm-[0-9]+;.*;swarm_work( |;)' "$out" | cut -d';' -f1 | sort -u | wc -l)" 500
+near 'swarm: the time is in swarm_work' "$(share "$out" ';swarm_work( |;)')" 92 8
+lost=$(grep -E '^swarm-' "$out" | awk '/;\[unknown\]/ { n += $NF } { t += $NF } END { printf "%.2f", t ? 100 * n / t : 100 }')
+holds 'swarm: of what ran there, next to nothing is unknown' "$lost < 1"
+ledger_closes 'swarm'
+
+# A process that was there before.
+"$work/split" 30 &
+pid=$!
+folded -F 999 -p $pid -d 1
+near 'by pid: work_60' "$(share "$out" ';work_60( |;)')" 60 5
+is 'by pid: nothing else' "$(cut -d';' -f1 "$out" | sort -u)" split
+ledger_closes 'by pid'
+kill $pid
+wait $pid 2>/dev/null
+
+"$work/threads" 6 >"$tmp/tids" &
+pid=$!
+sleep 0.3
+read -r alpha _ <"$tmp/tids"
+folded -F 999 -t "$alpha" -d 1
+is 'by tid: that thread only' "$(cut -d';' -f1 "$out" | sort -u)" alpha
+folded -F 999 --comm 'b?t*' -d 1
+is 'by comm: that pattern only' "$(cut -d';' -f1 "$out" | sort -u)" beta
+ledger_closes 'by comm'
+kill $pid
+wait $pid 2>/dev/null
+
+"$work/sleeper" 20 &
+pid=$!
+run "$rawprof" cpu --format folded -p $pid -d 1
+is 'sleeper: no samples is a result' "$status $(total "$out")" '0 0'
+run "$rawprof" cpu -p $pid -d 1
+is 'sleeper: the table as well' "$status" 0
+ledger_closes 'sleeper'
+kill $pid
+wait $pid 2>/dev/null
+
+rm -f /tmp/perf-[0-9]*.map
+finish

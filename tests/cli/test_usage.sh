@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Bad input: a message that says what is wrong, the right exit status, and no crash.
+. "$(dirname "$0")/lib.sh"
+
+# refused NAME STATUS MESSAGE ARGS...
+refused() {
+	run "$rawprof" "${@:4}"
+	is "$1: status" "$status" "$2"
+	has "$1: says why" "$err" "$3"
+	is "$1: no result" "$(wc -c <"$out")" 0
+}
+refused 'unknown option' 2 'frobnicate' cpu --frobnicate
+refused 'unknown short option' 2 'y' cpu -y
+refused 'unknown command' 2 'cpuu' cpuu
+refused 'option without its value' 2 '-p|--pid' cpu -p
+refused 'unknown format' 2 'jpeg' cpu --format jpeg
+refused 'a frequency that is none' 2 'often' cpu -F often
+refused 'frequency 0' 2 '0' cpu -F 0 -d 1
+refused 'a duration that is none' 2 'soon' cpu -d soon
+refused 'a negative duration' 2 '-1' cpu -d -1
+refused 'a pid that is none' 2 'x12' cpu -p x12 -d 1
+refused 'a CPU list that is none' 2 '0-' cpu -C 0- -d 1
+refused 'both -U and -K' 2 '-K|kernel' cpu -U -K -d 1
+
+run "$rawprof"
+is 'no command: status' "$status" 2
+run "$rawprof" --version
+is '--version: status' "$status" 0
+has '--version: a number' "$out" '[0-9]+\.[0-9]+'
+run "$rawprof" help
+is 'help: status' "$status" 0
+has 'help: lists cpu' "$out" '^ *cpu '
+run "$rawprof" help cpu
+is 'help cpu: status' "$status" 0
+cp "$out" "$tmp/help"
+run "$rawprof" cpu --help
+is 'cpu --help is the same' "$(cat "$out")" "$(cat "$tmp/help")"
+for o in --pid --tid --cpu --cgroup --comm --freq --count --event --user --kernel --duration --format --output; do
+	has "cpu --help names $o" "$out" "(^|[ ,])$o\b"
+	grep -q -- "\\\\-\\\\-${o#--}" docs/rawprof.1 && ok "the man page names $o" || fail "man page" "no $o"
+done
+
+if ! can_profile; then
+	run "$rawprof" cpu -d 0.1
+	is 'without the right to profile: status' "$status" 1
+	has 'without the right to profile: names it' "$err" 'CAP_(BPF|PERFMON|SYS_ADMIN)'
+	skip 'bad input to a profile that runs' "$why_not"
+	finish
+fi
+
+before=$("$work/bpfcount")
+absent=$(($(cat /proc/sys/kernel/pid_max) - 1))
+refused 'a pid that does not exist' 1 "$absent" cpu -p $absent -d 1
+max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+refused 'a frequency above the limit' 1 "$max|perf_event_max_sample_rate" cpu -F $((max + 1)) -d 1
+refused 'a CPU that is not there' 1 '4000' cpu -C 4000 -d 1
+refused 'a cgroup that is not there' 1 '/no/such/cgroup' cpu --cgroup /no/such/cgroup -d 1
+refused 'an event that is not there' 1 'no-such-event' cpu -e no-such-event -d 1
+refused 'a program that is not there' 1 '/no/such/program' cpu -- /no/such/program
+refused 'a directory that is not there' 1 '/no/such/dir' cpu -d 0.1 -o /no/such/dir/x.svg
+refused 'a full disk' 1 'No space left' cpu -F 999 -o /dev/full --format folded -- "$work/split" 0.2
+
+# Not even as root may one write below /proc.
+refused 'a directory that is read-only' 1 '/proc/x.svg' cpu -d 0.1 -o /proc/x.svg
+
+# Standard output that is full, or that nobody reads any more.
+last_command='cpu to a full standard output'
+"$rawprof" cpu -F 999 --format folded -- "$work/split" 0.2 >/dev/full 2>"$err"
+is 'standard output full: status' $? 1
+has 'standard output full: says why' "$err" 'No space left'
+last_command='cpu | head'
+"$rawprof" cpu -F 4999 --samples -- "$work/split" 2 2>"$err" | head -n 1 >"$out"
+is 'a reader that went away' "${PIPESTATUS[0]} $(wc -l <"$out")" "141 1"
+lacks 'a reader that went away: no crash' "$err" 'Segmentation|Sanitizer|Abort'
+
+if command -v setpriv >/dev/null; then
+	run setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$rawprof" cpu -d 0.1
+	is 'without capabilities: status' "$status" 1
+	has 'without capabilities: names one' "$err" 'CAP_(BPF|PERFMON|SYS_ADMIN)'
+	keep=-all,+bpf,+perfmon,+syslog,+sys_ptrace,+dac_read_search
+	if setpriv --bounding-set=$keep true 2>/dev/null; then
+		run setpriv --bounding-set=$keep --inh-caps=-all "$rawprof" cpu -F 999 --format folded -- "$work/split" 1
+		is 'with the capabilities it needs and no other: status' "$status" 0
+		near 'with the capabilities it needs and no other' "$(share "$out" ';work_60( |;)')" 60 8
+	else
+		skip 'with the capabilities it needs and no other' 'setpriv does not know them'
+	fi
+else
+	skip 'without capabilities' 'setpriv is not installed'
+fi
+
+is 'nothing is left in the kernel' "$("$work/bpfcount")" "$before"
+finish
