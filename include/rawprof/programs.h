@@ -84,6 +84,50 @@ enum {
 extern const struct asm_map cpu_maps[CPU_MAPS];
 extern const struct asm_program cpu_sample_program;
 
+/* The user side (programs/cpu_collect.c): one run of the program, and what it has collected. */
+struct cpu_collect;
+
+struct cpu_collect_options {
+	struct cpu_config config; /* ring_mark is filled in */
+	uint32_t nids;		  /* room in the maps pids and tids; 0: one each, no filter */
+	uint32_t ring_bytes;	  /* a power of two, at least a page */
+};
+
+/* A distinct stack and what it weighs; record->key tells it from all others. */
+struct cpu_stack {
+	const struct cpu_record *record;
+	uint64_t samples;
+	uint64_t period;
+};
+
+/* Called for every record as it is drained; the record is gone after the return. 0 or a negative
+ * errno. */
+typedef int (*cpu_record_fn)(void *ctx, const struct cpu_record *record);
+
+/*
+ * Makes the maps and loads the program. 0 or what the loader said. Nothing runs until the program
+ * (cpu_collect_program) is attached to perf events.
+ */
+int cpu_collect_open(const struct cpu_collect_options *opt, cpu_record_fn on_record, void *ctx,
+		     struct cpu_collect **out);
+void cpu_collect_close(struct cpu_collect *c);
+int cpu_collect_program(const struct cpu_collect *c);
+const int *cpu_collect_fds(const struct cpu_collect *c); /* of cpu_maps, in order */
+int cpu_collect_ring_fd(const struct cpu_collect *c);	 /* readable when draining is worth it */
+int cpu_collect_add_id(struct cpu_collect *c, int map,
+		       uint32_t id); /* CPU_MAP_PIDS or CPU_MAP_TIDS */
+
+/* Takes what is in the ring. -ENOMEM, -EBADMSG (a record that is none), or what on_record returned.
+ */
+int cpu_collect_drain(struct cpu_collect *c);
+/* After the events were disabled: the rest of the ring, and the counts of the kernel. Once. */
+int cpu_collect_finish(struct cpu_collect *c);
+/* Distinct stacks, in no order; NULL begins and ends. Not with config.each, which keeps none. */
+const struct cpu_stack *cpu_collect_next(const struct cpu_collect *c,
+					 const struct cpu_stack *after);
+size_t cpu_collect_count(const struct cpu_collect *c);
+int cpu_collect_stats(const struct cpu_collect *c, struct cpu_stats *out);
+
 /* ---- follow: the children of who is in the map pids (programs/follow.c)
  * ----------------------------------- */
 
@@ -97,7 +141,7 @@ extern const struct asm_program follow_fork_classic_program;
 
 /* The only element of the mmapable map ksym_io: addresses in, ended by a 0 when there are fewer;
  * texts out. */
-#define KSYM_BATCH 64
+#define KSYM_BATCH 32
 #define KSYM_TEXT 640
 struct ksym_io {
 	uint64_t addr[KSYM_BATCH];

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What each command says of itself. */
+#include "commands.h"
+
+static const char cpu_usage[] =
+	"Usage: rawprof cpu [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"
+	"\n"
+	"Where is CPU time going? Samples the stacks of whatever runs, 99 times a second on every CPU.\n"
+	"\n"
+	"Whom (default: the whole machine)\n"
+	"  -p, --pid LIST           these processes\n"
+	"  -t, -L, --tid LIST       these threads\n"
+	"  -C, --cpu LIST           these CPUs: 0-3,7\n"
+	"      --cgroup PATH        a version 2 control group and those below it\n"
+	"      --comm GLOB          command names: 'nginx', 'worker*'\n"
+	"  -- PROGRAM ARGS          run it, follow its children, stop when it ends, exit with its status\n"
+	"\n"
+	"How\n"
+	"  -d, --duration SECONDS   how long (also 2m, 1h; or just the number); default: until Ctrl-C\n"
+	"  -F, --freq HZ            samples a second and CPU (99)\n"
+	"  -c, --count N            a sample every N events instead\n"
+	"  -e, --event NAME         cycles, cache-misses, page-faults, cpu-clock, r01c2, group:tracepoint ...\n"
+	"      --sw-event           cpu-clock, even where there are hardware events\n"
+	"  -U, --user, -K, --kernel only this side of the stacks\n"
+	"  -I, --include-idle       count idle CPUs too\n"
+	"      --max-stack N        most frames of each side (256)\n"
+	"      --call-graph fp      stacks by frame pointers\n"
+	"\n"
+	"What comes out\n"
+	"      --format NAME        table, folded, svg, html, pprof, perf, speedscope, json\n"
+	"  -f, --folded             the same as --format folded\n"
+	"  -o, --output FILE        .svg .html .folded .pb.gz .json tell the format\n"
+	"  -n, --top N              rows of the table (20)\n"
+	"      --sort self|total    order of the table\n"
+	"      --weight TYPE        samples (default) or cpu\n"
+	"      --samples            print every sample as it comes; -E in one folded line each\n"
+	"      --annotations        mark kernel frames with _[k], JIT with _[j]\n"
+	"      --delimited          a frame '-' between user and kernel\n"
+	"  -A, --address            addresses of frames that have no name\n"
+	"      --title TEXT         of the flame graph; --reverse, --inverted turn it round\n"
+	"  -v (repeat), -q          say more, say less\n"
+	"      --no-color\n"
+	"\n"
+	"Examples\n"
+	"  rawprof cpu 5                              the whole machine, for five seconds, as a table\n"
+	"  rawprof cpu -p 1234 -o flame.svg 10        one process, as a flame graph\n"
+	"  rawprof cpu -F 999 --format folded -- ./prog args\n";
+
+const struct command commands[] = {
+	{ "cpu", "where is CPU time going?", cpu_usage, command_cpu },
+	{ 0 },
+};

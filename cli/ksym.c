@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rawprof/loader.h>
+
+#include "ksym.h"
+
+void ksym_init(struct ksym *k)
+{
+	*k = (struct ksym){ .program = -1 };
+	for (int i = 0; i < KSYM_MAPS; i++)
+		k->maps[i] = -1;
+}
+
+void ksym_close(struct ksym *k)
+{
+	if (k->io)
+		munmap(k->io, k->io_bytes);
+	rp_fds_close(k->maps, KSYM_MAPS);
+	rp_fds_close(&k->program, 1);
+	ksym_init(k);
+}
+
+static int load(struct ksym *k)
+{
+	const struct asm_program *program =
+		rp_has(RP_HAS_SYSCALL_PROG) ? &ksym_program : &ksym_raw_program;
+	struct asm_bindings bind = { .maps = ksym_maps, .map_fds = k->maps, .nmaps = KSYM_MAPS };
+	void *io;
+	int err;
+
+	err = rp_maps_create(ksym_maps, KSYM_MAPS, k->maps);
+	if (err >= 0)
+		err = rp_map_update(k->maps[KSYM_MAP_FORMAT], &(uint32_t){ 0 }, KSYM_FORMAT,
+				    BPF_ANY);
+	if (err >= 0)
+		err = rp_map_freeze(k->maps[KSYM_MAP_FORMAT]);
+	if (err >= 0)
+		err = rp_map_mmap(k->maps[KSYM_MAP_IO], &ksym_maps[KSYM_MAP_IO], &io, &k->io_bytes);
+	if (err < 0)
+		return err;
+	k->io = io;
+	k->program = rp_program_load(program, &bind);
+	return k->program < 0 ? k->program : 0;
+}
+
+static int name_batch(struct ksym *k, const uint64_t *addrs, size_t n, char *texts, size_t stride)
+{
+	struct rp_test_run run = { 0 };
+	int err;
+
+	memcpy(k->io->addr, addrs, n * sizeof(*addrs));
+	if (n < KSYM_BATCH)
+		k->io->addr[n] = 0;
+	err = rp_prog_test_run(k->program, &run);
+	for (size_t i = 0; !err && i < n; i++)
+		snprintf(texts + i * stride, stride, "%.*s", KSYM_TEXT - 1, k->io->text[i]);
+	return err;
+}
+
+static int name(void *ctx, const uint64_t *addrs, size_t n, char *texts, size_t stride)
+{
+	struct ksym *k = ctx;
+	int err = 0;
+
+	if (!k->io || k->program < 0)
+		err = load(k);
+	for (size_t done = 0; !err && done < n; done += KSYM_BATCH) {
+		size_t some = n - done < KSYM_BATCH ? n - done : KSYM_BATCH;
+
+		err = name_batch(k, addrs + done, some, texts + done * stride, stride);
+	}
+	return err;
+}
+
+struct sym_kernel_source ksym_source(struct ksym *k)
+{
+	return (struct sym_kernel_source){ .name = name, .ctx = k };
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+#include <rawprof/loader.h>
+
+#include "machine.h"
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
+
+uint64_t monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* The monotonic clock is read on both sides; the pair that lies closest together wins. */
+uint64_t wall_offset_ns(void)
+{
+	uint64_t best = UINT64_MAX, offset = 0;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = monotonic_ns(), wall = clock_ns(CLOCK_REALTIME),
+			 after = monotonic_ns();
+
+		if (after - before < best) {
+			best = after - before;
+			offset = wall - (before + best / 2);
+		}
+	}
+	return offset;
+}
+
+int read_small_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		text[n] = '\0';
+	close(fd);
+	return (int)n;
+}
+
+const char *kernel_build_id(char text[41])
+{
+	_Alignas(Elf64_Nhdr) char notes[4096];
+	int left = read_small_file("/sys/kernel/notes", notes, sizeof(notes));
+	const char *at = notes;
+
+	while (left >= (int)sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		size_t name, bytes;
+
+		memcpy(&note, at, sizeof(note));
+		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+		bytes = sizeof(note) + name + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+		if (bytes > (size_t)left)
+			break;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= 20 &&
+		    !memcmp(at + sizeof(note), "GNU", 4)) {
+			const unsigned char *id = (const unsigned char *)at + sizeof(note) + name;
+
+			for (size_t i = 0; i < note.n_descsz; i++)
+				snprintf(text + 2 * i, 3, "%02x", id[i]);
+			return text;
+		}
+		at += bytes;
+		left -= (int)bytes;
+	}
+	return NULL;
+}
+
+static uint64_t timeval_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_usec * 1000;
+}
+
+void own_cost(struct report_cost *cost)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	cost->user_cpu_ns = timeval_ns(usage.ru_utime);
+	cost->system_cpu_ns = timeval_ns(usage.ru_stime);
+	cost->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* How many directories lie between path and the root of its file system. */
+static uint32_t depth_below_mount(const char *path)
+{
+	char walk[PATH_MAX];
+	struct stat here, above;
+	uint32_t depth = 0;
+
+	snprintf(walk, sizeof(walk), "%s", path);
+	while (!stat(walk, &here) && strlen(walk) + 4 < sizeof(walk)) {
+		strcat(walk, "/..");
+		if (stat(walk, &above) || above.st_dev != here.st_dev ||
+		    above.st_ino == here.st_ino)
+			break;
+		depth++;
+	}
+	return depth;
+}
+
+int cgroup_find(const char *path, uint64_t *id, uint32_t *level)
+{
+	char full[PATH_MAX];
+	struct statfs fs;
+	struct stat st;
+
+	snprintf(full, sizeof(full), "%s", path);
+	if (stat(full, &st)) /* as systemd-cgls prints them: from the root of the hierarchy */
+		snprintf(full, sizeof(full), "/sys/fs/cgroup/%s", path);
+	if (stat(full, &st) || statfs(full, &fs))
+		return rp_fail(-errno, "control group %s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return rp_fail(-EINVAL, "%s is no directory of a version 2 control group hierarchy",
+			       full);
+	*id = st.st_ino;
+	*level = depth_below_mount(full);
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof: finds the command, has its options read, runs it. */
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rawprof/loader.h>
+#include <rawprof/version.h>
+
+#include "commands.h"
+
+static void usage(FILE *out)
+{
+	fputs("Usage: rawprof COMMAND [OPTIONS] [-- PROGRAM ARGS...]\n\nCommands\n", out);
+	for (const struct command *c = commands; c->name; c++)
+		fprintf(out, "  %-10s %s\n", c->name, c->summary);
+	fputs("\n'rawprof help COMMAND' says more.\n", out);
+}
+
+static const struct command *find(const char *name)
+{
+	for (const struct command *c = commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	fprintf(stderr, "rawprof: there is no command '%s'\n", name);
+	usage(stderr);
+	return NULL;
+}
+
+static int help(const char *name)
+{
+	const struct command *c;
+
+	if (!name) {
+		usage(stdout);
+		return EXIT_DONE;
+	}
+	c = find(name);
+	if (!c)
+		return EXIT_USAGE;
+	fputs(c->usage, stdout);
+	return EXIT_DONE;
+}
+
+static enum rp_level level_of(int verbosity)
+{
+	return verbosity < 0	? RP_ERROR
+	       : verbosity == 0 ? RP_WARN
+	       : verbosity == 1 ? RP_INFO
+				: RP_DEBUG;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct options opt = { .command = c->name };
+	int status = options_parse(&opt, argc, argv, c->usage);
+
+	if (status < 0) {
+		rp_log_setup(level_of(opt.verbosity), NULL, NULL);
+		status = c->run(&opt);
+	}
+	options_free(&opt);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of a write, told once */
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help(argc > 2 ? argv[2] : NULL);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
+	    !strcmp(argv[1], "version")) {
+		puts("rawprof " RAWPROF_VERSION);
+		return EXIT_DONE;
+	}
+	c = find(argv[1]);
+	return c ? run(c, argc - 1, argv + 1) : EXIT_USAGE;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From addresses, as a program records them, to frames of a report. */
+#ifndef CLI_NAMES_H
+#define CLI_NAMES_H
+
+#include <stdbool.h>
+
+#include <rawprof/report.h>
+
+#include "session.h"
+
+/* Whose addresses they are: the same pid may have been another program before. time: CLOCK_MONOTONIC, ns. */
+struct name_owner {
+	uint32_t pid;
+	uint64_t time;
+	uint64_t generation; /* differs where the program does */
+};
+
+struct names;
+
+int names_open(struct names **out, struct session *s, struct report *report);
+void names_close(struct names *names);
+
+/*
+ * Ids in the report of n frames, leaf first, written to ids. owner NULL: kernel addresses. innermost: the first
+ * one is where the CPU was, the others are return addresses. Each address is looked up once. -ENOMEM.
+ */
+int names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
+		 size_t n, bool innermost, uint32_t *ids);
+
+/* One frame, not interned, its strings living as long as the session. */
+void names_frame(struct session *s, const struct name_owner *owner, uint64_t addr, bool is_return,
+		 struct report_frame *out);
+
+#endif

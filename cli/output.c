@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "output.h"
+
+static void look_at_terminal(struct output *out, const struct options *opt)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	struct winsize size;
+
+	if (out->path || !isatty(STDOUT_FILENO))
+		return;
+	out->show.width =
+		!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
+	out->show.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	out->show.color =
+		!opt->color_off && !(no_color && *no_color) && term && strcmp(term, "dumb");
+}
+
+static FILE *open_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !stream)
+		close(fd);
+	return stream;
+}
+
+int output_open(struct output *out, const struct options *opt)
+{
+	*out = (struct output){ .stream = stdout, .path = opt->output, .show = opt->show };
+	look_at_terminal(out, opt);
+	if (!out->path) {
+		if (opt->format->binary && !opt->samples && isatty(STDOUT_FILENO))
+			return rp_fail(-EINVAL, "%s is not for a terminal: name a file with -o",
+				       opt->format->name);
+		return 0;
+	}
+	out->stream = open_file(out->path);
+	if (!out->stream)
+		return rp_fail(-errno, "cannot write %s: %s", out->path, strerror(errno));
+	return 0;
+}
+
+static int failed(const struct output *out, int err)
+{
+	if (err && err != -EPIPE)
+		rp_log(RP_ERROR, "writing %s: %s", out->path ? out->path : "standard output",
+		       strerror(-err));
+	return err;
+}
+
+int output_empty(struct output *out)
+{
+	if (out->path && ftruncate(fileno(out->stream), 0) && errno != EINVAL)
+		return failed(out, -errno);
+	return 0;
+}
+
+int output_report(struct output *out, const struct options *opt, const struct report *report)
+{
+	/* Only now: until there is something to write, the old contents are worth more than none. */
+	int err = output_empty(out);
+
+	return err ? err : failed(out, opt->format->write(report, out->stream, &out->show));
+}
+
+int output_close(struct output *out, int err)
+{
+	if (!out->stream)
+		return err;
+	if (out->path ? fclose(out->stream) : fflush(out->stream))
+		err = err ? err : failed(out, -errno);
+	out->stream = NULL;
+	return err;
+}

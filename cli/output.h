@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a result goes: checked before the recording, written after it. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "options.h"
+
+struct output {
+	FILE *stream;
+	const char *path; /* NULL: standard output */
+	struct report_options show;
+};
+
+/*
+ * Opens the file, without emptying it yet, or takes standard output; finds out what the terminal can show.
+ * 0 or a negative errno after a message: a directory that cannot be written, a binary format on a terminal.
+ */
+int output_open(struct output *out, const struct options *opt);
+
+/* Throws away what the file held before. 0 or a negative errno after a message. */
+int output_empty(struct output *out);
+
+/* Writes the report as the options say. 0; -EPIPE when the reader has gone, silently; else after a message. */
+int output_report(struct output *out, const struct options *opt, const struct report *report);
+
+/* Closes, and says so if what was written did not arrive. Returns err, or the first error of its own. */
+int output_close(struct output *out, int err);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "machine.h"
+#include "session.h"
+
+static void signal_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+static int take_signals(struct session *s)
+{
+	sigset_t set;
+
+	signal_set(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static void release_signals(struct session *s)
+{
+	sigset_t set;
+
+	if (s->signals < 0)
+		return;
+	close(s->signals);
+	s->signals = -1;
+	signal_set(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static int open_symbolizer(struct session *s)
+{
+	const struct sym_kernel_source source = ksym_source(&s->ksym);
+	int err = sym_kernel_open(&s->kernel, &source);
+
+	return err ? err : sym_user_open(&s->user, NULL);
+}
+
+int session_open(struct session *s, const struct options *opt)
+{
+	const struct rp_side_options side = { .build_ids = true };
+	int err;
+
+	*s = (struct session){ .opt = opt, .signals = -1, .stats = -1 };
+	s->target.gate = s->target.exec_error = -1;
+	ksym_init(&s->ksym);
+	s->wall_offset = wall_offset_ns();
+	err = target_open(&s->target, opt);
+	if (!err)
+		err = take_signals(s);
+	if (!err)
+		err = open_symbolizer(s);
+	if (!err)
+		err = rp_sideband_open(&side, &s->side);
+	if (err)
+		return err;
+	s->stats = rp_stats_enable();
+	return 0;
+}
+
+/* ---- what processes do ----------------------------------------------------------------------------------- */
+
+/* A process that ran before we looked: nobody tells of its mappings, so they are read. */
+static int read_process(struct session *s, uint32_t pid)
+{
+	int err;
+
+	if (!pid_set_add(&s->known, pid))
+		return 0;
+	err = sym_user_snapshot(s->user, pid, monotonic_ns());
+	if (!err)
+		err = sym_user_keep(s->user, pid);
+	return err == -ENOMEM ? err : 0; /* gone, or not ours: its frames stay addresses */
+}
+
+static int on_mmap(struct session *s, const struct rp_side_event *e)
+{
+	struct sym_mmap m = {
+		.time = e->time,
+		.pid = e->pid,
+		.prot = e->mmap.prot,
+		.start = e->mmap.start,
+		.len = e->mmap.len,
+		.pgoff = e->mmap.pgoff,
+		.dev_major = e->mmap.maj,
+		.dev_minor = e->mmap.min,
+		.inode = e->mmap.ino,
+		.build_id_size = e->mmap.build_id_size,
+		.filename = e->mmap.path,
+	};
+	int err;
+
+	memcpy(m.build_id, e->mmap.build_id, sizeof(m.build_id));
+	err = sym_user_mmap(s->user, &m);
+	return err == -EINVAL ? 0 : err;
+}
+
+static int on_comm(struct session *s, const struct rp_side_event *e)
+{
+	if (e->comm.exec)
+		pid_set_add(&s->known, e->pid);
+	return sym_user_comm(s->user, e->time, e->pid, e->tid, e->comm.comm, e->comm.exec);
+}
+
+static int on_fork(struct session *s, const struct rp_side_event *e)
+{
+	int err;
+
+	if (e->pid == e->fork.ppid)
+		return 0;		     /* a thread */
+	err = read_process(s, e->fork.ppid); /* what the child inherits */
+	if (!err)
+		err = sym_user_fork(s->user, e->time, e->pid, e->fork.ppid);
+	pid_set_add(&s->known, e->pid);
+	return err;
+}
+
+/* Ends are of no interest: a pid that is used again begins with a fork. */
+static int on_side_event(void *ctx, const struct rp_side_event *e)
+{
+	switch (e->type) {
+	case RP_SIDE_MMAP:
+		return on_mmap(ctx, e);
+	case RP_SIDE_COMM:
+		return on_comm(ctx, e);
+	case RP_SIDE_FORK:
+		return on_fork(ctx, e);
+	default:
+		return 0;
+	}
+}
+
+void session_saw(struct session *s, uint32_t pid)
+{
+	if (!pid_set_has(&s->known, pid))
+		pid_set_add(&s->unknown, pid);
+}
+
+static int read_unknown(struct session *s)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < s->unknown.nslots; i++)
+		if (s->unknown.slots[i])
+			err = read_process(s, s->unknown.slots[i]);
+	if (s->unknown.used)
+		pid_set_free(&s->unknown);
+	return err;
+}
+
+/*
+ * Samples first, then the side-band: what a sample needs was written before it, so it is there by now. Order
+ * does not matter to the symbolizer, which sorts.
+ */
+static int drain(struct session *s, const struct session_work *work)
+{
+	int err = work->drain(work->ctx);
+
+	if (!err)
+		err = rp_sideband_drain(s->side, true, on_side_event, s);
+	if (err >= 0)
+		err = read_unknown(s);
+	if (!err && work->drained)
+		err = work->drained(work->ctx);
+	if (err == -ENOMEM)
+		rp_log(RP_ERROR, "out of memory while recording");
+	return err;
+}
+
+int session_settle(struct session *s)
+{
+	int err = rp_sideband_drain(s->side, true, on_side_event, s);
+
+	if (err >= 0)
+		err = read_unknown(s);
+	if (rp_sideband_lost(s->side))
+		rp_log(RP_WARN, "%llu records about processes were lost: some may lack names",
+		       (unsigned long long)rp_sideband_lost(s->side));
+	return err;
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------- */
+
+static void progress(const struct session *s, const struct session_work *work, bool last)
+{
+	static bool shown;
+
+	if (s->opt->verbosity < 0 || s->opt->samples || !isatty(STDERR_FILENO))
+		return;
+	if (!last) {
+		fprintf(stderr, "\r\033[Krecording: %.0f s, %llu stacks; Ctrl-C ends",
+			(double)(monotonic_ns() - s->begin_ns) / NS_PER_SECOND,
+			(unsigned long long)work->samples(work->ctx));
+		shown = true;
+	} else if (shown) {
+		fputs("\r\033[K", stderr);
+	}
+	fflush(stderr);
+}
+
+static int ms_until(uint64_t then, uint64_t now)
+{
+	return then <= now			   ? 0
+	       : then - now > 3600 * NS_PER_SECOND ? 3600 * 1000
+						   : (int)((then - now + 999999) / 1000000);
+}
+
+/* How a wait can end. */
+enum { WAKE_SIGNAL, WAKE_WORK, WAKE_SIDEBAND, WAKE_TARGET };
+
+static bool all_ended(const struct pollfd *fds, uint32_t n)
+{
+	uint32_t ended = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		ended += fds[i].fd < 0;
+	return n && ended == n;
+}
+
+static int caught_signal(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signals, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	return (int)info.ssi_signo;
+}
+
+/*
+ * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is little to
+ * do; --samples, which prints them as they come, looks ten times a second.
+ */
+static int wait_and_drain(struct session *s, const struct session_work *work, struct pollfd *fds)
+{
+	uint64_t end = s->opt->duration ? s->begin_ns + (uint64_t)(s->opt->duration * NS_PER_SECOND)
+					: UINT64_MAX;
+	uint64_t step = s->opt->samples ? NS_PER_SECOND / 10 : NS_PER_SECOND;
+	uint64_t next_tick = s->begin_ns + step, now;
+
+	for (;;) {
+		int timeout, err = 0;
+
+		now = monotonic_ns();
+		timeout = ms_until(next_tick < end ? next_tick : end, now);
+		if (poll(fds, WAKE_TARGET + s->target.npidfds, timeout) < 0 && errno != EINTR)
+			return rp_fail(-errno, "poll: %s", strerror(errno));
+		now = monotonic_ns();
+		if (fds[WAKE_SIGNAL].revents)
+			s->caught = caught_signal(s);
+		for (uint32_t i = 0; i < s->target.npidfds; i++)
+			if (fds[WAKE_TARGET + i].revents)
+				fds[WAKE_TARGET + i].fd = -1;
+		if (now >= end || s->caught || all_ended(fds + WAKE_TARGET, s->target.npidfds))
+			return 0;
+		if (fds[WAKE_WORK].revents || fds[WAKE_SIDEBAND].revents || s->opt->samples)
+			err = drain(s, work);
+		if (!err && now >= next_tick) {
+			next_tick = now + step;
+			progress(s, work, false);
+			if (work->tick)
+				err = work->tick(work->ctx);
+		}
+		if (err < 0)
+			return err;
+	}
+}
+
+int session_record(struct session *s, const struct session_work *work)
+{
+	uint32_t n = WAKE_TARGET + s->target.npidfds;
+	struct pollfd *fds = calloc(n, sizeof(*fds));
+	int err;
+
+	if (!fds)
+		return -ENOMEM;
+	fds[WAKE_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	fds[WAKE_WORK] = (struct pollfd){ .fd = work->wake_fd, .events = POLLIN };
+	fds[WAKE_SIDEBAND] = (struct pollfd){ .fd = rp_sideband_fd(s->side), .events = POLLIN };
+	for (uint32_t i = 0; i < s->target.npidfds; i++)
+		fds[WAKE_TARGET + i] =
+			(struct pollfd){ .fd = s->target.pidfd[i], .events = POLLIN };
+
+	s->caught = caught_signal(s);
+	s->begin_ns = monotonic_ns();
+	err = s->caught ? -EINTR : work->start(work->ctx);
+	if (!err)
+		err = target_start(&s->target, s->opt);
+	if (!err)
+		rp_log(RP_INFO, "recording");
+	if (!err)
+		err = wait_and_drain(s, work, fds);
+	s->end_ns = monotonic_ns();
+	progress(s, work, true);
+	release_signals(s); /* from now on Ctrl-C means what it always means */
+	free(fds);
+	return err;
+}
+
+int session_finish(struct session *s)
+{
+	return target_finish(&s->target);
+}
+
+void session_close(struct session *s)
+{
+	target_close(&s->target);
+	release_signals(s);
+	rp_sideband_close(s->side);
+	sym_user_close(s->user);
+	sym_kernel_close(s->kernel);
+	ksym_close(&s->ksym);
+	if (s->stats >= 0)
+		close(s->stats);
+	pid_set_free(&s->known);
+	pid_set_free(&s->unknown);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The life of a recording, the same for every profiler:
+ *
+ *	session_open	the target, the symbolizer, the side-band that tells of processes
+ *	   (the subcommand makes its maps, loads its programs, attaches them)
+ *	session_record	lets the target go; drains until time, Ctrl-C or the target's end
+ *	   (the subcommand stops its events, names what it has, reports)
+ *	session_close	ends a program that was started, and says its exit status
+ *
+ * A subcommand is options, a program and a view; it meets the recording through struct session_work.
+ */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include <rawprof/loader.h>
+#include <rawprof/symbolize.h>
+
+#include "ksym.h"
+#include "options.h"
+#include "pid_set.h"
+#include "target.h"
+
+struct session {
+	const struct options *opt;
+	struct target target;
+	struct sym_user *user;
+	struct sym_kernel *kernel;
+	struct ksym ksym;
+	struct rp_sideband *side;
+	struct pid_set known;	/* processes whose mappings are known: seen being made, or read */
+	struct pid_set unknown; /* met in a sample since the last drain, and not in known */
+	int signals;		/* signalfd of SIGINT, SIGTERM, SIGHUP */
+	int stats;		/* holds BPF_ENABLE_STATS on; negative: not to be had */
+	int caught;		/* the signal that ended the recording, 0 */
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t wall_offset;	   /* to add to get nanoseconds since 1970 */
+};
+
+/* What a subcommand does while it is being recorded. */
+struct session_work {
+	void *ctx;
+	int wake_fd;		 /* readable when draining is worth it */
+	int (*start)(void *ctx); /* enable the events; called once, just before the target runs */
+	int (*drain)(void *ctx); /* take what the kernel has; session_saw() for every process met */
+	int (*drained)(void *ctx); /* after that the processes met are known; may be NULL */
+	int (*tick)(void *ctx);	   /* once a second: hot-plugged CPUs; may be NULL */
+	uint64_t (*samples)(const void *ctx); /* so far, for the progress line */
+};
+
+/* 0 or a negative errno after a message. */
+int session_open(struct session *s, const struct options *opt);
+
+/*
+ * Records. 0 when it ended as it should; -EINTR when a signal came before the start; else a negative errno
+ * after a message. A second Ctrl-C, from here on, ends the process at once.
+ */
+int session_record(struct session *s, const struct session_work *work);
+
+/* A sample of this process was met: its mappings are read if nobody has told of them. */
+void session_saw(struct session *s, uint32_t pid);
+
+/* The last of the side-band, once the events are stopped; then everything can be named. */
+int session_settle(struct session *s);
+
+/* Ends the target; returns the exit status to pass on. */
+int session_finish(struct session *s);
+void session_close(struct session *s);
+
+#endif

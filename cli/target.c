@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Starts, watches and ends the program that is profiled; finds those that run already. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "target.h"
+
+static int pidfd_open(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool task_exists(uint32_t id)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", id);
+	return !access(path, F_OK);
+}
+
+static int watch(struct target *t, pid_t pid)
+{
+	int *grown = realloc(t->pidfd, (t->npidfds + 1) * sizeof(*grown));
+	int fd;
+
+	if (!grown)
+		return -ENOMEM;
+	t->pidfd = grown;
+	fd = pidfd_open(pid);
+	if (fd < 0)
+		return fd;
+	t->pidfd[t->npidfds++] = fd;
+	return 0;
+}
+
+/* Kernels before 5.3 have no pidfd_open: then the recording ends by time or by hand. */
+static int watch_if_possible(struct target *t, pid_t pid)
+{
+	int err = watch(t, pid);
+
+	if (err == -ENOSYS)
+		rp_log(RP_INFO, "cannot see process %d end: pidfd_open needs Linux 5.3", (int)pid);
+	return err == -ENOSYS ? 0 : err;
+}
+
+static int find_running(struct target *t, const struct options *opt)
+{
+	for (uint32_t i = 0; i < opt->tids.n; i++)
+		if (!task_exists(opt->tids.id[i]))
+			return rp_fail(-ESRCH, "there is no thread %u", opt->tids.id[i]);
+	for (uint32_t i = 0; i < opt->pids.n; i++) {
+		int err = task_exists(opt->pids.id[i])
+				  ? watch_if_possible(t, (pid_t)opt->pids.id[i])
+				  : -ESRCH;
+
+		if (err == -ESRCH)
+			return rp_fail(err, "there is no process %u", opt->pids.id[i]);
+		if (err == -EINVAL)
+			return rp_fail(-ESRCH, "%u is a thread, not a process: use --tid",
+				       opt->pids.id[i]);
+		if (err)
+			return rp_fail(err, "process %u: %s", opt->pids.id[i], strerror(-err));
+	}
+	return 0;
+}
+
+static void __attribute__((noreturn)) run_child(char **program, int gate, int error_fd)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	while (read(gate, &byte, 1) < 0 && errno == EINTR)
+		;
+	execvp(program[0], program);
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+static int make_child(struct target *t, char **program)
+{
+	int gate[2], error_pipe[2];
+	pid_t pid;
+
+	if (pipe2(gate, O_CLOEXEC))
+		return rp_fail(-errno, "pipe: %s", strerror(errno));
+	if (pipe2(error_pipe, O_CLOEXEC)) {
+		close(gate[0]);
+		close(gate[1]);
+		return rp_fail(-errno, "pipe: %s", strerror(errno));
+	}
+	pid = fork();
+	if (!pid) {
+		close(gate[1]); /* else the child would hold its own gate open */
+		run_child(program, gate[0], error_pipe[1]);
+	}
+	close(gate[0]);
+	close(error_pipe[1]);
+	t->gate = gate[1];
+	t->exec_error = error_pipe[0];
+	if (pid < 0)
+		return rp_fail(-errno, "fork: %s", strerror(errno));
+	t->child = pid;
+	return watch_if_possible(t, pid);
+}
+
+int target_open(struct target *t, const struct options *opt)
+{
+	*t = (struct target){ .gate = -1, .exec_error = -1 };
+	if (opt->program)
+		return make_child(t, opt->program);
+	return find_running(t, opt);
+}
+
+int target_start(struct target *t, const struct options *opt)
+{
+	int err = 0;
+
+	if (!t->child)
+		return 0;
+	close(t->gate);
+	t->gate = -1;
+	/* The pipe closes itself when the program is executed; only a failure writes. */
+	if (read(t->exec_error, &err, sizeof(err)) == sizeof(err))
+		return rp_fail(-err, "cannot run %s: %s", opt->program[0], strerror(err));
+	return 0;
+}
+
+/* Whether the child has ended within so many ms. */
+static bool reap(struct target *t, int timeout_ms)
+{
+	for (int waited = 0;; waited += 10) {
+		pid_t pid = waitpid(t->child, &t->wait_status, timeout_ms < 0 ? 0 : WNOHANG);
+
+		if (pid == t->child || (pid < 0 && errno == ECHILD)) {
+			t->ended = true;
+			return true;
+		}
+		if (timeout_ms >= 0 && waited >= timeout_ms)
+			return false;
+		if (timeout_ms >= 0)
+			poll(NULL, 0, 10);
+	}
+}
+
+int target_finish(struct target *t)
+{
+	if (!t->child || t->ended)
+		return 0;
+	if (!reap(t, 0)) {
+		kill(t->child, SIGTERM);
+		if (!reap(t, 2000)) {
+			kill(t->child, SIGKILL);
+			reap(t, -1);
+		}
+		/* It ended because we said so, which is no fault of its own. */
+		return WIFEXITED(t->wait_status) ? WEXITSTATUS(t->wait_status) : 0;
+	}
+	if (WIFEXITED(t->wait_status))
+		return WEXITSTATUS(t->wait_status);
+	return WIFSIGNALED(t->wait_status) ? EXIT_SIGNAL + WTERMSIG(t->wait_status) : 0;
+}
+
+void target_close(struct target *t)
+{
+	if (t->child && !t->ended) {
+		kill(t->child, SIGKILL);
+		reap(t, -1);
+	}
+	if (t->gate >= 0)
+		close(t->gate);
+	if (t->exec_error >= 0)
+		close(t->exec_error);
+	for (uint32_t i = 0; i < t->npidfds; i++)
+		close(t->pidfd[i]);
+	free(t->pidfd);
+}
