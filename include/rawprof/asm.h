@@ -52,10 +52,10 @@ enum asm_kind {
 			     map sym */
 	ASM_LD_PARAM,	  /* one or two slots: a member of the configuration, as an immediate */
 	ASM_JUMP_PARAM,	  /* a jump that compares with a member of the configuration */
-	ASM_LD_FIELD,	  /* one load for each pointer on the way: member sym2 of kernel type sym */
+	ASM_LD_FIELD,	  /* loads along struct asm_access: member sym2 of kernel type sym */
 	ASM_FIELD_OFFSET, /* an ALU operation with that member's offset as its immediate */
 	ASM_FIELD_SIZE,	  /* an ALU operation with that member's size as its immediate */
-	ASM_LD_TP,	  /* one load: field sym3 of the tracepoint sym:sym2 */
+	ASM_LD_TP,	  /* the same: field sym3 of the tracepoint sym:sym2 */
 	ASM_LD_REG,	  /* one load: machine register value (enum asm_machine_reg) of a pt_regs */
 	ASM_ZERO,	  /* as few stores as it takes to clear value bytes at insn.off from R10 */
 	ASM_LABEL,	  /* the label sym */
@@ -134,7 +134,8 @@ struct asm_program {
 /*
  * How to reach a member: nhops loads one after the other, each `size` bytes (1, 2, 4, 8) at
  * `offset`; all but the last fetch a pointer. A member that is no scalar (an array, a struct) has
- * its whole size in the last hop, and can be addressed but not loaded.
+ * its whole size in the last hop, and can be addressed but not loaded. One that is signed and
+ * narrower than a register is sign-extended, by two more instructions.
  */
 #define ASM_MAX_HOPS 8
 struct asm_access {
@@ -227,12 +228,74 @@ struct asm_image {
 
 /*
  * Assembles a program. Every fault is reported (report may be NULL), then -EINVAL is returned and
- * *out left as it was; -ENOENT where a kernel type, member or tracepoint is not there, which
- * another program may do without; -ENOMEM. On success free with asm_image_free().
+ * *out left as it was. If nothing is wrong but that a kernel type, member or tracepoint is not
+ * there, which another program may do without, the errno of bindings->field or tp_field (-ENOENT,
+ * -EOPNOTSUPP for bit fields). -ENOMEM. On success free with asm_image_free().
  */
 int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
 		 struct asm_image *out, asm_diag_fn report, void *ctx);
 void asm_image_free(struct asm_image *image);
+
+/* ---- disassembler (asm/disasm.c) */
+
+/*
+ * Where the two tools differ: calls (the log names helpers by number, xlated code by address), maps
+ * and callbacks (xlated code has ids and distances where the log has addresses).
+ */
+enum asm_dialect {
+	ASM_DIALECT_LOG,    /* the verifier's log: "(85) call bpf_ktime_get_ns#5" */
+	ASM_DIALECT_XLATED, /* bpftool prog dump xlated: "(18) r1 = map[id:45]" */
+};
+
+/*
+ * Names are added where a callback has one; without any the text is the tool's own. Every callback
+ * may be NULL, and may return NULL. A name must live until asm_disasm() returns.
+ */
+struct asm_disasm_options {
+	enum asm_dialect dialect;
+	void *ctx;
+	/* Of the slot that a jump leads to: "goto pc+3 <out>". */
+	const char *(*label)(void *ctx, uint32_t slot);
+	/* Of the subprogram that begins at the slot: "call pc+7 <step>". */
+	const char *(*func)(void *ctx, uint32_t slot);
+	/* Of the map that the 64-bit constant at the slot stands for: "map[name:counts]". */
+	const char *(*map)(void *ctx, uint32_t slot);
+	/*
+	 * Of what the instruction at the slot calls, where its number does not say: the kernel
+	 * function at __bpf_call_base + imm, a subprogram's symbol or a kfunc.
+	 */
+	const char *(*call)(void *ctx, uint32_t slot);
+};
+
+/* Room for every instruction whose names are not longer than 64 bytes. */
+#define ASM_DISASM_SIZE 160
+
+/*
+ * Writes the instruction at slot `at` of n slots, always ending with a NUL. options may be NULL.
+ * Whatever the bytes are there is a text; of those that are no instruction it is the tools' own
+ * word: "unknown opcode ff", "invalid bpf_ld_imm64 insn", "BUG_c3" for an atomic operation that
+ * does not exist. Returns how many slots it took, 1 or 2; -EINVAL when `at` is not below n;
+ * -ENOSPC when the text was cut to fit size.
+ */
+int asm_disasm(const struct asm_disasm_options *options, const struct bpf_insn *insns, uint32_t n,
+	       uint32_t at, char *out, size_t size);
+
+/* The log's dialect with the labels, functions and maps of an image, which has to outlive it. */
+struct asm_disasm_options asm_disasm_options(const struct asm_image *image);
+
+/* ---- lint (asm/lint.c) */
+
+/*
+ * Looks for what the verifier would refuse, and for stack bytes that nobody wrote, without a
+ * kernel. It follows paths as the verifier does and reports nothing but what it met on one that the
+ * verifier has to follow as well: it may miss a fault, it does not cry wolf. Faults of one program
+ * are reported in the order of its instructions. bindings as for asm_assemble(); only maps and
+ * nmaps are used. Returns how many faults it reported (at most ASM_LINT_MAX, the last one then says
+ * that there are more), or -ENOMEM.
+ */
+#define ASM_LINT_MAX 100
+int asm_lint(const struct asm_image *image, const struct asm_bindings *bindings, asm_diag_fn report,
+	     void *ctx);
 
 #include <rawprof/isa.h>
 #include <rawprof/bound.h>

@@ -33,6 +33,9 @@
 #define BPF_LOAD_ACQ 0x100 /* 6.15 */
 #define BPF_STORE_REL 0x110
 #endif
+#ifndef BPF_PSEUDO_KFUNC_CALL
+#define BPF_PSEUDO_KFUNC_CALL 2 /* 5.13 */
+#endif
 #ifndef BPF_PSEUDO_FUNC
 #define BPF_PSEUDO_FUNC 4 /* 5.13 */
 #endif
