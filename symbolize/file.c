@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files that processes have mapped, found again and shared. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "grow.h"
+#include "proc.h"
+
+enum { MAX_TRIES = 8 };
+
+void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc)
+{
+	*fs = (struct sym_files){ .strings = strings, .proc = proc };
+}
+
+void sym_files_free(struct sym_files *fs)
+{
+	while (fs->images) {
+		struct sym_image *image = fs->images;
+
+		fs->images = image->next;
+		sym_symtab_close(image->symtab);
+		sym_object_close(image->object);
+		free(image);
+	}
+	for (size_t i = 0; i < fs->count; i++) {
+		if (fs->items[i].fd >= 0)
+			close(fs->items[i].fd);
+	}
+	free(fs->items);
+	free(fs->slots);
+	*fs = (struct sym_files){ 0 };
+}
+
+/* ---- which file a mapping told of ---- */
+
+/* Devices are never opened: for some of them that alone does something. */
+static enum sym_file_kind kind_of(const char *path)
+{
+	if (!strcmp(path, "[vdso]"))
+		return SYM_FILE_VDSO;
+	if (path[0] != '/' || path[1] == '/' || !strncmp(path, "/SYSV", 5) ||
+	    !strncmp(path, "/anon_hugepage", 14))
+		return SYM_FILE_ANON;
+	if (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9))
+		return SYM_FILE_ANON;
+	return SYM_FILE;
+}
+
+static bool is_same_key(const struct sym_file *a, const struct sym_file *b)
+{
+	return a->path == b->path && a->dev == b->dev && a->inode == b->inode &&
+	       a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_size);
+}
+
+static uint64_t hash_key(const struct sym_file *f)
+{
+	const uint64_t parts[] = { (uintptr_t)f->path, f->dev, f->inode };
+
+	return sym_hash(parts, sizeof(parts)) ^ sym_hash(f->build_id, f->build_id_size);
+}
+
+static uint32_t *find_slot(const struct sym_files *fs, uint32_t *slots, size_t n,
+			   const struct sym_file *key)
+{
+	size_t i = hash_key(key) & (n - 1);
+
+	while (slots[i] && !is_same_key(&fs->items[slots[i] - 1], key))
+		i = (i + 1) & (n - 1);
+	return &slots[i];
+}
+
+static int grow_slots(struct sym_files *fs)
+{
+	size_t n = fs->slot_count ? 2 * fs->slot_count : 64;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < fs->count; i++)
+		*find_slot(fs, slots, n, &fs->items[i]) = i + 1;
+	free(fs->slots);
+	fs->slots = slots;
+	fs->slot_count = n;
+	return 0;
+}
+
+int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number)
+{
+	const char *path = key->path;
+	struct sym_file f = *key, *p;
+	uint32_t *slot;
+
+	if (!*path || !strcmp(path, "//anon"))
+		path = "[anon]";
+	f.path = sym_strings_add(fs->strings, path, strlen(path));
+	if (!f.path || (2 * (fs->count + 1) > fs->slot_count && grow_slots(fs)))
+		return -ENOMEM;
+	slot = find_slot(fs, fs->slots, fs->slot_count, &f);
+	if (!*slot) {
+		p = sym_grow(fs->items, fs->count, &fs->room, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		fs->items = p;
+		f.kind = kind_of(f.path);
+		f.fd = -1;
+		p[fs->count++] = f;
+		*slot = fs->count;
+	}
+	*number = *slot - 1;
+	return 0;
+}
+
+/* ---- where it is ---- */
+
+/* Some file systems show one device in mappings and another in stat(2). */
+static bool has_two_devices(int fd)
+{
+	struct statfs s;
+
+	return !fstatfs(fd, &s) && (s.f_type == (__typeof__(s.f_type))BTRFS_SUPER_MAGIC ||
+				    s.f_type == (__typeof__(s.f_type))OVERLAYFS_SUPER_MAGIC);
+}
+
+static bool is_same_file(const struct sym_file *f, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	if (!f->inode)
+		return true; /* the build-id will tell */
+	return st.st_ino == f->inode && (st.st_dev == f->dev || has_two_devices(fd));
+}
+
+static int open_mapped(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, fs->proc,
+		     pid, m->start, m->end) >= (int)sizeof(path))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static int open_path(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/*
+ * A descriptor of the file by way number @way, or -1: by the mapping itself, which leads even to
+ * files that are deleted; by its path in the process's root; by its path here, for processes that
+ * are gone.
+ */
+enum { WAYS = 3 };
+
+static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32_t pid,
+		    const struct sym_mapping *m, int way)
+{
+	int fd;
+
+	if (way == 0)
+		fd = open_mapped(fs, pid, m);
+	else if (way == 1)
+		fd = sym_proc_open_in_root(fs->proc, pid, f->path);
+	else
+		fd = open_path(f->path);
+	if (fd >= 0 && !is_same_file(f, fd)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* ---- what is in it ---- */
+
+static bool has_build_id(const struct sym_file *f, const struct sym_object *o)
+{
+	char text[SYM_BUILD_ID_TEXT];
+
+	if (!f->build_id_size)
+		return true;
+	sym_note_hex(f->build_id, f->build_id_size, text);
+	return !strcmp(text, o->build_id);
+}
+
+static struct sym_image *find_image(const struct sym_files *fs, const struct sym_image *key)
+{
+	for (struct sym_image *i = fs->images; i; i = i->next) {
+		if (key->object->build_id[0]
+			    ? !strcmp(i->object->build_id, key->object->build_id)
+			    : !i->object->build_id[0] && i->dev == key->dev &&
+				      i->inode == key->inode && i->size == key->size &&
+				      i->mtime == key->mtime)
+			return i;
+	}
+	return NULL;
+}
+
+/* The image of @object, which is closed if it is known already or if memory runs out. */
+static struct sym_image *get_image(struct sym_files *fs, struct sym_object *object)
+{
+	struct sym_image key = { .object = object }, *image;
+	struct stat st;
+
+	if (!fstat(object->fd, &st)) {
+		key.dev = st.st_dev;
+		key.inode = st.st_ino;
+		key.size = st.st_size;
+		key.mtime = st.st_mtim.tv_sec * 1000000000ULL + st.st_mtim.tv_nsec;
+	}
+	image = find_image(fs, &key);
+	if (image) {
+		sym_object_close(object);
+		return image;
+	}
+	image = malloc(sizeof(*image));
+	if (!image || sym_symtab_open(&key.symtab, object, fs->strings)) {
+		free(image);
+		sym_object_close(object);
+		return NULL;
+	}
+	*image = key;
+	image->next = fs->images;
+	fs->images = image;
+	return image;
+}
+
+/* Takes @fd. Settles @f if this is the file, be it ELF or not. */
+static void try_fd(struct sym_files *fs, struct sym_file *f, int fd)
+{
+	struct sym_object *object;
+	int err = sym_object_open(&object, fd);
+
+	if (err) {
+		f->settled = err == -ENOEXEC && !f->build_id_size;
+		return;
+	}
+	if (!has_build_id(f, object)) {
+		sym_object_close(object);
+		return;
+	}
+	f->image = get_image(fs, object);
+	f->settled = f->image;
+}
+
+struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+{
+	struct sym_file *f = &fs->items[m->file];
+
+	if (f->kind != SYM_FILE || f->settled || f->tries == MAX_TRIES ||
+	    (f->tries && f->last_pid == pid))
+		return f->image;
+	f->tries++;
+	f->last_pid = pid;
+	if (f->fd >= 0) {
+		try_fd(fs, f, f->fd);
+		f->fd = -1;
+	}
+	for (int way = 0; way < WAYS && !f->settled; way++) {
+		int fd = open_way(fs, f, pid, m, way);
+
+		if (fd >= 0)
+			try_fd(fs, f, fd);
+	}
+	return f->image;
+}
+
+void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+{
+	struct sym_file *f = &fs->items[m->file];
+	struct stat st;
+
+	if (f->kind != SYM_FILE || f->settled || f->reachable || f->fd >= 0)
+		return;
+	f->reachable = !stat(f->path, &st) && S_ISREG(st.st_mode) &&
+		       (!f->inode || (st.st_ino == f->inode && st.st_dev == f->dev));
+	for (int way = 0; way < 2 && !f->reachable && f->fd < 0; way++)
+		f->fd = open_way(fs, f, pid, m, way);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files that processes have mapped: which file it was, and its functions when they are wanted. */
+#ifndef SYMBOLIZE_FILE_H
+#define SYMBOLIZE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "space.h"
+#include "strings.h"
+#include "symtab.h"
+
+enum sym_file_kind {
+	SYM_FILE,
+	SYM_FILE_ANON, /* anonymous memory, devices, and whatever else holds no ELF file */
+	SYM_FILE_VDSO,
+};
+
+/* One ELF file with its functions: one for each build-id, or, without one, for each file. */
+struct sym_image {
+	struct sym_image *next;
+	struct sym_object *object;
+	struct sym_symtab *symtab;
+	uint64_t dev, inode, size, mtime; /* what it is known by if it has no build-id */
+};
+
+/*
+ * What a mapping said of its file. Names are given from no other file than that: the one found must
+ * have the build-id, or else the device and inode, that the mapping had.
+ */
+struct sym_file {
+	const char *path; /* as the process saw it, maybe with " (deleted)"; kept in the strings */
+	uint64_t dev, inode;
+	uint8_t build_id[SYM_BUILD_ID_MAX];
+	uint8_t build_id_size;
+	enum sym_file_kind kind;
+	bool settled;		 /* .image is all that will ever be known */
+	bool reachable;		 /* by its path, when last looked at */
+	uint8_t tries;		 /* at opening it */
+	uint32_t last_pid;	 /* through which it was tried */
+	int fd;			 /* held for a process that may be gone when it is needed; -1 */
+	struct sym_image *image; /* the owner's; NULL: not ELF, or not found yet */
+};
+
+struct sym_files {
+	struct sym_file *items;
+	size_t count, room;
+	uint32_t *slots; /* number + 1 of the file, 0: free; open addressing, at most half full */
+	size_t slot_count;
+	struct sym_image *images;
+	struct sym_strings *strings; /* the owner's, like proc */
+	const char *proc;
+};
+
+void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc);
+void sym_files_free(struct sym_files *fs);
+
+/* The number of the file that a mapping told of; the same for the same. @key.path is copied. -ENOMEM. */
+int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number);
+
+/*
+ * The functions of the file behind @m, mapped by process @pid, looked for in the process itself, in its
+ * root, and at its path, in this order. NULL if that file cannot be found or is no ELF file.
+ */
+struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
+
+/* Opens the file behind @m if its path alone would not lead to it. */
+void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
+
+#endif

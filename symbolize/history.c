@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes over time: events applied in order, and questions answered. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+#include "history.h"
+
+enum event_type { FORK, EXEC, EXIT, MMAP, COMM, SNAPSHOT };
+
+struct sym_event {
+	uint64_t time;
+	uint32_t seq; /* among events of one time, the order in which they came */
+	uint32_t pid;
+	enum event_type type;
+	union {
+		uint32_t ppid;
+		uint32_t number; /* of the mapping, or of the snapshot */
+		const char *comm;
+	};
+};
+
+void sym_history_init(struct sym_history *h, struct sym_strings *strings)
+{
+	*h = (struct sym_history){ .strings = strings };
+}
+
+void sym_history_free(struct sym_history *h)
+{
+	sym_tasks_free(&h->tasks);
+	free(h->events);
+	free(h->mappings);
+	free(h->snapshots);
+	*h = (struct sym_history){ 0 };
+}
+
+/* ---- events as they come ---- */
+
+static int add_event(struct sym_history *h, struct sym_event e)
+{
+	struct sym_event *p = sym_grow(h->events, h->event_count, &h->event_room, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	h->events = p;
+	e.seq = h->event_count;
+	p[h->event_count++] = e;
+	return 0;
+}
+
+int sym_history_fork(struct sym_history *h, uint64_t time, uint32_t pid, uint32_t ppid)
+{
+	return add_event(h, (struct sym_event){ time, 0, pid, FORK, .ppid = ppid });
+}
+
+int sym_history_exec(struct sym_history *h, uint64_t time, uint32_t pid)
+{
+	return add_event(h, (struct sym_event){ time, 0, pid, EXEC, { 0 } });
+}
+
+int sym_history_exit(struct sym_history *h, uint64_t time, uint32_t pid)
+{
+	return add_event(h, (struct sym_event){ time, 0, pid, EXIT, { 0 } });
+}
+
+int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t tid, const char *comm)
+{
+	const char *kept = sym_strings_add(h->strings, comm, strlen(comm));
+
+	return kept ? add_event(h, (struct sym_event){ time, 0, tid, COMM, .comm = kept })
+		    : -ENOMEM;
+}
+
+static int add_mapping(struct sym_history *h, const struct sym_mapping *m)
+{
+	struct sym_mapping *p =
+		sym_grow(h->mappings, h->mapping_count, &h->mapping_room, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	h->mappings = p;
+	p[h->mapping_count++] = *m;
+	return 0;
+}
+
+int sym_history_mmap(struct sym_history *h, const struct sym_mapping *m)
+{
+	uint32_t number = h->mapping_count;
+	int err = add_mapping(h, m);
+
+	if (!err)
+		err = add_event(h,
+				(struct sym_event){ m->time, 0, m->pid, MMAP, .number = number });
+	return err;
+}
+
+int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uint64_t born,
+			 const char *comm, const struct sym_mapping *m, size_t n)
+{
+	struct sym_snapshot s = { .born = born, .first = h->mapping_count, .count = n }, *p;
+	int err = 0;
+
+	s.comm = comm ? sym_strings_add(h->strings, comm, strlen(comm)) : NULL;
+	p = sym_grow(h->snapshots, h->snapshot_count, &h->snapshot_room, sizeof(*p));
+	if ((comm && !s.comm) || !p)
+		return -ENOMEM;
+	h->snapshots = p;
+	for (size_t i = 0; i < n && !err; i++)
+		err = add_mapping(h, &m[i]);
+	if (!err)
+		err = add_event(h, (struct sym_event){ time, 0, pid, SNAPSHOT,
+						       .number = h->snapshot_count });
+	if (!err)
+		p[h->snapshot_count++] = s;
+	return err;
+}
+
+/* ---- events applied ---- */
+
+static int apply(struct sym_history *h, const struct sym_event *ev)
+{
+	struct sym_tasks *ts = &h->tasks;
+
+	switch (ev->type) {
+	case FORK:
+		return sym_tasks_fork(ts, ev->time, ev->pid, ev->ppid);
+	case EXEC:
+		return sym_tasks_exec(ts, ev->time, ev->pid);
+	case EXIT:
+		return sym_tasks_exit(ts, ev->time, ev->pid);
+	case MMAP:
+		return sym_tasks_mmap(ts, ev->pid, ev->number);
+	case COMM:
+		return sym_tasks_comm(ts, ev->time, ev->pid, ev->comm);
+	case SNAPSHOT:
+		return sym_tasks_snapshot(ts, ev->time, ev->pid, ev->number,
+					  &h->snapshots[ev->number]);
+	}
+	return 0;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct sym_event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static void sort_events(struct sym_event *e, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && compare_events(&e[i - 1], &e[i]) < 0)
+		i++;
+	if (i < n)
+		qsort(e, n, sizeof(*e), compare_events);
+}
+
+static int update(struct sym_history *h)
+{
+	struct sym_event *new = h->events + h->applied;
+	int err = 0;
+
+	if (h->applied == h->event_count)
+		return 0;
+	sort_events(new, h->event_count - h->applied);
+	if (h->applied && compare_events(new - 1, new) > 0) {
+		sym_tasks_clear(&h->tasks);
+		sort_events(h->events, h->event_count);
+		h->applied = 0;
+	}
+	for (; h->applied < h->event_count && !err; h->applied += !err)
+		err = apply(h, &h->events[h->applied]);
+	return err;
+}
+
+/* ---- questions ---- */
+
+/* The mapping of @addr among those of a snapshot, which do not overlap. */
+static const struct sym_mapping *find_seen(const struct sym_history *h,
+					   const struct sym_snapshot *s, uint64_t addr)
+{
+	const struct sym_mapping *m = h->mappings + s->first;
+	size_t lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < m[lo - 1].end ? &m[lo - 1] : NULL;
+}
+
+/*
+ * What @e had itself at @time. What a later snapshot saw was there before, unless an event between
+ * the two tells when it came.
+ */
+static int find_own(const struct sym_history *h, struct sym_epoch *e, uint64_t time, uint64_t addr,
+		    struct sym_mapping *out)
+{
+	uint32_t number;
+	int err = sym_space_find(&e->space, h->mappings, time, addr, &number);
+
+	if (!err)
+		*out = h->mappings[number];
+	for (size_t i = 0; i < e->seen_count && err == -ENOENT; i++) {
+		const struct sym_mapping *m;
+
+		if (e->seen[i].time <= time)
+			continue;
+		m = find_seen(h, &h->snapshots[e->seen[i].snapshot], addr);
+		if (!m)
+			continue;
+		err = sym_space_find(&e->space, h->mappings, m->time - 1, addr, &number);
+		if (!err)
+			return -ENOENT;
+		if (err == -ENOENT) {
+			*out = *m;
+			err = 0;
+		}
+	}
+	return err;
+}
+
+/* Generations that a question is passed on to; only what contradicts itself has more. */
+enum { ANCESTORS = 1000 };
+
+int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr,
+		     struct sym_mapping *m, struct sym_life *life)
+{
+	struct sym_epoch *e;
+	int err;
+
+	*life = (struct sym_life){ 0 };
+	err = update(h);
+	if (err)
+		return err;
+	e = sym_task_epoch_at(sym_tasks_find(&h->tasks, pid), time);
+	if (e)
+		*life = e->life;
+	err = -ENOENT;
+	for (int i = 0; e && err == -ENOENT && i < ANCESTORS; i++) {
+		err = find_own(h, e, time, addr, m);
+		if (!e->inherits)
+			break;
+		time = e->life.born;
+		e = sym_task_epoch_at(sym_tasks_find(&h->tasks, e->ppid), time);
+	}
+	return err;
+}
+
+/* The name that @tid said itself, in the life that began at @born. */
+static const char *own_name(const struct sym_task *t, uint64_t born, uint64_t time)
+{
+	size_t lo = 0, hi = t->name_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->names[mid].time <= time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && t->names[lo - 1].time >= born)
+		return t->names[lo - 1].comm;
+	if (lo < t->name_count && t->names[lo].and_before)
+		return t->names[lo].comm;
+	return NULL;
+}
+
+const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t time)
+{
+	const char *comm = NULL;
+
+	if (update(h))
+		return NULL;
+	for (int i = 0; !comm && i < ANCESTORS; i++) {
+		const struct sym_task *t = sym_tasks_find(&h->tasks, tid);
+		const struct sym_epoch *e = sym_task_epoch_at(t, time);
+
+		if (!t)
+			break;
+		comm = own_name(t, e && e->ppid ? e->life.born : 0, time);
+		if (!e || !e->ppid)
+			break;
+		tid = e->ppid;
+		time = e->life.born;
+	}
+	return comm;
+}
+
+int sym_history_each(struct sym_history *h, uint32_t pid,
+		     int (*fn)(void *ctx, const struct sym_mapping *m), void *ctx)
+{
+	const struct sym_task *t;
+	int ret = update(h);
+
+	t = ret ? NULL : sym_tasks_find(&h->tasks, pid);
+	if (t && t->epoch_count) {
+		const struct sym_space *s = &t->epochs[t->epoch_count - 1].space;
+
+		for (uint32_t i = 0; i < s->count && !ret; i++)
+			ret = fn(ctx, &h->mappings[s->maps[i]]);
+	}
+	return ret;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes over time: who had a pid, what it was called, what it had mapped. */
+#ifndef SYMBOLIZE_HISTORY_H
+#define SYMBOLIZE_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "strings.h"
+#include "tasks.h"
+
+/*
+ * Events are kept as they came. When somebody asks, those that are new are sorted and applied; if one
+ * of them is older than what was applied before, all are applied again. Mappings and snapshots keep
+ * their numbers.
+ */
+struct sym_history {
+	struct sym_event *events;
+	size_t event_count, event_room, applied;
+	struct sym_mapping *mappings; /* of mmap events and of snapshots */
+	size_t mapping_count, mapping_room;
+	struct sym_snapshot *snapshots;
+	size_t snapshot_count, snapshot_room;
+	struct sym_tasks tasks;
+	struct sym_strings *strings; /* the owner's */
+};
+
+void sym_history_init(struct sym_history *h, struct sym_strings *strings);
+void sym_history_free(struct sym_history *h);
+
+/* Events, as in rawprof/symbolize.h. 0 or -ENOMEM. */
+int sym_history_fork(struct sym_history *h, uint64_t time, uint32_t pid, uint32_t ppid);
+int sym_history_exec(struct sym_history *h, uint64_t time, uint32_t pid);
+int sym_history_exit(struct sym_history *h, uint64_t time, uint32_t pid);
+int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t tid, const char *comm);
+int sym_history_mmap(struct sym_history *h, const struct sym_mapping *m);
+
+/*
+ * A snapshot: a process that was @born (0: not known) and called @comm (NULL: not known), and its
+ * @n mappings in order of address. .time of each must be @time.
+ */
+int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uint64_t born,
+			 const char *comm, const struct sym_mapping *m, size_t n);
+
+/*
+ * What @pid had mapped at @addr at @time. @life is filled in if the pid was known then at all, else
+ * zeroed. -ENOENT, -ENOMEM.
+ */
+int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr,
+		     struct sym_mapping *m, struct sym_life *life);
+
+/* The name of @tid at @time, or NULL. */
+const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t time);
+
+/* Calls @fn on each mapping that the process with @pid made itself since its last exec. */
+int sym_history_each(struct sym_history *h, uint32_t pid,
+		     int (*fn)(void *ctx, const struct sym_mapping *m), void *ctx);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What procfs tells of a process (proc(5)). @proc is where it is mounted. */
+#ifndef SYMBOLIZE_PROC_H
+#define SYMBOLIZE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sym_proc_map {
+	uint64_t start, end, offset;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	uint32_t prot;
+	const char *path; /* "" for anonymous memory */
+};
+
+struct sym_proc_ids {
+	uint32_t ns_pid; /* its pid in its own, innermost namespace */
+	uid_t uid, euid;
+};
+
+/*
+ * All return 0 or a negative errno: -ESRCH if there is no such process, -EACCES and -EPERM if it is
+ * not ours to look at, -ENOMEM, -EPROTO for contents that make no sense.
+ */
+
+/* Calls @fn on each mapping, in order of address, until it returns non-zero, and returns that. */
+int sym_proc_maps(const char *proc, uint32_t pid,
+		  int (*fn)(void *ctx, const struct sym_proc_map *m), void *ctx);
+
+/* When it started, in ns of CLOCK_MONOTONIC, to a clock tick (10 ms). */
+int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time);
+
+/* Its name, without a newline; @comm has room for 16 bytes. */
+int sym_proc_comm(const char *proc, uint32_t pid, char comm[16]);
+
+int sym_proc_ids(const char *proc, uint32_t pid, struct sym_proc_ids *ids);
+
+/*
+ * Opens the absolute @path for reading as the process itself would see it: in its mount namespace,
+ * below its root, which no symbolic link leaves. Returns a descriptor or a negative errno.
+ */
+int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path);
+
+#endif

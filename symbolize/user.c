@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Addresses in processes: what was mapped there then, which file that was, and its function. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <rawprof/symbolize.h>
+
+#include "file.h"
+#include "grow.h"
+#include "history.h"
+#include "jit.h"
+#include "proc.h"
+#include "strings.h"
+
+/* The JIT map of one life of a pid, or that it had none when it was last looked for. */
+struct known_jit {
+	uint32_t pid;
+	uint64_t born;
+	uint64_t asked; /* the time of the question upon which it was looked for */
+	struct sym_jit *jit;
+	const char *path;
+};
+
+struct sym_user {
+	char *proc;
+	struct sym_strings strings;
+	struct sym_history history;
+	struct sym_files files;
+	struct known_jit *jits;
+	size_t jit_count, jit_room;
+	struct sym_object *vdso; /* that of this process, which all of its word size share */
+	struct sym_symtab *vdso_symtab;
+	uint64_t vdso_base;
+	bool vdso_read;
+};
+
+int sym_user_open(struct sym_user **out, const char *proc)
+{
+	struct sym_user *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return -ENOMEM;
+	u->proc = strdup(proc ? proc : "/proc");
+	if (!u->proc) {
+		free(u);
+		return -ENOMEM;
+	}
+	sym_history_init(&u->history, &u->strings);
+	sym_files_init(&u->files, &u->strings, u->proc);
+	*out = u;
+	return 0;
+}
+
+void sym_user_close(struct sym_user *u)
+{
+	if (!u)
+		return;
+	for (size_t i = 0; i < u->jit_count; i++)
+		sym_jit_close(u->jits[i].jit);
+	free(u->jits);
+	sym_symtab_close(u->vdso_symtab);
+	sym_object_close(u->vdso);
+	sym_files_free(&u->files);
+	sym_history_free(&u->history);
+	sym_strings_free(&u->strings);
+	free(u->proc);
+	free(u);
+}
+
+/* ---- events ---- */
+
+int sym_user_comm(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t tid, const char *comm,
+		  bool is_exec)
+{
+	int err = is_exec ? sym_history_exec(&u->history, time, pid) : 0;
+
+	return err ? err : sym_history_comm(&u->history, time, tid, comm);
+}
+
+int sym_user_fork(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t ppid)
+{
+	return pid == ppid ? 0 : sym_history_fork(&u->history, time, pid, ppid);
+}
+
+int sym_user_exec(struct sym_user *u, uint64_t time, uint32_t pid)
+{
+	return sym_history_exec(&u->history, time, pid);
+}
+
+int sym_user_exit(struct sym_user *u, uint64_t time, uint32_t pid)
+{
+	return sym_history_exit(&u->history, time, pid);
+}
+
+int sym_user_mmap(struct sym_user *u, const struct sym_mmap *m)
+{
+	struct sym_file key = { .path = m->filename,
+				.dev = makedev(m->dev_major, m->dev_minor),
+				.inode = m->inode,
+				.build_id_size = m->build_id_size };
+	struct sym_mapping mapping = { .time = m->time,
+				       .start = m->start,
+				       .end = m->start + m->len,
+				       .offset = m->pgoff,
+				       .pid = m->pid };
+	int err;
+
+	if (mapping.end <= mapping.start || m->build_id_size > sizeof(key.build_id))
+		return -EINVAL;
+	memcpy(key.build_id, m->build_id, m->build_id_size);
+	err = sym_files_add(&u->files, &key, &mapping.file);
+	return err ? err : sym_history_mmap(&u->history, &mapping);
+}
+
+/* ---- processes that are already running ---- */
+
+struct reading {
+	struct sym_user *u;
+	struct sym_mapping *maps;
+	size_t count, room;
+	uint64_t time;
+	uint32_t pid;
+};
+
+static int take_map(void *ctx, const struct sym_proc_map *m)
+{
+	struct reading *r = ctx;
+	struct sym_file key = { .path = m->path,
+				.dev = makedev(m->dev_major, m->dev_minor),
+				.inode = m->inode };
+	struct sym_mapping *p;
+	uint32_t file;
+	int err;
+
+	if (!(m->prot & PROT_EXEC))
+		return 0;
+	err = sym_files_add(&r->u->files, &key, &file);
+	if (err)
+		return err;
+	p = sym_grow(r->maps, r->count, &r->room, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	r->maps = p;
+	p[r->count++] = (struct sym_mapping){ r->time, m->start, m->end, m->offset, file, r->pid };
+	return 0;
+}
+
+int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time)
+{
+	struct reading r = { .u = u, .time = time, .pid = pid };
+	uint64_t born = 0;
+	char comm[16];
+	int err;
+
+	err = sym_proc_start(u->proc, pid, &born);
+	if (!err)
+		err = sym_proc_comm(u->proc, pid, comm);
+	if (!err)
+		err = sym_proc_maps(u->proc, pid, take_map, &r);
+	if (!err)
+		err = sym_history_snapshot(&u->history, time, pid, born, comm, r.maps, r.count);
+	free(r.maps);
+	return err;
+}
+
+/* ---- generated code ---- */
+
+/* Procfs tells the time of birth in ticks of 10 ms, and a pid is not used twice within a second. */
+static bool is_same_birth(uint64_t a, uint64_t b)
+{
+	return !a || !b || (a > b ? a - b : b - a) < 1000000000;
+}
+
+static struct known_jit *find_known(struct sym_user *u, uint32_t pid, uint64_t born)
+{
+	for (size_t i = u->jit_count; i-- > 0;) {
+		if (u->jits[i].pid == pid && is_same_birth(u->jits[i].born, born))
+			return &u->jits[i];
+	}
+	return NULL;
+}
+
+static struct known_jit *add_known(struct sym_user *u, uint32_t pid, uint64_t born)
+{
+	struct known_jit *p = sym_grow(u->jits, u->jit_count, &u->jit_room, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	u->jits = p;
+	p += u->jit_count++;
+	*p = (struct known_jit){ .pid = pid, .born = born };
+	return p;
+}
+
+/* Opens the map of the process that has @k->pid now, if that is the one meant. */
+static int open_known(struct sym_user *u, struct known_jit *k)
+{
+	uint64_t born;
+	int err = sym_proc_start(u->proc, k->pid, &born);
+
+	if (!err && !is_same_birth(born, k->born))
+		err = -ESRCH;
+	if (!err)
+		err = sym_jit_open(&k->jit, u->proc, k->pid);
+	if (err)
+		return err;
+	k->path = sym_strings_add(&u->strings, sym_jit_path(k->jit), strlen(sym_jit_path(k->jit)));
+	return 0;
+}
+
+static struct known_jit *get_jit(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t time)
+{
+	struct known_jit *k = find_known(u, pid, born);
+
+	/* One that was not there may be written by and by, but is not looked for at every address. */
+	if (k && (k->jit || time < k->asked + 1000000000))
+		return k;
+	if (!k)
+		k = add_known(u, pid, born);
+	if (k) {
+		k->asked = time;
+		open_known(u, k);
+	}
+	return k;
+}
+
+static bool name_jit(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t time, uint64_t addr,
+		     struct sym_frame *out)
+{
+	struct known_jit *k = get_jit(u, pid, born, time);
+	uint64_t start;
+
+	if (!k || !k->jit || !sym_jit_lookup(k->jit, &u->strings, addr, &out->name, &start))
+		return false;
+	out->kind = SYM_JIT;
+	out->module = k->path;
+	out->offset = addr - start;
+	return true;
+}
+
+static int keep_mapping(void *ctx, const struct sym_mapping *m)
+{
+	struct sym_user *u = ctx;
+
+	sym_files_keep(&u->files, m->pid, m);
+	return 0;
+}
+
+int sym_user_keep(struct sym_user *u, uint32_t pid)
+{
+	struct known_jit *k;
+	uint64_t born;
+	int err;
+
+	err = sym_proc_start(u->proc, pid, &born);
+	if (err)
+		return err;
+	k = find_known(u, pid, born);
+	if (!k || !k->jit) {
+		struct known_jit now = { .pid = pid, .born = born };
+
+		if (!open_known(u, &now)) {
+			if (!k)
+				k = add_known(u, pid, born);
+			if (!k) {
+				sym_jit_close(now.jit);
+				return -ENOMEM;
+			}
+			*k = now;
+		}
+	}
+	return sym_history_each(&u->history, pid, keep_mapping, u);
+}
+
+/* ---- the vdso ---- */
+
+struct vdso_range {
+	uint64_t start, end;
+};
+
+static int find_vdso(void *ctx, const struct sym_proc_map *m)
+{
+	struct vdso_range *r = ctx;
+
+	if (strcmp(m->path, "[vdso]"))
+		return 0;
+	r->start = m->start;
+	r->end = m->end;
+	return 1;
+}
+
+static void read_vdso(struct sym_user *u)
+{
+	struct vdso_range r = { 0 };
+
+	u->vdso_read = true;
+	if (sym_proc_maps("/proc", getpid(), find_vdso, &r) != 1 ||
+	    r.start != getauxval(AT_SYSINFO_EHDR))
+		return;
+	if (sym_object_open_image(&u->vdso, (void *)(uintptr_t)r.start, r.end - r.start))
+		return;
+	u->vdso_base = r.start;
+	if (sym_symtab_open(&u->vdso_symtab, u->vdso, &u->strings)) {
+		sym_object_close(u->vdso);
+		u->vdso = NULL;
+	}
+}
+
+/* A 32-bit process beside us has another one. */
+static bool is_our_vdso(const struct sym_user *u, const struct sym_mapping *m)
+{
+	return u->vdso && (m->start > UINT32_MAX) == (u->vdso_base > UINT32_MAX);
+}
+
+/* ---- questions ---- */
+
+static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t offset,
+			   bool is_return_address, struct sym_frame *out)
+{
+	uint64_t vaddr, start;
+
+	if (o->build_id[0])
+		out->build_id = o->build_id;
+	if (sym_object_vaddr(o, offset, &vaddr))
+		return;
+	out->module_addr = vaddr + is_return_address;
+	if (sym_symtab_lookup(t, vaddr, &out->name, &start))
+		out->offset = vaddr + is_return_address - start;
+}
+
+static void name_in_file(struct sym_user *u, uint32_t pid, const struct sym_mapping *m,
+			 uint64_t offset, bool is_return_address, struct sym_frame *out)
+{
+	const struct sym_file *f = &u->files.items[m->file];
+	char hex[SYM_BUILD_ID_TEXT];
+	struct sym_image *image;
+
+	out->kind = SYM_USER;
+	out->module_addr = offset + is_return_address;
+	image = sym_files_image(&u->files, pid, m);
+	if (image) {
+		name_in_object(image->object, image->symtab, offset, is_return_address, out);
+	} else if (f->build_id_size) {
+		sym_note_hex(f->build_id, f->build_id_size, hex);
+		out->build_id = sym_strings_add(&u->strings, hex, strlen(hex));
+	}
+}
+
+void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		     bool is_return_address, struct sym_frame *out)
+{
+	uint64_t at = addr - is_return_address, offset;
+	struct sym_mapping m;
+	struct sym_life life;
+	const struct sym_file *f;
+
+	*out = (struct sym_frame){ .kind = SYM_UNKNOWN, .module_addr = addr };
+	if (sym_history_find(&u->history, pid, time, at, &m, &life)) {
+		if (name_jit(u, pid, life.born, time, at, out))
+			out->offset += is_return_address;
+		return;
+	}
+	f = &u->files.items[m.file];
+	offset = at - m.start + m.offset;
+	out->module = f->path;
+	out->map_start = m.start;
+	out->map_end = m.end;
+	out->map_offset = m.offset;
+	if (f->kind == SYM_FILE)
+		name_in_file(u, pid, &m, offset, is_return_address, out);
+	if (f->kind == SYM_FILE_VDSO) {
+		out->kind = SYM_VDSO;
+		if (!u->vdso_read)
+			read_vdso(u);
+		if (is_our_vdso(u, &m))
+			name_in_object(u->vdso, u->vdso_symtab, at - m.start, is_return_address,
+				       out);
+	}
+	if (f->kind == SYM_FILE_ANON || (f->kind == SYM_FILE && !f->image)) {
+		/* Code that was generated before a fork is known by the name of who generated it. */
+		if (name_jit(u, pid, life.born, time, at, out) ||
+		    (m.pid != pid && name_jit(u, m.pid, 0, time, at, out)))
+			out->offset += is_return_address;
+	}
+}
+
+const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time)
+{
+	return sym_history_comm_at(&u->history, tid, time);
+}
