@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rawprof: `make help` lists the targets, V=1 shows the commands.
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^.define RAWPROF_VERSION "\(.*\)"/\1/p' include/rawprof/version.h)
 PREFIX  ?= /usr/local
 BUILD   ?= build
 CFLAGS  ?= -O2 -g
@@ -42,7 +42,7 @@ SAN_LIB := $(BUILD)/san/librawprof.a
 UNIT     := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 KERNEL   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/kernel/test_*.c))
 FUZZ     := $(patsubst tests/%.c,$(BUILD)/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/*.c)))
-BENCH    := $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
+BENCH    := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/attach_time.c,$(wildcard bench/*.c)))
 WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
             $(addprefix $(BUILD)/workloads/,cxx split-stripped split-static-pie)
 DEMO     := $(BUILD)/examples/demo/demo
@@ -64,10 +64,8 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-$(CLI_OBJ): override CPPFLAGS += -DRAWPROF_VERSION='"$(VERSION)"'
-
 # Other flags, another build: this file changes when they do.
-FLAGS := $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(VERSION)
+FLAGS := $(CC) $(ALL_CFLAGS) $(LDFLAGS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
@@ -152,9 +150,10 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_MAIN) $(SAN_LIB)
 	$(call say,FUZZ,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(FUZZ_CFLAGS) -o $@ $< $(FUZZ_MAIN) $(SAN_LIB) $(LIBS)
 
-$(BUILD)/bench/%: bench/%.c $(LIB)
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(LIBS)
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
+$(BUILD)/bench/measure: $(BUILD)/bench/attach_time.o
 
 .PHONY: bench
 bench: rawprof $(BENCH) $(WORKLOAD) ## measure against the tools of today, write bench/results.md; root
@@ -211,4 +210,4 @@ help: ## this list
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(addsuffix .d,$(UNIT) $(KERNEL) $(FUZZ) $(BENCH))
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(addsuffix .d,$(UNIT) $(KERNEL) $(FUZZ) $(BENCH) $(BUILD)/bench/attach_time)
