@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory of one assembled program: blocks that only grow, freed together. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,21 +33,29 @@ void *arena_alloc(struct arena **arena, size_t bytes)
 	return block->bytes + block->used - bytes;
 }
 
+char *arena_vprintf(struct arena **arena, const char *fmt, va_list args)
+{
+	char *text = NULL;
+	va_list again;
+	int length;
+
+	va_copy(again, args);
+	length = vsnprintf(NULL, 0, fmt, args);
+	if (length >= 0)
+		text = arena_alloc(arena, (size_t)length + 1);
+	if (text)
+		vsnprintf(text, (size_t)length + 1, fmt, again);
+	va_end(again);
+	return text;
+}
+
 char *arena_printf(struct arena **arena, const char *fmt, ...)
 {
 	va_list args;
-	char *text = NULL;
-	int length;
+	char *text;
 
 	va_start(args, fmt);
-	length = vsnprintf(NULL, 0, fmt, args);
-	va_end(args);
-	if (length >= 0)
-		text = arena_alloc(arena, (size_t)length + 1);
-	if (!text)
-		return NULL;
-	va_start(args, fmt);
-	vsnprintf(text, (size_t)length + 1, fmt, args);
+	text = arena_vprintf(arena, fmt, args);
 	va_end(args);
 	return text;
 }

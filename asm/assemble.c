@@ -4,11 +4,26 @@
 
 #include "internal.h"
 
-static int check_shape(const struct asm_program *program)
+/* No line makes more instructions than a frame has bytes, so slots can be counted in 32 bits. */
+#define MAX_LINES (UINT32_MAX / ASM_STACK_SIZE)
+
+/* What there is no line to blame for. */
+static int check_shape(struct assembly *a)
 {
-	if (!program->lines || !program->nlines || program->nlines > UINT32_MAX / 16)
-		return -EINVAL;
-	return 0;
+	const struct asm_program *program = a->program;
+	struct asm_diag diag = { .severity = ASM_ERROR, .file = program->name, .text = "" };
+
+	if (!program->name)
+		diag.file = diag.message = "the program has no name";
+	else if (!program->lines || !program->nlines)
+		diag.message = "the program has no lines";
+	else if (program->nlines > MAX_LINES)
+		diag.message = "the program has too many lines";
+	else
+		return 0;
+	if (a->report)
+		a->report(a->report_ctx, &diag);
+	return -EINVAL;
 }
 
 static int start(struct assembly *a)
@@ -16,9 +31,8 @@ static int start(struct assembly *a)
 	size_t n = a->program->nlines;
 
 	a->placed = arena_alloc(&a->arena, n * sizeof(*a->placed));
-	a->labels = arena_alloc(&a->arena, n * sizeof(*a->labels));
 	a->funcs = arena_alloc(&a->arena, (n + 1) * sizeof(*a->funcs));
-	return a->placed && a->labels && a->funcs ? 0 : -ENOMEM;
+	return a->placed && a->funcs ? make_label_room(a) : -ENOMEM;
 }
 
 static int allocate(struct assembly *a, struct asm_image *image)
@@ -41,7 +55,7 @@ int asm_assemble(const struct asm_program *program, const struct asm_bindings *b
 		.program = program, .bindings = bindings, .report = report, .report_ctx = ctx
 	};
 	struct asm_image image = { .program = program };
-	int err = check_shape(program);
+	int err = check_shape(&a);
 
 	if (!err)
 		err = start(&a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The program's own BTF, so that the verifier's log and `bpftool prog dump xlated linum` quote the
- *DSL, and so that callbacks are allowed at all (the kernel asks func_info of them).
+ * DSL, and so that callbacks are allowed at all (the kernel asks func_info of them).
  *
  * The types are the least that the kernel takes (Documentation/bpf/btf.rst):
  *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the assembler says of a line, and how it looks when it is printed. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,13 +11,15 @@ static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, 
 {
 	const struct asm_insn *insn = &a->program->lines[line];
 	struct asm_diag diag = { .severity = severity, .file = insn->file, .line = insn->line };
-	char message[512];
 
 	if (!a->report)
 		return;
-	vsnprintf(message, sizeof(message), fmt, args);
-	diag.message = message;
+	diag.message = arena_vprintf(&a->arena, fmt, args);
 	diag.text = line_text(a, line);
+	if (!diag.message) {
+		a->error = -ENOMEM;
+		return;
+	}
 	a->report(a->report_ctx, &diag);
 }
 
@@ -24,7 +27,7 @@ void fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
 {
 	va_list args;
 
-	if (!a->error)
+	if (!a->error || (a->error != -ENOMEM && err == -EINVAL))
 		a->error = err;
 	va_start(args, fmt);
 	tell(a, ASM_ERROR, line, fmt, args);

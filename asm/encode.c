@@ -25,35 +25,6 @@ static void write_imm64(struct encoder *e, uint32_t low, uint32_t high)
 	e->out[1] = (struct bpf_insn){ .imm = (int32_t)high };
 }
 
-/* Says why a label is not seen from here, which is not always that it does not exist. */
-static void unknown_label(struct encoder *e)
-{
-	struct assembly *a = e->a;
-
-	for (uint32_t i = 0; i < a->nlabels; i++) {
-		const struct label *l = &a->labels[i];
-
-		if (strcmp(l->name, e->line->sym))
-			continue;
-		if (l->func != e->placed->func)
-			fault(a, -EINVAL, e->index, "label '%s' is in another function (%s)",
-			      l->name, a->funcs[l->func].name);
-		else
-			fault(a, -EINVAL, e->index,
-			      "label '%s' is inside of %s and not seen from here", l->name,
-			      a->program->lines[l->scope].text);
-		return;
-	}
-	for (uint32_t i = 0; i < a->program->nlines; i++)
-		if (a->program->lines[i].kind == ASM_LABEL && a->placed[i].dropped &&
-		    !strcmp(a->program->lines[i].sym, e->line->sym)) {
-			fault(a, -EINVAL, e->index,
-			      "label '%s' is among the lines that WHEN dropped", e->line->sym);
-			return;
-		}
-	fault(a, -EINVAL, e->index, "unknown label '%s'", e->line->sym);
-}
-
 static void jump_to_label(struct encoder *e)
 {
 	struct label *label = find_label(e->a, e->index, e->line->sym);
@@ -61,7 +32,7 @@ static void jump_to_label(struct encoder *e)
 	int64_t distance;
 
 	if (!label) {
-		unknown_label(e);
+		unknown_label(e->a, e->index);
 		return;
 	}
 	label->used = true;
@@ -87,10 +58,12 @@ static void jump_on_param(struct encoder *e)
 
 	if (value != (int32_t)value)
 		fault(e->a, -EINVAL, e->index,
-		      "the parameter's value %" PRIu64
-		      " does not fit the immediate: use LD_PARAM and the "
-		      "_REG form of the jump",
-		      (uint64_t)value);
+		      e->line->param_signed
+			      ? "the parameter's value %" PRId64 " does not fit the immediate: "
+				"use LD_PARAM and the _REG form of the jump"
+			      : "the parameter's value %" PRIu64 " does not fit the immediate: "
+				"use LD_PARAM and the _REG form of the jump",
+		      value);
 	*e->out = e->line->insn;
 	e->out->imm = (int32_t)value;
 	jump_to_label(e);
@@ -161,11 +134,25 @@ static int size_code(uint32_t bytes)
 	return -1;
 }
 
+/* dst holds a number of so many bytes, extended with zeros: extend it with its sign. Two shifts,
+ * since LDXS is there only since Linux 6.6. */
+static void extend_sign(struct encoder *e, struct bpf_insn *out, uint32_t bytes)
+{
+	const struct bpf_insn left = { .code = BPF_ALU64 | BPF_LSH | BPF_K,
+				       .dst_reg = e->line->insn.dst_reg,
+				       .imm = 64 - 8 * (int32_t)bytes };
+
+	out[0] = out[1] = left;
+	out[1].code = BPF_ALU64 | BPF_ARSH | BPF_K;
+}
+
 /* One load for each hop; all but the first go through what the one before it fetched. */
 static void load_through(struct encoder *e)
 {
 	const struct asm_access *access = &e->placed->access;
 
+	if (extends_sign(access))
+		extend_sign(e, e->out + access->nhops, access->hop[access->nhops - 1].size);
 	for (uint32_t i = 0; i < access->nhops; i++) {
 		const struct asm_hop *hop = &access->hop[i];
 		int size = size_code(hop->size);
@@ -218,8 +205,7 @@ static void store_zeros(struct encoder *e)
 	int off = e->line->insn.off, left = (int)e->line->value;
 
 	for (int i = 0, size; left > 0; i++, off += size, left -= size) {
-		for (size = 8; off % size || size > left; size /= 2)
-			;
+		size = zero_size(off, left);
 		e->out[i] = (struct bpf_insn){ .code = (uint8_t)(BPF_ST | BPF_MEM |
 								 size_code((uint32_t)size)),
 					       .dst_reg = BPF_REG_10,
@@ -290,8 +276,5 @@ void encode(struct assembly *a, struct asm_image *image)
 		if (!e.placed->dropped && e.placed->nslots)
 			encode_line(&e);
 	}
-	for (uint32_t i = 0; i < a->nlabels; i++)
-		if (!a->labels[i].used)
-			warning(a, a->labels[i].line, "label '%s' is never used",
-				a->labels[i].name);
+	check_unused_labels(a);
 }

@@ -3,6 +3,7 @@
  * The assembler's passes and what they hand to each other.
  *
  *	layout.c	lines -> which stay, their slots, scopes, labels, functions
+ *	labels.c	labels by name, function and scope
  *	encode.c	lines + layout -> struct bpf_insn[], every label and binding resolved
  *	source.c	instructions -> the text each came from
  *	btf.c		text, file and line -> BTF, func_info, line_info
@@ -11,22 +12,23 @@
 #ifndef ASM_INTERNAL_H
 #define ASM_INTERNAL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 #include <rawprof/asm.h>
 
-/* ---- memory: one arena for a program, freed as a whole
- * --------------------------------------------------- */
+/* ---- memory: one arena for a program, freed as a whole */
 
 struct arena;
 /* Zeroed memory, or NULL. */
 void *arena_alloc(struct arena **arena, size_t bytes);
 char *arena_printf(struct arena **arena, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+char *arena_vprintf(struct arena **arena, const char *fmt, va_list args)
+	__attribute__((format(printf, 2, 0)));
 void arena_free(struct arena *arena);
 
-/* ---- layout
- * ---------------------------------------------------------------------------------------------- */
+/* ---- layout */
 
 #define NO_SCOPE UINT32_MAX
 
@@ -66,10 +68,12 @@ struct assembly {
 	asm_diag_fn report;
 	void *report_ctx;
 	struct arena *arena;
-	int error; /* the first that was reported: -EINVAL, -ENOENT or -ENOMEM */
+	int error; /* of what was reported: a binding's errno gives way to -EINVAL */
 	struct placed *placed;
 	struct label *labels;
 	uint32_t nlabels;
+	uint32_t *label_at; /* hash table of label_room places: index into labels + 1, or 0 */
+	uint32_t label_room;
 	struct func *funcs;
 	uint32_t nfuncs;
 	uint32_t nslots;
@@ -89,8 +93,26 @@ void encode(struct assembly *a, struct asm_image *image);
 void attach_source(struct assembly *a, struct asm_image *image);
 void make_btf(struct assembly *a, struct asm_image *image);
 
+/* Makes room for the program's labels. 0 or -ENOMEM. */
+int make_label_room(struct assembly *a);
+/* The label that a placed line is. */
+void add_label(struct assembly *a, uint32_t line);
 /* The innermost label of that name that is seen from a line, or NULL. */
 struct label *find_label(struct assembly *a, uint32_t line, const char *name);
+void unknown_label(struct assembly *a, uint32_t line);
+void check_labels(struct assembly *a);
+void check_unused_labels(struct assembly *a);
+
+/* The size of the next store that clears `left` bytes from `off`: aligned, and not too far. */
+int zero_size(int off, int left);
+/* Is what a load fetches narrower than a register, and signed? */
+static inline bool extends_sign(const struct asm_access *access)
+{
+	const struct asm_hop *last = &access->hop[access->nhops - 1];
+
+	return last->is_signed && last->size < 8;
+}
+
 const struct func *find_func(struct assembly *a, const char *name);
 /* Index into bindings->maps, or -1. */
 int find_map(struct assembly *a, const char *name);

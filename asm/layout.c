@@ -97,18 +97,38 @@ static void find_access(struct assembly *a, uint32_t index)
 	else
 		fault(a, err, index, "kernel type %s, member %s: %s", line->sym, line->sym2,
 		      *why ? why : strerror(-err));
-	access->nhops = 1;
+	*access = (struct asm_access){ .nhops = 1, .hop = { { .size = 8 } } };
 }
 
-static uint32_t zero_stores(const struct asm_insn *line)
+int zero_size(int off, int left)
 {
-	int off = line->insn.off, left = (int)line->value;
+	int size = 8;
+
+	while (off % size || size > left)
+		size /= 2;
+	return size;
+}
+
+static uint32_t zero_stores(struct assembly *a, uint32_t index)
+{
+	const struct asm_insn *line = &a->program->lines[index];
+	int off = line->insn.off, left;
 	uint32_t n = 0;
 
+	if (off < -ASM_STACK_SIZE || off >= 0 || line->value > (uint64_t)-off) {
+		fault(a, -EINVAL, index, "beyond the stack frame");
+		return 0;
+	}
+	left = (int)line->value;
 	for (int size; left > 0; n++, off += size, left -= size)
-		for (size = 8; off % size || size > left; size /= 2)
-			;
+		size = zero_size(off, left);
 	return n;
+}
+
+/* The slots of a load: one for each hop, and two to extend a sign. */
+static uint32_t load_slots(const struct asm_access *access)
+{
+	return access->nhops + (extends_sign(access) ? 2 : 0);
 }
 
 static uint32_t slots_of(struct assembly *a, uint32_t index)
@@ -130,15 +150,15 @@ static uint32_t slots_of(struct assembly *a, uint32_t index)
 	case ASM_LD_PARAM:
 		return p->param == (int32_t)p->param ? 1 : 2;
 	case ASM_LD_FIELD:
+	case ASM_LD_TP:
 		find_access(a, index);
-		return p->access.nhops;
+		return load_slots(&p->access);
 	case ASM_FIELD_OFFSET:
 	case ASM_FIELD_SIZE:
-	case ASM_LD_TP:
 		find_access(a, index);
 		return 1;
 	case ASM_ZERO:
-		return zero_stores(&a->program->lines[index]);
+		return zero_stores(a, index);
 	case ASM_LABEL:
 	case ASM_FUNC:
 	case ASM_SCOPE:
@@ -149,23 +169,6 @@ static uint32_t slots_of(struct assembly *a, uint32_t index)
 	}
 	fault(a, -EINVAL, index, "no such kind of line: %u", a->program->lines[index].kind);
 	return 0;
-}
-
-static void add_label(struct assembly *a, const struct cursor *c, uint32_t index)
-{
-	const char *name = a->program->lines[index].sym;
-
-	for (uint32_t i = 0; i < a->nlabels; i++) {
-		const struct label *other = &a->labels[i];
-
-		if (other->scope == c->scope && other->func == c->func &&
-		    !strcmp(other->name, name))
-			fault(a, -EINVAL, index, "label '%s' stands already at line %u", name,
-			      a->program->lines[other->line].line);
-	}
-	a->labels[a->nlabels++] = (struct label){
-		.name = name, .line = index, .scope = c->scope, .slot = c->slot, .func = c->func
-	};
 }
 
 static void add_func(struct assembly *a, struct cursor *c, uint32_t index)
@@ -232,7 +235,7 @@ static void place(struct assembly *a, struct cursor *c, uint32_t index)
 		open_block(a, c, index);
 	} else if (!c->dropped) {
 		if (line->kind == ASM_LABEL)
-			add_label(a, c, index);
+			add_label(a, index);
 		else if (line->kind == ASM_FUNC)
 			add_func(a, c, index);
 		p->nslots = slots_of(a, index);
@@ -250,11 +253,6 @@ void layout(struct assembly *a)
 		place(a, &c, i);
 	if (c.depth)
 		fault(a, -EINVAL, c.open[c.depth - 1].line, "END is missing");
-	for (uint32_t i = 0; i < a->nlabels; i++)
-		if (a->labels[i].slot == c.slot)
-			fault(a, -EINVAL, a->labels[i].line,
-			      "label '%s' names no instruction: the program ends here",
-			      a->labels[i].name);
 	for (uint32_t i = 1; i < a->nfuncs; i++)
 		if (a->funcs[i].slot == (i + 1 < a->nfuncs ? a->funcs[i + 1].slot : c.slot))
 			fault(a, -EINVAL, a->funcs[i].line, "function '%s' is empty",
@@ -262,33 +260,7 @@ void layout(struct assembly *a)
 	if (!c.slot && program->nlines)
 		fault(a, -EINVAL, 0, "the program has no instructions");
 	a->nslots = c.slot;
-}
-
-/* How a scope sees another: itself, or one that holds it. */
-static bool scope_within(struct assembly *a, uint32_t inner, uint32_t outer)
-{
-	for (;; inner = a->placed[inner].scope) {
-		if (inner == outer)
-			return true;
-		if (inner == NO_SCOPE)
-			return false;
-	}
-}
-
-struct label *find_label(struct assembly *a, uint32_t line, const char *name)
-{
-	struct label *best = NULL;
-
-	for (uint32_t i = 0; i < a->nlabels; i++) {
-		struct label *l = &a->labels[i];
-
-		if (strcmp(l->name, name) || l->func != a->placed[line].func ||
-		    !scope_within(a, a->placed[line].scope, l->scope))
-			continue;
-		if (!best || scope_within(a, l->scope, best->scope))
-			best = l;
-	}
-	return best;
+	check_labels(a);
 }
 
 const struct func *find_func(struct assembly *a, const char *name)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which line each instruction came from, and how that line reads. */
+#include <errno.h>
+
 #include "internal.h"
 
 const char *line_text(struct assembly *a, uint32_t line)
@@ -13,6 +15,8 @@ const char *line_text(struct assembly *a, uint32_t line)
 		return a->program->lines[line].text;
 	text = arena_printf(&a->arena, "%s: %s", a->program->lines[outermost].text,
 			    a->program->lines[line].text);
+	if (!text)
+		a->error = -ENOMEM;
 	return text ? text : a->program->lines[line].text;
 }
 

@@ -63,9 +63,9 @@
  * Members of the running kernel's types, found in its BTF: "real_parent.tgid", "comm",
  * "rq_disk.disk_name[0]". LD_FIELD loads through src, which must be a pointer that the verifier
  * knows by type (bpf_get_current_task_btf, arguments of a BTF tracepoint); a "." behind a pointer
- * member follows it with one more load. For other pointers: FIELD_OFFSET puts a member's offset in
- * dst, ADD_FIELD_OFFSET adds it, FIELD_SIZE puts its size there, and probe_read_kernel does the
- * rest.
+ * member follows it with one more load, all into dst. A signed number is sign-extended. For other
+ * pointers: FIELD_OFFSET puts a member's offset in dst, ADD_FIELD_OFFSET adds it, FIELD_SIZE puts
+ * its size there, and probe_read_kernel does the rest.
  */
 #define LD_FIELD(dst, src, type, path)                                                             \
 	ASM_LINE(ASM_LD_FIELD, "LD_FIELD(" #dst ", " #src ", " #type ", " #path ")",               \

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Labels by name. A label belongs to a function and to the SCOPE it stands in, and is seen from
+ * there inwards: the innermost wins. So it is looked for from the jump's own scope outwards, each
+ * time under (function, scope, name), in a hash table that is at most half full.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+static uint32_t hash(uint32_t func, uint32_t scope, const char *name)
+{
+	uint32_t h = (func * 31 + scope) * 2654435761U;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619;
+	return h ^ h >> 15;
+}
+
+/* Where the label is, or the free place where it belongs; the table is never full. */
+static uint32_t *place_of(struct assembly *a, uint32_t func, uint32_t scope, const char *name)
+{
+	uint32_t mask = a->label_room - 1, i = hash(func, scope, name) & mask;
+
+	for (; a->label_at[i]; i = (i + 1) & mask) {
+		const struct label *l = &a->labels[a->label_at[i] - 1];
+
+		if (l->func == func && l->scope == scope && !strcmp(l->name, name))
+			break;
+	}
+	return &a->label_at[i];
+}
+
+int make_label_room(struct assembly *a)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < a->program->nlines; i++)
+		n += a->program->lines[i].kind == ASM_LABEL;
+	for (a->label_room = 2; a->label_room < 2 * n;)
+		a->label_room *= 2;
+	a->labels = arena_alloc(&a->arena, (n + 1) * sizeof(*a->labels));
+	a->label_at = arena_alloc(&a->arena, a->label_room * sizeof(*a->label_at));
+	return a->labels && a->label_at ? 0 : -ENOMEM;
+}
+
+void add_label(struct assembly *a, uint32_t line)
+{
+	const struct placed *p = &a->placed[line];
+	const char *name = a->program->lines[line].sym;
+	uint32_t *at = place_of(a, p->func, p->scope, name);
+
+	if (*at) {
+		fault(a, -EINVAL, line, "label '%s' stands already at line %u", name,
+		      a->program->lines[a->labels[*at - 1].line].line);
+		return;
+	}
+	a->labels[a->nlabels++] = (struct label){
+		.name = name, .line = line, .scope = p->scope, .slot = p->slot, .func = p->func
+	};
+	*at = a->nlabels;
+}
+
+struct label *find_label(struct assembly *a, uint32_t line, const char *name)
+{
+	uint32_t func = a->placed[line].func, scope = a->placed[line].scope;
+
+	for (;; scope = a->placed[scope].scope) {
+		uint32_t at = *place_of(a, func, scope, name);
+
+		if (at)
+			return &a->labels[at - 1];
+		if (scope == NO_SCOPE)
+			return NULL;
+	}
+}
+
+/* Says why a label is not seen from a line, which is not always that it does not exist. */
+void unknown_label(struct assembly *a, uint32_t line)
+{
+	const char *name = a->program->lines[line].sym;
+
+	for (uint32_t i = 0; i < a->nlabels; i++) {
+		const struct label *l = &a->labels[i];
+
+		if (strcmp(l->name, name))
+			continue;
+		if (l->func != a->placed[line].func)
+			fault(a, -EINVAL, line, "label '%s' is in another function (%s)", name,
+			      a->funcs[l->func].name);
+		else
+			fault(a, -EINVAL, line, "label '%s' is inside of %s and not seen from here",
+			      name, a->program->lines[l->scope].text);
+		return;
+	}
+	for (uint32_t i = 0; i < a->program->nlines; i++)
+		if (a->program->lines[i].kind == ASM_LABEL && a->placed[i].dropped &&
+		    !strcmp(a->program->lines[i].sym, name)) {
+			fault(a, -EINVAL, line,
+			      "label '%s' is among the lines that WHEN or UNLESS dropped", name);
+			return;
+		}
+	fault(a, -EINVAL, line, "unknown label '%s'", name);
+}
+
+/* A label names the instruction after it, which has to be one of its own function. */
+void check_labels(struct assembly *a)
+{
+	for (uint32_t i = 0; i < a->nlabels; i++) {
+		const struct label *l = &a->labels[i];
+		bool last = l->func + 1 == a->nfuncs;
+
+		if (l->slot == (last ? a->nslots : a->funcs[l->func + 1].slot))
+			fault(a, -EINVAL, l->line,
+			      "label '%s' names no instruction: the %s ends here", l->name,
+			      l->func ? "function" : "program");
+	}
+}
+
+/* A jump among dropped lines uses its label too: with another configuration it is there. */
+void check_unused_labels(struct assembly *a)
+{
+	for (uint32_t i = 0; i < a->program->nlines; i++) {
+		const struct asm_insn *line = &a->program->lines[i];
+		struct label *label;
+
+		if (!a->placed[i].dropped ||
+		    (line->kind != ASM_JUMP && line->kind != ASM_JUMP_PARAM))
+			continue;
+		label = find_label(a, i, line->sym);
+		if (label)
+			label->used = true;
+	}
+	for (uint32_t i = 0; i < a->nlabels; i++)
+		if (!a->labels[i].used)
+			warning(a, a->labels[i].line, "label '%s' is never used",
+				a->labels[i].name);
+}
