@@ -176,12 +176,11 @@ int report_print_cost(FILE *file, const struct report_cost *cost)
 
 	out_puts(&o, "own cost: ");
 	if (cost->bpf_runs)
-		out_printf(&o, "BPF %s (%s runs, %s each), ", text_duration(cost->bpf_ns, a),
+		out_printf(&o, "BPF %s in %s runs (%s each), ", text_duration(cost->bpf_ns, a),
 			   text_number(cost->bpf_runs, b),
 			   text_duration(cost->bpf_ns / cost->bpf_runs, c));
-	out_printf(&o, "CPU %s (%s user, %s system)",
-		   text_duration(add_saturating(cost->user_cpu_ns, cost->system_cpu_ns), a),
-		   text_duration(cost->user_cpu_ns, b), text_duration(cost->system_cpu_ns, c));
+	out_printf(&o, "CPU %s user + %s system", text_duration(cost->user_cpu_ns, a),
+		   text_duration(cost->system_cpu_ns, b));
 	if (cost->peak_rss_bytes)
 		out_printf(&o, ", memory %s", text_bytes(cost->peak_rss_bytes, a));
 	out_putc(&o, '\n');

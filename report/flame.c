@@ -177,7 +177,8 @@ static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
 	out_puts(f->out, "</text></g>\n");
 }
 
-static void put_legend(struct flame *f)
+/* Returns where it ends. */
+static unsigned int put_legend(struct flame *f)
 {
 	static const struct {
 		uint32_t kind;
@@ -187,7 +188,7 @@ static void put_legend(struct flame *f)
 		{ REPORT_JIT, "JIT", "#87c777" },    { REPORT_INLINED, "inlined", "#eca0ae" },
 		{ KIND_COMM, "process", "#c5cbd5" },
 	};
-	unsigned int x = PAD + 100;
+	unsigned int x = PAD;
 
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
 		if (!f->kinds[entries[i].kind])
@@ -199,6 +200,7 @@ static void put_legend(struct flame *f)
 			x, entries[i].color, x + 16, entries[i].name);
 		x += 16 + 14 + (unsigned int)(strlen(entries[i].name) * CHARACTER);
 	}
+	return x;
 }
 
 void flame_title(const struct report *r, const struct report_options *options, struct buf *b)
@@ -236,12 +238,12 @@ static void put_head(struct flame *f)
 
 static void put_graph(struct flame *f)
 {
-	unsigned int depth = 0;
+	unsigned int depth = 0, end;
 
-	put_legend(f);
+	end = put_legend(f);
 	out_printf(f->out,
-		   "<text id=\"reset\" class=\"button\" x=\"%d\" y=\"64\">Reset Zoom</text>\n",
-		   PAD);
+		   "<text id=\"reset\" class=\"button\" x=\"%u\" y=\"64\">Reset Zoom</text>\n",
+		   end);
 	out_printf(f->out, "<text id=\"details\" x=\"%d\" y=\"%u\"></text>\n", PAD, f->height - 13);
 	out_printf(f->out, "<text id=\"matched\" text-anchor=\"end\" x=\"%u\" y=\"%u\"></text>\n",
 		   f->options.image_width - PAD, f->height - 13);

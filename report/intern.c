@@ -60,7 +60,8 @@ uint32_t hash_bytes(const void *bytes, size_t n)
 		h ^= h >> 32;
 	}
 	word = 0;
-	memcpy(&word, p, n);
+	if (n)
+		memcpy(&word, p, n);
 	h = (h ^ word) * 0xd6e8feb86659fd93ull;
 	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15ull;
 	return (uint32_t)(h >> 32);

@@ -26,7 +26,7 @@ const char *table_kind_color(const struct table *t, uint32_t kind)
 static void put_cell(struct table *t, const char *s, unsigned int columns, bool ragged)
 {
 	buf_reset(&t->scratch);
-	buf_elide(&t->scratch, s, columns, t->dots);
+	buf_shorten(&t->scratch, s, columns, t->dots);
 	out_buf(&t->out, &t->scratch);
 	if (!ragged && !t->scratch.err)
 		out_fill(&t->out, ' ', columns - text_columns(t->scratch.s));
@@ -169,16 +169,36 @@ static void measure(const struct table *t, unsigned int *weights, unsigned int *
 		*modules = MODULE_MAX;
 }
 
-static void put_function(struct table *t, uint32_t fn, int weights, unsigned int names,
-			 unsigned int modules)
+/* " 12.3%  1,234", or as much space for nothing: most callers have no weight of their own. */
+static void put_share(struct table *t, uint64_t weight, unsigned int weights)
 {
 	char s[NUMBER_SIZE];
+
+	if (weight)
+		out_printf(&t->out, "%5.1f%% %*s", text_percent(weight, t->whole), (int)weights,
+			   text_weight(weight, t->unit, s));
+	else
+		out_fill(&t->out, ' ', weights + 7);
+}
+
+/* What is not in a row of its own. */
+static void put_rest(struct table *t, uint64_t weight, unsigned int weights, const char *what)
+{
+	out_printf(&t->out, "%s ", table_color(t, TABLE_DIM));
+	put_share(t, weight, weights);
+	out_printf(&t->out, "  %s%s\n", what, table_color(t, TABLE_RESET));
+}
+
+static void put_function(struct table *t, uint32_t fn, unsigned int weights, unsigned int names,
+			 unsigned int modules)
+{
 	struct buf name = { 0 };
 
-	out_printf(&t->out, " %5.1f%% %*s", text_percent(t->self[fn], t->whole), weights,
-		   text_weight(t->self[fn], t->unit, s));
-	out_printf(&t->out, "  %5.1f%% %*s  ", text_percent(t->total[fn], t->whole), weights,
-		   text_weight(t->total[fn], t->unit, s));
+	out_putc(&t->out, ' ');
+	put_share(t, t->self[fn], weights);
+	out_puts(&t->out, "  ");
+	put_share(t, t->total[fn], weights);
+	out_puts(&t->out, "  ");
 	if (t->bar)
 		put_bar(t, t->self[fn], t->total[fn]);
 	table_add_function(&name, t->r, fn);
@@ -193,7 +213,7 @@ static void put_function(struct table *t, uint32_t fn, int weights, unsigned int
 static void put_functions(struct table *t)
 {
 	unsigned int weights, modules, fixed, names;
-	char s[NUMBER_SIZE];
+	char what[64];
 	uint64_t rest = 0;
 
 	measure(t, &weights, &modules);
@@ -205,19 +225,17 @@ static void put_functions(struct table *t)
 		   t->bar ? (int)t->bar + 2 : 0, "", (int)names, "FUNCTION",
 		   table_color(t, TABLE_RESET));
 	for (unsigned int i = 0; i < shown_functions(t); i++)
-		put_function(t, t->rows[i], (int)weights, names, modules);
+		put_function(t, t->rows[i], weights, names, modules);
 	for (uint32_t i = shown_functions(t); i < t->nrows; i++)
 		rest = add_saturating(rest, t->self[t->rows[i]]);
-	if (shown_functions(t) < t->nrows)
-		out_printf(&t->out, "%s %5.1f%% %*s  in %u more functions%s\n",
-			   table_color(t, TABLE_DIM), text_percent(rest, t->whole), (int)weights,
-			   text_weight(rest, t->unit, s), t->nrows - shown_functions(t),
-			   table_color(t, TABLE_RESET));
+	if (shown_functions(t) < t->nrows) {
+		uint32_t more = t->nrows - shown_functions(t);
+
+		snprintf(what, sizeof(what), "in %u more function%s", more, more == 1 ? "" : "s");
+		put_rest(t, rest, weights, what);
+	}
 	if (t->stackless)
-		out_printf(&t->out, "%s %5.1f%% %*s  without a stack%s\n",
-			   table_color(t, TABLE_DIM), text_percent(t->stackless, t->whole),
-			   (int)weights, text_weight(t->stackless, t->unit, s),
-			   table_color(t, TABLE_RESET));
+		put_rest(t, t->stackless, weights, "without a stack");
 }
 
 static void put_head(struct table *t)

@@ -97,7 +97,7 @@ static void add_link(struct buf *b, const struct table *t, uint32_t key, unsigne
 	if (full.err)
 		b->err = full.err;
 	else
-		buf_elide(b, full.s, NAME_MAX_COLUMNS, t->dots);
+		buf_shorten(b, full.s, NAME_MAX_COLUMNS, t->dots);
 	if (repeats > 1)
 		buf_printf(b, " (x%u)", repeats);
 	buf_free(&full);
@@ -140,12 +140,13 @@ static uint32_t comm_of(const struct tree *tree, uint32_t leaf)
 	return tree->nodes[leaf].key;
 }
 
-static void put_stack(struct table *t, const struct tree *tree, uint32_t leaf)
+static void put_stack(struct table *t, const struct tree *tree, uint32_t leaf, int weights)
 {
 	char s[NUMBER_SIZE];
 
-	out_printf(&t->out, " %5.1f%% %s  %s", text_percent(tree->nodes[leaf].self, t->whole),
-		   text_weight(tree->nodes[leaf].self, t->unit, s), table_color(t, TABLE_BOLD));
+	out_printf(&t->out, " %5.1f%% %*s  %s", text_percent(tree->nodes[leaf].self, t->whole),
+		   weights, text_weight(tree->nodes[leaf].self, t->unit, s),
+		   table_color(t, TABLE_BOLD));
 	out_clean(&t->out, text(t->r, comm_of(tree, leaf)));
 	out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
 	put_chain(t, tree, leaf);
@@ -182,7 +183,7 @@ int table_put_stacks(struct table *t)
 	uint32_t *best = malloc(t->options.top_stacks * sizeof(*best)), all, n;
 	struct tree tree;
 	char s[NUMBER_SIZE];
-	int err = merge(t, &tree);
+	int weights = 0, err = merge(t, &tree);
 
 	if (!best)
 		err = -ENOMEM;
@@ -192,8 +193,13 @@ int table_put_stacks(struct table *t)
 		out_printf(&t->out, "\n%sSTACKS%s, heaviest %u of %s, innermost first\n",
 			   table_color(t, TABLE_BOLD), table_color(t, TABLE_RESET), n,
 			   text_number(all, s));
+		for (uint32_t i = 0; i < n; i++) {
+			int w = (int)strlen(text_weight(tree.nodes[best[i]].self, t->unit, s));
+
+			weights = w > weights ? w : weights;
+		}
 		for (uint32_t i = 0; i < n; i++)
-			put_stack(t, &tree, best[i]);
+			put_stack(t, &tree, best[i], weights);
 	}
 	tree_free(&tree);
 	free(best);

@@ -185,41 +185,6 @@ void buf_clean(struct buf *b, const char *s, char from, char to)
 	}
 }
 
-/* Appends what of s lies in the columns [first, last); a form that does not fit wholly is left out.
- */
-static void buf_columns(struct buf *b, const char *s, unsigned int first, unsigned int last)
-{
-	unsigned int at = 0, columns;
-	char unit[UNIT_SIZE];
-
-	while (*s && at < last) {
-		size_t n = text_unit(&s, unit, &columns);
-
-		if (at >= first && at + columns <= last)
-			buf_add(b, unit, n);
-		at += columns;
-	}
-}
-
-void buf_elide(struct buf *b, const char *s, unsigned int columns, const char *dots)
-{
-	unsigned int width = text_columns(s), gap = text_columns(dots), head;
-
-	buf_add(b, "", 0);
-	if (width <= columns) {
-		buf_columns(b, s, 0, width);
-		return;
-	}
-	if (columns <= gap) {
-		buf_columns(b, s, 0, columns);
-		return;
-	}
-	head = (columns - gap + 1) / 2;
-	buf_columns(b, s, 0, head);
-	buf_puts(b, dots);
-	buf_columns(b, s, width - (columns - gap - head), width);
-}
-
 void out_clean(struct out *o, const char *s)
 {
 	char unit[UNIT_SIZE];

@@ -36,6 +36,9 @@ void buf_clean(struct buf *b, const char *s, char from, char to);
 /* The same, at most `columns` wide: what is too long loses its middle, for which `dots` stands. */
 void buf_elide(struct buf *b, const char *s, unsigned int columns, const char *dots);
 
+/* The same for a function: template arguments and parameters go first, "run<...>(...)". */
+void buf_shorten(struct buf *b, const char *name, unsigned int columns, const char *dots);
+
 void out_clean(struct out *o, const char *s);
 void out_json(struct out *o, const char *s); /* in quotes; NULL is null. Bytes that are not UTF-8
 						become \xff (as text) */
