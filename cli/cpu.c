@@ -127,8 +127,8 @@ static int choose_event(const struct options *opt, struct rp_perf_options *perf)
 
 static int open_events(struct cpu_run *run)
 {
-	struct rp_perf_options perf = { .freq = run->opt->freq,
-					.period = run->opt->period,
+	struct rp_perf_options perf = { .freq = run->freq,
+					.period = run->period,
 					.disabled = true };
 	int err = choose_event(run->opt, &perf);
 
@@ -138,8 +138,6 @@ static int open_events(struct cpu_run *run)
 			rp_log(RP_ERROR, "'%s' is no list of CPUs", run->opt->cpus);
 		perf.cpus = &run->cpus;
 	}
-	if (!perf.freq && !perf.period)
-		perf.freq = DEFAULT_FREQ;
 	if (!err)
 		err = rp_perf_open(&perf, &run->perf);
 	if (!err)
@@ -311,7 +309,10 @@ static void tear_down(struct cpu_run *run)
 
 int command_cpu(const struct options *opt)
 {
-	struct cpu_run run = { .opt = opt, .follow = { -1, -1 } };
+	struct cpu_run run = { .opt = opt,
+			       .freq = opt->freq || opt->period ? opt->freq : DEFAULT_FREQ,
+			       .period = opt->period,
+			       .follow = { -1, -1 } };
 	int err = set_up(&run), status;
 
 	if (!err)

@@ -15,6 +15,7 @@ struct cpu_run {
 	struct rp_perf *perf;
 	struct rp_cpus cpus; /* of --cpu; empty: all */
 	struct output output;
+	uint64_t freq, period; /* one of them is 0 */
 	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
 
 	/* programs that follow the children of -- PROGRAM */

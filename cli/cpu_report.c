@@ -20,10 +20,8 @@ struct worth {
  * CPU time where the event can tell it: a clock counts nanoseconds itself; cycles are sampled so many times a
  * second. Anything else is worth what it counts.
  */
-static struct worth worth_of(const struct rp_event *event, const struct options *opt)
+static struct worth worth_of(const struct rp_event *event, uint64_t freq)
 {
-	uint64_t freq = opt->period ? 0 : opt->freq ? opt->freq : 99;
-
 	if (!strcmp(event->name, "cpu-clock") || !strcmp(event->name, "task-clock"))
 		return (struct worth){ { "cpu", "nanoseconds" }, 0 };
 	if (freq && !strcmp(event->name, "cycles"))
@@ -151,14 +149,26 @@ static char *describe_target(const struct options *opt)
 	return strdup(opt->cgroup ? opt->cgroup : "whole machine");
 }
 
+/*
+ * Samples a second of CPU time, 0 where it cannot be told: an idle CPU has no cycles and may have no clock ticks.
+ * The kernel counts in hundredths of a second, so little work is no measure.
+ */
+static double achieved_rate(struct cpu_run *run)
+{
+	double busy = (double)run->session.busy_ns / NS_PER_SECOND;
+	struct cpu_stats stats;
+
+	if (!run->freq || run->opt->cpus || busy < 0.5 || cpu_collect_stats(run->collect, &stats))
+		return 0;
+	return (double)(stats.fired - stats.idle) / busy;
+}
+
 static int set_info(struct cpu_run *run, struct report *report)
 {
 	const struct session *s = &run->session;
 	const struct rp_event *event = rp_perf_event(run->perf);
-	double seconds = (double)(s->end_ns - s->begin_ns) / NS_PER_SECOND;
-	uint64_t freq = run->opt->period ? 0 : run->opt->freq ? run->opt->freq : 99;
+	uint64_t freq = run->freq;
 	char build_id[41], *target = describe_target(run->opt);
-	struct cpu_stats stats = { 0 };
 	struct utsname name;
 	struct report_info info = {
 		.command = "cpu",
@@ -168,7 +178,7 @@ static int set_info(struct cpu_run *run, struct report *report)
 		.kernel_build_id = kernel_build_id(build_id),
 		.period_type = freq ? (struct report_value_type){ "cpu", "nanoseconds" }
 				    : (struct report_value_type){ event->name, "count" },
-		.period = freq ? NS_PER_SECOND / freq : run->opt->period,
+		.period = freq ? NS_PER_SECOND / freq : run->period,
 		.start_ns = s->begin_ns + s->wall_offset,
 		.duration_ns = s->end_ns - s->begin_ns,
 		.rate_asked = (double)freq,
@@ -180,10 +190,7 @@ static int set_info(struct cpu_run *run, struct report *report)
 		info.host = name.nodename;
 		info.kernel = name.release;
 	}
-	cpu_collect_stats(run->collect, &stats);
-	/* Only the clock of the CPUs fires when they are idle too, and so tells what rate there was. */
-	if (freq && seconds > 0 && info.cpus && !strcmp(event->name, "cpu-clock"))
-		info.rate_achieved = (double)stats.fired / seconds / info.cpus;
+	info.rate_achieved = achieved_rate(run);
 	err = target ? report_set_info(report, &info) : -ENOMEM;
 	free(target);
 	return err;
@@ -206,7 +213,7 @@ static int choose_weight(struct cpu_run *run, const struct report_value_type typ
 
 int cpu_report(struct cpu_run *run)
 {
-	const struct worth worth = worth_of(rp_perf_event(run->perf), run->opt);
+	const struct worth worth = worth_of(rp_perf_event(run->perf), run->freq);
 	const struct report_value_type types[2] = { { "samples", "count" }, worth.type };
 	struct report_ledger_line lines[CPU_LEDGER_LINES];
 	struct report_ledger ledger;

@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,21 @@ const char *kernel_build_id(char text[41])
 		left -= (int)bytes;
 	}
 	return NULL;
+}
+
+uint64_t busy_ns(void)
+{
+	char text[256];
+	uint64_t user, nice, kernel, idle, wait, irq, softirq;
+
+	if (read_small_file("/proc/stat", text, sizeof(text)) < 0 ||
+	    sscanf(text,
+		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64,
+		   &user, &nice, &kernel, &idle, &wait, &irq, &softirq) != 7)
+		return 0;
+	return (user + nice + kernel + irq + softirq) *
+	       (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 static uint64_t timeval_ns(struct timeval t)

@@ -17,6 +17,9 @@ uint64_t wall_offset_ns(void);
 /* The kernel's GNU build-id in hex digits, from /sys/kernel/notes; NULL if it has none. text holds 41 bytes. */
 const char *kernel_build_id(char text[41]);
 
+/* Time that all CPUs together have spent on anything but being idle, as /proc/stat counts it; 0: unknown. */
+uint64_t busy_ns(void);
+
 /* CPU time and peak memory of this process so far. */
 void own_cost(struct report_cost *cost);
 

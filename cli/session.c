@@ -295,6 +295,7 @@ int session_record(struct session *s, const struct session_work *work)
 
 	s->caught = caught_signal(s);
 	s->begin_ns = monotonic_ns();
+	s->busy_ns = busy_ns();
 	err = s->caught ? -EINTR : work->start(work->ctx);
 	if (!err)
 		err = target_start(&s->target, s->opt);
@@ -303,6 +304,7 @@ int session_record(struct session *s, const struct session_work *work)
 	if (!err)
 		err = wait_and_drain(s, work, fds);
 	s->end_ns = monotonic_ns();
+	s->busy_ns = busy_ns() - s->busy_ns;
 	progress(s, work, true);
 	release_signals(s); /* from now on Ctrl-C means what it always means */
 	free(fds);

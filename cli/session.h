@@ -34,6 +34,7 @@ struct session {
 	int stats;		/* holds BPF_ENABLE_STATS on; negative: not to be had */
 	int caught;		/* the signal that ended the recording, 0 */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t busy_ns;	   /* of all CPUs, between the two */
 	uint64_t wall_offset;	   /* to add to get nanoseconds since 1970 */
 };
 
