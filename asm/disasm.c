@@ -330,17 +330,20 @@ static int put_ld(struct writer *w, uint32_t left)
 
 /* ---- jumps and calls */
 
+/* In xlated code imm is the number of the subprogram, and the distance stands in off. */
 static void put_pcrel_call(struct writer *w)
 {
+	bool xlated = w->options->dialect == ASM_DIALECT_XLATED;
+	int32_t distance = xlated ? w->insn->off : w->insn->imm;
 	const char *name = NULL;
 
-	put(w, "call pc%+d", w->insn->imm);
-	if (w->options->dialect == ASM_DIALECT_XLATED) {
+	put(w, "call pc%+d", distance);
+	if (xlated) {
 		if (w->options->call)
 			name = w->options->call(w->options->ctx, w->at);
 		put(w, "#%s", name ? name : "0x0");
 	}
-	put_target(w, w->options->func, w->insn->imm);
+	put_target(w, w->options->func, distance);
 }
 
 static void put_call(struct writer *w)

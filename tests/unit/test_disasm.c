@@ -342,7 +342,7 @@ START_TEST(calls)
 	static const struct asm_disasm_options xlated = { .dialect = ASM_DIALECT_XLATED };
 	static const struct golden hidden[] = {
 		{ { 0x85, 0, 0, 0, 0 }, "(85) call bpf_unspec#0" },
-		{ { 0x85, 0, 1, 2, 1 }, "(85) call pc+1#0x0" },
+		{ { 0x85, 0, 1, 2, 1 }, "(85) call pc+2#0x0" },
 		{ { 0x85, 0, 2, 0, 0 }, "(85) call 0x0#0" },
 	};
 	char out[ASM_DISASM_SIZE];

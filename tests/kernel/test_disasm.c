@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The disassembler against the tools it imitates, on programs that hold every opcode the kernel
+ * loads: the verifier's log of what was loaded, and `bpftool prog dump xlated` of what the kernel
+ * made of it.
+ */
+#include <check.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawprof/asm.h>
+#include <rawprof/loader.h>
+
+/* ---- the program */
+
+/* R7 is a number that the verifier knows nothing of, R6 the context; nothing else is kept. */
+#define RANDOM(dst) CALL(get_prandom_u32), MOV_REG(dst, R0)
+#define ALU_ONE(OP, imm) OP(R3, imm), OP##_REG(R3, R7), OP##32(R3, imm), OP##32_REG(R3, R7)
+/* Either way the next line is reached, so that the verifier can drop none of the jumps. */
+#define JUMP_ONE(OP)                                                                               \
+	SCOPE("JUMP_ONE(" #OP ")"), RANDOM(R3), OP(R3, 77, .a), MOV(R5, 1), LABEL(.a), RANDOM(R3), \
+		OP(R3, -77, .b), MOV(R5, 1), LABEL(.b), RANDOM(R3), OP##_REG(R3, R7, .c),          \
+		MOV(R5, 1), LABEL(.c), RANDOM(R3), OP##32(R3, 77, .d), MOV(R5, 1), LABEL(.d),      \
+		RANDOM(R3), OP##32(R3, -77, .e), MOV(R5, 1), LABEL(.e), RANDOM(R3),                \
+		OP##32_REG(R3, R7, .f), MOV(R5, 1), LABEL(.f), END
+#define MEMORY_ONE(size)                                                                           \
+	ST(size, R10, -16, -3), STX(size, R10, -16, R7), LDX(size, R3, R10, -16),                  \
+		LOAD_ACQ(size, R3, R10, -16), STORE_REL(size, R10, -16, R7)
+#define ATOMIC_ONE(size)                                                                           \
+	ATOMIC_ADD(size, R10, -16, R7), ATOMIC_AND(size, R10, -16, R7),                            \
+		ATOMIC_OR(size, R10, -16, R7), ATOMIC_XOR(size, R10, -16, R7),                     \
+		ATOMIC_FETCH_ADD(size, R10, -16, R7), ATOMIC_FETCH_AND(size, R10, -16, R7),        \
+		ATOMIC_FETCH_OR(size, R10, -16, R7), ATOMIC_FETCH_XOR(size, R10, -16, R7),         \
+		ATOMIC_XCHG(size, R10, -16, R7), ATOMIC_CMPXCHG(size, R10, -16, R7)
+
+#define MAY_GOTO(slots) INSN(0xe5, 0, 0, slots, 0) /* no macro of the DSL: Linux 6.10 */
+
+static const struct asm_insn lines[] = {
+	MOV_REG(R6, R1),
+	RANDOM(R7),
+	RANDOM(R3),
+	ST(DW, R10, -16, 0),
+	ALU_ONE(ADD, 7),
+	ALU_ONE(SUB, -7),
+	ALU_ONE(MUL, 7),
+	ALU_ONE(DIV, 7),
+	ALU_ONE(SDIV, -7),
+	ALU_ONE(OR, 7),
+	ALU_ONE(AND, -7),
+	ALU_ONE(LSH, 5),
+	ALU_ONE(RSH, 5),
+	ALU_ONE(MOD, 7),
+	ALU_ONE(SMOD, -7),
+	ALU_ONE(XOR, -2147483647 - 1),
+	ALU_ONE(MOV, -1),
+	ALU_ONE(ARSH, 5),
+	NEG(R3),
+	NEG32(R3),
+	MOVSX(R3, R7, 8),
+	MOVSX(R3, R7, 16),
+	MOVSX(R3, R7, 32),
+	MOVSX32(R3, R7, 8),
+	MOVSX32(R3, R7, 16),
+	TO_LE(R3, 16),
+	TO_LE(R3, 32),
+	TO_LE(R3, 64),
+	TO_BE(R3, 16),
+	TO_BE(R3, 32),
+	TO_BE(R3, 64),
+	BSWAP(R3, 16),
+	BSWAP(R3, 32),
+	BSWAP(R3, 64),
+	MEMORY_ONE(B),
+	LDXS(B, R3, R10, -16),
+	MEMORY_ONE(H),
+	LDXS(H, R3, R10, -16),
+	MEMORY_ONE(W),
+	LDXS(W, R3, R10, -16),
+	MEMORY_ONE(DW),
+	ATOMIC_ONE(W),
+	ATOMIC_ONE(DW),
+	RANDOM(R7),
+	JUMP_ONE(JEQ),
+	JUMP_ONE(JGT),
+	JUMP_ONE(JGE),
+	JUMP_ONE(JSET),
+	JUMP_ONE(JNE),
+	JUMP_ONE(JSGT),
+	JUMP_ONE(JSGE),
+	JUMP_ONE(JLT),
+	JUMP_ONE(JLE),
+	JUMP_ONE(JSLT),
+	JUMP_ONE(JSLE),
+	RANDOM(R3),
+	JGT(R3, 5, near),
+	JA(far),
+	LABEL(near),
+	MOV(R0, 1),
+	LABEL(far),
+	RANDOM(R3),
+	JGT(R3, 5, near2),
+	GOTOL(far2),
+	LABEL(near2),
+	MOV(R0, 1),
+	LABEL(far2),
+	MAY_GOTO(0),
+	MAY_GOTO(1),
+	MOV(R5, 2),
+	LD_IMM64(R2, 0x5566778811223344),
+	LD_IMM64(R2, -1),
+	LD_MAP_VALUE(R2, state, 0),
+	LD_MAP_VALUE(R2, state, 16),
+	ST(W, R10, -8, 0),
+	MAP_LOOKUP(counts, -8),
+	MAP_LOOKUP(state, -8),
+	MAP_DELETE(counts, -8),
+	INSN(0x20, 0, 0, 0, 4), /* packet loads of classic BPF */
+	INSN(0x28, 0, 0, 0, 4),
+	INSN(0x30, 0, 0, 0, -4),
+	INSN(0x40, 0, 7, 0, 4),
+	INSN(0x48, 0, 7, 0, 4),
+	INSN(0x50, 0, 7, 0, -4),
+	MOV(R1, 3),
+	LD_FUNC(R2, callback),
+	MOV(R3, 0),
+	MOV(R4, 0),
+	CALL(loop),
+	CALL_FUNC(subprogram),
+	CALL(ktime_get_ns),
+	MOV(R0, 0),
+	EXIT(),
+	FUNC(subprogram),
+	MOV(R0, 1),
+	EXIT(),
+	FUNC(callback),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+static const struct asm_map maps[] = {
+	{ .name = "counts",
+	  .type = BPF_MAP_TYPE_HASH,
+	  .key_size = 4,
+	  .value_size = 64,
+	  .max_entries = 8 },
+	{ .name = "state",
+	  .type = BPF_MAP_TYPE_ARRAY,
+	  .key_size = 4,
+	  .value_size = 64,
+	  .max_entries = 1 },
+};
+
+static struct asm_image image;
+static char *verifier_log;
+static int prog_fd = -1;
+
+static void setup(void)
+{
+	const struct asm_program program = { .name = "every_opcode",
+					     .type = BPF_PROG_TYPE_SOCKET_FILTER,
+					     .license = "GPL",
+					     ASM_LINES(lines) };
+	int fds[2];
+	const struct asm_bindings bindings = { .maps = maps, .map_fds = fds, .nmaps = 2 };
+
+	fds[0] = rp_map_create(&maps[0]);
+	fds[1] = rp_map_create(&maps[1]);
+	ck_assert_int_ge(fds[0], 0);
+	ck_assert_int_ge(fds[1], 0);
+	ck_assert_int_eq(asm_assemble(&program, &bindings, &image, asm_diag_print, NULL), 0);
+	const struct rp_prog prog = { .name = program.name,
+				      .type = program.type,
+				      .license = program.license,
+				      .insns = image.insns,
+				      .ninsns = image.ninsns,
+				      .btf = image.btf,
+				      .btf_size = image.btf_size,
+				      .func_info = image.func_info,
+				      .line_info = image.line_info,
+				      .nfunc_info = image.nfunc_info,
+				      .nline_info = image.nline_info };
+	prog_fd = rp_prog_load_verbose(&prog, 2, &verifier_log);
+	ck_assert_msg(prog_fd >= 0, "%s: ...%s", strerror(-prog_fd),
+		      verifier_log && strlen(verifier_log) > 2000
+			      ? verifier_log + strlen(verifier_log) - 2000
+			      : verifier_log);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void teardown(void)
+{
+	close(prog_fd);
+	free(verifier_log);
+	asm_image_free(&image);
+}
+
+/* ---- the log */
+
+/*
+ * A line that shows an instruction: "12: (bf) r6 = r1    ; R1=ctx() ...", in the table of live
+ * registers with a column of them before the opcode. Returns its text, which ends at *end, and its
+ * slot; NULL for other lines.
+ */
+static const char *logged(const char *line, size_t length, uint32_t *slot, const char **end)
+{
+	unsigned int number, code;
+	char live[16];
+	int at = -1;
+	const char *stop = line + length, *state;
+
+	if (sscanf(line, "%u: (%2x) %n", &number, &code, &at) != 2 || at < 0) {
+		at = -1;
+		if (sscanf(line, "%u: %10[.0-9] (%2x) %n", &number, live, &code, &at) != 3 ||
+		    at < 0)
+			return NULL;
+	}
+	if ((size_t)at > length)
+		return NULL;
+	state = memchr(line, ';', length);
+	if (state)
+		stop = state;
+	while (stop > line && stop[-1] == ' ')
+		stop--;
+	*slot = number;
+	*end = stop;
+	return memchr(line, '(', length);
+}
+
+/* The kernel shows its own addresses there; ours is the descriptor that was handed to it. */
+static bool holds_address(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_LD | BPF_IMM | BPF_DW) &&
+	       (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE);
+}
+
+START_TEST(reads_as_the_verifiers_log)
+{
+	bool *seen = calloc(image.ninsns, sizeof(*seen));
+	uint32_t missing = 0, compared = 0;
+
+	for (const char *line = verifier_log; *line;) {
+		size_t length = strcspn(line, "\n");
+		const char *end, *text;
+		char ours[ASM_DISASM_SIZE];
+		uint32_t slot;
+
+		text = logged(line, length, &slot, &end);
+		line += length + (line[length] == '\n');
+		if (!text)
+			continue;
+		ck_assert_uint_lt(slot, image.ninsns);
+		ck_assert_int_gt(
+			asm_disasm(NULL, image.insns, image.ninsns, slot, ours, sizeof(ours)), 0);
+		if (holds_address(&image.insns[slot]))
+			ck_assert_int_eq(strncmp(text, ours, sizeof("(18) r2 = 0x") - 1), 0);
+		else
+			ck_assert_msg(strlen(ours) == (size_t)(end - text) &&
+					      !strncmp(text, ours, (size_t)(end - text)),
+				      "slot %u: the log has '%.*s', we '%s'", slot,
+				      (int)(end - text), text, ours);
+		seen[slot] = true;
+		compared++;
+	}
+	for (uint32_t slot = 0; slot < image.ninsns; slot++)
+		missing += image.text_of[slot] && !seen[slot];
+	printf("log: %u lines of instructions compared, %u of %u slots not shown\n", compared,
+	       missing, image.ninsns);
+	ck_assert_uint_eq(missing, 0);
+	free(seen);
+}
+END_TEST
+
+/* ---- xlated */
+
+struct xlated {
+	struct bpf_insn *insns;
+	uint32_t n;
+	const char *call; /* name in bpftool's line that is being compared */
+};
+
+static uint64_t call_base;
+
+/* Is the name one of those that the kernel has at this address? */
+static bool kernel_has(uint64_t address, const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], found[256];
+	bool has = false;
+	uint64_t at;
+
+	ck_assert_ptr_nonnull(file);
+	while (!has && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &at, found) == 2 && at == address)
+			has = !strcmp(found, name);
+	fclose(file);
+	return has;
+}
+
+static uint64_t find_call_base(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	uint64_t at, base = 0;
+	char line[512], found[256];
+
+	ck_assert_ptr_nonnull(file);
+	while (!base && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &at, found) == 2 &&
+		    !strcmp(found, "__bpf_call_base"))
+			base = at;
+	fclose(file);
+	return base;
+}
+
+static const char *name_of_call(void *ctx, uint32_t slot)
+{
+	(void)slot;
+	return ((struct xlated *)ctx)->call;
+}
+
+/* Takes the name out of bpftool's "(85) call NAME#NUMBER" once it is known to be right. */
+static void check_call(struct xlated *x, uint32_t slot, const char *theirs, char name[128])
+{
+	const struct bpf_insn *insn = &x->insns[slot];
+	const char *hash = strchr(theirs, '#');
+
+	ck_assert_ptr_nonnull(hash);
+	if (insn->src_reg == BPF_PSEUDO_CALL) {
+		ck_assert_int_eq(sscanf(hash, "#%127s", name), 1);
+		ck_assert_int_eq(strncmp(name, "bpf_prog_", 9), 0);
+	} else {
+		ck_assert_int_eq(sscanf(theirs, "(85) call %127[^#]", name), 1);
+		ck_assert_msg(kernel_has(call_base + (uint64_t)(int64_t)insn->imm, name),
+			      "no %s at __bpf_call_base%+d", name, insn->imm);
+	}
+	x->call = name;
+}
+
+/* What a bpftool older than Linux 6.6 prints wrongly: it has never heard of ISA v4. */
+static bool is_v4(const struct bpf_insn *insn)
+{
+	uint8_t class = BPF_CLASS(insn->code), op = BPF_OP(insn->code);
+
+	switch (class) {
+	case BPF_LDX:
+		return BPF_MODE(insn->code) == BPF_MEMSX;
+	case BPF_STX:
+		return BPF_MODE(insn->code) == BPF_ATOMIC &&
+		       (insn->imm == BPF_LOAD_ACQ || insn->imm == BPF_STORE_REL);
+	case BPF_ALU:
+	case BPF_ALU64:
+		return insn->off || (class == BPF_ALU64 && op == BPF_END);
+	case BPF_JMP32:
+		return op == BPF_JA;
+	case BPF_JMP:
+		return op == 0xe0;
+	}
+	return false;
+}
+
+START_TEST(reads_as_bpftools_xlated)
+{
+	struct xlated x = { 0 };
+	const struct asm_disasm_options options = { .dialect = ASM_DIALECT_XLATED,
+						    .ctx = &x,
+						    .call = name_of_call };
+	struct rp_prog_stats stats;
+	char command[64], line[512], ours[ASM_DISASM_SIZE];
+	uint32_t compared = 0, old = 0, next = 0;
+	FILE *bpftool;
+
+	if (system("bpftool version >/dev/null 2>&1")) {
+		printf("skip: no bpftool\n");
+		return;
+	}
+	call_base = find_call_base();
+	ck_assert_uint_ne(call_base, 0);
+	ck_assert_int_eq(rp_prog_stats(prog_fd, &stats), 0);
+	ck_assert_int_eq(rp_prog_xlated(prog_fd, &x.insns, &x.n), 0);
+	snprintf(command, sizeof(command), "bpftool prog dump xlated id %u 2>/dev/null", stats.id);
+	bpftool = popen(command, "r");
+	ck_assert_ptr_nonnull(bpftool);
+	while (fgets(line, sizeof(line), bpftool)) {
+		char name[128], *theirs = strchr(line, ':');
+		uint32_t slot;
+		int slots;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, " %u:", &slot) != 1 || !theirs)
+			continue; /* a function's name, a line of the source */
+		theirs += 2;
+		ck_assert_uint_eq(slot, next);
+		if (x.insns[slot].code == (BPF_JMP | BPF_CALL))
+			check_call(&x, slot, theirs, name);
+		slots = asm_disasm(&options, x.insns, x.n, slot, ours, sizeof(ours));
+		ck_assert_int_gt(slots, 0);
+		next = slot + (uint32_t)slots;
+		if (is_v4(&x.insns[slot]) && strcmp(ours, theirs)) {
+			old++;
+			continue;
+		}
+		ck_assert_msg(!strcmp(ours, theirs), "slot %u: bpftool has '%s', we '%s'", slot,
+			      theirs, ours);
+		compared++;
+	}
+	ck_assert_int_eq(pclose(bpftool), 0);
+	ck_assert_uint_eq(next, x.n);
+	/* ISA v4 in part would be a difference of ours, not an old bpftool. */
+	ck_assert_msg(old == 0 || old >= 20, "%u instructions of ISA v4 differ", old);
+	printf("xlated: %u instructions equal%s\n", compared,
+	       old ? "; this bpftool does not know those of ISA v4" : "");
+	free(x.insns);
+}
+END_TEST
+
+/* ---- is it every opcode? */
+
+START_TEST(the_program_holds_every_opcode)
+{
+	bool held[256] = { false };
+	char text[ASM_DISASM_SIZE];
+
+	for (uint32_t slot = 0; slot < image.ninsns; slot++)
+		if (image.text_of[slot])
+			held[image.insns[slot].code] = true;
+	for (int code = 0; code < 256; code++) {
+		const struct bpf_insn insn[2] = { { .code = (uint8_t)code } };
+
+		asm_disasm(NULL, insn, 2, 0, text, sizeof(text));
+		/* Atomics of 1 and 2 bytes exist as load-acquire and store-release, held above. */
+		ck_assert_msg(held[code] == !!strncmp(text, "unknown", 7), "opcode %02x: %s", code,
+			      text);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("disasm in the kernel");
+	TCase *tests = tcase_create("every opcode");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_unchecked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, the_program_holds_every_opcode);
+	tcase_add_test(tests, reads_as_the_verifiers_log);
+	tcase_add_test(tests, reads_as_bpftools_xlated);
+	tcase_set_timeout(tests, 60);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
