@@ -41,7 +41,7 @@ static int number_after(const char *line, const char *end, const char *key, uint
 }
 
 /* Bytes of one element, as far as the spelling of a C type tells; 0 if it does not. */
-static uint32_t element_size(const char *type)
+static uint32_t element_size(const char *type, size_t length)
 {
 	static const struct {
 		const char *word;
@@ -61,7 +61,7 @@ static uint32_t element_size(const char *type)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (strstr(type, known[i].word))
+		if (memmem(type, length, known[i].word, strlen(known[i].word)))
 			return known[i].size;
 	return 0;
 }
@@ -98,7 +98,7 @@ static int parse_declaration(const char *from, const char *end, struct rp_tp_fie
 	f->common = !strncmp(f->name, "common_", 7);
 	/* The number in the brackets may be a macro's name, so the count is taken from the sizes.
 	 */
-	element = bracket ? element_size(f->type) : 0;
+	element = bracket ? element_size(from, (size_t)(type_end - from)) : 0;
 	f->count = element && f->size >= element ? f->size / element : 1;
 	return 0;
 }
