@@ -12,7 +12,7 @@ rawprof=${RAWPROF:-$PWD/rawprof}
 work=$PWD/build/workloads
 passed=0 failed=0 skipped=0
 tmp=$(mktemp -d)
-out=$tmp/out err=$tmp/err
+out=$tmp/out err=$tmp/err said=$tmp/said
 cleanup() { rm -rf "$tmp"; }
 trap cleanup EXIT
 
@@ -25,7 +25,7 @@ fail() {
 	if [ -n "${last_command:-}" ]; then
 		echo "     after: $last_command"
 		sed 's/^/     stderr: /' "$err" 2>/dev/null | head -n 12
-		sed 's/^/     stdout: /' "$out" 2>/dev/null | cut -c 1-160 | head -n 12
+		sed 's/^/     output: /' "$out" 2>/dev/null | cut -c 1-160 | head -n 12
 	fi
 }
 finish() {
@@ -43,7 +43,7 @@ need_profile() {
 # is NAME ACTUAL EXPECTED: the same text.
 is() { if [ "$2" = "$3" ]; then ok "$1"; else fail "$1" "is '$2', expected '$3'"; fi; }
 # holds NAME EXPRESSION: of numbers, as awk writes it.
-holds() { if awk "BEGIN { exit !($2) }"; then ok "$1 ($2)"; else fail "$1" "not: $2"; fi; }
+holds() { if awk "BEGIN { exit !($2) }" 2>/dev/null; then ok "$1 ($2)"; else fail "$1" "not: $2"; fi; }
 # near NAME ACTUAL EXPECTED TOLERANCE
 near() {
 	if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { d = a - b; exit !(a != "" && d <= t && -d <= t) }'; then
@@ -68,9 +68,12 @@ run() {
 	timeout -k 5 "${RUN_TIMEOUT:-120}" "$@" >"$out" 2>"$err" </dev/null
 	status=$?
 }
-# folded ARGS...: a profile as folded stacks in $out, and a test that it came about.
+# folded ARGS...: a profile as folded stacks in $out, and a test that it came about. What the profiled
+# program prints is in $said.
 folded() {
-	run "$rawprof" cpu --format folded "$@"
+	run "$rawprof" cpu --format folded -o "$tmp/folded" "$@"
+	mv "$out" "$said"
+	mv "$tmp/folded" "$out"
 	[ $status -eq 0 ] || fail "rawprof cpu $*" "status $status"
 }
 

@@ -22,8 +22,9 @@ folded -F 999 -- "$work/jit" 2
 near 'JIT: a name with spaces' "$(share "$out" ';run_jitted;jitted[ _]hot[ _]loop')" 75 3
 near 'JIT: a name without' "$(share "$out" ';run_jitted;jitted_warm_loop')" 25 3
 
-# 500 programs of 10 ms, each gone, and its file with it, long before the report is made.
-folded -F 999 -- "$work/swarm" 500 10
+# 500 programs of 10 ms, all gone when the report is made.
+mkdir "$tmp/swarm"
+folded -F 999 -- "$work/swarm" 500 10 "$tmp/swarm"
 swarm=$(grep -oE '^swarm-[0-9]+;' "$out" | sort -u | wc -l)
 is 'swarm: all 500 are there by name' "$swarm" 500
 is 'swarm: each with its function' \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * swarm [COUNT] [CPU-MS]: many short-lived programs (500, 10 ms each), two at a time.
+ * swarm COUNT CPU-MS DIRECTORY: many short-lived programs, two at a time, each a copy of this file
+ * under a name of its own in DIRECTORY: swarm-000 to swarm-499 for a COUNT of 500. The copies stay.
  *
- * Each is a copy of this file under a name of its own, swarm-000 to swarm-499, which is deleted as
- * soon as it has ended. A profiler must find every one of the names, with the time in swarm_work(),
- * although process and file are gone before it reports.
+ * A profiler must find every one of the names, with nearly all of the time in swarm_work(), although
+ * no process is left to look at when it reports. Each copy has its own inode, and all have one build
+ * id, so that tables may be shared.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,47 +39,43 @@ static int copy_self(const char *path)
 	return err;
 }
 
+static pid_t start(const char *dir, int i, const char *ms)
+{
+	char path[4096];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/swarm-%03d", dir, i);
+	if (copy_self(path))
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		execl(path, path, "work", ms, (char *)NULL);
+		_exit(127);
+	}
+	return pid;
+}
+
 int main(int argc, char **argv)
 {
-	int count = argc > 1 ? atoi(argv[1]) : 500;
-	const char *ms = argc > 2 ? argv[2] : "10";
-	char dir[] = "/tmp/swarm-XXXXXX", path[64];
-	int running = 0, status, bad = 0;
-	pid_t *pids;
+	int status, bad = 0, running = 0;
 
-	if (!strcmp(argv[1] ? argv[1] : "", "work")) {
-		swarm_work(thread_cpu_ns() + (uint64_t)atoi(ms) * 1000000);
+	if (argc == 3 && !strcmp(argv[1], "work")) {
+		swarm_work(thread_cpu_ns() + (uint64_t)atoi(argv[2]) * 1000000);
 		return 0;
 	}
-	pids = calloc((size_t)count, sizeof(*pids));
-	if (!pids || !mkdtemp(dir))
-		return 1;
-	for (int i = 0; i < count || running;) {
-		if (i < count && running < 2) {
-			snprintf(path, sizeof(path), "%s/swarm-%03d", dir, i);
-			if (copy_self(path))
-				return 1;
-			pids[i] = fork();
-			if (pids[i] == 0) {
-				execl(path, path, "work", ms, (char *)NULL);
-				_exit(127);
-			}
-			running++;
-			i++;
-			continue;
+	if (argc != 4)
+		return 2;
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		if (running == 2) {
+			wait(&status);
+			bad |= status;
+			running--;
 		}
-		pid_t ended = wait(&status);
-
-		for (int j = 0; j < i; j++) {
-			if (pids[j] != ended)
-				continue;
-			snprintf(path, sizeof(path), "%s/swarm-%03d", dir, j);
-			unlink(path);
-		}
-		bad |= status;
-		running--;
+		if (start(argv[3], i, argv[2]) < 0)
+			return 1;
+		running++;
 	}
-	free(pids);
-	rmdir(dir);
+	while (wait(&status) > 0)
+		bad |= status;
 	return bad != 0;
 }

@@ -29,7 +29,7 @@ static inline uint64_t thread_cpu_ns(void)
 __attribute__((always_inline)) static inline void burn_until(uint64_t end)
 {
 	do {
-		for (int i = 0; i < 20000; i++)
+		for (int i = 0; i < 100000; i++)
 			__asm__ volatile("" ::: "memory");
 	} while (thread_cpu_ns() < end);
 }
