@@ -71,15 +71,20 @@ static void empty_brackets(struct buf *b, const char *name, char open, bool last
 
 	buf_reset(b);
 	while ((at = strchr(at, open))) {
-		const char *end = behind_operator(name, at) ? NULL : bracket_end(at);
+		const char *end;
 
-		if (!end || end - at <= 2 || (last && strchr(end, open))) {
-			at = end ? end : at + 1;
+		if (behind_operator(name, at)) {
+			at++;
 			continue;
 		}
-		buf_add(b, from, (size_t)(at + 1 - from));
-		buf_puts(b, dots);
-		from = end - 1;
+		end = bracket_end(at);
+		if (!end)
+			break; /* what follows is not worth a look for each bracket in it */
+		if (end - at > 2 && !(last && strchr(end, open))) {
+			buf_add(b, from, (size_t)(at + 1 - from));
+			buf_puts(b, dots);
+			from = end - 1;
+		}
 		at = end;
 	}
 	buf_puts(b, from);
