@@ -152,7 +152,7 @@ static int on_record(void *ctx, const struct cpu_record *record)
 	struct cpu_run *run = ctx;
 
 	run->seen++;
-	session_saw(&run->session, (uint32_t)(record->key.pid_tgid >> 32));
+	session_saw(&run->session, (uint32_t)(record->key.pid_tgid >> 32), record->exec_id);
 	return run->opt->samples ? cpu_samples_keep(run, record) : 0;
 }
 

@@ -239,8 +239,8 @@ int cpu_report(struct cpu_run *run)
 		report_set_cost(report, &cost);
 		err = output_report(&run->output, run->opt, report);
 	}
-	if (!err && run->output.path)
-		rp_log(RP_INFO, "wrote %s (%s)", run->output.path, run->opt->format->name);
+	if (!err)
+		err = output_tell(&run->output, run->opt, &ledger, &cost);
 	report_free(report);
 	return err;
 }

@@ -91,8 +91,5 @@ int cpu_samples_end(struct cpu_run *run)
 	run->queue = (struct cpu_sample_queue){ 0 };
 	if (!err)
 		err = cpu_books(run, run->printed, lines, &ledger, &cost);
-	if (err || run->opt->verbosity < 0)
-		return err;
-	err = report_print_ledger(stderr, &ledger, "samples");
-	return err ? err : report_print_cost(stderr, &cost);
+	return err ? err : output_tell(&run->output, run->opt, &ledger, &cost);
 }

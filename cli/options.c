@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rawprof/loader.h>
+
 #include "options.h"
 
 enum {
@@ -28,7 +30,7 @@ enum {
 	OPT_DELIMITED,
 };
 
-static const char short_options[] = "ap:t:L:C:d:F:c:e:UKIo:n:fEAvqh";
+static const char short_options[] = ":ap:t:L:C:d:F:c:e:UKIo:n:fEAvqh";
 
 static const struct option long_options[] = {
 	{ "all", no_argument, NULL, 'a' },
@@ -136,6 +138,31 @@ static bool add_ids(const char *text, struct id_list *list)
 	return good;
 }
 
+static bool cpu_list_is_good(const char *text)
+{
+	struct rp_cpus cpus;
+
+	if (rp_cpus_parse(text, &cpus))
+		return false;
+	rp_cpus_free(&cpus);
+	return true;
+}
+
+/* What getopt could not make sense of; it points behind the word that it stopped at. */
+static int not_understood(const struct options *opt, char **argv, bool lacks_value)
+{
+	char letter[3] = { '-', (char)optopt, '\0' };
+	const char *name = letter;
+
+	if (!strncmp(argv[optind - 1], "--", 2))
+		name = argv[optind - 1];
+	else
+		for (const struct option *o = long_options; o->name; o++)
+			if (lacks_value && o->val == optopt)
+				return misused(opt, "%s (--%s) wants a value", letter, o->name);
+	return misused(opt, lacks_value ? "%s wants a value" : "there is no option %s", name);
+}
+
 static int choose_format(struct options *opt, const char *name)
 {
 	opt->format = report_format_by_name(name);
@@ -167,7 +194,9 @@ static int take(struct options *opt, int letter, const char *value)
 			       : misused(opt, "'%s' is no list of thread ids", value);
 	case 'C':
 		opt->cpus = value;
-		return -1;
+		return cpu_list_is_good(value)
+			       ? -1
+			       : misused(opt, "'%s' is no list of CPUs: 0-3,7", value);
 	case OPT_CGROUP:
 		opt->cgroup = value;
 		return -1;
@@ -269,7 +298,7 @@ static int take(struct options *opt, int letter, const char *value)
 		opt->verbosity = -1;
 		return -1;
 	}
-	return EXIT_USAGE; /* getopt has said what it does not know */
+	return EXIT_USAGE; /* no letter is left: the table of options has one more than this */
 }
 
 /* What only shows when everything has been read. */
@@ -304,17 +333,15 @@ int options_parse(struct options *opt, int argc, char **argv, const char *usage)
 			opt->program = argv + i + 1;
 			argc = i;
 		}
-	optind = 0;
-	opterr = 1;
+	optind = 0; /* for getopt to begin anew */
 	while (status < 0 &&
 	       (letter = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(usage, stdout);
 			return EXIT_DONE;
 		}
-		status = take(opt, letter, optarg);
-		if (letter == '?')
-			fprintf(stderr, "Try 'rawprof help %s'.\n", opt->command);
+		status = letter == '?' || letter == ':' ? not_understood(opt, argv, letter == ':')
+							: take(opt, letter, optarg);
 	}
 	for (; status < 0 && optind < argc; optind++) {
 		if (opt->duration || !read_seconds(argv[optind], &opt->duration))

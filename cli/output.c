@@ -74,6 +74,22 @@ int output_report(struct output *out, const struct options *opt, const struct re
 	return err ? err : failed(out, opt->format->write(report, out->stream, &out->show));
 }
 
+int output_tell(const struct output *out, const struct options *opt,
+		const struct report_ledger *ledger, const struct report_cost *cost)
+{
+	int err = 0;
+
+	if (opt->verbosity < 0)
+		return 0;
+	if (out->path && !opt->samples)
+		fprintf(stderr, "wrote %s (%s)\n", out->path, opt->format->name);
+	if (!opt->samples &&
+	    (opt->format->write == report_write_table || opt->format->write == report_write_json))
+		return 0;
+	err = report_print_ledger(stderr, ledger, "samples");
+	return err ? err : report_print_cost(stderr, cost);
+}
+
 int output_close(struct output *out, int err)
 {
 	if (!out->stream)

@@ -23,6 +23,13 @@ int output_empty(struct output *out);
 /* Writes the report as the options say. 0; -EPIPE when the reader has gone, silently; else after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);
 
+/*
+ * Tells standard error what a format without room for it cannot: that a file was written, the books, the cost.
+ * Nothing with -q.
+ */
+int output_tell(const struct output *out, const struct options *opt,
+		const struct report_ledger *ledger, const struct report_cost *cost);
+
 /* Closes, and says so if what was written did not arrive. Returns err, or the first error of its own. */
 int output_close(struct output *out, int err);
 

@@ -78,11 +78,9 @@ static int read_process(struct session *s, uint32_t pid)
 {
 	int err;
 
-	if (!pid_set_add(&s->known, pid))
+	if (!id_set_add(&s->known, pid))
 		return 0;
 	err = sym_user_snapshot(s->user, pid, monotonic_ns());
-	if (!err)
-		err = sym_user_keep(s->user, pid);
 	return err == -ENOMEM ? err : 0; /* gone, or not ours: its frames stay addresses */
 }
 
@@ -111,7 +109,7 @@ static int on_mmap(struct session *s, const struct rp_side_event *e)
 static int on_comm(struct session *s, const struct rp_side_event *e)
 {
 	if (e->comm.exec)
-		pid_set_add(&s->known, e->pid);
+		id_set_add(&s->known, e->pid);
 	return sym_user_comm(s->user, e->time, e->pid, e->tid, e->comm.comm, e->comm.exec);
 }
 
@@ -124,7 +122,7 @@ static int on_fork(struct session *s, const struct rp_side_event *e)
 	err = read_process(s, e->fork.ppid); /* what the child inherits */
 	if (!err)
 		err = sym_user_fork(s->user, e->time, e->pid, e->fork.ppid);
-	pid_set_add(&s->known, e->pid);
+	id_set_add(&s->known, e->pid);
 	return err;
 }
 
@@ -143,21 +141,28 @@ static int on_side_event(void *ctx, const struct rp_side_event *e)
 	}
 }
 
-void session_saw(struct session *s, uint32_t pid)
+void session_saw(struct session *s, uint32_t pid, uint64_t generation)
 {
-	if (!pid_set_has(&s->known, pid))
-		pid_set_add(&s->unknown, pid);
+	if (id_set_add(&s->met, pid | generation << 32))
+		id_set_add(&s->fresh, pid);
 }
 
-static int read_unknown(struct session *s)
+/* While they live: the next look may be too late for a file that ends with its process. */
+static int hold_fresh(struct session *s)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->unknown.nslots; i++)
-		if (s->unknown.slots[i])
-			err = read_process(s, s->unknown.slots[i]);
-	if (s->unknown.used)
-		pid_set_free(&s->unknown);
+	for (size_t i = 0; !err && i < s->fresh.nslots; i++) {
+		uint32_t pid = (uint32_t)s->fresh.slots[i];
+
+		if (!pid)
+			continue;
+		err = read_process(s, pid);
+		if (!err && sym_user_keep(s->user, pid) == -ENOMEM)
+			err = -ENOMEM;
+	}
+	if (s->fresh.used)
+		id_set_free(&s->fresh);
 	return err;
 }
 
@@ -172,7 +177,7 @@ static int drain(struct session *s, const struct session_work *work)
 	if (!err)
 		err = rp_sideband_drain(s->side, true, on_side_event, s);
 	if (err >= 0)
-		err = read_unknown(s);
+		err = hold_fresh(s);
 	if (!err && work->drained)
 		err = work->drained(work->ctx);
 	if (err == -ENOMEM)
@@ -185,7 +190,7 @@ int session_settle(struct session *s)
 	int err = rp_sideband_drain(s->side, true, on_side_event, s);
 
 	if (err >= 0)
-		err = read_unknown(s);
+		err = hold_fresh(s);
 	if (rp_sideband_lost(s->side))
 		rp_log(RP_WARN, "%llu records about processes were lost: some may lack names",
 		       (unsigned long long)rp_sideband_lost(s->side));
@@ -326,6 +331,7 @@ void session_close(struct session *s)
 	ksym_close(&s->ksym);
 	if (s->stats >= 0)
 		close(s->stats);
-	pid_set_free(&s->known);
-	pid_set_free(&s->unknown);
+	id_set_free(&s->known);
+	id_set_free(&s->met);
+	id_set_free(&s->fresh);
 }

@@ -18,7 +18,7 @@
 
 #include "ksym.h"
 #include "options.h"
-#include "pid_set.h"
+#include "id_set.h"
 #include "target.h"
 
 struct session {
@@ -28,11 +28,12 @@ struct session {
 	struct sym_kernel *kernel;
 	struct ksym ksym;
 	struct rp_sideband *side;
-	struct pid_set known;	/* processes whose mappings are known: seen being made, or read */
-	struct pid_set unknown; /* met in a sample since the last drain, and not in known */
-	int signals;		/* signalfd of SIGINT, SIGTERM, SIGHUP */
-	int stats;		/* holds BPF_ENABLE_STATS on; negative: not to be had */
-	int caught;		/* the signal that ended the recording, 0 */
+	struct id_set known; /* processes whose mappings are known: seen being made, or read */
+	struct id_set met;   /* processes that a sample was taken of */
+	struct id_set fresh; /* those of them that were met since the last drain */
+	int signals;	     /* signalfd of SIGINT, SIGTERM, SIGHUP */
+	int stats;	     /* holds BPF_ENABLE_STATS on; negative: not to be had */
+	int caught;	     /* the signal that ended the recording, 0 */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t busy_ns;	   /* of all CPUs, between the two */
 	uint64_t wall_offset;	   /* to add to get nanoseconds since 1970 */
@@ -58,8 +59,11 @@ int session_open(struct session *s, const struct options *opt);
  */
 int session_record(struct session *s, const struct session_work *work);
 
-/* A sample of this process was met: its mappings are read if nobody has told of them. */
-void session_saw(struct session *s, uint32_t pid);
+/*
+ * A sample of this process was met, which executes its generation-th program: the next drain sees to it that it can
+ * be named after its end.
+ */
+void session_saw(struct session *s, uint32_t pid, uint64_t generation);
 
 /* The last of the side-band, once the events are stopped; then everything can be named. */
 int session_settle(struct session *s);

@@ -21,7 +21,7 @@
 const struct asm_map cpu_maps[CPU_MAPS] = {
 	[CPU_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
 	[CPU_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
-	[CPU_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 4, 1, 1024 },
+	[CPU_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },
 	[CPU_MAP_COUNTS] = { "counts", BPF_MAP_TYPE_HASH, sizeof(struct cpu_key),
 			     sizeof(struct cpu_count), 32768 },
 	/* A stack of stacks is too large for the 512 bytes that a program has. */
@@ -35,12 +35,15 @@ const struct asm_map cpu_maps[CPU_MAPS] = {
 struct cpu_frame {
 	struct cpu_count none; /* what a new key starts with */
 	uint32_t id;	       /* a pid, a tid: key of the filter maps */
+	uint32_t exec_id;      /* and with it the key of seen */
 	uint32_t zero;	       /* key of the only element of scratch */
+	uint32_t unused;
 };
 enum {
 	NONE = FRAME(struct cpu_frame, none),
 	NONE_PERIOD = FRAME(struct cpu_frame, none.period),
 	ID = FRAME(struct cpu_frame, id),
+	ID_EXEC = FRAME(struct cpu_frame, exec_id),
 	ZERO_KEY = FRAME(struct cpu_frame, zero)
 };
 
@@ -209,15 +212,17 @@ static const struct asm_insn cpu_sample[] = {
 	MOV(R9, BPF_RB_FORCE_WAKEUP),
 	LDX(W, R1, R8, PID_TGID + 4),
 	STX(W, R10, ID, R1),
+	LDX(W, R1, R8, EXEC_ID),
+	STX(W, R10, ID_EXEC, R1),
 	MAP_LOOKUP(seen, ID),
-	JEQ(R0, 0, new_process),
+	JEQ(R0, 0, new_program),
 	LD_MAP(R1, events),
 	MOV(R2, BPF_RB_AVAIL_DATA),
 	CALL(ringbuf_query),
 	JGE_PARAM(R0, struct cpu_config, ring_mark, output),
 	MOV(R9, BPF_RB_NO_WAKEUP),
 	JA(output),
-	LABEL(new_process),
+	LABEL(new_program),
 	ST(DW, R10, NONE, 0),
 	MAP_UPDATE(seen, ID, NONE, BPF_ANY),
 
