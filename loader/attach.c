@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Closing the descriptor detaches, whatever it is: a link, or a perf event that carries a program.
- */
+/* Closing the descriptor detaches, whatever it is: a link, or a perf event that carries a
+ * program. */
 struct rp_link {
 	int fd;
 };

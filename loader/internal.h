@@ -43,8 +43,8 @@ const char *map_type_name(uint32_t type);
 const char *prog_type_name(uint32_t type);
 /* Cut to 15 characters that the kernel allows in a name ([A-Za-z0-9_.]), others become '_'. */
 void kernel_name(char out[16], const char *name);
-/* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63 letters.
- */
+/* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63
+ * letters. */
 unsigned name_distance(const char *a, const char *b);
 
 /* ---- verifier_log.c: the part of a verifier log that matters, malloc'd, or NULL. *insn is where
@@ -63,6 +63,10 @@ int link_from_fd(int fd, struct rp_link **out);
  * descriptor, or with a cookie by a link that then replaces fd. Closes fd on failure. */
 int link_perf_event(int fd, int prog_fd, uint64_t cookie, const char *what, struct rp_link **out);
 int first_online_cpu(void);
+
+/* ---- tracefs.c: rp_tp_format, but the reason of a failure goes to why (NULL: nowhere) */
+int tp_format_read(const char *group, const char *event, struct rp_tp_format *out, char *why,
+		   size_t why_size);
 
 /* ---- side_record.c */
 /* One record of a side-band ring, which ends with the sample_id trailer (tid, time, cpu). Strings

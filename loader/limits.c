@@ -4,8 +4,8 @@
 
 #include <sys/resource.h>
 
-/* As far up as we may: beyond the hard limit needs CAP_SYS_RESOURCE. False if that gives nothing.
- */
+/* As far up as we may: beyond the hard limit needs CAP_SYS_RESOURCE. False if that gives
+ * nothing. */
 static bool raise_limit(__rlimit_resource_t which, rlim_t want, const char *name)
 {
 	struct rlimit now, more;

@@ -37,9 +37,9 @@ int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char
 	int err;
 
 	(void)ctx;
-	err = rp_tp_format(group, event, &format);
+	err = tp_format_read(group, event, &format, why, ASM_WHY_SIZE);
 	if (err)
-		return say_why(why, err, "its format cannot be read");
+		return err;
 	f = rp_tp_format_field(&format, field);
 	if (!f) {
 		err = say_why(why, -ENOENT, "this kernel's tracepoint has no such field");
@@ -68,15 +68,10 @@ static void report(void *ctx, const struct asm_diag *d)
 	       error ? "error" : "warning", d->message, d->text ? d->text : "");
 }
 
-struct lines {
-	const struct asm_image *image;
-	char text[512];
-};
-
 static const char *line_of(void *ctx, uint32_t insn)
 {
-	struct lines *l = ctx;
-	const struct asm_image *image = l->image;
+	static char text[512];
+	const struct asm_image *image = ctx;
 	const struct asm_insn *line;
 
 	/* The second slot of a 64-bit constant has no text: its first has. */
@@ -85,17 +80,39 @@ static const char *line_of(void *ctx, uint32_t insn)
 	if (!image->text_of[insn])
 		return NULL;
 	line = &image->program->lines[image->line_of[insn]];
-	snprintf(l->text, sizeof(l->text), "%s:%u: %s", line->file, line->line,
-		 image->text_of[insn]);
-	return l->text;
+	snprintf(text, sizeof(text), "%s:%u: %s", line->file, line->line, image->text_of[insn]);
+	return text;
+}
+
+void rp_prog_of_image(const struct asm_image *image, struct rp_prog *out)
+{
+	const struct asm_program *program = image->program;
+
+	*out = (struct rp_prog){
+		.name = program->name,
+		.type = program->type,
+		.attach_type = program->attach_type,
+		.flags = program->flags,
+		.license = program->license,
+		.target = program->target,
+		.insns = image->insns,
+		.ninsns = image->ninsns,
+		.btf = image->btf,
+		.btf_size = image->btf_size,
+		.func_info = image->func_info,
+		.nfunc_info = image->nfunc_info,
+		.line_info = image->line_info,
+		.nline_info = image->nline_info,
+		.line = line_of,
+		.line_ctx = (void *)(uintptr_t)image,
+	};
 }
 
 int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind)
 {
 	struct asm_bindings bindings = *bind;
 	struct asm_image image;
-	struct rp_prog prog = { 0 };
-	struct lines lines = { &image, "" };
+	struct rp_prog prog;
 	int fd;
 
 	if (!bindings.field)
@@ -105,22 +122,7 @@ int rp_program_load(const struct asm_program *program, const struct asm_bindings
 	fd = asm_assemble(program, &bindings, &image, report, NULL);
 	if (fd)
 		return fd;
-	prog.name = program->name;
-	prog.type = program->type;
-	prog.attach_type = program->attach_type;
-	prog.flags = program->flags;
-	prog.license = program->license;
-	prog.target = program->target;
-	prog.insns = image.insns;
-	prog.ninsns = image.ninsns;
-	prog.btf = image.btf;
-	prog.btf_size = image.btf_size;
-	prog.func_info = image.func_info;
-	prog.nfunc_info = image.nfunc_info;
-	prog.line_info = image.line_info;
-	prog.nline_info = image.nline_info;
-	prog.line = line_of;
-	prog.line_ctx = &lines;
+	rp_prog_of_image(&image, &prog);
 	fd = rp_prog_load(&prog);
 	asm_image_free(&image);
 	return fd;

@@ -58,11 +58,13 @@ static int find_target(const struct rp_prog *prog, uint32_t *id)
 	if (!prog->target)
 		return 0;
 	found = rp_btf_kernel(&btf);
-	if (found)
+	if (found == -ENOENT)
 		return rp_fail(
 			found,
 			"%s attaches to %s by kernel BTF, which this kernel has not (/sys/kernel/btf/vmlinux)",
 			prog->name, prog->target);
+	if (found)
+		return found;
 	if (snprintf(name, sizeof(name), "%s%s", target_prefix(prog->attach_type), prog->target) >=
 	    (int)sizeof(name))
 		return rp_fail(-ENAMETOOLONG, "%s: the name of its target is too long", prog->name);
@@ -178,13 +180,13 @@ static void report_refusal(int err, const struct rp_prog *prog, const char *log)
  * The first try is without a log, which costs time. Then whatever may be the kernel's age rather
  * than the program's fault is taken away: the memory limit, the source lines.
  */
-static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int *btf_fd)
+static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int btf_fd)
 {
 	int fd = sys_bpf(BPF_PROG_LOAD, attr);
 
 	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && raise_memlock())
 		fd = sys_bpf(BPF_PROG_LOAD, attr);
-	if (*btf_fd >= 0 && (fd == -EINVAL || fd == -E2BIG)) {
+	if (btf_fd >= 0 && (fd == -EINVAL || fd == -E2BIG)) {
 		const int with = fd;
 
 		set_source(attr, prog, -1);
@@ -193,7 +195,7 @@ static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int *bt
 			rp_log(RP_INFO, "the kernel takes no source lines for %s (%s)", prog->name,
 			       strerror(-with));
 		else
-			set_source(attr, prog, *btf_fd);
+			set_source(attr, prog, btf_fd);
 	}
 	return fd;
 }
@@ -209,7 +211,7 @@ int rp_prog_load(const struct rp_prog *prog)
 		return fd;
 	btf_fd = load_btf(prog);
 	set_source(&attr, prog, btf_fd);
-	fd = load_quietly(&attr, prog, &btf_fd);
+	fd = load_quietly(&attr, prog, btf_fd);
 	if (fd < 0) {
 		const int first = fd;
 
@@ -230,12 +232,13 @@ int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log)
 	union rp_attr attr;
 	int btf_fd, fd;
 
+	*log = NULL;
 	fd = fill_attr(&attr, prog);
 	if (fd)
 		return fd;
 	btf_fd = load_btf(prog);
 	set_source(&attr, prog, btf_fd);
-	fd = load_quietly(&attr, prog, &btf_fd);
+	fd = load_quietly(&attr, prog, btf_fd);
 	if (fd >= 0)
 		close(fd);
 	fd = load_logged(&attr, level, log);

@@ -95,8 +95,8 @@ int rp_ring_drain(struct rp_ring *r, rp_ring_fn fn, void *ctx)
 
 	while (at < end && err >= 0) {
 		const uint8_t *record = r->data + (at & r->mask);
-		/* Acquire: the program's writes to the record come before it clears the busy bit.
-		 */
+		/* Acquire: the program's writes to the record come before it clears the busy
+		 * bit. */
 		const uint32_t head =
 			__atomic_load_n((const uint32_t *)(const void *)record, __ATOMIC_ACQUIRE);
 		const uint32_t size = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);

@@ -96,8 +96,8 @@ static int parse_declaration(const char *from, const char *end, struct rp_tp_fie
 	f->data_loc = !strncmp(f->type, "__data_loc ", 11);
 	f->rel_loc = !strncmp(f->type, "__rel_loc ", 10);
 	f->common = !strncmp(f->name, "common_", 7);
-	/* The number in the brackets may be a macro's name, so the count is taken from the sizes.
-	 */
+	/* The number in the brackets may be a macro's name, so the count is taken from the
+	 * sizes. */
 	element = bracket ? element_size(from, (size_t)(type_end - from)) : 0;
 	f->count = element && f->size >= element ? f->size / element : 1;
 	return 0;

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { WHY_SIZE = 512 };
+
 static int tracefs = -1;
 
 static int open_existing(void)
@@ -31,8 +33,8 @@ static int open_existing(void)
 }
 
 /*
- * A mount that is attached nowhere: nobody else sees it, and it ends with the descriptor.
- * Linux 5.2; a kernel without these calls answers ENOSYS.
+ * A mount that is attached nowhere: nobody else sees it, and it ends with the descriptor. Linux
+ * 5.2; a kernel without these calls answers ENOSYS.
  */
 static int mount_detached(void)
 {
@@ -189,46 +191,39 @@ static int nearer(void *ctx, const char *group, const char *event)
 	return 0;
 }
 
-static int no_event(int err, const char *group, const char *event)
+static int no_event(int err, const char *group, const char *event, char *why, size_t size)
 {
 	struct nearest n = { .group = group, .event = event, .best = 5 };
 
-	if (tracefs < 0)
-		return err; /* said by rp_tracefs */
-	if (err != -ENOENT)
-		return rp_fail(err, "cannot read the tracepoint %s:%s: %s", group, event,
-			       strerror(-err));
-	rp_tp_each("*", nearer, &n);
-	return rp_fail(err, "this kernel has no tracepoint %s:%s%s%s%s", group, event,
-		       *n.name ? "; did you mean " : "", n.name, *n.name ? "?" : "");
+	if (!why)
+		return err;
+	if (tracefs < 0) {
+		snprintf(why, size, "%s:%s: tracefs cannot be read", group, event);
+	} else if (err != -ENOENT) {
+		snprintf(why, size, "cannot read the tracepoint %s:%s: %s", group, event,
+			 strerror(-err));
+	} else {
+		rp_tp_each("*", nearer, &n);
+		snprintf(why, size, "this kernel has no tracepoint %s:%s%s%s%s", group, event,
+			 *n.name ? "; did you mean " : "", n.name, *n.name ? "?" : "");
+	}
+	return err;
 }
 
-int rp_tp_id(const char *group, const char *event)
-{
-	char *text;
-	int err, id;
-
-	err = read_event_file(group, event, "id", &text);
-	if (err < 0)
-		return no_event(err, group, event);
-	id = atoi(text);
-	free(text);
-	return id > 0 ? id : no_event(-EINVAL, group, event);
-}
-
-int rp_tp_format(const char *group, const char *event, struct rp_tp_format *out)
+int tp_format_read(const char *group, const char *event, struct rp_tp_format *out, char *why,
+		   size_t why_size)
 {
 	struct rp_tp_format format = { 0 };
 	char *text;
 	int err;
 
 	err = read_event_file(group, event, "format", &text);
-	if (err < 0)
-		return no_event(err, group, event);
-	err = rp_tp_format_parse(text, &format);
-	free(text);
+	if (!err) {
+		err = rp_tp_format_parse(text, &format);
+		free(text);
+	}
 	if (err)
-		return no_event(err, group, event);
+		return no_event(err, group, event, why, why_size);
 	format.group = strdup(group);
 	format.event = strdup(event);
 	if (!format.group || !format.event) {
@@ -237,4 +232,27 @@ int rp_tp_format(const char *group, const char *event, struct rp_tp_format *out)
 	}
 	*out = format;
 	return 0;
+}
+
+int rp_tp_format(const char *group, const char *event, struct rp_tp_format *out)
+{
+	char why[WHY_SIZE] = "out of memory";
+	const int err = tp_format_read(group, event, out, why, sizeof(why));
+
+	return err ? rp_fail(err, "%s", why) : 0;
+}
+
+int rp_tp_id(const char *group, const char *event)
+{
+	char why[WHY_SIZE], *text;
+	int id = read_event_file(group, event, "id", &text);
+
+	if (!id) {
+		id = atoi(text);
+		free(text);
+		if (id > 0)
+			return id;
+		id = -EINVAL;
+	}
+	return rp_fail(no_event(id, group, event, why, sizeof(why)), "%s", why);
 }

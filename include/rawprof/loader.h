@@ -22,12 +22,13 @@
 
 struct asm_access;
 struct asm_bindings;
+struct asm_image;
 struct asm_map;
 struct asm_program;
 struct bpf_insn;
 struct perf_event_attr;
 
-/* ------------------------------------------------------------------ messages (loader/log.c) */
+/* ---- messages (loader/log.c) */
 
 enum rp_level { RP_ERROR, RP_WARN, RP_INFO, RP_DEBUG };
 
@@ -45,7 +46,7 @@ void rp_log(enum rp_level level, const char *fmt, ...) __attribute__((format(pri
  * on what: what to do")`. */
 int rp_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ------------------------------------------------------------------ system calls (loader/sys.c) */
+/* ---- system calls (loader/sys.c) */
 
 /*
  * The three calls that reach the kernel. Each returns the call's result or a negative errno. Tests
@@ -55,7 +56,7 @@ int rp_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)))
 struct rp_sys {
 	int (*bpf)(int cmd, void *attr, uint32_t size);
 	int (*perf_event_open)(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
-	                       unsigned long flags);
+			       unsigned long flags);
 	int (*ioctl)(int fd, unsigned long request, unsigned long arg);
 };
 
@@ -65,8 +66,7 @@ void rp_sys_replace(const struct rp_sys *sys);
 /* Where /sys and /proc are looked up ("" unless a test says otherwise; the string must stay). */
 void rp_root_replace(const char *root);
 
-/* ------------------------------------------------------------------ capabilities (loader/caps.c)
- */
+/* ---- capabilities (loader/caps.c) */
 
 enum rp_cap {
 	RP_CAP_BPF,
@@ -85,28 +85,26 @@ bool rp_cap_has(enum rp_cap cap);
  * programs: run as root, or …". */
 const char *rp_cap_hint(enum rp_cap cap);
 
-/* ------------------------------------------------------------------ features (loader/features.c)
- */
+/* ---- features (loader/features.c) */
 
 enum rp_feature {
-	RP_HAS_BPF,        /* bpf(2) answers at all and we may create a map */
-	RP_HAS_KERNEL_BTF, /* /sys/kernel/btf/vmlinux, 5.4 and CONFIG_DEBUG_INFO_BTF */
-	RP_HAS_PROG_BTF,   /* programs may carry BTF (func_info, line_info), 5.0 */
-	RP_HAS_RINGBUF,    /* 5.8 */
-	RP_HAS_BATCH,      /* batch operations on hash maps, 5.6 */
-	RP_HAS_PERF_LINK,  /* BPF_LINK_CREATE on a perf event, and attach cookies, 5.15 */
-	RP_HAS_RAW_TP,     /* 4.17 */
-	RP_HAS_TP_BTF,     /* 5.5 */
-	RP_HAS_FENTRY,     /* loading and attaching, 5.5 (x86), 6.0 (arm64), later elsewhere; may be
-	                      locked down */
-	RP_HAS_KPROBE,     /* perf PMU "kprobe" */
+	RP_HAS_BPF,	      /* bpf(2) answers at all and we may create a map */
+	RP_HAS_KERNEL_BTF,    /* /sys/kernel/btf/vmlinux, 5.4 and CONFIG_DEBUG_INFO_BTF */
+	RP_HAS_PROG_BTF,      /* programs may carry BTF (func_info, line_info), 5.0 */
+	RP_HAS_RINGBUF,	      /* 5.8 */
+	RP_HAS_BATCH,	      /* batch operations on hash maps, 5.6 */
+	RP_HAS_PERF_LINK,     /* BPF_LINK_CREATE on a perf event, and attach cookies, 5.15 */
+	RP_HAS_RAW_TP,	      /* 4.17 */
+	RP_HAS_TP_BTF,	      /* 5.5 */
+	RP_HAS_FENTRY,	      /* loading and attaching, 5.5 (x86), 6.0 (arm64) */
+	RP_HAS_KPROBE,	      /* perf PMU "kprobe" */
 	RP_HAS_KPROBE_MULTI,  /* 5.18 with CONFIG_FPROBE */
-	RP_HAS_UPROBE,        /* perf PMU "uprobe" */
+	RP_HAS_UPROBE,	      /* perf PMU "uprobe" */
 	RP_HAS_UPROBE_MULTI,  /* 6.6 */
 	RP_HAS_HW_EVENTS,     /* PERF_COUNT_HW_CPU_CYCLES can be opened */
 	RP_HAS_MMAP_BUILD_ID, /* build ids in side-band mmap2 records, 5.12 */
 	RP_HAS_SYSCALL_PROG,  /* BPF_PROG_TYPE_SYSCALL, 5.14 */
-	RP_HAS_STATS,         /* BPF_ENABLE_STATS, 5.8 */
+	RP_HAS_STATS,	      /* BPF_ENABLE_STATS, 5.8 */
 	RP_HAS_BPF_LOOP,      /* helper bpf_loop, 5.17 */
 	RP_FEATURES
 };
@@ -118,7 +116,7 @@ bool rp_has(enum rp_feature feature);
 const char *rp_feature_name(enum rp_feature feature);
 int rp_feature_errno(enum rp_feature feature);
 
-/* ------------------------------------------------------------------ CPUs (loader/cpus.c) */
+/* ---- CPUs (loader/cpus.c) */
 
 /* Ascending CPU numbers without duplicates; holes are usual. Free with rp_cpus_free. */
 struct rp_cpus {
@@ -126,8 +124,8 @@ struct rp_cpus {
 	int n;
 };
 
-/* "0-3,8,10-11\n" (also with strides: "0-7:2/4" is refused). -EINVAL for anything else, numbers
- * above 65535 included. */
+/* "0-3,8,10-11\n". -EINVAL for anything else, also strides ("0-7:2/4") and numbers
+ * above 65535. */
 int rp_cpus_parse(const char *text, struct rp_cpus *out);
 int rp_cpus_online(struct rp_cpus *out);
 bool rp_cpus_has(const struct rp_cpus *cpus, int cpu);
@@ -136,8 +134,7 @@ void rp_cpus_free(struct rp_cpus *cpus);
  * least 1. */
 int rp_cpus_possible(void);
 
-/* ------------------------------------------------------------------ maps (loader/map.c,
- * loader/map_walk.c) */
+/* ---- maps (loader/map.c, loader/map_walk.c) */
 
 /* Create one map; its inner template too where map->inner is set. Returns a descriptor. Raises
  * RLIMIT_MEMLOCK only if the kernel refuses for want of it (before 5.11). */
@@ -183,14 +180,13 @@ int rp_map_drain(int fd, const struct asm_map *map, rp_map_fn fn, void *ctx);
 /* Add up the i-th u64 of all CPUs' values in what rp_map_each handed out. */
 uint64_t rp_map_cpu_sum(const struct asm_map *map, const void *value, unsigned i);
 
-/* ------------------------------------------------------------------ programs (loader/prog.c,
- * loader/load.c) */
+/* ---- programs (loader/prog.c, loader/load.c) */
 
 /* A program as bytes. Everything after ninsns may be 0. */
 struct rp_prog {
 	const char *name; /* any text; cut and cleaned to the kernel's 15 characters */
 	uint32_t type, attach_type, flags; /* BPF_PROG_TYPE_*, BPF_TRACE_* …, BPF_F_SLEEPABLE … */
-	const char *license;               /* NULL: "GPL" */
+	const char *license;		   /* NULL: "GPL" */
 	const char *target; /* function or tracepoint of a BTF program (tp_btf, fentry, fexit …) */
 	const struct bpf_insn *insns;
 	uint32_t ninsns;
@@ -198,8 +194,7 @@ struct rp_prog {
 	uint32_t btf_size;
 	const void *func_info, *line_info; /* struct bpf_func_info[], struct bpf_line_info[] */
 	uint32_t nfunc_info, nline_info;
-	/* "file.c:12: MOV(R0, 0)" of an instruction for messages, or NULL if unknown. May be NULL.
-	 */
+	/* "file.c:12: MOV(R0, 0)" of an instruction, for messages; NULL if unknown. May be NULL. */
 	const char *(*line)(void *ctx, uint32_t insn);
 	void *line_ctx;
 };
@@ -210,7 +205,7 @@ struct rp_prog {
 int rp_prog_load(const struct rp_prog *prog);
 
 /* The same, and the verifier's log at level (1, 2, |4 statistics) comes back whole in *log
- * (malloc'd, on refusal too, with nothing logged), as `explain` shows it. */
+ * (malloc'd, on refusal too, with nothing logged; NULL if it did not come so far). */
 int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log);
 
 /*
@@ -220,18 +215,22 @@ int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log)
  */
 int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind);
 
+/* An assembled program as rp_prog_load and rp_prog_load_verbose take it; image must outlive it. */
+void rp_prog_of_image(const struct asm_image *image, struct rp_prog *out);
+
 /* The two bindings by themselves; ctx is ignored. -ENOENT: no such type, member or tracepoint;
- * -EOPNOTSUPP: a bit field or a variable-length field. why as rp_btf_access. */
+ * -EOPNOTSUPP: a bit field, or one of the first 8 bytes of a tracepoint's record. Of a field of
+ * variable length the u32 that says where it lies is meant. why as rp_btf_access. */
 int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out, char *why);
 int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char *field,
-                     struct asm_access *out, char *why);
+		     struct asm_access *out, char *why);
 
-/* ------------------------------------------------------------------ BTF (loader/btf.c,
- * loader/btf_field.c) */
+/* ---- BTF (loader/btf.c, loader/btf_field.c) */
 
 struct rp_btf;
 
-/* The running kernel's, read at the first call and kept. -ENOENT if the kernel has none. */
+/* The running kernel's, read at the first call and kept. -ENOENT if the kernel has none, which is
+ * not logged; other errors are. */
 int rp_btf_kernel(const struct rp_btf **out);
 /* Let go of it (5 to 10 MB of mapped file) once everything is loaded; the next rp_btf_kernel reads
  * it again. */
@@ -251,7 +250,7 @@ int rp_btf_find(const struct rp_btf *btf, const char *name, uint32_t kind);
  * logged, the reason is written to why (ASM_WHY_SIZE bytes, or NULL).
  */
 int rp_btf_access(const struct rp_btf *btf, const char *type, const char *path,
-                  struct asm_access *out, char *why);
+		  struct asm_access *out, char *why);
 /* sizeof a struct, union, int, enum or typedef by name. -ENOENT. */
 int rp_btf_size(const struct rp_btf *btf, const char *type);
 /* Value of an enumerator of an enum by name (NULL: of any enum). -ENOENT, not logged. */
@@ -261,10 +260,9 @@ int rp_btf_func_nargs(const struct rp_btf *btf, const char *name);
 /* Call fn for every function in the BTF whose name matches the glob (fnmatch(3)). Returns the
  * number or what fn returned below 0. */
 int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
-                     int (*fn)(void *ctx, const char *name), void *ctx);
+		     int (*fn)(void *ctx, const char *name), void *ctx);
 
-/* ------------------------------------------------------------------ tracefs (loader/tracefs.c,
- * loader/tp_format.c) */
+/* ---- tracefs (loader/tracefs.c, loader/tp_format.c) */
 
 /* The mount point, found once; mounted for this process alone (a private mount namespace is not
  * needed: a detached mount is used) if nobody has. -EPERM, -ENODEV. Returns a directory descriptor
@@ -298,13 +296,12 @@ const struct rp_tp_field *rp_tp_format_field(const struct rp_tp_format *format, 
 void rp_tp_format_free(struct rp_tp_format *format);
 /* Id for perf_event_attr.config. -ENOENT. */
 int rp_tp_id(const char *group, const char *event);
-/* For all events "group:event" that match the glob. Returns the number or what fn returned below 0.
- */
+/* For all events "group:event" that match the glob. Returns the number or what fn returned below
+ * 0. */
 int rp_tp_each(const char *glob, int (*fn)(void *ctx, const char *group, const char *event),
-               void *ctx);
+	       void *ctx);
 
-/* ------------------------------------------------------------------ perf events (loader/event.c,
- * loader/perf.c) */
+/* ---- perf events (loader/event.c, loader/perf.c) */
 
 /* What to count. */
 struct rp_event {
@@ -323,11 +320,11 @@ const char *rp_event_names(size_t i);
 
 struct rp_perf_options {
 	struct rp_event event;
-	uint64_t freq;              /* samples a second, or */
-	uint64_t period;            /* one sample every so many events; both 0: count only */
+	uint64_t freq;		    /* samples a second, or */
+	uint64_t period;	    /* one sample every so many events; both 0: count only */
 	const struct rp_cpus *cpus; /* NULL: every online CPU, and those that join later */
-	const pid_t *tasks; /* NULL: everything on the CPUs; otherwise these threads, on any CPU (or
-	                       on cpus) */
+	/* NULL: everything on the CPUs; otherwise these threads, on any CPU (or on cpus). */
+	const pid_t *tasks;
 	size_t ntasks;
 	bool inherit;  /* with tasks: children too */
 	bool disabled; /* opened disabled; rp_perf_enable starts them */
@@ -340,8 +337,8 @@ struct rp_perf_options {
 struct rp_perf;
 
 struct rp_perf_counts {
-	uint64_t value, enabled_ns,
-	        running_ns; /* scale by enabled/running; running 0: never counted */
+	uint64_t value;
+	uint64_t enabled_ns, running_ns; /* scale by enabled/running; running 0: never counted */
 };
 
 /* -EINVAL with the limit if freq is above kernel.perf_event_max_sample_rate; -EACCES/-EPERM with
@@ -365,18 +362,17 @@ void rp_perf_close(struct rp_perf *perf);
 /* kernel.perf_event_max_sample_rate, or -ENOENT. */
 int rp_perf_max_rate(void);
 
-/* ------------------------------------------------------------------ attaching (loader/attach.c,
- * loader/probe.c) */
+/* ---- attaching (loader/attach.c, loader/probe.c) */
 
-/* An attached program; closing detaches it. Freed and detached by rp_link_close, which takes NULL.
- */
+/* An attached program; closing detaches it. Freed and detached by rp_link_close, which takes
+ * NULL. */
 struct rp_link;
 void rp_link_close(struct rp_link *link);
 
 /* cookie is what bpf_get_attach_cookie returns (5.15); a cookie that the kernel cannot take is
  * -EOPNOTSUPP. */
 int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint64_t cookie,
-                         struct rp_link **out);
+			 struct rp_link **out);
 /* name NULL for programs with a BTF target (tp_btf). */
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out);
 /* fentry, fexit, fmod_ret: the target is in the program. -EOPNOTSUPP where the kernel cannot (its
@@ -421,7 +417,7 @@ int rp_attach_uprobe(int prog_fd, const struct rp_uprobe *probe, struct rp_link 
 struct rp_uprobe_multi {
 	const char *path;
 	const uint64_t *offsets;
-	const uint64_t *cookies;         /* or NULL */
+	const uint64_t *cookies;	 /* or NULL */
 	const uint64_t *ref_ctr_offsets; /* or NULL */
 	uint32_t n;
 	pid_t pid; /* one process, -1 or 0 all */
@@ -429,8 +425,7 @@ struct rp_uprobe_multi {
 };
 int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, struct rp_link **out);
 
-/* ------------------------------------------------------------------ ring buffers (loader/ring.c)
- */
+/* ---- ring buffers (loader/ring.c) */
 
 /* The consumer's side of a BPF_MAP_TYPE_RINGBUF. */
 struct rp_ring;
@@ -442,15 +437,14 @@ typedef int (*rp_ring_fn)(void *ctx, const void *record, size_t size);
  * and must stay open. */
 int rp_ring_open(int map_fd, uint32_t bytes, struct rp_ring **out);
 /* Hand over what is there now, in order, and free the room as it goes. Returns the number of
- * records or what fn returned. Stops at a record that a program has reserved and not yet submitted.
- */
+ * records or what fn returned. Stops at a record that a program has reserved and not yet
+ * submitted. */
 int rp_ring_drain(struct rp_ring *ring, rp_ring_fn fn, void *ctx);
 /* Bytes in the ring that have not been consumed, headers included. */
 size_t rp_ring_pending(const struct rp_ring *ring);
 void rp_ring_close(struct rp_ring *ring);
 
-/* ------------------------------------------------------------------ side-band (loader/sideband.c,
- * loader/side_record.c) */
+/* ---- side-band (loader/sideband.c, loader/side_record.c) */
 
 /* What processes do while we look: perf records of exec, mmap, fork, exit of the whole machine. */
 enum rp_side_type {
@@ -464,7 +458,7 @@ enum rp_side_type {
 };
 
 /* Strings live until the callback returns. pid is the process (tgid), tid the thread, as the
- * initial pid namespace of the reader sees them; time is CLOCK_MONOTONIC in ns. */
+ * pid namespace of whoever opened the side-band numbers them; time is CLOCK_MONOTONIC in ns. */
 struct rp_side_event {
 	enum rp_side_type type;
 	uint32_t pid, tid;
@@ -477,8 +471,8 @@ struct rp_side_event {
 			uint64_t ino, ino_generation;
 			uint32_t prot, flags;
 			uint8_t build_id[20], build_id_size; /* size 0: none */
-			const char
-			        *path; /* as the mapping process sees it, or "[vdso]", "//anon" … */
+			/* as the mapping process sees it, or "[vdso]", "//anon" … */
+			const char *path;
 		} mmap;
 		struct {
 			const char *comm;
@@ -517,16 +511,15 @@ int rp_sideband_hotplug(struct rp_sideband *side);
 uint64_t rp_sideband_lost(const struct rp_sideband *side);
 void rp_sideband_close(struct rp_sideband *side);
 
-/* ------------------------------------------------------------------ running and measuring
- * (loader/testrun.c, loader/stats.c) */
+/* ---- running and measuring (loader/testrun.c, loader/stats.c) */
 
 /* BPF_PROG_TEST_RUN (man bpf(2), 4.12; raw tracepoints 5.10, syscall programs 5.14). Unused members
  * are 0. */
 struct rp_test_run {
 	const void *data_in;
 	void *data_out;
-	uint32_t data_size_in,
-	        data_size_out; /* out: bytes written, which may be more than fit (-ENOSPC) */
+	uint32_t data_size_in;
+	uint32_t data_size_out; /* out: bytes written, which may be more than fit (-ENOSPC) */
 	const void *ctx_in;
 	void *ctx_out;
 	uint32_t ctx_size_in, ctx_size_out;

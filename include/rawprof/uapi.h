@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uapi.h: the kernel's user-space ABI where installed headers may be too old for it (anything
- * from 5.10 on will do), and the only place for such things. Values and layouts are ABI:
+ * uapi.h: the kernel's user-space ABI where installed headers may be too old for it (anything from
+ * 5.10 on will do), and the only place for such things. Values and layouts are ABI:
  * include/uapi/linux/{bpf,btf,perf_event}.h of Linux 6.18.
  *
  * The macros stand after the includes, so where the header has an enumerator of the same name and
@@ -42,7 +42,7 @@
 
 /* ---- program, map and attach types */
 #define BPF_PROG_TYPE_SYSCALL 31    /* 5.14 */
-#define BPF_PERF_EVENT 41           /* 5.15 */
+#define BPF_PERF_EVENT 41	    /* 5.15 */
 #define BPF_TRACE_KPROBE_MULTI 42   /* 5.18 */
 #define BPF_TRACE_UPROBE_MULTI 48   /* 6.6 */
 #define BPF_TRACE_KPROBE_SESSION 56 /* 6.10 */
@@ -193,9 +193,9 @@ struct rp_prog_info { /* struct bpf_prog_info */
 	uint64_t line_info, jited_line_info;
 	uint32_t nr_jited_line_info, line_info_rec_size, jited_line_info_rec_size, nr_tags;
 	uint64_t tags;
-	uint64_t run_time_ns, run_cnt;             /* 5.1 */
-	uint64_t recursion_misses;                 /* 5.12 */
-	uint32_t verified_insns;                   /* 5.16 */
+	uint64_t run_time_ns, run_cnt;		   /* 5.1 */
+	uint64_t recursion_misses;		   /* 5.12 */
+	uint32_t verified_insns;		   /* 5.16 */
 	uint32_t attach_btf_obj_id, attach_btf_id; /* 6.0 */
 };
 

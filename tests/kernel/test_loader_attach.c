@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Attaching on the running kernel: 100 events are 100 hits, none before and none after; what it cannot attach it says. */
+/* Attaching on the running kernel: 100 events are 100 hits, none before and none after; what it
+ * cannot attach it says. */
 #include "test_loader.h"
 
 /* ---- programs that count what our own process does */
@@ -397,7 +398,8 @@ START_TEST(test_uprobe_multi)
 }
 END_TEST
 
-/* What a program was loaded for is fixed: one for many probes does not take the place of a single one's. */
+/* What a program was loaded for is fixed: one for many probes does not take the place of a single
+ * one's. */
 START_TEST(test_uprobe_multi_program_by_pmu)
 {
 	const struct rp_uprobe probe = { "/proc/self/exe", file_offset(probed), -1, false, 5 };
@@ -425,7 +427,8 @@ START_TEST(test_death_detaches)
 
 		if (rp_attach_uprobe(prog, &probe, &link))
 			_exit(1);
-		/* The kernel replaces the instruction in every process that runs the file, our parent too. */
+		/* The kernel replaces the instruction in every process that runs the file, our
+		 * parent too. */
 		raise(SIGKILL);
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Perf events on the running kernel: rates, tasks and their children, CPUs that are not there, limits. */
+/* Perf events on the running kernel: rates, tasks and their children, CPUs that are not there,
+ * limits. */
 #include "test_loader.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loading programs on the running kernel: acceptance, refusal with the verifier's words, BTF and tracepoint fields. */
+/* Loading programs on the running kernel: acceptance, refusal with the verifier's words, BTF and
+ * tracepoint fields. */
 #include "test_loader.h"
 
 /* ---- acceptance */
@@ -141,8 +142,8 @@ START_TEST(test_refusal_quotes_the_line_without_btf)
 END_TEST
 
 /*
- * A program that fails only after hundreds of thousands of steps: the log of all of them is megabytes, the first buffers overflow
- * (ENOSPC), and what is shown is the end.
+ * A program that fails only after hundreds of thousands of steps: the log of all of them is
+ * megabytes, the first buffers overflow (ENOSPC), and what is shown is the end.
  */
 START_TEST(test_log_grows)
 {

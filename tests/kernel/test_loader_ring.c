@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ring buffers on the running kernel: a million records in order, none twice, none missing unless counted. */
+/* Ring buffers on the running kernel: a million records in order, none twice, none missing unless
+ * counted. */
 #include "test_loader.h"
 
 #include <poll.h>
@@ -10,7 +11,8 @@ struct counters {
 	uint64_t next, lost;
 };
 
-/* A record of 24 bytes: with its header of 8 the ring's size is no multiple of it, so that records run over the end. */
+/* A record of 24 bytes: with its header of 8 the ring's size is no multiple of it, so that records
+ * run over the end. */
 struct record {
 	uint64_t number, twice, salt;
 };
@@ -21,7 +23,8 @@ static const struct asm_map maps[] = {
 };
 
 /* clang-format off */
-/* Numbers a record from the counter, which our only thread moves; a record that finds no room is counted. */
+/* Numbers a record from the counter, which our only thread moves; a record that finds no room is
+ * counted. */
 static const struct asm_insn emit_lines[] = {
 	LD_MAP_VALUE(R6, counters, 0),
 	LDX(DW, R7, R6, offsetof(struct counters, next)),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The side-band on the running kernel: 50 children that fork and exec, all seen, in order, with the right file. */
+/* The side-band on the running kernel: 50 children that fork and exec, all seen, in order, with the
+ * right file. */
 #include "test_loader.h"
 
 #include <poll.h>
@@ -40,7 +41,8 @@ static void on_mmap(struct watch *w, int i, const struct rp_side_event *e)
 		w->build_id = true;
 	} else {
 		ck_assert_uint_eq(e->mmap.ino, w->file.st_ino);
-		/* device numbers are left out: on overlay and btrfs stat(2) shows others than the kernel has */
+		/* device numbers are left out: on overlay and btrfs stat(2) shows others than the
+		 * kernel has */
 	}
 	w->stage[i] |= MAPPED;
 	w->mmaps++;
@@ -190,7 +192,8 @@ static void fork_many(int n)
 	}
 }
 
-/* One page of ring, hundreds of processes and nobody reading: the descriptor becomes readable, and losses are told. */
+/* One page of ring, hundreds of processes and nobody reading: the descriptor becomes readable, and
+ * losses are told. */
 START_TEST(test_overflow)
 {
 	struct pollfd p = { .events = POLLIN };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The BTF reader on blobs made here: members of every kind, and blobs that are cut, bent or malicious. */
+/* The BTF reader on blobs made here: members of every kind, and blobs that are cut, bent or
+ * malicious. */
 #include "test_loader.h"
 
 /* ---- making a blob */

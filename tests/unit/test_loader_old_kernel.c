@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The loader against kernels that are older, stricter or poorer than the running one: the system calls answer as those would. */
+/* The loader against kernels that are older, stricter or poorer than the running one: the system
+ * calls answer as those would. */
 #include "test_loader.h"
 
 #include <linux/capability.h>
@@ -382,7 +383,8 @@ START_TEST(test_rate_limit)
 }
 END_TEST
 
-/* Before 5.12 the bit for build ids is unknown; here the rings then cannot be mapped, since the descriptors are not real. */
+/* Before 5.12 the bit for build ids is unknown; here the rings then cannot be mapped, since the
+ * descriptors are not real. */
 START_TEST(test_sideband_without_build_ids)
 {
 	struct rp_sideband *side = NULL;
@@ -457,7 +459,8 @@ START_TEST(test_no_batches)
 }
 END_TEST
 
-/* A program that deletes while we walk sends the kernel back to the first key each time: the walk ends all the same. */
+/* A program that deletes while we walk sends the kernel back to the first key each time: the walk
+ * ends all the same. */
 static int endless(int cmd, void *attr, uint32_t size)
 {
 	const struct rp_attr_elem *e = attr;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the loader reads as text or bytes: CPU lists, tracepoint formats, side-band records, verifier logs, names; and ABI layouts. */
+/* What the loader reads as text or bytes: CPU lists, tracepoint formats, side-band records,
+ * verifier logs, names; and ABI layouts. */
 #include "test_loader.h"
 
 #include <limits.h>
@@ -342,7 +343,8 @@ START_TEST(test_task_records)
 }
 END_TEST
 
-/* Cut short, of the wrong size, or without the end of its string: refused, and nothing beyond it is read. */
+/* Cut short, of the wrong size, or without the end of its string: refused, and nothing beyond it is
+ * read. */
 START_TEST(test_malformed_records)
 {
 	const struct raw whole = mmap_record(0);
@@ -357,7 +359,8 @@ START_TEST(test_malformed_records)
 		ck_assert_int_eq(side_parse(copy, cut, &e), -EINVAL);
 		if (cut >= 8)
 			memcpy(copy + 6, &size, sizeof(size));
-		/* With the size to match, what is left may be a record with a shorter path, or none. */
+		/* With the size to match, what is left may be a record with a shorter path, or
+		 * none. */
 		if (side_parse(copy, cut, &e) == 0)
 			ck_assert_uint_ge(cut, 72 + 1 + 24);
 		free(copy);
