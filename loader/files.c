@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SMALL_FILE = 1 << 20 };
@@ -32,9 +33,14 @@ int root_open(const char *path, int flags)
 int read_fd(int fd, size_t limit, char **out, size_t *size)
 {
 	size_t used = 0, room = 4096;
-	char *buf = malloc(room), *more;
+	struct stat st;
+	char *buf, *more;
 	int err = -ENOMEM;
 
+	/* Most files of /proc and /sys say 0 or a page; where it is the truth, no copying. */
+	if (!fstat(fd, &st) && st.st_size >= (off_t)room && (size_t)st.st_size <= limit)
+		room = (size_t)st.st_size + 2;
+	buf = malloc(room);
 	while (buf) {
 		const ssize_t n = read(fd, buf + used, room - used - 1);
 

@@ -30,7 +30,8 @@ static void emit(enum rp_level level, const char *message)
 		fprintf(stderr, "rawprof: %s\n", message);
 }
 
-static void log_va(enum rp_level level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void log_va(enum rp_level level, const char *fmt,
+							 va_list ap)
 {
 	char *message;
 
