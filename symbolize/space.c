@@ -6,7 +6,10 @@
 
 #include "space.h"
 
-/* So many mappings are looked through one by one before an index is worth its memory. */
+/*
+ * So many mappings are looked through one by one before the index is made anew, and an eighth of
+ * those in it, so that one that grows while it is asked is not made anew again and again.
+ */
 enum { TAIL = 48 };
 
 int sym_space_add(struct sym_space *s, uint32_t map)
@@ -166,7 +169,7 @@ int sym_space_find(struct sym_space *s, const struct sym_mapping *all, uint64_t 
 	int64_t best = -1, leaf;
 	int err;
 
-	if (s->count - s->indexed > TAIL) {
+	if (s->count - s->indexed > TAIL + s->indexed / 8) {
 		err = build_index(s, all);
 		if (err)
 			return err;

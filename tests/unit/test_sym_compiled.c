@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Functions of files that a real linker made: programs compiled here, and the C library. */
+#include "sym_table.h"
+
+static char dir[] = "/tmp/test_sym_compiled.XXXXXX";
+
+static void run(const char *format, ...)
+{
+	char command[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+static void open_path(const char *path)
+{
+	ck_assert_int_eq(sym_object_open(&object, open(path, O_RDONLY)), 0);
+	ck_assert_int_eq(sym_symtab_open(&symtab, object, &strings), 0);
+}
+
+struct nm_symbol {
+	uint64_t addr, size;
+	char name[256];
+};
+
+/* Functions with a size, from nm; returns how many. */
+static size_t read_nm(const char *options, const char *path, struct nm_symbol *out, size_t max)
+{
+	char command[512], line[1024], type;
+	size_t n = 0;
+	FILE *p;
+
+	snprintf(command, sizeof(command), "nm -S --defined-only %s %s", options, path);
+	p = popen(command, "r");
+	ck_assert_ptr_nonnull(p);
+	while (n < max && fgets(line, sizeof(line), p)) {
+		struct nm_symbol *s = &out[n];
+
+		if (sscanf(line, "%" SCNx64 " %" SCNx64 " %c %255s", &s->addr, &s->size, &type,
+			   s->name) == 4 &&
+		    strchr("tTwWi", type) && s->size) {
+			s->name[strcspn(s->name, "@")] = '\0';
+			n++;
+		}
+	}
+	pclose(p);
+	return n;
+}
+
+/* At every address the answer is one of the names that nm has for it, or there is none. */
+static void compare_with_nm(const char *options, const char *path, int rounds)
+{
+	enum { MAX = 20000 };
+	struct nm_symbol *nm = calloc(MAX, sizeof(*nm));
+	size_t n = read_nm(options, path, nm, MAX);
+	int named = 0;
+
+	ck_assert_uint_ge(n, 5);
+	srand(1);
+	for (int i = 0; i < rounds; i++) {
+		const struct nm_symbol *s = &nm[rand() % n];
+		uint64_t addr = s->addr + (i % 2 ? rand() % s->size : 0), offset;
+		const char *name = name_at(addr, &offset);
+		bool agrees = false;
+
+		ck_assert_msg(name, "%s: %" PRIx64 " has no name, nm says %s", path, addr, s->name);
+		for (size_t k = 0; k < n && !agrees; k++)
+			agrees = nm[k].addr == addr - offset && !strcmp(nm[k].name, name);
+		ck_assert_msg(agrees, "%s: %" PRIx64 " is %s+%" PRIx64 ", nm says %s", path, addr,
+			      name, offset, s->name);
+		named++;
+	}
+	for (int i = 0; i < rounds; i++) { /* where nm has nothing, so have we */
+		const struct sym_section *code = &object->code[rand() % object->code_count];
+		uint64_t addr = code->addr + rand() % code->size, offset;
+		bool covered = false;
+
+		for (size_t k = 0; k < n && !covered; k++)
+			covered = addr - nm[k].addr < nm[k].size;
+		if (covered)
+			ck_assert_ptr_nonnull(name_at(addr, &offset));
+	}
+	ck_assert_int_eq(named, rounds);
+	free(nm);
+}
+
+static const char source[] =
+	"#include <stdio.h>\n"
+	"#include <stdlib.h>\n"
+	"static int __attribute__((noinline)) first(int x) { return x * 3 + rand(); }\n"
+	"int __attribute__((noinline)) second(int x) { return first(x) + 1; }\n"
+	"int third(int) __attribute__((alias(\"second\")));\n"
+	"void fourth(void) { puts(\"x\"); }\n"
+	"int main(void) { fourth(); return second(1) == 7; }\n";
+
+static const char *const builds[] = {
+	"-O0",	       "-O2 -fcf-protection=full -Wl,-z,ibtplt,-z,lazy",
+	"-O2 -no-pie", "-O2 -Wl,-z,now -fno-plt",
+	"-O2 -static", "-O2 -static-pie",
+};
+
+START_TEST(test_compiled)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/a.c", dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(source, f);
+	fclose(f);
+	run("gcc -w %s -Wl,--build-id=sha1 -o %s/a %s", builds[_i], dir, path);
+	snprintf(path, sizeof(path), "%s/a", dir);
+	open_path(path);
+	ck_assert_uint_eq(strlen(object->build_id), 40);
+	compare_with_nm("", path, 200);
+}
+END_TEST
+
+/* Every PLT stub of a program is named as objdump names it. */
+START_TEST(test_compiled_plt)
+{
+	static const char *const flags[] = { "-O2", "-O2 -no-pie -Wl,-z,lazy",
+					     "-O2 -fcf-protection=full -Wl,-z,ibtplt,-z,lazy" };
+	char path[64], command[256], line[512], name[256];
+	uint64_t addr, offset;
+	int stubs = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/p.c", dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(source, f);
+	fclose(f);
+	run("gcc -w %s -o %s/p %s", flags[_i], dir, path);
+	snprintf(path, sizeof(path), "%s/p", dir);
+	open_path(path);
+	snprintf(command, sizeof(command), "objdump -d %s", path);
+	f = popen(command, "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 " <%255[^>]>:", &addr, name) != 2 || strlen(name) < 4 ||
+		    strcmp(name + strlen(name) - 4, "@plt"))
+			continue;
+		ck_name(addr, name, 0);
+		ck_assert_pstr_eq(name_at(addr + 5, &offset), name);
+		stubs++;
+	}
+	pclose(f);
+	ck_assert_int_ge(stubs, 2);
+}
+END_TEST
+
+static int find_libc(void *ctx, size_t size)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[1024], *path;
+	int found = 0;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		path = strchr(line, '/');
+		if (!path || !strstr(path, "/libc.so.6"))
+			continue;
+		path[strcspn(path, "\n")] = '\0';
+		snprintf(ctx, size, "%s", path);
+		found = 1;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+START_TEST(test_libc)
+{
+	char path[512];
+
+	if (!find_libc(path, sizeof(path)))
+		return; /* another C library */
+	open_path(path);
+	compare_with_nm("-D", path, 2000);
+	ck_assert_uint_eq(strlen(object->build_id), 40);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("compiled");
+	TCase *t = tcase_create("compiled");
+	SRunner *r = srunner_create(s);
+	char command[64];
+	int failed;
+
+	if (!mkdtemp(dir))
+		return EXIT_FAILURE;
+	suite_add_tcase(s, t);
+	tcase_set_timeout(t, 120);
+	tcase_add_checked_fixture(t, NULL, teardown);
+	tcase_add_loop_test(t, test_compiled, 0, sizeof(builds) / sizeof(builds[0]));
+	tcase_add_loop_test(t, test_compiled_plt, 0, 3);
+	tcase_add_test(t, test_libc);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command) || failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
