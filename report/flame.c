@@ -31,7 +31,8 @@ struct flame {
 	bool kinds[KIND_COMM + 1]; /* that occur */
 	double scale;		   /* pixels of a unit of weight */
 	unsigned int height;
-	int shift; /* weights are shifted by this for the script, whose numbers have 53 bits */
+	bool fixed; /* the width was asked for, so it does not follow the window */
+	int shift;  /* weights are shifted by this for the script, whose numbers have 53 bits */
 	struct buf scratch;
 };
 
@@ -220,7 +221,7 @@ static void put_head(struct flame *f)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rawprof\" width=\"%u\" height=\"%u\" "
 		"viewBox=\"0 0 %u %u\"%s>\n<style><![CDATA[\n%s]]></style>\n",
 		f->options.image_width, f->height, f->options.image_width, f->height,
-		f->options.image_width == 1200 ? "" : " data-fixed=\"1\"", flame_style);
+		f->fixed ? " data-fixed=\"1\"" : "", flame_style);
 	out_printf(f->out, "<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n");
 	buf_reset(b);
 	flame_title(f->r, &f->options, b);
@@ -255,7 +256,9 @@ static void put_graph(struct flame *f)
 
 int flame_write(const struct report *r, struct out *o, const struct report_options *given)
 {
-	struct flame f = { .out = o, .r = r, .height = HEAD + FOOT };
+	struct flame f = {
+		.out = o, .r = r, .height = HEAD + FOOT, .fixed = given && given->image_width
+	};
 	int err = options_resolve(r, given, &f.options);
 
 	if (err)

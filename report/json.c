@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * json.c: the whole profile as one JSON document (RFC 8259). Counts are numbers; addresses, which
- *may not fit into a double, are strings "0x…". Members that are not known are left out. Version 1:
+ * json.c: the whole profile as one JSON document (RFC 8259). Counts are numbers; addresses, which may
+ * not fit into a double, are strings "0x...". Members that are not known are left out. Version 1:
  *
  *	{ "schema": "rawprof-profile", "version": 1,
  *	  "info": { "command", "target", "event", "host", "kernel", "main_module",

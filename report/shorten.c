@@ -39,8 +39,8 @@ void buf_elide(struct buf *b, const char *s, unsigned int columns, const char *d
 	buf_columns(b, s, width - (columns - gap - head), width);
 }
 
-/* The end of the bracket that opens at s, behind its closing one; NULL if it does not close. The '>' of "->" and
- * of operators closes nothing. */
+/* The end of the bracket that opens at s, behind its closing one; NULL if it does not close. The '>' of
+ * "->" closes nothing. */
 static const char *bracket_end(const char *s)
 {
 	char open = *s, close = open == '<' ? '>' : ')';

@@ -23,19 +23,22 @@ static uint32_t rank_function(const struct heaviest *by, uint32_t key)
 	return key == NONE ? NONE : by->table->order.functions[key];
 }
 
-/* By weight; among equals by process and then by functions from the leaf, so that ties have one
- * order. */
-static int heavier(const struct heaviest *by, uint32_t a, uint32_t b)
+/* By weight, then by functions from the leaf, then by process: ties have one order. */
+static int by_weight(const void *x, const void *y, void *arg)
 {
+	const struct heaviest *by = arg;
 	const struct tree_node *nodes = by->tree->nodes;
 	const struct order *order = &by->table->order;
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
 
 	if (nodes[a].self != nodes[b].self)
 		return nodes[a].self > nodes[b].self ? -1 : 1;
-	while (nodes[a].key == nodes[b].key && nodes[a].parent && nodes[b].parent) {
+	while (a != b && nodes[a].key == nodes[b].key && nodes[a].parent && nodes[b].parent) {
 		a = nodes[a].parent;
 		b = nodes[b].parent;
 	}
+	if (a == b)
+		return 0;
 	if (!nodes[a].parent != !nodes[b].parent)
 		return nodes[a].parent ? 1 : -1;
 	if (!nodes[a].parent)
@@ -43,27 +46,19 @@ static int heavier(const struct heaviest *by, uint32_t a, uint32_t b)
 	return rank_function(by, nodes[a].key) < rank_function(by, nodes[b].key) ? -1 : 1;
 }
 
-/* The n heaviest, sorted: each candidate sinks into place. Returns how many there are in all. */
-static uint32_t select_heaviest(const struct table *t, const struct tree *tree, uint32_t *best,
-				uint32_t n)
+/* The ends of all stacks, the heaviest first; to be freed. NULL if memory ran out. */
+static uint32_t *sort_stacks(const struct table *t, const struct tree *tree, uint32_t *n)
 {
+	uint32_t *ends = malloc(tree->count * sizeof(*ends));
 	struct heaviest by = { t, tree };
-	uint32_t have = 0, all = 0;
 
-	for (uint32_t i = 1; i < tree->count; i++) {
-		uint32_t at;
-
-		if (!tree->nodes[i].self)
-			continue;
-		all++;
-		if (have == n && heavier(&by, best[n - 1], i) < 0)
-			continue;
-		at = have < n ? have++ : n - 1;
-		for (; at && heavier(&by, i, best[at - 1]) < 0; at--)
-			best[at] = best[at - 1];
-		best[at] = i;
-	}
-	return all;
+	*n = 0;
+	for (uint32_t i = 1; ends && i < tree->count; i++)
+		if (tree->nodes[i].self)
+			ends[(*n)++] = i;
+	if (ends)
+		qsort_r(ends, *n, sizeof(*ends), by_weight, &by);
+	return ends;
 }
 
 /* Appends a word to the chain; a new line is begun when it would not fit. */
@@ -180,28 +175,27 @@ static int merge(const struct table *t, struct tree *tree)
 
 int table_put_stacks(struct table *t)
 {
-	uint32_t *best = malloc(t->options.top_stacks * sizeof(*best)), all, n;
 	struct tree tree;
+	uint32_t *ends = NULL, all, n;
 	char s[NUMBER_SIZE];
 	int weights = 0, err = merge(t, &tree);
 
-	if (!best)
+	if (!err && !(ends = sort_stacks(t, &tree, &all)))
 		err = -ENOMEM;
-	if (!err) {
-		all = select_heaviest(t, &tree, best, t->options.top_stacks);
+	if (!err && all) {
 		n = all < t->options.top_stacks ? all : t->options.top_stacks;
+		for (uint32_t i = 0; i < n; i++) {
+			int width = (int)strlen(text_weight(tree.nodes[ends[i]].self, t->unit, s));
+
+			weights = width > weights ? width : weights;
+		}
 		out_printf(&t->out, "\n%sSTACKS%s, heaviest %u of %s, innermost first\n",
 			   table_color(t, TABLE_BOLD), table_color(t, TABLE_RESET), n,
 			   text_number(all, s));
-		for (uint32_t i = 0; i < n; i++) {
-			int w = (int)strlen(text_weight(tree.nodes[best[i]].self, t->unit, s));
-
-			weights = w > weights ? w : weights;
-		}
 		for (uint32_t i = 0; i < n; i++)
-			put_stack(t, &tree, best[i], weights);
+			put_stack(t, &tree, ends[i], weights);
 	}
 	tree_free(&tree);
-	free(best);
+	free(ends);
 	return err;
 }

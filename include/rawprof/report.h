@@ -41,9 +41,9 @@ struct report_value_type {
 enum report_frame_kind {
 	REPORT_USER,
 	REPORT_KERNEL,
-	REPORT_JIT,     /* named by a JIT's perf map */
+	REPORT_JIT,	/* named by a JIT's perf map */
 	REPORT_INLINED, /* has no stack frame of its own, see struct report_frame */
-	REPORT_MARK,    /* not code: "[waker]", "[missed user stack]" and the like */
+	REPORT_MARK,	/* not code: "[waker]", "[missed user stack]" and the like */
 };
 
 /*
@@ -56,15 +56,15 @@ enum report_frame_kind {
 struct report_frame {
 	const char *name;   /* demangled function; NULL if unknown */
 	const char *module; /* path of the file it is mapped from, kernel module; NULL if unknown */
-	const char *build_id;   /* of the module, in hexadecimal; NULL if unknown */
-	uint64_t address;       /* as sampled, in the address space of the process */
+	const char *build_id;	/* of the module, in hexadecimal; NULL if unknown */
+	uint64_t address;	/* as sampled, in the address space of the process */
 	uint64_t symbol_offset; /* from the start of the function to address */
-	uint64_t map_start;     /* the mapping that holds address: */
-	uint64_t map_end;       /*   [map_start, map_end), */
-	uint64_t map_offset;    /*   and where in the file it begins; all 0 if unknown */
-	uint64_t module_addr;   /* address as the module's own symbol table counts */
-	const char *file;       /* source file and */
-	uint32_t line;          /*   line, NULL and 0 if unknown */
+	uint64_t map_start;	/* the mapping that holds address: */
+	uint64_t map_end;	/*   [map_start, map_end), */
+	uint64_t map_offset;	/*   and where in the file it begins; all 0 if unknown */
+	uint64_t module_addr;	/* address as the module's own symbol table counts */
+	const char *file;	/* source file and */
+	uint32_t line;		/*   line, NULL and 0 if unknown */
 	enum report_frame_kind kind;
 	bool is_return; /* address is a return address: the call is in front of it */
 };
@@ -74,7 +74,7 @@ struct report_frame {
 struct report_label {
 	const char *key;
 	const char *str;  /* the value if it is a text, else NULL */
-	int64_t num;      /* the value if it is a number */
+	int64_t num;	  /* the value if it is a number */
 	const char *unit; /* of the number; may be NULL */
 };
 
@@ -84,21 +84,21 @@ struct report_sample {
 	const struct report_label *labels;
 	size_t nlabels;
 	const uint32_t
-	        *frames; /* ids of report_frame_add(), leaf first; kernel frames are leafmost */
-	size_t nframes;  /* 0 is a stack too: "[unknown]" */
+		*frames; /* ids of report_frame_add(), leaf first; kernel frames are leafmost */
+	size_t nframes;	 /* 0 is a stack too: "[unknown]" */
 	const uint64_t *values; /* one for each value type */
 };
 
 /* What was profiled, when and how. Everything is optional: NULL or 0 is "not known", and is left
  * out. */
 struct report_info {
-	const char *command;         /* the view: "cpu", "offcpu" */
-	const char *target;          /* whom: "whole machine", "pid 1234", "./prog --fast" */
-	const char *event;           /* what made the samples: "cycles", "cpu-clock" */
+	const char *command;	     /* the view: "cpu", "offcpu" */
+	const char *target;	     /* whom: "whole machine", "pid 1234", "./prog --fast" */
+	const char *event;	     /* what made the samples: "cycles", "cpu-clock" */
 	const char *main_module;     /* path of the profiled program, pprof's first mapping */
 	const char *kernel_build_id; /* in hexadecimal */
-	const char *host;            /* host name and */
-	const char *kernel;          /* kernel release that it was recorded on */
+	const char *host;	     /* host name and */
+	const char *kernel;	     /* kernel release that it was recorded on */
 	struct report_value_type period_type; /* with period: one sample stands for period units */
 	uint64_t period;
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
@@ -192,22 +192,22 @@ struct report_options {
 	unsigned int top_stacks;    /* 0: 5 */
 	enum report_sort sort;
 	unsigned int
-	        width; /* columns of the terminal; 0: not a terminal, so 100 columns and no bars */
+		width; /* columns of the terminal; 0: not a terminal, so 100 columns and no bars */
 	bool utf8;     /* the terminal can show bars */
 	bool color;
 
 	/* names of frames in folded and svg */
-	bool annotate;  /* append _[k] to kernel, _[j] to JIT, _[i] to inlined frames */
+	bool annotate;	/* append _[k] to kernel, _[j] to JIT, _[i] to inlined frames */
 	bool delimiter; /* a frame "-" between user and kernel frames */
 	bool addresses; /* unnamed frames carry the address: [libfoo.so+0x1234] */
 
 	/* svg and html */
-	const char *title;        /* NULL: made from the report's info */
-	const char *subtitle;     /* NULL: made from the report's info */
-	unsigned int image_width; /* pixels; 0: 1200 */
-	double min_width;         /* frames narrower than this many pixels are left out; 0: 0.1 */
-	bool reverse;             /* merge from the leaf: who calls this? */
-	bool inverted;            /* root at the top, an icicle */
+	const char *title;	  /* NULL: made from the report's info */
+	const char *subtitle;	  /* NULL: made from the report's info */
+	unsigned int image_width; /* pixels; 0: 1200, and as wide as the window in a browser */
+	double min_width;	  /* frames narrower than this many pixels are left out; 0: 0.1 */
+	bool reverse;		  /* merge from the leaf: who calls this? */
+	bool inverted;		  /* root at the top, an icicle */
 };
 
 /*
@@ -219,25 +219,25 @@ typedef int report_writer(const struct report *r, FILE *out, const struct report
 
 report_writer report_write_table;
 report_writer report_write_folded;
-report_writer report_write_pprof;      /* gzip; proto/profile.proto of github.com/google/pprof */
-report_writer report_write_perf;       /* text of `perf script`; the weight is the period */
-report_writer report_write_json;       /* docs: schema member of the document */
+report_writer report_write_pprof; /* gzip; proto/profile.proto of github.com/google/pprof */
+report_writer report_write_perf;  /* text of `perf script`; the weight is the period */
+report_writer report_write_json;  /* everything, as one document; its shape is in report/json.c */
 report_writer report_write_speedscope; /* a "sampled" profile of speedscope's file format */
-report_writer report_write_svg;        /* an interactive flame graph in one file */
+report_writer report_write_svg;	       /* an interactive flame graph in one file */
 report_writer report_write_html;       /* the same in a page */
 
 struct report_format {
-	const char *name;       /* as in --format */
-	const char *summary;    /* one line for --help */
+	const char *name;	/* as in --format */
+	const char *summary;	/* one line for --help */
 	const char *endings[3]; /* of file names, unused ones NULL */
-	bool binary;            /* not for a terminal */
+	bool binary;		/* not for a terminal */
 	report_writer *write;
 };
 
-extern const struct report_format report_formats[];                  /* ends with a NULL name */
+extern const struct report_format report_formats[];		     /* ends with a NULL name */
 const struct report_format *report_format_by_name(const char *name); /* NULL: none */
 const struct report_format *report_format_by_path(
-        const char *path); /* longest ending; NULL: none */
+	const char *path); /* longest ending; NULL: none */
 
 /*
  * One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel
@@ -249,7 +249,7 @@ struct report_event {
 	const char *comm;
 	const char *event; /* "cpu-clock"; NULL: "samples" */
 	int32_t pid, tid;
-	int32_t cpu;    /* -1: not known */
+	int32_t cpu;	/* -1: not known */
 	uint64_t value; /* the weight: 1, or the period; 0 is shown as 1 */
 	const struct report_frame *frames;
 	size_t nframes;
@@ -259,12 +259,16 @@ struct report_event {
  * These print one event and do not flush, so that a stream of them is cheap; flush when there is
  * nothing to read. 0 or the negative errno of a write that failed now or earlier on this stream.
  */
+
+/* Some lines for a person; the timestamp is local time. */
 int report_write_event(FILE *out, const struct report_event *event,
-                       const struct report_options *options); /* some lines, for a person */
-int report_write_event_folded(
-        FILE *out, const struct report_event *event,
-        const struct report_options *options); /* timestamp comm pid tid cpu stack count */
-int report_write_perf_sample(FILE *out,
-                             const struct report_event *event); /* as `perf script` prints it */
+		       const struct report_options *options);
+
+/* One line, "timestamp comm pid tid cpu frame;frame count", root first. */
+int report_write_event_folded(FILE *out, const struct report_event *event,
+			      const struct report_options *options);
+
+/* As `perf script` prints it. */
+int report_write_perf_sample(FILE *out, const struct report_event *event);
 
 #endif
