@@ -97,3 +97,17 @@ ledger_closes() {
 	holds "$1: the ledger closes" "$(ledger FIRED) == $(ledger KEPT) + $(ledger FILTERED) + $(ledger LOST)"
 	if grep -q 'ledger: does not close' "$err" "$out"; then fail "$1" "$(grep -h 'does not close' "$err" "$out")"; fi
 }
+
+# Call leaves_nothing_from_here, do things, then leaves_nothing: no BPF object may exist that nobody
+# holds and that was not there before. The kernel frees them a moment after their last user, and other
+# programs may be about to open theirs, so it looks again for some seconds.
+leaves_nothing_from_here() { "$work/bpforphans" | sort >"$tmp/orphans"; }
+leaves_nothing() {
+	local new i
+	for ((i = 0; i < 50; i++)); do
+		new=$("$work/bpforphans" | sort | comm -13 "$tmp/orphans" -)
+		[ -n "$new" ] || break
+		sleep 0.1
+	done
+	is 'nothing is left in the kernel' "$new" ''
+}

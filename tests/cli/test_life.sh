@@ -3,7 +3,7 @@
 # Begin and end of a session: signals, exit statuses, durations, and that nothing is left behind.
 . "$(dirname "$0")/lib.sh"
 need_profile
-before=$("$work/bpfcount")
+leaves_nothing_from_here
 
 # The program's own end is rawprof's.
 run "$rawprof" cpu --format folded -- "$work/split" 0.1 7
@@ -25,7 +25,7 @@ interrupted() {
 		kill -"$signal" $pid 2>/dev/null
 		sleep 0.01
 	done
-	wait $pid
+	wait $pid 2>/dev/null
 	status=$?
 }
 set -m # so that a background job does not ignore Ctrl-C
@@ -63,12 +63,7 @@ is '-d with a program: it does not run on' "$left" ''
 # shellcheck disable=SC2086 # a list of pids
 [ -z "$left" ] || kill $left
 
-# What a session may leave: nothing. The kernel frees programs a moment after their last user.
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-	[ "$("$work/bpfcount")" = "$before" ] && break
-	sleep 0.2
-done
-is 'nothing is left in the kernel' "$("$work/bpfcount")" "$before"
+leaves_nothing
 
 # What -v says, and what -q does not.
 run "$rawprof" cpu -v -d 0.2
