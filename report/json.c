@@ -3,16 +3,17 @@
  * json.c: the whole profile as one JSON document (RFC 8259). Counts are numbers; addresses, which may
  * not fit into a double, are strings "0x...". Members that are not known are left out. Version 1:
  *
- *	{ "schema": "rawprof-profile", "version": 1,
- *	  "info": { "command", "target", "event", "host", "kernel", "main_module",
- *"kernel_build_id", "start_ns", "duration_ns", "rate_asked", "rate_achieved", "cpus", "period": {
- *"type", "unit", "value" } }, "value_types": [{ "type", "unit" }], "totals": [n for each value
- *type], "frames": [{ "name", "module", "build_id", "kind", "address", "symbol_offset",
- *"module_address", "map": { "start", "end", "offset" }, "file", "line", "return" }], "stacks":
- *[[index of a frame, leaf first]], "samples": [{ "comm", "pid", "tid", "labels": { key: text or
- *number }, "stack": index, "values": [n for each value type] }], "ledger": { "fired", "kept",
- *"closes", "gap", "lines": [{ "name", "count", "fate" }] }, "cost": { "bpf_ns", "bpf_runs",
- *"user_cpu_ns", "system_cpu_ns", "peak_rss_bytes" } }
+ *   schema: "rawprof-profile", version: 1
+ *   info: command, target, event, host, kernel, main_module, kernel_build_id, start_ns, duration_ns,
+ *         rate_asked, rate_achieved, cpus, period: { type, unit, value }
+ *   value_types: [{ type, unit }], totals: [a number for each value type]
+ *   frames: [{ name, module, build_id, kind, address, symbol_offset, module_address,
+ *              map: { start, end, offset }, file, line, return }]
+ *   stacks: [[index of a frame, leaf first]]
+ *   samples: [{ comm, pid, tid, labels: { key: text or number }, stack: index of a stack,
+ *               values: [a number for each value type] }]
+ *   ledger: { fired, kept, closes, gap, lines: [{ name, count, fate }] }
+ *   cost: { bpf_ns, bpf_runs, user_cpu_ns, system_cpu_ns, peak_rss_bytes }
  */
 #include <errno.h>
 #include <inttypes.h>
