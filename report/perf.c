@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf.c: samples as `perf script` prints them, which stackcollapse-perf.pl, speedscope, the
- *Firefox Profiler and flamescope read:
+ * perf.c: samples as `perf script` prints them, which stackcollapse-perf.pl, speedscope, the Firefox
+ * Profiler and flamescope read, an empty line after each:
  *
  *	comm pid/tid [cpu] seconds.microseconds: period event:
  *		address symbol+0xoffset (module)
- *	                                        an empty line after each sample
  */
 #include <errno.h>
 #include <inttypes.h>
