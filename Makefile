@@ -3,12 +3,18 @@
 
 VERSION := $(shell sed -n 's/^.define RAWPROF_VERSION "\(.*\)"/\1/p' include/rawprof/version.h)
 PREFIX  ?= /usr/local
-BUILD   ?= build
 CFLAGS  ?= -O2 -g
-STRIP   ?= strip
+# CROSS=aarch64-linux-gnu- builds for another machine, in a directory of its own.
+CROSS   ?=
+BUILD   ?= build$(CROSS:%-=/%)
+STRIP   ?= $(CROSS)strip
 ifeq ($(origin CC),default)
-  CC := gcc
+  CC := $(CROSS)gcc
 endif
+ifeq ($(origin AR),default)
+  AR := $(CROSS)ar
+endif
+PKG_CONFIG ?= pkg-config
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
         -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-missing-field-initializers
@@ -16,8 +22,18 @@ override CPPFLAGS += -Iinclude -D_GNU_SOURCE
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -ffile-prefix-map=$(CURDIR)/= -MMD -MP $(CPPFLAGS)
 LIBS       = -lelf -lz
 # Asked for when a recipe needs them, because `make deps` may have to install them first.
-CHECK_LIBS  = $(shell pkg-config --libs check)
-STATIC_LIBS = $(shell pkg-config --static --libs libelf 2>/dev/null || echo $(LIBS))
+CHECK_LIBS  = $(shell $(PKG_CONFIG) --libs check)
+STATIC_LIBS = $(shell $(PKG_CONFIG) --static --libs libelf 2>/dev/null || echo $(LIBS))
+
+ifneq ($(CROSS),)
+  # The libraries come as packages of that machine, unpacked beside the cache of the VM tests.
+  TRIPLET := $(CROSS:%-=%)
+  SYSROOT := $(or $(VMCACHE),$(HOME)/.cache/rawprof-vm)/sysroot-$(TRIPLET)
+  SYSROOT_READY := $(SYSROOT)/ready
+  override CPPFLAGS += -isystem $(SYSROOT)/usr/include -isystem $(SYSROOT)/usr/include/$(TRIPLET)
+  override LDFLAGS += -L$(SYSROOT)/usr/lib/$(TRIPLET)
+  PKG_CONFIG := PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(TRIPLET)/pkgconfig pkg-config
+endif
 
 ifeq ($(V),1)
   say = @:
@@ -66,11 +82,15 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 # Other flags, another build: this file changes when they do.
 FLAGS := $(CC) $(ALL_CFLAGS) $(LDFLAGS)
-$(BUILD)/flags: FORCE
+$(BUILD)/flags: FORCE | $(SYSROOT_READY)
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
 .PHONY: FORCE
 FORCE:
+
+$(SYSROOT_READY): scripts/sysroot
+	$(call say,APT,$(SYSROOT))
+	$(Q)scripts/sysroot $(TRIPLET) $(SYSROOT)
 
 .PHONY: run
 run: deps ## build what is there to see: profile a small demo for 5 s, show the table, write flame.svg
@@ -176,10 +196,12 @@ deps-check: ## the same for what the tests lack
 	$(Q)scripts/deps build test
 
 .PHONY: static
-static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for machines with nothing on them
+static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for bare machines; CROSS=aarch64-linux-gnu- for arm64
 $(BUILD)/static/rawprof: $(CLI_OBJ) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(STATIC_LIBS) && $(STRIP) $@
+
+include tests/vm/vm.mk
 
 .PHONY: install uninstall
 INSTALLED = bin/rawprof lib/librawprof.a lib/pkgconfig/rawprof.pc share/man/man1/rawprof.1 \
