@@ -13,7 +13,7 @@ refused() {
 refused 'unknown option' 2 'frobnicate' cpu --frobnicate
 refused 'unknown short option' 2 'y' cpu -y
 refused 'unknown command' 2 'cpuu' cpuu
-refused 'option without its value' 2 'requires an argument' cpu -p
+refused 'option without its value' 2 '(-p|--pid).* wants a value' cpu -p
 refused 'unknown format' 2 'jpeg' cpu --format jpeg
 refused 'a frequency that is none' 2 'often' cpu -F often
 refused 'frequency 0' 2 '0' cpu -F 0 -d 1
