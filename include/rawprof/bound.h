@@ -114,7 +114,7 @@
 #define FRAME(type, member)                                                                        \
 	((int)offsetof(type, member) - (int)sizeof(type) +                                         \
 	 ASM_CHECK(sizeof(type) <= ASM_STACK_SIZE, "the stack frame holds 512 bytes") +            \
-	 ASM_CHECK(sizeof(type) % 8 == 0, "the frame's size must be a multiple of 8"))
+	 ASM_CHECK(sizeof(type) % 8 == 0, "the size of the frame must be a multiple of 8"))
 
 /* Clears `bytes` bytes at offset `off` from R10 with as few stores as it takes. */
 #define ASM_ZERO_LINE(text_, off_, bytes)                                                          \

@@ -457,8 +457,8 @@
  * so that it can be used twice.
  */
 #define LABEL(name) ASM_LINE(ASM_LABEL, "LABEL(" #name ")", .sym = #name)
-#define SCOPE(text_) ASM_LINE(ASM_SCOPE, text_)
-#define END ASM_LINE(ASM_END, "END")
+#define SCOPE(text_) ASM_LINE(ASM_SCOPE, text_, .sym = NULL)
+#define END ASM_LINE(ASM_END, "END", .sym = NULL)
 
 /* ---- calls */
 
