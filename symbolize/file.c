@@ -157,11 +157,13 @@ static int open_mapped(const struct sym_files *fs, uint32_t pid, const struct sy
 
 static int open_path(const char *path)
 {
-	struct stat st;
+	int path_fd = open(path, O_PATH | O_CLOEXEC), fd;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	if (path_fd < 0)
 		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = sym_proc_open_regular(path_fd);
+	close(path_fd);
+	return fd;
 }
 
 /*

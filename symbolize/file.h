@@ -56,12 +56,15 @@ struct sym_files {
 void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc);
 void sym_files_free(struct sym_files *fs);
 
-/* The number of the file that a mapping told of; the same for the same. @key.path is copied. -ENOMEM. */
+/*
+ * The number of the file that a mapping told of; the same for the same. @key.path is copied.
+ * -ENOMEM.
+ */
 int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number);
 
 /*
- * The functions of the file behind @m, mapped by process @pid, looked for in the process itself, in its
- * root, and at its path, in this order. NULL if that file cannot be found or is no ELF file.
+ * The functions of the file behind @m, mapped by process @pid, looked for in the process itself, in
+ * its root, and at its path, in this order. NULL if that file cannot be found or is no ELF file.
  */
 struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
 

@@ -11,9 +11,9 @@
 #include "tasks.h"
 
 /*
- * Events are kept as they came. When somebody asks, those that are new are sorted and applied; if one
- * of them is older than what was applied before, all are applied again. Mappings and snapshots keep
- * their numbers.
+ * Events are kept as they came. When somebody asks, those that are new are sorted and applied; if
+ * one of them is older than what was applied before, all are applied again. Mappings and snapshots
+ * keep their numbers.
  */
 struct sym_history {
 	struct sym_event *events;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf-PID.map: a line "START SIZE NAME" for each piece of generated code, numbers in hex, written by
- * the process itself and so by anyone at all: the text is never trusted.
+ * perf-PID.map: a line "START SIZE NAME" for each piece of generated code, numbers in hex, written
+ * by the process itself and so by anyone at all: the text is never trusted.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -11,9 +11,9 @@
 struct sym_jit;
 
 /*
- * Opens the map of process @pid: in its own /tmp, under its pid in its own namespace. It stays open,
- * and is read when it is asked. -ENOENT if there is none, -EPERM if it is not a plain file of that
- * user's or root's own, -ESRCH, -ENOMEM.
+ * Opens the map of process @pid: in its own /tmp, under its pid in its own namespace. It stays
+ * open, and is read when it is asked. -ENOENT if there is none, -EPERM if it is not a plain file of
+ * that user's or root's own, -ESRCH, -ENOMEM.
  */
 int sym_jit_open(struct sym_jit **out, const char *proc, uint32_t pid);
 void sym_jit_close(struct sym_jit *j);

@@ -12,6 +12,8 @@
 
 #include <rawprof/symbolize.h>
 
+#include "grow.h"
+
 /*
  * Padding before a function (CONFIG_PREFIX_SYMBOLS) has a symbol of its own. Nothing runs there,
  * and it is half of the file; it only ends the symbol before it.
@@ -113,20 +115,16 @@ static int keep_texts(struct sym_kallsyms *ks, const struct line *l)
 static int keep_entry(struct sym_kallsyms *ks, const struct line *l)
 {
 	size_t text = ks->texts_used;
+	struct entry *p;
 	int err;
 
-	if (ks->count == ks->room) {
-		size_t room = ks->room ? 2 * ks->room : 32768;
-		struct entry *p = realloc(ks->entries, room * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		ks->entries = p;
-		ks->room = room;
-	}
+	p = sym_grow(ks->entries, ks->count, &ks->room, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	ks->entries = p;
 	err = keep_texts(ks, l);
 	if (!err)
-		ks->entries[ks->count++] = (struct entry){ .addr = l->addr, .name = text };
+		p[ks->count++] = (struct entry){ .addr = l->addr, .name = text };
 	return err;
 }
 

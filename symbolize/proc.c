@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -199,23 +200,37 @@ int sym_proc_ids(const char *proc, uint32_t pid, struct sym_proc_ids *ids)
 	return 0;
 }
 
+int sym_proc_open_regular(int path_fd)
+{
+	char path[32];
+	struct stat st;
+	int fd;
+
+	if (fstat(path_fd, &st) || !S_ISREG(st.st_mode))
+		return -EPERM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	char root[PATH_MAX];
-	int dir, fd;
+	int dir, fd, path_fd;
 
 	if (snprintf(root, sizeof(root), "%s/%" PRIu32 "/root", proc, pid) >= (int)sizeof(root))
 		return -ENAMETOOLONG;
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	if (fd < 0 && errno == ENOSYS) /* before 5.6; the caller checks what it got */
-		fd = openat(dir, path + strspn(path, "/"), how.flags);
-	if (fd < 0)
-		fd = -errno;
+	path_fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	if (path_fd < 0 && errno == ENOSYS) /* before 5.6; the caller checks what it got */
+		path_fd = openat(dir, path + strspn(path, "/"), how.flags);
+	fd = path_fd < 0 ? -errno : sym_proc_open_regular(path_fd);
+	if (path_fd >= 0)
+		close(path_fd);
 	close(dir);
 	return fd;
 }

@@ -38,8 +38,15 @@ int sym_proc_comm(const char *proc, uint32_t pid, char comm[16]);
 int sym_proc_ids(const char *proc, uint32_t pid, struct sym_proc_ids *ids);
 
 /*
- * Opens the absolute @path for reading as the process itself would see it: in its mount namespace,
- * below its root, which no symbolic link leaves. Returns a descriptor or a negative errno.
+ * Opens the plain file that @path_fd, opened with O_PATH, leads to. What is no plain file is not
+ * even opened, for that may do something (-EPERM). Returns a descriptor or a negative errno.
+ */
+int sym_proc_open_regular(int path_fd);
+
+/*
+ * Opens the plain file at the absolute @path for reading as the process itself would see it: in its
+ * mount namespace, below its root, which no symbolic link leaves. Returns a descriptor or a
+ * negative errno.
  */
 int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path);
 

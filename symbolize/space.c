@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "space.h"
 
 /*
@@ -14,16 +15,12 @@ enum { TAIL = 48 };
 
 int sym_space_add(struct sym_space *s, uint32_t map)
 {
-	if (s->count == s->room) {
-		uint32_t room = s->room ? 2 * s->room : 4;
-		void *p = realloc(s->maps, room * sizeof(*s->maps));
+	uint32_t *p = sym_grow(s->maps, s->count, &s->room, sizeof(*p));
 
-		if (!p)
-			return -ENOMEM;
-		s->maps = p;
-		s->room = room;
-	}
-	s->maps[s->count++] = map;
+	if (!p)
+		return -ENOMEM;
+	s->maps = p;
+	p[s->count++] = map;
 	return 0;
 }
 

@@ -24,7 +24,8 @@ struct sym_mapping {
  */
 struct sym_space {
 	uint32_t *maps;
-	uint32_t count, room;
+	size_t room;
+	uint32_t count;
 	uint32_t indexed;
 	uint64_t *edges; /* sorted, edge_count; leaf i is [edges[i], edges[i + 1]) */
 	uint32_t edge_count;

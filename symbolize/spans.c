@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "grow.h"
 #include "spans.h"
 
 /* A max-heap by id of spans whose start was passed. Some below the top may have ended already. */
@@ -24,16 +25,11 @@ static uint64_t end_of(const struct sym_span *s)
 static int push(struct heap *h, const struct sym_span *s)
 {
 	size_t i = h->count;
+	void *p = sym_grow(h->item, h->count, &h->room, sizeof(*h->item));
 
-	if (h->count == h->room) {
-		size_t room = h->room ? 2 * h->room : 16;
-		void *p = realloc(h->item, room * sizeof(*h->item));
-
-		if (!p)
-			return -ENOMEM;
-		h->item = p;
-		h->room = room;
-	}
+	if (!p)
+		return -ENOMEM;
+	h->item = p;
 	h->count++;
 	for (; i > 0 && h->item[(i - 1) / 2]->id < s->id; i = (i - 1) / 2)
 		h->item[i] = h->item[(i - 1) / 2];
@@ -58,22 +54,17 @@ static void pop(struct heap *h)
 
 static int emit(struct list *l, uint64_t start, uint64_t end, uint32_t id)
 {
-	struct sym_span *last = l->count ? &l->span[l->count - 1] : NULL;
+	struct sym_span *last = l->count ? &l->span[l->count - 1] : NULL, *p;
 
 	if (last && last->id == id && end_of(last) == start) {
 		last->len = end - last->start;
 		return 0;
 	}
-	if (l->count == l->room) {
-		size_t room = l->room + l->room / 2 + 16;
-		void *p = realloc(l->span, room * sizeof(*l->span));
-
-		if (!p)
-			return -ENOMEM;
-		l->span = p;
-		l->room = room;
-	}
-	l->span[l->count++] = (struct sym_span){ .start = start, .len = end - start, .id = id };
+	p = sym_grow(l->span, l->count, &l->room, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	l->span = p;
+	p[l->count++] = (struct sym_span){ .start = start, .len = end - start, .id = id };
 	return 0;
 }
 

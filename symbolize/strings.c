@@ -59,21 +59,23 @@ static int grow(struct sym_strings *set)
 
 const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
 {
-	const char **slot;
+	const char **slot, *kept;
 	char *copy;
 
 	if (2 * (set->count + 1) > set->nslots && grow(set))
 		return NULL;
 	slot = find_slot(set->slots, set->nslots, s, len);
-	if (*slot)
-		return *slot;
+	kept = *slot;
+	if (kept)
+		return kept;
 	copy = allocate(set, len + 1);
 	if (!copy)
 		return NULL;
 	memcpy(copy, s, len);
 	copy[len] = '\0';
 	set->count++;
-	return *slot = copy;
+	*slot = copy;
+	return copy;
 }
 
 void sym_strings_free(struct sym_strings *set)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "symtab.h"
 
 enum {
@@ -112,20 +113,15 @@ static const char *choose_name(struct sym_symtab *t, uint32_t ref)
 static const char *name_of(struct sym_symtab *t, struct sym_function *f)
 {
 	const uint32_t settled = SYM_NAME_SPECIAL | SYM_NAME_SETTLED;
-	const char *name;
+	const char *name, **p;
 
 	if ((f->name & settled) == settled)
 		return t->names[f->name & ~settled];
 	name = choose_name(t, f->name);
-	if (t->name_count == t->name_room) {
-		size_t room = t->name_room ? 2 * t->name_room : 16;
-		void *p = realloc(t->names, room * sizeof(*t->names));
-
-		if (!p)
-			return name; /* it will be read again the next time */
-		t->names = p;
-		t->name_room = room;
-	}
+	p = sym_grow(t->names, t->name_count, &t->name_room, sizeof(*p));
+	if (!p)
+		return name; /* it will be read again the next time */
+	t->names = p;
 	t->names[t->name_count] = name;
 	f->name = settled | t->name_count++;
 	return name;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "symtab.h"
 
 enum {
@@ -30,16 +31,12 @@ struct raws {
 
 static int add(struct raws *r, struct raw item)
 {
-	if (r->count == r->room) {
-		size_t room = r->room + r->room / 2 + 64;
-		void *p = realloc(r->item, room * sizeof(*r->item));
+	struct raw *p = sym_grow(r->item, r->count, &r->room, sizeof(*p));
 
-		if (!p)
-			return -ENOMEM;
-		r->item = p;
-		r->room = room;
-	}
-	r->item[r->count++] = item;
+	if (!p)
+		return -ENOMEM;
+	r->item = p;
+	p[r->count++] = item;
 	return 0;
 }
 

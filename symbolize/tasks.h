@@ -31,8 +31,8 @@ struct sym_life {
 };
 
 /*
- * A time during which a pid had one address space: it begins with fork, with exec, or with the first
- * that was heard of the pid, and then reaches back to the beginning of time.
+ * A time during which a pid had one address space: it begins with fork, with exec, or with the
+ * first that was heard of the pid, and then reaches back to the beginning of time.
  */
 struct sym_epoch {
 	uint64_t time;

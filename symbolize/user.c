@@ -209,6 +209,7 @@ static int open_known(struct sym_user *u, struct known_jit *k)
 		err = sym_jit_open(&k->jit, u->proc, k->pid);
 	if (err)
 		return err;
+	k->born = born;
 	k->path = sym_strings_add(&u->strings, sym_jit_path(k->jit), strlen(sym_jit_path(k->jit)));
 	return 0;
 }
@@ -217,7 +218,9 @@ static struct known_jit *get_jit(struct sym_user *u, uint32_t pid, uint64_t born
 {
 	struct known_jit *k = find_known(u, pid, born);
 
-	/* One that was not there may be written by and by, but is not looked for at every address. */
+	/*
+	 * One that was not there may be written by and by, but is not looked for at every address.
+	 */
 	if (k && (k->jit || time < k->asked + 1000000000))
 		return k;
 	if (!k)
@@ -241,6 +244,21 @@ static bool name_jit(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t t
 	out->module = k->path;
 	out->offset = addr - start;
 	return true;
+}
+
+/* Code that was generated before a fork is known by the name of the process that generated it. */
+static bool name_generated(struct sym_user *u, uint32_t pid, const struct sym_life *life,
+			   uint64_t time, uint64_t addr, const struct sym_mapping *m,
+			   struct sym_frame *out)
+{
+	struct sym_mapping same;
+	struct sym_life maker;
+
+	if (name_jit(u, pid, life->born, time, addr, out))
+		return true;
+	if (m->pid == pid || sym_history_find(&u->history, m->pid, m->time, addr, &same, &maker))
+		return false;
+	return name_jit(u, m->pid, maker.born, time, addr, out);
 }
 
 static int keep_mapping(void *ctx, const struct sym_mapping *m)
@@ -382,9 +400,7 @@ void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t a
 				       out);
 	}
 	if (f->kind == SYM_FILE_ANON || (f->kind == SYM_FILE && !f->image)) {
-		/* Code that was generated before a fork is known by the name of who generated it. */
-		if (name_jit(u, pid, life.born, time, at, out) ||
-		    (m.pid != pid && name_jit(u, m.pid, 0, time, at, out)))
+		if (name_generated(u, pid, &life, time, at, &m, out))
 			out->offset += is_return_address;
 	}
 }

@@ -38,8 +38,7 @@ struct sym_frame {
 	 * in the file if the file could not be read; where there is no file, the address itself.
 	 */
 	uint64_t module_addr;
-	/* The mapping as the process made it, and the file offset of its start in bytes; 0:
-	 * unknown. */
+	/* The mapping as the process made it, and where in the file it begins; 0: not known. */
 	uint64_t map_start, map_end, map_offset;
 	const char *build_id; /* GNU build-id in hex digits, or NULL */
 };
@@ -67,7 +66,9 @@ struct sym_kernel_source {
 
 struct sym_kernel;
 
-/* Opens nothing yet: files are read when first needed. @source is copied, its strings too. -ENOMEM.
+/*
+ * Reads nothing yet: files are opened when first needed. @source is copied, its strings too.
+ * -ENOMEM
  */
 int sym_kernel_open(struct sym_kernel **out, const struct sym_kernel_source *source);
 void sym_kernel_close(struct sym_kernel *k);
@@ -79,7 +80,7 @@ void sym_kernel_close(struct sym_kernel *k);
  * sym_kallsyms_open(). An error is never fatal: lookups answer SYM_KERNEL without a name.
  */
 int sym_kernel_prepare(struct sym_kernel *k, const uint64_t *addrs, size_t n,
-                       bool are_return_addresses);
+		       bool are_return_addresses);
 
 /*
  * Fills @out, always. A return address is looked up one byte before it, where the call was, and its
@@ -87,11 +88,12 @@ int sym_kernel_prepare(struct sym_kernel *k, const uint64_t *addrs, size_t n,
  * one that an interrupt or a signal stopped. Addresses not prepared are asked for one by one.
  */
 void sym_kernel_lookup(struct sym_kernel *k, uint64_t addr, bool is_return_address,
-                       struct sym_frame *out);
+		       struct sym_frame *out);
 
 /*
- * ---- /proc/kallsyms: addresses to names where the kernel will not do it, and names to addresses
- * ----
+ * ---- /proc/kallsyms ----
+ *
+ * Addresses to names where the kernel will not say them itself, and names to addresses.
  */
 struct sym_kallsyms;
 
@@ -122,14 +124,14 @@ int sym_kallsyms_lookup(const struct sym_kallsyms *ks, uint64_t addr, struct sym
  * returns how many there are (static functions may share a name), 0 if none. Every alias counts.
  */
 size_t sym_kallsyms_find(const struct sym_kallsyms *ks, const char *name, struct sym_ksym *out,
-                         size_t max);
+			 size_t max);
 
 /*
  * Calls @fn on each function whose name matches the fnmatch(3) @pattern, in order of address, until
  * it returns non-zero, which is then returned; else 0.
  */
 int sym_kallsyms_glob(const struct sym_kallsyms *ks, const char *pattern,
-                      int (*fn)(void *ctx, const struct sym_ksym *sym), void *ctx);
+		      int (*fn)(void *ctx, const struct sym_ksym *sym), void *ctx);
 
 /* The kallsyms of @k, opened on first use and closed with it. Errors of sym_kallsyms_open(). */
 int sym_kernel_kallsyms(struct sym_kernel *k, const struct sym_kallsyms **out);
@@ -138,8 +140,10 @@ int sym_kernel_kallsyms(struct sym_kernel *k, const struct sym_kallsyms **out);
  * ---- Processes ----
  *
  * A history, told by the caller in any order of time (events come from one ring per CPU) and put in
- * order when somebody asks. A process is known by its pid and a time at which it lived, so a
- * pid that was reused, or that ran another program before exec, gets the names of that time.
+ * order when somebody asks: tell all there is before asking, as an event older than what was asked
+ * about before has the history put together anew. A process is known by its pid and a time at which
+ * it lived, so a pid that was reused, or that ran another program before exec, gets the names of
+ * that time.
  */
 struct sym_user;
 
@@ -158,8 +162,7 @@ struct sym_mmap {
 	uint64_t inode; /* 0 if it is not known (build-id records do not carry it) */
 	uint8_t build_id[20];
 	uint8_t build_id_size; /* 0 if it is not known */
-	const char
-	        *filename; /* copied; "//anon", "[vdso]" and the like as the kernel writes them */
+	const char *filename;  /* copied; "//anon", "[vdso]" and the like as in the record */
 };
 
 /*
@@ -169,12 +172,12 @@ struct sym_mmap {
  *	PERF_RECORD_MISC_COMM_EXEC) it is an exec as well, as by sym_user_exec().
  * sym_user_fork: @pid was born of @ppid with a copy of its mappings and its name. A new thread
  *	(pid == ppid) changes nothing.
- * sym_user_exec: @pid dropped all its mappings. @time must precede the mappings of the new
- *	program, as that of the COMM record does and that of the sched_process_exec tracepoint does
- *not. sym_user_exit: the whole process ended (not: one of its threads).
+ * sym_user_exec: @pid dropped all its mappings. @time must precede the mappings of the new program,
+ *	as that of the COMM record does and that of the sched_process_exec tracepoint does not.
+ * sym_user_exit: the whole process ended (not: one of its threads). Its mappings and names stay.
  */
 int sym_user_comm(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t tid, const char *comm,
-                  bool is_exec);
+		  bool is_exec);
 int sym_user_fork(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t ppid);
 int sym_user_mmap(struct sym_user *u, const struct sym_mmap *m);
 int sym_user_exec(struct sym_user *u, uint64_t time, uint32_t pid);
@@ -201,7 +204,7 @@ int sym_user_keep(struct sym_user *u, uint32_t pid);
  * address, each build-id once, and stay open for the names asked later: one descriptor a file.
  */
 void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
-                     bool is_return_address, struct sym_frame *out);
+		     bool is_return_address, struct sym_frame *out);
 
 /*
  * The name that thread (or process) @tid had at @time; a process that never said one has that of

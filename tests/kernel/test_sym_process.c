@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Real processes: already running, deleted from under, in a mount namespace of their own, and short-lived
- * ones known only from the kernel's own records of mappings, read here as plainly as can be.
+ * Real processes: already running, deleted from under, in a mount namespace of their own, and
+ * short-lived ones known only from the kernel's own records of mappings, read here as plainly as
+ * can be.
  */
 #include <check.h>
 #include <dlfcn.h>

@@ -95,8 +95,8 @@ static inline uint32_t elf_name(const char *name)
 }
 
 /*
- * A shared object: one executable segment of .text and .plt.sec, one of data, two PLT stubs that jump to
- * the first two of @dynsym, and a build-id of @id[0..3] unless @id is NULL.
+ * A shared object: one executable segment of .text and .plt.sec, one of data, two PLT stubs that
+ * jump to the first two of @dynsym, and a build-id of @id[0..3] unless @id is NULL.
  */
 static inline void elf_build(struct elf_file *f, const struct elf_symbol *symtab, size_t n,
 			     const struct elf_symbol *dynsym, size_t m, const uint8_t *id)

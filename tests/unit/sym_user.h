@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of processes share: a directory, a symbolizer whose procfs is in it, events, files. */
+/*
+ * What the tests of processes share: a directory, a symbolizer whose procfs is in it, events,
+ * files.
+ */
 #ifndef TESTS_SYM_USER_H
 #define TESTS_SYM_USER_H
 

@@ -22,11 +22,11 @@ static void open_path(const char *path)
 }
 
 struct nm_symbol {
-	uint64_t addr, size;
+	uint64_t addr, size; /* size 0: it has none */
 	char name[256];
 };
 
-/* Functions with a size, from nm; returns how many. */
+/* Functions and labels in code, from nm; returns how many. */
 static size_t read_nm(const char *options, const char *path, struct nm_symbol *out, size_t max)
 {
 	char command[512], line[1024], type;
@@ -39,51 +39,71 @@ static size_t read_nm(const char *options, const char *path, struct nm_symbol *o
 	while (n < max && fgets(line, sizeof(line), p)) {
 		struct nm_symbol *s = &out[n];
 
+		*s = (struct nm_symbol){ 0 };
 		if (sscanf(line, "%" SCNx64 " %" SCNx64 " %c %255s", &s->addr, &s->size, &type,
-			   s->name) == 4 &&
-		    strchr("tTwWi", type) && s->size) {
-			s->name[strcspn(s->name, "@")] = '\0';
-			n++;
-		}
+			   s->name) != 4 &&
+		    sscanf(line, "%" SCNx64 " %c %255s", &s->addr, &type, s->name) != 3)
+			continue;
+		s->name[strcspn(s->name, "@")] = '\0';
+		n += strchr("tTwWi", type) != NULL;
 	}
 	pclose(p);
 	return n;
 }
 
-/* At every address the answer is one of the names that nm has for it, or there is none. */
+static const struct nm_symbol *covering(const struct nm_symbol *nm, size_t n, uint64_t addr)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (addr - nm[i].addr < nm[i].size)
+			return &nm[i];
+	}
+	return NULL;
+}
+
+static bool has_name(const struct nm_symbol *nm, size_t n, uint64_t addr, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (nm[i].addr == addr && !strcmp(nm[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * At each address: the name is one that nm has at the place where the function is said to start;
+ * what some size covers has a name, and what none covers has at most that of a label or PLT stub.
+ */
 static void compare_with_nm(const char *options, const char *path, int rounds)
 {
 	enum { MAX = 20000 };
 	struct nm_symbol *nm = calloc(MAX, sizeof(*nm));
 	size_t n = read_nm(options, path, nm, MAX);
-	int named = 0;
+	int covered = 0, bare = 0;
 
 	ck_assert_uint_ge(n, 5);
 	srand(1);
 	for (int i = 0; i < rounds; i++) {
-		const struct nm_symbol *s = &nm[rand() % n];
-		uint64_t addr = s->addr + (i % 2 ? rand() % s->size : 0), offset;
-		const char *name = name_at(addr, &offset);
-		bool agrees = false;
-
-		ck_assert_msg(name, "%s: %" PRIx64 " has no name, nm says %s", path, addr, s->name);
-		for (size_t k = 0; k < n && !agrees; k++)
-			agrees = nm[k].addr == addr - offset && !strcmp(nm[k].name, name);
-		ck_assert_msg(agrees, "%s: %" PRIx64 " is %s+%" PRIx64 ", nm says %s", path, addr,
-			      name, offset, s->name);
-		named++;
-	}
-	for (int i = 0; i < rounds; i++) { /* where nm has nothing, so have we */
 		const struct sym_section *code = &object->code[rand() % object->code_count];
-		uint64_t addr = code->addr + rand() % code->size, offset;
-		bool covered = false;
+		const struct nm_symbol *s = &nm[rand() % n];
+		uint64_t addr = i % 2 || !s->size ? code->addr + rand() % code->size
+						  : s->addr + rand() % s->size;
+		uint64_t offset = 0;
+		const char *name = name_at(addr, &offset);
 
-		for (size_t k = 0; k < n && !covered; k++)
-			covered = addr - nm[k].addr < nm[k].size;
-		if (covered)
-			ck_assert_ptr_nonnull(name_at(addr, &offset));
+		s = covering(nm, n, addr);
+		ck_assert_msg(!s || name, "%s: %" PRIx64 " has no name, nm says %s", path, addr,
+			      s ? s->name : "");
+		covered += s != NULL;
+		bare += !name;
+		if (name && !strstr(name, "@plt"))
+			ck_assert_msg(has_name(nm, n, addr - offset, name),
+				      "%s: %" PRIx64 " is %s+%" PRIx64 ", nm says %s", path, addr,
+				      name, offset, s ? s->name : "nothing");
+		else if (name)
+			ck_assert_ptr_null(s);
 	}
-	ck_assert_int_eq(named, rounds);
+	ck_assert_int_ge(covered, rounds / 4);
+	ck_assert_int_ge(bare, 1); /* there are gaps, and they stay gaps */
 	free(nm);
 }
 

@@ -385,7 +385,9 @@ START_TEST(test_bad_names)
 	ck_name(0x1020, NULL, 0);
 	ck_name(0x1200, "four", 0);
 	teardown();
-	/* More sections than the header has room for: the number is in section 0 (gABI, e_shnum). */
+	/*
+	 * More sections than the header has room for: the number is in section 0 (gABI, e_shnum).
+	 */
 	build_full();
 	sh[0].sh_size = S_COUNT;
 	sh[0].sh_link = S_NAMES;

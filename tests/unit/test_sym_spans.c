@@ -139,7 +139,9 @@ START_TEST(test_space_random)
 }
 END_TEST
 
-/* A hundred thousand mappings of the same few places, as a JIT makes them, and as many questions. */
+/*
+ * A hundred thousand mappings of the same few places, as a JIT makes them, and as many questions.
+ */
 START_TEST(test_space_many)
 {
 	enum { N = 100000 };

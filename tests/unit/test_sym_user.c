@@ -184,7 +184,10 @@ static double cpu_ms(void)
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
-/* 20,000 processes, 100,000 events, half of them late, and as many questions: no quadratic surprise. */
+/*
+ * 20,000 processes, 100,000 events, half of them late, and as many questions: no quadratic
+ * surprise.
+ */
 START_TEST(test_many)
 {
 	double start = cpu_ms();
