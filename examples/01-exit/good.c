@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The shortest program there is: it returns a number. */
+#include "../lesson.h"
+
+static const struct asm_insn answer_lines[] = {
+	MOV(R0, 42), /* R0 is the result */
+	EXIT(),
+};
+
+static const struct asm_program answer = {
+	.name = "answer",
+	.type = BPF_PROG_TYPE_SOCKET_FILTER,
+	ASM_LINES(answer_lines),
+};
+
+const struct program_entry lesson_good[] = {
+	{ &answer, NULL, 0, "returns 42" },
+	{ 0 },
+};
+
+/* An instruction is eight bytes: operation, two registers, offset, immediate. */
+static void print_bytes(const struct asm_program *program)
+{
+	for (size_t i = 0; i < program->nlines; i++) {
+		const unsigned char *byte = (const void *)&program->lines[i].insn;
+
+		printf("%zu:", i);
+		for (size_t j = 0; j < sizeof(struct bpf_insn); j++)
+			printf(" %02x", byte[j]);
+		printf("    %s\n", program->lines[i].text);
+	}
+}
+
+int main(void)
+{
+	/* The kernel lets us run it by hand, on a network packet of our making. */
+	unsigned char packet[64] = { 0 };
+	struct rp_test_run run = { .data_in = packet,
+				   .data_size_in = sizeof(packet),
+				   .repeat = 1000000 };
+	int fd;
+
+	lesson_begin("What is the least that the kernel accepts as a program?");
+	lesson_refused(NULL);
+
+	print_bytes(&answer);
+	fd = lesson_load(&lesson_good[0], NULL);
+	must(rp_prog_test_run(fd, &run), "test run");
+	printf("the kernel ran it 1000000 times: it returned %u, in %u ns each\n", run.retval,
+	       run.duration_ns);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lesson.h: what the main of every lesson needs and no lesson is about.
+ *
+ * A lesson has two lists of programs, each ended by an empty entry: lesson_good in good.c, which
+ * the kernel takes, and lesson_bad in bad.c, which it refuses. Everything is printed to standard
+ * output, the kernel's complaints too, in the order in which it happened.
+ */
+#ifndef EXAMPLES_LESSON_H
+#define EXAMPLES_LESSON_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawprof/asm.h>
+#include <rawprof/loader.h>
+#include <rawprof/programs.h>
+
+extern const struct program_entry lesson_good[];
+extern const struct program_entry lesson_bad[];
+
+static inline void lesson_print(void *ctx, enum rp_level level, const char *message)
+{
+	(void)ctx;
+	(void)level;
+	printf("%s\n", message);
+}
+
+static inline void lesson_begin(const char *question)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	rp_log_setup(RP_WARN, lesson_print, NULL);
+	if (!rp_cap_has(RP_CAP_BPF) || !rp_cap_has(RP_CAP_PERFMON)) {
+		printf("skip: this lesson talks to the kernel: run it as root\n");
+		exit(77);
+	}
+	printf("%s\n", question);
+}
+
+/* Ends the lesson if something that has to work did not; passes the result on if it did. */
+static inline int must(int result, const char *what)
+{
+	if (result < 0) {
+		printf("%s: %s\n", what, strerror(-result));
+		exit(1);
+	}
+	return result;
+}
+
+static inline int lesson_try(const struct program_entry *entry, const int *fds)
+{
+	const struct asm_bindings bind = { .maps = entry->maps,
+					   .map_fds = fds,
+					   .nmaps = entry->nmaps };
+
+	return rp_program_load(entry->program, &bind);
+}
+
+/* Loads a program of lesson_good; fds are the descriptors of its maps. */
+static inline int lesson_load(const struct program_entry *entry, const int *fds)
+{
+	return must(lesson_try(entry, fds), entry->program->name);
+}
+
+/* Offers the kernel every program of lesson_bad. The loader prints what it says to each. */
+static inline void lesson_refused(const int *fds)
+{
+	for (const struct program_entry *entry = lesson_bad; entry->program; entry++) {
+		int fd;
+
+		printf("\n--- %s: %s\n", entry->program->name, entry->summary);
+		fd = lesson_try(entry, fds);
+		printf("==> %s\n", fd < 0 ? strerror(-fd) : "ACCEPTED");
+	}
+	printf("\n");
+}
+
+#endif

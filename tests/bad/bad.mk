@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs that must be refused. Included by the Makefile.
+
+BAD_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bad/*.c))
+# The tutorial's frames are walked by frame pointers.
+$(BUILD)/tests/bad/%.o: ALL_CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
+
+$(BUILD)/bad/check: $(BAD_OBJ) $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lpthread
+
+.PHONY: check-bad
+check-bad: $(BUILD)/bad/check ## programs that the verifier must refuse, and those it wrongly takes; root
+	$(Q)scripts/run-tests $(BUILD)/bad/check
+
+-include $(BAD_OBJ:.o=.d)

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Offers the kernel every bad program there is. Those that have to be refused must be, with the
+ * words and the errno expected of this kernel and naming the line at fault; those that the verifier
+ * takes must do the harm that they are known for.
+ *
+ * check [ID...]: all, or those named. -v prints what the kernel said. Ends with a line
+ * "N passed, N failed, N skipped".
+ */
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "bad.h"
+
+const struct asm_map bad_maps[BAD_MAPS] = {
+	[MAP_M] = { "m", BPF_MAP_TYPE_HASH, 16, 8, 16 },
+	[MAP_COUNTS12] = { "counts12", BPF_MAP_TYPE_HASH, 12, 8, 16 },
+	[MAP_BIG] = { "big", BPF_MAP_TYPE_HASH, 600, 8, 4 },
+	[MAP_CELL] = { "cell", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
+	[MAP_RB] = { "rb", BPF_MAP_TYPE_RINGBUF, 0, 0, 65536 },
+	[MAP_STACK_TRACES] = { "stack_traces", BPF_MAP_TYPE_STACK_TRACE, 4, 8, 10000 },
+	[MAP_CPU_SAMPLES] = { "cpu_samples", BPF_MAP_TYPE_HASH, 16, 8, 100000 },
+	[MAP_MEM_ALLOCS] = { "mem_allocations", BPF_MAP_TYPE_HASH, 8, 16, 10000 },
+	[MAP_IO_START] = { "io_start_times", BPF_MAP_TYPE_HASH, 8, 8, 10000 },
+	[MAP_IO_HIST] = { "io_latency_hist", BPF_MAP_TYPE_HASH, 4, 8, 64 },
+	[MAP_TINY] = { "tiny", BPF_MAP_TYPE_HASH, 8, 8, 1 },
+	[MAP_CLOSED] = { "closed", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
+};
+
+static const struct bad_case *const all_cases[] = {
+	bad_shape, bad_registers, bad_stack,	bad_map_use,	 bad_context, bad_calls,
+	bad_ring,  bad_published, bad_seed_cpu, bad_seed_malloc, bad_seed_io, bad_accepted,
+};
+
+static int kernel_version;
+static bool verbose;
+static int passed, failed, skipped;
+
+/* What the loader said about the program at hand. */
+struct verdict {
+	int result; /* descriptor or negative errno */
+	char said[16384];
+};
+
+static void keep_words(void *ctx, enum rp_level level, const char *message)
+{
+	struct verdict *v = ctx;
+	const size_t used = strlen(v->said);
+
+	(void)level;
+	snprintf(v->said + used, sizeof(v->said) - used, "%s\n", message);
+}
+
+/* ---- loading */
+
+static void load(const struct bad_case *c, const int *map_fds, struct verdict *v)
+{
+	const struct asm_bindings bind = { .maps = bad_maps,
+					   .map_fds = map_fds,
+					   .nmaps = BAD_MAPS };
+
+	v->said[0] = '\0';
+	rp_log_setup(RP_WARN, keep_words, v);
+	v->result = rp_program_load(&c->program, &bind);
+	rp_log_setup(RP_WARN, NULL, NULL);
+}
+
+static int keep_only_cap_bpf(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	data[CAP_TO_INDEX(CAP_BPF)].effective = CAP_TO_MASK(CAP_BPF);
+	data[CAP_TO_INDEX(CAP_BPF)].permitted = CAP_TO_MASK(CAP_BPF);
+	return (int)syscall(SYS_capset, &header, data);
+}
+
+/* In a child, for capabilities that were given up do not come back. Returns 0 for an accepted
+ * program, which stays behind in the child. */
+static void load_unprivileged(const struct bad_case *c, const int *map_fds, struct verdict *v)
+{
+	int pipe_fds[2];
+	size_t got = 0;
+	ssize_t n;
+	pid_t child;
+
+	v->result = -EPIPE;
+	if (pipe(pipe_fds))
+		return;
+	child = fork();
+	if (child == 0) {
+		if (keep_only_cap_bpf())
+			v->result = -errno;
+		else
+			load(c, map_fds, v);
+		if (v->result >= 0)
+			v->result = (int)bad_run(v->result);
+		if (write(pipe_fds[1], v, sizeof(*v)) != sizeof(*v))
+			_exit(1);
+		_exit(0);
+	}
+	close(pipe_fds[1]);
+	while (got < sizeof(*v) && (n = read(pipe_fds[0], (char *)v + got, sizeof(*v) - got)) > 0)
+		got += (size_t)n;
+	close(pipe_fds[0]);
+	waitpid(child, NULL, 0);
+}
+
+/* ---- running */
+
+int64_t bad_run(int prog_fd)
+{
+	unsigned char packet[64] = { 0 };
+	struct rp_test_run run = { .data_in = packet, .data_size_in = sizeof(packet) };
+	int err = rp_prog_test_run(prog_fd, &run);
+
+	return err ? err : (int64_t)run.retval;
+}
+
+uint64_t bad_cell(const int *map_fds)
+{
+	uint64_t value = 0;
+
+	rp_map_lookup(map_fds[MAP_CELL], &(uint32_t){ 0 }, &value);
+	return value;
+}
+
+struct runner {
+	pthread_barrier_t *start;
+	int prog_fd, cpu;
+	uint32_t n;
+};
+
+static void *run_on_cpu(void *arg)
+{
+	const struct runner *r = arg;
+	unsigned char packet[64] = { 0 };
+	struct rp_test_run run = { .data_in = packet,
+				   .data_size_in = sizeof(packet),
+				   .repeat = r->n };
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(r->cpu, &set);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	pthread_barrier_wait(r->start);
+	rp_prog_test_run(r->prog_fd, &run);
+	return NULL;
+}
+
+bool bad_run_on_two_cpus(int prog_fd, uint32_t n)
+{
+	struct rp_cpus cpus;
+	pthread_barrier_t start;
+	pthread_t threads[2];
+	struct runner runners[2];
+
+	if (rp_cpus_online(&cpus))
+		return false;
+	if (cpus.n < 2) {
+		rp_cpus_free(&cpus);
+		return false;
+	}
+	pthread_barrier_init(&start, NULL, 2);
+	for (int i = 0; i < 2; i++) {
+		runners[i] = (struct runner){ &start, prog_fd, cpus.cpu[i], n };
+		pthread_create(&threads[i], NULL, run_on_cpu, &runners[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&start);
+	rp_cpus_free(&cpus);
+	return true;
+}
+
+/* ---- judging */
+
+static void outcome(const struct bad_case *c, const char *word, int *counter, const char *why)
+{
+	(*counter)++;
+	printf("%-4s %s: %s%s%s\n", word, c->id, c->what, *why ? "\n     " : "", why);
+}
+
+static bool applies(const struct bad_saying *s)
+{
+	return s->words && kernel_version >= s->since && (!s->before || kernel_version < s->before);
+}
+
+/* NULL if the refusal is the expected one; else what is wrong with it. */
+static const char *misjudged(const struct bad_case *c, const struct verdict *v, char *why,
+			     size_t size)
+{
+	for (int i = 0; i < BAD_SAYINGS; i++) {
+		const struct bad_saying *s = &c->says[i];
+
+		if (!applies(s))
+			continue;
+		if (v->result != -s->err) {
+			snprintf(why, size, "refused with %s, not %s", strerror(-v->result),
+				 strerror(s->err));
+			return why;
+		}
+		if (!strstr(v->said, s->words)) {
+			snprintf(why, size, "it does not say \"%s\"", s->words);
+			return why;
+		}
+	}
+	if (c->at) {
+		snprintf(why, size, ": %s\n", c->at);
+		if (!strstr(v->said, "\nat ") || !strstr(v->said, why)) {
+			snprintf(why, size, "it does not name the line %s", c->at);
+			return why;
+		}
+	}
+	return NULL;
+}
+
+static void judge_refused(const struct bad_case *c, const struct verdict *v)
+{
+	char why[400];
+
+	if (v->result >= 0) {
+		close(v->result);
+		outcome(c, "fail", &failed, "the kernel accepts it");
+	} else if (misjudged(c, v, why, sizeof(why))) {
+		outcome(c, "fail", &failed, why);
+		printf("%s", v->said);
+	} else {
+		outcome(c, "ok", &passed, "");
+	}
+}
+
+static void judge_accepted(const struct bad_case *c, const struct verdict *v, const int *map_fds)
+{
+	char seen[BAD_SEEN_SIZE] = "";
+	int harmless;
+
+	if (v->result < 0) {
+		outcome(c, "fail", &failed, "it should be accepted, and is refused");
+		printf("%s", v->said);
+		return;
+	}
+	if (c->unprivileged) {
+		outcome(c, "ok", &passed, "accepted");
+		return;
+	}
+	/* What cannot be attached says so, and is meant to. */
+	rp_log_setup(RP_WARN, keep_words, &(struct verdict){ 0 });
+	harmless = c->silent(v->result, map_fds, seen);
+	rp_log_setup(RP_WARN, NULL, NULL);
+	close(v->result);
+	if (harmless > 0)
+		outcome(c, "skip", &skipped, seen);
+	else
+		outcome(c, harmless ? "fail" : "ok", harmless ? &failed : &passed, seen);
+}
+
+static void try(const struct bad_case *c, const int *map_fds)
+{
+	static struct verdict v;
+
+	if (kernel_version < c->needs) {
+		char why[80];
+
+		snprintf(why, sizeof(why), "needs Linux %d.%d", c->needs / 1000, c->needs % 1000);
+		outcome(c, "skip", &skipped, why);
+		return;
+	}
+	if (c->unprivileged)
+		load_unprivileged(c, map_fds, &v);
+	else
+		load(c, map_fds, &v);
+	if (c->silent)
+		judge_accepted(c, &v, map_fds);
+	else
+		judge_refused(c, &v);
+	if (verbose && v.said[0])
+		printf("%s\n", v.said);
+}
+
+static bool wanted(const char *id, char **ids)
+{
+	if (!*ids)
+		return true;
+	for (; *ids; ids++)
+		if (!strcmp(*ids, id))
+			return true;
+	return false;
+}
+
+static int ncases(void)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(all_cases) / sizeof(all_cases[0]); i++)
+		for (const struct bad_case *c = all_cases[i]; c->id; c++)
+			n++;
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	int map_fds[BAD_MAPS], major = 0, minor = 0;
+	struct utsname uts;
+
+	(void)argc;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	argv++;
+	verbose = *argv && !strcmp(*argv, "-v");
+	argv += verbose;
+	if (!rp_cap_has(RP_CAP_BPF) || !rp_cap_has(RP_CAP_PERFMON)) {
+		printf("skip all: it takes CAP_BPF and CAP_PERFMON to be refused by the verifier (run "
+		       "it as root)\n0 passed, 0 failed, %d skipped\n",
+		       ncases());
+		return 0;
+	}
+	if (uname(&uts) || sscanf(uts.release, "%d.%d", &major, &minor) != 2)
+		return 1;
+	kernel_version = KERNEL(major, minor);
+	if (rp_maps_create(bad_maps, MAP_CLOSED, map_fds) < 0)
+		return 1;
+	map_fds[MAP_CLOSED] = 777; /* no descriptor gets this high */
+	for (size_t i = 0; i < sizeof(all_cases) / sizeof(all_cases[0]); i++)
+		for (const struct bad_case *c = all_cases[i]; c->id; c++)
+			if (wanted(c->id, argv))
+				try(c, map_fds);
+	rp_fds_close(map_fds, MAP_CLOSED);
+	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+	return failed != 0;
+}
