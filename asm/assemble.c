@@ -7,23 +7,40 @@
 /* No line makes more instructions than a frame has bytes, so slots can be counted in 32 bits. */
 #define MAX_LINES (UINT32_MAX / ASM_STACK_SIZE)
 
-/* What there is no line to blame for. */
-static int check_shape(struct assembly *a)
+/* A fault that there is no line to blame for. */
+static int blame_program(struct assembly *a, const char *message)
 {
-	const struct asm_program *program = a->program;
-	struct asm_diag diag = { .severity = ASM_ERROR, .file = program->name, .text = "" };
+	const char *name = a->program->name ? a->program->name : message;
+	const struct asm_diag diag = {
+		.severity = ASM_ERROR, .file = name, .text = "", .message = message
+	};
 
-	if (!program->name)
-		diag.file = diag.message = "the program has no name";
-	else if (!program->lines || !program->nlines)
-		diag.message = "the program has no lines";
-	else if (program->nlines > MAX_LINES)
-		diag.message = "the program has too many lines";
-	else
-		return 0;
 	if (a->report)
 		a->report(a->report_ctx, &diag);
 	return -EINVAL;
+}
+
+static int check_shape(struct assembly *a)
+{
+	const struct asm_program *program = a->program;
+
+	if (!program->name)
+		return blame_program(a, "the program has no name");
+	if (!program->lines || !program->nlines)
+		return blame_program(a, "the program has no lines");
+	if (program->nlines > MAX_LINES)
+		return blame_program(a, "the program has too many lines");
+	return 0;
+}
+
+/* Puts in what is included; the parts count as lines of the program. */
+static int make_whole(struct assembly *a)
+{
+	int err = splice(a);
+
+	if (err == -EINVAL)
+		return blame_program(a, "a part that is included has no lines, or includes itself");
+	return err ? err : check_shape(a);
 }
 
 static int start(struct assembly *a)
@@ -54,9 +71,12 @@ int asm_assemble(const struct asm_program *program, const struct asm_bindings *b
 	struct assembly a = {
 		.program = program, .bindings = bindings, .report = report, .report_ctx = ctx
 	};
-	struct asm_image image = { .program = program };
+	struct asm_image image = { 0 };
 	int err = check_shape(&a);
 
+	if (!err)
+		err = make_whole(&a);
+	image.program = a.program;
 	if (!err)
 		err = start(&a);
 	if (err)

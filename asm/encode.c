@@ -260,6 +260,7 @@ static void encode_line(struct encoder *e)
 	case ASM_WHEN:
 	case ASM_UNLESS:
 	case ASM_END:
+	case ASM_INCLUDE:
 		break;
 	}
 }

@@ -2,6 +2,7 @@
 /*
  * The assembler's passes and what they hand to each other.
  *
+ *	splice.c	lines, parts -> one array of lines
  *	layout.c	lines -> which stay, their slots, scopes, labels, functions
  *	labels.c	labels by name, function and scope
  *	encode.c	lines + layout -> struct bpf_insn[], every label and binding resolved
@@ -88,6 +89,8 @@ void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
 /* The line as the user wrote it: "MAP_ADD(counts, KEY, ONE): CALL(map_lookup_elem)". */
 const char *line_text(struct assembly *a, uint32_t line);
 
+/* 0, -ENOMEM, or -EINVAL for a part that includes itself. */
+int splice(struct assembly *a);
 void layout(struct assembly *a);
 void encode(struct assembly *a, struct asm_image *image);
 void attach_source(struct assembly *a, struct asm_image *image);

@@ -64,6 +64,7 @@ enum asm_kind {
 	ASM_WHEN,	  /* opens lines that are dropped when a member of the configuration is 0 */
 	ASM_UNLESS,	  /* opens lines that are dropped when it is not 0 */
 	ASM_END,	  /* closes the innermost SCOPE, WHEN or UNLESS */
+	ASM_INCLUDE,	  /* the lines of part stand here */
 };
 
 /*
@@ -72,6 +73,7 @@ enum asm_kind {
  * if param_signed), and config_size, which must be the size of the configuration that the program
  * is assembled with.
  */
+struct asm_part;
 struct asm_insn {
 	struct bpf_insn insn;
 	uint8_t kind; /* enum asm_kind */
@@ -86,6 +88,13 @@ struct asm_insn {
 	const char *sym2;
 	const char *sym3;
 	uint64_t value;
+	const struct asm_part *part;
+};
+
+/* Lines that several programs have in common, by INCLUDE(&part). */
+struct asm_part {
+	const struct asm_insn *lines;
+	size_t nlines;
 };
 
 /* Machine registers in a pt_regs: arguments 1 to 6 by the function-call ABI, and what every

@@ -458,6 +458,8 @@
  */
 #define LABEL(name) ASM_LINE(ASM_LABEL, "LABEL(" #name ")", .sym = #name)
 #define SCOPE(text_) ASM_LINE(ASM_SCOPE, text_, .sym = NULL)
+/* Lines of another array, as if they were written here; see struct asm_part. */
+#define INCLUDE(part_) ASM_LINE(ASM_INCLUDE, "INCLUDE(" #part_ ")", .part = (part_))
 #define END ASM_LINE(ASM_END, "END", .sym = NULL)
 
 /* ---- calls */

@@ -274,6 +274,19 @@ START_TEST(the_innermost_label_wins)
 }
 END_TEST
 
+static const struct asm_insn shared_lines[] = { JEQ(R1, 0, skip), OR(R8, 2), LABEL(skip) };
+static const struct asm_part shared = { ASM_LINES(shared_lines) };
+
+START_TEST(included_lines_run_in_place)
+{
+	static const struct asm_insn lines[] = { OR(R8, 1), INCLUDE(&shared), OR(R8, 4) };
+
+	isa_setup();
+	ck_assert_uint_eq(run_r8(lines, 3, 0), 1 + 4);
+	ck_assert_uint_eq(run_r8(lines, 3, 1), 1 + 2 + 4);
+}
+END_TEST
+
 START_TEST(nothing_is_left_out)
 {
 	isa_check_features();
@@ -295,6 +308,7 @@ int main(void)
 	tcase_add_test(tc, forward_and_backward);
 	tcase_add_test(tc, ja_becomes_gotol_when_it_is_far);
 	tcase_add_test(tc, the_innermost_label_wins);
+	tcase_add_test(tc, included_lines_run_in_place);
 	tcase_add_test(tc, nothing_is_left_out);
 	suite_add_tcase(suite, tc);
 	srunner_set_fork_status(runner,
