@@ -46,7 +46,7 @@ endif
 # A target that installs packages first builds in a second make, which sees them.
 AGAIN = +$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))
 # `sudo make …` leaves no file behind that its caller may not overwrite.
-GIVE_BACK = $(Q)if [ -n "$$SUDO_UID" ]; then chown -R "$$SUDO_UID:$$SUDO_GID" $(wildcard $(BUILD) rawprof flame.svg); fi
+GIVE_BACK = rc=$$?; [ -z "$$SUDO_UID" ] || chown -R "$$SUDO_UID:$$SUDO_GID" $(wildcard build rawprof flame.svg); exit $$rc
 
 LIB_SRC := $(wildcard $(addsuffix /*.c,asm loader symbolize report programs))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -95,8 +95,7 @@ $(SYSROOT_READY): scripts/sysroot
 .PHONY: run
 run: deps ## build what is there to see: profile a small demo for 5 s, show the table, write flame.svg
 	$(AGAIN) rawprof $(DEMO)
-	$(Q)scripts/run-demo ./rawprof $(DEMO)
-	$(GIVE_BACK)
+	$(Q)scripts/run-demo ./rawprof $(DEMO); $(GIVE_BACK)
 
 # ---- tests -------------------------------------------------------------------------------------
 
@@ -115,8 +114,7 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 .PHONY: check check-unit check-kernel check-cli check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run
 	$(AGAIN) rawprof $(WORKLOAD) $(UNIT) $(KERNEL)
-	$(Q)scripts/run-tests $(UNIT) $(KERNEL) scripts/lint-house tests/cli/test_*.sh
-	$(GIVE_BACK)
+	$(Q)scripts/run-tests $(UNIT) $(KERNEL) scripts/lint-house tests/cli/test_*.sh; $(GIVE_BACK)
 check-unit: $(UNIT) ## unit tests, with sanitizers; no root
 	$(Q)scripts/run-tests $(UNIT)
 check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root

@@ -33,6 +33,7 @@ finish() {
 	[ $failed -eq 0 ]
 	exit
 }
+have_python() { python3 -c 'import json' 2>/dev/null; } # python3-minimal cannot
 # For files in which nothing works without the right to profile.
 need_profile() {
 	can_profile && return

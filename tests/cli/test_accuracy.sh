@@ -25,7 +25,7 @@ lacks 'stripped: no invented names' "$out" ';work_[0-9]+'
 near 'stripped: time is in the module' "$(share "$out" '\[split-stripped')" 100 5
 
 # JSON keeps addresses, and so the split can still be seen.
-if command -v python3 >/dev/null; then
+if have_python; then
 	run "$rawprof" cpu -F 999 --format json -o "$tmp/json" -- "$work/split-stripped" 4
 	python3 - "$tmp/json" >"$out" 2>>"$err" <<'PY'
 import json, sys, collections

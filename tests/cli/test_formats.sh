@@ -40,16 +40,16 @@ fi
 
 profile --format json
 cp "$out" "$tmp/p.json"
-if command -v python3 >/dev/null; then
+if have_python; then
 	sum=$(python3 -c '
 import json, sys
 p = json.load(open(sys.argv[1]))
 assert p["ledger"]["closes"] is True and p["ledger"]["gap"] == 0
 total = sum(s["values"][0] for s in p["samples"])
-assert total == p["totals"][0] == p["ledger"]["kept"]
+assert total == p["totals"][0] == p["ledger"]["kept"] > 500
 assert all(f < len(p["frames"]) for s in p["stacks"] for f in s)
-print(total)' "$tmp/p.json" 2>>"$err")
-	is 'json: valid, and its ledger closes on its samples' "$sum" "${kept:-$sum}"
+print("closes")' "$tmp/p.json" 2>>"$err")
+	is 'json: valid, and its ledger closes on its samples' "$sum" closes
 	profile --format speedscope
 	sum=$(python3 -c '
 import json, sys

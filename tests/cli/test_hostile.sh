@@ -67,7 +67,7 @@ folded -F 999 -- "$tmp/$name" 0.5
 near 'a weird name: each line is a stack and a count' \
 	"$(awk '!/^[^;]+(;[^;]+)* [0-9]+$/ { n++ } END { print n + 0 }' "$out")" 0 0
 run "$rawprof" cpu -F 999 --format json -- "$tmp/$name" 0.5
-if command -v python3 >/dev/null; then
+if have_python; then
 	python3 -c 'import json, sys; json.load(open(sys.argv[1], encoding="utf-8"))' "$out" 2>>"$err" &&
 		ok 'a weird name: JSON is valid' || fail 'a weird name' 'JSON is not valid'
 fi

@@ -38,6 +38,13 @@ holds 'swarm: and little of the rest' \
 	"$(grep -E '^swarm-' "$out" | share /dev/stdin ';\[(unknown|anon)') < 4"
 ledger_closes 'swarm'
 
+# A program that is built, run and deleted: its file is gone with it.
+cat >"$tmp/fleeting.sh" <<'EOF'
+cp "$1" "$2" && "$2" 1 && rm "$2"
+EOF
+folded -F 999 -- sh "$tmp/fleeting.sh" "$work/split" "$tmp/fleeting"
+near 'deleted after it ran: work_60' "$(grep '^fleeting;' "$out" | share /dev/stdin ';work_60( |;)')" 60 5
+
 # A process that was there before.
 "$work/split" 30 &
 pid=$!
