@@ -50,7 +50,7 @@ struct isa_feature {
 	struct bpf_insn probe; /* encoded by hand: works on R1 = 0 and on the zeroed bytes R10-8 */
 	int known;	       /* 0: not yet asked, 1: yes, -1: no */
 };
-enum { ISA_V3, ISA_V4, ISA_ACQ_REL, ISA_FEATURES };
+enum { ISA_V3, ISA_V4, ISA_MAY_GOTO, ISA_ACQ_REL, ISA_FEATURES };
 static struct isa_feature isa_features[ISA_FEATURES] = {
 	[ISA_V3] = { .name = "atomic operations of ISA v3",
 		     .major = 5,
@@ -64,6 +64,7 @@ static struct isa_feature isa_features[ISA_FEATURES] = {
 		     .major = 6,
 		     .minor = 6,
 		     .probe = { .code = 0xbf, .dst_reg = 1, .src_reg = 1, .off = 8 } },
+	[ISA_MAY_GOTO] = { .name = "may_goto", .major = 6, .minor = 9, .probe = { .code = 0xe5 } },
 	[ISA_ACQ_REL] = { .name = "load-acquire and store-release",
 			  .major = 6,
 			  .minor = 15,
@@ -160,22 +161,15 @@ static inline void isa_check_features(void)
 
 /* ---- loading and running */
 
+/* A test of composed macros puts more maps behind the cell, a configuration, another type. */
+static struct asm_bindings isa_bindings = { .maps = &isa_map, .map_fds = &isa_map_fd, .nmaps = 1 };
+static uint32_t isa_type = BPF_PROG_TYPE_SOCKET_FILTER;
+
 static inline void isa_setup(void)
 {
 	if (isa_map_fd < 0)
 		isa_map_fd = rp_map_create(&isa_map);
 	ck_assert_int_ge(isa_map_fd, 0);
-}
-
-/* Assembles whole programs; maps and fds beside the cell may be given. */
-static inline int isa_load_program(const struct asm_program *program, const struct asm_map *maps,
-				   const int *fds, size_t nmaps)
-{
-	const struct asm_bindings bindings = { .maps = maps, .map_fds = fds, .nmaps = nmaps };
-	int fd = rp_program_load(program, &bindings);
-
-	ck_assert_msg(fd >= 0, "%s: %s", program->lines[0].text, strerror(-fd));
-	return fd;
 }
 
 /*
@@ -202,7 +196,7 @@ static inline int isa_load(const struct asm_insn *body, size_t n, bool calls,
 	size_t nstores = calls ? 4 : ISA_REGS, at = 0;
 	struct asm_insn *lines = calloc(32 + n + nafter, sizeof(*lines));
 	struct asm_program program = {
-		.name = "isa", .type = BPF_PROG_TYPE_SOCKET_FILTER, .license = "GPL", .lines = lines
+		.name = "isa", .type = isa_type, .license = "GPL", .lines = lines
 	};
 	const struct {
 		const struct asm_insn *lines;
@@ -221,18 +215,21 @@ static inline int isa_load(const struct asm_insn *body, size_t n, bool calls,
 		at += parts[i].n;
 	}
 	program.nlines = at;
-	fd = isa_load_program(&program, &isa_map, &isa_map_fd, 1);
+	fd = rp_program_load(&program, &isa_bindings);
+	ck_assert_msg(fd >= 0, "%s: %s", n ? body->text : "nothing", strerror(-fd));
 	free(lines);
 	return fd;
 }
 
-/* Runs a program of isa_load() once on the cell. */
+/* Runs a program of isa_load() once on the cell. Raw tracepoints (5.10) take no packet. */
 static inline void isa_run(int fd, struct isa_cell *cell)
 {
 	unsigned char packet[64] = { 0 };
 	struct rp_test_run run = { .data_in = packet, .data_size_in = sizeof(packet) };
 	uint32_t key = 0;
 
+	if (isa_type != BPF_PROG_TYPE_SOCKET_FILTER)
+		run = (struct rp_test_run){ 0 };
 	ck_assert_int_eq(rp_map_update(isa_map_fd, &key, cell, BPF_ANY), 0);
 	ck_assert_int_eq(rp_prog_test_run(fd, &run), 0);
 	ck_assert_uint_eq(run.retval, ISA_RETVAL);

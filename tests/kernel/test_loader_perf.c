@@ -99,8 +99,10 @@ START_TEST(test_samples_every_cpu)
 	burn(500000000);
 	rp_perf_disable(perf);
 	expect = (cpu_ns() - expect) * 997 / 1000000000;
-	/* cpu-clock ticks by a timer; in a virtual machine some are late. */
-	ck_assert_msg(seen->ours > expect * 8 / 10 && seen->ours < expect * 12 / 10,
+	/* cpu-clock ticks by a timer; in a virtual machine some are late, and where the machine is
+	 * emulated by a program that has to wait for its turn, many never come. */
+	ck_assert_msg(seen->ours > expect * (getenv("VM_EMULATED") ? 2 : 8) / 10 &&
+			      seen->ours < expect * 12 / 10,
 		      "%llu samples, %llu expected", (unsigned long long)seen->ours,
 		      (unsigned long long)expect);
 	ck_assert_uint_ge(seen->all, seen->ours);

@@ -130,7 +130,8 @@ static void check_refused(void)
 START_TEST(test_refusal_quotes_the_line)
 {
 	check_refused();
-	ck_assert_logged("; LDX(DW, R0, R0, 0) @ test_loader_prog.c:"); /* by the verifier itself */
+	ck_assert_logged(
+		"; LDX(DW, R0, R0, 0)"); /* by the verifier itself; with the file since 6.9 */
 }
 END_TEST
 
@@ -167,7 +168,7 @@ START_TEST(test_log_grows)
 	ck_assert_uint_lt(strlen(log_text), 4096);
 	ck_assert_int_eq(rp_prog_load_verbose(&prog, 1, &log), -EACCES);
 	ck_assert_uint_gt(strlen(log), 64 << 10);
-	ck_assert_ptr_nonnull(strstr(log, "0: R1=ctx() R10=fp0"));
+	ck_assert_ptr_nonnull(strstr(log, "0: R1=ctx("));
 	ck_assert_ptr_nonnull(strstr(log, "R9 !read_ok"));
 	free(log);
 	free(insns);
