@@ -46,7 +46,7 @@ endif
 # A target that installs packages first builds in a second make, which sees them.
 AGAIN = +$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))
 # `sudo make …` leaves no file behind that its caller may not overwrite.
-GIVE_BACK = rc=$$?; [ -z "$$SUDO_UID" ] || chown -R "$$SUDO_UID:$$SUDO_GID" $(wildcard build rawprof flame.svg); exit $$rc
+GIVE_BACK = rc=$$?; [ -z "$$SUDO_UID" ] || chown -Rf "$$SUDO_UID:$$SUDO_GID" build rawprof flame.svg; exit $$rc
 
 LIB_SRC := $(wildcard $(addsuffix /*.c,asm loader symbolize report programs))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
