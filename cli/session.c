@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -41,6 +42,20 @@ static void release_signals(struct session *s)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/*
+ * The symbolizer holds every file that gave a name. Only after the program to be profiled has been forked, which is
+ * to find the limits as they were.
+ */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int open_symbolizer(struct session *s)
 {
 	const struct sym_kernel_source source = ksym_source(&s->ksym);
@@ -59,6 +74,7 @@ int session_open(struct session *s, const struct options *opt)
 	ksym_init(&s->ksym);
 	s->wall_offset = wall_offset_ns();
 	err = target_open(&s->target, opt);
+	raise_file_limit();
 	if (!err)
 		err = take_signals(s);
 	if (!err)

@@ -285,6 +285,17 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	return f->image;
 }
 
+/* Where files stay when the process that runs them ends; elsewhere they may be built, run and deleted. */
+static bool is_installed(const char *path)
+{
+	static const char *const places[] = { "/usr/", "/lib", "/bin/", "/sbin/", "/opt/" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!strncmp(path, places[i], strlen(places[i])))
+			return true;
+	return false;
+}
+
 void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
 {
 	struct sym_file *f = &fs->items[m->file];
@@ -292,7 +303,7 @@ void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping
 
 	if (f->kind != SYM_FILE || f->settled || f->reachable || f->fd >= 0)
 		return;
-	f->reachable = !stat(f->path, &st) && S_ISREG(st.st_mode) &&
+	f->reachable = is_installed(f->path) && !stat(f->path, &st) && S_ISREG(st.st_mode) &&
 		       (!f->inode || (st.st_ino == f->inode && st.st_dev == f->dev));
 	for (int way = 0; way < 2 && !f->reachable && f->fd < 0; way++)
 		f->fd = open_way(fs, f, pid, m, way);

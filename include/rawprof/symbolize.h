@@ -193,8 +193,8 @@ int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time);
 
 /*
  * Takes hold of what will be out of reach once process @pid has ended: its JIT map, and the
- * files it has mapped that its death would delete or whose mount namespace it would take along.
- * Call it now and then while the process lives. 0, -ESRCH if it is gone, -ENOMEM.
+ * files it has mapped that its death would delete, that lie where files come and go (outside of
+ * /usr, /lib*, /bin, /sbin, /opt), or whose mount namespace it would take along. Call it now and then while the process lives. 0, -ESRCH if it is gone, -ENOMEM.
  */
 int sym_user_keep(struct sym_user *u, uint32_t pid);
 
