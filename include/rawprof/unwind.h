@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Walking user stacks without frame pointers: .eh_frame, turned into tables that are small enough
+ * to lie in BPF maps and simple enough to be read there; and the walk itself, in C.
+ *
+ * The layouts of the first part are shared by user space and the BPF program. Every function that
+ * can fail returns 0 or a negative errno and leaves its outputs untouched when it fails. Distinct
+ * objects may be used by distinct threads; a table, once built, by any number of them.
+ *
+ * Sources: "Exception Frames" of the Linux Standard Base Core 5.0, section 10.6; DWARF 5, sections
+ * 6.4 and 7.24; the psABIs of x86-64 and AArch64.
+ */
+#ifndef RAWPROF_UNWIND_H
+#define RAWPROF_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * ---- Tables: what user space writes and the BPF program reads ----
+ *
+ * Addresses are those of the ELF file (p_vaddr). A table has one or more *parts*, each of which
+ * describes a range of addresses and becomes one segment of every process that maps the file.
+ *
+ *	part	start, npages: it describes [start, start + npages * UNWIND_PAGE)
+ *	index	npages + 1 numbers. index[p] is the first row that begins on page p, so the rows of
+ *		page p are [index[p], index[p + 1]); that range is empty if none begins there.
+ *	rows	in order of address. Row 0 begins on no page: it is the guard, and says UNWIND_END.
+ *		So index[0] is 1, and "the row before the first of a page" always exists: it is
+ *		the one that spills over from the pages before.
+ *	rules	shared by all parts of a table; rule 0 is all zero, UNWIND_END.
+ *
+ * To find the rule of an address:
+ *
+ *	at = address - start; page = at / UNWIND_PAGE		(none if page >= npages)
+ *	row = index[page] - 1, n = index[page + 1] - row	(n is 1 to 1 << UNWIND_SEARCH_STEPS)
+ *	the last row of [row, row + n) whose pc_low <= at % UNWIND_PAGE; if there is none, row
+ *	rules[rows[..].rule]
+ *
+ * The pc_low of the row that spills over is of another page and must not be compared. The halving
+ *	h = n / 2; if (rows[row + h].pc_low <= at % UNWIND_PAGE) row += h; n -= h;
+ * done UNWIND_SEARCH_STEPS times never looks at it (h is 0 as soon as n is 1).
+ *
+ * Row numbers count within their part: whoever puts several parts into one array adds where the
+ * part begins to its index. The same goes for rule numbers.
+ */
+enum {
+	UNWIND_PAGE_SHIFT = 10,
+	UNWIND_PAGE = 1 << UNWIND_PAGE_SHIFT, /* bytes of text */
+	UNWIND_SEARCH_STEPS = 10,	      /* halvings: a page has fewer than 1 << 10 rows */
+	UNWIND_PART_ROWS = 1 << 20,	      /* most rows of one part, the guard included */
+};
+
+struct unwind_row {
+	uint16_t pc_low; /* where on its page it begins: address % UNWIND_PAGE */
+	uint16_t rule;
+};
+
+/*
+ * How the caller's frame is found. CFA, "the canonical frame address", is the caller's stack
+ * pointer; "sp", "fp" and "reg" are registers of the frame at hand. FP is rbp or x29.
+ */
+enum unwind_kind {
+	UNWIND_END,	 /* nothing is known of this address: go on by the frame pointer */
+	UNWIND_SP,	 /* CFA = sp + cfa_off */
+	UNWIND_FP,	 /* CFA = fp + cfa_off */
+	UNWIND_PLT,	 /* CFA = sp + cfa_off + ((address & 15) >= arg ? 8 : 0) */
+	UNWIND_SIGNAL,	 /* a signal trampoline: see below */
+	UNWIND_STOP,	 /* the outermost frame: its return address is undefined */
+	UNWIND_DEREF_SP, /* CFA = *(u64 *)(sp + cfa_off) + arg */
+	UNWIND_DEREF_FP, /* CFA = *(u64 *)(fp + cfa_off) + arg */
+	UNWIND_REG,	 /* CFA = reg[arg] + cfa_off; known in the innermost frame only */
+	UNWIND_UNSUP,	 /* described, but in a way that no rule here expresses */
+	UNWIND_KINDS,
+};
+
+/*
+ * The return address is at CFA + ra_off, which is -8 on x86-64 throughout.
+ * The caller's fp is that of the frame at hand unless a flag says otherwise.
+ *
+ * UNWIND_SIGNAL: sp points at what the kernel saved of the interrupted frame, whose pc, sp and fp
+ * are at sp + ra_off, sp + cfa_off and sp + fp_off (168, 160 and 120 on x86-64). That pc is where
+ * the frame was interrupted and no return address.
+ */
+enum unwind_flags {
+	UNWIND_FP_AT_CFA = 1,  /* the caller's fp is at CFA + fp_off */
+	UNWIND_FP_AT_FP = 2,   /* the caller's fp is at fp + fp_off */
+	UNWIND_FP_LOST = 4,    /* the caller's fp is not to be had: count it as 0 from here on */
+	UNWIND_RA_REG = 8,     /* the return address is in reg[ra_off]; innermost frame only */
+	UNWIND_RA_SIGNED = 16, /* arm64: it is signed (PAC); clearing the upper bits is enough */
+};
+
+/* Kinds STOP, END and UNSUP have all other members 0, so that each is one rule. */
+struct unwind_rule {
+	int32_t cfa_off;
+	int16_t fp_off;
+	int16_t ra_off; /* or a register, with UNWIND_RA_REG */
+	int16_t arg; /* PLT: first offset in a stub after its push; DEREF: added; REG: DWARF number */
+	uint8_t kind;  /* enum unwind_kind */
+	uint8_t flags; /* enum unwind_flags */
+};
+
+_Static_assert(sizeof(struct unwind_row) == 4, "rows are copied into BPF maps");
+_Static_assert(sizeof(struct unwind_rule) == 12, "rules are copied into BPF maps");
+
+/* What lies in one range of a process's addresses. */
+enum unwind_segment_kind {
+	UNWIND_BY_TABLE,
+	UNWIND_BY_FP,	  /* no table, but frame pointers: JIT code, files without .eh_frame */
+	UNWIND_URETPROBE, /* the kernel's "[uprobes]" page: the true return address is elsewhere */
+};
+
+/* Why a walk ended. */
+enum unwind_end {
+	UNWIND_COMPLETE,   /* at a rule UNWIND_STOP: the whole stack was seen */
+	UNWIND_RA_ZERO,	   /* the return address was 0, as a thread's first function may have it */
+	UNWIND_FP_ZERO,	   /* no rule, and the frame pointer is 0, as the ABI has it at the end */
+	UNWIND_DEEP,	   /* no room for more frames */
+	UNWIND_NO_SEGMENT, /* the address is in no segment that is known */
+	UNWIND_NO_PAGE,	   /* it is in a segment but outside of the part */
+	UNWIND_FP_BAD,	   /* no rule, and the frame pointer does not point up the stack */
+	UNWIND_NOT_UP,	   /* the caller's frame would not be above this one */
+	UNWIND_READ,	   /* the stack could not be read */
+	UNWIND_NOT_LEAF,   /* the rule needs a register that only the innermost frame has */
+	UNWIND_NO_RULE,	   /* rule UNWIND_UNSUP */
+	UNWIND_AT_URETPROBE, /* returns into the kernel's trampoline */
+	UNWIND_ENDS,
+};
+
+/*
+ * Set in an address of a walk that is no return address although it is not the innermost: a signal
+ * interrupted the program there. No user address has this bit.
+ */
+#define UNWIND_PC_EXACT (1ULL << 63)
+
+/*
+ * ---- Building ----
+ */
+
+struct unwind_part {
+	uint64_t start; /* address in the file, a multiple of UNWIND_PAGE */
+	uint32_t npages;
+	uint32_t nrows;
+	uint32_t nfdes;
+	const uint32_t *index; /* npages + 1 */
+	const struct unwind_row *rows;
+	const uint32_t *fdes; /* where each FDE, a function mostly, begins: address - start */
+};
+
+/* What was seen while building; for tests and for who wants to know. */
+struct unwind_stats {
+	uint64_t fdes;	   /* those that describe code of this file */
+	uint64_t raw_rows; /* before equal neighbours were merged */
+	uint64_t unsup;	   /* rows that became UNWIND_UNSUP */
+	uint64_t bad_cies; /* CIEs, and FDEs, that make no sense: left out, or cut short there */
+	uint64_t bad_fdes;
+	uint64_t eh_frame_size; /* bytes */
+};
+
+struct unwind_table {
+	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
+	uint32_t nparts;  /* ordered by start; they do not overlap */
+	uint32_t nrules;  /* at most 65536 */
+	const struct unwind_part *parts;
+	const struct unwind_rule *rules;
+	struct unwind_stats stats;
+};
+
+/*
+ * Digests the .eh_frame of the ELF file open as @fd (which stays the caller's, its file position
+ * too), or of one in memory such as the vdso: read as a file is, at p_offset.
+ *
+ * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: no
+ * .eh_frame, or no code described in it; -EFBIG: more than 4 GB of it, or of text; -ENOMEM; -EIO.
+ * A file that is damaged in parts gives the table of the other parts, and stats.bad_*.
+ */
+int unwind_table_build(struct unwind_table **out, int fd);
+int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size);
+void unwind_table_free(struct unwind_table *t);
+
+/* Bytes of index, rows, rules and FDEs. */
+size_t unwind_table_size(const struct unwind_table *t);
+
+/* The part that contains @vaddr, or NULL. */
+const struct unwind_part *unwind_table_part(const struct unwind_table *t, uint64_t vaddr);
+
+/* The rule for @vaddr; the one of kind UNWIND_END for addresses of no part. Never NULL. */
+const struct unwind_rule *unwind_table_rule(const struct unwind_table *t, uint64_t vaddr);
+
+/* The start of the FDE, that is mostly of the function, that describes @vaddr. -ENOENT: none. */
+int unwind_table_fde_start(const struct unwind_table *t, uint64_t vaddr, uint64_t *start);
+
+/*
+ * ---- Keeping tables on disk ----
+ */
+
+struct unwind_cache;
+
+/*
+ * Opens the directory @dir for tables, NULL: $XDG_CACHE_HOME/rawprof/unwind, or for root
+ * /var/cache/rawprof/unwind, or ~/.cache/rawprof/unwind; makes it if need be. -EPERM if it, or a
+ * directory of ours above it, is another user's or writable by others; -ENOENT if there is no home;
+ * -ENOMEM; or what open(2) said. @max_bytes: what it may grow to, 0: 1 GB; the tables that were
+ * used least recently go first.
+ */
+int unwind_cache_open(struct unwind_cache **out, const char *dir, uint64_t max_bytes);
+void unwind_cache_close(struct unwind_cache *c);
+
+/*
+ * unwind_table_build(), or the table that an earlier one left. Entries are found by the contents of
+ * what they were made of (.eh_frame and where it and the code lie), as a build-id does not change
+ * when tools rewrite a file. A damaged entry is made anew; one that cannot be written is no error.
+ * @c may be NULL. @was_cached, unless NULL, says which it was.
+ */
+int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool *was_cached);
+
+/*
+ * ---- Walking ----
+ *
+ * The walk of the BPF program, in C, over whatever @read reads: a running process, or registers
+ * and stack that were recorded.
+ */
+
+/* One range of addresses: [start, end) of the process; of the file: address - bias. */
+struct unwind_segment {
+	uint64_t start, end, bias;
+	const struct unwind_table *table; /* UNWIND_BY_TABLE only */
+	enum unwind_segment_kind kind;
+};
+
+struct unwind_space {
+	const struct unwind_segment *segments; /* in order of start; they do not overlap */
+	size_t count;
+	uint64_t ra_mask; /* and-ed to return addresses, which PAC bits are cleared by; 0: none */
+};
+
+struct unwind_regs {
+	uint64_t pc, sp, fp;
+	/*
+	 * By DWARF number (x86-64: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8...; arm64: x0...x30),
+	 * for the rules that need more of the innermost frame.
+	 */
+	uint64_t reg[32];
+	/* The pc was left by a call, or a system call, and is the address after it. */
+	bool pc_is_return;
+};
+
+struct unwind_result {
+	enum unwind_end end;
+	uint32_t fp_steps; /* frames left by their frame pointer, because no rule said better */
+	uint32_t signals;  /* signal trampolines passed */
+	uint64_t sp;	   /* of the outermost frame */
+};
+
+/* Reads @size bytes of the process at @addr. 0, or a negative errno if not all are there. */
+typedef int unwind_read_fn(void *ctx, uint64_t addr, void *buf, size_t size);
+
+/*
+ * Writes the addresses of the stack, innermost first, to @pcs, at most @max; returns how many.
+ * @result is filled in, always. Return addresses are written as they are (one past the call).
+ */
+unsigned int unwind_walk(const struct unwind_space *space, const struct unwind_regs *regs,
+			 unwind_read_fn *read, void *ctx, uint64_t *pcs, unsigned int max,
+			 struct unwind_result *result);
+
+/* A word or three for a person: "complete", "no mapping", "stack unreadable". Never NULL. */
+const char *unwind_end_text(enum unwind_end end);
+
+#endif
