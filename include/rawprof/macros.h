@@ -87,8 +87,9 @@
 
 /* ---- reading memory */
 
-/* Copies a constant number of bytes from the address in register src to a frame offset. R0 = 0 or
- * -EFAULT. */
+/* Copies a constant number of bytes from the address in register src to a frame offset. R0 = 0, or
+ * negative if there is nothing to read (-EFAULT; -ERANGE: an address of the other side), and then
+ * the bytes are 0. */
 #define READ_KERNEL(to, bytes, src)                                                                \
 	SCOPE("READ_KERNEL(" #to ", " #bytes ", " #src ")"), MOV_REG(R3, src), FRAME_PTR(R1, to),  \
 		MOV(R2, bytes), CALL(probe_read_kernel), END
