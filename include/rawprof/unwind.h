@@ -33,7 +33,7 @@
  *
  * To find the rule of an address:
  *
- *	at = address - start; page = at / UNWIND_PAGE		(none if page >= npages)
+ *	at = address - start; page = at / UNWIND_PAGE		(page >= npages: UNWIND_END)
  *	row = index[page] - 1, n = index[page + 1] - row	(n is 1 to 1 << UNWIND_SEARCH_STEPS)
  *	the last row of [row, row + n) whose pc_low <= at % UNWIND_PAGE; if there is none, row
  *	rules[rows[..].rule]
@@ -118,7 +118,6 @@ enum unwind_end {
 	UNWIND_FP_ZERO,	   /* no rule, and the frame pointer is 0, as the ABI has it at the end */
 	UNWIND_DEEP,	   /* no room for more frames */
 	UNWIND_NO_SEGMENT, /* the address is in no segment that is known */
-	UNWIND_NO_PAGE,	   /* it is in a segment but outside of the part */
 	UNWIND_FP_BAD,	   /* no rule, and the frame pointer does not point up the stack */
 	UNWIND_NOT_UP,	   /* the caller's frame would not be above this one */
 	UNWIND_READ,	   /* the stack could not be read */
@@ -142,10 +141,8 @@ struct unwind_part {
 	uint64_t start; /* address in the file, a multiple of UNWIND_PAGE */
 	uint32_t npages;
 	uint32_t nrows;
-	uint32_t nfdes;
 	const uint32_t *index; /* npages + 1 */
 	const struct unwind_row *rows;
-	const uint32_t *fdes; /* where each FDE, a function mostly, begins: address - start */
 };
 
 /* What was seen while building; for tests and for who wants to know. */
@@ -162,9 +159,13 @@ struct unwind_table {
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
 	uint32_t nparts;  /* ordered by start; they do not overlap */
 	uint32_t nrules;  /* at most 65536 */
+	uint32_t nfdes;
 	const struct unwind_part *parts;
 	const struct unwind_rule *rules;
+	const uint32_t
+		*fdes; /* where each FDE, a function mostly, begins: address - parts->start */
 	struct unwind_stats stats;
+	void *memory; /* that all of this lies in: private */
 };
 
 /*
@@ -172,7 +173,7 @@ struct unwind_table {
  * too), or of one in memory such as the vdso: read as a file is, at p_offset.
  *
  * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: no
- * .eh_frame, or no code described in it; -EFBIG: more than 4 GB of it, or of text; -ENOMEM; -EIO.
+ * .eh_frame, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB apart; -ENOMEM; -EIO.
  * A file that is damaged in parts gives the table of the other parts, and stats.bad_*.
  */
 int unwind_table_build(struct unwind_table **out, int fd);
