@@ -81,7 +81,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # Other flags, another build: this file changes when they do.
-FLAGS := $(CC) $(ALL_CFLAGS) $(LDFLAGS)
+FLAGS := $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(FUZZER)
 $(BUILD)/flags: FORCE | $(SYSROOT_READY)
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
@@ -100,7 +100,7 @@ run: deps ## build what is there to see: profile a small demo for 5 s, show the 
 # ---- tests -------------------------------------------------------------------------------------
 
 # Unit tests are built apart from the product, with sanitizers.
-SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SAN := -fsanitize=address,undefined$(FUZZER:%=,%-no-link) -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(call say,CC-SAN,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -c -o $@ $<
@@ -144,29 +144,19 @@ $(DEMO): examples/demo/demo.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -o $@ $< -lm
 
-# With clang's libFuzzer where there is one; else a driver of our own mutates the corpus blindly.
+# With libFuzzer where clang has it; else a driver of our own changes inputs blindly.
 FUZZ_SECONDS ?= 60
-FUZZ_CC = $(shell echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | \
-	clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null && echo clang || echo $(CC))
-.PHONY: fuzz
-fuzz: ## feed garbage to the parsers, FUZZ_SECONDS=60 each
-	$(AGAIN) BUILD=$(BUILD)/fuzz-build CC=$(FUZZ_CC) FUZZ_BUILD=1 fuzz-targets
-	$(Q)scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ:$(BUILD)/%=$(BUILD)/fuzz-build/%)
-.PHONY: fuzz-targets
+LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | \
+	clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null && echo fuzzer)
+.PHONY: fuzz fuzz-targets
+fuzz: $(BUILD)/workloads/split-stripped ## feed garbage to the parsers, FUZZ_SECONDS=60 each
+	$(AGAIN) fuzz-targets BUILD=$(BUILD)/fuzzing $(if $(LIBFUZZER),CC=clang FUZZER=fuzzer)
+	$(Q)scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ:$(BUILD)/%=$(BUILD)/fuzzing/%)
 fuzz-targets: $(FUZZ)
-ifeq ($(CC),clang)
-  FUZZ_CFLAGS := -fsanitize=address,undefined,fuzzer
-  FUZZ_MAIN   :=
-  ifdef FUZZ_BUILD
-    SAN := -fsanitize=address,undefined,fuzzer-no-link -fno-omit-frame-pointer
-  endif
-else
-  FUZZ_CFLAGS = $(SAN)
-  FUZZ_MAIN   := tests/fuzz/driver.c
-endif
+FUZZ_MAIN := $(if $(FUZZER),,tests/fuzz/driver.c)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_MAIN) $(SAN_LIB)
 	$(call say,FUZZ,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(FUZZ_CFLAGS) -o $@ $< $(FUZZ_MAIN) $(SAN_LIB) $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) $(FUZZER:%=-fsanitize=%) -o $@ $< $(FUZZ_MAIN) $(SAN_LIB) $(LIBS)
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(LIB)
 	$(call say,LD,$@)
