@@ -7,7 +7,8 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-#define FEW 4		/* entries of the small maps */
+#define FEW 4 /* entries of the small maps */
+#define MANY_KEYS 100000
 #define RING_BYTES 4096 /* a page */
 
 struct stats {
@@ -15,7 +16,7 @@ struct stats {
 };
 
 /* The cell has to be the first. */
-enum { CELL, COUNTS, FULL, STATS, RING, SET, NMAPS };
+enum { CELL, COUNTS, FULL, MANY, STATS, RING, SET, NMAPS };
 static const struct asm_map world_maps[NMAPS] = {
 	[CELL] = { .name = "cell",
 		   .type = BPF_MAP_TYPE_ARRAY,
@@ -32,6 +33,12 @@ static const struct asm_map world_maps[NMAPS] = {
 		   .key_size = 8,
 		   .value_size = 8,
 		   .max_entries = FEW },
+	[MANY] = { .name = "many",
+		   .type = BPF_MAP_TYPE_HASH,
+		   .key_size = 8,
+		   .value_size = 8,
+		   .max_entries = MANY_KEYS + 64, /* each CPU keeps some in hand */
+		   .flags = BPF_F_NO_PREALLOC },
 	[STATS] = { .name = "stats",
 		    .type = BPF_MAP_TYPE_ARRAY,
 		    .key_size = 4,

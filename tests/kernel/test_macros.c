@@ -186,20 +186,54 @@ START_TEST(count)
 }
 END_TEST
 
-/* ---- two CPUs at once: the first additions race for the insertion, the others for the number */
+/* ---- two CPUs at once */
 
-#define ROUNDS 1000000U
-#define KEYS 16
+struct hammer {
+	int fd;
+	uint32_t rounds;
+};
 
 static void *hammer(void *arg)
 {
+	const struct hammer *h = arg;
 	unsigned char packet[64] = { 0 };
 	struct rp_test_run run = { .data_in = packet,
 				   .data_size_in = sizeof(packet),
-				   .repeat = ROUNDS };
+				   .repeat = h->rounds };
 
-	return (void *)(intptr_t)rp_prog_test_run(*(int *)arg, &run);
+	return (void *)(intptr_t)rp_prog_test_run(h->fd, &run);
 }
+
+/* Runs lines so many times on each of two CPUs. Socket filters can be repeated. */
+static void hammer_twice(const struct asm_insn *lines, size_t n, uint32_t rounds)
+{
+	struct hammer h = { .rounds = rounds };
+	pthread_t threads[2];
+
+	isa_type = BPF_PROG_TYPE_SOCKET_FILTER;
+	h.fd = world_load(lines, n);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, hammer, &h), 0);
+	for (int i = 0; i < 2; i++) {
+		void *err;
+
+		ck_assert_int_eq(pthread_join(threads[i], &err), 0);
+		ck_assert_ptr_null(err);
+	}
+	close(h.fd);
+}
+
+static uint64_t lost(void)
+{
+	struct stats stats = { 0 };
+	uint32_t zero = 0;
+
+	ck_assert_int_eq(rp_map_lookup(world_fds[STATS], &zero, &stats), 0);
+	return stats.lost;
+}
+
+#define ROUNDS 1000000U
+#define KEYS 16
 
 START_TEST(no_addition_is_lost_between_cpus)
 {
@@ -213,28 +247,38 @@ START_TEST(no_addition_is_lost_between_cpus)
 		COUNT(stats, struct stats, lost),
 		LABEL(fine),
 	};
-	struct stats stats = { 0 };
 	uint64_t sum = 0;
-	uint32_t zero = 0;
-	pthread_t threads[2];
-	int fd;
 
-	isa_type = BPF_PROG_TYPE_SOCKET_FILTER; /* which can be repeated */
-	fd = LOAD(lines);
-	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, hammer, &fd), 0);
-	for (int i = 0; i < 2; i++) {
-		void *err;
-
-		ck_assert_int_eq(pthread_join(threads[i], &err), 0);
-		ck_assert_ptr_null(err);
-	}
+	hammer_twice(lines, COUNT_OF(lines), ROUNDS);
 	for (uint64_t key = 0; key < KEYS; key++)
 		sum += count_of(COUNTS, key);
-	ck_assert_int_eq(rp_map_lookup(world_fds[STATS], &zero, &stats), 0);
-	ck_assert_uint_eq(stats.lost, 0);
+	ck_assert_uint_eq(lost(), 0);
 	ck_assert_uint_eq(sum, 2ULL * ROUNDS * 3);
-	close(fd);
+}
+END_TEST
+
+/* Tickets in pairs: whoever draws 2n and 2n + 1 looks for key n at the same time, both miss it, and
+ * both insert. */
+START_TEST(no_insertion_overwrites_another)
+{
+	static const struct asm_insn lines[] = {
+		MOV(R1, 1),
+		ATOMIC_FETCH_ADD(DW, R9, MEM, R1),
+		RSH(R1, 1),
+		STX(DW, R10, KEY, R1),
+		ST(DW, R10, VALUE, 3),
+		MAP_ADD(many, KEY, VALUE),
+		JEQ(R0, 0, fine),
+		COUNT(stats, struct stats, lost),
+		LABEL(fine),
+	};
+
+	if (isa_skip(lines, COUNT_OF(lines)))
+		return;
+	hammer_twice(lines, COUNT_OF(lines), MANY_KEYS);
+	ck_assert_uint_eq(lost(), 0);
+	for (uint64_t key = 0; key < MANY_KEYS; key++)
+		ck_assert_uint_eq(count_of(MANY, key), 6);
 }
 END_TEST
 
@@ -449,6 +493,7 @@ int main(void)
 		tcase_add_test(tc, the_same_macro_twice);
 		tcase_add_test(tc, count);
 		tcase_add_test(tc, no_addition_is_lost_between_cpus);
+		tcase_add_test(tc, no_insertion_overwrites_another);
 		tcase_add_test(tc, rings);
 		tcase_add_test(tc, reading_memory);
 		tcase_add_test(tc, addresses_in_the_frame);
