@@ -177,9 +177,9 @@ static void add_func(struct assembly *a, struct cursor *c, uint32_t index)
 	const char *name = a->program->lines[index].sym;
 	const struct func *other = find_func(a, name);
 
-	if (c->depth)
+	if (c->scope != NO_SCOPE)
 		fault(a, -EINVAL, index, "a function cannot begin inside of %s",
-		      a->program->lines[c->open[c->depth - 1].line].text);
+		      a->program->lines[c->scope].text);
 	if (other && other->line != index)
 		fault(a, -EINVAL, index, "function '%s' stands already at line %u", name,
 		      a->program->lines[other->line].line);

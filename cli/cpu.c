@@ -18,19 +18,24 @@
 
 /* ---- what the program is told ----------------------------------------------------------------------------- */
 
-/* No stack is longer than the kernel's own limit, and room for more would only be walked by the verifier. */
-static uint32_t stack_bytes(const struct options *opt)
+static uint32_t wanted_frames(const struct options *opt)
 {
-	uint32_t frames = opt->max_stack ? opt->max_stack : DEFAULT_MAX_STACK;
+	return opt->max_stack ? opt->max_stack : DEFAULT_MAX_STACK;
+}
+
+/* The kernel's own walk has a limit, and room for more would only be walked by the verifier. */
+static uint32_t kernel_walk_bytes(const struct options *opt)
+{
 	char text[32];
 	unsigned long limit = 127;
 
 	if (read_small_file("/proc/sys/kernel/perf_event_max_stack", text, sizeof(text)) > 0)
 		limit = strtoul(text, NULL, 10);
 	if (opt->max_stack > limit)
-		rp_log(RP_WARN, "kernel.perf_event_max_stack allows %lu frames: stacks end there",
+		rp_log(RP_WARN,
+		       "kernel.perf_event_max_stack allows %lu frames: stacks of the kernel end there",
 		       limit);
-	return 8 * (frames < limit ? frames : (uint32_t)limit);
+	return 8 * (wanted_frames(opt) < limit ? wanted_frames(opt) : (uint32_t)limit);
 }
 
 /* The ring grows with the number of CPUs that fill it. */
@@ -44,14 +49,29 @@ static uint32_t ring_bytes(void)
 	return bytes;
 }
 
+static bool unwind_tables_wanted(const struct options *opt)
+{
+	if (opt->call_graph != CALL_GRAPH_EH)
+		return false;
+	if (rp_has(RP_HAS_BPF_LOOP) && rp_has(RP_HAS_KERNEL_BTF))
+		return true;
+	rp_log(RP_WARN,
+	       "no unwinding by tables here, which needs Linux 5.17 with BTF: user stacks by frame "
+	       "pointers");
+	return false;
+}
+
 static int fill_config(struct cpu_run *run, struct cpu_collect_options *out)
 {
 	const struct options *opt = run->opt;
 	struct cpu_config *c = &out->config;
 	int err = 0;
 
-	c->user_bytes = opt->kernel_only ? 0 : stack_bytes(opt);
-	c->kernel_bytes = opt->user_only ? 0 : stack_bytes(opt);
+	c->eh = !opt->kernel_only && unwind_tables_wanted(opt);
+	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
+	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
+	c->user_frames = c->user_bytes / 8;
+	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
 	c->both_bytes = c->user_bytes + c->kernel_bytes;
 	c->by_pid = opt->pids.n || opt->program;
 	c->by_tid = opt->tids.n != 0;

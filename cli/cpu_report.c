@@ -31,9 +31,9 @@ static struct worth worth_of(const struct rp_event *event, uint64_t freq)
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
-static const uint64_t *kernel_frames(const struct cpu_record *r)
+static const uint64_t *user_frames(const struct cpu_record *r)
 {
-	return r->frames + r->user_bytes / 8;
+	return r->frames + r->kernel_bytes / 8;
 }
 
 /* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
@@ -50,9 +50,9 @@ static int prepare_kernel_names(struct cpu_run *run)
 	while (returns && leaves && (stack = cpu_collect_next(run->collect, stack)))
 		for (uint32_t i = 0; i < stack->record->kernel_bytes / 8; i++)
 			if (i)
-				returns[nreturns++] = kernel_frames(stack->record)[i];
+				returns[nreturns++] = stack->record->frames[i];
 			else
-				leaves[nleaves++] = kernel_frames(stack->record)[i];
+				leaves[nleaves++] = stack->record->frames[i];
 	if (returns && leaves && n) {
 		sym_kernel_prepare(run->session.kernel, leaves, nleaves, false);
 		sym_kernel_prepare(run->session.kernel, returns, nreturns, true);
@@ -85,9 +85,9 @@ static int add_stack(struct cpu_run *run, struct names *names, struct report *re
 		goto out;
 	}
 	if (!err)
-		err = names_intern(names, NULL, kernel_frames(r), nkernel, true, ids);
+		err = names_intern(names, NULL, r->frames, nkernel, true, ids);
 	if (!err)
-		err = names_intern(names, &owner, r->frames, nuser, true, ids + nkernel);
+		err = names_intern(names, &owner, user_frames(r), nuser, true, ids + nkernel);
 	if (!err)
 		err = report_add(report, &sample);
 out:

@@ -48,9 +48,13 @@ static int print_one(struct cpu_run *run, const struct cpu_record *r)
 	if (!frames)
 		return -ENOMEM;
 	for (size_t i = 0; i < nkernel; i++)
-		names_frame(&run->session, NULL, r->frames[nuser + i], i > 0, &frames[n++]);
-	for (size_t i = 0; i < nuser; i++)
-		names_frame(&run->session, &owner, r->frames[i], i > 0, &frames[n++]);
+		names_frame(&run->session, NULL, r->frames[i], i > 0, &frames[n++]);
+	for (size_t i = 0; i < nuser; i++) {
+		uint64_t addr = r->frames[nkernel + i];
+		bool is_return = names_take_mark(&owner, &addr) && i > 0;
+
+		names_frame(&run->session, &owner, addr, is_return, &frames[n++]);
+	}
 	event.nframes = n;
 	err = run->opt->folded_samples
 		      ? report_write_event_folded(run->output.stream, &event, &run->output.show)

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rawprof/unwind.h>
+
 #include "names.h"
 
 /*
@@ -115,6 +117,14 @@ void names_frame(struct session *s, const struct name_owner *owner, uint64_t add
 	};
 }
 
+bool names_take_mark(const struct name_owner *owner, uint64_t *addr)
+{
+	if (!owner || !(*addr & UNWIND_PC_EXACT))
+		return true;
+	*addr &= ~UNWIND_PC_EXACT;
+	return false;
+}
+
 /* The owner as one number that is never 0, which is the kernel. */
 static uint64_t owner_number(const struct name_owner *owner)
 {
@@ -155,7 +165,7 @@ int names_intern(struct names *names, const struct name_owner *owner, const uint
 
 	for (size_t i = 0; !err && i < n; i++) {
 		wanted.addr = addrs[i];
-		wanted.is_return = i || !innermost;
+		wanted.is_return = names_take_mark(owner, &wanted.addr) && (i || !innermost);
 		err = intern_one(names, owner, wanted, &ids[i]);
 	}
 	return err;

@@ -28,6 +28,12 @@ void names_close(struct names *names);
 int names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
 		 size_t n, bool innermost, uint32_t *ids);
 
+/*
+ * An address as a walk of a user stack wrote it: false if it is no return address although it is not the innermost,
+ * because a signal interrupted the program there; *addr loses the mark that says so.
+ */
+bool names_take_mark(const struct name_owner *owner, uint64_t *addr);
+
 /* One frame, not interned, its strings living as long as the session. */
 void names_frame(struct session *s, const struct name_owner *owner, uint64_t addr, bool is_return,
 		 struct report_frame *out);

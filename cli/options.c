@@ -240,8 +240,12 @@ static int take(struct options *opt, int letter, const char *value)
 		opt->max_stack = (unsigned int)number;
 		return -1;
 	case OPT_CALL_GRAPH:
-		if (strcmp(value, "fp"))
-			return misused(opt, "--call-graph is fp (frame pointers), not '%s'", value);
+		if (strcmp(value, "fp") && strcmp(value, "eh"))
+			return misused(
+				opt,
+				"--call-graph is fp (frame pointers) or eh (unwind tables), not '%s'",
+				value);
+		opt->call_graph = *value == 'e' ? CALL_GRAPH_EH : CALL_GRAPH_FP;
 		return -1;
 	case OPT_FORMAT:
 		return choose_format(opt, value);

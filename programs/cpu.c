@@ -29,11 +29,18 @@ const struct asm_map cpu_maps[CPU_MAPS] = {
 			      sizeof(struct cpu_record) + 2 * 256 * 8, 1 },
 	[CPU_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct cpu_stats), 1 },
 	[CPU_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },
+	[CPU_MAP_UNWIND] = UNWIND_MAP_STATE(1),
+	[CPU_MAP_PROCS] = UNWIND_MAP_PROCS(4096),
+	[CPU_MAP_RANGES] = UNWIND_MAP_RANGES,
+	[CPU_MAP_INDEX] = UNWIND_MAP_INDEX,
+	[CPU_MAP_RULES] = UNWIND_MAP_RULES,
+	[CPU_MAP_ROWS] = UNWIND_MAP_ROWS,
 };
 
 /* The stack frame of the program. */
 struct cpu_frame {
 	struct cpu_count none; /* what a new key starts with */
+	uint64_t state;	       /* address of the unwinder's state, which holds the user stack */
 	uint32_t id;	       /* a pid, a tid: key of the filter maps */
 	uint32_t exec_id;      /* and with it the key of seen */
 	uint32_t zero;	       /* key of the only element of scratch */
@@ -42,6 +49,7 @@ struct cpu_frame {
 enum {
 	NONE = FRAME(struct cpu_frame, none),
 	NONE_PERIOD = FRAME(struct cpu_frame, none.period),
+	STATE = FRAME(struct cpu_frame, state),
 	ID = FRAME(struct cpu_frame, id),
 	ID_EXEC = FRAME(struct cpu_frame, exec_id),
 	ZERO_KEY = FRAME(struct cpu_frame, zero)
@@ -56,6 +64,7 @@ enum {
 	CPU = offsetof(struct cpu_record, cpu),
 	KERNEL_BYTES = offsetof(struct cpu_record, kernel_bytes),
 	USER_BYTES = offsetof(struct cpu_record, user_bytes),
+	USER_END = offsetof(struct cpu_record, user_end),
 	START_TIME = offsetof(struct cpu_record, start_time),
 	EXEC_ID = offsetof(struct cpu_record, exec_id),
 	COMM = offsetof(struct cpu_record, comm),
@@ -71,6 +80,16 @@ enum {
 
 /* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
 #define GOLDEN 0x9e3779b97f4a7c15
+
+/*
+ * hash = hash of `words` words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32. at, i
+ * and t are destroyed.
+ */
+#define HASH_WORDS(hash, at, words, golden, i, t)                                                  \
+	SCOPE("HASH_WORDS(" #hash ", " #at ", " #words ", " #golden ", " #i ", " #t ")"),          \
+		MOV(i, 0), LABEL(.next), LDX(DW, t, at, 0), XOR_REG(hash, t),                      \
+		MUL_REG(hash, golden), MOV_REG(t, hash), RSH(t, 32), XOR_REG(hash, t), ADD(at, 8), \
+		ADD(i, 1), JLT_REG(i, words, .next), END
 
 static const struct asm_insn cpu_sample[] = {
 	MOV_REG(R6, R1), /* the context: calls destroy R1 */
@@ -123,63 +142,75 @@ static const struct asm_insn cpu_sample[] = {
 	STX(DW, R8, EXEC_ID, R1),
 	END,
 
-	/* R9 = bytes of user stack, at FRAMES; a thread of the kernel has none and the helper says
-	   so. */
+	/* R9 = bytes of kernel stack, at FRAMES; -EFAULT when user code was interrupted. */
 	MOV(R9, 0),
-	WHEN(struct cpu_config, user_bytes),
-	MOV_REG(R1, R6),
-	MOV_REG(R2, R8),
-	ADD(R2, FRAMES),
-	LD_PARAM(R3, struct cpu_config, user_bytes),
-	MOV(R4, BPF_F_USER_STACK),
-	CALL(get_stack),
-	JSLT(R0, 0, kernel_stack),
-	MOV_REG(R9, R0),
-	LABEL(kernel_stack),
-	END,
-	STX(DW, R8, USER_BYTES, R9),
-
-	/* R7 = bytes of kernel stack, behind the user stack; -EFAULT when user code was
-	   interrupted. */
-	MOV(R7, 0),
 	WHEN(struct cpu_config, kernel_bytes),
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R8),
-	ADD_REG(R2, R9),
 	ADD(R2, FRAMES),
 	LD_PARAM(R3, struct cpu_config, kernel_bytes),
 	MOV(R4, 0),
 	CALL(get_stack),
-	JSLT(R0, 0, hash),
-	MOV_REG(R7, R0),
-	LABEL(hash),
+	JSLT(R0, 0, no_kernel_stack),
+	MOV_REG(R9, R0),
+	LABEL(no_kernel_stack),
 	END,
-	STX(W, R8, KERNEL_BYTES, R7),
+	STX(W, R8, KERNEL_BYTES, R9),
+
+	/* R7 = bytes of user stack, in the unwinder's state until it is known whether they go any further. */
+	MOV(R7, 0),
+	ST(W, R8, USER_END, -1), /* CPU_BY_FP */
+	WHEN(struct cpu_config, user_bytes),
+	MAP_LOOKUP(unwind, ZERO_KEY),
+	JEQ(R0, 0, out),
+	STX(DW, R10, STATE, R0),
+	WHEN(struct cpu_config, eh),
+	MOV_REG(R1, R0),
+	LD_PARAM(R2, struct cpu_config, user_frames),
+	CALL_FUNC(unwind_user),
+	JGT_PARAM(R0, struct cpu_config, user_frames, by_frame_pointer), /* never */
+	JEQ(R0, 0, by_frame_pointer),
+	MOV_REG(R7, R0),
+	LSH(R7, 3),
+	LDX(DW, R1, R10, STATE),
+	LDX(W, R1, R1, offsetof(struct unwind_state, end)),
+	STX(W, R8, USER_END, R1),
+	JA(user_stack),
+	LABEL(by_frame_pointer),
+	END,
+	MOV_REG(R1, R6),
+	LDX(DW, R2, R10, STATE),
+	ADD(R2, offsetof(struct unwind_state, pcs)),
+	LD_PARAM(R3, struct cpu_config, fp_bytes),
+	MOV(R4, BPF_F_USER_STACK),
+	CALL(get_stack),
+	JSLT(R0, 0, user_stack), /* a thread of the kernel has none */
+	MOV_REG(R7, R0),
+	LABEL(user_stack),
+	END,
+	STX(W, R8, USER_BYTES, R7),
 
 	/*
-	 * R0 = hash of R2 words from R1 on: h = (h ^ word) * GOLDEN; h ^= h >> 32. Two stacks that
-	 * differ in one frame never collide, for every step can be undone; any two do with a chance
-	 * of 2^-64.
+	 * R0 = hash of who and where. Two stacks that differ in one frame never collide, for every step can be
+	 * undone; any two do with a chance of 2^-64.
 	 */
-	ADD_REG(R7, R9), /* from here on R7 = bytes of both stacks */
-	MOV_REG(R2, R7),
+	LD_IMM64(R3, GOLDEN),
+	MOV(R0, 0),
+	MOV_REG(R2, R9),
 	RSH(R2, 3),
 	ADD(R2, HASHED_WORDS),
 	MOV_REG(R1, R8),
 	ADD(R1, USER_BYTES),
-	LD_IMM64(R3, GOLDEN),
-	MOV(R0, 0),
-	MOV(R4, 0),
-	LABEL(next_word),
-	LDX(DW, R5, R1, 0),
-	XOR_REG(R0, R5),
-	MUL_REG(R0, R3),
-	MOV_REG(R5, R0),
-	RSH(R5, 32),
-	XOR_REG(R0, R5),
-	ADD(R1, 8),
-	ADD(R4, 1),
-	JLT_REG(R4, R2, next_word),
+	HASH_WORDS(R0, R1, R2, R3, R4, R5),
+	WHEN(struct cpu_config, user_bytes),
+	MOV_REG(R2, R7),
+	RSH(R2, 3),
+	LDX(DW, R1, R10, STATE),
+	ADD(R1, offsetof(struct unwind_state, pcs)),
+	JEQ(R2, 0, hashed),
+	HASH_WORDS(R0, R1, R2, R3, R4, R5),
+	LABEL(hashed),
+	END,
 	STX(DW, R8, HASH, R0),
 
 	/* The common end: a stack that is known. The key is how the record begins. */
@@ -195,6 +226,18 @@ static const struct asm_insn cpu_sample[] = {
 	JA(out),
 	LABEL(first_sight),
 	END,
+
+	/* It travels: the user stack goes behind the kernel stack, R7 = bytes of both. */
+	WHEN(struct cpu_config, user_bytes),
+	MOV_REG(R1, R8),
+	ADD_REG(R1, R9),
+	ADD(R1, FRAMES),
+	MOV_REG(R2, R7),
+	LDX(DW, R3, R10, STATE),
+	ADD(R3, offsetof(struct unwind_state, pcs)),
+	CALL(probe_read_kernel),
+	END,
+	ADD_REG(R7, R9),
 
 	/* The rest of the record. */
 	CALL(ktime_get_ns),
@@ -266,6 +309,10 @@ static const struct asm_insn cpu_sample[] = {
 	LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
+
+	WHEN(struct cpu_config, eh),
+	INCLUDE(&unwind_part),
+	END,
 };
 
 const struct asm_program cpu_sample_program = {

@@ -203,6 +203,12 @@ static void size_maps(struct cpu_collect *c, const struct cpu_collect_options *o
 	c->maps[CPU_MAP_EVENTS].max_entries = opt->ring_bytes;
 	if (opt->config.each)
 		c->maps[CPU_MAP_COUNTS].max_entries = 1;
+	if (opt->config.eh)
+		return;
+	/* Without tables the program has no use for them, and they are large. */
+	c->maps[CPU_MAP_RANGES].value_size = c->maps[CPU_MAP_INDEX].value_size =
+		c->maps[CPU_MAP_RULES].value_size = 8;
+	c->maps[CPU_MAP_PROCS].max_entries = 1;
 }
 
 int cpu_collect_open(const struct cpu_collect_options *opt, cpu_record_fn on_record, void *ctx,

@@ -10,6 +10,112 @@
 #define RAWPROF_PROGRAMS_H
 
 #include <rawprof/asm.h>
+#include <rawprof/unwind.h>
+
+/* ---- unwind: whole user stacks without frame pointers (programs/unwind.c) */
+
+#define UNWIND_FRAMES 1024	 /* of one stack */
+#define UNWIND_RANGES (1u << 15) /* of all processes */
+#define UNWIND_PAGES (1u << 19)	 /* of text of all files: 512 MB */
+#define UNWIND_RULES (1u << 16)	 /* of all files */
+#define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
+#define UNWIND_RANGE_STEPS 11	 /* halvings: a process has fewer than 1 << 11 ranges */
+
+/*
+ * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of them, and how
+ * they tell that it was entered from 64-bit user code.
+ */
+#if defined(__aarch64__)
+#define UNWIND_REGS_BYTES 272
+#define UNWIND_MODE_REG 264 /* pstate */
+#define UNWIND_MODE_MASK 0x1f
+#define UNWIND_MODE_USER64 0
+#define UNWIND_RA_MASK 0xffffffffffff
+#else
+#define UNWIND_REGS_BYTES 168
+#define UNWIND_MODE_REG 136 /* cs */
+#define UNWIND_MODE_MASK 0xffff
+#define UNWIND_MODE_USER64 0x33
+#endif
+
+/* One walk; the only element of the per-CPU map unwind. */
+struct unwind_state {
+	uint64_t pc, sp, fp;   /* of the frame at hand */
+	uint64_t fp_at;	       /* where its fp was saved, if that has not been read yet; else 0 */
+	uint64_t mark;	       /* UNWIND_PC_EXACT for a frame that a signal interrupted */
+	uint64_t is_return;    /* 1 if pc is a return address */
+	uint32_t n, max;       /* frames so far, frames wanted */
+	uint32_t end;	       /* enum unwind_end */
+	uint32_t first, count; /* the ranges of the process */
+	uint32_t unused;
+	uint64_t row, nrows;
+	uint64_t words[2];
+	uint64_t regs[UNWIND_REGS_BYTES / 8];
+	uint64_t pcs[UNWIND_FRAMES];
+};
+
+/* A range of a process's addresses; ordered by start, those of one process behind each other. */
+struct unwind_range {
+	uint64_t end;
+	uint64_t base; /* process address of the part's start */
+	uint32_t
+		index; /* where the part's pages are in unwind_index, whose rows count in the shard */
+	uint32_t npages;
+	uint32_t shard;
+	uint32_t rules; /* where the table's rules are in unwind_rules */
+	uint32_t kind;	/* enum unwind_segment_kind */
+	uint32_t unused;
+};
+/* The only element of unwind_ranges. */
+struct unwind_ranges {
+	uint64_t start[UNWIND_RANGES];
+	struct unwind_range range[UNWIND_RANGES];
+};
+/* Value of unwind_procs, by pid: ranges first to first + count - 1. */
+struct unwind_proc {
+	uint32_t first, count;
+};
+
+/*
+ * Rules in unwind_rules have the offset of a register in pt_regs where those of a table have its DWARF number
+ * (UNWIND_REG, UNWIND_RA_REG).
+ */
+extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
+#define UNWIND_MAP_STATE(n)                                                                        \
+	{                                                                                          \
+		"unwind", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct unwind_state), (n)           \
+	}
+#define UNWIND_MAP_PROCS(n)                                                                        \
+	{                                                                                          \
+		"unwind_procs", BPF_MAP_TYPE_HASH, 4, sizeof(struct unwind_proc), (n)              \
+	}
+#define UNWIND_MAP_RANGES                                                                          \
+	{                                                                                          \
+		"unwind_ranges", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_ranges), 1,           \
+			BPF_F_MMAPABLE                                                             \
+	}
+#define UNWIND_MAP_INDEX                                                                           \
+	{                                                                                          \
+		"unwind_index", BPF_MAP_TYPE_ARRAY, 4, (UNWIND_PAGES + 1) * 4, 1, BPF_F_MMAPABLE   \
+	}
+#define UNWIND_MAP_RULES                                                                           \
+	{                                                                                          \
+		"unwind_rules", BPF_MAP_TYPE_ARRAY, 4, UNWIND_RULES * sizeof(struct unwind_rule),  \
+			1, BPF_F_MMAPABLE                                                          \
+	}
+#define UNWIND_MAP_ROWS                                                                            \
+	{                                                                                          \
+		"unwind_rows", BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, UNWIND_SHARDS, 0, &unwind_row_map \
+	}
+
+/*
+ * The functions, to be INCLUDEd behind a program that has the maps above:
+ *
+ *	unwind_user(R1 = state, the element of the map unwind; R2 = most frames)
+ *
+ * walks the user stack of the current task into state->pcs, R0 = how many frames. bpf_loop, Linux 5.17.
+ */
+extern const struct asm_part unwind_part;
 
 /* ---- cpu: where CPU time goes (programs/cpu.c)
  * ------------------------------------------------------------ */
@@ -17,12 +123,15 @@
 /* Load-time parameters; 0 is off. */
 struct cpu_config {
 	uint32_t user_bytes;   /* room for the user stack: 8 times the most frames wanted */
-	uint32_t kernel_bytes; /* and for the kernel stack */
-	uint32_t both_bytes;   /* the sum of the two */
-	uint32_t filtering;    /* any of the filters below is set */
-	uint32_t by_pid;       /* only processes in the map pids */
-	uint32_t by_tid;       /* only threads in the map tids */
-	uint32_t keep_idle;    /* the idle task too */
+	uint32_t fp_bytes;     /* of which the kernel's frame-pointer walk can use so much */
+	uint32_t user_frames;  /* user_bytes / 8 */
+	uint32_t kernel_bytes; /* room for the kernel stack */
+	uint32_t both_bytes;   /* user_bytes + kernel_bytes */
+	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
+	uint32_t filtering; /* any of the filters below is set */
+	uint32_t by_pid;    /* only processes in the map pids */
+	uint32_t by_tid;    /* only threads in the map tids */
+	uint32_t keep_idle; /* the idle task too */
 	uint32_t each; /* every sample goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
@@ -64,7 +173,8 @@ struct cpu_record {
 	uint32_t cpu;
 	uint32_t kernel_bytes;
 	/* From here on everything is part of the hash. */
-	uint64_t user_bytes;
+	uint32_t user_bytes;
+	uint32_t user_end;   /* enum unwind_end; CPU_BY_FP */
 	uint64_t start_time; /* of the thread, ns; 0 without kernel BTF */
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
@@ -79,8 +189,16 @@ enum {
 	CPU_MAP_SCRATCH,
 	CPU_MAP_STATS,
 	CPU_MAP_EVENTS,
+	/* of the unwinder */
+	CPU_MAP_UNWIND,
+	CPU_MAP_PROCS,
+	CPU_MAP_RANGES,
+	CPU_MAP_INDEX,
+	CPU_MAP_RULES,
+	CPU_MAP_ROWS,
 	CPU_MAPS
 };
+#define CPU_BY_FP UINT32_MAX /* user_end of a stack that was walked by frame pointers */
 extern const struct asm_map cpu_maps[CPU_MAPS];
 extern const struct asm_program cpu_sample_program;
 

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unwind: whole user stacks of programs without frame pointers.
+ *
+ * Compilers leave out frame pointers, but they write down, for every instruction, how to find the caller's
+ * frame: .eh_frame. User space has turned that into tables (rawprof/unwind.h says what they look like), and here
+ * the walk is made, once for every frame:
+ *
+ *	pc -> segment (which mapping of the process) -> page -> row -> rule -> caller's pc and sp
+ *
+ * Both searches are binary and have no branches: a fixed number of halvings, each adding a masked half. So the
+ * verifier walks one path instead of two to the power of twenty-one, and bpf_loop has it walk that path once
+ * instead of once for every frame.
+ *
+ * The frame pointer is read lazily: a rule that needs it is rare, so what is kept is where it was saved, and a
+ * frame costs one read of user memory, its return address.
+ */
+#include <rawprof/programs.h>
+#include <rawprof/unwind.h>
+
+/* Offsets in the state, which R6 points to throughout. */
+enum {
+	PC = offsetof(struct unwind_state, pc),
+	SP = offsetof(struct unwind_state, sp),
+	FP = offsetof(struct unwind_state, fp),
+	FP_AT = offsetof(struct unwind_state, fp_at),
+	MARK = offsetof(struct unwind_state, mark),
+	IS_RETURN = offsetof(struct unwind_state, is_return),
+	N = offsetof(struct unwind_state, n),
+	MAX = offsetof(struct unwind_state, max),
+	WHY = offsetof(struct unwind_state, end),
+	FIRST = offsetof(struct unwind_state, first),
+	COUNT_ = offsetof(struct unwind_state, count),
+	ROW = offsetof(struct unwind_state, row),
+	NROWS = offsetof(struct unwind_state, nrows),
+	WORDS = offsetof(struct unwind_state, words),
+	REGS = offsetof(struct unwind_state, regs),
+	PCS = offsetof(struct unwind_state, pcs)
+};
+
+/* In a segment and in a rule. */
+enum {
+	SEG_END = offsetof(struct unwind_range, end),
+	SEG_BASE = offsetof(struct unwind_range, base),
+	SEG_INDEX = offsetof(struct unwind_range, index),
+	SEG_NPAGES = offsetof(struct unwind_range, npages),
+	SEG_SHARD = offsetof(struct unwind_range, shard),
+	SEG_RULES = offsetof(struct unwind_range, rules),
+	SEG_KIND = offsetof(struct unwind_range, kind),
+	SEG_BYTES = sizeof(struct unwind_range)
+};
+enum {
+	CFA_OFF = offsetof(struct unwind_rule, cfa_off),
+	FP_OFF = offsetof(struct unwind_rule, fp_off),
+	RA_OFF = offsetof(struct unwind_rule, ra_off),
+	ARG = offsetof(struct unwind_rule, arg),
+	KIND = offsetof(struct unwind_rule, kind),
+	FLAGS = offsetof(struct unwind_rule, flags),
+	RULE_BYTES = sizeof(struct unwind_rule)
+};
+enum { ROW_BYTES = sizeof(struct unwind_row), ROW_RULE = offsetof(struct unwind_row, rule) };
+enum {
+	STARTS = offsetof(struct unwind_ranges, start),
+	RANGES = offsetof(struct unwind_ranges, range)
+};
+
+/* The stack frames of the two functions. */
+enum { SHARD_KEY = -8, ROWS_KEY = -4 }; /* of unwind_step */
+enum { STATE_SLOT = -8, TGID = -12 };	/* of unwind_user */
+
+#define PF_KTHREAD 0x200000 /* include/linux/sched.h */
+
+/* Loads and sign-extends, on kernels that have no LDXS too. */
+#define LD_S32(dst, src, off) LDX(W, dst, src, off), LSH(dst, 32), ARSH(dst, 32)
+#define LD_S16(dst, src, off) LDX(H, dst, src, off), LSH(dst, 48), ARSH(dst, 48)
+
+/*
+ * One halving: of n entries from at on, the last that is not above the key lies in the upper half if the first of
+ * that half is not above it. load fetches that one into R0 from index R0; (key - R0) >> 63 is -1 if it is above.
+ */
+#define HALVE(at, n, key, ...)                                                                     \
+	MOV_REG(R5, n), RSH(R5, 1), MOV_REG(R0, at), ADD_REG(R0, R5), __VA_ARGS__,                 \
+		MOV_REG(R1, key), SUB_REG(R1, R0), ARSH(R1, 63), XOR(R1, -1), AND_REG(R1, R5),     \
+		ADD_REG(at, R1), SUB_REG(n, R5)
+
+#define HALVE_SEGMENTS                                                                             \
+	HALVE(R2, R3, R7, AND(R0, UNWIND_RANGES - 1), LSH(R0, 3), ADD_REG(R0, R4),                 \
+	      LDX(DW, R0, R0, 0))
+#define HALVE_ROWS                                                                                 \
+	HALVE(R2, R3, R7, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),              \
+	      LDX(H, R0, R0, 0))
+
+/* Reads user memory at the address in R3 into the state; on failure the walk is over. */
+#define READ_STACK(to, bytes)                                                                      \
+	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), CALL(probe_read_user), JNE(R0, 0, unreadable)
+
+#define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
+
+const struct asm_map unwind_row_map = {
+	"unwind_shard", BPF_MAP_TYPE_ARRAY, 4, UNWIND_PART_ROWS * sizeof(struct unwind_row), 1,
+	BPF_F_MMAPABLE
+};
+
+static const struct asm_insn unwind_lines[] = {
+	/*
+	 * unwind_user(state, max): walks the user stack of the current task into state->pcs. Returns the number of
+	 * frames; 0 when there is nothing to walk by: a kernel thread, a 32-bit task, or a process whose mappings
+	 * are not known yet. state->end says how the walk ended.
+	 */
+	FUNC(unwind_user),
+	MOV_REG(R6, R1),
+	STX(DW, R10, STATE_SLOT, R6),
+	JGT(R2, UNWIND_FRAMES, nothing),
+	STX(W, R6, MAX, R2),
+
+	/* Where the kernel was entered, all registers of the user were saved. */
+	CALL(get_current_task_btf),
+	LD_FIELD(R1, R0, "task_struct", "flags"),
+	JSET(R1, PF_KTHREAD, nothing),
+	MOV_REG(R1, R0),
+	CALL(task_pt_regs),
+	MOV_REG(R3, R0),
+	MOV_REG(R1, R6),
+	ADD(R1, REGS),
+	MOV(R2, UNWIND_REGS_BYTES),
+	CALL(probe_read_kernel),
+	JNE(R0, 0, nothing),
+	LDX(DW, R1, R6, REGS + UNWIND_MODE_REG),
+	AND(R1, UNWIND_MODE_MASK),
+	JNE(R1, UNWIND_MODE_USER64, nothing),
+
+	CALL(get_current_pid_tgid),
+	RSH(R0, 32),
+	STX(W, R10, TGID, R0),
+	MAP_LOOKUP(unwind_procs, TGID),
+	JEQ(R0, 0, nothing),
+	LDX(W, R1, R0, offsetof(struct unwind_proc, first)),
+	STX(W, R6, FIRST, R1),
+	LDX(W, R1, R0, offsetof(struct unwind_proc, count)),
+	JEQ(R1, 0, nothing),
+	STX(W, R6, COUNT_, R1),
+
+	MOV_REG(R7, R6),
+	ADD(R7, REGS),
+	LD_IP(R1, R7),
+	STX(DW, R6, PC, R1),
+	LD_SP(R1, R7),
+	STX(DW, R6, SP, R1),
+	LD_FP(R1, R7),
+	STX(DW, R6, FP, R1),
+	ST(DW, R6, FP_AT, 0),
+	ST(DW, R6, MARK, 0),
+	ST(DW, R6, IS_RETURN, 0),
+	ST(W, R6, N, 0),
+	ST(W, R6, WHY, UNWIND_DEEP), /* unless a step says otherwise */
+
+	MOV(R1, UNWIND_FRAMES),
+	LD_FUNC(R2, unwind_step),
+	FRAME_PTR(R3, STATE_SLOT),
+	MOV(R4, 0),
+	CALL(loop),
+	LDX(W, R0, R6, N),
+	EXIT(),
+	LABEL(nothing),
+	ST(W, R6, WHY, UNWIND_NO_SEGMENT),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* unwind_fp(state): sees to it that state->fp is known. Returns 0 or a negative errno. */
+	FUNC(unwind_fp),
+	MOV_REG(R6, R1),
+	MOV(R0, 0),
+	LDX(DW, R3, R6, FP_AT),
+	JEQ(R3, 0, known),
+	ST(DW, R6, FP_AT, 0),
+	ADD(R1, FP),
+	MOV(R2, 8),
+	CALL(probe_read_user),
+	LABEL(known),
+	EXIT(),
+
+	/* unwind_step(index, slot of the state): keeps the pc and goes to the caller. Returns 1 at the end. */
+	FUNC(unwind_step),
+	LDX(DW, R6, R2, 0),
+	LDX(W, R1, R6, N),
+	LDX(W, R2, R6, MAX),
+	JGE_REG(R1, R2, deep),
+	JGE(R1, UNWIND_FRAMES, deep),
+	LDX(DW, R7, R6, PC),
+	LDX(DW, R3, R6, MARK),
+	OR_REG(R3, R7),
+	MOV_REG(R2, R1),
+	LSH(R2, 3),
+	ADD_REG(R2, R6),
+	STX(DW, R2, PCS, R3),
+	ADD(R1, 1),
+	STX(W, R6, N, R1),
+
+	/* R7 = the address to look up: that of the call if the pc is a return address. */
+	LDX(DW, R1, R6, IS_RETURN),
+	SUB_REG(R7, R1),
+
+	/* R8 = its segment, among those of this process. */
+	LDX(W, R2, R6, FIRST),
+	LDX(W, R3, R6, COUNT_),
+	LD_MAP_VALUE(R4, unwind_ranges, STARTS),
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	HALVE_SEGMENTS,
+	AND(R2, UNWIND_RANGES - 1),
+	MOV_REG(R0, R2),
+	LSH(R0, 3),
+	ADD_REG(R4, R0),
+	LDX(DW, R0, R4, 0),
+	JGT_REG(R0, R7, no_segment),
+	MUL(R2, SEG_BYTES),
+	LD_MAP_VALUE(R8, unwind_ranges, RANGES),
+	ADD_REG(R8, R2),
+	LDX(DW, R0, R8, SEG_END),
+	JGE_REG(R7, R0, no_segment),
+	LDX(W, R0, R8, SEG_KIND),
+	JEQ(R0, UNWIND_BY_FP, by_frame_pointer),
+	JEQ(R0, UNWIND_URETPROBE, at_uretprobe),
+
+	/* R7 = offset in the part; its page knows where to search. */
+	LDX(DW, R0, R8, SEG_BASE),
+	SUB_REG(R7, R0),
+	MOV_REG(R1, R7),
+	RSH(R1, UNWIND_PAGE_SHIFT),
+	LDX(W, R0, R8, SEG_NPAGES),
+	JGE_REG(R1, R0, by_frame_pointer),
+	LDX(W, R0, R8, SEG_INDEX),
+	ADD_REG(R1, R0),
+	AND(R1, UNWIND_PAGES - 1),
+	LSH(R1, 2),
+	LD_MAP_VALUE(R2, unwind_index, 0),
+	ADD_REG(R2, R1),
+	LDX(W, R1, R2, 0),
+	LDX(W, R3, R2, 4),
+	SUB(R1, 1), /* the row that spills over from the page before */
+	SUB_REG(R3, R1),
+	STX(DW, R6, ROW, R1),
+	STX(DW, R6, NROWS, R3),
+
+	/* R4 = the array of rows that has it. */
+	LDX(W, R1, R8, SEG_SHARD),
+	STX(W, R10, SHARD_KEY, R1),
+	MAP_LOOKUP(unwind_rows, SHARD_KEY),
+	JEQ(R0, 0, by_frame_pointer),
+	MOV_REG(R1, R0),
+	ST(W, R10, ROWS_KEY, 0),
+	FRAME_PTR(R2, ROWS_KEY),
+	CALL(map_lookup_elem),
+	JEQ(R0, 0, by_frame_pointer),
+	MOV_REG(R4, R0),
+	AND(R7, UNWIND_PAGE - 1),
+	LDX(DW, R2, R6, ROW),
+	LDX(DW, R3, R6, NROWS),
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	HALVE_ROWS,
+	AND(R2, UNWIND_PART_ROWS - 1),
+	LSH(R2, 2),
+	ADD_REG(R4, R2),
+
+	/* R9 = its rule. */
+	LDX(H, R1, R4, ROW_RULE),
+	LDX(W, R0, R8, SEG_RULES),
+	ADD_REG(R1, R0),
+	AND(R1, UNWIND_RULES - 1),
+	MUL(R1, RULE_BYTES),
+	LD_MAP_VALUE(R9, unwind_rules, 0),
+	ADD_REG(R9, R1),
+
+	/* R7 = CFA, the caller's stack pointer; most often simply sp and a constant. */
+	LD_S32(R7, R9, CFA_OFF),
+	LDX(B, R1, R9, KIND),
+	JNE(R1, UNWIND_SP, not_sp),
+	LDX(DW, R2, R6, SP),
+	ADD_REG(R7, R2),
+
+	LABEL(caller),
+	LDX(DW, R1, R6, SP),
+	JLE_REG(R7, R1, not_up),
+	LDX(B, R1, R9, FLAGS),
+	JSET(R1, UNWIND_RA_REG, ra_in_register),
+	LD_S16(R3, R9, RA_OFF),
+	ADD_REG(R3, R7),
+	READ_STACK(PC, 8),
+
+	LABEL(callers_fp),
+	LDX(B, R1, R9, FLAGS),
+	LD_S16(R8, R9, FP_OFF),
+	JSET(R1, UNWIND_FP_AT_CFA, fp_at_cfa),
+	JSET(R1, UNWIND_FP_AT_FP, fp_at_fp),
+	JSET(R1, UNWIND_FP_LOST, fp_lost),
+
+	LABEL(arrived),
+	STX(DW, R6, SP, R7),
+	ST(DW, R6, IS_RETURN, 1),
+	ST(DW, R6, MARK, 0),
+	LDX(DW, R1, R6, PC),
+#ifdef UNWIND_RA_MASK
+	LD_IMM64(R2, UNWIND_RA_MASK), /* arm64 signs return addresses in their upper bits */
+	AND_REG(R1, R2),
+	STX(DW, R6, PC, R1),
+#endif
+	JEQ(R1, 0, ra_zero),
+	MOV(R0, 0),
+	EXIT(),
+
+	LABEL(fp_at_cfa),
+	ADD_REG(R8, R7),
+	STX(DW, R6, FP_AT, R8),
+	JA(arrived),
+	LABEL(fp_at_fp),
+	MOV_REG(R1, R6),
+	CALL_FUNC(unwind_fp),
+	JNE(R0, 0, unreadable),
+	LDX(DW, R1, R6, FP),
+	ADD_REG(R8, R1),
+	STX(DW, R6, FP_AT, R8),
+	JA(arrived),
+	LABEL(fp_lost),
+	ST(DW, R6, FP, 0),
+	ST(DW, R6, FP_AT, 0),
+	JA(arrived),
+	LABEL(ra_in_register), /* arm64: a leaf function leaves it where the call put it */
+	LDX(W, R1, R6, N),
+	JNE(R1, 1, not_leaf),
+	LDX(H, R1, R9, RA_OFF),
+	JGT(R1, UNWIND_REGS_BYTES - 8, no_rule),
+	ADD_REG(R1, R6),
+	LDX(DW, R1, R1, REGS),
+	STX(DW, R6, PC, R1),
+	JA(callers_fp),
+
+	/* The rarer ways to the CFA. */
+	LABEL(not_sp),
+	JEQ(R1, UNWIND_END, by_frame_pointer),
+	JEQ(R1, UNWIND_STOP, complete),
+	JEQ(R1, UNWIND_FP, from_fp),
+	JEQ(R1, UNWIND_PLT, from_plt),
+	JEQ(R1, UNWIND_SIGNAL, from_signal),
+	JEQ(R1, UNWIND_DEREF_SP, from_deref_sp),
+	JEQ(R1, UNWIND_DEREF_FP, from_deref_fp),
+	JEQ(R1, UNWIND_REG, from_register),
+	JA(no_rule),
+
+	LABEL(from_fp),
+	MOV_REG(R1, R6),
+	CALL_FUNC(unwind_fp),
+	JNE(R0, 0, unreadable),
+	LDX(DW, R1, R6, FP),
+	ADD_REG(R7, R1),
+	JA(caller),
+
+	LABEL(from_plt), /* a stub of 16 bytes pushes 8 on its way */
+	LDX(DW, R2, R6, SP),
+	ADD_REG(R7, R2),
+	LDX(DW, R1, R6, PC),
+	AND(R1, 15),
+	LDX(H, R2, R9, ARG),
+	JLT_REG(R1, R2, caller),
+	ADD(R7, 8),
+	JA(caller),
+
+	LABEL(from_deref_fp),
+	MOV_REG(R1, R6),
+	CALL_FUNC(unwind_fp),
+	JNE(R0, 0, unreadable),
+	LDX(DW, R3, R6, FP),
+	JA(dereference),
+	LABEL(from_deref_sp),
+	LDX(DW, R3, R6, SP),
+	LABEL(dereference),
+	ADD_REG(R3, R7),
+	READ_STACK(WORDS, 8),
+	LDX(DW, R7, R6, WORDS),
+	LD_S16(R1, R9, ARG),
+	ADD_REG(R7, R1),
+	JA(caller),
+
+	LABEL(from_register), /* any other is known in the innermost frame only */
+	LDX(W, R1, R6, N),
+	JNE(R1, 1, not_leaf),
+	LDX(H, R1, R9, ARG),
+	JGT(R1, UNWIND_REGS_BYTES - 8, no_rule),
+	ADD_REG(R1, R6),
+	LDX(DW, R1, R1, REGS),
+	ADD_REG(R7, R1),
+	JA(caller),
+
+	LABEL(from_signal), /* what the kernel saved of the interrupted frame: cfa_off, fp_off, ra_off from sp */
+	LDX(DW, R8, R6, SP),
+	LD_S16(R3, R9, RA_OFF),
+	ADD_REG(R3, R8),
+	READ_STACK(PC, 8),
+	LD_S16(R3, R9, FP_OFF),
+	ADD_REG(R3, R8),
+	READ_STACK(FP, 8),
+	MOV_REG(R3, R7),
+	ADD_REG(R3, R8),
+	READ_STACK(SP, 8),
+	ST(DW, R6, FP_AT, 0),
+	ST(DW, R6, IS_RETURN, 0),
+	LD_IMM64(R1, UNWIND_PC_EXACT),
+	STX(DW, R6, MARK, R1),
+	MOV(R0, 0),
+	EXIT(),
+
+	LABEL(by_frame_pointer), /* no rule: JIT code, assembly. fp -> { caller's fp, return address } */
+	MOV_REG(R1, R6),
+	CALL_FUNC(unwind_fp),
+	JNE(R0, 0, unreadable),
+	LDX(DW, R7, R6, FP),
+	JEQ(R7, 0, fp_zero),
+	LDX(DW, R1, R6, SP),
+	JLT_REG(R7, R1, fp_bad),
+	MOV_REG(R3, R7),
+	READ_STACK(WORDS, 16),
+	LDX(DW, R1, R6, WORDS),
+	STX(DW, R6, FP, R1),
+	LDX(DW, R1, R6, WORDS + 8),
+	STX(DW, R6, PC, R1),
+	ADD(R7, 16),
+	JA(arrived),
+
+	/* Ends. */
+	LABEL(complete),
+	STOP_WALK(UNWIND_COMPLETE),
+	LABEL(ra_zero),
+	STOP_WALK(UNWIND_RA_ZERO),
+	LABEL(fp_zero),
+	STOP_WALK(UNWIND_FP_ZERO),
+	LABEL(deep),
+	STOP_WALK(UNWIND_DEEP),
+	LABEL(no_segment),
+	STOP_WALK(UNWIND_NO_SEGMENT),
+	LABEL(fp_bad),
+	STOP_WALK(UNWIND_FP_BAD),
+	LABEL(not_up),
+	STOP_WALK(UNWIND_NOT_UP),
+	LABEL(unreadable),
+	STOP_WALK(UNWIND_READ),
+	LABEL(not_leaf),
+	STOP_WALK(UNWIND_NOT_LEAF),
+	LABEL(no_rule),
+	STOP_WALK(UNWIND_NO_RULE),
+	LABEL(at_uretprobe),
+	STOP_WALK(UNWIND_AT_URETPROBE),
+};
+
+const struct asm_part unwind_part = { ASM_LINES(unwind_lines) };
