@@ -14,7 +14,7 @@
 
 #include "fuzz.h"
 
-enum { MAX_INPUT = 1 << 16, MAX_SEEDS = 1024 };
+enum { INPUT_ROOM = 1 << 16, MAX_SEEDS = 1024 };
 
 static struct seed {
 	uint8_t *data;
@@ -22,7 +22,7 @@ static struct seed {
 } seeds[MAX_SEEDS];
 static size_t nseeds;
 
-static uint8_t input[MAX_INPUT];
+static uint8_t input[INPUT_ROOM];
 static size_t input_size;
 static const char *prefix = "";
 static uint64_t random_state = 88172645463325252u;
@@ -55,9 +55,9 @@ static void add_seed(const char *path)
 
 	if (!f || nseeds == MAX_SEEDS)
 		return;
-	seeds[nseeds].data = malloc(MAX_INPUT);
+	seeds[nseeds].data = malloc(INPUT_ROOM);
 	if (seeds[nseeds].data) {
-		seeds[nseeds].size = fread(seeds[nseeds].data, 1, MAX_INPUT, f);
+		seeds[nseeds].size = fread(seeds[nseeds].data, 1, INPUT_ROOM, f);
 		nseeds++;
 	}
 	fclose(f);
@@ -116,7 +116,7 @@ static void mutate(void)
 			break;
 		other = random_below(input_size);
 		n = random_below(64) + 1;
-		if (at + n <= MAX_INPUT && other + n <= input_size) {
+		if (at + n <= INPUT_ROOM && other + n <= input_size) {
 			memmove(input + at, input + other, n);
 			input_size = at + n > input_size ? at + n : input_size;
 		}
