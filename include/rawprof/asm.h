@@ -296,11 +296,11 @@ struct asm_disasm_options asm_disasm_options(const struct asm_image *image);
 
 /*
  * Looks for what the verifier would refuse, and for stack bytes that nobody wrote, without a
- * kernel. It follows paths as the verifier does and reports nothing but what it met on one that the
- * verifier has to follow as well: it may miss a fault, it does not cry wolf. Faults of one program
- * are reported in the order of its instructions. bindings as for asm_assemble(); only maps and
- * nmaps are used. Returns how many faults it reported (at most ASM_LINT_MAX, the last one then says
- * that there are more), or -ENOMEM.
+ * kernel. It follows paths as the verifier does and reports as an error only what it met on one
+ * that the verifier has to follow as well: it may miss a fault, it does not cry wolf. A warning is
+ * of what only newer kernels allow. The order is that of the instructions. bindings as for
+ * asm_assemble(); only maps and nmaps are used. Reports at most ASM_LINT_MAX, and then says that
+ * there are more. Returns the number of errors among them, or -ENOMEM with nothing reported.
  */
 #define ASM_LINT_MAX 100
 int asm_lint(const struct asm_image *image, const struct asm_bindings *bindings, asm_diag_fn report,
