@@ -147,11 +147,10 @@ struct unwind_part {
 
 /* What was seen while building; for tests and for who wants to know. */
 struct unwind_stats {
-	uint64_t fdes;	   /* those that describe code of this file */
-	uint64_t raw_rows; /* before equal neighbours were merged */
-	uint64_t unsup;	   /* rows that became UNWIND_UNSUP */
-	uint64_t bad_cies; /* CIEs, and FDEs, that make no sense: left out, or cut short there */
-	uint64_t bad_fdes;
+	uint64_t fdes;		/* those that describe code of this file */
+	uint64_t raw_rows;	/* before equal neighbours were merged */
+	uint64_t unsup;		/* rows that became UNWIND_UNSUP */
+	uint64_t bad_fdes;	/* those that make no sense, or their CIE: left out, or cut short */
 	uint64_t eh_frame_size; /* bytes */
 };
 
@@ -162,10 +161,9 @@ struct unwind_table {
 	uint32_t nfdes;
 	const struct unwind_part *parts;
 	const struct unwind_rule *rules;
-	const uint32_t
-		*fdes; /* where each FDE, a function mostly, begins: address - parts->start */
+	/* Where each FDE, a function mostly, begins: address - parts[0].start; ascending. */
+	const uint32_t *fdes;
 	struct unwind_stats stats;
-	void *memory; /* that all of this lies in: private */
 };
 
 /*
@@ -173,8 +171,8 @@ struct unwind_table {
  * too), or of one in memory such as the vdso: read as a file is, at p_offset.
  *
  * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: no
- * .eh_frame, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB apart; -ENOMEM; -EIO.
- * A file that is damaged in parts gives the table of the other parts, and stats.bad_*.
+ * .eh_frame, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB
+ * apart; -ENOMEM; -EIO. A file that is damaged in parts gives the table of the other parts, and stats.bad_*.
  */
 int unwind_table_build(struct unwind_table **out, int fd);
 int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The records of .eh_frame and the pointers in them. */
+#include <errno.h>
+
+#include "unwind_frame.h"
+
+/* LSB Core 5.0, table 10.1 and 10.2. */
+enum {
+	PE_ABSPTR = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SIGNED = 0x08,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_FORMAT = 0x0f,
+
+	PE_PCREL = 0x10,
+	PE_DATAREL = 0x30,
+	PE_ALIGNED = 0x50,
+	PE_BASE = 0x70,
+	PE_INDIRECT = 0x80, /* the pointer is in memory, not in the file */
+};
+
+static uint64_t read_format(struct unwind_bytes *b, uint8_t encoding)
+{
+	switch (encoding & PE_FORMAT) {
+	case PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SIGNED:
+	case PE_SDATA8:
+		return unwind_uint(b, 8);
+	case PE_ULEB128:
+		return unwind_uleb(b);
+	case PE_SLEB128:
+		return unwind_sleb(b);
+	case PE_UDATA2:
+		return unwind_uint(b, 2);
+	case PE_SDATA2:
+		return unwind_int(b, 2);
+	case PE_UDATA4:
+		return unwind_uint(b, 4);
+	case PE_SDATA4:
+		return unwind_int(b, 4);
+	}
+	b->bad = true;
+	return 0;
+}
+
+uint64_t unwind_pointer(const struct unwind_frames *f, struct unwind_bytes *b, uint8_t encoding,
+			uint64_t base)
+{
+	uint64_t here = f->addr + (b->at - f->data);
+
+	if (encoding & PE_INDIRECT) {
+		b->bad = true;
+		return 0;
+	}
+	switch (encoding & PE_BASE) {
+	case 0:
+		return read_format(b, encoding);
+	case PE_PCREL:
+		return here + read_format(b, encoding);
+	case PE_DATAREL:
+		return base + read_format(b, encoding);
+	case PE_ALIGNED:
+		unwind_skip(b, -here & 7);
+		return unwind_uint(b, 8);
+	}
+	b->bad = true;
+	return 0;
+}
+
+bool unwind_frames_next(const struct unwind_frames *f, size_t *offset, struct unwind_record *out)
+{
+	struct unwind_bytes b = { .end = f->data + f->size };
+	struct unwind_record r = { .offset = *offset };
+	uint64_t len, back;
+	size_t id_at;
+
+	if (*offset >= f->size)
+		return false;
+	b.at = f->data + *offset;
+	len = unwind_uint(&b, 4);
+	if (len == UINT32_MAX)
+		len = unwind_uint(&b, 8);
+	if (b.bad || !len || len > unwind_left(&b))
+		return false;
+	b.end = b.at + len;
+	*offset = b.end - f->data;
+
+	/* Four bytes even if the length has eight, unlike in .debug_frame. */
+	id_at = b.at - f->data;
+	back = unwind_uint(&b, 4);
+	r.is_cie = !back;
+	r.cie = id_at - back; /* too far back: beyond the end */
+	r.body = b;
+	*out = r;
+	return true;
+}
+
+/*
+ * The letters after 'z' and what belongs to each. One that is not known ends the reading: 'z' told
+ * how long all of it is.
+ */
+static void read_augmentation(const struct unwind_frames *f, struct unwind_cie *c,
+			      struct unwind_bytes b, const char *letters)
+{
+	for (; *letters; letters++) {
+		switch (*letters) {
+		case 'R':
+			c->pointers = unwind_uint(&b, 1);
+			break;
+		case 'S':
+			c->is_signal = true;
+			break;
+		case 'L':
+			unwind_skip(&b, 1);
+			break;
+		case 'P': {
+			uint8_t encoding = unwind_uint(&b, 1);
+
+			unwind_pointer(f, &b, encoding & ~PE_INDIRECT, 0);
+			break;
+		}
+		case 'B': /* arm64: the other key signs return addresses */
+		case 'G': /* arm64: tagged stack */
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+int unwind_cie_parse(const struct unwind_frames *f, size_t offset, struct unwind_cie *out)
+{
+	struct unwind_cie c = { 0 };
+	struct unwind_record r;
+	struct unwind_bytes *b = &r.body;
+	const char *letters, *end;
+	uint8_t version;
+	uint64_t len;
+
+	if (!unwind_frames_next(f, &offset, &r) || !r.is_cie)
+		return -EBADMSG;
+	version = unwind_uint(b, 1);
+	if (version != 1 && version != 3 && version != 4)
+		return -EBADMSG;
+	letters = (const char *)b->at;
+	end = memchr(letters, 0, unwind_left(b));
+	if (!end)
+		return -EBADMSG;
+	b->at = (const uint8_t *)end + 1;
+	if (version == 4 && (unwind_uint(b, 1) != 8 || unwind_uint(b, 1) != 0))
+		return -EBADMSG; /* sizes of an address and of a segment selector */
+	if (!strcmp(letters, "eh"))
+		unwind_skip(b, 8); /* of gcc before 3.0 */
+	else if (*letters && *letters != 'z')
+		return -EBADMSG;
+	c.code_align = unwind_uleb(b);
+	c.data_align = unwind_sleb(b);
+	c.ra_reg = version == 1 ? unwind_uint(b, 1) : unwind_uleb(b);
+	if (*letters == 'z') {
+		c.is_augmented = true;
+		len = unwind_uleb(b);
+		if (len > unwind_left(b))
+			return -EBADMSG;
+		read_augmentation(f, &c, (struct unwind_bytes){ b->at, b->at + len, false },
+				  letters + 1);
+		unwind_skip(b, len);
+	}
+	if (b->bad)
+		return -EBADMSG;
+	c.insns = *b;
+	*out = c;
+	return 0;
+}
+
+int unwind_fde_parse(const struct unwind_frames *f, const struct unwind_record *r,
+		     const struct unwind_cie *cie, struct unwind_fde *out)
+{
+	struct unwind_bytes b = r->body;
+	uint64_t start, len;
+
+	start = unwind_pointer(f, &b, cie->pointers, 0);
+	/* The length is a bare number in the same format. */
+	len = read_format(&b, cie->pointers);
+	if (cie->is_augmented)
+		unwind_skip(&b, unwind_uleb(&b));
+	if (b.bad || !len || start + len <= start)
+		return -EBADMSG;
+	*out = (struct unwind_fde){ start, start + len, b };
+	return 0;
+}
