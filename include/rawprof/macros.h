@@ -23,15 +23,20 @@
 	SCOPE("MAP_LOOKUP(" #map ", " #key ")"), LD_MAP(R1, map), FRAME_PTR(R2, key),              \
 		CALL(map_lookup_elem), END
 
+/* Before Linux 6.4 these two helpers end in functions that return an int, which the verifier calls
+ * directly: the upper half of R0 is 0 there, and -EEXIST not the 64-bit number that JEQ means. */
+#define ASM_RESULT_INT LSH(R0, 32), ARSH(R0, 32)
+
 /* R0 = 0 or a negative errno. flags: BPF_ANY, BPF_NOEXIST, BPF_EXIST. */
 #define MAP_UPDATE(map, key, value, flags)                                                         \
 	SCOPE("MAP_UPDATE(" #map ", " #key ", " #value ", " #flags ")"), LD_MAP(R1, map),          \
 		FRAME_PTR(R2, key), FRAME_PTR(R3, value), MOV(R4, flags), CALL(map_update_elem),   \
-		END
+		ASM_RESULT_INT, END
 
+/* R0 = 0 or a negative errno. */
 #define MAP_DELETE(map, key)                                                                       \
 	SCOPE("MAP_DELETE(" #map ", " #key ")"), LD_MAP(R1, map), FRAME_PTR(R2, key),              \
-		CALL(map_delete_elem), END
+		CALL(map_delete_elem), ASM_RESULT_INT, END
 
 /*
  * R0 = address of the value under the key; a key that is new gets the value at frame offset init

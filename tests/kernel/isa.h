@@ -46,9 +46,11 @@ static int isa_map_fd = -1;
 
 struct isa_feature {
 	const char *name;
-	int major, minor;      /* in Linux since */
-	struct bpf_insn probe; /* encoded by hand: works on R1 = 0 and on the zeroed bytes R10-8 */
-	int known;	       /* 0: not yet asked, 1: yes, -1: no */
+	int major, minor; /* in Linux since */
+	struct bpf_insn
+		probe; /* encoded by hand: works on R1 = 0 and on the zeroed bytes R10-8; may
+				  jump over one instruction */
+	int known;     /* 0: not yet asked, 1: yes, -1: no */
 };
 enum { ISA_V3, ISA_V4, ISA_MAY_GOTO, ISA_ACQ_REL, ISA_FEATURES };
 static struct isa_feature isa_features[ISA_FEATURES] = {
@@ -64,7 +66,10 @@ static struct isa_feature isa_features[ISA_FEATURES] = {
 		     .major = 6,
 		     .minor = 6,
 		     .probe = { .code = 0xbf, .dst_reg = 1, .src_reg = 1, .off = 8 } },
-	[ISA_MAY_GOTO] = { .name = "may_goto", .major = 6, .minor = 9, .probe = { .code = 0xe5 } },
+	[ISA_MAY_GOTO] = { .name = "may_goto",
+			   .major = 6,
+			   .minor = 9,
+			   .probe = { .code = 0xe5, .off = 1 } },
 	[ISA_ACQ_REL] = { .name = "load-acquire and store-release",
 			  .major = 6,
 			  .minor = 15,
@@ -91,6 +96,7 @@ static inline bool isa_knows(int feature)
 		{ .code = 0xb7, .dst_reg = 1 },
 		{ .code = 0x7a, .dst_reg = 10, .off = -8 },
 		f->probe,
+		{ .code = 0xb7, .dst_reg = 1 },
 		{ .code = 0xb7, .dst_reg = 0 },
 		{ .code = 0x95 },
 	};
