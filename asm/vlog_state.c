@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The frame as the verifier sees it, followed along its path and collected by instruction.
+ *
+ * After an instruction the kernel prints only what that read or wrote. What it changes without a
+ * word is done here: a call takes R0-R5 away, a comparison of one register tells about all that are
+ * known to be equal, giving a record away makes numbers of the pointers to it. Where a path begins
+ * ("from 3 to 40: ...") the whole frame is printed, so nothing wrong is carried on for long.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vlog.h"
+
+enum { MOST_INSNS = 1000000, LONGEST_VALUE = 2000 };
+enum { SK_RELEASE = 86, RINGBUF_SUBMIT = 132, RINGBUF_DISCARD = 133 };
+
+/* ---- growing */
+
+static bool make_room(void **array, uint32_t *room, uint32_t need, size_t size)
+{
+	uint32_t more = *room ? *room : 8;
+	void *bigger;
+
+	if (need <= *room)
+		return true;
+	while (more < need)
+		more *= 2;
+	bigger = realloc(*array, more * size);
+	if (!bigger)
+		return false;
+	memset((char *)bigger + *room * size, 0, (more - *room) * size);
+	*array = bigger;
+	*room = more;
+	return true;
+}
+
+struct asm_vlog_insn *reader_meet(struct reader *r, uint32_t insn)
+{
+	uint32_t met_room = r->room;
+
+	if (insn >= MOST_INSNS || r->no_memory)
+		return NULL;
+	if (!make_room((void **)&r->met, &met_room, insn + 1, sizeof(*r->met)) ||
+	    !make_room((void **)&r->log->insns, &r->room, insn + 1, sizeof(*r->log->insns))) {
+		r->no_memory = true;
+		return NULL;
+	}
+	if (insn >= r->log->ninsns)
+		r->log->ninsns = insn + 1;
+	return &r->log->insns[insn];
+}
+
+/* ---- collecting */
+
+static int where_of(uint32_t place)
+{
+	return place < FRAME_REGS ? (int)place : -8 * (int)(place - FRAME_REGS + 1);
+}
+
+static void collect(struct reader *r, struct joins *joins, uint32_t place, uint32_t number)
+{
+	const int where = where_of(place);
+	struct join *join = NULL;
+
+	for (uint32_t i = 0; i < joins->n && !join; i++)
+		if (joins->all[i].where == where)
+			join = &joins->all[i];
+	if (!join) {
+		if (!make_room((void **)&joins->all, &joins->room, joins->n + 1,
+			       sizeof(*joins->all))) {
+			r->no_memory = true;
+			return;
+		}
+		join = &joins->all[joins->n++];
+		*join = (struct join){ .where = where };
+	}
+	join_add(join, &r->values, number);
+}
+
+static void collect_before(struct reader *r, uint32_t insn)
+{
+	struct met *met = &r->met[insn];
+	const struct frame *frame = &r->frames[r->frame];
+
+	met->states++;
+	for (uint32_t i = 0; i < FRAME_PLACES; i++)
+		if (frame->at[i])
+			collect(r, &met->before, i, frame->at[i]);
+}
+
+static void collect_edge(struct reader *r, uint32_t to)
+{
+	struct met *met = &r->met[to];
+	const uint32_t from = (uint32_t)r->prev;
+	uint32_t i;
+
+	if (r->prev < 0)
+		return;
+	for (i = met->nfrom; i && met->from[i - 1] > from; i--)
+		;
+	if (i && met->from[i - 1] == from)
+		return;
+	if (!make_room((void **)&met->from, &met->from_room, met->nfrom + 1, sizeof(*met->from))) {
+		r->no_memory = true;
+		return;
+	}
+	memmove(met->from + i + 1, met->from + i, (met->nfrom - i) * sizeof(*met->from));
+	met->from[i] = from;
+	met->nfrom++;
+}
+
+static void collect_written(struct reader *r, uint32_t place, uint32_t number)
+{
+	const char *bytes = r->values.all[number].bytes;
+	unsigned char *written = &r->log->written[8 * (place - FRAME_REGS)];
+	const size_t letters = strlen(bytes);
+
+	for (size_t i = 0; i < 8; i++)
+		written[i] |= i >= letters || bytes[i] != '?';
+}
+
+/* ---- what instructions do to the frame */
+
+/* The record or socket in R1 is given away: what else points to it is a number from now on. */
+static void release(struct reader *r)
+{
+	struct frame *frame = &r->frames[r->frame];
+	const uint32_t ref = r->values.all ? r->values.all[frame->at[1]].ref : 0;
+
+	for (uint32_t i = 0; ref && i < FRAME_PLACES; i++)
+		if (r->values.all[frame->at[i]].ref == ref)
+			frame->at[i] = value_intern(&r->values, &r->arena, "scalar()", 8, false);
+}
+
+/*
+ * Every call takes its arguments away; what it returns is printed. Not before the next line has
+ * come, which may say that the call is refused, for its arguments.
+ */
+static void settle_call(struct reader *r)
+{
+	if (!r->calling)
+		return;
+	if (r->helper == RINGBUF_SUBMIT || r->helper == RINGBUF_DISCARD || r->helper == SK_RELEASE)
+		release(r);
+	memset(r->frames[r->frame].at, 0, 6 * sizeof(uint32_t));
+	r->calling = false;
+}
+
+/* A comparison has changed a place from one value to the other: so it has all its equals. */
+static void tell_equals(struct reader *r, uint32_t from, uint32_t to)
+{
+	struct frame *frame = &r->frames[r->frame];
+	const struct value *all = r->values.all;
+	const uint32_t id = all[from].id;
+
+	for (uint32_t i = 0; id && i < FRAME_PLACES; i++) {
+		const struct value *v = &all[frame->at[i]];
+
+		if (v->id == id && v->kind == all[from].kind && v->or_null == all[from].or_null &&
+		    !*v->bytes)
+			frame->at[i] = to;
+	}
+}
+
+/* ---- texts of registers and slots */
+
+struct token {
+	const char *at, *value, *end;
+	bool is_frame;
+	uint32_t number; /* of the frame, or the place */
+};
+
+/* Words are separated by blanks outside of parentheses: "R1=ctx()", "fp-8=0", "frame1:". */
+static bool next_word(const char **at, const char *end, struct token *t)
+{
+	const char *p = *at;
+	int depth = 0;
+
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	if (p >= end)
+		return false;
+	t->at = p;
+	for (; p < end && (depth || (*p != ' ' && *p != '\t')); p++)
+		depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+	t->end = p;
+	*at = p;
+	return true;
+}
+
+static bool read_digits(const char **at, const char *end, uint32_t *out)
+{
+	const char *p = *at;
+	uint32_t n = 0;
+
+	while (p < end && isdigit((unsigned char)*p) && n < 100000)
+		n = n * 10 + (uint32_t)(*p++ - '0');
+	if (p == *at)
+		return false;
+	*at = p;
+	*out = n;
+	return true;
+}
+
+/* Is the word one that says something of the frame? Between name and '=' older kernels write marks
+ * of liveness: "R1_w=ctx". */
+static bool read_word(struct token *t)
+{
+	const char *p = t->at;
+	uint32_t n;
+	bool slot = false;
+
+	t->is_frame = t->end - p > 5 && !memcmp(p, "frame", 5);
+	if (t->is_frame)
+		p += 5;
+	else if (t->end - p > 3 && !memcmp(p, "fp-", 3))
+		slot = true, p += 3;
+	else if (*p++ != 'R')
+		return false;
+	if (!read_digits(&p, t->end, &n))
+		return false;
+	if (t->is_frame) {
+		t->number = n;
+		return p < t->end && *p == ':' && n < MAX_FRAMES;
+	}
+	if (slot ? !n || n % 8 || n > ASM_STACK_SIZE : n >= FRAME_REGS)
+		return false;
+	t->number = slot ? FRAME_REGS + n / 8 - 1 : n;
+	if (p < t->end && *p == '_')
+		while (p < t->end && *p != '=')
+			p++;
+	t->value = p + 1;
+	return p < t->end && *p == '=' && t->value < t->end && t->end - t->value < LONGEST_VALUE;
+}
+
+static void set_place(struct reader *r, const struct token *t, enum state_kind kind)
+{
+	uint32_t *place = &r->frames[r->frame].at[t->number];
+	const uint32_t old = *place;
+	const uint32_t new = value_intern(&r->values, &r->arena, t->value,
+					  (size_t)(t->end - t->value), t->number >= FRAME_REGS);
+
+	if (!new) {
+		r->no_memory = true;
+		return;
+	}
+	*place = new;
+	if (kind != STATE_WHOLE && is_conditional(r->code) && old != new)
+		tell_equals(r, old, new);
+	if (r->speculative)
+		return;
+	if (t->number >= FRAME_REGS && !r->frame)
+		collect_written(r, t->number, new);
+	if (kind == STATE_USED || (kind == STATE_CHANGED && old != new))
+		if (r->current >= 0)
+			collect(r, &r->met[r->current].after, t->number, new);
+}
+
+void reader_state(struct reader *r, enum state_kind kind, const char *text, const char *end)
+{
+	struct token t;
+	bool cleared = kind != STATE_WHOLE;
+
+	settle_call(r);
+	r->frame = 0;
+	while (!r->no_memory && next_word(&text, end, &t)) {
+		if (!read_word(&t))
+			continue;
+		if (t.is_frame) {
+			r->frame = t.number;
+			continue;
+		}
+		if (!cleared)
+			memset(&r->frames[r->frame], 0, sizeof(r->frames[0]));
+		cleared = true;
+		set_place(r, &t, kind);
+	}
+}
+
+/* ---- the path */
+
+void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int32_t helper)
+{
+	settle_call(r);
+	if (!reader_meet(r, insn))
+		return;
+	if (r->npath == r->path_room) {
+		const size_t room = r->path_room ? r->path_room * 2 : 256;
+		struct step *path = realloc(r->path, room * sizeof(*path));
+
+		if (!path) {
+			r->no_memory = true;
+			return;
+		}
+		r->path = path;
+		r->path_room = room;
+	}
+	r->path[r->npath++] = (struct step){ .at = { insn, r->frame } };
+	if (r->speculative) {
+		r->log->speculative++;
+	} else {
+		r->log->insns[insn].visits++;
+		collect_before(r, insn);
+		collect_edge(r, insn);
+	}
+	r->prev = r->current = insn;
+	r->code = code;
+	r->calling = code == (BPF_JMP | BPF_CALL);
+	r->helper = helper;
+}
+
+static void end_path(struct reader *r)
+{
+	r->current = -1;
+	r->code = 0;
+	r->calling = false;
+}
+
+void reader_prune(struct reader *r, uint32_t insn)
+{
+	if (reader_meet(r, insn) && !r->speculative) {
+		r->log->insns[insn].pruned++;
+		collect_edge(r, insn);
+	}
+	end_path(r);
+}
+
+/*
+ * Branches are taken up again last in, first out: of several visits of the same jump the latest
+ * that still has one. Returns from functions are announced the same way, on the path as it is.
+ */
+void reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculative)
+{
+	size_t n = r->npath;
+
+	if (!n || r->path[n - 1].at.insn != from || r->path[n - 1].taken_up) {
+		while (n && (r->path[n - 1].at.insn != from || r->path[n - 1].taken_up))
+			n--;
+		/* A log that has lost its beginning: keep what there is. */
+		r->npath = n ? n : r->npath;
+	}
+	if (n)
+		r->path[n - 1].taken_up = true;
+	r->speculative = speculative;
+	r->prev = from;
+	end_path(r);
+	reader_meet(r, to);
+}
+
+/* ---- the end */
+
+static int by_where(const void *a, const void *b)
+{
+	const int x = ((const struct asm_vlog_value *)a)->where;
+	const int y = ((const struct asm_vlog_value *)b)->where;
+
+	/* Registers upwards, then slots from the lowest address up. */
+	return (x < 0) != (y < 0) ? (x < 0) - (y < 0) : x < y ? -1 : x > y;
+}
+
+static const struct asm_vlog_value *write_joins(struct reader *r, const struct joins *joins,
+						uint32_t states, uint32_t *n)
+{
+	struct asm_vlog_value *out = arena_alloc(&r->arena, (joins->n + 1) * sizeof(*out));
+
+	*n = 0;
+	for (uint32_t i = 0; out && i < joins->n; i++) {
+		if (joins->all[i].count < states)
+			continue;
+		out[*n].where = joins->all[i].where;
+		out[*n].text = join_text(&joins->all[i], &r->values, &r->arena);
+		if (!out[(*n)++].text)
+			r->no_memory = true;
+	}
+	if (out)
+		qsort(out, *n, sizeof(*out), by_where);
+	else
+		r->no_memory = true;
+	return out;
+}
+
+static void finish_insn(struct reader *r, uint32_t i)
+{
+	struct asm_vlog_insn *insn = &r->log->insns[i];
+	struct met *met = &r->met[i];
+	uint32_t *from = arena_alloc(&r->arena, (met->nfrom + 1) * sizeof(*from));
+
+	insn->before = write_joins(r, &met->before, met->states, &insn->nbefore);
+	insn->after = write_joins(r, &met->after, 0, &insn->nafter);
+	if (!from) {
+		r->no_memory = true;
+		return;
+	}
+	if (met->nfrom)
+		memcpy(from, met->from, met->nfrom * sizeof(*from));
+	insn->from = from;
+	insn->nfrom = met->nfrom;
+}
+
+static void finish_path(struct reader *r)
+{
+	struct asm_vlog_step *path = arena_alloc(&r->arena, (r->npath + 1) * sizeof(*path));
+	struct asm_vlog_value *last = arena_alloc(&r->arena, FRAME_PLACES * sizeof(*last));
+
+	if (!path || !last) {
+		r->no_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < r->npath; i++)
+		path[i] = r->path[i].at;
+	for (uint32_t i = 0; i < FRAME_PLACES; i++) {
+		const uint32_t number = r->frames[r->frame].at[i];
+
+		if (!number)
+			continue;
+		last[r->log->nlast].where = where_of(i);
+		last[r->log->nlast++].text = r->values.all[number].text;
+	}
+	r->log->path = path;
+	r->log->npath = r->npath;
+	r->log->last = last;
+}
+
+void reader_finish(struct reader *r)
+{
+	for (uint32_t i = 0; i < r->log->ninsns && !r->no_memory; i++)
+		finish_insn(r, i);
+	finish_path(r);
+}
+
+void reader_free(struct reader *r)
+{
+	for (uint32_t i = 0; i < r->log->ninsns; i++) {
+		free(r->met[i].before.all);
+		free(r->met[i].after.all);
+		free(r->met[i].from);
+	}
+	free(r->met);
+	free(r->path);
+	values_free(&r->values);
+}

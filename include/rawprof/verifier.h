@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the kernel's verifier says, read by a program: its log as a table by instruction, and a
+ * refusal as a sentence. Nothing here talks to the kernel; a log that was saved on another machine
+ * will do.
+ */
+#ifndef RAWPROF_VERIFIER_H
+#define RAWPROF_VERIFIER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_insn;
+
+/* ---- the log (asm/vlog.c) */
+
+/*
+ * What a register or 8 bytes of the stack hold at an instruction, joined over all visits: equal
+ * values stand as they are ("ctx", "map_value(counts+8)", "5"), a few different ones in a list
+ * ("0 or 7"), more of one kind as a range ("0..31"). What is not readable on every path is left
+ * out. Of the stack, one letter stands for a byte, from the highest address down, where the
+ * verifier knows no more: '?' never written, 'm' written, '0' zero.
+ */
+struct asm_vlog_value {
+	int where; /* a register, 0 to 10, or an offset from R10, -8 to -512 */
+	const char *text;
+};
+
+struct asm_vlog_insn {
+	const char *text;   /* "(bf) r6 = r1", as the kernel printed it; NULL: never met */
+	const char *source; /* "MOV_REG(R6, R1)": of line_info; NULL */
+	const char *file;
+	uint32_t line;
+	uint32_t visits;  /* how often the verifier went through it */
+	uint32_t pruned;  /* and how often it came here in a state that it had seen to be safe */
+	const char *live; /* ".1....6...": registers still needed (Linux 6.18); NULL */
+	const uint32_t *from; /* where control came from, ascending */
+	uint32_t nfrom;
+	const struct asm_vlog_value *before; /* all of the current frame */
+	uint32_t nbefore;
+	const struct asm_vlog_value *after; /* what the kernel printed as read or changed */
+	uint32_t nafter;
+};
+
+/* One step of the verifier; frame is how deep in calls of subprograms. */
+struct asm_vlog_step {
+	uint32_t insn;
+	uint32_t frame;
+};
+
+/*
+ * A log, read. Paths that only speculation takes (programs of unprivileged users) count in nothing
+ * but `speculative`.
+ */
+struct asm_vlog {
+	struct asm_vlog_insn *insns;
+	uint32_t ninsns; /* one more than the highest that was met */
+	/* The last lines of the log; 0 and NULL where they are missing. */
+	uint64_t processed, total_states, peak_states, max_states_per_insn, usec;
+	const char *stack_depth; /* bytes of each function: "32", "16+8" */
+	uint64_t speculative;	 /* visits */
+	/* Bytes of the program's own frame that were written on any path: the byte at R10 - 1 - i. */
+	unsigned char written[512];
+	/* The path that the verifier was on when the log ended, from instruction 0. */
+	const struct asm_vlog_step *path;
+	size_t npath;
+	/* What the refusal says, lines separated by '\n'; NULL: the log ends without one. */
+	const char *message;
+	const struct asm_vlog_value
+		*last; /* the frame when the log ended, as the kernel wrote it */
+	uint32_t nlast;
+	void *arena; /* holds all of the above but insns */
+};
+
+/*
+ * Reads a log of level 1 or 2 (4 may be added), of Linux 5.4 and later. Any text is a log: lines
+ * that mean nothing are passed over. 0 or -ENOMEM. Free with asm_vlog_free().
+ */
+int asm_vlog_parse(const char *text, struct asm_vlog *out);
+void asm_vlog_free(struct asm_vlog *log);
+
+/* ---- refusals (asm/refusal.c) */
+
+/* A program that was refused; everything but the log may be missing. */
+struct asm_refused {
+	const char *log;
+	const struct bpf_insn *insns;
+	uint32_t ninsns;
+	/* "file.c:12: MOV(R0, 0)" of an instruction, NULL: unknown; good until the next call. */
+	const char *(*line)(void *ctx, uint32_t insn);
+	void *line_ctx;
+};
+
+struct asm_refusal {
+	int64_t insn;	      /* where the verifier stopped; -1: it said no instruction */
+	char *message;	      /* its own words */
+	char *history;	      /* where what it complains of came from, one fact a line; or NULL */
+	char *why;	      /* what that means; NULL: a message that we do not know */
+	char *advice;	      /* what to do; NULL likewise */
+	int kernel_explained; /* the kernel (7.3 and later) gives its own reasons in message */
+};
+
+/*
+ * Explains. -ENOENT: the log holds no refusal; -ENOMEM. Free with asm_refusal_free().
+ */
+int asm_refusal_explain(const struct asm_refused *refused, struct asm_refusal *out);
+void asm_refusal_free(struct asm_refusal *refusal);
+
+/* The messages that are known, for tests and for who writes them down; NULL beyond the last. */
+const char *asm_refusal_known(size_t i);
+
+#endif
