@@ -289,7 +289,7 @@ static const struct asm_insn cpu_sample[] = {
 	MOV(R4, BPF_NOEXIST),
 	CALL(map_update_elem),
 	JEQ(R0, 0, out),
-	JEQ(R0, -EEXIST, out), /* another CPU was faster */
+	JEQ32(R0, -EEXIST, out), /* another CPU was faster; 32 bits: an int before 6.4 */
 	COUNT(stats, struct cpu_stats, uncounted),
 	END,
 	JA(out),
