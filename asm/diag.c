@@ -7,6 +7,9 @@
 #include "internal.h"
 
 static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, const char *fmt,
+		 va_list args) __attribute__((format(printf, 4, 0)));
+
+static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, const char *fmt,
 		 va_list args)
 {
 	const struct asm_insn *insn = &a->program->lines[line];

@@ -75,7 +75,11 @@ static void reach_func(struct encoder *e)
 	int32_t distance;
 
 	if (!func) {
-		fault(e->a, -EINVAL, e->index, "unknown function '%s'", e->line->sym);
+		fault(e->a, -EINVAL, e->index,
+		      is_dropped(e->a, ASM_FUNC, e->line->sym)
+			      ? "function '%s' is among the lines that WHEN or UNLESS dropped"
+			      : "unknown function '%s'",
+		      e->line->sym);
 		return;
 	}
 	distance = (int32_t)func->slot - (int32_t)e->placed->slot - 1;

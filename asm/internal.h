@@ -116,6 +116,8 @@ static inline bool extends_sign(const struct asm_access *access)
 	return last->is_signed && last->size < 8;
 }
 
+/* Is there a label or function of that name among the lines that were dropped? */
+bool is_dropped(struct assembly *a, enum asm_kind kind, const char *name);
 const struct func *find_func(struct assembly *a, const char *name);
 /* Index into bindings->maps, or -1. */
 int find_map(struct assembly *a, const char *name);

@@ -94,14 +94,11 @@ void unknown_label(struct assembly *a, uint32_t line)
 			      name, a->program->lines[l->scope].text);
 		return;
 	}
-	for (uint32_t i = 0; i < a->program->nlines; i++)
-		if (a->program->lines[i].kind == ASM_LABEL && a->placed[i].dropped &&
-		    !strcmp(a->program->lines[i].sym, name)) {
-			fault(a, -EINVAL, line,
-			      "label '%s' is among the lines that WHEN or UNLESS dropped", name);
-			return;
-		}
-	fault(a, -EINVAL, line, "unknown label '%s'", name);
+	if (is_dropped(a, ASM_LABEL, name))
+		fault(a, -EINVAL, line, "label '%s' is among the lines that WHEN or UNLESS dropped",
+		      name);
+	else
+		fault(a, -EINVAL, line, "unknown label '%s'", name);
 }
 
 /* A label names the instruction after it, which has to be one of its own function. */

@@ -264,6 +264,15 @@ void layout(struct assembly *a)
 	check_labels(a);
 }
 
+bool is_dropped(struct assembly *a, enum asm_kind kind, const char *name)
+{
+	for (uint32_t i = 0; i < a->program->nlines; i++)
+		if (a->placed[i].dropped && a->program->lines[i].kind == kind &&
+		    !strcmp(a->program->lines[i].sym, name))
+			return true;
+	return false;
+}
+
 const struct func *find_func(struct assembly *a, const char *name)
 {
 	for (uint32_t i = 1; i < a->nfuncs; i++)

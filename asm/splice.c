@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Before everything else: INCLUDE lines give way to what they include, so that the passes see one flat
- * array and need not know of parts.
+ * Before everything else: INCLUDE lines give way to what they include, so that the passes see one
+ * flat array and need not know of parts.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,15 +39,26 @@ static struct asm_insn *copy(struct asm_insn *to, const struct asm_insn *lines, 
 	return to;
 }
 
+static bool includes(const struct asm_program *program)
+{
+	for (size_t i = 0; i < program->nlines; i++)
+		if (program->lines[i].kind == ASM_INCLUDE)
+			return true;
+	return false;
+}
+
 int splice(struct assembly *a)
 {
 	const struct asm_program *program = a->program;
 	struct asm_program *whole;
 	struct asm_insn *lines;
 	size_t total = 0;
-	int err = count(program->lines, program->nlines, 0, &total);
+	int err;
 
-	if (err || total == program->nlines)
+	if (!includes(program))
+		return 0;
+	err = count(program->lines, program->nlines, 0, &total);
+	if (err)
 		return err;
 	whole = arena_alloc(&a->arena, sizeof(*whole));
 	lines = arena_alloc(&a->arena, (total + 1) * sizeof(*lines));

@@ -67,13 +67,14 @@ enum asm_kind {
 	ASM_INCLUDE,	  /* the lines of part stand here */
 };
 
+struct asm_part;
+
 /*
  * One line. The meaning of sym, sym2, sym3 and value depends on the kind, see above. A line that
  * refers to the load-time configuration says where in it: param_offset, param_size (bytes; signed
  * if param_signed), and config_size, which must be the size of the configuration that the program
  * is assembled with.
  */
-struct asm_part;
 struct asm_insn {
 	struct bpf_insn insn;
 	uint8_t kind; /* enum asm_kind */

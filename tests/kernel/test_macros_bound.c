@@ -298,17 +298,22 @@ END_TEST
 
 /* ---- registers of a probed function */
 
+#if defined(__clang__)
+#define AS_WRITTEN __attribute__((noinline))
+#else
+#define AS_WRITTEN __attribute__((noinline, noclone))
+#endif
+
 static uintptr_t frame_of_caller, frame_of_probed;
 
-__attribute__((noinline, noclone)) static long probed(long a, long b, long c, long d, long e,
-						      long f)
+AS_WRITTEN static long probed(long a, long b, long c, long d, long e, long f)
 {
 	frame_of_probed = (uintptr_t)__builtin_frame_address(0);
 	__asm__ volatile("" ::: "memory");
 	return a - b - c - d - e - f;
 }
 
-__attribute__((noinline, noclone)) static long call_probed(void)
+AS_WRITTEN static long call_probed(void)
 {
 	long r;
 

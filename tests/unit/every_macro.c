@@ -20,6 +20,7 @@ enum {
 	COMM = FRAME(struct frame, comm)
 };
 
+extern const struct asm_part part;
 extern const struct asm_insn every_macro[];
 const struct asm_insn every_macro[] = {
 	/* clang-format off */
@@ -151,6 +152,7 @@ const struct asm_insn every_macro[] = {
 	GOTOL(out),
 	LABEL(out),
 	SCOPE("SCOPE()"),
+	INCLUDE(&part),
 	END,
 	CALL(map_lookup_elem),
 	CALL_FUNC(f),

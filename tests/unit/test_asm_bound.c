@@ -121,6 +121,33 @@ START_TEST(when_and_unless_nest)
 }
 END_TEST
 
+START_TEST(functions_come_and_go)
+{
+	static const struct asm_insn lines[] = {
+		MOV(R0, 0),   WHEN(struct config, u8),
+		CALL_FUNC(f), END,
+		EXIT(),	      WHEN(struct config, u8),
+		FUNC(f),      JEQ(R1, 0, out),
+		MOV(R0, 1),   LABEL(out),
+		EXIT(),	      END,
+	};
+	const struct config on = { .u8 = 1 }, off = { .u8 = 0 };
+	struct asm_image image = good(lines, COUNT_OF(lines), &on, sizeof(on));
+
+	ck_assert_uint_eq(image.ninsns, 6);
+	ck_assert_uint_eq(image.nfuncs, 2);
+	ck_assert_uint_eq(image.funcs[1].insn, 3);
+	ck_assert_int_eq(image.insns[1].imm, 1);
+	asm_image_free(&image);
+	image = good(lines, COUNT_OF(lines), &off, sizeof(off));
+	ck_assert_uint_eq(image.ninsns, 2);
+	ck_assert_uint_eq(image.nfuncs, 1);
+	ck_assert_uint_eq(image.nfunc_info, 1);
+	ck_assert_uint_eq(image.nlabels, 0);
+	asm_image_free(&image);
+}
+END_TEST
+
 START_TEST(members_of_kernel_types)
 {
 	static const struct asm_insn lines[] = {
@@ -313,6 +340,7 @@ int main(void)
 	tcase_add_test(tc, parameters);
 	tcase_add_test(tc, jumps_on_parameters);
 	tcase_add_test(tc, when_and_unless_nest);
+	tcase_add_test(tc, functions_come_and_go);
 	tcase_add_test(tc, members_of_kernel_types);
 	tcase_add_test(tc, machine_registers);
 	tcase_add_test(tc, maps_that_are_not_there_or_not_fit);

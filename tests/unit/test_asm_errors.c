@@ -243,8 +243,10 @@ START_TEST(functions)
 	static const struct asm_insn empty[] = { CALL_FUNC(f), EXIT(), FUNC(f) };
 	static const struct asm_insn empty_between[] = { CALL_FUNC(f), EXIT(), FUNC(f), FUNC(g),
 							 EXIT() };
-	static const struct asm_insn inside[] = { MOV(R0, 0), EXIT(), WHEN(struct config, on),
+	static const struct asm_insn inside[] = { MOV(R0, 0), EXIT(), SCOPE("OUTER()"),
 						  FUNC(f),    EXIT(), END };
+	static const struct asm_insn dropped[] = { CALL_FUNC(f), EXIT(), WHEN(struct config, off),
+						   FUNC(f),	 EXIT(), END };
 	static const struct asm_insn twice[] = { MOV(R0, 0), EXIT(),  FUNC(f),
 						 EXIT(),     FUNC(f), EXIT() };
 	char message[64];
@@ -254,8 +256,9 @@ START_TEST(functions)
 	REFUSE(first, 0, "FUNC(f)", "the program itself comes first, its functions after it");
 	REFUSE(empty, 2, "FUNC(f)", "function 'f' is empty");
 	REFUSE(empty_between, 2, "FUNC(f)", "function 'f' is empty");
-	REFUSE_CONFIG(inside, 3, "FUNC(f)",
-		      "a function cannot begin inside of WHEN(struct config, on)");
+	REFUSE(inside, 3, "OUTER(): FUNC(f)", "a function cannot begin inside of OUTER()");
+	REFUSE_CONFIG(dropped, 0, "CALL_FUNC(f)",
+		      "function 'f' is among the lines that WHEN or UNLESS dropped");
 	snprintf(message, sizeof(message), "function 'f' stands already at line %u", twice[2].line);
 	REFUSE(twice, 4, "FUNC(f)", message);
 }

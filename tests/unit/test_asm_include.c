@@ -8,16 +8,15 @@
 #include <rawprof/asm.h>
 
 static const struct asm_insn twice_lines[] = {
-	FUNC(twice), MOV_REG(R0, R1), ADD_REG(R0, R1), EXIT(),
+	FUNC(twice),
+	MOV_REG(R0, R1),
+	ADD_REG(R0, R1),
+	EXIT(),
 };
 static const struct asm_part twice = { ASM_LINES(twice_lines) };
 
 static const struct asm_insn nested_lines[] = {
-	INCLUDE(&twice),
-	FUNC(four),
-	ADD_REG(R1, R1),
-	CALL_FUNC(twice),
-	EXIT(),
+	INCLUDE(&twice), FUNC(four), ADD_REG(R1, R1), CALL_FUNC(twice), EXIT(),
 };
 static const struct asm_part nested = { ASM_LINES(nested_lines) };
 
@@ -25,8 +24,8 @@ extern const struct asm_part snake;
 static const struct asm_insn snake_lines[] = { INCLUDE(&snake) };
 const struct asm_part snake = { ASM_LINES(snake_lines) };
 
-static int assemble(const struct asm_insn *lines, size_t n, struct asm_image *image, asm_diag_fn report,
-		    void *ctx)
+static int assemble(const struct asm_insn *lines, size_t n, struct asm_image *image,
+		    asm_diag_fn report, void *ctx)
 {
 	const struct asm_program program = { .name = "t", .lines = lines, .nlines = n };
 	const struct asm_bindings none = { 0 };
@@ -51,7 +50,7 @@ START_TEST(parts_stand_where_they_are_included)
 	ck_assert_uint_eq(image.funcs[1].insn, 3);
 	ck_assert_str_eq(image.funcs[2].name, "four");
 	ck_assert_uint_eq(image.funcs[2].insn, 6);
-	ck_assert_int_eq(image.insns[1].imm, 4); /* from slot 2 to slot 6 */
+	ck_assert_int_eq(image.insns[1].imm, 4);  /* from slot 2 to slot 6 */
 	ck_assert_int_eq(image.insns[7].imm, -5); /* from slot 8 back to slot 3 */
 	ck_assert_str_eq(image.text_of[3], "MOV_REG(R0, R1)");
 	/* The line is where the part was written, not where it was included. */
@@ -74,6 +73,27 @@ START_TEST(a_part_cannot_include_itself)
 
 	ck_assert_int_eq(assemble(lines, 3, &image, keep_message, said), -EINVAL);
 	ck_assert_str_eq(said, "a part that is included has no lines, or includes itself");
+}
+END_TEST
+
+/* The number of lines does not tell whether there is something to include. */
+START_TEST(a_part_of_one_line)
+{
+	static const struct asm_insn one_line[] = { MOV(R0, 7) };
+	static const struct asm_part one = { ASM_LINES(one_line) }, none = { .lines = one_line };
+	static const struct asm_insn lines[] = { INCLUDE(&one), EXIT() };
+	static const struct asm_insn evened_out[] = { INCLUDE(&none), INCLUDE(&one), INCLUDE(&none),
+						      INCLUDE(&twice) };
+	struct asm_image image;
+
+	ck_assert_int_eq(assemble(lines, 2, &image, NULL, NULL), 0);
+	ck_assert_uint_eq(image.ninsns, 2);
+	ck_assert_uint_eq(image.insns[0].code, 0xb7);
+	ck_assert_int_eq(image.insns[0].imm, 7);
+	asm_image_free(&image);
+	ck_assert_int_eq(assemble(evened_out, 4, &image, NULL, NULL), 0);
+	ck_assert_uint_eq(image.ninsns, 4);
+	asm_image_free(&image);
 }
 END_TEST
 
@@ -100,6 +120,7 @@ int main(void)
 
 	tcase_add_test(t, parts_stand_where_they_are_included);
 	tcase_add_test(t, a_part_cannot_include_itself);
+	tcase_add_test(t, a_part_of_one_line);
 	tcase_add_test(t, an_empty_part_is_nothing);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
