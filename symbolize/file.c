@@ -15,7 +15,7 @@
 
 #include "file.h"
 #include "grow.h"
-#include "proc.h"
+#include <rawprof/proc.h>
 
 enum { MAX_TRIES = 8 };
 

@@ -13,7 +13,7 @@
 
 #include "grow.h"
 #include "jit.h"
-#include "proc.h"
+#include <rawprof/proc.h>
 #include "spans.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include "grow.h"
 #include "history.h"
 #include "jit.h"
-#include "proc.h"
+#include <rawprof/proc.h>
 #include "strings.h"
 
 /* The JIT map of one life of a pid, or that it had none when it was last looked for. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What procfs tells of a process (proc(5)). @proc is where it is mounted. */
-#ifndef SYMBOLIZE_PROC_H
-#define SYMBOLIZE_PROC_H
+#ifndef RAWPROF_PROC_H
+#define RAWPROF_PROC_H
 
 #include <stdbool.h>
 #include <stdint.h>
