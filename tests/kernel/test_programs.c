@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every program of programs/, in several configurations, as the verifier and bpftool see it: the
+ * disassembly is theirs, and the lint has nothing to say of what the verifier takes.
+ */
+#include "disasm_tools.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <rawprof/programs.h>
+
+/* ---- configurations */
+
+#define MAX_CONFIG 4096
+
+/* All zero, all one, and some of each: the configuration is switches and small numbers. */
+enum { CONFIGS = 12 };
+
+static void fill_config(void *config, size_t size, unsigned int which)
+{
+	uint32_t words[MAX_CONFIG / 4] = { 0 };
+
+	ck_assert_uint_le(size, sizeof(words));
+	for (size_t i = 0; i < size / 4; i++)
+		words[i] = which == 0 ? 0 : which == 1 ? 8 : (i * 7 + which * 13) % 3 ? 8 : 0;
+	memcpy(config, words, size);
+}
+
+/* ---- one program in one configuration */
+
+struct loaded {
+	struct asm_image image;
+	struct asm_bindings bindings;
+	char *log;
+	int fd;
+};
+
+/* False where the kernel lacks what the program needs. */
+static bool load(const struct asm_program *program, const struct asm_bindings *bindings,
+		 struct loaded *out)
+{
+	int err = asm_assemble(program, bindings, &out->image, NULL, NULL);
+
+	if (err)
+		return false;
+	const struct rp_prog prog = { .name = program->name,
+				      .type = program->type,
+				      .attach_type = program->attach_type,
+				      .flags = program->flags,
+				      .license = program->license,
+				      .target = program->target,
+				      .insns = out->image.insns,
+				      .ninsns = out->image.ninsns,
+				      .btf = out->image.btf,
+				      .btf_size = out->image.btf_size,
+				      .func_info = out->image.func_info,
+				      .line_info = out->image.line_info,
+				      .nfunc_info = out->image.nfunc_info,
+				      .nline_info = out->image.nline_info };
+	out->bindings = *bindings;
+	out->fd = rp_prog_load_verbose(&prog, 2, &out->log);
+	if (out->fd < 0) {
+		free(out->log);
+		asm_image_free(&out->image);
+	}
+	return out->fd >= 0;
+}
+
+static void unload(struct loaded *l)
+{
+	close(l->fd);
+	free(l->log);
+	asm_image_free(&l->image);
+}
+
+static void no_word(void *ctx, const struct asm_diag *diag)
+{
+	const struct asm_program *program = ctx;
+
+	ck_abort_msg("%s: %s:%u: %s: %s", program->name, diag->file, diag->line, diag->text,
+		     diag->message);
+}
+
+static void lint(struct loaded *l)
+{
+	ck_assert_int_eq(asm_lint(&l->image, &l->bindings, no_word, (void *)l->image.program), 0);
+}
+
+static void compare_log(struct loaded *l)
+{
+	compare_with_log(&l->image, l->log);
+}
+
+static void compare_xlated(struct loaded *l)
+{
+	compare_with_bpftool(l->fd);
+}
+
+/* ---- all of them */
+
+/* A map that programs may only read holds a text, and is frozen, when they are loaded. */
+static void make_maps(const struct program_entry *entry, int *fds)
+{
+	ck_assert_int_eq(rp_maps_create(entry->maps, entry->nmaps, fds), 0);
+	for (size_t i = 0; i < entry->nmaps; i++)
+		if (entry->maps[i].flags & BPF_F_RDONLY_PROG) {
+			ck_assert_uint_eq(entry->maps[i].value_size, sizeof(KSYM_FORMAT));
+			ck_assert_int_eq(
+				rp_map_update(fds[i], &(uint32_t){ 0 }, KSYM_FORMAT, BPF_ANY), 0);
+			ck_assert_int_eq(rp_map_freeze(fds[i]), 0);
+		}
+}
+
+static unsigned int in_configurations(const struct program_entry *entry, int *fds,
+				      void (*check)(struct loaded *l))
+{
+	const struct asm_program *program = entry->program;
+	unsigned char config[MAX_CONFIG];
+	unsigned int taken = 0;
+
+	for (unsigned int which = 0; which < CONFIGS; which++) {
+		const struct asm_bindings bindings = { .maps = entry->maps,
+						       .map_fds = fds,
+						       .nmaps = entry->nmaps,
+						       .config =
+							       program->config_size ? config : NULL,
+						       .config_size = program->config_size,
+						       .field = rp_bind_field,
+						       .tp_field = rp_bind_tp_field };
+		struct loaded l;
+
+		fill_config(config, program->config_size, which);
+		if (!load(program, &bindings, &l))
+			continue;
+		taken++;
+		check(&l);
+		unload(&l);
+	}
+	return taken;
+}
+
+static void each_program(void (*check)(struct loaded *l))
+{
+	unsigned int programs = 0;
+
+	for (size_t i = 0; i < program_count; i++) {
+		const struct program_entry *entry = &program_entries[i];
+		int fds[64];
+		unsigned int taken;
+
+		ck_assert_uint_le(entry->nmaps, 64);
+		make_maps(entry, fds);
+		taken = in_configurations(entry, fds, check);
+		if (!taken)
+			printf("skip %s (this kernel does not take it)\n", entry->program->name);
+		programs += taken > 0;
+		for (size_t m = 0; m < entry->nmaps; m++)
+			close(fds[m]);
+	}
+	ck_assert_uint_gt(programs, 0);
+	printf("%u of %zu programs\n", programs, program_count);
+}
+
+START_TEST(the_lint_has_nothing_to_say)
+{
+	each_program(lint);
+}
+END_TEST
+
+START_TEST(they_read_as_the_verifiers_log)
+{
+	each_program(compare_log);
+}
+END_TEST
+
+START_TEST(they_read_as_bpftools_xlated)
+{
+	if (have_bpftool("they_read_as_bpftools_xlated"))
+		each_program(compare_xlated);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("programs");
+	TCase *tests = tcase_create("all");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tests, the_lint_has_nothing_to_say);
+	tcase_add_test(tests, they_read_as_the_verifiers_log);
+	tcase_add_test(tests, they_read_as_bpftools_xlated);
+	tcase_set_timeout(tests, 300);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
