@@ -5,41 +5,42 @@
 
 #include "unwind_cfi.h"
 
-enum {			       /* DWARF 5, 7.24 */
-       CFA_ADVANCE_LOC = 0x40, /* these three have an operand in the lower 6 bits */
-       CFA_OFFSET = 0x80,
-       CFA_RESTORE = 0xc0,
-       CFA_OPERAND = 0x3f,
+/* DWARF 5, 7.24 */
+enum {
+	DW_CFA_advance_loc = 0x40, /* these three have an operand in the lower 6 bits */
+	DW_CFA_offset = 0x80,
+	DW_CFA_restore = 0xc0,
+	CFA_OPERAND = 0x3f,
 
-       CFA_NOP = 0x00,
-       CFA_SET_LOC = 0x01,
-       CFA_ADVANCE_LOC1 = 0x02,
-       CFA_ADVANCE_LOC2 = 0x03,
-       CFA_ADVANCE_LOC4 = 0x04,
-       CFA_OFFSET_EXTENDED = 0x05,
-       CFA_RESTORE_EXTENDED = 0x06,
-       CFA_UNDEFINED = 0x07,
-       CFA_SAME_VALUE = 0x08,
-       CFA_REGISTER = 0x09,
-       CFA_REMEMBER_STATE = 0x0a,
-       CFA_RESTORE_STATE = 0x0b,
-       CFA_DEF_CFA = 0x0c,
-       CFA_DEF_CFA_REGISTER = 0x0d,
-       CFA_DEF_CFA_OFFSET = 0x0e,
-       CFA_DEF_CFA_EXPRESSION = 0x0f,
-       CFA_EXPRESSION = 0x10,
-       CFA_OFFSET_EXTENDED_SF = 0x11,
-       CFA_DEF_CFA_SF = 0x12,
-       CFA_DEF_CFA_OFFSET_SF = 0x13,
-       CFA_VAL_OFFSET = 0x14,
-       CFA_VAL_OFFSET_SF = 0x15,
-       CFA_VAL_EXPRESSION = 0x16,
+	DW_CFA_nop = 0x00,
+	DW_CFA_set_loc = 0x01,
+	DW_CFA_advance_loc1 = 0x02,
+	DW_CFA_advance_loc2 = 0x03,
+	DW_CFA_advance_loc4 = 0x04,
+	DW_CFA_offset_extended = 0x05,
+	DW_CFA_restore_extended = 0x06,
+	DW_CFA_undefined = 0x07,
+	DW_CFA_same_value = 0x08,
+	DW_CFA_register = 0x09,
+	DW_CFA_remember_state = 0x0a,
+	DW_CFA_restore_state = 0x0b,
+	DW_CFA_def_cfa = 0x0c,
+	DW_CFA_def_cfa_register = 0x0d,
+	DW_CFA_def_cfa_offset = 0x0e,
+	DW_CFA_def_cfa_expression = 0x0f,
+	DW_CFA_expression = 0x10,
+	DW_CFA_offset_extended_sf = 0x11,
+	DW_CFA_def_cfa_sf = 0x12,
+	DW_CFA_def_cfa_offset_sf = 0x13,
+	DW_CFA_val_offset = 0x14,
+	DW_CFA_val_offset_sf = 0x15,
+	DW_CFA_val_expression = 0x16,
 
-       CFA_ADVANCE_LOC8 = 0x1d,	      /* MIPS */
-       CFA_NEGATE_RA_STATE_PC = 0x2c, /* AArch64, with the pc in the signature */
-       CFA_NEGATE_RA_STATE = 0x2d,    /* AArch64; GNU_window_save on SPARC */
-       CFA_GNU_ARGS_SIZE = 0x2e,
-       CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+	DW_CFA_advance_loc8 = 0x1d,	  /* MIPS */
+	DW_CFA_negate_ra_state_pc = 0x2c, /* AArch64, with the pc in the signature */
+	DW_CFA_negate_ra_state = 0x2d,	  /* AArch64; GNU_window_save on SPARC */
+	DW_CFA_gnu_args_size = 0x2e,
+	DW_CFA_gnu_negative_offset_extended = 0x2f,
 };
 
 /* Deepest seen in practice is 1. */
@@ -136,35 +137,35 @@ static int register_insn(struct run *r, uint8_t op)
 	uint64_t reg = unwind_uleb(&r->b);
 
 	switch (op) {
-	case CFA_OFFSET_EXTENDED:
+	case DW_CFA_offset_extended:
 		save_at_cfa(r, reg, scaled(r, unwind_uleb(&r->b)));
 		return 0;
-	case CFA_OFFSET_EXTENDED_SF:
+	case DW_CFA_offset_extended_sf:
 		save_at_cfa(r, reg, scaled(r, unwind_sleb(&r->b)));
 		return 0;
-	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+	case DW_CFA_gnu_negative_offset_extended:
 		save_at_cfa(r, reg, scaled(r, -unwind_uleb(&r->b)));
 		return 0;
-	case CFA_RESTORE_EXTENDED:
+	case DW_CFA_restore_extended:
 		restore(r, reg);
 		return 0;
-	case CFA_UNDEFINED:
+	case DW_CFA_undefined:
 		save(r, reg, (struct unwind_saved){ .where = SAVED_NEVER });
 		return 0;
-	case CFA_SAME_VALUE:
+	case DW_CFA_same_value:
 		save(r, reg, (struct unwind_saved){ .where = SAVED_NOT });
 		return 0;
-	case CFA_REGISTER:
+	case DW_CFA_register:
 		save(r, reg, (struct unwind_saved){ .where = SAVED_IN, .reg = unwind_uleb(&r->b) });
 		return 0;
-	case CFA_EXPRESSION:
+	case DW_CFA_expression:
 		save_by_expression(r, reg);
 		return 0;
-	case CFA_VAL_OFFSET:
-	case CFA_VAL_OFFSET_SF:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
 		unwind_uleb(&r->b);
 		break;
-	case CFA_VAL_EXPRESSION:
+	case DW_CFA_val_expression:
 		read_block(&r->b);
 		break;
 	default:
@@ -176,48 +177,39 @@ static int register_insn(struct run *r, uint8_t op)
 
 /* ---- the CFA ---- */
 
-/* The register, or the offset, of a CFA that is reg + off so far; else there is nothing to change. */
-static int change_cfa(struct run *r, const uint32_t *reg, const int64_t *off)
-{
-	struct unwind_value *cfa = &r->state.cfa;
-
-	if (cfa->kind != VALUE_REG)
-		return -EBADMSG;
-	if (reg)
-		cfa->reg = *reg;
-	if (off)
-		cfa->off = *off;
-	return 0;
-}
-
 static int cfa_insn(struct run *r, uint8_t op)
 {
-	struct unwind_value *cfa = &r->state.cfa;
-	uint32_t reg;
-	int64_t off;
+	struct unwind_state *s = &r->state;
 
 	switch (op) {
-	case CFA_DEF_CFA:
-	case CFA_DEF_CFA_SF:
-		reg = unwind_uleb(&r->b);
-		off = op == CFA_DEF_CFA ? (int64_t)unwind_uleb(&r->b)
-					: scaled(r, unwind_sleb(&r->b));
-		*cfa = (struct unwind_value){ .kind = VALUE_REG, .reg = reg, .off = off };
+	case DW_CFA_def_cfa:
+		s->cfa_reg = unwind_uleb(&r->b);
+		s->cfa_off = unwind_uleb(&r->b);
+		s->cfa_is = CFA_PLAIN;
 		return 0;
-	case CFA_DEF_CFA_REGISTER:
-		reg = unwind_uleb(&r->b);
-		return change_cfa(r, &reg, NULL);
-	case CFA_DEF_CFA_OFFSET:
-		off = unwind_uleb(&r->b);
-		return change_cfa(r, NULL, &off);
-	case CFA_DEF_CFA_OFFSET_SF:
-		off = scaled(r, unwind_sleb(&r->b));
-		return change_cfa(r, NULL, &off);
-	case CFA_DEF_CFA_EXPRESSION:
-		*cfa = unwind_expression(read_block(&r->b), false, r->m->sp);
+	case DW_CFA_def_cfa_sf:
+		s->cfa_reg = unwind_uleb(&r->b);
+		s->cfa_off = scaled(r, unwind_sleb(&r->b));
+		s->cfa_is = CFA_PLAIN;
+		return 0;
+	case DW_CFA_def_cfa_register:
+		if (s->cfa_is == CFA_UNKNOWN)
+			return -EBADMSG;
+		s->cfa_reg = unwind_uleb(&r->b);
+		s->cfa_is = CFA_PLAIN;
+		return 0;
+	case DW_CFA_def_cfa_offset:
+		s->cfa_off = unwind_uleb(&r->b);
+		break;
+	case DW_CFA_def_cfa_offset_sf:
+		s->cfa_off = scaled(r, unwind_sleb(&r->b));
+		break;
+	case DW_CFA_def_cfa_expression:
+		s->cfa_expression = unwind_expression(read_block(&r->b), false, r->m->sp);
+		s->cfa_is = CFA_EXPRESSION;
 		return 0;
 	}
-	return -EBADMSG;
+	return s->cfa_is == CFA_UNKNOWN ? -EBADMSG : 0;
 }
 
 /* ---- the rest ---- */
@@ -225,31 +217,31 @@ static int cfa_insn(struct run *r, uint8_t op)
 static int state_insn(struct run *r, uint8_t op)
 {
 	switch (op) {
-	case CFA_NOP:
+	case DW_CFA_nop:
 		return 0;
-	case CFA_GNU_ARGS_SIZE: /* for exceptions only */
+	case DW_CFA_gnu_args_size: /* for exceptions only */
 		unwind_uleb(&r->b);
 		return 0;
-	case CFA_NEGATE_RA_STATE:
-	case CFA_NEGATE_RA_STATE_PC:
+	case DW_CFA_negate_ra_state:
+	case DW_CFA_negate_ra_state_pc:
 		r->state.is_signed = !r->state.is_signed;
 		return 0;
-	case CFA_REMEMBER_STATE:
+	case DW_CFA_remember_state:
 		if (r->depth == REMEMBER_MAX)
 			return -EBADMSG;
 		r->remembered[r->depth++] = r->state;
 		return 0;
-	case CFA_RESTORE_STATE:
+	case DW_CFA_restore_state:
 		if (!r->depth)
 			return -EBADMSG;
 		r->state = r->remembered[--r->depth];
 		return 0;
-	case CFA_DEF_CFA:
-	case CFA_DEF_CFA_SF:
-	case CFA_DEF_CFA_REGISTER:
-	case CFA_DEF_CFA_OFFSET:
-	case CFA_DEF_CFA_OFFSET_SF:
-	case CFA_DEF_CFA_EXPRESSION:
+	case DW_CFA_def_cfa:
+	case DW_CFA_def_cfa_sf:
+	case DW_CFA_def_cfa_register:
+	case DW_CFA_def_cfa_offset:
+	case DW_CFA_def_cfa_offset_sf:
+	case DW_CFA_def_cfa_expression:
 		return cfa_insn(r, op);
 	}
 	return register_insn(r, op);
@@ -261,24 +253,24 @@ static bool is_advance(struct run *r, uint8_t op, uint64_t *delta)
 	uint64_t align = r->cie->code_align;
 
 	switch (op) {
-	case CFA_SET_LOC:
+	case DW_CFA_set_loc:
 		*delta = unwind_pointer(r->f, &r->b, r->cie->pointers, 0) - r->addr;
 		return true;
-	case CFA_ADVANCE_LOC1:
+	case DW_CFA_advance_loc1:
 		*delta = align * unwind_uint(&r->b, 1);
 		return true;
-	case CFA_ADVANCE_LOC2:
+	case DW_CFA_advance_loc2:
 		*delta = align * unwind_uint(&r->b, 2);
 		return true;
-	case CFA_ADVANCE_LOC4:
+	case DW_CFA_advance_loc4:
 		*delta = align * unwind_uint(&r->b, 4);
 		return true;
-	case CFA_ADVANCE_LOC8:
+	case DW_CFA_advance_loc8:
 		*delta = align * unwind_uint(&r->b, 8);
 		return true;
 	}
 	*delta = align * (op & CFA_OPERAND);
-	return (op & ~CFA_OPERAND) == CFA_ADVANCE_LOC;
+	return (op & ~CFA_OPERAND) == DW_CFA_advance_loc;
 }
 
 /* Runs up to the next change of address. 1: *delta is how far it is; 0: at the end; or -EBADMSG. */
@@ -291,9 +283,9 @@ static int run_until_advance(struct run *r, uint64_t *delta)
 		if (is_advance(r, op, delta)) {
 			if (!r->b.bad && *delta)
 				return 1;
-		} else if ((op & ~CFA_OPERAND) == CFA_OFFSET) {
+		} else if ((op & ~CFA_OPERAND) == DW_CFA_offset) {
 			save_at_cfa(r, op & CFA_OPERAND, scaled(r, unwind_uleb(&r->b)));
-		} else if ((op & ~CFA_OPERAND) == CFA_RESTORE) {
+		} else if ((op & ~CFA_OPERAND) == DW_CFA_restore) {
 			restore(r, op & CFA_OPERAND);
 		} else {
 			err = state_insn(r, op);

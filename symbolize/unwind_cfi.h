@@ -47,8 +47,15 @@ struct unwind_saved {
 	int64_t off;
 };
 
+/*
+ * An expression for the CFA hides the register and offset told before, and they come back with the
+ * next DW_CFA_def_cfa_register: that is what all unwinders do, and hand-written CFI relies on it.
+ */
 struct unwind_state {
-	struct unwind_value cfa;
+	enum { CFA_UNKNOWN, CFA_PLAIN, CFA_EXPRESSION } cfa_is;
+	uint32_t cfa_reg;
+	int64_t cfa_off;
+	struct unwind_value cfa_expression;
 	struct unwind_saved fp, ra;
 	bool is_signed; /* arm64: the return address is */
 };

@@ -5,27 +5,28 @@
  */
 #include "unwind_cfi.h"
 
-enum { /* DWARF 5, 7.7.1 */
-       OP_DEREF = 0x06,
-       OP_CONST1U = 0x08,
-       OP_CONST1S = 0x09,
-       OP_CONST2U = 0x0a,
-       OP_CONST2S = 0x0b,
-       OP_CONST4U = 0x0c,
-       OP_CONST4S = 0x0d,
-       OP_CONSTU = 0x10,
-       OP_CONSTS = 0x11,
-       OP_AND = 0x1a,
-       OP_MINUS = 0x1c,
-       OP_PLUS = 0x22,
-       OP_PLUS_UCONST = 0x23,
-       OP_SHL = 0x24,
-       OP_GE = 0x2a,
-       OP_LIT0 = 0x30,
-       OP_LIT31 = 0x4f,
-       OP_BREG0 = 0x70,
-       OP_BREG31 = 0x8f,
-       OP_NOP = 0x96,
+/* DWARF 5, 7.7.1 */
+enum {
+	DW_OP_deref = 0x06,
+	DW_OP_const1u = 0x08,
+	DW_OP_const1s = 0x09,
+	DW_OP_const2u = 0x0a,
+	DW_OP_const2s = 0x0b,
+	DW_OP_const4u = 0x0c,
+	DW_OP_const4s = 0x0d,
+	DW_OP_constu = 0x10,
+	DW_OP_consts = 0x11,
+	DW_OP_and = 0x1a,
+	DW_OP_minus = 0x1c,
+	DW_OP_plus = 0x22,
+	DW_OP_plus_uconst = 0x23,
+	DW_OP_shl = 0x24,
+	DW_OP_ge = 0x2a,
+	DW_OP_lit0 = 0x30,
+	DW_OP_lit31 = 0x4f,
+	DW_OP_breg0 = 0x70,
+	DW_OP_breg31 = 0x8f,
+	DW_OP_nop = 0x96,
 };
 
 enum { REG_RIP = 16 }; /* x86-64, the one machine whose linkers write this */
@@ -33,46 +34,46 @@ enum { REG_RIP = 16 }; /* x86-64, the one machine whose linkers write this */
 /* sp + a + ((rip & 15) >= n) << 3: what ld, gold and lld say of lazy PLT stubs; n differs. */
 static bool match_plt(struct unwind_bytes b, uint32_t sp, struct unwind_value *v)
 {
-	static const uint8_t tail[] = { OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS };
+	static const uint8_t tail[] = { DW_OP_ge, DW_OP_lit0 + 3, DW_OP_shl, DW_OP_plus };
 	struct unwind_value plt = { .kind = VALUE_PLT, .reg = sp };
 	uint8_t lit;
 
-	if (unwind_uint(&b, 1) != OP_BREG0 + sp)
+	if (unwind_uint(&b, 1) != DW_OP_breg0 + sp)
 		return false;
 	plt.off = unwind_sleb(&b);
-	if (unwind_uint(&b, 1) != OP_BREG0 + REG_RIP || unwind_sleb(&b) ||
-	    unwind_uint(&b, 1) != OP_LIT0 + 15 || unwind_uint(&b, 1) != OP_AND)
+	if (unwind_uint(&b, 1) != DW_OP_breg0 + REG_RIP || unwind_sleb(&b) ||
+	    unwind_uint(&b, 1) != DW_OP_lit0 + 15 || unwind_uint(&b, 1) != DW_OP_and)
 		return false;
 	lit = unwind_uint(&b, 1);
-	if (lit < OP_LIT0 || lit > OP_LIT0 + 15 || b.bad || unwind_left(&b) != sizeof(tail) ||
+	if (lit < DW_OP_lit0 || lit > DW_OP_lit0 + 15 || b.bad || unwind_left(&b) != sizeof(tail) ||
 	    memcmp(b.at, tail, sizeof(tail)))
 		return false;
-	plt.arg = lit - OP_LIT0;
+	plt.arg = lit - DW_OP_lit0;
 	*v = plt;
 	return true;
 }
 
 static bool read_constant(struct unwind_bytes *b, uint8_t op, int64_t *c)
 {
-	if (op >= OP_LIT0 && op <= OP_LIT31) {
-		*c = op - OP_LIT0;
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+		*c = op - DW_OP_lit0;
 		return true;
 	}
 	switch (op) {
-	case OP_CONST1U:
-	case OP_CONST2U:
-	case OP_CONST4U:
-		*c = unwind_uint(b, 1 << (op - OP_CONST1U) / 2);
+	case DW_OP_const1u:
+	case DW_OP_const2u:
+	case DW_OP_const4u:
+		*c = unwind_uint(b, 1 << (op - DW_OP_const1u) / 2);
 		return true;
-	case OP_CONST1S:
-	case OP_CONST2S:
-	case OP_CONST4S:
-		*c = unwind_int(b, 1 << (op - OP_CONST1S) / 2);
+	case DW_OP_const1s:
+	case DW_OP_const2s:
+	case DW_OP_const4s:
+		*c = unwind_int(b, 1 << (op - DW_OP_const1s) / 2);
 		return true;
-	case OP_CONSTU:
+	case DW_OP_constu:
 		*c = unwind_uleb(b);
 		return true;
-	case OP_CONSTS:
+	case DW_OP_consts:
 		*c = unwind_sleb(b);
 		return true;
 	}
@@ -90,20 +91,20 @@ static bool apply(struct unwind_bytes *b, uint8_t op, struct unwind_value *v)
 {
 	int64_t c;
 
-	if (op == OP_NOP)
+	if (op == DW_OP_nop)
 		return true;
-	if (op == OP_PLUS_UCONST)
+	if (op == DW_OP_plus_uconst)
 		return add(v, unwind_uleb(b));
-	if (op == OP_DEREF && v->kind == VALUE_REG) {
+	if (op == DW_OP_deref && v->kind == VALUE_REG) {
 		v->kind = VALUE_DEREF;
 		return true;
 	}
 	if (!read_constant(b, op, &c))
 		return false;
 	op = unwind_uint(b, 1);
-	if (op == OP_PLUS)
+	if (op == DW_OP_plus)
 		return add(v, c);
-	return op == OP_MINUS && c != INT64_MIN && add(v, -c);
+	return op == DW_OP_minus && c != INT64_MIN && add(v, -c);
 }
 
 struct unwind_value unwind_expression(struct unwind_bytes b, bool on_cfa, uint32_t sp)
@@ -114,8 +115,8 @@ struct unwind_value unwind_expression(struct unwind_bytes b, bool on_cfa, uint32
 
 	if (!on_cfa && match_plt(b, sp, &v))
 		return v;
-	if (unwind_left(&b) && *b.at >= OP_BREG0 && *b.at <= OP_BREG31) {
-		v.reg = unwind_uint(&b, 1) - OP_BREG0;
+	if (unwind_left(&b) && *b.at >= DW_OP_breg0 && *b.at <= DW_OP_breg31) {
+		v.reg = unwind_uint(&b, 1) - DW_OP_breg0;
 		v.off = unwind_sleb(&b);
 	} else if (!on_cfa) {
 		return odd;

@@ -6,44 +6,44 @@
 
 /* LSB Core 5.0, table 10.1 and 10.2. */
 enum {
-	PE_ABSPTR = 0x00,
-	PE_ULEB128 = 0x01,
-	PE_UDATA2 = 0x02,
-	PE_UDATA4 = 0x03,
-	PE_UDATA8 = 0x04,
-	PE_SIGNED = 0x08,
-	PE_SLEB128 = 0x09,
-	PE_SDATA2 = 0x0a,
-	PE_SDATA4 = 0x0b,
-	PE_SDATA8 = 0x0c,
-	PE_FORMAT = 0x0f,
+	DW_EH_PE_absptr = 0x00,
+	DW_EH_PE_uleb128 = 0x01,
+	DW_EH_PE_udata2 = 0x02,
+	DW_EH_PE_udata4 = 0x03,
+	DW_EH_PE_udata8 = 0x04,
+	DW_EH_PE_signed = 0x08,
+	DW_EH_PE_sleb128 = 0x09,
+	DW_EH_PE_sdata2 = 0x0a,
+	DW_EH_PE_sdata4 = 0x0b,
+	DW_EH_PE_sdata8 = 0x0c,
+	DW_EH_PE_format = 0x0f,
 
-	PE_PCREL = 0x10,
-	PE_DATAREL = 0x30,
-	PE_ALIGNED = 0x50,
-	PE_BASE = 0x70,
-	PE_INDIRECT = 0x80, /* the pointer is in memory, not in the file */
+	DW_EH_PE_pcrel = 0x10,
+	DW_EH_PE_datarel = 0x30,
+	DW_EH_PE_aligned = 0x50,
+	DW_EH_PE_base = 0x70,
+	DW_EH_PE_indirect = 0x80, /* the pointer is in memory, not in the file */
 };
 
 static uint64_t read_format(struct unwind_bytes *b, uint8_t encoding)
 {
-	switch (encoding & PE_FORMAT) {
-	case PE_ABSPTR:
-	case PE_UDATA8:
-	case PE_SIGNED:
-	case PE_SDATA8:
+	switch (encoding & DW_EH_PE_format) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_signed:
+	case DW_EH_PE_sdata8:
 		return unwind_uint(b, 8);
-	case PE_ULEB128:
+	case DW_EH_PE_uleb128:
 		return unwind_uleb(b);
-	case PE_SLEB128:
+	case DW_EH_PE_sleb128:
 		return unwind_sleb(b);
-	case PE_UDATA2:
+	case DW_EH_PE_udata2:
 		return unwind_uint(b, 2);
-	case PE_SDATA2:
+	case DW_EH_PE_sdata2:
 		return unwind_int(b, 2);
-	case PE_UDATA4:
+	case DW_EH_PE_udata4:
 		return unwind_uint(b, 4);
-	case PE_SDATA4:
+	case DW_EH_PE_sdata4:
 		return unwind_int(b, 4);
 	}
 	b->bad = true;
@@ -55,18 +55,18 @@ uint64_t unwind_pointer(const struct unwind_frames *f, struct unwind_bytes *b, u
 {
 	uint64_t here = f->addr + (b->at - f->data);
 
-	if (encoding & PE_INDIRECT) {
+	if (encoding & DW_EH_PE_indirect) {
 		b->bad = true;
 		return 0;
 	}
-	switch (encoding & PE_BASE) {
+	switch (encoding & DW_EH_PE_base) {
 	case 0:
 		return read_format(b, encoding);
-	case PE_PCREL:
+	case DW_EH_PE_pcrel:
 		return here + read_format(b, encoding);
-	case PE_DATAREL:
+	case DW_EH_PE_datarel:
 		return base + read_format(b, encoding);
-	case PE_ALIGNED:
+	case DW_EH_PE_aligned:
 		unwind_skip(b, -here & 7);
 		return unwind_uint(b, 8);
 	}
@@ -123,7 +123,7 @@ static void read_augmentation(const struct unwind_frames *f, struct unwind_cie *
 		case 'P': {
 			uint8_t encoding = unwind_uint(&b, 1);
 
-			unwind_pointer(f, &b, encoding & ~PE_INDIRECT, 0);
+			unwind_pointer(f, &b, encoding & ~DW_EH_PE_indirect, 0);
 			break;
 		}
 		case 'B': /* arm64: the other key signs return addresses */

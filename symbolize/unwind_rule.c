@@ -14,6 +14,15 @@ static bool fits32(int64_t v)
 	return v == (int32_t)v;
 }
 
+static struct unwind_value cfa_of(const struct unwind_state *s)
+{
+	if (s->cfa_is == CFA_EXPRESSION)
+		return s->cfa_expression;
+	return (struct unwind_value){ .kind = s->cfa_is == CFA_PLAIN ? VALUE_REG : VALUE_ODD,
+				      .reg = s->cfa_reg,
+				      .off = s->cfa_off };
+}
+
 static bool set_cfa(const struct unwind_machine *m, const struct unwind_value *cfa,
 		    struct unwind_rule *r)
 {
@@ -75,30 +84,30 @@ static bool set_ra(const struct unwind_machine *m, const struct unwind_state *s,
 }
 
 /* All three where the stack pointer leads: glibc's trampoline tells it so, in ucontext's layout. */
-static bool set_signal(const struct unwind_machine *m, const struct unwind_state *s,
-		       struct unwind_rule *r)
+static bool set_signal(const struct unwind_machine *m, const struct unwind_value *cfa,
+		       const struct unwind_state *s, struct unwind_rule *r)
 {
-	if (s->cfa.kind != VALUE_DEREF || s->cfa.reg != m->sp || s->cfa.arg ||
-	    s->ra.where != SAVED_AT || s->ra.reg != m->sp || s->fp.where != SAVED_AT ||
-	    s->fp.reg != m->sp || !fits32(s->cfa.off) || !fits16(s->ra.off) || !fits16(s->fp.off))
+	if (cfa->kind != VALUE_DEREF || cfa->reg != m->sp || cfa->arg || s->ra.where != SAVED_AT ||
+	    s->ra.reg != m->sp || s->fp.where != SAVED_AT || s->fp.reg != m->sp ||
+	    !fits32(cfa->off) || !fits16(s->ra.off) || !fits16(s->fp.off))
 		return false;
-	*r = (struct unwind_rule){ .kind = UNWIND_SIGNAL,
-				   .cfa_off = s->cfa.off,
-				   .ra_off = s->ra.off,
-				   .fp_off = s->fp.off };
+	*r = (struct unwind_rule){
+		.kind = UNWIND_SIGNAL, .cfa_off = cfa->off, .ra_off = s->ra.off, .fp_off = s->fp.off
+	};
 	return true;
 }
 
 struct unwind_rule unwind_rule_of(const struct unwind_machine *m, const struct unwind_cie *cie,
 				  const struct unwind_state *s)
 {
+	struct unwind_value cfa = cfa_of(s);
 	struct unwind_rule r = { 0 };
 
 	if (s->ra.where == SAVED_NEVER)
 		return (struct unwind_rule){ .kind = UNWIND_STOP };
-	if (cie->is_signal && set_signal(m, s, &r))
+	if (cie->is_signal && set_signal(m, &cfa, s, &r))
 		return r;
-	if (!set_cfa(m, &s->cfa, &r) || !set_ra(m, s, cie->ra_reg, &r))
+	if (!set_cfa(m, &cfa, &r) || !set_ra(m, s, cie->ra_reg, &r))
 		return unsup;
 	set_fp(m, &s->fp, &r);
 	return r;

@@ -48,7 +48,7 @@
 enum {
 	UNWIND_PAGE_SHIFT = 10,
 	UNWIND_PAGE = 1 << UNWIND_PAGE_SHIFT, /* bytes of text */
-	UNWIND_SEARCH_STEPS = 10,	      /* halvings: a page has fewer than 1 << 10 rows */
+	UNWIND_SEARCH_STEPS = 9,	      /* halvings: a page has fewer than 1 << 9 rows */
 	UNWIND_PART_ROWS = 1 << 20,	      /* most rows of one part, the guard included */
 };
 
