@@ -464,7 +464,8 @@
 
 /* ---- calls */
 
-/* A helper by its name in bpf-helpers(7) without "bpf_". Destroys R1-R5, the result is in R0. */
+/* A helper by its name in bpf-helpers(7) without "bpf_". Destroys R1-R5, the result is in R0 (an errno
+ * of map_update_elem and map_delete_elem in its low half only, before Linux 6.4). */
 #define CALL(helper)                                                                               \
 	ASM_LINE(ASM_INSN, "CALL(" #helper ")",                                                    \
 		 ASM_CODE(BPF_JMP | BPF_CALL, 0, 0, 0, ASM_HELPER_##helper))
