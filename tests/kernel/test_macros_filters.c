@@ -198,34 +198,6 @@ START_TEST(command_names)
 }
 END_TEST
 
-START_TEST(patterns_for_user_space)
-{
-	static const struct {
-		const char *pattern;
-		int err;
-	} cases[] = {
-		{ "", -EINVAL },
-		{ "*", -EINVAL },
-		{ "*x", -EINVAL },
-		{ "a*b", -EINVAL },
-		{ "a**", -EINVAL },
-		{ "a?", -EINVAL },
-		{ "[ab]", -EINVAL },
-		{ "sixteen letters!", -E2BIG },
-		{ "sixteen letters!*", -E2BIG },
-	};
-	struct asm_comm_filter filter, untouched;
-
-	memset(&filter, 0x5a, sizeof(filter));
-	untouched = filter;
-	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		ck_assert_msg(asm_comm_filter(cases[i].pattern, &filter) == cases[i].err, "'%s'",
-			      cases[i].pattern);
-		ck_assert_mem_eq(&filter, &untouched, sizeof(filter));
-	}
-}
-END_TEST
-
 /* ---- by control group */
 
 /* Where version 2 is mounted, in path[256]. */
@@ -354,7 +326,6 @@ int main(void)
 		tcase_add_test(tc, sets);
 		tcase_add_test(tc, cpus);
 		tcase_add_test(tc, command_names);
-		tcase_add_test(tc, patterns_for_user_space);
 		tcase_add_test(tc, control_groups);
 		tcase_add_test(tc, nothing_is_left_out);
 	}

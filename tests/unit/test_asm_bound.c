@@ -216,6 +216,47 @@ START_TEST(machine_registers)
 }
 END_TEST
 
+/* What FILTER_COMM can compare; all else is left to user space. */
+START_TEST(patterns_for_user_space)
+{
+	static const struct {
+		const char *pattern;
+		int err;
+	} cases[] = {
+		{ "", -EINVAL },
+		{ "*", -EINVAL },
+		{ "*x", -EINVAL },
+		{ "a*b", -EINVAL },
+		{ "a**", -EINVAL },
+		{ "a?", -EINVAL },
+		{ "[ab]", -EINVAL },
+		{ "sixteen letters!", -E2BIG },
+		{ "sixteen letters!*", -E2BIG },
+	};
+	struct asm_comm_filter filter, untouched;
+	unsigned char bytes[16];
+
+	memset(&filter, 0x5a, sizeof(filter));
+	untouched = filter;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		ck_assert_msg(asm_comm_filter(cases[i].pattern, &filter) == cases[i].err, "'%s'",
+			      cases[i].pattern);
+		ck_assert_mem_eq(&filter, &untouched, sizeof(filter));
+	}
+
+	/* A whole name with its end; a beginning without. */
+	ck_assert_int_eq(asm_comm_filter("exactly8", &filter), 0);
+	ck_assert_mem_eq(filter.want, "exactly8\0\0\0\0\0\0\0\0", 16);
+	memcpy(bytes, filter.mask, sizeof(bytes));
+	for (int i = 0; i < 16; i++)
+		ck_assert_uint_eq(bytes[i], i <= 8 ? 0xff : 0);
+	ck_assert_int_eq(asm_comm_filter("ab*", &filter), 0);
+	memcpy(bytes, filter.mask, sizeof(bytes));
+	for (int i = 0; i < 16; i++)
+		ck_assert_uint_eq(bytes[i], i < 2 ? 0xff : 0);
+}
+END_TEST
+
 /* ---- what cannot be bound */
 
 /* clang-format off */
@@ -343,6 +384,7 @@ int main(void)
 	tcase_add_test(tc, functions_come_and_go);
 	tcase_add_test(tc, members_of_kernel_types);
 	tcase_add_test(tc, machine_registers);
+	tcase_add_test(tc, patterns_for_user_space);
 	tcase_add_test(tc, maps_that_are_not_there_or_not_fit);
 	tcase_add_test(tc, parameters_of_another_configuration);
 	tcase_add_test(tc, parameter_that_does_not_fit_a_jump);
