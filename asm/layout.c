@@ -31,45 +31,44 @@ static bool has_param(const struct asm_insn *line)
 	return line->config_size != 0;
 }
 
+static uint64_t number_at(const unsigned char *at, uint32_t size)
+{
+	union {
+		uint8_t b;
+		uint16_t h;
+		uint32_t w;
+		uint64_t dw;
+	} number = { 0 };
+
+	memcpy(&number, at, size);
+	return size == 1 ? number.b : size == 2 ? number.h : size == 4 ? number.w : number.dw;
+}
+
 /* The member of the configuration that a line names, sign- or zero-extended. */
 static int64_t param_value(struct assembly *a, uint32_t index)
 {
 	const struct asm_insn *line = &a->program->lines[index];
-	const unsigned char *at = (const unsigned char *)a->bindings->config + line->param_offset;
-	unsigned int unused = 64 - 8 * line->param_size;
-	uint64_t value = 0;
+	const unsigned char *config = a->bindings->config;
+	size_t config_size = config ? a->bindings->config_size : 0;
+	uint32_t size = line->param_size, unused = 64 - 8 * size;
+	uint64_t value;
 
-	if (!a->bindings->config || line->config_size != a->bindings->config_size) {
+	if (line->config_size != config_size) {
 		fault(a, -EINVAL, index,
 		      "the program is assembled with a configuration of %zu bytes, this line means one of "
 		      "%u bytes",
-		      a->bindings->config ? a->bindings->config_size : 0, line->config_size);
+		      config_size, line->config_size);
 		return 0;
 	}
-	switch (line->param_size) {
-	case 1:
-		value = *at;
-		break;
-	case 2: {
-		uint16_t v;
-		memcpy(&v, at, sizeof(v));
-		value = v;
-		break;
-	}
-	case 4: {
-		uint32_t v;
-		memcpy(&v, at, sizeof(v));
-		value = v;
-		break;
-	}
-	case 8:
-		memcpy(&value, at, sizeof(value));
-		break;
-	default:
-		fault(a, -EINVAL, index, "a parameter has 1, 2, 4 or 8 bytes, this one %u",
-		      line->param_size);
+	if (size != 1 && size != 2 && size != 4 && size != 8) {
+		fault(a, -EINVAL, index, "a parameter has 1, 2, 4 or 8 bytes, this one %u", size);
 		return 0;
 	}
+	if (line->param_offset + size > config_size) {
+		fault(a, -EINVAL, index, "the parameter lies outside of the configuration");
+		return 0;
+	}
+	value = number_at(config + line->param_offset, size);
 	if (line->param_signed)
 		return (int64_t)(value << unused) >> unused;
 	return (int64_t)value;

@@ -295,6 +295,10 @@ START_TEST(lines_that_no_macro_makes)
 	static const struct asm_insn zero[] = {
 		ASM_LINE(ASM_ZERO, "ZERO(-8, 9)", .insn = { .off = -8 }, .value = 9), EXIT()
 	};
+	static const struct asm_insn outside[] = { ASM_LINE(ASM_LD_PARAM, "LD_PARAM(outside)",
+							    .param_size = 4, .param_offset = 6,
+							    .config_size = sizeof(config)),
+						   EXIT() };
 	static const struct asm_insn param[] = { ASM_LINE(ASM_LD_PARAM, "LD_PARAM(3)",
 							  .param_size = 3,
 							  .config_size = sizeof(config)),
@@ -303,6 +307,8 @@ START_TEST(lines_that_no_macro_makes)
 	REFUSE(kind, 0, "STRANGE()", "no such kind of line: 99");
 	REFUSE(zero, 0, "ZERO(-8, 9)", "beyond the stack frame");
 	REFUSE_CONFIG(param, 0, "LD_PARAM(3)", "a parameter has 1, 2, 4 or 8 bytes, this one 3");
+	REFUSE_CONFIG(outside, 0, "LD_PARAM(outside)",
+		      "the parameter lies outside of the configuration");
 }
 END_TEST
 
