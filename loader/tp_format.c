@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * tp_format.c: the text of a tracepoint's format file, which says where its fields lie on this very
- *kernel:
+ * kernel:
  *
  *	name: sched_switch
  *	ID: 316

@@ -3,11 +3,11 @@
  * cpu: where does CPU time go?
  *
  * A perf event fires on every CPU some hundred times a second and runs cpu_sample, in the context
- *of whatever it interrupted. The program writes down who that is and the two stacks, hashes all of
- *it to 64 bits, and counts. Only a stack that was never seen before travels to user space, through
- *the ring; it stands for one sample, and from then on its hash is found in the map and a counter
- *goes up. So stacks are exact (none is thrown out by another, as bpf_get_stackid does), and the
- *common case costs one look-up.
+ * of whatever it interrupted. The program writes down who that is and the two stacks, hashes all of
+ * it to 64 bits, and counts. Only a stack that was never seen before travels to user space, through
+ * the ring; it stands for one sample, and from then on its hash is found in the map and a counter
+ * goes up. So stacks are exact (none is thrown out by another, as bpf_get_stackid does), and the
+ * common case costs one look-up.
  *
  *	perf event -> who? -> filters -> stacks -> hash -> known? --yes--> count it in the kernel
  *							      \---no--> ring, then remember the hash

@@ -102,8 +102,10 @@ int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uin
 	int err = 0;
 
 	s.comm = comm ? sym_strings_add(h->strings, comm, strlen(comm)) : NULL;
+	if (comm && !s.comm)
+		return -ENOMEM;
 	p = sym_grow(h->snapshots, h->snapshot_count, &h->snapshot_room, sizeof(*p));
-	if ((comm && !s.comm) || !p)
+	if (!p)
 		return -ENOMEM;
 	h->snapshots = p;
 	for (size_t i = 0; i < n && !err; i++)

@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 static inline uint64_t thread_cpu_ns(void)
 {
