@@ -267,6 +267,7 @@ enum ret {
 struct helper {
 	uint8_t args[5];
 	uint8_t ret;
+	uint8_t map_type; /* of its map; 0: any */
 };
 /* NULL for helpers that are not in the table. */
 const struct helper *helper_of(int32_t number);

@@ -179,7 +179,7 @@ static void check_sized(struct call *c, unsigned int number, bool writes, bool o
 		return;
 	}
 	check_bytes(c, number, size->can.hi, size->can.lo == size->can.hi && size->exact, writes,
-		    writes ? "what is written" : "what is read");
+		    writes ? "a write" : "a read");
 }
 
 static void check_of_map(struct call *c, unsigned int number, bool key, bool writes)
@@ -222,6 +222,32 @@ static void check_const(struct call *c, unsigned int number)
 			number, text_at(c->l, c->s->at));
 }
 
+static void check_context_argument(struct call *c, unsigned int number)
+{
+	const struct reg *reg = &c->s->regs[number];
+
+	if (reg->kind != CONTEXT && reg->kind != OTHER)
+		wrong_argument(c, number, "the context, which is in R1 when the program starts");
+	else if (reg->kind == CONTEXT && reg->known && reg->offset)
+		finding(c->l, c->s->at, RULE_ARGUMENT + number,
+			"R%u of %s has to be the context as it came, here it was moved by %lld "
+			"bytes",
+			number, text_at(c->l, c->s->at), (long long)reg->offset);
+}
+
+static void check_map_argument(struct call *c, unsigned int number)
+{
+	const struct reg *reg = &c->s->regs[number];
+	uint32_t type = c->helper->map_type;
+
+	if (reg->kind != MAP && reg->kind != OTHER)
+		wrong_argument(c, number, "a map (LD_MAP)");
+	else if (type && c->map && c->map->type != type)
+		finding(c->l, c->s->at, RULE_ARGUMENT + number,
+			"%s wants a map of type %u, '%s' is of type %u (enum bpf_map_type)",
+			text_at(c->l, c->s->at), type, c->map->name, c->map->type);
+}
+
 static void check_argument(struct call *c, unsigned int number, enum arg arg)
 {
 	const struct reg *reg = &c->s->regs[number];
@@ -235,13 +261,10 @@ static void check_argument(struct call *c, unsigned int number, enum arg arg)
 			stack_forget(c->s);
 		break;
 	case ARG_CTX:
-		if (reg->kind != CONTEXT && reg->kind != OTHER)
-			wrong_argument(c, number,
-				       "the context, which is in R1 when the program starts");
+		check_context_argument(c, number);
 		break;
 	case ARG_MAP:
-		if (reg->kind != MAP && reg->kind != OTHER)
-			wrong_argument(c, number, "a map (LD_MAP)");
+		check_map_argument(c, number);
 		break;
 	case ARG_KEY:
 		check_of_map(c, number, true, false);
@@ -266,7 +289,7 @@ static void check_argument(struct call *c, unsigned int number, enum arg arg)
 		check_sized(c, number, true, false);
 		break;
 	case ARG_OUT_8:
-		check_bytes(c, number, 8, true, true, "what is written");
+		check_bytes(c, number, 8, true, true, "a write");
 		break;
 	case ARG_CONST:
 		check_const(c, number);
@@ -382,7 +405,7 @@ static struct reg reserved(struct call *c)
 		record.known = true;
 		record.size = (uint32_t)bytes->can.lo;
 	}
-	if (c->s->nrefs < MAX_REFS)
+	if (record.known && c->s->nrefs < MAX_REFS)
 		c->s->refs[c->s->nrefs++] = (struct ref){ record.id, c->s->at };
 	return record;
 }

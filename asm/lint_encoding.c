@@ -55,7 +55,7 @@ static const char *check_alu(const struct bpf_insn *insn)
 		return "div by zero";
 	if ((op == BPF_LSH || op == BPF_RSH || op == BPF_ARSH) &&
 	    (insn->imm < 0 || insn->imm >= width))
-		return "invalid shift";
+		return "invalid shift: by as many bits as there are, or more";
 	return NULL;
 }
 
@@ -105,6 +105,9 @@ static const char *check_jump(const struct bpf_insn *insn)
 	uint8_t op = BPF_OP(insn->code);
 	bool from_reg = BPF_SRC(insn->code) == BPF_X;
 
+	if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+	    (insn->imm <= 0 || !asm_helper_name((uint32_t)insn->imm)))
+		return "there is no helper of this number";
 	if (insn->code == (BPF_JMP | BPF_CALL))
 		return insn->dst_reg || insn->src_reg > BPF_PSEUDO_KFUNC_CALL ||
 				       (insn->off && insn->src_reg != BPF_PSEUDO_KFUNC_CALL)

@@ -20,6 +20,20 @@ unsigned int access_bytes(const struct bpf_insn *insn)
 
 /* ---- is the access allowed? */
 
+/* Programs whose context holds numbers only. */
+static bool has_plain_context(const struct lint *l)
+{
+	switch (l->image->program->type) {
+	case BPF_PROG_TYPE_KPROBE:
+	case BPF_PROG_TYPE_TRACEPOINT:
+	case BPF_PROG_TYPE_PERF_EVENT:
+	case BPF_PROG_TYPE_RAW_TRACEPOINT:
+	case BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE:
+		return true;
+	}
+	return false;
+}
+
 static bool check_stack(struct lint *l, struct state *s, int64_t offset, uint64_t bytes,
 			const char *what)
 {
@@ -116,6 +130,29 @@ bool check_access(struct lint *l, struct state *s, const struct reg *base, unsig
 	return true;
 }
 
+/* Where the context is registers or a record, its first 8 bytes are the kernel's own in a
+ * tracepoint's; registers a uprobe may change. */
+static bool check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
+			  unsigned int bytes, bool writes)
+{
+	uint32_t type = l->image->program->type;
+
+	if (!has_plain_context(l) || !base->known)
+		return true;
+	if (offset < 0 || offset % bytes || (type == BPF_PROG_TYPE_TRACEPOINT && offset < 8))
+		finding(l, s->at, RULE_BOUNDS, "%u bytes of the context at offset %" PRId64 ": %s",
+			bytes, offset,
+			offset < 0	 ? "they lie before it"
+			: offset % bytes ? "the offset must be a multiple of the size"
+					 : "the first 8 bytes of a tracepoint's record are not for "
+					   "programs");
+	else if (writes && (type == BPF_PROG_TYPE_TRACEPOINT || type == BPF_PROG_TYPE_PERF_EVENT))
+		finding(l, s->at, RULE_BOUNDS, "the context is read only");
+	else
+		return true;
+	return false;
+}
+
 /* So that the same mistake is not reported at every use. */
 static void repair(struct state *s, unsigned int number)
 {
@@ -169,6 +206,9 @@ static bool check_base(struct lint *l, struct state *s, unsigned int number, int
 
 	if (!read_reg(l, s, number))
 		return false;
+	if (base->kind == CONTEXT)
+		return check_context(l, s, base, base->offset + offset, bytes,
+				     BPF_CLASS(l->insns[s->at].code) != BPF_LDX);
 	if (!check_access(l, s, base, number, offset, bytes, what)) {
 		repair(s, number);
 		return false;
@@ -178,20 +218,6 @@ static bool check_base(struct lint *l, struct state *s, unsigned int number, int
 }
 
 /* ---- what a load gives */
-
-/* Programs whose context holds numbers only. */
-static bool has_plain_context(const struct lint *l)
-{
-	switch (l->image->program->type) {
-	case BPF_PROG_TYPE_KPROBE:
-	case BPF_PROG_TYPE_TRACEPOINT:
-	case BPF_PROG_TYPE_PERF_EVENT:
-	case BPF_PROG_TYPE_RAW_TRACEPOINT:
-	case BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE:
-		return true;
-	}
-	return false;
-}
 
 /* A packet's addresses are 4 bytes in its context; elsewhere less than 8 bytes are a number. */
 static struct reg load_other(const struct lint *l, unsigned int bytes, bool is_signed)
