@@ -169,10 +169,13 @@ static int open_events(struct cpu_run *run)
 
 static int on_record(void *ctx, const struct cpu_record *record)
 {
+	uint32_t pid = (uint32_t)(record->key.pid_tgid >> 32);
 	struct cpu_run *run = ctx;
 
 	run->seen++;
-	session_saw(&run->session, (uint32_t)(record->key.pid_tgid >> 32), record->exec_id);
+	session_saw(&run->session, pid, record->exec_id);
+	if (record->user_end == UNWIND_NO_SEGMENT)
+		session_lost_way(&run->session, pid);
 	return run->opt->samples ? cpu_samples_keep(run, record) : 0;
 }
 
@@ -293,6 +296,19 @@ int cpu_books(struct cpu_run *run, uint64_t kept, struct report_ledger_line *lin
 
 /* ---- the command ------------------------------------------------------------------------------------------ */
 
+/* What the walker needs beside the program: who maps which tables. */
+static int open_feed(struct cpu_run *run)
+{
+	const int *fds = cpu_collect_fds(run->collect);
+	const struct unwind_feed_maps maps = { .procs = fds[CPU_MAP_PROCS],
+					       .ranges = fds[CPU_MAP_RANGES],
+					       .index = fds[CPU_MAP_INDEX],
+					       .rules = fds[CPU_MAP_RULES],
+					       .rows = fds[CPU_MAP_ROWS] };
+
+	return unwind_feed_open(&run->session.feed, &maps);
+}
+
 static int set_up(struct cpu_run *run)
 {
 	struct cpu_collect_options collect = { 0 };
@@ -304,6 +320,8 @@ static int set_up(struct cpu_run *run)
 		err = fill_config(run, &collect);
 	if (!err)
 		err = cpu_collect_open(&collect, on_record, run, &run->collect);
+	if (!err && collect.config.eh)
+		err = open_feed(run);
 	if (!err)
 		err = add_targets(run);
 	if (!err && run->opt->program)
@@ -323,6 +341,7 @@ static void tear_down(struct cpu_run *run)
 	rp_fds_close(run->follow, 2);
 	rp_perf_close(run->perf);
 	rp_cpus_free(&run->cpus);
+	unwind_feed_close(run->session.feed);
 	session_close(&run->session);
 	cpu_collect_close(run->collect);
 }

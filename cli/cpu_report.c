@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the stacks of a recording to a report, and out. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -163,7 +164,39 @@ static double achieved_rate(struct cpu_run *run)
 	return (double)(stats.fired - stats.idle) / busy;
 }
 
-static int set_info(struct cpu_run *run, struct report *report)
+/* How many samples ended how; NULL when stacks were walked by frame pointers, which never know. */
+static char *describe_ends(struct cpu_run *run)
+{
+	uint64_t ends[UNWIND_ENDS + 1] = { 0 }, total = 0;
+	const struct cpu_stack *stack = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (!run->session.feed)
+		return NULL;
+	while ((stack = cpu_collect_next(run->collect, stack))) {
+		uint32_t end = stack->record->user_end;
+
+		if (!stack->record->user_bytes)
+			continue;
+		ends[end < UNWIND_ENDS ? end : UNWIND_ENDS] += stack->samples;
+		total += stack->samples;
+	}
+	f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	fprintf(f, "user stacks: %.1f %% whole",
+		total ? 100.0 * (double)ends[UNWIND_COMPLETE] / (double)total : 0);
+	for (int end = 0; end <= UNWIND_ENDS; end++)
+		if (end != UNWIND_COMPLETE && ends[end])
+			fprintf(f, ", %" PRIu64 " %s", ends[end],
+				end == UNWIND_ENDS ? "by frame pointers"
+						   : unwind_end_text((enum unwind_end)end));
+	return fclose(f) ? NULL : text;
+}
+
+static int set_info(struct cpu_run *run, struct report *report, const char *note)
 {
 	const struct session *s = &run->session;
 	const struct rp_event *event = rp_perf_event(run->perf);
@@ -173,6 +206,7 @@ static int set_info(struct cpu_run *run, struct report *report)
 	struct report_info info = {
 		.command = "cpu",
 		.target = target,
+		.note = note,
 		.event = event->name,
 		.main_module = run->opt->program ? run->opt->program[0] : NULL,
 		.kernel_build_id = kernel_build_id(build_id),
@@ -219,15 +253,17 @@ int cpu_report(struct cpu_run *run)
 	struct report_ledger ledger;
 	struct report_cost cost = { 0 };
 	struct report *report = NULL;
+	char *note = NULL;
 	int err = choose_weight(run, types);
 
 	if (err)
 		return err;
+	note = describe_ends(run);
 	err = report_new(types, 2, &report);
 	if (!err)
 		err = add_stacks(run, report, worth.per_sample);
 	if (!err)
-		err = set_info(run, report);
+		err = set_info(run, report, note);
 	if (!err)
 		err = cpu_books(run, report_total(report, 0), lines, &ledger, &cost);
 	if (!err)
@@ -240,7 +276,8 @@ int cpu_report(struct cpu_run *run)
 		err = output_report(&run->output, run->opt, report);
 	}
 	if (!err)
-		err = output_tell(&run->output, run->opt, &ledger, &cost);
+		err = output_tell(&run->output, run->opt, note, &ledger, &cost);
 	report_free(report);
+	free(note);
 	return err;
 }

@@ -95,5 +95,5 @@ int cpu_samples_end(struct cpu_run *run)
 	run->queue = (struct cpu_sample_queue){ 0 };
 	if (!err)
 		err = cpu_books(run, run->printed, lines, &ledger, &cost);
-	return err ? err : output_tell(&run->output, run->opt, &ledger, &cost);
+	return err ? err : output_tell(&run->output, run->opt, NULL, &ledger, &cost);
 }

@@ -74,7 +74,7 @@ int output_report(struct output *out, const struct options *opt, const struct re
 	return err ? err : failed(out, opt->format->write(report, out->stream, &out->show));
 }
 
-int output_tell(const struct output *out, const struct options *opt,
+int output_tell(const struct output *out, const struct options *opt, const char *note,
 		const struct report_ledger *ledger, const struct report_cost *cost)
 {
 	int err = 0;
@@ -86,6 +86,8 @@ int output_tell(const struct output *out, const struct options *opt,
 	if (!opt->samples &&
 	    (opt->format->write == report_write_table || opt->format->write == report_write_json))
 		return 0;
+	if (note)
+		fprintf(stderr, "%s\n", note);
 	err = report_print_ledger(stderr, ledger, "samples");
 	return err ? err : report_print_cost(stderr, cost);
 }

@@ -24,10 +24,10 @@ int output_empty(struct output *out);
 int output_report(struct output *out, const struct options *opt, const struct report *report);
 
 /*
- * Tells standard error what a format without room for it cannot: that a file was written, the books, the cost.
+ * Tells standard error what a format without room for it cannot: that a file was written, a note (or NULL), the books, the cost.
  * Nothing with -q.
  */
-int output_tell(const struct output *out, const struct options *opt,
+int output_tell(const struct output *out, const struct options *opt, const char *note,
 		const struct report_ledger *ledger, const struct report_cost *cost);
 
 /* Closes, and says so if what was written did not arrive. Returns err, or the first error of its own. */

@@ -117,6 +117,8 @@ static int on_mmap(struct session *s, const struct rp_side_event *e)
 	};
 	int err;
 
+	if (s->feed)
+		unwind_feed_changed(s->feed, e->pid);
 	memcpy(m.build_id, e->mmap.build_id, sizeof(m.build_id));
 	err = sym_user_mmap(s->user, &m);
 	return err == -EINVAL ? 0 : err;
@@ -142,7 +144,14 @@ static int on_fork(struct session *s, const struct rp_side_event *e)
 	return err;
 }
 
-/* Ends are of no interest: a pid that is used again begins with a fork. */
+/* To the symbolizer ends are of no interest: a pid that is used again begins with a fork. */
+static int on_end(struct session *s, const struct rp_side_event *e)
+{
+	if (s->feed && e->pid == e->tid)
+		unwind_feed_ended(s->feed, e->pid);
+	return 0;
+}
+
 static int on_side_event(void *ctx, const struct rp_side_event *e)
 {
 	switch (e->type) {
@@ -152,6 +161,8 @@ static int on_side_event(void *ctx, const struct rp_side_event *e)
 		return on_comm(ctx, e);
 	case RP_SIDE_FORK:
 		return on_fork(ctx, e);
+	case RP_SIDE_EXIT:
+		return on_end(ctx, e);
 	default:
 		return 0;
 	}
@@ -174,12 +185,22 @@ static int hold_fresh(struct session *s)
 		if (!pid)
 			continue;
 		err = read_process(s, pid);
+		if (s->feed)
+			unwind_feed_process(s->feed, pid);
 		if (!err && sym_user_keep(s->user, pid) == -ENOMEM)
 			err = -ENOMEM;
 	}
 	if (s->fresh.used)
 		id_set_free(&s->fresh);
+	if (s->feed)
+		unwind_feed_refresh(s->feed);
 	return err;
+}
+
+void session_lost_way(struct session *s, uint32_t pid)
+{
+	if (s->feed)
+		unwind_feed_changed(s->feed, pid);
 }
 
 /*

@@ -20,6 +20,7 @@
 #include "options.h"
 #include "id_set.h"
 #include "target.h"
+#include "unwind_feed.h"
 
 struct session {
 	const struct options *opt;
@@ -28,6 +29,8 @@ struct session {
 	struct sym_kernel *kernel;
 	struct ksym ksym;
 	struct rp_sideband *side;
+	struct unwind_feed
+		*feed;	     /* the subcommand's, if its program walks stacks by tables; NULL */
 	struct id_set known; /* processes whose mappings are known: seen being made, or read */
 	struct id_set met;   /* processes that a sample was taken of */
 	struct id_set fresh; /* those of them that were met since the last drain */
@@ -64,6 +67,9 @@ int session_record(struct session *s, const struct session_work *work);
  * be named after its end.
  */
 void session_saw(struct session *s, uint32_t pid, uint64_t generation);
+
+/* A stack of this process ended where no mapping is known: it has made executable what was not. */
+void session_lost_way(struct session *s, uint32_t pid);
 
 /* The last of the side-band, once the events are stopped; then everything can be named. */
 int session_settle(struct session *s);

@@ -249,10 +249,14 @@ static const struct asm_insn cpu_sample[] = {
 
 	/*
 	 * R9 = whether to wake user space. Waking costs it more than the sample cost us, so only
-	 * when the ring fills up, or for a process never seen before: it may be gone soon, and its
-	 * mappings with it.
+	 * when the ring fills up; for a program never seen before, which may be gone soon, and its
+	 * files with it; or when the walk came to code that no table is known for.
 	 */
 	MOV(R9, BPF_RB_FORCE_WAKEUP),
+	WHEN(struct cpu_config, eh),
+	LDX(W, R1, R8, USER_END),
+	JEQ(R1, UNWIND_NO_SEGMENT, output),
+	END,
 	LDX(W, R1, R8, PID_TGID + 4),
 	STX(W, R10, ID, R1),
 	LDX(W, R1, R8, EXEC_ID),

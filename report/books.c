@@ -12,10 +12,15 @@
 /* The texts of report_info, for copying and freeing them alike. */
 static const char **info_text(struct report_info *info, size_t i)
 {
-	const char **const texts[] = { &info->command,	       &info->target,
-				       &info->event,	       &info->main_module,
-				       &info->kernel_build_id, &info->host,
-				       &info->kernel,	       &info->period_type.type,
+	const char **const texts[] = { &info->command,
+				       &info->target,
+				       &info->event,
+				       &info->main_module,
+				       &info->kernel_build_id,
+				       &info->note,
+				       &info->host,
+				       &info->kernel,
+				       &info->period_type.type,
 				       &info->period_type.unit };
 
 	return i < sizeof(texts) / sizeof(*texts) ? texts[i] : NULL;

@@ -4,7 +4,7 @@
  * not fit into a double, are strings "0x...". Members that are not known are left out. Version 1:
  *
  *   schema: "rawprof-profile", version: 1
- *   info: command, target, event, host, kernel, main_module, kernel_build_id, start_ns, duration_ns,
+ *   info: command, target, event, host, kernel, main_module, kernel_build_id, note, start_ns, duration_ns,
  *         rate_asked, rate_achieved, cpus, period: { type, unit, value }
  *   value_types: [{ type, unit }], totals: [a number for each value type]
  *   frames: [{ name, module, build_id, kind, address, symbol_offset, module_address,
@@ -101,6 +101,7 @@ static void put_info(struct json *j)
 	put_text(j, "kernel", i->kernel);
 	put_text(j, "main_module", i->main_module);
 	put_text(j, "kernel_build_id", i->kernel_build_id);
+	put_text(j, "note", i->note);
 	put_known(j, "start_ns", i->start_ns);
 	put_known(j, "duration_ns", i->duration_ns);
 	put_double(j, "rate_asked", i->rate_asked);

@@ -12,8 +12,8 @@
  *	report_format_by_name()	picks a shape, and its ->write() writes it.
  *
  * Nothing here knows of BPF, of perf events or of symbol tables. Writers take a const report, so
- *one profile can leave in many formats. Equal profiles give byte-identical output, whatever the
- *order in which frames and samples were added.
+ * one profile can leave in many formats. Equal profiles give byte-identical output, whatever the
+ * order in which frames and samples were added.
  *
  * Every function that can fail returns 0 or a negative errno; -ENOMEM always may be one.
  * On failure the report is as it was before the call. All strings passed in are copied; any byte is
@@ -99,6 +99,7 @@ struct report_info {
 	const char *kernel_build_id; /* in hexadecimal */
 	const char *host;	     /* host name and */
 	const char *kernel;	     /* kernel release that it was recorded on */
+	const char *note;	     /* one line for a person, of how well the recording went */
 	struct report_value_type period_type; /* with period: one sample stands for period units */
 	uint64_t period;
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tells the unwinder in the kernel which tables hold for which addresses of which process. A process is read when
+ * it is first met and again when it has mapped more; its ranges are written to a fresh place and then published by
+ * one update of the map unwind_procs, so that the program sees either the old or the new.
+ */
+#ifndef CLI_UNWIND_FEED_H
+#define CLI_UNWIND_FEED_H
+
+#include "id_set.h"
+#include "unwind_store.h"
+
+struct unwind_feed;
+
+/* fds: the maps of programs.h, which stay the caller's. 0 or a negative errno after a message. */
+struct unwind_feed_maps {
+	int procs, ranges, index, rules, rows;
+};
+int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *maps);
+void unwind_feed_close(struct unwind_feed *f);
+
+/* Reads the mappings of a process and publishes them. A process that is gone, or not ours to read, is skipped. */
+void unwind_feed_process(struct unwind_feed *f, uint32_t pid);
+/* It has mapped something, or has ended: of interest if it was fed before. */
+void unwind_feed_changed(struct unwind_feed *f, uint32_t pid);
+void unwind_feed_ended(struct unwind_feed *f, uint32_t pid);
+/* Reads those again that have changed. */
+void unwind_feed_refresh(struct unwind_feed *f);
+
+#endif

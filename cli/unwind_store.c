@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+#include <rawprof/proc.h>
+
+#include "unwind_store.h"
+
+/* An array of rows; what is beyond used is free. A part never lies in two of them. */
+struct shard {
+	int fd;
+	struct unwind_row *rows;
+	size_t bytes;
+	uint32_t used;
+};
+
+struct unwind_store {
+	int rows_fd;
+	uint32_t *index;
+	struct unwind_rule *rules;
+	size_t index_bytes, rules_bytes;
+	uint32_t index_used, rules_used;
+	struct shard shards[UNWIND_SHARDS];
+	uint32_t nshards;
+	struct stored_file *files;
+	size_t nfiles, room;
+	struct stored_file vdso;
+	bool vdso_tried;
+	struct unwind_cache *cache; /* NULL: none */
+	bool full_said;
+};
+
+int unwind_store_open(struct unwind_store **out, const struct unwind_store_maps *maps)
+{
+	static const struct asm_map index_map = UNWIND_MAP_INDEX, rules_map = UNWIND_MAP_RULES;
+	struct unwind_store *s = calloc(1, sizeof(*s));
+	void *index = NULL, *rules = NULL;
+	int err = s ? 0 : -ENOMEM;
+
+	if (!err)
+		err = rp_map_mmap(maps->index, &index_map, &index, &s->index_bytes);
+	if (!err)
+		err = rp_map_mmap(maps->rules, &rules_map, &rules, &s->rules_bytes);
+	if (s) {
+		s->index = index;
+		s->rules = rules;
+		s->rows_fd = maps->rows;
+	}
+	if (err) {
+		unwind_store_close(s);
+		return err;
+	}
+	if (unwind_cache_open(&s->cache, NULL, 0))
+		s->cache = NULL;
+	*out = s;
+	return 0;
+}
+
+void unwind_store_close(struct unwind_store *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->nshards; i++) {
+		munmap(s->shards[i].rows, s->shards[i].bytes);
+		close(s->shards[i].fd);
+	}
+	if (s->index)
+		munmap(s->index, s->index_bytes);
+	if (s->rules)
+		munmap(s->rules, s->rules_bytes);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		free(s->files[i].loads);
+		free(s->files[i].parts);
+	}
+	free(s->vdso.loads);
+	free(s->vdso.parts);
+	free(s->files);
+	if (s->cache)
+		unwind_cache_close(s->cache);
+	free(s);
+}
+
+/* ---- room in the maps ------------------------------------------------------------------------------------- */
+
+static int add_shard(struct unwind_store *s)
+{
+	struct shard *shard = &s->shards[s->nshards];
+	void *rows;
+	int err;
+
+	if (s->nshards == UNWIND_SHARDS)
+		return -ENOSPC;
+	shard->fd = rp_map_create(&unwind_row_map);
+	if (shard->fd < 0)
+		return shard->fd;
+	err = rp_map_mmap(shard->fd, &unwind_row_map, &rows, &shard->bytes);
+	if (!err)
+		err = rp_map_update(s->rows_fd, &s->nshards, &shard->fd, BPF_ANY);
+	if (err) {
+		close(shard->fd);
+		return err;
+	}
+	shard->rows = rows;
+	shard->used = 0;
+	s->nshards++;
+	return 0;
+}
+
+/* The shard that has room for so many rows. */
+static int find_shard(struct unwind_store *s, uint32_t nrows, uint32_t *out)
+{
+	for (uint32_t i = 0; i < s->nshards; i++)
+		if (UNWIND_PART_ROWS - s->shards[i].used >= nrows) {
+			*out = i;
+			return 0;
+		}
+	*out = s->nshards;
+	return add_shard(s);
+}
+
+/* ---- a table into the maps -------------------------------------------------------------------------------- */
+
+/* DWARF's number of a register is of no use to the program: where the kernel saved it is. -1: nowhere. */
+static int saved_register(int dwarf)
+{
+#if defined(__x86_64__)
+	/* rax rdx rcx rbx rsi rdi rbp rsp r8-r15, in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) */
+	static const signed char at[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0 };
+
+	return dwarf >= 0 && dwarf < (int)sizeof(at) ? 8 * at[dwarf] : -1;
+#else
+	return dwarf >= 0 && dwarf <= 31 ? 8 * dwarf : -1;
+#endif
+}
+
+static struct unwind_rule placed_rule(struct unwind_rule rule)
+{
+	static const struct unwind_rule unsupported = { .kind = UNWIND_UNSUP };
+	int reg = 0;
+
+	if (rule.kind == UNWIND_REG)
+		rule.arg = (int16_t)(reg = saved_register(rule.arg));
+	else if (rule.flags & UNWIND_RA_REG)
+		rule.ra_off = (int16_t)(reg = saved_register(rule.ra_off));
+	return reg < 0 ? unsupported : rule;
+}
+
+static int place_part(struct unwind_store *s, const struct unwind_part *part, uint32_t rules,
+		      struct stored_part *out)
+{
+	uint32_t shard;
+	int err;
+
+	if (part->npages + 1 > UNWIND_PAGES - s->index_used)
+		return -ENOSPC;
+	err = find_shard(s, part->nrows, &shard);
+	if (err)
+		return err;
+	*out = (struct stored_part){ .start = part->start,
+				     .npages = part->npages,
+				     .index = s->index_used,
+				     .shard = shard,
+				     .rules = rules };
+	for (uint32_t i = 0; i <= part->npages; i++)
+		s->index[s->index_used + i] = s->shards[shard].used + part->index[i];
+	memcpy(s->shards[shard].rows + s->shards[shard].used, part->rows,
+	       part->nrows * sizeof(*part->rows));
+	s->index_used += part->npages + 1;
+	s->shards[shard].used += part->nrows;
+	return 0;
+}
+
+static int place_table(struct unwind_store *s, const struct unwind_table *t,
+		       struct stored_file *file)
+{
+	uint32_t rules = s->rules_used;
+	int err = 0;
+
+	if (t->nrules > UNWIND_RULES - rules)
+		return -ENOSPC;
+	file->parts = calloc(t->nparts + 1, sizeof(*file->parts));
+	if (!file->parts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->nrules; i++)
+		s->rules[rules + i] = placed_rule(t->rules[i]);
+	s->rules_used += t->nrules;
+	while (!err && file->nparts < t->nparts) {
+		err = place_part(s, &t->parts[file->nparts], rules, &file->parts[file->nparts]);
+		file->nparts += !err;
+	}
+	return err;
+}
+
+static void store_table(struct unwind_store *s, const struct unwind_table *t,
+			struct stored_file *file)
+{
+	int err = place_table(s, t, file);
+
+	if (err && !s->full_said) {
+		rp_log(RP_WARN,
+		       "no room for more unwind tables (%s): other programs' stacks go by frame pointers",
+		       strerror(-err));
+		s->full_said = true;
+	}
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------ */
+
+/* Reads bytes of a file or of an image in memory. */
+struct source {
+	int fd;
+	const unsigned char *image;
+	size_t size;
+};
+
+static bool read_at(const struct source *src, uint64_t offset, void *to, size_t bytes)
+{
+	if (!src->image)
+		return pread(src->fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
+	if (offset > src->size || bytes > src->size - offset)
+		return false;
+	memcpy(to, src->image + offset, bytes);
+	return true;
+}
+
+static int read_loads(const struct source *src, struct stored_file *file)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr part;
+
+	if (!read_at(src, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(part))
+		return -ENOEXEC;
+	file->loads = calloc(head.e_phnum + 1u, sizeof(*file->loads));
+	if (!file->loads)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head.e_phnum; i++) {
+		if (!read_at(src, head.e_phoff + i * sizeof(part), &part, sizeof(part)))
+			return -ENOEXEC;
+		if (part.p_type == PT_LOAD && part.p_flags & PF_X)
+			file->loads[file->nloads++] = (struct stored_load){ .offset = part.p_offset,
+									    .vaddr = part.p_vaddr,
+									    .size = part.p_filesz };
+	}
+	return 0;
+}
+
+static struct stored_file *find_file(struct unwind_store *s, const struct stat *st)
+{
+	for (size_t i = 0; i < s->nfiles; i++) {
+		struct stored_file *f = &s->files[i];
+
+		if (f->inode == st->st_ino && f->dev == st->st_dev && f->size == st->st_size &&
+		    f->changed.tv_sec == st->st_mtim.tv_sec &&
+		    f->changed.tv_nsec == st->st_mtim.tv_nsec)
+			return f;
+	}
+	return NULL;
+}
+
+const struct stored_file *unwind_store_file(struct unwind_store *s, int fd)
+{
+	const struct source src = { .fd = fd };
+	struct stored_file *file;
+	struct unwind_table *t;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	file = find_file(s, &st);
+	if (file)
+		return file->nloads ? file : NULL;
+	if (s->nfiles == s->room) {
+		size_t room = s->room ? 2 * s->room : 64;
+		struct stored_file *grown = realloc(s->files, room * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		s->files = grown;
+		s->room = room;
+	}
+	file = &s->files[s->nfiles++];
+	*file = (struct stored_file){
+		.dev = st.st_dev, .inode = st.st_ino, .size = st.st_size, .changed = st.st_mtim
+	};
+	if (read_loads(&src, file)) {
+		file->nloads = 0; /* remembered as no ELF file */
+		return NULL;
+	}
+	if (!unwind_cache_table(s->cache, &t, fd, NULL)) {
+		store_table(s, t, file);
+		unwind_table_free(t);
+	}
+	return file->nloads ? file : NULL;
+}
+
+static int take_vdso(void *ctx, const struct sym_proc_map *m)
+{
+	struct source *src = ctx;
+
+	if (strcmp(m->path, "[vdso]"))
+		return 0;
+	src->image = (const unsigned char *)(uintptr_t)m->start; /* our own */
+	src->size = m->end - m->start;
+	return 1;
+}
+
+const struct stored_file *unwind_store_vdso(struct unwind_store *s)
+{
+	struct source src = { .fd = -1 };
+	struct unwind_table *t;
+
+	if (!s->vdso_tried) {
+		s->vdso_tried = true;
+		if (sym_proc_maps("/proc", (uint32_t)getpid(), take_vdso, &src) == 1 &&
+		    !read_loads(&src, &s->vdso) &&
+		    !unwind_table_build_image(&t, src.image, src.size)) {
+			store_table(s, t, &s->vdso);
+			unwind_table_free(t);
+		}
+	}
+	return s->vdso.nloads ? &s->vdso : NULL;
+}
