@@ -28,7 +28,10 @@
  */
 #define KEEP_FRAME() __asm__ volatile("" ::"r"(__builtin_frame_address(0)))
 
-enum { WIDTH = 320, HEIGHT = 200, PHOTO = 64 * 1024, NAMES = 512 };
+enum { WIDTH = 320,
+       HEIGHT = 200,
+       PHOTO = 64 * 1024,
+       NAMES = 512 };
 
 static double stop_at;
 static volatile uint64_t result; /* keeps the work from being optimized away */
