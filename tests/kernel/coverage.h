@@ -15,10 +15,11 @@
 
 #include <rawprof/loader.h>
 
-/* The text of a header as it was when this was compiled, at the top of the source tree. */
+/* The text of a header as it was when this was compiled, at the top of the source tree. Hidden: by
+ * the GOT, arm64's assembler and linker take labels of one section for one. */
 #define COVERAGE_HEADER(name, path)                                                                \
 	__asm__(".pushsection .rodata\n" #name ": .incbin \"" path "\"\n.byte 0\n.popsection\n");  \
-	extern const char name[]
+	extern const char name[] __attribute__((visibility("hidden")))
 COVERAGE_HEADER(coverage_isa_h, "include/rawprof/isa.h");
 COVERAGE_HEADER(coverage_bound_h, "include/rawprof/bound.h");
 COVERAGE_HEADER(coverage_macros_h, "include/rawprof/macros.h");

@@ -351,7 +351,8 @@ START_TEST(test_btf_is_fast)
 	ck_assert_int_gt(rp_btf_find(btf, "btf_trace_sched_switch", 8), 0);
 	took = now_ns() - start;
 	printf("BTF: opened and two names found in %.2f ms\n", (double)took / 1e6);
-	ck_assert_uint_lt(took, 100 * 1000000ULL); /* 2 ms when nothing else runs */
+	/* 2 ms when nothing else runs */
+	ck_assert_uint_lt(took, (getenv("VM_EMULATED") ? 2000 : 100) * 1000000ULL);
 	rp_btf_kernel_release();
 }
 END_TEST

@@ -126,6 +126,8 @@ static int pick(void *ctx, const struct sym_ksym *sym)
 
 	if (sym->module && !strcmp(sym->module, "bpf"))
 		return 0; /* the file does not tell where it ends */
+	if (sym->module && !strncmp(sym->module, "__builtin__", 11))
+		return 0; /* pages for kprobes and ftrace, which only the file names */
 	if (p->seen++ % 53 == 0 && p->count + 3 <= 1200 && sym->size > 1) {
 		p->addrs[p->count++] = sym->addr;
 		p->addrs[p->count++] = sym->addr + sym->size / 2;
@@ -209,14 +211,16 @@ START_TEST(test_gaps_agree)
 	struct sym_kernel_source source = { .name = print, .ctx = &printer };
 	struct sym_kernel *k = NULL;
 	const struct sym_kallsyms *ks = NULL;
-	static const char *const ends[] = { "_etext", "_einittext" };
+	static const char *const ends[] = {
+		"_etext"
+	}; /* behind _einittext there may be exit code */
 	struct sym_ksym end, sym;
 	struct sym_frame frame;
 	int compared = 0;
 
 	ck_assert_int_eq(sym_kernel_open(&k, &source), 0);
 	ck_assert_int_eq(sym_kernel_kallsyms(k, &ks), 0);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		if (!sym_kallsyms_find(ks, ends[i], &end, 1))
 			continue;
 		sym_kernel_lookup(k, end.addr + 16, false, &frame);
