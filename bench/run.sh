@@ -81,10 +81,12 @@ if wanted session; then
 fi
 
 if wanted bpf; then
-	say '' '## BPF run time per sample' '' 'Frame pointers, user and kernel stack, counted by stack and name.'
+	say '' '## BPF run time per sample' '' 'Frame pointers, user and kernel stack, counted by stack and name. "Stack ids" makes the calls that' \
+		"libbpf-tools' profile makes, with its maps; it throws stacks away when its table is full."
 	for what in "split 100000" "deep 100000"; do
 		for hz in 99 999 4999; do
-			commands=(:: rawprof ./rawprof cpu -q --format folded -F "$hz" -d 5)
+			commands=(:: rawprof ./rawprof cpu -q --format folded -F "$hz" -d 5
+				:: 'stack ids (bench/stackid.c)' build/bench/stackid "$hz" 5)
 			[ -z "$profile" ] || commands+=(:: 'libbpf-tools profile' "$profile" -f -F "$hz" 5)
 			! have_bpftrace || commands+=(:: bpftrace bpftrace -e "profile:hz:$hz { @[comm, ustack, kstack] = count(); }
 				interval:s:5 { exit(); }")
@@ -104,7 +106,7 @@ if wanted stacks; then
 	sessions 10 4999
 	rounds=1 table 'Until printed' -d 10 -t "${commands[@]}"
 	./rawprof cpu --format folded -F 4999 -d 10 >"$tmp/deep.folded" 2>"$tmp/err"
-	say '' "rawprof: $(grep -c ';leaf ' "$tmp/deep.folded") distinct stacks that end in leaf. $(grep 'ledger:' "$tmp/err" | head -n 1)"
+	say '' "bench/stackid.c: $(build/bench/stackid 4999 10)." '' "rawprof: $(grep -c ';leaf ' "$tmp/deep.folded") distinct stacks that end in leaf. $(grep 'ledger:' "$tmp/err" | head -n 1)"
 	idle
 fi
 
