@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tables against binutils' reading of the same .eh_frame: at the first and the last byte of each
+ * row that `readelf --debug-dump=frames-interp` prints, CFA, frame pointer and return address are
+ * the same; between the FDEs there is nothing.
+ */
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rawprof/unwind.h>
+
+enum { COLUMNS = 24, CELL = 16 };
+
+/* A row as printed: the cells of the columns CFA, rbp and ra; rbp is "" if there is no such column. */
+struct printed {
+	uint64_t loc;
+	char cfa[CELL], fp[CELL], ra[CELL];
+};
+
+struct fde {
+	uint64_t start, end;
+};
+
+struct golden {
+	struct unwind_table *table;
+	uint64_t cie_offset, cie_count;
+	struct printed cies[256]; /* the last row of each CIE, for FDEs that print none */
+	uint64_t cie_offsets[256];
+	struct fde *fdes;
+	size_t nfdes, room;
+	size_t compared, unsup;
+	/* The record being read. */
+	bool in_fde;
+	struct fde fde;
+	struct printed row;
+	bool has_row;
+	int columns[3], ncolumns; /* where CFA, rbp and ra are; -1: nowhere */
+};
+
+static int register_number(const char *name, size_t len)
+{
+	static const char *const names[] = {
+		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+		"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"
+	};
+
+	for (int i = 0; i < 16; i++) {
+		if (strlen(names[i]) == len && !strncmp(names[i], name, len))
+			return i;
+	}
+	return -1;
+}
+
+static bool is_same_cfa(const struct printed *p, const struct unwind_rule *r)
+{
+	size_t len = strcspn(p->cfa, "+-");
+	int reg = register_number(p->cfa, len);
+
+	if (!strcmp(p->cfa, "exp"))
+		return r->kind == UNWIND_PLT || r->kind == UNWIND_DEREF_SP ||
+		       r->kind == UNWIND_DEREF_FP || r->kind == UNWIND_UNSUP;
+	if (r->cfa_off != strtol(p->cfa + len, NULL, 10))
+		return false;
+	if (reg == 7)
+		return r->kind == UNWIND_SP;
+	if (reg == 6)
+		return r->kind == UNWIND_FP;
+	return r->kind == UNWIND_REG && r->arg == reg;
+}
+
+/* binutils prints "u" both for registers that nothing was said of and for undefined ones. */
+static bool is_same_fp(const struct printed *p, const struct unwind_rule *r)
+{
+	int flags = r->flags & (UNWIND_FP_AT_CFA | UNWIND_FP_AT_FP | UNWIND_FP_LOST);
+
+	if (p->fp[0] == 'c')
+		return flags == UNWIND_FP_AT_CFA && r->fp_off == atoi(p->fp + 1);
+	if (!strcmp(p->fp, "exp"))
+		return flags == UNWIND_FP_AT_FP || flags == UNWIND_FP_LOST;
+	if (!p->fp[0] || !strcmp(p->fp, "u") || !strcmp(p->fp, "s"))
+		return !flags;
+	return flags == UNWIND_FP_LOST;
+}
+
+static bool is_same_ra(const struct printed *p, const struct unwind_rule *r)
+{
+	if (p->ra[0] == 'c')
+		return !(r->flags & UNWIND_RA_REG) && r->ra_off == -8;
+	return (r->flags & UNWIND_RA_REG) && p->ra[0] == 'r' && r->ra_off == atoi(p->ra + 1);
+}
+
+static bool is_same(const struct printed *p, const struct unwind_rule *r)
+{
+	if (!strcmp(p->ra, "u"))
+		return r->kind == UNWIND_STOP;
+	if (!strcmp(p->ra, "exp"))
+		return r->kind == UNWIND_SIGNAL || r->kind == UNWIND_UNSUP;
+	if (p->ra[0] == 'c' && strcmp(p->ra, "c-8"))
+		return r->kind == UNWIND_UNSUP;
+	if (!strcmp(p->cfa, "exp") && r->kind == UNWIND_UNSUP)
+		return true;
+	return is_same_cfa(p, r) && is_same_fp(p, r) && is_same_ra(p, r);
+}
+
+/* Assertions that hold are not told to the framework: it writes each to a file. */
+static void compare(struct golden *g, const struct printed *p, uint64_t addr)
+{
+	const struct unwind_rule *r = unwind_table_rule(g->table, addr);
+
+	g->compared++;
+	g->unsup += r->kind == UNWIND_UNSUP;
+	if (!is_same(p, r))
+		ck_abort_msg("%" PRIx64
+			     ": %s %s %s, not kind %d cfa %d fp %d ra %d arg %d flags %x",
+			     addr, p->cfa, p->fp, p->ra, r->kind, r->cfa_off, r->fp_off, r->ra_off,
+			     r->arg, r->flags);
+}
+
+/* The row that was read last ends at @end. */
+static void end_row(struct golden *g, uint64_t end)
+{
+	uint64_t start;
+
+	if (!g->in_fde || end <= g->row.loc || g->row.loc >= g->fde.end)
+		return;
+	compare(g, &g->row, g->row.loc);
+	compare(g, &g->row, end - 1);
+	if (unwind_table_fde_start(g->table, g->row.loc, &start) || start != g->fde.start)
+		ck_abort_msg("%" PRIx64 ": not of the FDE of %" PRIx64, g->row.loc, g->fde.start);
+}
+
+static void end_record(struct golden *g)
+{
+	if (g->in_fde) {
+		if (!g->has_row) {
+			uint64_t i = 0;
+
+			while (i < g->cie_count && g->cie_offsets[i] != g->cie_offset)
+				i++;
+			ck_assert_uint_lt(i, g->cie_count);
+			g->row = g->cies[i];
+			g->row.loc = g->fde.start;
+		}
+		end_row(g, g->fde.end);
+	} else if (g->has_row && g->cie_count < 256) {
+		g->cie_offsets[g->cie_count] = g->cie_offset;
+		g->cies[g->cie_count++] = g->row;
+	}
+	g->has_row = g->in_fde = false;
+}
+
+static void begin_fde(struct golden *g, uint64_t cie, uint64_t start, uint64_t end)
+{
+	if (g->nfdes == g->room) {
+		g->room = 2 * g->room + 1024;
+		g->fdes = realloc(g->fdes, g->room * sizeof(*g->fdes));
+	}
+	g->fde = (struct fde){ start, end };
+	g->fdes[g->nfdes++] = g->fde;
+	g->cie_offset = cie;
+	g->in_fde = true;
+}
+
+/* Cells never have blanks, but for the names of registers: "r5 (rdi)", of which the number stays. */
+static int split(char *line, char *words[COLUMNS])
+{
+	int n = 0;
+
+	for (char *p = line; *p && n < COLUMNS;) {
+		while (*p == ' ')
+			p++;
+		if (!*p || *p == '\n')
+			break;
+		if (*p != '(')
+			words[n++] = p;
+		while (*p && *p != ' ' && *p != '\n')
+			p++;
+		if (*p)
+			*p++ = 0;
+	}
+	return n;
+}
+
+static void read_columns(struct golden *g, char **words, int n)
+{
+	static const char *const names[] = { "CFA", "rbp", "ra" };
+
+	g->ncolumns = n;
+	for (int k = 0; k < 3; k++) {
+		g->columns[k] = -1;
+		for (int i = 0; i < n; i++) {
+			if (!strcmp(words[i], names[k]))
+				g->columns[k] = i;
+		}
+	}
+}
+
+static void read_row(struct golden *g, char **words, int n)
+{
+	struct printed row = { .loc = strtoull(words[0], NULL, 16) };
+	char *cells[] = { row.cfa, row.fp, row.ra };
+
+	if (n != g->ncolumns)
+		ck_abort_msg("%s: %d cells in %d columns", words[0], n, g->ncolumns);
+	for (int k = 0; k < 3; k++) {
+		if (g->columns[k] >= 0)
+			snprintf(cells[k], CELL, "%s", words[g->columns[k]]);
+	}
+	if (g->has_row)
+		end_row(g, row.loc);
+	g->row = row;
+	g->has_row = true;
+}
+
+static void read_line(struct golden *g, char *line)
+{
+	uint64_t offset, cie, start, end;
+	char *words[COLUMNS];
+	int n;
+
+	if (strstr(line, " FDE ") &&
+	    sscanf(line, "%" SCNx64 " %*x %*x FDE cie=%" SCNx64 " pc=%" SCNx64 "..%" SCNx64,
+		   &offset, &cie, &start, &end) == 4) {
+		end_record(g);
+		begin_fde(g, cie, start, end);
+		return;
+	}
+	if (strstr(line, " CIE \"")) {
+		end_record(g);
+		g->cie_offset = strtoull(line, NULL, 16);
+		return;
+	}
+	n = split(line, words);
+	if (n && !strcmp(words[0], "LOC"))
+		read_columns(g, words, n);
+	else if (n > 1 && strlen(words[0]) == 16 && strspn(words[0], "0123456789abcdef") == 16)
+		read_row(g, words, n);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct fde *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* What lies between functions is no function, unless it is as short as padding. */
+static void compare_gaps(struct golden *g)
+{
+	qsort(g->fdes, g->nfdes, sizeof(*g->fdes), by_start);
+	for (size_t i = 0; i + 1 < g->nfdes; i++) {
+		uint64_t end = g->fdes[i].end, next = g->fdes[i + 1].start;
+
+		if (next < end + 16)
+			continue;
+		if (unwind_table_rule(g->table, end)->kind != UNWIND_END ||
+		    unwind_table_rule(g->table, next - 1)->kind != UNWIND_END ||
+		    unwind_table_fde_start(g->table, end, &next) != -ENOENT)
+			ck_abort_msg("%" PRIx64 " is of no function", end);
+	}
+	ck_assert_int_eq(unwind_table_rule(g->table, g->fdes[0].start - 1)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(g->table, g->fdes[g->nfdes - 1].end)->kind, UNWIND_END);
+}
+
+static void compare_file(const char *path)
+{
+	struct golden *g = calloc(1, sizeof(*g));
+	char command[PATH_MAX + 64], *line = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t size = 0;
+	FILE *p;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(unwind_table_build(&g->table, fd), 0);
+	close(fd);
+	snprintf(command, sizeof(command), "readelf --debug-dump=frames-interp '%s' 2>/dev/null",
+		 path);
+	p = popen(command, "r");
+	ck_assert_ptr_nonnull(p);
+	while (getline(&line, &size, p) > 0)
+		read_line(g, line);
+	end_record(g);
+	pclose(p); /* it warns, and fails, of much that is none of our business */
+	ck_assert_uint_gt(g->nfdes, 0);
+	ck_assert_uint_eq(g->nfdes, g->table->nfdes);
+	ck_assert_uint_ge(g->compared, 2 * g->nfdes);
+	ck_assert_uint_eq(g->table->stats.bad_fdes, 0);
+	compare_gaps(g);
+	/* Four places in glibc and OpenSSL, a few instructions each; no compiler writes such. */
+	ck_assert_uint_le(g->unsup, 8);
+	printf("%s: %zu FDEs, %zu places compared\n", path, g->nfdes, g->compared);
+	unwind_table_free(g->table);
+	free(g->fdes);
+	free(line);
+	free(g);
+}
+
+static const char *const patterns[] = {
+	"/usr/bin/python3",
+	"/usr/lib/x86_64-linux-gnu/libLLVM-1[0-9].so.1",
+	"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+	"/usr/bin/node",
+	"/usr/bin/perl",
+};
+
+START_TEST(test_installed)
+{
+	glob_t found;
+
+	if (glob(patterns[_i], 0, NULL, &found)) {
+		printf("skip %s (not installed)\n", patterns[_i]);
+		return;
+	}
+	compare_file(found.gl_pathv[0]);
+	globfree(&found);
+}
+END_TEST
+
+START_TEST(test_libc)
+{
+	Dl_info info;
+
+	ck_assert(dladdr((void *)(uintptr_t)getpid, &info));
+	compare_file(info.dli_fname);
+}
+END_TEST
+
+START_TEST(test_self)
+{
+	char path[PATH_MAX] = "";
+
+	ck_assert_int_gt(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
+	compare_file(path);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("unwind tables and readelf");
+	TCase *t = tcase_create("golden");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	suite_add_tcase(s, t);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, test_libc);
+	tcase_add_test(t, test_self);
+	tcase_add_loop_test(t, test_installed, 0, sizeof(patterns) / sizeof(patterns[0]));
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
