@@ -6,10 +6,12 @@
  *	lint_graph.c	where instructions lead: unreachable ones, jumps to nowhere, missing EXIT
  *	lint_arc.c	sets of numbers, and arithmetic on them
  *	lint_state.c	registers, stack and references at one point of one path
+ *	lint_access.c	may a register or memory be read, an address be followed
  *	lint_memory.c	loads, stores, atomics: one step of a path
  *	lint_alu.c	arithmetic
  *	lint_branch.c	conditional jumps: which ways are open
  *	lint_helpers.c	what the helpers take and give
+ *	lint_args.c	are a call's arguments that
  *	lint_call.c	calls and EXIT
  *	lint_path.c	follows the paths
  *	lint.c		runs them, collects and reports
@@ -228,10 +230,19 @@ void open_path(struct lint *l, const struct state *s);
 /* Follow a function from its beginning, unless it was. */
 void open_function(struct lint *l, const struct state *entry);
 
+/* " (on the way where the jump at line 12 is taken)", on a path that began with one. */
+#define WAY_SIZE 80
+const char *by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE]);
+/* Programs whose context holds numbers only. */
+bool has_plain_context(const struct lint *l);
+bool check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
+		   unsigned int bytes, bool writes);
+/* The verifier asks this of the stack on every machine. */
+bool check_aligned(struct lint *l, struct state *s, int64_t offset, unsigned int bytes);
 /* Is every byte of an access of `bytes` where it may be? Says so if not. what: "load" ... */
 bool check_access(struct lint *l, struct state *s, const struct reg *base, unsigned int number,
 		  int64_t offset, uint64_t bytes, const char *what);
-bool check_written(struct lint *l, struct state *s, int offset, unsigned int bytes, uint32_t rule,
+void check_written(struct lint *l, struct state *s, int offset, unsigned int bytes,
 		   const char *what);
 
 /* ---- helpers */
@@ -268,8 +279,22 @@ struct helper {
 	uint8_t args[5];
 	uint8_t ret;
 	uint8_t map_type; /* of its map; 0: any */
+	const char *map_type_name;
 };
 /* NULL for helpers that are not in the table. */
 const struct helper *helper_of(int32_t number);
+
+/* A call of a helper that is in the table. */
+struct call {
+	struct lint *l;
+	struct state *s;
+	const struct helper *helper;
+	const struct asm_map *map; /* among the arguments, or NULL */
+	uint32_t map_number;
+};
+void find_map_argument(struct call *c);
+/* False if a register that the call reads holds nothing. */
+bool read_arguments(struct call *c);
+void check_argument(struct call *c, unsigned int number, enum arg arg);
 
 #endif

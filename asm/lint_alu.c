@@ -124,6 +124,11 @@ static void move_pointer(struct lint *l, struct state *s, const struct bpf_insn 
 			"subtracted from it",
 			insn->dst_reg, verb(op));
 		*dst = number_unknown();
+	} else if (op == BPF_SUB && dst->kind == STACK) {
+		finding(l, s->at, RULE_ADDRESS,
+			"nothing may be subtracted from an address in the stack: add a negative "
+			"number");
+		dst->known = false;
 	} else {
 		move(l, s, dst, src, insn->src_reg, op == BPF_SUB);
 	}

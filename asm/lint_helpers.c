@@ -8,9 +8,12 @@
 #define HELPER(name, ret_, ...) [ASM_HELPER_##name] = { .ret = RET_##ret_, .args = { __VA_ARGS__ } }
 /* Of helpers that take maps of one type only. */
 #define HELPER_OF(type, name, ret_, ...)                                                           \
-	[ASM_HELPER_##name] = { .ret = RET_##ret_,                                                 \
-				.map_type = BPF_MAP_TYPE_##type,                                   \
-				.args = { __VA_ARGS__ } }
+	[ASM_HELPER_##name] = {                                                                    \
+		.ret = RET_##ret_,                                                                 \
+		.map_type = BPF_MAP_TYPE_##type,                                                   \
+		.map_type_name = "BPF_MAP_TYPE_" #type,                                            \
+		.args = { __VA_ARGS__ },                                                           \
+	}
 
 /* clang-format off */
 static const struct helper helpers[] = {

@@ -18,141 +18,6 @@ unsigned int access_bytes(const struct bpf_insn *insn)
 	return 8;
 }
 
-/* ---- is the access allowed? */
-
-/* Programs whose context holds numbers only. */
-static bool has_plain_context(const struct lint *l)
-{
-	switch (l->image->program->type) {
-	case BPF_PROG_TYPE_KPROBE:
-	case BPF_PROG_TYPE_TRACEPOINT:
-	case BPF_PROG_TYPE_PERF_EVENT:
-	case BPF_PROG_TYPE_RAW_TRACEPOINT:
-	case BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE:
-		return true;
-	}
-	return false;
-}
-
-static bool check_stack(struct lint *l, struct state *s, int64_t offset, uint64_t bytes,
-			const char *what)
-{
-	if (stack_inside(offset, bytes))
-		return true;
-	finding(l, s->at, RULE_BOUNDS,
-		"%s of %" PRIu64 " byte%s at R10%+" PRId64
-		": the stack frame reaches from R10-512 to R10-1",
-		what, bytes, bytes == 1 ? "" : "s", offset);
-	return false;
-}
-
-static bool check_value(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
-			uint64_t bytes, const char *what)
-{
-	const struct asm_map *map = map_of(l, base);
-
-	if (!map || (offset >= 0 && (uint64_t)offset + bytes <= map->value_size))
-		return true;
-	if (!base->exact && base->offset == MAX_OFFSET) {
-		finding(l, s->at, RULE_BOUNDS,
-			"%s at an offset without limit of a value of '%s', which has %u bytes: "
-			"compare the number, or AND it with a mask, before it is added",
-			what, map->name, map->value_size);
-		return false;
-	}
-	finding(l, s->at, RULE_BOUNDS,
-		"%s of %" PRIu64 " byte%s at offset %s%" PRId64
-		" of a value of '%s', which has %u bytes",
-		what, bytes, bytes == 1 ? "" : "s", base->exact ? "" : "up to ", offset, map->name,
-		map->value_size);
-	return false;
-}
-
-static bool check_record(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
-			 uint64_t bytes, const char *what)
-{
-	if (offset >= 0 && (uint64_t)offset + bytes <= base->size)
-		return true;
-	finding(l, s->at, RULE_BOUNDS,
-		"%s of %" PRIu64 " byte%s at offset %" PRId64
-		" of the %u bytes that were reserved at line %u",
-		what, bytes, bytes == 1 ? "" : "s", offset, base->size, line_at(l, base->where));
-	return false;
-}
-
-static void unchecked(struct lint *l, struct state *s, const struct reg *base, unsigned int number)
-{
-	finding(l, s->at, RULE_NULL,
-		"R%u may be 0 here: it is what %s at line %u returned, and nothing has compared it "
-		"with 0 since (JEQ(R%u, 0, ...))",
-		number, text_at(l, base->where), line_at(l, base->where), number);
-}
-
-bool check_access(struct lint *l, struct state *s, const struct reg *base, unsigned int number,
-		  int64_t offset, uint64_t bytes, const char *what)
-{
-	switch ((enum kind)base->kind) {
-	case STACK:
-		return !base->known || check_stack(l, s, base->offset + offset, bytes, what);
-	case VALUE:
-		if (base->trusted)
-			caution(l, s->at, RULE_NULL,
-				"R%u is not compared with 0 after %s at line %u: that the element "
-				"exists is known only to newer kernels, older ones refuse this",
-				number, text_at(l, base->where), line_at(l, base->where));
-		return !base->known || check_value(l, s, base, base->offset + offset, bytes, what);
-	case RECORD:
-		return !base->known || check_record(l, s, base, base->offset + offset, bytes, what);
-	case VALUE_OR_NULL:
-	case RECORD_OR_NULL:
-		unchecked(l, s, base, number);
-		return false;
-	case RELEASED:
-		finding(l, s->at, RULE_ADDRESS,
-			"R%u points to a ring record that %s at line %u has given back", number,
-			text_at(l, base->where), line_at(l, base->where));
-		return false;
-	case NUMBER:
-		finding(l, s->at, RULE_ADDRESS,
-			"R%u is a number, not an address that may be followed: read kernel or user "
-			"memory with READ_KERNEL() or READ_USER()",
-			number);
-		return false;
-	case UNWRITTEN:
-	case DESTROYED:
-	case NOTHING:
-	case CONTEXT:
-	case FUNCTION:
-	case MAP:
-	case OTHER:
-		break;
-	}
-	return true;
-}
-
-/* Where the context is registers or a record, its first 8 bytes are the kernel's own in a
- * tracepoint's; registers a uprobe may change. */
-static bool check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
-			  unsigned int bytes, bool writes)
-{
-	uint32_t type = l->image->program->type;
-
-	if (!has_plain_context(l) || !base->known)
-		return true;
-	if (offset < 0 || offset % bytes || (type == BPF_PROG_TYPE_TRACEPOINT && offset < 8))
-		finding(l, s->at, RULE_BOUNDS, "%u bytes of the context at offset %" PRId64 ": %s",
-			bytes, offset,
-			offset < 0	 ? "they lie before it"
-			: offset % bytes ? "the offset must be a multiple of the size"
-					 : "the first 8 bytes of a tracepoint's record are not for "
-					   "programs");
-	else if (writes && (type == BPF_PROG_TYPE_TRACEPOINT || type == BPF_PROG_TYPE_PERF_EVENT))
-		finding(l, s->at, RULE_BOUNDS, "the context is read only");
-	else
-		return true;
-	return false;
-}
-
 /* So that the same mistake is not reported at every use. */
 static void repair(struct state *s, unsigned int number)
 {
@@ -163,39 +28,6 @@ static void repair(struct state *s, unsigned int number)
 	case RECORD_OR_NULL:
 		s->regs[number] = other();
 	}
-}
-
-/* "byte 12" or "bytes 12-15", counted from the beginning of what is read. */
-bool check_written(struct lint *l, struct state *s, int offset, unsigned int bytes, uint32_t rule,
-		   const char *what)
-{
-	int first, n;
-
-	if (!stack_unwritten(s, offset, bytes, &first, &n))
-		return true;
-	if (bytes == (unsigned int)n)
-		finding(l, s->at, rule, "%s at R10%+d (%u bytes) was never written", what, offset,
-			bytes);
-	else if (n == 1)
-		finding(l, s->at, rule, "byte %d of %s at R10%+d was never written (R10%+d)",
-			first - offset, what, offset, first);
-	else
-		finding(l, s->at, rule,
-			"bytes %d-%d of %s at R10%+d were never written (R10%+d to R10%+d)",
-			first - offset, first - offset + n - 1, what, offset, first, first + n - 1);
-	stack_write(s, offset, bytes, false);
-	return false;
-}
-
-/* The verifier asks this of the stack on every machine. */
-static bool check_aligned(struct lint *l, struct state *s, int64_t offset, unsigned int bytes)
-{
-	if (offset % bytes == 0)
-		return true;
-	finding(l, s->at, RULE_ALIGNMENT,
-		"misaligned: %u bytes of the stack at R10%+" PRId64 ", which is no multiple of %u",
-		bytes, offset, bytes);
-	return false;
 }
 
 /* Base register of an access. False if there is no use in going on with the instruction. */
@@ -235,7 +67,7 @@ static struct reg load_stack(struct lint *l, struct state *s, const struct reg *
 	if (!base->known)
 		return number_unknown();
 	offset += (int)base->offset;
-	check_written(l, s, offset, bytes, RULE_STACK, "what is read");
+	check_written(l, s, offset, bytes, "what is read");
 	filled = stack_filled(s, offset, bytes);
 	if (filled && !is_signed)
 		return *filled;
@@ -352,8 +184,7 @@ static void step_atomic(struct lint *l, struct state *s, const struct bpf_insn *
 		return;
 	}
 	if (base->kind == STACK && base->known) {
-		check_written(l, s, (int)base->offset + insn->off, bytes, RULE_STACK,
-			      "what is changed");
+		check_written(l, s, (int)base->offset + insn->off, bytes, "what is changed");
 		stack_write(s, (int)base->offset + insn->off, bytes, false);
 	} else if (base->kind == VALUE) {
 		old = load_value(l, base, bytes, false);
