@@ -258,8 +258,12 @@ static void put_books(struct table *t)
 {
 	if (t->r->has_ledger || t->r->has_cost)
 		out_putc(&t->out, '\n');
-	if (t->r->info.note)
-		out_printf(&t->out, "%s\n", t->r->info.note);
+	if (t->r->info.note) {
+		buf_reset(&t->scratch);
+		buf_clean(&t->scratch, t->r->info.note, 0, 0);
+		buf_puts(&t->scratch, "\n");
+		out_buf(&t->out, &t->scratch);
+	}
 	if (t->r->has_ledger && !t->out.err)
 		t->out.err = report_print_ledger(t->out.file, &t->r->ledger,
 						 text(t->r, t->r->types[0].type));
