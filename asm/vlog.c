@@ -24,6 +24,7 @@ struct parser {
 	struct reader reader;
 	/* The lines that nobody understood, since the last that somebody did. */
 	const char *odd, *odd_end;
+	bool explained;	 /* what follows are the kernel's reasons */
 	bool whole_next; /* the next frame is all of it */
 	const char *source, *file;
 	uint32_t source_line;
@@ -295,6 +296,7 @@ static void statistics(struct parser *p, const char *line, const char *end)
 		{ "peak_states ", &log->peak_states },
 		{ "verification time ", &log->usec },
 	};
+	const char *depth = line;
 	uint32_t number;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -303,8 +305,8 @@ static void statistics(struct parser *p, const char *line, const char *end)
 		if (at && (at += strlen(words[i].word)) && take_number(&at, end, &number))
 			*words[i].number = number;
 	}
-	if (begins(line, end, "stack depth "))
-		log->stack_depth = copy(p, line + strlen("stack depth "), trim(line, end));
+	if (take(&depth, end, "stack depth ") && !log->stack_depth)
+		log->stack_depth = copy(p, depth, trim(depth, end));
 }
 
 /* Lines that tell how the verifier works, not what it found; and those that open others. */
@@ -354,6 +356,12 @@ static void parse_line(struct parser *p, const char *line, const char *end)
 {
 	const char *was = p->odd;
 
+	/* Linux 7.3 and later: reasons, which may quote lines of the log. */
+	p->explained |= begins(line, end, "Verification failed:");
+	if (p->explained && line != end && !begins(line, end, "processed ")) {
+		odd_line(p, line, end);
+		return;
+	}
 	p->odd = NULL;
 	if (line == end || numbered_line(p, line, end) || branch_line(p, line, end) ||
 	    frame_heading(p, line, end)) {

@@ -39,7 +39,8 @@ struct value {
 	uint64_t unknown;	/* bits that may be 1 or 0 */
 };
 
-#define ANY_DISTANCE (INT64_C(1) << 40)
+/* The verifier lets no pointer go further (BPF_MAX_VAR_OFF): beyond means anywhere. */
+#define ANY_DISTANCE (INT64_C(1) << 29)
 
 /* Values by their text; number 0 is none. */
 struct values {
@@ -67,6 +68,8 @@ struct join {
 	uint32_t ngroups;
 	bool ungrouped;
 };
+/* Are they one and the same when written? Ids and marks are not. */
+bool value_same(const struct value *a, const struct value *b);
 void join_add(struct join *join, const struct values *values, uint32_t number);
 /* NULL without memory. */
 const char *join_text(const struct join *join, const struct values *values, struct arena **arena);

@@ -52,8 +52,7 @@ static bool exact(const struct value *v)
 	return v->kind != VALUE_BYTES && v->least == v->most;
 }
 
-/* Are they one and the same when written? Ids and marks are not. */
-static bool looks_same(const struct value *a, const struct value *b)
+bool value_same(const struct value *a, const struct value *b)
 {
 	return same_kind(a, b) && !strcmp(a->bytes, b->bytes) && a->least == b->least &&
 	       a->most == b->most && a->uleast == b->uleast && a->umost == b->umost &&
@@ -70,7 +69,7 @@ void join_add(struct join *join, const struct values *values, uint32_t number)
 			return;
 	add_to_groups(join, value);
 	for (uint32_t i = 0; i < join->nlisted; i++)
-		if (looks_same(&values->all[join->listed[i]], value))
+		if (value_same(&values->all[join->listed[i]], value))
 			return;
 	if (join->nlisted < JOIN_LISTED)
 		join->listed[join->nlisted++] = number;

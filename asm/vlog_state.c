@@ -253,7 +253,8 @@ static void set_place(struct reader *r, const struct token *t, enum state_kind k
 		return;
 	if (t->number >= FRAME_REGS && !r->frame)
 		collect_written(r, t->number, new);
-	if (kind == STATE_USED || (kind == STATE_CHANGED && old != new))
+	if (kind == STATE_USED || (kind == STATE_CHANGED &&
+				   (!old || !value_same(&r->values.all[old], &r->values.all[new]))))
 		if (r->current >= 0)
 			collect(r, &r->met[r->current].after, t->number, new);
 }
@@ -416,7 +417,9 @@ static void finish_path(struct reader *r)
 		if (!number)
 			continue;
 		last[r->log->nlast].where = where_of(i);
-		last[r->log->nlast++].text = r->values.all[number].text;
+		last[r->log->nlast].text = value_text(&r->values.all[number], &r->arena);
+		if (!last[r->log->nlast++].text)
+			r->no_memory = true;
 	}
 	r->log->path = path;
 	r->log->npath = r->npath;

@@ -182,8 +182,7 @@ static void agree(struct value *v)
 }
 
 /*
- * The bounds that were read are those of what is added to the fixed part; without any it is 0. No
- * object that a pointer may point to is larger than 2^29 bytes.
+ * The bounds that were read are those of what is added to the fixed part; without any it is 0.
  */
 static void set_distance(struct value *v, int64_t fixed)
 {

@@ -47,9 +47,11 @@ void kernel_name(char out[16], const char *name);
  * letters. */
 unsigned name_distance(const char *a, const char *b);
 
-/* ---- verifier_log.c: the part of a verifier log that matters, malloc'd, or NULL. *insn is where
- * it stopped, or -1. */
+/* ---- verifier_log.c */
+/* The part of a verifier log that matters, malloc'd, or NULL. *insn is where it stopped, or -1. */
 char *verifier_log_tail(const char *log, int max_lines, long *insn);
+/* What there is to say of a refusal, each line behind a newline, malloc'd; NULL: nothing. */
+char *verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines);
 
 /* ---- perf_errors.c */
 /* Say why perf_event_open refused, and what to do. Returns err. */

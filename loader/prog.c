@@ -163,17 +163,11 @@ static const char *reason(int err, const struct rp_prog *prog)
 
 static void report_refusal(int err, const struct rp_prog *prog, const char *log)
 {
-	const char *line = NULL;
-	char *tail;
-	long insn;
+	char *said = verifier_log_explain(prog, log ? log : "", TAIL_LINES);
 
-	tail = verifier_log_tail(log ? log : "", TAIL_LINES, &insn);
-	if (tail && insn >= 0 && insn < (long)prog->ninsns && prog->line)
-		line = prog->line(prog->line_ctx, (uint32_t)insn);
-	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s%s%s%s", prog->name,
-	       prog_type_name(prog->type), prog->ninsns, reason(err, prog), line ? "\nat " : "",
-	       line ? line : "", tail ? "\nthe verifier's last words:\n" : "", tail ? tail : "");
-	free(tail);
+	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s", prog->name,
+	       prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
+	free(said);
 }
 
 /*

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * verifier_log.c: what matters of a verifier log, which may be megabytes of register states: its
- * last lines, which lead to the complaint, without the statistics behind it. Nothing is concluded
- * from the complaint's wording, which changes between kernels.
+ * last lines, which lead to the complaint, without the statistics behind it; and above them, where
+ * asm/ knows the complaint, the line of the program, the reason, and what to do.
  */
 #include "internal.h"
 
 #include <ctype.h>
+#include <rawprof/verifier.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* "12: (85) call …" is an instruction; the number comes back, or -1. */
@@ -68,4 +70,56 @@ char *verifier_log_tail(const char *log, int max_lines, long *insn)
 			break;
 	}
 	return from < end ? strndup(from, (size_t)(end - from)) : NULL;
+}
+
+/* ---- with its explanation */
+
+/* Text of several lines, each behind a newline and what it begins with. */
+static void put_lines(FILE *out, const char *first, const char *others, const char *text)
+{
+	for (const char *begin = first; text && *text; begin = others) {
+		const size_t len = strcspn(text, "\n");
+
+		fprintf(out, "\n%s%.*s", begin, (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void put_refusal(FILE *out, const struct asm_refusal *refusal)
+{
+	put_lines(out, "why: ", "     ", refusal->why);
+	if (refusal->why)
+		put_lines(out, "     ", "     ", refusal->history);
+	put_lines(out, "try: ", "     ", refusal->advice);
+}
+
+char *verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines)
+{
+	const struct asm_refused refused = { .log = log,
+					     .insns = prog->insns,
+					     .ninsns = prog->ninsns,
+					     .line = prog->line,
+					     .line_ctx = prog->line_ctx };
+	struct asm_refusal refusal = { .insn = -1 };
+	char *text = NULL, *tail;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	long insn;
+
+	if (!out)
+		return NULL;
+	tail = verifier_log_tail(log, tail_lines, &insn);
+	if (!asm_refusal_explain(&refused, &refusal)) {
+		put_lines(out, "at ", "", refusal.at);
+		put_refusal(out, &refusal);
+		asm_refusal_free(&refusal);
+	}
+	if (tail)
+		fprintf(out, "\nthe verifier's last words:\n%s", tail);
+	free(tail);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }

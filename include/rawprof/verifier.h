@@ -81,32 +81,40 @@ void asm_vlog_free(struct asm_vlog *log);
 
 /* ---- refusals (asm/refusal.c) */
 
-/* A program that was refused; everything but the log may be missing. */
+/*
+ * A program that was refused. Without its instructions less is known of the lines that the verifier
+ * did not come to; without `line` the log's own source lines are quoted, or the instructions.
+ */
 struct asm_refused {
 	const char *log;
 	const struct bpf_insn *insns;
 	uint32_t ninsns;
-	/* "file.c:12: MOV(R0, 0)" of an instruction, NULL: unknown; good until the next call. */
+	/* "file.c:12: MOV(R0, 0)" of an instruction below ninsns; NULL: unknown. The text is good
+	   until the next call. */
 	const char *(*line)(void *ctx, uint32_t insn);
 	void *line_ctx;
 };
 
 struct asm_refusal {
-	int64_t insn;	      /* where the verifier stopped; -1: it said no instruction */
-	char *message;	      /* its own words */
-	char *history;	      /* where what it complains of came from, one fact a line; or NULL */
-	char *why;	      /* what that means; NULL: a message that we do not know */
-	char *advice;	      /* what to do; NULL likewise */
-	int kernel_explained; /* the kernel (7.3 and later) gives its own reasons in message */
+	int64_t insn;	     /* where the verifier stopped; -1: it did not say */
+	const char *at;	     /* that line, as above; NULL */
+	const char *message; /* the verifier's own words, lines separated by '\n' */
+	const char *history; /* where what it complains of came from, one fact a line; NULL */
+	/* What that means and what to do, a sentence each. NULL: a message that is not known, or one
+	   that a kernel of 7.3 and later explains itself. */
+	const char *why;
+	const char *advice;
+	void *arena; /* holds all of the above */
 };
 
-/*
- * Explains. -ENOENT: the log holds no refusal; -ENOMEM. Free with asm_refusal_free().
- */
+/* -ENOENT: the log ends without a refusal; -ENOMEM. Free with asm_refusal_free(). */
 int asm_refusal_explain(const struct asm_refused *refused, struct asm_refusal *out);
 void asm_refusal_free(struct asm_refusal *refusal);
 
-/* The messages that are known, for tests and for who writes them down; NULL beyond the last. */
-const char *asm_refusal_known(size_t i);
+/*
+ * The messages that are known, for tests and lists; NULL beyond the last. %r stands for a register,
+ * %c for one of R1-R5, %n for a number, %w for a word, * for anything.
+ */
+const char *asm_refusal_pattern(size_t i);
 
 #endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Explained refusals. tests/data/refusals-6.18.log holds what Linux 6.18 said to small programs,
+ * each under a heading "##### ID what it does".
+ */
+#include "test_vlog.h"
+
+static struct asm_refusal explained(const char *log)
+{
+	const struct asm_refused refused = { .log = log };
+	struct asm_refusal refusal;
+
+	ck_assert_int_eq(asm_refusal_explain(&refused, &refusal), 0);
+	return refusal;
+}
+
+/* ---- the gallery */
+
+static char *section(const char *id)
+{
+	char *text = data_file("refusals-6.18.log"), heading[40], *begin, *end, *copy;
+
+	snprintf(heading, sizeof(heading), "##### %s ", id);
+	begin = strstr(text, heading);
+	ck_assert_msg(begin, "no section %s", id);
+	begin = strchr(begin, '\n') + 1;
+	end = strstr(begin, "#####");
+	copy = end ? strndup(begin, (size_t)(end - begin)) : strdup(begin);
+	free(text);
+	return copy;
+}
+
+/* What the explanation has to hold; history NULL: none at all. */
+static const struct {
+	const char *id;
+	int64_t insn;
+	const char *message, *why, *history, *advice;
+} gallery[] = {
+	{ "G1", -1, "last insn is not an exit or jmp", "run past its end", NULL, "EXIT()" },
+	{ "G2", 0, "R0 !read_ok", "R0 is read", "nothing has written R0 on this path",
+	  "MOV(R0, 0)" },
+	{ "G3", 2, "unreachable insn 2", "No path leads to this", NULL, "Take the line out" },
+	{ "G4", 1, "jump out of range", "leads to instruction 12,", NULL, "label" },
+	{ "G5", 1, "unreachable insn 1", "No path leads to this", NULL, "Take the line out" },
+	{ "G6", 3, "unreachable insn 3", "No path leads to this", NULL,
+	  "a loop without a way out" },
+	{ "G6b", -1, "too large", "a million steps", NULL, "bpf_loop" },
+	{ "G7", 7, "R0 invalid mem access", "gives 0 when the key is not there, and R0 has not",
+	  "R0 is what was returned by instruction 6: (85) call bpf_map_lookup_elem#1",
+	  "JEQ(R0, 0, out)" },
+	{ "G8", 8, "invalid access to map value",
+	  "8 bytes at offset 8 are not all within the map's value of 8 bytes",
+	  "R0 is what was returned by instruction 6", "value_size" },
+	{ "G9", 1, "R1 !read_ok", "R1 is read, but holds nothing here",
+	  "R1 was destroyed by instruction 0: (85) call bpf_ktime_get_ns#5\nbefore that it held the "
+	  "context",
+	  "MOV_REG(R6, R1)" },
+	{ "G10", 0, "frame pointer is read only", "R10", NULL, "MOV_REG(R2, R10)" },
+	{ "G11", 0, "invalid write to stack", "8 bytes at offset -520 from R10 are not", NULL,
+	  "FRAME()" },
+	{ "G11b", 0, "invalid write to stack", "8 bytes at offset 0 from R10 are not", NULL,
+	  "FRAME()" },
+	{ "G12", 0, "misaligned stack access", "An access of 8 bytes has to lie at a multiple of 8",
+	  NULL, "FRAME()" },
+	{ "G13", 5, "invalid read from stack R2", "16 bytes at offset -8",
+	  "of the 16 bytes from R10-8 on, 8 are above the frame\nR2 was changed at instruction 4",
+	  "key_size" },
+	{ "G14", 0, "invalid size of register spill", "A pointer takes 8 bytes",
+	  "R1 has held the context", "STX(DW" },
+	{ "G15", 0, "invalid func unknown#9999", "no helper number 9999", NULL, "CALL(name)" },
+	{ "G16", 0, "program of this type cannot use", "bpf_redirect is not for programs", NULL,
+	  "bpf-helpers(7)" },
+	{ "G17", 0, "BPF_MOV uses reserved fields", "(BPF_MOV)", NULL, "INSN" },
+	{ "G18", -1, "unknown opcode ff", "the opcode ff.", NULL, "RFC 9669" },
+	{ "G19", 1, "invalid shift 64", "A shift by 64 ", NULL, "0 to 63" },
+	{ "G20", 1, "div by zero", "the constant 0", NULL, "register" },
+	{ "G21", 1, "BPF_ATOMIC stores into R1 ctx", "R1 is ctx.", "R1 has held the context",
+	  "COUNT" },
+	{ "G22", 7, "Unreleased reference id=2 alloc_insn=4\nBPF_EXIT instruction",
+	  "still held when the program ends",
+	  "it was acquired by instruction 4: (85) call bpf_ringbuf_reserve#131", "RING_SUBMIT" },
+	{ "G22b", 4, "R2 is not a known constant'",
+	  "bpf_ringbuf_reserve wants a constant as argument 2; R2 is any number",
+	  "R2 was loaded at instruction 0", "LD_PARAM" },
+	{ "G22c", 12, "R1 type=scalar expected=ringbuf_mem", "submitted or discarded before",
+	  "R1 is a copy of R6, made at instruction 10: (bf) r1 = r6\nR6 is a copy of R0, made at "
+	  "instruction 6: (bf) r6 = r0\nR0 is what was returned by instruction 4",
+	  "once" },
+	{ "G23", 0, "R1 pointer arithmetic with *=", "R1 is a pointer (ctx)", "context", "LDX" },
+	{ "G24", 1, "math between ctx pointer", "added to the ctx pointer",
+	  "R2 was loaded at instruction 0", "AND(" },
+	{ "G25", 2, "math between fp pointer", "added to the fp pointer",
+	  "R2 was loaded at instruction 0", "AND(" },
+	{ "G26", -1, "fd 777 is not", "descriptor 777", NULL, "LD_MAP" },
+	{ "G28", 0, "invalid bpf_context access", "may not access 8 bytes at offset 400", NULL,
+	  "bpf_perf_event_data" },
+	{ "G29", 4, "R2 min value is negative", "The size in R2 may be below 0",
+	  "R2 was loaded at instruction 0", "AND(R2, mask)" },
+	{ "G30", 4, "invalid write to stack R1", "16 bytes at offset -8 ",
+	  "R1 was changed at instruction 3: (07) r1 += -8\nR1 is a copy of R10", "FRAME()" },
+	{ "G31", 5, "invalid read from stack R2", "600 bytes at offset -8 ",
+	  "of the 600 bytes from R10-8 on, 592 are above the frame", "key_size" },
+	{ "G33", 3, "cannot pass map_type 1",
+	  "bpf_get_stackid does not work on maps of this type (1", NULL, "another type" },
+	{ "G34", 2, "invalid atomic operand size", "4 or 8 bytes", NULL, "W or DW" },
+	{ "G35", -1, "last insn is not an exit or jmp", "of a function", NULL, "EXIT()" },
+	{ "G36", 3, "jump out of range", "leads to instruction 2,", NULL, "label" },
+	{ "U1", 5, "invalid read from stack R2 off -16+8",
+	  "The byte 8 of the 16 bytes at offset -16", "R10-8 to R10-1 were never written",
+	  "ZERO(" },
+	{ "U2b", 7, "invalid read from stack R2 off -16+8",
+	  "The byte 8 of the 16 bytes at offset -16", "R10-8 to R10-5 were never written\n",
+	  "ZERO(" },
+	{ "X4b", 3, "R6 !read_ok", "R6 is read, but holds nothing here",
+	  "nothing has written R6 on this path since the program began", "on every path" },
+};
+
+START_TEST(of_the_gallery)
+{
+	char *log = section(gallery[_i].id);
+	struct asm_refusal r = explained(log);
+
+	free(log);
+	ck_assert_int_eq(r.insn, gallery[_i].insn);
+	ck_assert_ptr_nonnull(strstr(r.message, gallery[_i].message));
+	ck_assert_ptr_nonnull(r.why);
+	ck_assert_msg(strstr(r.why, gallery[_i].why), "%s", r.why);
+	ck_assert_msg(strstr(r.advice, gallery[_i].advice), "%s", r.advice);
+	if (gallery[_i].history)
+		ck_assert_msg(r.history && strstr(r.history, gallery[_i].history), "%s", r.history);
+	else
+		ck_assert_ptr_null(r.history);
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* ---- the table */
+
+/* A message made of a pattern. */
+static void make_message(const char *pattern, char *out)
+{
+	for (; *pattern; pattern++) {
+		if (*pattern != '%' && *pattern != '*') {
+			*out++ = *pattern;
+			continue;
+		}
+		if (*pattern == '*') {
+			out += sprintf(out, "anything at all");
+			continue;
+		}
+		pattern++;
+		out += sprintf(out, *pattern == 'r'   ? "R3"
+				    : *pattern == 'c' ? "R4"
+				    : *pattern == 'n' ? "-8"
+						      : "word");
+	}
+	*out = '\0';
+}
+
+/* Every message finds its explanation, and every hole in that is filled. */
+START_TEST(every_message)
+{
+	char log[600] = "0: R3=5 R10=fp0\n0: (85) call bpf_x#7\n";
+	struct asm_refusal r;
+	size_t n = 0;
+
+	for (const char *pattern; (pattern = asm_refusal_pattern(n)); n++) {
+		char *message = strchr(strchr(log, '\n') + 1, '\n') + 1;
+
+		make_message(pattern, message);
+		r = explained(log);
+		ck_assert_msg(r.why && r.advice, "%s", pattern);
+		ck_assert_msg(!strpbrk(r.why, "{}") && !strpbrk(r.advice, "{}"), "%s: %s", pattern,
+			      r.why);
+		ck_assert_str_eq(r.message, message);
+		asm_refusal_free(&r);
+	}
+	ck_assert_uint_ge(n, 60);
+}
+END_TEST
+
+START_TEST(unknown_message)
+{
+	struct asm_refusal r = explained("0: R1=ctx() R10=fp0\n0: (95) exit\nR0 is wrong today\n"
+					 "processed 1 insns (limit 1000000)\n");
+
+	ck_assert_str_eq(r.message, "R0 is wrong today");
+	ck_assert_int_eq(r.insn, 0);
+	ck_assert_str_eq(r.at, "instruction 0: (95) exit");
+	ck_assert_ptr_null(r.why);
+	ck_assert_ptr_null(r.advice);
+	ck_assert_ptr_null(r.history);
+	asm_refusal_free(&r);
+}
+END_TEST
+
+START_TEST(no_refusal)
+{
+	const struct asm_refused none = {
+		.log = "0: R1=ctx() R10=fp0\n0: (b7) r0 = 0   ; R0=0\n1: (95) exit\nprocessed 2 insns\n"
+	};
+	struct asm_refusal r = { .insn = 77 };
+
+	ck_assert_int_eq(asm_refusal_explain(&none, &r), -ENOENT);
+	ck_assert_int_eq(r.insn, 77);
+}
+END_TEST
+
+/* Linux 7.3 and later explains by itself, and quotes the log while doing so. */
+START_TEST(explained_by_the_kernel)
+{
+	static const char reasons[] =
+		"Verification failed: Register Type Safety: R1 is not readable\n"
+		"\n"
+		"Reason: the call at insn 0 destroyed it\n"
+		"At:\n"
+		"1: (79) r2 = *(u64 *)(r1 +112)\n"
+		"Suggestion: keep it in R6";
+	char log[1000];
+	struct asm_refusal r;
+
+	snprintf(log, sizeof(log),
+		 "0: R1=ctx() R10=fp0\n0: (85) call bpf_ktime_get_ns#5   ; R0=scalar()\n"
+		 "1: (79) r2 = *(u64 *)(r1 +112)\n%s\nprocessed 2 insns (limit 1000000)\n",
+		 reasons);
+	r = explained(log);
+	ck_assert_str_eq(r.message, reasons);
+	ck_assert_int_eq(r.insn, 1);
+	ck_assert_ptr_null(r.why);
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* ---- lines and paths */
+
+static const char *line(void *ctx, uint32_t insn)
+{
+	static char text[40];
+
+	(void)ctx;
+	if (insn == 3)
+		return NULL;
+	snprintf(text, sizeof(text), "x.c:%u: LINE", 10 + insn);
+	return text;
+}
+
+static const struct bpf_insn one_path[] = {
+	{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 3, .src_reg = 1, .off = 112 },
+	{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 3, .off = 1 },
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 6, .imm = 1 },
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 0, .src_reg = 6 },
+	{ .code = BPF_JMP | BPF_EXIT },
+};
+
+/* The instructions tell where the register would have been written, and what went around it. */
+START_TEST(gone_around)
+{
+	char *log = section("X4b");
+	const struct asm_refused refused = {
+		.log = log, .insns = one_path, .ninsns = COUNT_OF(one_path), .line = line
+	};
+	struct asm_refusal r;
+
+	ck_assert_int_eq(asm_refusal_explain(&refused, &r), 0);
+	free(log);
+	/* without a text from us the log's is taken */
+	ck_assert_str_eq(r.at, "sub.c:14: MOV_REG(R0, R6)");
+	ck_assert_str_eq(r.history, "nothing has written R6 on this path since the program began\n"
+				    "R6 is written at x.c:12: LINE\n"
+				    "but this path goes around that, by x.c:11: LINE");
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* A log of another program than the instructions given. */
+START_TEST(other_instructions)
+{
+	const struct asm_refused refused = { .log = "900000: (bf) r0 = r6\nR6 !read_ok\n",
+					     .insns = one_path,
+					     .ninsns = 1,
+					     .line = line };
+	struct asm_refusal r;
+
+	ck_assert_int_eq(asm_refusal_explain(&refused, &r), 0);
+	ck_assert_str_eq(r.at, "instruction 900000: (bf) r0 = r6");
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* A function has R1-R5 of its caller and nothing else. */
+START_TEST(in_a_function)
+{
+	static const char log[] = "0: R1=ctx() R10=fp0\n"
+				  "0: (bf) r6 = r1   ; R1=ctx() R6=ctx()\n"
+				  "1: (85) call pc+1\n"
+				  "caller:\n R6=ctx() R10=fp0\n"
+				  "callee:\n frame1: R1=ctx() R10=fp0\n"
+				  "3: frame1: R1=ctx() R10=fp0\n";
+	char text[500];
+	struct asm_refusal r;
+
+	snprintf(text, sizeof(text), "%s3: (bf) r0 = r6\nR6 !read_ok\n", log);
+	r = explained(text);
+	ck_assert_str_eq(r.history, "nothing has written R6 since this function began: it does not "
+				    "see its caller's R0 and R6-R9");
+	asm_refusal_free(&r);
+	snprintf(text, sizeof(text), "%s3: (85) call bpf_x#1\nR1 type=ctx expected=map_ptr\n", log);
+	r = explained(text);
+	ck_assert_str_eq(r.history, "R1 is what the caller of this function put there");
+	ck_assert_str_eq(r.why, "bpf_x wants a map as argument 1, and R1 is ctx.");
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* Texts of any size and kind: what does not fit is cut, nothing is written beyond. */
+START_TEST(monstrous)
+{
+	const size_t size = 100000;
+	char *log = malloc(size + 100);
+	struct asm_refusal r;
+
+	strcpy(log, "0: (85) call bpf_");
+	memset(log + strlen(log), 'x', size - strlen(log));
+	strcpy(log + size - 1000, "#1\nR1 type=");
+	memset(log + strlen(log), 'y', 900);
+	strcpy(log + size, " expected=fp\n");
+	r = explained(log);
+	ck_assert_ptr_nonnull(r.why);
+	asm_refusal_free(&r);
+	free(log);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("asm: refusals");
+	TCase *all = tcase_create("refusals");
+
+	tcase_add_loop_test(all, of_the_gallery, 0, COUNT_OF(gallery));
+	tcase_add_test(all, every_message);
+	tcase_add_test(all, unknown_message);
+	tcase_add_test(all, no_refusal);
+	tcase_add_test(all, explained_by_the_kernel);
+	tcase_add_test(all, gone_around);
+	tcase_add_test(all, other_instructions);
+	tcase_add_test(all, in_a_function);
+	tcase_add_test(all, monstrous);
+	suite_add_tcase(suite, all);
+	return run_suite(suite);
+}
