@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Any text as a verifier log, and the explanation of the refusal that it may hold. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <rawprof/asm.h>
 #include <rawprof/verifier.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const char *line(void *ctx, uint32_t insn)
 {
