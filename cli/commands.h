@@ -6,6 +6,7 @@
 #include "options.h"
 
 int command_cpu(const struct options *opt);
+int command_doctor(const struct options *opt);
 
 struct command {
 	const char *name;

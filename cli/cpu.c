@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -344,6 +345,22 @@ static void tear_down(struct cpu_run *run)
 	unwind_feed_close(run->session.feed);
 	session_close(&run->session);
 	cpu_collect_close(run->collect);
+}
+
+int cpu_try(char *event, size_t size)
+{
+	char name[] = "true"; /* is made and taken away again, and never runs */
+	char *program[] = { name, NULL };
+	struct options opt = { .program = program,
+			       .format = report_format_by_name("folded"),
+			       .verbosity = -1 };
+	struct cpu_run run = { .opt = &opt, .freq = DEFAULT_FREQ, .follow = { -1, -1 } };
+	int err = set_up(&run);
+
+	if (!err)
+		snprintf(event, size, "%s", rp_perf_event(run.perf)->name);
+	tear_down(&run);
+	return err;
 }
 
 int command_cpu(const struct options *opt)

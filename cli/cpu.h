@@ -51,4 +51,10 @@ struct name_owner cpu_owner(const struct cpu_record *record);
 /* False: --comm has a pattern that it does not match. */
 bool cpu_comm_wanted(const struct cpu_run *run, const char *comm);
 
+/*
+ * For doctor: everything that `rawprof cpu -- PROGRAM` does before it records, taken back at once. 0, and the
+ * event that it would sample by; else a negative errno after a message.
+ */
+int cpu_try(char *event, size_t size);
+
 #endif

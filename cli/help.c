@@ -46,7 +46,20 @@ static const char cpu_usage[] =
 	"  rawprof cpu -p 1234 -o flame.svg 10        one process, as a flame graph\n"
 	"  rawprof cpu -F 999 --format folded -- ./prog args\n";
 
+static const char doctor_usage[] =
+	"Usage: rawprof doctor [--format table|json]\n"
+	"\n"
+	"Tries every mechanism of the kernel that rawprof can use, and says which of them this kernel and these\n"
+	"capabilities give, why not the others, and what is used in their place. A bug report begins with it.\n"
+	"\n"
+	"  yes or no                whether it works, tried a moment ago\n"
+	"  5.8                      the Linux that brought it\n"
+	"\n"
+	"Exit status: 0 if the commands work, 1 if one of them does not.\n";
+
 const struct command commands[] = {
 	{ "cpu", "where is CPU time going?", cpu_usage, command_cpu },
+	{ "doctor", "what can be done here, and what will each command use?", doctor_usage,
+	  command_doctor },
 	{ 0 },
 };

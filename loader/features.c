@@ -194,21 +194,31 @@ static int try_fentry(void)
 			      NULL);
 }
 
-static int try_pmu(const char *path)
+static int try_probe(const char *type_path, const char *where)
 {
+	struct perf_event_attr attr = { .sample_period = 1, .config1 = ptr64(where) };
 	long long type;
+	int err = read_number(type_path, &type);
 
-	return read_number(path, &type);
+	if (err)
+		return err;
+	attr.type = (uint32_t)type;
+	return close_result(sys_perf_event_open(&attr, -1, first_online_cpu(), -1));
 }
 
 static int try_kprobe(void)
 {
-	return try_pmu("/sys/bus/event_source/devices/kprobe/type");
+	int err = -ENOENT;
+
+	for (size_t i = 0; err == -ENOENT && i < ARRAY_SIZE(functions); i++)
+		err = try_probe("/sys/bus/event_source/devices/kprobe/type", functions[i]);
+	return err;
 }
 
+/* The first byte of a program is no code, and nothing is put there. */
 static int try_uprobe(void)
 {
-	return try_pmu("/sys/bus/event_source/devices/uprobe/type");
+	return try_probe("/sys/bus/event_source/devices/uprobe/type", "/proc/self/exe");
 }
 
 static int try_kprobe_multi(void)
