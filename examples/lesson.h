@@ -64,6 +64,18 @@ static inline int lesson_load(const struct program_entry *entry, const int *fds)
 	return must(lesson_try(entry, fds), entry->program->name);
 }
 
+/* Loads a program and attaches it to a tracepoint, until rp_link_close(). */
+static inline struct rp_link *lesson_attach(const struct program_entry *entry, const int *fds,
+					    const char *group, const char *event)
+{
+	int fd = lesson_load(entry, fds);
+	struct rp_link *link;
+
+	must(rp_attach_tracepoint(fd, group, event, 0, &link), event);
+	close(fd);
+	return link;
+}
+
 /* Offers the kernel every program of lesson_bad. The loader prints what it says to each. */
 static inline void lesson_refused(const int *fds)
 {

@@ -3,8 +3,12 @@
 #include "bad.h"
 
 static const struct asm_insn plain_count[] = {
-	LD_MAP_VALUE(R1, cell, 0), LDX(DW, R2, R1, 0), ADD(R2, 1),
-	STX(DW, R1, 0, R2),	   MOV(R0, 0),	       EXIT(),
+	LD_MAP_VALUE(R1, cell, 0),
+	LDX(DW, R2, R1, 0),
+	ADD(R2, 1),
+	STX(DW, R1, 0, R2),
+	MOV(R0, 0),
+	EXIT(),
 };
 
 /* Two CPUs that both miss, their steps in the worst order, on one CPU. */
@@ -16,10 +20,18 @@ static const struct asm_insn both_miss[] = {
 	MAP_LOOKUP(tiny, -8), /* CPU 1 misses, */
 	UPDATE_TINY(BPF_ANY), /* CPU 0 writes 1, */
 	UPDATE_TINY(BPF_ANY), /* CPU 1 writes 1 over it. */
-	MAP_LOOKUP(tiny, -8), JEQ(R0, 0, out), LDX(DW, R0, R0, 0), LABEL(out), EXIT(),
+	MAP_LOOKUP(tiny, -8),
+	JEQ(R0, 0, out),
+	LDX(DW, R0, R0, 0),
+	LABEL(out),
+	EXIT(),
 };
 static const struct asm_insn full_map[] = {
-	ST(DW, R10, -8, 2), ST(DW, R10, -16, 1), UPDATE_TINY(BPF_ANY), NEG(R0), EXIT(),
+	ST(DW, R10, -8, 2),
+	ST(DW, R10, -16, 1),
+	UPDATE_TINY(BPF_ANY),
+	NEG(R0),
+	EXIT(),
 };
 
 /* The key's second half is what function before() has left on the stack. */
@@ -40,13 +52,22 @@ static const struct asm_insn residue_in_key[] = {
 };
 /* Its only round ends at once: R6 is 0. */
 static const struct asm_insn published_endless_loop[] = {
-	MOV(R6, 0), LABEL(again), JEQ(R6, 0, out), JA(again), LABEL(out), MOV(R0, 0), EXIT(),
+	MOV(R6, 0),
+	LABEL(again),
+	JEQ(R6, 0, out),
+	JA(again),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
 };
 /* The upper word of the last 8 bytes is missing, the lower is there. */
 static const struct asm_insn high_word_missing[] = {
-	ST(DW, R10, -16, 1), CALL(get_prandom_u32),
-	STX(W, R10, -8, R0), MAP_LOOKUP(m, -16),
-	MOV(R0, 0),	     EXIT(),
+	ST(DW, R10, -16, 1),
+	CALL(get_prandom_u32),
+	STX(W, R10, -8, R0),
+	MAP_LOOKUP(m, -16),
+	MOV(R0, 0),
+	EXIT(),
 };
 /* What a tutorial calls to_be and to_le are the codes of each other. */
 static const struct asm_insn called_to_be[] = {
@@ -157,10 +178,13 @@ const struct bad_case bad_accepted[] = {
 	{ "C10b", "the errno of an update is not looked at", BAD_PROGRAM(SOCKET_FILTER, full_map),
 	  .silent = nobody_told },
 	{ "C11b", "half of a key is never written", BAD_PROGRAM(SOCKET_FILTER, residue_in_key),
-	  .silent = key_with_residue, .needs = KERNEL(6, 3) },
+	  .silent = key_with_residue,
+	  .says = { { EACCES, "invalid indirect read from stack" } },
+	  .refused_before = KERNEL(5, 10), .accepted_since = KERNEL(6, 1) },
 	{ "U2", "four bytes of a key are never written; CAP_BPF only",
 	  BAD_PROGRAM(SOCKET_FILTER, high_word_missing), .unprivileged = true,
-	  .silent = returns_0 },
+	  .silent = returns_0, .accepted_since = KERNEL(6, 18), .refused_before = KERNEL(6, 13),
+	  .says = { { EACCES, "invalid indirect read from stack R2 off -16+12 size 16" } } },
 	{ "X3", "\"infinite loop\": the published example of it",
 	  BAD_PROGRAM(SOCKET_FILTER, published_endless_loop), .silent = returns_0 },
 	{ "Y1", "to_be with the code of to_le", BAD_PROGRAM(SOCKET_FILTER, called_to_be),

@@ -36,13 +36,17 @@ struct bad_case {
 	const char *id;
 	const char *what;
 	struct asm_program program;
-	/* All those whose kernels include the running one must hold. */
+	/* All those whose kernels include the running one must hold. Bounds stand where they were
+	   seen: 6.1, 6.12 and 6.18 are tried, other numbers are of kernels' histories. */
 	struct bad_saying says[BAD_SAYINGS];
 	/* The line that the message must name, as written, or NULL where it comes before the
 	   verifier follows the program's paths. */
 	const char *at;
 	/* Kernels before this one cannot have such a program at all. */
 	int needs;
+	/* Of a program that is accepted: kernels before the first refuse it, as `says` has it, those
+	   from the second on accept it; in between it is not known. 0: all accept it. */
+	int refused_before, accepted_since;
 	/* Loaded with no other capability than CAP_BPF. */
 	bool unprivileged;
 	/*
@@ -54,18 +58,18 @@ struct bad_case {
 };
 #define BAD_SEEN_SIZE 200
 #define BAD_SAW(...) snprintf(seen, BAD_SEEN_SIZE, __VA_ARGS__)
-#define BAD_MISS(...)                                                                              \
-	do {                                                                                       \
-		BAD_SAW(__VA_ARGS__);                                                              \
-		return -1;                                                                         \
+#define BAD_MISS(...)                 \
+	do {                          \
+		BAD_SAW(__VA_ARGS__); \
+		return -1;            \
 	} while (0)
 
-#define BAD_PROGRAM(type_, lines_)                                                                 \
-	.program = {                                                                               \
-		.name = #lines_,                                                                   \
-		.type = BPF_PROG_TYPE_##type_,                                                     \
-		.license = "GPL",                                                                  \
-		ASM_LINES(lines_),                                                                 \
+#define BAD_PROGRAM(type_, lines_)             \
+	.program = {                           \
+		.name = #lines_,               \
+		.type = BPF_PROG_TYPE_##type_, \
+		.license = "GPL",              \
+		ASM_LINES(lines_),             \
 	}
 
 /* Maps that the programs share. */

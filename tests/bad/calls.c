@@ -11,20 +11,40 @@ static const struct asm_insn helper_of_others[] = {
 	EXIT(),
 };
 static const struct asm_insn any_size[] = {
-	LDX(DW, R2, R1, 112),	 MOV_REG(R3, R2), FRAME_PTR(R1, -8),
-	CALL(probe_read_kernel), MOV(R0, 0),	  EXIT(),
+	LDX(DW, R2, R1, 112),
+	MOV_REG(R3, R2),
+	FRAME_PTR(R1, -8),
+	CALL(probe_read_kernel),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn stack_arguments_swapped[] = {
-	LD_MAP(R1, stack_traces), MOV_REG(R2, R1), MOV(R3, 0),
-	CALL(get_stackid),	  MOV(R0, 0),	   EXIT(),
+	LD_MAP(R1, stack_traces),
+	MOV_REG(R2, R1),
+	MOV(R3, 0),
+	CALL(get_stackid),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn gpl_only[] = {
-	LD_MAP(R2, stack_traces), MOV(R3, 0), CALL(get_stackid), MOV(R0, 0), EXIT(),
+	LD_MAP(R2, stack_traces),
+	MOV(R3, 0),
+	CALL(get_stackid),
+	MOV(R0, 0),
+	EXIT(),
 };
 /* bpf_loop goes on while its callback returns 0, and stops at 1; there is no 2. */
 static const struct asm_insn callback_returns_2[] = {
-	MOV(R1, 10), LD_FUNC(R2, step), MOV(R3, 0), MOV(R4, 0), CALL(loop), MOV(R0, 0),
-	EXIT(),	     FUNC(step),	MOV(R0, 2), EXIT(),
+	MOV(R1, 10),
+	LD_FUNC(R2, step),
+	MOV(R3, 0),
+	MOV(R4, 0),
+	CALL(loop),
+	MOV(R0, 0),
+	EXIT(),
+	FUNC(step),
+	MOV(R0, 2),
+	EXIT(),
 };
 
 const struct bad_case bad_calls[] = {

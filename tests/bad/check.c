@@ -33,8 +33,18 @@ const struct asm_map bad_maps[BAD_MAPS] = {
 };
 
 static const struct bad_case *const all_cases[] = {
-	bad_shape, bad_registers, bad_stack,	bad_map_use,	 bad_context, bad_calls,
-	bad_ring,  bad_published, bad_seed_cpu, bad_seed_malloc, bad_seed_io, bad_accepted,
+	bad_shape,
+	bad_registers,
+	bad_stack,
+	bad_map_use,
+	bad_context,
+	bad_calls,
+	bad_ring,
+	bad_published,
+	bad_seed_cpu,
+	bad_seed_malloc,
+	bad_seed_io,
+	bad_accepted,
 };
 
 static int kernel_version;
@@ -263,6 +273,7 @@ static void judge_accepted(const struct bad_case *c, const struct verdict *v, co
 static void try(const struct bad_case *c, const int *map_fds)
 {
 	static struct verdict v;
+	bool accepted;
 
 	if (kernel_version < c->needs) {
 		char why[80];
@@ -271,11 +282,16 @@ static void try(const struct bad_case *c, const int *map_fds)
 		outcome(c, "skip", &skipped, why);
 		return;
 	}
+	accepted = c->silent && kernel_version >= c->accepted_since;
+	if (!accepted && kernel_version >= c->refused_before && c->silent) {
+		outcome(c, "skip", &skipped, "not known whether this kernel accepts it");
+		return;
+	}
 	if (c->unprivileged)
 		load_unprivileged(c, map_fds, &v);
 	else
 		load(c, map_fds, &v);
-	if (c->silent)
+	if (accepted)
 		judge_accepted(c, &v, map_fds);
 	else
 		judge_refused(c, &v);

@@ -15,7 +15,12 @@ static const struct asm_insn context_plus_anything[] = {
 	EXIT(),
 };
 static const struct asm_insn context_passed_on_moved[] = {
-	ADD(R1, 8), LD_MAP(R2, stack_traces), MOV(R3, 0), CALL(get_stackid), MOV(R0, 0), EXIT(),
+	ADD(R1, 8),
+	LD_MAP(R2, stack_traces),
+	MOV(R3, 0),
+	CALL(get_stackid),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn behind_perf_event[] = {
 	LDX(DW, R0, R1, 400),
@@ -66,7 +71,8 @@ const struct bad_case bad_context[] = {
 	  .says = { { EACCES, "invalid bpf_context access off=0 size=8" } },
 	  .at = "LDX(DW, R0, R1, 0)" },
 	{ "I1g", "a write to a tracepoint's record", BAD_PROGRAM(TRACEPOINT, writes_context),
-	  .says = { { EACCES, "invalid bpf_context access off=8 size=8" } },
+	  .says = { { EACCES, "invalid bpf_context access off=8 size=8", KERNEL(6, 12) },
+		    { EACCES, "BPF_ST stores into R1 ctx is not allowed", 0, KERNEL(6, 2) } },
 	  .at = "ST(DW, R1, 8, 0)" },
 	{ 0 },
 };

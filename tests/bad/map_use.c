@@ -12,14 +12,31 @@ static const struct asm_insn unchecked[] = {
 	EXIT(),
 };
 static const struct asm_insn overrun[] = {
-	FIND_ZERO, JEQ(R0, 0, out), LDX(DW, R1, R0, 8), LABEL(out), MOV(R0, 0), EXIT(),
+	FIND_ZERO,
+	JEQ(R0, 0, out),
+	LDX(DW, R1, R0, 8),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn variable_overrun[] = {
-	LDX(DW, R6, R1, 112), FIND_ZERO,  JEQ(R0, 0, out), AND(R6, 15), ADD_REG(R0, R6),
-	LDX(B, R1, R0, 0),    LABEL(out), MOV(R0, 0),	   EXIT(),
+	LDX(DW, R6, R1, 112),
+	FIND_ZERO,
+	JEQ(R0, 0, out),
+	AND(R6, 15),
+	ADD_REG(R0, R6),
+	LDX(B, R1, R0, 0),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn checked_too_late[] = {
-	FIND_ZERO, ADD(R0, 0), JEQ(R0, 0, out), LABEL(out), MOV(R0, 0), EXIT(),
+	FIND_ZERO,
+	ADD(R0, 0),
+	JEQ(R0, 0, out),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn no_such_descriptor[] = {
 	LD_MAP(R1, closed),
@@ -27,14 +44,26 @@ static const struct asm_insn no_such_descriptor[] = {
 	EXIT(),
 };
 static const struct asm_insn descriptor_as_number[] = {
-	ZERO(-16, 16), MOV(R1, 3), FRAME_PTR(R2, -16), CALL(map_lookup_elem), MOV(R0, 0), EXIT(),
+	ZERO(-16, 16),
+	MOV(R1, 3),
+	FRAME_PTR(R2, -16),
+	CALL(map_lookup_elem),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn not_a_stack_map[] = {
-	LD_MAP(R2, m), MOV(R3, 0), CALL(get_stackid), MOV(R0, 0), EXIT(),
+	LD_MAP(R2, m),
+	MOV(R3, 0),
+	CALL(get_stackid),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn atomic_on_8_bits[] = {
-	ST(DW, R10, -8, 0), MOV(R1, 1), INSN(BPF_STX | BPF_ATOMIC | BPF_B, R10, R1, -8, BPF_ADD),
-	MOV(R0, 0),	    EXIT(),
+	ST(DW, R10, -8, 0),
+	MOV(R1, 1),
+	INSN(BPF_STX | BPF_ATOMIC | BPF_B, R10, R1, -8, BPF_ADD),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn writes_into_map[] = {
 	LD_MAP(R1, m),
@@ -70,8 +99,9 @@ const struct bad_case bad_map_use[] = {
 	  .says = { { EINVAL, "cannot pass map_type 1 into func bpf_get_stackid#27" } },
 	  .at = "CALL(get_stackid)" },
 	{ "G34", "an atomic operation on one byte", BAD_PROGRAM(SOCKET_FILTER, atomic_on_8_bits),
-	  .says = { { EINVAL, "invalid atomic operand size" } },
-	  .at = "INSN(BPF_STX | BPF_ATOMIC | BPF_B, R10, R1, -8, BPF_ADD)" },
+	  .says = { { EINVAL, "" },
+		    { EINVAL, "invalid atomic operand size", KERNEL(6, 18) },
+		    { EINVAL, "unknown opcode d3", 0, KERNEL(6, 13) } } },
 	{ "G34b", "a store through the map itself", BAD_PROGRAM(SOCKET_FILTER, writes_into_map),
 	  .says = { { EACCES, "only read from bpf_htab is supported", KERNEL(5, 9) },
 		    { EACCES, "R1 invalid mem access 'map_ptr'", 0, KERNEL(5, 9) } },

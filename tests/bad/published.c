@@ -17,7 +17,12 @@ static const struct asm_insn packet_unchecked[] = {
 	EXIT(),
 };
 static const struct asm_insn register_not_written[] = {
-	JEQ(R1, 0, skip), MOV(R6, 1), JA(skip), LABEL(skip), MOV_REG(R0, R6), EXIT(),
+	JEQ(R1, 0, skip),
+	MOV(R6, 1),
+	JA(skip),
+	LABEL(skip),
+	MOV_REG(R0, R6),
+	EXIT(),
 };
 static const struct asm_insn far_below_the_frame[] = {
 	MOV(R1, 0),
@@ -26,7 +31,12 @@ static const struct asm_insn far_below_the_frame[] = {
 	EXIT(),
 };
 static const struct asm_insn no_result_on_a_path[] = {
-	JEQ(R1, 0, out), LDX(DW, R2, R1, 112), JEQ(R2, 0, out), MOV(R0, 0), LABEL(out), EXIT(),
+	JEQ(R1, 0, out),
+	LDX(DW, R2, R1, 112),
+	JEQ(R2, 0, out),
+	MOV(R0, 0),
+	LABEL(out),
+	EXIT(),
 };
 
 const struct bad_case bad_published[] = {

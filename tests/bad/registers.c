@@ -12,13 +12,26 @@ static const struct asm_insn after_call[] = {
 	EXIT(),
 };
 static const struct asm_insn argument_after_call[] = {
-	CALL(ktime_get_ns), MOV_REG(R1, R0), CALL(ktime_get_ns), SUB_REG(R0, R1), EXIT(),
+	CALL(ktime_get_ns),
+	MOV_REG(R1, R0),
+	CALL(ktime_get_ns),
+	SUB_REG(R0, R1),
+	EXIT(),
 };
 static const struct asm_insn written_on_one_path[] = {
-	LDX(DW, R1, R1, 112), JEQ(R1, 0, skip), MOV(R6, 1), LABEL(skip), MOV_REG(R0, R6), EXIT(),
+	LDX(DW, R1, R1, 112),
+	JEQ(R1, 0, skip),
+	MOV(R6, 1),
+	LABEL(skip),
+	MOV_REG(R0, R6),
+	EXIT(),
 };
 static const struct asm_insn result_on_one_path[] = {
-	LDX(DW, R2, R1, 112), JEQ(R2, 0, out), MOV(R0, 1), LABEL(out), EXIT(),
+	LDX(DW, R2, R1, 112),
+	JEQ(R2, 0, out),
+	MOV(R0, 1),
+	LABEL(out),
+	EXIT(),
 };
 static const struct asm_insn writes_r10[] = {
 	INSN(BPF_ALU64 | BPF_SUB | BPF_K, R10, 0, 0, 64),
@@ -46,7 +59,11 @@ static const struct asm_insn multiply_pointer[] = {
 	EXIT(),
 };
 static const struct asm_insn unbounded_from_frame[] = {
-	LDX(DW, R2, R1, 112), MOV_REG(R3, R10), SUB_REG(R3, R2), LDX(DW, R0, R3, 0), EXIT(),
+	LDX(DW, R2, R1, 112),
+	MOV_REG(R3, R10),
+	SUB_REG(R3, R2),
+	LDX(DW, R0, R3, 0),
+	EXIT(),
 };
 static const struct asm_insn number_as_pointer[] = {
 	LDX(DW, R6, R1, 112),

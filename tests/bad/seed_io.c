@@ -115,12 +115,12 @@ static int one_bucket_too_many(int prog_fd, const int *map_fds, char *seen)
 }
 
 #define READING_A .says = { { EACCES, "R5 !read_ok" } }, .at = "MOV_REG(R1, R5)"
-#define READING_B(call)                                                                            \
-	.says = { { EACCES, "R1 type=scalar expected=map_ptr", KERNEL(5, 18) },                    \
-		  { EACCES, "R1 type=inv expected=map_ptr", 0, KERNEL(5, 18) } },                  \
+#define READING_B(call)                                                           \
+	.says = { { EACCES, "R1 type=scalar expected=map_ptr", KERNEL(5, 18) },   \
+		  { EACCES, "R1 type=inv expected=map_ptr", 0, KERNEL(5, 18) } }, \
 	.at = "CALL(" #call ")"
-#define READING_C                                                                                  \
-	.says = { { EACCES, "invalid bpf_context access off=0 size=8" } },                         \
+#define READING_C                                                          \
+	.says = { { EACCES, "invalid bpf_context access off=0 size=8" } }, \
 	.at = "LDX(DW, R6, R1, OFFSET_OF_REQ)"
 
 const struct bad_case bad_seed_io[] = {

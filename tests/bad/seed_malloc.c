@@ -34,7 +34,8 @@ static const struct asm_insn seed_malloc_m3[] = {
 
 static __attribute__((noinline, used)) long asked_for(long size)
 {
-	__asm__ volatile("" ::: "memory");
+	__asm__ volatile("" ::
+				 : "memory");
 	return size;
 }
 

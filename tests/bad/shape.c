@@ -37,17 +37,31 @@ static const struct asm_insn half_constant[] = {
 	INSN(BPF_LD | BPF_IMM | BPF_DW, R1, 0, 0, 1),
 };
 static const struct asm_insn around_for_ever[] = {
-	MOV(R0, 0), LABEL(again), ADD(R0, 1), JA(again), EXIT(),
+	MOV(R0, 0),
+	LABEL(again),
+	ADD(R0, 1),
+	JA(again),
+	EXIT(),
 };
 /* There is a way out, and nothing that leads to it. */
 static const struct asm_insn waits_for_ever[] = {
-	LDX(DW, R6, R1, 112), LABEL(again), JEQ(R6, 0, out), JA(again),
-	LABEL(out),	      MOV(R0, 0),   EXIT(),
+	LDX(DW, R6, R1, 112),
+	LABEL(again),
+	JEQ(R6, 0, out),
+	JA(again),
+	LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
 };
 /* The bound is data: the verifier would have to walk all 2^32 rounds. */
 static const struct asm_insn unknown_rounds[] = {
-	CALL(get_prandom_u32),	MOV(R6, 0), LABEL(again), ADD(R6, 1),
-	JLT_REG(R6, R0, again), MOV(R0, 0), EXIT(),
+	CALL(get_prandom_u32),
+	MOV(R6, 0),
+	LABEL(again),
+	ADD(R6, 1),
+	JLT_REG(R6, R0, again),
+	MOV(R0, 0),
+	EXIT(),
 };
 static const struct asm_insn unknown_opcode[] = {
 	INSN(0xff, 0, 0, 0, 0),
@@ -65,10 +79,19 @@ static const struct asm_insn function_without_exit[] = {
 };
 /* Insn 3 belongs to f, insn 2 to the program before it. */
 static const struct asm_insn across_functions[] = {
-	CALL_FUNC(f), MOV(R0, 0), EXIT(), FUNC(f), INSN(BPF_JMP | BPF_JA, 0, 0, -2, 0), EXIT(),
+	CALL_FUNC(f),
+	MOV(R0, 0),
+	EXIT(),
+	FUNC(f),
+	INSN(BPF_JMP | BPF_JA, 0, 0, -2, 0),
+	EXIT(),
 };
 static const struct asm_insn calls_itself[] = {
-	CALL_FUNC(f), EXIT(), FUNC(f), CALL_FUNC(f), EXIT(),
+	CALL_FUNC(f),
+	EXIT(),
+	FUNC(f),
+	CALL_FUNC(f),
+	EXIT(),
 };
 
 const struct bad_case bad_shape[] = {
@@ -84,7 +107,7 @@ const struct bad_case bad_shape[] = {
 	  BAD_PROGRAM(SOCKET_FILTER, skips_half), .says = { { EINVAL, "unreachable insn 1" } } },
 	{ "G5b", "a jump into the second half of a 64-bit constant",
 	  BAD_PROGRAM(SOCKET_FILTER, lands_in_the_middle),
-	  .says = { { EINVAL, "jump into the middle of ldimm64 insn 1", KERNEL(6, 8) } } },
+	  .says = { { EINVAL, "jump into the middle of ldimm64 insn 1", KERNEL(6, 1) } } },
 	{ "G6", "a loop without a way out", BAD_PROGRAM(SOCKET_FILTER, around_for_ever),
 	  .says = { { EINVAL, "unreachable insn 3" } } },
 	{ "X3b", "a loop with a way out that it never takes", BAD_PROGRAM(KPROBE, waits_for_ever),
@@ -108,6 +131,7 @@ const struct bad_case bad_shape[] = {
 	  BAD_PROGRAM(SOCKET_FILTER, across_functions),
 	  .says = { { EINVAL, "jump out of range from insn 3 to 2" } } },
 	{ "G36b", "a function that calls itself", BAD_PROGRAM(SOCKET_FILTER, calls_itself),
-	  .says = { { E2BIG, "the call stack of 9 frames is too deep" } } },
+	  .says = { { E2BIG, "the call stack of 9 frames is too deep", KERNEL(6, 12) },
+		    { EINVAL, "back-edge from insn 2 to 2", 0, KERNEL(6, 2) } } },
 	{ 0 },
 };

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The course. Included by the Makefile.
+
+LESSONS     := $(patsubst examples/%/good.c,%,$(sort $(wildcard examples/*/good.c)))
+LESSON_SRC  := $(foreach l,$(LESSONS),$(wildcard examples/$l/*.c))
+LESSON_RUN  := $(LESSONS:%=$(BUILD)/examples/%/run)
+
+# Stacks of the lessons themselves are walked by frame pointers.
+LESSON_CFLAGS := -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread
+$(foreach l,$(LESSONS),$(BUILD)/examples/$l/%.o): ALL_CFLAGS += $(LESSON_CFLAGS)
+
+define lesson
+$(BUILD)/examples/$1/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard examples/$1/*.c)) $(LIB)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS) -pthread $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
+endef
+$(foreach l,$(LESSONS),$(eval $(call lesson,$l)))
+
+# The programs of all lessons for who shows programs: lesson_good and lesson_bad of each get the
+# lesson's name, its main is left out of the way, and a table says what there is.
+lesson_id    = lesson_$(subst -,_,$1)
+EXAMPLE_OBJ := $(patsubst examples/%.c,$(BUILD)/examples/shown/%.o,$(LESSON_SRC)) \
+               $(BUILD)/examples/shown/table.o
+$(BUILD)/examples/shown/%.o: examples/%.c $(BUILD)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LESSON_CFLAGS) -Wno-missing-prototypes \
+		-Dmain=$(call lesson_id,$(*D))_main \
+		-Dlesson_good=$(call lesson_id,$(*D))_good \
+		-Dlesson_bad=$(call lesson_id,$(*D))_bad -c -o $@ $<
+$(BUILD)/examples/shown/table.c: examples/examples.mk examples/table.h
+	$(Q)mkdir -p $(@D) && { \
+	echo '#include "examples/table.h"'; \
+	$(foreach l,$(LESSONS),echo 'extern const struct program_entry $(call lesson_id,$l)_good[], $(call lesson_id,$l)_bad[];';) \
+	echo 'const struct example_lesson example_lessons[] = {'; \
+	$(foreach l,$(LESSONS),echo '	{ "$l", $(call lesson_id,$l)_good, $(call lesson_id,$l)_bad },';) \
+	echo '	{ 0 },'; echo '};'; } > $@
+$(BUILD)/examples/shown/table.o: $(BUILD)/examples/shown/table.c
+	$(Q)$(CC) $(ALL_CFLAGS) -I. -c -o $@ $<
+
+.PHONY: examples check-examples
+examples: $(LESSON_RUN) ## build the lessons of the course, examples/*/run
+check-examples: $(LESSON_RUN) ## run every lesson, hold its output against EXPECT and its README; root
+	$(Q)scripts/run-tests examples/check.sh
+
+-include $(LESSON_SRC:%.c=$(BUILD)/%.d) $(patsubst examples/%.c,$(BUILD)/examples/shown/%.d,$(LESSON_SRC))
