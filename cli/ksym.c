@@ -34,10 +34,7 @@ static int load(struct ksym *k)
 
 	err = rp_maps_create(ksym_maps, KSYM_MAPS, k->maps);
 	if (err >= 0)
-		err = rp_map_update(k->maps[KSYM_MAP_FORMAT], &(uint32_t){ 0 }, KSYM_FORMAT,
-				    BPF_ANY);
-	if (err >= 0)
-		err = rp_map_freeze(k->maps[KSYM_MAP_FORMAT]);
+		err = ksym_prepare(k->maps);
 	if (err >= 0)
 		err = rp_map_mmap(k->maps[KSYM_MAP_IO], &ksym_maps[KSYM_MAP_IO], &io, &k->io_bytes);
 	if (err < 0)

@@ -18,16 +18,35 @@
 
 #include <rawprof/programs.h>
 
+#define KEY_FIELD(member) ASM_FIELD(struct cpu_key, member)
+static const struct asm_layout key_layout =
+	ASM_LAYOUT(struct cpu_key, KEY_FIELD(hash), KEY_FIELD(pid_tgid));
+#define COUNT_FIELD(member) ASM_FIELD(struct cpu_count, member)
+static const struct asm_layout count_layout =
+	ASM_LAYOUT(struct cpu_count, COUNT_FIELD(samples), COUNT_FIELD(period));
+#define STATS_FIELD(member) ASM_FIELD(struct cpu_stats, member)
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct cpu_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
+		   STATS_FIELD(ring_full), STATS_FIELD(uncounted), STATS_FIELD(unfollowed));
+#define RECORD_FIELD(member) ASM_FIELD(struct cpu_record, member)
+static const struct asm_layout record_layout =
+	ASM_LAYOUT(struct cpu_record, RECORD_FIELD(key.hash), RECORD_FIELD(key.pid_tgid),
+		   RECORD_FIELD(time), RECORD_FIELD(period), RECORD_FIELD(cpu),
+		   RECORD_FIELD(kernel_bytes), RECORD_FIELD(user_bytes), RECORD_FIELD(start_time),
+		   RECORD_FIELD(exec_id), RECORD_FIELD(comm));
+
 const struct asm_map cpu_maps[CPU_MAPS] = {
 	[CPU_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
 	[CPU_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
 	[CPU_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },
 	[CPU_MAP_COUNTS] = { "counts", BPF_MAP_TYPE_HASH, sizeof(struct cpu_key),
-			     sizeof(struct cpu_count), 32768 },
+			     sizeof(struct cpu_count), 32768, .key = &key_layout,
+			     .value = &count_layout },
 	/* A stack of stacks is too large for the 512 bytes that a program has. */
 	[CPU_MAP_SCRATCH] = { "scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
-			      sizeof(struct cpu_record) + 2 * 256 * 8, 1 },
-	[CPU_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct cpu_stats), 1 },
+			      sizeof(struct cpu_record) + 2 * 256 * 8, 1, .value = &record_layout },
+	[CPU_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct cpu_stats), 1,
+			    .value = &stats_layout },
 	[CPU_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },
 	[CPU_MAP_UNWIND] = UNWIND_MAP_STATE(1),
 	[CPU_MAP_PROCS] = UNWIND_MAP_PROCS(4096),
@@ -54,6 +73,10 @@ enum {
 	ID_EXEC = FRAME(struct cpu_frame, exec_id),
 	ZERO_KEY = FRAME(struct cpu_frame, zero)
 };
+#define FRAME_FIELD(member) ASM_FIELD(struct cpu_frame, member)
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct cpu_frame, FRAME_FIELD(none.samples), FRAME_FIELD(none.period),
+		   FRAME_FIELD(state), FRAME_FIELD(id), FRAME_FIELD(exec_id), FRAME_FIELD(zero));
 
 /* Offsets in the record, which R8 points to. */
 enum {
@@ -326,4 +349,15 @@ const struct asm_program cpu_sample_program = {
 		"Dual BSD/GPL", /* get_stack and get_current_task_btf are for GPL programs only */
 	ASM_LINES(cpu_sample),
 	.config_size = sizeof(struct cpu_config),
+	.frame = &frame_layout,
+};
+
+const struct cpu_config cpu_usual_config = {
+	.user_bytes = 127 * 8,
+	.fp_bytes = 127 * 8,
+	.user_frames = 127,
+	.kernel_bytes = 127 * 8,
+	.both_bytes = 2 * 127 * 8,
+	.identity = 1,
+	.ring_mark = 1 << 18,
 };

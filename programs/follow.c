@@ -16,6 +16,9 @@ enum {
 	CHILD = FRAME(struct follow_frame, child),
 	VALUE = FRAME(struct follow_frame, value)
 };
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct follow_frame, ASM_FIELD(struct follow_frame, parent),
+		   ASM_FIELD(struct follow_frame, child), ASM_FIELD(struct follow_frame, value));
 
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
@@ -46,6 +49,7 @@ const struct asm_program follow_fork_program = {
 	.target = "sched_process_fork",
 	.license = "Dual BSD/GPL",
 	ASM_LINES(follow_fork),
+	.frame = &frame_layout,
 };
 
 /*
@@ -72,6 +76,7 @@ const struct asm_program follow_exit_program = {
 	.target = "sched_process_exit",
 	.license = "Dual BSD/GPL",
 	ASM_LINES(follow_exit),
+	.frame = &frame_layout,
 };
 
 /*
@@ -101,4 +106,5 @@ const struct asm_program follow_fork_classic_program = {
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",
 	ASM_LINES(follow_fork_classic),
+	.frame = &frame_layout,
 };

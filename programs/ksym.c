@@ -8,7 +8,11 @@
  * writes addresses into a map that both sides have mapped, runs the program once with
  * BPF_PROG_TEST_RUN, and reads the texts there.
  */
+#include <rawprof/loader.h>
 #include <rawprof/programs.h>
+
+static const struct asm_layout io_layout = ASM_LAYOUT(
+	struct ksym_io, ASM_FIELD(struct ksym_io, addr), ASM_FIELD(struct ksym_io, text));
 
 const struct asm_map ksym_maps[KSYM_MAPS] = {
 	/* The format has to lie in memory that nobody can change any more: read-only for programs,
@@ -16,13 +20,15 @@ const struct asm_map ksym_maps[KSYM_MAPS] = {
 	[KSYM_MAP_FORMAT] = { "ksym_format", BPF_MAP_TYPE_ARRAY, 4, sizeof(KSYM_FORMAT), 1,
 			      BPF_F_RDONLY_PROG },
 	[KSYM_MAP_IO] = { "ksym_io", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct ksym_io), 1,
-			  BPF_F_MMAPABLE },
+			  BPF_F_MMAPABLE, .value = &io_layout },
 };
 
 struct ksym_frame {
 	uint64_t addr;
 };
 enum { ADDR = FRAME(struct ksym_frame, addr) };
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct ksym_frame, ASM_FIELD(struct ksym_frame, addr));
 
 static const struct asm_insn ksym[] = {
 	LD_MAP_VALUE(R6, ksym_io, offsetof(struct ksym_io, addr)),
@@ -58,6 +64,7 @@ const struct asm_program ksym_program = {
 	.flags = BPF_F_SLEEPABLE,
 	.license = "Dual BSD/GPL",
 	ASM_LINES(ksym),
+	.frame = &frame_layout,
 };
 
 const struct asm_program ksym_raw_program = {
@@ -65,4 +72,12 @@ const struct asm_program ksym_raw_program = {
 	.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 	.license = "Dual BSD/GPL",
 	ASM_LINES(ksym),
+	.frame = &frame_layout,
 };
+
+int ksym_prepare(const int *fds)
+{
+	int err = rp_map_update(fds[KSYM_MAP_FORMAT], &(uint32_t){ 0 }, KSYM_FORMAT, BPF_ANY);
+
+	return err ? err : rp_map_freeze(fds[KSYM_MAP_FORMAT]);
+}

@@ -116,6 +116,18 @@ enum asm_machine_reg {
 
 /* ---- maps and programs as the assembler sees them */
 
+/* A C struct for whoever shows memory: its members by name, in bytes. ASM_LAYOUT() makes one. */
+struct asm_field {
+	const char *name;
+	uint32_t offset, size;
+};
+struct asm_layout {
+	const char *name; /* "struct cpu_key" */
+	uint32_t size;
+	const struct asm_field *fields; /* by offset; what lies between them is padding */
+	uint32_t nfields;
+};
+
 /* A map's shape; sizes in bytes, type one of enum bpf_map_type, flags of BPF_MAP_CREATE. */
 struct asm_map {
 	const char *name; /* at most 15 of [A-Za-z0-9_.]: the kernel keeps no more */
@@ -124,7 +136,8 @@ struct asm_map {
 	uint32_t value_size;
 	uint32_t max_entries;
 	uint32_t flags;
-	const struct asm_map *inner; /* of a map of maps: the shape of what it holds */
+	const struct asm_map *inner;	      /* of a map of maps: the shape of what it holds */
+	const struct asm_layout *key, *value; /* NULL: a number, or not known */
 };
 
 /* A program: what the kernel is told of it, and its lines. */
@@ -137,7 +150,8 @@ struct asm_program {
 	const char *target;   /* of a BTF program: "sched_switch"; NULL for other types */
 	const struct asm_insn *lines;
 	size_t nlines;
-	uint32_t config_size; /* of its load-time parameters; 0 when it has none */
+	uint32_t config_size;		/* of its load-time parameters; 0 when it has none */
+	const struct asm_layout *frame; /* what it calls the bytes below R10; NULL: nothing */
 };
 #define ASM_LINES(array) .lines = (array), .nlines = sizeof(array) / sizeof((array)[0])
 

@@ -107,6 +107,28 @@
 #define LD_SP(dst, src) ASM_LD_MACHINE("LD_SP(" #dst ", " #src ")", dst, src, ASM_REG_SP)
 #define LD_FP(dst, src) ASM_LD_MACHINE("LD_FP(" #dst ", " #src ")", dst, src, ASM_REG_FP)
 
+/* ---- structs by the names of their members */
+
+/*
+ * A struct asm_layout for whoever shows memory, of the stack frame or of a map's keys and values:
+ *
+ *	ASM_LAYOUT(struct cpu_key, ASM_FIELD(struct cpu_key, hash), ...)
+ *
+ * Members in the order in which they lie; what is left out counts as padding.
+ */
+#define ASM_LAYOUT(type, ...)                                                                      \
+	{                                                                                          \
+		.name = #type, .size = sizeof(type),                                               \
+		.fields = (const struct asm_field[]){ __VA_ARGS__ },                               \
+		.nfields = sizeof((const struct asm_field[]){ __VA_ARGS__ }) /                     \
+			   sizeof(struct asm_field)                                                \
+	}
+#define ASM_FIELD(type, member)                                                                    \
+	{                                                                                          \
+		.name = #member, .offset = offsetof(type, member),                                 \
+		.size = sizeof(((type *)0)->member)                                                \
+	}
+
 /* ---- the stack frame as a C struct */
 
 /* The program describes its stack as a struct that ends at R10: FRAME(type, member) is the offset

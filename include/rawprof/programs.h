@@ -15,8 +15,8 @@
 /* ---- unwind: whole user stacks without frame pointers (programs/unwind.c) */
 
 #define UNWIND_FRAMES 1024	 /* of one stack */
-#define UNWIND_RANGES (1u << 15) /* of all processes */
-#define UNWIND_PAGES (1u << 19)	 /* of text of all files: 512 MB */
+#define UNWIND_RANGES (1u << 14) /* of all processes */
+#define UNWIND_PAGES (1u << 18)	 /* of text of all files: 256 MB */
 #define UNWIND_RULES (1u << 16)	 /* of all files */
 #define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
 #define UNWIND_RANGE_STEPS 11	 /* halvings: a process has fewer than 1 << 11 ranges */
@@ -201,6 +201,8 @@ enum {
 #define CPU_BY_FP UINT32_MAX /* user_end of a stack that was walked by frame pointers */
 extern const struct asm_map cpu_maps[CPU_MAPS];
 extern const struct asm_program cpu_sample_program;
+/* What `rawprof cpu` without options uses, nearly. */
+extern const struct cpu_config cpu_usual_config;
 
 /* The user side (programs/cpu_collect.c): one run of the program, and what it has collected. */
 struct cpu_collect;
@@ -271,6 +273,9 @@ extern const struct asm_map ksym_maps[KSYM_MAPS];
 #define KSYM_FORMAT "%pS"
 /* For BPF_PROG_TEST_RUN; the second for kernels without syscall programs (before 5.14). */
 extern const struct asm_program ksym_program, ksym_raw_program;
+/* Writes the format to its map and freezes it, without which neither loads. fds: of ksym_maps. 0 or
+ * a negative errno. */
+int ksym_prepare(const int *fds);
 
 /* ---- all of them
  * ------------------------------------------------------------------------------------------ */
@@ -281,6 +286,8 @@ struct program_entry {
 	const struct asm_map *maps;
 	size_t nmaps;
 	const char *summary;
+	const void *config;		/* to show it with; NULL: it has none */
+	int (*prepare)(const int *fds); /* what its maps must hold before it loads; NULL: nothing */
 };
 extern const struct program_entry program_entries[];
 extern const size_t program_count;
