@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What doctor says is held against what is found out in other ways, with all capabilities and with one after
+# the other taken away.
+. "$(dirname "$0")/lib.sh"
+need_profile
+
+# says NAME: "yes" or "no", of a right, a mechanism, a job or a command. why NAME: the rest of the line.
+says() { awk -v name="$1" 'index(substr($0, 8), name " ") == 1 && ($1 == "yes" || $1 == "no") { print $1 }' "$out"; }
+why() { awk -v name="$1" 'index(substr($0, 8), name " ") == 1 { print substr($0, 31) }' "$out"; }
+answer() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
+
+run "$rawprof" doctor
+is 'doctor: status' $status 0
+is 'doctor: nothing but the diagnosis' "$(cat "$err")" ''
+has 'doctor: which kernel' "$out" "^rawprof [0-9.]+ on Linux $(uname -r) \\($(uname -m)\\)"
+cp "$out" "$tmp/all"
+# What works for root in a machine of its own may be forbidden in a container: those lines are not tested there.
+own_machine() { [ "$(answer "$work/without-caps" sys_ptrace true)" = yes ]; }
+
+# ---- the same by other means
+is 'kernel_btf' "$(says kernel_btf)" "$(answer test -r /sys/kernel/btf/vmlinux)"
+pmu=/sys/bus/event_source/devices
+if [ ! -e $pmu/kprobe/type ]; then is 'kprobe: there is no such PMU' "$(says kprobe)" no; fi
+if [ ! -e $pmu/uprobe/type ]; then is 'uprobe: there is no such PMU' "$(says uprobe)" no; fi
+is 'kallsyms' "$(says kallsyms)" "$(answer grep -qm 1 '^0*[1-9a-f][0-9a-f]* [tT] ' /proc/kallsyms)"
+if command -v bpftool >/dev/null; then
+	bpftool feature probe kernel >"$tmp/features" 2>/dev/null
+	is 'ringbuf: as bpftool finds' "$(says ringbuf)" \
+		"$(answer grep -q 'eBPF map_type ringbuf is available' "$tmp/features")"
+	is 'syscall_prog: as bpftool finds' "$(says syscall_prog)" \
+		"$(answer grep -q 'eBPF program_type syscall is available' "$tmp/features")"
+	is 'bpf_loop: as bpftool finds' "$(says bpf_loop)" "$(answer grep -q '^[[:space:]]*- bpf_loop$' "$tmp/features")"
+else
+	skip 'as bpftool finds' 'bpftool is not installed'
+fi
+# What cpu does is what doctor said it would.
+event=$(why cpu)
+run "$rawprof" cpu -F 99 0.2
+has 'cpu: samples by what doctor said' "$out" "samples of ${event#samples by }( |$)"
+
+# ---- as JSON
+run "$rawprof" doctor --format json
+is 'json: status' $status 0
+if command -v python3 >/dev/null; then
+	python3 - "$out" >"$tmp/json" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+for group in "rights", "mechanisms", "ways", "commands":
+    for f in d[group]:
+        assert f["works"] == (f["errno"] == 0), f
+        print("  %-3s  %-16s %-5s %s" % ("yes" if f["works"] else "no", f["name"], f["since"], f["text"]))
+PY
+	is 'json: the same as the text' "$(cat "$tmp/json")" "$(grep -E '^  (yes|no) ' "$tmp/all")"
+else
+	skip 'json' 'python3 is not installed'
+fi
+
+# ---- without capabilities
+# without CAPS: doctor's diagnosis in $out, and only these lines in $changed.
+without() {
+	run "$work/without-caps" "$1" "$rawprof" doctor
+	changed=$(grep -E '^  (yes|no) ' "$out" | grep -vxFf "$tmp/all" | awk '{ print $1, $2 }' | tr '\n' ' ')
+}
+# only NAME LINES...: of those changed none but these, each of which must be there if it was "yes" before.
+only() {
+	local name=$1 line
+	shift
+	for line; do
+		if grep -q "^  yes  ${line#no } " "$tmp/all"; then
+			case " $changed" in
+			*" $line "*) changed=" $changed" && changed=${changed/ $line / } ;;
+			*) fail "$name: $line" "is not among: $changed"; return ;;
+			esac
+		fi
+	done
+	is "$name: nothing else is missing" "${changed// /}" ''
+}
+
+if ! own_machine; then
+	skip 'capabilities one at a time' 'this process may not give up any'
+	finish
+fi
+paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
+
+for right in sys_ptrace sys_resource; do
+	without $right
+	is "without $right: status" $status 0
+	only "without $right" "no CAP_${right^^}"
+done
+
+# CAP_SYS_ADMIN stands for these two.
+for right in bpf perfmon; do
+	without $right
+	is "without $right, with sys_admin: status" $status 0
+	only "without $right, with sys_admin"
+done
+
+without syslog
+is 'without syslog: status' $status 0
+is 'without syslog: kallsyms as it is' "$(says kallsyms)" \
+	"$(answer "$work/without-caps" syslog grep -qm 1 '^0*[1-9a-f][0-9a-f]* [tT] ' /proc/kallsyms)"
+if [ "$(says kallsyms)" = no ]; then
+	is 'without syslog: says so' "$(why kallsyms)" 'needs CAP_SYSLOG'
+	is 'without syslog: names come from the kernel' "$(why 'kernel symbols')" "$(
+		[ "$(says kernel_names)" = yes ] && echo kernel_names || echo 'bare addresses, instead of kernel_names, kallsyms')"
+fi
+
+without sys_admin
+is 'without sys_admin: status' $status 0
+is 'without sys_admin: run_stats' "$(says run_stats): $(why run_stats)" 'no: needs CAP_SYS_ADMIN'
+is 'without sys_admin: own cost' "$(why 'own cost')" 'CPU time of rawprof alone, instead of run_stats'
+is 'without sys_admin: cpu' "$(says cpu)" yes
+[ -e $pmu/uprobe/type ] && is 'without sys_admin: uprobe' "$(why uprobe)" 'needs CAP_SYS_ADMIN'
+
+without bpf,sys_admin
+if [ "$(cat /proc/sys/kernel/unprivileged_bpf_disabled)" != 0 ]; then
+	is 'without bpf: status' $status 1
+	for m in bpf ringbuf map_batch raw_tp tp_btf syscall_prog kernel_names; do
+		is "without bpf: $m" "$(says $m): $(why $m)" 'no: needs CAP_BPF'
+	done
+	is 'without bpf: cpu_clock stays' "$(says cpu_clock)" "$(grep -q 'yes  cpu_clock' "$tmp/all" && echo yes)"
+	is 'without bpf: cpu' "$(says cpu)" no
+	has 'without bpf: cpu says why' "$out" '^  no   cpu .*CAP_BPF is needed'
+else
+	skip 'without bpf' 'kernel.unprivileged_bpf_disabled is 0'
+fi
+
+without perfmon,sys_admin
+if [ "$paranoid" -gt 0 ]; then
+	is 'without perfmon: status' $status 1
+	is 'without perfmon: bpf stays' "$(says bpf)" yes
+	is 'without perfmon: ringbuf stays' "$(says ringbuf)" yes
+	is 'without perfmon: cpu_clock' "$(says cpu_clock): $(why cpu_clock)" 'no: needs CAP_PERFMON'
+	is 'without perfmon: tp_btf' "$(says tp_btf): $(why tp_btf)" 'no: needs CAP_PERFMON'
+	has 'without perfmon: cpu says why' "$out" '^  no   cpu .*CAP_PERFMON is needed'
+else
+	skip 'without perfmon' "kernel.perf_event_paranoid is $paranoid"
+fi
+
+without '!bpf,perfmon,syslog,sys_ptrace'
+is 'with what setcap would give: status' $status 0
+is 'with what setcap would give: cpu' "$(says cpu): $(why cpu)" "yes: $event"
+
+finish

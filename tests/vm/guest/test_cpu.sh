@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof cpu on another kernel: time is where it is known to be. Emulated timers come late and in bunches, so
+# shares are those of the three functions among each other, and numbers of samples are not tested here.
+. "$(dirname "$0")/../../cli/lib.sh"
+need_profile
+
+# shares NAME: of work_60, work_30 and work_10 in $out.
+shares() {
+	local all n
+	all=$(awk '/;work_[0-9]+( |;)/ { n += $NF } END { print n + 0 }' "$out")
+	holds "$1: there are samples" "$all > 100"
+	for n in 60 30 10; do
+		near "$1: work_$n" "$(awk -v re=";work_$n( |;)" -v all="$all" '$0 ~ re { n += $NF }
+			END { printf "%.1f", all ? 100 * n / all : 0 }' "$out")" $n 6
+	done
+	holds "$1: hardly any other time" "$all > 0.8 * $(total "$out")"
+}
+
+folded -F 499 --sw-event -- "$work/split" 2
+shares 'cpu-clock'
+has 'cpu-clock: whole stacks' "$out" '^split;.*;main;work_60 [0-9]'
+ledger_closes 'cpu-clock'
+
+"$rawprof" doctor >"$tmp/doctor"
+if grep -q '^  yes  hw_cycles ' "$tmp/doctor"; then
+	folded -F 499 -e cycles -- "$work/split" 2
+	shares 'cycles'
+	ledger_closes 'cycles'
+	run "$rawprof" cpu -F 499 -- "$work/split" 0.5
+	has 'cycles are the first choice' "$out" 'samples of cycles '
+else
+	skip 'cycles' 'this machine has no such counter'
+fi
+
+folded -F 499 -- "$work/syscalls" 1
+holds 'kernel frames: on top of read_zeros' "$(share "$out" ';main;read_zeros;.*vfs_read(;| )') > 80"
+
+# Children, by whichever tracepoint follows them.
+folded -F 499 -- "$work/family" 1.5
+ledger_closes 'children'
+for who in parent forked execed; do
+	holds "children: work_of_$who" "$(share "$out" ";work_of_$who( |;)") > 15"
+done
+
+run "$rawprof" cpu -o "$tmp/flame.svg" -- "$work/split" 0.5
+is 'svg: status' $status 0
+has 'svg: the functions are in it' "$tmp/flame.svg" 'work_60'
+
+finish

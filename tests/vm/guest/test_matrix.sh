@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Every line of doctor against tests/vm/matrix, for the kernel that VM_KERNEL names.
+. "$(dirname "$0")/../../cli/lib.sh"
+need_profile
+
+case ${VM_KERNEL:-$(uname -r)} in
+6.18.*-fc-*) VM_KERNEL=microvm-6.18 ;; # this file is also run on such a machine itself
+esac
+column=$(awk -v kernel="${VM_KERNEL:-}" '$2 == "name" { for (i = 3; i <= NF; i++) if ($i == kernel) print i - 1 }' tests/vm/matrix)
+if [ -z "$column" ]; then
+	skip 'doctor against the matrix' "there is no column for ${VM_KERNEL:-Linux $(uname -r)}"
+	finish
+fi
+case $(uname -r) in
+"${VM_KERNEL#*-}".*) ok "this is Linux ${VM_KERNEL#*-}" ;;
+*) fail "this is Linux ${VM_KERNEL#*-}" "it is $(uname -r)" ;;
+esac
+
+run "$rawprof" doctor
+is 'doctor: status' $status 0
+
+# The lines of doctor in the matrix's words.
+in_short() {
+	awk '$1 != "yes" && $1 != "no" { part = $0; next }
+	/ CAP_/ { next }
+	part ~ /^Mechanisms/ {
+		word = $1 == "yes" ? "y" : /is older/ ? "old" : /is off/ ? "off" : /cannot be attached/ ? "attach" :
+			/policy/ ? "policy" : /no such counter/ ? "hw" : "?"
+		print $2, word
+	}
+	part ~ /^What is used/ {
+		job = substr($0, 8, 16); sub(/ *$/, "", job); gsub(/ /, "_", job)
+		way = substr($0, 31); sub(/,.*/, "", way)
+		print job, $1 == "yes" ? way : "-"
+	}
+	part ~ /^Commands/ { print $2, $1 == "yes" ? $NF : "-" }' "$out"
+}
+in_short >"$tmp/short"
+while read -r name is; do
+	is "$name" "$is" "$(awk -v name="$name" -v column="$column" '$1 == name { print $column }' tests/vm/matrix)"
+done <"$tmp/short"
+is 'no line of the matrix is missing' "$(wc -l <"$tmp/short")" "$(grep -cv '^#' tests/vm/matrix)"
+
+finish
