@@ -22,19 +22,24 @@ is 'doctor: status' $status 0
 
 # The lines of doctor in the matrix's words.
 in_short() {
-	awk '$1 != "yes" && $1 != "no" { part = $0; next }
-	/ CAP_/ { next }
-	part ~ /^Mechanisms/ {
-		word = $1 == "yes" ? "y" : /is older/ ? "old" : /is off/ ? "off" : /cannot be attached/ ? "attach" :
-			/policy/ ? "policy" : /no such counter/ ? "hw" : "?"
+	awk '
+	$1 != "yes" && $1 != "no" { part = $1; next }
+	part == "Mechanisms," {
+		word = "?"
+		if ($1 == "yes") word = "y"
+		else if (/is older/) word = "old"
+		else if (/is off/) word = "off"
+		else if (/cannot be attached/) word = "attach"
+		else if (/policy/) word = "policy"
+		else if (/no such counter/) word = "hw"
 		print $2, word
 	}
-	part ~ /^What is used/ {
+	part == "What" {
 		job = substr($0, 8, 16); sub(/ *$/, "", job); gsub(/ /, "_", job)
 		way = substr($0, 31); sub(/,.*/, "", way)
 		print job, $1 == "yes" ? way : "-"
 	}
-	part ~ /^Commands/ { print $2, $1 == "yes" ? $NF : "-" }' "$out"
+	part == "Commands" { print $2, $1 == "yes" ? $NF : "-" }' "$out"
 }
 in_short >"$tmp/short"
 while read -r name is; do
