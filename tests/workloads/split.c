@@ -30,10 +30,16 @@ NOINLINE static void work_10(uint64_t end)
 int main(int argc, char **argv)
 {
 	uint64_t total = (uint64_t)(seconds_arg(argc, argv, 1, 5) * 1e9);
-	uint64_t t = thread_cpu_ns(), end = t + total, random = 88172645463325252u;
+	uint64_t before = thread_cpu_ns(), t, end, random = 88172645463325252u, unit;
 
+	/* Rounds of 0.5 to 1.5 ms, or on a slow machine of 25 to 75 times what burning can tell apart. */
+	burn_until(0);
+	t = thread_cpu_ns();
+	unit = 25 * (t - before);
+	unit = unit < 500000 ? 500000 : unit;
+	end = before + total;
 	while (t < end) {
-		uint64_t round = 500000 + next_random(&random) % 1000000; /* 0.5 to 1.5 ms */
+		uint64_t round = unit + next_random(&random) % (2 * unit);
 
 		work_60(t + round * 6 / 10);
 		work_30(t + round * 9 / 10);

@@ -27,8 +27,8 @@ static inline uint64_t thread_cpu_ns(void)
 }
 
 /*
- * Inlined, so that the time is the caller's own. The clock is a system call: it is read about every
- * 30 us, which costs 1 %, and that 1 % falls on every burner alike.
+ * Inlined, so that the time is the caller's own. The clock is a system call: it is read every 30 us
+ * on a fast machine, which costs 1 %, and that 1 % falls on every burner alike.
  */
 __attribute__((always_inline)) static inline void burn_until(uint64_t end)
 {
