@@ -128,8 +128,11 @@ size_t state_size(const struct state *s);
 void state_copy(struct state *to, const struct state *from);
 /* The record with this id was given back, or never was. False if it is not one that has to be. */
 bool state_release(struct state *s, uint32_t id);
-/* Of what matters to the rules, or with numbers too. */
-uint64_t state_hash(const struct state *s, bool numbers);
+/* Of what matters to the rules, and of the numbers. */
+struct state_hash {
+	uint64_t shape, numbers;
+};
+struct state_hash state_hash(const struct state *s);
 uint32_t state_new_id(struct state *s);
 /* Calls fn for every register and spill with this id. */
 void state_each_copy(struct state *s, uint32_t id, void (*fn)(struct reg *reg, void *ctx),

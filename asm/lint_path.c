@@ -16,8 +16,7 @@
 
 /* A state that was seen at a place where paths meet. */
 struct visit {
-	uint64_t shape;	  /* state_hash() without numbers */
-	uint64_t numbers; /* and with them, of the last */
+	struct state_hash hash; /* the numbers are those of the last */
 	uint32_t count;
 	uint32_t next; /* at the same place; 0 ends the list */
 };
@@ -82,7 +81,7 @@ void open_function(struct lint *l, const struct state *entry)
 	open_path(l, entry);
 }
 
-static bool remember(struct lint *l, uint32_t at, uint64_t shape, uint64_t numbers)
+static bool remember(struct lint *l, uint32_t at, struct state_hash hash)
 {
 	struct paths *p = l->paths;
 
@@ -98,7 +97,7 @@ static bool remember(struct lint *l, uint32_t at, uint64_t shape, uint64_t numbe
 		p->visit_room = room;
 		p->nvisits += !p->nvisits;
 	}
-	p->visits[p->nvisits] = (struct visit){ shape, numbers, 1, p->first_visit[at] };
+	p->visits[p->nvisits] = (struct visit){ hash, 1, p->first_visit[at] };
 	p->first_visit[at] = p->nvisits++;
 	return true;
 }
@@ -107,21 +106,21 @@ static bool remember(struct lint *l, uint32_t at, uint64_t shape, uint64_t numbe
 static bool is_news(struct lint *l, const struct state *s)
 {
 	struct paths *p = l->paths;
-	uint64_t shape = state_hash(s, false), numbers = state_hash(s, true);
+	struct state_hash hash = state_hash(s);
 	uint32_t n = 0;
 
 	for (uint32_t i = p->first_visit[s->at]; i; i = p->visits[i].next, n++) {
 		struct visit *v = &p->visits[i];
 
-		if (v->shape != shape)
+		if (v->hash.shape != hash.shape)
 			continue;
-		if (v->numbers == numbers || v->count >= p->same)
+		if (v->hash.numbers == hash.numbers || v->count >= p->same)
 			return false;
-		v->numbers = numbers;
+		v->hash.numbers = hash.numbers;
 		v->count++;
 		return true;
 	}
-	return n < p->shapes && remember(l, s->at, shape, numbers);
+	return n < p->shapes && remember(l, s->at, hash);
 }
 
 /* False: the path ends with this instruction. */
@@ -186,8 +185,8 @@ static uint32_t between(uint32_t low, uint32_t value, uint32_t high)
 
 void lint_paths(struct lint *l)
 {
-	struct paths p = { .same = between(2, 4000000 / l->n, 1024),
-			   .shapes = between(4, 1000000 / l->n, 64) };
+	struct paths p = { .same = between(2, 1000000 / l->n, 1024),
+			   .shapes = between(4, 250000 / l->n, 64) };
 	struct state s;
 
 	l->paths = &p;

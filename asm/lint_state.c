@@ -128,31 +128,33 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 29;
 }
 
-static uint64_t mix_reg(uint64_t hash, const struct reg *reg, bool numbers)
+static void mix_reg(struct state_hash *h, const struct reg *reg)
 {
-	hash = mix(hash, reg->kind | (uint64_t)reg->trusted << 8 | (uint64_t)reg->known << 9 |
-				 (uint64_t)reg->map << 32);
-	if (reg->kind == NUMBER && numbers)
-		return mix(mix(hash, reg->can.lo), reg->can.hi + reg->exact);
+	h->shape = mix(h->shape, reg->kind | (uint64_t)reg->trusted << 8 |
+					 (uint64_t)reg->known << 9 | (uint64_t)reg->map << 32);
 	if (reg->kind != NUMBER)
-		return mix(hash, (uint64_t)reg->offset);
-	return hash;
+		h->shape = mix(h->shape, (uint64_t)reg->offset);
+	else
+		h->numbers = mix(mix(h->numbers, reg->can.lo), reg->can.hi + reg->exact);
 }
 
-uint64_t state_hash(const struct state *s, bool numbers)
+struct state_hash state_hash(const struct state *s)
 {
-	uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), s->frame | (uint64_t)s->nrefs << 8);
+	struct state_hash h = { .shape = mix(UINT64_C(0xcbf29ce484222325),
+					     s->frame | (uint64_t)s->nrefs << 8) };
 
 	for (int r = R0; r <= R9; r++)
-		hash = mix_reg(hash, &s->regs[r], numbers);
+		mix_reg(&h, &s->regs[r]);
 	for (size_t i = 0; i < ASM_STACK_SIZE / 64; i++)
-		hash = mix(mix(hash, s->written[i]), s->random[i]);
-	for (unsigned int i = 0; i < s->nspills; i++)
-		hash = mix_reg(mix(hash, (uint16_t)s->spills[i].offset), &s->spills[i].reg,
-			       numbers);
+		if (s->written[i])
+			h.shape = mix(mix(h.shape, s->written[i] + i), s->random[i]);
+	for (unsigned int i = 0; i < s->nspills; i++) {
+		h.shape = mix(h.shape, (uint16_t)s->spills[i].offset);
+		mix_reg(&h, &s->spills[i].reg);
+	}
 	for (unsigned int i = 0; i < s->nrefs; i++)
-		hash = mix(hash, s->refs[i].where);
-	return hash;
+		h.shape = mix(h.shape, s->refs[i].where);
+	return h;
 }
 
 /* ---- the stack */
