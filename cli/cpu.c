@@ -52,7 +52,7 @@ static uint32_t ring_bytes(void)
 
 static bool unwind_tables_wanted(const struct options *opt)
 {
-	if (opt->call_graph != CALL_GRAPH_EH)
+	if (opt->call_graph == CALL_GRAPH_FP)
 		return false;
 	if (rp_has(RP_HAS_BPF_LOOP) && rp_has(RP_HAS_KERNEL_BTF))
 		return true;

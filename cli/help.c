@@ -24,7 +24,7 @@ static const char cpu_usage[] =
 	"  -U, --user, -K, --kernel only this side of the stacks\n"
 	"  -I, --include-idle       count idle CPUs too\n"
 	"      --max-stack N        most frames of each side (256)\n"
-	"      --call-graph fp      stacks by frame pointers\n"
+	"      --call-graph eh|fp   user stacks by unwind tables (default) or by frame pointers\n"
 	"\n"
 	"What comes out\n"
 	"      --format NAME        table, folded, svg, html, pprof, perf, speedscope, json\n"
@@ -57,9 +57,37 @@ static const char doctor_usage[] =
 	"\n"
 	"Exit status: 0 if the commands work, 1 if one of them does not.\n";
 
+static const char explain_usage[] =
+	"Usage: rawprof explain [PROGRAM] [OPTIONS]\n"
+	"\n"
+	"The bytecode of rawprof's programs, instruction by instruction: the line it was written as, the bytes, what\n"
+	"the verifier knows behind it, joined over all the paths it took. Alone it lists the programs.\n"
+	"\n"
+	"      --bytes              open each instruction's bit fields\n"
+	"      --state              before each instruction, all registers and the stack\n"
+	"      --xlated             below each, what the kernel rewrote it to (the lines with a ')\n"
+	"      --jit                below each, its machine code (with objdump)\n"
+	"      --break WHAT         take out an instruction and see it refused: its number, FILE:LINE, or its text\n"
+	"      --flip               with --break: turn the condition round instead\n"
+	"      --kernel-log FILE    use a verifier log that was saved (level 2), not the kernel; needs no root, and no\n"
+	"                           PROGRAM: then what the log says alone. - is standard input\n"
+	"      --dot                the control-flow graph, for graphviz\n"
+	"      --format NAME        text, json, dot\n"
+	"      --no-pager, --no-color; -v, -q\n"
+	"\n"
+	"Reading it: docs/explain.md.\n"
+	"\n"
+	"Examples\n"
+	"  rawprof explain cpu                        the program that samples stacks\n"
+	"  rawprof explain cpu --break 'MOV_REG(R6, R1)'  what the line is there for\n"
+	"  rawprof explain follow_fork --dot | dot -Tsvg -o graph.svg\n"
+	"  rawprof explain --kernel-log refused.log   any program's log, explained\n";
+
 const struct command commands[] = {
 	{ "cpu", "where is CPU time going?", cpu_usage, command_cpu },
 	{ "doctor", "what can be done here, and what will each command use?", doctor_usage,
 	  command_doctor },
+	{ "explain", "what is a program's bytecode, and what does the verifier see?", explain_usage,
+	  .main = command_explain },
 	{ 0 },
 };

@@ -37,7 +37,7 @@ struct options {
 	bool user_only, kernel_only; /* stacks */
 	bool idle;
 	unsigned int max_stack;
-	enum { CALL_GRAPH_FP, CALL_GRAPH_EH } call_graph; /* of user stacks */
+	enum { CALL_GRAPH_BEST, CALL_GRAPH_FP, CALL_GRAPH_EH } call_graph; /* of user stacks */
 
 	/* how it leaves */
 	const struct report_format *format;

@@ -30,9 +30,7 @@ struct slice {
 
 struct unwind_feed {
 	struct unwind_store *store;
-	int procs_fd;
-	struct unwind_ranges *ranges;
-	size_t ranges_bytes;
+	int procs_fd, ranges_fd;
 	uint32_t used; /* of UNWIND_RANGES */
 	struct slice *slices;
 	size_t nslices, room;
@@ -50,24 +48,16 @@ struct reading {
 
 int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *maps)
 {
-	static const struct asm_map ranges_map = UNWIND_MAP_RANGES;
 	const struct unwind_store_maps store = { maps->index, maps->rules, maps->rows };
 	struct unwind_feed *f = calloc(1, sizeof(*f));
-	void *ranges = NULL;
-	int err = f ? 0 : -ENOMEM;
+	int err = f ? unwind_store_open(&f->store, &store) : -ENOMEM;
 
-	if (!err)
-		err = rp_map_mmap(maps->ranges, &ranges_map, &ranges, &f->ranges_bytes);
-	if (f) {
-		f->ranges = ranges;
-		f->procs_fd = maps->procs;
-	}
-	if (!err)
-		err = unwind_store_open(&f->store, &store);
 	if (err) {
-		unwind_feed_close(f);
+		free(f);
 		return err;
 	}
+	f->procs_fd = maps->procs;
+	f->ranges_fd = maps->ranges;
 	*out = f;
 	return 0;
 }
@@ -77,8 +67,6 @@ void unwind_feed_close(struct unwind_feed *f)
 	if (!f)
 		return;
 	unwind_store_close(f->store);
-	if (f->ranges)
-		munmap(f->ranges, f->ranges_bytes);
 	id_set_free(&f->changed);
 	free(f->slices);
 	free(f);
@@ -244,6 +232,20 @@ static struct slice *new_slice(struct unwind_feed *f, uint32_t room)
 	return &f->slices[f->nslices++];
 }
 
+static int write_slice(struct unwind_feed *f, const struct slice *slice, const struct reading *r)
+{
+	int err = rp_map_write(f->ranges_fd,
+			       offsetof(struct unwind_ranges, start) +
+				       slice->first * sizeof(r->start[0]),
+			       r->start, r->n * sizeof(r->start[0]));
+
+	return err ? err
+		   : rp_map_write(f->ranges_fd,
+				  offsetof(struct unwind_ranges, range) +
+					  slice->first * sizeof(r->range[0]),
+				  r->range, r->n * sizeof(r->range[0]));
+}
+
 static void publish(struct unwind_feed *f, const struct reading *r)
 {
 	uint32_t room = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
@@ -260,9 +262,11 @@ static void publish(struct unwind_feed *f, const struct reading *r)
 		f->full_said = true;
 		return;
 	}
-	memcpy(f->ranges->start + slice->first, r->start, r->n * sizeof(r->start[0]));
-	memcpy(f->ranges->range + slice->first, r->range, r->n * sizeof(r->range[0]));
 	proc.first = slice->first;
+	if (write_slice(f, slice, r)) {
+		give_up(slice);
+		return;
+	}
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* before anybody can find them */
 	old = slice_of(f, r->pid);
 	if (rp_map_update(f->procs_fd, &r->pid, &proc, BPF_ANY))

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,16 +14,11 @@
 /* An array of rows; what is beyond used is free. A part never lies in two of them. */
 struct shard {
 	int fd;
-	struct unwind_row *rows;
-	size_t bytes;
 	uint32_t used;
 };
 
 struct unwind_store {
-	int rows_fd;
-	uint32_t *index;
-	struct unwind_rule *rules;
-	size_t index_bytes, rules_bytes;
+	struct unwind_store_maps maps;
 	uint32_t index_used, rules_used;
 	struct shard shards[UNWIND_SHARDS];
 	uint32_t nshards;
@@ -39,24 +32,11 @@ struct unwind_store {
 
 int unwind_store_open(struct unwind_store **out, const struct unwind_store_maps *maps)
 {
-	static const struct asm_map index_map = UNWIND_MAP_INDEX, rules_map = UNWIND_MAP_RULES;
 	struct unwind_store *s = calloc(1, sizeof(*s));
-	void *index = NULL, *rules = NULL;
-	int err = s ? 0 : -ENOMEM;
 
-	if (!err)
-		err = rp_map_mmap(maps->index, &index_map, &index, &s->index_bytes);
-	if (!err)
-		err = rp_map_mmap(maps->rules, &rules_map, &rules, &s->rules_bytes);
-	if (s) {
-		s->index = index;
-		s->rules = rules;
-		s->rows_fd = maps->rows;
-	}
-	if (err) {
-		unwind_store_close(s);
-		return err;
-	}
+	if (!s)
+		return -ENOMEM;
+	s->maps = *maps;
 	if (unwind_cache_open(&s->cache, NULL, 0))
 		s->cache = NULL;
 	*out = s;
@@ -67,14 +47,8 @@ void unwind_store_close(struct unwind_store *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->nshards; i++) {
-		munmap(s->shards[i].rows, s->shards[i].bytes);
+	for (uint32_t i = 0; i < s->nshards; i++)
 		close(s->shards[i].fd);
-	}
-	if (s->index)
-		munmap(s->index, s->index_bytes);
-	if (s->rules)
-		munmap(s->rules, s->rules_bytes);
 	for (size_t i = 0; i < s->nfiles; i++) {
 		free(s->files[i].loads);
 		free(s->files[i].parts);
@@ -91,25 +65,19 @@ void unwind_store_close(struct unwind_store *s)
 
 static int add_shard(struct unwind_store *s)
 {
-	struct shard *shard = &s->shards[s->nshards];
-	void *rows;
-	int err;
+	int fd, err;
 
 	if (s->nshards == UNWIND_SHARDS)
 		return -ENOSPC;
-	shard->fd = rp_map_create(&unwind_row_map);
-	if (shard->fd < 0)
-		return shard->fd;
-	err = rp_map_mmap(shard->fd, &unwind_row_map, &rows, &shard->bytes);
-	if (!err)
-		err = rp_map_update(s->rows_fd, &s->nshards, &shard->fd, BPF_ANY);
+	fd = rp_map_create(&unwind_row_map);
+	if (fd < 0)
+		return fd;
+	err = rp_map_update(s->maps.rows, &s->nshards, &fd, BPF_ANY);
 	if (err) {
-		close(shard->fd);
+		close(fd);
 		return err;
 	}
-	shard->rows = rows;
-	shard->used = 0;
-	s->nshards++;
+	s->shards[s->nshards++] = (struct shard){ .fd = fd };
 	return 0;
 }
 
@@ -152,9 +120,26 @@ static struct unwind_rule placed_rule(struct unwind_rule rule)
 	return reg < 0 ? unsupported : rule;
 }
 
+/* The index counts rows within their part, the program within their shard. */
+static int write_index(struct unwind_store *s, const struct unwind_part *part, uint32_t first_row)
+{
+	uint32_t n = part->npages + 1, *index = malloc(n * sizeof(*index));
+	int err;
+
+	if (!index)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		index[i] = first_row + part->index[i];
+	err = rp_map_write(s->maps.index, s->index_used * sizeof(*index), index,
+			   n * sizeof(*index));
+	free(index);
+	return err;
+}
+
 static int place_part(struct unwind_store *s, const struct unwind_part *part, uint32_t rules,
 		      struct stored_part *out)
 {
+	struct shard *to;
 	uint32_t shard;
 	int err;
 
@@ -163,38 +148,55 @@ static int place_part(struct unwind_store *s, const struct unwind_part *part, ui
 	err = find_shard(s, part->nrows, &shard);
 	if (err)
 		return err;
+	to = &s->shards[shard];
+	err = rp_map_write(to->fd, to->used * sizeof(*part->rows), part->rows,
+			   part->nrows * sizeof(*part->rows));
+	if (!err)
+		err = write_index(s, part, to->used);
+	if (err)
+		return err;
 	*out = (struct stored_part){ .start = part->start,
 				     .npages = part->npages,
 				     .index = s->index_used,
 				     .shard = shard,
 				     .rules = rules };
-	for (uint32_t i = 0; i <= part->npages; i++)
-		s->index[s->index_used + i] = s->shards[shard].used + part->index[i];
-	memcpy(s->shards[shard].rows + s->shards[shard].used, part->rows,
-	       part->nrows * sizeof(*part->rows));
 	s->index_used += part->npages + 1;
-	s->shards[shard].used += part->nrows;
+	to->used += part->nrows;
 	return 0;
+}
+
+static int write_rules(struct unwind_store *s, const struct unwind_table *t)
+{
+	struct unwind_rule *rules = malloc(t->nrules * sizeof(*rules));
+	int err;
+
+	if (!rules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->nrules; i++)
+		rules[i] = placed_rule(t->rules[i]);
+	err = rp_map_write(s->maps.rules, s->rules_used * sizeof(*rules), rules,
+			   t->nrules * sizeof(*rules));
+	free(rules);
+	return err;
 }
 
 static int place_table(struct unwind_store *s, const struct unwind_table *t,
 		       struct stored_file *file)
 {
-	uint32_t rules = s->rules_used;
-	int err = 0;
+	int err;
 
-	if (t->nrules > UNWIND_RULES - rules)
+	if (t->nrules > UNWIND_RULES - s->rules_used)
 		return -ENOSPC;
 	file->parts = calloc(t->nparts + 1, sizeof(*file->parts));
 	if (!file->parts)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < t->nrules; i++)
-		s->rules[rules + i] = placed_rule(t->rules[i]);
-	s->rules_used += t->nrules;
+	err = write_rules(s, t);
 	while (!err && file->nparts < t->nparts) {
-		err = place_part(s, &t->parts[file->nparts], rules, &file->parts[file->nparts]);
+		err = place_part(s, &t->parts[file->nparts], s->rules_used,
+				 &file->parts[file->nparts]);
 		file->nparts += !err;
 	}
+	s->rules_used += t->nrules;
 	return err;
 }
 

@@ -202,3 +202,20 @@ int rp_map_mmap(int fd, const struct asm_map *map, void **out, size_t *size)
 	*size = bytes;
 	return 0;
 }
+
+int rp_map_write(int fd, uint64_t offset, const void *data, size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t before = offset % page;
+	unsigned char *at;
+
+	if (!bytes)
+		return 0;
+	at = mmap(NULL, before + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		  (off_t)(offset - before));
+	if (at == MAP_FAILED)
+		return -errno;
+	memcpy(at + before, data, bytes);
+	munmap(at, before + bytes);
+	return 0;
+}

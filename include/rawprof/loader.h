@@ -15,6 +15,7 @@
 #ifndef RAWPROF_LOADER_H
 #define RAWPROF_LOADER_H
 
+#include <linux/bpf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,6 @@ struct asm_bindings;
 struct asm_image;
 struct asm_map;
 struct asm_program;
-struct bpf_insn;
 struct perf_event_attr;
 
 /* ---- messages (loader/log.c) */
@@ -165,6 +165,9 @@ int rp_map_freeze(int fd);
 /* The values of an array made with BPF_F_MMAPABLE, read-write: value_size rounded up to 8,
  * max_entries times, in *size bytes of whole pages. Unmap with munmap. */
 int rp_map_mmap(int fd, const struct asm_map *map, void **out, size_t *size);
+/* Writes into the values of such an array, at a byte offset, mapping only the pages it needs and only so long: what
+ * is mapped counts as memory of the process. -EINVAL beyond its end, -ENOMEM; logs nothing. */
+int rp_map_write(int fd, uint64_t offset, const void *data, size_t bytes);
 
 /* One entry. `value` has rp_map_value_bytes(). A negative return ends the walk with it. */
 typedef int (*rp_map_fn)(void *ctx, const void *key, const void *value);
@@ -546,5 +549,19 @@ int rp_prog_stats(int prog_fd, struct rp_prog_stats *out);
 int rp_prog_xlated(int prog_fd, struct bpf_insn **out, uint32_t *n);
 /* The machine code (*size bytes, malloc'd). -ENOENT if the program is interpreted. */
 int rp_prog_jited(int prog_fd, uint8_t **out, uint32_t *size);
+
+/* A source line of a loaded program: info as it was given to the kernel, but insn_off counts the
+ * rewritten instructions. */
+struct rp_prog_line {
+	struct bpf_line_info info;
+	uint32_t jited; /* its byte in the machine code; UINT32_MAX if that cannot be told */
+};
+/* In order (*n of them, malloc'd). -ENOENT if the program has none; -EPERM as above. */
+int rp_prog_lines(int prog_fd, struct rp_prog_line **out, uint32_t *n);
+
+/* What the kernel's numbers are called: "LRU hash", "perf event", "type 99". The text is good until
+ * the next call. */
+const char *rp_map_type_name(uint32_t type);
+const char *rp_prog_type_name(uint32_t type);
 
 #endif

@@ -16,11 +16,11 @@ is 'split: the table of comms has one name' "$(cut -d';' -f1 "$out" | sort -u)" 
 holds 'split: about 999 samples a second' "$(total "$out") > 3400 && $(total "$out") < 4400"
 ledger_closes 'split'
 
-folded -F 999 -- "$work/split-static-pie" 2
+folded -F 999 -- "$work/split-static-pie" 4
 split_shares 'static PIE'
 
 # Stripped: no function has a name, the three are told apart by address, and the module is there.
-folded -F 999 -- "$work/split-stripped" 2
+folded -F 999 -- "$work/split-stripped" 4
 lacks 'stripped: no invented names' "$out" ';work_[0-9]+'
 near 'stripped: time is in the module' "$(share "$out" '\[split-stripped')" 100 5
 
@@ -48,7 +48,7 @@ else
 fi
 
 if [ -x "$work/cxx" ]; then
-	folded -F 999 -- "$work/cxx" 2
+	folded -F 999 -- "$work/cxx" 4
 	near 'C++: Shelf<int>::count' "$(share "$out" ';(_ZN5store5ShelfIiE5countEm|store::Shelf<int>::count\(.*\))')" 66.7 3
 	near 'C++: Shelf<double>::count' "$(share "$out" ';(_ZN5store5ShelfIdE5countEm|store::Shelf<double>::count\(.*\))')" 33.3 3
 else
