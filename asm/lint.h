@@ -212,13 +212,15 @@ bool lint_encoding(struct lint *l);
 bool lint_graph(struct lint *l);
 void lint_paths(struct lint *l);
 
-/* Slots a jump leads to; NO_SLOT if the instruction is none. */
+/* The slot that a jump leads to; NO_SLOT if the instruction is none. */
 uint32_t jump_target(const struct bpf_insn *insn, uint32_t at);
 bool is_imm64(const struct bpf_insn *insn);
 unsigned int access_bytes(const struct bpf_insn *insn);
 
+/* Does the register hold anything? Says so if not, and takes it for something from then on. */
+bool read_reg(struct lint *l, struct state *s, unsigned int number);
+
 /* One step each. They change the state; step_branch() and step_call() may open further paths. */
-bool read_reg(struct lint *l, struct state *s, unsigned int reg);
 void step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn);
 void step_imm64(struct lint *l, struct state *s, const struct bpf_insn *insn);
 void step_load(struct lint *l, struct state *s, const struct bpf_insn *insn);
@@ -238,13 +240,15 @@ void open_function(struct lint *l, const struct state *entry);
 const char *by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE]);
 /* Programs whose context holds numbers only. */
 bool has_plain_context(const struct lint *l);
+/* These three and check_written() say what is wrong; false: do not go on with the access. */
 bool check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
 		   unsigned int bytes, bool writes);
 /* The verifier asks this of the stack on every machine. */
 bool check_aligned(struct lint *l, struct state *s, int64_t offset, unsigned int bytes);
-/* Is every byte of an access of `bytes` where it may be? Says so if not. what: "load" ... */
+/* Is every byte where it may be? what: "a load", "the key of 'counts'". */
 bool check_access(struct lint *l, struct state *s, const struct reg *base, unsigned int number,
 		  int64_t offset, uint64_t bytes, const char *what);
+/* Of the stack, inside the frame; what: "what is read". Taken for written from then on. */
 void check_written(struct lint *l, struct state *s, int offset, unsigned int bytes,
 		   const char *what);
 

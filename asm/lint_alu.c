@@ -73,10 +73,14 @@ static void move(struct lint *l, struct state *s, struct reg *pointer, const str
 		return;
 	}
 	if (arc_intersect(by->can, far_below, &some)) {
-		finding(l, s->at, RULE_BOUNDS,
-			"R%u has no lower limit here: compare it, or AND it with a mask, before it "
-			"moves an address",
-			by_number);
+		if (by->exact)
+			finding(l, s->at, RULE_BOUNDS, "%" PRId64 " is too far to move an address",
+				(int64_t)by->can.lo);
+		else
+			finding(l, s->at, RULE_BOUNDS,
+				"R%u has no lower limit here: compare it, or AND it with a mask, "
+				"before it moves an address",
+				by_number);
 		pointer->known = false;
 		return;
 	}

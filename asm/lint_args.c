@@ -86,7 +86,7 @@ static void check_sized(struct call *c, unsigned int number, bool writes, bool o
 	if (or_null && reg->kind == NUMBER)
 		return;
 	if (size->kind != NUMBER || !size->known) {
-		if (writes && reg->kind == STACK)
+		if (writes && (reg->kind == STACK || reg->kind == OTHER))
 			stack_forget(c->s);
 		return;
 	}
