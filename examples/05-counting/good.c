@@ -102,7 +102,7 @@ static uint64_t total(int which, int map)
 	return which == PER_CPU ? rp_map_cpu_sum(&maps[which], value, 0) : *(uint64_t *)value;
 }
 
-static void race(int which, const int *fds, const struct rp_cpus *cpus)
+static uint64_t race(int which, const int *fds, const struct rp_cpus *cpus)
 {
 	struct worker worker[2];
 	pthread_barrier_t start;
@@ -119,11 +119,13 @@ static void race(int which, const int *fds, const struct rp_cpus *cpus)
 		pthread_join(thread[i], NULL);
 		close(worker[i].program);
 	}
+	pthread_barrier_destroy(&start);
 	sum = total(which, fds[which]);
 	printf("%-14s counted %llu of %d: %llu lost (%.2f %%), %u ns a run\n",
 	       lesson_good[which].program->name, (unsigned long long)sum, 2 * RUNS,
 	       (unsigned long long)(2 * RUNS - sum), 100.0 * (2 * RUNS - sum) / (2 * RUNS),
 	       (worker[0].ns + worker[1].ns) / 2);
+	return 2 * RUNS - sum;
 }
 
 int main(void)
@@ -139,8 +141,11 @@ int main(void)
 	if (cpus.n < 2)
 		printf("there is only one CPU here, so nothing will be lost\n");
 	printf("--- what the verifier does not check: that nobody else counts\n");
-	for (int which = 0; which < MAPS; which++)
-		race(which, fds, &cpus);
+	/* On a busy machine the two may not meet: once more, then. */
+	for (int tries = 0; !race(PLAIN, fds, &cpus) && tries < 10; tries++)
+		must(rp_map_update(fds[PLAIN], &(uint32_t){ 0 }, &(uint64_t){ 0 }, BPF_ANY), "reset");
+	race(ATOMIC, fds, &cpus);
+	race(PER_CPU, fds, &cpus);
 	rp_cpus_free(&cpus);
 	rp_fds_close(fds, MAPS);
 	return 0;

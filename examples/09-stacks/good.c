@@ -102,23 +102,23 @@ const struct program_entry lesson_good[] = {
 
 /* ---- 1024 ways to go ten steps, left or right, and to arrive at the same place */
 
-static __attribute__((noipa)) void arrive(void)
+/* The comments in assembly keep the compiler from leaving functions out, or making one of two. */
+
+static __attribute__((noinline)) void arrive(void)
 {
-	__asm__ volatile("" ::
-				 : "memory");
+	__asm__("/* arrive */");
 }
 
 /* A probe at the entry of arrive() misses its immediate caller: that is this one. */
-static __attribute__((noipa)) void knock(void)
+static __attribute__((noinline)) void knock(void)
 {
 	arrive();
-	__asm__ volatile("" ::
-				 : "memory");
+	__asm__("/* knock */");
 }
 
 static void right(int way, int steps);
 
-static __attribute__((noipa)) void left(int way, int steps)
+static __attribute__((noinline)) void left(int way, int steps)
 {
 	if (!steps)
 		knock();
@@ -126,11 +126,10 @@ static __attribute__((noipa)) void left(int way, int steps)
 		left(way >> 1, steps - 1);
 	else
 		right(way >> 1, steps - 1);
-	__asm__ volatile("" ::
-				 : "memory");
+	__asm__("/* left */");
 }
 
-static __attribute__((noipa)) void right(int way, int steps)
+static __attribute__((noinline)) void right(int way, int steps)
 {
 	if (!steps)
 		knock();
@@ -138,8 +137,7 @@ static __attribute__((noipa)) void right(int way, int steps)
 		left(way >> 1, steps - 1);
 	else
 		right(way >> 1, steps - 1);
-	__asm__ volatile("" ::
-				 : "memory");
+	__asm__("/* right */");
 }
 
 static uint64_t offset_in_file(const void *function)

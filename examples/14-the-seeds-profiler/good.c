@@ -96,14 +96,14 @@ static double seconds(clockid_t clock)
 
 static volatile unsigned long result;
 
-static __attribute__((noipa)) void compute(double end)
+static __attribute__((noinline)) void compute(double end)
 {
 	while (seconds(CLOCK_PROCESS_CPUTIME_ID) < end)
 		for (int i = 0; i < 100000; i++)
 			result += (unsigned long)i * i;
 }
 
-static __attribute__((noipa)) void ask_kernel(double end)
+static __attribute__((noinline)) void ask_kernel(double end)
 {
 	static char bytes[65536];
 	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
@@ -113,7 +113,7 @@ static __attribute__((noipa)) void ask_kernel(double end)
 	close(fd);
 }
 
-static __attribute__((noipa)) void work(void)
+static __attribute__((noinline)) void work(void)
 {
 	const double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
 

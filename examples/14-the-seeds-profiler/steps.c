@@ -93,7 +93,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static __attribute__((noipa)) void burn(double time)
+static __attribute__((noinline)) void burn(double time)
 {
 	const double end = seconds() + time;
 
@@ -102,14 +102,13 @@ static __attribute__((noipa)) void burn(double time)
 }
 
 /* Ten calls deep, so that a stack has ten frames and more. */
-static __attribute__((noipa)) void dig(int depth, double time)
+static __attribute__((noinline)) void dig(int depth, double time)
 {
 	if (depth)
 		dig(depth - 1, time);
 	else
 		burn(time);
-	__asm__ volatile("" ::
-				 : "memory");
+	__asm__("/* dig */");
 }
 
 /* Samples a thread of this process, or everything (tid 0), while work runs. */
@@ -210,7 +209,7 @@ static void *count(void *arg)
 	return NULL;
 }
 
-static void count_on_two_cpus(void)
+static uint64_t count_on_two_cpus(void)
 {
 	const struct seed_key key = { 1, 0, 1, 0 };
 	struct counter counter[2];
@@ -232,10 +231,21 @@ static void count_on_two_cpus(void)
 		pthread_join(thread[i], NULL);
 		close(counter[i].fd);
 	}
+	pthread_barrier_destroy(&start);
 	must(rp_map_lookup(fds[CPU_SAMPLES], &key, &counted), "look-up");
-	printf("C9  two CPUs, %d samples: %llu counted\n", 2 * RUNS, (unsigned long long)counted);
 	rp_fds_close(fds, SEED_MAPS);
 	rp_cpus_free(&cpus);
+	return counted;
+}
+
+/* On a busy machine the two may not meet: then once more. */
+static void lose_counts(void)
+{
+	uint64_t counted = 2 * RUNS;
+
+	for (int tries = 0; counted == 2 * RUNS && tries < 10; tries++)
+		counted = count_on_two_cpus();
+	printf("C9  two CPUs, %d samples: %llu counted\n", 2 * RUNS, (unsigned long long)counted);
 }
 
 static void miss_on_two_cpus(void)
@@ -345,7 +355,7 @@ void show_silent_faults(void)
 {
 	printf("--- what the verifier does not check: all the rest\n");
 	run_as_it_is();
-	count_on_two_cpus();
+	lose_counts();
 	miss_on_two_cpus();
 	tell_the_time();
 	printf("C14 \"kernel;user\": its folded stacks begin with the kernel; see below\n");

@@ -91,14 +91,17 @@ static const struct asm_insn mask_of_no_use[] = {
 static int lost_counts(int prog_fd, const int *map_fds, char *seen)
 {
 	enum { RUNS = 1000000 };
-	uint64_t counted;
+	uint64_t counted = 2 * RUNS;
 
-	rp_map_update(map_fds[MAP_CELL], &(uint32_t){ 0 }, &(uint64_t){ 0 }, BPF_ANY);
-	if (!bad_run_on_two_cpus(prog_fd, RUNS)) {
-		BAD_SAW("only one CPU: nothing can be lost");
-		return 1;
+	/* On a busy machine the two may not meet: then once more. */
+	for (int tries = 0; counted == 2 * RUNS && tries < 10; tries++) {
+		rp_map_update(map_fds[MAP_CELL], &(uint32_t){ 0 }, &(uint64_t){ 0 }, BPF_ANY);
+		if (!bad_run_on_two_cpus(prog_fd, RUNS)) {
+			BAD_SAW("only one CPU: nothing can be lost");
+			return 1;
+		}
+		counted = bad_cell(map_fds);
 	}
-	counted = bad_cell(map_fds);
 	BAD_SAW("%d runs on two CPUs, %lu counted", 2 * RUNS, counted);
 	return counted < 2 * RUNS ? 0 : -1;
 }

@@ -113,7 +113,7 @@ const struct bad_case bad_shape[] = {
 	{ "X3b", "a loop with a way out that it never takes", BAD_PROGRAM(KPROBE, waits_for_ever),
 	  .says = { { EINVAL, "infinite loop detected at insn 1", KERNEL(5, 3) },
 		    { EINVAL, "back-edge from insn 2 to 1", 0, KERNEL(5, 3) } },
-	  .at = "JA(again)" },
+	  .at = "JEQ(R6, 0, out)" },
 	{ "G6b", "a loop whose rounds are not known", BAD_PROGRAM(SOCKET_FILTER, unknown_rounds),
 	  .says = { { E2BIG, "BPF program is too large. Processed 1000001 insn", KERNEL(5, 3) },
 		    { EINVAL, "back-edge from insn 3 to 2", 0, KERNEL(5, 3) } } },
