@@ -39,8 +39,6 @@ int read_file(const char *path, char **out);
 int read_number(const char *path, long long *out);
 
 /* ---- names.c: for messages */
-const char *map_type_name(uint32_t type);
-const char *prog_type_name(uint32_t type);
 /* Cut to 15 characters that the kernel allows in a name ([A-Za-z0-9_.]), others become '_'. */
 void kernel_name(char out[16], const char *name);
 /* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63

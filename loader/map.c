@@ -41,7 +41,7 @@ uint64_t rp_map_cpu_sum(const struct asm_map *map, const void *value, unsigned i
 
 static int creation_failed(int err, const struct asm_map *map)
 {
-	const char *type = map_type_name(map->type), *name = map->name ? map->name : "";
+	const char *type = rp_map_type_name(map->type), *name = map->name ? map->name : "";
 	const char *why = strerror(-err);
 
 	switch (err) {

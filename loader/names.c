@@ -45,12 +45,12 @@ static const char *name_of(const char *const *names, size_t n, uint32_t type)
 	return number;
 }
 
-const char *map_type_name(uint32_t type)
+const char *rp_map_type_name(uint32_t type)
 {
 	return name_of(map_types, ARRAY_SIZE(map_types), type);
 }
 
-const char *prog_type_name(uint32_t type)
+const char *rp_prog_type_name(uint32_t type)
 {
 	return name_of(prog_types, ARRAY_SIZE(prog_types), type);
 }

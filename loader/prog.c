@@ -166,7 +166,7 @@ static void report_refusal(int err, const struct rp_prog *prog, const char *log)
 	char *said = verifier_log_explain(prog, log ? log : "", TAIL_LINES);
 
 	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s", prog->name,
-	       prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
+	       rp_prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
 	free(said);
 }
 

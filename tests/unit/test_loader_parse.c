@@ -438,8 +438,8 @@ START_TEST(test_names)
 		name_distance("0123456789012345678901234567890123456789012345678901234567890123",
 			      "x"),
 		1000);
-	ck_assert_str_eq(map_type_name(BPF_MAP_TYPE_RINGBUF), "ring buffer");
-	ck_assert_str_eq(map_type_name(12345), "type 12345");
+	ck_assert_str_eq(rp_map_type_name(BPF_MAP_TYPE_RINGBUF), "ring buffer");
+	ck_assert_str_eq(rp_map_type_name(12345), "type 12345");
 }
 END_TEST
 
