@@ -163,6 +163,22 @@ static int code_of(const char *text, const char *end)
 	return (int)code;
 }
 
+/* The register that "(bf) r6 = r1" or "(85) call bpf_loop#181" writes, or -1. */
+static int written_by(const char *text, const char *end)
+{
+	const char *at = text + 5;
+	uint32_t reg;
+
+	if (end - text < 8 || code_of(text, end) < 0)
+		return -1;
+	if (code_of(text, end) == (BPF_JMP | BPF_CALL))
+		return 0;
+	if ((*at != 'r' && *at != 'w') || !isdigit((unsigned char)at[1]))
+		return -1;
+	at++;
+	return take_number(&at, end, &reg) && reg < FRAME_REGS ? (int)reg : -1;
+}
+
 /* Where the frame begins that level 1 leaves behind an instruction: " 3: R1=ctx()", or NULL. */
 static const char *cut_out(const char *text, const char *end)
 {
@@ -185,7 +201,8 @@ static void insn_line(struct parser *p, uint32_t insn, const char *text, const c
 
 	if (!met)
 		return;
-	reader_visit(&p->reader, insn, (uint8_t)code_of(text, end), helper_of(text, text_end));
+	reader_visit(&p->reader, insn, (uint8_t)code_of(text, end), written_by(text, text_end),
+		     helper_of(text, text_end));
 	met = reader_meet(&p->reader, insn);
 	if (met && !met->text)
 		met->text = copy(p, text, text_end);

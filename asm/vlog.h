@@ -120,6 +120,7 @@ struct reader {
 	int64_t prev;	 /* where control comes from; -1: nowhere */
 	int64_t current; /* the instruction that was visited last, unless its path has ended; -1 */
 	uint8_t code;	 /* its opcode */
+	int writes;	 /* the register it writes, -1 */
 	bool calling;	 /* it is a call, whose effect on the frame is still to come */
 	int32_t helper;	 /* which one it calls, -1: none */
 	bool speculative;
@@ -134,8 +135,9 @@ enum state_kind {
 
 /* Makes room for an instruction. NULL: it is out of range, or there is no memory. */
 struct asm_vlog_insn *reader_meet(struct reader *r, uint32_t insn);
-/* "N: (op) ...": the verifier is at the instruction. helper: of a call, -1: none. */
-void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int32_t helper);
+/* "N: (op) ...": the verifier is at the instruction. writes: a register, or -1; helper: of a call,
+ * -1: none. */
+void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes, int32_t helper);
 /* "N: safe" */
 void reader_prune(struct reader *r, uint32_t insn);
 /* "from A to B:" */

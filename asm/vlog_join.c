@@ -153,8 +153,10 @@ static void put_number(struct text *t, const struct value *v)
 		put(t, "..");
 		put_signed(t, v->most);
 	}
-	if (step && !(v->uleast & ((UINT64_C(1) << step) - 1)))
-		put(t, " step %" PRIu64, UINT64_C(1) << step);
+	if (step && !(v->uleast & ((UINT64_C(1) << step) - 1))) {
+		put(t, " step ");
+		put_unsigned(t, UINT64_C(1) << step);
+	}
 }
 
 static void put_pointer(struct text *t, const struct value *v)

@@ -235,6 +235,12 @@ static bool read_word(struct token *t)
 	return p < t->end && *p == '=' && t->value < t->end && t->end - t->value < LONGEST_VALUE;
 }
 
+/* Written with what looks the same is still written. */
+static bool is_written(const struct reader *r, uint32_t place)
+{
+	return r->writes >= 0 && (uint32_t)r->writes == place;
+}
+
 static void set_place(struct reader *r, const struct token *t, enum state_kind kind)
 {
 	uint32_t *place = &r->frames[r->frame].at[t->number];
@@ -253,8 +259,9 @@ static void set_place(struct reader *r, const struct token *t, enum state_kind k
 		return;
 	if (t->number >= FRAME_REGS && !r->frame)
 		collect_written(r, t->number, new);
-	if (kind == STATE_USED || (kind == STATE_CHANGED &&
-				   (!old || !value_same(&r->values.all[old], &r->values.all[new]))))
+	if (kind == STATE_USED ||
+	    (kind == STATE_CHANGED && (is_written(r, t->number) || !old ||
+				       !value_same(&r->values.all[old], &r->values.all[new]))))
 		if (r->current >= 0)
 			collect(r, &r->met[r->current].after, t->number, new);
 }
@@ -282,7 +289,7 @@ void reader_state(struct reader *r, enum state_kind kind, const char *text, cons
 
 /* ---- the path */
 
-void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int32_t helper)
+void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes, int32_t helper)
 {
 	settle_call(r);
 	if (!reader_meet(r, insn))
@@ -310,6 +317,7 @@ void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int32_t helper)
 	r->code = code;
 	r->calling = code == (BPF_JMP | BPF_CALL);
 	r->helper = helper;
+	r->writes = writes;
 }
 
 static void end_path(struct reader *r)

@@ -7,12 +7,15 @@
 
 int command_cpu(const struct options *opt);
 int command_doctor(const struct options *opt);
+int command_explain(int argc, char **argv, const char *usage);
 
 struct command {
 	const char *name;
 	const char *summary; /* one line, the question it answers */
 	const char *usage;   /* all of --help */
 	int (*run)(const struct options *opt);
+	/* Of a command that does not record and has options of its own: reads them itself. */
+	int (*main)(int argc, char **argv, const char *usage);
 };
 extern const struct command commands[]; /* ends with a NULL name */
 

@@ -72,7 +72,7 @@ static const char explain_usage[] =
 	"      --kernel-log FILE    use a verifier log that was saved (level 2), not the kernel; needs no root, and no\n"
 	"                           PROGRAM: then what the log says alone. - is standard input\n"
 	"      --dot                the control-flow graph, for graphviz\n"
-	"      --format NAME        text, json, dot\n"
+	"      --format NAME        text, json, dot; log: the verifier's own, for --kernel-log\n"
 	"      --no-pager, --no-color; -v, -q\n"
 	"\n"
 	"Reading it: docs/explain.md.\n"

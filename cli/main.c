@@ -54,8 +54,11 @@ static enum rp_level level_of(int verbosity)
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = { .command = c->name };
-	int status = options_parse(&opt, argc, argv, c->usage);
+	int status;
 
+	if (c->main)
+		return c->main(argc, argv, c->usage);
+	status = options_parse(&opt, argc, argv, c->usage);
 	if (status < 0) {
 		rp_log_setup(level_of(opt.verbosity), NULL, NULL);
 		status = c->run(&opt);

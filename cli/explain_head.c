@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What stands above the listing: totals, the maps and the stack frame drawn, a refusal. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "explain.h"
+
+/* ---- totals */
+
+static uint64_t pruned(const struct asm_vlog *log)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < log->ninsns; i++)
+		n += log->insns[i].pruned;
+	return n;
+}
+
+static void put_verified(FILE *out, const struct explained *e)
+{
+	const struct asm_vlog *log = &e->log;
+
+	fprintf(out, "  verified    %" PRIu64 " steps", log->processed);
+	if (pruned(log))
+		fprintf(out, ", %" PRIu64 " of them into a state seen before", pruned(log));
+	fprintf(out, "; %" PRIu64 " states kept", log->total_states);
+	if (log->max_states_per_insn)
+		fprintf(out, ", up to %" PRIu64 " at one instruction", log->max_states_per_insn);
+	fputc('\n', out);
+	if (log->stack_depth)
+		fprintf(out, "  stack       %s bytes of %d\n", log->stack_depth, ASM_STACK_SIZE);
+}
+
+static void put_loaded(FILE *out, const struct explained *e)
+{
+	const struct rp_prog_stats *s = &e->stats;
+
+	fprintf(out, "  loaded      in %.2f ms", (double)e->load_ns / 1e6);
+	if (e->log.usec)
+		fprintf(out, " (verified in %.2f ms, while writing the log)",
+			(double)e->log.usec / 1e3);
+	fprintf(out, "\n  in kernel   %zu instructions after the rewriting, ",
+		s->xlated_bytes / sizeof(struct bpf_insn));
+	if (s->jited_bytes)
+		fprintf(out, "%" PRIu32 " bytes of machine code\n", s->jited_bytes);
+	else
+		fprintf(out, "interpreted\n");
+}
+
+static void put_totals(FILE *out, const struct explained *e)
+{
+	const struct explain_colors *c = explain_colors(e);
+	uint32_t n = 0, slots = explained_count(e);
+
+	for (uint32_t i = 0; i < slots; i++)
+		n += explained_slots(e, i) != 0;
+	if (e->entry) {
+		const struct asm_program *p = e->entry->program;
+
+		fprintf(out, "%s%s%s   %s program", c->label, p->name, c->off,
+			rp_prog_type_name(p->type));
+		if (p->target)
+			fprintf(out, " at %s", p->target);
+		fprintf(out, ": %s\n", e->entry->summary);
+	} else {
+		fprintf(out, "%s%s%s\n", c->label, e->opt->kernel_log, c->off);
+	}
+	fprintf(out, "  written     %" PRIu32 " instructions in %" PRIu32 " slots of 8 bytes%s\n",
+		n, slots, e->has_image ? "" : ", as far as the log tells");
+	if (e->has_log)
+		put_verified(out, e);
+	if (e->loaded >= 0)
+		put_loaded(out, e);
+}
+
+/* ---- memory by the names of its members */
+
+static void put_layout(FILE *out, const char *what, uint32_t size, const struct asm_layout *layout)
+{
+	uint32_t at = 0;
+
+	fprintf(out, "    %-6s %5" PRIu32 " %s", what, size, size == 1 ? "byte" : "bytes");
+	if (!layout) {
+		fputc('\n', out);
+		return;
+	}
+	fprintf(out, "  %s\n", layout->name);
+	for (uint32_t i = 0; i < layout->nfields; i++) {
+		const struct asm_field *f = &layout->fields[i];
+
+		if (f->offset > at)
+			fprintf(out, "           %5" PRIu32 "  %-5" PRIu32 " (padding)\n", at,
+				f->offset - at);
+		fprintf(out, "           %5" PRIu32 "  %-5" PRIu32 " %s\n", f->offset, f->size,
+			f->name);
+		at = f->offset + f->size;
+	}
+	if (size > at)
+		fprintf(out, "           %5" PRIu32 "  %-5" PRIu32 " %s\n", at, size - at,
+			at < layout->size ? "(padding)" : "(behind the struct)");
+}
+
+/* Only maps that this program names; others of its file are none of its business. */
+static bool uses_map(const struct explained *e, const struct asm_map *map)
+{
+	for (uint32_t slot = 0; slot < e->image.ninsns; slot++) {
+		const struct asm_insn *line = &e->image.program->lines[e->image.line_of[slot]];
+
+		if ((line->kind == ASM_LD_MAP || line->kind == ASM_LD_MAP_VALUE) &&
+		    !strcmp(line->sym, map->name))
+			return true;
+	}
+	return false;
+}
+
+static void put_maps(FILE *out, const struct explained *e)
+{
+	const struct explain_colors *c = explain_colors(e);
+	bool any = false;
+
+	for (size_t i = 0; e->has_image && i < e->entry->nmaps; i++) {
+		const struct asm_map *map = &e->entry->maps[i];
+
+		if (!uses_map(e, map))
+			continue;
+		if (!any)
+			fprintf(out, "\n%smaps%s\n", c->label, c->off);
+		any = true;
+		fprintf(out, "  %-15s %s, ", map->name, rp_map_type_name(map->type));
+		if (map->type == BPF_MAP_TYPE_RINGBUF) {
+			fprintf(out, "%" PRIu32 " bytes\n", map->max_entries);
+			continue;
+		}
+		fprintf(out, "%" PRIu32 " %s\n", map->max_entries,
+			map->max_entries == 1 ? "entry" : "entries");
+		put_layout(out, "key", map->key_size, map->key);
+		put_layout(out, "value", map->value_size, map->value);
+	}
+}
+
+/* ---- the stack frame */
+
+/* "never written", "bytes -6 to -5 never written", "written". The log counts down from R10. */
+static void put_written(FILE *out, const struct explained *e, int from, uint32_t size)
+{
+	const struct explain_colors *c = explain_colors(e);
+	const int end = from + (int)size;
+	uint32_t written = 0;
+
+	for (int byte = from; byte < end; byte++)
+		written += e->log.written[-byte - 1];
+	if (written == size) {
+		fprintf(out, "written\n");
+	} else if (!written) {
+		fprintf(out, "%snever written%s\n", c->warn, c->off);
+	} else {
+		fprintf(out, "%sin part: never", c->warn);
+		for (int byte = from; byte < end; byte++)
+			if (!e->log.written[-byte - 1])
+				fprintf(out, " %d", byte);
+		fprintf(out, "%s\n", c->off);
+	}
+}
+
+static void put_bytes(FILE *out, const struct explained *e, int from, uint32_t size,
+		      const char *name)
+{
+	char range[40];
+
+	if (!size)
+		return;
+	snprintf(range, sizeof(range), "%d..%d", from, from + (int)size - 1);
+	fprintf(out, "  R10%-12s %4" PRIu32 "  %-20s ", range, size, name);
+	if (e->has_log)
+		put_written(out, e, from, size);
+	else
+		fputc('\n', out);
+}
+
+static void put_named_frame(FILE *out, const struct explained *e, const struct asm_layout *frame)
+{
+	const int begin = -(int)frame->size;
+	uint32_t at = 0;
+
+	fprintf(out, "  %s, %" PRIu32 " bytes that end at R10\n", frame->name, frame->size);
+	for (uint32_t i = 0; i < frame->nfields; i++) {
+		const struct asm_field *f = &frame->fields[i];
+
+		if (f->offset > at)
+			put_bytes(out, e, begin + (int)at, f->offset - at, "(padding)");
+		put_bytes(out, e, begin + (int)f->offset, f->size, f->name);
+		at = f->offset + f->size;
+	}
+	if (at < frame->size)
+		put_bytes(out, e, begin + (int)at, frame->size - at, "(padding)");
+}
+
+/* Without names: the slots that were written. */
+static void put_slots(FILE *out, const struct explained *e)
+{
+	for (int slot = ASM_STACK_SIZE / 8; slot-- > 0;)
+		if (memchr(e->log.written + 8 * slot, 1, 8))
+			put_bytes(out, e, -8 * (slot + 1), 8, "");
+}
+
+static void put_frame(FILE *out, const struct explained *e)
+{
+	const struct asm_layout *frame = e->entry ? e->entry->program->frame : NULL;
+	const struct explain_colors *c = explain_colors(e);
+
+	if (!frame && !(e->has_log && memchr(e->log.written, 1, ASM_STACK_SIZE)))
+		return;
+	fprintf(out, "\n%sstack%s\n", c->label, c->off);
+	if (frame)
+		put_named_frame(out, e, frame);
+	else
+		put_slots(out, e);
+}
+
+void explain_head(FILE *out, const struct explained *e)
+{
+	put_totals(out, e);
+	put_maps(out, e);
+	put_frame(out, e);
+}
+
+/* ---- a refusal */
+
+static void put_lines(FILE *out, const char *first, const char *others, const char *text)
+{
+	for (const char *begin = first; text && *text; begin = others) {
+		const size_t len = strcspn(text, "\n");
+
+		fprintf(out, "%s%.*s\n", begin, (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+void explain_refusal(FILE *out, const struct explained *e)
+{
+	const struct explain_colors *c = explain_colors(e);
+	struct asm_refusal refusal;
+
+	if (explained_refusal(e, &refusal))
+		return;
+	fprintf(out, "\n%srefused%s by the verifier\n", c->warn, c->off);
+	put_lines(out, "  at   ", "       ", refusal.at);
+	put_lines(out, "  says ", "       ", refusal.message);
+	put_lines(out, "  why  ", "       ", refusal.why);
+	put_lines(out, "       ", "       ", refusal.why ? refusal.history : NULL);
+	put_lines(out, "  try  ", "       ", refusal.advice);
+	asm_refusal_free(&refusal);
+}
