@@ -87,7 +87,7 @@ static uint32_t setting(const char *name, uint32_t otherwise)
 START_TEST(says_nothing_of_what_the_verifier_takes)
 {
 	const struct asm_bindings bindings = { .maps = maps, .map_fds = fds, .nmaps = 3 };
-	uint32_t programs = setting("LINT_PROGRAMS", 20000), taken = 0, agreed = 0;
+	uint32_t programs = setting("LINT_PROGRAMS", 4000), taken = 0, agreed = 0;
 	static struct maker m;
 
 	random_state = setting("LINT_SEED", 1) * UINT64_C(0x9e3779b97f4a7c15) + 1;
