@@ -43,6 +43,8 @@ static const struct parsed_cie *get_cie(struct build *b, size_t offset)
 {
 	struct parsed_cie *p = &b->cies[offset / 8 % CIE_SLOTS];
 
+	if (offset >= b->frames.size)
+		return NULL;
 	if (p->offset != offset) {
 		p->offset = offset;
 		p->is_bad = unwind_cie_parse(&b->frames, offset, &p->cie) ||
@@ -52,7 +54,7 @@ static const struct parsed_cie *get_cie(struct build *b, size_t offset)
 }
 
 /* The segment that @addr is in, or NULL. */
-static const struct unwind_range *code_at(const struct unwind_source *s, uint64_t addr)
+static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t addr)
 {
 	for (size_t lo = 0, hi = s->ncode; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -119,7 +121,7 @@ static int add_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 static int run_fde(struct build *b, const struct found *found, uint64_t next)
 {
 	static const struct unwind_rule nothing = { .kind = UNWIND_END };
-	const struct unwind_range *code = code_at(b->source, found->start);
+	const struct unwind_code *code = code_at(b->source, found->start);
 	size_t offset = found->offset;
 	const struct parsed_cie *cie;
 	struct unwind_record r;

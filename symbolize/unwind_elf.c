@@ -59,12 +59,12 @@ static size_t read_at(const struct reader *r, uint64_t offset, void *buf, size_t
 
 static int by_start(const void *a, const void *b)
 {
-	const struct unwind_range *x = a, *y = b;
+	const struct unwind_code *x = a, *y = b;
 
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-static size_t merge_ranges(struct unwind_range *v, size_t n)
+static size_t merge_ranges(struct unwind_code *v, size_t n)
 {
 	size_t kept = 0;
 
@@ -96,7 +96,7 @@ static int read_code(struct unwind_source *s, const struct reader *r)
 			continue;
 		size = ph.p_filesz < r->size - ph.p_offset ? ph.p_filesz : r->size - ph.p_offset;
 		if (size && ph.p_vaddr + size > ph.p_vaddr)
-			s->code[n++] = (struct unwind_range){ ph.p_vaddr, ph.p_vaddr + size };
+			s->code[n++] = (struct unwind_code){ ph.p_vaddr, ph.p_vaddr + size };
 	}
 	s->ncode = merge_ranges(s->code, n);
 	return s->ncode ? 0 : -ENODATA;

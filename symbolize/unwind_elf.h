@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct unwind_range {
+struct unwind_code {
 	uint64_t start, end;
 };
 
 struct unwind_source {
 	uint16_t machine;
-	struct unwind_range *code; /* executable segments: ascending, disjoint, not empty */
+	struct unwind_code *code; /* executable segments: ascending, disjoint, not empty */
 	size_t ncode;
 	uint64_t addr; /* of .eh_frame */
 	uint8_t *data; /* its bytes */

@@ -325,9 +325,11 @@ START_TEST(test_lengths)
 	made.size = size;
 	made.cie = made.size + 1000; /* beyond the end: the distance is negative */
 	made_fde(&made, MADE_CODE + 0x100, 0x20, NULL, 0);
+	made.cie = -1; /* before the beginning */
+	made_fde(&made, MADE_CODE + 0x200, 0x20, NULL, 0);
 	ck_assert_int_eq(made_table(&made, EM_X86_64, UNWIND_PART_ROWS, &table), 0);
 	ck_assert_uint_eq(table->nfdes, 1);
-	ck_assert_uint_eq(table->stats.bad_fdes, 1);
+	ck_assert_uint_eq(table->stats.bad_fdes, 2);
 }
 END_TEST
 

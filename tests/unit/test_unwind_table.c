@@ -221,7 +221,7 @@ END_TEST
 
 static int wide_table(uint64_t code_end)
 {
-	struct unwind_range code = { MADE_CODE, code_end };
+	struct unwind_code code = { MADE_CODE, code_end };
 	struct unwind_source s = { .machine = EM_X86_64,
 				   .code = &code,
 				   .ncode = 1,

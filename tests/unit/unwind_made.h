@@ -89,7 +89,7 @@ static inline void made_fde(struct made *m, uint64_t start, uint64_t len, const 
 	made_uint(m, m->record + 4 - m->cie, 4);
 	made_uint(m, start, 8);
 	made_uint(m, len, 8);
-	if (m->bytes[m->cie + 9] == 'z')
+	if (m->cie < m->size && m->bytes[m->cie + 9] == 'z')
 		made_uint(m, 0, 1);
 	made_put(m, insns, n);
 	made_end(m);
@@ -98,7 +98,7 @@ static inline void made_fde(struct made *m, uint64_t start, uint64_t len, const 
 static inline int made_table(const struct made *m, uint16_t machine, uint32_t part_rows,
 			     struct unwind_table **out)
 {
-	struct unwind_range code = { MADE_CODE, MADE_CODE_END };
+	struct unwind_code code = { MADE_CODE, MADE_CODE_END };
 	struct unwind_source s = { .machine = machine,
 				   .code = &code,
 				   .ncode = 1,
