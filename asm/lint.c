@@ -17,8 +17,10 @@ static bool is_known(const struct lint *l, uint32_t slot, uint32_t rule)
 	return false;
 }
 
-static void collect(struct lint *l, enum asm_severity severity, uint32_t slot, uint32_t rule,
-		    const char *fmt, va_list args)
+__attribute__((format(printf, 5, 0))) static void collect(struct lint *l,
+							  enum asm_severity severity, uint32_t slot,
+							  uint32_t rule, const char *fmt,
+							  va_list args)
 {
 	struct finding *f = &l->findings[l->nfindings];
 
