@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # `make bench`: rawprof beside the tools that people use today, measured in turn on this machine;
-# writes bench/results.md. Root. ROUNDS=5 for each pair, ONLY=start,session,bpf,stacks,report.
+# writes bench/results.md. Root; about 20 minutes. ROUNDS=5 for each pair, ONLY=start,session,bpf,stacks,report.
 # Tools that are not installed are left out. libbpf-tools' profile is not in every distribution's
 # package: LIBBPF_PROFILE names one that you built.
 set -u
