@@ -15,6 +15,8 @@
 
 #include <rawprof/loader.h>
 
+#include "quiet.h"
+
 /* The text of a header as it was when this was compiled, at the top of the source tree. Hidden: by
  * the GOT, arm64's assembler and linker take labels of one section for one. */
 #define COVERAGE_HEADER(name, path)                                                                \

@@ -24,6 +24,8 @@
 #include <rawprof/asm.h>
 #include <rawprof/loader.h>
 
+#include "quiet.h"
+
 /* All messages since the start of the test, one after the other. */
 static char log_text[1 << 16];
 
