@@ -32,8 +32,8 @@ static const struct asm_layout stats_layout =
 static const struct asm_layout record_layout =
 	ASM_LAYOUT(struct cpu_record, RECORD_FIELD(key.hash), RECORD_FIELD(key.pid_tgid),
 		   RECORD_FIELD(time), RECORD_FIELD(period), RECORD_FIELD(cpu),
-		   RECORD_FIELD(kernel_bytes), RECORD_FIELD(user_bytes), RECORD_FIELD(start_time),
-		   RECORD_FIELD(exec_id), RECORD_FIELD(comm));
+		   RECORD_FIELD(kernel_bytes), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
+		   RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
 
 const struct asm_map cpu_maps[CPU_MAPS] = {
 	[CPU_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
@@ -114,12 +114,12 @@ enum {
 		MUL_REG(hash, golden), MOV_REG(t, hash), RSH(t, 32), XOR_REG(hash, t), ADD(at, 8), \
 		ADD(i, 1), JLT_REG(i, words, .next), END
 
+/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
 static const struct asm_insn cpu_sample[] = {
 	MOV_REG(R6, R1), /* the context: calls destroy R1 */
 	COUNT(stats, struct cpu_stats, fired),
 
-	/* Who was interrupted? The upper half of R7 is the process, the lower the thread; the idle
-	   task is 0. */
+	/* Who? The upper half of R7 is the process, the lower the thread; the idle task is 0. */
 	CALL(get_current_pid_tgid),
 	MOV_REG(R7, R0),
 	UNLESS(struct cpu_config, keep_idle),
@@ -151,8 +151,7 @@ static const struct asm_insn cpu_sample[] = {
 	CALL(get_current_comm),
 	FILTER_COMM(struct cpu_config, comm, R8, COMM, filtered),
 
-	/* A pid may be used again, and keeps its number over exec: these two tell the programs
-	   apart. */
+	/* A pid may be used again, and stays over exec: these two tell the programs apart. */
 	UNLESS(struct cpu_config, identity),
 	ST(DW, R8, START_TIME, 0),
 	ST(DW, R8, EXEC_ID, 0),
@@ -180,7 +179,10 @@ static const struct asm_insn cpu_sample[] = {
 	END,
 	STX(W, R8, KERNEL_BYTES, R9),
 
-	/* R7 = bytes of user stack, in the unwinder's state until it is known whether they go any further. */
+	/*
+	 * R7 = bytes of user stack, which waits in the unwinder's state: only the first of its kind
+	 * will travel.
+	 */
 	MOV(R7, 0),
 	ST(W, R8, USER_END, -1), /* CPU_BY_FP */
 	WHEN(struct cpu_config, user_bytes),
@@ -341,6 +343,7 @@ static const struct asm_insn cpu_sample[] = {
 	INCLUDE(&unwind_part),
 	END,
 };
+/* clang-format on */
 
 const struct asm_program cpu_sample_program = {
 	.name = "cpu_sample",
@@ -358,6 +361,7 @@ const struct cpu_config cpu_usual_config = {
 	.user_frames = 127,
 	.kernel_bytes = 127 * 8,
 	.both_bytes = 2 * 127 * 8,
+	.eh = 1,
 	.identity = 1,
 	.ring_mark = 1 << 18,
 };

@@ -24,6 +24,7 @@ static const struct asm_layout frame_layout =
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
+/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
 static const struct asm_insn follow_fork[] = {
 	TP_ARG(R2, 0),
 	LD_FIELD(R3, R2, "task_struct", "tgid"),
@@ -41,6 +42,7 @@ static const struct asm_insn follow_fork[] = {
 	MOV(R0, 0),
 	EXIT(),
 };
+/* clang-format on */
 
 const struct asm_program follow_fork_program = {
 	.name = "follow_fork",
@@ -57,6 +59,7 @@ const struct asm_program follow_fork_program = {
  * that have not; the last one takes the process off the map, before the kernel can give its pid to
  * somebody else.
  */
+/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
 static const struct asm_insn follow_exit[] = {
 	TP_ARG(R2, 0),
 	LD_FIELD(R3, R2, "task_struct", "signal.live.counter"),
@@ -68,6 +71,7 @@ static const struct asm_insn follow_exit[] = {
 	MOV(R0, 0),
 	EXIT(),
 };
+/* clang-format on */
 
 const struct asm_program follow_exit_program = {
 	.name = "follow_exit",
@@ -84,6 +88,7 @@ const struct asm_program follow_exit_program = {
  * if it is no thread; the ids of threads that get into the map do no harm, no process has them at
  * the same time.
  */
+/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
 static const struct asm_insn follow_fork_classic[] = {
 	LD_TP(R6, R1, "sched", "sched_process_fork", "child_pid"),
 	CALL(get_current_pid_tgid),
@@ -100,6 +105,7 @@ static const struct asm_insn follow_fork_classic[] = {
 	MOV(R0, 0),
 	EXIT(),
 };
+/* clang-format on */
 
 const struct asm_program follow_fork_classic_program = {
 	.name = "follow_fork_tp",

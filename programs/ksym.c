@@ -30,6 +30,7 @@ enum { ADDR = FRAME(struct ksym_frame, addr) };
 static const struct asm_layout frame_layout =
 	ASM_LAYOUT(struct ksym_frame, ASM_FIELD(struct ksym_frame, addr));
 
+/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
 static const struct asm_insn ksym[] = {
 	LD_MAP_VALUE(R6, ksym_io, offsetof(struct ksym_io, addr)),
 	LD_MAP_VALUE(R7, ksym_io, offsetof(struct ksym_io, text)),
@@ -57,6 +58,7 @@ static const struct asm_insn ksym[] = {
 	MOV(R0, 0),
 	EXIT(),
 };
+/* clang-format on */
 
 const struct asm_program ksym_program = {
 	.name = "ksym",

@@ -101,6 +101,7 @@ const struct asm_map unwind_row_map = {
 	BPF_F_MMAPABLE
 };
 
+/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
 static const struct asm_insn unwind_lines[] = {
 	/*
 	 * unwind_user(state, max): walks the user stack of the current task into state->pcs. Returns the number of
@@ -465,5 +466,6 @@ static const struct asm_insn unwind_lines[] = {
 	LABEL(at_uretprobe),
 	STOP_WALK(UNWIND_AT_URETPROBE),
 };
+/* clang-format on */
 
 const struct asm_part unwind_part = { ASM_LINES(unwind_lines) };
