@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From .eh_frame to a table: finds the FDEs, puts them in order, and runs them one after another. */
+/* From .eh_frame to a table: finds the FDEs, puts them in order, and runs one after another. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t
 	return NULL;
 }
 
-/* Linkers leave FDEs of functions that they dropped at address 0 or thereabouts: no code is there. */
+/* Linkers leave FDEs of functions that they dropped at address 0 or so: no code is there. */
 static int find_fdes(struct build *b)
 {
 	struct unwind_record r;

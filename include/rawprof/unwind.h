@@ -172,7 +172,8 @@ struct unwind_table {
  *
  * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: no
  * .eh_frame, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB
- * apart; -ENOMEM; -EIO. A file that is damaged in parts gives the table of the other parts, and stats.bad_*.
+ * apart; -ENOMEM; -EIO. A file that is damaged in parts gives the table of the other parts, and
+ * stats.bad_fdes.
  */
 int unwind_table_build(struct unwind_table **out, int fd);
 int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size);
