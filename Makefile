@@ -20,10 +20,10 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
         -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-missing-field-initializers
 override CPPFLAGS += -Iinclude -D_GNU_SOURCE
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -ffile-prefix-map=$(CURDIR)/= -MMD -MP $(CPPFLAGS)
-LIBS       = -lelf -lz
+LIBS       = $(OPTIONAL_LIBS) -lelf -lz
 # Asked for when a recipe needs them, because `make deps` may have to install them first.
 CHECK_LIBS  = $(shell $(PKG_CONFIG) --libs check)
-STATIC_LIBS = $(shell $(PKG_CONFIG) --static --libs libelf 2>/dev/null || echo $(LIBS))
+STATIC_LIBS = $(OPTIONAL_LIBS) $(if $(filter -ldw,$(OPTIONAL_LIBS)),-lbz2) $(shell $(PKG_CONFIG) --static --libs libelf 2>/dev/null || echo -lelf -lz)
 
 ifneq ($(CROSS),)
   # The libraries come as packages of that machine, unpacked beside the cache of the VM tests.
@@ -33,6 +33,19 @@ ifneq ($(CROSS),)
   override CPPFLAGS += -isystem $(SYSROOT)/usr/include -isystem $(SYSROOT)/usr/include/$(TRIPLET)
   override LDFLAGS += -L$(SYSROOT)/usr/lib/$(TRIPLET)
   PKG_CONFIG := PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(TRIPLET)/pkgconfig pkg-config
+endif
+
+# Taken where they are: libiberty names C++ and Rust functions, libdw lines and inlined functions,
+# liblzma unpacks .gnu_debugdata. MINIMAL=1 leaves them all out. A sysroot of ours has them, once made.
+OPTIONAL := libiberty/demangle.h=LIBIBERTY=iberty elfutils/libdw.h=LIBDW=dw lzma.h=LZMA=lzma
+MINIMAL  ?=
+ifeq ($(MINIMAL)$(CROSS),)
+  OPTIONAL := $(shell { for o in $(OPTIONAL); do echo "\#if __has_include(<$${o%%=*}>)"; echo "$$o"; \
+	echo "\#endif"; done; } | $(CC) $(CPPFLAGS) -E -P -x c - 2>/dev/null)
+endif
+ifeq ($(MINIMAL),)
+  override CPPFLAGS += $(foreach o,$(OPTIONAL),-DHAVE_$(word 2,$(subst =, ,$(o))))
+  OPTIONAL_LIBS := $(foreach o,$(OPTIONAL),-l$(word 3,$(subst =, ,$(o))))
 endif
 
 ifeq ($(V),1)
@@ -190,6 +203,8 @@ $(BUILD)/static/rawprof: $(CLI_OBJ) $(LIB)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(STATIC_LIBS) && $(STRIP) $@
 
 include tests/vm/vm.mk
+include tests/bad/bad.mk
+include examples/examples.mk
 
 .PHONY: install uninstall
 INSTALLED = bin/rawprof lib/librawprof.a lib/pkgconfig/rawprof.pc share/man/man1/rawprof.1 \

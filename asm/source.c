@@ -20,6 +20,13 @@ const char *line_text(struct assembly *a, uint32_t line)
 	return text ? text : a->program->lines[line].text;
 }
 
+/* The kernel takes no source line for the second half of a 64-bit constant. */
+static bool is_second_half(const struct asm_image *image, uint32_t slot)
+{
+	return slot && image->text_of[slot - 1] &&
+	       image->insns[slot - 1].code == (BPF_LD | BPF_IMM | BPF_DW);
+}
+
 static void attach_lines(struct assembly *a, struct asm_image *image)
 {
 	for (uint32_t i = 0; i < a->program->nlines; i++) {
@@ -27,6 +34,11 @@ static void attach_lines(struct assembly *a, struct asm_image *image)
 
 		if (p->dropped || !p->nslots)
 			continue;
+		/* Two lines of INSN() may make a constant too. */
+		if (is_second_half(image, p->slot)) {
+			image->line_of[p->slot] = i;
+			continue;
+		}
 		image->text_of[p->slot] = line_text(a, i);
 		for (uint32_t n = 0; n < p->nslots; n++) {
 			uint32_t slot = p->slot + n;

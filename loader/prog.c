@@ -108,6 +108,19 @@ static void set_source(union rp_attr *attr, const struct rp_prog *prog, int btf_
 
 /* Load with a log that is made larger until it holds everything. ENOSPC is about the log and hides
  * the real result. */
+/*
+ * What to try after a log of so many bytes was full. Since Linux 6.4 the kernel says what it would have needed; each
+ * other try has the program verified anew.
+ */
+static uint32_t larger_log(uint32_t size, uint32_t needed)
+{
+	if (needed > size)
+		return needed < LOG_MOST ? needed : LOG_MOST;
+	if (size >= LOG_OLD_MOST)
+		return LOG_MOST;
+	return size * 4 > LOG_OLD_MOST ? LOG_OLD_MOST : size * 4;
+}
+
 static int load_logged(union rp_attr *attr, uint32_t level, char **log)
 {
 	uint32_t size = LOG_FIRST;
@@ -128,9 +141,7 @@ static int load_logged(union rp_attr *attr, uint32_t level, char **log)
 		fd = sys_bpf(BPF_PROG_LOAD, attr);
 		if (fd != -ENOSPC || size == LOG_MOST)
 			break;
-		size = size < LOG_OLD_MOST && size * 4 > LOG_OLD_MOST ? LOG_OLD_MOST
-		       : size >= LOG_OLD_MOST			      ? LOG_MOST
-								      : size * 4;
+		size = larger_log(size, attr->prog.log_true_size);
 	}
 	attr->prog.log_level = attr->prog.log_size = 0;
 	attr->prog.log_buf = 0;
@@ -153,7 +164,7 @@ static const char *reason(int err, const struct rp_prog *prog)
 	case -EOPNOTSUPP:
 		return "this kernel cannot attach programs of this kind (its errno 524)";
 	case -E2BIG:
-		return "it is too long, or takes more than a million steps to verify";
+		return "too much for the verifier: too long, more than a million steps, or too deep a stack of calls";
 	case -EINVAL:
 	case -EACCES:
 		return "refused by the verifier";
@@ -188,7 +199,7 @@ static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int btf
 		if (fd >= 0)
 			rp_log(RP_INFO, "the kernel takes no source lines for %s (%s)", prog->name,
 			       strerror(-with));
-		else
+		else if (fd == with) /* then the source is not to blame, and is quoted */
 			set_source(attr, prog, btf_fd);
 	}
 	return fd;
