@@ -40,8 +40,9 @@ endif
 OPTIONAL := libiberty/demangle.h=LIBIBERTY=iberty elfutils/libdw.h=LIBDW=dw lzma.h=LZMA=lzma
 MINIMAL  ?=
 ifeq ($(MINIMAL)$(CROSS),)
-  OPTIONAL := $(shell { for o in $(OPTIONAL); do echo "\#if __has_include(<$${o%%=*}>)"; echo "$$o"; \
-	echo "\#endif"; done; } | $(CC) $(CPPFLAGS) -E -P -x c - 2>/dev/null)
+  OPTIONAL := $(shell for o in $(OPTIONAL); do \
+	printf '\043if __has_include(<%s>)\n%s\n\043endif\n' "$${o%%=*}" "$$o"; \
+	done | $(CC) $(CPPFLAGS) -E -P -x c - 2>/dev/null)
 endif
 ifeq ($(MINIMAL),)
   override CPPFLAGS += $(foreach o,$(OPTIONAL),-DHAVE_$(word 2,$(subst =, ,$(o))))

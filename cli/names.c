@@ -102,6 +102,8 @@ void names_frame(struct session *s, const struct name_owner *owner, uint64_t add
 		sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, &f);
 	else
 		sym_kernel_lookup(s->kernel, addr, is_return, &f);
+	if (f.name && !s->opt->keep_mangled)
+		f.name = sym_demangle(s->demangler, f.name);
 	*out = (struct report_frame){
 		.name = f.name,
 		.module = f.module,

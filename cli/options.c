@@ -23,6 +23,7 @@ enum {
 	OPT_WEIGHT,
 	OPT_SAMPLES,
 	OPT_NO_COLOR,
+	OPT_NO_DEMANGLE,
 	OPT_TITLE,
 	OPT_REVERSE,
 	OPT_INVERTED,
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
 	{ "title", required_argument, NULL, OPT_TITLE },
 	{ "reverse", no_argument, NULL, OPT_REVERSE },
 	{ "inverted", no_argument, NULL, OPT_INVERTED },
+	{ "no-demangle", no_argument, NULL, OPT_NO_DEMANGLE },
 	{ "no-color", no_argument, NULL, OPT_NO_COLOR },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -291,6 +293,9 @@ static int take(struct options *opt, int letter, const char *value)
 		return -1;
 	case OPT_INVERTED:
 		opt->show.inverted = true;
+		return -1;
+	case OPT_NO_DEMANGLE:
+		opt->keep_mangled = true;
 		return -1;
 	case OPT_NO_COLOR:
 		opt->color_off = true;

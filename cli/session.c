@@ -61,7 +61,9 @@ static int open_symbolizer(struct session *s)
 	const struct sym_kernel_source source = ksym_source(&s->ksym);
 	int err = sym_kernel_open(&s->kernel, &source);
 
-	return err ? err : sym_user_open(&s->user, NULL);
+	if (!err)
+		err = sym_user_open(&s->user, NULL);
+	return err ? err : sym_demangler_open(&s->demangler);
 }
 
 int session_open(struct session *s, const struct options *opt)
@@ -365,6 +367,7 @@ void session_close(struct session *s)
 	rp_sideband_close(s->side);
 	sym_user_close(s->user);
 	sym_kernel_close(s->kernel);
+	sym_demangler_close(s->demangler);
 	ksym_close(&s->ksym);
 	if (s->stats >= 0)
 		close(s->stats);

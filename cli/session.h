@@ -27,6 +27,7 @@ struct session {
 	struct target target;
 	struct sym_user *user;
 	struct sym_kernel *kernel;
+	struct sym_demangler *demangler;
 	struct ksym ksym;
 	struct rp_sideband *side;
 	struct unwind_feed

@@ -212,4 +212,26 @@ void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t a
  */
 const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time);
 
+/*
+ * ---- Names as people wrote them ----
+ */
+struct sym_demangler;
+
+enum { SYM_DEMANGLED_MAX = 4096 };
+
+/* -ENOMEM */
+int sym_demangler_open(struct sym_demangler **out);
+void sym_demangler_close(struct sym_demangler *d);
+
+/*
+ * A C++ or Rust function as its source has it: "List<int>::add(int const&)", without the type that
+ * it returns, "core::fmt::write" without the hash. What is longer than SYM_DEMANGLED_MAX bytes ends
+ * in "..."; "@plt" stays behind it. Any other name comes back as it is, the same pointer, as does
+ * every name if there is no memory. Each one is worked out once; the result lives as long as @d.
+ */
+const char *sym_demangle(struct sym_demangler *d, const char *name);
+
+/* False if this was built without a demangler: all names then stay as they are. */
+bool sym_can_demangle(void);
+
 #endif

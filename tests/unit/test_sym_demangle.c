@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of C++ and Rust functions made readable, and names that were made to do harm. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rawprof/symbolize.h>
+
+static struct sym_demangler *demangler;
+
+static void setup(void)
+{
+	ck_assert_int_eq(sym_demangler_open(&demangler), 0);
+}
+
+static void teardown(void)
+{
+	sym_demangler_close(demangler);
+}
+
+static const struct {
+	const char *mangled, *readable; /* NULL: no name of C++ or Rust */
+} names[] = {
+	{ "_ZN4ListIiE3addERKi", "List<int>::add(int const&)" },
+	{ "_ZN4ListIiE3addERKi@plt", "List<int>::add(int const&)@plt" },
+	{ "_Z3addIiET_S0_S0_", "add<int>(int, int)" }, /* without "int " in front */
+	{ "_ZNK3abcplERKS_", "abc::operator+(abc const&) const" },
+	{ "_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo()" },
+	{ "_ZN3fooEv.cold", "foo() [clone .cold]" },
+	{ "_ZN3fooC2Ev", "foo::foo()" },
+	{ "_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write" },
+	{ "_ZN4core3fmt5write17h0123456789abcdefE.llvm.12345", "core::fmt::write" },
+	{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
+	{ "_RNvNtCs1234_7mycrate3foo3bar.llvm.77", "mycrate::foo::bar" },
+	{ "_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>" },
+	{ "main", NULL },
+	{ "", NULL },
+	{ "_", NULL },
+	{ "_Z", NULL },
+	{ "_R", NULL },
+	{ "_Zone_of_something", NULL },
+	{ "_Raise", NULL },
+	{ "_ZN3foo", NULL },
+	{ "@plt", NULL },
+	{ "_Z@_Z3foov", NULL },
+	{ "LazyCompile:*_Z3foov file.js:1:2", NULL },
+};
+
+START_TEST(test_names)
+{
+	const char *name = names[_i].mangled, *got = sym_demangle(demangler, name);
+
+	if (!names[_i].readable || !sym_can_demangle())
+		ck_assert_ptr_eq(got, name);
+	else
+		ck_assert_str_eq(got, names[_i].readable);
+	ck_assert_ptr_eq(sym_demangle(demangler, name), got);
+}
+END_TEST
+
+/* The table of known names grows; what was given stays good; equal texts give equal answers. */
+START_TEST(test_many)
+{
+	enum { N = 5000 };
+	static const char *first[N];
+	char mangled[64], readable[64];
+
+	if (!sym_can_demangle())
+		return;
+	for (int i = 0; i < N; i++) {
+		snprintf(mangled, sizeof(mangled), "_Z6f%05dv", i);
+		first[i] = sym_demangle(demangler, mangled);
+	}
+	for (int i = 0; i < N; i++) {
+		snprintf(mangled, sizeof(mangled), "_Z6f%05dv", i);
+		snprintf(readable, sizeof(readable), "f%05d()", i);
+		ck_assert_str_eq(first[i], readable);
+		ck_assert_ptr_eq(sym_demangle(demangler, mangled), first[i]);
+	}
+}
+END_TEST
+
+static void ck_is_cut(const char *name)
+{
+	const char *got = sym_demangle(demangler, name);
+
+	if (!sym_can_demangle())
+		return;
+	ck_assert_uint_eq(strlen(got), SYM_DEMANGLED_MAX);
+	ck_assert_str_eq(got + SYM_DEMANGLED_MAX - 3, "...");
+	ck_assert_ptr_eq(sym_demangle(demangler, name), got);
+}
+
+/* Each parameter is a pair of the one before: the last is 2^50 words. */
+START_TEST(test_endless_cxx)
+{
+	char name[1024] = "_Z1f1PIiiES_IS0_S0_E";
+
+	for (int i = 1; i < 35; i++) {
+		char pair[32];
+
+		snprintf(pair, sizeof(pair), "S_IS%c_S%c_E", i < 10 ? '0' + i : 'A' + i - 10,
+			 i < 10 ? '0' + i : 'A' + i - 10);
+		strcat(name, pair);
+	}
+	ck_is_cut(name);
+}
+END_TEST
+
+/* The same for Rust, whose references count bytes behind "_R" (base 62). */
+START_TEST(test_endless_rust)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char name[1024] = "_RINvC1a1fTuuE";
+	size_t last = strlen("INvC1a1f");
+
+	for (int i = 0; i < 50; i++) {
+		size_t here = strlen(name) - 2, back = last - 1;
+		char digit[3] = { digits[back / 62], digits[back % 62], '\0' };
+		const char *text = back < 62 ? digit + 1 : digit;
+
+		snprintf(name + strlen(name), 32, "TB%s_B%s_E", text, text);
+		last = here;
+	}
+	strcat(name, "E");
+	ck_is_cut(name);
+}
+END_TEST
+
+/* Deeper than any stack: pointers to pointers to ... */
+START_TEST(test_deep)
+{
+	size_t n = 1 << 20;
+	char *name = malloc(n + 8);
+
+	strcpy(name, "_Z1f");
+	memset(name + 4, 'P', n);
+	strcpy(name + 4 + n, "i");
+	sym_demangle(demangler, name);
+	free(name);
+}
+END_TEST
+
+/* No bytes whatever make it fall over. */
+START_TEST(test_garbage)
+{
+	static const char letters[] = "_ZRNIEBCSTKPvi0123456789hXYlL.@\xff\x01";
+
+	srand(1);
+	for (int i = 0; i < 20000; i++) {
+		char name[48] = "_";
+		size_t n = 2 + rand() % 40;
+
+		name[1] = rand() % 2 ? 'Z' : 'R';
+		for (size_t k = 2; k < n; k++)
+			name[k] = letters[rand() % (sizeof(letters) - 1)];
+		name[n] = '\0';
+		ck_assert_ptr_nonnull(sym_demangle(demangler, name));
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("demangle");
+	TCase *t = tcase_create("demangle");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	suite_add_tcase(s, t);
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, test_names, 0, sizeof(names) / sizeof(names[0]));
+	tcase_add_test(t, test_many);
+	tcase_add_test(t, test_endless_cxx);
+	tcase_add_test(t, test_endless_rust);
+	tcase_add_test(t, test_deep);
+	tcase_add_test(t, test_garbage);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
