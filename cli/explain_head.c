@@ -23,7 +23,8 @@ static void put_verified(FILE *out, const struct explained *e)
 	fprintf(out, "  verified    %" PRIu64 " steps", log->processed);
 	if (pruned(log))
 		fprintf(out, ", %" PRIu64 " of them into a state seen before", pruned(log));
-	fprintf(out, "; %" PRIu64 " states kept", log->total_states);
+	fprintf(out, "; %" PRIu64 " %s kept", log->total_states,
+		log->total_states == 1 ? "state" : "states");
 	if (log->max_states_per_insn)
 		fprintf(out, ", up to %" PRIu64 " at one instruction", log->max_states_per_insn);
 	fputc('\n', out);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every program of rawprof with one instruction taken out, or its condition turned round: whatever
+ * the running kernel refuses has to be explained, with a line of the program. Of long programs,
+ * which take the verifier a while, every n-th instruction is tried.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+#include <rawprof/programs.h>
+#include <rawprof/verifier.h>
+
+enum { MOST_TRIED = 150 };
+
+static unsigned int refused, accepted;
+
+/* A message that a newer kernel may have and we do not know is told, not held against us. */
+static unsigned int unknown;
+
+static void check_refusal(const struct asm_image *image, const struct rp_prog *prog,
+			  const char *log, uint32_t slot)
+{
+	const struct asm_refused what = { .log = log,
+					  .insns = image->insns,
+					  .ninsns = image->ninsns,
+					  .line = prog->line,
+					  .line_ctx = prog->line_ctx };
+	struct asm_refusal r;
+
+	ck_assert_int_eq(asm_refusal_explain(&what, &r), 0);
+	ck_assert_msg(strstr(log, r.message) || strchr(r.message, '\n'), "%s", r.message);
+	if (r.insn >= 0) {
+		ck_assert_int_lt(r.insn, image->ninsns);
+		ck_assert_msg(strstr(r.at, ".c:"), "%s", r.at);
+	}
+	if (!r.why) {
+		printf("%s without instruction %u: not known: %s\n", prog->name, slot, r.message);
+		unknown++;
+	} else if (strstr(r.message, "!read_ok")) {
+		ck_assert_ptr_nonnull(r.history);
+	}
+	asm_refusal_free(&r);
+}
+
+static void load_changed(const struct asm_image *image, uint32_t slot)
+{
+	struct rp_prog prog;
+	char *log = NULL;
+	int fd;
+
+	rp_prog_of_image(image, &prog);
+	fd = rp_prog_load_verbose(&prog, 1, &log);
+	if (fd >= 0) {
+		accepted++;
+		close(fd);
+	} else {
+		refused++;
+		ck_assert_ptr_nonnull(log);
+		check_refusal(image, &prog, log, slot);
+	}
+	free(log);
+}
+
+static void break_each(const struct asm_image *image)
+{
+	const uint8_t wide = BPF_LD | BPF_IMM | BPF_DW;
+	const uint32_t step = image->ninsns / MOST_TRIED + 1;
+
+	for (uint32_t slot = 0; slot < image->ninsns; slot++) {
+		struct bpf_insn *insn = &image->insns[slot];
+		const struct bpf_insn was[2] = { insn[0],
+						 insn[0].code == wide ? insn[1] : insn[0] };
+		const uint32_t slots = was[0].code == wide ? 2 : 1;
+
+		if (slot % step || !insn->code)
+			continue;
+		for (uint32_t i = 0; i < slots; i++)
+			insn[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
+		load_changed(image, slot);
+		memcpy(insn, was, slots * sizeof(*insn));
+		if (BPF_CLASS(was[0].code) == BPF_JMP && BPF_OP(was[0].code) == BPF_JEQ) {
+			insn->code = (uint8_t)(insn->code ^ BPF_JEQ ^ BPF_JNE);
+			load_changed(image, slot);
+			*insn = was[0];
+		}
+	}
+}
+
+START_TEST(each_instruction)
+{
+	const struct program_entry *entry = &program_entries[_i];
+	struct asm_bindings bind = { .maps = entry->maps,
+				     .nmaps = entry->nmaps,
+				     .config = entry->config,
+				     .config_size = entry->program->config_size,
+				     .field = rp_bind_field,
+				     .tp_field = rp_bind_tp_field };
+	struct asm_image image;
+	int fds[64];
+
+	ck_assert_uint_le(entry->nmaps, 64);
+	ck_assert_int_eq(rp_maps_create(entry->maps, entry->nmaps, fds), 0);
+	if (entry->prepare)
+		ck_assert_int_eq(entry->prepare(fds), 0);
+	bind.map_fds = fds;
+	if (asm_assemble(entry->program, &bind, &image, NULL, NULL)) {
+		printf("skip %s (this kernel lacks what it reads)\n", entry->program->name);
+	} else {
+		break_each(&image);
+		asm_image_free(&image);
+		printf("%s: %u refused, %u accepted\n", entry->program->name, refused, accepted);
+		ck_assert_uint_gt(refused, 0);
+		ck_assert_msg(unknown * 20 <= refused, "%u of %u refusals are not explained",
+			      unknown, refused);
+	}
+	rp_fds_close(fds, entry->nmaps);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("refusals by the kernel");
+	TCase *tests = tcase_create("all");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_loop_test(tests, each_instruction, 0, (int)program_count);
+	tcase_set_timeout(tests, 300);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
