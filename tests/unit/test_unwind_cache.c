@@ -266,6 +266,7 @@ START_TEST(test_bounded)
 	struct unwind_table *t = get(NULL, libc, false);
 	uint64_t size = unwind_table_size(t);
 	char path[PATH_MAX], other[PATH_MAX + 32];
+	struct stat st;
 	int fd;
 
 	unwind_table_free(t);
@@ -289,6 +290,8 @@ START_TEST(test_bounded)
 	ck_assert_int_eq(entries(NULL), 3);
 	unwind_table_free(get(cache, "/proc/self/exe", true));
 	unwind_table_free(get(cache, libc, true));
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_gt(st.st_mtime, 1000); /* it was used */
 	set_used(path, 1000);
 	open_cache(size + 1000);
 	unwind_table_free(get(cache, "/bin/sh", false));

@@ -194,6 +194,18 @@ START_TEST(test_unaligned_image)
 }
 END_TEST
 
+/* Two sections of that name: the header says which one counts. */
+START_TEST(test_two_sections)
+{
+	Elf64_Shdr *sh = (Elf64_Shdr *)(file.bytes + 0x3100);
+
+	build(&shapes[0]);
+	sh[1].sh_name = sh[2].sh_name;
+	ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), 0);
+	check_table();
+}
+END_TEST
+
 START_TEST(test_not_for_us)
 {
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)file.bytes;
@@ -352,6 +364,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_shapes, 0, sizeof(shapes) / sizeof(shapes[0]));
 	tcase_add_test(t, test_unaligned_image);
+	tcase_add_test(t, test_two_sections);
 	tcase_add_test(t, test_not_for_us);
 	tcase_add_test(t, test_lies);
 	tcase_add_test(t, test_truncated);
