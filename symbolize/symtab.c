@@ -40,6 +40,7 @@ void sym_symtab_close(struct sym_symtab *t)
 	free(t->ties);
 	free(t->names);
 	free(t->plt);
+	sym_fdes_close(t->fdes);
 	free(t);
 }
 
@@ -143,4 +144,13 @@ bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, 
 	*name = found;
 	*start = t->base + t->functions[span->id].addr;
 	return true;
+}
+
+bool sym_symtab_start(struct sym_symtab *t, uint64_t vaddr, uint64_t *start)
+{
+	if (!t->fdes_read) {
+		t->fdes_read = true;
+		sym_fdes_read(&t->fdes, t->object);
+	}
+	return t->fdes && sym_fdes_find(t->fdes, vaddr, start);
 }

@@ -3,6 +3,7 @@
 #ifndef SYMBOLIZE_SYMTAB_H
 #define SYMBOLIZE_SYMTAB_H
 
+#include "fdes.h"
 #include "object.h"
 #include "spans.h"
 #include "strings.h"
@@ -33,6 +34,8 @@ struct sym_symtab {
 	size_t name_count, name_room;
 	struct sym_plt_entry *plt; /* stubs named so far */
 	size_t plt_count;
+	struct sym_fdes *fdes; /* read when the first address without a symbol is asked for */
+	bool fdes_read;
 };
 
 /*
@@ -48,6 +51,9 @@ void sym_symtab_close(struct sym_symtab *t);
  * linkage table. false if there is none or its name cannot be read.
  */
 bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, uint64_t *start);
+
+/* Where the function starts that contains @vaddr and has no symbol. false if nothing tells. */
+bool sym_symtab_start(struct sym_symtab *t, uint64_t vaddr, uint64_t *start);
 
 /* ---- between the files of the table ---- */
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses in processes: what was mapped there then, which file that was, and its function. */
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -337,6 +340,27 @@ static bool is_our_vdso(const struct sym_user *u, const struct sym_mapping *m)
 
 /* ---- questions ---- */
 
+/* "[libc.so.6+0x27190]", "[vdso+0x1000]"; NULL without memory. */
+static const char *name_of_place(struct sym_strings *strings, const char *path, uint64_t start)
+{
+	static const char deleted[] = " (deleted)";
+	const char *base = strrchr(path, '/');
+	char place[NAME_MAX + 32];
+	size_t len;
+	int n;
+
+	base = base ? base + 1 : path + (*path == '[');
+	len = strlen(base);
+	if (len >= sizeof(deleted) && !strcmp(base + len - strlen(deleted), deleted))
+		len -= strlen(deleted);
+	else if (*path == '[' && len)
+		len--;
+	n = snprintf(place, sizeof(place), "[%.*s+0x%" PRIx64 "]",
+		     (int)(len < NAME_MAX ? len : NAME_MAX), base, start);
+	return sym_strings_add(strings, place, n);
+}
+
+/* @out->module is what was mapped. */
 static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t offset,
 			   bool is_return_address, struct sym_frame *out)
 {
@@ -347,7 +371,13 @@ static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t 
 	if (sym_object_vaddr(o, offset, &vaddr))
 		return;
 	out->module_addr = vaddr + is_return_address;
-	if (sym_symtab_lookup(t, vaddr, &out->name, &start))
+	if (!sym_symtab_lookup(t, vaddr, &out->name, &start)) {
+		if (!sym_symtab_start(t, vaddr, &start))
+			return;
+		out->name = name_of_place(t->strings, out->module, start);
+		out->is_place = out->name;
+	}
+	if (out->name)
 		out->offset = vaddr + is_return_address - start;
 }
 

@@ -30,7 +30,13 @@ enum sym_kind {
  */
 struct sym_frame {
 	enum sym_kind kind;
-	const char *name; /* as its file spells it, without @VERSION; NULL: no name */
+	/*
+	 * As its file spells it, without @VERSION. Code without a symbol of which .eh_frame says
+	 * where its function begins has that place for a name, "[libc.so.6+0x27190]", and is_place
+	 * set. NULL: nothing is known.
+	 */
+	const char *name;
+	bool is_place;
 	uint64_t offset;  /* bytes from the function's start to the address asked; 0 without name */
 	const char *module; /* see enum sym_kind; "[anon]" or NULL where there is no file */
 	/*

@@ -19,33 +19,14 @@ ledger_closes 'split'
 folded -F 999 -- "$work/split-static-pie" 4
 split_shares 'static PIE'
 
-# Stripped: no function has a name, the three are told apart by address, and the module is there.
+# Stripped: no function has a name, the three are told apart by where .eh_frame says they begin.
 folded -F 999 -- "$work/split-stripped" 4
 lacks 'stripped: no invented names' "$out" ';work_[0-9]+'
 near 'stripped: time is in the module' "$(share "$out" '\[split-stripped')" 100 5
-
-# JSON keeps addresses, and so the split can still be seen.
-if have_python; then
-	run "$rawprof" cpu -F 999 --format json -o "$tmp/json" -- "$work/split-stripped" 4
-	python3 - "$tmp/json" >"$out" 2>>"$err" <<'PY'
-import json, sys, collections
-p = json.load(open(sys.argv[1]))
-by_loop, total = collections.Counter(), 0
-for s in p["samples"]:
-    total += s["values"][0]
-    frame = p["frames"][p["stacks"][s["stack"]][0]]
-    if frame.get("module", "").endswith("/split-stripped") and "name" not in frame:
-        # The loops of the three functions lie 32 bytes or more apart.
-        by_loop[int(frame["module_address"], 16) // 32] += s["values"][0]
-print(*("%.1f" % (100 * n / total) for _, n in by_loop.most_common(3)))
-PY
-	read -r first second third <"$out"
-	near 'stripped: by address, the first' "$first" 60 3
-	near 'stripped: by address, the second' "$second" 30 3
-	near 'stripped: by address, the third' "$third" 10 3
-else
-	skip 'stripped: by address' 'python3 is not installed'
-fi
+place_of() { nm "$work/split" | sed -n "s/^0*\([0-9a-f]*\) . $1\$/\1/p"; }
+near 'stripped: the place of work_60' "$(share "$out" ";\[split-stripped\+0x$(place_of work_60)\]")" 60 3
+near 'stripped: the place of work_30' "$(share "$out" ";\[split-stripped\+0x$(place_of work_30)\]")" 30 3
+near 'stripped: the place of work_10' "$(share "$out" ";\[split-stripped\+0x$(place_of work_10)\]")" 10 3
 
 if [ -x "$work/cxx" ]; then
 	folded -F 999 -- "$work/cxx" 4
