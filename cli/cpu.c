@@ -307,7 +307,11 @@ static int open_feed(struct cpu_run *run)
 					       .rules = fds[CPU_MAP_RULES],
 					       .rows = fds[CPU_MAP_ROWS] };
 
-	return unwind_feed_open(&run->session.feed, &maps);
+	int err = unwind_feed_open(&run->session.feed, &maps);
+
+	if (!err && run->opt->program)
+		unwind_feed_expect(run->session.feed, run->opt->program[0]);
+	return err;
 }
 
 static int set_up(struct cpu_run *run)

@@ -126,6 +126,9 @@ static char *join_ids(const char *what, const struct id_list *list)
 	return fclose(f) ? NULL : text;
 }
 
+/* A title has room for about so many characters; scripts handed over with -c have thousands. */
+#define LONGEST_TARGET 60
+
 static char *join_program(char **program)
 {
 	char *text = NULL;
@@ -134,8 +137,10 @@ static char *join_program(char **program)
 
 	if (!f)
 		return NULL;
-	for (char **word = program; *word; word++)
-		fprintf(f, "%s%s", word == program ? "" : " ", *word);
+	for (char **word = program; *word && ftell(f) < LONGEST_TARGET; word++)
+		fprintf(f, "%s%.*s", word == program ? "" : " ", LONGEST_TARGET, *word);
+	if (ftell(f) >= LONGEST_TARGET)
+		fputs(" ...", f);
 	return fclose(f) ? NULL : text;
 }
 

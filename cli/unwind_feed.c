@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +288,42 @@ void unwind_feed_process(struct unwind_feed *f, uint32_t pid)
 	r.n = 0;
 	if (!sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
 		publish(f, &r);
+}
+
+/* Opens dir/program; dir need not end. */
+static int open_in(const char *dir, size_t length, const char *program)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.*s%s%s", (int)length, dir, length ? "/" : "", program);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static int open_program(const char *program)
+{
+	const char *dir = getenv("PATH");
+	int fd = -1;
+
+	if (strchr(program, '/'))
+		return open_in("", 0, program);
+	while (fd < 0 && dir && *dir) {
+		size_t length = strcspn(dir, ":");
+
+		fd = open_in(dir, length, program);
+		dir += length + (dir[length] == ':');
+	}
+	return fd;
+}
+
+void unwind_feed_expect(struct unwind_feed *f, const char *program)
+{
+	int fd = open_program(program);
+
+	unwind_feed_process(f, (uint32_t)getpid());
+	if (fd < 0)
+		return; /* whoever executes it will say so */
+	unwind_store_file(f->store, fd);
+	close(fd);
 }
 
 void unwind_feed_changed(struct unwind_feed *f, uint32_t pid)

@@ -21,6 +21,12 @@ void unwind_feed_close(struct unwind_feed *f);
 
 /* Reads the mappings of a process and publishes them. A process that is gone, or not ours to read, is skipped. */
 void unwind_feed_process(struct unwind_feed *f, uint32_t pid);
+/*
+ * Digests beforehand what a program that is about to be started will map for certain: its file, found as execvp(3)
+ * finds it, and the C library, which is ours too.
+ */
+void unwind_feed_expect(struct unwind_feed *f, const char *program);
+
 /* It has mapped something, or has ended: of interest if it was fed before. */
 void unwind_feed_changed(struct unwind_feed *f, uint32_t pid);
 void unwind_feed_ended(struct unwind_feed *f, uint32_t pid);
