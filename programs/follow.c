@@ -24,7 +24,7 @@ static const struct asm_layout frame_layout =
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
-/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
+/* clang-format off */
 static const struct asm_insn follow_fork[] = {
 	TP_ARG(R2, 0),
 	LD_FIELD(R3, R2, "task_struct", "tgid"),
@@ -36,9 +36,18 @@ static const struct asm_insn follow_fork[] = {
 
 	ST(DW, R10, VALUE, 0),
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
-	JEQ(R0, 0, out),
+	JEQ(R0, 0, followed),
 	COUNT(stats, struct cpu_stats, unfollowed),
-	LABEL(out),
+	JA(out),
+
+	/* Until it is read itself, a child has the mappings of its parent. */
+LABEL(followed),
+	MAP_LOOKUP(unwind_procs, PARENT),
+	JEQ(R0, 0, out),
+	LDX(DW, R1, R0, 0),
+	STX(DW, R10, VALUE, R1),
+	MAP_UPDATE(unwind_procs, CHILD, VALUE, BPF_NOEXIST),
+LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };
@@ -59,7 +68,7 @@ const struct asm_program follow_fork_program = {
  * that have not; the last one takes the process off the map, before the kernel can give its pid to
  * somebody else.
  */
-/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
+/* clang-format off */
 static const struct asm_insn follow_exit[] = {
 	TP_ARG(R2, 0),
 	LD_FIELD(R3, R2, "task_struct", "signal.live.counter"),
@@ -67,7 +76,7 @@ static const struct asm_insn follow_exit[] = {
 	LD_FIELD(R3, R2, "task_struct", "tgid"),
 	STX(W, R10, CHILD, R3),
 	MAP_DELETE(pids, CHILD),
-	LABEL(out),
+LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };
@@ -88,7 +97,7 @@ const struct asm_program follow_exit_program = {
  * if it is no thread; the ids of threads that get into the map do no harm, no process has them at
  * the same time.
  */
-/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
+/* clang-format off */
 static const struct asm_insn follow_fork_classic[] = {
 	LD_TP(R6, R1, "sched", "sched_process_fork", "child_pid"),
 	CALL(get_current_pid_tgid),
@@ -101,7 +110,7 @@ static const struct asm_insn follow_fork_classic[] = {
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
 	JEQ(R0, 0, out),
 	COUNT(stats, struct cpu_stats, unfollowed),
-	LABEL(out),
+LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };

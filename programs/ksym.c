@@ -30,13 +30,13 @@ enum { ADDR = FRAME(struct ksym_frame, addr) };
 static const struct asm_layout frame_layout =
 	ASM_LAYOUT(struct ksym_frame, ASM_FIELD(struct ksym_frame, addr));
 
-/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
+/* clang-format off */
 static const struct asm_insn ksym[] = {
 	LD_MAP_VALUE(R6, ksym_io, offsetof(struct ksym_io, addr)),
 	LD_MAP_VALUE(R7, ksym_io, offsetof(struct ksym_io, text)),
 	MOV(R8, 0),
 
-	LABEL(next),
+LABEL(next),
 	LDX(DW, R1, R6, 0),
 	JEQ(R1, 0, out), /* fewer than a batch */
 	STX(DW, R10, ADDR, R1),
@@ -54,7 +54,7 @@ static const struct asm_insn ksym[] = {
 	ADD(R8, 1),
 	JLT(R8, KSYM_BATCH, next),
 
-	LABEL(out),
+LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };

@@ -101,14 +101,14 @@ const struct asm_map unwind_row_map = {
 	BPF_F_MMAPABLE
 };
 
-/* clang-format off: labels stand at the margin, what WHEN keeps or drops is indented */
+/* clang-format off */
 static const struct asm_insn unwind_lines[] = {
 	/*
 	 * unwind_user(state, max): walks the user stack of the current task into state->pcs. Returns the number of
 	 * frames; 0 when there is nothing to walk by: a kernel thread, a 32-bit task, or a process whose mappings
 	 * are not known yet. state->end says how the walk ended.
 	 */
-	FUNC(unwind_user),
+FUNC(unwind_user),
 	MOV_REG(R6, R1),
 	STX(DW, R10, STATE_SLOT, R6),
 	JGT(R2, UNWIND_FRAMES, nothing),
@@ -162,13 +162,13 @@ static const struct asm_insn unwind_lines[] = {
 	CALL(loop),
 	LDX(W, R0, R6, N),
 	EXIT(),
-	LABEL(nothing),
+LABEL(nothing),
 	ST(W, R6, WHY, UNWIND_NO_SEGMENT),
 	MOV(R0, 0),
 	EXIT(),
 
 	/* unwind_fp(state): sees to it that state->fp is known. Returns 0 or a negative errno. */
-	FUNC(unwind_fp),
+FUNC(unwind_fp),
 	MOV_REG(R6, R1),
 	MOV(R0, 0),
 	LDX(DW, R3, R6, FP_AT),
@@ -177,11 +177,11 @@ static const struct asm_insn unwind_lines[] = {
 	ADD(R1, FP),
 	MOV(R2, 8),
 	CALL(probe_read_user),
-	LABEL(known),
+LABEL(known),
 	EXIT(),
 
 	/* unwind_step(index, slot of the state): keeps the pc and goes to the caller. Returns 1 at the end. */
-	FUNC(unwind_step),
+FUNC(unwind_step),
 	LDX(DW, R6, R2, 0),
 	LDX(W, R1, R6, N),
 	LDX(W, R2, R6, MAX),
@@ -295,7 +295,7 @@ static const struct asm_insn unwind_lines[] = {
 	LDX(DW, R2, R6, SP),
 	ADD_REG(R7, R2),
 
-	LABEL(caller),
+LABEL(caller),
 	LDX(DW, R1, R6, SP),
 	JLE_REG(R7, R1, not_up),
 	LDX(B, R1, R9, FLAGS),
@@ -304,14 +304,14 @@ static const struct asm_insn unwind_lines[] = {
 	ADD_REG(R3, R7),
 	READ_STACK(PC, 8),
 
-	LABEL(callers_fp),
+LABEL(callers_fp),
 	LDX(B, R1, R9, FLAGS),
 	LD_S16(R8, R9, FP_OFF),
 	JSET(R1, UNWIND_FP_AT_CFA, fp_at_cfa),
 	JSET(R1, UNWIND_FP_AT_FP, fp_at_fp),
 	JSET(R1, UNWIND_FP_LOST, fp_lost),
 
-	LABEL(arrived),
+LABEL(arrived),
 	STX(DW, R6, SP, R7),
 	ST(DW, R6, IS_RETURN, 1),
 	ST(DW, R6, MARK, 0),
@@ -325,11 +325,11 @@ static const struct asm_insn unwind_lines[] = {
 	MOV(R0, 0),
 	EXIT(),
 
-	LABEL(fp_at_cfa),
+LABEL(fp_at_cfa),
 	ADD_REG(R8, R7),
 	STX(DW, R6, FP_AT, R8),
 	JA(arrived),
-	LABEL(fp_at_fp),
+LABEL(fp_at_fp),
 	MOV_REG(R1, R6),
 	CALL_FUNC(unwind_fp),
 	JNE(R0, 0, unreadable),
@@ -337,11 +337,11 @@ static const struct asm_insn unwind_lines[] = {
 	ADD_REG(R8, R1),
 	STX(DW, R6, FP_AT, R8),
 	JA(arrived),
-	LABEL(fp_lost),
+LABEL(fp_lost),
 	ST(DW, R6, FP, 0),
 	ST(DW, R6, FP_AT, 0),
 	JA(arrived),
-	LABEL(ra_in_register), /* arm64: a leaf function leaves it where the call put it */
+LABEL(ra_in_register), /* arm64: a leaf function leaves it where the call put it */
 	LDX(W, R1, R6, N),
 	JNE(R1, 1, not_leaf),
 	LDX(H, R1, R9, RA_OFF),
@@ -352,7 +352,7 @@ static const struct asm_insn unwind_lines[] = {
 	JA(callers_fp),
 
 	/* The rarer ways to the CFA. */
-	LABEL(not_sp),
+LABEL(not_sp),
 	JEQ(R1, UNWIND_END, by_frame_pointer),
 	JEQ(R1, UNWIND_STOP, complete),
 	JEQ(R1, UNWIND_FP, from_fp),
@@ -363,7 +363,7 @@ static const struct asm_insn unwind_lines[] = {
 	JEQ(R1, UNWIND_REG, from_register),
 	JA(no_rule),
 
-	LABEL(from_fp),
+LABEL(from_fp),
 	MOV_REG(R1, R6),
 	CALL_FUNC(unwind_fp),
 	JNE(R0, 0, unreadable),
@@ -371,7 +371,7 @@ static const struct asm_insn unwind_lines[] = {
 	ADD_REG(R7, R1),
 	JA(caller),
 
-	LABEL(from_plt), /* a stub of 16 bytes pushes 8 on its way */
+LABEL(from_plt), /* a stub of 16 bytes pushes 8 on its way */
 	LDX(DW, R2, R6, SP),
 	ADD_REG(R7, R2),
 	LDX(DW, R1, R6, PC),
@@ -381,15 +381,15 @@ static const struct asm_insn unwind_lines[] = {
 	ADD(R7, 8),
 	JA(caller),
 
-	LABEL(from_deref_fp),
+LABEL(from_deref_fp),
 	MOV_REG(R1, R6),
 	CALL_FUNC(unwind_fp),
 	JNE(R0, 0, unreadable),
 	LDX(DW, R3, R6, FP),
 	JA(dereference),
-	LABEL(from_deref_sp),
+LABEL(from_deref_sp),
 	LDX(DW, R3, R6, SP),
-	LABEL(dereference),
+LABEL(dereference),
 	ADD_REG(R3, R7),
 	READ_STACK(WORDS, 8),
 	LDX(DW, R7, R6, WORDS),
@@ -397,7 +397,7 @@ static const struct asm_insn unwind_lines[] = {
 	ADD_REG(R7, R1),
 	JA(caller),
 
-	LABEL(from_register), /* any other is known in the innermost frame only */
+LABEL(from_register), /* any other is known in the innermost frame only */
 	LDX(W, R1, R6, N),
 	JNE(R1, 1, not_leaf),
 	LDX(H, R1, R9, ARG),
@@ -407,7 +407,7 @@ static const struct asm_insn unwind_lines[] = {
 	ADD_REG(R7, R1),
 	JA(caller),
 
-	LABEL(from_signal), /* what the kernel saved of the interrupted frame: cfa_off, fp_off, ra_off from sp */
+LABEL(from_signal), /* what the kernel saved of the interrupted frame: cfa_off, fp_off, ra_off from sp */
 	LDX(DW, R8, R6, SP),
 	LD_S16(R3, R9, RA_OFF),
 	ADD_REG(R3, R8),
@@ -425,7 +425,7 @@ static const struct asm_insn unwind_lines[] = {
 	MOV(R0, 0),
 	EXIT(),
 
-	LABEL(by_frame_pointer), /* no rule: JIT code, assembly. fp -> { caller's fp, return address } */
+LABEL(by_frame_pointer), /* no rule: JIT code, assembly. fp -> { caller's fp, return address } */
 	MOV_REG(R1, R6),
 	CALL_FUNC(unwind_fp),
 	JNE(R0, 0, unreadable),
@@ -443,27 +443,27 @@ static const struct asm_insn unwind_lines[] = {
 	JA(arrived),
 
 	/* Ends. */
-	LABEL(complete),
+LABEL(complete),
 	STOP_WALK(UNWIND_COMPLETE),
-	LABEL(ra_zero),
+LABEL(ra_zero),
 	STOP_WALK(UNWIND_RA_ZERO),
-	LABEL(fp_zero),
+LABEL(fp_zero),
 	STOP_WALK(UNWIND_FP_ZERO),
-	LABEL(deep),
+LABEL(deep),
 	STOP_WALK(UNWIND_DEEP),
-	LABEL(no_segment),
+LABEL(no_segment),
 	STOP_WALK(UNWIND_NO_SEGMENT),
-	LABEL(fp_bad),
+LABEL(fp_bad),
 	STOP_WALK(UNWIND_FP_BAD),
-	LABEL(not_up),
+LABEL(not_up),
 	STOP_WALK(UNWIND_NOT_UP),
-	LABEL(unreadable),
+LABEL(unreadable),
 	STOP_WALK(UNWIND_READ),
-	LABEL(not_leaf),
+LABEL(not_leaf),
 	STOP_WALK(UNWIND_NOT_LEAF),
-	LABEL(no_rule),
+LABEL(no_rule),
 	STOP_WALK(UNWIND_NO_RULE),
-	LABEL(at_uretprobe),
+LABEL(at_uretprobe),
 	STOP_WALK(UNWIND_AT_URETPROBE),
 };
 /* clang-format on */
