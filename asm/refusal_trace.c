@@ -109,6 +109,24 @@ static void tell_entry(struct explaining *e, size_t step, int reg)
 	}
 }
 
+/* A record that was submitted or discarded is a number from then on. */
+static void tell_given_away(struct explaining *e, size_t reserved)
+{
+	const char *text = insn_text(e, e->log->path[reserved].insn);
+
+	if (!text || !strstr(text, "bpf_ringbuf_reserve#"))
+		return;
+	for (size_t step = e->log->npath - 1; step-- > reserved;) {
+		text = insn_text(e, e->log->path[step].insn);
+		if (text &&
+		    (strstr(text, "bpf_ringbuf_submit#") || strstr(text, "bpf_ringbuf_discard#"))) {
+			add_fact(e, "it was given away by %s: since then it is a mere number",
+				 name_insn(e, e->log->path[step].insn));
+			return;
+		}
+	}
+}
+
 void trace_value(struct explaining *e, int reg)
 {
 	size_t step = e->log->npath ? e->log->npath - 1 : 0;
@@ -134,6 +152,7 @@ void trace_value(struct explaining *e, int reg)
 			return;
 		case EFFECT_RETURN:
 			add_fact(e, "R0 is what was returned by %s", line);
+			tell_given_away(e, step);
 			return;
 		case EFFECT_DESTROY:
 			add_fact(e, "R%d was destroyed by %s", reg, line);

@@ -84,11 +84,13 @@ static const struct {
 	  "R2 was loaded at instruction 0", "LD_PARAM" },
 	{ "G22c", 12, "R1 type=scalar expected=ringbuf_mem", "submitted or discarded before",
 	  "R1 is a copy of R6, made at instruction 10: (bf) r1 = r6\nR6 is a copy of R0, made at "
-	  "instruction 6: (bf) r6 = r0\nR0 is what was returned by instruction 4",
+	  "instruction 6: (bf) r6 = r0\nR0 is what was returned by instruction 4: (85) call "
+	  "bpf_ringbuf_reserve#131\nit was given away by instruction 9: (85) call "
+	  "bpf_ringbuf_submit#132",
 	  "once" },
 	{ "G23", 0, "R1 pointer arithmetic with *=", "R1 is a pointer (ctx)", "context", "LDX" },
-	{ "G24", 1, "math between ctx pointer", "added to the ctx pointer",
-	  "R2 was loaded at instruction 0", "AND(" },
+	{ "G24", 1, "math between ctx pointer", "at constant offsets only",
+	  "R2 was loaded at instruction 0", "LDX(DW" },
 	{ "G25", 2, "math between fp pointer", "added to the fp pointer",
 	  "R2 was loaded at instruction 0", "AND(" },
 	{ "G26", -1, "fd 777 is not", "descriptor 777", NULL, "LD_MAP" },
