@@ -164,7 +164,7 @@ struct cpu_count {
 /*
  * One sample as it comes through the ring. A stack that is seen for the first time comes so, and
  * stands for one sample; those that follow are counted in the map counts under the same key. frames
- * holds first the user stack, then the kernel stack, each leaf first.
+ * holds first the kernel stack, then the user stack, each leaf first.
  */
 struct cpu_record {
 	struct cpu_key key;
