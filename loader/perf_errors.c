@@ -6,13 +6,20 @@ static int not_allowed(int err, const char *what, const char *where)
 {
 	long long paranoid = -1;
 
+	read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid);
+	if (rp_cap_has(RP_CAP_PERFMON) && !rp_cap_has(RP_CAP_SYS_ADMIN) && paranoid > 2)
+		return rp_fail(
+			err,
+			"perf_event_open(%s) on %s: %s: kernel.perf_event_paranoid is %lld, and above 2 some "
+			"distributions' kernels ask for CAP_SYS_ADMIN rather than CAP_PERFMON: "
+			"`sysctl kernel.perf_event_paranoid=2`, or run as root",
+			what, where, strerror(-err), paranoid);
 	if (rp_cap_has(RP_CAP_PERFMON))
 		return rp_fail(
 			err,
 			"perf_event_open(%s) on %s: %s although CAP_PERFMON is there: the kernel is locked down, or a "
 			"seccomp filter (a container's) forbids the call",
 			what, where, strerror(-err));
-	read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid);
 	return rp_fail(err, "perf_event_open(%s) on %s: %s: kernel.perf_event_paranoid is %lld. %s",
 		       what, where, strerror(-err), paranoid, rp_cap_hint(RP_CAP_PERFMON));
 }

@@ -107,6 +107,10 @@ if [ "$(says kallsyms)" = no ]; then
 fi
 
 without sys_admin
+if [ "$paranoid" -gt 2 ] && [ "$(says cpu_clock)" = no ]; then
+	skip 'without sys_admin' 'kernel.perf_event_paranoid is above 2, and this kernel asks for it then'
+	finish
+fi
 is 'without sys_admin: status' $status 0
 is 'without sys_admin: run_stats' "$(says run_stats): $(why run_stats)" 'no: needs CAP_SYS_ADMIN'
 is 'without sys_admin: own cost' "$(why 'own cost')" 'CPU time of rawprof alone, instead of run_stats'
