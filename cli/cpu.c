@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands.h"
@@ -62,6 +63,24 @@ static bool unwind_tables_wanted(const struct options *opt)
 	return false;
 }
 
+/* The first pid namespace of all (include/linux/proc_ns.h: PROC_PID_INIT_INO). */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+/* Where the pids that we see are not the machine's, the program has to count as we do. */
+static void look_at_namespace(const struct options *opt, struct cpu_config *c)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_PID_NAMESPACE)
+		return;
+	c->ns_device = st.st_dev;
+	c->ns_inode = st.st_ino;
+	rp_log(RP_INFO, "inside a pid namespace: only its own processes are seen");
+	if (opt->program)
+		rp_log(RP_WARN,
+		       "inside a pid namespace the children of the program are not followed");
+}
+
 static int fill_config(struct cpu_run *run, struct cpu_collect_options *out)
 {
 	const struct options *opt = run->opt;
@@ -78,14 +97,15 @@ static int fill_config(struct cpu_run *run, struct cpu_collect_options *out)
 	c->by_tid = opt->tids.n != 0;
 	c->keep_idle = opt->idle;
 	c->each = opt->samples;
-	c->identity = rp_has(RP_HAS_KERNEL_BTF);
+	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	out->nids = opt->program ? FOLLOWED_PROCESSES : opt->pids.n + opt->tids.n;
 	out->ring_bytes = ring_bytes();
 	if (opt->cgroup)
 		err = cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);
 	if (opt->comm && asm_comm_filter(opt->comm, &c->comm))
 		run->comm_glob = opt->comm;
-	c->filtering = c->by_pid || c->by_tid || c->cgroup_id || c->comm.mask[0];
+	look_at_namespace(run->opt, c);
+	c->filtering = c->ns_inode || c->by_pid || c->by_tid || c->cgroup_id || c->comm.mask[0];
 	return err;
 }
 
@@ -174,7 +194,7 @@ static int on_record(void *ctx, const struct cpu_record *record)
 	struct cpu_run *run = ctx;
 
 	run->seen++;
-	session_saw(&run->session, pid, record->exec_id);
+	session_saw(&run->session, pid, (uint32_t)(record->start_time + record->exec_id));
 	if (record->user_end == UNWIND_NO_SEGMENT)
 		session_lost_way(&run->session, pid);
 	return run->opt->samples ? cpu_samples_keep(run, record) : 0;
@@ -243,7 +263,7 @@ struct name_owner cpu_owner(const struct cpu_record *r)
 {
 	return (struct name_owner){ .pid = (uint32_t)(r->key.pid_tgid >> 32),
 				    .time = r->time,
-				    .generation = r->exec_id };
+				    .generation = r->start_time + r->exec_id };
 }
 
 bool cpu_comm_wanted(const struct cpu_run *run, const char *comm)
@@ -311,6 +331,8 @@ static int open_feed(struct cpu_run *run)
 
 	if (!err && run->opt->program)
 		unwind_feed_expect(run->session.feed, run->opt->program[0]);
+	for (uint32_t i = 0; !err && i < run->opt->pids.n; i++)
+		unwind_feed_process(run->session.feed, run->opt->pids.id[i]);
 	return err;
 }
 
@@ -320,7 +342,7 @@ static int set_up(struct cpu_run *run)
 	int err = output_open(&run->output, run->opt);
 
 	if (!err)
-		err = session_open(&run->session, run->opt);
+		err = session_open(&run->session);
 	if (!err)
 		err = fill_config(run, &collect);
 	if (!err)
@@ -329,7 +351,7 @@ static int set_up(struct cpu_run *run)
 		err = open_feed(run);
 	if (!err)
 		err = add_targets(run);
-	if (!err && run->opt->program)
+	if (!err && run->opt->program && !collect.config.ns_inode)
 		err = follow_children(run);
 	if (!err)
 		err = open_events(run);
@@ -359,7 +381,10 @@ int cpu_try(char *event, size_t size)
 			       .format = report_format_by_name("folded"),
 			       .verbosity = -1 };
 	struct cpu_run run = { .opt = &opt, .freq = DEFAULT_FREQ, .follow = { -1, -1 } };
-	int err = set_up(&run);
+	int err;
+
+	session_init(&run.session, &opt);
+	err = set_up(&run);
 
 	if (!err)
 		snprintf(event, size, "%s", rp_perf_event(run.perf)->name);
@@ -373,7 +398,10 @@ int command_cpu(const struct options *opt)
 			       .freq = opt->freq || opt->period ? opt->freq : DEFAULT_FREQ,
 			       .period = opt->period,
 			       .follow = { -1, -1 } };
-	int err = set_up(&run), status;
+	int err, status;
+
+	session_init(&run.session, opt);
+	err = set_up(&run);
 
 	if (!err)
 		err = record(&run);

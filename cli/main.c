@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rawprof: finds the command, has its options read, runs it. */
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rawprof/loader.h>
 #include <rawprof/version.h>
@@ -67,11 +69,26 @@ static int run(const struct command *c, int argc, char **argv)
 	return status;
 }
 
+/* If one of the first three is closed, the next file opened takes its place, and gets what is meant for a person. */
+static void open_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	open_standard_streams();
 	setlocale(LC_CTYPE, "");
+	signal(SIGCHLD,
+	       SIG_DFL); /* ignored, as we may have inherited it, a child's status is lost */
 	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of a write, told once */
 	if (argc < 2) {
 		usage(stderr);

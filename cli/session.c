@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "machine.h"
@@ -30,12 +31,23 @@ static int take_signals(struct session *s)
 	return s->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
 }
 
+static int caught_signal(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signals, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	return (int)info.ssi_signo;
+}
+
 static void release_signals(struct session *s)
 {
 	sigset_t set;
 
 	if (s->signals < 0)
 		return;
+	while (caught_signal(s)) /* what came twice within a moment meant the same */
+		;
 	close(s->signals);
 	s->signals = -1;
 	signal_set(&set);
@@ -66,16 +78,20 @@ static int open_symbolizer(struct session *s)
 	return err ? err : sym_demangler_open(&s->demangler);
 }
 
-int session_open(struct session *s, const struct options *opt)
+void session_init(struct session *s, const struct options *opt)
+{
+	*s = (struct session){ .opt = opt, .signals = -1, .stats = -1 };
+	s->target.gate = s->target.exec_error = -1;
+	ksym_init(&s->ksym);
+}
+
+int session_open(struct session *s)
 {
 	const struct rp_side_options side = { .build_ids = true };
 	int err;
 
-	*s = (struct session){ .opt = opt, .signals = -1, .stats = -1 };
-	s->target.gate = s->target.exec_error = -1;
-	ksym_init(&s->ksym);
 	s->wall_offset = wall_offset_ns();
-	err = target_open(&s->target, opt);
+	err = target_open(&s->target, s->opt);
 	raise_file_limit();
 	if (!err)
 		err = take_signals(s);
@@ -146,10 +162,20 @@ static int on_fork(struct session *s, const struct rp_side_event *e)
 	return err;
 }
 
+/* Whether others live on after the main thread: the directory has a link for each thread, beside its own. */
+static bool has_threads(uint32_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	return !stat(path, &st) && st.st_nlink > 3;
+}
+
 /* To the symbolizer ends are of no interest: a pid that is used again begins with a fork. */
 static int on_end(struct session *s, const struct rp_side_event *e)
 {
-	if (s->feed && e->pid == e->tid)
+	if (s->feed && e->pid == e->tid && !has_threads(e->pid))
 		unwind_feed_ended(s->feed, e->pid);
 	return 0;
 }
@@ -201,7 +227,7 @@ static int hold_fresh(struct session *s)
 
 void session_lost_way(struct session *s, uint32_t pid)
 {
-	if (s->feed)
+	if (s->feed && id_set_add(&s->lost, pid))
 		unwind_feed_changed(s->feed, pid);
 }
 
@@ -274,15 +300,6 @@ static bool all_ended(const struct pollfd *fds, uint32_t n)
 	return n && ended == n;
 }
 
-static int caught_signal(struct session *s)
-{
-	struct signalfd_siginfo info;
-
-	if (read(s->signals, &info, sizeof(info)) != sizeof(info))
-		return 0;
-	return (int)info.ssi_signo;
-}
-
 /*
  * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is little to
  * do; --samples, which prints them as they come, looks ten times a second.
@@ -314,6 +331,8 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 		if (!err && now >= next_tick) {
 			next_tick = now + step;
 			progress(s, work, false);
+			id_set_free(&s->lost);
+			s->wall_offset = wall_offset_ns();
 			if (work->tick)
 				err = work->tick(work->ctx);
 		}
@@ -374,4 +393,5 @@ void session_close(struct session *s)
 	id_set_free(&s->known);
 	id_set_free(&s->met);
 	id_set_free(&s->fresh);
+	id_set_free(&s->lost);
 }

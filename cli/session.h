@@ -34,10 +34,12 @@ struct session {
 		*feed;	     /* the subcommand's, if its program walks stacks by tables; NULL */
 	struct id_set known; /* processes whose mappings are known: seen being made, or read */
 	struct id_set met;   /* processes that a sample was taken of */
-	struct id_set fresh; /* those of them that were met since the last drain */
-	int signals;	     /* signalfd of SIGINT, SIGTERM, SIGHUP */
-	int stats;	     /* holds BPF_ENABLE_STATS on; negative: not to be had */
-	int caught;	     /* the signal that ended the recording, 0 */
+	struct id_set
+		lost; /* processes read again since the last tick because a walk lost its way */
+	struct id_set fresh;	   /* those of them that were met since the last drain */
+	int signals;		   /* signalfd of SIGINT, SIGTERM, SIGHUP */
+	int stats;		   /* holds BPF_ENABLE_STATS on; negative: not to be had */
+	int caught;		   /* the signal that ended the recording, 0 */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t busy_ns;	   /* of all CPUs, between the two */
 	uint64_t wall_offset;	   /* to add to get nanoseconds since 1970 */
@@ -54,8 +56,10 @@ struct session_work {
 	uint64_t (*samples)(const void *ctx); /* so far, for the progress line */
 };
 
+/* A session that is not open: from here on it may be closed. */
+void session_init(struct session *s, const struct options *opt);
 /* 0 or a negative errno after a message. */
-int session_open(struct session *s, const struct options *opt);
+int session_open(struct session *s);
 
 /*
  * Records. 0 when it ended as it should; -EINTR when a signal came before the start; else a negative errno

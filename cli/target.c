@@ -13,6 +13,7 @@
 
 #include <rawprof/loader.h>
 
+#include "machine.h"
 #include "target.h"
 
 static int pidfd_open(pid_t pid)
@@ -22,12 +23,17 @@ static int pidfd_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool task_exists(uint32_t id)
+/* The process that a thread belongs to, itself for a process; 0: there is no such thread. */
+static uint32_t process_of(uint32_t id)
 {
-	char path[64];
+	char path[64], text[512];
+	const char *line;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", id);
-	return !access(path, F_OK);
+	snprintf(path, sizeof(path), "/proc/%u/status", id);
+	if (read_small_file(path, text, sizeof(text)) < 0)
+		return 0;
+	line = strstr(text, "\nTgid:");
+	return line ? (uint32_t)strtoul(line + 6, NULL, 10) : 0;
 }
 
 static int watch(struct target *t, pid_t pid)
@@ -58,20 +64,20 @@ static int watch_if_possible(struct target *t, pid_t pid)
 static int find_running(struct target *t, const struct options *opt)
 {
 	for (uint32_t i = 0; i < opt->tids.n; i++)
-		if (!task_exists(opt->tids.id[i]))
+		if (!process_of(opt->tids.id[i]))
 			return rp_fail(-ESRCH, "there is no thread %u", opt->tids.id[i]);
 	for (uint32_t i = 0; i < opt->pids.n; i++) {
-		int err = task_exists(opt->pids.id[i])
-				  ? watch_if_possible(t, (pid_t)opt->pids.id[i])
-				  : -ESRCH;
+		uint32_t id = opt->pids.id[i], process = process_of(id);
+		int err = process ? 0 : -ESRCH;
 
+		if (process && process != id)
+			return rp_fail(-ESRCH, "%u is a thread, not a process: use --tid", id);
+		if (!err)
+			err = watch_if_possible(t, (pid_t)id);
 		if (err == -ESRCH)
-			return rp_fail(err, "there is no process %u", opt->pids.id[i]);
-		if (err == -EINVAL)
-			return rp_fail(-ESRCH, "%u is a thread, not a process: use --tid",
-				       opt->pids.id[i]);
+			return rp_fail(err, "there is no process %u", id);
 		if (err)
-			return rp_fail(err, "process %u: %s", opt->pids.id[i], strerror(-err));
+			return rp_fail(err, "process %u: %s", id, strerror(-err));
 	}
 	return 0;
 }
@@ -80,13 +86,16 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 {
 	sigset_t none;
 	char byte;
+	ssize_t n;
 	int err;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	while (read(gate, &byte, 1) < 0 && errno == EINTR)
+	while ((n = read(gate, &byte, 1)) < 0 && errno == EINTR)
 		;
+	if (n != 1)
+		_exit(127); /* rawprof has gone before anything began */
 	execvp(program[0], program);
 	err = errno;
 	if (write(error_fd, &err, sizeof(err)) < 0)
@@ -135,8 +144,8 @@ int target_start(struct target *t, const struct options *opt)
 
 	if (!t->child)
 		return 0;
-	close(t->gate);
-	t->gate = -1;
+	if (write(t->gate, "", 1) != 1)
+		return rp_fail(-errno, "%s ended before it began", opt->program[0]);
 	/* The pipe closes itself when the program is executed; only a failure writes. */
 	if (read(t->exec_error, &err, sizeof(err)) == sizeof(err))
 		return rp_fail(-err, "cannot run %s: %s", opt->program[0], strerror(err));

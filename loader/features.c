@@ -284,11 +284,10 @@ static int try_stats(void)
 
 /* A call without arguments is refused in any case; the verifier's words tell whether for its name
  * or for them. */
-static int try_bpf_loop(void)
+static int try_helper(int number)
 {
-	enum { HELPER_BPF_LOOP = 181 };
-	static const struct bpf_insn call[] = {
-		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, HELPER_BPF_LOOP),
+	const struct bpf_insn call[] = {
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, number),
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
 	};
 	union rp_attr attr = { 0 };
@@ -306,6 +305,16 @@ static int try_bpf_loop(void)
 	if (fd != -EINVAL && fd != -EACCES)
 		return close_result(fd);
 	return strstr(log, "invalid func ") || strstr(log, "unknown func ") ? -EINVAL : 0;
+}
+
+static int try_bpf_loop(void)
+{
+	return try_helper(181);
+}
+
+static int try_task_btf(void)
+{
+	return try_helper(158);
 }
 
 static const struct {
@@ -330,6 +339,7 @@ static const struct {
 	[RP_HAS_SYSCALL_PROG] = { "syscall program", try_syscall_prog },
 	[RP_HAS_STATS] = { "run statistics", try_stats },
 	[RP_HAS_BPF_LOOP] = { "bpf_loop", try_bpf_loop },
+	[RP_HAS_TASK_BTF] = { "task_btf", try_task_btf },
 };
 
 static struct {

@@ -199,7 +199,7 @@ static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int btf
 		if (fd >= 0)
 			rp_log(RP_INFO, "the kernel takes no source lines for %s (%s)", prog->name,
 			       strerror(-with));
-		else if (fd == with) /* then the source is not to blame, and is quoted */
+		else
 			set_source(attr, prog, btf_fd);
 	}
 	return fd;

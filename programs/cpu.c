@@ -36,8 +36,8 @@ static const struct asm_layout record_layout =
 		   RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
 
 const struct asm_map cpu_maps[CPU_MAPS] = {
-	[CPU_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
-	[CPU_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 1, 1 },
+	[CPU_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },
+	[CPU_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },
 	[CPU_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },
 	[CPU_MAP_COUNTS] = { "counts", BPF_MAP_TYPE_HASH, sizeof(struct cpu_key),
 			     sizeof(struct cpu_count), 32768, .key = &key_layout,
@@ -58,25 +58,29 @@ const struct asm_map cpu_maps[CPU_MAPS] = {
 
 /* The stack frame of the program. */
 struct cpu_frame {
-	struct cpu_count none; /* what a new key starts with */
-	uint64_t state;	       /* address of the unwinder's state, which holds the user stack */
-	uint32_t id;	       /* a pid, a tid: key of the filter maps */
-	uint32_t exec_id;      /* and with it the key of seen */
-	uint32_t zero;	       /* key of the only element of scratch */
+	struct cpu_count none;	      /* what a new key starts with */
+	struct bpf_pidns_info ns_ids; /* { thread, process } as our pid namespace counts */
+	uint64_t state; /* address of the unwinder's state, which holds the user stack */
+	uint32_t id;	/* a pid, a tid: key of the filter maps */
+	uint32_t
+		generation; /* which program it is: start time and exec id; both are the key of seen */
+	uint32_t zero;	    /* key of the only element of scratch */
 	uint32_t unused;
 };
 enum {
 	NONE = FRAME(struct cpu_frame, none),
 	NONE_PERIOD = FRAME(struct cpu_frame, none.period),
+	NS_IDS = FRAME(struct cpu_frame, ns_ids),
 	STATE = FRAME(struct cpu_frame, state),
 	ID = FRAME(struct cpu_frame, id),
-	ID_EXEC = FRAME(struct cpu_frame, exec_id),
+	ID_GENERATION = FRAME(struct cpu_frame, generation),
 	ZERO_KEY = FRAME(struct cpu_frame, zero)
 };
 #define FRAME_FIELD(member) ASM_FIELD(struct cpu_frame, member)
 static const struct asm_layout frame_layout =
 	ASM_LAYOUT(struct cpu_frame, FRAME_FIELD(none.samples), FRAME_FIELD(none.period),
-		   FRAME_FIELD(state), FRAME_FIELD(id), FRAME_FIELD(exec_id), FRAME_FIELD(zero));
+		   FRAME_FIELD(ns_ids.pid), FRAME_FIELD(ns_ids.tgid), FRAME_FIELD(state),
+		   FRAME_FIELD(id), FRAME_FIELD(generation), FRAME_FIELD(zero));
 
 /* Offsets in the record, which R8 points to. */
 enum {
@@ -126,6 +130,20 @@ static const struct asm_insn cpu_sample[] = {
 		JEQ(R7, 0, idle),
 	END,
 
+	/* In a container our pids are not the machine's: those that have none of ours are not for us. */
+	WHEN(struct cpu_config, ns_inode),
+		LD_PARAM(R1, struct cpu_config, ns_device),
+		LD_PARAM(R2, struct cpu_config, ns_inode),
+		FRAME_PTR(R3, NS_IDS),
+		MOV(R4, sizeof(struct bpf_pidns_info)),
+		CALL(get_ns_current_pid_tgid),
+		JNE(R0, 0, filtered),
+		LDX(W, R7, R10, NS_IDS + 4),
+		LSH(R7, 32),
+		LDX(W, R1, R10, NS_IDS),
+		OR_REG(R7, R1),
+	END,
+
 	/* Is it wanted? */
 	WHEN(struct cpu_config, by_pid),
 		MOV_REG(R1, R7),
@@ -158,7 +176,7 @@ static const struct asm_insn cpu_sample[] = {
 	END,
 	WHEN(struct cpu_config, identity),
 		CALL(get_current_task_btf),
-		LD_FIELD(R1, R0, "task_struct", "start_time"),
+		LD_FIELD(R1, R0, "task_struct", "group_leader.start_time"),
 		STX(DW, R8, START_TIME, R1),
 		LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
 		STX(DW, R8, EXEC_ID, R1),
@@ -192,6 +210,7 @@ LABEL(no_kernel_stack),
 		WHEN(struct cpu_config, eh),
 			MOV_REG(R1, R0),
 			LD_PARAM(R2, struct cpu_config, user_frames),
+			LDX(W, R3, R8, PID_TGID + 4),
 			CALL_FUNC(unwind_user),
 			JGT_PARAM(R0, struct cpu_config, user_frames, by_frame_pointer), /* never */
 			JEQ(R0, 0, by_frame_pointer),
@@ -280,12 +299,17 @@ LABEL(first_sight),
 	MOV(R9, BPF_RB_FORCE_WAKEUP),
 	WHEN(struct cpu_config, eh),
 		LDX(W, R1, R8, USER_END),
-		JEQ(R1, UNWIND_NO_SEGMENT, output),
+		JNE(R1, UNWIND_NO_SEGMENT, on_known_ground),
+		LDX(W, R1, R8, USER_BYTES),
+		JEQ(R1, 8, output),
+LABEL(on_known_ground),
 	END,
 	LDX(W, R1, R8, PID_TGID + 4),
 	STX(W, R10, ID, R1),
-	LDX(W, R1, R8, EXEC_ID),
-	STX(W, R10, ID_EXEC, R1),
+	LDX(DW, R1, R8, EXEC_ID),
+	LDX(DW, R2, R8, START_TIME),
+	ADD_REG(R1, R2),
+	STX(W, R10, ID_GENERATION, R1),
 	MAP_LOOKUP(seen, ID),
 	JEQ(R0, 0, new_program),
 	LD_MAP(R1, events),

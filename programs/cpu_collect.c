@@ -175,7 +175,7 @@ int cpu_collect_stats(const struct cpu_collect *c, struct cpu_stats *out)
 
 int cpu_collect_add_id(struct cpu_collect *c, int map, uint32_t id)
 {
-	return rp_map_update(c->fds[map], &id, &(uint8_t){ 1 }, BPF_ANY);
+	return rp_map_update(c->fds[map], &id, &(uint64_t){ 0 }, BPF_ANY);
 }
 
 int cpu_collect_program(const struct cpu_collect *c)

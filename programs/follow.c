@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * follow: keeps the map pids true while a program that is being profiled has children.
+ * follow: keeps the map pids true while a program that is being profiled has children. A value is the
+ * time at which the process was born.
  *
  * It runs in the parent, before the child has executed an instruction, so nothing of the child is
  * missed, however short it lives. A thread is a fork too: its process is in the map already.
@@ -27,14 +28,16 @@ static const struct asm_layout frame_layout =
 /* clang-format off */
 static const struct asm_insn follow_fork[] = {
 	TP_ARG(R2, 0),
-	LD_FIELD(R3, R2, "task_struct", "tgid"),
-	STX(W, R10, PARENT, R3),
+	LD_FIELD(R6, R2, "task_struct", "tgid"),
+	STX(W, R10, PARENT, R6),
 	TP_ARG(R2, 1),
 	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	JEQ_REG(R3, R6, out), /* a thread */
 	STX(W, R10, CHILD, R3),
+	LD_FIELD(R3, R2, "task_struct", "start_time"),
+	STX(DW, R10, VALUE, R3),
 	FILTER_SET(pids, PARENT, out),
 
-	ST(DW, R10, VALUE, 0),
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
 	JEQ(R0, 0, followed),
 	COUNT(stats, struct cpu_stats, unfollowed),
@@ -64,17 +67,20 @@ const struct asm_program follow_fork_program = {
 };
 
 /*
- * sched_process_exit(struct task_struct *p): every thread comes by here. signal->live counts those
- * that have not; the last one takes the process off the map, before the kernel can give its pid to
- * somebody else.
+ * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did while it ended
+ * has been sampled too. By then the kernel may have given its pid to somebody else, so the process goes off the map
+ * only if it is still the one that was born when this one was.
  */
 /* clang-format off */
 static const struct asm_insn follow_exit[] = {
 	TP_ARG(R2, 0),
-	LD_FIELD(R3, R2, "task_struct", "signal.live.counter"),
-	JNE(R3, 0, out),
 	LD_FIELD(R3, R2, "task_struct", "tgid"),
 	STX(W, R10, CHILD, R3),
+	LD_FIELD(R6, R2, "task_struct", "start_time"),
+	MAP_LOOKUP(pids, CHILD),
+	JEQ(R0, 0, out),
+	LDX(DW, R1, R0, 0),
+	JNE_REG(R1, R6, out),
 	MAP_DELETE(pids, CHILD),
 LABEL(out),
 	MOV(R0, 0),
@@ -86,7 +92,7 @@ const struct asm_program follow_exit_program = {
 	.name = "follow_exit",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_process_exit",
+	.target = "sched_process_free",
 	.license = "Dual BSD/GPL",
 	ASM_LINES(follow_exit),
 	.frame = &frame_layout,

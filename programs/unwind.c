@@ -104,13 +104,14 @@ const struct asm_map unwind_row_map = {
 /* clang-format off */
 static const struct asm_insn unwind_lines[] = {
 	/*
-	 * unwind_user(state, max): walks the user stack of the current task into state->pcs. Returns the number of
+	 * unwind_user(state, max, pid): walks the user stack of the current task into state->pcs. Returns the number of
 	 * frames; 0 when there is nothing to walk by: a kernel thread, a 32-bit task, or a process whose mappings
 	 * are not known yet. state->end says how the walk ended.
 	 */
 FUNC(unwind_user),
 	MOV_REG(R6, R1),
 	STX(DW, R10, STATE_SLOT, R6),
+	STX(W, R10, TGID, R3),
 	JGT(R2, UNWIND_FRAMES, nothing),
 	STX(W, R6, MAX, R2),
 
@@ -130,9 +131,6 @@ FUNC(unwind_user),
 	AND(R1, UNWIND_MODE_MASK),
 	JNE(R1, UNWIND_MODE_USER64, nothing),
 
-	CALL(get_current_pid_tgid),
-	RSH(R0, 32),
-	STX(W, R10, TGID, R0),
 	MAP_LOOKUP(unwind_procs, TGID),
 	JEQ(R0, 0, nothing),
 	LDX(W, R1, R0, offsetof(struct unwind_proc, first)),

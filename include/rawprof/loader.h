@@ -105,6 +105,7 @@ enum rp_feature {
 	RP_HAS_MMAP_BUILD_ID, /* build ids in side-band mmap2 records, 5.12 */
 	RP_HAS_SYSCALL_PROG,  /* BPF_PROG_TYPE_SYSCALL, 5.14 */
 	RP_HAS_STATS,	      /* BPF_ENABLE_STATS, 5.8 */
+	RP_HAS_TASK_BTF,      /* helper bpf_get_current_task_btf, 5.11 */
 	RP_HAS_BPF_LOOP,      /* helper bpf_loop, 5.17 */
 	RP_FEATURES
 };

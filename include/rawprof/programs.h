@@ -111,7 +111,7 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
 /*
  * The functions, to be INCLUDEd behind a program that has the maps above:
  *
- *	unwind_user(R1 = state, the element of the map unwind; R2 = most frames)
+ *	unwind_user(R1 = state, the element of the map unwind; R2 = most frames; R3 = pid)
  *
  * walks the user stack of the current task into state->pcs, R0 = how many frames. bpf_loop, Linux 5.17.
  */
@@ -136,6 +136,7 @@ struct cpu_config {
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	uint32_t cgroup_level;
+	uint64_t ns_device, ns_inode; /* of the pid namespace to count in; 0: the machine's own */
 	uint64_t cgroup_id;
 	struct asm_comm_filter comm;
 };
@@ -175,7 +176,7 @@ struct cpu_record {
 	/* From here on everything is part of the hash. */
 	uint32_t user_bytes;
 	uint32_t user_end;   /* enum unwind_end; CPU_BY_FP */
-	uint64_t start_time; /* of the thread, ns; 0 without kernel BTF */
+	uint64_t start_time; /* of the process, ns; 0 without kernel BTF */
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
 	uint64_t frames[];
