@@ -15,7 +15,7 @@
  *	-b	BPF run time per run of the command's busiest program (BPF_ENABLE_STATS and fdinfo),
  *		read after 80 % of DURATION, and its runs per second
  *
- * The commands' output goes to /dev/null. One that fails ends the measurement.
+ * The commands' output goes to /dev/null. A run that fails is left out and told.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -43,7 +43,8 @@ enum metric { CPU_MS, RSS_MB, ATTACH_MS, PRINT_MS, BPF_NS, BPF_RATE, METRICS };
 struct command {
 	const char *name;
 	char **argv;
-	double value[METRICS][MAX_ROUNDS];
+	int runs, failed;
+	double value[METRICS][MAX_ROUNDS]; /* of each of the runs, those that failed left out */
 };
 
 static struct {
@@ -149,8 +150,9 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
 }
 
-static void run_once(struct command *c, int round)
+static void run_once(struct command *c)
 {
+	const int run = c->runs;
 	uint64_t bpf_ns = 0, bpf_runs = 0;
 	double begin, end, attached = 0;
 	struct rusage usage;
@@ -172,19 +174,19 @@ static void run_once(struct command *c, int round)
 	end = now();
 	if (status) {
 		fprintf(stderr, "measure: %s ended with status %#x\n", c->name, status);
-		exit(1);
+		c->failed++;
+		return;
 	}
-	c->value[CPU_MS][round] = (seconds(usage.ru_utime) + seconds(usage.ru_stime)) * 1e3;
-	c->value[RSS_MB][round] = (double)usage.ru_maxrss / 1024;
-	if (plan.trace) {
-		if (attach_time_read(&begin, &attached))
-			die("reading the trace");
-		c->value[ATTACH_MS][round] = (attached - begin) * 1e3;
-		c->value[PRINT_MS][round] = (end - attached - plan.duration) * 1e3;
+	c->runs++;
+	c->value[CPU_MS][run] = (seconds(usage.ru_utime) + seconds(usage.ru_stime)) * 1e3;
+	c->value[RSS_MB][run] = (double)usage.ru_maxrss / 1024;
+	if (plan.trace && !attach_time_read(&begin, &attached)) {
+		c->value[ATTACH_MS][run] = (attached - begin) * 1e3;
+		c->value[PRINT_MS][run] = (end - attached - plan.duration) * 1e3;
 	}
 	if (bpf_runs) {
-		c->value[BPF_NS][round] = (double)bpf_ns / (double)bpf_runs;
-		c->value[BPF_RATE][round] = (double)bpf_runs / (plan.duration * 0.8);
+		c->value[BPF_NS][run] = (double)bpf_ns / (double)bpf_runs;
+		c->value[BPF_RATE][run] = (double)bpf_runs / (plan.duration * 0.8);
 	}
 }
 
@@ -200,14 +202,18 @@ static void print_cell(struct command *c, enum metric m, int digits)
 {
 	double *v = c->value[m], median, base;
 
-	qsort(v, (size_t)plan.rounds, sizeof(*v), by_value);
-	median = v[plan.rounds / 2];
-	base = plan.commands[0].value[m][plan.rounds / 2]; /* sorted already: it comes first */
+	if (!c->runs) {
+		printf(" failed |");
+		return;
+	}
+	qsort(v, (size_t)c->runs, sizeof(*v), by_value);
+	median = v[c->runs / 2];
+	base = plan.commands[0].value[m][plan.commands[0].runs / 2]; /* sorted: it comes first */
 	if (median == 0) {
 		printf(" - |");
 		return;
 	}
-	printf(" %.*f [%.*f-%.*f]", digits, median, digits, v[0], digits, v[plan.rounds - 1]);
+	printf(" %.*f [%.*f-%.*f]", digits, median, digits, v[0], digits, v[c->runs - 1]);
 	if (c != plan.commands && base > 0)
 		printf(" x%.2g", median / base);
 	printf(" |");
@@ -241,7 +247,12 @@ static void print_table(void)
 			printf("---|");
 	printf("\n");
 	for (int i = 0; i < plan.ncommands; i++) {
-		printf("| %s |", plan.commands[i].name);
+		const struct command *c = &plan.commands[i];
+
+		printf("| %s", c->name);
+		if (c->failed)
+			printf(" (%d of %d runs failed)", c->failed, c->failed + c->runs);
+		printf(" |");
 		for (int m = 0; m < METRICS; m++)
 			if (shown[m])
 				print_cell(&plan.commands[i], (enum metric)m, digits[m]);
@@ -294,7 +305,7 @@ int main(int argc, char **argv)
 		die("tracefs");
 	for (int round = 0; round < plan.rounds; round++)
 		for (int i = 0; i < plan.ncommands; i++)
-			run_once(&plan.commands[i], round);
+			run_once(&plan.commands[i]);
 	if (plan.trace)
 		attach_time_close();
 	print_table();
