@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "debug.h"
 #include "file.h"
 #include "grow.h"
 #include <rawprof/proc.h>
@@ -24,15 +25,22 @@ void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const cha
 	*fs = (struct sym_files){ .strings = strings, .proc = proc };
 }
 
+static void free_image(struct sym_image *image)
+{
+	sym_symtab_close(image->symtab);
+	sym_object_close(image->packed);
+	sym_object_close(image->debug);
+	sym_object_close(image->object);
+	free(image);
+}
+
 void sym_files_free(struct sym_files *fs)
 {
 	while (fs->images) {
 		struct sym_image *image = fs->images;
 
 		fs->images = image->next;
-		sym_symtab_close(image->symtab);
-		sym_object_close(image->object);
-		free(image);
+		free_image(image);
 	}
 	for (size_t i = 0; i < fs->count; i++) {
 		if (fs->items[i].fd >= 0)
@@ -216,8 +224,23 @@ static struct sym_image *find_image(const struct sym_files *fs, const struct sym
 	return NULL;
 }
 
+/* Reads the functions: of the file itself and of what belongs to it. */
+static int fill_image(struct sym_image *image, const struct sym_debug_place *place,
+		      struct sym_strings *strings)
+{
+	struct sym_object *object = image->object, *symbols = object;
+
+	sym_debug_open(&image->debug, object, place);
+	if (image->debug && image->debug->symbols[SYM_SYMTAB].count)
+		symbols = image->debug;
+	if (!symbols->symbols[SYM_SYMTAB].count && !sym_debug_unpack(&image->packed, object))
+		symbols = image->packed;
+	return sym_symtab_open(&image->symtab, object, symbols, strings);
+}
+
 /* The image of @object, which is closed if it is known already or if memory runs out. */
-static struct sym_image *get_image(struct sym_files *fs, struct sym_object *object)
+static struct sym_image *get_image(struct sym_files *fs, struct sym_object *object,
+				   const struct sym_debug_place *place)
 {
 	struct sym_image key = { .object = object }, *image;
 	struct stat st;
@@ -234,20 +257,24 @@ static struct sym_image *get_image(struct sym_files *fs, struct sym_object *obje
 		return image;
 	}
 	image = malloc(sizeof(*image));
-	if (!image || sym_symtab_open(&key.symtab, object, fs->strings)) {
-		free(image);
+	if (!image) {
 		sym_object_close(object);
 		return NULL;
 	}
 	*image = key;
+	if (fill_image(image, place, fs->strings)) {
+		free_image(image);
+		return NULL;
+	}
 	image->next = fs->images;
 	fs->images = image;
 	return image;
 }
 
 /* Takes @fd. Settles @f if this is the file, be it ELF or not. */
-static void try_fd(struct sym_files *fs, struct sym_file *f, int fd)
+static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd)
 {
+	const struct sym_debug_place place = { .proc = fs->proc, .pid = pid, .path = f->path };
 	struct sym_object *object;
 	int err = sym_object_open(&object, fd);
 
@@ -259,7 +286,7 @@ static void try_fd(struct sym_files *fs, struct sym_file *f, int fd)
 		sym_object_close(object);
 		return;
 	}
-	f->image = get_image(fs, object);
+	f->image = get_image(fs, object, &place);
 	f->settled = f->image;
 }
 
@@ -273,14 +300,14 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	f->tries++;
 	f->last_pid = pid;
 	if (f->fd >= 0) {
-		try_fd(fs, f, f->fd);
+		try_fd(fs, f, pid, f->fd);
 		f->fd = -1;
 	}
 	for (int way = 0; way < WAYS && !f->settled; way++) {
 		int fd = open_way(fs, f, pid, m, way);
 
 		if (fd >= 0)
-			try_fd(fs, f, fd);
+			try_fd(fs, f, pid, fd);
 	}
 	return f->image;
 }

@@ -21,6 +21,8 @@ enum sym_file_kind {
 struct sym_image {
 	struct sym_image *next;
 	struct sym_object *object;
+	struct sym_object *debug;  /* its separate debug file, or NULL */
+	struct sym_object *packed; /* its .gnu_debugdata, if there is no .symtab; or NULL */
 	struct sym_symtab *symtab;
 	uint64_t dev, inode, size, mtime; /* what it is known by if it has no build-id */
 };

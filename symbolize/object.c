@@ -13,17 +13,24 @@
 /* Beyond this a table is taken for corrupt (or for a trap): no linker wrote that many symbols. */
 #define TABLE_MAX (1ULL << 30)
 
+static size_t read_memory(const char *bytes, size_t size, uint64_t offset, void *buf, size_t len)
+{
+	if (offset >= size)
+		return 0;
+	if (len > size - offset)
+		len = size - offset;
+	memcpy(buf, bytes + offset, len);
+	return len;
+}
+
 size_t sym_object_read(const struct sym_object *o, uint64_t offset, void *buf, size_t len)
 {
 	size_t done = 0;
 
-	if (o->fd < 0) {
-		if (offset >= o->image_size)
-			return 0;
-		done = len < o->image_size - offset ? len : o->image_size - offset;
-		memcpy(buf, (char *)o->image + offset, done);
-		return done;
-	}
+	if (offset >= SYM_UNPACKED)
+		return read_memory(o->unpacked, o->unpacked_size, offset - SYM_UNPACKED, buf, len);
+	if (o->fd < 0)
+		return read_memory(o->image, o->image_size, offset, buf, len);
 	while (done < len && offset + done <= INT64_MAX) {
 		ssize_t n = pread(o->fd, (char *)buf + done, len - done, offset + done);
 
@@ -113,15 +120,44 @@ static int take_code(struct sym_object *o, const GElf_Shdr *sh, const char *name
 	return 0;
 }
 
-static void take_symbols(struct sym_object *o, Elf *elf, const GElf_Shdr *sh)
+/*
+ * Keeps the contents of a section that is compressed (gABI, "Section Compression") and changes @sh
+ * to tell where. libelf knows zlib, and zstd from 0.189 on.
+ */
+static bool unpack(struct sym_object *o, Elf_Scn *scn, GElf_Shdr *sh)
+{
+	GElf_Chdr ch;
+	Elf_Data *data;
+	char *p;
+
+	if (!(sh->sh_flags & SHF_COMPRESSED))
+		return true;
+	if (!gelf_getchdr(scn, &ch) || ch.ch_size > TABLE_MAX || elf_compress(scn, 0, 0) < 0)
+		return false;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_size)
+		return false;
+	p = realloc(o->unpacked, o->unpacked_size + data->d_size);
+	if (!p)
+		return false;
+	memcpy(p + o->unpacked_size, data->d_buf, data->d_size);
+	sh->sh_offset = SYM_UNPACKED + o->unpacked_size;
+	sh->sh_size = data->d_size;
+	o->unpacked = p;
+	o->unpacked_size += data->d_size;
+	return true;
+}
+
+static void take_symbols(struct sym_object *o, Elf *elf, Elf_Scn *scn, GElf_Shdr *sh)
 {
 	struct sym_symbols *s = &o->symbols[sh->sh_type == SHT_SYMTAB ? SYM_SYMTAB : SYM_DYNSYM];
 	size_t entsize = o->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	Elf_Scn *strings = elf_getscn(elf, sh->sh_link);
 	GElf_Shdr str;
 
-	if (s->count || sh->sh_size > TABLE_MAX || sh->sh_entsize != entsize || !strings ||
-	    !gelf_getshdr(strings, &str) || str.sh_type != SHT_STRTAB || str.sh_size > TABLE_MAX)
+	if (s->count || sh->sh_entsize != entsize || !strings || !gelf_getshdr(strings, &str) ||
+	    str.sh_type != SHT_STRTAB || !unpack(o, scn, sh) || !unpack(o, strings, &str) ||
+	    sh->sh_size > TABLE_MAX || str.sh_size > TABLE_MAX)
 		return;
 	*s = (struct sym_symbols){
 		.offset = sh->sh_offset,
@@ -143,7 +179,14 @@ static int take_section(struct sym_object *o, Elf *elf, Elf_Scn *scn, size_t nam
 	if (!name)
 		name = "";
 	if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM) {
-		take_symbols(o, elf, &sh);
+		take_symbols(o, elf, scn, &sh);
+	} else if (sh.sh_type == SHT_PROGBITS && !(sh.sh_flags & SHF_ALLOC)) {
+		if (!strcmp(name, ".gnu_debuglink"))
+			o->debuglink = (struct sym_bytes){ sh.sh_offset, sh.sh_size };
+		else if (!strcmp(name, ".gnu_debugdata"))
+			o->debugdata = (struct sym_bytes){ sh.sh_offset, sh.sh_size };
+		else if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))
+			o->has_dwarf = true;
 	} else if (sh.sh_type == SHT_RELA && sh.sh_flags & SHF_ALLOC && sh.sh_size < TABLE_MAX &&
 		   o->reloc_count < sizeof(o->relocs) / sizeof(o->relocs[0])) {
 		o->relocs[o->reloc_count++] = (struct sym_relocs){
@@ -253,6 +296,7 @@ void sym_object_close(struct sym_object *o)
 	if (o->fd >= 0)
 		close(o->fd);
 	free(o->image);
+	free(o->unpacked);
 	free(o->segments);
 	free(o->code);
 	free(o);

@@ -30,12 +30,19 @@ struct sym_relocs { /* a relocation table of .dynsym's */
 	bool is_plt; /* .rela.plt: entry n belongs to lazy PLT stub n */
 };
 
+struct sym_bytes { /* a section as it is in the file; size 0: there is none */
+	uint64_t offset, size;
+};
+
 enum { SYM_SYMTAB, SYM_DYNSYM, SYM_TABLES };
 
 /*
  * Only the headers are in memory; symbols and strings are read from the descriptor when they are
- * needed, so that a file of 100 MB costs what is asked of it.
+ * needed, so that a file of 100 MB costs what is asked of it. Tables that the file has compressed
+ * are the exception: they lie unpacked one after the other, at "offsets" from SYM_UNPACKED on.
  */
+#define SYM_UNPACKED (1ULL << 62)
+
 struct sym_object {
 	int fd;	     /* -1: the image is */
 	void *image; /* the vdso, copied */
@@ -50,6 +57,11 @@ struct sym_object {
 	struct sym_symbols symbols[SYM_TABLES];
 	struct sym_relocs relocs[2];
 	size_t reloc_count;
+	struct sym_bytes debuglink; /* .gnu_debuglink: the name of the file that has the rest */
+	struct sym_bytes debugdata; /* .gnu_debugdata: symbols, an ELF file packed by xz */
+	bool has_dwarf;		    /* .debug_info, with contents */
+	char *unpacked;
+	size_t unpacked_size;
 };
 
 /*

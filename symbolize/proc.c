@@ -213,9 +213,9 @@ int sym_proc_open_regular(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path)
+static int open_in_root(const char *proc, uint32_t pid, const char *path, int nofollow)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | nofollow,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	char root[PATH_MAX];
 	int dir, fd, path_fd;
@@ -227,10 +227,20 @@ int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path)
 		return errno == ENOENT ? -ESRCH : -errno;
 	path_fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 	if (path_fd < 0 && errno == ENOSYS) /* before 5.6; the caller checks what it got */
-		path_fd = openat(dir, path + strspn(path, "/"), how.flags);
+		path_fd = openat(dir, path + strspn(path, "/"), O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	fd = path_fd < 0 ? -errno : sym_proc_open_regular(path_fd);
 	if (path_fd >= 0)
 		close(path_fd);
 	close(dir);
 	return fd;
+}
+
+int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path)
+{
+	return open_in_root(proc, pid, path, O_NOFOLLOW);
+}
+
+int sym_proc_follow_in_root(const char *proc, uint32_t pid, const char *path)
+{
+	return open_in_root(proc, pid, path, 0);
 }

@@ -13,7 +13,7 @@ enum {
 };
 
 int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
-		    struct sym_strings *strings)
+		    const struct sym_object *debug, struct sym_strings *strings)
 {
 	struct sym_symtab *t = calloc(1, sizeof(*t));
 	int err;
@@ -21,6 +21,8 @@ int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
 	if (!t)
 		return -ENOMEM;
 	t->object = object;
+	t->from[SYM_SYMTAB] = debug ? debug : object;
+	t->from[SYM_DYNSYM] = object;
 	t->strings = strings;
 	err = sym_symtab_read(t);
 	if (err) {
@@ -46,7 +48,8 @@ void sym_symtab_close(struct sym_symtab *t)
 
 const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, const char *suffix)
 {
-	const struct sym_symbols *s = &t->object->symbols[which];
+	const struct sym_object *from = t->from[which];
+	const struct sym_symbols *s = &from->symbols[which];
 	size_t room = SHORT_NAME, extra = strlen(suffix), len;
 	char short_name[SHORT_NAME], *buf = short_name, *version;
 	const char *name = NULL;
@@ -55,8 +58,8 @@ const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, co
 		return NULL;
 	for (;;) {
 		size_t left = s->strings_size - offset, want = room - extra;
-		size_t n = sym_object_read(t->object, s->strings + offset, buf,
-					   want < left ? want : left);
+		size_t n =
+			sym_object_read(from, s->strings + offset, buf, want < left ? want : left);
 
 		len = strnlen(buf, n);
 		if (len < n || n < want || room == LONG_NAME)

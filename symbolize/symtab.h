@@ -23,6 +23,7 @@ struct sym_function {
 
 struct sym_symtab {
 	const struct sym_object *object;
+	const struct sym_object *from[SYM_TABLES]; /* whose symbols and strings are read */
 	struct sym_strings *strings;
 	uint64_t base; /* the lowest code section */
 	struct sym_function *functions;
@@ -39,11 +40,12 @@ struct sym_symtab {
 };
 
 /*
- * Reads .symtab and .dynsym of @object, which must outlive the table, and so must @strings.
- * No symbols at all is no error. -ENOMEM.
+ * Reads .symtab and .dynsym of @object. @debug, unless NULL, is the object of the same code whose
+ * .symtab is read instead. All must outlive the table, and so must @strings. No symbols at all is no
+ * error. -ENOMEM.
  */
 int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
-		    struct sym_strings *strings);
+		    const struct sym_object *debug, struct sym_strings *strings);
 void sym_symtab_close(struct sym_symtab *t);
 
 /*

@@ -103,7 +103,7 @@ static int take(struct raws *r, const struct sym_symtab *t, int which, const Elf
 	const struct sym_section *code;
 
 	if (!is_function(o, s) || s->st_name > SYM_NAME_OFFSET ||
-	    s->st_name >= o->symbols[which].strings_size)
+	    s->st_name >= t->from[which]->symbols[which].strings_size)
 		return 0;
 	if (o->machine == EM_ARM)
 		addr &= ~1ULL; /* Thumb */
@@ -121,7 +121,8 @@ static int take(struct raws *r, const struct sym_symtab *t, int which, const Elf
 
 static int read_table(struct raws *r, const struct sym_symtab *t, int which)
 {
-	const struct sym_symbols *table = &t->object->symbols[which];
+	const struct sym_object *from = t->from[which];
+	const struct sym_symbols *table = &from->symbols[which];
 	char *chunk = table->count ? malloc(CHUNK * sizeof(Elf64_Sym)) : NULL;
 	uint64_t done = 0, n;
 	int err = 0;
@@ -133,13 +134,13 @@ static int read_table(struct raws *r, const struct sym_symtab *t, int which)
 	do {
 		uint64_t want = table->count - done < CHUNK ? table->count - done : CHUNK;
 
-		n = sym_object_read(t->object, table->offset + done * table->entsize, chunk,
+		n = sym_object_read(from, table->offset + done * table->entsize, chunk,
 				    want * table->entsize) /
 		    table->entsize;
 		for (uint64_t i = 0; i < n && !err; i++) {
 			Elf64_Sym s;
 
-			if (t->object->is64)
+			if (from->is64)
 				memcpy(&s, chunk + i * sizeof(s), sizeof(s));
 			else
 				s = widen((const Elf32_Sym *)chunk + i);

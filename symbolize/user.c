@@ -326,7 +326,7 @@ static void read_vdso(struct sym_user *u)
 	if (sym_object_open_image(&u->vdso, (void *)(uintptr_t)r.start, r.end - r.start))
 		return;
 	u->vdso_base = r.start;
-	if (sym_symtab_open(&u->vdso_symtab, u->vdso, &u->strings)) {
+	if (sym_symtab_open(&u->vdso_symtab, u->vdso, NULL, &u->strings)) {
 		sym_object_close(u->vdso);
 		u->vdso = NULL;
 	}

@@ -207,7 +207,8 @@ int sym_user_keep(struct sym_user *u, uint32_t pid);
 /*
  * Fills @out, always: what @addr meant to the process that had @pid at @time.
  * @is_return_address as in sym_kernel_lookup(). Files are opened and read here, at their first
- * address, each build-id once, and stay open for the names asked later: one descriptor a file.
+ * address, each build-id once, and stay open for the names asked later: one descriptor a file,
+ * two if it has a separate debug file.
  */
 void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
 		     bool is_return_address, struct sym_frame *out);

@@ -10,7 +10,7 @@ static void look_up(struct sym_object *o)
 	uint64_t vaddr, start;
 	const char *name;
 
-	if (!sym_symtab_open(&t, o, &strings)) {
+	if (!sym_symtab_open(&t, o, NULL, &strings)) {
 		for (size_t i = 0; i < o->segment_count; i++)
 			if (!sym_object_vaddr(o, o->segments[i].offset, &vaddr))
 				sym_symtab_lookup(t, vaddr, &name, &start);

@@ -18,7 +18,7 @@ static void run(const char *format, ...)
 static void open_path(const char *path)
 {
 	ck_assert_int_eq(sym_object_open(&object, open(path, O_RDONLY)), 0);
-	ck_assert_int_eq(sym_symtab_open(&symtab, object, &strings), 0);
+	ck_assert_int_eq(sym_symtab_open(&symtab, object, NULL, &strings), 0);
 }
 
 struct nm_symbol {

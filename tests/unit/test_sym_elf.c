@@ -8,7 +8,7 @@ static struct elf_file file;
 static void open_built(void)
 {
 	ck_assert_int_eq(sym_object_open_image(&object, file.bytes, file.size), 0);
-	ck_assert_int_eq(sym_symtab_open(&symtab, object, &strings), 0);
+	ck_assert_int_eq(sym_symtab_open(&symtab, object, NULL, &strings), 0);
 }
 
 START_TEST(test_symbols)
@@ -286,7 +286,7 @@ static void look_at_all(void)
 
 	if (sym_object_open_image(&object, file.bytes, file.size))
 		return;
-	ck_assert_int_eq(sym_symtab_open(&symtab, object, &strings), 0);
+	ck_assert_int_eq(sym_symtab_open(&symtab, object, NULL, &strings), 0);
 	for (uint64_t addr = 0xff0; addr < 0x1900; addr += 8)
 		name_at(addr, &offset);
 	for (offset = 0; offset < 0x4000; offset += 0x100)
