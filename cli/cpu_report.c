@@ -201,6 +201,20 @@ static char *describe_ends(struct cpu_run *run)
 	return fclose(f) ? NULL : text;
 }
 
+/*
+ * The books are about runs of the program. The kernel skips it while another BPF program, or a change of a BPF map,
+ * is at work on that CPU, and stops events that fire too often.
+ */
+static void tell_of_missing(struct cpu_run *run)
+{
+	double rate = achieved_rate(run);
+
+	if (rate > 0 && rate < 0.9 * (double)run->freq)
+		rp_log(RP_WARN,
+		       "%.0f samples a second of CPU time instead of %.0f: the kernel skipped or throttled them",
+		       rate, (double)run->freq);
+}
+
 static int set_info(struct cpu_run *run, struct report *report, const char *note)
 {
 	const struct session *s = &run->session;
@@ -264,6 +278,7 @@ int cpu_report(struct cpu_run *run)
 	if (err)
 		return err;
 	note = describe_ends(run);
+	tell_of_missing(run);
 	err = report_new(types, 2, &report);
 	if (!err)
 		err = add_stacks(run, report, worth.per_sample);

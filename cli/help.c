@@ -19,7 +19,7 @@ static const char cpu_usage[] =
 	"  -d, --duration SECONDS   how long (also 2m, 1h; or just the number); default: until Ctrl-C\n"
 	"  -F, --freq HZ            samples a second and CPU (99)\n"
 	"  -c, --count N            a sample every N events instead\n"
-	"  -e, --event NAME         cycles, cache-misses, page-faults, cpu-clock, r01c2, group:tracepoint ...\n"
+	"  -e, --event NAME         cycles, cache-misses, page-faults, cpu-clock, r01c2 ...\n"
 	"      --sw-event           cpu-clock, even where there are hardware events\n"
 	"  -U, --user, -K, --kernel only this side of the stacks\n"
 	"  -I, --include-idle       count idle CPUs too\n"

@@ -136,11 +136,15 @@ static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t
 static int open_mapped(const struct reading *r, const struct sym_proc_map *m)
 {
 	char path[96];
-	int fd;
+	int fd = -1, link;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	link = open(path, O_PATH | O_CLOEXEC);
+	if (link >= 0) {
+		fd = sym_proc_open_regular(link);
+		close(link);
+	}
 	return fd >= 0 ? fd : sym_proc_open_in_root("/proc", r->pid, m->path);
 }
 

@@ -93,6 +93,8 @@ int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint
 	char what[160];
 	int fd;
 
+	if (prog_fd < 0)
+		return prog_fd;
 	fd = rp_tp_id(group, event);
 	if (fd < 0)
 		return fd;
@@ -127,6 +129,8 @@ int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out
 	char what[160];
 	int fd;
 
+	if (prog_fd < 0)
+		return prog_fd;
 	fd = raw_tracepoint(prog_fd, name);
 	if (fd >= 0)
 		return link_from_fd(fd, out);
@@ -141,7 +145,10 @@ int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out
 
 int rp_attach_trace(int prog_fd, struct rp_link **out)
 {
-	const int fd = raw_tracepoint(prog_fd, NULL);
+	const int fd = prog_fd < 0 ? prog_fd : raw_tracepoint(prog_fd, NULL);
+
+	if (prog_fd < 0)
+		return prog_fd;
 
 	if (fd >= 0)
 		return link_from_fd(fd, out);

@@ -94,6 +94,8 @@ int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link 
 	char what[160];
 	int fd;
 
+	if (prog_fd < 0)
+		return prog_fd;
 	fd = pmu_attr("kprobe", probe->at_return, 0, &attr);
 	if (fd)
 		return fd;
@@ -129,6 +131,8 @@ int rp_attach_uprobe(int prog_fd, const struct rp_uprobe *probe, struct rp_link 
 	char what[160];
 	int fd;
 
+	if (prog_fd < 0)
+		return prog_fd;
 	fd = pmu_attr("uprobe", probe->at_return, probe->ref_ctr_offset, &attr);
 	if (fd)
 		return fd;
@@ -163,6 +167,8 @@ int rp_attach_kprobe_multi(int prog_fd, const struct rp_kprobe_multi *probe, str
 	union rp_attr attr = { 0 };
 	int fd;
 
+	if (prog_fd < 0)
+		return prog_fd;
 	attr.link.prog_fd = (uint32_t)prog_fd;
 	attr.link.attach_type = BPF_TRACE_KPROBE_MULTI;
 	attr.link.kprobe_multi.flags = probe->at_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
@@ -196,6 +202,8 @@ int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, str
 	union rp_attr attr = { 0 };
 	int fd;
 
+	if (prog_fd < 0)
+		return prog_fd;
 	attr.link.prog_fd = (uint32_t)prog_fd;
 	attr.link.attach_type = BPF_TRACE_UPROBE_MULTI;
 	attr.link.uprobe_multi.flags = probe->at_return ? BPF_F_UPROBE_MULTI_RETURN : 0;

@@ -72,7 +72,7 @@ void add_circumstances(struct buf *b, const struct report *r)
 	if (info->rate_asked > 0) {
 		buf_printf(b, " at %.6g Hz", info->rate_asked);
 		if (info->rate_achieved > 0)
-			buf_printf(b, " (%.4g achieved)", info->rate_achieved);
+			buf_printf(b, " (%.1f achieved)", info->rate_achieved);
 	}
 	if (info->duration_ns)
 		buf_printf(b, " in %s", text_duration(info->duration_ns, s));

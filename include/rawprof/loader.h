@@ -368,7 +368,8 @@ int rp_perf_max_rate(void);
 
 /* ---- attaching (loader/attach.c, loader/probe.c) */
 
-/* An attached program; closing detaches it. Freed and detached by rp_link_close, which takes
+/* An attached program; closing detaches it. A prog_fd below 0 is returned as it is, by all that attach: why there is
+ * no program has been said. Freed and detached by rp_link_close, which takes
  * NULL. */
 struct rp_link;
 void rp_link_close(struct rp_link *link);
