@@ -127,8 +127,9 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 
 .PHONY: check check-unit check-kernel check-cli check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run
-	$(AGAIN) rawprof $(WORKLOAD) $(UNIT) $(KERNEL)
-	$(Q)scripts/run-tests $(UNIT) $(KERNEL) scripts/lint-house tests/cli/test_*.sh; $(GIVE_BACK)
+	$(AGAIN) rawprof $(WORKLOAD) $(UNIT) $(KERNEL) $(BUILD)/bad/check examples
+	$(Q)scripts/run-tests $(UNIT) $(KERNEL) $(BUILD)/bad/check examples/check.sh scripts/lint-house \
+		tests/cli/test_*.sh; $(GIVE_BACK)
 check-unit: $(UNIT) ## unit tests, with sanitizers; no root
 	$(Q)scripts/run-tests $(UNIT)
 check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
