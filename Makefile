@@ -82,7 +82,7 @@ all: rawprof ## build ./rawprof and build/librawprof.a (the default)
 
 rawprof: $(CLI_OBJ) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
 
 $(LIB): $(LIB_OBJ)
 $(SAN_LIB): $(SAN_OBJ)
@@ -202,7 +202,7 @@ deps-check: ## the same for what the tests lack
 static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for bare machines; CROSS=aarch64-linux-gnu- for arm64
 $(BUILD)/static/rawprof: $(CLI_OBJ) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(STATIC_LIBS) && $(STRIP) $@
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $(filter %.o,$^) $(LIB) $(STATIC_LIBS) && $(STRIP) $@
 
 include tests/vm/vm.mk
 include tests/bad/bad.mk

@@ -68,41 +68,6 @@ const struct explain_colors *explain_colors(const struct explained *e)
 	return e->opt->color ? &some : &none;
 }
 
-/* ---- all programs */
-
-static int list(FILE *out)
-{
-	fputs("Programs that can be explained: rawprof explain NAME\n\n", out);
-	for (size_t i = 0; i < program_count; i++)
-		fprintf(out, "  %-16s %-15s %s\n", program_entries[i].program->name,
-			rp_prog_type_name(program_entries[i].program->type),
-			program_entries[i].summary);
-	return 0;
-}
-
-/* The whole name, or a beginning that only one has; "cpu" is cpu_sample. */
-static const struct program_entry *find(const char *name)
-{
-	const struct program_entry *found = NULL;
-	size_t matches = 0;
-
-	for (size_t i = 0; i < program_count; i++) {
-		const char *its = program_entries[i].program->name;
-
-		if (!strcmp(its, name))
-			return &program_entries[i];
-		if (!strncmp(its, name, strlen(name))) {
-			found = &program_entries[i];
-			matches++;
-		}
-	}
-	if (matches == 1)
-		return found;
-	fprintf(stderr, "rawprof explain: %s '%s'; 'rawprof explain' lists all\n",
-		matches ? "several programs begin with" : "there is no program", name);
-	return NULL;
-}
-
 /* ---- where it goes */
 
 /* A pager for a terminal: $PAGER, or less if there is one. NULL: none. */
@@ -136,7 +101,7 @@ static int write_it(const struct program_entry *entry, bool just_list,
 
 	if (!out)
 		out = stdout;
-	err = just_list ? list(out)
+	err = just_list ? explain_list(out)
 	      : entry	? explain_entry(out, entry, opt)
 			: explain_log(out, opt);
 	if (!err && (fflush(out) || ferror(out)))
@@ -299,7 +264,7 @@ int command_explain(int argc, char **argv, const char *usage)
 		fputs(usage, stdout);
 		return EXIT_DONE;
 	}
-	if (line.name && !(entry = find(line.name)))
+	if (line.name && !(entry = explain_find(line.name)))
 		return EXIT_USAGE;
 	rp_log_setup(line.verbosity < 0	  ? RP_ERROR
 		     : line.verbosity > 1 ? RP_DEBUG

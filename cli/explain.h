@@ -2,7 +2,8 @@
 /*
  * What the parts of `rawprof explain` share.
  *
- *	explain.c		options, the list of programs, where it is written
+ *	explain.c		options, where it is written
+ *	explain_find.c		the list of programs
  *	explain_load.c		a program assembled, loaded, and everything that is known of it
  *	explain_break.c		the same with one instruction taken out
  *	explain_head.c		totals, maps, the stack drawn
@@ -138,5 +139,10 @@ struct explain_colors {
 	const char *label, *source, *state, *dim, *warn, *off;
 };
 const struct explain_colors *explain_colors(const struct explained *e);
+
+/* Every program of rawprof and of the course, a line each. */
+int explain_list(FILE *out);
+/* By name or by its beginning; NULL after a message. */
+const struct program_entry *explain_find(const char *name);
 
 #endif

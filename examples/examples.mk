@@ -37,6 +37,10 @@ $(BUILD)/examples/shown/table.c: examples/examples.mk examples/table.h
 $(BUILD)/examples/shown/table.o: $(BUILD)/examples/shown/table.c
 	$(Q)$(CC) $(ALL_CFLAGS) -I. -c -o $@ $<
 
+# `rawprof explain` knows them all.
+rawprof $(BUILD)/static/rawprof: $(EXAMPLE_OBJ)
+$(BUILD)/cli/explain_find.o: ALL_CFLAGS += -I.
+
 .PHONY: examples check-examples
 examples: $(LESSON_RUN) ## build the lessons of the course, examples/*/run
 check-examples: $(LESSON_RUN) ## run every lesson, hold its output against EXPECT and its README; root
