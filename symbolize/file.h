@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "source.h"
 #include "space.h"
 #include "strings.h"
 #include "symtab.h"
@@ -24,6 +25,7 @@ struct sym_image {
 	struct sym_object *debug;  /* its separate debug file, or NULL */
 	struct sym_object *packed; /* its .gnu_debugdata, if there is no .symtab; or NULL */
 	struct sym_symtab *symtab;
+	struct sym_source source;
 	uint64_t dev, inode, size, mtime; /* what it is known by if it has no build-id */
 };
 

@@ -391,6 +391,7 @@ static void name_in_file(struct sym_user *u, uint32_t pid, const struct sym_mapp
 	out->kind = SYM_USER;
 	out->module_addr = offset + is_return_address;
 	image = sym_files_image(&u->files, pid, m);
+	out->image = image;
 	if (image) {
 		name_in_object(image->object, image->symtab, offset, is_return_address, out);
 	} else if (f->build_id_size) {
@@ -433,6 +434,22 @@ void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t a
 		if (name_generated(u, pid, &life, time, at, &m, out))
 			out->offset += is_return_address;
 	}
+}
+
+size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_return_address,
+		       bool inlined, struct sym_line *out, size_t max)
+{
+	struct sym_image *image = f->image;
+	const struct sym_object *data;
+
+	(void)u; /* whose the image is */
+	if (!image)
+		return 0;
+	data = image->debug && image->debug->has_dwarf ? image->debug : image->object;
+	if (!data->has_dwarf)
+		return 0;
+	return sym_source_find(&image->source, data, image->object,
+			       f->module_addr - is_return_address, inlined, out, max);
 }
 
 const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time)

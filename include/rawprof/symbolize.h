@@ -37,7 +37,7 @@ struct sym_frame {
 	 */
 	const char *name;
 	bool is_place;
-	uint64_t offset;  /* bytes from the function's start to the address asked; 0 without name */
+	uint64_t offset; /* bytes from the function's start to the address asked; 0 without name */
 	const char *module; /* see enum sym_kind; "[anon]" or NULL where there is no file */
 	/*
 	 * The address in the file's own numbering (p_vaddr, what nm and addr2line use); the offset
@@ -46,7 +46,8 @@ struct sym_frame {
 	uint64_t module_addr;
 	/* The mapping as the process made it, and where in the file it begins; 0: not known. */
 	uint64_t map_start, map_end, map_offset;
-	const char *build_id; /* GNU build-id in hex digits, or NULL */
+	const char *build_id;	 /* GNU build-id in hex digits, or NULL */
+	struct sym_image *image; /* for sym_user_source(); NULL: no file was found */
 };
 
 /*
@@ -212,6 +213,33 @@ int sym_user_keep(struct sym_user *u, uint32_t pid);
  */
 void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
 		     bool is_return_address, struct sym_frame *out);
+
+enum { SYM_INLINE_MAX = 64 };
+
+/* A place in source. Strings live as long as the symbolizer. */
+struct sym_line {
+	/*
+	 * A function that was inlined, as the linker would know it ("_ZN3foo3barEv"), or without
+	 * such a name as its source has it; NULL for the one that the symbol table knows.
+	 */
+	const char *function;
+	const char *file; /* as the compiler was called; NULL: not known */
+	uint32_t line;	  /* 0: not known, or of no line */
+};
+
+/*
+ * Finds the source of @f, which sym_user_lookup() of @u has filled in with the same
+ * @is_return_address. Without @inlined that is one line. With it there is one for each function
+ * that was inlined there, innermost first, and last that of the function itself; each tells where
+ * in it is the call of the one before. Returns how many were written to @out, at most @max and at
+ * most SYM_INLINE_MAX + 1; 0 if nothing is known. Debug data is read here, from the file itself or
+ * its separate debug file, and kept; each address is looked up once.
+ */
+size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_return_address,
+		       bool inlined, struct sym_line *out, size_t max);
+
+/* False if this was built without libdw: sym_user_source() then finds nothing. */
+bool sym_can_find_source(void);
 
 /*
  * The name that thread (or process) @tid had at @time; a process that never said one has that of

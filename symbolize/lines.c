@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Source lines and inlined functions (DWARF 5, sections 2.17, 3.3.8 and 6.2).
+ *
+ * libdw finds the unit of an address by .debug_aranges, which clang does not write, and the
+ * functions around it by walking over the unit each time. Here both are found by search: units by
+ * their ranges, read once; functions of a unit by theirs, read when the unit is first met.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_LIBDW
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#endif
+
+#include "lines.h"
+#include "grow.h"
+#include "spans.h"
+
+bool sym_can_find_source(void)
+{
+#ifdef HAVE_LIBDW
+	return true;
+#else
+	return false;
+#endif
+}
+
+#ifdef HAVE_LIBDW
+
+enum { NESTING_MAX = 32 }; /* of namespaces and classes */
+
+/* Ranges on their way to spans. */
+struct ranges {
+	struct sym_span *item;
+	size_t count, room;
+};
+
+struct unit {
+	Dwarf_Die die;	/* has the lines */
+	Dwarf_Die tree; /* has the functions: of the .dwo file if it was split off, else the same */
+	Dwarf_Die *functions;
+	size_t function_count, function_room;
+	struct sym_span *spans; /* .id is an index of functions */
+	size_t span_count;
+	bool read;
+};
+
+struct sym_dwarf {
+	const struct sym_object *code;
+	Elf *elf;
+	Dwarf *dwarf;
+	struct unit *units;
+	size_t unit_count, unit_room;
+	struct sym_span *spans; /* .id is an index of units */
+	size_t span_count;
+};
+
+/* ---- ranges of units and functions ---- */
+
+/* What the linker dropped lies where no code is. */
+static int add_range(struct ranges *r, const struct sym_object *code, uint64_t start, uint64_t end,
+		     uint32_t id)
+{
+	uint64_t len = end - start;
+	struct sym_span *p;
+
+	if (end <= start || !sym_object_code(code, start))
+		return 0;
+	p = sym_grow(r->item, r->count, &r->room, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	r->item = p;
+	p[r->count++] = (struct sym_span){ start, len < UINT32_MAX ? len : UINT32_MAX, id };
+	return 0;
+}
+
+/* The ranges of @die, be they many or one. */
+static int add_ranges(struct ranges *r, const struct sym_object *code, Dwarf_Die *die, uint32_t id)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	int err = 0;
+
+	while (!err && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		err = add_range(r, code, start, end, id);
+	return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct sym_span *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Takes the ranges. */
+static int make_spans(struct ranges *r, struct sym_span **spans, size_t *count)
+{
+	int err;
+
+	if (r->count)
+		qsort(r->item, r->count, sizeof(*r->item), by_start);
+	err = sym_spans_flatten(r->item, r->count, spans, count);
+	free(r->item);
+	return err;
+}
+
+/* ---- units ---- */
+
+static int read_units(struct sym_dwarf *d)
+{
+	struct ranges r = { 0 };
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, split;
+	int err = 0;
+
+	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, &split)) {
+		int tag = dwarf_tag(&die);
+		struct unit *p;
+
+		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
+			continue;
+		p = sym_grow(d->units, d->unit_count, &d->unit_room, sizeof(*p));
+		if (!p) {
+			err = -ENOMEM;
+			break;
+		}
+		d->units = p;
+		p[d->unit_count] = (struct unit){ .die = die, .tree = split.cu ? split : die };
+		err = add_ranges(&r, d->code, &die, d->unit_count++);
+	}
+	if (!err && !d->unit_count)
+		err = -ENODATA;
+	if (err)
+		free(r.item);
+	return err ? err : make_spans(&r, &d->spans, &d->span_count);
+}
+
+int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
+		   const struct sym_object *code)
+{
+	struct sym_dwarf *d;
+	int err = -ENODATA;
+
+	if (data->fd < 0)
+		return err;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	d->code = code;
+	elf_version(EV_CURRENT);
+	/* Not mapped: a file that is cut off meanwhile must be an error and no signal. */
+	d->elf = elf_begin(data->fd, ELF_C_READ, NULL);
+	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+	if (d->dwarf)
+		err = read_units(d);
+	if (err) {
+		sym_dwarf_close(d);
+		return err;
+	}
+	*out = d;
+	return 0;
+}
+
+void sym_dwarf_close(struct sym_dwarf *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->unit_count; i++) {
+		free(d->units[i].functions);
+		free(d->units[i].spans);
+	}
+	free(d->units);
+	free(d->spans);
+	dwarf_end(d->dwarf);
+	elf_end(d->elf);
+	free(d);
+}
+
+/* ---- functions of a unit ---- */
+
+static int add_function(struct sym_dwarf *d, struct unit *u, struct ranges *r, Dwarf_Die *die)
+{
+	size_t before = r->count;
+	int err = add_ranges(r, d->code, die, u->function_count);
+	Dwarf_Die *p;
+
+	if (err || r->count == before)
+		return err;
+	p = sym_grow(u->functions, u->function_count, &u->function_room, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	u->functions = p;
+	p[u->function_count++] = *die;
+	return 0;
+}
+
+/* Where functions are defined: at the top, in namespaces (Rust, clang), in classes. */
+static bool may_hold_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_enumeration_type;
+}
+
+static int add_functions(struct sym_dwarf *d, struct unit *u, struct ranges *r, Dwarf_Die *parent,
+			 int nesting)
+{
+	Dwarf_Die die;
+	int more = dwarf_child(parent, &die), err = 0;
+
+	for (; !err && !more; more = dwarf_siblingof(&die, &die)) {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_subprogram)
+			err = add_function(d, u, r, &die);
+		else if (may_hold_functions(tag) && nesting < NESTING_MAX)
+			err = add_functions(d, u, r, &die, nesting + 1);
+	}
+	return err;
+}
+
+static int read_functions(struct sym_dwarf *d, struct unit *u)
+{
+	struct ranges r = { 0 };
+	int err;
+
+	if (u->read)
+		return 0;
+	u->read = true;
+	err = add_functions(d, u, &r, &u->tree, 0);
+	if (err)
+		free(r.item);
+	return err ? err : make_spans(&r, &u->spans, &u->span_count);
+}
+
+/* ---- questions ---- */
+
+/* The name that the linker would know it by, which tells overloads apart; else the plain one. */
+static const char *name_of(Dwarf_Die *die)
+{
+	static const unsigned int names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+					      DW_AT_name };
+	Dwarf_Attribute attr;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attr));
+
+		if (name && *name)
+			return name;
+	}
+	return NULL;
+}
+
+static uint64_t number_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	return dwarf_formudata(dwarf_attr(die, name, &attr), &value) ? 0 : value;
+}
+
+/* Where the function @die was called that was inlined there. */
+static void read_call(struct unit *u, Dwarf_Die *die, struct sym_line *out)
+{
+	uint64_t file = number_of(die, DW_AT_call_file), line = number_of(die, DW_AT_call_line);
+	Dwarf_Files *files;
+	size_t count;
+
+	if (!dwarf_hasattr(die, DW_AT_call_file) || dwarf_getsrcfiles(&u->tree, &files, &count) ||
+	    file >= count)
+		return;
+	out->file = dwarf_filesrc(files, file, NULL, NULL);
+	out->line = line <= INT32_MAX ? line : 0;
+}
+
+static void read_line(struct unit *u, uint64_t vaddr, struct sym_line *out)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&u->die, vaddr);
+	int number;
+
+	if (!line)
+		return;
+	out->file = dwarf_linesrc(line, NULL, NULL);
+	if (!dwarf_lineno(line, &number) && number > 0)
+		out->line = number;
+}
+
+/* The child of @die, a function or what was inlined into it or a block, that contains @vaddr. */
+static bool step_in(Dwarf_Die *die, uint64_t vaddr)
+{
+	Dwarf_Die child;
+
+	for (int more = dwarf_child(die, &child); !more; more = dwarf_siblingof(&child, &child)) {
+		int tag = dwarf_tag(&child);
+
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+		     tag == DW_TAG_try_block || tag == DW_TAG_catch_block) &&
+		    dwarf_haspc(&child, vaddr) > 0) {
+			*die = child;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The functions that were inlined at @vaddr, the innermost last: their names, and for each, in the
+ * one that it was inlined into, the line of the call. Of more than there is room for the innermost
+ * are left out. @lines has one element, that of the function itself. Returns how many there are.
+ */
+static size_t add_inlined(struct sym_dwarf *d, struct unit *u, uint64_t vaddr,
+			  struct sym_line *lines, size_t max)
+{
+	const struct sym_span *span;
+	Dwarf_Die die;
+	size_t n = 1;
+
+	if (read_functions(d, u))
+		return n;
+	span = sym_spans_find(u->spans, u->span_count, vaddr);
+	if (!span)
+		return n;
+	die = u->functions[span->id];
+	while (n < max && step_in(&die, vaddr)) {
+		if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
+			continue;
+		read_call(u, &die, &lines[n - 1]);
+		lines[n++] = (struct sym_line){ .function = name_of(&die) };
+	}
+	return n;
+}
+
+size_t sym_dwarf_find(struct sym_dwarf *d, uint64_t vaddr, bool inlined, struct sym_line *out,
+		      size_t max)
+{
+	const struct sym_span *span = sym_spans_find(d->spans, d->span_count, vaddr);
+	struct unit *u = span ? &d->units[span->id] : NULL;
+	size_t n = 1;
+
+	if (!u || !max)
+		return 0;
+	out[0] = (struct sym_line){ 0 };
+	if (inlined)
+		n = add_inlined(d, u, vaddr, out, max);
+	read_line(u, vaddr, &out[n - 1]);
+	for (size_t i = 0; i < n / 2; i++) { /* the innermost first */
+		struct sym_line swap = out[i];
+
+		out[i] = out[n - 1 - i];
+		out[n - 1 - i] = swap;
+	}
+	return n > 1 || out[0].file ? n : 0;
+}
+
+#else /* HAVE_LIBDW */
+
+int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
+		   const struct sym_object *code)
+{
+	(void)out;
+	(void)data;
+	(void)code;
+	return -ENODATA;
+}
+
+void sym_dwarf_close(struct sym_dwarf *d)
+{
+	(void)d;
+}
+
+size_t sym_dwarf_find(struct sym_dwarf *d, uint64_t vaddr, bool inlined, struct sym_line *out,
+		      size_t max)
+{
+	(void)d;
+	(void)vaddr;
+	(void)inlined;
+	(void)out;
+	(void)max;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source of one ELF file's code, each address of it asked of the debug data once. */
+#ifndef SYMBOLIZE_SOURCE_H
+#define SYMBOLIZE_SOURCE_H
+
+#include "lines.h"
+
+/*
+ * An address that was asked about, and what came of it: lines[first] to lines[first + count - 1].
+ * key is the address twice, plus 1 if inlined functions were wanted; slots are open addressing by
+ * it, at most half full. A free one has key 0, as no code has address 0.
+ */
+struct sym_asked {
+	uint64_t key;
+	uint32_t first, count;
+};
+
+struct sym_source {
+	struct sym_dwarf *dwarf; /* NULL: not opened, or nothing to be had */
+	bool opened;
+	struct sym_asked *slots;
+	size_t nslots, asked;
+	struct sym_line *lines;
+	size_t line_count, line_room;
+};
+
+/*
+ * As sym_user_source(). @data is the object with the debug data of @code; both are opened at the
+ * first question and must outlive @s.
+ */
+size_t sym_source_find(struct sym_source *s, const struct sym_object *data,
+		       const struct sym_object *code, uint64_t vaddr, bool inlined,
+		       struct sym_line *out, size_t max);
+void sym_source_free(struct sym_source *s);
+
+#endif

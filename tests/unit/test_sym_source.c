@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lines and inlined functions: what a compiler wrote, in all the ways that it may, is found. */
+#include "sym_user.h"
+
+enum { BASE = 0x400000 };
+
+static const char source[] = "volatile int sink;\n"
+			     "namespace_begin\n"
+			     "local inline always_inline void innermost(int x)\n"
+			     "{\n"
+			     "	sink = x; /* line 5 */\n"
+			     "}\n"
+			     "local inline always_inline void middle(int x)\n"
+			     "{\n"
+			     "	innermost(x + 1); /* line 9 */\n"
+			     "	if (x) {\n"
+			     "		int y = sink;\n"
+			     "		innermost(y); /* line 12 */\n"
+			     "	}\n"
+			     "}\n"
+			     "noinline void outer(int x)\n"
+			     "{\n"
+			     "	middle(x); /* line 17 */\n"
+			     "	sink = 18;\n"
+			     "}\n"
+			     "noinline void dropped(void) { middle(1); }\n"
+			     "namespace_end\n"
+			     "int main(void) { use(3); return sink == 1; }\n";
+
+struct build {
+	const char *compiler, *flags;
+	bool cxx, separate;
+};
+
+static const struct build builds[] = {
+	{ "gcc", "-O2 -g", false, false },
+	{ "gcc", "-O2 -g -gdwarf-4", false, false },
+	{ "gcc", "-O2 -g -gdwarf-3 -gstrict-dwarf", false, false },
+	{ "gcc", "-O2 -g -gz", false, false },
+	{ "gcc", "-O2 -g -gsplit-dwarf", false, false },
+	{ "gcc", "-O2 -g -gsplit-dwarf -gdwarf-4", false, false },
+	{ "gcc", "-O2 -g -ffunction-sections -Wl,--gc-sections", false, false },
+	{ "gcc", "-O2 -g -flto", false, false },
+	{ "gcc", "-O2 -g", false, true },
+	{ "gcc", "-O2 -g -gz", false, true },
+	{ "g++", "-O2 -g", true, false },
+	{ "clang", "-O2 -g", false, false },
+	{ "clang", "-O2 -g -gdwarf-5", false, true },
+	{ "clang++", "-O2 -g", true, false },
+};
+
+static bool compile(const struct build *b)
+{
+	const char *ext = b->cxx ? "cc" : "c";
+	char path[64];
+
+	snprintf(path, sizeof(path), "command -v %s >/dev/null", b->compiler);
+	if (system(path))
+		return false;
+	run("mkdir -p %s/proc/1 %s/root && ln -sfn %s/root %s/proc/1/root", dir, dir, dir, dir);
+	snprintf(path, sizeof(path), "a.%s", ext);
+	write_file(in_dir(path), source, strlen(source));
+	run("cd %s && %s %s -w -no-pie -Wl,-z,noseparate-code -Wl,--build-id=sha1 "
+	    "'-Dalways_inline=__attribute__((always_inline))' "
+	    "'-Dnoinline=__attribute__((noinline,noipa))' %s -o whole a.%s",
+	    dir, b->compiler, b->flags,
+	    b->cxx ? "'-Dnamespace_begin=namespace ns {' '-Dnamespace_end=}' -Duse=ns::outer -Dlocal="
+		   : "-Dnamespace_begin= -Dnamespace_end= -Duse=outer -Dlocal=static",
+	    ext);
+	if (!b->separate) {
+		run("cd %s && cp whole a", dir);
+		return true;
+	}
+	run("cd %s && strip -s -o a whole && objcopy --only-keep-debug whole whole.debug", dir);
+	run("cd %s && id=$(readelf -n whole | sed -n 's/.*Build ID: //p') && install -D whole.debug "
+	    "root/usr/lib/debug/.build-id/$(echo $id | sed 's/../&\\//').debug",
+	    dir);
+	return true;
+}
+
+static uint64_t outer_start, outer_size;
+
+static void find_outer(bool cxx)
+{
+	char command[600], line[128] = "";
+	FILE *p;
+
+	snprintf(command, sizeof(command), "nm -S %s/whole | grep ' %s$'", dir,
+		 cxx ? "_ZN2ns5outerEi" : "outer");
+	p = popen(command, "r");
+	ck_assert_ptr_nonnull(p);
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), p));
+	pclose(p);
+	ck_assert_int_eq(sscanf(line, "%" SCNx64 " %" SCNx64, &outer_start, &outer_size), 2);
+	ck_assert_uint_gt(outer_size, 4);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	return s && strlen(s) >= strlen(end) && !strcmp(s + strlen(s) - strlen(end), end);
+}
+
+/* Asks the symbolizer about every byte of outer, and checks what no compiler may do otherwise. */
+static void check_outer(const struct build *b)
+{
+	const char *innermost = b->cxx ? "_ZN2ns9innermostEi" : "innermost";
+	const char *middle = b->cxx ? "_ZN2ns6middleEi" : "middle";
+	bool seen_5_in_9 = false, seen_5_in_12 = false, seen_18 = false;
+
+	for (uint64_t at = outer_start; at < outer_start + outer_size; at++) {
+		struct sym_frame f = look(1, 10, at);
+		struct sym_line l[SYM_INLINE_MAX + 1], plain;
+		size_t n = sym_user_source(user, &f, false, true, l, SYM_INLINE_MAX + 1);
+
+		ck_assert_uint_ge(n, 1);
+		ck_assert_uint_le(n, 3);
+		for (size_t i = 0; i < n; i++)
+			ck_assert_msg(ends_with(l[i].file, b->cxx ? "a.cc" : "a.c"), "%s",
+				      l[i].file);
+		ck_assert_ptr_null(l[n - 1].function);
+		if (n > 1) {
+			ck_assert_str_eq(l[n - 2].function, middle);
+			ck_assert_uint_eq(l[n - 1].line, 17);
+		} else {
+			seen_18 |= l[0].line == 18;
+		}
+		if (n > 2) {
+			ck_assert_str_eq(l[0].function, innermost);
+			ck_assert(l[1].line == 9 || l[1].line == 12);
+			seen_5_in_9 |= l[0].line == 5 && l[1].line == 9;
+			seen_5_in_12 |= l[0].line == 5 && l[1].line == 12;
+		}
+		/* Without the inlined ones it is the line of the address, which is the innermost's. */
+		ck_assert_uint_eq(sym_user_source(user, &f, false, false, &plain, 1), 1);
+		ck_assert_ptr_null(plain.function);
+		ck_assert_str_eq(plain.file, l[0].file);
+		ck_assert_uint_eq(plain.line, l[0].line);
+	}
+	ck_assert(seen_5_in_9);
+	ck_assert(seen_5_in_12);
+	ck_assert(seen_18);
+}
+
+START_TEST(test_inlined)
+{
+	const struct build *b = &builds[_i];
+
+	if (!sym_can_find_source() || !compile(b))
+		return;
+	find_outer(b->cxx);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	check_outer(b);
+	check_outer(b); /* and again, from what is kept */
+}
+END_TEST
+
+/* A chain as addr2line prints it: names and lines, innermost first. */
+static size_t ask_addr2line(uint64_t at, char names[8][64], unsigned int lines[8])
+{
+	char command[700], line[600], *colon;
+	size_t n = 0;
+	FILE *p;
+
+	snprintf(command, sizeof(command), "addr2line -f -i -e %s/whole 0x%" PRIx64, dir, at);
+	p = popen(command, "r");
+	ck_assert_ptr_nonnull(p);
+	while (n < 8 && fgets(line, sizeof(line), p)) {
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(names[n], sizeof(names[n]), "%.63s", line);
+		ck_assert_ptr_nonnull(fgets(line, sizeof(line), p));
+		colon = strrchr(line, ':');
+		ck_assert_ptr_nonnull(colon);
+		lines[n++] = strtoul(colon + 1, NULL, 10);
+	}
+	pclose(p);
+	return n;
+}
+
+START_TEST(test_as_addr2line)
+{
+	const struct build *b = &builds[_i ? 10 : 0];
+
+	if (!sym_can_find_source() || !compile(b))
+		return;
+	find_outer(b->cxx);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	for (uint64_t at = outer_start; at < outer_start + outer_size; at++) {
+		struct sym_frame f = look(1, 10, at);
+		struct sym_line l[8];
+		char names[8][64];
+		unsigned int lines[8];
+		size_t n = ask_addr2line(at, names, lines);
+
+		ck_assert_uint_eq(sym_user_source(user, &f, false, true, l, 8), n);
+		for (size_t i = 0; i < n; i++) {
+			ck_assert_str_eq(l[i].function ? l[i].function : f.name, names[i]);
+			ck_assert_uint_eq(l[i].line, lines[i]);
+		}
+	}
+}
+END_TEST
+
+/* A return address is that of the call before it, though it may be another function's first byte. */
+START_TEST(test_return_address)
+{
+	struct sym_line l[SYM_INLINE_MAX + 1], before[SYM_INLINE_MAX + 1];
+
+	if (!sym_can_find_source() || !compile(&builds[0]))
+		return;
+	find_outer(false);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	for (uint64_t at = outer_start + 1; at <= outer_start + outer_size; at++) {
+		struct sym_frame f = look(1, 10, at - 1);
+		size_t n = sym_user_source(user, &f, false, true, before, SYM_INLINE_MAX + 1);
+
+		sym_user_lookup(user, 1, 10, at, true, &f);
+		ck_assert_str_eq(f.name, "outer");
+		ck_assert_uint_eq(sym_user_source(user, &f, true, true, l, SYM_INLINE_MAX + 1), n);
+		for (size_t i = 0; i < n; i++) {
+			ck_assert_uint_eq(l[i].line, before[i].line);
+			ck_assert_pstr_eq(l[i].function, before[i].function);
+		}
+	}
+}
+END_TEST
+
+/* No more is written than there is room for, and the innermost are what is left. */
+START_TEST(test_little_room)
+{
+	struct sym_line l[3], first[1];
+
+	if (!sym_can_find_source() || !compile(&builds[0]))
+		return;
+	find_outer(false);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	for (uint64_t at = outer_start; at < outer_start + outer_size; at++) {
+		struct sym_frame f = look(1, 10, at);
+
+		ck_assert_uint_ge(sym_user_source(user, &f, false, true, l, 3), 1);
+		ck_assert_uint_eq(sym_user_source(user, &f, false, true, first, 1), 1);
+		ck_assert_uint_eq(first[0].line, l[0].line);
+		ck_assert_pstr_eq(first[0].function, l[0].function);
+		ck_assert_uint_eq(sym_user_source(user, &f, false, true, NULL, 0), 0);
+	}
+}
+END_TEST
+
+/* No debug data, no file, no mapping. */
+START_TEST(test_none)
+{
+	struct sym_line l;
+	struct sym_frame f;
+
+	if (!compile(&builds[0]))
+		return;
+	run("cd %s && strip -g -o a whole", dir);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	find_outer(false);
+	f = look(1, 10, outer_start);
+	ck_assert_str_eq(f.name, "outer");
+	ck_assert_uint_eq(sym_user_source(user, &f, false, true, &l, 1), 0);
+	map(10, 1, 0x1000, 0x2000, 0, "/nonexistent");
+	f = look(1, 10, 0x1000);
+	ck_assert_uint_eq(sym_user_source(user, &f, false, true, &l, 1), 0);
+	f = look(1, 10, 0x900000);
+	ck_assert_uint_eq(sym_user_source(user, &f, false, true, &l, 1), 0);
+	sym_user_lookup(user, 1, 10, 0, true, &f);
+	ck_assert_uint_eq(sym_user_source(user, &f, true, true, &l, 1), 0);
+}
+END_TEST
+
+/* Debug data of which bytes were changed: whatever is said, nothing falls over. */
+START_TEST(test_damaged)
+{
+	static unsigned char bytes[1 << 20], spoiled[1 << 20];
+	struct stat st;
+	FILE *f;
+
+	if (!sym_can_find_source() || !compile(&builds[_i]))
+		return;
+	find_outer(false);
+	ck_assert_int_eq(stat(in_dir("whole"), &st), 0);
+	ck_assert_int_lt(st.st_size, sizeof(bytes));
+	f = fopen(in_dir("whole"), "r");
+	ck_assert_uint_eq(fread(bytes, 1, st.st_size, f), st.st_size);
+	fclose(f);
+	srand(_i);
+	for (int round = 0; round < 150; round++) {
+		char name[32];
+
+		memcpy(spoiled, bytes, st.st_size);
+		for (int k = 0; k < 60; k++) /* behind the code */
+			spoiled[0x2000 + rand() % (st.st_size - 0x2000)] = rand();
+		snprintf(name, sizeof(name), "s%d", round);
+		write_file(in_dir(name), spoiled, st.st_size);
+		map(10, 100 + round, BASE, BASE + 0x2000, 0, in_dir(name));
+		for (uint64_t at = outer_start; at < outer_start + outer_size; at += 3) {
+			struct sym_line l[SYM_INLINE_MAX + 1];
+			struct sym_frame frame = look(100 + round, 10, at);
+
+			ck_assert_uint_le(
+				sym_user_source(user, &frame, false, true, l, SYM_INLINE_MAX + 1),
+				SYM_INLINE_MAX + 1);
+		}
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("source");
+	TCase *t = tcase_create("source");
+
+	if (!mkdtemp(dir))
+		return EXIT_FAILURE;
+	tcase_add_loop_test(t, test_inlined, 0, sizeof(builds) / sizeof(builds[0]));
+	tcase_add_loop_test(t, test_as_addr2line, 0, 2);
+	tcase_add_test(t, test_return_address);
+	tcase_add_test(t, test_little_room);
+	tcase_add_test(t, test_none);
+	tcase_add_loop_test(t, test_damaged, 0, 2);
+	return run_all(s, t);
+}
