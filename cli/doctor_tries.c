@@ -47,7 +47,7 @@ static const struct {
 	const char *absent;    /* why a kernel that is new enough may not have it */
 	enum rp_cap cap, cap2; /* what a refusal may mean, */
 	const char *refused;   /* if not that; NULL: nothing is known */
-} mechanisms[DOCTOR_MECHANISMS] = {
+} mechanisms[] = {
 	{ RP_HAS_BPF, "bpf", "4.4", "programs in the kernel", "CONFIG_BPF_SYSCALL is off",
 	  RP_CAP_BPF, RP_CAP_BPF },
 	{ RP_HAS_RINGBUF, "ringbuf", "5.8", "records from the kernel, in order", "", RP_CAP_BPF,
@@ -55,6 +55,8 @@ static const struct {
 	{ RP_HAS_BATCH, "map_batch", "5.6", "reading maps fast", "", RP_CAP_BPF, RP_CAP_BPF },
 	{ RP_HAS_BPF_LOOP, "bpf_loop", "5.17", "stacks by unwind tables", "", RP_CAP_BPF,
 	  RP_CAP_PERFMON },
+	{ RP_HAS_TASK_BTF, "task_btf", "5.11", "telling apart who had the same pid before", "",
+	  RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_PROG_BTF, "prog_btf", "5.0", "source lines in the verifier's words", "",
 	  RP_CAP_BPF, RP_CAP_BPF },
 	{ RP_HAS_KERNEL_BTF, "kernel_btf", "5.4", "offsets in the kernel's types",
@@ -95,6 +97,10 @@ static const struct {
 	  "CONFIG_KALLSYMS is off", RP_CAP_SYSLOG, RP_CAP_SYSLOG,
 	  "kernel.kptr_restrict hides the addresses" },
 };
+
+/* Whoever adds a feature to the loader says here what it is good for. */
+_Static_assert(sizeof(mechanisms) / sizeof(mechanisms[0]) == DOCTOR_MECHANISMS,
+	       "a mechanism is missing");
 
 static void be_silent(void *ctx, enum rp_level level, const char *message)
 {
