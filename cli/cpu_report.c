@@ -70,29 +70,27 @@ static int add_stack(struct cpu_run *run, struct names *names, struct report *re
 	const struct cpu_record *r = stack->record;
 	size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
 	struct name_owner owner = cpu_owner(r);
-	uint32_t *ids = malloc((nkernel + nuser + 1) * sizeof(*ids));
+	struct name_ids ids = { 0 };
 	uint64_t values[] = { stack->samples,
 			      per_sample ? stack->samples * per_sample : stack->period };
 	struct report_sample sample = { .comm = r->comm,
 					.pid = (int32_t)(r->key.pid_tgid >> 32),
 					.tid = (int32_t)r->key.pid_tgid,
-					.frames = ids,
-					.nframes = nkernel + nuser,
 					.values = values };
-	int err = ids ? 0 : -ENOMEM;
+	int err;
 
-	if (!err && !cpu_comm_wanted(run, r->comm)) {
+	if (!cpu_comm_wanted(run, r->comm)) {
 		run->not_wanted += stack->samples;
-		goto out;
+		return 0;
 	}
+	err = names_intern(names, NULL, r->frames, nkernel, true, &ids);
 	if (!err)
-		err = names_intern(names, NULL, r->frames, nkernel, true, ids);
-	if (!err)
-		err = names_intern(names, &owner, user_frames(r), nuser, true, ids + nkernel);
+		err = names_intern(names, &owner, user_frames(r), nuser, true, &ids);
+	sample.frames = ids.id;
+	sample.nframes = ids.n;
 	if (!err)
 		err = report_add(report, &sample);
-out:
-	free(ids);
+	free(ids.id);
 	return err;
 }
 

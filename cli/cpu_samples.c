@@ -31,8 +31,8 @@ int cpu_samples_keep(struct cpu_run *run, const struct cpu_record *record)
 
 static int print_one(struct cpu_run *run, const struct cpu_record *r)
 {
-	size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8, n = 0;
-	struct report_frame *frames = calloc(nuser + nkernel + 1, sizeof(*frames));
+	size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8;
+	struct name_frames frames = { 0 };
 	struct name_owner owner = cpu_owner(r);
 	struct report_event event = { .wall_ns = r->time + run->session.wall_offset,
 				      .mono_ns = r->time,
@@ -41,26 +41,22 @@ static int print_one(struct cpu_run *run, const struct cpu_record *r)
 				      .pid = (int32_t)(r->key.pid_tgid >> 32),
 				      .tid = (int32_t)r->key.pid_tgid,
 				      .cpu = (int32_t)r->cpu,
-				      .value = 1,
-				      .frames = frames };
+				      .value = 1 };
 	int err;
 
-	if (!frames)
-		return -ENOMEM;
-	for (size_t i = 0; i < nkernel; i++)
-		names_frame(&run->session, NULL, r->frames[i], i > 0, &frames[n++]);
-	for (size_t i = 0; i < nuser; i++) {
-		uint64_t addr = r->frames[nkernel + i];
-		bool is_return = names_take_mark(&owner, &addr) && i > 0;
-
-		names_frame(&run->session, &owner, addr, is_return, &frames[n++]);
-	}
-	event.nframes = n;
+	err = names_stack(&run->session, NULL, r->frames, nkernel, true, &frames);
+	if (!err)
+		err = names_stack(&run->session, &owner, r->frames + nkernel, nuser, true, &frames);
+	if (err)
+		goto out;
+	event.frames = frames.frame;
+	event.nframes = frames.n;
 	err = run->opt->folded_samples
 		      ? report_write_event_folded(run->output.stream, &event, &run->output.show)
 		      : report_write_event(run->output.stream, &event, &run->output.show);
 	run->printed++;
-	free(frames);
+out:
+	free(frames.frame);
 	return err;
 }
 

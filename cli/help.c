@@ -34,6 +34,7 @@ static const char cpu_usage[] =
 	"      --sort self|total    order of the table\n"
 	"      --weight TYPE        samples (default) or cpu\n"
 	"      --samples            print every sample as it comes; -E in one folded line each\n"
+	"      --lines              source lines, where there is debug information; --inline for inlined functions\n"
 	"      --no-demangle        names of C++ and Rust functions as the linker knows them\n"
 	"      --annotations        mark kernel frames with _[k], JIT with _[j]\n"
 	"      --delimited          a frame '-' between user and kernel\n"

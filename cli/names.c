@@ -1,27 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rawprof/unwind.h>
 
 #include "names.h"
 
 /*
- * Frames that have been named: open addressing, at most half full. owner is 0 for the kernel. A slot is empty
- * while its address is 0.
+ * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A slot is empty
+ * while its address is 0. The frames of one are names.ids.id[first] and the count - 1 behind it.
  */
 struct slot {
 	uint64_t addr;
 	uint64_t owner;
-	uint32_t id;
+	uint32_t first;
+	uint16_t count;
 	bool is_return;
 };
+
+/*
+ * The most frames that a stack has with inlined ones in it: so many are always left for the addresses themselves, of
+ * which both sides of a stack have at most 1023 each.
+ */
+#define INLINED_ROOM (REPORT_MAX_STACK - 2 * 1023 - SYM_INLINE_MAX)
 
 struct names {
 	struct session *session;
 	struct report *report;
 	struct slot *slots;
 	size_t nslots, used;
+	struct name_ids ids;
+	bool lines_in_names; /* the format has no other place for them */
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -57,6 +68,12 @@ static int grow(struct names *names)
 	return 0;
 }
 
+static bool merges_by_name(const struct report_format *format)
+{
+	return format->write == report_write_table || format->write == report_write_folded ||
+	       format->write == report_write_svg || format->write == report_write_html;
+}
+
 int names_open(struct names **out, struct session *s, struct report *report)
 {
 	struct names *names = calloc(1, sizeof(*names));
@@ -65,14 +82,17 @@ int names_open(struct names **out, struct session *s, struct report *report)
 		return -ENOMEM;
 	names->session = s;
 	names->report = report;
+	names->lines_in_names = s->opt->lines && merges_by_name(s->opt->format);
 	*out = names;
 	return 0;
 }
 
 void names_close(struct names *names)
 {
-	if (names)
+	if (names) {
 		free(names->slots);
+		free(names->ids.id);
+	}
 	free(names);
 }
 
@@ -93,19 +113,53 @@ static enum report_frame_kind frame_kind(enum sym_kind kind)
 	return REPORT_USER;
 }
 
-void names_frame(struct session *s, const struct name_owner *owner, uint64_t addr, bool is_return,
-		 struct report_frame *out)
+static const char *readable(const struct session *s, const char *name)
 {
+	return !name || s->opt->keep_mangled ? name : sym_demangle(s->demangler, name);
+}
+
+/* What is in the source at @f; *whole is the frame of the address, which gets its line. Returns how many more. */
+static size_t add_source(const struct session *s, const struct sym_frame *f,
+			 struct report_frame *whole, struct report_frame *inlined)
+{
+	struct sym_line lines[SYM_INLINE_MAX + 1];
+	size_t n;
+
+	if (!s->opt->lines && !s->opt->inlined)
+		return 0;
+	n = sym_user_source(s->user, f, whole->is_return, s->opt->inlined, lines,
+			    SYM_INLINE_MAX + 1);
+	for (size_t i = 0; i < n; i++) {
+		struct report_frame *out = i + 1 < n ? &inlined[i] : whole;
+
+		if (out != whole) {
+			*out = *whole;
+			out->name = readable(s, lines[i].function);
+			out->symbol_offset = 0;
+			out->kind = REPORT_INLINED;
+		}
+		if (s->opt->lines) {
+			out->file = lines[i].file;
+			out->line = lines[i].line;
+		}
+	}
+	return n ? n - 1 : 0;
+}
+
+/* Writes the frames of one address, the address itself last; returns how many. */
+static size_t name_address(struct session *s, const struct name_owner *owner, uint64_t addr,
+			   bool is_return, struct report_frame out[SYM_INLINE_MAX + 1])
+{
+	struct report_frame whole;
 	struct sym_frame f;
+	size_t n = 0;
 
 	if (owner)
 		sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, &f);
 	else
 		sym_kernel_lookup(s->kernel, addr, is_return, &f);
-	if (f.name && !s->opt->keep_mangled)
-		f.name = sym_demangle(s->demangler, f.name);
-	*out = (struct report_frame){
-		.name = f.name,
+	whole = (struct report_frame){
+		.name = readable(s, f.name),
 		.module = f.module,
 		.build_id = f.build_id,
 		.address = addr,
@@ -117,6 +171,10 @@ void names_frame(struct session *s, const struct name_owner *owner, uint64_t add
 		.kind = frame_kind(f.kind),
 		.is_return = is_return,
 	};
+	if (owner)
+		n = add_source(s, &f, &whole, out);
+	out[n++] = whole;
+	return n;
 }
 
 bool names_take_mark(const struct name_owner *owner, uint64_t *addr)
@@ -133,10 +191,60 @@ static uint64_t owner_number(const struct name_owner *owner)
 	return owner ? mix(owner->pid, owner->generation) | 1 : 0;
 }
 
-static int intern_one(struct names *names, const struct name_owner *owner, struct slot wanted,
-		      uint32_t *id)
+static int add_id(struct name_ids *ids, uint32_t id)
 {
-	struct report_frame frame;
+	if (ids->n == ids->room) {
+		size_t room = ids->room ? ids->room * 2 : 128;
+		uint32_t *grown = realloc(ids->id, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		ids->id = grown;
+		ids->room = room;
+	}
+	ids->id[ids->n++] = id;
+	return 0;
+}
+
+/* Interns a frame under the name "function file.c:12". */
+static int add_with_line(struct names *names, const struct report_frame *frame, uint32_t *id)
+{
+	const char *slash = strrchr(frame->file, '/');
+	struct report_frame with = *frame;
+	char *name;
+	int err;
+
+	if (asprintf(&name, "%s %s:%u", frame->name, slash ? slash + 1 : frame->file,
+		     frame->line) < 0)
+		return -ENOMEM;
+	with.name = name;
+	err = report_frame_add(names->report, &with, id);
+	free(name);
+	return err;
+}
+
+static int add_frames(struct names *names, const struct report_frame *frames, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct report_frame *f = &frames[i];
+		uint32_t id;
+
+		if (names->lines_in_names && f->name && f->file)
+			err = add_with_line(names, f, &id);
+		else
+			err = report_frame_add(names->report, f, &id);
+		if (!err)
+			err = add_id(&names->ids, id);
+	}
+	return err;
+}
+
+/* Fills in the frames of *wanted. */
+static int intern_address(struct names *names, const struct name_owner *owner, struct slot *wanted)
+{
+	struct report_frame frames[SYM_INLINE_MAX + 1];
 	struct slot *slot;
 	int err = 0;
 
@@ -144,31 +252,59 @@ static int intern_one(struct names *names, const struct name_owner *owner, struc
 		err = grow(names);
 	if (err)
 		return err;
-	slot = find(names->slots, names->nslots, &wanted);
+	slot = find(names->slots, names->nslots, wanted);
 	if (slot->addr) {
-		*id = slot->id;
+		*wanted = *slot;
 		return 0;
 	}
-	names_frame(names->session, owner, wanted.addr, wanted.is_return, &frame);
-	err = report_frame_add(names->report, &frame, id);
-	if (!err && wanted.addr) { /* address 0, of a broken stack, is not worth remembering */
-		*slot = wanted;
-		slot->id = *id;
+	wanted->first = (uint32_t)names->ids.n;
+	wanted->count = (uint16_t)name_address(names->session, owner, wanted->addr,
+					       wanted->is_return, frames);
+	err = add_frames(names, frames, wanted->count);
+	if (!err && wanted->addr) { /* address 0, of a broken stack, is not worth remembering */
+		*slot = *wanted;
 		names->used++;
 	}
 	return err;
 }
 
 int names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
-		 size_t n, bool innermost, uint32_t *ids)
+		 size_t n, bool innermost, struct name_ids *out)
 {
 	struct slot wanted = { .owner = owner_number(owner) };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++) {
+		size_t from = 0;
+
 		wanted.addr = addrs[i];
 		wanted.is_return = names_take_mark(owner, &wanted.addr) && (i || !innermost);
-		err = intern_one(names, owner, wanted, &ids[i]);
+		err = intern_address(names, owner, &wanted);
+		if (out->n >= INLINED_ROOM)
+			from = wanted.count - 1u;
+		for (; !err && from < wanted.count; from++)
+			err = add_id(out, names->ids.id[wanted.first + from]);
 	}
 	return err;
+}
+
+int names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs, size_t n,
+		bool innermost, struct name_frames *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t addr = addrs[i];
+		bool is_return = names_take_mark(owner, &addr) && (i || !innermost);
+
+		if (out->room - out->n < SYM_INLINE_MAX + 1) {
+			size_t room = out->room * 2 + 2 * (SYM_INLINE_MAX + 1);
+			struct report_frame *grown = realloc(out->frame, room * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			out->frame = grown;
+			out->room = room;
+		}
+		out->n += name_address(s, owner, addr, is_return, out->frame + out->n);
+	}
+	return 0;
 }

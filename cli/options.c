@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <rawprof/loader.h>
+#include <rawprof/symbolize.h>
 
 #include "options.h"
 
@@ -23,6 +24,8 @@ enum {
 	OPT_WEIGHT,
 	OPT_SAMPLES,
 	OPT_NO_COLOR,
+	OPT_LINES,
+	OPT_INLINE,
 	OPT_NO_DEMANGLE,
 	OPT_TITLE,
 	OPT_REVERSE,
@@ -64,6 +67,8 @@ static const struct option long_options[] = {
 	{ "title", required_argument, NULL, OPT_TITLE },
 	{ "reverse", no_argument, NULL, OPT_REVERSE },
 	{ "inverted", no_argument, NULL, OPT_INVERTED },
+	{ "lines", no_argument, NULL, OPT_LINES },
+	{ "inline", no_argument, NULL, OPT_INLINE },
 	{ "no-demangle", no_argument, NULL, OPT_NO_DEMANGLE },
 	{ "no-color", no_argument, NULL, OPT_NO_COLOR },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -294,6 +299,12 @@ static int take(struct options *opt, int letter, const char *value)
 	case OPT_INVERTED:
 		opt->show.inverted = true;
 		return -1;
+	case OPT_LINES:
+		opt->lines = true;
+		return -1;
+	case OPT_INLINE:
+		opt->inlined = true;
+		return -1;
 	case OPT_NO_DEMANGLE:
 		opt->keep_mangled = true;
 		return -1;
@@ -323,6 +334,9 @@ static int check_together(struct options *opt)
 		return misused(opt, "there is no program after --");
 	if (opt->event && opt->software_event)
 		return misused(opt, "either --event or --sw-event");
+	if ((opt->lines || opt->inlined) && !sym_can_find_source())
+		return misused(opt, "%s: this rawprof was built without libdw, which that needs",
+			       opt->lines ? "--lines" : "--inline");
 	if (opt->samples && opt->format)
 		return misused(opt, "--samples has its own form; --format is for a profile");
 	if (!opt->format && opt->output && !opt->samples)

@@ -44,6 +44,8 @@ struct options {
 	const char *output; /* NULL: standard output */
 	struct report_options show;
 	const char *weight; /* name of a value type, NULL: the first */
+	bool lines;	    /* of source */
+	bool inlined;	    /* functions too */
 	bool keep_mangled;  /* names of C++ and Rust as their symbol tables have them */
 	bool samples;	    /* each as it comes */
 	bool folded_samples;

@@ -5,6 +5,7 @@
  *
  *	comm pid/tid [cpu] seconds.microseconds: period event:
  *		address symbol+0xoffset (module)
+ *	  file:line	if that is known, as with -F +srcline
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -78,15 +79,20 @@ static void put_frame(struct out *o, const struct report_frame *f)
 	else
 		out_clean(o, f->name);
 	if (f->kind == REPORT_INLINED) {
-		out_puts(o, " (inlined)\n");
-		return;
+		out_puts(o, " (inlined)");
+	} else {
+		if (f->name && *f->name && f->kind != REPORT_MARK) {
+			out_puts(o, "+0x");
+			out_hex(o, f->symbol_offset, 1, '0');
+		}
+		put_module(o, f);
 	}
-	if (f->name && *f->name && f->kind != REPORT_MARK) {
-		out_puts(o, "+0x");
-		out_hex(o, f->symbol_offset, 1, '0');
-	}
-	put_module(o, f);
 	out_putc(o, '\n');
+	if (f->file && *f->file) { /* never in the shape of a frame */
+		out_puts(o, "  ");
+		put_word(o, f->file, " ()");
+		out_printf(o, ":%" PRIu32 "\n", f->line);
+	}
 }
 
 static void put_head(struct out *o, const struct report_event *e)

@@ -392,26 +392,37 @@ START_TEST(perf_text_of_one_sample)
 			       "\tffffffffc0000020 ext4_read+0x20 ([ext4])\n"
 			       "\t          401234 tiny (inlined)\n"
 			       "\t          401234 run(int, A const&)+0x34 (/bin/my_app)\n"
+			       "  run.c:12\n"
 			       "\t          7f0010 [unknown] (/lib/x.so)\n\n");
 	free(text);
 }
 END_TEST
 
-/* The patterns by which readers of perf script text know a header and a frame. */
+/*
+ * The patterns by which readers of perf script text know a header and a frame; a line of source, in
+ * front of which are two spaces, must not look like a frame to stackcollapse-perf.pl either.
+ */
 START_TEST(perf_text_parses_whatever_the_names)
 {
 	struct report *r = hostile_report();
 	char *text = written(r, report_write_perf, NULL), *rest = text, *line;
-	unsigned int heads = 0, frames = 0;
-	regex_t head, frame;
+	unsigned int heads = 0, frames = 0, sources = 0;
+	regex_t head, frame, loose;
 
 	ck_assert_int_eq(
 		regcomp(&head, "^[^ ].* +-1/-2 +[0-9]+\\.[0-9]+: +1 [^ ]+:$", REG_EXTENDED), 0);
 	ck_assert_int_eq(regcomp(&frame, "^\t *[0-9a-f]+ .+ \\([^ ]*\\)$", REG_EXTENDED), 0);
+	ck_assert_int_eq(
+		regcomp(&loose, "^[[:space:]]*[[:alnum:]_]+[[:space:]]*.+ \\(.*\\)", REG_EXTENDED),
+		0);
 	while ((line = strsep(&rest, "\n"))) {
 		if (!*line)
 			continue;
-		if (*line == '\t') {
+		if (!strncmp(line, "  ", 2)) {
+			ck_assert_msg(regexec(&loose, line, 0, NULL, 0), "%s", line);
+			ck_assert_str_eq(line + strlen(line) - 2, ":3");
+			sources++;
+		} else if (*line == '\t') {
 			ck_assert_msg(!regexec(&frame, line, 0, NULL, 0), "%s", line);
 			frames++;
 		} else {
@@ -421,6 +432,8 @@ START_TEST(perf_text_parses_whatever_the_names)
 	}
 	ck_assert_uint_eq(heads, HOSTILE_NAMES + 1);
 	ck_assert_uint_eq(frames, 5 * heads);
+	ck_assert_uint_ge(sources, 5 * (HOSTILE_NAMES - 2));
+	regfree(&loose);
 	regfree(&head);
 	regfree(&frame);
 	free(text);
