@@ -49,7 +49,8 @@ table() {
 # sessions SECONDS HZ: the commands of a whole recording, in the array $commands.
 sessions() {
 	local s=$1 hz=$2
-	commands=(:: rawprof ./rawprof cpu -q --format folded -F "$hz" -d "$s")
+	commands=(:: rawprof ./rawprof cpu -q --format folded -F "$hz" -d "$s"
+		:: 'rawprof --call-graph fp' ./rawprof cpu -q --call-graph fp --format folded -F "$hz" -d "$s")
 	[ -z "$profile" ] || commands+=(:: 'libbpf-tools profile' "$profile" -f -F "$hz" "$s")
 	! have_bpftrace || commands+=(:: bpftrace bpftrace -e "profile:hz:$hz { @[comm, ustack, kstack] = count(); }
 		interval:s:$s { exit(); }")
@@ -81,11 +82,12 @@ if wanted session; then
 fi
 
 if wanted bpf; then
-	say '' '## BPF run time per sample' '' 'Frame pointers, user and kernel stack, counted by stack and name. "Stack ids" makes the calls that' \
+	say '' '## BPF run time per sample' '' 'User and kernel stack, counted by stack and name; by frame pointers if not said otherwise. "Stack ids" makes the calls that' \
 		"libbpf-tools' profile makes, with its maps; it throws stacks away when its table is full."
 	for what in "split 100000" "deep 100000"; do
 		for hz in 99 999 4999; do
-			commands=(:: rawprof ./rawprof cpu -q --format folded -F "$hz" -d 5
+			commands=(:: 'rawprof --call-graph fp' ./rawprof cpu -q --call-graph fp --format folded -F "$hz" -d 5
+				:: 'rawprof, by unwind tables' ./rawprof cpu -q --format folded -F "$hz" -d 5
 				:: 'stack ids (bench/stackid.c)' build/bench/stackid "$hz" 5)
 			[ -z "$profile" ] || commands+=(:: 'libbpf-tools profile' "$profile" -f -F "$hz" 5)
 			! have_bpftrace || commands+=(:: bpftrace bpftrace -e "profile:hz:$hz { @[comm, ustack, kstack] = count(); }
