@@ -19,7 +19,8 @@ PKG_CONFIG ?= pkg-config
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
         -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-missing-field-initializers
 override CPPFLAGS += -Iinclude -D_GNU_SOURCE
-ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -ffile-prefix-map=$(CURDIR)/= -MMD -MP $(CPPFLAGS)
+ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -ffunction-sections -fdata-sections \
+             -ffile-prefix-map=$(CURDIR)/= -MMD -MP $(CPPFLAGS)
 LIBS       = $(OPTIONAL_LIBS) -lelf -lz
 # Asked for when a recipe needs them, because `make deps` may have to install them first.
 CHECK_LIBS  = $(shell $(PKG_CONFIG) --libs check)
@@ -202,7 +203,8 @@ deps-check: ## the same for what the tests lack
 static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for bare machines; CROSS=aarch64-linux-gnu- for arm64
 $(BUILD)/static/rawprof: $(CLI_OBJ) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $(filter %.o,$^) $(LIB) $(STATIC_LIBS) && $(STRIP) $@
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections -Wl,-z,noseparate-code \
+		-o $@ $(filter %.o,$^) $(LIB) $(STATIC_LIBS) && $(STRIP) $@
 
 include tests/vm/vm.mk
 include tests/bad/bad.mk
