@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The static files: below 2 MB each, with nothing to load, and the one for this machine works in a file system that
+# holds only itself, /proc and /sys.
+. "$(dirname "$0")/../cli/lib.sh"
+
+for file in "${VM_STATIC_x86_64:-build/static}/rawprof" "${VM_STATIC_aarch64:-build/aarch64-linux-gnu/static}/rawprof"; do
+	if [ ! -e "$file" ]; then
+		skip "$file" 'not built'
+		continue
+	fi
+	holds "$file: below 2 MB" "$(stat -c %s "$file") < 2000000"
+	readelf -lW "$file" >"$tmp/headers" 2>/dev/null
+	has "$file: is an ELF file" "$tmp/headers" '^  LOAD '
+	lacks "$file: needs no loader and no libraries" "$tmp/headers" '^  (INTERP|DYNAMIC) '
+done
+
+need_profile
+mkdir "$tmp/root" "$tmp/root/proc" "$tmp/root/sys"
+cp "$PWD/build/static/rawprof" "$tmp/root/" || finish
+# in_root ARGS: in a mount namespace of its own, so that nothing stays mounted.
+in_root() {
+	run unshare -m sh -c 'mount --rbind /proc "$0/proc" && mount --rbind /sys "$0/sys" && root=$0 &&
+		exec chroot "$root" /rawprof "$@"' "$tmp/root" "$@"
+}
+in_root doctor
+is 'alone: doctor' "$status" 0
+in_root cpu -F 199 --format folded 1
+is 'alone: cpu' "$status" 0
+holds 'alone: cpu finds itself' "$(share "$out" '^rawprof;') >= 0 && $(total "$out") > 0"
+ledger_closes 'alone: cpu'
+
+finish
