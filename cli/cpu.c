@@ -195,7 +195,7 @@ static int on_record(void *ctx, const struct cpu_record *record)
 
 	run->seen++;
 	session_saw(&run->session, pid, (uint32_t)(record->start_time + record->exec_id));
-	if (record->user_end == UNWIND_NO_SEGMENT)
+	if (record->user_end == UNWIND_NO_SEGMENT || record->user_end == CPU_NO_TABLE)
 		session_lost_way(&run->session, pid);
 	return run->opt->samples ? cpu_samples_keep(run, record) : 0;
 }

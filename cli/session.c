@@ -225,10 +225,15 @@ static int hold_fresh(struct session *s)
 	return err;
 }
 
+/* Code that nobody can place, garbage that looks like a stack: reading the mappings again does not always help. */
+#define MOST_REREADS 100
+
 void session_lost_way(struct session *s, uint32_t pid)
 {
-	if (s->feed && id_set_add(&s->lost, pid))
-		unwind_feed_changed(s->feed, pid);
+	if (!s->feed || s->rereads == MOST_REREADS)
+		return;
+	s->rereads++;
+	unwind_feed_lost(s->feed, pid);
 }
 
 /*
@@ -331,7 +336,7 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 		if (!err && now >= next_tick) {
 			next_tick = now + step;
 			progress(s, work, false);
-			id_set_free(&s->lost);
+			s->rereads = 0;
 			s->wall_offset = wall_offset_ns();
 			if (work->tick)
 				err = work->tick(work->ctx);
@@ -393,5 +398,4 @@ void session_close(struct session *s)
 	id_set_free(&s->known);
 	id_set_free(&s->met);
 	id_set_free(&s->fresh);
-	id_set_free(&s->lost);
 }

@@ -34,8 +34,7 @@ struct session {
 		*feed;	     /* the subcommand's, if its program walks stacks by tables; NULL */
 	struct id_set known; /* processes whose mappings are known: seen being made, or read */
 	struct id_set met;   /* processes that a sample was taken of */
-	struct id_set
-		lost; /* processes read again since the last tick because a walk lost its way */
+	unsigned int rereads; /* of mappings since the last tick: a walk had lost its way */
 	struct id_set fresh;	   /* those of them that were met since the last drain */
 	int signals;		   /* signalfd of SIGINT, SIGTERM, SIGHUP */
 	int stats;		   /* holds BPF_ENABLE_STATS on; negative: not to be had */

@@ -336,6 +336,11 @@ void unwind_feed_changed(struct unwind_feed *f, uint32_t pid)
 		id_set_add(&f->changed, pid);
 }
 
+void unwind_feed_lost(struct unwind_feed *f, uint32_t pid)
+{
+	id_set_add(&f->changed, pid);
+}
+
 void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
 {
 	struct slice *slice = slice_of(f, pid);

@@ -30,7 +30,9 @@ void unwind_feed_expect(struct unwind_feed *f, const char *program);
 /* It has mapped something, or has ended: of interest if it was fed before. */
 void unwind_feed_changed(struct unwind_feed *f, uint32_t pid);
 void unwind_feed_ended(struct unwind_feed *f, uint32_t pid);
-/* Reads those again that have changed. */
+/* A walk came to code of it that no table is known for. */
+void unwind_feed_lost(struct unwind_feed *f, uint32_t pid);
+/* Reads those again that have changed, or where a walk was lost. */
 void unwind_feed_refresh(struct unwind_feed *f);
 
 #endif

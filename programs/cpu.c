@@ -219,7 +219,11 @@ LABEL(no_kernel_stack),
 			LDX(DW, R1, R10, STATE),
 			LDX(W, R1, R1, offsetof(struct unwind_state, end)),
 			STX(W, R8, USER_END, R1),
-			JA(user_stack),
+			/* Not one step: it has just been started, or has made code that nobody knows yet. */
+			JNE(R1, UNWIND_NO_SEGMENT, user_stack),
+			JNE(R7, 8, user_stack),
+			ST(W, R8, USER_END, -2), /* CPU_NO_TABLE */
+			MOV(R7, 0),
 LABEL(by_frame_pointer),
 		END,
 		MOV_REG(R1, R6),
@@ -294,15 +298,12 @@ LABEL(first_sight),
 	/*
 	 * R9 = whether to wake user space. Waking costs it more than the sample cost us, so only
 	 * when the ring fills up; for a program never seen before, which may be gone soon, and its
-	 * files with it; or when the walk came to code that no table is known for.
+	 * files with it; or when the walk began in code that no table is known for.
 	 */
 	MOV(R9, BPF_RB_FORCE_WAKEUP),
 	WHEN(struct cpu_config, eh),
 		LDX(W, R1, R8, USER_END),
-		JNE(R1, UNWIND_NO_SEGMENT, on_known_ground),
-		LDX(W, R1, R8, USER_BYTES),
-		JEQ(R1, 8, output),
-LABEL(on_known_ground),
+		JEQ32(R1, -2, output), /* CPU_NO_TABLE */
 	END,
 	LDX(W, R1, R8, PID_TGID + 4),
 	STX(W, R10, ID, R1),

@@ -175,7 +175,7 @@ struct cpu_record {
 	uint32_t kernel_bytes;
 	/* From here on everything is part of the hash. */
 	uint32_t user_bytes;
-	uint32_t user_end;   /* enum unwind_end; CPU_BY_FP */
+	uint32_t user_end;   /* enum unwind_end; CPU_BY_FP, CPU_NO_TABLE */
 	uint64_t start_time; /* of the process, ns; 0 without kernel BTF */
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
@@ -199,7 +199,9 @@ enum {
 	CPU_MAP_ROWS,
 	CPU_MAPS
 };
-#define CPU_BY_FP UINT32_MAX /* user_end of a stack that was walked by frame pointers */
+/* user_end of a stack that was walked by frame pointers: from the start, or as the first pc had no table. */
+#define CPU_BY_FP UINT32_MAX
+#define CPU_NO_TABLE (UINT32_MAX - 1)
 extern const struct asm_map cpu_maps[CPU_MAPS];
 extern const struct asm_program cpu_sample_program;
 /* What `rawprof cpu` without options uses, nearly. */
