@@ -141,7 +141,10 @@ static int32_t helper_of(const char *text, const char *end)
 	const char *number = find(text, end, "#");
 	uint32_t helper;
 
-	if (!number++ || !take_number(&number, end, &helper) || helper > INT32_MAX)
+	if (!number)
+		return -1;
+	number++;
+	if (!take_number(&number, end, &helper) || helper > INT32_MAX)
 		return -1;
 	return (int32_t)helper;
 }
