@@ -18,7 +18,7 @@ for f in parent forked execed; do
 	has "whole machine: work_of_$f" "$out" "work_of_$f"
 done
 
-folded -F 999 -- "$work/jit" 2
+folded -F 999 -- "$work/jit" 4
 near 'JIT: a name with spaces' "$(share "$out" ';run_jitted;jitted[ _]hot[ _]loop')" 75 3
 near 'JIT: a name without' "$(share "$out" ';run_jitted;jitted_warm_loop')" 25 3
 
