@@ -120,7 +120,7 @@ static unsigned int in_configurations(const struct program_entry *entry, int *fd
 	unsigned int taken = 0;
 
 	/* Logs are long, and an emulated machine is slow. */
-	const unsigned int configs = getenv("VM_EMULATED") ? 3 : CONFIGS;
+	const unsigned int configs = getenv("VM_EMULATED") ? 2 : CONFIGS;
 
 	for (unsigned int which = 0; which < configs; which++) {
 		const struct asm_bindings bindings = { .maps = entry->maps,

@@ -68,7 +68,7 @@ static void load_changed(const struct asm_image *image, uint32_t slot)
 static void break_each(const struct asm_image *image)
 {
 	const uint8_t wide = BPF_LD | BPF_IMM | BPF_DW;
-	const uint32_t most = getenv("VM_EMULATED") ? 10 : MOST_TRIED;
+	const uint32_t most = getenv("VM_EMULATED") ? 3 : MOST_TRIED;
 	const uint32_t step = image->ninsns / most + 1;
 
 	for (uint32_t slot = 0; slot < image->ninsns; slot++) {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests on other kernels, in virtual machines. Included by the Makefile; README: tests/vm/README.md.
+# Tests on other kernels, in virtual machines. Included by the Makefile.
 
 # What goes into a VM is static: its initramfs has no libraries. BUILD and CROSS say for which machine.
 # Not among them: test_sym_process, which compiles what it looks at.
-VM_FILES := $(BUILD)/static/rawprof $(BUILD)/static/vmexit \
+VM_FILES := $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old $(BUILD)/static/vmexit \
             $(patsubst tests/%.c,$(BUILD)/static/%,$(filter-out %/test_sym_process.c,$(wildcard tests/kernel/test_*.c tests/workloads/*.c))) \
             $(BUILD)/static/workloads/split-stripped
 
@@ -16,18 +16,30 @@ $(BUILD)/static/workloads/%: tests/workloads/%.c tests/workloads/work.h $(BUILD)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -static -o $@ $<
 $(BUILD)/static/workloads/split-stripped: $(BUILD)/static/workloads/split
 	$(Q)$(STRIP) -s -o $@ $<
+# rawprof, to which the kernel looks older than it is.
+$(BUILD)/static/rawprof-old: $(CLI_OBJ) $(LIB) tests/old/preload.c tests/old/kernel.h
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -DOLD_WRAP -Wl,--wrap=syscall -static -s -Wl,--gc-sections \
+		-o $@ tests/old/preload.c $(filter %.o,$^) $(LIB) $(STATIC_LIBS)
 $(BUILD)/static/vmexit: tests/vm/vmexit.c $(BUILD)/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -static -Wl,-S -o $@ $<
 
 .PHONY: vm-files
 vm-files: $(VM_FILES)
+
+# What makes the running kernel look older: tests/cli/test_old_kernels.sh.
+check check-cli: $(BUILD)/old/preload.so
+$(BUILD)/old/preload.so: tests/old/preload.c tests/old/kernel.h include/rawprof/uapi.h $(BUILD)/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $< -ldl
 -include $(patsubst tests/%.c,$(BUILD)/static/%.d,$(wildcard tests/kernel/test_*.c))
 
 # Where `make vm-files` leaves them for each machine; this one's needs no cross compiler.
 VM_HOST := $(shell uname -m)
 VM_DIR = $(if $(filter $(VM_HOST),$(1)),build/static,build/$(1)-linux-gnu/static)
 KERNELS ?= $(VM_KERNELS)
+VM_JOBS ?= $(shell nproc)
 
 .PHONY: check-vm check-vm-all
 check-vm: VM_KERNELS = x86-6.1 arm64-6.12
@@ -35,10 +47,19 @@ check-vm: check-vm-run ## the tests on other kernels, in virtual machines: KERNE
 check-vm-all: VM_KERNELS = x86-6.1 x86-6.12 arm64-6.1 arm64-6.12
 check-vm-all: check-vm-run ## the same on all kernels of tests/vm/kernels
 
+# The table of docs/kernels.md, from what doctor finds in the VMs.
+.PHONY: docs/kernels.md
+docs/kernels.md:
+	$(Q)scripts/deps build test vm
+	$(AGAIN) vm-files
+	$(AGAIN) CROSS=$(VM_OTHER)-linux-gnu- vm-files
+	$(Q)VM_STATIC_x86_64=$(call VM_DIR,x86_64) VM_STATIC_aarch64=$(call VM_DIR,aarch64) tests/vm/table > $@.new
+	$(Q)mv $@.new $@
+
 .PHONY: check-vm-run
 check-vm-run:
 	$(Q)scripts/deps build test vm
 	$(AGAIN) vm-files
 	$(AGAIN) CROSS=$(VM_OTHER)-linux-gnu- vm-files
-	$(Q)VM_STATIC_x86_64=$(call VM_DIR,x86_64) VM_STATIC_aarch64=$(call VM_DIR,aarch64) tests/vm/check $(KERNELS)
+	$(Q)VM_JOBS=$(VM_JOBS) VM_STATIC_x86_64=$(call VM_DIR,x86_64) VM_STATIC_aarch64=$(call VM_DIR,aarch64) tests/vm/check $(KERNELS)
 VM_OTHER := $(if $(filter aarch64,$(VM_HOST)),x86_64,aarch64)

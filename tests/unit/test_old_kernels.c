@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Linux 5.4 to 6.12 as tests/old/kernel.h knows them, and all else granted: each probe finds out what
+ * is there and what is not, and each program of rawprof loads in the configuration that follows from
+ * the probes, or says what it needs.
+ */
+#include "test_loader.h"
+
+#include <rawprof/programs.h>
+
+#include "../old/kernel.h"
+
+enum { GRANTED_FD = 1000 };
+
+static int fake_bpf(int cmd, void *attr, uint32_t size)
+{
+	const int err = old_bpf(cmd, attr, size);
+
+	if (err)
+		return err;
+	old_remember(cmd, attr, GRANTED_FD);
+	switch (cmd) {
+	case BPF_MAP_CREATE:
+	case BPF_PROG_LOAD:
+	case BPF_BTF_LOAD:
+	case BPF_LINK_CREATE:
+	case BPF_RAW_TRACEPOINT_OPEN:
+	case BPF_ENABLE_STATS:
+		return GRANTED_FD;
+	}
+	return 0;
+}
+
+static int fake_perf(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		     unsigned long flags)
+{
+	const int err = old_perf_event_open(attr);
+
+	(void)pid;
+	(void)cpu;
+	(void)group;
+	(void)flags;
+	return err ? err : dup(0);
+}
+
+static int fake_ioctl(int fd, unsigned long request, unsigned long arg)
+{
+	(void)fd;
+	(void)request;
+	(void)arg;
+	return 0;
+}
+
+/* A kernel with everything compiled in, except that its types are those of the running one. */
+static void become(int version)
+{
+	static const struct rp_sys fake = { fake_bpf, fake_perf, fake_ioctl };
+	char link[128];
+
+	old_version = version;
+	rp_btf_kernel_release();
+	put_file("/sys/devices/system/cpu/online", "0\n");
+	put_file("/sys/devices/system/cpu/possible", "0\n");
+	put_file("/sys/bus/event_source/devices/kprobe/type", "6\n");
+	put_file("/sys/bus/event_source/devices/uprobe/type", "7\n");
+	put_file("/sys/kernel/btf/none", "");
+	snprintf(link, sizeof(link), "%s/sys/kernel/btf/vmlinux", root);
+	if (access(link, F_OK))
+		ck_assert_int_eq(symlink("/sys/kernel/btf/vmlinux", link), 0);
+	rp_sys_replace(&fake);
+	capture_log();
+}
+
+static void teardown(void)
+{
+	rp_btf_kernel_release();
+	rp_sys_replace(NULL);
+	remove_root();
+}
+
+static bool no_btf(void)
+{
+	if (!access("/sys/kernel/btf/vmlinux", R_OK))
+		return false;
+	printf("skip: the running kernel has no BTF to stand in for another's\n");
+	return true;
+}
+
+static const int versions[] = { 504, 505, 506, 507, 508, 509, 510, 511, 512, 513,
+				514, 515, 516, 517, 518, 601, 605, 606, 612 };
+
+/* ---- probes */
+
+/* As loader.h says. What an old kernel may have or not is there, as far as it is old enough. */
+static const int since[RP_FEATURES] = {
+	[RP_HAS_BPF] = 404,	     [RP_HAS_KERNEL_BTF] = 504,	  [RP_HAS_PROG_BTF] = 500,
+	[RP_HAS_RINGBUF] = 508,	     [RP_HAS_BATCH] = 506,	  [RP_HAS_PERF_LINK] = 515,
+	[RP_HAS_RAW_TP] = 417,	     [RP_HAS_TP_BTF] = 505,	  [RP_HAS_FENTRY] = 505,
+	[RP_HAS_KPROBE] = 417,	     [RP_HAS_KPROBE_MULTI] = 518, [RP_HAS_UPROBE] = 417,
+	[RP_HAS_UPROBE_MULTI] = 606, [RP_HAS_HW_EVENTS] = 206,	  [RP_HAS_MMAP_BUILD_ID] = 512,
+	[RP_HAS_SYSCALL_PROG] = 514, [RP_HAS_STATS] = 508,	  [RP_HAS_TASK_BTF] = 511,
+	[RP_HAS_BPF_LOOP] = 517,
+};
+
+START_TEST(test_probes)
+{
+	const int version = versions[_i];
+
+	if (no_btf())
+		return;
+	become(version);
+	for (int f = 0; f < RP_FEATURES; f++) {
+		ck_assert_msg(since[f], "no version for %s", rp_feature_name(f));
+		ck_assert_msg(rp_has(f) == (version >= since[f]), "%s on %d.%d: %s",
+			      rp_feature_name(f), version / 100, version % 100,
+			      strerror(-rp_feature_errno(f)));
+	}
+	ck_assert_not_logged("0: "); /* a no is no error */
+}
+END_TEST
+
+/* ---- programs */
+
+static int load(const struct asm_program *program, const struct asm_map *maps, size_t nmaps,
+		const void *config, size_t config_size)
+{
+	int fds[CPU_MAPS + KSYM_MAPS];
+	const struct asm_bindings bind = { .maps = maps,
+					   .map_fds = fds,
+					   .nmaps = nmaps,
+					   .config = config,
+					   .config_size = config_size };
+
+	for (size_t i = 0; i < nmaps; i++)
+		fds[i] = GRANTED_FD;
+	return rp_program_load(program, &bind);
+}
+
+static int load_cpu(bool identity, bool eh)
+{
+	const struct cpu_config config = { .user_bytes = 8 * 127,
+					   .fp_bytes = 8 * 127,
+					   .user_frames = 127,
+					   .kernel_bytes = 8 * 127,
+					   .both_bytes = 2 * 8 * 127,
+					   .identity = identity,
+					   .eh = eh,
+					   .ring_mark = 65536 };
+
+	return load(&cpu_sample_program, cpu_maps, CPU_MAPS, &config, sizeof(config));
+}
+
+START_TEST(test_cpu)
+{
+	const int version = versions[_i];
+
+	if (no_btf())
+		return;
+	become(version);
+	if (version < 508) {
+		ck_assert_int_eq(rp_map_create(&cpu_maps[CPU_MAP_EVENTS]), -EINVAL);
+		ck_assert_logged("ring buffers exist since Linux 5.8");
+		return;
+	}
+	ck_assert_int_eq(rp_map_create(&cpu_maps[CPU_MAP_EVENTS]), GRANTED_FD);
+	ck_assert_int_eq(load_cpu(rp_has(RP_HAS_TASK_BTF), rp_has(RP_HAS_BPF_LOOP)), GRANTED_FD);
+	ck_assert_not_logged("0: ");
+	/* What the probes say is missing is really what the program would need. */
+	if (!rp_has(RP_HAS_TASK_BTF)) {
+		ck_assert_int_eq(load_cpu(true, false), -EINVAL);
+		ck_assert_logged("CALL(get_current_task_btf)");
+	}
+	if (!rp_has(RP_HAS_BPF_LOOP)) {
+		capture_log();
+		ck_assert_int_lt(load_cpu(false, true), 0);
+		ck_assert_logged("refused by the verifier");
+	}
+}
+END_TEST
+
+START_TEST(test_follow)
+{
+	const int version = versions[_i];
+
+	if (no_btf())
+		return;
+	become(version);
+	ck_assert_int_eq(load(&follow_fork_classic_program, cpu_maps, CPU_MAPS, NULL, 0),
+			 GRANTED_FD);
+	ck_assert_int_eq(load(&follow_fork_program, cpu_maps, CPU_MAPS, NULL, 0),
+			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
+	ck_assert_int_eq(load(&follow_exit_program, cpu_maps, CPU_MAPS, NULL, 0),
+			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
+}
+END_TEST
+
+/* bpf_snprintf came in 5.13, programs of the type syscall a version later. */
+START_TEST(test_kernel_names)
+{
+	const int version = versions[_i];
+	int loaded;
+
+	become(version);
+	loaded = load(rp_has(RP_HAS_SYSCALL_PROG) ? &ksym_program : &ksym_raw_program, ksym_maps,
+		      KSYM_MAPS, NULL, 0);
+	ck_assert_int_eq(loaded, version >= 513 ? GRANTED_FD : -EINVAL);
+}
+END_TEST
+
+int main(void)
+{
+	const int n = sizeof(versions) / sizeof(versions[0]);
+	Suite *suite = suite_create("old kernels");
+	TCase *tc = tcase_create("mocked");
+
+	tcase_add_checked_fixture(tc, NULL, teardown);
+	tcase_add_loop_test(tc, test_probes, 0, n);
+	tcase_add_loop_test(tc, test_cpu, 0, n);
+	tcase_add_loop_test(tc, test_follow, 0, n);
+	tcase_add_loop_test(tc, test_kernel_names, 0, n);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
