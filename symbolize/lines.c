@@ -30,7 +30,7 @@ bool sym_can_find_source(void)
 
 #ifdef HAVE_LIBDW
 
-enum { NESTING_MAX = 32 }; /* of namespaces and classes */
+enum { NESTING_MAX = 64 }; /* of namespaces, classes, blocks */
 
 /* Ranges on their way to spans. */
 struct ranges {
@@ -200,12 +200,15 @@ static int add_function(struct sym_dwarf *d, struct unit *u, struct ranges *r, D
 	return 0;
 }
 
-/* Where functions are defined: at the top, in namespaces (Rust, clang), in classes. */
+/*
+ * Functions are defined at the top, in namespaces and classes, and, lambdas above all, in the
+ * blocks of other functions.
+ */
 static bool may_hold_functions(int tag)
 {
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
-	       tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
-	       tag == DW_TAG_enumeration_type;
+	return tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block || tag == DW_TAG_namespace ||
+	       tag == DW_TAG_module || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
 }
 
 static int add_functions(struct sym_dwarf *d, struct unit *u, struct ranges *r, Dwarf_Die *parent,
@@ -219,7 +222,7 @@ static int add_functions(struct sym_dwarf *d, struct unit *u, struct ranges *r, 
 
 		if (tag == DW_TAG_subprogram)
 			err = add_function(d, u, r, &die);
-		else if (may_hold_functions(tag) && nesting < NESTING_MAX)
+		if (!err && may_hold_functions(tag) && nesting < NESTING_MAX)
 			err = add_functions(d, u, r, &die, nesting + 1);
 	}
 	return err;

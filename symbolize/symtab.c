@@ -10,6 +10,8 @@
 enum {
 	SHORT_NAME = 256,
 	LONG_NAME = 65536, /* C++ gets to thousands; what is longer is cut */
+	MANY_NAMES = 2000, /* take as long to read one by one as all strings of a large file */
+	TEXT_MAX = 64 << 20,
 };
 
 int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
@@ -41,12 +43,41 @@ void sym_symtab_close(struct sym_symtab *t)
 	free(t->spans);
 	free(t->ties);
 	free(t->names);
+	for (int which = 0; which < SYM_TABLES; which++)
+		free(t->text[which]);
 	free(t->plt);
 	sym_fdes_close(t->fdes);
 	free(t);
 }
 
-const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, const char *suffix)
+static void read_all_strings(struct sym_symtab *t, int which)
+{
+	const struct sym_symbols *s = &t->from[which]->symbols[which];
+	char *text = s->strings_size <= TEXT_MAX ? malloc(s->strings_size) : NULL;
+
+	if (!text)
+		return;
+	t->text[which] = text;
+	t->text_size[which] = sym_object_read(t->from[which], s->strings, text, s->strings_size);
+}
+
+/* The name where it lies, its @VERSION cut off. NULL if it does not end there. */
+static const char *name_in_text(struct sym_symtab *t, int which, uint64_t offset)
+{
+	size_t left = offset < t->text_size[which] ? t->text_size[which] - offset : 0;
+	char *name = t->text[which] + offset, *version;
+	size_t len = left ? strnlen(name, left) : 0;
+
+	if (len == left || len > LONG_NAME)
+		return NULL;
+	version = len ? memchr(name + 1, '@', len - 1) : NULL;
+	if (version)
+		*version = '\0';
+	return name;
+}
+
+/* Reads one name, and keeps it with @suffix behind it. */
+static const char *read_alone(struct sym_symtab *t, int which, uint64_t offset, const char *suffix)
 {
 	const struct sym_object *from = t->from[which];
 	const struct sym_symbols *s = &from->symbols[which];
@@ -54,8 +85,6 @@ const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, co
 	char short_name[SHORT_NAME], *buf = short_name, *version;
 	const char *name = NULL;
 
-	if (offset >= s->strings_size)
-		return NULL;
 	for (;;) {
 		size_t left = s->strings_size - offset, want = room - extra;
 		size_t n =
@@ -78,6 +107,23 @@ const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, co
 	if (buf != short_name)
 		free(buf);
 	return name;
+}
+
+const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, const char *suffix)
+{
+	const char *name = NULL;
+
+	if (offset >= t->from[which]->symbols[which].strings_size)
+		return NULL;
+	if (!t->text[which] && t->reads[which]++ == MANY_NAMES)
+		read_all_strings(t, which);
+	if (t->text[which])
+		name = name_in_text(t, which, offset);
+	if (!name)
+		return read_alone(t, which, offset, suffix);
+	if (!*name)
+		return NULL;
+	return *suffix ? sym_strings_join(t->strings, name, suffix) : name;
 }
 
 /* Aliases equal in all else: the fewest leading underscores, then the order of the alphabet. */

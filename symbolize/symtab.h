@@ -33,6 +33,9 @@ struct sym_symtab {
 	size_t tie_count, tie_room;
 	const char **names;
 	size_t name_count, name_room;
+	uint32_t reads[SYM_TABLES]; /* of single names */
+	char *text[SYM_TABLES];	    /* all strings, once many names were wanted; or NULL */
+	size_t text_size[SYM_TABLES];
 	struct sym_plt_entry *plt; /* stubs named so far */
 	size_t plt_count;
 	struct sym_fdes *fdes; /* read when the first address without a symbol is asked for */

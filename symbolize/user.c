@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses in processes: what was mapped there then, which file that was, and its function. */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -340,14 +338,20 @@ static bool is_our_vdso(const struct sym_user *u, const struct sym_mapping *m)
 
 /* ---- questions ---- */
 
-/* "[libc.so.6+0x27190]", "[vdso+0x1000]"; NULL without memory. */
+/* Appends; returns the end. */
+static char *put(char *at, const char *s, size_t n)
+{
+	memcpy(at, s, n);
+	return at + n;
+}
+
+/* "[libc.so.6+0x27190]", "[vdso+0x1000]"; NULL without memory. Not printf's: this is asked often. */
 static const char *name_of_place(struct sym_strings *strings, const char *path, uint64_t start)
 {
 	static const char deleted[] = " (deleted)";
 	const char *base = strrchr(path, '/');
-	char place[NAME_MAX + 32];
+	char place[NAME_MAX + 32], *at = place;
 	size_t len;
-	int n;
 
 	base = base ? base + 1 : path + (*path == '[');
 	len = strlen(base);
@@ -355,9 +359,13 @@ static const char *name_of_place(struct sym_strings *strings, const char *path, 
 		len -= strlen(deleted);
 	else if (*path == '[' && len)
 		len--;
-	n = snprintf(place, sizeof(place), "[%.*s+0x%" PRIx64 "]",
-		     (int)(len < NAME_MAX ? len : NAME_MAX), base, start);
-	return sym_strings_add(strings, place, n);
+	at = put(at, "[", 1);
+	at = put(at, base, len < NAME_MAX ? len : NAME_MAX);
+	at = put(at, "+0x", 3);
+	for (int shift = start ? (63 - __builtin_clzll(start)) / 4 * 4 : 0; shift >= 0; shift -= 4)
+		*at++ = "0123456789abcdef"[start >> shift & 15];
+	at = put(at, "]", 1);
+	return sym_strings_add(strings, place, at - place);
 }
 
 /* @out->module is what was mapped. */

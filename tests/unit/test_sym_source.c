@@ -154,6 +154,52 @@ START_TEST(test_inlined)
 }
 END_TEST
 
+/* A function that is defined in a block of another. */
+START_TEST(test_lambda)
+{
+	static const char lambda[] = "volatile int sink;\n"
+				     "inline __attribute__((always_inline)) void set(int x)\n"
+				     "{\n"
+				     "	sink = x; /* line 4 */\n"
+				     "}\n"
+				     "int main(int n, char **)\n"
+				     "{\n"
+				     "	if (n) {\n"
+				     "		auto f = [](int x) __attribute__((noinline)) {\n"
+				     "			set(x); /* line 10 */\n"
+				     "		};\n"
+				     "		f(n);\n"
+				     "	}\n"
+				     "}\n";
+	static const char *const compilers[] = { "g++", "clang++" };
+	char command[700], line[128] = "";
+	uint64_t start, size;
+	bool seen = false;
+	FILE *p;
+
+	snprintf(command, sizeof(command), "command -v %s >/dev/null", compilers[_i]);
+	if (!sym_can_find_source() || system(command))
+		return;
+	write_file(in_dir("l.cc"), lambda, strlen(lambda));
+	run("cd %s && %s -w -O2 -g -no-pie -Wl,-z,noseparate-code -o l l.cc", dir, compilers[_i]);
+	snprintf(command, sizeof(command), "nm -S %s/l | grep _ZZ4mainEN", dir);
+	p = popen(command, "r");
+	ck_assert_ptr_nonnull(p);
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), p));
+	pclose(p);
+	ck_assert_int_eq(sscanf(line, "%" SCNx64 " %" SCNx64, &start, &size), 2);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("l"));
+	for (uint64_t at = start; at < start + size; at++) {
+		struct sym_line l[4];
+		struct sym_frame f = look(1, 10, at);
+
+		seen |= sym_user_source(user, &f, false, true, l, 4) == 2 &&
+			!strcmp(l[0].function, "_Z3seti") && l[0].line == 4 && l[1].line == 10;
+	}
+	ck_assert(seen);
+}
+END_TEST
+
 /* A chain as addr2line prints it: names and lines, innermost first. */
 static size_t ask_addr2line(uint64_t at, char names[8][64], unsigned int lines[8])
 {
@@ -314,6 +360,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return EXIT_FAILURE;
 	tcase_add_loop_test(t, test_inlined, 0, sizeof(builds) / sizeof(builds[0]));
+	tcase_add_loop_test(t, test_lambda, 0, 2);
 	tcase_add_loop_test(t, test_as_addr2line, 0, 2);
 	tcase_add_test(t, test_return_address);
 	tcase_add_test(t, test_little_room);
