@@ -38,7 +38,7 @@ $(BUILD)/examples/shown/table.o: $(BUILD)/examples/shown/table.c
 	$(Q)$(CC) $(ALL_CFLAGS) -I. -c -o $@ $<
 
 # `rawprof explain` knows them all.
-rawprof $(BUILD)/static/rawprof: $(EXAMPLE_OBJ)
+rawprof $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old: $(EXAMPLE_OBJ)
 $(BUILD)/cli/explain_find.o: ALL_CFLAGS += -I.
 
 .PHONY: examples check-examples
