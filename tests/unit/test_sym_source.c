@@ -154,35 +154,48 @@ START_TEST(test_inlined)
 }
 END_TEST
 
-/* A function that is defined in a block of another. */
-START_TEST(test_lambda)
+/* Functions that are defined in a block of another: lambdas, and what GNU C allows. */
+static const struct {
+	const char *compiler, *keyword, *open, *close, *symbol, *inlined;
+} nested[] = {
+	{ "g++", "", "auto f = [](int x) noinline {", "};", "_ZZ4mainEN", "_Z3seti" },
+	{ "clang++", "", "auto f = [](int x) noinline {", "};", "_ZZ4mainEN", "_Z3seti" },
+	{ "gcc", "static", "noinline void f(int x) {", "}", " f\\.", "set" },
+};
+
+START_TEST(test_nested)
 {
-	static const char lambda[] = "volatile int sink;\n"
-				     "inline __attribute__((always_inline)) void set(int x)\n"
-				     "{\n"
-				     "	sink = x; /* line 4 */\n"
-				     "}\n"
-				     "int main(int n, char **)\n"
-				     "{\n"
-				     "	if (n) {\n"
-				     "		auto f = [](int x) __attribute__((noinline)) {\n"
-				     "			set(x); /* line 10 */\n"
-				     "		};\n"
-				     "		f(n);\n"
-				     "	}\n"
-				     "}\n";
-	static const char *const compilers[] = { "g++", "clang++" };
-	char command[700], line[128] = "";
+	char text[600], command[700], line[128] = "";
+	const char *name;
 	uint64_t start, size;
 	bool seen = false;
 	FILE *p;
 
-	snprintf(command, sizeof(command), "command -v %s >/dev/null", compilers[_i]);
+	snprintf(command, sizeof(command), "command -v %s >/dev/null", nested[_i].compiler);
 	if (!sym_can_find_source() || system(command))
 		return;
-	write_file(in_dir("l.cc"), lambda, strlen(lambda));
-	run("cd %s && %s -w -O2 -g -no-pie -Wl,-z,noseparate-code -o l l.cc", dir, compilers[_i]);
-	snprintf(command, sizeof(command), "nm -S %s/l | grep _ZZ4mainEN", dir);
+	snprintf(text, sizeof(text),
+		 "#define noinline __attribute__((noinline))\n"
+		 "volatile int sink;\n"
+		 "%s inline __attribute__((always_inline)) void set(int x)\n"
+		 "{\n"
+		 "	sink = x; /* line 5 */\n"
+		 "}\n"
+		 "int main(int n, char **v)\n"
+		 "{\n"
+		 "	if (n) {\n"
+		 "		%s\n"
+		 "			set(x); /* line 11 */\n"
+		 "		%s\n"
+		 "		f(n);\n"
+		 "	}\n"
+		 "}\n",
+		 nested[_i].keyword, nested[_i].open, nested[_i].close);
+	name = *nested[_i].keyword ? "l.c" : "l.cc";
+	write_file(in_dir(name), text, strlen(text));
+	run("cd %s && %s -w -O2 -g -no-pie -Wl,-z,noseparate-code -o l %s", dir,
+	    nested[_i].compiler, name);
+	snprintf(command, sizeof(command), "nm -S %s/l | grep '%s'", dir, nested[_i].symbol);
 	p = popen(command, "r");
 	ck_assert_ptr_nonnull(p);
 	ck_assert_ptr_nonnull(fgets(line, sizeof(line), p));
@@ -194,7 +207,8 @@ START_TEST(test_lambda)
 		struct sym_frame f = look(1, 10, at);
 
 		seen |= sym_user_source(user, &f, false, true, l, 4) == 2 &&
-			!strcmp(l[0].function, "_Z3seti") && l[0].line == 4 && l[1].line == 10;
+			!strcmp(l[0].function, nested[_i].inlined) && l[0].line == 5 &&
+			l[1].line == 11;
 	}
 	ck_assert(seen);
 }
@@ -360,7 +374,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return EXIT_FAILURE;
 	tcase_add_loop_test(t, test_inlined, 0, sizeof(builds) / sizeof(builds[0]));
-	tcase_add_loop_test(t, test_lambda, 0, 2);
+	tcase_add_loop_test(t, test_nested, 0, 3);
 	tcase_add_loop_test(t, test_as_addr2line, 0, 2);
 	tcase_add_test(t, test_return_address);
 	tcase_add_test(t, test_little_room);
