@@ -405,6 +405,23 @@ START_TEST(test_bad_names)
 }
 END_TEST
 
+/* As many program headers as do not fit into e_phnum: section 0 has their number. */
+START_TEST(test_many_segments)
+{
+	Elf64_Ehdr *eh = (Elf64_Ehdr *)file.bytes;
+	uint64_t vaddr;
+
+	build_full();
+	((Elf64_Shdr *)(file.bytes + file.section_headers))->sh_info = eh->e_phnum;
+	eh->e_phnum = PN_XNUM;
+	open_built();
+	ck_assert_int_eq(sym_object_vaddr(object, 0x1004, &vaddr), 0);
+	ck_assert_uint_eq(vaddr, 0x1004);
+	ck_assert_str_eq(object->build_id, "01020304");
+	ck_name(0x1000, "one", 0);
+}
+END_TEST
+
 START_TEST(test_not_elf)
 {
 	static const char *const paths[] = { "/dev/null", "/etc/passwd", "/proc/self/maps" };
@@ -444,6 +461,7 @@ int main(void)
 	tcase_add_test(t, test_spoiled);
 	tcase_add_loop_test(t, test_random_spoiled, 0, 8);
 	tcase_add_test(t, test_bad_names);
+	tcase_add_test(t, test_many_segments);
 	tcase_add_test(t, test_not_elf);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

@@ -329,6 +329,28 @@ START_TEST(test_none)
 }
 END_TEST
 
+/* Packed by zstd, which libelf may not know: then there is no source, and all else is as ever. */
+START_TEST(test_zstd)
+{
+	struct sym_line l;
+	struct sym_frame f;
+	char command[300];
+
+	if (!compile(&builds[0]))
+		return;
+	snprintf(command, sizeof(command),
+		 "cd %s && objcopy --compress-debug-sections=zstd whole a 2>/dev/null", dir);
+	if (system(command))
+		return; /* nor does objcopy */
+	find_outer(false);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	f = look(1, 10, outer_start + 1);
+	ck_assert_str_eq(f.name, "outer");
+	if (sym_user_source(user, &f, false, false, &l, 1))
+		ck_assert(ends_with(l.file, "a.c"));
+}
+END_TEST
+
 /* Debug data of which bytes were changed: whatever is said, nothing falls over. */
 START_TEST(test_damaged)
 {
@@ -379,6 +401,7 @@ int main(void)
 	tcase_add_test(t, test_return_address);
 	tcase_add_test(t, test_little_room);
 	tcase_add_test(t, test_none);
+	tcase_add_test(t, test_zstd);
 	tcase_add_loop_test(t, test_damaged, 0, 2);
 	return run_all(s, t);
 }

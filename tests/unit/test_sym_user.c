@@ -311,12 +311,15 @@ START_TEST(test_no_elf)
 	map(10, 1, 0x6000, 0x7000, 0, "/dev/zero");
 	map(10, 1, 0x7000, 0x8000, 0, "/memfd:x (deleted)");
 	map(10, 1, 0x8000, 0x9000, 0, dir);
-	for (uint64_t addr = 0x1000; addr < 0x9000; addr += 0x1000)
+	map(10, 1, 0x9000, 0xa000, 0, "[uprobes]");
+	map(10, 1, 0xa000, 0xb000, 0, "/SYSV00000000 (deleted)");
+	for (uint64_t addr = 0x1000; addr < 0xb000; addr += 0x1000)
 		ck_assert_ptr_null(look(1, 10, addr).name);
 	ck_assert_int_eq(look(1, 10, 0x3000).kind, SYM_USER);
 	ck_assert_int_eq(look(1, 10, 0x4000).kind, SYM_UNKNOWN);
 	ck_assert_str_eq(look(1, 10, 0x4000).module, "[anon]");
 	ck_assert_str_eq(look(1, 10, 0x5000).module, "[stack]");
+	ck_assert_str_eq(look(1, 10, 0x9000).module, "[uprobes]");
 }
 END_TEST
 
