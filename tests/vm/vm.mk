@@ -2,9 +2,9 @@
 # Tests on other kernels, in virtual machines. Included by the Makefile.
 
 # What goes into a VM is static: its initramfs has no libraries. BUILD and CROSS say for which machine.
-# Not among them: test_sym_process, which compiles what it looks at.
+# Not among them: test_sym_process and test_sym_where, which compile what they look at.
 VM_FILES := $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old $(BUILD)/static/vmexit \
-            $(patsubst tests/%.c,$(BUILD)/static/%,$(filter-out %/test_sym_process.c,$(wildcard tests/kernel/test_*.c tests/workloads/*.c))) \
+            $(patsubst tests/%.c,$(BUILD)/static/%,$(filter-out %/test_sym_process.c %/test_sym_where.c,$(wildcard tests/kernel/test_*.c tests/workloads/*.c))) \
             $(BUILD)/static/workloads/split-stripped
 
 $(BUILD)/static/kernel/%: tests/kernel/%.c $(LIB) $(BUILD)/flags
