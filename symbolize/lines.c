@@ -13,6 +13,7 @@
 #ifdef HAVE_LIBDW
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #endif
 
 #include "lines.h"
@@ -141,6 +142,33 @@ static int read_units(struct sym_dwarf *d)
 	return err ? err : make_spans(&r, &d->spans, &d->span_count);
 }
 
+/*
+ * libdw takes it for granted that sections of strings end with one. In a file that is damaged, or
+ * made to harm, that is seen to here, in libelf's copy.
+ */
+static void end_strings(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+		Elf_Data *data;
+
+		if (!name || (strcmp(name, ".debug_str") && strcmp(name, ".debug_line_str")))
+			continue;
+		if (sh.sh_flags & SHF_COMPRESSED)
+			elf_compress(scn, 0, 0);
+		data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf && data->d_size)
+			((char *)data->d_buf)[data->d_size - 1] = '\0';
+	}
+}
+
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		   const struct sym_object *code)
 {
@@ -156,6 +184,8 @@ int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 	elf_version(EV_CURRENT);
 	/* Not mapped: a file that is cut off meanwhile must be an error and no signal. */
 	d->elf = elf_begin(data->fd, ELF_C_READ, NULL);
+	if (d->elf)
+		end_strings(d->elf);
 	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
 	if (d->dwarf)
 		err = read_units(d);
