@@ -79,7 +79,7 @@ WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
 DEMO     := $(BUILD)/examples/demo/demo
 
 .PHONY: all
-all: rawprof ## build ./rawprof and build/librawprof.a (the default)
+all: rawprof ## build ./rawprof and build/librawprof.a (the default); MINIMAL=1: on libelf and zlib alone
 
 rawprof: $(CLI_OBJ) $(LIB)
 	$(call say,LD,$@)

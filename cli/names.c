@@ -214,8 +214,8 @@ static int add_with_line(struct names *names, const struct report_frame *frame, 
 	char *name;
 	int err;
 
-	if (asprintf(&name, "%s %s:%u", frame->name, slash ? slash + 1 : frame->file,
-		     frame->line) < 0)
+	if (asprintf(&name, "%s %s:%u", frame->name, slash ? slash + 1 : frame->file, frame->line) <
+	    0)
 		return -ENOMEM;
 	with.name = name;
 	err = report_frame_add(names->report, &with, id);
