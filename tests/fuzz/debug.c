@@ -44,13 +44,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		dwarf = NULL;
 	for (size_t i = 0; i < o->code_count; i++) {
 		const struct sym_section *code = &o->code[i];
-		uint64_t step = code->size / PLACES + 1;
 
-		for (uint64_t at = 0; at < code->size; at += step) {
+		for (int k = 0; k < PLACES; k++) {
+			uint64_t vaddr = code->addr + code->size / PLACES * k;
+
 			if (fdes)
-				find_start(fdes, code->addr + at);
+				find_start(fdes, vaddr);
 			if (dwarf)
-				find_source(dwarf, code->addr + at);
+				find_source(dwarf, vaddr);
 		}
 	}
 	sym_fdes_close(fdes);
