@@ -180,6 +180,20 @@ int report_print_ledger(FILE *out, const struct report_ledger *ledger, const cha
 /* One line for a person. */
 int report_print_cost(FILE *out, const struct report_cost *cost);
 
+/* The value type of this name, for report_options.weight; -ENOENT. */
+int report_value_by_name(const struct report *r, const char *type);
+
+/* What a figure counts, in histograms (hist.h) and grids (grid.h). */
+enum report_unit {
+	REPORT_UNIT_COUNT, /* 1,234,567 */
+	REPORT_UNIT_NS,	   /* 1.23 ms */
+	REPORT_UNIT_US,	   /* the same, counted in microseconds */
+	REPORT_UNIT_BYTES, /* 4.50 MiB */
+	REPORT_UNIT_PERCENT,
+	REPORT_UNIT_ID, /* 1234567: a pid, a sector */
+	REPORT_UNIT_TEXT,
+};
+
 enum report_sort { REPORT_BY_SELF, REPORT_BY_TOTAL };
 
 /* How a profile is shown. All-zero is the default of everything, and so is a NULL pointer to it. */
@@ -188,7 +202,18 @@ struct report_options {
 	uint64_t divisor;    /* weights are divided by this when shown (folded, svg); 0 is 1 */
 	const char *unit;    /* name of the result, "us"; NULL: the value type's own unit */
 
-	/* table */
+	/*
+	 * Key of a label ("state") that tells what a stack's weight was, or NULL. In folded, svg and
+	 * html each stack then ends with a frame of the label's value, "[blocked]", leafmost, and a
+	 * frame all of whose weight is of one value has the colour of that value; the table shows the
+	 * sum of each value.
+	 */
+	const char *color_by_label;
+	const char *const *label_order; /* values, NULL at the end, that come first, in this order,
+					   and have the first colours; NULL: none do */
+
+	/* table; of these, histograms and grids know width, utf8, color, part */
+	bool part;		    /* one of a series: without books, and the head is short */
 	unsigned int top_functions; /* rows; 0: 20 */
 	unsigned int top_stacks;    /* 0: 5 */
 	enum report_sort sort;
@@ -227,12 +252,22 @@ report_writer report_write_speedscope; /* a "sampled" profile of speedscope's fi
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
 report_writer report_write_html;       /* the same in a page */
 
+struct report_hists;
+struct report_grid;
+typedef int report_hists_writer(const struct report_hists *set, FILE *out,
+				const struct report_options *options);
+typedef int report_grid_writer(const struct report_grid *g, FILE *out,
+			       const struct report_options *options);
+
+/* A shape need not be fit for everything: a writer may be NULL. */
 struct report_format {
 	const char *name;	/* as in --format */
 	const char *summary;	/* one line for --help */
 	const char *endings[3]; /* of file names, unused ones NULL */
 	bool binary;		/* not for a terminal */
-	report_writer *write;
+	report_writer *write;	/* of a profile */
+	report_hists_writer *write_hists;
+	report_grid_writer *write_grid;
 };
 
 extern const struct report_format report_formats[];		     /* ends with a NULL name */
