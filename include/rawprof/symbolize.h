@@ -248,6 +248,69 @@ bool sym_can_find_source(void);
 const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time);
 
 /*
+ * ---- Functions by name ----
+ *
+ * Where in a file the functions are that somebody wants to probe.
+ */
+
+/* One function. Several names of one place are one function. */
+struct sym_function_found {
+	uint64_t offset; /* of its first instruction, in the file */
+	uint64_t vaddr;	 /* the same in the file's own numbering */
+	uint64_t size;	 /* in bytes; 0 if the file does not say */
+	/*
+	 * All of its names, without @VERSION and each once, asked for or not: first the one that
+	 * the first pattern matched, then the others in the order of the alphabet.
+	 */
+	const char *const *names;
+	size_t name_count;
+	size_t pattern; /* the first that matched a name */
+	/*
+	 * The address is that of the resolver, which the dynamic linker calls to choose one of
+	 * several functions (STT_GNU_IFUNC): a probe there does not see the calls.
+	 */
+	bool is_ifunc;
+};
+
+struct sym_functions {
+	uint16_t machine; /* EM_* of elf.h */
+	uint64_t text_offset,
+		text_size; /* in the file: the executable segment that has most of them */
+	struct sym_function_found *items; /* by offset */
+	size_t count;
+};
+
+/*
+ * Finds the functions of the ELF file open as @fd, which stays the caller's, with a name that
+ * matches one of the @n fnmatch(3) @patterns; one without * ? [ \ is a plain name, and many of those
+ * are looked up at once. Looks at .symtab and .dynsym, which are read once. None is no error. Names
+ * that are undefined here (in the PLT only) are left out. Free with sym_functions_free(). -ENOEXEC if
+ * it is no ELF file of this byte order, -ENOMEM.
+ */
+int sym_functions_find(int fd, const char *const *patterns, size_t n, struct sym_functions **out);
+void sym_functions_free(struct sym_functions *f);
+
+/* A file that a process has mapped, with the functions found in it. */
+struct sym_mapped_functions {
+	const char *path; /* as the process saw it; may end in " (deleted)" */
+	int fd;		  /* open while the callback runs; duplicate it to keep it */
+	uint64_t dev, inode;
+	uint64_t start, offset; /* its first executable mapping: address, and place in the file */
+	const struct sym_functions *functions;
+};
+
+/*
+ * Looks through every file that process @pid executes from, each once (device and inode), and calls
+ * @fn on those that have some of the functions, until it returns non-zero, which is returned. Files
+ * are opened by the mapping itself (deleted ones too), else by their path below the process's root,
+ * so mount namespaces make no difference; *@unread, unless NULL, is how many could not be opened.
+ * @proc: NULL for /proc. -ESRCH, -EACCES, -EPERM, -ENOMEM.
+ */
+int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patterns, size_t n,
+			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
+			 size_t *unread);
+
+/*
  * ---- Names as people wrote them ----
  */
 struct sym_demangler;
