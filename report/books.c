@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buf.h"
 #include "profile.h"
 #include "text.h"
 
@@ -26,7 +25,7 @@ static const char **info_text(struct report_info *info, size_t i)
 	return i < sizeof(texts) / sizeof(*texts) ? texts[i] : NULL;
 }
 
-void info_free(struct report_info *info)
+static void info_free(struct report_info *info)
 {
 	const char **s;
 
@@ -35,7 +34,7 @@ void info_free(struct report_info *info)
 	*info = (struct report_info){ 0 };
 }
 
-int report_set_info(struct report *r, const struct report_info *info)
+int books_set_info(struct books *books, const struct report_info *info)
 {
 	struct report_info copy = *info;
 	const char **s;
@@ -52,12 +51,12 @@ int report_set_info(struct report *r, const struct report_info *info)
 		info_free(&copy);
 		return err;
 	}
-	info_free(&r->info);
-	r->info = copy;
+	info_free(&books->info);
+	books->info = copy;
 	return 0;
 }
 
-void ledger_free(struct report_ledger *ledger)
+static void ledger_free(struct report_ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->nlines; i++)
 		free((char *)ledger->lines[i].name);
@@ -65,7 +64,7 @@ void ledger_free(struct report_ledger *ledger)
 	*ledger = (struct report_ledger){ 0 };
 }
 
-int report_set_ledger(struct report *r, const struct report_ledger *ledger)
+int books_set_ledger(struct books *books, const struct report_ledger *ledger)
 {
 	struct report_ledger copy = *ledger;
 	struct report_ledger_line *lines = calloc(ledger->nlines + 1, sizeof(*lines));
@@ -83,16 +82,37 @@ int report_set_ledger(struct report *r, const struct report_ledger *ledger)
 		}
 		copy.nlines++;
 	}
-	ledger_free(&r->ledger);
-	r->ledger = copy;
-	r->has_ledger = true;
+	ledger_free(&books->ledger);
+	books->ledger = copy;
+	books->has_ledger = true;
 	return 0;
+}
+
+void books_set_cost(struct books *books, const struct report_cost *cost)
+{
+	books->cost = *cost;
+	books->has_cost = true;
+}
+
+void books_free(struct books *books)
+{
+	info_free(&books->info);
+	ledger_free(&books->ledger);
+}
+
+int report_set_info(struct report *r, const struct report_info *info)
+{
+	return books_set_info(&r->books, info);
+}
+
+int report_set_ledger(struct report *r, const struct report_ledger *ledger)
+{
+	return books_set_ledger(&r->books, ledger);
 }
 
 void report_set_cost(struct report *r, const struct report_cost *cost)
 {
-	r->cost = *cost;
-	r->has_cost = true;
+	books_set_cost(&r->books, cost);
 }
 
 /* The sum needs more than 64 bits: counters read while they run may be anything. */
@@ -190,4 +210,57 @@ int report_print_cost(FILE *file, const struct report_cost *cost)
 		out_printf(&o, ", memory %s", text_bytes(cost->peak_rss_bytes, a));
 	out_putc(&o, '\n');
 	return out_end(&o);
+}
+
+void books_print(struct out *out, const struct books *books, const char *events)
+{
+	struct buf note = { 0 };
+
+	if (books->has_ledger || books->has_cost)
+		out_putc(out, '\n');
+	if (books->info.note) {
+		buf_clean(&note, books->info.note, 0, 0);
+		buf_puts(&note, "\n");
+		out_buf(out, &note);
+	}
+	if (books->has_ledger && !out->err)
+		out->err = report_print_ledger(out->file, &books->ledger, events);
+	if (books->has_cost && !out->err)
+		out->err = report_print_cost(out->file, &books->cost);
+	buf_free(&note);
+}
+
+void add_title(struct buf *b, const struct report_info *info)
+{
+	buf_puts(b, "rawprof");
+	if (info->command) {
+		buf_puts(b, " ");
+		buf_clean(b, info->command, 0, 0);
+	}
+	if (info->target) {
+		buf_puts(b, ": ");
+		buf_clean(b, info->target, 0, 0);
+	}
+}
+
+void add_circumstances(struct buf *b, const struct report_info *info, uint64_t count,
+		       const char *events)
+{
+	char s[NUMBER_SIZE];
+
+	buf_printf(b, "%s ", text_number(count, s));
+	buf_clean(b, events, 0, 0);
+	if (info->event) {
+		buf_puts(b, " of ");
+		buf_clean(b, info->event, 0, 0);
+	}
+	if (info->rate_asked > 0) {
+		buf_printf(b, " at %.6g Hz", info->rate_asked);
+		if (info->rate_achieved > 0)
+			buf_printf(b, " (%.1f achieved)", info->rate_achieved);
+	}
+	if (info->duration_ns)
+		buf_printf(b, " in %s", text_duration(info->duration_ns, s));
+	if (info->cpus)
+		buf_printf(b, " on %u CPU%s", info->cpus, info->cpus == 1 ? "" : "s");
 }

@@ -209,7 +209,7 @@ void flame_title(const struct report *r, const struct report_options *options, s
 	if (options->title)
 		buf_clean(b, options->title, 0, 0);
 	else
-		add_title(b, r);
+		add_title(b, &r->books.info);
 }
 
 static void put_head(struct flame *f)
@@ -231,7 +231,7 @@ static void put_head(struct flame *f)
 	if (f->options.subtitle)
 		buf_clean(b, f->options.subtitle, 0, 0);
 	else
-		add_circumstances(b, f->r);
+		add_profile_circumstances(b, f->r);
 	out_printf(f->out, "</text>\n<text class=\"dim\" x=\"%d\" y=\"44\">", PAD);
 	out_xml(f->out, b->err ? "" : b->s);
 	out_puts(f->out, "</text>\n");

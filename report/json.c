@@ -17,125 +17,39 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_out.h"
 #include "write.h"
 
 /* Frames and stacks are numbered in the order of their first use by the sorted samples. */
 struct json {
-	struct out out;
+	struct json_out json;
 	const struct report *r;
 	struct order order;
 	uint32_t *frame_number, *frames, nframes; /* NONE: not used; frames[number] is the frame */
 	uint32_t *stack_number, *stacks, nstacks; /* of a node; likewise */
-	bool first; /* no member of the innermost object written yet */
 };
-
-static void key(struct json *j, const char *name)
-{
-	if (!j->first)
-		out_putc(&j->out, ',');
-	j->first = false;
-	out_json(&j->out, name);
-	out_putc(&j->out, ':');
-}
-
-static void open_object(struct json *j)
-{
-	out_putc(&j->out, '{');
-	j->first = true;
-}
-
-static void close_object(struct json *j)
-{
-	out_putc(&j->out, '}');
-	j->first = false;
-}
-
-static void put_text(struct json *j, const char *name, const char *s)
-{
-	if (!s)
-		return;
-	key(j, name);
-	out_json(&j->out, s);
-}
-
-static void put_number(struct json *j, const char *name, uint64_t v)
-{
-	key(j, name);
-	out_u64(&j->out, v);
-}
-
-static void put_known(struct json *j, const char *name, uint64_t v)
-{
-	if (v)
-		put_number(j, name, v);
-}
-
-static void put_double(struct json *j, const char *name, double v)
-{
-	if (!(v > 0) || isinf(v))
-		return;
-	key(j, name);
-	out_printf(&j->out, "%.9g", v);
-}
-
-static void put_address(struct json *j, const char *name, uint64_t v)
-{
-	key(j, name);
-	out_printf(&j->out, "\"0x%" PRIx64 "\"", v);
-}
-
-static void put_info(struct json *j)
-{
-	const struct report_info *i = &j->r->info;
-
-	key(j, "info");
-	open_object(j);
-	put_text(j, "command", i->command);
-	put_text(j, "target", i->target);
-	put_text(j, "event", i->event);
-	put_text(j, "host", i->host);
-	put_text(j, "kernel", i->kernel);
-	put_text(j, "main_module", i->main_module);
-	put_text(j, "kernel_build_id", i->kernel_build_id);
-	put_text(j, "note", i->note);
-	put_known(j, "start_ns", i->start_ns);
-	put_known(j, "duration_ns", i->duration_ns);
-	put_double(j, "rate_asked", i->rate_asked);
-	put_double(j, "rate_achieved", i->rate_achieved);
-	put_known(j, "cpus", i->cpus);
-	if (i->period) {
-		key(j, "period");
-		open_object(j);
-		put_text(j, "type", i->period_type.type);
-		put_text(j, "unit", i->period_type.unit);
-		put_number(j, "value", i->period);
-		close_object(j);
-	}
-	close_object(j);
-}
 
 static void put_types(struct json *j)
 {
-	key(j, "value_types");
-	out_putc(&j->out, '[');
+	json_key(&j->json, "value_types");
+	out_putc(&j->json.out, '[');
 	for (size_t i = 0; i < j->r->ntypes; i++) {
-		out_puts(&j->out, i ? "," : "");
-		open_object(j);
-		put_text(j, "type", text(j->r, j->r->types[i].type));
-		put_text(j, "unit", text(j->r, j->r->types[i].unit));
-		close_object(j);
+		out_puts(&j->json.out, i ? "," : "");
+		json_open(&j->json);
+		json_text(&j->json, "type", text(j->r, j->r->types[i].type));
+		json_text(&j->json, "unit", text(j->r, j->r->types[i].unit));
+		json_close(&j->json);
 	}
-	out_putc(&j->out, ']');
-	key(j, "totals");
+	out_putc(&j->json.out, ']');
+	json_key(&j->json, "totals");
 	for (unsigned int i = 0; i < j->r->ntypes; i++) {
-		out_putc(&j->out, i ? ',' : '[');
-		out_u64(&j->out, report_total(j->r, i));
+		out_putc(&j->json.out, i ? ',' : '[');
+		out_u64(&j->json.out, report_total(j->r, i));
 	}
-	out_putc(&j->out, ']');
+	out_putc(&j->json.out, ']');
 }
 
 static void put_frame(struct json *j, uint32_t frame)
@@ -147,143 +61,101 @@ static void put_frame(struct json *j, uint32_t frame)
 					     [REPORT_MARK] = "mark" };
 	struct report_frame f = frame_public(j->r, frame);
 
-	open_object(j);
-	put_text(j, "name", f.name);
-	put_text(j, "module", f.module);
-	put_text(j, "build_id", f.build_id);
-	put_text(j, "kind", kinds[f.kind]);
-	put_address(j, "address", f.address);
-	put_number(j, "symbol_offset", f.symbol_offset);
+	json_open(&j->json);
+	json_text(&j->json, "name", f.name);
+	json_text(&j->json, "module", f.module);
+	json_text(&j->json, "build_id", f.build_id);
+	json_text(&j->json, "kind", kinds[f.kind]);
+	json_address(&j->json, "address", f.address);
+	json_number(&j->json, "symbol_offset", f.symbol_offset);
 	if (f.module_addr)
-		put_address(j, "module_address", f.module_addr);
+		json_address(&j->json, "module_address", f.module_addr);
 	if (f.map_start || f.map_end) {
-		key(j, "map");
-		open_object(j);
-		put_address(j, "start", f.map_start);
-		put_address(j, "end", f.map_end);
-		put_number(j, "offset", f.map_offset);
-		close_object(j);
+		json_key(&j->json, "map");
+		json_open(&j->json);
+		json_address(&j->json, "start", f.map_start);
+		json_address(&j->json, "end", f.map_end);
+		json_number(&j->json, "offset", f.map_offset);
+		json_close(&j->json);
 	}
-	put_text(j, "file", f.file);
-	put_known(j, "line", f.line);
-	key(j, "return");
-	out_puts(&j->out, f.is_return ? "true" : "false");
-	close_object(j);
+	json_text(&j->json, "file", f.file);
+	json_known(&j->json, "line", f.line);
+	json_key(&j->json, "return");
+	out_puts(&j->json.out, f.is_return ? "true" : "false");
+	json_close(&j->json);
 }
 
 static void put_frames(struct json *j)
 {
-	key(j, "frames");
-	out_putc(&j->out, '[');
+	json_key(&j->json, "frames");
+	out_putc(&j->json.out, '[');
 	for (uint32_t i = 0; i < j->nframes; i++) {
-		out_puts(&j->out, i ? ",\n" : "\n");
+		out_puts(&j->json.out, i ? ",\n" : "\n");
 		put_frame(j, j->frames[i]);
 	}
-	out_puts(&j->out, "]");
+	out_puts(&j->json.out, "]");
 }
 
 static void put_stacks(struct json *j)
 {
 	const struct node *nodes = j->r->nodes;
 
-	key(j, "stacks");
-	out_putc(&j->out, '[');
+	json_key(&j->json, "stacks");
+	out_putc(&j->json.out, '[');
 	for (uint32_t i = 0; i < j->nstacks; i++) {
-		out_puts(&j->out, i ? ",\n[" : "\n[");
+		out_puts(&j->json.out, i ? ",\n[" : "\n[");
 		for (uint32_t node = j->stacks[i]; node; node = nodes[node].parent) {
-			out_puts(&j->out, node == j->stacks[i] ? "" : ",");
-			out_u64(&j->out, j->frame_number[nodes[node].frame]);
+			out_puts(&j->json.out, node == j->stacks[i] ? "" : ",");
+			out_u64(&j->json.out, j->frame_number[nodes[node].frame]);
 		}
-		out_putc(&j->out, ']');
+		out_putc(&j->json.out, ']');
 	}
-	out_putc(&j->out, ']');
+	out_putc(&j->json.out, ']');
 }
 
 static void put_labels(struct json *j, const struct label_set *set)
 {
-	key(j, "labels");
-	open_object(j);
+	json_key(&j->json, "labels");
+	json_open(&j->json);
 	for (uint64_t i = 0; i < set->count; i++) {
 		const struct label *l = &set->labels[i];
 
-		key(j, text(j->r, l->key));
+		json_key(&j->json, text(j->r, l->key));
 		if (l->str)
-			out_json(&j->out, text(j->r, l->str));
+			out_json(&j->json.out, text(j->r, l->str));
 		else
-			out_printf(&j->out, "%" PRId64, l->num);
+			out_printf(&j->json.out, "%" PRId64, l->num);
 	}
-	close_object(j);
+	json_close(&j->json);
 }
 
 static void put_samples(struct json *j)
 {
-	key(j, "samples");
-	out_putc(&j->out, '[');
+	json_key(&j->json, "samples");
+	out_putc(&j->json.out, '[');
 	for (uint32_t i = 0; i < j->r->samples.count; i++) {
 		uint32_t sample = j->order.samples[i];
 		const struct sample *s = sample_of(j->r, sample);
 
-		out_puts(&j->out, i ? ",\n" : "\n");
-		open_object(j);
-		put_text(j, "comm", text(j->r, s->comm));
-		key(j, "pid");
-		out_printf(&j->out, "%" PRId32, s->pid);
-		key(j, "tid");
-		out_printf(&j->out, "%" PRId32, s->tid);
+		out_puts(&j->json.out, i ? ",\n" : "\n");
+		json_open(&j->json);
+		json_text(&j->json, "comm", text(j->r, s->comm));
+		json_key(&j->json, "pid");
+		out_printf(&j->json.out, "%" PRId32, s->pid);
+		json_key(&j->json, "tid");
+		out_printf(&j->json.out, "%" PRId32, s->tid);
 		if (s->label_set)
 			put_labels(j, labels_of(j->r, s->label_set));
-		put_number(j, "stack", j->stack_number[s->node]);
-		key(j, "values");
+		json_number(&j->json, "stack", j->stack_number[s->node]);
+		json_key(&j->json, "values");
 		for (size_t k = 0; k < j->r->ntypes; k++) {
-			out_putc(&j->out, k ? ',' : '[');
-			out_u64(&j->out, value_of(j->r, sample, k));
+			out_putc(&j->json.out, k ? ',' : '[');
+			out_u64(&j->json.out, value_of(j->r, sample, k));
 		}
-		out_putc(&j->out, ']');
-		close_object(j);
+		out_putc(&j->json.out, ']');
+		json_close(&j->json);
 	}
-	out_putc(&j->out, ']');
-}
-
-static void put_ledger(struct json *j)
-{
-	const struct report_ledger *ledger = &j->r->ledger;
-	int64_t gap;
-	bool closes = report_ledger_closes(ledger, &gap);
-
-	key(j, "ledger");
-	open_object(j);
-	put_number(j, "fired", ledger->fired);
-	put_number(j, "kept", ledger->kept);
-	key(j, "closes");
-	out_puts(&j->out, closes ? "true" : "false");
-	key(j, "gap");
-	out_printf(&j->out, "%" PRId64, gap);
-	key(j, "lines");
-	out_putc(&j->out, '[');
-	for (size_t i = 0; i < ledger->nlines; i++) {
-		out_puts(&j->out, i ? "," : "");
-		open_object(j);
-		put_text(j, "name", ledger->lines[i].name);
-		put_number(j, "count", ledger->lines[i].count);
-		put_text(j, "fate", ledger->lines[i].fate == REPORT_LOST ? "lost" : "filtered");
-		close_object(j);
-	}
-	out_putc(&j->out, ']');
-	close_object(j);
-}
-
-static void put_cost(struct json *j)
-{
-	const struct report_cost *c = &j->r->cost;
-
-	key(j, "cost");
-	open_object(j);
-	put_number(j, "bpf_ns", c->bpf_ns);
-	put_number(j, "bpf_runs", c->bpf_runs);
-	put_number(j, "user_cpu_ns", c->user_cpu_ns);
-	put_number(j, "system_cpu_ns", c->system_cpu_ns);
-	put_number(j, "peak_rss_bytes", c->peak_rss_bytes);
-	close_object(j);
+	out_putc(&j->json.out, ']');
 }
 
 static int number(struct json *j)
@@ -320,7 +192,7 @@ static int number(struct json *j)
 
 int report_write_json(const struct report *r, FILE *file, const struct report_options *given)
 {
-	struct json j = { .out = { .file = file }, .r = r };
+	struct json j = { .json = { .out = { .file = file } }, .r = r };
 	struct report_options options;
 	int err = options_resolve(r, given, &options);
 
@@ -329,21 +201,18 @@ int report_write_json(const struct report *r, FILE *file, const struct report_op
 	if (!err)
 		err = number(&j);
 	if (!err) {
-		open_object(&j);
-		put_text(&j, "schema", "rawprof-profile");
-		put_number(&j, "version", 1);
-		put_info(&j);
+		json_open(&j.json);
+		json_text(&j.json, "schema", "rawprof-profile");
+		json_number(&j.json, "version", 1);
+		json_info(&j.json, &r->books.info);
 		put_types(&j);
 		put_frames(&j);
 		put_stacks(&j);
 		put_samples(&j);
-		if (r->has_ledger)
-			put_ledger(&j);
-		if (r->has_cost)
-			put_cost(&j);
-		close_object(&j);
-		out_putc(&j.out, '\n');
-		err = out_end(&j.out);
+		json_books(&j.json, &r->books);
+		json_close(&j.json);
+		out_putc(&j.json.out, '\n');
+		err = out_end(&j.json.out);
 	}
 	order_free(&j.order);
 	free(j.frame_number);

@@ -228,7 +228,8 @@ static int mapping_round(const struct report *r, uint32_t mapping)
 	if (mapping == KERNEL_MAPPING)
 		return 2;
 	path = text(r, mapping_of(r, mapping)->path);
-	return path && r->info.main_module && !strcmp(path, r->info.main_module) ? 0 : 1;
+	return path && r->books.info.main_module && !strcmp(path, r->books.info.main_module) ? 0
+											     : 1;
 }
 
 /* facts has one element for each mapping of the profile, and a last one for the kernel's. */
@@ -286,7 +287,7 @@ static void send_mapping(struct pprof *p, uint32_t mapping, const struct mapping
 	bool kernel = mapping == KERNEL_MAPPING;
 	struct mapping m = kernel ? kernel_mapping(p) : *mapping_of(p->r, mapping);
 	const char *path = kernel ? "[kernel.kallsyms]" : text(p->r, m.path);
-	const char *build_id = kernel ? p->r->info.kernel_build_id : text(p->r, m.build_id);
+	const char *build_id = kernel ? p->r->books.info.kernel_build_id : text(p->r, m.build_id);
 	struct buf *b = &p->message;
 
 	buf_reset(b);
@@ -379,18 +380,18 @@ static void add_comments(struct pprof *p)
 	struct buf lines = { 0 };
 	char *rest, *line;
 
-	add_title(&lines, r);
+	add_title(&lines, &r->books.info);
 	buf_puts(&lines, "\n");
-	add_circumstances(&lines, r);
+	add_profile_circumstances(&lines, r);
 	buf_puts(&lines, "\n");
-	if (r->info.host || r->info.kernel) {
-		buf_clean(&lines, r->info.host ? r->info.host : "", 0, 0);
-		buf_puts(&lines, r->info.kernel ? " Linux " : "");
-		buf_clean(&lines, r->info.kernel ? r->info.kernel : "", 0, 0);
+	if (r->books.info.host || r->books.info.kernel) {
+		buf_clean(&lines, r->books.info.host ? r->books.info.host : "", 0, 0);
+		buf_puts(&lines, r->books.info.kernel ? " Linux " : "");
+		buf_clean(&lines, r->books.info.kernel ? r->books.info.kernel : "", 0, 0);
 		buf_puts(&lines, "\n");
 	}
-	if (r->has_ledger)
-		add_ledger(&lines, &r->ledger, text(r, r->types[0].type));
+	if (r->books.has_ledger)
+		add_ledger(&lines, &r->books.ledger, text(r, r->types[0].type));
 	fail(p, lines.err);
 	for (rest = lines.s; !p->err && (line = strsep(&rest, "\n")) && *line;)
 		proto_add_uint(&p->message, PROFILE_COMMENT, string_id(p, line));
@@ -400,7 +401,7 @@ static void add_comments(struct pprof *p)
 static void send_head(struct pprof *p)
 {
 	const struct report *r = p->r;
-	const struct report_info *info = &r->info;
+	const struct report_info *info = &r->books.info;
 
 	for (size_t i = 0; i < r->ntypes; i++)
 		send_value_type(p, PROFILE_SAMPLE_TYPE, text(r, r->types[i].type),

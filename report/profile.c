@@ -56,8 +56,7 @@ void report_free(struct report *r)
 	index_free(&r->node_index);
 	index_free(&r->stack_index);
 	free(r->values);
-	info_free(&r->info);
-	ledger_free(&r->ledger);
+	books_free(&r->books);
 	free(r);
 }
 

@@ -5,6 +5,7 @@
 
 #include <rawprof/report.h>
 
+#include "books.h"
 #include "intern.h"
 
 /* Where code was mapped from: a file (or kernel module) at an address range. */
@@ -72,10 +73,7 @@ struct report {
 	uint64_t *values;	  /* ntypes weights of each sample */
 	uint32_t values_cap;
 
-	struct report_info info;     /* texts are owned */
-	struct report_ledger ledger; /* lines and their names are owned */
-	struct report_cost cost;
-	bool has_ledger, has_cost;
+	struct books books;
 };
 
 static inline const char *text(const struct report *r, uint32_t id)
@@ -117,11 +115,5 @@ static inline uint64_t add_saturating(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
 }
-
-/* books.c */
-void info_free(struct report_info *info);
-void ledger_free(struct report_ledger *ledger);
-struct buf;
-void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *events); /* lines */
 
 #endif

@@ -144,7 +144,7 @@ static void put_file_head(struct out *o, const struct report *r, unsigned int ac
 {
 	struct buf title = { 0 };
 
-	add_title(&title, r);
+	add_title(&title, &r->books.info);
 	out_puts(o, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 		    "\"exporter\":\"rawprof\",\"name\":");
 	out_json(o, title.err ? "rawprof" : title.s);

@@ -241,34 +241,17 @@ static void put_functions(struct table *t)
 static void put_head(struct table *t)
 {
 	buf_reset(&t->scratch);
-	add_title(&t->scratch, t->r);
+	add_title(&t->scratch, &t->r->books.info);
 	out_printf(&t->out, "%s", table_color(t, TABLE_BOLD));
 	out_buf(&t->out, &t->scratch);
 	out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
 	buf_reset(&t->scratch);
-	add_circumstances(&t->scratch, t->r);
+	add_profile_circumstances(&t->scratch, t->r);
 	out_buf(&t->out, &t->scratch);
 	if (t->options.weight)
 		out_printf(&t->out, "; shown by %s",
 			   text(t->r, t->r->types[t->options.weight].type));
 	out_putc(&t->out, '\n');
-}
-
-static void put_books(struct table *t)
-{
-	if (t->r->has_ledger || t->r->has_cost)
-		out_putc(&t->out, '\n');
-	if (t->r->info.note) {
-		buf_reset(&t->scratch);
-		buf_clean(&t->scratch, t->r->info.note, 0, 0);
-		buf_puts(&t->scratch, "\n");
-		out_buf(&t->out, &t->scratch);
-	}
-	if (t->r->has_ledger && !t->out.err)
-		t->out.err = report_print_ledger(t->out.file, &t->r->ledger,
-						 text(t->r, t->r->types[0].type));
-	if (t->r->has_cost && !t->out.err)
-		t->out.err = report_print_cost(t->out.file, &t->r->cost);
 }
 
 static int table_init(struct table *t, const struct report *r, FILE *file,
@@ -307,7 +290,8 @@ int report_write_table(const struct report *r, FILE *file, const struct report_o
 			out_printf(&t.out, "\nNothing was recorded: no %s.\n",
 				   text(r, r->types[t.options.weight].type));
 		}
-		put_books(&t);
+		if (!t.options.part)
+			books_print(&t.out, &r->books, text(r, r->types[0].type));
 		if (!err)
 			err = t.scratch.err;
 	}

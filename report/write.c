@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* write.c: what several writers share. */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "write.h"
@@ -45,37 +44,7 @@ int tree_by_name(const struct report *r, const struct names *names,
 	return err ? err : tree_sort(t, names->rank, names->pool.count);
 }
 
-void add_title(struct buf *b, const struct report *r)
+void add_profile_circumstances(struct buf *b, const struct report *r)
 {
-	buf_puts(b, "rawprof");
-	if (r->info.command) {
-		buf_puts(b, " ");
-		buf_clean(b, r->info.command, 0, 0);
-	}
-	if (r->info.target) {
-		buf_puts(b, ": ");
-		buf_clean(b, r->info.target, 0, 0);
-	}
-}
-
-void add_circumstances(struct buf *b, const struct report *r)
-{
-	const struct report_info *info = &r->info;
-	char s[NUMBER_SIZE];
-
-	buf_printf(b, "%s ", text_number(report_total(r, 0), s));
-	buf_clean(b, text(r, r->types[0].type), 0, 0);
-	if (info->event) {
-		buf_puts(b, " of ");
-		buf_clean(b, info->event, 0, 0);
-	}
-	if (info->rate_asked > 0) {
-		buf_printf(b, " at %.6g Hz", info->rate_asked);
-		if (info->rate_achieved > 0)
-			buf_printf(b, " (%.1f achieved)", info->rate_achieved);
-	}
-	if (info->duration_ns)
-		buf_printf(b, " in %s", text_duration(info->duration_ns, s));
-	if (info->cpus)
-		buf_printf(b, " on %u CPU%s", info->cpus, info->cpus == 1 ? "" : "s");
+	add_circumstances(b, &r->books.info, report_total(r, 0), text(r, r->types[0].type));
 }

@@ -22,10 +22,7 @@ static inline uint64_t divide_rounded(uint64_t v, uint64_t divisor)
 int tree_by_name(const struct report *r, const struct names *names,
 		 const struct report_options *options, struct tree *t);
 
-/* "rawprof cpu: whole machine", and "1,980 samples of cpu-clock at 99 Hz in 10.0 s on 2 CPUs", as
- * far as known; both printable. */
-void add_title(struct buf *b, const struct report *r);
-void add_circumstances(struct buf *b, const struct report *r);
+void add_profile_circumstances(struct buf *b, const struct report *r);
 
 /* order.c: orders that depend on what is in a profile, not on the order in which it came. */
 struct order {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * json_out.h: members of JSON objects (RFC 8259) with their commas, and the members that every
+ * document has: info, ledger, cost; their shapes are in json.c.
+ */
+#ifndef REPORT_JSON_OUT_H
+#define REPORT_JSON_OUT_H
+
+#include "books.h"
+
+struct json_out {
+	struct out out;
+	bool first; /* no member of the innermost object written yet */
+};
+
+void json_key(struct json_out *j, const char *name);
+void json_open(struct json_out *j);
+void json_close(struct json_out *j);
+void json_text(struct json_out *j, const char *name, const char *s); /* nothing if NULL */
+void json_number(struct json_out *j, const char *name, uint64_t v);
+void json_known(struct json_out *j, const char *name, uint64_t v);   /* nothing if 0 */
+void json_double(struct json_out *j, const char *name, double v);    /* nothing unless positive */
+void json_address(struct json_out *j, const char *name, uint64_t v); /* "0x..." */
+
+void json_info(struct json_out *j, const struct report_info *info);
+void json_books(struct json_out *j, const struct books *books); /* ledger, cost */
+
+#endif
