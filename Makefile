@@ -143,6 +143,7 @@ check-house:
 # What the end-to-end tests profile. Frame pointers and no tail calls: each function is a frame.
 WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
               -fno-omit-frame-pointer -fno-optimize-sibling-calls
+WORK_FLAGS_leaf = -fomit-frame-pointer
 $(BUILD)/workloads/%: tests/workloads/%.c tests/workloads/work.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -o $@ $<
@@ -182,6 +183,10 @@ $(BUILD)/bench/measure: $(BUILD)/bench/attach_time.o
 .PHONY: bench
 bench: rawprof $(BENCH) $(WORKLOAD) ## measure against the tools of today, write bench/results.md; root
 	$(Q)bench/run.sh
+.PHONY: bench-unwind
+bench-unwind: deps-bench ## how whole user stacks are, beside perf's, and what they cost; bench/unwind.md; root
+	$(AGAIN) rawprof $(BUILD)/bench/unwind_cost
+	$(Q)BUILD=$(BUILD) bench/unwind/run.sh
 
 # ---- style -------------------------------------------------------------------------------------
 
@@ -193,11 +198,13 @@ format: ## let clang-format lay out every source file
 
 # ---- packages and installation -----------------------------------------------------------------
 
-.PHONY: deps deps-check
+.PHONY: deps deps-check deps-bench
 deps: ## install what the build lacks, by name, with apt-get
 	$(Q)scripts/deps build
 deps-check: ## the same for what the tests lack
 	$(Q)scripts/deps build test
+deps-bench: ## the same for the programs that are measured, and those measured against
+	$(Q)scripts/deps build bench
 
 .PHONY: static
 static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for bare machines; CROSS=aarch64-linux-gnu- for arm64

@@ -37,6 +37,11 @@ fi
 folded -F 499 -- "$work/syscalls" 1
 holds 'kernel frames: on top of read_zeros' "$(share "$out" ';main;read_zeros;.*vfs_read(;| )') > 80"
 
+# By unwind tables, from a function without a frame: on arm64 its return address is in a register alone.
+folded -F 499 --call-graph eh -- "$work/leaf" 1
+holds 'unwind tables: who called a leaf' "$(share "$out" ';main;calls_leaf;leaf ') > 80"
+lacks 'unwind tables: none is cut off' "$out" '^leaf;leaf '
+
 # Children, by whichever tracepoint follows them.
 folded -F 499 -- "$work/family" 1.5
 ledger_closes 'children'
