@@ -98,14 +98,10 @@ static int find_shard(struct unwind_store *s, uint32_t nrows, uint32_t *out)
 /* DWARF's number of a register is of no use to the program: where the kernel saved it is. -1: nowhere. */
 static int saved_register(int dwarf)
 {
-#if defined(__x86_64__)
-	/* rax rdx rcx rbx rsi rdi rbp rsp r8-r15, in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) */
-	static const signed char at[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0 };
+	const struct asm_arch *arch = asm_arch_host();
+	const int known = (int)(sizeof(arch->dwarf) / sizeof(arch->dwarf[0]));
 
-	return dwarf >= 0 && dwarf < (int)sizeof(at) ? 8 * at[dwarf] : -1;
-#else
-	return dwarf >= 0 && dwarf <= 31 ? 8 * dwarf : -1;
-#endif
+	return arch && dwarf >= 0 && dwarf < known ? arch->dwarf[dwarf] : -1;
 }
 
 static struct unwind_rule placed_rule(struct unwind_rule rule)

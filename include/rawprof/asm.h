@@ -175,6 +175,7 @@ struct asm_access {
 struct asm_arch {
 	const char *name;
 	int16_t reg[ASM_REG_COUNT];
+	int16_t dwarf[32]; /* by the number that the psABI gives them in .eh_frame */
 };
 extern const struct asm_arch asm_arch_x86_64, asm_arch_arm64, asm_arch_riscv64;
 /* The one this file was compiled for; NULL on others. */

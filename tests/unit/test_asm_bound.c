@@ -216,6 +216,49 @@ START_TEST(machine_registers)
 }
 END_TEST
 
+/* The same registers, found by the numbers that unwind tables have for them. */
+START_TEST(machine_registers_by_dwarf_number)
+{
+	static const struct {
+		const struct asm_arch *arch;
+		enum asm_machine_reg reg;
+		int number;
+	} cases[] = {
+		{ &asm_arch_x86_64, ASM_REG_RET, 0 },	 { &asm_arch_x86_64, ASM_REG_ARG3, 1 },
+		{ &asm_arch_x86_64, ASM_REG_ARG4, 2 },	 { &asm_arch_x86_64, ASM_REG_ARG2, 4 },
+		{ &asm_arch_x86_64, ASM_REG_ARG1, 5 },	 { &asm_arch_x86_64, ASM_REG_FP, 6 },
+		{ &asm_arch_x86_64, ASM_REG_SP, 7 },	 { &asm_arch_x86_64, ASM_REG_ARG5, 8 },
+		{ &asm_arch_x86_64, ASM_REG_ARG6, 9 },	 { &asm_arch_arm64, ASM_REG_ARG1, 0 },
+		{ &asm_arch_arm64, ASM_REG_ARG6, 5 },	 { &asm_arch_arm64, ASM_REG_FP, 29 },
+		{ &asm_arch_arm64, ASM_REG_SP, 31 },	 { &asm_arch_riscv64, ASM_REG_SP, 2 },
+		{ &asm_arch_riscv64, ASM_REG_FP, 8 },	 { &asm_arch_riscv64, ASM_REG_ARG1, 10 },
+		{ &asm_arch_riscv64, ASM_REG_ARG6, 15 },
+	};
+	const struct asm_arch *const all[] = { &asm_arch_x86_64, &asm_arch_arm64,
+					       &asm_arch_riscv64 };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		ck_assert_int_eq(cases[i].arch->dwarf[cases[i].number],
+				 cases[i].arch->reg[cases[i].reg]);
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		for (int n = 0; n < 32; n++)
+			for (int m = 0; m < n; m++)
+				ck_assert(all[i]->dwarf[n] < 0 ||
+					  all[i]->dwarf[n] != all[i]->dwarf[m]);
+	/* Those that no function gets or returns, by their struct. */
+	ck_assert_int_eq(asm_arch_x86_64.dwarf[3], 5 * 8);  /* rbx */
+	ck_assert_int_eq(asm_arch_x86_64.dwarf[10], 7 * 8); /* r10 */
+	ck_assert_int_eq(asm_arch_x86_64.dwarf[12], 3 * 8); /* r12 */
+	ck_assert_int_eq(asm_arch_x86_64.dwarf[15], 0);	    /* r15 */
+	ck_assert_int_eq(asm_arch_arm64.dwarf[30], 30 * 8); /* x30 */
+	ck_assert_int_eq(asm_arch_riscv64.dwarf[1], 8);	    /* ra */
+	/* None that is not saved: x86-64 numbers its vector registers from 17 on, x0 is no register of its own. */
+	ck_assert_int_eq(asm_arch_x86_64.dwarf[16], -1);
+	ck_assert_int_eq(asm_arch_x86_64.dwarf[31], -1);
+	ck_assert_int_eq(asm_arch_riscv64.dwarf[0], -1);
+}
+END_TEST
+
 /* What FILTER_COMM can compare; all else is left to user space. */
 START_TEST(patterns_for_user_space)
 {
@@ -384,6 +427,7 @@ int main(void)
 	tcase_add_test(tc, functions_come_and_go);
 	tcase_add_test(tc, members_of_kernel_types);
 	tcase_add_test(tc, machine_registers);
+	tcase_add_test(tc, machine_registers_by_dwarf_number);
 	tcase_add_test(tc, patterns_for_user_space);
 	tcase_add_test(tc, maps_that_are_not_there_or_not_fit);
 	tcase_add_test(tc, parameters_of_another_configuration);
