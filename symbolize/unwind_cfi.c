@@ -63,9 +63,10 @@ const struct unwind_machine *unwind_machine(uint16_t machine)
 	static const struct unwind_machine machines[] = {
 		{ EM_X86_64, 7, 6, 16, false },
 		{ EM_AARCH64, 31, 29, 30, true },
+		{ EM_RISCV, 2, 8, 1, true },
 	};
 
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
 		if (machines[i].machine == machine)
 			return &machines[i];
 	}
@@ -193,8 +194,7 @@ static int cfa_insn(struct run *r, uint8_t op)
 		s->cfa_is = CFA_PLAIN;
 		return 0;
 	case DW_CFA_def_cfa_register:
-		if (s->cfa_is == CFA_UNKNOWN)
-			return -EBADMSG;
+		/* RISC-V's assembler begins with it, and leaves the offset at 0. */
 		s->cfa_reg = unwind_uleb(&r->b);
 		s->cfa_is = CFA_PLAIN;
 		return 0;

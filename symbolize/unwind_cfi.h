@@ -67,7 +67,7 @@ struct unwind_machine {
 	bool has_link_register; /* a call leaves the return address in register ra */
 };
 
-/* NULL for machines other than x86-64 and AArch64. */
+/* NULL for machines other than x86-64, AArch64 and RISC-V. */
 const struct unwind_machine *unwind_machine(uint16_t machine);
 
 /*

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unwind_cfi.h"
 #include "unwind_elf.h"
 #include "unwind_frame.h"
 
@@ -202,8 +203,7 @@ static int read_source(struct unwind_source *s, struct reader *r)
 	int err;
 
 	if (!gelf_getehdr(r->elf, &eh) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (eh.e_machine != EM_X86_64 && eh.e_machine != EM_AARCH64))
+	    eh.e_ident[EI_DATA] != ELFDATA2LSB || !unwind_machine(eh.e_machine))
 		return -ENOEXEC;
 	s->machine = eh.e_machine;
 	if (elf_getphdrnum(r->elf, &r->nphdr))

@@ -51,9 +51,9 @@ static int step_by_fp(struct walk *w)
 
 	if (end != WALK_ON)
 		return end;
-	fp = w->fp;
-	if (!fp)
+	if (!w->fp)
 		return UNWIND_FP_ZERO;
+	fp = w->fp + (int64_t)w->space->fp_record;
 	if (fp < w->sp)
 		return UNWIND_FP_BAD;
 	if (w->read(w->ctx, fp, saved, sizeof(saved)))

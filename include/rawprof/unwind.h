@@ -8,7 +8,7 @@
  * objects may be used by distinct threads; a table, once built, by any number of them.
  *
  * Sources: "Exception Frames" of the Linux Standard Base Core 5.0, section 10.6; DWARF 5, sections
- * 6.4 and 7.24; the psABIs of x86-64 and AArch64.
+ * 6.4 and 7.24; the psABIs of x86-64, AArch64 and RISC-V.
  */
 #ifndef RAWPROF_UNWIND_H
 #define RAWPROF_UNWIND_H
@@ -59,7 +59,7 @@ struct unwind_row {
 
 /*
  * How the caller's frame is found. CFA, "the canonical frame address", is the caller's stack
- * pointer; "sp", "fp" and "reg" are registers of the frame at hand. FP is rbp or x29.
+ * pointer; "sp", "fp" and "reg" are registers of the frame at hand. FP is rbp, x29 or s0.
  */
 enum unwind_kind {
 	UNWIND_END,	 /* nothing is known of this address: go on by the frame pointer */
@@ -155,7 +155,7 @@ struct unwind_stats {
 };
 
 struct unwind_table {
-	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
+	uint16_t machine; /* EM_X86_64, EM_AARCH64 or EM_RISCV */
 	uint32_t nparts;  /* ordered by start; they do not overlap */
 	uint32_t nrules;  /* at most 65536 */
 	uint32_t nfdes;
@@ -233,13 +233,15 @@ struct unwind_space {
 	const struct unwind_segment *segments; /* in order of start; they do not overlap */
 	size_t count;
 	uint64_t ra_mask; /* and-ed to return addresses, which PAC bits are cleared by; 0: none */
+	/* Where the caller's fp and behind it the return address lie, from fp: 0, on riscv64 -16. */
+	int32_t fp_record;
 };
 
 struct unwind_regs {
 	uint64_t pc, sp, fp;
 	/*
-	 * By DWARF number (x86-64: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8...; arm64: x0...x30),
-	 * for the rules that need more of the innermost frame.
+	 * By DWARF number (x86-64: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8...; arm64: x0...x30;
+	 * riscv64: x0...x31), for the rules that need more of the innermost frame.
 	 */
 	uint64_t reg[32];
 	/* The pc was left by a call, or a system call, and is the address after it. */

@@ -47,36 +47,62 @@ struct golden {
 	int columns[3], ncolumns; /* where CFA, rbp and ra are; -1: nowhere */
 };
 
-/* A register's DWARF number, by binutils' name of it; -1: none of ours. */
-static int register_number(uint16_t machine, const char *name, size_t len)
-{
-	static const char *const x86[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-					   "r8",  "r9",	 "r10", "r11", "r12", "r13", "r14", "r15" };
+/* By binutils' names of the registers, whose numbers are DWARF's. */
+static const struct machine {
+	uint16_t machine;
+	int sp, fp;
+	bool has_link_register;
+	const char *names[33]; /* up to the last that a CFA is told by */
+} machines[] = {
+	{ EM_X86_64,
+	  7,
+	  6,
+	  false,
+	  { "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12",
+	    "r13", "r14", "r15" } },
+	{ EM_AARCH64, 31, 29, true, { "x0",  "x1",  "x2",  "x3",  "x4",	 "x5",	"x6",  "x7",
+				      "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
+				      "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
+				      "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp" } },
+	{ EM_RISCV, 2, 8, true, { "zero", "ra", "sp",  "gp",  "tp", "t0", "t1", "t2",
+				  "s0",	  "s1", "a0",  "a1",  "a2", "a3", "a4", "a5",
+				  "a6",	  "a7", "s2",  "s3",  "s4", "s5", "s6", "s7",
+				  "s8",	  "s9", "s10", "s11", "t3", "t4", "t5", "t6" } },
+};
 
-	if (machine == EM_AARCH64)
-		return len == 2 && !strncmp(name, "sp", 2) ? 31
-		       : *name == 'x'			   ? atoi(name + 1)
-							   : -1;
-	for (int i = 0; i < 16; i++) {
-		if (strlen(x86[i]) == len && !strncmp(x86[i], name, len))
+static const struct machine *machine_of(uint16_t machine)
+{
+	const struct machine *m = machines;
+
+	while (m->machine != machine)
+		m++;
+	return m;
+}
+
+/* -1: none of ours. */
+static int register_number(const struct machine *m, const char *name, size_t len)
+{
+	for (int i = 0; m->names[i]; i++) {
+		if (strlen(m->names[i]) == len && !strncmp(m->names[i], name, len))
 			return i;
 	}
 	return -1;
 }
 
-static bool is_same_cfa(uint16_t machine, const struct printed *p, const struct unwind_rule *r)
+static bool is_same_cfa(const struct machine *m, const struct printed *p,
+			const struct unwind_rule *r)
 {
 	size_t len = strcspn(p->cfa, "+-");
-	int reg = register_number(machine, p->cfa, len);
+	int reg = register_number(m, p->cfa, len);
 
 	if (!strcmp(p->cfa, "exp"))
 		return r->kind == UNWIND_PLT || r->kind == UNWIND_DEREF_SP ||
 		       r->kind == UNWIND_DEREF_FP || r->kind == UNWIND_UNSUP;
 	if (r->cfa_off != strtol(p->cfa + len, NULL, 10))
 		return false;
-	if (reg == (machine == EM_AARCH64 ? 31 : 7))
+	if (reg == m->sp)
 		return r->kind == UNWIND_SP;
-	if (reg == (machine == EM_AARCH64 ? 29 : 6))
+	if (reg == m->fp)
 		return r->kind == UNWIND_FP;
 	return r->kind == UNWIND_REG && r->arg == reg;
 }
@@ -108,24 +134,24 @@ static bool is_link_register(const struct printed *p)
 	return !p->ra[0] || !strcmp(p->ra, "u") || !strcmp(p->ra, "s");
 }
 
-static bool is_same(uint16_t machine, int ra_reg, const struct printed *p,
+static bool is_same(const struct machine *m, int ra_reg, const struct printed *p,
 		    const struct unwind_rule *r)
 {
-	if (machine == EM_AARCH64 && is_link_register(p))
+	if (m->has_link_register && is_link_register(p))
 		return r->kind == UNWIND_STOP ||
-		       (is_same_cfa(machine, p, r) && is_same_fp(p, r) &&
-			(r->flags & UNWIND_RA_REG) && r->ra_off == ra_reg);
+		       (is_same_cfa(m, p, r) && is_same_fp(p, r) && (r->flags & UNWIND_RA_REG) &&
+			r->ra_off == ra_reg);
 	if (!strcmp(p->ra, "u"))
 		return r->kind == UNWIND_STOP;
 	if (!strcmp(p->ra, "exp"))
 		return r->kind == UNWIND_SIGNAL || r->kind == UNWIND_UNSUP;
-	/* Calls of x86-64 put it there; on arm64 it is with the frame pointer, 32 KB off at most. */
+	/* Calls of x86-64 put it there; elsewhere it is with the frame pointer, 32 KB off at most. */
 	if (p->ra[0] == 'c' &&
-	    (machine == EM_X86_64 ? strcmp(p->ra, "c-8") != 0 : atoi(p->ra + 1) < INT16_MIN))
+	    (m->has_link_register ? atoi(p->ra + 1) < INT16_MIN : strcmp(p->ra, "c-8") != 0))
 		return r->kind == UNWIND_UNSUP;
 	if (!strcmp(p->cfa, "exp") && r->kind == UNWIND_UNSUP)
 		return true;
-	return is_same_cfa(machine, p, r) && is_same_fp(p, r) && is_same_ra(p, r);
+	return is_same_cfa(m, p, r) && is_same_fp(p, r) && is_same_ra(p, r);
 }
 
 /* Assertions that hold are not told to the framework: it writes each to a file. */
@@ -135,7 +161,7 @@ static void compare(struct golden *g, const struct printed *p, uint64_t addr)
 
 	g->compared++;
 	g->unsup += r->kind == UNWIND_UNSUP;
-	if (!is_same(g->table->machine, g->ra_reg, p, r))
+	if (!is_same(machine_of(g->table->machine), g->ra_reg, p, r))
 		ck_abort_msg("%" PRIx64
 			     ": %s %s %s, not kind %d cfa %d fp %d ra %d arg %d flags %x",
 			     addr, p->cfa, p->fp, p->ra, r->kind, r->cfa_off, r->fp_off, r->ra_off,
@@ -218,13 +244,13 @@ static int split(char *line, char *words[COLUMNS])
 
 static void read_columns(struct golden *g, char **words, int n)
 {
-	const char *fp = g->table->machine == EM_AARCH64 ? "x29" : "rbp";
+	const struct machine *m = machine_of(g->table->machine);
 
 	g->ncolumns = n;
 	for (int k = 0; k < 3; k++) {
 		g->columns[k] = -1;
 		for (int i = 0; i < n; i++) {
-			if (!strcmp(words[i], k == 0 ? "CFA" : k == 1 ? fp : "ra"))
+			if (!strcmp(words[i], k == 0 ? "CFA" : k == 1 ? m->names[m->fp] : "ra"))
 				g->columns[k] = i;
 		}
 	}
@@ -343,6 +369,7 @@ static const char *const patterns[] = {
 	"/usr/bin/node",
 	"/usr/bin/perl",
 	"/usr/aarch64-linux-gnu/lib/libc.so.6",
+	"/usr/riscv64-linux-gnu/lib/libc.so.6",
 };
 
 START_TEST(test_installed)

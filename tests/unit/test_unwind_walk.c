@@ -317,6 +317,47 @@ START_TEST(test_arm64)
 }
 END_TEST
 
+/* riscv64: the frame pointer is the caller's stack pointer, and what it is for lies below. */
+START_TEST(test_riscv64)
+{
+	static const uint8_t begin[] = { 0x0c, 2, 0 }; /* CFA = sp */
+	static const uint8_t frame[] = { 0x0e, 32, 0x81, 1, 0x88, 2 }, stop[] = { 0x07, 1 };
+	struct unwind_regs regs = { .pc = MADE_CODE + 8, .sp = AT(0), .fp = AT(8) };
+	struct unwind_segment s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
+	struct unwind_space space = { .segments = &s, .count = 1, .fp_record = -16 };
+	struct unwind_result result;
+	uint64_t pcs[5];
+
+	unwind_table_free(table);
+	made.size = 0;
+	made_cie(&made, "", 1, begin, sizeof(begin));
+	made_fde(&made, MADE_CODE, 0x100, NULL, 0);
+	made_fde(&made, MADE_CODE + 0x100, 0x100, frame, sizeof(frame));
+	made_fde(&made, MADE_CODE + 0x200, 0x100, stop, sizeof(stop));
+	ck_assert_int_eq(made_table(&made, EM_RISCV, UNWIND_PART_ROWS, &table), 0);
+	s.table = table;
+
+	/* A leaf, a frame, code without a rule, the outermost. */
+	regs.reg[1] = MADE_CODE + 0x108;
+	stack[3] = MADE_CODE + 0x304;
+	stack[2] = AT(12);
+	stack[11] = MADE_CODE + 0x204;
+	stack[10] = AT(20);
+	ck_assert_uint_eq(unwind_walk(&space, &regs, read_stack, NULL, pcs, 5, &result), 4);
+	ck_assert_int_eq(result.end, UNWIND_COMPLETE);
+	ck_assert_uint_eq(pcs[1], MADE_CODE + 0x108);
+	ck_assert_uint_eq(pcs[2], MADE_CODE + 0x304);
+	ck_assert_uint_eq(pcs[3], MADE_CODE + 0x204);
+	ck_assert_uint_eq(result.fp_steps, 1);
+	ck_assert_uint_eq(result.sp, AT(12));
+
+	/* One whose words would lie below the stack pointer is none. */
+	stack[2] = AT(5);
+	ck_assert_uint_eq(unwind_walk(&space, &regs, read_stack, NULL, pcs, 5, &result), 3);
+	ck_assert_int_eq(result.end, UNWIND_FP_BAD);
+}
+END_TEST
+
 START_TEST(test_texts)
 {
 	for (int i = 0; i < UNWIND_ENDS; i++) {
@@ -341,6 +382,7 @@ int main(void)
 	tcase_add_test(t, test_no_frames);
 	tcase_add_test(t, test_signed_addresses);
 	tcase_add_test(t, test_arm64);
+	tcase_add_test(t, test_riscv64);
 	tcase_add_test(t, test_texts);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
