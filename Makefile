@@ -183,6 +183,12 @@ $(BUILD)/bench/measure: $(BUILD)/bench/attach_time.o
 .PHONY: bench
 bench: rawprof $(BENCH) $(WORKLOAD) ## measure against the tools of today, write bench/results.md; root
 	$(Q)bench/run.sh
+# Large files that may be installed, with and without .symtab, and the kernel.
+SYMBOL_FILES = $(realpath $(wildcard /usr/bin/node /usr/lib/*/libLLVM-1[0-9].so.1 /usr/bin/python3 \
+	/lib/*/libc.so.6)) /proc/kallsyms
+.PHONY: bench-symbols
+bench-symbols: $(BUILD)/bench/symbols ## how long addresses take to be named; kallsyms wants root
+	$(Q)$< -n $(or $(ROUNDS),9) $(SYMBOL_FILES)
 .PHONY: bench-unwind
 bench-unwind: deps-bench ## how whole user stacks are, beside perf's, and what they cost; bench/unwind.md; root
 	$(AGAIN) rawprof $(BUILD)/bench/unwind_cost

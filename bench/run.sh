@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # `make bench`: rawprof beside the tools that people use today, measured in turn on this machine;
-# writes bench/results.md. Root; about 20 minutes. ROUNDS=5 for each pair, ONLY=start,session,bpf,stacks,report.
+# writes bench/results.md. Root; about 20 minutes. ROUNDS=5 for each pair, ONLY=start,session,bpf,stacks,report,symbols.
 # Tools that are not installed are left out. libbpf-tools' profile is not in every distribution's
 # package: LIBBPF_PROFILE names one that you built.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
-only=,${ONLY:-start,session,bpf,stacks,report},
+only=,${ONLY:-start,session,bpf,stacks,report,symbols},
 measure=build/bench/measure
 work=build/workloads
 tmp=$(mktemp -d)
@@ -117,6 +117,12 @@ if wanted report && [ -x build/bench/report_speed ]; then
 	say '' '## Writing a report' '' '```'
 	build/bench/report_speed >>"$results" 2>&1
 	say '```'
+fi
+
+if wanted symbols; then
+	echo "  BENCH   symbols" >&2
+	say '' '## Naming addresses' '' 'Each file in a process of its own. What the columns mean: bench/symbols.c.' ''
+	make -s bench-symbols ROUNDS="$rounds" >>"$results" 2>&1
 fi
 
 cp "$results" bench/results.md

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The ranges of FDEs, without the rules for unwinding that take so much longer to work out. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "fdes.h"
 #include "grow.h"
+#include "guide.h"
+#include "radix.h"
 #include "unwind_elf.h"
 #include "unwind_frame.h"
 
-struct range {
-	uint32_t start, end; /* from the base */
-};
-
-/* Sorted by start. Where ranges overlap, the one that starts last has the address. */
+/* The .id of a span is where its function starts, from the base. */
 struct sym_fdes {
 	uint64_t base; /* of the lowest code */
-	struct range *ranges;
+	struct sym_span *spans;
 	size_t count, room;
+	struct sym_guide guide;
 };
 
 static bool is_code(const struct unwind_source *s, uint64_t addr)
@@ -30,16 +30,18 @@ static bool is_code(const struct unwind_source *s, uint64_t addr)
 
 static int add(struct sym_fdes *f, const struct unwind_fde *fde)
 {
-	uint64_t start = fde->start - f->base, end = fde->end - f->base;
-	struct range *p;
+	uint64_t start = fde->start - f->base, len = fde->end - fde->start;
+	struct sym_span *p;
 
 	if (start > UINT32_MAX)
 		return 0;
-	p = sym_grow(f->ranges, f->count, &f->room, sizeof(*p));
+	p = sym_grow(f->spans, f->count, &f->room, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	f->ranges = p;
-	p[f->count++] = (struct range){ start, end < UINT32_MAX ? end : UINT32_MAX };
+	f->spans = p;
+	p[f->count++] = (struct sym_span){ .start = fde->start,
+					   .len = len < UINT32_MAX ? len : UINT32_MAX,
+					   .id = start };
 	return 0;
 }
 
@@ -68,13 +70,24 @@ static int collect(struct sym_fdes *f, const struct unwind_source *s)
 	return err;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
+_Static_assert(sizeof(struct sym_span) == 16, "radix.h sorts such");
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
+static int sort(struct sym_fdes *f)
+{
+	void *items = f->spans;
+	struct sym_span *flat;
+	int err = sym_radix_sort(&items, f->count, offsetof(struct sym_span, id));
+
+	if (err)
+		return err;
+	f->spans = items;
+	err = sym_spans_flatten(f->spans, f->count, &flat, &f->count);
+	if (err)
+		return err;
+	free(f->spans);
+	f->spans = flat;
+	sym_guide_make(&f->guide, flat, f->count);
+	return 0;
 }
 
 int sym_fdes_read(struct sym_fdes **out, const struct sym_object *object)
@@ -93,9 +106,10 @@ int sym_fdes_read(struct sym_fdes **out, const struct sym_object *object)
 	unwind_source_free(&s);
 	if (!err && !f->count)
 		err = -ENODATA;
+	if (!err)
+		err = sort(f);
 	if (err)
 		goto out;
-	qsort(f->ranges, f->count, sizeof(*f->ranges), compare);
 	*out = f;
 	return 0;
 out:
@@ -105,25 +119,25 @@ out:
 
 void sym_fdes_close(struct sym_fdes *f)
 {
-	if (f)
-		free(f->ranges);
+	if (!f)
+		return;
+	sym_guide_free(&f->guide);
+	free(f->spans);
 	free(f);
 }
 
-bool sym_fdes_find(const struct sym_fdes *f, uint64_t vaddr, uint64_t *start)
+size_t sym_fdes_count(const struct sym_fdes *f)
 {
-	size_t lo = 0, hi = f->count;
+	return f->count;
+}
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+bool sym_fdes_find(const struct sym_fdes *f, uint64_t vaddr, uint64_t *start, size_t *index)
+{
+	const struct sym_span *span = sym_guide_find(&f->guide, f->spans, f->count, vaddr);
 
-		if (f->ranges[mid].start <= vaddr - f->base)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || vaddr < f->base || vaddr - f->base >= f->ranges[lo - 1].end)
+	if (!span)
 		return false;
-	*start = f->base + f->ranges[lo - 1].start;
+	*start = f->base + span->id;
+	*index = span - f->spans;
 	return true;
 }

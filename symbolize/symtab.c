@@ -10,7 +10,7 @@
 enum {
 	SHORT_NAME = 256,
 	LONG_NAME = 65536, /* C++ gets to thousands; what is longer is cut */
-	MANY_NAMES = 2000, /* take as long to read one by one as all strings of a large file */
+	MANY_NAMES = 1000, /* take as long to read one by one as all strings of a large file */
 	TEXT_MAX = 64 << 20,
 };
 
@@ -41,39 +41,46 @@ void sym_symtab_close(struct sym_symtab *t)
 		return;
 	free(t->functions);
 	free(t->spans);
+	sym_guide_free(&t->guide);
 	free(t->ties);
 	free(t->names);
 	for (int which = 0; which < SYM_TABLES; which++)
 		free(t->text[which]);
 	free(t->plt);
 	sym_fdes_close(t->fdes);
+	free(t->places);
 	free(t);
+}
+
+/* Ends each name before its @VERSION, and at LONG_NAME bytes at most. @text[@size] is NUL. */
+static void cut_names(char *text, size_t size)
+{
+	char *end = text + size, *p;
+
+	for (p = text; (p = memchr(p, '@', end - p)); p++) {
+		if (p > text && p[-1])
+			*p = '\0';
+	}
+	/* A name begins in one half of that, and is over in the next. */
+	for (p = text; end - p > LONG_NAME / 2; p += LONG_NAME / 2) {
+		if (!memchr(p, '\0', LONG_NAME / 2))
+			p[LONG_NAME / 2 - 1] = '\0';
+	}
 }
 
 static void read_all_strings(struct sym_symtab *t, int which)
 {
 	const struct sym_symbols *s = &t->from[which]->symbols[which];
-	char *text = s->strings_size <= TEXT_MAX ? malloc(s->strings_size) : NULL;
+	char *text = s->strings_size <= TEXT_MAX ? malloc(s->strings_size + 1) : NULL;
+	size_t size;
 
 	if (!text)
 		return;
+	size = sym_object_read(t->from[which], s->strings, text, s->strings_size);
+	text[size] = '\0';
+	cut_names(text, size);
 	t->text[which] = text;
-	t->text_size[which] = sym_object_read(t->from[which], s->strings, text, s->strings_size);
-}
-
-/* The name where it lies, its @VERSION cut off. NULL if it does not end there. */
-static const char *name_in_text(struct sym_symtab *t, int which, uint64_t offset)
-{
-	size_t left = offset < t->text_size[which] ? t->text_size[which] - offset : 0;
-	char *name = t->text[which] + offset, *version;
-	size_t len = left ? strnlen(name, left) : 0;
-
-	if (len == left || len > LONG_NAME)
-		return NULL;
-	version = len ? memchr(name + 1, '@', len - 1) : NULL;
-	if (version)
-		*version = '\0';
-	return name;
+	t->text_size[which] = size;
 }
 
 /* Reads one name, and keeps it with @suffix behind it. */
@@ -111,17 +118,16 @@ static const char *read_alone(struct sym_symtab *t, int which, uint64_t offset, 
 
 const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, const char *suffix)
 {
-	const char *name = NULL;
+	const char *name;
 
 	if (offset >= t->from[which]->symbols[which].strings_size)
 		return NULL;
 	if (!t->text[which] && t->reads[which]++ == MANY_NAMES)
 		read_all_strings(t, which);
-	if (t->text[which])
-		name = name_in_text(t, which, offset);
-	if (!name)
+	if (!t->text[which])
 		return read_alone(t, which, offset, suffix);
-	if (!*name)
+	name = t->text[which] + offset;
+	if (offset >= t->text_size[which] || !*name)
 		return NULL;
 	return *suffix ? sym_strings_join(t->strings, name, suffix) : name;
 }
@@ -140,10 +146,14 @@ static const char *better(const char *a, const char *b)
 	return strcmp(a, b) <= 0 ? a : b;
 }
 
+static int table_of(uint32_t ref)
+{
+	return ref & SYM_NAME_DYNSYM ? SYM_DYNSYM : SYM_SYMTAB;
+}
+
 static const char *read_name(struct sym_symtab *t, uint32_t ref)
 {
-	return sym_symtab_name(t, ref & SYM_NAME_DYNSYM ? SYM_DYNSYM : SYM_SYMTAB,
-			       ref & SYM_NAME_OFFSET, "");
+	return sym_symtab_name(t, table_of(ref), ref & SYM_NAME_OFFSET, "");
 }
 
 static const char *choose_name(struct sym_symtab *t, uint32_t ref)
@@ -168,6 +178,8 @@ static const char *name_of(struct sym_symtab *t, struct sym_function *f)
 	if ((f->name & settled) == settled)
 		return t->names[f->name & ~settled];
 	name = choose_name(t, f->name);
+	if (!(f->name & SYM_NAME_SPECIAL) && t->text[table_of(f->name)])
+		return name; /* it is found as fast the next time */
 	p = sym_grow(t->names, t->name_count, &t->name_room, sizeof(*p));
 	if (!p)
 		return name; /* it will be read again the next time */
@@ -179,7 +191,7 @@ static const char *name_of(struct sym_symtab *t, struct sym_function *f)
 
 bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, uint64_t *start)
 {
-	const struct sym_span *span = sym_spans_find(t->spans, t->span_count, vaddr);
+	const struct sym_span *span = sym_guide_find(&t->guide, t->spans, t->span_count, vaddr);
 	const struct sym_section *code;
 	const char *found;
 
@@ -193,13 +205,4 @@ bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, 
 	*name = found;
 	*start = t->base + t->functions[span->id].addr;
 	return true;
-}
-
-bool sym_symtab_start(struct sym_symtab *t, uint64_t vaddr, uint64_t *start)
-{
-	if (!t->fdes_read) {
-		t->fdes_read = true;
-		sym_fdes_read(&t->fdes, t->object);
-	}
-	return t->fdes && sym_fdes_find(t->fdes, vaddr, start);
 }

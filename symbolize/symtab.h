@@ -4,6 +4,7 @@
 #define SYMBOLIZE_SYMTAB_H
 
 #include "fdes.h"
+#include "guide.h"
 #include "object.h"
 #include "spans.h"
 #include "strings.h"
@@ -29,17 +30,25 @@ struct sym_symtab {
 	struct sym_function *functions;
 	struct sym_span *spans; /* .id is an index of functions */
 	size_t span_count;
+	struct sym_guide guide; /* to the spans */
 	uint32_t *ties;
 	size_t tie_count, tie_room;
 	const char **names;
 	size_t name_count, name_room;
 	uint32_t reads[SYM_TABLES]; /* of single names */
-	char *text[SYM_TABLES];	    /* all strings, once many names were wanted; or NULL */
+	/*
+	 * All strings, once many names were wanted, or NULL. Each ends with a NUL where its @VERSION
+	 * began, so that a name is where its offset says.
+	 */
+	char *text[SYM_TABLES];
 	size_t text_size[SYM_TABLES];
 	struct sym_plt_entry *plt; /* stubs named so far */
 	size_t plt_count;
 	struct sym_fdes *fdes; /* read when the first address without a symbol is asked for */
 	bool fdes_read;
+	const char *
+		*places; /* names of FDEs, by their index, in a file called places_in; or NULL */
+	const char *places_in;
 };
 
 /*
@@ -57,8 +66,12 @@ void sym_symtab_close(struct sym_symtab *t);
  */
 bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, uint64_t *start);
 
-/* Where the function starts that contains @vaddr and has no symbol. false if nothing tells. */
-bool sym_symtab_start(struct sym_symtab *t, uint64_t vaddr, uint64_t *start);
+/*
+ * The same for code without a symbol: the function's place is its name, "[libc.so.6+0x27190]". @path
+ * is what the file was called, one of the table's strings. false if .eh_frame tells of none there.
+ */
+bool sym_symtab_place(struct sym_symtab *t, uint64_t vaddr, const char *path, const char **name,
+		      uint64_t *start);
 
 /* ---- between the files of the table ---- */
 

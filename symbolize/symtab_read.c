@@ -6,16 +6,15 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "grow.h"
+#include "radix.h"
 #include "symtab.h"
 
-enum {
-	CHUNK = 2048, /* symbols read at once: 48 KB */
-	DIGIT = 11,   /* bits of a radix sort's digit: three make an address */
-};
+enum { CHUNK = 2048 }; /* symbols read at once: 48 KB */
 
 struct raw {
 	uint32_t addr; /* from the base */
@@ -23,6 +22,7 @@ struct raw {
 	uint32_t name;
 	uint32_t rank; /* greater is better; bit 0: it had a size */
 };
+_Static_assert(sizeof(struct raw) == 16, "radix.h sorts such");
 
 struct raws {
 	struct raw *item;
@@ -164,41 +164,21 @@ static int compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* One pass of a radix sort: from @in to @out by the DIGIT bits of the address from @shift up. */
-static void sort_digit(const struct raw *in, struct raw *out, size_t n, int shift)
-{
-	size_t at[1 << DIGIT] = { 0 }, sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		at[in[i].addr >> shift & ((1 << DIGIT) - 1)]++;
-	for (size_t d = 0; d < 1 << DIGIT; d++) {
-		size_t count = at[d];
-
-		at[d] = sum;
-		sum += count;
-	}
-	for (size_t i = 0; i < n; i++)
-		out[at[in[i].addr >> shift & ((1 << DIGIT) - 1)]++] = in[i];
-}
-
-/* By address in three passes, which beats comparing by far, then what shares an address. */
+/* By address, then what shares an address. */
 static int sort(struct raws *r)
 {
-	struct raw *other = malloc(r->count * sizeof(*other));
+	void *items = r->item;
+	int err = sym_radix_sort(&items, r->count, offsetof(struct raw, addr));
 
-	if (!other)
-		return -ENOMEM;
-	sort_digit(r->item, other, r->count, 0);
-	sort_digit(other, r->item, r->count, DIGIT);
-	sort_digit(r->item, other, r->count, 2 * DIGIT);
-	free(r->item);
-	r->item = other;
+	if (err)
+		return err;
+	r->item = items;
 	r->room = r->count;
 	for (size_t i = 0, n; i < r->count; i += n) {
-		for (n = 1; i + n < r->count && other[i + n].addr == other[i].addr;)
+		for (n = 1; i + n < r->count && r->item[i + n].addr == r->item[i].addr;)
 			n++;
 		if (n > 1)
-			qsort(&other[i], n, sizeof(*other), compare);
+			qsort(&r->item[i], n, sizeof(*r->item), compare);
 	}
 	return 0;
 }
@@ -248,11 +228,16 @@ static bool are_tied(const struct raw *a, const struct raw *b)
 	return a->addr == b->addr && a->rank == b->rank && a->size == b->size;
 }
 
-/* The symbols [r, r + n) are tied: their name is chosen when it is wanted. */
+/*
+ * The symbols [r, r + n) are tied: their name is chosen when it is wanted. Those of .symtab come
+ * first, and where there are any, .dynsym only says the same again.
+ */
 static uint32_t tie(struct sym_symtab *t, const struct raw *r, size_t n)
 {
 	uint32_t first = t->tie_count;
 
+	while (n > 1 && r[n - 1].name & SYM_NAME_DYNSYM && !(r->name & SYM_NAME_DYNSYM))
+		n--;
 	if (n == 1)
 		return r->name;
 	for (size_t i = 0; i < n; i++)
@@ -319,8 +304,10 @@ int sym_symtab_read(struct sym_symtab *t)
 		drop_inner_labels(&r);
 		extend_unsized(&r, t);
 		err = make_spans(t, &r);
-		if (!err)
+		if (!err) {
 			shrink(t);
+			sym_guide_make(&t->guide, t->spans, t->span_count);
+		}
 	}
 	free(r.item);
 	return err;

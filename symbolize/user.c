@@ -338,36 +338,6 @@ static bool is_our_vdso(const struct sym_user *u, const struct sym_mapping *m)
 
 /* ---- questions ---- */
 
-/* Appends; returns the end. */
-static char *put(char *at, const char *s, size_t n)
-{
-	memcpy(at, s, n);
-	return at + n;
-}
-
-/* "[libc.so.6+0x27190]", "[vdso+0x1000]"; NULL without memory. Not printf's: this is asked often. */
-static const char *name_of_place(struct sym_strings *strings, const char *path, uint64_t start)
-{
-	static const char deleted[] = " (deleted)";
-	const char *base = strrchr(path, '/');
-	char place[NAME_MAX + 32], *at = place;
-	size_t len;
-
-	base = base ? base + 1 : path + (*path == '[');
-	len = strlen(base);
-	if (len >= sizeof(deleted) && !strcmp(base + len - strlen(deleted), deleted))
-		len -= strlen(deleted);
-	else if (*path == '[' && len)
-		len--;
-	at = put(at, "[", 1);
-	at = put(at, base, len < NAME_MAX ? len : NAME_MAX);
-	at = put(at, "+0x", 3);
-	for (int shift = start ? (63 - __builtin_clzll(start)) / 4 * 4 : 0; shift >= 0; shift -= 4)
-		*at++ = "0123456789abcdef"[start >> shift & 15];
-	at = put(at, "]", 1);
-	return sym_strings_add(strings, place, at - place);
-}
-
 /* @out->module is what was mapped. */
 static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t offset,
 			   bool is_return_address, struct sym_frame *out)
@@ -380,10 +350,9 @@ static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t 
 		return;
 	out->module_addr = vaddr + is_return_address;
 	if (!sym_symtab_lookup(t, vaddr, &out->name, &start)) {
-		if (!sym_symtab_start(t, vaddr, &start))
+		if (!sym_symtab_place(t, vaddr, out->module, &out->name, &start))
 			return;
-		out->name = name_of_place(t->strings, out->module, start);
-		out->is_place = out->name;
+		out->is_place = true;
 	}
 	if (out->name)
 		out->offset = vaddr + is_return_address - start;

@@ -10,8 +10,9 @@ enum { PLACES = 64 }; /* looked at in each section */
 static void find_start(const struct sym_fdes *f, uint64_t vaddr)
 {
 	uint64_t start;
+	size_t index;
 
-	if (sym_fdes_find(f, vaddr, &start) && start > vaddr)
+	if (sym_fdes_find(f, vaddr, &start, &index) && start > vaddr)
 		abort();
 }
 

@@ -140,6 +140,56 @@ START_TEST(test_compiled)
 }
 END_TEST
 
+/*
+ * So many that all strings are read at once: the last names are what they would have been if read
+ * alone, without their version, and a long one is cut.
+ */
+START_TEST(test_many_names)
+{
+	enum { FUNCTIONS = 4000, LONG = 100000, LONGEST = 65536 };
+	static char name[LONG + 1];
+	const char *long_name;
+	uint64_t text, offset;
+	char path[64];
+	FILE *f;
+
+	memset(name, 'x', LONG);
+	snprintf(path, sizeof(path), "%s/many.s", dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	for (int i = 0; i < FUNCTIONS + 2; i++) {
+		if (i < FUNCTIONS)
+			snprintf(name, sizeof(name), "f%d", i);
+		else if (i == FUNCTIONS)
+			snprintf(name, sizeof(name), "versioned");
+		else
+			memset(name, 'x', LONG);
+		fprintf(f, ".globl %s\n.type %s,@function\n%s: .skip 16\n.size %s,16\n", name, name,
+			name, name);
+	}
+	fclose(f);
+	run("gcc -shared -nostdlib -o %s/many %s", dir, path);
+	run("objcopy --redefine-sym versioned=versioned@@V_1 %s/many", dir);
+	run("nm %s/many | grep -q versioned@@V_1", dir);
+	snprintf(path, sizeof(path), "%s/many", dir);
+	open_path(path);
+	text = object->code[0].addr;
+	for (int i = 0; i < FUNCTIONS; i++) {
+		ck_assert_int_eq(!!symtab->text[SYM_SYMTAB], i > 1000);
+		snprintf(name, sizeof(name), "f%d", i);
+		ck_name(text + 16 * i + 5, name, 5);
+	}
+	ck_name(text + 16 * FUNCTIONS, "versioned", 0);
+	ck_name(text, "f0", 0);
+	memset(name, 'x', LONG);
+	long_name = name_at(text + 16 * (FUNCTIONS + 1), &offset);
+	ck_assert_ptr_nonnull(long_name);
+	ck_assert_uint_ge(strlen(long_name), 1000);
+	ck_assert_uint_le(strlen(long_name), LONGEST);
+	ck_assert(!strncmp(long_name, name, strlen(long_name)));
+}
+END_TEST
+
 /* Every PLT stub of a program is named as objdump names it. */
 START_TEST(test_compiled_plt)
 {
@@ -219,6 +269,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_add_loop_test(t, test_compiled, 0, sizeof(builds) / sizeof(builds[0]));
+	tcase_add_test(t, test_many_names);
 	tcase_add_loop_test(t, test_compiled_plt, 0, 3);
 	tcase_add_test(t, test_libc);
 	srunner_run_all(r, CK_NORMAL);

@@ -30,6 +30,7 @@ static void compare_with_table(const char *path)
 	struct unwind_table *t;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = unwind_table_build(&t, fd);
 	uint64_t start, expected, found = 0;
+	size_t index;
 
 	close(fd);
 	if (err == -ENOEXEC)
@@ -41,7 +42,7 @@ static void compare_with_table(const char *path)
 
 		for (uint64_t at = code->addr; at < code->addr + code->size; at += 61) {
 			/* The padding behind a function counts as the function's there. */
-			if (!sym_fdes_find(fdes, at, &start))
+			if (!sym_fdes_find(fdes, at, &start, &index))
 				continue;
 			ck_assert_int_eq(unwind_table_fde_start(t, at, &expected), 0);
 			ck_assert_msg(start == expected, "%s: %" PRIx64, path, at);

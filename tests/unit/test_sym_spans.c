@@ -2,10 +2,13 @@
 /* Overlapping spans flattened, and mappings over time, against the obvious slow way. */
 #include <check.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../symbolize/guide.h"
+#include "../../symbolize/radix.h"
 #include "../../symbolize/space.h"
 #include "../../symbolize/spans.h"
 #include "../../symbolize/strings.h"
@@ -101,6 +104,62 @@ START_TEST(test_flatten_random)
 		ck_assert_int_eq(s ? (int64_t)s->id : -1, best);
 	}
 	free(out);
+}
+END_TEST
+
+static void ck_guide(const struct sym_span *spans, size_t n, uint64_t addr)
+{
+	struct sym_guide g;
+
+	sym_guide_make(&g, spans, n);
+	for (uint64_t at = addr - 300; at < addr + 5000; at++)
+		ck_assert_ptr_eq(sym_guide_find(&g, spans, n, at), sym_spans_find(spans, n, at));
+	ck_assert_ptr_eq(sym_guide_find(&g, spans, n, UINT64_MAX),
+			 sym_spans_find(spans, n, UINT64_MAX));
+	ck_assert_ptr_null(sym_guide_find(&g, spans, n, 0));
+	sym_guide_free(&g);
+}
+
+/* Spans crowded and far apart; a guide changes nothing but how long it takes. */
+START_TEST(test_guide)
+{
+	struct sym_span spans[300];
+	uint64_t at = 0x400000;
+	size_t n;
+
+	seed = _i + 1;
+	n = 1 + draw(300);
+	for (size_t i = 0; i < n; i++) {
+		spans[i] = (struct sym_span){ at, 1 + draw(20), i };
+		at += spans[i].len + (draw(4) ? draw(3) : draw(1 << draw(24)));
+	}
+	ck_guide(spans, n, spans[0].start);
+	ck_guide(spans, n, spans[n / 2].start);
+	ck_guide(spans, n, spans[n - 1].start);
+	ck_guide(spans, 1, spans[0].start);
+	spans[0].start = 1;
+	spans[n - 1].start = UINT64_MAX - 100;
+	ck_guide(spans, n, spans[n / 2].start);
+	ck_assert_ptr_null(sym_guide_find(&(struct sym_guide){ 0 }, NULL, 0, 5));
+}
+END_TEST
+
+START_TEST(test_radix)
+{
+	enum { N = 3000 };
+	struct sym_span *spans = calloc(N, sizeof(*spans));
+	void *items = spans;
+
+	seed = _i + 1;
+	for (uint32_t i = 0; i < N; i++)
+		spans[i] = (struct sym_span){ .start = i, .id = _i ? draw(UINT32_MAX) : draw(5) };
+	ck_assert_int_eq(sym_radix_sort(&items, N, offsetof(struct sym_span, id)), 0);
+	spans = items;
+	for (size_t i = 1; i < N; i++) {
+		ck_assert_uint_le(spans[i - 1].id, spans[i].id);
+		ck_assert(spans[i - 1].id != spans[i].id || spans[i - 1].start < spans[i].start);
+	}
+	free(items);
 }
 END_TEST
 
@@ -203,6 +262,8 @@ int main(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_loop_test(t, test_flatten, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_loop_test(t, test_flatten_random, 0, 50);
+	tcase_add_loop_test(t, test_guide, 0, 30);
+	tcase_add_loop_test(t, test_radix, 0, 3);
 	tcase_add_loop_test(t, test_space_random, 0, 10);
 	tcase_add_test(t, test_space_many);
 	tcase_add_test(t, test_strings);
