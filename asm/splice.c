@@ -4,6 +4,7 @@
  * flat array and need not know of parts.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "internal.h"
@@ -29,13 +30,24 @@ static int count(const struct asm_insn *lines, size_t n, int depth, size_t *tota
 	return 0;
 }
 
-static struct asm_insn *copy(struct asm_insn *to, const struct asm_insn *lines, size_t n)
+/*
+ * A part knows only the struct that the configurations of all its programs begin with; what it means lies at the
+ * same place in the whole.
+ */
+static struct asm_insn *copy(struct asm_insn *to, const struct asm_insn *lines, size_t n,
+			     size_t config_size, bool in_part)
 {
-	for (size_t i = 0; i < n; i++)
-		if (lines[i].kind == ASM_INCLUDE)
-			to = copy(to, lines[i].part->lines, lines[i].part->nlines);
-		else
-			*to++ = lines[i];
+	for (size_t i = 0; i < n; i++) {
+		if (lines[i].kind == ASM_INCLUDE) {
+			to = copy(to, lines[i].part->lines, lines[i].part->nlines, config_size,
+				  true);
+			continue;
+		}
+		*to = lines[i];
+		if (in_part && to->config_size && to->config_size < config_size)
+			to->config_size = (uint16_t)config_size;
+		to++;
+	}
 	return to;
 }
 
@@ -64,7 +76,8 @@ int splice(struct assembly *a)
 	lines = arena_alloc(&a->arena, (total + 1) * sizeof(*lines));
 	if (!whole || !lines)
 		return -ENOMEM;
-	copy(lines, program->lines, program->nlines);
+	copy(lines, program->lines, program->nlines,
+	     a->bindings->config ? a->bindings->config_size : 0, false);
 	*whole = *program;
 	whole->lines = lines;
 	whole->nlines = total;

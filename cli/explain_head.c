@@ -204,18 +204,56 @@ static void put_slots(FILE *out, const struct explained *e)
 			put_bytes(out, e, -8 * (slot + 1), 8, "");
 }
 
+/* What the functions of the parts call theirs; the log tells of the program's own frame alone what was written. */
+static void put_part_frames(FILE *out, const struct asm_insn *lines, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct asm_part *part = lines[i].part;
+
+		if (lines[i].kind != ASM_INCLUDE)
+			continue;
+		for (size_t f = 0; f < part->nframes; f++) {
+			const struct asm_layout *frame = part->frames[f].layout;
+
+			fprintf(out, "  %s: %s, %" PRIu32 " bytes that end at R10\n",
+				part->frames[f].func, frame->name, frame->size);
+			for (uint32_t at = 0; at < frame->nfields; at++) {
+				int from = (int)frame->fields[at].offset - (int)frame->size;
+				char range[40];
+
+				snprintf(range, sizeof(range), "%d..%d", from,
+					 from + (int)frame->fields[at].size - 1);
+				fprintf(out, "  R10%-12s %4" PRIu32 "  %s\n", range,
+					frame->fields[at].size, frame->fields[at].name);
+			}
+		}
+		put_part_frames(out, part->lines, part->nlines);
+	}
+}
+
+static bool has_parts(const struct explained *e)
+{
+	for (size_t i = 0; e->entry && i < e->entry->program->nlines; i++)
+		if (e->entry->program->lines[i].kind == ASM_INCLUDE)
+			return true;
+	return false;
+}
+
 static void put_frame(FILE *out, const struct explained *e)
 {
 	const struct asm_layout *frame = e->entry ? e->entry->program->frame : NULL;
 	const struct explain_colors *c = explain_colors(e);
+	bool written = e->has_log && memchr(e->log.written, 1, ASM_STACK_SIZE);
 
-	if (!frame && !(e->has_log && memchr(e->log.written, 1, ASM_STACK_SIZE)))
+	if (!frame && !written && !has_parts(e))
 		return;
 	fprintf(out, "\n%sstack%s\n", c->label, c->off);
 	if (frame)
 		put_named_frame(out, e, frame);
-	else
+	else if (written)
 		put_slots(out, e);
+	if (e->entry)
+		put_part_frames(out, e->entry->program->lines, e->entry->program->nlines);
 }
 
 void explain_head(FILE *out, const struct explained *e)

@@ -6,7 +6,7 @@
  * It runs in the parent, before the child has executed an instruction, so nothing of the child is
  * missed, however short it lives. A thread is a fork too: its process is in the map already.
  */
-#include <rawprof/programs.h>
+#include <rawprof/profile.h>
 
 struct follow_frame {
 	uint32_t parent, child;
@@ -40,7 +40,7 @@ static const struct asm_insn follow_fork[] = {
 
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
 	JEQ(R0, 0, followed),
-	COUNT(stats, struct cpu_stats, unfollowed),
+	COUNT(stats, struct profile_stats, unfollowed),
 	JA(out),
 
 	/* Until it is read itself, a child has the mappings of its parent. */
@@ -115,7 +115,7 @@ static const struct asm_insn follow_fork_classic[] = {
 	ST(DW, R10, VALUE, 0),
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
 	JEQ(R0, 0, out),
-	COUNT(stats, struct cpu_stats, unfollowed),
+	COUNT(stats, struct profile_stats, unfollowed),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

@@ -15,7 +15,7 @@
  * The frame pointer is read lazily: a rule that needs it is rare, so what is kept is where it was saved, and a
  * frame costs one read of user memory, its return address.
  */
-#include <rawprof/programs.h>
+#include <rawprof/profile.h>
 #include <rawprof/unwind.h>
 
 /* Offsets in the state, which R6 points to throughout. */
@@ -430,6 +430,9 @@ LABEL(by_frame_pointer), /* no rule: JIT code, assembly. fp -> { caller's fp, re
 	JNE(R0, 0, unreadable),
 	LDX(DW, R7, R6, FP),
 	JEQ(R7, 0, fp_zero),
+#ifdef UNWIND_FP_RECORD
+	ADD(R7, UNWIND_FP_RECORD),
+#endif
 	LDX(DW, R1, R6, SP),
 	JLT_REG(R7, R1, fp_bad),
 	MOV_REG(R3, R7),

@@ -93,9 +93,16 @@ struct asm_insn {
 };
 
 /* Lines that several programs have in common, by INCLUDE(&part). */
+struct asm_layout;
 struct asm_part {
 	const struct asm_insn *lines;
 	size_t nlines;
+	/* What its functions call the bytes below R10, for whoever shows memory. */
+	const struct asm_func_frame {
+		const char *func;
+		const struct asm_layout *layout;
+	} * frames;
+	size_t nframes;
 };
 
 /* Machine registers in a pt_regs: arguments 1 to 6 by the function-call ABI, and what every

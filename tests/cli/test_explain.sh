@@ -89,7 +89,7 @@ for p in $programs; do
 	is "$p: plain in a pipe" "$(grep -c $'\033' "$out")" 0
 	is "$p: every instruction is listed" "$(grep -cE '^ +[0-9]+ +(x[0-9]+)? +[0-9a-f]{2} [0-9a-f]{2} [0-9a-f]{4} [0-9a-f]{8}  \(' "$out")" "$insns"
 	lacks "$p: all of them were reached" "$out" 'never reached|only in states'
-	has "$p: the stack is drawn" "$out" '^  struct [a-z_]+, [0-9]+ bytes that end at R10$'
+	has "$p: the stack is drawn" "$out" '^  ([a-z_]+: )?struct [a-z_]+, [0-9]+ bytes that end at R10$'
 	cp "$out" "$tmp/text"
 
 	run "$rawprof" explain "$p" --dot
@@ -147,7 +147,7 @@ run "$rawprof" explain follow_fork --break 'JEQ(R0, 0, out)' --flip
 has '--break --flip' "$out" 'now \(55\) if r0 != 0x0'
 run "$rawprof" explain follow_fork --break 'MOV_REG(R2, R10)'
 has '--break within a macro' "$out" '^  at   programs/follow\.c:[0-9]+: FILTER_SET\(pids, PARENT, out\): CALL\(map_lookup_elem\)$'
-run "$rawprof" explain cpu --break 'ST(W, R10, ZERO_KEY, 0)'
+run "$rawprof" explain cpu --break 'ST(W, R8, USER_END, -1)'
 has '--break of what the verifier does not need' "$out" '^accepted: .*What it computes is another matter'
 run "$rawprof" explain cpu --break 99999
 is '--break of nothing: status' "$status" 1

@@ -124,7 +124,7 @@ END_TEST
 static int load(const struct asm_program *program, const struct asm_map *maps, size_t nmaps,
 		const void *config, size_t config_size)
 {
-	int fds[CPU_MAPS + KSYM_MAPS];
+	int fds[STACK_MAPS + KSYM_MAPS];
 	const struct asm_bindings bind = { .maps = maps,
 					   .map_fds = fds,
 					   .nmaps = nmaps,
@@ -138,16 +138,11 @@ static int load(const struct asm_program *program, const struct asm_map *maps, s
 
 static int load_cpu(bool identity, bool eh)
 {
-	const struct cpu_config config = { .user_bytes = 8 * 127,
-					   .fp_bytes = 8 * 127,
-					   .user_frames = 127,
-					   .kernel_bytes = 8 * 127,
-					   .both_bytes = 2 * 8 * 127,
-					   .identity = identity,
-					   .eh = eh,
-					   .ring_mark = 65536 };
+	struct cpu_config config = cpu_usual_config;
 
-	return load(&cpu_sample_program, cpu_maps, CPU_MAPS, &config, sizeof(config));
+	config.profile.identity = identity;
+	config.profile.eh = eh;
+	return load(&cpu_sample_program, cpu_maps, STACK_MAPS, &config, sizeof(config));
 }
 
 START_TEST(test_cpu)
@@ -158,11 +153,11 @@ START_TEST(test_cpu)
 		return;
 	become(version);
 	if (version < 508) {
-		ck_assert_int_eq(rp_map_create(&cpu_maps[CPU_MAP_EVENTS]), -EINVAL);
+		ck_assert_int_eq(rp_map_create(&cpu_maps[STACK_MAP_EVENTS]), -EINVAL);
 		ck_assert_logged("ring buffers exist since Linux 5.8");
 		return;
 	}
-	ck_assert_int_eq(rp_map_create(&cpu_maps[CPU_MAP_EVENTS]), GRANTED_FD);
+	ck_assert_int_eq(rp_map_create(&cpu_maps[STACK_MAP_EVENTS]), GRANTED_FD);
 	ck_assert_int_eq(load_cpu(rp_has(RP_HAS_TASK_BTF), rp_has(RP_HAS_BPF_LOOP)), GRANTED_FD);
 	ck_assert_not_logged("0: ");
 	/* What the probes say is missing is really what the program would need. */
@@ -185,11 +180,11 @@ START_TEST(test_follow)
 	if (no_btf())
 		return;
 	become(version);
-	ck_assert_int_eq(load(&follow_fork_classic_program, cpu_maps, CPU_MAPS, NULL, 0),
+	ck_assert_int_eq(load(&follow_fork_classic_program, cpu_maps, STACK_MAPS, NULL, 0),
 			 GRANTED_FD);
-	ck_assert_int_eq(load(&follow_fork_program, cpu_maps, CPU_MAPS, NULL, 0),
+	ck_assert_int_eq(load(&follow_fork_program, cpu_maps, STACK_MAPS, NULL, 0),
 			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
-	ck_assert_int_eq(load(&follow_exit_program, cpu_maps, CPU_MAPS, NULL, 0),
+	ck_assert_int_eq(load(&follow_exit_program, cpu_maps, STACK_MAPS, NULL, 0),
 			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
 }
 END_TEST

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recording of stacks, whatever makes them: what the profilers that look at tasks have in common.
+ *
+ *	profile_open	the output, the session, the maps; whom to look at, and how deep
+ *	   (the subcommand loads its programs with profile_load, and attaches them)
+ *	profile_record	until the end, when the subcommand's events are stopped and all is collected
+ *	profile_report	names the stacks, weighs them as the subcommand says, writes them; the books
+ *	profile_close
+ *
+ * profile_run() is all of it for a subcommand that fits in a struct profiler.
+ */
+#ifndef CLI_PROFILE_H
+#define CLI_PROFILE_H
+
+#include <rawprof/profile.h>
+
+#include "names.h"
+#include "output.h"
+#include "session.h"
+
+/* The books of a run, while they are being written. */
+#define BOOKS_LINES 16
+struct books {
+	struct report_ledger_line lines[BOOKS_LINES];
+	struct report_ledger ledger;
+	struct report_cost cost;
+};
+void books_add(struct books *b, const char *name, uint64_t count, enum report_fate fate);
+
+struct profile;
+
+/* What makes one profiler different from another. All are called with the profile whose ctx is the subcommand's. */
+struct profiler {
+	const char *command;
+	const struct asm_map *maps; /* STACK_MAP_LIST and its own */
+	size_t nmaps;
+
+	/* May change p->config, before the maps are made. NULL: nothing to change. */
+	int (*configure)(struct profile *p);
+	/* Loads and attaches its programs; what fires must wait for start, or not matter before. */
+	int (*attach)(struct profile *p);
+	int (*start)(struct profile *p); /* events on, just before the target runs; may be NULL */
+	int (*stop)(
+		struct profile *p); /* events off, before the last drain; NULL: links are closed */
+	int (*tick)(struct profile *p); /* once a second; may be NULL */
+
+	/* Value types, from the first: what the stacks are weighed by. They may depend on the event. */
+	const struct report_value_type *(*types)(const struct profile *p, size_t *n);
+	/* From the weights of the kernel to values of these types; false: not to be shown. NULL: as they are. */
+	bool (*values)(const struct profile *p, const struct stack *stack, uint64_t *values);
+	/* Labels and frames of its own (a state, a lock); may be NULL. */
+	int (*decorate)(struct profile *p, const struct stack *stack, struct report_sample *sample);
+	/* The event that one record is about, for --samples; NULL: "samples". */
+	const char *(*event)(const struct profile *p);
+	/* Event, rate, period: what the reader is told beside. May be NULL. */
+	void (*describe)(struct profile *p, struct report_info *info);
+	/* Adds lines to the books; kept is the sum of the first value. NULL: kept is what the report holds. */
+	int (*books)(struct profile *p, uint64_t kept, struct books *b);
+};
+
+#define PROFILE_PROGRAMS 16
+
+struct profile {
+	const struct profiler *profiler;
+	void *ctx; /* the subcommand's */
+	const struct options *opt;
+	struct session session;
+	struct profile_config config;
+	struct stacks *stacks;
+	struct output output;
+	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
+
+	/* Programs that run, for their cost, and what holds them; closed with the profile. */
+	int program[PROFILE_PROGRAMS];
+	size_t nprograms;
+	struct rp_link *link[PROFILE_PROGRAMS];
+	size_t nlinks;
+
+	uint64_t seen; /* records so far */
+
+	/* --samples: records that wait until their processes are known */
+	struct profile_queue {
+		struct stack_record **records;
+		size_t n, room;
+	} queue;
+	uint64_t printed, not_wanted; /* by comm_glob */
+};
+
+/* A profile that is not open: from here on it may be closed. */
+void profile_init(struct profile *p, const struct profiler *profiler, const struct options *opt,
+		  void *ctx);
+/* All below: 0 or a negative errno after a message. */
+int profile_open(struct profile *p);
+/* Loads a program with the maps of the profile; config begins with p->config. Its descriptor, the profile's. */
+int profile_load(struct profile *p, const struct asm_program *program, const void *config);
+/* Keeps a link until the events are to stop. */
+int profile_hold(struct profile *p, struct rp_link *link);
+/* Both for a BTF raw tracepoint program. */
+int profile_attach(struct profile *p, const struct asm_program *program, const void *config);
+int profile_record(struct profile *p);
+int profile_report(struct profile *p);
+void profile_close(struct profile *p);
+
+/* All of it; returns the exit status. */
+int profile_run(const struct profiler *profiler, const struct options *opt, void *ctx);
+
+/* ---- what its parts share */
+
+struct name_owner profile_owner(const struct stack_record *record);
+/* False: --comm has a pattern that it does not match. */
+bool profile_comm_wanted(const struct profile *p, const char *comm);
+/* The lines that all profilers have, and the cost. */
+int profile_books(struct profile *p, uint64_t kept, struct books *b);
+
+/* profile_samples.c: keeps a record; prints and frees those that wait; the end, with the books. */
+int profile_samples_keep(struct profile *p, const struct stack_record *record);
+int profile_samples_print(struct profile *p);
+int profile_samples_end(struct profile *p);
+
+#endif

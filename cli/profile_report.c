@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the stacks of a recording to a report, and out. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "machine.h"
+#include "profile.h"
+
+/* ---- names ------------------------------------------------------------------------------------------------ */
+
+static const uint64_t *user_frames(const struct stack_record *r)
+{
+	return r->frames + r->kernel_bytes / 8;
+}
+
+/* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
+static int prepare_kernel_names(struct profile *p)
+{
+	const struct stack *stack = NULL;
+	uint64_t *returns, *leaves;
+	size_t n = 0, nleaves = 0, nreturns = 0;
+
+	while ((stack = stacks_next(p->stacks, stack)))
+		n += stack->record->kernel_bytes / 8;
+	returns = calloc(n + 1, sizeof(*returns));
+	leaves = calloc(n + 1, sizeof(*leaves));
+	while (returns && leaves && (stack = stacks_next(p->stacks, stack)))
+		for (uint32_t i = 0; i < stack->record->kernel_bytes / 8; i++)
+			if (i)
+				returns[nreturns++] = stack->record->frames[i];
+			else
+				leaves[nleaves++] = stack->record->frames[i];
+	if (returns && leaves && n) {
+		sym_kernel_prepare(p->session.kernel, leaves, nleaves, false);
+		sym_kernel_prepare(p->session.kernel, returns, nreturns, true);
+	}
+	n = returns && leaves;
+	free(returns);
+	free(leaves);
+	return n ? 0 : -ENOMEM;
+}
+
+static int add_stack(struct profile *p, struct names *names, struct report *report,
+		     const struct stack *stack)
+{
+	const struct stack_record *r = stack->record;
+	size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
+	struct name_owner owner = profile_owner(r);
+	struct name_ids ids = { 0 };
+	uint64_t values[REPORT_MAX_VALUES] = { 0 };
+	struct report_sample sample = { .comm = r->comm,
+					.pid = (int32_t)(r->pid_tgid >> 32),
+					.tid = (int32_t)r->pid_tgid,
+					.values = values };
+	int err;
+
+	memcpy(values, stack->value, sizeof(stack->value));
+	if (p->profiler->values && !p->profiler->values(p, stack, values))
+		return 0;
+	if (!profile_comm_wanted(p, r->comm)) {
+		p->not_wanted += values[0];
+		return 0;
+	}
+	err = names_intern(names, NULL, r->frames, nkernel, true, &ids);
+	if (!err)
+		err = names_intern(names, &owner, user_frames(r), nuser, true, &ids);
+	sample.frames = ids.id;
+	sample.nframes = ids.n;
+	if (!err && p->profiler->decorate)
+		err = p->profiler->decorate(p, stack, &sample);
+	if (!err)
+		err = report_add(report, &sample);
+	free(ids.id);
+	return err;
+}
+
+static int add_stacks(struct profile *p, struct report *report)
+{
+	const struct stack *stack = NULL;
+	struct names *names = NULL;
+	int err = prepare_kernel_names(p);
+
+	if (!err)
+		err = names_open(&names, &p->session, report);
+	while (!err && (stack = stacks_next(p->stacks, stack)))
+		err = add_stack(p, names, report, stack);
+	names_close(names);
+	return err;
+}
+
+/* ---- what the reader is told beside ----------------------------------------------------------------------- */
+
+static char *join_ids(const char *what, const struct id_list *list)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "%s%s ", what, list->n > 1 ? "s" : "");
+	for (uint32_t i = 0; i < list->n; i++)
+		fprintf(f, "%s%u", i ? "," : "", list->id[i]);
+	return fclose(f) ? NULL : text;
+}
+
+/* A title has room for about so many characters; scripts handed over with -c have thousands. */
+#define LONGEST_TARGET 60
+
+static char *join_program(char **program)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (char **word = program; *word && ftell(f) < LONGEST_TARGET; word++)
+		fprintf(f, "%s%.*s", word == program ? "" : " ", LONGEST_TARGET, *word);
+	if (ftell(f) >= LONGEST_TARGET)
+		fputs(" ...", f);
+	return fclose(f) ? NULL : text;
+}
+
+static char *describe_target(const struct options *opt)
+{
+	if (opt->program)
+		return join_program(opt->program);
+	if (opt->pids.n)
+		return join_ids("process", &opt->pids);
+	if (opt->tids.n)
+		return join_ids("thread", &opt->tids);
+	return strdup(opt->cgroup ? opt->cgroup : "whole machine");
+}
+
+/* How many samples ended how; NULL when stacks were walked by frame pointers, which never know. */
+static char *describe_ends(struct profile *p)
+{
+	uint64_t ends[UNWIND_ENDS + 1] = { 0 }, total = 0;
+	const struct stack *stack = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (!p->session.feed)
+		return NULL;
+	while ((stack = stacks_next(p->stacks, stack))) {
+		uint32_t end = stack->record->user_end;
+
+		if (!stack->record->user_bytes)
+			continue;
+		ends[end < UNWIND_ENDS ? end : UNWIND_ENDS] += stack->value[0];
+		total += stack->value[0];
+	}
+	f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	fprintf(f, "user stacks: %.1f %% whole",
+		total ? 100.0 * (double)ends[UNWIND_COMPLETE] / (double)total : 0);
+	for (int end = 0; end <= UNWIND_ENDS; end++)
+		if (end != UNWIND_COMPLETE && ends[end])
+			fprintf(f, ", %" PRIu64 " %s", ends[end],
+				end == UNWIND_ENDS ? "by frame pointers"
+						   : unwind_end_text((enum unwind_end)end));
+	return fclose(f) ? NULL : text;
+}
+
+static int set_info(struct profile *p, struct report *report, const char *note)
+{
+	const struct session *s = &p->session;
+	char build_id[41], *target = describe_target(p->opt);
+	struct utsname name;
+	struct report_info info = {
+		.command = p->profiler->command,
+		.target = target,
+		.note = note,
+		.main_module = p->opt->program ? p->opt->program[0] : NULL,
+		.kernel_build_id = kernel_build_id(build_id),
+		.start_ns = s->begin_ns + s->wall_offset,
+		.duration_ns = s->end_ns - s->begin_ns,
+	};
+	int err;
+
+	if (!uname(&name)) {
+		info.host = name.nodename;
+		info.kernel = name.release;
+	}
+	if (p->profiler->describe)
+		p->profiler->describe(p, &info);
+	err = target ? report_set_info(report, &info) : -ENOMEM;
+	free(target);
+	return err;
+}
+
+/* ---- all together ----------------------------------------------------------------------------------------- */
+
+static int choose_weight(struct profile *p, const struct report_value_type *types, size_t ntypes)
+{
+	char names[128] = "";
+
+	if (!p->opt->weight)
+		return 0;
+	for (unsigned int i = 0; i < ntypes; i++) {
+		if (!strcmp(p->opt->weight, types[i].type)) {
+			p->output.show.weight = i;
+			return 0;
+		}
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", types[i].type);
+	}
+	return rp_fail(-EINVAL, "no weight '%s': there are %s", p->opt->weight, names);
+}
+
+int profile_report(struct profile *p)
+{
+	size_t ntypes;
+	const struct report_value_type *types = p->profiler->types(p, &ntypes);
+	struct report *report = NULL;
+	struct books books;
+	char *note = NULL;
+	int err = choose_weight(p, types, ntypes);
+
+	if (err)
+		return err;
+	note = describe_ends(p);
+	err = report_new(types, ntypes, &report);
+	if (!err)
+		err = add_stacks(p, report);
+	if (!err)
+		err = set_info(p, report, note);
+	if (!err)
+		err = profile_books(p, report_total(report, 0), &books);
+	if (!err)
+		err = report_set_ledger(report, &books.ledger);
+	if (err == -ENOMEM)
+		rp_log(RP_ERROR, "out of memory while naming %zu stacks", stacks_count(p->stacks));
+	if (!err) {
+		report_set_cost(report, &books.cost);
+		err = output_report(&p->output, p->opt, report);
+	}
+	if (!err)
+		err = output_tell(&p->output, p->opt, note, &books.ledger, &books.cost);
+	report_free(report);
+	free(note);
+	return err;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What all profilers have in common, in the kernel and above it: whom they look at, and stacks that are counted
+ * exactly.
+ *
+ *	programs/target.c	is the task at hand one that was asked for?
+ *	programs/stack.c	who is it, where is it, has that been seen before?
+ *	programs/unwind.c	user stacks by unwind tables
+ *	programs/follow.c	the children of who was asked for
+ *	programs/stacks.c	the user side: makes the maps, and puts together what comes back
+ *
+ * A profiler INCLUDEs the parts behind its own program, has their maps (STACK_MAP_LIST), and begins its
+ * configuration with struct profile_config and its counters with struct profile_stats.
+ */
+#ifndef RAWPROF_PROFILE_H
+#define RAWPROF_PROFILE_H
+
+#include <rawprof/asm.h>
+#include <rawprof/macros.h>
+#include <rawprof/unwind.h>
+
+/* ---- unwind: whole user stacks without frame pointers (programs/unwind.c) */
+
+#define UNWIND_FRAMES 1024	 /* of one stack */
+#define UNWIND_RANGES (1u << 14) /* of all processes */
+#define UNWIND_PAGES (1u << 18)	 /* of text of all files: 256 MB */
+#define UNWIND_RULES (1u << 16)	 /* of all files */
+#define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
+#define UNWIND_RANGE_STEPS 11	 /* halvings: a process has fewer than 1 << 11 ranges */
+
+/*
+ * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of them, and how
+ * they tell that it was entered from 64-bit user code.
+ */
+#if defined(__aarch64__)
+#define UNWIND_REGS_BYTES 272
+#define UNWIND_MODE_REG 264 /* pstate */
+#define UNWIND_MODE_MASK 0x1f
+#define UNWIND_MODE_USER64 0
+#define UNWIND_RA_MASK 0xffffffffffff
+#elif defined(__riscv)
+#define UNWIND_REGS_BYTES 264
+#define UNWIND_MODE_REG 256 /* status, which the kernel keeps behind the registers that it shows */
+#define UNWIND_MODE_MASK 0x100 /* SPP: what was interrupted was the kernel */
+#define UNWIND_MODE_USER64 0
+#define UNWIND_FP_RECORD                                                                           \
+	-16 /* where the caller's fp and the return address are, from fp; elsewhere 0 */
+#else
+#define UNWIND_REGS_BYTES 168
+#define UNWIND_MODE_REG 136 /* cs */
+#define UNWIND_MODE_MASK 0xffff
+#define UNWIND_MODE_USER64 0x33
+#endif
+
+/* One walk; the only element of the per-CPU map unwind. */
+struct unwind_state {
+	uint64_t pc, sp, fp;   /* of the frame at hand */
+	uint64_t fp_at;	       /* where its fp was saved, if that has not been read yet; else 0 */
+	uint64_t mark;	       /* UNWIND_PC_EXACT for a frame that a signal interrupted */
+	uint64_t is_return;    /* 1 if pc is a return address */
+	uint32_t n, max;       /* frames so far, frames wanted */
+	uint32_t end;	       /* enum unwind_end */
+	uint32_t first, count; /* the ranges of the process */
+	uint32_t unused;
+	uint64_t row, nrows;
+	uint64_t words[2];
+	uint64_t regs[UNWIND_REGS_BYTES / 8];
+	uint64_t pcs[UNWIND_FRAMES];
+};
+
+/* A range of a process's addresses; ordered by start, those of one process behind each other. */
+struct unwind_range {
+	uint64_t end;
+	uint64_t base; /* process address of the part's start */
+	uint32_t
+		index; /* where the part's pages are in unwind_index, whose rows count in the shard */
+	uint32_t npages;
+	uint32_t shard;
+	uint32_t rules; /* where the table's rules are in unwind_rules */
+	uint32_t kind;	/* enum unwind_segment_kind */
+	uint32_t unused;
+};
+/* The only element of unwind_ranges. */
+struct unwind_ranges {
+	uint64_t start[UNWIND_RANGES];
+	struct unwind_range range[UNWIND_RANGES];
+};
+/* Value of unwind_procs, by pid: ranges first to first + count - 1. */
+struct unwind_proc {
+	uint32_t first, count;
+};
+
+/*
+ * Rules in unwind_rules have the offset of a register in pt_regs where those of a table have its DWARF number
+ * (UNWIND_REG, UNWIND_RA_REG).
+ */
+extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
+#define UNWIND_MAP_STATE(n)                                                                        \
+	{                                                                                          \
+		"unwind", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct unwind_state), (n)           \
+	}
+#define UNWIND_MAP_PROCS(n)                                                                        \
+	{                                                                                          \
+		"unwind_procs", BPF_MAP_TYPE_HASH, 4, sizeof(struct unwind_proc), (n)              \
+	}
+#define UNWIND_MAP_RANGES                                                                          \
+	{                                                                                          \
+		"unwind_ranges", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_ranges), 1,           \
+			BPF_F_MMAPABLE                                                             \
+	}
+#define UNWIND_MAP_INDEX                                                                           \
+	{                                                                                          \
+		"unwind_index", BPF_MAP_TYPE_ARRAY, 4, (UNWIND_PAGES + 1) * 4, 1, BPF_F_MMAPABLE   \
+	}
+#define UNWIND_MAP_RULES                                                                           \
+	{                                                                                          \
+		"unwind_rules", BPF_MAP_TYPE_ARRAY, 4, UNWIND_RULES * sizeof(struct unwind_rule),  \
+			1, BPF_F_MMAPABLE                                                          \
+	}
+#define UNWIND_MAP_ROWS                                                                            \
+	{                                                                                          \
+		"unwind_rows", BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, UNWIND_SHARDS, 0, &unwind_row_map \
+	}
+
+/*
+ * The functions, to be INCLUDEd behind a program that has the maps above:
+ *
+ *	unwind_user(R1 = state, the element of the map unwind; R2 = most frames; R3 = pid)
+ *
+ * walks the user stack of the current task into state->pcs, R0 = how many frames. bpf_loop, Linux 5.17.
+ */
+extern const struct asm_part unwind_part;
+
+/* ---- what a profiler is told, and what it counts */
+
+/* Load-time parameters; 0 is off. */
+struct profile_config {
+	/* stacks, see stack_take */
+	uint32_t user_bytes;   /* room for the user stack: 8 times the most frames wanted */
+	uint32_t fp_bytes;     /* of which the kernel's frame-pointer walk can use so much */
+	uint32_t user_frames;  /* user_bytes / 8 */
+	uint32_t kernel_bytes; /* room for the kernel stack */
+	uint32_t both_bytes;   /* user_bytes + kernel_bytes */
+	uint32_t eh;   /* user stacks by unwind tables; by frame pointers where there are none */
+	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
+	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
+	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
+	/* whom, see target_ids */
+	uint32_t filtering; /* any of these is set */
+	uint32_t by_pid;    /* only processes in the map pids */
+	uint32_t by_tid;    /* only threads in the map tids */
+	uint32_t cgroup_level;
+	uint64_t ns_device, ns_inode; /* of the pid namespace to count in; 0: the machine's own */
+	uint64_t cgroup_id;
+	struct asm_comm_filter comm;
+};
+
+/* What became of the events, for the ledger; how the only element of the map stats begins. */
+struct profile_stats {
+	uint64_t fired;
+	uint64_t idle;
+	uint64_t filtered;
+	uint64_t ring_full; /* lost: no room in the ring */
+	uint64_t busy;	    /* lost: this CPU was at work on too many stacks at once */
+	uint64_t
+		uncounted; /* kept, but the map counts was full: their records go through the ring each time */
+	uint64_t unfollowed; /* children that found no room in the map pids */
+};
+
+/* ---- target: whom (programs/target.c)
+ *
+ *	target_ids()	R0 = process << 32 | thread of the current task, as we number them; -1 if it was not asked for
+ */
+extern const struct asm_part target_part;
+
+/* ---- stack: who and where (programs/stack.c) */
+
+#define STACK_VALUES 4 /* weights of a stack, at most */
+#define STACK_SLOTS 4  /* records that one CPU works on at the same time */
+
+/*
+ * A stack with who it belongs to, as it comes through the ring when it is seen for the first time. frames holds
+ * first the kernel stack, then the user stack, each leaf first.
+ */
+struct stack_record {
+	uint64_t hash; /* of all that follows tag, and itself the key of the map counts */
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
+	uint64_t value[STACK_VALUES]; /* what this record itself stands for */
+	uint32_t cpu;
+	uint32_t kernel_bytes;
+	uint32_t busy; /* in the kernel: how many want to work on it; */
+	uint32_t slot; /*   its key in the maps scratch and unwind */
+	/* From here on everything is part of the hash. */
+	uint64_t tag;	   /* the profiler's own: a state, a lock */
+	uint64_t pid_tgid; /* process << 32 | thread */
+	uint32_t user_bytes;
+	uint32_t user_end;   /* enum unwind_end; STACK_BY_FP, STACK_NO_TABLE */
+	uint64_t start_time; /* of the process, ns; 0 without kernel BTF */
+	uint64_t exec_id;    /* how many times it has executed a program */
+	char comm[16];
+	uint64_t frames[];
+};
+/* user_end of a stack that was walked by frame pointers: from the start, or as the first pc had no table. */
+#define STACK_BY_FP UINT32_MAX
+#define STACK_NO_TABLE (UINT32_MAX - 1)
+
+/*
+ * The functions, to be INCLUDEd behind a program that has the maps below:
+ *
+ *	stack_take(R1 = context, R2 = process << 32 | thread, R3 = tag)
+ *		R0 = a record that holds the stacks of the current task; 0 if this CPU has none to spare, which is
+ *		counted as busy. The caller gives it back (STACK_DONE).
+ *	stack_value(R1 = record, its value[] set)
+ *		R0 = the stack's weights in the map counts, to be added to. 0 the first time: then the record itself
+ *		has gone through the ring, with its value[], and from now on the stack is known. (If the map is full
+ *		it never is, and all its records go through the ring.)
+ */
+extern const struct asm_part stack_part;
+
+/* Gives it back; destroys R1. */
+#define STACK_DONE(record)                                                                         \
+	SCOPE("STACK_DONE(" #record ")"), MOV(R1, -1),                                             \
+		ATOMIC_ADD(W, record, offsetof(struct stack_record, busy), R1), END
+
+/* How the maps of a profiler begin; its own follow, from STACK_MAPS on. */
+enum {
+	STACK_MAP_PIDS,
+	STACK_MAP_TIDS,
+	STACK_MAP_SEEN,
+	STACK_MAP_COUNTS,
+	STACK_MAP_SCRATCH,
+	STACK_MAP_STATS,
+	STACK_MAP_EVENTS,
+	STACK_MAP_UNWIND,
+	STACK_MAP_PROCS,
+	STACK_MAP_RANGES,
+	STACK_MAP_INDEX,
+	STACK_MAP_RULES,
+	STACK_MAP_ROWS,
+	STACK_MAPS
+};
+extern const struct asm_layout stack_record_layout, profile_stats_layout;
+/* stats_type begins with struct profile_stats and has the layout stats_layout. */
+#define STACK_MAP_LIST(nvalues, stats_type, stats_layout)                                                          \
+	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                                 \
+	[STACK_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                                 \
+	[STACK_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },                                          \
+	[STACK_MAP_COUNTS] = { "counts", BPF_MAP_TYPE_HASH, 8, 8 * (nvalues),                                      \
+			       32768 }, /* A stack of stacks is too large for the 512 bytes that a program has. */ \
+		[STACK_MAP_SCRATCH] = { "scratch",   BPF_MAP_TYPE_PERCPU_ARRAY,                                    \
+					4,	     sizeof(struct stack_record) + 2 * 256 * 8,                    \
+					STACK_SLOTS, .value = &stack_record_layout },                              \
+	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),                             \
+			      1,       .value = &(stats_layout) },                                                 \
+	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                                    \
+	[STACK_MAP_UNWIND] = UNWIND_MAP_STATE(STACK_SLOTS),                                                        \
+	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(4096), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,                        \
+	[STACK_MAP_INDEX] = UNWIND_MAP_INDEX, [STACK_MAP_RULES] = UNWIND_MAP_RULES,                                \
+	[STACK_MAP_ROWS] = UNWIND_MAP_ROWS
+
+/* What a profiler without options would be told, nearly; to show programs with. */
+#define PROFILE_USUAL_CONFIG                                                                       \
+	{                                                                                          \
+		.user_bytes = 127 * 8, .fp_bytes = 127 * 8, .user_frames = 127,                    \
+		.kernel_bytes = 127 * 8, .both_bytes = 2 * 127 * 8, .eh = 1, .identity = 1,        \
+		.ring_mark = 1 << 18                                                               \
+	}
+
+/* ---- follow: the children of who is in the map pids (programs/follow.c) */
+
+/* With kernel BTF: a child is added when it is born, and removed when its last thread is gone. */
+extern const struct asm_program follow_fork_program, follow_exit_program;
+/* Without: a classic tracepoint; nothing is removed. */
+extern const struct asm_program follow_fork_classic_program;
+
+/* ---- stacks: the user side (programs/stacks.c) */
+
+/* The maps of one recording, and the stacks that came back. */
+struct stacks;
+
+struct stacks_options {
+	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
+	size_t nmaps;
+	const struct profile_config *config;
+	uint32_t nids;	     /* room in the maps pids and tids; 0: one each, no filter */
+	uint32_t ring_bytes; /* a power of two, at least a page */
+};
+
+/* A distinct stack and what it weighs; record->hash tells it from all others. */
+struct stack {
+	const struct stack_record *record;
+	uint64_t value[STACK_VALUES];
+};
+
+/* Called for every record as it is drained; the record is gone after the return. 0 or a negative errno. */
+typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
+
+/* Makes the maps. 0 or what the loader said. */
+int stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,
+		struct stacks **out);
+void stacks_close(struct stacks *s);
+
+/*
+ * Loads a program with these maps. config begins with a struct profile_config, of which ring_mark is filled in;
+ * NULL: the program has none. Returns a descriptor, the caller's, or what the loader said.
+ */
+int stacks_load(struct stacks *s, const struct asm_program *program, const void *config);
+int stacks_map(const struct stacks *s, int map); /* its descriptor */
+/* The maps as they were made: sizes may differ from the profiler's. */
+const struct asm_map *stacks_maps(const struct stacks *s);
+int stacks_add_id(struct stacks *s, int map, uint32_t id); /* STACK_MAP_PIDS or STACK_MAP_TIDS */
+
+/* Takes what is in the ring. -ENOMEM, -EBADMSG (a record that is none), or what on_record returned. */
+int stacks_drain(struct stacks *s);
+/* After the programs were detached: the rest of the ring, and the counts of the kernel. Once. */
+int stacks_finish(struct stacks *s);
+/* Distinct stacks, in no order; NULL begins and ends. Not with config->each, which keeps none. */
+const struct stack *stacks_next(const struct stacks *s, const struct stack *after);
+/* By hash; NULL: there is none. */
+const struct stack *stacks_find(const struct stacks *s, uint64_t hash);
+size_t stacks_count(const struct stacks *s);
+/* The counters; size bytes of the profiler's own struct, which begins with struct profile_stats. */
+int stacks_stats(const struct stacks *s, void *out);
+
+#endif

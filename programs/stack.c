@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack: who is it, where is it, and has that been seen before?
+ *
+ * stack_take writes down who runs and the two stacks, and hashes all of it to 64 bits. stack_value finds the
+ * weights under that hash. Only a stack that was never seen before travels to user space, through the ring; from
+ * then on its hash is found in the map and its weights go up. So stacks are exact (none is thrown out by another,
+ * as bpf_get_stackid does), and the common case costs one look-up.
+ *
+ *	who? -> stacks -> hash -> known? --yes--> its weights, in the kernel
+ *				      \---no--> ring, then remember the hash
+ *
+ * When the map is full nothing is lost: what it cannot remember goes through the ring every time.
+ *
+ * A CPU may be at work on several stacks at once: an interrupt wakes somebody while a task is being switched, a task
+ * is preempted in the middle of a probe. So it has some records to write on, and each is marked while in use.
+ */
+#include <rawprof/profile.h>
+
+#define RECORD_FIELD(member) ASM_FIELD(struct stack_record, member)
+const struct asm_layout stack_record_layout = ASM_LAYOUT(
+	struct stack_record, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
+	RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy), RECORD_FIELD(slot),
+	RECORD_FIELD(tag), RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
+	RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
+#define STATS_FIELD(member) ASM_FIELD(struct profile_stats, member)
+const struct asm_layout profile_stats_layout = ASM_LAYOUT(
+	struct profile_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
+	STATS_FIELD(ring_full), STATS_FIELD(busy), STATS_FIELD(uncounted), STATS_FIELD(unfollowed));
+
+/* The stack frame of stack_take. */
+struct take_frame {
+	uint64_t context, pid_tgid, tag; /* the arguments */
+	uint64_t state; /* address of the unwinder's state, which holds the user stack */
+	uint32_t slot, unused;
+};
+enum {
+	CONTEXT = FRAME(struct take_frame, context),
+	IDS = FRAME(struct take_frame, pid_tgid),
+	TAG_ARG = FRAME(struct take_frame, tag),
+	STATE = FRAME(struct take_frame, state),
+	SLOT_KEY = FRAME(struct take_frame, slot)
+};
+
+/* The stack frame of stack_value. */
+struct value_frame {
+	uint64_t none[STACK_VALUES]; /* what a new key starts with */
+	uint32_t id;		     /* a pid and */
+	uint32_t generation; /* which program it is, start time and exec id: the key of seen */
+	uint32_t slot, unused;
+};
+enum {
+	NONE = FRAME(struct value_frame, none),
+	SEEN_KEY = FRAME(struct value_frame, id),
+	SEEN_GENERATION = FRAME(struct value_frame, generation),
+	UNWIND_KEY = FRAME(struct value_frame, slot)
+};
+
+/* Offsets in the record. */
+enum {
+	HASH = offsetof(struct stack_record, hash),
+	TIME = offsetof(struct stack_record, time),
+	CPU = offsetof(struct stack_record, cpu),
+	KERNEL_BYTES = offsetof(struct stack_record, kernel_bytes),
+	BUSY = offsetof(struct stack_record, busy),
+	SLOT = offsetof(struct stack_record, slot),
+	TAG = offsetof(struct stack_record, tag),
+	PID_TGID = offsetof(struct stack_record, pid_tgid),
+	USER_BYTES = offsetof(struct stack_record, user_bytes),
+	USER_END = offsetof(struct stack_record, user_end),
+	START_TIME = offsetof(struct stack_record, start_time),
+	EXEC_ID = offsetof(struct stack_record, exec_id),
+	COMM = offsetof(struct stack_record, comm),
+	FRAMES = offsetof(struct stack_record, frames)
+};
+enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
+enum { PCS = offsetof(struct unwind_state, pcs) };
+
+/* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
+#define GOLDEN 0x9e3779b97f4a7c15
+
+/*
+ * hash = hash of `words` words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32. at, i
+ * and t are destroyed.
+ */
+#define HASH_WORDS(hash, at, words, golden, i, t)                                                  \
+	SCOPE("HASH_WORDS(" #hash ", " #at ", " #words ", " #golden ", " #i ", " #t ")"),          \
+		MOV(i, 0), LABEL(.next), LDX(DW, t, at, 0), XOR_REG(hash, t),                      \
+		MUL_REG(hash, golden), MOV_REG(t, hash), RSH(t, 32), XOR_REG(hash, t), ADD(at, 8), \
+		ADD(i, 1), JLT_REG(i, words, .next), END
+
+/*
+ * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line if it is in use.
+ * Whoever finds that he is not alone steps back; that both do is no harm.
+ */
+#define TRY_SLOT(number, taken, out)                                                               \
+	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"), ST(W, R10, SLOT_KEY, number),        \
+		MAP_LOOKUP(scratch, SLOT_KEY), JEQ(R0, 0, out), MOV_REG(R8, R0), MOV(R1, 1),       \
+		ATOMIC_ADD(W, R8, BUSY, R1), LDX(W, R1, R8, BUSY), JEQ(R1, 1, taken),              \
+		STACK_DONE(R8), END
+
+/* clang-format off */
+static const struct asm_insn stack_lines[] = {
+	/*
+	 * stack_take(context, process << 32 | thread, tag): a record of the current task, 0 if none is to spare.
+	 */
+FUNC(stack_take),
+	STX(DW, R10, CONTEXT, R1),
+	STX(DW, R10, IDS, R2),
+	STX(DW, R10, TAG_ARG, R3),
+	TRY_SLOT(0, taken, all_busy),
+	TRY_SLOT(1, taken, all_busy),
+	TRY_SLOT(2, taken, all_busy),
+	TRY_SLOT(3, taken, all_busy),
+LABEL(all_busy),
+	COUNT(stats, struct profile_stats, busy),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(taken),
+	LDX(W, R1, R10, SLOT_KEY),
+	STX(W, R8, SLOT, R1),
+	LDX(DW, R1, R10, TAG_ARG),
+	STX(DW, R8, TAG, R1),
+	LDX(DW, R1, R10, IDS),
+	STX(DW, R8, PID_TGID, R1),
+	MOV_REG(R1, R8),
+	ADD(R1, COMM),
+	MOV(R2, 16),
+	CALL(get_current_comm),
+
+	/* A pid may be used again, and stays over exec: these two tell the programs apart. */
+	UNLESS(struct profile_config, identity),
+		ST(DW, R8, START_TIME, 0),
+		ST(DW, R8, EXEC_ID, 0),
+	END,
+	WHEN(struct profile_config, identity),
+		CALL(get_current_task_btf),
+		LD_FIELD(R1, R0, "task_struct", "group_leader.start_time"),
+		STX(DW, R8, START_TIME, R1),
+		LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
+		STX(DW, R8, EXEC_ID, R1),
+	END,
+
+	/* R9 = bytes of kernel stack, at FRAMES; -EFAULT when user code was interrupted. */
+	MOV(R9, 0),
+	WHEN(struct profile_config, kernel_bytes),
+		LDX(DW, R1, R10, CONTEXT),
+		MOV_REG(R2, R8),
+		ADD(R2, FRAMES),
+		LD_PARAM(R3, struct profile_config, kernel_bytes),
+		MOV(R4, 0),
+		CALL(get_stack),
+		JSLT(R0, 0, no_kernel_stack),
+		MOV_REG(R9, R0),
+LABEL(no_kernel_stack),
+	END,
+	STX(W, R8, KERNEL_BYTES, R9),
+
+	/*
+	 * R7 = bytes of user stack, which waits in the unwinder's state: only the first of its kind
+	 * will travel.
+	 */
+	MOV(R7, 0),
+	ST(W, R8, USER_END, -1), /* STACK_BY_FP */
+	WHEN(struct profile_config, user_bytes),
+		MAP_LOOKUP(unwind, SLOT_KEY),
+		JEQ(R0, 0, user_stack), /* never */
+		STX(DW, R10, STATE, R0),
+		WHEN(struct profile_config, eh),
+			MOV_REG(R1, R0),
+			LD_PARAM(R2, struct profile_config, user_frames),
+			LDX(W, R3, R8, PID_TGID + 4),
+			CALL_FUNC(unwind_user),
+			JGT_PARAM(R0, struct profile_config, user_frames, by_frame_pointer), /* never */
+			JEQ(R0, 0, by_frame_pointer),
+			MOV_REG(R7, R0),
+			LSH(R7, 3),
+			LDX(DW, R1, R10, STATE),
+			LDX(W, R1, R1, offsetof(struct unwind_state, end)),
+			STX(W, R8, USER_END, R1),
+			/* Not one step: it has just been started, or has made code that nobody knows yet. */
+			JNE(R1, UNWIND_NO_SEGMENT, user_stack),
+			JNE(R7, 8, user_stack),
+			ST(W, R8, USER_END, -2), /* STACK_NO_TABLE */
+			MOV(R7, 0),
+LABEL(by_frame_pointer),
+		END,
+		LDX(DW, R1, R10, CONTEXT),
+		LDX(DW, R2, R10, STATE),
+		ADD(R2, PCS),
+		LD_PARAM(R3, struct profile_config, fp_bytes),
+		MOV(R4, BPF_F_USER_STACK),
+		CALL(get_stack),
+		JSLT(R0, 0, user_stack), /* a thread of the kernel has none */
+		MOV_REG(R7, R0),
+LABEL(user_stack),
+	END,
+	STX(W, R8, USER_BYTES, R7),
+
+	/*
+	 * R0 = hash of who and where. Two stacks that differ in one frame never collide, for every step can be
+	 * undone; any two do with a chance of 2^-64.
+	 */
+	LD_IMM64(R3, GOLDEN),
+	MOV(R0, 0),
+	MOV_REG(R2, R9),
+	RSH(R2, 3),
+	ADD(R2, HASHED_WORDS),
+	MOV_REG(R1, R8),
+	ADD(R1, TAG),
+	HASH_WORDS(R0, R1, R2, R3, R4, R5),
+	WHEN(struct profile_config, user_bytes),
+		MOV_REG(R2, R7),
+		RSH(R2, 3),
+		JEQ(R2, 0, hashed),
+		LDX(DW, R1, R10, STATE),
+		ADD(R1, PCS),
+		HASH_WORDS(R0, R1, R2, R3, R4, R5),
+LABEL(hashed),
+	END,
+	STX(DW, R8, HASH, R0),
+	MOV_REG(R0, R8),
+	EXIT(),
+
+	/*
+	 * stack_value(record): its weights in the map, or 0 when the record has travelled instead.
+	 */
+FUNC(stack_value),
+	MOV_REG(R8, R1),
+	UNLESS(struct profile_config, each),
+		LD_MAP(R1, counts),
+		MOV_REG(R2, R8),
+		CALL(map_lookup_elem),
+		JEQ(R0, 0, first_sight),
+		EXIT(),
+LABEL(first_sight),
+	END,
+
+	/* It travels: the user stack goes behind the kernel stack, R7 = bytes of both. */
+	LDX(W, R7, R8, KERNEL_BYTES),
+	JGT_PARAM(R7, struct profile_config, kernel_bytes, out), /* never, as the following: bounds for the verifier */
+	WHEN(struct profile_config, user_bytes),
+		LDX(W, R9, R8, USER_BYTES),
+		JGT_PARAM(R9, struct profile_config, user_bytes, out),
+		LDX(W, R1, R8, SLOT),
+		STX(W, R10, UNWIND_KEY, R1),
+		MAP_LOOKUP(unwind, UNWIND_KEY),
+		JEQ(R0, 0, out),
+		MOV_REG(R1, R8),
+		ADD_REG(R1, R7),
+		ADD(R1, FRAMES),
+		MOV_REG(R2, R9),
+		MOV_REG(R3, R0),
+		ADD(R3, PCS),
+		CALL(probe_read_kernel),
+		ADD_REG(R7, R9),
+	END,
+
+	/* The rest of the record. */
+	CALL(ktime_get_ns),
+	STX(DW, R8, TIME, R0),
+	CALL(get_smp_processor_id),
+	STX(W, R8, CPU, R0),
+
+	/*
+	 * R9 = whether to wake user space. Waking costs it more than the sample cost us, so only
+	 * when the ring fills up; for a program never seen before, which may be gone soon, and its
+	 * files with it; or when the walk began in code that no table is known for.
+	 */
+	MOV(R9, BPF_RB_FORCE_WAKEUP),
+	WHEN(struct profile_config, eh),
+		LDX(W, R1, R8, USER_END),
+		JEQ32(R1, -2, output), /* STACK_NO_TABLE */
+	END,
+	LDX(W, R1, R8, PID_TGID + 4),
+	STX(W, R10, SEEN_KEY, R1),
+	LDX(DW, R1, R8, EXEC_ID),
+	LDX(DW, R2, R8, START_TIME),
+	ADD_REG(R1, R2),
+	STX(W, R10, SEEN_GENERATION, R1),
+	MAP_LOOKUP(seen, SEEN_KEY),
+	JEQ(R0, 0, new_program),
+	LD_MAP(R1, events),
+	MOV(R2, BPF_RB_AVAIL_DATA),
+	CALL(ringbuf_query),
+	JGE_PARAM(R0, struct profile_config, ring_mark, output),
+	MOV(R9, BPF_RB_NO_WAKEUP),
+	JA(output),
+LABEL(new_program),
+	ST(DW, R10, NONE, 0),
+	MAP_UPDATE(seen, SEEN_KEY, NONE, BPF_ANY),
+
+LABEL(output),
+	LD_MAP(R1, events),
+	MOV_REG(R2, R8),
+	MOV_REG(R3, R7),
+	JGT_PARAM(R3, struct profile_config, both_bytes, out),
+	ADD(R3, FRAMES),
+	MOV_REG(R4, R9),
+	CALL(ringbuf_output),
+	JNE(R0, 0, ring_full),
+
+	/* Only now: whatever is found in the map has come through the ring. */
+	UNLESS(struct profile_config, each),
+		ZERO(NONE, 8 * STACK_VALUES),
+		LD_MAP(R1, counts),
+		MOV_REG(R2, R8),
+		FRAME_PTR(R3, NONE),
+		MOV(R4, BPF_NOEXIST),
+		CALL(map_update_elem),
+		JEQ(R0, 0, out),
+		JEQ32(R0, -EEXIST, out), /* another CPU was faster; 32 bits: an int before 6.4 */
+		COUNT(stats, struct profile_stats, uncounted),
+	END,
+	JA(out),
+LABEL(ring_full),
+	COUNT(stats, struct profile_stats, ring_full),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	WHEN(struct profile_config, eh),
+		INCLUDE(&unwind_part),
+	END,
+};
+/* clang-format on */
+static const struct asm_layout take_frame_layout =
+	ASM_LAYOUT(struct take_frame, ASM_FIELD(struct take_frame, context),
+		   ASM_FIELD(struct take_frame, pid_tgid), ASM_FIELD(struct take_frame, tag),
+		   ASM_FIELD(struct take_frame, state), ASM_FIELD(struct take_frame, slot));
+static const struct asm_layout value_frame_layout = ASM_LAYOUT(
+	struct value_frame, ASM_FIELD(struct value_frame, none), ASM_FIELD(struct value_frame, id),
+	ASM_FIELD(struct value_frame, generation), ASM_FIELD(struct value_frame, slot));
+static const struct asm_func_frame frames[] = {
+	{ "stack_take", &take_frame_layout },
+	{ "stack_value", &value_frame_layout },
+};
+const struct asm_part stack_part = { ASM_LINES(stack_lines), .frames = frames,
+				     .nframes = sizeof(frames) / sizeof(frames[0]) };
