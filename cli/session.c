@@ -87,7 +87,11 @@ void session_init(struct session *s, const struct options *opt)
 
 int session_open(struct session *s)
 {
-	const struct rp_side_options side = { .build_ids = true };
+	/*
+	 * No build ids: as long as one event asks for them, the kernel (6.18 too) says of the mmap records of all
+	 * other events that they have one, and a perf that records at the same time stumbles over its own data.
+	 */
+	const struct rp_side_options side = { .build_ids = false };
 	int err;
 
 	s->wall_offset = wall_offset_ns();
