@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	for (const struct report_format *f = report_formats; f->name && !err; f++) {
 		double before = now_ms();
 
-		if (argc > 1 && strcmp(argv[1], f->name))
+		if (!f->write || (argc > 1 && strcmp(argv[1], f->name)))
 			continue;
 		err = f->write(r, out, NULL);
 		printf("%-12s %7.1f ms  peak %6ld KiB\n", f->name, now_ms() - before, peak_kib());

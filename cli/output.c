@@ -39,6 +39,9 @@ int output_open(struct output *out, const struct options *opt)
 {
 	*out = (struct output){ .stream = stdout, .path = opt->output, .show = opt->show };
 	look_at_terminal(out, opt);
+	if (!opt->format->write && !opt->samples)
+		return rp_fail(-EINVAL, "%s holds figures and no stacks: choose another --format",
+			       opt->format->name);
 	if (!out->path) {
 		if (opt->format->binary && !opt->samples && isatty(STDOUT_FILENO))
 			return rp_fail(-EINVAL, "%s is not for a terminal: name a file with -o",

@@ -2,10 +2,17 @@
 /* formats.c: the shapes that a profile can leave in, by name and by the ending of a file's name. */
 #include <string.h>
 
-#include <rawprof/report.h>
+#include <rawprof/grid.h>
+#include <rawprof/hist.h>
 
 const struct report_format report_formats[] = {
-	{ "table", "functions and stacks, for a person", { ".txt" }, false, report_write_table },
+	{ "table",
+	  "for a person",
+	  { ".txt" },
+	  false,
+	  report_write_table,
+	  report_hists_write_table,
+	  report_grid_write_table },
 	{ "folded",
 	  "one line a stack, for flamegraph.pl",
 	  { ".folded" },
@@ -20,7 +27,20 @@ const struct report_format report_formats[] = {
 	  report_write_pprof },
 	{ "perf", "text as perf script prints it", { ".perf" }, false, report_write_perf },
 	{ "speedscope", "for speedscope", { ".speedscope.json" }, false, report_write_speedscope },
-	{ "json", "everything, as one JSON document", { ".json" }, false, report_write_json },
+	{ "json",
+	  "everything, as one JSON document",
+	  { ".json" },
+	  false,
+	  report_write_json,
+	  report_hists_write_json,
+	  report_grid_write_json },
+	{ "prometheus",
+	  "text for Prometheus: figures, no stacks",
+	  { ".prom" },
+	  false,
+	  NULL,
+	  report_hists_write_prometheus,
+	  report_grid_write_prometheus },
 	{ NULL },
 };
 

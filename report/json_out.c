@@ -89,6 +89,18 @@ void json_info(struct json_out *j, const struct report_info *i)
 	json_close(j);
 }
 
+const char *json_unit(enum report_unit unit)
+{
+	static const char *const units[] = {
+		[REPORT_UNIT_COUNT] = "count",	   [REPORT_UNIT_NS] = "nanoseconds",
+		[REPORT_UNIT_US] = "microseconds", [REPORT_UNIT_BYTES] = "bytes",
+		[REPORT_UNIT_PERCENT] = "percent", [REPORT_UNIT_ID] = NULL,
+		[REPORT_UNIT_TEXT] = NULL,
+	};
+
+	return units[unit];
+}
+
 static void put_ledger(struct json_out *j, const struct report_ledger *ledger)
 {
 	int64_t gap;

@@ -22,6 +22,7 @@ void json_known(struct json_out *j, const char *name, uint64_t v);   /* nothing 
 void json_double(struct json_out *j, const char *name, double v);    /* nothing unless positive */
 void json_address(struct json_out *j, const char *name, uint64_t v); /* "0x..." */
 
+const char *json_unit(enum report_unit unit); /* "nanoseconds", "bytes", …; NULL: none */
 void json_info(struct json_out *j, const struct report_info *info);
 void json_books(struct json_out *j, const struct books *books); /* ledger, cost */
 

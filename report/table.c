@@ -238,20 +238,15 @@ static void put_functions(struct table *t)
 		put_rest(t, t->stackless, weights, "without a stack");
 }
 
-static void put_head(struct table *t)
+/* The weight, if it is not the usual one. */
+static const char *shown_by(struct table *t)
 {
+	if (!t->options.weight)
+		return NULL;
 	buf_reset(&t->scratch);
-	add_title(&t->scratch, &t->r->books.info);
-	out_printf(&t->out, "%s", table_color(t, TABLE_BOLD));
-	out_buf(&t->out, &t->scratch);
-	out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
-	buf_reset(&t->scratch);
-	add_profile_circumstances(&t->scratch, t->r);
-	out_buf(&t->out, &t->scratch);
-	if (t->options.weight)
-		out_printf(&t->out, "; shown by %s",
-			   text(t->r, t->r->types[t->options.weight].type));
-	out_putc(&t->out, '\n');
+	buf_puts(&t->scratch, "shown by ");
+	buf_puts(&t->scratch, text(t->r, t->r->types[t->options.weight].type));
+	return t->scratch.err ? NULL : t->scratch.s;
 }
 
 static int table_init(struct table *t, const struct report *r, FILE *file,
@@ -282,13 +277,13 @@ int report_write_table(const struct report *r, FILE *file, const struct report_o
 	int err = table_init(&t, r, file, options);
 
 	if (!err) {
-		put_head(&t);
+		table_head(&t.out, &t.options, &r->books, shown_by(&t), report_total(r, 0),
+			   text(r, r->types[0].type));
 		if (t.whole) {
 			put_functions(&t);
 			err = table_put_stacks(&t);
 		} else {
-			out_printf(&t.out, "\nNothing was recorded: no %s.\n",
-				   text(r, r->types[t.options.weight].type));
+			table_nothing(&t.out, text(r, r->types[t.options.weight].type));
 		}
 		if (!t.options.part)
 			books_print(&t.out, &r->books, text(r, r->types[0].type));

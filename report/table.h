@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* table.h: what the two halves of the table, functions and stacks, share. */
+/* table.h: what the tables share, above all the two halves of a profile's: functions, stacks. */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
@@ -24,10 +24,24 @@ struct table {
 #define TABLE_BOLD "\033[1m"
 #define TABLE_DIM "\033[2m"
 
+static inline const char *color_code(const struct report_options *options, const char *code)
+{
+	return options->color ? code : "";
+}
+
 static inline const char *table_color(const struct table *t, const char *code)
 {
-	return t->options.color ? code : "";
+	return color_code(&t->options, code);
 }
+
+/*
+ * What stands above every table: what was recorded, how much of it, and what is shown (NULL: not
+ * said). Of one in a series a single line, with the time at which it ended.
+ */
+void table_head(struct out *out, const struct report_options *options, const struct books *books,
+		const char *what, uint64_t count, const char *events);
+/* What stands in it if there is nothing to show. */
+void table_nothing(struct out *out, const char *events);
 
 const char *table_kind_color(const struct table *t, uint32_t kind);
 

@@ -67,6 +67,38 @@ char *text_weight(uint64_t v, const char *unit, char s[NUMBER_SIZE])
 	return text_number(v, s);
 }
 
+char *text_figure(uint64_t v, enum report_unit unit, char s[NUMBER_SIZE])
+{
+	switch (unit) {
+	case REPORT_UNIT_NS:
+		return text_duration(v, s);
+	case REPORT_UNIT_US:
+		return text_duration(v > UINT64_MAX / 1000 ? UINT64_MAX : v * 1000, s);
+	case REPORT_UNIT_BYTES:
+		return text_bytes(v, s);
+	case REPORT_UNIT_ID:
+		snprintf(s, NUMBER_SIZE, "%" PRIu64, v);
+		return s;
+	default:
+		return text_number(v, s);
+	}
+}
+
+char *text_real(double v, enum report_unit unit, char s[NUMBER_SIZE])
+{
+	bool count = unit == REPORT_UNIT_COUNT || unit == REPORT_UNIT_ID;
+
+	if (!(v > 0)) /* nor is it a number */
+		v = 0;
+	if (unit == REPORT_UNIT_PERCENT)
+		snprintf(s, NUMBER_SIZE, "%.1f%%", v < 1e15 ? v : 1e15);
+	else if (v > 0 && v < 99.95 && count)
+		snprintf(s, NUMBER_SIZE, "%.*f", v < 9.995 ? 2 : 1, v);
+	else
+		text_figure(v < 18e18 ? (uint64_t)(v + 0.5) : UINT64_MAX, unit, s);
+	return s;
+}
+
 double text_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;

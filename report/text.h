@@ -3,7 +3,7 @@
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
-#include <stdint.h>
+#include <rawprof/report.h>
 
 #include "buf.h"
 
@@ -14,7 +14,11 @@ char *text_number(uint64_t v, char s[NUMBER_SIZE]);    /* 1,234,567 */
 char *text_duration(uint64_t ns, char s[NUMBER_SIZE]); /* 12.3 ms: three digits and a unit */
 char *text_bytes(uint64_t bytes, char s[NUMBER_SIZE]); /* 12.3 MiB */
 char *text_weight(uint64_t v, const char *unit,
-		  char s[NUMBER_SIZE]);		    /* by pprof's name of the unit */
+		  char s[NUMBER_SIZE]); /* by pprof's name of the unit */
+char *text_figure(uint64_t v, enum report_unit unit,
+		  char s[NUMBER_SIZE]); /* REPORT_UNIT_ID is bare */
+char *text_real(double v, enum report_unit unit,
+		char s[NUMBER_SIZE]);		    /* 12.3 MiB; 12.3%; 0.25; 1,234 */
 double text_percent(uint64_t part, uint64_t whole); /* 0 if whole is */
 
 /*

@@ -23,9 +23,11 @@ struct report_column {
 	const char *title; /* as it is shown: "BYTES" */
 	const char *key;   /* for --sort, JSON and Prometheus: [A-Za-z_][A-Za-z0-9_]* */
 	enum report_unit unit;
-	bool per_second;    /* the cells are real: a rate, shown with "/s" */
-	unsigned int width; /* at most so many columns of the terminal; 0: as wide as it gets.
-			       One text column at most gives way when the line is too long: the last */
+	bool per_second; /* the cells are real: a rate, shown with "/s" */
+	bool adds;	 /* what is left out is shown as a sum: counts are, percentiles are not */
+	/* Text: at most so many columns of the terminal, 0: as wide as it gets. When a line is too
+	 * long for the terminal, the widest text gives way. */
+	unsigned int width;
 };
 
 /* A cell is what its column says: text for REPORT_UNIT_TEXT, real for REPORT_UNIT_PERCENT and with
@@ -57,8 +59,8 @@ size_t report_grid_rows(const struct report_grid *g);
 int report_grid_column(const struct report_grid *g, const char *key);
 
 /*
- * How rows are shown: by this column, figures the largest first and texts the smallest first, or
- * the other way round; ties by the other columns from the left. At most top rows, 0: all; the rest
+ * How rows are shown: by this column, figures the largest first, texts and ids the smallest
+ * first, or the other way round; ties by the other columns from the left. At most top rows, 0: all; the rest
  * is said in one line, with its sums. Default: column 0, all. -EINVAL: no such column.
  */
 int report_grid_sort(struct report_grid *g, unsigned int column, bool reverse, unsigned int top);
@@ -73,8 +75,8 @@ void report_grid_set_cost(struct report_grid *g, const struct report_cost *cost)
 /*
  * The writers; as those of a profile they write one whole document and flush. Of the options count
  * width, utf8, color and part. JSON is one line with all rows, its shape is in report/grid_json.c.
- * Prometheus has a gauge for each column of figures, the texts and ids being its labels, and all
- * rows that the table would show.
+ * Prometheus has a gauge for each column of figures, the texts and ids being its labels, by which
+ * rows must differ, for all rows that the table would show.
  */
 report_grid_writer report_grid_write_table;
 report_grid_writer report_grid_write_json;

@@ -150,7 +150,8 @@ START_TEST(sums_saturate)
 	ck_assert_str_eq(text, "app;a 18446744073709551615\n");
 	free(text);
 	for (const struct report_format *f = report_formats; f->name; f++)
-		free(written(r, f->write, NULL));
+		if (f->write)
+			free(written(r, f->write, NULL));
 	report_free(r);
 }
 END_TEST
@@ -322,8 +323,11 @@ START_TEST(order_of_insertion_does_not_show)
 
 	for (const struct report_format *f = report_formats; f->name; f++) {
 		size_t size, other_size;
-		char *text = written_bytes(r, f->write, NULL, &size);
+		char *text;
 
+		if (!f->write)
+			continue;
+		text = written_bytes(r, f->write, NULL, &size);
 		ck_assert_uint_gt(size, 100);
 		for (unsigned int seed = 1; seed < 8; seed++) {
 			struct report *other = shuffled(seed);
@@ -352,7 +356,7 @@ START_TEST(hostile_names_break_nothing)
 				      .subtitle = every_byte() };
 
 	for (const struct report_format *f = report_formats; f->name; f++) {
-		for (int i = 0; i < 2; i++) {
+		for (int i = 0; i < 2 && f->write; i++) {
 			size_t size;
 			char *text = written_bytes(r, f->write, i ? &all : NULL, &size);
 
@@ -381,7 +385,12 @@ START_TEST(a_full_disk_is_noticed)
 		ADD(big, "app", i, 1, id);
 	}
 	for (const struct report_format *f = report_formats; f->name; f++) {
-		FILE *full = fopen("/dev/full", "w"), *reader = fopen("/dev/null", "r");
+		FILE *full, *reader;
+
+		if (!f->write)
+			continue;
+		full = fopen("/dev/full", "w");
+		reader = fopen("/dev/null", "r");
 
 		ck_assert_ptr_nonnull(full);
 		ck_assert_int_eq(f->write(small, full, NULL), -ENOSPC);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* prometheus.c: names, labels and values of the text exposition format. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "prometheus.h"
+#include "text.h"
+
+bool prometheus_name(const char *s)
+{
+	static const char allowed[] =
+		"0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	return *s && !strchr("0123456789", *s) && !s[strspn(s, allowed)];
+}
+
+void prometheus_head(struct out *o, const char *name, const char *help, const char *type)
+{
+	out_printf(o, "# HELP %s ", name);
+	for (; *help; help++)
+		out_puts(o, *help == '\\' ? "\\\\" : *help == '\n' ? "\\n" : (char[]){ *help, 0 });
+	out_printf(o, "\n# TYPE %s %s\n", name, type);
+}
+
+/*
+ * A text that can be printed stands as it is. One that cannot has its bytes in their printable form
+ * and its backslashes doubled, and so has one that looks like that form: no two are written alike.
+ */
+static bool stands_as_it_is(const char *s)
+{
+	while (*s) {
+		char unit[UNIT_SIZE];
+		const char *at = s;
+		size_t n = text_unit(&s, unit, NULL);
+
+		if (n != (size_t)(s - at) || memcmp(unit, at, n))
+			return false;
+		if (*at == '\\' && *s && strchr("nrtx\\", *s))
+			return false;
+	}
+	return true;
+}
+
+void prometheus_label(struct out *o, bool *first, const char *key, const char *value)
+{
+	bool plain = stands_as_it_is(value);
+
+	out_printf(o, "%s%s=\"", *first ? "" : ",", key);
+	*first = false;
+	while (*value) {
+		char unit[UNIT_SIZE];
+		bool backslash = *value == '\\';
+
+		text_unit(&value, unit, NULL);
+		if (backslash && !plain)
+			out_puts(o, "\\\\");
+		for (const char *c = unit; *c; c++) {
+			if (*c == '\\' || *c == '"')
+				out_putc(o, '\\');
+			out_putc(o, *c);
+		}
+	}
+	out_putc(o, '"');
+}
+
+const char *prometheus_suffix(enum report_unit unit)
+{
+	switch (unit) {
+	case REPORT_UNIT_NS:
+	case REPORT_UNIT_US:
+		return "_seconds";
+	case REPORT_UNIT_BYTES:
+		return "_bytes";
+	case REPORT_UNIT_PERCENT:
+		return "_percent";
+	default:
+		return "";
+	}
+}
+
+/* How many of a unit make a base unit. */
+static uint64_t base(enum report_unit unit)
+{
+	return unit == REPORT_UNIT_NS ? 1000000000 : unit == REPORT_UNIT_US ? 1000000 : 1;
+}
+
+void prometheus_value(struct out *o, uint64_t v, enum report_unit unit)
+{
+	int digits = unit == REPORT_UNIT_NS ? 9 : 6;
+	uint64_t one = base(unit);
+
+	out_u64(o, v / one);
+	v %= one;
+	if (!v)
+		return;
+	while (v % 10 == 0) {
+		v /= 10;
+		digits--;
+	}
+	out_printf(o, ".%0*" PRIu64, digits, v);
+}
+
+void prometheus_real(struct out *o, double v, enum report_unit unit)
+{
+	out_printf(o, "%.9g", v / (double)base(unit));
+}
