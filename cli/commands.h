@@ -11,8 +11,8 @@ int command_explain(int argc, char **argv, const char *usage);
 
 struct command {
 	const char *name;
-	const char *summary; /* one line, the question it answers */
-	const char *usage;   /* all of --help */
+	const char *summary;	  /* one line, the question it answers */
+	struct options_spec spec; /* and what it takes */
 	int (*run)(const struct options *opt);
 	/* Of a command that does not record and has options of its own: reads them itself. */
 	int (*main)(int argc, char **argv, const char *usage);

@@ -86,10 +86,19 @@ static const char explain_usage[] =
 	"  rawprof explain --kernel-log refused.log   any program's log, explained\n";
 
 const struct command commands[] = {
-	{ "cpu", "where is CPU time going?", cpu_usage, command_cpu },
-	{ "doctor", "what can be done here, and what will each command use?", doctor_usage,
+	{ "cpu",
+	  "where is CPU time going?",
+	  { .usage = cpu_usage,
+	    .takes = TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_STACKS | TAKES_SAMPLES |
+		     TAKES_ROWS },
+	  command_cpu },
+	{ "doctor",
+	  "what can be done here, and what will each command use?",
+	  { .usage = doctor_usage },
 	  command_doctor },
-	{ "explain", "what is a program's bytecode, and what does the verifier see?", explain_usage,
+	{ "explain",
+	  "what is a program's bytecode, and what does the verifier see?",
+	  { .usage = explain_usage },
 	  .main = command_explain },
 	{ 0 },
 };

@@ -41,7 +41,7 @@ static int help(const char *name)
 	c = find(name);
 	if (!c)
 		return EXIT_USAGE;
-	fputs(c->usage, stdout);
+	fputs(c->spec.usage, stdout);
 	return EXIT_DONE;
 }
 
@@ -59,8 +59,8 @@ static int run(const struct command *c, int argc, char **argv)
 	int status;
 
 	if (c->main)
-		return c->main(argc, argv, c->usage);
-	status = options_parse(&opt, argc, argv, c->usage);
+		return c->main(argc, argv, c->spec.usage);
+	status = options_parse(&opt, argc, argv, &c->spec);
 	if (status < 0) {
 		rp_log_setup(level_of(opt.verbosity), NULL, NULL);
 		status = c->run(&opt);

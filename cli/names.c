@@ -9,15 +9,17 @@
 #include "names.h"
 
 /*
- * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A slot is empty
- * while its address is 0. The frames of one are names.ids.id[first] and the count - 1 behind it.
+ * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A process may map one
+ * file after another at the same address, so what was mapped belongs to the key. A slot is empty while its address is
+ * 0. The frames of one are names.ids.id[first] and the count - 1 behind it.
  */
 struct slot {
 	uint64_t addr;
 	uint64_t owner;
+	uint64_t mapping;
 	uint32_t first;
 	uint16_t count;
-	bool is_return;
+	uint16_t what; /* enum names_first */
 };
 
 /*
@@ -44,10 +46,11 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static struct slot *find(struct slot *slots, size_t nslots, const struct slot *wanted)
 {
-	size_t i = mix(wanted->addr, wanted->owner) & (nslots - 1);
+	size_t i = mix(wanted->addr ^ wanted->mapping, wanted->owner) & (nslots - 1);
 
-	while (slots[i].addr && (slots[i].addr != wanted->addr || slots[i].owner != wanted->owner ||
-				 slots[i].is_return != wanted->is_return))
+	while (slots[i].addr &&
+	       (slots[i].addr != wanted->addr || slots[i].owner != wanted->owner ||
+		slots[i].mapping != wanted->mapping || slots[i].what != wanted->what))
 		i = (i + 1) & (nslots - 1);
 	return &slots[i];
 }
@@ -146,18 +149,78 @@ static size_t add_source(const struct session *s, const struct sym_frame *f,
 	return n ? n - 1 : 0;
 }
 
+#if defined(__aarch64__)
+static const uint8_t syscall_insn[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
+#elif defined(__riscv)
+static const uint8_t syscall_insn[] = { 0x73, 0x00, 0x00, 0x00 }; /* ecall */
+#else
+static const uint8_t syscall_insn[] = { 0x0f, 0x05 }; /* syscall */
+#endif
+
+/* How the kernel is entered by system calls; a new thread begins as if it came back from one. */
+static bool is_syscall_entry(const char *name)
+{
+	static const char *const entries[] = { "entry_SYSCALL_64", "el0_svc", "do_trap_ecall_u",
+					       "ret_from_fork" };
+
+	for (size_t i = 0; name && i < sizeof(entries) / sizeof(entries[0]); i++)
+		if (!strncmp(name, entries[i], strlen(entries[i])))
+			return true;
+	return false;
+}
+
+enum names_first names_entered(struct session *s, const uint64_t *kernel, size_t n)
+{
+	enum { ENTRY_FRAMES = 3 }; /* on arm64; x86-64 has one */
+	struct sym_frame f;
+
+	for (size_t i = n; i-- > 1 && n - i <= ENTRY_FRAMES;) {
+		sym_kernel_lookup(s->kernel, kernel[i], true, &f);
+		if (is_syscall_entry(f.name))
+			return NAMES_SYSCALL;
+	}
+	return NAMES_AT;
+}
+
+/*
+ * A system call may leave for another place than it came from: a signal handler, what a handler interrupted, the start
+ * of a program. There is no system call before that. Where the code is not to be had it is taken for the usual case.
+ */
+static bool is_after_syscall(const struct session *s, const struct sym_frame *f)
+{
+	uint8_t code[sizeof(syscall_insn)];
+
+	return sym_user_code_before(s->user, f, code, sizeof(code)) ||
+	       !memcmp(code, syscall_insn, sizeof(code));
+}
+
+/* Finds the name of one address; returns whether it was taken for a return address. */
+static bool look_up(struct session *s, const struct name_owner *owner, uint64_t addr,
+		    enum names_first what, struct sym_frame *f)
+{
+	bool is_return = what == NAMES_RETURN;
+
+	if (!owner) {
+		sym_kernel_lookup(s->kernel, addr, is_return, f);
+		return is_return;
+	}
+	sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, f);
+	if (what == NAMES_SYSCALL && is_after_syscall(s, f)) {
+		is_return = true;
+		sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, f);
+	}
+	return is_return;
+}
+
 /* Writes the frames of one address, the address itself last; returns how many. */
 static size_t name_address(struct session *s, const struct name_owner *owner, uint64_t addr,
-			   bool is_return, struct report_frame out[SYM_INLINE_MAX + 1])
+			   enum names_first what, struct report_frame out[SYM_INLINE_MAX + 1])
 {
 	struct report_frame whole;
 	struct sym_frame f;
+	bool is_return = look_up(s, owner, addr, what, &f);
 	size_t n = 0;
 
-	if (owner)
-		sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, &f);
-	else
-		sym_kernel_lookup(s->kernel, addr, is_return, &f);
 	whole = (struct report_frame){
 		.name = readable(s, f.name),
 		.module = f.module,
@@ -258,8 +321,8 @@ static int intern_address(struct names *names, const struct name_owner *owner, s
 		return 0;
 	}
 	wanted->first = (uint32_t)names->ids.n;
-	wanted->count = (uint16_t)name_address(names->session, owner, wanted->addr,
-					       wanted->is_return, frames);
+	wanted->count =
+		(uint16_t)name_address(names->session, owner, wanted->addr, wanted->what, frames);
 	err = add_frames(names, frames, wanted->count);
 	if (!err && wanted->addr) { /* address 0, of a broken stack, is not worth remembering */
 		*slot = *wanted;
@@ -268,8 +331,17 @@ static int intern_address(struct names *names, const struct name_owner *owner, s
 	return err;
 }
 
+/* What address number i of a stack is, whose mark it loses. */
+static enum names_first what_is(const struct name_owner *owner, uint64_t *addr, size_t i,
+				enum names_first first)
+{
+	if (!names_take_mark(owner, addr))
+		return NAMES_AT;
+	return i ? NAMES_RETURN : first;
+}
+
 int names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
-		 size_t n, bool innermost, struct name_ids *out)
+		 size_t n, enum names_first first, struct name_ids *out)
 {
 	struct slot wanted = { .owner = owner_number(owner) };
 	int err = 0;
@@ -278,7 +350,11 @@ int names_intern(struct names *names, const struct name_owner *owner, const uint
 		size_t from = 0;
 
 		wanted.addr = addrs[i];
-		wanted.is_return = names_take_mark(owner, &wanted.addr) && (i || !innermost);
+		wanted.what = what_is(owner, &wanted.addr, i, first);
+		if (owner)
+			wanted.mapping =
+				sym_user_mapping(names->session->user, owner->pid, owner->time,
+						 wanted.addr - (wanted.what != NAMES_AT));
 		err = intern_address(names, owner, &wanted);
 		if (out->n >= INLINED_ROOM)
 			from = wanted.count - 1u;
@@ -289,11 +365,11 @@ int names_intern(struct names *names, const struct name_owner *owner, const uint
 }
 
 int names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs, size_t n,
-		bool innermost, struct name_frames *out)
+		enum names_first first, struct name_frames *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t addr = addrs[i];
-		bool is_return = names_take_mark(owner, &addr) && (i || !innermost);
+		enum names_first what = what_is(owner, &addr, i, first);
 
 		if (out->room - out->n < SYM_INLINE_MAX + 1) {
 			size_t room = out->room * 2 + 2 * (SYM_INLINE_MAX + 1);
@@ -304,7 +380,7 @@ int names_stack(struct session *s, const struct name_owner *owner, const uint64_
 			out->frame = grown;
 			out->room = room;
 		}
-		out->n += name_address(s, owner, addr, is_return, out->frame + out->n);
+		out->n += name_address(s, owner, addr, what, out->frame + out->n);
 	}
 	return 0;
 }

@@ -35,16 +35,27 @@ struct name_ids {
 	size_t n, room;
 };
 
-/*
- * Adds the frames of n addresses. owner NULL: kernel addresses. innermost: the first one is where the CPU was, the
- * others are return addresses. -ENOMEM.
- */
-int names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs, size_t n,
-		bool innermost, struct name_frames *out);
+/* What the first address of a stack is; the others are return addresses. */
+enum names_first {
+	NAMES_RETURN, /* one too */
+	NAMES_AT,     /* where the CPU was */
+	/*
+	 * Where the process entered the kernel by a system call, the instruction behind it. If that call was the last
+	 * one of its function, the address is the next function's, which has nothing to do with it.
+	 */
+	NAMES_SYSCALL,
+};
 
-/* The same as ids in the report. Each address is looked up once. -ENOMEM. */
+/* NAMES_SYSCALL if the kernel's side of the stack, leaf first, begins with a system call, else NAMES_AT. */
+enum names_first names_entered(struct session *s, const uint64_t *kernel, size_t n);
+
+/* Adds the frames of n addresses. owner NULL: kernel addresses. -ENOMEM. */
+int names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs, size_t n,
+		enum names_first first, struct name_frames *out);
+
+/* The same as ids in the report. Each address is looked up once for all that was mapped there. -ENOMEM. */
 int names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
-		 size_t n, bool innermost, struct name_ids *out);
+		 size_t n, enum names_first first, struct name_ids *out);
 
 /*
  * An address as a walk of a user stack wrote it: false if it is no return address although it is not the innermost,

@@ -11,7 +11,7 @@
 #include <rawprof/loader.h>
 #include <rawprof/symbolize.h>
 
-#include "options.h"
+#include "options_own.h"
 
 enum {
 	OPT_CGROUP = 256,
@@ -34,48 +34,97 @@ enum {
 	OPT_DELIMITED,
 };
 
-static const char short_options[] = ":ap:t:L:C:d:F:c:e:UKIo:n:fEAvqh";
-
-static const struct option long_options[] = {
-	{ "all", no_argument, NULL, 'a' },
-	{ "pid", required_argument, NULL, 'p' },
-	{ "tid", required_argument, NULL, 't' },
-	{ "cpu", required_argument, NULL, 'C' },
-	{ "cgroup", required_argument, NULL, OPT_CGROUP },
-	{ "comm", required_argument, NULL, OPT_COMM },
-	{ "duration", required_argument, NULL, 'd' },
-	{ "freq", required_argument, NULL, 'F' },
-	{ "count", required_argument, NULL, 'c' },
-	{ "event", required_argument, NULL, 'e' },
-	{ "sw-event", no_argument, NULL, OPT_SW_EVENT },
-	{ "user", no_argument, NULL, 'U' },
-	{ "kernel", no_argument, NULL, 'K' },
-	{ "include-idle", no_argument, NULL, 'I' },
-	{ "max-stack", required_argument, NULL, OPT_MAX_STACK },
-	{ "call-graph", required_argument, NULL, OPT_CALL_GRAPH },
-	{ "format", required_argument, NULL, OPT_FORMAT },
-	{ "folded", no_argument, NULL, 'f' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "top", required_argument, NULL, 'n' },
-	{ "sort", required_argument, NULL, OPT_SORT },
-	{ "weight", required_argument, NULL, OPT_WEIGHT },
-	{ "samples", no_argument, NULL, OPT_SAMPLES },
-	{ "fold-extend", no_argument, NULL, 'E' },
-	{ "address", no_argument, NULL, 'A' },
-	{ "annotations", no_argument, NULL, OPT_ANNOTATIONS },
-	{ "delimited", no_argument, NULL, OPT_DELIMITED },
-	{ "title", required_argument, NULL, OPT_TITLE },
-	{ "reverse", no_argument, NULL, OPT_REVERSE },
-	{ "inverted", no_argument, NULL, OPT_INVERTED },
-	{ "lines", no_argument, NULL, OPT_LINES },
-	{ "inline", no_argument, NULL, OPT_INLINE },
-	{ "no-demangle", no_argument, NULL, OPT_NO_DEMANGLE },
-	{ "no-color", no_argument, NULL, OPT_NO_COLOR },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
+/* The options that commands have in common, and which group of them each belongs to (0: everybody's). */
+static const struct common_option {
+	const char *name;
+	int has_arg;
+	int letter;
+	unsigned int group;
+} common_options[] = {
+	{ "all", no_argument, 'a', TAKES_TARGET },
+	{ "pid", required_argument, 'p', TAKES_TARGET },
+	{ "tid", required_argument, 't', TAKES_TARGET },
+	{ "cpu", required_argument, 'C', TAKES_CPUS },
+	{ "cgroup", required_argument, OPT_CGROUP, TAKES_TARGET },
+	{ "comm", required_argument, OPT_COMM, TAKES_TARGET },
+	{ "duration", required_argument, 'd', 0 },
+	{ "interval", required_argument, 'i', TAKES_INTERVAL },
+	{ "freq", required_argument, 'F', TAKES_SAMPLING },
+	{ "count", required_argument, 'c', TAKES_SAMPLING },
+	{ "event", required_argument, 'e', TAKES_SAMPLING },
+	{ "sw-event", no_argument, OPT_SW_EVENT, TAKES_SAMPLING },
+	{ "user", no_argument, 'U', TAKES_STACKS },
+	{ "kernel", no_argument, 'K', TAKES_STACKS },
+	{ "include-idle", no_argument, 'I', TAKES_SAMPLING },
+	{ "max-stack", required_argument, OPT_MAX_STACK, TAKES_STACKS },
+	{ "call-graph", required_argument, OPT_CALL_GRAPH, TAKES_STACKS },
+	{ "format", required_argument, OPT_FORMAT, 0 },
+	{ "folded", no_argument, 'f', TAKES_STACKS },
+	{ "output", required_argument, 'o', 0 },
+	{ "top", required_argument, 'n', TAKES_ROWS },
+	{ "sort", required_argument, OPT_SORT, TAKES_ROWS },
+	{ "weight", required_argument, OPT_WEIGHT, TAKES_STACKS },
+	{ "samples", no_argument, OPT_SAMPLES, TAKES_SAMPLES },
+	{ "fold-extend", no_argument, 'E', TAKES_SAMPLES },
+	{ "address", no_argument, 'A', TAKES_STACKS },
+	{ "annotations", no_argument, OPT_ANNOTATIONS, TAKES_STACKS },
+	{ "delimited", no_argument, OPT_DELIMITED, TAKES_STACKS },
+	{ "title", required_argument, OPT_TITLE, TAKES_STACKS },
+	{ "reverse", no_argument, OPT_REVERSE, TAKES_STACKS },
+	{ "inverted", no_argument, OPT_INVERTED, TAKES_STACKS },
+	{ "lines", no_argument, OPT_LINES, TAKES_STACKS },
+	{ "inline", no_argument, OPT_INLINE, TAKES_STACKS },
+	{ "no-demangle", no_argument, OPT_NO_DEMANGLE, TAKES_STACKS },
+	{ "no-color", no_argument, OPT_NO_COLOR, 0 },
+	{ "verbose", no_argument, 'v', 0 },
+	{ "quiet", no_argument, 'q', 0 },
+	{ "help", no_argument, 'h', 0 },
 };
+#define COMMON_OPTIONS (sizeof(common_options) / sizeof(common_options[0]))
+
+/* Beyond all letters: the n-th of the command's own options. */
+#define OWN_BASE 1000
+
+/* The same as getopt_long() wants it: the command's own first, then the common ones that it takes. */
+#define MOST_OPTIONS 100
+struct getopt_tables {
+	struct option longs[MOST_OPTIONS];
+	char shorts[3 * MOST_OPTIONS];
+};
+
+static void add_option(struct getopt_tables *t, size_t *n, struct option option, int letter)
+{
+	size_t len = strlen(t->shorts);
+
+	t->longs[(*n)++] = option;
+	if (letter && letter < 256)
+		snprintf(t->shorts + len, sizeof(t->shorts) - len, "%c%s", letter,
+			 option.has_arg ? ":" : "");
+}
+
+static void make_tables(const struct options_spec *spec, struct getopt_tables *t)
+{
+	size_t n = 0;
+
+	*t = (struct getopt_tables){ .shorts = ":" };
+	for (const struct own_option *own = spec->own; own && own->name; own++)
+		add_option(t, &n,
+			   (struct option){ own->name, own->kind != OWN_FLAG, NULL,
+					    OWN_BASE + (int)(own - spec->own) },
+			   own->letter);
+	for (size_t i = 0; i < COMMON_OPTIONS; i++) {
+		const struct common_option *c = &common_options[i];
+
+		if (c->group && !(c->group & spec->takes))
+			continue;
+		if (own_by_letter(spec->own, c->letter))
+			continue;
+		add_option(t, &n, (struct option){ c->name, c->has_arg, NULL, c->letter },
+			   c->letter);
+		if (c->letter == 't')
+			strcat(t->shorts, "L:"); /* as some tools call it */
+	}
+}
 
 /* Says what is wrong and returns the exit status for it. */
 static int __attribute__((format(printf, 2, 3)))
@@ -89,21 +138,6 @@ misused(const struct options *opt, const char *fmt, ...)
 	va_end(args);
 	fprintf(stderr, "\nTry 'rawprof help %s'.\n", opt->command);
 	return EXIT_USAGE;
-}
-
-static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
-{
-	char *end;
-	unsigned long long value;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || *end || value < least || value > most)
-		return false;
-	*out = value;
-	return true;
 }
 
 /* Seconds: "5", "0.5", "5s", "2m", "1h". */
@@ -137,7 +171,7 @@ static bool add_ids(const char *text, struct id_list *list)
 
 		if (grown)
 			list->id = grown;
-		good = grown && read_number(word, 1, INT32_MAX, &id);
+		good = grown && option_number(word, 1, INT32_MAX, &id);
 		if (good)
 			list->id[list->n++] = (uint32_t)id;
 	}
@@ -156,7 +190,8 @@ static bool cpu_list_is_good(const char *text)
 }
 
 /* What getopt could not make sense of; it points behind the word that it stopped at. */
-static int not_understood(const struct options *opt, char **argv, bool lacks_value)
+static int not_understood(const struct options *opt, const struct getopt_tables *t, char **argv,
+			  bool lacks_value)
 {
 	char letter[3] = { '-', (char)optopt, '\0' };
 	const char *name = letter;
@@ -164,10 +199,23 @@ static int not_understood(const struct options *opt, char **argv, bool lacks_val
 	if (!strncmp(argv[optind - 1], "--", 2))
 		name = argv[optind - 1];
 	else
-		for (const struct option *o = long_options; o->name; o++)
+		for (const struct option *o = t->longs; o->name; o++)
 			if (lacks_value && o->val == optopt)
 				return misused(opt, "%s (--%s) wants a value", letter, o->name);
-	return misused(opt, lacks_value ? "%s wants a value" : "there is no option %s", name);
+	if (lacks_value)
+		return misused(opt, "%s wants a value", name);
+	for (size_t i = 0; i < COMMON_OPTIONS; i++)
+		if (name == letter ? common_options[i].letter == optopt
+				   : !strcmp(common_options[i].name, name + 2))
+			return misused(opt, "%s is of no use to %s", name, opt->command);
+	return misused(opt, "there is no option %s", name);
+}
+
+static int take_own(struct options *opt, const struct own_option *own, const char *value)
+{
+	if (own_take(opt->own, own, value))
+		return -1;
+	return misused(opt, "--%s wants %s, not '%s'", own->name, own_wants(own), value);
 }
 
 static int choose_format(struct options *opt, const char *name)
@@ -214,14 +262,18 @@ static int take(struct options *opt, int letter, const char *value)
 		return read_seconds(value, &opt->duration)
 			       ? -1
 			       : misused(opt, "'%s' is no duration", value);
+	case 'i':
+		return read_seconds(value, &opt->interval)
+			       ? -1
+			       : misused(opt, "'%s' is no interval in seconds", value);
 	case 'F':
-		if (!read_number(value, 1, 10 * 1000 * 1000, &opt->freq))
+		if (!option_number(value, 1, 10 * 1000 * 1000, &opt->freq))
 			return misused(opt, "'%s' is no frequency: samples a second, from 1 on",
 				       value);
 		opt->period = 0;
 		return -1;
 	case 'c':
-		if (!read_number(value, 1, INT64_MAX, &opt->period))
+		if (!option_number(value, 1, INT64_MAX, &opt->period))
 			return misused(opt, "'%s' is no count: one sample every so many events",
 				       value);
 		opt->freq = 0;
@@ -242,7 +294,7 @@ static int take(struct options *opt, int letter, const char *value)
 		opt->idle = true;
 		return -1;
 	case OPT_MAX_STACK:
-		if (!read_number(value, 1, 1023, &number))
+		if (!option_number(value, 1, 1023, &number))
 			return misused(opt, "--max-stack is from 1 to 1023, not '%s'", value);
 		opt->max_stack = (unsigned int)number;
 		return -1;
@@ -262,14 +314,12 @@ static int take(struct options *opt, int letter, const char *value)
 		opt->output = value;
 		return -1;
 	case 'n':
-		if (!read_number(value, 1, 1000000, &number))
+		if (!option_number(value, 1, 1000000, &number))
 			return misused(opt, "'%s' is no number of rows", value);
 		opt->show.top_functions = (unsigned int)number;
 		return -1;
 	case OPT_SORT:
-		if (strcmp(value, "self") && strcmp(value, "total"))
-			return misused(opt, "--sort is self or total, not '%s'", value);
-		opt->show.sort = *value == 't' ? REPORT_BY_TOTAL : REPORT_BY_SELF;
+		opt->sort = value;
 		return -1;
 	case OPT_WEIGHT:
 		opt->weight = value;
@@ -321,9 +371,25 @@ static int take(struct options *opt, int letter, const char *value)
 	return EXIT_USAGE; /* no letter is left: the table of options has one more than this */
 }
 
-/* What only shows when everything has been read. */
-static int check_together(struct options *opt)
+/* A table of functions is ordered by self or total; commands with other tables know their columns. */
+static int check_sort(struct options *opt, const struct options_spec *spec)
 {
+	if (!opt->sort || !(spec->takes & TAKES_STACKS))
+		return -1;
+	if (!strcmp(opt->sort, "total"))
+		opt->show.sort = REPORT_BY_TOTAL;
+	else if (!strcmp(opt->sort, "self"))
+		opt->show.sort = REPORT_BY_SELF;
+	else if (!spec->own)
+		return misused(opt, "--sort is self or total, not '%s'", opt->sort);
+	return -1;
+}
+
+/* What only shows when everything has been read. */
+static int check_together(struct options *opt, const struct options_spec *spec)
+{
+	const char *wrong;
+
 	if (opt->user_only && opt->kernel_only)
 		return misused(opt, "--user and --kernel leave no stacks at all");
 	if (opt->program && (opt->pids.n || opt->tids.n))
@@ -343,39 +409,60 @@ static int check_together(struct options *opt)
 		opt->format = report_format_by_path(opt->output);
 	if (!opt->format)
 		opt->format = report_format_by_name("table");
-	return -1;
+	wrong = spec->check ? spec->check(opt) : NULL;
+	return wrong ? misused(opt, "%s", wrong) : check_sort(opt, spec);
 }
 
-int options_parse(struct options *opt, int argc, char **argv, const char *usage)
+static int take_any(struct options *opt, const struct options_spec *spec, int letter,
+		    const char *value)
 {
+	const struct own_option *own = letter >= OWN_BASE ? &spec->own[letter - OWN_BASE]
+							  : own_by_letter(spec->own, letter);
+
+	return own ? take_own(opt, own, value) : take(opt, letter, value);
+}
+
+int options_parse(struct options *opt, int argc, char **argv, const struct options_spec *spec)
+{
+	struct getopt_tables tables;
 	int status = -1, letter;
 
+	if (spec->own_size) {
+		opt->own = calloc(1, spec->own_size);
+		if (!opt->own)
+			return EXIT_FAILED;
+	}
 	/* What stands behind "--" is not ours, whatever it looks like. */
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], "--")) {
 			opt->program = argv + i + 1;
 			argc = i;
 		}
+	make_tables(spec, &tables);
 	optind = 0; /* for getopt to begin anew */
 	while (status < 0 &&
-	       (letter = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+	       (letter = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
 		if (letter == 'h') {
-			fputs(usage, stdout);
+			fputs(spec->usage, stdout);
 			return EXIT_DONE;
 		}
-		status = letter == '?' || letter == ':' ? not_understood(opt, argv, letter == ':')
-							: take(opt, letter, optarg);
+		status = letter == '?' || letter == ':'
+				 ? not_understood(opt, &tables, argv, letter == ':')
+				 : take_any(opt, spec, letter, optarg);
 	}
 	for (; status < 0 && optind < argc; optind++) {
 		if (opt->duration || !read_seconds(argv[optind], &opt->duration))
 			status = misused(opt, "'%s' is no duration in seconds%s", argv[optind],
 					 opt->program ? "" : "; a program to run stands behind --");
 	}
-	return status < 0 ? check_together(opt) : status;
+	if (status < 0 && opt->program && !(spec->takes & TAKES_TARGET))
+		status = misused(opt, "it does not run programs");
+	return status < 0 ? check_together(opt, spec) : status;
 }
 
 void options_free(struct options *opt)
 {
 	free(opt->pids.id);
 	free(opt->tids.id);
+	free(opt->own);
 }

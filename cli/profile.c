@@ -250,6 +250,7 @@ int profile_record(struct profile *p)
 		err = p->profiler->stop(p);
 	if (!err) {
 		close_links(p);
+		rp_quiesce();
 		err = stacks_finish(p->stacks);
 	}
 	if (!err)

@@ -35,6 +35,8 @@ struct profiler {
 	const char *command;
 	const struct asm_map *maps; /* STACK_MAP_LIST and its own */
 	size_t nmaps;
+	unsigned int weight; /* which value is shown unless --weight says otherwise */
+	bool micros;	     /* and if it is a time, in microseconds where there is but a number */
 
 	/* May change p->config, before the maps are made. NULL: nothing to change. */
 	int (*configure)(struct profile *p);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "probe_frames.h"
 #include "profile.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
@@ -49,7 +50,7 @@ static int add_stack(struct profile *p, struct names *names, struct report *repo
 		     const struct stack *stack)
 {
 	const struct stack_record *r = stack->record;
-	size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
+	size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8, ours;
 	struct name_owner owner = profile_owner(r);
 	struct name_ids ids = { 0 };
 	uint64_t values[REPORT_MAX_VALUES] = { 0 };
@@ -66,9 +67,13 @@ static int add_stack(struct profile *p, struct names *names, struct report *repo
 		p->not_wanted += values[0];
 		return 0;
 	}
-	err = names_intern(names, NULL, r->frames, nkernel, true, &ids);
+	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
+	ours = probe_frames(&p->session, r->frames, nkernel);
+	err = names_intern(names, NULL, r->frames + ours, nkernel - ours,
+			   ours ? NAMES_RETURN : NAMES_AT, &ids);
 	if (!err)
-		err = names_intern(names, &owner, user_frames(r), nuser, true, &ids);
+		err = names_intern(names, &owner, user_frames(r), nuser,
+				   names_entered(&p->session, r->frames, nkernel), &ids);
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err && p->profiler->decorate)
@@ -199,12 +204,23 @@ static int set_info(struct profile *p, struct report *report, const char *note)
 
 /* ---- all together ----------------------------------------------------------------------------------------- */
 
+/* Formats that print bare numbers show times in microseconds, as people are used to; but CPU time as it is. */
+static void choose_unit(struct profile *p, const struct report_value_type *type)
+{
+	if (p->profiler->micros && !strcmp(type->unit, "nanoseconds")) {
+		p->output.show.divisor = 1000;
+		p->output.show.unit = "us";
+	}
+}
+
 static int choose_weight(struct profile *p, const struct report_value_type *types, size_t ntypes)
 {
 	char names[128] = "";
 
-	if (!p->opt->weight)
+	if (!p->opt->weight) {
+		p->output.show.weight = p->profiler->weight;
 		return 0;
+	}
 	for (unsigned int i = 0; i < ntypes; i++) {
 		if (!strcmp(p->opt->weight, types[i].type)) {
 			p->output.show.weight = i;
@@ -227,6 +243,7 @@ int profile_report(struct profile *p)
 
 	if (err)
 		return err;
+	choose_unit(p, &types[p->output.show.weight]);
 	note = describe_ends(p);
 	err = report_new(types, ntypes, &report);
 	if (!err)

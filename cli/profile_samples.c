@@ -44,9 +44,10 @@ static int print_one(struct profile *p, const struct stack_record *r)
 				      .value = r->value[0] };
 	int err;
 
-	err = names_stack(&p->session, NULL, r->frames, nkernel, true, &frames);
+	err = names_stack(&p->session, NULL, r->frames, nkernel, NAMES_AT, &frames);
 	if (!err)
-		err = names_stack(&p->session, &owner, r->frames + nkernel, nuser, true, &frames);
+		err = names_stack(&p->session, &owner, r->frames + nkernel, nuser,
+				  names_entered(&p->session, r->frames, nkernel), &frames);
 	if (err)
 		goto out;
 	event.frames = frames.frame;

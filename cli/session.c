@@ -309,6 +309,13 @@ static bool all_ended(const struct pollfd *fds, uint32_t n)
 	return n && ended == n;
 }
 
+static uint64_t earliest(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t first = a < b ? a : b;
+
+	return first < c ? first : c;
+}
+
 /*
  * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is little to
  * do; --samples, which prints them as they come, looks ten times a second.
@@ -319,12 +326,14 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 					: UINT64_MAX;
 	uint64_t step = s->opt->samples ? NS_PER_SECOND / 10 : NS_PER_SECOND;
 	uint64_t next_tick = s->begin_ns + step, now;
+	uint64_t pause = work->interval ? (uint64_t)(s->opt->interval * NS_PER_SECOND) : 0;
+	uint64_t next_report = pause ? s->begin_ns + pause : UINT64_MAX;
 
 	for (;;) {
 		int timeout, err = 0;
 
 		now = monotonic_ns();
-		timeout = ms_until(next_tick < end ? next_tick : end, now);
+		timeout = ms_until(earliest(next_tick, next_report, end), now);
 		if (poll(fds, WAKE_TARGET + s->target.npidfds, timeout) < 0 && errno != EINTR)
 			return rp_fail(-errno, "poll: %s", strerror(errno));
 		now = monotonic_ns();
@@ -344,6 +353,12 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 			s->wall_offset = wall_offset_ns();
 			if (work->tick)
 				err = work->tick(work->ctx);
+		}
+		if (!err && now >= next_report) {
+			next_report += pause * ((now - next_report) / pause + 1);
+			err = drain(s, work);
+			if (!err)
+				err = work->interval(work->ctx);
 		}
 		if (err < 0)
 			return err;

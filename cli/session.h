@@ -52,6 +52,7 @@ struct session_work {
 	int (*drain)(void *ctx); /* take what the kernel has; session_saw() for every process met */
 	int (*drained)(void *ctx); /* after that the processes met are known; may be NULL */
 	int (*tick)(void *ctx);	   /* once a second: hot-plugged CPUs; may be NULL */
+	int (*interval)(void *ctx); /* every --interval, after a drain; may be NULL */
 	uint64_t (*samples)(const void *ctx); /* so far, for the progress line */
 };
 

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Closing the descriptor detaches, whatever it is: a link, or a perf event that carries a
@@ -33,6 +35,11 @@ void rp_link_close(struct rp_link *link)
 	free(link);
 }
 
+void rp_quiesce(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
 /* A link holds the perf event, so that its own descriptor can go. */
 static int replace_by_link(int fd, int prog_fd, uint64_t cookie)
 {
@@ -44,6 +51,8 @@ static int replace_by_link(int fd, int prog_fd, uint64_t cookie)
 	attr.link.attach_type = BPF_PERF_EVENT;
 	attr.link.perf.cookie = cookie;
 	link = sys_bpf(BPF_LINK_CREATE, &attr);
+	if (link == -EMFILE && raise_nofile())
+		link = sys_bpf(BPF_LINK_CREATE, &attr);
 	if (link < 0)
 		return link == -EINVAL && !rp_has(RP_HAS_PERF_LINK) ? -EOPNOTSUPP : link;
 	close(fd);

@@ -88,25 +88,28 @@ const char *rp_cap_hint(enum rp_cap cap);
 /* ---- features (loader/features.c) */
 
 enum rp_feature {
-	RP_HAS_BPF,	      /* bpf(2) answers at all and we may create a map */
-	RP_HAS_KERNEL_BTF,    /* /sys/kernel/btf/vmlinux, 5.4 and CONFIG_DEBUG_INFO_BTF */
-	RP_HAS_PROG_BTF,      /* programs may carry BTF (func_info, line_info), 5.0 */
-	RP_HAS_RINGBUF,	      /* 5.8 */
-	RP_HAS_BATCH,	      /* batch operations on hash maps, 5.6 */
-	RP_HAS_PERF_LINK,     /* BPF_LINK_CREATE on a perf event, and attach cookies, 5.15 */
-	RP_HAS_RAW_TP,	      /* 4.17 */
-	RP_HAS_TP_BTF,	      /* 5.5 */
-	RP_HAS_FENTRY,	      /* loading and attaching, 5.5 (x86), 6.0 (arm64) */
-	RP_HAS_KPROBE,	      /* perf PMU "kprobe" */
-	RP_HAS_KPROBE_MULTI,  /* 5.18 with CONFIG_FPROBE */
-	RP_HAS_UPROBE,	      /* perf PMU "uprobe" */
-	RP_HAS_UPROBE_MULTI,  /* 6.6 */
-	RP_HAS_HW_EVENTS,     /* PERF_COUNT_HW_CPU_CYCLES can be opened */
-	RP_HAS_MMAP_BUILD_ID, /* build ids in side-band mmap2 records, 5.12 */
-	RP_HAS_SYSCALL_PROG,  /* BPF_PROG_TYPE_SYSCALL, 5.14 */
-	RP_HAS_STATS,	      /* BPF_ENABLE_STATS, 5.8 */
-	RP_HAS_TASK_BTF,      /* helper bpf_get_current_task_btf, 5.11 */
-	RP_HAS_BPF_LOOP,      /* helper bpf_loop, 5.17 */
+	RP_HAS_BPF,		 /* bpf(2) answers at all and we may create a map */
+	RP_HAS_KERNEL_BTF,	 /* /sys/kernel/btf/vmlinux, 5.4 and CONFIG_DEBUG_INFO_BTF */
+	RP_HAS_PROG_BTF,	 /* programs may carry BTF (func_info, line_info), 5.0 */
+	RP_HAS_RINGBUF,		 /* 5.8 */
+	RP_HAS_BATCH,		 /* batch operations on hash maps, 5.6 */
+	RP_HAS_PERF_LINK,	 /* BPF_LINK_CREATE on a perf event, and attach cookies, 5.15 */
+	RP_HAS_RAW_TP,		 /* 4.17 */
+	RP_HAS_TP_BTF,		 /* 5.5 */
+	RP_HAS_FENTRY,		 /* loading and attaching, 5.5 (x86), 6.0 (arm64) */
+	RP_HAS_KPROBE,		 /* perf PMU "kprobe" */
+	RP_HAS_KPROBE_MULTI,	 /* 5.18 with CONFIG_FPROBE */
+	RP_HAS_UPROBE,		 /* perf PMU "uprobe" */
+	RP_HAS_UPROBE_MULTI,	 /* 6.6 */
+	RP_HAS_UPROBE_MULTI_PID, /* a pid there means the process, not a thread, 6.10 */
+	RP_HAS_UPROBE_NOP, /* probes on nops of 5 bytes become calls, and others are emulated, 6.18 */
+	RP_HAS_UPROBE_SESSION, /* 6.13 */
+	RP_HAS_HW_EVENTS,      /* PERF_COUNT_HW_CPU_CYCLES can be opened */
+	RP_HAS_MMAP_BUILD_ID,  /* build ids in side-band mmap2 records, 5.12 */
+	RP_HAS_SYSCALL_PROG,   /* BPF_PROG_TYPE_SYSCALL, 5.14 */
+	RP_HAS_STATS,	       /* BPF_ENABLE_STATS, 5.8 */
+	RP_HAS_TASK_BTF,       /* helper bpf_get_current_task_btf, 5.11 */
+	RP_HAS_BPF_LOOP,       /* helper bpf_loop, 5.17 */
 	RP_FEATURES
 };
 
@@ -373,6 +376,9 @@ int rp_perf_max_rate(void);
  * NULL. */
 struct rp_link;
 void rp_link_close(struct rp_link *link);
+/* Waits until no program that was detached before is still running, on any CPU; some 20 ms. What programs count is
+ * complete only then. Source: membarrier(2), MEMBARRIER_CMD_GLOBAL. */
+void rp_quiesce(void);
 
 /* cookie is what bpf_get_attach_cookie returns (5.15); a cookie that the kernel cannot take is
  * -EOPNOTSUPP. */
@@ -427,6 +433,7 @@ struct rp_uprobe_multi {
 	uint32_t n;
 	pid_t pid; /* one process, -1 or 0 all */
 	bool at_return;
+	bool session; /* at entry, and then as the program says (uprobe.h) */
 };
 int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, struct rp_link **out);
 

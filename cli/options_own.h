@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How the values of a command's own options are read; for options.c. */
+#ifndef CLI_OPTIONS_OWN_H
+#define CLI_OPTIONS_OWN_H
+
+#include "options.h"
+
+/* A decimal number from least to most, and nothing else. */
+bool option_number(const char *text, uint64_t least, uint64_t most, uint64_t *out);
+
+/* Puts a value where the option says. text NULL: a flag. False: it makes no sense. */
+bool own_take(void *values, const struct own_option *own, const char *text);
+/* What it wants, for a person: "a number". */
+const char *own_wants(const struct own_option *own);
+/* NULL: none has it. */
+const struct own_option *own_by_letter(const struct own_option *own, int letter);
+
+#endif
