@@ -413,6 +413,31 @@ void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t a
 	}
 }
 
+uint64_t sym_user_mapping(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr)
+{
+	struct sym_mapping m;
+	struct sym_life life;
+	uint64_t number;
+
+	if (sym_history_find(&u->history, pid, time, addr, &m, &life))
+		return 0;
+	number = (m.start - m.offset) * 0x9e3779b97f4a7c15 + m.file + 1;
+	return number ? number : 1;
+}
+
+int sym_user_code_before(struct sym_user *u, const struct sym_frame *f, void *code, size_t n)
+{
+	const struct sym_object *o = f->image ? f->image->object : NULL;
+	const struct sym_section *section = o ? sym_object_code(o, f->module_addr - n) : NULL;
+	uint64_t within = section ? f->module_addr - n - section->addr : 0;
+
+	(void)u; /* whose the image is */
+	if (!section || section->size - within < n ||
+	    sym_object_read(o, section->offset + within, code, n) != n)
+		return -ENOENT;
+	return 0;
+}
+
 size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_return_address,
 		       bool inlined, struct sym_line *out, size_t max)
 {

@@ -214,6 +214,18 @@ int sym_user_keep(struct sym_user *u, uint32_t pid);
 void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
 		     bool is_return_address, struct sym_frame *out);
 
+/*
+ * A number for what @pid had mapped at @addr at @time: the same as long as it is the same place of the
+ * same file, so that names found for one such address hold for the next. 0: nothing is known.
+ */
+uint64_t sym_user_mapping(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
+
+/*
+ * Reads the @n bytes of code right before the address of @f, which sym_user_lookup() of @u has filled
+ * in without is_return_address. -ENOENT if there is no file, or they are in none of its code.
+ */
+int sym_user_code_before(struct sym_user *u, const struct sym_frame *f, void *code, size_t n);
+
 enum { SYM_INLINE_MAX = 64 };
 
 /* A place in source. Strings live as long as the symbolizer. */
@@ -258,6 +270,7 @@ struct sym_function_found {
 	uint64_t offset; /* of its first instruction, in the file */
 	uint64_t vaddr;	 /* the same in the file's own numbering */
 	uint64_t size;	 /* in bytes; 0 if the file does not say */
+	uint64_t alone;	 /* bytes from its start to the next symbol's, or to the segment's end */
 	/*
 	 * All of its names, without @VERSION and each once, asked for or not: first the one that
 	 * the first pattern matched, then the others in the order of the alphabet.
@@ -274,8 +287,8 @@ struct sym_function_found {
 
 struct sym_functions {
 	uint16_t machine; /* EM_* of elf.h */
-	uint64_t text_offset,
-		text_size; /* in the file: the executable segment that has most of them */
+	/* In the file: the executable segment that has most of them. */
+	uint64_t text_offset, text_size;
 	struct sym_function_found *items; /* by offset */
 	size_t count;
 };
