@@ -20,6 +20,26 @@ objcopy --strip-all --remove-section .note.gnu.build-id --add-gnu-debuglink="$tm
 folded -F 999 -- "$tmp/apart" 1
 near 'symbols in a separate file' "$(share "$out" ';work_60( |;)')" 60 4
 
+# Where the process goes on after its system call is another function, which has nothing to do with it.
+folded -F 999 -- "$work/edge" 1
+holds 'a system call at the end of a function' "$(share "$out" ';main;last_is_syscall(;|$| )') > 90"
+holds 'is not the next function'"'"'s' "$(share "$out" ';next_one') < 1"
+
+# Two files, one after the other at one address: each name in its time.
+if command -v "${CC:-gcc}" >/dev/null; then
+	for f in alpha beta; do
+		printf 'void %s(volatile long *n) { while (*n > 0) --*n; }\n' $f >"$tmp/$f.c"
+		"${CC:-gcc}" -shared -nostdlib -fPIC -O1 -fno-omit-frame-pointer -o "$tmp/$f.so" "$tmp/$f.c"
+	done
+	offset=0x$(nm "$tmp/alpha.so" | sed -n 's/ T alpha$//p')
+	folded -F 999 -- "$work/remap" "$tmp/alpha.so" "$tmp/beta.so" "$offset" 2
+	near 'remapped: the first file' "$(share "$out" ';main;in_first;alpha( |;)')" 50 5
+	near 'remapped: the second' "$(share "$out" ';main;in_second;beta( |;)')" 50 5
+	lacks 'remapped: no name of the wrong time' "$out" 'in_first;beta|in_second;alpha'
+else
+	skip 'remapped code' 'no compiler is installed'
+fi
+
 run "$rawprof" cpu --lines --format folded -- "$work/split" 0.1
 if grep -q 'built without libdw' "$err"; then
 	is 'without libdw: --lines is bad usage' $status 2
