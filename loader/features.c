@@ -243,9 +243,9 @@ static int try_kprobe_multi(void)
 
 /* A directory cannot carry probes: a kernel that gets so far as to see that (EBADF) knows the
  * command. */
-static int try_uprobe_multi(void)
+static int try_uprobe_link(uint32_t attach_type, pid_t pid)
 {
-	const int prog = try_prog(BPF_PROG_TYPE_KPROBE, BPF_TRACE_UPROBE_MULTI, 0, 0);
+	const int prog = try_prog(BPF_PROG_TYPE_KPROBE, attach_type, 0, 0);
 	const uint64_t offset = 0;
 	union rp_attr attr = { 0 };
 	int err;
@@ -253,13 +253,42 @@ static int try_uprobe_multi(void)
 	if (prog < 0)
 		return prog;
 	attr.link.prog_fd = (uint32_t)prog;
-	attr.link.attach_type = BPF_TRACE_UPROBE_MULTI;
+	attr.link.attach_type = attach_type;
+	attr.link.uprobe_multi.pid = (uint32_t)pid;
 	attr.link.uprobe_multi.path = ptr64("/");
 	attr.link.uprobe_multi.offsets = ptr64(&offset);
 	attr.link.uprobe_multi.cnt = 1;
 	err = close_result(sys_bpf(BPF_LINK_CREATE, &attr));
 	close(prog);
 	return err == -EBADF ? 0 : err;
+}
+
+static int try_uprobe_multi(void)
+{
+	return try_uprobe_link(BPF_TRACE_UPROBE_MULTI, 0);
+}
+
+/* The kernels that came to take a pid for that of a process also came to refuse one below 0. */
+static int try_uprobe_multi_pid(void)
+{
+	const int err = try_uprobe_multi();
+
+	if (err)
+		return err;
+	return try_uprobe_link(BPF_TRACE_UPROBE_MULTI, -1) == -EINVAL ? 0 : -EOPNOTSUPP;
+}
+
+/* Such a call leads to a system call of its own, which refuses whoever else makes it. */
+static int try_uprobe_nop(void)
+{
+	const int err = sys_uprobe();
+
+	return err == -ENXIO ? 0 : err < 0 ? err : -EOPNOTSUPP;
+}
+
+static int try_uprobe_session(void)
+{
+	return try_uprobe_link(BPF_TRACE_UPROBE_SESSION, 0);
 }
 
 static int try_hw_events(void)
@@ -334,6 +363,9 @@ static const struct {
 	[RP_HAS_KPROBE_MULTI] = { "kprobe_multi", try_kprobe_multi },
 	[RP_HAS_UPROBE] = { "uprobe", try_uprobe },
 	[RP_HAS_UPROBE_MULTI] = { "uprobe_multi", try_uprobe_multi },
+	[RP_HAS_UPROBE_MULTI_PID] = { "uprobe_multi by process", try_uprobe_multi_pid },
+	[RP_HAS_UPROBE_NOP] = { "uprobe on nop by call", try_uprobe_nop },
+	[RP_HAS_UPROBE_SESSION] = { "uprobe session", try_uprobe_session },
 	[RP_HAS_HW_EVENTS] = { "hardware events", try_hw_events },
 	[RP_HAS_MMAP_BUILD_ID] = { "build ids in mmap records", try_mmap_build_id },
 	[RP_HAS_SYSCALL_PROG] = { "syscall program", try_syscall_prog },

@@ -24,6 +24,7 @@ static inline size_t round_up(size_t n, size_t to)
 int sys_bpf(int cmd, union rp_attr *attr);
 int sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
 int sys_ioctl(int fd, unsigned long request, unsigned long arg);
+int sys_uprobe(void);
 void features_forget(void);
 
 /* ---- limits.c: true if it was raised, so that it is worth trying again */

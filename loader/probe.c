@@ -205,8 +205,9 @@ int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, str
 	if (prog_fd < 0)
 		return prog_fd;
 	attr.link.prog_fd = (uint32_t)prog_fd;
-	attr.link.attach_type = BPF_TRACE_UPROBE_MULTI;
-	attr.link.uprobe_multi.flags = probe->at_return ? BPF_F_UPROBE_MULTI_RETURN : 0;
+	attr.link.attach_type = probe->session ? BPF_TRACE_UPROBE_SESSION : BPF_TRACE_UPROBE_MULTI;
+	attr.link.uprobe_multi.flags =
+		probe->at_return && !probe->session ? BPF_F_UPROBE_MULTI_RETURN : 0;
 	attr.link.uprobe_multi.path = ptr64(probe->path);
 	attr.link.uprobe_multi.cnt = probe->n;
 	attr.link.uprobe_multi.offsets = ptr64(probe->offsets);
@@ -222,6 +223,9 @@ int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, str
 	case -ESRCH:
 		return rp_fail(fd, "uprobe_multi %s: there is no process %d", probe->path,
 			       (int)probe->pid);
+	case -EOPNOTSUPP:
+		return rp_fail(fd, "uprobe_multi %s: one of the instructions cannot be probed",
+			       probe->path);
 	case -EINVAL:
 		if (!rp_has(RP_HAS_UPROBE_MULTI))
 			return rp_fail(-EOPNOTSUPP,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sys.c: the one place where bpf(2), perf_event_open(2) and ioctl(2) are called. */
+/* sys.c: the one place where bpf(2), perf_event_open(2), ioctl(2) and uprobe(2) are called. */
 #include "internal.h"
 
 #include <sys/ioctl.h>
@@ -31,7 +31,19 @@ static int kernel_ioctl(int fd, unsigned long request, unsigned long arg)
 	return result(ioctl(fd, request, arg));
 }
 
-static const struct rp_sys kernel = { kernel_bpf, kernel_perf_event_open, kernel_ioctl };
+static int kernel_uprobe(void)
+{
+#ifdef __x86_64__
+	enum { SYS_UPROBE = 336 };
+
+	return result(syscall(SYS_UPROBE));
+#else
+	return -ENOSYS;
+#endif
+}
+
+static const struct rp_sys kernel = { kernel_bpf, kernel_perf_event_open, kernel_ioctl,
+				      kernel_uprobe };
 static const struct rp_sys *sys = &kernel;
 
 void rp_sys_replace(const struct rp_sys *with)
@@ -88,4 +100,9 @@ int sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, 
 int sys_ioctl(int fd, unsigned long request, unsigned long arg)
 {
 	return normalize(sys->ioctl(fd, request, arg));
+}
+
+int sys_uprobe(void)
+{
+	return sys->uprobe ? sys->uprobe() : -ENOSYS;
 }

@@ -49,7 +49,7 @@ int rp_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)))
 /* ---- system calls (loader/sys.c) */
 
 /*
- * The three calls that reach the kernel. Each returns the call's result or a negative errno. Tests
+ * The calls that reach the kernel. Each returns the call's result or a negative errno. Tests
  * put their own in place to answer as another kernel would. `attr` is what linux/bpf.h calls union
  * bpf_attr.
  */
@@ -58,6 +58,8 @@ struct rp_sys {
 	int (*perf_event_open)(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 			       unsigned long flags);
 	int (*ioctl)(int fd, unsigned long request, unsigned long arg);
+	/* uprobe(2) of x86-64, asked for its absence alone; may be NULL, which is -ENOSYS. */
+	int (*uprobe)(void);
 };
 
 /* NULL restores the kernel. Forgets what rp_has() has learnt. */
@@ -102,14 +104,14 @@ enum rp_feature {
 	RP_HAS_UPROBE,		 /* perf PMU "uprobe" */
 	RP_HAS_UPROBE_MULTI,	 /* 6.6 */
 	RP_HAS_UPROBE_MULTI_PID, /* a pid there means the process, not a thread, 6.10 */
-	RP_HAS_UPROBE_NOP, /* probes on nops of 5 bytes become calls, and others are emulated, 6.18 */
-	RP_HAS_UPROBE_SESSION, /* 6.13 */
-	RP_HAS_HW_EVENTS,      /* PERF_COUNT_HW_CPU_CYCLES can be opened */
-	RP_HAS_MMAP_BUILD_ID,  /* build ids in side-band mmap2 records, 5.12 */
-	RP_HAS_SYSCALL_PROG,   /* BPF_PROG_TYPE_SYSCALL, 5.14 */
-	RP_HAS_STATS,	       /* BPF_ENABLE_STATS, 5.8 */
-	RP_HAS_TASK_BTF,       /* helper bpf_get_current_task_btf, 5.11 */
-	RP_HAS_BPF_LOOP,       /* helper bpf_loop, 5.17 */
+	RP_HAS_UPROBE_NOP,	 /* a probe on a nop is a call, or emulated, 6.18 */
+	RP_HAS_UPROBE_SESSION,	 /* 6.13 */
+	RP_HAS_HW_EVENTS,	 /* PERF_COUNT_HW_CPU_CYCLES can be opened */
+	RP_HAS_MMAP_BUILD_ID,	 /* build ids in side-band mmap2 records, 5.12 */
+	RP_HAS_SYSCALL_PROG,	 /* BPF_PROG_TYPE_SYSCALL, 5.14 */
+	RP_HAS_STATS,		 /* BPF_ENABLE_STATS, 5.8 */
+	RP_HAS_TASK_BTF,	 /* helper bpf_get_current_task_btf, 5.11 */
+	RP_HAS_BPF_LOOP,	 /* helper bpf_loop, 5.17 */
 	RP_FEATURES
 };
 

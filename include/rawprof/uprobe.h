@@ -18,10 +18,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- where (loader/uprobe_code.c, loader/uprobe_place.c, loader/insn_*.c) */
+/* ---- where (loader/uprobe_code.c, loader/uprobe_body.c, loader/uprobe_place.c, loader/insn_*.c) */
 
 /* What the kernel does with the instruction under a probe, cheapest first. */
 enum rp_step {
+	RP_STEP_CALL,	  /* a nop of 5 bytes, which becomes a call: no exception at all; 6.18 */
 	RP_STEP_EMULATED, /* one exception, then the kernel does what the instruction would have done */
 	RP_STEP_SINGLE,	 /* runs a copy with the trap flag set: two more exceptions */
 	RP_STEP_UNKNOWN, /* not decoded; the kernel may refuse a probe here (-EOPNOTSUPP) */
@@ -55,6 +56,7 @@ struct rp_returns {
 struct rp_function {
 	uint64_t offset; /* of its entry, in the file */
 	uint64_t size;	 /* 0 (not known): the probe stays at the entry */
+	uint64_t alone;	 /* bytes from its entry in which no other function begins; 0: size */
 	/* Integer arguments that the program reads from registers, which must be as the caller left
 	 * them; 0 stands for all that the ABI has. Those beyond may be overwritten. */
 	uint8_t nargs;

@@ -169,6 +169,19 @@ static inline int old_map_create(const struct rp_attr_map *m)
 	return 0;
 }
 
+/* Of many uprobes: a pid below 0 was refused when it came to be that of a process. */
+static inline int old_link_create(const struct rp_attr_link *link)
+{
+	const bool uprobes = link->attach_type == BPF_TRACE_UPROBE_MULTI ||
+			     link->attach_type == BPF_TRACE_UPROBE_SESSION;
+
+	if (!OLD_KNOWS(old_link_types, link->attach_type))
+		return -EINVAL;
+	if (uprobes && (int)link->uprobe_multi.pid < 0)
+		return old_version < 610 ? -EBADF : -EINVAL;
+	return 0;
+}
+
 /* 0: such a kernel would not refuse it for its age. */
 static inline int old_bpf(int cmd, const void *attr, uint32_t size)
 {
@@ -188,9 +201,7 @@ static inline int old_bpf(int cmd, const void *attr, uint32_t size)
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
 		return old_take(((const struct rp_attr_elem *)attr)->map_fd);
 	case BPF_LINK_CREATE:
-		return OLD_KNOWS(old_link_types, ((const struct rp_attr_link *)attr)->attach_type)
-			       ? 0
-			       : -EINVAL;
+		return old_link_create(attr);
 	case BPF_RAW_TRACEPOINT_OPEN:
 		return old_version < 610 && size > 16 &&
 				       ((const struct rp_attr_raw_tp *)attr)->cookie
@@ -198,6 +209,14 @@ static inline int old_bpf(int cmd, const void *attr, uint32_t size)
 			       : 0;
 	}
 	return 0;
+}
+
+/* uprobe(2) of x86-64 */
+enum { OLD_SYS_UPROBE = 336 };
+
+static inline int old_uprobe(void)
+{
+	return old_version < 618 ? -ENOSYS : 0;
 }
 
 static inline int old_perf_event_open(const struct perf_event_attr *attr)

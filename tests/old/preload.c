@@ -47,6 +47,8 @@ long syscall(long number, ...)
 		err = old_bpf((int)a[0], (const void *)a[1], (uint32_t)a[2]);
 	else if (number == SYS_perf_event_open)
 		err = old_perf_event_open((const struct perf_event_attr *)a[0]);
+	else if (number == OLD_SYS_UPROBE)
+		err = old_uprobe();
 	if (err) {
 		errno = -err;
 		return -1;

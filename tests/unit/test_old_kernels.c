@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Linux 5.4 to 6.12 as tests/old/kernel.h knows them, and all else granted: each probe finds out what
+ * Linux 5.4 to 6.18 as tests/old/kernel.h knows them, and all else granted: each probe finds out what
  * is there and what is not, and each program of rawprof loads in the configuration that follows from
  * the probes, or says what it needs.
  */
@@ -51,10 +51,17 @@ static int fake_ioctl(int fd, unsigned long request, unsigned long arg)
 	return 0;
 }
 
+static int fake_uprobe(void)
+{
+	const int err = old_uprobe();
+
+	return err ? err : -ENXIO;
+}
+
 /* A kernel with everything compiled in, except that its types are those of the running one. */
 static void become(int version)
 {
-	static const struct rp_sys fake = { fake_bpf, fake_perf, fake_ioctl };
+	static const struct rp_sys fake = { fake_bpf, fake_perf, fake_ioctl, fake_uprobe };
 	char link[128];
 
 	old_version = version;
@@ -86,20 +93,24 @@ static bool no_btf(void)
 	return true;
 }
 
-static const int versions[] = { 504, 505, 506, 507, 508, 509, 510, 511, 512, 513,
-				514, 515, 516, 517, 518, 601, 605, 606, 612 };
+static const int versions[] = { 504, 505, 506, 507, 508, 509, 510, 511, 512, 513, 514,
+				515, 516, 517, 518, 601, 605, 606, 610, 612, 613, 618 };
 
 /* ---- probes */
 
 /* As loader.h says. What an old kernel may have or not is there, as far as it is old enough. */
 static const int since[RP_FEATURES] = {
-	[RP_HAS_BPF] = 404,	     [RP_HAS_KERNEL_BTF] = 504,	  [RP_HAS_PROG_BTF] = 500,
-	[RP_HAS_RINGBUF] = 508,	     [RP_HAS_BATCH] = 506,	  [RP_HAS_PERF_LINK] = 515,
-	[RP_HAS_RAW_TP] = 417,	     [RP_HAS_TP_BTF] = 505,	  [RP_HAS_FENTRY] = 505,
-	[RP_HAS_KPROBE] = 417,	     [RP_HAS_KPROBE_MULTI] = 518, [RP_HAS_UPROBE] = 417,
-	[RP_HAS_UPROBE_MULTI] = 606, [RP_HAS_HW_EVENTS] = 206,	  [RP_HAS_MMAP_BUILD_ID] = 512,
-	[RP_HAS_SYSCALL_PROG] = 514, [RP_HAS_STATS] = 508,	  [RP_HAS_TASK_BTF] = 511,
-	[RP_HAS_BPF_LOOP] = 517,
+	[RP_HAS_BPF] = 404,	      [RP_HAS_KERNEL_BTF] = 504,
+	[RP_HAS_PROG_BTF] = 500,      [RP_HAS_RINGBUF] = 508,
+	[RP_HAS_BATCH] = 506,	      [RP_HAS_PERF_LINK] = 515,
+	[RP_HAS_RAW_TP] = 417,	      [RP_HAS_TP_BTF] = 505,
+	[RP_HAS_FENTRY] = 505,	      [RP_HAS_KPROBE] = 417,
+	[RP_HAS_KPROBE_MULTI] = 518,  [RP_HAS_UPROBE] = 417,
+	[RP_HAS_UPROBE_MULTI] = 606,  [RP_HAS_HW_EVENTS] = 206,
+	[RP_HAS_MMAP_BUILD_ID] = 512, [RP_HAS_SYSCALL_PROG] = 514,
+	[RP_HAS_STATS] = 508,	      [RP_HAS_TASK_BTF] = 511,
+	[RP_HAS_BPF_LOOP] = 517,      [RP_HAS_UPROBE_MULTI_PID] = 610,
+	[RP_HAS_UPROBE_NOP] = 618,    [RP_HAS_UPROBE_SESSION] = 613,
 };
 
 START_TEST(test_probes)

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * insn_x86.c: what x86-64 instructions mean to a probe: where they lead, what they change, and what
+ * the kernel does to have them run (arch/x86/kernel/uprobes.c of Linux).
+ */
+#include "insn.h"
+#include "insn_x86.h"
+
+#include <string.h>
+
+/* Registers as they are numbered. */
+enum { AX, CX, DX, BX, SP, BP, SI, DI };
+
+static int64_t number(const uint8_t *at, uint32_t len)
+{
+	int32_t word;
+
+	if (len == 1)
+		return (int8_t)at[0];
+	if (len != 4)
+		return 0;
+	memcpy(&word, at, 4); /* x86 is little-endian, and so is every machine of ours */
+	return word;
+}
+
+static uint8_t modrm_reg(const struct x86_parts *p)
+{
+	return (p->modrm >> 3 & 7) | (p->rex & REX_R ? 8 : 0);
+}
+
+static uint8_t modrm_rm(const struct x86_parts *p)
+{
+	return (p->modrm & 7) | (p->rex & REX_B ? 8 : 0);
+}
+
+static bool is_register(const struct x86_parts *p)
+{
+	return p->modrm >> 6 == 3;
+}
+
+/* Can a read of this operand not fault? Globals, the stack, the thread's own. */
+static bool is_safe_memory(const struct x86_parts *p)
+{
+	const uint8_t mod = p->modrm >> 6, rm = p->modrm & 7;
+	const bool no_index = (p->sib >> 3 & 7) == 4 && !(p->rex & REX_X);
+
+	if (mod == 0 && rm == 5)
+		return !p->seg_fs_gs;
+	if (rm != 4 || !no_index)
+		return false;
+	if (mod == 0 && (p->sib & 7) == 5)
+		return p->seg_fs_gs;
+	return (p->sib & 7) == SP && !(p->rex & REX_B) && !p->seg_fs_gs;
+}
+
+static uint16_t writes(uint8_t reg)
+{
+	static const uint16_t change[16] = {
+		[AX] = 0,	   [CX] = 1 << 3,     [DX] = 1 << 2,	 [BX] = INSN_OTHER,
+		[SP] = INSN_OTHER, [BP] = INSN_OTHER, [SI] = 1 << 1,	 [DI] = 1 << 0,
+		[8] = 1 << 4,	   [9] = 1 << 5,      [10] = 0,		 [11] = 0,
+		[12] = INSN_OTHER, [13] = INSN_OTHER, [14] = INSN_OTHER, [15] = INSN_OTHER,
+	};
+
+	return change[reg];
+}
+
+/* A byte register: without REX, 4 to 7 are the second bytes of the first four. */
+static uint16_t writes_byte(const struct x86_parts *p, uint8_t reg)
+{
+	return writes(!p->rex && reg >= 4 ? reg - 4 : reg);
+}
+
+static uint16_t writes_rm(const struct x86_parts *p, bool byte)
+{
+	if (!is_register(p))
+		return INSN_OTHER;
+	return byte ? writes_byte(p, modrm_rm(p)) : writes(modrm_rm(p));
+}
+
+static uint16_t writes_reg(const struct x86_parts *p, bool byte)
+{
+	if (!is_register(p) && !is_safe_memory(p))
+		return INSN_OTHER;
+	return byte ? writes_byte(p, modrm_reg(p)) : writes(modrm_reg(p));
+}
+
+/* Reads its operands and changes nothing but the flags. */
+static uint16_t reads_rm(const struct x86_parts *p)
+{
+	return is_register(p) || is_safe_memory(p) ? 0 : INSN_OTHER;
+}
+
+/* add, or, adc, sbb, and, sub, xor, cmp: 00 to 3d, and 80, 81, 83. */
+static uint16_t changes_arithmetic(const struct x86_parts *p, struct insn *out)
+{
+	const bool group = p->opcode >= 0x80;
+	const uint8_t which = group ? p->modrm >> 3 & 7 : p->opcode >> 3;
+	const bool byte = !(p->opcode & 1);
+
+	out->name = which == 7 ? "cmp" : which == 5 ? "sub" : which == 6 ? "xor" : "arithmetic";
+	if (group && is_register(p) && modrm_rm(p) == SP && p->rex & REX_W &&
+	    (which == 5 || which == 0)) {
+		const int64_t grows = number(p->code + p->imm_at, p->imm_len);
+
+		out->grows = (uint32_t)(which == 5 ? grows : -grows);
+		return (int32_t)out->grows > 0 ? 0 : INSN_OTHER;
+	}
+	if (which == 7)
+		return p->has_modrm ? reads_rm(p) : 0;
+	if (group)
+		return writes_rm(p, byte);
+	if (!p->has_modrm)
+		return writes(AX);
+	return p->opcode & 2 ? writes_reg(p, byte) : writes_rm(p, byte);
+}
+
+static uint16_t changes_lea(const struct x86_parts *p, struct insn *out)
+{
+	const uint8_t mod = p->modrm >> 6;
+
+	out->name = "lea";
+	if (modrm_reg(p) != SP)
+		return writes(modrm_reg(p));
+	/* lea -N(%rsp), %rsp */
+	if (!(p->rex & REX_W) || !is_safe_memory(p) || (mod != 1 && mod != 2))
+		return INSN_OTHER;
+	out->grows = (uint32_t)-number(p->code + p->disp_at, mod == 1 ? 1 : 4);
+	return (int32_t)out->grows > 0 ? 0 : INSN_OTHER;
+}
+
+static uint16_t changes_one_byte(const struct x86_parts *p, struct insn *out)
+{
+	const uint8_t op = p->opcode;
+
+	if (op < 0x40 || op == 0x80 || op == 0x81 || op == 0x83)
+		return changes_arithmetic(p, out);
+	out->name = "mov";
+	switch (op) {
+	case 0x63:
+	case 0x8b:
+		return writes_reg(p, false);
+	case 0x8a:
+		return writes_reg(p, true);
+	case 0x88:
+	case 0xc6:
+		return writes_rm(p, true);
+	case 0x89:
+	case 0xc7:
+		return writes_rm(p, false);
+	case 0xb0 ... 0xb7:
+		return writes_byte(p, (op & 7) | (p->rex & REX_B ? 8 : 0));
+	case 0xb8 ... 0xbf:
+		return writes((op & 7) | (p->rex & REX_B ? 8 : 0));
+	case 0x8d:
+		return changes_lea(p, out);
+	case 0x84:
+	case 0x85:
+		out->name = "test";
+		return reads_rm(p);
+	case 0xa8:
+	case 0xa9:
+		out->name = "test";
+		return 0;
+	case 0xf6:
+	case 0xf7:
+		out->name = (p->modrm & 0x30) ? "arithmetic" : "test";
+		return (p->modrm & 0x30) ? INSN_OTHER : reads_rm(p);
+	case 0x90:
+		out->name = p->rex & REX_B ? "xchg" : p->f3 ? "pause" : "nop";
+		return p->rex & REX_B ? INSN_OTHER : 0;
+	}
+	out->name = NULL;
+	return INSN_OTHER;
+}
+
+static uint16_t changes_two_byte(const struct x86_parts *p, struct insn *out)
+{
+	switch (p->opcode) {
+	case 0x1e:
+		if (!p->f3 || p->modrm != 0xfa)
+			break;
+		out->name = "endbr64";
+		return 0;
+	case 0x1f:
+		out->name = "nop";
+		return 0;
+	case 0xb6:
+	case 0xb7:
+	case 0xbe:
+	case 0xbf:
+		out->name = "mov";
+		return writes_reg(p, false);
+	}
+	return INSN_OTHER;
+}
+
+/*
+ * Instructions with prefixes that have no business in a prologue are not looked into, and change
+ * everything.
+ */
+static uint16_t changes(const struct x86_parts *p, struct insn *out)
+{
+	const bool hint = p->map == 1 && (p->opcode == 0x1e || p->opcode == 0x1f);
+	const bool nop = p->map == 0 && p->opcode == 0x90;
+
+	if (p->vex || p->map > 1 || p->lock || p->f2 || (p->f3 && !hint && !nop) || p->p67 ||
+	    (p->seg_other && !hint))
+		return INSN_OTHER;
+	return p->map == 1 ? changes_two_byte(p, out) : changes_one_byte(p, out);
+}
+
+static enum insn_flow flow_one_byte(const struct x86_parts *p, struct insn *out)
+{
+	switch (p->opcode) {
+	case 0x70 ... 0x7f:
+	case 0xe0 ... 0xe3: /* loop, jrcxz */
+		return FLOW_BRANCH;
+	case 0xe8:
+		out->is_call = true;
+		return FLOW_NEXT;
+	case 0xe9:
+	case 0xeb:
+		return FLOW_JUMP;
+	case 0xc7: /* xbegin: there, if the transaction fails */
+		return p->modrm == 0xf8 ? FLOW_BRANCH : FLOW_NEXT;
+	case 0xc2:
+	case 0xc3:
+		return FLOW_RETURN;
+	case 0xca: /* to another segment, or out of an interrupt */
+	case 0xcb:
+	case 0xcf:
+		return FLOW_TABLE;
+	case 0xcc:
+	case 0xf1:
+	case 0xf4:
+		return FLOW_STOP;
+	case 0xff:
+		switch (p->modrm >> 3 & 7) {
+		case 2:
+		case 3:
+			out->is_call = true;
+			return FLOW_NEXT;
+		case 4:
+		case 5:
+			return (p->modrm & 0xc7) == 5 ? FLOW_AWAY : FLOW_TABLE;
+		}
+	}
+	return FLOW_NEXT;
+}
+
+static enum insn_flow flow(const struct x86_parts *p, struct insn *out)
+{
+	if (p->vex || p->map > 1)
+		return FLOW_NEXT;
+	if (p->map == 0)
+		return flow_one_byte(p, out);
+	if (p->opcode >= 0x80 && p->opcode <= 0x8f)
+		return FLOW_BRANCH;
+	return p->opcode == 0x0b || p->opcode == 0xb9 || p->opcode == 0xff ? FLOW_STOP : FLOW_NEXT;
+}
+
+/* The nops that compilers and assemblers write, of 2 to 8 bytes. */
+static bool is_usual_nop(const uint8_t *code, uint32_t len)
+{
+	static const uint8_t nops[][8] = {
+		{ 0x66, 0x90 },
+		{ 0x0f, 0x1f, 0x00 },
+		{ 0x0f, 0x1f, 0x40, 0 },
+		{ 0x0f, 0x1f, 0x44, 0, 0 },
+		{ 0x66, 0x0f, 0x1f, 0x44, 0, 0 },
+		{ 0x0f, 0x1f, 0x80, 0, 0, 0, 0 },
+		{ 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 },
+	};
+
+	return len >= 2 && len <= 8 && !memcmp(code, nops[len - 2], len);
+}
+
+/* What the kernel emulates. It refuses lock and most segments. */
+static enum rp_step step(const struct x86_parts *p)
+{
+	if (p->lock || p->seg_other)
+		return RP_STEP_UNKNOWN;
+	if (p->vex || p->map > 1)
+		return RP_STEP_SINGLE;
+	if (p->map == 1)
+		return p->opcode >= 0x80 && p->opcode <= 0x8f ? RP_STEP_EMULATED : RP_STEP_SINGLE;
+	switch (p->opcode) {
+	case 0x50 ... 0x57: /* push, of r8 to r15 too */
+		return !p->p66 && (!p->rex || p->rex == (0x40 | REX_B)) ? RP_STEP_EMULATED
+									: RP_STEP_SINGLE;
+	case 0x70 ... 0x7f:
+	case 0xe8:
+	case 0xe9:
+	case 0xeb:
+		return RP_STEP_EMULATED;
+	case 0x90:
+		if (p->rex & REX_B) /* an exchange, which kernels have taken for a nop */
+			return RP_STEP_UNKNOWN;
+		return p->at == 1 ? RP_STEP_EMULATED : RP_STEP_SINGLE;
+	}
+	return RP_STEP_SINGLE;
+}
+
+static const char *flow_name(const struct insn *i)
+{
+	switch (i->flow) {
+	case FLOW_BRANCH:
+		return "conditional jump";
+	case FLOW_JUMP:
+		return "jmp";
+	case FLOW_TABLE:
+	case FLOW_AWAY:
+		return "indirect jmp";
+	case FLOW_RETURN:
+		return "ret";
+	case FLOW_STOP:
+		return "trap";
+	default:
+		return i->is_call ? "call" : "instruction";
+	}
+}
+
+bool insn_x86_decode(const uint8_t *code, size_t n, struct insn *out)
+{
+	struct x86_parts p = { .code = code, .n = n < X86_LONGEST ? (uint32_t)n : X86_LONGEST };
+	struct insn i = { 0 };
+
+	if (!x86_take_apart(&p))
+		return false;
+	i.len = (uint8_t)p.at;
+	i.flow = flow(&p, &i);
+	i.changes = changes(&p, &i);
+	i.step = step(&p);
+	i.is_nop = is_usual_nop(code, p.at);
+	if (i.flow == FLOW_BRANCH || i.flow == FLOW_JUMP || (i.is_call && p.opcode == 0xe8))
+		i.target = (int64_t)p.at + number(code + p.imm_at, p.imm_len);
+	if (!p.vex && p.map == 0 && p.opcode >= 0x50 && p.opcode <= 0x57)
+		i.name = "push";
+	if (!i.name)
+		i.name = flow_name(&i);
+	*out = i;
+	return true;
+}

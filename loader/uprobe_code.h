@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* uprobe_code.h: between the files that choose places for probes. */
+#ifndef LOADER_UPROBE_CODE_H
+#define LOADER_UPROBE_CODE_H
+
+#include "insn.h"
+
+enum {
+	PROLOGUE = 64,	     /* bytes from the entry in which a place is looked for */
+	BODY_MOST = 8 << 20, /* bytes of a function that is looked through */
+};
+
+/*
+ * One function, followed from its entry along every jump that says where it goes, and read once
+ * more from its first byte to its last.
+ */
+struct body {
+	const uint8_t *code;
+	uint32_t size;
+	uint64_t entered;  /* bit i: something jumps from within to offset i, i < PROLOGUE */
+	uint32_t *returns; /* ascending; NULL unless asked for */
+	uint32_t nreturns;
+	enum rp_step return_step; /* of the dearest */
+	const char *unknown;	  /* what could not be followed; NULL: nothing */
+	const char *leaves;	  /* by what other than a return it may leave; NULL: nothing */
+};
+
+/* Reads @code, of @size bytes. -ENOMEM. Free with body_free. */
+int body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, struct body *out);
+void body_free(struct body *b);
+
+/*
+ * Fills in everything of @out for the code of @b. @outside: bits as body.entered, of what jumps there
+ * from elsewhere. @nops: the kernel treats nops well (RP_HAS_UPROBE_NOP).
+ */
+void place_choose(const struct insn_arch *arch, const struct body *b, const struct rp_function *f,
+		  uint64_t outside, bool nops, struct rp_place *out);
+
+/* Takes the returns of @b. */
+void returns_choose(struct body *b, struct rp_returns *out);
+
+#endif
