@@ -324,6 +324,14 @@ static bool is_installed(const char *path)
 	return false;
 }
 
+int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+{
+	const struct sym_file *f = &fs->items[m->file];
+	int fd = open_way(fs, f, pid, m, 0);
+
+	return fd >= 0 ? fd : open_way(fs, f, pid, m, 1);
+}
+
 void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
 {
 	struct sym_file *f = &fs->items[m->file];

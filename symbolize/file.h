@@ -72,6 +72,12 @@ int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *nu
  */
 struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
 
+/*
+ * Opens the file behind @m, mapped by process @pid, in the process itself or in its root; it is the
+ * same device and inode. Returns a descriptor or -1.
+ */
+int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
+
 /* Opens the file behind @m if its path alone would not lead to it. */
 void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
 

@@ -89,6 +89,13 @@ int sym_symtab_read(struct sym_symtab *t);
  */
 const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, const char *suffix);
 
+/*
+ * Calls @fn on each symbol of table @which of @o, an Elf64_Sym even if the file is 32-bit, until it
+ * returns non-zero, and returns that. -ENOMEM.
+ */
+int sym_symtab_each(const struct sym_object *o, int which,
+		    int (*fn)(void *ctx, const void *elf64_sym), void *ctx);
+
 /* Symbol @index of table @which, widened if the file is 32-bit. */
 bool sym_symtab_symbol(const struct sym_object *o, int which, uint64_t index, void *elf64_sym);
 

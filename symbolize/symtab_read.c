@@ -67,6 +67,39 @@ bool sym_symtab_symbol(const struct sym_object *o, int which, uint64_t index, vo
 	return true;
 }
 
+int sym_symtab_each(const struct sym_object *o, int which,
+		    int (*fn)(void *ctx, const void *elf64_sym), void *ctx)
+{
+	const struct sym_symbols *table = &o->symbols[which];
+	char *chunk = table->count ? malloc(CHUNK * sizeof(Elf64_Sym)) : NULL;
+	uint64_t done = 0, n;
+	int err = 0;
+
+	if (!table->count)
+		return 0;
+	if (!chunk)
+		return -ENOMEM;
+	do {
+		uint64_t want = table->count - done < CHUNK ? table->count - done : CHUNK;
+
+		n = sym_object_read(o, table->offset + done * table->entsize, chunk,
+				    want * table->entsize) /
+		    table->entsize;
+		for (uint64_t i = 0; i < n && !err; i++) {
+			Elf64_Sym s;
+
+			if (o->is64)
+				memcpy(&s, chunk + i * sizeof(s), sizeof(s));
+			else
+				s = widen((const Elf32_Sym *)chunk + i);
+			err = fn(ctx, &s);
+		}
+		done += n;
+	} while (!err && n && done < table->count);
+	free(chunk);
+	return err;
+}
+
 /*
  * Where instructions and data are marked by symbols ($x, $d, $a, $t, with suffixes), these are
  * local, untyped and without size, and nothing worth a name is: known without reading names.
@@ -119,37 +152,24 @@ static int take(struct raws *r, const struct sym_symtab *t, int which, const Elf
 				 .rank = rank_of(s) });
 }
 
+/* What take() needs of a table's reading. */
+struct table_reader {
+	struct raws *r;
+	const struct sym_symtab *t;
+	int which;
+};
+
+static int take_one(void *ctx, const void *elf64_sym)
+{
+	const struct table_reader *reader = ctx;
+
+	return take(reader->r, reader->t, reader->which, elf64_sym);
+}
+
 static int read_table(struct raws *r, const struct sym_symtab *t, int which)
 {
-	const struct sym_object *from = t->from[which];
-	const struct sym_symbols *table = &from->symbols[which];
-	char *chunk = table->count ? malloc(CHUNK * sizeof(Elf64_Sym)) : NULL;
-	uint64_t done = 0, n;
-	int err = 0;
-
-	if (!table->count)
-		return 0;
-	if (!chunk)
-		return -ENOMEM;
-	do {
-		uint64_t want = table->count - done < CHUNK ? table->count - done : CHUNK;
-
-		n = sym_object_read(from, table->offset + done * table->entsize, chunk,
-				    want * table->entsize) /
-		    table->entsize;
-		for (uint64_t i = 0; i < n && !err; i++) {
-			Elf64_Sym s;
-
-			if (from->is64)
-				memcpy(&s, chunk + i * sizeof(s), sizeof(s));
-			else
-				s = widen((const Elf32_Sym *)chunk + i);
-			err = take(r, t, which, &s);
-		}
-		done += n;
-	} while (!err && n && done < table->count);
-	free(chunk);
-	return err;
+	return sym_symtab_each(t->from[which], which, take_one,
+			       &(struct table_reader){ r, t, which });
 }
 
 /* At one address, from worst to best; equal but for the name are neighbours. */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Functions by name in the files that a process executes from. */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "grow.h"
+#include <rawprof/proc.h>
+#include <rawprof/symbolize.h>
+
+/* The executable mappings, the first one of each file. */
+struct mapped {
+	struct sym_files files;
+	struct sym_strings strings;
+	struct sym_mapping *maps;
+	size_t count, room;
+};
+
+static int take(void *ctx, const struct sym_proc_map *m)
+{
+	struct mapped *all = ctx;
+	const struct sym_file key = { .path = m->path,
+				      .dev = makedev(m->dev_major, m->dev_minor),
+				      .inode = m->inode };
+	const size_t known = all->files.count;
+	struct sym_mapping *p;
+	uint32_t file;
+	int err;
+
+	if (!(m->prot & PROT_EXEC) || !m->inode)
+		return 0;
+	err = sym_files_add(&all->files, &key, &file);
+	if (err || file < known)
+		return err;
+	p = sym_grow(all->maps, all->count, &all->room, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	all->maps = p;
+	p[all->count++] = (struct sym_mapping){
+		.start = m->start, .end = m->end, .offset = m->offset, .file = file
+	};
+	return 0;
+}
+
+/* One file under two paths is looked at once. */
+static bool is_first(const struct mapped *all, size_t at)
+{
+	const struct sym_file *f = &all->files.items[all->maps[at].file];
+
+	for (size_t i = 0; i < at; i++) {
+		const struct sym_file *g = &all->files.items[all->maps[i].file];
+
+		if (g->dev == f->dev && g->inode == f->inode)
+			return false;
+	}
+	return true;
+}
+
+int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patterns, size_t n,
+			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
+			 size_t *unread)
+{
+	struct mapped all = { 0 };
+	size_t failed = 0;
+	int ret;
+
+	if (!proc)
+		proc = "/proc";
+	sym_files_init(&all.files, &all.strings, proc);
+	ret = sym_proc_maps(proc, pid, take, &all);
+	for (size_t i = 0; !ret && i < all.count; i++) {
+		const struct sym_mapping *m = &all.maps[i];
+		const struct sym_file *f = &all.files.items[m->file];
+		struct sym_mapped_functions found = {
+			.path = f->path,
+			.dev = f->dev,
+			.inode = f->inode,
+			.start = m->start,
+			.offset = m->offset,
+		};
+		struct sym_functions *functions;
+		int err;
+
+		if (f->kind != SYM_FILE || !is_first(&all, i))
+			continue;
+		found.fd = sym_files_open(&all.files, pid, m);
+		if (found.fd < 0) {
+			failed++;
+			continue;
+		}
+		err = sym_functions_find(found.fd, patterns, n, &functions);
+		if (!err) {
+			found.functions = functions;
+			if (functions->count)
+				ret = fn(ctx, &found);
+			sym_functions_free(functions);
+		} else if (err != -ENOEXEC) {
+			ret = err;
+		}
+		close(found.fd);
+	}
+	sym_files_free(&all.files);
+	sym_strings_free(&all.strings);
+	free(all.maps);
+	if (unread && ret >= 0)
+		*unread = failed;
+	return ret;
+}
