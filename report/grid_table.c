@@ -20,7 +20,8 @@ struct grid_table {
 	struct buf scratch, more;
 	uint32_t *rows, shown;
 	unsigned int width[REPORT_GRID_MAX_COLUMNS];
-	size_t more_at; /* the column that says how much is left out; ncolumns: behind the last */
+	unsigned int gap; /* spaces to be written in front of what comes next, if anything does */
+	size_t more_at;	  /* the column that says how much is left out; ncolumns: behind the last */
 };
 
 static const struct report_column *column(const struct grid_table *t, size_t i)
@@ -131,20 +132,30 @@ static void measure(struct grid_table *t)
 	}
 }
 
-/* s is printable. Nothing follows the last text. */
+/* s is printable. */
 static void put_padded(struct grid_table *t, size_t i, const char *s)
 {
-	bool last = i + 1 == t->g->spec.ncolumns, left = column(t, i)->unit == REPORT_UNIT_TEXT;
 	unsigned int columns = text_columns(s);
 	unsigned int pad = columns < t->width[i] ? t->width[i] - columns : 0;
+	bool left = column(t, i)->unit == REPORT_UNIT_TEXT;
 
 	if (i)
-		out_fill(&t->out, ' ', GAP);
+		t->gap += GAP;
 	if (!left)
-		out_fill(&t->out, ' ', pad);
-	out_puts(&t->out, s);
-	if (left && !last)
-		out_fill(&t->out, ' ', pad);
+		t->gap += pad;
+	if (*s) {
+		out_fill(&t->out, ' ', t->gap);
+		out_puts(&t->out, s);
+		t->gap = 0;
+	}
+	if (left)
+		t->gap += pad;
+}
+
+static void end_line(struct grid_table *t, bool styled)
+{
+	out_printf(&t->out, "%s\n", styled ? color_code(&t->options, TABLE_RESET) : "");
+	t->gap = 0;
 }
 
 static void put_titles(struct grid_table *t)
@@ -157,7 +168,7 @@ static void put_titles(struct grid_table *t)
 		buf_elide(b, column(t, i)->title, t->width[i], t->options.utf8 ? "…" : "...");
 		put_padded(t, i, b->err ? "" : b->s);
 	}
-	out_printf(&t->out, "%s\n", color_code(&t->options, TABLE_RESET));
+	end_line(t, true);
 }
 
 static void put_row(struct grid_table *t, uint32_t row)
@@ -171,9 +182,11 @@ static void put_row(struct grid_table *t, uint32_t row)
 			buf_elide(&cut, t->scratch.s, t->width[i], t->options.utf8 ? "…" : "...");
 		put_padded(t, i, cut.err || t->scratch.err ? "" : cut.s);
 	}
-	if (row == t->shown && t->more_at == t->g->spec.ncolumns)
-		out_printf(&t->out, "  %s", t->more.s);
-	out_putc(&t->out, '\n');
+	if (row == t->shown && t->more_at == t->g->spec.ncolumns) {
+		out_fill(&t->out, ' ', t->gap + GAP);
+		out_puts(&t->out, t->more.s);
+	}
+	end_line(t, row == t->shown);
 	if (cut.err)
 		t->scratch.err = cut.err;
 	buf_free(&cut);
@@ -188,7 +201,6 @@ static void put_rows(struct grid_table *t)
 		return;
 	out_puts(&t->out, color_code(&t->options, TABLE_DIM));
 	put_row(t, t->shown);
-	out_puts(&t->out, color_code(&t->options, TABLE_RESET));
 }
 
 int report_grid_write_table(const struct report_grid *g, FILE *file,
@@ -213,7 +225,9 @@ int report_grid_write_table(const struct report_grid *g, FILE *file,
 		table_nothing(&t.out, g->spec.events);
 	else if (!t.scratch.err)
 		put_rows(&t);
-	if (!t.options.part)
+	if (t.options.part)
+		out_putc(&t.out, '\n');
+	else
 		books_print(&t.out, &g->books, g->spec.events);
 	err = t.scratch.err;
 	buf_free(&t.scratch);

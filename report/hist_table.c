@@ -131,6 +131,10 @@ static void put_blocks(struct hist_table *t, uint64_t n, uint64_t of, unsigned i
 
 	if (n && !eighths)
 		eighths = 1;
+	if (!eighths) {
+		out_putc(&t->out, '\n');
+		return;
+	}
 	out_printf(&t->out, " %s", color_code(&t->options, "\033[33m"));
 	for (unsigned int i = 0; i < eighths / 8; i++)
 		out_puts(&t->out, "█");
@@ -221,7 +225,9 @@ int report_hists_write_table(const struct report_hists *set, FILE *file,
 		put_figures(&t, h);
 		put_rows(&t, h);
 	}
-	if (!t.options.part)
+	if (t.options.part)
+		out_putc(&t.out, '\n');
+	else
 		books_print(&t.out, &set->books, set->spec.events);
 	err = t.scratch.err;
 	buf_free(&t.scratch);

@@ -285,7 +285,9 @@ int report_write_table(const struct report *r, FILE *file, const struct report_o
 		} else {
 			table_nothing(&t.out, text(r, r->types[t.options.weight].type));
 		}
-		if (!t.options.part)
+		if (t.options.part)
+			out_putc(&t.out, '\n');
+		else
 			books_print(&t.out, &r->books, text(r, r->types[0].type));
 		if (!err)
 			err = t.scratch.err;
