@@ -194,4 +194,35 @@ int asm_comm_filter(const char *pattern, struct asm_comm_filter *out);
 		ADD_REG(dst, value), END
 #define ASM_LOGLIN_BUCKETS(bits) (((64 - (bits)) + 1) << (bits))
 
+/*
+ * A histogram in a map's value, which is empty when all of it is 0: the slots count, so there is no
+ * count beside them. report_hist_merge() in hist.h takes it over.
+ */
+struct asm_hist {
+	uint64_t sum;
+	uint64_t not_least; /* ~(least value), so that 0 is "nothing yet" and it only grows */
+	uint64_t greatest;
+	uint64_t slots[]; /* ASM_LOGLIN_BUCKETS(bits), or fewer */
+};
+
+/* Raises the member to the value. */
+#define ASM_HIST_RAISE(hist, member, value, t, known)                                              \
+	LDX(DW, t, hist, offsetof(struct asm_hist, member)), JGE_REG(t, value, known),             \
+		STX(DW, hist, offsetof(struct asm_hist, member), value), LABEL(known)
+
+/*
+ * Counts a value. hist holds the address of a struct asm_hist with nslots slots, of which the last
+ * one also holds what is beyond it; both registers, of R6-R9, are left as they are. Slots and sum
+ * are exact whatever other CPUs do; least and greatest are if no other CPU counts here at the same
+ * time, so in a per-CPU map.
+ */
+#define HIST_ADD(hist, value, bits, nslots)                                                        \
+	SCOPE("HIST_ADD(" #hist ", " #value ", " #bits ", " #nslots ")"), MOV_REG(R1, value),      \
+		LOG_LINEAR(R0, R1, bits, R2, R3, R4), JLT(R0, nslots, .inside),                    \
+		MOV(R0, (nslots)-1), LABEL(.inside), LSH(R0, 3), ADD_REG(R0, hist), MOV(R1, 1),    \
+		ATOMIC_ADD(DW, R0, offsetof(struct asm_hist, slots), R1),                          \
+		ATOMIC_ADD(DW, hist, offsetof(struct asm_hist, sum), value),                       \
+		ASM_HIST_RAISE(hist, greatest, value, R1, .no_greater), MOV_REG(R2, value),        \
+		XOR(R2, -1), ASM_HIST_RAISE(hist, not_least, R2, R1, .no_less), END
+
 #endif

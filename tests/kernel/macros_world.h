@@ -10,13 +10,14 @@
 #define FEW 4 /* entries of the small maps */
 #define MANY_KEYS 100000
 #define RING_BYTES 4096 /* a page */
+#define WORLD_SLOTS ASM_LOGLIN_BUCKETS(5)
 
 struct stats {
 	uint64_t kept, lost;
 };
 
 /* The cell has to be the first. */
-enum { CELL, COUNTS, FULL, MANY, STATS, RING, SET, NMAPS };
+enum { CELL, COUNTS, FULL, MANY, STATS, RING, SET, HIST, NMAPS };
 static const struct asm_map world_maps[NMAPS] = {
 	[CELL] = { .name = "cell",
 		   .type = BPF_MAP_TYPE_ARRAY,
@@ -50,6 +51,11 @@ static const struct asm_map world_maps[NMAPS] = {
 		  .key_size = 4,
 		  .value_size = 1,
 		  .max_entries = 64 },
+	[HIST] = { .name = "hist",
+		   .type = BPF_MAP_TYPE_ARRAY,
+		   .key_size = 4,
+		   .value_size = sizeof(struct asm_hist) + WORLD_SLOTS * 8,
+		   .max_entries = 1 },
 };
 static int world_fds[NMAPS];
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LOG2 and LOG_LINEAR, in the kernel, against buckets that are laid out here one after the other. */
+/*
+ * LOG2, LOG_LINEAR and HIST_ADD, in the kernel, against buckets that are laid out here one after the
+ * other, and against those of a histogram in user space.
+ */
+#include <rawprof/hist.h>
+
 #include "macros_world.h"
 
 /* The number in R1, its bucket in R0; R6-R8 and R5 are the program's. */
@@ -151,6 +156,125 @@ START_TEST(log_linear_of_0_bits_is_log2)
 }
 END_TEST
 
+/* ---- the buckets of a report, and a histogram for it */
+
+static void check_slot(int fd, uint64_t value, unsigned int bits)
+{
+	ck_assert_msg(bucket(fd, value) == report_hist_slot(value, bits), "%u bits: %#llx", bits,
+		      (unsigned long long)value);
+}
+
+static void check_slots(const struct asm_insn *lines, size_t n, unsigned int bits)
+{
+	int fd = world_load(lines, n);
+	uint64_t state = 77;
+
+	ck_assert_uint_eq(report_hist_slots(bits), ASM_LOGLIN_BUCKETS(bits));
+	check_slot(fd, 0, bits);
+	for (unsigned int k = 0; k < 64; k++)
+		for (int d = -1; d <= 1; d++)
+			check_slot(fd, (1ULL << k) + (uint64_t)d, bits);
+	check_slot(fd, UINT64_MAX, bits);
+	for (int i = 0; i < 2000; i++)
+		check_slot(fd, anything(&state), bits);
+	close(fd);
+}
+
+START_TEST(reports_have_the_same_buckets)
+{
+	static const struct asm_insn bits0[] = { LOG_LINEAR(R0, R1, 0, R2, R3, R4) };
+	static const struct asm_insn bits3[] = { LOG_LINEAR(R0, R1, 3, R2, R3, R4) };
+	static const struct asm_insn bits4[] = { LOG_LINEAR(R0, R1, 4, R2, R3, R4) };
+	static const struct asm_insn bits5[] = { LOG_LINEAR(R0, R1, 5, R2, R3, R4) };
+	static const struct asm_insn bits6[] = { LOG_LINEAR(R0, R1, 6, R2, R3, R4) };
+
+	check_slots(bits0, COUNT_OF(bits0), 0);
+	check_slots(bits3, COUNT_OF(bits3), 3);
+	check_slots(bits4, COUNT_OF(bits4), 4);
+	check_slots(bits5, COUNT_OF(bits5), REPORT_HIST_BITS);
+	check_slots(bits6, COUNT_OF(bits6), REPORT_HIST_MAX_BITS);
+}
+END_TEST
+
+/* Counts values in the kernel and in user space, until both have counted the same ones. */
+static void check_hist(const struct asm_insn *lines, size_t n, unsigned int nslots)
+{
+	static uint64_t value[3 + WORLD_SLOTS];
+	const struct report_hists_spec spec = { "t", "t", "values", REPORT_UNIT_NS, 5 };
+	struct report_hist_summary want, is;
+	struct report_hist *here, *there;
+	struct report_hists *set[2];
+	uint64_t state = nslots, slots[WORLD_SLOTS] = { 0 };
+	int fd = world_load(lines, n);
+
+	ck_assert_int_eq(report_hists_new(&spec, &set[0]), 0);
+	ck_assert_int_eq(report_hists_new(&spec, &set[1]), 0);
+	ck_assert_int_eq(report_hists_get(set[0], NULL, &here), 0);
+	ck_assert_int_eq(report_hists_get(set[1], NULL, &there), 0);
+	memset(value, 0, sizeof(value));
+	ck_assert_int_eq(rp_map_update(world_fds[HIST], &(uint32_t){ 0 }, value, BPF_ANY), 0);
+	for (int i = 0; i < 1000; i++) {
+		/* Not so large that the sum, which wraps there and saturates here, overflows. */
+		uint64_t v = i == 500 ? 0 : i == 501 ? 1ULL << 62 : anything(&state) >> 11;
+		unsigned int slot = report_hist_slot(v, 5);
+
+		world_run(fd, v, 0, 0);
+		report_hist_add(here, v, 1);
+		slots[slot < nslots ? slot : nslots - 1]++;
+		if (i == 0) { /* one value is its own least and greatest */
+			ck_assert_int_eq(rp_map_lookup(world_fds[HIST], &(uint32_t){ 0 }, value),
+					 0);
+			ck_assert_uint_eq(value[0], v);
+			ck_assert_uint_eq(value[1], ~v);
+			ck_assert_uint_eq(value[2], v);
+		}
+	}
+	ck_assert_int_eq(rp_map_lookup(world_fds[HIST], &(uint32_t){ 0 }, value), 0);
+	for (unsigned int i = 0; i < WORLD_SLOTS; i++)
+		ck_assert_uint_eq(value[3 + i], slots[i]);
+	ck_assert_int_eq(
+		report_hist_merge(there, &(struct report_hist_counts){ .sum = value[0],
+								       .not_least = value[1],
+								       .greatest = value[2],
+								       .slots = value + 3,
+								       .nslots = nslots }),
+		0);
+	report_hist_summary(here, &want);
+	report_hist_summary(there, &is);
+	ck_assert_uint_eq(is.count, 1000);
+	ck_assert_uint_eq(is.sum, want.sum);
+	ck_assert_uint_eq(is.least, 0);
+	ck_assert_uint_eq(is.greatest, 1ULL << 62);
+	if (nslots == WORLD_SLOTS) {
+		ck_assert_uint_eq(is.p50, want.p50);
+		ck_assert_uint_eq(is.p999, want.p999);
+	}
+	report_hists_free(set[0]);
+	report_hists_free(set[1]);
+	close(fd);
+}
+
+START_TEST(histograms_in_maps)
+{
+	static const struct asm_insn whole[] = {
+		LD_MAP_VALUE(R6, hist, 0),
+		MOV_REG(R7, R1),
+		HIST_ADD(R6, R7, 5, WORLD_SLOTS),
+		MOV(R0, 0),
+	};
+	static const struct asm_insn fewer[] = {
+		LD_MAP_VALUE(R8, hist, 0),
+		MOV_REG(R6, R1),
+		HIST_ADD(R8, R6, 5, 1000),
+		MOV(R0, 0),
+	};
+
+	_Static_assert(offsetof(struct asm_hist, slots) == 3 * 8, "three figures, then the slots");
+	check_hist(whole, COUNT_OF(whole), WORLD_SLOTS);
+	check_hist(fewer, COUNT_OF(fewer), 1000);
+}
+END_TEST
+
 START_TEST(nothing_is_left_out)
 {
 	coverage_check("histograms");
@@ -171,6 +295,8 @@ int main(void)
 		tcase_add_test(tc, log2_twice);
 		tcase_add_test(tc, log_linear);
 		tcase_add_test(tc, log_linear_of_0_bits_is_log2);
+		tcase_add_test(tc, reports_have_the_same_buckets);
+		tcase_add_test(tc, histograms_in_maps);
 		tcase_add_test(tc, nothing_is_left_out);
 	}
 	suite_add_tcase(suite, tc);

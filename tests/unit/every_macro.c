@@ -205,5 +205,6 @@ const struct asm_insn every_macro[] = {
 	FILTER_COMM(struct config, comm, R10, COMM, out),
 	LOG2(R0, R1, R2, R3),
 	LOG_LINEAR(R0, R1, 3, R2, R3, R4),
+	HIST_ADD(R6, R7, 3, ASM_LOGLIN_BUCKETS(3)),
 	/* clang-format on */
 };
