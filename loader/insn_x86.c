@@ -331,6 +331,8 @@ bool insn_x86_decode(const uint8_t *code, size_t n, struct insn *out)
 	i.len = (uint8_t)p.at;
 	i.flow = flow(&p, &i);
 	i.changes = changes(&p, &i);
+	if (i.flow != FLOW_NEXT || i.is_call)
+		i.changes = INSN_OTHER;
 	i.step = step(&p);
 	i.is_nop = is_usual_nop(code, p.at);
 	if (i.flow == FLOW_BRANCH || i.flow == FLOW_JUMP || (i.is_call && p.opcode == 0xe8))
