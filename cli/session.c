@@ -176,12 +176,13 @@ static bool has_threads(uint32_t pid)
 	return !stat(path, &st) && st.st_nlink > 3;
 }
 
-/* To the symbolizer ends are of no interest: a pid that is used again begins with a fork. */
 static int on_end(struct session *s, const struct rp_side_event *e)
 {
-	if (s->feed && e->pid == e->tid && !has_threads(e->pid))
+	if (e->pid != e->tid || has_threads(e->pid))
+		return 0;
+	if (s->feed)
 		unwind_feed_ended(s->feed, e->pid);
-	return 0;
+	return sym_user_exit(s->user, e->time, e->pid);
 }
 
 static int on_side_event(void *ctx, const struct rp_side_event *e)
@@ -202,8 +203,10 @@ static int on_side_event(void *ctx, const struct rp_side_event *e)
 
 void session_saw(struct session *s, uint32_t pid, uint64_t generation)
 {
-	if (id_set_add(&s->met, pid | generation << 32))
+	if (id_set_add(&s->met, pid | generation << 32)) {
 		id_set_add(&s->fresh, pid);
+		id_set_add(&s->sampled, pid);
+	}
 }
 
 /* While they live: the next look may be too late for a file that ends with its process. */
@@ -256,6 +259,35 @@ static int drain(struct session *s, const struct session_work *work)
 		err = work->drained(work->ctx);
 	if (err == -ENOMEM)
 		rp_log(RP_ERROR, "out of memory while recording");
+	return err;
+}
+
+/* --samples names them as they come; a report names them at the end. */
+static bool will_be_named(void *ctx, uint32_t pid)
+{
+	const struct session *s = ctx;
+
+	return !s->opt->samples && id_set_has(&s->sampled, pid);
+}
+
+/* So much is always remembered: 2 MB. */
+#define EVENTS_REMEMBERED 16384
+
+/*
+ * Recordings may go on for days, and most processes live for milliseconds, without a sample. Before anything is
+ * forgotten all that happened until then is read.
+ */
+static int forget_ended(struct session *s, const struct session_work *work)
+{
+	uint64_t before = monotonic_ns();
+	int err = 0;
+
+	if (sym_user_events(s->user) < s->most_events + EVENTS_REMEMBERED)
+		return 0;
+	err = drain(s, work);
+	if (!err)
+		sym_user_prune(s->user, before, will_be_named, s); /* or later, without memory */
+	s->most_events = 2 * sym_user_events(s->user);
 	return err;
 }
 
@@ -353,6 +385,8 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 			s->wall_offset = wall_offset_ns();
 			if (work->tick)
 				err = work->tick(work->ctx);
+			if (!err)
+				err = forget_ended(s, work);
 		}
 		if (!err && now >= next_report) {
 			next_report += pause * ((now - next_report) / pause + 1);
@@ -417,4 +451,5 @@ void session_close(struct session *s)
 	id_set_free(&s->known);
 	id_set_free(&s->met);
 	id_set_free(&s->fresh);
+	id_set_free(&s->sampled);
 }

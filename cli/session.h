@@ -31,14 +31,16 @@ struct session {
 	struct ksym ksym;
 	struct rp_sideband *side;
 	struct unwind_feed
-		*feed;	     /* the subcommand's, if its program walks stacks by tables; NULL */
-	struct id_set known; /* processes whose mappings are known: seen being made, or read */
-	struct id_set met;   /* processes that a sample was taken of */
-	unsigned int rereads; /* of mappings since the last tick: a walk had lost its way */
-	struct id_set fresh;	   /* those of them that were met since the last drain */
-	int signals;		   /* signalfd of SIGINT, SIGTERM, SIGHUP */
-	int stats;		   /* holds BPF_ENABLE_STATS on; negative: not to be had */
-	int caught;		   /* the signal that ended the recording, 0 */
+		*feed;	       /* the subcommand's, if its program walks stacks by tables; NULL */
+	struct id_set known;   /* processes whose mappings are known: seen being made, or read */
+	struct id_set met;     /* processes that a sample was taken of */
+	struct id_set sampled; /* their process ids alone */
+	size_t most_events;    /* of processes to remember, before those that ended are forgotten */
+	unsigned int rereads;  /* of mappings since the last tick: a walk had lost its way */
+	struct id_set fresh;   /* those of them that were met since the last drain */
+	int signals;	       /* signalfd of SIGINT, SIGTERM, SIGHUP */
+	int stats;	       /* holds BPF_ENABLE_STATS on; negative: not to be had */
+	int caught;	       /* the signal that ended the recording, 0 */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t busy_ns;	   /* of all CPUs, between the two */
 	uint64_t wall_offset;	   /* to add to get nanoseconds since 1970 */
@@ -50,8 +52,8 @@ struct session_work {
 	int wake_fd;		 /* readable when draining is worth it */
 	int (*start)(void *ctx); /* enable the events; called once, just before the target runs */
 	int (*drain)(void *ctx); /* take what the kernel has; session_saw() for every process met */
-	int (*drained)(void *ctx); /* after that the processes met are known; may be NULL */
-	int (*tick)(void *ctx);	   /* once a second: hot-plugged CPUs; may be NULL */
+	int (*drained)(void *ctx);  /* after that the processes met are known; may be NULL */
+	int (*tick)(void *ctx);	    /* once a second: hot-plugged CPUs; may be NULL */
 	int (*interval)(void *ctx); /* every --interval, after a drain; may be NULL */
 	uint64_t (*samples)(const void *ctx); /* so far, for the progress line */
 };

@@ -7,20 +7,6 @@
 #include "grow.h"
 #include "history.h"
 
-enum event_type { FORK, EXEC, EXIT, MMAP, COMM, SNAPSHOT };
-
-struct sym_event {
-	uint64_t time;
-	uint32_t seq; /* among events of one time, the order in which they came */
-	uint32_t pid;
-	enum event_type type;
-	union {
-		uint32_t ppid;
-		uint32_t number; /* of the mapping, or of the snapshot */
-		const char *comm;
-	};
-};
-
 void sym_history_init(struct sym_history *h, struct sym_strings *strings)
 {
 	*h = (struct sym_history){ .strings = strings };
@@ -51,25 +37,27 @@ static int add_event(struct sym_history *h, struct sym_event e)
 
 int sym_history_fork(struct sym_history *h, uint64_t time, uint32_t pid, uint32_t ppid)
 {
-	return add_event(h, (struct sym_event){ time, 0, pid, FORK, .ppid = ppid });
+	return add_event(
+		h, (struct sym_event){ time, .pid = pid, .type = SYM_EVENT_FORK, .ppid = ppid });
 }
 
 int sym_history_exec(struct sym_history *h, uint64_t time, uint32_t pid)
 {
-	return add_event(h, (struct sym_event){ time, 0, pid, EXEC, { 0 } });
+	return add_event(h, (struct sym_event){ time, .pid = pid, .type = SYM_EVENT_EXEC });
 }
 
 int sym_history_exit(struct sym_history *h, uint64_t time, uint32_t pid)
 {
-	return add_event(h, (struct sym_event){ time, 0, pid, EXIT, { 0 } });
+	return add_event(h, (struct sym_event){ time, .pid = pid, .type = SYM_EVENT_EXIT });
 }
 
-int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t tid, const char *comm)
+int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t pid, uint32_t tid,
+		     const char *comm)
 {
-	const char *kept = sym_strings_add(h->strings, comm, strlen(comm));
+	struct sym_event e = { time, .pid = pid, .type = SYM_EVENT_COMM, .tid = tid };
 
-	return kept ? add_event(h, (struct sym_event){ time, 0, tid, COMM, .comm = kept })
-		    : -ENOMEM;
+	e.comm = sym_strings_add(h->strings, comm, strlen(comm));
+	return e.comm ? add_event(h, e) : -ENOMEM;
 }
 
 static int add_mapping(struct sym_history *h, const struct sym_mapping *m)
@@ -90,8 +78,8 @@ int sym_history_mmap(struct sym_history *h, const struct sym_mapping *m)
 	int err = add_mapping(h, m);
 
 	if (!err)
-		err = add_event(h,
-				(struct sym_event){ m->time, 0, m->pid, MMAP, .number = number });
+		err = add_event(h, (struct sym_event){ m->time, .pid = m->pid,
+						       .type = SYM_EVENT_MMAP, .number = number });
 	return err;
 }
 
@@ -111,7 +99,7 @@ int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uin
 	for (size_t i = 0; i < n && !err; i++)
 		err = add_mapping(h, &m[i]);
 	if (!err)
-		err = add_event(h, (struct sym_event){ time, 0, pid, SNAPSHOT,
+		err = add_event(h, (struct sym_event){ time, .pid = pid, .type = SYM_EVENT_SNAPSHOT,
 						       .number = h->snapshot_count });
 	if (!err)
 		p[h->snapshot_count++] = s;
@@ -125,17 +113,17 @@ static int apply(struct sym_history *h, const struct sym_event *ev)
 	struct sym_tasks *ts = &h->tasks;
 
 	switch (ev->type) {
-	case FORK:
+	case SYM_EVENT_FORK:
 		return sym_tasks_fork(ts, ev->time, ev->pid, ev->ppid);
-	case EXEC:
+	case SYM_EVENT_EXEC:
 		return sym_tasks_exec(ts, ev->time, ev->pid);
-	case EXIT:
+	case SYM_EVENT_EXIT:
 		return sym_tasks_exit(ts, ev->time, ev->pid);
-	case MMAP:
+	case SYM_EVENT_MMAP:
 		return sym_tasks_mmap(ts, ev->pid, ev->number);
-	case COMM:
-		return sym_tasks_comm(ts, ev->time, ev->pid, ev->comm);
-	case SNAPSHOT:
+	case SYM_EVENT_COMM:
+		return sym_tasks_comm(ts, ev->time, ev->tid, ev->comm);
+	case SYM_EVENT_SNAPSHOT:
 		return sym_tasks_snapshot(ts, ev->time, ev->pid, ev->number,
 					  &h->snapshots[ev->number]);
 	}
@@ -161,7 +149,7 @@ static void sort_events(struct sym_event *e, size_t n)
 		qsort(e, n, sizeof(*e), compare_events);
 }
 
-static int update(struct sym_history *h)
+int sym_history_update(struct sym_history *h)
 {
 	struct sym_event *new = h->events + h->applied;
 	int err = 0;
@@ -240,7 +228,7 @@ int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_
 	int err;
 
 	*life = (struct sym_life){ 0 };
-	err = update(h);
+	err = sym_history_update(h);
 	if (err)
 		return err;
 	e = sym_task_epoch_at(sym_tasks_find(&h->tasks, pid), time);
@@ -281,7 +269,7 @@ const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t ti
 {
 	const char *comm = NULL;
 
-	if (update(h))
+	if (sym_history_update(h))
 		return NULL;
 	for (int i = 0; !comm && i < ANCESTORS; i++) {
 		const struct sym_task *t = sym_tasks_find(&h->tasks, tid);
@@ -302,7 +290,7 @@ int sym_history_each(struct sym_history *h, uint32_t pid,
 		     int (*fn)(void *ctx, const struct sym_mapping *m), void *ctx)
 {
 	const struct sym_task *t;
-	int ret = update(h);
+	int ret = sym_history_update(h);
 
 	t = ret ? NULL : sym_tasks_find(&h->tasks, pid);
 	if (t && t->epoch_count) {

@@ -33,7 +33,8 @@ void sym_history_free(struct sym_history *h);
 int sym_history_fork(struct sym_history *h, uint64_t time, uint32_t pid, uint32_t ppid);
 int sym_history_exec(struct sym_history *h, uint64_t time, uint32_t pid);
 int sym_history_exit(struct sym_history *h, uint64_t time, uint32_t pid);
-int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t tid, const char *comm);
+int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t pid, uint32_t tid,
+		     const char *comm);
 int sym_history_mmap(struct sym_history *h, const struct sym_mapping *m);
 
 /*
@@ -56,5 +57,36 @@ const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t ti
 /* Calls @fn on each mapping that the process with @pid made itself since its last exec. */
 int sym_history_each(struct sym_history *h, uint32_t pid,
 		     int (*fn)(void *ctx, const struct sym_mapping *m), void *ctx);
+
+/* As in rawprof/symbolize.h. */
+int sym_history_prune(struct sym_history *h, uint64_t before,
+		      bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx);
+
+/* ---- between the files of the history ---- */
+
+enum sym_event_type {
+	SYM_EVENT_FORK,
+	SYM_EVENT_EXEC,
+	SYM_EVENT_EXIT,
+	SYM_EVENT_MMAP,
+	SYM_EVENT_COMM,
+	SYM_EVENT_SNAPSHOT,
+};
+
+struct sym_event {
+	uint64_t time;
+	uint32_t seq; /* among events of one time, the order in which they came */
+	uint32_t pid; /* the process; of COMM, the process of the thread */
+	enum sym_event_type type;
+	uint32_t tid; /* of COMM: who it is about */
+	union {
+		uint32_t ppid;
+		uint32_t number; /* of the mapping, or of the snapshot */
+		const char *comm;
+	};
+};
+
+/* Puts all events in order and applies them. -ENOMEM */
+int sym_history_update(struct sym_history *h);
 
 #endif

@@ -80,7 +80,7 @@ int sym_user_comm(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t tid,
 {
 	int err = is_exec ? sym_history_exec(&u->history, time, pid) : 0;
 
-	return err ? err : sym_history_comm(&u->history, time, tid, comm);
+	return err ? err : sym_history_comm(&u->history, time, pid, tid, comm);
 }
 
 int sym_user_fork(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t ppid)
@@ -116,6 +116,17 @@ int sym_user_mmap(struct sym_user *u, const struct sym_mmap *m)
 	memcpy(key.build_id, m->build_id, m->build_id_size);
 	err = sym_files_add(&u->files, &key, &mapping.file);
 	return err ? err : sym_history_mmap(&u->history, &mapping);
+}
+
+int sym_user_prune(struct sym_user *u, uint64_t before, bool (*is_wanted)(void *ctx, uint32_t pid),
+		   void *ctx)
+{
+	return sym_history_prune(&u->history, before, is_wanted, ctx);
+}
+
+size_t sym_user_events(const struct sym_user *u)
+{
+	return u->history.event_count;
 }
 
 /* ---- processes that are already running ---- */

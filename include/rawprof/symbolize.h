@@ -206,6 +206,18 @@ int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time);
 int sym_user_keep(struct sym_user *u, uint32_t pid);
 
 /*
+ * Forgets what nobody will ask about any more, for recordings that go on for days: processes that ended
+ * before @before, and what living ones were before their last exec, unless @is_wanted says that @pid will
+ * be asked about, or a process that goes on has its mappings from there. All that happened before @before
+ * must have been told. -ENOMEM: nothing was forgotten.
+ */
+int sym_user_prune(struct sym_user *u, uint64_t before, bool (*is_wanted)(void *ctx, uint32_t pid),
+		   void *ctx);
+
+/* How many events are remembered; a process that runs a program takes about ten, of 100 bytes. */
+size_t sym_user_events(const struct sym_user *u);
+
+/*
  * Fills @out, always: what @addr meant to the process that had @pid at @time.
  * @is_return_address as in sym_kernel_lookup(). Files are opened and read here, at their first
  * address, each build-id once, and stay open for the names asked later: one descriptor a file,

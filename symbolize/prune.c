@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A history without what nobody will ask about. All events are gone through in order, each belongs to
+ * a life, and a life is kept, kept from its last exec on, or dropped; then what is left is applied anew.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "grow.h"
+#include "history.h"
+
+enum { NONE = UINT32_MAX };
+
+/*
+ * A time during which a pid was one process. Lives are in order of their first event, so a parent comes
+ * before its children.
+ */
+struct life {
+	uint32_t pid;
+	uint32_t parent; /* the life that it was forked from, or NONE */
+	uint32_t exec;	 /* its last exec before the time given: number of the event, or NONE */
+	bool has_ended;	 /* before that time */
+	bool is_kept;
+	bool is_gone; /* else it is kept from .exec on */
+};
+
+struct pruning {
+	const struct sym_history *h;
+	uint64_t before;
+	struct life *lives;
+	size_t count, room;
+	uint32_t *life_of; /* of each event */
+	uint32_t *slots;   /* the latest life of a pid + 1, 0: free; open addressing, half full */
+	size_t slot_count;
+};
+
+static uint32_t *find_slot(const struct pruning *p, uint32_t pid)
+{
+	size_t i = (pid * 2654435761U) & (p->slot_count - 1);
+
+	while (p->slots[i] && p->lives[p->slots[i] - 1].pid != pid)
+		i = (i + 1) & (p->slot_count - 1);
+	return &p->slots[i];
+}
+
+/* NONE: out of memory. There is a slot for each event and each parent. */
+static uint32_t begin_life(struct pruning *p, uint32_t pid, uint32_t parent)
+{
+	struct life *l = sym_grow(p->lives, p->count, &p->room, sizeof(*l));
+	uint32_t *slot;
+
+	if (!l)
+		return NONE;
+	p->lives = l;
+	slot = find_slot(p, pid);
+	l[p->count++] = (struct life){ .pid = pid, .parent = parent, .exec = NONE };
+	*slot = p->count;
+	return p->count - 1;
+}
+
+static uint32_t current_life(struct pruning *p, uint32_t pid)
+{
+	uint32_t latest = *find_slot(p, pid);
+
+	return latest ? latest - 1 : begin_life(p, pid, NONE);
+}
+
+/* The life that event @i belongs to, which may begin with it. */
+static uint32_t place(struct pruning *p, uint32_t i)
+{
+	const struct sym_event *e = &p->h->events[i];
+	uint32_t life =
+		e->type == SYM_EVENT_FORK ? current_life(p, e->ppid) : current_life(p, e->pid);
+
+	if (life == NONE)
+		return life;
+	if (e->type == SYM_EVENT_FORK) {
+		p->lives[life].has_ended = false;
+		return begin_life(p, e->pid, life);
+	}
+	if (e->type == SYM_EVENT_SNAPSHOT && p->lives[life].has_ended)
+		life = begin_life(p, e->pid, NONE); /* whose fork nobody saw */
+	if (life == NONE || e->time >= p->before)
+		return life;
+	/* Whoever does anything after its end, as forking above, had threads that lived on. */
+	p->lives[life].has_ended = e->type == SYM_EVENT_EXIT;
+	if (e->type == SYM_EVENT_EXEC)
+		p->lives[life].exec = i;
+	return life;
+}
+
+/*
+ * Children before their parents: one that is kept, or that goes on without an exec behind it, has the
+ * mappings of its parent.
+ */
+static void judge(struct pruning *p, bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx)
+{
+	for (size_t i = p->count; i-- > 0;) {
+		struct life *l = &p->lives[i];
+
+		l->is_kept |= is_wanted(ctx, l->pid) || (!l->has_ended && l->exec == NONE);
+		l->is_gone = !l->is_kept && l->has_ended;
+		if (l->is_kept && l->parent != NONE)
+			p->lives[l->parent].is_kept = true;
+	}
+}
+
+static bool is_left(const struct pruning *p, uint32_t i)
+{
+	const struct life *l = &p->lives[p->life_of[i]];
+
+	return l->is_kept || (!l->is_gone && i >= l->exec);
+}
+
+/* ---- what is left ---- */
+
+struct rest {
+	struct sym_event *events;
+	struct sym_mapping *mappings;
+	struct sym_snapshot *snapshots;
+	uint32_t event_count, mapping_count, snapshot_count;
+};
+
+static int make_room(const struct pruning *p, struct rest *r)
+{
+	size_t events = 0, mappings = 0, snapshots = 0;
+
+	for (uint32_t i = 0; i < p->h->event_count; i++) {
+		const struct sym_event *e = &p->h->events[i];
+
+		if (!is_left(p, i))
+			continue;
+		events++;
+		mappings += e->type == SYM_EVENT_MMAP;
+		if (e->type == SYM_EVENT_SNAPSHOT) {
+			mappings += p->h->snapshots[e->number].count;
+			snapshots++;
+		}
+	}
+	r->events = malloc((events + 1) * sizeof(*r->events));
+	r->mappings = malloc((mappings + 1) * sizeof(*r->mappings));
+	r->snapshots = malloc((snapshots + 1) * sizeof(*r->snapshots));
+	if (r->events && r->mappings && r->snapshots)
+		return 0;
+	free(r->events);
+	free(r->mappings);
+	free(r->snapshots);
+	return -ENOMEM;
+}
+
+static void take(const struct sym_history *h, struct rest *r, struct sym_event e)
+{
+	if (e.type == SYM_EVENT_MMAP) {
+		r->mappings[r->mapping_count] = h->mappings[e.number];
+		e.number = r->mapping_count++;
+	}
+	if (e.type == SYM_EVENT_SNAPSHOT) {
+		struct sym_snapshot s = h->snapshots[e.number];
+
+		for (uint32_t i = 0; i < s.count; i++)
+			r->mappings[r->mapping_count + i] = h->mappings[s.first + i];
+		s.first = r->mapping_count;
+		r->mapping_count += s.count;
+		r->snapshots[r->snapshot_count] = s;
+		e.number = r->snapshot_count++;
+	}
+	e.seq = r->event_count;
+	r->events[r->event_count++] = e;
+}
+
+static void replace(struct sym_history *h, const struct rest *r)
+{
+	free(h->events);
+	free(h->mappings);
+	free(h->snapshots);
+	sym_tasks_free(&h->tasks);
+	h->events = r->events;
+	h->mappings = r->mappings;
+	h->snapshots = r->snapshots;
+	h->event_count = r->event_count;
+	h->mapping_count = r->mapping_count;
+	h->snapshot_count = r->snapshot_count;
+	h->event_room = r->event_count + 1;
+	h->mapping_room = r->mapping_count + 1;
+	h->snapshot_room = r->snapshot_count + 1;
+	h->applied = 0;
+}
+
+static int sort_lives(struct pruning *p)
+{
+	for (p->slot_count = 64; p->slot_count < 4 * p->h->event_count;)
+		p->slot_count *= 2;
+	p->slots = calloc(p->slot_count, sizeof(*p->slots));
+	p->life_of = malloc((p->h->event_count + 1) * sizeof(*p->life_of));
+	if (!p->slots || !p->life_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->h->event_count; i++) {
+		p->life_of[i] = place(p, i);
+		if (p->life_of[i] == NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int sym_history_prune(struct sym_history *h, uint64_t before,
+		      bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx)
+{
+	struct pruning p = { .h = h, .before = before };
+	struct rest rest = { 0 };
+	int err = sym_history_update(h);
+
+	if (!err)
+		err = sort_lives(&p);
+	if (!err) {
+		judge(&p, is_wanted, ctx);
+		err = make_room(&p, &rest);
+	}
+	if (!err) {
+		for (uint32_t i = 0; i < h->event_count; i++)
+			if (is_left(&p, i))
+				take(h, &rest, h->events[i]);
+		replace(h, &rest);
+	}
+	free(p.lives);
+	free(p.life_of);
+	free(p.slots);
+	return err;
+}
