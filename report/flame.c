@@ -14,7 +14,7 @@
 
 #include "flame.h"
 
-enum { PAD = 12, HEAD = 76, FOOT = 34, ROW = 18 };
+enum { PAD = 12, HEAD = 76, FOOT = 34, ROW = 18, BUTTON = 110 };
 
 /* Width of a character of the 12 px monospace fonts that the style asks for; the script measures
  * it. */
@@ -26,10 +26,11 @@ struct flame {
 	struct report_options options;
 	struct names names;
 	struct tree tree;
-	uint64_t *begin;	   /* of each node of the tree, in units of weight */
-	unsigned int rows;	   /* that are visible */
-	bool kinds[KIND_COMM + 1]; /* that occur */
-	double scale;		   /* pixels of a unit of weight */
+	uint64_t *begin;	    /* of each node of the tree, in units of weight */
+	unsigned int rows;	    /* that are visible */
+	bool kinds[KINDS];	    /* that occur */
+	struct flame_labels labels; /* if it is coloured by one */
+	double scale;		    /* pixels of a unit of weight */
 	unsigned int height;
 	bool fixed; /* the width was asked for, so it does not follow the window */
 	int shift;  /* weights are shifted by this for the script, whose numbers have 53 bits */
@@ -156,7 +157,9 @@ static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
 	unsigned int y = HEAD + row * ROW;
 	char color[8] = "#d9dce1";
 
-	if (node)
+	if (node && f->labels.place)
+		flame_color_of_label(name, f->labels.place[node], color);
+	else if (node)
 		flame_color(name, name_get(&f->names, n->key)->kind, color);
 	put_integer(f, "<g class=\"f\" data-x=\"", begin >> f->shift);
 	put_integer(f, "\" data-w=\"", (end >> f->shift) - (begin >> f->shift));
@@ -178,8 +181,20 @@ static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
 	out_puts(f->out, "</text></g>\n");
 }
 
-/* Returns where it ends. */
-static unsigned int put_legend(struct flame *f)
+/* Returns where the next one begins. */
+static unsigned int put_legend_entry(struct flame *f, unsigned int x, const char *color,
+				     const char *name)
+{
+	out_printf(f->out,
+		   "<rect x=\"%u\" y=\"54\" width=\"11\" height=\"11\" rx=\"2\" fill=\"%s\"/>"
+		   "<text class=\"dim\" x=\"%u\" y=\"64\">",
+		   x, color, x + 16);
+	out_xml(f->out, name);
+	out_puts(f->out, "</text>\n");
+	return x + 16 + 14 + (unsigned int)(text_columns(name) * CHARACTER);
+}
+
+static unsigned int put_kinds(struct flame *f)
 {
 	static const struct {
 		uint32_t kind;
@@ -191,15 +206,25 @@ static unsigned int put_legend(struct flame *f)
 	};
 	unsigned int x = PAD;
 
-	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
-		if (!f->kinds[entries[i].kind])
-			continue;
-		out_printf(
-			f->out,
-			"<rect x=\"%u\" y=\"54\" width=\"11\" height=\"11\" rx=\"2\" fill=\"%s\"/>"
-			"<text class=\"dim\" x=\"%u\" y=\"64\">%s</text>\n",
-			x, entries[i].color, x + 16, entries[i].name);
-		x += 16 + 14 + (unsigned int)(strlen(entries[i].name) * CHARACTER);
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
+		if (f->kinds[entries[i].kind])
+			x = put_legend_entry(f, x, entries[i].color, entries[i].name);
+	return x;
+}
+
+/* As many values as there is room for beside the button. */
+static unsigned int put_values(struct flame *f)
+{
+	unsigned int x = PAD, end = f->options.image_width - 2 * PAD;
+	char color[8];
+
+	for (uint32_t i = 0; i < f->labels.nvalues; i++) {
+		const char *name = name_text(&f->names, f->labels.values[i]);
+
+		if (x + BUTTON + text_columns(name) * CHARACTER > end)
+			break;
+		flame_color_of_label(name, i, color);
+		x = put_legend_entry(f, x, color, name);
 	}
 	return x;
 }
@@ -241,7 +266,7 @@ static void put_graph(struct flame *f)
 {
 	unsigned int depth = 0, end;
 
-	end = put_legend(f);
+	end = f->labels.place ? put_values(f) : put_kinds(f);
 	out_printf(f->out,
 		   "<text id=\"reset\" class=\"button\" x=\"%u\" y=\"64\">Reset Zoom</text>\n",
 		   end);
@@ -270,6 +295,8 @@ int flame_write(const struct report *r, struct out *o, const struct report_optio
 		err = tree_by_name(r, &f.names, &f.options, &f.tree);
 	if (!err && f.tree.nodes[0].total)
 		err = measure(&f);
+	if (!err && f.options.color_by_label)
+		err = flame_labels_make(&f.names, &f.tree, f.options.label_order, &f.labels);
 	if (!err) {
 		put_head(&f);
 		if (f.tree.nodes[0].total)
@@ -281,6 +308,7 @@ int flame_write(const struct report *r, struct out *o, const struct report_optio
 		err = f.scratch.err;
 	}
 	free(f.begin);
+	flame_labels_free(&f.labels);
 	buf_free(&f.scratch);
 	tree_free(&f.tree);
 	names_free(&f.names);

@@ -19,8 +19,19 @@ static const struct range ranges[] = {
 	[REPORT_JIT] = { 92, 52, 46, 62, 9 },	   /* green */
 	[REPORT_INLINED] = { 340, 24, 70, 76, 7 }, /* rose */
 	[REPORT_MARK] = { 45, 1, 6, 80, 4 },	   /* grey */
-	[KIND_COMM] = { 215, 20, 18, 80, 5 },	   /* slate */
+	[KIND_LABEL] = { 45, 1, 6, 80, 4 },	   [KIND_COMM] = { 215, 20, 18, 80, 5 }, /* slate */
 };
+
+/*
+ * Of the values of a label, by their place. First those of a flame graph: what runs is hot, what
+ * waits is cold; the next ones are as far from them and from each other as they can be.
+ */
+static const struct range label_ranges[] = {
+	{ 12, 10, 84, 62, 8 },	{ 206, 10, 62, 64, 8 }, { 46, 8, 84, 60, 8 },
+	{ 272, 10, 50, 72, 7 }, { 128, 12, 42, 62, 8 }, { 330, 10, 62, 73, 7 },
+	{ 172, 10, 44, 60, 8 }, { 28, 6, 34, 62, 7 },
+};
+static const struct range mixed_range = { 215, 20, 8, 82, 6 };
 
 /* FNV-1a, here because the colours must never change with the hash of the tables. */
 static uint32_t name_hash(const char *s, size_t n)
@@ -50,9 +61,8 @@ static unsigned int channel(float n, float hue, float saturation, float lightnes
 	return (unsigned int)((lightness - a * limit) * 255 + 0.5f);
 }
 
-void flame_color(const char *name, uint32_t kind, char color[8])
+static void color_in(const struct range *range, const char *name, char color[8])
 {
-	const struct range *range = &ranges[kind];
 	const char *start = name + strspn(name, "_[");
 	uint32_t family = name_hash(start, strcspn(start, ":._(<"));
 	uint32_t whole = name_hash(name, strlen(name));
@@ -63,4 +73,16 @@ void flame_color(const char *name, uint32_t kind, char color[8])
 	snprintf(color, 8, "#%02x%02x%02x", channel(0, hue, saturation, lightness) & 0xff,
 		 channel(8, hue, saturation, lightness) & 0xff,
 		 channel(4, hue, saturation, lightness) & 0xff);
+}
+
+void flame_color(const char *name, uint32_t kind, char color[8])
+{
+	color_in(&ranges[kind], name, color);
+}
+
+void flame_color_of_label(const char *name, unsigned int place, char color[8])
+{
+	size_t n = sizeof(label_ranges) / sizeof(*label_ranges);
+
+	color_in(place == FLAME_MIXED ? &mixed_range : &label_ranges[place % n], name, color);
 }

@@ -61,6 +61,14 @@ void name_comm(struct buf *b, const char *comm, bool folded)
 			b->s[at] = '_';
 }
 
+void add_label_value(struct buf *b, const struct report *r, const struct label *label, char from)
+{
+	if (label->str)
+		buf_clean(b, text(r, label->str), from, ':');
+	else
+		buf_printf(b, "%" PRId64, label->num);
+}
+
 struct report_frame frame_public(const struct report *r, uint32_t frame)
 {
 	const struct frame *f = frame_of(r, frame);
@@ -169,6 +177,30 @@ static int name_comms(const struct report *r, bool folded, struct names *n, stru
 	return err;
 }
 
+/* "[blocked]", "[4]" */
+static int name_labels(const struct report *r, const char *key, bool folded, struct names *n,
+		       struct buf *b)
+{
+	int err = 0;
+
+	n->of_labels = malloc(((size_t)r->label_sets.count + 1) * sizeof(*n->of_labels));
+	if (!n->of_labels)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->label_sets.count && !err; i++) {
+		const struct label *label = label_by_key(r, i, key);
+
+		n->of_labels[i] = NONE;
+		if (!label)
+			continue;
+		buf_reset(b);
+		buf_puts(b, "[");
+		add_label_value(b, r, label, folded ? ';' : 0);
+		buf_puts(b, "]");
+		err = add_name(n, b, KIND_LABEL, &n->of_labels[i]);
+	}
+	return err;
+}
+
 int names_make(const struct report *r, const struct report_options *options, bool folded,
 	       struct names *names)
 {
@@ -188,6 +220,8 @@ int names_make(const struct report *r, const struct report_options *options, boo
 		err = name_frames(r, options, folded, &n, &b);
 	if (!err)
 		err = name_comms(r, folded, &n, &b);
+	if (!err && options->color_by_label)
+		err = name_labels(r, options->color_by_label, folded, &n, &b);
 	if (!err)
 		err = rank_names(&n);
 	buf_free(&b);
@@ -204,6 +238,7 @@ void names_free(struct names *names)
 	pool_free(&names->pool);
 	free(names->of_frame);
 	free(names->of_comm);
+	free(names->of_labels);
 	free(names->rank);
 	*names = (struct names){ 0 };
 }

@@ -6,7 +6,10 @@
 #include "profile.h"
 #include "text.h"
 
-#define KIND_COMM (REPORT_MARK + 1) /* beside enum report_frame_kind */
+/* Beside enum report_frame_kind. */
+#define KIND_COMM (REPORT_MARK + 1)
+#define KIND_LABEL (REPORT_MARK + 2)
+#define KINDS (REPORT_MARK + 3)
 
 /* The frames of one name and kind are one name. */
 struct name {
@@ -20,6 +23,8 @@ struct names {
 	struct pool pool;     /* of struct name */
 	uint32_t *of_frame;   /* frame -> name */
 	uint32_t *of_comm;    /* string of a sample's comm -> name; others are NONE */
+	uint32_t *of_labels;  /* set of labels -> name of options->color_by_label's value, or NONE;
+				 NULL if none is asked for */
 	uint32_t *rank;	      /* name -> its place, by text and then kind */
 	uint32_t delimiter;   /* the name "-", or NONE if none is wanted */
 	uint32_t empty_stack; /* the name of a stack without frames */
@@ -45,6 +50,9 @@ static inline const char *name_text(const struct names *n, uint32_t name)
 void name_frame(struct buf *b, const struct report_frame *frame,
 		const struct report_options *options, bool folded);
 void name_comm(struct buf *b, const char *comm, bool folded);
+
+/* Appends a text or a number; `from`, if not 0, becomes ':'. */
+void add_label_value(struct buf *b, const struct report *r, const struct label *label, char from);
 
 /* The frame as it was given to report_frame_add(). */
 struct report_frame frame_public(const struct report *r, uint32_t frame);

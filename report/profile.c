@@ -243,6 +243,14 @@ size_t report_stacks(const struct report *r)
 	return n;
 }
 
+int report_value_by_name(const struct report *r, const char *type)
+{
+	for (size_t i = 0; i < r->ntypes; i++)
+		if (!strcmp(text(r, r->types[i].type), type))
+			return (int)i;
+	return -ENOENT;
+}
+
 uint64_t report_total(const struct report *r, unsigned int value)
 {
 	uint64_t sum = 0;

@@ -3,6 +3,8 @@
 #ifndef REPORT_PROFILE_H
 #define REPORT_PROFILE_H
 
+#include <string.h>
+
 #include <rawprof/report.h>
 
 #include "books.h"
@@ -99,6 +101,18 @@ static inline const struct frame *frame_of(const struct report *r, uint32_t fram
 static inline const struct label_set *labels_of(const struct report *r, uint32_t label_set)
 {
 	return (const struct label_set *)r->label_sets.items + label_set;
+}
+
+/* The label with this key; NULL if the set has none, or key is NULL. */
+static inline const struct label *label_by_key(const struct report *r, uint32_t label_set,
+					       const char *key)
+{
+	const struct label_set *set = labels_of(r, label_set);
+
+	for (uint64_t i = 0; key && i < set->count; i++)
+		if (!strcmp(text(r, set->labels[i].key), key))
+			return &set->labels[i];
+	return NULL;
 }
 
 static inline const struct sample *sample_of(const struct report *r, uint32_t sample)

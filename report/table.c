@@ -169,8 +169,7 @@ static void measure(const struct table *t, unsigned int *weights, unsigned int *
 		*modules = MODULE_MAX;
 }
 
-/* " 12.3%  1,234", or as much space for nothing: most callers have no weight of their own. */
-static void put_share(struct table *t, uint64_t weight, unsigned int weights)
+void table_put_share(struct table *t, uint64_t weight, unsigned int weights)
 {
 	char s[NUMBER_SIZE];
 
@@ -185,7 +184,7 @@ static void put_share(struct table *t, uint64_t weight, unsigned int weights)
 static void put_rest(struct table *t, uint64_t weight, unsigned int weights, const char *what)
 {
 	out_printf(&t->out, "%s ", table_color(t, TABLE_DIM));
-	put_share(t, weight, weights);
+	table_put_share(t, weight, weights);
 	out_printf(&t->out, "  %s%s\n", what, table_color(t, TABLE_RESET));
 }
 
@@ -195,9 +194,9 @@ static void put_function(struct table *t, uint32_t fn, unsigned int weights, uns
 	struct buf name = { 0 };
 
 	out_putc(&t->out, ' ');
-	put_share(t, t->self[fn], weights);
+	table_put_share(t, t->self[fn], weights);
 	out_puts(&t->out, "  ");
-	put_share(t, t->total[fn], weights);
+	table_put_share(t, t->total[fn], weights);
 	out_puts(&t->out, "  ");
 	if (t->bar)
 		put_bar(t, t->self[fn], t->total[fn]);
@@ -280,8 +279,10 @@ int report_write_table(const struct report *r, FILE *file, const struct report_o
 		table_head(&t.out, &t.options, &r->books, shown_by(&t), report_total(r, 0),
 			   text(r, r->types[0].type));
 		if (t.whole) {
+			err = table_put_labels(&t);
 			put_functions(&t);
-			err = table_put_stacks(&t);
+			if (!err)
+				err = table_put_stacks(&t);
 		} else {
 			table_nothing(&t.out, text(r, r->types[t.options.weight].type));
 		}

@@ -48,6 +48,12 @@ const char *table_kind_color(const struct table *t, uint32_t kind);
 /* Appends the name of a function as a person knows it. */
 void table_add_function(struct buf *b, const struct report *r, uint32_t function);
 
+/* " 12.3%  1,234", the weight so many columns wide, or as much space for nothing. */
+void table_put_share(struct table *t, uint64_t weight, unsigned int weights);
+
+/* table_labels.c: the weight of each value of options->color_by_label. 0 or -ENOMEM. */
+int table_put_labels(struct table *t);
+
 /* table_stacks.c: the heaviest stacks. 0 or -ENOMEM. */
 int table_put_stacks(struct table *t);
 

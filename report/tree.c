@@ -77,12 +77,23 @@ static int add_rootward(const struct report *r, const struct tree_view *view, st
 	return err;
 }
 
+/* The node that tells a label apart, leafmost. */
+static int step_label(const struct tree_view *view, struct tree *t, const struct sample *s,
+		      uint32_t *at)
+{
+	if (!view->of_labels || view->of_labels[s->label_set] == NONE)
+		return 0;
+	return step(t, *at, view->of_labels[s->label_set], at);
+}
+
 static int add_leafward(const struct report *r, const struct tree_view *view, struct tree *t,
 			const struct sample *s, uint32_t *end)
 {
 	uint32_t at;
 	int err = step(t, 0, view->of_comm[s->comm], &at);
 
+	if (!err)
+		err = step_label(view, t, s, &at);
 	for (uint32_t node = s->node; node && !err; node = r->nodes[node].parent) {
 		err = step(t, at, view->of_frame[r->nodes[node].frame], &at);
 		if (!err && boundary(r, view, node))
@@ -110,6 +121,8 @@ static int add_samples(const struct report *r, const struct tree_view *view, str
 			err = add_rootward(r, view, t, memory, s, &end);
 		if (!err && !s->node)
 			err = step(t, end, view->empty_stack, &end);
+		if (!err && !view->reverse)
+			err = step_label(view, t, s, &end);
 		if (!err)
 			t->nodes[end].self = add_saturating(t->nodes[end].self, weight);
 	}

@@ -23,9 +23,11 @@ struct tree {
 };
 
 struct tree_view {
-	const uint32_t *of_frame; /* key of each frame; frames with one key are equal */
-	const uint32_t *of_comm;  /* key of each comm, by string */
-	uint32_t empty_stack;	  /* key of a stack without frames */
+	const uint32_t *of_frame;  /* key of each frame; frames with one key are equal */
+	const uint32_t *of_comm;   /* key of each comm, by string */
+	const uint32_t *of_labels; /* key of a leafmost node for each set of labels, or NONE for
+				      none; NULL: no such nodes */
+	uint32_t empty_stack;	   /* key of a stack without frames */
 	uint32_t delimiter;  /* key of a node between user and kernel frames, NONE: no such node */
 	unsigned int weight; /* value type */
 	bool reverse;	     /* leaf first */

@@ -34,6 +34,7 @@ int tree_by_name(const struct report *r, const struct names *names,
 	struct tree_view view = {
 		.of_frame = names->of_frame,
 		.of_comm = names->of_comm,
+		.of_labels = names->of_labels,
 		.empty_stack = names->empty_stack,
 		.delimiter = names->delimiter,
 		.weight = options->weight,

@@ -500,6 +500,37 @@ START_TEST(values_stay_positive)
 }
 END_TEST
 
+START_TEST(four_values)
+{
+	static const struct report_value_type types[] = { { "alloc_objects", "count" },
+							  { "alloc_space", "bytes" },
+							  { "inuse_objects", "count" },
+							  { "inuse_space", "bytes" } };
+	struct report_options options = { .weight = 3 };
+	uint64_t values[] = { 9, 4096, 0, 0 }, read[4];
+	struct report *r = NULL;
+	struct decoded d;
+	uint32_t a;
+
+	ck_assert_int_eq(report_new(types, 4, &r), 0);
+	a = user(r, "a");
+	ck_assert_int_eq(
+		report_add(r, &(struct report_sample){ "x", 1, 1, NULL, 0, &a, 1, values }), 0);
+	decode(r, &options, &d);
+	check(&d);
+	ck_assert_uint_eq(d.ntypes, 4);
+	for (size_t i = 0; i < 4; i++) {
+		ck_assert_str_eq(string_of(&d, d.types[i], 1), types[i].type);
+		ck_assert_str_eq(string_of(&d, d.types[i], 2), types[i].unit);
+	}
+	ck_assert_str_eq(string(&d, d.default_type), "inuse_space");
+	ck_assert_uint_eq(packed(part(d.samples[0], 2, 0), read, 4), 4);
+	ck_assert_mem_eq(read, values, sizeof(values));
+	release(&d);
+	report_free(r);
+}
+END_TEST
+
 START_TEST(empty_and_hostile_are_valid)
 {
 	struct report *r = new_cpu_report();
@@ -533,6 +564,7 @@ static void add(TCase *t)
 	tcase_add_test(t, stacks_are_leaf_first_and_calls_not_returns);
 	tcase_add_test(t, shared_frames_are_one_location);
 	tcase_add_test(t, values_stay_positive);
+	tcase_add_test(t, four_values);
 	tcase_add_test(t, empty_and_hostile_are_valid);
 }
 
