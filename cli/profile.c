@@ -255,6 +255,8 @@ int profile_record(struct profile *p)
 	}
 	if (!err)
 		err = session_settle(&p->session);
+	if (!err && p->profiler->collect)
+		err = p->profiler->collect(p);
 	return err;
 }
 
@@ -381,6 +383,13 @@ void profile_close(struct profile *p)
 	stacks_close(p->stacks);
 }
 
+static int report(struct profile *p)
+{
+	if (p->opt->samples)
+		return profile_samples_end(p);
+	return p->profiler->report ? p->profiler->report(p) : profile_report(p);
+}
+
 int profile_run(const struct profiler *profiler, const struct options *opt, void *ctx)
 {
 	struct profile p;
@@ -391,7 +400,7 @@ int profile_run(const struct profiler *profiler, const struct options *opt, void
 	if (!err)
 		err = profile_record(&p);
 	if (!err)
-		err = opt->samples ? profile_samples_end(&p) : profile_report(&p);
+		err = report(&p);
 	err = output_close(&p.output, err);
 	status = err ? EXIT_FAILED : session_finish(&p.session);
 	if (err == -EINTR && p.session.caught)

@@ -46,6 +46,10 @@ struct profiler {
 	int (*stop)(
 		struct profile *p); /* events off, before the last drain; NULL: links are closed */
 	int (*tick)(struct profile *p); /* once a second; may be NULL */
+	/* When all has been drained and before any of it is shown: what else the maps tell. May be NULL. */
+	int (*collect)(struct profile *p);
+	/* Shows it otherwise than as stacks, where the options say so; NULL: profile_report(). */
+	int (*report)(struct profile *p);
 
 	/* Value types, from the first: what the stacks are weighed by. They may depend on the event. */
 	const struct report_value_type *(*types)(const struct profile *p, size_t *n);
