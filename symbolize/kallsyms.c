@@ -24,6 +24,8 @@ enum {
 	READ_SIZE = 65536,
 	/* No function is longer; a longer gap is the end of a region whose end has no symbol. */
 	MAX_SIZE = 65536,
+	/* Regions begin on pages of their own. */
+	PAGE = 4096,
 };
 
 struct entry {
@@ -42,6 +44,7 @@ struct sym_kallsyms {
 	size_t count, room;
 	char *texts;
 	size_t texts_used, texts_room;
+	uint64_t stext; /* what lies below, outside modules, is the header; 0: not seen */
 	uint64_t etext, einittext; /* nothing lies after these until the next region; 0: not seen */
 	bool nonzero;		   /* an address other than 0 was seen */
 };
@@ -158,7 +161,9 @@ static int take_line(struct sym_kallsyms *ks, const char *p, const char *end)
 		return 0;
 	if (l.name_len >= sizeof(PADDING) && !memcmp(l.name, PADDING, sizeof(PADDING) - 1))
 		return 0;
-	if (name_is(&l, "_etext"))
+	if (name_is(&l, "_stext"))
+		ks->stext = l.addr;
+	else if (name_is(&l, "_etext"))
 		ks->etext = l.addr;
 	else if (name_is(&l, "_einittext"))
 		ks->einittext = l.addr;
@@ -297,20 +302,28 @@ void sym_kallsyms_close(struct sym_kallsyms *ks)
 	free(ks);
 }
 
-static bool is_region_end(const struct sym_kallsyms *ks, uint64_t addr)
+/* Where functions follow at once, as those for exit do on arm64, the mark is a name like any other. */
+static bool is_region_end(const struct sym_kallsyms *ks, const struct entry *e)
 {
-	return addr && (addr == ks->etext || addr == ks->einittext);
+	const struct entry *next = e, *end = ks->entries + ks->count;
+
+	if (!e->addr || (e->addr != ks->etext && e->addr != ks->einittext))
+		return false;
+	while (next < end && next->addr == e->addr)
+		next++;
+	return next == end || next->addr - e->addr >= PAGE;
 }
 
 static struct sym_ksym describe(const struct sym_kallsyms *ks, const struct entry *e)
 {
 	const char *name = ks->texts + e->name, *module = name + strlen(name) + 1;
+	const bool is_header = !*module && e->addr < ks->stext;
 
 	return (struct sym_ksym){
 		.name = name,
 		.module = *module ? module : NULL,
 		.addr = e->addr,
-		.size = is_region_end(ks, e->addr) ? 0 : e->size,
+		.size = is_header || is_region_end(ks, e) ? 0 : e->size,
 	};
 }
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rawprof/symbolize.h>
@@ -104,14 +103,6 @@ static int print(void *ctx, const uint64_t *addrs, size_t n, char *texts, size_t
 			return -errno;
 	}
 	return 0;
-}
-
-static double now_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
 struct picked {
@@ -210,38 +201,75 @@ START_TEST(test_aliases_agree)
 }
 END_TEST
 
-/* Where one way has no name, the other must not invent one. */
+struct all {
+	struct sym_ksym *v;
+	size_t count, room;
+};
+
+static int take_all(void *ctx, const struct sym_ksym *sym)
+{
+	struct all *all = ctx;
+
+	if (all->count == all->room) {
+		all->room = 2 * all->room + 1024;
+		all->v = realloc(all->v, all->room * sizeof(*all->v));
+		ck_assert_ptr_nonnull(all->v);
+	}
+	all->v[all->count++] = *sym;
+	return 0;
+}
+
+/*
+ * What the kernel may call an address that the file has no name for: by data, by padding, by a mark that it takes for
+ * more than that, by a function that would be too long to be one.
+ */
+static bool may_be_nameless(const struct sym_kallsyms *ks, const struct sym_frame *f)
+{
+	struct sym_ksym sym;
+
+	return !f->name || !strncmp(f->name, "__pfx_", 6) || f->offset >= 65536 ||
+	       !sym_kallsyms_find(ks, f->name, &sym, 1) || !sym.size;
+}
+
+/* Where one way has no name, the other must not invent one: both ends of the gaps between functions. */
 START_TEST(test_gaps_agree)
 {
 	struct printer printer = make_printer();
 	struct sym_kernel_source source = { .name = print, .ctx = &printer };
-	struct sym_kernel *k = NULL;
+	struct sym_kernel *by_kernel = NULL, *by_file = NULL;
 	const struct sym_kallsyms *ks = NULL;
-	static const char *const ends[] = {
-		"_etext"
-	}; /* behind _einittext there may be exit code */
-	struct sym_ksym end, sym;
-	struct sym_frame frame;
-	int compared = 0;
+	struct all all = { 0 };
+	size_t small = 0, compared = 0;
 
-	ck_assert_int_eq(sym_kernel_open(&k, &source), 0);
-	ck_assert_int_eq(sym_kernel_kallsyms(k, &ks), 0);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		if (!sym_kallsyms_find(ks, ends[i], &end, 1))
+	ck_assert_int_eq(sym_kernel_open(&by_kernel, &source), 0);
+	ck_assert_int_eq(sym_kernel_open(&by_file, NULL), 0);
+	ck_assert_int_eq(sym_kernel_kallsyms(by_file, &ks), 0);
+	sym_kallsyms_glob(ks, "*", take_all, &all);
+	for (size_t i = 0; i + 1 < all.count; i++) {
+		const struct sym_ksym *f = &all.v[i], *next = f + 1;
+		const uint64_t ends[] = { f->addr + f->size, next->addr - 1 };
+
+		if (ends[0] >= next->addr || (f->module && !strncmp(f->module, "__builtin__", 11)))
 			continue;
-		sym_kernel_lookup(k, end.addr + 16, false, &frame);
-		/* A kernel that keeps all its symbols takes what lies behind for more of the mark. */
-		ck_assert_msg(!frame.name || !strcmp(frame.name, ends[i]),
-			      "behind %s the kernel finds %s", ends[i], frame.name);
-		ck_assert_int_eq(sym_kallsyms_lookup(ks, end.addr + 16, &sym), -ENOENT);
-		compared++;
+		if (next->addr - ends[0] < 4096 && small++ % 211)
+			continue; /* padding, of which there is much */
+		for (int k = 0; k < 2; k++) {
+			struct sym_frame a, b;
+
+			sym_kernel_lookup(by_kernel, ends[k], false, &a);
+			sym_kernel_lookup(by_file, ends[k], false, &b);
+			ck_assert_msg(b.name ? a.name && !strcmp(a.name, b.name)
+					     : may_be_nameless(ks, &a),
+				      "%" PRIx64 ", behind %s: the kernel says %s+0x%" PRIx64
+				      ", the file %s",
+				      ends[k], f->name, a.name, a.offset, b.name);
+			compared++;
+		}
 	}
-	if (!compared)
-		printf("skip: what lies behind the text: this kernel does not tell where that ends\n");
-	sym_kernel_lookup(k, 5, false, &frame);
-	ck_assert_ptr_null(frame.name);
-	ck_assert_int_eq(sym_kallsyms_lookup(ks, 5, &sym), -ENOENT);
-	sym_kernel_close(k);
+	ck_assert_uint_ge(compared, 4);
+	free(all.v);
+	sym_kernel_close(by_kernel);
+	sym_kernel_close(by_file);
 	close_printer(&printer);
 }
 END_TEST
@@ -287,30 +315,6 @@ START_TEST(test_bpf_program)
 }
 END_TEST
 
-/* The kernel takes 35-47 ms to print the file; what is ours must stay small beside that. */
-START_TEST(test_speed)
-{
-	struct sym_kallsyms *ks = NULL;
-	double start, whole, reading;
-	static char buf[65536];
-	FILE *f;
-
-	start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-	f = fopen("/proc/kallsyms", "r");
-	ck_assert_ptr_nonnull(f);
-	while (fread(buf, 1, sizeof(buf), f) > 0)
-		;
-	fclose(f);
-	reading = now_ms(CLOCK_PROCESS_CPUTIME_ID) - start;
-	start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-	ck_assert_int_eq(sym_kallsyms_open(&ks, NULL), 0);
-	whole = now_ms(CLOCK_PROCESS_CPUTIME_ID) - start;
-	sym_kallsyms_close(ks);
-	printf("kallsyms: read %.1f ms, read and parsed %.1f ms\n", reading, whole);
-	ck_assert_double_lt(whole, (getenv("VM_EMULATED") ? 10 : 2) * reading + 10);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *s = suite_create("kernel names, live");
@@ -324,7 +328,6 @@ int main(void)
 	tcase_add_test(t, test_aliases_agree);
 	tcase_add_test(t, test_gaps_agree);
 	tcase_add_test(t, test_bpf_program);
-	tcase_add_test(t, test_speed);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);

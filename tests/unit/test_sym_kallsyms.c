@@ -97,6 +97,57 @@ START_TEST(test_lookup)
 }
 END_TEST
 
+/* arm64: modules below the image, a header before the text, exit functions right behind the mark. */
+static const char arm64[] = "ffffffc080000000 T _text\n"
+			    "ffffffc080000000 T __pi__text\n"
+			    "ffffffc080010000 T _stext\n"
+			    "ffffffc080010000 t first\n"
+			    "ffffffc080010100 t last\n"
+			    "ffffffc080de0000 D _etext\n"
+			    "ffffffc081880000 T _sinittext\n"
+			    "ffffffc081880000 T __init_begin\n"
+			    "ffffffc081880018 t start_kernel\n"
+			    "ffffffc081904914 T _einittext\n"
+			    "ffffffc081904914 T __exittext_begin\n"
+			    "ffffffc081904918 t exit_one\n"
+			    "ffffffc081904940 t exit_two\n"
+			    "ffffffc081904a00 T __exittext_end\n"
+			    "ffffffc081906000 D data\n"
+			    "ffffffc07a000000 t mod_one\t[mod]\n";
+
+static const struct lookup arm64_lookups[] = {
+	{ 0xffffffc080000000, NULL }, /* the header */
+	{ 0xffffffc08000ffff, NULL },
+	{ 0xffffffc080010004, "_stext", NULL, 0xffffffc080010000, 0x100 },
+	{ 0xffffffc080010100, "last", NULL, 0xffffffc080010100, 65536 },
+	{ 0xffffffc080de0000, NULL }, /* after _etext */
+	{ 0xffffffc081880004, "_sinittext", NULL, 0xffffffc081880000, 0x18 },
+	{ 0xffffffc081904914, "_einittext", NULL, 0xffffffc081904914, 4 },
+	{ 0xffffffc081904918, "exit_one", NULL, 0xffffffc081904918, 0x28 },
+	{ 0xffffffc0819049ff, "exit_two", NULL, 0xffffffc081904940, 0xc0 },
+	{ 0xffffffc07a000010, "mod_one", "mod", 0xffffffc07a000000, 65536 },
+};
+
+START_TEST(test_lookup_arm64)
+{
+	const struct lookup *l = &arm64_lookups[_i];
+	struct sym_kallsyms *ks = NULL;
+	struct sym_ksym sym = { .name = "untouched" };
+	int err;
+
+	ck_assert_int_eq(open_text(&ks, arm64, sizeof(arm64) - 1), 0);
+	err = sym_kallsyms_lookup(ks, l->addr, &sym);
+	ck_assert_int_eq(err, l->name ? 0 : -ENOENT);
+	ck_assert_str_eq(sym.name, l->name ? l->name : "untouched");
+	if (l->name) {
+		ck_assert_pstr_eq(sym.module, l->module);
+		ck_assert_uint_eq(sym.addr, l->start);
+		ck_assert_uint_eq(sym.size, l->size);
+	}
+	sym_kallsyms_close(ks);
+}
+END_TEST
+
 START_TEST(test_find)
 {
 	struct sym_kallsyms *ks = open_image();
@@ -224,6 +275,8 @@ int main(void)
 	if (close(mkstemp(path)))
 		return EXIT_FAILURE;
 	suite_add_tcase(s, t);
+	tcase_add_loop_test(t, test_lookup_arm64, 0,
+			    sizeof(arm64_lookups) / sizeof(arm64_lookups[0]));
 	tcase_add_loop_test(t, test_lookup, 0, sizeof(lookups) / sizeof(lookups[0]));
 	tcase_add_test(t, test_find);
 	tcase_add_test(t, test_glob);
