@@ -171,6 +171,17 @@ const struct stack *stacks_find(const struct stacks *s, uint64_t hash)
 	return slot->record ? slot : NULL;
 }
 
+int stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES])
+{
+	struct stack *slot = find_slot(s->slots, s->nslots, hash);
+
+	if (!slot->record)
+		return -ENOENT;
+	for (int i = 0; i < STACK_VALUES; i++)
+		slot->value[i] += value[i];
+	return 0;
+}
+
 size_t stacks_count(const struct stacks *s)
 {
 	return s->used;

@@ -318,6 +318,8 @@ int stacks_finish(struct stacks *s);
 const struct stack *stacks_next(const struct stacks *s, const struct stack *after);
 /* By hash; NULL: there is none. */
 const struct stack *stacks_find(const struct stacks *s, uint64_t hash);
+/* Adds to its weights what the map counts does not know. -ENOENT: there is no such stack. */
+int stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES]);
 size_t stacks_count(const struct stacks *s);
 /* The counters; size bytes of the profiler's own struct, which begins with struct profile_stats. */
 int stacks_stats(const struct stacks *s, void *out);
