@@ -214,9 +214,11 @@ deps-bench: ## the same for the programs that are measured, and those measured a
 
 .PHONY: static
 static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for bare machines; CROSS=aarch64-linux-gnu- for arm64
+# No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c).
 $(BUILD)/static/rawprof: $(CLI_OBJ) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections -Wl,-z,noseparate-code \
+		-Wl,--wrap=dlopen \
 		-o $@ $(filter %.o,$^) $(LIB) $(STATIC_LIBS) && $(STRIP) $@
 
 include tests/vm/vm.mk

@@ -35,6 +35,7 @@ static const char cpu_usage[] =
 	"      --weight TYPE        samples (default) or cpu\n"
 	"      --samples            print every sample as it comes; -E in one folded line each\n"
 	"      --lines              source lines, where there is debug information; --inline for inlined functions\n"
+	"      --debuginfod         fetch missing symbols and lines from the servers in $DEBUGINFOD_URLS\n"
 	"      --no-demangle        names of C++ and Rust functions as the linker knows them\n"
 	"      --annotations        mark kernel frames with _[k], JIT with _[j]\n"
 	"      --delimited          a frame '-' between user and kernel\n"

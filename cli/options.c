@@ -27,6 +27,7 @@ enum {
 	OPT_LINES,
 	OPT_INLINE,
 	OPT_NO_DEMANGLE,
+	OPT_DEBUGINFOD,
 	OPT_TITLE,
 	OPT_REVERSE,
 	OPT_INVERTED,
@@ -75,6 +76,7 @@ static const struct common_option {
 	{ "lines", no_argument, OPT_LINES, TAKES_STACKS },
 	{ "inline", no_argument, OPT_INLINE, TAKES_STACKS },
 	{ "no-demangle", no_argument, OPT_NO_DEMANGLE, TAKES_STACKS },
+	{ "debuginfod", no_argument, OPT_DEBUGINFOD, TAKES_STACKS },
 	{ "no-color", no_argument, OPT_NO_COLOR, 0 },
 	{ "verbose", no_argument, 'v', 0 },
 	{ "quiet", no_argument, 'q', 0 },
@@ -354,6 +356,9 @@ static int take(struct options *opt, int letter, const char *value)
 		return -1;
 	case OPT_INLINE:
 		opt->inlined = true;
+		return -1;
+	case OPT_DEBUGINFOD:
+		opt->debuginfod = true;
 		return -1;
 	case OPT_NO_DEMANGLE:
 		opt->keep_mangled = true;

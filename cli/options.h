@@ -88,6 +88,7 @@ struct options {
 	const char *weight; /* name of a value type, NULL: the first */
 	bool lines;	    /* of source */
 	bool inlined;	    /* functions too */
+	bool debuginfod;    /* ask servers for debug files */
 	bool keep_mangled;  /* names of C++ and Rust as their symbol tables have them */
 	bool samples;	    /* each as it comes */
 	bool folded_samples;

@@ -68,6 +68,40 @@ static void raise_file_limit(void)
 	}
 }
 
+static int use_debuginfod(struct session *s)
+{
+	int err = sym_user_use_debuginfod(s->user);
+
+	switch (err) {
+	case -EDESTADDRREQ:
+		return rp_fail(err, "--debuginfod: DEBUGINFOD_URLS names no server (sudo drops it: "
+				    "sudo --preserve-env=DEBUGINFOD_URLS)");
+	case -ELIBACC:
+		return rp_fail(err, "--debuginfod: libdebuginfod.so.1 cannot be loaded; Debian and "
+				    "Ubuntu have it in the package libdebuginfod1");
+	case -ENOSYS:
+		return rp_fail(err,
+			       "--debuginfod: this rawprof is a static program, which can load "
+			       "no library; use the other one, or debuginfod-find");
+	}
+	return err;
+}
+
+/* Names that nobody had are no fault; servers that cannot be asked are. */
+static void tell_of_debuginfod(const struct session *s)
+{
+	struct sym_debuginfod_stats stats;
+
+	if (!s->user)
+		return;
+	stats = sym_user_debuginfod_stats(s->user);
+	if (stats.asked)
+		rp_log(stats.error ? RP_WARN : RP_INFO,
+		       "debuginfod: %u files asked for, %u found%s%s", stats.asked, stats.found,
+		       stats.error ? "; the last error: " : "",
+		       stats.error ? strerror(-stats.error) : "");
+}
+
 static int open_symbolizer(struct session *s)
 {
 	const struct sym_kernel_source source = ksym_source(&s->ksym);
@@ -75,6 +109,8 @@ static int open_symbolizer(struct session *s)
 
 	if (!err)
 		err = sym_user_open(&s->user, NULL);
+	if (!err && s->opt->debuginfod)
+		err = use_debuginfod(s);
 	return err ? err : sym_demangler_open(&s->demangler);
 }
 
@@ -442,6 +478,7 @@ void session_close(struct session *s)
 	target_close(&s->target);
 	release_signals(s);
 	rp_sideband_close(s->side);
+	tell_of_debuginfod(s);
 	sym_user_close(s->user);
 	sym_kernel_close(s->kernel);
 	sym_demangler_close(s->demangler);

@@ -150,6 +150,23 @@ int sym_debug_open(struct sym_object **out, const struct sym_object *object,
 	return find_by_link(&s, out);
 }
 
+int sym_debug_fetch(struct sym_object **out, const struct sym_object *object,
+		    struct sym_debuginfod *server)
+{
+	const struct search s = { .object = object };
+	struct sym_object *debug;
+	int fd = object->build_id[0] ? sym_debuginfod_find(server, object->build_id) : -ENOENT;
+
+	if (fd < 0 || sym_object_open(&debug, fd))
+		return -ENOENT;
+	if (!belongs(&s, debug)) {
+		sym_object_close(debug);
+		return -ENOENT;
+	}
+	*out = debug;
+	return 0;
+}
+
 /* ---- .gnu_debugdata ---- */
 
 #ifdef HAVE_LZMA

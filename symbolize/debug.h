@@ -3,6 +3,7 @@
 #ifndef SYMBOLIZE_DEBUG_H
 #define SYMBOLIZE_DEBUG_H
 
+#include "debuginfod.h"
 #include "object.h"
 
 /* Where files are looked for: below the root of the process that mapped the object, then below ours. */
@@ -20,6 +21,10 @@ struct sym_debug_place {
  */
 int sym_debug_open(struct sym_object **out, const struct sym_object *object,
 		   const struct sym_debug_place *place);
+
+/* Asks a server for it. It must have the same build-id, and symbols or debug data. -ENOENT. */
+int sym_debug_fetch(struct sym_object **out, const struct sym_object *object,
+		    struct sym_debuginfod *server);
 
 /* Unpacks the .gnu_debugdata of @object. -ENOENT: it has none; -EBADMSG; -ENOMEM; -EFBIG. */
 int sym_debug_unpack(struct sym_object **out, const struct sym_object *object);

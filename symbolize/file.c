@@ -43,6 +43,7 @@ void sym_files_free(struct sym_files *fs)
 		fs->images = image->next;
 		free_image(image);
 	}
+	sym_debuginfod_close(fs->server);
 	for (size_t i = 0; i < fs->count; i++) {
 		if (fs->items[i].fd >= 0)
 			close(fs->items[i].fd);
@@ -225,18 +226,37 @@ static struct sym_image *find_image(const struct sym_files *fs, const struct sym
 	return NULL;
 }
 
+/* Once, and if it has no debug file yet. */
+static void ask_server(const struct sym_files *fs, struct sym_image *image)
+{
+	if (!fs->server || image->was_asked_for || image->debug)
+		return;
+	image->was_asked_for = true;
+	sym_debug_fetch(&image->debug, image->object, fs->server);
+}
+
+const struct sym_object *sym_files_debug_data(struct sym_files *fs, struct sym_image *image)
+{
+	if (image->object->has_dwarf && !(image->debug && image->debug->has_dwarf))
+		return image->object;
+	ask_server(fs, image);
+	return image->debug && image->debug->has_dwarf ? image->debug : NULL;
+}
+
 /* Reads the functions: of the file itself and of what belongs to it. */
-static int fill_image(struct sym_image *image, const struct sym_debug_place *place,
-		      struct sym_strings *strings)
+static int fill_image(struct sym_files *fs, struct sym_image *image,
+		      const struct sym_debug_place *place)
 {
 	struct sym_object *object = image->object, *symbols = object;
 
 	sym_debug_open(&image->debug, object, place);
+	if (!object->symbols[SYM_SYMTAB].count)
+		ask_server(fs, image);
 	if (image->debug && image->debug->symbols[SYM_SYMTAB].count)
 		symbols = image->debug;
 	if (!symbols->symbols[SYM_SYMTAB].count && !sym_debug_unpack(&image->packed, object))
 		symbols = image->packed;
-	return sym_symtab_open(&image->symtab, object, symbols, strings);
+	return sym_symtab_open(&image->symtab, object, symbols, fs->strings);
 }
 
 /* The image of @object, which is closed if it is known already or if memory runs out. */
@@ -263,7 +283,7 @@ static struct sym_image *get_image(struct sym_files *fs, struct sym_object *obje
 		return NULL;
 	}
 	*image = key;
-	if (fill_image(image, place, fs->strings)) {
+	if (fill_image(fs, image, place)) {
 		free_image(image);
 		return NULL;
 	}

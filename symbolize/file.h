@@ -26,6 +26,7 @@ struct sym_image {
 	struct sym_object *packed; /* its .gnu_debugdata, if there is no .symtab; or NULL */
 	struct sym_symtab *symtab;
 	struct sym_source source;
+	bool was_asked_for;		  /* its debug file, of a server */
 	uint64_t dev, inode, size, mtime; /* what it is known by if it has no build-id */
 };
 
@@ -55,6 +56,7 @@ struct sym_files {
 	struct sym_image *images;
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;
+	struct sym_debuginfod *server; /* where to ask for debug files; or NULL */
 };
 
 void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc);
@@ -77,6 +79,9 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
  * same device and inode. Returns a descriptor or -1.
  */
 int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
+
+/* The object with the debug data of @image, which may be asked of the server; NULL if there is none. */
+const struct sym_object *sym_files_debug_data(struct sym_files *fs, struct sym_image *image);
 
 /* Opens the file behind @m if its path alone would not lead to it. */
 void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);

@@ -11,6 +11,7 @@
 
 #include <rawprof/symbolize.h>
 
+#include "debuginfod.h"
 #include "file.h"
 #include "grow.h"
 #include "history.h"
@@ -71,6 +72,16 @@ void sym_user_close(struct sym_user *u)
 	sym_strings_free(&u->strings);
 	free(u->proc);
 	free(u);
+}
+
+int sym_user_use_debuginfod(struct sym_user *u)
+{
+	return u->files.server ? 0 : sym_debuginfod_open(&u->files.server);
+}
+
+struct sym_debuginfod_stats sym_user_debuginfod_stats(const struct sym_user *u)
+{
+	return u->files.server ? u->files.server->stats : (struct sym_debuginfod_stats){ 0 };
 }
 
 /* ---- events ---- */
@@ -453,13 +464,9 @@ size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_re
 		       bool inlined, struct sym_line *out, size_t max)
 {
 	struct sym_image *image = f->image;
-	const struct sym_object *data;
+	const struct sym_object *data = image ? sym_files_debug_data(&u->files, image) : NULL;
 
-	(void)u; /* whose the image is */
-	if (!image)
-		return 0;
-	data = image->debug && image->debug->has_dwarf ? image->debug : image->object;
-	if (!data->has_dwarf)
+	if (!data)
 		return 0;
 	return sym_source_find(&image->source, data, image->object,
 			       f->module_addr - is_return_address, inlined, out, max);

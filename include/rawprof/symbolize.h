@@ -158,6 +158,23 @@ struct sym_user;
 int sym_user_open(struct sym_user **out, const char *proc);
 void sym_user_close(struct sym_user *u);
 
+/*
+ * From now on what this machine lacks is asked of the servers in $DEBUGINFOD_URLS, by build-id: the debug
+ * file of a program without .symtab when its first function is named, of one without debug data when
+ * its source is asked for; each once. This takes as long as the servers and the network do. The
+ * library keeps what it was given (debuginfod_find_debuginfo(3)). -EDESTADDRREQ if that variable is not
+ * set; -ELIBACC if libdebuginfod.so.1 cannot be loaded, -ENOSYS in a program that can load none; -ENOMEM.
+ */
+int sym_user_use_debuginfod(struct sym_user *u);
+
+struct sym_debuginfod_stats {
+	uint32_t asked, found;
+	int error; /* negative errno: the last that was not "there is no such file"; 0: none */
+};
+
+/* What came of it so far; all 0 if it is not in use. */
+struct sym_debuginfod_stats sym_user_debuginfod_stats(const struct sym_user *u);
+
 /* One mapping, as PERF_RECORD_MMAP2 tells it (include/uapi/linux/perf_event.h). */
 struct sym_mmap {
 	uint64_t time;
