@@ -283,7 +283,8 @@ static int try_uprobe_nop(void)
 {
 	const int err = sys_uprobe();
 
-	return err == -ENXIO ? 0 : err < 0 ? err : -EOPNOTSUPP;
+	/* EINVAL is what a kernel says of all else that it is too old for. */
+	return err == -ENXIO ? 0 : err == -ENOSYS ? -EINVAL : -EOPNOTSUPP;
 }
 
 static int try_uprobe_session(void)
