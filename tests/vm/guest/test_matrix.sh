@@ -32,6 +32,7 @@ in_short() {
 		else if (/cannot be attached/) word = "attach"
 		else if (/policy/) word = "policy"
 		else if (/no such counter/) word = "hw"
+		else if (/x86-64 only/) word = "x86"
 		print $2, word
 	}
 	part == "What" {
