@@ -20,7 +20,7 @@
 #include <rawprof/symbolize.h>
 #include <rawprof/uprobe.h>
 
-enum { CALLS = 100000, ROUNDS = 7 };
+enum { CALLS = 50000, ROUNDS = 5 };
 
 static const struct asm_map maps[] = { { "hits", BPF_MAP_TYPE_ARRAY, 4, 8, 1 } };
 
@@ -280,7 +280,8 @@ static void print_libc(enum rp_uprobe_way way, const char *function)
 	const struct rp_function f = { .offset = found->items[0].offset,
 				       .size = found->items[0].size,
 				       .alone = found->items[0].alone,
-				       .nargs = 1 };
+				       .nargs = 1,
+				       .with_return = true };
 	if (!rp_code_open(fd, found->machine, found->text_offset, found->text_size, &code)) {
 		const uint64_t start = now();
 		const int err = rp_code_entry(code, &f, &place);
@@ -294,6 +295,12 @@ static void print_libc(enum rp_uprobe_way way, const char *function)
 			row.offset = place.offset;
 			snprintf(text, sizeof(text), "%s, chosen in %.0f us: %s", function, us,
 				 place.why);
+			print_row(&row);
+			row.at_return = true;
+			snprintf(text, sizeof(text), "%s, uretprobe there", function);
+			print_row(&row);
+			row.offset = 0;
+			snprintf(text, sizeof(text), "%s, uretprobe at +0", function);
 			print_row(&row);
 		}
 	}

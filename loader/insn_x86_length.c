@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * insn_x86_length.c: how long x86-64 instructions are, and of what parts. After the opcode maps of
- * Intel's manual (volume 2, appendix A) and AMD's (volume 3, appendix A; XOP is only there). What the
- * two see differently, or what they reserve, is unknown rather than guessed.
+ * Intel's manual (volume 2, appendix A) and AMD's (volume 3, appendix A, which has XOP). What the
+ * two see differently, and what a map does not have, is unknown rather than guessed; an opcode that
+ * is reserved amidst its kind has their length, and traps.
  */
 #include "insn_x86.h"
 

@@ -30,8 +30,8 @@ int body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, 
 void body_free(struct body *b);
 
 /*
- * Fills in everything of @out for the code of @b. @outside: bits as body.entered, of what jumps there
- * from elsewhere. @nops: the kernel treats nops well (RP_HAS_UPROBE_NOP).
+ * Fills in everything of @out for the code of @b. @outside: bits as body.entered, of what jumps
+ * there from elsewhere. @nops: the kernel treats nops well (RP_HAS_UPROBE_NOP).
  */
 void place_choose(const struct insn_arch *arch, const struct body *b, const struct rp_function *f,
 		  uint64_t outside, bool nops, struct rp_place *out);

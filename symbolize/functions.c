@@ -262,7 +262,8 @@ static int hand_out(struct reader *r, struct found *f)
 	struct sym_function_found *p;
 	int err = 0;
 
-	qsort(r->items, r->count, sizeof(*r->items), compare_candidates);
+	if (r->count)
+		qsort(r->items, r->count, sizeof(*r->items), compare_candidates);
 	for (size_t i = 0; !err && i < r->count; i += n) {
 		for (n = 1; i + n < r->count && r->items[i + n].vaddr == r->items[i].vaddr;)
 			n++;
