@@ -173,6 +173,7 @@ static const struct profiler cpu_profiler = {
 	.command = "cpu",
 	.maps = cpu_maps,
 	.nmaps = STACK_MAPS,
+	.has_regs = true,
 	.attach = attach,
 	.start = start,
 	.stop = stop,

@@ -55,6 +55,8 @@ static const struct {
 	{ RP_HAS_BATCH, "map_batch", "5.6", "reading maps fast", "", RP_CAP_BPF, RP_CAP_BPF },
 	{ RP_HAS_BPF_LOOP, "bpf_loop", "5.17", "stacks by unwind tables", "", RP_CAP_BPF,
 	  RP_CAP_PERFMON },
+	{ RP_HAS_TASK_REGS, "task_regs", "5.15", "the same while the kernel works for a program",
+	  "", RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_TASK_BTF, "task_btf", "5.11", "telling apart who had the same pid before", "",
 	  RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_PROG_BTF, "prog_btf", "5.0", "source lines in the verifier's words", "",
@@ -226,7 +228,7 @@ static const struct {
 	const char *ways[5];
 } jobs[DOCTOR_WAYS] = {
 	{ "samples", { "hw_cycles", "cpu_clock" } },
-	{ "user stacks", { "bpf_loop", "frame pointers" } },
+	{ "user stacks", { "bpf_loop", "a loop of 64 frames" } },
 	{ "kernel events", { "tp_btf", "raw_tp", "tracepoint" } },
 	{ "kernel functions", { "fentry", "kprobe_multi", "kprobe" } },
 	{ "user functions", { "uprobe_multi", "uprobe" } },

@@ -48,16 +48,25 @@ static uint32_t ring_bytes(void)
 	return bytes;
 }
 
-static bool unwind_tables_wanted(const struct options *opt)
+/* Kernels before 5.17 walk by tables too, with limits. */
+static void choose_walk(const struct profile *p, struct profile_config *c)
 {
-	if (opt->call_graph == CALL_GRAPH_FP)
-		return false;
-	if (rp_has(RP_HAS_BPF_LOOP) && rp_has(RP_HAS_KERNEL_BTF))
-		return true;
-	rp_log(RP_WARN,
-	       "no unwinding by tables here, which needs Linux 5.17 with BTF: user stacks by frame "
-	       "pointers");
-	return false;
+	const bool regs = rp_has(RP_HAS_TASK_REGS) && rp_has(RP_HAS_KERNEL_BTF);
+
+	if (p->opt->kernel_only || p->opt->call_graph == CALL_GRAPH_FP)
+		return;
+	c->own_regs = !regs;
+	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
+	c->eh = regs || p->profiler->has_regs;
+	if (!c->eh)
+		rp_log(RP_WARN,
+		       "no unwinding by tables here, which needs Linux 5.15 with BTF: user stacks by frame pointers");
+	else if (c->own_regs)
+		rp_log(RP_WARN,
+		       "stacks of system calls go by frame pointers: Linux 5.15 with BTF shows their registers");
+	if (c->eh && c->bounded)
+		rp_log(RP_INFO, "before Linux 5.17 user stacks end after %d frames",
+		       UNWIND_BOUNDED_FRAMES);
 }
 
 /* The first pid namespace of all (include/linux/proc_ns.h: PROC_PID_INIT_INO). */
@@ -84,7 +93,7 @@ static int fill_config(struct profile *p)
 	struct profile_config *c = &p->config;
 	int err = 0;
 
-	c->eh = !opt->kernel_only && unwind_tables_wanted(opt);
+	choose_walk(p, c);
 	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
 	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
 	c->user_frames = c->user_bytes / 8;

@@ -36,6 +36,7 @@ struct profiler {
 	const struct asm_map *maps; /* STACK_MAP_LIST and its own */
 	size_t nmaps;
 	unsigned int weight; /* which value is shown unless --weight says otherwise */
+	bool has_regs;	     /* its programs' context is a perf event's, which has registers */
 	bool micros;	     /* and if it is a time, in microseconds where there is but a number */
 
 	/* May change p->config, before the maps are made. NULL: nothing to change. */
@@ -118,6 +119,9 @@ struct name_owner profile_owner(const struct stack_record *record);
 bool profile_comm_wanted(const struct profile *p, const char *comm);
 /* The lines that all profilers have, and the cost. */
 int profile_books(struct profile *p, uint64_t kept, struct books *b);
+
+/* Looks up the kernel's frames of all stacks, so that sym_kernel_lookup() knows them. -ENOMEM. */
+int profile_prepare_kernel(struct profile *p);
 
 /* profile_samples.c: keeps a record; prints and frees those that wait; the end, with the books. */
 int profile_samples_keep(struct profile *p, const struct stack_record *record);

@@ -32,7 +32,8 @@ struct slice {
 struct unwind_feed {
 	struct unwind_store *store;
 	int procs_fd, ranges_fd;
-	uint32_t used; /* of UNWIND_RANGES */
+	uint32_t used;	     /* of UNWIND_RANGES */
+	uint32_t generation; /* of what was published last */
 	struct slice *slices;
 	size_t nslices, room;
 	struct id_set changed;
@@ -237,12 +238,16 @@ static struct slice *new_slice(struct unwind_feed *f, uint32_t room)
 	return &f->slices[f->nslices++];
 }
 
-static int write_slice(struct unwind_feed *f, const struct slice *slice, const struct reading *r)
+static int write_slice(struct unwind_feed *f, const struct slice *slice, struct reading *r)
 {
-	int err = rp_map_write(f->ranges_fd,
-			       offsetof(struct unwind_ranges, start) +
-				       slice->first * sizeof(r->start[0]),
-			       r->start, r->n * sizeof(r->start[0]));
+	int err;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		r->range[i].generation = f->generation;
+	err = rp_map_write(f->ranges_fd,
+			   offsetof(struct unwind_ranges, start) +
+				   slice->first * sizeof(r->start[0]),
+			   r->start, r->n * sizeof(r->start[0]));
 
 	return err ? err
 		   : rp_map_write(f->ranges_fd,
@@ -251,11 +256,11 @@ static int write_slice(struct unwind_feed *f, const struct slice *slice, const s
 				  r->range, r->n * sizeof(r->range[0]));
 }
 
-static void publish(struct unwind_feed *f, const struct reading *r)
+static void publish(struct unwind_feed *f, struct reading *r)
 {
 	uint32_t room = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
 	struct slice *old, *slice = used_slice(f, room);
-	struct unwind_proc proc = { .count = r->n };
+	struct unwind_proc proc = { .count = r->n, .generation = ++f->generation };
 
 	if (!slice)
 		slice = new_slice(f, room);

@@ -342,6 +342,11 @@ static int try_bpf_loop(void)
 	return try_helper(181);
 }
 
+static int try_task_regs(void)
+{
+	return try_helper(175);
+}
+
 static int try_task_btf(void)
 {
 	return try_helper(158);
@@ -372,6 +377,7 @@ static const struct {
 	[RP_HAS_SYSCALL_PROG] = { "syscall program", try_syscall_prog },
 	[RP_HAS_STATS] = { "run statistics", try_stats },
 	[RP_HAS_BPF_LOOP] = { "bpf_loop", try_bpf_loop },
+	[RP_HAS_TASK_REGS] = { "task_pt_regs", try_task_regs },
 	[RP_HAS_TASK_BTF] = { "task_btf", try_task_btf },
 };
 

@@ -240,7 +240,7 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 		return;
 	/* Without tables the program has no use for them, and they are large. */
 	maps[STACK_MAP_RANGES].value_size = maps[STACK_MAP_INDEX].value_size =
-		maps[STACK_MAP_RULES].value_size = 8;
+		maps[STACK_MAP_RULES].value_size = maps[STACK_MAP_FOUND].value_size = 8;
 	maps[STACK_MAP_PROCS].max_entries = 1;
 }
 

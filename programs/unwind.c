@@ -8,9 +8,12 @@
  *
  *	pc -> segment (which mapping of the process) -> page -> row -> rule -> caller's pc and sp
  *
- * Both searches are binary and have no branches: a fixed number of halvings, each adding a masked half. So the
- * verifier walks one path instead of two to the power of twenty-one, and bpf_loop has it walk that path once
- * instead of once for every frame.
+ * Both searches are binary: halvings that add a masked half rather than branch, so that the verifier walks one path
+ * instead of two to the power of twenty-one; and bpf_loop has it walk that path once instead of once for every frame.
+ *
+ * Between two samples the program that is looked at has filled the processor's caches with its own data, and a search
+ * would wait for memory a dozen times a frame. So a rule that was found is kept in unwind_found, by the hash of its
+ * address, where a frame that is seen again, as most are, waits once.
  *
  * The frame pointer is read lazily: a rule that needs it is rare, so what is kept is where it was saved, and a
  * frame costs one read of user memory, its return address.
@@ -31,6 +34,8 @@ enum {
 	WHY = offsetof(struct unwind_state, end),
 	FIRST = offsetof(struct unwind_state, first),
 	NRANGES = offsetof(struct unwind_state, count),
+	GENERATION = offsetof(struct unwind_state, generation),
+	RULE = offsetof(struct unwind_state, rule),
 	ROW = offsetof(struct unwind_state, row),
 	NROWS = offsetof(struct unwind_state, nrows),
 	WORDS = offsetof(struct unwind_state, words),
@@ -47,6 +52,7 @@ enum {
 	SEG_SHARD = offsetof(struct unwind_range, shard),
 	SEG_RULES = offsetof(struct unwind_range, rules),
 	SEG_KIND = offsetof(struct unwind_range, kind),
+	SEG_GENERATION = offsetof(struct unwind_range, generation),
 	SEG_BYTES = sizeof(struct unwind_range)
 };
 enum {
@@ -58,6 +64,12 @@ enum {
 	FLAGS = offsetof(struct unwind_rule, flags),
 	RULE_BYTES = sizeof(struct unwind_rule)
 };
+enum {
+	FOUND_CHECK = offsetof(struct unwind_found, check),
+	FOUND_RULE = offsetof(struct unwind_found, rule),
+	FOUND_SHIFT = 5
+};
+_Static_assert(sizeof(struct unwind_found) == 1 << FOUND_SHIFT, "the program shifts");
 enum { ROW_BYTES = sizeof(struct unwind_row), ROW_RULE = offsetof(struct unwind_row, rule) };
 enum {
 	STARTS = offsetof(struct unwind_ranges, start),
@@ -65,8 +77,8 @@ enum {
 };
 
 /* The stack frames of the two functions. */
-enum { SHARD_KEY = -8, ROWS_KEY = -4 }; /* of unwind_step */
-enum { STATE_SLOT = -8, TGID = -12 };	/* of unwind_user */
+enum { SHARD_KEY = -8, ROWS_KEY = -4, FOUND_AT = -16, KEY = -24 }; /* of unwind_step */
+enum { STATE_SLOT = -8, TGID = -12 };				   /* of unwind_user */
 
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */
 
@@ -77,22 +89,38 @@ enum { STATE_SLOT = -8, TGID = -12 };	/* of unwind_user */
 /*
  * One halving: of n entries from at on, the last that is not above the key lies in the upper half if the first of
  * that half is not above it. load fetches that one into R0 from index R0; (key - R0) >> 63 is -1 if it is above.
+ * When one entry is left it goes on to the label.
  */
-#define HALVE(at, n, key, ...)                                                                     \
-	MOV_REG(R5, n), RSH(R5, 1), MOV_REG(R0, at), ADD_REG(R0, R5), __VA_ARGS__,                 \
-		MOV_REG(R1, key), SUB_REG(R1, R0), ARSH(R1, 63), XOR(R1, -1), AND_REG(R1, R5),     \
-		ADD_REG(at, R1), SUB_REG(n, R5)
+#define HALVE(at, n, key, label, ...)                                                              \
+	JEQ(n, 1, label), MOV_REG(R5, n), RSH(R5, 1), MOV_REG(R0, at), ADD_REG(R0, R5),            \
+		__VA_ARGS__, MOV_REG(R1, key), SUB_REG(R1, R0), ARSH(R1, 63), XOR(R1, -1),         \
+		AND_REG(R1, R5), ADD_REG(at, R1), SUB_REG(n, R5)
 
 #define HALVE_SEGMENTS                                                                             \
-	HALVE(R2, R3, R7, AND(R0, UNWIND_RANGES - 1), LSH(R0, 3), ADD_REG(R0, R4),                 \
+	HALVE(R2, R3, R7, segment_found, AND(R0, UNWIND_RANGES - 1), LSH(R0, 3), ADD_REG(R0, R4),  \
 	      LDX(DW, R0, R0, 0))
 #define HALVE_ROWS                                                                                 \
-	HALVE(R2, R3, R7, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),              \
+	HALVE(R2, R3, R7, row_found, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),   \
 	      LDX(H, R0, R0, 0))
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \
 	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), CALL(probe_read_user), JNE(R0, 0, unreadable)
+
+/* What user space and a hash table agree to spread bits by: 2^64 divided by the golden ratio. */
+#define GOLDEN 0x9e3779b97f4a7c15
+
+/* From the context, in R4, which no helper reads. */
+#define COPY_REG(at) LDX(DW, R1, R4, at), STX(DW, R6, REGS + (at), R1)
+#define COPY_8_REGS(at)                                                                            \
+	COPY_REG(at), COPY_REG((at) + 8), COPY_REG((at) + 16), COPY_REG((at) + 24),                \
+		COPY_REG((at) + 32), COPY_REG((at) + 40), COPY_REG((at) + 48), COPY_REG((at) + 56)
+#if UNWIND_REGS_BYTES == 168
+#define COPY_REST_OF_REGS COPY_REG(128), COPY_REG(136), COPY_REG(144), COPY_REG(152), COPY_REG(160)
+#else
+#define COPY_REST_OF_REGS                                                                          \
+	COPY_8_REGS(128), COPY_8_REGS(192), COPY_REG(256), COPY_REG(UNWIND_REGS_BYTES - 8)
+#endif
 
 #define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
 
@@ -104,40 +132,63 @@ const struct asm_map unwind_row_map = {
 /* clang-format off */
 static const struct asm_insn unwind_lines[] = {
 	/*
-	 * unwind_user(state, max, pid): walks the user stack of the current task into state->pcs. Returns the number of
-	 * frames; 0 when there is nothing to walk by: a kernel thread, a 32-bit task, or a process whose mappings
-	 * are not known yet. state->end says how the walk ended.
+	 * unwind_user(state, max, pid, context): walks the user stack of the current task into state->pcs. Returns the number of
+	 * frames; state->end says how the walk ended. 0 when there is nothing to walk by: UNWIND_NO_SEGMENT if the
+	 * process's mappings are not known yet, UNWIND_OTHER_CODE for a thread of the kernel or a 32-bit program,
+	 * UNWIND_IN_KERNEL if its registers cannot be had.
 	 */
 FUNC(unwind_user),
 	MOV_REG(R6, R1),
 	STX(DW, R10, STATE_SLOT, R6),
 	STX(W, R10, TGID, R3),
-	JGT(R2, UNWIND_FRAMES, nothing),
+	JGT(R2, UNWIND_FRAMES, other_code), /* never */
 	STX(W, R6, MAX, R2),
 
 	/* Where the kernel was entered, all registers of the user were saved. */
-	CALL(get_current_task_btf),
-	LD_FIELD(R1, R0, "task_struct", "flags"),
-	JSET(R1, PF_KTHREAD, nothing),
-	MOV_REG(R1, R0),
-	CALL(task_pt_regs),
-	MOV_REG(R3, R0),
-	MOV_REG(R1, R6),
-	ADD(R1, REGS),
-	MOV(R2, UNWIND_REGS_BYTES),
-	CALL(probe_read_kernel),
-	JNE(R0, 0, nothing),
-	LDX(DW, R1, R6, REGS + UNWIND_MODE_REG),
-	AND(R1, UNWIND_MODE_MASK),
-	JNE(R1, UNWIND_MODE_USER64, nothing),
+	UNLESS(struct profile_config, own_regs),
+		CALL(get_current_task_btf),
+		LD_FIELD(R1, R0, "task_struct", "flags"),
+		JSET(R1, PF_KTHREAD, other_code),
+		MOV_REG(R1, R0),
+		CALL(task_pt_regs),
+		MOV_REG(R3, R0),
+		MOV_REG(R1, R6),
+		ADD(R1, REGS),
+		MOV(R2, UNWIND_REGS_BYTES),
+		CALL(probe_read_kernel),
+		JNE(R0, 0, other_code),
+		LDX(DW, R1, R6, REGS + UNWIND_MODE_REG),
+		AND(R1, UNWIND_MODE_MASK),
+		JNE(R1, UNWIND_MODE_USER64, other_code),
+	END,
+
+	/* Before Linux 5.15 they are known of a sample that hit the program itself: then they are the context. */
+	WHEN(struct profile_config, own_regs),
+		LDX(DW, R1, R4, UNWIND_MODE_REG),
+		AND(R1, UNWIND_MODE_MASK),
+		JNE(R1, UNWIND_MODE_USER64, in_kernel),
+		COPY_8_REGS(0),
+		COPY_8_REGS(64),
+		COPY_REST_OF_REGS,
+	END,
 
 	MAP_LOOKUP(unwind_procs, TGID),
-	JEQ(R0, 0, nothing),
-	LDX(W, R1, R0, offsetof(struct unwind_proc, first)),
-	STX(W, R6, FIRST, R1),
+	JEQ(R0, 0, unknown),
+	LDX(W, R2, R0, offsetof(struct unwind_proc, first)),
+	STX(W, R6, FIRST, R2),
 	LDX(W, R1, R0, offsetof(struct unwind_proc, count)),
-	JEQ(R1, 0, nothing),
+	JEQ(R1, 0, unknown),
 	STX(W, R6, NRANGES, R1),
+	LDX(W, R3, R0, offsetof(struct unwind_proc, generation)),
+	STX(DW, R6, GENERATION, R3),
+
+	/* Who was copied from its parent may find that the ranges were given to somebody else. */
+	AND(R2, UNWIND_RANGES - 1),
+	MUL(R2, SEG_BYTES),
+	LD_MAP_VALUE(R1, unwind_ranges, RANGES),
+	ADD_REG(R1, R2),
+	LDX(W, R1, R1, SEG_GENERATION),
+	JNE_REG(R1, R3, unknown),
 
 	MOV_REG(R7, R6),
 	ADD(R7, REGS),
@@ -153,15 +204,40 @@ FUNC(unwind_user),
 	ST(W, R6, N, 0),
 	ST(W, R6, WHY, UNWIND_DEEP), /* unless a step says otherwise */
 
-	MOV(R1, UNWIND_FRAMES),
-	LD_FUNC(R2, unwind_step),
-	FRAME_PTR(R3, STATE_SLOT),
-	MOV(R4, 0),
-	CALL(loop),
+	UNLESS(struct profile_config, bounded),
+		MOV(R1, UNWIND_FRAMES),
+		LD_FUNC(R2, unwind_step),
+		FRAME_PTR(R3, STATE_SLOT),
+		MOV(R4, 0),
+		CALL(loop),
+	END,
+
+	/* Before Linux 5.17 the verifier itself walks around the loop, and what it may do is limited. */
+	WHEN(struct profile_config, bounded),
+		MOV(R7, 0),
+LABEL(next_frame),
+		MOV_REG(R1, R7),
+		FRAME_PTR(R2, STATE_SLOT),
+		CALL_FUNC(unwind_step),
+		JNE(R0, 0, walked),
+		ADD(R7, 1),
+		JLT(R7, UNWIND_BOUNDED_FRAMES, next_frame),
+LABEL(walked),
+	END,
 	LDX(W, R0, R6, N),
 	EXIT(),
-LABEL(nothing),
+LABEL(unknown),
 	ST(W, R6, WHY, UNWIND_NO_SEGMENT),
+	MOV(R0, 0),
+	EXIT(),
+	WHEN(struct profile_config, own_regs),
+LABEL(in_kernel),
+		ST(W, R6, WHY, UNWIND_IN_KERNEL),
+		MOV(R0, 0),
+		EXIT(),
+	END,
+LABEL(other_code),
+	ST(W, R6, WHY, UNWIND_OTHER_CODE),
 	MOV(R0, 0),
 	EXIT(),
 
@@ -199,7 +275,37 @@ FUNC(unwind_step),
 	LDX(DW, R1, R6, IS_RETURN),
 	SUB_REG(R7, R1),
 
+	/* R1 = where its rule would be kept. */
+	LDX(DW, R8, R6, GENERATION),
+	LD_IMM64(R5, GOLDEN),
+	MOV_REG(R1, R8),
+	XOR_REG(R1, R7),
+	MUL_REG(R1, R5),
+	RSH(R1, 64 - UNWIND_FOUND_SHIFT),
+	LSH(R1, FOUND_SHIFT),
+	STX(DW, R10, FOUND_AT, R1),
+	STX(DW, R10, KEY, R7),
+
+	/*
+	 * It is the one if it is of these mappings and the check fits. Other CPUs write while we read, but what is
+	 * half of one rule and half of another fits no address.
+	 */
+	LD_MAP_VALUE(R9, unwind_found, 0),
+	ADD_REG(R9, R1),
+	LDX(DW, R2, R9, FOUND_RULE),
+	LDX(DW, R3, R9, FOUND_RULE + 8),
+	STX(DW, R6, RULE, R2),
+	STX(DW, R6, RULE + 8, R3),
+	LDX(DW, R4, R9, FOUND_CHECK),
+	ADD_REG(R2, R3),
+	MUL_REG(R2, R5),
+	XOR_REG(R2, R7),
+	JNE_REG(R2, R4, search),
+	RSH(R3, 32),
+	JEQ_REG(R3, R8, rule_found),
+
 	/* R8 = its segment, among those of this process. */
+LABEL(search),
 	LDX(W, R2, R6, FIRST),
 	LDX(W, R3, R6, NRANGES),
 	LD_MAP_VALUE(R4, unwind_ranges, STARTS),
@@ -214,6 +320,7 @@ FUNC(unwind_step),
 	HALVE_SEGMENTS,
 	HALVE_SEGMENTS,
 	HALVE_SEGMENTS,
+LABEL(segment_found),
 	AND(R2, UNWIND_RANGES - 1),
 	MOV_REG(R0, R2),
 	LSH(R0, 3),
@@ -273,6 +380,7 @@ FUNC(unwind_step),
 	HALVE_ROWS,
 	HALVE_ROWS,
 	HALVE_ROWS,
+LABEL(row_found),
 	AND(R2, UNWIND_PART_ROWS - 1),
 	LSH(R2, 2),
 	ADD_REG(R4, R2),
@@ -285,6 +393,31 @@ FUNC(unwind_step),
 	MUL(R1, RULE_BYTES),
 	LD_MAP_VALUE(R9, unwind_rules, 0),
 	ADD_REG(R9, R1),
+
+	/* Into the state, and to where the next walk will find it. */
+	LDX(DW, R2, R9, 0),
+	LDX(W, R3, R9, 8),
+	LDX(DW, R1, R6, GENERATION),
+	LSH(R1, 32),
+	OR_REG(R3, R1),
+	STX(DW, R6, RULE, R2),
+	STX(DW, R6, RULE + 8, R3),
+	LDX(DW, R1, R10, FOUND_AT),
+	AND(R1, (UNWIND_FOUND - 1) << FOUND_SHIFT),
+	LD_MAP_VALUE(R9, unwind_found, 0),
+	ADD_REG(R9, R1),
+	STX(DW, R9, FOUND_RULE, R2),
+	STX(DW, R9, FOUND_RULE + 8, R3),
+	ADD_REG(R2, R3),
+	LD_IMM64(R5, GOLDEN),
+	MUL_REG(R2, R5),
+	LDX(DW, R1, R10, KEY),
+	XOR_REG(R2, R1),
+	STX(DW, R9, FOUND_CHECK, R2),
+
+LABEL(rule_found),
+	MOV_REG(R9, R6),
+	ADD(R9, RULE),
 
 	/* R7 = CFA, the caller's stack pointer; most often simply sp and a constant. */
 	LD_S32(R7, R9, CFA_OFF),

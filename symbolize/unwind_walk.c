@@ -243,6 +243,8 @@ const char *unwind_end_text(enum unwind_end end)
 		[UNWIND_NOT_LEAF] = "register not known",
 		[UNWIND_NO_RULE] = "no rule",
 		[UNWIND_AT_URETPROBE] = "in a return probe",
+		[UNWIND_OTHER_CODE] = "of 32-bit programs by frame pointers",
+		[UNWIND_IN_KERNEL] = "in system calls by frame pointers",
 	};
 
 	return (unsigned int)end < UNWIND_ENDS ? text[end] : "unknown";

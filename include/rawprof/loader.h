@@ -111,6 +111,7 @@ enum rp_feature {
 	RP_HAS_SYSCALL_PROG,	 /* BPF_PROG_TYPE_SYSCALL, 5.14 */
 	RP_HAS_STATS,		 /* BPF_ENABLE_STATS, 5.8 */
 	RP_HAS_TASK_BTF,	 /* helper bpf_get_current_task_btf, 5.11 */
+	RP_HAS_TASK_REGS,	 /* helper bpf_task_pt_regs, 5.15 */
 	RP_HAS_BPF_LOOP,	 /* helper bpf_loop, 5.17 */
 	RP_FEATURES
 };
@@ -266,6 +267,10 @@ int rp_btf_size(const struct rp_btf *btf, const char *type);
 int rp_btf_enum(const struct rp_btf *btf, const char *type, const char *name, int64_t *out);
 /* Number of parameters of a function (kind FUNC by name), or -ENOENT. */
 int rp_btf_func_nargs(const struct rp_btf *btf, const char *name);
+/* 1 if the n-th argument, from 0, of a tracepoint's BTF program is a pointer to this struct, or a struct; 0 if it is
+ * something else. -ENOENT: no such tracepoint, or fewer arguments. */
+int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigned int n,
+			    const char *type);
 /* Call fn for every function in the BTF whose name matches the glob (fnmatch(3)). Returns the
  * number or what fn returned below 0. */
 int rp_btf_each_func(const struct rp_btf *btf, const char *glob,

@@ -22,11 +22,15 @@
 /* ---- unwind: whole user stacks without frame pointers (programs/unwind.c) */
 
 #define UNWIND_FRAMES 1024	 /* of one stack */
+#define UNWIND_BOUNDED_FRAMES 64 /* of one stack, where the verifier has to walk it too */
 #define UNWIND_RANGES (1u << 14) /* of all processes */
 #define UNWIND_PAGES (1u << 18)	 /* of text of all files: 256 MB */
 #define UNWIND_RULES (1u << 16)	 /* of all files */
 #define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
-#define UNWIND_RANGE_STEPS 11	 /* halvings: a process has fewer than 1 << 11 ranges */
+#define UNWIND_FOUND_SHIFT 12
+#define UNWIND_FOUND                                                                               \
+	(1u << UNWIND_FOUND_SHIFT) /* rules that were looked up, kept for the next time */
+#define UNWIND_RANGE_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
 
 /*
  * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of them, and how
@@ -62,7 +66,10 @@ struct unwind_state {
 	uint32_t end;	       /* enum unwind_end */
 	uint32_t first, count; /* the ranges of the process */
 	uint32_t unused;
+	uint64_t generation; /* of its mappings */
 	uint64_t row, nrows;
+	struct unwind_rule rule; /* of this frame; */
+	uint32_t rule_of;	 /*   of which generation */
 	uint64_t words[2];
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
 	uint64_t pcs[UNWIND_FRAMES];
@@ -76,18 +83,32 @@ struct unwind_range {
 		index; /* where the part's pages are in unwind_index, whose rows count in the shard */
 	uint32_t npages;
 	uint32_t shard;
-	uint32_t rules; /* where the table's rules are in unwind_rules */
-	uint32_t kind;	/* enum unwind_segment_kind */
-	uint32_t unused;
+	uint32_t rules;	     /* where the table's rules are in unwind_rules */
+	uint32_t kind;	     /* enum unwind_segment_kind */
+	uint32_t generation; /* of the process's mappings when this was written */
 };
 /* The only element of unwind_ranges. */
 struct unwind_ranges {
 	uint64_t start[UNWIND_RANGES];
 	struct unwind_range range[UNWIND_RANGES];
 };
-/* Value of unwind_procs, by pid: ranges first to first + count - 1. */
+/*
+ * Value of unwind_procs, by pid: ranges first to first + count - 1. The same ranges have the same generation, which
+ * is never 0 and never used again.
+ */
 struct unwind_proc {
 	uint32_t first, count;
+	uint32_t generation, unused;
+};
+
+/*
+ * An element of the value of unwind_found: the rule of an address in mappings of a generation. It is whole if
+ * check = address ^ (the first 8 bytes of it + the second) * GOLDEN.
+ */
+struct unwind_found {
+	struct unwind_rule rule;
+	uint32_t generation;
+	uint64_t check, unused;
 };
 
 /*
@@ -108,6 +129,11 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
 		"unwind_ranges", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_ranges), 1,           \
 			BPF_F_MMAPABLE                                                             \
 	}
+#define UNWIND_MAP_FOUND                                                                           \
+	{                                                                                          \
+		"unwind_found", BPF_MAP_TYPE_ARRAY, 4, UNWIND_FOUND * sizeof(struct unwind_found), \
+			1                                                                          \
+	}
 #define UNWIND_MAP_INDEX                                                                           \
 	{                                                                                          \
 		"unwind_index", BPF_MAP_TYPE_ARRAY, 4, (UNWIND_PAGES + 1) * 4, 1, BPF_F_MMAPABLE   \
@@ -125,9 +151,10 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
 /*
  * The functions, to be INCLUDEd behind a program that has the maps above:
  *
- *	unwind_user(R1 = state, the element of the map unwind; R2 = most frames; R3 = pid)
+ *	unwind_user(R1 = state, an element of the map unwind; R2 = most frames; R3 = pid; R4 = the program's context)
  *
- * walks the user stack of the current task into state->pcs, R0 = how many frames. bpf_loop, Linux 5.17.
+ * walks the user stack of the current task into state->pcs, R0 = how many frames. Which way it takes is up to eh,
+ * bounded and own_regs of struct profile_config, which the program's configuration begins with.
  */
 extern const struct asm_part unwind_part;
 
@@ -141,7 +168,10 @@ struct profile_config {
 	uint32_t user_frames;  /* user_bytes / 8 */
 	uint32_t kernel_bytes; /* room for the kernel stack */
 	uint32_t both_bytes;   /* user_bytes + kernel_bytes */
-	uint32_t eh;   /* user stacks by unwind tables; by frame pointers where there are none */
+	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
+	uint32_t
+		bounded; /* before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
+	uint32_t own_regs; /* before 5.15: registers from the context, which is a perf event's */
 	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
@@ -234,6 +264,7 @@ enum {
 	STACK_MAP_UNWIND,
 	STACK_MAP_PROCS,
 	STACK_MAP_RANGES,
+	STACK_MAP_FOUND,
 	STACK_MAP_INDEX,
 	STACK_MAP_RULES,
 	STACK_MAP_ROWS,
@@ -255,8 +286,8 @@ extern const struct asm_layout stack_record_layout, profile_stats_layout;
 	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                                    \
 	[STACK_MAP_UNWIND] = UNWIND_MAP_STATE(STACK_SLOTS),                                                        \
 	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(4096), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,                        \
-	[STACK_MAP_INDEX] = UNWIND_MAP_INDEX, [STACK_MAP_RULES] = UNWIND_MAP_RULES,                                \
-	[STACK_MAP_ROWS] = UNWIND_MAP_ROWS
+	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                                \
+	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS
 
 /* What a profiler without options would be told, nearly; to show programs with. */
 #define PROFILE_USUAL_CONFIG                                                                       \

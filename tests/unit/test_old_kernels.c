@@ -100,17 +100,14 @@ static const int versions[] = { 504, 505, 506, 507, 508, 509, 510, 511, 512, 513
 
 /* As loader.h says. What an old kernel may have or not is there, as far as it is old enough. */
 static const int since[RP_FEATURES] = {
-	[RP_HAS_BPF] = 404,	      [RP_HAS_KERNEL_BTF] = 504,
-	[RP_HAS_PROG_BTF] = 500,      [RP_HAS_RINGBUF] = 508,
-	[RP_HAS_BATCH] = 506,	      [RP_HAS_PERF_LINK] = 515,
-	[RP_HAS_RAW_TP] = 417,	      [RP_HAS_TP_BTF] = 505,
-	[RP_HAS_FENTRY] = 505,	      [RP_HAS_KPROBE] = 417,
-	[RP_HAS_KPROBE_MULTI] = 518,  [RP_HAS_UPROBE] = 417,
-	[RP_HAS_UPROBE_MULTI] = 606,  [RP_HAS_HW_EVENTS] = 206,
-	[RP_HAS_MMAP_BUILD_ID] = 512, [RP_HAS_SYSCALL_PROG] = 514,
-	[RP_HAS_STATS] = 508,	      [RP_HAS_TASK_BTF] = 511,
-	[RP_HAS_BPF_LOOP] = 517,      [RP_HAS_UPROBE_MULTI_PID] = 610,
-	[RP_HAS_UPROBE_NOP] = 618,    [RP_HAS_UPROBE_SESSION] = 613,
+	[RP_HAS_BPF] = 404,	     [RP_HAS_KERNEL_BTF] = 504,	    [RP_HAS_PROG_BTF] = 500,
+	[RP_HAS_RINGBUF] = 508,	     [RP_HAS_BATCH] = 506,	    [RP_HAS_PERF_LINK] = 515,
+	[RP_HAS_RAW_TP] = 417,	     [RP_HAS_TP_BTF] = 505,	    [RP_HAS_FENTRY] = 505,
+	[RP_HAS_KPROBE] = 417,	     [RP_HAS_KPROBE_MULTI] = 518,   [RP_HAS_UPROBE] = 417,
+	[RP_HAS_UPROBE_MULTI] = 606, [RP_HAS_HW_EVENTS] = 206,	    [RP_HAS_MMAP_BUILD_ID] = 512,
+	[RP_HAS_SYSCALL_PROG] = 514, [RP_HAS_STATS] = 508,	    [RP_HAS_TASK_BTF] = 511,
+	[RP_HAS_TASK_REGS] = 515,    [RP_HAS_BPF_LOOP] = 517,	    [RP_HAS_UPROBE_MULTI_PID] = 610,
+	[RP_HAS_UPROBE_NOP] = 618,   [RP_HAS_UPROBE_SESSION] = 613,
 };
 
 START_TEST(test_probes)
@@ -147,12 +144,13 @@ static int load(const struct asm_program *program, const struct asm_map *maps, s
 	return rp_program_load(program, &bind);
 }
 
-static int load_cpu(bool identity, bool eh)
+static int load_cpu(bool identity, bool bounded, bool own_regs)
 {
 	struct cpu_config config = cpu_usual_config;
 
 	config.profile.identity = identity;
-	config.profile.eh = eh;
+	config.profile.bounded = bounded;
+	config.profile.own_regs = own_regs;
 	return load(&cpu_sample_program, cpu_maps, STACK_MAPS, &config, sizeof(config));
 }
 
@@ -169,16 +167,24 @@ START_TEST(test_cpu)
 		return;
 	}
 	ck_assert_int_eq(rp_map_create(&cpu_maps[STACK_MAP_EVENTS]), GRANTED_FD);
-	ck_assert_int_eq(load_cpu(rp_has(RP_HAS_TASK_BTF), rp_has(RP_HAS_BPF_LOOP)), GRANTED_FD);
+	ck_assert_int_eq(load_cpu(rp_has(RP_HAS_TASK_BTF), !rp_has(RP_HAS_BPF_LOOP),
+				  !rp_has(RP_HAS_TASK_REGS)),
+			 GRANTED_FD);
 	ck_assert_not_logged("0: ");
 	/* What the probes say is missing is really what the program would need. */
 	if (!rp_has(RP_HAS_TASK_BTF)) {
-		ck_assert_int_eq(load_cpu(true, false), -EINVAL);
+		ck_assert_int_eq(load_cpu(true, true, true), -EINVAL);
 		ck_assert_logged("CALL(get_current_task_btf)");
+	}
+	if (!rp_has(RP_HAS_TASK_REGS)) {
+		capture_log();
+		ck_assert_int_eq(load_cpu(false, true, false), -EINVAL);
+		ck_assert_logged(rp_has(RP_HAS_TASK_BTF) ? "CALL(task_pt_regs)"
+							 : "CALL(get_current_task_btf)");
 	}
 	if (!rp_has(RP_HAS_BPF_LOOP)) {
 		capture_log();
-		ck_assert_int_lt(load_cpu(false, true), 0);
+		ck_assert_int_lt(load_cpu(false, false, true), 0);
 		ck_assert_logged("refused by the verifier");
 	}
 }

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The walk in the kernel: at a system call of this very process, the stack that the BPF program finds is the one that
+ * the walk in C finds, from the registers that the program saw; fed by what feeds it in rawprof.
+ */
+#include "test_loader.h"
+
+#include <alloca.h>
+#include <rawprof/profile.h>
+
+#include "../../cli/id_set.c"
+#include "../../cli/machine.c"
+#include "../../cli/unwind_feed.c"
+#include "../../cli/unwind_store.c"
+#include "../unit/unwind_self.h"
+
+/* Whom to walk: the thread that calls this with these arguments. */
+enum { CALL = SYS_getpgid, MAGIC = 0x7efa11 };
+
+struct walk_config {
+	struct profile_config profile;
+	uint32_t tgid;
+};
+
+enum { UNWIND, PROCS, RANGE, FOUND, INDEX, RULES, ROWS, MAPS };
+static const struct asm_map maps[MAPS] = {
+	[UNWIND] = UNWIND_MAP_STATE(1), [PROCS] = UNWIND_MAP_PROCS(16), [RANGE] = UNWIND_MAP_RANGES,
+	[FOUND] = UNWIND_MAP_FOUND,	[INDEX] = UNWIND_MAP_INDEX,	[RULES] = UNWIND_MAP_RULES,
+	[ROWS] = UNWIND_MAP_ROWS,
+};
+
+enum { KEY = -4 };
+
+/* raw_tp sys_enter(struct pt_regs *regs, long id) */
+/* clang-format off */
+static const struct asm_insn lines[] = {
+	LDX(DW, R7, R1, 8),
+	MOV_REG(R6, R1),
+	CALL(get_current_pid_tgid),
+	RSH(R0, 32),
+	JNE_PARAM(R0, struct walk_config, tgid, out),
+	JNE(R7, CALL, out),
+	ST(W, R10, KEY, 0),
+	MAP_LOOKUP(unwind, KEY),
+	JEQ(R0, 0, out),
+	MOV_REG(R1, R0),
+	LD_PARAM(R2, struct walk_config, profile.user_frames),
+	LD_PARAM(R3, struct walk_config, tgid),
+	MOV_REG(R4, R6),
+	CALL_FUNC(unwind_user),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&unwind_part),
+};
+/* clang-format on */
+
+static const struct asm_program program = { .name = "walk",
+					    .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+					    .license = "Dual BSD/GPL",
+					    .config_size = sizeof(struct walk_config),
+					    ASM_LINES(lines) };
+
+static int fds[MAPS], prog;
+static struct rp_link *link_;
+static struct unwind_feed *feed;
+static struct self self;
+static struct unwind_state *states; /* of all CPUs */
+static unsigned int most;	    /* frames */
+static size_t walks, whole, deepest;
+
+static void open_walk(bool bounded, unsigned int frames)
+{
+	const struct walk_config config = {
+		.profile = { .user_frames = frames, .bounded = bounded }, .tgid = (uint32_t)getpid()
+	};
+	const struct asm_bindings bind = { .maps = maps,
+					   .map_fds = fds,
+					   .nmaps = MAPS,
+					   .config = &config,
+					   .config_size = sizeof(config) };
+	cpu_set_t one;
+
+	capture_log();
+	self_open(&self);
+	ck_assert_int_eq(rp_maps_create(maps, MAPS, fds), 0);
+	prog = rp_program_load(&program, &bind);
+	ck_assert_msg(prog >= 0, "%s", log_text);
+	ck_assert_int_eq(unwind_feed_open(&feed, &(struct unwind_feed_maps){ fds[PROCS], fds[RANGE],
+									     fds[INDEX], fds[RULES],
+									     fds[ROWS] }),
+			 0);
+	states = calloc((size_t)rp_cpus_possible(), rp_map_cpu_stride(&maps[UNWIND]));
+	ck_assert_ptr_nonnull(states);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	ck_assert_int_eq(rp_attach_raw_tracepoint(prog, "sys_enter", &link_), 0);
+	most = bounded && frames > UNWIND_BOUNDED_FRAMES ? UNWIND_BOUNDED_FRAMES : frames;
+	walks = whole = deepest = 0;
+}
+
+static void close_walk(void)
+{
+	rp_link_close(link_);
+	link_ = NULL;
+	close(prog);
+	unwind_feed_close(feed);
+	rp_fds_close(fds, MAPS);
+	self_close(&self);
+	free(states);
+}
+
+static const struct unwind_state *read_state(void)
+{
+	ck_assert_int_eq(rp_map_lookup(fds[UNWIND], &(uint32_t){ 0 }, states), 0);
+	return (const struct unwind_state *)((char *)states +
+					     (size_t)sched_getcpu() *
+						     rp_map_cpu_stride(&maps[UNWIND]));
+}
+
+static struct unwind_regs regs_of(const struct unwind_state *s)
+{
+	const struct asm_arch *arch = asm_arch_host();
+	struct unwind_regs regs = { 0 };
+
+	for (int i = 0; i < 32; i++)
+		if (arch->dwarf[i] >= 0)
+			regs.reg[i] = s->regs[arch->dwarf[i] / 8];
+	regs.pc = s->regs[arch->reg[ASM_REG_IP] / 8];
+	regs.sp = s->regs[arch->reg[ASM_REG_SP] / 8];
+	regs.fp = s->regs[arch->reg[ASM_REG_FP] / 8];
+	return regs;
+}
+
+/* The stack in the state against the walk in C; the frames it goes through are all alive yet. */
+static void compare(void)
+{
+	static uint64_t pcs[UNWIND_FRAMES];
+	const struct unwind_state *s = read_state();
+	const struct unwind_regs regs = regs_of(s);
+	struct unwind_result result;
+	unsigned int n = unwind_walk(&self.space, &regs, self_read, NULL, pcs, most, &result);
+
+	ck_assert_msg(s->end == result.end, "%u: %s, in C %u: %s", s->n, unwind_end_text(s->end), n,
+		      unwind_end_text(result.end));
+	ck_assert_uint_eq(s->n, n);
+	for (unsigned int i = 0; i < n; i++)
+		ck_assert_msg(s->pcs[i] == pcs[i], "frame %u of %u: %lx, in C %lx", i, n,
+			      (unsigned long)s->pcs[i], (unsigned long)pcs[i]);
+	walks++;
+	whole += s->end == UNWIND_COMPLETE;
+	deepest = n > deepest ? n : deepest;
+}
+
+/*
+ * The call itself, twice: the second finds the rules that the first has left. No function is called for it, whose
+ * frame would be gone when the stacks are compared.
+ */
+static __attribute__((noinline)) void probe(void)
+{
+	for (int i = 0; i < 2; i++) {
+#if defined(__x86_64__)
+		long result = CALL;
+
+		__asm__ volatile("syscall"
+				 : "+a"(result)
+				 : "D"((long)MAGIC)
+				 : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+		register long number __asm__("x8") = CALL;
+		register long arg __asm__("x0") = MAGIC;
+
+		__asm__ volatile("svc 0" : "+r"(arg) : "r"(number) : "memory");
+#else
+		syscall(CALL, MAGIC);
+		return;
+#endif
+		compare();
+		__asm__ volatile("" : : : "memory"); /* or it would be jumped to */
+	}
+}
+
+/* ---- stacks of all shapes */
+
+static __attribute__((noinline)) unsigned long nest(int depth)
+{
+	volatile char room[24];
+
+	room[depth % 24] = 1;
+	if (depth > 0)
+		return nest(depth - 1) + (unsigned long)room[depth % 24];
+	probe();
+	return (unsigned long)room[0];
+}
+
+static __attribute__((noinline)) unsigned long nest_alloca(int depth)
+{
+	volatile char *room = alloca(16 + (size_t)depth * 40);
+
+	room[depth] = 1;
+	if (depth > 0)
+		return nest_alloca(depth - 1) + (unsigned long)room[depth];
+	probe();
+	return (unsigned long)room[0];
+}
+
+static __attribute__((noinline)) unsigned long aligned(int depth)
+{
+	volatile char room[64] __attribute__((aligned(64)));
+
+	room[depth] = 1;
+	if (depth > 0)
+		return aligned(depth - 1) + (unsigned long)room[depth];
+	probe();
+	return (unsigned long)room[0];
+}
+
+static int by_probe(const void *a, const void *b)
+{
+	probe();
+	return *(const int *)a - *(const int *)b;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	nest(3);
+}
+
+static void through_signals(int flags)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
+	static char room[1 << 16];
+	const stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
+
+	ck_assert_int_eq(sigaltstack(&stack, NULL), 0);
+	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+	ck_assert_int_eq(raise(SIGUSR1), 0);
+}
+
+static void *in_thread(void *ctx)
+{
+	nest(10);
+	return ctx;
+}
+
+static void all_shapes(void)
+{
+	int numbers[] = { 3, 1, 2 };
+	pthread_t thread;
+
+	nest(0);
+	nest(20);
+	nest_alloca(20);
+	aligned(20);
+	qsort(numbers, 3, sizeof(numbers[0]), by_probe);
+	through_signals(0);
+	through_signals(SA_ONSTACK);
+	ck_assert_int_eq(pthread_create(&thread, NULL, in_thread, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	nest(50);
+}
+
+static bool without(bool bounded)
+{
+	if (geteuid() || !rp_has(RP_HAS_TASK_REGS) || (!bounded && !rp_has(RP_HAS_BPF_LOOP))) {
+		printf("skip: root, and Linux 5.15 (the loop of the kernel: 5.17)\n");
+		return true;
+	}
+	return false;
+}
+
+START_TEST(test_as_in_c)
+{
+	const bool bounded = _i;
+
+	if (without(bounded))
+		return;
+	open_walk(bounded, 256);
+	unwind_feed_process(feed, (uint32_t)getpid());
+	all_shapes();
+	ck_assert_uint_ge(walks, 20);
+	ck_assert_uint_eq(whole, walks); /* none is deeper than 64 */
+	ck_assert_uint_ge(deepest, 50);
+	close_walk();
+}
+END_TEST
+
+START_TEST(test_deep)
+{
+	const bool bounded = _i;
+
+	if (without(bounded))
+		return;
+	open_walk(bounded, 1000);
+	unwind_feed_process(feed, (uint32_t)getpid());
+	nest(700);
+	ck_assert_uint_eq(deepest, bounded ? UNWIND_BOUNDED_FRAMES : deepest);
+	ck_assert_uint_gt(deepest, bounded ? 63 : 700);
+	ck_assert_uint_eq(whole, bounded ? 0 : walks);
+	nest(2000);
+	ck_assert_uint_eq(deepest, bounded ? UNWIND_BOUNDED_FRAMES : 1000);
+	close_walk();
+}
+END_TEST
+
+/* ---- rules that are kept */
+
+static struct unwind_found *read_found(void)
+{
+	static struct unwind_found found[UNWIND_FOUND];
+
+	ck_assert_int_eq(rp_map_lookup(fds[FOUND], &(uint32_t){ 0 }, found), 0);
+	return found;
+}
+
+/* As if another CPU had been at it: the second half of each is of the one before. None may be believed. */
+START_TEST(test_torn)
+{
+	struct unwind_found *found;
+	size_t kept = 0;
+
+	if (without(false))
+		return;
+	open_walk(false, 256);
+	unwind_feed_process(feed, (uint32_t)getpid());
+	all_shapes();
+	found = read_found();
+	for (size_t i = 0; i < UNWIND_FOUND; i++) {
+		kept += found[i].generation != 0;
+		found[i].rule.cfa_off += 8;
+		found[i].rule.kind = UNWIND_SP;
+	}
+	ck_assert_uint_ge(kept, 20);
+	ck_assert_int_eq(rp_map_update(fds[FOUND], &(uint32_t){ 0 }, found, BPF_ANY), 0);
+	all_shapes();
+	ck_assert_uint_eq(whole, walks);
+	close_walk();
+}
+END_TEST
+
+/* Puts the rule that was kept for an address wherever it may be looked for. */
+static void spread_rule(uint64_t pc)
+{
+	struct unwind_found *found = read_found(), kept = { 0 };
+
+	for (size_t i = 0; i < UNWIND_FOUND; i++) {
+		uint64_t word[2];
+
+		memcpy(word, &found[i], sizeof(word));
+		if ((found[i].check ^ (word[0] + word[1]) * 0x9e3779b97f4a7c15) == pc)
+			kept = found[i];
+	}
+	ck_assert_uint_ne(kept.generation, 0);
+	for (size_t i = 0; i < UNWIND_FOUND; i++)
+		found[i] = kept;
+	ck_assert_int_eq(rp_map_update(fds[FOUND], &(uint32_t){ 0 }, found, BPF_ANY), 0);
+}
+
+/* What was kept of mappings that are no more is not believed either, whole as it is. */
+START_TEST(test_remapped)
+{
+	const struct unwind_range nothing = { .end = UINT64_MAX >> 1,
+					      .kind = UNWIND_URETPROBE,
+					      .generation = 77 };
+	const struct unwind_proc proc = { .first = 0, .count = 1, .generation = 77 };
+	const uint64_t start = 0;
+	const uint32_t pid = (uint32_t)getpid();
+	uint64_t pc;
+
+	if (without(false))
+		return;
+	open_walk(false, 256);
+	unwind_feed_process(feed, pid);
+	nest(5);
+	ck_assert_uint_eq(whole, walks);
+	syscall(CALL, MAGIC);
+	pc = read_state()->pcs[0];
+	spread_rule(pc);
+	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_ranges, start), &start,
+				      sizeof(start)),
+			 0);
+	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_ranges, range), &nothing,
+				      sizeof(nothing)),
+			 0);
+	/* A process whose ranges were given to another one is unknown rather than walked by those. */
+	syscall(CALL, MAGIC);
+	ck_assert_uint_eq(read_state()->end, UNWIND_NO_SEGMENT);
+	ck_assert_int_eq(rp_map_update(fds[PROCS], &pid, &proc, BPF_ANY), 0);
+	syscall(CALL, MAGIC);
+	ck_assert_uint_eq(read_state()->end, UNWIND_AT_URETPROBE);
+	ck_assert_uint_eq(read_state()->pcs[0], pc);
+	ck_assert_uint_eq(read_state()->n, 1);
+	close_walk();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("unwind");
+	TCase *tc = tcase_create("kernel");
+
+	tcase_add_loop_test(tc, test_as_in_c, 0, 2);
+	tcase_add_loop_test(tc, test_deep, 0, 2);
+	tcase_add_test(tc, test_torn);
+	tcase_add_test(tc, test_remapped);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
