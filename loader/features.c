@@ -275,7 +275,7 @@ static int try_uprobe_multi_pid(void)
 
 	if (err)
 		return err;
-	return try_uprobe_link(BPF_TRACE_UPROBE_MULTI, -1) == -EINVAL ? 0 : -EOPNOTSUPP;
+	return try_uprobe_link(BPF_TRACE_UPROBE_MULTI, -1) == -EINVAL ? 0 : -EINVAL;
 }
 
 /* Such a call leads to a system call of its own, which refuses whoever else makes it. */
