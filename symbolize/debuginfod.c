@@ -15,7 +15,7 @@ int sym_debuginfod_open(struct sym_debuginfod **out)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct sym_debuginfod *d;
-	void *(*begin)(void);
+	void *(*begin)(void) = NULL;
 	int err = -ENOMEM;
 
 	if (!urls || !*urls)
