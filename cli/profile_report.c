@@ -20,7 +20,7 @@ static const uint64_t *user_frames(const struct stack_record *r)
 }
 
 /* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
-static int prepare_kernel_names(struct profile *p)
+int profile_prepare_kernel(struct profile *p)
 {
 	const struct stack *stack = NULL;
 	uint64_t *returns, *leaves;
@@ -88,7 +88,7 @@ static int add_stacks(struct profile *p, struct report *report)
 {
 	const struct stack *stack = NULL;
 	struct names *names = NULL;
-	int err = prepare_kernel_names(p);
+	int err = profile_prepare_kernel(p);
 
 	if (!err)
 		err = names_open(&names, &p->session, report);

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -324,6 +325,29 @@ int rp_btf_func_nargs(const struct rp_btf *btf, const char *name)
 		return id;
 	proto = btf_type_at(btf, btf_type_at(btf, (uint32_t)id)->type);
 	return proto && btf_kind(proto) == BTF_KIND_FUNC_PROTO ? (int)btf_vlen(proto) : -ENOENT;
+}
+
+int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigned int n,
+			    const char *type)
+{
+	const struct btf_type *t;
+	const struct btf_param *param;
+	char name[64];
+	int id;
+
+	snprintf(name, sizeof(name), "btf_trace_%s", event);
+	id = rp_btf_find(btf, name, BTF_KIND_TYPEDEF);
+	t = id < 0 ? NULL : btf_resolve(btf, (uint32_t)id);
+	if (t && btf_kind(t) == BTF_KIND_PTR)
+		t = btf_resolve(btf, t->type);
+	/* The first parameter is the tracepoint's own. */
+	if (!t || btf_kind(t) != BTF_KIND_FUNC_PROTO || n + 1 >= btf_vlen(t))
+		return -ENOENT;
+	param = (const struct btf_param *)(t + 1) + n + 1;
+	t = btf_resolve(btf, param->type);
+	if (t && btf_kind(t) == BTF_KIND_PTR)
+		t = btf_resolve(btf, t->type);
+	return t && btf_kind(t) == BTF_KIND_STRUCT && !strcmp(btf_str(btf, t->name_off), type);
 }
 
 int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
