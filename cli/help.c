@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each command says of itself. */
 #include "commands.h"
+#include "mem.h"
 
 static const char cpu_usage[] =
 	"Usage: rawprof cpu [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"
@@ -49,6 +50,56 @@ static const char cpu_usage[] =
 	"  rawprof cpu -p 1234 -o flame.svg 10        one process, as a flame graph\n"
 	"  rawprof cpu -F 999 --format folded -- ./prog args\n";
 
+static const char mem_usage[] =
+	"Usage: rawprof mem [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"
+	"\n"
+	"Who allocates, who grows, who leaks? Counts every call of the allocator (malloc, calloc, realloc, free and\n"
+	"their kin, of whichever library has them) by the stack that made it, and follows each block until it is freed.\n"
+	"\n"
+	"What\n"
+	"                           without any of these: the allocator of a program or process\n"
+	"  -k, --kernel             the kernel's own: slabs and pages; --percpu: its per-CPU memory too\n"
+	"      --faults             page faults: what becomes resident; costs next to nothing\n"
+	"      --growth             mappings that are made and heaps that grow: mmap, brk; the same\n"
+	"\n"
+	"Whom\n"
+	"  -p, --pid LIST           these processes\n"
+	"  -t, -L, --tid LIST       these threads\n"
+	"      --cgroup PATH, --comm GLOB\n"
+	"  -- PROGRAM ARGS          run it, follow its children, stop when it ends, exit with its status\n"
+	"      --obj NAME           only the allocators in files whose path has this in it\n"
+	"      --symbols-prefix P   the functions are called Pmalloc, Pfree ...: je_\n"
+	"\n"
+	"What is shown\n"
+	"      --leaks              only what has not been freed; --older MS: and was allocated so long ago\n"
+	"      --temporary          only what the thread's next call freed again\n"
+	"      --sizes              a histogram of sizes\n"
+	"      --processes          totals and rates of processes\n"
+	"      --trace              every call as it comes\n"
+	"\n"
+	"How\n"
+	"  -d, --duration SECONDS   how long (also 2m, 1h; or just the number); default: until Ctrl-C\n"
+	"      --sample-bytes N     one sample in so many bytes (512K), weighed so that sums are right\n"
+	"      --max-overhead PCT   step down to something cheaper when the probes cost more\n"
+	"      --max-stack N        most frames (256)\n"
+	"      --call-graph eh|fp   stacks by unwind tables (default) or by frame pointers\n"
+	"\n"
+	"What comes out\n"
+	"      --format NAME        table, folded, svg, html, pprof, perf, speedscope, json\n"
+	"  -f, --folded             the same as --format folded\n"
+	"  -o, --output FILE        .svg .html .folded .pb.gz .json tell the format\n"
+	"  -n, --top N              rows of the table (20)\n"
+	"      --sort self|total    order of the table\n"
+	"      --weight TYPE        alloc_space (default), alloc_objects, inuse_space, inuse_objects\n"
+	"      --lines, --inline, --no-demangle, --annotations, -A, --title TEXT, --reverse, --inverted\n"
+	"  -v (repeat), -q          say more, say less\n"
+	"      --no-color\n"
+	"\n"
+	"Examples\n"
+	"  rawprof mem --leaks -p 1234 60             what a process keeps of what it allocates in a minute\n"
+	"  rawprof mem --format pprof -o mem.pb.gz -- ./prog\n"
+	"  rawprof mem -k 10                          the kernel, for ten seconds\n";
+
 static const char doctor_usage[] =
 	"Usage: rawprof doctor [--format table|json]\n"
 	"\n"
@@ -93,6 +144,14 @@ const struct command commands[] = {
 	    .takes = TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_STACKS | TAKES_SAMPLES |
 		     TAKES_ROWS },
 	  command_cpu },
+	{ "mem",
+	  "who allocates, who grows, who leaks?",
+	  { .usage = mem_usage,
+	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	    .own = mem_own_options,
+	    .own_size = sizeof(struct mem_options),
+	    .check = mem_check },
+	  command_mem },
 	{ "doctor",
 	  "what can be done here, and what will each command use?",
 	  { .usage = doctor_usage },

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof mem: who allocates, who grows, who leaks? Its options, and which of the ways to record they mean. */
+#include <stddef.h>
+
+#include "commands.h"
+#include "mem.h"
+
+#define OWN(name, letter, kind, member)                                                            \
+	{                                                                                          \
+		name, letter, kind, offsetof(struct mem_options, member), 0, 0                     \
+	}
+
+const struct own_option mem_own_options[] = {
+	OWN("kernel", 'k', OWN_FLAG, kernel),
+	OWN("percpu", 0, OWN_FLAG, percpu),
+	OWN("faults", 0, OWN_FLAG, faults),
+	OWN("growth", 0, OWN_FLAG, growth),
+	OWN("leaks", 0, OWN_FLAG, leaks),
+	OWN("older", 0, OWN_MS, older_ns),
+	OWN("temporary", 0, OWN_FLAG, temporary),
+	OWN("sizes", 0, OWN_FLAG, sizes),
+	OWN("processes", 0, OWN_FLAG, processes),
+	OWN("trace", 0, OWN_FLAG, trace),
+	OWN("obj", 0, OWN_TEXT, obj),
+	OWN("symbols-prefix", 0, OWN_TEXT, prefix),
+	{ "sample-bytes", 0, OWN_BYTES, offsetof(struct mem_options, sample_bytes), 1, 0 },
+	{ "max-overhead", 0, OWN_NUMBER, offsetof(struct mem_options, max_overhead), 1, 100 },
+	{ 0 },
+};
+
+const char *mem_check(const struct options *opt)
+{
+	const struct mem_options *mem = opt->own;
+
+	if (mem->kernel + mem->faults + mem->growth > 1)
+		return "--kernel, --faults and --growth are recordings of different things";
+	if (mem->percpu && !mem->kernel)
+		return "--percpu is about the kernel: with -k";
+	if ((mem->faults || mem->growth) &&
+	    (mem->leaks || mem->older_ns || mem->temporary || mem->sample_bytes))
+		return "--faults and --growth know nothing of blocks, when they are freed or how old they are";
+	return NULL;
+}
+
+int command_mem(const struct options *opt)
+{
+	const struct mem_options *mem = opt->own;
+
+	if (mem->faults || mem->growth)
+		return mem_faults(opt);
+	return mem->kernel ? mem_kernel(opt) : mem_user(opt);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where an allocator's functions are in the files of a process, and probes there. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include <rawprof/symbolize.h>
+
+#include "mem_user.h"
+
+/* The whole list is looked for in every file; of operator new only if the file has an allocator of its own. */
+static const struct mem_function {
+	const char *name;
+	enum mem_call call;
+} functions[] = {
+	{ "malloc", MEM_MALLOC },
+	{ "calloc", MEM_CALLOC },
+	{ "realloc", MEM_REALLOC },
+	{ "reallocarray", MEM_REALLOCARRAY },
+	{ "posix_memalign", MEM_POSIX_MEMALIGN },
+	{ "aligned_alloc", MEM_ALIGNED },
+	{ "memalign", MEM_ALIGNED },
+	{ "valloc", MEM_MALLOC },
+	{ "pvalloc", MEM_MALLOC },
+	{ "free", MEM_FREE },
+	{ "cfree", MEM_FREE },
+	{ "free_sized", MEM_FREE },
+	{ "free_aligned_sized", MEM_FREE },
+	/* jemalloc's own */
+	{ "mallocx", MEM_MALLOC },
+	{ "rallocx", MEM_REALLOC },
+	{ "dallocx", MEM_FREE },
+	{ "sdallocx", MEM_FREE },
+	/* operator new, new[], delete and delete[], with all that they may be given beside */
+	{ "_Znwm*", MEM_MALLOC },
+	{ "_Znam*", MEM_MALLOC },
+	{ "_ZdlPv*", MEM_DELETE },
+	{ "_ZdaPv*", MEM_DELETE },
+};
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), FIRST_OPERATOR = FUNCTIONS - 4 };
+
+static bool is_free(enum mem_call call)
+{
+	return call == MEM_FREE || call == MEM_DELETE;
+}
+
+/* What the programs are attached as. */
+enum { ENTER, LEAVE, FREE, ROLES };
+
+/* A file that was looked at for a process, or for all: with pid -1. */
+struct object {
+	uint64_t dev, inode;
+	pid_t pid;
+	struct rp_uprobes *probes[ROLES];
+};
+
+struct mem_probes {
+	struct profile *profile;
+	struct mem_user_config config;
+	bool for_all; /* who maps the files, not only the processes that were asked for */
+	enum rp_uprobe_way way[ROLES]; /* RP_UPROBE_SESSION: ENTER is LEAVE too */
+	int program
+		[ROLES]
+		[MEM_CALLS]; /* by call where there are no cookies, else under 0; 0: not loaded yet */
+	char *names[FUNCTIONS]; /* with --symbols-prefix */
+	struct object *objects;
+	size_t nobjects, room;
+	size_t nplaces;
+};
+
+/* ---- programs --------------------------------------------------------------------------------------------- */
+
+static int load(struct mem_probes *m, int role, enum mem_call call)
+{
+	const enum rp_uprobe_way way = m->way[role];
+	struct mem_user_config config = m->config;
+	struct asm_program program = role == FREE    ? mem_free_program
+				     : role == LEAVE ? mem_leave_program
+						     : mem_enter_program;
+
+	if (way == RP_UPROBE_SESSION)
+		program = mem_session_program;
+	program.attach_type = rp_uprobe_attach_type(way);
+	config.session = way == RP_UPROBE_SESSION;
+	config.call = call;
+	return profile_load(m->profile, &program, &config);
+}
+
+/* The descriptor for a place, or a negative errno. */
+static int program_for(struct mem_probes *m, int role, enum mem_call call)
+{
+	enum mem_call by = m->way[role] == RP_UPROBE_PERF && role != LEAVE ? call : 0;
+	int *fd = &m->program[role][by];
+
+	if (!*fd)
+		*fd = load(m, role, by);
+	return *fd;
+}
+
+/* ---- places ----------------------------------------------------------------------------------------------- */
+
+/* The places of one role in a file. */
+struct places {
+	uint64_t *offsets, *cookies;
+	int *programs;
+	uint32_t n;
+};
+
+static void places_free(struct places *p)
+{
+	free(p->offsets);
+	free(p->cookies);
+	free(p->programs);
+}
+
+static int places_alloc(struct places *p, size_t most)
+{
+	p->offsets = calloc(most, sizeof(*p->offsets));
+	p->cookies = calloc(most, sizeof(*p->cookies));
+	p->programs = calloc(most, sizeof(*p->programs));
+	return p->offsets && p->cookies && p->programs ? 0 : -ENOMEM;
+}
+
+static int attach(struct mem_probes *m, const struct sym_mapped_functions *file, pid_t pid,
+		  int role, struct places *places, struct rp_uprobes **out)
+{
+	const bool one_program = m->way[role] != RP_UPROBE_PERF || role == LEAVE;
+	const struct rp_uprobe_set set = { .way = m->way[role],
+					   .fd = file->fd,
+					   .offsets = places->offsets,
+					   .cookies = one_program && role != LEAVE ? places->cookies
+										   : NULL,
+					   .n = places->n,
+					   .pid = pid,
+					   .at_return = role == LEAVE,
+					   .prog_fds = places->programs,
+					   .nprogs = one_program ? 1 : places->n };
+
+	return places->n ? rp_attach_uprobes(&set, out) : 0;
+}
+
+static int add_place(struct mem_probes *m, struct rp_code *code,
+		     const struct sym_function_found *found, int role, enum mem_call call,
+		     struct places *places)
+{
+	const struct rp_function f = { .offset = found->offset,
+				       .size = found->size,
+				       .alone = found->alone,
+				       .nargs = role == FREE ? 1 : 3,
+				       .with_return = role != FREE };
+	struct rp_place place;
+	int err = rp_code_entry(code, &f, &place);
+
+	if (err)
+		return err;
+	places->programs[places->n] = program_for(m, role, call);
+	if (places->programs[places->n] < 0)
+		return places->programs[places->n];
+	/* A return probe goes by the entry that it was put on. */
+	rp_log(RP_INFO, "%s: %s", found->names[0], place.why);
+	places->offsets[places->n] = found->offset + place.offset;
+	places->cookies[places->n] = call;
+	places->n++;
+	return 0;
+}
+
+static bool has_allocator(const struct sym_functions *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (functions[f->items[i].pattern].call == MEM_MALLOC &&
+		    f->items[i].pattern < FIRST_OPERATOR)
+			return true;
+	return false;
+}
+
+static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *file, pid_t pid,
+		      struct object *object)
+{
+	const struct sym_functions *f = file->functions;
+	const bool own = has_allocator(f);
+	struct places places[ROLES] = { 0 };
+	struct rp_code *code = NULL;
+	int err = rp_code_open(file->fd, f->machine, f->text_offset, f->text_size, &code);
+
+	for (int role = 0; !err && role < ROLES; role++)
+		err = places_alloc(&places[role], f->count);
+	for (size_t i = 0; !err && i < f->count; i++) {
+		const struct mem_function *function = &functions[f->items[i].pattern];
+		const int role = is_free(function->call) ? FREE : ENTER;
+
+		if (f->items[i].is_ifunc || (!own && f->items[i].pattern >= FIRST_OPERATOR))
+			continue;
+		err = add_place(m, code, &f->items[i], role, function->call, &places[role]);
+		if (!err && role == ENTER && m->way[ENTER] != RP_UPROBE_SESSION)
+			err = add_place(m, code, &f->items[i], LEAVE, function->call,
+					&places[LEAVE]);
+	}
+	/* First what gives back, then what allocates: no block is put on the map whose free is not seen. */
+	for (int role = ROLES - 1; !err && role >= 0; role--)
+		err = attach(m, file, pid, role, &places[role], &object->probes[role]);
+	if (!err) {
+		m->nplaces += places[ENTER].n + places[FREE].n;
+		rp_log(RP_INFO, "%u functions of %s are probed", places[ENTER].n + places[FREE].n,
+		       file->path);
+	}
+	for (int role = 0; role < ROLES; role++)
+		places_free(&places[role]);
+	rp_code_close(code);
+	return err;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------ */
+
+static struct object *find_object(const struct mem_probes *m, uint64_t dev, uint64_t inode,
+				  pid_t pid)
+{
+	for (size_t i = 0; i < m->nobjects; i++)
+		if (m->objects[i].dev == dev && m->objects[i].inode == inode &&
+		    m->objects[i].pid == pid)
+			return &m->objects[i];
+	return NULL;
+}
+
+static int add_object(struct mem_probes *m, uint64_t dev, uint64_t inode, pid_t pid,
+		      struct object **out)
+{
+	if (m->nobjects == m->room) {
+		size_t room = m->room ? 2 * m->room : 16;
+		struct object *grown = realloc(m->objects, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		m->objects = grown;
+		m->room = room;
+	}
+	*out = &m->objects[m->nobjects++];
+	**out = (struct object){ .dev = dev, .inode = inode, .pid = pid };
+	return 0;
+}
+
+/* A look through the files of a process. */
+struct look {
+	struct mem_probes *probes;
+	pid_t pid; /* to be probed; -1 all */
+};
+
+static bool wanted(const struct mem_probes *m, const char *path)
+{
+	const struct mem_options *mem = m->profile->opt->own;
+
+	return !mem->obj || strstr(path, mem->obj);
+}
+
+static int on_file(void *ctx, const struct sym_mapped_functions *file)
+{
+	struct look *look = ctx;
+	struct object *object;
+	int err;
+
+	if (!wanted(look->probes, file->path) ||
+	    find_object(look->probes, file->dev, file->inode, look->pid))
+		return 0;
+	err = add_object(look->probes, file->dev, file->inode, look->pid, &object);
+	return err ? err : probe_file(look->probes, file, look->pid, object);
+}
+
+int mem_probes_process(struct mem_probes *m, uint32_t pid)
+{
+	struct look look = { .probes = m, .pid = m->for_all ? -1 : (pid_t)pid };
+	size_t unread = 0;
+	int err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS, on_file,
+				       &look, &unread);
+
+	if (unread)
+		rp_log(RP_WARN, "process %u: %zu files that it executes from cannot be read", pid,
+		       unread);
+	if (err == -ESRCH) /* it has ended meanwhile */
+		return 0;
+	if (err == -EACCES || err == -EPERM)
+		rp_log(RP_ERROR, "process %u: its mappings cannot be read: %s", pid,
+		       strerror(-err));
+	return err;
+}
+
+size_t mem_probes_count(const struct mem_probes *m)
+{
+	return m->nplaces;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+int mem_probes_open(struct profile *p, const struct mem_user_config *config,
+		    struct mem_probes **out)
+{
+	const struct mem_options *mem = p->opt->own;
+	struct mem_probes *m = calloc(1, sizeof(*m));
+	int err = m ? 0 : -ENOMEM;
+	const pid_t pid = p->opt->program ? -1 : 1;
+
+	if (err)
+		return err;
+	m->profile = p;
+	m->config = *config;
+	m->for_all = p->opt->program;
+	m->way[ENTER] = rp_uprobe_way(pid, true);
+	m->way[LEAVE] = m->way[FREE] = rp_uprobe_way(pid, false);
+	for (size_t i = 0; !err && i < FUNCTIONS; i++)
+		if (asprintf(&m->names[i], "%s%s",
+			     mem->prefix && i < FIRST_OPERATOR ? mem->prefix : "",
+			     functions[i].name) < 0) {
+			m->names[i] = NULL;
+			err = -ENOMEM;
+		}
+	if (!err && m->way[FREE] == RP_UPROBE_NONE)
+		err = rp_fail(-EOPNOTSUPP,
+			      "this kernel has no uprobes, or does not let us: see rawprof doctor; "
+			      "--faults and --growth do without");
+	if (err)
+		mem_probes_close(m);
+	else
+		*out = m;
+	return err;
+}
+
+void mem_probes_detach(struct mem_probes *m)
+{
+	/* What allocates first, as above. */
+	for (int role = 0; role < ROLES; role++)
+		for (size_t i = 0; i < m->nobjects; i++) {
+			rp_uprobes_close(m->objects[i].probes[role]);
+			m->objects[i].probes[role] = NULL;
+		}
+}
+
+void mem_probes_close(struct mem_probes *m)
+{
+	if (!m)
+		return;
+	mem_probes_detach(m);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		free(m->names[i]);
+	free(m->objects);
+	free(m);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mem_user_alloc: a call that allocates, from its entry to its return. */
+#include <linux/bpf_perf_event.h>
+
+#include <rawprof/mem.h>
+
+/* What a call leaves on the stack for the return to take: on x86-64 the return address, elsewhere nothing. */
+#ifdef __x86_64__
+#define RETURN_SLOT 8
+#else
+#define RETURN_SLOT 0
+#endif
+
+/* Offsets in what a thread is doing. */
+enum {
+	SP = offsetof(struct mem_thread, sp),
+	IDS = offsetof(struct mem_thread, ids),
+	SIZE = offsetof(struct mem_thread, size),
+	POINTER = offsetof(struct mem_thread, pointer),
+	OLD_SIZE = offsetof(struct mem_thread, old.size),
+	OLD_HASH = offsetof(struct mem_thread, old.hash),
+	OLD_TIME = offsetof(struct mem_thread, old.time),
+	LATEST = offsetof(struct mem_thread, latest),
+	CALL_KIND = offsetof(struct mem_thread, call),
+	HAD_OLD = offsetof(struct mem_thread, had_old)
+};
+enum {
+	BLOCK_SIZE = offsetof(struct mem_block, size),
+	BLOCK_HASH = offsetof(struct mem_block, hash),
+	BLOCK_TIME = offsetof(struct mem_block, time)
+};
+enum {
+	RECORD_HASH = offsetof(struct stack_record, hash),
+	RECORD_VALUE = offsetof(struct stack_record, value)
+};
+
+/* ---- the entry -------------------------------------------------------------------------------------------- */
+
+/* The stack frame of mem_enter. */
+struct enter_frame {
+	struct mem_thread thread; /* what is written down of a thread that was never seen before */
+	struct mem_block_key key;
+	uint32_t tid, unused;
+};
+enum {
+	NEW_THREAD = FRAME(struct enter_frame, thread),
+	OLD_SPACE = FRAME(struct enter_frame, key.space),
+	OLD_ADDRESS = FRAME(struct enter_frame, key.address),
+	OLD_KEY = FRAME(struct enter_frame, key),
+	ENTER_TID = FRAME(struct enter_frame, tid)
+};
+
+/* clang-format off */
+static const struct asm_insn enter_lines[] = {
+	/* mem_enter(context): 1 if the return is of no interest. */
+FUNC(mem_enter),
+	MOV_REG(R6, R1),
+	COUNT(stats, struct mem_user_stats, profile.fired),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	MOV_REG(R7, R0),
+
+	/* R9 = what this thread is doing. */
+	CALL(get_current_pid_tgid),
+	STX(W, R10, ENTER_TID, R0),
+	MAP_LOOKUP(threads, ENTER_TID),
+	JNE(R0, 0, known),
+	ZERO(NEW_THREAD, sizeof(struct mem_thread)),
+	MAP_UPDATE(threads, ENTER_TID, NEW_THREAD, BPF_NOEXIST),
+	MAP_LOOKUP(threads, ENTER_TID),
+	JEQ(R0, 0, crowded),
+LABEL(known),
+	MOV_REG(R9, R0),
+
+	/* A call from within another is no allocation of its own. One that jumps to it has the same stack pointer. */
+	LD_SP(R3, R6),
+	LDX(DW, R4, R9, SP),
+	JEQ(R4, 0, outermost),
+	JLE_REG(R3, R4, inside),
+	COUNT(stats, struct mem_user_stats, left),
+LABEL(outermost),
+	STX(DW, R9, SP, R3),
+	STX(DW, R9, IDS, R7),
+	ST(W, R9, HAD_OLD, 0),
+
+	/* R4 = how much, R5 = the pointer that comes with it, R8 = which call it is. */
+	UNLESS(struct mem_user_config, call),
+		MOV_REG(R1, R6),
+		CALL(get_attach_cookie),
+		MOV_REG(R8, R0),
+	END,
+	WHEN(struct mem_user_config, call),
+		LD_PARAM(R8, struct mem_user_config, call),
+	END,
+	STX(W, R9, CALL_KIND, R8),
+	LD_ARG(R1, R6, 1),
+	LD_ARG(R2, R6, 2),
+	LD_ARG(R3, R6, 3),
+	MOV(R5, 0),
+	MOV_REG(R4, R1),
+	JEQ(R8, MEM_MALLOC, known_size),
+	MOV_REG(R4, R2),
+	JEQ(R8, MEM_ALIGNED, known_size),
+	MUL_REG(R4, R1),
+	JEQ(R8, MEM_CALLOC, known_size),
+	MOV_REG(R5, R1),
+	MOV_REG(R4, R3),
+	JEQ(R8, MEM_POSIX_MEMALIGN, known_size),
+	MOV_REG(R4, R2),
+	JEQ(R8, MEM_REALLOC, reallocation),
+	MUL_REG(R4, R3),
+LABEL(reallocation),
+	STX(DW, R9, SIZE, R4),
+	STX(DW, R9, POINTER, R5),
+	STX(DW, R10, OLD_ADDRESS, R5),
+	JEQ(R5, 0, to_return), /* which is a malloc */
+
+	/* The old block goes off the map before anybody else may get its address. */
+	CALL_FUNC(mem_space),
+	STX(DW, R10, OLD_SPACE, R0),
+	MAP_LOOKUP(blocks, OLD_KEY),
+	JEQ(R0, 0, to_return),
+	LDX(DW, R1, R0, BLOCK_SIZE),
+	STX(DW, R9, OLD_SIZE, R1),
+	LDX(DW, R1, R0, BLOCK_HASH),
+	STX(DW, R9, OLD_HASH, R1),
+	LDX(DW, R1, R0, BLOCK_TIME),
+	STX(DW, R9, OLD_TIME, R1),
+	MAP_DELETE(blocks, OLD_KEY),
+	ST(W, R9, HAD_OLD, 1),
+	JA(to_return),
+
+LABEL(known_size),
+	STX(DW, R9, SIZE, R4),
+	STX(DW, R9, POINTER, R5),
+LABEL(to_return),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(inside),
+	COUNT(stats, struct mem_user_stats, inside),
+	JEQ_REG(R3, R4, to_return), /* its return is that of the call that jumped to it */
+	MOV(R0, 1),
+	EXIT(),
+LABEL(crowded),
+	COUNT(stats, struct mem_user_stats, crowded),
+	MOV(R0, 1),
+	EXIT(),
+LABEL(filtered),
+	COUNT(stats, struct mem_user_stats, profile.filtered),
+	MOV(R0, 1),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_layout enter_frame_layout =
+	ASM_LAYOUT(struct enter_frame, ASM_FIELD(struct enter_frame, thread),
+		   ASM_FIELD(struct enter_frame, key), ASM_FIELD(struct enter_frame, tid));
+static const struct asm_func_frame enter_frames[] = { { "mem_enter", &enter_frame_layout } };
+const struct asm_part mem_enter_part = { ASM_LINES(enter_lines), .frames = enter_frames,
+					 .nframes = 1 };
+
+/* ---- the return ------------------------------------------------------------------------------------------- */
+
+/* The stack frame of mem_leave. */
+struct leave_frame {
+	struct mem_block_key key;
+	struct mem_block block;
+	uint64_t pointer; /* that posix_memalign wrote */
+	uint32_t tid, unused;
+};
+enum {
+	KEY = FRAME(struct leave_frame, key),
+	KEY_SPACE = FRAME(struct leave_frame, key.space),
+	KEY_ADDRESS = FRAME(struct leave_frame, key.address),
+	BLOCK = FRAME(struct leave_frame, block),
+	NEW_SIZE = FRAME(struct leave_frame, block.size),
+	NEW_HASH = FRAME(struct leave_frame, block.hash),
+	NEW_TIME = FRAME(struct leave_frame, block.time),
+	WRITTEN = FRAME(struct leave_frame, pointer),
+	LEAVE_TID = FRAME(struct leave_frame, tid)
+};
+
+/*
+ * The most that was in use: raised to the number in the register now. On the way other CPUs may raise it too; who
+ * finds that it has changed tries again, some times.
+ */
+#define RAISE_PEAK(now)                                                                            \
+	SCOPE("RAISE_PEAK(" #now ")"),                                                             \
+		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)), MOV(R3, 0),        \
+		LABEL(.again), LDX(DW, R0, R1, 0), JGE_REG(R0, now, .done), MOV_REG(R2, R0),       \
+		ATOMIC_CMPXCHG(DW, R1, 0, now), JEQ_REG(R0, R2, .done), ADD(R3, 1),                \
+		JLT(R3, 8, .again), LABEL(.done), END
+
+/* clang-format off */
+static const struct asm_insn leave_lines[] = {
+	/* mem_leave(context) */
+FUNC(mem_leave),
+	MOV_REG(R6, R1),
+	CALL(get_current_pid_tgid),
+	STX(W, R10, LEAVE_TID, R0),
+	MAP_LOOKUP(threads, LEAVE_TID),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+
+	/* Of the call that was written down, or of one from within? */
+	LDX(DW, R1, R7, SP),
+	JEQ(R1, 0, out),
+	LD_SP(R2, R6),
+	SUB(R2, RETURN_SLOT),
+	JLT_REG(R2, R1, out),
+	ST(DW, R7, SP, 0),
+
+	/* R8 = the block, or 0. */
+	LDX(W, R1, R7, CALL_KIND),
+	LD_RET(R8, R6),
+	JNE(R1, MEM_POSIX_MEMALIGN, returned),
+	JNE32(R8, 0, failed), /* an int */
+	LDX(DW, R1, R7, POINTER),
+	READ_USER(WRITTEN, 8, R1),
+	LDX(DW, R8, R10, WRITTEN),
+LABEL(returned),
+	STX(DW, R7, LATEST, R8),
+	JEQ(R8, 0, no_block),
+
+	/* realloc: of the old block nothing is left. */
+	LDX(W, R1, R7, HAD_OLD),
+	JEQ(R1, 0, allocated),
+	LDX(DW, R1, R7, OLD_SIZE),
+	LDX(DW, R2, R7, OLD_HASH),
+	CALL_FUNC(mem_subtract),
+LABEL(allocated),
+
+	/* R9 = a record of who wanted it: at the return the caller is the innermost frame. */
+	MOV_REG(R1, R6),
+	LDX(DW, R2, R7, IDS),
+	MOV(R3, 0),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, out),
+	MOV_REG(R9, R0),
+
+	/* The block goes on the map. */
+	CALL_FUNC(mem_space),
+	STX(DW, R10, KEY_SPACE, R0),
+	STX(DW, R10, KEY_ADDRESS, R8),
+	LDX(DW, R1, R7, SIZE),
+	STX(DW, R10, NEW_SIZE, R1),
+	LDX(DW, R1, R9, RECORD_HASH),
+	STX(DW, R10, NEW_HASH, R1),
+	UNLESS(struct mem_user_config, times),
+		ST(DW, R10, NEW_TIME, 0),
+	END,
+	WHEN(struct mem_user_config, times),
+		CALL(ktime_get_ns),
+		STX(DW, R10, NEW_TIME, R0),
+	END,
+	MAP_UPDATE(blocks, KEY, BLOCK, BPF_NOEXIST),
+	JEQ(R0, 0, tracked),
+	JNE(R0, -EEXIST, no_room),
+
+	/* It is there already: how it was freed has escaped us. */
+	COUNT(stats, struct mem_user_stats, replaced),
+	MAP_LOOKUP(blocks, KEY),
+	JEQ(R0, 0, gone),
+	LDX(DW, R1, R0, BLOCK_SIZE),
+	LDX(DW, R2, R0, BLOCK_HASH),
+	CALL_FUNC(mem_subtract),
+LABEL(gone),
+	MAP_UPDATE(blocks, KEY, BLOCK, BPF_ANY),
+	JEQ(R0, 0, tracked),
+LABEL(no_room),
+	COUNT(stats, struct mem_user_stats, untracked),
+	LDX(DW, R8, R7, SIZE),
+	LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, untracked_bytes)),
+	ATOMIC_ADD(DW, R1, 0, R8),
+	ST(DW, R9, RECORD_VALUE + 8 * MEM_INUSE_OBJECTS, 0),
+	ST(DW, R9, RECORD_VALUE + 8 * MEM_INUSE_SPACE, 0),
+	JA(count),
+LABEL(tracked),
+	LDX(DW, R8, R7, SIZE),
+	WHEN(struct mem_user_config, peak),
+		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, in_use)),
+		MOV_REG(R4, R8),
+		ATOMIC_FETCH_ADD(DW, R1, 0, R4),
+		ADD_REG(R4, R8),
+		RAISE_PEAK(R4),
+	END,
+	UNLESS(struct mem_user_config, temporary),
+		ST(DW, R9, RECORD_VALUE + 8 * MEM_INUSE_OBJECTS, 1),
+		STX(DW, R9, RECORD_VALUE + 8 * MEM_INUSE_SPACE, R8),
+	END,
+	WHEN(struct mem_user_config, temporary),
+		ST(DW, R9, RECORD_VALUE + 8 * MEM_INUSE_OBJECTS, 0),
+		ST(DW, R9, RECORD_VALUE + 8 * MEM_INUSE_SPACE, 0),
+	END,
+
+	/* R8 = its size. Its stack weighs more. */
+LABEL(count),
+	ST(DW, R9, RECORD_VALUE + 8 * MEM_ALLOC_OBJECTS, 1),
+	STX(DW, R9, RECORD_VALUE + 8 * MEM_ALLOC_SPACE, R8),
+	MOV_REG(R1, R9),
+	CALL_FUNC(stack_value),
+	JEQ(R0, 0, done),
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, 8 * MEM_ALLOC_OBJECTS, R1),
+	ATOMIC_ADD(DW, R0, 8 * MEM_ALLOC_SPACE, R8),
+	LDX(DW, R1, R9, RECORD_VALUE + 8 * MEM_INUSE_OBJECTS),
+	ATOMIC_ADD(DW, R0, 8 * MEM_INUSE_OBJECTS, R1),
+	LDX(DW, R1, R9, RECORD_VALUE + 8 * MEM_INUSE_SPACE),
+	ATOMIC_ADD(DW, R0, 8 * MEM_INUSE_SPACE, R1),
+LABEL(done),
+	STACK_DONE(R9),
+	JA(out),
+
+	/* NULL: realloc(block, 0) has freed it, any other call has failed, and an old block is still there. */
+LABEL(no_block),
+	LDX(W, R1, R7, CALL_KIND),
+	JEQ(R1, MEM_REALLOC, perhaps_freed),
+	JNE(R1, MEM_REALLOCARRAY, failed),
+LABEL(perhaps_freed),
+	LDX(DW, R1, R7, POINTER),
+	JEQ(R1, 0, failed),
+	LDX(DW, R1, R7, SIZE),
+	JNE(R1, 0, failed),
+	LDX(W, R1, R7, HAD_OLD),
+	JEQ(R1, 0, unknown),
+	LDX(DW, R1, R7, OLD_SIZE),
+	LDX(DW, R2, R7, OLD_HASH),
+	CALL_FUNC(mem_subtract),
+	COUNT(stats, struct mem_user_stats, freed),
+	JA(out),
+LABEL(unknown),
+	COUNT(stats, struct mem_user_stats, unknown),
+	JA(out),
+LABEL(failed),
+	COUNT(stats, struct mem_user_stats, failed),
+	LDX(W, R1, R7, HAD_OLD),
+	JEQ(R1, 0, out),
+	CALL_FUNC(mem_space),
+	STX(DW, R10, KEY_SPACE, R0),
+	LDX(DW, R1, R7, POINTER),
+	STX(DW, R10, KEY_ADDRESS, R1),
+	LDX(DW, R1, R7, OLD_SIZE),
+	STX(DW, R10, NEW_SIZE, R1),
+	LDX(DW, R1, R7, OLD_HASH),
+	STX(DW, R10, NEW_HASH, R1),
+	LDX(DW, R1, R7, OLD_TIME),
+	STX(DW, R10, NEW_TIME, R1),
+	MAP_UPDATE(blocks, KEY, BLOCK, BPF_ANY),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_layout leave_frame_layout =
+	ASM_LAYOUT(struct leave_frame, ASM_FIELD(struct leave_frame, key),
+		   ASM_FIELD(struct leave_frame, block), ASM_FIELD(struct leave_frame, pointer),
+		   ASM_FIELD(struct leave_frame, tid));
+static const struct asm_func_frame leave_frames[] = { { "mem_leave", &leave_frame_layout } };
+const struct asm_part mem_leave_part = { ASM_LINES(leave_lines), .frames = leave_frames,
+					 .nframes = 1 };
