@@ -38,9 +38,9 @@ static uint32_t kernel_walk_bytes(const struct options *opt)
 }
 
 /* The ring grows with the number of CPUs that fill it. */
-static uint32_t ring_bytes(void)
+static uint32_t ring_bytes(const struct profiler *profiler)
 {
-	uint32_t bytes = 1 << 19;
+	uint32_t bytes = (1 << 19) * (profiler->ring_factor ? profiler->ring_factor : 1);
 	int cpus = rp_cpus_possible();
 
 	for (int covered = 2; covered < cpus && bytes < 1u << 26; covered *= 2)
@@ -354,7 +354,7 @@ static int open_stacks(struct profile *p)
 						.nids = p->opt->program
 								? FOLLOWED_PROCESSES
 								: p->opt->pids.n + p->opt->tids.n,
-						.ring_bytes = ring_bytes() };
+						.ring_bytes = ring_bytes(p->profiler) };
 
 	return stacks_open(&options, on_record, p, &p->stacks);
 }

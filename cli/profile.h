@@ -37,6 +37,7 @@ struct profiler {
 	size_t nmaps;
 	unsigned int weight; /* which value is shown unless --weight says otherwise */
 	bool has_regs;	     /* its programs' context is a perf event's, which has registers */
+	unsigned int ring_factor; /* the ring, in what samples need: a power of two; 0 is 1 */
 	bool micros;	     /* and if it is a time, in microseconds where there is but a number */
 
 	/* May change p->config, before the maps are made. NULL: nothing to change. */
