@@ -61,6 +61,7 @@ static void ledger_free(struct report_ledger *ledger)
 	for (size_t i = 0; i < ledger->nlines; i++)
 		free((char *)ledger->lines[i].name);
 	free((void *)ledger->lines);
+	free((char *)ledger->events);
 	*ledger = (struct report_ledger){ 0 };
 }
 
@@ -73,6 +74,11 @@ int books_set_ledger(struct books *books, const struct report_ledger *ledger)
 		return -ENOMEM;
 	copy.lines = lines;
 	copy.nlines = 0;
+	copy.events = ledger->events ? strdup(ledger->events) : NULL;
+	if (ledger->events && !copy.events) {
+		ledger_free(&copy);
+		return -ENOMEM;
+	}
 	for (size_t i = 0; i < ledger->nlines; i++) {
 		lines[i] = ledger->lines[i];
 		lines[i].name = strdup(ledger->lines[i].name ? ledger->lines[i].name : "?");
@@ -169,6 +175,8 @@ void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *e
 	char fired[NUMBER_SIZE], kept[NUMBER_SIZE], rest[NUMBER_SIZE];
 	int64_t gap;
 
+	if (ledger->events)
+		events = ledger->events;
 	buf_printf(b, "ledger: %s ", text_number(ledger->fired, fired));
 	buf_clean(b, events, 0, 0);
 	buf_printf(b, " fired = %s kept", text_number(ledger->kept, kept));

@@ -130,6 +130,7 @@ struct report_ledger {
 	uint64_t kept;
 	const struct report_ledger_line *lines;
 	size_t nlines;
+	const char *events; /* what fires, "calls"; NULL: what the first value type counts */
 };
 
 /* What the recording itself cost. Members that are not known are 0; bpf_runs == 0: not measured. */
