@@ -87,17 +87,14 @@ static uint64_t base(enum report_unit unit)
 void prometheus_value(struct out *o, uint64_t v, enum report_unit unit)
 {
 	int digits = unit == REPORT_UNIT_NS ? 9 : 6;
-	uint64_t one = base(unit);
+	uint64_t one = base(unit), rest = v % one;
 
 	out_u64(o, v / one);
-	v %= one;
-	if (!v)
+	if (!rest)
 		return;
-	while (v % 10 == 0) {
-		v /= 10;
+	for (; rest % 10 == 0; rest /= 10)
 		digits--;
-	}
-	out_printf(o, ".%0*" PRIu64, digits, v);
+	out_printf(o, ".%0*" PRIu64, digits, rest);
 }
 
 void prometheus_real(struct out *o, double v, enum report_unit unit)
