@@ -2,6 +2,7 @@
 /* What each command says of itself. */
 #include "commands.h"
 #include "mem.h"
+#include "offcpu.h"
 
 static const char cpu_usage[] =
 	"Usage: rawprof cpu [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"
@@ -144,6 +145,14 @@ const struct command commands[] = {
 	    .takes = TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_STACKS | TAKES_SAMPLES |
 		     TAKES_ROWS },
 	  command_cpu },
+	{ "offcpu",
+	  "what are threads waiting for?",
+	  { .usage = offcpu_usage,
+	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS,
+	    .own = offcpu_own_options,
+	    .own_size = sizeof(struct offcpu_options),
+	    .check = offcpu_check },
+	  command_offcpu },
 	{ "mem",
 	  "who allocates, who grows, who leaks?",
 	  { .usage = mem_usage,

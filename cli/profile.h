@@ -47,6 +47,8 @@ struct profiler {
 	int (*start)(struct profile *p); /* events on, just before the target runs; may be NULL */
 	int (*stop)(
 		struct profile *p); /* events off, before the last drain; NULL: links are closed */
+	/* When all has come back that the programs made known by themselves; may add to it. NULL: nothing to add. */
+	int (*finish)(struct profile *p);
 	int (*tick)(struct profile *p); /* once a second; may be NULL */
 	/* When all has been drained and before any of it is shown: what else the maps tell. May be NULL. */
 	int (*collect)(struct profile *p);

@@ -6,6 +6,10 @@
 const struct program_entry program_entries[] = {
 	{ &cpu_sample_program, cpu_maps, STACK_MAPS,
 	  "counts the stacks that a perf event interrupts", &cpu_usual_config },
+	{ &offcpu_switch_program, offcpu_maps, OFFCPU_MAPS,
+	  "measures how long threads wait, and where", &offcpu_usual_config },
+	{ &offcpu_switch_classic_program, offcpu_maps, OFFCPU_MAPS,
+	  "measures how long threads wait, without kernel BTF", &offcpu_usual_config },
 	{ &follow_fork_program, cpu_maps, STACK_MAPS, "adds the children of profiled processes" },
 	{ &follow_exit_program, cpu_maps, STACK_MAPS, "removes processes that have ended" },
 	{ &follow_fork_classic_program, cpu_maps, STACK_MAPS,

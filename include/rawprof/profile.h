@@ -243,7 +243,8 @@ struct stack_record {
  *	stack_value(R1 = record, its value[] set)
  *		R0 = the stack's weights in the map counts, to be added to. 0 the first time: then the record itself
  *		has gone through the ring, with its value[], and from now on the stack is known. (If the map is full
- *		it never is, and all its records go through the ring.)
+ *		it never is, and all its records go through the ring.) If the ring is full too the record is lost and
+ *		counted, and its hash is 0.
  */
 extern const struct asm_part stack_part;
 

@@ -11,6 +11,7 @@
 
 #include <rawprof/asm.h>
 #include <rawprof/profile.h>
+#include <rawprof/sched.h>
 
 /* ---- cpu: where CPU time goes (programs/cpu.c)
  * ------------------------------------------------------------ */

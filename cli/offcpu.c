@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof offcpu: what are threads waiting for? programs/offcpu.c is what runs in the kernel. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "commands.h"
+#include "machine.h"
+#include "offcpu.h"
+#include "sched.h"
+
+#define OWN(name, letter, kind, member)                                                            \
+	{                                                                                          \
+		name, letter, kind, offsetof(struct offcpu_options, member), 0, 0                  \
+	}
+
+const struct own_option offcpu_own_options[] = {
+	OWN("min-block", 'm', OWN_MS, min_ns),
+	OWN("max-block", 'M', OWN_MS, max_ns),
+	OWN("state", 0, OWN_TEXT, state),
+	{ 0 },
+};
+const size_t offcpu_own_size = sizeof(struct offcpu_options);
+
+struct offcpu {
+	const struct offcpu_options *options;
+	struct offcpu_config config;
+	uint64_t end_ns;	  /* CLOCK_MONOTONIC, when counting ended */
+	uint64_t asleep;	  /* intervals that it cut off */
+	uint64_t shorter, longer; /* of these */
+};
+
+const char *offcpu_check(const struct options *opt)
+{
+	const struct offcpu_options *own = opt->own;
+	uint32_t states;
+
+	if (own->state && !sched_states_parse(own->state, &states))
+		return "--state wants letters of S D T t P I R, their names, or a number";
+	if (own->min_ns && own->max_ns && own->max_ns < own->min_ns)
+		return "--max-block is less than --min-block";
+	return NULL;
+}
+
+/* ---- the recording ---------------------------------------------------------------------------------------- */
+
+static int configure(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+
+	o->config.states = THREAD_WAITING;
+	if (o->options->state)
+		sched_states_parse(o->options->state, &o->config.states);
+	o->config.min_ns = o->options->min_ns;
+	o->config.max_ns = o->options->max_ns;
+	return 0;
+}
+
+static int attach(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+	struct rp_link *link;
+	int err;
+
+	o->config.profile = p->config;
+	if (rp_has(RP_HAS_TP_BTF)) {
+		sched_find_state(&o->config.kernel);
+		return profile_attach(p, &offcpu_switch_program, &o->config);
+	}
+	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
+	err = profile_load(p, &offcpu_switch_classic_program, &o->config);
+	if (err >= 0)
+		err = rp_attach_tracepoint(err, "sched", "sched_switch", 0, &link);
+	return err < 0 ? err : profile_hold(p, link);
+}
+
+static int set_gate(struct profile *p, uint64_t open)
+{
+	return rp_map_update(stacks_map(p->stacks, OFFCPU_MAP_GATE), &(uint32_t){ 0 }, &open,
+			     BPF_ANY);
+}
+
+static int start(struct profile *p)
+{
+	return set_gate(p, 1);
+}
+
+static int stop(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+
+	o->end_ns = monotonic_ns();
+	return set_gate(p, 0);
+}
+
+/* Who has not come back by the end has waited until then. */
+static int add_asleep(void *ctx, const void *key, const void *value)
+{
+	struct profile *p = ctx;
+	struct offcpu *o = p->ctx;
+	const struct offcpu_thread *t = value;
+	uint64_t ns = t->since < o->end_ns ? o->end_ns - t->since : 0;
+	int err = 0;
+
+	(void)key;
+	if (!t->hash)
+		return 0;
+	if (ns < o->config.min_ns)
+		o->shorter++;
+	else if (o->config.max_ns && ns > o->config.max_ns)
+		o->longer++;
+	else
+		err = stacks_add(p->stacks, t->hash,
+				 (uint64_t[STACK_VALUES]){
+					 [OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
+	o->asleep++;
+	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
+}
+
+static int finish(struct profile *p)
+{
+	int n = rp_map_each(stacks_map(p->stacks, OFFCPU_MAP_THREADS),
+			    &stacks_maps(p->stacks)[OFFCPU_MAP_THREADS], add_asleep, p);
+
+	return n < 0 ? n : 0;
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------- */
+
+static const struct report_value_type *types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type values[OFFCPU_WEIGHTS] = {
+		[OFFCPU_WEIGHT_COUNT] = { "contentions", "count" },
+		[OFFCPU_WEIGHT_NS] = { "delay", "nanoseconds" },
+	};
+
+	(void)p;
+	*n = OFFCPU_WEIGHTS;
+	return values;
+}
+
+/* Many stacks are made known when a thread leaves, and the thread comes back after the end, or too soon. */
+static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+{
+	(void)p;
+	(void)value;
+	return stack->value[OFFCPU_WEIGHT_COUNT] != 0;
+}
+
+static const char *event(const struct profile *p)
+{
+	(void)p;
+	return "sched_switch";
+}
+
+static void describe(struct profile *p, struct report_info *info)
+{
+	info->event = event(p);
+}
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	const struct offcpu *o = p->ctx;
+	struct offcpu_stats stats;
+	int err = stacks_stats(p->stacks, &stats);
+
+	(void)kept;
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	if (stats.unseen)
+		rp_log(RP_INFO, "%llu times a thread was back without a sched_switch that said so",
+		       (unsigned long long)stats.unseen);
+	if (stats.backwards)
+		rp_log(RP_INFO,
+		       "%llu times a thread was back before it had left, by the clock: 0 ns",
+		       (unsigned long long)stats.backwards);
+	books_add(b, "runnable", stats.runnable, REPORT_FILTERED);
+	books_add(b, "other states", stats.state, REPORT_FILTERED);
+	books_add(b, "ended", stats.exited, REPORT_FILTERED);
+	books_add(b, "shorter", stats.shorter + o->shorter, REPORT_FILTERED);
+	books_add(b, "longer", stats.longer + o->longer, REPORT_FILTERED);
+	books_add(b, "too many threads", stats.threads_full, REPORT_LOST);
+	return 0;
+}
+
+static const struct profiler offcpu_profiler = {
+	.command = "offcpu",
+	.maps = offcpu_maps,
+	.nmaps = OFFCPU_MAPS,
+	.weight = OFFCPU_WEIGHT_NS,
+	.micros = true,
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.stop = stop,
+	.finish = finish,
+	.types = types,
+	.values = values,
+	.event = event,
+	.describe = describe,
+	.books = books,
+};
+
+int command_offcpu(const struct options *opt)
+{
+	struct offcpu o = { .options = opt->own };
+
+	return profile_run(&offcpu_profiler, opt, &o);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the commands share that look at the scheduler. */
+#ifndef CLI_SCHED_H
+#define CLI_SCHED_H
+
+#include <rawprof/sched.h>
+
+#include "profile.h"
+
+/* States as a person names them: "SD", "S,D", "sleeping,disk", or the kernel's bits as a number. */
+bool sched_states_parse(const char *text, uint32_t *out);
+/* How a state is called, for a person. */
+const char *sched_state_name(uint64_t state);
+
+/* Where this kernel keeps the state of a thread that leaves its CPU. */
+void sched_find_state(struct sched_kernel *k);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * offcpu: where do threads wait, and for how long?
+ *
+ * sched_switch fires when a CPU goes from one thread (prev) to another (next). It runs in the context of prev, whose
+ * stack is therefore at hand: it is taken when a thread leaves. When the thread is next again, the time since then is
+ * added to the stack that it left with, whose hash it has kept in the map threads.
+ *
+ *	prev leaves: stack -> threads[prev] = { hash, now }
+ *	next is back: counts[threads[next].hash] += { 1, now - since }
+ */
+#include <rawprof/sched.h>
+
+#define THREAD_FIELD(member) ASM_FIELD(struct offcpu_thread, member)
+static const struct asm_layout thread_layout = ASM_LAYOUT(
+	struct offcpu_thread, THREAD_FIELD(hash), THREAD_FIELD(since), THREAD_FIELD(pid_tgid));
+#define STATS_FIELD(member) ASM_FIELD(struct offcpu_stats, member)
+static const struct asm_layout stats_layout = ASM_LAYOUT(
+	struct offcpu_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
+	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
+	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(runnable),
+	STATS_FIELD(state), STATS_FIELD(exited), STATS_FIELD(shorter), STATS_FIELD(longer),
+	STATS_FIELD(threads_full), STATS_FIELD(unseen), STATS_FIELD(backwards));
+
+const struct asm_map offcpu_maps[OFFCPU_MAPS] = {
+	STACK_MAP_LIST(OFFCPU_WEIGHTS, struct offcpu_stats, stats_layout),
+	[OFFCPU_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct offcpu_thread),
+				 32768, .value = &thread_layout },
+	[OFFCPU_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
+};
+
+/* States of the kernel: include/linux/sched.h */
+#define TASK_IDLE 0x402
+/* and of the classic tracepoint: include/trace/events/sched.h */
+#define CLASSIC_ENDING 0x30
+#define CLASSIC_IDLE 0x80
+#define CLASSIC_PREEMPTED 0x100
+
+/* The stack frame of offcpu_leave. */
+struct leave_frame {
+	struct offcpu_thread
+		thread;	   /* as a new entry of the map threads, which must all be written */
+	uint64_t now, ran; /* arguments */
+	uint32_t tid, unused;
+};
+enum {
+	THREAD = FRAME(struct leave_frame, thread),
+	NOW = FRAME(struct leave_frame, now),
+	RAN = FRAME(struct leave_frame, ran),
+	LEAVE_TID = FRAME(struct leave_frame, tid)
+};
+/* The stack frame of offcpu_back. */
+struct back_frame {
+	uint32_t tid, unused;
+};
+enum { BACK_TID = FRAME(struct back_frame, tid) };
+/* The stack frame of offcpu_add. */
+struct add_frame {
+	uint64_t hash;
+};
+enum { ADD_HASH = FRAME(struct add_frame, hash) };
+
+enum {
+	HASH = offsetof(struct offcpu_thread, hash),
+	SINCE = offsetof(struct offcpu_thread, since),
+	PID_TGID = offsetof(struct offcpu_thread, pid_tgid)
+};
+
+/* The same in a record. */
+enum {
+	RECORD_HASH = offsetof(struct stack_record, hash),
+	RECORD_COUNT = offsetof(struct stack_record, value[OFFCPU_WEIGHT_COUNT]),
+	RECORD_NS = offsetof(struct stack_record, value[OFFCPU_WEIGHT_NS]),
+	RECORD_PID_TGID = offsetof(struct stack_record, pid_tgid),
+};
+
+/* clang-format off */
+static const struct asm_insn offcpu_lines[] = {
+	/*
+	 * offcpu_back(tid, now): the thread runs again. Ends the interval that it was in, if it was in one.
+	 */
+FUNC(offcpu_back),
+	STX(W, R10, BACK_TID, R1),
+	MOV_REG(R6, R2),
+	MAP_LOOKUP(threads, BACK_TID),
+	JEQ(R0, 0, out),
+	LDX(DW, R1, R0, HASH),
+	JEQ(R1, 0, out),
+	ST(DW, R0, HASH, 0),
+	LDX(DW, R2, R0, SINCE),
+	SUB_REG(R6, R2),
+	MOV_REG(R2, R6),
+	LDX(DW, R3, R0, PID_TGID),
+	CALL_FUNC(offcpu_add),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	/*
+	 * offcpu_add(hash, ns, process << 32 | thread): an interval that has ended.
+	 */
+FUNC(offcpu_add),
+	STX(DW, R10, ADD_HASH, R1),
+	MOV_REG(R6, R2),
+	MOV_REG(R7, R3),
+	JSGE(R6, 0, forwards),
+	COUNT(stats, struct offcpu_stats, backwards),
+	MOV(R6, 0),
+LABEL(forwards),
+	WHEN(struct offcpu_config, min_ns),
+		LD_PARAM(R1, struct offcpu_config, min_ns),
+		JLT_REG(R6, R1, shorter),
+	END,
+	WHEN(struct offcpu_config, max_ns),
+		LD_PARAM(R1, struct offcpu_config, max_ns),
+		JGT_REG(R6, R1, longer),
+	END,
+
+	MAP_LOOKUP(counts, ADD_HASH),
+	JEQ(R0, 0, uncounted),
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_COUNT, R1),
+	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_NS, R6),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* The map was full when it left. Its stack went through the ring, and so do its weights: a record without frames. */
+LABEL(uncounted),
+	RING_RESERVE(events, sizeof(struct stack_record)),
+	JEQ(R0, 0, ring_full),
+	LDX(DW, R1, R10, ADD_HASH),
+	STX(DW, R0, RECORD_HASH, R1),
+	ST(DW, R0, RECORD_COUNT, 1),
+	STX(DW, R0, RECORD_NS, R6),
+	STX(DW, R0, RECORD_PID_TGID, R7),
+	ST(W, R0, offsetof(struct stack_record, kernel_bytes), 0),
+	ST(W, R0, offsetof(struct stack_record, user_bytes), 0),
+	ST(W, R0, offsetof(struct stack_record, user_end), 0),
+	ST(DW, R0, offsetof(struct stack_record, start_time), 0),
+	ST(DW, R0, offsetof(struct stack_record, exec_id), 0),
+	RING_SUBMIT(R0, 0),
+	JA(out),
+LABEL(ring_full),
+	COUNT(stats, struct offcpu_stats, profile.ring_full),
+	JA(out),
+	WHEN(struct offcpu_config, min_ns),
+LABEL(shorter),
+		COUNT(stats, struct offcpu_stats, shorter),
+		JA(out),
+	END,
+	WHEN(struct offcpu_config, max_ns),
+LABEL(longer),
+		COUNT(stats, struct offcpu_stats, longer),
+		JA(out),
+	END,
+
+	/*
+	 * offcpu_leave(context, tid, state, now, ran): the current thread stops running; it has run for so many ns.
+	 */
+FUNC(offcpu_leave),
+	JEQ(R2, 0, idle), /* on every CPU */
+	STX(W, R10, LEAVE_TID, R2),
+	JSET(R3, THREAD_DEAD, exited),
+	LD_PARAM(R0, struct offcpu_config, states),
+	AND_REG(R0, R3),
+	JEQ(R0, 0, other_state),
+	MOV_REG(R6, R1),
+	MOV_REG(R7, R3),
+	STX(DW, R10, NOW, R4),
+	STX(DW, R10, RAN, R5),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	MOV_REG(R9, R0),
+
+	/* R8 = where it leaves. The stack is made known with nothing on it; that comes when the thread is back. */
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R9),
+	MOV_REG(R3, R7),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, out),
+	MOV_REG(R8, R0),
+	ST(DW, R8, RECORD_COUNT, 0),
+	ST(DW, R8, RECORD_NS, 0),
+	MOV_REG(R1, R8),
+	CALL_FUNC(stack_value),
+	LDX(DW, R6, R8, RECORD_HASH),
+	STACK_DONE(R8),
+	JEQ(R6, 0, out), /* it is lost, which has been counted */
+
+	LDX(DW, R7, R10, NOW),
+	MAP_LOOKUP(threads, LEAVE_TID),
+	JEQ(R0, 0, new_thread),
+	LDX(DW, R1, R0, HASH),
+	LDX(DW, R2, R0, SINCE),
+	STX(DW, R0, HASH, R6),
+	STX(DW, R0, SINCE, R7),
+	STX(DW, R0, PID_TGID, R9),
+	JEQ(R1, 0, out),
+
+	/* Nobody has told us that it was back. Then it was since it has run for as long as the kernel says. */
+	SUB_REG(R7, R2),
+	MOV_REG(R2, R7),
+	LDX(DW, R3, R10, RAN),
+	JGT_REG(R3, R7, unseen),
+	SUB_REG(R2, R3),
+LABEL(unseen),
+	MOV_REG(R3, R9),
+	CALL_FUNC(offcpu_add),
+	COUNT(stats, struct offcpu_stats, unseen),
+	JA(out),
+
+LABEL(new_thread),
+	STX(DW, R10, THREAD + HASH, R6),
+	STX(DW, R10, THREAD + SINCE, R7),
+	STX(DW, R10, THREAD + PID_TGID, R9),
+	MAP_UPDATE(threads, LEAVE_TID, THREAD, BPF_ANY),
+	JEQ(R0, 0, out),
+	COUNT(stats, struct offcpu_stats, threads_full),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(exited),
+	MAP_DELETE(threads, LEAVE_TID),
+	COUNT(stats, struct offcpu_stats, exited),
+	JA(out),
+LABEL(other_state),
+	JEQ(R3, THREAD_RUNNABLE, runnable),
+	COUNT(stats, struct offcpu_stats, state),
+	JA(out),
+LABEL(runnable),
+	COUNT(stats, struct offcpu_stats, runnable),
+	JA(out),
+LABEL(idle),
+	COUNT(stats, struct offcpu_stats, profile.idle),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct offcpu_stats, profile.filtered),
+	JA(out),
+};
+/* clang-format on */
+static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
+	struct leave_frame, ASM_FIELD(struct leave_frame, thread.hash),
+	ASM_FIELD(struct leave_frame, thread.since), ASM_FIELD(struct leave_frame, thread.pid_tgid),
+	ASM_FIELD(struct leave_frame, now), ASM_FIELD(struct leave_frame, ran),
+	ASM_FIELD(struct leave_frame, tid));
+static const struct asm_layout back_frame_layout =
+	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
+static const struct asm_layout add_frame_layout =
+	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, hash));
+static const struct asm_func_frame frames[] = {
+	{ "offcpu_back", &back_frame_layout },
+	{ "offcpu_add", &add_frame_layout },
+	{ "offcpu_leave", &leave_frame_layout },
+};
+static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines), .frames = frames,
+					     .nframes = sizeof(frames) / sizeof(frames[0]) };
+
+/* The stack frame of both programs. */
+struct switch_frame {
+	uint64_t now;
+};
+enum { SWITCH_NOW = FRAME(struct switch_frame, now) };
+static const struct asm_layout switch_frame_layout =
+	ASM_LAYOUT(struct switch_frame, ASM_FIELD(struct switch_frame, now));
+
+/* Nothing is counted before the gate opens: what threads do while everything is being set up. */
+#define GATE(out)                                                                                  \
+	SCOPE("GATE(" #out ")"), LD_MAP_VALUE(R1, gate, 0), LDX(DW, R1, R1, 0), JEQ(R1, 0, out),   \
+		COUNT(stats, struct offcpu_stats, profile.fired), END
+
+/*
+ * sched_switch(bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state); the last one
+ * since Linux 5.18, because by then somebody may have woken prev and changed its state.
+ */
+/* clang-format off */
+static const struct asm_insn offcpu_switch[] = {
+	MOV_REG(R6, R1),
+	GATE(out),
+	CALL(ktime_get_ns),
+	STX(DW, R10, SWITCH_NOW, R0),
+
+	LDX(DW, R1, R6, 16),
+	LD_FIELD(R1, R1, "task_struct", "pid"),
+	JEQ(R1, 0, next_is_idle),
+	MOV_REG(R2, R0),
+	CALL_FUNC(offcpu_back),
+LABEL(next_is_idle),
+
+	/* R3 = as what prev leaves. Who is preempted has not left, whatever his state. */
+	LDX(DW, R9, R6, 8),
+	LDX(DW, R1, R6, 0),
+	JNE(R1, 0, runnable),
+	WHEN(struct offcpu_config, kernel.state_argument),
+		LDX(DW, R3, R6, 24),
+	END,
+	UNLESS(struct offcpu_config, kernel.state_argument),
+		WHEN(struct offcpu_config, kernel.state_renamed),
+			LD_FIELD(R3, R9, "task_struct", "__state"),
+		END,
+		UNLESS(struct offcpu_config, kernel.state_renamed),
+			LD_FIELD(R3, R9, "task_struct", "state"),
+		END,
+	END,
+	JEQ(R3, 0, runnable),
+	MOV_REG(R1, R3),
+	AND(R1, TASK_IDLE),
+	JEQ(R1, TASK_IDLE, kernel_idle),
+	AND(R3, 0xff),
+	JNE(R3, 0, leave),
+	MOV(R3, THREAD_OTHER),
+	JA(leave),
+LABEL(kernel_idle),
+	MOV(R3, THREAD_IDLE),
+	JA(leave),
+LABEL(runnable),
+	MOV(R3, THREAD_RUNNABLE),
+LABEL(leave),
+	MOV_REG(R1, R6),
+	LD_FIELD(R2, R9, "task_struct", "pid"),
+	LD_FIELD(R5, R9, "task_struct", "se.sum_exec_runtime"),
+	LD_FIELD(R4, R9, "task_struct", "se.prev_sum_exec_runtime"),
+	SUB_REG(R5, R4),
+	LDX(DW, R4, R10, SWITCH_NOW),
+	CALL_FUNC(offcpu_leave),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&offcpu_part),
+	INCLUDE(&target_part),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+
+const struct asm_program offcpu_switch_program = {
+	.name = "offcpu_switch",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_switch",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(offcpu_switch),
+	.config_size = sizeof(struct offcpu_config),
+	.frame = &switch_frame_layout,
+};
+
+/*
+ * The same for kernels without BTF. What the event prints is the state in a shorter form: the bits that ps(1) has
+ * letters for, 0x80 for I, 0x100 for preempted, X or Z from the end of a thread on.
+ */
+/* clang-format off */
+static const struct asm_insn offcpu_switch_classic[] = {
+	MOV_REG(R6, R1),
+	GATE(out),
+	CALL(ktime_get_ns),
+	STX(DW, R10, SWITCH_NOW, R0),
+
+	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
+	JEQ(R1, 0, next_is_idle),
+	MOV_REG(R2, R0),
+	CALL_FUNC(offcpu_back),
+LABEL(next_is_idle),
+
+	LD_TP(R3, R6, "sched", "sched_switch", "prev_state"),
+	JEQ(R3, 0, runnable),
+	JSET(R3, CLASSIC_PREEMPTED, runnable),
+	JEQ(R3, CLASSIC_IDLE, kernel_idle),
+	JSET(R3, CLASSIC_ENDING, ending),
+	AND(R3, THREAD_WAITING),
+	JNE(R3, 0, leave),
+	MOV(R3, THREAD_OTHER),
+	JA(leave),
+LABEL(ending),
+	MOV(R3, THREAD_DEAD),
+	JA(leave),
+LABEL(kernel_idle),
+	MOV(R3, THREAD_IDLE),
+	JA(leave),
+LABEL(runnable),
+	MOV(R3, THREAD_RUNNABLE),
+LABEL(leave),
+	MOV_REG(R1, R6),
+	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
+	LDX(DW, R4, R10, SWITCH_NOW),
+	MOV(R5, 0),
+	CALL_FUNC(offcpu_leave),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&offcpu_part),
+	INCLUDE(&target_part),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+
+const struct asm_program offcpu_switch_classic_program = {
+	.name = "offcpu_classic",
+	.type = BPF_PROG_TYPE_TRACEPOINT,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(offcpu_switch_classic),
+	.config_size = sizeof(struct offcpu_config),
+	.frame = &switch_frame_layout,
+};
+
+const struct offcpu_config offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						   .kernel = { .state_argument = 1 },
+						   .states = THREAD_WAITING };
