@@ -87,13 +87,21 @@ static int use_debuginfod(struct session *s)
 	return err;
 }
 
-/* Names that nobody had are no fault; servers that cannot be asked are. */
-static void tell_of_debuginfod(const struct session *s)
+/* Names that nobody had are no fault; servers that cannot be asked are, and files that cannot be read. */
+static void tell_of_debug_files(const struct session *s)
 {
 	struct sym_debuginfod_stats stats;
+	const char *path;
+	size_t n;
 
 	if (!s->user)
 		return;
+	n = sym_user_unreadable_source(s->user, &path);
+	if (n)
+		rp_log(RP_WARN,
+		       "no source lines of %s%s: the debug data is damaged, or packed as this libdw cannot "
+		       "read it (zstd needs elfutils 0.189)",
+		       path, n > 1 ? " and others" : "");
 	stats = sym_user_debuginfod_stats(s->user);
 	if (stats.asked)
 		rp_log(stats.error ? RP_WARN : RP_INFO,
@@ -478,7 +486,7 @@ void session_close(struct session *s)
 	target_close(&s->target);
 	release_signals(s);
 	rp_sideband_close(s->side);
-	tell_of_debuginfod(s);
+	tell_of_debug_files(s);
 	sym_user_close(s->user);
 	sym_kernel_close(s->kernel);
 	sym_demangler_close(s->demangler);

@@ -68,7 +68,7 @@ size_t sym_source_find(struct sym_source *s, const struct sym_object *data,
 
 	if (!s->opened) {
 		s->opened = true;
-		sym_dwarf_open(&s->dwarf, data, code);
+		s->unreadable = sym_dwarf_open(&s->dwarf, data, code) && data->has_dwarf;
 	}
 	if (!s->dwarf || (2 * (s->asked + 1) > s->nslots && grow(s)))
 		return 0;

@@ -18,6 +18,7 @@ struct sym_asked {
 struct sym_source {
 	struct sym_dwarf *dwarf; /* NULL: not opened, or nothing to be had */
 	bool opened;
+	bool unreadable; /* there is debug data, but none that can be read */
 	struct sym_asked *slots;
 	size_t nslots, asked;
 	struct sym_line *lines;

@@ -472,6 +472,21 @@ size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_re
 			       f->module_addr - is_return_address, inlined, out, max);
 }
 
+size_t sym_user_unreadable_source(const struct sym_user *u, const char **path)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < u->files.count; i++) {
+		const struct sym_file *f = &u->files.items[i];
+
+		if (f->image && f->image->source.unreadable) {
+			*path = f->path;
+			n++;
+		}
+	}
+	return n;
+}
+
 const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time)
 {
 	return sym_history_comm_at(&u->history, tid, time);

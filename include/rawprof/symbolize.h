@@ -279,6 +279,12 @@ struct sym_line {
 size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_return_address,
 		       bool inlined, struct sym_line *out, size_t max);
 
+/*
+ * How many files have debug data that could not be read so far, as it is damaged or packed in a way
+ * that libdw does not know (zstd before 0.189); *@path, if there are any, is what one of them is called.
+ */
+size_t sym_user_unreadable_source(const struct sym_user *u, const char **path);
+
 /* False if this was built without libdw: sym_user_source() then finds nothing. */
 bool sym_can_find_source(void);
 

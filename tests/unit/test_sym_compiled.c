@@ -140,6 +140,42 @@ START_TEST(test_compiled)
 }
 END_TEST
 
+/* Of 32-bit files: the same tables, laid out otherwise. */
+START_TEST(test_32_bit)
+{
+	static const char text[] = ".globl one, two\n.type one,@function\n.type two,@function\n"
+				   "one: .skip 16\n.size one,16\ntwo: .skip 32\n.size two,32\n";
+	char command[300], path[64];
+	uint64_t at;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/short.s", dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+	snprintf(command, sizeof(command),
+		 "gcc -m32 -shared -nostdlib -Wl,--build-id=sha1 -o %s/short %s 2>/dev/null", dir,
+		 path);
+	if (system(command)) {
+		printf("skip: 32-bit files (gcc -m32 makes none here)\n");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/short", dir);
+	open_path(path);
+	ck_assert(!object->is64);
+	ck_assert_uint_eq(strlen(object->build_id), 40);
+	ck_assert_uint_gt(object->symbols[SYM_SYMTAB].count, 2);
+	ck_assert_uint_gt(object->symbols[SYM_DYNSYM].count, 2);
+	at = object->code[0].addr;
+	ck_assert_int_eq(sym_object_vaddr(object, object->code[0].offset + 5, &at), 0);
+	ck_assert_uint_eq(at, object->code[0].addr + 5);
+	ck_name(at, "one", 5);
+	ck_name(at + 16, "two", 5);
+	ck_name(at + 43, NULL, 0);
+}
+END_TEST
+
 /*
  * So many that all strings are read at once: the last names are what they would have been if read
  * alone, without their version, and a long one is cut.
@@ -269,6 +305,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_add_loop_test(t, test_compiled, 0, sizeof(builds) / sizeof(builds[0]));
+	tcase_add_test(t, test_32_bit);
 	tcase_add_test(t, test_many_names);
 	tcase_add_loop_test(t, test_compiled_plt, 0, 3);
 	tcase_add_test(t, test_libc);

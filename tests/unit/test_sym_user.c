@@ -323,6 +323,71 @@ START_TEST(test_no_elf)
 }
 END_TEST
 
+/* Text that was copied to huge pages, at its old address, is no file's any more: no stale name. */
+START_TEST(test_anonymous_over_file)
+{
+	const char *path = in_dir("lib");
+
+	write_elf(path, one, NULL);
+	map(10, 1, 0x70000000, 0x70003000, 0, path);
+	map(20, 1, 0x70000000, 0x70003000, 0, "//anon");
+	map(30, 1, 0x70000000, 0x70003000, 0, "/anon_hugepage (deleted)");
+	ck_assert_pstr_eq(look(1, 15, 0x70001004).name, "one");
+	ck_assert_ptr_null(look(1, 25, 0x70001004).name);
+	ck_assert_str_eq(look(1, 25, 0x70001004).module, "[anon]");
+	ck_assert_ptr_null(look(1, 35, 0x70001004).name);
+}
+END_TEST
+
+/* One number for one place of one file, another for everything else. */
+START_TEST(test_mapping_numbers)
+{
+	uint64_t first, second;
+
+	map(10, 1, 0x1000, 0x9000, 0x1000, "/a");
+	map(20, 1, 0x1000, 0x3000, 0x1000, "/a"); /* again, and only a part */
+	map(30, 1, 0x1000, 0x9000, 0x1000, "/b");
+	map(40, 1, 0x1000, 0x9000, 0x2000, "/b"); /* another part of it */
+	map(50, 1, 0x1000, 0x9000, 0x1000, "/a");
+	ck_assert_uint_eq(sym_user_mapping(user, 1, 9, 0x2000), 0);
+	ck_assert_uint_eq(sym_user_mapping(user, 1, 10, 0x9000), 0);
+	ck_assert_uint_eq(sym_user_mapping(user, 2, 10, 0x2000), 0);
+	first = sym_user_mapping(user, 1, 10, 0x2000);
+	ck_assert_uint_ne(first, 0);
+	ck_assert_uint_eq(sym_user_mapping(user, 1, 25, 0x2000), first);
+	second = sym_user_mapping(user, 1, 30, 0x2000);
+	ck_assert_uint_ne(second, first);
+	ck_assert_uint_ne(sym_user_mapping(user, 1, 40, 0x2000), first);
+	ck_assert_uint_ne(sym_user_mapping(user, 1, 40, 0x2000), second);
+	ck_assert_uint_eq(sym_user_mapping(user, 1, 50, 0x2000), first);
+}
+END_TEST
+
+START_TEST(test_code_before)
+{
+	static struct elf_file file;
+	const char *path = in_dir("lib");
+	uint8_t code[4] = { 0 };
+	struct sym_frame f;
+
+	elf_build(&file, one, 1, NULL, 0, NULL);
+	memcpy(file.bytes + ELF_TEXT + 0x20, "\x01\x02\x0f\x05", 4);
+	write_file(path, file.bytes, file.size);
+	map(10, 1, 0x70000000, 0x70003000, 0, path);
+	f = look(1, 10, 0x70000000 + ELF_TEXT + 0x24);
+	ck_assert_int_eq(sym_user_code_before(user, &f, code, 2), 0);
+	ck_assert(!memcmp(code, "\x0f\x05", 2));
+	ck_assert_int_eq(sym_user_code_before(user, &f, code, 4), 0);
+	ck_assert(!memcmp(code, "\x01\x02\x0f\x05", 4));
+	f = look(1, 10, 0x70000000 + ELF_TEXT + 1); /* the section begins there */
+	ck_assert_int_eq(sym_user_code_before(user, &f, code, 2), -ENOENT);
+	f = look(1, 10, 0x70000000 + ELF_TEXT);
+	ck_assert_int_eq(sym_user_code_before(user, &f, code, 1), -ENOENT);
+	f = look(1, 9, 0x70000000 + ELF_TEXT + 0x24); /* nothing is mapped */
+	ck_assert_int_eq(sym_user_code_before(user, &f, code, 2), -ENOENT);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("processes");
@@ -342,5 +407,8 @@ int main(void)
 	tcase_add_test(t, test_replaced);
 	tcase_add_test(t, test_build_ids);
 	tcase_add_test(t, test_no_elf);
+	tcase_add_test(t, test_anonymous_over_file);
+	tcase_add_test(t, test_mapping_numbers);
+	tcase_add_test(t, test_code_before);
 	return run_all(s, t);
 }
