@@ -15,6 +15,7 @@ refused 'unknown short option' 2 'y' cpu -y
 refused 'unknown command' 2 'cpuu' cpuu
 refused 'option without its value' 2 '(-p|--pid).* wants a value' cpu -p
 refused 'unknown format' 2 'jpeg' cpu --format jpeg
+refused 'a format without stacks' 1 'holds figures and no stacks' cpu --format prometheus 1
 refused 'a frequency that is none' 2 'often' cpu -F often
 refused 'frequency 0' 2 '0' cpu -F 0 -d 1
 refused 'a duration that is none' 2 'soon' cpu -d soon
