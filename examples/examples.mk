@@ -19,8 +19,13 @@ $(foreach l,$(LESSONS),$(eval $(call lesson,$l)))
 # The programs of all lessons for who shows programs: lesson_good and lesson_bad of each get the
 # lesson's name, its main is left out of the way, and a table says what there is.
 lesson_id    = lesson_$(subst -,_,$1)
-EXAMPLE_OBJ := $(patsubst examples/%.c,$(BUILD)/examples/shown/%.o,$(LESSON_SRC)) \
-               $(BUILD)/examples/shown/table.o
+EXAMPLE_OBJ := $(BUILD)/examples/shown/lessons.o $(BUILD)/examples/shown/table.o
+# Of the lessons only their programs: what runs them is code that nobody would call.
+SHOWN_OBJ   := $(patsubst examples/%.c,$(BUILD)/examples/shown/%.o,$(LESSON_SRC))
+$(BUILD)/examples/shown/lessons.o: $(SHOWN_OBJ)
+	$(Q)$(CC) $(CFLAGS) -r -nostdlib -Wl,--gc-sections -o $@ $^ \
+		$(foreach l,$(LESSONS),-Wl,-u,$(call lesson_id,$l)_good -Wl,-u,$(call lesson_id,$l)_bad)
+	$(Q)$(STRIP) --strip-unneeded $@
 $(BUILD)/examples/shown/%.o: examples/%.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LESSON_CFLAGS) -Wno-missing-prototypes \

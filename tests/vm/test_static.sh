@@ -4,7 +4,8 @@
 # holds only itself, /proc and /sys.
 . "$(dirname "$0")/../cli/lib.sh"
 
-for file in "${VM_STATIC_x86_64:-build/static}/rawprof" "${VM_STATIC_aarch64:-build/aarch64-linux-gnu/static}/rawprof"; do
+mine=${BUILD:-build}/static/rawprof
+for file in "$mine" "${BUILD:-build}"/*-linux-gnu/static/rawprof; do
 	if [ ! -e "$file" ]; then
 		skip "$file" 'not built'
 		continue
@@ -17,7 +18,7 @@ done
 
 need_profile
 mkdir "$tmp/root" "$tmp/root/proc" "$tmp/root/sys"
-cp "$PWD/build/static/rawprof" "$tmp/root/" || finish
+cp "$mine" "$tmp/root/" || finish
 # in_root ARGS: in a mount namespace of its own, so that nothing stays mounted.
 in_root() {
 	run unshare -m sh -c 'mount --rbind /proc "$0/proc" && mount --rbind /sys "$0/sys" && root=$0 &&

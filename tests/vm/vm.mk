@@ -36,13 +36,21 @@ $(BUILD)/old/preload.so: tests/old/preload.c tests/old/kernel.h include/rawprof/
 -include $(patsubst tests/%.c,$(BUILD)/static/%.d,$(wildcard tests/kernel/test_*.c))
 
 # Where `make vm-files` leaves them for each machine; this one's needs no cross compiler.
-VM_HOST := $(shell uname -m)
-VM_DIR = $(if $(filter $(VM_HOST),$(1)),build/static,build/$(1)-linux-gnu/static)
-KERNELS ?= $(VM_KERNELS)
-VM_JOBS ?= $(shell nproc)
+VM_HOST  := $(shell uname -m)
+VM_OTHER := $(if $(filter aarch64,$(VM_HOST)),x86_64,aarch64)
+VM_CROSS  = CROSS=$(VM_OTHER)-linux-gnu- BUILD=$(BUILD)/$(VM_OTHER)-linux-gnu
+VM_JOBS  ?= $(shell nproc)
+VM_ENV    = VM=$(VM) KERNELS='$(KERNELS)' VM_JOBS=$(VM_JOBS) BUILD=$(BUILD) \
+            VM_STATIC_$(VM_HOST)=$(BUILD)/static VM_STATIC_$(VM_OTHER)=$(BUILD)/$(VM_OTHER)-linux-gnu/static
+
+# One of each machine; check-vm-all takes all that tests/vm/kernels has above its last comment.
+VM_KERNELS = x86-6.1 arm64-6.12
+KERNELS   ?= $(VM_KERNELS)
+
+# For `make check`, which says so and goes on without them if they cannot be had.
+VM_BUILD = $(if $(filter no,$(VM)),,+$(Q)if tests/vm/ready $(KERNELS); then $(SUBMAKE) vm-files && $(SUBMAKE) $(VM_CROSS) vm-files; fi)
 
 .PHONY: check-vm check-vm-all
-check-vm: VM_KERNELS = x86-6.1 arm64-6.12
 check-vm: check-vm-run ## the tests on other kernels, in virtual machines: KERNELS="x86-6.1 arm64-6.12"
 check-vm-all: VM_KERNELS = x86-6.1 x86-6.12 arm64-6.1 arm64-6.12
 check-vm-all: check-vm-run ## the same on all kernels of tests/vm/kernels
@@ -50,16 +58,19 @@ check-vm-all: check-vm-run ## the same on all kernels of tests/vm/kernels
 # The table of docs/kernels.md, from what doctor finds in the VMs.
 .PHONY: docs/kernels.md
 docs/kernels.md:
-	$(Q)scripts/deps build test vm
+	$(Q)tests/vm/ready x86-6.1 x86-6.12 arm64-6.1 arm64-6.12
 	$(AGAIN) vm-files
-	$(AGAIN) CROSS=$(VM_OTHER)-linux-gnu- vm-files
-	$(Q)VM_STATIC_x86_64=$(call VM_DIR,x86_64) VM_STATIC_aarch64=$(call VM_DIR,aarch64) tests/vm/table > $@.new
+	$(AGAIN) $(VM_CROSS) vm-files
+	$(Q)$(VM_ENV) tests/vm/table > $@.new
 	$(Q)mv $@.new $@
 
 .PHONY: check-vm-run
 check-vm-run:
-	$(Q)scripts/deps build test vm
+	$(Q)tests/vm/ready $(KERNELS)
 	$(AGAIN) vm-files
-	$(AGAIN) CROSS=$(VM_OTHER)-linux-gnu- vm-files
-	$(Q)VM_JOBS=$(VM_JOBS) VM_STATIC_x86_64=$(call VM_DIR,x86_64) VM_STATIC_aarch64=$(call VM_DIR,aarch64) tests/vm/check $(KERNELS)
-VM_OTHER := $(if $(filter aarch64,$(VM_HOST)),x86_64,aarch64)
+	$(AGAIN) $(VM_CROSS) vm-files
+	$(Q)$(VM_ENV) tests/vm/check $(KERNELS)
+
+# No more than compiled: tests/vm/test_riscv64.sh.
+.PHONY: objects
+objects: $(CLI_OBJ) $(LIB_OBJ)
