@@ -90,8 +90,9 @@ static int wrote_register(const struct explained *e, const char *message)
 	const uint8_t class = BPF_CLASS(e->broken_insn.code);
 	int reg;
 
-	if (!message || sscanf(message, "R%d", &reg) != 1)
+	if (!message || message[0] != 'R' || message[1] < '0' || message[1] > '9')
 		return -1;
+	reg = atoi(message + 1);
 	if (e->broken_insn.code == (BPF_JMP | BPF_CALL))
 		return reg == 0 ? reg : -1;
 	return (class == BPF_ALU || class == BPF_ALU64 || class == BPF_LD || class == BPF_LDX) &&

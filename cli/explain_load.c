@@ -83,13 +83,13 @@ static bool log_fits(const struct explained *e)
 	uint32_t met = 0;
 
 	for (uint32_t i = 0; i < e->log.ninsns; i++) {
-		unsigned int code;
+		const char *text = e->log.insns[i].text;
 
-		if (!e->log.insns[i].text)
+		if (!text)
 			continue;
 		met++;
-		if (i >= e->image.ninsns || sscanf(e->log.insns[i].text, "(%2x)", &code) != 1 ||
-		    code != e->image.insns[i].code)
+		if (i >= e->image.ninsns || *text != '(' ||
+		    strtoul(text + 1, NULL, 16) != e->image.insns[i].code)
 			return false;
 	}
 	return met > 0;

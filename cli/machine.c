@@ -2,7 +2,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,16 +95,20 @@ const char *kernel_build_id(char text[41])
 
 uint64_t busy_ns(void)
 {
-	char text[256];
-	uint64_t user, nice, kernel, idle, wait, irq, softirq;
+	enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, FIELDS };
+	char text[256], *at = text + 3;
+	uint64_t ticks[FIELDS];
 
-	if (read_small_file("/proc/stat", text, sizeof(text)) < 0 ||
-	    sscanf(text,
-		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %" SCNu64,
-		   &user, &nice, &kernel, &idle, &wait, &irq, &softirq) != 7)
+	if (read_small_file("/proc/stat", text, sizeof(text)) < 0 || strncmp(text, "cpu ", 4))
 		return 0;
-	return (user + nice + kernel + irq + softirq) *
+	for (int i = 0; i < FIELDS; i++) {
+		char *begin = at;
+
+		ticks[i] = strtoull(begin, &at, 10);
+		if (at == begin)
+			return 0;
+	}
+	return (ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) *
 	       (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 

@@ -24,17 +24,21 @@ static int pmu_type(const char *pmu)
 /* First bit of a PMU's format "name", written as config:0 or config:32-63. */
 static int pmu_format_bit(const char *pmu, const char *name)
 {
-	char path[96], *text;
-	int bit = -1, err;
+	char path[96], *text, *end;
+	long bit = -1;
+	int err;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/%s", pmu, name);
 	err = read_file(path, &text);
 	if (err)
 		return err;
-	if (sscanf(text, "config:%d", &bit) != 1 || bit < 0 || bit > 63)
-		bit = -EINVAL;
+	if (!strncmp(text, "config:", 7)) {
+		bit = strtol(text + 7, &end, 10);
+		if (end == text + 7)
+			bit = -1;
+	}
 	free(text);
-	return bit;
+	return bit < 0 || bit > 63 ? -EINVAL : (int)bit;
 }
 
 static int pmu_attr(const char *pmu, bool at_return, uint64_t ref_ctr_offset,

@@ -38,7 +38,7 @@ static int kernel_uprobe(void)
 
 	return result(syscall(SYS_UPROBE));
 #else
-	return -ENOSYS;
+	return -EOPNOTSUPP; /* no kernel has it for this machine */
 #endif
 }
 

@@ -2,22 +2,20 @@
 /* event.c: samples as they come, in lines for a person or one folded line each. */
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
+#include <stdlib.h>
 
+#include "clock.h"
 #include "write.h"
 
 /* ISO 8601 in local time with microseconds: 2026-07-21T14:03:05.123456+02:00. */
 static void put_time(struct out *o, uint64_t wall_ns)
 {
-	time_t seconds = (time_t)(wall_ns / 1000000000);
-	char date[64] = "?", zone[16] = "+0000";
-	struct tm tm;
+	const struct wall_clock c = clock_local(wall_ns);
+	const unsigned int offset = (unsigned int)abs(c.offset);
 
-	if (localtime_r(&seconds, &tm)) {
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-		strftime(zone, sizeof(zone), "%z", &tm);
-	}
-	out_printf(o, "%s.%06" PRIu64 "%.3s:%.2s", date, wall_ns / 1000 % 1000000, zone, zone + 3);
+	out_printf(o, "%04u-%02u-%02uT%02u:%02u:%02u.%06" PRIu64 "%c%02u:%02u", c.year, c.month,
+		   c.day, c.hour, c.minute, c.second, wall_ns / 1000 % 1000000,
+		   c.offset < 0 ? '-' : '+', offset / 60, offset % 60);
 }
 
 static void put_frame(struct out *o, struct buf *b, const struct report_frame *f,

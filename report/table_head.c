@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* table_head.c: what stands above every table. */
-#include <time.h>
-
+#include "clock.h"
 #include "table.h"
 
 /* "14:03:05  ", local time. */
 static void put_clock(struct out *out, uint64_t wall_ns)
 {
-	time_t seconds = (time_t)(wall_ns / 1000000000);
-	struct tm tm;
+	const struct wall_clock c = clock_local(wall_ns);
 
-	if (wall_ns && localtime_r(&seconds, &tm))
-		out_printf(out, "%02d:%02d:%02d  ", tm.tm_hour, tm.tm_min, tm.tm_sec);
+	if (wall_ns)
+		out_printf(out, "%02u:%02u:%02u  ", c.hour, c.minute, c.second);
 }
 
 void table_head(struct out *out, const struct report_options *options, const struct books *books,
