@@ -76,6 +76,26 @@ static int start(struct profile *p)
 	return err;
 }
 
+static int loaded(struct profile *p, pid_t pid)
+{
+	struct mem_user *m = p->ctx;
+
+	return mem_probes_process(m->probes, (uint32_t)pid);
+}
+
+static int mapped(struct profile *p, const struct rp_side_event *e)
+{
+	struct mem_user *m = p->ctx;
+	size_t before = mem_probes_count(m->probes);
+	int err = mem_probes_mapped(m->probes, e);
+
+	if (!err && mem_probes_count(m->probes) > before)
+		rp_log(RP_WARN,
+		       "process %u: probes since just now on %s; calls before are not counted",
+		       e->pid, e->mmap.path);
+	return err;
+}
+
 static int stop(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
@@ -192,9 +212,12 @@ static const struct profiler mem_profiler = {
 	.maps = mem_user_maps,
 	.nmaps = MEM_USER_MAPS,
 	.weight = MEM_ALLOC_SPACE,
+	.at_return = true,
 	.configure = configure,
 	.attach = attach,
 	.start = start,
+	.loaded = loaded,
+	.mapped = mapped,
 	.stop = stop,
 	.types = types,
 	.values = values,
@@ -207,9 +230,12 @@ static const struct profiler inuse_profiler = {
 	.maps = mem_user_maps,
 	.nmaps = MEM_USER_MAPS,
 	.weight = MEM_INUSE_SPACE,
+	.at_return = true,
 	.configure = configure,
 	.attach = attach,
 	.start = start,
+	.loaded = loaded,
+	.mapped = mapped,
 	.stop = stop,
 	.types = types,
 	.values = values,

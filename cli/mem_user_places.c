@@ -252,6 +252,7 @@ static bool wanted(const struct mem_probes *m, const char *path)
 	return !mem->obj || strstr(path, mem->obj);
 }
 
+/* What was looked at and had nothing is not looked at again. */
 static int on_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	struct look *look = ctx;
@@ -281,6 +282,20 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid)
 		rp_log(RP_ERROR, "process %u: its mappings cannot be read: %s", pid,
 		       strerror(-err));
 	return err;
+}
+
+int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
+{
+	const uint64_t dev = makedev(e->mmap.maj, e->mmap.min);
+	const pid_t pid = m->for_all ? -1 : (pid_t)e->pid;
+	const uint32_t key = e->pid;
+	uint64_t born;
+
+	if (!e->mmap.ino || find_object(m, dev, e->mmap.ino, pid))
+		return 0;
+	if (rp_map_lookup(stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
+		return 0; /* not asked for, or gone */
+	return mem_probes_process(m, e->pid);
 }
 
 size_t mem_probes_count(const struct mem_probes *m)

@@ -243,6 +243,20 @@ static void close_links(struct profile *p)
 	while (p->nlinks)
 		rp_link_close(p->link[--p->nlinks]);
 }
+static int loaded(void *ctx, pid_t pid)
+{
+	struct profile *p = ctx;
+
+	return p->profiler->loaded(p, pid);
+}
+
+static int mapped(void *ctx, const struct rp_side_event *e)
+{
+	struct profile *p = ctx;
+
+	return p->profiler->mapped(p, e);
+}
+
 
 int profile_record(struct profile *p)
 {
@@ -252,7 +266,9 @@ int profile_record(struct profile *p)
 					   .drain = drain,
 					   .drained = drained,
 					   .tick = tick,
-					   .samples = samples };
+					   .samples = samples,
+					   .loaded = p->profiler->loaded ? loaded : NULL,
+					   .mapped = p->profiler->mapped ? mapped : NULL };
 	int err = session_record(&p->session, &work);
 
 	if (!err && p->profiler->stop)

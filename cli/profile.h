@@ -37,7 +37,7 @@ struct profiler {
 	size_t nmaps;
 	unsigned int weight; /* which value is shown unless --weight says otherwise */
 	bool has_regs;	     /* its programs' context is a perf event's, which has registers */
-	unsigned int ring_factor; /* the ring, in what samples need: a power of two; 0 is 1 */
+	bool at_return;	     /* user stacks begin with a return address */
 	bool micros;	     /* and if it is a time, in microseconds where there is but a number */
 
 	/* May change p->config, before the maps are made. NULL: nothing to change. */
@@ -55,6 +55,9 @@ struct profiler {
 	/* Shows it otherwise than as stacks, where the options say so; NULL: profile_report(). */
 	int (*report)(struct profile *p);
 
+	/* For who probes the files of processes; may be NULL, see struct session_work. */
+	int (*loaded)(struct profile *p, pid_t pid);
+	int (*mapped)(struct profile *p, const struct rp_side_event *e);
 	/* Value types, from the first: what the stacks are weighed by. They may depend on the event. */
 	const struct report_value_type *(*types)(const struct profile *p, size_t *n);
 	/* From the weights of the kernel to values of these types; false: not to be shown. NULL: as they are. */

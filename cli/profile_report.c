@@ -73,7 +73,10 @@ static int add_stack(struct profile *p, struct names *names, struct report *repo
 			   ours ? NAMES_RETURN : NAMES_AT, &ids);
 	if (!err)
 		err = names_intern(names, &owner, user_frames(r), nuser,
-				   names_entered(&p->session, r->frames, nkernel), &ids);
+				   p->profiler->at_return
+					   ? NAMES_RETURN
+					   : names_entered(&p->session, r->frames, nkernel),
+				   &ids);
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err && p->profiler->decorate)

@@ -187,7 +187,9 @@ static int on_mmap(struct session *s, const struct rp_side_event *e)
 		unwind_feed_changed(s->feed, e->pid);
 	memcpy(m.build_id, e->mmap.build_id, sizeof(m.build_id));
 	err = sym_user_mmap(s->user, &m);
-	return err == -EINVAL ? 0 : err;
+	if (err && err != -EINVAL)
+		return err;
+	return s->work && s->work->mapped ? s->work->mapped(s->work->ctx, e) : 0;
 }
 
 static int on_comm(struct session *s, const struct rp_side_event *e)
@@ -400,7 +402,8 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 {
 	uint64_t end = s->opt->duration ? s->begin_ns + (uint64_t)(s->opt->duration * NS_PER_SECOND)
 					: UINT64_MAX;
-	uint64_t step = s->opt->samples ? NS_PER_SECOND / 10 : NS_PER_SECOND;
+	const bool often = s->opt->samples || work->mapped;
+	uint64_t step = often ? NS_PER_SECOND / 10 : NS_PER_SECOND;
 	uint64_t next_tick = s->begin_ns + step, now;
 	uint64_t pause = work->interval ? (uint64_t)(s->opt->interval * NS_PER_SECOND) : 0;
 	uint64_t next_report = pause ? s->begin_ns + pause : UINT64_MAX;
@@ -420,7 +423,7 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 				fds[WAKE_TARGET + i].fd = -1;
 		if (now >= end || s->caught || all_ended(fds + WAKE_TARGET, s->target.npidfds))
 			return 0;
-		if (fds[WAKE_WORK].revents || fds[WAKE_SIDEBAND].revents || s->opt->samples)
+		if (fds[WAKE_WORK].revents || fds[WAKE_SIDEBAND].revents || often)
 			err = drain(s, work);
 		if (!err && now >= next_tick) {
 			next_tick = now + step;
@@ -466,8 +469,11 @@ int session_record(struct session *s, const struct session_work *work)
 		err = target_start(&s->target, s->opt);
 	if (!err)
 		rp_log(RP_INFO, "recording");
-	if (!err)
+	if (!err && work->loaded)
+		err = target_start_watched(&s->target, s->opt, work->loaded, work->ctx);
+	else if (!err)
 		err = wait_and_drain(s, work, fds);
+	s->work = work;
 	s->end_ns = monotonic_ns();
 	s->busy_ns = busy_ns() - s->busy_ns;
 	progress(s, work, true);

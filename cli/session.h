@@ -22,8 +22,11 @@
 #include "target.h"
 #include "unwind_feed.h"
 
+struct session_work;
+
 struct session {
 	const struct options *opt;
+	const struct session_work *work; /* from session_record on */
 	struct target target;
 	struct sym_user *user;
 	struct sym_kernel *kernel;
@@ -56,6 +59,10 @@ struct session_work {
 	int (*tick)(void *ctx);	    /* once a second: hot-plugged CPUs; may be NULL */
 	int (*interval)(void *ctx); /* every --interval, after a drain; may be NULL */
 	uint64_t (*samples)(const void *ctx); /* so far, for the progress line */
+	/* The program of -- PROGRAM is being loaded, see target_start_watched(); may be NULL. */
+	int (*loaded)(void *ctx, pid_t pid);
+	/* Somebody has mapped code, a moment ago; then the side-band is read ten times a second. May be NULL. */
+	int (*mapped)(void *ctx, const struct rp_side_event *e);
 };
 
 /* A session that is not open: from here on it may be closed. */

@@ -27,6 +27,13 @@ int target_open(struct target *t, const struct options *opt);
 /* Opens the gate. -ENOENT, -EACCES, ... after a message: the program could not be executed. */
 int target_start(struct target *t, const struct options *opt);
 /*
+ * The same for a child, which stops each time that the program has code mapped while it is loaded, before any of that
+ * code runs, and loaded is called; it has to be quick, and what it returns below 0 ends it all and is returned. Where
+ * ptrace(2) is not allowed the program starts without, after a warning.
+ */
+int target_start_watched(struct target *t, const struct options *opt,
+			 int (*loaded)(void *ctx, pid_t pid), void *ctx);
+/*
  * The recording is over: asks a child that still runs to end (SIGTERM, after two seconds SIGKILL). Returns the
  * exit status that rawprof passes on: the program's own, 128 + N if signal N ended it before we asked, else 0.
  */
