@@ -35,13 +35,28 @@ static FILE *open_file(const char *path)
 	return stream;
 }
 
-int output_open(struct output *out, const struct options *opt)
+/* Why the format cannot hold it; NULL: it can. */
+static const char *unfit(const struct report_format *format, enum output_kind kind)
 {
+	switch (kind) {
+	case OUTPUT_HISTS:
+		return format->write_hists ? NULL : "no histograms";
+	case OUTPUT_GRID:
+		return format->write_grid ? NULL : "no tables of figures";
+	default:
+		return format->write ? NULL : "figures and no stacks";
+	}
+}
+
+int output_open(struct output *out, const struct options *opt, enum output_kind kind)
+{
+	const char *why = opt->samples ? NULL : unfit(opt->format, kind);
+
 	*out = (struct output){ .stream = stdout, .path = opt->output, .show = opt->show };
 	look_at_terminal(out, opt);
-	if (!opt->format->write && !opt->samples)
-		return rp_fail(-EINVAL, "%s holds figures and no stacks: choose another --format",
-			       opt->format->name);
+	if (why)
+		return rp_fail(-EINVAL, "%s holds %s: choose another --format", opt->format->name,
+			       why);
 	if (!out->path) {
 		if (opt->format->binary && !opt->samples && isatty(STDOUT_FILENO))
 			return rp_fail(-EINVAL, "%s is not for a terminal: name a file with -o",
@@ -75,6 +90,20 @@ int output_report(struct output *out, const struct options *opt, const struct re
 	int err = output_empty(out);
 
 	return err ? err : failed(out, opt->format->write(report, out->stream, &out->show));
+}
+
+int output_hists(struct output *out, const struct options *opt, const struct report_hists *set)
+{
+	int err = output_empty(out);
+
+	return err ? err : failed(out, opt->format->write_hists(set, out->stream, &out->show));
+}
+
+int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid)
+{
+	int err = output_empty(out);
+
+	return err ? err : failed(out, opt->format->write_grid(grid, out->stream, &out->show));
 }
 
 int output_tell(const struct output *out, const struct options *opt, const char *note,

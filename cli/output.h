@@ -11,17 +11,24 @@ struct output {
 	struct report_options show;
 };
 
+/* Not every format is fit for everything. */
+enum output_kind { OUTPUT_STACKS, OUTPUT_HISTS, OUTPUT_GRID };
+
 /*
  * Opens the file, without emptying it yet, or takes standard output; finds out what the terminal can show.
  * 0 or a negative errno after a message: a directory that cannot be written, a binary format on a terminal.
  */
-int output_open(struct output *out, const struct options *opt);
+int output_open(struct output *out, const struct options *opt, enum output_kind kind);
 
 /* Throws away what the file held before. 0 or a negative errno after a message. */
 int output_empty(struct output *out);
 
 /* Writes the report as the options say. 0; -EPIPE when the reader has gone, silently; else after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);
+
+/* The same for histograms and for grids. */
+int output_hists(struct output *out, const struct options *opt, const struct report_hists *set);
+int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid);
 
 /*
  * Tells standard error what a format without room for it cannot: that a file was written, a note (or NULL), the books, the cost.

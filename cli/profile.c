@@ -171,6 +171,15 @@ static int follow_children(struct profile *p)
 	return err ? err : profile_attach(p, &follow_exit_program, NULL);
 }
 
+static int follow_mappings(struct profile *p)
+{
+	int err = profile_attach(p, &unwind_fork_program, NULL);
+
+	if (!err)
+		err = profile_attach(p, &unwind_exec_program, &p->config);
+	return err ? err : profile_attach(p, &unwind_exit_program, NULL);
+}
+
 /* What the walker needs beside the program: who maps which tables. */
 static int open_feed(struct profile *p)
 {
@@ -180,6 +189,9 @@ static int open_feed(struct profile *p)
 					       .rules = stacks_map(p->stacks, STACK_MAP_RULES),
 					       .rows = stacks_map(p->stacks, STACK_MAP_ROWS) };
 	int err = unwind_feed_open(&p->session.feed, &maps);
+
+	if (!err && rp_has(RP_HAS_TP_BTF) && !p->config.ns_inode)
+		err = follow_mappings(p);
 
 	if (!err && p->opt->program)
 		unwind_feed_expect(p->session.feed, p->opt->program[0]);
@@ -231,18 +243,6 @@ static int tick(void *ctx)
 	return p->profiler->tick ? p->profiler->tick(p) : 0;
 }
 
-static uint64_t samples(const void *ctx)
-{
-	const struct profile *p = ctx;
-
-	return p->seen;
-}
-
-static void close_links(struct profile *p)
-{
-	while (p->nlinks)
-		rp_link_close(p->link[--p->nlinks]);
-}
 static int loaded(void *ctx, pid_t pid)
 {
 	struct profile *p = ctx;
@@ -257,6 +257,18 @@ static int mapped(void *ctx, const struct rp_side_event *e)
 	return p->profiler->mapped(p, e);
 }
 
+static uint64_t samples(const void *ctx)
+{
+	const struct profile *p = ctx;
+
+	return p->seen;
+}
+
+static void close_links(struct profile *p)
+{
+	while (p->nlinks)
+		rp_link_close(p->link[--p->nlinks]);
+}
 
 int profile_record(struct profile *p)
 {
@@ -379,7 +391,7 @@ static int open_stacks(struct profile *p)
 
 int profile_open(struct profile *p)
 {
-	int err = output_open(&p->output, p->opt);
+	int err = output_open(&p->output, p->opt, p->profiler->output);
 
 	if (!err)
 		err = session_open(&p->session);

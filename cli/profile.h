@@ -13,6 +13,8 @@
 #ifndef CLI_PROFILE_H
 #define CLI_PROFILE_H
 
+#include <sys/utsname.h>
+
 #include <rawprof/profile.h>
 
 #include "names.h"
@@ -35,6 +37,9 @@ struct profiler {
 	const char *command;
 	const struct asm_map *maps; /* STACK_MAP_LIST and its own */
 	size_t nmaps;
+	/* The ring is so many times as large as samples need: a power of two; 0: once. */
+	unsigned int ring_factor;
+
 	unsigned int weight; /* which value is shown unless --weight says otherwise */
 	bool has_regs;	     /* its programs' context is a perf event's, which has registers */
 	bool at_return;	     /* user stacks begin with a return address */
@@ -50,14 +55,15 @@ struct profiler {
 	/* When all has come back that the programs made known by themselves; may add to it. NULL: nothing to add. */
 	int (*finish)(struct profile *p);
 	int (*tick)(struct profile *p); /* once a second; may be NULL */
+	/* For who probes the files of processes; may be NULL, see struct session_work. */
+	int (*loaded)(struct profile *p, pid_t pid);
+	int (*mapped)(struct profile *p, const struct rp_side_event *e);
 	/* When all has been drained and before any of it is shown: what else the maps tell. May be NULL. */
 	int (*collect)(struct profile *p);
 	/* Shows it otherwise than as stacks, where the options say so; NULL: profile_report(). */
 	int (*report)(struct profile *p);
+	enum output_kind output; /* and what that writes */
 
-	/* For who probes the files of processes; may be NULL, see struct session_work. */
-	int (*loaded)(struct profile *p, pid_t pid);
-	int (*mapped)(struct profile *p, const struct rp_side_event *e);
 	/* Value types, from the first: what the stacks are weighed by. They may depend on the event. */
 	const struct report_value_type *(*types)(const struct profile *p, size_t *n);
 	/* From the weights of the kernel to values of these types; false: not to be shown. NULL: as they are. */
@@ -72,7 +78,7 @@ struct profiler {
 	int (*books)(struct profile *p, uint64_t kept, struct books *b);
 };
 
-#define PROFILE_PROGRAMS 16
+#define PROFILE_PROGRAMS 24
 
 struct profile {
 	const struct profiler *profiler;
@@ -125,6 +131,16 @@ struct name_owner profile_owner(const struct stack_record *record);
 bool profile_comm_wanted(const struct profile *p, const char *comm);
 /* The lines that all profilers have, and the cost. */
 int profile_books(struct profile *p, uint64_t kept, struct books *b);
+
+/* What was recorded, of whom, when; note: a line of how well it went, or NULL. What it says lives as long as *out. */
+struct profile_info {
+	struct report_info info;
+	char *target;
+	char build_id[41];
+	struct utsname name;
+};
+int profile_info(struct profile *p, const char *note, struct profile_info *out);
+void profile_info_free(struct profile_info *info);
 
 /* Looks up the kernel's frames of all stacks, so that sym_kernel_lookup() knows them. -ENOMEM. */
 int profile_prepare_kernel(struct profile *p);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "machine.h"
@@ -178,30 +177,45 @@ static char *describe_ends(struct profile *p)
 	return fclose(f) ? NULL : text;
 }
 
-static int set_info(struct profile *p, struct report *report, const char *note)
+int profile_info(struct profile *p, const char *note, struct profile_info *out)
 {
 	const struct session *s = &p->session;
-	char build_id[41], *target = describe_target(p->opt);
-	struct utsname name;
-	struct report_info info = {
+
+	*out = (struct profile_info){ .target = describe_target(p->opt) };
+	if (!out->target)
+		return -ENOMEM;
+	out->info = (struct report_info){
 		.command = p->profiler->command,
-		.target = target,
+		.target = out->target,
 		.note = note,
 		.main_module = p->opt->program ? p->opt->program[0] : NULL,
-		.kernel_build_id = kernel_build_id(build_id),
+		.kernel_build_id = kernel_build_id(out->build_id),
 		.start_ns = s->begin_ns + s->wall_offset,
 		.duration_ns = s->end_ns - s->begin_ns,
 	};
-	int err;
-
-	if (!uname(&name)) {
-		info.host = name.nodename;
-		info.kernel = name.release;
+	if (!uname(&out->name)) {
+		out->info.host = out->name.nodename;
+		out->info.kernel = out->name.release;
 	}
 	if (p->profiler->describe)
-		p->profiler->describe(p, &info);
-	err = target ? report_set_info(report, &info) : -ENOMEM;
-	free(target);
+		p->profiler->describe(p, &out->info);
+	return 0;
+}
+
+void profile_info_free(struct profile_info *info)
+{
+	free(info->target);
+}
+
+static int set_info(struct profile *p, struct report *report, const char *note)
+{
+	struct profile_info info;
+	int err = profile_info(p, note, &info);
+
+	if (err)
+		return err;
+	err = report_set_info(report, &info.info);
+	profile_info_free(&info);
 	return err;
 }
 
