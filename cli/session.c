@@ -194,8 +194,11 @@ static int on_mmap(struct session *s, const struct rp_side_event *e)
 
 static int on_comm(struct session *s, const struct rp_side_event *e)
 {
-	if (e->comm.exec)
+	if (e->comm.exec) {
 		id_set_add(&s->known, e->pid);
+		if (s->feed)
+			unwind_feed_executed(s->feed, e->pid);
+	}
 	return sym_user_comm(s->user, e->time, e->pid, e->tid, e->comm.comm, e->comm.exec);
 }
 
@@ -368,13 +371,6 @@ static void progress(const struct session *s, const struct session_work *work, b
 	fflush(stderr);
 }
 
-static int ms_until(uint64_t then, uint64_t now)
-{
-	return then <= now			   ? 0
-	       : then - now > 3600 * NS_PER_SECOND ? 3600 * 1000
-						   : (int)((then - now + 999999) / 1000000);
-}
-
 /* How a wait can end. */
 enum { WAKE_SIGNAL, WAKE_WORK, WAKE_SIDEBAND, WAKE_TARGET };
 
@@ -394,6 +390,21 @@ static uint64_t earliest(uint64_t a, uint64_t b, uint64_t c)
 	return first < c ? first : c;
 }
 
+/* Until something wakes us, but no longer than @most_ns. */
+static int wait_until(const struct session *s, struct pollfd *fds, uint64_t then, uint64_t most_ns)
+{
+	const uint64_t now = monotonic_ns();
+	uint64_t left = then > now ? then - now : 0;
+	struct timespec t;
+
+	left = left < most_ns ? left : most_ns;
+	t = (struct timespec){ .tv_sec = (time_t)(left / NS_PER_SECOND),
+			       .tv_nsec = (long)(left % NS_PER_SECOND) };
+	if (ppoll(fds, WAKE_TARGET + s->target.npidfds, &t, NULL) < 0 && errno != EINTR)
+		return rp_fail(-errno, "poll: %s", strerror(errno));
+	return 0;
+}
+
 /*
  * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is little to
  * do; --samples, which prints them as they come, looks ten times a second.
@@ -409,12 +420,11 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 	uint64_t next_report = pause ? s->begin_ns + pause : UINT64_MAX;
 
 	for (;;) {
-		int timeout, err = 0;
+		uint64_t hurry = s->feed ? unwind_feed_hurry(s->feed) : UINT64_MAX;
+		int err = wait_until(s, fds, earliest(next_tick, next_report, end), hurry);
 
-		now = monotonic_ns();
-		timeout = ms_until(earliest(next_tick, next_report, end), now);
-		if (poll(fds, WAKE_TARGET + s->target.npidfds, timeout) < 0 && errno != EINTR)
-			return rp_fail(-errno, "poll: %s", strerror(errno));
+		if (err)
+			return err;
 		now = monotonic_ns();
 		if (fds[WAKE_SIGNAL].revents)
 			s->caught = caught_signal(s);
@@ -423,7 +433,8 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 				fds[WAKE_TARGET + i].fd = -1;
 		if (now >= end || s->caught || all_ended(fds + WAKE_TARGET, s->target.npidfds))
 			return 0;
-		if (fds[WAKE_WORK].revents || fds[WAKE_SIDEBAND].revents || often)
+		if (fds[WAKE_WORK].revents || fds[WAKE_SIDEBAND].revents || often ||
+		    hurry != UINT64_MAX)
 			err = drain(s, work);
 		if (!err && now >= next_tick) {
 			next_tick = now + step;
@@ -461,19 +472,19 @@ int session_record(struct session *s, const struct session_work *work)
 		fds[WAKE_TARGET + i] =
 			(struct pollfd){ .fd = s->target.pidfd[i], .events = POLLIN };
 
+	s->work = work;
 	s->caught = caught_signal(s);
 	s->begin_ns = monotonic_ns();
 	s->busy_ns = busy_ns();
 	err = s->caught ? -EINTR : work->start(work->ctx);
-	if (!err)
-		err = target_start(&s->target, s->opt);
-	if (!err)
-		rp_log(RP_INFO, "recording");
 	if (!err && work->loaded)
 		err = target_start_watched(&s->target, s->opt, work->loaded, work->ctx);
 	else if (!err)
+		err = target_start(&s->target, s->opt);
+	if (!err)
+		rp_log(RP_INFO, "recording");
+	if (!err)
 		err = wait_and_drain(s, work, fds);
-	s->work = work;
 	s->end_ns = monotonic_ns();
 	s->busy_ns = busy_ns() - s->busy_ns;
 	progress(s, work, true);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rawprof/loader.h>
@@ -18,6 +19,13 @@
 
 /* Slices are given out in multiples of this, so that what one process leaves another can use. */
 #define SLICE_STEP 16
+
+/* A program maps its libraries within so long of being executed. */
+#define YOUTH_NS (NS_PER_SECOND / 125)
+#define YOUNG_LOOK_NS (NS_PER_SECOND / 2500)
+
+/* include/linux/threads.h: PID_MAX_LIMIT */
+#define MOST_PIDS (4u << 20)
 
 /* A walk that began before a slice was given up may read it so long; walks take microseconds. */
 #define GRACE_NS (NS_PER_SECOND / 10)
@@ -36,7 +44,11 @@ struct unwind_feed {
 	uint32_t generation; /* of what was published last */
 	struct slice *slices;
 	size_t nslices, room;
+	uint32_t *
+		slice_of_pid; /* number in slices + 1, of MOST_PIDS; pages of it appear as they are used */
 	struct id_set changed;
+	struct id_set young; /* have just executed a program */
+	uint64_t young_until;
 	bool full_said;
 };
 
@@ -58,6 +70,13 @@ int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *ma
 		free(f);
 		return err;
 	}
+	f->slice_of_pid = mmap(NULL, MOST_PIDS * sizeof(*f->slice_of_pid), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (f->slice_of_pid == MAP_FAILED) {
+		unwind_store_close(f->store);
+		free(f);
+		return -ENOMEM;
+	}
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->ranges;
 	*out = f;
@@ -69,7 +88,9 @@ void unwind_feed_close(struct unwind_feed *f)
 	if (!f)
 		return;
 	unwind_store_close(f->store);
+	munmap(f->slice_of_pid, MOST_PIDS * sizeof(*f->slice_of_pid));
 	id_set_free(&f->changed);
+	id_set_free(&f->young);
 	free(f->slices);
 	free(f);
 }
@@ -134,14 +155,10 @@ static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t
 }
 
 /* The mapping itself leads to the very file; its path may lead to another, or, in a container, to none. */
-static int open_mapped(const struct reading *r, const struct sym_proc_map *m)
+static int open_mapped(const struct reading *r, const struct sym_proc_map *m, const char *link_path)
 {
-	char path[96];
-	int fd = -1, link;
+	int fd = -1, link = open(link_path, O_PATH | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	link = open(path, O_PATH | O_CLOEXEC);
 	if (link >= 0) {
 		fd = sym_proc_open_regular(link);
 		close(link);
@@ -149,18 +166,37 @@ static int open_mapped(const struct reading *r, const struct sym_proc_map *m)
 	return fd >= 0 ? fd : sym_proc_open_in_root("/proc", r->pid, m->path);
 }
 
+/* Most are known: then one system call will do. */
+static const struct stored_file *find_mapped(const struct reading *r, const struct sym_proc_map *m)
+{
+	const struct stored_file *file = NULL;
+	char path[96];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	if (!stat(path, &st))
+		file = unwind_store_known(r->feed->store, &st);
+	if (file)
+		return file;
+	fd = open_mapped(r, m, path);
+	if (fd < 0)
+		return NULL;
+	file = unwind_store_file(r->feed->store, fd);
+	close(fd);
+	return file;
+}
+
 static void add_file(struct reading *r, const struct sym_proc_map *m)
 {
-	int fd = open_mapped(r, m);
-	const struct stored_file *file = fd < 0 ? NULL : unwind_store_file(r->feed->store, fd);
+	const struct stored_file *file = find_mapped(r, m);
 	uint64_t vaddr;
 
 	if (file && find_vaddr(file, m->offset, m->end - m->start, &vaddr))
 		add_parts(r, file, m->start, m->end, m->start - vaddr);
 	else
 		add_bare(r, m->start, m->end, UNWIND_BY_FP);
-	if (fd >= 0)
-		close(fd);
 }
 
 static void add_vdso(struct reading *r, const struct sym_proc_map *m)
@@ -190,16 +226,22 @@ static int add_mapping(void *ctx, const struct sym_proc_map *m)
 
 /* ---- slices ----------------------------------------------------------------------------------------------- */
 
-static struct slice *slice_of(struct unwind_feed *f, uint32_t pid)
+static struct slice *slice_of(const struct unwind_feed *f, uint32_t pid)
 {
-	for (size_t i = 0; i < f->nslices; i++)
-		if (f->slices[i].pid == pid)
-			return &f->slices[i];
-	return NULL;
+	uint32_t number = pid < MOST_PIDS ? f->slice_of_pid[pid] : 0;
+
+	return number ? &f->slices[number - 1] : NULL;
 }
 
-static void give_up(struct slice *slice)
+static void take_slice(struct unwind_feed *f, struct slice *slice, uint32_t pid)
 {
+	slice->pid = pid;
+	f->slice_of_pid[pid] = (uint32_t)(slice - f->slices) + 1;
+}
+
+static void give_up(struct unwind_feed *f, struct slice *slice)
+{
+	f->slice_of_pid[slice->pid] = 0;
 	slice->pid = 0;
 	slice->left_ns = monotonic_ns();
 }
@@ -240,10 +282,16 @@ static struct slice *new_slice(struct unwind_feed *f, uint32_t room)
 
 static int write_slice(struct unwind_feed *f, const struct slice *slice, struct reading *r)
 {
+	const uint64_t generation_at =
+		offsetof(struct unwind_ranges, range[slice->first].generation);
 	int err;
 
 	for (uint32_t i = 0; i < r->n; i++)
 		r->range[i].generation = f->generation;
+	/* Children of who had it before may have it yet. */
+	err = rp_map_write(f->ranges_fd, generation_at, &(uint32_t){ 0 }, sizeof(uint32_t));
+	if (err)
+		return err;
 	err = rp_map_write(f->ranges_fd,
 			   offsetof(struct unwind_ranges, start) +
 				   slice->first * sizeof(r->start[0]),
@@ -273,17 +321,15 @@ static void publish(struct unwind_feed *f, struct reading *r)
 		return;
 	}
 	proc.first = slice->first;
-	if (write_slice(f, slice, r)) {
-		give_up(slice);
-		return;
-	}
+	if (write_slice(f, slice, r))
+		return;				 /* it stays free */
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* before anybody can find them */
 	old = slice_of(f, r->pid);
 	if (rp_map_update(f->procs_fd, &r->pid, &proc, BPF_ANY))
 		return;
 	if (old)
-		give_up(old);
-	slice->pid = r->pid;
+		give_up(f, old);
+	take_slice(f, slice, r->pid);
 }
 
 /* ---- processes -------------------------------------------------------------------------------------------- */
@@ -295,7 +341,7 @@ void unwind_feed_process(struct unwind_feed *f, uint32_t pid)
 	r.feed = f;
 	r.pid = pid;
 	r.n = 0;
-	if (!sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
+	if (pid < MOST_PIDS && !sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
 		publish(f, &r);
 }
 
@@ -337,8 +383,27 @@ void unwind_feed_expect(struct unwind_feed *f, const char *program)
 
 void unwind_feed_changed(struct unwind_feed *f, uint32_t pid)
 {
-	if (slice_of(f, pid))
+	if (slice_of(f, pid) || id_set_has(&f->young, pid))
 		id_set_add(&f->changed, pid);
+}
+
+/* The program unwind_exec has left word in the map if it is somebody that matters. */
+void unwind_feed_executed(struct unwind_feed *f, uint32_t pid)
+{
+	struct unwind_proc proc;
+
+	if (rp_map_lookup(f->procs_fd, &pid, &proc) || proc.count)
+		return;
+	id_set_add(&f->changed, pid);
+	id_set_add(&f->young, pid);
+	f->young_until = monotonic_ns() + YOUTH_NS;
+}
+
+uint64_t unwind_feed_hurry(struct unwind_feed *f)
+{
+	if (f->young.used && monotonic_ns() >= f->young_until)
+		id_set_free(&f->young);
+	return f->young.used ? YOUNG_LOOK_NS : UINT64_MAX;
 }
 
 void unwind_feed_lost(struct unwind_feed *f, uint32_t pid)
@@ -353,7 +418,7 @@ void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
 	if (!slice)
 		return;
 	rp_map_delete(f->procs_fd, &pid);
-	give_up(slice);
+	give_up(f, slice);
 }
 
 void unwind_feed_refresh(struct unwind_feed *f)

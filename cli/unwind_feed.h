@@ -27,6 +27,10 @@ void unwind_feed_process(struct unwind_feed *f, uint32_t pid);
  */
 void unwind_feed_expect(struct unwind_feed *f, const char *program);
 
+/* It has executed a program; the next thing it does is to map libraries. */
+void unwind_feed_executed(struct unwind_feed *f, uint32_t pid);
+/* In how many nanoseconds to look at the side-band again, whatever else happens; UINT64_MAX: no hurry. */
+uint64_t unwind_feed_hurry(struct unwind_feed *f);
 /* It has mapped something, or has ended: of interest if it was fed before. */
 void unwind_feed_changed(struct unwind_feed *f, uint32_t pid);
 void unwind_feed_ended(struct unwind_feed *f, uint32_t pid);

@@ -250,7 +250,7 @@ static int read_loads(const struct source *src, struct stored_file *file)
 	return 0;
 }
 
-static struct stored_file *find_file(struct unwind_store *s, const struct stat *st)
+static struct stored_file *find_file(const struct unwind_store *s, const struct stat *st)
 {
 	for (size_t i = 0; i < s->nfiles; i++) {
 		struct stored_file *f = &s->files[i];
@@ -261,6 +261,13 @@ static struct stored_file *find_file(struct unwind_store *s, const struct stat *
 			return f;
 	}
 	return NULL;
+}
+
+const struct stored_file *unwind_store_known(const struct unwind_store *s, const struct stat *st)
+{
+	const struct stored_file *file = find_file(s, st);
+
+	return file && file->nloads ? file : NULL;
 }
 
 const struct stored_file *unwind_store_file(struct unwind_store *s, int fd)

@@ -47,6 +47,9 @@ void unwind_store_close(struct unwind_store *s);
  * answer lives until the next call.
  */
 const struct stored_file *unwind_store_file(struct unwind_store *s, int fd);
+/* The same for a file that was digested before, by what stat(2) says of it: NULL too if it is new. */
+struct stat;
+const struct stored_file *unwind_store_known(const struct unwind_store *s, const struct stat *st);
 /* The same for the vdso, whose image every process shares. */
 const struct stored_file *unwind_store_vdso(struct unwind_store *s);
 

@@ -39,19 +39,8 @@ static const struct asm_insn follow_fork[] = {
 	FILTER_SET(pids, PARENT, out),
 
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
-	JEQ(R0, 0, followed),
-	COUNT(stats, struct profile_stats, unfollowed),
-	JA(out),
-
-	/* Until it is read itself, a child has the mappings of its parent. */
-LABEL(followed),
-	MAP_LOOKUP(unwind_procs, PARENT),
 	JEQ(R0, 0, out),
-	MOV_REG(R3, R0),
-	LD_MAP(R1, unwind_procs),
-	FRAME_PTR(R2, CHILD),
-	MOV(R4, BPF_NOEXIST),
-	CALL(map_update_elem),
+	COUNT(stats, struct profile_stats, unfollowed),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

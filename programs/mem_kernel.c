@@ -107,7 +107,7 @@ FUNC(kernel_alloc),
 	MAP_LOOKUP(blocks, ADDRESS),
 	JEQ(R0, 0, again), /* another CPU has just freed it */
 	JLE_PARAM(R7, struct mem_kernel_config, large, reused),
-	LDX(DW, R1, R10, TAG),
+	LDX(DW, R1, R6, offsetof(struct stack_record, tag)),
 	RSH(R1, MEM_KERNEL_TAG_SHIFT),
 	JNE(R1, MEM_KERNEL_KMALLOC, reused),
 	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, size)),
@@ -125,7 +125,7 @@ LABEL(again),
 
 LABEL(followed),
 	WHEN(struct mem_kernel_config, sizes),
-		LDX(DW, R1, R10, TAG),
+		LDX(DW, R1, R6, offsetof(struct stack_record, tag)), /* a number; that in the frame may be a pointer */
 		MOV(R2, MEM_KERNEL_SLAB),
 		JSLT(R1, 0, kind), /* the address of a cache's name */
 		MOV_REG(R2, R1),

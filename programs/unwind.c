@@ -135,7 +135,7 @@ static const struct asm_insn unwind_lines[] = {
 	 * unwind_user(state, max, pid, context): walks the user stack of the current task into state->pcs. Returns the number of
 	 * frames; state->end says how the walk ended. 0 when there is nothing to walk by: UNWIND_NO_SEGMENT if the
 	 * process's mappings are not known yet, UNWIND_OTHER_CODE for a thread of the kernel or a 32-bit program,
-	 * UNWIND_IN_KERNEL if its registers cannot be had.
+	 * UNWIND_IN_KERNEL if its registers cannot be had, UNWIND_GONE when it has ended and given its memory back.
 	 */
 FUNC(unwind_user),
 	MOV_REG(R6, R1),
@@ -147,6 +147,8 @@ FUNC(unwind_user),
 	/* Where the kernel was entered, all registers of the user were saved. */
 	UNLESS(struct profile_config, own_regs),
 		CALL(get_current_task_btf),
+		LD_FIELD(R1, R0, "task_struct", "mm"),
+		JEQ(R1, 0, gone),
 		LD_FIELD(R1, R0, "task_struct", "flags"),
 		JSET(R1, PF_KTHREAD, other_code),
 		MOV_REG(R1, R0),
@@ -230,6 +232,12 @@ LABEL(unknown),
 	ST(W, R6, WHY, UNWIND_NO_SEGMENT),
 	MOV(R0, 0),
 	EXIT(),
+	UNLESS(struct profile_config, own_regs),
+LABEL(gone),
+		ST(W, R6, WHY, UNWIND_GONE),
+		MOV(R0, 0),
+		EXIT(),
+	END,
 	WHEN(struct profile_config, own_regs),
 LABEL(in_kernel),
 		ST(W, R6, WHY, UNWIND_IN_KERNEL),

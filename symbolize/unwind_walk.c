@@ -244,6 +244,7 @@ const char *unwind_end_text(enum unwind_end end)
 		[UNWIND_NO_RULE] = "no rule",
 		[UNWIND_AT_URETPROBE] = "in a return probe",
 		[UNWIND_OTHER_CODE] = "of 32-bit programs by frame pointers",
+		[UNWIND_GONE] = "no memory",
 		[UNWIND_IN_KERNEL] = "in system calls by frame pointers",
 	};
 

@@ -23,9 +23,9 @@
 
 #define UNWIND_FRAMES 1024	 /* of one stack */
 #define UNWIND_BOUNDED_FRAMES 64 /* of one stack, where the verifier has to walk it too */
-#define UNWIND_RANGES (1u << 14) /* of all processes */
+#define UNWIND_RANGES (1u << 16) /* of all processes */
 #define UNWIND_PAGES (1u << 18)	 /* of text of all files: 256 MB */
-#define UNWIND_RULES (1u << 16)	 /* of all files */
+#define UNWIND_RULES (1u << 17)	 /* of all files */
 #define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
 #define UNWIND_FOUND_SHIFT 12
 #define UNWIND_FOUND                                                                               \
@@ -93,7 +93,7 @@ struct unwind_ranges {
 	struct unwind_range range[UNWIND_RANGES];
 };
 /*
- * Value of unwind_procs, by pid: ranges first to first + count - 1. The same ranges have the same generation, which
+ * Value of unwind_procs, by pid: ranges first to first + count - 1; none if they are not known yet. The same ranges have the same generation, which
  * is never 0 and never used again.
  */
 struct unwind_proc {
@@ -157,6 +157,12 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
  * bounded and own_regs of struct profile_config, which the program's configuration begins with.
  */
 extern const struct asm_part unwind_part;
+
+/*
+ * Programs that keep unwind_procs true (programs/unwind_follow.c); need kernel BTF. The second is told the
+ * profiler's struct profile_config.
+ */
+extern const struct asm_program unwind_fork_program, unwind_exec_program, unwind_exit_program;
 
 /* ---- what a profiler is told, and what it counts */
 
@@ -286,7 +292,7 @@ extern const struct asm_layout stack_record_layout, profile_stats_layout;
 			      1,       .value = &(stats_layout) },                                                 \
 	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                                    \
 	[STACK_MAP_UNWIND] = UNWIND_MAP_STATE(STACK_SLOTS),                                                        \
-	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(4096), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,                        \
+	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,                        \
 	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                                \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS
 

@@ -124,8 +124,9 @@ enum unwind_end {
 	UNWIND_NOT_LEAF,   /* the rule needs a register that only the innermost frame has */
 	UNWIND_NO_RULE,	   /* rule UNWIND_UNSUP */
 	UNWIND_AT_URETPROBE, /* returns into the kernel's trampoline */
-	UNWIND_OTHER_CODE,   /* not begun: 32-bit code, for which there are no tables */
-	UNWIND_IN_KERNEL,    /* not begun: the registers cannot be had while the kernel works for it */
+	UNWIND_GONE, /* not begun: there is no stack, the process is ending or has none ever */
+	UNWIND_OTHER_CODE, /* not begun: 32-bit code, for which there are no tables */
+	UNWIND_IN_KERNEL, /* not begun: the registers cannot be had while the kernel works for it */
 	UNWIND_ENDS,
 };
 
