@@ -400,6 +400,13 @@ int mem_kernel(const struct options *opt)
 	mk.profiler.maps = mk.maps;
 	if (leaks_only(&mk))
 		mk.profiler.weight = MEM_KERNEL_LIVE_BYTES;
+	if (mk.mem->processes) {
+		mk.profiler.report = mem_kernel_processes;
+		mk.profiler.output = OUTPUT_GRID;
+	} else if (mk.mem->sizes) {
+		mk.profiler.report = mem_kernel_sizes;
+		mk.profiler.output = OUTPUT_HISTS;
+	}
 	status = profile_run(&mk.profiler, opt, &mk);
 	places_free(&mk.places);
 	free(mk.caches);

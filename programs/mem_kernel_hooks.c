@@ -302,4 +302,5 @@ const struct mem_kernel_config mem_kernel_usual_config = {
 	.page_stride = 64,
 	.large = 2 * 4096,
 	.cpus = 4,
+	.timed = 1,
 };

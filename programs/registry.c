@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every program there is, for whoever lists, shows or checks them. */
 #include <rawprof/mem.h>
+#include <rawprof/mem_kernel.h>
 #include <rawprof/programs.h>
 
 const struct program_entry program_entries[] = {
@@ -26,6 +27,34 @@ const struct program_entry program_entries[] = {
 	  "forgets what a thread was doing when it ends" },
 	{ &mem_thread_exit_classic_program, mem_user_maps, MEM_USER_MAPS,
 	  "forgets what a thread was doing, without kernel BTF" },
+	{ &mem_kmalloc_program, mem_kernel_maps, MEM_KERNEL_MAPS, "counts what kmalloc gave",
+	  &mem_kernel_usual_config },
+	{ &mem_cache_alloc_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "counts objects of slab caches", &mem_kernel_usual_config },
+	{ &mem_page_alloc_program, mem_kernel_maps, MEM_KERNEL_MAPS, "counts pages",
+	  &mem_kernel_usual_config },
+	{ &mem_kfree_program, mem_kernel_maps, MEM_KERNEL_MAPS, "forgets what kfree ends",
+	  &mem_kernel_usual_config },
+	{ &mem_cache_free_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "forgets objects of slab caches", &mem_kernel_usual_config },
+	{ &mem_page_free_program, mem_kernel_maps, MEM_KERNEL_MAPS, "forgets pages, in parts too",
+	  &mem_kernel_usual_config },
+	{ &mem_kmalloc_tp_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "counts what kmalloc gave, without kernel BTF", &mem_kernel_usual_config },
+	{ &mem_cache_alloc_tp_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "counts objects of slab caches, without kernel BTF", &mem_kernel_usual_config },
+	{ &mem_page_alloc_tp_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "counts pages, without kernel BTF", &mem_kernel_usual_config },
+	{ &mem_kfree_tp_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "forgets what kfree ends, without kernel BTF", &mem_kernel_usual_config },
+	{ &mem_cache_free_tp_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "forgets objects of slab caches, without kernel BTF", &mem_kernel_usual_config },
+	{ &mem_page_free_tp_program, mem_kernel_maps, MEM_KERNEL_MAPS,
+	  "forgets pages, without kernel BTF", &mem_kernel_usual_config },
+	{ &mem_percpu_alloc_program, mem_kernel_maps, MEM_KERNEL_MAPS, "counts memory for each CPU",
+	  &mem_kernel_usual_config },
+	{ &mem_percpu_free_program, mem_kernel_maps, MEM_KERNEL_MAPS, "forgets memory for each CPU",
+	  &mem_kernel_usual_config },
 	{ &unwind_fork_program, cpu_maps, STACK_MAPS,
 	  "hands the mappings of a process to its child" },
 	{ &unwind_exec_program, cpu_maps, STACK_MAPS,

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kmem FILES PIPE-BYTES [hold]: opens /dev/null so many times, makes a pipe of so many bytes and fills it, and
+ * closes all of it again; with `hold` it waits before that, until somebody ends it.
+ *
+ * Of the kernel's memory, open_files() takes a filp and for a moment a name for each file, fill_pipe() a page for
+ * each 4096 bytes.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "work.h"
+
+NOINLINE static int open_files(int *fds, int n)
+{
+	for (int i = 0; i < n; i++) {
+		fds[i] = open("/dev/null", O_RDONLY);
+		if (fds[i] < 0)
+			return -1;
+	}
+	return n;
+}
+
+NOINLINE static int fill_pipe(int *ends, int bytes)
+{
+	char page[4096];
+	int filled = 0;
+
+	if (pipe(ends) || fcntl(ends[1], F_SETPIPE_SZ, bytes) != bytes)
+		return -1;
+	memset(page, 1, sizeof(page));
+	for (; filled < bytes; filled += (int)sizeof(page))
+		if (write(ends[1], page, sizeof(page)) != sizeof(page))
+			return -1;
+	return filled;
+}
+
+int main(int argc, char **argv)
+{
+	int files = argc > 2 ? atoi(argv[1]) : 10000, bytes = argc > 2 ? atoi(argv[2]) : 1 << 20;
+	struct rlimit limit = { (rlim_t)files + 100, (rlim_t)files + 100 };
+	int *fds = calloc((size_t)files, sizeof(*fds)), ends[2];
+
+	if (!fds || setrlimit(RLIMIT_NOFILE, &limit))
+		return 1;
+	if (open_files(fds, files) != files || fill_pipe(ends, bytes) != bytes)
+		return 1;
+	if (argc > 3)
+		pause();
+	close(ends[0]);
+	close(ends[1]);
+	for (int i = 0; i < files; i++)
+		close(fds[i]);
+	free(fds);
+	return 0;
+}
