@@ -55,7 +55,7 @@ enum asm_kind {
 	ASM_LD_FIELD,	  /* loads along struct asm_access: member sym2 of kernel type sym */
 	ASM_FIELD_OFFSET, /* an ALU operation with that member's offset as its immediate */
 	ASM_FIELD_SIZE,	  /* an ALU operation with that member's size as its immediate */
-	ASM_LD_TP,	  /* the same: field sym3 of the tracepoint sym:sym2 */
+	ASM_LD_TP,	  /* a load: field sym2 of the tracepoint sym, "block\0block_rq_issue" */
 	ASM_LD_REG,	  /* one load: machine register value (enum asm_machine_reg) of a pt_regs */
 	ASM_ZERO,	  /* as few stores as it takes to clear value bytes at insn.off from R10 */
 	ASM_LABEL,	  /* the label sym */
@@ -70,10 +70,11 @@ enum asm_kind {
 struct asm_part;
 
 /*
- * One line. The meaning of sym, sym2, sym3 and value depends on the kind, see above. A line that
- * refers to the load-time configuration says where in it: param_offset, param_size (bytes; signed
- * if param_signed), and config_size, which must be the size of the configuration that the program
- * is assembled with.
+ * One line. The kind tells what sym means, and which of sym2, value and part there is: see above.
+ * Profilers are thousands of lines, so a line is no longer than it must be. One that refers to the
+ * load-time configuration says where in it: param_offset, param_size (bytes; signed if
+ * param_signed), and config_size, which must be the size of the configuration that the program is
+ * assembled with.
  */
 struct asm_insn {
 	struct bpf_insn insn;
@@ -86,10 +87,11 @@ struct asm_insn {
 	const char *text;
 	const char *file;
 	const char *sym;
-	const char *sym2;
-	const char *sym3;
-	uint64_t value;
-	const struct asm_part *part;
+	union {
+		const char *sym2;
+		uint64_t value;
+		const struct asm_part *part;
+	};
 };
 
 /* Lines that several programs have in common, by INCLUDE(&part). */

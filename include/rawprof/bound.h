@@ -85,11 +85,11 @@
 			 dst, type, path)
 
 /* A field of a classic tracepoint's record, src being the context; where it lies is asked of
- * tracefs. */
+ * tracefs. The three names are literals. */
 #define LD_TP(dst, src, group, event, field)                                                       \
 	ASM_LINE(ASM_LD_TP, "LD_TP(" #dst ", " #src ", " #group ", " #event ", " #field ")",       \
 		 ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
-		 .sym = group, .sym2 = event, .sym3 = field)
+		 .sym = group "\0" event, .sym2 = field)
 
 /* Machine registers in a pt_regs (kprobes, uprobes, perf events), src pointing to it; see asm_arch.
  */
