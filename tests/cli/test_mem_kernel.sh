@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof mem -k: the kernel's memory by cache and process, to the unit. What starting a program takes differs from
+# run to run; what kmem takes for each file and each page does not, so two runs are compared.
+. "$(dirname "$0")/lib.sh"
+need_profile
+
+# The kernel skips a program that interrupts itself. What is lost so is an interrupt's, never what kmem asked for.
+recorded() {
+	run "$rawprof" mem -k --format folded -o "$tmp/$1" "${@:2}"
+	is "$1: status" "$status" 0
+	ledger_closes "$1"
+	lacks "$1: nothing else is lost" "$err" 'lost \((.*, )?(ring full|busy|no room for blocks|map busy)'
+}
+# of FILE CACHE [FRAME]: how much of kmem's lies in that cache, all of it or what comes through a function.
+of() { awk -v end=";[[]$2[]] " -v frame="${3:-;}" '
+	index($0, "kmem;") == 1 && $0 ~ end && $0 ~ frame { n += $NF } END { print n + 0 }' "$tmp/$1"; }
+# difference CACHE [FRAME]
+difference() { echo $(($(of many "$@") - $(of few "$@"))); }
+
+# ---- what was allocated
+
+recorded few -K --weight alloc_objects -- "$work/kmem" 1 1
+recorded many -K --weight alloc_objects -- "$work/kmem" 10001 256
+is '10,000 more files: filp' "$(difference filp)" 10000
+is '10,000 more files: names_cache' "$(difference names_cache)" 10000
+is 'a pipe of 255 more pages' "$(difference pages pipe_write)" 255
+is 'the first page too' "$(of few pages pipe_write)" 1
+recorded few -K --weight alloc_space -- "$work/kmem" 1 1
+recorded many -K --weight alloc_space -- "$work/kmem" 10001 256
+is 'bytes: names_cache' "$(difference names_cache)" $((10000 * 4096)) # PATH_MAX
+is 'bytes: pages' "$(difference pages pipe_write)" $((255 * $(getconf PAGESIZE)))
+size=$(awk '$1 == "filp" { print $4 }' /proc/slabinfo)
+[ -z "$size" ] || is 'bytes: filp' "$(difference filp)" $((10000 * size))
+
+# ---- what is outstanding
+
+recorded ended -K --leaks --weight inuse_objects -- "$work/kmem" 10000 256
+for cache in filp names_cache; do
+	is "after the end: $cache" "$(of ended $cache)" 0
+done
+is 'after the end: the pages of the pipe' "$(of ended pages pipe_write)" 0
+
+# Files that are mapped are held too: by both of these alike.
+recorded few -K --leaks --weight inuse_objects -d 1 -- "$work/kmem" 1 1 hold
+recorded many -K --leaks --weight inuse_objects -d 2 -- "$work/kmem" 10001 256 hold
+is 'held: 10,000 more files: filp' "$(difference filp)" 10000
+is 'held: names_cache' "$(of many names_cache)" 0
+is 'held: pages' "$(of many pages pipe_write)" 256
+# The pipe's ring is larger than kmalloc's caches: the kernel takes pages for it, and tells of it twice.
+is 'held: a large kmalloc' "$(of many 'kmalloc-[0-9]+k' pipe_resize_ring)" 1
+is 'held: a large kmalloc is not counted as pages' "$(of many pages pipe_resize_ring)" 0
+recorded many -K --older 500 --weight inuse_objects -d 2 -- "$work/kmem" 10001 256 hold
+is 'held for half a second: pages' "$(of many pages pipe_write)" 256
+recorded young -K --older 60000 --weight inuse_objects -d 2 -- "$work/kmem" 10000 256 hold
+is 'held for a minute: nothing' "$(total "$tmp/young")" 0
+
+# ---- whom
+
+(while :; do : </dev/null; done) &
+shell=$! comm=$(cat /proc/$!/comm)
+run "$rawprof" mem -k -p $shell --format folded -o "$tmp/shell" 0.5
+kill $shell
+is 'of a process: status' "$status" 0
+ledger_closes 'of a process'
+holds 'of a process: its files' "$(grep -c '\[filp\]' "$tmp/shell") > 0"
+is 'of a process: nobody else' "$(grep -vc "^$comm;" "$tmp/shell")" 0
+holds 'of a process: user stacks' "$(share "$tmp/shell" ';(__)?open(64|at)?;') > 20"
+
+# ---- views
+
+run "$rawprof" mem -k -- "$work/kmem" 10000 256
+is 'table: status' "$status" 0
+has 'table: by cache' "$out" '^ +[0-9.]+% [0-9.]+ [KM]iB +filp$'
+has 'table: stacks' "$out" '^ +kmem_cache_alloc[a-z_]* < getname.* < '
+run "$rawprof" mem -k --processes --format json -- "$work/kmem" 10000 256
+is '--processes: status' "$status" 0
+if have_python; then
+	is '--processes: kmem' "$(python3 - "$out" <<-'EOF'
+		import json, sys
+		rows = [r for r in json.load(open(sys.argv[1]))["rows"] if r["comm"] == "kmem"]
+		r = rows[0]
+		print(len(rows), r["allocations"] > 30000, r["bytes"] > 10000 * 4096, r["outstanding"] < 1000)
+	EOF
+	)" '1 True True True'
+else
+	skip '--processes: kmem' 'python3 is not installed'
+fi
+run "$rawprof" mem -k --processes --sort nonesuch 0.1
+is '--processes: an unknown column' "$status" 1
+has '--processes: the columns there are' "$err" 'outstanding_bytes'
+run "$rawprof" mem -k --sizes -- "$work/kmem" 10000 256
+is '--sizes: status' "$status" 0
+ledger_closes '--sizes'
+for kind in kmalloc pages slab; do
+	has "--sizes: $kind" "$out" "^kind=$kind$"
+done
+run "$rawprof" mem -k --sizes --format svg -o "$tmp/x.svg" 0.1
+is '--sizes have no flame graph' "$status" 1
+for o in --trace --temporary '--obj x' '--symbols-prefix je_'; do
+	# shellcheck disable=SC2086 # two words
+	run "$rawprof" mem -k $o 0.1
+	is "$o is of programs: status" "$status" 2
+	has "$o is of programs: says so" "$err" "${o%% *} .*programs"
+done
+
+# ---- per-CPU memory
+
+net=$(unshare --net true 2>&1) || net=${net:-cannot unshare}
+if [ -z "$net" ]; then
+	run "$rawprof" mem -k --percpu --format folded -o "$tmp/percpu" -- unshare --net true
+	is '--percpu: status' "$status" 0
+	ledger_closes '--percpu'
+	holds '--percpu: a network namespace has counters' "$(share "$tmp/percpu" '\[per-CPU\] [0-9]+$') > 0"
+else
+	skip '--percpu' "$net"
+fi
+run "$rawprof" mem -k --format folded -o "$tmp/percpu" -- unshare --net true
+is 'without --percpu there is none' "$(grep -c 'per-CPU' "$tmp/percpu")" 0
+
+leaves_nothing_from_here
+run "$rawprof" mem -k --leaks -q 0.2
+is 'a short look: status' "$status" 0
+leaves_nothing
+finish
