@@ -39,6 +39,15 @@ uint64_t rp_map_cpu_sum(const struct asm_map *map, const void *value, unsigned i
 	return sum;
 }
 
+static const char *what_is_invalid(const struct asm_map *map)
+{
+	if (map->type != BPF_MAP_TYPE_RINGBUF)
+		return "this kernel does not know the type or a flag, or a size is out of its range";
+	if (!rp_has(RP_HAS_RINGBUF))
+		return "this kernel is too old: ring buffers exist since Linux 5.8, and nothing stands in for them";
+	return "a ring buffer's size must be a power of two and whole pages";
+}
+
 static int creation_failed(int err, const struct asm_map *map)
 {
 	const char *type = rp_map_type_name(map->type), *name = map->name ? map->name : "";
@@ -51,9 +60,7 @@ static int creation_failed(int err, const struct asm_map *map)
 			      : rp_cap_hint(RP_CAP_BPF);
 		break;
 	case -EINVAL:
-		why = map->type == BPF_MAP_TYPE_RINGBUF
-			      ? "a ring buffer's size must be a power of two and whole pages; ring buffers exist since Linux 5.8"
-			      : "this kernel does not know the type or a flag, or a size is out of its range";
+		why = what_is_invalid(map);
 		break;
 	case -E2BIG:
 		why = "larger than the kernel allows";
