@@ -6,6 +6,7 @@
 #include "test_loader.h"
 
 #include <alloca.h>
+#include <poll.h>
 #include <rawprof/profile.h>
 
 #include "../../cli/id_set.c"
@@ -22,11 +23,17 @@ struct walk_config {
 	uint32_t tgid;
 };
 
-enum { UNWIND, PROCS, RANGE, FOUND, INDEX, RULES, ROWS, MAPS };
+enum { UNWIND, PROCS, RANGE, FOUND, INDEX, RULES, ROWS, PIDS, EVENTS, MAPS };
 static const struct asm_map maps[MAPS] = {
-	[UNWIND] = UNWIND_MAP_STATE(1), [PROCS] = UNWIND_MAP_PROCS(16), [RANGE] = UNWIND_MAP_RANGES,
-	[FOUND] = UNWIND_MAP_FOUND,	[INDEX] = UNWIND_MAP_INDEX,	[RULES] = UNWIND_MAP_RULES,
+	[UNWIND] = UNWIND_MAP_STATE(1),
+	[PROCS] = UNWIND_MAP_PROCS(16),
+	[RANGE] = UNWIND_MAP_RANGES,
+	[FOUND] = UNWIND_MAP_FOUND,
+	[INDEX] = UNWIND_MAP_INDEX,
+	[RULES] = UNWIND_MAP_RULES,
 	[ROWS] = UNWIND_MAP_ROWS,
+	[PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 16 },
+	[EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 16 },
 };
 
 enum { KEY = -4 };
@@ -396,6 +403,103 @@ START_TEST(test_remapped)
 }
 END_TEST
 
+/* ---- from birth to end */
+
+static const struct asm_program *const followers[] = { &unwind_fork_program, &unwind_exec_program,
+						       &unwind_exit_program };
+static struct rp_link *following[3];
+
+static void open_followers(void)
+{
+	const struct profile_config config = { .by_pid = 1 };
+
+	for (int i = 0; i < 3; i++) {
+		const struct asm_bindings bind = { .maps = maps,
+						   .map_fds = fds,
+						   .nmaps = MAPS,
+						   .config = &config,
+						   .config_size = followers[i]->config_size };
+		int fd = rp_program_load(followers[i], &bind);
+
+		ck_assert_msg(fd >= 0, "%s", log_text);
+		ck_assert_int_eq(rp_attach_raw_tracepoint(fd, NULL, &following[i]), 0);
+		close(fd);
+	}
+}
+
+static pid_t fork_gated(int *gate)
+{
+	int ends[2];
+	pid_t pid;
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		char byte;
+
+		if (read(ends[0], &byte, 1) == 1)
+			execlp("sleep", "sleep", "100", NULL);
+		_exit(1);
+	}
+	close(ends[0]);
+	*gate = ends[1];
+	return pid;
+}
+
+/* What the map says of a process: 0, or -ENOENT. */
+static int proc_of(pid_t pid, struct unwind_proc *proc)
+{
+	return rp_map_lookup(fds[PROCS], &(uint32_t){ (uint32_t)pid }, proc);
+}
+
+START_TEST(test_followed)
+{
+	struct unwind_proc parent, child;
+	struct pollfd ring;
+	int gate, err = 0;
+	pid_t pid;
+
+	if (without(true) || !rp_has(RP_HAS_TP_BTF))
+		return;
+	open_walk(true, 16);
+	open_followers();
+	unwind_feed_process(feed, (uint32_t)getpid());
+	ck_assert_int_eq(proc_of(getpid(), &parent), 0);
+
+	pid = fork_gated(&gate);
+	ck_assert_int_eq(proc_of(pid, &child), 0);
+	ck_assert_mem_eq(&child, &parent, sizeof(child));
+
+	ck_assert_int_eq(
+		rp_map_update(fds[PIDS], &(uint32_t){ (uint32_t)pid }, &(uint64_t){ 0 }, BPF_ANY),
+		0);
+	ring = (struct pollfd){ .fd = fds[EVENTS], .events = POLLIN };
+	ck_assert_int_eq(poll(&ring, 1, 0), 0);
+	ck_assert_int_eq(write(gate, "x", 1), 1);
+	ck_assert_int_eq(poll(&ring, 1, 10000), 1); /* woken */
+	ck_assert_int_eq(proc_of(pid, &child), 0);
+	ck_assert_uint_eq(child.count, 0);
+	unwind_feed_executed(feed, (uint32_t)pid);
+	ck_assert_uint_lt(unwind_feed_hurry(feed), UINT64_MAX);
+	unwind_feed_refresh(feed);
+	ck_assert_int_eq(proc_of(pid, &child), 0);
+	ck_assert_uint_gt(child.count, 0);
+	ck_assert_uint_ne(child.generation, parent.generation);
+
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	for (int i = 0; i < 1000 && !err; i++) { /* freed after a grace period */
+		usleep(10000);
+		err = proc_of(pid, &child);
+	}
+	ck_assert_int_eq(err, -ENOENT);
+	close(gate);
+	for (int i = 0; i < 3; i++)
+		rp_link_close(following[i]);
+	close_walk();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("unwind");
@@ -405,6 +509,7 @@ int main(void)
 	tcase_add_loop_test(tc, test_deep, 0, 2);
 	tcase_add_test(tc, test_torn);
 	tcase_add_test(tc, test_remapped);
+	tcase_add_test(tc, test_followed);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the lines of unwind.c are made of: where things lie, and steps of several instructions. */
+#ifndef PROGRAMS_UNWIND_H
+#define PROGRAMS_UNWIND_H
+
+#include <rawprof/profile.h>
+#include <rawprof/unwind.h>
+
+/* Offsets in the state, which R6 points to throughout. */
+enum {
+	PC = offsetof(struct unwind_state, pc),
+	SP = offsetof(struct unwind_state, sp),
+	FP = offsetof(struct unwind_state, fp),
+	FP_AT = offsetof(struct unwind_state, fp_at),
+	MARK = offsetof(struct unwind_state, mark),
+	IS_RETURN = offsetof(struct unwind_state, is_return),
+	N = offsetof(struct unwind_state, n),
+	MAX = offsetof(struct unwind_state, max),
+	WHY = offsetof(struct unwind_state, end),
+	FIRST = offsetof(struct unwind_state, first),
+	NRANGES = offsetof(struct unwind_state, count),
+	GENERATION = offsetof(struct unwind_state, generation),
+	RULE = offsetof(struct unwind_state, rule),
+	ROW = offsetof(struct unwind_state, row),
+	NROWS = offsetof(struct unwind_state, nrows),
+	WORDS = offsetof(struct unwind_state, words),
+	REGS = offsetof(struct unwind_state, regs),
+	PCS = offsetof(struct unwind_state, pcs)
+};
+
+/* In a segment and in a rule. */
+enum {
+	SEG_END = offsetof(struct unwind_range, end),
+	SEG_BASE = offsetof(struct unwind_range, base),
+	SEG_INDEX = offsetof(struct unwind_range, index),
+	SEG_NPAGES = offsetof(struct unwind_range, npages),
+	SEG_SHARD = offsetof(struct unwind_range, shard),
+	SEG_RULES = offsetof(struct unwind_range, rules),
+	SEG_KIND = offsetof(struct unwind_range, kind),
+	SEG_GENERATION = offsetof(struct unwind_range, generation),
+	SEG_BYTES = sizeof(struct unwind_range)
+};
+enum {
+	CFA_OFF = offsetof(struct unwind_rule, cfa_off),
+	FP_OFF = offsetof(struct unwind_rule, fp_off),
+	RA_OFF = offsetof(struct unwind_rule, ra_off),
+	ARG = offsetof(struct unwind_rule, arg),
+	KIND = offsetof(struct unwind_rule, kind),
+	FLAGS = offsetof(struct unwind_rule, flags),
+	RULE_BYTES = sizeof(struct unwind_rule)
+};
+enum {
+	FOUND_CHECK = offsetof(struct unwind_found, check),
+	FOUND_RULE = offsetof(struct unwind_found, rule),
+	FOUND_SHIFT = 5
+};
+_Static_assert(sizeof(struct unwind_found) == 1 << FOUND_SHIFT, "the program shifts");
+enum { ROW_BYTES = sizeof(struct unwind_row), ROW_RULE = offsetof(struct unwind_row, rule) };
+enum {
+	STARTS = offsetof(struct unwind_ranges, start),
+	RANGES = offsetof(struct unwind_ranges, range)
+};
+
+/* The stack frames of the two functions. */
+enum { SHARD_KEY = -8, ROWS_KEY = -4, FOUND_AT = -16, KEY = -24 }; /* of unwind_step */
+enum { STATE_SLOT = -8, TGID = -12 };				   /* of unwind_user */
+
+#define PF_KTHREAD 0x200000 /* include/linux/sched.h */
+
+/* Loads and sign-extends, on kernels that have no LDXS too. */
+#define LD_S32(dst, src, off) LDX(W, dst, src, off), LSH(dst, 32), ARSH(dst, 32)
+#define LD_S16(dst, src, off) LDX(H, dst, src, off), LSH(dst, 48), ARSH(dst, 48)
+
+/*
+ * One halving: of n entries from at on, the last that is not above the key lies in the upper half if the first of
+ * that half is not above it. load fetches that one into R0 from index R0; (key - R0) >> 63 is -1 if it is above.
+ * When one entry is left it goes on to the label.
+ */
+#define HALVE(at, n, key, label, ...)                                                              \
+	JEQ(n, 1, label), MOV_REG(R5, n), RSH(R5, 1), MOV_REG(R0, at), ADD_REG(R0, R5),            \
+		__VA_ARGS__, MOV_REG(R1, key), SUB_REG(R1, R0), ARSH(R1, 63), XOR(R1, -1),         \
+		AND_REG(R1, R5), ADD_REG(at, R1), SUB_REG(n, R5)
+
+#define HALVE_SEGMENTS                                                                             \
+	HALVE(R2, R3, R7, segment_found, AND(R0, UNWIND_RANGES - 1), LSH(R0, 3), ADD_REG(R0, R4),  \
+	      LDX(DW, R0, R0, 0))
+#define HALVE_ROWS                                                                                 \
+	HALVE(R2, R3, R7, row_found, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),   \
+	      LDX(H, R0, R0, 0))
+
+/* Reads user memory at the address in R3 into the state; on failure the walk is over. */
+#define READ_STACK(to, bytes)                                                                      \
+	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), CALL(probe_read_user), JNE(R0, 0, unreadable)
+
+/* What user space and a hash table agree to spread bits by: 2^64 divided by the golden ratio. */
+#define GOLDEN 0x9e3779b97f4a7c15
+
+/* From the context, in R4, which no helper reads. */
+#define COPY_REG(at) LDX(DW, R1, R4, at), STX(DW, R6, REGS + (at), R1)
+#define COPY_8_REGS(at)                                                                            \
+	COPY_REG(at), COPY_REG((at) + 8), COPY_REG((at) + 16), COPY_REG((at) + 24),                \
+		COPY_REG((at) + 32), COPY_REG((at) + 40), COPY_REG((at) + 48), COPY_REG((at) + 56)
+#if UNWIND_REGS_BYTES == 168
+#define COPY_REST_OF_REGS COPY_REG(128), COPY_REG(136), COPY_REG(144), COPY_REG(152), COPY_REG(160)
+#else
+#define COPY_REST_OF_REGS                                                                          \
+	COPY_8_REGS(128), COPY_8_REGS(192), COPY_REG(256), COPY_REG(UNWIND_REGS_BYTES - 8)
+#endif
+
+#define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
+
+#endif
