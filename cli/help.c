@@ -68,7 +68,7 @@ static const char mem_usage[] =
 	"  -t, -L, --tid LIST       these threads\n"
 	"      --cgroup PATH, --comm GLOB\n"
 	"  -- PROGRAM ARGS          run it, follow its children, stop when it ends, exit with its status\n"
-	"      --obj NAME           only the allocators in files whose path has this in it\n"
+	"      --obj PATH           only the allocator in this file, from the start\n"
 	"      --symbols-prefix P   the functions are called Pmalloc, Pfree ...: je_\n"
 	"\n"
 	"What is shown\n"

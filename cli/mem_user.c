@@ -64,7 +64,7 @@ static int start(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
 	const struct id_list *pids = &p->opt->pids;
-	int err = 0;
+	int err = options(p)->obj ? mem_probes_object(m->probes, options(p)->obj) : 0;
 
 	for (uint32_t i = 0; !err && i < pids->n; i++)
 		err = mem_probes_process(m->probes, pids->id[i]);
@@ -86,14 +86,8 @@ static int loaded(struct profile *p, pid_t pid)
 static int mapped(struct profile *p, const struct rp_side_event *e)
 {
 	struct mem_user *m = p->ctx;
-	size_t before = mem_probes_count(m->probes);
-	int err = mem_probes_mapped(m->probes, e);
 
-	if (!err && mem_probes_count(m->probes) > before)
-		rp_log(RP_WARN,
-		       "process %u: probes since just now on %s; calls before are not counted",
-		       e->pid, e->mmap.path);
-	return err;
+	return mem_probes_mapped(m->probes, e);
 }
 
 static int stop(struct profile *p)

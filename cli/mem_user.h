@@ -24,6 +24,8 @@ int mem_probes_open(struct profile *p, const struct mem_user_config *config,
  * nothing; or a negative errno after a message.
  */
 int mem_probes_process(struct mem_probes *m, uint32_t pid);
+/* Probes this file, of --obj, and from then on no other. */
+int mem_probes_object(struct mem_probes *m, const char *path);
 /* A file was mapped, by a process that is profiled: the same, if it is a new one. */
 int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e);
 /* How many places are probed. */

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where an allocator's functions are in the files of a process, and probes there. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <rawprof/symbolize.h>
 
+#include "machine.h"
 #include "mem_user.h"
 
 /* The whole list is looked for in every file; of operator new only if the file has an allocator of its own. */
@@ -33,12 +39,14 @@ static const struct mem_function {
 	{ "dallocx", MEM_FREE },
 	{ "sdallocx", MEM_FREE },
 	/* operator new, new[], delete and delete[], with all that they may be given beside */
-	{ "_Znwm*", MEM_MALLOC },
-	{ "_Znam*", MEM_MALLOC },
+	{ "_Zn[wa]mRKSt9nothrow_t", MEM_MALLOC },
+	{ "_Zn[wa]mSt11align_val_tRKSt9nothrow_t", MEM_MALLOC },
+	{ "_Zn[wa]m", MEM_NEW },
+	{ "_Zn[wa]mSt11align_val_t", MEM_NEW },
 	{ "_ZdlPv*", MEM_DELETE },
 	{ "_ZdaPv*", MEM_DELETE },
 };
-enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), FIRST_OPERATOR = FUNCTIONS - 4 };
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), FIRST_OPERATOR = FUNCTIONS - 6 };
 
 static bool is_free(enum mem_call call)
 {
@@ -67,6 +75,7 @@ struct mem_probes {
 	struct object *objects;
 	size_t nobjects, room;
 	size_t nplaces;
+	bool late; /* what is found now runs already */
 };
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
@@ -179,6 +188,8 @@ static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *f
 {
 	const struct sym_functions *f = file->functions;
 	const bool own = has_allocator(f);
+	bool throws = false;
+	uint32_t n;
 	struct places places[ROLES] = { 0 };
 	struct rp_code *code = NULL;
 	int err = rp_code_open(file->fd, f->machine, f->text_offset, f->text_size, &code);
@@ -191,6 +202,10 @@ static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *f
 
 		if (f->items[i].is_ifunc || (!own && f->items[i].pattern >= FIRST_OPERATOR))
 			continue;
+		if (function->call == MEM_NEW && !m->config.largest_new) {
+			throws = true;
+			continue;
+		}
 		err = add_place(m, code, &f->items[i], role, function->call, &places[role]);
 		if (!err && role == ENTER && m->way[ENTER] != RP_UPROBE_SESSION)
 			err = add_place(m, code, &f->items[i], LEAVE, function->call,
@@ -199,11 +214,17 @@ static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *f
 	/* First what gives back, then what allocates: no block is put on the map whose free is not seen. */
 	for (int role = ROLES - 1; !err && role >= 0; role--)
 		err = attach(m, file, pid, role, &places[role], &object->probes[role]);
-	if (!err) {
-		m->nplaces += places[ENTER].n + places[FREE].n;
-		rp_log(RP_INFO, "%u functions of %s are probed", places[ENTER].n + places[FREE].n,
+	n = places[ENTER].n + places[FREE].n;
+	m->nplaces += err ? 0 : n;
+	if (!err && n)
+		rp_log(m->late ? RP_WARN : RP_INFO, "%s: %u functions are probed%s", file->path, n,
+		       m->late ? " since just now: its calls before are not counted, and are with --obj PATH"
+			       : "");
+	if (!err && throws)
+		rp_log(RP_WARN,
+		       "%s: operator new is not probed: if memory ran out an exception would meet the probe, which "
+		       "ends the program (Linux 6.13 and no limit on memory are safe)",
 		       file->path);
-	}
 	for (int role = 0; role < ROLES; role++)
 		places_free(&places[role]);
 	rp_code_close(code);
@@ -245,13 +266,6 @@ struct look {
 	pid_t pid; /* to be probed; -1 all */
 };
 
-static bool wanted(const struct mem_probes *m, const char *path)
-{
-	const struct mem_options *mem = m->profile->opt->own;
-
-	return !mem->obj || strstr(path, mem->obj);
-}
-
 /* What was looked at and had nothing is not looked at again. */
 static int on_file(void *ctx, const struct sym_mapped_functions *file)
 {
@@ -259,8 +273,7 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 	struct object *object;
 	int err;
 
-	if (!wanted(look->probes, file->path) ||
-	    find_object(look->probes, file->dev, file->inode, look->pid))
+	if (find_object(look->probes, file->dev, file->inode, look->pid))
 		return 0;
 	err = add_object(look->probes, file->dev, file->inode, look->pid, &object);
 	return err ? err : probe_file(look->probes, file, look->pid, object);
@@ -268,10 +281,15 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 
 int mem_probes_process(struct mem_probes *m, uint32_t pid)
 {
+	const struct mem_options *mem = m->profile->opt->own;
 	struct look look = { .probes = m, .pid = m->for_all ? -1 : (pid_t)pid };
 	size_t unread = 0;
-	int err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS, on_file,
-				       &look, &unread);
+	int err;
+
+	if (mem->obj) /* that one, and no other */
+		return 0;
+	err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS, on_file,
+				   &look, &unread);
 
 	if (unread)
 		rp_log(RP_WARN, "process %u: %zu files that it executes from cannot be read", pid,
@@ -284,23 +302,94 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid)
 	return err;
 }
 
+/* Of --obj: whether or not anybody has mapped it yet. */
+static int probe_path(struct mem_probes *m, const char *path, pid_t pid)
+{
+	struct sym_mapped_functions file = { .path = path };
+	struct look look = { .probes = m, .pid = pid };
+	struct sym_functions *found = NULL;
+	struct stat st;
+	int err = 0;
+
+	file.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (file.fd < 0 || fstat(file.fd, &st))
+		err = -errno;
+	if (!err)
+		err = sym_functions_find(file.fd, (const char *const *)m->names, FUNCTIONS, &found);
+	if (err)
+		rp_fail(err, "--obj %s: %s", path, strerror(-err));
+	else if (!found->count)
+		err = rp_fail(-ENOENT, "--obj %s: it has no malloc; is there a --symbols-prefix?",
+			      path);
+	if (!err) {
+		file.dev = st.st_dev;
+		file.inode = st.st_ino;
+		file.functions = found;
+		err = on_file(&look, &file);
+	}
+	sym_functions_free(found);
+	if (file.fd >= 0)
+		close(file.fd);
+	return err;
+}
+
+int mem_probes_object(struct mem_probes *m, const char *path)
+{
+	const struct id_list *pids = &m->profile->opt->pids;
+	int err = 0;
+
+	if (m->for_all)
+		return probe_path(m, path, -1);
+	for (uint32_t i = 0; !err && i < pids->n; i++)
+		err = probe_path(m, path, (pid_t)pids->id[i]);
+	return err;
+}
+
 int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 {
 	const uint64_t dev = makedev(e->mmap.maj, e->mmap.min);
 	const pid_t pid = m->for_all ? -1 : (pid_t)e->pid;
+	const struct mem_options *mem = m->profile->opt->own;
 	const uint32_t key = e->pid;
 	uint64_t born;
 
-	if (!e->mmap.ino || find_object(m, dev, e->mmap.ino, pid))
+	if (mem->obj || !e->mmap.ino || find_object(m, dev, e->mmap.ino, pid))
 		return 0;
 	if (rp_map_lookup(stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
 		return 0; /* not asked for, or gone */
+	m->late = true;
 	return mem_probes_process(m, e->pid);
 }
 
 size_t mem_probes_count(const struct mem_probes *m)
 {
 	return m->nplaces;
+}
+
+/* ---- operator new ------------------------------------------------------------------------------------------ */
+
+static bool overcommit_is_strict(void)
+{
+	char text[8];
+
+	return read_small_file("/proc/sys/vm/overcommit_memory", text, sizeof(text)) > 0 &&
+	       text[0] == '2';
+}
+
+/* The most that a call may ask for and is sure to get; 0: nothing is. */
+static uint64_t largest_new(const struct mem_probes *m)
+{
+	const struct id_list *pids = &m->profile->opt->pids;
+	struct rlimit limit;
+	struct sysinfo info;
+
+	if (m->way[ENTER] != RP_UPROBE_SESSION || overcommit_is_strict() || sysinfo(&info))
+		return 0;
+	for (uint32_t i = 0; i < (m->for_all ? 1 : pids->n); i++)
+		if (prlimit(m->for_all ? 0 : (pid_t)pids->id[i], RLIMIT_AS, NULL, &limit) ||
+		    limit.rlim_cur != RLIM_INFINITY)
+			return 0;
+	return (uint64_t)info.totalram * info.mem_unit / 2;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
@@ -320,6 +409,7 @@ int mem_probes_open(struct profile *p, const struct mem_user_config *config,
 	m->for_all = p->opt->program;
 	m->way[ENTER] = rp_uprobe_way(pid, true);
 	m->way[LEAVE] = m->way[FREE] = rp_uprobe_way(pid, false);
+	m->config.largest_new = largest_new(m);
 	for (size_t i = 0; !err && i < FUNCTIONS; i++)
 		if (asprintf(&m->names[i], "%s%s",
 			     mem->prefix && i < FIRST_OPERATOR ? mem->prefix : "",

@@ -255,6 +255,8 @@ static int mapped(void *ctx, const struct rp_side_event *e)
 	struct profile *p = ctx;
 
 	return p->profiler->mapped(p, e);
+	if (p->session.feed) /* before any of it runs, so that no walk comes too early */
+		unwind_feed_process(p->session.feed, (uint32_t)pid);
 }
 
 static uint64_t samples(const void *ctx)

@@ -29,6 +29,7 @@ enum mem_call {
 	MEM_ALIGNED,	    /* (alignment, size) */
 	MEM_POSIX_MEMALIGN, /* (where the block goes, alignment, size), which returns 0 or an error */
 	MEM_FREE,	    /* (block) */
+	MEM_NEW,	    /* (size), and may throw */
 	MEM_DELETE,	    /* (block), and may call free itself */
 	MEM_CALLS
 };
@@ -69,6 +70,11 @@ struct mem_user_config {
 	uint32_t temporary; /* see MEM_INUSE_OBJECTS */
 	uint32_t peak;	    /* how much was in use at most */
 	uint32_t unused;
+	/*
+	 * An exception cannot pass a return probe, it ends the program. What operator new is asked for beyond this many
+	 * bytes it may not get, so such a call is let alone.
+	 */
+	uint64_t largest_new;
 };
 
 /* What became of the calls; profile.fired counts them all. */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mem_new [TIMES]: as mem_exact, what C++ has of its own. */
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#define NOINLINE __attribute__((noinline))
+
+struct alignas(128) wide {
+	char bytes[256];
+};
+
+static long times;
+
+template <class T> static T *hide(T *p)
+{
+	static T *volatile hidden;
+
+	hidden = p;
+	return hidden;
+}
+
+static void expect(const char *name, long allocated, long bytes, long kept, long kept_bytes)
+{
+	std::printf("%s %ld %ld %ld %ld\n", name, allocated, bytes, kept, kept_bytes);
+}
+
+extern "C" {
+NOINLINE void case_new(void)
+{
+	for (long i = 0; i < times; i++) {
+		hide(new char[100]);
+		delete hide(new long);
+	}
+	expect(__func__, 2 * times, 108 * times, times, 100 * times);
+}
+
+NOINLINE void case_new_nothrow(void)
+{
+	for (long i = 0; i < times; i++) {
+		delete[] hide(new (std::nothrow) char[30]);
+	}
+	expect(__func__, times, 30 * times, 0, 0);
+}
+
+NOINLINE void case_new_aligned(void)
+{
+	for (long i = 0; i < times; i++) {
+		hide(new wide);
+		delete hide(new wide);
+	}
+	expect(__func__, 2 * times, 512 * times, times, 256 * times);
+}
+
+NOINLINE void case_new_throws(void)
+{
+	/* The exception itself is allocated too, where is not our affair: only that nothing of it stays. */
+	long caught = 0;
+
+	for (long i = 0; i < times; i++) {
+		try {
+			hide(new char[std::size_t(1) << 60]);
+		} catch (const std::bad_alloc &) {
+			caught++;
+		}
+	}
+	if (caught != times)
+		std::puts("case_new_throws did not throw");
+}
+}
+
+int main(int argc, char **argv)
+{
+	static char out[BUFSIZ];
+
+	std::setvbuf(stdout, out, _IOFBF, sizeof(out));
+	times = argc > 1 ? std::atol(argv[1]) : 100;
+	case_new();
+	case_new_nothrow();
+	case_new_aligned();
+	case_new_throws();
+	return 0;
+}
