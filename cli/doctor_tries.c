@@ -57,6 +57,8 @@ static const struct {
 	  RP_CAP_PERFMON },
 	{ RP_HAS_TASK_REGS, "task_regs", "5.15", "the same while the kernel works for a program",
 	  "", RP_CAP_BPF, RP_CAP_PERFMON },
+	{ RP_HAS_TASK_ITER, "task_iter", "5.18", "stacks of threads that sleep since before", "",
+	  RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_TASK_BTF, "task_btf", "5.11", "telling apart who had the same pid before", "",
 	  RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_PROG_BTF, "prog_btf", "5.0", "source lines in the verifier's words", "",

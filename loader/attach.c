@@ -133,6 +133,41 @@ static int raw_tracepoint(int prog_fd, const char *name)
 	return fd;
 }
 
+static int iterator(int prog_fd)
+{
+	union rp_attr attr = { 0 };
+	int link, fd;
+
+	attr.link.prog_fd = (uint32_t)prog_fd;
+	attr.link.attach_type = BPF_TRACE_ITER;
+	link = sys_bpf(BPF_LINK_CREATE, &attr);
+	if (link < 0)
+		return link;
+	attr = (union rp_attr){ 0 };
+	attr.iter.link_fd = (uint32_t)link;
+	fd = sys_bpf(BPF_ITER_CREATE, &attr);
+	close(link);
+	return fd;
+}
+
+int rp_iterate(int prog_fd)
+{
+	char unused[4096];
+	int fd = prog_fd < 0 ? prog_fd : iterator(prog_fd);
+	ssize_t n;
+
+	if (prog_fd < 0)
+		return prog_fd;
+	if (fd < 0)
+		return rp_fail(fd, "cannot run an iterator: %s", strerror(-fd));
+	do
+		n = read(fd, unused, sizeof(unused));
+	while (n > 0 || (n < 0 && errno == EAGAIN));
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return n ? rp_fail((int)n, "running an iterator: %s", strerror((int)-n)) : 0;
+}
+
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out)
 {
 	char what[160];

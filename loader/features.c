@@ -352,6 +352,39 @@ static int try_task_btf(void)
 	return try_helper(158);
 }
 
+static int try_task_iter(void)
+{
+	/* copy_from_user_task(fp - 8, 8, 0, ctx->task, 0) */
+	const struct bpf_insn visit[] = {
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, 4, 1, 8, 0),
+		INSN(BPF_JMP | BPF_JEQ | BPF_K, 4, 0, 6, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 1, 0, 0, -8),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, 8),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 5, 0, 0, 0),
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, 191),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+	const struct rp_btf *btf;
+	union rp_attr attr = { 0 };
+	int id = rp_btf_kernel(&btf);
+
+	if (!id)
+		id = rp_btf_find(btf, "bpf_iter_task", BTF_KIND_FUNC);
+	if (id < 0)
+		return id;
+	attr.prog.type = BPF_PROG_TYPE_TRACING;
+	attr.prog.expected_attach_type = BPF_TRACE_ITER;
+	attr.prog.flags = BPF_F_SLEEPABLE;
+	attr.prog.attach_btf_id = (uint32_t)id;
+	attr.prog.insns = ptr64(visit);
+	attr.prog.insn_cnt = ARRAY_SIZE(visit);
+	attr.prog.license = ptr64("GPL");
+	return close_result(sys_bpf(BPF_PROG_LOAD, &attr));
+}
+
 static const struct {
 	const char *name;
 	int (*try)(void);
@@ -377,6 +410,7 @@ static const struct {
 	[RP_HAS_SYSCALL_PROG] = { "syscall program", try_syscall_prog },
 	[RP_HAS_STATS] = { "run statistics", try_stats },
 	[RP_HAS_BPF_LOOP] = { "bpf_loop", try_bpf_loop },
+	[RP_HAS_TASK_ITER] = { "task iterator", try_task_iter },
 	[RP_HAS_TASK_REGS] = { "task_pt_regs", try_task_regs },
 	[RP_HAS_TASK_BTF] = { "task_btf", try_task_btf },
 };

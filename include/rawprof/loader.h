@@ -113,6 +113,7 @@ enum rp_feature {
 	RP_HAS_TASK_BTF,	 /* helper bpf_get_current_task_btf, 5.11 */
 	RP_HAS_TASK_REGS,	 /* helper bpf_task_pt_regs, 5.15 */
 	RP_HAS_BPF_LOOP,	 /* helper bpf_loop, 5.17 */
+	RP_HAS_TASK_ITER,	 /* programs that visit every thread and read its memory, 5.18 */
 	RP_FEATURES
 };
 
@@ -393,6 +394,11 @@ int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint
 			 struct rp_link **out);
 /* name NULL for programs with a BTF target (tp_btf). */
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out);
+/*
+ * Runs an iterator program (attach type BPF_TRACE_ITER, target "task") once over all there is; returns when it has
+ * seen everything, and what it writes is thrown away. kernel/bpf/bpf_iter.c, 5.8.
+ */
+int rp_iterate(int prog_fd);
 /* fentry, fexit, fmod_ret: the target is in the program. -EOPNOTSUPP where the kernel cannot (its
  * errno 524), -EPERM where it may not: try kprobe_multi, then kprobe. */
 int rp_attach_trace(int prog_fd, struct rp_link **out);

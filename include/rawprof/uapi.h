@@ -157,6 +157,10 @@ struct rp_attr_link { /* LINK_CREATE */
 	};
 };
 
+struct rp_attr_iter { /* ITER_CREATE, 5.8 */
+	uint32_t link_fd, flags;
+};
+
 struct rp_attr_stats { /* ENABLE_STATS */
 	uint32_t type;
 };
@@ -171,6 +175,7 @@ union rp_attr {
 	struct rp_attr_raw_tp raw_tp;
 	struct rp_attr_btf btf;
 	struct rp_attr_link link;
+	struct rp_attr_iter iter;
 	struct rp_attr_stats stats;
 };
 

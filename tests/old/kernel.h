@@ -59,6 +59,7 @@ static const struct {
 	{ 513, 164 }, /* before 5.13: no for_each_map_elem, snprintf */
 	{ 515, 169 }, /* before 5.15: no get_func_ip, get_attach_cookie */
 	{ 517, 178 }, /* before 5.17: no loop */
+	{ 518, 186 }, /* before 5.18: no copy_from_user_task */
 };
 
 /* sizeof(union bpf_attr): of PROG_LOAD's, which is the longest. */
