@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "asleep.h"
 #include "commands.h"
 #include "machine.h"
 #include "offcpu.h"
@@ -24,7 +25,8 @@ const size_t offcpu_own_size = sizeof(struct offcpu_options);
 
 struct offcpu {
 	const struct offcpu_options *options;
-	struct offcpu_config config;
+	struct sched_config config;
+	int visitor;		  /* the program that visits those asleep, -1 */
 	uint64_t end_ns;	  /* CLOCK_MONOTONIC, when counting ended */
 	uint64_t asleep;	  /* intervals that it cut off */
 	uint64_t shorter, longer; /* of these */
@@ -63,9 +65,11 @@ static int attach(struct profile *p)
 	int err;
 
 	o->config.profile = p->config;
+	o->visitor = -1;
 	if (rp_has(RP_HAS_TP_BTF)) {
-		sched_find_state(&o->config.kernel);
-		return profile_attach(p, &offcpu_switch_program, &o->config);
+		sched_find_state(&o->config);
+		err = asleep_load(p, &o->config, &o->visitor);
+		return err ? err : profile_attach(p, &offcpu_switch_program, &o->config);
 	}
 	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
 	err = profile_load(p, &offcpu_switch_classic_program, &o->config);
@@ -76,13 +80,23 @@ static int attach(struct profile *p)
 
 static int set_gate(struct profile *p, uint64_t open)
 {
-	return rp_map_update(stacks_map(p->stacks, OFFCPU_MAP_GATE), &(uint32_t){ 0 }, &open,
+	return rp_map_update(stacks_map(p->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 }, &open,
 			     BPF_ANY);
 }
 
 static int start(struct profile *p)
 {
-	return set_gate(p, 1);
+	struct offcpu *o = p->ctx;
+	int err = set_gate(p, monotonic_ns());
+
+	return err ? err : asleep_visit(o->visitor);
+}
+
+static int walk_again(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+
+	return asleep_visit(o->visitor);
 }
 
 static int stop(struct profile *p)
@@ -98,7 +112,7 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 {
 	struct profile *p = ctx;
 	struct offcpu *o = p->ctx;
-	const struct offcpu_thread *t = value;
+	const struct sched_thread *t = value;
 	uint64_t ns = t->since < o->end_ns ? o->end_ns - t->since : 0;
 	int err = 0;
 
@@ -119,8 +133,8 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 
 static int finish(struct profile *p)
 {
-	int n = rp_map_each(stacks_map(p->stacks, OFFCPU_MAP_THREADS),
-			    &stacks_maps(p->stacks)[OFFCPU_MAP_THREADS], add_asleep, p);
+	int n = rp_map_each(stacks_map(p->stacks, SCHED_MAP_THREADS),
+			    &stacks_maps(p->stacks)[SCHED_MAP_THREADS], add_asleep, p);
 
 	return n < 0 ? n : 0;
 }
@@ -161,7 +175,7 @@ static void describe(struct profile *p, struct report_info *info)
 static int books(struct profile *p, uint64_t kept, struct books *b)
 {
 	const struct offcpu *o = p->ctx;
-	struct offcpu_stats stats;
+	struct sched_stats stats;
 	int err = stacks_stats(p->stacks, &stats);
 
 	(void)kept;
@@ -186,7 +200,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 static const struct profiler offcpu_profiler = {
 	.command = "offcpu",
 	.maps = offcpu_maps,
-	.nmaps = OFFCPU_MAPS,
+	.nmaps = SCHED_MAPS,
 	.weight = OFFCPU_WEIGHT_NS,
 	.micros = true,
 	.configure = configure,
@@ -194,6 +208,7 @@ static const struct profiler offcpu_profiler = {
 	.start = start,
 	.stop = stop,
 	.finish = finish,
+	.walk_again = walk_again,
 	.types = types,
 	.values = values,
 	.event = event,

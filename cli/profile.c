@@ -209,8 +209,10 @@ static int on_record(void *ctx, const struct stack_record *record)
 
 	p->seen++;
 	session_saw(&p->session, pid, (uint32_t)(record->start_time + record->exec_id));
-	if (record->user_end == UNWIND_NO_SEGMENT || record->user_end == STACK_NO_TABLE)
+	if (record->user_end == UNWIND_NO_SEGMENT || record->user_end == STACK_NO_TABLE) {
 		session_lost_way(&p->session, pid);
+		p->lost_way = true;
+	}
 	return p->opt->samples ? profile_samples_keep(p, record) : 0;
 }
 
@@ -232,6 +234,13 @@ static int drained(void *ctx)
 {
 	struct profile *p = ctx;
 
+	if (p->lost_way && p->profiler->walk_again) {
+		int err = p->profiler->walk_again(p);
+
+		if (err)
+			return err;
+	}
+	p->lost_way = false;
 	return p->opt->samples ? profile_samples_print(p) : 0;
 }
 

@@ -54,6 +54,8 @@ struct profiler {
 		struct profile *p); /* events off, before the last drain; NULL: links are closed */
 	/* When all has come back that the programs made known by themselves; may add to it. NULL: nothing to add. */
 	int (*finish)(struct profile *p);
+	/* Stacks came whose walk had no tables, which have been read since. NULL: they are as they are. */
+	int (*walk_again)(struct profile *p);
 	int (*tick)(struct profile *p); /* once a second; may be NULL */
 	/* For who probes the files of processes; may be NULL, see struct session_work. */
 	int (*loaded)(struct profile *p, pid_t pid);
@@ -97,6 +99,7 @@ struct profile {
 	size_t nlinks;
 
 	uint64_t seen; /* records so far */
+	bool lost_way; /* among them some whose walk had no tables, since the last drain */
 
 	/* --samples: records that wait until their processes are known */
 	struct profile_queue {

@@ -85,13 +85,13 @@ bool sched_states_parse(const char *text, uint32_t *out)
 	return found;
 }
 
-void sched_find_state(struct sched_kernel *k)
+void sched_find_state(struct sched_config *c)
 {
 	const struct rp_btf *btf;
 	struct asm_access access;
 
 	if (rp_btf_kernel(&btf))
 		return;
-	k->state_argument = rp_btf_tracepoint_takes(btf, "sched_switch", 3, "") >= 0;
-	k->state_renamed = !rp_btf_access(btf, "task_struct", "__state", &access, NULL);
+	c->state_argument = rp_btf_tracepoint_takes(btf, "sched_switch", 3, "") >= 0;
+	c->state_renamed = !rp_btf_access(btf, "task_struct", "__state", &access, NULL);
 }

@@ -13,6 +13,6 @@ bool sched_states_parse(const char *text, uint32_t *out);
 const char *sched_state_name(uint64_t state);
 
 /* Where this kernel keeps the state of a thread that leaves its CPU. */
-void sched_find_state(struct sched_kernel *k);
+void sched_find_state(struct sched_config *c);
 
 #endif

@@ -11,34 +11,29 @@
  */
 #include <rawprof/sched.h>
 
-#define THREAD_FIELD(member) ASM_FIELD(struct offcpu_thread, member)
-static const struct asm_layout thread_layout = ASM_LAYOUT(
-	struct offcpu_thread, THREAD_FIELD(hash), THREAD_FIELD(since), THREAD_FIELD(pid_tgid));
-#define STATS_FIELD(member) ASM_FIELD(struct offcpu_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct offcpu_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
+#define THREAD_FIELD(member) ASM_FIELD(struct sched_thread, member)
+const struct asm_layout sched_thread_layout =
+	ASM_LAYOUT(struct sched_thread, THREAD_FIELD(hash), THREAD_FIELD(since),
+		   THREAD_FIELD(pid_tgid), THREAD_FIELD(user_end), THREAD_FIELD(unused));
+#define STATS_FIELD(member) ASM_FIELD(struct sched_stats, member)
+const struct asm_layout sched_stats_layout = ASM_LAYOUT(
+	struct sched_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
 	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
-	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(runnable),
-	STATS_FIELD(state), STATS_FIELD(exited), STATS_FIELD(shorter), STATS_FIELD(longer),
-	STATS_FIELD(threads_full), STATS_FIELD(unseen), STATS_FIELD(backwards));
+	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(asleep),
+	STATS_FIELD(runnable), STATS_FIELD(state), STATS_FIELD(exited), STATS_FIELD(shorter),
+	STATS_FIELD(longer), STATS_FIELD(threads_full), STATS_FIELD(unseen),
+	STATS_FIELD(backwards));
 
-const struct asm_map offcpu_maps[OFFCPU_MAPS] = {
-	STACK_MAP_LIST(OFFCPU_WEIGHTS, struct offcpu_stats, stats_layout),
-	[OFFCPU_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct offcpu_thread),
-				 32768, .value = &thread_layout },
-	[OFFCPU_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
-};
+const struct asm_map offcpu_maps[SCHED_MAPS] = { SCHED_MAP_LIST(OFFCPU_WEIGHTS) };
 
-/* States of the kernel: include/linux/sched.h */
-#define TASK_IDLE 0x402
-/* and of the classic tracepoint: include/trace/events/sched.h */
+/* States of the classic tracepoint: include/trace/events/sched.h */
 #define CLASSIC_ENDING 0x30
 #define CLASSIC_IDLE 0x80
 #define CLASSIC_PREEMPTED 0x100
 
 /* The stack frame of offcpu_leave. */
 struct leave_frame {
-	struct offcpu_thread
+	struct sched_thread
 		thread;	   /* as a new entry of the map threads, which must all be written */
 	uint64_t now, ran; /* arguments */
 	uint32_t tid, unused;
@@ -61,9 +56,10 @@ struct add_frame {
 enum { ADD_HASH = FRAME(struct add_frame, hash) };
 
 enum {
-	HASH = offsetof(struct offcpu_thread, hash),
-	SINCE = offsetof(struct offcpu_thread, since),
-	PID_TGID = offsetof(struct offcpu_thread, pid_tgid)
+	HASH = offsetof(struct sched_thread, hash),
+	SINCE = offsetof(struct sched_thread, since),
+	PID_TGID = offsetof(struct sched_thread, pid_tgid),
+	USER_END = offsetof(struct sched_thread, user_end)
 };
 
 /* The same in a record. */
@@ -72,6 +68,7 @@ enum {
 	RECORD_COUNT = offsetof(struct stack_record, value[OFFCPU_WEIGHT_COUNT]),
 	RECORD_NS = offsetof(struct stack_record, value[OFFCPU_WEIGHT_NS]),
 	RECORD_PID_TGID = offsetof(struct stack_record, pid_tgid),
+	RECORD_USER_END = offsetof(struct stack_record, user_end),
 };
 
 /* clang-format off */
@@ -104,15 +101,15 @@ FUNC(offcpu_add),
 	MOV_REG(R6, R2),
 	MOV_REG(R7, R3),
 	JSGE(R6, 0, forwards),
-	COUNT(stats, struct offcpu_stats, backwards),
+	COUNT(stats, struct sched_stats, backwards),
 	MOV(R6, 0),
 LABEL(forwards),
-	WHEN(struct offcpu_config, min_ns),
-		LD_PARAM(R1, struct offcpu_config, min_ns),
+	WHEN(struct sched_config, min_ns),
+		LD_PARAM(R1, struct sched_config, min_ns),
 		JLT_REG(R6, R1, shorter),
 	END,
-	WHEN(struct offcpu_config, max_ns),
-		LD_PARAM(R1, struct offcpu_config, max_ns),
+	WHEN(struct sched_config, max_ns),
+		LD_PARAM(R1, struct sched_config, max_ns),
 		JGT_REG(R6, R1, longer),
 	END,
 
@@ -136,22 +133,22 @@ LABEL(uncounted),
 	STX(DW, R0, RECORD_PID_TGID, R7),
 	ST(W, R0, offsetof(struct stack_record, kernel_bytes), 0),
 	ST(W, R0, offsetof(struct stack_record, user_bytes), 0),
-	ST(W, R0, offsetof(struct stack_record, user_end), 0),
+	ST(W, R0, RECORD_USER_END, 0),
 	ST(DW, R0, offsetof(struct stack_record, start_time), 0),
 	ST(DW, R0, offsetof(struct stack_record, exec_id), 0),
 	RING_SUBMIT(R0, 0),
 	JA(out),
 LABEL(ring_full),
-	COUNT(stats, struct offcpu_stats, profile.ring_full),
+	COUNT(stats, struct sched_stats, profile.ring_full),
 	JA(out),
-	WHEN(struct offcpu_config, min_ns),
+	WHEN(struct sched_config, min_ns),
 LABEL(shorter),
-		COUNT(stats, struct offcpu_stats, shorter),
+		COUNT(stats, struct sched_stats, shorter),
 		JA(out),
 	END,
-	WHEN(struct offcpu_config, max_ns),
+	WHEN(struct sched_config, max_ns),
 LABEL(longer),
-		COUNT(stats, struct offcpu_stats, longer),
+		COUNT(stats, struct sched_stats, longer),
 		JA(out),
 	END,
 
@@ -162,7 +159,7 @@ FUNC(offcpu_leave),
 	JEQ(R2, 0, idle), /* on every CPU */
 	STX(W, R10, LEAVE_TID, R2),
 	JSET(R3, THREAD_DEAD, exited),
-	LD_PARAM(R0, struct offcpu_config, states),
+	LD_PARAM(R0, struct sched_config, states),
 	AND_REG(R0, R3),
 	JEQ(R0, 0, other_state),
 	MOV_REG(R6, R1),
@@ -185,6 +182,8 @@ FUNC(offcpu_leave),
 	MOV_REG(R1, R8),
 	CALL_FUNC(stack_value),
 	LDX(DW, R6, R8, RECORD_HASH),
+	LDX(W, R1, R8, RECORD_USER_END),
+	STX(W, R10, THREAD + USER_END, R1),
 	STACK_DONE(R8),
 	JEQ(R6, 0, out), /* it is lost, which has been counted */
 
@@ -196,6 +195,8 @@ FUNC(offcpu_leave),
 	STX(DW, R0, HASH, R6),
 	STX(DW, R0, SINCE, R7),
 	STX(DW, R0, PID_TGID, R9),
+	LDX(W, R3, R10, THREAD + USER_END),
+	STX(W, R0, USER_END, R3),
 	JEQ(R1, 0, out),
 
 	/* Nobody has told us that it was back. Then it was since it has run for as long as the kernel says. */
@@ -207,44 +208,46 @@ FUNC(offcpu_leave),
 LABEL(unseen),
 	MOV_REG(R3, R9),
 	CALL_FUNC(offcpu_add),
-	COUNT(stats, struct offcpu_stats, unseen),
+	COUNT(stats, struct sched_stats, unseen),
 	JA(out),
 
 LABEL(new_thread),
 	STX(DW, R10, THREAD + HASH, R6),
 	STX(DW, R10, THREAD + SINCE, R7),
 	STX(DW, R10, THREAD + PID_TGID, R9),
+	ST(W, R10, THREAD + USER_END + 4, 0),
 	MAP_UPDATE(threads, LEAVE_TID, THREAD, BPF_ANY),
 	JEQ(R0, 0, out),
-	COUNT(stats, struct offcpu_stats, threads_full),
+	COUNT(stats, struct sched_stats, threads_full),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
 LABEL(exited),
 	MAP_DELETE(threads, LEAVE_TID),
-	COUNT(stats, struct offcpu_stats, exited),
+	COUNT(stats, struct sched_stats, exited),
 	JA(out),
 LABEL(other_state),
 	JEQ(R3, THREAD_RUNNABLE, runnable),
-	COUNT(stats, struct offcpu_stats, state),
+	COUNT(stats, struct sched_stats, state),
 	JA(out),
 LABEL(runnable),
-	COUNT(stats, struct offcpu_stats, runnable),
+	COUNT(stats, struct sched_stats, runnable),
 	JA(out),
 LABEL(idle),
-	COUNT(stats, struct offcpu_stats, profile.idle),
+	COUNT(stats, struct sched_stats, profile.idle),
 	JA(out),
 LABEL(filtered),
-	COUNT(stats, struct offcpu_stats, profile.filtered),
+	COUNT(stats, struct sched_stats, profile.filtered),
 	JA(out),
 };
 /* clang-format on */
 static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
 	struct leave_frame, ASM_FIELD(struct leave_frame, thread.hash),
 	ASM_FIELD(struct leave_frame, thread.since), ASM_FIELD(struct leave_frame, thread.pid_tgid),
-	ASM_FIELD(struct leave_frame, now), ASM_FIELD(struct leave_frame, ran),
-	ASM_FIELD(struct leave_frame, tid));
+	ASM_FIELD(struct leave_frame, thread.user_end),
+	ASM_FIELD(struct leave_frame, thread.unused), ASM_FIELD(struct leave_frame, now),
+	ASM_FIELD(struct leave_frame, ran), ASM_FIELD(struct leave_frame, tid));
 static const struct asm_layout back_frame_layout =
 	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
 static const struct asm_layout add_frame_layout =
@@ -265,11 +268,6 @@ enum { SWITCH_NOW = FRAME(struct switch_frame, now) };
 static const struct asm_layout switch_frame_layout =
 	ASM_LAYOUT(struct switch_frame, ASM_FIELD(struct switch_frame, now));
 
-/* Nothing is counted before the gate opens: what threads do while everything is being set up. */
-#define GATE(out)                                                                                  \
-	SCOPE("GATE(" #out ")"), LD_MAP_VALUE(R1, gate, 0), LDX(DW, R1, R1, 0), JEQ(R1, 0, out),   \
-		COUNT(stats, struct offcpu_stats, profile.fired), END
-
 /*
  * sched_switch(bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state); the last one
  * since Linux 5.18, because by then somebody may have woken prev and changed its state.
@@ -277,7 +275,8 @@ static const struct asm_layout switch_frame_layout =
 /* clang-format off */
 static const struct asm_insn offcpu_switch[] = {
 	MOV_REG(R6, R1),
-	GATE(out),
+	SCHED_GATE(out),
+	COUNT(stats, struct sched_stats, profile.fired),
 	CALL(ktime_get_ns),
 	STX(DW, R10, SWITCH_NOW, R0),
 
@@ -291,32 +290,16 @@ LABEL(next_is_idle),
 	/* R3 = as what prev leaves. Who is preempted has not left, whatever his state. */
 	LDX(DW, R9, R6, 8),
 	LDX(DW, R1, R6, 0),
-	JNE(R1, 0, runnable),
-	WHEN(struct offcpu_config, kernel.state_argument),
+	MOV(R3, 0),
+	JNE(R1, 0, preempted),
+	WHEN(struct sched_config, state_argument),
 		LDX(DW, R3, R6, 24),
 	END,
-	UNLESS(struct offcpu_config, kernel.state_argument),
-		WHEN(struct offcpu_config, kernel.state_renamed),
-			LD_FIELD(R3, R9, "task_struct", "__state"),
-		END,
-		UNLESS(struct offcpu_config, kernel.state_renamed),
-			LD_FIELD(R3, R9, "task_struct", "state"),
-		END,
+	UNLESS(struct sched_config, state_argument),
+		LD_STATE(R3, R9),
 	END,
-	JEQ(R3, 0, runnable),
-	MOV_REG(R1, R3),
-	AND(R1, TASK_IDLE),
-	JEQ(R1, TASK_IDLE, kernel_idle),
-	AND(R3, 0xff),
-	JNE(R3, 0, leave),
-	MOV(R3, THREAD_OTHER),
-	JA(leave),
-LABEL(kernel_idle),
-	MOV(R3, THREAD_IDLE),
-	JA(leave),
-LABEL(runnable),
-	MOV(R3, THREAD_RUNNABLE),
-LABEL(leave),
+LABEL(preempted),
+	THREAD_STATE(R3, R1),
 	MOV_REG(R1, R6),
 	LD_FIELD(R2, R9, "task_struct", "pid"),
 	LD_FIELD(R5, R9, "task_struct", "se.sum_exec_runtime"),
@@ -341,7 +324,7 @@ const struct asm_program offcpu_switch_program = {
 	.target = "sched_switch",
 	.license = "Dual BSD/GPL",
 	ASM_LINES(offcpu_switch),
-	.config_size = sizeof(struct offcpu_config),
+	.config_size = sizeof(struct sched_config),
 	.frame = &switch_frame_layout,
 };
 
@@ -352,7 +335,8 @@ const struct asm_program offcpu_switch_program = {
 /* clang-format off */
 static const struct asm_insn offcpu_switch_classic[] = {
 	MOV_REG(R6, R1),
-	GATE(out),
+	SCHED_GATE(out),
+	COUNT(stats, struct sched_stats, profile.fired),
 	CALL(ktime_get_ns),
 	STX(DW, R10, SWITCH_NOW, R0),
 
@@ -400,10 +384,10 @@ const struct asm_program offcpu_switch_classic_program = {
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",
 	ASM_LINES(offcpu_switch_classic),
-	.config_size = sizeof(struct offcpu_config),
+	.config_size = sizeof(struct sched_config),
 	.frame = &switch_frame_layout,
 };
 
-const struct offcpu_config offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-						   .kernel = { .state_argument = 1 },
-						   .states = THREAD_WAITING };
+const struct sched_config offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						  .state_argument = 1,
+						  .states = THREAD_WAITING };

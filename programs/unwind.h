@@ -61,9 +61,10 @@ enum {
 	RANGES = offsetof(struct unwind_ranges, range)
 };
 
-/* The stack frames of the two functions. */
-enum { SHARD_KEY = -8, ROWS_KEY = -4, FOUND_AT = -16, KEY = -24 }; /* of unwind_step */
-enum { STATE_SLOT = -8, TGID = -12 };				   /* of unwind_user */
+/* The stack frames of the functions. */
+enum { SHARD_KEY = -8, ROWS_KEY = -4, FOUND_AT = -16, KEY = -24, STEP_TASK = -32 }; /* of unwind_step */
+enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24 }; /* of unwind_user */
+enum { FP_TASK = -8 };				       /* of unwind_fp */
 
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */
 
@@ -90,7 +91,17 @@ enum { STATE_SLOT = -8, TGID = -12 };				   /* of unwind_user */
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \
-	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), CALL(probe_read_user), JNE(R0, 0, unreadable)
+	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), READ_MEMORY(STEP_TASK),                      \
+		JNE(R0, 0, unreadable)
+/* Of the task that is walked: the current one, or the one that is kept in this slot. */
+#define READ_MEMORY(slot)                                                                          \
+	UNLESS(struct profile_config, of_task), CALL(probe_read_user), END,                        \
+		WHEN(struct profile_config, of_task), LDX(DW, R4, R10, slot), MOV(R5, 0),          \
+		CALL(copy_from_user_task), END
+/* Sees to it that state->fp is known. */
+#define KNOW_FP                                                                                    \
+	MOV_REG(R1, R6), WHEN(struct profile_config, of_task), LDX(DW, R2, R10, STEP_TASK), END,   \
+		CALL_FUNC(unwind_fp), JNE(R0, 0, unreadable)
 
 /* What user space and a hash table agree to spread bits by: 2^64 divided by the golden ratio. */
 #define GOLDEN 0x9e3779b97f4a7c15

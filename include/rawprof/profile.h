@@ -178,6 +178,7 @@ struct profile_config {
 	uint32_t
 		bounded; /* before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
 	uint32_t own_regs; /* before 5.15: registers from the context, which is a perf event's */
+	uint32_t of_task; /* of a sleeping task, which takes the place of the context; needs eh, identity */
 	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */

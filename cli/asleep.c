@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rawprof/loader.h>
+
+#include "asleep.h"
+
+static const char *why_not(const struct profile_config *c)
+{
+	if (!rp_has(RP_HAS_TASK_ITER))
+		return "that needs Linux 5.18 with BTF";
+	if (c->ns_inode)
+		return "not inside a pid namespace";
+	return NULL;
+}
+
+int asleep_load(struct profile *p, const struct sched_config *config, int *program)
+{
+	struct sched_config c = *config;
+	const char *why = why_not(&c.profile);
+	int fd;
+
+	*program = -1;
+	if (why) {
+		rp_log(RP_INFO, "threads that sleep since before are not seen until they run: %s",
+		       why);
+		return 0;
+	}
+	c.profile.of_task = 1;
+	fd = profile_load(p, &asleep_program, &c);
+	if (fd >= 0)
+		*program = fd;
+	return fd < 0 ? fd : 0;
+}
+
+int asleep_visit(int program)
+{
+	return program < 0 ? 0 : rp_iterate(program);
+}
