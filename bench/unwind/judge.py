@@ -15,6 +15,7 @@ import json
 import re
 import struct
 import sys
+import zlib
 
 # The outermost function of a process or of a thread, as debug symbols name it.
 OUTERMOST = re.compile(r"_start$|__libc_start_(call_)?main|main$|(__)?clone|start_thread$")
@@ -123,9 +124,9 @@ class Profile:
         for stack, n in self.stacks.items():
             for at, number in enumerate(stack):
                 frame = self.frames[number]
-                # A frame that a signal interrupted is no return address; what is below it returns
-                # into the trampoline, which nobody called.
-                if not frame["return"]:
+                # The innermost was left by a system call, if at all. A frame that a signal interrupted
+                # is no return address; what is below it returns into the trampoline, which nobody called.
+                if at == 0 or not frame["return"]:
                     continue
                 if at + 1 < len(stack) and not self.frames[stack[at + 1]]["return"]:
                     continue
@@ -163,13 +164,14 @@ def main(name, profile_path, perf_path, perf_bytes, cost_path, idle_path, *dumps
     perf_whole, perf_total = perf_share(perf_path)
     perf = f"{100 * perf_whole / perf_total:.2f}" if perf_total else "-"
     with open(profile_path, "rb") as f:
-        written = len(f.read())
+        text = f.read()
+    packed = len(zlib.compress(text))
     print(
         f"| {name} | {profile.total:,} | {100 * whole / max(1, profile.total):.2f} | {perf} "
         f"| {profile.depth():.1f} | {seen:,} | {wrong:,} | {unknown:,} "
         f"| {cost.own_us(Profile(idle_path)):.2f} | {cost.depth():.1f} "
-        f"| {written / 1000:,.0f} | {int(perf_bytes) / 1000:,.0f} "
-        f"| {int(perf_bytes) / written:,.0f} | {why or '-'} |"
+        f"| {len(text) / 1000:,.0f} | {packed / 1000:,.0f} | {int(perf_bytes) / 1000:,.0f} "
+        f"| {int(perf_bytes) / packed:,.0f} | {why or '-'} |"
     )
 
 

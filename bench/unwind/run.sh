@@ -90,16 +90,16 @@ say '# Whole user stacks' '' \
 
 if [ "$only" != ,cost, ]; then
 	say "Programs as the distribution ships them, sampled 499 times a second by \`rawprof cpu\` and, in the same run, by \`perf record" \
-		"--call-graph dwarf\` around it." '' \
+		"--call-graph dwarf\` beside it. The rarer samples are, the more of its data the processor has forgotten in between: a sample costs more than one of many." '' \
 		'* **whole**: rawprof: the walk ended at a rule that says so. perf, which cannot tell: one of the three outermost user frames' \
 		'  is `_start`, `__libc_start_main`, `__libc_start_call_main`, `main`, `clone` or `start_thread` (with debug symbols of libc).' \
 		'* **returns**: return addresses in the stacks, counted as often as sampled; **no call** before how many of them is no' \
 		'  call instruction (next to signal frames there need not be one); **unseen**: code of a JIT that was gone when its memory was looked at.' \
 		'* **BPF**: run time of all BPF programs by samples kept, kernel stacks, hash and map included; in a run of its own. What it' \
 		'  takes to pass over samples of other processes is measured by a second rawprof at the same time, and taken off.' \
-		'* **written**: the profile as JSON, named, and `perf.data`.' '' \
-		'| program | user stacks | whole, % | perf, % | frames | returns | no call | unseen | BPF, us | at frames | written, KB | perf, KB | perf writes | not whole |' \
-		'|---|---|---|---|---|---|---|---|---|---|---|---|---|---|'
+		'* **JSON**: the profile, all frames named; **packed** by zlib, as pprof has it; and `perf.data`.' '' \
+		'| program | user stacks | whole, % | perf, % | frames | returns | no call | unseen | BPF, us | at frames | JSON, KB | packed, KB | perf, KB | perf to packed | not whole |' \
+		'|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|'
 	node=/usr/bin/node
 	[ -x $node ] || node=$(command -v nodejs || echo node)
 	program python3 "for i in 1 2 3 4; do /usr/bin/python3 $here/work.py 120; done"
