@@ -23,7 +23,7 @@ EXAMPLE_OBJ := $(BUILD)/examples/shown/lessons.o $(BUILD)/examples/shown/table.o
 # Of the lessons only their programs: what runs them is code that nobody would call.
 SHOWN_OBJ   := $(patsubst examples/%.c,$(BUILD)/examples/shown/%.o,$(LESSON_SRC))
 $(BUILD)/examples/shown/lessons.o: $(SHOWN_OBJ)
-	$(Q)$(CC) $(CFLAGS) -r -nostdlib -Wl,--gc-sections -o $@ $^ \
+	$(Q)$(CC) $(CFLAGS) -fno-lto -r -nostdlib -Wl,--gc-sections -o $@ $^ \
 		$(foreach l,$(LESSONS),-Wl,-u,$(call lesson_id,$l)_good -Wl,-u,$(call lesson_id,$l)_bad)
 	$(Q)$(STRIP) --strip-unneeded $@
 $(BUILD)/examples/shown/%.o: examples/%.c $(BUILD)/flags
@@ -31,7 +31,7 @@ $(BUILD)/examples/shown/%.o: examples/%.c $(BUILD)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LESSON_CFLAGS) -Wno-missing-prototypes \
 		-Dmain=$(call lesson_id,$(*D))_main \
 		-Dlesson_good=$(call lesson_id,$(*D))_good \
-		-Dlesson_bad=$(call lesson_id,$(*D))_bad -c -o $@ $<
+		-Dlesson_bad=$(call lesson_id,$(*D))_bad -fno-lto -c -o $@ $<
 $(BUILD)/examples/shown/table.c: examples/examples.mk examples/table.h
 	$(Q)mkdir -p $(@D) && { \
 	echo '#include "examples/table.h"'; \
