@@ -226,8 +226,9 @@ static int start(void *ctx)
 static int drain(void *ctx)
 {
 	struct profile *p = ctx;
+	int err = stacks_drain(p->stacks);
 
-	return stacks_drain(p->stacks);
+	return !err && p->profiler->drain ? p->profiler->drain(p) : err;
 }
 
 static int drained(void *ctx)
@@ -244,6 +245,13 @@ static int drained(void *ctx)
 	return p->opt->samples ? profile_samples_print(p) : 0;
 }
 
+static int interval(void *ctx)
+{
+	struct profile *p = ctx;
+
+	return p->profiler->interval(p);
+}
+
 static int tick(void *ctx)
 {
 	struct profile *p = ctx;
@@ -256,6 +264,8 @@ static int loaded(void *ctx, pid_t pid)
 {
 	struct profile *p = ctx;
 
+	if (p->session.feed) /* before any of it runs, so that no walk comes too early */
+		unwind_feed_process(p->session.feed, (uint32_t)pid);
 	return p->profiler->loaded(p, pid);
 }
 
@@ -264,8 +274,6 @@ static int mapped(void *ctx, const struct rp_side_event *e)
 	struct profile *p = ctx;
 
 	return p->profiler->mapped(p, e);
-	if (p->session.feed) /* before any of it runs, so that no walk comes too early */
-		unwind_feed_process(p->session.feed, (uint32_t)pid);
 }
 
 static uint64_t samples(const void *ctx)
@@ -289,6 +297,8 @@ int profile_record(struct profile *p)
 					   .drain = drain,
 					   .drained = drained,
 					   .tick = tick,
+					   .interval = p->profiler->interval ? interval : NULL,
+					   .often = p->profiler->often,
 					   .samples = samples,
 					   .loaded = p->profiler->loaded ? loaded : NULL,
 					   .mapped = p->profiler->mapped ? mapped : NULL };

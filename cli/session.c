@@ -413,7 +413,7 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 {
 	uint64_t end = s->opt->duration ? s->begin_ns + (uint64_t)(s->opt->duration * NS_PER_SECOND)
 					: UINT64_MAX;
-	const bool often = s->opt->samples || work->mapped;
+	const bool often = s->opt->samples || work->mapped || work->often;
 	uint64_t step = often ? NS_PER_SECOND / 10 : NS_PER_SECOND;
 	uint64_t next_tick = s->begin_ns + step, now;
 	uint64_t pause = work->interval ? (uint64_t)(s->opt->interval * NS_PER_SECOND) : 0;

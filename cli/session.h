@@ -58,6 +58,7 @@ struct session_work {
 	int (*drained)(void *ctx);  /* after that the processes met are known; may be NULL */
 	int (*tick)(void *ctx);	    /* once a second: hot-plugged CPUs; may be NULL */
 	int (*interval)(void *ctx); /* every --interval, after a drain; may be NULL */
+	bool often; /* drain ten times a second: a person reads along */
 	uint64_t (*samples)(const void *ctx); /* so far, for the progress line */
 	/* The program of -- PROGRAM is being loaded, see target_start_watched(); may be NULL. */
 	int (*loaded)(void *ctx, pid_t pid);
