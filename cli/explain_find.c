@@ -38,6 +38,9 @@ int explain_list(FILE *out)
 {
 	fputs("Programs that can be explained: rawprof explain NAME\n\n", out);
 	each_program(print_one, out);
+	if (!example_lessons->name)
+		fputs("\nThe programs of the course are not in this file, which was made to be small.\n",
+		      out);
 	return 0;
 }
 

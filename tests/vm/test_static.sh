@@ -26,9 +26,16 @@ in_root() {
 }
 in_root doctor
 is 'alone: doctor' "$status" 0
+in_root explain
+is 'alone: explain' "$status" 0
+has 'alone: explain has the profilers' "$out" '^  cpu_sample '
+has 'alone: explain says that the course is elsewhere' "$out" '^The programs of the course are not in this file'
+while :; do :; done &
+busy=$!
 in_root cpu -F 199 --format folded 1
+kill $busy
 is 'alone: cpu' "$status" 0
-holds 'alone: cpu finds itself' "$(share "$out" '^rawprof;') >= 0 && $(total "$out") > 0"
+holds 'alone: cpu finds who is busy' "$(share "$out" '^test_static.sh;') > 10"
 ledger_closes 'alone: cpu'
 
 finish
