@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every program there is, for whoever lists, shows or checks them. */
+#include <rawprof/lock.h>
 #include <rawprof/mem.h>
 #include <rawprof/mem_kernel.h>
 #include <rawprof/programs.h>
@@ -17,6 +18,36 @@ const struct program_entry program_entries[] = {
 	{ &follow_exit_program, cpu_maps, STACK_MAPS, "removes processes that have ended" },
 	{ &follow_fork_classic_program, cpu_maps, STACK_MAPS,
 	  "adds the children of profiled processes, without kernel BTF" },
+	{ &lock_contention_begin_program, lock_maps, LOCK_MAPS,
+	  "notes that somebody waits for a lock of the kernel", &lock_usual_config },
+	{ &lock_contention_end_program, lock_maps, LOCK_MAPS, "adds how long it was",
+	  &lock_usual_config },
+	{ &lock_futex_enter_program, lock_maps, LOCK_MAPS, "notes that somebody waits for a futex",
+	  &lock_futex_usual_config },
+	{ &lock_futex_exit_program, lock_maps, LOCK_MAPS, "adds how long that was",
+	  &lock_usual_config },
+	{ &lock_waking_program, lock_maps, LOCK_MAPS, "notes who lets somebody have a lock",
+	  &lock_usual_config },
+	{ &lock_thread_exit_program, lock_maps, LOCK_MAPS,
+	  "forgets what a thread was waiting for when it ends", &lock_usual_config },
+	{ &lock_contention_begin_tp_program, lock_maps, LOCK_MAPS,
+	  "notes that somebody waits for a lock of the kernel, without kernel BTF",
+	  &lock_usual_config },
+	{ &lock_contention_end_tp_program, lock_maps, LOCK_MAPS,
+	  "adds how long it was, without kernel BTF", &lock_usual_config },
+	{ &lock_futex_enter_tp_program, lock_maps, LOCK_MAPS,
+	  "notes that somebody waits for a futex, without kernel BTF", &lock_futex_usual_config },
+	{ &lock_futex_waitv_enter_tp_program, lock_maps, LOCK_MAPS,
+	  "notes that somebody waits for several futexes, without kernel BTF",
+	  &lock_futex_usual_config },
+	{ &lock_futex_wait_enter_tp_program, lock_maps, LOCK_MAPS,
+	  "notes that somebody waits by futex_wait, without kernel BTF", &lock_futex_usual_config },
+	{ &lock_futex_exit_tp_program, lock_maps, LOCK_MAPS,
+	  "adds how long that was, without kernel BTF", &lock_usual_config },
+	{ &lock_waking_tp_program, lock_maps, LOCK_MAPS,
+	  "notes who lets somebody have a lock, without kernel BTF", &lock_usual_config },
+	{ &lock_thread_exit_tp_program, lock_maps, LOCK_MAPS,
+	  "forgets what a thread was waiting for, without kernel BTF", &lock_usual_config },
 	{ &mem_session_program, mem_user_maps, MEM_USER_MAPS,
 	  "counts allocations, at the entry and the return of malloc", &mem_user_usual_config },
 	{ &mem_enter_program, mem_user_maps, MEM_USER_MAPS,
