@@ -89,7 +89,8 @@ static int start(struct profile *p)
 	struct offcpu *o = p->ctx;
 	int err = set_gate(p, monotonic_ns());
 
-	return err ? err : asleep_visit(o->visitor);
+	/* A program that we start waits for nothing but us so far. */
+	return err || p->opt->program ? err : asleep_visit(o->visitor);
 }
 
 static int walk_again(struct profile *p)
@@ -131,7 +132,7 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
 }
 
-static int finish(struct profile *p)
+static int collect(struct profile *p)
 {
 	int n = rp_map_each(stacks_map(p->stacks, SCHED_MAP_THREADS),
 			    &stacks_maps(p->stacks)[SCHED_MAP_THREADS], add_asleep, p);
@@ -207,7 +208,7 @@ static const struct profiler offcpu_profiler = {
 	.attach = attach,
 	.start = start,
 	.stop = stop,
-	.finish = finish,
+	.collect = collect,
 	.walk_again = walk_again,
 	.types = types,
 	.values = values,

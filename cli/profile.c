@@ -311,8 +311,6 @@ int profile_record(struct profile *p)
 		rp_quiesce();
 		err = stacks_finish(p->stacks);
 	}
-	if (!err && p->profiler->finish)
-		err = p->profiler->finish(p);
 	if (!err)
 		err = session_settle(&p->session);
 	if (!err && p->profiler->collect)

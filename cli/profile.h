@@ -52,8 +52,6 @@ struct profiler {
 	int (*start)(struct profile *p); /* events on, just before the target runs; may be NULL */
 	int (*stop)(
 		struct profile *p); /* events off, before the last drain; NULL: links are closed */
-	/* When all has come back that the programs made known by themselves; may add to it. NULL: nothing to add. */
-	int (*finish)(struct profile *p);
 	/* Stacks came whose walk had no tables, which have been read since. NULL: they are as they are. */
 	int (*walk_again)(struct profile *p);
 	int (*tick)(struct profile *p); /* once a second; may be NULL */
@@ -73,6 +71,8 @@ struct profiler {
 	const struct report_value_type *(*types)(const struct profile *p, size_t *n);
 	/* From the weights of the kernel to values of these types; false: not to be shown. NULL: as they are. */
 	bool (*values)(const struct profile *p, const struct stack *stack, uint64_t *values);
+	/* Adds everything to the report by itself; NULL: each stack is a sample, as the following two have it. */
+	int (*samples)(struct profile *p, struct report *report, struct names *names);
 	/* Labels and frames of its own (a state, a lock); may be NULL. */
 	int (*decorate)(struct profile *p, const struct stack *stack, struct report_sample *sample);
 	/* The event that one record is about, for --samples; NULL: "samples". */
@@ -135,6 +135,9 @@ int profile_run(const struct profiler *profiler, const struct options *opt, void
 struct name_owner profile_owner(const struct stack_record *record);
 /* False: --comm has a pattern that it does not match. */
 bool profile_comm_wanted(const struct profile *p, const char *comm);
+/* Adds the frames of a stack, leaf first: of the kernel, then of the program. */
+int profile_frames(struct profile *p, struct names *names, const struct stack_record *record,
+		   struct name_ids *ids);
 /* The lines that all profilers have, and the cost. */
 int profile_books(struct profile *p, uint64_t kept, struct books *b);
 

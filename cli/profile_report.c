@@ -45,12 +45,31 @@ int profile_prepare_kernel(struct profile *p)
 	return n ? 0 : -ENOMEM;
 }
 
+int profile_frames(struct profile *p, struct names *names, const struct stack_record *r,
+		   struct name_ids *ids)
+{
+	const struct stack *better = r->kernel_of ? stacks_find(p->stacks, r->kernel_of) : NULL;
+	const struct stack_record *kernel = better ? better->record : r;
+	size_t nkernel = kernel->kernel_bytes / 8;
+	struct name_owner owner = profile_owner(r);
+	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
+	size_t ours = probe_frames(&p->session, kernel->frames, nkernel);
+	int err = names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
+			       ours ? NAMES_RETURN : NAMES_AT, ids);
+
+	if (!err)
+		err = names_intern(names, &owner, user_frames(r), r->user_bytes / 8,
+				   p->profiler->at_return
+					   ? NAMES_RETURN
+					   : names_entered(&p->session, kernel->frames, nkernel),
+				   ids);
+	return err;
+}
+
 static int add_stack(struct profile *p, struct names *names, struct report *report,
 		     const struct stack *stack)
 {
 	const struct stack_record *r = stack->record;
-	size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8, ours;
-	struct name_owner owner = profile_owner(r);
 	struct name_ids ids = { 0 };
 	uint64_t values[REPORT_MAX_VALUES] = { 0 };
 	struct report_sample sample = { .comm = r->comm,
@@ -66,16 +85,7 @@ static int add_stack(struct profile *p, struct names *names, struct report *repo
 		p->not_wanted += values[0];
 		return 0;
 	}
-	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
-	ours = probe_frames(&p->session, r->frames, nkernel);
-	err = names_intern(names, NULL, r->frames + ours, nkernel - ours,
-			   ours ? NAMES_RETURN : NAMES_AT, &ids);
-	if (!err)
-		err = names_intern(names, &owner, user_frames(r), nuser,
-				   p->profiler->at_return
-					   ? NAMES_RETURN
-					   : names_entered(&p->session, r->frames, nkernel),
-				   &ids);
+	err = profile_frames(p, names, r, &ids);
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err && p->profiler->decorate)
@@ -94,7 +104,9 @@ static int add_stacks(struct profile *p, struct report *report)
 
 	if (!err)
 		err = names_open(&names, &p->session, report);
-	while (!err && (stack = stacks_next(p->stacks, stack)))
+	if (!err && p->profiler->samples)
+		err = p->profiler->samples(p, report, names);
+	while (!err && !p->profiler->samples && (stack = stacks_next(p->stacks, stack)))
 		err = add_stack(p, names, report, stack);
 	names_close(names);
 	return err;

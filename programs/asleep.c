@@ -48,6 +48,7 @@ enum {
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
 	RECORD_USER_END = offsetof(struct stack_record, user_end),
+	RECORD_KERNEL_OF = offsetof(struct stack_record, kernel_of),
 	RECORD_VALUES = offsetof(struct stack_record, value)
 };
 
@@ -135,6 +136,8 @@ LABEL(walk),
 	ST(DW, R8, RECORD_VALUES + 8, 0),
 	ST(DW, R8, RECORD_VALUES + 16, 0),
 	ST(DW, R8, RECORD_VALUES + 24, 0),
+	LDX(DW, R1, R10, OLD),
+	STX(DW, R8, RECORD_KERNEL_OF, R1), /* of a sleeping task the kernel does not show the scheduler's own frames */
 	MOV_REG(R1, R8),
 	CALL_FUNC(stack_value),
 	LDX(DW, R7, R8, RECORD_HASH),

@@ -18,11 +18,12 @@
 #include <rawprof/profile.h>
 
 #define RECORD_FIELD(member) ASM_FIELD(struct stack_record, member)
-const struct asm_layout stack_record_layout = ASM_LAYOUT(
-	struct stack_record, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
-	RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy), RECORD_FIELD(slot),
-	RECORD_FIELD(tag), RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
-	RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
+const struct asm_layout stack_record_layout =
+	ASM_LAYOUT(struct stack_record, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
+		   RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy),
+		   RECORD_FIELD(slot), RECORD_FIELD(kernel_of), RECORD_FIELD(tag),
+		   RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
+		   RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
 #define STATS_FIELD(member) ASM_FIELD(struct profile_stats, member)
 const struct asm_layout profile_stats_layout = ASM_LAYOUT(
 	struct profile_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
@@ -64,6 +65,7 @@ enum {
 	KERNEL_BYTES = offsetof(struct stack_record, kernel_bytes),
 	BUSY = offsetof(struct stack_record, busy),
 	SLOT = offsetof(struct stack_record, slot),
+	KERNEL_OF = offsetof(struct stack_record, kernel_of),
 	TAG = offsetof(struct stack_record, tag),
 	PID_TGID = offsetof(struct stack_record, pid_tgid),
 	USER_BYTES = offsetof(struct stack_record, user_bytes),
@@ -121,6 +123,7 @@ LABEL(all_busy),
 LABEL(taken),
 	LDX(W, R1, R10, SLOT_KEY),
 	STX(W, R8, SLOT, R1),
+	ST(DW, R8, KERNEL_OF, 0),
 	LDX(DW, R1, R10, TAG_ARG),
 	STX(DW, R8, TAG, R1),
 	LDX(DW, R1, R10, IDS),

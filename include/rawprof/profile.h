@@ -227,6 +227,7 @@ struct stack_record {
 	uint32_t kernel_bytes;
 	uint32_t busy; /* in the kernel: how many want to work on it; */
 	uint32_t slot; /*   its key in the maps scratch and unwind */
+	uint64_t kernel_of; /* hash of a record that has the better kernel stack; 0: this one has */
 	/* From here on everything is part of the hash. */
 	uint64_t tag;	   /* the profiler's own: a state, a lock */
 	uint64_t pid_tgid; /* process << 32 | thread */

@@ -1,0 +1,197 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof offcpu: programs of which it is known where they wait, and for how long.
+. "$(dirname "$0")/lib.sh"
+
+# ---- without any right
+
+run "$rawprof" offcpu --state Q 1
+is '--state of nothing: status' "$status" 2
+has '--state of nothing: says what there is' "$err" 'S D T t P I R'
+run "$rawprof" offcpu --min-block 5 --max-block 1 1
+is '--max-block below --min-block: status' "$status" 2
+run "$rawprof" offcpu --min-block -1 1
+is 'a negative --min-block: status' "$status" 2
+need_profile
+
+# off ARGS...: waits as folded stacks in $out, in microseconds; what the program prints in $said.
+off() {
+	run "$rawprof" offcpu --format folded -o "$tmp/folded" "$@"
+	mv "$out" "$said"
+	mv "$tmp/folded" "$out"
+	[ $status -eq 0 ] || fail "rawprof offcpu $*" "status $status"
+}
+# us FILE REGEX: microseconds in stacks that match.
+us() { RE=$2 awk '$0 ~ ENVIRON["RE"] { n += $NF } END { print n + 0 }' "$1"; }
+# within NAME ACTUAL EXPECTED PERCENT: of the expected.
+within() { near "$1" "$2" "$3" "$(awk "BEGIN { print $3 * $4 / 100 }")"; }
+
+# ---- each wait by its stack and thread, within 2 %
+
+leaves_nothing_from_here
+off -- "$work/waits" 2
+ledger_closes 'waits'
+is 'waits: nothing is lost' "$(ledger LOST)" 0
+while read -r name _ waited burnt; do
+	if [ "$name" = burn ]; then
+		holds "burn: what is burnt is no wait" "$(us "$out" '^burn;') < 20000 && $burnt > 500000"
+		continue
+	fi
+	expected=$((waited - burnt))
+	[ "$name" = vfork ] || within "$name: its thread" "$(us "$out" "^$name;")" "$expected" 2
+	within "$name: in its function" "$(us "$out" "^$name;.*;start_thread;run;wait_$name;.*;schedule;__schedule ")" \
+		"$([ "$name" = vfork ] && us "$out" '^vfork;' || echo $expected)" 2
+done <"$said"
+waited=$(awk '$1 == "vfork" { print $3 }' "$said")
+within 'vfork: until the child ends' "$(us "$out" ';__vfork;.*;kernel_clone;')" "$waited" 2
+within 'vfork: the child, by its own process' "$(us "$out" ';wait_vfork;usleep;')" "$waited" 3
+has 'nap: named in the kernel' "$out" '^nap;.*;wait_nap;.*;hrtimer_nanosleep;'
+has 'read: named in the kernel' "$out" '^read;.*;wait_read;.*;ksys_read;'
+has 'futex: named in the kernel' "$out" '^futex;.*;wait_futex;.*;futex_wait;'
+has 'poll: named in the kernel' "$out" '^poll;.*;wait_poll;.*;do_sys_poll;'
+lacks 'no frame of ours' "$out" 'bpf_prog_|bpf_trace_run|__traceiter'
+has 'user stacks are whole' "$err" 'user stacks: (9[0-9]|100)\.[0-9] % whole'
+
+# ---- which waits
+
+off --state D -- "$work/waits" 1
+is '--state D: only the uninterruptible' "$(cut -d';' -f1 "$out" | sort -u | grep -v '^waits$')" vfork
+holds '--state D: all of it' "$(us "$out" '^vfork;.*;__vfork;') > 900000"
+ledger_closes '--state D'
+off --state S -- "$work/waits" 1
+lacks '--state S: no uninterruptible' "$out" ';__vfork;'
+holds '--state S: the others' "$(us "$out" '^poll;') > 900000"
+off --state 1 -- "$work/waits" 1
+holds '--state 1: the bit of the kernel' "$(us "$out" '^poll;') > 900000 && $(us "$out" ';__vfork;') == 0"
+off --state R -- "$work/waits" 1
+holds '--state R: nobody waits' "$(us "$out" ';(wait_nap|wait_poll|wait_futex);') < 50000"
+off --min-block 60 -- "$work/waits" 1
+is '--min-block 60: naps are shorter' "$(us "$out" '^nap;')" 0
+holds '--min-block 60: and told of' "$(sed -n 's/.*shorter \([0-9,]*\).*/\1/p' "$err" | tr -d ,) > 50"
+ledger_closes '--min-block'
+off --max-block 60 -- "$work/waits" 1
+holds '--max-block 60: naps are' "$(us "$out" '^nap;') > 900000"
+off --weight contentions -- "$work/waits" 1
+near '--weight contentions: one for each nap' "$(us "$out" '^nap;.*;wait_nap;')" 26 2
+
+# ---- who sleeps before, after and all the time
+
+"$work/sleeper" 30 &
+pid=$!
+sleep 0.2
+off -p $pid -d 1
+near 'asleep all the time: the whole second' "$(us "$out" '^sleeper;')" 1000000 20000
+is 'asleep all the time: one stack' "$(wc -l <"$out")" 1
+has 'asleep all the time: its whole stack' "$out" ';_start;__libc_start_main(_impl)?;(__libc_start_call_main;)?main;usleep;.*;hrtimer_nanosleep |__libc_start_main.*;main;usleep;.*;hrtimer_nanosleep '
+ledger_closes 'asleep all the time'
+off -t $pid -d 0.5
+near 'by thread: half a second' "$(us "$out" '^sleeper;')" 500000 20000
+off --comm 'sleep?r' -d 0.5
+near 'by pattern: half a second' "$(us "$out" '^sleeper;')" 500000 20000
+is 'by pattern: nobody else' "$(cut -d';' -f1 "$out" | sort -u)" sleeper
+off --comm sleeper -K -d 0.5
+lacks '-K: no user frames' "$out" ';main;'
+off --comm sleeper -U -d 0.5
+lacks '-U: no kernel frames' "$out" 'hrtimer_nanosleep'
+has '-U: user frames' "$out" ';main;usleep;'
+off --min-block 2000 -p $pid -d 0.5
+is 'asleep for less than --min-block' "$(us "$out" '^sleeper;')" 0
+ledger_closes 'asleep for less than --min-block'
+group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/rawprof-test-$$
+if mkdir "$group" "$group/inner" 2>/dev/null && echo $pid >"$group/inner/cgroup.procs" 2>/dev/null; then
+	off --cgroup "$group" -d 0.5
+	near 'by control group above: half a second' "$(us "$out" '^sleeper;')" 500000 20000
+	is 'by control group above: nobody else' "$(cut -d';' -f1 "$out" | sort -u)" sleeper
+else
+	skip 'by control group' 'cannot make one'
+fi
+# It is killed in its sleep: that wait has an end.
+(sleep 0.7; kill -9 $pid) &
+off -p $pid -d 3
+wait $pid 2>/dev/null
+near 'killed asleep: until then' "$(us "$out" '^sleeper;.*;main;usleep;')" 700000 100000
+holds 'killed asleep: the recording ends with it' "$(us "$out" '^sleeper;') < 1500000"
+ledger_closes 'killed asleep'
+rmdir "$group/inner" "$group" 2>/dev/null
+
+# Falls asleep at once: before anybody knows its mappings.
+off -- "$work/sleeper" 0.5
+near 'asleep as soon as it runs' "$(us "$out" ';main;usleep;')" 500000 15000
+off -- sh -c "$work/sleeper 0.3; $work/sleeper 0.3 & wait"
+within 'children are followed' "$(us "$out" '^sleeper;.*;main;usleep;')" 600000 5
+
+# ---- the whole machine; books; formats
+
+"$work/waits" 3 >"$said.waits" &
+sleep 0.3
+off -d 1
+holds 'whole machine: naps' "$(us "$out" '^nap;.*;wait_nap;') > 950000"
+lacks 'whole machine: the idle task is nobody' "$out" '^swapper'
+ledger_closes 'whole machine'
+wait $!
+
+run "$rawprof" offcpu --format json -o "$tmp/as.json" -- "$work/waits" 0.5
+if have_python; then
+	is 'json: types' "$(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(*[t["type"] + "/" + t["unit"] for t in d["value_types"]])' "$tmp/as.json" 2>&1)" 'contentions/count delay/nanoseconds'
+else
+	skip 'json: types' 'python3 is not installed'
+fi
+for f in svg html pprof perf speedscope; do
+	run "$rawprof" offcpu --format $f -o "$tmp/as.$f" -- "$work/waits" 0.3
+	is "$f: status" "$status" 0
+	holds "$f: is written" "$(wc -c <"$tmp/as.$f") > 500"
+done
+run "$rawprof" offcpu -- "$work/waits" 0.3
+has 'table: by time' "$out" '^contentions|shown by delay|contentions of sched_switch'
+has 'table: the ledger' "$out" 'ledger: .* fired = .* kept \+ .* filtered'
+
+# ---- two threads that switch as fast as they can
+
+off -- "$work/pingpong" 2
+switches=$(sed -n 's/^\([0-9]*\) switches.*/\1/p' "$said")
+ledger_closes 'pingpong'
+holds 'pingpong: every switch is seen' "$(ledger FIRED) > 0.98 * ${switches:-0} && ${switches:-0} > 50000"
+is 'pingpong: nothing is lost' "$(ledger LOST)" 0
+
+# ---- the tools of others, at the same time
+
+if command -v offcputime >/dev/null; then
+	"$work/waits" 4 >"$said" &
+	pid=$!
+	sleep 0.3
+	timeout -s INT 10 offcputime -p $pid 2 >"$tmp/theirs" 2>/dev/null &
+	theirs=$!
+	off -p $pid -d 2
+	wait $theirs
+	wait $pid
+	# Theirs prints a stack, a line "- NAME (TID)", and a line of microseconds.
+	for name in nap poll; do
+		sum=$(awk -v n="$name" '$1 == "-" { who = $2 } /^ +[0-9]+$/ && who == n { s += $1 } END { print s + 0 }' "$tmp/theirs")
+		if [ "$sum" -gt 0 ]; then
+			within "offcputime agrees: $name" "$(us "$out" "^$name;")" "$sum" 6
+		else
+			skip "offcputime agrees: $name" 'it shows nothing of that thread'
+		fi
+	done
+else
+	skip 'offcputime agrees' 'it is not installed'
+fi
+if command -v perf >/dev/null && perf sched record -o "$tmp/perf.data" -- "$work/waits" 0.2 >/dev/null 2>&1; then
+	perf sched record -o "$tmp/perf.data" -- "$rawprof" offcpu -q --format folded -o "$tmp/folded" \
+		-- "$work/waits" 1 >/dev/null 2>&1
+	mv "$tmp/folded" "$out"
+	sum=$(perf sched timehist -i "$tmp/perf.data" 2>/dev/null |
+		awk '$3 ~ /^nap\[/ { s += $4 } END { print int(1000 * s) }')
+	if [ "${sum:-0}" -gt 0 ]; then
+		# The last wait of a thread that ends is no thread's with perf.
+		within 'perf sched timehist agrees: nap' "$(us "$out" '^nap;')" $((sum + 40000)) 3
+	else
+		skip 'perf sched timehist agrees' 'it shows nothing of that thread'
+	fi
+else
+	skip 'perf sched timehist agrees' 'perf is not installed, or cannot record here'
+fi
+leaves_nothing
+finish
