@@ -5,7 +5,6 @@
  *
  * Of the kernel's memory, open_files() takes a filp and for a moment a name for each file, fill_pipe() the pages.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
