@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every program there is, for whoever lists, shows or checks them. */
 #include <rawprof/lock.h>
+#include <rawprof/io.h>
 #include <rawprof/mem.h>
+#include <rawprof/mem_faults.h>
 #include <rawprof/mem_kernel.h>
 #include <rawprof/programs.h>
 
@@ -88,6 +90,35 @@ const struct program_entry program_entries[] = {
 	  &mem_kernel_usual_config },
 	{ &mem_percpu_free_program, mem_kernel_maps, MEM_KERNEL_MAPS, "forgets memory for each CPU",
 	  &mem_kernel_usual_config },
+	{ &mem_fault_user_program, mem_faults_maps, MEM_FAULTS_MAPS,
+	  "notes that user code begins to fault", &mem_faults_usual_config },
+	{ &mem_fault_kernel_program, mem_faults_maps, MEM_FAULTS_MAPS,
+	  "notes that the kernel begins to fault at a user's address", &mem_faults_usual_config },
+	{ &mem_fault_begin_program, mem_faults_maps, MEM_FAULTS_MAPS,
+	  "notes that a fault begins, where there are no tracepoints of that",
+	  &mem_faults_usual_config },
+	{ &mem_fault_page_program, mem_faults_maps, MEM_FAULTS_MAPS,
+	  "adds up the pages that a fault takes", &mem_faults_usual_config },
+	{ &mem_fault_page_tp_program, mem_faults_maps, MEM_FAULTS_MAPS,
+	  "adds up the pages that a fault takes, without kernel BTF", &mem_faults_usual_config },
+	{ &mem_fault_end_program, mem_faults_maps, MEM_FAULTS_MAPS,
+	  "counts a fault, and what it took", &mem_faults_usual_config },
+	{ &mem_growth_mmap_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "notes that memory is about to be mapped", &mem_growth_usual_config },
+	{ &mem_growth_munmap_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "notes that memory is about to be unmapped", &mem_growth_usual_config },
+	{ &mem_growth_mremap_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "notes that a mapping is about to change its size", &mem_growth_usual_config },
+	{ &mem_growth_brk_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "notes that the heap is about to change its size", &mem_growth_usual_config },
+	{ &mem_growth_mapped_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "counts what a mapping changed", &mem_growth_usual_config },
+	{ &mem_growth_unmapped_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "counts what an unmapping changed", &mem_growth_usual_config },
+	{ &mem_growth_remapped_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "counts what another size of a mapping changed", &mem_growth_usual_config },
+	{ &mem_growth_broken_program, mem_growth_maps, MEM_GROWTH_MAPS,
+	  "counts what another end of the heap changed", &mem_growth_usual_config },
 	{ &unwind_fork_program, cpu_maps, STACK_MAPS,
 	  "hands the mappings of a process to its child" },
 	{ &unwind_exec_program, cpu_maps, STACK_MAPS,
