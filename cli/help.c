@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each command says of itself. */
 #include "commands.h"
+#include "io.h"
 #include "mem.h"
 #include "offcpu.h"
 
@@ -161,6 +162,14 @@ const struct command commands[] = {
 	    .own_size = sizeof(struct mem_options),
 	    .check = mem_check },
 	  command_mem },
+	{ "io",
+	  "how slow is storage?",
+	  { .usage = io_usage,
+	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	    .own = io_own_options,
+	    .own_size = sizeof(struct io_options),
+	    .check = io_check },
+	  command_io },
 	{ "doctor",
 	  "what can be done here, and what will each command use?",
 	  { .usage = doctor_usage },

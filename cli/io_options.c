@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What can be asked of `rawprof io`. */
+#include <stddef.h>
+#include <string.h>
+
+#include "io.h"
+
+#define OWN(name, letter, kind, member)                                                            \
+	{                                                                                          \
+		name, letter, kind, offsetof(struct io_options, member), 0, 0                      \
+	}
+
+const struct own_option io_own_options[] = {
+	OWN("by", 0, OWN_TEXT, by),
+	OWN("disk", 0, OWN_TEXT, disk),
+	OWN("min", 0, OWN_MS, min_ns),
+	OWN("phases", 0, OWN_FLAG, phases),
+	OWN("sizes", 0, OWN_FLAG, sizes),
+	OWN("pattern", 0, OWN_FLAG, pattern),
+	OWN("processes", 0, OWN_FLAG, processes),
+	OWN("log", 0, OWN_FLAG, log),
+	OWN("stacks", 0, OWN_FLAG, stacks),
+	{ 0 },
+};
+
+const char *const io_label_names[IO_LABELS] = {
+	[IO_BY_DISK] = "disk",	     [IO_BY_OP] = "op",	    [IO_BY_FLAGS] = "flags",
+	[IO_BY_PROCESS] = "process", [IO_BY_COMM] = "comm", [IO_BY_CGROUP] = "cgroup",
+	[IO_BY_PHASE] = "phase",
+};
+
+static int label_by_name(const char *word, size_t len)
+{
+	for (int i = 0; i < IO_LABELS; i++)
+		if (strlen(io_label_names[i]) == len && !strncmp(io_label_names[i], word, len))
+			return i;
+	return -1;
+}
+
+size_t io_labels_parse(const char *text, enum io_label *out)
+{
+	size_t n = 0;
+
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		int label = label_by_name(text, len);
+
+		if (label < 0 || n == REPORT_HISTS_MAX_KEYS)
+			return 0;
+		for (size_t i = 0; i < n; i++)
+			if (out[i] == (enum io_label)label)
+				return 0;
+		out[n++] = (enum io_label)label;
+		if (!text[len])
+			return n;
+		text += len + 1;
+	}
+}
+
+static const char *check_by(const struct io_options *own)
+{
+	enum io_label label[REPORT_HISTS_MAX_KEYS];
+	size_t n = io_labels_parse(own->by, label);
+
+	if (!n)
+		return "--by wants at most four of disk, op, flags, process, comm, cgroup, phase, each once";
+	for (size_t i = 0; i < n; i++)
+		if (label[i] == IO_BY_PHASE && !own->phases)
+			return "--by phase is for --phases";
+	if (own->pattern || own->processes || own->log || own->stacks)
+		return "--by is for histograms";
+	return NULL;
+}
+
+const char *io_check(const struct options *opt)
+{
+	const struct io_options *own = opt->own;
+	const int views =
+		own->phases + own->sizes + own->pattern + own->processes + own->log + own->stacks;
+
+	if (views > 1)
+		return "--phases, --sizes, --pattern, --processes, --log and --stacks are different views: one of them";
+	if (opt->interval && (own->log || own->stacks))
+		return "--interval is for histograms and tables of figures";
+	if (!own->stacks && !opt->format->write_hists && !own->log)
+		return "that format is for stacks: --stacks";
+	return own->by ? check_by(own) : NULL;
+}

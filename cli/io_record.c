@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The recording of requests: what the programs are told, how they are attached, the maps, the books. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "machine.h"
+
+/* ---- what the running kernel has -------------------------------------------------------------------------- */
+
+/* Bit 4 until 6.9, when the bits became an enum. */
+#define OLD_FLUSH_SEQ (1u << 4)
+
+static int look_at_kernel(struct io_kernel *k)
+{
+	const struct rp_btf *btf;
+	struct asm_access access;
+	int64_t bit;
+
+	if (!rp_has(RP_HAS_TP_BTF) || rp_btf_kernel(&btf))
+		return rp_fail(-EOPNOTSUPP,
+			       "requests to disks are followed by BTF tracepoints, which need "
+			       "Linux 5.5 with CONFIG_DEBUG_INFO_BTF");
+	k->start_told = rp_btf_tracepoint_takes(btf, "block_io_start", 0, "request") == 1;
+	k->queue_argument = rp_btf_tracepoint_takes(btf, "block_rq_issue", 1, "request") == 1;
+	k->disk_in_request = !rp_btf_access(btf, "request", "rq_disk", &access, NULL);
+	k->flush_seq = rp_btf_enum(btf, NULL, "__RQF_FLUSH_SEQ", &bit) ? OLD_FLUSH_SEQ : 1u << bit;
+	if (!k->start_told)
+		rp_log(RP_INFO,
+		       "no block_io_start, which came with Linux 6.4: a request starts "
+		       "where it is inserted or issued, at the time that the kernel noted");
+	return 0;
+}
+
+static int configure(struct profile *p)
+{
+	struct io *io = p->ctx;
+	struct profile_config *c = &p->config;
+	struct io_config *config = &io->config;
+
+	/* Stacks are for who wants them. */
+	if (!config->stacks) {
+		c->eh = c->own_regs = c->bounded = 0;
+		c->user_bytes = c->fp_bytes = c->user_frames = c->kernel_bytes = 0;
+	}
+	config->key_comm |= p->comm_glob && config->hists;
+	config->cgroup |= config->key_cgroup;
+	config->owner = c->filtering || p->comm_glob || config->key_process || config->key_comm ||
+			config->cgroup || config->records || config->totals || config->stacks;
+	if (!config->key_comm && !config->key_cgroup)
+		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
+	config->only_time = !config->owner && !config->timeline;
+	config->profile = *c;
+	return 0;
+}
+
+/* ---- programs --------------------------------------------------------------------------------------------- */
+
+static int load(struct profile *p, const struct asm_program *program)
+{
+	struct io *io = p->ctx;
+	int fd = profile_load(p, program, &io->config);
+
+	io->hook[io->nhooks].program = program;
+	io->hook[io->nhooks++].fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* In the order in which a request meets them, so that it is not met half-way. */
+static int attach(struct profile *p)
+{
+	struct io *io = p->ctx;
+	const struct io_config *c = &io->config;
+	int err = 0;
+
+	io->config.profile = p->config;
+	if (c->kernel.start_told)
+		err = load(p, &io_start_program);
+	if (!err && c->phases)
+		err = load(p, &io_insert_program);
+	else if (!err && !c->kernel.start_told && c->owner)
+		err = load(p, &io_insert_program);
+	if (!err && (c->timeline || c->owner))
+		err = load(p, &io_issue_program);
+	if (!err && c->timeline)
+		err = load(p, &io_requeue_program);
+	if (!err)
+		err = load(p, c->kernel.start_told ? &io_done_program : &io_complete_program);
+	if (!err)
+		err = rp_ring_open(stacks_map(p->stacks, IO_MAP_RING),
+				   io->maps[IO_MAP_RING].max_entries, &io->ring);
+	return err;
+}
+
+static int start(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int err = 0;
+
+	for (size_t i = 0; err >= 0 && i < io->nhooks; i++) {
+		struct rp_link *link;
+
+		err = rp_attach_raw_tracepoint(io->hook[i].fd, NULL, &link);
+		if (err >= 0)
+			err = profile_hold(p, link);
+	}
+	io->since = p->session.begin_ns;
+	return err < 0 ? err : 0;
+}
+
+static void count_missed(struct profile *p)
+{
+	struct io *io = p->ctx;
+
+	for (size_t i = 0; i < io->nhooks; i++) {
+		struct rp_prog_stats stats;
+		const struct asm_program *program = io->hook[i].program;
+
+		if ((program == &io_done_program || program == &io_complete_program) &&
+		    !rp_prog_stats(io->hook[i].fd, &stats))
+			io->missed += stats.recursion_misses;
+	}
+}
+
+static int collect(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int err = p->profiler->drain ? p->profiler->drain(p) : 0;
+
+	if (!err)
+		err = io_names_read_disks(&io->names);
+	if (!err)
+		err = stacks_stats(p->stacks, &io->stats);
+	count_missed(p);
+	return err;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------------------- */
+
+static uint64_t memory_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Of the memory that there is, maps of values by CPU may take this part. */
+#define MEMORY_SHARE 64
+#define LEAST_ENTRIES 16
+
+void io_size_map(struct io *io, int map, uint32_t wanted)
+{
+	const size_t each = rp_map_value_bytes(&io->maps[map]);
+	const uint64_t most = memory_bytes() / MEMORY_SHARE / each;
+
+	io->maps[map].max_entries = most < LEAST_ENTRIES ? LEAST_ENTRIES
+				    : most < wanted	 ? (uint32_t)most
+							 : wanted;
+}
+
+int io_turn_bank(struct profile *p)
+{
+	struct io *io = p->ctx;
+	uint64_t before = io->bank, now = !before;
+	int err =
+		rp_map_update(stacks_map(p->stacks, IO_MAP_BANK), &(uint32_t){ 0 }, &now, BPF_ANY);
+
+	if (err)
+		return rp_fail(err, "turning to the other bank of counters: %s", strerror(-err));
+	io->bank = now;
+	rp_quiesce();
+	return (int)before;
+}
+
+struct take {
+	struct profile *p;
+	int map;
+	uint8_t bank;
+	io_entry_fn fn;
+	struct io_key *taken;
+	size_t n, room;
+};
+
+static int take_entry(void *ctx, const void *key, const void *value)
+{
+	struct take *t = ctx;
+	const struct asm_map *map = &stacks_maps(t->p->stacks)[t->map];
+	struct io_key whole = { 0 };
+
+	memcpy(&whole, key, map->key_size);
+	if (whole.bank != t->bank)
+		return 0;
+	if (t->n == t->room) {
+		size_t room = t->room ? 2 * t->room : 64;
+		struct io_key *grown = realloc(t->taken, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->taken = grown;
+		t->room = room;
+	}
+	t->taken[t->n++] = whole;
+	return t->fn(t->p, &whole, value);
+}
+
+int io_take_bank(struct profile *p, int map, uint8_t bank, io_entry_fn fn)
+{
+	struct take t = { .p = p, .map = map, .bank = bank, .fn = fn };
+	const int fd = stacks_map(p->stacks, map);
+	int err = rp_map_each(fd, &stacks_maps(p->stacks)[map], take_entry, &t);
+
+	for (size_t i = 0; err >= 0 && i < t.n; i++)
+		rp_map_delete(fd, &t.taken[i]);
+	free(t.taken);
+	return err < 0 ? err : 0;
+}
+
+int io_interval_info(struct profile *p, struct profile_info *out)
+{
+	struct io *io = p->ctx;
+	const uint64_t now = p->session.end_ns ? p->session.end_ns : monotonic_ns();
+	int err = profile_info(p, NULL, out);
+
+	if (err)
+		return err;
+	out->info.start_ns = io->since + p->session.wall_offset;
+	out->info.duration_ns = now - io->since;
+	io->since = now;
+	return 0;
+}
+
+/* ---- the books -------------------------------------------------------------------------------------------- */
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	const struct io *io = p->ctx;
+	const struct io_stats *s = &io->stats;
+
+	(void)kept;
+	b->ledger.events = "requests";
+	b->ledger.fired += io->missed;
+	b->ledger.kept = io->kept;
+	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
+	books_add(b, "shorter", s->shorter, REPORT_FILTERED);
+	books_add(b, "started before", s->unknown, REPORT_LOST);
+	books_add(b, "map full", s->map_full, REPORT_LOST);
+	books_add(b, "nested", io->missed, REPORT_LOST);
+	if (s->requests_full)
+		rp_log(RP_WARN,
+		       "%" PRIu64 " requests found no room when they started: they are among those "
+		       "that started before, in the books",
+		       s->requests_full);
+	if (s->phases_lost)
+		rp_log(RP_WARN, "%" PRIu64 " phases of requests were lost: the ring was full",
+		       s->phases_lost);
+	if (s->backwards)
+		rp_log(RP_INFO, "%" PRIu64 " times ended before they began, by the clock: 0 ns",
+		       s->backwards);
+	return 0;
+}
+
+static const char *event(const struct profile *p)
+{
+	(void)p;
+	return "block requests";
+}
+
+/* ---- all together ----------------------------------------------------------------------------------------- */
+
+/* Requests that all disks together may have under way: their pools are made beforehand. */
+static uint32_t requests_possible(const struct io_names *names)
+{
+	uint64_t n = 4096;
+
+	for (size_t i = 0; i < names->ndisks; i++) {
+		char path[128], text[32];
+
+		snprintf(path, sizeof(path), "/sys/block/%s/queue/nr_requests",
+			 names->disks[i].name);
+		if (read_small_file(path, text, sizeof(text)) > 0)
+			n += strtoul(text, NULL, 10) * (uint64_t)rp_cpus_possible() * 2;
+	}
+	return n > 1u << 18 ? 1u << 18 : (uint32_t)n;
+}
+
+int io_record_init(struct io *io)
+{
+	int err = io_names_read_disks(&io->names);
+
+	if (!err)
+		err = look_at_kernel(&io->config.kernel);
+	if (err)
+		return err;
+	if (io->own->disk) {
+		const struct io_disk *disk = io_disk_find(&io->names, io->own->disk);
+
+		if (!disk)
+			return rp_fail(-ENODEV,
+				       "there is no disk '%s' (a partition has none of its own): "
+				       "see /sys/block",
+				       io->own->disk);
+		io->config.by_disk = 1;
+		io->config.disk = disk->disk;
+	}
+	io->config.min_ns = io->own->min_ns;
+	memcpy(io->maps, io_maps, sizeof(io->maps));
+	io->maps[IO_MAP_REQUESTS].max_entries = requests_possible(&io->names);
+	io->profiler = (struct profiler){ .command = "io",
+					  .maps = io->maps,
+					  .nmaps = IO_MAPS,
+					  .configure = configure,
+					  .attach = attach,
+					  .start = start,
+					  .collect = collect,
+					  .event = event,
+					  .books = books };
+	return 0;
+}
+
+void io_record_free(struct io *io)
+{
+	rp_ring_close(io->ring);
+	io_names_free(&io->names);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests to block devices: what `io` loads, and what both sides share.
+ *
+ *	programs/io.c		a request from its start to its end
+ *	programs/io_hooks.c	the tracepoints that tell of it
+ *	programs/io_count.c	what becomes of one that has ended: histograms, sums, a record
+ *
+ * The kernel takes requests from pools and uses them again and again, so their addresses are few. Each has an entry in
+ * the map requests that stays when the request ends: what it costs to follow one is a look-up at each event.
+ *
+ *	block_io_start -> block_rq_insert -> block_rq_issue -> block_rq_requeue -> block_rq_issue -> block_io_done
+ *	      |    queue	|   scheduler	   |	     requeue		     |	device	    |
+ */
+#ifndef RAWPROF_IO_H
+#define RAWPROF_IO_H
+
+#include <rawprof/profile.h>
+
+/* The phases of a request, from its start to its end without a gap. */
+enum io_phase {
+	IO_TOTAL,     /* all of them */
+	IO_QUEUE,     /* from the start to the scheduler, or to the device where there is none */
+	IO_SCHEDULER, /* until it is issued for the first time */
+	IO_REQUEUE, /* until it is issued for the last time, if the device did not take it at once */
+	IO_DEVICE,  /* until the device is done with its data */
+	IO_FLUSH,   /* until its end: the device empties its cache; for who has no data all of it */
+	IO_PHASES
+};
+
+/* REQ_OP_* of include/linux/blk_types.h are the low byte of flags; this is our own. */
+#define IO_OP_MASK 0xff
+#define IO_OP_WRITE 1
+#define IO_OP_FLUSH 2	       /* the device's cache, told by the block layer itself */
+#define IO_OP_EMPTY_FLUSH 0xff /* a write without data, which waits for such a flush: fsync(2) */
+
+/* What the running kernel calls things; 0 or 1 unless said otherwise. Part of the configuration. */
+struct io_kernel {
+	uint32_t start_told; /* it has block_io_start and block_io_done, 6.4 */
+	uint32_t
+		queue_argument; /* block_rq_insert and its kind have the queue as first argument, before 5.11 */
+	uint32_t disk_in_request; /* request.rq_disk, before 5.17; later request.q->disk */
+	uint32_t flush_seq;	  /* the bit RQF_FLUSH_SEQ */
+};
+
+struct io_config {
+	struct profile_config profile;
+	struct io_kernel kernel;
+	/* which requests */
+	uint64_t min_ns;  /* at least so long */
+	uint32_t by_disk; /* only of the device disk: major << 20 | minor */
+	uint32_t disk;
+	/* what to know of each */
+	uint32_t owner;	   /* who started it */
+	uint32_t cgroup;   /* in which control group */
+	uint32_t timeline; /* when it was issued, how large it is */
+	uint32_t pattern;  /* whether it begins where the last one ended */
+	uint32_t stacks;   /* where it was started: weights of that stack */
+	uint32_t
+		only_time; /* nothing but when: the kernel's own note of its start is good enough */
+	/* what is counted when it ends */
+	uint32_t hists;	  /* histograms: */
+	uint32_t latency; /*   of the whole time, */
+	uint32_t phases;  /*   of all phases, */
+	uint32_t sizes;	  /*   of bytes */
+	uint32_t totals;  /* sums */
+	uint32_t records; /* each goes through the ring */
+	/* by what; flags of the request that are part of the key */
+	uint32_t key_disk, key_flags, key_process, key_comm, key_cgroup;
+};
+
+/* What became of the requests. */
+struct io_stats {
+	struct profile_stats profile;
+	uint64_t other_disk;	/* filtered */
+	uint64_t shorter;	/* filtered: less than min_ns */
+	uint64_t unknown;	/* lost: nobody has told us when it started */
+	uint64_t map_full;	/* lost: no room in the map totals */
+	uint64_t requests_full; /* starts that found no room in requests: unknown when they end */
+	uint64_t phases_lost;	/* of requests that were kept: the ring was full */
+	uint64_t backwards;	/* kept as 0 ns: the clock of that CPU was behind */
+};
+
+/* Value of the map requests, by the address of the request. Times are of CLOCK_MONOTONIC, ns; 0: not yet. */
+struct io_request {
+	uint64_t start;	 /* 0: it is not under way; -1: it is lost, and has been counted as such */
+	uint64_t insert; /* into the scheduler */
+	uint64_t issue, last_issue;
+	uint64_t data_done; /* of one that a flush follows */
+	uint64_t pid_tgid;  /* process << 32 | thread; -1: not asked for */
+	uint64_t cgroup;
+	uint64_t hash; /* of its stack */
+	uint64_t sector;
+	uint32_t flags;	 /* as it started: op and REQ_* */
+	uint32_t issues; /* how many */
+	uint32_t len;	 /* bytes, at the last of them */
+	uint32_t done;	 /* bytes before it */
+	uint32_t jump;	 /* it does not begin where the last one ended */
+	uint32_t unused;
+	char comm[16];
+};
+
+/* Key of histograms and sums. What is not asked for is 0; the map's keys may end before cgroup. */
+struct io_key {
+	uint32_t disk;
+	uint32_t flags;
+	uint8_t phase; /* enum io_phase */
+	uint8_t bank;
+	uint16_t unused;
+	uint32_t process;
+	uint64_t cgroup;
+	char comm[16];
+};
+#define IO_SHORT_KEY offsetof(struct io_key, cgroup)
+
+/* Of the map hists, per CPU: a struct asm_hist. */
+#define IO_HIST_BITS 5
+#define IO_HIST_SLOTS 1088 /* up to 2^38: 4 minutes, 256 GiB */
+#define IO_HIST_BYTES (sizeof(struct asm_hist) + 8 * IO_HIST_SLOTS)
+/* Of the map totals, per CPU. */
+struct io_total {
+	uint64_t count, bytes, ns, device_ns, max_ns;
+	uint64_t
+		sequential; /* requests that begin where the last one of the same disk and process ended */
+};
+/* Key of the map ends, whose value is the sector behind the last request. */
+struct io_end_key {
+	uint32_t disk, process;
+};
+
+/* What comes through the ring requests: a value of a histogram for which the map had no room, */
+struct io_sample {
+	struct io_key key;
+	uint64_t value;
+};
+/* or, with config->records, each request. */
+struct io_record {
+	struct io_request request;
+	uint64_t end;
+	uint32_t disk;
+	uint32_t unused;
+};
+
+enum {
+	IO_MAP_REQUESTS = STACK_MAPS,
+	IO_MAP_HISTS,
+	IO_MAP_TOTALS,
+	IO_MAP_ENDS,
+	IO_MAP_ZERO, /* a histogram with nothing in it */
+	IO_MAP_BANK, /* the bank in use, 0 or 1, a uint64_t: the other one may be read and emptied */
+	IO_MAP_RING,
+	IO_MAPS
+};
+extern const struct asm_map io_maps[IO_MAPS];
+
+enum { IO_WEIGHT_COUNT, IO_WEIGHT_NS, IO_WEIGHT_BYTES, IO_WEIGHTS };
+
+/* The tag of a stack says what was asked of which disk: disk << 32 | op. */
+
+/*
+ * The functions, to be INCLUDEd behind a program that has the maps above:
+ *
+ *	io_begin(R1 = context, R2 = request)		the current task starts it
+ *	io_begin_flush(R1 = request)			the block layer does, for a request that waits for it
+ *	io_finish(R1 = request)				it has ended
+ *	io_count(R1 = struct io_request or 0, R2 = disk, R3 = when it ended, R4 = for how long, R5 = flags)
+ */
+extern const struct asm_part io_begin_part, io_flush_part, io_finish_part, io_count_part;
+
+/* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
+extern const struct asm_program io_start_program, io_insert_program, io_issue_program,
+	io_requeue_program, io_done_program, io_complete_program;
+extern const struct io_config io_usual_config;
+
+#endif
