@@ -75,7 +75,7 @@ static const char mem_usage[] =
 	"What is shown\n"
 	"      --leaks              only what has not been freed; --older MS: and was allocated so long ago\n"
 	"      --temporary          only what the thread's next call freed again\n"
-	"      --sizes              a histogram of sizes\n"
+	"      --sizes              a histogram of sizes; --ages: of how old it is what has not been freed\n"
 	"      --processes          totals and rates of processes\n"
 	"      --trace              every call as it comes\n"
 	"\n"
@@ -157,7 +157,7 @@ const struct command commands[] = {
 	{ "mem",
 	  "who allocates, who grows, who leaks?",
 	  { .usage = mem_usage,
-	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS,
 	    .own = mem_own_options,
 	    .own_size = sizeof(struct mem_options),
 	    .check = mem_check },

@@ -19,6 +19,7 @@ const struct own_option mem_own_options[] = {
 	OWN("older", 0, OWN_MS, older_ns),
 	OWN("temporary", 0, OWN_FLAG, temporary),
 	OWN("sizes", 0, OWN_FLAG, sizes),
+	OWN("ages", 0, OWN_FLAG, ages),
 	OWN("processes", 0, OWN_FLAG, processes),
 	OWN("trace", 0, OWN_FLAG, trace),
 	OWN("obj", 0, OWN_TEXT, obj),
@@ -39,6 +40,12 @@ const char *mem_check(const struct options *opt)
 	if ((mem->faults || mem->growth) &&
 	    (mem->leaks || mem->older_ns || mem->temporary || mem->sample_bytes))
 		return "--faults and --growth know nothing of blocks, when they are freed or how old they are";
+	if (mem->sizes + mem->ages + mem->processes + mem->trace + mem->temporary > 1)
+		return "--sizes, --ages, --processes, --trace and --temporary are different views";
+	if (mem->temporary && (mem->leaks || mem->older_ns))
+		return "--temporary is about what was freed, --leaks and --older about what was not";
+	if ((mem->sizes || mem->trace) && (mem->leaks || mem->older_ns))
+		return "--sizes and --trace do not follow blocks: not with --leaks or --older";
 	return NULL;
 }
 

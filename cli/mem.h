@@ -17,6 +17,7 @@ struct mem_options {
 	uint64_t older_ns; /*   and is at least so old */
 	bool temporary;	   /* what the next call of the thread frees again */
 	bool sizes;	   /* a histogram of sizes */
+	bool ages;	   /* a histogram of the ages of what has not been freed */
 	bool processes;	   /* totals and rates of processes */
 	bool trace;	   /* every call as it comes */
 

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem: who allocates in user space, and what has not been freed? */
+/* rawprof mem: who allocates in user space, and what has not been freed? programs/mem_user.c is what runs there. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine.h"
 #include "mem_user.h"
-
-struct mem_user {
-	struct mem_probes *probes;
-	struct mem_user_config config;
-	uint64_t in_flight; /* calls that had not returned at the end */
-};
-
-static const struct mem_options *options(const struct profile *p)
-{
-	return p->opt->own;
-}
 
 /* ---- probes ----------------------------------------------------------------------------------------------- */
 
 /* A probe is in user code: the kernel's side says nothing. */
 static int configure(struct profile *p)
 {
-	const struct mem_options *mem = options(p);
+	const struct mem_user *m = p->ctx;
 	struct profile_config *c = &p->config;
 
 	c->kernel_bytes = 0;
-	if (mem->processes)
+	if (!m->config.follow || m->mem->processes || m->mem->ages)
 		c->user_bytes = c->user_frames = c->fp_bytes = c->eh = 0;
 	return 0;
 }
@@ -51,29 +42,44 @@ static int attach(struct profile *p)
 	struct mem_user *m = p->ctx;
 	int err;
 
-	m->config = (struct mem_user_config){ .profile = p->config,
-					      .times = options(p)->older_ns != 0,
-					      .temporary = options(p)->temporary,
-					      /* for the atomic operations with a result, 5.12 */
-					      .peak = rp_has(RP_HAS_PERF_LINK) };
+	m->config.profile = p->config;
+	if (p->opt->pids.n && !p->opt->tids.n) {
+		/* Who it is, the probes know: they are on these processes alone. */
+		m->config.profile.by_pid = 0;
+		m->config.profile.filtering =
+			p->config.ns_inode || p->config.cgroup_id || p->config.comm.mask[0];
+	}
 	err = mem_probes_open(p, &m->config, &m->probes);
+	if (!err && m->config.trace)
+		err = mem_trace_open(p, &m->trace);
 	return err ? err : watch_threads(p);
+}
+
+static int probe_running(struct profile *p)
+{
+	const struct id_list *pids = &p->opt->pids, *tids = &p->opt->tids;
+	struct mem_user *m = p->ctx;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < pids->n; i++)
+		err = mem_probes_process(m->probes, pids->id[i]);
+	for (uint32_t i = 0; !err && i < tids->n; i++)
+		err = mem_probes_process(m->probes, target_process_of(tids->id[i]));
+	if (!err && !mem_probes_count(m->probes))
+		err = rp_fail(-ENOENT,
+			      "no malloc in what %s executes from: is there a --symbols-prefix? "
+			      "--growth needs none",
+			      pids->n + tids->n > 1 ? "these processes" : "this process");
+	return err;
 }
 
 static int start(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
-	const struct id_list *pids = &p->opt->pids;
-	int err = options(p)->obj ? mem_probes_object(m->probes, options(p)->obj) : 0;
 
-	for (uint32_t i = 0; !err && i < pids->n; i++)
-		err = mem_probes_process(m->probes, pids->id[i]);
-	if (!err && pids->n && !mem_probes_count(m->probes))
-		err = rp_fail(-ENOENT,
-			      "no malloc in what %s executes from: is it another allocator's? "
-			      "--symbols-prefix, or --growth, which needs none",
-			      pids->n > 1 ? "these processes" : "this process");
-	return err;
+	if (m->mem->obj)
+		return mem_probes_object(m->probes, m->mem->obj);
+	return p->opt->program ? 0 : probe_running(p);
 }
 
 static int loaded(struct profile *p, pid_t pid)
@@ -90,12 +96,82 @@ static int mapped(struct profile *p, const struct rp_side_event *e)
 	return mem_probes_mapped(m->probes, e);
 }
 
+static int drain(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+
+	return m->trace ? mem_trace_drain(m->trace) : 0;
+}
+
 static int stop(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
 
 	mem_probes_detach(m->probes);
 	return 0;
+}
+
+/* ---- what is left at the end ------------------------------------------------------------------------------ */
+
+static int count_in_flight(void *ctx, const void *key, const void *value)
+{
+	const struct mem_thread *thread = value;
+	uint64_t *n = ctx;
+
+	(void)key;
+	*n += thread->sp != 0;
+	return 0;
+}
+
+static struct mem_old *find_old(const struct mem_user *m, uint64_t hash)
+{
+	size_t i = hash & (m->nold - 1);
+
+	while (m->old[i].objects && m->old[i].hash != hash)
+		i = (i + 1) & (m->nold - 1);
+	return &m->old[i];
+}
+
+static int take_old(void *ctx, const void *key, const void *value)
+{
+	const struct mem_block *block = value;
+	struct profile *p = ctx;
+	struct mem_user *m = p->ctx;
+	struct mem_old *old;
+
+	(void)key;
+	if (block->time + m->mem->older_ns > p->session.end_ns)
+		return 0;
+	if (!stacks_find(p->stacks, block->hash))
+		return 0; /* its stack was lost */
+	old = find_old(m, block->hash);
+	old->hash = block->hash;
+	old->objects++;
+	old->bytes += block->size;
+	return 0;
+}
+
+static int collect(struct profile *p)
+{
+	const struct asm_map *maps = stacks_maps(p->stacks);
+	struct mem_user *m = p->ctx;
+	int n = rp_map_each(stacks_map(p->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
+			    count_in_flight, &m->in_flight);
+
+	if (n < 0)
+		return n;
+	if (m->mem->older_ns) {
+		for (m->nold = 64; m->nold < 2 * stacks_count(p->stacks);)
+			m->nold *= 2;
+		m->old = calloc(m->nold, sizeof(*m->old));
+		if (!m->old)
+			return -ENOMEM;
+		n = rp_map_each(stacks_map(p->stacks, MEM_MAP_BLOCKS), &maps[MEM_MAP_BLOCKS],
+				take_old, p);
+	}
+	if (n >= 0 && m->trace)
+		n = mem_trace_finish(m->trace);
+	return n < 0 ? n : 0;
 }
 
 /* ---- what a call is worth --------------------------------------------------------------------------------- */
@@ -114,42 +190,29 @@ static const struct report_value_type *types(const struct profile *p, size_t *n)
 		[MEM_INUSE_OBJECTS] = { "temporary_objects", "count" },
 		[MEM_INUSE_SPACE] = { "temporary_space", "bytes" },
 	};
+	const struct mem_user *m = p->ctx;
 
 	*n = MEM_WEIGHTS;
-	return options(p)->temporary ? temporary : usual;
+	return m->mem->temporary ? temporary : usual;
 }
 
 static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
 {
-	const struct mem_options *mem = options(p);
+	const struct mem_user *m = p->ctx;
 
 	memcpy(value, stack->value, sizeof(stack->value));
-	if (mem->leaks || mem->temporary)
+	if (m->old) {
+		const struct mem_old *old = find_old(m, stack->record->hash);
+
+		value[MEM_INUSE_OBJECTS] = old->objects;
+		value[MEM_INUSE_SPACE] = old->bytes;
+	}
+	if (m->mem->leaks || m->mem->temporary)
 		return value[MEM_INUSE_OBJECTS] != 0;
 	return true;
 }
 
 /* ---- books ------------------------------------------------------------------------------------------------ */
-
-static int count_in_flight(void *ctx, const void *key, const void *value)
-{
-	const struct mem_thread *thread = value;
-	uint64_t *n = ctx;
-
-	(void)key;
-	*n += thread->sp != 0;
-	return 0;
-}
-
-static int collect(struct profile *p)
-{
-	struct mem_user *m = p->ctx;
-	int n = rp_map_each(stacks_map(p->stacks, MEM_MAP_THREADS),
-			    &stacks_maps(p->stacks)[MEM_MAP_THREADS], count_in_flight,
-			    &m->in_flight);
-
-	return n < 0 ? n : 0;
-}
 
 static void say_what_is_missing(const struct mem_user_stats *stats)
 {
@@ -169,19 +232,28 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 }
 
 /* A call is kept if it allocated, whether or not the view shows its stack, or freed a block that we knew. */
+static uint64_t calls_kept(const struct profile *p, const struct mem_user_stats *stats)
+{
+	const struct mem_user *m = p->ctx;
+	const struct stack *stack = NULL;
+	uint64_t kept = stats->freed + m->sizes_kept + (m->trace ? p->printed : 0);
+
+	while ((stack = stacks_next(p->stacks, stack)))
+		kept += stack->value[MEM_ALLOC_OBJECTS];
+	return kept - (m->trace ? 0 : p->not_wanted);
+}
+
 static int books(struct profile *p, uint64_t kept, struct books *b)
 {
 	struct mem_user *m = p->ctx;
-	const struct stack *stack = NULL;
 	struct mem_user_stats stats;
 	int err = stacks_stats(p->stacks, &stats);
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	b->ledger.kept = stats.freed;
-	while ((stack = stacks_next(p->stacks, stack)))
-		b->ledger.kept += stack->value[MEM_ALLOC_OBJECTS];
+	b->ledger.events = "calls";
+	b->ledger.kept = calls_kept(p, &stats);
 	books_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
 	books_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
 	books_add(b, "failed", stats.failed, REPORT_FILTERED);
@@ -193,58 +265,120 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	return 0;
 }
 
+static int put_bytes(char *text, size_t size, uint64_t bytes)
+{
+	if (bytes >= 10 << 20)
+		return snprintf(text, size, "%.1f MiB", (double)bytes / (1 << 20));
+	if (bytes >= 10 << 10)
+		return snprintf(text, size, "%.1f KiB", (double)bytes / (1 << 10));
+	return snprintf(text, size, "%" PRIu64 " bytes", bytes);
+}
+
+/* What a person is told beside: how much was in use at most. */
 static void describe(struct profile *p, struct report_info *info)
 {
-	info->event = "calls";
-	(void)p;
+	struct mem_user *m = p->ctx;
+	struct mem_user_stats stats;
+	char peak[32];
+
+	if (!m->config.peak || stacks_stats(p->stacks, &stats))
+		return;
+	put_bytes(peak, sizeof(peak), stats.peak);
+	snprintf(m->note, sizeof(m->note), "in use: at most %s at a time%s%s", peak,
+		 info->note ? "; " : "", info->note ? info->note : "");
+	info->note = m->note;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------ */
 
-static const struct profiler mem_profiler = {
+static const struct profiler mem_user_profiler = {
 	.command = "mem",
-	.maps = mem_user_maps,
 	.nmaps = MEM_USER_MAPS,
+	.at_return = true,
 	.weight = MEM_ALLOC_SPACE,
-	.at_return = true,
 	.configure = configure,
 	.attach = attach,
 	.start = start,
 	.loaded = loaded,
 	.mapped = mapped,
+	.drain = drain,
 	.stop = stop,
+	.collect = collect,
 	.types = types,
 	.values = values,
-	.collect = collect,
 	.describe = describe,
 	.books = books,
 };
-static const struct profiler inuse_profiler = {
-	.command = "mem",
-	.maps = mem_user_maps,
-	.nmaps = MEM_USER_MAPS,
-	.weight = MEM_INUSE_SPACE,
-	.at_return = true,
-	.configure = configure,
-	.attach = attach,
-	.start = start,
-	.loaded = loaded,
-	.mapped = mapped,
-	.stop = stop,
-	.types = types,
-	.values = values,
-	.collect = collect,
-	.describe = describe,
-	.books = books,
-};
+
+/* All has been printed: the books remain. */
+static int end_trace(struct profile *p)
+{
+	struct books b;
+	int err = profile_books(p, 0, &b);
+
+	return err ? err : output_tell(&p->output, p->opt, NULL, &b.ledger, &b.cost);
+}
+
+static void choose_view(struct mem_user *m)
+{
+	const struct mem_options *mem = m->mem;
+	struct profiler *view = &m->profiler;
+
+	if (mem->leaks || mem->older_ns || mem->temporary)
+		view->weight = MEM_INUSE_SPACE;
+	if (mem->processes) {
+		view->report = mem_user_processes;
+		view->output = OUTPUT_GRID;
+	} else if (mem->sizes) {
+		view->report = mem_user_sizes;
+		view->output = OUTPUT_HISTS;
+	} else if (mem->ages) {
+		view->report = mem_user_ages;
+		view->output = OUTPUT_HISTS;
+	} else if (mem->trace) {
+		view->report = end_trace;
+		view->often = true;
+	}
+}
+
+/* Maps that the view has no use for are small. */
+static void size_maps(struct mem_user *m)
+{
+	memcpy(m->maps, mem_user_maps, sizeof(m->maps));
+	if (!m->config.follow)
+		m->maps[MEM_MAP_BLOCKS].max_entries = 1;
+	if (!m->config.sizes)
+		m->maps[MEM_MAP_SIZES].max_entries = 1;
+	if (!m->config.trace)
+		m->maps[MEM_MAP_TRACE].max_entries = 1 << 16;
+}
 
 int mem_user(const struct options *opt)
 {
-	const struct mem_options *mem = opt->own;
-	struct mem_user m = { 0 };
-	int status = profile_run(mem->leaks || mem->temporary ? &inuse_profiler : &mem_profiler,
-				 opt, &m);
+	struct mem_user m = { .mem = opt->own, .profiler = mem_user_profiler };
+	int status;
 
+	if (!opt->program && !opt->pids.n && !opt->tids.n) {
+		rp_log(RP_ERROR,
+		       "whose allocations? -p PID, -t TID or -- PROGRAM; of the whole machine there are -k, "
+		       "--faults and --growth, since probes on every malloc would slow all of it down");
+		return EXIT_USAGE;
+	}
+	m.config = (struct mem_user_config){
+		.follow = !m.mem->sizes && !m.mem->trace,
+		.sizes = m.mem->sizes,
+		.trace = m.mem->trace,
+		.times = m.mem->older_ns || m.mem->ages,
+		.temporary = m.mem->temporary,
+		/* for the atomic operations with a result, 5.12 */
+		.peak = !m.mem->sizes && !m.mem->trace && rp_has(RP_HAS_PERF_LINK),
+	};
+	size_maps(&m);
+	m.profiler.maps = m.maps;
+	choose_view(&m);
+	status = profile_run(&m.profiler, opt, &m);
 	mem_probes_close(m.probes);
+	mem_trace_close(m.trace);
+	free(m.old);
 	return status;
 }

@@ -28,10 +28,51 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid);
 int mem_probes_object(struct mem_probes *m, const char *path);
 /* A file was mapped, by a process that is profiled: the same, if it is a new one. */
 int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e);
+/* Of the number in a cookie: "malloc". */
+const char *mem_function_name(uint16_t function);
 /* How many places are probed. */
 size_t mem_probes_count(const struct mem_probes *m);
 /* The programs see nothing any more. */
 void mem_probes_detach(struct mem_probes *m);
 void mem_probes_close(struct mem_probes *m);
+
+/* ---- the recording (mem_user.c) */
+
+struct mem_trace;
+
+/* A stack and its blocks that are old enough, with --older. */
+struct mem_old {
+	uint64_t hash, objects, bytes;
+};
+
+struct mem_user {
+	const struct mem_options *mem;
+	struct profiler profiler;
+	struct asm_map maps[MEM_USER_MAPS];
+	struct mem_user_config config;
+	struct mem_probes *probes;
+	struct mem_trace *trace;
+	uint64_t in_flight;  /* calls that had not returned at the end */
+	uint64_t sizes_kept; /* calls whose sizes were counted */
+	struct mem_old
+		*old; /* by hash: open addressing, at most half full, empty while objects is 0 */
+	size_t nold;
+	char note[160];
+};
+
+/* ---- views: the whole output, as profile_report() (mem_user_view.c) */
+
+int mem_user_processes(struct profile *p);
+int mem_user_sizes(struct profile *p);
+int mem_user_ages(struct profile *p);
+
+/* ---- --trace (mem_user_trace.c); errors after a message */
+
+int mem_trace_open(struct profile *p, struct mem_trace **out);
+/* Prints what came by the last drain, and takes what is there now. */
+int mem_trace_drain(struct mem_trace *t);
+/* The last of it, printed too. */
+int mem_trace_finish(struct mem_trace *t);
+void mem_trace_close(struct mem_trace *t);
 
 #endif

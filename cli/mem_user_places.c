@@ -19,6 +19,7 @@
 static const struct mem_function {
 	const char *name;
 	enum mem_call call;
+	const char *shown; /* NULL: the name */
 } functions[] = {
 	{ "malloc", MEM_MALLOC },
 	{ "calloc", MEM_CALLOC },
@@ -39,18 +40,25 @@ static const struct mem_function {
 	{ "dallocx", MEM_FREE },
 	{ "sdallocx", MEM_FREE },
 	/* operator new, new[], delete and delete[], with all that they may be given beside */
-	{ "_Zn[wa]mRKSt9nothrow_t", MEM_MALLOC },
-	{ "_Zn[wa]mSt11align_val_tRKSt9nothrow_t", MEM_MALLOC },
-	{ "_Zn[wa]m", MEM_NEW },
-	{ "_Zn[wa]mSt11align_val_t", MEM_NEW },
-	{ "_ZdlPv*", MEM_DELETE },
-	{ "_ZdaPv*", MEM_DELETE },
+	{ "_Zn[wa]mRKSt9nothrow_t", MEM_MALLOC, "operator new" },
+	{ "_Zn[wa]mSt11align_val_tRKSt9nothrow_t", MEM_MALLOC, "operator new" },
+	{ "_Zn[wa]m", MEM_NEW, "operator new" },
+	{ "_Zn[wa]mSt11align_val_t", MEM_NEW, "operator new" },
+	{ "_ZdlPv*", MEM_DELETE, "operator delete" },
+	{ "_ZdaPv*", MEM_DELETE, "operator delete" },
 };
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), FIRST_OPERATOR = FUNCTIONS - 6 };
 
 static bool is_free(enum mem_call call)
 {
 	return call == MEM_FREE || call == MEM_DELETE;
+}
+
+const char *mem_function_name(uint16_t function)
+{
+	if (function >= FUNCTIONS)
+		return "?";
+	return functions[function].shown ? functions[function].shown : functions[function].name;
 }
 
 /* What the programs are attached as. */
@@ -68,9 +76,8 @@ struct mem_probes {
 	struct mem_user_config config;
 	bool for_all; /* who maps the files, not only the processes that were asked for */
 	enum rp_uprobe_way way[ROLES]; /* RP_UPROBE_SESSION: ENTER is LEAVE too */
-	int program
-		[ROLES]
-		[MEM_CALLS]; /* by call where there are no cookies, else under 0; 0: not loaded yet */
+	/* By call where there are no cookies, else under 0; 0: not loaded yet. */
+	int program[ROLES][MEM_CALLS];
 	char *names[FUNCTIONS]; /* with --symbols-prefix */
 	struct object *objects;
 	size_t nobjects, room;
@@ -80,30 +87,35 @@ struct mem_probes {
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
-static int load(struct mem_probes *m, int role, enum mem_call call)
+static int load(struct mem_probes *m, int role, uint32_t cookie)
 {
 	const enum rp_uprobe_way way = m->way[role];
 	struct mem_user_config config = m->config;
-	struct asm_program program = role == FREE    ? mem_free_program
-				     : role == LEAVE ? mem_leave_program
-						     : mem_enter_program;
+	struct asm_program program = role == LEAVE     ? mem_leave_program
+				     : role == ENTER   ? mem_enter_program
+				     : m->config.trace ? mem_trace_free_program
+						       : mem_free_program;
 
 	if (way == RP_UPROBE_SESSION)
 		program = mem_session_program;
 	program.attach_type = rp_uprobe_attach_type(way);
-	config.session = way == RP_UPROBE_SESSION;
-	config.call = call;
+	config.cookie = cookie;
 	return profile_load(m->profile, &program, &config);
 }
 
-/* The descriptor for a place, or a negative errno. */
-static int program_for(struct mem_probes *m, int role, enum mem_call call)
+static bool has_cookies(const struct mem_probes *m, int role)
 {
-	enum mem_call by = m->way[role] == RP_UPROBE_PERF && role != LEAVE ? call : 0;
-	int *fd = &m->program[role][by];
+	return m->way[role] != RP_UPROBE_PERF || role == LEAVE; /* which needs none */
+}
+
+/* The descriptor for a place of a function, or a negative errno. Without cookies it has the name of its like. */
+static int program_for(struct mem_probes *m, int role, size_t function)
+{
+	const enum mem_call call = has_cookies(m, role) ? 0 : functions[function].call;
+	int *fd = &m->program[role][call];
 
 	if (!*fd)
-		*fd = load(m, role, by);
+		*fd = load(m, role, call ? MEM_COOKIE(call, function) : 0);
 	return *fd;
 }
 
@@ -134,7 +146,7 @@ static int places_alloc(struct places *p, size_t most)
 static int attach(struct mem_probes *m, const struct sym_mapped_functions *file, pid_t pid,
 		  int role, struct places *places, struct rp_uprobes **out)
 {
-	const bool one_program = m->way[role] != RP_UPROBE_PERF || role == LEAVE;
+	const bool one_program = has_cookies(m, role);
 	const struct rp_uprobe_set set = { .way = m->way[role],
 					   .fd = file->fd,
 					   .offsets = places->offsets,
@@ -150,26 +162,27 @@ static int attach(struct mem_probes *m, const struct sym_mapped_functions *file,
 }
 
 static int add_place(struct mem_probes *m, struct rp_code *code,
-		     const struct sym_function_found *found, int role, enum mem_call call,
-		     struct places *places)
+		     const struct sym_function_found *found, int role, struct places *places)
 {
-	const struct rp_function f = { .offset = found->offset,
-				       .size = found->size,
-				       .alone = found->alone,
-				       .nargs = role == FREE ? 1 : 3,
-				       .with_return = role != FREE };
+	const struct rp_function f = {
+		.offset = found->offset,
+		.size = found->size,
+		.alone = found->alone,
+		.nargs = role == FREE ? 1 : 3,
+		.with_return =
+			role != FREE || m->config.trace, /* where a return address is looked for */
+	};
 	struct rp_place place;
 	int err = rp_code_entry(code, &f, &place);
 
 	if (err)
 		return err;
-	places->programs[places->n] = program_for(m, role, call);
+	places->programs[places->n] = program_for(m, role, found->pattern);
 	if (places->programs[places->n] < 0)
 		return places->programs[places->n];
-	/* A return probe goes by the entry that it was put on. */
 	rp_log(RP_INFO, "%s: %s", found->names[0], place.why);
 	places->offsets[places->n] = found->offset + place.offset;
-	places->cookies[places->n] = call;
+	places->cookies[places->n] = MEM_COOKIE(functions[found->pattern].call, found->pattern);
 	places->n++;
 	return 0;
 }
@@ -206,10 +219,11 @@ static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *f
 			throws = true;
 			continue;
 		}
-		err = add_place(m, code, &f->items[i], role, function->call, &places[role]);
+		if (role == FREE && m->config.sizes)
+			continue;
+		err = add_place(m, code, &f->items[i], role, &places[role]);
 		if (!err && role == ENTER && m->way[ENTER] != RP_UPROBE_SESSION)
-			err = add_place(m, code, &f->items[i], LEAVE, function->call,
-					&places[LEAVE]);
+			err = add_place(m, code, &f->items[i], LEAVE, &places[LEAVE]);
 	}
 	/* First what gives back, then what allocates: no block is put on the map whose free is not seen. */
 	for (int role = ROLES - 1; !err && role >= 0; role--)

@@ -23,8 +23,7 @@ static int pidfd_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The process that a thread belongs to, itself for a process; 0: there is no such thread. */
-static uint32_t process_of(uint32_t id)
+uint32_t target_process_of(uint32_t id)
 {
 	char path[64], text[512];
 	const char *line;
@@ -64,10 +63,10 @@ static int watch_if_possible(struct target *t, pid_t pid)
 static int find_running(struct target *t, const struct options *opt)
 {
 	for (uint32_t i = 0; i < opt->tids.n; i++)
-		if (!process_of(opt->tids.id[i]))
+		if (!target_process_of(opt->tids.id[i]))
 			return rp_fail(-ESRCH, "there is no thread %u", opt->tids.id[i]);
 	for (uint32_t i = 0; i < opt->pids.n; i++) {
-		uint32_t id = opt->pids.id[i], process = process_of(id);
+		uint32_t id = opt->pids.id[i], process = target_process_of(id);
 		int err = process ? 0 : -ESRCH;
 
 		if (process && process != id)

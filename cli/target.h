@@ -40,4 +40,7 @@ int target_start_watched(struct target *t, const struct options *opt,
 int target_finish(struct target *t);
 void target_close(struct target *t);
 
+/* The process that a thread belongs to, itself for a process; 0: there is no such thread. */
+uint32_t target_process_of(uint32_t id);
+
 #endif

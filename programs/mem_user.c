@@ -18,11 +18,12 @@
 #include <rawprof/mem.h>
 
 #define STATS_FIELD(member) ASM_FIELD(struct mem_user_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_user_stats, STATS_FIELD(profile), STATS_FIELD(inside), STATS_FIELD(nothing),
-	STATS_FIELD(failed), STATS_FIELD(unknown), STATS_FIELD(freed), STATS_FIELD(crowded),
-	STATS_FIELD(left), STATS_FIELD(untracked), STATS_FIELD(untracked_bytes),
-	STATS_FIELD(replaced), STATS_FIELD(unsubtracted), STATS_FIELD(in_use), STATS_FIELD(peak));
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct mem_user_stats, STATS_FIELD(profile), STATS_FIELD(inside),
+		   STATS_FIELD(nothing), STATS_FIELD(failed), STATS_FIELD(unknown),
+		   STATS_FIELD(freed), STATS_FIELD(traced), STATS_FIELD(crowded), STATS_FIELD(left),
+		   STATS_FIELD(untracked), STATS_FIELD(untracked_bytes), STATS_FIELD(replaced),
+		   STATS_FIELD(unsubtracted), STATS_FIELD(in_use), STATS_FIELD(peak));
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
 		   ASM_FIELD(struct mem_block_key, address));
@@ -32,8 +33,12 @@ static const struct asm_layout block_layout =
 static const struct asm_layout thread_layout = ASM_LAYOUT(
 	struct mem_thread, ASM_FIELD(struct mem_thread, sp), ASM_FIELD(struct mem_thread, ids),
 	ASM_FIELD(struct mem_thread, size), ASM_FIELD(struct mem_thread, pointer),
-	ASM_FIELD(struct mem_thread, old), ASM_FIELD(struct mem_thread, latest),
-	ASM_FIELD(struct mem_thread, call), ASM_FIELD(struct mem_thread, had_old));
+	ASM_FIELD(struct mem_thread, old), ASM_FIELD(struct mem_thread, result),
+	ASM_FIELD(struct mem_thread, latest), ASM_FIELD(struct mem_thread, call),
+	ASM_FIELD(struct mem_thread, function), ASM_FIELD(struct mem_thread, had_old));
+static const struct asm_layout sizes_layout = ASM_LAYOUT(
+	struct mem_sizes, ASM_FIELD(struct mem_sizes, sum), ASM_FIELD(struct mem_sizes, not_least),
+	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
 
 const struct asm_map mem_user_maps[MEM_USER_MAPS] = {
 	STACK_MAP_LIST(MEM_WEIGHTS, struct mem_user_stats, stats_layout),
@@ -42,6 +47,9 @@ const struct asm_map mem_user_maps[MEM_USER_MAPS] = {
 	[MEM_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, sizeof(struct mem_block_key),
 			     sizeof(struct mem_block), 1 << 20, .key = &key_layout,
 			     .value = &block_layout },
+	[MEM_MAP_SIZES] = { "sizes", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct mem_sizes),
+			    MEM_CALLS, .value = &sizes_layout },
+	[MEM_MAP_TRACE] = { "trace", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },
 };
 
 /* ---- what they have in common ----------------------------------------------------------------------------- */
@@ -144,6 +152,14 @@ const struct asm_part mem_subtract_part = { ASM_LINES(subtract_lines), .frames =
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
+/* mem_leave, and what it needs. */
+#define LEAVE                                                                                      \
+	INCLUDE(&mem_returned_part), WHEN(struct mem_user_config, follow),                         \
+		INCLUDE(&mem_leave_part), INCLUDE(&mem_subtract_part), INCLUDE(&stack_part), END,  \
+		WHEN(struct mem_user_config, sizes), INCLUDE(&mem_sizes_part), END,                \
+		WHEN(struct mem_user_config, trace), INCLUDE(&mem_trace_part),                     \
+		INCLUDE(&mem_emit_part), END
+
 /* clang-format off */
 static const struct asm_insn session_lines[] = {
 	/* At the return the instruction pointer is the caller's already. */
@@ -159,11 +175,11 @@ LABEL(at_return),
 	EXIT(),
 
 	INCLUDE(&target_part),
-	INCLUDE(&mem_space_part),
-	INCLUDE(&mem_subtract_part),
 	INCLUDE(&mem_enter_part),
-	INCLUDE(&mem_leave_part),
-	INCLUDE(&stack_part),
+	LEAVE,
+	WHEN(struct mem_user_config, follow),
+		INCLUDE(&mem_space_part),
+	END,
 };
 static const struct asm_insn enter_lines[] = {
 	CALL_FUNC(mem_enter),
@@ -171,17 +187,19 @@ static const struct asm_insn enter_lines[] = {
 	EXIT(),
 
 	INCLUDE(&target_part),
-	INCLUDE(&mem_space_part),
 	INCLUDE(&mem_enter_part),
+	WHEN(struct mem_user_config, follow),
+		INCLUDE(&mem_space_part),
+	END,
 };
 static const struct asm_insn leave_lines[] = {
 	CALL_FUNC(mem_leave),
 	EXIT(),
 
-	INCLUDE(&mem_space_part),
-	INCLUDE(&mem_subtract_part),
-	INCLUDE(&mem_leave_part),
-	INCLUDE(&stack_part),
+	LEAVE,
+	WHEN(struct mem_user_config, follow),
+		INCLUDE(&mem_space_part),
+	END,
 };
 /* clang-format on */
 
@@ -239,5 +257,5 @@ const struct asm_program mem_thread_exit_classic_program = {
 };
 
 const struct mem_user_config mem_user_usual_config = {
-	.profile = PROFILE_USUAL_CONFIG, .session = 1, .peak = 1, .largest_new = 1ull << 34
+	.profile = PROFILE_USUAL_CONFIG, .follow = 1, .peak = 1, .largest_new = 1ull << 34
 };

@@ -20,6 +20,7 @@ enum {
 	OLD_SIZE = offsetof(struct mem_thread, old.size),
 	OLD_HASH = offsetof(struct mem_thread, old.hash),
 	OLD_TIME = offsetof(struct mem_thread, old.time),
+	RESULT = offsetof(struct mem_thread, result),
 	LATEST = offsetof(struct mem_thread, latest),
 	CALL_KIND = offsetof(struct mem_thread, call),
 	HAD_OLD = offsetof(struct mem_thread, had_old)
@@ -73,16 +74,10 @@ LABEL(known),
 	MOV_REG(R9, R0),
 
 	/* R8 = which call it is. */
-	UNLESS(struct mem_user_config, call),
-		MOV_REG(R1, R6),
-		CALL(get_attach_cookie),
-		MOV_REG(R8, R0),
-	END,
-	WHEN(struct mem_user_config, call),
-		LD_PARAM(R8, struct mem_user_config, call),
-	END,
-	JNE(R8, MEM_NEW, returns),
-	MOV(R8, MEM_MALLOC),
+	LD_COOKIE(R8, R6),
+	MOV_REG(R1, R8),
+	AND(R1, 0xffff),
+	JNE(R1, MEM_NEW, returns),
 	LD_ARG(R1, R6, 1),
 	LD_PARAM(R2, struct mem_user_config, largest_new),
 	JGT_REG(R1, R2, throws),
@@ -100,13 +95,15 @@ LABEL(outermost),
 	ST(W, R9, HAD_OLD, 0),
 
 	/* R4 = how much, R5 = the pointer that comes with it. */
-	STX(W, R9, CALL_KIND, R8),
+	STX(W, R9, CALL_KIND, R8), /* and its function */
+	AND(R8, 0xffff),
 	LD_ARG(R1, R6, 1),
 	LD_ARG(R2, R6, 2),
 	LD_ARG(R3, R6, 3),
 	MOV(R5, 0),
 	MOV_REG(R4, R1),
 	JEQ(R8, MEM_MALLOC, known_size),
+	JEQ(R8, MEM_NEW, known_size),
 	MOV_REG(R4, R2),
 	JEQ(R8, MEM_ALIGNED, known_size),
 	MUL_REG(R4, R1),
@@ -120,22 +117,24 @@ LABEL(outermost),
 LABEL(reallocation),
 	STX(DW, R9, SIZE, R4),
 	STX(DW, R9, POINTER, R5),
-	STX(DW, R10, OLD_ADDRESS, R5),
-	JEQ(R5, 0, to_return), /* which is a malloc */
+	WHEN(struct mem_user_config, follow),
+		STX(DW, R10, OLD_ADDRESS, R5),
+		JEQ(R5, 0, to_return), /* which is a malloc */
 
-	/* The old block goes off the map before anybody else may get its address. */
-	CALL_FUNC(mem_space),
-	STX(DW, R10, OLD_SPACE, R0),
-	MAP_LOOKUP(blocks, OLD_KEY),
-	JEQ(R0, 0, to_return),
-	LDX(DW, R1, R0, BLOCK_SIZE),
-	STX(DW, R9, OLD_SIZE, R1),
-	LDX(DW, R1, R0, BLOCK_HASH),
-	STX(DW, R9, OLD_HASH, R1),
-	LDX(DW, R1, R0, BLOCK_TIME),
-	STX(DW, R9, OLD_TIME, R1),
-	MAP_DELETE(blocks, OLD_KEY),
-	ST(W, R9, HAD_OLD, 1),
+		/* The old block goes off the map before anybody else may get its address. */
+		CALL_FUNC(mem_space),
+		STX(DW, R10, OLD_SPACE, R0),
+		MAP_LOOKUP(blocks, OLD_KEY),
+		JEQ(R0, 0, to_return),
+		LDX(DW, R1, R0, BLOCK_SIZE),
+		STX(DW, R9, OLD_SIZE, R1),
+		LDX(DW, R1, R0, BLOCK_HASH),
+		STX(DW, R9, OLD_HASH, R1),
+		LDX(DW, R1, R0, BLOCK_TIME),
+		STX(DW, R9, OLD_TIME, R1),
+		MAP_DELETE(blocks, OLD_KEY),
+		ST(W, R9, HAD_OLD, 1),
+	END,
 	JA(to_return),
 
 LABEL(known_size),
@@ -173,12 +172,67 @@ const struct asm_part mem_enter_part = { ASM_LINES(enter_lines), .frames = enter
 
 /* ---- the return ------------------------------------------------------------------------------------------- */
 
+/* The stack frame of mem_returned. */
+struct returned_frame {
+	uint64_t pointer; /* that posix_memalign wrote */
+	uint32_t tid, unused;
+};
+enum {
+	WRITTEN = FRAME(struct returned_frame, pointer),
+	RETURNED_TID = FRAME(struct returned_frame, tid)
+};
+
+/* clang-format off */
+static const struct asm_insn returned_lines[] = {
+	/* mem_returned(context): what the thread was doing; 0 if an outermost call is not what returns. */
+FUNC(mem_returned),
+	MOV_REG(R6, R1),
+	CALL(get_current_pid_tgid),
+	STX(W, R10, RETURNED_TID, R0),
+	MAP_LOOKUP(threads, RETURNED_TID),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+
+	/* Of the call that was written down, or of one from within? */
+	LDX(DW, R1, R7, SP),
+	JEQ(R1, 0, out),
+	LD_SP(R2, R6),
+	SUB(R2, RETURN_SLOT),
+	JLT_REG(R2, R1, out),
+	ST(DW, R7, SP, 0),
+
+	/* R8 = the block, or 0. */
+	LDX(H, R1, R7, CALL_KIND),
+	LD_RET(R8, R6),
+	JNE(R1, MEM_POSIX_MEMALIGN, returned),
+	MOV32_REG(R1, R8), /* an int */
+	MOV(R8, 0),
+	JNE(R1, 0, returned),
+	LDX(DW, R1, R7, POINTER),
+	READ_USER(WRITTEN, 8, R1),
+	LDX(DW, R8, R10, WRITTEN),
+LABEL(returned),
+	STX(DW, R7, RESULT, R8),
+	STX(DW, R7, LATEST, R8),
+	MOV_REG(R0, R7),
+	EXIT(),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_layout returned_frame_layout =
+	ASM_LAYOUT(struct returned_frame, ASM_FIELD(struct returned_frame, pointer),
+		   ASM_FIELD(struct returned_frame, tid));
+static const struct asm_func_frame returned_frames[] = { { "mem_returned",
+							   &returned_frame_layout } };
+const struct asm_part mem_returned_part = { ASM_LINES(returned_lines), .frames = returned_frames,
+					    .nframes = 1 };
+
 /* The stack frame of mem_leave. */
 struct leave_frame {
 	struct mem_block_key key;
 	struct mem_block block;
-	uint64_t pointer; /* that posix_memalign wrote */
-	uint32_t tid, unused;
 };
 enum {
 	KEY = FRAME(struct leave_frame, key),
@@ -187,9 +241,7 @@ enum {
 	BLOCK = FRAME(struct leave_frame, block),
 	NEW_SIZE = FRAME(struct leave_frame, block.size),
 	NEW_HASH = FRAME(struct leave_frame, block.hash),
-	NEW_TIME = FRAME(struct leave_frame, block.time),
-	WRITTEN = FRAME(struct leave_frame, pointer),
-	LEAVE_TID = FRAME(struct leave_frame, tid)
+	NEW_TIME = FRAME(struct leave_frame, block.time)
 };
 
 /*
@@ -208,30 +260,10 @@ static const struct asm_insn leave_lines[] = {
 	/* mem_leave(context) */
 FUNC(mem_leave),
 	MOV_REG(R6, R1),
-	CALL(get_current_pid_tgid),
-	STX(W, R10, LEAVE_TID, R0),
-	MAP_LOOKUP(threads, LEAVE_TID),
+	CALL_FUNC(mem_returned),
 	JEQ(R0, 0, out),
 	MOV_REG(R7, R0),
-
-	/* Of the call that was written down, or of one from within? */
-	LDX(DW, R1, R7, SP),
-	JEQ(R1, 0, out),
-	LD_SP(R2, R6),
-	SUB(R2, RETURN_SLOT),
-	JLT_REG(R2, R1, out),
-	ST(DW, R7, SP, 0),
-
-	/* R8 = the block, or 0. */
-	LDX(W, R1, R7, CALL_KIND),
-	LD_RET(R8, R6),
-	JNE(R1, MEM_POSIX_MEMALIGN, returned),
-	JNE32(R8, 0, failed), /* an int */
-	LDX(DW, R1, R7, POINTER),
-	READ_USER(WRITTEN, 8, R1),
-	LDX(DW, R8, R10, WRITTEN),
-LABEL(returned),
-	STX(DW, R7, LATEST, R8),
+	LDX(DW, R8, R7, RESULT),
 	JEQ(R8, 0, no_block),
 
 	/* realloc: of the old block nothing is left. */
@@ -325,7 +357,7 @@ LABEL(done),
 
 	/* NULL: realloc(block, 0) has freed it, any other call has failed, and an old block is still there. */
 LABEL(no_block),
-	LDX(W, R1, R7, CALL_KIND),
+	LDX(H, R1, R7, CALL_KIND),
 	JEQ(R1, MEM_REALLOC, perhaps_freed),
 	JNE(R1, MEM_REALLOCARRAY, failed),
 LABEL(perhaps_freed),
@@ -365,8 +397,7 @@ LABEL(out),
 /* clang-format on */
 static const struct asm_layout leave_frame_layout =
 	ASM_LAYOUT(struct leave_frame, ASM_FIELD(struct leave_frame, key),
-		   ASM_FIELD(struct leave_frame, block), ASM_FIELD(struct leave_frame, pointer),
-		   ASM_FIELD(struct leave_frame, tid));
+		   ASM_FIELD(struct leave_frame, block));
 static const struct asm_func_frame leave_frames[] = { { "mem_leave", &leave_frame_layout } };
 const struct asm_part mem_leave_part = { ASM_LINES(leave_lines), .frames = leave_frames,
 					 .nframes = 1 };

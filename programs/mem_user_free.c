@@ -27,6 +27,15 @@ enum {
 	BLOCK_HASH = offsetof(struct mem_block, hash)
 };
 
+/* The return address of a function at whose entry the program runs, on the stack or in the link register. */
+#ifdef __x86_64__
+#define RETURN_ADDRESS(to, ctx) LD_SP(R1, ctx), READ_USER(to, 8, R1)
+#elif defined(__aarch64__)
+#define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, 30 * 8), STX(DW, R10, to, R1)
+#else
+#define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, 1 * 8), STX(DW, R10, to, R1)
+#endif
+
 /*
  * A block on the map is freed whoever does it: the allocator's own calls are about blocks that are not there, for
  * realloc has taken its off and what it allocates in a call is never put on.
@@ -88,14 +97,8 @@ LABEL(not_known),
 
 	/* R7 = the block. operator delete may call free with it. */
 LABEL(remember),
-	UNLESS(struct mem_user_config, call),
-		MOV_REG(R1, R6),
-		CALL(get_attach_cookie),
-		MOV_REG(R8, R0),
-	END,
-	WHEN(struct mem_user_config, call),
-		LD_PARAM(R8, struct mem_user_config, call),
-	END,
+	LD_COOKIE(R8, R6),
+	AND(R8, 0xffff),
 	JNE(R8, MEM_DELETE, out),
 	CALL(get_current_pid_tgid),
 	STX(W, R10, TID, R0),
@@ -114,7 +117,6 @@ LABEL(nothing),
 	JA(out),
 LABEL(filtered),
 	COUNT(stats, struct mem_user_stats, profile.filtered),
-	JA(out),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -132,4 +134,73 @@ const struct asm_program mem_free_program = {
 	ASM_LINES(free_lines),
 	.config_size = sizeof(struct mem_user_config),
 	.frame = &frame_layout,
+};
+
+/* ---- as they come ----------------------------------------------------------------------------------------- */
+
+struct trace_frame {
+	struct mem_event event;
+	uint32_t tid, unused;
+};
+enum {
+	EVENT = FRAME(struct trace_frame, event),
+	EVENT_IDS = FRAME(struct trace_frame, event.ids),
+	EVENT_POINTER = FRAME(struct trace_frame, event.pointer),
+	EVENT_CALLER = FRAME(struct trace_frame, event.caller),
+	EVENT_CALL = FRAME(struct trace_frame, event.call),
+	TRACE_TID = FRAME(struct trace_frame, tid)
+};
+static const struct asm_layout trace_layout =
+	ASM_LAYOUT(struct trace_frame, ASM_FIELD(struct trace_frame, event),
+		   ASM_FIELD(struct trace_frame, tid));
+
+/* clang-format off */
+static const struct asm_insn trace_lines[] = {
+	MOV_REG(R6, R1),
+	COUNT(stats, struct mem_user_stats, profile.fired),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	ZERO(EVENT, sizeof(struct mem_event)),
+	STX(DW, R10, EVENT_IDS, R0),
+	LD_ARG(R7, R6, 1),
+	STX(DW, R10, EVENT_POINTER, R7),
+
+	/* A part of another call? */
+	CALL(get_current_pid_tgid),
+	STX(W, R10, TRACE_TID, R0),
+	MAP_LOOKUP(threads, TRACE_TID),
+	JEQ(R0, 0, outermost),
+	LDX(DW, R1, R0, SP),
+	JEQ(R1, 0, outermost),
+	LD_SP(R2, R6),
+	JLE_REG(R2, R1, inside),
+LABEL(outermost),
+	LD_COOKIE(R8, R6),
+	STX(W, R10, EVENT_CALL, R8), /* and its function */
+	RETURN_ADDRESS(EVENT_CALLER, R6),
+	FRAME_PTR(R1, EVENT),
+	CALL_FUNC(mem_emit),
+	JA(out),
+
+LABEL(inside),
+	COUNT(stats, struct mem_user_stats, inside),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct mem_user_stats, profile.filtered),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&mem_emit_part),
+};
+/* clang-format on */
+
+const struct asm_program mem_trace_free_program = {
+	.name = "mem_trace_free",
+	.type = BPF_PROG_TYPE_KPROBE,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(trace_lines),
+	.config_size = sizeof(struct mem_user_config),
+	.frame = &trace_layout,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every program there is, for whoever lists, shows or checks them. */
-#include <rawprof/lock.h>
 #include <rawprof/io.h>
+#include <rawprof/lock.h>
 #include <rawprof/mem.h>
 #include <rawprof/mem_faults.h>
 #include <rawprof/mem_kernel.h>

@@ -20,7 +20,7 @@ enum {
 	MEM_WEIGHTS
 };
 
-/* What the functions of an allocator take and give; the low byte of a probe's cookie. */
+/* What the functions of an allocator take and give. */
 enum mem_call {
 	MEM_MALLOC = 1,	    /* (size) */
 	MEM_CALLOC,	    /* (n, size) */
@@ -28,11 +28,22 @@ enum mem_call {
 	MEM_REALLOCARRAY,   /* (block, n, size) */
 	MEM_ALIGNED,	    /* (alignment, size) */
 	MEM_POSIX_MEMALIGN, /* (where the block goes, alignment, size), which returns 0 or an error */
-	MEM_FREE,	    /* (block) */
 	MEM_NEW,	    /* (size), and may throw */
+	MEM_FREE,	    /* (block) */
 	MEM_DELETE,	    /* (block), and may call free itself */
 	MEM_CALLS
 };
+
+/*
+ * A probe's cookie: an enum mem_call, and a number for the name of the function, which is of no interest to the
+ * programs. LD_COOKIE destroys R0-R5.
+ */
+#define MEM_COOKIE(call, function) ((uint32_t)(call) | (uint32_t)(function) << 16)
+#define LD_COOKIE(dst, ctx)                                                                        \
+	SCOPE("LD_COOKIE(" #dst ", " #ctx ")"), UNLESS(struct mem_user_config, cookie),            \
+		MOV_REG(R1, ctx), CALL(get_attach_cookie), MOV_REG(dst, R0), END,                  \
+		WHEN(struct mem_user_config, cookie),                                              \
+		LD_PARAM(dst, struct mem_user_config, cookie), END, END
 
 /* A block that is in use: under its space and address in the map blocks. */
 struct mem_block_key {
@@ -57,15 +68,40 @@ struct mem_thread {
 	uint64_t pointer; /* realloc: the old block; posix_memalign: where the new one goes */
 	struct mem_block
 		old; /* realloc: what was known of the old block, which is off the map meanwhile */
-	uint64_t latest; /* block that the latest call gave or took; 0 */
-	uint32_t call;	 /* enum mem_call */
+	uint64_t result;   /* the block that came back; 0 */
+	uint64_t latest;   /* block that the latest call gave or took; 0 */
+	uint16_t call;	   /* enum mem_call */
+	uint16_t function; /* as the cookie says */
 	uint32_t had_old;
+};
+
+/* A call, with config.trace; in the ring trace. */
+struct mem_event {
+	uint64_t time; /* CLOCK_MONOTONIC, ns: of the return, but of a free the entry */
+	uint64_t ids;
+	uint64_t size;	  /* that was asked for; 0 of a free */
+	uint64_t pointer; /* that was handed over: an old block, one to be freed; 0 */
+	uint64_t result;  /* the block that came back; 0 */
+	uint64_t caller;  /* return address */
+	uint16_t call, function;
+	uint32_t unused;
+	char comm[16];
+};
+
+/* Sizes, with config.sizes: an element of the map sizes for each mem_call. The last slot begins at 1 TiB. */
+#define MEM_HIST_BITS 5
+#define MEM_HIST_SLOTS (((40 - MEM_HIST_BITS + 1) << MEM_HIST_BITS) + 1)
+struct mem_sizes {
+	uint64_t sum, not_least, greatest; /* as struct asm_hist */
+	uint64_t slots[MEM_HIST_SLOTS];
 };
 
 struct mem_user_config {
 	struct profile_config profile;
-	uint32_t call;	    /* of the only place that the program is on; 0: the cookie says it */
-	uint32_t session;   /* the answer 1 at the entry saves the return */
+	uint32_t cookie;    /* of the only place that the program is on; 0: the place has it */
+	uint32_t follow;    /* blocks until they are freed, and stacks; else one of these: */
+	uint32_t sizes;	    /*   nothing but sizes is counted */
+	uint32_t trace;	    /*   every call goes through the ring trace, nothing is counted */
 	uint32_t times;	    /* blocks know when they were allocated */
 	uint32_t temporary; /* see MEM_INUSE_OBJECTS */
 	uint32_t peak;	    /* how much was in use at most */
@@ -85,6 +121,7 @@ struct mem_user_stats {
 	uint64_t failed;	  /* filtered: gave no block */
 	uint64_t unknown;	  /* filtered: frees of blocks that are not on the map */
 	uint64_t freed;		  /* kept: frees of those that are */
+	uint64_t traced;	  /* kept, with config.trace */
 	uint64_t crowded;	  /* lost: no room in the map threads */
 	uint64_t left;		  /* lost: calls that were left without a return */
 	uint64_t untracked;	  /* blocks that found no room in the map blocks; */
@@ -95,7 +132,7 @@ struct mem_user_stats {
 	uint64_t peak;		  /*   at most */
 };
 
-enum { MEM_MAP_THREADS = STACK_MAPS, MEM_MAP_BLOCKS, MEM_USER_MAPS };
+enum { MEM_MAP_THREADS = STACK_MAPS, MEM_MAP_BLOCKS, MEM_MAP_SIZES, MEM_MAP_TRACE, MEM_USER_MAPS };
 extern const struct asm_map mem_user_maps[MEM_USER_MAPS];
 
 /* For places at the entry of functions that allocate, and at their return. */
@@ -104,6 +141,7 @@ extern const struct asm_program mem_enter_program, mem_leave_program;
 extern const struct asm_program mem_session_program;
 /* For those that free. */
 extern const struct asm_program mem_free_program;
+extern const struct asm_program mem_trace_free_program; /* with config.trace */
 /* At a thread's end; with kernel BTF, and without. */
 extern const struct asm_program mem_thread_exit_program, mem_thread_exit_classic_program;
 
@@ -114,8 +152,12 @@ extern const struct mem_user_config mem_user_usual_config;
  *	mem_space()			R0 = a number for the memory that the current task sees
  *	mem_subtract(R1 = size, R2 = hash)	a block of this stack is no longer in use
  *	mem_enter(R1 = context)		R0 = 1 if the return is of no interest
- *	mem_leave(R1 = context)
+ *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call returns; else 0
+ *	mem_leave(R1 = context)		the same, and writes down what has come back, as the configuration says:
+ *					mem_leave_part, mem_sizes_part or mem_trace_part has it
+ *	mem_emit(R1 = event)		fills in time and comm, and sends it
  */
-extern const struct asm_part mem_space_part, mem_subtract_part, mem_enter_part, mem_leave_part;
+extern const struct asm_part mem_space_part, mem_subtract_part, mem_enter_part, mem_returned_part,
+	mem_leave_part, mem_sizes_part, mem_trace_part, mem_emit_part;
 
 #endif
