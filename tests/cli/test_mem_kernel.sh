@@ -67,6 +67,38 @@ holds 'of a process: its files' "$(grep -c '\[filp\]' "$tmp/shell") > 0"
 is 'of a process: nobody else' "$(grep -vc "^$comm;" "$tmp/shell")" 0
 holds 'of a process: user stacks' "$(share "$tmp/shell" ';(__)?open(64|at)?;') > 20"
 
+# ---- interrupts
+
+if "$work/unheard" 1 2>/dev/null; then
+	recorded unheard -K --weight alloc_objects -- "$work/unheard" 1000
+	is 'of a program: nothing of its interrupts' "$(grep -c 'icmp_send' "$tmp/unheard")" 0
+	holds 'of a program: they are in the books' "$(sed -n 's/,//g; s/.*in interrupts \([0-9]*\).*/\1/p' "$err") >= 1000"
+	"$work/unheard" 1000000 &
+	sender=$!
+	run "$rawprof" mem -k -K --format folded -o "$tmp/machine" 0.5
+	kill $sender
+	holds 'of all: in interrupts' "$(grep -cE '^\[interrupt\];.*icmp_send' "$tmp/machine") > 0"
+	is 'of all: not of who was interrupted' "$(grep -E 'icmp_send' "$tmp/machine" | grep -vcE '^\[interrupt\];(handle_softirqs|__do_softirq);')" 0
+else
+	skip 'interrupts' 'no loopback interface'
+fi
+
+# ---- pages that are freed in parts
+
+# shellcheck disable=SC2016 # for the other shell
+sem='echo "210000 1000000 500 10" >/proc/sys/kernel/sem && ipcmk -S 200000 >/dev/null && ipcrm -a && sleep 0.1'
+if unshare --ipc sh -c "$sem" 2>/dev/null; then
+	# 200,000 semaphores are more than the page allocator has in one piece: vmalloc takes pieces, and may split them.
+	pages() { awk '/;newary;.*;[[]pages[]] / { n += $NF } END { print n + 0 }' "$tmp/$1"; }
+	recorded pieces -K --weight alloc_space -- unshare --ipc sh -c "$sem"
+	holds 'large pieces: bytes' "$(pages pieces) >= 200000 * 64"
+	recorded pieces -K --weight inuse_space -- unshare --ipc sh -c "$sem"
+	is 'large pieces, freed page by page: nothing is left' "$(pages pieces)" 0
+	lacks 'large pieces: none is torn' "$err" 'freed in parts'
+else
+	skip 'large pieces' 'no semaphores in a namespace'
+fi
+
 # ---- views
 
 run "$rawprof" mem -k -- "$work/kmem" 10000 256
