@@ -61,11 +61,16 @@ const struct asm_program follow_fork_program = {
  * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did while it ended
  * has been sampled too. By then the kernel may have given its pid to somebody else, so the process goes off the map
  * only if it is still the one that was born when this one was.
+ *
+ * The first thread is freed last, but for one case: another thread has executed a program. Then it has taken over the
+ * pid and the time of birth, and the thread that had them is freed under the other's old id while the process lives on.
  */
 /* clang-format off */
 static const struct asm_insn follow_exit[] = {
 	TP_ARG(R2, 0),
 	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	LD_FIELD(R4, R2, "task_struct", "pid"),
+	JNE_REG(R4, R3, out),
 	STX(W, R10, CHILD, R3),
 	LD_FIELD(R6, R2, "task_struct", "start_time"),
 	MAP_LOOKUP(pids, CHILD),

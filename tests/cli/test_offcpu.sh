@@ -119,6 +119,9 @@ off -- "$work/sleeper" 0.5
 near 'asleep as soon as it runs' "$(us "$out" ';main;usleep;')" 500000 15000
 off -- sh -c "$work/sleeper 0.3; $work/sleeper 0.3 & wait"
 within 'children are followed' "$(us "$out" '^sleeper;.*;main;usleep;')" 600000 5
+# With its first thread the kernel frees a task of the same process, which is not the end of it.
+off -- sh -c "$work/renewed 0.4 & wait"
+within 'and when a thread has executed another program' "$(us "$out" '^renewed;.*;main;usleep;')" 400000 5
 
 # ---- the whole machine; books; formats
 
