@@ -294,6 +294,7 @@ static const struct profiler growth_profiler = {
 static const char *not_for_us(const struct mem_options *mem)
 {
 	return mem->sizes	   ? "--sizes"
+	       : mem->ages	   ? "--ages"
 	       : mem->processes	   ? "--processes"
 	       : mem->trace	   ? "--trace"
 	       : mem->obj	   ? "--obj"

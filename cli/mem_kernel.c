@@ -80,7 +80,7 @@ static int attach(struct profile *p)
 					    .page_stride = 1,
 					    .large = 2 * page,
 					    .cpus = (uint32_t)rp_cpus_possible(),
-					    .timed = mk->mem->older_ns != 0,
+					    .timed = mk->mem->older_ns || mk->mem->ages,
 					    .sizes = mk->mem->sizes };
 	const struct rp_btf *btf;
 	int err = 0;
@@ -120,6 +120,9 @@ static int start(struct profile *p)
 static int configure(struct profile *p)
 {
 	p->output.show.color_by_label = "cache";
+	/* The kernel's side tells whose it is, also where it is not shown. */
+	if (p->opt->user_only)
+		p->config.kernel_bytes = p->config.fp_bytes;
 	return 0;
 }
 
@@ -213,21 +216,25 @@ static int take_block(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
+enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack *stack,
+				     const struct stack_place *place)
+{
+	if (place->slab && stack->record->tag >> MEM_KERNEL_TAG_SHIFT == MEM_KERNEL_PAGES)
+		return KERNEL_SLAB_PAGES;
+	return place->interrupt && p->config.filtering ? KERNEL_IN_INTERRUPT : KERNEL_KEPT;
+}
+
 bool mem_kernel_wanted(const struct profile *p, const struct stack *stack,
 		       const struct stack_place *place)
 {
-	struct mem_kernel *mk = p->ctx;
+	enum mem_kernel_fate fate = mem_kernel_fate(p, stack, place);
 	uint64_t n = stack->value[MEM_KERNEL_OBJECTS];
+	struct mem_kernel *mk = p->ctx;
 
-	if (place->slab && stack->record->tag >> MEM_KERNEL_TAG_SHIFT == MEM_KERNEL_PAGES)
-		mk->slab_pages += n;
-	else if (place->frames && p->config.filtering)
-		mk->interrupts += n;
-	else {
-		mk->kept += n;
-		return true;
-	}
-	return false;
+	mk->slab_pages += fate == KERNEL_SLAB_PAGES ? n : 0;
+	mk->interrupts += fate == KERNEL_IN_INTERRUPT ? n : 0;
+	mk->kept += fate == KERNEL_KEPT ? n : 0;
+	return fate == KERNEL_KEPT;
 }
 
 static void count_missed(struct profile *p)
@@ -312,11 +319,14 @@ static int decorate(struct profile *p, const struct stack *stack, struct report_
 				       .str = mem_kernel_name(mk, stack->record->tag) };
 	sample->labels = &label;
 	sample->nlabels = 1;
-	if (place.frames) {
+	if (place.interrupt) {
 		sample->comm = "[interrupt]";
 		sample->pid = sample->tid = 0;
-		if (sample->nframes > place.frames)
-			sample->nframes = place.frames;
+		if (sample->nframes > place.interrupt)
+			sample->nframes = place.interrupt;
+	} else if (p->opt->user_only && sample->nframes >= place.frames) {
+		sample->frames += place.frames;
+		sample->nframes -= place.frames;
 	}
 	return 0;
 }
@@ -403,8 +413,8 @@ int mem_kernel(const struct options *opt)
 	if (mk.mem->processes) {
 		mk.profiler.report = mem_kernel_processes;
 		mk.profiler.output = OUTPUT_GRID;
-	} else if (mk.mem->sizes) {
-		mk.profiler.report = mem_kernel_sizes;
+	} else if (mk.mem->sizes || mk.mem->ages) {
+		mk.profiler.report = mk.mem->sizes ? mem_kernel_sizes : mem_kernel_ages;
 		mk.profiler.output = OUTPUT_HISTS;
 	}
 	status = profile_run(&mk.profiler, opt, &mk);

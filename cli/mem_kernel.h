@@ -4,7 +4,7 @@
  *
  *	mem_kernel.c		records: programs, maps, what is outstanding, the books
  *	mem_kernel_place.c	what the frames of a stack say: an interrupt? the slab allocator's own pages?
- *	mem_kernel_view.c	by process, by size
+ *	mem_kernel_view.c	by process, by size, by age
  */
 #ifndef CLI_MEM_KERNEL_H
 #define CLI_MEM_KERNEL_H
@@ -36,8 +36,9 @@ struct places {
 void places_free(struct places *places);
 
 struct stack_place {
-	bool slab;	 /* these pages hold what is counted as objects */
-	uint32_t frames; /* of the kernel, ours left out, up to the interrupt; 0: it was none */
+	bool slab;	    /* these pages hold what is counted as objects */
+	uint32_t frames;    /* of the kernel, ours left out, */
+	uint32_t interrupt; /*   of which so many are an interrupt's; 0: it was none */
 };
 /* -ENOMEM. */
 int places_of(struct places *places, const struct stack_record *record, struct stack_place *out);
@@ -66,7 +67,11 @@ struct mem_kernel {
 	char label[32]; /* room for a name that is made up */
 };
 
-/* False: what was allocated is not part of the result, and has been counted as such. */
+/* What becomes of an allocation whose stack came back. */
+enum mem_kernel_fate { KERNEL_KEPT, KERNEL_SLAB_PAGES, KERNEL_IN_INTERRUPT };
+enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack *stack,
+				     const struct stack_place *place);
+/* The same for all that was allocated there: counts it for the books. False: it is not part of the result. */
 bool mem_kernel_wanted(const struct profile *p, const struct stack *stack,
 		       const struct stack_place *place);
 /* The name of what was allocated: "filp", "kmalloc-512", "pages". Good until the next call. */
@@ -75,5 +80,6 @@ const char *mem_kernel_name(struct mem_kernel *mk, uint64_t tag);
 /* Views: the whole output, as profile_report(). */
 int mem_kernel_processes(struct profile *p);
 int mem_kernel_sizes(struct profile *p);
+int mem_kernel_ages(struct profile *p);
 
 #endif

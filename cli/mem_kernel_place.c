@@ -157,15 +157,15 @@ int places_of(struct places *places, const struct stack_record *r, struct stack_
 	size_t ours = probe_frames(places->session, r->frames, n);
 	int err = 0;
 
-	*out = (struct stack_place){ 0 };
+	*out = (struct stack_place){ .frames = n - (uint32_t)ours };
 	for (uint32_t i = (uint32_t)ours; !err && i < n; i++) {
 		enum place place;
 
 		err = look_up(places, r->frames[i], &place);
-		if (place == PLACE_SLAB && !out->frames)
+		if (place == PLACE_SLAB && !out->interrupt)
 			out->slab = true;
 		if (place == PLACE_INTERRUPT) /* interrupts interrupt each other: the outermost */
-			out->frames = i + 1 - (uint32_t)ours;
+			out->interrupt = i + 1 - (uint32_t)ours;
 	}
 	return err;
 }

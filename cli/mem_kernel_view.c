@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kernel allocations otherwise than as stacks: by process, and by size. */
+/* Kernel allocations otherwise than as stacks: by process, by size, by age. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int add_row(struct profile *p, const struct stack *stack, struct rows *ro
 		return 0;
 	}
 	*row = (struct row){ .pid = (uint32_t)(r->pid_tgid >> 32), .comm = r->comm };
-	if (place.frames) {
+	if (place.interrupt) {
 		row->pid = 0;
 		row->comm = "[interrupt]";
 	}
@@ -177,22 +177,31 @@ int mem_kernel_processes(struct profile *p)
 	return err;
 }
 
-/* ---- by size ---------------------------------------------------------------------------------------------- */
+/* ---- histograms by kind ----------------------------------------------------------------------------------- */
 
 static const char *const kinds[MEM_KERNEL_KINDS] = { [MEM_KERNEL_SLAB] = "slab",
 						     [MEM_KERNEL_KMALLOC] = "kmalloc",
 						     [MEM_KERNEL_PAGES] = "pages",
 						     [MEM_KERNEL_PERCPU] = "per-CPU" };
 
-struct sizes {
+struct kind_hists {
+	struct profile *p;
 	struct report_hists *set;
-	const struct asm_map *map;
 };
 
+static int read_map(const struct kind_hists *h, int map, rp_map_fn fn)
+{
+	int n = rp_map_each(stacks_map(h->p->stacks, map), &stacks_maps(h->p->stacks)[map], fn,
+			    (void *)h);
+
+	return n < 0 ? n : 0;
+}
+
+/* Sizes were counted before anybody knew of what: the slab allocator's own pages are among them. */
 static int take_sizes(void *ctx, const void *key, const void *value)
 {
-	const struct sizes *sizes = ctx;
-	size_t stride = rp_map_cpu_stride(sizes->map);
+	const struct kind_hists *h = ctx;
+	size_t stride = rp_map_cpu_stride(&stacks_maps(h->p->stacks)[MEM_KERNEL_MAP_SIZES]);
 	struct report_hist *hist;
 	uint32_t kind;
 	int err;
@@ -200,14 +209,14 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 	memcpy(&kind, key, sizeof(kind));
 	if (kind >= MEM_KERNEL_KINDS)
 		return -EBADMSG;
-	err = report_hists_get(sizes->set, &kinds[kind], &hist);
+	err = report_hists_get(h->set, &kinds[kind], &hist);
 	for (int cpu = 0; !err && cpu < rp_cpus_possible(); cpu++) {
-		const struct asm_hist *h =
+		const struct asm_hist *of_cpu =
 			(const void *)((const char *)value + (size_t)cpu * stride);
-		const struct report_hist_counts counts = { .sum = h->sum,
-							   .not_least = h->not_least,
-							   .greatest = h->greatest,
-							   .slots = h->slots,
+		const struct report_hist_counts counts = { .sum = of_cpu->sum,
+							   .not_least = of_cpu->not_least,
+							   .greatest = of_cpu->greatest,
+							   .slots = of_cpu->slots,
 							   .nslots = MEM_KERNEL_HIST_SLOTS };
 
 		err = report_hist_merge(hist, &counts);
@@ -215,21 +224,63 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 	return err;
 }
 
-static int fill_hists(struct profile *p, struct report_hists *set, struct books *books)
+static int fill_sizes(const struct kind_hists *h)
 {
-	struct mem_kernel *mk = p->ctx;
-	const struct sizes sizes = { set, &stacks_maps(p->stacks)[MEM_KERNEL_MAP_SIZES] };
+	struct mem_kernel *mk = h->p->ctx;
 	const struct stack *stack = NULL;
-	struct profile_info info;
-	int err = rp_map_each(stacks_map(p->stacks, MEM_KERNEL_MAP_SIZES), sizes.map, take_sizes,
-			      (void *)&sizes);
 
-	/* The program counts sizes before anybody knows of what: the slab allocator's pages are among them. */
-	while ((stack = stacks_next(p->stacks, stack)))
+	while ((stack = stacks_next(h->p->stacks, stack)))
 		mk->kept += stack->value[MEM_KERNEL_OBJECTS];
-	err = err < 0 ? err : 0;
+	return read_map(h, MEM_KERNEL_MAP_SIZES, take_sizes);
+}
+
+static int take_age(void *ctx, const void *key, const void *value)
+{
+	const struct mem_kernel_block *block = value;
+	const struct kind_hists *h = ctx;
+	const struct stack *stack = stacks_find(h->p->stacks, block->hash);
+	struct mem_kernel *mk = h->p->ctx;
+	uint64_t end = h->p->session.end_ns, age = end > block->time ? end - block->time : 0;
+	struct report_hist *hist;
+	struct stack_place place;
+	uint64_t tag;
+	int err;
+
+	(void)key;
+	if (!stack || age < mk->mem->older_ns)
+		return 0;
+	err = places_of(&mk->places, stack->record, &place);
+	if (err || mem_kernel_fate(h->p, stack, &place) != KERNEL_KEPT ||
+	    !profile_comm_wanted(h->p, stack->record->comm))
+		return err;
+	tag = stack->record->tag >> MEM_KERNEL_TAG_SHIFT;
+	err = report_hists_get(h->set, &kinds[tag < MEM_KERNEL_KINDS ? tag : MEM_KERNEL_SLAB],
+			       &hist);
 	if (!err)
-		err = profile_info(p, NULL, &info);
+		report_hist_add(hist, age, 1);
+	return err;
+}
+
+static int fill_ages(const struct kind_hists *h)
+{
+	struct mem_kernel *mk = h->p->ctx;
+	const struct stack *stack = NULL;
+	struct stack_place place;
+	int err = 0;
+
+	while (!err && (stack = stacks_next(h->p->stacks, stack))) {
+		err = places_of(&mk->places, stack->record, &place);
+		if (!err)
+			mem_kernel_wanted(h->p, stack, &place);
+	}
+	return err ? err : read_map(h, MEM_KERNEL_MAP_BLOCKS, take_age);
+}
+
+static int close_hists(struct profile *p, struct report_hists *set, struct books *books)
+{
+	struct profile_info info;
+	int err = profile_info(p, NULL, &info);
+
 	if (err)
 		return err;
 	err = report_hists_set_info(set, &info.info);
@@ -243,26 +294,49 @@ static int fill_hists(struct profile *p, struct report_hists *set, struct books 
 	return err;
 }
 
+static int show_hists(struct profile *p, const struct report_hists_spec *spec,
+		      int (*fill)(const struct kind_hists *h))
+{
+	struct kind_hists h = { .p = p };
+	struct books books;
+	int err = report_hists_new(spec, &h.set);
+
+	if (!err)
+		err = fill(&h);
+	if (!err)
+		err = close_hists(p, h.set, &books);
+	if (!err)
+		err = output_hists(&p->output, p->opt, h.set);
+	if (!err)
+		err = output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
+	report_hists_free(h.set);
+	return err;
+}
+
+static const char *const kind_key = "kind";
+
 int mem_kernel_sizes(struct profile *p)
 {
-	static const char *const key = "kind";
 	const struct report_hists_spec spec = { .title = "size of kernel allocations",
 						.metric = "mem_kernel_size",
 						.events = "allocations",
 						.unit = REPORT_UNIT_BYTES,
 						.bits = MEM_KERNEL_HIST_BITS,
-						.keys = &key,
+						.keys = &kind_key,
 						.nkeys = 1 };
-	struct report_hists *set = NULL;
-	struct books books;
-	int err = report_hists_new(&spec, &set);
 
-	if (!err)
-		err = fill_hists(p, set, &books);
-	if (!err)
-		err = output_hists(&p->output, p->opt, set);
-	if (!err)
-		err = output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
-	report_hists_free(set);
-	return err;
+	return show_hists(p, &spec, fill_sizes);
+}
+
+int mem_kernel_ages(struct profile *p)
+{
+	const struct report_hists_spec spec = { .title = "age of what has not been freed",
+						.metric = "mem_kernel_age",
+						.events = "blocks",
+						.unit = REPORT_UNIT_NS,
+						.bits = REPORT_HIST_BITS,
+						.keys = &kind_key,
+						.nkeys = 1 };
+
+	return show_hists(p, &spec, fill_ages);
 }

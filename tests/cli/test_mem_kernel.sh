@@ -127,6 +127,14 @@ ledger_closes '--sizes'
 for kind in kmalloc pages slab; do
 	has "--sizes: $kind" "$out" "^kind=$kind$"
 done
+run "$rawprof" mem -k --ages -d 2 -- "$work/kmem" 10000 256 hold
+is '--ages: status' "$status" 0
+ledger_closes '--ages'
+has '--ages: all of it older than a second' "$out" '^ +\[1\.07 s, 2\.15 s\) +[0-9,]{6,} '
+run "$rawprof" mem -k -U -f -o "$tmp/user" -- "$work/kmem" 10000 256
+is '-U: status' "$status" 0
+is '-U: no frames of the kernel' "$(grep -c do_syscall_64 "$tmp/user")" 0
+holds '-U: the caches of user code' "$(grep -cE ';open_files;.*open.*;[[]filp[]] ' "$tmp/user") > 0"
 run "$rawprof" mem -k --sizes --format svg -o "$tmp/x.svg" 0.1
 is '--sizes have no flame graph' "$status" 1
 for o in --trace --temporary '--obj x' '--symbols-prefix je_'; do
