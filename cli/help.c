@@ -60,9 +60,9 @@ static const char mem_usage[] =
 	"\n"
 	"What\n"
 	"                           without any of these: the allocator of a program or process\n"
-	"  -k, --kernel             the kernel's own: slabs and pages; --percpu: its per-CPU memory too\n"
-	"      --faults             page faults: what becomes resident; costs next to nothing\n"
-	"      --growth             mappings that are made and heaps that grow: mmap, brk; the same\n"
+	"  -k, --kernel             the kernel's own: slab caches, kmalloc, pages; --percpu: its per-CPU memory too\n"
+	"      --faults             page faults, and the pages that they take; costs next to nothing\n"
+	"      --growth             what mmap, mremap and brk add to a process, and munmap takes away; the same\n"
 	"\n"
 	"Whom\n"
 	"  -p, --pid LIST           these processes\n"
@@ -92,7 +92,9 @@ static const char mem_usage[] =
 	"  -o, --output FILE        .svg .html .folded .pb.gz .json tell the format\n"
 	"  -n, --top N              rows of the table (20)\n"
 	"      --sort self|total    order of the table\n"
-	"      --weight TYPE        alloc_space (default), alloc_objects, inuse_space, inuse_objects\n"
+	"      --weight TYPE        alloc_space (default), alloc_objects, inuse_space, inuse_objects; of --faults\n"
+	"                           resident (default), faults, major_faults; of --growth grown, calls, returned\n"
+	"  -U, --user, -K           with -k, only this side of the stacks\n"
 	"      --lines, --inline, --no-demangle, --annotations, -A, --title TEXT, --reverse, --inverted\n"
 	"  -v (repeat), -q          say more, say less\n"
 	"      --no-color\n"
@@ -100,7 +102,9 @@ static const char mem_usage[] =
 	"Examples\n"
 	"  rawprof mem --leaks -p 1234 60             what a process keeps of what it allocates in a minute\n"
 	"  rawprof mem --format pprof -o mem.pb.gz -- ./prog\n"
-	"  rawprof mem -k 10                          the kernel, for ten seconds\n";
+	"  rawprof mem -k 10                          the kernel, for ten seconds, by slab cache and stack\n"
+	"  rawprof mem -k --processes --sort rate 10  which process makes it allocate\n"
+	"  rawprof mem --faults -p 1234 -o grows.svg 60\n";
 
 static const char doctor_usage[] =
 	"Usage: rawprof doctor [--format table|json]\n"
