@@ -2,6 +2,7 @@
 /* What each command says of itself. */
 #include "commands.h"
 #include "io.h"
+#include "lock.h"
 #include "mem.h"
 #include "offcpu.h"
 
@@ -158,6 +159,14 @@ const struct command commands[] = {
 	    .own_size = sizeof(struct offcpu_options),
 	    .check = offcpu_check },
 	  command_offcpu },
+	{ "lock",
+	  "who waits for which lock, and who holds it up?",
+	  { .usage = lock_usage,
+	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	    .own = lock_own_options,
+	    .own_size = sizeof(struct lock_options),
+	    .check = lock_check },
+	  command_lock },
 	{ "mem",
 	  "who allocates, who grows, who leaks?",
 	  { .usage = mem_usage,

@@ -28,6 +28,7 @@ void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const cha
 static void free_image(struct sym_image *image)
 {
 	sym_source_free(&image->source);
+	sym_data_close(image->data);
 	sym_symtab_close(image->symtab);
 	sym_object_close(image->packed);
 	sym_object_close(image->debug);

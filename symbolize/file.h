@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data.h"
 #include "source.h"
 #include "space.h"
 #include "strings.h"
@@ -25,6 +26,7 @@ struct sym_image {
 	struct sym_object *debug;  /* its separate debug file, or NULL */
 	struct sym_object *packed; /* its .gnu_debugdata, if there is no .symtab; or NULL */
 	struct sym_symtab *symtab;
+	struct sym_data *data; /* read when the first variable is asked for */
 	struct sym_source source;
 	bool was_asked_for;		  /* its debug file, of a server */
 	uint64_t dev, inode, size, mtime; /* what it is known by if it has no build-id */

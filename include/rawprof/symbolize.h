@@ -280,6 +280,14 @@ size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_re
 		       bool inlined, struct sym_line *out, size_t max);
 
 /*
+ * The variable at @addr, if it is in the file that has the code of @f, which sym_user_lookup() has
+ * filled in for the address @code of the same process: name, offset and module of @out. Variables of
+ * a file are read when the first one is asked for; those of threads (TLS) have no addresses of their
+ * own. False, and @out untouched, if there is none.
+ */
+bool sym_user_data(const struct sym_frame *f, uint64_t code, uint64_t addr, struct sym_frame *out);
+
+/*
  * How many files have debug data that could not be read so far, as it is damaged or packed in a way
  * that libdw does not know (zstd before 0.189); *@path, if there are any, is what one of them is called.
  */

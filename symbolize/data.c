@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Variables of an ELF file: which one is at an address. */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rawprof/symbolize.h>
+
+#include "data.h"
+#include "file.h"
+#include "grow.h"
+
+/* Room that one variable takes; in order of address, and of those that begin together the largest first. */
+struct variable {
+	uint64_t vaddr, size;
+	uint32_t name; /* in the strings of */
+	uint32_t table;
+};
+
+struct sym_data {
+	struct sym_symtab *symtab;
+	struct variable *items;
+	size_t count, room;
+};
+
+/* Who reads a table. */
+struct reader {
+	struct sym_data *data;
+	uint32_t table;
+};
+
+static int take(void *ctx, const void *elf64_sym)
+{
+	const Elf64_Sym *s = elf64_sym;
+	struct reader *r = ctx;
+	struct sym_data *d = r->data;
+	struct variable *p;
+
+	if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || s->st_shndx == SHN_UNDEF ||
+	    s->st_shndx == SHN_ABS || s->st_shndx == SHN_COMMON || !s->st_size ||
+	    s->st_value + s->st_size < s->st_value)
+		return 0;
+	p = sym_grow(d->items, d->count, &d->room, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	d->items = p;
+	p[d->count++] = (struct variable){
+		.vaddr = s->st_value, .size = s->st_size, .name = s->st_name, .table = r->table
+	};
+	return 0;
+}
+
+/* Of two names of one place that of .symtab, and there the first one. */
+static int compare(const void *a, const void *b)
+{
+	const struct variable *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	if (x->table != y->table)
+		return x->table > y->table ? -1 : 1;
+	return x->name > y->name ? -1 : x->name < y->name;
+}
+
+int sym_data_open(struct sym_data **out, struct sym_symtab *t)
+{
+	struct sym_data *d = calloc(1, sizeof(*d));
+	int err = d ? 0 : -ENOMEM;
+
+	for (uint32_t which = 0; !err && which < SYM_TABLES; which++) {
+		struct reader r = { d, which };
+
+		d->symtab = t;
+		err = sym_symtab_each(t->from[which], (int)which, take, &r);
+	}
+	if (err) {
+		sym_data_close(d);
+		return err;
+	}
+	if (d->count)
+		qsort(d->items, d->count, sizeof(*d->items), compare);
+	*out = d;
+	return 0;
+}
+
+void sym_data_close(struct sym_data *d)
+{
+	if (d)
+		free(d->items);
+	free(d);
+}
+
+/* A variable inside another one is rare, and not deep. */
+#define MOST_STEPS_BACK 16
+
+bool sym_data_lookup(struct sym_data *d, uint64_t vaddr, const char **name, uint64_t *start)
+{
+	size_t lo = 0, hi = d->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (d->items[mid].vaddr <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = lo; i > 0 && lo - i < MOST_STEPS_BACK; i--) {
+		const struct variable *v = &d->items[i - 1];
+		const char *text;
+
+		if (vaddr - v->vaddr >= v->size)
+			continue;
+		text = sym_symtab_name(d->symtab, (int)v->table, v->name, "");
+		if (!text)
+			continue;
+		*name = text;
+		*start = v->vaddr;
+		return true;
+	}
+	return false;
+}
+
+bool sym_user_data(const struct sym_frame *f, uint64_t code, uint64_t addr, struct sym_frame *out)
+{
+	const uint64_t vaddr = addr - (code - f->module_addr);
+	struct sym_image *image = f->image;
+	const char *name;
+	uint64_t start;
+
+	if (!image || !image->symtab)
+		return false;
+	if (!image->data && sym_data_open(&image->data, image->symtab))
+		return false;
+	if (!sym_data_lookup(image->data, vaddr, &name, &start))
+		return false;
+	*out = (struct sym_frame){ .kind = SYM_USER,
+				   .name = name,
+				   .offset = vaddr - start,
+				   .module = f->module,
+				   .module_addr = vaddr,
+				   .build_id = f->build_id,
+				   .image = image };
+	return true;
+}

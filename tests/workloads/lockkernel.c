@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lockkernel WHAT [SECONDS [DIRECTORY]]: threads that are in each other's way inside the kernel.
+ *
+ *	mmap	map and unmap memory of one process: its mmap_lock, an rwsem, for writing
+ *	rename	rename files within one directory: its i_rwsem, for writing
+ *	pipe	write to and read from one pipe: its mutex
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "work.h"
+
+#define THREADS 4
+
+static const char *what, *directory;
+static double seconds;
+static int ends[2];
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void map_once(void)
+{
+	char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (at != MAP_FAILED)
+		munmap(at, 1 << 20);
+}
+
+static void rename_once(const char *from, const char *to)
+{
+	if (rename(from, to))
+		perror(from);
+}
+
+/* Half of the threads write what the other half reads. */
+static void pipe_once(long number)
+{
+	static char page[65536];
+	ssize_t n =
+		number % 2 ? read(ends[0], page, sizeof(page)) : write(ends[1], page, sizeof(page));
+
+	(void)n;
+}
+
+static void *run(void *arg)
+{
+	const long number = (long)arg;
+	const double end = now() + seconds;
+	char a[4096], b[4096];
+
+	snprintf(a, sizeof(a), "%s/a%ld", directory, number);
+	snprintf(b, sizeof(b), "%s/b%ld", directory, number);
+	if (!strcmp(what, "rename"))
+		close(open(a, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	while (now() < end) {
+		if (!strcmp(what, "mmap"))
+			map_once();
+		else if (!strcmp(what, "pipe"))
+			pipe_once(number);
+		else {
+			rename_once(a, b);
+			rename_once(b, a);
+		}
+	}
+	unlink(a);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[THREADS];
+
+	what = argc > 1 ? argv[1] : "mmap";
+	seconds = seconds_arg(argc, argv, 2, 1);
+	directory = argc > 3 ? argv[3] : ".";
+	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC))
+		return 1;
+	for (long i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, run, (void *)i))
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
