@@ -93,9 +93,12 @@ struct io {
 	} hook[8]; /* loaded, not yet attached */
 	size_t nhooks;
 	uint64_t bank;	 /* that the programs count in */
+	bool turned;	 /* the other one has not been taken yet */
 	uint64_t kept;	 /* requests, so far */
 	uint64_t missed; /* events at which the kernel did not run the program */
 	uint64_t since;	 /* CLOCK_MONOTONIC: when the interval began */
+
+	struct io_totals *totals; /* io_totals.c */
 
 	/* histograms */
 	struct report_hists *set;
@@ -109,16 +112,22 @@ int io_record_init(struct io *io);
 void io_record_free(struct io *io);
 /* Makes room for so many entries in a map of values by CPU, as far as memory should go. */
 void io_size_map(struct io *io, int map, uint32_t wanted);
-/* Turns to the other bank, and waits until nobody writes to the one before. Returns that one, or a negative errno. */
+/* Turns to the other bank, and waits until nobody writes to the one before. */
 int io_turn_bank(struct profile *p);
-/* Hands over what is in a bank of a map of io_key, and forgets it there. */
+/* Hands over what is in the bank before, or at the end in the one in use, and forgets it there. */
 typedef int (*io_entry_fn)(struct profile *p, const struct io_key *key, const void *value);
-int io_take_bank(struct profile *p, int map, uint8_t bank, io_entry_fn fn);
+int io_take_bank(struct profile *p, int map, io_entry_fn fn);
+/* Attaches the programs: what profiler.start is, unless a view has something to do before. */
+int io_record_start(struct profile *p);
 /* What a document says of the time since the last one. */
 int io_interval_info(struct profile *p, struct profile_info *out);
 
 /* Views; each fills io->profiler and io->config, and returns 0 or a negative errno after a message. */
 int io_hists_setup(struct io *io);
 void io_hists_free(struct io *io);
+int io_totals_setup(struct io *io, const struct options *opt);
+void io_totals_free(struct io *io);
+int io_log_setup(struct io *io);
+int io_stacks_setup(struct io *io);
 
 #endif

@@ -207,15 +207,14 @@ static int write_part(struct profile *p)
 static int interval(struct profile *p)
 {
 	struct io *io = p->ctx;
-	int bank = io_turn_bank(p), err;
+	int err = io_turn_bank(p);
 
-	if (bank < 0)
-		return bank;
-	err = io_names_read_disks(&io->names);
+	if (!err)
+		err = io_names_read_disks(&io->names);
 	if (!err)
 		err = drain(p);
 	if (!err)
-		err = io_take_bank(p, IO_MAP_HISTS, (uint8_t)bank, take_hist);
+		err = io_take_bank(p, IO_MAP_HISTS, take_hist);
 	return err ? err : write_part(p);
 }
 
@@ -223,7 +222,7 @@ static int report(struct profile *p)
 {
 	struct io *io = p->ctx;
 	struct books books;
-	int err = io_take_bank(p, IO_MAP_HISTS, (uint8_t)io->bank, take_hist);
+	int err = io_take_bank(p, IO_MAP_HISTS, take_hist);
 
 	if (!err)
 		err = set_info(p);

@@ -84,5 +84,8 @@ const char *io_check(const struct options *opt)
 		return "--interval is for histograms and tables of figures";
 	if (!own->stacks && !opt->format->write_hists && !own->log)
 		return "that format is for stacks: --stacks";
+	if (own->log && opt->format->write != report_write_table &&
+	    opt->format->write != report_write_json)
+		return "--log is lines of text, or of JSON";
 	return own->by ? check_by(own) : NULL;
 }

@@ -96,7 +96,7 @@ static int attach(struct profile *p)
 	return err;
 }
 
-static int start(struct profile *p)
+int io_record_start(struct profile *p)
 {
 	struct io *io = p->ctx;
 	int err = 0;
@@ -163,15 +163,16 @@ void io_size_map(struct io *io, int map, uint32_t wanted)
 int io_turn_bank(struct profile *p)
 {
 	struct io *io = p->ctx;
-	uint64_t before = io->bank, now = !before;
+	uint64_t now = !io->bank;
 	int err =
 		rp_map_update(stacks_map(p->stacks, IO_MAP_BANK), &(uint32_t){ 0 }, &now, BPF_ANY);
 
 	if (err)
 		return rp_fail(err, "turning to the other bank of counters: %s", strerror(-err));
 	io->bank = now;
+	io->turned = true;
 	rp_quiesce();
-	return (int)before;
+	return 0;
 }
 
 struct take {
@@ -205,15 +206,19 @@ static int take_entry(void *ctx, const void *key, const void *value)
 	return t->fn(t->p, &whole, value);
 }
 
-int io_take_bank(struct profile *p, int map, uint8_t bank, io_entry_fn fn)
+int io_take_bank(struct profile *p, int map, io_entry_fn fn)
 {
-	struct take t = { .p = p, .map = map, .bank = bank, .fn = fn };
+	struct io *io = p->ctx;
+	struct take t = {
+		.p = p, .map = map, .bank = (uint8_t)(io->turned ? !io->bank : io->bank), .fn = fn
+	};
 	const int fd = stacks_map(p->stacks, map);
 	int err = rp_map_each(fd, &stacks_maps(p->stacks)[map], take_entry, &t);
 
 	for (size_t i = 0; err >= 0 && i < t.n; i++)
 		rp_map_delete(fd, &t.taken[i]);
 	free(t.taken);
+	io->turned = false;
 	return err < 0 ? err : 0;
 }
 
@@ -244,6 +249,8 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	b->ledger.kept = io->kept;
 	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
 	books_add(b, "shorter", s->shorter, REPORT_FILTERED);
+	books_add(b, io->config.stacks ? "flushes" : "neither read nor written", s->no_data,
+		  REPORT_FILTERED);
 	books_add(b, "started before", s->unknown, REPORT_LOST);
 	books_add(b, "map full", s->map_full, REPORT_LOST);
 	books_add(b, "nested", io->missed, REPORT_LOST);
@@ -312,7 +319,7 @@ int io_record_init(struct io *io)
 					  .nmaps = IO_MAPS,
 					  .configure = configure,
 					  .attach = attach,
-					  .start = start,
+					  .start = io_record_start,
 					  .collect = collect,
 					  .event = event,
 					  .books = books };

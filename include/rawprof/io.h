@@ -72,8 +72,10 @@ struct io_config {
 /* What became of the requests. */
 struct io_stats {
 	struct profile_stats profile;
-	uint64_t other_disk;	/* filtered */
-	uint64_t shorter;	/* filtered: less than min_ns */
+	uint64_t other_disk; /* filtered */
+	uint64_t shorter;    /* filtered: less than min_ns */
+	uint64_t
+		no_data; /* filtered: neither read nor written, for config->pattern; flushes, for stacks */
 	uint64_t unknown;	/* lost: nobody has told us when it started */
 	uint64_t map_full;	/* lost: no room in the map totals */
 	uint64_t requests_full; /* starts that found no room in requests: unknown when they end */
