@@ -42,6 +42,8 @@ const char *mem_check(const struct options *opt)
 		return "--faults and --growth know nothing of blocks, when they are freed or how old they are";
 	if (mem->sizes + mem->ages + mem->processes + mem->trace + mem->temporary > 1)
 		return "--sizes, --ages, --processes, --trace and --temporary are different views";
+	if (mem->sample_bytes && (mem->sizes || mem->ages || mem->trace || mem->temporary))
+		return "--sample-bytes is for stacks and --processes";
 	if (mem->temporary && (mem->leaks || mem->older_ns))
 		return "--temporary is about what was freed, --leaks and --older about what was not";
 	if ((mem->sizes || mem->trace) && (mem->leaks || mem->older_ns))

@@ -40,7 +40,7 @@ static int watch_threads(struct profile *p)
 static int attach(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
-	int err;
+	int err = 0;
 
 	m->config.profile = p->config;
 	if (p->opt->pids.n && !p->opt->tids.n) {
@@ -49,7 +49,10 @@ static int attach(struct profile *p)
 		m->config.profile.filtering =
 			p->config.ns_inode || p->config.cgroup_id || p->config.comm.mask[0];
 	}
-	err = mem_probes_open(p, &m->config, &m->probes);
+	if (m->config.sample)
+		err = mem_sample_fill(p->stacks, m->mean);
+	if (!err)
+		err = mem_probes_open(p, &m->config, &m->probes);
 	if (!err && m->config.trace)
 		err = mem_trace_open(p, &m->trace);
 	return err ? err : watch_threads(p);
@@ -196,10 +199,9 @@ static const struct report_value_type *types(const struct profile *p, size_t *n)
 	return m->mem->temporary ? temporary : usual;
 }
 
-static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+void mem_user_values(const struct mem_user *m, const struct stack *stack,
+		     uint64_t value[MEM_WEIGHTS])
 {
-	const struct mem_user *m = p->ctx;
-
 	memcpy(value, stack->value, sizeof(stack->value));
 	if (m->old) {
 		const struct mem_old *old = find_old(m, stack->record->hash);
@@ -207,6 +209,15 @@ static bool values(const struct profile *p, const struct stack *stack, uint64_t 
 		value[MEM_INUSE_OBJECTS] = old->objects;
 		value[MEM_INUSE_SPACE] = old->bytes;
 	}
+	if (m->config.sample)
+		mem_sample_weigh(stack->record, m->mean, value);
+}
+
+static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+{
+	const struct mem_user *m = p->ctx;
+
+	mem_user_values(m, stack, value);
 	if (m->mem->leaks || m->mem->temporary)
 		return value[MEM_INUSE_OBJECTS] != 0;
 	return true;
@@ -257,6 +268,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	books_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
 	books_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
 	books_add(b, "failed", stats.failed, REPORT_FILTERED);
+	books_add(b, "no samples", stats.passed, REPORT_FILTERED);
 	books_add(b, "frees of unknown blocks", stats.unknown, REPORT_FILTERED);
 	books_add(b, "under way at the end", m->in_flight, REPORT_FILTERED);
 	books_add(b, "too many threads", stats.crowded, REPORT_LOST);
@@ -356,6 +368,7 @@ static void size_maps(struct mem_user *m)
 int mem_user(const struct options *opt)
 {
 	struct mem_user m = { .mem = opt->own, .profiler = mem_user_profiler };
+	const bool new_atomics = rp_has(RP_HAS_PERF_LINK); /* those with a result, 5.12 */
 	int status;
 
 	if (!opt->program && !opt->pids.n && !opt->tids.n) {
@@ -370,9 +383,15 @@ int mem_user(const struct options *opt)
 		.trace = m.mem->trace,
 		.times = m.mem->older_ns || m.mem->ages,
 		.temporary = m.mem->temporary,
-		/* for the atomic operations with a result, 5.12 */
-		.peak = !m.mem->sizes && !m.mem->trace && rp_has(RP_HAS_PERF_LINK),
+
+		.sample = m.mem->sample_bytes != 0,
+		.peak = !m.mem->sizes && !m.mem->trace && !m.mem->sample_bytes && new_atomics,
 	};
+	m.mean = m.mem->sample_bytes;
+	if (m.mean && !new_atomics) {
+		rp_log(RP_ERROR, "--sample-bytes needs Linux 5.12");
+		return EXIT_FAILED;
+	}
 	size_maps(&m);
 	m.profiler.maps = m.maps;
 	choose_view(&m);

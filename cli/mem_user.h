@@ -52,6 +52,7 @@ struct mem_user {
 	struct mem_user_config config;
 	struct mem_probes *probes;
 	struct mem_trace *trace;
+	uint64_t mean;	     /* bytes from sample to sample */
 	uint64_t in_flight;  /* calls that had not returned at the end */
 	uint64_t sizes_kept; /* calls whose sizes were counted */
 	struct mem_old
@@ -60,11 +61,23 @@ struct mem_user {
 	char note[160];
 };
 
+/* A stack's values as they are shown. */
+void mem_user_values(const struct mem_user *m, const struct stack *stack,
+		     uint64_t value[MEM_WEIGHTS]);
+
 /* ---- views: the whole output, as profile_report() (mem_user_view.c) */
 
 int mem_user_processes(struct profile *p);
 int mem_user_sizes(struct profile *p);
 int mem_user_ages(struct profile *p);
+
+/* ---- samples (mem_user_sample.c) */
+
+/* Fills the maps left and draws for samples every so many bytes in the mean. 0 or a negative errno after a message. */
+int mem_sample_fill(struct stacks *stacks, uint64_t mean);
+/* What the samples of a stack stand for; those with tag 0 are none, but all that there was. */
+void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
+		      uint64_t value[MEM_WEIGHTS]);
 
 /* ---- --trace (mem_user_trace.c); errors after a message */
 

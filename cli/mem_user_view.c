@@ -60,7 +60,7 @@ static int collect_rows(struct profile *p, struct row **out, size_t *n)
 			continue;
 		}
 		row[*n] = (struct row){ .pid = (uint32_t)(r->pid_tgid >> 32), .comm = r->comm };
-		memcpy(row[(*n)++].value, stack->value, sizeof(stack->value));
+		mem_user_values(p->ctx, stack, row[(*n)++].value);
 	}
 	*n = merge_rows(row, *n);
 	*out = row;

@@ -18,24 +18,25 @@
 #include <rawprof/mem.h>
 
 #define STATS_FIELD(member) ASM_FIELD(struct mem_user_stats, member)
-static const struct asm_layout stats_layout =
-	ASM_LAYOUT(struct mem_user_stats, STATS_FIELD(profile), STATS_FIELD(inside),
-		   STATS_FIELD(nothing), STATS_FIELD(failed), STATS_FIELD(unknown),
-		   STATS_FIELD(freed), STATS_FIELD(traced), STATS_FIELD(crowded), STATS_FIELD(left),
-		   STATS_FIELD(untracked), STATS_FIELD(untracked_bytes), STATS_FIELD(replaced),
-		   STATS_FIELD(unsubtracted), STATS_FIELD(in_use), STATS_FIELD(peak));
+static const struct asm_layout stats_layout = ASM_LAYOUT(
+	struct mem_user_stats, STATS_FIELD(profile), STATS_FIELD(inside), STATS_FIELD(nothing),
+	STATS_FIELD(failed), STATS_FIELD(passed), STATS_FIELD(unknown), STATS_FIELD(freed),
+	STATS_FIELD(traced), STATS_FIELD(crowded), STATS_FIELD(left), STATS_FIELD(untracked),
+	STATS_FIELD(untracked_bytes), STATS_FIELD(replaced), STATS_FIELD(unsubtracted),
+	STATS_FIELD(in_use), STATS_FIELD(peak));
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
 		   ASM_FIELD(struct mem_block_key, address));
 static const struct asm_layout block_layout =
 	ASM_LAYOUT(struct mem_block, ASM_FIELD(struct mem_block, size),
 		   ASM_FIELD(struct mem_block, hash), ASM_FIELD(struct mem_block, time));
-static const struct asm_layout thread_layout = ASM_LAYOUT(
-	struct mem_thread, ASM_FIELD(struct mem_thread, sp), ASM_FIELD(struct mem_thread, ids),
-	ASM_FIELD(struct mem_thread, size), ASM_FIELD(struct mem_thread, pointer),
-	ASM_FIELD(struct mem_thread, old), ASM_FIELD(struct mem_thread, result),
-	ASM_FIELD(struct mem_thread, latest), ASM_FIELD(struct mem_thread, call),
-	ASM_FIELD(struct mem_thread, function), ASM_FIELD(struct mem_thread, had_old));
+static const struct asm_layout thread_layout =
+	ASM_LAYOUT(struct mem_thread, ASM_FIELD(struct mem_thread, sp),
+		   ASM_FIELD(struct mem_thread, ids), ASM_FIELD(struct mem_thread, size),
+		   ASM_FIELD(struct mem_thread, pointer), ASM_FIELD(struct mem_thread, old),
+		   ASM_FIELD(struct mem_thread, result), ASM_FIELD(struct mem_thread, latest),
+		   ASM_FIELD(struct mem_thread, call), ASM_FIELD(struct mem_thread, function),
+		   ASM_FIELD(struct mem_thread, had_old), ASM_FIELD(struct mem_thread, passed));
 static const struct asm_layout sizes_layout = ASM_LAYOUT(
 	struct mem_sizes, ASM_FIELD(struct mem_sizes, sum), ASM_FIELD(struct mem_sizes, not_least),
 	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
@@ -50,6 +51,8 @@ const struct asm_map mem_user_maps[MEM_USER_MAPS] = {
 	[MEM_MAP_SIZES] = { "sizes", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct mem_sizes),
 			    MEM_CALLS, .value = &sizes_layout },
 	[MEM_MAP_TRACE] = { "trace", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },
+	[MEM_MAP_LEFT] = { "left", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
+	[MEM_MAP_DRAWS] = { "draws", BPF_MAP_TYPE_ARRAY, 4, 8 * MEM_DRAWS, 1 },
 };
 
 /* ---- what they have in common ----------------------------------------------------------------------------- */
@@ -180,6 +183,9 @@ LABEL(at_return),
 	WHEN(struct mem_user_config, follow),
 		INCLUDE(&mem_space_part),
 	END,
+	WHEN(struct mem_user_config, sample),
+		INCLUDE(&mem_draw_part),
+	END,
 };
 static const struct asm_insn enter_lines[] = {
 	CALL_FUNC(mem_enter),
@@ -190,6 +196,9 @@ static const struct asm_insn enter_lines[] = {
 	INCLUDE(&mem_enter_part),
 	WHEN(struct mem_user_config, follow),
 		INCLUDE(&mem_space_part),
+	END,
+	WHEN(struct mem_user_config, sample),
+		INCLUDE(&mem_draw_part),
 	END,
 };
 static const struct asm_insn leave_lines[] = {

@@ -23,7 +23,8 @@ enum {
 	RESULT = offsetof(struct mem_thread, result),
 	LATEST = offsetof(struct mem_thread, latest),
 	CALL_KIND = offsetof(struct mem_thread, call),
-	HAD_OLD = offsetof(struct mem_thread, had_old)
+	HAD_OLD = offsetof(struct mem_thread, had_old),
+	PASSED = offsetof(struct mem_thread, passed)
 };
 enum {
 	BLOCK_SIZE = offsetof(struct mem_block, size),
@@ -92,7 +93,7 @@ LABEL(returns),
 LABEL(outermost),
 	STX(DW, R9, SP, R3),
 	STX(DW, R9, IDS, R7),
-	ST(W, R9, HAD_OLD, 0),
+	ST(H, R9, HAD_OLD, 0),
 
 	/* R4 = how much, R5 = the pointer that comes with it. */
 	STX(W, R9, CALL_KIND, R8), /* and its function */
@@ -133,7 +134,7 @@ LABEL(reallocation),
 		LDX(DW, R1, R0, BLOCK_TIME),
 		STX(DW, R9, OLD_TIME, R1),
 		MAP_DELETE(blocks, OLD_KEY),
-		ST(W, R9, HAD_OLD, 1),
+		ST(H, R9, HAD_OLD, 1),
 	END,
 	JA(to_return),
 
@@ -141,13 +142,31 @@ LABEL(known_size),
 	STX(DW, R9, SIZE, R4),
 	STX(DW, R9, POINTER, R5),
 LABEL(to_return),
+
+	/* A malloc that is no sample is of no further interest. Others may call one, which must not be taken for one. */
+	WHEN(struct mem_user_config, sample),
+		LDX(DW, R1, R9, SIZE),
+		CALL_FUNC(mem_draw),
+		MOV(R1, 1),
+		SUB_REG(R1, R0),
+		STX(H, R9, PASSED, R1),
+		JEQ(R1, 0, to_be_seen),
+		JNE(R8, MEM_MALLOC, to_be_seen),
+		ST(DW, R9, SP, 0),
+		COUNT(stats, struct mem_user_stats, passed),
+		MOV(R0, 1),
+		EXIT(),
+LABEL(to_be_seen),
+	END,
 	MOV(R0, 0),
 	EXIT(),
 
 LABEL(inside),
 	COUNT(stats, struct mem_user_stats, inside),
-	JEQ_REG(R3, R4, to_return), /* its return is that of the call that jumped to it */
+	MOV(R0, 0),
+	JEQ_REG(R3, R4, jumped_to), /* its return is that of the call that jumped to it */
 	MOV(R0, 1),
+LABEL(jumped_to),
 	EXIT(),
 LABEL(throws),
 	COUNT(stats, struct mem_user_stats, failed),
@@ -169,6 +188,53 @@ static const struct asm_layout enter_frame_layout =
 static const struct asm_func_frame enter_frames[] = { { "mem_enter", &enter_frame_layout } };
 const struct asm_part mem_enter_part = { ASM_LINES(enter_lines), .frames = enter_frames,
 					 .nframes = 1 };
+
+/* ---- samples ---------------------------------------------------------------------------------------------- */
+
+struct draw_frame {
+	uint32_t zero, unused;
+};
+enum { ZERO_KEY = FRAME(struct draw_frame, zero) };
+
+/* clang-format off */
+static const struct asm_insn draw_lines[] = {
+	/* mem_draw(size): 1 if a block of this size is to be a sample, else 0. */
+FUNC(mem_draw),
+	MOV_REG(R6, R1),
+	ST(W, R10, ZERO_KEY, 0),
+	MAP_LOOKUP(left, ZERO_KEY),
+	JEQ(R0, 0, no), /* never */
+	MOV_REG(R7, R0),
+
+	/* R8 = what was left to go, R7 = where that is. */
+	MOV_REG(R8, R6),
+	NEG(R8),
+	ATOMIC_FETCH_ADD(DW, R7, 0, R8),
+	JSGT_REG(R8, R6, no),
+	JSLE(R8, 0, no), /* preempted in what follows: then the other one is the sample */
+
+	/* Anew, from the end of this block on. */
+	CALL(get_prandom_u32),
+	AND(R0, MEM_DRAWS - 1),
+	LSH(R0, 3),
+	LD_MAP_VALUE(R1, draws, 0),
+	ADD_REG(R1, R0),
+	LDX(DW, R1, R1, 0),
+	ADD_REG(R1, R6),
+	SUB_REG(R1, R8),
+	ATOMIC_ADD(DW, R7, 0, R1),
+	MOV(R0, 1),
+	EXIT(),
+LABEL(no),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_layout draw_frame_layout =
+	ASM_LAYOUT(struct draw_frame, ASM_FIELD(struct draw_frame, zero));
+static const struct asm_func_frame draw_frames[] = { { "mem_draw", &draw_frame_layout } };
+const struct asm_part mem_draw_part = { ASM_LINES(draw_lines), .frames = draw_frames,
+					.nframes = 1 };
 
 /* ---- the return ------------------------------------------------------------------------------------------- */
 
@@ -267,17 +333,25 @@ FUNC(mem_leave),
 	JEQ(R8, 0, no_block),
 
 	/* realloc: of the old block nothing is left. */
-	LDX(W, R1, R7, HAD_OLD),
+	LDX(H, R1, R7, HAD_OLD),
 	JEQ(R1, 0, allocated),
 	LDX(DW, R1, R7, OLD_SIZE),
 	LDX(DW, R2, R7, OLD_HASH),
 	CALL_FUNC(mem_subtract),
 LABEL(allocated),
 
+	WHEN(struct mem_user_config, sample),
+		LDX(H, R1, R7, PASSED),
+		JNE(R1, 0, passed),
+	END,
+
 	/* R9 = a record of who wanted it: at the return the caller is the innermost frame. */
 	MOV_REG(R1, R6),
 	LDX(DW, R2, R7, IDS),
 	MOV(R3, 0),
+	WHEN(struct mem_user_config, sample),
+		LDX(DW, R3, R7, SIZE), /* which says what it stands for */
+	END,
 	CALL_FUNC(stack_take),
 	JEQ(R0, 0, out),
 	MOV_REG(R9, R0),
@@ -365,7 +439,7 @@ LABEL(perhaps_freed),
 	JEQ(R1, 0, failed),
 	LDX(DW, R1, R7, SIZE),
 	JNE(R1, 0, failed),
-	LDX(W, R1, R7, HAD_OLD),
+	LDX(H, R1, R7, HAD_OLD),
 	JEQ(R1, 0, unknown),
 	LDX(DW, R1, R7, OLD_SIZE),
 	LDX(DW, R2, R7, OLD_HASH),
@@ -375,9 +449,14 @@ LABEL(perhaps_freed),
 LABEL(unknown),
 	COUNT(stats, struct mem_user_stats, unknown),
 	JA(out),
+	WHEN(struct mem_user_config, sample),
+LABEL(passed),
+		COUNT(stats, struct mem_user_stats, passed),
+		JA(out),
+	END,
 LABEL(failed),
 	COUNT(stats, struct mem_user_stats, failed),
-	LDX(W, R1, R7, HAD_OLD),
+	LDX(H, R1, R7, HAD_OLD),
 	JEQ(R1, 0, out),
 	CALL_FUNC(mem_space),
 	STX(DW, R10, KEY_SPACE, R0),

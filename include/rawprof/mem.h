@@ -72,7 +72,8 @@ struct mem_thread {
 	uint64_t latest;   /* block that the latest call gave or took; 0 */
 	uint16_t call;	   /* enum mem_call */
 	uint16_t function; /* as the cookie says */
-	uint32_t had_old;
+	uint16_t had_old;
+	uint16_t passed; /* it was not chosen as a sample */
 };
 
 /* A call, with config.trace; in the ring trace. */
@@ -96,6 +97,24 @@ struct mem_sizes {
 	uint64_t slots[MEM_HIST_SLOTS];
 };
 
+/*
+ * Samples, with config.sample. Bytes are counted down as they are allocated, on each CPU for itself (the element of
+ * the map left), and what is being allocated when the count arrives at 0 is a sample. Then it begins anew at a number
+ * out of the map draws, which user space has filled so that they are distributed exponentially. What is left to go
+ * says nothing then of what has gone before, so each byte has the same chance, whatever its block: one of S bytes is
+ * a sample with a chance of 1 - exp(-S / R), R being their mean.
+ */
+#define MEM_DRAWS 4096 /* a power of two */
+
+/*
+ * Samples, with config.sample. Bytes are counted down as they are allocated, on each CPU for itself (the element of
+ * the map left), and what is being allocated when the count arrives at 0 is a sample. Then it begins anew at a number
+ * out of the map draws, which user space has filled so that they are distributed exponentially. What is left to go
+ * says nothing then of what has gone before, so each byte has the same chance, whatever its block: one of S bytes is
+ * a sample with a chance of 1 - exp(-S / R), R being their mean.
+ */
+#define MEM_DRAWS 4096 /* a power of two */
+
 struct mem_user_config {
 	struct profile_config profile;
 	uint32_t cookie;    /* of the only place that the program is on; 0: the place has it */
@@ -105,7 +124,7 @@ struct mem_user_config {
 	uint32_t times;	    /* blocks know when they were allocated */
 	uint32_t temporary; /* see MEM_INUSE_OBJECTS */
 	uint32_t peak;	    /* how much was in use at most */
-	uint32_t unused;
+	uint32_t sample; /* with follow: samples alone, and the tag of a stack is the size; 5.12 */
 	/*
 	 * An exception cannot pass a return probe, it ends the program. What operator new is asked for beyond this many
 	 * bytes it may not get, so such a call is let alone.
@@ -119,6 +138,7 @@ struct mem_user_stats {
 	uint64_t inside;	  /* filtered: calls that the allocator made itself */
 	uint64_t nothing;	  /* filtered: free(NULL) */
 	uint64_t failed;	  /* filtered: gave no block */
+	uint64_t passed;	  /* filtered: not chosen as samples, and their frees */
 	uint64_t unknown;	  /* filtered: frees of blocks that are not on the map */
 	uint64_t freed;		  /* kept: frees of those that are */
 	uint64_t traced;	  /* kept, with config.trace */
@@ -132,7 +152,15 @@ struct mem_user_stats {
 	uint64_t peak;		  /*   at most */
 };
 
-enum { MEM_MAP_THREADS = STACK_MAPS, MEM_MAP_BLOCKS, MEM_MAP_SIZES, MEM_MAP_TRACE, MEM_USER_MAPS };
+enum {
+	MEM_MAP_THREADS = STACK_MAPS,
+	MEM_MAP_BLOCKS,
+	MEM_MAP_SIZES,
+	MEM_MAP_TRACE,
+	MEM_MAP_LEFT,
+	MEM_MAP_DRAWS,
+	MEM_USER_MAPS
+};
 extern const struct asm_map mem_user_maps[MEM_USER_MAPS];
 
 /* For places at the entry of functions that allocate, and at their return. */
@@ -155,9 +183,10 @@ extern const struct mem_user_config mem_user_usual_config;
  *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call returns; else 0
  *	mem_leave(R1 = context)		the same, and writes down what has come back, as the configuration says:
  *					mem_leave_part, mem_sizes_part or mem_trace_part has it
+ *	mem_draw(R1 = size)		R0 = 1 if a block of this size is to be a sample
  *	mem_emit(R1 = event)		fills in time and comm, and sends it
  */
 extern const struct asm_part mem_space_part, mem_subtract_part, mem_enter_part, mem_returned_part,
-	mem_leave_part, mem_sizes_part, mem_trace_part, mem_emit_part;
+	mem_leave_part, mem_sizes_part, mem_trace_part, mem_draw_part, mem_emit_part;
 
 #endif
