@@ -146,7 +146,7 @@ static int attach(struct profile *p)
 {
 	struct lock *l = p->ctx;
 	struct lock_config user;
-	bool kernel_locks = !p->opt->user_only;
+	bool kernel_locks = l->of_kernel;
 	int err;
 
 	l->config.profile = p->config;
@@ -157,7 +157,7 @@ static int attach(struct profile *p)
 	user.profile.kernel_bytes = 0;
 
 	if (kernel_locks && !has_event("lock:contention_begin")) {
-		if (p->opt->kernel_only)
+		if (!l->of_users)
 			return rp_fail(
 				-EOPNOTSUPP,
 				"this kernel does not tell of waits for its locks: Linux 5.19 and later do "
@@ -169,7 +169,7 @@ static int attach(struct profile *p)
 	err = attach_both_sides(p, &l->config);
 	if (!err && kernel_locks)
 		err = attach_kernel(p, &l->config);
-	if (!err && !p->opt->kernel_only)
+	if (!err && l->of_users)
 		err = attach_user(p, &user);
 	return err;
 }
@@ -193,12 +193,21 @@ static int stop(struct profile *p)
 	return set_gate(p, 0);
 }
 
+/* The mappings of a program that we start are read before any of it runs: its first walk has tables. */
+static int loaded(struct profile *p, pid_t pid)
+{
+	(void)p;
+	(void)pid;
+	return 0;
+}
+
 /* Waits that began while their program was at work on that CPU; the kernel has left them out. */
 static int collect(struct profile *p)
 {
 	static const char *const begins[] = { "lock_begin",    "lock_begin_tp", "lock_futex",
 					      "lock_futex_tp", "lock_waitv_tp", "lock_wait2_tp" };
 	struct lock *l = p->ctx;
+	int err;
 
 	for (size_t i = 0; i < p->nprograms; i++) {
 		struct rp_prog_stats stats;
@@ -209,7 +218,8 @@ static int collect(struct profile *p)
 			if (!strcmp(stats.name, begins[b]))
 				l->missed += stats.recursion_misses;
 	}
-	return profile_prepare_kernel(p);
+	err = lock_weigh(p);
+	return err ? err : profile_prepare_kernel(p);
 }
 
 /* ---- the report ------------------------------------------------------------------------------------------- */
@@ -226,9 +236,11 @@ static const struct report_value_type *types(const struct profile *p, size_t *n)
 
 static void describe(struct profile *p, struct report_info *info)
 {
-	info->event = p->opt->user_only	    ? "futex"
-		      : p->opt->kernel_only ? "contention_begin"
-					    : "contention_begin, futex";
+	const struct lock *l = p->ctx;
+
+	info->event = !l->of_kernel  ? "futex"
+		      : !l->of_users ? "contention_begin"
+				     : "contention_begin, futex";
 }
 
 static int books(struct profile *p, uint64_t kept, struct books *b)
@@ -273,6 +285,7 @@ static const struct profiler lock_profiler = {
 	.attach = attach,
 	.start = start,
 	.stop = stop,
+	.loaded = loaded,
 	.collect = collect,
 	.types = types,
 	.samples = lock_samples,
@@ -298,18 +311,23 @@ static void choose_view(const struct options *opt, struct profiler *profiler)
 
 int command_lock(const struct options *opt)
 {
-	struct lock l = { .options = opt->own };
+	struct lock l = { .options = opt->own,
+			  .of_users = !opt->kernel_only,
+			  .of_kernel = !opt->user_only };
 	struct profiler profiler = lock_profiler;
 	struct asm_map maps[LOCK_MAPS];
+	struct options both_sides = *opt;
 	int status;
 
+	/* Here these say which locks, and not which side of the stacks. */
+	both_sides.user_only = both_sides.kernel_only = false;
 	memcpy(maps, lock_maps, sizeof(maps));
 	if (l.options->hist)
 		maps[LOCK_MAP_HISTS].max_entries =
 			strcmp(l.options->hist, "lock") ? HIST_TYPES : HIST_LOCKS;
 	profiler.maps = maps;
 	choose_view(opt, &profiler);
-	status = profile_run(&profiler, opt, &l);
+	status = profile_run(&profiler, &both_sides, &l);
 	free(l.earlier_key);
 	free(l.earlier);
 	return status;

@@ -61,6 +61,7 @@ void lock_list_free(struct lock_list *list);
 
 struct lock {
 	const struct lock_options *options;
+	bool of_users, of_kernel; /* which locks */
 	struct lock_config config;
 	uint64_t end_ns;  /* CLOCK_MONOTONIC, when counting ended */
 	uint64_t shorter; /* of waits that were cut off by the end */
@@ -69,6 +70,8 @@ struct lock {
 	struct lock_pair *earlier_key; /* what the last interval knew, sorted */
 	struct lock_sum *earlier;
 	size_t nearlier;
+	uint64_t earlier_ns; /* when that was */
+	bool written;	     /* one of the series at least */
 };
 
 /*
@@ -76,6 +79,8 @@ struct lock {
  * Counts what was left out. 0 or a negative errno.
  */
 int lock_waits(struct profile *p, bool earlier, struct lock_list *out);
+/* Tells the stacks what they weigh. 0 or a negative errno. */
+int lock_weigh(struct profile *p);
 /* Whether the type was asked for. */
 bool lock_wanted(const struct lock *l, const char *type);
 

@@ -163,6 +163,8 @@ static bool is_kernel_lock_function(const char *name)
 		"percpu_up_",
 		"__percpu_up_",
 		"osq_lock",
+		"downgrade_write",
+		"rwsem_downgrade",
 		"futex_wake",
 		"do_futex",
 		"__x64_sys_futex",

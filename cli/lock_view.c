@@ -302,10 +302,10 @@ static int new_grid(const struct profile *p, struct report_grid **out)
 	return report_grid_new(&spec, out);
 }
 
-static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list *list,
+static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list *list, bool part,
 		     struct books *books)
 {
-	const struct lock *l = p->ctx;
+	struct lock *l = p->ctx;
 	struct profile_info info;
 	int err = add_rows(g, lock_by_name(l->options->by ? l->options->by : "lock"), list);
 
@@ -315,6 +315,14 @@ static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list 
 		err = profile_info(p, NULL, &info);
 	if (err)
 		return err;
+	if (part) {
+		const uint64_t now = monotonic_ns();
+		const uint64_t before = l->earlier_ns ? l->earlier_ns : p->session.begin_ns;
+
+		info.info.start_ns = before + p->session.wall_offset;
+		info.info.duration_ns = now - before;
+		l->earlier_ns = now;
+	}
 	err = report_grid_set_info(g, &info.info);
 	profile_info_free(&info);
 	if (!err)
@@ -323,6 +331,23 @@ static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list 
 		err = report_grid_set_ledger(g, &books->ledger);
 	if (!err)
 		report_grid_set_cost(g, &books->cost);
+	return err;
+}
+
+/* A series goes to one file, which is emptied before the first of them. */
+static int write_out(struct profile *p, const struct report_grid *g, bool part)
+{
+	struct lock *l = p->ctx;
+	int err = 0;
+
+	p->output.show.part = part;
+	if (!l->written)
+		err = output_empty(&p->output);
+	l->written = true;
+	if (!err)
+		err = p->opt->format->write_grid(g, p->output.stream, &p->output.show);
+	if (err && err != -EPIPE)
+		rp_log(RP_ERROR, "writing: %s", strerror(-err));
 	return err;
 }
 
@@ -336,10 +361,9 @@ static int report(struct profile *p, bool part)
 	if (!err)
 		err = new_grid(p, &g);
 	if (!err)
-		err = fill_grid(p, g, &list, &books);
-	p->output.show.part = part;
+		err = fill_grid(p, g, &list, part, &books);
 	if (!err)
-		err = output_grid(&p->output, p->opt, g);
+		err = write_out(p, g, part);
 	if (!err && p->opt->format->write == report_write_table)
 		err = print_sentences(p->output.stream, &list);
 	if (!err && !part)

@@ -155,6 +155,27 @@ static int each(struct walk *w, int map, int (*fn)(void *ctx, const void *key, c
 	return n < 0 ? n : 0;
 }
 
+static int weigh(void *ctx, const void *key, const void *value)
+{
+	struct profile *p = ctx;
+	struct lock_pair pair;
+	struct lock_sum sum;
+	int err;
+
+	memcpy(&pair, key, sizeof(pair));
+	memcpy(&sum, value, sizeof(sum));
+	err = stacks_add(p->stacks, pair.waiter, (uint64_t[STACK_VALUES]){ sum.count, sum.ns });
+	return err == -ENOENT ? 0 : err; /* lock_waits() says it */
+}
+
+int lock_weigh(struct profile *p)
+{
+	int n = rp_map_each(stacks_map(p->stacks, LOCK_MAP_RESULTS),
+			    &stacks_maps(p->stacks)[LOCK_MAP_RESULTS], weigh, p);
+
+	return n < 0 ? n : 0;
+}
+
 bool lock_wanted(const struct lock *l, const char *type)
 {
 	const char *at = l->options->types;
