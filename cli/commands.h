@@ -10,6 +10,7 @@ int command_mem(const struct options *opt);
 int command_offcpu(const struct options *opt);
 int command_lock(const struct options *opt);
 int command_io(const struct options *opt);
+int command_wall(const struct options *opt);
 int command_doctor(const struct options *opt);
 int command_explain(int argc, char **argv, const char *usage);
 

@@ -9,54 +9,26 @@
 #include "cpu.h"
 #include "machine.h"
 #include "profile.h"
+#include "sampling.h"
 
 #define DEFAULT_FREQ 99
 
 struct cpu {
 	struct rp_perf *perf;
-	struct rp_cpus cpus;   /* of --cpu; empty: all */
 	uint64_t freq, period; /* one of them is 0 */
 	struct report_value_type types[CPU_WEIGHTS];
 };
 
 /* ---- events ----------------------------------------------------------------------------------------------- */
 
-static int choose_event(const struct options *opt, struct rp_perf_options *perf)
-{
-	const char *name = opt->event;
-
-	if (!name && !opt->software_event && rp_has(RP_HAS_HW_EVENTS))
-		name = "cycles";
-	if (!name && !opt->software_event)
-		rp_log(RP_INFO, "no hardware events here: using cpu-clock");
-	return rp_event_parse(name ? name : "cpu-clock", &perf->event);
-}
-
-static int open_events(struct profile *p, int program)
-{
-	struct cpu *cpu = p->ctx;
-	struct rp_perf_options perf = { .freq = cpu->freq,
-					.period = cpu->period,
-					.disabled = true };
-	int err = choose_event(p->opt, &perf);
-
-	if (!err && p->opt->cpus) {
-		err = rp_cpus_parse(p->opt->cpus, &cpu->cpus);
-		if (err)
-			rp_log(RP_ERROR, "'%s' is no list of CPUs", p->opt->cpus);
-		perf.cpus = &cpu->cpus;
-	}
-	if (!err)
-		err = rp_perf_open(&perf, &cpu->perf);
-	return err ? err : rp_perf_attach(cpu->perf, program);
-}
-
 static int attach(struct profile *p)
 {
 	const struct cpu_config config = { .profile = p->config, .keep_idle = p->opt->idle };
+	struct cpu *cpu = p->ctx;
 	int program = profile_load(p, &cpu_sample_program, &config);
 
-	return program < 0 ? program : open_events(p, program);
+	return program < 0 ? program
+			   : sampling_open(p->opt, cpu->freq, cpu->period, program, &cpu->perf);
 }
 
 static int start(struct profile *p)
@@ -187,7 +159,6 @@ static const struct profiler cpu_profiler = {
 static void release(struct cpu *cpu)
 {
 	rp_perf_close(cpu->perf);
-	rp_cpus_free(&cpu->cpus);
 }
 
 int cpu_try(char *event, size_t size)

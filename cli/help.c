@@ -5,6 +5,7 @@
 #include "lock.h"
 #include "mem.h"
 #include "offcpu.h"
+#include "wall.h"
 
 static const char cpu_usage[] =
 	"Usage: rawprof cpu [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"
@@ -167,6 +168,12 @@ const struct command commands[] = {
 	    .own_size = sizeof(struct lock_options),
 	    .check = lock_check },
 	  command_lock },
+	{ "wall",
+	  "where does the time of threads go, on a CPU or not?",
+	  { .usage = wall_usage,
+	    .takes = TAKES_TARGET | TAKES_SAMPLING | TAKES_STACKS | TAKES_ROWS,
+	    .check = wall_check },
+	  command_wall },
 	{ "mem",
 	  "who allocates, who grows, who leaks?",
 	  { .usage = mem_usage,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the commands that watch threads wait say of themselves. */
 #include "offcpu.h"
+#include "wall.h"
 
 const char offcpu_usage[] =
 	"Usage: rawprof offcpu [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"
@@ -46,3 +47,39 @@ const char offcpu_usage[] =
 	"  rawprof offcpu --min-block 10 5            only what takes 10 ms and longer\n"
 	"  rawprof offcpu --state D -o disk.svg 10    uninterruptible waits, as a flame graph\n"
 	"  rawprof offcpu -f -- ./prog args           a program from start to end\n";
+
+const char wall_usage[] =
+	"Usage: rawprof wall [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"
+	"\n"
+	"Where does the time of threads go, on a CPU or not? All of it: on a CPU (sampled), runnable (waiting for one),\n"
+	"and waiting for a disk, the network, a pipe, a futex, a lock of the kernel, poll, sleep, a child, a signal.\n"
+	"What is shown for a thread adds up to the time that it lived.\n"
+	"\n"
+	"Whom (default: the whole machine)\n"
+	"  -p, --pid LIST           these processes\n"
+	"  -t, -L, --tid LIST       these threads\n"
+	"      --cgroup PATH        a version 2 control group and those below it\n"
+	"      --comm GLOB          command names: 'nginx', 'worker*'\n"
+	"  -- PROGRAM ARGS          run it, follow its children, stop when it ends, exit with its status\n"
+	"\n"
+	"How\n"
+	"  -d, --duration SECONDS   how long (also 2m, 1h; or just the number); default: until Ctrl-C\n"
+	"  -F, --freq HZ            samples a second and CPU (99) of what runs; -c, -e, --sw-event as for cpu\n"
+	"  -U, --user, -K, --kernel only this side of the stacks\n"
+	"      --max-stack N        most frames of each side (256)\n"
+	"      --call-graph eh|fp   user stacks by unwind tables (default) or by frame pointers\n"
+	"\n"
+	"What comes out\n"
+	"      --format NAME        table, folded, svg, html, pprof, perf, speedscope, json\n"
+	"  -f, --folded             the same as --format folded\n"
+	"  -o, --output FILE        .svg .html .folded .pb.gz .json tell the format\n"
+	"  -n, --top N              rows of the table (20)\n"
+	"      --sort self|total    order of the table\n"
+	"      --weight TYPE        wall (default; microseconds in folded and svg) or samples\n"
+	"      --lines, --inline, --no-demangle, --annotations, --delimited, -A, --title TEXT, --reverse, --inverted\n"
+	"  -v (repeat), -q          say more, say less\n"
+	"      --no-color\n"
+	"\n"
+	"Examples\n"
+	"  rawprof wall -p 1234 5                     one process, for five seconds\n"
+	"  rawprof wall -o wall.svg -- ./prog args    a program from start to end, coloured by state\n";

@@ -78,16 +78,10 @@ static int attach(struct profile *p)
 	return err < 0 ? err : profile_hold(p, link);
 }
 
-static int set_gate(struct profile *p, uint64_t open)
-{
-	return rp_map_update(stacks_map(p->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 }, &open,
-			     BPF_ANY);
-}
-
 static int start(struct profile *p)
 {
 	struct offcpu *o = p->ctx;
-	int err = set_gate(p, monotonic_ns());
+	int err = sched_gate(p, monotonic_ns());
 
 	/* A program that we start waits for nothing but us so far. */
 	return err || p->opt->program ? err : asleep_visit(o->visitor);
@@ -105,7 +99,7 @@ static int stop(struct profile *p)
 	struct offcpu *o = p->ctx;
 
 	o->end_ns = monotonic_ns();
-	return set_gate(p, 0);
+	return sched_gate(p, 0);
 }
 
 /* Who has not come back by the end has waited until then. */
@@ -182,13 +176,8 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	if (stats.unseen)
-		rp_log(RP_INFO, "%llu times a thread was back without a sched_switch that said so",
-		       (unsigned long long)stats.unseen);
-	if (stats.backwards)
-		rp_log(RP_INFO,
-		       "%llu times a thread was back before it had left, by the clock: 0 ns",
-		       (unsigned long long)stats.backwards);
+	b->ledger.events = "switches";
+	sched_tell(&stats);
 	books_add(b, "runnable", stats.runnable, REPORT_FILTERED);
 	books_add(b, "other states", stats.state, REPORT_FILTERED);
 	books_add(b, "ended", stats.exited, REPORT_FILTERED);

@@ -45,6 +45,10 @@ struct profiler {
 	bool at_return;	     /* user stacks begin with a return address */
 	bool micros;	     /* and if it is a time, in microseconds where there is but a number */
 
+	/* A label that tells what a stack's weight was, and its values in order; as in struct report_options. */
+	const char *color_by_label;
+	const char *const *label_order;
+
 	/* May change p->config, before the maps are made. NULL: nothing to change. */
 	int (*configure)(struct profile *p);
 	/* Loads and attaches its programs; what fires must wait for start, or not matter before. */
@@ -79,6 +83,8 @@ struct profiler {
 	const char *(*event)(const struct profile *p);
 	/* Event, rate, period: what the reader is told beside. May be NULL. */
 	void (*describe)(struct profile *p, struct report_info *info);
+	/* A line of how well the recording went, malloc'd; NULL: nothing to say. May be NULL. */
+	char *(*note)(struct profile *p);
 	/* Adds lines to the books; kept is the sum of the first value. NULL: kept is what the report holds. */
 	int (*books)(struct profile *p, uint64_t kept, struct books *b);
 };
@@ -135,6 +141,9 @@ int profile_run(const struct profiler *profiler, const struct options *opt, void
 struct name_owner profile_owner(const struct stack_record *record);
 /* False: --comm has a pattern that it does not match. */
 bool profile_comm_wanted(const struct profile *p, const char *comm);
+/* The record that has the kernel's side of a stack: the same, or one that was made when it was still all there. */
+const struct stack_record *profile_kernel_record(const struct profile *p,
+						 const struct stack_record *record);
 /* Adds the frames of a stack, leaf first: of the kernel, then of the program. */
 int profile_frames(struct profile *p, struct names *names, const struct stack_record *record,
 		   struct name_ids *ids);

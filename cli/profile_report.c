@@ -45,11 +45,18 @@ int profile_prepare_kernel(struct profile *p)
 	return n ? 0 : -ENOMEM;
 }
 
+const struct stack_record *profile_kernel_record(const struct profile *p,
+						 const struct stack_record *r)
+{
+	const struct stack *better = r->kernel_of ? stacks_find(p->stacks, r->kernel_of) : NULL;
+
+	return better ? better->record : r;
+}
+
 int profile_frames(struct profile *p, struct names *names, const struct stack_record *r,
 		   struct name_ids *ids)
 {
-	const struct stack *better = r->kernel_of ? stacks_find(p->stacks, r->kernel_of) : NULL;
-	const struct stack_record *kernel = better ? better->record : r;
+	const struct stack_record *kernel = profile_kernel_record(p, r);
 	size_t nkernel = kernel->kernel_bytes / 8;
 	struct name_owner owner = profile_owner(r);
 	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
@@ -170,11 +177,14 @@ static char *describe_ends(struct profile *p)
 		return NULL;
 	while ((stack = stacks_next(p->stacks, stack))) {
 		uint32_t end = stack->record->user_end;
+		uint64_t values[REPORT_MAX_VALUES] = { 0 };
 
-		if (!stack->record->user_bytes)
+		memcpy(values, stack->value, sizeof(stack->value));
+		if (!stack->record->user_bytes ||
+		    (p->profiler->values && !p->profiler->values(p, stack, values)))
 			continue;
-		ends[end < UNWIND_ENDS ? end : UNWIND_ENDS] += stack->value[0];
-		total += stack->value[0];
+		ends[end < UNWIND_ENDS ? end : UNWIND_ENDS] += values[0];
+		total += values[0];
 	}
 	f = open_memstream(&text, &size);
 	if (!f)
@@ -187,6 +197,23 @@ static char *describe_ends(struct profile *p)
 				end == UNWIND_ENDS ? "by frame pointers"
 						   : unwind_end_text((enum unwind_end)end));
 	return fclose(f) ? NULL : text;
+}
+
+/* What the profiler has to say, and how the walks ended. */
+static char *describe(struct profile *p)
+{
+	char *own = p->profiler->note ? p->profiler->note(p) : NULL, *ends = describe_ends(p),
+	     *both;
+
+	if (!own || !ends || asprintf(&both, "%s; %s", own, ends) < 0)
+		both = NULL;
+	if (!both && !own)
+		return ends;
+	free(ends);
+	if (!both)
+		return own;
+	free(own);
+	return both;
 }
 
 int profile_info(struct profile *p, const char *note, struct profile_info *out)
@@ -273,10 +300,12 @@ int profile_report(struct profile *p)
 	if (err)
 		return err;
 	choose_unit(p, &types[p->output.show.weight]);
-	note = describe_ends(p);
+	p->output.show.color_by_label = p->profiler->color_by_label;
+	p->output.show.label_order = p->profiler->label_order;
 	err = report_new(types, ntypes, &report);
 	if (!err)
 		err = add_stacks(p, report);
+	note = describe(p);
 	if (!err)
 		err = set_info(p, report, note);
 	if (!err)

@@ -95,3 +95,20 @@ void sched_find_state(struct sched_config *c)
 	c->state_argument = rp_btf_tracepoint_takes(btf, "sched_switch", 3, "") >= 0;
 	c->state_renamed = !rp_btf_access(btf, "task_struct", "__state", &access, NULL);
 }
+
+int sched_gate(struct profile *p, uint64_t time)
+{
+	return rp_map_update(stacks_map(p->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 }, &time,
+			     BPF_ANY);
+}
+
+void sched_tell(const struct sched_stats *stats)
+{
+	if (stats->unseen)
+		rp_log(RP_INFO, "%llu times a thread was back without a sched_switch that said so",
+		       (unsigned long long)stats->unseen);
+	if (stats->backwards)
+		rp_log(RP_INFO,
+		       "%llu times a thread was back before it had left, by the clock: 0 ns",
+		       (unsigned long long)stats->backwards);
+}

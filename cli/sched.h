@@ -15,4 +15,9 @@ const char *sched_state_name(uint64_t state);
 /* Where this kernel keeps the state of a thread that leaves its CPU. */
 void sched_find_state(struct sched_config *c);
 
+/* Opens the gate (CLOCK_MONOTONIC, ns), or closes it (0). 0 or a negative errno. */
+int sched_gate(struct profile *p, uint64_t time);
+/* Says, to who wants to know, what was counted though it was odd. */
+void sched_tell(const struct sched_stats *stats);
+
 #endif

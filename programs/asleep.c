@@ -29,21 +29,28 @@ enum {
 	COMM = FRAME(struct asleep_frame, comm)
 };
 
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct asleep_frame, ASM_FIELD(struct asleep_frame, thread.hash),
-		   ASM_FIELD(struct asleep_frame, thread.since),
-		   ASM_FIELD(struct asleep_frame, thread.pid_tgid),
-		   ASM_FIELD(struct asleep_frame, thread.user_end),
-		   ASM_FIELD(struct asleep_frame, thread.unused),
-		   ASM_FIELD(struct asleep_frame, old), ASM_FIELD(struct asleep_frame, ids),
-		   ASM_FIELD(struct asleep_frame, switches), ASM_FIELD(struct asleep_frame, tid),
-		   ASM_FIELD(struct asleep_frame, tgid), ASM_FIELD(struct asleep_frame, comm));
+static const struct asm_layout frame_layout = ASM_LAYOUT(
+	struct asleep_frame, ASM_FIELD(struct asleep_frame, thread.hash),
+	ASM_FIELD(struct asleep_frame, thread.since),
+	ASM_FIELD(struct asleep_frame, thread.pid_tgid),
+	ASM_FIELD(struct asleep_frame, thread.user_end),
+	ASM_FIELD(struct asleep_frame, thread.phase), ASM_FIELD(struct asleep_frame, thread.woken),
+	ASM_FIELD(struct asleep_frame, thread.born), ASM_FIELD(struct asleep_frame, thread.on_cpu),
+	ASM_FIELD(struct asleep_frame, thread.queued), ASM_FIELD(struct asleep_frame, thread.lost),
+	ASM_FIELD(struct asleep_frame, thread.comm), ASM_FIELD(struct asleep_frame, old),
+	ASM_FIELD(struct asleep_frame, ids), ASM_FIELD(struct asleep_frame, switches),
+	ASM_FIELD(struct asleep_frame, tid), ASM_FIELD(struct asleep_frame, tgid),
+	ASM_FIELD(struct asleep_frame, comm));
 
 enum {
 	HASH = offsetof(struct sched_thread, hash),
 	SINCE = offsetof(struct sched_thread, since),
 	PID_TGID = offsetof(struct sched_thread, pid_tgid),
-	USER_END = offsetof(struct sched_thread, user_end)
+	USER_END = offsetof(struct sched_thread, user_end),
+	PHASE = offsetof(struct sched_thread, phase),
+	WOKEN = offsetof(struct sched_thread, woken),
+	BORN = offsetof(struct sched_thread, born),
+	THREAD_COMM = offsetof(struct sched_thread, comm)
 };
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
@@ -107,11 +114,46 @@ LABEL(in_group),
 	LD_PARAM(R1, struct sched_config, states),
 	AND_REG(R1, R7),
 	JEQ(R1, 0, out),
-	JEQ(R7, THREAD_RUNNABLE, out),
+	UNLESS(struct sched_config, everyone),
+		JEQ(R7, THREAD_RUNNABLE, out),
+	END,
 	LD_FIELD(R0, R6, "task_struct", "nvcsw"),
 	LD_FIELD(R1, R6, "task_struct", "nivcsw"),
 	ADD_REG(R0, R1),
 	STX(DW, R10, SWITCHES, R0),
+
+	/* What a new entry would be like. */
+	ZERO(THREAD, sizeof(struct sched_thread)),
+	LD_MAP_VALUE(R1, gate, 0),
+	LDX(DW, R1, R1, 0),
+	STX(DW, R10, THREAD + SINCE, R1),
+	STX(DW, R10, THREAD + BORN, R1),
+	LDX(DW, R1, R10, IDS),
+	STX(DW, R10, THREAD + PID_TGID, R1),
+	READ_FIELD(THREAD + THREAD_COMM, R6, "task_struct", "comm"),
+	WHEN(struct sched_config, everyone),
+		LD_FIELD(R9, R6, "task_struct", "on_cpu"),
+		JNE(R7, THREAD_RUNNABLE, sleeps),
+		ST(W, R10, THREAD + PHASE, PHASE_QUEUED),
+		JEQ(R9, 0, queued),
+		ST(W, R10, THREAD + PHASE, PHASE_ON_CPU),
+LABEL(queued),
+		MAP_UPDATE(threads, TID, THREAD, BPF_NOEXIST),
+		JEQ(R0, -EEXIST, out),
+		JNE(R0, 0, full),
+		LD_FIELD(R1, R6, "task_struct", "on_cpu"),
+		JNE_REG(R1, R9, moved),
+		LD_FIELD(R1, R6, "task_struct", "nvcsw"),
+		LD_FIELD(R2, R6, "task_struct", "nivcsw"),
+		ADD_REG(R1, R2),
+		LDX(DW, R0, R10, SWITCHES),
+		JEQ_REG(R1, R0, out),
+LABEL(moved), /* it was switched while we looked, and whoever saw that may not have seen the entry */
+		MAP_DELETE(threads, TID),
+		JA(out),
+LABEL(sleeps),
+	END,
+	LDX(DW, R0, R10, SWITCHES),
 	STILL_ASLEEP(out),
 
 	/* Has it been seen leaving, and its stack been walked as well as it can be? */
@@ -149,13 +191,7 @@ LABEL(walk),
 
 	/* A new entry, of an interval that began before we did. */
 	STX(DW, R10, THREAD + HASH, R7),
-	LD_MAP_VALUE(R1, gate, 0),
-	LDX(DW, R1, R1, 0),
-	STX(DW, R10, THREAD + SINCE, R1),
-	LDX(DW, R1, R10, IDS),
-	STX(DW, R10, THREAD + PID_TGID, R1),
 	STX(W, R10, THREAD + USER_END, R9),
-	ST(W, R10, THREAD + USER_END + 4, 0),
 	MAP_UPDATE(threads, TID, THREAD, BPF_NOEXIST),
 	JEQ(R0, -EEXIST, out),
 	JNE(R0, 0, full),

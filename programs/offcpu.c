@@ -11,20 +11,8 @@
  */
 #include <rawprof/sched.h>
 
-#define THREAD_FIELD(member) ASM_FIELD(struct sched_thread, member)
-const struct asm_layout sched_thread_layout =
-	ASM_LAYOUT(struct sched_thread, THREAD_FIELD(hash), THREAD_FIELD(since),
-		   THREAD_FIELD(pid_tgid), THREAD_FIELD(user_end), THREAD_FIELD(unused));
-#define STATS_FIELD(member) ASM_FIELD(struct sched_stats, member)
-const struct asm_layout sched_stats_layout = ASM_LAYOUT(
-	struct sched_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
-	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
-	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(asleep),
-	STATS_FIELD(runnable), STATS_FIELD(state), STATS_FIELD(exited), STATS_FIELD(shorter),
-	STATS_FIELD(longer), STATS_FIELD(threads_full), STATS_FIELD(unseen),
-	STATS_FIELD(backwards));
-
-const struct asm_map offcpu_maps[SCHED_MAPS] = { SCHED_MAP_LIST(OFFCPU_WEIGHTS) };
+const struct asm_map offcpu_maps[SCHED_MAPS] = { SCHED_MAP_LIST(OFFCPU_WEIGHTS, SCHED_OFFCPU_BYTES,
+								sched_offcpu_layout) };
 
 /* States of the classic tracepoint: include/trace/events/sched.h */
 #define CLASSIC_ENDING 0x30
@@ -245,9 +233,9 @@ LABEL(filtered),
 static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
 	struct leave_frame, ASM_FIELD(struct leave_frame, thread.hash),
 	ASM_FIELD(struct leave_frame, thread.since), ASM_FIELD(struct leave_frame, thread.pid_tgid),
-	ASM_FIELD(struct leave_frame, thread.user_end),
-	ASM_FIELD(struct leave_frame, thread.unused), ASM_FIELD(struct leave_frame, now),
-	ASM_FIELD(struct leave_frame, ran), ASM_FIELD(struct leave_frame, tid));
+	ASM_FIELD(struct leave_frame, thread.user_end), ASM_FIELD(struct leave_frame, thread.phase),
+	ASM_FIELD(struct leave_frame, now), ASM_FIELD(struct leave_frame, ran),
+	ASM_FIELD(struct leave_frame, tid));
 static const struct asm_layout back_frame_layout =
 	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
 static const struct asm_layout add_frame_layout =
@@ -268,10 +256,6 @@ enum { SWITCH_NOW = FRAME(struct switch_frame, now) };
 static const struct asm_layout switch_frame_layout =
 	ASM_LAYOUT(struct switch_frame, ASM_FIELD(struct switch_frame, now));
 
-/*
- * sched_switch(bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state); the last one
- * since Linux 5.18, because by then somebody may have woken prev and changed its state.
- */
 /* clang-format off */
 static const struct asm_insn offcpu_switch[] = {
 	MOV_REG(R6, R1),
@@ -287,19 +271,7 @@ static const struct asm_insn offcpu_switch[] = {
 	CALL_FUNC(offcpu_back),
 LABEL(next_is_idle),
 
-	/* R3 = as what prev leaves. Who is preempted has not left, whatever his state. */
-	LDX(DW, R9, R6, 8),
-	LDX(DW, R1, R6, 0),
-	MOV(R3, 0),
-	JNE(R1, 0, preempted),
-	WHEN(struct sched_config, state_argument),
-		LDX(DW, R3, R6, 24),
-	END,
-	UNLESS(struct sched_config, state_argument),
-		LD_STATE(R3, R9),
-	END,
-LABEL(preempted),
-	THREAD_STATE(R3, R1),
+	LD_SWITCH_STATE(R3, R9, R6, R1),
 	MOV_REG(R1, R6),
 	LD_FIELD(R2, R9, "task_struct", "pid"),
 	LD_FIELD(R5, R9, "task_struct", "se.sum_exec_runtime"),

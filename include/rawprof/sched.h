@@ -4,6 +4,7 @@
  *
  *	programs/offcpu.c	time that threads do not run, by where they left
  *	programs/asleep.c	stacks of those that sleep since before
+ *	programs/wall.c		all time of threads: on a CPU, waiting for one, waiting for something else
  */
 #ifndef RAWPROF_SCHED_H
 #define RAWPROF_SCHED_H
@@ -43,8 +44,8 @@ struct sched_config {
 	uint32_t state_argument; /* by the fourth argument of sched_switch, 5.18 */
 	uint32_t state_renamed;	 /* by task_struct.__state, 5.14; before by task_struct.state */
 	/* which intervals */
-	uint32_t states; /* enum thread_state */
-	uint32_t unused;
+	uint32_t states;	 /* enum thread_state */
+	uint32_t everyone;	 /* who runs has an interval too (wall) */
 	uint64_t min_ns, max_ns; /* 0: any */
 };
 /* dst = the state of a task, src, as the kernel has it. */
@@ -52,6 +53,20 @@ struct sched_config {
 	WHEN(struct sched_config, state_renamed), LD_FIELD(dst, src, "task_struct", "__state"),    \
 		END, UNLESS(struct sched_config, state_renamed),                                   \
 		LD_FIELD(dst, src, "task_struct", "state"), END
+
+/*
+ * sched_switch(bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state); the last one
+ * since Linux 5.18, because by then somebody may have woken prev and changed its state.
+ *
+ * prev = the task, state = as what it leaves; context holds the arguments. Who is preempted has not left, whatever his
+ * state.
+ */
+#define LD_SWITCH_STATE(state, prev, context, t)                                                   \
+	SCOPE("LD_SWITCH_STATE(" #state ", " #prev ", " #context ", " #t ")"),                     \
+		LDX(DW, prev, context, 8), LDX(DW, t, context, 0), MOV(state, 0),                  \
+		JNE(t, 0, .preempted), WHEN(struct sched_config, state_argument),                  \
+		LDX(DW, state, context, 24), END, UNLESS(struct sched_config, state_argument),     \
+		LD_STATE(state, prev), END, LABEL(.preempted), THREAD_STATE(state, t), END
 
 /* What became of the switches: each begins an interval of who leaves, or is none of our concern. */
 struct sched_stats {
@@ -69,23 +84,37 @@ struct sched_stats {
 };
 extern const struct asm_layout sched_stats_layout;
 
-/* Value of the map threads, by thread: the interval that it is in. */
+/* What a thread is at. */
+enum thread_phase {
+	PHASE_WAITING, /* for something; hash says where */
+	PHASE_QUEUED, /* for a CPU; hash says where it left the last one, 0 if it has not been on one */
+	PHASE_ON_CPU,
+};
+
+/* Value of the map threads, by thread: the interval that it is in. offcpu has the first half alone. */
 struct sched_thread {
-	uint64_t hash; /* of the stack where it left, 0: it is running */
+	uint64_t hash; /* of the stack where it left, 0: it is running, or its stack is lost */
 	uint64_t since;
 	uint64_t pid_tgid;
 	uint32_t user_end; /* how its user stack ended, as in struct stack_record */
-	uint32_t unused;
+	uint32_t phase;	   /* enum thread_phase */
+	uint64_t woken;	   /* when its wait was over, 0: it is not yet */
+	uint64_t
+		born; /* when we began to count; of the following the sum is the time since then: */
+	uint64_t on_cpu; /* ns on a CPU, */
+	uint64_t queued; /* waiting for one with no stack yet, */
+	uint64_t lost;	 /* off the CPU with its stack lost, and what its stacks weigh */
+	char comm[16];
 };
+#define SCHED_OFFCPU_BYTES offsetof(struct sched_thread, woken)
 
 /* The maps of a profiler of waits: STACK_MAP_LIST, and these. */
 enum { SCHED_MAP_THREADS = STACK_MAPS, SCHED_MAP_GATE, SCHED_MAPS };
-extern const struct asm_layout sched_thread_layout;
-#define SCHED_MAP_LIST(nvalues)                                                                    \
+extern const struct asm_layout sched_thread_layout, sched_offcpu_layout;
+#define SCHED_MAP_LIST(nvalues, thread_bytes, thread_layout)                                       \
 	STACK_MAP_LIST(nvalues, struct sched_stats, sched_stats_layout),                           \
-		[SCHED_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH,                              \
-					4,	   sizeof(struct sched_thread),                    \
-					32768,	   .value = &sched_thread_layout },                \
+		[SCHED_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH,	     4, (thread_bytes),    \
+					32768,	   .value = &(thread_layout) },                    \
 		[SCHED_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 }
 /*
  * Nothing is counted before the gate is open, what threads do while everything is being set up. Its value is the time at which it
@@ -102,6 +131,27 @@ extern const struct asm_map offcpu_maps[SCHED_MAPS];
 /* On sched_switch, with kernel BTF; the second on the classic tracepoint. */
 extern const struct asm_program offcpu_switch_program, offcpu_switch_classic_program;
 extern const struct sched_config offcpu_usual_config;
+
+/* ---- wall: all time of threads (programs/wall.c) */
+
+/*
+ * A stack where a thread left has four weights: how often it waited there and for how long, how often it was only waiting
+ * for a CPU and for how long, which it also does after each wait. One where it was sampled has its samples for the first.
+ */
+enum {
+	WALL_WEIGHT_COUNT,
+	WALL_WEIGHT_WAITING,
+	WALL_WEIGHT_PREEMPTED,
+	WALL_WEIGHT_QUEUED,
+	WALL_WEIGHTS
+};
+/* Tags of records besides enum thread_state. Those of the latter are threads that have ended, whose weights are, in
+ * this order, the members queued, on_cpu and lost of struct sched_thread, and the time from born on. */
+enum { WALL_SAMPLE = 0, WALL_ENDED = THREAD_DEAD };
+extern const struct asm_map wall_maps[SCHED_MAPS];
+/* On sched_switch, on sched_wakeup, and of a perf event. */
+extern const struct asm_program wall_switch_program, wall_wakeup_program, wall_sample_program;
+extern const struct sched_config wall_usual_config;
 
 /* ---- asleep: stacks of those that sleep since before (programs/asleep.c) */
 

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof wall: all time of threads, which adds up, in the states that it is known to have been spent in.
+. "$(dirname "$0")/lib.sh"
+
+run "$rawprof" wall --include-idle 1
+is '--include-idle: status' "$status" 2
+need_profile
+
+# wall ARGS...: time as folded stacks in $out, in microseconds; what the program prints in $said.
+wall() {
+	run "$rawprof" wall --format folded -o "$tmp/folded" "$@"
+	mv "$out" "$said"
+	mv "$tmp/folded" "$out"
+	[ $status -eq 0 ] || fail "rawprof wall $*" "status $status"
+}
+us() { RE=$2 awk '$0 ~ ENVIRON["RE"] { n += $NF } END { print n + 0 }' "$1"; }
+within() { near "$1" "$2" "$3" "$(awk "BEGIN { print $3 * $4 / 100 }")"; }
+# adds_up NAME: what the report says of itself.
+adds_up() {
+	local percent
+	percent=$(cat "$err" "$out" | sed -n 's/.* of which [0-9.]* s are here (\([0-9.]*\) %).*/\1/p' | head -n 1)
+	near "$1: the report says that it adds up" "$percent" 100 1
+}
+
+# ---- each state, within 2 %
+
+leaves_nothing_from_here
+wall -F 499 -- "$work/waits" 2
+ledger_closes 'waits'
+is 'waits: nothing is lost' "$(ledger LOST)" 0
+adds_up 'waits'
+while read -r name _ waited burnt; do
+	case $name in
+	nap) state=sleep ;;
+	read) state=pipe ;;
+	futex | poll) state=$name ;;
+	vfork) state=child ;;
+	burn)
+		within 'burn: on the CPU' "$(us "$out" '^burn;.*\[on CPU\] ')" "$burnt" 2
+		holds 'burn: where it burns' "$(us "$out" '^burn;.*;run;burn;.*\[on CPU\] ') > 0.95 * $burnt"
+		within 'burn: all its time' "$(us "$out" '^burn;')" "$waited" 2
+		continue
+		;;
+	esac
+	# What its own clocks say includes what it waited for a CPU.
+	queued=$(us "$out" "^$name;.*;wait_$name;$([ "$name" = vfork ] && echo __vfork\;).*\[runnable\] ")
+	within "$name: $state" "$(us "$out" "^$name;.*;wait_$name;.*;(schedule|schedule_[a-z_]*);.*\[$state\] ")" \
+		"$(awk "BEGIN { print $waited - $burnt - $queued }")" 2
+	[ "$name" = vfork ] || within "$name: all its time" "$(us "$out" "^$name;")" "$waited" 2
+done <"$said"
+lacks 'no frame of ours' "$out" 'bpf_prog_|bpf_trace_run|__traceiter'
+
+# ---- threads times time
+
+"$work/waits" 60 >"$said.waits" &
+pid=$!
+sleep 0.4
+wall -p $pid -d 2
+within 'by process: 7 threads times 2 s' "$(total "$out")" 14000000 1
+adds_up 'by process'
+ledger_closes 'by process'
+tid=$(grep -l '^nap$' /proc/$pid/task/*/comm | head -n 1 | cut -d/ -f5)
+wall -t "$tid" -d 1
+within 'by thread: one times 1 s' "$(total "$out")" 1000000 1
+is 'by thread: nobody else' "$(cut -d';' -f1 "$out" | sort -u)" nap
+wall --comm 'poll' -d 0.5
+within 'by name: one times 0.5 s' "$(us "$out" '^poll;')" 500000 2
+kill $pid
+wait $pid 2>/dev/null
+
+"$work/sleeper" 20 &
+pid=$!
+sleep 0.2
+wall -p $pid -d 1
+within 'asleep all the time: a second' "$(us "$out" '^sleeper;.*;main;usleep;.*\[sleep\] ')" 1000000 1
+is 'asleep all the time: nothing else' "$(wc -l <"$out")" 1
+adds_up 'asleep all the time'
+kill $pid
+wait $pid 2>/dev/null
+
+wall -- "$work/family" 1
+adds_up 'children'
+holds 'children: on the CPU, each in its function' \
+	"$(us "$out" ';work_of_parent;.*\[on CPU\] ') > 250000 && $(us "$out" ';work_of_forked;.*\[on CPU\] ') > 250000 && $(us "$out" ';work_of_execed;.*\[on CPU\] ') > 250000"
+holds 'children: the parent waits for them' "$(us "$out" '\[child\] ') > 0"
+
+# One CPU for two that burn: half of the time each is runnable.
+cpu=$(taskset -cp $$ 2>/dev/null | sed 's/.*: \([0-9]*\).*/\1/')
+if [ -n "$cpu" ]; then
+	wall -- taskset -c "$cpu" sh -c "$work/split 0.7 & $work/split 0.7 & wait"
+	adds_up 'two on one CPU'
+	near 'two on one CPU: as long on it as said' "$(us "$out" '^split;.*\[on CPU\] ')" 1400000 60000
+	holds 'two on one CPU: as long runnable' "$(us "$out" '^split;.*\[runnable\] ') > 500000"
+else
+	skip 'two on one CPU' 'taskset is not installed'
+fi
+
+wall -d 1
+adds_up 'whole machine'
+ledger_closes 'whole machine'
+threads=$(find /proc/[0-9]*/task -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)
+holds 'whole machine: every thread that there is' "$(total "$out") > 0.9 * 1000000 * $threads && $(total "$out") < 1.3 * 1000000 * $threads"
+
+# ---- formats
+
+run "$rawprof" wall --format json -o "$tmp/as.json" -- "$work/waits" 0.4
+if have_python; then
+	is 'json: types and states' "$(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(*[t["type"] + "/" + t["unit"] for t in d["value_types"]], "state" in json.dumps(d["samples"][0]))' "$tmp/as.json" 2>&1)" 'samples/count wall/nanoseconds True'
+else
+	skip 'json: types and states' 'python3 is not installed'
+fi
+for f in svg pprof perf speedscope; do
+	run "$rawprof" wall --format $f -o "$tmp/as.$f" -- "$work/waits" 0.3
+	is "$f: status" "$status" 0
+	holds "$f: is written" "$(wc -c <"$tmp/as.$f") > 500"
+done
+run "$rawprof" wall -- "$work/waits" 0.4
+has 'table: time by state' "$out" '^ +[0-9.]+% +[0-9.]+ m?s +sleep$'
+adds_up 'table'
+leaves_nothing
+finish
