@@ -24,7 +24,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -ffunction-sections -fdata-s
 LIBS       = $(OPTIONAL_LIBS) -lelf -lz -lm
 # Asked for when a recipe needs them, because `make deps` may have to install them first.
 CHECK_LIBS  = $(shell $(PKG_CONFIG) --libs check)
-STATIC_LIBS = $(OPTIONAL_LIBS) $(if $(filter -ldw,$(OPTIONAL_LIBS)),-lbz2) $(shell $(PKG_CONFIG) --static --libs libelf 2>/dev/null || echo -lelf -lz)
+STATIC_LIBS = $(OPTIONAL_LIBS) $(if $(filter -ldw,$(OPTIONAL_LIBS)),-lbz2) $(shell $(PKG_CONFIG) --static --libs libelf 2>/dev/null || echo -lelf -lz) -lm
 
 ifeq ($(CROSS),)
   SYSROOT :=

@@ -53,8 +53,11 @@ static int attach(struct profile *p)
 		err = mem_sample_fill(p->stacks, m->mean);
 	if (!err)
 		err = mem_probes_open(p, &m->config, &m->probes);
-	if (!err && m->config.trace)
+	if (!err && m->config.trace) {
 		err = mem_trace_open(p, &m->trace);
+		if (!err)
+			err = output_empty(&p->output);
+	}
 	return err ? err : watch_threads(p);
 }
 
@@ -328,7 +331,9 @@ static int end_trace(struct profile *p)
 	struct books b;
 	int err = profile_books(p, 0, &b);
 
-	return err ? err : output_tell(&p->output, p->opt, NULL, &b.ledger, &b.cost);
+	if (!err && p->opt->verbosity >= 0)
+		err = report_print_ledger(stderr, &b.ledger, "calls");
+	return err || p->opt->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
 }
 
 static void choose_view(struct mem_user *m)

@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof mem on 50 sites and 4 threads that say what they do: every call, samples, views; limits; what stays behind.
+. "$(dirname "$0")/lib.sh"
+need_profile
+if ! have_python; then
+	skip 'mem, by sites' 'python3 is not installed'
+	finish
+fi
+sites() { python3 tests/cli/mem_sites.py "$tmp/json" "$1"; }
+line() { python3 tests/cli/mem_sites.py "$tmp/json" --ledger | sed -n "s/^$* \([0-9]*\)\$/\1/p"; }
+mem() { run "$rawprof" mem --format json -o "$tmp/json" "$@"; }
+leaves_nothing_from_here
+
+# ---- to the unit
+
+for way in eh fp; do
+	mem --call-graph $way -- "$work/mem_sites" 500
+	is "$way: status" "$status" 0
+	is "$way: 50 sites, to the unit" "$(sites site_ | md5sum)" "$(sort "$out" | md5sum)"
+	is "$way: the ledger closes" "$(line closes)" 1
+	is "$way: nothing is lost" "$(line lost)" 0
+done
+mem --leaks -- "$work/mem_sites" 500
+is '--leaks: to the unit' "$(sites site_ | awk '{ print $1, $4, $5 }' | md5sum)" \
+	"$(sort "$out" | awk '{ print $1, $4, $5 }' | md5sum)"
+is '--leaks: the ledger closes' "$(line closes)" 1
+leaked=$(awk '{ n += $5 } END { print n }' "$out")
+holds '--leaks: the total' "$(sites site_ | awk '{ n += $5 } END { print n }') == $leaked"
+
+# ---- samples: within 5 %, of each site
+
+# 20,000 blocks a site; the smallest are 1/4 of the mean, so 4,400 samples of them: 5 % are more than three sigmas
+mem --sample-bytes 1024 -- "$work/mem_sites" 5000
+is 'samples: status' "$status" 0
+is 'samples: the ledger closes' "$(line closes)" 1
+worst=$(sites site_ | paste -d ' ' - <(sort "$out") |
+	awk '{ d = $3 / $8 - 1; if (d < 0) d = -d; if (d > worst) worst = d } END { print worst }')
+holds 'samples: bytes of each site within 5 %' "$worst < 0.05"
+ratio() { sites site_ | paste -d ' ' - <(sort "$out") | awk "{ a += \$$1; b += \$$2 } END { print a / b }"; }
+near 'samples: bytes of all' "$(ratio 3 8)" 1 0.01
+near 'samples: blocks of all' "$(ratio 2 7)" 1 0.02
+near 'samples: bytes in use' "$(ratio 5 10)" 1 0.05
+holds 'samples: most calls are none' "$(line 'no samples') > 100000"
+
+# ---- views
+
+run "$rawprof" mem --sizes -- "$work/mem_exact" 100
+has '--sizes: malloc' "$out" '^call=malloc$'
+has '--sizes: realloc' "$out" '^call=realloc$'
+has '--sizes: calloc(7, 11) is 77 bytes' "$out" '^ +\[64 B, 128 B\) +100 '
+ledger_closes '--sizes'
+mem --sizes -- "$work/mem_exact" 100
+if [ $status -eq 0 ]; then ok '--sizes as JSON'; else fail '--sizes as JSON' "status $status"; fi
+run "$rawprof" mem --ages -- "$work/mem_exact" 100
+has '--ages' "$out" 'blocks in .*age of what has not been freed'
+ledger_closes '--ages'
+run "$rawprof" mem --processes -- "$work/mem_exact" 100
+has '--processes: columns' "$out" 'PID +COMMAND +ALLOCATIONS +BYTES +RATE +IN USE +BYTES IN USE'
+has '--processes: the program' "$out" '^ *[0-9]+ +mem_exact +2,[0-9]{3} '
+ledger_closes '--processes'
+mem --temporary -- "$work/mem_exact" 100
+is '--temporary: freed by the next call' "$(sites case_plain | awk '{ print $4, $5 }')" '100 800'
+is '--temporary: nothing else is' "$(sites case_freed_elsewhere)" ''
+is '--temporary: its weight' "$(grep -o '"temporary_space"' "$tmp/json" | head -n 1)" '"temporary_space"'
+is '--temporary: the ledger closes' "$(line closes)" 1
+run "$rawprof" mem --trace -- "$work/mem_exact" 10
+calls() { grep -cE "  $1  $2\$" "$out"; }
+is '--trace: malloc' "$(calls 'malloc\(24\) = 0x[0-9a-f]+' case_plain)" 10
+is '--trace: free' "$(calls 'free\(0x[0-9a-f]+\)' case_plain)" 10
+is '--trace: free(NULL)' "$(calls 'free\(0\)' case_free_null)" 10
+is '--trace: calloc' "$(calls 'calloc\(77\) = 0x[0-9a-f]+' case_calloc)" 10
+is '--trace: calloc that fails' "$(calls 'calloc\([0-9]+\) = 0' case_calloc_overflow)" 10
+is '--trace: realloc' "$(calls 'realloc\(0x[0-9a-f]+, 500\) = 0x[0-9a-f]+' case_realloc_shrinks)" 10
+is '--trace: realloc of nothing' "$(calls 'realloc\(0, 33\) = 0x[0-9a-f]+' case_realloc_null)" 10
+is '--trace: realloc that fails' "$(calls 'realloc\(0x[0-9a-f]+, 4611686018427387904\) = 0' case_failed_realloc)" 10
+ledger_closes '--trace'
+mem --leaks --older 60000 -- "$work/mem_exact" 100
+is '--older: nothing is so old' "$(sites case_)" ''
+mem --leaks --older 0.001 -- "$work/mem_exact" 100
+is '--older: what is' "$(sites case_malloc_zero | awk '{ print $4, $5 }')" '100 0'
+run "$rawprof" mem --format pprof -o "$tmp/pprof.pb.gz" -- "$work/mem_exact" 100
+for type in alloc_objects alloc_space inuse_objects inuse_space; do
+	is "pprof: $type" "$(gzip -dc "$tmp/pprof.pb.gz" | grep -ac $type)" 1
+done
+run "$rawprof" mem --format folded -- "$work/mem_exact" 100
+is 'folded: bytes' "$(sed -n 's/.*;case_strdup;[^;]* \([0-9]*\)$/\1/p' "$out")" 800
+run "$rawprof" mem --format folded --weight alloc_objects -- "$work/mem_exact" 100
+is 'folded: blocks' "$(sed -n 's/.*;case_strdup;[^;]* \([0-9]*\)$/\1/p' "$out")" 100
+
+# ---- what makes no sense
+
+refused() {
+	run "$rawprof" mem "${@:3}"
+	is "$1: status" "$status" 2
+	has "$1: says why" "$err" "$2"
+}
+refused 'nobody to look at' 'whose allocations'
+refused 'two views' 'different views' --sizes --trace -p $$
+refused 'what is not followed' 'do not follow blocks' --sizes --leaks -p $$
+refused 'the kernel and faults' 'different things' -k --faults
+run "$rawprof" mem --obj /bin/true -p $$ 0.1
+is 'an object without malloc: status' "$status" 1
+has 'an object without malloc: says so' "$err" 'no malloc'
+run "$rawprof" mem --obj /no/such/file -p $$ 0.1
+has 'no object' "$err" '/no/such/file: No such file'
+
+# ---- and nothing stays behind, also if we are killed
+
+"$work/mem_exact" 100 3 >"$tmp/want.raw" &
+pid=$!
+"$rawprof" mem -p $pid >/dev/null 2>&1 &
+rp=$!
+sleep 1.5
+kill -KILL $rp
+wait $rp 2>/dev/null
+wait $pid
+is 'killed: the program goes on' $? 0
+is 'killed: all of it' "$(wc -l <"$tmp/want.raw")" "$("$work/mem_exact" 1 | wc -l)"
+leaves_nothing
+finish
