@@ -34,6 +34,8 @@ _rawprof() {
 	--comm) _rawprof_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" "$cur" ;;
 	-e | --event) _rawprof_words 'cpu-clock cycles instructions cache-misses branch-misses page-faults context-switches' "$cur" ;;
 	--format) _rawprof_words "$("$prog" help "$command" 2>/dev/null | sed -n 's/^ *--format NAME *//p' | tr -d ',')" "$cur" ;;
+	--by) _rawprof_words 'lock caller thread type releaser outcome' "$cur" ;;
+	--hist) _rawprof_words 'type lock' "$cur" ;;
 	--sort) _rawprof_words 'self total' "$cur" ;;
 	--call-graph) _rawprof_words fp "$cur" ;;
 	-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;

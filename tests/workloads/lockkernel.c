@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 	directory = argc > 3 ? argv[3] : ".";
 	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC))
 		return 1;
+	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20); /* so that much is copied at once */
 	for (long i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)i))
 			return 1;

@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof lock: threads of which it is known who waits for whom, and for how long.
+. "$(dirname "$0")/lib.sh"
+
+# ---- without any right
+
+# refused NAME MESSAGE ARGS...
+refused() {
+	run "$rawprof" lock "${@:3}"
+	is "$1: status" "$status" 2
+	has "$1: says why" "$err" "$2"
+}
+refused '--by nothing known' 'lock, caller, thread, type, releaser or outcome' --by colour 1
+refused '--hist of nothing known' 'type or lock' --hist colour 1
+refused '--hist with --by' 'view of its own' --hist type --by lock 1
+refused '--stacks with --by' 'for rows' --stacks --by lock 1
+refused '--interval of stacks' 'for rows' --stacks -i 1 1
+refused 'a negative --min-wait' 'milliseconds' --min-wait -1 1
+run "$rawprof" help lock
+for o in --user --kernel --min-wait --type --by --hist --stacks --interval; do
+	has "help lock names $o" "$out" "^ +(-., )?$o\b"
+done
+need_profile
+
+# rows ARGS...: as Prometheus text in $out, a figure a line; what the program prints in $said.
+rows() {
+	run "$rawprof" lock --format prometheus -o "$tmp/rows" "$@"
+	mv "$out" "$said"
+	mv "$tmp/rows" "$out"
+	[ $status -eq 0 ] || fail "rawprof lock $*" "status $status"
+}
+# cell FIGURE LABELS...: the sum of it in rows whose labels match all of these.
+cell() {
+	local figure=$1 re
+	shift
+	grep "^rawprof_lock_$figure{" "$out" >"$tmp/cells"
+	for re; do
+		grep -E -- "$re" "$tmp/cells" >"$tmp/cells.new"
+		mv "$tmp/cells.new" "$tmp/cells"
+	done
+	awk '{ n += $NF } END { print n + 0 }' "$tmp/cells"
+}
+# within NAME ACTUAL EXPECTED PERCENT: of the expected.
+within() { near "$1" "$2" "$3" "$(awk "BEGIN { print $3 * $4 / 100 }")"; }
+# The longest line of what the program says is "MICROSECONDS ROUNDS".
+waited() { awk 'NF == 2 { print $1 / 1e6 }' "$said"; }
+
+# ---- each kind of lock: its type, its name, who waits and where, for how long, who let go and where
+
+leaves_nothing_from_here
+# pair WHAT TYPE LOCK: ten waits of 20 ms
+pair() {
+	rows --user -- "$work/lockpair" "$1" 10 20
+	ledger_closes "$1"
+	is "$1: nothing is lost" "$(ledger LOST)" 0
+	labels=('type="'"$2"'"' 'lock="'"$3"'"' 'comm="asker"' 'caller="lookup"')
+	within "$1: waits as long as asker says" "$(cell total_seconds "${labels[@]}")" "$(waited)" 5
+	holds "$1: at least as long as it was held" "$(cell total_seconds "${labels[@]}") >= 0.199"
+}
+# released WHAT: keeper let go, in rebuild, every time.
+released() { is "$1: who let go, and where" "$(cell waits "${labels[@]}" 'released_in="rebuild"')" 10; }
+
+for case in 'mutex umutex cache_lock' 'pi pi-mutex pi_lock' 'rwlock urwlock table_lock.0x[0-9a-f]+' \
+	'sem usemaphore slots' 'waitv futex:any word_of_two' 'heap umutex 0x[0-9a-f]+'; do
+	read -r what type lock <<<"$case"
+	pair "$what" "$type" "$lock"
+	is "$what: ten waits" "$(cell waits "${labels[@]}")" 10
+	released "$what"
+done
+pair cond condvar 'cache_ready.0x[0-9a-f]+'
+released cond
+pair join join '0x[0-9a-f]+'
+is 'join: ten waits' "$(cell waits "${labels[@]}")" 10
+
+pair timeout condvar 'cache_ready.0x[0-9a-f]+'
+is 'timeout: all of them are' "$(cell timed_out "${labels[@]}")" 10
+is 'timeout: nobody let go' "$(cell waits "${labels[@]}" 'released_in="-"')" 10
+
+rows --user --by outcome -- "$work/lockpair" again 10 20
+is 'EAGAIN: no wait' "$(cell waits 'outcome="no wait"' 'type="futex"')" 10
+is 'EAGAIN: a column of its own' "$(cell no_wait 'type="futex"')" 10
+rows --user --by outcome -- "$work/lockpair" signal 10 20
+is 'EINTR: interrupted' "$(cell waits 'outcome="interrupted"' 'type="futex"')" 10
+within 'EINTR: waits as long as asker says' "$(cell total_seconds 'outcome="interrupted"')" "$(waited)" 5
+rows --user --by outcome -- "$work/lockpair" forever 1 300
+is 'a wait without end is one' "$(cell waits 'lock="word_of_two"')" 1
+near 'and has lasted until the end' "$(cell total_seconds 'lock="word_of_two"')" 0.3 0.05
+ledger_closes 'a wait without end'
+
+# ---- views
+
+run "$rawprof" lock -U -- "$work/lockpair" mutex 10 20
+has 'the table ends with sentences' "$out" \
+	'^  asker waited [0-9.]+ ms for cache_lock \(umutex, 10 times\) in lookup, released by keeper in rebuild$'
+has 'the table has the lock' "$out" '^umutex +cache_lock +10 +[0-9.]+ ms '
+ledger_closes 'the table'
+for by in lock caller thread type releaser outcome; do
+	rows -U --by "$by" -- "$work/lockpair" mutex 10 20
+	within "--by $by: the same sum" "$(cell total_seconds 'asker|umutex|lookup|futex' 'umutex|cache_lock|lookup')" \
+		"$(waited)" 5
+done
+rows -U -Y condvar -- "$work/lockpair" mutex 10 20
+is '--type of which there is none' "$(cell waits)" 0
+ledger_closes '--type'
+rows -U -Y umutex,join -- "$work/lockpair" mutex 10 20
+is '--type: these alone' "$(cell waits)" 11
+rows -U --min-wait 10 -- "$work/lockpair" mutex 10 20
+is '--min-wait: nothing that is shorter' "$(awk '/^rawprof_lock_average_seconds/ && $NF < 0.01' "$out" | wc -l)" 0
+is '--min-wait: the mutex is not' "$(cell waits 'type="umutex"')" 10
+ledger_closes '--min-wait'
+rows -U --comm keeper -- "$work/lockpair" mutex 10 20
+is '--comm: waits of nobody else' "$(cell waits 'comm="asker"')" 0
+ledger_closes '--comm'
+
+run "$rawprof" lock -U --hist type --format prometheus -- "$work/lockpair" mutex 10 20
+is '--hist: ten waits are between 16 and 33 ms' "$(awk '
+	/^rawprof_lock_wait_seconds_bucket/ && /le="0.01677/ { a = $NF }
+	/^rawprof_lock_wait_seconds_bucket/ && /le="0.03355/ { b = $NF } END { print b - a }' "$out")" 10
+run "$rawprof" lock -U --hist lock -- "$work/lockpair" mutex 10 20
+has '--hist lock: of each lock' "$out" '^type=umutex lock=cache_lock pid=[0-9]+$'
+ledger_closes '--hist lock'
+
+run "$rawprof" lock -U -i 0.1 -- "$work/lockpair" mutex 40 10
+holds '--interval: several tables' "$(grep -c '^umutex  *cache_lock' "$out") >= 3"
+is '--interval: they sum up to the last one' "$(awk '$2 == "cache_lock" { n[++i] = $3 }
+	END { for (j = 1; j < i; j++) sum += n[j]; print (sum <= n[i] && n[i] == 40) }' "$out")" 1
+
+# ---- stacks: who waits below, who let go above it
+
+run "$rawprof" lock -U --format folded -o "$tmp/folded" -- "$work/lockpair" mutex 10 20
+cp "$out" "$said"
+cp "$tmp/folded" "$out"
+us=$(awk '/^asker;.*;lookup;.*;\[released by\];.*;rebuild;keeper;.*;keeper / { n += $NF } END { print n }' "$out")
+within 'folded: both stacks, in microseconds' "$us" "$(awk 'NF == 2 { print $1 }' "$said")" 5
+run "$rawprof" lock -U --weight contentions -f -- "$work/lockpair" mutex 10 20
+is 'folded: contentions' "$(awk '/;lookup;.*released by/ { n += $NF } END { print n }' "$out")" 10
+for format in svg html pprof perf speedscope json; do
+	run "$rawprof" lock -U --stacks --format $format -o "$tmp/x" -- "$work/lockpair" mutex 5 10
+	is "$format: status" "$status" 0
+	holds "$format: not empty" "$(wc -c <"$tmp/x") > 100"
+done
+if have_python; then
+	is 'json of rows is JSON' "$("$rawprof" lock -qU --format json -o "$tmp/x" -- "$work/lockpair" mutex 5 10 >"$said" 2>"$err" &&
+		python3 -c 'import json, sys; j = json.load(open(sys.argv[1])); print(j["schema"])' "$tmp/x" 2>&1)" rawprof-grid
+fi
+
+# ---- the kernel's own
+
+if [ ! -d /sys/kernel/tracing/events/lock/ ] && ! mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null ||
+	[ ! -d /sys/kernel/tracing/events/lock/contention_begin ]; then
+	run "$rawprof" lock -K 1
+	is 'without contention_begin: status' "$status" 1
+	has 'without contention_begin: says what is missing' "$err" 'Linux 5\.19'
+	skip "waits for the kernel's locks" 'this kernel does not tell of them'
+	leaves_nothing
+	finish
+fi
+rows -K --by caller -- "$work/lockkernel" mmap 1
+ledger_closes 'mmap'
+holds 'mmap: waits for the mmap_lock to write' \
+	"$(cell total_seconds 'type="rwsem:W"' 'caller="[^"]*(mmap|munmap)') > 0.3"
+rows -K -- "$work/lockkernel" mmap 1
+holds 'mmap: the lock has a name' "$(cell total_seconds 'type="rwsem:W"' 'lock="(mmap_lock|0x)') > 0.3"
+rows -K --by releaser -- "$work/lockkernel" mmap 1
+holds 'mmap: who let go' "$(cell total_seconds 'releaser="lockkernel"' 'released_in="[^"]+"' 'comm="lockkernel"') > 0.2"
+rows -K --by caller -- "$work/lockkernel" rename 1 "$tmp"
+ledger_closes 'rename'
+holds 'rename: waits for the directory to write' "$(cell total_seconds 'type="rwsem:W"' 'caller="[^"]*rename') > 0.2"
+rows -K --by caller -- "$work/lockkernel" pipe 1
+ledger_closes 'pipe'
+holds 'pipe: a mutex' "$(cell waits 'type="mutex' 'caller="[^"]*pipe') > 0"
+run "$rawprof" lock -K -f -- "$work/lockkernel" rename 1 "$tmp"
+has 'the stacks have both sides' "$out" '^lockkernel;.*;rename;.*do_renameat'
+
+# ---- beside perf, on the same run
+
+if command -v perf >/dev/null; then
+	perf trace -s -e futex -o "$tmp/trace" "$work/lockpair" mutex 10 20 >"$said" 2>"$err"
+	perf_ms=$(awk '/ asker / { on = 1 } on && $1 == "futex" { print $4; exit }' "$tmp/trace")
+	rows -U --by thread -- "$work/lockpair" mutex 10 20
+	within 'asker: as perf trace -s' "$(awk "BEGIN { print 1000 * $(cell total_seconds 'comm="asker"') }")" \
+		"${perf_ms:-0}" 10
+	perf lock record -a -o "$tmp/perf.data" -- sleep 3 >"$said" 2>"$err" &
+	sleep 1
+	rows -K --by type -- "$work/lockkernel" mmap 1
+	ours=$(cell total_seconds 'type="rwsem:W"')
+	wait
+	theirs=$(perf lock contention -i "$tmp/perf.data" -E 100 2>&1 | awk '$8 == "rwsem:W" && /mmap|munmap/ {
+		print $2 * ($3 == "s" ? 1 : $3 == "ms" ? 1e-3 : $3 == "us" ? 1e-6 : 1e-9) }' | awk '{ n += $1 } END { print n + 0 }')
+	if awk "BEGIN { exit !(${theirs:-0} > 0) }"; then
+		within 'mmap_lock: as perf lock contention' "$ours" "$theirs" 15
+	else
+		skip 'mmap_lock: as perf lock contention' 'it has not seen any'
+	fi
+else
+	skip 'beside perf' 'it is not installed'
+fi
+
+leaves_nothing
+finish
