@@ -387,11 +387,19 @@ LABEL(fp_lost),
 	ST(DW, R6, FP, 0),
 	ST(DW, R6, FP_AT, 0),
 	JA(arrived),
-LABEL(ra_in_register), /* arm64: a leaf function leaves it where the call put it, and may have no frame */
+LABEL(ra_in_register), /* a leaf function of arm64 leaves it where the call put it, and may have no frame */
 	JLT_REG(R7, R2, not_up),
-	LDX(W, R1, R6, N),
-	JNE(R1, 1, not_leaf),
+	LDX(W, R2, R6, N),
 	LDX(H, R1, R9, RA_OFF),
+#ifdef UNWIND_LINK_REG
+	JEQ(R2, 1, leaf),
+	LDX(DW, R2, R6, IS_RETURN),
+	JNE(R2, 0, not_leaf),
+	JNE(R1, UNWIND_LINK_REG, not_leaf), /* the one that from_signal has read */
+LABEL(leaf),
+#else
+	JNE(R2, 1, not_leaf),
+#endif
 	JGT(R1, UNWIND_REGS_BYTES - 8, no_rule),
 	ADD_REG(R1, R6),
 	LDX(DW, R1, R1, REGS),
@@ -455,6 +463,11 @@ LABEL(from_signal), /* what the kernel saved of the interrupted frame: cfa_off, 
 	LD_S16(R3, R9, RA_OFF),
 	ADD_REG(R3, R8),
 	READ_STACK(PC, 8),
+#ifdef UNWIND_LINK_REG
+	LD_S16(R3, R9, ARG),
+	ADD_REG(R3, R8),
+	READ_STACK(REGS + UNWIND_LINK_REG, 8),
+#endif
 	LD_S16(R3, R9, FP_OFF),
 	ADD_REG(R3, R8),
 	READ_STACK(FP, 8),

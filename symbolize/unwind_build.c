@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From .eh_frame to a table: finds the FDEs, puts them in order, and runs one after another. */
+/* From .eh_frame or .debug_frame to a table: finds the FDEs, puts them in order, and runs one after another. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -24,8 +24,10 @@ struct parsed_cie {
 
 struct found {
 	uint64_t start;
-	size_t offset; /* of the FDE in .eh_frame */
+	size_t offset; /* of the FDE in .eh_frame; or TRAMPOLINE */
 };
+
+#define TRAMPOLINE SIZE_MAX
 
 struct build {
 	const struct unwind_source *source;
@@ -69,17 +71,43 @@ static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t
 	return NULL;
 }
 
+static int add_found(struct build *b, struct found found)
+{
+	struct found *p = sym_grow(b->found, b->nfound, &b->room, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	b->found = p;
+	if (b->nfound && found.start <= p[b->nfound - 1].start)
+		b->is_sorted = false;
+	p[b->nfound++] = found;
+	return 0;
+}
+
+/*
+ * A byte early, as the C library does it where it has an FDE for it: a handler returns to the first instruction, and
+ * a return address is looked up by the byte before it.
+ */
+static int find_trampolines(struct build *b)
+{
+	const struct unwind_source *s = b->source;
+	int err = 0;
+
+	for (size_t i = 0; i < s->ntrampolines && !err; i++)
+		err = add_found(b, (struct found){ s->trampolines[i] - 1, TRAMPOLINE });
+	return err;
+}
+
 /* Linkers leave FDEs of functions that they dropped at address 0 or so: no code is there. */
 static int find_fdes(struct build *b)
 {
 	struct unwind_record r;
 	size_t offset = 0;
+	int err = 0;
 
-	b->is_sorted = true;
-	while (unwind_frames_next(&b->frames, &offset, &r)) {
+	while (!err && unwind_frames_next(&b->frames, &offset, &r)) {
 		const struct parsed_cie *cie = r.is_cie ? NULL : get_cie(b, r.cie);
 		struct unwind_fde fde;
-		struct found *p;
 
 		if (r.is_cie)
 			continue;
@@ -87,17 +115,10 @@ static int find_fdes(struct build *b)
 			b->rows.stats.bad_fdes++;
 			continue;
 		}
-		if (!code_at(b->source, fde.start))
-			continue;
-		p = sym_grow(b->found, b->nfound, &b->room, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		b->found = p;
-		if (b->nfound && fde.start <= p[b->nfound - 1].start)
-			b->is_sorted = false;
-		p[b->nfound++] = (struct found){ fde.start, r.offset };
+		if (code_at(b->source, fde.start))
+			err = add_found(b, (struct found){ fde.start, r.offset });
 	}
-	return b->nfound ? 0 : -ENODATA;
+	return err;
 }
 
 static int by_start(const void *a, const void *b)
@@ -150,10 +171,25 @@ static int run_fde(struct build *b, const struct found *found, uint64_t next)
 	return err;
 }
 
+static int run_trampoline(struct build *b, const struct found *found, uint64_t next)
+{
+	static const struct unwind_rule nothing = { .kind = UNWIND_END };
+	uint64_t end = found->start + 1 + UNWIND_TRAMPOLINE_SIZE;
+	int err = unwind_rows_add(&b->rows, found->start, &b->machine->signal);
+
+	return err || end >= next ? err : unwind_rows_add(&b->rows, end, &nothing);
+}
+
 static int run_all(struct build *b)
 {
-	int err = find_fdes(b);
+	int err;
 
+	b->is_sorted = true;
+	err = find_fdes(b);
+	if (!err)
+		err = find_trampolines(b);
+	if (!err && !b->nfound)
+		return -ENODATA;
 	if (!err && !b->is_sorted)
 		qsort(b->found, b->nfound, sizeof(*b->found), by_start);
 	for (size_t i = 0; i < b->nfound && !err; i++) {
@@ -161,7 +197,9 @@ static int run_all(struct build *b)
 
 		/* Several of the same address: the first one counts. */
 		if (!i || b->found[i].start != b->found[i - 1].start)
-			err = run_fde(b, &b->found[i], next);
+			err = b->found[i].offset == TRAMPOLINE
+				      ? run_trampoline(b, &b->found[i], next)
+				      : run_fde(b, &b->found[i], next);
 	}
 	return err;
 }
@@ -177,7 +215,7 @@ int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct 
 	b->rows.stats.eh_frame_size = s->size;
 	b->source = s;
 	b->machine = unwind_machine(s->machine);
-	b->frames = (struct unwind_frames){ s->data, s->size, s->addr };
+	b->frames = (struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame };
 	for (int i = 0; i < CIE_SLOTS; i++)
 		b->cies[i].offset = SIZE_MAX;
 	err = run_all(b);

@@ -58,12 +58,22 @@ struct run {
 	uint64_t addr;
 };
 
+/*
+ * Offsets from sp, at the trampoline: struct sigcontext (arm64, riscv: behind the siginfo of 128 bytes) in struct
+ * ucontext, arch/.../include/uapi/asm/.
+ */
+#define SIGNAL_RULE(pc, sp, fp, link)                                                              \
+	{                                                                                          \
+		.kind = UNWIND_SIGNAL, .ra_off = (pc), .cfa_off = (sp), .fp_off = (fp),            \
+		.arg = (link)                                                                      \
+	}
+
 const struct unwind_machine *unwind_machine(uint16_t machine)
 {
 	static const struct unwind_machine machines[] = {
-		{ EM_X86_64, 7, 6, 16, false },
-		{ EM_AARCH64, 31, 29, 30, true },
-		{ EM_RISCV, 2, 8, 1, true },
+		{ EM_X86_64, 7, 6, 16, false, SIGNAL_RULE(168, 160, 120, 0) },
+		{ EM_AARCH64, 31, 29, 30, true, SIGNAL_RULE(568, 560, 544, 552) },
+		{ EM_RISCV, 2, 8, 1, true, SIGNAL_RULE(304, 320, 368, 312) },
 	};
 
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {

@@ -65,6 +65,8 @@ struct unwind_machine {
 	uint16_t machine;
 	uint32_t sp, fp, ra;
 	bool has_link_register; /* a call leaves the return address in register ra */
+	struct unwind_rule
+		signal; /* by where its kernel saves the registers of a frame that a signal interrupts */
 };
 
 /* NULL for machines other than x86-64, AArch64 and RISC-V. */

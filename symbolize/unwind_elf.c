@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds .eh_frame: where PT_GNU_EH_FRAME says, as the program's own unwinder does, or else by the
- * section, as static programs of glibc have no such header.
+ * section, as static programs of glibc have no such header. And what stands in for it where there is none.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -16,8 +16,11 @@
 #include "unwind_elf.h"
 #include "unwind_frame.h"
 
-/* The largest of real files is some 20 MB. */
-#define EH_FRAME_MAX (512ULL << 20)
+/* Without .eh_frame, the C library is the only one that has a trampoline; Go's programs, which may be larger, too. */
+#define TRAMPOLINE_TEXT_MAX (8ULL << 20)
+
+/* An .eh_frame as short as this is the record that ends it. */
+enum { EMPTY_EH_FRAME = 4 };
 
 struct reader {
 	int fd;
@@ -183,11 +186,11 @@ static int read_eh_frame(struct unwind_source *s, const struct reader *r)
 	section = find_section(r, e.addr);
 	if (section.size)
 		e = section;
-	if (!e.size || e.offset >= r->size)
+	if (e.size <= EMPTY_EH_FRAME || e.offset >= r->size)
 		return -ENODATA;
 	if (e.size > r->size - e.offset)
 		e.size = r->size - e.offset;
-	if (e.size > EH_FRAME_MAX)
+	if (e.size > UNWIND_FRAMES_MAX)
 		return -EFBIG;
 	s->data = malloc(e.size);
 	if (!s->data)
@@ -195,6 +198,37 @@ static int read_eh_frame(struct unwind_source *s, const struct reader *r)
 	s->addr = e.addr;
 	s->size = read_at(r, e.offset, s->data, e.size);
 	return s->size == e.size ? 0 : -EIO;
+}
+
+/* ---- signal trampolines ---- */
+
+static void take_trampolines(struct unwind_source *s, const uint8_t *code, size_t size,
+			     uint64_t addr)
+{
+	size_t at = 0, start;
+
+	while (s->ntrampolines < UNWIND_TRAMPOLINES &&
+	       unwind_trampoline_next(s->machine, code, size, &at, &start))
+		if (start) /* or no byte is before it */
+			s->trampolines[s->ntrampolines++] = addr + start;
+}
+
+static int find_trampolines(struct unwind_source *s, const struct reader *r)
+{
+	for (size_t i = 0; i < r->nphdr; i++) {
+		uint8_t *code;
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(r->elf, i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) ||
+		    ph.p_filesz > TRAMPOLINE_TEXT_MAX || !ph.p_filesz)
+			continue;
+		code = malloc(ph.p_filesz);
+		if (!code)
+			return -ENOMEM;
+		take_trampolines(s, code, read_at(r, ph.p_offset, code, ph.p_filesz), ph.p_vaddr);
+		free(code);
+	}
+	return 0;
 }
 
 static int read_source(struct unwind_source *s, struct reader *r)
@@ -209,7 +243,21 @@ static int read_source(struct unwind_source *s, struct reader *r)
 	if (elf_getphdrnum(r->elf, &r->nphdr))
 		r->nphdr = 0;
 	err = read_code(s, r);
-	return err ? err : read_eh_frame(s, r);
+	if (err)
+		return err;
+	err = read_eh_frame(s, r);
+	if (err && err != -ENODATA)
+		return err;
+	/* Of a vdso .eh_frame tells all but this. */
+	if (err || r->fd < 0) {
+		int failed = find_trampolines(s, r);
+
+		if (failed)
+			return failed;
+	}
+	if (err)
+		err = unwind_debug_frame_read(s, r->elf, r->fd);
+	return err == -ENODATA && s->ntrampolines ? 0 : err;
 }
 
 int unwind_source_read(struct unwind_source *out, int fd, const void *image, size_t size)

@@ -1,22 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What unwind tables are made of: where an ELF file has code, and its .eh_frame. */
+/* What unwind tables are made of: where an ELF file has code, its .eh_frame, and its signal trampolines. */
 #ifndef SYMBOLIZE_UNWIND_ELF_H
 #define SYMBOLIZE_UNWIND_ELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <libelf.h>
+
+/* The largest .eh_frame of real files is some 20 MB. */
+#define UNWIND_FRAMES_MAX (512ULL << 20)
 
 struct unwind_code {
 	uint64_t start, end;
+};
+
+enum {
+	UNWIND_TRAMPOLINES = 8,	    /* more in one file are no trampolines */
+	UNWIND_TRAMPOLINE_SIZE = 8, /* bytes of code, at least */
 };
 
 struct unwind_source {
 	uint16_t machine;
 	struct unwind_code *code; /* executable segments: ascending, disjoint, not empty */
 	size_t ncode;
+	bool is_debug_frame; /* there is no .eh_frame, but .debug_frame, in the file or in its separate debug file */
 	uint64_t addr; /* of .eh_frame */
 	uint8_t *data; /* its bytes */
 	size_t size;
+	/* Ascending. Looked for only where .eh_frame does not tell of them: without it, and in a vdso. */
+	uint64_t trampolines[UNWIND_TRAMPOLINES];
+	size_t ntrampolines;
 };
 
 /*
@@ -24,6 +38,19 @@ struct unwind_source {
  * Errors as of unwind_table_build().
  */
 int unwind_source_read(struct unwind_source *s, int fd, const void *image, size_t size);
+/*
+ * Where in @code, which is @size bytes at @addr, the next signal trampoline begins: two instructions, the call
+ * rt_sigreturn. From *@at on, which is then behind it. False: there is none.
+ */
+bool unwind_trampoline_next(uint16_t machine, const uint8_t *code, size_t size, size_t *at,
+			    size_t *start);
+
+/*
+ * Reads .debug_frame of the file open as @elf, or, unless @fd, the same file, is negative, of its separate debug file.
+ * -ENODATA, -EFBIG, -ENOMEM.
+ */
+int unwind_debug_frame_read(struct unwind_source *s, Elf *elf, int fd);
+
 void unwind_source_free(struct unwind_source *s);
 
 #endif

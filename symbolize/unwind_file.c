@@ -11,7 +11,7 @@
 #include "unwind_table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 2 };
 
 struct file_part {
 	uint64_t start;
@@ -61,10 +61,12 @@ static void add_to_key(struct unwind_key *k, const void *data, size_t size)
 
 struct unwind_key unwind_source_key(const struct unwind_source *s)
 {
-	struct unwind_key k = { { FORMAT_VERSION, s->machine } };
+	struct unwind_key k = { { FORMAT_VERSION,
+				  s->machine | (uint64_t)s->is_debug_frame << 16 } };
 
 	add_to_key(&k, &s->addr, sizeof(s->addr));
 	add_to_key(&k, s->code, s->ncode * sizeof(*s->code));
+	add_to_key(&k, s->trampolines, s->ntrampolines * sizeof(*s->trampolines));
 	add_to_key(&k, s->data, s->size);
 	return k;
 }

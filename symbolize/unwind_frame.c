@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records of .eh_frame and the pointers in them. */
+/* The records of .eh_frame and .debug_frame and the pointers in them. */
 #include <errno.h>
 
 #include "unwind_frame.h"
@@ -74,29 +74,47 @@ uint64_t unwind_pointer(const struct unwind_frames *f, struct unwind_bytes *b, u
 	return 0;
 }
 
+/*
+ * What tells a CIE from an FDE, and where the FDE's CIE is. In .eh_frame: 0, or how far it is back from here, in four
+ * bytes even if the length has eight. In .debug_frame: all ones, or its offset.
+ */
+static void read_id(const struct unwind_frames *f, struct unwind_bytes *b, unsigned int size,
+		    struct unwind_record *r)
+{
+	size_t here = b->at - f->data;
+	uint64_t id = unwind_uint(b, size);
+
+	if (f->is_debug_frame) {
+		r->is_cie = id == UINT64_MAX >> (64 - 8 * size);
+		r->cie = id;
+	} else {
+		r->is_cie = !id;
+		r->cie = here - id; /* too far back: beyond the end */
+	}
+}
+
 bool unwind_frames_next(const struct unwind_frames *f, size_t *offset, struct unwind_record *out)
 {
 	struct unwind_bytes b = { .end = f->data + f->size };
 	struct unwind_record r = { .offset = *offset };
-	uint64_t len, back;
-	size_t id_at;
+	unsigned int id_size = 4;
+	uint64_t len;
 
 	if (*offset >= f->size)
 		return false;
 	b.at = f->data + *offset;
 	len = unwind_uint(&b, 4);
-	if (len == UINT32_MAX)
+	if (len == UINT32_MAX) {
 		len = unwind_uint(&b, 8);
+		if (f->is_debug_frame)
+			id_size = 8;
+	}
 	if (b.bad || !len || len > unwind_left(&b))
 		return false;
 	b.end = b.at + len;
 	*offset = b.end - f->data;
 
-	/* Four bytes even if the length has eight, unlike in .debug_frame. */
-	id_at = b.at - f->data;
-	back = unwind_uint(&b, 4);
-	r.is_cie = !back;
-	r.cie = id_at - back; /* too far back: beyond the end */
+	read_id(f, &b, id_size, &r);
 	r.body = b;
 	*out = r;
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records of .eh_frame: CIEs and FDEs (LSB Core 5.0, 10.6.1). */
+/* The records of .eh_frame and .debug_frame: CIEs and FDEs (LSB Core 5.0, 10.6.1; DWARF 5, 6.4.1). */
 #ifndef SYMBOLIZE_UNWIND_FRAME_H
 #define SYMBOLIZE_UNWIND_FRAME_H
 
@@ -12,7 +12,8 @@
 struct unwind_frames {
 	const uint8_t *data;
 	size_t size;
-	uint64_t addr; /* of data[0] */
+	uint64_t addr;	     /* of data[0] */
+	bool is_debug_frame; /* else .eh_frame */
 };
 
 struct unwind_record {

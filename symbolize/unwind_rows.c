@@ -251,7 +251,8 @@ int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_ta
 	memcpy(a.rules, r->rules, r->nrules * sizeof(*r->rules));
 	memcpy(a.index, r->index, r->nindex * sizeof(*r->index));
 	memcpy(a.rows, r->rows, r->nrows * sizeof(*r->rows));
-	memcpy(a.fdes, r->fdes, r->nfdes * sizeof(*r->fdes));
+	if (r->nfdes)
+		memcpy(a.fdes, r->fdes, r->nfdes * sizeof(*r->fdes));
 	for (size_t i = 0; i < r->nparts; i++)
 		a.parts[i] = (struct unwind_part){ .start = r->parts[i].start,
 						   .npages = r->parts[i].npages,

@@ -83,10 +83,17 @@ static bool set_ra(const struct unwind_machine *m, const struct unwind_state *s,
 	return ra->where == SAVED_NOT && m->has_link_register && ra_reg < 32;
 }
 
-/* All three where the stack pointer leads: glibc's trampoline tells it so, in ucontext's layout. */
+/*
+ * All three where the stack pointer leads: glibc's trampoline tells it so, in ucontext's layout. Those of kernels, in
+ * the vdso, tell nothing that leads to it, or point to the handler's frame record.
+ */
 static bool set_signal(const struct unwind_machine *m, const struct unwind_value *cfa,
 		       const struct unwind_state *s, struct unwind_rule *r)
 {
+	if (m->has_link_register) {
+		*r = m->signal;
+		return true;
+	}
 	if (cfa->kind != VALUE_DEREF || cfa->reg != m->sp || cfa->arg || s->ra.where != SAVED_AT ||
 	    s->ra.reg != m->sp || s->fp.where != SAVED_AT || s->fp.reg != m->sp ||
 	    !fits32(cfa->off) || !fits16(s->ra.off) || !fits16(s->fp.off))

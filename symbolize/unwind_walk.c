@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The walk up a user stack: the same steps, in the same order, as the BPF program's. */
+#include "unwind_cfi.h"
 #include "unwind_table.h"
 
 /*
@@ -15,6 +16,9 @@ struct walk {
 	uint64_t fp_addr;  /* where fp is to be read first, or 0 */
 	bool is_return;	   /* pc was left by a call */
 	bool is_innermost; /* regs->reg are this frame's */
+	uint64_t link;	   /* the link register of a frame that a signal interrupted, */
+	int link_reg;	   /*   which has this number; -1: it is not known */
+	const struct unwind_machine *machine; /* of the code at hand */
 	struct unwind_result *result;
 };
 
@@ -40,6 +44,7 @@ static int return_to(struct walk *w, uint64_t pc, uint64_t sp)
 	w->sp = sp;
 	w->is_return = true;
 	w->is_innermost = false;
+	w->link_reg = -1;
 	return w->pc ? WALK_ON : UNWIND_RA_ZERO;
 }
 
@@ -67,9 +72,11 @@ static int step_over_signal(struct walk *w, const struct unwind_rule *r)
 {
 	uint64_t pc, sp, fp;
 
-	if (read_word(w, w->sp + r->ra_off, &pc) || read_word(w, w->sp + r->cfa_off, &sp) ||
-	    read_word(w, w->sp + r->fp_off, &fp))
+	if (read_word(w, w->sp + r->ra_off, &pc) ||
+	    (r->arg && read_word(w, w->sp + r->arg, &w->link)) ||
+	    read_word(w, w->sp + r->fp_off, &fp) || read_word(w, w->sp + r->cfa_off, &sp))
 		return UNWIND_READ;
+	w->link_reg = r->arg ? (int)w->machine->ra : -1;
 	w->pc = pc;
 	w->sp = sp;
 	w->fp = fp;
@@ -114,11 +121,11 @@ static int find_return(const struct walk *w, const struct unwind_rule *r, uint64
 			return UNWIND_NOT_UP;
 		return read_word(w, cfa + r->ra_off, pc) ? UNWIND_READ : WALK_ON;
 	}
-	if (!w->is_innermost)
+	if (!w->is_innermost && r->ra_off != w->link_reg)
 		return UNWIND_NOT_LEAF;
 	if (cfa < w->sp)
 		return UNWIND_NOT_UP;
-	*pc = w->regs->reg[r->ra_off];
+	*pc = w->is_innermost ? w->regs->reg[r->ra_off] : w->link;
 	return WALK_ON;
 }
 
@@ -192,6 +199,7 @@ static int step(struct walk *w)
 		break;
 	}
 	key -= s->bias;
+	w->machine = unwind_machine(s->table->machine);
 	return step_by_rule(w, unwind_table_rule(s->table, key), key);
 }
 
@@ -208,6 +216,7 @@ unsigned int unwind_walk(const struct unwind_space *space, const struct unwind_r
 			  .fp = regs->fp,
 			  .is_return = regs->pc_is_return,
 			  .is_innermost = true,
+			  .link_reg = -1,
 			  .result = result };
 	unsigned int n = 0;
 	int end = WALK_ON;

@@ -42,11 +42,13 @@
 #define UNWIND_MODE_MASK 0x1f
 #define UNWIND_MODE_USER64 0
 #define UNWIND_RA_MASK 0xffffffffffff
+#define UNWIND_LINK_REG 240 /* where a call leaves the return address, as the next */
 #elif defined(__riscv)
 #define UNWIND_REGS_BYTES 264
 #define UNWIND_MODE_REG 256 /* status, which the kernel keeps behind the registers that it shows */
 #define UNWIND_MODE_MASK 0x100 /* SPP: what was interrupted was the kernel */
 #define UNWIND_MODE_USER64 0
+#define UNWIND_LINK_REG 8
 #define UNWIND_FP_RECORD                                                                           \
 	-16 /* where the caller's fp and the return address are, from fp; elsewhere 0 */
 #else
@@ -178,7 +180,8 @@ struct profile_config {
 	uint32_t
 		bounded; /* before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
 	uint32_t own_regs; /* before 5.15: registers from the context, which is a perf event's */
-	uint32_t of_task; /* of a sleeping task, which takes the place of the context; needs eh, identity */
+	uint32_t
+		of_task; /* of a sleeping task, which takes the place of the context; needs eh, identity */
 	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
@@ -225,8 +228,8 @@ struct stack_record {
 	uint64_t value[STACK_VALUES]; /* what this record itself stands for */
 	uint32_t cpu;
 	uint32_t kernel_bytes;
-	uint32_t busy; /* in the kernel: how many want to work on it; */
-	uint32_t slot; /*   its key in the maps scratch and unwind */
+	uint32_t busy;	    /* in the kernel: how many want to work on it; */
+	uint32_t slot;	    /*   its key in the maps scratch and unwind */
 	uint64_t kernel_of; /* hash of a record that has the better kernel stack; 0: this one has */
 	/* From here on everything is part of the hash. */
 	uint64_t tag;	   /* the profiler's own: a state, a lock */

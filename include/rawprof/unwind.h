@@ -81,13 +81,14 @@ enum unwind_kind {
  *
  * UNWIND_SIGNAL: sp points at what the kernel saved of the interrupted frame, whose pc, sp and fp
  * are at sp + ra_off, sp + cfa_off and sp + fp_off (168, 160 and 120 on x86-64). That pc is where
- * the frame was interrupted and no return address.
+ * the frame was interrupted and no return address. Where calls leave the return address in a
+ * register, that one is at sp + arg: it is as good as in the innermost frame (UNWIND_RA_REG).
  */
 enum unwind_flags {
-	UNWIND_FP_AT_CFA = 1,  /* the caller's fp is at CFA + fp_off */
-	UNWIND_FP_AT_FP = 2,   /* the caller's fp is at fp + fp_off */
-	UNWIND_FP_LOST = 4,    /* the caller's fp is not to be had: count it as 0 from here on */
-	UNWIND_RA_REG = 8,     /* the return address is in reg[ra_off]; innermost frame only */
+	UNWIND_FP_AT_CFA = 1, /* the caller's fp is at CFA + fp_off */
+	UNWIND_FP_AT_FP = 2,  /* the caller's fp is at fp + fp_off */
+	UNWIND_FP_LOST = 4,   /* the caller's fp is not to be had: count it as 0 from here on */
+	UNWIND_RA_REG = 8, /* the return address is in reg[ra_off]; not in a frame left by a call */
 	UNWIND_RA_SIGNED = 16, /* arm64: it is signed (PAC); clearing the upper bits is enough */
 };
 
@@ -96,7 +97,8 @@ struct unwind_rule {
 	int32_t cfa_off;
 	int16_t fp_off;
 	int16_t ra_off; /* or a register, with UNWIND_RA_REG */
-	int16_t arg; /* PLT: first offset in a stub after its push; DEREF: added; REG: DWARF number */
+	/* PLT: first offset in a stub after its push; DEREF: added; REG: DWARF number; SIGNAL: above */
+	int16_t arg;
 	uint8_t kind;  /* enum unwind_kind */
 	uint8_t flags; /* enum unwind_flags */
 };
@@ -154,7 +156,7 @@ struct unwind_stats {
 	uint64_t raw_rows;	/* before equal neighbours were merged */
 	uint64_t unsup;		/* rows that became UNWIND_UNSUP */
 	uint64_t bad_fdes;	/* those that make no sense, or their CIE: left out, or cut short */
-	uint64_t eh_frame_size; /* bytes */
+	uint64_t eh_frame_size; /* bytes, or of .debug_frame */
 };
 
 struct unwind_table {
@@ -171,10 +173,12 @@ struct unwind_table {
 
 /*
  * Digests the .eh_frame of the ELF file open as @fd (which stays the caller's, its file position
- * too), or of one in memory such as the vdso: read as a file is, at p_offset.
+ * too), or of one in memory such as the vdso: read as a file is, at p_offset. A file without it: its
+ * .debug_frame, or that of its separate debug file, which is found by build-id or debug link. Signal
+ * trampolines that nothing describes are known by their code.
  *
- * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: no
- * .eh_frame, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB
+ * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: none of
+ * these, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB
  * apart; -ENOMEM; -EIO. A file that is damaged in parts gives the table of the other parts, and
  * stats.bad_fdes.
  */

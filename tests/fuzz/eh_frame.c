@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * .eh_frame, in an ELF file or bare, to a table; then look-ups and a walk by that table over a
- * stack that is the input itself. Bare: the first byte is the machine, the rest the section.
+ * .eh_frame or .debug_frame, in an ELF file or bare, to a table; then look-ups and a walk by that table over a
+ * stack that is the input itself. Bare: the first byte is the machine and which of the two, the rest the section.
  */
 #include <elf.h>
 #include <errno.h>
@@ -87,7 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!size)
 		return 0;
-	s.machine = data[0] & 1 ? EM_AARCH64 : EM_X86_64;
+	s.machine = data[0] & 8 ? EM_RISCV : data[0] & 1 ? EM_AARCH64 : EM_X86_64;
+	s.is_debug_frame = data[0] & 4;
+	if (data[0] & 16)
+		s.trampolines[s.ntrampolines++] = CODE + data[0];
 	s.size = size - 1;
 	s.data = malloc(size);
 	memcpy(s.data, data + 1, size - 1);

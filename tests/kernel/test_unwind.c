@@ -74,7 +74,7 @@ static struct unwind_feed *feed;
 static struct self self;
 static struct unwind_state *states; /* of all CPUs */
 static unsigned int most;	    /* frames */
-static size_t walks, whole, deepest;
+static size_t walks, whole, deepest, signals;
 
 static void open_walk(bool bounded, unsigned int frames)
 {
@@ -104,7 +104,7 @@ static void open_walk(bool bounded, unsigned int frames)
 	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
 	ck_assert_int_eq(rp_attach_raw_tracepoint(prog, "sys_enter", &link_), 0);
 	most = bounded && frames > UNWIND_BOUNDED_FRAMES ? UNWIND_BOUNDED_FRAMES : frames;
-	walks = whole = deepest = 0;
+	walks = whole = deepest = signals = 0;
 }
 
 static void close_walk(void)
@@ -156,6 +156,7 @@ static void compare(void)
 		ck_assert_msg(s->pcs[i] == pcs[i], "frame %u of %u: %lx, in C %lx", i, n,
 			      (unsigned long)s->pcs[i], (unsigned long)pcs[i]);
 	walks++;
+	signals += result.signals;
 	whole += s->end == UNWIND_COMPLETE;
 	deepest = n > deepest ? n : deepest;
 }
@@ -289,6 +290,7 @@ START_TEST(test_as_in_c)
 	all_shapes();
 	ck_assert_uint_ge(walks, 20);
 	ck_assert_uint_eq(whole, walks); /* none is deeper than 64 */
+	ck_assert_uint_eq(signals, 4);	 /* two kinds, two walks each */
 	ck_assert_uint_ge(deepest, 50);
 	close_walk();
 }

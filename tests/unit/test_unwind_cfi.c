@@ -333,6 +333,48 @@ START_TEST(test_lengths)
 }
 END_TEST
 
+/* .debug_frame: CIEs have an id of all ones, 0 being an offset like others, and eight bytes of it if the length has. */
+START_TEST(test_debug_frame)
+{
+	const size_t pad = 4 + 8 + 8 + 16 + 4;
+
+	made.is_debug_frame = true;
+	made_cie(&made, "", 16, made_x86, sizeof(made_x86));
+	made_fde(&made, MADE_CODE, 0x20, "\x44\x0e\x10", 3);
+
+	made_uint(&made, UINT32_MAX, 4); /* a CIE of 64 bits */
+	made.cie = made.size - 4;
+	made_uint(&made, 8 + 8 + sizeof(made_x86), 8);
+	made_uint(&made, UINT64_MAX, 8);
+	made_put(&made, "\x04\0\x08\0\x01\x78\x10", 8); /* version, augmentation, sizes, ... */
+	made.size--;
+	made_put(&made, "\x0c\x07\x18\x90\x01", 5); /* def_cfa 7 24, offset 16 1 */
+	made_uint(&made, 0, 1);
+	ck_assert_uint_eq(made.size - made.cie, 4 + 8 + 8 + 8 + sizeof(made_x86));
+	made_uint(&made, UINT32_MAX, 4); /* and its FDE */
+	made_uint(&made, pad - 12, 8);
+	made_uint(&made, made.cie, 8);
+	made_uint(&made, MADE_CODE + 0x100, 8);
+	made_uint(&made, 0x20, 8);
+	made_uint(&made, 0, 4);
+
+	made.cie = 1 << 20; /* beyond the end */
+	made_fde(&made, MADE_CODE + 0x200, 0x20, NULL, 0);
+	ck_assert_int_eq(made_table(&made, EM_X86_64, UNWIND_PART_ROWS, &table), 0);
+	ck_assert_uint_eq(table->nfdes, 2);
+	ck_assert_uint_eq(table->stats.bad_fdes, 1);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE)->cfa_off, 8);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 4)->cfa_off, 16);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x100)->cfa_off, 24);
+	unwind_table_free(table);
+	table = NULL;
+
+	/* Read as .eh_frame none of it makes sense. */
+	made.is_debug_frame = false;
+	ck_assert_int_eq(made_table(&made, EM_X86_64, UNWIND_PART_ROWS, &table), -ENODATA);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("call frame instructions");
@@ -346,6 +388,7 @@ int main(void)
 	tcase_add_test(t, test_remember_depth);
 	tcase_add_loop_test(t, test_cies, 0, sizeof(cies) / sizeof(cies[0]));
 	tcase_add_test(t, test_lengths);
+	tcase_add_test(t, test_debug_frame);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);

@@ -236,6 +236,113 @@ START_TEST(test_not_for_us)
 }
 END_TEST
 
+/* ---- signal trampolines ---- */
+
+static const struct trampoline {
+	const char *what;
+	uint16_t machine;
+	uint8_t size, code[9];
+	struct unwind_rule rule;
+} trampolines[] = {
+	/* As in musl 1.2.3, in Go's runtime, and in the vdso of Linux 6.12. */
+	{ "x86-64",
+	  EM_X86_64,
+	  9,
+	  { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+	  { .kind = UNWIND_SIGNAL, .cfa_off = 160, .ra_off = 168, .fp_off = 120 } },
+	{ "x86-64, short",
+	  EM_X86_64,
+	  7,
+	  { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+	  { .kind = UNWIND_SIGNAL, .cfa_off = 160, .ra_off = 168, .fp_off = 120 } },
+	{ "arm64",
+	  EM_AARCH64,
+	  8,
+	  { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 },
+	  { .kind = UNWIND_SIGNAL, .cfa_off = 560, .ra_off = 568, .fp_off = 544, .arg = 552 } },
+	{ "riscv64",
+	  EM_RISCV,
+	  8,
+	  { 0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0 },
+	  { .kind = UNWIND_SIGNAL, .cfa_off = 320, .ra_off = 304, .fp_off = 368, .arg = 312 } },
+};
+
+static void build_trampoline(const struct shape *shape, const struct trampoline *t, uint64_t at)
+{
+	build(shape);
+	((Elf64_Ehdr *)file.bytes)->e_machine = t->machine;
+	put(CODE_OFFSET + at, t->code, t->size);
+}
+
+static int kind_at(uint64_t at)
+{
+	return unwind_table_rule(table, CODE + at)->kind;
+}
+
+/* Where a return address to it, less one, is looked up, and while it runs; no further. */
+START_TEST(test_trampoline)
+{
+	static const struct unwind_rule nothing;
+	const struct trampoline *t = &trampolines[_i];
+	int fd;
+
+	build_trampoline(&shapes[6], t, 0x300);
+	ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), 0);
+	ck_assert(unwind_table_is_sound(table));
+	ck_assert_uint_eq(table->nfdes, 0);
+	ck_assert_mem_eq(unwind_table_rule(table, CODE + 0x2fe), &nothing, sizeof(nothing));
+	for (int i = -1; i < 7; i++)
+		ck_assert_mem_eq(unwind_table_rule(table, CODE + 0x300 + i), &t->rule,
+				 sizeof(t->rule));
+	ck_assert_int_eq(kind_at(0x309), UNWIND_END);
+	unwind_table_free(table);
+	table = NULL;
+
+	/* One bit off is another system call. */
+	file.bytes[CODE_OFFSET + 0x300 + t->size - 1] ^= 1;
+	ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), -ENODATA);
+
+	/* A vdso describes its other functions. */
+	build_trampoline(&shapes[0], t, 0x1a0);
+	if (t->machine == EM_X86_64) {
+		ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), 0);
+		ck_assert_int_eq(kind_at(0x17f), UNWIND_SP);
+		ck_assert_int_eq(kind_at(0x19e), UNWIND_END);
+		ck_assert_int_eq(kind_at(0x19f), UNWIND_SIGNAL);
+		ck_assert_int_eq(kind_at(0x1a0), UNWIND_SIGNAL);
+		ck_assert_int_eq(kind_at(0x200), UNWIND_SP);
+		unwind_table_free(table);
+		table = NULL;
+	}
+
+	/* In a file, who has .eh_frame describes trampolines too. */
+	fd = memfd_create("elf", MFD_CLOEXEC);
+	ck_assert_int_eq(write(fd, file.bytes, file.size), file.size);
+	ck_assert_int_eq(unwind_table_build(&table, fd), 0);
+	close(fd);
+	ck_assert_int_eq(kind_at(0x1a0), UNWIND_END);
+}
+END_TEST
+
+/* At the very beginning there is no byte before; more than there can be are the first ones. */
+START_TEST(test_many_trampolines)
+{
+	const struct trampoline *t = &trampolines[0];
+
+	build_trampoline(&shapes[6], t, 0);
+	ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), -ENODATA);
+	for (uint64_t at = 0x100; at < 0x1000; at += 0x100)
+		put(CODE_OFFSET + at, t->code, t->size);
+	ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), 0);
+	ck_assert_int_eq(kind_at(0), UNWIND_END);
+	ck_assert_int_eq(kind_at(0x100), UNWIND_SIGNAL);
+	ck_assert_int_eq(kind_at(0x100 * UNWIND_TRAMPOLINES), UNWIND_SIGNAL);
+	ck_assert_int_eq(kind_at(0x100 * (UNWIND_TRAMPOLINES + 1)), UNWIND_END);
+}
+END_TEST
+
+/* ---- damaged files ---- */
+
 /* Headers that promise more than the file has. */
 START_TEST(test_lies)
 {
@@ -366,6 +473,8 @@ int main(void)
 	tcase_add_test(t, test_unaligned_image);
 	tcase_add_test(t, test_two_sections);
 	tcase_add_test(t, test_not_for_us);
+	tcase_add_loop_test(t, test_trampoline, 0, sizeof(trampolines) / sizeof(trampolines[0]));
+	tcase_add_test(t, test_many_trampolines);
 	tcase_add_test(t, test_lies);
 	tcase_add_test(t, test_truncated);
 	tcase_add_test(t, test_installed);

@@ -12,6 +12,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,7 +327,8 @@ static void compare_gaps(struct golden *g)
 	ck_assert_int_eq(unwind_table_rule(g->table, g->fdes[g->nfdes - 1].end)->kind, UNWIND_END);
 }
 
-static void compare_file(const char *path)
+/* The table of the file at @path, against the frames that are in the one at @frames_path. */
+static void compare_files(const char *path, const char *frames_path)
 {
 	struct golden *g = calloc(1, sizeof(*g));
 	char command[PATH_MAX + 64], *line = NULL;
@@ -338,7 +340,7 @@ static void compare_file(const char *path)
 	ck_assert_int_eq(unwind_table_build(&g->table, fd), 0);
 	close(fd);
 	snprintf(command, sizeof(command), "readelf --debug-dump=frames-interp '%s' 2>/dev/null",
-		 path);
+		 frames_path);
 	p = popen(command, "r");
 	ck_assert_ptr_nonnull(p);
 	while (getline(&line, &size, p) > 0)
@@ -360,6 +362,11 @@ static void compare_file(const char *path)
 	free(g->fdes);
 	free(line);
 	free(g);
+}
+
+static void compare_file(const char *path)
+{
+	compare_files(path, path);
 }
 
 static const char *const patterns[] = {
@@ -426,6 +433,76 @@ START_TEST(test_signed)
 }
 END_TEST
 
+/* ---- .debug_frame, where there is no .eh_frame ---- */
+
+static const struct debug_frame_case {
+	const char *what, *options;
+	bool is_separate;
+	const char *section; /* that it is in */
+} debug_frame_cases[] = {
+	{ "plain", "-gz=none", false, "\\.debug_frame .*[^C] +0 " },
+	{ "compressed", "-gz=zlib", false, "\\.debug_frame .* C +0 " },
+	{ "compressed as it was before", "-gz=zlib-gnu", false, "\\.zdebug_frame " },
+	{ "in a separate file", "-gz=none", true, "\\.debug_frame " },
+	{ "in a separate file, compressed", "-gz=zlib", true, "\\.debug_frame .* C +0 " },
+	{ "without frame pointers' help", "-gz=none -O0 -fomit-frame-pointer", false,
+	  "\\.debug_frame " },
+	{ "of version 4", "-gz=none -gdwarf-5", false, "\\.debug_frame " },
+};
+
+static bool runs(const char *dir, const char *format, ...)
+{
+	char command[2048];
+	va_list args;
+	int n = snprintf(command, sizeof(command), "cd '%s' && ", dir);
+
+	va_start(args, format);
+	vsnprintf(command + n, sizeof(command) - n, format, args);
+	va_end(args);
+	return !system(command);
+}
+
+static const char source[] =
+	"__attribute__((visibility(\"hidden\"))) int g(int, char *);\n"
+	"int f(int n) { char p[n]; p[0] = n; return g(p[n / 2], p) + n; }\n"
+	"int h(int n) { char p[300]; return n ? h(n - 1) + g(n, p) : f(n); }\n"
+	"int g(int n, char *p) { return n > 3 ? g(n - 1, p) * g(n - 2, p + 1) : *p; }\n";
+
+START_TEST(test_debug_frame)
+{
+	const struct debug_frame_case *c = &debug_frame_cases[_i];
+	char dir[] = "/tmp/rawprof-golden-XXXXXX", path[64], debug_path[80];
+	const char *debug = c->is_separate ? "t.so.debug" : "t.so";
+	FILE *f;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/t.c", dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(source, f);
+	fclose(f);
+	if (!runs(dir,
+		  "gcc -shared -fPIC -nostdlib -g -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables "
+		  "-Wl,--no-ld-generated-unwind-info,--build-id=none %s -o t.so t.c 2>err",
+		  c->options)) {
+		printf("skip .debug_frame, %s (no gcc that makes it)\n", c->what);
+		goto out;
+	}
+	ck_assert(!c->is_separate || runs(dir,
+					  "objcopy --only-keep-debug t.so %s && strip t.so && "
+					  "objcopy --add-gnu-debuglink=%s t.so",
+					  debug, debug));
+	ck_assert(runs(dir, "! readelf -SW t.so | grep -q eh_frame"));
+	ck_assert_msg(runs(dir, "readelf -SW %s | grep -qE '%s'", debug, c->section), "%s",
+		      c->what);
+	snprintf(path, sizeof(path), "%s/t.so", dir);
+	snprintf(debug_path, sizeof(debug_path), "%s/%s", dir, debug);
+	compare_files(path, debug_path);
+out:
+	ck_assert(runs("/", "rm -r %s", dir));
+}
+END_TEST
+
 START_TEST(test_self)
 {
 	char path[PATH_MAX] = "";
@@ -447,6 +524,8 @@ int main(void)
 	tcase_add_test(t, test_libc);
 	tcase_add_test(t, test_self);
 	tcase_add_test(t, test_signed);
+	tcase_add_loop_test(t, test_debug_frame, 0,
+			    sizeof(debug_frame_cases) / sizeof(debug_frame_cases[0]));
 	tcase_add_loop_test(t, test_installed, 0, sizeof(patterns) / sizeof(patterns[0]));
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

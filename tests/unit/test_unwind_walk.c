@@ -5,7 +5,7 @@
 enum {
 	BIAS = 0x7f0000000000, /* where the file is mapped */
 	STACK = 0x7ffe0000,    /* the lowest address of the recorded stack */
-	WORDS = 64,
+	WORDS = 128,
 };
 
 /* One function for each rule, 0x100 apart. */
@@ -284,6 +284,46 @@ START_TEST(test_signed_addresses)
 }
 END_TEST
 
+/*
+ * AArch64: a signal interrupts a leaf, whose return address is in x30, and the kernel has saved that. The leaf's own
+ * caller is left by a call, where it would be of no use.
+ */
+START_TEST(test_arm64_signal)
+{
+	static const uint8_t stop[] = { 0x07, 30 };
+	struct unwind_regs regs = { .pc = MADE_CODE + 0x208, .sp = AT(0) };
+	struct unwind_segment s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
+	struct unwind_space space = { .segments = &s, .count = 1 };
+	struct unwind_result result;
+	uint64_t pcs[8];
+
+	unwind_table_free(table);
+	made.size = 0;
+	made_cie(&made, "", 30, made_arm64, sizeof(made_arm64));
+	made_fde(&made, MADE_CODE, 0x100, NULL, 0); /* leaves */
+	made_fde(&made, MADE_CODE + 0x100, 0x100, stop, sizeof(stop));
+	made_cie(&made, "zS", 30, made_arm64, sizeof(made_arm64));
+	made_fde(&made, MADE_CODE + 0x1ff, 0x20, NULL, 0);
+	ck_assert_int_eq(made_table(&made, EM_AARCH64, UNWIND_PART_ROWS, &table), 0);
+	s.table = table;
+	stack[544 / 8] = 1234;		    /* x29 */
+	stack[552 / 8] = MADE_CODE + 0x108; /* x30 */
+	stack[560 / 8] = AT(100);	    /* sp */
+	stack[568 / 8] = MADE_CODE;	    /* pc, at its first instruction */
+	ck_assert_uint_eq(unwind_walk(&space, &regs, read_stack, NULL, pcs, 8, &result), 3);
+	ck_assert_int_eq(result.end, UNWIND_COMPLETE);
+	ck_assert_uint_eq(pcs[0], MADE_CODE + 0x208);
+	ck_assert_uint_eq(pcs[1], UNWIND_PC_EXACT | MADE_CODE);
+	ck_assert_uint_eq(pcs[2], MADE_CODE + 0x108);
+	ck_assert_uint_eq(result.sp, AT(100));
+	ck_assert_uint_eq(result.signals, 1);
+
+	stack[552 / 8] = MADE_CODE + 8;
+	ck_assert_uint_eq(unwind_walk(&space, &regs, read_stack, NULL, pcs, 8, &result), 3);
+	ck_assert_int_eq(result.end, UNWIND_NOT_LEAF);
+}
+END_TEST
+
 /* AArch64: the return address of a leaf is in x30, and its CFA is where the stack pointer is. */
 START_TEST(test_arm64)
 {
@@ -382,6 +422,7 @@ int main(void)
 	tcase_add_test(t, test_no_frames);
 	tcase_add_test(t, test_signed_addresses);
 	tcase_add_test(t, test_arm64);
+	tcase_add_test(t, test_arm64_signal);
 	tcase_add_test(t, test_riscv64);
 	tcase_add_test(t, test_texts);
 	srunner_run_all(r, CK_NORMAL);

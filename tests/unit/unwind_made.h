@@ -27,6 +27,7 @@ struct made {
 	size_t size;
 	size_t record; /* where the open one's length is */
 	size_t cie;    /* offset of the last CIE */
+	bool is_debug_frame;
 };
 
 static inline void made_put(struct made *m, const void *data, size_t size)
@@ -65,7 +66,7 @@ static inline void made_cie(struct made *m, const char *letters, int ra, const u
 {
 	made_begin(m);
 	m->cie = m->record;
-	made_uint(m, 0, 4);
+	made_uint(m, m->is_debug_frame ? UINT32_MAX : 0, 4);
 	made_uint(m, 1, 1);
 	made_put(m, letters, strlen(letters) + 1);
 	made_uint(m, 1, 1);    /* code alignment */
@@ -86,7 +87,7 @@ static inline void made_fde(struct made *m, uint64_t start, uint64_t len, const 
 			    size_t n)
 {
 	made_begin(m);
-	made_uint(m, m->record + 4 - m->cie, 4);
+	made_uint(m, m->is_debug_frame ? m->cie : m->record + 4 - m->cie, 4);
 	made_uint(m, start, 8);
 	made_uint(m, len, 8);
 	if (m->cie < m->size && m->bytes[m->cie + 9] == 'z')
@@ -102,7 +103,8 @@ static inline int made_table(const struct made *m, uint16_t machine, uint32_t pa
 	struct unwind_source s = { .machine = machine,
 				   .code = &code,
 				   .ncode = 1,
-				   .addr = MADE_EH_FRAME,
+				   .addr = m->is_debug_frame ? 0 : MADE_EH_FRAME,
+				   .is_debug_frame = m->is_debug_frame,
 				   .data = (uint8_t *)m->bytes,
 				   .size = m->size };
 	int err;
