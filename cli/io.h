@@ -51,6 +51,7 @@ struct io_names {
 	struct io_disk {
 		uint32_t disk; /* major << 20 | minor */
 		bool bios;     /* it has no requests */
+		bool used;     /* it has a size */
 		char name[32];
 	} * disks;
 	size_t ndisks;

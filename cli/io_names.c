@@ -46,6 +46,14 @@ static bool has_queues(const char *name)
 	return !access(path, F_OK);
 }
 
+static bool has_size(const char *name)
+{
+	char path[300], text[32];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/size", name);
+	return read_small_file(path, text, sizeof(text)) > 0 && strtoull(text, NULL, 10);
+}
+
 static int add_disk(struct io_names *names, const char *name)
 {
 	struct io_disk *disk, *grown;
@@ -66,7 +74,9 @@ static int add_disk(struct io_names *names, const char *name)
 		names->disks = grown;
 		disk = &grown[names->ndisks++];
 	}
-	*disk = (struct io_disk){ .disk = number, .bios = !has_queues(name) };
+	*disk = (struct io_disk){ .disk = number,
+				  .bios = !has_queues(name),
+				  .used = has_size(name) };
 	/* The directories have '!' where names have '/'. */
 	snprintf(disk->name, sizeof(disk->name), "%s", name);
 	for (char *c = disk->name; *c; c++)

@@ -70,6 +70,34 @@ static int load(struct profile *p, const struct asm_program *program)
 	return fd < 0 ? fd : 0;
 }
 
+/* Disks without requests that are in use: most have none, and bios are told of for all. */
+static bool want_bios(const struct io *io)
+{
+	for (size_t i = 0; i < io->names.ndisks; i++) {
+		const struct io_disk *d = &io->names.disks[i];
+
+		if (d->bios && d->used && (!io->config.by_disk || io->config.disk == d->disk))
+			return true;
+	}
+	return false;
+}
+
+static int load_bios(struct profile *p)
+{
+	const struct rp_btf *btf;
+	struct asm_access access;
+	int err;
+
+	if (rp_btf_kernel(&btf) || rp_btf_tracepoint_takes(btf, "block_bio_queue", 0, "bio") != 1 ||
+	    rp_btf_access(btf, "bio", "bi_bdev.bd_disk.queue.mq_ops", &access, NULL)) {
+		rp_log(RP_WARN, "disks without requests (device mapper, md, zram) are not seen: "
+				"that needs Linux 5.12");
+		return 0;
+	}
+	err = load(p, &io_bio_start_program);
+	return err ? err : load(p, &io_bio_done_program);
+}
+
 /* In the order in which a request meets them, so that it is not met half-way. */
 static int attach(struct profile *p)
 {
@@ -90,6 +118,8 @@ static int attach(struct profile *p)
 		err = load(p, &io_requeue_program);
 	if (!err)
 		err = load(p, c->kernel.start_told ? &io_done_program : &io_complete_program);
+	if (!err && want_bios(io))
+		err = load_bios(p);
 	if (!err)
 		err = rp_ring_open(stacks_map(p->stacks, IO_MAP_RING),
 				   io->maps[IO_MAP_RING].max_entries, &io->ring);
@@ -120,7 +150,8 @@ static void count_missed(struct profile *p)
 		struct rp_prog_stats stats;
 		const struct asm_program *program = io->hook[i].program;
 
-		if ((program == &io_done_program || program == &io_complete_program) &&
+		if ((program == &io_done_program || program == &io_complete_program ||
+		     program == &io_bio_done_program) &&
 		    !rp_prog_stats(io->hook[i].fd, &stats))
 			io->missed += stats.recursion_misses;
 	}

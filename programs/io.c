@@ -2,8 +2,9 @@
 /*
  * io: how long do requests to block devices take?
  *
- * Here is a request's way from its start to its end, for the programs of io_hooks.c. Who started it is asked when it
- * starts: it may be issued by a thread of the kernel, and end in any context.
+ * Here is a request's way from its start to its end, for the programs of io_hooks.c, io_bio.c and io_classic.c, which
+ * know how the kernel tells of it. Who started it is asked when it starts: it may be issued by a thread of the kernel,
+ * and end in any context.
  */
 #include <rawprof/io.h>
 
@@ -20,7 +21,7 @@ static const struct asm_layout request_layout = ASM_LAYOUT(
 	REQUEST_FIELD(last_issue), REQUEST_FIELD(data_done), REQUEST_FIELD(pid_tgid),
 	REQUEST_FIELD(cgroup), REQUEST_FIELD(hash), REQUEST_FIELD(sector), REQUEST_FIELD(flags),
 	REQUEST_FIELD(issues), REQUEST_FIELD(len), REQUEST_FIELD(done), REQUEST_FIELD(jump),
-	REQUEST_FIELD(comm));
+	REQUEST_FIELD(disk), REQUEST_FIELD(comm));
 #define KEY_FIELD(member) ASM_FIELD(struct io_key, member)
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct io_key, KEY_FIELD(disk), KEY_FIELD(flags), KEY_FIELD(phase),
@@ -45,74 +46,55 @@ const struct asm_map io_maps[IO_MAPS] = {
 	[IO_MAP_RING] = { "ring", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 22 },
 };
 
-/* Offsets in an entry of the map requests. */
-#define REQUEST(member) offsetof(struct io_request, member)
-
 /* ---- start ------------------------------------------------------------------------------------------------ */
 
 /* The stack frame of io_begin. */
 struct begin_frame {
-	uint64_t context, request;
+	uint64_t context, key, start; /* arguments */
+	uint32_t disk, flags;
 	struct io_request none; /* as a new entry starts */
 };
 enum {
 	CONTEXT = FRAME(struct begin_frame, context),
-	KEY = FRAME(struct begin_frame, request),
+	KEY = FRAME(struct begin_frame, key),
+	START = FRAME(struct begin_frame, start),
+	DISK = FRAME(struct begin_frame, disk),
+	FLAGS = FRAME(struct begin_frame, flags),
 	NONE = FRAME(struct begin_frame, none)
 };
 static const struct asm_layout begin_layout =
 	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, context),
-		   ASM_FIELD(struct begin_frame, request), ASM_FIELD(struct begin_frame, none));
-
-/*
- * R0 = the entry of the request whose address is at frame offset key; one of zeros, at frame offset none, if it has not
- * been met before; 0 if there is no room.
- */
-#define REQUEST_ENTRY(key, none)                                                                   \
-	SCOPE("REQUEST_ENTRY(" #key ", " #none ")"), MAP_LOOKUP(requests, key),                    \
-		JNE(R0, 0, .known), ZERO(none, sizeof(struct io_request)),                         \
-		MAP_UPDATE(requests, key, none, BPF_NOEXIST), MAP_LOOKUP(requests, key),           \
-		LABEL(.known), END
+		   ASM_FIELD(struct begin_frame, key), ASM_FIELD(struct begin_frame, start),
+		   ASM_FIELD(struct begin_frame, disk), ASM_FIELD(struct begin_frame, flags),
+		   ASM_FIELD(struct begin_frame, none));
 
 /* clang-format off */
 static const struct asm_insn begin_lines[] = {
 	/*
-	 * io_begin(context, request): the current task starts a request.
+	 * io_begin(context, key, disk, flags, when it started or 0 for now): the current task starts a request. R0 = its
+	 * entry, or 0.
 	 */
 FUNC(io_begin),
 	STX(DW, R10, CONTEXT, R1),
 	STX(DW, R10, KEY, R2),
-	MOV_REG(R6, R2),
+	STX(W, R10, DISK, R3),
+	STX(W, R10, FLAGS, R4),
+	STX(DW, R10, START, R5),
 	REQUEST_ENTRY(KEY, NONE),
 	JEQ(R0, 0, requests_full),
 	MOV_REG(R7, R0),
-
-	/* What has no data, but is to be on the disk with what was before, only waits for a flush. */
-	LD_FIELD(R8, R6, "request", "cmd_flags"),
-	LD_FIELD(R1, R6, "request", "__data_len"),
-	JNE(R1, 0, op_known),
-	MOV_REG(R1, R8),
-	AND(R1, IO_OP_MASK),
-	JNE(R1, IO_OP_WRITE, op_known),
-	OR(R8, IO_OP_EMPTY_FLUSH),
-LABEL(op_known),
-	STX(W, R7, REQUEST(flags), R8),
+	LDX(W, R1, R10, FLAGS),
+	STX(W, R7, REQUEST(flags), R1),
+	LDX(W, R1, R10, DISK),
+	STX(W, R7, REQUEST(disk), R1),
 	WHEN(struct io_config, timeline),
-		ST(DW, R7, REQUEST(insert), 0),
-		ST(DW, R7, REQUEST(issue), 0),
-		ST(DW, R7, REQUEST(last_issue), 0),
-		ST(DW, R7, REQUEST(data_done), 0),
-		ST(DW, R7, REQUEST(sector), 0),
-		ST(W, R7, REQUEST(issues), 0),
-		ST(W, R7, REQUEST(len), 0),
-		ST(W, R7, REQUEST(done), 0),
-		ST(W, R7, REQUEST(jump), 0),
+		CLEAR_TIMELINE(R7),
 	END,
 
 	WHEN(struct io_config, owner),
 		CALL_FUNC(target_ids),
 		STX(DW, R7, REQUEST(pid_tgid), R0),
-		JEQ(R0, -1, started),
+		JEQ(R0, -1, asked),
 		MOV_REG(R1, R7),
 		ADD(R1, REQUEST(comm)),
 		MOV(R2, 16),
@@ -125,21 +107,13 @@ LABEL(op_known),
 
 	/* Its stack is made known with nothing on it: that comes when the request ends. */
 	WHEN(struct io_config, stacks),
-		UNLESS(struct io_config, kernel.disk_in_request),
-			LD_FIELD(R3, R6, "request", "q.disk.major"),
-			LD_FIELD(R4, R6, "request", "q.disk.first_minor"),
-		END,
-		WHEN(struct io_config, kernel.disk_in_request),
-			LD_FIELD(R3, R6, "request", "rq_disk.major"),
-			LD_FIELD(R4, R6, "request", "rq_disk.first_minor"),
-		END,
-		LSH(R3, 20),
-		OR_REG(R3, R4),
-		LSH(R3, 32),
-		AND(R8, IO_OP_MASK),
-		OR_REG(R3, R8),
 		LDX(DW, R1, R10, CONTEXT),
 		LDX(DW, R2, R7, REQUEST(pid_tgid)),
+		LDX(W, R3, R10, DISK),
+		LSH(R3, 32),
+		LDX(W, R4, R10, FLAGS),
+		AND(R4, IO_OP_MASK),
+		OR_REG(R3, R4),
 		CALL_FUNC(stack_take),
 		JEQ(R0, 0, lost),
 		MOV_REG(R8, R0),
@@ -154,30 +128,28 @@ LABEL(op_known),
 		JEQ(R9, 0, lost),
 	END,
 
-	/*
-	 * Last, so that our own work is not in it. The kernel notes a time too, but since 6.9 one that may be as old as
-	 * the task's batch of requests. Before 6.4 there is no event at the start, and its time is the better one.
-	 */
-LABEL(started),
-	UNLESS(struct io_config, kernel.start_told),
-		LD_FIELD(R0, R6, "request", "start_time_ns"),
-		JNE(R0, 0, timed),
+	/* The time last, so that our own work is not in it. */
+	WHEN(struct io_config, owner),
+LABEL(asked),
 	END,
+	LDX(DW, R0, R10, START),
+	JNE(R0, 0, timed),
 	CALL(ktime_get_ns),
 LABEL(timed),
 	STX(DW, R7, REQUEST(start), R0),
-LABEL(out),
-	MOV(R0, 0),
+	MOV_REG(R0, R7),
 	EXIT(),
 
 LABEL(requests_full),
 	COUNT(stats, struct io_stats, requests_full),
-	JA(out),
+	MOV(R0, 0),
+	EXIT(),
 	WHEN(struct io_config, stacks),
 LABEL(lost),
 		COUNT(stats, struct io_stats, profile.fired),
 		ST(DW, R7, REQUEST(start), -1),
-		JA(out),
+		MOV(R0, 0),
+		EXIT(),
 	END,
 	WHEN(struct io_config, owner),
 		INCLUDE(&target_part),
@@ -191,150 +163,135 @@ static const struct asm_func_frame begin_frames[] = { { "io_begin", &begin_layou
 const struct asm_part io_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
 					.nframes = 1 };
 
-/* The stack frame of io_begin_flush. */
-struct flush_frame {
-	uint64_t request, waiting; /* addresses */
-	struct io_request none;
+/* ---- on its way ------------------------------------------------------------------------------------------- */
+
+/* The stack frame of io_issued. */
+struct issued_frame {
+	struct io_end_key ends;
+	uint64_t end; /* the sector behind it */
 };
 enum {
-	FLUSH_KEY = FRAME(struct flush_frame, request),
-	WAITING_KEY = FRAME(struct flush_frame, waiting),
-	FLUSH_NONE = FRAME(struct flush_frame, none)
+	ENDS = FRAME(struct issued_frame, ends),
+	ENDS_DISK = FRAME(struct issued_frame, ends.disk),
+	ENDS_PROCESS = FRAME(struct issued_frame, ends.process),
+	END_SECTOR = FRAME(struct issued_frame, end)
 };
-static const struct asm_layout flush_layout =
-	ASM_LAYOUT(struct flush_frame, ASM_FIELD(struct flush_frame, request),
-		   ASM_FIELD(struct flush_frame, waiting), ASM_FIELD(struct flush_frame, none));
-
-/* Copies members from one entry to the other. */
-#define COPY(size, to, from, member, t)                                                            \
-	LDX(size, t, from, REQUEST(member)), STX(size, to, REQUEST(member), t)
+static const struct asm_layout issued_layout =
+	ASM_LAYOUT(struct issued_frame, ASM_FIELD(struct issued_frame, ends),
+		   ASM_FIELD(struct issued_frame, end));
 
 /* clang-format off */
-static const struct asm_insn flush_lines[] = {
+static const struct asm_insn issued_lines[] = {
 	/*
-	 * io_begin_flush(request): the block layer flushes a device's cache for requests that wait for it, by a request
-	 * of its own, which no task has started. It goes by the tag of the first of those.
+	 * io_issued(entry, sector, bytes): the device has it. What was merged into it has been by now.
 	 */
-FUNC(io_begin_flush),
-	STX(DW, R10, FLUSH_KEY, R1),
+FUNC(io_issued),
 	MOV_REG(R6, R1),
-	REQUEST_ENTRY(FLUSH_KEY, FLUSH_NONE),
-	JEQ(R0, 0, requests_full),
-	MOV_REG(R7, R0),
-	LD_FIELD(R1, R6, "request", "cmd_flags"),
-	STX(W, R7, REQUEST(flags), R1),
-	ST(DW, R7, REQUEST(insert), 0),
-	ST(DW, R7, REQUEST(issue), 0),
-	ST(DW, R7, REQUEST(last_issue), 0),
-	ST(DW, R7, REQUEST(data_done), 0),
-	ST(DW, R7, REQUEST(sector), 0),
-	ST(W, R7, REQUEST(issues), 0),
-	ST(W, R7, REQUEST(len), 0),
-	ST(W, R7, REQUEST(done), 0),
-	ST(W, R7, REQUEST(jump), 0),
+	MOV_REG(R7, R2),
+	MOV_REG(R8, R3),
+	CALL(ktime_get_ns),
+	STX(DW, R6, REQUEST(last_issue), R0),
+	STX(W, R6, REQUEST(len), R8),
+	LDX(W, R1, R6, REQUEST(issues)),
+	ADD(R1, 1),
+	STX(W, R6, REQUEST(issues), R1),
+	JNE(R1, 1, out),
+	STX(DW, R6, REQUEST(issue), R0),
+	STX(DW, R6, REQUEST(sector), R7),
 
-	WHEN(struct io_config, owner),
-		WHEN(struct io_config, profile.filtering),
-			ST(DW, R7, REQUEST(pid_tgid), -1),
-		END,
-		UNLESS(struct io_config, profile.filtering),
-			ST(DW, R7, REQUEST(pid_tgid), 0),
-		END,
-		ST(DW, R7, REQUEST(cgroup), 0),
-		ST(DW, R7, REQUEST(comm), 0),
-		ST(DW, R7, REQUEST(comm) + 8, 0),
-
-		/* R2 = its tag, R3 = the requests of the queue by their tags. */
-		LD_FIELD(R1, R6, "request", "q.elevator"),
-		JNE(R1, 0, scheduled),
-		LD_FIELD(R2, R6, "request", "tag"),
-		LD_FIELD(R3, R6, "request", "mq_hctx.tags.static_rqs"),
-		JA(tag_known),
-LABEL(scheduled),
-		LD_FIELD(R2, R6, "request", "internal_tag"),
-		LD_FIELD(R3, R6, "request", "mq_hctx.sched_tags.static_rqs"),
-LABEL(tag_known),
-		JSLT(R2, 0, started),
-		LSH(R2, 3),
-		ADD_REG(R3, R2),
-		READ_KERNEL(WAITING_KEY, 8, R3),
-		JNE(R0, 0, started),
-		MAP_LOOKUP(requests, WAITING_KEY),
-		JEQ(R0, 0, started),
-		LDX(DW, R1, R0, REQUEST(start)),
-		JEQ(R1, 0, started),
-		COPY(DW, R7, R0, pid_tgid, R1),
-		COPY(DW, R7, R0, cgroup, R1),
-		COPY(DW, R7, R0, comm, R1),
-		LDX(DW, R1, R0, REQUEST(comm) + 8),
-		STX(DW, R7, REQUEST(comm) + 8, R1),
-LABEL(started),
+	/* Where did the last one of this process end on this disk? */
+	WHEN(struct io_config, pattern),
+		JEQ(R8, 0, out),
+		RSH(R8, 9),
+		ADD_REG(R8, R7),
+		STX(DW, R10, END_SECTOR, R8),
+		LDX(W, R1, R6, REQUEST(disk)),
+		STX(W, R10, ENDS_DISK, R1),
+		LDX(W, R1, R6, REQUEST(pid_tgid) + 4),
+		STX(W, R10, ENDS_PROCESS, R1),
+		MAP_LOOKUP(ends, ENDS),
+		JEQ(R0, 0, jumps),
+		LDX(DW, R1, R0, 0),
+		STX(DW, R0, 0, R8),
+		JEQ_REG(R1, R7, out),
+		ST(W, R6, REQUEST(jump), 1),
+		JA(out),
+LABEL(jumps),
+		ST(W, R6, REQUEST(jump), 1),
+		MAP_UPDATE(ends, ENDS, END_SECTOR, BPF_ANY),
 	END,
-	LD_FIELD(R0, R6, "request", "start_time_ns"),
-	STX(DW, R7, REQUEST(start), R0),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-LABEL(requests_full),
-	COUNT(stats, struct io_stats, requests_full),
-	JA(out),
 };
 /* clang-format on */
-static const struct asm_func_frame flush_frames[] = { { "io_begin_flush", &flush_layout } };
-const struct asm_part io_flush_part = { ASM_LINES(flush_lines), .frames = flush_frames,
-					.nframes = 1 };
+static const struct asm_func_frame issued_frames[] = { { "io_issued", &issued_layout } };
+const struct asm_part io_issued_part = { ASM_LINES(issued_lines), .frames = issued_frames,
+					 .nframes = 1 };
 
 /* ---- end -------------------------------------------------------------------------------------------------- */
 
 /* The stack frame of io_finish. */
 struct finish_frame {
-	uint64_t request;
+	uint64_t key;
 	uint64_t now;
 };
-enum { FINISHED = FRAME(struct finish_frame, request), NOW = FRAME(struct finish_frame, now) };
+enum { FINISHED = FRAME(struct finish_frame, key), NOW = FRAME(struct finish_frame, now) };
 static const struct asm_layout finish_layout =
-	ASM_LAYOUT(struct finish_frame, ASM_FIELD(struct finish_frame, request),
+	ASM_LAYOUT(struct finish_frame, ASM_FIELD(struct finish_frame, key),
 		   ASM_FIELD(struct finish_frame, now));
 
 /* clang-format off */
 static const struct asm_insn finish_lines[] = {
 	/*
-	 * io_finish(request): it has ended.
+	 * io_finish(key, disk, flags, when it started as the kernel has noted it or 0): a request has ended.
 	 */
 FUNC(io_finish),
 	STX(DW, R10, FINISHED, R1),
-	MOV_REG(R6, R1),
+	MOV_REG(R9, R2),
+	MOV_REG(R6, R3),
+	MOV_REG(R8, R4),
 	CALL(ktime_get_ns),
 	STX(DW, R10, NOW, R0),
 
-	/* R9 = its disk. */
-	UNLESS(struct io_config, kernel.disk_in_request),
-		LD_FIELD(R1, R6, "request", "q.disk"),
-		LD_FIELD(R9, R1, "gendisk", "major"),
-		LD_FIELD(R2, R1, "gendisk", "first_minor"),
-	END,
-	WHEN(struct io_config, kernel.disk_in_request),
-		LD_FIELD(R1, R6, "request", "rq_disk"),
-		LD_FIELD(R9, R1, "gendisk", "major"),
-		LD_FIELD(R2, R1, "gendisk", "first_minor"),
-	END,
-	LSH(R9, 20),
-	OR_REG(R9, R2),
-
-	/* R7 = what we know of it, R4 = when it started, R5 = flags. */
+	/* R7 = what we know of it, R8 = when it started, R6 = flags. */
 	MAP_LOOKUP(requests, FINISHED),
 	MOV_REG(R7, R0),
 	JEQ(R7, 0, not_met),
-	LDX(DW, R4, R7, REQUEST(start)),
-	LDX(W, R5, R7, REQUEST(flags)),
-	JEQ(R4, 0, not_started),
+	LDX(DW, R1, R7, REQUEST(start)),
+	JEQ(R1, 0, not_started),
 	WHEN(struct io_config, stacks),
-		JEQ(R4, -1, lost),
+		JEQ(R1, -1, lost),
 	END,
+	MOV_REG(R8, R1),
+	LDX(W, R6, R7, REQUEST(flags)),
 	COUNT(stats, struct io_stats, profile.fired),
-	JA(started),
+	WHEN(struct io_config, by_disk),
+		LD_PARAM(R1, struct io_config, disk),
+		JNE_REG(R9, R1, other_disk),
+	END,
+	WHEN(struct io_config, owner),
+		LDX(DW, R1, R7, REQUEST(pid_tgid)),
+		JEQ(R1, -1, filtered),
+	END,
+LABEL(started),
+	LDX(DW, R4, R10, NOW),
+	SUB_REG(R4, R8),
+	WHEN(struct io_config, min_ns),
+		LD_PARAM(R1, struct io_config, min_ns),
+		JSLT_REG(R4, R1, shorter),
+	END,
+	MOV_REG(R1, R7),
+	MOV_REG(R2, R9),
+	LDX(DW, R3, R10, NOW),
+	MOV_REG(R5, R6),
+	CALL_FUNC(io_count),
+	JA(ended),
 
-	/* Nobody has told us. It was before we looked; or the block layer made it, for a flush. The kernel's own note does. */
+	/*
+	 * Nobody has told us of its start. It was before we looked; or the block layer made it, for a flush. The kernel's
+	 * own note does, if nothing else is to be known.
+	 */
 LABEL(not_started),
 	MOV(R7, 0),
 LABEL(not_met),
@@ -344,39 +301,11 @@ LABEL(not_met),
 		JNE_REG(R9, R1, other_disk),
 	END,
 	WHEN(struct io_config, only_time),
-		LD_FIELD(R4, R6, "request", "start_time_ns"),
-		LD_FIELD(R5, R6, "request", "cmd_flags"),
-		JEQ(R4, 0, unknown),
+		JNE(R8, 0, started),
 	END,
-	UNLESS(struct io_config, only_time),
-		JA(unknown),
-	END,
-
-LABEL(started),
-	WHEN(struct io_config, by_disk),
-		LD_PARAM(R1, struct io_config, disk),
-		JNE_REG(R9, R1, other_disk),
-	END,
-	WHEN(struct io_config, owner),
-		LDX(DW, R1, R7, REQUEST(pid_tgid)),
-		JEQ(R1, -1, filtered),
-	END,
-	LDX(DW, R8, R10, NOW),
-	SUB_REG(R8, R4),
-	WHEN(struct io_config, min_ns),
-		LD_PARAM(R1, struct io_config, min_ns),
-		JSLT_REG(R8, R1, shorter),
-	END,
-	MOV_REG(R1, R7),
-	MOV_REG(R2, R9),
-	LDX(DW, R3, R10, NOW),
-	MOV_REG(R4, R8),
-	CALL_FUNC(io_count),
-	JA(ended),
-
-LABEL(unknown),
 	COUNT(stats, struct io_stats, unknown),
 	JA(ended),
+
 	WHEN(struct io_config, by_disk),
 LABEL(other_disk),
 		COUNT(stats, struct io_stats, other_disk),

@@ -2,7 +2,6 @@
 /* What becomes of a request that has ended: values in histograms, sums, weights of a stack, a record. */
 #include <rawprof/io.h>
 
-#define REQUEST(member) offsetof(struct io_request, member)
 #define TOTAL(member) offsetof(struct io_total, member)
 
 /* The stack frame of io_count. */

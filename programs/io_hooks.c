@@ -7,24 +7,13 @@
  */
 #include <rawprof/io.h>
 
-#define REQUEST(member) offsetof(struct io_request, member)
-
 /* The stack frame of the programs here. */
 struct hook_frame {
 	uint64_t request;
-	struct io_end_key ends;
-	uint64_t end; /* the sector behind it */
 };
-enum {
-	KEY = FRAME(struct hook_frame, request),
-	ENDS = FRAME(struct hook_frame, ends),
-	ENDS_DISK = FRAME(struct hook_frame, ends.disk),
-	ENDS_PROCESS = FRAME(struct hook_frame, ends.process),
-	END_SECTOR = FRAME(struct hook_frame, end)
-};
+enum { KEY = FRAME(struct hook_frame, request) };
 static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct hook_frame, ASM_FIELD(struct hook_frame, request),
-		   ASM_FIELD(struct hook_frame, ends), ASM_FIELD(struct hook_frame, end));
+	ASM_LAYOUT(struct hook_frame, ASM_FIELD(struct hook_frame, request));
 
 #define HOOK(name_, target_, lines_)                                                               \
 	{                                                                                          \
@@ -39,6 +28,29 @@ static const struct asm_layout frame_layout =
 		UNLESS(struct io_config, kernel.queue_argument), LDX(DW, R6, R7, 0), END,          \
 		STX(DW, R10, KEY, R6)
 
+/* dst = the disk of a request in register rq: major << 20 | minor. */
+#define REQUEST_DISK(dst, rq, t)                                                                   \
+	SCOPE("REQUEST_DISK(" #dst ", " #rq ", " #t ")"),                                          \
+		UNLESS(struct io_config, kernel.disk_in_request),                                  \
+		LD_FIELD(t, rq, "request", "q.disk"), END,                                         \
+		WHEN(struct io_config, kernel.disk_in_request),                                    \
+		LD_FIELD(t, rq, "request", "rq_disk"), END, LD_FIELD(dst, t, "gendisk", "major"),  \
+		LSH(dst, 20), LD_FIELD(t, t, "gendisk", "first_minor"), OR_REG(dst, t), END
+
+/*
+ * The current task starts the request in R6, R7 being the context. What has no data, but is to be on the disk with
+ * what was before, only waits for a flush. The kernel notes a time of the start too, but since 6.9 one that may be as
+ * old as the task's batch of requests. Before 6.4 there is no event at the start, and its time is the better one.
+ */
+#define BEGIN                                                                                      \
+	SCOPE("BEGIN"), LD_FIELD(R4, R6, "request", "cmd_flags"),                                  \
+		LD_FIELD(R1, R6, "request", "__data_len"), JNE(R1, 0, .op_known), MOV_REG(R1, R4), \
+		AND(R1, IO_OP_MASK), JNE(R1, IO_OP_WRITE, .op_known), OR(R4, IO_OP_EMPTY_FLUSH),   \
+		LABEL(.op_known), REQUEST_DISK(R3, R6, R1), MOV(R5, 0),                            \
+		UNLESS(struct io_config, kernel.start_told),                                       \
+		LD_FIELD(R5, R6, "request", "start_time_ns"), END, MOV_REG(R1, R7),                \
+		MOV_REG(R2, R6), CALL_FUNC(io_begin), END
+
 /*
  * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4 nobody tells of the
  * start, so where we meet it first is where it starts.
@@ -46,19 +58,107 @@ static const struct asm_layout frame_layout =
 #define UNDER_WAY(out)                                                                             \
 	SCOPE("UNDER_WAY(" #out ")"), MAP_LOOKUP(requests, KEY),                                   \
 		UNLESS(struct io_config, kernel.start_told), JEQ(R0, 0, .new),                     \
-		LDX(DW, R1, R0, REQUEST(start)), JNE(R1, 0, .known), LABEL(.new), MOV_REG(R1, R7), \
-		MOV_REG(R2, R6), CALL_FUNC(io_begin), MAP_LOOKUP(requests, KEY), LABEL(.known),    \
-		END, JEQ(R0, 0, out), LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, out),            \
-		MOV_REG(R8, R0), WHEN(struct io_config, owner),                                    \
+		LDX(DW, R1, R0, REQUEST(start)), JNE(R1, 0, .known), LABEL(.new), BEGIN,           \
+		LABEL(.known), END, JEQ(R0, 0, out), LDX(DW, R1, R0, REQUEST(start)),              \
+		JEQ(R1, 0, out), MOV_REG(R8, R0), WHEN(struct io_config, owner),                   \
 		LDX(DW, R1, R8, REQUEST(pid_tgid)), JEQ(R1, -1, out), END, END
+
+/* ---- flushes ---------------------------------------------------------------------------------------------- */
+
+/* The stack frame of io_begin_flush. */
+struct flush_frame {
+	uint64_t request, waiting; /* addresses */
+	struct io_request none;
+};
+enum {
+	FLUSH_KEY = FRAME(struct flush_frame, request),
+	WAITING_KEY = FRAME(struct flush_frame, waiting),
+	FLUSH_NONE = FRAME(struct flush_frame, none)
+};
+static const struct asm_layout flush_layout =
+	ASM_LAYOUT(struct flush_frame, ASM_FIELD(struct flush_frame, request),
+		   ASM_FIELD(struct flush_frame, waiting), ASM_FIELD(struct flush_frame, none));
+
+/* Copies members from one entry to the other. */
+#define COPY(size, to, from, member, t)                                                            \
+	LDX(size, t, from, REQUEST(member)), STX(size, to, REQUEST(member), t)
+
+/* clang-format off */
+static const struct asm_insn flush_lines[] = {
+	/*
+	 * io_begin_flush(request): the block layer flushes a device's cache for requests that wait for it, by a request
+	 * of its own, which no task has started. It goes by the tag of the first of those.
+	 */
+FUNC(io_begin_flush),
+	STX(DW, R10, FLUSH_KEY, R1),
+	MOV_REG(R6, R1),
+	REQUEST_ENTRY(FLUSH_KEY, FLUSH_NONE),
+	JEQ(R0, 0, requests_full),
+	MOV_REG(R7, R0),
+	LD_FIELD(R1, R6, "request", "cmd_flags"),
+	STX(W, R7, REQUEST(flags), R1),
+	CLEAR_TIMELINE(R7),
+
+	WHEN(struct io_config, owner),
+		WHEN(struct io_config, profile.filtering),
+			ST(DW, R7, REQUEST(pid_tgid), -1),
+		END,
+		UNLESS(struct io_config, profile.filtering),
+			ST(DW, R7, REQUEST(pid_tgid), 0),
+		END,
+		ST(DW, R7, REQUEST(cgroup), 0),
+		ST(DW, R7, REQUEST(comm), 0),
+		ST(DW, R7, REQUEST(comm) + 8, 0),
+
+		/* R2 = its tag, R3 = the requests of the queue by their tags. */
+		LD_FIELD(R1, R6, "request", "q.elevator"),
+		JNE(R1, 0, scheduled),
+		LD_FIELD(R2, R6, "request", "tag"),
+		LD_FIELD(R3, R6, "request", "mq_hctx.tags.static_rqs"),
+		JA(tag_known),
+LABEL(scheduled),
+		LD_FIELD(R2, R6, "request", "internal_tag"),
+		LD_FIELD(R3, R6, "request", "mq_hctx.sched_tags.static_rqs"),
+LABEL(tag_known),
+		JSLT(R2, 0, started),
+		LSH(R2, 3),
+		ADD_REG(R3, R2),
+		READ_KERNEL(WAITING_KEY, 8, R3),
+		JNE(R0, 0, started),
+		MAP_LOOKUP(requests, WAITING_KEY),
+		JEQ(R0, 0, started),
+		LDX(DW, R1, R0, REQUEST(start)),
+		JEQ(R1, 0, started),
+		COPY(DW, R7, R0, pid_tgid, R1),
+		COPY(DW, R7, R0, cgroup, R1),
+		COPY(DW, R7, R0, comm, R1),
+		LDX(DW, R1, R0, REQUEST(comm) + 8),
+		STX(DW, R7, REQUEST(comm) + 8, R1),
+LABEL(started),
+	END,
+	LD_FIELD(R0, R6, "request", "start_time_ns"),
+	STX(DW, R7, REQUEST(start), R0),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(requests_full),
+	COUNT(stats, struct io_stats, requests_full),
+	JA(out),
+};
+/* clang-format on */
+static const struct asm_func_frame flush_frames[] = { { "io_begin_flush", &flush_layout } };
+static const struct asm_part flush_part = { ASM_LINES(flush_lines), .frames = flush_frames,
+					    .nframes = 1 };
+
+/* ---- tracepoints ------------------------------------------------------------------------------------------ */
 
 /* clang-format off */
 
 /* block_io_start(struct request *rq): in the task that wants it. */
 static const struct asm_insn start_lines[] = {
 	MOV_REG(R7, R1),
-	LDX(DW, R2, R7, 0),
-	CALL_FUNC(io_begin),
+	LDX(DW, R6, R7, 0),
+	BEGIN,
 	MOV(R0, 0),
 	EXIT(),
 	INCLUDE(&io_begin_part),
@@ -82,7 +182,7 @@ LABEL(out),
 	END,
 };
 
-/* block_rq_issue(struct request *rq): to the driver. What was merged into it has been by now. */
+/* block_rq_issue(struct request *rq): to the driver. */
 static const struct asm_insn issue_lines[] = {
 	TP_REQUEST,
 	LD_FIELD(R1, R6, "request", "cmd_flags"),
@@ -98,54 +198,19 @@ LABEL(begin_flush),
 	CALL_FUNC(io_begin_flush),
 LABEL(not_flush),
 	UNDER_WAY(out),
-	CALL(ktime_get_ns),
-	STX(DW, R8, REQUEST(last_issue), R0),
-	LD_FIELD(R9, R6, "request", "__data_len"),
-	STX(W, R8, REQUEST(len), R9),
-	LDX(W, R1, R8, REQUEST(issues)),
-	ADD(R1, 1),
-	STX(W, R8, REQUEST(issues), R1),
-	JNE(R1, 1, out),
-	STX(DW, R8, REQUEST(issue), R0),
-	LD_FIELD(R1, R6, "request", "__sector"),
-	STX(DW, R8, REQUEST(sector), R1),
-
-	/* Where did the last one of this process end on this disk? */
-	WHEN(struct io_config, pattern),
-		JEQ(R9, 0, out),
-		RSH(R9, 9),
-		ADD_REG(R9, R1),
-		STX(DW, R10, END_SECTOR, R9),
-		UNLESS(struct io_config, kernel.disk_in_request),
-			LD_FIELD(R1, R6, "request", "q.disk.major"),
-			LD_FIELD(R2, R6, "request", "q.disk.first_minor"),
-		END,
-		WHEN(struct io_config, kernel.disk_in_request),
-			LD_FIELD(R1, R6, "request", "rq_disk.major"),
-			LD_FIELD(R2, R6, "request", "rq_disk.first_minor"),
-		END,
-		LSH(R1, 20),
-		OR_REG(R1, R2),
-		STX(W, R10, ENDS_DISK, R1),
-		LDX(W, R1, R8, REQUEST(pid_tgid) + 4),
-		STX(W, R10, ENDS_PROCESS, R1),
-		MAP_LOOKUP(ends, ENDS),
-		JEQ(R0, 0, jumps),
-		LDX(DW, R1, R0, 0),
-		LDX(DW, R2, R10, END_SECTOR),
-		STX(DW, R0, 0, R2),
-		LDX(DW, R2, R8, REQUEST(sector)),
-		JEQ_REG(R1, R2, out),
-		ST(W, R8, REQUEST(jump), 1),
-		JA(out),
-LABEL(jumps),
-		ST(W, R8, REQUEST(jump), 1),
-		MAP_UPDATE(ends, ENDS, END_SECTOR, BPF_ANY),
+	WHEN(struct io_config, timeline),
+		MOV_REG(R1, R8),
+		LD_FIELD(R2, R6, "request", "__sector"),
+		LD_FIELD(R3, R6, "request", "__data_len"),
+		CALL_FUNC(io_issued),
 	END,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_flush_part),
+	INCLUDE(&flush_part),
+	WHEN(struct io_config, timeline),
+		INCLUDE(&io_issued_part),
+	END,
 	UNLESS(struct io_config, kernel.start_told),
 		INCLUDE(&io_begin_part),
 	END,
@@ -178,6 +243,12 @@ LABEL(out),
 		MOV_REG(R8, R0), CALL(ktime_get_ns), STX(DW, R8, REQUEST(data_done), R0), END,     \
 		JA(out), END
 
+/* The request in R6 has ended. */
+#define FINISH                                                                                     \
+	SCOPE("FINISH"), REQUEST_DISK(R2, R6, R1), LD_FIELD(R3, R6, "request", "cmd_flags"),       \
+		LD_FIELD(R4, R6, "request", "start_time_ns"), MOV_REG(R1, R6),                     \
+		CALL_FUNC(io_finish), END
+
 /* block_io_done(struct request *rq): wherever the CPU was. */
 static const struct asm_insn done_lines[] = {
 	LDX(DW, R6, R1, 0),
@@ -190,8 +261,7 @@ static const struct asm_insn done_lines[] = {
 	JEQ(R1, IO_OP_FLUSH, finished),
 	DATA_DONE(out),
 LABEL(finished),
-	MOV_REG(R1, R6),
-	CALL_FUNC(io_finish),
+	FINISH,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -216,8 +286,7 @@ static const struct asm_insn complete_lines[] = {
 	JEQ(R1, IO_OP_FLUSH, finished),
 	DATA_DONE(out),
 LABEL(finished),
-	MOV_REG(R1, R6),
-	CALL_FUNC(io_finish),
+	FINISH,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

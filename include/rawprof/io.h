@@ -98,7 +98,7 @@ struct io_request {
 	uint32_t len;	 /* bytes, at the last of them */
 	uint32_t done;	 /* bytes before it */
 	uint32_t jump;	 /* it does not begin where the last one ended */
-	uint32_t unused;
+	uint32_t disk;
 	char comm[16];
 };
 
@@ -160,18 +160,43 @@ enum { IO_WEIGHT_COUNT, IO_WEIGHT_NS, IO_WEIGHT_BYTES, IO_WEIGHTS };
 /* The tag of a stack says what was asked of which disk: disk << 32 | op. */
 
 /*
- * The functions, to be INCLUDEd behind a program that has the maps above:
+ * The functions, to be INCLUDEd behind a program that has the maps above. The key is the address of the request.
  *
- *	io_begin(R1 = context, R2 = request)		the current task starts it
- *	io_begin_flush(R1 = request)			the block layer does, for a request that waits for it
- *	io_finish(R1 = request)				it has ended
- *	io_count(R1 = struct io_request or 0, R2 = disk, R3 = when it ended, R4 = for how long, R5 = flags)
+ *	io_begin(R1 = context, R2 = key, R3 = disk, R4 = flags, R5 = when it started, 0 for now)
+ *		the current task starts a request; R0 = its entry in the map requests, or 0
+ *	io_issued(R1 = its entry, R2 = sector, R3 = bytes)
+ *	io_finish(R1 = key, R2 = disk, R3 = flags, R4 = when it started by the kernel's own note, 0 for none)
+ *	io_count(R1 = its entry or 0, R2 = disk, R3 = when it ended, R4 = for how long, R5 = flags)
+ *		what io_finish does with one that was asked for
  */
-extern const struct asm_part io_begin_part, io_flush_part, io_finish_part, io_count_part;
+extern const struct asm_part io_begin_part, io_issued_part, io_finish_part, io_count_part;
+
+/* Offset of a member in an entry of the map requests. */
+#define REQUEST(member) offsetof(struct io_request, member)
+
+/*
+ * R0 = the entry under the key at a frame offset; one of zeros, at frame offset none, if it has not been met before; 0
+ * if there is no room.
+ */
+#define REQUEST_ENTRY(key, none)                                                                   \
+	SCOPE("REQUEST_ENTRY(" #key ", " #none ")"), MAP_LOOKUP(requests, key),                    \
+		JNE(R0, 0, .known), ZERO(none, sizeof(struct io_request)),                         \
+		MAP_UPDATE(requests, key, none, BPF_NOEXIST), MAP_LOOKUP(requests, key),           \
+		LABEL(.known), END
+
+/* Nothing has happened yet to the request whose entry is in a register. */
+#define CLEAR_TIMELINE(entry)                                                                      \
+	SCOPE("CLEAR_TIMELINE(" #entry ")"), ST(DW, entry, REQUEST(insert), 0),                    \
+		ST(DW, entry, REQUEST(issue), 0), ST(DW, entry, REQUEST(last_issue), 0),           \
+		ST(DW, entry, REQUEST(data_done), 0), ST(DW, entry, REQUEST(sector), 0),           \
+		ST(W, entry, REQUEST(issues), 0), ST(W, entry, REQUEST(len), 0),                   \
+		ST(W, entry, REQUEST(done), 0), ST(W, entry, REQUEST(jump), 0), END
 
 /* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
 extern const struct asm_program io_start_program, io_insert_program, io_issue_program,
 	io_requeue_program, io_done_program, io_complete_program;
+/* For disks without requests, since 5.12. */
+extern const struct asm_program io_bio_start_program, io_bio_done_program;
 extern const struct io_config io_usual_config;
 
 #endif
