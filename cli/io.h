@@ -38,6 +38,8 @@ enum io_label {
 	IO_BY_COMM,
 	IO_BY_CGROUP,
 	IO_BY_PHASE,
+	IO_BY_CALL, /* of system calls: which, */
+	IO_BY_FS,   /* and of which type the file system is */
 	IO_LABELS
 };
 extern const char *const io_label_names[IO_LABELS];
@@ -108,6 +110,12 @@ struct io {
 	size_t nlabels;
 };
 
+/* It is about system calls, not requests. */
+static inline bool io_of_calls(const struct io *io)
+{
+	return io->own->syscalls || io->own->fsync;
+}
+
 /* Fills what all views have in common. 0 or a negative errno after a message. */
 int io_record_init(struct io *io);
 void io_record_free(struct io *io);
@@ -118,6 +126,8 @@ int io_turn_bank(struct profile *p);
 /* Hands over what is in the bank before, or at the end in the one in use, and forgets it there. */
 typedef int (*io_entry_fn)(struct profile *p, const struct io_key *key, const void *value);
 int io_take_bank(struct profile *p, int map, io_entry_fn fn);
+/* Loads a program, which io_record_start() will attach, after those that were loaded before. */
+int io_record_load(struct profile *p, const struct asm_program *program);
 /* Attaches the programs: what profiler.start is, unless a view has something to do before. */
 int io_record_start(struct profile *p);
 /* What a document says of the time since the last one. */
@@ -130,5 +140,12 @@ int io_totals_setup(struct io *io, const struct options *opt);
 void io_totals_free(struct io *io);
 int io_log_setup(struct io *io);
 int io_stacks_setup(struct io *io);
+
+/* ---- system calls: another recording for the same histograms */
+
+int io_calls_attach(struct profile *p);
+const char *io_call_name(uint32_t kind);
+/* The type of a file system, "ext4", by where the kernel has its name; "-" where a call was about no file. */
+const char *io_type_name(struct profile *p, uint64_t address, char *text);
 
 #endif

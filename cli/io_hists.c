@@ -28,8 +28,12 @@ static void count_by(struct io *io, enum io_label label)
 	case IO_BY_COMM:
 		c->key_comm = 1;
 		break;
+	case IO_BY_CALL:
+		c->key_flags = 1;
+		break;
 	case IO_BY_CGROUP:
-		c->key_cgroup = 1;
+	case IO_BY_FS:
+		c->key_group = 1;
 		break;
 	default:
 		break;
@@ -38,11 +42,17 @@ static void count_by(struct io *io, enum io_label label)
 
 static int make_set(struct io *io)
 {
-	const bool sizes = io->own->sizes;
+	const bool sizes = io->own->sizes, calls = io_of_calls(io);
 	const struct report_hists_spec spec = {
-		.title = sizes ? "sizes of block requests" : "latency of block requests",
-		.metric = sizes ? "io_size" : "io_latency",
-		.events = io->own->phases ? "phases" : "requests",
+		.title = sizes	 ? "sizes of block requests"
+			 : calls ? "time in system calls"
+				 : "latency of block requests",
+		.metric = sizes	  ? "io_size"
+			  : calls ? "io_call"
+				  : "io_latency",
+		.events = io->own->phases ? "phases"
+			  : calls	  ? "calls"
+					  : "requests",
 		.unit = sizes ? REPORT_UNIT_BYTES : REPORT_UNIT_NS,
 		.bits = IO_HIST_BITS,
 		.keys = io->label_name,
@@ -57,14 +67,22 @@ static uint32_t keys_wanted(const struct io *io)
 {
 	uint32_t n = 64 + 4 * (uint32_t)io->names.ndisks;
 
-	if (io->config.phases)
+	if (io->config.phases || io->config.flushes)
 		n *= IO_PHASES - 1;
-	if (io->config.key_comm || io->config.key_cgroup)
+	if (io->config.key_comm || io->config.key_group)
 		n = 4096;
 	return 2 * n; /* banks */
 }
 
 /* ---- what they counted ------------------------------------------------------------------------------------ */
+
+/* Of fsync: all of it; while its disk was flushed; and not. */
+static const char *phase_name(const struct io *io, uint8_t phase)
+{
+	if (io->own->fsync && phase != IO_FLUSH)
+		return phase == IO_TOTAL ? "call" : "rest";
+	return io_phase_names[phase % IO_PHASES];
+}
 
 static int hist_of(struct profile *p, const struct io_key *key, struct report_hist **out)
 {
@@ -94,10 +112,16 @@ static int hist_of(struct profile *p, const struct io_key *key, struct report_hi
 			value[i] = room;
 			break;
 		case IO_BY_CGROUP:
-			value[i] = io_cgroup_path(&io->names, key->cgroup, room);
+			value[i] = io_cgroup_path(&io->names, key->group, room);
+			break;
+		case IO_BY_CALL:
+			value[i] = io_call_name(key->flags);
+			break;
+		case IO_BY_FS:
+			value[i] = io_type_name(p, key->group, room);
 			break;
 		default:
-			value[i] = io_phase_names[key->phase % IO_PHASES];
+			value[i] = phase_name(io, key->phase);
 		}
 	}
 	return report_hists_get(io->set, value, out);
@@ -243,11 +267,12 @@ static int report(struct profile *p)
 
 int io_hists_setup(struct io *io)
 {
-	static const enum io_label usual[] = { IO_BY_DISK, IO_BY_OP, IO_BY_PHASE };
+	static const enum io_label of_requests[] = { IO_BY_DISK, IO_BY_OP, IO_BY_PHASE },
+				   of_calls[] = { IO_BY_CALL, IO_BY_FS, IO_BY_PHASE };
 	const struct io_options *own = io->own;
 
-	io->nlabels = own->phases ? 3 : 2;
-	memcpy(io->label, usual, sizeof(usual));
+	io->nlabels = own->phases || own->fsync ? 3 : 2;
+	memcpy(io->label, io_of_calls(io) ? of_calls : of_requests, sizeof(of_calls));
 	if (own->by)
 		io->nlabels = io_labels_parse(own->by, io->label);
 	for (size_t i = 0; i < io->nlabels; i++) {
@@ -255,6 +280,7 @@ int io_hists_setup(struct io *io)
 		count_by(io, io->label[i]);
 	}
 	io->config.hists = 1;
+	io->config.flushes = own->fsync;
 	io->config.phases = own->phases;
 	io->config.sizes = own->sizes;
 	io->config.latency = !own->phases && !own->sizes;

@@ -20,13 +20,15 @@ const struct own_option io_own_options[] = {
 	OWN("processes", 0, OWN_FLAG, processes),
 	OWN("log", 0, OWN_FLAG, log),
 	OWN("stacks", 0, OWN_FLAG, stacks),
+	OWN("syscalls", 0, OWN_FLAG, syscalls),
+	OWN("fsync", 0, OWN_FLAG, fsync),
 	{ 0 },
 };
 
 const char *const io_label_names[IO_LABELS] = {
 	[IO_BY_DISK] = "disk",	     [IO_BY_OP] = "op",	    [IO_BY_FLAGS] = "flags",
 	[IO_BY_PROCESS] = "process", [IO_BY_COMM] = "comm", [IO_BY_CGROUP] = "cgroup",
-	[IO_BY_PHASE] = "phase",
+	[IO_BY_PHASE] = "phase",     [IO_BY_CALL] = "call", [IO_BY_FS] = "fs",
 };
 
 static int label_by_name(const char *word, size_t len)
@@ -57,18 +59,28 @@ size_t io_labels_parse(const char *text, enum io_label *out)
 	}
 }
 
+/* Labels of system calls; all others but the last two are of requests. */
+#define OF_CALLS (1u << IO_BY_CALL | 1u << IO_BY_FS | 1u << IO_BY_PROCESS | 1u << IO_BY_COMM)
+#define OF_REQUESTS ((1u << IO_BY_CALL) - 1)
+
 static const char *check_by(const struct io_options *own)
 {
+	const bool calls = own->syscalls || own->fsync, phases = own->phases || own->fsync;
 	enum io_label label[REPORT_HISTS_MAX_KEYS];
 	size_t n = io_labels_parse(own->by, label);
 
-	if (!n)
-		return "--by wants at most four of disk, op, flags, process, comm, cgroup, phase, each once";
-	for (size_t i = 0; i < n; i++)
-		if (label[i] == IO_BY_PHASE && !own->phases)
-			return "--by phase is for --phases";
 	if (own->pattern || own->processes || own->log || own->stacks)
 		return "--by is for histograms";
+	if (!n)
+		return "--by wants at most four words, each once: disk, op, flags, process, comm, cgroup, "
+		       "phase; of system calls call, fs, process, comm";
+	for (size_t i = 0; i < n; i++) {
+		if (label[i] == IO_BY_PHASE && !phases)
+			return "--by phase is for --phases and --fsync";
+		if (label[i] != IO_BY_PHASE && !((calls ? OF_CALLS : OF_REQUESTS) & 1u << label[i]))
+			return calls ? "system calls are told apart by call, fs, process, comm"
+				     : "--by call and fs are for --syscalls and --fsync";
+	}
 	return NULL;
 }
 
@@ -79,7 +91,10 @@ const char *io_check(const struct options *opt)
 		own->phases + own->sizes + own->pattern + own->processes + own->log + own->stacks;
 
 	if (views > 1)
-		return "--phases, --sizes, --pattern, --processes, --log and --stacks are different views: one of them";
+		return "--phases, --sizes, --pattern, --processes, --log, --stacks, --syscalls and --fsync "
+		       "are different views: one of them";
+	if (own->disk && (own->syscalls || own->fsync))
+		return "--disk is about requests, not system calls";
 	if (opt->interval && (own->log || own->stacks))
 		return "--interval is for histograms and tables of figures";
 	if (!own->stacks && !opt->format->write_hists && !own->log)

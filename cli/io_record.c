@@ -48,10 +48,10 @@ static int configure(struct profile *p)
 		c->user_bytes = c->fp_bytes = c->user_frames = c->kernel_bytes = 0;
 	}
 	config->key_comm |= p->comm_glob && config->hists;
-	config->cgroup |= config->key_cgroup;
+	config->cgroup |= config->key_group;
 	config->owner = c->filtering || p->comm_glob || config->key_process || config->key_comm ||
 			config->cgroup || config->records || config->totals || config->stacks;
-	if (!config->key_comm && !config->key_cgroup)
+	if (!config->key_comm && !config->key_group)
 		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
 	config->only_time = !config->owner && !config->timeline;
 	config->profile = *c;
@@ -60,7 +60,7 @@ static int configure(struct profile *p)
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
-static int load(struct profile *p, const struct asm_program *program)
+int io_record_load(struct profile *p, const struct asm_program *program)
 {
 	struct io *io = p->ctx;
 	int fd = profile_load(p, program, &io->config);
@@ -94,8 +94,8 @@ static int load_bios(struct profile *p)
 				"that needs Linux 5.12");
 		return 0;
 	}
-	err = load(p, &io_bio_start_program);
-	return err ? err : load(p, &io_bio_done_program);
+	err = io_record_load(p, &io_bio_start_program);
+	return err ? err : io_record_load(p, &io_bio_done_program);
 }
 
 /* In the order in which a request meets them, so that it is not met half-way. */
@@ -106,23 +106,25 @@ static int attach(struct profile *p)
 	int err = 0;
 
 	io->config.profile = p->config;
+	err = rp_ring_open(stacks_map(p->stacks, IO_MAP_RING), io->maps[IO_MAP_RING].max_entries,
+			   &io->ring);
+	if (err || io_of_calls(io))
+		return err ? err : io_calls_attach(p);
 	if (c->kernel.start_told)
-		err = load(p, &io_start_program);
+		err = io_record_load(p, &io_start_program);
 	if (!err && c->phases)
-		err = load(p, &io_insert_program);
+		err = io_record_load(p, &io_insert_program);
 	else if (!err && !c->kernel.start_told && c->owner)
-		err = load(p, &io_insert_program);
+		err = io_record_load(p, &io_insert_program);
 	if (!err && (c->timeline || c->owner))
-		err = load(p, &io_issue_program);
+		err = io_record_load(p, &io_issue_program);
 	if (!err && c->timeline)
-		err = load(p, &io_requeue_program);
+		err = io_record_load(p, &io_requeue_program);
 	if (!err)
-		err = load(p, c->kernel.start_told ? &io_done_program : &io_complete_program);
+		err = io_record_load(p, c->kernel.start_told ? &io_done_program
+							     : &io_complete_program);
 	if (!err && want_bios(io))
 		err = load_bios(p);
-	if (!err)
-		err = rp_ring_open(stacks_map(p->stacks, IO_MAP_RING),
-				   io->maps[IO_MAP_RING].max_entries, &io->ring);
 	return err;
 }
 
@@ -151,7 +153,7 @@ static void count_missed(struct profile *p)
 		const struct asm_program *program = io->hook[i].program;
 
 		if ((program == &io_done_program || program == &io_complete_program ||
-		     program == &io_bio_done_program) &&
+		     program == &io_bio_done_program || program == &io_call_exit_program) &&
 		    !rp_prog_stats(io->hook[i].fd, &stats))
 			io->missed += stats.recursion_misses;
 	}
@@ -275,7 +277,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	const struct io_stats *s = &io->stats;
 
 	(void)kept;
-	b->ledger.events = "requests";
+	b->ledger.events = io_of_calls(io) ? "calls" : "requests";
 	b->ledger.fired += io->missed;
 	b->ledger.kept = io->kept;
 	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
@@ -297,12 +299,6 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 		rp_log(RP_INFO, "%" PRIu64 " times ended before they began, by the clock: 0 ns",
 		       s->backwards);
 	return 0;
-}
-
-static const char *event(const struct profile *p)
-{
-	(void)p;
-	return "block requests";
 }
 
 /* ---- all together ----------------------------------------------------------------------------------------- */
@@ -352,7 +348,7 @@ int io_record_init(struct io *io)
 					  .attach = attach,
 					  .start = io_record_start,
 					  .collect = collect,
-					  .event = event,
+
 					  .books = books };
 	return 0;
 }

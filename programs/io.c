@@ -25,7 +25,7 @@ static const struct asm_layout request_layout = ASM_LAYOUT(
 #define KEY_FIELD(member) ASM_FIELD(struct io_key, member)
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct io_key, KEY_FIELD(disk), KEY_FIELD(flags), KEY_FIELD(phase),
-		   KEY_FIELD(bank), KEY_FIELD(process), KEY_FIELD(cgroup), KEY_FIELD(comm));
+		   KEY_FIELD(bank), KEY_FIELD(process), KEY_FIELD(group), KEY_FIELD(comm));
 #define TOTAL_FIELD(member) ASM_FIELD(struct io_total, member)
 static const struct asm_layout total_layout =
 	ASM_LAYOUT(struct io_total, TOTAL_FIELD(count), TOTAL_FIELD(bytes), TOTAL_FIELD(ns),
@@ -44,6 +44,10 @@ const struct asm_map io_maps[IO_MAPS] = {
 	[IO_MAP_ZERO] = { "zero", BPF_MAP_TYPE_ARRAY, 4, IO_HIST_BYTES, 1 },
 	[IO_MAP_BANK] = { "bank", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
 	[IO_MAP_RING] = { "ring", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 22 },
+	[IO_MAP_CALLS] = { "calls", BPF_MAP_TYPE_ARRAY, 4, 4, IO_CALL_NUMBERS },
+	[IO_MAP_THREADS] = { "threads", BPF_MAP_TYPE_LRU_HASH, 4, sizeof(struct io_call), 32768 },
+	[IO_MAP_TYPES] = { "types", BPF_MAP_TYPE_HASH, 8, 16, 512 },
+	[IO_MAP_FLUSHES] = { "flushes", BPF_MAP_TYPE_HASH, 4, sizeof(struct io_flushes), 4096 },
 };
 
 /* ---- start ------------------------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@ enum {
 	KEY_PHASE = FRAME(struct count_frame, key.phase),
 	KEY_BANK = FRAME(struct count_frame, key.bank),
 	KEY_PROCESS = FRAME(struct count_frame, key.process),
-	KEY_CGROUP = FRAME(struct count_frame, key.cgroup),
+	KEY_GROUP = FRAME(struct count_frame, key.group),
 	KEY_COMM = FRAME(struct count_frame, key.comm),
 	NONE = FRAME(struct count_frame, none),
 	END_TIME = FRAME(struct count_frame, end),
@@ -30,7 +30,7 @@ static const struct asm_layout count_layout = ASM_LAYOUT(
 	struct count_frame, ASM_FIELD(struct count_frame, key.disk),
 	ASM_FIELD(struct count_frame, key.flags), ASM_FIELD(struct count_frame, key.phase),
 	ASM_FIELD(struct count_frame, key.bank), ASM_FIELD(struct count_frame, key.process),
-	ASM_FIELD(struct count_frame, key.cgroup), ASM_FIELD(struct count_frame, key.comm),
+	ASM_FIELD(struct count_frame, key.group), ASM_FIELD(struct count_frame, key.comm),
 	ASM_FIELD(struct count_frame, none), ASM_FIELD(struct count_frame, end),
 	ASM_FIELD(struct count_frame, begin), ASM_FIELD(struct count_frame, disk));
 
@@ -98,7 +98,7 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_part hist_part = { ASM_LINES(hist_lines) };
+const struct asm_part io_hist_part = { ASM_LINES(hist_lines) };
 
 /* clang-format off */
 static const struct asm_insn count_lines[] = {
@@ -136,9 +136,9 @@ FUNC(io_count),
 			LDX(DW, R1, R6, REQUEST(comm) + 8),
 			STX(DW, R10, KEY_COMM + 8, R1),
 		END,
-		WHEN(struct io_config, key_cgroup),
+		WHEN(struct io_config, key_group),
 			LDX(DW, R1, R6, REQUEST(cgroup)),
-			STX(DW, R10, KEY_CGROUP, R1),
+			STX(DW, R10, KEY_GROUP, R1),
 		END,
 	END,
 	/* R7 = bytes. */
@@ -300,7 +300,7 @@ LABEL(out),
 	EXIT(),
 
 	WHEN(struct io_config, hists),
-		INCLUDE(&hist_part),
+		INCLUDE(&io_hist_part),
 	END,
 };
 /* clang-format on */

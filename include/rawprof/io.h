@@ -65,8 +65,9 @@ struct io_config {
 	uint32_t sizes;	  /*   of bytes */
 	uint32_t totals;  /* sums */
 	uint32_t records; /* each goes through the ring */
+	uint32_t flushes; /* calls are joined with the flushes of their disks */
 	/* by what; flags of the request that are part of the key */
-	uint32_t key_disk, key_flags, key_process, key_comm, key_cgroup;
+	uint32_t key_disk, key_flags, key_process, key_comm, key_group;
 };
 
 /* What became of the requests. */
@@ -102,7 +103,7 @@ struct io_request {
 	char comm[16];
 };
 
-/* Key of histograms and sums. What is not asked for is 0; the map's keys may end before cgroup. */
+/* Key of histograms and sums. What is not asked for is 0; the map's keys may end before group. */
 struct io_key {
 	uint32_t disk;
 	uint32_t flags;
@@ -110,10 +111,11 @@ struct io_key {
 	uint8_t bank;
 	uint16_t unused;
 	uint32_t process;
-	uint64_t cgroup;
+	uint64_t
+		group; /* control group; of calls the address of the name of the file system's type */
 	char comm[16];
 };
-#define IO_SHORT_KEY offsetof(struct io_key, cgroup)
+#define IO_SHORT_KEY offsetof(struct io_key, group)
 
 /* Of the map hists, per CPU: a struct asm_hist. */
 #define IO_HIST_BITS 5
@@ -151,6 +153,10 @@ enum {
 	IO_MAP_ZERO, /* a histogram with nothing in it */
 	IO_MAP_BANK, /* the bank in use, 0 or 1, a uint64_t: the other one may be read and emptied */
 	IO_MAP_RING,
+	IO_MAP_CALLS,	/* enum io_call_kind by the number of the system call, or 0 */
+	IO_MAP_THREADS, /* struct io_call by thread: what it is in */
+	IO_MAP_TYPES,	/* names of types of file systems, by their address */
+	IO_MAP_FLUSHES, /* struct io_flushes by disk */
 	IO_MAPS
 };
 extern const struct asm_map io_maps[IO_MAPS];
@@ -195,8 +201,49 @@ extern const struct asm_part io_begin_part, io_issued_part, io_finish_part, io_c
 /* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
 extern const struct asm_program io_start_program, io_insert_program, io_issue_program,
 	io_requeue_program, io_done_program, io_complete_program;
+/* io_hist(R1 = address of a struct io_key, R2 = value): counts it in the histogram, or sends it through the ring. */
+extern const struct asm_part io_hist_part;
+
 /* For disks without requests, since 5.12. */
 extern const struct asm_program io_bio_start_program, io_bio_done_program;
 extern const struct io_config io_usual_config;
+
+/* ---- system calls (programs/io_calls.c) */
+
+enum io_call_kind {
+	IO_CALL_NONE,
+	IO_CALL_READ,
+	IO_CALL_WRITE,
+	IO_CALL_PREAD,
+	IO_CALL_PWRITE,
+	IO_CALL_READV,
+	IO_CALL_WRITEV,
+	IO_CALL_PREADV,
+	IO_CALL_PWRITEV,
+	IO_CALL_FSYNC,
+	IO_CALL_FDATASYNC,
+	IO_CALL_OPEN,
+	IO_CALL_KINDS
+};
+/* System calls have numbers below that. */
+#define IO_CALL_NUMBERS 512
+
+/* What a thread is in. */
+struct io_call {
+	uint64_t start;
+	uint64_t flushes, flush_ns; /* of its disk, when it began */
+	uint32_t kind;
+	int32_t fd;
+	uint32_t disk; /* 0: there is not one */
+	uint32_t unused;
+};
+struct io_flushes {
+	uint64_t count, ns;
+};
+
+/* On sys_enter and sys_exit; on the end of requests, the second before 6.4. */
+extern const struct asm_program io_call_enter_program, io_call_exit_program, io_flush_program,
+	io_flush_old_program;
+extern const struct io_config io_calls_usual_config;
 
 #endif
