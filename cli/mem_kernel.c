@@ -93,7 +93,7 @@ static int attach(struct profile *p)
 	if (mk->mem->percpu)
 		err = load_hooks(p, mem_kernel_percpu_hooks, &config);
 	if (!err)
-		err = load_hooks(p, known ? mem_kernel_btf_hooks : mem_kernel_classic_hooks,
+		err = load_hooks(p, known ? mem_kernel_raw_hooks : mem_kernel_classic_hooks,
 				 &config);
 	return err;
 }
@@ -110,7 +110,7 @@ static int start(struct profile *p)
 
 		err = hook->group ? rp_attach_tracepoint(mk->hook_fd[i], hook->group, hook->event,
 							 0, &link)
-				  : rp_attach_raw_tracepoint(mk->hook_fd[i], NULL, &link);
+				  : rp_attach_raw_tracepoint(mk->hook_fd[i], hook->event, &link);
 		if (err >= 0)
 			err = profile_hold(p, link);
 	}
@@ -119,24 +119,43 @@ static int start(struct profile *p)
 
 static int configure(struct profile *p)
 {
-	p->output.show.color_by_label = "cache";
+	const struct mem_kernel *mk = p->ctx;
+
+	if (mk->mem->sizes && p->comm_glob)
+		return rp_fail(
+			-EINVAL,
+			"--sizes are counted in the kernel, which cannot tell '%s': try a name, or "
+			"its beginning and *",
+			p->comm_glob);
 	/* The kernel's side tells whose it is, also where it is not shown. */
 	if (p->opt->user_only)
 		p->config.kernel_bytes = p->config.fp_bytes;
 	return 0;
 }
 
+/* How often to look whether something is still being freed; how often nothing may have been, and at most. */
+#define SETTLE_US 20000
+#define SETTLE_QUIET 2
+#define SETTLE_MOST 50
+
 /*
- * What ends with a process ends a little later: files and their kind by RCU. One grace period, and time for what
- * waited for it.
+ * What ends with a process ends a little later: files and their kind by RCU, thousands of them in small portions. So
+ * there is a grace period, and more of them for as long as blocks that are followed go on being freed.
  */
 static int stop(struct profile *p)
 {
-	if (p->opt->program) {
+	struct mem_kernel_stats stats = { 0 };
+	uint64_t before;
+	int err = 0, quiet = 0;
+
+	for (int i = 0; !err && p->opt->program && i < SETTLE_MOST && quiet < SETTLE_QUIET; i++) {
+		before = stats.frees;
 		rp_quiesce();
-		usleep(50 * 1000);
+		usleep(SETTLE_US);
+		err = stacks_stats(p->stacks, &stats);
+		quiet = stats.frees == before ? quiet + 1 : 0;
 	}
-	return 0;
+	return err;
 }
 
 /* ---- what it found ---------------------------------------------------------------------------------------- */
@@ -224,17 +243,21 @@ enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack
 	return place->interrupt && p->config.filtering ? KERNEL_IN_INTERRUPT : KERNEL_KEPT;
 }
 
-bool mem_kernel_wanted(const struct profile *p, const struct stack *stack,
-		       const struct stack_place *place)
+static int count_fates(struct profile *p)
 {
-	enum mem_kernel_fate fate = mem_kernel_fate(p, stack, place);
-	uint64_t n = stack->value[MEM_KERNEL_OBJECTS];
 	struct mem_kernel *mk = p->ctx;
+	const struct stack *stack = NULL;
+	int err = 0;
 
-	mk->slab_pages += fate == KERNEL_SLAB_PAGES ? n : 0;
-	mk->interrupts += fate == KERNEL_IN_INTERRUPT ? n : 0;
-	mk->kept += fate == KERNEL_KEPT ? n : 0;
-	return fate == KERNEL_KEPT;
+	while (!err && (stack = stacks_next(p->stacks, stack))) {
+		struct stack_place place;
+
+		err = places_of(&mk->places, stack->record, &place);
+		if (!err)
+			mk->fate[mem_kernel_fate(p, stack, &place)] +=
+				stack->value[MEM_KERNEL_OBJECTS];
+	}
+	return err;
 }
 
 static void count_missed(struct profile *p)
@@ -273,7 +296,9 @@ static int collect(struct profile *p)
 	mk->places.session = &p->session;
 	if (err >= 0)
 		err = profile_prepare_kernel(p);
-	return err < 0 ? err : 0;
+	if (err >= 0)
+		err = count_fates(p);
+	return err;
 }
 
 /* ---- what it weighs --------------------------------------------------------------------------------------- */
@@ -302,7 +327,7 @@ static bool values(const struct profile *p, const struct stack *stack, uint64_t 
 
 	if (places_of(&mk->places, stack->record, &place))
 		return false;
-	return mem_kernel_wanted(p, stack, &place) &&
+	return mem_kernel_fate(p, stack, &place) == KERNEL_KEPT &&
 	       (!leaks_only(mk) || value[MEM_KERNEL_LIVE_OBJECTS]);
 }
 
@@ -341,13 +366,13 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	(void)kept; /* of which --leaks shows but a part */
 	b->ledger.events = "allocations and frees";
 	b->ledger.fired += mk->missed;
-	b->ledger.kept = mk->kept - p->not_wanted + s->frees;
+	b->ledger.kept = mk->fate[KERNEL_KEPT] - p->not_wanted + s->frees;
 	books_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
 	books_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
-	books_add(b, "pages for slabs", mk->slab_pages, REPORT_FILTERED);
+	books_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
 	books_add(b, "told twice", s->told_twice, REPORT_FILTERED);
 	books_add(b, "failed", s->failed, REPORT_FILTERED);
-	books_add(b, "in interrupts", mk->interrupts, REPORT_FILTERED);
+	books_add(b, "in interrupts", mk->fate[KERNEL_IN_INTERRUPT], REPORT_FILTERED);
 	books_add(b, "no room for blocks", s->map_full, REPORT_LOST);
 	books_add(b, "map busy", s->map_busy, REPORT_LOST);
 	books_add(b, "nested", mk->missed, REPORT_LOST);
@@ -370,6 +395,7 @@ static const struct profiler mem_kernel_profiler = {
 	.command = "mem",
 	.nmaps = MEM_KERNEL_MAPS,
 	.weight = MEM_KERNEL_BYTES,
+	.color_by_label = "cache",
 	.ring_factor = 8, /* many stacks are new at the same time, each of them a kilobyte */
 	.configure = configure,
 	.attach = attach,

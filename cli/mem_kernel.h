@@ -45,6 +45,9 @@ int places_of(struct places *places, const struct stack_record *record, struct s
 
 /* ---- the recording */
 
+/* What becomes of an allocation whose stack came back. */
+enum mem_kernel_fate { KERNEL_KEPT, KERNEL_SLAB_PAGES, KERNEL_IN_INTERRUPT, KERNEL_FATES };
+
 struct mem_kernel {
 	const struct mem_options *mem;
 	struct asm_map maps[MEM_KERNEL_MAPS];
@@ -56,8 +59,7 @@ struct mem_kernel {
 	struct mem_kernel_stats stats;
 	uint64_t missed; /* events at which the kernel did not run the program */
 
-	/* What became of allocations whose stacks came back. */
-	uint64_t kept, interrupts, slab_pages;
+	uint64_t fate[KERNEL_FATES]; /* of allocations whose stacks came back */
 
 	struct mem_kernel_cache {
 		uint64_t tag;
@@ -67,13 +69,8 @@ struct mem_kernel {
 	char label[32]; /* room for a name that is made up */
 };
 
-/* What becomes of an allocation whose stack came back. */
-enum mem_kernel_fate { KERNEL_KEPT, KERNEL_SLAB_PAGES, KERNEL_IN_INTERRUPT };
 enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack *stack,
 				     const struct stack_place *place);
-/* The same for all that was allocated there: counts it for the books. False: it is not part of the result. */
-bool mem_kernel_wanted(const struct profile *p, const struct stack *stack,
-		       const struct stack_place *place);
 /* The name of what was allocated: "filp", "kmalloc-512", "pages". Good until the next call. */
 const char *mem_kernel_name(struct mem_kernel *mk, uint64_t tag);
 

@@ -39,7 +39,7 @@ static int add_row(struct profile *p, const struct stack *stack, struct rows *ro
 	struct row *row = &rows->row[rows->n];
 	int err = places_of(&mk->places, r, &place);
 
-	if (err || !mem_kernel_wanted(p, stack, &place))
+	if (err || mem_kernel_fate(p, stack, &place) != KERNEL_KEPT)
 		return err;
 	if (!profile_comm_wanted(p, r->comm)) {
 		p->not_wanted += stack->value[MEM_KERNEL_OBJECTS];
@@ -227,10 +227,12 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 static int fill_sizes(const struct kind_hists *h)
 {
 	struct mem_kernel *mk = h->p->ctx;
-	const struct stack *stack = NULL;
 
-	while ((stack = stacks_next(h->p->stacks, stack)))
-		mk->kept += stack->value[MEM_KERNEL_OBJECTS];
+	for (int fate = 0; fate < KERNEL_FATES; fate++)
+		if (fate != KERNEL_KEPT) {
+			mk->fate[KERNEL_KEPT] += mk->fate[fate];
+			mk->fate[fate] = 0;
+		}
 	return read_map(h, MEM_KERNEL_MAP_SIZES, take_sizes);
 }
 
@@ -263,17 +265,7 @@ static int take_age(void *ctx, const void *key, const void *value)
 
 static int fill_ages(const struct kind_hists *h)
 {
-	struct mem_kernel *mk = h->p->ctx;
-	const struct stack *stack = NULL;
-	struct stack_place place;
-	int err = 0;
-
-	while (!err && (stack = stacks_next(h->p->stacks, stack))) {
-		err = places_of(&mk->places, stack->record, &place);
-		if (!err)
-			mem_kernel_wanted(h->p, stack, &place);
-	}
-	return err ? err : read_map(h, MEM_KERNEL_MAP_BLOCKS, take_age);
+	return read_map(h, MEM_KERNEL_MAP_BLOCKS, take_age);
 }
 
 static int close_hists(struct profile *p, struct report_hists *set, struct books *books)

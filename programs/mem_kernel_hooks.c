@@ -2,12 +2,13 @@
 /*
  * mem_kernel_hooks: the tracepoints of the kernel's allocators, and what their arguments mean.
  *
- * Each is there twice: for its BTF tracepoint, whose arguments are the kernel's own, so that a slab cache has a name;
- * and for the classic one, whose record costs more to make, but whose fields can be found by name on every kernel.
+ * Each is there twice: for the raw tracepoint, whose arguments are the kernel's own; and for the classic one, whose
+ * record costs more to make, but whose fields can be found by name on every kernel. Only of kmem_cache_alloc the types
+ * of the arguments matter, for there is a name to be found behind them.
  */
 #include <rawprof/mem_kernel.h>
 
-/* The arguments of a BTF tracepoint are its context, 8 bytes each. */
+/* The arguments of a raw tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R6, 8 * (n))
 
 /* reg, the detail of a kind, becomes a tag. */
@@ -30,8 +31,7 @@
 		.license = "Dual BSD/GPL", ASM_LINES(lines_),                                      \
 		.config_size = sizeof(struct mem_kernel_config)                                    \
 	}
-#define BTF_HOOK(name_, target_, lines_)                                                           \
-	HOOK(name_, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, target_, lines_)
+#define RAW_HOOK(name_, lines_) HOOK(name_, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL, lines_)
 #define CLASSIC_HOOK(name_, lines_) HOOK(name_, BPF_PROG_TYPE_TRACEPOINT, 0, NULL, lines_)
 
 /* ---- kmalloc(call_site, ptr, bytes_req, bytes_alloc, gfp_flags, node) -------------------------------------- */
@@ -60,7 +60,7 @@ static const struct asm_insn kmalloc_classic[] = { KMALLOC_CLASSIC("kmalloc") };
 static const struct asm_insn kmalloc_node_classic[] = { KMALLOC_CLASSIC("kmalloc_node") };
 /* clang-format on */
 
-const struct asm_program mem_kmalloc_program = BTF_HOOK("mem_kmalloc", "kmalloc", kmalloc_lines);
+const struct asm_program mem_kmalloc_program = RAW_HOOK("mem_kmalloc", kmalloc_lines);
 const struct asm_program mem_kmalloc_tp_program = CLASSIC_HOOK("mem_kmalloc_tp", kmalloc_classic);
 static const struct asm_program kmalloc_node_program =
 	CLASSIC_HOOK("mem_kmallocn_tp", kmalloc_node_classic);
@@ -69,23 +69,33 @@ static const struct asm_program kmalloc_node_program =
 
 /* The stack frame of mem_cache_alloc. */
 struct cache_frame {
+	uint64_t object;
 	uint64_t name; /* its address */
 	char text[MEM_KERNEL_NAME];
 };
-enum { NAME = FRAME(struct cache_frame, name), TEXT = FRAME(struct cache_frame, text) };
+enum {
+	OBJECT = FRAME(struct cache_frame, object),
+	NAME = FRAME(struct cache_frame, name),
+	TEXT = FRAME(struct cache_frame, text)
+};
 static const struct asm_layout cache_layout =
-	ASM_LAYOUT(struct cache_frame, ASM_FIELD(struct cache_frame, name),
-		   ASM_FIELD(struct cache_frame, text));
+	ASM_LAYOUT(struct cache_frame, ASM_FIELD(struct cache_frame, object),
+		   ASM_FIELD(struct cache_frame, name), ASM_FIELD(struct cache_frame, text));
 
 /* clang-format off */
 static const struct asm_insn cache_alloc_lines[] = {
 	MOV_REG(R6, R1),
 	TP_ARG(R7, 2),
+	/* The address is a const void *, which a program with types must not touch on every kernel (6.1). */
+	MOV_REG(R3, R6),
+	ADD(R3, 8 * 1),
+	READ_KERNEL(OBJECT, 8, R3),
 	LD_FIELD(R5, R7, "kmem_cache", "name"),
 	STX(DW, R10, NAME, R5),
-	TP_ARG(R2, 1),
 	LD_FIELD(R3, R7, "kmem_cache", "size"),
 	LD_FIELD(R4, R7, "kmem_cache", "object_size"),
+	LDX(DW, R2, R10, OBJECT),
+	MOV_REG(R1, R6),
 	CALL_FUNC(kernel_alloc),
 	JEQ(R0, 0, out),
 
@@ -148,9 +158,8 @@ static const struct asm_insn kfree_classic[] = { FREE_CLASSIC("kfree") };
 static const struct asm_insn cache_free_classic[] = { FREE_CLASSIC("kmem_cache_free") };
 /* clang-format on */
 
-const struct asm_program mem_kfree_program = BTF_HOOK("mem_kfree", "kfree", free_lines);
-const struct asm_program mem_cache_free_program =
-	BTF_HOOK("mem_cache_free", "kmem_cache_free", free_lines);
+const struct asm_program mem_kfree_program = RAW_HOOK("mem_kfree", free_lines);
+const struct asm_program mem_cache_free_program = RAW_HOOK("mem_cache_free", free_lines);
 const struct asm_program mem_kfree_tp_program = CLASSIC_HOOK("mem_kfree_tp", kfree_classic);
 const struct asm_program mem_cache_free_tp_program =
 	CLASSIC_HOOK("mem_cachefre_tp", cache_free_classic);
@@ -221,10 +230,8 @@ static const struct asm_insn page_free_classic[] = {
 };
 /* clang-format on */
 
-const struct asm_program mem_page_alloc_program =
-	BTF_HOOK("mem_page_alloc", "mm_page_alloc", page_alloc_lines);
-const struct asm_program mem_page_free_program =
-	BTF_HOOK("mem_page_free", "mm_page_free", page_free_lines);
+const struct asm_program mem_page_alloc_program = RAW_HOOK("mem_page_alloc", page_alloc_lines);
+const struct asm_program mem_page_free_program = RAW_HOOK("mem_page_free", page_free_lines);
 const struct asm_program mem_page_alloc_tp_program =
 	CLASSIC_HOOK("mem_pagealoc_tp", page_alloc_classic);
 const struct asm_program mem_page_free_tp_program =
@@ -269,13 +276,13 @@ const struct asm_program mem_percpu_free_program =
 /* ---- which of them ---------------------------------------------------------------------------------------- */
 
 /* Frees first: what is allocated from now on is not missed when it ends. */
-const struct mem_kernel_hook mem_kernel_btf_hooks[] = {
-	{ &mem_kfree_program },
-	{ &mem_cache_free_program },
-	{ &mem_page_free_program },
-	{ &mem_kmalloc_program },
-	{ &mem_cache_alloc_program },
-	{ &mem_page_alloc_program },
+const struct mem_kernel_hook mem_kernel_raw_hooks[] = {
+	{ &mem_kfree_program, NULL, "kfree" },
+	{ &mem_cache_free_program, NULL, "kmem_cache_free" },
+	{ &mem_page_free_program, NULL, "mm_page_free" },
+	{ &mem_kmalloc_program, NULL, "kmalloc" },
+	{ &mem_cache_alloc_program, NULL, NULL },
+	{ &mem_page_alloc_program, NULL, "mm_page_alloc" },
 	{ 0 },
 };
 const struct mem_kernel_hook mem_kernel_classic_hooks[] = {

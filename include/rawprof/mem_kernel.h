@@ -91,14 +91,17 @@ extern const struct asm_part mem_kernel_alloc_part, mem_kernel_free_part, mem_ke
 
 /* ---- the programs (programs/mem_kernel_hooks.c) */
 
-/* A program and the classic tracepoint that it is for; group NULL for one with a BTF target. */
+/*
+ * A program and what it is for: the classic tracepoint group:event; the raw tracepoint event, if group is NULL; the
+ * target of the program itself, if both are.
+ */
 struct mem_kernel_hook {
 	const struct asm_program *program;
 	const char *group, *event;
 	const char *optional; /* the same as "group:event", where a kernel may do without */
 };
-/* For kernels with BTF whose tracepoints have today's arguments, since 6.1; for all. A NULL program ends them. */
-extern const struct mem_kernel_hook mem_kernel_btf_hooks[], mem_kernel_classic_hooks[];
+/* Where BTF says that the arguments are today's, as since 6.1; for all. A NULL program ends them. */
+extern const struct mem_kernel_hook mem_kernel_raw_hooks[], mem_kernel_classic_hooks[];
 /* Beside either. */
 extern const struct mem_kernel_hook mem_kernel_percpu_hooks[];
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need_profile
 
-page=$(getconf PAGESIZE)
+page=$(awk '/^KernelPageSize/ { print $2 * 1024; exit }' /proc/self/smaps)
 # recorded NAME ARGS...: stacks in $tmp/NAME, messages in $err.
 recorded() {
 	run "$rawprof" mem --format folded -o "$tmp/$1" "${@:2}"
@@ -90,6 +90,7 @@ for how in --faults --growth; do
 	done
 done
 
+command -v comm >/dev/null || finish # busybox has none
 leaves_nothing_from_here
 run "$rawprof" mem --faults -q 0.2
 run "$rawprof" mem --growth -q 0.2
