@@ -167,9 +167,9 @@ holds 'mmap: who let go' "$(cell total_seconds 'releaser="lockkernel"' 'released
 rows -K --by caller -- "$work/lockkernel" rename 1 "$tmp"
 ledger_closes 'rename'
 holds 'rename: waits for the directory to write' "$(cell total_seconds 'type="rwsem:W"' 'caller="[^"]*rename') > 0.2"
-rows -K --by caller -- "$work/lockkernel" pipe 1
-ledger_closes 'pipe'
-holds 'pipe: a mutex' "$(cell waits 'type="mutex' 'caller="[^"]*pipe') > 0"
+rows -K --by caller -- "$work/lockkernel" epoll 1
+ledger_closes 'epoll'
+holds 'epoll: a mutex' "$(cell waits 'type="mutex' 'caller="[^"]*(epoll|ep_)') > 0"
 run "$rawprof" lock -K -f -- "$work/lockkernel" rename 1 "$tmp"
 has 'the stacks have both sides' "$out" '^lockkernel;.*;rename;.*do_renameat'
 

@@ -4,12 +4,14 @@
  *
  *	mmap	map and unmap memory of one process: its mmap_lock, an rwsem, for writing
  *	rename	rename files within one directory: its i_rwsem, for writing
- *	pipe	write to and read from one pipe: its mutex
+ *	epoll	ask one epoll which of many files are ready: its mutex
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,10 +19,11 @@
 #include "work.h"
 
 #define THREADS 4
+#define FILES 500
 
 static const char *what, *directory;
 static double seconds;
-static int ends[2];
+static int epoll;
 
 static double now(void)
 {
@@ -45,14 +48,26 @@ static void rename_once(const char *from, const char *to)
 		perror(from);
 }
 
-/* Half of the threads write what the other half reads. */
-static void pipe_once(long number)
+/* All of them are, always, and the mutex is held until that has been told of each. */
+static void ask_once(void)
 {
-	static char page[65536];
-	ssize_t n =
-		number % 2 ? read(ends[0], page, sizeof(page)) : write(ends[1], page, sizeof(page));
+	struct epoll_event events[FILES];
 
-	(void)n;
+	epoll_wait(epoll, events, FILES, 0);
+}
+
+static int open_files(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	for (int i = 0; i < FILES; i++) {
+		int fd = eventfd(1, EFD_CLOEXEC);
+
+		if (fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+			return -1;
+	}
+	return 0;
 }
 
 static void *run(void *arg)
@@ -68,8 +83,8 @@ static void *run(void *arg)
 	while (now() < end) {
 		if (!strcmp(what, "mmap"))
 			map_once();
-		else if (!strcmp(what, "pipe"))
-			pipe_once(number);
+		else if (!strcmp(what, "epoll"))
+			ask_once();
 		else {
 			rename_once(a, b);
 			rename_once(b, a);
@@ -86,9 +101,8 @@ int main(int argc, char **argv)
 	what = argc > 1 ? argv[1] : "mmap";
 	seconds = seconds_arg(argc, argv, 2, 1);
 	directory = argc > 3 ? argv[3] : ".";
-	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC))
+	if (open_files())
 		return 1;
-	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20); /* so that much is copied at once */
 	for (long i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)i))
 			return 1;
