@@ -16,9 +16,13 @@
 	}
 
 const struct own_option lock_own_options[] = {
-	OWN("min-wait", 'm', OWN_MS, min_ns), OWN("by", 0, OWN_TEXT, by),
-	OWN("type", 'Y', OWN_TEXT, types),    OWN("hist", 0, OWN_TEXT, hist),
-	OWN("stacks", 0, OWN_FLAG, stacks),   { 0 },
+	OWN("min-wait", 'm', OWN_MS, min_ns),
+	OWN("by", 0, OWN_TEXT, by),
+	OWN("type", 'Y', OWN_TEXT, types),
+	OWN("hist", 0, OWN_TEXT, hist),
+	OWN("hold", 0, OWN_FLAG, hold),
+	OWN("stacks", 0, OWN_FLAG, stacks),
+	{ 0 },
 };
 const size_t lock_own_size = sizeof(struct lock_options);
 
@@ -38,6 +42,12 @@ const char *lock_check(const struct options *opt)
 		return "--hist is a view of its own: without --by, --type and --stacks";
 	if (own->stacks && own->by)
 		return "--by is for rows, --stacks for stacks";
+	if (own->hold && opt->kernel_only)
+		return "--hold is about mutexes of programs: not with --kernel";
+	if (own->hold && !opt->program && !opt->pids.n)
+		return "--hold wants to know of whom: --pid, or a program after --";
+	if (own->hold && own->by && !strcmp(own->by, "releaser"))
+		return "--hold: whoever holds a mutex lets go of it himself, so there is no --by releaser";
 	if (opt->interval > 0 && (own->hist || own->stacks))
 		return "--interval is for rows";
 	return NULL;
@@ -127,19 +137,34 @@ static int attach_user(struct profile *p, const struct lock_config *config)
 	return err;
 }
 
+static int attach_exit(struct profile *p, const struct lock_config *config)
+{
+	return rp_has(RP_HAS_TP_BTF) ? profile_attach(p, &lock_thread_exit_program, config)
+				     : attach_classic(p, &lock_thread_exit_tp_program, config,
+						      "sched", "sched_process_exit");
+}
+
 static int attach_both_sides(struct profile *p, const struct lock_config *config)
 {
+	int err = attach_exit(p, config);
+
+	if (err)
+		return err;
+	if (rp_has(RP_HAS_TP_BTF))
+		return profile_attach(p, &lock_waking_program, config);
+	rp_log(RP_INFO, "no BTF tracepoints: locks are told of by classic ones");
+	return attach_classic(p, &lock_waking_tp_program, config, "sched", "sched_waking");
+}
+
+static int attach_hold(struct profile *p, const struct lock_config *config)
+{
+	struct lock *l = p->ctx;
+	struct lock_config hold = *config;
 	int err;
 
-	if (rp_has(RP_HAS_TP_BTF)) {
-		err = profile_attach(p, &lock_thread_exit_program, config);
-		return err ? err : profile_attach(p, &lock_waking_program, config);
-	}
-	rp_log(RP_INFO, "no BTF tracepoints: locks are told of by classic ones");
-	err = attach_classic(p, &lock_thread_exit_tp_program, config, "sched",
-			     "sched_process_exit");
-	return err ? err
-		   : attach_classic(p, &lock_waking_tp_program, config, "sched", "sched_waking");
+	hold.hold = 1;
+	err = attach_exit(p, &hold);
+	return err ? err : lock_probes_open(p, &hold, &l->probes);
 }
 
 static int attach(struct profile *p)
@@ -156,6 +181,8 @@ static int attach(struct profile *p)
 	user.spinning = 0;
 	user.profile.kernel_bytes = 0;
 
+	if (l->options->hold)
+		return attach_hold(p, &user);
 	if (kernel_locks && !has_event("lock:contention_begin")) {
 		if (!l->of_users)
 			return rp_fail(
@@ -189,16 +216,27 @@ static int stop(struct profile *p)
 {
 	struct lock *l = p->ctx;
 
+	int err;
+
 	l->end_ns = monotonic_ns();
-	return set_gate(p, 0);
+	err = set_gate(p, 0);
+	lock_probes_detach(l->probes);
+	return err;
 }
 
 /* The mappings of a program that we start are read before any of it runs: its first walk has tables. */
 static int loaded(struct profile *p, pid_t pid)
 {
-	(void)p;
-	(void)pid;
-	return 0;
+	struct lock *l = p->ctx;
+
+	return l->probes ? lock_probes_process(l->probes, (uint32_t)pid) : 0;
+}
+
+static int mapped(struct profile *p, const struct rp_side_event *e)
+{
+	struct lock *l = p->ctx;
+
+	return lock_probes_mapped(l->probes, e);
 }
 
 /* Waits that began while their program was at work on that CPU; the kernel has left them out. */
@@ -234,13 +272,24 @@ static const struct report_value_type *types(const struct profile *p, size_t *n)
 	return values;
 }
 
+static const struct report_value_type *hold_types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type values[] = { { "holds", "count" },
+							   { "time", "nanoseconds" } };
+
+	(void)p;
+	*n = 2;
+	return values;
+}
+
 static void describe(struct profile *p, struct report_info *info)
 {
 	const struct lock *l = p->ctx;
 
-	info->event = !l->of_kernel  ? "futex"
-		      : !l->of_users ? "contention_begin"
-				     : "contention_begin, futex";
+	info->event = l->options->hold ? "pthread_mutex_lock"
+		      : !l->of_kernel  ? "futex"
+		      : !l->of_users   ? "contention_begin"
+				       : "contention_begin, futex";
 }
 
 static int books(struct profile *p, uint64_t kept, struct books *b)
@@ -262,7 +311,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	if (s.hists_full)
 		rp_log(RP_WARN, "%" PRIu64 " waits are in no histogram: for more than %d locks",
 		       s.hists_full, HIST_LOCKS);
-	b->ledger.events = "waits";
+	b->ledger.events = l->options->hold ? "holds" : "waits";
 	b->ledger.fired += l->missed;
 	b->ledger.kept = l->kept;
 	books_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
@@ -327,7 +376,13 @@ int command_lock(const struct options *opt)
 			strcmp(l.options->hist, "lock") ? HIST_TYPES : HIST_LOCKS;
 	profiler.maps = maps;
 	choose_view(opt, &profiler);
+	if (l.options->hold) {
+		profiler.mapped = mapped;
+		profiler.at_return = true;
+		profiler.types = hold_types;
+	}
 	status = profile_run(&profiler, &both_sides, &l);
+	lock_probes_close(l.probes);
 	free(l.earlier_key);
 	free(l.earlier);
 	return status;

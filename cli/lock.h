@@ -8,6 +8,7 @@
  *	lock_view.c	tables and sentences
  *	lock_hist.c	histograms
  *	lock_stacks.c	stacks
+ *	lock_hold.c	probes for --hold
  */
 #ifndef CLI_LOCK_H
 #define CLI_LOCK_H
@@ -23,6 +24,7 @@ struct lock_options {
 	const char *by;	   /* what a row of the table is; NULL: a lock */
 	const char *types; /* only these, separated by commas; NULL: all */
 	const char *hist;  /* "type" or "lock"; NULL: no histograms */
+	bool hold;	   /* how long mutexes are held, in place of waits */
 	bool stacks;	   /* stacks, where the format could do with rows */
 };
 extern const struct own_option lock_own_options[];
@@ -59,9 +61,12 @@ struct lock_list {
 };
 void lock_list_free(struct lock_list *list);
 
+struct lock_probes;
+
 struct lock {
 	const struct lock_options *options;
-	bool of_users, of_kernel; /* which locks */
+	struct lock_probes *probes; /* of --hold */
+	bool of_users, of_kernel;   /* which locks */
 	struct lock_config config;
 	uint64_t end_ns;  /* CLOCK_MONOTONIC, when counting ended */
 	uint64_t shorter; /* of waits that were cut off by the end */
@@ -93,6 +98,16 @@ const char *lock_outcome_name(uint32_t outcome);
  * Fills in the words of the item; those that are not constants are added to the list's texts. -ENOMEM.
  */
 int lock_describe(struct profile *p, struct lock_list *list, struct lock_item *item);
+/* ---- --hold. 0 or a negative errno. */
+
+/* Loads the programs, and probes the processes that were asked for. */
+int lock_probes_open(struct profile *p, const struct lock_config *config, struct lock_probes **out);
+/* The files of a process; those that it has mapped since. */
+int lock_probes_process(struct lock_probes *l, uint32_t pid);
+int lock_probes_mapped(struct lock_probes *l, const struct rp_side_event *e);
+void lock_probes_detach(struct lock_probes *l);
+void lock_probes_close(struct lock_probes *l);
+
 /* Ways out, as struct profiler has them. */
 int lock_report_grid(struct profile *p);
 int lock_report_interval(struct profile *p);

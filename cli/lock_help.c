@@ -21,6 +21,8 @@ const char lock_usage[] =
 	"  -m, --min-wait MS        waits of at least so many milliseconds (0.1 is 100 us)\n"
 	"  -Y, --type LIST          only these, as the column TYPE has them: umutex,condvar; rwsem is both rwsem:R and\n"
 	"                           rwsem:W\n"
+	"      --hold               how long mutexes are held, and by whom, in place of waits: by probes on every call of\n"
+	"                           pthread_mutex_lock and its kin, which cost some microseconds each; of --pid or a program\n"
 	"      --max-stack N        most frames of each side (256)\n"
 	"      --call-graph eh|fp   user stacks by unwind tables (default) or by frame pointers\n"
 	"  -d, --duration SECONDS   how long (also 2m, 1h; or just the number); default: until Ctrl-C\n"

@@ -16,7 +16,8 @@ const char *lock_outcome_name(uint32_t outcome)
 	static const char *const names[LOCK_OUTCOMES] = {
 		[LOCK_GOT] = "got",	    [LOCK_TIMED_OUT] = "timed out",
 		[LOCK_CHANGED] = "no wait", [LOCK_INTERRUPTED] = "interrupted",
-		[LOCK_FAILED] = "failed",   [LOCK_WAITING] = "still waiting",
+		[LOCK_FAILED] = "failed",   [LOCK_WAITING] = "goes on",
+		[LOCK_HELD] = "held",
 	};
 
 	return outcome < LOCK_OUTCOMES ? names[outcome] : "failed";
@@ -351,11 +352,12 @@ static int describe_releaser(struct profile *p, struct lock_list *list, struct l
 int lock_describe(struct profile *p, struct lock_list *list, struct lock_item *item)
 {
 	const struct stack_record *r = item->waiter->record;
+	const struct lock *l = p->ctx;
 	struct caller c = { 0 };
 	char *text = NULL;
 	int err = keep(list, name_lock(p, r, item->how), &item->word[LOCK_WORD_LOCK]);
 
-	item->word[LOCK_WORD_TYPE] = lock_kernel_type(item->how);
+	item->word[LOCK_WORD_TYPE] = l->options->hold ? "umutex" : lock_kernel_type(item->how);
 	if (item->how & LOCK_FUTEX) {
 		c = user_caller(p, r);
 		if (c.type && !(item->how & (LOCK_FUTEX_PI | LOCK_FUTEX_ANY)))

@@ -38,6 +38,7 @@ static int push_mark(struct report *report, struct name_ids *to, const char *nam
 static int intern(struct profile *p, struct names *names, const struct stack_record *r,
 		  struct name_ids *out)
 {
+	const struct lock *l = p->ctx;
 	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
 	const struct name_owner owner = profile_owner(r);
 	const size_t ours = probe_frames(&p->session, r->frames, nkernel);
@@ -45,8 +46,9 @@ static int intern(struct profile *p, struct names *names, const struct stack_rec
 
 	return err ? err
 		   : names_intern(names, &owner, r->frames + nkernel, nuser,
-				  nkernel ? names_entered(&p->session, r->frames, nkernel)
-					  : NAMES_SYSCALL,
+				  l->options->hold ? NAMES_RETURN
+				  : nkernel	   ? names_entered(&p->session, r->frames, nkernel)
+						   : NAMES_SYSCALL,
 				  out);
 }
 

@@ -129,22 +129,37 @@ static char *word_of_row(const struct lock_item *first, size_t n, enum lock_word
 	return asprintf(&out, "%s%s", *text ? text : "-", several ? ", ..." : "") < 0 ? NULL : out;
 }
 
-static struct report_column *column_list(const struct lock_by *by, struct report_column *out,
-					 size_t *n)
+/* What a table has columns for: mutexes that are held know of fewer things. */
+struct shape {
+	struct lock_by by;
+	size_t nfigures;
+};
+
+static struct shape shape_of(const struct lock *l)
 {
-	*n = 0;
-	for (size_t i = 0; i < by->nkeys; i++)
-		out[(*n)++] = words[by->key[i]];
-	for (size_t i = 0; i < FIGURES; i++)
-		out[(*n)++] = figures[i];
-	for (size_t i = 0; i < by->nalso; i++)
-		out[(*n)++] = words[by->also[i]];
-	return out;
+	struct shape s = { .by = *lock_by_name(l->options->by ? l->options->by : "lock"),
+			   .nfigures = l->options->hold ? TIMED_OUT : FIGURES };
+
+	if (l->options->hold && s.by.also[s.by.nalso - 1] == LOCK_WORD_RELEASED)
+		s.by.nalso--;
+	return s;
 }
 
-static int add_row(struct report_grid *g, const struct lock_by *by, const struct lock_item *first,
+static void list_columns(const struct shape *s, struct report_column *out, size_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; i < s->by.nkeys; i++)
+		out[(*n)++] = words[s->by.key[i]];
+	for (size_t i = 0; i < s->nfigures; i++)
+		out[(*n)++] = figures[i];
+	for (size_t i = 0; i < s->by.nalso; i++)
+		out[(*n)++] = words[s->by.also[i]];
+}
+
+static int add_row(struct report_grid *g, const struct shape *s, const struct lock_item *first,
 		   size_t n)
 {
+	const struct lock_by *by = &s->by;
 	struct report_cell cells[REPORT_GRID_MAX_COLUMNS] = { 0 };
 	char *also[3] = { 0 };
 	size_t at = by->nkeys;
@@ -164,11 +179,13 @@ static int add_row(struct report_grid *g, const struct lock_by *by, const struct
 	cells[at + TOTAL].number = ns;
 	cells[at + AVERAGE].number = count ? ns / count : 0;
 	cells[at + LONGEST].number = longest;
-	cells[at + TIMED_OUT].number = timed_out;
-	cells[at + CHANGED].number = changed;
+	if (s->nfigures == FIGURES) {
+		cells[at + TIMED_OUT].number = timed_out;
+		cells[at + CHANGED].number = changed;
+	}
 	for (size_t i = 0; i < by->nalso; i++) {
 		also[i] = word_of_row(first, n, by->also[i]);
-		cells[at + FIGURES + i].text = also[i];
+		cells[at + s->nfigures + i].text = also[i];
 		err = also[i] ? err : -ENOMEM;
 	}
 	if (!err)
@@ -178,8 +195,9 @@ static int add_row(struct report_grid *g, const struct lock_by *by, const struct
 	return err;
 }
 
-static int add_rows(struct report_grid *g, const struct lock_by *by, struct lock_list *list)
+static int add_rows(struct report_grid *g, const struct shape *s, struct lock_list *list)
 {
+	const struct lock_by *by = &s->by;
 	int err = 0;
 
 	if (list->n)
@@ -188,7 +206,7 @@ static int add_rows(struct report_grid *g, const struct lock_by *by, struct lock
 		for (n = 1;
 		     i + n < list->n && !compare_keys(&list->item[i], &list->item[i + n], by);)
 			n++;
-		err = add_row(g, by, &list->item[i], n);
+		err = add_row(g, s, &list->item[i], n);
 	}
 	return err;
 }
@@ -288,17 +306,24 @@ static int sort_grid(const struct profile *p, struct report_grid *g)
 static int new_grid(const struct profile *p, struct report_grid **out)
 {
 	const struct lock *l = p->ctx;
-	const struct lock_by *by = lock_by_name(l->options->by ? l->options->by : "lock");
+	const struct shape shape = shape_of(l);
 	struct report_column columns[REPORT_GRID_MAX_COLUMNS];
 	char title[64];
 	struct report_grid_spec spec = { .title = title,
 					 .metric = "lock",
 					 .events = "waits",
-					 .rows = by->rows,
+					 .rows = shape.by.rows,
 					 .columns = columns };
 
-	snprintf(title, sizeof(title), "waits for locks by %s", by->name);
-	column_list(by, columns, &spec.ncolumns);
+	snprintf(title, sizeof(title), "waits for locks by %s", shape.by.name);
+	list_columns(&shape, columns, &spec.ncolumns);
+	if (l->options->hold) {
+		snprintf(title, sizeof(title), "time that mutexes are held, by %s", shape.by.name);
+		spec.metric = "lock_hold";
+		spec.events = "holds";
+		columns[shape.by.nkeys + WAITS].title = "HOLDS";
+		columns[shape.by.nkeys + WAITS].key = "holds";
+	}
 	return report_grid_new(&spec, out);
 }
 
@@ -307,7 +332,8 @@ static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list 
 {
 	struct lock *l = p->ctx;
 	struct profile_info info;
-	int err = add_rows(g, lock_by_name(l->options->by ? l->options->by : "lock"), list);
+	const struct shape shape = shape_of(l);
+	int err = add_rows(g, &shape, list);
 
 	if (!err)
 		err = sort_grid(p, g);

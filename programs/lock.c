@@ -45,6 +45,7 @@ const struct asm_map lock_maps[LOCK_MAPS] = {
 	[LOCK_MAP_EMPTY] = { "empty", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct lock_waits), 1,
 			     .value = &waits_layout },
 	[LOCK_MAP_NO_HIST] = { "no_hist", BPF_MAP_TYPE_ARRAY, 4, LOCK_HIST_BYTES, 1 },
+	[LOCK_MAP_CALLS] = { "calls", BPF_MAP_TYPE_HASH, 4, sizeof(struct lock_call), 16384 },
 };
 
 /* Offsets in a slot. */
@@ -54,6 +55,7 @@ enum {
 	SINCE = offsetof(struct lock_wait, since),
 	RELEASER = offsetof(struct lock_wait, releaser),
 	HOW = offsetof(struct lock_wait, how),
+	AGAIN = offsetof(struct lock_wait, again),
 	SLOT = sizeof(struct lock_wait)
 };
 enum {
@@ -160,6 +162,7 @@ LABEL(free),
 	LDX(DW, R1, R10, NOW),
 	STX(DW, R7, SINCE, R1),
 	ST(DW, R7, RELEASER, 0),
+	ST(W, R7, AGAIN, 0),
 	LDX(DW, R1, R10, BEGIN_HOW),
 	STX(W, R7, HOW, R1),
 	STX(DW, R7, LOCK, R6),
@@ -169,6 +172,11 @@ LABEL(out),
 
 	/* Spinning is forgotten once it sleeps. */
 LABEL(again),
+	WHEN(struct lock_config, hold),
+		LDX(W, R1, R0, AGAIN),
+		ADD(R1, 1),
+		STX(W, R0, AGAIN, R1),
+	END,
 	LDX(DW, R1, R10, BEGIN_HOW),
 	OR(R1, ~LOCK_KERNEL_FLAGS),
 	LDX(W, R2, R0, HOW),
@@ -256,6 +264,14 @@ LABEL(unbegun),
 	JA(out),
 LABEL(found),
 	MOV_REG(R7, R0),
+	WHEN(struct lock_config, hold),
+		LDX(W, R1, R7, AGAIN),
+		JEQ(R1, 0, last),
+		SUB(R1, 1),
+		STX(W, R7, AGAIN, R1),
+		JA(out),
+LABEL(last),
+	END,
 
 	/* R8 = how long, and the slot is free again. */
 	LDX(DW, R8, R10, END_NOW),
@@ -272,9 +288,11 @@ LABEL(forwards),
 	STX(W, R10, PAIR_OUTCOME, R2),
 	/* Who woke it has given it something only if it has it: a timer and a signal wake too. */
 	MOV(R1, 0),
-	JNE(R2, LOCK_GOT, nobody),
-	LDX(DW, R1, R7, RELEASER),
+	UNLESS(struct lock_config, hold),
+		JNE(R2, LOCK_GOT, nobody),
+		LDX(DW, R1, R7, RELEASER),
 LABEL(nobody),
+	END,
 	STX(DW, R10, PAIR_RELEASER, R1),
 	ST(DW, R7, LOCK, 0),
 	WHEN(struct lock_config, min_ns),

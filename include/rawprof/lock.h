@@ -44,6 +44,7 @@ enum lock_outcome {
 	LOCK_INTERRUPTED,
 	LOCK_FAILED,
 	LOCK_WAITING, /* not yet: the recording ended first */
+	LOCK_HELD,    /* it was no wait: a mutex was held */
 	LOCK_OUTCOMES
 };
 
@@ -51,11 +52,13 @@ enum lock_hist { LOCK_HIST_NONE, LOCK_HIST_TYPE, LOCK_HIST_LOCK };
 
 struct lock_config {
 	struct profile_config profile;
-	uint64_t min_ns;   /* shorter waits are left out; 0: none are */
-	uint32_t spinning; /* some of the locks are spun for */
-	uint32_t unused;
+	uint64_t min_ns;    /* shorter waits are left out; 0: none are */
+	uint32_t spinning;  /* some of the locks are spun for */
+	uint32_t hold;	    /* what is told of are not waits but how long a mutex is held */
 	uint32_t hist;	    /* any, */
 	uint32_t hist_lock; /*   one for each lock and not for each type */
+	uint32_t cond;	    /* with hold: the functions are those of condition variables */
+	uint32_t unused;
 };
 
 /* What became of the waits: profile.fired of them have begun. */
@@ -79,7 +82,7 @@ struct lock_wait {
 	uint64_t since;	   /* CLOCK_MONOTONIC, ns */
 	uint64_t releaser; /* hash of the stack of the last one who woke it; 0: nobody did */
 	uint32_t how;	   /* enum lock_how */
-	uint32_t unused;
+	uint32_t again;	   /* a mutex that is held: how often its thread has taken it beside */
 };
 
 /*
@@ -102,6 +105,12 @@ struct lock_sum {
 	uint64_t count, ns, max_ns;
 };
 
+/* Value of the map calls, by thread: a function that takes a mutex, from its entry to its return. */
+struct lock_call {
+	uint64_t sp; /* at the entry; 0: none */
+	uint64_t mutex;
+};
+
 /* Key of the map hists: of a type lock and process are 0, of a lock how is. */
 struct lock_hist_key {
 	uint64_t lock;
@@ -121,6 +130,7 @@ enum {
 	LOCK_MAP_RUNNING, /* how many of these programs are at work on this CPU */
 	LOCK_MAP_EMPTY,	  /* a struct lock_waits, and */
 	LOCK_MAP_NO_HIST, /*   a struct asm_hist, that stay as they are */
+	LOCK_MAP_CALLS,
 	LOCK_MAPS
 };
 extern const struct asm_map lock_maps[LOCK_MAPS];
@@ -161,7 +171,14 @@ extern const struct asm_program lock_futex_enter_tp_program, lock_futex_waitv_en
 	lock_futex_wait_enter_tp_program, lock_futex_exit_tp_program;
 extern const struct asm_program lock_waking_tp_program, lock_thread_exit_tp_program;
 
-/* To show them with: of the kernel's locks, and of futexes. */
-extern const struct lock_config lock_usual_config, lock_futex_usual_config;
+/*
+ * At the entry and the return of functions that take a mutex, and at the entry of the one that gives it back. Those of
+ * condition variables, with config.cond, do both.
+ */
+extern const struct asm_program lock_hold_enter_program, lock_hold_leave_program,
+	lock_hold_unlock_program;
+
+/* To show them with: of the kernel's locks, of futexes, of mutexes that are held. */
+extern const struct lock_config lock_usual_config, lock_futex_usual_config, lock_hold_usual_config;
 
 #endif

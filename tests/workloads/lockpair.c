@@ -12,6 +12,7 @@
  *	again		asker asks to wait while a futex has a value that it does not have
  *	signal		asker is interrupted by a signal after MS
  *	waitv		asker waits for either of two futexes
+ *	twice		as mutex, with a recursive one that keeper takes twice
  *	heap		as mutex, with one in memory that malloc gave
  *	forever		asker waits for what never comes; the program ends by itself after MS
  *
@@ -37,7 +38,7 @@ pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_cond_t cache_ready = PTHREAD_COND_INITIALIZER;
 sem_t slots;
 uint32_t word_of_two[2];
-static pthread_mutex_t pi_lock, *heap_lock;
+static pthread_mutex_t pi_lock, twice_lock, *heap_lock;
 
 static const char *what;
 static int rounds;
@@ -67,7 +68,10 @@ static struct timespec deadline(void)
 
 static pthread_mutex_t *the_mutex(void)
 {
-	return !strcmp(what, "pi") ? &pi_lock : !strcmp(what, "heap") ? heap_lock : &cache_lock;
+	return !strcmp(what, "pi")	? &pi_lock
+	       : !strcmp(what, "twice") ? &twice_lock
+	       : !strcmp(what, "heap")	? heap_lock
+					: &cache_lock;
 }
 
 static int is(const char *name)
@@ -77,7 +81,7 @@ static int is(const char *name)
 
 static int is_mutex(void)
 {
-	return is("mutex") || is("pi") || is("heap");
+	return is("mutex") || is("pi") || is("heap") || is("twice");
 }
 
 /* What keeper does in a round, once it has what asker is about to want. */
@@ -87,8 +91,12 @@ static NOINLINE void rebuild(void)
 		pthread_rwlock_wrlock(&table_lock);
 	else if (is_mutex())
 		pthread_mutex_lock(the_mutex());
+	if (is("twice"))
+		pthread_mutex_lock(the_mutex());
 	pthread_barrier_wait(&begin);
 	usleep(hold_us);
+	if (is("twice"))
+		pthread_mutex_unlock(the_mutex());
 	if (is("rwlock")) {
 		pthread_rwlock_unlock(&table_lock);
 	} else if (is_mutex()) {
@@ -205,6 +213,9 @@ int main(int argc, char **argv)
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&pi_lock, &attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_NONE);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&twice_lock, &attr);
 	heap_lock = malloc(sizeof(*heap_lock));
 	pthread_mutex_init(heap_lock, NULL);
 	if (pthread_create(&threads[0], NULL, asker, NULL) ||
