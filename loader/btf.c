@@ -341,7 +341,7 @@ int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigne
 	if (t && btf_kind(t) == BTF_KIND_PTR)
 		t = btf_resolve(btf, t->type);
 	/* The first parameter is the tracepoint's own. */
-	if (!t || btf_kind(t) != BTF_KIND_FUNC_PROTO || n + 1 >= btf_vlen(t))
+	if (!t || btf_kind(t) != BTF_KIND_FUNC_PROTO || (uint64_t)n + 1 >= btf_vlen(t))
 		return -ENOENT;
 	param = (const struct btf_param *)(t + 1) + n + 1;
 	t = btf_resolve(btf, param->type);

@@ -156,6 +156,16 @@ static void build(void)
 	word(str("b"));
 	word(INT);
 	type("do_it", BTF_KIND_FUNC, 1, b.ntypes);
+	type("", BTF_KIND_FUNC_PROTO, 3, 0); /* void (*)(void *, struct task *, int) */
+	word(0);
+	word(0);
+	word(0);
+	word(PTR_TASK);
+	word(0);
+	word(INT);
+	type("", BTF_KIND_PTR, 0, b.ntypes);
+	type("btf_trace_wake", BTF_KIND_TYPEDEF, 0, b.ntypes);
+	type("btf_trace_odd", BTF_KIND_TYPEDEF, 0, INT);
 }
 
 static const struct {
@@ -270,6 +280,13 @@ START_TEST(test_other_kinds)
 	ck_assert_int_eq(rp_btf_enum(btf, "colour", "HUGE", &value), -ENOENT);
 	ck_assert_int_eq(rp_btf_func_nargs(btf, "do_it"), 2);
 	ck_assert_int_eq(rp_btf_func_nargs(btf, "nope"), -ENOENT);
+	ck_assert_int_eq(rp_btf_tracepoint_takes(btf, "wake", 0, "task"), 1);
+	ck_assert_int_eq(rp_btf_tracepoint_takes(btf, "wake", 0, "inner"), 0);
+	ck_assert_int_eq(rp_btf_tracepoint_takes(btf, "wake", 1, "task"), 0);
+	ck_assert_int_eq(rp_btf_tracepoint_takes(btf, "wake", 2, "task"), -ENOENT);
+	ck_assert_int_eq(rp_btf_tracepoint_takes(btf, "wake", UINT32_MAX, "task"), -ENOENT);
+	ck_assert_int_eq(rp_btf_tracepoint_takes(btf, "sleep", 0, "task"), -ENOENT);
+	ck_assert_int_eq(rp_btf_tracepoint_takes(btf, "odd", 0, "task"), -ENOENT);
 	ck_assert_int_eq(rp_btf_each_func(btf, "do_*", count_func, &n), 1);
 	ck_assert_int_eq(rp_btf_each_func(btf, "x*", count_func, &n), 0);
 	ck_assert_int_eq(n, 1);
@@ -373,6 +390,7 @@ static void ask_everything(const uint8_t *data, size_t size)
 	rp_btf_size(btf, "name_t");
 	rp_btf_enum(btf, NULL, "HUGE", &value);
 	rp_btf_func_nargs(btf, "do_it");
+	rp_btf_tracepoint_takes(btf, "wake", 0, "task");
 	rp_btf_each_func(btf, "do_it", count_func, &n);
 	rp_btf_free(btf);
 }
