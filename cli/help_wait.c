@@ -21,6 +21,8 @@ const char offcpu_usage[] =
 	"  -M, --max-block MS       waits of at most so many\n"
 	"      --state LIST         letters of ps(1): S sleeping, D uninterruptible, T stopped, t traced, P parked,\n"
 	"                           I idle, R runnable; their names; or bits of the kernel (2). Default: all but R\n"
+	"  -w, --wakers             with who ended the wait: behind a frame '--' its stack, reversed, and its name, or\n"
+	"                           [interrupt]\n"
 	"  -U, --user, -K, --kernel only this side of the stacks\n"
 	"      --max-stack N        most frames of each side (256)\n"
 	"      --call-graph eh|fp   user stacks by unwind tables (default) or by frame pointers\n"

@@ -10,21 +10,10 @@
 #include <string.h>
 
 #include "mem_kernel.h"
+#include "interrupt.h"
 #include "probe_frames.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
-
-static bool begins(const char *name, const char *beginning)
-{
-	return !strncmp(name, beginning, strlen(beginning));
-}
-
-static bool ends(const char *name, const char *ending)
-{
-	size_t n = strlen(name), e = strlen(ending);
-
-	return n >= e && !strcmp(name + n - e, ending);
-}
 
 /* The name, and perhaps what the compiler has made of it: "allocate_slab.isra.0". */
 static bool is(const char *name, const char *function)
@@ -35,30 +24,11 @@ static bool is(const char *name, const char *function)
 }
 
 /*
- * The outermost function of an interrupt: x86 (arch/x86/include/asm/idtentry.h), arm64 (kernel/entry.S), riscv
- * (kernel/traps.c). Deferred work, in whichever way its thread or the end of an interrupt runs it, is no doing of the
- * current task either.
+ * Deferred work, in whichever way its thread or the end of an interrupt runs it, is no doing of the current task either.
  */
 static bool is_interrupt(const char *name)
 {
-	static const char *const functions[] = { "asm_common_interrupt",
-						 "asm_spurious_interrupt",
-						 "el1h_64_irq",
-						 "el0t_64_irq",
-						 "el1h_64_fiq",
-						 "el0t_64_fiq",
-						 "el0_irq",
-						 "el1_irq",
-						 "el0t_32_irq",
-						 "do_irq",
-						 "handle_riscv_irq",
-						 "handle_softirqs",
-						 "__do_softirq" };
-
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		if (is(name, functions[i]))
-			return true;
-	return begins(name, "asm_sysvec_") || (begins(name, "asm_") && ends(name, "_interrupt"));
+	return interrupt_begins(name) || is(name, "handle_softirqs") || is(name, "__do_softirq");
 }
 
 /* mm/slub.c: where pages are asked for objects of a cache, and for kmalloc's large blocks. */

@@ -2,6 +2,7 @@
 /* rawprof offcpu: what are threads waiting for? programs/offcpu.c is what runs in the kernel. */
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "asleep.h"
@@ -19,18 +20,10 @@ const struct own_option offcpu_own_options[] = {
 	OWN("min-block", 'm', OWN_MS, min_ns),
 	OWN("max-block", 'M', OWN_MS, max_ns),
 	OWN("state", 0, OWN_TEXT, state),
+	OWN("wakers", 'w', OWN_FLAG, wakers),
 	{ 0 },
 };
 const size_t offcpu_own_size = sizeof(struct offcpu_options);
-
-struct offcpu {
-	const struct offcpu_options *options;
-	struct sched_config config;
-	int visitor;		  /* the program that visits those asleep, -1 */
-	uint64_t end_ns;	  /* CLOCK_MONOTONIC, when counting ended */
-	uint64_t asleep;	  /* intervals that it cut off */
-	uint64_t shorter, longer; /* of these */
-};
 
 const char *offcpu_check(const struct options *opt)
 {
@@ -55,6 +48,13 @@ static int configure(struct profile *p)
 		sched_states_parse(o->options->state, &o->config.states);
 	o->config.min_ns = o->options->min_ns;
 	o->config.max_ns = o->options->max_ns;
+	o->config.wakers = o->options->wakers;
+	p->config.some_kernel_only = o->options->wakers;
+	if (o->options->wakers && (!rp_has(RP_HAS_TP_BTF) || !rp_has(RP_HAS_TASK_REGS)))
+		return rp_fail(-EOPNOTSUPP, "--wakers needs Linux 5.15 with BTF");
+	if (o->options->wakers && p->config.ns_inode)
+		return rp_fail(-EOPNOTSUPP,
+			       "--wakers: inside a pid namespace most wakers have no names");
 	return 0;
 }
 
@@ -69,6 +69,8 @@ static int attach(struct profile *p)
 	if (rp_has(RP_HAS_TP_BTF)) {
 		sched_find_state(&o->config);
 		err = asleep_load(p, &o->config, &o->visitor);
+		if (!err && o->options->wakers)
+			err = profile_attach(p, &offcpu_waking_program, &o->config);
 		return err ? err : profile_attach(p, &offcpu_switch_program, &o->config);
 	}
 	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
@@ -122,15 +124,17 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 		err = stacks_add(p->stacks, t->hash,
 				 (uint64_t[STACK_VALUES]){
 					 [OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
-	o->asleep++;
 	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
 }
 
 static int collect(struct profile *p)
 {
+	struct offcpu *o = p->ctx;
 	int n = rp_map_each(stacks_map(p->stacks, SCHED_MAP_THREADS),
 			    &stacks_maps(p->stacks)[SCHED_MAP_THREADS], add_asleep, p);
 
+	if (n >= 0 && o->options->wakers)
+		n = offcpu_take_pairs(p);
 	return n < 0 ? n : 0;
 }
 
@@ -178,6 +182,9 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	b->ledger.events = "switches";
 	sched_tell(&stats);
+	if (stats.pairs_full)
+		rp_log(RP_WARN, "%llu waits are without who ended them: too many different ones",
+		       (unsigned long long)stats.pairs_full);
 	books_add(b, "runnable", stats.runnable, REPORT_FILTERED);
 	books_add(b, "other states", stats.state, REPORT_FILTERED);
 	books_add(b, "ended", stats.exited, REPORT_FILTERED);
@@ -190,7 +197,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 static const struct profiler offcpu_profiler = {
 	.command = "offcpu",
 	.maps = offcpu_maps,
-	.nmaps = SCHED_MAPS,
+	.nmaps = SCHED_MAPS, /* OFFCPU_MAPS with --wakers */
 	.weight = OFFCPU_WEIGHT_NS,
 	.micros = true,
 	.configure = configure,
@@ -209,6 +216,14 @@ static const struct profiler offcpu_profiler = {
 int command_offcpu(const struct options *opt)
 {
 	struct offcpu o = { .options = opt->own };
+	struct profiler profiler = offcpu_profiler;
+	int status;
 
-	return profile_run(&offcpu_profiler, opt, &o);
+	if (o.options->wakers) {
+		profiler.nmaps = OFFCPU_MAPS;
+		profiler.samples = offcpu_add_pairs;
+	}
+	status = profile_run(&profiler, opt, &o);
+	free(o.ended);
+	return status;
 }

@@ -3,16 +3,38 @@
 #ifndef CLI_OFFCPU_H
 #define CLI_OFFCPU_H
 
-#include "options.h"
+#include <rawprof/sched.h>
+
+#include "profile.h"
 
 extern const char offcpu_usage[];
 
 struct offcpu_options {
 	uint64_t min_ns, max_ns; /* 0: any */
 	const char *state;	 /* NULL: all in which a thread waits */
+	bool wakers;		 /* and who ended the wait */
 };
 extern const struct own_option offcpu_own_options[];
 extern const size_t offcpu_own_size;
 const char *offcpu_check(const struct options *opt);
+
+/* A wait by who ended it; waker 0: nobody has been seen to. */
+struct offcpu_ended {
+	struct offcpu_pair pair;
+	struct offcpu_pair_weights weights;
+};
+struct offcpu {
+	const struct offcpu_options *options;
+	struct sched_config config;
+	int visitor;		    /* the program that visits those asleep, -1 */
+	uint64_t end_ns;	    /* CLOCK_MONOTONIC, when counting ended */
+	uint64_t shorter, longer;   /* intervals that it cut off */
+	struct offcpu_ended *ended; /* with wakers */
+	size_t nended, room;
+};
+
+/* offcpu_wakers.c: takes what the map pairs holds; adds all samples. 0 or a negative errno. */
+int offcpu_take_pairs(struct profile *p);
+int offcpu_add_pairs(struct profile *p, struct report *report, struct names *names);
 
 #endif

@@ -11,8 +11,19 @@
  */
 #include <rawprof/sched.h>
 
-const struct asm_map offcpu_maps[SCHED_MAPS] = { SCHED_MAP_LIST(OFFCPU_WEIGHTS, SCHED_OFFCPU_BYTES,
-								sched_offcpu_layout) };
+static const struct asm_layout pair_layout =
+	ASM_LAYOUT(struct offcpu_pair, ASM_FIELD(struct offcpu_pair, sleeper),
+		   ASM_FIELD(struct offcpu_pair, waker));
+static const struct asm_layout pair_weights_layout =
+	ASM_LAYOUT(struct offcpu_pair_weights, ASM_FIELD(struct offcpu_pair_weights, count),
+		   ASM_FIELD(struct offcpu_pair_weights, ns));
+
+const struct asm_map offcpu_maps[OFFCPU_MAPS] = {
+	SCHED_MAP_LIST(OFFCPU_WEIGHTS, SCHED_OFFCPU_BYTES, sched_offcpu_layout),
+	[OFFCPU_MAP_PAIRS] = { "pairs", BPF_MAP_TYPE_HASH, sizeof(struct offcpu_pair),
+			       sizeof(struct offcpu_pair_weights), 65536, .key = &pair_layout,
+			       .value = &pair_weights_layout },
+};
 
 /* States of the classic tracepoint: include/trace/events/sched.h */
 #define CLASSIC_ENDING 0x30
@@ -39,15 +50,21 @@ struct back_frame {
 enum { BACK_TID = FRAME(struct back_frame, tid) };
 /* The stack frame of offcpu_add. */
 struct add_frame {
-	uint64_t hash;
+	struct offcpu_pair_weights none;
+	struct offcpu_pair pair;
 };
-enum { ADD_HASH = FRAME(struct add_frame, hash) };
+enum {
+	ADD_NONE = FRAME(struct add_frame, none),
+	ADD_HASH = FRAME(struct add_frame, pair.sleeper),
+	ADD_WAKER = FRAME(struct add_frame, pair.waker)
+};
 
 enum {
 	HASH = offsetof(struct sched_thread, hash),
 	SINCE = offsetof(struct sched_thread, since),
 	PID_TGID = offsetof(struct sched_thread, pid_tgid),
-	USER_END = offsetof(struct sched_thread, user_end)
+	USER_END = offsetof(struct sched_thread, user_end),
+	WAKER = offsetof(struct sched_thread, waker)
 };
 
 /* The same in a record. */
@@ -76,16 +93,21 @@ FUNC(offcpu_back),
 	SUB_REG(R6, R2),
 	MOV_REG(R2, R6),
 	LDX(DW, R3, R0, PID_TGID),
+	LDX(DW, R4, R0, WAKER),
+	ST(DW, R0, WAKER, 0),
 	CALL_FUNC(offcpu_add),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
 	/*
-	 * offcpu_add(hash, ns, process << 32 | thread): an interval that has ended.
+	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker): an interval that has ended.
 	 */
 FUNC(offcpu_add),
 	STX(DW, R10, ADD_HASH, R1),
+	WHEN(struct sched_config, wakers),
+		STX(DW, R10, ADD_WAKER, R4),
+	END,
 	MOV_REG(R6, R2),
 	MOV_REG(R7, R3),
 	JSGE(R6, 0, forwards),
@@ -101,8 +123,17 @@ LABEL(forwards),
 		JGT_REG(R6, R1, longer),
 	END,
 
+	WHEN(struct sched_config, wakers),
+		ZERO(ADD_NONE, sizeof(struct offcpu_pair_weights)),
+		MAP_LOOKUP_OR_INIT(pairs, ADD_HASH, ADD_NONE),
+		JNE(R0, 0, count),
+		COUNT(stats, struct sched_stats, pairs_full),
+	END,
 	MAP_LOOKUP(counts, ADD_HASH),
 	JEQ(R0, 0, uncounted),
+	WHEN(struct sched_config, wakers),
+LABEL(count), /* weights lie there as they do here */
+	END,
 	MOV(R1, 1),
 	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_COUNT, R1),
 	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_NS, R6),
@@ -141,19 +172,40 @@ LABEL(longer),
 	END,
 
 	/*
+	 * offcpu_unseen(thread, now, ran): the thread is about to leave. If nobody has told us that it was back, it was
+	 * since it has run for so many ns, which the kernel knows.
+	 */
+FUNC(offcpu_unseen),
+	LDX(DW, R4, R1, HASH),
+	JEQ(R4, 0, out),
+	LDX(DW, R5, R1, SINCE),
+	SUB_REG(R2, R5),
+	JGT_REG(R3, R2, add),
+	SUB_REG(R2, R3),
+LABEL(add),
+	LDX(DW, R3, R1, PID_TGID),
+	MOV_REG(R1, R4),
+	MOV(R4, 0),
+	CALL_FUNC(offcpu_add),
+	COUNT(stats, struct sched_stats, unseen),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	/*
 	 * offcpu_leave(context, tid, state, now, ran): the current thread stops running; it has run for so many ns.
 	 */
 FUNC(offcpu_leave),
 	JEQ(R2, 0, idle), /* on every CPU */
 	STX(W, R10, LEAVE_TID, R2),
+	STX(DW, R10, NOW, R4),
+	STX(DW, R10, RAN, R5),
 	JSET(R3, THREAD_DEAD, exited),
 	LD_PARAM(R0, struct sched_config, states),
 	AND_REG(R0, R3),
 	JEQ(R0, 0, other_state),
 	MOV_REG(R6, R1),
 	MOV_REG(R7, R3),
-	STX(DW, R10, NOW, R4),
-	STX(DW, R10, RAN, R5),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	MOV_REG(R9, R0),
@@ -178,25 +230,16 @@ FUNC(offcpu_leave),
 	LDX(DW, R7, R10, NOW),
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JEQ(R0, 0, new_thread),
-	LDX(DW, R1, R0, HASH),
-	LDX(DW, R2, R0, SINCE),
-	STX(DW, R0, HASH, R6),
-	STX(DW, R0, SINCE, R7),
-	STX(DW, R0, PID_TGID, R9),
-	LDX(W, R3, R10, THREAD + USER_END),
-	STX(W, R0, USER_END, R3),
-	JEQ(R1, 0, out),
-
-	/* Nobody has told us that it was back. Then it was since it has run for as long as the kernel says. */
-	SUB_REG(R7, R2),
+	MOV_REG(R8, R0),
+	MOV_REG(R1, R8),
 	MOV_REG(R2, R7),
 	LDX(DW, R3, R10, RAN),
-	JGT_REG(R3, R7, unseen),
-	SUB_REG(R2, R3),
-LABEL(unseen),
-	MOV_REG(R3, R9),
-	CALL_FUNC(offcpu_add),
-	COUNT(stats, struct sched_stats, unseen),
+	CALL_FUNC(offcpu_unseen),
+	STX(DW, R8, HASH, R6),
+	STX(DW, R8, SINCE, R7),
+	STX(DW, R8, PID_TGID, R9),
+	LDX(W, R3, R10, THREAD + USER_END),
+	STX(W, R8, USER_END, R3),
 	JA(out),
 
 LABEL(new_thread),
@@ -204,6 +247,7 @@ LABEL(new_thread),
 	STX(DW, R10, THREAD + SINCE, R7),
 	STX(DW, R10, THREAD + PID_TGID, R9),
 	ST(W, R10, THREAD + USER_END + 4, 0),
+	ST(DW, R10, THREAD + WAKER, 0),
 	MAP_UPDATE(threads, LEAVE_TID, THREAD, BPF_ANY),
 	JEQ(R0, 0, out),
 	COUNT(stats, struct sched_stats, threads_full),
@@ -212,7 +256,14 @@ LABEL(out),
 	EXIT(),
 
 LABEL(exited),
+	MAP_LOOKUP(threads, LEAVE_TID),
+	JEQ(R0, 0, gone),
+	MOV_REG(R1, R0),
+	LDX(DW, R2, R10, NOW),
+	LDX(DW, R3, R10, RAN),
+	CALL_FUNC(offcpu_unseen),
 	MAP_DELETE(threads, LEAVE_TID),
+LABEL(gone),
 	COUNT(stats, struct sched_stats, exited),
 	JA(out),
 LABEL(other_state),
@@ -234,12 +285,14 @@ static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
 	struct leave_frame, ASM_FIELD(struct leave_frame, thread.hash),
 	ASM_FIELD(struct leave_frame, thread.since), ASM_FIELD(struct leave_frame, thread.pid_tgid),
 	ASM_FIELD(struct leave_frame, thread.user_end), ASM_FIELD(struct leave_frame, thread.phase),
-	ASM_FIELD(struct leave_frame, now), ASM_FIELD(struct leave_frame, ran),
-	ASM_FIELD(struct leave_frame, tid));
+	ASM_FIELD(struct leave_frame, thread.waker), ASM_FIELD(struct leave_frame, now),
+	ASM_FIELD(struct leave_frame, ran), ASM_FIELD(struct leave_frame, tid));
 static const struct asm_layout back_frame_layout =
 	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
 static const struct asm_layout add_frame_layout =
-	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, hash));
+	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, none.count),
+		   ASM_FIELD(struct add_frame, none.ns), ASM_FIELD(struct add_frame, pair.sleeper),
+		   ASM_FIELD(struct add_frame, pair.waker));
 static const struct asm_func_frame frames[] = {
 	{ "offcpu_back", &back_frame_layout },
 	{ "offcpu_add", &add_frame_layout },

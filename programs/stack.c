@@ -185,6 +185,10 @@ LABEL(no_kernel_stack),
 	MOV(R7, 0),
 	ST(W, R8, USER_END, -1), /* STACK_BY_FP */
 	WHEN(struct profile_config, user_bytes),
+		WHEN(struct profile_config, some_kernel_only),
+			LDX(DW, R1, R10, TAG_ARG),
+			JSLT(R1, 0, user_stack),
+		END,
 		MAP_LOOKUP(unwind, SLOT_KEY),
 		JEQ(R0, 0, user_stack), /* never */
 		STX(DW, R10, STATE, R0),

@@ -51,6 +51,7 @@ enum {
 	PID_TGID = offsetof(struct sched_thread, pid_tgid),
 	USER_END = offsetof(struct sched_thread, user_end),
 	PHASE = offsetof(struct sched_thread, phase),
+	WAKER = offsetof(struct sched_thread, waker),
 	WOKEN = offsetof(struct sched_thread, woken),
 	BORN = offsetof(struct sched_thread, born),
 	ON_CPU = offsetof(struct sched_thread, on_cpu),
@@ -208,6 +209,7 @@ FUNC(wall_leave),
 	ST(DW, R10, THREAD + HASH, 0),
 	ST(W, R10, THREAD + USER_END, 0),
 	ST(W, R10, THREAD + PHASE, PHASE_ON_CPU),
+	ST(DW, R10, THREAD + WAKER, 0),
 	ST(DW, R10, THREAD + WOKEN, 0),
 	ST(DW, R10, THREAD + ON_CPU, 0),
 	ST(DW, R10, THREAD + QUEUED, 0),
@@ -349,13 +351,13 @@ static const struct asm_layout back_frame_layout =
 	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, hash),
 		   ASM_FIELD(struct back_frame, now), ASM_FIELD(struct back_frame, tid));
 #define LEAVE_FIELD(member) ASM_FIELD(struct leave_frame, member)
-static const struct asm_layout leave_frame_layout =
-	ASM_LAYOUT(struct leave_frame, LEAVE_FIELD(thread.hash), LEAVE_FIELD(thread.since),
-		   LEAVE_FIELD(thread.pid_tgid), LEAVE_FIELD(thread.user_end),
-		   LEAVE_FIELD(thread.phase), LEAVE_FIELD(thread.woken), LEAVE_FIELD(thread.born),
-		   LEAVE_FIELD(thread.on_cpu), LEAVE_FIELD(thread.queued), LEAVE_FIELD(thread.lost),
-		   LEAVE_FIELD(thread.comm), LEAVE_FIELD(context), LEAVE_FIELD(state),
-		   LEAVE_FIELD(now), LEAVE_FIELD(prev), LEAVE_FIELD(ran), LEAVE_FIELD(tid));
+static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
+	struct leave_frame, LEAVE_FIELD(thread.hash), LEAVE_FIELD(thread.since),
+	LEAVE_FIELD(thread.pid_tgid), LEAVE_FIELD(thread.user_end), LEAVE_FIELD(thread.phase),
+	LEAVE_FIELD(thread.waker), LEAVE_FIELD(thread.woken), LEAVE_FIELD(thread.born),
+	LEAVE_FIELD(thread.on_cpu), LEAVE_FIELD(thread.queued), LEAVE_FIELD(thread.lost),
+	LEAVE_FIELD(thread.comm), LEAVE_FIELD(context), LEAVE_FIELD(state), LEAVE_FIELD(now),
+	LEAVE_FIELD(prev), LEAVE_FIELD(ran), LEAVE_FIELD(tid));
 static const struct asm_func_frame frames[] = {
 	{ "wall_add", &back_frame_layout },
 	{ "wall_back", &back_frame_layout },

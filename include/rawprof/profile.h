@@ -182,6 +182,7 @@ struct profile_config {
 	uint32_t own_regs; /* before 5.15: registers from the context, which is a perf event's */
 	uint32_t
 		of_task; /* of a sleeping task, which takes the place of the context; needs eh, identity */
+	uint32_t some_kernel_only; /* tags with STACK_KERNEL_ONLY in them are in use */
 	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
@@ -241,6 +242,8 @@ struct stack_record {
 	char comm[16];
 	uint64_t frames[];
 };
+/* In a tag: what runs is not the doing of the current task, whose own stack is left out. */
+#define STACK_KERNEL_ONLY (1ull << 63)
 /* user_end of a stack that was walked by frame pointers: from the start, or as the first pc had no table. */
 #define STACK_BY_FP UINT32_MAX
 #define STACK_NO_TABLE (UINT32_MAX - 1)

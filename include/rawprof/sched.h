@@ -44,8 +44,10 @@ struct sched_config {
 	uint32_t state_argument; /* by the fourth argument of sched_switch, 5.18 */
 	uint32_t state_renamed;	 /* by task_struct.__state, 5.14; before by task_struct.state */
 	/* which intervals */
-	uint32_t states;	 /* enum thread_state */
-	uint32_t everyone;	 /* who runs has an interval too (wall) */
+	uint32_t states;   /* enum thread_state */
+	uint32_t everyone; /* who runs has an interval too (wall) */
+	uint32_t wakers;   /* waits are counted by who ended them, too (offcpu) */
+	uint32_t unused;
 	uint64_t min_ns, max_ns; /* 0: any */
 };
 /* dst = the state of a task, src, as the kernel has it. */
@@ -78,6 +80,7 @@ struct sched_stats {
 	uint64_t shorter;      /* filtered, when it was back: less than min_ns */
 	uint64_t longer;       /* filtered: more than max_ns */
 	uint64_t threads_full; /* lost: no room in the map threads */
+	uint64_t pairs_full;   /* kept, but without who ended the wait: no room in the map pairs */
 	uint64_t
 		unseen; /* kept, though nobody told that it was back: by the kernel's sum of its run time */
 	uint64_t backwards; /* kept as 0 ns: the clock of that CPU was behind */
@@ -98,6 +101,7 @@ struct sched_thread {
 	uint64_t pid_tgid;
 	uint32_t user_end; /* how its user stack ended, as in struct stack_record */
 	uint32_t phase;	   /* enum thread_phase */
+	uint64_t waker;	   /* hash of the stack that woke it last, 0: none has been seen */
 	uint64_t woken;	   /* when its wait was over, 0: it is not yet */
 	uint64_t
 		born; /* when we began to count; of the following the sum is the time since then: */
@@ -127,10 +131,25 @@ extern const struct asm_layout sched_thread_layout, sched_offcpu_layout;
 /* ---- offcpu: time that threads do not run (programs/offcpu.c) */
 
 enum { OFFCPU_WEIGHT_COUNT, OFFCPU_WEIGHT_NS, OFFCPU_WEIGHTS };
-extern const struct asm_map offcpu_maps[SCHED_MAPS];
+/* Key and value of the map pairs: waits by who waited, and who ended them. */
+struct offcpu_pair {
+	uint64_t sleeper, waker; /* hashes of stacks; waker 0: not seen */
+};
+struct offcpu_pair_weights {
+	uint64_t count, ns;
+};
+/* Tags of wakers: a task, or what it was interrupted by. */
+enum { OFFCPU_WAKER_TASK = 1 << 16, OFFCPU_WAKER_INTERRUPT };
+
+/* Without wakers the last one is not needed. */
+enum { OFFCPU_MAP_PAIRS = SCHED_MAPS, OFFCPU_MAPS };
+extern const struct asm_map offcpu_maps[OFFCPU_MAPS];
 /* On sched_switch, with kernel BTF; the second on the classic tracepoint. */
 extern const struct asm_program offcpu_switch_program, offcpu_switch_classic_program;
 extern const struct sched_config offcpu_usual_config;
+/* On sched_waking, for wakers. Needs RP_HAS_TASK_REGS. */
+extern const struct asm_program offcpu_waking_program;
+extern const struct sched_config offcpu_waking_usual_config;
 
 /* ---- wall: all time of threads (programs/wall.c) */
 

@@ -3,8 +3,8 @@
  * waits [SECONDS]: threads that wait in different ways, and know for how long.
  *
  * Each is named after its wait: nap (nanosleep), read (an empty pipe), futex, poll, vfork (uninterruptible, until the
- * child ends), burn (does not wait, but burns CPU time). At the end each prints "NAME TID WAITED BURNT", both in
- * microseconds, by its own clocks.
+ * child ends), burn (does not wait, but burns CPU time). At the end each prints "NAME TID WAITED BURNT TIMES", the two
+ * in the middle in microseconds by its own clocks.
  */
 #include <linux/futex.h>
 #include <poll.h>
@@ -90,7 +90,7 @@ static struct waiter {
 	const char *name;
 	void (*wait)(void);
 	uint64_t waited_ns, burnt_ns;
-	long tid;
+	long tid, times;
 	pthread_t thread;
 } waiters[] = {
 	{ .name = "nap", .wait = wait_nap },	 { .name = "read", .wait = wait_read },
@@ -111,6 +111,7 @@ static void *run(void *arg)
 
 		w->wait();
 		w->waited_ns += now_ns() - from;
+		w->times++;
 	}
 	w->burnt_ns = thread_cpu_ns() - cpu;
 	return NULL;
@@ -128,9 +129,9 @@ int main(int argc, char **argv)
 		wait_and_feed();
 	for (size_t i = 0; i < WAITERS; i++) {
 		pthread_join(waiters[i].thread, NULL);
-		printf("%s %ld %llu %llu\n", waiters[i].name, waiters[i].tid,
+		printf("%s %ld %llu %llu %ld\n", waiters[i].name, waiters[i].tid,
 		       (unsigned long long)waiters[i].waited_ns / 1000,
-		       (unsigned long long)waiters[i].burnt_ns / 1000);
+		       (unsigned long long)waiters[i].burnt_ns / 1000, waiters[i].times);
 	}
 	return 0;
 }
