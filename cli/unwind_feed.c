@@ -282,26 +282,19 @@ static struct slice *new_slice(struct unwind_feed *f, uint32_t room)
 
 static int write_slice(struct unwind_feed *f, const struct slice *slice, struct reading *r)
 {
-	const uint64_t generation_at =
-		offsetof(struct unwind_ranges, range[slice->first].generation);
+	static const struct unwind_range nobodys[MOST_RANGES];
+	const uint64_t starts_at = offsetof(struct unwind_ranges, start[slice->first]),
+		       ranges_at = offsetof(struct unwind_ranges, range[slice->first]);
+	const size_t bytes = r->n * sizeof(r->range[0]);
 	int err;
 
 	for (uint32_t i = 0; i < r->n; i++)
 		r->range[i].generation = f->generation;
-	/* Children of who had it before may have it yet. */
-	err = rp_map_write(f->ranges_fd, generation_at, &(uint32_t){ 0 }, sizeof(uint32_t));
-	if (err)
-		return err;
-	err = rp_map_write(f->ranges_fd,
-			   offsetof(struct unwind_ranges, start) +
-				   slice->first * sizeof(r->start[0]),
-			   r->start, r->n * sizeof(r->start[0]));
-
-	return err ? err
-		   : rp_map_write(f->ranges_fd,
-				  offsetof(struct unwind_ranges, range) +
-					  slice->first * sizeof(r->range[0]),
-				  r->range, r->n * sizeof(r->range[0]));
+	/* Children of who had it before may have it yet: none may find new starts with old ranges. */
+	err = rp_map_write(f->ranges_fd, ranges_at, nobodys, bytes);
+	if (!err)
+		err = rp_map_write(f->ranges_fd, starts_at, r->start, r->n * sizeof(r->start[0]));
+	return err ? err : rp_map_write(f->ranges_fd, ranges_at, r->range, bytes);
 }
 
 static void publish(struct unwind_feed *f, struct reading *r)
