@@ -270,6 +270,15 @@ const struct stored_file *unwind_store_known(const struct unwind_store *s, const
 	return file && file->nloads ? file : NULL;
 }
 
+/*
+ * A table is made here and now, while nobody drains the ring; not by a thread of its own. What that would save is
+ * time that the ring has anyway: made for the first time on a machine, the table of libLLVM (100 MB) takes 57 ms, that of
+ * node 24, all others under 10; later they come from disk, in 7 and 2. Samples wait in the kernel meanwhile, those of
+ * the file in question marked as without a table, and a ring of 256 KB for each CPU that wakes us at a quarter holds
+ * what 499 samples a second bring in 0.7 s. Clang and node, begun while the whole machine was sampled and no table was
+ * cached: no sample lost at 499, 999 and 3,999 Hz; at 9,999 Hz, on a busy machine, 0 to 19 %, with cached
+ * tables 0 to 1 %: who samples as often as that does it twice.
+ */
 const struct stored_file *unwind_store_file(struct unwind_store *s, int fd)
 {
 	const struct source src = { .fd = fd };
