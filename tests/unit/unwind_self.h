@@ -92,6 +92,11 @@ static inline void self_open(struct self *s)
 	dl_iterate_phdr(self_add, s);
 	qsort(s->segments, s->nsegments, sizeof(s->segments[0]), self_by_start);
 	s->space = (struct unwind_space){ .segments = s->segments, .count = s->nsegments };
+#if defined(__aarch64__)
+	s->space.ra_mask = 0xffffffffffff;
+#elif defined(__riscv)
+	s->space.fp_record = -16;
+#endif
 }
 
 static inline void self_close(struct self *s)
