@@ -467,4 +467,4 @@ const struct asm_part lock_wake_part = { ASM_LINES(wake_lines), .frames = wake_f
 const struct lock_config lock_usual_config = { .profile = PROFILE_USUAL_CONFIG,
 					       .spinning = 1,
 					       .hist = 1 };
-const struct lock_config lock_futex_usual_config = { .profile = PROFILE_USUAL_CONFIG, .hist = 1 };
+const struct lock_config lock_futex_usual_config = { .profile = PROFILE_USUAL_CONFIG };

@@ -105,7 +105,7 @@ for p in $programs; do
 		run setpriv --reuid=65534 --regid=65534 --clear-groups "$rawprof" explain "$p" --kernel-log "$tmp/log"
 		is "$p from its log: status" "$status" 0
 		# Addresses of maps, and what only the kernel knows, aside.
-		states() { grep -oE ' \([0-9a-f]{2}\) .*' "$1" | sed -E 's/0x[0-9a-f]{16}/ADDRESS/; s/ <[^>]*>//; s/map\[name[^ ]*/ADDRESS/; s/ +/ /g; s/ +$//'; }
+		states() { grep -oE ' \([0-9a-f]{2}\) .*' "$1" | sed -E 's/0x[0-9a-f]{16}/ADDRESS/; s/ <[^ >]*>//; s/map\[name[^ ]*/ADDRESS/; s/ +/ /g; s/ +$//'; }
 		is "$p from its log: the same states" "$(states "$out")" "$(states "$tmp/text")"
 	else
 		skip "$p from its log, without rights" 'setpriv cannot'
