@@ -155,7 +155,7 @@ const struct command commands[] = {
 	{ "offcpu",
 	  "what are threads waiting for?",
 	  { .usage = offcpu_usage,
-	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS,
+	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
 	    .own = offcpu_own_options,
 	    .own_size = sizeof(struct offcpu_options),
 	    .check = offcpu_check },

@@ -21,6 +21,8 @@ const struct own_option offcpu_own_options[] = {
 	OWN("max-block", 'M', OWN_MS, max_ns),
 	OWN("state", 0, OWN_TEXT, state),
 	OWN("wakers", 'w', OWN_FLAG, wakers),
+	OWN("runq", 0, OWN_FLAG, runq),
+	OWN("by", 0, OWN_TEXT, by),
 	{ 0 },
 };
 const size_t offcpu_own_size = sizeof(struct offcpu_options);
@@ -32,6 +34,12 @@ const char *offcpu_check(const struct options *opt)
 
 	if (own->state && !sched_states_parse(own->state, &states))
 		return "--state wants letters of S D T t P I R, their names, or a number";
+	if (own->runq && (own->state || own->wakers || own->min_ns || own->max_ns))
+		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, --max-block";
+	if ((own->by || opt->interval) && !own->runq)
+		return "--by and --interval are for --runq";
+	if (own->by && strcmp(own->by, "cpu") && strcmp(own->by, "process"))
+		return "--by is cpu or process";
 	if (own->min_ns && own->max_ns && own->max_ns < own->min_ns)
 		return "--max-block is less than --min-block";
 	return NULL;
@@ -219,6 +227,8 @@ int command_offcpu(const struct options *opt)
 	struct profiler profiler = offcpu_profiler;
 	int status;
 
+	if (o.options->runq)
+		return runq_run(opt);
 	if (o.options->wakers) {
 		profiler.nmaps = OFFCPU_MAPS;
 		profiler.samples = offcpu_add_pairs;

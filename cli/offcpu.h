@@ -13,7 +13,12 @@ struct offcpu_options {
 	uint64_t min_ns, max_ns; /* 0: any */
 	const char *state;	 /* NULL: all in which a thread waits */
 	bool wakers;		 /* and who ended the wait */
+	bool runq;		 /* waits for a CPU instead, as histograms */
+	const char *by;		 /* of these: "cpu", "process"; NULL: all together */
 };
+/* runq.c: --runq, the whole command. */
+int runq_run(const struct options *opt);
+
 extern const struct own_option offcpu_own_options[];
 extern const size_t offcpu_own_size;
 const char *offcpu_check(const struct options *opt);

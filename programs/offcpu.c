@@ -33,8 +33,8 @@ const struct asm_map offcpu_maps[OFFCPU_MAPS] = {
 /* The stack frame of offcpu_leave. */
 struct leave_frame {
 	struct sched_thread
-		thread;	   /* as a new entry of the map threads, which must all be written */
-	uint64_t now, ran; /* arguments */
+		thread; /* as a new entry of the map threads, which must all be written */
+	uint64_t now, ran;
 	uint32_t tid, unused;
 };
 enum {
@@ -79,22 +79,24 @@ enum {
 /* clang-format off */
 static const struct asm_insn offcpu_lines[] = {
 	/*
-	 * offcpu_back(tid, now): the thread runs again. Ends the interval that it was in, if it was in one.
+	 * offcpu_back(tid): the thread runs again. Ends the interval that it was in, if it was in one.
 	 */
 FUNC(offcpu_back),
 	STX(W, R10, BACK_TID, R1),
-	MOV_REG(R6, R2),
 	MAP_LOOKUP(threads, BACK_TID),
 	JEQ(R0, 0, out),
-	LDX(DW, R1, R0, HASH),
-	JEQ(R1, 0, out),
-	ST(DW, R0, HASH, 0),
-	LDX(DW, R2, R0, SINCE),
-	SUB_REG(R6, R2),
-	MOV_REG(R2, R6),
-	LDX(DW, R3, R0, PID_TGID),
-	LDX(DW, R4, R0, WAKER),
-	ST(DW, R0, WAKER, 0),
+	LDX(DW, R7, R0, HASH),
+	JEQ(R7, 0, out),
+	MOV_REG(R6, R0),
+	ST(DW, R6, HASH, 0),
+	CALL(ktime_get_ns), /* not before: there are many threads that nobody asked for */
+	MOV_REG(R2, R0),
+	LDX(DW, R1, R6, SINCE),
+	SUB_REG(R2, R1),
+	MOV_REG(R1, R7),
+	LDX(DW, R3, R6, PID_TGID),
+	LDX(DW, R4, R6, WAKER),
+	ST(DW, R6, WAKER, 0),
 	CALL_FUNC(offcpu_add),
 LABEL(out),
 	MOV(R0, 0),
@@ -193,13 +195,12 @@ LABEL(out),
 	EXIT(),
 
 	/*
-	 * offcpu_leave(context, tid, state, now, ran): the current thread stops running; it has run for so many ns.
+	 * offcpu_leave(context, tid, state, ran): the current thread stops running; it has run for so many ns.
 	 */
 FUNC(offcpu_leave),
 	JEQ(R2, 0, idle), /* on every CPU */
 	STX(W, R10, LEAVE_TID, R2),
-	STX(DW, R10, NOW, R4),
-	STX(DW, R10, RAN, R5),
+	STX(DW, R10, RAN, R4),
 	JSET(R3, THREAD_DEAD, exited),
 	LD_PARAM(R0, struct sched_config, states),
 	AND_REG(R0, R3),
@@ -209,6 +210,8 @@ FUNC(offcpu_leave),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	MOV_REG(R9, R0),
+	CALL(ktime_get_ns),
+	STX(DW, R10, NOW, R0),
 
 	/* R8 = where it leaves. The stack is made known with nothing on it; that comes when the thread is back. */
 	MOV_REG(R1, R6),
@@ -258,8 +261,10 @@ LABEL(out),
 LABEL(exited),
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JEQ(R0, 0, gone),
-	MOV_REG(R1, R0),
-	LDX(DW, R2, R10, NOW),
+	MOV_REG(R6, R0),
+	CALL(ktime_get_ns),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R0),
 	LDX(DW, R3, R10, RAN),
 	CALL_FUNC(offcpu_unseen),
 	MAP_DELETE(threads, LEAVE_TID),
@@ -301,36 +306,24 @@ static const struct asm_func_frame frames[] = {
 static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines), .frames = frames,
 					     .nframes = sizeof(frames) / sizeof(frames[0]) };
 
-/* The stack frame of both programs. */
-struct switch_frame {
-	uint64_t now;
-};
-enum { SWITCH_NOW = FRAME(struct switch_frame, now) };
-static const struct asm_layout switch_frame_layout =
-	ASM_LAYOUT(struct switch_frame, ASM_FIELD(struct switch_frame, now));
-
 /* clang-format off */
 static const struct asm_insn offcpu_switch[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),
 	COUNT(stats, struct sched_stats, profile.fired),
-	CALL(ktime_get_ns),
-	STX(DW, R10, SWITCH_NOW, R0),
 
 	LDX(DW, R1, R6, 16),
 	LD_FIELD(R1, R1, "task_struct", "pid"),
 	JEQ(R1, 0, next_is_idle),
-	MOV_REG(R2, R0),
 	CALL_FUNC(offcpu_back),
 LABEL(next_is_idle),
 
 	LD_SWITCH_STATE(R3, R9, R6, R1),
 	MOV_REG(R1, R6),
 	LD_FIELD(R2, R9, "task_struct", "pid"),
-	LD_FIELD(R5, R9, "task_struct", "se.sum_exec_runtime"),
-	LD_FIELD(R4, R9, "task_struct", "se.prev_sum_exec_runtime"),
-	SUB_REG(R5, R4),
-	LDX(DW, R4, R10, SWITCH_NOW),
+	LD_FIELD(R4, R9, "task_struct", "se.sum_exec_runtime"),
+	LD_FIELD(R5, R9, "task_struct", "se.prev_sum_exec_runtime"),
+	SUB_REG(R4, R5),
 	CALL_FUNC(offcpu_leave),
 LABEL(out),
 	MOV(R0, 0),
@@ -350,7 +343,6 @@ const struct asm_program offcpu_switch_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(offcpu_switch),
 	.config_size = sizeof(struct sched_config),
-	.frame = &switch_frame_layout,
 };
 
 /*
@@ -362,12 +354,9 @@ static const struct asm_insn offcpu_switch_classic[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),
 	COUNT(stats, struct sched_stats, profile.fired),
-	CALL(ktime_get_ns),
-	STX(DW, R10, SWITCH_NOW, R0),
 
 	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
 	JEQ(R1, 0, next_is_idle),
-	MOV_REG(R2, R0),
 	CALL_FUNC(offcpu_back),
 LABEL(next_is_idle),
 
@@ -391,8 +380,7 @@ LABEL(runnable),
 LABEL(leave),
 	MOV_REG(R1, R6),
 	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
-	LDX(DW, R4, R10, SWITCH_NOW),
-	MOV(R5, 0),
+	MOV(R4, 0),
 	CALL_FUNC(offcpu_leave),
 LABEL(out),
 	MOV(R0, 0),
@@ -410,7 +398,6 @@ const struct asm_program offcpu_switch_classic_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(offcpu_switch_classic),
 	.config_size = sizeof(struct sched_config),
-	.frame = &switch_frame_layout,
 };
 
 const struct sched_config offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,

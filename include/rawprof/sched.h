@@ -4,6 +4,7 @@
  *
  *	programs/offcpu.c	time that threads do not run, by where they left
  *	programs/asleep.c	stacks of those that sleep since before
+ *	programs/runq.c		how long threads wait for a CPU
  *	programs/wall.c		all time of threads: on a CPU, waiting for one, waiting for something else
  */
 #ifndef RAWPROF_SCHED_H
@@ -44,9 +45,10 @@ struct sched_config {
 	uint32_t state_argument; /* by the fourth argument of sched_switch, 5.18 */
 	uint32_t state_renamed;	 /* by task_struct.__state, 5.14; before by task_struct.state */
 	/* which intervals */
-	uint32_t states;   /* enum thread_state */
-	uint32_t everyone; /* who runs has an interval too (wall) */
-	uint32_t wakers;   /* waits are counted by who ended them, too (offcpu) */
+	uint32_t states;	     /* enum thread_state */
+	uint32_t everyone;	     /* who runs has an interval too (wall) */
+	uint32_t wakers;	     /* waits are counted by who ended them, too (offcpu) */
+	uint32_t by_cpu, by_process; /* what histograms are told apart by (runq) */
 	uint32_t unused;
 	uint64_t min_ns, max_ns; /* 0: any */
 };
@@ -171,6 +173,39 @@ extern const struct asm_map wall_maps[SCHED_MAPS];
 /* On sched_switch, on sched_wakeup, and of a perf event. */
 extern const struct asm_program wall_switch_program, wall_wakeup_program, wall_sample_program;
 extern const struct sched_config wall_usual_config;
+
+/* ---- runq: how long threads wait for a CPU (programs/runq.c) */
+
+/* What became of the times that a thread came to a CPU. */
+struct runq_stats {
+	struct profile_stats profile;
+	uint64_t unknown;    /* filtered: it was queued before we looked */
+	uint64_t hists_full; /* lost: no room in the map hists */
+	uint64_t
+		threads_full; /* lost: none in the map threads, so when it was queued is not known */
+	uint64_t backwards;   /* kept as 0 ns: the clock of that CPU was behind */
+};
+/* Key and value of the map hists; what they are not told apart by is 0. */
+struct runq_key {
+	uint32_t cpu, process;
+};
+#define RUNQ_HIST_BITS 5
+#define RUNQ_HIST_SLOTS ((40 - RUNQ_HIST_BITS + 1) << RUNQ_HIST_BITS) /* to 2^40 ns, 18 minutes */
+struct runq_hist {
+	struct asm_hist hist;
+	uint64_t slots[RUNQ_HIST_SLOTS];
+	char comm[16]; /* of the process */
+};
+/* Value of the map threads: since when it is queued, 0: it is not. */
+struct runq_thread {
+	uint64_t since;
+	uint64_t pid_tgid;
+};
+enum { RUNQ_MAP_THREADS = STACK_MAPS, RUNQ_MAP_GATE, RUNQ_MAP_HISTS, RUNQ_MAP_EMPTY, RUNQ_MAPS };
+extern const struct asm_map runq_maps[RUNQ_MAPS];
+/* On sched_switch, sched_wakeup and sched_wakeup_new. */
+extern const struct asm_program runq_switch_program, runq_wakeup_program, runq_new_program;
+extern const struct sched_config runq_usual_config;
 
 /* ---- asleep: stacks of those that sleep since before (programs/asleep.c) */
 

@@ -10,6 +10,12 @@ is '--state of nothing: status' "$status" 2
 has '--state of nothing: says what there is' "$err" 'S D T t P I R'
 run "$rawprof" offcpu --min-block 5 --max-block 1 1
 is '--max-block below --min-block: status' "$status" 2
+run "$rawprof" offcpu --runq --wakers 1
+is '--runq and --wakers: status' "$status" 2
+run "$rawprof" offcpu --by cpu 1
+is '--by without --runq: status' "$status" 2
+run "$rawprof" offcpu --runq --by moon 1
+has '--by something else: says what there is' "$err" 'cpu or process'
 run "$rawprof" offcpu --min-block -1 1
 is 'a negative --min-block: status' "$status" 2
 need_profile
@@ -182,6 +188,31 @@ switches=$(sed -n 's/^\([0-9]*\) switches.*/\1/p' "$said")
 ledger_closes 'pingpong'
 holds 'pingpong: every switch is seen' "$(ledger FIRED) > 0.98 * ${switches:-0} && ${switches:-0} > 50000"
 is 'pingpong: nothing is lost' "$(ledger LOST)" 0
+
+# ---- waits for a CPU
+
+# Two that burn share one CPU: each waits while the other runs.
+cpu=$(taskset -cp $$ 2>/dev/null | sed 's/.*: \([0-9]*\).*/\1/')
+if [ -n "$cpu" ] && have_python; then
+	run "$rawprof" offcpu --runq --by process --format json -o "$tmp/runq.json" -- \
+		taskset -c "$cpu" sh -c "$work/split 0.7 & $work/split 0.7 & wait"
+	read -r n sum lost <<<"$(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+of = [h for h in d["histograms"] if h["labels"]["comm"] == "split"]
+l = d["ledger"]
+print(len(of), sum(h["sum"] for h in of) // 1000, l["fired"] - l["kept"] - sum(x["count"] for x in l["lines"] if x["fate"] == "filtered"))' "$tmp/runq.json" 2>&1)"
+	is '--runq: nothing is lost, and the ledger closes' "$lost" 0
+	is '--runq --by process: both' "$n" 2
+	holds '--runq: each waits while the other runs' "$sum > 500000"
+else
+	skip '--runq' 'no taskset or no python3'
+fi
+run "$rawprof" offcpu --runq --by cpu -i 0.3 1
+has '--runq -i: a part' "$out" '^[0-9:]+ .* waits of sched_switch in [0-9.]+ m?s'
+has '--runq --by cpu: a CPU' "$out" '^cpu=[0-9]+$'
+ledger_closes '--runq -i'
+run "$rawprof" offcpu --runq --format prometheus 0.3
+has '--runq: for Prometheus' "$out" '^rawprof_runq_latency_seconds_count(\{\})? [0-9]+$'
 
 # ---- the tools of others, at the same time
 

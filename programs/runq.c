@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * runq: how long do threads wait for a CPU?
+ *
+ * A thread is queued when it is woken, when it is born, and when it has to leave a CPU though it could run on. It has
+ * waited when it is next.
+ */
+#include <rawprof/sched.h>
+
+#define STATS_FIELD(member) ASM_FIELD(struct runq_stats, member)
+static const struct asm_layout stats_layout = ASM_LAYOUT(
+	struct runq_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
+	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
+	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(unknown),
+	STATS_FIELD(hists_full), STATS_FIELD(threads_full), STATS_FIELD(backwards));
+static const struct asm_layout thread_layout =
+	ASM_LAYOUT(struct runq_thread, ASM_FIELD(struct runq_thread, since),
+		   ASM_FIELD(struct runq_thread, pid_tgid));
+static const struct asm_layout key_layout = ASM_LAYOUT(
+	struct runq_key, ASM_FIELD(struct runq_key, cpu), ASM_FIELD(struct runq_key, process));
+static const struct asm_layout hist_layout = ASM_LAYOUT(
+	struct runq_hist, ASM_FIELD(struct runq_hist, hist.sum),
+	ASM_FIELD(struct runq_hist, hist.not_least), ASM_FIELD(struct runq_hist, hist.greatest),
+	ASM_FIELD(struct runq_hist, slots), ASM_FIELD(struct runq_hist, comm));
+
+const struct asm_map runq_maps[RUNQ_MAPS] = {
+	STACK_MAP_LIST(1, struct runq_stats, stats_layout),
+	[RUNQ_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct runq_thread), 32768,
+			       .value = &thread_layout },
+	[RUNQ_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
+	[RUNQ_MAP_HISTS] = { "hists", BPF_MAP_TYPE_HASH, sizeof(struct runq_key),
+			     sizeof(struct runq_hist), 1024, .key = &key_layout,
+			     .value = &hist_layout },
+	/* What a new one starts with: it is too large for the stack. */
+	[RUNQ_MAP_EMPTY] = { "empty", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct runq_hist), 1,
+			     .value = &hist_layout },
+};
+
+struct runq_frame {
+	struct runq_thread thread;
+	struct runq_key key;
+	uint64_t ns;
+	uint32_t tid, unused;
+};
+enum {
+	THREAD = FRAME(struct runq_frame, thread),
+	KEY_CPU = FRAME(struct runq_frame, key.cpu),
+	KEY_PROCESS = FRAME(struct runq_frame, key.process),
+	NS = FRAME(struct runq_frame, ns),
+	TID = FRAME(struct runq_frame, tid)
+};
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct runq_frame, ASM_FIELD(struct runq_frame, thread.since),
+		   ASM_FIELD(struct runq_frame, thread.pid_tgid),
+		   ASM_FIELD(struct runq_frame, key.cpu), ASM_FIELD(struct runq_frame, key.process),
+		   ASM_FIELD(struct runq_frame, ns), ASM_FIELD(struct runq_frame, tid));
+
+enum {
+	SINCE = offsetof(struct runq_thread, since),
+	PID_TGID = offsetof(struct runq_thread, pid_tgid)
+};
+
+/* clang-format off */
+static const struct asm_insn runq_switch[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	CALL(ktime_get_ns),
+	MOV_REG(R7, R0),
+
+	/* Who leaves: R8 = since when it is queued, which is now if it could run on. */
+	LD_SWITCH_STATE(R3, R9, R6, R1),
+	LD_FIELD(R1, R9, "task_struct", "pid"),
+	JEQ(R1, 0, comes), /* the idle task, on every CPU */
+	STX(W, R10, TID, R1),
+	JSET(R3, THREAD_DEAD, dead),
+	MOV_REG(R8, R7),
+	JEQ(R3, THREAD_RUNNABLE, still_queued),
+	MOV(R8, 0),
+LABEL(still_queued),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, new),
+	STX(DW, R0, SINCE, R8),
+	JA(comes),
+LABEL(new),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, comes),
+	STX(DW, R10, THREAD + SINCE, R8),
+	STX(DW, R10, THREAD + PID_TGID, R0),
+	MAP_UPDATE(threads, TID, THREAD, BPF_ANY),
+	JA(comes),
+LABEL(dead),
+	MAP_DELETE(threads, TID),
+
+	/* Who comes. */
+LABEL(comes),
+	LDX(DW, R9, R6, 16),
+	LD_FIELD(R1, R9, "task_struct", "pid"),
+	JEQ(R1, 0, out),
+	STX(W, R10, TID, R1),
+	COUNT(stats, struct runq_stats, profile.fired),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, stranger),
+	LDX(DW, R1, R0, SINCE),
+	JEQ(R1, 0, unknown),
+	ST(DW, R0, SINCE, 0),
+	SUB_REG(R7, R1),
+	JSGE(R7, 0, forwards),
+	COUNT(stats, struct runq_stats, backwards),
+	MOV(R7, 0),
+LABEL(forwards),
+
+	/* R8 = its histogram. */
+	ST(DW, R10, KEY_CPU, 0),
+	WHEN(struct sched_config, by_cpu),
+		CALL(get_smp_processor_id),
+		STX(W, R10, KEY_CPU, R0),
+	END,
+	WHEN(struct sched_config, by_process),
+		LD_FIELD(R1, R9, "task_struct", "tgid"),
+		STX(W, R10, KEY_PROCESS, R1),
+	END,
+	MAP_LOOKUP(hists, KEY_CPU),
+	JNE(R0, 0, counted),
+	LD_MAP(R1, hists),
+	FRAME_PTR(R2, KEY_CPU),
+	LD_MAP_VALUE(R3, empty, 0),
+	MOV(R4, BPF_NOEXIST),
+	CALL(map_update_elem),
+	MAP_LOOKUP(hists, KEY_CPU),
+	JEQ(R0, 0, full),
+LABEL(counted),
+	MOV_REG(R8, R0),
+	WHEN(struct sched_config, by_process), /* its name, which changes when it executes a program */
+		MOV_REG(R1, R8),
+		ADD(R1, offsetof(struct runq_hist, comm)),
+		MOV(R2, 16),
+		LD_FIELD(R3, R9, "task_struct", "group_leader"),
+		ADD_FIELD_OFFSET(R3, "task_struct", "comm"),
+		CALL(probe_read_kernel),
+	END,
+	HIST_ADD(R8, R7, RUNQ_HIST_BITS, RUNQ_HIST_SLOTS),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(unknown),
+	COUNT(stats, struct runq_stats, unknown),
+	JA(out),
+LABEL(stranger), /* of all threads, one that was queued before we looked; else nobody who was asked for */
+	WHEN(struct sched_config, profile.filtering),
+		COUNT(stats, struct runq_stats, profile.filtered),
+	END,
+	UNLESS(struct sched_config, profile.filtering),
+		COUNT(stats, struct runq_stats, unknown),
+	END,
+	JA(out),
+LABEL(full),
+	COUNT(stats, struct runq_stats, hists_full),
+	JA(out),
+
+	INCLUDE(&target_part),
+};
+
+/* sched_wakeup(struct task_struct *p), sched_wakeup_new(struct task_struct *p) */
+static const struct asm_insn runq_wakeup[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	LDX(DW, R6, R6, 0),
+	LD_FIELD(R1, R6, "task_struct", "pid"),
+	STX(W, R10, TID, R1),
+	CALL(ktime_get_ns),
+	MOV_REG(R7, R0),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, new),
+	LDX(DW, R1, R0, SINCE),
+	JNE(R1, 0, out),
+	STX(DW, R0, SINCE, R7),
+	JA(out),
+LABEL(new),
+	UNLESS(struct sched_config, profile.filtering),
+		STX(DW, R10, THREAD + SINCE, R7),
+		LD_FIELD(R1, R6, "task_struct", "tgid"),
+		LSH(R1, 32),
+		LDX(W, R2, R10, TID),
+		OR_REG(R1, R2),
+		STX(DW, R10, THREAD + PID_TGID, R1),
+		MAP_UPDATE(threads, TID, THREAD, BPF_ANY),
+		JEQ(R0, 0, out),
+		COUNT(stats, struct runq_stats, threads_full),
+	END,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+#define ON_TRACEPOINT(event, text_lines)                                                           \
+	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
+	.license = "Dual BSD/GPL", ASM_LINES(text_lines),                                          \
+	.config_size = sizeof(struct sched_config), .frame = &frame_layout
+
+const struct asm_program runq_switch_program = {
+	.name = "runq_switch",
+	ON_TRACEPOINT("sched_switch", runq_switch),
+};
+const struct asm_program runq_wakeup_program = {
+	.name = "runq_wakeup",
+	ON_TRACEPOINT("sched_wakeup", runq_wakeup),
+};
+const struct asm_program runq_new_program = {
+	.name = "runq_new",
+	ON_TRACEPOINT("sched_wakeup_new", runq_wakeup),
+};
+
+const struct sched_config runq_usual_config = { .state_argument = 1, .by_cpu = 1, .by_process = 1 };
