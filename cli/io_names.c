@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +208,22 @@ const char *io_flags_text(uint32_t flags, char *text)
 
 static struct io_names *walking; /* nftw(3) has no context */
 
-#define CGROUPS "/sys/fs/cgroup"
+/* Where groups of version 2 are, and the length of that; the usual place if they are nowhere. */
+static size_t group_root(char *root, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	const struct mntent *m;
+
+	snprintf(root, size, "/sys/fs/cgroup");
+	while (mounts && (m = getmntent(mounts)))
+		if (!strcmp(m->mnt_type, "cgroup2")) {
+			snprintf(root, size, "%s", m->mnt_dir);
+			break;
+		}
+	if (mounts)
+		endmntent(mounts);
+	return strlen(root);
+}
 
 /* Its id is the number of the directory. */
 static int add_group(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -220,7 +237,7 @@ static int add_group(const char *path, const struct stat *st, int type, struct F
 	if (!grown)
 		return -ENOMEM;
 	walking->groups = grown;
-	path += strlen(CGROUPS);
+	path += walking->root_length;
 	grown[walking->ngroups] =
 		(struct io_group){ .id = st->st_ino, .path = strdup(*path ? path : "/") };
 	return grown[walking->ngroups++].path ? 0 : -ENOMEM;
@@ -229,9 +246,12 @@ static int add_group(const char *path, const struct stat *st, int type, struct F
 const char *io_cgroup_path(struct io_names *names, uint64_t id, char *text)
 {
 	if (!names->groups_read) {
+		char root[PATH_MAX];
+
 		names->groups_read = true;
+		names->root_length = group_root(root, sizeof(root));
 		walking = names;
-		nftw(CGROUPS, add_group, 16, FTW_PHYS | FTW_MOUNT);
+		nftw(root, add_group, 16, FTW_PHYS | FTW_MOUNT);
 	}
 	for (size_t i = 0; i < names->ngroups; i++)
 		if (names->groups[i].id == id)

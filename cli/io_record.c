@@ -276,15 +276,15 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	const struct io *io = p->ctx;
 	const struct io_stats *s = &io->stats;
 
-	(void)kept;
 	b->ledger.events = io_of_calls(io) ? "calls" : "requests";
 	b->ledger.fired += io->missed;
-	b->ledger.kept = io->kept;
+	b->ledger.kept = io->config.stacks ? kept : io->kept;
 	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
 	books_add(b, "shorter", s->shorter, REPORT_FILTERED);
 	books_add(b, io->config.stacks ? "flushes" : "neither read nor written", s->no_data,
 		  REPORT_FILTERED);
 	books_add(b, "started before", s->unknown, REPORT_LOST);
+	books_add(b, "issue not seen", s->not_seen, REPORT_LOST);
 	books_add(b, "map full", s->map_full, REPORT_LOST);
 	books_add(b, "nested", io->missed, REPORT_LOST);
 	if (s->requests_full)

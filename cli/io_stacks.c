@@ -20,11 +20,8 @@ static const struct report_value_type *types(const struct profile *p, size_t *n)
 /* A stack is made known when a request starts, which may end after the end, or sooner than was asked for. */
 static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
 {
-	struct io *io = p->ctx;
-
+	(void)p;
 	(void)value;
-	if (stack->value[IO_WEIGHT_COUNT] && profile_comm_wanted(p, stack->record->comm))
-		io->kept += stack->value[IO_WEIGHT_COUNT];
 	return stack->value[IO_WEIGHT_COUNT] != 0;
 }
 

@@ -13,8 +13,9 @@ static const struct asm_layout stats_layout = ASM_LAYOUT(
 	struct io_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
 	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
 	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(other_disk),
-	STATS_FIELD(shorter), STATS_FIELD(no_data), STATS_FIELD(unknown), STATS_FIELD(map_full),
-	STATS_FIELD(requests_full), STATS_FIELD(phases_lost), STATS_FIELD(backwards));
+	STATS_FIELD(shorter), STATS_FIELD(no_data), STATS_FIELD(unknown), STATS_FIELD(not_seen),
+	STATS_FIELD(map_full), STATS_FIELD(requests_full), STATS_FIELD(phases_lost),
+	STATS_FIELD(backwards));
 #define REQUEST_FIELD(member) ASM_FIELD(struct io_request, member)
 static const struct asm_layout request_layout = ASM_LAYOUT(
 	struct io_request, REQUEST_FIELD(start), REQUEST_FIELD(insert), REQUEST_FIELD(issue),

@@ -78,6 +78,7 @@ struct io_stats {
 	uint64_t
 		no_data; /* filtered: neither read nor written, for config->pattern; flushes, for stacks */
 	uint64_t unknown;	/* lost: nobody has told us when it started */
+	uint64_t not_seen;	/* lost: it was issued, and our program not run */
 	uint64_t map_full;	/* lost: no room in the map totals */
 	uint64_t requests_full; /* starts that found no room in requests: unknown when they end */
 	uint64_t phases_lost;	/* of requests that were kept: the ring was full */
