@@ -21,9 +21,8 @@ enum { TYPE_INT = 1, TYPE_PTR, TYPE_PROTO, TYPE_FUNC };
 
 #define BTF_INFO(kind, vlen) ((uint32_t)(kind) << 24 | (uint32_t)(vlen))
 
-/* line_info.line_col: the line in the upper 22 bits. */
+/* line_info.line_col: the line in the upper 22 bits, which is all that asm_insn has. */
 #define LINE_COL(line) ((uint32_t)(line) << 10)
-#define LAST_LINE 0x3fffff
 
 /* Sizes are counted first, so that one allocation holds everything and nothing has to grow. */
 struct blob {
@@ -119,7 +118,7 @@ static void put_lines(struct blob *b, struct asm_image *image)
 			.insn_off = slot,
 			.file_name_off = file_off[n % 2],
 			.line_off = text_off,
-			.line_col = LINE_COL(line->line < LAST_LINE ? line->line : LAST_LINE),
+			.line_col = LINE_COL(line->line),
 		};
 		n++;
 	}

@@ -93,7 +93,7 @@ static void load_map(struct encoder *e)
 {
 	const struct asm_bindings *b = e->a->bindings;
 	int map = find_map(e->a, e->line->sym);
-	uint64_t offset = e->line->value;
+	const int64_t offset = e->line->kind == ASM_LD_MAP_VALUE ? e->line->insn.imm : 0;
 
 	if (map < 0) {
 		fault(e->a, -EINVAL, e->index, "unknown map '%s'", e->line->sym);
@@ -103,8 +103,8 @@ static void load_map(struct encoder *e)
 		if (b->maps[map].max_entries != 1 || b->maps[map].type != BPF_MAP_TYPE_ARRAY)
 			fault(e->a, -EINVAL, e->index,
 			      "only the value of an array map of one element has a constant address");
-		if (offset >= b->maps[map].value_size)
-			fault(e->a, -EINVAL, e->index, "byte %" PRIu64 " of a value of %u bytes",
+		if (offset < 0 || offset >= b->maps[map].value_size)
+			fault(e->a, -EINVAL, e->index, "byte %" PRId64 " of a value of %u bytes",
 			      offset, b->maps[map].value_size);
 	}
 	write_imm64(e, (uint32_t)(b->map_fds ? b->map_fds[map] : map), (uint32_t)offset);

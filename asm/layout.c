@@ -79,23 +79,25 @@ static void find_access(struct assembly *a, uint32_t index)
 	const struct asm_insn *line = &a->program->lines[index];
 	const struct asm_bindings *b = a->bindings;
 	struct asm_access *access = &a->placed[index].access;
-	const char *event = line->kind == ASM_LD_TP ? line->sym + strlen(line->sym) + 1 : NULL;
+	const char *second = line->sym + strlen(line->sym) + 1, *third = NULL;
 	char why[ASM_WHY_SIZE] = "";
 	int err = -ENOENT;
 
-	if (line->kind == ASM_LD_TP && b->tp_field)
-		err = b->tp_field(b->ctx, line->sym, event, line->sym2, access, why);
-	else if (line->kind != ASM_LD_TP && b->field)
-		err = b->field(b->ctx, line->sym, line->sym2, access, why);
+	if (line->kind == ASM_LD_TP)
+		third = second + strlen(second) + 1;
+	if (third && b->tp_field)
+		err = b->tp_field(b->ctx, line->sym, second, third, access, why);
+	else if (!third && b->field)
+		err = b->field(b->ctx, line->sym, second, access, why);
 	if (!err && (access->nhops < 1 || access->nhops > ASM_MAX_HOPS))
 		err = -EINVAL;
 	if (!err)
 		return;
-	if (line->kind == ASM_LD_TP)
-		fault(a, err, index, "tracepoint %s:%s, field %s: %s", line->sym, event, line->sym2,
+	if (third)
+		fault(a, err, index, "tracepoint %s:%s, field %s: %s", line->sym, second, third,
 		      *why ? why : strerror(-err));
 	else
-		fault(a, err, index, "kernel type %s, member %s: %s", line->sym, line->sym2,
+		fault(a, err, index, "kernel type %s, member %s: %s", line->sym, second,
 		      *why ? why : strerror(-err));
 	*access = (struct asm_access){ .nhops = 1, .hop = { { .size = 8 } } };
 }

@@ -48,14 +48,14 @@ enum asm_kind {
 	ASM_LD_FUNC,	  /* two slots: the address of subprogram sym, for a callback */
 	ASM_LD_IMM64,	  /* two slots: value */
 	ASM_LD_MAP,	  /* two slots: the map sym */
-	ASM_LD_MAP_VALUE, /* two slots: the address of byte value of the only element of the array
-			     map sym */
+	ASM_LD_MAP_VALUE, /* two slots: the address of byte insn.imm of the only element of the
+			     array map sym */
 	ASM_LD_PARAM,	  /* one or two slots: a member of the configuration, as an immediate */
 	ASM_JUMP_PARAM,	  /* a jump that compares with a member of the configuration */
-	ASM_LD_FIELD,	  /* loads along struct asm_access: member sym2 of kernel type sym */
+	ASM_LD_FIELD,	  /* loads along struct asm_access: of a kernel type, sym "type\0member" */
 	ASM_FIELD_OFFSET, /* an ALU operation with that member's offset as its immediate */
 	ASM_FIELD_SIZE,	  /* an ALU operation with that member's size as its immediate */
-	ASM_LD_TP,	  /* a load: field sym2 of the tracepoint sym, "block\0block_rq_issue" */
+	ASM_LD_TP,	  /* a load: of a tracepoint, sym "group\0event\0field" */
 	ASM_LD_REG,	  /* one load: machine register value (enum asm_machine_reg) of a pt_regs */
 	ASM_ZERO,	  /* as few stores as it takes to clear value bytes at insn.off from R10 */
 	ASM_LABEL,	  /* the label sym */
@@ -70,25 +70,23 @@ enum asm_kind {
 struct asm_part;
 
 /*
- * One line. The kind tells what sym means, and which of sym2, value and part there is: see above.
- * Profilers are thousands of lines, so a line is no longer than it must be. One that refers to the
- * load-time configuration says where in it: param_offset, param_size (bytes; signed if
- * param_signed), and config_size, which must be the size of the configuration that the program is
- * assembled with.
+ * One line. The kind tells which of sym, value and part there is, and what it means: see above; where sym is two or
+ * three names, each but the last ends with a NUL. Profilers are thousands of lines, so a line is no longer than it
+ * must be. One that refers to the load-time configuration says where in it: param_offset, param_size (bytes; signed
+ * if param_signed), and config_size, which must be the size of the configuration that the program is assembled with.
  */
 struct asm_insn {
 	struct bpf_insn insn;
-	uint8_t kind; /* enum asm_kind */
-	uint8_t param_size;
-	uint8_t param_signed;
+	uint32_t line : 22; /* more the kernel's line_info does not hold either */
+	uint32_t kind : 5;  /* enum asm_kind */
+	uint32_t param_size : 4;
+	uint32_t param_signed : 1;
 	uint16_t param_offset;
 	uint16_t config_size;
-	uint32_t line;
 	const char *text;
 	const char *file;
-	const char *sym;
 	union {
-		const char *sym2;
+		const char *sym;
 		uint64_t value;
 		const struct asm_part *part;
 	};

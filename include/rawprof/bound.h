@@ -70,10 +70,10 @@
 #define LD_FIELD(dst, src, type, path)                                                             \
 	ASM_LINE(ASM_LD_FIELD, "LD_FIELD(" #dst ", " #src ", " #type ", " #path ")",               \
 		 ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
-		 .sym = type, .sym2 = path)
+		 .sym = type "\0" path)
 #define ASM_FIELD_NUMBER(kind_, text_, op, dst, type, path)                                        \
 	ASM_LINE(kind_, text_, ASM_CODE(BPF_ALU64 | (op) | BPF_K, ASM_DST(dst), 0, 0, 0),          \
-		 .sym = type, .sym2 = path)
+		 .sym = type "\0" path)
 #define FIELD_OFFSET(dst, type, path)                                                              \
 	ASM_FIELD_NUMBER(ASM_FIELD_OFFSET, "FIELD_OFFSET(" #dst ", " #type ", " #path ")",         \
 			 BPF_MOV, dst, type, path)
@@ -89,7 +89,7 @@
 #define LD_TP(dst, src, group, event, field)                                                       \
 	ASM_LINE(ASM_LD_TP, "LD_TP(" #dst ", " #src ", " #group ", " #event ", " #field ")",       \
 		 ASM_CODE(BPF_LDX | BPF_MEM | BPF_DW, ASM_DST(dst), ASM_SRC(src), 0, 0),           \
-		 .sym = group "\0" event, .sym2 = field)
+		 .sym = group "\0" event "\0" field)
 
 /* Machine registers in a pt_regs (kprobes, uprobes, perf events), src pointing to it; see asm_arch.
  */

@@ -497,7 +497,8 @@
  * Linux 5.2. */
 #define LD_MAP_VALUE(dst, map, off)                                                                \
 	ASM_LINE(ASM_LD_MAP_VALUE, "LD_MAP_VALUE(" #dst ", " #map ", " #off ")",                   \
-		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_MAP_VALUE, 0, 0),    \
-		 .sym = #map, .value = (off))
+		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_MAP_VALUE, 0,        \
+			  ASM_S32(off)),                                                           \
+		 .sym = #map)
 
 #endif

@@ -291,7 +291,7 @@ END_TEST
 /* Lines made by hand can be anything. */
 START_TEST(lines_that_no_macro_makes)
 {
-	static const struct asm_insn kind[] = { ASM_LINE(99, "STRANGE()"), EXIT() };
+	static const struct asm_insn kind[] = { ASM_LINE(31, "STRANGE()"), EXIT() };
 	static const struct asm_insn zero[] = {
 		ASM_LINE(ASM_ZERO, "ZERO(-8, 9)", .insn = { .off = -8 }, .value = 9), EXIT()
 	};
@@ -304,7 +304,7 @@ START_TEST(lines_that_no_macro_makes)
 							  .config_size = sizeof(config)),
 						 EXIT() };
 
-	REFUSE(kind, 0, "STRANGE()", "no such kind of line: 99");
+	REFUSE(kind, 0, "STRANGE()", "no such kind of line: 31");
 	REFUSE(zero, 0, "ZERO(-8, 9)", "beyond the stack frame");
 	REFUSE_CONFIG(param, 0, "LD_PARAM(3)", "a parameter has 1, 2, 4 or 8 bytes, this one 3");
 	REFUSE_CONFIG(outside, 0, "LD_PARAM(outside)",
