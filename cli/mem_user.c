@@ -18,6 +18,7 @@ static int configure(struct profile *p)
 	struct profile_config *c = &p->config;
 
 	c->kernel_bytes = 0;
+	c->probe = rp_has(RP_HAS_BPF_LOOP); /* which its walk needs */
 	if (!m->config.follow || m->mem->processes || m->mem->ages)
 		c->user_bytes = c->user_frames = c->fp_bytes = c->eh = 0;
 	return 0;

@@ -265,6 +265,8 @@ const struct asm_program mem_thread_exit_classic_program = {
 	.frame = &exit_frame_layout,
 };
 
-const struct mem_user_config mem_user_usual_config = {
-	.profile = PROFILE_USUAL_CONFIG, .follow = 1, .peak = 1, .largest_new = 1ull << 34
-};
+const struct mem_user_config mem_user_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						       .profile.probe = 1,
+						       .follow = 1,
+						       .peak = 1,
+						       .largest_new = 1ull << 34 };

@@ -183,6 +183,7 @@ struct profile_config {
 	uint32_t
 		of_task; /* of a sleeping task, which takes the place of the context; needs eh, identity */
 	uint32_t some_kernel_only; /* tags with STACK_KERNEL_ONLY in them are in use */
+	uint32_t probe;		   /* the context is the registers of user code at a probe */
 	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
@@ -261,6 +262,8 @@ struct stack_record {
  *		counted, and its hash is 0.
  */
 extern const struct asm_part stack_part;
+/* With config.probe, which it includes: stack_fp(R1 = state, R2 = context), R0 = frames (programs/stack_fp.c). */
+extern const struct asm_part stack_fp_part;
 
 /* Gives it back; destroys R1. */
 #define STACK_DONE(record)                                                                         \

@@ -26,14 +26,6 @@ static NOINLINE void deeper(int depth, long n)
 	__asm__ volatile("" ::: "memory"); /* no tail call */
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? atol(argv[1]) : 1000000;
@@ -43,8 +35,8 @@ int main(int argc, char **argv)
 	if (argc > 3)
 		sleep((unsigned int)atoi(argv[3]));
 	pairs(1000); /* what is paid once is paid here */
-	begin = now_ns();
+	begin = thread_cpu_ns();
 	deeper(depth, n);
-	printf("%.1f\n", (double)(now_ns() - begin) / (double)n);
+	printf("%.1f\n", (double)(thread_cpu_ns() - begin) / (double)n);
 	return 0;
 }
