@@ -70,13 +70,10 @@ static int keep(void *ctx, const void *data, size_t size)
 
 static void print_time(FILE *f, uint64_t wall_ns)
 {
-	const time_t seconds = (time_t)(wall_ns / NS_PER_SECOND);
-	struct tm tm;
-	char text[16] = "";
+	char text[REPORT_CLOCK_TEXT];
 
-	if (localtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	fprintf(f, "%s.%06" PRIu64 "  ", text, (uint64_t)(wall_ns % NS_PER_SECOND / 1000));
+	report_clock(wall_ns, text);
+	fprintf(f, "%s  ", text);
 }
 
 /* "realloc(0x5581c0, 64) = 0x5581f0" */

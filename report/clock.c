@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* clock.c: moments as clocks on walls show them. */
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <time.h>
+
+#include <rawprof/report.h>
 
 #include "clock.h"
 
@@ -46,4 +50,12 @@ struct wall_clock clock_local(uint64_t ns)
 				    .minute = (unsigned int)tm.tm_min,
 				    .second = (unsigned int)tm.tm_sec,
 				    .offset = (int)(tm.tm_gmtoff / 60) };
+}
+
+void report_clock(uint64_t wall_ns, char text[REPORT_CLOCK_TEXT])
+{
+	const struct wall_clock c = clock_local(wall_ns);
+
+	snprintf(text, REPORT_CLOCK_TEXT, "%02u:%02u:%02u.%06" PRIu64, c.hour, c.minute, c.second,
+		 wall_ns / 1000 % 1000000);
 }

@@ -308,4 +308,11 @@ int report_write_event_folded(FILE *out, const struct report_event *event,
 /* As `perf script` prints it. */
 int report_write_perf_sample(FILE *out, const struct report_event *event);
 
+/*
+ * "14:03:05.123456": the time of day in local time, of @wall_ns since 1970; in UTC where the C library knows of no time
+ * zones, as in a static file.
+ */
+#define REPORT_CLOCK_TEXT 32
+void report_clock(uint64_t wall_ns, char text[REPORT_CLOCK_TEXT]);
+
 #endif

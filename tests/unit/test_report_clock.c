@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <rawprof/report.h>
+
 #include "../../report/clock.h"
 
 static void same(struct wall_clock c, const struct tm *tm)
@@ -40,10 +42,14 @@ START_TEST(test_local)
 	ck_assert_int_eq(setenv("TZ", zones[_i], 1), 0);
 	tzset();
 	for (time_t t = 0; t < 4000000000; t += 86400 * 11 + 3601) {
+		char text[REPORT_CLOCK_TEXT], expected[32];
 		struct tm tm;
 
 		localtime_r(&t, &tm);
 		same(clock_local((uint64_t)t * 1000000000), &tm);
+		strftime(expected, sizeof(expected), "%H:%M:%S.000789", &tm);
+		report_clock((uint64_t)t * 1000000000 + 789999, text);
+		ck_assert_str_eq(text, expected);
 	}
 }
 END_TEST
