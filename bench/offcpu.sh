@@ -37,7 +37,7 @@ pingpong=${busy[0]} sleeper=${busy[1]}
 } >"$tmp/results.md"
 
 rawprof=(./rawprof offcpu -q -f -d 2)
-all=(--state S,D,T,t,P,I,R)
+all=(--state SDTtPIR)
 theirs=()
 ! have_theirs || theirs=(:: offcputime offcputime 2)
 table 'The whole machine' :: 'rawprof offcpu' "${rawprof[@]}" :: 'by frame pointers' "${rawprof[@]}" --call-graph fp \

@@ -58,10 +58,10 @@ struct profiler {
 		struct profile *p); /* events off, before the last drain; NULL: links are closed */
 	/* Stacks came whose walk had no tables, which have been read since. NULL: they are as they are. */
 	int (*walk_again)(struct profile *p);
-	int (*tick)(struct profile *p); /* once a second; may be NULL */
+	int (*tick)(struct profile *p);	    /* once a second; may be NULL */
 	int (*interval)(struct profile *p); /* every --interval, after a drain; may be NULL */
 	int (*drain)(struct profile *p);    /* takes what is in rings of its own; may be NULL */
-	bool often; /* ten times a second, for who prints as it comes */
+	bool often;			    /* ten times a second, for who prints as it comes */
 	/* For who probes the files of processes; may be NULL, see struct session_work. */
 	int (*loaded)(struct profile *p, pid_t pid);
 	int (*mapped)(struct profile *p, const struct rp_side_event *e);

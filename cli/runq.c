@@ -115,13 +115,13 @@ static int take_hist(void *ctx, const void *key, const void *value)
 		seen->slots[i] = h->slots[i];
 		r->kept += n;
 	}
-	if (!err && h->hist.sum != seen->sum)
+	if (!err && h->sum != seen->sum)
 		/* Of an interval the extremes are not known: they are those since the beginning. */
-		report_hist_add_sum(hist, h->hist.sum - seen->sum,
-				    seen->sum ? UINT64_MAX : ~h->hist.not_least,
-				    seen->sum ? 0 : h->hist.greatest);
+		report_hist_add_sum(hist, h->sum - seen->sum,
+				    seen->sum ? UINT64_MAX : ~h->not_least,
+				    seen->sum ? 0 : h->greatest);
 	if (seen)
-		seen->sum = h->hist.sum;
+		seen->sum = h->sum;
 	return err;
 }
 

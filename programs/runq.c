@@ -18,10 +18,10 @@ static const struct asm_layout thread_layout =
 		   ASM_FIELD(struct runq_thread, pid_tgid));
 static const struct asm_layout key_layout = ASM_LAYOUT(
 	struct runq_key, ASM_FIELD(struct runq_key, cpu), ASM_FIELD(struct runq_key, process));
-static const struct asm_layout hist_layout = ASM_LAYOUT(
-	struct runq_hist, ASM_FIELD(struct runq_hist, hist.sum),
-	ASM_FIELD(struct runq_hist, hist.not_least), ASM_FIELD(struct runq_hist, hist.greatest),
-	ASM_FIELD(struct runq_hist, slots), ASM_FIELD(struct runq_hist, comm));
+static const struct asm_layout hist_layout =
+	ASM_LAYOUT(struct runq_hist, ASM_FIELD(struct runq_hist, sum),
+		   ASM_FIELD(struct runq_hist, not_least), ASM_FIELD(struct runq_hist, greatest),
+		   ASM_FIELD(struct runq_hist, slots), ASM_FIELD(struct runq_hist, comm));
 
 const struct asm_map runq_maps[RUNQ_MAPS] = {
 	STACK_MAP_LIST(1, struct runq_stats, stats_layout),
@@ -35,6 +35,9 @@ const struct asm_map runq_maps[RUNQ_MAPS] = {
 	[RUNQ_MAP_EMPTY] = { "empty", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct runq_hist), 1,
 			     .value = &hist_layout },
 };
+
+_Static_assert(offsetof(struct runq_hist, slots) == offsetof(struct asm_hist, slots),
+	       "HIST_ADD() writes it");
 
 struct runq_frame {
 	struct runq_thread thread;

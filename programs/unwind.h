@@ -62,7 +62,13 @@ enum {
 };
 
 /* The stack frames of the functions. */
-enum { SHARD_KEY = -8, ROWS_KEY = -4, FOUND_AT = -16, KEY = -24, STEP_TASK = -32 }; /* of unwind_step */
+enum {
+	SHARD_KEY = -8,
+	ROWS_KEY = -4,
+	FOUND_AT = -16,
+	KEY = -24,
+	STEP_TASK = -32
+};						       /* of unwind_step */
 enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24 }; /* of unwind_user */
 enum { FP_TASK = -8 };				       /* of unwind_fp */
 
@@ -91,8 +97,7 @@ enum { FP_TASK = -8 };				       /* of unwind_fp */
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \
-	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), READ_MEMORY(STEP_TASK),                      \
-		JNE(R0, 0, unreadable)
+	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), READ_MEMORY(STEP_TASK), JNE(R0, 0, unreadable)
 /* Of the task that is walked: the current one, or the one that is kept in this slot. */
 #define READ_MEMORY(slot)                                                                          \
 	UNLESS(struct profile_config, of_task), CALL(probe_read_user), END,                        \

@@ -192,7 +192,7 @@ struct runq_key {
 #define RUNQ_HIST_BITS 5
 #define RUNQ_HIST_SLOTS ((40 - RUNQ_HIST_BITS + 1) << RUNQ_HIST_BITS) /* to 2^40 ns, 18 minutes */
 struct runq_hist {
-	struct asm_hist hist;
+	uint64_t sum, not_least, greatest; /* as struct asm_hist */
 	uint64_t slots[RUNQ_HIST_SLOTS];
 	char comm[16]; /* of the process */
 };

@@ -158,7 +158,7 @@ within 'and when a thread has executed another program' "$(us "$out" '^renewed;.
 pid=$!
 sleep 0.3
 off -d 1
-near 'whole machine: naps' "$(us "$out" '^nap;.*;wait_nap;')" 1000000 150000
+near 'whole machine: naps' "$(us "$out" '^nap;')" 1000000 150000
 lacks 'whole machine: the idle task is nobody' "$out" '^swapper'
 ledger_closes 'whole machine'
 kill $pid
