@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,17 +210,21 @@ static struct io_names *walking; /* nftw(3) has no context */
 /* Where groups of version 2 are, and the length of that; the usual place if they are nowhere. */
 static size_t group_root(char *root, size_t size)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "r");
-	const struct mntent *m;
+	FILE *mounts = fopen("/proc/self/mounts", "re");
+	char line[4096], *next;
 
 	snprintf(root, size, "/sys/fs/cgroup");
-	while (mounts && (m = getmntent(mounts)))
-		if (!strcmp(m->mnt_type, "cgroup2")) {
-			snprintf(root, size, "%s", m->mnt_dir);
+	while (mounts && fgets(line, sizeof(line), mounts)) {
+		const char *device = strtok_r(line, " ", &next),
+			   *place = strtok_r(NULL, " ", &next), *type = strtok_r(NULL, " ", &next);
+
+		if (device && place && type && !strcmp(type, "cgroup2")) {
+			snprintf(root, size, "%s", place);
 			break;
 		}
+	}
 	if (mounts)
-		endmntent(mounts);
+		fclose(mounts);
 	return strlen(root);
 }
 

@@ -282,7 +282,8 @@ static struct slice *new_slice(struct unwind_feed *f, uint32_t room)
 
 static int write_slice(struct unwind_feed *f, const struct slice *slice, struct reading *r)
 {
-	static const struct unwind_range nobodys[MOST_RANGES];
+	static struct unwind_range
+		nobodys[MOST_RANGES]; /* never written; const would lie in the file */
 	const uint64_t starts_at = offsetof(struct unwind_ranges, start[slice->first]),
 		       ranges_at = offsetof(struct unwind_ranges, range[slice->first]);
 	const size_t bytes = r->n * sizeof(r->range[0]);
