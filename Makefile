@@ -101,7 +101,7 @@ $(SAN_LIB): $(SAN_OBJ)
 
 # What runs once in a while had better be small: `make static` is to stay below 2 MB.
 COLD := $(if $(filter file,$(origin CFLAGS)),-Os)
-$(BUILD)/asm/%.o $(BUILD)/loader/%.o $(BUILD)/cli/%.o $(BUILD)/examples/%.o: ALL_CFLAGS += $(COLD)
+$(addsuffix /%.o,$(addprefix $(BUILD)/,asm loader report cli examples)): ALL_CFLAGS += $(COLD)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
