@@ -6,7 +6,8 @@
  *	exec -> [the program and its dynamic linker are mapped] -> mmap -> [a library is mapped] -> ... -> entry point
  *
  * ptrace(2) makes the stops. The way ends at the entry point, by a breakpoint, or at a system call that the dynamic
- * linker has not made: then all that was to be loaded is there. If we die the kernel lets go of the program.
+ * linker has not made: then all that was to be loaded is there. If we are killed on the way the program is too: with
+ * the breakpoint in it, it could not go on.
  */
 #include <elf.h>
 #include <errno.h>
@@ -230,7 +231,8 @@ int target_start_watched(struct target *t, const struct options *opt,
 
 	if (!t->child)
 		return 0;
-	if (ptrace(PTRACE_SEIZE, l.pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
+	if (ptrace(PTRACE_SEIZE, l.pid, 0,
+		   PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) {
 		rp_log(RP_WARN,
 		       "ptrace: %s: the first calls of the program may come before its libraries are found",
 		       strerror(errno));
