@@ -25,7 +25,8 @@ const struct own_option mem_own_options[] = {
 	OWN("obj", 0, OWN_TEXT, obj),
 	OWN("symbols-prefix", 0, OWN_TEXT, prefix),
 	{ "sample-bytes", 0, OWN_BYTES, offsetof(struct mem_options, sample_bytes), 1, 0 },
-	{ "max-overhead", 0, OWN_NUMBER, offsetof(struct mem_options, max_overhead), 1, 100 },
+	{ "blocks", 0, OWN_NUMBER, offsetof(struct mem_options, blocks), 1, 1u << 28 },
+	{ "max-overhead", 0, OWN_NUMBER, offsetof(struct mem_options, max_overhead), 1, 100000 },
 	{ 0 },
 };
 

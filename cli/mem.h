@@ -27,6 +27,7 @@ struct mem_options {
 
 	/* what it may cost */
 	uint64_t sample_bytes; /* one sample in so many bytes; 0: every call */
+	uint64_t blocks;       /* that are followed at a time; 0: as many as memory lets */
 	uint64_t max_overhead; /* per cent; 0: whatever it takes */
 };
 

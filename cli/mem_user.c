@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "machine.h"
 #include "mem_user.h"
@@ -54,6 +55,8 @@ static int attach(struct profile *p)
 		err = mem_sample_fill(p->stacks, m->mean);
 	if (!err)
 		err = mem_probes_open(p, &m->config, &m->probes);
+	if (!err && m->mem->max_overhead)
+		err = mem_overhead_open(p, &m->overhead);
 	if (!err && m->config.trace) {
 		err = mem_trace_open(p, &m->trace);
 		if (!err)
@@ -108,6 +111,13 @@ static int drain(struct profile *p)
 	struct mem_user *m = p->ctx;
 
 	return m->trace ? mem_trace_drain(m->trace) : 0;
+}
+
+static int tick(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+
+	return m->overhead ? mem_overhead_tick(m->overhead) : 0;
 }
 
 static int stop(struct profile *p)
@@ -234,8 +244,8 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 	if (stats->untracked)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks of %" PRIu64
-		       " bytes found no room: they count as allocated, "
-		       "but whether they were freed is not known",
+		       " bytes found no room: they count as allocated, but whether they were freed is not "
+		       "known (--blocks N makes room for more)",
 		       stats->untracked, stats->untracked_bytes);
 	if (stats->replaced)
 		rp_log(RP_WARN, "%" PRIu64 " blocks were freed without our seeing it",
@@ -318,6 +328,7 @@ static const struct profiler mem_user_profiler = {
 	.loaded = loaded,
 	.mapped = mapped,
 	.drain = drain,
+	.tick = tick,
 	.stop = stop,
 	.collect = collect,
 	.types = types,
@@ -359,12 +370,32 @@ static void choose_view(struct mem_user *m)
 	}
 }
 
+/* As many blocks as fit into this part of memory, if all of them are in use. */
+#define BLOCKS_SHARE 16
+#define BLOCK_COST 128 /* with what the kernel keeps beside, and the slots of the hash table */
+#define LEAST_BLOCKS (1u << 16)
+#define MOST_BLOCKS (1u << 20) /* the slots alone, which are there from the start, are 16 MiB */
+
+static uint32_t blocks_wanted(void)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
+
+	return blocks < LEAST_BLOCKS  ? LEAST_BLOCKS
+	       : blocks > MOST_BLOCKS ? MOST_BLOCKS
+				      : (uint32_t)blocks;
+}
+
 /* Maps that the view has no use for are small. */
 static void size_maps(struct mem_user *m)
 {
 	memcpy(m->maps, mem_user_maps, sizeof(m->maps));
-	if (!m->config.follow)
-		m->maps[MEM_MAP_BLOCKS].max_entries = 1;
+	m->maps[MEM_MAP_BLOCKS].max_entries = !m->config.follow ? 1
+					      : m->mem->blocks	? (uint32_t)m->mem->blocks
+								: blocks_wanted();
+	/* Memory for a block when it comes; older kernels warn of that in programs like these. */
+	if (rp_has(RP_HAS_UPROBE_MULTI))
+		m->maps[MEM_MAP_BLOCKS].flags = BPF_F_NO_PREALLOC;
 	if (!m->config.sizes)
 		m->maps[MEM_MAP_SIZES].max_entries = 1;
 	if (!m->config.trace)
@@ -398,11 +429,13 @@ int mem_user(const struct options *opt)
 		rp_log(RP_ERROR, "--sample-bytes needs Linux 5.12");
 		return EXIT_FAILED;
 	}
+	m.can_sample = new_atomics && rp_uprobe_way(-1, false) >= RP_UPROBE_PERF_LINK;
 	size_maps(&m);
 	m.profiler.maps = m.maps;
 	choose_view(&m);
 	status = profile_run(&m.profiler, opt, &m);
 	mem_probes_close(m.probes);
+	mem_overhead_close(m.overhead);
 	mem_trace_close(m.trace);
 	free(m.old);
 	return status;

@@ -39,6 +39,7 @@ void mem_probes_close(struct mem_probes *m);
 /* ---- the recording (mem_user.c) */
 
 struct mem_trace;
+struct mem_overhead;
 
 /* A stack and its blocks that are old enough, with --older. */
 struct mem_old {
@@ -52,6 +53,8 @@ struct mem_user {
 	struct mem_user_config config;
 	struct mem_probes *probes;
 	struct mem_trace *trace;
+	struct mem_overhead *overhead;
+	bool can_sample;
 	uint64_t mean;	     /* bytes from sample to sample */
 	uint64_t in_flight;  /* calls that had not returned at the end */
 	uint64_t sizes_kept; /* calls whose sizes were counted */
@@ -78,6 +81,13 @@ int mem_sample_fill(struct stacks *stacks, uint64_t mean);
 /* What the samples of a stack stand for; those with tag 0 are none, but all that there was. */
 void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
 		      uint64_t value[MEM_WEIGHTS]);
+
+/* ---- --max-overhead (mem_user_overhead.c) */
+
+int mem_overhead_open(struct profile *p, struct mem_overhead **out);
+/* Has a look once a second; 0 or a negative errno after a message. */
+int mem_overhead_tick(struct mem_overhead *o);
+void mem_overhead_close(struct mem_overhead *o);
 
 /* ---- --trace (mem_user_trace.c); errors after a message */
 

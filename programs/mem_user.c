@@ -221,6 +221,17 @@ const struct asm_program mem_session_program = MEM_PROGRAM("mem_session", sessio
 const struct asm_program mem_enter_program = MEM_PROGRAM("mem_enter", enter_lines);
 const struct asm_program mem_leave_program = MEM_PROGRAM("mem_leave", leave_lines);
 
+/* clang-format off */
+static const struct asm_insn idle_lines[] = {
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+const struct asm_program mem_idle_program = { .name = "mem_idle",
+					      .type = BPF_PROG_TYPE_KPROBE,
+					      .license = "Dual BSD/GPL",
+					      ASM_LINES(idle_lines) };
+
 /* ---- the end of a thread ---------------------------------------------------------------------------------- */
 
 struct exit_frame {

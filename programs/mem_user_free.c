@@ -80,7 +80,11 @@ static const struct asm_insn free_lines[] = {
 
 	/* Somebody else's; a part of another call; or from before we looked. Of samples that is the usual case. */
 LABEL(unknown),
-	WHEN(struct mem_user_config, sample),
+		WHEN(struct mem_user_config, sample),
+		WHEN(struct mem_user_config, profile.filtering),
+			CALL_FUNC(target_ids),
+			JEQ(R0, -1, filtered),
+		END,
 		COUNT(stats, struct mem_user_stats, passed),
 		MOV(R0, 0),
 		EXIT(),

@@ -170,6 +170,8 @@ extern const struct asm_program mem_session_program;
 /* For those that free. */
 extern const struct asm_program mem_free_program;
 extern const struct asm_program mem_trace_free_program; /* with config.trace */
+/* Does nothing: for whoever wants to know what a probe costs. */
+extern const struct asm_program mem_idle_program;
 /* At a thread's end; with kernel BTF, and without. */
 extern const struct asm_program mem_thread_exit_program, mem_thread_exit_classic_program;
 

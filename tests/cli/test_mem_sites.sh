@@ -28,6 +28,37 @@ is '--leaks: the ledger closes' "$(line closes)" 1
 leaked=$(awk '{ n += $5 } END { print n }' "$out")
 holds '--leaks: the total' "$(sites site_ | awk '{ n += $5 } END { print n }') == $leaked"
 
+# ---- a million blocks at a time, and fewer than there are
+
+mem -- "$work/mem_many" 1000000
+is 'a million blocks: status' "$status" 0
+is 'a million blocks: to the unit' "$(sites make)" 'make 1000000 32000000 100000 3200000'
+is 'a million blocks: the ledger closes' "$(line closes)" 1
+mem --blocks 100000 -- "$work/mem_many" 1000000
+has 'too many blocks: says so' "$err" '^rawprof: 9[0-9]{5} blocks of [0-9]+ bytes found no room'
+is 'too many blocks: what was allocated' "$(sites make | cut -d ' ' -f 1-3)" 'make 1000000 32000000'
+is 'too many blocks: a tenth of those that were followed' "$(sites make | cut -d ' ' -f 4-5)" '10000 320000'
+is 'too many blocks: the ledger closes' "$(line closes)" 1
+near 'too many blocks: frees of the others' "$(line 'frees of unknown blocks')" 810000 50
+
+# ---- it may cost so much
+
+"$work/mem_pairs" 100000000 10 1 >/dev/null &
+pid=$!
+run "$rawprof" mem --max-overhead 20 -p $pid 4
+is '--max-overhead: status' "$status" 0
+has '--max-overhead: samples' "$err" 'the probes cost [0-9]+ %, more than 20 %: from now on a sample every 512 KiB'
+has '--max-overhead: nothing' "$err" 'the probes cost [0-9]+ %, more than 20 %: they are taken off'
+has '--max-overhead: what was seen is shown' "$out" 'pairs +mem_pairs$'
+ledger_closes '--max-overhead'
+kill $pid
+wait $pid 2>/dev/null
+"$work/mem_pairs" 100 10 2 >/dev/null &
+pid=$!
+run "$rawprof" mem --max-overhead 20 -p $pid
+lacks '--max-overhead: not reached' "$err" 'the probes cost'
+wait $pid
+
 # ---- samples: within 5 %, of each site
 
 # 20,000 blocks a site; the smallest are 1/4 of the mean, so 4,400 samples of them: 5 % are more than three sigmas
