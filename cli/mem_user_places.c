@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where an allocator's functions are in the files of a process, and probes there. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -293,6 +294,32 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 	return err ? err : probe_file(look->probes, file, look->pid, object);
 }
 
+#if defined(__x86_64__)
+#define OUR_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OUR_MACHINE EM_AARCH64
+#else
+#define OUR_MACHINE EM_RISCV
+#endif
+
+/* Of a process nobody named the file: one that cannot be probed is not worth the whole recording. */
+static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
+{
+	int err;
+
+	if (file->functions->machine != OUR_MACHINE) {
+		rp_log(RP_WARN, "%s: code of another machine: its calls are not counted",
+		       file->path);
+		return 0;
+	}
+	err = on_file(ctx, file);
+	if (err != -EOPNOTSUPP && err != -EINVAL && err != -EIO)
+		return err;
+	rp_log(RP_WARN, "%s: it cannot be probed (%s): its calls are not counted", file->path,
+	       strerror(-err));
+	return 0;
+}
+
 int mem_probes_process(struct mem_probes *m, uint32_t pid)
 {
 	const struct mem_options *mem = m->profile->opt->own;
@@ -302,8 +329,8 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid)
 
 	if (mem->obj) /* that one, and no other */
 		return 0;
-	err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS, on_file,
-				   &look, &unread);
+	err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS,
+				   on_mapped_file, &look, &unread);
 
 	if (unread)
 		rp_log(RP_WARN, "process %u: %zu files that it executes from cannot be read", pid,
