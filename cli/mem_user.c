@@ -217,6 +217,10 @@ void mem_user_values(const struct mem_user *m, const struct stack *stack,
 		     uint64_t value[MEM_WEIGHTS])
 {
 	memcpy(value, stack->value, sizeof(stack->value));
+	if (!m->config.temporary) {
+		value[MEM_INUSE_OBJECTS] = value[MEM_ALLOC_OBJECTS] - value[MEM_GONE_OBJECTS];
+		value[MEM_INUSE_SPACE] = value[MEM_ALLOC_SPACE] - value[MEM_GONE_SPACE];
+	}
 	if (m->old) {
 		const struct mem_old *old = find_old(m, stack->record->hash);
 
@@ -422,7 +426,9 @@ int mem_user(const struct options *opt)
 		.temporary = m.mem->temporary,
 
 		.sample = m.mem->sample_bytes != 0,
-		.peak = !m.mem->sizes && !m.mem->trace && !m.mem->sample_bytes && new_atomics,
+		.plain = m.mem->processes && !m.mem->sample_bytes,
+		.peak = !m.mem->sizes && !m.mem->trace && !m.mem->sample_bytes &&
+			!m.mem->processes && new_atomics,
 	};
 	m.mean = m.mem->sample_bytes;
 	if (m.mean && !new_atomics) {

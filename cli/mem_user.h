@@ -64,6 +64,9 @@ struct mem_user {
 	char note[160];
 };
 
+/* What is shown where the programs count what is gone. */
+enum { MEM_INUSE_OBJECTS = MEM_GONE_OBJECTS, MEM_INUSE_SPACE = MEM_GONE_SPACE };
+
 /* A stack's values as they are shown. */
 void mem_user_values(const struct mem_user *m, const struct stack *stack,
 		     uint64_t value[MEM_WEIGHTS]);

@@ -34,7 +34,8 @@ static const struct asm_layout thread_layout =
 	ASM_LAYOUT(struct mem_thread, ASM_FIELD(struct mem_thread, sp),
 		   ASM_FIELD(struct mem_thread, ids), ASM_FIELD(struct mem_thread, size),
 		   ASM_FIELD(struct mem_thread, pointer), ASM_FIELD(struct mem_thread, old),
-		   ASM_FIELD(struct mem_thread, result), ASM_FIELD(struct mem_thread, latest),
+		   ASM_FIELD(struct mem_thread, result), ASM_FIELD(struct mem_thread, space),
+		   ASM_FIELD(struct mem_thread, hash), ASM_FIELD(struct mem_thread, latest),
 		   ASM_FIELD(struct mem_thread, call), ASM_FIELD(struct mem_thread, function),
 		   ASM_FIELD(struct mem_thread, had_old), ASM_FIELD(struct mem_thread, passed));
 static const struct asm_layout sizes_layout = ASM_LAYOUT(
@@ -68,8 +69,8 @@ enum {
 	SUB_RECORD = FRAME(struct subtract_frame, record),
 	SUB_RECORD_HASH = FRAME(struct subtract_frame, record.hash),
 	SUB_RECORD_IDS = FRAME(struct subtract_frame, record.pid_tgid),
-	SUB_RECORD_OBJECTS = FRAME(struct subtract_frame, record.value[MEM_INUSE_OBJECTS]),
-	SUB_RECORD_SPACE = FRAME(struct subtract_frame, record.value[MEM_INUSE_SPACE])
+	SUB_RECORD_OBJECTS = FRAME(struct subtract_frame, record.value[MEM_GONE_OBJECTS]),
+	SUB_RECORD_SPACE = FRAME(struct subtract_frame, record.value[MEM_GONE_SPACE])
 };
 
 /* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
@@ -109,15 +110,13 @@ FUNC(mem_subtract),
 		LD_MAP_VALUE(R2, stats, offsetof(struct mem_user_stats, in_use)),
 		ATOMIC_ADD(DW, R2, 0, R1),
 	END,
-	/* What it is subtracted from may have gone through the ring: differences wrap, sums are right. */
 	UNLESS(struct mem_user_config, temporary),
 		MAP_LOOKUP(counts, SUB_HASH),
 		JEQ(R0, 0, uncounted),
-		MOV(R1, -1),
-		ATOMIC_ADD(DW, R0, 8 * MEM_INUSE_OBJECTS, R1),
+		MOV(R1, 1),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_OBJECTS, R1),
 		LDX(DW, R1, R10, SUB_SIZE),
-		NEG(R1),
-		ATOMIC_ADD(DW, R0, 8 * MEM_INUSE_SPACE, R1),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_SPACE, R1),
 		JA(out),
 
 		/* The map had no room for the stack: a record without frames goes the way of its others. */
@@ -125,9 +124,8 @@ LABEL(uncounted),
 		ZERO(SUB_RECORD, sizeof(struct stack_record)),
 		LDX(DW, R1, R10, SUB_HASH),
 		STX(DW, R10, SUB_RECORD_HASH, R1),
-		ST(DW, R10, SUB_RECORD_OBJECTS, -1),
+		ST(DW, R10, SUB_RECORD_OBJECTS, 1),
 		LDX(DW, R1, R10, SUB_SIZE),
-		NEG(R1),
 		STX(DW, R10, SUB_RECORD_SPACE, R1),
 		CALL(get_current_pid_tgid),
 		STX(DW, R10, SUB_RECORD_IDS, R0),

@@ -73,8 +73,8 @@ static const struct asm_insn free_lines[] = {
 		MAP_LOOKUP(counts, HASH),
 		JEQ(R0, 0, out),
 		MOV(R1, 1),
-		ATOMIC_ADD(DW, R0, 8 * MEM_INUSE_OBJECTS, R1),
-		ATOMIC_ADD(DW, R0, 8 * MEM_INUSE_SPACE, R8),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_OBJECTS, R1),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_SPACE, R8),
 	END,
 	JA(remember),
 

@@ -15,8 +15,8 @@
 enum {
 	MEM_ALLOC_OBJECTS,
 	MEM_ALLOC_SPACE,
-	MEM_INUSE_OBJECTS, /* with config.temporary: of those blocks that the thread's next call freed */
-	MEM_INUSE_SPACE,
+	MEM_GONE_OBJECTS, /* blocks that were freed, or are not followed; with config.temporary: that the thread's next */
+	MEM_GONE_SPACE, /*   call freed */
 	MEM_WEIGHTS
 };
 
@@ -68,7 +68,9 @@ struct mem_thread {
 	uint64_t pointer; /* realloc: the old block; posix_memalign: where the new one goes */
 	struct mem_block
 		old; /* realloc: what was known of the old block, which is off the map meanwhile */
-	uint64_t result;   /* the block that came back; 0 */
+	uint64_t result; /* the block that came back; 0 */
+	uint64_t space,
+		hash;	   /* with config.plain: of its record in the map counts, of this memory */
 	uint64_t latest;   /* block that the latest call gave or took; 0 */
 	uint16_t call;	   /* enum mem_call */
 	uint16_t function; /* as the cookie says */
@@ -122,7 +124,8 @@ struct mem_user_config {
 	uint32_t sizes;	    /*   nothing but sizes is counted */
 	uint32_t trace;	    /*   every call goes through the ring trace, nothing is counted */
 	uint32_t times;	    /* blocks know when they were allocated */
-	uint32_t temporary; /* see MEM_INUSE_OBJECTS */
+	uint32_t plain;	    /* without stacks: all that a thread allocates has one record */
+	uint32_t temporary; /* see MEM_GONE_OBJECTS */
 	uint32_t peak;	    /* how much was in use at most */
 	uint32_t sample; /* with follow: samples alone, and the tag of a stack is the size; 5.12 */
 	/*
