@@ -204,6 +204,10 @@ bench-symbols: $(BUILD)/bench/symbols ## how long addresses take to be named; ka
 bench-unwind: deps-bench ## how whole user stacks are, beside perf's, and what they cost; bench/unwind.md; root
 	$(AGAIN) rawprof $(BUILD)/bench/unwind_cost
 	$(Q)BUILD=$(BUILD) bench/unwind/run.sh
+.PHONY: bench-io
+bench-io: deps-bench ## what a request to a disk costs in BPF programs, beside biolatency; root
+	$(AGAIN) rawprof
+	$(Q)bench/io.sh
 
 # ---- style -------------------------------------------------------------------------------------
 

@@ -127,6 +127,12 @@ static int hist_of(struct profile *p, const struct io_key *key, struct report_hi
 	return report_hists_get(io->set, value, out);
 }
 
+/* Phases of which each request has exactly one. */
+static bool is_whole(uint8_t phase)
+{
+	return phase == IO_TOTAL || phase == IO_DEVICE || phase == IO_FLUSH_ALONE;
+}
+
 /* The kernel matches simple patterns of --comm; others are matched here. */
 static bool wanted(struct profile *p, const struct io_key *key, uint64_t n)
 {
@@ -135,11 +141,11 @@ static bool wanted(struct profile *p, const struct io_key *key, uint64_t n)
 
 	snprintf(comm, sizeof(comm), "%.16s", key->comm);
 	if (!profile_comm_wanted(p, comm)) {
-		p->not_wanted += key->phase == IO_TOTAL ? n : 0;
+		p->not_wanted += is_whole(key->phase) ? n : 0;
 		return false;
 	}
-	io->kept += key->phase == IO_TOTAL ? n : 0;
-	return key->phase == IO_TOTAL ? !io->config.phases : true;
+	io->kept += is_whole(key->phase) ? n : 0;
+	return true;
 }
 
 static int take_hist(struct profile *p, const struct io_key *key, const void *value)

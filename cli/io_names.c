@@ -14,8 +14,9 @@
 #include "machine.h"
 
 const char *const io_phase_names[IO_PHASES] = {
-	[IO_TOTAL] = "total",	  [IO_QUEUE] = "queue",	  [IO_SCHEDULER] = "scheduler",
-	[IO_REQUEUE] = "requeue", [IO_DEVICE] = "device", [IO_FLUSH] = "flush",
+	[IO_TOTAL] = "total",	    [IO_QUEUE] = "queue",   [IO_SCHEDULER] = "scheduler",
+	[IO_REQUEUE] = "requeue",   [IO_DEVICE] = "device", [IO_FLUSH] = "flush",
+	[IO_FLUSH_ALONE] = "flush",
 };
 
 /* ---- disks ------------------------------------------------------------------------------------------------ */

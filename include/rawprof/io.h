@@ -24,7 +24,8 @@ enum io_phase {
 	IO_SCHEDULER, /* until it is issued for the first time */
 	IO_REQUEUE, /* until it is issued for the last time, if the device did not take it at once */
 	IO_DEVICE,  /* until the device is done with its data */
-	IO_FLUSH,   /* until its end: the device empties its cache; for who has no data all of it */
+	IO_FLUSH,   /* until its end: the device empties its cache */
+	IO_FLUSH_ALONE, /* all of one that has no data and waits for that alone */
 	IO_PHASES
 };
 
