@@ -38,7 +38,7 @@ _rawprof() {
 	--hist) _rawprof_words 'type lock' "$cur" ;;
 	--sort) _rawprof_words 'self total' "$cur" ;;
 	--call-graph) _rawprof_words fp "$cur" ;;
-	-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	-o | --output | --obj) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	*) _rawprof_words "$("$prog" help "$command" 2>/dev/null | grep -oE -- '--[a-z-]{2,}' | sort -u) --" "$cur" ;;
 	esac

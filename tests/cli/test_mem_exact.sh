@@ -96,5 +96,25 @@ is 'attached: status' "$status" 0
 sort "$tmp/want.raw" >"$tmp/want"
 compare attached
 holds 'attached: blocks from before are freed' "$(line 'frees of unknown blocks') >= 100 && $(line 'frees of unknown blocks') <= 115"
+
+# ---- in namespaces of its own, from a file that nobody else can see
+
+mkdir "$tmp/mount"
+cat >"$tmp/inside" <<EOF
+mount -t tmpfs none "$tmp/mount" && cp "$work/mem_exact" "$tmp/mount/prog" && exec "$tmp/mount/prog" 100 2
+EOF
+unshare -m -p --fork sh "$tmp/inside" >"$tmp/want.raw" 2>/dev/null &
+sleep 0.7
+pid=$(pgrep -f "^$tmp/mount/prog")
+if [ -n "$pid" ]; then
+	run "$rawprof" mem --format json -o "$tmp/json" -p "$pid"
+	is 'namespaces: status' "$status" 0
+	wait
+	sort "$tmp/want.raw" >"$tmp/want"
+	compare namespaces
+else
+	wait
+	skip namespaces 'unshare cannot'
+fi
 leaves_nothing
 finish
