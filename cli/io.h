@@ -91,8 +91,10 @@ struct io {
 	struct io_names names;
 	struct io_stats stats;
 	struct rp_ring *ring;
+	bool classic; /* there are no BTF tracepoints */
 	struct {
 		const struct asm_program *program;
+		const char *event; /* of a classic tracepoint; NULL */
 		int fd;
 	} hook[8]; /* loaded, not yet attached */
 	size_t nhooks;

@@ -138,6 +138,7 @@ static struct {
 	{ "REQ_OP_DRV_IN", "driver-in", 34 },
 	{ "REQ_OP_DRV_OUT", "driver-out", 35 },
 	{ "", "empty-flush", IO_OP_EMPTY_FLUSH },
+	{ "", "other", IO_OP_OTHER },
 };
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 

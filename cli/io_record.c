@@ -15,16 +15,46 @@
 /* Bit 4 until 6.9, when the bits became an enum. */
 #define OLD_FLUSH_SEQ (1u << 4)
 
-static int look_at_kernel(struct io_kernel *k)
+static int letters_at(const char *event, uint32_t *out)
 {
+	struct rp_tp_format format;
+	const struct rp_tp_field *rwbs;
+	int err = rp_tp_format("block", event, &format);
+
+	if (err)
+		return err;
+	rwbs = rp_tp_format_field(&format, "rwbs");
+	if (rwbs)
+		*out = rwbs->offset;
+	else
+		err = rp_fail(-ENOENT, "block:%s has no field rwbs", event);
+	rp_tp_format_free(&format);
+	return err;
+}
+
+static int look_at_tracepoints(struct io *io)
+{
+	int err = letters_at("block_rq_issue", &io->config.rwbs_issue);
+
+	io->classic = true;
+	if (io->own->syscalls || io->own->fsync)
+		return rp_fail(-EOPNOTSUPP, "which file a system call is about is seen by BTF "
+					    "tracepoints alone, and this kernel has none");
+	rp_log(RP_WARN,
+	       "no BTF tracepoints: requests count from where they are issued, by whom they "
+	       "are issued, and go by disk and sector; disks without requests are not seen");
+	return err ? err : letters_at("block_rq_complete", &io->config.rwbs_complete);
+}
+
+static int look_at_kernel(struct io *io)
+{
+	struct io_kernel *k = &io->config.kernel;
 	const struct rp_btf *btf;
 	struct asm_access access;
 	int64_t bit;
 
 	if (!rp_has(RP_HAS_TP_BTF) || rp_btf_kernel(&btf))
-		return rp_fail(-EOPNOTSUPP,
-			       "requests to disks are followed by BTF tracepoints, which need "
-			       "Linux 5.5 with CONFIG_DEBUG_INFO_BTF");
+		return look_at_tracepoints(io);
 	k->start_told = rp_btf_tracepoint_takes(btf, "block_io_start", 0, "request") == 1;
 	k->queue_argument = rp_btf_tracepoint_takes(btf, "block_rq_issue", 1, "request") == 1;
 	k->disk_in_request = !rp_btf_access(btf, "request", "rq_disk", &access, NULL);
@@ -42,17 +72,13 @@ static int configure(struct profile *p)
 	struct profile_config *c = &p->config;
 	struct io_config *config = &io->config;
 
-	/* Stacks are for who wants them. */
-	if (!config->stacks) {
-		c->eh = c->own_regs = c->bounded = 0;
-		c->user_bytes = c->fp_bytes = c->user_frames = c->kernel_bytes = 0;
-	}
 	config->key_comm |= p->comm_glob && config->hists;
 	config->cgroup |= config->key_group;
 	config->owner = c->filtering || p->comm_glob || config->key_process || config->key_comm ||
 			config->cgroup || config->records || config->totals || config->stacks;
 	if (!config->key_comm && !config->key_group)
 		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
+	config->timeline |= io->classic; /* a part that is done is told by its length */
 	config->only_time = !config->owner && !config->timeline;
 	config->profile = *c;
 	return 0;
@@ -98,6 +124,18 @@ static int load_bios(struct profile *p)
 	return err ? err : io_record_load(p, &io_bio_done_program);
 }
 
+static int attach_classic(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int err = io_record_load(p, &io_issue_classic_program);
+
+	io->hook[0].event = "block_rq_issue";
+	if (!err)
+		err = io_record_load(p, &io_done_classic_program);
+	io->hook[1].event = "block_rq_complete";
+	return err;
+}
+
 /* In the order in which a request meets them, so that it is not met half-way. */
 static int attach(struct profile *p)
 {
@@ -110,6 +148,8 @@ static int attach(struct profile *p)
 			   &io->ring);
 	if (err || io_of_calls(io))
 		return err ? err : io_calls_attach(p);
+	if (io->classic)
+		return attach_classic(p);
 	if (c->kernel.start_told)
 		err = io_record_load(p, &io_start_program);
 	if (!err && c->phases)
@@ -136,7 +176,9 @@ int io_record_start(struct profile *p)
 	for (size_t i = 0; err >= 0 && i < io->nhooks; i++) {
 		struct rp_link *link;
 
-		err = rp_attach_raw_tracepoint(io->hook[i].fd, NULL, &link);
+		err = io->hook[i].event ? rp_attach_tracepoint(io->hook[i].fd, "block",
+							       io->hook[i].event, 0, &link)
+					: rp_attach_raw_tracepoint(io->hook[i].fd, NULL, &link);
 		if (err >= 0)
 			err = profile_hold(p, link);
 	}
@@ -324,7 +366,7 @@ int io_record_init(struct io *io)
 	int err = io_names_read_disks(&io->names);
 
 	if (!err)
-		err = look_at_kernel(&io->config.kernel);
+		err = look_at_kernel(io);
 	if (err)
 		return err;
 	if (io->own->disk) {
@@ -344,6 +386,7 @@ int io_record_init(struct io *io)
 	io->profiler = (struct profiler){ .command = "io",
 					  .maps = io->maps,
 					  .nmaps = IO_MAPS,
+					  .no_stacks = true,
 					  .configure = configure,
 					  .attach = attach,
 					  .start = io_record_start,

@@ -46,6 +46,7 @@ int io_stacks_setup(struct io *io)
 	io->config.stacks = io->config.timeline = 1;
 	io->maps[IO_MAP_HISTS].max_entries = io->maps[IO_MAP_TOTALS].max_entries =
 		io->maps[IO_MAP_ENDS].max_entries = 1;
+	io->profiler.no_stacks = false;
 	io->profiler.weight = IO_WEIGHT_NS;
 	io->profiler.micros = true;
 	io->profiler.types = types;

@@ -69,6 +69,17 @@ static void choose_walk(const struct profile *p, struct profile_config *c)
 		       UNWIND_BOUNDED_FRAMES);
 }
 
+static void choose_stacks(const struct profile *p, struct profile_config *c)
+{
+	const struct options *opt = p->opt;
+
+	choose_walk(p, c);
+	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
+	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
+	c->user_frames = c->user_bytes / 8;
+	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
+}
+
 /* The first pid namespace of all (include/linux/proc_ns.h: PROC_PID_INIT_INO). */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
 
@@ -93,11 +104,8 @@ static int fill_config(struct profile *p)
 	struct profile_config *c = &p->config;
 	int err = 0;
 
-	choose_walk(p, c);
-	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
-	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
-	c->user_frames = c->user_bytes / 8;
-	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
+	if (!p->profiler->no_stacks)
+		choose_stacks(p, c);
 	c->by_pid = opt->pids.n || opt->program;
 	c->by_tid = opt->tids.n != 0;
 	c->each = opt->samples;

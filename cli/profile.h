@@ -41,6 +41,7 @@ struct profiler {
 	unsigned int ring_factor;
 
 	unsigned int weight; /* which value is shown unless --weight says otherwise */
+	bool no_stacks;	     /* its programs take none */
 	bool has_regs;	     /* its programs' context is a perf event's, which has registers */
 	bool at_return;	     /* user stacks begin with a return address */
 	bool micros;	     /* and if it is a time, in microseconds where there is but a number */

@@ -34,6 +34,7 @@ enum io_phase {
 #define IO_OP_WRITE 1
 #define IO_OP_FLUSH 2	       /* the device's cache, told by the block layer itself */
 #define IO_OP_EMPTY_FLUSH 0xff /* a write without data, which waits for such a flush: fsync(2) */
+#define IO_OP_OTHER 0xfe       /* what a classic tracepoint has no letter for */
 
 /* What the running kernel calls things; 0 or 1 unless said otherwise. Part of the configuration. */
 struct io_kernel {
@@ -67,6 +68,8 @@ struct io_config {
 	uint32_t totals;  /* sums */
 	uint32_t records; /* each goes through the ring */
 	uint32_t flushes; /* calls are joined with the flushes of their disks */
+	/* where classic tracepoints have the letters of the operation */
+	uint32_t rwbs_issue, rwbs_complete;
 	/* by what; flags of the request that are part of the key */
 	uint32_t key_disk, key_flags, key_process, key_comm, key_group;
 };
@@ -203,6 +206,10 @@ extern const struct asm_part io_begin_part, io_issued_part, io_finish_part, io_c
 /* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
 extern const struct asm_program io_start_program, io_insert_program, io_issue_program,
 	io_requeue_program, io_done_program, io_complete_program;
+/* On the classic tracepoints block_rq_issue and block_rq_complete, where there is no BTF (programs/io_classic.c). */
+extern const struct asm_program io_issue_classic_program, io_done_classic_program;
+extern const struct io_config io_classic_usual_config;
+
 /* io_hist(R1 = address of a struct io_key, R2 = value): counts it in the histogram, or sends it through the ring. */
 extern const struct asm_part io_hist_part;
 

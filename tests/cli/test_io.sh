@@ -244,6 +244,32 @@ closes '-i'
 run "$rawprof" io --disk "$disk" --format prometheus -- "${writer[@]}"
 has 'prometheus' "$out" '^rawprof_io_latency_seconds_count\{disk="loop[0-9]+",op="write"\} 20$'
 
+# ---- a kernel without BTF
+
+if unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf' 2>/dev/null; then
+	without_btf() { run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf; exec "$0" "$@"' "$rawprof" io "$@"; }
+	without_btf --sizes --by op --disk "$disk" --format json -o "$tmp/json" -- "${writer[@]}"
+	has 'no BTF: says what it does without' "$err" 'no BTF tracepoints: requests count from where they are issued'
+	is 'no BTF: writes' "$(count_of write)" 20
+	is 'no BTF: bytes' "$(sum_of write)" $((20 * 65536))
+	closes 'no BTF'
+	without_btf --log --disk "$disk" -- "$work/fsyncs" "$loop" 100 direct
+	is 'no BTF: lines, and whose' "$(grep -cE '^ +[0-9.]+ fsyncs +[0-9]+ loop[0-9]+ +read +[0-9]+ +4096 ' "$out")" 100
+	[ -z "$mounted" ] || {
+		sleep 1 && "$work/fsyncs" "$tmp/mnt/f" 50 >/dev/null &
+		without_btf --by op --disk "$disk" --format json -o "$tmp/json" 3
+		wait
+		holds 'no BTF: flushes' "$(count_of flush) > 10"
+	}
+	without_btf --stacks --weight requests --format folded -o "$tmp/folded" --disk "$disk" -- "${writer[@]}"
+	is 'no BTF: stacks' "$(awk '/^dd;/ { n += $NF } END { print n + 0 }' "$tmp/folded")" 20
+	without_btf --fsync 1
+	is 'no BTF: --fsync: status' $status 1
+	has 'no BTF: --fsync: says why' "$err" 'BTF tracepoints alone'
+else
+	skip 'a kernel without BTF' 'no mount namespace can be made'
+fi
+
 # ---- system calls
 
 [ -z "$mounted" ] || {
