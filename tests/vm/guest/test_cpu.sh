@@ -35,7 +35,9 @@ else
 fi
 
 folded -F 499 -- "$work/syscalls" 1
-holds 'kernel frames: on top of read_zeros' "$(share "$out" ';main;read_zeros;.*vfs_read(;| )') > 80"
+# Of its own time: how long it takes to start depends on what else the machine outside does.
+grep ';main;' "$out" >"$tmp/main"
+holds 'kernel frames: on top of read_zeros' "$(share "$tmp/main" ';main;read_zeros;.*vfs_read(;| )') > 70"
 
 # By unwind tables, from a function without a frame: on arm64 its return address is in a register alone.
 folded -F 499 --call-graph eh -- "$work/leaf" 1
