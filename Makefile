@@ -99,7 +99,7 @@ $(SAN_LIB): $(SAN_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# What runs once in a while had better be small: `make static` is to stay below 2 MB.
+# What runs once in a while had better be small: `make static` is to stay near 2 MB.
 COLD := $(if $(filter file,$(origin CFLAGS)),-Os)
 $(addsuffix /%.o,$(addprefix $(BUILD)/,asm loader report cli examples)): ALL_CFLAGS += $(COLD)
 $(BUILD)/%.o: %.c $(BUILD)/flags
