@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # `make bench`: rawprof beside the tools that people use today, measured in turn on this machine;
-# writes bench/results.md. Root; about 20 minutes. ROUNDS=5 for each pair, ONLY=start,session,bpf,stacks,report,symbols,uprobes.
+# writes bench/results.md. Root; about 20 minutes. ROUNDS=5 for each pair, ONLY=start,session,bpf,stacks,report,symbols,uprobes,mem.
 # Tools that are not installed are left out. libbpf-tools' profile is not in every distribution's
 # package: LIBBPF_PROFILE names one that you built.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
-only=,${ONLY:-start,session,bpf,stacks,report,symbols,uprobes},
+only=,${ONLY:-start,session,bpf,stacks,report,symbols,uprobes,mem},
 measure=build/bench/measure
 work=build/workloads
 tmp=$(mktemp -d)
@@ -129,6 +129,12 @@ if wanted uprobes && [ -x build/bench/uprobe_cost ]; then
 	echo "  BENCH   uprobe_cost" >&2
 	say '' '## What a probe on a function costs' '' 'By the instruction under it. What the columns mean: bench/uprobe_cost.c.' ''
 	build/bench/uprobe_cost >>"$results" 2>&1
+fi
+
+if wanted mem && [ -x build/workloads/mem_pairs ]; then
+	echo "  BENCH   mem" >&2
+	say '' '## What following allocations costs' '' 'CPU time of a malloc and a free of 64 bytes, 15 functions deep: bench/mem.sh.' ''
+	ROUNDS=$rounds bench/mem.sh >>"$results" 2>&1
 fi
 
 cp "$results" bench/results.md

@@ -279,3 +279,6 @@ const struct mem_user_config mem_user_usual_config = { .profile = PROFILE_USUAL_
 						       .follow = 1,
 						       .peak = 1,
 						       .largest_new = 1ull << 34 };
+
+const struct mem_user_config mem_user_trace_config = { .profile = PROFILE_USUAL_CONFIG,
+						       .trace = 1 };

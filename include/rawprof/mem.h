@@ -178,7 +178,7 @@ extern const struct asm_program mem_idle_program;
 /* At a thread's end; with kernel BTF, and without. */
 extern const struct asm_program mem_thread_exit_program, mem_thread_exit_classic_program;
 
-extern const struct mem_user_config mem_user_usual_config;
+extern const struct mem_user_config mem_user_usual_config, mem_user_trace_config;
 
 /* ---- what the programs are made of
  *
