@@ -68,6 +68,23 @@ static void load_changed(const struct asm_image *image, uint32_t slot)
 	free(log);
 }
 
+/* Whether the kernel looks at it at all: not if it is for an event that is not there. */
+static bool is_looked_at(const struct asm_image *image)
+{
+	bool looked_at;
+	struct rp_prog prog;
+	char *log = NULL;
+	int fd;
+
+	rp_prog_of_image(image, &prog);
+	fd = rp_prog_load_verbose(&prog, 1, &log);
+	looked_at = fd >= 0 || log;
+	if (fd >= 0)
+		close(fd);
+	free(log);
+	return looked_at;
+}
+
 static uint32_t tried_each(void)
 {
 	uint32_t each = (uint32_t)(TRIED_IN_ALL / program_count);
@@ -123,6 +140,10 @@ START_TEST(each_instruction)
 	bind.map_fds = fds;
 	if (asm_assemble(entry->program, &bind, &image, NULL, NULL)) {
 		printf("skip %s (this kernel lacks what it reads)\n", entry->program->name);
+	} else if (!is_looked_at(&image)) {
+		printf("skip %s (this kernel lacks what it is attached to)\n",
+		       entry->program->name);
+		asm_image_free(&image);
 	} else {
 		break_each(&image, (uint32_t)_i);
 		asm_image_free(&image);
