@@ -10,6 +10,7 @@
  *	io_totals.c	by process; random or sequential
  *	io_log.c	a line for each request
  *	io_stacks.c	who starts them
+ *	io_calls.c	system calls instead
  */
 #ifndef CLI_IO_H
 #define CLI_IO_H

@@ -8,7 +8,7 @@
 struct count_frame {
 	struct io_key key;
 	struct io_total none; /* as new sums start */
-	uint64_t end, begin;
+	uint64_t end;
 	uint32_t disk;
 	uint32_t unused;
 };
@@ -23,7 +23,6 @@ enum {
 	KEY_COMM = FRAME(struct count_frame, key.comm),
 	NONE = FRAME(struct count_frame, none),
 	END_TIME = FRAME(struct count_frame, end),
-	BEGIN_TIME = FRAME(struct count_frame, begin),
 	DISK = FRAME(struct count_frame, disk)
 };
 static const struct asm_layout count_layout = ASM_LAYOUT(
@@ -32,7 +31,7 @@ static const struct asm_layout count_layout = ASM_LAYOUT(
 	ASM_FIELD(struct count_frame, key.bank), ASM_FIELD(struct count_frame, key.process),
 	ASM_FIELD(struct count_frame, key.group), ASM_FIELD(struct count_frame, key.comm),
 	ASM_FIELD(struct count_frame, none), ASM_FIELD(struct count_frame, end),
-	ASM_FIELD(struct count_frame, begin), ASM_FIELD(struct count_frame, disk));
+	ASM_FIELD(struct count_frame, disk));
 
 /* Counts ns, in a register, as that phase; destroys R1 to R5. */
 #define PHASE(phase, ns)                                                                           \

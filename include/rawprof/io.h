@@ -3,8 +3,11 @@
  * Requests to block devices: what `io` loads, and what both sides share.
  *
  *	programs/io.c		a request from its start to its end
- *	programs/io_hooks.c	the tracepoints that tell of it
  *	programs/io_count.c	what becomes of one that has ended: histograms, sums, a record
+ *	programs/io_hooks.c	the tracepoints that tell of it, with kernel BTF
+ *	programs/io_classic.c	the same without
+ *	programs/io_bio.c	disks that have no requests
+ *	programs/io_calls.c	system calls on files, and the flushes behind fsync
  *
  * The kernel takes requests from pools and uses them again and again, so their addresses are few. Each has an entry in
  * the map requests that stays when the request ends: what it costs to follow one is a look-up at each event.
@@ -29,7 +32,7 @@ enum io_phase {
 	IO_PHASES
 };
 
-/* REQ_OP_* of include/linux/blk_types.h are the low byte of flags; this is our own. */
+/* REQ_OP_* of include/linux/blk_types.h are the low byte of flags; the last two are our own. */
 #define IO_OP_MASK 0xff
 #define IO_OP_WRITE 1
 #define IO_OP_FLUSH 2	       /* the device's cache, told by the block layer itself */
@@ -38,9 +41,8 @@ enum io_phase {
 
 /* What the running kernel calls things; 0 or 1 unless said otherwise. Part of the configuration. */
 struct io_kernel {
-	uint32_t start_told; /* it has block_io_start and block_io_done, 6.4 */
-	uint32_t
-		queue_argument; /* block_rq_insert and its kind have the queue as first argument, before 5.11 */
+	uint32_t start_told;	  /* it has block_io_start and block_io_done, 6.4 */
+	uint32_t queue_argument;  /* the queue is the first argument, before 5.11 */
 	uint32_t disk_in_request; /* request.rq_disk, before 5.17; later request.q->disk */
 	uint32_t flush_seq;	  /* the bit RQF_FLUSH_SEQ */
 };
@@ -53,13 +55,12 @@ struct io_config {
 	uint32_t by_disk; /* only of the device disk: major << 20 | minor */
 	uint32_t disk;
 	/* what to know of each */
-	uint32_t owner;	   /* who started it */
-	uint32_t cgroup;   /* in which control group */
-	uint32_t timeline; /* when it was issued, how large it is */
-	uint32_t pattern;  /* whether it begins where the last one ended */
-	uint32_t stacks;   /* where it was started: weights of that stack */
-	uint32_t
-		only_time; /* nothing but when: the kernel's own note of its start is good enough */
+	uint32_t owner;	    /* who started it */
+	uint32_t cgroup;    /* in which control group */
+	uint32_t timeline;  /* when it was issued, how large it is */
+	uint32_t pattern;   /* whether it begins where the last one ended */
+	uint32_t stacks;    /* where it was started: weights of that stack */
+	uint32_t only_time; /* the kernel's own note of the start is good enough */
 	/* what is counted when it ends */
 	uint32_t hists;	  /* histograms: */
 	uint32_t latency; /*   of the whole time, */
@@ -77,12 +78,11 @@ struct io_config {
 /* What became of the requests. */
 struct io_stats {
 	struct profile_stats profile;
-	uint64_t other_disk; /* filtered */
-	uint64_t shorter;    /* filtered: less than min_ns */
-	uint64_t
-		no_data; /* filtered: neither read nor written, for config->pattern; flushes, for stacks */
+	uint64_t other_disk;	/* filtered */
+	uint64_t shorter;	/* filtered: less than min_ns */
+	uint64_t no_data;	/* filtered: with pattern no read or write; with stacks flushes */
 	uint64_t unknown;	/* lost: nobody has told us when it started */
-	uint64_t not_seen;	/* lost: it was issued, and our program not run */
+	uint64_t not_seen;	/* lost: its issue was not told of */
 	uint64_t map_full;	/* lost: no room in the map totals */
 	uint64_t requests_full; /* starts that found no room in requests: unknown when they end */
 	uint64_t phases_lost;	/* of requests that were kept: the ring was full */
@@ -116,8 +116,7 @@ struct io_key {
 	uint8_t bank;
 	uint16_t unused;
 	uint32_t process;
-	uint64_t
-		group; /* control group; of calls the address of the name of the file system's type */
+	uint64_t group; /* control group; of calls the type of the file system */
 	char comm[16];
 };
 #define IO_SHORT_KEY offsetof(struct io_key, group)
@@ -129,8 +128,7 @@ struct io_key {
 /* Of the map totals, per CPU. */
 struct io_total {
 	uint64_t count, bytes, ns, device_ns, max_ns;
-	uint64_t
-		sequential; /* requests that begin where the last one of the same disk and process ended */
+	uint64_t sequential; /* begin where the last one of disk and process ended */
 };
 /* Key of the map ends, whose value is the sector behind the last request. */
 struct io_end_key {
