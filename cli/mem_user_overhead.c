@@ -35,7 +35,7 @@ struct mem_overhead {
 /* ---- the cost of a probe ---------------------------------------------------------------------------------- */
 
 /* Begins with an instruction that the kernel emulates, as most functions do where the probes are put. */
-static __attribute__((noinline, noclone)) void probed(void)
+static __attribute__((noinline)) void probed(void)
 {
 #ifdef __x86_64__
 	__asm__ volatile("push %%rax\n\tpop %%rax" ::: "memory");

@@ -440,11 +440,11 @@ int mem_probes_open(struct profile *p, const struct mem_user_config *config,
 {
 	const struct mem_options *mem = p->opt->own;
 	struct mem_probes *m = calloc(1, sizeof(*m));
-	int err = m ? 0 : -ENOMEM;
+	int err = 0;
 	const pid_t pid = p->opt->program ? -1 : 1;
 
-	if (err)
-		return err;
+	if (!m)
+		return -ENOMEM;
 	m->profile = p;
 	m->config = *config;
 	m->for_all = p->opt->program;

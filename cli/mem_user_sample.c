@@ -14,15 +14,14 @@
  */
 static void make_draws(uint64_t mean, uint64_t draws[MEM_DRAWS])
 {
-	double upper = 1; /* x (1 - log x), the integral of -log x, at the upper end of a part */
+	double lower = 0; /* x (1 - log x), the integral of -log x, at the lower end of a part */
 
 	for (int i = 0; i < MEM_DRAWS; i++) {
-		const double x = (double)(MEM_DRAWS - 1 - i) / MEM_DRAWS;
-		const double lower = x > 0 ? x * (1 - log(x)) : 0;
+		const double x = (double)(i + 1) / MEM_DRAWS, upper = x * (1 - log(x));
 
 		draws[i] = (uint64_t)llround((upper - lower) * MEM_DRAWS * (double)mean);
 		draws[i] += !draws[i];
-		upper = lower;
+		lower = upper;
 	}
 }
 
