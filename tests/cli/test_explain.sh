@@ -89,7 +89,7 @@ for p in $programs; do
 	is "$p: plain in a pipe" "$(grep -c $'\033' "$out")" 0
 	is "$p: every instruction is listed" "$(grep -cE '^ +[0-9]+ +(x[0-9]+)? +[0-9a-f]{2} [0-9a-f]{2} [0-9a-f]{4} [0-9a-f]{8}  \(' "$out")" "$insns"
 	lacks "$p: all of them were reached" "$out" 'never reached|only in states'
-	has "$p: the stack is drawn" "$out" '^  ([a-z_]+: )?struct [a-z_]+, [0-9]+ bytes that end at R10$'
+	grep -qE '^  stack +0 bytes of' "$out" || has "$p: the stack is drawn" "$out" '^  ([a-z_]+: )?struct [a-z_]+, [0-9]+ bytes that end at R10$'
 	cp "$out" "$tmp/text"
 
 	run "$rawprof" explain "$p" --dot
@@ -104,8 +104,11 @@ for p in $programs; do
 	if command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups test -x "$rawprof" 2>/dev/null; then
 		run setpriv --reuid=65534 --regid=65534 --clear-groups "$rawprof" explain "$p" --kernel-log "$tmp/log"
 		is "$p from its log: status" "$status" 0
-		# Addresses of maps, and what only the kernel knows, aside.
-		states() { grep -oE ' \([0-9a-f]{2}\) .*' "$1" | sed -E 's/0x[0-9a-f]{16}/ADDRESS/; s/ <[^ >]*>//; s/map\[name[^ ]*/ADDRESS/; s/ +/ /g; s/ +$//'; }
+		# Addresses of maps, and what only the kernel knows, aside. Where the fields of a classic tracepoint lie
+		# cannot be asked without rights, so lines behind them may be taken for others.
+		lines='s/^$//'
+		case $p in *_tp) lines='s/ ; .*//' ;; esac
+		states() { grep -oE ' \([0-9a-f]{2}\) .*' "$1" | sed -E "s/0x[0-9a-f]{16}/ADDRESS/; s/ <[^ >]*>//; s/map\[name[^ ]*/ADDRESS/; $lines; s/ +/ /g; s/ +\$//"; }
 		is "$p from its log: the same states" "$(states "$out")" "$(states "$tmp/text")"
 	else
 		skip "$p from its log, without rights" 'setpriv cannot'
