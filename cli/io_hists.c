@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io.h"
+#include "profile_views.h"
 
 /* ---- what the programs count by --------------------------------------------------------------------------- */
 
@@ -154,7 +155,7 @@ static int take_hist(struct profile *p, const struct io_key *key, const void *va
 	size_t stride = rp_map_cpu_stride(map);
 	struct report_hist *hist = NULL;
 	uint64_t n = 0;
-	int err = 0;
+	int err;
 
 	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++) {
 		const struct asm_hist *h =
@@ -166,18 +167,7 @@ static int take_hist(struct profile *p, const struct io_key *key, const void *va
 	if (!wanted(p, key, n))
 		return 0;
 	err = hist_of(p, key, &hist);
-	for (int cpu = 0; !err && cpu < rp_cpus_possible(); cpu++) {
-		const struct asm_hist *h =
-			(const void *)((const char *)value + (size_t)cpu * stride);
-		const struct report_hist_counts counts = { .sum = h->sum,
-							   .not_least = h->not_least,
-							   .greatest = h->greatest,
-							   .slots = h->slots,
-							   .nslots = IO_HIST_SLOTS };
-
-		err = report_hist_merge(hist, &counts);
-	}
-	return err;
+	return err ? err : profile_hist_merge(hist, map, value, IO_HIST_SLOTS);
 }
 
 /* A value for which the map had no room. */
@@ -226,12 +216,7 @@ static int write_part(struct profile *p)
 	struct io *io = p->ctx;
 	int err = set_info(p);
 
-	p->output.show.part = true;
-	if (!err)
-		err = p->opt->format->write_hists(io->set, p->output.stream, &p->output.show);
-	p->output.show.part = false;
-	report_hists_clear(io->set);
-	return err;
+	return err ? err : profile_hists_part(p, io->set);
 }
 
 static int interval(struct profile *p)
@@ -251,22 +236,11 @@ static int interval(struct profile *p)
 static int report(struct profile *p)
 {
 	struct io *io = p->ctx;
-	struct books books;
 	int err = io_take_bank(p, IO_MAP_HISTS, take_hist);
 
 	if (!err)
 		err = set_info(p);
-	if (!err)
-		err = profile_books(p, io->kept, &books);
-	if (!err)
-		err = report_hists_set_ledger(io->set, &books.ledger);
-	if (err)
-		return err;
-	report_hists_set_cost(io->set, &books.cost);
-	err = p->opt->interval
-		      ? p->opt->format->write_hists(io->set, p->output.stream, &p->output.show)
-		      : output_hists(&p->output, p->opt, io->set);
-	return err ? err : output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
+	return err ? err : profile_hists_end(p, io->kept, io->set);
 }
 
 /* ---- the view --------------------------------------------------------------------------------------------- */

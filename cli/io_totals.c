@@ -8,6 +8,7 @@
 
 #include "io.h"
 #include "machine.h"
+#include "profile_views.h"
 
 /* What all requests of a process to a disk come to. */
 struct row {
@@ -257,32 +258,15 @@ static int interval(struct profile *p)
 		err = io_names_read_disks(&io->names);
 	if (!err)
 		err = fill(p);
-	if (err)
-		return err;
-	p->output.show.part = true;
-	err = p->opt->format->write_grid(t->grid, p->output.stream, &p->output.show);
-	p->output.show.part = false;
-	report_grid_clear(t->grid);
-	return err;
+	return err ? err : profile_grid_part(p, t->grid);
 }
 
 static int report(struct profile *p)
 {
 	struct io *io = p->ctx;
-	struct report_grid *grid = io->totals->grid;
-	struct books books;
 	int err = fill(p);
 
-	if (!err)
-		err = profile_books(p, io->kept, &books);
-	if (!err)
-		err = report_grid_set_ledger(grid, &books.ledger);
-	if (err)
-		return err;
-	report_grid_set_cost(grid, &books.cost);
-	err = p->opt->interval ? p->opt->format->write_grid(grid, p->output.stream, &p->output.show)
-			       : output_grid(&p->output, p->opt, grid);
-	return err ? err : output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
+	return err ? err : profile_grid_end(p, io->kept, io->totals->grid);
 }
 
 /* ---- the view --------------------------------------------------------------------------------------------- */

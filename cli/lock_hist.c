@@ -9,6 +9,7 @@
 
 #include "lock.h"
 #include "machine.h"
+#include "profile_views.h"
 
 struct fill {
 	struct profile *p;
@@ -46,29 +47,19 @@ static int find_hist(struct fill *f, const struct lock_hist_key *key, struct rep
 static int take_hist(void *ctx, const void *key, const void *value)
 {
 	struct fill *f = ctx;
-	const size_t stride = rp_map_cpu_stride(&stacks_maps(f->p->stacks)[LOCK_MAP_HISTS]);
 	struct lock_hist_key k;
 	struct report_hist *hist;
 	int err;
 
 	memcpy(&k, key, sizeof(k));
 	err = find_hist(f, &k, &hist);
-	for (int cpu = 0; !err && cpu < rp_cpus_possible(); cpu++) {
-		const struct asm_hist *h =
-			(const void *)((const char *)value + (size_t)cpu * stride);
-		const struct report_hist_counts counts = { .sum = h->sum,
-							   .not_least = h->not_least,
-							   .greatest = h->greatest,
-							   .slots = h->slots,
-							   .nslots = LOCK_HIST_SLOTS };
-
-		err = report_hist_merge(hist, &counts);
-	}
-	return err;
+	return err ? err
+		   : profile_hist_merge(hist, &stacks_maps(f->p->stacks)[LOCK_MAP_HISTS], value,
+					LOCK_HIST_SLOTS);
 }
 
 /* Waits that go on are in no histogram: nobody knows how long they will be. */
-static void leave_out_waiting(struct lock *l, const struct lock_list *list)
+static void leave_out_waiting(const struct lock_list *list)
 {
 	uint64_t waiting = 0;
 
@@ -78,29 +69,17 @@ static void leave_out_waiting(struct lock *l, const struct lock_list *list)
 	if (waiting)
 		rp_log(RP_INFO, "%llu waits that went on at the end are in no histogram",
 		       (unsigned long long)waiting);
-	(void)l;
 }
 
-static int fill_hists(struct fill *f, struct books *books)
+static int fill_hists(struct fill *f)
 {
 	struct profile *p = f->p;
-	struct profile_info info;
 	int n = rp_map_each(stacks_map(p->stacks, LOCK_MAP_HISTS),
 			    &stacks_maps(p->stacks)[LOCK_MAP_HISTS], take_hist, f);
-	int err = n < 0 ? n : profile_info(p, NULL, &info);
 
-	if (err)
-		return err;
-	leave_out_waiting(p->ctx, f->list);
-	err = report_hists_set_info(f->set, &info.info);
-	profile_info_free(&info);
-	if (!err)
-		err = profile_books(p, 0, books);
-	if (!err)
-		err = report_hists_set_ledger(f->set, &books->ledger);
-	if (!err)
-		report_hists_set_cost(f->set, &books->cost);
-	return err;
+	if (n >= 0)
+		leave_out_waiting(f->list);
+	return n < 0 ? n : 0;
 }
 
 int lock_report_hists(struct profile *p)
@@ -116,17 +95,14 @@ int lock_report_hists(struct profile *p)
 						.bits = LOCK_HIST_BITS,
 						.keys = keys,
 						.nkeys = f.by_lock ? 3 : 1 };
-	struct books books;
 	int err = report_hists_new(&spec, &f.set);
 
 	if (!err)
 		err = lock_waits(p, false, &list);
 	if (!err)
-		err = fill_hists(&f, &books);
+		err = fill_hists(&f);
 	if (!err)
-		err = output_hists(&p->output, p->opt, f.set);
-	if (!err)
-		err = output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
+		err = profile_hists_report(p, f.set);
 	report_hists_free(f.set);
 	lock_list_free(&list);
 	return err;

@@ -9,6 +9,7 @@
 
 #include "lock.h"
 #include "machine.h"
+#include "profile_views.h"
 
 #define ROWS 20
 #define SENTENCES 5
@@ -351,13 +352,7 @@ static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list 
 	}
 	err = report_grid_set_info(g, &info.info);
 	profile_info_free(&info);
-	if (!err)
-		err = profile_books(p, 0, books);
-	if (!err)
-		err = report_grid_set_ledger(g, &books->ledger);
-	if (!err)
-		report_grid_set_cost(g, &books->cost);
-	return err;
+	return err ? err : profile_grid_books(p, 0, g, books);
 }
 
 /* A series goes to one file, which is emptied before the first of them. */

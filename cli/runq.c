@@ -9,6 +9,7 @@
 
 #include "machine.h"
 #include "offcpu.h"
+#include "profile_views.h"
 #include "sched.h"
 
 /* A histogram as it was at the last report: what the map holds only grows. */
@@ -154,31 +155,15 @@ static int interval(struct profile *p)
 	struct runq *r = p->ctx;
 	int err = fill(p);
 
-	p->output.show.part = true;
-	if (!err)
-		err = p->opt->format->write_hists(r->set, p->output.stream, &p->output.show);
-	p->output.show.part = false;
-	report_hists_clear(r->set);
-	return err;
+	return err ? err : profile_hists_part(p, r->set);
 }
 
 static int report(struct profile *p)
 {
 	struct runq *r = p->ctx;
-	struct books books;
 	int err = fill(p);
 
-	if (!err)
-		err = profile_books(p, r->kept, &books);
-	if (!err)
-		err = report_hists_set_ledger(r->set, &books.ledger);
-	if (err)
-		return err;
-	report_hists_set_cost(r->set, &books.cost);
-	err = p->opt->interval
-		      ? p->opt->format->write_hists(r->set, p->output.stream, &p->output.show)
-		      : output_hists(&p->output, p->opt, r->set);
-	return err ? err : output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
+	return err ? err : profile_hists_end(p, r->kept, r->set);
 }
 
 static const struct report_value_type *types(const struct profile *p, size_t *n)
