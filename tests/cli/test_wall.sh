@@ -95,11 +95,17 @@ else
 	skip 'two on one CPU' 'taskset is not installed'
 fi
 
+# They come and go: there were no fewer than before or after, and no more. Process 1 of a sandbox may be kept from
+# tracers, so its threads may be missing.
+count_threads() { find /proc/[0-9]*/task -mindepth 1 -maxdepth 1 -not -path '/proc/1/*' 2>/dev/null | wc -l; }
+before=$(count_threads)
 wall -d 1
+after=$(count_threads)
 adds_up 'whole machine'
 ledger_closes 'whole machine'
-threads=$(find /proc/[0-9]*/task -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)
-holds 'whole machine: every thread that there is' "$(total "$out") > 0.5 * 1000000 * $threads && $(total "$out") < 1.6 * 1000000 * $threads"
+fewest=$((before < after ? before : after))
+most=$(((before > after ? before : after) + $(find /proc/1/task -mindepth 1 -maxdepth 1 | wc -l)))
+holds 'whole machine: every thread that there is' "$(total "$out") > 0.9 * 1000000 * $fewest && $(total "$out") < 1.3 * 1000000 * $most"
 
 # ---- formats
 
