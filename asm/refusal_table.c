@@ -211,6 +211,10 @@ const struct known_message known_messages[] = {
 	{ "access beyond struct %w at off %n size %n", TRACE_VALUE,
 	  "{3} bytes at offset {2} are not within struct {1}.",
 	  "LD_FIELD finds the offset in the running kernel's BTF." },
+	{ "cannot access ptr member %w with moff %n in struct %w with off %n size %n", TRACE_VALUE,
+	  "{1} of struct {3} is a pointer, and can only be read whole: 8 bytes at offset {2}.",
+	  "LD_FIELD finds out how large a member is; a pointer is there of one type, and this one may "
+	  "not be what the register points to." },
 	{ "%r is ptr_%w invalid * access: off=%n*", TRACE_VALUE,
 	  "This offset is not one of a member of {2}.",
 	  "LD_FIELD finds the offset in the running "

@@ -105,7 +105,8 @@ static void break_each(const struct asm_image *image, uint32_t number)
 						 insn[0].code == wide ? insn[1] : insn[0] };
 		const uint32_t slots = was[0].code == wide ? 2 : 1;
 
-		if (slot % step != number % step || !insn->code)
+		/* The last one always: what no kernel lets pass. */
+		if ((slot % step != number % step && slot + 1 < image->ninsns) || !insn->code)
 			continue;
 		for (uint32_t i = 0; i < slots; i++)
 			insn[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
@@ -148,9 +149,8 @@ START_TEST(each_instruction)
 		break_each(&image, (uint32_t)_i);
 		asm_image_free(&image);
 		printf("%s: %u refused, %u accepted\n", entry->program->name, refused, accepted);
-		/* Of the few that are tried none may be worth refusing; the first program has many. */
-		ck_assert_uint_gt(_i ? refused + accepted : refused, 0);
-		ck_assert_msg(unknown <= 1 + refused / 20, "%u of %u refusals are not explained",
+		ck_assert_uint_gt(refused, 0);
+		ck_assert_msg(unknown * 20 <= refused, "%u of %u refusals are not explained",
 			      unknown, refused);
 	}
 	rp_fds_close(fds, entry->nmaps);
