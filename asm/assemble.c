@@ -57,10 +57,12 @@ static int allocate(struct assembly *a, struct asm_image *image)
 	image->ninsns = a->nslots;
 	image->insns = arena_alloc(&a->arena, a->nslots * sizeof(*image->insns));
 	image->line_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->line_of));
+	image->file_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->file_of));
 	image->text_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->text_of));
 	image->labels = arena_alloc(&a->arena, (a->nlabels + 1) * sizeof(*image->labels));
 	image->funcs = arena_alloc(&a->arena, (a->nfuncs + 1) * sizeof(*image->funcs));
-	return image->insns && image->line_of && image->text_of && image->labels && image->funcs
+	return image->insns && image->line_of && image->file_of && image->text_of &&
+			       image->labels && image->funcs
 		       ? 0
 		       : -ENOMEM;
 }

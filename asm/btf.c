@@ -107,8 +107,8 @@ static void put_lines(struct blob *b, struct asm_image *image)
 
 		if (!image->text_of[slot])
 			continue;
-		if (line->file != file) {
-			file = line->file;
+		if (image->file_of[slot] != file) {
+			file = image->file_of[slot];
 			file_off[0] = put_string(b, file);
 			file_off[1] = put_string(b, file);
 		}
@@ -134,7 +134,7 @@ static size_t strings_size(const struct asm_image *image)
 	for (uint32_t slot = 0; slot < image->ninsns; slot++)
 		if (image->text_of[slot])
 			size += strlen(image->text_of[slot]) + 1 +
-				2 * (strlen(image->program->lines[image->line_of[slot]].file) + 1);
+				2 * (strlen(image->file_of[slot]) + 1);
 	return size;
 }
 

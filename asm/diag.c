@@ -12,8 +12,9 @@ static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, 
 static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, const char *fmt,
 		 va_list args)
 {
-	const struct asm_insn *insn = &a->program->lines[line];
-	struct asm_diag diag = { .severity = severity, .file = insn->file, .line = insn->line };
+	struct asm_diag diag = { .severity = severity,
+				 .file = a->file_of[line],
+				 .line = a->program->lines[line].line };
 
 	if (!a->report)
 		return;

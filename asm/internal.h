@@ -69,6 +69,7 @@ struct assembly {
 	asm_diag_fn report;
 	void *report_ctx;
 	struct arena *arena;
+	const char **file_of; /* by line */
 	int error; /* of what was reported: a binding's errno gives way to -EINVAL */
 	struct placed *placed;
 	struct label *labels;
@@ -89,7 +90,7 @@ void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
 /* The line as the user wrote it: "MAP_ADD(counts, KEY, ONE): CALL(map_lookup_elem)". */
 const char *line_text(struct assembly *a, uint32_t line);
 
-/* 0, -ENOMEM, or -EINVAL for a part that includes itself. */
+/* Tells as well which file each line is from. 0, -ENOMEM, or -EINVAL for a part that includes itself. */
 int splice(struct assembly *a);
 void layout(struct assembly *a);
 void encode(struct assembly *a, struct asm_image *image);

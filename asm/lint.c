@@ -99,7 +99,7 @@ static int report_all(struct lint *l, asm_diag_fn report, void *ctx)
 	for (size_t i = 0; i < l->nfindings; i++) {
 		const struct finding *f = &l->findings[i];
 		struct asm_diag diag = { .severity = f->severity,
-					 .file = line_of(l, f->slot)->file,
+					 .file = l->image->file_of[f->slot],
 					 .line = line_at(l, f->slot),
 					 .text = text_at(l, f->slot),
 					 .message = f->message };

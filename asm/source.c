@@ -37,6 +37,7 @@ static void attach_lines(struct assembly *a, struct asm_image *image)
 		/* Two lines of INSN() may make a constant too. */
 		if (is_second_half(image, p->slot)) {
 			image->line_of[p->slot] = i;
+			image->file_of[p->slot] = a->file_of[i];
 			continue;
 		}
 		image->text_of[p->slot] = line_text(a, i);
@@ -44,6 +45,7 @@ static void attach_lines(struct assembly *a, struct asm_image *image)
 			uint32_t slot = p->slot + n;
 
 			image->line_of[slot] = i;
+			image->file_of[slot] = a->file_of[i];
 			/* The second half of a 64-bit constant has the opcode 0 and no text. */
 			if (n && image->insns[slot].code)
 				image->text_of[slot] = image->text_of[p->slot];

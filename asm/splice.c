@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Before everything else: INCLUDE lines give way to what they include, so that the passes see one
- * flat array and need not know of parts.
+ * flat array and need not know of parts. From here on each line of that array has its file beside it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -30,25 +30,31 @@ static int count(const struct asm_insn *lines, size_t n, int depth, size_t *tota
 	return 0;
 }
 
+/* Lines copied so far. */
+struct whole {
+	struct asm_insn *lines;
+	const char **file_of;
+	size_t nlines;
+};
+
 /*
  * A part knows only the struct that the configurations of all its programs begin with; what it means lies at the
  * same place in the whole.
  */
-static struct asm_insn *copy(struct asm_insn *to, const struct asm_insn *lines, size_t n,
-			     size_t config_size, bool in_part)
+static void copy(struct whole *to, const struct asm_part *part, size_t config_size, bool in_part)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (lines[i].kind == ASM_INCLUDE) {
-			to = copy(to, lines[i].part->lines, lines[i].part->nlines, config_size,
-				  true);
+	for (size_t i = 0; i < part->nlines; i++) {
+		struct asm_insn *line = &to->lines[to->nlines];
+
+		if (part->lines[i].kind == ASM_INCLUDE) {
+			copy(to, part->lines[i].part, config_size, true);
 			continue;
 		}
-		*to = lines[i];
-		if (in_part && to->config_size && to->config_size < config_size)
-			to->config_size = (uint16_t)config_size;
-		to++;
+		*line = part->lines[i];
+		if (in_part && line->config_size && line->config_size < config_size)
+			line->config_size = (uint16_t)config_size;
+		to->file_of[to->nlines++] = part->file ? part->file : "";
 	}
-	return to;
 }
 
 static bool includes(const struct asm_program *program)
@@ -59,28 +65,43 @@ static bool includes(const struct asm_program *program)
 	return false;
 }
 
+/* A program without parts stays where it is. */
+static int splice_nothing(struct assembly *a, const struct asm_part *body)
+{
+	a->file_of = arena_alloc(&a->arena, body->nlines * sizeof(*a->file_of));
+	if (!a->file_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < body->nlines; i++)
+		a->file_of[i] = body->file;
+	return 0;
+}
+
 int splice(struct assembly *a)
 {
 	const struct asm_program *program = a->program;
+	const struct asm_part body = { .lines = program->lines,
+				       .nlines = program->nlines,
+				       .file = program->file ? program->file : program->name };
 	struct asm_program *whole;
-	struct asm_insn *lines;
+	struct whole copied = { 0 };
 	size_t total = 0;
 	int err;
 
 	if (!includes(program))
-		return 0;
+		return splice_nothing(a, &body);
 	err = count(program->lines, program->nlines, 0, &total);
 	if (err)
 		return err;
 	whole = arena_alloc(&a->arena, sizeof(*whole));
-	lines = arena_alloc(&a->arena, (total + 1) * sizeof(*lines));
-	if (!whole || !lines)
+	copied.lines = arena_alloc(&a->arena, (total + 1) * sizeof(*copied.lines));
+	copied.file_of = arena_alloc(&a->arena, (total + 1) * sizeof(*copied.file_of));
+	if (!whole || !copied.lines || !copied.file_of)
 		return -ENOMEM;
-	copy(lines, program->lines, program->nlines,
-	     a->bindings->config ? a->bindings->config_size : 0, false);
+	copy(&copied, &body, a->bindings->config ? a->bindings->config_size : 0, false);
 	*whole = *program;
-	whole->lines = lines;
+	whole->lines = copied.lines;
 	whole->nlines = total;
 	a->program = whole;
+	a->file_of = copied.file_of;
 	return 0;
 }

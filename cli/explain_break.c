@@ -19,7 +19,7 @@ static bool is_meant(const struct explained *e, uint32_t slot, const char *what)
 	const char *text = e->image.text_of[slot];
 	char place[300];
 
-	snprintf(place, sizeof(place), "%s:%" PRIu32, line->file, line->line);
+	snprintf(place, sizeof(place), "%s:%" PRIu32, e->image.file_of[slot], line->line);
 	if (!strcmp(place, what) || (text && !strcmp(text, what)) || !strcmp(line->text, what))
 		return true;
 	/* without the directory */

@@ -235,10 +235,8 @@ bool explained_line(const struct explained *e, uint32_t slot, struct explained_l
 {
 	*out = (struct explained_line){ 0 };
 	if (e->has_image) {
-		const struct asm_insn *line = &e->image.program->lines[e->image.line_of[slot]];
-
-		out->file = line->file;
-		out->line = line->line;
+		out->file = e->image.file_of[slot];
+		out->line = e->image.program->lines[e->image.line_of[slot]].line;
 		out->text = e->image.text_of[slot];
 	} else {
 		out->file = e->log.insns[slot].file;

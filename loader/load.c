@@ -72,15 +72,14 @@ static const char *line_of(void *ctx, uint32_t insn)
 {
 	static char text[512];
 	const struct asm_image *image = ctx;
-	const struct asm_insn *line;
 
 	/* The second slot of a 64-bit constant has no text: its first has. */
 	if (!image->text_of[insn] && insn > 0)
 		insn--;
 	if (!image->text_of[insn])
 		return NULL;
-	line = &image->program->lines[image->line_of[insn]];
-	snprintf(text, sizeof(text), "%s:%u: %s", line->file, line->line, image->text_of[insn]);
+	snprintf(text, sizeof(text), "%s:%u: %s", image->file_of[insn],
+		 image->program->lines[image->line_of[insn]].line, image->text_of[insn]);
 	return text;
 }
 

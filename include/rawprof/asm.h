@@ -13,8 +13,8 @@
  *	};
  *
  * One line is one instruction, a label, or a composed macro (macros.h). Every line carries its own
- * text, file and number, so that whoever refuses it (the C compiler, the assembler, the kernel's
- * verifier) can quote it.
+ * text and number, and ASM_LINES() the file, so that whoever refuses it (the C compiler, the
+ * assembler, the kernel's verifier) can quote it.
  *
  * Mnemonics, sizes and semantics are those of RFC 9669 (BPF Instruction Set Architecture). What the
  * compiler can know it checks: a helper's name, an immediate that does not fit, a write to R10, an
@@ -84,7 +84,6 @@ struct asm_insn {
 	uint16_t param_offset;
 	uint16_t config_size;
 	const char *text;
-	const char *file;
 	union {
 		const char *sym;
 		uint64_t value;
@@ -97,6 +96,7 @@ struct asm_layout;
 struct asm_part {
 	const struct asm_insn *lines;
 	size_t nlines;
+	const char *file; /* that they are written in */
 	/* What its functions call the bytes below R10, for whoever shows memory. */
 	const struct asm_func_frame {
 		const char *func;
@@ -157,10 +157,13 @@ struct asm_program {
 	const char *target;   /* of a BTF program: "sched_switch"; NULL for other types */
 	const struct asm_insn *lines;
 	size_t nlines;
+	const char *file;		/* that they are written in; NULL: name stands for it */
 	uint32_t config_size;		/* of its load-time parameters; 0 when it has none */
 	const struct asm_layout *frame; /* what it calls the bytes below R10; NULL: nothing */
 };
-#define ASM_LINES(array) .lines = (array), .nlines = sizeof(array) / sizeof((array)[0])
+/* The lines of a program or a part; stands in the file that they are written in. */
+#define ASM_LINES(array)                                                                           \
+	.lines = (array), .nlines = sizeof(array) / sizeof((array)[0]), .file = __FILE__
 
 /*
  * How to reach a member: nhops loads one after the other, each `size` bytes (1, 2, 4, 8) at
@@ -234,16 +237,17 @@ struct asm_symbol {
 
 /*
  * A program assembled. Instructions are counted in slots of 8 bytes, as the kernel does: 64-bit
- * constants take two. line_of[slot] is the index of the DSL line in program->lines, text_of[slot]
- * its text with the composed macro it came from ("MAP_ADD(counts, KEY, ONE): LD_MAP(R1, counts)"),
- * or NULL for a second slot. btf, func_info and line_info are what BPF_BTF_LOAD and BPF_PROG_LOAD
- * take.
+ * constants take two. line_of[slot] is the index of the DSL line in program->lines, file_of[slot]
+ * the file that it is written in, text_of[slot] its text with the composed macro it came from
+ * ("MAP_ADD(counts, KEY, ONE): LD_MAP(R1, counts)"), or NULL for a second slot. btf, func_info and
+ * line_info are what BPF_BTF_LOAD and BPF_PROG_LOAD take.
  */
 struct asm_image {
 	const struct asm_program *program;
 	struct bpf_insn *insns;
 	uint32_t ninsns;
 	uint32_t *line_of;
+	const char **file_of;
 	const char **text_of;
 	struct asm_symbol *labels;
 	uint32_t nlabels;

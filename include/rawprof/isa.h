@@ -71,7 +71,7 @@
 
 #define ASM_LINE(kind_, text_, ...)                                                                \
 	{                                                                                          \
-		.kind = (kind_), .text = (text_), .file = __FILE__, .line = __LINE__, __VA_ARGS__  \
+		.kind = (kind_), .text = (text_), .line = __LINE__, __VA_ARGS__                    \
 	}
 #define ASM_CODE(code_, dst_, src_, off_, imm_)                                                    \
 	.insn = { .code = (code_),                                                                 \

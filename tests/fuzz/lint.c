@@ -68,9 +68,7 @@ static void put_in_order(struct bpf_insn *insn, size_t at, size_t n)
 
 static struct asm_insn line_for(struct bpf_insn insn, uint32_t number)
 {
-	struct asm_insn line = {
-		.kind = ASM_INSN, .insn = insn, .text = "fuzz", .file = "fuzz.c", .line = number
-	};
+	struct asm_insn line = { .kind = ASM_INSN, .insn = insn, .text = "fuzz", .line = number };
 
 	if (insn.code != (BPF_LD | BPF_IMM | BPF_DW))
 		return line;

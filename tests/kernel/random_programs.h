@@ -38,12 +38,9 @@ static inline void add_line(struct maker *m, uint8_t kind, struct bpf_insn insn,
 {
 	if (m->n == MAX_LINES)
 		return;
-	m->lines[m->n] = (struct asm_insn){ .kind = kind,
-					    .insn = insn,
-					    .sym = sym,
-					    .file = "random.c",
-					    .line = m->n + 1,
-					    .text = m->texts[m->n] };
+	m->lines[m->n] = (struct asm_insn){
+		.kind = kind, .insn = insn, .sym = sym, .line = m->n + 1, .text = m->texts[m->n]
+	};
 	asm_disasm(NULL, &insn, 1, 0, m->texts[m->n], sizeof(m->texts[m->n]));
 	m->n++;
 }

@@ -145,6 +145,7 @@ static inline int assemble_in(const struct asm_insn *lines, size_t n,
 					.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 					.lines = lines,
 					.nlines = n,
+					.file = __BASE_FILE__, /* the test, not this header */
 					.config_size = (uint32_t)bindings->config_size };
 	nsaid = 0;
 	return asm_assemble(&program, bindings, image, keep, NULL);
@@ -204,7 +205,7 @@ static inline void refuse(const struct asm_insn *lines, size_t n, const void *co
 	untouched = image;
 	ck_assert_int_eq(assemble(lines, n, config, config_size, &image), err);
 	ck_assert_mem_eq(&image, &untouched, sizeof(image));
-	ck_assert_said(0, ASM_ERROR, lines[at].file, lines[at].line, text, message);
+	ck_assert_said(0, ASM_ERROR, __BASE_FILE__, lines[at].line, text, message);
 	ck_assert_uint_eq(nsaid, 1);
 }
 #define REFUSE(lines, at, text, message)                                                           \

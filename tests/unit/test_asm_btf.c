@@ -266,15 +266,13 @@ END_TEST
 
 START_TEST(lines_of_several_files)
 {
-	struct asm_insn some[] = { MOV(R0, 0), MOV(R0, 1), MOV(R0, 2), MOV(R0, 3), EXIT() };
-	static const char *const files[] = { "a.c", "b.h", "b.h", "a.c", "a.c" };
-	struct asm_image image;
-	struct btf_reader b;
+	static const struct asm_insn two[] = { MOV(R0, 1), MOV(R0, 2) };
+	static const struct asm_part part = { .lines = two, .nlines = 2, .file = "b.h" };
+	static const struct asm_insn some[] = { MOV(R0, 0), INCLUDE(&part), MOV(R0, 3), EXIT() };
+	static const char *const files[] = { __FILE__, "b.h", "b.h", __FILE__, __FILE__ };
+	struct asm_image image = GOOD(some);
+	struct btf_reader b = read_btf(&image);
 
-	for (size_t i = 0; i < COUNT_OF(files); i++)
-		some[i].file = files[i];
-	image = GOOD(some);
-	b = read_btf(&image);
 	for (size_t i = 0; i < COUNT_OF(files); i++)
 		ck_assert_str_eq(string(&b, image.line_info[i].file_name_off), files[i]);
 	asm_image_free(&image);

@@ -13,7 +13,7 @@ static const struct asm_insn twice_lines[] = {
 	ADD_REG(R0, R1),
 	EXIT(),
 };
-static const struct asm_part twice = { ASM_LINES(twice_lines) };
+static const struct asm_part twice = { .lines = twice_lines, .nlines = 4, .file = "twice.c" };
 
 static const struct asm_insn nested_lines[] = {
 	INCLUDE(&twice), FUNC(four), ADD_REG(R1, R1), CALL_FUNC(twice), EXIT(),
@@ -27,7 +27,9 @@ const struct asm_part snake = { ASM_LINES(snake_lines) };
 static int assemble(const struct asm_insn *lines, size_t n, struct asm_image *image,
 		    asm_diag_fn report, void *ctx)
 {
-	const struct asm_program program = { .name = "t", .lines = lines, .nlines = n };
+	const struct asm_program program = {
+		.name = "t", .lines = lines, .nlines = n, .file = "whole.c"
+	};
 	const struct asm_bindings none = { 0 };
 
 	return asm_assemble(&program, &none, image, report, ctx);
@@ -54,7 +56,9 @@ START_TEST(parts_stand_where_they_are_included)
 	ck_assert_int_eq(image.insns[7].imm, -5); /* from slot 8 back to slot 3 */
 	ck_assert_str_eq(image.text_of[3], "MOV_REG(R0, R1)");
 	/* The line is where the part was written, not where it was included. */
-	ck_assert_ptr_eq(image.program->lines[image.line_of[3]].file, twice_lines[1].file);
+	ck_assert_str_eq(image.file_of[2], "whole.c");
+	ck_assert_str_eq(image.file_of[3], "twice.c");
+	ck_assert_str_eq(image.file_of[6], __FILE__);
 	ck_assert_uint_eq(image.program->lines[image.line_of[3]].line, twice_lines[1].line);
 	asm_image_free(&image);
 }
