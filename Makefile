@@ -99,18 +99,24 @@ $(SAN_LIB): $(SAN_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# What runs once in a while had better be small: `make static` is to stay near 2 MB.
-COLD := $(if $(filter file,$(origin CFLAGS)),-Os)
-$(addsuffix /%.o,$(addprefix $(BUILD)/,asm loader report cli examples)): ALL_CFLAGS += $(COLD)
+# `make static` is to stay below 2 MB: what runs once in a while is small rather than fast, and nothing has tables to
+# be unwound by, which only debuggers would read, and they have those of -g.
+ifeq ($(origin CFLAGS),file)
+  FAST := bench/% $(addprefix symbolize/,functions guide kallsyms prune radix spans strings symtab% unwind_% user)
+  COLD := -Os
+  LEAN := -fno-asynchronous-unwind-tables
+endif
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LEAN) $(if $(filter $(FAST),$*),,$(COLD)) -c -o $@ $<
 
 # Other flags, another build: this file changes when they do.
-FLAGS := $(CC) $(ALL_CFLAGS) $(COLD) $(LDFLAGS) $(FUZZER)
-$(BUILD)/flags: FORCE | $(SYSROOT_READY)
+FLAGS := $(CC) $(ALL_CFLAGS) $(LEAN) $(COLD) $(LDFLAGS) $(FUZZER)
+$(BUILD)/flags: WORDS = $(FLAGS)
+$(BUILD)/static/flags: WORDS = LIBDW=$(LIBDW)
+$(BUILD)/flags $(BUILD)/static/flags: FORCE | $(SYSROOT_READY)
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
+	@printf '%s\n' '$(subst ','\'',$(WORDS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(WORDS))' > $@
 .PHONY: FORCE
 FORCE:
 
@@ -229,8 +235,15 @@ deps-bench: ## the same for the programs that are measured, and those measured a
 
 .PHONY: static
 static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for bare machines; CROSS=aarch64-linux-gnu- for arm64
+# Without libdw, 100 KB, since a bare machine has no debug information: LIBDW=yes takes it in.
+LIBDW ?= no
+# Stands before the library, and so for what is there of that name.
+STATIC_OBJ := $(BUILD)/static/lines.o
+$(STATIC_OBJ): symbolize/lines.c $(BUILD)/flags $(BUILD)/static/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(if $(filter yes,$(LIBDW)),,-UHAVE_LIBDW) -c -o $@ $<
 # No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c).
-$(BUILD)/static/rawprof: $(CLI_OBJ) $(LIB)
+$(BUILD)/static/rawprof: $(CLI_OBJ) $(STATIC_OBJ) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections -Wl,-z,noseparate-code \
 		-Wl,--wrap=dlopen \

@@ -51,8 +51,13 @@ is 'make uninstall leaves no file' "$(find "$root" -type f)" ''
 if echo 'int main(void){return 0;}' | gcc -static -x c - -o /dev/null 2>/dev/null; then
 	run make --no-print-directory static
 	is 'make static' "$status" 0
-	holds 'the static file is below 2.2 MB' "$(stat -c %s build/static/rawprof) < 2200000"
+	holds 'the static file is below 2 MB' "$(stat -c %s build/static/rawprof) < 2000000"
 	lacks 'the static file needs no library' <(readelf -d build/static/rawprof) NEEDED
+	for option in --lines --inline; do
+		run build/static/rawprof cpu $option -- true
+		is "the static file has no libdw: $option is bad usage" "$status" 2
+		has "and it says so" "$err" "^rawprof cpu: $option: this rawprof was built without libdw, which that needs"
+	done
 	if can_profile; then
 		mkdir -p "$tmp/empty/proc" "$tmp/empty/sys"
 		cp build/static/rawprof "$tmp/empty/rawprof"

@@ -17,7 +17,7 @@ $(BUILD)/static/workloads/%: tests/workloads/%.c tests/workloads/work.h $(BUILD)
 $(BUILD)/static/workloads/split-stripped: $(BUILD)/static/workloads/split
 	$(Q)$(STRIP) -s -o $@ $<
 # rawprof, to which the kernel looks older than it is.
-$(BUILD)/static/rawprof-old: $(CLI_OBJ) $(LIB) tests/old/preload.c tests/old/kernel.h
+$(BUILD)/static/rawprof-old: $(CLI_OBJ) $(STATIC_OBJ) $(LIB) tests/old/preload.c tests/old/kernel.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -DOLD_WRAP -Wl,--wrap=syscall -static -s -Wl,--gc-sections \
 		-o $@ tests/old/preload.c $(filter %.o,$^) $(LIB) $(STATIC_LIBS)
