@@ -57,6 +57,7 @@ static int look_at_kernel(struct io *io)
 		return look_at_tracepoints(io);
 	k->start_told = rp_btf_tracepoint_takes(btf, "block_io_start", 0, "request") == 1;
 	k->queue_argument = rp_btf_tracepoint_takes(btf, "block_rq_issue", 1, "request") == 1;
+	k->merge_told = rp_btf_tracepoint_takes(btf, "block_rq_merge", 0, "request") == 1;
 	k->disk_in_request = !rp_btf_access(btf, "request", "rq_disk", &access, NULL);
 	k->flush_seq = rp_btf_enum(btf, NULL, "__RQF_FLUSH_SEQ", &bit) ? OLD_FLUSH_SEQ : 1u << bit;
 	if (!k->start_told)
@@ -160,6 +161,8 @@ static int attach(struct profile *p)
 		err = io_record_load(p, &io_issue_program);
 	if (!err && c->timeline)
 		err = io_record_load(p, &io_requeue_program);
+	if (!err && c->kernel.merge_told && (c->kernel.start_told || c->timeline || c->owner))
+		err = io_record_load(p, &io_merge_program);
 	if (!err)
 		err = io_record_load(p, c->kernel.start_told ? &io_done_program
 							     : &io_complete_program);
@@ -317,9 +320,11 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 {
 	const struct io *io = p->ctx;
 	const struct io_stats *s = &io->stats;
+	/* A request whose end was nested is found out again when another one takes its place. */
+	const uint64_t nested = io->missed > s->no_end ? io->missed - s->no_end : 0;
 
 	b->ledger.events = io_of_calls(io) ? "calls" : "requests";
-	b->ledger.fired += io->missed;
+	b->ledger.fired += nested;
 	b->ledger.kept = io->config.stacks ? kept : io->kept;
 	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
 	books_add(b, "shorter", s->shorter, REPORT_FILTERED);
@@ -327,8 +332,9 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 		  REPORT_FILTERED);
 	books_add(b, "started before", s->unknown, REPORT_LOST);
 	books_add(b, "issue not seen", s->not_seen, REPORT_LOST);
+	books_add(b, "end not seen", s->no_end, REPORT_LOST);
 	books_add(b, "map full", s->map_full, REPORT_LOST);
-	books_add(b, "nested", io->missed, REPORT_LOST);
+	books_add(b, "nested", nested, REPORT_LOST);
 	if (s->requests_full)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " requests found no room when they started: they are among those "

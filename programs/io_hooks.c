@@ -53,15 +53,17 @@ static const struct asm_layout frame_layout =
 
 /*
  * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4 nobody tells of the
- * start, so where we meet it first is where it starts.
+ * start, so where we meet it first is where it starts; it is another one if the kernel has noted another time.
  */
 #define UNDER_WAY(out)                                                                             \
 	SCOPE("UNDER_WAY(" #out ")"), MAP_LOOKUP(requests, KEY),                                   \
 		UNLESS(struct io_config, kernel.start_told), JEQ(R0, 0, .new),                     \
-		LDX(DW, R1, R0, REQUEST(start)), JNE(R1, 0, .known), LABEL(.new), BEGIN,           \
-		LABEL(.known), END, JEQ(R0, 0, out), LDX(DW, R1, R0, REQUEST(start)),              \
-		JEQ(R1, 0, out), MOV_REG(R8, R0), WHEN(struct io_config, owner),                   \
-		LDX(DW, R1, R8, REQUEST(pid_tgid)), JEQ(R1, -1, out), END, END
+		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, .new), JEQ(R1, -1, .known),            \
+		LD_FIELD(R2, R6, "request", "start_time_ns"), JEQ(R2, 0, .known),                  \
+		JEQ_REG(R1, R2, .known), LABEL(.new), BEGIN, LABEL(.known), END, JEQ(R0, 0, out),  \
+		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, out), MOV_REG(R8, R0),                 \
+		WHEN(struct io_config, owner), LDX(DW, R1, R8, REQUEST(pid_tgid)),                 \
+		JEQ(R1, -1, out), END, END
 
 /* ---- flushes ---------------------------------------------------------------------------------------------- */
 
@@ -236,6 +238,17 @@ LABEL(out),
 	EXIT(),
 };
 
+/* block_rq_merge(struct request *rq): it has become part of another one, and will not end. */
+static const struct asm_insn merge_lines[] = {
+	TP_REQUEST,
+	MAP_LOOKUP(requests, KEY),
+	JEQ(R0, 0, out),
+	ST(DW, R0, REQUEST(start), 0),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
 /* R6, a request with a flush before or behind it, has done its data, and will be told of again. To the label out. */
 #define DATA_DONE(out)                                                                             \
 	SCOPE("DATA_DONE(" #out ")"), WHEN(struct io_config, timeline),                            \
@@ -298,14 +311,17 @@ const struct asm_program io_start_program = HOOK("io_start", "block_io_start", s
 const struct asm_program io_insert_program = HOOK("io_insert", "block_rq_insert", insert_lines);
 const struct asm_program io_issue_program = HOOK("io_issue", "block_rq_issue", issue_lines);
 const struct asm_program io_requeue_program = HOOK("io_requeue", "block_rq_requeue", requeue_lines);
+const struct asm_program io_merge_program = HOOK("io_merge", "block_rq_merge", merge_lines);
 const struct asm_program io_done_program = HOOK("io_done", "block_io_done", done_lines);
 const struct asm_program io_complete_program =
 	HOOK("io_complete", "block_rq_complete", complete_lines);
 
-const struct io_config io_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-					   .kernel = { .start_told = 1, .flush_seq = 2 },
-					   .only_time = 1,
-					   .hists = 1,
-					   .latency = 1,
-					   .key_disk = 1,
-					   .key_flags = IO_OP_MASK };
+const struct io_config io_usual_config = {
+	.profile = PROFILE_USUAL_CONFIG,
+	.kernel = { .start_told = 1, .flush_seq = 2, .merge_told = 1 },
+	.only_time = 1,
+	.hists = 1,
+	.latency = 1,
+	.key_disk = 1,
+	.key_flags = IO_OP_MASK
+};

@@ -45,6 +45,7 @@ struct io_kernel {
 	uint32_t queue_argument;  /* the queue is the first argument, before 5.11 */
 	uint32_t disk_in_request; /* request.rq_disk, before 5.17; later request.q->disk */
 	uint32_t flush_seq;	  /* the bit RQF_FLUSH_SEQ */
+	uint32_t merge_told;	  /* it has block_rq_merge, 5.11 */
 };
 
 struct io_config {
@@ -83,6 +84,7 @@ struct io_stats {
 	uint64_t no_data;	/* filtered: with pattern no read or write; with stacks flushes */
 	uint64_t unknown;	/* lost: nobody has told us when it started */
 	uint64_t not_seen;	/* lost: its issue was not told of */
+	uint64_t no_end;	/* lost: its end was not, and another request has taken its place */
 	uint64_t map_full;	/* lost: no room in the map totals */
 	uint64_t requests_full; /* starts that found no room in requests: unknown when they end */
 	uint64_t phases_lost;	/* of requests that were kept: the ring was full */
@@ -203,7 +205,7 @@ extern const struct asm_part io_begin_part, io_issued_part, io_finish_part, io_c
 
 /* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
 extern const struct asm_program io_start_program, io_insert_program, io_issue_program,
-	io_requeue_program, io_done_program, io_complete_program;
+	io_requeue_program, io_done_program, io_complete_program, io_merge_program;
 /* On the classic tracepoints block_rq_issue and block_rq_complete, where there is no BTF (programs/io_classic.c). */
 extern const struct asm_program io_issue_classic_program, io_done_classic_program;
 extern const struct io_config io_classic_usual_config;
