@@ -4,8 +4,14 @@
 hists FILE         a line for each histogram: its labels by "/", count, sum; of several documents their sums
 totals FILE        kept, what the histograms hold, what was lost
 log FILE WHAT      of the requests of --log: a sum of WHAT, or how many of them are out of order
+figures FILE NAME  of the histogram with those labels: count, sum, p50, p99; times in microseconds
+fio FILE           of fio's own document, its reads: count, bytes, p50, p99 in microseconds
+requeued FILE TRACE  requests of --log, how many were issued more than once, and how many not as often as events
+                   block_rq_issue of their sector are in a text of the kernel's tracing
 """
+import collections
 import json
+import re
 import sys
 
 
@@ -20,6 +26,27 @@ def hists(documents):
         print(name, count, total)
 
 
+def figures(documents, name):
+    for h in documents[-1]['histograms']:
+        if '/'.join(h['labels'].values()) == name:
+            per_us = 1000 if documents[-1]['unit'] == 'nanoseconds' else 1
+            print(h['count'], h['sum'] // per_us, h['p50'] / per_us, h['p99'] / per_us)
+
+
+def fio(document):
+    read = document['jobs'][0]['read']
+    latency = read['clat_ns']['percentile']
+    print(read['total_ios'], read['io_bytes'], latency['50.000000'] / 1000, latency['99.000000'] / 1000)
+
+
+def requeued(requests, trace):
+    """A sector is read or written once, and others use other sectors."""
+    issues = collections.Counter(re.findall(r'block_rq_issue: \d+,\d+ \S+ \d+ \([^)]*\) (\d+) \+', trace))
+    requests = [r for r in requests if 'sector' in r]
+    wrong = sum(r['issues'] != issues[str(r['sector'])] for r in requests)
+    print(len(requests), sum(r['issues'] > 1 for r in requests), wrong)
+
+
 def out_of_order(r):
     """The moments of a request, those that it had."""
     names = ['start_ns', 'insert_ns', 'issue_ns', 'last_issue_ns', 'data_done_ns', 'end_ns']
@@ -29,6 +56,9 @@ def out_of_order(r):
 
 def main():
     what, path = sys.argv[1:3]
+    if what == 'fio':
+        with open(path) as f:
+            return fio(json.load(f))
     with open(path) as f:
         documents = [json.loads(line) for line in f]
     if what == 'hists':
@@ -37,6 +67,11 @@ def main():
         ledger = documents[-1]['ledger']
         print(ledger['kept'], sum(h['count'] for d in documents for h in d['histograms']),
               sum(line['count'] for line in ledger['lines'] if line['fate'] == 'lost'))
+    elif what == 'figures':
+        figures(documents, sys.argv[3])
+    elif what == 'requeued':
+        with open(sys.argv[3]) as f:
+            requeued(documents, f.read())
     elif sys.argv[3] == 'disorder':
         print(sum(out_of_order(r) for r in documents))
     elif sys.argv[3] == 'lines':
