@@ -5,9 +5,12 @@
  *	mmap	map and unmap memory of one process: its mmap_lock, an rwsem, for writing
  *	rename	rename files within one directory: its i_rwsem, for writing
  *	epoll	ask one epoll which of many files are ready: its mutex
+ *	signals	ignore a signal while many are pending: the siglock of the process, a spinlock
+ *	groups	look through all processes, and start a process group: tasklist_lock, a spinning one of readers and writers
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,9 +23,11 @@
 
 #define THREADS 4
 #define FILES 500
+#define PENDING 1000
 
 static const char *what, *directory;
 static double seconds;
+static void (*once)(void);
 static int epoll;
 
 static double now(void)
@@ -56,6 +61,31 @@ static void ask_once(void)
 	epoll_wait(epoll, events, FILES, 0);
 }
 
+/* Those that are pending, of which there are many, are looked through for the one that is to be ignored. */
+static void signal_once(void)
+{
+	const struct sigaction ignored = { .sa_handler = SIG_IGN };
+
+	kill(getpid(), SIGUSR1);
+	sigaction(SIGUSR1, &ignored, NULL);
+}
+
+static void group_once(void)
+{
+	kill(-1, 0);
+	setpgid(0, 0);
+}
+
+static void leave_signals_pending(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (int i = 0; i < PENDING; i++)
+		sigqueue(getpid(), SIGRTMIN, (union sigval){ 0 });
+}
+
 static int open_files(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -70,6 +100,14 @@ static int open_files(void)
 	return 0;
 }
 
+static const struct {
+	const char *name;
+	void (*once)(void);
+} others[] = { { "mmap", map_once },
+	       { "epoll", ask_once },
+	       { "signals", signal_once },
+	       { "groups", group_once } };
+
 static void *run(void *arg)
 {
 	const long number = (long)arg;
@@ -81,13 +119,11 @@ static void *run(void *arg)
 	if (!strcmp(what, "rename"))
 		close(open(a, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	while (now() < end) {
-		if (!strcmp(what, "mmap"))
-			map_once();
-		else if (!strcmp(what, "epoll"))
-			ask_once();
-		else {
+		if (!strcmp(what, "rename")) {
 			rename_once(a, b);
 			rename_once(b, a);
+		} else {
+			once();
 		}
 	}
 	unlink(a);
@@ -101,8 +137,13 @@ int main(int argc, char **argv)
 	what = argc > 1 ? argv[1] : "mmap";
 	seconds = seconds_arg(argc, argv, 2, 1);
 	directory = argc > 3 ? argv[3] : ".";
-	if (open_files())
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(what, others[i].name))
+			once = others[i].once;
+	if ((!once && strcmp(what, "rename")) || open_files())
 		return 1;
+	if (!strcmp(what, "signals"))
+		leave_signals_pending();
 	for (long i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)i))
 			return 1;
