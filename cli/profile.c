@@ -2,6 +2,7 @@
 /* The recording: what the programs are told, how they are attached, and the way through a run. */
 #include <errno.h>
 #include <fnmatch.h>
+#include <linux/bpf_perf_event.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,9 @@ static void choose_stacks(const struct profile *p, struct profile_config *c)
 	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
 	c->user_frames = c->user_bytes / 8;
 	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
+	/* riscv64's context does not tell: what says so lies behind the registers that it shows. */
+	c->user_code = p->profiler->has_regs &&
+		       UNWIND_MODE_REG < offsetof(struct bpf_perf_event_data, sample_period);
 }
 
 /* The first pid namespace of all (include/linux/proc_ns.h: PROC_PID_INIT_INO). */

@@ -158,10 +158,15 @@ LABEL(taken),
 		STX(DW, R8, EXEC_ID, R1),
 	END,
 
-	/* R9 = bytes of kernel stack, at FRAMES; -EFAULT when user code was interrupted. */
+	/* R9 = bytes of kernel stack, at FRAMES; none when user code was interrupted, which the helper takes long to say. */
 	MOV(R9, 0),
 	WHEN(struct profile_config, kernel_bytes),
 		LDX(DW, R1, R10, CONTEXT),
+		WHEN(struct profile_config, user_code),
+			LDX(DW, R2, R1, UNWIND_MODE_REG),
+			AND(R2, UNWIND_MODE_MASK),
+			JEQ(R2, UNWIND_MODE_USER64, no_kernel_stack),
+		END,
 		MOV_REG(R2, R8),
 		ADD(R2, FRAMES),
 		LD_PARAM(R3, struct profile_config, kernel_bytes),

@@ -25,6 +25,9 @@ enum {
 	NROWS = offsetof(struct unwind_state, nrows),
 	WORDS = offsetof(struct unwind_state, words),
 	REGS = offsetof(struct unwind_state, regs),
+	WINDOW_AT = offsetof(struct unwind_state, window_at),
+	WINDOW = offsetof(struct unwind_state, window),
+	WINDOWLESS = offsetof(struct unwind_state, windowless),
 	PCS = offsetof(struct unwind_state, pcs)
 };
 
@@ -52,10 +55,15 @@ enum {
 enum {
 	FOUND_CHECK = offsetof(struct unwind_found, check),
 	FOUND_RULE = offsetof(struct unwind_found, rule),
+	FOUND_EXTENT = offsetof(struct unwind_found, from),
 	FOUND_SHIFT = 5
 };
 _Static_assert(sizeof(struct unwind_found) == 1 << FOUND_SHIFT, "the program shifts");
-enum { ROW_BYTES = sizeof(struct unwind_row), ROW_RULE = offsetof(struct unwind_row, rule) };
+enum {
+	ROW_BYTES = sizeof(struct unwind_row),
+	ROW_LOW = offsetof(struct unwind_row, pc_low),
+	ROW_RULE = offsetof(struct unwind_row, rule)
+};
 enum {
 	STARTS = offsetof(struct unwind_ranges, start),
 	RANGES = offsetof(struct unwind_ranges, range)
@@ -66,7 +74,7 @@ enum {
 	SHARD_KEY = -8,
 	ROWS_KEY = -4,
 	FOUND_AT = -16,
-	KEY = -24,
+	BLOCK = -24,
 	STEP_TASK = -32
 };						       /* of unwind_step */
 enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24 }; /* of unwind_user */
@@ -103,6 +111,10 @@ enum { FP_TASK = -8 };				       /* of unwind_fp */
 	UNLESS(struct profile_config, of_task), CALL(probe_read_user), END,                        \
 		WHEN(struct profile_config, of_task), LDX(DW, R4, R10, slot), MOV(R5, 0),          \
 		CALL(copy_from_user_task), END
+/* R1 = the word at the user address in R3, if it is in the window; else to the label. */
+#define READ_WINDOW(elsewhere)                                                                     \
+	MOV_REG(R1, R3), LDX(DW, R2, R6, WINDOW_AT), SUB_REG(R1, R2),                              \
+		JGT(R1, UNWIND_WINDOW - 8, elsewhere), ADD_REG(R1, R6), LDX(DW, R1, R1, WINDOW)
 /* Sees to it that state->fp is known. */
 #define KNOW_FP                                                                                    \
 	MOV_REG(R1, R6), WHEN(struct profile_config, of_task), LDX(DW, R2, R10, STEP_TASK), END,   \

@@ -30,7 +30,11 @@
 #define UNWIND_FOUND_SHIFT 12
 #define UNWIND_FOUND                                                                               \
 	(1u << UNWIND_FOUND_SHIFT) /* rules that were looked up, kept for the next time */
-#define UNWIND_RANGE_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
+#define UNWIND_WINDOW 512	   /* bytes of user stack that are read at once, */
+#define UNWIND_WINDOW_BELOW                                                                        \
+	56 /*   so many of them below the return address, where a frame pointer may be saved */
+#define UNWIND_BLOCK 128      /* bytes of code that share what was looked up */
+#define UNWIND_RANGE_STEPS 11 /* halvings: a process has fewer than 1 << 11 ranges */
 
 /*
  * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of them, and how
@@ -67,13 +71,15 @@ struct unwind_state {
 	uint32_t n, max;       /* frames so far, frames wanted */
 	uint32_t end;	       /* enum unwind_end */
 	uint32_t first, count; /* the ranges of the process */
-	uint32_t unused;
-	uint64_t generation; /* of its mappings */
+	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
+	uint64_t generation;   /* of its mappings */
 	uint64_t row, nrows;
 	struct unwind_rule rule; /* of this frame; */
 	uint32_t rule_of;	 /*   of which generation */
 	uint64_t words[2];
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
+	uint64_t window_at; /* user address of what is in window; -1: nothing */
+	uint64_t window[UNWIND_WINDOW / 8];
 	uint64_t pcs[UNWIND_FRAMES];
 };
 
@@ -104,13 +110,17 @@ struct unwind_proc {
 };
 
 /*
- * An element of the value of unwind_found: the rule of an address in mappings of a generation. It is whole if
- * check = address ^ (the first 8 bytes of it + the second) * GOLDEN.
+ * An element of the value of unwind_found: the rule of a block of UNWIND_BLOCK bytes of code, in mappings of a
+ * generation, from its byte `from` to the one before `to`. Most code has one rule for long: so what was found for an
+ * address serves its neighbours. It is whole if
+ * check = address of the block ^ (the first 8 bytes of it + the second) * GOLDEN ^ (from | to << 16).
  */
 struct unwind_found {
 	struct unwind_rule rule;
 	uint32_t generation;
-	uint64_t check, unused;
+	uint64_t check;
+	uint16_t from, to;
+	uint32_t unused; /* 0 */
 };
 
 /*
@@ -183,8 +193,10 @@ struct profile_config {
 	uint32_t
 		of_task; /* of a sleeping task, which takes the place of the context; needs eh, identity */
 	uint32_t some_kernel_only; /* tags with STACK_KERNEL_ONLY in them are in use */
-	uint32_t probe;		   /* the context is the registers of user code at a probe */
-	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
+	uint32_t
+		user_code; /* the context is a perf event's, which may have hit user code: no kernel stack */
+	uint32_t probe; /* the context is the registers of user code at a probe */
+	uint32_t each;	/* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	/* whom, see target_ids */
