@@ -30,7 +30,7 @@ const struct asm_map offcpu_maps[OFFCPU_MAPS] = {
 #define CLASSIC_IDLE 0x80
 #define CLASSIC_PREEMPTED 0x100
 
-/* The stack frame of offcpu_leave. */
+/* The stack frame of the programs. */
 struct leave_frame {
 	struct sched_thread
 		thread; /* as a new entry of the map threads, which must all be written */
@@ -79,7 +79,7 @@ enum {
 /* clang-format off */
 static const struct asm_insn offcpu_lines[] = {
 	/*
-	 * offcpu_back(tid): the thread runs again. Ends the interval that it was in, if it was in one.
+	 * offcpu_back(tid): the thread runs again. Ends the interval that it was in, if it was in one: then the time, else 0.
 	 */
 FUNC(offcpu_back),
 	STX(W, R10, BACK_TID, R1),
@@ -90,6 +90,7 @@ FUNC(offcpu_back),
 	MOV_REG(R6, R0),
 	ST(DW, R6, HASH, 0),
 	CALL(ktime_get_ns), /* not before: there are many threads that nobody asked for */
+	MOV_REG(R8, R0),
 	MOV_REG(R2, R0),
 	LDX(DW, R1, R6, SINCE),
 	SUB_REG(R2, R1),
@@ -98,6 +99,8 @@ FUNC(offcpu_back),
 	LDX(DW, R4, R6, WAKER),
 	ST(DW, R6, WAKER, 0),
 	CALL_FUNC(offcpu_add),
+	MOV_REG(R0, R8),
+	EXIT(),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -147,16 +150,12 @@ LABEL(out),
 LABEL(uncounted),
 	RING_RESERVE(events, sizeof(struct stack_record)),
 	JEQ(R0, 0, ring_full),
+	STACK_RECORD_CLEAR(R0),
 	LDX(DW, R1, R10, ADD_HASH),
 	STX(DW, R0, RECORD_HASH, R1),
 	ST(DW, R0, RECORD_COUNT, 1),
 	STX(DW, R0, RECORD_NS, R6),
 	STX(DW, R0, RECORD_PID_TGID, R7),
-	ST(W, R0, offsetof(struct stack_record, kernel_bytes), 0),
-	ST(W, R0, offsetof(struct stack_record, user_bytes), 0),
-	ST(W, R0, RECORD_USER_END, 0),
-	ST(DW, R0, offsetof(struct stack_record, start_time), 0),
-	ST(DW, R0, offsetof(struct stack_record, exec_id), 0),
 	RING_SUBMIT(R0, 0),
 	JA(out),
 LABEL(ring_full),
@@ -193,11 +192,33 @@ LABEL(add),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
+};
+/* clang-format on */
+static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
+	struct leave_frame, ASM_FIELD(struct leave_frame, thread.hash),
+	ASM_FIELD(struct leave_frame, thread.since), ASM_FIELD(struct leave_frame, thread.pid_tgid),
+	ASM_FIELD(struct leave_frame, thread.user_end), ASM_FIELD(struct leave_frame, thread.phase),
+	ASM_FIELD(struct leave_frame, thread.waker), ASM_FIELD(struct leave_frame, now),
+	ASM_FIELD(struct leave_frame, ran), ASM_FIELD(struct leave_frame, tid));
+static const struct asm_layout back_frame_layout =
+	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
+static const struct asm_layout add_frame_layout =
+	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, none.count),
+		   ASM_FIELD(struct add_frame, none.ns), ASM_FIELD(struct add_frame, pair.sleeper),
+		   ASM_FIELD(struct add_frame, pair.waker));
+static const struct asm_func_frame frames[] = {
+	{ "offcpu_back", &back_frame_layout },
+	{ "offcpu_add", &add_frame_layout },
+};
+static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines), .frames = frames,
+					     .nframes = sizeof(frames) / sizeof(frames[0]) };
 
-	/*
-	 * offcpu_leave(context, tid, state, ran): the current thread stops running; it has run for so many ns.
-	 */
-FUNC(offcpu_leave),
+/* clang-format off */
+/*
+ * R6 = context, R2 = thread, R3 = state, R4 = ran, R8 = now or 0: the current thread stops running; it has run for so
+ * many ns. How the programs end, and no function: the way of the kernel stack leads through every function of ours.
+ */
+static const struct asm_insn leave_lines[] = {
 	JEQ(R2, 0, idle), /* on every CPU */
 	STX(W, R10, LEAVE_TID, R2),
 	STX(DW, R10, RAN, R4),
@@ -205,21 +226,30 @@ FUNC(offcpu_leave),
 	LD_PARAM(R0, struct sched_config, states),
 	AND_REG(R0, R3),
 	JEQ(R0, 0, other_state),
-	MOV_REG(R6, R1),
 	MOV_REG(R7, R3),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	MOV_REG(R9, R0),
+	JNE(R8, 0, known),
 	CALL(ktime_get_ns),
-	STX(DW, R10, NOW, R0),
+	MOV_REG(R8, R0),
+LABEL(known),
+	STX(DW, R10, NOW, R8),
 
 	/* R8 = where it leaves. The stack is made known with nothing on it; that comes when the thread is back. */
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R9),
 	MOV_REG(R3, R7),
-	CALL_FUNC(stack_take),
+	CALL_FUNC(stack_begin),
 	JEQ(R0, 0, out),
 	MOV_REG(R8, R0),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R8),
+	INCLUDE(&stack_kernel_part),
+	MOV_REG(R1, R8),
+	MOV_REG(R2, R6),
+	MOV_REG(R3, R0),
+	CALL_FUNC(stack_end),
 	ST(DW, R8, RECORD_COUNT, 0),
 	ST(DW, R8, RECORD_NS, 0),
 	MOV_REG(R1, R8),
@@ -286,25 +316,7 @@ LABEL(filtered),
 	JA(out),
 };
 /* clang-format on */
-static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
-	struct leave_frame, ASM_FIELD(struct leave_frame, thread.hash),
-	ASM_FIELD(struct leave_frame, thread.since), ASM_FIELD(struct leave_frame, thread.pid_tgid),
-	ASM_FIELD(struct leave_frame, thread.user_end), ASM_FIELD(struct leave_frame, thread.phase),
-	ASM_FIELD(struct leave_frame, thread.waker), ASM_FIELD(struct leave_frame, now),
-	ASM_FIELD(struct leave_frame, ran), ASM_FIELD(struct leave_frame, tid));
-static const struct asm_layout back_frame_layout =
-	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
-static const struct asm_layout add_frame_layout =
-	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, none.count),
-		   ASM_FIELD(struct add_frame, none.ns), ASM_FIELD(struct add_frame, pair.sleeper),
-		   ASM_FIELD(struct add_frame, pair.waker));
-static const struct asm_func_frame frames[] = {
-	{ "offcpu_back", &back_frame_layout },
-	{ "offcpu_add", &add_frame_layout },
-	{ "offcpu_leave", &leave_frame_layout },
-};
-static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines), .frames = frames,
-					     .nframes = sizeof(frames) / sizeof(frames[0]) };
+static const struct asm_part leave_part = { ASM_LINES(leave_lines) };
 
 /* clang-format off */
 static const struct asm_insn offcpu_switch[] = {
@@ -312,26 +324,24 @@ static const struct asm_insn offcpu_switch[] = {
 	SCHED_GATE(out),
 	COUNT(stats, struct sched_stats, profile.fired),
 
+	MOV(R8, 0),
 	LDX(DW, R1, R6, 16),
 	LD_FIELD(R1, R1, "task_struct", "pid"),
 	JEQ(R1, 0, next_is_idle),
 	CALL_FUNC(offcpu_back),
+	MOV_REG(R8, R0),
 LABEL(next_is_idle),
 
 	LD_SWITCH_STATE(R3, R9, R6, R1),
-	MOV_REG(R1, R6),
 	LD_FIELD(R2, R9, "task_struct", "pid"),
 	LD_FIELD(R4, R9, "task_struct", "se.sum_exec_runtime"),
 	LD_FIELD(R5, R9, "task_struct", "se.prev_sum_exec_runtime"),
 	SUB_REG(R4, R5),
-	CALL_FUNC(offcpu_leave),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
+	INCLUDE(&leave_part),
 
 	INCLUDE(&offcpu_part),
 	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&stack_pieces_part),
 };
 /* clang-format on */
 
@@ -343,6 +353,7 @@ const struct asm_program offcpu_switch_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(offcpu_switch),
 	.config_size = sizeof(struct sched_config),
+	.frame = &leave_frame_layout,
 };
 
 /*
@@ -355,9 +366,11 @@ static const struct asm_insn offcpu_switch_classic[] = {
 	SCHED_GATE(out),
 	COUNT(stats, struct sched_stats, profile.fired),
 
+	MOV(R8, 0),
 	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
 	JEQ(R1, 0, next_is_idle),
 	CALL_FUNC(offcpu_back),
+	MOV_REG(R8, R0),
 LABEL(next_is_idle),
 
 	LD_TP(R3, R6, "sched", "sched_switch", "prev_state"),
@@ -378,17 +391,13 @@ LABEL(kernel_idle),
 LABEL(runnable),
 	MOV(R3, THREAD_RUNNABLE),
 LABEL(leave),
-	MOV_REG(R1, R6),
 	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
 	MOV(R4, 0),
-	CALL_FUNC(offcpu_leave),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
+	INCLUDE(&leave_part),
 
 	INCLUDE(&offcpu_part),
 	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&stack_pieces_part),
 };
 /* clang-format on */
 
@@ -398,6 +407,7 @@ const struct asm_program offcpu_switch_classic_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(offcpu_switch_classic),
 	.config_size = sizeof(struct sched_config),
+	.frame = &leave_frame_layout,
 };
 
 const struct sched_config offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,

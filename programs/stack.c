@@ -29,18 +29,27 @@ const struct asm_layout profile_stats_layout = ASM_LAYOUT(
 	struct profile_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
 	STATS_FIELD(ring_full), STATS_FIELD(busy), STATS_FIELD(uncounted), STATS_FIELD(unfollowed));
 
-/* The stack frame of stack_take. */
-struct take_frame {
+/* The stack frame of stack_begin. */
+struct begin_frame {
 	uint64_t context, pid_tgid, tag; /* the arguments */
+	uint32_t slot, unused;
+};
+enum {
+	BEGIN_CONTEXT = FRAME(struct begin_frame, context),
+	IDS = FRAME(struct begin_frame, pid_tgid),
+	TAG_ARG = FRAME(struct begin_frame, tag),
+	BEGIN_SLOT = FRAME(struct begin_frame, slot)
+};
+/* The stack frame of stack_end. */
+struct end_frame {
+	uint64_t context;
 	uint64_t state; /* address of the unwinder's state, which holds the user stack */
 	uint32_t slot, unused;
 };
 enum {
-	CONTEXT = FRAME(struct take_frame, context),
-	IDS = FRAME(struct take_frame, pid_tgid),
-	TAG_ARG = FRAME(struct take_frame, tag),
-	STATE = FRAME(struct take_frame, state),
-	SLOT_KEY = FRAME(struct take_frame, slot)
+	CONTEXT = FRAME(struct end_frame, context),
+	STATE = FRAME(struct end_frame, state),
+	END_SLOT = FRAME(struct end_frame, slot)
 };
 
 /* The stack frame of stack_value. */
@@ -96,19 +105,67 @@ enum { PCS = offsetof(struct unwind_state, pcs) };
  * Whoever finds that he is not alone steps back; that both do is no harm.
  */
 #define TRY_SLOT(number, taken, out)                                                               \
-	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"), ST(W, R10, SLOT_KEY, number),        \
-		MAP_LOOKUP(scratch, SLOT_KEY), JEQ(R0, 0, out), MOV_REG(R8, R0), MOV(R1, 1),       \
+	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"), ST(W, R10, BEGIN_SLOT, number),      \
+		MAP_LOOKUP(scratch, BEGIN_SLOT), JEQ(R0, 0, out), MOV_REG(R8, R0), MOV(R1, 1),     \
 		ATOMIC_ADD(W, R8, BUSY, R1), LDX(W, R1, R8, BUSY), JEQ(R1, 1, taken),              \
 		STACK_DONE(R8), END
 
 /* clang-format off */
+static const struct asm_insn kernel_lines[] = {
+	UNLESS(struct profile_config, kernel_bytes),
+		MOV(R0, 0),
+	END,
+	WHEN(struct profile_config, kernel_bytes),
+		WHEN(struct profile_config, user_code), /* there is none, which the helper takes long to say */
+			LDX(DW, R0, R1, UNWIND_MODE_REG),
+			AND(R0, UNWIND_MODE_MASK),
+			JEQ(R0, UNWIND_MODE_USER64, no_kernel_stack),
+		END,
+		ADD(R2, FRAMES),
+		LD_PARAM(R3, struct profile_config, kernel_bytes),
+		MOV(R4, 0),
+		UNLESS(struct profile_config, of_task),
+			CALL(get_stack),
+		END,
+		WHEN(struct profile_config, of_task),
+			CALL(get_task_stack),
+		END,
+		JSGE(R0, 0, walked),
+LABEL(no_kernel_stack),
+		MOV(R0, 0),
+LABEL(walked),
+	END,
+};
+const struct asm_part stack_kernel_part = { ASM_LINES(kernel_lines) };
+
 static const struct asm_insn stack_lines[] = {
-	/*
-	 * stack_take(context, process << 32 | thread, tag): a record of the current task, 0 if none is to spare. With
-	 * of_task the first argument is the task.
-	 */
+	/* stack_take(context, process << 32 | thread, tag): all of it. */
 FUNC(stack_take),
-	STX(DW, R10, CONTEXT, R1),
+	MOV_REG(R6, R1),
+	CALL_FUNC(stack_begin),
+	JEQ(R0, 0, out),
+	MOV_REG(R8, R0),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R8),
+	INCLUDE(&stack_kernel_part),
+	MOV_REG(R1, R8),
+	MOV_REG(R2, R6),
+	MOV_REG(R3, R0),
+	CALL_FUNC(stack_end),
+LABEL(out),
+	EXIT(),
+
+	INCLUDE(&stack_pieces_part),
+};
+const struct asm_part stack_part = { ASM_LINES(stack_lines) };
+
+static const struct asm_insn stack_pieces[] = {
+	/*
+	 * stack_begin(context, process << 32 | thread, tag): a record of the current task without its stacks, 0 if none
+	 * is to spare. With of_task the first argument is the task.
+	 */
+FUNC(stack_begin),
+	STX(DW, R10, BEGIN_CONTEXT, R1),
 	STX(DW, R10, IDS, R2),
 	STX(DW, R10, TAG_ARG, R3),
 	TRY_SLOT(0, taken, all_busy),
@@ -121,7 +178,7 @@ LABEL(all_busy),
 	EXIT(),
 
 LABEL(taken),
-	LDX(W, R1, R10, SLOT_KEY),
+	LDX(W, R1, R10, BEGIN_SLOT),
 	STX(W, R8, SLOT, R1),
 	ST(DW, R8, KERNEL_OF, 0),
 	LDX(DW, R1, R10, TAG_ARG),
@@ -135,7 +192,7 @@ LABEL(taken),
 		CALL(get_current_comm),
 	END,
 	WHEN(struct profile_config, of_task),
-		LDX(DW, R3, R10, CONTEXT),
+		LDX(DW, R3, R10, BEGIN_CONTEXT),
 		ADD_FIELD_OFFSET(R3, "task_struct", "comm"),
 		CALL(probe_read_kernel),
 	END,
@@ -150,7 +207,7 @@ LABEL(taken),
 			CALL(get_current_task_btf),
 		END,
 		WHEN(struct profile_config, of_task),
-			LDX(DW, R0, R10, CONTEXT),
+			LDX(DW, R0, R10, BEGIN_CONTEXT),
 		END,
 		LD_FIELD(R1, R0, "task_struct", "group_leader.start_time"),
 		STX(DW, R8, START_TIME, R1),
@@ -158,29 +215,16 @@ LABEL(taken),
 		STX(DW, R8, EXEC_ID, R1),
 	END,
 
-	/* R9 = bytes of kernel stack, at FRAMES; none when user code was interrupted, which the helper takes long to say. */
-	MOV(R9, 0),
-	WHEN(struct profile_config, kernel_bytes),
-		LDX(DW, R1, R10, CONTEXT),
-		WHEN(struct profile_config, user_code),
-			LDX(DW, R2, R1, UNWIND_MODE_REG),
-			AND(R2, UNWIND_MODE_MASK),
-			JEQ(R2, UNWIND_MODE_USER64, no_kernel_stack),
-		END,
-		MOV_REG(R2, R8),
-		ADD(R2, FRAMES),
-		LD_PARAM(R3, struct profile_config, kernel_bytes),
-		MOV(R4, 0),
-		UNLESS(struct profile_config, of_task),
-			CALL(get_stack),
-		END,
-		WHEN(struct profile_config, of_task),
-			CALL(get_task_stack),
-		END,
-		JSLT(R0, 0, no_kernel_stack),
-		MOV_REG(R9, R0),
-LABEL(no_kernel_stack),
-	END,
+	MOV_REG(R0, R8),
+	EXIT(),
+
+	/*
+	 * stack_end(record, context, bytes of kernel stack at FRAMES): adds the user stack.
+	 */
+FUNC(stack_end),
+	MOV_REG(R8, R1),
+	STX(DW, R10, CONTEXT, R2),
+	MOV_REG(R9, R3),
 	STX(W, R8, KERNEL_BYTES, R9),
 
 	/*
@@ -191,10 +235,12 @@ LABEL(no_kernel_stack),
 	ST(W, R8, USER_END, -1), /* STACK_BY_FP */
 	WHEN(struct profile_config, user_bytes),
 		WHEN(struct profile_config, some_kernel_only),
-			LDX(DW, R1, R10, TAG_ARG),
+			LDX(DW, R1, R8, TAG),
 			JSLT(R1, 0, user_stack),
 		END,
-		MAP_LOOKUP(unwind, SLOT_KEY),
+		LDX(W, R1, R8, SLOT),
+		STX(W, R10, END_SLOT, R1),
+		MAP_LOOKUP(unwind, END_SLOT),
 		JEQ(R0, 0, user_stack), /* never */
 		STX(DW, R10, STATE, R0),
 		WHEN(struct profile_config, eh),
@@ -373,16 +419,20 @@ LABEL(out),
 	END,
 };
 /* clang-format on */
-static const struct asm_layout take_frame_layout =
-	ASM_LAYOUT(struct take_frame, ASM_FIELD(struct take_frame, context),
-		   ASM_FIELD(struct take_frame, pid_tgid), ASM_FIELD(struct take_frame, tag),
-		   ASM_FIELD(struct take_frame, state), ASM_FIELD(struct take_frame, slot));
+static const struct asm_layout begin_frame_layout =
+	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, context),
+		   ASM_FIELD(struct begin_frame, pid_tgid), ASM_FIELD(struct begin_frame, tag),
+		   ASM_FIELD(struct begin_frame, slot));
+static const struct asm_layout end_frame_layout =
+	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context),
+		   ASM_FIELD(struct end_frame, state), ASM_FIELD(struct end_frame, slot));
 static const struct asm_layout value_frame_layout = ASM_LAYOUT(
 	struct value_frame, ASM_FIELD(struct value_frame, none), ASM_FIELD(struct value_frame, id),
 	ASM_FIELD(struct value_frame, generation), ASM_FIELD(struct value_frame, slot));
 static const struct asm_func_frame frames[] = {
-	{ "stack_take", &take_frame_layout },
+	{ "stack_begin", &begin_frame_layout },
+	{ "stack_end", &end_frame_layout },
 	{ "stack_value", &value_frame_layout },
 };
-const struct asm_part stack_part = { ASM_LINES(stack_lines), .frames = frames,
-				     .nframes = sizeof(frames) / sizeof(frames[0]) };
+const struct asm_part stack_pieces_part = { ASM_LINES(stack_pieces), .frames = frames,
+					    .nframes = sizeof(frames) / sizeof(frames[0]) };

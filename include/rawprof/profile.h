@@ -274,6 +274,15 @@ struct stack_record {
  *		counted, and its hash is 0.
  */
 extern const struct asm_part stack_part;
+/*
+ * stack_take in pieces, for a program that is in a hurry: the kernel finds its way through every function of ours that
+ * is between it and its own, each of which takes it as long as two of those. So it asks for the kernel stack itself:
+ *
+ *	stack_begin(R1 = context, R2 = process << 32 | thread, R3 = tag)	R0 = a record, or 0; as stack_take
+ *	stack_kernel_part, R1 = context, R2 = record: no function		R0 = bytes of the kernel stack
+ *	stack_end(R1 = record, R2 = context, R3 = these bytes)			R0 = the record
+ */
+extern const struct asm_part stack_pieces_part, stack_kernel_part;
 /* With config.probe, which it includes: stack_fp(R1 = state, R2 = context), R0 = frames (programs/stack_fp.c). */
 extern const struct asm_part stack_fp_part;
 
@@ -281,6 +290,16 @@ extern const struct asm_part stack_fp_part;
 #define STACK_DONE(record)                                                                         \
 	SCOPE("STACK_DONE(" #record ")"), MOV(R1, -1),                                             \
 		ATOMIC_ADD(W, record, offsetof(struct stack_record, busy), R1), END
+
+/* Clears a record without frames, all 16 words of it: what is reserved in a ring holds what was there before. */
+#define STACK_RECORD_CLEAR(record)                                                                 \
+	SCOPE("STACK_RECORD_CLEAR(" #record ")"), STACK_CLEAR_4(record, 0),                        \
+		STACK_CLEAR_4(record, 32), STACK_CLEAR_4(record, 64), STACK_CLEAR_4(record, 96),   \
+		END
+#define STACK_CLEAR_4(record, at)                                                                  \
+	ST(DW, record, at, 0), ST(DW, record, (at) + 8, 0), ST(DW, record, (at) + 16, 0),          \
+		ST(DW, record, (at) + 24, 0)
+_Static_assert(sizeof(struct stack_record) == 16 * 8, "STACK_RECORD_CLEAR() clears all of it");
 
 /* How the maps of a profiler begin; its own follow, from STACK_MAPS on. */
 enum {
