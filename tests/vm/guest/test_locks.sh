@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # rawprof lock of the kernel's own locks on another kernel: each by its type, its name, and the function that wants it.
-. "$(dirname "$0")/locks.sh"
+. "$(dirname "$0")/locks_lib.sh"
 need_profile
 
 contended mmap rwsem:W '(mmap|munmap)' mmap_lock

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # rawprof lock of spinlocks, of which the kernel tells when two wait for one: that takes three CPUs.
-. "$(dirname "$0")/locks.sh"
+. "$(dirname "$0")/locks_lib.sh"
 need_profile
 
 if [ "$(nproc)" -gt 2 ]; then
