@@ -22,6 +22,7 @@ const struct own_option mem_own_options[] = {
 	OWN("ages", 0, OWN_FLAG, ages),
 	OWN("processes", 0, OWN_FLAG, processes),
 	OWN("trace", 0, OWN_FLAG, trace),
+	OWN("no-mmap", 0, OWN_FLAG, no_mmap),
 	OWN("obj", 0, OWN_TEXT, obj),
 	OWN("symbols-prefix", 0, OWN_TEXT, prefix),
 	{ "sample-bytes", 0, OWN_BYTES, offsetof(struct mem_options, sample_bytes), 1, 0 },
@@ -41,6 +42,8 @@ const char *mem_check(const struct options *opt)
 	if ((mem->faults || mem->growth) &&
 	    (mem->leaks || mem->older_ns || mem->temporary || mem->sample_bytes))
 		return "--faults and --growth know nothing of blocks, when they are freed or how old they are";
+	if (mem->no_mmap && (mem->kernel || mem->faults || mem->growth))
+		return "--no-mmap is about the allocations of programs: not with --kernel, --faults or --growth";
 	if (mem->sizes + mem->ages + mem->processes + mem->trace + mem->temporary > 1)
 		return "--sizes, --ages, --processes, --trace and --temporary are different views";
 	if (mem->sample_bytes && (mem->sizes || mem->ages || mem->trace || mem->temporary))

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rawprof/mem_ranges.h>
+
 #include "machine.h"
 #include "mem_user.h"
 
@@ -53,6 +55,8 @@ static int attach(struct profile *p)
 	}
 	if (m->config.sample)
 		err = mem_sample_fill(p->stacks, m->mean);
+	if (!err && m->mmap_too)
+		err = mem_mmap_open(p, &m->config, &m->mmap);
 	if (!err)
 		err = mem_probes_open(p, &m->config, &m->probes);
 	if (!err && m->mem->max_overhead)
@@ -83,13 +87,17 @@ static int probe_running(struct profile *p)
 	return err;
 }
 
+/* The allocator first: what it maps while nobody sees it inside a call would be taken for the program's. */
 static int start(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
+	int err = 0;
 
 	if (m->mem->obj)
-		return mem_probes_object(m->probes, m->mem->obj);
-	return p->opt->program ? 0 : probe_running(p);
+		err = mem_probes_object(m->probes, m->mem->obj);
+	else if (!p->opt->program)
+		err = probe_running(p);
+	return !err && m->mmap ? mem_mmap_start(m->mmap) : err;
 }
 
 static int loaded(struct profile *p, pid_t pid)
@@ -109,8 +117,9 @@ static int mapped(struct profile *p, const struct rp_side_event *e)
 static int drain(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
+	int err = m->mmap ? mem_mmap_drain(m->mmap) : 0;
 
-	return m->trace ? mem_trace_drain(m->trace) : 0;
+	return !err && m->trace ? mem_trace_drain(m->trace) : err;
 }
 
 static int tick(struct profile *p)
@@ -124,6 +133,9 @@ static int stop(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
 
+	/* And the other way round. */
+	if (m->mmap)
+		mem_mmap_detach(m->mmap);
 	mem_probes_detach(m->probes);
 	return 0;
 }
@@ -149,14 +161,12 @@ static struct mem_old *find_old(const struct mem_user *m, uint64_t hash)
 	return &m->old[i];
 }
 
-static int take_old(void *ctx, const void *key, const void *value)
+static int take_old_block(void *ctx, const struct mem_block *block)
 {
-	const struct mem_block *block = value;
 	struct profile *p = ctx;
 	struct mem_user *m = p->ctx;
 	struct mem_old *old;
 
-	(void)key;
 	if (block->time + m->mem->older_ns > p->session.end_ns)
 		return 0;
 	if (!stacks_find(p->stacks, block->hash))
@@ -168,6 +178,12 @@ static int take_old(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
+static int take_old(void *ctx, const void *key, const void *value)
+{
+	(void)key;
+	return take_old_block(ctx, value);
+}
+
 static int collect(struct profile *p)
 {
 	const struct asm_map *maps = stacks_maps(p->stacks);
@@ -175,6 +191,8 @@ static int collect(struct profile *p)
 	int n = rp_map_each(stacks_map(p->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
 			    count_in_flight, &m->in_flight);
 
+	if (n >= 0 && m->mmap)
+		n = mem_mmap_finish(m->mmap);
 	if (n < 0)
 		return n;
 	if (m->mem->older_ns) {
@@ -185,6 +203,8 @@ static int collect(struct profile *p)
 			return -ENOMEM;
 		n = rp_map_each(stacks_map(p->stacks, MEM_MAP_BLOCKS), &maps[MEM_MAP_BLOCKS],
 				take_old, p);
+		if (n >= 0 && m->mmap)
+			n = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, p);
 	}
 	if (n >= 0 && m->trace)
 		n = mem_trace_finish(m->trace);
@@ -238,7 +258,7 @@ static bool values(const struct profile *p, const struct stack *stack, uint64_t 
 	mem_user_values(m, stack, value);
 	if (m->mem->leaks || m->mem->temporary)
 		return value[MEM_INUSE_OBJECTS] != 0;
-	return true;
+	return value[MEM_ALLOC_OBJECTS] != 0; /* a file was mapped */
 }
 
 /* ---- books ------------------------------------------------------------------------------------------------ */
@@ -258,6 +278,12 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks were freed and are shown as in use: the ring was full",
 		       stats->unsubtracted);
+	if (stats->unstayed)
+		rp_log(RP_WARN,
+		       "%" PRIu64
+		       " calls of munmap and the like failed, and what they were to give back is shown "
+		       "as given back: the ring was full",
+		       stats->unstayed);
 }
 
 /* A call is kept if it allocated, whether or not the view shows its stack, or freed a block that we knew. */
@@ -275,20 +301,26 @@ static uint64_t calls_kept(const struct profile *p, const struct mem_user_stats 
 static int books(struct profile *p, uint64_t kept, struct books *b)
 {
 	struct mem_user *m = p->ctx;
+	struct mem_ranges_counts mapped = { 0 };
 	struct mem_user_stats stats;
 	int err = stacks_stats(p->stacks, &stats);
 
 	(void)kept;
+	if (m->mmap)
+		mem_ranges_count(mem_mmap_ranges(m->mmap), &mapped);
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	b->ledger.events = "calls";
-	b->ledger.kept = calls_kept(p, &stats);
+	b->ledger.kept = calls_kept(p, &stats) + mapped.freed;
 	books_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
 	books_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
-	books_add(b, "failed", stats.failed, REPORT_FILTERED);
+	books_add(b, "failed", stats.failed + mapped.failed, REPORT_FILTERED);
+	books_add(b, "changed nothing", stats.unchanged, REPORT_FILTERED);
+	books_add(b, "mappings of files", mapped.files, REPORT_FILTERED);
+	books_add(b, "unmapped what is not known", mapped.unknown, REPORT_FILTERED);
 	books_add(b, "no samples", stats.passed, REPORT_FILTERED);
 	books_add(b, "frees of unknown blocks", stats.unknown, REPORT_FILTERED);
-	books_add(b, "under way at the end", m->in_flight, REPORT_FILTERED);
+	books_add(b, "under way at the end", m->in_flight + mapped.under_way, REPORT_FILTERED);
 	books_add(b, "too many threads", stats.crowded, REPORT_LOST);
 	books_add(b, "left without a return", stats.left, REPORT_LOST);
 	say_what_is_missing(&stats);
@@ -308,13 +340,21 @@ static int put_bytes(char *text, size_t size, uint64_t bytes)
 static void describe(struct profile *p, struct report_info *info)
 {
 	struct mem_user *m = p->ctx;
+	struct mem_ranges_counts mapped = { 0 };
 	struct mem_user_stats stats;
-	char peak[32];
+	char peak[32], peak_mapped[64] = "";
 
 	if (!m->config.peak || stacks_stats(p->stacks, &stats))
 		return;
 	put_bytes(peak, sizeof(peak), stats.peak);
-	snprintf(m->note, sizeof(m->note), "in use: at most %s at a time%s%s", peak,
+	if (m->mmap)
+		mem_ranges_count(mem_mmap_ranges(m->mmap), &mapped);
+	if (mapped.peak) {
+		strcpy(peak_mapped, ", and mapped ");
+		put_bytes(peak_mapped + strlen(peak_mapped),
+			  sizeof(peak_mapped) - strlen(peak_mapped), mapped.peak);
+	}
+	snprintf(m->note, sizeof(m->note), "in use: at most %s at a time%s%s%s", peak, peak_mapped,
 		 info->note ? "; " : "", info->note ? info->note : "");
 	info->note = m->note;
 }
@@ -404,6 +444,21 @@ static void size_maps(struct mem_user *m)
 		m->maps[MEM_MAP_SIZES].max_entries = 1;
 	if (!m->config.trace)
 		m->maps[MEM_MAP_TRACE].max_entries = 1 << 16;
+	if (!m->mmap_too)
+		m->maps[MEM_MAP_RANGES].max_entries = 1 << 16;
+}
+
+/* Samples do not say who is inside the allocator; and the other views are about its functions. */
+static bool wants_mappings(const struct mem_options *mem)
+{
+	if (mem->no_mmap || mem->sizes || mem->trace || mem->temporary || mem->sample_bytes)
+		return false;
+	if (!mem_mmap_can()) {
+		rp_log(RP_WARN,
+		       "mmap, mremap and brk are not seen, only the allocator: Linux 5.11 with BTF has both");
+		return false;
+	}
+	return true;
 }
 
 int mem_user(const struct options *opt)
@@ -436,6 +491,7 @@ int mem_user(const struct options *opt)
 		return EXIT_FAILED;
 	}
 	m.can_sample = new_atomics && rp_uprobe_way(-1, false) >= RP_UPROBE_PERF_LINK;
+	m.mmap_too = wants_mappings(m.mem);
 	size_maps(&m);
 	m.profiler.maps = m.maps;
 	choose_view(&m);
@@ -443,6 +499,7 @@ int mem_user(const struct options *opt)
 	mem_probes_close(m.probes);
 	mem_overhead_close(m.overhead);
 	mem_trace_close(m.trace);
+	mem_mmap_close(m.mmap);
 	free(m.old);
 	return status;
 }

@@ -40,6 +40,7 @@ void mem_probes_close(struct mem_probes *m);
 
 struct mem_trace;
 struct mem_overhead;
+struct mem_mmap;
 
 /* A stack and its blocks that are old enough, with --older. */
 struct mem_old {
@@ -54,7 +55,8 @@ struct mem_user {
 	struct mem_probes *probes;
 	struct mem_trace *trace;
 	struct mem_overhead *overhead;
-	bool can_sample;
+	struct mem_mmap *mmap; /* NULL: the allocator's calls alone */
+	bool can_sample, mmap_too;
 	uint64_t mean;	     /* bytes from sample to sample */
 	uint64_t in_flight;  /* calls that had not returned at the end */
 	uint64_t sizes_kept; /* calls whose sizes were counted */
@@ -84,6 +86,19 @@ int mem_sample_fill(struct stacks *stacks, uint64_t mean);
 /* What the samples of a stack stand for; those with tag 0 are none, but all that there was. */
 void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
 		      uint64_t value[MEM_WEIGHTS]);
+
+/* ---- what is mapped (mem_user_mmap.c); errors after a message, but for -ENOMEM */
+
+bool mem_mmap_can(void); /* this kernel says what is needed */
+int mem_mmap_open(struct profile *p, const struct mem_user_config *config, struct mem_mmap **out);
+int mem_mmap_start(struct mem_mmap *m);
+int mem_mmap_drain(struct mem_mmap *m);
+/* The programs see nothing any more. */
+void mem_mmap_detach(struct mem_mmap *m);
+/* After that: the rest, and the weights of its stacks. Once. */
+int mem_mmap_finish(struct mem_mmap *m);
+const struct mem_ranges *mem_mmap_ranges(const struct mem_mmap *m);
+void mem_mmap_close(struct mem_mmap *m);
 
 /* ---- --max-overhead (mem_user_overhead.c) */
 

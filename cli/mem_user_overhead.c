@@ -221,6 +221,8 @@ static int take_samples(struct profile *p)
 		mem_probes_close(probes);
 		return err;
 	}
+	if (m->mmap) /* samples do not say who is inside the allocator */
+		mem_mmap_detach(m->mmap);
 	mem_probes_close(m->probes);
 	m->probes = probes;
 	return 0;
@@ -244,8 +246,9 @@ int mem_overhead_tick(struct mem_overhead *o)
 	if (o->tier == EVERY_CALL && m->config.follow && m->can_sample) {
 		o->tier = SAMPLES;
 		rp_log(RP_WARN,
-		       "the probes cost %.0f %%, more than %llu %%: from now on a sample every 512 KiB",
-		       percent, (unsigned long long)m->mem->max_overhead);
+		       "the probes cost %.0f %%, more than %llu %%: from now on a sample every 512 KiB%s",
+		       percent, (unsigned long long)m->mem->max_overhead,
+		       m->mmap ? ", and no mappings" : "");
 		return take_samples(p);
 	}
 	o->tier = OFF;
@@ -253,6 +256,8 @@ int mem_overhead_tick(struct mem_overhead *o)
 	       "the probes cost %.0f %%, more than %llu %%: they are taken off; what was seen until now is "
 	       "shown at the end (--growth costs next to nothing)",
 	       percent, (unsigned long long)m->mem->max_overhead);
+	if (m->mmap)
+		mem_mmap_detach(m->mmap);
 	mem_probes_detach(m->probes);
 	return 0;
 }

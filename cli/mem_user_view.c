@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <rawprof/hist.h>
+#include <rawprof/mem_ranges.h>
 
 #include "mem_processes.h"
 #include "mem_user.h"
@@ -104,14 +105,18 @@ struct ages {
 	uint64_t now;
 };
 
-static int take_age(void *ctx, const void *key, const void *value)
+static int take_age_of(void *ctx, const struct mem_block *block)
 {
-	const struct mem_block *block = value;
 	struct ages *ages = ctx;
 
-	(void)key;
 	report_hist_add(ages->hist, ages->now > block->time ? ages->now - block->time : 0, 1);
 	return 0;
+}
+
+static int take_age(void *ctx, const void *key, const void *value)
+{
+	(void)key;
+	return take_age_of(ctx, value);
 }
 
 int mem_user_ages(struct profile *p)
@@ -121,6 +126,7 @@ int mem_user_ages(struct profile *p)
 						.events = "blocks",
 						.unit = REPORT_UNIT_NS,
 						.bits = MEM_HIST_BITS };
+	const struct mem_user *m = p->ctx;
 	struct ages ages = { .now = p->session.end_ns };
 	struct report_hists *set = NULL;
 	int err = report_hists_new(&spec, &set);
@@ -130,6 +136,8 @@ int mem_user_ages(struct profile *p)
 	if (!err)
 		err = rp_map_each(stacks_map(p->stacks, MEM_MAP_BLOCKS),
 				  &stacks_maps(p->stacks)[MEM_MAP_BLOCKS], take_age, &ages);
+	if (err >= 0 && m->mmap)
+		err = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_age_of, &ages);
 	if (err >= 0)
 		err = profile_hists_report(p, set);
 	report_hists_free(set);

@@ -22,7 +22,7 @@
 #include "session.h"
 
 /* The books of a run, while they are being written. */
-#define BOOKS_LINES 16
+#define BOOKS_LINES 20
 struct books {
 	struct report_ledger_line lines[BOOKS_LINES];
 	struct report_ledger ledger;

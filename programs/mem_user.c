@@ -23,21 +23,23 @@ static const struct asm_layout stats_layout = ASM_LAYOUT(
 	STATS_FIELD(failed), STATS_FIELD(passed), STATS_FIELD(unknown), STATS_FIELD(freed),
 	STATS_FIELD(traced), STATS_FIELD(crowded), STATS_FIELD(left), STATS_FIELD(untracked),
 	STATS_FIELD(untracked_bytes), STATS_FIELD(replaced), STATS_FIELD(unsubtracted),
-	STATS_FIELD(in_use), STATS_FIELD(peak));
+	STATS_FIELD(unchanged), STATS_FIELD(unstayed), STATS_FIELD(in_use), STATS_FIELD(peak));
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
 		   ASM_FIELD(struct mem_block_key, address));
 static const struct asm_layout block_layout =
 	ASM_LAYOUT(struct mem_block, ASM_FIELD(struct mem_block, size),
 		   ASM_FIELD(struct mem_block, hash), ASM_FIELD(struct mem_block, time));
-static const struct asm_layout thread_layout =
-	ASM_LAYOUT(struct mem_thread, ASM_FIELD(struct mem_thread, sp),
-		   ASM_FIELD(struct mem_thread, ids), ASM_FIELD(struct mem_thread, size),
-		   ASM_FIELD(struct mem_thread, pointer), ASM_FIELD(struct mem_thread, old),
-		   ASM_FIELD(struct mem_thread, result), ASM_FIELD(struct mem_thread, space),
-		   ASM_FIELD(struct mem_thread, hash), ASM_FIELD(struct mem_thread, latest),
-		   ASM_FIELD(struct mem_thread, call), ASM_FIELD(struct mem_thread, function),
-		   ASM_FIELD(struct mem_thread, had_old), ASM_FIELD(struct mem_thread, passed));
+static const struct asm_layout thread_layout = ASM_LAYOUT(
+	struct mem_thread, ASM_FIELD(struct mem_thread, sp), ASM_FIELD(struct mem_thread, ids),
+	ASM_FIELD(struct mem_thread, size), ASM_FIELD(struct mem_thread, pointer),
+	ASM_FIELD(struct mem_thread, old), ASM_FIELD(struct mem_thread, result),
+	ASM_FIELD(struct mem_thread, space), ASM_FIELD(struct mem_thread, hash),
+	ASM_FIELD(struct mem_thread, latest), ASM_FIELD(struct mem_thread, call),
+	ASM_FIELD(struct mem_thread, function), ASM_FIELD(struct mem_thread, had_old),
+	ASM_FIELD(struct mem_thread, passed), ASM_FIELD(struct mem_thread, map_call),
+	ASM_FIELD(struct mem_thread, map_told), ASM_FIELD(struct mem_thread, map_start),
+	ASM_FIELD(struct mem_thread, map_bytes));
 static const struct asm_layout sizes_layout = ASM_LAYOUT(
 	struct mem_sizes, ASM_FIELD(struct mem_sizes, sum), ASM_FIELD(struct mem_sizes, not_least),
 	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
@@ -54,6 +56,7 @@ const struct asm_map mem_user_maps[MEM_USER_MAPS] = {
 	[MEM_MAP_TRACE] = { "trace", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },
 	[MEM_MAP_LEFT] = { "left", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
 	[MEM_MAP_DRAWS] = { "draws", BPF_MAP_TYPE_ARRAY, 4, 8 * MEM_DRAWS, 1 },
+	[MEM_MAP_RANGES] = { "ranges", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 21 },
 };
 
 /* ---- what they have in common ----------------------------------------------------------------------------- */
@@ -247,6 +250,8 @@ static const struct asm_insn thread_exit[] = {
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, out),
 	LDX(DW, R1, R0, offsetof(struct mem_thread, sp)),
+	LDX(W, R2, R0, offsetof(struct mem_thread, map_call)),
+	OR_REG(R1, R2),
 	JEQ(R1, 0, idle),
 	COUNT(stats, struct mem_user_stats, left),
 LABEL(idle),
@@ -278,7 +283,8 @@ const struct mem_user_config mem_user_usual_config = { .profile = PROFILE_USUAL_
 						       .profile.probe = 1,
 						       .follow = 1,
 						       .peak = 1,
-						       .largest_new = 1ull << 34 };
+						       .largest_new = 1ull << 34,
+						       .page_bytes = 4096 };
 
 const struct mem_user_config mem_user_trace_config = { .profile = PROFILE_USUAL_CONFIG,
 						       .trace = 1 };

@@ -34,6 +34,15 @@ enum mem_call {
 	MEM_CALLS
 };
 
+/* System calls that map memory and give it back. */
+enum mem_map_call {
+	MEM_MMAP = 1,  /* of memory that belongs to no file */
+	MEM_MMAP_FILE, /* of a file */
+	MEM_MUNMAP,
+	MEM_MREMAP,
+	MEM_BRK
+};
+
 /*
  * A probe's cookie: an enum mem_call, and a number for the name of the function, which is of no interest to the
  * programs. LD_COOKIE destroys R0-R5.
@@ -75,7 +84,10 @@ struct mem_thread {
 	uint16_t call;	   /* enum mem_call */
 	uint16_t function; /* as the cookie says */
 	uint16_t had_old;
-	uint16_t passed; /* it was not chosen as a sample */
+	uint16_t passed;	       /* it was not chosen as a sample */
+	uint32_t map_call;	       /* enum mem_map_call: the system call that it is in; 0 */
+	uint32_t map_told;	       /* that it takes something away has been told */
+	uint64_t map_start, map_bytes; /* what it is to map, as far as that is known before */
 };
 
 /* A call, with config.trace; in the ring trace. */
@@ -109,13 +121,24 @@ struct mem_sizes {
 #define MEM_DRAWS 4096 /* a power of two */
 
 /*
- * Samples, with config.sample. Bytes are counted down as they are allocated, on each CPU for itself (the element of
- * the map left), and what is being allocated when the count arrives at 0 is a sample. Then it begins anew at a number
- * out of the map draws, which user space has filled so that they are distributed exponentially. What is left to go
- * says nothing then of what has gone before, so each byte has the same chance, whatever its block: one of S bytes is
- * a sample with a chance of 1 - exp(-S / R), R being their mean.
+ * What a system call does to a range of addresses; in the ring ranges, in order: a range goes before the kernel takes
+ * it, so before anybody else can have it, and comes when the call returns. mem_ranges.h keeps the books of them, and
+ * of all that is counted of mappings: in the kernel their stacks weigh nothing.
  */
-#define MEM_DRAWS 4096 /* a power of two */
+enum mem_range_what {
+	MEM_RANGE_GOES = 1, /* a call begins that takes this range away */
+	MEM_RANGE_GOES_TOO, /* this one too: mremap with MREMAP_FIXED takes two */
+	MEM_RANGE_STAYS,    /* the call has failed: what it took away is still there */
+	MEM_RANGE_COMES	    /* a call returns that has mapped this range */
+};
+struct mem_range_event {
+	uint64_t time;	/* CLOCK_MONOTONIC, ns */
+	uint64_t space; /* as in struct mem_block_key */
+	uint64_t hash;	/* MEM_RANGE_COMES: of the stack; 0: of a file */
+	uint64_t start, bytes;
+	uint32_t thread; /* as the machine numbers it */
+	uint16_t what, call;
+};
 
 struct mem_user_config {
 	struct profile_config profile;
@@ -133,6 +156,7 @@ struct mem_user_config {
 	 * bytes it may not get, so such a call is let alone.
 	 */
 	uint64_t largest_new;
+	uint32_t page_bytes, unused; /* of the programs for mappings */
 };
 
 /* What became of the calls; profile.fired counts them all. */
@@ -151,6 +175,8 @@ struct mem_user_stats {
 	uint64_t untracked_bytes; /*   they count as allocated, and not as in use */
 	uint64_t replaced;	  /* blocks that were there twice: a free was not seen */
 	uint64_t unsubtracted;	  /* frees that could not be subtracted: no room in the ring */
+	uint64_t unchanged;	  /* filtered: brk that only asked */
+	uint64_t unstayed;	  /* mappings that did not go away after all: no room to say so */
 	uint64_t in_use;	  /* bytes on the map now, */
 	uint64_t peak;		  /*   at most */
 };
@@ -162,6 +188,7 @@ enum {
 	MEM_MAP_TRACE,
 	MEM_MAP_LEFT,
 	MEM_MAP_DRAWS,
+	MEM_MAP_RANGES,
 	MEM_USER_MAPS
 };
 extern const struct asm_map mem_user_maps[MEM_USER_MAPS];
@@ -177,6 +204,17 @@ extern const struct asm_program mem_trace_free_program; /* with config.trace */
 extern const struct asm_program mem_idle_program;
 /* At a thread's end; with kernel BTF, and without. */
 extern const struct asm_program mem_thread_exit_program, mem_thread_exit_classic_program;
+
+/* For both ends of the system calls: classic tracepoints syscalls:sys_enter_NAME and sys_exit_NAME. */
+struct mem_mmap_hook {
+	const struct asm_program *enter, *leave;
+	const char *name;
+};
+extern const struct mem_mmap_hook
+	mem_mmap_hooks[]; /* those that only give back first; ends with a NULL name */
+extern const struct asm_program mem_mmap_enter_program, mem_mmap_leave_program,
+	mem_munmap_enter_program, mem_munmap_leave_program, mem_mremap_enter_program,
+	mem_mremap_leave_program, mem_brk_enter_program, mem_brk_leave_program;
 
 extern const struct mem_user_config mem_user_usual_config, mem_user_trace_config;
 
