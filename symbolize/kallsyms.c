@@ -26,6 +26,8 @@ enum {
 	MAX_SIZE = 65536,
 	/* Regions begin on pages of their own. */
 	PAGE = 4096,
+	/* An entry's name while the file is read: of no function, but the one before it ends there. */
+	NO_NAME = UINT32_MAX,
 };
 
 struct entry {
@@ -97,7 +99,7 @@ static int keep_texts(struct sym_kallsyms *ks, const struct line *l)
 	if (ks->texts_room - ks->texts_used < need) {
 		size_t room = ks->texts_room ? 2 * ks->texts_room : 1 << 20;
 
-		if (room - ks->texts_used < need || room > UINT32_MAX)
+		if (room - ks->texts_used < need || room > NO_NAME)
 			return -ENOMEM;
 		p = realloc(ks->texts, room);
 		if (!p)
@@ -115,17 +117,18 @@ static int keep_texts(struct sym_kallsyms *ks, const struct line *l)
 	return 0;
 }
 
-static int keep_entry(struct sym_kallsyms *ks, const struct line *l)
+static int keep_entry(struct sym_kallsyms *ks, const struct line *l, bool is_named)
 {
-	size_t text = ks->texts_used;
+	size_t text = is_named ? ks->texts_used : NO_NAME;
 	struct entry *p;
-	int err;
+	int err = 0;
 
 	p = sym_grow(ks->entries, ks->count, &ks->room, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	ks->entries = p;
-	err = keep_texts(ks, l);
+	if (is_named)
+		err = keep_texts(ks, l);
 	if (!err)
 		p[ks->count++] = (struct entry){ .addr = l->addr, .name = text };
 	return err;
@@ -148,6 +151,26 @@ static bool name_is(const struct line *l, const char *name)
 	return l->name_len == strlen(name) && !memcmp(l->name, name, l->name_len);
 }
 
+static bool begins_with(const struct line *l, const char *start)
+{
+	return l->name_len > strlen(start) && !memcmp(l->name, start, strlen(start));
+}
+
+/*
+ * What the assembler leaves in modules: where code ("$x") and data ("$d") begin on arm64, its own labels. The kernel
+ * skips these too.
+ */
+static bool is_mark(const struct line *l)
+{
+	return l->module_len &&
+	       (begins_with(l, "$") || begins_with(l, ".L") || begins_with(l, "L0"));
+}
+
+static bool is_function(const struct line *l)
+{
+	return l->type && strchr("tTwW", l->type) && !begins_with(l, PADDING);
+}
+
 static int take_line(struct sym_kallsyms *ks, const char *p, const char *end)
 {
 	struct line l;
@@ -156,18 +179,20 @@ static int take_line(struct sym_kallsyms *ks, const char *p, const char *end)
 		return 0;
 	if (l.addr)
 		ks->nonzero = true;
+	if (is_mark(&l))
+		return 0;
 	end_previous(ks, l.addr);
-	if (l.type != 't' && l.type != 'T' && l.type != 'w' && l.type != 'W')
+	if (!is_function(&l) && !l.module_len)
 		return 0;
-	if (l.name_len >= sizeof(PADDING) && !memcmp(l.name, PADDING, sizeof(PADDING) - 1))
-		return 0;
+	if (!is_function(&l)) /* in a module, in no order: which function it ends is seen later */
+		return keep_entry(ks, &l, false);
 	if (name_is(&l, "_stext"))
 		ks->stext = l.addr;
 	else if (name_is(&l, "_etext"))
 		ks->etext = l.addr;
 	else if (name_is(&l, "_einittext"))
 		ks->einittext = l.addr;
-	return keep_entry(ks, &l);
+	return keep_entry(ks, &l, true);
 }
 
 static int read_lines(struct sym_kallsyms *ks, int fd)
@@ -252,6 +277,17 @@ static void clamp_sizes(struct sym_kallsyms *ks)
 	}
 }
 
+/* What is no function has done its work. */
+static void drop_nameless(struct sym_kallsyms *ks)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ks->count; i++)
+		if (ks->entries[i].name != NO_NAME)
+			ks->entries[kept++] = ks->entries[i];
+	ks->count = kept;
+}
+
 static void shrink(struct sym_kallsyms *ks)
 {
 	void *p = realloc(ks->entries, ks->count * sizeof(*ks->entries));
@@ -277,7 +313,7 @@ int sym_kallsyms_open(struct sym_kallsyms **out, const char *path)
 	else
 		err = read_lines(ks, fd);
 	close(fd);
-	if (!err && !ks->count)
+	if (!err && !ks->texts_used)
 		err = -ENODATA;
 	if (!err && !ks->nonzero)
 		err = -EACCES;
@@ -288,6 +324,7 @@ int sym_kallsyms_open(struct sym_kallsyms **out, const char *path)
 		return err;
 	}
 	clamp_sizes(ks);
+	drop_nameless(ks);
 	shrink(ks);
 	*out = ks;
 	return 0;

@@ -76,24 +76,27 @@ static const struct lookup {
 	{ 0, NULL },
 };
 
-START_TEST(test_lookup)
+static void check_lookup(const struct lookup *l, const char *text, size_t len)
 {
-	const struct lookup *l = &lookups[_i];
-	struct sym_kallsyms *ks = open_image();
+	struct sym_kallsyms *ks = NULL;
 	struct sym_ksym sym = { .name = "untouched" };
-	int err = sym_kallsyms_lookup(ks, l->addr, &sym);
+	int err;
 
+	ck_assert_int_eq(open_text(&ks, text, len), 0);
+	err = sym_kallsyms_lookup(ks, l->addr, &sym);
+	ck_assert_int_eq(err, l->name ? 0 : -ENOENT);
+	ck_assert_str_eq(sym.name, l->name ? l->name : "untouched");
 	if (l->name) {
-		ck_assert_int_eq(err, 0);
-		ck_assert_str_eq(sym.name, l->name);
 		ck_assert_pstr_eq(sym.module, l->module);
 		ck_assert_uint_eq(sym.addr, l->start);
 		ck_assert_uint_eq(sym.size, l->size);
-	} else {
-		ck_assert_int_eq(err, -ENOENT);
-		ck_assert_str_eq(sym.name, "untouched");
 	}
 	sym_kallsyms_close(ks);
+}
+
+START_TEST(test_lookup)
+{
+	check_lookup(&lookups[_i], image, sizeof(image) - 1);
 }
 END_TEST
 
@@ -130,21 +133,52 @@ static const struct lookup arm64_lookups[] = {
 
 START_TEST(test_lookup_arm64)
 {
-	const struct lookup *l = &arm64_lookups[_i];
-	struct sym_kallsyms *ks = NULL;
-	struct sym_ksym sym = { .name = "untouched" };
-	int err;
+	check_lookup(&arm64_lookups[_i], arm64, sizeof(arm64) - 1);
+}
+END_TEST
 
-	ck_assert_int_eq(open_text(&ks, arm64, sizeof(arm64) - 1), 0);
-	err = sym_kallsyms_lookup(ks, l->addr, &sym);
-	ck_assert_int_eq(err, l->name ? 0 : -ENOENT);
-	ck_assert_str_eq(sym.name, l->name ? l->name : "untouched");
-	if (l->name) {
-		ck_assert_pstr_eq(sym.module, l->module);
-		ck_assert_uint_eq(sym.addr, l->start);
-		ck_assert_uint_eq(sym.size, l->size);
-	}
-	sym_kallsyms_close(ks);
+/*
+ * Modules, whose symbols are in the order of their files, data among functions: data ends the function before it, the
+ * marks of arm64 ("$x" for code, "$d" for data) and the compiler's labels neither name nor end anything.
+ */
+static const char modules[] = "ffffffff81000000 T _stext\n"
+			      "ffffffffc0402000 r _note_10\t[x86]\n"
+			      "ffffffffc0400000 t one\t[x86]\n"
+			      "ffffffffc0404000 d lock\t[x86]\n"
+			      "ffffffffc0400140 t three\t[x86]\n"
+			      "ffffffffc0400130 t __pfx_three\t[x86]\n"
+			      "ffffffffc0400040 t two\t[x86]\n"
+			      "ffffffffc0400100 r .LC1\t[x86]\n"
+			      "ffffffffc0400180 t module_exit\t[x86]\n"
+			      "ffffffffc0400180 t cleanup_module\t[x86]\n"
+			      "ffffffffc0400180 d __key.1\t[x86]\n"
+			      "ffffffffc0500000 t $x\t[arm]\n"
+			      "ffffffffc0500020 t $d\t[arm]\n"
+			      "ffffffffc0500028 t $x.7\t[arm]\n"
+			      "ffffffffc0500100 t $x\t[arm]\n"
+			      "ffffffffc0502000 d $d\t[arm]\n"
+			      "ffffffffc0502010 d object\t[arm]\n"
+			      "ffffffffc0500008 t opens\t[arm]\n"
+			      "ffffffffc0500100 t closes\t[arm]\n"
+			      "ffffffffc0500042 t L0_is_a_label_too\t[arm]\n";
+
+static const struct lookup module_lookups[] = {
+	{ 0xffffffffc0400000, "one", "x86", 0xffffffffc0400000, 0x40 },
+	{ 0xffffffffc0400110, "two", "x86", 0xffffffffc0400040, 0xf0 },
+	{ 0xffffffffc0400138, NULL }, /* padding */
+	{ 0xffffffffc0400140, "three", "x86", 0xffffffffc0400140, 0x40 },
+	{ 0xffffffffc0401fff, "module_exit", "x86", 0xffffffffc0400180, 0x1e80 },
+	{ 0xffffffffc0402000, NULL }, /* data */
+	{ 0xffffffffc0404000, NULL },
+	{ 0xffffffffc0500000, NULL }, /* before the first function */
+	{ 0xffffffffc0500050, "opens", "arm", 0xffffffffc0500008, 0xf8 },
+	{ 0xffffffffc0500100, "closes", "arm", 0xffffffffc0500100, 0x1f10 },
+	{ 0xffffffffc0502010, NULL },
+};
+
+START_TEST(test_lookup_modules)
+{
+	check_lookup(&module_lookups[_i], modules, sizeof(modules) - 1);
 }
 END_TEST
 
@@ -166,6 +200,31 @@ START_TEST(test_find)
 	ck_assert_uint_eq(sym_kallsyms_find(ks, "__pfx_first", s, 2), 0);
 	ck_assert_uint_eq(sym_kallsyms_find(ks, "data", s, 2), 0);
 	ck_assert_uint_eq(sym_kallsyms_find(ks, "twic", NULL, 0), 0);
+	sym_kallsyms_close(ks);
+}
+END_TEST
+
+static int count(void *ctx, const struct sym_ksym *sym)
+{
+	(void)sym;
+	++*(int *)ctx;
+	return 0;
+}
+
+START_TEST(test_find_in_modules)
+{
+	struct sym_kallsyms *ks = NULL;
+	struct sym_ksym s;
+	int functions = 0;
+
+	ck_assert_int_eq(open_text(&ks, modules, sizeof(modules) - 1), 0);
+	ck_assert_uint_eq(sym_kallsyms_find(ks, "cleanup_module", &s, 1), 1);
+	ck_assert_uint_eq(s.size, 0x1e80);
+	ck_assert_uint_eq(sym_kallsyms_find(ks, "lock", NULL, 0), 0);
+	ck_assert_uint_eq(sym_kallsyms_find(ks, "$x", NULL, 0), 0);
+	ck_assert_uint_eq(sym_kallsyms_find(ks, "L0_is_a_label_too", NULL, 0), 0);
+	ck_assert_int_eq(sym_kallsyms_glob(ks, "*", count, &functions), 0);
+	ck_assert_int_eq(functions, 8);
 	sym_kallsyms_close(ks);
 }
 END_TEST
@@ -277,8 +336,11 @@ int main(void)
 	suite_add_tcase(s, t);
 	tcase_add_loop_test(t, test_lookup_arm64, 0,
 			    sizeof(arm64_lookups) / sizeof(arm64_lookups[0]));
+	tcase_add_loop_test(t, test_lookup_modules, 0,
+			    sizeof(module_lookups) / sizeof(module_lookups[0]));
 	tcase_add_loop_test(t, test_lookup, 0, sizeof(lookups) / sizeof(lookups[0]));
 	tcase_add_test(t, test_find);
+	tcase_add_test(t, test_find_in_modules);
 	tcase_add_test(t, test_glob);
 	tcase_add_test(t, test_refusals);
 	tcase_add_test(t, test_garbage);
