@@ -41,6 +41,9 @@ int main(int argc, char **argv)
 	while (t < end) {
 		uint64_t round = unit + next_random(&random) % (2 * unit);
 
+		/* The last one ends when it should, and is no shorter than the others. */
+		if (t + round + unit > end)
+			round = end - t;
 		work_60(t + round * 6 / 10);
 		work_30(t + round * 9 / 10);
 		work_10(t + round);
