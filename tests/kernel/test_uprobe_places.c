@@ -15,9 +15,12 @@ static void count_both(const struct target *t, void (*work)(void))
 	const uint64_t cookies[] = { 1, 2 };
 	const int prog = LOAD(count_lines, way, .sp_delta = t->place.sp_delta);
 	struct rp_uprobes *probes = attach(t, way, prog, offsets, cookies, 2, false);
+	struct seen counted;
 
 	work();
-	rp_uprobes_close(probes);
+	counted = *seen;
+	rp_uprobes_close(probes); /* one by one too, and it frees memory */
+	*seen = counted;
 	close(prog);
 }
 
