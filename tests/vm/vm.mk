@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Tests on other kernels, in virtual machines. Included by the Makefile.
 
+# The flags with which tests/kernel/sym_process.h has its program compiled; 0: none.
+VM_CHILDREN := 0 -no-pie -static -static-pie -fuse-ld=gold -Wl,--build-id=none -O0-Wl,--build-id=none \
+               -O2-Wl,--build-id=none -O0-Dknown=other
+
 # What goes into a VM is static, but for what looks at libc.so. BUILD and CROSS say for which machine.
-# Not among them: test_sym_process and test_sym_where, which compile what they look at.
 VM_FILES := $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old $(BUILD)/static/vmexit \
-            $(patsubst tests/%.c,$(BUILD)/static/%,$(filter-out %/test_sym_process.c %/test_sym_where.c,$(wildcard tests/kernel/test_*.c tests/workloads/*.c))) \
-            $(BUILD)/static/workloads/split-stripped $(BUILD)/static/lib/libc.so.6
+            $(patsubst tests/%.c,$(BUILD)/static/%,$(wildcard tests/kernel/test_*.c tests/workloads/*.c)) \
+            $(VM_CHILDREN:%=$(BUILD)/static/children/child%) $(BUILD)/static/workloads/split-stripped \
+            $(BUILD)/static/lib/libc.so.6
 
 $(BUILD)/static/kernel/%: tests/kernel/%.c $(LIB) $(BUILD)/flags
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(VM_LINK) -Wl,-S -o $@ $< $(LIB) \
 		$(filter-out $(VM_SHARED),$(shell $(PKG_CONFIG) --static --libs check) $(STATIC_LIBS)) $(VM_LINK_SHARED)
-# Probes in the allocator of a libc.so: the C library is shared, and it alone.
+# Probes in the allocator of a libc.so, names in a vdso: the C library is shared, and it alone.
 VM_LINK := -static
-$(BUILD)/static/kernel/test_uprobe_places: VM_LINK := -static-libgcc -Wl,-Bstatic
-$(BUILD)/static/kernel/test_uprobe_places: VM_SHARED := -lm
-$(BUILD)/static/kernel/test_uprobe_places: VM_LINK_SHARED := -Wl,-Bdynamic -lm
+VM_SHARE := $(addprefix $(BUILD)/static/kernel/test_,uprobe_places sym_process sym_where)
+$(VM_SHARE): VM_LINK := -static-libgcc -Wl,-Bstatic
+$(VM_SHARE): VM_SHARED := -lm
+$(VM_SHARE): VM_LINK_SHARED := -Wl,-Bdynamic -lm
 # That of the compiler, and what loads it: tests/vm/stage.
 $(BUILD)/static/lib/libc.so.6: $(BUILD)/flags
 	$(call say,CP,$@)
 	$(Q)mkdir -p $(@D) && for so in ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 libm.so.6 libc.so.6; do \
 		so=$$($(CC) -print-file-name=$$so); [ ! -e "$$so" ] || cp "$$so" $(@D) || exit; done
+$(BUILD)/static/children/child%: tests/kernel/sym_child.c $(BUILD)/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -O1 $(subst -Wl, -Wl,$(subst -D, -D,$(filter-out 0,$*))) -o $@ $<
 $(BUILD)/static/workloads/%: tests/workloads/%.c tests/workloads/work.h $(BUILD)/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -static -o $@ $<
