@@ -97,16 +97,19 @@ struct xlated_names {
 	uint64_t call_base;
 };
 
-/* A call's number is how far its function lies from __bpf_call_base. */
+/*
+ * A call's number is how far its function lies from __bpf_call_base; that of a helper which the JIT
+ * compiler writes out itself (Linux 6.10, arm64) is left as it was.
+ */
 static const char *name_of_call(void *ctx, uint32_t slot)
 {
 	const struct xlated_names *names = ctx;
 	const struct bpf_insn *insn = &names->e->xlated[slot];
+	const uint64_t addr = names->call_base + (uint64_t)(int64_t)insn->imm;
 	struct sym_ksym sym;
 
 	if (!names->kallsyms || insn->src_reg == BPF_PSEUDO_CALL ||
-	    sym_kallsyms_lookup(names->kallsyms, names->call_base + (uint64_t)(int64_t)insn->imm,
-				&sym))
+	    sym_kallsyms_lookup(names->kallsyms, addr, &sym) || sym.addr != addr)
 		return NULL;
 	return sym.name;
 }

@@ -95,9 +95,13 @@ static void compare_log(struct loaded *l)
 	compare_with_log(&l->image, l->log);
 }
 
+/* bpftool reads all names of the kernel each time: where it is emulated, one program of eight. */
 static void compare_xlated(struct loaded *l)
 {
-	compare_with_bpftool(l->fd);
+	static unsigned int number;
+
+	if (!getenv("VM_EMULATED") || number++ % 8 == 0)
+		compare_with_bpftool(l->fd);
 }
 
 /* ---- all of them */
