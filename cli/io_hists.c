@@ -68,7 +68,9 @@ static uint32_t keys_wanted(const struct io *io)
 {
 	uint32_t n = 64 + 4 * (uint32_t)io->names.ndisks;
 
-	if (io->config.phases || io->config.flushes)
+	if (io->config.phases)
+		n *= 2; /* those that are rare */
+	if (io->config.flushes)
 		n *= IO_PHASES - 1;
 	if (io->config.key_comm || io->config.key_group)
 		n = 4096;
@@ -149,7 +151,7 @@ static bool wanted(struct profile *p, const struct io_key *key, uint64_t n)
 	return true;
 }
 
-static int take_hist(struct profile *p, const struct io_key *key, const void *value)
+static int take_one(struct profile *p, const struct io_key *key, const void *value)
 {
 	const struct asm_map *map = &stacks_maps(p->stacks)[IO_MAP_HISTS];
 	size_t stride = rp_map_cpu_stride(map);
@@ -164,10 +166,27 @@ static int take_hist(struct profile *p, const struct io_key *key, const void *va
 		for (unsigned int slot = 0; slot < IO_HIST_SLOTS; slot++)
 			n += h->slots[slot];
 	}
-	if (!wanted(p, key, n))
+	if (!n || !wanted(p, key, n))
 		return 0;
 	err = hist_of(p, key, &hist);
 	return err ? err : profile_hist_merge(hist, map, value, IO_HIST_SLOTS);
+}
+
+static int take_hist(struct profile *p, const struct io_key *key, const void *value)
+{
+	static const uint8_t common[IO_COMMON_PHASES] = { IO_QUEUE, IO_SCHEDULER, IO_DEVICE };
+	const struct io *io = p->ctx;
+	int err = 0;
+
+	if (!io->config.phases || key->phase != IO_TOTAL)
+		return take_one(p, key, value);
+	for (size_t i = 0; !err && i < IO_COMMON_PHASES; i++) {
+		struct io_key one = *key;
+
+		one.phase = common[i];
+		err = take_one(p, &one, (const char *)value + i * IO_HIST_BYTES);
+	}
+	return err;
 }
 
 /* A value for which the map had no room. */
@@ -265,6 +284,10 @@ int io_hists_setup(struct io *io)
 	io->config.sizes = own->sizes;
 	io->config.latency = !own->phases && !own->sizes;
 	io->config.timeline = own->phases || own->sizes;
+	io->config.extent = own->sizes;
+	if (own->phases)
+		io->maps[IO_MAP_HISTS].value_size = io->maps[IO_MAP_ZERO].value_size =
+			IO_COMMON_PHASES * IO_HIST_BYTES;
 	io_size_map(io, IO_MAP_HISTS, keys_wanted(io));
 	io->maps[IO_MAP_TOTALS].max_entries = io->maps[IO_MAP_ENDS].max_entries = 1;
 	io->profiler.output = OUTPUT_HISTS;

@@ -165,7 +165,7 @@ int io_log_setup(struct io *io)
 {
 	struct io_config *c = &io->config;
 
-	c->records = c->timeline = 1;
+	c->records = c->timeline = c->extent = 1;
 	io->maps[IO_MAP_HISTS].max_entries = io->maps[IO_MAP_TOTALS].max_entries =
 		io->maps[IO_MAP_ENDS].max_entries = 1;
 	io->maps[IO_MAP_RING].max_entries = 1 << 24;

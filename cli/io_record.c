@@ -79,7 +79,10 @@ static int configure(struct profile *p)
 			config->cgroup || config->records || config->totals || config->stacks;
 	if (!config->key_comm && !config->key_group)
 		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
-	config->timeline |= io->classic; /* a part that is done is told by its length */
+	/* A part that is done is told by its length. */
+	config->timeline |= io->classic;
+	config->extent |= io->classic;
+	config->noted = config->by_disk || config->pattern || config->stacks;
 	config->only_time = !config->owner && !config->timeline;
 	config->profile = *c;
 	return 0;
@@ -159,7 +162,7 @@ static int attach(struct profile *p)
 		err = io_record_load(p, &io_insert_program);
 	if (!err && (c->timeline || c->owner))
 		err = io_record_load(p, &io_issue_program);
-	if (!err && c->timeline)
+	if (!err && c->extent)
 		err = io_record_load(p, &io_requeue_program);
 	if (!err && c->kernel.merge_told && (c->kernel.start_told || c->timeline || c->owner))
 		err = io_record_load(p, &io_merge_program);

@@ -43,7 +43,7 @@ static int decorate(struct profile *p, const struct stack *stack, struct report_
 
 int io_stacks_setup(struct io *io)
 {
-	io->config.stacks = io->config.timeline = 1;
+	io->config.stacks = io->config.timeline = io->config.extent = 1;
 	io->maps[IO_MAP_HISTS].max_entries = io->maps[IO_MAP_TOTALS].max_entries =
 		io->maps[IO_MAP_ENDS].max_entries = 1;
 	io->profiler.no_stacks = false;

@@ -295,7 +295,7 @@ int io_totals_setup(struct io *io, const struct options *opt)
 		return -ENOMEM;
 	io->totals = t;
 	t->table = &tables[io->own->pattern];
-	c->totals = c->timeline = c->key_disk = c->key_process = c->key_comm = 1;
+	c->totals = c->timeline = c->extent = c->key_disk = c->key_process = c->key_comm = 1;
 	c->key_flags = IO_OP_MASK;
 	c->pattern = io->own->pattern;
 	io_size_map(io, IO_MAP_TOTALS, io->maps[IO_MAP_TOTALS].max_entries);

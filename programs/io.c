@@ -19,10 +19,10 @@ static const struct asm_layout stats_layout = ASM_LAYOUT(
 #define REQUEST_FIELD(member) ASM_FIELD(struct io_request, member)
 static const struct asm_layout request_layout = ASM_LAYOUT(
 	struct io_request, REQUEST_FIELD(start), REQUEST_FIELD(insert), REQUEST_FIELD(issue),
-	REQUEST_FIELD(last_issue), REQUEST_FIELD(data_done), REQUEST_FIELD(pid_tgid),
-	REQUEST_FIELD(cgroup), REQUEST_FIELD(hash), REQUEST_FIELD(sector), REQUEST_FIELD(flags),
-	REQUEST_FIELD(issues), REQUEST_FIELD(len), REQUEST_FIELD(done), REQUEST_FIELD(jump),
-	REQUEST_FIELD(disk), REQUEST_FIELD(comm));
+	REQUEST_FIELD(last_issue), REQUEST_FIELD(data_done), REQUEST_FIELD(flags),
+	REQUEST_FIELD(disk), REQUEST_FIELD(issues), REQUEST_FIELD(len), REQUEST_FIELD(sector),
+	REQUEST_FIELD(pid_tgid), REQUEST_FIELD(cgroup), REQUEST_FIELD(hash), REQUEST_FIELD(done),
+	REQUEST_FIELD(jump), REQUEST_FIELD(comm));
 #define KEY_FIELD(member) ASM_FIELD(struct io_key, member)
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct io_key, KEY_FIELD(disk), KEY_FIELD(flags), KEY_FIELD(phase),
@@ -215,17 +215,23 @@ static const struct asm_insn issued_lines[] = {
 	 */
 FUNC(io_issued),
 	MOV_REG(R6, R1),
-	MOV_REG(R7, R2),
-	MOV_REG(R8, R3),
+	WHEN(struct io_config, extent),
+		MOV_REG(R7, R2),
+		MOV_REG(R8, R3),
+	END,
 	CALL(ktime_get_ns),
 	STX(DW, R6, REQUEST(last_issue), R0),
-	STX(W, R6, REQUEST(len), R8),
+	WHEN(struct io_config, extent),
+		STX(W, R6, REQUEST(len), R8),
+	END,
 	LDX(W, R1, R6, REQUEST(issues)),
 	ADD(R1, 1),
 	STX(W, R6, REQUEST(issues), R1),
 	JNE(R1, 1, out),
 	STX(DW, R6, REQUEST(issue), R0),
-	STX(DW, R6, REQUEST(sector), R7),
+	WHEN(struct io_config, extent),
+		STX(DW, R6, REQUEST(sector), R7),
+	END,
 
 	/* Where did the last one of this process end on this disk? */
 	WHEN(struct io_config, pattern),

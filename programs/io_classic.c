@@ -148,5 +148,6 @@ const struct io_config io_classic_usual_config = { .profile = PROFILE_USUAL_CONF
 						   .hists = 1,
 						   .latency = 1,
 						   .timeline = 1,
+						   .extent = 1,
 						   .key_disk = 1,
 						   .key_flags = IO_OP_MASK };

@@ -38,6 +38,23 @@ static const struct asm_layout count_layout = ASM_LAYOUT(
 	SCOPE("PHASE(" #phase ", " #ns ")"), MOV_REG(R2, ns), ST(B, R10, KEY_PHASE, phase),        \
 		FRAME_PTR(R1, KEY), CALL_FUNC(io_hist), END
 
+/*
+ * R0 = the value of the map hists for the key whose address is in a register, made if there is none; 0: there is no
+ * room.
+ */
+#define HISTS_OF(key)                                                                              \
+	SCOPE("HISTS_OF(" #key ")"), LD_MAP(R1, hists), MOV_REG(R2, key), CALL(map_lookup_elem),   \
+		JNE(R0, 0, .found), LD_MAP(R1, hists), MOV_REG(R2, key),                           \
+		LD_MAP_VALUE(R3, zero, 0), MOV(R4, BPF_NOEXIST), CALL(map_update_elem),            \
+		LD_MAP(R1, hists), MOV_REG(R2, key), CALL(map_lookup_elem), LABEL(.found), END
+
+/* The same for ns in R9 and one of the common phases, whose histograms are in R7, if there is room. Destroys R8. */
+#define COMMON_PHASE(phase, which)                                                                 \
+	SCOPE("COMMON_PHASE(" #phase ", " #which ")"), JSLT(R9, 0, .apart), JEQ(R7, 0, .apart),    \
+		MOV_REG(R8, R7), ADD(R8, (which)*IO_HIST_BYTES),                                   \
+		HIST_ADD(R8, R9, IO_HIST_BITS, IO_HIST_SLOTS), JA(.counted), LABEL(.apart),        \
+		PHASE(phase, R9), LABEL(.counted), END
+
 /* clang-format off */
 static const struct asm_insn hist_lines[] = {
 	/*
@@ -50,20 +67,8 @@ FUNC(io_hist),
 	COUNT(stats, struct io_stats, backwards),
 	MOV(R7, 0),
 LABEL(forwards),
-	LD_MAP(R1, hists),
-	MOV_REG(R2, R6),
-	CALL(map_lookup_elem),
-	JNE(R0, 0, found),
-	LD_MAP(R1, hists),
-	MOV_REG(R2, R6),
-	LD_MAP_VALUE(R3, zero, 0),
-	MOV(R4, BPF_NOEXIST),
-	CALL(map_update_elem),
-	LD_MAP(R1, hists),
-	MOV_REG(R2, R6),
-	CALL(map_lookup_elem),
+	HISTS_OF(R6),
 	JEQ(R0, 0, no_room),
-LABEL(found),
 	MOV_REG(R8, R0),
 	HIST_ADD(R8, R7, IO_HIST_BITS, IO_HIST_SLOTS),
 	MOV(R0, 0),
@@ -143,7 +148,7 @@ FUNC(io_count),
 			STX(DW, R10, KEY_GROUP, R1),
 		END,
 	END,
-	/* R7 = bytes. */
+	/* R7 = bytes, if asked for. */
 	WHEN(struct io_config, timeline),
 		JEQ(R6, 0, out), /* never */
 		LDX(W, R1, R6, REQUEST(issues)),
@@ -154,9 +159,11 @@ FUNC(io_count),
 		AND(R1, IO_OP_MASK),
 		JNE(R1, IO_OP_EMPTY_FLUSH, not_seen),
 LABEL(was_issued),
-		LDX(W, R7, R6, REQUEST(done)),
-		LDX(W, R1, R6, REQUEST(len)),
-		ADD_REG(R7, R1),
+		WHEN(struct io_config, extent),
+			LDX(W, R7, R6, REQUEST(done)),
+			LDX(W, R1, R6, REQUEST(len)),
+			ADD_REG(R7, R1),
+		END,
 	END,
 
 	WHEN(struct io_config, latency),
@@ -172,15 +179,18 @@ LABEL(was_issued),
 	WHEN(struct io_config, phases),
 		LDX(DW, R9, R6, REQUEST(issue)),
 		JEQ(R9, 0, never_issued),
+		FRAME_PTR(R7, KEY),
+		HISTS_OF(R7),
+		MOV_REG(R7, R0),
 		LDX(DW, R1, R6, REQUEST(insert)),
 		JEQ(R1, 0, not_scheduled),
 		SUB_REG(R9, R1),
-		PHASE(IO_SCHEDULER, R9),
+		COMMON_PHASE(IO_SCHEDULER, 1),
 		LDX(DW, R9, R6, REQUEST(insert)),
 LABEL(not_scheduled),
 		LDX(DW, R1, R6, REQUEST(start)),
 		SUB_REG(R9, R1),
-		PHASE(IO_QUEUE, R9),
+		COMMON_PHASE(IO_QUEUE, 0),
 		LDX(DW, R9, R6, REQUEST(last_issue)),
 		LDX(DW, R1, R6, REQUEST(issue)),
 		JEQ_REG(R9, R1, issued_once),
@@ -198,7 +208,7 @@ LABEL(no_flush),
 LABEL(device),
 		LDX(DW, R1, R6, REQUEST(last_issue)),
 		SUB_REG(R9, R1),
-		PHASE(IO_DEVICE, R9),
+		COMMON_PHASE(IO_DEVICE, 2),
 		JA(out),
 LABEL(never_issued),
 		PHASE(IO_FLUSH_ALONE, R8),

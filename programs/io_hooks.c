@@ -46,7 +46,8 @@ static const struct asm_layout frame_layout =
 	SCOPE("BEGIN"), LD_FIELD(R4, R6, "request", "cmd_flags"),                                  \
 		LD_FIELD(R1, R6, "request", "__data_len"), JNE(R1, 0, .op_known), MOV_REG(R1, R4), \
 		AND(R1, IO_OP_MASK), JNE(R1, IO_OP_WRITE, .op_known), OR(R4, IO_OP_EMPTY_FLUSH),   \
-		LABEL(.op_known), REQUEST_DISK(R3, R6, R1), MOV(R5, 0),                            \
+		LABEL(.op_known), MOV(R3, 0), WHEN(struct io_config, noted),                       \
+		REQUEST_DISK(R3, R6, R1), END, MOV(R5, 0),                                         \
 		UNLESS(struct io_config, kernel.start_told),                                       \
 		LD_FIELD(R5, R6, "request", "start_time_ns"), END, MOV_REG(R1, R7),                \
 		MOV_REG(R2, R6), CALL_FUNC(io_begin), END
@@ -202,8 +203,10 @@ LABEL(not_flush),
 	UNDER_WAY(out),
 	WHEN(struct io_config, timeline),
 		MOV_REG(R1, R8),
-		LD_FIELD(R2, R6, "request", "__sector"),
-		LD_FIELD(R3, R6, "request", "__data_len"),
+		WHEN(struct io_config, extent),
+			LD_FIELD(R2, R6, "request", "__sector"),
+			LD_FIELD(R3, R6, "request", "__data_len"),
+		END,
 		CALL_FUNC(io_issued),
 	END,
 LABEL(out),

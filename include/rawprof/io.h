@@ -58,7 +58,9 @@ struct io_config {
 	/* what to know of each */
 	uint32_t owner;	    /* who started it */
 	uint32_t cgroup;    /* in which control group */
-	uint32_t timeline;  /* when it was issued, how large it is */
+	uint32_t timeline;  /* when it was issued */
+	uint32_t noted;	    /* on which disk, as it starts */
+	uint32_t extent;    /* where it begins, how large it is; with timeline */
 	uint32_t pattern;   /* whether it begins where the last one ended */
 	uint32_t stacks;    /* where it was started: weights of that stack */
 	uint32_t only_time; /* the kernel's own note of the start is good enough */
@@ -91,22 +93,26 @@ struct io_stats {
 	uint64_t backwards;	/* kept as 0 ns: the clock of that CPU was behind */
 };
 
-/* Value of the map requests, by the address of the request. Times are of CLOCK_MONOTONIC, ns; 0: not yet. */
+/*
+ * Value of the map requests, by the address of the request. Times are of CLOCK_MONOTONIC, ns; 0: not yet. What times of
+ * phases need comes first: an entry has mostly left the processor's cache when its request goes on, and behind the head
+ * that the map gives it, this is the fewest lines of it.
+ */
 struct io_request {
 	uint64_t start;	 /* 0: it is not under way; -1: it is lost, and has been counted as such */
 	uint64_t insert; /* into the scheduler */
 	uint64_t issue, last_issue;
 	uint64_t data_done; /* of one that a flush follows */
-	uint64_t pid_tgid;  /* process << 32 | thread; -1: not asked for */
-	uint64_t cgroup;
-	uint64_t hash; /* of its stack */
-	uint64_t sector;
-	uint32_t flags;	 /* as it started: op and REQ_* */
+	uint32_t flags;	    /* as it started: op and REQ_* */
+	uint32_t disk;
 	uint32_t issues; /* how many */
 	uint32_t len;	 /* bytes, at the last of them */
-	uint32_t done;	 /* bytes before it */
-	uint32_t jump;	 /* it does not begin where the last one ended */
-	uint32_t disk;
+	uint64_t sector;
+	uint64_t pid_tgid; /* process << 32 | thread; -1: not asked for */
+	uint64_t cgroup;
+	uint64_t hash; /* of its stack */
+	uint32_t done; /* bytes before the last issue */
+	uint32_t jump; /* it does not begin where the last one ended */
 	char comm[16];
 };
 
@@ -123,7 +129,12 @@ struct io_key {
 };
 #define IO_SHORT_KEY offsetof(struct io_key, group)
 
-/* Of the map hists, per CPU: a struct asm_hist. */
+/*
+ * Of the map hists, per CPU: a struct asm_hist. With config->phases there are IO_COMMON_PHASES of them: under the key
+ * of IO_TOTAL those that most requests have, IO_QUEUE, IO_SCHEDULER and IO_DEVICE, which costs one look-up; under the
+ * key of a phase by itself the first is its own.
+ */
+#define IO_COMMON_PHASES 3
 #define IO_HIST_BITS 5
 #define IO_HIST_SLOTS 1088 /* up to 2^38: 4 minutes, 256 GiB */
 #define IO_HIST_BYTES (sizeof(struct asm_hist) + 8 * IO_HIST_SLOTS)
@@ -199,9 +210,10 @@ extern const struct asm_part io_begin_part, io_issued_part, io_finish_part, io_c
 #define CLEAR_TIMELINE(entry)                                                                      \
 	SCOPE("CLEAR_TIMELINE(" #entry ")"), ST(DW, entry, REQUEST(insert), 0),                    \
 		ST(DW, entry, REQUEST(issue), 0), ST(DW, entry, REQUEST(last_issue), 0),           \
-		ST(DW, entry, REQUEST(data_done), 0), ST(DW, entry, REQUEST(sector), 0),           \
-		ST(W, entry, REQUEST(issues), 0), ST(W, entry, REQUEST(len), 0),                   \
-		ST(W, entry, REQUEST(done), 0), ST(W, entry, REQUEST(jump), 0), END
+		ST(DW, entry, REQUEST(data_done), 0), ST(W, entry, REQUEST(issues), 0),            \
+		WHEN(struct io_config, extent), ST(DW, entry, REQUEST(sector), 0),                 \
+		ST(W, entry, REQUEST(len), 0), ST(W, entry, REQUEST(done), 0),                     \
+		ST(W, entry, REQUEST(jump), 0), END, END
 
 /* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
 extern const struct asm_program io_start_program, io_insert_program, io_issue_program,

@@ -58,6 +58,7 @@ hist() { python3 tests/cli/io.py figures "$tmp/json" "$1"; }
 
 # ---- a disk of 10 ms, every 50th time 40
 
+as_fio() { awk "BEGIN { d = $1 - $2; exit !(d <= $2 / 20 && -d <= $2 / 20) }"; }
 slow() { load --filename="$loop" --iodepth="$1" --io_size="$2"; }
 if [ ! -c /dev/fuse ]; then
 	skip 'a disk of 10 ms' 'there is no /dev/fuse'
@@ -72,13 +73,14 @@ else
 fi
 for depth in 1 16 64; do
 	[ -n "$loop" ] || break
-	# A kernel may run no program for some ends, and then some of these are not known of.
+	# A kernel may run no program for some ends, and then some of these are not known of; and a machine may be so
+	# busy that fio is late all the same. Neither is so every time.
 	for ((try = 0; try < 5; try++)); do
 		record "--by op --disk ${loop#/dev/}" slow $depth $((depth == 1 ? 4096 * 300 : 4096 * 4000))
 		read -r count sum p50 p99 < <(hist read)
-		[ "$count" != "$requests" ] || break
+		read -r fio_count fio_bytes fio_p50 fio_p99 < <(python3 tests/cli/io.py fio "$tmp/fio")
+		[ "$count" = "$requests" ] && as_fio "$p50" "$fio_p50" && as_fio "$p99" "$fio_p99" && break
 	done
-	read -r fio_count fio_bytes fio_p50 fio_p99 < <(python3 tests/cli/io.py fio "$tmp/fio")
 	is "depth $depth: status" $status 0
 	is "depth $depth: requests, by the kernel" "$count" "$requests"
 	is "depth $depth: requests, by fio" "$count" "$fio_count"

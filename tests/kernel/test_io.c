@@ -122,8 +122,8 @@ static struct io_stats collect(struct recording *r)
 	ck_assert_int_ge(rp_map_each(r->fds[IO_MAP_HISTS], &r->maps[IO_MAP_HISTS], add_counts, r),
 			 0);
 	ck_assert_int_eq(rp_map_lookup(r->fds[STACK_MAP_STATS], &(uint32_t){ 0 }, &stats), 0);
-	ck_assert_uint_eq(stats.profile.fired,
-			  r->counted + r->came + stats.unknown + stats.profile.ring_full);
+	ck_assert_uint_eq(stats.profile.fired, r->counted + r->came + stats.unknown + stats.no_end +
+						       stats.profile.ring_full);
 	return stats;
 }
 
