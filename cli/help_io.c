@@ -37,7 +37,7 @@ const char io_usage[] =
 	"      --format NAME        table, json, prometheus, folded, svg, html, pprof, perf, speedscope\n"
 	"                           (the last six with --stacks, --log as table or json)\n"
 	"  -o, --output FILE        .json .svg .html .folded .pb.gz tell the format\n"
-	"  -n, --top N              rows of a table (20)\n"
+	"  -n, --top N              rows of a table (20); by itself: of --processes, with -i on a terminal in place\n"
 	"      --sort COLUMN        order of --processes and --pattern\n"
 	"      --weight TYPE        of --stacks: delay (default; microseconds in folded and svg), requests, size\n"
 	"  -v (repeat), -q          say more, say less\n"
@@ -45,6 +45,7 @@ const char io_usage[] =
 	"\n"
 	"Examples\n"
 	"  rawprof io -i 1                            every second\n"
+	"  rawprof io --top 10 -i 1                   who keeps disks busy, every second\n"
 	"  rawprof io --phases --disk nvme0n1 10      one disk, for ten seconds\n"
 	"  rawprof io --log --min 10                  what takes 10 ms and longer, as it comes\n"
 	"  rawprof io --stacks -o io.svg -- ./prog    who of a program waits for disks, as a flame graph\n";

@@ -10,7 +10,7 @@ static int setup(struct io *io, const struct options *opt)
 
 	if (err)
 		return err;
-	if (own->processes || own->pattern)
+	if (io_wants_processes(opt) || own->pattern)
 		return io_totals_setup(io, opt);
 	return own->log ? io_log_setup(io) : own->stacks ? io_stacks_setup(io) : io_hists_setup(io);
 }

@@ -29,6 +29,8 @@ struct io_options {
 extern const struct own_option io_own_options[];
 extern const char io_usage[];
 const char *io_check(const struct options *opt);
+/* A table of processes: asked for, or a number of rows or an order without another view. */
+bool io_wants_processes(const struct options *opt);
 
 /* What histograms are told apart by; a list of them is --by. */
 enum io_label {

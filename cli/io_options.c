@@ -63,13 +63,23 @@ size_t io_labels_parse(const char *text, enum io_label *out)
 #define OF_CALLS (1u << IO_BY_CALL | 1u << IO_BY_FS | 1u << IO_BY_PROCESS | 1u << IO_BY_COMM)
 #define OF_REQUESTS ((1u << IO_BY_CALL) - 1)
 
-static const char *check_by(const struct io_options *own)
+bool io_wants_processes(const struct options *opt)
 {
+	const struct io_options *own = opt->own;
+	const bool other = own->phases || own->sizes || own->pattern || own->log || own->stacks ||
+			   own->syscalls || own->fsync;
+
+	return own->processes || (!other && (opt->show.top_functions || opt->sort));
+}
+
+static const char *check_by(const struct options *opt)
+{
+	const struct io_options *own = opt->own;
 	const bool calls = own->syscalls || own->fsync, phases = own->phases || own->fsync;
 	enum io_label label[REPORT_HISTS_MAX_KEYS];
 	size_t n = io_labels_parse(own->by, label);
 
-	if (own->pattern || own->processes || own->log || own->stacks)
+	if (own->pattern || io_wants_processes(opt) || own->log || own->stacks)
 		return "--by is for histograms";
 	if (!n)
 		return "--by wants at most four words, each once: disk, op, flags, process, comm, cgroup, "
@@ -102,5 +112,8 @@ const char *io_check(const struct options *opt)
 	if (own->log && opt->format->write != report_write_table &&
 	    opt->format->write != report_write_json)
 		return "--log is lines of text, or of JSON";
-	return own->by ? check_by(own) : NULL;
+	if ((opt->show.top_functions || opt->sort) && !io_wants_processes(opt) && !own->pattern &&
+	    !own->stacks)
+		return "--top and --sort are for tables: --processes, --pattern, --stacks";
+	return own->by ? check_by(opt) : NULL;
 }

@@ -248,6 +248,15 @@ static int fill(struct profile *p)
 	return err;
 }
 
+/* With --top, on a terminal, a table takes the place of the one before. */
+#define CLEAR_SCREEN "\033[H\033[2J"
+static void clear_screen(struct profile *p)
+{
+	if (p->opt->show.top_functions && p->output.show.color &&
+	    p->opt->format->write == report_write_table)
+		fputs(CLEAR_SCREEN, p->output.stream);
+}
+
 static int interval(struct profile *p)
 {
 	struct io *io = p->ctx;
@@ -258,7 +267,10 @@ static int interval(struct profile *p)
 		err = io_names_read_disks(&io->names);
 	if (!err)
 		err = fill(p);
-	return err ? err : profile_grid_part(p, t->grid);
+	if (err)
+		return err;
+	clear_screen(p);
+	return profile_grid_part(p, t->grid);
 }
 
 static int report(struct profile *p)

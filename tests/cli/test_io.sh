@@ -22,6 +22,8 @@ refused '--by of a log' 'is for histograms' --log --by disk
 refused '--log at intervals' '--interval' --log -i 1
 refused '--log as prometheus' 'lines of text' --log --format prometheus
 refused 'stacks without --stacks' '--stacks' --format folded
+refused '--top of histograms' 'are for tables' --phases --top 5
+refused '--top and --by' '--by is for histograms' --top 5 --by op
 refused '--min of nothing' 'milliseconds' --min soon
 need_profile
 run "$rawprof" io --disk nonesuch 1
@@ -217,6 +219,14 @@ fi
 run "$rawprof" io --processes --disk "$disk" -- "${writer[@]}"
 has '--processes' "$out" '^ *[0-9]+ +dd +loop[0-9]+ +20 .* 0 B +1\.25 MiB '
 ledger_closes '--processes'
+run "$rawprof" io --top 1 --sort written --disk "$disk" -- sh -c "${writer[*]} status=none; $work/fsyncs $loop 3 direct"
+is '--top: rows, and which comes first' "$(awk '/^ *PID/ { head = NR } head && NR > head && /^ *[0-9]+ / { print $2 }' "$out")" dd
+run "$rawprof" io --top 3 --disk "$disk" -i 0.1 -- sh -c "${writer[*]} status=none; sleep 0.3"
+lacks '--top -i: a pipe is not cleared' "$out" "$(printf '\033')"
+if script -V >/dev/null 2>&1; then
+	TERM=xterm script -qec "$rawprof io --top 3 --disk $disk -i 0.1 -- sleep 0.35" "$tmp/typescript" >/dev/null </dev/null
+	holds '--top -i: a terminal is' "$(grep -c "$(printf '\033\[2J')" "$tmp/typescript") >= 2"
+fi
 run "$rawprof" io --pattern --disk "$disk" -- "${writer[@]}"
 has '--pattern: one after the other' "$out" '^loop[0-9]+ +[0-9]+ +dd +20 +1\.25 MiB +64\.0 KiB +95\.0% +5\.0%'
 run "$rawprof" io --pattern --disk "$disk" -- "$work/fsyncs" "$loop" 200 direct
