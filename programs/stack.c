@@ -87,9 +87,6 @@ enum {
 enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
 enum { PCS = offsetof(struct unwind_state, pcs) };
 
-/* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
-#define GOLDEN 0x9e3779b97f4a7c15
-
 /*
  * hash = hash of `words` words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32. at, i
  * and t are destroyed.
@@ -291,7 +288,7 @@ LABEL(user_stack),
 	 * R0 = hash of who and where. Two stacks that differ in one frame never collide, for every step can be
 	 * undone; any two do with a chance of 2^-64.
 	 */
-	LD_IMM64(R3, GOLDEN),
+	LD_IMM64(R3, GOLDEN_RATIO_64),
 	MOV(R0, 0),
 	MOV_REG(R2, R9),
 	RSH(R2, 3),

@@ -120,9 +120,6 @@ enum { FP_TASK = -8 };				       /* of unwind_fp */
 	MOV_REG(R1, R6), WHEN(struct profile_config, of_task), LDX(DW, R2, R10, STEP_TASK), END,   \
 		CALL_FUNC(unwind_fp), JNE(R0, 0, unreadable)
 
-/* What user space and a hash table agree to spread bits by: 2^64 divided by the golden ratio. */
-#define GOLDEN 0x9e3779b97f4a7c15
-
 /* From the context, in R4, which no helper reads. */
 #define COPY_REG(at) LDX(DW, R1, R4, at), STX(DW, R6, REGS + (at), R1)
 #define COPY_8_REGS(at)                                                                            \

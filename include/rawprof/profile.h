@@ -19,6 +19,9 @@
 #include <rawprof/macros.h>
 #include <rawprof/unwind.h>
 
+/* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
+#define GOLDEN_RATIO_64 0x9e3779b97f4a7c15
+
 /* ---- unwind: whole user stacks without frame pointers (programs/unwind.c) */
 
 #define UNWIND_FRAMES 1024	 /* of one stack */
@@ -113,7 +116,7 @@ struct unwind_proc {
  * An element of the value of unwind_found: the rule of a block of UNWIND_BLOCK bytes of code, in mappings of a
  * generation, from its byte `from` to the one before `to`. Most code has one rule for long: so what was found for an
  * address serves its neighbours. It is whole if
- * check = address of the block ^ (the first 8 bytes of it + the second) * GOLDEN ^ (from | to << 16).
+ * check = address of the block ^ (the first 8 bytes of it + the second) * GOLDEN_RATIO_64 ^ (from | to << 16).
  */
 struct unwind_found {
 	struct unwind_rule rule;

@@ -443,7 +443,7 @@ static void spread_rule(uint64_t pc)
 		uint64_t word[2];
 
 		memcpy(word, f, sizeof(word));
-		if ((f->check ^ (word[0] + word[1]) * 0x9e3779b97f4a7c15 ^ f->from ^
+		if ((f->check ^ (word[0] + word[1]) * GOLDEN_RATIO_64 ^ f->from ^
 		     (uint64_t)f->to << 16) == block &&
 		    (pc & (UNWIND_BLOCK - 1)) >= f->from && (pc & (UNWIND_BLOCK - 1)) < f->to)
 			kept = *f;
