@@ -41,12 +41,21 @@ static int watch_threads(struct profile *p)
 	return err < 0 ? err : profile_hold(p, link);
 }
 
+static bool kernel_knows_owner(void)
+{
+	char why[256];
+	struct asm_access access;
+
+	return !rp_bind_field(NULL, "task_struct", "mm.owner", &access, why);
+}
+
 static int attach(struct profile *p)
 {
 	struct mem_user *m = p->ctx;
 	int err = 0;
 
 	m->config.profile = p->config;
+	m->config.by_owner = p->config.identity && kernel_knows_owner();
 	if (p->opt->pids.n && !p->opt->tids.n) {
 		/* Who it is, the probes know: they are on these processes alone. */
 		m->config.profile.by_pid = 0;
@@ -315,6 +324,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	books_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
 	books_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
 	books_add(b, "failed", stats.failed + mapped.failed, REPORT_FILTERED);
+	books_add(b, "may throw, let alone", stats.throwing, REPORT_FILTERED);
 	books_add(b, "changed nothing", stats.unchanged, REPORT_FILTERED);
 	books_add(b, "mappings of files", mapped.files, REPORT_FILTERED);
 	books_add(b, "unmapped what is not known", mapped.unknown, REPORT_FILTERED);

@@ -417,20 +417,44 @@ static bool overcommit_is_strict(void)
 	       text[0] == '2';
 }
 
+static bool has_limit(pid_t pid, int resource)
+{
+	struct rlimit limit;
+
+	return prlimit(pid, resource, NULL, &limit) || limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* The most that a call may ask for and is sure to get; 0: nothing is. */
 static uint64_t largest_new(const struct mem_probes *m)
 {
 	const struct id_list *pids = &m->profile->opt->pids;
-	struct rlimit limit;
 	struct sysinfo info;
 
-	if (m->way[ENTER] != RP_UPROBE_SESSION || overcommit_is_strict() || sysinfo(&info))
+	if (m->way[ENTER] != RP_UPROBE_SESSION || !m->config.profile.identity ||
+	    overcommit_is_strict() || sysinfo(&info))
 		return 0;
-	for (uint32_t i = 0; i < (m->for_all ? 1 : pids->n); i++)
-		if (prlimit(m->for_all ? 0 : (pid_t)pids->id[i], RLIMIT_AS, NULL, &limit) ||
-		    limit.rlim_cur != RLIM_INFINITY)
+	for (uint32_t i = 0; i < (m->for_all ? 1 : pids->n); i++) {
+		const pid_t pid = m->for_all ? 0 : (pid_t)pids->id[i];
+
+		if (has_limit(pid, RLIMIT_AS) || has_limit(pid, RLIMIT_DATA))
 			return 0;
+	}
 	return (uint64_t)info.totalram * info.mem_unit / 2;
+}
+
+/* An allocator may want some at once. */
+#define SPARE_MAPPINGS 64
+#define USUAL_MAPPINGS 65530
+static uint32_t most_mappings(void)
+{
+	char text[32];
+	long most = USUAL_MAPPINGS;
+
+	if (read_small_file("/proc/sys/vm/max_map_count", text, sizeof(text)) > 0)
+		most = strtol(text, NULL, 10);
+	return most < SPARE_MAPPINGS ? 0
+	       : most > INT32_MAX    ? INT32_MAX
+				     : (uint32_t)most - SPARE_MAPPINGS;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
@@ -451,6 +475,7 @@ int mem_probes_open(struct profile *p, const struct mem_user_config *config,
 	m->way[ENTER] = rp_uprobe_way(pid, true);
 	m->way[LEAVE] = m->way[FREE] = rp_uprobe_way(pid, false);
 	m->config.largest_new = largest_new(m);
+	m->config.most_mappings = most_mappings();
 	for (size_t i = 0; !err && i < FUNCTIONS; i++)
 		if (asprintf(&m->names[i], "%s%s",
 			     mem->prefix && i < FIRST_OPERATOR ? mem->prefix : "",

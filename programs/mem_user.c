@@ -23,7 +23,8 @@ static const struct asm_layout stats_layout = ASM_LAYOUT(
 	STATS_FIELD(failed), STATS_FIELD(passed), STATS_FIELD(unknown), STATS_FIELD(freed),
 	STATS_FIELD(traced), STATS_FIELD(crowded), STATS_FIELD(left), STATS_FIELD(untracked),
 	STATS_FIELD(untracked_bytes), STATS_FIELD(replaced), STATS_FIELD(unsubtracted),
-	STATS_FIELD(unchanged), STATS_FIELD(unstayed), STATS_FIELD(in_use), STATS_FIELD(peak));
+	STATS_FIELD(throwing), STATS_FIELD(unchanged), STATS_FIELD(unstayed), STATS_FIELD(in_use),
+	STATS_FIELD(peak));
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
 		   ASM_FIELD(struct mem_block_key, address));
@@ -83,9 +84,24 @@ enum {
 static const struct asm_insn space_lines[] = {
 	/*
 	 * mem_space(): a number for the memory that the current task sees: a child's copy of a block is another
-	 * block than its parent's, and so is what the next program of a process has at the same address.
+	 * block than its parent's, and so is what the next program of a process has at the same address. Of a child
+	 * that works in its parent's memory (vfork), it is the parent's: the number is that of who owns the memory.
 	 */
 FUNC(mem_space),
+	WHEN(struct mem_user_config, by_owner),
+		CALL(get_current_task_btf),
+		LD_FIELD(R3, R0, "task_struct", "mm.owner"),
+		JEQ(R3, 0, nobody), /* who it was has ended */
+		LD_FIELD(R0, R3, "task_struct", "tgid"),
+		LD_IMM64(R1, GOLDEN),
+		MUL_REG(R0, R1),
+		LD_FIELD(R1, R3, "task_struct", "self_exec_id"),
+		LD_FIELD(R2, R3, "task_struct", "group_leader.start_time"),
+		ADD_REG(R2, R1),
+		XOR_REG(R0, R2),
+		EXIT(),
+LABEL(nobody),
+	END,
 	CALL(get_current_pid_tgid),
 	RSH(R0, 32),
 	LD_IMM64(R1, GOLDEN),

@@ -153,10 +153,15 @@ struct mem_user_config {
 	uint32_t sample; /* with follow: samples alone, and the tag of a stack is the size; 5.12 */
 	/*
 	 * An exception cannot pass a return probe, it ends the program. What operator new is asked for beyond this many
-	 * bytes it may not get, so such a call is let alone.
+	 * bytes it may not get, so such a call is let alone; and so is every one while the process has a limit on its
+	 * memory, or nearly so many mappings as it may have.
 	 */
 	uint64_t largest_new;
-	uint32_t page_bytes, unused; /* of the programs for mappings */
+	uint32_t most_mappings;
+	uint32_t
+		by_owner; /* the kernel knows who owns a memory (CONFIG_MEMCG); needs profile.identity */
+	uint32_t page_bytes; /* of the programs for mappings */
+	uint32_t unused;
 };
 
 /* What became of the calls; profile.fired counts them all. */
@@ -175,6 +180,7 @@ struct mem_user_stats {
 	uint64_t untracked_bytes; /*   they count as allocated, and not as in use */
 	uint64_t replaced;	  /* blocks that were there twice: a free was not seen */
 	uint64_t unsubtracted;	  /* frees that could not be subtracted: no room in the ring */
+	uint64_t throwing;	  /* filtered: operator new that was let alone */
 	uint64_t unchanged;	  /* filtered: brk that only asked */
 	uint64_t unstayed;	  /* mappings that did not go away after all: no room to say so */
 	uint64_t in_use;	  /* bytes on the map now, */

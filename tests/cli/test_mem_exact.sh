@@ -52,6 +52,7 @@ holds 'glibc: and counted' "$(line 'free(NULL)') >= 100"
 holds 'glibc: a child frees its copies' "$(line 'frees of unknown blocks') >= 100 && $(line 'frees of unknown blocks') <= 120"
 holds 'glibc: failed calls' "$(line failed) == 300"
 exact 'frame pointers' --call-graph fp -- "$work/mem_exact" 100
+exact 'children in the memory of their parent' -- "$work/mem_vfork" 100
 
 cflags=(-std=gnu11 -O1 -g -D_GNU_SOURCE -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls)
 if gcc "${cflags[@]}" -static -o "$tmp/static" tests/workloads/mem_exact.c 2>/dev/null; then
@@ -83,6 +84,16 @@ if command -v g++ >/dev/null; then
 		tests/workloads/mem_new.cpp && exact 'operator new, static' -- "$tmp/new-static" 100
 	lib=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.[^ ]* .*=> //p' | head -n 1)
 	[ -z "$lib" ] || LD_PRELOAD=$lib exact "jemalloc's operator new" -- "$tmp/new" 100
+	# an exception that meets a probe ends the program
+	for name in jemalloc tcmalloc_minimal; do # mimalloc ends the program by itself
+		lib=$(ldconfig -p | sed -n "s/.*lib$name\.so\.[^ ]* .*=> //p" | head -n 1)
+		[ -n "$lib" ] || continue
+		LD_PRELOAD=$lib run "$rawprof" mem --no-mmap --format json -o "$tmp/json" -- "$tmp/new" 100 limited
+		is "$name in need: status" "$status" 0
+		is "$name in need: it goes on" "$(tail -n 1 "$out")" in_need
+		holds "$name in need: what may throw is let alone" "$(line 'may throw, let alone') >= 100"
+		is "$name in need: the ledger closes" "$(line closes)" 1
+	done
 else
 	skip 'operator new' 'g++ is not installed'
 fi

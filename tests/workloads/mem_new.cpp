@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mem_new [TIMES]: as mem_exact, what C++ has of its own. */
+/*
+ * mem_new [TIMES]: as mem_exact, what C++ has of its own. mem_new TIMES limited: no more, but then sets itself a limit
+ * on its memory and finds that new throws; and again when it has as many mappings as it may have.
+ */
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #define NOINLINE __attribute__((noinline))
 
@@ -70,6 +75,44 @@ NOINLINE void case_new_throws(void)
 }
 }
 
+static bool throws()
+{
+	try {
+		hide(new char[std::size_t(64) << 20]);
+	} catch (const std::bad_alloc &) {
+		return true;
+	}
+	return false;
+}
+
+static void limit(int resource, rlim_t to)
+{
+	struct rlimit r;
+
+	getrlimit(resource, &r);
+	r.rlim_cur = to;
+	setrlimit(resource, &r);
+}
+
+static void in_need()
+{
+	limit(RLIMIT_AS, 1 << 20);
+	if (!throws())
+		std::puts("RLIMIT_AS: no exception");
+	limit(RLIMIT_AS, RLIM_INFINITY);
+	limit(RLIMIT_DATA, 1 << 20);
+	if (!throws())
+		std::puts("RLIMIT_DATA: no exception");
+	limit(RLIMIT_DATA, RLIM_INFINITY);
+	/* one mapping each, for no two neighbours have the same protection */
+	for (int prot = PROT_NONE;; prot ^= PROT_READ)
+		if (mmap(nullptr, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+			break;
+	if (!throws())
+		std::puts("mappings: no exception");
+	std::puts("in_need");
+}
+
 int main(int argc, char **argv)
 {
 	static char out[BUFSIZ];
@@ -80,5 +123,7 @@ int main(int argc, char **argv)
 	case_new_nothrow();
 	case_new_aligned();
 	case_new_throws();
+	if (argc > 2)
+		in_need();
 	return 0;
 }
