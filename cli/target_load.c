@@ -3,24 +3,21 @@
  * The start of a program, from its execution to its first own instruction, with a stop whenever code was mapped: so
  * that probes can be put on a library before anything of it has run, its constructors included.
  *
- *	exec -> [the program and its dynamic linker are mapped] -> mmap -> [a library is mapped] -> ... -> entry point
+ *	exec -> [the program and its dynamic linker are mapped] -> mmap -> [a library is mapped] -> ... -> own code
  *
- * ptrace(2) makes the stops. The way ends at the entry point, by a breakpoint, or at a system call that the dynamic
- * linker has not made: then all that was to be loaded is there. If we are killed on the way the program is too: with
- * the breakpoint in it, it could not go on.
+ * ptrace(2) makes the stops. The way ends at a system call that the dynamic linker has not made: then all that was to
+ * be loaded is there. A program that makes none for a while is stopped for a look where it is. Nothing of ours is in
+ * the program, so it goes on by itself if we are killed on the way.
  */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,26 +27,10 @@
 
 #include "target.h"
 
-/* A breakpoint, and how far behind its start the program stops. */
-#if defined(__x86_64__)
-#define TRAP 0xccul
-#define TRAP_BYTES 1
-#define TRAP_STEP 1
-#elif defined(__aarch64__)
-#define TRAP 0xd4200000ul /* brk #0 */
-#define TRAP_BYTES 4
-#define TRAP_STEP 0
-#else
-#define TRAP 0x9002ul /* c.ebreak */
-#define TRAP_BYTES 2
-#define TRAP_STEP 0
-#endif
+#define LOOK_AFTER_MS 50 /* since the last stop */
 
 struct load {
 	pid_t pid;
-	uint64_t entry;	   /* where the program begins, */
-	long saved;	   /*   what is there */
-	bool armed;	   /*   and a breakpoint is in its place */
 	uint64_t linker;   /* an address of the dynamic linker; 0: there is none, */
 	uint64_t from, to; /*   which lies here */
 	bool mapping;	   /* inside of an mmap of code */
@@ -72,13 +53,10 @@ static int read_auxv(struct load *l)
 		return -errno;
 	n = read(fd, v, sizeof(v));
 	close(fd);
-	l->entry = l->linker = 0;
-	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(v[0]); i++) {
-		if (v[i].a_type == AT_ENTRY)
-			l->entry = v[i].a_un.a_val;
+	l->linker = 0;
+	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(v[0]); i++)
 		if (v[i].a_type == AT_BASE)
 			l->linker = v[i].a_un.a_val;
-	}
 	return 0;
 }
 
@@ -94,37 +72,6 @@ static int find_linker(void *ctx, const struct sym_proc_map *m)
 	return 0;
 }
 
-/* ---- the breakpoint --------------------------------------------------------------------------------------- */
-
-static void arm(struct load *l)
-{
-	const unsigned long mask = ~0ul >> (64 - 8 * TRAP_BYTES);
-
-	errno = 0;
-	l->saved = ptrace(PTRACE_PEEKTEXT, l->pid, l->entry, 0);
-	if (errno)
-		return;
-	l->armed = !ptrace(PTRACE_POKETEXT, l->pid, l->entry,
-			   ((unsigned long)l->saved & ~mask) | TRAP);
-}
-
-static void disarm(struct load *l)
-{
-	if (l->armed)
-		ptrace(PTRACE_POKETEXT, l->pid, l->entry, l->saved);
-	l->armed = false;
-}
-
-/* Back to the start of the instruction that was there. */
-static void step_back(struct load *l)
-{
-#ifdef __x86_64__
-	ptrace(PTRACE_POKEUSER, l->pid, offsetof(struct user_regs_struct, rip), l->entry);
-#else
-	(void)l;
-#endif
-}
-
 /* ---- stops ------------------------------------------------------------------------------------------------ */
 
 enum next { GO_ON, LET_GO };
@@ -135,14 +82,18 @@ static int on_exec(struct load *l)
 
 	if (err)
 		return err;
-	l->armed = l->mapping = false;
+	l->mapping = false;
 	l->from = l->to = 0;
 	if (read_auxv(l) || !l->linker)
 		return LET_GO; /* static: all of it is there */
 	if (sym_proc_maps("/proc", (uint32_t)l->pid, find_linker, l) || l->from == l->to)
 		return LET_GO;
-	arm(l);
-	return l->armed ? GO_ON : LET_GO;
+	return GO_ON;
+}
+
+static bool is_linker(const struct load *l, uint64_t address)
+{
+	return address >= l->from && address <= l->to;
 }
 
 static int on_syscall(struct load *l)
@@ -155,21 +106,23 @@ static int on_syscall(struct load *l)
 	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		l->mapping = info.entry.nr == SYS_mmap && (info.entry.args[2] & PROT_EXEC) &&
 			     !(info.entry.args[3] & MAP_ANONYMOUS);
-		return info.instruction_pointer >= l->from && info.instruction_pointer <= l->to
-			       ? GO_ON
-			       : LET_GO;
+		return is_linker(l, info.instruction_pointer) ? GO_ON : LET_GO;
 	}
 	mapped = l->mapping && info.op == PTRACE_SYSCALL_INFO_EXIT && !info.exit.is_error;
 	l->mapping = false;
 	return mapped ? l->loaded(l->ctx, l->pid) : GO_ON;
 }
 
-static bool is_at_entry(const struct load *l)
+/* We have stopped it. Before it is executed it is nowhere. */
+static int on_look(const struct load *l)
 {
 	struct __ptrace_syscall_info info;
 
-	return l->armed && ptrace(PTRACE_GET_SYSCALL_INFO, l->pid, sizeof(info), &info) > 0 &&
-	       info.instruction_pointer == l->entry + TRAP_STEP;
+	if (!l->to)
+		return GO_ON;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, l->pid, sizeof(info), &info) <= 0)
+		return LET_GO;
+	return is_linker(l, info.instruction_pointer) ? GO_ON : LET_GO;
 }
 
 /* What to do at a stop, negative when probing has failed; *signal is to be delivered. */
@@ -180,28 +133,27 @@ static int on_stop(struct load *l, int status, int *signal)
 	*signal = 0;
 	if (event == PTRACE_EVENT_EXEC)
 		return on_exec(l);
+	if (event == PTRACE_EVENT_STOP && sig == SIGTRAP)
+		return on_look(l);
 	if (event)
 		return GO_ON; /* stopped by job control: then it goes on sooner than its user thought */
 	if (sig == (SIGTRAP | 0x80))
 		return on_syscall(l);
-	if (sig == SIGTRAP && is_at_entry(l)) {
-		step_back(l);
-		return LET_GO;
-	}
 	*signal = sig;
 	return GO_ON;
 }
 
-/* The next stop; false if the program has ended, which is left for target_finish to see. */
-static bool wait_stop(struct load *l, int *status)
+/* The next stop; false if the program has ended, which is left for target_finish to see. SIGCHLD is blocked. */
+static bool wait_stop(struct load *l, const sigset_t *child, int *status)
 {
+	const struct timespec pause = { .tv_nsec = LOOK_AFTER_MS * 1000000l };
 	siginfo_t info = { 0 };
-	int err;
 
-	do
-		err = waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WEXITED | WNOWAIT);
-	while (err && errno == EINTR);
-	if (err || (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED))
+	while (!waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) &&
+	       !info.si_pid)
+		if (sigtimedwait(child, NULL, &pause) < 0 && errno == EAGAIN)
+			ptrace(PTRACE_INTERRUPT, l->pid, 0, 0);
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return false;
 	return waitpid(l->pid, status, __WALL) == l->pid && WIFSTOPPED(*status);
 }
@@ -209,17 +161,21 @@ static bool wait_stop(struct load *l, int *status)
 static int follow(struct load *l)
 {
 	int status, signal = 0, next = GO_ON;
+	sigset_t child, before;
 
-	while (wait_stop(l, &status)) {
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	while (wait_stop(l, &child, &status)) {
 		next = on_stop(l, status, &signal);
 		if (next != GO_ON) {
-			disarm(l);
 			ptrace(PTRACE_DETACH, l->pid, 0, signal);
 			break;
 		}
 		if (ptrace(PTRACE_SYSCALL, l->pid, 0, signal))
 			break;
 	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return next < 0 ? next : 0;
 }
 
@@ -231,8 +187,7 @@ int target_start_watched(struct target *t, const struct options *opt,
 
 	if (!t->child)
 		return 0;
-	if (ptrace(PTRACE_SEIZE, l.pid, 0,
-		   PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) {
+	if (ptrace(PTRACE_SEIZE, l.pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
 		rp_log(RP_WARN,
 		       "ptrace: %s: the first calls of the program may come before its libraries are found",
 		       strerror(errno));

@@ -148,5 +148,29 @@ wait $rp 2>/dev/null
 wait $pid
 is 'killed: the program goes on' $? 0
 is 'killed: all of it' "$(wc -l <"$tmp/want.raw")" "$("$work/mem_exact" 1 | wc -l)"
+
+# nor does the program end with us while its libraries are being loaded: here the dynamic linker waits for one
+mkfifo "$tmp/fifo"
+let_go() { timeout 10 sh -c ": >'$tmp/fifo'"; }
+echo_of() { pgrep -P "$1" -x echo; }
+if command -v pgrep >/dev/null; then
+	LD_PRELOAD=$tmp/fifo "$rawprof" mem -q -- /bin/echo 'it goes on' >"$out" 2>"$err" &
+	rp=$!
+	let_go # our own
+	for ((i = 0; i < 100; i++)); do
+		if child=$(echo_of $rp) && grep -q "^TracerPid:.*[1-9]" "/proc/$child/status"; then break; fi
+		sleep 0.1
+	done
+	kill -KILL $rp
+	wait $rp 2>/dev/null
+	let_go
+	for ((i = 0; i < 100; i++)); do
+		if [ -s "$out" ]; then break; fi
+		sleep 0.1
+	done
+	is 'killed at the start: the program goes on' "$(cat "$out")" 'it goes on'
+else
+	skip 'killed at the start' 'pgrep is not installed'
+fi
 leaves_nothing
 finish
