@@ -5,6 +5,7 @@
  *	io.c		the command: which view is meant
  *	io_options.c	what can be asked for
  *	io_record.c	records: programs, maps, the books
+ *	io_ends.c	requests whose end was not told of
  *	io_names.c	names of disks, operations, flags, control groups
  *	io_hists.c	histograms of latency, phases, sizes
  *	io_totals.c	by process; random or sequential
@@ -54,9 +55,10 @@ size_t io_labels_parse(const char *text, enum io_label *out);
 
 struct io_names {
 	struct io_disk {
-		uint32_t disk; /* major << 20 | minor */
-		bool bios;     /* it has no requests */
-		bool used;     /* it has a size */
+		uint32_t disk;		  /* major << 20 | minor */
+		bool bios;		  /* it has no requests */
+		bool used;		  /* it has a size */
+		uint64_t under_way, left; /* io_ends.c: requests that it has, and entries */
 		char name[32];
 	} * disks;
 	size_t ndisks;
@@ -105,6 +107,8 @@ struct io {
 	bool turned;	 /* the other one has not been taken yet */
 	uint64_t kept;	 /* requests, so far */
 	uint64_t missed; /* events at which the kernel did not run the program */
+	uint64_t asked,
+		unended; /* io_ends.c: when disks were asked, and what they do not have any more */
 	uint64_t since;	 /* CLOCK_MONOTONIC: when the interval began */
 
 	struct io_totals *totals; /* io_totals.c */
@@ -125,6 +129,9 @@ static inline bool io_of_calls(const struct io *io)
 /* Fills what all views have in common. 0 or a negative errno after a message. */
 int io_record_init(struct io *io);
 void io_record_free(struct io *io);
+/* What is under way, asked of the disks at the end, and then held against the map requests. */
+int io_ends_ask(struct profile *p);
+int io_ends_count(struct profile *p);
 /* Makes room for so many entries in a map of values by CPU, as far as memory should go. */
 void io_size_map(struct io *io, int map, uint32_t wanted);
 /* Turns to the other bank, and waits until nobody writes to the one before. */

@@ -217,6 +217,8 @@ static int collect(struct profile *p)
 	if (!err)
 		err = stacks_stats(p->stacks, &io->stats);
 	count_missed(p);
+	if (!err && io->classic)
+		err = io_ends_count(p);
 	return err;
 }
 
@@ -327,7 +329,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	const uint64_t nested = io->missed > s->no_end ? io->missed - s->no_end : 0;
 
 	b->ledger.events = io_of_calls(io) ? "calls" : "requests";
-	b->ledger.fired += nested;
+	b->ledger.fired += nested + io->unended;
 	b->ledger.kept = io->config.stacks ? kept : io->kept;
 	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
 	books_add(b, "shorter", s->shorter, REPORT_FILTERED);
@@ -335,7 +337,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 		  REPORT_FILTERED);
 	books_add(b, "started before", s->unknown, REPORT_LOST);
 	books_add(b, "issue not seen", s->not_seen, REPORT_LOST);
-	books_add(b, "end not seen", s->no_end, REPORT_LOST);
+	books_add(b, "end not seen", s->no_end + io->unended, REPORT_LOST);
 	books_add(b, "map full", s->map_full, REPORT_LOST);
 	books_add(b, "nested", nested, REPORT_LOST);
 	if (s->requests_full)
@@ -399,6 +401,7 @@ int io_record_init(struct io *io)
 					  .configure = configure,
 					  .attach = attach,
 					  .start = io_record_start,
+					  .stop = io->classic ? io_ends_ask : NULL,
 					  .collect = collect,
 
 					  .books = books };
