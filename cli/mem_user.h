@@ -36,6 +36,9 @@ size_t mem_probes_count(const struct mem_probes *m);
 void mem_probes_detach(struct mem_probes *m);
 void mem_probes_close(struct mem_probes *m);
 
+/* What operator new may be asked for and still have a probe (mem_user_new.c): largest_new, most_mappings. */
+void mem_new_limits(const struct profile *p, struct mem_user_config *config);
+
 /* ---- the recording (mem_user.c) */
 
 struct mem_trace;

@@ -5,9 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -386,6 +384,44 @@ int mem_probes_object(struct mem_probes *m, const char *path)
 	return err;
 }
 
+/*
+ * A file that a process of ours had mapped for less time than it took us to look. The next one that maps it is seen,
+ * if it is where the first one said.
+ */
+static int probe_too_late(struct mem_probes *m, const struct rp_side_event *e, uint64_t dev)
+{
+	struct sym_mapped_functions file = { .path = e->mmap.path,
+					     .dev = dev,
+					     .inode = e->mmap.ino,
+					     .fd = open(e->mmap.path, O_RDONLY | O_CLOEXEC) };
+	struct look look = { .probes = m, .pid = -1 };
+	const size_t before = m->nplaces;
+	struct sym_functions *found = NULL;
+	struct object *object;
+	struct stat st;
+	int err = 0;
+
+	if (file.fd >= 0 && !fstat(file.fd, &st) && st.st_ino == e->mmap.ino && st.st_dev == dev &&
+	    !sym_functions_find(file.fd, (const char *const *)m->names, FUNCTIONS, &found)) {
+		file.functions = found;
+		err = on_mapped_file(&look, &file);
+		if (!err && m->nplaces > before)
+			rp_log(RP_WARN,
+			       "%s: process %u, which used it, had ended before: its calls are not counted",
+			       e->mmap.path, e->pid);
+	} else {
+		rp_log(RP_WARN,
+		       "%s: process %u had ended before it could be looked at: if it has an allocator, its calls "
+		       "are not counted",
+		       e->mmap.path, e->pid);
+		err = add_object(m, dev, e->mmap.ino, -1, &object); /* once is enough */
+	}
+	sym_functions_free(found);
+	if (file.fd >= 0)
+		close(file.fd);
+	return err;
+}
+
 int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 {
 	const uint64_t dev = makedev(e->mmap.maj, e->mmap.min);
@@ -393,68 +429,23 @@ int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 	const struct mem_options *mem = m->profile->opt->own;
 	const uint32_t key = e->pid;
 	uint64_t born;
+	int err = 0;
 
 	if (mem->obj || !e->mmap.ino || find_object(m, dev, e->mmap.ino, pid))
 		return 0;
-	if (rp_map_lookup(stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
-		return 0; /* not asked for, or gone */
 	m->late = true;
-	return mem_probes_process(m, e->pid);
+	if (!rp_map_lookup(stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
+		err = mem_probes_process(m, e->pid);
+	else if (!session_follows(&m->profile->session, e->pid))
+		return 0; /* not asked for */
+	if (err || !m->for_all || find_object(m, dev, e->mmap.ino, pid))
+		return err;
+	return probe_too_late(m, e, dev);
 }
 
 size_t mem_probes_count(const struct mem_probes *m)
 {
 	return m->nplaces;
-}
-
-/* ---- operator new ------------------------------------------------------------------------------------------ */
-
-static bool overcommit_is_strict(void)
-{
-	char text[8];
-
-	return read_small_file("/proc/sys/vm/overcommit_memory", text, sizeof(text)) > 0 &&
-	       text[0] == '2';
-}
-
-static bool has_limit(pid_t pid, int resource)
-{
-	struct rlimit limit;
-
-	return prlimit(pid, resource, NULL, &limit) || limit.rlim_cur != RLIM_INFINITY;
-}
-
-/* The most that a call may ask for and is sure to get; 0: nothing is. */
-static uint64_t largest_new(const struct mem_probes *m)
-{
-	const struct id_list *pids = &m->profile->opt->pids;
-	struct sysinfo info;
-
-	if (m->way[ENTER] != RP_UPROBE_SESSION || !m->config.profile.identity ||
-	    overcommit_is_strict() || sysinfo(&info))
-		return 0;
-	for (uint32_t i = 0; i < (m->for_all ? 1 : pids->n); i++) {
-		const pid_t pid = m->for_all ? 0 : (pid_t)pids->id[i];
-
-		if (has_limit(pid, RLIMIT_AS) || has_limit(pid, RLIMIT_DATA))
-			return 0;
-	}
-	return (uint64_t)info.totalram * info.mem_unit / 2;
-}
-
-/* An allocator may want some at once. */
-#define SPARE_MAPPINGS 64
-#define USUAL_MAPPINGS 65530
-static uint32_t most_mappings(void)
-{
-	char text[32];
-	long most = USUAL_MAPPINGS;
-
-	if (read_small_file("/proc/sys/vm/max_map_count", text, sizeof(text)) > 0)
-		most = strtol(text, NULL, 10);
-	return most < SPARE_MAPPINGS ? 0
-	       : most > INT32_MAX    ? INT32_MAX
-				     : (uint32_t)most - SPARE_MAPPINGS;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
@@ -474,8 +465,8 @@ int mem_probes_open(struct profile *p, const struct mem_user_config *config,
 	m->for_all = p->opt->program;
 	m->way[ENTER] = rp_uprobe_way(pid, true);
 	m->way[LEAVE] = m->way[FREE] = rp_uprobe_way(pid, false);
-	m->config.largest_new = largest_new(m);
-	m->config.most_mappings = most_mappings();
+	if (m->way[ENTER] == RP_UPROBE_SESSION)
+		mem_new_limits(p, &m->config);
 	for (size_t i = 0; !err && i < FUNCTIONS; i++)
 		if (asprintf(&m->names[i], "%s%s",
 			     mem->prefix && i < FIRST_OPERATOR ? mem->prefix : "",

@@ -202,12 +202,19 @@ static int on_comm(struct session *s, const struct rp_side_event *e)
 	return sym_user_comm(s->user, e->time, e->pid, e->tid, e->comm.comm, e->comm.exec);
 }
 
+bool session_follows(const struct session *s, uint32_t pid)
+{
+	return s->target.child && (pid == (uint32_t)s->target.child || id_set_has(&s->family, pid));
+}
+
 static int on_fork(struct session *s, const struct rp_side_event *e)
 {
 	int err;
 
 	if (e->pid == e->fork.ppid)
-		return 0;		     /* a thread */
+		return 0; /* a thread */
+	if (session_follows(s, e->fork.ppid))
+		id_set_add(&s->family, e->pid);
 	err = read_process(s, e->fork.ppid); /* what the child inherits */
 	if (!err)
 		err = sym_user_fork(s->user, e->time, e->pid, e->fork.ppid);
@@ -511,6 +518,7 @@ void session_close(struct session *s)
 	if (s->stats >= 0)
 		close(s->stats);
 	id_set_free(&s->known);
+	id_set_free(&s->family);
 	id_set_free(&s->met);
 	id_set_free(&s->fresh);
 	id_set_free(&s->sampled);

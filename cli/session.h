@@ -36,6 +36,7 @@ struct session {
 	struct unwind_feed
 		*feed;	       /* the subcommand's, if its program walks stacks by tables; NULL */
 	struct id_set known;   /* processes whose mappings are known: seen being made, or read */
+	struct id_set family;  /* of -- PROGRAM: all that it has begotten */
 	struct id_set met;     /* processes that a sample was taken of */
 	struct id_set sampled; /* their process ids alone */
 	size_t most_events;    /* of processes to remember, before those that ended are forgotten */
@@ -58,7 +59,7 @@ struct session_work {
 	int (*drained)(void *ctx);  /* after that the processes met are known; may be NULL */
 	int (*tick)(void *ctx);	    /* once a second: hot-plugged CPUs; may be NULL */
 	int (*interval)(void *ctx); /* every --interval, after a drain; may be NULL */
-	bool often; /* drain ten times a second: a person reads along */
+	bool often;		    /* drain ten times a second: a person reads along */
 	uint64_t (*samples)(const void *ctx); /* so far, for the progress line */
 	/* The program of -- PROGRAM is being loaded, see target_start_watched(); may be NULL. */
 	int (*loaded)(void *ctx, pid_t pid);
@@ -82,6 +83,9 @@ int session_record(struct session *s, const struct session_work *work);
  * be named after its end.
  */
 void session_saw(struct session *s, uint32_t pid, uint64_t generation);
+
+/* Is this process the program, or one of its descendants, also if it has ended? */
+bool session_follows(const struct session *s, uint32_t pid);
 
 /* A stack of this process ended where no mapping is known: it has made executable what was not. */
 void session_lost_way(struct session *s, uint32_t pid);

@@ -119,6 +119,21 @@ is 'folded: bytes' "$(sed -n 's/.*;case_strdup;[^;]* \([0-9]*\)$/\1/p' "$out")" 
 run "$rawprof" mem --format folded --weight alloc_objects -- "$work/mem_exact" 100
 is 'folded: blocks' "$(sed -n 's/.*;case_strdup;[^;]* \([0-9]*\)$/\1/p' "$out")" 100
 
+# ---- an allocator that comes with a later program, which may have ended before we know
+
+if gcc -O1 -static -o "$tmp/static" tests/workloads/mem_many.c 2>/dev/null; then
+	run "$rawprof" mem -- sh -c "$tmp/static 10; sleep 0.5; $tmp/static 100000"
+	is 'a later allocator: status' "$status" 0
+	has 'a later allocator: says so' "$err" \
+		'static: (process [0-9]+, which used it, had ended before|[0-9]+ functions are probed since just now): its calls'
+	has 'a later allocator: it is seen from then on' "$out" '100,[0-9]{3} alloc_objects'
+	ledger_closes 'a later allocator'
+	run "$rawprof" mem -- sh -c "for i in 1 2 3; do /bin/true; done; sleep 0.3"
+	lacks 'no later allocator: nothing to say' "$err" 'had ended before'
+else
+	skip 'a later allocator' 'no static libc to link with'
+fi
+
 # ---- what makes no sense
 
 refused() {
