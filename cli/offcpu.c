@@ -58,8 +58,13 @@ static int configure(struct profile *p)
 	o->config.max_ns = o->options->max_ns;
 	o->config.wakers = o->options->wakers;
 	p->config.some_kernel_only = o->options->wakers;
-	if (o->options->wakers && (!rp_has(RP_HAS_TP_BTF) || !rp_has(RP_HAS_TASK_REGS)))
-		return rp_fail(-EOPNOTSUPP, "--wakers needs Linux 5.15 with BTF");
+	o->config.classic = !rp_has(RP_HAS_TP_BTF);
+	if (o->options->wakers && !o->config.classic && !rp_has(RP_HAS_TASK_REGS))
+		return rp_fail(-EOPNOTSUPP, "--wakers needs Linux 5.15, where there is BTF");
+	if (o->options->wakers && o->config.classic && !p->config.kernel_bytes)
+		return rp_fail(-EOPNOTSUPP,
+			       "--wakers with -U needs BTF: else kernel stacks alone tell "
+			       "whom an interrupt has interrupted");
 	if (o->options->wakers && p->config.ns_inode)
 		return rp_fail(-EOPNOTSUPP,
 			       "--wakers: inside a pid namespace most wakers have no names");
@@ -69,12 +74,11 @@ static int configure(struct profile *p)
 static int attach(struct profile *p)
 {
 	struct offcpu *o = p->ctx;
-	struct rp_link *link;
 	int err;
 
 	o->config.profile = p->config;
 	o->visitor = -1;
-	if (rp_has(RP_HAS_TP_BTF)) {
+	if (!o->config.classic) {
 		sched_find_state(&o->config);
 		err = asleep_load(p, &o->config, &o->visitor);
 		if (!err && o->options->wakers)
@@ -82,10 +86,11 @@ static int attach(struct profile *p)
 		return err ? err : profile_attach(p, &offcpu_switch_program, &o->config);
 	}
 	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
-	err = profile_load(p, &offcpu_switch_classic_program, &o->config);
-	if (err >= 0)
-		err = rp_attach_tracepoint(err, "sched", "sched_switch", 0, &link);
-	return err < 0 ? err : profile_hold(p, link);
+	err = sched_attach_classic(p, &offcpu_switch_classic_program, &o->config, "sched_switch");
+	if (!err && o->options->wakers)
+		err = sched_attach_classic(p, &offcpu_waking_classic_program, &o->config,
+					   "sched_waking");
+	return err;
 }
 
 static int start(struct profile *p)

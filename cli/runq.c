@@ -33,14 +33,29 @@ static int configure(struct profile *p)
 {
 	struct runq *r = p->ctx;
 
-	if (!rp_has(RP_HAS_TP_BTF))
-		return rp_fail(-EOPNOTSUPP,
-			       "--runq needs BTF tracepoints (Linux 5.5, CONFIG_DEBUG_INFO_BTF)");
 	p->config.eh = p->config.user_bytes = p->config.fp_bytes = p->config.kernel_bytes = 0;
 	r->config.by_cpu = r->options->by && !strcmp(r->options->by, "cpu");
 	r->config.by_process = r->options->by && !strcmp(r->options->by, "process");
-	sched_find_state(&r->config);
+	r->config.classic = !rp_has(RP_HAS_TP_BTF);
+	if (!r->config.classic)
+		sched_find_state(&r->config);
 	return 0;
+}
+
+static int attach_classic(struct profile *p)
+{
+	const struct runq *r = p->ctx;
+	int err;
+
+	rp_log(RP_INFO,
+	       "no BTF tracepoints: classic ones; processes are named after the thread that waited last");
+	err = sched_attach_classic(p, &runq_wakeup_classic_program, &r->config, "sched_wakeup");
+	if (!err)
+		err = sched_attach_classic(p, &runq_new_classic_program, &r->config,
+					   "sched_wakeup_new");
+	return err ? err
+		   : sched_attach_classic(p, &runq_switch_classic_program, &r->config,
+					  "sched_switch");
 }
 
 static int attach(struct profile *p)
@@ -49,6 +64,8 @@ static int attach(struct profile *p)
 	int err;
 
 	r->config.profile = p->config;
+	if (r->config.classic)
+		return attach_classic(p);
 	err = profile_attach(p, &runq_wakeup_program, &r->config);
 	if (!err)
 		err = profile_attach(p, &runq_new_program, &r->config);

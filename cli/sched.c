@@ -96,6 +96,17 @@ void sched_find_state(struct sched_config *c)
 	c->state_renamed = !rp_btf_access(btf, "task_struct", "__state", &access, NULL);
 }
 
+int sched_attach_classic(struct profile *p, const struct asm_program *program, const void *config,
+			 const char *event)
+{
+	struct rp_link *link;
+	int err = profile_load(p, program, config);
+
+	if (err >= 0)
+		err = rp_attach_tracepoint(err, "sched", event, 0, &link);
+	return err < 0 ? err : profile_hold(p, link);
+}
+
 int sched_gate(struct profile *p, uint64_t time)
 {
 	return rp_map_update(stacks_map(p->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 }, &time,

@@ -25,14 +25,35 @@ static int configure(struct profile *p)
 {
 	struct wall *w = p->ctx;
 
-	if (!rp_has(RP_HAS_TP_BTF))
-		return rp_fail(-EOPNOTSUPP,
-			       "wall needs BTF tracepoints (Linux 5.5, CONFIG_DEBUG_INFO_BTF): "
-			       "use cpu and offcpu");
 	w->config.states = THREAD_WAITING | THREAD_RUNNABLE;
 	w->config.everyone = 1;
-	sched_find_state(&w->config);
+	w->config.classic = !rp_has(RP_HAS_TP_BTF);
+	if (!w->config.classic)
+		sched_find_state(&w->config);
 	return 0;
+}
+
+static int attach_btf(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	int err = profile_attach(p, &wall_wakeup_program, NULL);
+
+	return err ? err : profile_attach(p, &wall_switch_program, &w->config);
+}
+
+static int attach_classic(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	int err;
+
+	rp_log(RP_INFO, "no BTF tracepoints: classic ones");
+	err = sched_attach_classic(p, &wall_wakeup_classic_program, &w->config, "sched_wakeup");
+	if (!err)
+		err = sched_attach_classic(p, &wall_new_classic_program, &w->config,
+					   "sched_wakeup_new");
+	return err ? err
+		   : sched_attach_classic(p, &wall_switch_classic_program, &w->config,
+					  "sched_switch");
 }
 
 static int attach(struct profile *p)
@@ -43,9 +64,7 @@ static int attach(struct profile *p)
 	w->config.profile = p->config;
 	err = asleep_load(p, &w->config, &w->visitor);
 	if (!err)
-		err = profile_attach(p, &wall_wakeup_program, NULL);
-	if (!err)
-		err = profile_attach(p, &wall_switch_program, &w->config);
+		err = w->config.classic ? attach_classic(p) : attach_btf(p);
 	if (err)
 		return err;
 	program = profile_load(p, &wall_sample_program, &w->config);
@@ -260,9 +279,14 @@ static const struct profiler wall_profiler = {
 
 int command_wall(const struct options *opt)
 {
+	struct profiler profiler = wall_profiler;
 	struct wall w = { .freq = opt->freq || opt->period ? opt->freq : DEFAULT_FREQ,
 			  .period = opt->period };
-	int status = profile_run(&wall_profiler, opt, &w);
+	int status;
+
+	if (!rp_has(RP_HAS_TP_BTF))
+		profiler.nmaps = WALL_MAPS;
+	status = profile_run(&profiler, opt, &w);
 
 	rp_perf_close(w.perf);
 	free(w.threads.slots);

@@ -25,11 +25,6 @@ const struct asm_map offcpu_maps[OFFCPU_MAPS] = {
 			       .value = &pair_weights_layout },
 };
 
-/* States of the classic tracepoint: include/trace/events/sched.h */
-#define CLASSIC_ENDING 0x30
-#define CLASSIC_IDLE 0x80
-#define CLASSIC_PREEMPTED 0x100
-
 /* The stack frame of the programs. */
 struct leave_frame {
 	struct sched_thread
@@ -356,10 +351,7 @@ const struct asm_program offcpu_switch_program = {
 	.frame = &leave_frame_layout,
 };
 
-/*
- * The same for kernels without BTF. What the event prints is the state in a shorter form: the bits that ps(1) has
- * letters for, 0x80 for I, 0x100 for preempted, X or Z from the end of a thread on.
- */
+/* The same for kernels without BTF. */
 /* clang-format off */
 static const struct asm_insn offcpu_switch_classic[] = {
 	MOV_REG(R6, R1),
@@ -373,24 +365,7 @@ static const struct asm_insn offcpu_switch_classic[] = {
 	MOV_REG(R8, R0),
 LABEL(next_is_idle),
 
-	LD_TP(R3, R6, "sched", "sched_switch", "prev_state"),
-	JEQ(R3, 0, runnable),
-	JSET(R3, CLASSIC_PREEMPTED, runnable),
-	JEQ(R3, CLASSIC_IDLE, kernel_idle),
-	JSET(R3, CLASSIC_ENDING, ending),
-	AND(R3, THREAD_WAITING),
-	JNE(R3, 0, leave),
-	MOV(R3, THREAD_OTHER),
-	JA(leave),
-LABEL(ending),
-	MOV(R3, THREAD_DEAD),
-	JA(leave),
-LABEL(kernel_idle),
-	MOV(R3, THREAD_IDLE),
-	JA(leave),
-LABEL(runnable),
-	MOV(R3, THREAD_RUNNABLE),
-LABEL(leave),
+	LD_CLASSIC_STATE(R3, R6),
 	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
 	MOV(R4, 0),
 	INCLUDE(&leave_part),

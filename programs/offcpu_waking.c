@@ -42,29 +42,10 @@ enum {
 #define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "orig_ax")
 #endif
 
-/* sched_waking(struct task_struct *p) */
 /* clang-format off */
-static const struct asm_insn waking[] = {
-	MOV_REG(R6, R1),
-	SCHED_GATE(out),
-	LDX(DW, R1, R6, 0),
-	LD_FIELD(R1, R1, "task_struct", "pid"),
-	STX(W, R10, TID, R1),
-	MAP_LOOKUP(threads, TID),
-	JEQ(R0, 0, out),
-	MOV_REG(R7, R0),
 
-	CALL(get_current_pid_tgid),
-	STX(DW, R10, IDS, R0),
-	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
-	CALL(get_current_task_btf),
-	LD_FIELD(R1, R0, "task_struct", "mm"),
-	JEQ(R1, 0, a_task), /* of the kernel, which has never been in user code */
-	MOV_REG(R1, R0),
-	CALL(task_pt_regs),
-	LD_ENTRY(R1, R0),
-	JSLT(R1, 0, interrupted),
-LABEL(a_task),
+/* R6 = context, R7 = entry of the thread that is woken: how the programs end. */
+static const struct asm_insn take_lines[] = {
 	MOV(R8, OFFCPU_WAKER_TASK),
 	JA(take),
 LABEL(interrupted),
@@ -99,6 +80,54 @@ LABEL(lost), /* and counted as such, so it is an event too */
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
+};
+/* clang-format on */
+static const struct asm_part take_part = { ASM_LINES(take_lines) };
+
+/* sched_waking(struct task_struct *p) */
+/* clang-format off */
+static const struct asm_insn waking[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	LDX(DW, R1, R6, 0),
+	LD_FIELD(R1, R1, "task_struct", "pid"),
+	STX(W, R10, TID, R1),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+
+	CALL(get_current_pid_tgid),
+	STX(DW, R10, IDS, R0),
+	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	CALL(get_current_task_btf),
+	LD_FIELD(R1, R0, "task_struct", "mm"),
+	JEQ(R1, 0, a_task), /* of the kernel, which has never been in user code */
+	MOV_REG(R1, R0),
+	CALL(task_pt_regs),
+	LD_ENTRY(R1, R0),
+	JSLT(R1, 0, interrupted),
+LABEL(a_task),
+	INCLUDE(&take_part),
+
+	INCLUDE(&stack_pieces_part),
+};
+
+/*
+ * The same for kernels without BTF, where nothing but the names of the kernel's functions tells of interrupts: user
+ * space takes the stack of whom they interrupted away.
+ */
+static const struct asm_insn waking_classic[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	LD_TP(R1, R6, "sched", "sched_waking", "pid"),
+	STX(W, R10, TID, R1),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+	CALL(get_current_pid_tgid),
+	STX(DW, R10, IDS, R0),
+	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	INCLUDE(&take_part),
 
 	INCLUDE(&stack_pieces_part),
 };
@@ -111,6 +140,15 @@ const struct asm_program offcpu_waking_program = {
 	.target = "sched_waking",
 	.license = "Dual BSD/GPL",
 	ASM_LINES(waking),
+	.config_size = sizeof(struct sched_config),
+	.frame = &frame_layout,
+};
+
+const struct asm_program offcpu_waking_classic_program = {
+	.name = "waking_classic",
+	.type = BPF_PROG_TYPE_TRACEPOINT,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(waking_classic),
 	.config_size = sizeof(struct sched_config),
 	.frame = &frame_layout,
 };

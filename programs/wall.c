@@ -15,14 +15,18 @@
 
 #include <rawprof/sched.h>
 
-const struct asm_map wall_maps[SCHED_MAPS] = { SCHED_MAP_LIST(
-	WALL_WEIGHTS, sizeof(struct sched_thread), sched_thread_layout) };
+const struct asm_map wall_maps[WALL_MAPS] = {
+	SCHED_MAP_LIST(WALL_WEIGHTS, sizeof(struct sched_thread), sched_thread_layout),
+	[WALL_MAP_SWITCHED] = { "switched", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
+	[WALL_MAP_BIRTHS] = { "births", BPF_MAP_TYPE_LRU_HASH, 4, 8, 8192 },
+};
 
 /* The stack frame of wall_leave. */
 struct leave_frame {
-	struct sched_thread thread;	    /* a new entry of the map threads */
-	uint64_t context, state, now, prev; /* arguments; prev is the task by its BTF type */
-	uint64_t ran;			    /* since it came to its CPU, by the kernel's sum */
+	struct sched_thread thread; /* a new entry of the map threads */
+	uint64_t context, state, now,
+		prev; /* arguments; prev is the task by its BTF type, or when it came */
+	uint64_t ran; /* since it came to its CPU, by the kernel's sum */
 	uint32_t tid, unused;
 };
 enum {
@@ -180,7 +184,8 @@ LABEL(out),
 	EXIT(),
 
 	/*
-	 * wall_leave(context, tid, state, now, task): the current thread stops running.
+	 * wall_leave(context, tid, state, now, task): the current thread stops running. Without BTF the last one is when it
+	 * came to its CPU.
 	 */
 FUNC(wall_leave),
 	JEQ(R2, 0, idle), /* on every CPU */
@@ -189,9 +194,15 @@ FUNC(wall_leave),
 	STX(DW, R10, STATE, R3),
 	STX(DW, R10, NOW, R4),
 	STX(DW, R10, PREV, R5),
-	LD_FIELD(R1, R5, "task_struct", "se.sum_exec_runtime"),
-	LD_FIELD(R2, R5, "task_struct", "se.prev_sum_exec_runtime"),
-	SUB_REG(R1, R2),
+	UNLESS(struct sched_config, classic),
+		LD_FIELD(R1, R5, "task_struct", "se.sum_exec_runtime"),
+		LD_FIELD(R2, R5, "task_struct", "se.prev_sum_exec_runtime"),
+		SUB_REG(R1, R2),
+	END,
+	WHEN(struct sched_config, classic),
+		MOV_REG(R1, R4),
+		SUB_REG(R1, R5),
+	END,
 	STX(DW, R10, RAN, R1),
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JNE(R0, 0, known),
@@ -219,21 +230,34 @@ FUNC(wall_leave),
 LABEL(came),
 	STX(DW, R10, THREAD + SINCE, R3),
 	STX(DW, R10, THREAD + BORN, R3),
-	LDX(DW, R5, R10, PREV),
-	LD_FIELD(R1, R5, "task_struct", "start_time"),
-	JLT_REG(R1, R2, old),
+	UNLESS(struct sched_config, classic),
+		LDX(DW, R5, R10, PREV),
+		LD_FIELD(R1, R5, "task_struct", "start_time"),
+		JLT_REG(R1, R2, old),
 
-	/* Of a new one the kernel knows how long it has run; else it was waiting for its first time on a CPU. */
-	JGE_REG(R1, R3, old),
-	STX(DW, R10, THREAD + BORN, R1),
-	LD_FIELD(R4, R5, "task_struct", "se.prev_sum_exec_runtime"),
-	SUB_REG(R3, R1),
-	JLE_REG(R4, R3, sane),
-	MOV_REG(R4, R3),
+		/* Of a new one the kernel knows how long it has run; else it was waiting for its first time on a CPU. */
+		JGE_REG(R1, R3, old),
+		STX(DW, R10, THREAD + BORN, R1),
+		LD_FIELD(R4, R5, "task_struct", "se.prev_sum_exec_runtime"),
+		SUB_REG(R3, R1),
+		JLE_REG(R4, R3, sane),
+		MOV_REG(R4, R3),
 LABEL(sane),
-	STX(DW, R10, THREAD + ON_CPU, R4),
-	SUB_REG(R3, R4),
-	STX(DW, R10, THREAD + QUEUED, R3),
+		STX(DW, R10, THREAD + ON_CPU, R4),
+		SUB_REG(R3, R4),
+		STX(DW, R10, THREAD + QUEUED, R3),
+	END,
+	WHEN(struct sched_config, classic), /* it has been born, and then has waited until now */
+		MAP_LOOKUP(births, LEAVE_TID),
+		JEQ(R0, 0, old),
+		LDX(DW, R1, R0, 0),
+		LDX(DW, R3, R10, THREAD + SINCE),
+		JLT_REG(R3, R1, old),
+		STX(DW, R10, THREAD + BORN, R1),
+		SUB_REG(R3, R1),
+		STX(DW, R10, THREAD + QUEUED, R3),
+		MAP_DELETE(births, LEAVE_TID),
+	END,
 LABEL(old),
 	MAP_UPDATE(threads, LEAVE_TID, THREAD, BPF_ANY),
 	MAP_LOOKUP(threads, LEAVE_TID),
@@ -401,14 +425,8 @@ LABEL(out),
 	INCLUDE(&stack_pieces_part),
 };
 
-/*
- * sched_wakeup(struct task_struct *p): it is on a run queue now. That is after it has left its CPU for good, which
- * sched_waking need not be.
- */
-static const struct asm_insn wall_wakeup[] = {
-	LDX(DW, R1, R1, 0),
-	LD_FIELD(R1, R1, "task_struct", "pid"),
-	STX(W, R10, BACK_TID, R1),
+/* The thread is on a run queue now. */
+static const struct asm_insn wakeup_lines[] = {
 	MAP_LOOKUP(threads, BACK_TID),
 	JEQ(R0, 0, out),
 	LDX(W, R1, R0, PHASE),
@@ -422,6 +440,69 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };
+static const struct asm_part wakeup_part = { ASM_LINES(wakeup_lines) };
+
+/* sched_wakeup(struct task_struct *p): after it has left its CPU for good, which sched_waking need not be. */
+static const struct asm_insn wall_wakeup[] = {
+	LDX(DW, R1, R1, 0),
+	LD_FIELD(R1, R1, "task_struct", "pid"),
+	STX(W, R10, BACK_TID, R1),
+	INCLUDE(&wakeup_part),
+};
+
+/* ---- the same for kernels without BTF: what a task_struct would tell is noted from switch to switch */
+
+static const struct asm_insn wall_switch_classic[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	COUNT(stats, struct sched_stats, profile.fired),
+	CALL(ktime_get_ns),
+	STX(DW, R10, BACK_NOW, R0),
+	MOV_REG(R2, R0),
+
+	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
+	JEQ(R1, 0, next_is_idle),
+	CALL_FUNC(wall_back),
+LABEL(next_is_idle),
+
+	/* R5 = when the one who leaves came, and the next one comes now. */
+	ST(W, R10, BACK_TID, 0),
+	MAP_LOOKUP(switched, BACK_TID),
+	JEQ(R0, 0, out), /* never */
+	LDX(DW, R5, R0, 0),
+	LDX(DW, R4, R10, BACK_NOW),
+	STX(DW, R0, 0, R4),
+	LD_CLASSIC_STATE(R3, R6),
+	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
+	MOV_REG(R1, R6),
+	CALL_FUNC(wall_leave),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&wall_part),
+	INCLUDE(&target_part),
+	INCLUDE(&stack_pieces_part),
+};
+static const struct asm_insn wall_wakeup_classic[] = {
+	LD_TP(R1, R1, "sched", "sched_wakeup", "pid"),
+	STX(W, R10, BACK_TID, R1),
+	INCLUDE(&wakeup_part),
+};
+static const struct asm_insn wall_new_classic[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	LD_TP(R1, R6, "sched", "sched_wakeup_new", "pid"),
+	STX(W, R10, BACK_TID, R1),
+	CALL(ktime_get_ns),
+	STX(DW, R10, BACK_NOW, R0),
+	MAP_UPDATE(births, BACK_TID, BACK_NOW, BPF_ANY),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+/* ---- where it was on the CPU */
 
 static const struct asm_insn wall_sample[] = {
 	MOV_REG(R6, R1),
@@ -490,7 +571,28 @@ const struct asm_program wall_sample_program = {
 	.config_size = sizeof(struct sched_config),
 };
 
+#define CLASSIC(text_lines)                                                                        \
+	.type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL", ASM_LINES(text_lines),        \
+	.config_size = sizeof(struct sched_config), .frame = &back_frame_layout
+
+const struct asm_program wall_switch_classic_program = {
+	.name = "wall_classic",
+	CLASSIC(wall_switch_classic),
+};
+const struct asm_program wall_wakeup_classic_program = {
+	.name = "wall_wakeup_tp",
+	CLASSIC(wall_wakeup_classic),
+};
+const struct asm_program wall_new_classic_program = {
+	.name = "wall_new_tp",
+	CLASSIC(wall_new_classic),
+};
+
 const struct sched_config wall_usual_config = { .profile = PROFILE_USUAL_CONFIG,
 						.state_argument = 1,
 						.states = THREAD_WAITING | THREAD_RUNNABLE,
 						.everyone = 1 };
+const struct sched_config wall_classic_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+							.states = THREAD_WAITING | THREAD_RUNNABLE,
+							.everyone = 1,
+							.classic = 1 };

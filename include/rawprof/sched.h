@@ -49,8 +49,8 @@ struct sched_config {
 	uint32_t everyone;	     /* who runs has an interval too (wall) */
 	uint32_t wakers;	     /* waits are counted by who ended them, too (offcpu) */
 	uint32_t by_cpu, by_process; /* what histograms are told apart by (runq) */
-	uint32_t unused;
-	uint64_t min_ns, max_ns; /* 0: any */
+	uint32_t classic;	     /* no kernel BTF: what a task_struct says is not to be had */
+	uint64_t min_ns, max_ns;     /* 0: any */
 };
 /* dst = the state of a task, src, as the kernel has it. */
 #define LD_STATE(dst, src)                                                                         \
@@ -71,6 +71,19 @@ struct sched_config {
 		JNE(t, 0, .preempted), WHEN(struct sched_config, state_argument),                  \
 		LDX(DW, state, context, 24), END, UNLESS(struct sched_config, state_argument),     \
 		LD_STATE(state, prev), END, LABEL(.preempted), THREAD_STATE(state, t), END
+
+/*
+ * The same of the classic tracepoint's record (include/trace/events/sched.h), which has the state in a shorter form:
+ * the bits that ps(1) has letters for, 0x80 for I, 0x100 for preempted, X or Z from the end of a thread on.
+ */
+#define LD_CLASSIC_STATE(state, context)                                                           \
+	SCOPE("LD_CLASSIC_STATE(" #state ", " #context ")"),                                       \
+		LD_TP(state, context, "sched", "sched_switch", "prev_state"),                      \
+		JEQ(state, 0, .runnable), JSET(state, 0x100, .runnable), JEQ(state, 0x80, .idle),  \
+		JSET(state, 0x30, .ending), AND(state, THREAD_WAITING), JNE(state, 0, .known),     \
+		MOV(state, THREAD_OTHER), JA(.known), LABEL(.ending), MOV(state, THREAD_DEAD),     \
+		JA(.known), LABEL(.idle), MOV(state, THREAD_IDLE), JA(.known), LABEL(.runnable),   \
+		MOV(state, THREAD_RUNNABLE), LABEL(.known), END
 
 /* What became of the switches: each begins an interval of who leaves, or is none of our concern. */
 struct sched_stats {
@@ -150,7 +163,7 @@ extern const struct asm_map offcpu_maps[OFFCPU_MAPS];
 extern const struct asm_program offcpu_switch_program, offcpu_switch_classic_program;
 extern const struct sched_config offcpu_usual_config;
 /* On sched_waking, for wakers. Needs RP_HAS_TASK_REGS. */
-extern const struct asm_program offcpu_waking_program;
+extern const struct asm_program offcpu_waking_program, offcpu_waking_classic_program;
 extern const struct sched_config offcpu_waking_usual_config;
 
 /* ---- wall: all time of threads (programs/wall.c) */
@@ -169,10 +182,16 @@ enum {
 /* Tags of records besides enum thread_state. Those of the latter are threads that have ended, whose weights are, in
  * this order, the members queued, on_cpu and lost of struct sched_thread, and the time from born on. */
 enum { WALL_SAMPLE = 0, WALL_ENDED = THREAD_DEAD };
-extern const struct asm_map wall_maps[SCHED_MAPS];
+/* Of a kernel without BTF: when a CPU was switched last, and when threads were born that have not left one yet. */
+enum { WALL_MAP_SWITCHED = SCHED_MAPS, WALL_MAP_BIRTHS, WALL_MAPS };
+extern const struct asm_map wall_maps[WALL_MAPS];
 /* On sched_switch, on sched_wakeup, and of a perf event. */
 extern const struct asm_program wall_switch_program, wall_wakeup_program, wall_sample_program;
 extern const struct sched_config wall_usual_config;
+/* The same on classic tracepoints, and on sched_wakeup_new. */
+extern const struct asm_program wall_switch_classic_program, wall_wakeup_classic_program,
+	wall_new_classic_program;
+extern const struct sched_config wall_classic_usual_config;
 
 /* ---- runq: how long threads wait for a CPU (programs/runq.c) */
 
@@ -196,16 +215,22 @@ struct runq_hist {
 	uint64_t slots[RUNQ_HIST_SLOTS];
 	char comm[16]; /* of the process */
 };
-/* Value of the map threads: since when it is queued, 0: it is not. */
+/* Value of the map threads. */
 struct runq_thread {
-	uint64_t since;
+	uint64_t since; /* when it was queued, 0: it is not */
 	uint64_t pid_tgid;
+	uint64_t
+		waited; /* without BTF: ns, until it leaves and tells whose they are; 0: none, else one more */
 };
 enum { RUNQ_MAP_THREADS = STACK_MAPS, RUNQ_MAP_GATE, RUNQ_MAP_HISTS, RUNQ_MAP_EMPTY, RUNQ_MAPS };
 extern const struct asm_map runq_maps[RUNQ_MAPS];
 /* On sched_switch, sched_wakeup and sched_wakeup_new. */
 extern const struct asm_program runq_switch_program, runq_wakeup_program, runq_new_program;
 extern const struct sched_config runq_usual_config;
+/* The same on classic tracepoints. */
+extern const struct asm_program runq_switch_classic_program, runq_wakeup_classic_program,
+	runq_new_classic_program;
+extern const struct sched_config runq_classic_usual_config;
 
 /* ---- asleep: stacks of those that sleep since before (programs/asleep.c) */
 

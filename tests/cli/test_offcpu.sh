@@ -214,6 +214,49 @@ ledger_closes '--runq -i'
 run "$rawprof" offcpu --runq --format prometheus 0.3
 has '--runq: for Prometheus' "$out" '^rawprof_runq_latency_seconds_count(\{\})? [0-9]+$'
 
+# ---- a kernel without BTF
+
+if unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf' 2>/dev/null; then
+	# without_btf ARGS...: as off.
+	without_btf() {
+		run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf; exec "$0" "$@"' "$rawprof" offcpu "$@"
+		[ $status -eq 0 ] || fail "no BTF: rawprof offcpu $*" "status $status"
+	}
+	without_btf --wakers --format folded -o "$tmp/folded" -- "$work/waits" 1
+	mv "$out" "$said"
+	mv "$tmp/folded" "$out"
+	ledger_closes 'no BTF: --wakers'
+	while read -r name _ waited burnt _; do
+		case $name in
+		nap | poll) by=';hrtimer_interrupt;.*;\[interrupt\] ' ;;
+		read) by=';[a-z_]*pipe_write;.*;waits ' ;;
+		futex) by=';futex_wake;.*;waits ' ;;
+		*) continue ;;
+		esac
+		within "no BTF: --wakers: $name" "$(us "$out" "^$name;.*;schedule;__schedule;--;.*$by")" $((waited - burnt)) 5
+	done <"$said"
+	is 'no BTF: --wakers: of the interrupted nothing' \
+		"$(grep -E ';--;.*;asm_(sysvec|common)_' "$out" | grep -vcE ';asm_[a-z_]*;\[interrupt\] [0-9]+$')" 0
+	lacks 'no BTF: --wakers: no frame of ours' "$out" 'bpf_prog_|bpf_trace_run|__traceiter|perf_trace_|trace_call_bpf'
+	run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf; exec "$0" "$@"' "$rawprof" offcpu --wakers -U 1
+	is 'no BTF: --wakers -U: status' $status 1
+	has 'no BTF: --wakers -U: says why' "$err" 'needs BTF'
+	if have_python && [ -n "$cpu" ]; then
+		without_btf --runq --by process --format json -o "$tmp/runq.json" -- \
+			taskset -c "$cpu" sh -c "$work/split 0.5 & $work/split 0.5 & wait"
+		read -r n sum lost <<<"$(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+of = [h for h in d["histograms"] if h["labels"]["comm"] == "split"]
+l = d["ledger"]
+print(len(of), sum(h["sum"] for h in of) // 1000, l["fired"] - l["kept"] - sum(x["count"] for x in l["lines"] if x["fate"] == "filtered"))' "$tmp/runq.json" 2>&1)"
+		is 'no BTF: --runq: nothing is lost, and the ledger closes' "$lost" 0
+		is 'no BTF: --runq --by process: both' "$n" 2
+		holds 'no BTF: --runq: each waits while the other runs' "$sum > 350000"
+	fi
+else
+	skip 'no BTF' 'cannot have a mount of my own'
+fi
+
 # ---- the tools of others, at the same time
 
 if command -v offcputime >/dev/null; then

@@ -32,7 +32,7 @@ is 'waits: nothing is lost' "$(ledger LOST)" 0
 adds_up 'waits'
 while read -r name _ waited burnt _; do
 	case $name in
-	nap) state=sleep ;;
+	nap) state="sleep" ;;
 	read) state=pipe ;;
 	futex | poll) state=$name ;;
 	vfork) state=child ;;
@@ -106,6 +106,46 @@ ledger_closes 'whole machine'
 fewest=$((before < after ? before : after))
 most=$(((before > after ? before : after) + $(find /proc/1/task -mindepth 1 -maxdepth 1 | wc -l)))
 holds 'whole machine: every thread that there is' "$(total "$out") > 0.9 * 1000000 * $fewest && $(total "$out") < 1.3 * 1000000 * $most"
+
+# ---- a kernel without BTF
+
+if unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf' 2>/dev/null; then
+	run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf; exec "$0" "$@"' \
+		"$rawprof" wall -F 499 --format folded -o "$tmp/folded" -- "$work/waits" 1
+	mv "$out" "$said"
+	mv "$tmp/folded" "$out"
+	ledger_closes 'no BTF'
+	adds_up 'no BTF'
+	has 'no BTF: says so' "$err" 'no BTF tracepoints: classic ones|by frame pointers'
+	while read -r name _ waited burnt _; do
+		case $name in
+		nap) state="sleep" ;;
+		read) state=pipe ;;
+		futex | poll) state=$name ;;
+		vfork) continue ;;
+		burn)
+			within 'no BTF: burn: on the CPU' "$(us "$out" '^burn;.*\[on CPU\] ')" "$burnt" 5
+			state=
+			;;
+		esac
+		within "no BTF: $name: all its time" "$(us "$out" "^$name;")" "$waited" 3
+		[ -z "$state" ] || within "no BTF: $name: $state and runnable" \
+			"$(us "$out" "^$name;.*\[($state|runnable)\] ")" $((waited - burnt)) 3
+	done <"$said"
+	"$work/waits" 60 >"$said.waits" &
+	pid=$!
+	sleep 0.4
+	run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf; exec "$0" "$@"' \
+		"$rawprof" wall --format folded -o "$tmp/folded" -p $pid -d 2
+	mv "$tmp/folded" "$out"
+	# Each was first seen within a round of 40 ms; not the child that is about to end.
+	within 'no BTF: by process: 7 threads times 2 s' "$(total "$out")" 14000000 8
+	adds_up 'no BTF: by process'
+	kill $pid
+	wait $pid 2>/dev/null
+else
+	skip 'no BTF' 'cannot have a mount of my own'
+fi
 
 # ---- formats
 
