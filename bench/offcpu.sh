@@ -44,6 +44,8 @@ table 'The whole machine' :: 'rawprof offcpu' "${rawprof[@]}" :: 'by frame point
 	:: 'every switch, by frame pointers' "${rawprof[@]}" "${all[@]}" --call-graph fp \
 	:: 'every switch' "${rawprof[@]}" "${all[@]}" :: 'rawprof offcpu --wakers' "${rawprof[@]}" --wakers \
 	:: 'rawprof wall' ./rawprof wall -q -f -d 2 :: 'rawprof offcpu --runq' ./rawprof offcpu --runq -q -d 2 "${theirs[@]}"
+table 'Like with like: a stack by frame pointers at every switch' \
+	:: 'rawprof offcpu' "${rawprof[@]}" "${all[@]}" --call-graph fp "${theirs[@]}"
 ! have_theirs || theirs=(:: offcputime offcputime -p "$pingpong" 2)
 table 'By process, the one that switches' :: 'rawprof offcpu' "${rawprof[@]}" -p "$pingpong" \
 	:: 'every switch' "${rawprof[@]}" "${all[@]}" -p "$pingpong" "${theirs[@]}"
