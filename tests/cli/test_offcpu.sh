@@ -275,11 +275,13 @@ if command -v offcputime >/dev/null; then
 	off -p $pid -d 3
 	wait $theirs
 	wait $pid
-	# Theirs prints a stack, a line "- NAME (TID)", and a line of microseconds.
+	# Theirs leaves out what was left of a nap when it began, and the part of one that goes on when it ends: up to 80 of
+	# 3000 ms. And the two do not begin at the same moment.
+	# It prints a stack, a line "- NAME (TID)", and a line of microseconds.
 	for name in nap poll; do
 		sum=$(awk -v n="$name" '$1 == "-" { who = $2 } /^ +[0-9]+$/ && who == n { s += $1 } END { print s + 0 }' "$tmp/theirs")
 		if [ "$sum" -gt 0 ]; then
-			within "offcputime agrees: $name" "$(us "$out" "^$name;")" "$sum" 10
+			within "offcputime agrees: $name" "$(us "$out" "^$name;")" "$sum" 6
 		else
 			skip "offcputime agrees: $name" 'it shows nothing of that thread'
 		fi
@@ -287,27 +289,23 @@ if command -v offcputime >/dev/null; then
 else
 	skip 'offcputime agrees' 'it is not installed'
 fi
-if command -v perf >/dev/null && perf sched record -o "$tmp/perf.data" -- "$work/waits" 0.2 >/dev/null 2>&1; then
-	# Now and then a switch escapes perf here, and then its naps are shorter than the 40 ms that were asked for, which
-	# no sleep can be: such a recording says nothing.
-	for _ in 1 2 3 4 5; do
-		perf sched record -o "$tmp/perf.data" -- "$rawprof" offcpu -q --format folded -o "$tmp/folded" \
-			-- "$work/waits" 1 >/dev/null 2>&1
-		mv "$tmp/folded" "$out"
-		read -r sum short < <(perf sched timehist -i "$tmp/perf.data" 2>/dev/null |
-			awk '$3 ~ /^nap\[/ { s += $4; short += $4 > 0 && $4 < 40 } END { print int(1000 * s), short + 0 }')
-		[ "$short" -ne 0 ] || break
-	done
-	if [ "$short" -ne 0 ]; then
-		skip 'perf sched timehist agrees' 'it shows naps that are too short to be true'
-	elif [ "$sum" -gt 0 ]; then
-		# The last wait of a thread that ends is no thread's with perf.
-		within 'perf sched timehist agrees: nap' "$(us "$out" '^nap;')" $((sum + 40000)) 3
+if have_python && command -v perf >/dev/null && perf sched record -o "$tmp/perf.data" -- "$work/waits" 0.2 >/dev/null 2>&1; then
+	# Now and then a switch escapes perf here, and then two naps are told as one, or one as shorter than the 40 ms that
+	# were asked for, which no sleep can be. Of naps that can be true the mean is compared; for us these are all of them.
+	perf sched record -o "$tmp/perf.data" -- "$rawprof" offcpu -q --min-block 40 --max-block 80 --format json \
+		-o "$tmp/as.json" -- "$work/waits" 2 >"$said" 2>/dev/null
+	read -r naps ours < <(python3 -c 'import json, sys
+n, ns = map(sum, zip(*[s["values"] for s in json.load(open(sys.argv[1]))["samples"] if s["comm"] == "nap"]))
+print(n, ns // n // 1000)' "$tmp/as.json" 2>&1)
+	read -r seen theirs < <(perf sched timehist -i "$tmp/perf.data" 2>/dev/null |
+		awk '$3 ~ /^nap\[/ && $4 >= 40 && $4 <= 80 { n++; s += $4 } END { print n + 0, n ? int(1000 * s / n) : 0 }')
+	if [ "$seen" -ge $((naps / 2)) ]; then
+		within "perf sched timehist agrees: the mean of $seen of $naps naps, in us" "$ours" "$theirs" 2
 	else
-		skip 'perf sched timehist agrees' 'it shows nothing of that thread'
+		skip 'perf sched timehist agrees' "it shows $seen of $naps naps"
 	fi
 else
-	skip 'perf sched timehist agrees' 'perf is not installed, or cannot record here'
+	skip 'perf sched timehist agrees' 'perf or python3 is not installed, or perf cannot record here'
 fi
 leaves_nothing
 finish
