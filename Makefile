@@ -211,9 +211,9 @@ bench-unwind: deps-bench ## how whole user stacks are, beside perf's, and what t
 	$(AGAIN) rawprof $(BUILD)/bench/unwind_cost
 	$(Q)BUILD=$(BUILD) bench/unwind/run.sh
 .PHONY: bench-io
-bench-io: deps-bench ## what a request to a disk costs in BPF programs, beside biolatency; root
-	$(AGAIN) rawprof
-	$(Q)bench/io.sh
+bench-io: deps-bench ## what a request to a disk costs in BPF programs, beside biolatency; bench/io.md; root
+	$(AGAIN) rawprof $(BUILD)/workloads/slowdisk
+	$(Q)BUILD=$(BUILD) bench/io.sh
 
 # ---- style -------------------------------------------------------------------------------------
 

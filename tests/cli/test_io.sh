@@ -280,6 +280,27 @@ else
 	skip 'a kernel without BTF' 'no mount namespace can be made'
 fi
 
+# ---- to which the kernel looks older: what it would refuse is refused (tests/old)
+
+preload=$PWD/build/old/preload.so
+old() { run env OLD_KERNEL="$1" LD_PRELOAD="$preload" "$rawprof" io "${@:2}" -- "$work/fsyncs" "$loop" 50 direct; }
+for version in 5.8 5.10 5.15; do
+	[ -e "$preload" ] || break
+	for view in --phases --sizes --pattern --log --stacks; do
+		old $version $view --disk "$disk"
+		is "as Linux $version: $view: status" $status 0
+		holds "as Linux $version: $view: all of them" "$(ledger KEPT) >= 50 && $(ledger LOST) == 0"
+		ledger_closes "as Linux $version: $view"
+	done
+	old $version --syscalls --by call
+	if [ $version = 5.15 ]; then
+		has "as Linux $version: --syscalls" "$out" '^call=pread$'
+	else
+		is "as Linux $version: --syscalls: status" $status 1
+		has "as Linux $version: --syscalls: says why" "$err" 'since Linux 5\.11'
+	fi
+done
+
 # ---- system calls
 
 [ -z "$mounted" ] || {
