@@ -80,7 +80,7 @@ static const char mem_usage[] =
 	"      --leaks              only what has not been freed; --older MS: and was allocated so long ago\n"
 	"      --temporary          only what the thread's next call freed again\n"
 	"      --sizes              a histogram of sizes; --ages: of how old it is what has not been freed\n"
-	"      --processes          totals and rates of processes\n"
+	"      --processes          totals and rates of processes; -i, --interval SECONDS: what is new, every so often\n"
 	"      --trace              every call as it comes\n"
 	"\n"
 	"How\n"
@@ -180,7 +180,7 @@ const struct command commands[] = {
 	{ "mem",
 	  "who allocates, who grows, who leaks?",
 	  { .usage = mem_usage,
-	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS,
+	    .takes = TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
 	    .own = mem_own_options,
 	    .own_size = sizeof(struct mem_options),
 	    .check = mem_check },

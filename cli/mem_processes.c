@@ -60,6 +60,17 @@ static int collect_rows(struct profile *p, const struct mem_processes *view, str
 
 enum { PID, COMM, ALLOCS, BYTES, RATE, LIVE, LIVE_BYTES, COLUMNS };
 
+/* Rows count from the beginning; a series shows what has been added since its last part. */
+static bool since_last(const struct mem_series *series, struct mem_row *row)
+{
+	const struct mem_row *last =
+		series->n ? bsearch(row, series->row, series->n, sizeof(*row), by_process) : NULL;
+
+	for (int v = MEM_ROW_ALLOCS; last && v <= MEM_ROW_BYTES; v++)
+		row->value[v] -= last->value[v];
+	return row->value[MEM_ROW_ALLOCS] || row->value[MEM_ROW_LIVE];
+}
+
 static int add_cells(struct report_grid *g, const struct mem_row *row, double seconds)
 {
 	const struct report_cell cells[COLUMNS] = {
@@ -90,19 +101,30 @@ static int sort_grid(const struct profile *p, const struct mem_processes *view,
 	return report_grid_sort(g, (unsigned int)column, false, p->opt->show.top_functions);
 }
 
-static int fill_grid(struct profile *p, const struct mem_processes *view, struct report_grid *g)
+static int fill_grid(struct profile *p, const struct mem_processes *view, struct mem_series *series,
+		     uint64_t ns, struct report_grid *g)
 {
-	double seconds = (double)(p->session.end_ns - p->session.begin_ns) / NS_PER_SECOND;
+	double seconds = (double)ns / NS_PER_SECOND;
 	struct rows rows = { 0 };
 	int err = collect_rows(p, view, &rows);
 
-	for (size_t i = 0; !err && i < rows.n; i++)
-		err = add_cells(g, &rows.row[i], seconds);
-	free(rows.row);
+	for (size_t i = 0; !err && i < rows.n; i++) {
+		struct mem_row row = rows.row[i];
+
+		if (!series || since_last(series, &row))
+			err = add_cells(g, &row, seconds);
+	}
+	if (series) {
+		free(series->row);
+		series->row = rows.row;
+		series->n = rows.n;
+	} else {
+		free(rows.row);
+	}
 	return err ? err : sort_grid(p, view, g);
 }
 
-int mem_processes_report(struct profile *p, const struct mem_processes *view)
+static int new_grid(const struct mem_processes *view, struct report_grid **g)
 {
 	const struct report_column columns[COLUMNS] = {
 		[PID] = { "PID", "pid", REPORT_UNIT_ID },
@@ -119,13 +141,77 @@ int mem_processes_report(struct profile *p, const struct mem_processes *view)
 					       .rows = "processes",
 					       .columns = columns,
 					       .ncolumns = COLUMNS };
+
+	return report_grid_new(&spec, g);
+}
+
+int mem_processes_report(struct profile *p, const struct mem_processes *view)
+{
 	struct report_grid *g = NULL;
-	int err = report_grid_new(&spec, &g);
+	int err = new_grid(view, &g);
 
 	if (!err)
-		err = fill_grid(p, view, g);
+		err = fill_grid(p, view, NULL, p->session.end_ns - p->session.begin_ns, g);
 	if (!err)
 		err = profile_grid_report(p, g);
 	report_grid_free(g);
+	return err;
+}
+
+/* ---- a series --------------------------------------------------------------------------------------------- */
+
+static int fill_part(struct profile *p, const struct mem_processes *view, struct mem_series *series,
+		     struct report_grid *g)
+{
+	const uint64_t now = p->session.end_ns ? p->session.end_ns : monotonic_ns();
+	struct profile_info info;
+	int err = 0;
+
+	if (!series->since) {
+		series->since = p->session.begin_ns;
+		err = output_empty(&p->output);
+	}
+	if (!err)
+		err = fill_grid(p, view, series, now - series->since, g);
+	if (!err)
+		err = profile_info(p, NULL, &info);
+	if (err)
+		return err;
+	info.info.start_ns = series->since + p->session.wall_offset;
+	info.info.duration_ns = now - series->since;
+	series->since = now;
+	err = report_grid_set_info(g, &info.info);
+	profile_info_free(&info);
+	return err;
+}
+
+int mem_processes_part(struct profile *p, const struct mem_processes *view,
+		       struct mem_series *series)
+{
+	struct report_grid *g = NULL;
+	int err = new_grid(view, &g);
+
+	if (!err)
+		err = fill_part(p, view, series, g);
+	if (!err)
+		err = profile_grid_part(p, g);
+	report_grid_free(g);
+	return err;
+}
+
+int mem_processes_end(struct profile *p, const struct mem_processes *view,
+		      struct mem_series *series)
+{
+	struct report_grid *g = NULL;
+	int err = new_grid(view, &g);
+
+	if (!err)
+		err = fill_part(p, view, series, g);
+	if (!err)
+		err = profile_grid_end(p, 0, g);
+	report_grid_free(g);
+	free(series->row);
+	series->row = NULL;
+	series->n = 0;
 	return err;
 }

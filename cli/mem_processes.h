@@ -25,6 +25,19 @@ struct mem_processes {
 	int (*take)(struct profile *p, const struct stack *stack, struct mem_row *row);
 };
 
+/* With --interval: what the one before has shown. */
+struct mem_series {
+	struct mem_row *row;
+	size_t n;
+	uint64_t since; /* CLOCK_MONOTONIC, ns; 0: the beginning */
+};
+/* What is new since then, and what is in use now. 0 or a negative errno after a message. */
+int mem_processes_part(struct profile *p, const struct mem_processes *view,
+		       struct mem_series *series);
+/* The last of it, and the end of the output. */
+int mem_processes_end(struct profile *p, const struct mem_processes *view,
+		      struct mem_series *series);
+
 /* The whole output, as profile_report(). */
 int mem_processes_report(struct profile *p, const struct mem_processes *view);
 

@@ -202,6 +202,7 @@ static int collect(struct profile *p)
 
 	if (n >= 0 && m->mmap)
 		n = mem_mmap_finish(m->mmap);
+	m->collected = true;
 	if (n < 0)
 		return n;
 	if (m->mem->older_ns) {
@@ -411,6 +412,7 @@ static void choose_view(struct mem_user *m)
 		view->weight = MEM_INUSE_SPACE;
 	if (mem->processes) {
 		view->report = mem_user_processes;
+		view->interval = mem_user_interval;
 		view->output = OUTPUT_GRID;
 	} else if (mem->sizes) {
 		view->report = mem_user_sizes;
@@ -511,5 +513,6 @@ int mem_user(const struct options *opt)
 	mem_trace_close(m.trace);
 	mem_mmap_close(m.mmap);
 	free(m.old);
+	free(m.series.row);
 	return status;
 }

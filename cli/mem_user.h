@@ -7,6 +7,7 @@
 #include <rawprof/uprobe.h>
 
 #include "mem.h"
+#include "mem_processes.h"
 #include "profile.h"
 
 /* ---- the allocator's functions (mem_user_places.c) */
@@ -67,6 +68,8 @@ struct mem_user {
 		*old; /* by hash: open addressing, at most half full, empty while objects is 0 */
 	size_t nold;
 	char note[160];
+	bool collected;		  /* stacks have all of their weights */
+	struct mem_series series; /* with --interval */
 };
 
 /* What is shown where the programs count what is gone. */
@@ -79,6 +82,7 @@ void mem_user_values(const struct mem_user *m, const struct stack *stack,
 /* ---- views: the whole output, as profile_report() (mem_user_view.c) */
 
 int mem_user_processes(struct profile *p);
+int mem_user_interval(struct profile *p); /* a part of it */
 int mem_user_sizes(struct profile *p);
 int mem_user_ages(struct profile *p);
 

@@ -13,20 +13,43 @@
 
 /* ---- by process ------------------------------------------------------------------------------------------- */
 
+/* While recording, the rest of a stack's weights is in the kernel, and in the books of what is mapped. */
+static void add_what_is_elsewhere(struct profile *p, struct stack *stack)
+{
+	const struct mem_user *m = p->ctx;
+	uint64_t more[MEM_WEIGHTS];
+
+	if (!rp_map_lookup(stacks_map(p->stacks, STACK_MAP_COUNTS), &stack->record->hash, more))
+		for (int i = 0; i < MEM_WEIGHTS; i++)
+			stack->value[i] += more[i];
+	/* Blocks may come and go between the first of these numbers and the last. */
+	for (int i = MEM_GONE_OBJECTS; i <= MEM_GONE_SPACE; i++)
+		if (stack->value[i] > stack->value[i - MEM_GONE_OBJECTS])
+			stack->value[i] = stack->value[i - MEM_GONE_OBJECTS];
+	if (m->mmap && mem_ranges_site(mem_mmap_ranges(m->mmap), stack->record->hash, more))
+		for (int i = 0; i < MEM_WEIGHTS; i++)
+			stack->value[i] += more[i];
+}
+
 static int take_row(struct profile *p, const struct stack *stack, struct mem_row *row)
 {
+	const struct mem_user *m = p->ctx;
+	struct stack whole = *stack;
+
 	if (!profile_comm_wanted(p, stack->record->comm)) {
-		p->not_wanted += stack->value[MEM_ALLOC_OBJECTS];
+		if (m->collected)
+			p->not_wanted += stack->value[MEM_ALLOC_OBJECTS];
 		return 0;
 	}
-	mem_user_values(p->ctx, stack, row->value);
+	if (!m->collected)
+		add_what_is_elsewhere(p, &whole);
+	mem_user_values(m, &whole, row->value);
 	return 1;
 }
 
-int mem_user_processes(struct profile *p)
+static struct mem_processes processes_view(const struct mem_user *m)
 {
-	const struct mem_user *m = p->ctx;
-	const struct mem_processes view = {
+	return (struct mem_processes){
 		.title = "allocations by process",
 		.metric = "mem",
 		.live = { "IN USE", "inuse", REPORT_UNIT_COUNT, .adds = true },
@@ -34,8 +57,23 @@ int mem_user_processes(struct profile *p)
 		.by_live = m->mem->leaks,
 		.take = take_row,
 	};
+}
 
-	return mem_processes_report(p, &view);
+int mem_user_interval(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+	const struct mem_processes view = processes_view(m);
+
+	return mem_processes_part(p, &view, &m->series);
+}
+
+int mem_user_processes(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+	const struct mem_processes view = processes_view(m);
+
+	return p->opt->interval ? mem_processes_end(p, &view, &m->series)
+				: mem_processes_report(p, &view);
 }
 
 /* ---- histograms ------------------------------------------------------------------------------------------- */

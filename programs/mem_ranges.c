@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rawprof/mem_ranges.h>
 
@@ -483,6 +484,16 @@ int mem_ranges_sites(const struct mem_ranges *r, mem_ranges_site_fn fn, void *ct
 		if (r->sites[i])
 			err = fn(ctx, r->sites[i]->hash, r->sites[i]->value);
 	return err;
+}
+
+bool mem_ranges_site(const struct mem_ranges *r, uint64_t hash, uint64_t value[MEM_WEIGHTS])
+{
+	const struct site *site =
+		r->site_slots ? r->sites[find_site(r->sites, r->site_slots, hash)] : NULL;
+
+	if (site)
+		memcpy(value, site->value, sizeof(site->value));
+	return site != NULL;
 }
 
 int mem_ranges_blocks(const struct mem_ranges *r, mem_ranges_block_fn fn, void *ctx)

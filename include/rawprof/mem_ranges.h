@@ -9,6 +9,8 @@
 #ifndef RAWPROF_MEM_RANGES_H
 #define RAWPROF_MEM_RANGES_H
 
+#include <stdbool.h>
+
 #include <rawprof/mem.h>
 
 struct mem_ranges;
@@ -37,6 +39,8 @@ void mem_ranges_count(const struct mem_ranges *r, struct mem_ranges_counts *out)
 /* Each stack that has mapped something, with its weights (MEM_ALLOC_OBJECTS and so on). Ends early if fn returns not 0, with that. */
 typedef int (*mem_ranges_site_fn)(void *ctx, uint64_t hash, const uint64_t value[MEM_WEIGHTS]);
 int mem_ranges_sites(const struct mem_ranges *r, mem_ranges_site_fn fn, void *ctx);
+/* The weights of one of them; false: it has mapped nothing. */
+bool mem_ranges_site(const struct mem_ranges *r, uint64_t hash, uint64_t value[MEM_WEIGHTS]);
 /* Each block of which something is still there: how much of it, of which stack, since when. The same. */
 typedef int (*mem_ranges_block_fn)(void *ctx, const struct mem_block *block);
 int mem_ranges_blocks(const struct mem_ranges *r, mem_ranges_block_fn fn, void *ctx);

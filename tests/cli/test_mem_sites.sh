@@ -76,6 +76,12 @@ holds 'samples: most calls are none' "$(line 'no samples') > 100000"
 
 # ---- views
 
+refused() {
+	run "$rawprof" mem "${@:3}"
+	is "$1: status" "$status" 2
+	has "$1: says why" "$err" "$2"
+}
+
 run "$rawprof" mem --sizes -- "$work/mem_exact" 100
 has '--sizes: malloc' "$out" '^call=malloc$'
 has '--sizes: realloc' "$out" '^call=realloc$'
@@ -90,6 +96,15 @@ run "$rawprof" mem --processes -- "$work/mem_exact" 100
 has '--processes: columns' "$out" 'PID +COMMAND +ALLOCATIONS +BYTES +RATE +IN USE +BYTES IN USE'
 has '--processes: the program' "$out" '^ *[0-9]+ +mem_exact +2,[0-9]{3} '
 ledger_closes '--processes'
+of_pairs() { awk '$2 == "mem_pairs" { gsub(",", ""); n += $3 } END { print n }' "$out"; }
+run "$rawprof" mem --processes -- "$work/mem_pairs" 200000 1 0.5
+all=$(of_pairs)
+run "$rawprof" mem --processes -i 0.3 -- "$work/mem_pairs" 200000 1 0.5
+is '--interval: status' "$status" 0
+holds '--interval: more than one' "$(grep -c 'allocations by process' "$out") > 1"
+is '--interval: the parts are the whole' "$(of_pairs)" "$all"
+ledger_closes '--interval'
+refused '--interval of stacks' 'interval is for' -i 1 -p $$
 mem --temporary -- "$work/mem_exact" 100
 is '--temporary: freed by the next call' "$(sites case_plain | awk '{ print $4, $5 }')" '100 800'
 is '--temporary: nothing else is' "$(sites case_freed_elsewhere)" ''
@@ -136,11 +151,6 @@ fi
 
 # ---- what makes no sense
 
-refused() {
-	run "$rawprof" mem "${@:3}"
-	is "$1: status" "$status" 2
-	has "$1: says why" "$err" "$2"
-}
 refused 'nobody to look at' 'whose allocations'
 refused 'two views' 'different views' --sizes --trace -p $$
 refused 'what is not followed' 'do not follow blocks' --sizes --leaks -p $$
