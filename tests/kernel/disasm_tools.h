@@ -15,6 +15,8 @@
 #include <rawprof/loader.h>
 #include <rawprof/symbolize.h>
 
+#include "quiet.h"
+
 /* ---- the log */
 
 /*
@@ -25,13 +27,16 @@
 static inline const char *logged(const char *line, size_t length, uint32_t *slot, const char **end)
 {
 	unsigned int number, code;
-	char live[16];
+	char live[16], head[64];
 	int at = -1;
 	const char *stop = line + length, *state;
 
-	if (sscanf(line, "%u: (%2x) %n", &number, &code, &at) != 2 || at < 0) {
+	/* sscanf() measures what it is given to its end, which may be megabytes away. */
+	snprintf(head, sizeof(head), "%.*s",
+		 length < sizeof(head) ? (int)length : (int)sizeof(head) - 1, line);
+	if (sscanf(head, "%u: (%2x) %n", &number, &code, &at) != 2 || at < 0) {
 		at = -1;
-		if (sscanf(line, "%u: %10[.0-9] (%2x) %n", &number, live, &code, &at) != 3 ||
+		if (sscanf(head, "%u: %10[.0-9] (%2x) %n", &number, live, &code, &at) != 3 ||
 		    at < 0)
 			return NULL;
 	}
