@@ -6,7 +6,6 @@
 #include <rawprof/programs.h>
 
 #include "commands.h"
-#include "cpu.h"
 #include "machine.h"
 #include "profile.h"
 #include "sampling.h"
@@ -159,26 +158,6 @@ static const struct profiler cpu_profiler = {
 static void release(struct cpu *cpu)
 {
 	rp_perf_close(cpu->perf);
-}
-
-int cpu_try(char *event, size_t size)
-{
-	char name[] = "true"; /* is made and taken away again, and never runs */
-	char *program[] = { name, NULL };
-	struct options opt = { .program = program,
-			       .format = report_format_by_name("folded"),
-			       .verbosity = -1 };
-	struct cpu cpu = { .freq = DEFAULT_FREQ };
-	struct profile p;
-	int err;
-
-	profile_init(&p, &cpu_profiler, &opt, &cpu);
-	err = profile_open(&p);
-	if (!err)
-		snprintf(event, size, "%s", event_name(&p));
-	release(&cpu);
-	profile_close(&p);
-	return err;
 }
 
 int command_cpu(const struct options *opt)

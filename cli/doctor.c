@@ -169,7 +169,7 @@ int command_doctor(const struct options *opt)
 	else
 		print_text(d);
 	for (int i = 0; i < DOCTOR_COMMANDS; i++)
-		if (d->commands[i].err)
+		if (d->commands[i].err && doctor_is_main(i))
 			status = EXIT_FAILED;
 	free(d);
 	if (fflush(stdout) || ferror(stdout)) {

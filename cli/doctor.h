@@ -9,7 +9,7 @@ struct finding {
 	const char *name;
 	const char *since; /* the Linux that brought it, "" */
 	int err;	   /* 0: it is there; else a negative errno */
-	char text[256];	   /* there: what it is good for; else why not, or what is needed */
+	char text[512];	   /* there: what it is good for; else why not, or what is needed */
 };
 
 /* Capabilities of this process. */
@@ -28,8 +28,13 @@ enum { DOCTOR_WAYS = 7 };
 void doctor_ways(const struct finding mechanisms[DOCTOR_MECHANISMS],
 		 struct finding out[DOCTOR_WAYS]);
 
-/* The commands that record. Each is set up whole and taken down again. */
-enum { DOCTOR_COMMANDS = 1 };
+/*
+ * The commands that record, and what of them records otherwise. Each is set up whole and taken down again; the text
+ * says by which mechanisms it would run.
+ */
+enum { DOCTOR_COMMANDS = 11 };
+/* Is it a command as it is called without options? */
+bool doctor_is_main(int command);
 void doctor_commands(struct finding out[DOCTOR_COMMANDS]);
 
 #endif

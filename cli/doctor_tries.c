@@ -8,9 +8,10 @@
 
 #include <rawprof/symbolize.h>
 
-#include "cpu.h"
+#include "commands.h"
 #include "doctor.h"
 #include "ksym.h"
+#include "rehearsal.h"
 
 /* ---- rights */
 
@@ -291,25 +292,102 @@ void doctor_ways(const struct finding all[DOCTOR_MECHANISMS], struct finding out
 
 /* ---- commands */
 
-/* The first error is the reason; what follows from it is not. */
-static void keep_error(void *ctx, enum rp_level level, const char *message)
-{
-	struct finding *f = ctx;
+/* As they are called; the name and its option. `mem` and `lock --hold` want to know whom: somebody who never runs. */
+static const struct {
+	const char *name, *option;
+	bool program;
+} tried[DOCTOR_COMMANDS] = {
+	{ "cpu" },
+	{ "offcpu" },
+	{ "offcpu", "--runq" },
+	{ "wall" },
+	{ "mem", NULL, true },
+	{ "mem", "-k" },
+	{ "mem", "--faults" },
+	{ "mem", "--growth" },
+	{ "lock" },
+	{ "lock", "--hold", true },
+	{ "io" },
+};
 
-	if (level == RP_ERROR && !*f->text)
-		snprintf(f->text, sizeof(f->text), "%s", message);
+/* The first error is the reason, what follows from it is not; warnings tell what is lacking all the same. */
+struct said {
+	char error[256], warnings[384];
+};
+
+static void keep_said(void *ctx, enum rp_level level, const char *message)
+{
+	struct said *said = ctx;
+	const size_t used = strlen(said->warnings);
+
+	if (level == RP_ERROR && !*said->error)
+		snprintf(said->error, sizeof(said->error), "%s", message);
+	if (level == RP_WARN)
+		snprintf(said->warnings + used, sizeof(said->warnings) - used, "; %s", message);
+}
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *c = commands;
+
+	while (strcmp(c->name, name))
+		c++;
+	return c;
+}
+
+static int rehearse(const struct command *c, char **argv, struct rehearsal *r)
+{
+	struct options opt = { .command = c->name, .rehearsal = r };
+	int argc = 0, status;
+
+	while (argv[argc])
+		argc++;
+	status = options_parse(&opt, argc, argv, &c->spec);
+	if (status < 0)
+		status = c->run(&opt);
+	options_free(&opt);
+	return !status ? 0 : r->err ? r->err : -EINVAL;
+}
+
+static void try_command(int i, struct finding *out)
+{
+	const struct command *c = find_command(tried[i].name);
+	char words[4][16] = { "", "-q", "--", "true" }, option[16];
+	char *argv[6] = { words[0] }, **next = argv + 1;
+	struct rehearsal r = { 0 };
+	struct said said = { 0 };
+
+	snprintf(words[0], sizeof(words[0]), "%s", c->name);
+	snprintf(option, sizeof(option), "%s", tried[i].option ? tried[i].option : words[1]);
+	*next++ = option;
+	if (tried[i].program) {
+		*next++ = words[2];
+		*next++ = words[3];
+	}
+	rp_log_setup(RP_WARN, keep_said, &said);
+	out->err = rehearse(c, argv, &r);
+	rp_log_setup(RP_WARN, NULL, NULL);
+	if (out->err) {
+		append(out, "%s", *said.error ? said.error : strerror(-out->err));
+		return;
+	}
+	rehearsal_text(&r, out->text, sizeof(out->text));
+	append(out, "%s", said.warnings);
 }
 
 void doctor_commands(struct finding out[DOCTOR_COMMANDS])
 {
-	char event[64];
+	static char names[DOCTOR_COMMANDS][17];
 
-	out[0] = (struct finding){ .name = "cpu", .since = "" };
-	rp_log_setup(RP_ERROR, keep_error, &out[0]);
-	out[0].err = cpu_try(event, sizeof(event));
-	rp_log_setup(RP_WARN, NULL, NULL);
-	if (!out[0].err)
-		snprintf(out[0].text, sizeof(out[0].text), "samples by %s", event);
-	else if (!*out[0].text)
-		snprintf(out[0].text, sizeof(out[0].text), "%s", strerror(-out[0].err));
+	for (int i = 0; i < DOCTOR_COMMANDS; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s%s%s", tried[i].name,
+			 tried[i].option ? " " : "", tried[i].option ? tried[i].option : "");
+		out[i] = (struct finding){ .name = names[i], .since = "" };
+		try_command(i, &out[i]);
+	}
+}
+
+bool doctor_is_main(int command)
+{
+	return !tried[command].option;
 }

@@ -120,7 +120,11 @@ static const char doctor_usage[] =
 	"  yes or no                whether it works, tried a moment ago\n"
 	"  5.8                      the Linux that brought it\n"
 	"\n"
-	"Exit status: 0 if the commands work, 1 if one of them does not.\n";
+	"Each command is set up as for a recording, and taken down again: below Commands stands what its programs\n"
+	"were run by, and what it has to do without.\n"
+	"\n"
+	"Exit status: 0 if the commands work, 1 if one of them does not (options that do not, as in mem -k, do not\n"
+	"count).\n";
 
 static const char explain_usage[] =
 	"Usage: rawprof explain [PROGRAM] [OPTIONS]\n"

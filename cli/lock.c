@@ -183,7 +183,8 @@ static int attach(struct profile *p)
 
 	if (l->options->hold)
 		return attach_hold(p, &user);
-	if (kernel_locks && !has_event("lock:contention_begin")) {
+	/* Where the events were carried back to an older kernel, it would not take the programs. */
+	if (kernel_locks && (!has_event("lock:contention_begin") || !rp_has(RP_HAS_BPF_LOOP))) {
 		if (!l->of_users)
 			return rp_fail(
 				-EOPNOTSUPP,

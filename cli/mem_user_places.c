@@ -450,6 +450,17 @@ size_t mem_probes_count(const struct mem_probes *m)
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
+/* For a rehearsal: otherwise each is loaded when the first place for it is found. */
+static int load_all(struct mem_probes *m)
+{
+	int err = 0;
+
+	for (int role = 0; err >= 0 && role < ROLES; role++)
+		if (role != LEAVE || m->way[ENTER] != RP_UPROBE_SESSION)
+			err = load(m, role, !has_cookies(m, role)); /* any function's */
+	return err < 0 ? err : 0;
+}
+
 int mem_probes_open(struct profile *p, const struct mem_user_config *config,
 		    struct mem_probes **out)
 {
@@ -478,6 +489,8 @@ int mem_probes_open(struct profile *p, const struct mem_user_config *config,
 		err = rp_fail(-EOPNOTSUPP,
 			      "this kernel has no uprobes, or does not let us: see rawprof doctor; "
 			      "--faults and --growth do without");
+	if (!err && p->opt->rehearsal)
+		err = load_all(m);
 	if (err)
 		mem_probes_close(m);
 	else

@@ -12,6 +12,7 @@
 
 #include "machine.h"
 #include "profile.h"
+#include "rehearsal.h"
 
 #define DEFAULT_MAX_STACK 256
 #define FOLLOWED_PROCESSES 16384
@@ -148,6 +149,8 @@ int profile_load(struct profile *p, const struct asm_program *program, const voi
 
 	if (fd >= 0)
 		p->program[p->nprograms++] = fd;
+	if (fd >= 0 && p->opt->rehearsal)
+		rehearsal_note(p->opt->rehearsal, program);
 	return fd;
 }
 
@@ -460,12 +463,31 @@ static int report(struct profile *p)
 	return p->profiler->report ? p->profiler->report(p) : profile_report(p);
 }
 
+/* What waits for the target to run, such as probes in its files, is not tried. */
+static int rehearse(struct profile *p)
+{
+	struct report_info info = { 0 };
+	int err = profile_open(p);
+
+	if (!err && p->profiler->start)
+		err = p->profiler->start(p);
+	if (!err && p->profiler->describe)
+		p->profiler->describe(p, &info);
+	snprintf(p->opt->rehearsal->event, sizeof(p->opt->rehearsal->event), "%s",
+		 info.event ? info.event : "");
+	p->opt->rehearsal->err = err;
+	profile_close(p);
+	return err ? EXIT_FAILED : EXIT_DONE;
+}
+
 int profile_run(const struct profiler *profiler, const struct options *opt, void *ctx)
 {
 	struct profile p;
 	int err, status;
 
 	profile_init(&p, profiler, opt, ctx);
+	if (opt->rehearsal)
+		return rehearse(&p);
 	err = profile_open(&p);
 	if (!err)
 		err = profile_record(&p);

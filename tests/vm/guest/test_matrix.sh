@@ -40,7 +40,11 @@ in_short() {
 		way = substr($0, 31); sub(/,.*/, "", way)
 		print job, $1 == "yes" ? way : "-"
 	}
-	part == "Commands" { print $2, $1 == "yes" ? $NF : "-" }' "$out"
+	part == "Commands" {
+		name = substr($0, 8, 16); sub(/ *$/, "", name); gsub(/ /, "_", name)
+		way = substr($0, 31); sub(/;.*/, "", way); sub(/^samples by /, "", way); gsub(/ /, "", way)
+		print name, $1 == "yes" ? way : "-"
+	}' "$out"
 }
 in_short >"$tmp/short"
 while read -r name is; do

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For whoever only wants to know whether a command can record, and by which mechanisms: everything is set up as for a
+ * recording, and taken down again. Nothing is waited for, and nothing is written.
+ */
+#ifndef CLI_REHEARSAL_H
+#define CLI_REHEARSAL_H
+
+#include <rawprof/asm.h>
+
+struct rehearsal {
+	int err;	/* 0 or a negative errno */
+	uint32_t ways;	/* that its programs are run in, by enum rehearsal_way */
+	char event[64]; /* that it samples by; "" */
+};
+
+/* In the order in which they are told. */
+enum rehearsal_way {
+	WAY_SAMPLES,
+	WAY_TP_BTF,
+	WAY_RAW_TP,
+	WAY_TRACEPOINT,
+	WAY_UPROBE_SESSION,
+	WAY_UPROBE_MULTI,
+	WAY_UPROBE,
+	WAY_TASK_ITER,
+	WAYS
+};
+
+/* One of the command's programs has been loaded. */
+void rehearsal_note(struct rehearsal *r, const struct asm_program *program);
+/* "samples by cpu-clock, tp_btf, task_iter": the names that doctor has for mechanisms. */
+void rehearsal_text(const struct rehearsal *r, char *text, size_t size);
+
+#endif
