@@ -242,11 +242,13 @@ STATIC_OBJ := $(BUILD)/static/lines.o
 $(STATIC_OBJ): symbolize/lines.c $(BUILD)/flags $(BUILD)/static/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(if $(filter yes,$(LIBDW)),,-UHAVE_LIBDW) -c -o $@ $<
-# No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c).
+# No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c). Nothing to unwind stacks
+# with, 25 KB, which the C library has for threads that are cancelled: there are none.
+NO_UNWINDER := -Wl,--defsym,_Unwind_Resume=abort -Wl,--defsym,__gcc_personality_v0=abort
 $(BUILD)/static/rawprof: $(CLI_OBJ) $(STATIC_OBJ) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections -Wl,-z,noseparate-code \
-		-Wl,--wrap=dlopen \
+		-Wl,--wrap=dlopen $(NO_UNWINDER) \
 		-o $@ $(filter %.o,$^) $(LIB) $(STATIC_LIBS) && $(STRIP) $@
 
 include tests/vm/vm.mk
