@@ -48,8 +48,8 @@ const char *lock_check(const struct options *opt)
 		return "--hold wants to know of whom: --pid, or a program after --";
 	if (own->hold && own->by && !strcmp(own->by, "releaser"))
 		return "--hold: whoever holds a mutex lets go of it himself, so there is no --by releaser";
-	if (opt->interval > 0 && (own->hist || own->stacks))
-		return "--interval is for rows";
+	if (opt->interval > 0 && own->stacks)
+		return "--interval is for rows and histograms";
 	return NULL;
 }
 
@@ -351,6 +351,8 @@ static void choose_view(const struct options *opt, struct profiler *profiler)
 	if (own->hist) {
 		profiler->report = lock_report_hists;
 		profiler->output = OUTPUT_HISTS;
+		if (opt->interval > 0)
+			profiler->interval = lock_report_hists_interval;
 	} else if (!own->stacks && opt->format->write_grid) {
 		profiler->report = lock_report_grid;
 		profiler->output = OUTPUT_GRID;
@@ -386,5 +388,6 @@ int command_lock(const struct options *opt)
 	lock_probes_close(l.probes);
 	free(l.earlier_key);
 	free(l.earlier);
+	free(l.hists_seen);
 	return status;
 }

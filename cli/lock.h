@@ -75,8 +75,10 @@ struct lock {
 	struct lock_pair *earlier_key; /* what the last interval knew, sorted */
 	struct lock_sum *earlier;
 	size_t nearlier;
-	uint64_t earlier_ns; /* when that was */
-	bool written;	     /* one of the series at least */
+	uint64_t earlier_ns;		   /* when that was */
+	bool written;			   /* one of the series at least */
+	struct lock_hist_seen *hists_seen; /* what the last interval knew */
+	size_t nhists_seen;
 };
 
 /*
@@ -112,6 +114,7 @@ void lock_probes_close(struct lock_probes *l);
 int lock_report_grid(struct profile *p);
 int lock_report_interval(struct profile *p);
 int lock_report_hists(struct profile *p);
+int lock_report_hists_interval(struct profile *p);
 int lock_samples(struct profile *p, struct report *report, struct names *names);
 
 /* The key columns of --by; NULL: no such word. */

@@ -84,6 +84,14 @@ int output_empty(struct output *out)
 	return 0;
 }
 
+int output_begin(struct output *out)
+{
+	int err = out->begun ? 0 : output_empty(out);
+
+	out->begun = true;
+	return err;
+}
+
 int output_report(struct output *out, const struct options *opt, const struct report *report)
 {
 	/* Only now: until there is something to write, the old contents are worth more than none. */

@@ -9,6 +9,7 @@ struct output {
 	FILE *stream;
 	const char *path; /* NULL: standard output */
 	struct report_options show;
+	bool begun; /* one of a series is written, or is about to be */
 };
 
 /* Not every format is fit for everything. */
@@ -22,6 +23,8 @@ int output_open(struct output *out, const struct options *opt, enum output_kind 
 
 /* Throws away what the file held before. 0 or a negative errno after a message. */
 int output_empty(struct output *out);
+/* The same before the first of a series, and nothing before the others. */
+int output_begin(struct output *out);
 
 /* Writes the report as the options say. 0; -EPIPE when the reader has gone, silently; else after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);

@@ -10,10 +10,11 @@ static int tell(struct profile *p, const struct books *books)
 
 int profile_hists_part(struct profile *p, struct report_hists *set)
 {
-	int err;
+	int err = output_begin(&p->output);
 
 	p->output.show.part = true;
-	err = p->opt->format->write_hists(set, p->output.stream, &p->output.show);
+	if (!err)
+		err = p->opt->format->write_hists(set, p->output.stream, &p->output.show);
 	p->output.show.part = false;
 	report_hists_clear(set);
 	return err;
@@ -26,10 +27,11 @@ int profile_hists_end(struct profile *p, uint64_t kept, struct report_hists *set
 
 	if (!err)
 		err = report_hists_set_ledger(set, &books.ledger);
+	if (!err && p->opt->interval) /* the parts of a series are in the file already */
+		err = output_begin(&p->output);
 	if (err)
 		return err;
 	report_hists_set_cost(set, &books.cost);
-	/* The parts of a series are in the file already. */
 	err = p->opt->interval ? p->opt->format->write_hists(set, p->output.stream, &p->output.show)
 			       : output_hists(&p->output, p->opt, set);
 	return err ? err : tell(p, &books);
@@ -71,10 +73,11 @@ int profile_hist_merge(struct report_hist *hist, const struct asm_map *map, cons
 
 int profile_grid_part(struct profile *p, struct report_grid *grid)
 {
-	int err;
+	int err = output_begin(&p->output);
 
 	p->output.show.part = true;
-	err = p->opt->format->write_grid(grid, p->output.stream, &p->output.show);
+	if (!err)
+		err = p->opt->format->write_grid(grid, p->output.stream, &p->output.show);
 	p->output.show.part = false;
 	report_grid_clear(grid);
 	return err;
@@ -97,6 +100,8 @@ int profile_grid_end(struct profile *p, uint64_t kept, struct report_grid *grid)
 	struct books books;
 	int err = profile_grid_books(p, kept, grid, &books);
 
+	if (!err && p->opt->interval)
+		err = output_begin(&p->output);
 	if (err)
 		return err;
 	err = p->opt->interval ? p->opt->format->write_grid(grid, p->output.stream, &p->output.show)
