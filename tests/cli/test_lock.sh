@@ -161,7 +161,7 @@ run "$rawprof" lock -U --hist lock -i 0.1 -- "$work/lockpair" mutex 40 10
 grep -A 1 '^type=umutex lock=cache_lock' "$out" | awk '$2 == "waits" { print $1 }' >"$tmp/parts"
 holds '--hist --interval: several' "$(wc -l <"$tmp/parts") >= 3"
 is '--hist --interval: what is new, and all of it at the end' \
-	"$(awk '{ n[NR] = $1 } END { for (i = 1; i < NR; i++) s += n[i]; print (s <= n[NR] && s > 20), n[NR] }' "$tmp/parts")" '1 40'
+	"$(awk '{ n[NR] = $1 } END { for (i = 1; i < NR; i++) s += n[i]; print (s <= n[NR] && s > 8), n[NR] }' "$tmp/parts")" '1 40'
 ledger_closes '--hist --interval'
 yes 'what the file held before' | head -n 10000 >"$tmp/series"
 run "$rawprof" lock -U --hist type -i 0.1 --format prometheus -o "$tmp/series" -- "$work/lockpair" mutex 20 10
