@@ -104,7 +104,7 @@ agree() {
 beside_fio() {
 	local name=$1 calls='' ours theirs=''
 	shift
-	./rawprof io -q --disk "${loop#/dev/}" --by op -o "$tmp/io.json" 2>/dev/null &
+	./rawprof io -q --disk "${loop#/dev/}" --comm fio --by op -o "$tmp/io.json" 2>/dev/null &
 	ours=$!
 	if [[ $* == *psync* ]]; then
 		./rawprof io -q --syscalls --by call,comm --comm fio -o "$tmp/calls.json" 2>/dev/null &
@@ -150,8 +150,8 @@ agree
 say '' '## And fio?' '' \
 	"Microseconds, p50 / p99. fio begins before a request is one and ends when it has been woken and has taken it: with one
 read at a time by pread(2) its latency is that of the system call, as \`io --syscalls\` shows, and the request is a part of
-that. With many at once they also wait for fio, which handles one after the other. Beside 10 ms, and every 50th time 40, all that is
-little, if fio goes before other programs and does not wait for a CPU." '' \
+that. With many at once they also wait for fio, which handles one after the other. Beside 10 ms, and every 50th time 40, all that
+is little, if fio goes before other programs and does not wait for a CPU." '' \
 	'| reads | fio (clat) | rawprof io --syscalls | rawprof io |' '|---|---|---|---|'
 beside_fio 'one at a time, psync' --ioengine=psync --io_size=$((4096 * requests / 4))
 beside_fio '16 at once, libaio' --ioengine=libaio --iodepth=16 --io_size=$((4096 * requests))
