@@ -119,7 +119,7 @@ static int still_inside(void *ctx, const void *key, const void *value)
 
 	memcpy(&tid, key, sizeof(tid));
 	if (thread->map_call)
-		mem_ranges_under_way(ctx, tid);
+		mem_ranges_under_way(ctx, tid, thread->map_told);
 	return 0;
 }
 

@@ -54,14 +54,15 @@ static const struct asm_layout frame_layout =
 
 /*
  * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4 nobody tells of the
- * start, so where we meet it first is where it starts; it is another one if the kernel has noted another time.
+ * start, so where we meet it first is where it starts; it is another one if the kernel has noted a later time. An earlier
+ * one is that of a request that it has taken up.
  */
 #define UNDER_WAY(out)                                                                             \
 	SCOPE("UNDER_WAY(" #out ")"), MAP_LOOKUP(requests, KEY),                                   \
 		UNLESS(struct io_config, kernel.start_told), JEQ(R0, 0, .new),                     \
 		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, .new), JEQ(R1, -1, .known),            \
 		LD_FIELD(R2, R6, "request", "start_time_ns"), JEQ(R2, 0, .known),                  \
-		JEQ_REG(R1, R2, .known), LABEL(.new), BEGIN, LABEL(.known), END, JEQ(R0, 0, out),  \
+		JLE_REG(R2, R1, .known), LABEL(.new), BEGIN, LABEL(.known), END, JEQ(R0, 0, out),  \
 		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, out), MOV_REG(R8, R0),                 \
 		WHEN(struct io_config, owner), LDX(DW, R1, R8, REQUEST(pid_tgid)),                 \
 		JEQ(R1, -1, out), END, END

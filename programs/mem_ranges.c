@@ -412,7 +412,7 @@ static int comes(struct mem_ranges *r, const struct mem_range_event *e)
 
 	if (err)
 		return err;
-	file |= e->call == MEM_MREMAP && c->open && c->file && !c->known;
+	file |= e->call == MEM_MREMAP && c->open && c->call == MEM_MREMAP && c->file && !c->known;
 	settle(c);
 
 	/* How what lay here went has escaped us: it was lost on the way. */
@@ -441,9 +441,12 @@ int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e)
 	}
 }
 
-void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread)
+void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told)
 {
-	stays(r, thread, &r->counts.under_way);
+	if (told)
+		stays(r, thread, &r->counts.under_way);
+	else
+		r->counts.under_way++;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */

@@ -32,8 +32,8 @@ void mem_ranges_free(struct mem_ranges *r);
 
 /* Events in the order of the ring. 0 or -ENOMEM, after which the books are wrong. */
 int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e);
-/* At the end: this thread's call has not returned, so what it was to take away is still there. */
-void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread);
+/* At the end: this thread's call has not returned, so what it was to take away, if that has been told, is still there. */
+void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told);
 void mem_ranges_count(const struct mem_ranges *r, struct mem_ranges_counts *out);
 
 /* Each stack that has mapped something, with its weights (MEM_ALLOC_OBJECTS and so on). Ends early if fn returns not 0, with that. */

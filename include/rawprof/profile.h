@@ -36,8 +36,9 @@
 #define UNWIND_WINDOW 512	   /* bytes of user stack that are read at once, */
 #define UNWIND_WINDOW_BELOW                                                                        \
 	56 /*   so many of them below the return address, where a frame pointer may be saved */
-#define UNWIND_BLOCK 128      /* bytes of code that share what was looked up */
-#define UNWIND_RANGE_STEPS 11 /* halvings: a process has fewer than 1 << 11 ranges */
+#define UNWIND_NO_WINDOW INT32_MIN /*   sign-extended, far from any address of a process */
+#define UNWIND_BLOCK 128	   /* bytes of code that share what was looked up */
+#define UNWIND_RANGE_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
 
 /*
  * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of them, and how
@@ -65,7 +66,7 @@
 #define UNWIND_MODE_USER64 0x33
 #endif
 
-/* One walk; the only element of the per-CPU map unwind. */
+/* One walk; an element of the per-CPU map unwind. */
 struct unwind_state {
 	uint64_t pc, sp, fp;   /* of the frame at hand */
 	uint64_t fp_at;	       /* where its fp was saved, if that has not been read yet; else 0 */
@@ -81,7 +82,7 @@ struct unwind_state {
 	uint32_t rule_of;	 /*   of which generation */
 	uint64_t words[2];
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
-	uint64_t window_at; /* user address of what is in window; -1: nothing */
+	uint64_t window_at; /* user address of what is in window, UNWIND_NO_WINDOW if nothing is */
 	uint64_t window[UNWIND_WINDOW / 8];
 	uint64_t pcs[UNWIND_FRAMES];
 };

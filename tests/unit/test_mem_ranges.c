@@ -119,10 +119,17 @@ START_TEST(failures)
 
 	/* what was under way at the end is still there, and what had returned before is not */
 	tell(MEM_RANGE_GOES, MEM_MUNMAP, 3, 0, 1, 1100, 100);
-	mem_ranges_under_way(books, 3);
+	mem_ranges_under_way(books, 3, true);
 	check_site(8, 1, 100, 0, 0);
 	ck_assert_uint_eq(counts().under_way, 1);
 	ck_assert_uint_eq(counts().in_use, 100);
+
+	/* nor is what the call before one that takes nothing away has taken */
+	unmaps(1100, 100);
+	mem_ranges_under_way(books, 1, false);
+	check_site(8, 1, 100, 1, 100);
+	ck_assert_uint_eq(counts().under_way, 2);
+	ck_assert_uint_eq(counts().in_use, 0);
 }
 END_TEST
 
@@ -157,6 +164,12 @@ START_TEST(files)
 	tell(MEM_RANGE_GOES, MEM_MREMAP, 1, 0, 1, 5000, 90);
 	tell(MEM_RANGE_COMES, MEM_MREMAP, 1, 7, 1, 6000, 120);
 	check_site(7, 1, 120, 0, 0);
+	/* and what a mremap that takes nothing away maps is not of a file because the call before was of one */
+	tell(MEM_RANGE_COMES, MEM_MMAP_FILE, 1, 0, 1, 8000, 100);
+	unmaps(8000, 100);
+	tell(MEM_RANGE_COMES, MEM_MREMAP, 1, 8, 1, 9000, 50);
+	check_site(8, 1, 50, 0, 0);
+	ck_assert_uint_eq(counts().files, 3);
 }
 END_TEST
 
