@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What a switch costs while `rawprof offcpu` and `wall` watch, beside offcputime of libbpf-tools on the same run; writes
-# bench/offcpu.md. Root; `make rawprof` and the workloads first. ROUNDS=5, BUILD=build.
+# bench/offcpu.md. Root; `make rawprof` and the workloads first. ROUNDS=5, SECONDS_EACH=3, BUILD=build.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-build=${BUILD:-build} rounds=${ROUNDS:-5}
+build=${BUILD:-build} rounds=${ROUNDS:-5} each=${SECONDS_EACH:-3}
 measure=$build/bench/measure
 make -s rawprof "$measure" "$build/workloads/pingpong" "$build/workloads/sleeper" || exit 1
 tmp=$(mktemp -d)
@@ -22,7 +22,7 @@ table() {
 	echo "  BENCH   $1" >&2
 	{
 		printf '\n## %s\n\n' "$1"
-		"$measure" -n "$rounds" -d 2 -b "${@:2}"
+		"$measure" -n "$rounds" -d "$each" -b "${@:2}"
 	} >>"$tmp/results.md"
 }
 
@@ -32,24 +32,24 @@ pingpong=${busy[0]} sleeper=${busy[1]}
 {
 	printf '# What a switch costs\n\n'
 	printf 'By bench/offcpu.sh, Linux %s, %s CPUs. Two threads wake each other through pipes as fast as they can. ' "$(uname -r)" "$(nproc)"
-	printf 'Medians of %s runs, in turn; BPF time is of the program on sched_switch.\n' "$rounds"
+	printf 'Medians of %s runs, in turn, with a load of %s from other work; BPF time is of the busiest program, that on sched_switch but for now and then in wall and --wakers.\n' "$rounds" "$(cut -d ' ' -f 1 /proc/loadavg)"
 	printf 'offcputime takes a stack at every switch; rawprof at those that are waits, or at all with R in --state.\n'
 } >"$tmp/results.md"
 
-rawprof=(./rawprof offcpu -q -f -d 2)
+rawprof=(./rawprof offcpu -q -f -d "$each")
 all=(--state SDTtPIR)
 theirs=()
-! have_theirs || theirs=(:: offcputime offcputime 2)
+! have_theirs || theirs=(:: offcputime offcputime "$each")
 table 'The whole machine' :: 'rawprof offcpu' "${rawprof[@]}" :: 'by frame pointers' "${rawprof[@]}" --call-graph fp \
 	:: 'every switch, by frame pointers' "${rawprof[@]}" "${all[@]}" --call-graph fp \
 	:: 'every switch' "${rawprof[@]}" "${all[@]}" :: 'rawprof offcpu --wakers' "${rawprof[@]}" --wakers \
-	:: 'rawprof wall' ./rawprof wall -q -f -d 2 :: 'rawprof offcpu --runq' ./rawprof offcpu --runq -q -d 2 "${theirs[@]}"
+	:: 'rawprof wall' ./rawprof wall -q -f -d "$each" :: 'rawprof offcpu --runq' ./rawprof offcpu --runq -q -d "$each" "${theirs[@]}"
 table 'Like with like: a stack by frame pointers at every switch' \
 	:: 'rawprof offcpu' "${rawprof[@]}" "${all[@]}" --call-graph fp "${theirs[@]}"
-! have_theirs || theirs=(:: offcputime offcputime -p "$pingpong" 2)
+! have_theirs || theirs=(:: offcputime offcputime -p "$pingpong" "$each")
 table 'By process, the one that switches' :: 'rawprof offcpu' "${rawprof[@]}" -p "$pingpong" \
 	:: 'every switch' "${rawprof[@]}" "${all[@]}" -p "$pingpong" "${theirs[@]}"
-! have_theirs || theirs=(:: offcputime offcputime -p "$sleeper" 2)
+! have_theirs || theirs=(:: offcputime offcputime -p "$sleeper" "$each")
 table 'By process, another one' :: 'rawprof offcpu' "${rawprof[@]}" -p "$sleeper" \
 	:: 'every switch' "${rawprof[@]}" "${all[@]}" -p "$sleeper" "${theirs[@]}"
 cp "$tmp/results.md" bench/offcpu.md

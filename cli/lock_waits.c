@@ -241,8 +241,10 @@ int lock_waits(struct profile *p, bool earlier, struct lock_list *out)
 	struct lock *l = p->ctx;
 	struct lock_list list = { 0 };
 	struct walk w = { .p = p, .list = &list, .now = earlier ? 0 : l->end_ns };
-	int err = each(&w, LOCK_MAP_RESULTS, take_result);
+	int err;
 
+	l->shorter = 0; /* a series asks more than once */
+	err = each(&w, LOCK_MAP_RESULTS, take_result);
 	if (!err && !earlier)
 		err = each(&w, LOCK_MAP_THREADS, take_thread);
 	if (!err && !earlier)

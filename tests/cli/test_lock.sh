@@ -163,6 +163,8 @@ holds '--hist --interval: several' "$(wc -l <"$tmp/parts") >= 3"
 is '--hist --interval: what is new, and all of it at the end' \
 	"$(awk '{ n[NR] = $1 } END { for (i = 1; i < NR; i++) s += n[i]; print (s <= n[NR] && s > 8), n[NR] }' "$tmp/parts")" '1 40'
 ledger_closes '--hist --interval'
+run "$rawprof" lock -U --hist lock -i 0.1 --min-wait 5 -- "$work/lockpair" mutex 20 10
+ledger_closes '--hist --interval --min-wait'
 yes 'what the file held before' | head -n 10000 >"$tmp/series"
 run "$rawprof" lock -U --hist type -i 0.1 --format prometheus -o "$tmp/series" -- "$work/lockpair" mutex 20 10
 lacks '--hist --interval -o: nothing of what the file held' "$tmp/series" 'held before'
