@@ -22,7 +22,7 @@ struct mem_options {
 	bool trace;	   /* every call as it comes */
 
 	/* which functions */
-	bool no_mmap; /* not mmap, mremap and brk, the allocator's alone */
+	bool no_mmap;	    /* not mmap, mremap and brk, the allocator's alone */
 	const char *obj;    /* only in this object */
 	const char *prefix; /* of their names, as in je_malloc */
 
