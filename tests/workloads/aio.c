@@ -15,6 +15,9 @@
 #define BLOCK 4096
 #define BLOCKS 4096 /* that the file has */
 #define MOST_AT_ONCE 256
+#define MOST (1 << 20)
+
+static uint64_t took[MOST];
 
 static uint64_t now_ns(void)
 {
@@ -43,13 +46,13 @@ int main(int argc, char **argv)
 	const long wanted = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
 	const long depth = wanted < 1 ? 1 : wanted > MOST_AT_ONCE ? MOST_AT_ONCE : wanted;
 	int fd = argc > 3 ? open(argv[1], O_RDONLY | O_DIRECT) : -1;
-	uint64_t begin[MOST_AT_ONCE], *took = calloc(n > 0 ? (size_t)n : 1, sizeof(*took));
+	uint64_t begin[MOST_AT_ONCE];
 	struct iocb cb[MOST_AT_ONCE] = { 0 };
 	aio_context_t ctx = 0;
 	long asked = 0, done = 0;
 	void *blocks = NULL;
 
-	if (fd < 0 || n < 1 || !took || posix_memalign(&blocks, BLOCK, (size_t)depth * BLOCK))
+	if (fd < 0 || n < 1 || n > MOST || posix_memalign(&blocks, BLOCK, (size_t)depth * BLOCK))
 		return fail("aio FILE N DEPTH");
 	if (syscall(SYS_io_setup, depth, &ctx))
 		return fail("io_setup");
