@@ -36,4 +36,11 @@ folded -F 2000 --sw-event -- "$work/split" 0.5
 shares 'cpu-clock'
 holds 'cpu-clock: two thousand samples a second' "$(total "$out") >= 995 && $(total "$out") <= 1006"
 
+# A parent and two children, each with a third of the time.
+folded -F 2000 --sw-event -- "$work/family" 0.6
+for who in parent forked execed; do
+	near "children: work_of_$who" "$(share "$out" ";work_of_$who( |;)")" 33 2
+done
+ledger_closes 'children'
+
 finish
