@@ -128,4 +128,28 @@ for case in 'mutex umutex' 'pi pi-mutex' 'rwlock urwlock' 'cond condvar' 'sem us
 	is "lock $what: let go in rebuild" "$(cell waits "$whose,released_in=\"rebuild\"")" 10
 done
 
+# ---- the scheduler without BTF, by classic tracepoints
+
+if mount -t tmpfs none /sys/kernel/btf 2>/dev/null; then
+	waits offcpu --wakers -- "$work/waits" 1
+	ledger_closes 'no BTF: offcpu --wakers'
+	while read -r name _ waited burnt _; do
+		case $name in
+		nap | poll) within "no BTF: $name" "$(us "$out" "^$name;.*;__schedule;--;.*\[interrupt\] ")" $((waited - burnt)) 10 ;;
+		read | futex) within "no BTF: $name" "$(us "$out" "^$name;.*;__schedule;--;.*;waits ")" $((waited - burnt)) 10 ;;
+		esac
+	done <"$said"
+	waits wall -- "$work/waits" 1
+	ledger_closes 'no BTF: wall'
+	while read -r name _ waited _; do
+		[ "$name" = vfork ] || within "no BTF: wall: $name" "$(us "$out" "^$name;")" "$waited" $((exact + 3))
+	done <"$said"
+	run "$rawprof" offcpu --runq -- "$work/pingpong" 1
+	is 'no BTF: offcpu --runq: status' $status 0
+	ledger_closes 'no BTF: offcpu --runq'
+	umount /sys/kernel/btf
+else
+	skip 'no BTF' 'there is none that could be taken away'
+fi
+
 finish
