@@ -59,6 +59,12 @@ static int configure(struct profile *p)
 {
 	struct lock *l = p->ctx;
 
+	if (p->config.eh && p->config.bounded && !l->options->hold) {
+		/* Unrolled, as before Linux 5.17, and beside all else it is more than the verifier takes. */
+		rp_log(RP_WARN,
+		       "no unwinding by tables before Linux 5.17: user stacks by frame pointers");
+		p->config.eh = 0;
+	}
 	l->config.min_ns = l->options->min_ns;
 	l->config.hist = l->options->hist != NULL;
 	l->config.hist_lock = l->options->hist && !strcmp(l->options->hist, "lock");
