@@ -97,8 +97,8 @@ static const char *check_by(const struct options *opt)
 const char *io_check(const struct options *opt)
 {
 	const struct io_options *own = opt->own;
-	const int views =
-		own->phases + own->sizes + own->pattern + own->processes + own->log + own->stacks;
+	const int views = own->phases + own->sizes + own->pattern + own->processes + own->log +
+			  own->stacks + own->syscalls + own->fsync;
 
 	if (views > 1)
 		return "--phases, --sizes, --pattern, --processes, --log, --stacks, --syscalls and --fsync "
@@ -115,5 +115,7 @@ const char *io_check(const struct options *opt)
 	if ((opt->show.top_functions || opt->sort) && !io_wants_processes(opt) && !own->pattern &&
 	    !own->stacks)
 		return "--top and --sort are for tables: --processes, --pattern, --stacks";
+	if (opt->weight && !own->stacks)
+		return "--weight is for --stacks";
 	return own->by ? check_by(opt) : NULL;
 }

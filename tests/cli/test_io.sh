@@ -12,6 +12,11 @@ refused() {
 	has "$1: says why" "$err" "$2"
 }
 refused 'two views' 'different views' --log --sizes
+for view in --phases --sizes --pattern --processes --log --stacks --fsync; do
+	refused "system calls and $view" 'different views' --syscalls $view 1
+	[ $view = --fsync ] || refused "fsync and $view" 'different views' --fsync $view 1
+done
+refused '--weight of histograms' '--weight is for --stacks' --weight size 1
 refused '--by nothing that there is' '--by wants' --by disk,colour
 refused '--by one twice' '--by wants' --by disk,disk
 refused '--by five' '--by wants' --by disk,op,flags,process,cgroup
