@@ -272,13 +272,11 @@ static int take(struct options *opt, int letter, const char *value)
 		if (!option_number(value, 1, 10 * 1000 * 1000, &opt->freq))
 			return misused(opt, "'%s' is no frequency: samples a second, from 1 on",
 				       value);
-		opt->period = 0;
 		return -1;
 	case 'c':
 		if (!option_number(value, 1, INT64_MAX, &opt->period))
 			return misused(opt, "'%s' is no count: one sample every so many events",
 				       value);
-		opt->freq = 0;
 		return -1;
 	case 'e':
 		opt->event = value;
@@ -403,6 +401,8 @@ static int check_together(struct options *opt, const struct options_spec *spec)
 		return misused(opt, "either --pid or --tid");
 	if (opt->program && !*opt->program)
 		return misused(opt, "there is no program after --");
+	if (opt->freq && opt->period)
+		return misused(opt, "either --freq or --count");
 	if (opt->event && opt->software_event)
 		return misused(opt, "either --event or --sw-event");
 	if ((opt->lines || opt->inlined) && !sym_can_find_source())

@@ -22,6 +22,8 @@ refused 'a duration that is none' 2 'soon' cpu -d soon
 refused 'a negative duration' 2 '-1' cpu -d -1
 refused 'a pid that is none' 2 'x12' cpu -p x12 -d 1
 refused 'a CPU list that is none' 2 '0-' cpu -C 0- -d 1
+refused 'both -F and -c' 2 'either --freq or --count' cpu -F 99 -c 100 1
+refused 'both -c and -F of wall' 2 'either --freq or --count' wall -c 100 -F 99 1
 refused 'both -U and -K' 2 '-K|kernel' cpu -U -K -d 1
 
 run "$rawprof"
