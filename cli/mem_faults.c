@@ -145,6 +145,14 @@ static const struct report_value_type *types_of_faults(const struct profile *p, 
 	return types;
 }
 
+/* The program waits until its libraries are there and its tables known: what it does first counts like the rest. */
+static int loaded(struct profile *p, pid_t pid)
+{
+	(void)p;
+	(void)pid;
+	return 0;
+}
+
 static const struct profiler faults_profiler = {
 	.command = "mem",
 	.maps = mem_faults_maps,
@@ -153,6 +161,7 @@ static const struct profiler faults_profiler = {
 	.configure = user_stacks_only,
 	.attach = attach_faults,
 	.start = start_faults,
+	.loaded = loaded,
 	.stop = stop_faults,
 	.tick = tick_faults,
 	.types = types_of_faults,
@@ -284,6 +293,7 @@ static const struct profiler growth_profiler = {
 	.configure = user_stacks_only,
 	.attach = attach_growth,
 	.start = start_growth,
+	.loaded = loaded,
 	.types = types_of_growth,
 	.books = books_of_growth,
 };

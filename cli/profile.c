@@ -391,6 +391,11 @@ int profile_books(struct profile *p, uint64_t kept, struct books *b)
 		rp_log(RP_INFO,
 		       "%llu stacks found the map full and came through the ring each time",
 		       (unsigned long long)stats.common.uncounted);
+	if (stats.common.ring_full * 100 > stats.common.fired) /* seldom: told in the books */
+		rp_log(RP_WARN,
+		       "%llu of %llu are lost: stacks never seen before came faster than they could be read",
+		       (unsigned long long)stats.common.ring_full,
+		       (unsigned long long)stats.common.fired);
 	if (stats.common.unfollowed)
 		rp_log(RP_WARN, "%llu children were not followed: more than %d processes at once",
 		       (unsigned long long)stats.common.unfollowed, FOLLOWED_PROCESSES);

@@ -25,6 +25,8 @@ enum {
 	NROWS = offsetof(struct unwind_state, nrows),
 	WORDS = offsetof(struct unwind_state, words),
 	REGS = offsetof(struct unwind_state, regs),
+	FOUND_AT = offsetof(struct unwind_state, found_at),
+	BLOCK = offsetof(struct unwind_state, block),
 	WINDOW_AT = offsetof(struct unwind_state, window_at),
 	WINDOW = offsetof(struct unwind_state, window),
 	WINDOWLESS = offsetof(struct unwind_state, windowless),
@@ -70,15 +72,12 @@ enum {
 };
 
 /* The stack frames of the functions. */
-enum {
-	SHARD_KEY = -8,
-	ROWS_KEY = -4,
-	FOUND_AT = -16,
-	BLOCK = -24,
-	STEP_TASK = -32
-};						       /* of unwind_step */
+enum { STEP_TASK = -8 };			       /* of unwind_step */
 enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24 }; /* of unwind_user */
 enum { FP_TASK = -8 };				       /* of unwind_fp */
+
+/* The search, programs/unwind_find.c. */
+extern const struct asm_part unwind_find_part;
 
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */
 

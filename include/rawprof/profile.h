@@ -77,6 +77,7 @@ struct unwind_state {
 	uint32_t first, count; /* the ranges of the process */
 	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
 	uint64_t generation;   /* of its mappings */
+	uint64_t found_at, block; /* where in unwind_found its rule would be kept, of which block */
 	uint64_t row, nrows;
 	struct unwind_rule rule; /* of this frame; */
 	uint32_t rule_of;	 /*   of which generation */

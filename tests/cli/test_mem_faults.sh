@@ -57,6 +57,7 @@ recorded calls --growth --weight calls -- "$work/grow"
 # map_things() maps, unmaps half; unmaps nothing, replaces, fails: those three change nothing.
 is 'mapped: calls that changed something' "$(of calls map_things)" 20
 recorded grown --growth -- "$work/grow"
+is 'the first of all, and a later one: bytes' "$(of grown 'main;map')" $((2 * 1000 * page))
 is 'mapped: bytes' "$(of grown map_things)" $((10 * 1000 * page))
 is 'the heap: bytes' "$(of grown grow_heap)" $((1000 * page))
 is 'enlarged: bytes' "$(of grown enlarge)" $((1000 * page))
