@@ -152,8 +152,9 @@ static int parse_tracepoint(const char *name, struct rp_event *e)
 static int unknown_event(const char *name)
 {
 	const char *near = NULL;
-	unsigned best = 5;
+	unsigned best = (unsigned)strlen(name) / 2 + 1; /* a short name is near to all others */
 
+	best = best < 5 ? best : 5;
 	for (size_t i = 0; rp_event_names(i); i++) {
 		const unsigned far = name_distance(name, rp_event_names(i));
 
@@ -165,7 +166,7 @@ static int unknown_event(const char *name)
 	return rp_fail(
 		-ENOENT,
 		"no event is called `%s'%s%s%s; there are cycles, instructions, cache-misses, branch-misses, cpu-clock, "
-		"page-faults, context-switches and others of perf-list(1), rNNN for the processor's own and tp:group:event",
+		"page-faults, context-switches and others of perf-list(1), and rNNN for the processor's own",
 		name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 

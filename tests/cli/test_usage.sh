@@ -66,6 +66,14 @@ refused 'a frequency above the limit' 1 "$max|perf_event_max_sample_rate" cpu -F
 refused 'a CPU that is not there' 1 '4000' cpu -C 4000 -d 1
 refused 'a cgroup that is not there' 1 '/no/such/cgroup' cpu --cgroup /no/such/cgroup -d 1
 refused 'an event that is not there' 1 'no-such-event' cpu -e no-such-event -d 1
+lacks 'nor is one near' "$err" 'did you mean'
+lacks 'no tracepoint is offered' "$err" 'tp:'
+refused 'a tracepoint as the event' 1 'is a tracepoint' cpu -e sched:sched_switch -d 1
+if "$rawprof" doctor | grep -q '^  yes  hw_cycles '; then
+	skip 'a counter that the machine lacks' 'it has counters'
+else
+	refused 'a counter that the machine lacks' 1 'cache-misses.*this machine cannot measure that' cpu -e cache-misses 1
+fi
 refused 'a program that is not there' 1 '/no/such/program' cpu -- /no/such/program
 refused 'a directory that is not there' 1 '/no/such/dir' cpu -d 0.1 -o /no/such/dir/x.svg
 refused 'a full disk' 1 'No space left' cpu -F 999 -o /dev/full --format folded -- "$work/split" 0.2
