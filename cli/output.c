@@ -54,6 +54,7 @@ int output_open(struct output *out, const struct options *opt, enum output_kind 
 
 	*out = (struct output){ .stream = stdout, .path = opt->output, .show = opt->show };
 	look_at_terminal(out, opt);
+	out->unfit = why != NULL;
 	if (why)
 		return rp_fail(-EINVAL, "%s holds %s: choose another --format", opt->format->name,
 			       why);

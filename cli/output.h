@@ -9,6 +9,7 @@ struct output {
 	FILE *stream;
 	const char *path; /* NULL: standard output */
 	struct report_options show;
+	bool unfit; /* the options ask for what this cannot be: bad usage */
 	bool begun; /* one of a series is written, or is about to be */
 };
 

@@ -447,6 +447,8 @@ int profile_open(struct profile *p)
 	if (!err)
 		err = p->profiler->attach(p);
 	rp_btf_kernel_release();
+	if (!err && p->opt->weight && p->profiler->types)
+		err = profile_choose_weight(p); /* before anybody waits for the end */
 	if (!err && p->opt->samples)
 		err = output_empty(&p->output);
 	return err;
@@ -500,6 +502,8 @@ int profile_run(const struct profiler *profiler, const struct options *opt, void
 		err = report(&p);
 	err = output_close(&p.output, err);
 	status = err ? EXIT_FAILED : session_finish(&p.session);
+	if (err && p.output.unfit)
+		status = EXIT_USAGE;
 	if (err == -EINTR && p.session.caught)
 		status = EXIT_SIGNAL + p.session.caught;
 	if (err == -EPIPE)

@@ -132,6 +132,8 @@ int profile_hold(struct profile *p, struct rp_link *link);
 int profile_attach(struct profile *p, const struct asm_program *program, const void *config);
 int profile_record(struct profile *p);
 int profile_report(struct profile *p);
+/* Which value the options want shown. 0, or -EINVAL after a message: bad usage. */
+int profile_choose_weight(struct profile *p);
 void profile_close(struct profile *p);
 
 /* All of it; returns the exit status. */

@@ -269,8 +269,10 @@ static void choose_unit(struct profile *p, const struct report_value_type *type)
 	}
 }
 
-static int choose_weight(struct profile *p, const struct report_value_type *types, size_t ntypes)
+int profile_choose_weight(struct profile *p)
 {
+	size_t ntypes;
+	const struct report_value_type *types = p->profiler->types(p, &ntypes);
 	char names[128] = "";
 
 	if (!p->opt->weight) {
@@ -285,6 +287,7 @@ static int choose_weight(struct profile *p, const struct report_value_type *type
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 			 i ? ", " : "", types[i].type);
 	}
+	p->output.unfit = true;
 	return rp_fail(-EINVAL, "no weight '%s': there are %s", p->opt->weight, names);
 }
 
@@ -295,7 +298,7 @@ int profile_report(struct profile *p)
 	struct report *report = NULL;
 	struct books books;
 	char *note = NULL;
-	int err = choose_weight(p, types, ntypes);
+	int err = profile_choose_weight(p);
 
 	if (err)
 		return err;

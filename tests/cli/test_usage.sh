@@ -15,7 +15,7 @@ refused 'unknown short option' 2 'y' cpu -y
 refused 'unknown command' 2 'cpuu' cpuu
 refused 'option without its value' 2 '(-p|--pid).* wants a value' cpu -p
 refused 'unknown format' 2 'jpeg' cpu --format jpeg
-refused 'a format without stacks' 1 'holds figures and no stacks' cpu --format prometheus 1
+refused 'a format without stacks' 2 'holds figures and no stacks' cpu --format prometheus 1
 refused 'a frequency that is none' 2 'often' cpu -F often
 refused 'frequency 0' 2 '0' cpu -F 0 -d 1
 refused 'a duration that is none' 2 'soon' cpu -d soon
@@ -74,6 +74,8 @@ if "$rawprof" doctor | grep -q '^  yes  hw_cycles '; then
 else
 	refused 'a counter that the machine lacks' 1 'cache-misses.*this machine cannot measure that' cpu -e cache-misses 1
 fi
+refused 'a weight that cpu has not' 2 "no weight 'foo': there are samples, cpu" cpu --weight foo
+refused 'a weight that mem has not' 2 "no weight 'foo': there are .*inuse_space" mem -k --weight foo
 refused 'a program that is not there' 1 '/no/such/program' cpu -- /no/such/program
 refused 'a directory that is not there' 1 '/no/such/dir' cpu -d 0.1 -o /no/such/dir/x.svg
 refused 'a full disk' 1 'No space left' cpu -F 999 -o /dev/full --format folded -- "$work/split" 0.2
