@@ -106,6 +106,7 @@ struct io {
 	uint64_t bank;	 /* that the programs count in */
 	bool turned;	 /* the other one has not been taken yet */
 	uint64_t kept;	 /* requests, so far */
+	uint64_t told;	 /* of them in intervals before */
 	uint64_t missed; /* events at which the kernel did not run the program */
 	uint64_t asked,
 		unended; /* io_ends.c: when disks were asked, and what they do not have any more */
@@ -118,6 +119,7 @@ struct io {
 	enum io_label label[REPORT_HISTS_MAX_KEYS];
 	const char *label_name[REPORT_HISTS_MAX_KEYS];
 	size_t nlabels;
+	bool by_phase; /* IO_BY_PHASE is one of them */
 };
 
 /* It is about system calls, not requests. */

@@ -136,6 +136,12 @@ static bool is_whole(uint8_t phase)
 	return phase == IO_TOTAL || phase == IO_DEVICE || phase == IO_FLUSH_ALONE;
 }
 
+/* Flush and rest of an fsync would be in one histogram with the call that they are parts of. */
+static bool is_part(const struct io *io, const struct io_key *key)
+{
+	return io->own->fsync && !io->by_phase && key->phase != IO_TOTAL;
+}
+
 /* The kernel matches simple patterns of --comm; others are matched here. */
 static bool wanted(struct profile *p, const struct io_key *key, uint64_t n)
 {
@@ -166,7 +172,7 @@ static int take_one(struct profile *p, const struct io_key *key, const void *val
 		for (unsigned int slot = 0; slot < IO_HIST_SLOTS; slot++)
 			n += h->slots[slot];
 	}
-	if (!n || !wanted(p, key, n))
+	if (!n || !wanted(p, key, n) || is_part(p->ctx, key))
 		return 0;
 	err = hist_of(p, key, &hist);
 	return err ? err : profile_hist_merge(hist, map, value, IO_HIST_SLOTS);
@@ -199,7 +205,7 @@ static int take_sample(void *ctx, const void *record, size_t size)
 
 	if (size != sizeof(*sample))
 		return -EBADMSG;
-	if (!wanted(p, &sample->key, 1))
+	if (!wanted(p, &sample->key, 1) || is_part(p->ctx, &sample->key))
 		return 0;
 	err = hist_of(p, &sample->key, &hist);
 	if (!err)
@@ -225,6 +231,9 @@ static int set_info(struct profile *p)
 
 	if (err)
 		return err;
+	info.info.has_events = io->own->fsync; /* of a call there are parts too */
+	info.info.events = io->kept - io->told;
+	io->told = io->kept;
 	err = report_hists_set_info(io->set, &info.info);
 	profile_info_free(&info);
 	return err;
@@ -276,6 +285,7 @@ int io_hists_setup(struct io *io)
 		io->nlabels = io_labels_parse(own->by, io->label);
 	for (size_t i = 0; i < io->nlabels; i++) {
 		io->label_name[i] = io_label_names[io->label[i]];
+		io->by_phase |= io->label[i] == IO_BY_PHASE;
 		count_by(io, io->label[i]);
 	}
 	io->config.hists = 1;

@@ -222,6 +222,8 @@ static void describe(struct profile *p, struct report_info *info)
 	info->period = w->freq ? NS_PER_SECOND / w->freq : w->period;
 	info->rate_asked = (double)w->freq;
 	info->cpus = (unsigned int)rp_perf_count(w->perf);
+	info->has_events = true; /* waits are counted beside them */
+	info->events = w->samples;
 }
 
 static char *note(struct profile *p)

@@ -35,6 +35,7 @@ struct wall {
 	uint64_t lifetime_ns; /* of all threads, within the recording */
 	uint64_t told_ns;     /* of it, what the report holds */
 	uint64_t lost_ns;     /* of that, without a stack */
+	uint64_t samples;     /* that the report holds; its counts are of waits too */
 };
 
 /* Adds all samples to the report. 0 or -ENOMEM. */

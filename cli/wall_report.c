@@ -83,6 +83,8 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 		a->p->not_wanted += count;
 		return 0;
 	}
+	if (!strcmp(state, ON_CPU))
+		w->samples += count;
 	return report_add(a->report, &sample);
 }
 

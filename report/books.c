@@ -256,7 +256,7 @@ void add_circumstances(struct buf *b, const struct report_info *info, uint64_t c
 {
 	char s[NUMBER_SIZE];
 
-	buf_printf(b, "%s ", text_number(count, s));
+	buf_printf(b, "%s ", text_number(info->has_events ? info->events : count, s));
 	buf_clean(b, events, 0, 0);
 	if (info->event) {
 		buf_puts(b, " of ");

@@ -108,6 +108,8 @@ struct report_info {
 	double rate_achieved; /* and that came while a CPU was busy, however the caller measures it
 	                       */
 	unsigned int cpus;    /* CPUs that were watched */
+	bool has_events; /* the head of a table says this number of them instead of the sum of counts, */
+	uint64_t events; /* which has more than them, or has them several times */
 };
 
 /*

@@ -321,6 +321,10 @@ done
 	near '--fsync: as long as the program says' "$(sum_of ext4/call)" "$(cat "$out")" "$(awk '{ print $1 / 10 }' "$out")"
 	is '--fsync: the rest is the rest' "$(count_of ext4/rest)" "$(count_of ext4/flush)"
 	holds '--fsync: flushes take no longer than the calls' "$(sum_of ext4/flush) <= $(sum_of ext4/call)"
+	run "$rawprof" io --fsync -- "$work/fsyncs" "$tmp/mnt/e" 60
+	has '--fsync: the head counts calls, not their parts' "$out" '^60 calls in '
+	run "$rawprof" io --fsync --by fs --format json -o "$tmp/json" -- "$work/fsyncs" "$tmp/mnt/e" 60
+	is '--fsync: not told apart by phase a call is one' "$(count_of ext4)" 60
 }
 
 # ---- a disk without requests

@@ -53,6 +53,14 @@ done <"$said"
 grep -v '\[on CPU\] ' "$out" >"$tmp/waiting"
 lacks 'no frame of ours' "$tmp/waiting" 'bpf_prog_|bpf_trace_run|__traceiter'
 
+# ---- the head
+
+run "$rawprof" wall -F 99 -- "$work/waits" 1
+# Six threads, each at most 99 times a second; their switches are thousands.
+samples=$(sed -n 's/,//g; s/^\([0-9]*\) samples of .* at 99 Hz .*/\1/p' "$out")
+holds 'the head counts samples, not switches' "${samples:-0} > 10 && ${samples:-0} < 600"
+holds 'there were more switches' "$(ledger KEPT) > ${samples:-0}"
+
 # ---- threads times time
 
 "$work/waits" 60 >"$said.waits" &
