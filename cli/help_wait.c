@@ -22,7 +22,7 @@ const char offcpu_usage[] =
 	"      --state LIST         letters of ps(1): S sleeping, D uninterruptible, T stopped, t traced, P parked,\n"
 	"                           I idle, R runnable; their names; or bits of the kernel (2). Default: all but R\n"
 	"  -w, --wakers             with who ended the wait: behind a frame '--' its stack, reversed, and its name, or\n"
-	"                           [interrupt]\n"
+	"                           [interrupt], [waker not seen]; [still waiting] if the wait outlasts the recording\n"
 	"      --runq               instead: how long threads wait for a CPU, as histograms; --by cpu or --by process;\n"
 	"                           -i, --interval SECONDS: every so often\n"
 	"  -U, --user, -K, --kernel only this side of the stacks\n"

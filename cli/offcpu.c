@@ -133,6 +133,8 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 		o->shorter++;
 	else if (o->config.max_ns && ns > o->config.max_ns)
 		o->longer++;
+	else if (o->options->wakers)
+		err = offcpu_add_waiting(p, t->hash, ns);
 	else
 		err = stacks_add(p->stacks, t->hash,
 				 (uint64_t[STACK_VALUES]){

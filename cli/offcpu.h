@@ -27,6 +27,7 @@ const char *offcpu_check(const struct options *opt);
 struct offcpu_ended {
 	struct offcpu_pair pair;
 	struct offcpu_pair_weights weights;
+	bool waiting; /* it has not ended, so nobody could be */
 };
 struct offcpu {
 	const struct offcpu_options *options;
@@ -40,6 +41,8 @@ struct offcpu {
 
 /* offcpu_wakers.c: takes what the map pairs holds; adds all samples. 0 or a negative errno. */
 int offcpu_take_pairs(struct profile *p);
+/* A thread that waits still, where it left with a stack, for so long. 0 or -ENOMEM. */
+int offcpu_add_waiting(struct profile *p, uint64_t stack, uint64_t ns);
 int offcpu_add_pairs(struct profile *p, struct report *report, struct names *names);
 
 #endif

@@ -13,6 +13,8 @@
 #include "offcpu.h"
 #include "probe_frames.h"
 
+#define NOT_SEEN "[waker not seen]"
+
 static int keep(struct offcpu *o, const struct offcpu_ended *ended)
 {
 	if (o->nended == o->room) {
@@ -31,7 +33,7 @@ static int keep(struct offcpu *o, const struct offcpu_ended *ended)
 static int take_pair(void *ctx, const void *key, const void *value)
 {
 	struct profile *p = ctx;
-	struct offcpu_ended ended;
+	struct offcpu_ended ended = { 0 };
 
 	memcpy(&ended.pair, key, sizeof(ended.pair));
 	memcpy(&ended.weights, value, sizeof(ended.weights));
@@ -42,6 +44,13 @@ int offcpu_take_pairs(struct profile *p)
 {
 	return rp_map_each(stacks_map(p->stacks, OFFCPU_MAP_PAIRS),
 			   &stacks_maps(p->stacks)[OFFCPU_MAP_PAIRS], take_pair, p);
+}
+
+int offcpu_add_waiting(struct profile *p, uint64_t stack, uint64_t ns)
+{
+	const struct offcpu_ended waiting = { { stack, 0 }, { 1, ns }, true };
+
+	return keep(p->ctx, &waiting);
 }
 
 static int add_id(struct name_ids *ids, uint32_t id)
@@ -90,8 +99,9 @@ static int add_waker(struct profile *p, struct report *report, struct names *nam
 	return err;
 }
 
+/* waker NULL: a mark in its place. */
 static int add_ended(struct profile *p, struct report *report, struct names *names,
-		     const struct stack *sleeper, const struct stack *waker,
+		     const struct stack *sleeper, const struct stack *waker, const char *mark,
 		     const struct offcpu_pair_weights *weights)
 {
 	const struct stack_record *r = sleeper->record;
@@ -107,8 +117,7 @@ static int add_ended(struct profile *p, struct report *report, struct names *nam
 		p->not_wanted += weights->count;
 		return 0;
 	}
-	err = waker ? add_waker(p, report, names, waker, &ids)
-		    : add_mark(report, "[waker not seen]", &ids);
+	err = waker ? add_waker(p, report, names, waker, &ids) : add_mark(report, mark, &ids);
 	if (!err)
 		err = add_mark(report, "--", &ids);
 	if (!err)
@@ -127,13 +136,13 @@ int offcpu_add_pairs(struct profile *p, struct report *report, struct names *nam
 	const struct stack *stack = NULL;
 	int err = 0;
 
-	/* What the map of pairs had no room for, and who has not been woken by the end. */
+	/* What the map of pairs had no room for. */
 	while (!err && (stack = stacks_next(p->stacks, stack))) {
 		const struct offcpu_pair_weights rest = { stack->value[OFFCPU_WEIGHT_COUNT],
 							  stack->value[OFFCPU_WEIGHT_NS] };
 
 		if (rest.count)
-			err = add_ended(p, report, names, stack, NULL, &rest);
+			err = add_ended(p, report, names, stack, NULL, NOT_SEEN, &rest);
 	}
 	for (size_t i = 0; !err && i < o->nended; i++) {
 		const struct offcpu_ended *e = &o->ended[i];
@@ -143,7 +152,8 @@ int offcpu_add_pairs(struct profile *p, struct report *report, struct names *nam
 
 		if (!sleeper)
 			return rp_fail(-EBADMSG, "a wait ended whose stack is not known");
-		err = add_ended(p, report, names, sleeper, waker, &e->weights);
+		err = add_ended(p, report, names, sleeper, waker,
+				e->waiting ? "[still waiting]" : NOT_SEEN, &e->weights);
 		if (!err) /* for who asks how whole the stacks are */
 			err = stacks_add(
 				p->stacks, e->pair.sleeper,

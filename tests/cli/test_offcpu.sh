@@ -113,6 +113,10 @@ near 'asleep all the time: the whole second' "$(us "$out" '^sleeper;')" 1000000 
 is 'asleep all the time: one stack' "$(wc -l <"$out")" 1
 has 'asleep all the time: its whole stack' "$out" ';_start;__libc_start_main(_impl)?;(__libc_start_call_main;)?main;usleep;.*;hrtimer_nanosleep |__libc_start_main.*;main;usleep;.*;hrtimer_nanosleep '
 ledger_closes 'asleep all the time'
+off --wakers -p $pid -d 0.5
+has '--wakers: who sleeps on still waits' "$out" '^sleeper;.*;main;usleep;.*;--;\[still waiting\] '
+lacks '--wakers: nobody that ought to be seen' "$out" 'waker not seen'
+ledger_closes '--wakers: asleep all the time'
 off -t $pid -d 0.5
 near 'by thread: half a second' "$(us "$out" '^sleeper;')" 500000 150000
 off --comm 'sleep?r' -d 0.5
