@@ -34,6 +34,12 @@ const char *lock_check(const struct options *opt)
 {
 	const struct lock_options *own = opt->own;
 
+	if (opt->user_only && opt->kernel_only)
+		return "--user and --kernel: either only locks of programs, or only the kernel's";
+	if (own->types && !lock_types_known(own->types))
+		return "--type wants, separated by commas, of programs: umutex, condvar, urwlock, usemaphore, barrier, "
+		       "once, join, pi-mutex, futex; of the kernel: mutex, spinlock, rwlock, rwsem, semaphore, "
+		       "percpu-rwsem, rtmutex, rtspinlock, rtrwlock, other; and what TYPE has behind them, rwsem:R";
 	if (own->by && !lock_by_name(own->by))
 		return "--by wants lock, caller, thread, type, releaser or outcome";
 	if (own->hist && strcmp(own->hist, "type") && strcmp(own->hist, "lock"))
@@ -90,9 +96,20 @@ static int nothing(void *ctx, const char *group, const char *event)
 	return 0;
 }
 
-static bool has_event(const char *name)
+/* 1, 0, or a negative errno if tracefs cannot be read. */
+static int has_event(const char *name)
 {
-	return rp_tp_each(name, nothing, NULL) > 0;
+	return rp_tp_each(name, nothing, NULL);
+}
+
+/* Whether the kernel tells of waits for its own locks, as has_event(). BTF knows without tracefs. */
+static int has_contention(void)
+{
+	const struct rp_btf *btf;
+
+	if (rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf))
+		return rp_btf_tracepoint_takes(btf, "contention_begin", 0, "") >= 0;
+	return has_event("lock:contention_begin");
 }
 
 /* Ends first, so that none is missed. */
@@ -132,7 +149,7 @@ static int attach_user(struct profile *p, const struct lock_config *config)
 		return err ? err : profile_attach(p, &lock_futex_enter_program, config);
 	}
 	for (size_t i = 0; !err && i < sizeof(futex_calls) / sizeof(futex_calls[0]); i++) {
-		if (i && !has_event(futex_calls[i].name))
+		if (i && has_event(futex_calls[i].name) <= 0)
 			continue;
 		err = attach_classic(p, &lock_futex_exit_tp_program, config, "syscalls",
 				     futex_calls[i].exit_event);
@@ -178,7 +195,7 @@ static int attach(struct profile *p)
 	struct lock *l = p->ctx;
 	struct lock_config user;
 	bool kernel_locks = l->of_kernel;
-	int err;
+	int err, has;
 
 	l->config.profile = p->config;
 	l->config.spinning = 1;
@@ -190,7 +207,13 @@ static int attach(struct profile *p)
 	if (l->options->hold)
 		return attach_hold(p, &user);
 	/* Where the events were carried back to an older kernel, it would not take the programs. */
-	if (kernel_locks && (!has_event("lock:contention_begin") || !rp_has(RP_HAS_BPF_LOOP))) {
+	has = kernel_locks ? has_contention() : 0;
+	if (has < 0)
+		return rp_fail(
+			has,
+			"which waits this kernel tells of is not known: tracefs cannot be read: %s",
+			strerror(-has));
+	if (kernel_locks && (!has || !rp_has(RP_HAS_BPF_LOOP))) {
 		if (!l->of_users)
 			return rp_fail(
 				-EOPNOTSUPP,

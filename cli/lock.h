@@ -95,6 +95,10 @@ bool lock_wanted(const struct lock *l, const char *type);
 
 /* "mutex", "spinlock": of the kernel's flags. */
 const char *lock_kernel_type(uint32_t how);
+/* Whether each of these, separated by commas, can be the type of a lock, or what is before the ':' of one. */
+bool lock_types_known(const char *list);
+/* Whether the first len characters of word stand for that type. */
+bool lock_type_matches(const char *type, const char *word, size_t len);
 const char *lock_outcome_name(uint32_t outcome);
 /*
  * Fills in the words of the item; those that are not constants are added to the list's texts. -ENOMEM.

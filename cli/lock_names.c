@@ -23,35 +23,35 @@ const char *lock_outcome_name(uint32_t outcome)
 	return outcome < LOCK_OUTCOMES ? names[outcome] : "failed";
 }
 
+static const struct {
+	uint32_t flags;
+	const char *name;
+} kernel_types[] = {
+	{ 0, "semaphore" },
+	{ LOCK_SPIN, "spinlock" },
+	{ LOCK_SPIN | LOCK_READ, "rwlock:R" },
+	{ LOCK_SPIN | LOCK_WRITE, "rwlock:W" },
+	{ LOCK_READ, "rwsem:R" },
+	{ LOCK_WRITE, "rwsem:W" },
+	{ LOCK_MUTEX, "mutex" },
+	{ LOCK_MUTEX | LOCK_SPIN, "mutex:spinning" },
+	{ LOCK_RT, "rtmutex" },
+	{ LOCK_RT | LOCK_SPIN, "rtspinlock" },
+	{ LOCK_RT | LOCK_READ, "rtrwlock:R" },
+	{ LOCK_RT | LOCK_WRITE, "rtrwlock:W" },
+	{ LOCK_PERCPU | LOCK_READ, "percpu-rwsem:R" },
+	{ LOCK_PERCPU | LOCK_WRITE, "percpu-rwsem:W" },
+};
+
 const char *lock_kernel_type(uint32_t how)
 {
-	static const struct {
-		uint32_t flags;
-		const char *name;
-	} types[] = {
-		{ 0, "semaphore" },
-		{ LOCK_SPIN, "spinlock" },
-		{ LOCK_SPIN | LOCK_READ, "rwlock:R" },
-		{ LOCK_SPIN | LOCK_WRITE, "rwlock:W" },
-		{ LOCK_READ, "rwsem:R" },
-		{ LOCK_WRITE, "rwsem:W" },
-		{ LOCK_MUTEX, "mutex" },
-		{ LOCK_MUTEX | LOCK_SPIN, "mutex:spinning" },
-		{ LOCK_RT, "rtmutex" },
-		{ LOCK_RT | LOCK_SPIN, "rtspinlock" },
-		{ LOCK_RT | LOCK_READ, "rtrwlock:R" },
-		{ LOCK_RT | LOCK_WRITE, "rtrwlock:W" },
-		{ LOCK_PERCPU | LOCK_READ, "percpu-rwsem:R" },
-		{ LOCK_PERCPU | LOCK_WRITE, "percpu-rwsem:W" },
-	};
-
 	if (how & LOCK_FUTEX)
 		return how & LOCK_FUTEX_PI    ? "pi-mutex"
 		       : how & LOCK_FUTEX_ANY ? "futex:any"
 					      : "futex";
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (types[i].flags == (how & LOCK_KERNEL_FLAGS))
-			return types[i].name;
+	for (size_t i = 0; i < sizeof(kernel_types) / sizeof(kernel_types[0]); i++)
+		if (kernel_types[i].flags == (how & LOCK_KERNEL_FLAGS))
+			return kernel_types[i].name;
 	return "other";
 }
 
@@ -93,6 +93,41 @@ static const char *user_type(const char *name)
 		if (!strncmp(name, user_types[i].begins, strlen(user_types[i].begins)))
 			return user_types[i].type;
 	return NULL;
+}
+
+/* "rwsem" is both rwsem:R and rwsem:W. */
+bool lock_type_matches(const char *type, const char *word, size_t len)
+{
+	return len && !strncmp(word, type, len) && (!type[len] || type[len] == ':');
+}
+
+static bool type_known(const char *word, size_t len)
+{
+	static const char *const others[] = { "futex", "futex:any", "pi-mutex", "other" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (lock_type_matches(others[i], word, len))
+			return true;
+	for (size_t i = 0; i < sizeof(kernel_types) / sizeof(kernel_types[0]); i++)
+		if (lock_type_matches(kernel_types[i].name, word, len))
+			return true;
+	for (size_t i = 0; i < sizeof(user_types) / sizeof(user_types[0]); i++)
+		if (lock_type_matches(user_types[i].type, word, len))
+			return true;
+	return false;
+}
+
+bool lock_types_known(const char *list)
+{
+	for (;;) {
+		size_t len = strcspn(list, ",");
+
+		if (!type_known(list, len))
+			return false;
+		if (!list[len])
+			return true;
+		list += len + 1;
+	}
 }
 
 /* ---- which function --------------------------------------------------------------------------------------- */

@@ -183,8 +183,7 @@ bool lock_wanted(const struct lock *l, const char *type)
 	while (at && *at) {
 		size_t len = strcspn(at, ",");
 
-		/* "rwsem" is both rwsem:R and rwsem:W */
-		if (!strncmp(at, type, len) && (!type[len] || type[len] == ':'))
+		if (lock_type_matches(type, at, len))
 			return true;
 		at += len + (at[len] == ',');
 	}

@@ -393,8 +393,6 @@ static int check_together(struct options *opt, const struct options_spec *spec)
 {
 	const char *wrong;
 
-	if (opt->user_only && opt->kernel_only)
-		return misused(opt, "--user and --kernel leave no stacks at all");
 	if (opt->program && (opt->pids.n || opt->tids.n))
 		return misused(opt, "either a program to run, or --pid and --tid");
 	if (opt->pids.n && opt->tids.n)
@@ -415,6 +413,8 @@ static int check_together(struct options *opt, const struct options_spec *spec)
 	if (!opt->format)
 		opt->format = report_format_by_name("table");
 	wrong = spec->check ? spec->check(opt) : NULL;
+	if (!wrong && opt->user_only && opt->kernel_only)
+		wrong = "--user and --kernel leave no stacks at all";
 	return wrong ? misused(opt, "%s", wrong) : check_sort(opt, spec);
 }
 

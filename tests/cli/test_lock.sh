@@ -17,11 +17,26 @@ refused '--hist with --by' 'view of its own' --hist type --by lock 1
 refused '--stacks with --by' 'for rows' --stacks --by lock 1
 refused '--interval of stacks' 'for rows and histograms' --stacks -i 1 1
 refused 'a negative --min-wait' 'milliseconds' --min-wait -1 1
+refused 'a --type that there is not' 'condvar.*rwsem' --type umutex,foo 1
+refused 'a --type too many' 'condvar.*rwsem' --type umutex, 1
+refused 'both sides alone' "only locks of programs, or only the kernel's" -U -K 1
 run "$rawprof" help lock
 for o in --user --kernel --min-wait --type --by --hist --hold --stacks --interval; do
 	has "help lock names $o" "$out" "^ +(-., )?$o\b"
 done
 need_profile
+
+# Who cannot read tracefs, as is usual, has the kernel's locks all the same: BTF tells of them.
+few=(--reuid=65534 --clear-groups --bounding-set=-all,+bpf,+perfmon --inh-caps=-all,+bpf,+perfmon --ambient-caps=-all,+bpf,+perfmon)
+if [ -r /sys/kernel/btf/vmlinux ] && setpriv "${few[@]}" test -x "$rawprof" 2>/dev/null &&
+	! setpriv "${few[@]}" test -x /sys/kernel/tracing; then
+	run setpriv "${few[@]}" "$rawprof" lock 0.2
+	is 'without tracefs: status' "$status" 0
+	[ ! -d /sys/kernel/tracing/events/lock/contention_begin ] ||
+		lacks 'without tracefs: locks of both sides' "$err" 'only locks of programs'
+else
+	skip 'without tracefs' 'cannot leave rights away, or tracefs is for all'
+fi
 
 # rows ARGS...: as Prometheus text in $out, a figure a line; what the program prints in $said.
 rows() {
