@@ -173,7 +173,7 @@ int command_doctor(const struct options *opt)
 			status = EXIT_FAILED;
 	free(d);
 	if (fflush(stdout) || ferror(stdout)) {
-		rp_log(RP_ERROR, "standard output: %s", strerror(errno));
+		rp_log(RP_ERROR, "cannot write standard output: %s", strerror(errno));
 		status = EXIT_FAILED;
 	}
 	return status;

@@ -111,7 +111,8 @@ static int write_it(const struct program_entry *entry, bool just_list,
 	else if (err == -EPIPE)
 		return EXIT_SIGNAL + SIGPIPE;
 	else if (err && ferror(out))
-		fprintf(stderr, "rawprof explain: writing standard output: %s\n", strerror(-err));
+		fprintf(stderr, "rawprof explain: cannot write standard output: %s\n",
+			strerror(-err));
 	return err && !(pager && err == -EPIPE) ? EXIT_FAILED : EXIT_DONE;
 }
 

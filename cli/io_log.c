@@ -121,7 +121,7 @@ static int take_record(void *ctx, const void *record, size_t size)
 		put_json(p, r, comm);
 	else
 		put_line(p, r, comm);
-	return ferror(p->output.stream) ? -EIO : 0;
+	return ferror(p->output.stream) ? output_flush(&p->output) : 0;
 }
 
 static int drain(struct profile *p)
@@ -129,11 +129,9 @@ static int drain(struct profile *p)
 	struct io *io = p->ctx;
 	int n = rp_ring_drain(io->ring, take_record, p);
 
-	if (n > 0 && fflush(p->output.stream))
-		n = -errno;
-	if (n < 0 && n != -EPIPE)
-		rp_log(RP_ERROR, "writing requests: %s", strerror(-n));
-	return n < 0 ? n : 0;
+	if (n > 0)
+		n = output_flush(&p->output);
+	return n < 0 ? output_failed(&p->output, n) : 0;
 }
 
 static int begin(struct profile *p)

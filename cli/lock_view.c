@@ -284,7 +284,7 @@ static int print_sentences(FILE *out, struct lock_list *list)
 	for (size_t i = 0; i < n && i < SENTENCES; i++)
 		print_sentence(out, &list->item[heavy[i].first], &heavy[i].sum);
 	free(heavy);
-	return ferror(out) || fflush(out) ? -EIO : 0;
+	return 0;
 }
 
 /* ---- all together ----------------------------------------------------------------------------------------- */
@@ -367,9 +367,7 @@ static int write_out(struct profile *p, const struct report_grid *g, bool part)
 	l->written = true;
 	if (!err)
 		err = p->opt->format->write_grid(g, p->output.stream, &p->output.show);
-	if (err && err != -EPIPE)
-		rp_log(RP_ERROR, "writing: %s", strerror(-err));
-	return err;
+	return output_failed(&p->output, err);
 }
 
 static int report(struct profile *p, bool part)
@@ -387,6 +385,8 @@ static int report(struct profile *p, bool part)
 		err = write_out(p, g, part);
 	if (!err && p->opt->format->write == report_write_table)
 		err = print_sentences(p->output.stream, &list);
+	if (!err)
+		err = output_flush(&p->output);
 	if (!err && !part)
 		err = output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
 	report_grid_free(g);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rawprof: finds the command, has its options read, runs it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
@@ -69,6 +70,17 @@ static int run(const struct command *c, int argc, char **argv)
 	return status;
 }
 
+/* What was printed last may not have arrived. */
+static int settle(int status)
+{
+	if (status != EXIT_DONE || !(fflush(stdout) || ferror(stdout)))
+		return status;
+	if (errno == EPIPE)
+		return EXIT_SIGNAL + SIGPIPE;
+	fprintf(stderr, "rawprof: cannot write standard output: %s\n", strerror(errno));
+	return EXIT_FAILED;
+}
+
 /* If one of the first three is closed, the next file opened takes its place, and gets what is meant for a person. */
 static void open_standard_streams(void)
 {
@@ -95,12 +107,12 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return help(argc > 2 ? argv[2] : NULL);
+		return settle(help(argc > 2 ? argv[2] : NULL));
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
 	    !strcmp(argv[1], "version")) {
 		puts("rawprof " RAWPROF_VERSION);
-		return EXIT_DONE;
+		return settle(EXIT_DONE);
 	}
 	c = find(argv[1]);
-	return c ? run(c, argc - 1, argv + 1) : EXIT_USAGE;
+	return c ? settle(run(c, argc - 1, argv + 1)) : EXIT_USAGE;
 }

@@ -115,7 +115,7 @@ static int print_one(struct mem_trace *t, const struct mem_event *e)
 	print_call(f, e);
 	err = print_caller(t, f, e);
 	fputc('\n', f);
-	return err ? err : ferror(f) ? -errno : 0;
+	return err ? err : ferror(f) ? output_flush(&t->profile->output) : 0;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------ */
@@ -131,12 +131,10 @@ static int print_waiting(struct mem_trace *t)
 		} else {
 			t->profile->not_wanted++;
 		}
-	if (!err && t->n && fflush(t->profile->output.stream))
-		err = -errno;
+	if (!err && t->n)
+		err = output_flush(&t->profile->output);
 	t->n = 0;
-	if (err && err != -EPIPE)
-		rp_log(RP_ERROR, "writing calls: %s", strerror(-err));
-	return err;
+	return output_failed(&t->profile->output, err);
 }
 
 int mem_trace_drain(struct mem_trace *t)

@@ -70,18 +70,28 @@ int output_open(struct output *out, const struct options *opt, enum output_kind 
 	return 0;
 }
 
-static int failed(const struct output *out, int err)
+int output_failed(struct output *out, int err)
 {
-	if (err && err != -EPIPE)
-		rp_log(RP_ERROR, "writing %s: %s", out->path ? out->path : "standard output",
+	if (err && err != -EPIPE && !out->told)
+		rp_log(RP_ERROR, "cannot write %s: %s", out->path ? out->path : "standard output",
 		       strerror(-err));
+	out->told = out->told || err;
 	return err;
+}
+
+/* A print that failed keeps its bytes in the buffer, but not its reason: the next try has it again. */
+int output_flush(struct output *out)
+{
+	errno = 0;
+	if (fflush(out->stream) || ferror(out->stream))
+		return output_failed(out, errno ? -errno : -EIO);
+	return 0;
 }
 
 int output_empty(struct output *out)
 {
 	if (out->path && ftruncate(fileno(out->stream), 0) && errno != EINVAL)
-		return failed(out, -errno);
+		return output_failed(out, -errno);
 	return 0;
 }
 
@@ -98,21 +108,23 @@ int output_report(struct output *out, const struct options *opt, const struct re
 	/* Only now: until there is something to write, the old contents are worth more than none. */
 	int err = output_empty(out);
 
-	return err ? err : failed(out, opt->format->write(report, out->stream, &out->show));
+	return err ? err : output_failed(out, opt->format->write(report, out->stream, &out->show));
 }
 
 int output_hists(struct output *out, const struct options *opt, const struct report_hists *set)
 {
 	int err = output_empty(out);
 
-	return err ? err : failed(out, opt->format->write_hists(set, out->stream, &out->show));
+	return err ? err
+		   : output_failed(out, opt->format->write_hists(set, out->stream, &out->show));
 }
 
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid)
 {
 	int err = output_empty(out);
 
-	return err ? err : failed(out, opt->format->write_grid(grid, out->stream, &out->show));
+	return err ? err
+		   : output_failed(out, opt->format->write_grid(grid, out->stream, &out->show));
 }
 
 int output_tell(const struct output *out, const struct options *opt, const char *note,
@@ -138,7 +150,7 @@ int output_close(struct output *out, int err)
 	if (!out->stream)
 		return err;
 	if (out->path ? fclose(out->stream) : fflush(out->stream))
-		err = err ? err : failed(out, -errno);
+		err = err ? err : output_failed(out, -errno);
 	out->stream = NULL;
 	return err;
 }

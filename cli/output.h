@@ -10,6 +10,7 @@ struct output {
 	const char *path; /* NULL: standard output */
 	struct report_options show;
 	bool unfit; /* the options ask for what this cannot be: bad usage */
+	bool told;  /* that it cannot be written */
 	bool begun; /* one of a series is written, or is about to be */
 };
 
@@ -26,6 +27,14 @@ int output_open(struct output *out, const struct options *opt, enum output_kind 
 int output_empty(struct output *out);
 /* The same before the first of a series, and nothing before the others. */
 int output_begin(struct output *out);
+
+/*
+ * Says, once, that it cannot be written, and why: err, a negative errno, which is returned. 0 and -EPIPE are nothing to
+ * tell.
+ */
+int output_failed(struct output *out, int err);
+/* What was printed has arrived: 0, or a negative errno as output_failed(). */
+int output_flush(struct output *out);
 
 /* Writes the report as the options say. 0; -EPIPE when the reader has gone, silently; else after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);

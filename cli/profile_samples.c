@@ -73,12 +73,10 @@ int profile_samples_print(struct profile *p)
 			err = print_one(p, q->records[i]);
 		free(q->records[i]);
 	}
-	if (!err && q->n && fflush(p->output.stream))
-		err = -errno;
+	if (!err && q->n)
+		err = output_flush(&p->output);
 	q->n = 0;
-	if (err && err != -EPIPE)
-		rp_log(RP_ERROR, "writing samples: %s", strerror(-err));
-	return err;
+	return output_failed(&p->output, err);
 }
 
 int profile_samples_end(struct profile *p)

@@ -14,7 +14,8 @@ int profile_hists_part(struct profile *p, struct report_hists *set)
 
 	p->output.show.part = true;
 	if (!err)
-		err = p->opt->format->write_hists(set, p->output.stream, &p->output.show);
+		err = output_failed(&p->output, p->opt->format->write_hists(set, p->output.stream,
+									    &p->output.show));
 	p->output.show.part = false;
 	report_hists_clear(set);
 	return err;
@@ -32,8 +33,10 @@ int profile_hists_end(struct profile *p, uint64_t kept, struct report_hists *set
 	if (err)
 		return err;
 	report_hists_set_cost(set, &books.cost);
-	err = p->opt->interval ? p->opt->format->write_hists(set, p->output.stream, &p->output.show)
-			       : output_hists(&p->output, p->opt, set);
+	err = p->opt->interval
+		      ? output_failed(&p->output, p->opt->format->write_hists(set, p->output.stream,
+									      &p->output.show))
+		      : output_hists(&p->output, p->opt, set);
 	return err ? err : tell(p, &books);
 }
 
@@ -77,7 +80,8 @@ int profile_grid_part(struct profile *p, struct report_grid *grid)
 
 	p->output.show.part = true;
 	if (!err)
-		err = p->opt->format->write_grid(grid, p->output.stream, &p->output.show);
+		err = output_failed(&p->output, p->opt->format->write_grid(grid, p->output.stream,
+									   &p->output.show));
 	p->output.show.part = false;
 	report_grid_clear(grid);
 	return err;
@@ -104,8 +108,10 @@ int profile_grid_end(struct profile *p, uint64_t kept, struct report_grid *grid)
 		err = output_begin(&p->output);
 	if (err)
 		return err;
-	err = p->opt->interval ? p->opt->format->write_grid(grid, p->output.stream, &p->output.show)
-			       : output_grid(&p->output, p->opt, grid);
+	err = p->opt->interval
+		      ? output_failed(&p->output, p->opt->format->write_grid(grid, p->output.stream,
+									     &p->output.show))
+		      : output_grid(&p->output, p->opt, grid);
 	return err ? err : tell(p, &books);
 }
 

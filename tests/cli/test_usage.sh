@@ -88,6 +88,30 @@ last_command='cpu to a full standard output'
 "$rawprof" cpu -F 999 --format folded -- "$work/split" 0.2 >/dev/full 2>"$err"
 is 'standard output full: status' $? 1
 has 'standard output full: says why' "$err" 'No space left'
+# full STATUS ARGS...: as the one above; what a person is told is told once.
+full() {
+	last_command="$* to a full standard output"
+	"$rawprof" "${@:2}" >/dev/full 2>"$err"
+	is "full: ${*:2}: status" $? "$1"
+	is "full: ${*:2}: says why, once" "$(grep -c 'cannot write .*: No space left on device$' "$err") $(
+		grep -c 'No space\|put/output' "$err")" '1 1'
+}
+full 1 help
+full 1 help cpu
+full 1 cpu --help
+full 1 --version
+full 1 explain
+full 1 doctor
+full 1 io -i 0.2 0.5
+full 1 io 0.2
+full 1 offcpu --runq -i 0.2 0.5
+full 1 lock -i 0.2 0.5
+full 1 lock 0.2
+full 1 lock --hist type -i 0.2 0.5
+full 1 mem --processes -i 0.2 -- "$work/split" 0.5
+full 1 mem --trace -- bash -c :
+full 1 cpu --samples -F 999 -- "$work/split" 0.2
+full 1 io --log 0.3
 last_command='cpu | head'
 "$rawprof" cpu -F 4999 --samples -- "$work/split" 2 2>"$err" | head -n 1 >"$out"
 is 'a reader that went away' "${PIPESTATUS[0]} $(wc -l <"$out")" "141 1"
