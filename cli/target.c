@@ -83,17 +83,17 @@ static int find_running(struct target *t, const struct options *opt)
 
 static void __attribute__((noreturn)) run_child(char **program, int gate, int error_fd)
 {
+	/* Not read(): who watches that would see the end of one that began before. */
+	struct pollfd go = { .fd = gate, .events = POLLIN };
 	sigset_t none;
-	char byte;
-	ssize_t n;
 	int err;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	while ((n = read(gate, &byte, 1)) < 0 && errno == EINTR)
+	while (poll(&go, 1, -1) < 0 && errno == EINTR)
 		;
-	if (n != 1)
+	if (!(go.revents & POLLIN))
 		_exit(127); /* rawprof has gone before anything began */
 	execvp(program[0], program);
 	err = errno;

@@ -309,6 +309,8 @@ done
 # ---- system calls
 
 [ -z "$mounted" ] || {
+	run "$rawprof" io --syscalls -- true
+	is '--syscalls: nothing that began before is lost' "$(ledger LOST)" 0
 	run "$rawprof" io --syscalls --format json -o "$tmp/json" -- dd if=/dev/zero "of=$tmp/mnt/d" bs=4k count=300 conv=fsync status=none
 	is '--syscalls: writes' "$(count_of write/ext4)" 300
 	is '--syscalls: reads of a device' "$(count_of read/devtmpfs)" 300
