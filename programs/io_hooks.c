@@ -192,11 +192,16 @@ static const struct asm_insn issue_lines[] = {
 	LD_FIELD(R1, R6, "request", "cmd_flags"),
 	AND(R1, IO_OP_MASK),
 	JNE(R1, IO_OP_FLUSH, not_flush),
-	/* Begun when it is issued for the first time; for a second one it is under way. */
+	/*
+	 * Begun when it is issued for the first time; for a second one it is under way. A queue has few of them, which
+	 * serve again and again: a later time is another flush, and the end of the one before was missed.
+	 */
 	MAP_LOOKUP(requests, KEY),
 	JEQ(R0, 0, begin_flush),
 	LDX(DW, R1, R0, REQUEST(start)),
-	JNE(R1, 0, not_flush),
+	JEQ(R1, 0, begin_flush),
+	LD_FIELD(R2, R6, "request", "start_time_ns"),
+	JLE_REG(R2, R1, not_flush),
 LABEL(begin_flush),
 	MOV_REG(R1, R6),
 	CALL_FUNC(io_begin_flush),

@@ -181,6 +181,85 @@ START_TEST(requests_have_no_room)
 }
 END_TEST
 
+/* Writes that wait for the flush of the disk's cache, one after the other. */
+static void flush_often(void)
+{
+	int fd = open("build-io-test", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	for (int i = 0; i < 8; i++)
+		ck_assert(pwrite(fd, "x", 1, (off_t)i * BLOCK) == 1 && !fsync(fd));
+	close(fd);
+	unlink("build-io-test");
+}
+
+/* When the last flush that is under way began. */
+static int latest_flush(void *ctx, const void *key, const void *value)
+{
+	const struct io_request *request = value;
+	uint64_t *latest = ctx;
+
+	(void)key;
+	if ((request->flags & IO_OP_MASK) == IO_OP_FLUSH && request->start > *latest)
+		*latest = request->start;
+	return 0;
+}
+
+START_TEST(a_flush_whose_predecessor_has_not_ended_is_another_one)
+{
+	struct recording r = { 0 };
+	struct io_config config = io_usual_config;
+	const struct asm_bindings bind = { .maps = r.maps,
+					   .map_fds = r.fds,
+					   .nmaps = IO_MAPS,
+					   .config = &config,
+					   .config_size = sizeof(config) };
+	uint64_t first = 0, last = 0;
+	const struct rp_btf *btf;
+	struct timespec between;
+	cpu_set_t here, before;
+	int fd;
+
+	make_maps(&r, 64, 16384);
+	if (rp_btf_kernel(&btf) ||
+	    rp_btf_tracepoint_takes(btf, "block_io_start", 0, "request") != 1) {
+		printf("skip: block_io_start came with Linux 6.4\n");
+		release(&r);
+		return;
+	}
+	/* Nobody tells of ends. */
+	config.timeline = 1;
+	config.only_time = 0;
+	fd = rp_program_load(&io_issue_program, &bind);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(rp_attach_raw_tracepoint(fd, NULL, &r.links[0]), 0);
+	close(fd);
+
+	/* From one CPU, for other ones may have another request for their flushes. */
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(here), &here), 0);
+	flush_often();
+	ck_assert_int_ge(
+		rp_map_each(r.fds[IO_MAP_REQUESTS], &r.maps[IO_MAP_REQUESTS], latest_flush, &first),
+		0);
+	clock_gettime(CLOCK_MONOTONIC, &between);
+	flush_often();
+	sched_setaffinity(0, sizeof(before), &before);
+	rp_link_close(r.links[0]);
+	ck_assert_int_ge(
+		rp_map_each(r.fds[IO_MAP_REQUESTS], &r.maps[IO_MAP_REQUESTS], latest_flush, &last),
+		0);
+	if (first)
+		ck_assert_uint_gt(last, (uint64_t)between.tv_sec * 1000000000 +
+						(uint64_t)between.tv_nsec);
+	else
+		printf("skip: what is written here needs no flush\n");
+	release(&r);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("io");
@@ -191,6 +270,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_histogram_has_no_room);
 	tcase_add_test(tc, requests_have_no_room);
+	tcase_add_test(tc, a_flush_whose_predecessor_has_not_ended_is_another_one);
 	suite_add_tcase(s, tc);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_NORMAL);
