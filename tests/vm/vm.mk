@@ -58,7 +58,8 @@ VM_HOST  := $(shell uname -m)
 VM_OTHER := $(if $(filter aarch64,$(VM_HOST)),x86_64,aarch64)
 VM_CROSS  = CROSS=$(VM_OTHER)-linux-gnu- BUILD=$(BUILD)/$(VM_OTHER)-linux-gnu
 VM_JOBS  ?= $(shell nproc)
-VM_ENV    = VM=$(VM) KERNELS='$(KERNELS)' VM_JOBS=$(VM_JOBS) BUILD=$(BUILD) \
+VM_QUICK ?= 1
+VM_ENV    = VM=$(VM) VM_QUICK=$(VM_QUICK) KERNELS='$(KERNELS)' VM_JOBS=$(VM_JOBS) BUILD=$(BUILD) \
             VM_STATIC_$(VM_HOST)=$(BUILD)/static VM_STATIC_$(VM_OTHER)=$(BUILD)/$(VM_OTHER)-linux-gnu/static
 
 # One of each machine; check-vm-all takes all that tests/vm/kernels has above its last comment.
@@ -69,9 +70,10 @@ KERNELS   ?= $(VM_KERNELS)
 VM_BUILD = $(if $(filter no,$(VM)),,+$(Q)if tests/vm/ready $(KERNELS); then $(SUBMAKE) vm-files && $(SUBMAKE) $(VM_CROSS) vm-files; fi)
 
 .PHONY: check-vm check-vm-all
-check-vm: check-vm-run ## the tests on other kernels, in virtual machines: KERNELS="x86-6.1 arm64-6.12"
+check-vm: check-vm-run ## the tests on other kernels, in virtual machines: KERNELS="x86-6.1 arm64-6.12"; VM_QUICK=: all of them
 check-vm-all: VM_KERNELS = x86-6.1 x86-6.12 arm64-6.1 arm64-6.12
-check-vm-all: check-vm-run ## the same on all kernels of tests/vm/kernels
+check-vm-all: VM_QUICK =
+check-vm-all: check-vm-run ## all of them on all kernels of tests/vm/kernels
 
 # The table of docs/kernels.md, from what doctor finds in the VMs.
 .PHONY: docs/kernels.md
