@@ -8,6 +8,7 @@
 
 #include <rawprof/mem_ranges.h>
 
+#include "machine.h"
 #include "mem_user.h"
 
 #define HOOKS 4
@@ -26,6 +27,17 @@ bool mem_mmap_can(void)
 	return rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 }
 
+/* Of the size that the kernel takes where none is named; without huge pages nobody can have them mapped. */
+static uint32_t huge_page_bytes(uint32_t page_bytes)
+{
+	char text[8192];
+	const char *line = NULL;
+
+	if (read_small_file("/proc/meminfo", text, sizeof(text)) > 0)
+		line = strstr(text, "\nHugepagesize:");
+	return line ? (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10) << 10 : page_bytes;
+}
+
 /* The context is a tracepoint's, and who is asked for is up to us: no probe knows it. */
 static int load(struct mem_mmap *m, const struct mem_user_config *user)
 {
@@ -35,6 +47,7 @@ static int load(struct mem_mmap *m, const struct mem_user_config *user)
 	config.profile = m->profile->config;
 	config.profile.probe = 0;
 	config.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	config.huge_bytes = huge_page_bytes(config.page_bytes);
 	for (const struct mem_mmap_hook *hook = mem_mmap_hooks; hook->name; hook++, i++) {
 		m->leave[i] = profile_load(m->profile, hook->leave, &config);
 		if (m->leave[i] < 0)

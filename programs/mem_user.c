@@ -300,7 +300,8 @@ const struct mem_user_config mem_user_usual_config = { .profile = PROFILE_USUAL_
 						       .follow = 1,
 						       .peak = 1,
 						       .largest_new = 1ull << 34,
-						       .page_bytes = 4096 };
+						       .page_bytes = 4096,
+						       .huge_bytes = 2 << 20 };
 
 const struct mem_user_config mem_user_trace_config = { .profile = PROFILE_USUAL_CONFIG,
 						       .trace = 1 };

@@ -160,8 +160,8 @@ struct mem_user_config {
 	uint32_t most_mappings;
 	uint32_t
 		by_owner; /* the kernel knows who owns a memory (CONFIG_MEMCG); needs profile.identity */
-	uint32_t page_bytes; /* of the programs for mappings */
-	uint32_t unused;
+	uint32_t page_bytes; /* of the programs for mappings, */
+	uint32_t huge_bytes; /* and of those with MAP_HUGETLB that do not say */
 };
 
 /* What became of the calls; profile.fired counts them all. */

@@ -81,6 +81,15 @@ is 'attached: status' "$status" 0
 sort "$tmp/want.raw" >"$tmp/want"
 compare attached 202 # with the block from before
 
+# ---- huge pages
+
+run "$rawprof" mem --format json -o "$tmp/json" -- "$work/mem_mmap" huge
+if grep -q '^case_huge 0 ' "$out"; then
+	skip 'huge pages' 'this kernel has none'
+else
+	is 'huge pages: as much as the kernel maps' "$(sites case_huge)" "$(cat "$out")"
+fi
+
 # ---- the views
 
 run "$rawprof" mem --format json -o "$tmp/json" --leaks -- "$work/mem_mmap" 100

@@ -3,7 +3,7 @@
  * mem_mmap [TIMES [SECONDS]]: what mmap, munmap, mremap and brk mean, each in a function of its own, so many times
  * each; prints for each "NAME allocated bytes kept bytes" as they must be. SECONDS: to wait before, with a block of
  * TIMES pages in hand that is unmapped after it. With an argument "exec" it does nothing but unmap, at the address
- * that follows, what its predecessor had mapped there.
+ * that follows, what its predecessor had mapped there. With "huge" alone it maps huge pages.
  *
  * -DRAW makes the system calls in the functions themselves: not every C library is built so that its callers are to be
  * seen, and musl's sbrk does nothing.
@@ -23,6 +23,9 @@
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MAP_HUGETLB
+#define MAP_HUGETLB 0x40000
 #endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
@@ -354,6 +357,33 @@ static NOINLINE void case_executed(char *self)
 	exit(1);
 }
 
+/* Pages that the kernel says are mapped. */
+static long mapped_pages(void)
+{
+	int fd = open("/proc/self/statm", O_RDONLY);
+	char text[128] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		exit(1);
+	close(fd);
+	return atol(text);
+}
+
+/* None need be there: they are not reserved. */
+static NOINLINE void case_huge(void)
+{
+	const int flags = OURS | MAP_HUGETLB | MAP_NORESERVE;
+	const long before = mapped_pages();
+	long n = 0;
+
+	for (int i = 0; i < 4; i++)
+		n += !is_error(call_mmap(NULL, page, RW, flags, -1));
+	n += !is_error(call_mmap(NULL, 3ul << 21, RW, flags | 21 << 26, -1)); /* of 2 MiB */
+	n += !is_error(call_mmap(NULL, page, RW, flags | 30 << 26, -1));      /* of 1 GiB */
+	printf("%s %ld %ld %ld %ld\n", __func__, n, (mapped_pages() - before) * (long)page, n,
+	       (mapped_pages() - before) * (long)page);
+}
+
 int main(int argc, char **argv)
 {
 	static void (*const cases[])(void) = {
@@ -367,8 +397,12 @@ int main(int argc, char **argv)
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	if (argc > 2 && !strcmp(argv[1], "exec"))
 		return call_munmap((void *)strtoul(argv[2], NULL, 16), page) != 0;
-	times = argc > 1 ? atol(argv[1]) : 100;
 	setvbuf(stdout, out, _IOFBF, sizeof(out));
+	if (argc > 1 && !strcmp(argv[1], "huge")) {
+		case_huge();
+		return 0;
+	}
+	times = argc > 1 ? atol(argv[1]) : 100;
 	if (argc > 2) {
 		block = MAP(times);
 		usleep((useconds_t)(atof(argv[2]) * 1e6));
