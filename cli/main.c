@@ -12,6 +12,7 @@
 #include <rawprof/version.h>
 
 #include "commands.h"
+#include "options_own.h"
 
 static void usage(FILE *out)
 {
@@ -23,10 +24,15 @@ static void usage(FILE *out)
 
 static const struct command *find(const char *name)
 {
+	const char *near = NULL;
+
 	for (const struct command *c = commands; c->name; c++)
 		if (!strcmp(c->name, name))
 			return c;
-	fprintf(stderr, "rawprof: there is no command '%s'\n", name);
+	for (const struct command *c = commands; c->name; c++)
+		nearest_of(name, c->name, &near);
+	fprintf(stderr, "rawprof: there is no command '%s'%s%s%s\n", name,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	usage(stderr);
 	return NULL;
 }

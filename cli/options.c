@@ -196,7 +196,7 @@ static int not_understood(const struct options *opt, const struct getopt_tables 
 			  bool lacks_value)
 {
 	char letter[3] = { '-', (char)optopt, '\0' };
-	const char *name = letter;
+	const char *name = letter, *near = NULL;
 
 	if (!strncmp(argv[optind - 1], "--", 2))
 		name = argv[optind - 1];
@@ -210,7 +210,17 @@ static int not_understood(const struct options *opt, const struct getopt_tables 
 		if (name == letter ? common_options[i].letter == optopt
 				   : !strcmp(common_options[i].name, name + 2))
 			return misused(opt, "%s is of no use to %s", name, opt->command);
-	return misused(opt, "there is no option %s", name);
+	if (name == letter)
+		return misused(opt, "there is no option %s", name);
+	name = strndup(name + 2, strcspn(name + 2, "="));
+	if (!name)
+		return EXIT_FAILED;
+	for (const struct option *o = t->longs; o->name; o++)
+		nearest_of(name, o->name, &near);
+	misused(opt, "there is no option --%s%s%s%s", name, near ? "; did you mean --" : "",
+		near ? near : "", near ? "?" : "");
+	free((char *)name);
+	return EXIT_USAGE;
 }
 
 static int take_own(struct options *opt, const struct own_option *own, const char *value)
@@ -456,7 +466,15 @@ int options_parse(struct options *opt, int argc, char **argv, const struct optio
 				 : take_any(opt, spec, letter, optarg);
 	}
 	for (; status < 0 && optind < argc; optind++) {
-		if (opt->duration || !read_seconds(argv[optind], &opt->duration))
+		double again;
+
+		if (!(spec->takes & TAKES_TARGET))
+			status = misused(opt, "'%s' is not for it: it takes options alone",
+					 argv[optind]);
+		else if (opt->duration && read_seconds(argv[optind], &again))
+			status = misused(opt, "the duration is given twice: %g s and '%s'",
+					 opt->duration, argv[optind]);
+		else if (!read_seconds(argv[optind], &opt->duration))
 			status = misused(opt, "'%s' is no duration in seconds%s", argv[optind],
 					 opt->program ? "" : "; a program to run stands behind --");
 	}

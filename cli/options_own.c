@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <rawprof/loader.h>
+
 #include "options_own.h"
 
 bool option_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
@@ -103,6 +105,15 @@ const char *own_wants(const struct own_option *own)
 	       : own->kind == OWN_BYTES ? "a size in bytes (4096, 512K, 1M)"
 	       : own->kind == OWN_TEXT	? "a text"
 					: "a number";
+}
+
+void nearest_of(const char *word, const char *name, const char **best)
+{
+	const unsigned int far = rp_name_distance(word, name);
+
+	if (far <= 2 && far < strlen(word) / 2 + 1 &&
+	    (!*best || far < rp_name_distance(word, *best)))
+		*best = name;
 }
 
 const struct own_option *own_by_letter(const struct own_option *own, int letter)

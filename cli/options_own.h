@@ -12,6 +12,8 @@ bool option_number(const char *text, uint64_t least, uint64_t most, uint64_t *ou
 bool own_take(void *values, const struct own_option *own, const char *text);
 /* What it wants, for a person: "a number". */
 const char *own_wants(const struct own_option *own);
+/* Keeps in *best whichever name is nearer to the word that somebody mistyped, if it is near at all. */
+void nearest_of(const char *word, const char *name, const char **best);
 /* NULL: none has it. */
 const struct own_option *own_by_letter(const struct own_option *own, int letter);
 

@@ -22,6 +22,19 @@ static int choose_event(const struct options *opt, struct rp_perf_options *perf)
 	return err;
 }
 
+/* Of some that are absent, the perf events warn; here none of them can ever be there. */
+static int check_cpus(const struct rp_cpus *cpus)
+{
+	const int possible = rp_cpus_possible();
+
+	for (int i = 0; i < cpus->n; i++)
+		if (possible < 1 || cpus->cpu[i] < possible)
+			return 0;
+	return cpus->n ? rp_fail(-ENODEV, "there is no CPU %d: this machine has 0-%d", cpus->cpu[0],
+				 possible - 1)
+		       : 0;
+}
+
 int sampling_open(const struct options *opt, uint64_t freq, uint64_t period, int program,
 		  struct rp_perf **out)
 {
@@ -33,6 +46,8 @@ int sampling_open(const struct options *opt, uint64_t freq, uint64_t period, int
 		err = rp_cpus_parse(opt->cpus, &cpus);
 		if (err)
 			rp_log(RP_ERROR, "'%s' is no list of CPUs", opt->cpus);
+		else
+			err = check_cpus(&cpus);
 		perf.cpus = &cpus;
 	}
 	if (!err)

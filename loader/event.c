@@ -156,7 +156,7 @@ static int unknown_event(const char *name)
 
 	best = best < 5 ? best : 5;
 	for (size_t i = 0; rp_event_names(i); i++) {
-		const unsigned far = name_distance(name, rp_event_names(i));
+		const unsigned far = rp_name_distance(name, rp_event_names(i));
 
 		if (far < best) {
 			best = far;

@@ -42,9 +42,6 @@ int read_number(const char *path, long long *out);
 /* ---- names.c: for messages */
 /* Cut to 15 characters that the kernel allows in a name ([A-Za-z0-9_.]), others become '_'. */
 void kernel_name(char out[16], const char *name);
-/* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63
- * letters. */
-unsigned name_distance(const char *a, const char *b);
 
 /* ---- verifier_log.c */
 /* The part of a verifier log that matters, malloc'd, or NULL. *insn is where it stopped, or -1. */

@@ -67,7 +67,7 @@ void kernel_name(char out[16], const char *name)
 	memset(out + i, 0, 16 - i);
 }
 
-unsigned name_distance(const char *a, const char *b)
+unsigned rp_name_distance(const char *a, const char *b)
 {
 	enum { MOST = 63 };
 	const size_t na = strlen(a), nb = strlen(b);

@@ -182,7 +182,7 @@ struct nearest {
 static int nearer(void *ctx, const char *group, const char *event)
 {
 	struct nearest *n = ctx;
-	const unsigned far = name_distance(n->group, group) + name_distance(n->event, event);
+	const unsigned far = rp_name_distance(n->group, group) + rp_name_distance(n->event, event);
 
 	if (far < n->best) {
 		n->best = far;

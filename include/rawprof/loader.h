@@ -583,6 +583,9 @@ int rp_prog_lines(int prog_fd, struct rp_prog_line **out, uint32_t *n);
 
 /* What the kernel's numbers are called: "LRU hash", "perf event", "type 99". The text is good until
  * the next call. */
+/* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63
+ * letters. */
+unsigned rp_name_distance(const char *a, const char *b);
 const char *rp_map_type_name(uint32_t type);
 const char *rp_prog_type_name(uint32_t type);
 

@@ -12,6 +12,13 @@ refused() {
 }
 refused 'unknown option' 2 'frobnicate' cpu --frobnicate
 refused 'unknown short option' 2 'y' cpu -y
+refused 'a misspelt option' 2 'no option --frmat; did you mean --format\?' cpu --frmat svg
+refused 'a misspelt option with its value' 2 'no option --fromat; did you mean --format\?' cpu --fromat=svg
+refused 'an option of its own, misspelt' 2 'did you mean --faults\?' mem --fautls
+refused 'a misspelt command' 2 "did you mean 'offcpu'\?" ofcpu
+refused 'a duration given twice' 2 "duration is given twice: 1 s and '2'" cpu -d 1 2
+refused 'a word to doctor' 2 "'foo' is not for it" doctor foo
+refused 'two durations' 2 "duration is given twice: 1 s and '2'" cpu 1 2
 refused 'unknown command' 2 'cpuu' cpuu
 refused 'option without its value' 2 '(-p|--pid).* wants a value' cpu -p
 refused 'unknown format' 2 'jpeg' cpu --format jpeg
@@ -63,7 +70,7 @@ absent=$(($(cat /proc/sys/kernel/pid_max) - 1))
 refused 'a pid that does not exist' 1 "$absent" cpu -p $absent -d 1
 max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 refused 'a frequency above the limit' 1 "$max|perf_event_max_sample_rate" cpu -F $((max + 1)) -d 1
-refused 'a CPU that is not there' 1 '4000' cpu -C 4000 -d 1
+refused 'a CPU that is not there' 1 'there is no CPU 4000: this machine has 0-[0-9]+$' cpu -C 4000 -d 1
 refused 'a cgroup that is not there' 1 '/no/such/cgroup' cpu --cgroup /no/such/cgroup -d 1
 refused 'an event that is not there' 1 'no-such-event' cpu -e no-such-event -d 1
 lacks 'nor is one near' "$err" 'did you mean'

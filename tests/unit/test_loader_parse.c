@@ -429,14 +429,14 @@ START_TEST(test_names)
 	ck_assert_str_eq(name, "a_b_c____and_mu");
 	kernel_name(name, NULL);
 	ck_assert_str_eq(name, "");
-	ck_assert_uint_eq(name_distance("", ""), 0);
-	ck_assert_uint_eq(name_distance("cycles", "cycles"), 0);
-	ck_assert_uint_eq(name_distance("cylces", "cycles"), 2);
-	ck_assert_uint_eq(name_distance("abc", ""), 3);
-	ck_assert_uint_eq(name_distance("kitten", "sitting"), 3);
+	ck_assert_uint_eq(rp_name_distance("", ""), 0);
+	ck_assert_uint_eq(rp_name_distance("cycles", "cycles"), 0);
+	ck_assert_uint_eq(rp_name_distance("cylces", "cycles"), 2);
+	ck_assert_uint_eq(rp_name_distance("abc", ""), 3);
+	ck_assert_uint_eq(rp_name_distance("kitten", "sitting"), 3);
 	ck_assert_uint_gt(
-		name_distance("0123456789012345678901234567890123456789012345678901234567890123",
-			      "x"),
+		rp_name_distance("0123456789012345678901234567890123456789012345678901234567890123",
+				 "x"),
 		1000);
 	ck_assert_str_eq(rp_map_type_name(BPF_MAP_TYPE_RINGBUF), "ring buffer");
 	ck_assert_str_eq(rp_map_type_name(12345), "type 12345");
