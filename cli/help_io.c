@@ -20,7 +20,7 @@ const char io_usage[] =
 	"                           with every system call of the machine\n"
 	"      --fsync              fsync and fdatasync, and how much of it is the flush of the disk's cache\n"
 	"      --by LIST            histograms by disk, op, flags, process, comm, cgroup (default disk,op); of system\n"
-	"                           calls by call, fs, process, comm\n"
+	"                           calls by call, fs, process, comm; with --phases and --fsync by phase too\n"
 	"\n"
 	"Which requests (default: all)\n"
 	"      --disk NAME          of this disk\n"

@@ -30,6 +30,11 @@ refused 'stacks without --stacks' '--stacks' --format folded
 refused '--top of histograms' 'are for tables' --phases --top 5
 refused '--top and --by' '--by is for histograms' --top 5 --by op
 refused '--min of nothing' 'milliseconds' --min soon
+run "$rawprof" help io
+sed -n '/--by LIST/,/^$/p' "$out" >"$tmp/by"
+for word in disk op flags process comm cgroup call fs phase; do
+	has "help io names --by $word" "$tmp/by" "\b$word\b"
+done
 need_profile
 run "$rawprof" io --disk nonesuch 1
 is 'no such disk: status' "$status" 1
