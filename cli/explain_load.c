@@ -59,6 +59,15 @@ static int read_log(struct explained *e)
 	return err;
 }
 
+/* Any text can be read as a log, and its end as a refusal; a log has instructions, or counts them. */
+static bool is_log(const struct explained *e)
+{
+	for (uint32_t i = 0; i < e->log.ninsns; i++)
+		if (e->log.insns[i].text)
+			return true;
+	return strstr(e->log_text, "processed ") != NULL;
+}
+
 static int log_of_file(struct explained *e)
 {
 	FILE *in = !strcmp(e->opt->kernel_log, "-") ? stdin : fopen(e->opt->kernel_log, "r");
@@ -74,7 +83,12 @@ static int log_of_file(struct explained *e)
 			      e->opt->kernel_log);
 	if (in != stdin)
 		fclose(in);
-	return err ? err : read_log(e);
+	err = err ? err : read_log(e);
+	if (!err && !is_log(e))
+		err = rp_fail(-EINVAL,
+			      "%s is no log of the verifier: there is no instruction in it",
+			      e->opt->kernel_log);
+	return err;
 }
 
 /* Is it this program that the log is of? The opcodes say so. */

@@ -51,6 +51,9 @@ has 'a log on standard input' "$out" '^  says R1 !read_ok$'
 run "$rawprof" explain --kernel-log /no/such/file
 is 'a log that is not there: status' "$status" 1
 has 'a log that is not there: says so' "$err" '/no/such/file.*No such file'
+run "$rawprof" explain --kernel-log /etc/passwd
+is 'a text that is no log: status' "$status" 1
+has 'a text that is no log: says so' "$err" '/etc/passwd is no log of the verifier'
 run "$rawprof" explain follow_exit --kernel-log "$data/nullcheck-6.18.log"
 is 'the log of another program: status' "$status" 0
 has 'the log of another program: says so' "$err" 'another program'
