@@ -128,6 +128,7 @@ if command -v setpriv >/dev/null; then
 	run setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$rawprof" cpu -d 0.1
 	is 'without capabilities: status' "$status" 1
 	has 'without capabilities: names one' "$err" 'CAP_(BPF|PERFMON|SYS_ADMIN)'
+	has 'without capabilities: says what to give' "$err" 'setcap cap_bpf,cap_perfmon[a-z_,]*\+ep'
 	keep=-all,+bpf,+perfmon,+syslog,+sys_ptrace,+dac_read_search
 	if setpriv --bounding-set=$keep true 2>/dev/null; then
 		run setpriv --bounding-set=$keep --inh-caps=-all "$rawprof" cpu -F 999 --format folded -- "$work/split" 1
