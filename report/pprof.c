@@ -220,16 +220,32 @@ static const struct frame *location_frame(const struct pprof *p, uint32_t locati
 	return frame_of(p->r, link->frame);
 }
 
-/* Which of the three rounds of number_mappings() gives a mapping its id. */
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The main program may have been given as a shell takes it: "./prog", or found in PATH. */
+static bool is_main(const struct report *r, const char *path)
+{
+	const char *name = r->books.info.main_module;
+
+	return path && name && *path != '[' && !strcmp(file_name(path), file_name(name));
+}
+
+enum { ROUNDS = 4 };
+
+/* Which round of number_mappings() gives a mapping its id: main program, files, "[vdso]" and the like, kernel. */
 static int mapping_round(const struct report *r, uint32_t mapping)
 {
 	const char *path;
 
 	if (mapping == KERNEL_MAPPING)
-		return 2;
+		return 3;
 	path = text(r, mapping_of(r, mapping)->path);
-	return path && r->books.info.main_module && !strcmp(path, r->books.info.main_module) ? 0
-											     : 1;
+	return is_main(r, path) ? 0 : path && *path == '[' ? 2 : 1;
 }
 
 /* facts has one element for each mapping of the profile, and a last one for the kernel's. */
@@ -241,7 +257,7 @@ static struct mapping_facts *facts_of(const struct report *r, struct mapping_fac
 
 static void number_mappings(struct pprof *p, struct mapping_facts *facts)
 {
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		for (uint32_t i = 0; i < p->nlocations && !p->err; i++) {
 			uint32_t mapping = frame_mapping(p->r, location_frame(p, i));
 			struct mapping_facts *f;

@@ -297,7 +297,7 @@ static struct report *rich_report(void)
 	struct report_info info = { .command = "cpu",
 				    .target = "./app",
 				    .event = "cpu-clock",
-				    .main_module = "/bin/app",
+				    .main_module = "./app",
 				    .kernel_build_id = "feed",
 				    .period_type = { "cpu", "nanoseconds" },
 				    .period = 10101010,
