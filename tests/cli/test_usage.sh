@@ -112,9 +112,9 @@ full 1 doctor
 full 1 io -i 0.2 0.5
 full 1 io 0.2
 full 1 offcpu --runq -i 0.2 0.5
-full 1 lock -i 0.2 0.5
+full 1 lock -p $$ -i 0.2 0.5
 full 1 lock 0.2
-full 1 lock --hist type -i 0.2 0.5
+full 1 lock -p $$ --hist type -i 0.2 0.5
 full 1 mem --processes -i 0.2 -- "$work/split" 0.5
 full 1 mem --trace -- bash -c :
 full 1 cpu --samples -F 999 -- "$work/split" 0.2
