@@ -8,8 +8,7 @@
 
 enum {
 	LOG_FIRST = 64 << 10,
-	LOG_MOST = 64 << 20, /* the kernel itself stops at 1 GB; no log that a person reads is this
-				long */
+	LOG_MOST = 256 << 20,	       /* the kernel itself stops at 1 GB */
 	LOG_OLD_MOST = (16 << 20) - 1, /* of kernels before 5.2 */
 	TAIL_LINES = 24,
 };

@@ -110,7 +110,7 @@ for p in $programs; do
 		# Addresses of maps, and what only the kernel knows, aside. Where the fields of a classic tracepoint lie
 		# cannot be asked without rights, so lines behind them may be taken for others.
 		lines='s/^$//'
-		case $p in *_tp) lines='s/ ; .*//' ;; esac
+		head -n 1 "$tmp/text" | grep -q ' tracepoint program' && lines='s/ ; .*//'
 		states() { grep -oE ' \([0-9a-f]{2}\) .*' "$1" | sed -E "s/0x[0-9a-f]{16}/ADDRESS/; s/ <[^ >]*>//; s/map\[name[^ ]*/ADDRESS/; $lines; s/ +/ /g; s/ +\$//"; }
 		is "$p from its log: the same states" "$(states "$out")" "$(states "$tmp/text")"
 	else
