@@ -102,6 +102,9 @@ static int take_result(void *ctx, const void *key, const void *value)
 
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
+	/* While it goes on: it came after the stacks were fetched, and is of the next interval. */
+	if (w->p->opt->interval && !stacks_find(w->p->stacks, pair.waiter))
+		return 0;
 	if (!w->now)
 		err = take_new(w, &pair, &sum);
 	return err || !sum.count ? err : add_item(w, &pair, &sum);
