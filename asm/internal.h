@@ -70,7 +70,7 @@ struct assembly {
 	void *report_ctx;
 	struct arena *arena;
 	const char **file_of; /* by line */
-	int error; /* of what was reported: a binding's errno gives way to -EINVAL */
+	int error;	      /* of what was reported: a binding's errno gives way to -EINVAL */
 	struct placed *placed;
 	struct label *labels;
 	uint32_t nlabels;

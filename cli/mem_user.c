@@ -376,7 +376,8 @@ static const struct profiler mem_user_profiler = {
 	.command = "mem",
 	.nmaps = MEM_USER_MAPS,
 	.at_return = true,
-	.ring_factor = 16, /* a program that starts allocates in thousands of places while we read its tables */
+	.ring_factor =
+		16, /* a program that starts allocates in thousands of places while we read its tables */
 	.weight = MEM_ALLOC_SPACE,
 	.configure = configure,
 	.attach = attach,

@@ -14,7 +14,7 @@ static __attribute__((noinline)) void spin(double seconds)
 			sink += i;
 }
 
-static __attribute__((noinline, noclone)) unsigned long nest(int depth, double seconds)
+static __attribute__((noinline)) unsigned long nest(int depth, double seconds)
 {
 	volatile char room[64];
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+int known(int x);
 __attribute__((noinline)) int known(int x)
 {
 	return x + getpid();
