@@ -140,7 +140,7 @@ is '-U: status' "$status" 0
 is '-U: no frames of the kernel' "$(grep -c do_syscall_64 "$tmp/user")" 0
 holds '-U: the caches of user code' "$(grep -cE ';open_files;.*open.*;[[]filp[]] ' "$tmp/user") > 0"
 run "$rawprof" mem -k --sizes --format svg -o "$tmp/x.svg" 0.1
-is '--sizes have no flame graph' "$status" 1
+is '--sizes have no flame graph' "$status" 2
 for o in --trace --temporary '--obj x' '--symbols-prefix je_'; do
 	# shellcheck disable=SC2086 # two words
 	run "$rawprof" mem -k $o 0.1
