@@ -180,8 +180,6 @@ static void drop(struct piece *tree)
 
 /* ---- sites ------------------------------------------------------------------------------------------------ */
 
-#define GOLDEN 0x9e3779b97f4a7c15
-
 static size_t find_site(struct site *const *slots, size_t n, uint64_t hash)
 {
 	size_t i = hash & (n - 1);
@@ -278,7 +276,7 @@ static void put_back(struct mem_ranges *r, struct piece *tree)
 
 static size_t find_call(const struct call *slots, size_t n, uint32_t thread)
 {
-	size_t i = (size_t)(thread * GOLDEN >> 32) & (n - 1);
+	size_t i = (size_t)(thread * GOLDEN_RATIO_64 >> 32) & (n - 1);
 
 	while (slots[i].thread && slots[i].thread != thread)
 		i = (i + 1) & (n - 1);
@@ -456,7 +454,7 @@ struct mem_ranges *mem_ranges_new(void)
 	struct mem_ranges *r = calloc(1, sizeof(*r));
 
 	if (r)
-		r->random = GOLDEN;
+		r->random = GOLDEN_RATIO_64;
 	return r;
 }
 

@@ -77,8 +77,6 @@ enum {
 	SUB_RECORD_SPACE = FRAME(struct subtract_frame, record.value[MEM_GONE_SPACE])
 };
 
-/* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
-#define GOLDEN 0x9e3779b97f4a7c15
 
 /* clang-format off */
 static const struct asm_insn space_lines[] = {
@@ -93,7 +91,7 @@ FUNC(mem_space),
 		LD_FIELD(R3, R0, "task_struct", "mm.owner"),
 		JEQ(R3, 0, nobody), /* who it was has ended */
 		LD_FIELD(R0, R3, "task_struct", "tgid"),
-		LD_IMM64(R1, GOLDEN),
+		LD_IMM64(R1, GOLDEN_RATIO_64),
 		MUL_REG(R0, R1),
 		LD_FIELD(R1, R3, "task_struct", "self_exec_id"),
 		LD_FIELD(R2, R3, "task_struct", "group_leader.start_time"),
@@ -104,7 +102,7 @@ LABEL(nobody),
 	END,
 	CALL(get_current_pid_tgid),
 	RSH(R0, 32),
-	LD_IMM64(R1, GOLDEN),
+	LD_IMM64(R1, GOLDEN_RATIO_64),
 	MUL_REG(R0, R1),
 	WHEN(struct mem_user_config, profile.identity),
 		MOV_REG(R6, R0),
