@@ -140,6 +140,7 @@ fi
 # A file system on one whose cache has to be flushed.
 if disk cached cache_size=16 irqmode=1 && mke2fs "/dev/$disk" >"$said" 2>&1 && mkdir -p "$tmp/mnt" &&
 	mount -t ext4 -o barrier=1 "/dev/$disk" "$tmp/mnt" 2>"$err"; then
+	sync # what the mount has to write
 	load="$work/fsyncs $tmp/mnt/a 50; sync"
 	record --by op --disk "$disk"
 	is 'fsync: as many as the kernel says' "$(ledger KEPT)" "$requests"
