@@ -33,7 +33,7 @@
 #define UNWIND_FOUND_SHIFT 12
 #define UNWIND_FOUND                                                                               \
 	(1u << UNWIND_FOUND_SHIFT) /* rules that were looked up, kept for the next time */
-#define UNWIND_WINDOW 512	   /* bytes of user stack that are read at once, */
+#define UNWIND_WINDOW 1024	   /* bytes of user stack that are read at once, */
 #define UNWIND_WINDOW_BELOW                                                                        \
 	56 /*   so many of them below the return address, where a frame pointer may be saved */
 #define UNWIND_NO_WINDOW INT32_MIN /*   sign-extended, far from any address of a process */
