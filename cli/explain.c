@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "explain.h"
+#include "options_own.h"
 
 /* ---- one program, or a log */
 
@@ -215,12 +216,28 @@ static int take_option(struct command_line *line, int option)
 		line->help = true;
 		return 0;
 	}
-	return -EINVAL; /* getopt has said why */
+	return -EINVAL; /* no letter is left */
 }
 
 static int complain(const char *what)
 {
 	fprintf(stderr, "rawprof explain: %s\n", what);
+	return -EINVAL;
+}
+
+/* What getopt could not make sense of; it points behind the word that it stopped at. */
+static int not_understood(const char *word, bool lacks_value)
+{
+	char wrong[OPTION_WRONG];
+
+	if (lacks_value)
+		snprintf(wrong, sizeof(wrong), "%s wants a value", word);
+	else if (option_is_long(word, lacks_value))
+		option_wrong(wrong, word, long_options);
+	else
+		snprintf(wrong, sizeof(wrong), "there is no option -%c", optopt);
+	complain(wrong);
+	fputs("Try 'rawprof help explain'.\n", stderr);
 	return -EINVAL;
 }
 
@@ -245,8 +262,10 @@ static int parse(struct command_line *line, int argc, char **argv)
 	int option, err = 0;
 
 	optind = 1;
-	while (!err && (option = getopt_long(argc, argv, "vqh", long_options, NULL)) != -1)
-		err = take_option(line, option);
+	while (!err && (option = getopt_long(argc, argv, ":vqh", long_options, NULL)) != -1)
+		err = option == '?' || option == ':'
+			      ? not_understood(argv[optind - 1], option == ':')
+			      : take_option(line, option);
 	if (!err && argc - optind > 1)
 		err = complain("one program at a time");
 	if (!err && optind < argc)

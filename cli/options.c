@@ -195,10 +195,10 @@ static bool cpu_list_is_good(const char *text)
 static int not_understood(const struct options *opt, const struct getopt_tables *t, char **argv,
 			  bool lacks_value)
 {
-	char letter[3] = { '-', (char)optopt, '\0' };
-	const char *name = letter, *near = NULL;
+	char letter[3] = { '-', (char)optopt, '\0' }, wrong[OPTION_WRONG];
+	const char *name = letter;
 
-	if (!strncmp(argv[optind - 1], "--", 2))
+	if (option_is_long(argv[optind - 1], lacks_value))
 		name = argv[optind - 1];
 	else
 		for (const struct option *o = t->longs; o->name; o++)
@@ -212,15 +212,8 @@ static int not_understood(const struct options *opt, const struct getopt_tables 
 			return misused(opt, "%s is of no use to %s", name, opt->command);
 	if (name == letter)
 		return misused(opt, "there is no option %s", name);
-	name = strndup(name + 2, strcspn(name + 2, "="));
-	if (!name)
-		return EXIT_FAILED;
-	for (const struct option *o = t->longs; o->name; o++)
-		nearest_of(name, o->name, &near);
-	misused(opt, "there is no option --%s%s%s%s", name, near ? "; did you mean --" : "",
-		near ? near : "", near ? "?" : "");
-	free((char *)name);
-	return EXIT_USAGE;
+	option_wrong(wrong, name, t->longs);
+	return misused(opt, "%s", wrong);
 }
 
 static int take_own(struct options *opt, const struct own_option *own, const char *value)

@@ -116,6 +116,28 @@ void nearest_of(const char *word, const char *name, const char **best)
 		*best = name;
 }
 
+bool option_is_long(const char *word, bool lacks_value)
+{
+	return !strncmp(word, "--", 2) && (!optopt || lacks_value || strchr(word, '='));
+}
+
+void option_wrong(char text[OPTION_WRONG], const char *word, const struct option *options)
+{
+	char name[OPTION_WRONG / 2];
+	const char *near = NULL;
+
+	word += strlen("--");
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	if (optopt) { /* it knows the option: so it is the value */
+		snprintf(text, OPTION_WRONG, "--%s takes no value", name);
+		return;
+	}
+	for (; options->name; options++)
+		nearest_of(name, options->name, &near);
+	snprintf(text, OPTION_WRONG, "there is no option --%s%s%s%s", name,
+		 near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+}
+
 const struct own_option *own_by_letter(const struct own_option *own, int letter)
 {
 	for (; own && own->name; own++)

@@ -3,6 +3,8 @@
 #ifndef CLI_OPTIONS_OWN_H
 #define CLI_OPTIONS_OWN_H
 
+#include <getopt.h>
+
 #include "options.h"
 
 /* A decimal number from least to most, and nothing else. */
@@ -14,6 +16,17 @@ bool own_take(void *values, const struct own_option *own, const char *text);
 const char *own_wants(const struct own_option *own);
 /* Keeps in *best whichever name is nearer to the word that somebody mistyped, if it is near at all. */
 void nearest_of(const char *word, const char *name, const char **best);
+/*
+ * Whether it is the word before optind that getopt_long() refused, as a long option. In the middle of letters (-vyq)
+ * optind has not gone on, and the word is one that it took before.
+ */
+bool option_is_long(const char *word, bool lacks_value);
+/*
+ * What is wrong with a long option that getopt_long() refused, for a person: there is none of this name, perhaps one
+ * that is near, or it takes no value. word: as it was given, "--fromat=svg"; optopt still as getopt left it.
+ */
+#define OPTION_WRONG 256
+void option_wrong(char text[OPTION_WRONG], const char *word, const struct option *options);
 /* NULL: none has it. */
 const struct own_option *own_by_letter(const struct own_option *own, int letter);
 

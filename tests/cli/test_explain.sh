@@ -27,6 +27,12 @@ refused 'an unknown program' "no program 'nonesuch'" nonesuch
 refused 'a beginning that several have' 'several programs' follow
 refused 'two programs' 'one program' ksym follow_fork
 refused 'an unknown option' 'frobnicate' ksym --frobnicate
+lacks 'an unknown option: nothing is near' "$err" 'did you mean'
+refused 'a misspelt option' 'no option --xlatd; did you mean --xlated\?' ksym --xlatd
+refused 'a misspelt option with its value' 'no option --fromat; did you mean --format\?' ksym --fromat=json
+refused 'an unknown short option' 'no option -y$' ksym -y
+refused 'an option without its value' '--format wants a value' ksym --format
+refused 'a value to an option that takes none' '--jit takes no value' ksym --jit=x
 refused 'an unknown format' 'jpeg' ksym --format jpeg
 refused '--flip alone' '--break' ksym --flip
 refused '--break with a saved log' 'kernel' ksym --break 0 --kernel-log x

@@ -14,6 +14,8 @@ refused 'unknown option' 2 'frobnicate' cpu --frobnicate
 refused 'unknown short option' 2 'y' cpu -y
 refused 'a misspelt option' 2 'no option --frmat; did you mean --format\?' cpu --frmat svg
 refused 'a misspelt option with its value' 2 'no option --fromat; did you mean --format\?' cpu --fromat=svg
+refused 'a value to an option that takes none' 2 '--lines takes no value' cpu --lines=3
+refused 'a letter among others, behind a long option' 2 'no option -y$' cpu --lines -vyq
 refused 'an option of its own, misspelt' 2 'did you mean --faults\?' mem --fautls
 refused 'a misspelt command' 2 "did you mean 'offcpu'\?" ofcpu
 refused 'a duration given twice' 2 "duration is given twice: 1 s and '2'" cpu -d 1 2
