@@ -109,9 +109,8 @@ static void put_joined(struct listing *l, uint32_t slot)
 	for (uint32_t i = 0; i < met->nfrom; i++)
 		fprintf(l->out, " %" PRIu32, met->from[i]);
 	if (met->pruned)
-		fprintf(l->out,
-			"; visited %" PRIu32 " times, %" PRIu32 " more in a state seen before",
-			met->visits, met->pruned);
+		fprintf(l->out, "; visited %" PRIu32 " %s, %" PRIu32 " more in a state seen before",
+			met->visits, met->visits == 1 ? "time" : "times", met->pruned);
 	fprintf(l->out, "%s\n     ", l->c->off);
 	put_before(l, met, true);
 }

@@ -172,23 +172,25 @@ static void add_fate(struct buf *b, const struct report_ledger *ledger, enum rep
 
 void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *events)
 {
-	char fired[NUMBER_SIZE], kept[NUMBER_SIZE], rest[NUMBER_SIZE];
+	char kept[NUMBER_SIZE];
 	int64_t gap;
+	uint64_t rest;
 
 	if (ledger->events)
 		events = ledger->events;
-	buf_printf(b, "ledger: %s ", text_number(ledger->fired, fired));
-	buf_clean(b, events, 0, 0);
+	buf_puts(b, "ledger: ");
+	add_events(b, ledger->fired, events);
 	buf_printf(b, " fired = %s kept", text_number(ledger->kept, kept));
 	add_fate(b, ledger, REPORT_FILTERED);
 	add_fate(b, ledger, REPORT_LOST);
 	buf_puts(b, "\n");
 	if (report_ledger_closes(ledger, &gap))
 		return;
-	buf_printf(b, "ledger: does not close: %s ",
-		   text_number(gap < 0 ? -(uint64_t)gap : (uint64_t)gap, rest));
-	buf_clean(b, events, 0, 0);
-	buf_puts(b, gap < 0 ? " are counted twice\n" : " are not accounted for\n");
+	rest = gap < 0 ? -(uint64_t)gap : (uint64_t)gap;
+	buf_puts(b, "ledger: does not close: ");
+	add_events(b, rest, events);
+	buf_printf(b, " %s %s\n", rest == 1 ? "is" : "are",
+		   gap < 0 ? "counted twice" : "not accounted for");
 }
 
 int report_print_ledger(FILE *file, const struct report_ledger *ledger, const char *events)
@@ -209,8 +211,8 @@ int report_print_cost(FILE *file, const struct report_cost *cost)
 
 	out_puts(&o, "own cost: ");
 	if (cost->bpf_runs)
-		out_printf(&o, "BPF %s in %s runs (%s each), ", text_duration(cost->bpf_ns, a),
-			   text_number(cost->bpf_runs, b),
+		out_printf(&o, "BPF %s in %s run%s (%s each), ", text_duration(cost->bpf_ns, a),
+			   text_number(cost->bpf_runs, b), cost->bpf_runs == 1 ? "" : "s",
 			   text_duration(cost->bpf_ns / cost->bpf_runs, c));
 	out_printf(&o, "CPU %s user + %s system", text_duration(cost->user_cpu_ns, a),
 		   text_duration(cost->system_cpu_ns, b));
@@ -256,8 +258,7 @@ void add_circumstances(struct buf *b, const struct report_info *info, uint64_t c
 {
 	char s[NUMBER_SIZE];
 
-	buf_printf(b, "%s ", text_number(info->has_events ? info->events : count, s));
-	buf_clean(b, events, 0, 0);
+	add_events(b, info->has_events ? info->events : count, events);
 	if (info->event) {
 		buf_puts(b, " of ");
 		buf_clean(b, info->event, 0, 0);
@@ -269,6 +270,8 @@ void add_circumstances(struct buf *b, const struct report_info *info, uint64_t c
 	}
 	if (info->duration_ns)
 		buf_printf(b, " in %s", text_duration(info->duration_ns, s));
-	if (info->cpus)
-		buf_printf(b, " on %u CPU%s", info->cpus, info->cpus == 1 ? "" : "s");
+	if (info->cpus) {
+		buf_puts(b, " on ");
+		add_events(b, info->cpus, "CPUs");
+	}
 }

@@ -54,8 +54,10 @@ static void put_figures(struct hist_table *t, const struct report_hist *h)
 	char a[NUMBER_SIZE];
 
 	report_hist_summary(h, &s);
-	out_printf(&t->out, "  %s ", text_number(s.count, a));
-	out_clean(&t->out, t->set->spec.events);
+	buf_reset(&t->scratch);
+	add_events(&t->scratch, s.count, t->set->spec.events);
+	out_puts(&t->out, "  ");
+	out_buf(&t->out, &t->scratch);
 	put_rate(t, s.count, REPORT_UNIT_COUNT);
 	if (hist_has_sum(h)) {
 		out_printf(&t->out, ", sum %s", figure(t, s.sum, a));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* text.c: numbers for people, and any bytes made safe for a terminal, JSON and XML. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -231,6 +233,47 @@ void out_clean(struct out *o, const char *s)
 		n = text_unit(&s, unit, NULL);
 		out_write(o, unit, n);
 	}
+}
+
+static bool ends_in(const char *s, size_t n, const char *end)
+{
+	size_t length = strlen(end);
+
+	return n > length && !memcmp(s + n - length, end, length);
+}
+
+/* How many of the n bytes of a plural the singular begins with; *end: what it has behind them. */
+static size_t singular(const char *s, size_t n, const char **end)
+{
+	*end = "";
+	if (ends_in(s, n, "ies")) {
+		*end = "y";
+		return n - 3;
+	}
+	if (ends_in(s, n, "sses") || ends_in(s, n, "tches"))
+		return n - 2;
+	return ends_in(s, n, "s") && !ends_in(s, n, "ss") ? n - 1 : n;
+}
+
+void add_events(struct buf *b, uint64_t n, const char *events)
+{
+	char number[NUMBER_SIZE];
+	size_t word = strcspn(events, " "), keeps = word;
+	const char *end = "";
+	char *one;
+
+	buf_puts(b, text_number(n, number));
+	buf_puts(b, " ");
+	if (n == 1 && !strstr(events, " and "))
+		keeps = singular(events, word, &end);
+	one = strndup(events, keeps);
+	if (one)
+		buf_clean(b, one, 0, 0);
+	else
+		b->err = -ENOMEM;
+	free(one);
+	buf_puts(b, end);
+	buf_clean(b, events + word, 0, 0);
 }
 
 /* As text_plain(), but ends also at one of the characters in `special`. */

@@ -22,6 +22,12 @@ char *text_real(double v, enum report_unit unit,
 double text_percent(uint64_t part, uint64_t whole); /* 0 if whole is */
 
 /*
+ * "1,234 samples", "1 sample": events is a plural, which may go on behind the word (times on a CPU), made printable.
+ * Two of them (switches and samples) stay as they are.
+ */
+void add_events(struct buf *b, uint64_t n, const char *events);
+
+/*
  * Takes one character from *s, which is not at its end, and puts its printable form into out:
  * itself, or \n, \t, \x1b for a control character, \xff for a byte that is not UTF-8. No terminal
  * is moved by the result and every reader of UTF-8 takes it. Returns the length of out; *columns,

@@ -43,7 +43,7 @@ run "$rawprof" explain --kernel-log "$data/nullcheck-6.18.log"
 is 'a log alone: status' "$status" 0
 has 'a log alone: source' "$out" '^sub\.c:13: MOV_REG\(R6, R1\)$'
 has 'a log alone: states' "$out" '^ +9 .*if r7 == 0x0 goto pc\+6 +R7=map_value\(counts\)'
-has 'a log alone: joined' "$out" 'joined at 16 from 9 11 13 15; visited 1 times, 3 more'
+has 'a log alone: joined' "$out" 'joined at 16 from 9 11 13 15; visited 1 time, 3 more'
 lacks 'a log alone: no refusal' "$out" 'refused'
 # The gallery is many logs: one of them.
 awk '/^#####/ { on = $2 == "G9" } on && !/^#####/' "$data/refusals-6.18.log" >"$tmp/g9"

@@ -231,6 +231,45 @@ START_TEST(books_close_or_say_so)
 }
 END_TEST
 
+START_TEST(one_is_singular)
+{
+	static const struct {
+		const char *events, *one, *many;
+	} words[] = {
+		{ "requests", "1 request fired", "2 requests fired" },
+		{ "phases", "1 phase fired", "2 phases fired" },
+		{ "switches", "1 switch fired", "2 switches fired" },
+		{ "processes", "1 process fired", "2 processes fired" },
+		{ "entries", "1 entry fired", "2 entries fired" },
+		{ "delay", "1 delay fired", "2 delay fired" },
+		{ "s", "1 s fired", "2 s fired" },
+		{ "", "1  fired", "2  fired" },
+		{ "times on a CPU", "1 time on a CPU fired", "2 times on a CPU fired" },
+		{ "switches and samples", "1 switches and samples fired",
+		  "2 switches and samples fired" },
+		{ "bad\ns", "1 bad\\n fired", "2 bad\\ns fired" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		for (uint64_t n = 0; n <= 3; n++) {
+			struct report_ledger l = { n, n ? n - 1 : 0, NULL, 0 };
+			char *text = NULL;
+			size_t size = 0;
+			FILE *f = open_memstream(&text, &size);
+
+			ck_assert_int_eq(report_print_ledger(f, &l, words[i].events), 0);
+			fclose(f);
+			if (n == 1 || n == 2)
+				ck_assert_ptr_nonnull(
+					strstr(text, n == 1 ? words[i].one : words[i].many));
+			if (n == 3 && !i)
+				ck_assert_ptr_nonnull(
+					strstr(text, "close: 1 request is not accounted for\n"));
+			free(text);
+		}
+}
+END_TEST
+
 START_TEST(cost_is_a_line)
 {
 	struct report_cost cost = { 3200000, 2000, 14000000, 1500000000, 5400000 };
@@ -415,6 +454,7 @@ static void add(TCase *t)
 	tcase_add_test(t, sums_saturate);
 	tcase_add_test(t, many_of_everything);
 	tcase_add_test(t, books_close_or_say_so);
+	tcase_add_test(t, one_is_singular);
 	tcase_add_test(t, cost_is_a_line);
 	tcase_add_test(t, formats_by_name_and_path);
 	tcase_add_test(t, order_of_insertion_does_not_show);

@@ -99,7 +99,7 @@ START_TEST(a_table_in_a_pipe)
 		"  [8.19 us, 16.4 us)  2 |@@@@@@@@@@@@@@@@@@@@" SPACES10 SPACES10 "|\n"
 		"\n"
 		"disk=sdb9 op=read\n"
-		"  1 requests (0.50/s), sum 0 ns (0 ns/s), mean 0 ns\n"
+		"  1 request (0.50/s), sum 0 ns (0 ns/s), mean 0 ns\n"
 		"  p50 0 ns  p90 0 ns  p99 0 ns  p99.9 0 ns  max 0 ns\n"
 		"  [0 ns]  1 |" STARS40 "|\n"
 		"\n"
