@@ -45,9 +45,10 @@ static int make_set(struct io *io)
 {
 	const bool sizes = io->own->sizes, calls = io_of_calls(io);
 	const struct report_hists_spec spec = {
-		.title = sizes	 ? "sizes of block requests"
-			 : calls ? "time in system calls"
-				 : "latency of block requests",
+		.title = sizes		   ? "sizes of block requests"
+			 : calls	   ? "time in system calls"
+			 : io->own->phases ? "time in phases of block requests"
+					   : "latency of block requests",
 		.metric = sizes	  ? "io_size"
 			  : calls ? "io_call"
 				  : "io_latency",

@@ -43,6 +43,7 @@ ledger_closes 'many at once'
 
 run "$rawprof" io --phases --by op,phase --disk nullb0 -- "$work/fsyncs" /dev/nullb0 60 direct
 has 'phases: in the device' "$out" '^op=read phase=device$'
+has 'phases: the head says what is counted' "$out" '^[0-9]+ phases in .*; time in phases of block requests by op, phase$'
 sed -n '/phase=device/,/^$/p' "$out" >"$tmp/device" && cp "$tmp/device" "$out"
 holds 'phases: the device is what is slow' "$(figure p50) >= $((late_ms * 1000)) * 0.969"
 
