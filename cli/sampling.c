@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 
 #include "sampling.h"
 
@@ -22,17 +23,41 @@ static int choose_event(const struct options *opt, struct rp_perf_options *perf)
 	return err;
 }
 
-/* Of some that are absent, the perf events warn; here none of them can ever be there. */
+/* "0-3,8", as far as there is room. */
+static void list_cpus(const struct rp_cpus *cpus, char *text, size_t size)
+{
+	size_t at = 0;
+
+	*text = 0;
+	for (int i = 0, last; i < cpus->n && at + 16 < size; i = last + 1) {
+		for (last = i; last + 1 < cpus->n && cpus->cpu[last + 1] == cpus->cpu[last] + 1;)
+			last++;
+		at += (size_t)snprintf(text + at, size - at, "%s%d", i ? "," : "", cpus->cpu[i]);
+		if (last > i)
+			at += (size_t)snprintf(text + at, size - at, "-%d", cpus->cpu[last]);
+	}
+}
+
+/* Of some that are absent, the perf events warn; here none of them is there. */
 static int check_cpus(const struct rp_cpus *cpus)
 {
-	const int possible = rp_cpus_possible();
+	struct rp_cpus online;
+	int err = rp_cpus_online(&online);
+	char text[256];
 
-	for (int i = 0; i < cpus->n; i++)
-		if (possible < 1 || cpus->cpu[i] < possible)
-			return 0;
-	return cpus->n ? rp_fail(-ENODEV, "there is no CPU %d: this machine has 0-%d", cpus->cpu[0],
-				 possible - 1)
-		       : 0;
+	if (err || !cpus->n)
+		return err;
+	err = -ENODEV;
+	for (int i = 0; err && i < cpus->n; i++)
+		if (rp_cpus_has(&online, cpus->cpu[i]))
+			err = 0;
+	list_cpus(&online, text, sizeof(text));
+	rp_cpus_free(&online);
+	if (!err)
+		return 0;
+	return cpus->cpu[0] >= rp_cpus_possible()
+		       ? rp_fail(err, "there is no CPU %d: online are %s", cpus->cpu[0], text)
+		       : rp_fail(err, "CPU %d is not online: online are %s", cpus->cpu[0], text);
 }
 
 int sampling_open(const struct options *opt, uint64_t freq, uint64_t period, int program,

@@ -197,6 +197,8 @@ static void warn_absent(const struct rp_perf *p, const struct rp_cpus *cpus)
 	for (int i = 0, j = 0; cpus && !p->ntasks && i < cpus->n; i++) {
 		if (j < p->n && p->slots[j].cpu == cpus->cpu[i])
 			j++;
+		else if (cpus->cpu[i] >= rp_cpus_possible())
+			rp_log(RP_WARN, "there is no CPU %d: skipped", cpus->cpu[i]);
 		else
 			rp_log(p->follow ? RP_INFO : RP_WARN, "CPU %d is not online: skipped",
 			       cpus->cpu[i]);

@@ -72,7 +72,23 @@ absent=$(($(cat /proc/sys/kernel/pid_max) - 1))
 refused 'a pid that does not exist' 1 "$absent" cpu -p $absent -d 1
 max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 refused 'a frequency above the limit' 1 "$max|perf_event_max_sample_rate" cpu -F $((max + 1)) -d 1
-refused 'a CPU that is not there' 1 'there is no CPU 4000: this machine has 0-[0-9]+$' cpu -C 4000 -d 1
+refused 'a CPU that is not there' 1 "there is no CPU 4000: online are $(cat /sys/devices/system/cpu/online)\$" cpu -C 4000 -d 1
+run "$rawprof" cpu -C 0,4000 -d 0.1
+is 'a CPU that is not there, and one that is: status' "$status" 0
+has 'a CPU that is not there, and one that is: says so' "$err" 'there is no CPU 4000: skipped$'
+has 'a CPU that is not there, and one that is: the head counts those that are' "$out" ' on 1 CPU$'
+# To rawprof, in a place where CPU 1 is not in the list.
+echo 0,2-3,7 >"$tmp/online"
+as_online='mount --bind "$1" /sys/devices/system/cpu/online && shift && exec "$@"'
+if [ "$(cat /sys/devices/system/cpu/possible)" = 0 ]; then
+	skip 'a CPU that is offline' 'there is but one CPU'
+elif ! unshare -m sh -c "$as_online" sh "$tmp/online" true 2>/dev/null; then
+	skip 'a CPU that is offline' 'unshare or mount cannot'
+else
+	run unshare -m sh -c "$as_online" sh "$tmp/online" "$rawprof" cpu -C 1 -d 0.1
+	is 'a CPU that is offline: status' "$status" 1
+	has 'a CPU that is offline: says which are not' "$err" 'CPU 1 is not online: online are 0,2-3,7$'
+fi
 refused 'a cgroup that is not there' 1 '/no/such/cgroup' cpu --cgroup /no/such/cgroup -d 1
 refused 'an event that is not there' 1 'no-such-event' cpu -e no-such-event -d 1
 lacks 'nor is one near' "$err" 'did you mean'
