@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 enum {
-	LOG_FIRST = 64 << 10,
 	LOG_MOST = 256 << 20,	       /* the kernel itself stops at 1 GB */
 	LOG_OLD_MOST = (16 << 20) - 1, /* of kernels before 5.2 */
 	TAIL_LINES = 24,
@@ -105,47 +104,46 @@ static void set_source(union rp_attr *attr, const struct rp_prog *prog, int btf_
 	attr->prog.line_info_rec_size = on && prog->nline_info ? sizeof(struct bpf_line_info) : 0;
 }
 
-/* Load with a log that is made larger until it holds everything. ENOSPC is about the log and hides
- * the real result. */
 /*
- * What to try after a log of so many bytes was full. Since Linux 6.4 the kernel says what it would have needed; each
- * other try has the program verified anew.
+ * Room for a log. Memory is taken for what the kernel writes alone, so there is room for the longest from the start:
+ * a log that turns out to be too long has been written out by the kernel for nothing. Less is for machines that
+ * promise no more memory than they have.
  */
-static uint32_t larger_log(uint32_t size, uint32_t needed)
-{
-	if (needed > size)
-		return needed < LOG_MOST ? needed : LOG_MOST;
-	if (size >= LOG_OLD_MOST)
-		return LOG_MOST;
-	return size * 4 > LOG_OLD_MOST ? LOG_OLD_MOST : size * 4;
-}
+static const uint32_t log_rooms[] = { LOG_MOST, 64 << 20, LOG_OLD_MOST, 1 << 20 };
 
-static int load_logged(union rp_attr *attr, uint32_t level, char **log)
+static int load_into(union rp_attr *attr, uint32_t level, char *buf, uint32_t size)
 {
-	uint32_t size = LOG_FIRST;
-	char *buf = NULL, *more;
 	int fd;
 
-	for (;;) {
-		more = realloc(buf, size);
-		if (!more) {
-			free(buf);
-			return -ENOMEM;
-		}
-		buf = more;
-		buf[0] = '\0';
-		attr->prog.log_level = level;
-		attr->prog.log_buf = ptr64(buf);
-		attr->prog.log_size = size;
-		fd = sys_bpf(BPF_PROG_LOAD, attr);
-		if (fd != -ENOSPC || size == LOG_MOST)
-			break;
-		size = larger_log(size, attr->prog.log_true_size);
-	}
+	buf[0] = '\0';
+	attr->prog.log_level = level;
+	attr->prog.log_buf = ptr64(buf);
+	attr->prog.log_size = size;
+	fd = sys_bpf(BPF_PROG_LOAD, attr);
 	attr->prog.log_level = attr->prog.log_size = 0;
 	attr->prog.log_buf = 0;
 	buf[size - 1] = '\0';
-	*log = buf;
+	return fd;
+}
+
+/* Load with a log. -ENOSPC is about the log and hides the real result. */
+static int load_logged(union rp_attr *attr, uint32_t level, char **log)
+{
+	int fd = -ENOMEM;
+
+	for (size_t i = 0; i < sizeof(log_rooms) / sizeof(log_rooms[0]); i++) {
+		char *buf = malloc(log_rooms[i]);
+
+		if (!buf)
+			continue;
+		fd = load_into(attr, level, buf, log_rooms[i]);
+		/* An old kernel says so, and no word more, of more room than it knows what to do with. */
+		if (fd != -EINVAL || buf[0] || log_rooms[i] <= LOG_OLD_MOST) {
+			*log = buf;
+			return fd;
+		}
+		free(buf);
+	}
 	return fd;
 }
 

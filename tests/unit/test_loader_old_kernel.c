@@ -22,7 +22,8 @@ static struct {
 	uint64_t unknown;	    /* commands, one bit each: EINVAL */
 	int refuse_cmd, refuse_err; /* with this errno */
 	const char *verifier_says;
-	bool memlock; /* counts maps against the limit, as before 5.11 */
+	uint32_t largest_log; /* EINVAL for more room, as before 5.2 */
+	bool memlock;	      /* counts maps against the limit, as before 5.11 */
 	int perf_err;
 	bool no_build_id;
 } k;
@@ -33,6 +34,8 @@ static int end_of_log(struct rp_attr_prog *p)
 
 	/* The kernel's rules: a buffer if and only if a level, and ENOSPC when it does not fit. */
 	if (!p->log_level != !p->log_size || !p->log_level != !p->log_buf)
+		return -EINVAL;
+	if (k.largest_log && p->log_size > k.largest_log)
 		return -EINVAL;
 	if (!p->log_level || !k.verifier_says)
 		return 0;
@@ -220,8 +223,7 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* The log outgrows buffer after buffer; ENOSPC is never the answer. */
-START_TEST(test_long_log)
+static void check_long_log(void)
 {
 	enum { LINES = 200000 };
 	const struct rp_prog prog = program();
@@ -240,6 +242,21 @@ START_TEST(test_long_log)
 	ck_assert_logged("the reason");
 	ck_assert_uint_lt(strlen(log_text), 2000);
 	free(text);
+}
+
+/* There is room for a long log at once: ENOSPC is never the answer. */
+START_TEST(test_long_log)
+{
+	check_long_log();
+	/* Twice: with and without source lines, then with a log. */
+	ck_assert_int_eq(k.calls[BPF_PROG_LOAD], 2 * 3);
+}
+END_TEST
+
+START_TEST(test_long_log_of_an_old_kernel)
+{
+	k.largest_log = UINT32_MAX >> 8;
+	check_long_log();
 }
 END_TEST
 
@@ -557,6 +574,7 @@ int main(void)
 	tcase_add_test(tc, test_btf_not_permitted);
 	tcase_add_test(tc, test_refused);
 	tcase_add_test(tc, test_long_log);
+	tcase_add_test(tc, test_long_log_of_an_old_kernel);
 	tcase_add_test(tc, test_interrupted);
 	tcase_add_test(tc, test_errno_524);
 	tcase_add_test(tc, test_no_kernel_btf);
