@@ -209,7 +209,7 @@ static int open_feed(struct profile *p)
 		err = follow_mappings(p);
 
 	if (!err && p->opt->program)
-		unwind_feed_expect(p->session.feed, p->opt->program[0]);
+		unwind_feed_expect(p->session.feed, p->session.target.program);
 	for (uint32_t i = 0; !err && i < p->opt->pids.n; i++)
 		unwind_feed_process(p->session.feed, p->opt->pids.id[i]);
 	return err;

@@ -227,7 +227,7 @@ int profile_info(struct profile *p, const char *note, struct profile_info *out)
 		.command = p->profiler->command,
 		.target = out->target,
 		.note = note,
-		.main_module = p->opt->program ? p->opt->program[0] : NULL,
+		.main_module = s->target.program,
 		.kernel_build_id = kernel_build_id(out->build_id),
 		.start_ns = s->begin_ns + s->wall_offset,
 		.duration_ns = s->end_ns - s->begin_ns,

@@ -2,6 +2,7 @@
 /* Starts, watches and ends the program that is profiled; finds those that run already. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -58,6 +59,37 @@ static int watch_if_possible(struct target *t, pid_t pid)
 	if (err == -ENOSYS)
 		rp_log(RP_INFO, "cannot see process %d end: pidfd_open needs Linux 5.3", (int)pid);
 	return err == -ENOSYS ? 0 : err;
+}
+
+/* The file that execvp(3) takes, without symbolic links, which is how its mappings are called. */
+static char *find_program(const char *name)
+{
+	const char *dir = getenv("PATH");
+	char path[PATH_MAX];
+	char *found = NULL;
+
+	if (strchr(name, '/'))
+		return realpath(name, NULL);
+	while (!found && dir && *dir) {
+		size_t length = strcspn(dir, ":");
+
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)length, dir, length ? "/" : "./",
+			 name);
+		if (!access(path, X_OK))
+			found = realpath(path, NULL);
+		dir += length + (dir[length] == ':');
+	}
+	return found;
+}
+
+static char *program_of(uint32_t id)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", id);
+	n = readlink(link, path, sizeof(path) - 1);
+	return n > 0 ? strndup(path, (size_t)n) : NULL;
 }
 
 static int find_running(struct target *t, const struct options *opt)
@@ -132,8 +164,12 @@ static int make_child(struct target *t, char **program)
 int target_open(struct target *t, const struct options *opt)
 {
 	*t = (struct target){ .gate = -1, .exec_error = -1 };
-	if (opt->program)
+	if (opt->program) {
+		t->program = find_program(opt->program[0]);
 		return make_child(t, opt->program);
+	}
+	if (opt->pids.n || opt->tids.n)
+		t->program = program_of(opt->pids.n ? opt->pids.id[0] : opt->tids.id[0]);
 	return find_running(t, opt);
 }
 
@@ -199,4 +235,5 @@ void target_close(struct target *t)
 	for (uint32_t i = 0; i < t->npidfds; i++)
 		close(t->pidfd[i]);
 	free(t->pidfd);
+	free(t->program);
 }

@@ -17,6 +17,7 @@ struct target {
 	uint32_t npidfds; /* 0: nobody to wait for */
 	int wait_status;  /* of the child once it has ended */
 	bool ended;
+	char *program; /* path of the file that is executed, of the first --pid or --tid; NULL: not known */
 };
 
 /*

@@ -339,34 +339,9 @@ void unwind_feed_process(struct unwind_feed *f, uint32_t pid)
 		publish(f, &r);
 }
 
-/* Opens dir/program; dir need not end. */
-static int open_in(const char *dir, size_t length, const char *program)
+void unwind_feed_expect(struct unwind_feed *f, const char *path)
 {
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%.*s%s%s", (int)length, dir, length ? "/" : "", program);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
-static int open_program(const char *program)
-{
-	const char *dir = getenv("PATH");
-	int fd = -1;
-
-	if (strchr(program, '/'))
-		return open_in("", 0, program);
-	while (fd < 0 && dir && *dir) {
-		size_t length = strcspn(dir, ":");
-
-		fd = open_in(dir, length, program);
-		dir += length + (dir[length] == ':');
-	}
-	return fd;
-}
-
-void unwind_feed_expect(struct unwind_feed *f, const char *program)
-{
-	int fd = open_program(program);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 
 	unwind_feed_process(f, (uint32_t)getpid());
 	if (fd < 0)

@@ -22,10 +22,10 @@ void unwind_feed_close(struct unwind_feed *f);
 /* Reads the mappings of a process and publishes them. A process that is gone, or not ours to read, is skipped. */
 void unwind_feed_process(struct unwind_feed *f, uint32_t pid);
 /*
- * Digests beforehand what a program that is about to be started will map for certain: its file, found as execvp(3)
- * finds it, and the C library, which is ours too.
+ * Digests beforehand what a program that is about to be started will map for certain: its file, if it was found, and
+ * the C library, which is ours too.
  */
-void unwind_feed_expect(struct unwind_feed *f, const char *program);
+void unwind_feed_expect(struct unwind_feed *f, const char *path);
 
 /* It has executed a program; the next thing it does is to map libraries. */
 void unwind_feed_executed(struct unwind_feed *f, uint32_t pid);

@@ -38,6 +38,27 @@ else
 	skip 'pprof' 'go is not installed'
 fi
 
+# The main program, pprof's first mapping, by the name of its file: whoever named it otherwise.
+mkdir "$tmp/bin"
+ln -s "$work/split" "$tmp/bin/known-as"
+# main_of NAME ARGS...: of rawprof cpu, which profile split.
+main_of() {
+	run "$rawprof" cpu -F 999 --format json -o "$tmp/main.json" "${@:2}"
+	is "$1: status" "$status" 0
+	has "$1: the main program" "$tmp/main.json" "\"main_module\":\"$(realpath "$work/split")\""
+	command -v go >/dev/null || return
+	run "$rawprof" cpu -F 999 --format pprof -o "$tmp/p.pb.gz" "${@:2}"
+	run go tool pprof -raw "$tmp/p.pb.gz"
+	has "$1: the first mapping" "$out" "^1: 0x[0-9a-f/x]+ $(realpath "$work/split") "
+}
+main_of 'a symbolic link' -- "$tmp/bin/known-as" 0.2
+PATH=$tmp/bin:$PATH main_of 'found in PATH' -- known-as 0.2
+"$work/split" 60 >"$said" &
+main_of '--pid' -p $! 0.2
+main_of '--tid' -t $! 0.2
+kill $!
+wait $! 2>/dev/null
+
 profile --format json
 cp "$out" "$tmp/p.json"
 if have_python; then
