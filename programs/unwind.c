@@ -36,8 +36,20 @@ FUNC(unwind_user),
 	JGT(R2, UNWIND_FRAMES, other_code), /* never */
 	STX(W, R6, MAX, R2),
 
-	/* Where the kernel was entered, all registers of the user were saved. */
 	UNLESS(struct profile_config, own_regs),
+		/* A sample that hit the program itself brings its registers along. */
+		WHEN(struct profile_config, user_code),
+			LDX(DW, R1, R4, UNWIND_MODE_REG),
+			AND(R1, UNWIND_MODE_MASK),
+			JNE(R1, UNWIND_MODE_USER64, entered),
+			COPY_8_REGS(0),
+			COPY_8_REGS(64),
+			COPY_REST_OF_REGS,
+			JA(registers_known),
+LABEL(entered),
+		END,
+
+		/* Where the kernel was entered, all registers of the user were saved. */
 		UNLESS(struct profile_config, of_task),
 			CALL(get_current_task_btf),
 		END,
@@ -60,6 +72,9 @@ FUNC(unwind_user),
 		LDX(DW, R1, R6, REGS + UNWIND_MODE_REG),
 		AND(R1, UNWIND_MODE_MASK),
 		JNE(R1, UNWIND_MODE_USER64, other_code),
+		WHEN(struct profile_config, user_code),
+LABEL(registers_known),
+		END,
 	END,
 
 	/* Before Linux 5.15 they are known of a sample that hit the program itself: then they are the context. */

@@ -199,9 +199,9 @@ struct profile_config {
 		of_task; /* of a sleeping task, which takes the place of the context; needs eh, identity */
 	uint32_t some_kernel_only; /* tags with STACK_KERNEL_ONLY in them are in use */
 	uint32_t
-		user_code; /* the context is a perf event's, which may have hit user code: no kernel stack */
-	uint32_t probe; /* the context is the registers of user code at a probe */
-	uint32_t each;	/* every record goes through the ring, nothing is counted in the kernel */
+		user_code; /* the context is a perf event's, which may have hit user code: no kernel stack, registers at hand */
+	uint32_t probe;	   /* the context is the registers of user code at a probe */
+	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	/* whom, see target_ids */
