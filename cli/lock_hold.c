@@ -125,8 +125,8 @@ int lock_probes_process(struct lock_probes *l, uint32_t pid)
 	int err = sym_functions_mapped(NULL, pid, names, NAMES, on_file, &look, &unread);
 
 	if (unread)
-		rp_log(RP_WARN, "process %u: %zu files that it executes from cannot be read", pid,
-		       unread);
+		target_tell_unopened(pid, unread,
+				     "mutexes locked by pthread_mutex_lock there are not seen");
 	return err == -ESRCH ? 0 : err; /* it has ended meanwhile */
 }
 
@@ -149,10 +149,10 @@ int lock_probes_mapped(struct lock_probes *l, const struct rp_side_event *e)
 int lock_probes_open(struct profile *p, const struct lock_config *config, struct lock_probes **out)
 {
 	struct lock_probes *l = calloc(1, sizeof(*l));
-	int err = l ? 0 : -ENOMEM;
+	int err = 0;
 
-	if (err)
-		return err;
+	if (!l)
+		return -ENOMEM;
 	l->profile = p;
 	l->way = rp_uprobe_way(1, false);
 	if (l->way == RP_UPROBE_NONE)

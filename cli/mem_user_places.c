@@ -331,8 +331,7 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid)
 				   on_mapped_file, &look, &unread);
 
 	if (unread)
-		rp_log(RP_WARN, "process %u: %zu files that it executes from cannot be read", pid,
-		       unread);
+		target_tell_unopened(pid, unread, "calls of an allocator there are not counted");
 	if (err == -ESRCH) /* it has ended meanwhile */
 		return 0;
 	if (err == -EACCES || err == -EPERM)

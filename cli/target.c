@@ -36,6 +36,13 @@ uint32_t target_process_of(uint32_t id)
 	return line ? (uint32_t)strtoul(line + 6, NULL, 10) : 0;
 }
 
+void target_tell_unopened(uint32_t pid, size_t files, const char *follows)
+{
+	rp_log(RP_WARN, "process %u: %zu file%s with code of it cannot be opened: %s%s", pid, files,
+	       files == 1 ? "" : "s", follows,
+	       rp_cap_has(RP_CAP_SYS_ADMIN) ? "" : "; run rawprof as root to have them");
+}
+
 static int watch(struct target *t, pid_t pid)
 {
 	int *grown = realloc(t->pidfd, (t->npidfds + 1) * sizeof(*grown));

@@ -41,6 +41,12 @@ int target_start_watched(struct target *t, const struct options *opt,
 int target_finish(struct target *t);
 void target_close(struct target *t);
 
+/*
+ * Warns that so many files with code of a process cannot be opened, and so not probed: what follows from that ("calls
+ * of an allocator there are not counted"), and what can be done.
+ */
+void target_tell_unopened(uint32_t pid, size_t files, const char *follows);
+
 /* The process that a thread belongs to, itself for a process; 0: there is no such thread. */
 uint32_t target_process_of(uint32_t id);
 

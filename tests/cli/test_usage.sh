@@ -152,6 +152,25 @@ if command -v setpriv >/dev/null; then
 		run setpriv --bounding-set=$keep --inh-caps=-all "$rawprof" cpu -F 999 --format folded -- "$work/split" 1
 		is 'with the capabilities it needs and no other: status' "$status" 0
 		near 'with the capabilities it needs and no other' "$(share "$out" ';work_60( |;)')" 60 8
+		# A program that may be executed, but not opened.
+		cp "$work/split" "$tmp/closed"
+		"$tmp/closed" 60 >"$said" &
+		until [ "$(readlink /proc/$!/exe)" = "$tmp/closed" ]; do sleep 0.1; done
+		chmod 0 "$tmp/closed"
+		for command in 'mem' 'lock --hold'; do
+			if ! "$rawprof" doctor | grep -q '^  yes  uprobe '; then
+				skip "$command: a program that cannot be opened" 'no uprobes'
+				continue
+			fi
+			# shellcheck disable=SC2086 # a command and its option
+			run setpriv --bounding-set=-all,+bpf,+perfmon,+syslog,+sys_ptrace --inh-caps=-all \
+				"$rawprof" $command -p $! 0.1
+			is "$command: a program that cannot be opened: status" "$status" 0
+			has "$command: a program that cannot be opened: what follows" "$err" \
+				"process $!: 1 file with code of it cannot be opened: .* there are not .*; run rawprof as root"
+		done
+		kill $!
+		wait $! 2>/dev/null
 	else
 		skip 'with the capabilities it needs and no other' 'setpriv does not know them'
 	fi
