@@ -17,7 +17,7 @@ static void make_draws(uint64_t mean, uint64_t draws[MEM_DRAWS])
 	double lower = 0; /* x (1 - log x), the integral of -log x, at the lower end of a part */
 
 	for (int i = 0; i < MEM_DRAWS; i++) {
-		const double x = (double)(i + 1) / MEM_DRAWS, upper = x * (1 - log(x));
+		const double x = (i + 1.0) / MEM_DRAWS, upper = x * (1 - log(x));
 
 		draws[i] = (uint64_t)llround((upper - lower) * MEM_DRAWS * (double)mean);
 		draws[i] += !draws[i];

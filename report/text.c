@@ -9,7 +9,7 @@
 
 char *text_number(uint64_t v, char s[NUMBER_SIZE])
 {
-	char *at = s + NUMBER_SIZE - 1;
+	char *at = &s[NUMBER_SIZE - 1];
 	int digits = 0;
 
 	*at = 0;
