@@ -77,7 +77,6 @@ enum {
 	SUB_RECORD_SPACE = FRAME(struct subtract_frame, record.value[MEM_GONE_SPACE])
 };
 
-
 /* clang-format off */
 static const struct asm_insn space_lines[] = {
 	/*

@@ -29,20 +29,25 @@ template <int N> struct fold {
 	}
 };
 template <> struct fold<0> {
-	template <class T> static T of(const std::vector<T> &v) { return T(v.size()); }
+	template <class T> static T of(const std::vector<T> &v)
+	{
+		return T(v.size());
+	}
 };
 
 using value = std::variant<int, double, std::string, std::vector<int>>;
 static std::string print(const value &v)
 {
 	std::ostringstream out;
-	std::visit([&](const auto &x) {
-		if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::vector<int>>)
-			for (int i : x)
-				out << i << ' ';
-		else
-			out << x;
-	}, v);
+	std::visit(
+		[&](const auto &x) {
+			if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::vector<int>>)
+				for (int i : x)
+					out << i << ' ';
+			else
+				out << x;
+		},
+		v);
 	return std::regex_replace(out.str(), std::regex("([0-9]+) ([0-9]+)"), "$2 $1");
 }
 

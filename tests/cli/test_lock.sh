@@ -27,7 +27,8 @@ done
 need_profile
 
 # Who cannot read tracefs, as is usual, has the kernel's locks all the same: BTF tells of them.
-few=(--reuid=65534 --clear-groups --bounding-set=-all,+bpf,+perfmon --inh-caps=-all,+bpf,+perfmon --ambient-caps=-all,+bpf,+perfmon)
+few=(--reuid=65534 --clear-groups '--bounding-set=-all,+bpf,+perfmon' '--inh-caps=-all,+bpf,+perfmon'
+	'--ambient-caps=-all,+bpf,+perfmon')
 if [ -r /sys/kernel/btf/vmlinux ] && setpriv "${few[@]}" test -x "$rawprof" 2>/dev/null &&
 	! setpriv "${few[@]}" test -x /sys/kernel/tracing; then
 	run setpriv "${few[@]}" "$rawprof" lock 0.2
