@@ -150,14 +150,30 @@ static bool recorded(struct recording *r, struct io_stats *stats)
 	return !why;
 }
 
+/*
+ * Writes have a histogram, still empty. Else it would go to the operation that ends first, and on a machine that is
+ * busy that may be anybody's: a flush, of which there are few.
+ */
+static void give_writes_the_room(struct recording *r)
+{
+	const struct io_key key = { .flags = IO_OP_WRITE, .phase = IO_TOTAL };
+	const size_t bytes = rp_map_value_bytes(&r->maps[IO_MAP_HISTS]);
+	void *empty = calloc(1, bytes);
+
+	ck_assert_ptr_nonnull(empty);
+	ck_assert_int_eq(rp_map_update(r->fds[IO_MAP_HISTS], &key, empty, BPF_NOEXIST), 0);
+	free(empty);
+}
+
 START_TEST(a_histogram_has_no_room)
 {
 	struct recording r = { 0 };
 	struct io_stats stats;
 
 	make_maps(&r, 1, 16384);
+	give_writes_the_room(&r);
 	if (recorded(&r, &stats)) {
-		/* Reads and writes came in turns, and one of them was first. */
+		/* Reads have none. */
 		ck_assert_uint_ge(r.counted, ROUNDS);
 		ck_assert_uint_ge(r.came, ROUNDS);
 		ck_assert_uint_eq(stats.profile.ring_full, 0);
