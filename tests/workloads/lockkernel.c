@@ -10,6 +10,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,28 @@ static const struct {
 	       { "signals", signal_once },
 	       { "groups", group_once } };
 
+/*
+ * Who spins is on a CPU, and so is who has the lock. On a busy machine all threads may well be left on the same CPU, of
+ * which they have one after the other: so each is told where to be.
+ */
+static void spread_out(long number)
+{
+	cpu_set_t allowed, one;
+	long n;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return;
+	n = number % CPU_COUNT(&allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed) || n-- > 0)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		return;
+	}
+}
+
 static void *run(void *arg)
 {
 	const long number = (long)arg;
@@ -118,6 +141,8 @@ static void *run(void *arg)
 	snprintf(b, sizeof(b), "%s/b%ld", directory, number);
 	if (!strcmp(what, "rename"))
 		close(open(a, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	if (once == signal_once || once == group_once)
+		spread_out(number);
 	while (now() < end) {
 		if (!strcmp(what, "rename")) {
 			rename_once(a, b);
