@@ -17,7 +17,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "work.h"
@@ -110,14 +112,15 @@ static const struct {
 	       { "groups", group_once } };
 
 /*
- * Who spins is on a CPU, and so is who has the lock. On a busy machine all threads may well be left on the same CPU, of
- * which they have one after the other: so each is told where to be.
+ * Who spins is on a CPU, and so is who has the lock. On a busy machine all threads may well be left on the same CPU, or
+ * have two CPUs by turns: so each is told where to be, and goes before others there.
  */
 static void spread_out(long number)
 {
 	cpu_set_t allowed, one;
 	long n;
 
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -10);
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return;
 	n = number % CPU_COUNT(&allowed);
