@@ -90,7 +90,19 @@ struct look {
 	uint32_t pid;
 };
 
-/* First what gives back: nothing is held whose end is not seen. */
+static bool is_known(void *ctx, const struct sym_mapped_functions *file)
+{
+	const struct look *look = ctx;
+	const struct lock_probes *l = look->probes;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->objects[i].dev == file->dev && l->objects[i].inode == file->inode &&
+		    l->objects[i].pid == look->pid)
+			return true;
+	return false;
+}
+
+/* First what gives back: nothing is held whose end is not seen. A file that has nothing is remembered as well. */
 static int on_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	struct look *look = ctx;
@@ -98,10 +110,8 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 	struct object *o;
 	int err = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (l->objects[i].dev == file->dev && l->objects[i].inode == file->inode &&
-		    l->objects[i].pid == look->pid)
-			return 0;
+	if (is_known(ctx, file))
+		return 0;
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 16;
 
@@ -122,7 +132,7 @@ int lock_probes_process(struct lock_probes *l, uint32_t pid)
 {
 	struct look look = { l, pid };
 	size_t unread = 0;
-	int err = sym_functions_mapped(NULL, pid, names, NAMES, on_file, &look, &unread);
+	int err = sym_functions_mapped(NULL, pid, names, NAMES, is_known, on_file, &look, &unread);
 
 	if (unread)
 		target_tell_unopened(pid, unread,

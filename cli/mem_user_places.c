@@ -279,17 +279,25 @@ struct look {
 	pid_t pid; /* to be probed; -1 all */
 };
 
-/* What was looked at and had nothing is not looked at again. */
+/* What was looked at, and be it that it had nothing, is not looked at again: that takes as long as to begin with. */
+static bool is_known(void *ctx, const struct sym_mapped_functions *file)
+{
+	const struct look *look = ctx;
+
+	return find_object(look->probes, file->dev, file->inode, look->pid);
+}
+
 static int on_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	struct look *look = ctx;
 	struct object *object;
 	int err;
 
-	if (find_object(look->probes, file->dev, file->inode, look->pid))
+	if (is_known(ctx, file))
 		return 0;
 	err = add_object(look->probes, file->dev, file->inode, look->pid, &object);
-	return err ? err : probe_file(look->probes, file, look->pid, object);
+	return err || !file->functions->count ? err
+					      : probe_file(look->probes, file, look->pid, object);
 }
 
 #if defined(__x86_64__)
@@ -305,7 +313,7 @@ static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	int err;
 
-	if (file->functions->machine != OUR_MACHINE) {
+	if (file->functions->count && file->functions->machine != OUR_MACHINE) {
 		rp_log(RP_WARN, "%s: code of another machine: its calls are not counted",
 		       file->path);
 		return 0;
@@ -327,7 +335,7 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid)
 
 	if (mem->obj) /* that one, and no other */
 		return 0;
-	err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS,
+	err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS, is_known,
 				   on_mapped_file, &look, &unread);
 
 	if (unread)

@@ -61,6 +61,7 @@ static bool is_first(const struct mapped *all, size_t at)
 }
 
 int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patterns, size_t n,
+			 bool (*skip)(void *ctx, const struct sym_mapped_functions *m),
 			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
 			 size_t *unread)
 {
@@ -77,6 +78,7 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 		const struct sym_file *f = &all.files.items[m->file];
 		struct sym_mapped_functions found = {
 			.path = f->path,
+			.fd = -1,
 			.dev = f->dev,
 			.inode = f->inode,
 			.start = m->start,
@@ -85,7 +87,7 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 		struct sym_functions *functions;
 		int err;
 
-		if (f->kind != SYM_FILE || !is_first(&all, i))
+		if (f->kind != SYM_FILE || !is_first(&all, i) || (skip && skip(ctx, &found)))
 			continue;
 		found.fd = sym_files_open(&all.files, pid, m);
 		if (found.fd < 0) {
@@ -95,8 +97,7 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 		err = sym_functions_find(found.fd, patterns, n, &functions);
 		if (!err) {
 			found.functions = functions;
-			if (functions->count)
-				ret = fn(ctx, &found);
+			ret = fn(ctx, &found);
 			sym_functions_free(functions);
 		} else if (err != -ENOEXEC) {
 			ret = err;

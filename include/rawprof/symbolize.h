@@ -357,12 +357,14 @@ struct sym_mapped_functions {
 
 /*
  * Looks through every file that process @pid executes from, each once (device and inode), and calls
- * @fn on those that have some of the functions, until it returns non-zero, which is returned. Files
- * are opened by the mapping itself (deleted ones too), else by their path below the process's root,
- * so mount namespaces make no difference; *@unread, unless NULL, is how many could not be opened.
- * @proc: NULL for /proc. -ESRCH, -EACCES, -EPERM, -ENOMEM.
+ * @fn on each ELF file, whether it has some of the functions or none, until it returns non-zero, which
+ * is returned. Files that @skip, unless NULL, says true to are not even opened: it sees their path and
+ * where they are mapped, fd is -1, functions NULL. Files are opened by the mapping itself (deleted ones
+ * too), else by their path below the process's root, so mount namespaces make no difference; *@unread,
+ * unless NULL, is how many could not be opened. @proc: NULL for /proc. -ESRCH, -EACCES, -EPERM, -ENOMEM.
  */
 int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patterns, size_t n,
+			 bool (*skip)(void *ctx, const struct sym_mapped_functions *m),
 			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
 			 size_t *unread);
 

@@ -287,7 +287,8 @@ START_TEST(test_elsewhere)
 	waitpid(pid, &status, WUNTRACED);
 	ck_assert(WIFSTOPPED(status));
 	ck_assert_int_eq(
-		sym_functions_mapped(NULL, (uint32_t)pid, names, 2, keep_file, &t, &unread), 1);
+		sym_functions_mapped(NULL, (uint32_t)pid, names, 2, NULL, keep_file, &t, &unread),
+		1);
 	ck_assert_uint_eq(unread, 0);
 	prog = LOAD(plain_lines, way);
 	const struct rp_uprobe_set set = { .way = way,

@@ -313,17 +313,68 @@ START_TEST(test_mapped)
 	struct sights seen = { 0 };
 	size_t unread = 99;
 
-	ck_assert_int_eq(
-		sym_functions_mapped(NULL, (uint32_t)getpid(), names, 2, look, &seen, &unread), 0);
+	ck_assert_int_eq(sym_functions_mapped(NULL, (uint32_t)getpid(), names, 2, NULL, look, &seen,
+					      &unread),
+			 0);
 	ck_assert_int_eq(seen.own, 1);
 	ck_assert_int_eq(seen.libc, 1);
 	ck_assert_uint_eq(unread, 0);
 	seen = (struct sights){ .stop_at = 1 };
-	ck_assert_int_eq(
-		sym_functions_mapped("/proc", (uint32_t)getpid(), names, 2, look, &seen, NULL), 77);
+	ck_assert_int_eq(sym_functions_mapped("/proc", (uint32_t)getpid(), names, 2, NULL, look,
+					      &seen, NULL),
+			 77);
 	ck_assert_int_eq(seen.all, 1);
-	ck_assert_int_eq(sym_functions_mapped(NULL, 0x7ffffff0, names, 2, look, &seen, NULL),
+	ck_assert_int_eq(sym_functions_mapped(NULL, 0x7ffffff0, names, 2, NULL, look, &seen, NULL),
 			 -ESRCH);
+}
+END_TEST
+
+/* Files, and which of them are skipped: those whose path has the text in it. */
+struct files {
+	const char *skip;
+	int skipped, read, with;
+};
+
+static bool skip_some(void *ctx, const struct sym_mapped_functions *m)
+{
+	struct files *f = ctx;
+	const bool skip = strstr(m->path, f->skip);
+
+	ck_assert_int_eq(m->fd, -1);
+	ck_assert_ptr_null(m->functions);
+	ck_assert_uint_ne(m->inode, 0);
+	f->skipped += skip;
+	return skip;
+}
+
+static int count_files(void *ctx, const struct sym_mapped_functions *m)
+{
+	struct files *f = ctx;
+
+	ck_assert_ptr_null(strstr(m->path, f->skip));
+	f->read++;
+	f->with += m->functions->count > 0;
+	return 0;
+}
+
+/* Who remembers files need not have them read again: those with functions, and those without. */
+START_TEST(test_mapped_skip)
+{
+	static const char *const names[] = { "malloc" };
+	struct files none = { .skip = "no such path" }, libc = { .skip = "libc.so" };
+
+	ck_assert_int_eq(sym_functions_mapped(NULL, (uint32_t)getpid(), names, 1, skip_some,
+					      count_files, &none, NULL),
+			 0);
+	ck_assert_int_eq(none.skipped, 0);
+	ck_assert_int_gt(none.read,
+			 none.with); /* this program has no malloc, unless a sanitizer brings one */
+	ck_assert_int_eq(sym_functions_mapped(NULL, (uint32_t)getpid(), names, 1, skip_some,
+					      count_files, &libc, NULL),
+			 0);
+	ck_assert_int_eq(libc.skipped, 1);
+	ck_assert_int_eq(libc.read, none.read - 1);
+	ck_assert_int_eq(libc.with, none.with - 1);
 }
 END_TEST
 
@@ -359,6 +410,7 @@ int main(void)
 	tcase_add_test(tc, test_aliases);
 	tcase_add_test(tc, test_no_elf);
 	tcase_add_test(tc, test_mapped);
+	tcase_add_test(tc, test_mapped_skip);
 	suite_add_tcase(s, tc);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_NORMAL);
