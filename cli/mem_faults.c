@@ -13,6 +13,7 @@
 #include <rawprof/mem_faults.h>
 
 #include "mem.h"
+#include "mem_user.h"
 #include "profile.h"
 
 static uint32_t page_bytes(void)
@@ -197,13 +198,15 @@ static int attach_growth(struct profile *p)
 	const struct mem_growth_config config = { .profile = p->config,
 						  .page_bytes = page_bytes(),
 						  .page_shift = page_shift() };
+	const char *missing = mem_mmap_missing();
 	struct growth *g = p->ctx;
 	int *fd = g->fd;
 
-	if (!rp_has(RP_HAS_KERNEL_BTF) || !rp_has(RP_HAS_TASK_BTF))
-		return rp_fail(-EOPNOTSUPP,
-			       "--growth asks the kernel how large a process is, which needs Linux "
-			       "5.11 with BTF: try --faults");
+	if (missing)
+		return rp_fail(
+			-EOPNOTSUPP,
+			"--growth is nothing without mmap, munmap, mremap and brk: %s; try --faults",
+			missing);
 	for (const struct mem_growth_hook *hook = mem_growth_hooks; hook->name; hook++) {
 		*fd = profile_load(p, hook->leave, &config);
 		if (*fd++ < 0)

@@ -465,11 +465,14 @@ static void size_maps(struct mem_user *m)
 /* Samples do not say who is inside the allocator; and the other views are about its functions. */
 static bool wants_mappings(const struct mem_options *mem)
 {
+	const char *missing;
+
 	if (mem->no_mmap || mem->sizes || mem->trace || mem->temporary || mem->sample_bytes)
 		return false;
-	if (!mem_mmap_can()) {
-		rp_log(RP_WARN,
-		       "mmap, mremap and brk are not seen, only the allocator: Linux 5.11 with BTF has both");
+	missing = mem_mmap_missing();
+	if (missing) {
+		rp_log(RP_WARN, "mmap, mremap and brk are not seen, only the allocator: %s",
+		       missing);
 		return false;
 	}
 	return true;

@@ -96,7 +96,8 @@ void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
 
 /* ---- what is mapped (mem_user_mmap.c); errors after a message, but for -ENOMEM */
 
-bool mem_mmap_can(void); /* this kernel says what is needed */
+/* What keeps us from seeing these calls, a right or a kernel; NULL if nothing does. */
+const char *mem_mmap_missing(void);
 int mem_mmap_open(struct profile *p, const struct mem_user_config *config, struct mem_mmap **out);
 int mem_mmap_start(struct mem_mmap *m);
 int mem_mmap_drain(struct mem_mmap *m);

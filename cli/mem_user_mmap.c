@@ -22,9 +22,26 @@ struct mem_mmap {
 	struct mem_ranges *ranges;
 };
 
-bool mem_mmap_can(void)
+static bool is_refusal(int err)
 {
-	return rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
+	return err == -EPERM || err == -EACCES;
+}
+
+const char *mem_mmap_missing(void)
+{
+	int err = rp_feature_errno(RP_HAS_KERNEL_BTF);
+
+	if (!err)
+		err = rp_feature_errno(RP_HAS_TASK_BTF);
+	if (is_refusal(err))
+		return "CAP_BPF and CAP_PERFMON are needed";
+	if (err)
+		return "Linux 5.11 with BTF is needed";
+	err = rp_tp_try("syscalls", "sys_exit_mmap");
+	if (is_refusal(err))
+		return "tracefs (/sys/kernel/tracing) cannot be read: run as root, or with CAP_DAC_READ_SEARCH too";
+	return err ? "this kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)"
+		   : NULL;
 }
 
 /* Of the size that the kernel takes where none is named; without huge pages nobody can have them mapped. */

@@ -22,10 +22,15 @@ static int open_existing(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const int fd = root_open(places[i], O_RDONLY | O_DIRECTORY);
+		int events = -1;
 
-		/* The directory is there without a file system on it as well. */
-		if (fd >= 0 && !faccessat(fd, "events", R_OK | X_OK, 0))
+		/* The directory is there without a file system on it as well. access(2) would not count capabilities. */
+		if (fd >= 0)
+			events = openat(fd, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (events >= 0) {
+			close(events);
 			return fd;
+		}
 		if (fd >= 0)
 			close(fd);
 	}
@@ -50,12 +55,13 @@ static int mount_detached(void)
 	return err ? err : fd;
 }
 
-int rp_tracefs(void)
+/* As rp_tracefs(), which says what is the matter. */
+static int find_tracefs(void)
 {
-	int fd = tracefs;
+	int fd;
 
-	if (fd >= 0)
-		return fd;
+	if (tracefs >= 0)
+		return tracefs;
 	fd = open_existing();
 	if (fd < 0) {
 		fd = mount_detached();
@@ -63,6 +69,15 @@ int rp_tracefs(void)
 			rp_log(RP_INFO,
 			       "tracefs is mounted nowhere: mounted it for this process alone");
 	}
+	if (fd >= 0)
+		tracefs = fd;
+	return fd;
+}
+
+int rp_tracefs(void)
+{
+	const int fd = find_tracefs();
+
 	if (fd == -ENODEV)
 		return rp_fail(
 			fd,
@@ -71,9 +86,9 @@ int rp_tracefs(void)
 		return rp_fail(
 			fd,
 			"tracefs is not to be read at /sys/kernel/tracing and cannot be mounted (%s): run as root, or "
-			"`mount -t tracefs tracefs /sys/kernel/tracing`",
+			"with CAP_DAC_READ_SEARCH too, or `mount -t tracefs tracefs /sys/kernel/tracing`",
 			strerror(-fd));
-	return tracefs = fd;
+	return fd;
 }
 
 /* Names come from users: nothing that leads elsewhere. */
@@ -232,6 +247,18 @@ int tp_format_read(const char *group, const char *event, struct rp_tp_format *ou
 	}
 	*out = format;
 	return 0;
+}
+
+int rp_tp_try(const char *group, const char *event)
+{
+	int err = find_tracefs();
+	char *text;
+
+	if (err >= 0)
+		err = read_event_file(group, event, "id", &text);
+	if (!err)
+		free(text);
+	return err;
 }
 
 int rp_tp_format(const char *group, const char *event, struct rp_tp_format *out)

@@ -283,6 +283,9 @@ int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
  * needed: a detached mount is used) if nobody has. -EPERM, -ENODEV. Returns a directory descriptor
  * that must not be closed. */
 int rp_tracefs(void);
+/* Whether a tracepoint is there and may be read: 0 or a negative errno (-ENOENT: this kernel has none of the name;
+ * -EPERM, -EACCES: not for us; -ENODEV: no tracefs). Logs nothing. */
+int rp_tp_try(const char *group, const char *event);
 
 struct rp_tp_field {
 	char *name, *type; /* "comm", "char[16]" */

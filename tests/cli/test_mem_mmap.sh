@@ -13,6 +13,40 @@ if grep -q 'are not seen, only the allocator' "$err"; then
 	finish
 fi
 
+# Who has not all the rights is told which one is missing; the allocator's calls are there all the same.
+# as CAPABILITIES ARGS...: rawprof as nobody, with these alone.
+as() {
+	local some=-all$1
+	shift
+	run setpriv --reuid=65534 --clear-groups "--bounding-set=$some" "--inh-caps=$some" \
+		"--ambient-caps=$some" "$rawprof" "$@"
+}
+few=,+bpf,+perfmon
+as $few --version
+if [ "$status" -eq 0 ] && ! setpriv --reuid=65534 --clear-groups test -x /sys/kernel/tracing; then
+	as $few mem -- "$work/mem_exact"
+	is 'without tracefs: status' "$status" 0
+	is 'without tracefs: what is missing, once' "$(grep -c 'tracefs' "$err")" 1
+	has 'without tracefs: what is missing' "$err" \
+		'only the allocator: tracefs .*cannot be read: run as root, or with CAP_DAC_READ_SEARCH'
+	has 'without tracefs: the allocator' "$out" 'alloc_objects in'
+	as $few mem --growth -- true
+	is 'without tracefs, --growth: status' "$status" 1
+	is 'without tracefs, --growth: one line' "$(wc -l <"$err")" 1
+	has 'without tracefs, --growth: what is missing' "$err" '--growth .*tracefs .*CAP_DAC_READ_SEARCH'
+	as $few doctor
+	has 'without tracefs, doctor: mem' "$out" '^  yes  mem  .*only the allocator: tracefs'
+	has 'without tracefs, doctor: mem --growth' "$out" '^  no   mem --growth .*tracefs'
+	as $few,+dac_read_search mem -- true
+	lacks 'with CAP_DAC_READ_SEARCH: all of it' "$err" 'are not seen'
+	as '' mem -- true
+	is 'without rights: status' "$status" 1
+	has 'without rights: which' "$err" 'only the allocator: CAP_BPF and CAP_PERFMON are needed'
+	lacks 'without rights: not the kernel' "$err" 'Linux 5.11'
+else
+	skip 'without tracefs' 'cannot leave rights away, or tracefs is for all'
+fi
+
 page=$(getconf PAGESIZE)
 sites() { python3 tests/cli/mem_sites.py "$tmp/json" "$1"; }
 # line WORD...: a number of the ledger by its name.
