@@ -40,19 +40,20 @@
 #define ERESTART_RESTARTBLOCK 516
 
 struct futex_frame {
-	uint64_t now, address;
+	uint64_t now, address, compat;
 	uint32_t zero, tid;
 };
 enum {
 	NOW = FRAME(struct futex_frame, now),
 	ADDRESS = FRAME(struct futex_frame, address),
+	COMPAT = FRAME(struct futex_frame, compat),
 	GUARD_ZERO = FRAME(struct futex_frame, zero),
 	TID = FRAME(struct futex_frame, tid)
 };
 static const struct asm_layout futex_layout =
 	ASM_LAYOUT(struct futex_frame, ASM_FIELD(struct futex_frame, now),
-		   ASM_FIELD(struct futex_frame, address), ASM_FIELD(struct futex_frame, zero),
-		   ASM_FIELD(struct futex_frame, tid));
+		   ASM_FIELD(struct futex_frame, address), ASM_FIELD(struct futex_frame, compat),
+		   ASM_FIELD(struct futex_frame, zero), ASM_FIELD(struct futex_frame, tid));
 
 /* R8 = how the operation of futex(2) in R1 waits; those that do not, to the label out. */
 #define FUTEX_HOW(out)                                                                             \
@@ -126,6 +127,8 @@ LABEL(futex),
 	FUTEX_HOW(out),
 	LD_FIELD(R7, R9, "pt_regs", REG_ARG0),
 LABEL(waits),
+	/* The end needs not ask: where no wait has begun none ends. */
+	LEAVE_COMPAT_CALL(COMPAT, out),
 	FUTEX_BEGIN,
 LABEL(out),
 	MOV(R0, 0),

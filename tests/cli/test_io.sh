@@ -318,6 +318,17 @@ done
 [ -z "$mounted" ] || {
 	run "$rawprof" io --syscalls -- true
 	is '--syscalls: nothing that began before is lost' "$(ledger LOST)" 0
+	"$work/compat" 75 1 >/dev/null 2>&1
+	if [ $? -eq 77 ]; then
+		skip '--syscalls: those of 32-bit programs' 'there are none here'
+	else
+		# setrlimit; fdatasync of 64-bit programs has the number
+		run "$rawprof" io --syscalls -- "$work/compat" 75 1000
+		has '--syscalls: those of 32-bit programs: they were made' "$out" '^1000$'
+		lacks '--syscalls: those of 32-bit programs are let alone' "$out" '^call=fdatasync'
+		is '--syscalls: those of 32-bit programs are not lost either' "$(ledger LOST)" 0
+		ledger_closes '--syscalls: those of 32-bit programs'
+	fi
 	run "$rawprof" io --syscalls --format json -o "$tmp/json" -- dd if=/dev/zero "of=$tmp/mnt/d" bs=4k count=300 conv=fsync status=none
 	is '--syscalls: writes' "$(count_of write/ext4)" 300
 	is '--syscalls: reads of a device' "$(count_of read/devtmpfs)" 300

@@ -62,6 +62,19 @@ within() { near "$1" "$2" "$3" "$(awk "BEGIN { print $3 * $4 / 100 }")"; }
 # The longest line of what the program says is "MICROSECONDS ROUNDS".
 waited() { awk 'NF == 2 { print $1 / 1e6 }' "$said"; }
 
+# ---- a system call of 32-bit programs with the number of futex(2): getegid32
+
+"$work/compat" 202 1 >/dev/null 2>&1
+if [ $? -eq 77 ]; then
+	skip 'calls of 32-bit programs' 'there are none here'
+else
+	run "$rawprof" lock --user -- "$work/compat" 202 1000
+	is 'calls of 32-bit programs: status' "$status" 0
+	has 'calls of 32-bit programs: they were made' "$out" '^1000$'
+	is 'calls of 32-bit programs: no waits' "$(ledger KEPT)" 0
+	is 'calls of 32-bit programs: nothing is lost' "$(ledger LOST)" 0
+fi
+
 # ---- each kind of lock: its type, its name, who waits and where, for how long, who let go and where
 
 leaves_nothing_from_here
