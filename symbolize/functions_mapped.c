@@ -60,6 +60,21 @@ static bool is_first(const struct mapped *all, size_t at)
 	return true;
 }
 
+static int stop_at_first(void *ctx, const struct sym_proc_map *m)
+{
+	(void)ctx;
+	(void)m;
+	return 1;
+}
+
+/* A zombie has no mappings; of one that nobody waits for there is not even a directory. */
+static bool has_ended(const char *proc, uint32_t pid)
+{
+	const int ret = sym_proc_maps(proc, pid, stop_at_first, NULL);
+
+	return !ret || ret == -ESRCH;
+}
+
 int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patterns, size_t n,
 			 bool (*skip)(void *ctx, const struct sym_mapped_functions *m),
 			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
@@ -104,6 +119,8 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 		}
 		close(found.fd);
 	}
+	if (failed && has_ended(proc, pid)) /* that is why */
+		failed = 0;
 	sym_files_free(&all.files);
 	sym_strings_free(&all.strings);
 	free(all.maps);

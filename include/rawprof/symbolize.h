@@ -361,7 +361,8 @@ struct sym_mapped_functions {
  * is returned. Files that @skip, unless NULL, says true to are not even opened: it sees their path and
  * where they are mapped, fd is -1, functions NULL. Files are opened by the mapping itself (deleted ones
  * too), else by their path below the process's root, so mount namespaces make no difference; *@unread,
- * unless NULL, is how many could not be opened. @proc: NULL for /proc. -ESRCH, -EACCES, -EPERM, -ENOMEM.
+ * unless NULL, is how many could not be opened, 0 if the process has ended meanwhile. @proc: NULL for /proc.
+ * -ESRCH, -EACCES, -EPERM, -ENOMEM.
  */
 int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patterns, size_t n,
 			 bool (*skip)(void *ctx, const struct sym_mapped_functions *m),

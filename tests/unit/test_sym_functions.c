@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <rawprof/symbolize.h>
@@ -378,6 +380,48 @@ START_TEST(test_mapped_skip)
 }
 END_TEST
 
+/* Where a process ends, at its first file; its zombie stays until it is waited for. */
+struct ending {
+	pid_t pid;
+	bool zombie;
+	int files;
+};
+
+static int end_it(void *ctx, const struct sym_mapped_functions *m)
+{
+	struct ending *e = ctx;
+	siginfo_t info;
+
+	(void)m;
+	if (!e->files++) {
+		kill(e->pid, SIGKILL);
+		ck_assert_int_eq(
+			waitid(P_PID, (id_t)e->pid, &info, WEXITED | (e->zombie ? WNOWAIT : 0)), 0);
+	}
+	return 0;
+}
+
+/* That a process has ended is no reason to say that its files cannot be opened. */
+START_TEST(test_mapped_ending)
+{
+	static const char *const names[] = { "malloc" };
+	struct ending e = { .zombie = _i };
+	size_t unread = 99;
+
+	e.pid = fork();
+	if (!e.pid)
+		for (;;)
+			pause();
+	ck_assert_int_eq(
+		sym_functions_mapped(NULL, (uint32_t)e.pid, names, 1, NULL, end_it, &e, &unread),
+		0);
+	ck_assert_int_eq(e.files, 1); /* the others could not be opened */
+	ck_assert_uint_eq(unread, 0);
+	if (e.zombie)
+		waitpid(e.pid, NULL, 0);
+}
+END_TEST
+
 static void make_dir(void)
 {
 	char path[64];
@@ -411,6 +455,7 @@ int main(void)
 	tcase_add_test(tc, test_no_elf);
 	tcase_add_test(tc, test_mapped);
 	tcase_add_test(tc, test_mapped_skip);
+	tcase_add_loop_test(tc, test_mapped_ending, 0, 2);
 	suite_add_tcase(s, tc);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_NORMAL);
