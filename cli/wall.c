@@ -33,17 +33,32 @@ static int configure(struct profile *p)
 	return 0;
 }
 
+/* Of an exec no stack is needed. */
+static struct sched_config exec_config(const struct wall *w)
+{
+	struct sched_config c = w->config;
+
+	c.profile.kernel_bytes = 0;
+	c.profile.user_bytes = 0;
+	c.profile.eh = 0;
+	return c;
+}
+
 static int attach_btf(struct profile *p)
 {
 	struct wall *w = p->ctx;
+	const struct sched_config of_exec = exec_config(w);
 	int err = profile_attach(p, &wall_wakeup_program, NULL);
 
+	if (!err)
+		err = profile_attach(p, &wall_exec_program, &of_exec);
 	return err ? err : profile_attach(p, &wall_switch_program, &w->config);
 }
 
 static int attach_classic(struct profile *p)
 {
 	struct wall *w = p->ctx;
+	const struct sched_config of_exec = exec_config(w);
 	int err;
 
 	rp_log(RP_INFO, "no BTF tracepoints: classic ones");
@@ -51,6 +66,9 @@ static int attach_classic(struct profile *p)
 	if (!err)
 		err = sched_attach_classic(p, &wall_new_classic_program, &w->config,
 					   "sched_wakeup_new");
+	if (!err)
+		err = sched_attach_classic(p, &wall_exec_classic_program, &of_exec,
+					   "sched_process_exec");
 	return err ? err
 		   : sched_attach_classic(p, &wall_switch_classic_program, &w->config,
 					  "sched_switch");

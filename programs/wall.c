@@ -8,6 +8,7 @@
  *	sched_switch, it leaves		on_cpu += since then; its stack is taken
  *	sched_wakeup			its wait is over; it is queued
  *	sched_switch, it is next	what it waited and was queued is added to its stack
+ *	sched_process_exec		it may have another id from now on
  *
  * Where it was on the CPU is sampled by a perf event: how long is exact, for the thread, and its samples share that out.
  */
@@ -232,6 +233,12 @@ LABEL(came),
 	STX(DW, R10, THREAD + BORN, R3),
 	UNLESS(struct sched_config, classic),
 		LDX(DW, R5, R10, PREV),
+
+		/* One that has left before is not new: it has come within reach, or has got its id by an exec. */
+		LD_FIELD(R1, R5, "task_struct", "nvcsw"),
+		LD_FIELD(R4, R5, "task_struct", "nivcsw"),
+		ADD_REG(R1, R4),
+		JGT(R1, 1, old),
 		LD_FIELD(R1, R5, "task_struct", "start_time"),
 		JLT_REG(R1, R2, old),
 
@@ -334,32 +341,11 @@ LABEL(busy),
 	JSET(R6, THREAD_DEAD, forget),
 	JA(out),
 
-	/* The sums of a thread that ends go to user space, under the stack that it ends with. */
 LABEL(ended),
-	LDX(DW, R1, R8, QUEUED),
-	STX(DW, R9, RECORD_VALUE, R1),
-	LDX(DW, R1, R8, ON_CPU),
-	STX(DW, R9, RECORD_VALUE + 8, R1),
-	LDX(DW, R1, R8, LOST),
-	STX(DW, R9, RECORD_VALUE + 16, R1),
-	LDX(DW, R1, R8, BORN),
-	SUB_REG(R7, R1),
-	STX(DW, R9, RECORD_VALUE + 24, R7),
-	MOV_REG(R1, R9),
-	CALL_FUNC(stack_value),
-	JEQ(R0, 0, told),
-	LDX(DW, R1, R9, RECORD_VALUE),
-	ATOMIC_ADD(DW, R0, 0, R1),
-	LDX(DW, R1, R9, RECORD_VALUE + 8),
-	ATOMIC_ADD(DW, R0, 8, R1),
-	LDX(DW, R1, R9, RECORD_VALUE + 16),
-	ATOMIC_ADD(DW, R0, 16, R1),
-	ATOMIC_ADD(DW, R0, 24, R7),
-LABEL(told),
-	LDX(DW, R6, R9, RECORD_HASH),
-	STACK_DONE(R9),
-	JEQ(R6, 0, forget),
-	COUNT(stats, struct sched_stats, exited),
+	MOV_REG(R1, R8),
+	MOV_REG(R2, R9),
+	MOV_REG(R3, R7),
+	CALL_FUNC(wall_ended),
 LABEL(forget),
 	MAP_DELETE(threads, LEAVE_TID),
 	JA(out),
@@ -373,6 +359,8 @@ LABEL(full),
 LABEL(filtered),
 	COUNT(stats, struct sched_stats, profile.filtered),
 	JA(out),
+
+	INCLUDE(&wall_ended_part),
 };
 /* clang-format on */
 static const struct asm_layout back_frame_layout =

@@ -6,6 +6,7 @@
  *	programs/asleep.c	stacks of those that sleep since before
  *	programs/runq.c		how long threads wait for a CPU
  *	programs/wall.c		all time of threads: on a CPU, waiting for one, waiting for something else
+ *	programs/wall_exec.c	the same: threads that go on under another id
  */
 #ifndef RAWPROF_SCHED_H
 #define RAWPROF_SCHED_H
@@ -185,12 +186,15 @@ enum { WALL_SAMPLE = 0, WALL_ENDED = THREAD_DEAD };
 /* Of a kernel without BTF: when a CPU was switched last, and when threads were born that have not left one yet. */
 enum { WALL_MAP_SWITCHED = SCHED_MAPS, WALL_MAP_BIRTHS, WALL_MAPS };
 extern const struct asm_map wall_maps[WALL_MAPS];
-/* On sched_switch, on sched_wakeup, and of a perf event. */
-extern const struct asm_program wall_switch_program, wall_wakeup_program, wall_sample_program;
+/* Function wall_ended, of programs/wall_exec.c: see there. */
+extern const struct asm_part wall_ended_part;
+/* On sched_switch, on sched_wakeup, on sched_process_exec (which needs no stacks), and of a perf event. */
+extern const struct asm_program wall_switch_program, wall_wakeup_program, wall_exec_program,
+	wall_sample_program;
 extern const struct sched_config wall_usual_config;
 /* The same on classic tracepoints, and on sched_wakeup_new. */
 extern const struct asm_program wall_switch_classic_program, wall_wakeup_classic_program,
-	wall_new_classic_program;
+	wall_new_classic_program, wall_exec_classic_program;
 extern const struct sched_config wall_classic_usual_config;
 
 /* ---- runq: how long threads wait for a CPU (programs/runq.c) */

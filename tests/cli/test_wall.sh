@@ -94,6 +94,23 @@ adds_up 'children'
 holds 'children: on the CPU, each in its function' \
 	"$(us "$out" ';work_of_parent;.*\[on CPU\] ') > 250000 && $(us "$out" ';work_of_forked;.*\[on CPU\] ') > 250000 && $(us "$out" ';work_of_execed;.*\[on CPU\] ') > 250000"
 
+# exec_of_threads NAME COMMAND...: a thread that is not the first of its process executes a program, and has the id of
+# the first from then on. What the shell waited for is what they all lived.
+exec_of_threads() {
+	local name=$1
+	shift
+	run "$@" "$rawprof" wall --format folded -o "$tmp/folded" -- \
+		sh -c "for i in 1 2 3 4 5; do $work/renewed 0.2; done; sleep 0.5"
+	mv "$tmp/folded" "$out"
+	within "$name: they live as long as one waits for them" "$(us "$out" '^(renewed|sleep);')" \
+		"$(us "$out" '^sh;.*\[child\] ')" 8
+	holds "$name: they sleep" "$(us "$out" '^renewed;.*\[(sleep|other)\] ') > 900000"
+	holds "$name: and do not run meanwhile" "$(us "$out" '^renewed;.*\[on CPU\] ') < 200000"
+	adds_up "$name"
+	ledger_closes "$name"
+}
+exec_of_threads 'exec of a thread' env
+
 # One CPU for two that burn: half of the time each is runnable.
 cpu=$(taskset -cp $$ 2>/dev/null | sed 's/.*: \([0-9]*\).*/\1/')
 if [ -n "$cpu" ]; then
@@ -161,6 +178,8 @@ if unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf' 2>/dev/null; then
 	adds_up 'no BTF: by process'
 	kill $pid
 	wait $pid 2>/dev/null
+	exec_of_threads 'no BTF: exec of a thread' \
+		unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf; exec "$0" "$@"'
 else
 	skip 'no BTF' 'cannot have a mount of my own'
 fi
