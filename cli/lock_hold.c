@@ -90,16 +90,20 @@ struct look {
 	uint32_t pid;
 };
 
+static bool knows(const struct lock_probes *l, uint64_t dev, uint64_t inode, uint32_t pid)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->objects[i].dev == dev && l->objects[i].inode == inode &&
+		    l->objects[i].pid == pid)
+			return true;
+	return false;
+}
+
 static bool is_known(void *ctx, const struct sym_mapped_functions *file)
 {
 	const struct look *look = ctx;
-	const struct lock_probes *l = look->probes;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (l->objects[i].dev == file->dev && l->objects[i].inode == file->inode &&
-		    l->objects[i].pid == look->pid)
-			return true;
-	return false;
+	return knows(look->probes, file->dev, file->inode, look->pid);
 }
 
 /* First what gives back: nothing is held whose end is not seen. A file that has nothing is remembered as well. */
@@ -110,8 +114,6 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 	struct object *o;
 	int err = 0;
 
-	if (is_known(ctx, file))
-		return 0;
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 16;
 
@@ -146,11 +148,7 @@ int lock_probes_mapped(struct lock_probes *l, const struct rp_side_event *e)
 	const uint32_t key = e->pid;
 	uint64_t born;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (l->objects[i].dev == dev && l->objects[i].inode == e->mmap.ino &&
-		    l->objects[i].pid == e->pid)
-			return 0;
-	if (!e->mmap.ino ||
+	if (!e->mmap.ino || knows(l, dev, e->mmap.ino, e->pid) ||
 	    rp_map_lookup(stacks_map(l->profile->stacks, STACK_MAP_PIDS), &key, &born))
 		return 0; /* not asked for, or gone */
 	return lock_probes_process(l, e->pid);

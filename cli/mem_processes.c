@@ -185,8 +185,8 @@ static int fill_part(struct profile *p, const struct mem_processes *view, struct
 	return err;
 }
 
-int mem_processes_part(struct profile *p, const struct mem_processes *view,
-		       struct mem_series *series)
+static int write_part(struct profile *p, const struct mem_processes *view,
+		      struct mem_series *series, bool last)
 {
 	struct report_grid *g = NULL;
 	int err = new_grid(view, &g);
@@ -194,22 +194,22 @@ int mem_processes_part(struct profile *p, const struct mem_processes *view,
 	if (!err)
 		err = fill_part(p, view, series, g);
 	if (!err)
-		err = profile_grid_part(p, g);
+		err = last ? profile_grid_end(p, 0, g) : profile_grid_part(p, g);
 	report_grid_free(g);
 	return err;
+}
+
+int mem_processes_part(struct profile *p, const struct mem_processes *view,
+		       struct mem_series *series)
+{
+	return write_part(p, view, series, false);
 }
 
 int mem_processes_end(struct profile *p, const struct mem_processes *view,
 		      struct mem_series *series)
 {
-	struct report_grid *g = NULL;
-	int err = new_grid(view, &g);
+	const int err = write_part(p, view, series, true);
 
-	if (!err)
-		err = fill_part(p, view, series, g);
-	if (!err)
-		err = profile_grid_end(p, 0, g);
-	report_grid_free(g);
 	free(series->row);
 	series->row = NULL;
 	series->n = 0;

@@ -131,6 +131,12 @@ extern const struct asm_part unwind_find_part;
 	COPY_8_REGS(128), COPY_8_REGS(192), COPY_REG(256), COPY_REG(UNWIND_REGS_BYTES - 8)
 #endif
 
+/* Of a sample that hit the program itself they are the user's; of another on to the label. */
+#define READ_CONTEXT(entered)                                                                      \
+	LDX(DW, R1, R4, UNWIND_MODE_REG), AND(R1, UNWIND_MODE_MASK),                               \
+		JNE(R1, UNWIND_MODE_USER64, entered), COPY_8_REGS(0), COPY_8_REGS(64),             \
+		COPY_REST_OF_REGS
+
 #define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
 
 #endif
