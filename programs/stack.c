@@ -17,13 +17,12 @@
  */
 #include <rawprof/profile.h>
 
-#define RECORD_FIELD(member) ASM_FIELD(struct stack_record, member)
-const struct asm_layout stack_record_layout =
-	ASM_LAYOUT(struct stack_record, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
-		   RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy),
-		   RECORD_FIELD(slot), RECORD_FIELD(kernel_of), RECORD_FIELD(tag),
-		   RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
-		   RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
+#define RECORD_FIELD(member) ASM_FIELD(struct stack_scratch, record.member)
+const struct asm_layout stack_scratch_layout = ASM_LAYOUT(
+	struct stack_scratch, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
+	RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy), RECORD_FIELD(kernel_of),
+	RECORD_FIELD(tag), RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
+	RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
 #define STATS_FIELD(member) ASM_FIELD(struct profile_stats, member)
 const struct asm_layout profile_stats_layout = ASM_LAYOUT(
 	struct profile_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
@@ -43,27 +42,19 @@ enum {
 /* The stack frame of stack_end. */
 struct end_frame {
 	uint64_t context;
-	uint64_t state; /* address of the unwinder's state, which holds the user stack */
-	uint32_t slot, unused;
 };
-enum {
-	CONTEXT = FRAME(struct end_frame, context),
-	STATE = FRAME(struct end_frame, state),
-	END_SLOT = FRAME(struct end_frame, slot)
-};
+enum { CONTEXT = FRAME(struct end_frame, context) };
 
 /* The stack frame of stack_value. */
 struct value_frame {
 	uint64_t none[STACK_VALUES]; /* what a new key starts with */
 	uint32_t id;		     /* a pid and */
 	uint32_t generation; /* which program it is, start time and exec id: the key of seen */
-	uint32_t slot, unused;
 };
 enum {
 	NONE = FRAME(struct value_frame, none),
 	SEEN_KEY = FRAME(struct value_frame, id),
-	SEEN_GENERATION = FRAME(struct value_frame, generation),
-	UNWIND_KEY = FRAME(struct value_frame, slot)
+	SEEN_GENERATION = FRAME(struct value_frame, generation)
 };
 
 /* Offsets in the record. */
@@ -73,7 +64,6 @@ enum {
 	CPU = offsetof(struct stack_record, cpu),
 	KERNEL_BYTES = offsetof(struct stack_record, kernel_bytes),
 	BUSY = offsetof(struct stack_record, busy),
-	SLOT = offsetof(struct stack_record, slot),
 	KERNEL_OF = offsetof(struct stack_record, kernel_of),
 	TAG = offsetof(struct stack_record, tag),
 	PID_TGID = offsetof(struct stack_record, pid_tgid),
@@ -85,7 +75,11 @@ enum {
 	FRAMES = offsetof(struct stack_record, frames)
 };
 enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
-enum { PCS = offsetof(struct unwind_state, pcs) };
+/* The record in struct stack_scratch, and from there back to the walk. */
+enum {
+	RECORD = offsetof(struct stack_scratch, record),
+	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD
+};
 
 /*
  * hash = hash of `words` words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32. at, i
@@ -103,9 +97,9 @@ enum { PCS = offsetof(struct unwind_state, pcs) };
  */
 #define TRY_SLOT(number, taken, out)                                                               \
 	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"), ST(W, R10, BEGIN_SLOT, number),      \
-		MAP_LOOKUP(scratch, BEGIN_SLOT), JEQ(R0, 0, out), MOV_REG(R8, R0), MOV(R1, 1),     \
-		ATOMIC_ADD(W, R8, BUSY, R1), LDX(W, R1, R8, BUSY), JEQ(R1, 1, taken),              \
-		STACK_DONE(R8), END
+		MAP_LOOKUP(scratch, BEGIN_SLOT), JEQ(R0, 0, out), MOV_REG(R8, R0),                 \
+		ADD(R8, RECORD), MOV(R1, 1), ATOMIC_ADD(W, R8, BUSY, R1), LDX(W, R1, R8, BUSY),    \
+		JEQ(R1, 1, taken), STACK_DONE(R8), END
 
 /* clang-format off */
 static const struct asm_insn kernel_lines[] = {
@@ -175,30 +169,16 @@ LABEL(all_busy),
 	EXIT(),
 
 LABEL(taken),
-	LDX(W, R1, R10, BEGIN_SLOT),
-	STX(W, R8, SLOT, R1),
 	ST(DW, R8, KERNEL_OF, 0),
 	LDX(DW, R1, R10, TAG_ARG),
 	STX(DW, R8, TAG, R1),
 	LDX(DW, R1, R10, IDS),
 	STX(DW, R8, PID_TGID, R1),
-	MOV_REG(R1, R8),
-	ADD(R1, COMM),
-	MOV(R2, 16),
-	UNLESS(struct profile_config, of_task),
-		CALL(get_current_comm),
-	END,
-	WHEN(struct profile_config, of_task),
-		LDX(DW, R3, R10, BEGIN_CONTEXT),
-		ADD_FIELD_OFFSET(R3, "task_struct", "comm"),
-		CALL(probe_read_kernel),
-	END,
-
-	/* A pid may be used again, and stays over exec: these two tell the programs apart. */
-	UNLESS(struct profile_config, identity),
-		ST(DW, R8, START_TIME, 0),
-		ST(DW, R8, EXEC_ID, 0),
-	END,
+	/*
+	 * Its name, and of its process what tells it from others that had the same pid, or it executed before. Straight
+	 * from the task: a call of the kernel's code, which the processor has not seen since the last sample, would cost
+	 * more than all of this.
+	 */
 	WHEN(struct profile_config, identity),
 		UNLESS(struct profile_config, of_task),
 			CALL(get_current_task_btf),
@@ -206,10 +186,24 @@ LABEL(taken),
 		WHEN(struct profile_config, of_task),
 			LDX(DW, R0, R10, BEGIN_CONTEXT),
 		END,
+		MOV_REG(R2, R0),
+		ADD_FIELD_OFFSET(R2, "task_struct", "comm"),
+		LDX(DW, R1, R2, 0),
+		STX(DW, R8, COMM, R1),
+		LDX(DW, R1, R2, 8),
+		STX(DW, R8, COMM + 8, R1),
 		LD_FIELD(R1, R0, "task_struct", "group_leader.start_time"),
 		STX(DW, R8, START_TIME, R1),
 		LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
 		STX(DW, R8, EXEC_ID, R1),
+	END,
+	UNLESS(struct profile_config, identity),
+		MOV_REG(R1, R8),
+		ADD(R1, COMM),
+		MOV(R2, 16),
+		CALL(get_current_comm),
+		ST(DW, R8, START_TIME, 0),
+		ST(DW, R8, EXEC_ID, 0),
 	END,
 
 	MOV_REG(R0, R8),
@@ -224,33 +218,28 @@ FUNC(stack_end),
 	MOV_REG(R9, R3),
 	STX(W, R8, KERNEL_BYTES, R9),
 
-	/*
-	 * R7 = bytes of user stack, which waits in the unwinder's state: only the first of its kind
-	 * will travel.
-	 */
+	/* R7 = bytes of user stack, which goes behind that of the kernel. */
 	MOV(R7, 0),
 	ST(W, R8, USER_END, -1), /* STACK_BY_FP */
+	JGT_PARAM(R9, struct profile_config, kernel_bytes, user_stack), /* never: bounds for the verifier */
 	WHEN(struct profile_config, user_bytes),
 		WHEN(struct profile_config, some_kernel_only),
 			LDX(DW, R1, R8, TAG),
 			JSLT(R1, 0, user_stack),
 		END,
-		LDX(W, R1, R8, SLOT),
-		STX(W, R10, END_SLOT, R1),
-		MAP_LOOKUP(unwind, END_SLOT),
-		JEQ(R0, 0, user_stack), /* never */
-		STX(DW, R10, STATE, R0),
 		WHEN(struct profile_config, eh),
-			MOV_REG(R1, R0),
+			MOV_REG(R1, R8),
+			SUB(R1, RECORD),
 			LD_PARAM(R2, struct profile_config, user_frames),
 			LDX(W, R3, R8, PID_TGID + 4),
 			LDX(DW, R4, R10, CONTEXT),
+			MOV_REG(R5, R9),
+			RSH(R5, 3),
 			CALL_FUNC(unwind_user),
 			JGT_PARAM(R0, struct profile_config, user_frames, by_frame_pointer), /* never */
 			MOV_REG(R7, R0),
 			LSH(R7, 3),
-			LDX(DW, R1, R10, STATE),
-			LDX(W, R1, R1, offsetof(struct unwind_state, end)),
+			LDX(W, R1, R8, WALK_END),
 			STX(W, R8, USER_END, R1),
 			JGE(R1, UNWIND_OTHER_CODE, by_frame_pointer),
 			/* Not one step: it has just been started, or has made code that nobody knows yet. */
@@ -262,8 +251,11 @@ LABEL(by_frame_pointer),
 		END,
 		UNLESS(struct profile_config, of_task), /* the kernel does not walk another task's */
 					WHEN(struct profile_config, probe),
-			LDX(DW, R1, R10, STATE),
+			MOV_REG(R1, R8),
+			SUB(R1, RECORD),
 			LDX(DW, R2, R10, CONTEXT),
+			MOV_REG(R3, R9),
+			RSH(R3, 3),
 			CALL_FUNC(stack_fp),
 			JGT_PARAM(R0, struct profile_config, user_frames, user_stack), /* never */
 			MOV_REG(R7, R0),
@@ -271,8 +263,9 @@ LABEL(by_frame_pointer),
 		END,
 		UNLESS(struct profile_config, probe),
 			LDX(DW, R1, R10, CONTEXT),
-			LDX(DW, R2, R10, STATE),
-			ADD(R2, PCS),
+			MOV_REG(R2, R8),
+			ADD_REG(R2, R9),
+			ADD(R2, FRAMES),
 			LD_PARAM(R3, struct profile_config, fp_bytes),
 			MOV(R4, BPF_F_USER_STACK),
 			CALL(get_stack),
@@ -280,8 +273,8 @@ LABEL(by_frame_pointer),
 			MOV_REG(R7, R0),
 		END,
 		END,
-LABEL(user_stack),
 	END,
+LABEL(user_stack),
 	STX(W, R8, USER_BYTES, R7),
 
 	/*
@@ -291,20 +284,12 @@ LABEL(user_stack),
 	LD_IMM64(R3, GOLDEN_RATIO_64),
 	MOV(R0, 0),
 	MOV_REG(R2, R9),
+	ADD_REG(R2, R7),
 	RSH(R2, 3),
 	ADD(R2, HASHED_WORDS),
 	MOV_REG(R1, R8),
 	ADD(R1, TAG),
 	HASH_WORDS(R0, R1, R2, R3, R4, R5),
-	WHEN(struct profile_config, user_bytes),
-		MOV_REG(R2, R7),
-		RSH(R2, 3),
-		JEQ(R2, 0, hashed),
-		LDX(DW, R1, R10, STATE),
-		ADD(R1, PCS),
-		HASH_WORDS(R0, R1, R2, R3, R4, R5),
-LABEL(hashed),
-	END,
 	STX(DW, R8, HASH, R0),
 	MOV_REG(R0, R8),
 	EXIT(),
@@ -323,25 +308,10 @@ FUNC(stack_value),
 LABEL(first_sight),
 	END,
 
-	/* It travels: the user stack goes behind the kernel stack, R7 = bytes of both. */
+	/* It travels: R7 = bytes of its frames. */
 	LDX(W, R7, R8, KERNEL_BYTES),
-	JGT_PARAM(R7, struct profile_config, kernel_bytes, out), /* never, as the following: bounds for the verifier */
-	WHEN(struct profile_config, user_bytes),
-		LDX(W, R9, R8, USER_BYTES),
-		JGT_PARAM(R9, struct profile_config, user_bytes, out),
-		LDX(W, R1, R8, SLOT),
-		STX(W, R10, UNWIND_KEY, R1),
-		MAP_LOOKUP(unwind, UNWIND_KEY),
-		JEQ(R0, 0, out),
-		MOV_REG(R1, R8),
-		ADD_REG(R1, R7),
-		ADD(R1, FRAMES),
-		MOV_REG(R2, R9),
-		MOV_REG(R3, R0),
-		ADD(R3, PCS),
-		CALL(probe_read_kernel),
-		ADD_REG(R7, R9),
-	END,
+	LDX(W, R1, R8, USER_BYTES),
+	ADD_REG(R7, R1),
 
 	/* The rest of the record. */
 	CALL(ktime_get_ns),
@@ -381,7 +351,7 @@ LABEL(output),
 	LD_MAP(R1, events),
 	MOV_REG(R2, R8),
 	MOV_REG(R3, R7),
-	JGT_PARAM(R3, struct profile_config, both_bytes, out),
+	JGT_PARAM(R3, struct profile_config, both_bytes, out), /* never */
 	ADD(R3, FRAMES),
 	MOV_REG(R4, R9),
 	CALL(ringbuf_output),
@@ -421,11 +391,10 @@ static const struct asm_layout begin_frame_layout =
 		   ASM_FIELD(struct begin_frame, pid_tgid), ASM_FIELD(struct begin_frame, tag),
 		   ASM_FIELD(struct begin_frame, slot));
 static const struct asm_layout end_frame_layout =
-	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context),
-		   ASM_FIELD(struct end_frame, state), ASM_FIELD(struct end_frame, slot));
-static const struct asm_layout value_frame_layout = ASM_LAYOUT(
-	struct value_frame, ASM_FIELD(struct value_frame, none), ASM_FIELD(struct value_frame, id),
-	ASM_FIELD(struct value_frame, generation), ASM_FIELD(struct value_frame, slot));
+	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context));
+static const struct asm_layout value_frame_layout =
+	ASM_LAYOUT(struct value_frame, ASM_FIELD(struct value_frame, none),
+		   ASM_FIELD(struct value_frame, id), ASM_FIELD(struct value_frame, generation));
 static const struct asm_func_frame frames[] = {
 	{ "stack_begin", &begin_frame_layout },
 	{ "stack_end", &end_frame_layout },

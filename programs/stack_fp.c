@@ -8,13 +8,13 @@
 #include <rawprof/profile.h>
 
 struct fp_frame {
-	uint64_t state; /* address of the unwinder's, which holds the stack */
+	uint64_t scratch; /* address of the struct stack_scratch, whose record takes the stack */
 };
 struct step_frame {
 	uint64_t caller_fp, return_address;
 };
 enum {
-	STATE_SLOT = FRAME(struct fp_frame, state),
+	SCRATCH_SLOT = FRAME(struct fp_frame, scratch),
 	RECORD = FRAME(struct step_frame, caller_fp),
 	CALLER_FP = FRAME(struct step_frame, caller_fp),
 	RETURN_ADDRESS = FRAME(struct step_frame, return_address)
@@ -22,7 +22,8 @@ enum {
 enum {
 	FP = offsetof(struct unwind_state, fp),
 	N = offsetof(struct unwind_state, n),
-	PCS = offsetof(struct unwind_state, pcs)
+	BASE = offsetof(struct unwind_state, base),
+	PCS = offsetof(struct stack_scratch, record.frames)
 };
 
 #ifndef UNWIND_FP_RECORD
@@ -37,25 +38,32 @@ enum {
 
 /* clang-format off */
 static const struct asm_insn fp_lines[] = {
-	/* stack_fp(state, context): how many frames it has written to state->pcs. */
+	/* stack_fp(scratch, context, base): how many frames it has written behind those that the record had, base. */
 FUNC(stack_fp),
-	STX(DW, R10, STATE_SLOT, R1),
+	STX(DW, R10, SCRATCH_SLOT, R1),
 	MOV_REG(R6, R1),
+	STX(W, R6, BASE, R3),
+	MOV_REG(R4, R3),
+	ADD(R4, 1),
+	STX(W, R6, N, R4),
+	LSH(R3, 3),
+	ADD_REG(R3, R6),
 	LD_IP(R1, R2),
-	STX(DW, R6, PCS, R1),
+	STX(DW, R3, PCS, R1),
 	LD_FP(R1, R2),
 	STX(DW, R6, FP, R1),
-	ST(W, R6, N, 1),
 	LD_PARAM(R1, struct profile_config, user_frames),
 	SUB(R1, 1),
 	LD_FUNC(R2, fp_step),
-	FRAME_PTR(R3, STATE_SLOT),
+	FRAME_PTR(R3, SCRATCH_SLOT),
 	MOV(R4, 0),
 	CALL(loop),
 	LDX(W, R0, R6, N),
+	LDX(W, R1, R6, BASE),
+	SUB_REG(R0, R1),
 	EXIT(),
 
-	/* fp_step(index, address of STATE_SLOT): one frame; 1 if it was the last. */
+	/* fp_step(index, address of SCRATCH_SLOT): one frame; 1 if it was the last. */
 FUNC(fp_step),
 	LDX(DW, R6, R2, 0),
 	LDX(DW, R7, R6, FP),
@@ -69,11 +77,11 @@ FUNC(fp_step),
 	JEQ(R1, 0, last),
 	STRIP(R1, R2)
 	LDX(W, R2, R6, N),
-	JGE(R2, UNWIND_FRAMES, last), /* never */
 	MOV_REG(R3, R2),
 	ADD(R3, 1),
 	STX(W, R6, N, R3),
 	LSH(R2, 3),
+	JGE_PARAM(R2, struct profile_config, both_bytes, last), /* never */
 	ADD_REG(R2, R6),
 	STX(DW, R2, PCS, R1),
 
@@ -89,7 +97,7 @@ LABEL(last),
 };
 /* clang-format on */
 static const struct asm_layout fp_layout =
-	ASM_LAYOUT(struct fp_frame, ASM_FIELD(struct fp_frame, state));
+	ASM_LAYOUT(struct fp_frame, ASM_FIELD(struct fp_frame, scratch));
 static const struct asm_layout step_layout =
 	ASM_LAYOUT(struct step_frame, ASM_FIELD(struct step_frame, caller_fp),
 		   ASM_FIELD(struct step_frame, return_address));

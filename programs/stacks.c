@@ -231,8 +231,7 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 {
 	if (opt->nids)
 		maps[STACK_MAP_PIDS].max_entries = maps[STACK_MAP_TIDS].max_entries = opt->nids;
-	maps[STACK_MAP_SCRATCH].value_size =
-		(uint32_t)sizeof(struct stack_record) + opt->config->both_bytes;
+	maps[STACK_MAP_SCRATCH].value_size = STACK_SCRATCH_BYTES(opt->config->both_bytes);
 	maps[STACK_MAP_EVENTS].max_entries = opt->ring_bytes;
 	if (opt->config->each)
 		maps[STACK_MAP_COUNTS].max_entries = 1;

@@ -24,17 +24,21 @@
 /* clang-format off */
 static const struct asm_insn unwind_lines[] = {
 	/*
-	 * unwind_user(state, max, pid, context): walks the user stack of the current task into state->pcs. Returns the number of
-	 * frames; state->end says how the walk ended. 0 when there is nothing to walk by: UNWIND_NO_SEGMENT if the
-	 * process's mappings are not known yet, UNWIND_OTHER_CODE for a thread of the kernel or a 32-bit program,
-	 * UNWIND_IN_KERNEL if its registers cannot be had, UNWIND_GONE when it has ended and given its memory back.
+	 * unwind_user(scratch, max, pid, context, base): walks the user stack of the current task into the record, behind
+	 * the base frames that it has already. Returns the number of frames; walk.end says how the walk ended. 0 when
+	 * there is nothing to walk by: UNWIND_NO_SEGMENT if the process's mappings are not known yet, UNWIND_OTHER_CODE
+	 * for a thread of the kernel or a 32-bit program, UNWIND_IN_KERNEL if its registers cannot be had, UNWIND_GONE
+	 * when it has ended and given its memory back.
 	 */
 FUNC(unwind_user),
 	MOV_REG(R6, R1),
 	STX(DW, R10, STATE_SLOT, R6),
 	STX(W, R10, TGID, R3),
 	JGT(R2, UNWIND_FRAMES, other_code), /* never */
+	ADD_REG(R2, R5),
 	STX(W, R6, MAX, R2),
+	STX(W, R6, BASE, R5),
+	STX(W, R6, N, R5),
 
 	UNLESS(struct profile_config, own_regs),
 		/* A sample that hit the program itself brings its registers along. */
@@ -100,7 +104,6 @@ LABEL(registers_known),
 	ST(DW, R6, IS_RETURN, 0),
 	ST(DW, R6, WINDOW_AT, UNWIND_NO_WINDOW),
 	ST(W, R6, WINDOWLESS, 0),
-	ST(W, R6, N, 0),
 	ST(W, R6, WHY, UNWIND_DEEP), /* unless a step says otherwise */
 
 	UNLESS(struct profile_config, bounded),
@@ -124,6 +127,8 @@ LABEL(next_frame),
 LABEL(walked),
 	END,
 	LDX(W, R0, R6, N),
+	LDX(W, R1, R6, BASE),
+	SUB_REG(R0, R1),
 	EXIT(),
 LABEL(unknown),
 	ST(W, R6, WHY, UNWIND_NO_SEGMENT),
@@ -177,12 +182,13 @@ FUNC(unwind_step),
 	LDX(W, R1, R6, N),
 	LDX(W, R2, R6, MAX),
 	JGE_REG(R1, R2, deep),
-	JGE(R1, UNWIND_FRAMES, deep),
 	LDX(DW, R7, R6, PC),
 	LDX(DW, R3, R6, MARK),
 	OR_REG(R3, R7),
+	/* Never; for the verifier, to which less than n bytes may be all but one, so it wants room for 8 more. */
 	MOV_REG(R2, R1),
 	LSH(R2, 3),
+	JGE_PARAM(R2, struct profile_config, both_bytes, deep),
 	ADD_REG(R2, R6),
 	STX(DW, R2, PCS, R3),
 	ADD(R1, 1),
@@ -320,16 +326,17 @@ LABEL(fp_lost),
 	JA(arrived),
 LABEL(ra_in_register), /* a leaf function of arm64 leaves it where the call put it, and may have no frame */
 	JLT_REG(R7, R2, not_up),
-	LDX(W, R2, R6, N),
 	LDX(H, R1, R9, RA_OFF),
 #ifdef UNWIND_LINK_REG
-	JEQ(R2, 1, leaf),
+	ONLY_INNERMOST(inner),
+	JA(leaf),
+LABEL(inner),
 	LDX(DW, R2, R6, IS_RETURN),
 	JNE(R2, 0, not_leaf),
 	JNE(R1, UNWIND_LINK_REG, not_leaf), /* the one that from_signal has read */
 LABEL(leaf),
 #else
-	JNE(R2, 1, not_leaf),
+	ONLY_INNERMOST(not_leaf),
 #endif
 	JGT(R1, UNWIND_REGS_BYTES - 8, no_rule),
 	ADD_REG(R1, R6),
@@ -380,8 +387,7 @@ LABEL(dereference),
 	JA(caller),
 
 LABEL(from_register), /* any other is known in the innermost frame only */
-	LDX(W, R1, R6, N),
-	JNE(R1, 1, not_leaf),
+	ONLY_INNERMOST(not_leaf),
 	LDX(H, R1, R9, ARG),
 	JGT(R1, UNWIND_REGS_BYTES - 8, no_rule),
 	ADD_REG(R1, R6),

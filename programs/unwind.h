@@ -16,6 +16,7 @@ enum {
 	IS_RETURN = offsetof(struct unwind_state, is_return),
 	N = offsetof(struct unwind_state, n),
 	MAX = offsetof(struct unwind_state, max),
+	BASE = offsetof(struct unwind_state, base),
 	WHY = offsetof(struct unwind_state, end),
 	FIRST = offsetof(struct unwind_state, first),
 	NRANGES = offsetof(struct unwind_state, count),
@@ -30,7 +31,7 @@ enum {
 	WINDOW_AT = offsetof(struct unwind_state, window_at),
 	WINDOW = offsetof(struct unwind_state, window),
 	WINDOWLESS = offsetof(struct unwind_state, windowless),
-	PCS = offsetof(struct unwind_state, pcs)
+	PCS = offsetof(struct stack_scratch, record.frames)
 };
 
 /* In a segment and in a rule. */
@@ -136,6 +137,10 @@ extern const struct asm_part unwind_find_part;
 	LDX(DW, R1, R4, UNWIND_MODE_REG), AND(R1, UNWIND_MODE_MASK),                               \
 		JNE(R1, UNWIND_MODE_USER64, entered), COPY_8_REGS(0), COPY_8_REGS(64),             \
 		COPY_REST_OF_REGS
+
+/* On to the label unless this is the innermost frame, whose registers are all known. */
+#define ONLY_INNERMOST(elsewhere)                                                                  \
+	LDX(W, R2, R6, N), LDX(W, R3, R6, BASE), SUB_REG(R2, R3), JNE(R2, 1, elsewhere)
 
 #define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
 

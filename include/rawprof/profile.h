@@ -87,13 +87,14 @@
 		JSET(R1, COMPAT_BIT, out), END
 #endif
 
-/* One walk; an element of the per-CPU map unwind. */
+/* One walk. What it finds goes into a record, which lies behind it: struct stack_scratch. */
 struct unwind_state {
 	uint64_t pc, sp, fp;   /* of the frame at hand */
 	uint64_t fp_at;	       /* where its fp was saved, if that has not been read yet; else 0 */
 	uint64_t mark;	       /* UNWIND_PC_EXACT for a frame that a signal interrupted */
 	uint64_t is_return;    /* 1 if pc is a return address */
-	uint32_t n, max;       /* frames so far, frames wanted */
+	uint32_t n, max;       /* frames in the record so far, and when the walk is over; */
+	uint32_t base;	       /*   so many of them are the kernel's */
 	uint32_t end;	       /* enum unwind_end */
 	uint32_t first, count; /* the ranges of the process */
 	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
@@ -106,7 +107,6 @@ struct unwind_state {
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
 	uint64_t window_at; /* user address of what is in window, UNWIND_NO_WINDOW if nothing is */
 	uint64_t window[UNWIND_WINDOW / 8];
-	uint64_t pcs[UNWIND_FRAMES];
 };
 
 /* A range of a process's addresses; ordered by start, those of one process behind each other. */
@@ -154,10 +154,6 @@ struct unwind_found {
  * (UNWIND_REG, UNWIND_RA_REG).
  */
 extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
-#define UNWIND_MAP_STATE(n)                                                                        \
-	{                                                                                          \
-		"unwind", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct unwind_state), (n)           \
-	}
 #define UNWIND_MAP_PROCS(n)                                                                        \
 	{                                                                                          \
 		"unwind_procs", BPF_MAP_TYPE_HASH, 4, sizeof(struct unwind_proc), (n)              \
@@ -189,10 +185,12 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
 /*
  * The functions, to be INCLUDEd behind a program that has the maps above:
  *
- *	unwind_user(R1 = state, an element of the map unwind; R2 = most frames; R3 = pid; R4 = the program's context)
+ *	unwind_user(R1 = a struct stack_scratch; R2 = most frames; R3 = pid; R4 = the program's context; R5 = frames of
+ *	the kernel that its record has already)
  *
- * walks the user stack of the current task into state->pcs, R0 = how many frames. Which way it takes is up to eh,
- * bounded and own_regs of struct profile_config, which the program's configuration begins with.
+ * walks the user stack of the current task into the record, behind these; R0 = how many frames. Which way it takes is
+ * up to eh, bounded and own_regs of struct profile_config, which the program's configuration begins with; both_bytes
+ * is the room in the record.
  */
 extern const struct asm_part unwind_part;
 
@@ -268,8 +266,8 @@ struct stack_record {
 	uint64_t value[STACK_VALUES]; /* what this record itself stands for */
 	uint32_t cpu;
 	uint32_t kernel_bytes;
-	uint32_t busy;	    /* in the kernel: how many want to work on it; */
-	uint32_t slot;	    /*   its key in the maps scratch and unwind */
+	uint32_t busy; /* in the kernel: how many want to work on it */
+	uint32_t unused;
 	uint64_t kernel_of; /* hash of a record that has the better kernel stack; 0: this one has */
 	/* From here on everything is part of the hash. */
 	uint64_t tag;	   /* the profiler's own: a state, a lock */
@@ -281,6 +279,17 @@ struct stack_record {
 	char comm[16];
 	uint64_t frames[];
 };
+/*
+ * What a CPU writes on while it takes a stack: an element of the map scratch, which has room for both_bytes of frames.
+ * The record is complete where it lies and travels as it is.
+ */
+struct stack_scratch {
+	struct unwind_state walk;
+	struct stack_record record;
+};
+#define STACK_SCRATCH_BYTES(frame_bytes)                                                           \
+	((uint32_t)sizeof(struct stack_scratch) + (frame_bytes) + 8) /* 8: see unwind_step */
+
 /* In a tag: what runs is not the doing of the current task, whose own stack is left out. */
 #define STACK_KERNEL_ONLY (1ull << 63)
 /* user_end of a stack that was walked by frame pointers: from the start, or as the first pc had no table. */
@@ -336,7 +345,6 @@ enum {
 	STACK_MAP_SCRATCH,
 	STACK_MAP_STATS,
 	STACK_MAP_EVENTS,
-	STACK_MAP_UNWIND,
 	STACK_MAP_PROCS,
 	STACK_MAP_RANGES,
 	STACK_MAP_FOUND,
@@ -345,7 +353,7 @@ enum {
 	STACK_MAP_ROWS,
 	STACK_MAPS
 };
-extern const struct asm_layout stack_record_layout, profile_stats_layout;
+extern const struct asm_layout stack_scratch_layout, profile_stats_layout;
 /* stats_type begins with struct profile_stats and has the layout stats_layout. */
 #define STACK_MAP_LIST(nvalues, stats_type, stats_layout)                                                          \
 	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                                 \
@@ -354,12 +362,11 @@ extern const struct asm_layout stack_record_layout, profile_stats_layout;
 	[STACK_MAP_COUNTS] = { "counts", BPF_MAP_TYPE_HASH, 8, 8 * (nvalues),                                      \
 			       32768 }, /* A stack of stacks is too large for the 512 bytes that a program has. */ \
 		[STACK_MAP_SCRATCH] = { "scratch",   BPF_MAP_TYPE_PERCPU_ARRAY,                                    \
-					4,	     sizeof(struct stack_record) + 2 * 256 * 8,                    \
-					STACK_SLOTS, .value = &stack_record_layout },                              \
+					4,	     STACK_SCRATCH_BYTES(2 * 127 * 8),                             \
+					STACK_SLOTS, .value = &stack_scratch_layout },                             \
 	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),                             \
 			      1,       .value = &(stats_layout) },                                                 \
 	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                                    \
-	[STACK_MAP_UNWIND] = UNWIND_MAP_STATE(STACK_SLOTS),                                                        \
 	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,                        \
 	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                                \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS

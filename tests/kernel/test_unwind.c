@@ -25,9 +25,10 @@ struct walk_config {
 	uint32_t tgid;
 };
 
-enum { UNWIND, PROCS, RANGE, FOUND, INDEX, RULES, ROWS, PIDS, EVENTS, MAPS };
+enum { SCRATCH, PROCS, RANGE, FOUND, INDEX, RULES, ROWS, PIDS, EVENTS, MAPS };
 static const struct asm_map maps[MAPS] = {
-	[UNWIND] = UNWIND_MAP_STATE(1),
+	[SCRATCH] = { "scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
+		      STACK_SCRATCH_BYTES(8 * UNWIND_FRAMES), 1 },
 	[PROCS] = UNWIND_MAP_PROCS(16),
 	[RANGE] = UNWIND_MAP_RANGES,
 	[FOUND] = UNWIND_MAP_FOUND,
@@ -50,12 +51,13 @@ static const struct asm_insn lines[] = {
 	JNE_PARAM(R0, struct walk_config, tgid, out),
 	JNE(R7, CALL, out),
 	ST(W, R10, KEY, 0),
-	MAP_LOOKUP(unwind, KEY),
+	MAP_LOOKUP(scratch, KEY),
 	JEQ(R0, 0, out),
 	MOV_REG(R1, R0),
 	LD_PARAM(R2, struct walk_config, profile.user_frames),
 	LD_PARAM(R3, struct walk_config, tgid),
 	MOV_REG(R4, R6),
+	MOV(R5, 0),
 	CALL_FUNC(unwind_user),
 LABEL(out),
 	MOV(R0, 0),
@@ -74,15 +76,16 @@ static int fds[MAPS], prog;
 static struct rp_link *link_;
 static struct unwind_feed *feed;
 static struct self self;
-static struct unwind_state *states; /* of all CPUs */
-static unsigned int most;	    /* frames */
+static struct stack_scratch *scratch; /* of all CPUs */
+static unsigned int most;	      /* frames */
 static size_t walks, whole, deepest, signals;
 
 static void open_walk(bool bounded, unsigned int frames)
 {
-	const struct walk_config config = {
-		.profile = { .user_frames = frames, .bounded = bounded }, .tgid = (uint32_t)getpid()
-	};
+	const struct walk_config config = { .profile = { .user_frames = frames,
+							 .both_bytes = 8 * UNWIND_FRAMES,
+							 .bounded = bounded },
+					    .tgid = (uint32_t)getpid() };
 	const struct asm_bindings bind = { .maps = maps,
 					   .map_fds = fds,
 					   .nmaps = MAPS,
@@ -99,8 +102,8 @@ static void open_walk(bool bounded, unsigned int frames)
 									     fds[INDEX], fds[RULES],
 									     fds[ROWS] }),
 			 0);
-	states = calloc((size_t)rp_cpus_possible(), rp_map_cpu_stride(&maps[UNWIND]));
-	ck_assert_ptr_nonnull(states);
+	scratch = calloc((size_t)rp_cpus_possible(), rp_map_cpu_stride(&maps[SCRATCH]));
+	ck_assert_ptr_nonnull(scratch);
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
@@ -117,15 +120,15 @@ static void close_walk(void)
 	unwind_feed_close(feed);
 	rp_fds_close(fds, MAPS);
 	self_close(&self);
-	free(states);
+	free(scratch);
 }
 
-static const struct unwind_state *read_state(void)
+static const struct stack_scratch *read_scratch(void)
 {
-	ck_assert_int_eq(rp_map_lookup(fds[UNWIND], &(uint32_t){ 0 }, states), 0);
-	return (const struct unwind_state *)((char *)states +
-					     (size_t)sched_getcpu() *
-						     rp_map_cpu_stride(&maps[UNWIND]));
+	ck_assert_int_eq(rp_map_lookup(fds[SCRATCH], &(uint32_t){ 0 }, scratch), 0);
+	return (const struct stack_scratch *)((char *)scratch +
+					      (size_t)sched_getcpu() *
+						      rp_map_cpu_stride(&maps[SCRATCH]));
 }
 
 static struct unwind_regs regs_of(const struct unwind_state *s)
@@ -142,11 +145,13 @@ static struct unwind_regs regs_of(const struct unwind_state *s)
 	return regs;
 }
 
-/* The stack in the state against the walk in C; the frames it goes through are all alive yet. */
+/* The stack in the record against the walk in C; the frames it goes through are all alive yet. */
 static void compare(void)
 {
 	static uint64_t pcs[UNWIND_FRAMES];
-	const struct unwind_state *s = read_state();
+	const struct stack_scratch *found = read_scratch();
+	const struct unwind_state *s = &found->walk;
+	const uint64_t *frames = found->record.frames;
 	const struct unwind_regs regs = regs_of(s);
 	struct unwind_result result;
 	unsigned int n = unwind_walk(&self.space, &regs, self_read, NULL, pcs, most, &result);
@@ -155,8 +160,8 @@ static void compare(void)
 		      unwind_end_text(result.end));
 	ck_assert_uint_eq(s->n, n);
 	for (unsigned int i = 0; i < n; i++)
-		ck_assert_msg(s->pcs[i] == pcs[i], "frame %u of %u: %lx, in C %lx", i, n,
-			      (unsigned long)s->pcs[i], (unsigned long)pcs[i]);
+		ck_assert_msg(frames[i] == pcs[i], "frame %u of %u: %lx, in C %lx", i, n,
+			      (unsigned long)frames[i], (unsigned long)pcs[i]);
 	walks++;
 	signals += result.signals;
 	whole += s->end == UNWIND_COMPLETE;
@@ -317,7 +322,7 @@ START_TEST(test_remapped)
 	nest(5);
 	ck_assert_uint_eq(whole, walks);
 	syscall(CALL, MAGIC);
-	pc = read_state()->pcs[0];
+	pc = read_scratch()->record.frames[0];
 	spread_rule(pc);
 	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_ranges, start), &start,
 				      sizeof(start)),
@@ -327,12 +332,12 @@ START_TEST(test_remapped)
 			 0);
 	/* A process whose ranges were given to another one is unknown rather than walked by those. */
 	syscall(CALL, MAGIC);
-	ck_assert_uint_eq(read_state()->end, UNWIND_NO_SEGMENT);
+	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_SEGMENT);
 	ck_assert_int_eq(rp_map_update(fds[PROCS], &pid, &proc, BPF_ANY), 0);
 	syscall(CALL, MAGIC);
-	ck_assert_uint_eq(read_state()->end, UNWIND_AT_URETPROBE);
-	ck_assert_uint_eq(read_state()->pcs[0], pc);
-	ck_assert_uint_eq(read_state()->n, 1);
+	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_AT_URETPROBE);
+	ck_assert_uint_eq(read_scratch()->record.frames[0], pc);
+	ck_assert_uint_eq(read_scratch()->walk.n, 1);
 	close_walk();
 }
 END_TEST

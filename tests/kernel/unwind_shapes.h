@@ -127,7 +127,7 @@ __attribute__((used)) void compare_low(void)
 	const size_t walks_before = walks, whole_before = whole;
 
 	compare();
-	ck_assert_uint_eq(read_state()->n, 1);
+	ck_assert_uint_eq(read_scratch()->walk.n, 1);
 	walks = walks_before;
 	whole = whole_before;
 }
