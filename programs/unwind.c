@@ -198,7 +198,7 @@ FUNC(unwind_step),
 	LDX(DW, R1, R6, IS_RETURN),
 	SUB_REG(R7, R1),
 
-	/* R1 = where the rule of its block would be kept. */
+	/* R1 = where the rules of its block would be kept. */
 	LDX(DW, R8, R6, GENERATION),
 	LD_IMM64(R5, GOLDEN_RATIO_64),
 	MOV_REG(R3, R7),
@@ -206,38 +206,16 @@ FUNC(unwind_step),
 	MOV_REG(R1, R8),
 	XOR_REG(R1, R3),
 	MUL_REG(R1, R5),
-	RSH(R1, 64 - UNWIND_FOUND_SHIFT),
-	LSH(R1, FOUND_SHIFT),
+	RSH(R1, 64 - UNWIND_PAIRS_SHIFT),
+	LSH(R1, FOUND_PAIR_SHIFT),
 	STX(DW, R6, FOUND_AT, R1),
 	STX(DW, R6, BLOCK, R3),
 
-	/*
-	 * It is the one if it is of these mappings and the check fits. Other CPUs write while we read, but what is
-	 * half of one rule and half of another fits no address.
-	 */
 	LD_MAP_VALUE(R9, unwind_found, 0),
 	ADD_REG(R9, R1),
-	LDX(DW, R2, R9, FOUND_RULE),
-	LDX(DW, R4, R9, FOUND_RULE + 8),
-	LDX(DW, R0, R9, FOUND_EXTENT),
-	STX(DW, R6, RULE, R2),
-	STX(DW, R6, RULE + 8, R4),
-	ADD_REG(R2, R4),
-	MUL_REG(R2, R5),
-	XOR_REG(R2, R3),
-	XOR_REG(R2, R0),
-	LDX(DW, R1, R9, FOUND_CHECK),
-	JNE_REG(R1, R2, search),
-	RSH(R4, 32),
-	JNE_REG(R4, R8, search),
-	/* And if the address lies in that part of the block that it was found for. */
-	MOV_REG(R1, R7),
-	AND(R1, UNWIND_BLOCK - 1),
-	MOV_REG(R2, R0),
-	AND(R2, 0xffff),
-	JLT_REG(R1, R2, search),
-	RSH(R0, 16),
-	JLT_REG(R1, R0, rule_found),
+	RULE_OF_FOUND(rule_found),
+	ADD(R9, FOUND_BYTES),
+	RULE_OF_FOUND(rule_found),
 
 LABEL(search),
 	MOV_REG(R1, R6),

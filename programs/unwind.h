@@ -59,9 +59,10 @@ enum {
 	FOUND_CHECK = offsetof(struct unwind_found, check),
 	FOUND_RULE = offsetof(struct unwind_found, rule),
 	FOUND_EXTENT = offsetof(struct unwind_found, from),
-	FOUND_SHIFT = 5
+	FOUND_BYTES = sizeof(struct unwind_found),
+	FOUND_PAIR_SHIFT = 6
 };
-_Static_assert(sizeof(struct unwind_found) == 1 << FOUND_SHIFT, "the program shifts");
+_Static_assert(2 * FOUND_BYTES == 1 << FOUND_PAIR_SHIFT, "the program shifts");
 enum {
 	ROW_BYTES = sizeof(struct unwind_row),
 	ROW_LOW = offsetof(struct unwind_row, pc_low),
@@ -102,6 +103,23 @@ extern const struct asm_part unwind_find_part;
 #define HALVE_ROWS                                                                                 \
 	HALVE(R2, R3, R7, row_found, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),   \
 	      LDX(H, R0, R0, 0))
+
+/*
+ * On to the label with the rule in the state, if what R9 points to is for the address R7, in the block R3 of the
+ * mappings R8. R5 = GOLDEN_RATIO_64; R0, R1, R2 and R4 are lost. Other CPUs write while we read, but what is half of
+ * one rule and half of another fits no address.
+ */
+#define RULE_OF_FOUND(to)                                                                          \
+	SCOPE("RULE_OF_FOUND(" #to ")"), LDX(DW, R2, R9, FOUND_RULE),                              \
+		LDX(DW, R4, R9, FOUND_RULE + 8), LDX(DW, R0, R9, FOUND_EXTENT),                    \
+		STX(DW, R6, RULE, R2), STX(DW, R6, RULE + 8, R4), ADD_REG(R2, R4),                 \
+		MUL_REG(R2, R5), XOR_REG(R2, R3), XOR_REG(R2, R0), LDX(DW, R1, R9, FOUND_CHECK),   \
+		JNE_REG(R1, R2, .other), RSH(R4, 32), JNE_REG(R4, R8, .other), MOV_REG(R1, R7),    \
+		AND(R1, UNWIND_BLOCK - 1), MOV_REG(R2, R0), AND(R2, 0xffff),                       \
+		JLT_REG(R1, R2, .other), RSH(R0, 16), JLT_REG(R1, R0, to), LABEL(.other), END
+/* Makes the younger of the pair that R9 points to the older. */
+#define MOVE_WORD(at) LDX(DW, R1, R9, at), STX(DW, R9, FOUND_BYTES + (at), R1)
+#define MAKE_OLDER MOVE_WORD(0), MOVE_WORD(8), MOVE_WORD(16), MOVE_WORD(24)
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \

@@ -5,7 +5,8 @@
  *
  *	address -> segment of the process -> page of the part -> row -> rule
  *
- * It leaves the rule where the next walk will find it, with the part of the block of code that it holds in.
+ * It leaves the rule where the next walk will find it, with the part of the block of code that it holds in; the one
+ * that was there before stays as the second of its pair.
  */
 #include "unwind.h"
 
@@ -164,9 +165,10 @@ LABEL(block_ends),
 	STX(DW, R6, RULE, R2),
 	STX(DW, R6, RULE + 8, R3),
 	LDX(DW, R1, R6, FOUND_AT),
-	AND(R1, (UNWIND_FOUND - 1) << FOUND_SHIFT),
+	AND(R1, (UNWIND_FOUND / 2 - 1) << FOUND_PAIR_SHIFT),
 	LD_MAP_VALUE(R9, unwind_found, 0),
 	ADD_REG(R9, R1),
+	MAKE_OLDER,
 	STX(DW, R9, FOUND_RULE, R2),
 	STX(DW, R9, FOUND_RULE + 8, R3),
 	STX(DW, R9, FOUND_EXTENT, R0),

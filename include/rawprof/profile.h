@@ -30,14 +30,13 @@
 #define UNWIND_PAGES (1u << 18)	 /* of text of all files: 256 MB */
 #define UNWIND_RULES (1u << 17)	 /* of all files */
 #define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
-#define UNWIND_FOUND_SHIFT 12
-#define UNWIND_FOUND                                                                               \
-	(1u << UNWIND_FOUND_SHIFT) /* rules that were looked up, kept for the next time */
-#define UNWIND_WINDOW 1024	   /* bytes of user stack that are read at once, */
+#define UNWIND_PAIRS_SHIFT 11
+#define UNWIND_FOUND (2u << UNWIND_PAIRS_SHIFT) /* rules that were looked up, for the next time */
+#define UNWIND_WINDOW 1024			/* bytes of user stack that are read at once, */
 #define UNWIND_WINDOW_BELOW                                                                        \
 	56 /*   so many of them below the return address, where a frame pointer may be saved */
 #define UNWIND_NO_WINDOW INT32_MIN /*   sign-extended, far from any address of a process */
-#define UNWIND_BLOCK 128	   /* bytes of code that share what was looked up */
+#define UNWIND_BLOCK 512	   /* bytes of code that share a pair of these */
 #define UNWIND_RANGE_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
 
 /*
@@ -136,10 +135,11 @@ struct unwind_proc {
 };
 
 /*
- * An element of the value of unwind_found: the rule of a block of UNWIND_BLOCK bytes of code, in mappings of a
- * generation, from its byte `from` to the one before `to`. Most code has one rule for long: so what was found for an
- * address serves its neighbours. It is whole if
+ * One of a pair in unwind_found: the rule of a block of UNWIND_BLOCK bytes of code, in mappings of a generation, from
+ * its byte `from` to the one before `to`. Most code has one rule for long: so what was found for an address serves its
+ * neighbours. It is whole if
  * check = address of the block ^ (the first 8 bytes of it + the second) * GOLDEN_RATIO_64 ^ (from | to << 16).
+ * A pair is one line of the cache: the younger is the first, and of a block two parts may be known.
  */
 struct unwind_found {
 	struct unwind_rule rule;
