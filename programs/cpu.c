@@ -9,8 +9,8 @@
 
 #include <rawprof/programs.h>
 
-const struct asm_map cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(CPU_WEIGHTS, struct profile_stats,
-							     profile_stats_layout) };
+const struct asm_map cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
+	STACK_COUNTS_TABLE, struct profile_stats, profile_stats_layout) };
 
 enum { PERIOD = offsetof(struct bpf_perf_event_data, sample_period) };
 
@@ -74,4 +74,4 @@ const struct asm_program cpu_sample_program = {
 	.config_size = sizeof(struct cpu_config),
 };
 
-const struct cpu_config cpu_usual_config = { .profile = PROFILE_USUAL_CONFIG };
+const struct cpu_config cpu_usual_config = { .profile = PROFILE_TABLE_CONFIG };

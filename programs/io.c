@@ -33,7 +33,7 @@ static const struct asm_layout total_layout =
 		   TOTAL_FIELD(device_ns), TOTAL_FIELD(max_ns), TOTAL_FIELD(sequential));
 
 const struct asm_map io_maps[IO_MAPS] = {
-	STACK_MAP_LIST(IO_WEIGHTS, struct io_stats, stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(IO_WEIGHTS), struct io_stats, stats_layout),
 	[IO_MAP_REQUESTS] = { "requests", BPF_MAP_TYPE_HASH, 8, sizeof(struct io_request), 16384,
 			      .value = &request_layout },
 	[IO_MAP_HISTS] = { "hists", BPF_MAP_TYPE_PERCPU_HASH, sizeof(struct io_key), IO_HIST_BYTES,

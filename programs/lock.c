@@ -30,7 +30,7 @@ static const struct asm_layout sum_layout =
 		   ASM_FIELD(struct lock_sum, ns), ASM_FIELD(struct lock_sum, max_ns));
 
 const struct asm_map lock_maps[LOCK_MAPS] = {
-	STACK_MAP_LIST(1, struct lock_stats, stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct lock_stats, stats_layout),
 	[LOCK_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct lock_waits), 32768,
 			       .value = &waits_layout },
 	[LOCK_MAP_SPINNERS] = { "spinners", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct lock_waits),

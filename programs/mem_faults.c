@@ -18,7 +18,7 @@ static const struct asm_layout thread_layout =
 
 /* Threads that have ended make room for others by themselves. */
 const struct asm_map mem_faults_maps[MEM_FAULTS_MAPS] = {
-	STACK_MAP_LIST(MEM_FAULTS_WEIGHTS, struct profile_stats, profile_stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_FAULTS_WEIGHTS), struct profile_stats, profile_stats_layout),
 	[MEM_FAULTS_MAP_FAULTING] = { "faulting", BPF_MAP_TYPE_LRU_HASH, 4,
 				      sizeof(struct mem_faults_thread), 16384,
 				      .value = &thread_layout },

@@ -22,7 +22,7 @@ static const struct asm_layout call_layout =
 	ASM_LAYOUT(struct mem_growth_call, CALL_FIELD(before), CALL_FIELD(least), CALL_FIELD(most));
 
 const struct asm_map mem_growth_maps[MEM_GROWTH_MAPS] = {
-	STACK_MAP_LIST(MEM_GROWTH_WEIGHTS, struct mem_growth_stats, stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_GROWTH_WEIGHTS), struct mem_growth_stats, stats_layout),
 	[MEM_GROWTH_MAP_CALLS] = { "calls", BPF_MAP_TYPE_HASH, 4, sizeof(struct mem_growth_call),
 				   16384, .value = &call_layout },
 };

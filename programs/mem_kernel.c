@@ -26,7 +26,7 @@ static const struct asm_layout block_layout =
 		   BLOCK_FIELD(thread));
 
 const struct asm_map mem_kernel_maps[MEM_KERNEL_MAPS] = {
-	STACK_MAP_LIST(MEM_KERNEL_WEIGHTS, struct mem_kernel_stats, stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_KERNEL_WEIGHTS), struct mem_kernel_stats, stats_layout),
 	/* Made beforehand: nothing may be allocated while an allocation is being told of. */
 	[MEM_KERNEL_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, 8, sizeof(struct mem_kernel_block),
 				    65536, .value = &block_layout },

@@ -46,7 +46,7 @@ static const struct asm_layout sizes_layout = ASM_LAYOUT(
 	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
 
 const struct asm_map mem_user_maps[MEM_USER_MAPS] = {
-	STACK_MAP_LIST(MEM_WEIGHTS, struct mem_user_stats, stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_WEIGHTS), struct mem_user_stats, stats_layout),
 	[MEM_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct mem_thread), 16384,
 			      .value = &thread_layout },
 	[MEM_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, sizeof(struct mem_block_key),

@@ -24,7 +24,7 @@ static const struct asm_layout hist_layout =
 		   ASM_FIELD(struct runq_hist, slots), ASM_FIELD(struct runq_hist, comm));
 
 const struct asm_map runq_maps[RUNQ_MAPS] = {
-	STACK_MAP_LIST(1, struct runq_stats, stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct runq_stats, stats_layout),
 	[RUNQ_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct runq_thread), 32768,
 			       .value = &thread_layout },
 	[RUNQ_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },

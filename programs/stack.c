@@ -10,7 +10,8 @@
  *	who? -> stacks -> hash -> known? --yes--> its weights, in the kernel
  *				      \---no--> ring, then remember the hash
  *
- * When the map is full nothing is lost: what it cannot remember goes through the ring every time.
+ * When the map is full nothing is lost: what it cannot remember goes through the ring every time. Where nobody but
+ * stack_value looks for weights the map is a table of our own (struct stack_count).
  *
  * A CPU may be at work on several stacks at once: an interrupt wakes somebody while a task is being switched, a task
  * is preempted in the middle of a probe. So it has some records to write on, and each is marked while in use.
@@ -80,6 +81,21 @@ enum {
 	RECORD = offsetof(struct stack_scratch, record),
 	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD
 };
+
+/* Offsets in a place of the table. */
+enum {
+	COUNT_HASH = offsetof(struct stack_count, hash),
+	COUNT_OWNERS = offsetof(struct stack_count, owners),
+	COUNT_VALUES = offsetof(struct stack_count, value),
+	COUNT_BYTES = sizeof(struct stack_count),
+	BUCKET_SHIFT = 8
+};
+_Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts");
+
+/* On to the label if the place that R6 points to is that of the hash R1, or nobody's; else to the next one. */
+#define TRY_PLACE(known, nobodys)                                                                  \
+	LDX(DW, R2, R6, COUNT_HASH), JEQ_REG(R2, R1, known), JEQ(R2, 0, nobodys),                  \
+		ADD(R6, COUNT_BYTES)
 
 /*
  * hash = hash of `words` words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32. at, i
@@ -300,11 +316,34 @@ LABEL(user_stack),
 FUNC(stack_value),
 	MOV_REG(R8, R1),
 	UNLESS(struct profile_config, each),
-		LD_MAP(R1, counts),
-		MOV_REG(R2, R8),
-		CALL(map_lookup_elem),
-		JEQ(R0, 0, first_sight),
-		EXIT(),
+		UNLESS(struct profile_config, table),
+			LD_MAP(R1, counts),
+			MOV_REG(R2, R8),
+			CALL(map_lookup_elem),
+			JEQ(R0, 0, first_sight),
+			EXIT(),
+		END,
+		WHEN(struct profile_config, table),
+			LDX(DW, R1, R8, HASH),
+			LD_MAP_VALUE(R6, counts, 0),
+			MOV_REG(R2, R1),
+			AND(R2, (1 << STACK_BUCKETS_SHIFT) - 1),
+			LSH(R2, BUCKET_SHIFT),
+			ADD_REG(R6, R2),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			LDX(DW, R2, R6, COUNT_HASH),
+			JNE_REG(R2, R1, first_sight), /* taken, if by somebody else: that comes out below */
+LABEL(known),
+			MOV_REG(R0, R6),
+			ADD(R0, COUNT_VALUES),
+			EXIT(),
+		END,
 LABEL(first_sight),
 	END,
 
@@ -359,6 +398,21 @@ LABEL(output),
 
 	/* Only now: whatever is found in the map has come through the ring. */
 	UNLESS(struct profile_config, each),
+		WHEN(struct profile_config, table), /* R6 = its place there, if nobody was faster */
+			MOV(R1, 1),
+			ATOMIC_ADD(W, R6, COUNT_OWNERS, R1),
+			LDX(W, R2, R6, COUNT_OWNERS),
+			LDX(DW, R1, R8, HASH),
+			JNE(R2, 1, not_ours),
+			STX(DW, R6, COUNT_HASH, R1),
+			JA(out),
+LABEL(not_ours),
+			MOV(R2, -1),
+			ATOMIC_ADD(W, R6, COUNT_OWNERS, R2),
+			LDX(DW, R2, R6, COUNT_HASH),
+			JEQ_REG(R2, R1, out),
+		END,
+		UNLESS(struct profile_config, table),
 		ZERO(NONE, 8 * STACK_VALUES),
 		LD_MAP(R1, counts),
 		MOV_REG(R2, R8),
@@ -367,6 +421,7 @@ LABEL(output),
 		CALL(map_update_elem),
 		JEQ(R0, 0, out),
 		JEQ32(R0, -EEXIST, out), /* another CPU was faster; 32 bits: an int before 6.4 */
+		END,
 		COUNT(stats, struct profile_stats, uncounted),
 	END,
 	JA(out),

@@ -31,6 +31,7 @@ struct stacks {
 	uint32_t ring_mark;
 	struct rp_ring *ring;
 	bool each;
+	bool table; /* the map counts is one of struct stack_count */
 	struct stack *slots;
 	size_t nslots, used;
 	struct block *blocks;
@@ -144,12 +145,28 @@ static int take_count(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
+static int take_table(struct stacks *s)
+{
+	struct stack_count *places = malloc(STACK_PLACES * sizeof(*places));
+	int err = -ENOMEM;
+
+	if (places)
+		err = rp_map_lookup(s->fds[STACK_MAP_COUNTS], &(uint32_t){ 0 }, places);
+	for (size_t i = 0; !err && i < STACK_PLACES; i++)
+		if (places[i].hash)
+			err = take_count(s, &places[i].hash, places[i].value);
+	free(places);
+	return err;
+}
+
 int stacks_finish(struct stacks *s)
 {
 	int n = stacks_drain(s);
 
-	if (n < 0 || !s->used)
+	if (n < 0 || !s->used || s->each)
 		return n < 0 ? n : 0;
+	if (s->table)
+		return take_table(s);
 	n = rp_map_each(s->fds[STACK_MAP_COUNTS], &s->maps[STACK_MAP_COUNTS], take_count, s);
 	return n < 0 ? n : 0;
 }
@@ -220,6 +237,7 @@ int stacks_load(struct stacks *s, const struct asm_program *program, const void 
 		return -ENOMEM;
 	memcpy(copy, config, program->config_size);
 	copy->ring_mark = s->ring_mark;
+	copy->table = s->table;
 	bind.config = copy;
 	bind.config_size = program->config_size;
 	fd = rp_program_load(program, &bind);
@@ -233,7 +251,9 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 		maps[STACK_MAP_PIDS].max_entries = maps[STACK_MAP_TIDS].max_entries = opt->nids;
 	maps[STACK_MAP_SCRATCH].value_size = STACK_SCRATCH_BYTES(opt->config->both_bytes);
 	maps[STACK_MAP_EVENTS].max_entries = opt->ring_bytes;
-	if (opt->config->each)
+	if (opt->config->each && maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY)
+		maps[STACK_MAP_COUNTS].value_size = 8;
+	else if (opt->config->each)
 		maps[STACK_MAP_COUNTS].max_entries = 1;
 	if (opt->config->eh)
 		return;
@@ -252,7 +272,8 @@ int stacks_open(const struct stacks_options *opt, stack_record_fn on_record, voi
 	if (!s)
 		return -ENOMEM;
 	s->each = opt->config->each;
-	s->nvalues = opt->maps[STACK_MAP_COUNTS].value_size / 8;
+	s->table = opt->maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY;
+	s->nvalues = s->table ? STACK_TABLE_VALUES : opt->maps[STACK_MAP_COUNTS].value_size / 8;
 	s->ring_mark = opt->ring_bytes / 4;
 	s->on_record = on_record;
 	s->ctx = ctx;

@@ -222,6 +222,7 @@ struct profile_config {
 	uint32_t probe;	   /* the context is the registers of user code at a probe */
 	uint32_t each; /* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
+	uint32_t table;	    /* the map counts is a table of struct stack_count */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	/* whom, see target_ids */
 	uint32_t filtering; /* any of these is set */
@@ -290,6 +291,31 @@ struct stack_scratch {
 #define STACK_SCRATCH_BYTES(frame_bytes)                                                           \
 	((uint32_t)sizeof(struct stack_scratch) + (frame_bytes) + 8) /* 8: see unwind_step */
 
+/*
+ * The map counts, where stacks have their weights by hash. Programs that have nothing else to find there have a table
+ * of their own instead of a hash map, an array of which they need one line of memory where a look-up and an update
+ * read and write nine: buckets of STACK_WAYS places, the first of which is empty ends the search. What finds its bucket
+ * full goes through the ring every time.
+ */
+#define STACK_BUCKETS_SHIFT 13
+#define STACK_WAYS 8
+#define STACK_PLACES (STACK_WAYS << STACK_BUCKETS_SHIFT)
+#define STACK_TABLE_VALUES 2 /* weights of a stack there */
+struct stack_count {
+	uint64_t hash;	 /* 0: nobody is here */
+	uint32_t owners; /* who wants to be it: the first to come, and none ever after */
+	uint32_t unused;
+	uint64_t value[STACK_TABLE_VALUES];
+};
+#define STACK_COUNTS_MAP(nvalues)                                                                  \
+	{                                                                                          \
+		"counts", BPF_MAP_TYPE_HASH, 8, 8 * (nvalues), 32768                               \
+	}
+#define STACK_COUNTS_TABLE                                                                         \
+	{                                                                                          \
+		"counts", BPF_MAP_TYPE_ARRAY, 4, STACK_PLACES * sizeof(struct stack_count), 1      \
+	}
+
 /* In a tag: what runs is not the doing of the current task, whose own stack is left out. */
 #define STACK_KERNEL_ONLY (1ull << 63)
 /* user_end of a stack that was walked by frame pointers: from the start, or as the first pc had no table. */
@@ -354,29 +380,31 @@ enum {
 	STACK_MAPS
 };
 extern const struct asm_layout stack_scratch_layout, profile_stats_layout;
-/* stats_type begins with struct profile_stats and has the layout stats_layout. */
-#define STACK_MAP_LIST(nvalues, stats_type, stats_layout)                                                          \
-	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                                 \
-	[STACK_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                                 \
-	[STACK_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },                                          \
-	[STACK_MAP_COUNTS] = { "counts", BPF_MAP_TYPE_HASH, 8, 8 * (nvalues),                                      \
-			       32768 }, /* A stack of stacks is too large for the 512 bytes that a program has. */ \
-		[STACK_MAP_SCRATCH] = { "scratch",   BPF_MAP_TYPE_PERCPU_ARRAY,                                    \
-					4,	     STACK_SCRATCH_BYTES(2 * 127 * 8),                             \
-					STACK_SLOTS, .value = &stack_scratch_layout },                             \
-	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),                             \
-			      1,       .value = &(stats_layout) },                                                 \
-	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                                    \
-	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,                        \
-	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                                \
+/* counts: STACK_COUNTS_MAP or STACK_COUNTS_TABLE; stats_type begins with struct profile_stats and has the layout stats_layout. */
+#define STACK_MAP_LIST(counts_map, stats_type, stats_layout)                                           \
+	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                     \
+	[STACK_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                     \
+	[STACK_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },                              \
+	[STACK_MAP_COUNTS] =                                                                           \
+		counts_map, /* A stack of stacks is too large for the 512 bytes that a program has. */ \
+		[STACK_MAP_SCRATCH] = { "scratch",   BPF_MAP_TYPE_PERCPU_ARRAY,                        \
+					4,	     STACK_SCRATCH_BYTES(2 * 127 * 8),                 \
+					STACK_SLOTS, .value = &stack_scratch_layout },                 \
+	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),                 \
+			      1,       .value = &(stats_layout) },                                     \
+	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                        \
+	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,            \
+	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                    \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS
 
 /* What a profiler without options would be told, nearly; to show programs with. */
-#define PROFILE_USUAL_CONFIG                                                                       \
+#define PROFILE_USUAL_CONFIG PROFILE_CONFIG_WITH(0)
+#define PROFILE_TABLE_CONFIG PROFILE_CONFIG_WITH(1) /* and with STACK_COUNTS_TABLE */
+#define PROFILE_CONFIG_WITH(table_)                                                                \
 	{                                                                                          \
 		.user_bytes = 127 * 8, .fp_bytes = 127 * 8, .user_frames = 127,                    \
 		.kernel_bytes = 127 * 8, .both_bytes = 2 * 127 * 8, .eh = 1, .identity = 1,        \
-		.ring_mark = 1 << 18                                                               \
+		.table = (table_), .ring_mark = 1 << 18                                            \
 	}
 
 /* ---- follow: the children of who is in the map pids (programs/follow.c) */

@@ -132,7 +132,7 @@ struct sched_thread {
 enum { SCHED_MAP_THREADS = STACK_MAPS, SCHED_MAP_GATE, SCHED_MAPS };
 extern const struct asm_layout sched_thread_layout, sched_offcpu_layout;
 #define SCHED_MAP_LIST(nvalues, thread_bytes, thread_layout)                                       \
-	STACK_MAP_LIST(nvalues, struct sched_stats, sched_stats_layout),                           \
+	STACK_MAP_LIST(STACK_COUNTS_MAP(nvalues), struct sched_stats, sched_stats_layout),         \
 		[SCHED_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH,	     4, (thread_bytes),    \
 					32768,	   .value = &(thread_layout) },                    \
 		[SCHED_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 }
