@@ -40,6 +40,7 @@ struct slice {
 struct unwind_feed {
 	struct unwind_store *store;
 	int procs_fd, ranges_fd;
+	uint64_t *changes;   /* of struct unwind_ranges, where the programs see it */
 	uint32_t used;	     /* of UNWIND_RANGES */
 	uint32_t generation; /* of what was published last */
 	struct slice *slices;
@@ -60,25 +61,33 @@ struct reading {
 	struct unwind_range range[MOST_RANGES];
 };
 
+/* NULL if there is no room. */
+static void *map_pages(size_t bytes, int flags, int fd)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
 int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *maps)
 {
 	const struct unwind_store_maps store = { maps->index, maps->rules, maps->rows };
 	struct unwind_feed *f = calloc(1, sizeof(*f));
-	int err = f ? unwind_store_open(&f->store, &store) : -ENOMEM;
+	int err = -ENOMEM;
 
-	if (err) {
-		free(f);
-		return err;
-	}
-	f->slice_of_pid = mmap(NULL, MOST_PIDS * sizeof(*f->slice_of_pid), PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (f->slice_of_pid == MAP_FAILED) {
-		unwind_store_close(f->store);
-		free(f);
+	if (!f)
 		return -ENOMEM;
-	}
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->ranges;
+	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
+	f->slice_of_pid = map_pages(MOST_PIDS * sizeof(*f->slice_of_pid),
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (f->changes && f->slice_of_pid)
+		err = unwind_store_open(&f->store, &store);
+	if (err) {
+		unwind_feed_close(f);
+		return err;
+	}
 	*out = f;
 	return 0;
 }
@@ -88,7 +97,10 @@ void unwind_feed_close(struct unwind_feed *f)
 	if (!f)
 		return;
 	unwind_store_close(f->store);
-	munmap(f->slice_of_pid, MOST_PIDS * sizeof(*f->slice_of_pid));
+	if (f->slice_of_pid)
+		munmap(f->slice_of_pid, MOST_PIDS * sizeof(*f->slice_of_pid));
+	if (f->changes)
+		munmap(f->changes, sizeof(*f->changes));
 	id_set_free(&f->changed);
 	id_set_free(&f->young);
 	free(f->slices);
@@ -239,6 +251,12 @@ static void take_slice(struct unwind_feed *f, struct slice *slice, uint32_t pid)
 	f->slice_of_pid[pid] = (uint32_t)(slice - f->slices) + 1;
 }
 
+/* The programs keep what they have found in unwind_procs: no longer. */
+static void procs_changed(struct unwind_feed *f)
+{
+	__atomic_fetch_add(f->changes, 1, __ATOMIC_RELEASE);
+}
+
 static void give_up(struct unwind_feed *f, struct slice *slice)
 {
 	f->slice_of_pid[slice->pid] = 0;
@@ -321,6 +339,7 @@ static void publish(struct unwind_feed *f, struct reading *r)
 	old = slice_of(f, r->pid);
 	if (rp_map_update(f->procs_fd, &r->pid, &proc, BPF_ANY))
 		return;
+	procs_changed(f);
 	if (old)
 		give_up(f, old);
 	take_slice(f, slice, r->pid);
@@ -387,6 +406,7 @@ void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
 	if (!slice)
 		return;
 	rp_map_delete(f->procs_fd, &pid);
+	procs_changed(f);
 	give_up(f, slice);
 }
 

@@ -65,6 +65,7 @@ enum {
 	CPU = offsetof(struct stack_record, cpu),
 	KERNEL_BYTES = offsetof(struct stack_record, kernel_bytes),
 	BUSY = offsetof(struct stack_record, busy),
+	SENT = offsetof(struct stack_record, sent),
 	KERNEL_OF = offsetof(struct stack_record, kernel_of),
 	TAG = offsetof(struct stack_record, tag),
 	PID_TGID = offsetof(struct stack_record, pid_tgid),
@@ -79,6 +80,7 @@ enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
 /* The record in struct stack_scratch, and from there back to the walk. */
 enum {
 	RECORD = offsetof(struct stack_scratch, record),
+	TOLD = (int)offsetof(struct stack_scratch, told) - RECORD,
 	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD
 };
 
@@ -324,7 +326,23 @@ FUNC(stack_value),
 			EXIT(),
 		END,
 		WHEN(struct profile_config, table),
+			/* R2 = the word of its bit, R3 = the bit. */
 			LDX(DW, R1, R8, HASH),
+			MOV_REG(R4, R1),
+			RSH(R4, 64 - STACK_ONCE_SHIFT),
+			MOV(R3, 1),
+			LSH_REG(R3, R4), /* by the lowest 6 bits of it */
+			RSH(R4, 6),
+			LSH(R4, 3),
+			LD_MAP_VALUE(R5, counts, offsetof(struct stack_table, once)),
+			ADD_REG(R5, R4),
+			LDX(DW, R2, R5, 0),
+			MOV(R6, 0),
+			JSET_REG(R2, R3, seen_before),
+			OR_REG(R2, R3),
+			STX(DW, R5, 0, R2),
+			JA(first_sight),
+LABEL(seen_before),
 			LD_MAP_VALUE(R6, counts, 0),
 			MOV_REG(R2, R1),
 			AND(R2, (1 << STACK_BUCKETS_SHIFT) - 1),
@@ -374,12 +392,23 @@ LABEL(first_sight),
 	LDX(DW, R2, R8, START_TIME),
 	ADD_REG(R1, R2),
 	STX(W, R10, SEEN_GENERATION, R1),
+	LDX(DW, R1, R10, SEEN_KEY),
+	LDX(DW, R2, R8, TOLD),
+	JEQ_REG(R1, R2, known_program),
+	STX(DW, R8, TOLD, R1),
 	MAP_LOOKUP(seen, SEEN_KEY),
 	JEQ(R0, 0, new_program),
+LABEL(known_program),
+	LDX(W, R1, R8, SENT), /* to ask every time would cost a third of the sending */
+	ADD(R1, 1),
+	STX(W, R8, SENT, R1),
+	AND(R1, 7),
+	JNE(R1, 0, no_hurry),
 	LD_MAP(R1, events),
 	MOV(R2, BPF_RB_AVAIL_DATA),
 	CALL(ringbuf_query),
 	JGE_PARAM(R0, struct profile_config, ring_mark, output),
+LABEL(no_hurry),
 	MOV(R9, BPF_RB_NO_WAKEUP),
 	JA(output),
 LABEL(new_program),
@@ -398,7 +427,8 @@ LABEL(output),
 
 	/* Only now: whatever is found in the map has come through the ring. */
 	UNLESS(struct profile_config, each),
-		WHEN(struct profile_config, table), /* R6 = its place there, if nobody was faster */
+		WHEN(struct profile_config, table), /* R6 = its place there, if nobody was faster; 0: it wants none yet */
+			JEQ(R6, 0, out),
 			MOV(R1, 1),
 			ATOMIC_ADD(W, R6, COUNT_OWNERS, R1),
 			LDX(W, R2, R6, COUNT_OWNERS),

@@ -147,15 +147,15 @@ static int take_count(void *ctx, const void *key, const void *value)
 
 static int take_table(struct stacks *s)
 {
-	struct stack_count *places = malloc(STACK_PLACES * sizeof(*places));
+	struct stack_table *table = malloc(sizeof(*table));
 	int err = -ENOMEM;
 
-	if (places)
-		err = rp_map_lookup(s->fds[STACK_MAP_COUNTS], &(uint32_t){ 0 }, places);
+	if (table)
+		err = rp_map_lookup(s->fds[STACK_MAP_COUNTS], &(uint32_t){ 0 }, table);
 	for (size_t i = 0; !err && i < STACK_PLACES; i++)
-		if (places[i].hash)
-			err = take_count(s, &places[i].hash, places[i].value);
-	free(places);
+		if (table->place[i].hash)
+			err = take_count(s, &table->place[i].hash, table->place[i].value);
+	free(table);
 	return err;
 }
 

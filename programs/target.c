@@ -12,13 +12,15 @@ struct target_frame {
 	struct bpf_pidns_info ns_ids; /* { thread, process } as our pid namespace counts */
 	char comm[16];
 	uint64_t id; /* a pid, a tid: key of the filter maps */
+	uint32_t first, unused; /* 0: key of the first element of scratch */
 };
 enum {
 	NS_TGID = FRAME(struct target_frame, ns_ids.tgid),
 	NS_PID = FRAME(struct target_frame, ns_ids.pid),
 	NS_IDS = FRAME(struct target_frame, ns_ids),
 	COMM = FRAME(struct target_frame, comm),
-	ID = FRAME(struct target_frame, id)
+	ID = FRAME(struct target_frame, id),
+	FIRST = FRAME(struct target_frame, first)
 };
 
 /* clang-format off */
@@ -46,7 +48,24 @@ FUNC(target_ids),
 		MOV_REG(R1, R6),
 		RSH(R1, 32),
 		STX(W, R10, ID, R1),
+		/* Whoever was the last that this CPU has found there still is, unless a process has changed since. */
+		WHEN(struct profile_config, eh),
+			LD_MAP_VALUE(R7, unwind_ranges, offsetof(struct unwind_ranges, changes)),
+			LDX(W, R7, R7, 0),
+			LSH(R1, 32),
+			OR_REG(R7, R1),
+			ST(W, R10, FIRST, 0),
+			MAP_LOOKUP(scratch, FIRST),
+			JEQ(R0, 0, not_asked_for), /* never */
+			MOV_REG(R8, R0),
+			LDX(DW, R1, R8, offsetof(struct stack_scratch, asked)),
+			JEQ_REG(R1, R7, asked_for),
+		END,
 		FILTER_SET(pids, ID, not_asked_for),
+		WHEN(struct profile_config, eh),
+			STX(DW, R8, offsetof(struct stack_scratch, asked), R7),
+LABEL(asked_for),
+		END,
 	END,
 	WHEN(struct profile_config, by_tid),
 		STX(W, R10, ID, R6),
@@ -72,7 +91,7 @@ LABEL(not_asked_for),
 static const struct asm_layout target_frame_layout =
 	ASM_LAYOUT(struct target_frame, ASM_FIELD(struct target_frame, ns_ids.pid),
 		   ASM_FIELD(struct target_frame, ns_ids.tgid),
-		   ASM_FIELD(struct target_frame, comm), ASM_FIELD(struct target_frame, id));
+		   ASM_FIELD(struct target_frame, comm), ASM_FIELD(struct target_frame, id), ASM_FIELD(struct target_frame, first));
 static const struct asm_func_frame frames[] = {
 	{ "target_ids", &target_frame_layout },
 };

@@ -20,14 +20,19 @@ enum {
 	WHY = offsetof(struct unwind_state, end),
 	FIRST = offsetof(struct unwind_state, first),
 	NRANGES = offsetof(struct unwind_state, count),
+	KNOWN_PID = offsetof(struct unwind_state, pid),
+	KNOWN_CHANGES = offsetof(struct unwind_state, changes),
 	GENERATION = offsetof(struct unwind_state, generation),
 	RULE = offsetof(struct unwind_state, rule),
+	RANGE = offsetof(struct unwind_state, range),
+	RANGE_START = offsetof(struct unwind_state, range_start),
 	ROW = offsetof(struct unwind_state, row),
 	NROWS = offsetof(struct unwind_state, nrows),
 	WORDS = offsetof(struct unwind_state, words),
 	REGS = offsetof(struct unwind_state, regs),
 	FOUND_AT = offsetof(struct unwind_state, found_at),
 	BLOCK = offsetof(struct unwind_state, block),
+	TRAIL = offsetof(struct unwind_state, trail),
 	WINDOW_AT = offsetof(struct unwind_state, window_at),
 	WINDOW = offsetof(struct unwind_state, window),
 	WINDOWLESS = offsetof(struct unwind_state, windowless),
@@ -69,6 +74,7 @@ enum {
 	ROW_RULE = offsetof(struct unwind_row, rule)
 };
 enum {
+	CHANGES = offsetof(struct unwind_ranges, changes),
 	STARTS = offsetof(struct unwind_ranges, start),
 	RANGES = offsetof(struct unwind_ranges, range)
 };

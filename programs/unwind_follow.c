@@ -28,6 +28,11 @@ static const struct asm_layout frame_layout =
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
 
+/* What others have found in unwind_procs holds no longer. Destroys R1 and R2. */
+#define PROCS_CHANGED                                                                              \
+	LD_MAP_VALUE(R1, unwind_ranges, offsetof(struct unwind_ranges, changes)), MOV(R2, 1),      \
+		ATOMIC_ADD(DW, R1, 0, R2)
+
 #define ON_TRACEPOINT(event, text_lines)                                                           \
 	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
 	.license = "Dual BSD/GPL", ASM_LINES(text_lines), .frame = &frame_layout
@@ -76,6 +81,7 @@ static const struct asm_insn exec_lines[] = {
 		JEQ(R0, 0, out),
 	END,
 	MAP_UPDATE(unwind_procs, CHILD, NO_RANGES, BPF_ANY),
+	PROCS_CHANGED,
 
 	/* A record that is thrown away wakes too, and nobody has to read it. */
 	WHEN(struct profile_config, by_pid),
@@ -109,6 +115,7 @@ static const struct asm_insn exit_lines[] = {
 	JNE_REG(R3, R6, out), /* the first thread goes last */
 	STX(W, R10, CHILD, R6),
 	MAP_DELETE(unwind_procs, CHILD),
+	PROCS_CHANGED,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

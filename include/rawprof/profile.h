@@ -32,6 +32,7 @@
 #define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
 #define UNWIND_PAIRS_SHIFT 11
 #define UNWIND_FOUND (2u << UNWIND_PAIRS_SHIFT) /* rules that were looked up, for the next time */
+#define UNWIND_TRAIL 32				/* frames whose rules are fetched together */
 #define UNWIND_WINDOW 1024			/* bytes of user stack that are read at once, */
 #define UNWIND_WINDOW_BELOW                                                                        \
 	56 /*   so many of them below the return address, where a frame pointer may be saved */
@@ -95,10 +96,13 @@ struct unwind_state {
 	uint32_t n, max;       /* frames in the record so far, and when the walk is over; */
 	uint32_t base;	       /*   so many of them are the kernel's */
 	uint32_t end;	       /* enum unwind_end */
-	uint32_t first, count; /* the ranges of the process */
+	uint32_t first, count; /* the ranges of the process; */
+	uint32_t pid, changes; /*   which one it is, and when: struct unwind_ranges */
 	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
 	uint64_t generation;   /* of its mappings */
 	uint64_t found_at, block; /* where in unwind_found its rule would be kept, of which block */
+	uint64_t trail[UNWIND_TRAIL]; /* found_at of the frames, of the last walk too */
+	uint64_t range, range_start;  /* the one that was found last, its start; -1: none */
 	uint64_t row, nrows;
 	struct unwind_rule rule; /* of this frame; */
 	uint32_t rule_of;	 /*   of which generation */
@@ -120,8 +124,12 @@ struct unwind_range {
 	uint32_t kind;	     /* enum unwind_segment_kind */
 	uint32_t generation; /* of the process's mappings when this was written */
 };
-/* The only element of unwind_ranges. */
+/*
+ * The only element of unwind_ranges. changes: how often an entry of unwind_procs was replaced or removed; while it is
+ * the same, what was found there holds.
+ */
 struct unwind_ranges {
+	uint64_t changes;
 	uint64_t start[UNWIND_RANGES];
 	struct unwind_range range[UNWIND_RANGES];
 };
@@ -139,7 +147,8 @@ struct unwind_proc {
  * its byte `from` to the one before `to`. Most code has one rule for long: so what was found for an address serves its
  * neighbours. It is whole if
  * check = address of the block ^ (the first 8 bytes of it + the second) * GOLDEN_RATIO_64 ^ (from | to << 16).
- * A pair is one line of the cache: the younger is the first, and of a block two parts may be known.
+ * A pair is one line of the cache (a map that can be mapped begins at a page): the younger is the first, and of a
+ * block two parts may be known.
  */
 struct unwind_found {
 	struct unwind_rule rule;
@@ -166,7 +175,7 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
 #define UNWIND_MAP_FOUND                                                                           \
 	{                                                                                          \
 		"unwind_found", BPF_MAP_TYPE_ARRAY, 4, UNWIND_FOUND * sizeof(struct unwind_found), \
-			1                                                                          \
+			1, BPF_F_MMAPABLE                                                          \
 	}
 #define UNWIND_MAP_INDEX                                                                           \
 	{                                                                                          \
@@ -267,8 +276,8 @@ struct stack_record {
 	uint64_t value[STACK_VALUES]; /* what this record itself stands for */
 	uint32_t cpu;
 	uint32_t kernel_bytes;
-	uint32_t busy; /* in the kernel: how many want to work on it */
-	uint32_t unused;
+	uint32_t busy;	    /* in the kernel: how many want to work on it; */
+	uint32_t sent;	    /*   how many have been sent from here */
 	uint64_t kernel_of; /* hash of a record that has the better kernel stack; 0: this one has */
 	/* From here on everything is part of the hash. */
 	uint64_t tag;	   /* the profiler's own: a state, a lock */
@@ -282,10 +291,14 @@ struct stack_record {
 };
 /*
  * What a CPU writes on while it takes a stack: an element of the map scratch, which has room for both_bytes of frames.
- * The record is complete where it lies and travels as it is.
+ * The record is complete where it lies and travels as it is. What a look-up in a map has said the last time is kept
+ * here too, as mostly the same process runs as at the last sample.
  */
 struct stack_scratch {
 	struct unwind_state walk;
+	uint64_t
+		asked; /* pid << 32 | changes of who was found in the map pids; of the first element only */
+	uint64_t told; /* the key of who was found in the map seen */
 	struct stack_record record;
 };
 #define STACK_SCRATCH_BYTES(frame_bytes)                                                           \
@@ -307,13 +320,23 @@ struct stack_count {
 	uint32_t unused;
 	uint64_t value[STACK_TABLE_VALUES];
 };
+/*
+ * The only element of the table. Most stacks are seen once: only when one comes again it gets a place; before that it
+ * has its bit in once, which is found in a few lines of memory where the places take two megabytes. Two CPUs may set
+ * bits of one word, and one of them be lost: then that stack goes through the ring once more.
+ */
+#define STACK_ONCE_SHIFT 16
+struct stack_table {
+	struct stack_count place[STACK_PLACES];
+	uint64_t once[(1 << STACK_ONCE_SHIFT) / 64];
+};
 #define STACK_COUNTS_MAP(nvalues)                                                                  \
 	{                                                                                          \
 		"counts", BPF_MAP_TYPE_HASH, 8, 8 * (nvalues), 32768                               \
 	}
 #define STACK_COUNTS_TABLE                                                                         \
 	{                                                                                          \
-		"counts", BPF_MAP_TYPE_ARRAY, 4, STACK_PLACES * sizeof(struct stack_count), 1      \
+		"counts", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct stack_table), 1, BPF_F_MMAPABLE     \
 	}
 
 /* In a tag: what runs is not the doing of the current task, whose own stack is left out. */
