@@ -311,7 +311,7 @@ START_TEST(test_remapped)
 					      .kind = UNWIND_URETPROBE,
 					      .generation = 77 };
 	const struct unwind_proc proc = { .first = 0, .count = 1, .generation = 77 };
-	const uint64_t start = 0;
+	const uint64_t start = 0, changes = 1000;
 	const uint32_t pid = (uint32_t)getpid();
 	uint64_t pc;
 
@@ -333,11 +333,22 @@ START_TEST(test_remapped)
 	/* A process whose ranges were given to another one is unknown rather than walked by those. */
 	syscall(CALL, MAGIC);
 	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_SEGMENT);
+	/* Where its ranges are is asked again when a process has changed, and not before. */
 	ck_assert_int_eq(rp_map_update(fds[PROCS], &pid, &proc, BPF_ANY), 0);
+	syscall(CALL, MAGIC);
+	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_SEGMENT);
+	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_ranges, changes), &changes,
+				      sizeof(changes)),
+			 0);
 	syscall(CALL, MAGIC);
 	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_AT_URETPROBE);
 	ck_assert_uint_eq(read_scratch()->record.frames[0], pc);
 	ck_assert_uint_eq(read_scratch()->walk.n, 1);
+
+	unwind_feed_ended(feed, pid);
+	syscall(CALL, MAGIC);
+	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_SEGMENT);
+	ck_assert_uint_eq(read_scratch()->walk.n, 0);
 	close_walk();
 }
 END_TEST

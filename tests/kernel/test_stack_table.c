@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stacks whose weights are in the table of programs/stack.c: each must weigh what it was given, whether it has come
+ * once, has a place, or has found its bucket full.
+ */
+#include "test_loader.h"
+
+#include <rawprof/profile.h>
+
+enum { TIMES, SUM };
+
+static const struct asm_map maps[STACK_MAPS] = { STACK_MAP_LIST(
+	STACK_COUNTS_TABLE, struct profile_stats, profile_stats_layout) };
+
+/* Run by hand with two arguments: a tag, that tells one stack from another, and what it weighs. */
+/* clang-format off */
+static const struct asm_insn lines[] = {
+	MOV_REG(R6, R1),
+	MOV(R2, 1), /* the same for all threads */
+	LDX(DW, R3, R6, 0),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+	LDX(DW, R8, R6, 8),
+	ST(DW, R7, offsetof(struct stack_record, value[TIMES]), 1),
+	STX(DW, R7, offsetof(struct stack_record, value[SUM]), R8),
+	MOV_REG(R1, R7),
+	CALL_FUNC(stack_value),
+	JEQ(R0, 0, done),
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, 8 * TIMES, R1),
+	ATOMIC_ADD(DW, R0, 8 * SUM, R8),
+LABEL(done),
+	STACK_DONE(R7),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+
+static const struct asm_program program = { .name = "weigh",
+					    .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+					    .license = "Dual BSD/GPL",
+					    .config_size = sizeof(struct profile_config),
+					    ASM_LINES(lines) };
+
+static struct stacks *stacks;
+static int prog;
+static size_t records;
+
+static int count_record(void *ctx, const struct stack_record *record)
+{
+	(void)ctx;
+	(void)record;
+	records++;
+	return 0;
+}
+
+static void open_table(void)
+{
+	const struct profile_config config = { .identity = rp_has(RP_HAS_KERNEL_BTF) &&
+							   rp_has(RP_HAS_TASK_BTF) };
+	const struct stacks_options options = {
+		.maps = maps, .nmaps = STACK_MAPS, .config = &config, .ring_bytes = 1 << 24
+	};
+
+	capture_log();
+	ck_assert_int_eq(stacks_open(&options, count_record, NULL, &stacks), 0);
+	prog = stacks_load(stacks, &program, &config);
+	ck_assert_msg(prog >= 0, "%s", log_text);
+	records = 0;
+}
+
+static void close_table(void)
+{
+	close(prog);
+	stacks_close(stacks);
+}
+
+static int weigh(uint64_t tag, uint64_t weight)
+{
+	uint64_t args[2] = { tag, weight };
+	struct rp_test_run run = { .ctx_in = args, .ctx_size_in = sizeof(args) };
+
+	return rp_prog_test_run(prog, &run);
+}
+
+/* Each of n stacks once; a stack weighs its tag. */
+static void weigh_all(uint64_t n)
+{
+	for (uint64_t tag = 1; tag <= n; tag++)
+		ck_assert_int_eq(weigh(tag, tag), 0);
+	ck_assert_int_eq(stacks_drain(stacks), 0);
+}
+
+static struct profile_stats finish(uint64_t n, uint64_t times)
+{
+	struct profile_stats stats;
+
+	ck_assert_int_eq(stacks_finish(stacks), 0);
+	ck_assert_int_eq(stacks_stats(stacks, &stats), 0);
+	ck_assert_uint_eq(stats.ring_full, 0);
+	ck_assert_uint_eq(stats.busy, 0);
+	ck_assert_uint_eq(stacks_count(stacks), n);
+	for (const struct stack *s = NULL; (s = stacks_next(stacks, s));) {
+		ck_assert_uint_eq(s->value[TIMES], times);
+		ck_assert_uint_eq(s->value[SUM], times * s->record->tag);
+	}
+	return stats;
+}
+
+/* The first time and the second it travels, unless another one has had the same bit; then no more. */
+START_TEST(test_places)
+{
+	enum { N = 1000, TIMES_EACH = 7 };
+
+	open_table();
+	for (int i = 0; i < TIMES_EACH; i++)
+		weigh_all(N);
+	ck_assert_uint_eq(finish(N, TIMES_EACH).uncounted, 0);
+	ck_assert_uint_le(records, 2 * N);
+	ck_assert_uint_ge(records, 2 * N - N / 10);
+	close_table();
+}
+END_TEST
+
+/* More than there are places. */
+START_TEST(test_full)
+{
+	enum { N = STACK_PLACES + STACK_PLACES / 2, TIMES_EACH = 3 };
+
+	open_table();
+	for (int i = 0; i < TIMES_EACH; i++)
+		weigh_all(N);
+	ck_assert_uint_ge(finish(N, TIMES_EACH).uncounted, N - STACK_PLACES);
+	close_table();
+}
+END_TEST
+
+enum { THREADS = 4, SHARED = 5000, ROUNDS = 5 };
+
+static void *weigh_along(void *failed)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		for (uint64_t tag = 1; tag <= SHARED; tag++)
+			*(int *)failed |= weigh(tag, tag);
+	return NULL;
+}
+
+/* Several at once, on the same stacks and places. */
+START_TEST(test_together)
+{
+	pthread_t thread[THREADS];
+	int failed[THREADS] = { 0 };
+
+	open_table();
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&thread[i], NULL, weigh_along, &failed[i]), 0);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		ck_assert_int_eq(failed[i], 0);
+	}
+	finish(SHARED, THREADS * ROUNDS);
+	ck_assert_uint_lt(records, THREADS * 3 * SHARED);
+	close_table();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stack_table");
+	TCase *tc = tcase_create("kernel");
+
+	tcase_add_test(tc, test_places);
+	tcase_add_test(tc, test_full);
+	tcase_add_test(tc, test_together);
+	tcase_set_timeout(tc, 120);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
