@@ -2,21 +2,20 @@
 /*
  * stack: who is it, where is it, and has that been seen before?
  *
- * stack_take writes down who runs and the two stacks, and hashes all of it to 64 bits. stack_value finds the
- * weights under that hash. Only a stack that was never seen before travels to user space, through the ring; from
- * then on its hash is found in the map and its weights go up. So stacks are exact (none is thrown out by another,
+ * stack_take writes down who runs and the two stacks, and hashes all of it to 64 bits. stack_value (stack_value.c)
+ * finds the weights under that hash. Only a stack that was not seen before travels to user space, through the ring;
+ * from then on its hash is found in the map and its weights go up. So stacks are exact (none is thrown out by another,
  * as bpf_get_stackid does), and the common case costs one look-up.
  *
  *	who? -> stacks -> hash -> known? --yes--> its weights, in the kernel
  *				      \---no--> ring, then remember the hash
  *
- * When the map is full nothing is lost: what it cannot remember goes through the ring every time. Where nobody but
- * stack_value looks for weights the map is a table of our own (struct stack_count).
+ * When the map is full nothing is lost: what it cannot remember goes through the ring every time.
  *
  * A CPU may be at work on several stacks at once: an interrupt wakes somebody while a task is being switched, a task
  * is preempted in the middle of a probe. So it has some records to write on, and each is marked while in use.
  */
-#include <rawprof/profile.h>
+#include "stack.h"
 
 #define RECORD_FIELD(member) ASM_FIELD(struct stack_scratch, record.member)
 const struct asm_layout stack_scratch_layout = ASM_LAYOUT(
@@ -45,59 +44,6 @@ struct end_frame {
 	uint64_t context;
 };
 enum { CONTEXT = FRAME(struct end_frame, context) };
-
-/* The stack frame of stack_value. */
-struct value_frame {
-	uint64_t none[STACK_VALUES]; /* what a new key starts with */
-	uint32_t id;		     /* a pid and */
-	uint32_t generation; /* which program it is, start time and exec id: the key of seen */
-};
-enum {
-	NONE = FRAME(struct value_frame, none),
-	SEEN_KEY = FRAME(struct value_frame, id),
-	SEEN_GENERATION = FRAME(struct value_frame, generation)
-};
-
-/* Offsets in the record. */
-enum {
-	HASH = offsetof(struct stack_record, hash),
-	TIME = offsetof(struct stack_record, time),
-	CPU = offsetof(struct stack_record, cpu),
-	KERNEL_BYTES = offsetof(struct stack_record, kernel_bytes),
-	BUSY = offsetof(struct stack_record, busy),
-	SENT = offsetof(struct stack_record, sent),
-	KERNEL_OF = offsetof(struct stack_record, kernel_of),
-	TAG = offsetof(struct stack_record, tag),
-	PID_TGID = offsetof(struct stack_record, pid_tgid),
-	USER_BYTES = offsetof(struct stack_record, user_bytes),
-	USER_END = offsetof(struct stack_record, user_end),
-	START_TIME = offsetof(struct stack_record, start_time),
-	EXEC_ID = offsetof(struct stack_record, exec_id),
-	COMM = offsetof(struct stack_record, comm),
-	FRAMES = offsetof(struct stack_record, frames)
-};
-enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
-/* The record in struct stack_scratch, and from there back to the walk. */
-enum {
-	RECORD = offsetof(struct stack_scratch, record),
-	TOLD = (int)offsetof(struct stack_scratch, told) - RECORD,
-	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD
-};
-
-/* Offsets in a place of the table. */
-enum {
-	COUNT_HASH = offsetof(struct stack_count, hash),
-	COUNT_OWNERS = offsetof(struct stack_count, owners),
-	COUNT_VALUES = offsetof(struct stack_count, value),
-	COUNT_BYTES = sizeof(struct stack_count),
-	BUCKET_SHIFT = 8
-};
-_Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts");
-
-/* On to the label if the place that R6 points to is that of the hash R1, or nobody's; else to the next one. */
-#define TRY_PLACE(known, nobodys)                                                                  \
-	LDX(DW, R2, R6, COUNT_HASH), JEQ_REG(R2, R1, known), JEQ(R2, 0, nobodys),                  \
-		ADD(R6, COUNT_BYTES)
 
 /*
  * hash = hash of `words` words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32. at, i
@@ -312,155 +258,7 @@ LABEL(user_stack),
 	MOV_REG(R0, R8),
 	EXIT(),
 
-	/*
-	 * stack_value(record): its weights in the map, or 0 when the record has travelled instead.
-	 */
-FUNC(stack_value),
-	MOV_REG(R8, R1),
-	UNLESS(struct profile_config, each),
-		UNLESS(struct profile_config, table),
-			LD_MAP(R1, counts),
-			MOV_REG(R2, R8),
-			CALL(map_lookup_elem),
-			JEQ(R0, 0, first_sight),
-			EXIT(),
-		END,
-		WHEN(struct profile_config, table),
-			/* R2 = the word of its bit, R3 = the bit. */
-			LDX(DW, R1, R8, HASH),
-			MOV_REG(R4, R1),
-			RSH(R4, 64 - STACK_ONCE_SHIFT),
-			MOV(R3, 1),
-			LSH_REG(R3, R4), /* by the lowest 6 bits of it */
-			RSH(R4, 6),
-			LSH(R4, 3),
-			LD_MAP_VALUE(R5, counts, offsetof(struct stack_table, once)),
-			ADD_REG(R5, R4),
-			LDX(DW, R2, R5, 0),
-			MOV(R6, 0),
-			JSET_REG(R2, R3, seen_before),
-			OR_REG(R2, R3),
-			STX(DW, R5, 0, R2),
-			JA(first_sight),
-LABEL(seen_before),
-			LD_MAP_VALUE(R6, counts, 0),
-			MOV_REG(R2, R1),
-			AND(R2, (1 << STACK_BUCKETS_SHIFT) - 1),
-			LSH(R2, BUCKET_SHIFT),
-			ADD_REG(R6, R2),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			LDX(DW, R2, R6, COUNT_HASH),
-			JNE_REG(R2, R1, first_sight), /* taken, if by somebody else: that comes out below */
-LABEL(known),
-			MOV_REG(R0, R6),
-			ADD(R0, COUNT_VALUES),
-			EXIT(),
-		END,
-LABEL(first_sight),
-	END,
-
-	/* It travels: R7 = bytes of its frames. */
-	LDX(W, R7, R8, KERNEL_BYTES),
-	LDX(W, R1, R8, USER_BYTES),
-	ADD_REG(R7, R1),
-
-	/* The rest of the record. */
-	CALL(ktime_get_ns),
-	STX(DW, R8, TIME, R0),
-	CALL(get_smp_processor_id),
-	STX(W, R8, CPU, R0),
-
-	/*
-	 * R9 = whether to wake user space. Waking costs it more than the sample cost us, so only
-	 * when the ring fills up; for a program never seen before, which may be gone soon, and its
-	 * files with it; or when the walk began in code that no table is known for.
-	 */
-	MOV(R9, BPF_RB_FORCE_WAKEUP),
-	WHEN(struct profile_config, eh),
-		LDX(W, R1, R8, USER_END),
-		JEQ32(R1, -2, output), /* STACK_NO_TABLE */
-	END,
-	LDX(W, R1, R8, PID_TGID + 4),
-	STX(W, R10, SEEN_KEY, R1),
-	LDX(DW, R1, R8, EXEC_ID),
-	LDX(DW, R2, R8, START_TIME),
-	ADD_REG(R1, R2),
-	STX(W, R10, SEEN_GENERATION, R1),
-	LDX(DW, R1, R10, SEEN_KEY),
-	LDX(DW, R2, R8, TOLD),
-	JEQ_REG(R1, R2, known_program),
-	STX(DW, R8, TOLD, R1),
-	MAP_LOOKUP(seen, SEEN_KEY),
-	JEQ(R0, 0, new_program),
-LABEL(known_program),
-	LDX(W, R1, R8, SENT), /* to ask every time would cost a third of the sending */
-	ADD(R1, 1),
-	STX(W, R8, SENT, R1),
-	AND(R1, 7),
-	JNE(R1, 0, no_hurry),
-	LD_MAP(R1, events),
-	MOV(R2, BPF_RB_AVAIL_DATA),
-	CALL(ringbuf_query),
-	JGE_PARAM(R0, struct profile_config, ring_mark, output),
-LABEL(no_hurry),
-	MOV(R9, BPF_RB_NO_WAKEUP),
-	JA(output),
-LABEL(new_program),
-	ST(DW, R10, NONE, 0),
-	MAP_UPDATE(seen, SEEN_KEY, NONE, BPF_ANY),
-
-LABEL(output),
-	LD_MAP(R1, events),
-	MOV_REG(R2, R8),
-	MOV_REG(R3, R7),
-	JGT_PARAM(R3, struct profile_config, both_bytes, out), /* never */
-	ADD(R3, FRAMES),
-	MOV_REG(R4, R9),
-	CALL(ringbuf_output),
-	JNE(R0, 0, ring_full),
-
-	/* Only now: whatever is found in the map has come through the ring. */
-	UNLESS(struct profile_config, each),
-		WHEN(struct profile_config, table), /* R6 = its place there, if nobody was faster; 0: it wants none yet */
-			JEQ(R6, 0, out),
-			MOV(R1, 1),
-			ATOMIC_ADD(W, R6, COUNT_OWNERS, R1),
-			LDX(W, R2, R6, COUNT_OWNERS),
-			LDX(DW, R1, R8, HASH),
-			JNE(R2, 1, not_ours),
-			STX(DW, R6, COUNT_HASH, R1),
-			JA(out),
-LABEL(not_ours),
-			MOV(R2, -1),
-			ATOMIC_ADD(W, R6, COUNT_OWNERS, R2),
-			LDX(DW, R2, R6, COUNT_HASH),
-			JEQ_REG(R2, R1, out),
-		END,
-		UNLESS(struct profile_config, table),
-		ZERO(NONE, 8 * STACK_VALUES),
-		LD_MAP(R1, counts),
-		MOV_REG(R2, R8),
-		FRAME_PTR(R3, NONE),
-		MOV(R4, BPF_NOEXIST),
-		CALL(map_update_elem),
-		JEQ(R0, 0, out),
-		JEQ32(R0, -EEXIST, out), /* another CPU was faster; 32 bits: an int before 6.4 */
-		END,
-		COUNT(stats, struct profile_stats, uncounted),
-	END,
-	JA(out),
-LABEL(ring_full),
-	COUNT(stats, struct profile_stats, ring_full),
-	ST(DW, R8, HASH, 0),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
+	INCLUDE(&stack_value_part),
 	WHEN(struct profile_config, user_bytes),
 		WHEN(struct profile_config, probe),
 			INCLUDE(&stack_fp_part),
@@ -477,13 +275,9 @@ static const struct asm_layout begin_frame_layout =
 		   ASM_FIELD(struct begin_frame, slot));
 static const struct asm_layout end_frame_layout =
 	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context));
-static const struct asm_layout value_frame_layout =
-	ASM_LAYOUT(struct value_frame, ASM_FIELD(struct value_frame, none),
-		   ASM_FIELD(struct value_frame, id), ASM_FIELD(struct value_frame, generation));
 static const struct asm_func_frame frames[] = {
 	{ "stack_begin", &begin_frame_layout },
 	{ "stack_end", &end_frame_layout },
-	{ "stack_value", &value_frame_layout },
 };
 const struct asm_part stack_pieces_part = { ASM_LINES(stack_pieces), .frames = frames,
 					    .nframes = sizeof(frames) / sizeof(frames[0]) };

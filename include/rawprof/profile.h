@@ -4,7 +4,8 @@
  * exactly.
  *
  *	programs/target.c	is the task at hand one that was asked for?
- *	programs/stack.c	who is it, where is it, has that been seen before?
+ *	programs/stack.c	who is it, where is it,
+ *	programs/stack_value.c	and has that been seen before?
  *	programs/unwind.c	user stacks by unwind tables
  *	programs/follow.c	the children of who was asked for
  *	programs/stacks.c	the user side: makes the maps, and puts together what comes back
@@ -261,7 +262,7 @@ struct profile_stats {
  */
 extern const struct asm_part target_part;
 
-/* ---- stack: who and where (programs/stack.c) */
+/* ---- stack: who and where (programs/stack.c, stack_value.c) */
 
 #define STACK_VALUES 4 /* weights of a stack, at most */
 #define STACK_SLOTS 4  /* records that one CPU works on at the same time */
@@ -305,10 +306,9 @@ struct stack_scratch {
 	((uint32_t)sizeof(struct stack_scratch) + (frame_bytes) + 8) /* 8: see unwind_step */
 
 /*
- * The map counts, where stacks have their weights by hash. Programs that have nothing else to find there have a table
- * of their own instead of a hash map, an array of which they need one line of memory where a look-up and an update
- * read and write nine: buckets of STACK_WAYS places, the first of which is empty ends the search. What finds its bucket
- * full goes through the ring every time.
+ * The map counts, where stacks have their weights by hash: a hash map, or where only stack_value looks for them a table
+ * of our own, struct stack_table. It has buckets of STACK_WAYS places; the first empty one ends the search, and what
+ * finds its bucket full goes through the ring every time.
  */
 #define STACK_BUCKETS_SHIFT 13
 #define STACK_WAYS 8
@@ -316,7 +316,7 @@ struct stack_scratch {
 #define STACK_TABLE_VALUES 2 /* weights of a stack there */
 struct stack_count {
 	uint64_t hash;	 /* 0: nobody is here */
-	uint32_t owners; /* who wants to be it: the first to come, and none ever after */
+	uint32_t owners; /* how many want to be it: the one who finds himself alone is, for ever */
 	uint32_t unused;
 	uint64_t value[STACK_TABLE_VALUES];
 };
@@ -367,7 +367,10 @@ extern const struct asm_part stack_part;
  *	stack_end(R1 = record, R2 = context, R3 = these bytes)			R0 = the record
  */
 extern const struct asm_part stack_pieces_part, stack_kernel_part;
-/* With config.probe, which it includes: stack_fp(R1 = state, R2 = context), R0 = frames (programs/stack_fp.c). */
+/*
+ * With config.probe, which it includes: stack_fp(R1 = a struct stack_scratch, R2 = context, R3 = frames of the kernel
+ * that its record has), R0 = frames (programs/stack_fp.c).
+ */
 extern const struct asm_part stack_fp_part;
 
 /* Gives it back; destroys R1. */
@@ -403,7 +406,10 @@ enum {
 	STACK_MAPS
 };
 extern const struct asm_layout stack_scratch_layout, profile_stats_layout;
-/* counts: STACK_COUNTS_MAP or STACK_COUNTS_TABLE; stats_type begins with struct profile_stats and has the layout stats_layout. */
+/*
+ * counts_map: STACK_COUNTS_MAP(how many weights) or STACK_COUNTS_TABLE; stats_type begins with struct profile_stats and
+ * has the layout stats_layout.
+ */
 #define STACK_MAP_LIST(counts_map, stats_type, stats_layout)                                           \
 	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                     \
 	[STACK_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                     \
