@@ -389,7 +389,7 @@ int profile_books(struct profile *p, uint64_t kept, struct books *b)
 	books_add(b, "busy", stats.common.busy, REPORT_LOST);
 	if (stats.common.uncounted)
 		rp_log(RP_INFO,
-		       "%llu stacks found the map full and came through the ring each time",
+		       "%llu stacks found no room in the map and came through the ring each time",
 		       (unsigned long long)stats.common.uncounted);
 	if (stats.common.ring_full * 100 > stats.common.fired) /* seldom: told in the books */
 		rp_log(RP_WARN,

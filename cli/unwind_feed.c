@@ -69,6 +69,12 @@ static void *map_pages(size_t bytes, int flags, int fd)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
+/* The programs keep what they have found in unwind_procs: no longer. */
+static void procs_changed(struct unwind_feed *f)
+{
+	__atomic_fetch_add(f->changes, 1, __ATOMIC_RELEASE);
+}
+
 int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *maps)
 {
 	const struct unwind_store_maps store = { maps->index, maps->rules, maps->rows };
@@ -84,6 +90,8 @@ int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *ma
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (f->changes && f->slice_of_pid)
 		err = unwind_store_open(&f->store, &store);
+	if (f->changes)
+		procs_changed(f); /* what the programs keep begins as 0, and is nobody's */
 	if (err) {
 		unwind_feed_close(f);
 		return err;
@@ -249,12 +257,6 @@ static void take_slice(struct unwind_feed *f, struct slice *slice, uint32_t pid)
 {
 	slice->pid = pid;
 	f->slice_of_pid[pid] = (uint32_t)(slice - f->slices) + 1;
-}
-
-/* The programs keep what they have found in unwind_procs: no longer. */
-static void procs_changed(struct unwind_feed *f)
-{
-	__atomic_fetch_add(f->changes, 1, __ATOMIC_RELEASE);
 }
 
 static void give_up(struct unwind_feed *f, struct slice *slice)

@@ -78,6 +78,7 @@ static const struct asm_insn follow_exit[] = {
 	LDX(DW, R1, R0, 0),
 	JNE_REG(R1, R6, out),
 	MAP_DELETE(pids, CHILD),
+	PROCS_CHANGED,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <rawprof/loader.h>
 #include <rawprof/profile.h>
@@ -147,15 +148,18 @@ static int take_count(void *ctx, const void *key, const void *value)
 
 static int take_table(struct stacks *s)
 {
-	struct stack_table *table = malloc(sizeof(*table));
-	int err = -ENOMEM;
+	const struct stack_table *table;
+	void *pages;
+	size_t size;
+	int err = rp_map_mmap(s->fds[STACK_MAP_COUNTS], &s->maps[STACK_MAP_COUNTS], &pages, &size);
 
-	if (table)
-		err = rp_map_lookup(s->fds[STACK_MAP_COUNTS], &(uint32_t){ 0 }, table);
+	if (err)
+		return err;
+	table = pages;
 	for (size_t i = 0; !err && i < STACK_PLACES; i++)
 		if (table->place[i].hash)
 			err = take_count(s, &table->place[i].hash, table->place[i].value);
-	free(table);
+	munmap(pages, size);
 	return err;
 }
 

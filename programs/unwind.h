@@ -39,6 +39,8 @@ enum {
 	PCS = offsetof(struct stack_scratch, record.frames)
 };
 
+_Static_assert(offsetof(struct stack_scratch, walk) == 0, "R6 points to both");
+
 /* In a segment and in a rule. */
 enum {
 	SEG_END = offsetof(struct unwind_range, end),

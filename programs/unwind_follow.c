@@ -28,11 +28,6 @@ static const struct asm_layout frame_layout =
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
 
-/* What others have found in unwind_procs holds no longer. Destroys R1 and R2. */
-#define PROCS_CHANGED                                                                              \
-	LD_MAP_VALUE(R1, unwind_ranges, offsetof(struct unwind_ranges, changes)), MOV(R2, 1),      \
-		ATOMIC_ADD(DW, R1, 0, R2)
-
 #define ON_TRACEPOINT(event, text_lines)                                                           \
 	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
 	.license = "Dual BSD/GPL", ASM_LINES(text_lines), .frame = &frame_layout
@@ -49,11 +44,20 @@ static const struct asm_insn fork_lines[] = {
 	STX(W, R10, CHILD, R3),
 	MAP_LOOKUP(unwind_procs, PARENT),
 	JEQ(R0, 0, out),
-	MOV_REG(R3, R0),
+	MOV_REG(R6, R0),
 	LD_MAP(R1, unwind_procs),
 	FRAME_PTR(R2, CHILD),
+	MOV_REG(R3, R6),
+	MOV(R4, BPF_NOEXIST),
+	CALL(map_update_elem),
+	JEQ(R0, 0, out),
+	/* Somebody's who had the pid before, and whose end was missed. */
+	LD_MAP(R1, unwind_procs),
+	FRAME_PTR(R2, CHILD),
+	MOV_REG(R3, R6),
 	MOV(R4, BPF_ANY),
 	CALL(map_update_elem),
+	PROCS_CHANGED,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

@@ -126,8 +126,10 @@ struct unwind_range {
 	uint32_t generation; /* of the process's mappings when this was written */
 };
 /*
- * The only element of unwind_ranges. changes: how often an entry of unwind_procs was replaced or removed; while it is
- * the same, what was found there holds.
+ * The only element of unwind_ranges. changes: how often an entry of unwind_procs was replaced or removed, or one of
+ * pids removed; while it is the same, what was found there holds. Never 0 once there is somebody to walk. (It may be
+ * seen to change a moment before the entry does, which matters to nobody: after an exec the new ranges are published,
+ * and nothing runs any more in a process that has ended.)
  */
 struct unwind_ranges {
 	uint64_t changes;
@@ -204,6 +206,11 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
  */
 extern const struct asm_part unwind_part;
 
+/* What others have found in unwind_procs, or in pids, holds no longer. R1 and R2 are lost. */
+#define PROCS_CHANGED                                                                              \
+	LD_MAP_VALUE(R1, unwind_ranges, offsetof(struct unwind_ranges, changes)), MOV(R2, 1),      \
+		ATOMIC_ADD(DW, R1, 0, R2)
+
 /*
  * Programs that keep unwind_procs true (programs/unwind_follow.c); need kernel BTF. The second is told the
  * profiler's struct profile_config.
@@ -252,7 +259,7 @@ struct profile_stats {
 	uint64_t ring_full; /* lost: no room in the ring */
 	uint64_t busy;	    /* lost: this CPU was at work on too many stacks at once */
 	uint64_t
-		uncounted; /* kept, but the map counts was full: their records go through the ring each time */
+		uncounted; /* kept, but the map counts had no room: their records go through the ring each time */
 	uint64_t unfollowed; /* children that found no room in the map pids */
 };
 
@@ -352,10 +359,10 @@ struct stack_table {
  *		R0 = a record that holds the stacks of the current task; 0 if this CPU has none to spare, which is
  *		counted as busy. The caller gives it back (STACK_DONE).
  *	stack_value(R1 = record, its value[] set)
- *		R0 = the stack's weights in the map counts, to be added to. 0 the first time: then the record itself
- *		has gone through the ring, with its value[], and from now on the stack is known. (If the map is full
- *		it never is, and all its records go through the ring.) If the ring is full too the record is lost and
- *		counted, and its hash is 0.
+ *		R0 = the stack's weights in the map counts, to be added to. 0 the first time, with a table the second
+ *		too: then the record itself has gone through the ring, with its value[], and from now on the stack is
+ *		known. (If the map has no room it never is, and all its records go through the ring.) If the ring is
+ *		full too the record is lost and counted, and its hash is 0.
  */
 extern const struct asm_part stack_part;
 /*
@@ -408,22 +415,23 @@ enum {
 extern const struct asm_layout stack_scratch_layout, profile_stats_layout;
 /*
  * counts_map: STACK_COUNTS_MAP(how many weights) or STACK_COUNTS_TABLE; stats_type begins with struct profile_stats and
- * has the layout stats_layout.
+ * has the layout stats_layout. scratch is there as a stack is too large for the 512 bytes that a program has.
  */
-#define STACK_MAP_LIST(counts_map, stats_type, stats_layout)                                           \
-	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                     \
-	[STACK_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                     \
-	[STACK_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },                              \
-	[STACK_MAP_COUNTS] =                                                                           \
-		counts_map, /* A stack of stacks is too large for the 512 bytes that a program has. */ \
-		[STACK_MAP_SCRATCH] = { "scratch",   BPF_MAP_TYPE_PERCPU_ARRAY,                        \
-					4,	     STACK_SCRATCH_BYTES(2 * 127 * 8),                 \
-					STACK_SLOTS, .value = &stack_scratch_layout },                 \
-	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),                 \
-			      1,       .value = &(stats_layout) },                                     \
-	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                        \
-	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,            \
-	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                    \
+#define STACK_MAP_LIST(counts_map, stats_type, stats_layout)                                       \
+	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                 \
+	[STACK_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                 \
+	[STACK_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },                          \
+	[STACK_MAP_COUNTS] = counts_map, [STACK_MAP_SCRATCH] = { "scratch",                        \
+								 BPF_MAP_TYPE_PERCPU_ARRAY,        \
+								 4,                                \
+								 STACK_SCRATCH_BYTES(2 * 127 * 8), \
+								 STACK_SLOTS,                      \
+								 .value = &stack_scratch_layout }, \
+	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),             \
+			      1,       .value = &(stats_layout) },                                 \
+	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                    \
+	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,        \
+	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS
 
 /* What a profiler without options would be told, nearly; to show programs with. */

@@ -40,7 +40,7 @@ cpu_says=$(why cpu)
 event=${cpu_says#samples by }
 event=${event%%[,;]*}
 run "$rawprof" cpu -F 99 0.2
-has 'cpu: samples by what doctor said' "$out" "samples of $event( |$)"
+has 'cpu: samples by what doctor said' "$out" "samples? of $event( |$)"
 
 # Each command does what doctor said, by mechanisms that it said are there.
 sed -n '/^Commands$/,$p' "$tmp/all" | sed 1d | cut -c 8-23 | sed 's/ *$//' >"$tmp/commands"

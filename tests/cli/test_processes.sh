@@ -22,6 +22,11 @@ folded -F 999 -- "$work/jit" 4
 near 'JIT: a name with spaces' "$(share "$out" ';run_jitted;jitted[ _]hot[ _]loop')" 75 3
 near 'JIT: a name without' "$(share "$out" ';run_jitted;jitted_warm_loop')" 25 3
 
+# A thread of the kernel has no mappings; the idle task, process 0, must not be taken for it.
+run "$rawprof" cpu -I -F 999 -p 2 -d 0.5
+lacks 'process 2: the idle task is not asked for' "$out" '[1-9][0-9]* kept'
+lacks 'process 2: nor shown' "$out" 'swapper'
+
 # 500 programs of 10 ms, all gone when the report is made.
 mkdir "$tmp/swarm"
 folded -F 999 -- "$work/swarm" 500 10 "$tmp/swarm"
