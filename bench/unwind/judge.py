@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-judge.py NAME PROFILE.json PERF.txt PERF-BYTES COST.json IDLE.json FAST.json FAST-IDLE.json [CODE...]: one row of the table of run.sh.
+judge.py NAME PROFILE.json PERF.txt PERF-BYTES USER.json USER-IDLE.json COST.json IDLE.json FAST.json FAST-IDLE.json
+[CODE...]: one row of the table of run.sh.
 
 PROFILE.json	by `rawprof cpu --format json`, while perf record looked at the same run
 PERF.txt	what `perf script -F comm,ip,sym` said of what perf wrote, PERF-BYTES of it
 COST.json	by rawprof alone, for its own cost
 IDLE.json	by a second rawprof at the same time, whose process did nothing: what it costs to say no
+USER.json	the same two, without the stacks of the kernel
 FAST.json	the same two at many samples a second
 CODE		"ADDRESS FILE": code that a JIT made, as it was in memory
 
@@ -158,8 +160,8 @@ def perf_share(path):
     return whole, total
 
 
-def main(name, profile_path, perf_path, perf_bytes, cost_path, idle_path, fast_path, fast_idle_path, *dumps):
-    profile, cost, fast = Profile(profile_path), Profile(cost_path), Profile(fast_path)
+def main(name, profile_path, perf_path, perf_bytes, user_path, user_idle_path, cost_path, idle_path, fast_path, fast_idle_path, *dumps):
+    profile, user, cost, fast = Profile(profile_path), Profile(user_path), Profile(cost_path), Profile(fast_path)
     seen, wrong, unknown = profile.calls(Code(dumps))
     whole, why = profile.whole()
     perf_whole, perf_total = perf_share(perf_path)
@@ -170,6 +172,7 @@ def main(name, profile_path, perf_path, perf_bytes, cost_path, idle_path, fast_p
     print(
         f"| {name} | {profile.total:,} | {100 * whole / max(1, profile.total):.2f} | {perf} "
         f"| {profile.depth():.1f} | {seen:,} | {wrong:,} | {unknown:,} "
+        f"| {user.own_us(Profile(user_idle_path)):.2f} | {user.depth():.1f} "
         f"| {cost.own_us(Profile(idle_path)):.2f} | {cost.depth():.1f} "
         f"| {fast.own_us(Profile(fast_idle_path)):.2f} | {fast.depth():.1f} "
         f"| {len(text) / 1000:,.0f} | {packed / 1000:,.0f} | {int(perf_bytes) / 1000:,.0f} "

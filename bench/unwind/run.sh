@@ -48,22 +48,23 @@ sample_both() {
 	[ -s "$tmp/profile.json" ]
 }
 
-# sample_cost HZ NAME COMMAND: beside a rawprof that looks at a process which sleeps: NAME.json and NAME-idle.json.
+# sample_cost OPTIONS NAME COMMAND: beside a rawprof that looks at a process which sleeps: NAME.json and NAME-idle.json.
 sample_cost() {
-	local idle watch hz=$1 out=$tmp/$2
+	local idle watch options out=$tmp/$2
+	read -ra options <<<"$1"
 	shift 2
 	sleep 1000 &
 	idle=$!
-	"$rawprof" cpu -q -F "$hz" -p $idle -o "$out-idle.json" 2>/dev/null &
+	"$rawprof" cpu -q "${options[@]}" -p $idle -o "$out-idle.json" 2>/dev/null &
 	watch=$!
-	"$rawprof" cpu -q -F "$hz" --max-stack 1023 -o "$out.json" -- "$@" >/dev/null 2>&1
+	"$rawprof" cpu -q "${options[@]}" --max-stack 1023 -o "$out.json" -- "$@" >/dev/null 2>&1
 	kill -INT $watch
 	wait $watch
 	kill $idle
 	wait $idle 2>/dev/null
 }
 
-# program NAME COMMAND: a line of the table. The second and the third run are for rawprof's own cost.
+# program NAME COMMAND: a line of the table. All runs but the first are for rawprof's own cost.
 program() {
 	local name=$1 dumps=()
 	wanted "${name%% *}" || return
@@ -79,12 +80,13 @@ program() {
 		return
 	fi
 	perf script --no-inline -F comm,ip,sym -i "$tmp/perf.data" >"$tmp/perf.txt" 2>/dev/null
-	sample_cost 499 cost sh -c "$2"
-	sample_cost 9999 fast sh -c "$2"
+	sample_cost "-F 499 --user" user sh -c "$2"
+	sample_cost "-F 499" cost sh -c "$2"
+	sample_cost "-F 9999" fast sh -c "$2"
 	mapfile -t dumps <"$tmp/code"
 	/usr/bin/python3 $here/judge.py "$name" "$tmp/profile.json" "$tmp/perf.txt" \
-		"$(stat -c %s "$tmp/perf.data")" "$tmp/cost.json" "$tmp/cost-idle.json" \
-		"$tmp/fast.json" "$tmp/fast-idle.json" "${dumps[@]}" >>"$results"
+		"$(stat -c %s "$tmp/perf.data")" "$tmp/user.json" "$tmp/user-idle.json" \
+		"$tmp/cost.json" "$tmp/cost-idle.json" "$tmp/fast.json" "$tmp/fast-idle.json" "${dumps[@]}" >>"$results"
 	rm -f "$tmp"/code.* "$tmp/perf.data"
 }
 
@@ -98,13 +100,15 @@ if [ "$only" != ,cost, ]; then
 		'  is `_start`, `__libc_start_main`, `__libc_start_call_main`, `main`, `clone` or `start_thread` (with debug symbols of libc).' \
 		'* **returns**: return addresses in the stacks, counted as often as sampled; **no call** before how many of them is no' \
 		'  call instruction (next to signal frames there need not be one); **unseen**: code of a JIT that was gone when its memory was looked at.' \
-		'* **BPF**: run time of all BPF programs by samples kept, kernel stacks, hash and map included, at so many frames; in a run of its own.' \
+		'* **BPF**: run time of all BPF programs by samples kept, hash, map and ring included, at so many frames; in a run of its own.' \
 		'  What it takes to pass over samples of other processes is measured by a second rawprof at the same time, and taken off.' \
+		'  **user**: user stacks alone (`--user`); **all**: with the stacks of the kernel, which its own unwinder walks: some 10 us' \
+		'  for each sample that was taken in the kernel.' \
 		'  **499 Hz, 9,999 Hz**: the rarer samples are, the more the processor has forgotten in between, and the more of them are of' \
 		'  stacks that were never seen before, which travel to user space: here nine in ten.' \
 		'* **JSON**: the profile, all frames named; **packed** by zlib, as pprof has it; and `perf.data`.' '' \
-		'| program | user stacks | whole, % | perf, % | frames | returns | no call | unseen | BPF at 499 Hz, us | frames | at 9,999 Hz, us | frames | JSON, KB | packed, KB | perf, KB | perf to packed | not whole |' \
-		'|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|'
+		'| program | user stacks | whole, % | perf, % | frames | returns | no call | unseen | BPF at 499 Hz, user, us | frames | all, us | frames | at 9,999 Hz, all, us | frames | JSON, KB | packed, KB | perf, KB | perf to packed | not whole |' \
+		'|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|'
 	node=/usr/bin/node
 	[ -x $node ] || node=$(command -v nodejs || echo node)
 	program python3 "for i in 1 2 3 4; do /usr/bin/python3 $here/work.py 120; done"
@@ -126,7 +130,7 @@ if wanted cost; then
 		'| frames | BPF, us a sample |' '|---|---|'
 	gcc -O2 -fomit-frame-pointer -o "$tmp/nest" $here/nest.c
 	for depth in 24 120 500 1000; do
-		sample_cost 499 cost "$tmp/nest" $depth 3
+		sample_cost "-F 499" cost "$tmp/nest" $depth 3
 		/usr/bin/python3 $here/judge.py --cost "$tmp/cost.json" "$tmp/cost-idle.json" >>"$results"
 	done
 	say '' '## Tables and the program' ''

@@ -397,13 +397,13 @@ _Static_assert(sizeof(struct stack_record) == 16 * 8, "STACK_RECORD_CLEAR() clea
 
 /* How the maps of a profiler begin; its own follow, from STACK_MAPS on. */
 enum {
+	STACK_MAP_EVENTS, /* the first: what lacks a ring buffer is too old, and is told so */
 	STACK_MAP_PIDS,
 	STACK_MAP_TIDS,
 	STACK_MAP_SEEN,
 	STACK_MAP_COUNTS,
 	STACK_MAP_SCRATCH,
 	STACK_MAP_STATS,
-	STACK_MAP_EVENTS,
 	STACK_MAP_PROCS,
 	STACK_MAP_RANGES,
 	STACK_MAP_FOUND,
