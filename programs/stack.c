@@ -46,14 +46,17 @@ struct end_frame {
 enum { CONTEXT = FRAME(struct end_frame, context) };
 
 /*
- * hash = hash of `words` words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32. at, i
- * and t are destroyed.
+ * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32
+ * for each. at, i and t are destroyed. Pairs, as the verifier walks every round of the loop.
  */
-#define HASH_WORDS(hash, at, words, golden, i, t)                                                  \
-	SCOPE("HASH_WORDS(" #hash ", " #at ", " #words ", " #golden ", " #i ", " #t ")"),          \
-		MOV(i, 0), LABEL(.next), LDX(DW, t, at, 0), XOR_REG(hash, t),                      \
-		MUL_REG(hash, golden), MOV_REG(t, hash), RSH(t, 32), XOR_REG(hash, t), ADD(at, 8), \
-		ADD(i, 1), JLT_REG(i, words, .next), END
+#define HASH_WORD(hash, at, n, golden, t)                                                          \
+	LDX(DW, t, at, 8 * (n)), XOR_REG(hash, t), MUL_REG(hash, golden), MOV_REG(t, hash),        \
+		RSH(t, 32), XOR_REG(hash, t)
+#define HASH_PAIRS(hash, at, pairs, golden, i, t)                                                  \
+	SCOPE("HASH_PAIRS(" #hash ", " #at ", " #pairs ", " #golden ", " #i ", " #t ")"),          \
+		MOV(i, 0), LABEL(.next), HASH_WORD(hash, at, 0, golden, t),                        \
+		HASH_WORD(hash, at, 1, golden, t), ADD(at, 16), ADD(i, 1),                         \
+		JLT_REG(i, pairs, .next), END
 
 /*
  * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line if it is in use.
@@ -247,13 +250,23 @@ LABEL(user_stack),
 	 */
 	LD_IMM64(R3, GOLDEN_RATIO_64),
 	MOV(R0, 0),
-	MOV_REG(R2, R9),
+	/* How many words is read anew: so all ways that lead here are one to the verifier, and it walks the loop once. */
+	LDX(W, R2, R8, KERNEL_BYTES),
+	LDX(W, R7, R8, USER_BYTES),
 	ADD_REG(R2, R7),
+	MOV(R7, 0),
+	MOV(R9, 0),
+	JGT_PARAM(R2, struct profile_config, both_bytes, hashed), /* never */
+	MOV_REG(R1, R8),
+	ADD_REG(R1, R2),
+	ST(DW, R1, FRAMES, 0), /* the other half of the last pair, if there are no more words */
 	RSH(R2, 3),
-	ADD(R2, HASHED_WORDS),
+	ADD(R2, HASHED_WORDS + 1),
+	RSH(R2, 1),
 	MOV_REG(R1, R8),
 	ADD(R1, TAG),
-	HASH_WORDS(R0, R1, R2, R3, R4, R5),
+	HASH_PAIRS(R0, R1, R2, R3, R4, R5),
+LABEL(hashed),
 	STX(DW, R8, HASH, R0),
 	MOV_REG(R0, R8),
 	EXIT(),
