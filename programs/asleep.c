@@ -9,7 +9,7 @@
  * A thread may wake at any time. So its entry is made first and looked at again afterwards: if it still sleeps, and has
  * not run in between, then whoever sees it wake will find the entry.
  */
-#include <rawprof/sched.h>
+#include "sched.h"
 
 struct asleep_frame {
 	struct sched_thread thread; /* a new entry of the map threads */
@@ -29,30 +29,12 @@ enum {
 	COMM = FRAME(struct asleep_frame, comm)
 };
 
-static const struct asm_layout frame_layout = ASM_LAYOUT(
-	struct asleep_frame, ASM_FIELD(struct asleep_frame, thread.hash),
-	ASM_FIELD(struct asleep_frame, thread.since),
-	ASM_FIELD(struct asleep_frame, thread.pid_tgid),
-	ASM_FIELD(struct asleep_frame, thread.user_end),
-	ASM_FIELD(struct asleep_frame, thread.phase), ASM_FIELD(struct asleep_frame, thread.waker),
-	ASM_FIELD(struct asleep_frame, thread.woken), ASM_FIELD(struct asleep_frame, thread.born),
-	ASM_FIELD(struct asleep_frame, thread.on_cpu),
-	ASM_FIELD(struct asleep_frame, thread.queued), ASM_FIELD(struct asleep_frame, thread.lost),
-	ASM_FIELD(struct asleep_frame, thread.comm), ASM_FIELD(struct asleep_frame, old),
-	ASM_FIELD(struct asleep_frame, ids), ASM_FIELD(struct asleep_frame, switches),
-	ASM_FIELD(struct asleep_frame, tid), ASM_FIELD(struct asleep_frame, tgid),
-	ASM_FIELD(struct asleep_frame, comm));
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct asleep_frame, SCHED_THREAD_FIELDS(struct asleep_frame),
+		   ASM_FIELD(struct asleep_frame, old), ASM_FIELD(struct asleep_frame, ids),
+		   ASM_FIELD(struct asleep_frame, switches), ASM_FIELD(struct asleep_frame, tid),
+		   ASM_FIELD(struct asleep_frame, tgid), ASM_FIELD(struct asleep_frame, comm));
 
-enum {
-	HASH = offsetof(struct sched_thread, hash),
-	SINCE = offsetof(struct sched_thread, since),
-	PID_TGID = offsetof(struct sched_thread, pid_tgid),
-	USER_END = offsetof(struct sched_thread, user_end),
-	PHASE = offsetof(struct sched_thread, phase),
-	WOKEN = offsetof(struct sched_thread, woken),
-	BORN = offsetof(struct sched_thread, born),
-	THREAD_COMM = offsetof(struct sched_thread, comm)
-};
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
 	RECORD_USER_END = offsetof(struct stack_record, user_end),

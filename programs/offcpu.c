@@ -9,7 +9,7 @@
  *	prev leaves: stack -> threads[prev] = { hash, now }
  *	next is back: counts[threads[next].hash] += { 1, now - since }
  */
-#include <rawprof/sched.h>
+#include "sched.h"
 
 static const struct asm_layout pair_layout =
 	ASM_LAYOUT(struct offcpu_pair, ASM_FIELD(struct offcpu_pair, sleeper),
@@ -52,14 +52,6 @@ enum {
 	ADD_NONE = FRAME(struct add_frame, none),
 	ADD_HASH = FRAME(struct add_frame, pair.sleeper),
 	ADD_WAKER = FRAME(struct add_frame, pair.waker)
-};
-
-enum {
-	HASH = offsetof(struct sched_thread, hash),
-	SINCE = offsetof(struct sched_thread, since),
-	PID_TGID = offsetof(struct sched_thread, pid_tgid),
-	USER_END = offsetof(struct sched_thread, user_end),
-	WAKER = offsetof(struct sched_thread, waker)
 };
 
 /* The same in a record. */
@@ -189,12 +181,10 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
-	struct leave_frame, ASM_FIELD(struct leave_frame, thread.hash),
-	ASM_FIELD(struct leave_frame, thread.since), ASM_FIELD(struct leave_frame, thread.pid_tgid),
-	ASM_FIELD(struct leave_frame, thread.user_end), ASM_FIELD(struct leave_frame, thread.phase),
-	ASM_FIELD(struct leave_frame, thread.waker), ASM_FIELD(struct leave_frame, now),
-	ASM_FIELD(struct leave_frame, ran), ASM_FIELD(struct leave_frame, tid));
+static const struct asm_layout leave_frame_layout =
+	ASM_LAYOUT(struct leave_frame, SCHED_OFFCPU_FIELDS(struct leave_frame),
+		   ASM_FIELD(struct leave_frame, now), ASM_FIELD(struct leave_frame, ran),
+		   ASM_FIELD(struct leave_frame, tid));
 static const struct asm_layout back_frame_layout =
 	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
 static const struct asm_layout add_frame_layout =

@@ -11,7 +11,7 @@
  * entered by a system call, and the task's own stack, which may be anywhere, is left out. The rest is told apart by
  * the names of the kernel's functions.
  */
-#include <rawprof/sched.h>
+#include "sched.h"
 
 struct waking_frame {
 	uint64_t ids;
@@ -23,7 +23,6 @@ static const struct asm_layout frame_layout =
 		   ASM_FIELD(struct waking_frame, tid));
 
 enum {
-	WAKER = offsetof(struct sched_thread, waker),
 	RECORD_HASH = offsetof(struct stack_record, hash),
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };

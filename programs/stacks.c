@@ -167,7 +167,7 @@ int stacks_finish(struct stacks *s)
 {
 	int n = stacks_drain(s);
 
-	if (n < 0 || !s->used || s->each)
+	if (n < 0 || !s->used)
 		return n < 0 ? n : 0;
 	if (s->table)
 		return take_table(s);

@@ -11,7 +11,7 @@
 struct target_frame {
 	struct bpf_pidns_info ns_ids; /* { thread, process } as our pid namespace counts */
 	char comm[16];
-	uint64_t id; /* a pid, a tid: key of the filter maps */
+	uint64_t id;		/* a pid, a tid: key of the filter maps */
 	uint32_t first, unused; /* 0: key of the first element of scratch */
 };
 enum {
@@ -88,10 +88,10 @@ LABEL(not_asked_for),
 	END,
 };
 /* clang-format on */
-static const struct asm_layout target_frame_layout =
-	ASM_LAYOUT(struct target_frame, ASM_FIELD(struct target_frame, ns_ids.pid),
-		   ASM_FIELD(struct target_frame, ns_ids.tgid),
-		   ASM_FIELD(struct target_frame, comm), ASM_FIELD(struct target_frame, id), ASM_FIELD(struct target_frame, first));
+static const struct asm_layout target_frame_layout = ASM_LAYOUT(
+	struct target_frame, ASM_FIELD(struct target_frame, ns_ids.pid),
+	ASM_FIELD(struct target_frame, ns_ids.tgid), ASM_FIELD(struct target_frame, comm),
+	ASM_FIELD(struct target_frame, id), ASM_FIELD(struct target_frame, first));
 static const struct asm_func_frame frames[] = {
 	{ "target_ids", &target_frame_layout },
 };

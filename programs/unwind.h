@@ -108,6 +108,9 @@ extern const struct asm_part unwind_find_part;
 #define HALVE_SEGMENTS                                                                             \
 	HALVE(R2, R3, R7, segment_found, AND(R0, UNWIND_RANGES - 1), LSH(R0, 3), ADD_REG(R0, R4),  \
 	      LDX(DW, R0, R0, 0))
+/* dst = the segment of that number, less than UNWIND_RANGES, which is destroyed. */
+#define LD_SEGMENT(dst, number)                                                                    \
+	MUL(number, SEG_BYTES), LD_MAP_VALUE(dst, unwind_ranges, RANGES), ADD_REG(dst, number)
 #define HALVE_ROWS                                                                                 \
 	HALVE(R2, R3, R7, row_found, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),   \
 	      LDX(H, R0, R0, 0))

@@ -14,7 +14,7 @@
  */
 #include <linux/bpf_perf_event.h>
 
-#include <rawprof/sched.h>
+#include "sched.h"
 
 const struct asm_map wall_maps[WALL_MAPS] = {
 	SCHED_MAP_LIST(WALL_WEIGHTS, sizeof(struct sched_thread), sched_thread_layout),
@@ -50,20 +50,6 @@ enum {
 	BACK_TID = FRAME(struct back_frame, tid)
 };
 
-enum {
-	HASH = offsetof(struct sched_thread, hash),
-	SINCE = offsetof(struct sched_thread, since),
-	PID_TGID = offsetof(struct sched_thread, pid_tgid),
-	USER_END = offsetof(struct sched_thread, user_end),
-	PHASE = offsetof(struct sched_thread, phase),
-	WAKER = offsetof(struct sched_thread, waker),
-	WOKEN = offsetof(struct sched_thread, woken),
-	BORN = offsetof(struct sched_thread, born),
-	ON_CPU = offsetof(struct sched_thread, on_cpu),
-	QUEUED = offsetof(struct sched_thread, queued),
-	LOST = offsetof(struct sched_thread, lost),
-	COMM = offsetof(struct sched_thread, comm)
-};
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
 	RECORD_VALUE = offsetof(struct stack_record, value),
@@ -212,7 +198,7 @@ FUNC(wall_leave),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	STX(DW, R10, THREAD + PID_TGID, R0),
-	ZERO(THREAD + COMM, 16),
+	ZERO(THREAD + THREAD_COMM, 16),
 	ST(DW, R10, THREAD + HASH, 0),
 	ST(W, R10, THREAD + USER_END, 0),
 	ST(W, R10, THREAD + PHASE, PHASE_ON_CPU),
@@ -319,9 +305,9 @@ LABEL(take),
 	CALL_FUNC(stack_end),
 	LDX(DW, R7, R10, NOW),
 	LDX(DW, R1, R9, RECORD_COMM),
-	STX(DW, R8, COMM, R1),
+	STX(DW, R8, THREAD_COMM, R1),
 	LDX(DW, R1, R9, RECORD_COMM + 8),
-	STX(DW, R8, COMM + 8, R1),
+	STX(DW, R8, THREAD_COMM + 8, R1),
 	JSET(R6, THREAD_DEAD, ended),
 	ST(DW, R9, RECORD_VALUE, 0),
 	ST(DW, R9, RECORD_VALUE + 8, 0),
@@ -367,13 +353,10 @@ static const struct asm_layout back_frame_layout =
 	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, hash),
 		   ASM_FIELD(struct back_frame, now), ASM_FIELD(struct back_frame, tid));
 #define LEAVE_FIELD(member) ASM_FIELD(struct leave_frame, member)
-static const struct asm_layout leave_frame_layout = ASM_LAYOUT(
-	struct leave_frame, LEAVE_FIELD(thread.hash), LEAVE_FIELD(thread.since),
-	LEAVE_FIELD(thread.pid_tgid), LEAVE_FIELD(thread.user_end), LEAVE_FIELD(thread.phase),
-	LEAVE_FIELD(thread.waker), LEAVE_FIELD(thread.woken), LEAVE_FIELD(thread.born),
-	LEAVE_FIELD(thread.on_cpu), LEAVE_FIELD(thread.queued), LEAVE_FIELD(thread.lost),
-	LEAVE_FIELD(thread.comm), LEAVE_FIELD(context), LEAVE_FIELD(state), LEAVE_FIELD(now),
-	LEAVE_FIELD(prev), LEAVE_FIELD(ran), LEAVE_FIELD(tid));
+static const struct asm_layout leave_frame_layout =
+	ASM_LAYOUT(struct leave_frame, SCHED_THREAD_FIELDS(struct leave_frame),
+		   LEAVE_FIELD(context), LEAVE_FIELD(state), LEAVE_FIELD(now), LEAVE_FIELD(prev),
+		   LEAVE_FIELD(ran), LEAVE_FIELD(tid));
 static const struct asm_func_frame frames[] = {
 	{ "wall_add", &back_frame_layout },
 	{ "wall_back", &back_frame_layout },

@@ -6,7 +6,7 @@
  * of birth, of the first. Nobody leaves a CPU by its old id any more, so that one has ended. It did when the thread last
  * came to a CPU: it may have left since by the new one, which tells of all that it ran.
  */
-#include <rawprof/sched.h>
+#include "sched.h"
 
 struct exec_frame {
 	struct sched_thread thread; /* a new entry of the map threads */
@@ -17,24 +17,10 @@ enum {
 	OLD = FRAME(struct exec_frame, old),
 	TID = FRAME(struct exec_frame, tid)
 };
-#define EXEC_FIELD(member) ASM_FIELD(struct exec_frame, member)
-static const struct asm_layout exec_frame_layout = ASM_LAYOUT(
-	struct exec_frame, EXEC_FIELD(thread.hash), EXEC_FIELD(thread.since),
-	EXEC_FIELD(thread.pid_tgid), EXEC_FIELD(thread.user_end), EXEC_FIELD(thread.phase),
-	EXEC_FIELD(thread.waker), EXEC_FIELD(thread.woken), EXEC_FIELD(thread.born),
-	EXEC_FIELD(thread.on_cpu), EXEC_FIELD(thread.queued), EXEC_FIELD(thread.lost),
-	EXEC_FIELD(thread.comm), EXEC_FIELD(old), EXEC_FIELD(tid));
+static const struct asm_layout exec_frame_layout =
+	ASM_LAYOUT(struct exec_frame, SCHED_THREAD_FIELDS(struct exec_frame),
+		   ASM_FIELD(struct exec_frame, old), ASM_FIELD(struct exec_frame, tid));
 
-enum {
-	SINCE = offsetof(struct sched_thread, since),
-	PID_TGID = offsetof(struct sched_thread, pid_tgid),
-	PHASE = offsetof(struct sched_thread, phase),
-	BORN = offsetof(struct sched_thread, born),
-	ON_CPU = offsetof(struct sched_thread, on_cpu),
-	QUEUED = offsetof(struct sched_thread, queued),
-	LOST = offsetof(struct sched_thread, lost),
-	COMM = offsetof(struct sched_thread, comm)
-};
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
 	RECORD_VALUE = offsetof(struct stack_record, value)
@@ -110,7 +96,7 @@ LABEL(go_on),
 	STX(DW, R10, THREAD + SINCE, R7),
 	STX(DW, R10, THREAD + BORN, R7),
 	ST(W, R10, THREAD + PHASE, PHASE_ON_CPU),
-	FRAME_PTR(R1, THREAD + COMM),
+	FRAME_PTR(R1, THREAD + THREAD_COMM),
 	MOV(R2, 16),
 	CALL(get_current_comm),
 	MAP_UPDATE(threads, TID, THREAD, BPF_NOEXIST),
