@@ -18,7 +18,8 @@ PKG_CONFIG ?= pkg-config
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
         -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-missing-field-initializers
-override CPPFLAGS += -Iinclude -D_GNU_SOURCE
+# Installed headers are <rawprof/…>, those of the house "folder/…"; never <asm/…>, which is the kernel's.
+override CPPFLAGS += -Iinclude -iquote . -D_GNU_SOURCE
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -ffunction-sections -fdata-sections \
              -ffile-prefix-map=$(CURDIR)/= -MMD -MP $(CPPFLAGS)
 LIBS       = $(OPTIONAL_LIBS) -lelf -lz -lm
@@ -71,12 +72,15 @@ AGAIN   = +$(Q)$(SUBMAKE)
 # `sudo make …` leaves no file behind that its caller may not overwrite.
 GIVE_BACK = rc=$$?; [ -z "$$SUDO_UID" ] || chown -Rf "$$SUDO_UID:$$SUDO_GID" build rawprof flame.svg; exit $$rc
 
-LIB_SRC := $(wildcard $(addsuffix /*.c,asm loader symbolize report programs))
+LIB_DIR := base asm verifier loader unwind symbolize programs report record
+LIB_SRC := $(shell find $(LIB_DIR) -name '*.c')
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 SAN_OBJ := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
-CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell find cli -name '*.c'))
 LIB     := $(BUILD)/librawprof.a
 SAN_LIB := $(BUILD)/san/librawprof.a
+# What cli/ has to be tested by itself.
+SAN_CLI := $(BUILD)/san/cli.a
 
 UNIT     := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 KERNEL   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/kernel/test_*.c))
@@ -95,14 +99,15 @@ rawprof: $(CLI_OBJ) $(LIB)
 
 $(LIB): $(LIB_OBJ)
 $(SAN_LIB): $(SAN_OBJ)
-%/librawprof.a:
+$(SAN_CLI): $(patsubst $(BUILD)/%,$(BUILD)/san/%,$(filter-out %/main.o,$(CLI_OBJ)))
+%.a:
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # `make static` is to stay below 2 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
-  FAST := bench/% $(addprefix symbolize/,functions guide kallsyms prune radix spans strings symtab% unwind_% user)
+  FAST := bench/% unwind/% $(addprefix symbolize/,functions guide kallsyms prune radix spans strings symtab% user)
   COLD := -Os
   LEAN := -fno-asynchronous-unwind-tables
 endif
@@ -135,9 +140,9 @@ SAN := -fsanitize=address,undefined$(FUZZER:%=,%-no-link) -fno-sanitize-recover=
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(call say,CC-SAN,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -c -o $@ $<
-$(BUILD)/unit/%: tests/unit/%.c $(SAN_LIB)
+$(BUILD)/unit/%: tests/unit/%.c $(SAN_CLI) $(SAN_LIB)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -o $@ $< $(SAN_LIB) $(CHECK_LIBS) $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -o $@ $< $(SAN_CLI) $(SAN_LIB) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(CHECK_LIBS) $(LIBS)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 
 enum { ROUNDS = 9, MOST_MAPS = 32 };
 

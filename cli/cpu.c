@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 
 #include "commands.h"
-#include "machine.h"
-#include "profile.h"
-#include "sampling.h"
+#include "base/clock.h"
+#include "record/profile.h"
+#include "record/sampling.h"
 
 #define DEFAULT_FREQ 99
 

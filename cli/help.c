@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each command says of itself. */
 #include "commands.h"
-#include "io.h"
-#include "lock.h"
-#include "mem.h"
-#include "offcpu.h"
-#include "wall.h"
+#include "cli/io/io.h"
+#include "cli/lock/lock.h"
+#include "cli/mem/mem.h"
+#include "cli/threads/offcpu.h"
+#include "cli/threads/wall.h"
 
 static const char cpu_usage[] =
 	"Usage: rawprof cpu [OPTIONS] [SECONDS] [-- PROGRAM ARGS...]\n"

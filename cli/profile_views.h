@@ -9,7 +9,7 @@
 #include <rawprof/grid.h>
 #include <rawprof/hist.h>
 
-#include "profile.h"
+#include "record/profile.h"
 
 /* All of it, for a recording that has one report: whose it is, and the end. */
 int profile_hists_report(struct profile *p, struct report_hists *set);

@@ -40,12 +40,11 @@ $(BUILD)/examples/shown/table.c: examples/examples.mk examples/table.h
 	$(foreach l,$(LESSONS),echo '	{ "$l", $(call lesson_id,$l)_good, $(call lesson_id,$l)_bad },';) \
 	echo '	{ 0 },'; echo '};'; } > $@
 $(BUILD)/examples/shown/table.o: $(BUILD)/examples/shown/table.c
-	$(Q)$(CC) $(ALL_CFLAGS) -I. -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # `rawprof explain` knows them all; in the static file they would be a twentieth.
 rawprof: $(EXAMPLE_OBJ)
 $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old: $(BUILD)/examples/none.o
-$(BUILD)/cli/explain_find.o: ALL_CFLAGS += -I.
 
 .PHONY: examples check-examples
 examples: $(LESSON_RUN) ## build the lessons of the course, examples/*/run

@@ -16,7 +16,7 @@
 
 #include <rawprof/asm.h>
 #include <rawprof/loader.h>
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 
 extern const struct program_entry lesson_good[];
 extern const struct program_entry lesson_bad[];

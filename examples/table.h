@@ -3,7 +3,7 @@
 #ifndef EXAMPLES_TABLE_H
 #define EXAMPLES_TABLE_H
 
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 
 /* Both lists end with an entry without program. */
 struct example_lesson {

@@ -7,7 +7,7 @@
  */
 #include <linux/bpf_perf_event.h>
 
-#include <rawprof/programs.h>
+#include "programs.h"
 
 const struct asm_map cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
 	STACK_COUNTS_TABLE, struct profile_stats, profile_stats_layout) };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every program there is, for whoever lists, shows or checks them. */
-#include <rawprof/io.h>
-#include <rawprof/lock.h>
-#include <rawprof/mem.h>
-#include <rawprof/mem_faults.h>
-#include <rawprof/mem_kernel.h>
-#include <rawprof/programs.h>
+#include "programs/io/io.h"
+#include "programs/lock/lock.h"
+#include "programs/mem/user.h"
+#include "programs/mem/faults.h"
+#include "programs/mem/kernel.h"
+#include "programs.h"
 
 const struct program_entry program_entries[] = {
 	{ &cpu_sample_program, cpu_maps, STACK_MAPS,

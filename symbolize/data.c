@@ -8,7 +8,7 @@
 
 #include "data.h"
 #include "file.h"
-#include "grow.h"
+#include "base/grow.h"
 
 /* Room that one variable takes; in order of address, and of those that begin together the largest first. */
 struct variable {

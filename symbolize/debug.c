@@ -14,7 +14,7 @@
 #include <lzma.h>
 #endif
 
-#include <rawprof/proc.h>
+#include "proc.h"
 
 #include "debug.h"
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "fdes.h"
-#include "grow.h"
+#include "base/grow.h"
 #include "guide.h"
 #include "radix.h"
-#include "unwind_elf.h"
-#include "unwind_frame.h"
+#include "unwind/elf.h"
+#include "unwind/frame.h"
 
 /* The .id of a span is where its function starts, from the base. */
 struct sym_fdes {

@@ -15,8 +15,8 @@
 
 #include "debug.h"
 #include "file.h"
-#include "grow.h"
-#include <rawprof/proc.h>
+#include "base/grow.h"
+#include "proc.h"
 
 enum { MAX_TRIES = 8 };
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "grow.h"
+#include "base/grow.h"
 #include "strings.h"
 #include "symtab.h"
 #include <rawprof/symbolize.h>

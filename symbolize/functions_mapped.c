@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "grow.h"
-#include <rawprof/proc.h>
+#include "base/grow.h"
+#include "proc.h"
 #include <rawprof/symbolize.h>
 
 /* The executable mappings, the first one of each file. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "base/grow.h"
 #include "history.h"
 
 void sym_history_init(struct sym_history *h, struct sym_strings *strings)

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "grow.h"
+#include "base/grow.h"
 #include "jit.h"
-#include <rawprof/proc.h>
+#include "proc.h"
 #include "spans.h"
 
 enum {

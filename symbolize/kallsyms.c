@@ -12,7 +12,7 @@
 
 #include <rawprof/symbolize.h>
 
-#include "grow.h"
+#include "base/grow.h"
 
 /*
  * Padding before a function (CONFIG_PREFIX_SYMBOLS) has a symbol of its own. Nothing runs there,

@@ -17,7 +17,7 @@
 #endif
 
 #include "lines.h"
-#include "grow.h"
+#include "base/grow.h"
 #include "spans.h"
 
 bool sym_can_find_source(void)

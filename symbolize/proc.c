@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rawprof/proc.h>
+#include "proc.h"
 
 static int open_file(const char *proc, uint32_t pid, const char *name)
 {

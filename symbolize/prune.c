@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "grow.h"
+#include "base/grow.h"
 #include "history.h"
 
 enum { NONE = UINT32_MAX };

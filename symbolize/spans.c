@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "grow.h"
+#include "base/grow.h"
 #include "spans.h"
 
 /* A max-heap by id of spans whose start was passed. Some below the top may have ended already. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "grow.h"
+#include "base/grow.h"
 #include "tasks.h"
 
 static void clear_task(struct sym_task *t)

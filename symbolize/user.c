@@ -13,10 +13,10 @@
 
 #include "debuginfod.h"
 #include "file.h"
-#include "grow.h"
+#include "base/grow.h"
 #include "history.h"
 #include "jit.h"
-#include <rawprof/proc.h>
+#include "proc.h"
 #include "strings.h"
 
 /* The JIT map of one life of a pid, or that it had none when it was last looked for. */

@@ -319,7 +319,7 @@ int asm_disasm(const struct asm_disasm_options *options, const struct bpf_insn *
 /* The log's dialect with the labels, functions and maps of an image, which has to outlive it. */
 struct asm_disasm_options asm_disasm_options(const struct asm_image *image);
 
-/* ---- lint (asm/lint.c) */
+/* ---- lint (verifier/lint/lint.c) */
 
 /*
  * Looks for what the verifier would refuse, and for stack bytes that nobody wrote, without a

@@ -74,7 +74,7 @@ void report_grid_set_cost(struct report_grid *g, const struct report_cost *cost)
 
 /*
  * The writers; as those of a profile they write one whole document and flush. Of the options count
- * width, utf8, color and part. JSON is one line with all rows, its shape is in report/grid_json.c.
+ * width, utf8, color and part. JSON is one line with all rows, its shape is in report/grid/json.c.
  * Prometheus has a gauge for each column of figures, the texts and ids being its labels, by which
  * rows must differ, for all rows that the table would show.
  */

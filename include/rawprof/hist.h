@@ -117,7 +117,7 @@ void report_hists_set_cost(struct report_hists *set, const struct report_cost *c
  * table: for each histogram its figures and a row with a bar for each power of two between the
  * first and the last that has something: in eighths of a block where the terminal can, else of '@'.
  *
- * json: one line, one document; its shape is in report/hist_json.c.
+ * json: one line, one document; its shape is in report/hist/json.c.
  *
  * prometheus: text exposition format 0.0.4, in base units (seconds, bytes). The edges are those of
  * powers of two, always the same ones, so that series neither come nor go; le is the greatest value

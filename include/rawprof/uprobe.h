@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- where (loader/uprobe_code.c, loader/uprobe_body.c, loader/uprobe_place.c, loader/insn_*.c) */
+/* ---- where (loader/uprobe/code.c, loader/uprobe/body.c, loader/uprobe/place.c, loader/insn_*.c) */
 
 /* What the kernel does with the instruction under a probe, cheapest first. */
 enum rp_step {
@@ -93,7 +93,7 @@ int rp_code_entry(struct rp_code *code, const struct rp_function *f, struct rp_p
 int rp_code_returns(struct rp_code *code, const struct rp_function *f, struct rp_returns *out);
 void rp_returns_free(struct rp_returns *returns);
 
-/* ---- how (loader/uprobe_set.c) */
+/* ---- how (loader/uprobe/set.c) */
 
 /* Ways to put a program on places of a file, best last. */
 enum rp_uprobe_way {

@@ -12,7 +12,7 @@
 
 struct bpf_insn;
 
-/* ---- the log (asm/vlog.c) */
+/* ---- the log (verifier/log/vlog.c) */
 
 /*
  * What a register or 8 bytes of the stack hold at an instruction, joined over all visits: equal
@@ -79,7 +79,7 @@ struct asm_vlog {
 int asm_vlog_parse(const char *text, struct asm_vlog *out);
 void asm_vlog_free(struct asm_vlog *log);
 
-/* ---- refusals (asm/refusal.c) */
+/* ---- refusals (verifier/log/refusal.c) */
 
 /*
  * A program that was refused. Without its instructions less is known of the lines that the verifier

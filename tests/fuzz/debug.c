@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What ELF files have beside symbols: .gnu_debugdata, FDEs, debug data. */
-#include "../../symbolize/debug.h"
-#include "../../symbolize/fdes.h"
-#include "../../symbolize/lines.h"
+#include "symbolize/debug.h"
+#include "symbolize/fdes.h"
+#include "symbolize/lines.h"
 #include "fuzz.h"
 
 enum { PLACES = 64 }; /* looked at in each section */

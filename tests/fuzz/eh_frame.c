@@ -6,8 +6,8 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "../../symbolize/unwind_elf.h"
-#include "../../symbolize/unwind_table.h"
+#include "unwind/elf.h"
+#include "unwind/table.h"
 #include "fuzz.h"
 
 enum { CODE = 0x1000, CODE_END = 0x80000, EH_FRAME = 0x100000, STACK = 0x7f000000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ELF files: headers, symbol tables, PLT, from memory and from a descriptor. */
-#include "../../symbolize/symtab.h"
+#include "symbolize/symtab.h"
 #include "fuzz.h"
 
 static void look_up(struct sym_object *o)

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <rawprof/uprobe.h>
 
-#include "../../loader/insn.h"
+#include "loader/uprobe/insn.h"
 #include "fuzz.h"
 
 /* Is the place where decoding from the entry arrives? */

@@ -5,8 +5,8 @@
  */
 #include "test_loader.h"
 
-#include <rawprof/io.h>
-#include <rawprof/profile.h>
+#include "programs/io/io.h"
+#include "programs/shared/profile.h"
 
 #define BLOCK 4096
 #define ROUNDS 64

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include <rawprof/loader.h>
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 
 #define MAX_INSNS 65536
 

@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#include <rawprof/mem.h>
+#include "programs/mem/user.h"
 #include <rawprof/symbolize.h>
 #include <rawprof/uprobe.h>
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 
 /* ---- configurations */
 

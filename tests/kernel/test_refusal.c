@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 #include <rawprof/verifier.h>
 
 enum { TRIED_IN_ALL = 600, LEAST_TRIED = 8 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks whose weights are in the table of programs/stack.c: each must weigh what it was given, whether it has come
+ * Stacks whose weights are in the table of programs/shared/stack.c: each must weigh what it was given, whether it has come
  * once, has a place, or has found its bucket full.
  */
 #include "test_loader.h"
 
-#include <rawprof/profile.h>
+#include "programs/shared/profile.h"
 
 enum { TIMES, SUM };
 

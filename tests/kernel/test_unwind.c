@@ -9,12 +9,9 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <rawprof/profile.h>
+#include "programs/shared/profile.h"
+#include "record/unwind_feed.h"
 
-#include "../../cli/id_set.c"
-#include "../../cli/machine.c"
-#include "../../cli/unwind_feed.c"
-#include "../../cli/unwind_store.c"
 #include "../unit/unwind_self.h"
 
 /* Whom to walk: the thread that calls this with these arguments. */

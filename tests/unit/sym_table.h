@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../symbolize/symtab.h"
+#include "symbolize/symtab.h"
 
 static struct sym_strings strings;
 static struct sym_object *object;

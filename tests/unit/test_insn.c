@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../loader/insn.h"
+#include "loader/uprobe/insn.h"
 
 static char dir[] = "/tmp/test_insn.XXXXXX";
 

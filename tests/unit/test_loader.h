@@ -12,7 +12,7 @@
 
 #include <rawprof/asm.h>
 
-#include "../../loader/internal.h"
+#include "loader/internal.h"
 
 static char log_text[1 << 16];
 

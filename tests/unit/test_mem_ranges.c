@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rawprof/mem_ranges.h>
+#include "cli/mem/ranges.h"
 
 static struct mem_ranges *books;
 static uint64_t now;

@@ -6,7 +6,7 @@
  */
 #include "test_loader.h"
 
-#include <rawprof/programs.h>
+#include "programs/programs.h"
 
 #include "../old/kernel.h"
 

@@ -6,7 +6,7 @@
 
 #include <rawprof/report.h>
 
-#include "../../report/clock.h"
+#include "report/clock.h"
 
 static void same(struct wall_clock c, const struct tm *tm)
 {

@@ -2,7 +2,7 @@
 /* Names that are not in the file itself: separate debug files, .gnu_debugdata, packed tables. */
 #include <zlib.h>
 
-#include "../../symbolize/symtab.h"
+#include "symbolize/symtab.h"
 #include "sym_user.h"
 
 enum { BASE = 0x400000 };

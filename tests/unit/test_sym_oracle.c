@@ -5,7 +5,7 @@
  */
 #include <fcntl.h>
 
-#include "../../symbolize/object.h"
+#include "symbolize/object.h"
 #include "sym_user.h"
 
 enum { ADDRESSES = 10000 };

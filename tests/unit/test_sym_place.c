@@ -4,7 +4,7 @@
 
 #include <rawprof/unwind.h>
 
-#include "../../symbolize/fdes.h"
+#include "symbolize/fdes.h"
 #include "sym_user.h"
 
 static struct sym_object *object;

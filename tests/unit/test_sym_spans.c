@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../symbolize/guide.h"
-#include "../../symbolize/radix.h"
-#include "../../symbolize/space.h"
-#include "../../symbolize/spans.h"
-#include "../../symbolize/strings.h"
+#include "symbolize/guide.h"
+#include "symbolize/radix.h"
+#include "symbolize/space.h"
+#include "symbolize/spans.h"
+#include "symbolize/strings.h"
 
 static uint32_t seed;
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <rawprof/unwind.h>
 
-#include "../../symbolize/unwind_elf.h"
-#include "../../symbolize/unwind_table.h"
+#include "unwind/elf.h"
+#include "unwind/table.h"
 
 enum {
 	MADE_SIZE = 1 << 20,

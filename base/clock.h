@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What time it is, in nanoseconds. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_SECOND 1000000000ull
+
+uint64_t monotonic_ns(void);
+/* What to add to CLOCK_MONOTONIC to get nanoseconds since 1970; it drifts, so ask again now and then. */
+uint64_t wall_offset_ns(void);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof doctor: what this kernel and these capabilities allow, and what each command will use. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <rawprof/version.h>
+
+#include "cli/commands.h"
+#include "doctor.h"
+#include "base/file.h"
+
+struct setting {
+	const char *name, *path;
+	char value[64]; /* "" if the kernel has none */
+};
+
+struct diagnosis {
+	struct utsname uts;
+	long cpus, page_size;
+	struct setting settings[8];
+	struct finding rights[DOCTOR_RIGHTS];
+	struct finding mechanisms[DOCTOR_MECHANISMS];
+	struct finding ways[DOCTOR_WAYS];
+	struct finding commands[DOCTOR_COMMANDS];
+};
+
+/* Settings that take away what capabilities give, or the other way round. */
+static const struct setting settings[] = {
+	{ "kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid" },
+	{ "kernel.perf_event_max_sample_rate", "/proc/sys/kernel/perf_event_max_sample_rate" },
+	{ "kernel.perf_event_max_stack", "/proc/sys/kernel/perf_event_max_stack" },
+	{ "kernel.perf_event_mlock_kb", "/proc/sys/kernel/perf_event_mlock_kb" },
+	{ "kernel.kptr_restrict", "/proc/sys/kernel/kptr_restrict" },
+	{ "kernel.unprivileged_bpf_disabled", "/proc/sys/kernel/unprivileged_bpf_disabled" },
+	{ "net.core.bpf_jit_enable", "/proc/sys/net/core/bpf_jit_enable" },
+	{ "lockdown", "/sys/kernel/security/lockdown" },
+};
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+static void examine(struct diagnosis *d)
+{
+	uname(&d->uts);
+	d->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	d->page_size = sysconf(_SC_PAGESIZE);
+	for (int i = 0; i < SETTINGS; i++) {
+		struct setting *s = &d->settings[i];
+
+		*s = settings[i];
+		if (read_small_file(s->path, s->value, sizeof(s->value)) < 0)
+			*s->value = '\0';
+		s->value[strcspn(s->value, "\n")] = '\0';
+	}
+	doctor_rights(d->rights);
+	doctor_mechanisms(d->mechanisms);
+	doctor_ways(d->mechanisms, d->ways);
+	doctor_commands(d->commands);
+}
+
+/* ---- as text */
+
+static void print_findings(const char *title, const struct finding *f, int n)
+{
+	printf("\n%s\n", title);
+	for (int i = 0; i < n; i++) {
+		printf("  %-3s  %-16s %-5s ", f[i].err ? "no" : "yes", f[i].name, f[i].since);
+		/* What is told in several lines stays in its column. */
+		for (const char *c = f[i].text; *c; c++)
+			if (*c == '\n')
+				printf("\n%31s", "");
+			else
+				putchar(*c);
+		putchar('\n');
+	}
+}
+
+static void print_text(const struct diagnosis *d)
+{
+	printf("rawprof %s on Linux %s (%s), %ld CPUs, pages of %ld bytes\n", RAWPROF_VERSION,
+	       d->uts.release, d->uts.machine, d->cpus, d->page_size);
+	print_findings("Rights of this process", d->rights, DOCTOR_RIGHTS);
+	puts("\nSettings");
+	for (int i = 0; i < SETTINGS; i++)
+		printf("       %-34s %s\n", d->settings[i].name,
+		       *d->settings[i].value ? d->settings[i].value : "-");
+	print_findings("Mechanisms, and the Linux that brought them", d->mechanisms,
+		       DOCTOR_MECHANISMS);
+	print_findings("What is used for", d->ways, DOCTOR_WAYS);
+	print_findings("Commands", d->commands, DOCTOR_COMMANDS);
+}
+
+/* ---- as JSON */
+
+static void print_string(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		const unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20 || c > 0x7e)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void print_list(const char *title, const struct finding *f, int n)
+{
+	printf(",\n  \"%s\": [", title);
+	for (int i = 0; i < n; i++) {
+		printf("%s\n    { \"name\": ", i ? "," : "");
+		print_string(f[i].name);
+		printf(", \"works\": %s, \"errno\": %d, \"since\": ", f[i].err ? "false" : "true",
+		       -f[i].err);
+		print_string(f[i].since);
+		printf(", \"text\": ");
+		print_string(f[i].text);
+		printf(" }");
+	}
+	printf("\n  ]");
+}
+
+static void print_json(const struct diagnosis *d)
+{
+	printf("{\n  \"rawprof\": ");
+	print_string(RAWPROF_VERSION);
+	printf(",\n  \"linux\": ");
+	print_string(d->uts.release);
+	printf(",\n  \"machine\": ");
+	print_string(d->uts.machine);
+	printf(",\n  \"cpus\": %ld,\n  \"page_size\": %ld,\n  \"settings\": {", d->cpus,
+	       d->page_size);
+	for (int i = 0; i < SETTINGS; i++) {
+		printf("%s\n    ", i ? "," : "");
+		print_string(d->settings[i].name);
+		printf(": ");
+		if (*d->settings[i].value)
+			print_string(d->settings[i].value);
+		else
+			printf("null");
+	}
+	printf("\n  }");
+	print_list("rights", d->rights, DOCTOR_RIGHTS);
+	print_list("mechanisms", d->mechanisms, DOCTOR_MECHANISMS);
+	print_list("ways", d->ways, DOCTOR_WAYS);
+	print_list("commands", d->commands, DOCTOR_COMMANDS);
+	printf("\n}\n");
+}
+
+int command_doctor(const struct options *opt)
+{
+	struct diagnosis *d = calloc(1, sizeof(*d));
+	const bool json = !strcmp(opt->format->name, "json");
+	int status = EXIT_DONE;
+
+	if (!d) {
+		rp_log(RP_ERROR, "out of memory");
+		return EXIT_FAILED;
+	}
+	examine(d);
+	if (json)
+		print_json(d);
+	else
+		print_text(d);
+	for (int i = 0; i < DOCTOR_COMMANDS; i++)
+		if (d->commands[i].err && doctor_is_main(i))
+			status = EXIT_FAILED;
+	free(d);
+	if (fflush(stdout) || ferror(stdout)) {
+		rp_log(RP_ERROR, "cannot write standard output: %s", strerror(errno));
+		status = EXIT_FAILED;
+	}
+	return status;
+}

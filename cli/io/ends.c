@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests whose end no program was run for, on kernels without BTF.
+ *
+ * The kernel passes over the programs of a classic tracepoint while another BPF program is at work on that CPU, and
+ * counts that nowhere. An entry of the map goes when its request ends, so what is left of them when the recording
+ * ends, and the disk does not have any more, has ended without our being told.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "io.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+/* Before the programs are taken off: what comes and goes from here on only makes the number too small. */
+int io_ends_ask(struct profile *p)
+{
+	struct io *io = p->ctx;
+
+	io->asked = monotonic_ns();
+	for (size_t i = 0; i < io->names.ndisks; i++) {
+		struct io_disk *d = &io->names.disks[i];
+		char path[128], text[64];
+		unsigned long long reads = 0, writes = 0;
+
+		snprintf(path, sizeof(path), "/sys/block/%s/inflight", d->name);
+		if (read_small_file(path, text, sizeof(text)) > 0) {
+			char *end;
+
+			reads = strtoull(text, &end, 10);
+			writes = strtoull(end, NULL, 10);
+		}
+		d->under_way = reads + writes;
+		d->left = 0;
+	}
+	return 0;
+}
+
+static int count_entry(void *ctx, const void *key, const void *value)
+{
+	const struct io_request *q = value;
+	struct io *io = ctx;
+
+	(void)key;
+	if (!q->start || q->start == UINT64_MAX || q->start > io->asked ||
+	    (io->config.by_disk && q->disk != io->config.disk) ||
+	    (io->config.owner && q->pid_tgid == UINT64_MAX))
+		return 0;
+	for (size_t i = 0; i < io->names.ndisks; i++)
+		io->names.disks[i].left += io->names.disks[i].disk == q->disk;
+	return 0;
+}
+
+int io_ends_count(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int err = rp_map_each(stacks_map(p->stacks, IO_MAP_REQUESTS), &io->maps[IO_MAP_REQUESTS],
+			      count_entry, io);
+
+	for (size_t i = 0; err >= 0 && i < io->names.ndisks; i++) {
+		const struct io_disk *d = &io->names.disks[i];
+
+		io->unended += d->left > d->under_way ? d->left - d->under_way : 0;
+	}
+	return err < 0 ? err : 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof io: how slow is storage? Which view of it is meant. */
+#include "cli/commands.h"
+#include "io.h"
+
+static int setup(struct io *io, const struct options *opt)
+{
+	const struct io_options *own = io->own;
+	int err = io_record_init(io);
+
+	if (err)
+		return err;
+	if (io_wants_processes(opt) || own->pattern)
+		return io_totals_setup(io, opt);
+	return own->log ? io_log_setup(io) : own->stacks ? io_stacks_setup(io) : io_hists_setup(io);
+}
+
+int command_io(const struct options *opt)
+{
+	struct io io = { .own = opt->own };
+	int err = setup(&io, opt);
+	int status = err ? EXIT_FAILED : profile_run(&io.profiler, opt, &io);
+
+	io_hists_free(&io);
+	io_totals_free(&io);
+	io_record_free(&io);
+	return status;
+}

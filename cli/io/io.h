@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the parts of `rawprof io` share.
+ *
+ *	io.c		the command: which view is meant
+ *	io_options.c	what can be asked for
+ *	io_record.c	records: programs, maps, the books
+ *	io_ends.c	requests whose end was not told of
+ *	io_names.c	names of disks, operations, flags, control groups
+ *	io_hists.c	histograms of latency, phases, sizes
+ *	io_totals.c	by process; random or sequential
+ *	io_log.c	a line for each request
+ *	io_stacks.c	who starts them
+ *	io_calls.c	system calls instead
+ */
+#ifndef CLI_IO_H
+#define CLI_IO_H
+
+#include <rawprof/hist.h>
+#include "programs/io/io.h"
+
+#include "record/profile.h"
+
+struct io_options {
+	bool phases, sizes, pattern, processes, log, stacks, syscalls, fsync;
+	const char *by;
+	const char *disk;
+	uint64_t min_ns;
+};
+extern const struct own_option io_own_options[];
+extern const char io_usage[];
+const char *io_check(const struct options *opt);
+/* A table of processes: asked for, or a number of rows or an order without another view. */
+bool io_wants_processes(const struct options *opt);
+
+/* What histograms are told apart by; a list of them is --by. */
+enum io_label {
+	IO_BY_DISK,
+	IO_BY_OP,
+	IO_BY_FLAGS,
+	IO_BY_PROCESS,
+	IO_BY_COMM,
+	IO_BY_CGROUP,
+	IO_BY_PHASE,
+	IO_BY_CALL, /* of system calls: which, */
+	IO_BY_FS,   /* and of which type the file system is */
+	IO_LABELS
+};
+extern const char *const io_label_names[IO_LABELS];
+/* From "disk,op" to labels. Returns how many, at most REPORT_HISTS_MAX_KEYS; 0: a word is unknown or comes twice, or
+ * there are too many. */
+size_t io_labels_parse(const char *text, enum io_label *out);
+
+/* ---- names */
+
+struct io_names {
+	struct io_disk {
+		uint32_t disk;		  /* major << 20 | minor */
+		bool bios;		  /* it has no requests */
+		bool used;		  /* it has a size */
+		uint64_t under_way, left; /* io_ends.c: requests that it has, and entries */
+		char name[32];
+	} * disks;
+	size_t ndisks;
+	struct io_group {
+		uint64_t id;
+		char *path;
+	} * groups;
+	size_t ngroups;
+	bool groups_read;
+	size_t root_length; /* of the path of the hierarchy */
+};
+/* Reads which disks there are; those that are gone by now stay known. -ENOMEM. */
+int io_names_read_disks(struct io_names *names);
+void io_names_free(struct io_names *names);
+/* The disk of that name, or NULL. */
+const struct io_disk *io_disk_find(const struct io_names *names, const char *name);
+/* Room for any of the texts below. */
+#define IO_TEXT 256
+/* All return text, or something that lives longer. */
+const char *io_disk_name(const struct io_names *names, uint32_t disk, char *text);
+const char *io_op_name(uint32_t flags, char *text);
+const char *io_flags_text(uint32_t flags, char *text);
+const char *io_cgroup_path(struct io_names *names, uint64_t id, char *text);
+/* The bits that io_flags_text() has names for. */
+uint32_t io_flags_named(void);
+extern const char *const io_phase_names[IO_PHASES];
+
+/* ---- the recording */
+
+struct io {
+	const struct io_options *own;
+	struct asm_map maps[IO_MAPS];
+	struct profiler profiler;
+	struct io_config config;
+	struct io_names names;
+	struct io_stats stats;
+	struct rp_ring *ring;
+	bool classic; /* there are no BTF tracepoints */
+	struct {
+		const struct asm_program *program;
+		const char *event; /* of a classic tracepoint; NULL */
+		int fd;
+	} hook[8]; /* loaded, not yet attached */
+	size_t nhooks;
+	uint64_t bank;	 /* that the programs count in */
+	bool turned;	 /* the other one has not been taken yet */
+	uint64_t kept;	 /* requests, so far */
+	uint64_t told;	 /* of them in intervals before */
+	uint64_t missed; /* events at which the kernel did not run the program */
+	uint64_t asked,
+		unended; /* io_ends.c: when disks were asked, and what they do not have any more */
+	uint64_t since;	 /* CLOCK_MONOTONIC: when the interval began */
+
+	struct io_totals *totals; /* io_totals.c */
+
+	/* histograms */
+	struct report_hists *set;
+	enum io_label label[REPORT_HISTS_MAX_KEYS];
+	const char *label_name[REPORT_HISTS_MAX_KEYS];
+	size_t nlabels;
+	bool by_phase; /* IO_BY_PHASE is one of them */
+};
+
+/* It is about system calls, not requests. */
+static inline bool io_of_calls(const struct io *io)
+{
+	return io->own->syscalls || io->own->fsync;
+}
+
+/* Fills what all views have in common. 0 or a negative errno after a message. */
+int io_record_init(struct io *io);
+void io_record_free(struct io *io);
+/* What is under way, asked of the disks at the end, and then held against the map requests. */
+int io_ends_ask(struct profile *p);
+int io_ends_count(struct profile *p);
+/* Makes room for so many entries in a map of values by CPU, as far as memory should go. */
+void io_size_map(struct io *io, int map, uint32_t wanted);
+/* Turns to the other bank, and waits until nobody writes to the one before. */
+int io_turn_bank(struct profile *p);
+/* Hands over what is in the bank before, or at the end in the one in use, and forgets it there. */
+typedef int (*io_entry_fn)(struct profile *p, const struct io_key *key, const void *value);
+int io_take_bank(struct profile *p, int map, io_entry_fn fn);
+/* Loads a program, which io_record_start() will attach, after those that were loaded before. */
+int io_record_load(struct profile *p, const struct asm_program *program);
+/* Attaches the programs: what profiler.start is, unless a view has something to do before. */
+int io_record_start(struct profile *p);
+/* What a document says of the time since the last one. */
+int io_interval_info(struct profile *p, struct profile_info *out);
+
+/* Views; each fills io->profiler and io->config, and returns 0 or a negative errno after a message. */
+int io_hists_setup(struct io *io);
+void io_hists_free(struct io *io);
+int io_totals_setup(struct io *io, const struct options *opt);
+void io_totals_free(struct io *io);
+int io_log_setup(struct io *io);
+int io_stacks_setup(struct io *io);
+
+/* ---- system calls: another recording for the same histograms */
+
+int io_calls_attach(struct profile *p);
+const char *io_call_name(uint32_t kind);
+/* The type of a file system, "ext4", by where the kernel has its name; "-" where a call was about no file. */
+const char *io_type_name(struct profile *p, uint64_t address, char *text);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A line for each request as it ends, for a person or as JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io.h"
+#include "base/clock.h"
+
+/* Times of a request whose sum is the whole. */
+struct times {
+	double queue, device; /* ms: before the device had it, and since */
+};
+
+static struct times times_of(const struct io_record *r)
+{
+	const struct io_request *q = &r->request;
+	const uint64_t issued = q->last_issue ? q->last_issue : r->end;
+
+	return (struct times){ .queue = (double)(int64_t)(issued - q->start) / 1e6,
+			       .device = (double)(int64_t)(r->end - issued) / 1e6 };
+}
+
+static double seconds_since_start(const struct profile *p, uint64_t time)
+{
+	return (double)(int64_t)(time - p->session.begin_ns) / NS_PER_SECOND;
+}
+
+/* Names of commands may have any byte. */
+static void clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+/* A flush is of the whole disk. */
+static bool has_sector(const struct io_request *q)
+{
+	return q->issues && q->sector != UINT64_MAX;
+}
+
+static void put_line(struct profile *p, const struct io_record *r, const char *comm)
+{
+	struct io *io = p->ctx;
+	const struct io_request *q = &r->request;
+	const struct times t = times_of(r);
+	char disk[IO_TEXT], op[IO_TEXT], flags[IO_TEXT], name[17], sector[24] = "-";
+
+	snprintf(name, sizeof(name), "%s", comm);
+	clean(name);
+	if (has_sector(q))
+		snprintf(sector, sizeof(sector), "%" PRIu64, q->sector);
+	fprintf(p->output.stream, "%12.6f %-16s %7u %-10s %-12s %12s %9u %10.3f %10.3f %10.3f %s\n",
+		seconds_since_start(p, r->end), name, (uint32_t)(q->pid_tgid >> 32),
+		io_disk_name(&io->names, r->disk, disk), io_op_name(q->flags, op), sector,
+		q->done + q->len, t.queue, t.device, t.queue + t.device,
+		io_flags_text(q->flags, flags));
+}
+
+static void put_json_text(FILE *f, const char *text)
+{
+	putc('"', f);
+	for (; *text; text++)
+		if (*text == '"' || *text == '\\')
+			fprintf(f, "\\%c", *text);
+		else if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
+			fprintf(f, "\\u%04x", (unsigned char)*text);
+		else
+			putc(*text, f);
+	putc('"', f);
+}
+
+static void put_json(struct profile *p, const struct io_record *r, const char *comm)
+{
+	struct io *io = p->ctx;
+	const struct io_request *q = &r->request;
+	FILE *f = p->output.stream;
+	char text[IO_TEXT];
+
+	fprintf(f, "{\"time_ns\":%" PRIu64 ",\"comm\":", r->end + p->session.wall_offset);
+	put_json_text(f, comm);
+	fprintf(f, ",\"pid\":%u,\"tid\":%u,\"disk\":", (uint32_t)(q->pid_tgid >> 32),
+		(uint32_t)q->pid_tgid);
+	put_json_text(f, io_disk_name(&io->names, r->disk, text));
+	fprintf(f, ",\"op\":\"%s\",", io_op_name(q->flags, text));
+	fprintf(f, "\"flags\":\"%s\",", io_flags_text(q->flags, text));
+	if (has_sector(q))
+		fprintf(f, "\"sector\":%" PRIu64 ",", q->sector);
+	fprintf(f, "\"bytes\":%u,\"issues\":%u", q->done + q->len, q->issues);
+	fprintf(f, ",\"start_ns\":%" PRIu64, q->start);
+	fprintf(f, ",\"insert_ns\":%" PRIu64, q->insert);
+	fprintf(f, ",\"issue_ns\":%" PRIu64, q->issue);
+	fprintf(f, ",\"last_issue_ns\":%" PRIu64, q->last_issue);
+	fprintf(f, ",\"data_done_ns\":%" PRIu64, q->data_done);
+	fprintf(f, ",\"end_ns\":%" PRIu64 "}\n", r->end);
+}
+
+static bool as_json(const struct profile *p)
+{
+	return p->opt->format->write == report_write_json;
+}
+
+static int take_record(void *ctx, const void *record, size_t size)
+{
+	const struct io_record *r = record;
+	struct profile *p = ctx;
+	struct io *io = p->ctx;
+	char comm[17];
+
+	if (size != sizeof(*r))
+		return -EBADMSG;
+	snprintf(comm, sizeof(comm), "%.16s", r->request.comm);
+	if (!profile_comm_wanted(p, comm)) {
+		p->not_wanted++;
+		return 0;
+	}
+	io->kept++;
+	if (as_json(p))
+		put_json(p, r, comm);
+	else
+		put_line(p, r, comm);
+	return ferror(p->output.stream) ? output_flush(&p->output) : 0;
+}
+
+static int drain(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int n = rp_ring_drain(io->ring, take_record, p);
+
+	if (n > 0)
+		n = output_flush(&p->output);
+	return n < 0 ? output_failed(&p->output, n) : 0;
+}
+
+static int begin(struct profile *p)
+{
+	int err = output_empty(&p->output);
+
+	if (err)
+		return err;
+	if (!as_json(p))
+		fprintf(p->output.stream, "%12s %-16s %7s %-10s %-12s %12s %9s %10s %10s %10s %s\n",
+			"TIME(s)", "COMMAND", "PID", "DISK", "OP", "SECTOR", "BYTES", "QUEUE(ms)",
+			"DEVICE(ms)", "TOTAL(ms)", "FLAGS");
+	return io_record_start(p);
+}
+
+static int report(struct profile *p)
+{
+	struct io *io = p->ctx;
+	struct books books;
+	int err = profile_books(p, io->kept, &books);
+
+	if (err || p->opt->verbosity < 0)
+		return err;
+	err = report_print_ledger(stderr, &books.ledger, "requests");
+	return err ? err : report_print_cost(stderr, &books.cost);
+}
+
+int io_log_setup(struct io *io)
+{
+	struct io_config *c = &io->config;
+
+	c->records = c->timeline = c->extent = 1;
+	io->maps[IO_MAP_HISTS].max_entries = io->maps[IO_MAP_TOTALS].max_entries =
+		io->maps[IO_MAP_ENDS].max_entries = 1;
+	io->maps[IO_MAP_RING].max_entries = 1 << 24;
+	io->profiler.output = OUTPUT_GRID;
+	io->profiler.often = true;
+	io->profiler.start = begin;
+	io->profiler.drain = drain;
+	io->profiler.report = report;
+	return 0;
+}

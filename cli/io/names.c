@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel's numbers are called: disks, operations, flags, control groups. */
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "base/file.h"
+
+const char *const io_phase_names[IO_PHASES] = {
+	[IO_TOTAL] = "total",	    [IO_QUEUE] = "queue",   [IO_SCHEDULER] = "scheduler",
+	[IO_REQUEUE] = "requeue",   [IO_DEVICE] = "device", [IO_FLUSH] = "flush",
+	[IO_FLUSH_ALONE] = "flush",
+};
+
+/* ---- disks ------------------------------------------------------------------------------------------------ */
+
+static struct io_disk *disk_by_number(const struct io_names *names, uint32_t disk)
+{
+	for (size_t i = 0; i < names->ndisks; i++)
+		if (names->disks[i].disk == disk)
+			return &names->disks[i];
+	return NULL;
+}
+
+const struct io_disk *io_disk_find(const struct io_names *names, const char *name)
+{
+	if (!strncmp(name, "/dev/", 5))
+		name += 5;
+	for (size_t i = 0; i < names->ndisks; i++)
+		if (!strcmp(names->disks[i].name, name))
+			return &names->disks[i];
+	return NULL;
+}
+
+/* Only disks that work by requests have hardware queues. */
+static bool has_queues(const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/mq", name);
+	return !access(path, F_OK);
+}
+
+static bool has_size(const char *name)
+{
+	char path[300], text[32];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/size", name);
+	return read_small_file(path, text, sizeof(text)) > 0 && strtoull(text, NULL, 10);
+}
+
+static int add_disk(struct io_names *names, const char *name)
+{
+	struct io_disk *disk, *grown;
+	char path[300], text[32], *colon;
+	uint32_t number;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/dev", name);
+	if (read_small_file(path, text, sizeof(text)) <= 0)
+		return 0; /* it has just gone */
+	number = (uint32_t)strtoul(text, &colon, 10) << 20;
+	if (*colon == ':')
+		number |= (uint32_t)strtoul(colon + 1, NULL, 10);
+	disk = disk_by_number(names, number);
+	if (!disk) {
+		grown = realloc(names->disks, (names->ndisks + 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		names->disks = grown;
+		disk = &grown[names->ndisks++];
+	}
+	*disk = (struct io_disk){ .disk = number,
+				  .bios = !has_queues(name),
+				  .used = has_size(name) };
+	/* The directories have '!' where names have '/'. */
+	snprintf(disk->name, sizeof(disk->name), "%s", name);
+	for (char *c = disk->name; *c; c++)
+		if (*c == '!')
+			*c = '/';
+	return 0;
+}
+
+int io_names_read_disks(struct io_names *names)
+{
+	DIR *dir = opendir("/sys/block");
+	struct dirent *entry;
+	int err = 0;
+
+	while (dir && !err && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			err = add_disk(names, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+const char *io_disk_name(const struct io_names *names, uint32_t disk, char *text)
+{
+	const struct io_disk *known = disk_by_number(names, disk);
+
+	if (known)
+		return known->name;
+	if (!disk)
+		return "(none)"; /* requests of a driver to its controller */
+	snprintf(text, IO_TEXT, "%u:%u", disk >> 20, disk & 0xfffff);
+	return text;
+}
+
+/* ---- operations and flags --------------------------------------------------------------------------------- */
+
+/* As include/linux/blk_types.h has them now; where the kernel's BTF says otherwise it is right. */
+static struct {
+	const char *kernel, *name;
+	int64_t number;
+} ops[] = {
+	{ "REQ_OP_READ", "read", 0 },
+	{ "REQ_OP_WRITE", "write", 1 },
+	{ "REQ_OP_FLUSH", "flush", 2 },
+	{ "REQ_OP_DISCARD", "discard", 3 },
+	{ "REQ_OP_SECURE_ERASE", "secure-erase", 5 },
+	{ "REQ_OP_WRITE_SAME", "write-same", -1 },
+	{ "REQ_OP_WRITE_ZEROES", "write-zeroes", 9 },
+	{ "REQ_OP_ZONE_APPEND", "zone-append", -1 },
+	{ "REQ_OP_ZONE_OPEN", "zone-open", -1 },
+	{ "REQ_OP_ZONE_CLOSE", "zone-close", -1 },
+	{ "REQ_OP_ZONE_FINISH", "zone-finish", -1 },
+	{ "REQ_OP_ZONE_RESET", "zone-reset", -1 },
+	{ "REQ_OP_ZONE_RESET_ALL", "zone-reset-all", -1 },
+	{ "REQ_OP_SCSI_IN", "scsi-in", -1 },
+	{ "REQ_OP_SCSI_OUT", "scsi-out", -1 },
+	{ "REQ_OP_DRV_IN", "driver-in", 34 },
+	{ "REQ_OP_DRV_OUT", "driver-out", 35 },
+	{ "", "empty-flush", IO_OP_EMPTY_FLUSH },
+	{ "", "other", IO_OP_OTHER },
+};
+#define OPS (sizeof(ops) / sizeof(ops[0]))
+
+/* Numbers of bits; -1: not on this kernel. */
+static struct {
+	const char *kernel, *name;
+	int64_t bit;
+} flags_known[] = {
+	{ "__REQ_SYNC", "sync", 11 },	  { "__REQ_META", "meta", 12 },
+	{ "__REQ_PRIO", "prio", 13 },	  { "__REQ_IDLE", "idle", 15 },
+	{ "__REQ_FUA", "fua", 17 },	  { "__REQ_PREFLUSH", "preflush", 18 },
+	{ "__REQ_RAHEAD", "ahead", 19 },  { "__REQ_BACKGROUND", "background", 20 },
+	{ "__REQ_NOWAIT", "nowait", 21 }, { "__REQ_SWAP", "swap", -1 },
+};
+#define FLAGS (sizeof(flags_known) / sizeof(flags_known[0]))
+
+static void ask_kernel(void)
+{
+	static bool asked;
+	const struct rp_btf *btf;
+
+	if (asked || !rp_has(RP_HAS_KERNEL_BTF) || rp_btf_kernel(&btf))
+		return;
+	asked = true;
+	for (size_t i = 0; i < OPS; i++)
+		if (*ops[i].kernel && rp_btf_enum(btf, NULL, ops[i].kernel, &ops[i].number))
+			ops[i].number = -1;
+	for (size_t i = 0; i < FLAGS; i++)
+		if (rp_btf_enum(btf, NULL, flags_known[i].kernel, &flags_known[i].bit))
+			flags_known[i].bit = -1;
+}
+
+const char *io_op_name(uint32_t flags, char *text)
+{
+	ask_kernel();
+	for (size_t i = 0; i < OPS; i++)
+		if (ops[i].number == (int64_t)(flags & IO_OP_MASK))
+			return ops[i].name;
+	snprintf(text, IO_TEXT, "op%u", flags & IO_OP_MASK);
+	return text;
+}
+
+uint32_t io_flags_named(void)
+{
+	uint32_t bits = 0;
+
+	ask_kernel();
+	for (size_t i = 0; i < FLAGS; i++)
+		if (flags_known[i].bit >= 0)
+			bits |= 1u << flags_known[i].bit;
+	return bits;
+}
+
+const char *io_flags_text(uint32_t flags, char *text)
+{
+	size_t n = 0;
+
+	ask_kernel();
+	*text = '\0';
+	for (size_t i = 0; i < FLAGS; i++)
+		if (flags_known[i].bit >= 0 && flags & 1u << flags_known[i].bit)
+			n += (size_t)snprintf(text + n, IO_TEXT - n, "%s%s", n ? "," : "",
+					      flags_known[i].name);
+	return n ? text : "-";
+}
+
+/* ---- control groups --------------------------------------------------------------------------------------- */
+
+static struct io_names *walking; /* nftw(3) has no context */
+
+/* Where groups of version 2 are, and the length of that; the usual place if they are nowhere. */
+static size_t group_root(char *root, size_t size)
+{
+	FILE *mounts = fopen("/proc/self/mounts", "re");
+	char line[4096], *next;
+
+	snprintf(root, size, "/sys/fs/cgroup");
+	while (mounts && fgets(line, sizeof(line), mounts)) {
+		const char *device = strtok_r(line, " ", &next),
+			   *place = strtok_r(NULL, " ", &next), *type = strtok_r(NULL, " ", &next);
+
+		if (device && place && type && !strcmp(type, "cgroup2")) {
+			snprintf(root, size, "%s", place);
+			break;
+		}
+	}
+	if (mounts)
+		fclose(mounts);
+	return strlen(root);
+}
+
+/* Its id is the number of the directory. */
+static int add_group(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	struct io_group *grown;
+
+	(void)ftw;
+	if (type != FTW_D)
+		return 0;
+	grown = realloc(walking->groups, (walking->ngroups + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	walking->groups = grown;
+	path += walking->root_length;
+	grown[walking->ngroups] =
+		(struct io_group){ .id = st->st_ino, .path = strdup(*path ? path : "/") };
+	return grown[walking->ngroups++].path ? 0 : -ENOMEM;
+}
+
+const char *io_cgroup_path(struct io_names *names, uint64_t id, char *text)
+{
+	if (!names->groups_read) {
+		char root[PATH_MAX];
+
+		names->groups_read = true;
+		names->root_length = group_root(root, sizeof(root));
+		walking = names;
+		nftw(root, add_group, 16, FTW_PHYS | FTW_MOUNT);
+	}
+	for (size_t i = 0; i < names->ngroups; i++)
+		if (names->groups[i].id == id)
+			return names->groups[i].path;
+	snprintf(text, IO_TEXT, "cgroup-%llu", (unsigned long long)id);
+	return text;
+}
+
+void io_names_free(struct io_names *names)
+{
+	for (size_t i = 0; i < names->ngroups; i++)
+		free(names->groups[i].path);
+	free(names->groups);
+	free(names->disks);
+}

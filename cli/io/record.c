@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The recording of requests: what the programs are told, how they are attached, the maps, the books. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+/* ---- what the running kernel has -------------------------------------------------------------------------- */
+
+/* Bit 4 until 6.9, when the bits became an enum. */
+#define OLD_FLUSH_SEQ (1u << 4)
+
+static int letters_at(const char *event, uint32_t *out)
+{
+	struct rp_tp_format format;
+	const struct rp_tp_field *rwbs;
+	int err = rp_tp_format("block", event, &format);
+
+	if (err)
+		return err;
+	rwbs = rp_tp_format_field(&format, "rwbs");
+	if (rwbs)
+		*out = rwbs->offset;
+	else
+		err = rp_fail(-ENOENT, "block:%s has no field rwbs", event);
+	rp_tp_format_free(&format);
+	return err;
+}
+
+static int look_at_tracepoints(struct io *io)
+{
+	int err = letters_at("block_rq_issue", &io->config.rwbs_issue);
+
+	io->classic = true;
+	if (io->own->syscalls || io->own->fsync)
+		return rp_fail(-EOPNOTSUPP, "which file a system call is about is seen by BTF "
+					    "tracepoints alone, and this kernel has none");
+	rp_log(RP_WARN,
+	       "no BTF tracepoints: requests count from where they are issued, by whom they "
+	       "are issued, and go by disk and sector; disks without requests are not seen");
+	return err ? err : letters_at("block_rq_complete", &io->config.rwbs_complete);
+}
+
+static int look_at_kernel(struct io *io)
+{
+	struct io_kernel *k = &io->config.kernel;
+	const struct rp_btf *btf;
+	struct asm_access access;
+	int64_t bit;
+
+	if (!rp_has(RP_HAS_TP_BTF) || rp_btf_kernel(&btf))
+		return look_at_tracepoints(io);
+	k->start_told = rp_btf_tracepoint_takes(btf, "block_io_start", 0, "request") == 1;
+	k->queue_argument = rp_btf_tracepoint_takes(btf, "block_rq_issue", 1, "request") == 1;
+	k->merge_told = rp_btf_tracepoint_takes(btf, "block_rq_merge", 0, "request") == 1;
+	k->disk_in_request = !rp_btf_access(btf, "request", "rq_disk", &access, NULL);
+	k->flush_seq = rp_btf_enum(btf, NULL, "__RQF_FLUSH_SEQ", &bit) ? OLD_FLUSH_SEQ : 1u << bit;
+	if (!k->start_told)
+		rp_log(RP_INFO,
+		       "no block_io_start, which came with Linux 6.4: a request starts "
+		       "where it is inserted or issued, at the time that the kernel noted");
+	return 0;
+}
+
+static int configure(struct profile *p)
+{
+	struct io *io = p->ctx;
+	struct profile_config *c = &p->config;
+	struct io_config *config = &io->config;
+
+	config->key_comm |= p->comm_glob && config->hists;
+	config->cgroup |= config->key_group;
+	config->owner = c->filtering || p->comm_glob || config->key_process || config->key_comm ||
+			config->cgroup || config->records || config->totals || config->stacks;
+	if (!config->key_comm && !config->key_group)
+		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
+	/* A part that is done is told by its length. */
+	config->timeline |= io->classic;
+	config->extent |= io->classic;
+	config->noted = config->by_disk || config->pattern || config->stacks;
+	config->only_time = !config->owner && !config->timeline;
+	config->profile = *c;
+	return 0;
+}
+
+/* ---- programs --------------------------------------------------------------------------------------------- */
+
+int io_record_load(struct profile *p, const struct asm_program *program)
+{
+	struct io *io = p->ctx;
+	int fd = profile_load(p, program, &io->config);
+
+	io->hook[io->nhooks].program = program;
+	io->hook[io->nhooks++].fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* Disks without requests that are in use: most have none, and bios are told of for all. */
+static bool want_bios(const struct io *io)
+{
+	for (size_t i = 0; i < io->names.ndisks; i++) {
+		const struct io_disk *d = &io->names.disks[i];
+
+		if (d->bios && d->used && (!io->config.by_disk || io->config.disk == d->disk))
+			return true;
+	}
+	return false;
+}
+
+static int load_bios(struct profile *p)
+{
+	const struct rp_btf *btf;
+	struct asm_access access;
+	int err;
+
+	if (rp_btf_kernel(&btf) || rp_btf_tracepoint_takes(btf, "block_bio_queue", 0, "bio") != 1 ||
+	    rp_btf_access(btf, "bio", "bi_bdev.bd_disk.queue.mq_ops", &access, NULL)) {
+		rp_log(RP_WARN, "disks without requests (device mapper, md, zram) are not seen: "
+				"that needs Linux 5.12");
+		return 0;
+	}
+	err = io_record_load(p, &io_bio_start_program);
+	return err ? err : io_record_load(p, &io_bio_done_program);
+}
+
+static int attach_classic(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int err = io_record_load(p, &io_issue_classic_program);
+
+	io->hook[0].event = "block_rq_issue";
+	if (!err)
+		err = io_record_load(p, &io_done_classic_program);
+	io->hook[1].event = "block_rq_complete";
+	return err;
+}
+
+/* In the order in which a request meets them, so that it is not met half-way. */
+static int attach(struct profile *p)
+{
+	struct io *io = p->ctx;
+	const struct io_config *c = &io->config;
+	int err = 0;
+
+	io->config.profile = p->config;
+	err = rp_ring_open(stacks_map(p->stacks, IO_MAP_RING), io->maps[IO_MAP_RING].max_entries,
+			   &io->ring);
+	if (err || io_of_calls(io))
+		return err ? err : io_calls_attach(p);
+	if (io->classic)
+		return attach_classic(p);
+	if (c->kernel.start_told)
+		err = io_record_load(p, &io_start_program);
+	if (!err && c->phases)
+		err = io_record_load(p, &io_insert_program);
+	else if (!err && !c->kernel.start_told && c->owner)
+		err = io_record_load(p, &io_insert_program);
+	if (!err && (c->timeline || c->owner))
+		err = io_record_load(p, &io_issue_program);
+	if (!err && c->extent)
+		err = io_record_load(p, &io_requeue_program);
+	if (!err && c->kernel.merge_told && (c->kernel.start_told || c->timeline || c->owner))
+		err = io_record_load(p, &io_merge_program);
+	if (!err)
+		err = io_record_load(p, c->kernel.start_told ? &io_done_program
+							     : &io_complete_program);
+	if (!err && want_bios(io))
+		err = load_bios(p);
+	return err;
+}
+
+int io_record_start(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int err = 0;
+
+	for (size_t i = 0; err >= 0 && i < io->nhooks; i++) {
+		struct rp_link *link;
+
+		err = io->hook[i].event ? rp_attach_tracepoint(io->hook[i].fd, "block",
+							       io->hook[i].event, 0, &link)
+					: rp_attach_raw_tracepoint(io->hook[i].fd, NULL, &link);
+		if (err >= 0)
+			err = profile_hold(p, link);
+	}
+	io->since = p->session.begin_ns;
+	return err < 0 ? err : 0;
+}
+
+static void count_missed(struct profile *p)
+{
+	struct io *io = p->ctx;
+
+	for (size_t i = 0; i < io->nhooks; i++) {
+		struct rp_prog_stats stats;
+		const struct asm_program *program = io->hook[i].program;
+
+		if ((program == &io_done_program || program == &io_complete_program ||
+		     program == &io_bio_done_program || program == &io_call_exit_program) &&
+		    !rp_prog_stats(io->hook[i].fd, &stats))
+			io->missed += stats.recursion_misses;
+	}
+}
+
+static int collect(struct profile *p)
+{
+	struct io *io = p->ctx;
+	int err = p->profiler->drain ? p->profiler->drain(p) : 0;
+
+	if (!err)
+		err = io_names_read_disks(&io->names);
+	if (!err)
+		err = stacks_stats(p->stacks, &io->stats);
+	count_missed(p);
+	if (!err && io->classic)
+		err = io_ends_count(p);
+	return err;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------------------- */
+
+static uint64_t memory_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Of the memory that there is, maps of values by CPU may take this part. */
+#define MEMORY_SHARE 64
+#define LEAST_ENTRIES 16
+
+void io_size_map(struct io *io, int map, uint32_t wanted)
+{
+	const size_t each = rp_map_value_bytes(&io->maps[map]);
+	const uint64_t most = memory_bytes() / MEMORY_SHARE / each;
+
+	io->maps[map].max_entries = most < LEAST_ENTRIES ? LEAST_ENTRIES
+				    : most < wanted	 ? (uint32_t)most
+							 : wanted;
+}
+
+int io_turn_bank(struct profile *p)
+{
+	struct io *io = p->ctx;
+	uint64_t now = !io->bank;
+	int err =
+		rp_map_update(stacks_map(p->stacks, IO_MAP_BANK), &(uint32_t){ 0 }, &now, BPF_ANY);
+
+	if (err)
+		return rp_fail(err, "turning to the other bank of counters: %s", strerror(-err));
+	io->bank = now;
+	io->turned = true;
+	rp_quiesce();
+	return 0;
+}
+
+struct take {
+	struct profile *p;
+	int map;
+	uint8_t bank;
+	io_entry_fn fn;
+	struct io_key *taken;
+	size_t n, room;
+};
+
+static int take_entry(void *ctx, const void *key, const void *value)
+{
+	struct take *t = ctx;
+	const struct asm_map *map = &stacks_maps(t->p->stacks)[t->map];
+	struct io_key whole = { 0 };
+
+	memcpy(&whole, key, map->key_size);
+	if (whole.bank != t->bank)
+		return 0;
+	if (t->n == t->room) {
+		size_t room = t->room ? 2 * t->room : 64;
+		struct io_key *grown = realloc(t->taken, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->taken = grown;
+		t->room = room;
+	}
+	t->taken[t->n++] = whole;
+	return t->fn(t->p, &whole, value);
+}
+
+int io_take_bank(struct profile *p, int map, io_entry_fn fn)
+{
+	struct io *io = p->ctx;
+	struct take t = {
+		.p = p, .map = map, .bank = (uint8_t)(io->turned ? !io->bank : io->bank), .fn = fn
+	};
+	const int fd = stacks_map(p->stacks, map);
+	int err = rp_map_each(fd, &stacks_maps(p->stacks)[map], take_entry, &t);
+
+	for (size_t i = 0; err >= 0 && i < t.n; i++)
+		rp_map_delete(fd, &t.taken[i]);
+	free(t.taken);
+	io->turned = false;
+	return err < 0 ? err : 0;
+}
+
+int io_interval_info(struct profile *p, struct profile_info *out)
+{
+	struct io *io = p->ctx;
+	const uint64_t now = p->session.end_ns ? p->session.end_ns : monotonic_ns();
+	int err = profile_info(p, NULL, out);
+
+	if (err)
+		return err;
+	out->info.start_ns = io->since + p->session.wall_offset;
+	out->info.duration_ns = now - io->since;
+	io->since = now;
+	return 0;
+}
+
+/* ---- the books -------------------------------------------------------------------------------------------- */
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	const struct io *io = p->ctx;
+	const struct io_stats *s = &io->stats;
+	/* A request whose end was nested is found out again when another one takes its place. */
+	const uint64_t nested = io->missed > s->no_end ? io->missed - s->no_end : 0;
+
+	b->ledger.events = io_of_calls(io) ? "calls" : "requests";
+	b->ledger.fired += nested + io->unended;
+	b->ledger.kept = io->config.stacks ? kept : io->kept;
+	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
+	books_add(b, "shorter", s->shorter, REPORT_FILTERED);
+	books_add(b, io->config.stacks ? "flushes" : "neither read nor written", s->no_data,
+		  REPORT_FILTERED);
+	books_add(b, "started before", s->unknown, REPORT_LOST);
+	books_add(b, "issue not seen", s->not_seen, REPORT_LOST);
+	books_add(b, "end not seen", s->no_end + io->unended, REPORT_LOST);
+	books_add(b, "map full", s->map_full, REPORT_LOST);
+	books_add(b, "nested", nested, REPORT_LOST);
+	if (s->requests_full)
+		rp_log(RP_WARN,
+		       "%" PRIu64 " requests found no room when they started: they are among those "
+		       "that started before, in the books",
+		       s->requests_full);
+	if (s->phases_lost)
+		rp_log(RP_WARN, "%" PRIu64 " phases of requests were lost: the ring was full",
+		       s->phases_lost);
+	if (s->backwards)
+		rp_log(RP_INFO, "%" PRIu64 " times ended before they began, by the clock: 0 ns",
+		       s->backwards);
+	return 0;
+}
+
+/* ---- all together ----------------------------------------------------------------------------------------- */
+
+/* Requests that all disks together may have under way: their pools are made beforehand. */
+static uint32_t requests_possible(const struct io_names *names)
+{
+	uint64_t n = 4096;
+
+	for (size_t i = 0; i < names->ndisks; i++) {
+		char path[128], text[32];
+
+		snprintf(path, sizeof(path), "/sys/block/%s/queue/nr_requests",
+			 names->disks[i].name);
+		if (read_small_file(path, text, sizeof(text)) > 0)
+			n += strtoul(text, NULL, 10) * (uint64_t)rp_cpus_possible() * 2;
+	}
+	return n > 1u << 18 ? 1u << 18 : (uint32_t)n;
+}
+
+int io_record_init(struct io *io)
+{
+	int err = io_names_read_disks(&io->names);
+
+	if (!err)
+		err = look_at_kernel(io);
+	if (err)
+		return err;
+	if (io->own->disk) {
+		const struct io_disk *disk = io_disk_find(&io->names, io->own->disk);
+
+		if (!disk)
+			return rp_fail(-ENODEV,
+				       "there is no disk '%s' (a partition has none of its own): "
+				       "see /sys/block",
+				       io->own->disk);
+		io->config.by_disk = 1;
+		io->config.disk = disk->disk;
+	}
+	io->config.min_ns = io->own->min_ns;
+	memcpy(io->maps, io_maps, sizeof(io->maps));
+	io->maps[IO_MAP_REQUESTS].max_entries = requests_possible(&io->names);
+	io->profiler = (struct profiler){ .command = "io",
+					  .maps = io->maps,
+					  .nmaps = IO_MAPS,
+					  .no_stacks = true,
+					  .configure = configure,
+					  .attach = attach,
+					  .start = io_record_start,
+					  .stop = io->classic ? io_ends_ask : NULL,
+					  .collect = collect,
+
+					  .books = books };
+	return 0;
+}
+
+void io_record_free(struct io *io)
+{
+	rp_ring_close(io->ring);
+	io_names_free(&io->names);
+}

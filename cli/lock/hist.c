@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Histograms of how long waits for locks are. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rawprof/hist.h>
+
+#include "lock.h"
+#include "base/clock.h"
+#include "cli/profile_views.h"
+
+/* A histogram as it was at the last report: what the map holds only grows. */
+struct lock_hist_seen {
+	struct lock_hist_key key;
+	uint64_t sum, slots[LOCK_HIST_SLOTS];
+};
+
+struct fill {
+	struct profile *p;
+	struct report_hists *set;
+	bool by_lock;
+	bool part; /* what is new alone */
+	const struct lock_list *list;
+};
+
+static int find_hist(struct fill *f, const struct lock_hist_key *key, struct report_hist **out)
+{
+	const char *labels[3] = { lock_kernel_type(key->how) };
+	char process[16] = "";
+	int err;
+
+	if (!f->by_lock)
+		return report_hists_get(f->set, labels, out);
+	/* The map knows the lock alone; whoever has waited for it knows what it is called. */
+	for (size_t i = 0; i < f->list->n; i++) {
+		const struct lock_item *item = &f->list->item[i];
+		const struct stack_record *r = item->waiter->record;
+
+		if (r->tag != key->lock || (key->process && r->pid_tgid >> 32 != key->process))
+			continue;
+		labels[0] = item->word[LOCK_WORD_TYPE];
+		labels[1] = item->word[LOCK_WORD_LOCK];
+		break;
+	}
+	if (key->process)
+		snprintf(process, sizeof(process), "%u", key->process);
+	labels[2] = process;
+	err = report_hists_get(f->set, labels, out);
+	return err;
+}
+
+static struct lock_hist_seen *seen_before(struct lock *l, const struct lock_hist_key *key)
+{
+	struct lock_hist_seen *grown;
+
+	for (size_t i = 0; i < l->nhists_seen; i++)
+		if (!memcmp(&l->hists_seen[i].key, key, sizeof(*key)))
+			return &l->hists_seen[i];
+	grown = realloc(l->hists_seen, (l->nhists_seen + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	l->hists_seen = grown;
+	grown += l->nhists_seen++;
+	memset(grown, 0, sizeof(*grown));
+	grown->key = *key;
+	return grown;
+}
+
+/* Of all CPUs, without what an earlier report has had. Its extremes are not known, but for the buckets they are in. */
+static int add_new(struct fill *f, const struct lock_hist_key *key, const void *value,
+		   struct report_hist *hist)
+{
+	const size_t stride = rp_map_cpu_stride(&stacks_maps(f->p->stacks)[LOCK_MAP_HISTS]);
+	struct lock_hist_seen *seen = seen_before(f->p->ctx, key), now = { 0 };
+	int err = seen ? 0 : -ENOMEM;
+
+	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++) {
+		const struct asm_hist *h =
+			(const void *)((const char *)value + (size_t)cpu * stride);
+
+		now.sum += h->sum;
+		for (unsigned int i = 0; i < LOCK_HIST_SLOTS; i++)
+			now.slots[i] += h->slots[i];
+	}
+	for (unsigned int i = 0; !err && i < LOCK_HIST_SLOTS; i++)
+		if (now.slots[i] != seen->slots[i])
+			err = report_hist_add_slot(hist, i, now.slots[i] - seen->slots[i]);
+	if (err)
+		return err;
+	if (now.sum != seen->sum)
+		report_hist_add_sum(hist, now.sum - seen->sum, UINT64_MAX, 0);
+	seen->sum = now.sum;
+	memcpy(seen->slots, now.slots, sizeof(now.slots));
+	return 0;
+}
+
+static int take_hist(void *ctx, const void *key, const void *value)
+{
+	struct fill *f = ctx;
+	struct lock_hist_key k;
+	struct report_hist *hist;
+	int err;
+
+	memcpy(&k, key, sizeof(k));
+	err = find_hist(f, &k, &hist);
+	if (!err && f->part)
+		return add_new(f, &k, value, hist);
+	return err ? err
+		   : profile_hist_merge(hist, &stacks_maps(f->p->stacks)[LOCK_MAP_HISTS], value,
+					LOCK_HIST_SLOTS);
+}
+
+/* Waits that go on are in no histogram: nobody knows how long they will be. */
+static void leave_out_waiting(const struct lock_list *list)
+{
+	uint64_t waiting = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->item[i].outcome == LOCK_WAITING)
+			waiting += list->item[i].count;
+	if (waiting)
+		rp_log(RP_INFO, "%llu waits that went on at the end are in no histogram",
+		       (unsigned long long)waiting);
+}
+
+static int fill_hists(struct fill *f)
+{
+	struct profile *p = f->p;
+	int n = rp_map_each(stacks_map(p->stacks, LOCK_MAP_HISTS),
+			    &stacks_maps(p->stacks)[LOCK_MAP_HISTS], take_hist, f);
+
+	if (n >= 0 && !f->part)
+		leave_out_waiting(f->list);
+	return n < 0 ? n : 0;
+}
+
+/* What is in it, and out. */
+static int write_part(struct profile *p, struct report_hists *set)
+{
+	struct lock *l = p->ctx;
+	const uint64_t now = monotonic_ns();
+	const uint64_t before = l->earlier_ns ? l->earlier_ns : p->session.begin_ns;
+	struct profile_info info;
+	int err = profile_info(p, NULL, &info);
+
+	if (err)
+		return err;
+	info.info.start_ns = before + p->session.wall_offset;
+	info.info.duration_ns = now - before;
+	l->earlier_ns = now;
+	err = report_hists_set_info(set, &info.info);
+	profile_info_free(&info);
+	return err ? err : profile_hists_part(p, set);
+}
+
+static int report(struct profile *p, bool part)
+{
+	static const char *const keys[] = { "type", "lock", "pid" };
+	const struct lock *l = p->ctx;
+	struct lock_list list = { 0 };
+	struct fill f = { .p = p, .by_lock = l->config.hist_lock, .part = part, .list = &list };
+	const struct report_hists_spec spec = { .title = "waits for locks",
+						.metric = "lock_wait",
+						.events = "waits",
+						.unit = REPORT_UNIT_NS,
+						.bits = LOCK_HIST_BITS,
+						.keys = keys,
+						.nkeys = f.by_lock ? 3 : 1 };
+	int err = report_hists_new(&spec, &f.set);
+
+	if (!err)
+		err = lock_waits(p, false, &list);
+	if (!err)
+		err = fill_hists(&f);
+	if (!err)
+		err = part ? write_part(p, f.set) : profile_hists_report(p, f.set);
+	report_hists_free(f.set);
+	lock_list_free(&list);
+	return err;
+}
+
+int lock_report_hists(struct profile *p)
+{
+	return report(p, false);
+}
+
+int lock_report_hists_interval(struct profile *p)
+{
+	int err = profile_prepare_kernel(p);
+
+	return err ? err : report(p, true);
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof lock: who waits for which lock, and who holds it up? programs/lock/lock.c is what runs in the kernel. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "lock.h"
+#include "base/clock.h"
+
+#define OWN(name, letter, kind, member)                                                            \
+	{                                                                                          \
+		name, letter, kind, offsetof(struct lock_options, member), 0, 0                    \
+	}
+
+const struct own_option lock_own_options[] = {
+	OWN("min-wait", 'm', OWN_MS, min_ns),
+	OWN("by", 0, OWN_TEXT, by),
+	OWN("type", 'Y', OWN_TEXT, types),
+	OWN("hist", 0, OWN_TEXT, hist),
+	OWN("hold", 0, OWN_FLAG, hold),
+	OWN("stacks", 0, OWN_FLAG, stacks),
+	{ 0 },
+};
+const size_t lock_own_size = sizeof(struct lock_options);
+
+/* Room for the histograms of so many locks. */
+#define HIST_LOCKS 512
+#define HIST_TYPES 64
+
+const char *lock_check(const struct options *opt)
+{
+	const struct lock_options *own = opt->own;
+
+	if (opt->user_only && opt->kernel_only)
+		return "--user and --kernel: either only locks of programs, or only the kernel's";
+	if (own->types && !lock_types_known(own->types))
+		return "--type wants, separated by commas, of programs: umutex, condvar, urwlock, usemaphore, barrier, "
+		       "once, join, pi-mutex, futex; of the kernel: mutex, spinlock, rwlock, rwsem, semaphore, "
+		       "percpu-rwsem, rtmutex, rtspinlock, rtrwlock, other; and what TYPE has behind them, rwsem:R";
+	if (own->by && !lock_by_name(own->by))
+		return "--by wants lock, caller, thread, type, releaser or outcome";
+	if (own->hist && strcmp(own->hist, "type") && strcmp(own->hist, "lock"))
+		return "--hist wants type or lock";
+	if (own->hist && (own->by || own->stacks || own->types))
+		return "--hist is a view of its own: without --by, --type and --stacks";
+	if (own->stacks && own->by)
+		return "--by is for rows, --stacks for stacks";
+	if (own->hold && opt->kernel_only)
+		return "--hold is about mutexes of programs: not with --kernel";
+	if (own->hold && !opt->program && !opt->pids.n)
+		return "--hold wants to know of whom: --pid, or a program after --";
+	if (own->hold && own->by && !strcmp(own->by, "releaser"))
+		return "--hold: whoever holds a mutex lets go of it himself, so there is no --by releaser";
+	if (opt->interval > 0 && own->stacks)
+		return "--interval is for rows and histograms";
+	return NULL;
+}
+
+/* ---- the recording ---------------------------------------------------------------------------------------- */
+
+static int configure(struct profile *p)
+{
+	struct lock *l = p->ctx;
+
+	if (p->config.eh && p->config.bounded && !l->options->hold) {
+		/* Unrolled, as before Linux 5.17, and beside all else it is more than the verifier takes. */
+		rp_log(RP_WARN,
+		       "no unwinding by tables before Linux 5.17: user stacks by frame pointers");
+		p->config.eh = 0;
+	}
+	l->config.min_ns = l->options->min_ns;
+	l->config.hist = l->options->hist != NULL;
+	l->config.hist_lock = l->options->hist && !strcmp(l->options->hist, "lock");
+	return 0;
+}
+
+static int attach_classic(struct profile *p, const struct asm_program *program,
+			  const struct lock_config *config, const char *group, const char *event)
+{
+	struct rp_link *link;
+	int err = profile_load(p, program, config);
+
+	if (err >= 0)
+		err = rp_attach_tracepoint(err, group, event, 0, &link);
+	return err < 0 ? err : profile_hold(p, link);
+}
+
+static int nothing(void *ctx, const char *group, const char *event)
+{
+	(void)ctx;
+	(void)group;
+	(void)event;
+	return 0;
+}
+
+/* 1, 0, or a negative errno if tracefs cannot be read. */
+static int has_event(const char *name)
+{
+	return rp_tp_each(name, nothing, NULL);
+}
+
+/* Whether the kernel tells of waits for its own locks, as has_event(). BTF knows without tracefs. */
+static int has_contention(void)
+{
+	const struct rp_btf *btf;
+
+	if (rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf))
+		return rp_btf_tracepoint_takes(btf, "contention_begin", 0, "") >= 0;
+	return has_event("lock:contention_begin");
+}
+
+/* Ends first, so that none is missed. */
+static int attach_kernel(struct profile *p, const struct lock_config *config)
+{
+	int err;
+
+	if (rp_has(RP_HAS_TP_BTF)) {
+		err = profile_attach(p, &lock_contention_end_program, config);
+		return err ? err : profile_attach(p, &lock_contention_begin_program, config);
+	}
+	err = attach_classic(p, &lock_contention_end_tp_program, config, "lock", "contention_end");
+	return err ? err
+		   : attach_classic(p, &lock_contention_begin_tp_program, config, "lock",
+				    "contention_begin");
+}
+
+/* System calls that some kernels do not have. */
+static const struct {
+	const struct asm_program *enter;
+	const char *name, *enter_event, *exit_event;
+} futex_calls[] = {
+	{ &lock_futex_enter_tp_program, "syscalls:sys_enter_futex", "sys_enter_futex",
+	  "sys_exit_futex" },
+	{ &lock_futex_waitv_enter_tp_program, "syscalls:sys_enter_futex_waitv",
+	  "sys_enter_futex_waitv", "sys_exit_futex_waitv" },
+	{ &lock_futex_wait_enter_tp_program, "syscalls:sys_enter_futex_wait",
+	  "sys_enter_futex_wait", "sys_exit_futex_wait" },
+};
+
+static int attach_user(struct profile *p, const struct lock_config *config)
+{
+	int err = 0;
+
+	if (rp_has(RP_HAS_TP_BTF)) {
+		err = profile_attach(p, &lock_futex_exit_program, config);
+		return err ? err : profile_attach(p, &lock_futex_enter_program, config);
+	}
+	for (size_t i = 0; !err && i < sizeof(futex_calls) / sizeof(futex_calls[0]); i++) {
+		if (i && has_event(futex_calls[i].name) <= 0)
+			continue;
+		err = attach_classic(p, &lock_futex_exit_tp_program, config, "syscalls",
+				     futex_calls[i].exit_event);
+		if (!err)
+			err = attach_classic(p, futex_calls[i].enter, config, "syscalls",
+					     futex_calls[i].enter_event);
+	}
+	return err;
+}
+
+static int attach_exit(struct profile *p, const struct lock_config *config)
+{
+	return rp_has(RP_HAS_TP_BTF) ? profile_attach(p, &lock_thread_exit_program, config)
+				     : attach_classic(p, &lock_thread_exit_tp_program, config,
+						      "sched", "sched_process_exit");
+}
+
+static int attach_both_sides(struct profile *p, const struct lock_config *config)
+{
+	int err = attach_exit(p, config);
+
+	if (err)
+		return err;
+	if (rp_has(RP_HAS_TP_BTF))
+		return profile_attach(p, &lock_waking_program, config);
+	rp_log(RP_INFO, "no BTF tracepoints: locks are told of by classic ones");
+	return attach_classic(p, &lock_waking_tp_program, config, "sched", "sched_waking");
+}
+
+static int attach_hold(struct profile *p, const struct lock_config *config)
+{
+	struct lock *l = p->ctx;
+	struct lock_config hold = *config;
+	int err;
+
+	hold.hold = 1;
+	err = attach_exit(p, &hold);
+	return err ? err : lock_probes_open(p, &hold, &l->probes);
+}
+
+static int attach(struct profile *p)
+{
+	struct lock *l = p->ctx;
+	struct lock_config user;
+	bool kernel_locks = l->of_kernel;
+	int err, has;
+
+	l->config.profile = p->config;
+	l->config.spinning = 1;
+	/* How a thread came to its system call is of no interest. */
+	user = l->config;
+	user.spinning = 0;
+	user.profile.kernel_bytes = 0;
+
+	if (l->options->hold)
+		return attach_hold(p, &user);
+	/* Where the events were carried back to an older kernel, it would not take the programs. */
+	has = kernel_locks ? has_contention() : 0;
+	if (has < 0)
+		return rp_fail(
+			has,
+			"which waits this kernel tells of is not known: tracefs cannot be read: %s",
+			strerror(-has));
+	if (kernel_locks && (!has || !rp_has(RP_HAS_BPF_LOOP))) {
+		if (!l->of_users)
+			return rp_fail(
+				-EOPNOTSUPP,
+				"this kernel does not tell of waits for its locks: Linux 5.19 and later do "
+				"(lock:contention_begin); --user shows those of programs");
+		rp_log(RP_WARN, "only locks of programs: those of the kernel need Linux 5.19 "
+				"(lock:contention_begin)");
+		kernel_locks = false;
+	}
+	err = attach_both_sides(p, &l->config);
+	if (!err && kernel_locks)
+		err = attach_kernel(p, &l->config);
+	if (!err && l->of_users)
+		err = attach_user(p, &user);
+	return err;
+}
+
+static int set_gate(struct profile *p, uint64_t open)
+{
+	return rp_map_update(stacks_map(p->stacks, LOCK_MAP_GATE), &(uint32_t){ 0 }, &open,
+			     BPF_ANY);
+}
+
+static int start(struct profile *p)
+{
+	return set_gate(p, 1);
+}
+
+static int stop(struct profile *p)
+{
+	struct lock *l = p->ctx;
+
+	int err;
+
+	l->end_ns = monotonic_ns();
+	err = set_gate(p, 0);
+	lock_probes_detach(l->probes);
+	return err;
+}
+
+/* The mappings of a program that we start are read before any of it runs: its first walk has tables. */
+static int loaded(struct profile *p, pid_t pid)
+{
+	struct lock *l = p->ctx;
+
+	return l->probes ? lock_probes_process(l->probes, (uint32_t)pid) : 0;
+}
+
+static int mapped(struct profile *p, const struct rp_side_event *e)
+{
+	struct lock *l = p->ctx;
+
+	return lock_probes_mapped(l->probes, e);
+}
+
+/* Waits that began while their program was at work on that CPU; the kernel has left them out. */
+static int collect(struct profile *p)
+{
+	static const char *const begins[] = { "lock_begin",    "lock_begin_tp", "lock_futex",
+					      "lock_futex_tp", "lock_waitv_tp", "lock_wait2_tp" };
+	struct lock *l = p->ctx;
+	int err;
+
+	for (size_t i = 0; i < p->nprograms; i++) {
+		struct rp_prog_stats stats;
+
+		if (rp_prog_stats(p->program[i], &stats))
+			continue;
+		for (size_t b = 0; b < sizeof(begins) / sizeof(begins[0]); b++)
+			if (!strcmp(stats.name, begins[b]))
+				l->missed += stats.recursion_misses;
+	}
+	err = lock_weigh(p);
+	return err ? err : profile_prepare_kernel(p);
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------- */
+
+static const struct report_value_type *types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type values[] = { { "contentions", "count" },
+							   { "delay", "nanoseconds" } };
+
+	(void)p;
+	*n = 2;
+	return values;
+}
+
+static const struct report_value_type *hold_types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type values[] = { { "holds", "count" },
+							   { "time", "nanoseconds" } };
+
+	(void)p;
+	*n = 2;
+	return values;
+}
+
+static void describe(struct profile *p, struct report_info *info)
+{
+	const struct lock *l = p->ctx;
+
+	info->event = l->options->hold ? "pthread_mutex_lock"
+		      : !l->of_kernel  ? "futex"
+		      : !l->of_users   ? "contention_begin"
+				       : "contention_begin, futex";
+}
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	const struct lock *l = p->ctx;
+	struct lock_stats s;
+	int err = stacks_stats(p->stacks, &s);
+
+	(void)kept;
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	if (s.unbegun)
+		rp_log(RP_INFO,
+		       "%" PRIu64 " waits had begun before, or were lost: their ends are left out",
+		       s.unbegun);
+	if (s.unblamed)
+		rp_log(RP_WARN, "%" PRIu64 " times who let go of a lock is not known: no room",
+		       s.unblamed);
+	if (s.hists_full)
+		rp_log(RP_WARN, "%" PRIu64 " waits are in no histogram: for more than %d locks",
+		       s.hists_full, HIST_LOCKS);
+	b->ledger.events = l->options->hold ? "holds" : "waits";
+	b->ledger.fired += l->missed;
+	b->ledger.kept = l->kept;
+	books_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
+	books_add(b, "other types", l->other_types, REPORT_FILTERED);
+	books_add(b, "while we were at work", s.nested + l->missed, REPORT_LOST);
+	books_add(b, "too many threads", s.threads_full, REPORT_LOST);
+	books_add(b, "inside too many others", s.too_deep, REPORT_LOST);
+	books_add(b, "too many stacks", s.results_full, REPORT_LOST);
+	books_add(b, "no end seen", s.unended, REPORT_LOST);
+	return 0;
+}
+
+static const struct profiler lock_profiler = {
+	.command = "lock",
+	.nmaps = LOCK_MAPS,
+	.weight = 1,
+	.micros = true,
+	.ring_factor = 2, /* beside each that waits another one that lets go */
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.stop = stop,
+	.loaded = loaded,
+	.collect = collect,
+	.types = types,
+	.samples = lock_samples,
+	.describe = describe,
+	.books = books,
+};
+
+/* Rows where the format has them, unless stacks were asked for. */
+static void choose_view(const struct options *opt, struct profiler *profiler)
+{
+	const struct lock_options *own = opt->own;
+
+	if (own->hist) {
+		profiler->report = lock_report_hists;
+		profiler->output = OUTPUT_HISTS;
+		if (opt->interval > 0)
+			profiler->interval = lock_report_hists_interval;
+	} else if (!own->stacks && opt->format->write_grid) {
+		profiler->report = lock_report_grid;
+		profiler->output = OUTPUT_GRID;
+		if (opt->interval > 0)
+			profiler->interval = lock_report_interval;
+	}
+}
+
+int command_lock(const struct options *opt)
+{
+	struct lock l = { .options = opt->own,
+			  .of_users = !opt->kernel_only,
+			  .of_kernel = !opt->user_only };
+	struct profiler profiler = lock_profiler;
+	struct asm_map maps[LOCK_MAPS];
+	struct options both_sides = *opt;
+	int status;
+
+	/* Here these say which locks, and not which side of the stacks. */
+	both_sides.user_only = both_sides.kernel_only = false;
+	memcpy(maps, lock_maps, sizeof(maps));
+	if (l.options->hist)
+		maps[LOCK_MAP_HISTS].max_entries =
+			strcmp(l.options->hist, "lock") ? HIST_TYPES : HIST_LOCKS;
+	profiler.maps = maps;
+	choose_view(opt, &profiler);
+	if (l.options->hold) {
+		profiler.mapped = mapped;
+		profiler.at_return = true;
+		profiler.types = hold_types;
+	}
+	status = profile_run(&profiler, &both_sides, &l);
+	lock_probes_close(l.probes);
+	free(l.earlier_key);
+	free(l.earlier);
+	free(l.hists_seen);
+	return status;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `rawprof lock`, in parts:
+ *
+ *	lock.c		the recording
+ *	lock_waits.c	what came of it: waits, by who waits and who let go
+ *	lock_names.c	in words: which lock, of which type, whose fault
+ *	lock_view.c	tables and sentences
+ *	lock_hist.c	histograms
+ *	lock_stacks.c	stacks
+ *	lock_hold.c	probes for --hold
+ */
+#ifndef CLI_LOCK_H
+#define CLI_LOCK_H
+
+#include "programs/lock/lock.h"
+
+#include "record/profile.h"
+
+extern const char lock_usage[];
+
+struct lock_options {
+	uint64_t min_ns;
+	const char *by;	   /* what a row of the table is; NULL: a lock */
+	const char *types; /* only these, separated by commas; NULL: all */
+	const char *hist;  /* "type" or "lock"; NULL: no histograms */
+	bool hold;	   /* how long mutexes are held, in place of waits */
+	bool stacks;	   /* stacks, where the format could do with rows */
+};
+extern const struct own_option lock_own_options[];
+extern const size_t lock_own_size;
+const char *lock_check(const struct options *opt);
+
+/* What can be said of a wait; also what rows can be by. */
+enum lock_word {
+	LOCK_WORD_TYPE,	    /* "mutex", "rwsem:W", "condvar" */
+	LOCK_WORD_LOCK,	    /* "mmap_lock", "0xffff888003e0a5f8" */
+	LOCK_WORD_CALLER,   /* the function that wants it */
+	LOCK_WORD_COMMAND,  /* of the thread that waits */
+	LOCK_WORD_THREAD,   /* its number */
+	LOCK_WORD_RELEASER, /* command of the thread that let go; "" if nobody did */
+	LOCK_WORD_RELEASED, /* the function in which it did */
+	LOCK_WORD_OUTCOME,  /* "got", "timed out" */
+	LOCK_WORDS
+};
+
+/* All waits of one stack that ended in the same way, by the same releaser. */
+struct lock_item {
+	const struct stack *waiter, *releaser; /* releaser NULL: nobody */
+	uint32_t how;			       /* enum lock_how */
+	uint32_t outcome;		       /* enum lock_outcome */
+	uint64_t count, ns, max_ns;
+	const char *word[LOCK_WORDS]; /* live as long as the list */
+};
+
+struct lock_list {
+	struct lock_item *item;
+	size_t n, room;
+	char **text; /* words that were made */
+	size_t ntexts, texts_room;
+};
+void lock_list_free(struct lock_list *list);
+
+struct lock_probes;
+
+struct lock {
+	const struct lock_options *options;
+	struct lock_probes *probes; /* of --hold */
+	bool of_users, of_kernel;   /* which locks */
+	struct lock_config config;
+	uint64_t end_ns;  /* CLOCK_MONOTONIC, when counting ended */
+	uint64_t shorter; /* of waits that were cut off by the end */
+	uint64_t missed;  /* by programs that were at work already */
+	uint64_t kept, other_types;
+	struct lock_pair *earlier_key; /* what the last interval knew, sorted */
+	struct lock_sum *earlier;
+	size_t nearlier;
+	uint64_t earlier_ns;		   /* when that was */
+	bool written;			   /* one of the series at least */
+	struct lock_hist_seen *hists_seen; /* what the last interval knew */
+	size_t nhists_seen;
+};
+
+/*
+ * The waits that are to be shown, with their words. earlier: without those that an earlier call with this has had.
+ * Counts what was left out. 0 or a negative errno.
+ */
+int lock_waits(struct profile *p, bool earlier, struct lock_list *out);
+/* Tells the stacks what they weigh. 0 or a negative errno. */
+int lock_weigh(struct profile *p);
+/* Whether the type was asked for. */
+bool lock_wanted(const struct lock *l, const char *type);
+
+/* ---- words */
+
+/* "mutex", "spinlock": of the kernel's flags. */
+const char *lock_kernel_type(uint32_t how);
+/* Whether each of these, separated by commas, can be the type of a lock, or what is before the ':' of one. */
+bool lock_types_known(const char *list);
+/* Whether the first len characters of word stand for that type. */
+bool lock_type_matches(const char *type, const char *word, size_t len);
+const char *lock_outcome_name(uint32_t outcome);
+/*
+ * Fills in the words of the item; those that are not constants are added to the list's texts. -ENOMEM.
+ */
+int lock_describe(struct profile *p, struct lock_list *list, struct lock_item *item);
+/* ---- --hold. 0 or a negative errno. */
+
+/* Loads the programs, and probes the processes that were asked for. */
+int lock_probes_open(struct profile *p, const struct lock_config *config, struct lock_probes **out);
+/* The files of a process; those that it has mapped since. */
+int lock_probes_process(struct lock_probes *l, uint32_t pid);
+int lock_probes_mapped(struct lock_probes *l, const struct rp_side_event *e);
+void lock_probes_detach(struct lock_probes *l);
+void lock_probes_close(struct lock_probes *l);
+
+/* Ways out, as struct profiler has them. */
+int lock_report_grid(struct profile *p);
+int lock_report_interval(struct profile *p);
+int lock_report_hists(struct profile *p);
+int lock_report_hists_interval(struct profile *p);
+int lock_samples(struct profile *p, struct report *report, struct names *names);
+
+/* The key columns of --by; NULL: no such word. */
+struct lock_by {
+	const char *name;
+	enum lock_word key[4];
+	size_t nkeys;
+	enum lock_word also[3]; /* of the heaviest waits in the row */
+	size_t nalso;
+	const char *rows; /* "locks" */
+};
+const struct lock_by *lock_by_name(const char *name);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waits for locks as stacks: that of who waits and, where somebody let go, his on top of it, the other way round, so
+ * that the two places meet: below "[released by]" what waits, above it what let go, and who that was at the top.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock.h"
+#include "record/probe_frames.h"
+
+static int push(struct name_ids *to, uint32_t id)
+{
+	if (to->n == to->room) {
+		size_t room = to->room ? 2 * to->room : 64;
+		uint32_t *grown = realloc(to->id, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		to->id = grown;
+		to->room = room;
+	}
+	to->id[to->n++] = id;
+	return 0;
+}
+
+static int push_mark(struct report *report, struct name_ids *to, const char *name)
+{
+	const struct report_frame mark = { .name = name, .kind = REPORT_MARK };
+	uint32_t id;
+	int err = report_frame_add(report, &mark, &id);
+
+	return err ? err : push(to, id);
+}
+
+/* Leaf first; a wait for a futex begins with a system call. */
+static int intern(struct profile *p, struct names *names, const struct stack_record *r,
+		  struct name_ids *out)
+{
+	const struct lock *l = p->ctx;
+	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
+	const struct name_owner owner = profile_owner(r);
+	const size_t ours = probe_frames(&p->session, r->frames, nkernel);
+	int err = names_intern(names, NULL, r->frames + ours, nkernel - ours, NAMES_RETURN, out);
+
+	return err ? err
+		   : names_intern(names, &owner, r->frames + nkernel, nuser,
+				  l->options->hold ? NAMES_RETURN
+				  : nkernel	   ? names_entered(&p->session, r->frames, nkernel)
+						   : NAMES_SYSCALL,
+				  out);
+}
+
+/* frames: who let go from the outside in, the mark, who waits from the inside out. */
+static int add_releaser(struct profile *p, struct names *names, struct report *report,
+			const struct stack_record *r, struct name_ids *frames)
+{
+	struct name_ids theirs = { 0 };
+	int err = intern(p, names, r, &theirs);
+
+	if (!err)
+		err = push_mark(report, frames, r->comm);
+	while (!err && theirs.n)
+		err = push(frames, theirs.id[--theirs.n]);
+	if (!err)
+		err = push_mark(report, frames, "[released by]");
+	free(theirs.id);
+	return err;
+}
+
+static int add_item(struct profile *p, struct names *names, struct report *report,
+		    const struct lock_item *item)
+{
+	const struct stack_record *r = item->waiter->record;
+	const struct report_label labels[] = {
+		{ .key = "lock", .str = item->word[LOCK_WORD_LOCK] },
+		{ .key = "outcome", .str = item->word[LOCK_WORD_OUTCOME] },
+		{ .key = "type", .str = item->word[LOCK_WORD_TYPE] },
+	};
+	const uint64_t values[] = { item->count, item->ns };
+	struct name_ids frames = { 0 };
+	struct report_sample sample = { .comm = r->comm,
+					.pid = (int32_t)(r->pid_tgid >> 32),
+					.tid = (int32_t)r->pid_tgid,
+					.labels = labels,
+					.nlabels = sizeof(labels) / sizeof(labels[0]),
+					.values = values };
+	int err = 0;
+
+	if (item->releaser)
+		err = add_releaser(p, names, report, item->releaser->record, &frames);
+	if (!err)
+		err = intern(p, names, r, &frames);
+	sample.frames = frames.id;
+	sample.nframes = frames.n;
+	if (!err)
+		err = report_add(report, &sample);
+	free(frames.id);
+	return err;
+}
+
+int lock_samples(struct profile *p, struct report *report, struct names *names)
+{
+	struct lock_list list = { 0 };
+	int err = lock_waits(p, false, &list);
+
+	for (size_t i = 0; !err && i < list.n; i++)
+		err = add_item(p, names, report, &list.item[i]);
+	lock_list_free(&list);
+	return err;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a recording of locks has found, as a list. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock.h"
+
+void lock_list_free(struct lock_list *list)
+{
+	for (size_t i = 0; i < list->ntexts; i++)
+		free(list->text[i]);
+	free(list->text);
+	free(list->item);
+	*list = (struct lock_list){ 0 };
+}
+
+/* A walk through the maps. */
+struct walk {
+	struct profile *p;
+	struct lock_list *list;
+	uint64_t now; /* until when waits that go on have lasted */
+	/* With intervals: what is found now, for the next one. */
+	struct lock_pair *key;
+	struct lock_sum *sum;
+	size_t n, room;
+};
+
+static int add_item(struct walk *w, const struct lock_pair *pair, const struct lock_sum *sum)
+{
+	struct lock_list *list = w->list;
+	struct lock_item *item;
+
+	if (list->n == list->room) {
+		size_t room = list->room ? 2 * list->room : 256;
+		struct lock_item *grown = realloc(list->item, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		list->item = grown;
+		list->room = room;
+	}
+	item = &list->item[list->n];
+	*item = (struct lock_item){ .waiter = stacks_find(w->p->stacks, pair->waiter),
+				    .releaser = pair->releaser
+							? stacks_find(w->p->stacks, pair->releaser)
+							: NULL,
+				    .how = pair->how,
+				    .outcome = pair->outcome,
+				    .count = sum->count,
+				    .ns = sum->ns,
+				    .max_ns = sum->max_ns };
+	if (!item->waiter) /* the program makes it known before anything refers to it */
+		return rp_fail(-EBADMSG, "a thread waits where no stack is known");
+	list->n++;
+	return 0;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct lock_pair));
+}
+
+/* What of it is new since the last interval; remembers it for the next one. */
+static int take_new(struct walk *w, const struct lock_pair *pair, struct lock_sum *sum)
+{
+	const struct lock *l = w->p->ctx;
+	const struct lock_pair *known;
+
+	if (w->n == w->room) {
+		size_t room = w->room ? 2 * w->room : 256;
+		struct lock_pair *keys = realloc(w->key, room * sizeof(*keys));
+		struct lock_sum *sums;
+
+		if (keys)
+			w->key = keys;
+		sums = keys ? realloc(w->sum, room * sizeof(*sums)) : NULL;
+		if (!sums)
+			return -ENOMEM;
+		w->sum = sums;
+		w->room = room;
+	}
+	w->key[w->n] = *pair;
+	w->sum[w->n++] = *sum;
+	known = l->nearlier
+			? bsearch(pair, l->earlier_key, l->nearlier, sizeof(*pair), compare_pairs)
+			: NULL;
+	if (known) {
+		sum->count -= l->earlier[known - l->earlier_key].count;
+		sum->ns -= l->earlier[known - l->earlier_key].ns;
+	}
+	return 0;
+}
+
+static int take_result(void *ctx, const void *key, const void *value)
+{
+	struct walk *w = ctx;
+	struct lock_pair pair;
+	struct lock_sum sum;
+	int err = 0;
+
+	memcpy(&pair, key, sizeof(pair));
+	memcpy(&sum, value, sizeof(sum));
+	/* While it goes on: it came after the stacks were fetched, and is of the next interval. */
+	if (w->p->opt->interval && !stacks_find(w->p->stacks, pair.waiter))
+		return 0;
+	if (!w->now)
+		err = take_new(w, &pair, &sum);
+	return err || !sum.count ? err : add_item(w, &pair, &sum);
+}
+
+static int take_waiting(struct walk *w, const struct lock_waits *waits)
+{
+	struct lock *l = w->p->ctx;
+	int err = 0;
+
+	for (int i = 0; !err && i < LOCK_DEPTH; i++) {
+		const struct lock_wait *wait = &waits->wait[i];
+		const struct lock_pair pair = { .waiter = wait->hash,
+						.how = wait->how,
+						.outcome = LOCK_WAITING };
+		struct lock_sum sum = { .count = 1 };
+
+		if (!wait->lock)
+			continue;
+		sum.ns = sum.max_ns = wait->since < w->now ? w->now - wait->since : 0;
+		if (sum.ns < l->config.min_ns)
+			l->shorter++;
+		else
+			err = add_item(w, &pair, &sum);
+	}
+	return err;
+}
+
+static int take_thread(void *ctx, const void *key, const void *value)
+{
+	(void)key;
+	return take_waiting(ctx, value);
+}
+
+static int take_spinners(void *ctx, const void *key, const void *value)
+{
+	struct walk *w = ctx;
+	size_t stride = rp_map_cpu_stride(&stacks_maps(w->p->stacks)[LOCK_MAP_SPINNERS]);
+	int err = 0;
+
+	(void)key;
+	for (int cpu = 0; !err && cpu < rp_cpus_possible(); cpu++)
+		err = take_waiting(w, (const void *)((const char *)value + (size_t)cpu * stride));
+	return err;
+}
+
+static int each(struct walk *w, int map, int (*fn)(void *ctx, const void *key, const void *value))
+{
+	int n = rp_map_each(stacks_map(w->p->stacks, map), &stacks_maps(w->p->stacks)[map], fn, w);
+
+	return n < 0 ? n : 0;
+}
+
+static int weigh(void *ctx, const void *key, const void *value)
+{
+	struct profile *p = ctx;
+	struct lock_pair pair;
+	struct lock_sum sum;
+	int err;
+
+	memcpy(&pair, key, sizeof(pair));
+	memcpy(&sum, value, sizeof(sum));
+	err = stacks_add(p->stacks, pair.waiter, (uint64_t[STACK_VALUES]){ sum.count, sum.ns });
+	return err == -ENOENT ? 0 : err; /* lock_waits() says it */
+}
+
+int lock_weigh(struct profile *p)
+{
+	int n = rp_map_each(stacks_map(p->stacks, LOCK_MAP_RESULTS),
+			    &stacks_maps(p->stacks)[LOCK_MAP_RESULTS], weigh, p);
+
+	return n < 0 ? n : 0;
+}
+
+bool lock_wanted(const struct lock *l, const char *type)
+{
+	const char *at = l->options->types;
+
+	while (at && *at) {
+		size_t len = strcspn(at, ",");
+
+		if (lock_type_matches(type, at, len))
+			return true;
+		at += len + (at[len] == ',');
+	}
+	return !l->options->types;
+}
+
+/* Names what is there and drops what was not asked for. */
+static int choose(struct profile *p, struct lock_list *list)
+{
+	struct lock *l = p->ctx;
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < list->n; i++) {
+		struct lock_item *item = &list->item[i];
+
+		err = lock_describe(p, list, item);
+		if (err)
+			break;
+		if (!profile_comm_wanted(p, item->waiter->record->comm))
+			p->not_wanted += item->count;
+		else if (!lock_wanted(l, item->word[LOCK_WORD_TYPE]))
+			l->other_types += item->count;
+		else
+			list->item[n++] = *item;
+	}
+	list->n = n;
+	return err;
+}
+
+/* Pairs and their sums in the order of the pairs. */
+static int sort_earlier(struct walk *w)
+{
+	struct both {
+		struct lock_pair key;
+		struct lock_sum sum;
+	} *both = malloc((w->n + 1) * sizeof(*both));
+
+	if (!both)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->n; i++)
+		both[i] = (struct both){ w->key[i], w->sum[i] };
+	qsort(both, w->n, sizeof(*both), compare_pairs);
+	for (size_t i = 0; i < w->n; i++) {
+		w->key[i] = both[i].key;
+		w->sum[i] = both[i].sum;
+	}
+	free(both);
+	return 0;
+}
+
+int lock_waits(struct profile *p, bool earlier, struct lock_list *out)
+{
+	struct lock *l = p->ctx;
+	struct lock_list list = { 0 };
+	struct walk w = { .p = p, .list = &list, .now = earlier ? 0 : l->end_ns };
+	int err;
+
+	l->shorter = 0; /* a series asks more than once */
+	err = each(&w, LOCK_MAP_RESULTS, take_result);
+	if (!err && !earlier)
+		err = each(&w, LOCK_MAP_THREADS, take_thread);
+	if (!err && !earlier)
+		err = each(&w, LOCK_MAP_SPINNERS, take_spinners);
+	p->not_wanted = l->other_types = 0;
+	if (!err)
+		err = choose(p, &list);
+	l->kept = 0;
+	for (size_t i = 0; !err && i < list.n; i++)
+		l->kept += list.item[i].count;
+	if (!err && earlier)
+		err = sort_earlier(&w);
+	if (!err && earlier) {
+		free(l->earlier_key);
+		free(l->earlier);
+		l->earlier_key = w.key;
+		l->earlier = w.sum;
+		l->nearlier = w.n;
+	} else {
+		free(w.key);
+		free(w.sum);
+	}
+	if (err)
+		lock_list_free(&list);
+	else
+		*out = list;
+	return err;
+}

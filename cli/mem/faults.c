@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rawprof mem --faults and --growth: which code makes a process grow? programs/mem/faults.c and
+ * programs/mem/faults_growth.c are what runs in the kernel.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/btf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "programs/mem/faults.h"
+
+#include "mem.h"
+#include "user.h"
+#include "record/profile.h"
+
+static uint32_t page_bytes(void)
+{
+	return (uint32_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Where the kernel was is no question: it was faulting, or mapping. */
+static int user_stacks_only(struct profile *p)
+{
+	p->config.kernel_bytes = 0;
+	return 0;
+}
+
+/* ---- faults ----------------------------------------------------------------------------------------------- */
+
+enum { BEGINS, MINOR, MAJOR, EVENTS };
+struct faults {
+	struct rp_perf *perf[EVENTS];
+	struct mem_faults_config config;
+};
+
+static int open_event(struct profile *p, int which, const char *name,
+		      const struct asm_program *program)
+{
+	struct faults *f = p->ctx;
+	struct rp_perf_options options = { .period = 1, .disabled = true };
+	int err, fd;
+
+	f->config.major = which == MAJOR;
+	fd = profile_load(p, program, &f->config);
+	err = fd < 0 ? fd : rp_event_parse(name, &options.event);
+	if (!err)
+		err = rp_perf_open(&options, &f->perf[which]);
+	return err < 0 ? err : rp_perf_attach(f->perf[which], fd);
+}
+
+static bool has_fault_tracepoints(void)
+{
+	const struct rp_btf *btf;
+
+	return rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
+	       rp_btf_find(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) >= 0 &&
+	       rp_btf_find(btf, "btf_trace_page_fault_kernel", BTF_KIND_TYPEDEF) >= 0;
+}
+
+static int attach_begin(struct profile *p)
+{
+	struct faults *f = p->ctx;
+	int err;
+
+	if (!has_fault_tracepoints()) {
+		rp_log(RP_INFO, "no tracepoints of page faults here: they begin with an event");
+		return open_event(p, BEGINS, "page-faults", &mem_fault_begin_program);
+	}
+	err = profile_attach(p, &mem_fault_user_program, &f->config);
+	return err ? err : profile_attach(p, &mem_fault_kernel_program, &f->config);
+}
+
+static int attach_pages(struct profile *p)
+{
+	struct faults *f = p->ctx;
+	const struct rp_btf *btf;
+	struct rp_link *link;
+	int err;
+
+	if (rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
+	    rp_btf_tracepoint_takes(btf, "mm_page_alloc", 0, "page") == 1)
+		return profile_attach(p, &mem_fault_page_program, &f->config);
+	err = rp_attach_tracepoint(profile_load(p, &mem_fault_page_tp_program, &f->config), "kmem",
+				   "mm_page_alloc", 0, &link);
+	return err < 0 ? err : profile_hold(p, link);
+}
+
+static int attach_faults(struct profile *p)
+{
+	struct faults *f = p->ctx;
+	int err;
+
+	f->config = (struct mem_faults_config){ .profile = p->config, .page_bytes = page_bytes() };
+	err = open_event(p, MINOR, "minor-faults", &mem_fault_end_program);
+	if (!err)
+		err = open_event(p, MAJOR, "major-faults", &mem_fault_end_program);
+	if (!err)
+		err = attach_pages(p);
+	return err ? err : attach_begin(p);
+}
+
+static int start_faults(struct profile *p)
+{
+	struct faults *f = p->ctx;
+	int err = 0;
+
+	for (int i = 0; !err && i < EVENTS; i++)
+		if (f->perf[i])
+			err = rp_perf_enable(f->perf[i]);
+	return err;
+}
+
+static int stop_faults(struct profile *p)
+{
+	struct faults *f = p->ctx;
+	int err = 0;
+
+	for (int i = 0; !err && i < EVENTS; i++)
+		if (f->perf[i])
+			err = rp_perf_disable(f->perf[i]);
+	return err;
+}
+
+static int tick_faults(struct profile *p)
+{
+	struct faults *f = p->ctx;
+	int joined = 0;
+
+	for (int i = 0; joined >= 0 && i < EVENTS; i++)
+		if (f->perf[i])
+			joined = rp_perf_hotplug(f->perf[i]);
+	return joined < 0 ? joined : 0;
+}
+
+static const struct report_value_type *types_of_faults(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type types[] = { { "faults", "count" },
+							  { "resident", "bytes" },
+							  { "major_faults", "count" } };
+
+	(void)p;
+	*n = sizeof(types) / sizeof(types[0]);
+	return types;
+}
+
+/* The program waits until its libraries are there and its tables known: what it does first counts like the rest. */
+static int loaded(struct profile *p, pid_t pid)
+{
+	(void)p;
+	(void)pid;
+	return 0;
+}
+
+static const struct profiler faults_profiler = {
+	.command = "mem",
+	.maps = mem_faults_maps,
+	.nmaps = MEM_FAULTS_MAPS,
+	.weight = MEM_FAULTS_BYTES,
+	.configure = user_stacks_only,
+	.attach = attach_faults,
+	.start = start_faults,
+	.loaded = loaded,
+	.stop = stop_faults,
+	.tick = tick_faults,
+	.types = types_of_faults,
+};
+
+static int run_faults(const struct options *opt)
+{
+	struct faults f = { 0 };
+	int status = profile_run(&faults_profiler, opt, &f);
+
+	for (int i = 0; i < EVENTS; i++)
+		rp_perf_close(f.perf[i]);
+	return status;
+}
+
+/* ---- growth ----------------------------------------------------------------------------------------------- */
+
+struct growth {
+	int fd[PROFILE_PROGRAMS]; /* enter and leave of each hook */
+};
+
+static uint32_t page_shift(void)
+{
+	uint32_t shift = 0;
+
+	while (page_bytes() >> shift > 1)
+		shift++;
+	return shift;
+}
+
+static int attach_growth(struct profile *p)
+{
+	const struct mem_growth_config config = { .profile = p->config,
+						  .page_bytes = page_bytes(),
+						  .page_shift = page_shift() };
+	const char *missing = mem_mmap_missing();
+	struct growth *g = p->ctx;
+	int *fd = g->fd;
+
+	if (missing)
+		return rp_fail(
+			-EOPNOTSUPP,
+			"--growth is nothing without mmap, munmap, mremap and brk: %s; try --faults",
+			missing);
+	for (const struct mem_growth_hook *hook = mem_growth_hooks; hook->name; hook++) {
+		*fd = profile_load(p, hook->leave, &config);
+		if (*fd++ < 0)
+			return fd[-1];
+		*fd = profile_load(p, hook->enter, &config);
+		if (*fd++ < 0)
+			return fd[-1];
+	}
+	return 0;
+}
+
+static int attach_call(struct profile *p, int fd, const char *way, const char *name)
+{
+	struct rp_link *link;
+	char event[32];
+	int err;
+
+	snprintf(event, sizeof(event), "sys_%s_%s", way, name);
+	err = rp_attach_tracepoint(fd, "syscalls", event, 0, &link);
+	return err < 0 ? err : profile_hold(p, link);
+}
+
+static int start_growth(struct profile *p)
+{
+	struct growth *g = p->ctx;
+	int *fd = g->fd, err = 0;
+
+	for (const struct mem_growth_hook *hook = mem_growth_hooks; !err && hook->name; hook++) {
+		err = attach_call(p, *fd++, "exit", hook->name);
+		if (!err)
+			err = attach_call(p, *fd++, "enter", hook->name);
+	}
+	return err;
+}
+
+static const struct report_value_type *types_of_growth(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type types[] = { { "calls", "count" },
+							  { "grown", "bytes" },
+							  { "returned", "bytes" } };
+
+	(void)p;
+	*n = sizeof(types) / sizeof(types[0]);
+	return types;
+}
+
+static int count_call(void *ctx, const void *key, const void *value)
+{
+	uint64_t *unfinished = ctx;
+
+	(void)key;
+	(void)value;
+	++*unfinished;
+	return 0;
+}
+
+static int books_of_growth(struct profile *p, uint64_t kept, struct books *b)
+{
+	const struct asm_map *map = &stacks_maps(p->stacks)[MEM_GROWTH_MAP_CALLS];
+	struct mem_growth_stats stats;
+	uint64_t unfinished = 0;
+	int err = stacks_stats(p->stacks, &stats);
+
+	(void)kept;
+	if (!err)
+		err = rp_map_each(stacks_map(p->stacks, MEM_GROWTH_MAP_CALLS), map, count_call,
+				  &unfinished);
+	if (err < 0)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	books_add(b, "changed nothing", stats.nothing, REPORT_FILTERED);
+	books_add(b, "failed", stats.failed, REPORT_FILTERED);
+	books_add(b, "not finished", stats.unfinished + unfinished, REPORT_FILTERED);
+	books_add(b, "too many threads", stats.map_full, REPORT_LOST);
+	if (stats.clamped)
+		rp_log(RP_INFO,
+		       "in %" PRIu64 " calls other threads changed the process too: of those no "
+		       "more counts than what was asked for",
+		       stats.clamped);
+	return 0;
+}
+
+static const struct profiler growth_profiler = {
+	.command = "mem",
+	.maps = mem_growth_maps,
+	.nmaps = MEM_GROWTH_MAPS,
+	.weight = MEM_GROWTH_BYTES,
+	.configure = user_stacks_only,
+	.attach = attach_growth,
+	.start = start_growth,
+	.loaded = loaded,
+	.types = types_of_growth,
+	.books = books_of_growth,
+};
+
+/* ---- the command ------------------------------------------------------------------------------------------ */
+
+/* What is about single blocks, or another way to show them. */
+static const char *not_for_us(const struct mem_options *mem)
+{
+	return mem->sizes	   ? "--sizes"
+	       : mem->ages	   ? "--ages"
+	       : mem->processes	   ? "--processes"
+	       : mem->trace	   ? "--trace"
+	       : mem->obj	   ? "--obj"
+	       : mem->prefix	   ? "--symbols-prefix"
+	       : mem->max_overhead ? "--max-overhead"
+				   : NULL;
+}
+
+int mem_faults(const struct options *opt)
+{
+	const struct mem_options *mem = opt->own;
+	const char *wrong = not_for_us(mem), *ours = mem->faults ? "--faults" : "--growth";
+	struct growth growth = { 0 };
+
+	if (!wrong && opt->kernel_only)
+		wrong = "--kernel";
+	if (wrong) {
+		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, ours);
+		return EXIT_USAGE;
+	}
+	return mem->faults ? run_faults(opt) : profile_run(&growth_profiler, opt, &growth);
+}

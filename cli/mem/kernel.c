@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof mem -k: who allocates memory in the kernel? programs/mem/kernel.c is what runs there. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+/* Room for so many stacks: every process has its own. */
+#define STACKS 65536
+/* Blocks that can be followed at the same time: as many as fit in this part of memory, within these bounds. */
+#define BLOCKS_SHARE 64
+#define LEAST_BLOCKS (1u << 16)
+#define MOST_BLOCKS (1u << 20)
+#define BLOCK_COST 96 /* with the hash table's own 48 bytes, as hashtab.c in kernel/bpf has them */
+
+/* ---- programs --------------------------------------------------------------------------------------------- */
+
+static uint32_t blocks_wanted(void)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
+
+	return blocks < LEAST_BLOCKS  ? LEAST_BLOCKS
+	       : blocks > MOST_BLOCKS ? MOST_BLOCKS
+				      : (uint32_t)blocks;
+}
+
+/* The arguments that the BTF programs expect: since 6.1 a slab cache is told of by its struct. */
+static bool arguments_are_known(void)
+{
+	const struct rp_btf *btf;
+
+	return rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
+	       rp_btf_tracepoint_takes(btf, "kmem_cache_alloc", 2, "kmem_cache") == 1 &&
+	       rp_btf_tracepoint_takes(btf, "kmalloc", 2, "kmem_cache") == 0 &&
+	       rp_btf_tracepoint_takes(btf, "mm_page_alloc", 0, "page") == 1 &&
+	       rp_btf_tracepoint_takes(btf, "mm_page_free", 0, "page") == 1 &&
+	       rp_btf_size(btf, "page") > 0;
+}
+
+static int nothing(void *ctx, const char *group, const char *event)
+{
+	(void)ctx;
+	(void)group;
+	(void)event;
+	return 0;
+}
+
+static bool is_there(const struct mem_kernel_hook *hook)
+{
+	return !hook->optional || rp_tp_each(hook->optional, nothing, NULL) > 0;
+}
+
+static int load_hooks(struct profile *p, const struct mem_kernel_hook *hook, const void *config)
+{
+	struct mem_kernel *mk = p->ctx;
+	int fd = 0;
+
+	for (; fd >= 0 && hook->program; hook++) {
+		if (!is_there(hook))
+			continue;
+		fd = profile_load(p, hook->program, config);
+		mk->hooks[mk->nhooks] = hook;
+		mk->hook_fd[mk->nhooks++] = fd;
+	}
+	return fd < 0 ? fd : 0;
+}
+
+static int attach(struct profile *p)
+{
+	struct mem_kernel *mk = p->ctx;
+	bool known = arguments_are_known();
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+	struct mem_kernel_config config = { .profile = p->config,
+					    .page_bytes = page,
+					    .page_stride = 1,
+					    .large = 2 * page,
+					    .cpus = (uint32_t)rp_cpus_possible(),
+					    .timed = mk->mem->older_ns || mk->mem->ages,
+					    .sizes = mk->mem->sizes };
+	const struct rp_btf *btf;
+	int err = 0;
+
+	if (known && !rp_btf_kernel(&btf))
+		config.page_stride = (uint32_t)rp_btf_size(btf, "page");
+	else
+		rp_log(RP_INFO, "no BTF tracepoints with the arguments that are known: slab "
+				"caches by the size of their objects");
+	if (mk->mem->percpu)
+		err = load_hooks(p, mem_kernel_percpu_hooks, &config);
+	if (!err)
+		err = load_hooks(p, known ? mem_kernel_raw_hooks : mem_kernel_classic_hooks,
+				 &config);
+	return err;
+}
+
+/* Not before all are loaded: what the kernel allocates to check a program is nobody's business. */
+static int start(struct profile *p)
+{
+	struct mem_kernel *mk = p->ctx;
+	int err = 0;
+
+	for (size_t i = 0; err >= 0 && i < mk->nhooks; i++) {
+		const struct mem_kernel_hook *hook = mk->hooks[i];
+		struct rp_link *link;
+
+		err = hook->group ? rp_attach_tracepoint(mk->hook_fd[i], hook->group, hook->event,
+							 0, &link)
+				  : rp_attach_raw_tracepoint(mk->hook_fd[i], hook->event, &link);
+		if (err >= 0)
+			err = profile_hold(p, link);
+	}
+	return err;
+}
+
+static int configure(struct profile *p)
+{
+	const struct mem_kernel *mk = p->ctx;
+
+	if (mk->mem->sizes && p->comm_glob)
+		return rp_fail(
+			-EINVAL,
+			"--sizes are counted in the kernel, which cannot tell '%s': try a name, or "
+			"its beginning and *",
+			p->comm_glob);
+	/* The kernel's side tells whose it is, also where it is not shown. */
+	if (p->opt->user_only)
+		p->config.kernel_bytes = p->config.fp_bytes;
+	return 0;
+}
+
+/* How often to look whether something is still being freed; how often nothing may have been, and at most. */
+#define SETTLE_US 20000
+#define SETTLE_QUIET 2
+#define SETTLE_MOST 50
+
+/*
+ * What ends with a process ends a little later: files and their kind by RCU, thousands of them in small portions. So
+ * there is a grace period, and more of them for as long as blocks that are followed go on being freed.
+ */
+static int stop(struct profile *p)
+{
+	struct mem_kernel_stats stats = { 0 };
+	uint64_t before;
+	int err = 0, quiet = 0;
+
+	for (int i = 0; !err && p->opt->program && i < SETTLE_MOST && quiet < SETTLE_QUIET; i++) {
+		before = stats.frees;
+		rp_quiesce();
+		usleep(SETTLE_US);
+		err = stacks_stats(p->stacks, &stats);
+		quiet = stats.frees == before ? quiet + 1 : 0;
+	}
+	return err;
+}
+
+/* ---- what it found ---------------------------------------------------------------------------------------- */
+
+static int by_tag(const void *a, const void *b)
+{
+	const struct mem_kernel_cache *x = a, *y = b;
+
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static int take_cache(void *ctx, const void *key, const void *value)
+{
+	struct mem_kernel *mk = ctx;
+	struct mem_kernel_cache *cache;
+
+	if (mk->ncaches == mk->caches_room) {
+		size_t room = mk->caches_room ? 2 * mk->caches_room : 256;
+		struct mem_kernel_cache *grown = realloc(mk->caches, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		mk->caches = grown;
+		mk->caches_room = room;
+	}
+	cache = &mk->caches[mk->ncaches++];
+	memcpy(&cache->tag, key, sizeof(cache->tag));
+	snprintf(cache->name, sizeof(cache->name), "%.*s", MEM_KERNEL_NAME - 1,
+		 (const char *)value);
+	return 0;
+}
+
+const char *mem_kernel_name(struct mem_kernel *mk, uint64_t tag)
+{
+	const struct mem_kernel_cache wanted = { .tag = tag }, *cache;
+	uint64_t detail = tag & ((1ull << MEM_KERNEL_TAG_SHIFT) - 1);
+
+	cache = mk->ncaches ? bsearch(&wanted, mk->caches, mk->ncaches, sizeof(wanted), by_tag)
+			    : NULL;
+	if (cache)
+		return cache->name;
+	switch (tag >> MEM_KERNEL_TAG_SHIFT) {
+	case MEM_KERNEL_SLAB:
+		snprintf(mk->label, sizeof(mk->label), "slab-%" PRIu64, detail);
+		return mk->label;
+	case MEM_KERNEL_KMALLOC:
+		snprintf(mk->label, sizeof(mk->label), "kmalloc-%" PRIu64 "%s",
+			 detail < 1024 ? detail : detail / 1024, detail < 1024 ? "" : "k");
+		return mk->label;
+	case MEM_KERNEL_PAGES:
+		return detail ? "movable pages" : "pages";
+	case MEM_KERNEL_PERCPU:
+		return "per-CPU";
+	default:
+		return "unnamed cache";
+	}
+}
+
+struct walk {
+	struct profile *p;
+	uint64_t newest; /* blocks that were allocated later do not count */
+};
+
+static int take_block(void *ctx, const void *key, const void *value)
+{
+	const struct mem_kernel_block *block = value;
+	const struct walk *walk = ctx;
+	uint64_t weights[STACK_VALUES] = { 0 };
+
+	(void)key;
+	if (block->time > walk->newest)
+		return 0;
+	weights[MEM_KERNEL_LIVE_OBJECTS] = 1;
+	weights[MEM_KERNEL_LIVE_BYTES] = block->size;
+	/* A stack that was lost on its way has been counted as lost. */
+	stacks_add(walk->p->stacks, block->hash, weights);
+	return 0;
+}
+
+enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack *stack,
+				     const struct stack_place *place)
+{
+	if (place->slab && stack->record->tag >> MEM_KERNEL_TAG_SHIFT == MEM_KERNEL_PAGES)
+		return KERNEL_SLAB_PAGES;
+	return place->interrupt && p->config.filtering ? KERNEL_IN_INTERRUPT : KERNEL_KEPT;
+}
+
+static int count_fates(struct profile *p)
+{
+	struct mem_kernel *mk = p->ctx;
+	const struct stack *stack = NULL;
+	int err = 0;
+
+	while (!err && (stack = stacks_next(p->stacks, stack))) {
+		struct stack_place place;
+
+		err = places_of(&mk->places, stack->record, &place);
+		if (!err)
+			mk->fate[mem_kernel_fate(p, stack, &place)] +=
+				stack->value[MEM_KERNEL_OBJECTS];
+	}
+	return err;
+}
+
+static void count_missed(struct profile *p)
+{
+	struct mem_kernel *mk = p->ctx;
+
+	for (size_t i = 0; i < p->nprograms; i++) {
+		struct rp_prog_stats stats;
+
+		if (!rp_prog_stats(p->program[i], &stats) && !strncmp(stats.name, "mem_", 4))
+			mk->missed += stats.recursion_misses;
+	}
+}
+
+static int collect(struct profile *p)
+{
+	struct mem_kernel *mk = p->ctx;
+	struct walk walk = { .p = p, .newest = UINT64_MAX };
+	const struct asm_map *maps = stacks_maps(p->stacks);
+	int err;
+
+	if (mk->mem->older_ns)
+		walk.newest = p->session.end_ns > mk->mem->older_ns
+				      ? p->session.end_ns - mk->mem->older_ns
+				      : 0;
+	count_missed(p);
+	err = stacks_stats(p->stacks, &mk->stats);
+	if (!err)
+		err = rp_map_each(stacks_map(p->stacks, MEM_KERNEL_MAP_CACHES),
+				  &maps[MEM_KERNEL_MAP_CACHES], take_cache, mk);
+	if (err >= 0)
+		err = rp_map_each(stacks_map(p->stacks, MEM_KERNEL_MAP_BLOCKS),
+				  &maps[MEM_KERNEL_MAP_BLOCKS], take_block, &walk);
+	if (mk->ncaches)
+		qsort(mk->caches, mk->ncaches, sizeof(*mk->caches), by_tag);
+	mk->places.session = &p->session;
+	if (err >= 0)
+		err = profile_prepare_kernel(p);
+	if (err >= 0)
+		err = count_fates(p);
+	return err;
+}
+
+/* ---- what it weighs --------------------------------------------------------------------------------------- */
+
+static const struct report_value_type *types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type all[] = { { "alloc_objects", "count" },
+							{ "alloc_space", "bytes" },
+							{ "inuse_objects", "count" },
+							{ "inuse_space", "bytes" } };
+
+	(void)p;
+	*n = sizeof(all) / sizeof(all[0]);
+	return all;
+}
+
+static bool leaks_only(const struct mem_kernel *mk)
+{
+	return mk->mem->leaks || mk->mem->older_ns;
+}
+
+static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+{
+	struct mem_kernel *mk = p->ctx;
+	struct stack_place place;
+
+	if (places_of(&mk->places, stack->record, &place))
+		return false;
+	return mem_kernel_fate(p, stack, &place) == KERNEL_KEPT &&
+	       (!leaks_only(mk) || value[MEM_KERNEL_LIVE_OBJECTS]);
+}
+
+static int decorate(struct profile *p, const struct stack *stack, struct report_sample *sample)
+{
+	struct mem_kernel *mk = p->ctx;
+	static struct report_label label;
+	struct stack_place place;
+	int err = places_of(&mk->places, stack->record, &place);
+
+	if (err)
+		return err;
+	label = (struct report_label){ .key = "cache",
+				       .str = mem_kernel_name(mk, stack->record->tag) };
+	sample->labels = &label;
+	sample->nlabels = 1;
+	if (place.interrupt) {
+		sample->comm = "[interrupt]";
+		sample->pid = sample->tid = 0;
+		if (sample->nframes > place.interrupt)
+			sample->nframes = place.interrupt;
+	} else if (p->opt->user_only && sample->nframes >= place.frames) {
+		sample->frames += place.frames;
+		sample->nframes -= place.frames;
+	}
+	return 0;
+}
+
+/* ---- the books -------------------------------------------------------------------------------------------- */
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	const struct mem_kernel *mk = p->ctx;
+	const struct mem_kernel_stats *s = &mk->stats;
+
+	(void)kept; /* of which --leaks shows but a part */
+	b->ledger.events = "allocations and frees";
+	b->ledger.fired += mk->missed;
+	b->ledger.kept = mk->fate[KERNEL_KEPT] - p->not_wanted + s->frees;
+	books_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
+	books_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
+	books_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
+	books_add(b, "told twice", s->told_twice, REPORT_FILTERED);
+	books_add(b, "failed", s->failed, REPORT_FILTERED);
+	books_add(b, "in interrupts", mk->fate[KERNEL_IN_INTERRUPT], REPORT_FILTERED);
+	books_add(b, "no room for blocks", s->map_full, REPORT_LOST);
+	books_add(b, "map busy", s->map_busy, REPORT_LOST);
+	books_add(b, "nested", mk->missed, REPORT_LOST);
+	if (s->reused)
+		rp_log(leaks_only(mk) ? RP_WARN : RP_INFO,
+		       "%" PRIu64 " blocks were given out again though no free of them was told "
+		       "(in bulk, by RCU): some of what is outstanding may be free",
+		       s->reused);
+	if (s->torn)
+		rp_log(RP_WARN,
+		       "%" PRIu64 " parts of pages that were freed in parts are missing "
+		       "in what is outstanding",
+		       s->torn);
+	return 0;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------ */
+
+static const struct profiler mem_kernel_profiler = {
+	.command = "mem",
+	.nmaps = MEM_KERNEL_MAPS,
+	.weight = MEM_KERNEL_BYTES,
+	.color_by_label = "cache",
+	.ring_factor = 8, /* many stacks are new at the same time, each of them a kilobyte */
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.stop = stop,
+	.collect = collect,
+	.types = types,
+	.values = values,
+	.decorate = decorate,
+	.books = books,
+};
+
+/* What only makes sense of a process's own allocator. */
+static const char *not_for_us(const struct mem_options *mem)
+{
+	return mem->temporary	   ? "--temporary"
+	       : mem->trace	   ? "--trace"
+	       : mem->obj	   ? "--obj"
+	       : mem->prefix	   ? "--symbols-prefix"
+	       : mem->sample_bytes ? "--sample-bytes"
+	       : mem->max_overhead ? "--max-overhead"
+				   : NULL;
+}
+
+int mem_kernel(const struct options *opt)
+{
+	struct mem_kernel mk = { .mem = opt->own, .profiler = mem_kernel_profiler };
+	const char *wrong = not_for_us(mk.mem);
+	int status;
+
+	if (wrong) {
+		rp_log(RP_ERROR, "%s is about the allocator of programs: not with --kernel", wrong);
+		return EXIT_USAGE;
+	}
+	memcpy(mk.maps, mem_kernel_maps, sizeof(mk.maps));
+	mk.maps[STACK_MAP_COUNTS].max_entries = STACKS;
+	mk.maps[MEM_KERNEL_MAP_BLOCKS].max_entries = blocks_wanted();
+	mk.profiler.maps = mk.maps;
+	if (leaks_only(&mk))
+		mk.profiler.weight = MEM_KERNEL_LIVE_BYTES;
+	if (mk.mem->processes) {
+		mk.profiler.report = mem_kernel_processes;
+		mk.profiler.output = OUTPUT_GRID;
+	} else if (mk.mem->sizes || mk.mem->ages) {
+		mk.profiler.report = mk.mem->sizes ? mem_kernel_sizes : mem_kernel_ages;
+		mk.profiler.output = OUTPUT_HISTS;
+	}
+	status = profile_run(&mk.profiler, opt, &mk);
+	places_free(&mk.places);
+	free(mk.caches);
+	return status;
+}

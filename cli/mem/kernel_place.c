@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the frames of a stack say of an allocation.
+ *
+ * In an interrupt, the task that is current has nothing to do with what happens. And the slab allocator takes pages
+ * to make objects of, which are counted when they are given out: the pages would count them a second time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+#include "record/interrupt.h"
+#include "record/probe_frames.h"
+
+/* ---- names ------------------------------------------------------------------------------------------------ */
+
+/* The name, and perhaps what the compiler has made of it: "allocate_slab.isra.0". */
+static bool is(const char *name, const char *function)
+{
+	size_t n = strlen(function);
+
+	return !strncmp(name, function, n) && (!name[n] || name[n] == '.');
+}
+
+/*
+ * Deferred work, in whichever way its thread or the end of an interrupt runs it, is no doing of the current task either.
+ */
+static bool is_interrupt(const char *name)
+{
+	return interrupt_begins(name) || is(name, "handle_softirqs") || is(name, "__do_softirq");
+}
+
+/* mm/slub.c: where pages are asked for objects of a cache, and for kmalloc's large blocks. */
+static bool is_slab(const char *name)
+{
+	static const char *const functions[] = { "allocate_slab",
+						 "new_slab",
+						 "alloc_slab_page",
+						 "___kmalloc_large_node",
+						 "__kmalloc_large_node",
+						 "kmalloc_large",
+						 "kmalloc_large_node",
+						 "__kmalloc_large_noprof",
+						 "kmalloc_order",
+						 "kmalloc_large_noprof",
+						 "__kmalloc_large_node_noprof",
+						 "cache_grow_begin",
+						 "kmem_getpages" };
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (is(name, functions[i]))
+			return true;
+	return false;
+}
+
+static enum place place_of(struct session *s, uint64_t addr)
+{
+	struct sym_frame f;
+
+	sym_kernel_lookup(s->kernel, addr, true, &f);
+	if (!f.name)
+		return PLACE_ELSEWHERE;
+	return is_interrupt(f.name) ? PLACE_INTERRUPT
+	       : is_slab(f.name)    ? PLACE_SLAB
+				    : PLACE_ELSEWHERE;
+}
+
+/* ---- remembered ------------------------------------------------------------------------------------------- */
+
+static struct place_slot *find_slot(struct place_slot *slots, size_t nslots, uint64_t addr)
+{
+	size_t i = (addr * 0x9e3779b97f4a7c15 >> 32) & (nslots - 1);
+
+	while (slots[i].addr && slots[i].addr != addr)
+		i = (i + 1) & (nslots - 1);
+	return &slots[i];
+}
+
+static int grow(struct places *p)
+{
+	size_t nslots = p->nslots ? p->nslots * 2 : 4096;
+	struct place_slot *slots = calloc(nslots, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->nslots; i++)
+		if (p->slots[i].addr)
+			*find_slot(slots, nslots, p->slots[i].addr) = p->slots[i];
+	free(p->slots);
+	p->slots = slots;
+	p->nslots = nslots;
+	return 0;
+}
+
+static int look_up(struct places *p, uint64_t addr, enum place *out)
+{
+	struct place_slot *slot;
+
+	*out = PLACE_ELSEWHERE;
+	if (!addr)
+		return 0;
+	if (p->used * 2 >= p->nslots) {
+		int err = grow(p);
+
+		if (err)
+			return err;
+	}
+	slot = find_slot(p->slots, p->nslots, addr);
+	if (!slot->addr) {
+		slot->addr = addr;
+		slot->place = place_of(p->session, addr);
+		p->used++;
+	}
+	*out = slot->place;
+	return 0;
+}
+
+void places_free(struct places *places)
+{
+	free(places->slots);
+}
+
+int places_of(struct places *places, const struct stack_record *r, struct stack_place *out)
+{
+	uint32_t n = r->kernel_bytes / 8;
+	size_t ours = probe_frames(places->session, r->frames, n);
+	int err = 0;
+
+	*out = (struct stack_place){ .frames = n - (uint32_t)ours };
+	for (uint32_t i = (uint32_t)ours; !err && i < n; i++) {
+		enum place place;
+
+		err = look_up(places, r->frames[i], &place);
+		if (place == PLACE_SLAB && !out->interrupt)
+			out->slab = true;
+		if (place == PLACE_INTERRUPT) /* interrupts interrupt each other: the outermost */
+			out->interrupt = i + 1 - (uint32_t)ours;
+	}
+	return err;
+}

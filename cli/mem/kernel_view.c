@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Kernel allocations otherwise than as stacks: by process, by size, by age. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rawprof/hist.h>
+
+#include "kernel.h"
+#include "processes.h"
+#include "cli/profile_views.h"
+
+/* ---- by process ------------------------------------------------------------------------------------------- */
+
+static int take_row(struct profile *p, const struct stack *stack, struct mem_row *row)
+{
+	struct mem_kernel *mk = p->ctx;
+	const struct stack_record *r = stack->record;
+	struct stack_place place;
+	int err = places_of(&mk->places, r, &place);
+
+	if (err || mem_kernel_fate(p, stack, &place) != KERNEL_KEPT)
+		return err;
+	if (!profile_comm_wanted(p, r->comm)) {
+		p->not_wanted += stack->value[MEM_KERNEL_OBJECTS];
+		return 0;
+	}
+	if (place.interrupt) {
+		row->pid = 0;
+		row->comm = "[interrupt]";
+	}
+	memcpy(row->value, stack->value, sizeof(row->value));
+	return 1;
+}
+
+int mem_kernel_processes(struct profile *p)
+{
+	const struct mem_kernel *mk = p->ctx;
+	const struct mem_processes view = {
+		.title = "kernel allocations by process",
+		.metric = "mem_kernel",
+		.live = { "OUTSTANDING", "outstanding", REPORT_UNIT_COUNT, .adds = true },
+		.live_bytes = { "BYTES OUT", "outstanding_bytes", REPORT_UNIT_BYTES, .adds = true },
+		.by_live = mk->mem->leaks || mk->mem->older_ns,
+		.take = take_row,
+	};
+
+	return mem_processes_report(p, &view);
+}
+
+/* ---- histograms by kind ----------------------------------------------------------------------------------- */
+
+static const char *const kinds[MEM_KERNEL_KINDS] = { [MEM_KERNEL_SLAB] = "slab",
+						     [MEM_KERNEL_KMALLOC] = "kmalloc",
+						     [MEM_KERNEL_PAGES] = "pages",
+						     [MEM_KERNEL_PERCPU] = "per-CPU" };
+
+struct kind_hists {
+	struct profile *p;
+	struct report_hists *set;
+};
+
+static int read_map(const struct kind_hists *h, int map, rp_map_fn fn)
+{
+	int n = rp_map_each(stacks_map(h->p->stacks, map), &stacks_maps(h->p->stacks)[map], fn,
+			    (void *)h);
+
+	return n < 0 ? n : 0;
+}
+
+/* Sizes were counted before anybody knew of what: the slab allocator's own pages are among them. */
+static int take_sizes(void *ctx, const void *key, const void *value)
+{
+	const struct kind_hists *h = ctx;
+	struct report_hist *hist;
+	uint32_t kind;
+	int err;
+
+	memcpy(&kind, key, sizeof(kind));
+	if (kind >= MEM_KERNEL_KINDS)
+		return -EBADMSG;
+	err = report_hists_get(h->set, &kinds[kind], &hist);
+	return err ? err
+		   : profile_hist_merge(hist, &stacks_maps(h->p->stacks)[MEM_KERNEL_MAP_SIZES],
+					value, MEM_KERNEL_HIST_SLOTS);
+}
+
+static int fill_sizes(const struct kind_hists *h)
+{
+	struct mem_kernel *mk = h->p->ctx;
+
+	for (int fate = 0; fate < KERNEL_FATES; fate++)
+		if (fate != KERNEL_KEPT) {
+			mk->fate[KERNEL_KEPT] += mk->fate[fate];
+			mk->fate[fate] = 0;
+		}
+	return read_map(h, MEM_KERNEL_MAP_SIZES, take_sizes);
+}
+
+static int take_age(void *ctx, const void *key, const void *value)
+{
+	const struct mem_kernel_block *block = value;
+	const struct kind_hists *h = ctx;
+	const struct stack *stack = stacks_find(h->p->stacks, block->hash);
+	struct mem_kernel *mk = h->p->ctx;
+	uint64_t end = h->p->session.end_ns, age = end > block->time ? end - block->time : 0;
+	struct report_hist *hist;
+	struct stack_place place;
+	uint64_t tag;
+	int err;
+
+	(void)key;
+	if (!stack || age < mk->mem->older_ns)
+		return 0;
+	err = places_of(&mk->places, stack->record, &place);
+	if (err || mem_kernel_fate(h->p, stack, &place) != KERNEL_KEPT ||
+	    !profile_comm_wanted(h->p, stack->record->comm))
+		return err;
+	tag = stack->record->tag >> MEM_KERNEL_TAG_SHIFT;
+	err = report_hists_get(h->set, &kinds[tag < MEM_KERNEL_KINDS ? tag : MEM_KERNEL_SLAB],
+			       &hist);
+	if (!err)
+		report_hist_add(hist, age, 1);
+	return err;
+}
+
+static int fill_ages(const struct kind_hists *h)
+{
+	return read_map(h, MEM_KERNEL_MAP_BLOCKS, take_age);
+}
+
+static int show_hists(struct profile *p, const struct report_hists_spec *spec,
+		      int (*fill)(const struct kind_hists *h))
+{
+	struct kind_hists h = { .p = p };
+	int err = report_hists_new(spec, &h.set);
+
+	if (!err)
+		err = fill(&h);
+	if (!err)
+		err = profile_hists_report(p, h.set);
+	report_hists_free(h.set);
+	return err;
+}
+
+static const char *const kind_key = "kind";
+
+int mem_kernel_sizes(struct profile *p)
+{
+	const struct report_hists_spec spec = { .title = "size of kernel allocations",
+						.metric = "mem_kernel_size",
+						.events = "allocations",
+						.unit = REPORT_UNIT_BYTES,
+						.bits = MEM_KERNEL_HIST_BITS,
+						.keys = &kind_key,
+						.nkeys = 1 };
+
+	return show_hists(p, &spec, fill_sizes);
+}
+
+int mem_kernel_ages(struct profile *p)
+{
+	const struct report_hists_spec spec = { .title = "age of what has not been freed",
+						.metric = "mem_kernel_age",
+						.events = "blocks",
+						.unit = REPORT_UNIT_NS,
+						.bits = REPORT_HIST_BITS,
+						.keys = &kind_key,
+						.nkeys = 1 };
+
+	return show_hists(p, &spec, fill_ages);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "processes.h"
+#include "cli/profile_views.h"
+
+struct rows {
+	struct mem_row *row;
+	size_t n;
+};
+
+static int by_process(const void *a, const void *b)
+{
+	const struct mem_row *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->comm, y->comm);
+}
+
+/* One for each process and name of it: threads have names of their own, an exec changes them. */
+static void merge_rows(struct rows *rows)
+{
+	size_t n = 0;
+
+	if (rows->n)
+		qsort(rows->row, rows->n, sizeof(*rows->row), by_process);
+	for (size_t i = 0; i < rows->n; i++) {
+		if (n && !by_process(&rows->row[n - 1], &rows->row[i]))
+			for (int v = 0; v < STACK_VALUES; v++)
+				rows->row[n - 1].value[v] += rows->row[i].value[v];
+		else
+			rows->row[n++] = rows->row[i];
+	}
+	rows->n = n;
+}
+
+static int collect_rows(struct profile *p, const struct mem_processes *view, struct rows *rows)
+{
+	const struct stack *stack = NULL;
+	int taken = 0;
+
+	rows->row = calloc(stacks_count(p->stacks) + 1, sizeof(*rows->row));
+	if (!rows->row)
+		return -ENOMEM;
+	while (taken >= 0 && (stack = stacks_next(p->stacks, stack))) {
+		const struct stack_record *r = stack->record;
+		struct mem_row *row = &rows->row[rows->n];
+
+		*row = (struct mem_row){ .pid = (uint32_t)(r->pid_tgid >> 32), .comm = r->comm };
+		taken = view->take(p, stack, row);
+		rows->n += taken > 0;
+	}
+	merge_rows(rows);
+	return taken < 0 ? taken : 0;
+}
+
+enum { PID, COMM, ALLOCS, BYTES, RATE, LIVE, LIVE_BYTES, COLUMNS };
+
+/* Rows count from the beginning; a series shows what has been added since its last part. */
+static bool since_last(const struct mem_series *series, struct mem_row *row)
+{
+	const struct mem_row *last =
+		series->n ? bsearch(row, series->row, series->n, sizeof(*row), by_process) : NULL;
+
+	for (int v = MEM_ROW_ALLOCS; last && v <= MEM_ROW_BYTES; v++)
+		row->value[v] -= last->value[v];
+	return row->value[MEM_ROW_ALLOCS] || row->value[MEM_ROW_LIVE];
+}
+
+static int add_cells(struct report_grid *g, const struct mem_row *row, double seconds)
+{
+	const struct report_cell cells[COLUMNS] = {
+		[PID] = { .number = row->pid },
+		[COMM] = { .text = row->comm },
+		[ALLOCS] = { .number = row->value[MEM_ROW_ALLOCS] },
+		[BYTES] = { .number = row->value[MEM_ROW_BYTES] },
+		[RATE] = { .real = seconds > 0 ? (double)row->value[MEM_ROW_BYTES] / seconds : 0 },
+		[LIVE] = { .number = row->value[MEM_ROW_LIVE] },
+		[LIVE_BYTES] = { .number = row->value[MEM_ROW_LIVE_BYTES] },
+	};
+
+	return report_grid_add(g, cells);
+}
+
+static int sort_grid(const struct profile *p, const struct mem_processes *view,
+		     struct report_grid *g)
+{
+	int column = view->by_live ? LIVE_BYTES : BYTES;
+
+	if (p->opt->sort)
+		column = report_grid_column(g, p->opt->sort);
+	if (column < 0)
+		return rp_fail(
+			-EINVAL,
+			"no column '%s': there are pid, comm, allocations, bytes, rate, %s, %s",
+			p->opt->sort, view->live.key, view->live_bytes.key);
+	return report_grid_sort(g, (unsigned int)column, false, p->opt->show.top_functions);
+}
+
+static int fill_grid(struct profile *p, const struct mem_processes *view, struct mem_series *series,
+		     uint64_t ns, struct report_grid *g)
+{
+	double seconds = (double)ns / NS_PER_SECOND;
+	struct rows rows = { 0 };
+	int err = collect_rows(p, view, &rows);
+
+	for (size_t i = 0; !err && i < rows.n; i++) {
+		struct mem_row row = rows.row[i];
+
+		if (!series || since_last(series, &row))
+			err = add_cells(g, &row, seconds);
+	}
+	if (series) {
+		free(series->row);
+		series->row = rows.row;
+		series->n = rows.n;
+	} else {
+		free(rows.row);
+	}
+	return err ? err : sort_grid(p, view, g);
+}
+
+static int new_grid(const struct mem_processes *view, struct report_grid **g)
+{
+	const struct report_column columns[COLUMNS] = {
+		[PID] = { "PID", "pid", REPORT_UNIT_ID },
+		[COMM] = { "COMMAND", "comm", REPORT_UNIT_TEXT },
+		[ALLOCS] = { "ALLOCATIONS", "allocations", REPORT_UNIT_COUNT, .adds = true },
+		[BYTES] = { "BYTES", "bytes", REPORT_UNIT_BYTES, .adds = true },
+		[RATE] = { "RATE", "rate", REPORT_UNIT_BYTES, .per_second = true, .adds = true },
+		[LIVE] = view->live,
+		[LIVE_BYTES] = view->live_bytes,
+	};
+	const struct report_grid_spec spec = { .title = view->title,
+					       .metric = view->metric,
+					       .events = "allocations",
+					       .rows = "processes",
+					       .columns = columns,
+					       .ncolumns = COLUMNS };
+
+	return report_grid_new(&spec, g);
+}
+
+int mem_processes_report(struct profile *p, const struct mem_processes *view)
+{
+	struct report_grid *g = NULL;
+	int err = new_grid(view, &g);
+
+	if (!err)
+		err = fill_grid(p, view, NULL, p->session.end_ns - p->session.begin_ns, g);
+	if (!err)
+		err = profile_grid_report(p, g);
+	report_grid_free(g);
+	return err;
+}
+
+/* ---- a series --------------------------------------------------------------------------------------------- */
+
+static int fill_part(struct profile *p, const struct mem_processes *view, struct mem_series *series,
+		     struct report_grid *g)
+{
+	const uint64_t now = p->session.end_ns ? p->session.end_ns : monotonic_ns();
+	struct profile_info info;
+	int err = 0;
+
+	if (!series->since) {
+		series->since = p->session.begin_ns;
+		err = output_empty(&p->output);
+	}
+	if (!err)
+		err = fill_grid(p, view, series, now - series->since, g);
+	if (!err)
+		err = profile_info(p, NULL, &info);
+	if (err)
+		return err;
+	info.info.start_ns = series->since + p->session.wall_offset;
+	info.info.duration_ns = now - series->since;
+	series->since = now;
+	err = report_grid_set_info(g, &info.info);
+	profile_info_free(&info);
+	return err;
+}
+
+static int write_part(struct profile *p, const struct mem_processes *view,
+		      struct mem_series *series, bool last)
+{
+	struct report_grid *g = NULL;
+	int err = new_grid(view, &g);
+
+	if (!err)
+		err = fill_part(p, view, series, g);
+	if (!err)
+		err = last ? profile_grid_end(p, 0, g) : profile_grid_part(p, g);
+	report_grid_free(g);
+	return err;
+}
+
+int mem_processes_part(struct profile *p, const struct mem_processes *view,
+		       struct mem_series *series)
+{
+	return write_part(p, view, series, false);
+}
+
+int mem_processes_end(struct profile *p, const struct mem_processes *view,
+		      struct mem_series *series)
+{
+	const int err = write_part(p, view, series, true);
+
+	free(series->row);
+	series->row = NULL;
+	series->n = 0;
+	return err;
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is mapped where, by whom? See rawprof/mem_ranges.h.
+ *
+ * The pieces of all address spaces are one tree, ordered by space and address, no two of which overlap: a treap, whose
+ * nodes also have random priorities, greater above, which keeps it balanced whatever comes in what order. A range is
+ * taken out by cutting the pieces at its two ends, and splitting the tree there.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranges.h"
+
+/* One call that mapped. A block without a site is of a file: it is known so that nobody takes it for memory. */
+struct site;
+struct block {
+	struct site *site;
+	uint64_t time;
+	uint64_t bytes;		    /* that are still there */
+	uint64_t pieces;	    /* that know it, in the tree or put aside */
+	struct block *next, **link; /* link: what points here */
+};
+
+struct piece {
+	uint64_t space, start, end;
+	struct block *block;
+	struct piece *left, *right;
+	uint32_t priority;
+};
+
+struct site {
+	uint64_t hash; /* 0: an empty slot */
+	uint64_t value[MEM_WEIGHTS];
+};
+
+/* The latest call of a thread that took something away, which it may yet have failed to do. */
+struct call {
+	uint32_t thread; /* 0: an empty slot */
+	uint32_t call;
+	bool known;	    /* it took something that is memory */
+	bool file;	    /* it took something that is a file's */
+	bool open;	    /* it may still fail */
+	struct piece *gone; /* a tree */
+};
+
+/* Both tables: open addressing, at most half full. Sites do not move, for blocks know them. */
+struct mem_ranges {
+	struct piece *pieces;
+	struct block *blocks;
+	struct site **sites;
+	size_t nsites, site_slots;
+	struct call *calls;
+	size_t ncalls, call_slots;
+	struct mem_ranges_counts counts;
+	uint64_t random;
+};
+
+/* ---- the tree --------------------------------------------------------------------------------------------- */
+
+static uint32_t draw(struct mem_ranges *r)
+{
+	r->random ^= r->random << 13; /* xorshift: never 0 */
+	r->random ^= r->random >> 7;
+	r->random ^= r->random << 17;
+	return (uint32_t)(r->random >> 32);
+}
+
+static bool is_before(const struct piece *p, uint64_t space, uint64_t address)
+{
+	return p->space != space ? p->space < space : p->start < address;
+}
+
+/* Those that begin before the address, and the others. */
+static void split(struct piece *tree, uint64_t space, uint64_t address, struct piece **before,
+		  struct piece **others)
+{
+	if (!tree) {
+		*before = *others = NULL;
+	} else if (is_before(tree, space, address)) {
+		split(tree->right, space, address, &tree->right, others);
+		*before = tree;
+	} else {
+		split(tree->left, space, address, before, &tree->left);
+		*others = tree;
+	}
+}
+
+/* All of a lie before all of b. */
+static struct piece *join(struct piece *a, struct piece *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	if (a->priority > b->priority) {
+		a->right = join(a->right, b);
+		return a;
+	}
+	b->left = join(a, b->left);
+	return b;
+}
+
+static void insert(struct piece **tree, struct piece *p)
+{
+	struct piece *before, *others;
+
+	p->left = p->right = NULL;
+	split(*tree, p->space, p->start, &before, &others);
+	*tree = join(join(before, p), others);
+}
+
+static int new_piece(struct mem_ranges *r, struct block *block, uint64_t space, uint64_t start,
+		     uint64_t end)
+{
+	struct piece *p = malloc(sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct piece){
+		.space = space, .start = start, .end = end, .block = block, .priority = draw(r)
+	};
+	block->pieces++;
+	insert(&r->pieces, p);
+	return 0;
+}
+
+/* No piece lies on both sides of this address any more. */
+static int cut(struct mem_ranges *r, uint64_t space, uint64_t address)
+{
+	struct piece *at = NULL;
+	uint64_t end;
+
+	for (struct piece *p = r->pieces; p;) {
+		const bool before = is_before(p, space, address);
+
+		at = before ? p : at;
+		p = before ? p->right : p->left;
+	}
+	if (!at || at->space != space || at->end <= address)
+		return 0;
+	end = at->end;
+	at->end = address;
+	return new_piece(r, at->block, space, address, end);
+}
+
+static int take_out(struct mem_ranges *r, uint64_t space, uint64_t start, uint64_t end,
+		    struct piece **out)
+{
+	struct piece *before, *rest, *after;
+	int err = cut(r, space, start);
+
+	if (!err)
+		err = cut(r, space, end);
+	if (err)
+		return err;
+	split(r->pieces, space, start, &before, &rest);
+	split(rest, space, end, out, &after);
+	r->pieces = join(before, after);
+	return 0;
+}
+
+static void free_block(struct block *b)
+{
+	*b->link = b->next;
+	if (b->next)
+		b->next->link = b->link;
+	free(b);
+}
+
+static void drop(struct piece *tree)
+{
+	if (!tree)
+		return;
+	drop(tree->left);
+	drop(tree->right);
+	if (!--tree->block->pieces)
+		free_block(tree->block);
+	free(tree);
+}
+
+/* ---- sites ------------------------------------------------------------------------------------------------ */
+
+static size_t find_site(struct site *const *slots, size_t n, uint64_t hash)
+{
+	size_t i = hash & (n - 1);
+
+	while (slots[i] && slots[i]->hash != hash)
+		i = (i + 1) & (n - 1);
+	return i;
+}
+
+static int grow_sites(struct mem_ranges *r)
+{
+	const size_t n = r->site_slots ? 2 * r->site_slots : 64;
+	struct site **slots = calloc(n, sizeof(struct site *));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->site_slots; i++)
+		if (r->sites[i])
+			slots[find_site(slots, n, r->sites[i]->hash)] = r->sites[i];
+	free(r->sites);
+	r->sites = slots;
+	r->site_slots = n;
+	return 0;
+}
+
+static int get_site(struct mem_ranges *r, uint64_t hash, struct site **out)
+{
+	size_t i;
+
+	if (2 * r->nsites >= r->site_slots && grow_sites(r))
+		return -ENOMEM;
+	i = find_site(r->sites, r->site_slots, hash);
+	if (!r->sites[i]) {
+		r->sites[i] = calloc(1, sizeof(struct site));
+		if (!r->sites[i])
+			return -ENOMEM;
+		r->sites[i]->hash = hash;
+		r->nsites++;
+	}
+	*out = r->sites[i];
+	return 0;
+}
+
+/* ---- what goes, and what comes back ----------------------------------------------------------------------- */
+
+static void weigh_gone(struct mem_ranges *r, struct call *c, const struct piece *p)
+{
+	const uint64_t bytes = p->end - p->start;
+	struct block *b = p->block;
+
+	c->file |= !b->site;
+	c->known |= b->site != NULL;
+	b->bytes -= bytes;
+	if (!b->site)
+		return;
+	b->site->value[MEM_GONE_SPACE] += bytes;
+	b->site->value[MEM_GONE_OBJECTS] += !b->bytes;
+	r->counts.in_use -= bytes;
+}
+
+static void weigh_back(struct mem_ranges *r, const struct piece *p)
+{
+	const uint64_t bytes = p->end - p->start;
+	struct block *b = p->block;
+
+	if (b->site) {
+		b->site->value[MEM_GONE_SPACE] -= bytes;
+		b->site->value[MEM_GONE_OBJECTS] -= !b->bytes;
+		r->counts.in_use += bytes;
+	}
+	b->bytes += bytes;
+}
+
+static void weigh_all_gone(struct mem_ranges *r, struct call *c, const struct piece *tree)
+{
+	if (!tree)
+		return;
+	weigh_all_gone(r, c, tree->left);
+	weigh_gone(r, c, tree);
+	weigh_all_gone(r, c, tree->right);
+}
+
+static void put_back(struct mem_ranges *r, struct piece *tree)
+{
+	if (!tree)
+		return;
+	put_back(r, tree->left);
+	put_back(r, tree->right);
+	weigh_back(r, tree);
+	insert(&r->pieces, tree);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------ */
+
+static size_t find_call(const struct call *slots, size_t n, uint32_t thread)
+{
+	size_t i = (size_t)(thread * GOLDEN_RATIO_64 >> 32) & (n - 1);
+
+	while (slots[i].thread && slots[i].thread != thread)
+		i = (i + 1) & (n - 1);
+	return i;
+}
+
+static int grow_calls(struct mem_ranges *r)
+{
+	const size_t n = r->call_slots ? 2 * r->call_slots : 64;
+	struct call *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->call_slots; i++)
+		if (r->calls[i].thread)
+			slots[find_call(slots, n, r->calls[i].thread)] = r->calls[i];
+	free(r->calls);
+	r->calls = slots;
+	r->call_slots = n;
+	return 0;
+}
+
+static int get_call(struct mem_ranges *r, uint32_t thread, struct call **out)
+{
+	if (2 * r->ncalls >= r->call_slots && grow_calls(r))
+		return -ENOMEM;
+	*out = &r->calls[find_call(r->calls, r->call_slots, thread)];
+	r->ncalls += !(*out)->thread;
+	(*out)->thread = thread;
+	return 0;
+}
+
+/* It took away what it said, and that is the end of it. */
+static void settle(struct call *c)
+{
+	drop(c->gone);
+	c->gone = NULL;
+	c->open = false;
+}
+
+/* Calls that map are counted when they have mapped. */
+static bool only_gives_back(const struct call *c)
+{
+	return c->call == MEM_MUNMAP || c->call == MEM_BRK;
+}
+
+static void count_gone(struct mem_ranges *r, const struct call *c, int64_t by)
+{
+	if (only_gives_back(c))
+		*(c->known ? &r->counts.freed : &r->counts.unknown) += (uint64_t)by;
+}
+
+static int goes(struct mem_ranges *r, const struct mem_range_event *e)
+{
+	struct piece *out = NULL;
+	struct call *c;
+	int err = get_call(r, e->thread, &c);
+
+	if (err)
+		return err;
+	if (e->what == MEM_RANGE_GOES) {
+		settle(c);
+		*c = (struct call){ .thread = e->thread, .call = e->call, .open = true };
+	}
+	if (e->bytes && e->start + e->bytes > e->start)
+		err = take_out(r, e->space, e->start, e->start + e->bytes, &out);
+	if (err)
+		return err;
+	weigh_all_gone(r, c, out);
+	if (e->what == MEM_RANGE_GOES)
+		count_gone(r, c, 1);
+	/* Two ranges of one call do not overlap, but which is the lower one? */
+	if (!c->gone || !out || is_before(c->gone, out->space, out->start))
+		c->gone = join(c->gone, out);
+	else
+		c->gone = join(out, c->gone);
+	return 0;
+}
+
+static void stays(struct mem_ranges *r, uint32_t thread, uint64_t *counter)
+{
+	struct call *c;
+
+	++*counter;
+	if (!r->call_slots)
+		return;
+	c = &r->calls[find_call(r->calls, r->call_slots, thread)];
+	if (!c->open)
+		return;
+	count_gone(r, c, -1);
+	put_back(r, c->gone);
+	c->gone = NULL;
+	c->open = false;
+}
+
+static int new_block(struct mem_ranges *r, const struct mem_range_event *e, struct site *site)
+{
+	struct block *b = calloc(1, sizeof(*b));
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	*b = (struct block){ .site = site, .time = e->time, .bytes = e->bytes };
+	err = new_piece(r, b, e->space, e->start, e->start + e->bytes);
+	if (err) {
+		free(b);
+		return err;
+	}
+	b->next = r->blocks;
+	b->link = &r->blocks;
+	if (b->next)
+		b->next->link = &b->next;
+	r->blocks = b;
+	if (!site)
+		return 0;
+	site->value[MEM_ALLOC_OBJECTS]++;
+	site->value[MEM_ALLOC_SPACE] += e->bytes;
+	r->counts.in_use += e->bytes;
+	if (r->counts.in_use > r->counts.peak)
+		r->counts.peak = r->counts.in_use;
+	return 0;
+}
+
+static int comes(struct mem_ranges *r, const struct mem_range_event *e)
+{
+	bool file = e->call == MEM_MMAP_FILE;
+	struct piece *unseen = NULL;
+	struct site *site = NULL;
+	struct call *c;
+	int err = get_call(r, e->thread, &c);
+
+	if (err)
+		return err;
+	file |= e->call == MEM_MREMAP && c->open && c->call == MEM_MREMAP && c->file && !c->known;
+	settle(c);
+
+	/* How what lay here went has escaped us: it was lost on the way. */
+	err = take_out(r, e->space, e->start, e->start + e->bytes, &unseen);
+	if (err)
+		return err;
+	weigh_all_gone(r, c, unseen);
+	drop(unseen);
+	if (!file)
+		err = get_site(r, e->hash, &site);
+	r->counts.files += file;
+	return err ? err : new_block(r, e, site);
+}
+
+int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e)
+{
+	switch (e->what) {
+	case MEM_RANGE_GOES:
+	case MEM_RANGE_GOES_TOO:
+		return goes(r, e);
+	case MEM_RANGE_STAYS:
+		stays(r, e->thread, &r->counts.failed);
+		return 0;
+	default:
+		return comes(r, e);
+	}
+}
+
+void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told)
+{
+	if (told)
+		stays(r, thread, &r->counts.under_way);
+	else
+		r->counts.under_way++;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+struct mem_ranges *mem_ranges_new(void)
+{
+	struct mem_ranges *r = calloc(1, sizeof(*r));
+
+	if (r)
+		r->random = GOLDEN_RATIO_64;
+	return r;
+}
+
+void mem_ranges_free(struct mem_ranges *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->call_slots; i++)
+		drop(r->calls[i].gone);
+	drop(r->pieces);
+	for (size_t i = 0; i < r->site_slots; i++)
+		free(r->sites[i]);
+	free(r->sites);
+	free(r->calls);
+	free(r);
+}
+
+void mem_ranges_count(const struct mem_ranges *r, struct mem_ranges_counts *out)
+{
+	*out = r->counts;
+}
+
+int mem_ranges_sites(const struct mem_ranges *r, mem_ranges_site_fn fn, void *ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->site_slots; i++)
+		if (r->sites[i])
+			err = fn(ctx, r->sites[i]->hash, r->sites[i]->value);
+	return err;
+}
+
+bool mem_ranges_site(const struct mem_ranges *r, uint64_t hash, uint64_t value[MEM_WEIGHTS])
+{
+	const struct site *site =
+		r->site_slots ? r->sites[find_site(r->sites, r->site_slots, hash)] : NULL;
+
+	if (site)
+		memcpy(value, site->value, sizeof(site->value));
+	return site != NULL;
+}
+
+int mem_ranges_blocks(const struct mem_ranges *r, mem_ranges_block_fn fn, void *ctx)
+{
+	int err = 0;
+
+	for (const struct block *b = r->blocks; !err && b; b = b->next)
+		if (b->bytes && b->site)
+			err = fn(ctx, &(struct mem_block){ .size = b->bytes,
+							   .hash = b->site->hash,
+							   .time = b->time });
+	return err;
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof mem: who allocates in user space, and what has not been freed? programs/mem/user.c is what runs there. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranges.h"
+
+#include "user.h"
+
+/* ---- probes ----------------------------------------------------------------------------------------------- */
+
+/* A probe is in user code: the kernel's side says nothing. */
+static int configure(struct profile *p)
+{
+	const struct mem_user *m = p->ctx;
+	struct profile_config *c = &p->config;
+
+	c->kernel_bytes = 0;
+	c->probe = rp_has(RP_HAS_BPF_LOOP); /* which its walk needs */
+	if (!m->config.follow || m->mem->processes || m->mem->ages)
+		c->user_bytes = c->user_frames = c->fp_bytes = c->eh = 0;
+	return 0;
+}
+
+/* Threads that end leave nothing in the map. */
+static int watch_threads(struct profile *p)
+{
+	struct rp_link *link;
+	int err;
+
+	if (rp_has(RP_HAS_TP_BTF))
+		return profile_attach(p, &mem_thread_exit_program, NULL);
+	err = profile_load(p, &mem_thread_exit_classic_program, NULL);
+	if (err >= 0)
+		err = rp_attach_tracepoint(err, "sched", "sched_process_exit", 0, &link);
+	return err < 0 ? err : profile_hold(p, link);
+}
+
+static bool kernel_knows_owner(void)
+{
+	char why[256];
+	struct asm_access access;
+
+	return !rp_bind_field(NULL, "task_struct", "mm.owner", &access, why);
+}
+
+static int attach(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+	int err = 0;
+
+	m->config.profile = p->config;
+	m->config.by_owner = p->config.identity && kernel_knows_owner();
+	if (p->opt->pids.n && !p->opt->tids.n) {
+		/* Who it is, the probes know: they are on these processes alone. */
+		m->config.profile.by_pid = 0;
+		m->config.profile.filtering =
+			p->config.ns_inode || p->config.cgroup_id || p->config.comm.mask[0];
+	}
+	if (m->config.sample)
+		err = mem_sample_fill(p->stacks, m->mean);
+	if (!err && m->mmap_too)
+		err = mem_mmap_open(p, &m->config, &m->mmap);
+	if (!err)
+		err = mem_probes_open(p, &m->config, &m->probes);
+	if (!err && m->mem->max_overhead)
+		err = mem_overhead_open(p, &m->overhead);
+	if (!err && m->config.trace) {
+		err = mem_trace_open(p, &m->trace);
+		if (!err)
+			err = output_empty(&p->output);
+	}
+	return err ? err : watch_threads(p);
+}
+
+static int probe_running(struct profile *p)
+{
+	const struct id_list *pids = &p->opt->pids, *tids = &p->opt->tids;
+	struct mem_user *m = p->ctx;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < pids->n; i++)
+		err = mem_probes_process(m->probes, pids->id[i]);
+	for (uint32_t i = 0; !err && i < tids->n; i++)
+		err = mem_probes_process(m->probes, target_process_of(tids->id[i]));
+	if (!err && !mem_probes_count(m->probes))
+		err = rp_fail(-ENOENT,
+			      "no malloc in what %s executes from: is there a --symbols-prefix? "
+			      "--growth needs none",
+			      pids->n + tids->n > 1 ? "these processes" : "this process");
+	return err;
+}
+
+/* The allocator first: what it maps while nobody sees it inside a call would be taken for the program's. */
+static int start(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+	int err = 0;
+
+	if (m->mem->obj)
+		err = mem_probes_object(m->probes, m->mem->obj);
+	else if (!p->opt->program)
+		err = probe_running(p);
+	return !err && m->mmap ? mem_mmap_start(m->mmap) : err;
+}
+
+static int loaded(struct profile *p, pid_t pid)
+{
+	struct mem_user *m = p->ctx;
+
+	return mem_probes_process(m->probes, (uint32_t)pid);
+}
+
+static int mapped(struct profile *p, const struct rp_side_event *e)
+{
+	struct mem_user *m = p->ctx;
+
+	return mem_probes_mapped(m->probes, e);
+}
+
+static int drain(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+	int err = m->mmap ? mem_mmap_drain(m->mmap) : 0;
+
+	return !err && m->trace ? mem_trace_drain(m->trace) : err;
+}
+
+static int tick(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+
+	return m->overhead ? mem_overhead_tick(m->overhead) : 0;
+}
+
+static int stop(struct profile *p)
+{
+	struct mem_user *m = p->ctx;
+
+	/* And the other way round. */
+	if (m->mmap)
+		mem_mmap_detach(m->mmap);
+	mem_probes_detach(m->probes);
+	return 0;
+}
+
+/* ---- what is left at the end ------------------------------------------------------------------------------ */
+
+static int count_in_flight(void *ctx, const void *key, const void *value)
+{
+	const struct mem_thread *thread = value;
+	uint64_t *n = ctx;
+
+	(void)key;
+	*n += thread->sp != 0;
+	return 0;
+}
+
+static struct mem_old *find_old(const struct mem_user *m, uint64_t hash)
+{
+	size_t i = hash & (m->nold - 1);
+
+	while (m->old[i].objects && m->old[i].hash != hash)
+		i = (i + 1) & (m->nold - 1);
+	return &m->old[i];
+}
+
+static int take_old_block(void *ctx, const struct mem_block *block)
+{
+	struct profile *p = ctx;
+	struct mem_user *m = p->ctx;
+	struct mem_old *old;
+
+	if (block->time + m->mem->older_ns > p->session.end_ns)
+		return 0;
+	if (!stacks_find(p->stacks, block->hash))
+		return 0; /* its stack was lost */
+	old = find_old(m, block->hash);
+	old->hash = block->hash;
+	old->objects++;
+	old->bytes += block->size;
+	return 0;
+}
+
+static int take_old(void *ctx, const void *key, const void *value)
+{
+	(void)key;
+	return take_old_block(ctx, value);
+}
+
+static int collect(struct profile *p)
+{
+	const struct asm_map *maps = stacks_maps(p->stacks);
+	struct mem_user *m = p->ctx;
+	int n = rp_map_each(stacks_map(p->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
+			    count_in_flight, &m->in_flight);
+
+	if (n >= 0 && m->mmap)
+		n = mem_mmap_finish(m->mmap);
+	m->collected = true;
+	if (n < 0)
+		return n;
+	if (m->mem->older_ns) {
+		for (m->nold = 64; m->nold < 2 * stacks_count(p->stacks);)
+			m->nold *= 2;
+		m->old = calloc(m->nold, sizeof(*m->old));
+		if (!m->old)
+			return -ENOMEM;
+		n = rp_map_each(stacks_map(p->stacks, MEM_MAP_BLOCKS), &maps[MEM_MAP_BLOCKS],
+				take_old, p);
+		if (n >= 0 && m->mmap)
+			n = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, p);
+	}
+	if (n >= 0 && m->trace)
+		n = mem_trace_finish(m->trace);
+	return n < 0 ? n : 0;
+}
+
+/* ---- what a call is worth --------------------------------------------------------------------------------- */
+
+static const struct report_value_type *types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type usual[MEM_WEIGHTS] = {
+		[MEM_ALLOC_OBJECTS] = { "alloc_objects", "count" },
+		[MEM_ALLOC_SPACE] = { "alloc_space", "bytes" },
+		[MEM_INUSE_OBJECTS] = { "inuse_objects", "count" },
+		[MEM_INUSE_SPACE] = { "inuse_space", "bytes" },
+	};
+	static const struct report_value_type temporary[MEM_WEIGHTS] = {
+		[MEM_ALLOC_OBJECTS] = { "alloc_objects", "count" },
+		[MEM_ALLOC_SPACE] = { "alloc_space", "bytes" },
+		[MEM_INUSE_OBJECTS] = { "temporary_objects", "count" },
+		[MEM_INUSE_SPACE] = { "temporary_space", "bytes" },
+	};
+	const struct mem_user *m = p->ctx;
+
+	*n = MEM_WEIGHTS;
+	return m->mem->temporary ? temporary : usual;
+}
+
+void mem_user_values(const struct mem_user *m, const struct stack *stack,
+		     uint64_t value[MEM_WEIGHTS])
+{
+	memcpy(value, stack->value, sizeof(stack->value));
+	if (!m->config.temporary) {
+		value[MEM_INUSE_OBJECTS] = value[MEM_ALLOC_OBJECTS] - value[MEM_GONE_OBJECTS];
+		value[MEM_INUSE_SPACE] = value[MEM_ALLOC_SPACE] - value[MEM_GONE_SPACE];
+	}
+	if (m->old) {
+		const struct mem_old *old = find_old(m, stack->record->hash);
+
+		value[MEM_INUSE_OBJECTS] = old->objects;
+		value[MEM_INUSE_SPACE] = old->bytes;
+	}
+	if (m->config.sample)
+		mem_sample_weigh(stack->record, m->mean, value);
+}
+
+static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+{
+	const struct mem_user *m = p->ctx;
+
+	mem_user_values(m, stack, value);
+	if (m->mem->leaks || m->mem->temporary)
+		return value[MEM_INUSE_OBJECTS] != 0;
+	return value[MEM_ALLOC_OBJECTS] != 0; /* a file was mapped */
+}
+
+/* ---- books ------------------------------------------------------------------------------------------------ */
+
+static void say_what_is_missing(const struct mem_user_stats *stats)
+{
+	if (stats->untracked)
+		rp_log(RP_WARN,
+		       "%" PRIu64 " blocks of %" PRIu64
+		       " bytes found no room: they count as allocated, but whether they were freed is not "
+		       "known (--blocks N makes room for more)",
+		       stats->untracked, stats->untracked_bytes);
+	if (stats->replaced)
+		rp_log(RP_WARN, "%" PRIu64 " blocks were freed without our seeing it",
+		       stats->replaced);
+	if (stats->unsubtracted)
+		rp_log(RP_WARN,
+		       "%" PRIu64 " blocks were freed and are shown as in use: the ring was full",
+		       stats->unsubtracted);
+	if (stats->unstayed)
+		rp_log(RP_WARN,
+		       "%" PRIu64
+		       " calls of munmap and the like failed, and what they were to give back is shown "
+		       "as given back: the ring was full",
+		       stats->unstayed);
+}
+
+/* A call is kept if it allocated, whether or not the view shows its stack, or freed a block that we knew. */
+static uint64_t calls_kept(const struct profile *p, const struct mem_user_stats *stats)
+{
+	const struct mem_user *m = p->ctx;
+	const struct stack *stack = NULL;
+	uint64_t kept = stats->freed + m->sizes_kept + (m->trace ? p->printed : 0);
+
+	while ((stack = stacks_next(p->stacks, stack)))
+		kept += stack->value[MEM_ALLOC_OBJECTS];
+	return kept - (m->trace ? 0 : p->not_wanted);
+}
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	struct mem_user *m = p->ctx;
+	struct mem_ranges_counts mapped = { 0 };
+	struct mem_user_stats stats;
+	int err = stacks_stats(p->stacks, &stats);
+
+	(void)kept;
+	if (m->mmap)
+		mem_ranges_count(mem_mmap_ranges(m->mmap), &mapped);
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	b->ledger.events = "calls";
+	b->ledger.kept = calls_kept(p, &stats) + mapped.freed;
+	books_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
+	books_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
+	books_add(b, "failed", stats.failed + mapped.failed, REPORT_FILTERED);
+	books_add(b, "may throw, let alone", stats.throwing, REPORT_FILTERED);
+	books_add(b, "changed nothing", stats.unchanged, REPORT_FILTERED);
+	books_add(b, "mappings of files", mapped.files, REPORT_FILTERED);
+	books_add(b, "unmapped what is not known", mapped.unknown, REPORT_FILTERED);
+	books_add(b, "no samples", stats.passed, REPORT_FILTERED);
+	books_add(b, "frees of unknown blocks", stats.unknown, REPORT_FILTERED);
+	books_add(b, "under way at the end", m->in_flight + mapped.under_way, REPORT_FILTERED);
+	books_add(b, "too many threads", stats.crowded, REPORT_LOST);
+	books_add(b, "left without a return", stats.left, REPORT_LOST);
+	say_what_is_missing(&stats);
+	return 0;
+}
+
+static int put_bytes(char *text, size_t size, uint64_t bytes)
+{
+	if (bytes >= 10 << 20)
+		return snprintf(text, size, "%.1f MiB", (double)bytes / (1 << 20));
+	if (bytes >= 10 << 10)
+		return snprintf(text, size, "%.1f KiB", (double)bytes / (1 << 10));
+	return snprintf(text, size, "%" PRIu64 " bytes", bytes);
+}
+
+/* What a person is told beside: how much was in use at most. */
+static void describe(struct profile *p, struct report_info *info)
+{
+	struct mem_user *m = p->ctx;
+	struct mem_ranges_counts mapped = { 0 };
+	struct mem_user_stats stats;
+	char peak[32], peak_mapped[64] = "";
+
+	if (!m->config.peak || stacks_stats(p->stacks, &stats))
+		return;
+	put_bytes(peak, sizeof(peak), stats.peak);
+	if (m->mmap)
+		mem_ranges_count(mem_mmap_ranges(m->mmap), &mapped);
+	if (mapped.peak) {
+		strcpy(peak_mapped, ", and mapped ");
+		put_bytes(peak_mapped + strlen(peak_mapped),
+			  sizeof(peak_mapped) - strlen(peak_mapped), mapped.peak);
+	}
+	snprintf(m->note, sizeof(m->note), "in use: at most %s at a time%s%s%s", peak, peak_mapped,
+		 info->note ? "; " : "", info->note ? info->note : "");
+	info->note = m->note;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------ */
+
+static const struct profiler mem_user_profiler = {
+	.command = "mem",
+	.nmaps = MEM_USER_MAPS,
+	.at_return = true,
+	.ring_factor =
+		16, /* a program that starts allocates in thousands of places while we read its tables */
+	.weight = MEM_ALLOC_SPACE,
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.loaded = loaded,
+	.mapped = mapped,
+	.drain = drain,
+	.tick = tick,
+	.stop = stop,
+	.collect = collect,
+	.types = types,
+	.values = values,
+	.describe = describe,
+	.books = books,
+};
+
+/* All has been printed: the books remain. */
+static int end_trace(struct profile *p)
+{
+	struct books b;
+	int err = profile_books(p, 0, &b);
+
+	if (!err && p->opt->verbosity >= 0)
+		err = report_print_ledger(stderr, &b.ledger, "calls");
+	return err || p->opt->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
+}
+
+static void choose_view(struct mem_user *m)
+{
+	const struct mem_options *mem = m->mem;
+	struct profiler *view = &m->profiler;
+
+	if (mem->leaks || mem->older_ns || mem->temporary)
+		view->weight = MEM_INUSE_SPACE;
+	if (mem->processes) {
+		view->report = mem_user_processes;
+		view->interval = mem_user_interval;
+		view->output = OUTPUT_GRID;
+	} else if (mem->sizes) {
+		view->report = mem_user_sizes;
+		view->output = OUTPUT_HISTS;
+	} else if (mem->ages) {
+		view->report = mem_user_ages;
+		view->output = OUTPUT_HISTS;
+	} else if (mem->trace) {
+		view->report = end_trace;
+		view->often = true;
+	}
+}
+
+/* As many blocks as fit into this part of memory, if all of them are in use. */
+#define BLOCKS_SHARE 16
+#define BLOCK_COST 128 /* with what the kernel keeps beside, and the slots of the hash table */
+#define LEAST_BLOCKS (1u << 16)
+#define MOST_BLOCKS (1u << 20) /* the slots alone, which are there from the start, are 16 MiB */
+
+static uint32_t blocks_wanted(void)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
+
+	return blocks < LEAST_BLOCKS  ? LEAST_BLOCKS
+	       : blocks > MOST_BLOCKS ? MOST_BLOCKS
+				      : (uint32_t)blocks;
+}
+
+/* Maps that the view has no use for are small. */
+static void size_maps(struct mem_user *m)
+{
+	memcpy(m->maps, mem_user_maps, sizeof(m->maps));
+	m->maps[MEM_MAP_BLOCKS].max_entries = !m->config.follow ? 1
+					      : m->mem->blocks	? (uint32_t)m->mem->blocks
+								: blocks_wanted();
+	/* Memory for a block when it comes; older kernels warn of that in programs like these. */
+	if (rp_has(RP_HAS_UPROBE_MULTI))
+		m->maps[MEM_MAP_BLOCKS].flags = BPF_F_NO_PREALLOC;
+	if (!m->config.sizes)
+		m->maps[MEM_MAP_SIZES].max_entries = 1;
+	if (!m->config.trace)
+		m->maps[MEM_MAP_TRACE].max_entries = 1 << 16;
+	if (!m->mmap_too)
+		m->maps[MEM_MAP_RANGES].max_entries = 1 << 16;
+}
+
+/* Samples do not say who is inside the allocator; and the other views are about its functions. */
+static bool wants_mappings(const struct mem_options *mem)
+{
+	const char *missing;
+
+	if (mem->no_mmap || mem->sizes || mem->trace || mem->temporary || mem->sample_bytes)
+		return false;
+	missing = mem_mmap_missing();
+	if (missing) {
+		rp_log(RP_WARN, "mmap, mremap and brk are not seen, only the allocator: %s",
+		       missing);
+		return false;
+	}
+	return true;
+}
+
+int mem_user(const struct options *opt)
+{
+	struct mem_user m = { .mem = opt->own, .profiler = mem_user_profiler };
+	const bool new_atomics = rp_has(RP_HAS_PERF_LINK); /* those with a result, 5.12 */
+	int status;
+
+	if (!opt->program && !opt->pids.n && !opt->tids.n) {
+		rp_log(RP_ERROR,
+		       "whose allocations? -p PID, -t TID or -- PROGRAM; of the whole machine there are -k, "
+		       "--faults and --growth, since probes on every malloc would slow all of it down");
+		return EXIT_USAGE;
+	}
+	m.config = (struct mem_user_config){
+		.follow = !m.mem->sizes && !m.mem->trace,
+		.sizes = m.mem->sizes,
+		.trace = m.mem->trace,
+		.times = m.mem->older_ns || m.mem->ages,
+		.temporary = m.mem->temporary,
+
+		.sample = m.mem->sample_bytes != 0,
+		.plain = m.mem->processes && !m.mem->sample_bytes,
+		.peak = !m.mem->sizes && !m.mem->trace && !m.mem->sample_bytes &&
+			!m.mem->processes && new_atomics,
+	};
+	m.mean = m.mem->sample_bytes;
+	if (m.mean && !new_atomics) {
+		rp_log(RP_ERROR, "--sample-bytes needs Linux 5.12");
+		return EXIT_FAILED;
+	}
+	m.can_sample = new_atomics && rp_uprobe_way(-1, false) >= RP_UPROBE_PERF_LINK;
+	m.mmap_too = wants_mappings(m.mem);
+	size_maps(&m);
+	m.profiler.maps = m.maps;
+	choose_view(&m);
+	status = profile_run(&m.profiler, opt, &m);
+	mem_probes_close(m.probes);
+	mem_overhead_close(m.overhead);
+	mem_trace_close(m.trace);
+	mem_mmap_close(m.mmap);
+	free(m.old);
+	free(m.series.row);
+	return status;
+}

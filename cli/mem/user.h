@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the parts of `rawprof mem` for allocations in user space share. */
+#ifndef CLI_MEM_USER_H
+#define CLI_MEM_USER_H
+
+#include "programs/mem/user.h"
+#include <rawprof/uprobe.h>
+
+#include "mem.h"
+#include "processes.h"
+#include "record/profile.h"
+
+/* ---- the allocator's functions (mem_user_places.c) */
+
+struct mem_probes;
+
+/*
+ * Makes ready to probe: programs are loaded as they are needed. config is copied, without what differs by program.
+ * pid: the only process to be probed; -1: whoever maps the same files.
+ */
+int mem_probes_open(struct profile *p, const struct mem_user_config *config,
+		    struct mem_probes **out);
+/*
+ * Probes what the files that a process executes from have of an allocator; each file once. 0, also if there is
+ * nothing; or a negative errno after a message.
+ */
+int mem_probes_process(struct mem_probes *m, uint32_t pid);
+/* Probes this file, of --obj, and from then on no other. */
+int mem_probes_object(struct mem_probes *m, const char *path);
+/* A file was mapped, by a process that is profiled: the same, if it is a new one. */
+int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e);
+/* Of the number in a cookie: "malloc". */
+const char *mem_function_name(uint16_t function);
+/* How many places are probed. */
+size_t mem_probes_count(const struct mem_probes *m);
+/* The programs see nothing any more. */
+void mem_probes_detach(struct mem_probes *m);
+void mem_probes_close(struct mem_probes *m);
+
+/* What operator new may be asked for and still have a probe (mem_user_new.c): largest_new, most_mappings. */
+void mem_new_limits(const struct profile *p, struct mem_user_config *config);
+
+/* ---- the recording (mem_user.c) */
+
+struct mem_trace;
+struct mem_overhead;
+struct mem_mmap;
+
+/* A stack and its blocks that are old enough, with --older. */
+struct mem_old {
+	uint64_t hash, objects, bytes;
+};
+
+struct mem_user {
+	const struct mem_options *mem;
+	struct profiler profiler;
+	struct asm_map maps[MEM_USER_MAPS];
+	struct mem_user_config config;
+	struct mem_probes *probes;
+	struct mem_trace *trace;
+	struct mem_overhead *overhead;
+	struct mem_mmap *mmap; /* NULL: the allocator's calls alone */
+	bool can_sample, mmap_too;
+	uint64_t mean;	     /* bytes from sample to sample */
+	uint64_t in_flight;  /* calls that had not returned at the end */
+	uint64_t sizes_kept; /* calls whose sizes were counted */
+	struct mem_old
+		*old; /* by hash: open addressing, at most half full, empty while objects is 0 */
+	size_t nold;
+	char note[160];
+	bool collected;		  /* stacks have all of their weights */
+	struct mem_series series; /* with --interval */
+};
+
+/* What is shown where the programs count what is gone. */
+enum { MEM_INUSE_OBJECTS = MEM_GONE_OBJECTS, MEM_INUSE_SPACE = MEM_GONE_SPACE };
+
+/* A stack's values as they are shown. */
+void mem_user_values(const struct mem_user *m, const struct stack *stack,
+		     uint64_t value[MEM_WEIGHTS]);
+
+/* ---- views: the whole output, as profile_report() (mem_user_view.c) */
+
+int mem_user_processes(struct profile *p);
+int mem_user_interval(struct profile *p); /* a part of it */
+int mem_user_sizes(struct profile *p);
+int mem_user_ages(struct profile *p);
+
+/* ---- samples (mem_user_sample.c) */
+
+/* Fills the maps left and draws for samples every so many bytes in the mean. 0 or a negative errno after a message. */
+int mem_sample_fill(struct stacks *stacks, uint64_t mean);
+/* What the samples of a stack stand for; those with tag 0 are none, but all that there was. */
+void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
+		      uint64_t value[MEM_WEIGHTS]);
+
+/* ---- what is mapped (mem_user_mmap.c); errors after a message, but for -ENOMEM */
+
+/* What keeps us from seeing these calls, a right or a kernel; NULL if nothing does. */
+const char *mem_mmap_missing(void);
+int mem_mmap_open(struct profile *p, const struct mem_user_config *config, struct mem_mmap **out);
+int mem_mmap_start(struct mem_mmap *m);
+int mem_mmap_drain(struct mem_mmap *m);
+/* The programs see nothing any more. */
+void mem_mmap_detach(struct mem_mmap *m);
+/* After that: the rest, and the weights of its stacks. Once. */
+int mem_mmap_finish(struct mem_mmap *m);
+const struct mem_ranges *mem_mmap_ranges(const struct mem_mmap *m);
+void mem_mmap_close(struct mem_mmap *m);
+
+/* ---- --max-overhead (mem_user_overhead.c) */
+
+int mem_overhead_open(struct profile *p, struct mem_overhead **out);
+/* Has a look once a second; 0 or a negative errno after a message. */
+int mem_overhead_tick(struct mem_overhead *o);
+void mem_overhead_close(struct mem_overhead *o);
+
+/* ---- --trace (mem_user_trace.c); errors after a message */
+
+int mem_trace_open(struct profile *p, struct mem_trace **out);
+/* Prints what came by the last drain, and takes what is there now. */
+int mem_trace_drain(struct mem_trace *t);
+/* The last of it, printed too. */
+int mem_trace_finish(struct mem_trace *t);
+void mem_trace_close(struct mem_trace *t);
+
+#endif

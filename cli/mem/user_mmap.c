@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof mem: what a program has from the kernel itself, by mmap, mremap and brk; beside its allocator's blocks. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranges.h"
+
+#include "base/file.h"
+#include "user.h"
+
+#define HOOKS 4
+
+struct mem_mmap {
+	struct profile *profile;
+	int enter[HOOKS], leave[HOOKS]; /* programs, the profile's */
+	struct rp_link *links[2 * HOOKS];
+	size_t nlinks;
+	struct rp_ring *ring;
+	struct mem_ranges *ranges;
+};
+
+static bool is_refusal(int err)
+{
+	return err == -EPERM || err == -EACCES;
+}
+
+const char *mem_mmap_missing(void)
+{
+	int err = rp_feature_errno(RP_HAS_KERNEL_BTF);
+
+	if (!err)
+		err = rp_feature_errno(RP_HAS_TASK_BTF);
+	if (is_refusal(err))
+		return "CAP_BPF and CAP_PERFMON are needed";
+	if (err)
+		return "Linux 5.11 with BTF is needed";
+	err = rp_tp_try("syscalls", "sys_exit_mmap");
+	if (is_refusal(err))
+		return "tracefs (/sys/kernel/tracing) cannot be read: run as root, or with CAP_DAC_READ_SEARCH too";
+	return err ? "this kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)"
+		   : NULL;
+}
+
+/* Of the size that the kernel takes where none is named; without huge pages nobody can have them mapped. */
+static uint32_t huge_page_bytes(uint32_t page_bytes)
+{
+	char text[8192];
+	const char *line = NULL;
+
+	if (read_small_file("/proc/meminfo", text, sizeof(text)) > 0)
+		line = strstr(text, "\nHugepagesize:");
+	return line ? (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10) << 10 : page_bytes;
+}
+
+/* The context is a tracepoint's, and who is asked for is up to us: no probe knows it. */
+static int load(struct mem_mmap *m, const struct mem_user_config *user)
+{
+	struct mem_user_config config = *user;
+	int i = 0;
+
+	config.profile = m->profile->config;
+	config.profile.probe = 0;
+	config.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	config.huge_bytes = huge_page_bytes(config.page_bytes);
+	for (const struct mem_mmap_hook *hook = mem_mmap_hooks; hook->name; hook++, i++) {
+		m->leave[i] = profile_load(m->profile, hook->leave, &config);
+		if (m->leave[i] < 0)
+			return m->leave[i];
+		m->enter[i] = profile_load(m->profile, hook->enter, &config);
+		if (m->enter[i] < 0)
+			return m->enter[i];
+	}
+	return 0;
+}
+
+int mem_mmap_open(struct profile *p, const struct mem_user_config *config, struct mem_mmap **out)
+{
+	struct mem_mmap *m = calloc(1, sizeof(*m));
+	int err = -ENOMEM;
+
+	if (m) {
+		m->profile = p;
+		m->ranges = mem_ranges_new();
+	}
+	if (m && m->ranges)
+		err = rp_ring_open(stacks_map(p->stacks, MEM_MAP_RANGES),
+				   stacks_maps(p->stacks)[MEM_MAP_RANGES].max_entries, &m->ring);
+	if (!err)
+		err = load(m, config);
+	if (err)
+		mem_mmap_close(m);
+	else
+		*out = m;
+	return err;
+}
+
+static int attach(struct mem_mmap *m, int fd, const char *way, const char *name)
+{
+	char event[32];
+	int err;
+
+	snprintf(event, sizeof(event), "sys_%s_%s", way, name);
+	err = rp_attach_tracepoint(fd, "syscalls", event, 0, &m->links[m->nlinks]);
+	m->nlinks += !err;
+	return err;
+}
+
+/* The ends of calls first, and what gives back before what maps: nothing is put down whose end is not seen. */
+int mem_mmap_start(struct mem_mmap *m)
+{
+	int err = 0, i = 0;
+
+	for (const struct mem_mmap_hook *hook = mem_mmap_hooks; !err && hook->name; hook++, i++)
+		err = attach(m, m->leave[i], "exit", hook->name);
+	i = 0;
+	for (const struct mem_mmap_hook *hook = mem_mmap_hooks; !err && hook->name; hook++, i++)
+		err = attach(m, m->enter[i], "enter", hook->name);
+	return err;
+}
+
+void mem_mmap_detach(struct mem_mmap *m)
+{
+	while (m->nlinks)
+		rp_link_close(m->links[--m->nlinks]);
+}
+
+static int take(void *ctx, const void *data, size_t size)
+{
+	struct mem_mmap *m = ctx;
+
+	return size == sizeof(struct mem_range_event) ? mem_ranges_event(m->ranges, data)
+						      : -EBADMSG;
+}
+
+int mem_mmap_drain(struct mem_mmap *m)
+{
+	int n = rp_ring_drain(m->ring, take, m);
+
+	return n < 0 ? n : 0;
+}
+
+static int still_inside(void *ctx, const void *key, const void *value)
+{
+	const struct mem_thread *thread = value;
+	uint32_t tid;
+
+	memcpy(&tid, key, sizeof(tid));
+	if (thread->map_call)
+		mem_ranges_under_way(ctx, tid, thread->map_told);
+	return 0;
+}
+
+/* A stack that was lost on the way has no weights either. */
+static int add_site(void *ctx, uint64_t hash, const uint64_t value[MEM_WEIGHTS])
+{
+	int err = stacks_add(ctx, hash, value);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+int mem_mmap_finish(struct mem_mmap *m)
+{
+	struct stacks *stacks = m->profile->stacks;
+	int err = mem_mmap_drain(m);
+
+	if (!err)
+		err = rp_map_each(stacks_map(stacks, MEM_MAP_THREADS),
+				  &stacks_maps(stacks)[MEM_MAP_THREADS], still_inside, m->ranges);
+	return err < 0 ? err : mem_ranges_sites(m->ranges, add_site, stacks);
+}
+
+const struct mem_ranges *mem_mmap_ranges(const struct mem_mmap *m)
+{
+	return m->ranges;
+}
+
+void mem_mmap_close(struct mem_mmap *m)
+{
+	if (!m)
+		return;
+	mem_mmap_detach(m);
+	rp_ring_close(m->ring);
+	mem_ranges_free(m->ranges);
+	free(m);
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where an allocator's functions are in the files of a process, and probes there. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <rawprof/symbolize.h>
+
+#include "user.h"
+
+/* The whole list is looked for in every file; of operator new only if the file has an allocator of its own. */
+static const struct mem_function {
+	const char *name;
+	enum mem_call call;
+	const char *shown; /* NULL: the name */
+} functions[] = {
+	{ "malloc", MEM_MALLOC },
+	{ "calloc", MEM_CALLOC },
+	{ "realloc", MEM_REALLOC },
+	{ "reallocarray", MEM_REALLOCARRAY },
+	{ "posix_memalign", MEM_POSIX_MEMALIGN },
+	{ "aligned_alloc", MEM_ALIGNED },
+	{ "memalign", MEM_ALIGNED },
+	{ "valloc", MEM_MALLOC },
+	{ "pvalloc", MEM_MALLOC },
+	{ "free", MEM_FREE },
+	{ "cfree", MEM_FREE },
+	{ "free_sized", MEM_FREE },
+	{ "free_aligned_sized", MEM_FREE },
+	/* jemalloc's own */
+	{ "mallocx", MEM_MALLOC },
+	{ "rallocx", MEM_REALLOC },
+	{ "dallocx", MEM_FREE },
+	{ "sdallocx", MEM_FREE },
+	/* operator new, new[], delete and delete[], with all that they may be given beside */
+	{ "_Zn[wa]mRKSt9nothrow_t", MEM_MALLOC, "operator new" },
+	{ "_Zn[wa]mSt11align_val_tRKSt9nothrow_t", MEM_MALLOC, "operator new" },
+	{ "_Zn[wa]m", MEM_NEW, "operator new" },
+	{ "_Zn[wa]mSt11align_val_t", MEM_NEW, "operator new" },
+	{ "_ZdlPv*", MEM_DELETE, "operator delete" },
+	{ "_ZdaPv*", MEM_DELETE, "operator delete" },
+};
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), FIRST_OPERATOR = FUNCTIONS - 6 };
+
+static bool is_free(enum mem_call call)
+{
+	return call == MEM_FREE || call == MEM_DELETE;
+}
+
+const char *mem_function_name(uint16_t function)
+{
+	if (function >= FUNCTIONS)
+		return "?";
+	return functions[function].shown ? functions[function].shown : functions[function].name;
+}
+
+/* What the programs are attached as. */
+enum { ENTER, LEAVE, FREE, ROLES };
+
+/* A file that was looked at for a process, or for all: with pid -1. */
+struct object {
+	uint64_t dev, inode;
+	pid_t pid;
+	struct rp_uprobes *probes[ROLES];
+};
+
+struct mem_probes {
+	struct profile *profile;
+	struct mem_user_config config;
+	bool for_all; /* who maps the files, not only the processes that were asked for */
+	enum rp_uprobe_way way[ROLES]; /* RP_UPROBE_SESSION: ENTER is LEAVE too */
+	/* By call where there are no cookies, else under 0; 0: not loaded yet. */
+	int program[ROLES][MEM_CALLS];
+	char *names[FUNCTIONS]; /* with --symbols-prefix */
+	struct object *objects;
+	size_t nobjects, room;
+	size_t nplaces;
+	bool late; /* what is found now runs already */
+};
+
+/* ---- programs --------------------------------------------------------------------------------------------- */
+
+static int load(struct mem_probes *m, int role, uint32_t cookie)
+{
+	const enum rp_uprobe_way way = m->way[role];
+	struct mem_user_config config = m->config;
+	struct asm_program program = role == LEAVE     ? mem_leave_program
+				     : role == ENTER   ? mem_enter_program
+				     : m->config.trace ? mem_trace_free_program
+						       : mem_free_program;
+
+	if (way == RP_UPROBE_SESSION)
+		program = mem_session_program;
+	program.attach_type = rp_uprobe_attach_type(way);
+	config.cookie = cookie;
+	return profile_load(m->profile, &program, &config);
+}
+
+static bool has_cookies(const struct mem_probes *m, int role)
+{
+	return m->way[role] != RP_UPROBE_PERF || role == LEAVE; /* which needs none */
+}
+
+/* The descriptor for a place of a function, or a negative errno. Without cookies it has the name of its like. */
+static int program_for(struct mem_probes *m, int role, size_t function)
+{
+	const enum mem_call call = has_cookies(m, role) ? 0 : functions[function].call;
+	int *fd = &m->program[role][call];
+
+	if (!*fd)
+		*fd = load(m, role, call ? MEM_COOKIE(call, function) : 0);
+	return *fd;
+}
+
+/* ---- places ----------------------------------------------------------------------------------------------- */
+
+/* The places of one role in a file. */
+struct places {
+	uint64_t *offsets, *cookies;
+	int *programs;
+	uint32_t n;
+};
+
+static void places_free(struct places *p)
+{
+	free(p->offsets);
+	free(p->cookies);
+	free(p->programs);
+}
+
+static int places_alloc(struct places *p, size_t most)
+{
+	p->offsets = calloc(most, sizeof(*p->offsets));
+	p->cookies = calloc(most, sizeof(*p->cookies));
+	p->programs = calloc(most, sizeof(*p->programs));
+	return p->offsets && p->cookies && p->programs ? 0 : -ENOMEM;
+}
+
+static int attach(struct mem_probes *m, const struct sym_mapped_functions *file, pid_t pid,
+		  int role, struct places *places, struct rp_uprobes **out)
+{
+	const bool one_program = has_cookies(m, role);
+	const struct rp_uprobe_set set = { .way = m->way[role],
+					   .fd = file->fd,
+					   .offsets = places->offsets,
+					   .cookies = one_program && role != LEAVE ? places->cookies
+										   : NULL,
+					   .n = places->n,
+					   .pid = pid,
+					   .at_return = role == LEAVE,
+					   .prog_fds = places->programs,
+					   .nprogs = one_program ? 1 : places->n };
+
+	return places->n ? rp_attach_uprobes(&set, out) : 0;
+}
+
+static int add_place(struct mem_probes *m, struct rp_code *code,
+		     const struct sym_function_found *found, int role, struct places *places)
+{
+	const struct rp_function f = {
+		.offset = found->offset,
+		.size = found->size,
+		.alone = found->alone,
+		.nargs = role == FREE ? 1 : 3,
+		.with_return =
+			role != FREE || m->config.trace, /* where a return address is looked for */
+	};
+	struct rp_place place;
+	int err = rp_code_entry(code, &f, &place);
+
+	if (err)
+		return err;
+	places->programs[places->n] = program_for(m, role, found->pattern);
+	if (places->programs[places->n] < 0)
+		return places->programs[places->n];
+	rp_log(RP_INFO, "%s: %s", found->names[0], place.why);
+	places->offsets[places->n] = found->offset + place.offset;
+	places->cookies[places->n] = MEM_COOKIE(functions[found->pattern].call, found->pattern);
+	places->n++;
+	return 0;
+}
+
+static bool has_allocator(const struct sym_functions *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (functions[f->items[i].pattern].call == MEM_MALLOC &&
+		    f->items[i].pattern < FIRST_OPERATOR)
+			return true;
+	return false;
+}
+
+static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *file, pid_t pid,
+		      struct object *object)
+{
+	const struct sym_functions *f = file->functions;
+	const bool own = has_allocator(f);
+	bool throws = false;
+	uint32_t n;
+	struct places places[ROLES] = { 0 };
+	struct rp_code *code = NULL;
+	int err = rp_code_open(file->fd, f->machine, f->text_offset, f->text_size, &code);
+
+	for (int role = 0; !err && role < ROLES; role++)
+		err = places_alloc(&places[role], f->count);
+	for (size_t i = 0; !err && i < f->count; i++) {
+		const struct mem_function *function = &functions[f->items[i].pattern];
+		const int role = is_free(function->call) ? FREE : ENTER;
+
+		if (f->items[i].is_ifunc || (!own && f->items[i].pattern >= FIRST_OPERATOR))
+			continue;
+		if (function->call == MEM_NEW && !m->config.largest_new) {
+			throws = true;
+			continue;
+		}
+		if (role == FREE && m->config.sizes)
+			continue;
+		err = add_place(m, code, &f->items[i], role, &places[role]);
+		if (!err && role == ENTER && m->way[ENTER] != RP_UPROBE_SESSION)
+			err = add_place(m, code, &f->items[i], LEAVE, &places[LEAVE]);
+	}
+	/* First what gives back, then what allocates: no block is put on the map whose free is not seen. */
+	for (int role = ROLES - 1; !err && role >= 0; role--)
+		err = attach(m, file, pid, role, &places[role], &object->probes[role]);
+	n = places[ENTER].n + places[FREE].n;
+	m->nplaces += err ? 0 : n;
+	if (!err && n)
+		rp_log(m->late ? RP_WARN : RP_INFO, "%s: %u functions are probed%s", file->path, n,
+		       m->late ? " since just now: its calls before are not counted, and are with --obj PATH"
+			       : "");
+	if (!err && throws)
+		rp_log(RP_WARN,
+		       "%s: operator new is not probed: if memory ran out an exception would meet the probe, which "
+		       "ends the program (Linux 6.13 and no limit on memory are safe)",
+		       file->path);
+	for (int role = 0; role < ROLES; role++)
+		places_free(&places[role]);
+	rp_code_close(code);
+	return err;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------ */
+
+static struct object *find_object(const struct mem_probes *m, uint64_t dev, uint64_t inode,
+				  pid_t pid)
+{
+	for (size_t i = 0; i < m->nobjects; i++)
+		if (m->objects[i].dev == dev && m->objects[i].inode == inode &&
+		    m->objects[i].pid == pid)
+			return &m->objects[i];
+	return NULL;
+}
+
+static int add_object(struct mem_probes *m, uint64_t dev, uint64_t inode, pid_t pid,
+		      struct object **out)
+{
+	if (m->nobjects == m->room) {
+		size_t room = m->room ? 2 * m->room : 16;
+		struct object *grown = realloc(m->objects, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		m->objects = grown;
+		m->room = room;
+	}
+	*out = &m->objects[m->nobjects++];
+	**out = (struct object){ .dev = dev, .inode = inode, .pid = pid };
+	return 0;
+}
+
+/* A look through the files of a process. */
+struct look {
+	struct mem_probes *probes;
+	pid_t pid; /* to be probed; -1 all */
+};
+
+/* What was looked at, and be it that it had nothing, is not looked at again: that takes as long as to begin with. */
+static bool is_known(void *ctx, const struct sym_mapped_functions *file)
+{
+	const struct look *look = ctx;
+
+	return find_object(look->probes, file->dev, file->inode, look->pid);
+}
+
+static int on_file(void *ctx, const struct sym_mapped_functions *file)
+{
+	struct look *look = ctx;
+	struct object *object;
+	int err;
+
+	if (is_known(ctx, file))
+		return 0;
+	err = add_object(look->probes, file->dev, file->inode, look->pid, &object);
+	return err || !file->functions->count ? err
+					      : probe_file(look->probes, file, look->pid, object);
+}
+
+#if defined(__x86_64__)
+#define OUR_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OUR_MACHINE EM_AARCH64
+#else
+#define OUR_MACHINE EM_RISCV
+#endif
+
+/* Of a process nobody named the file: one that cannot be probed is not worth the whole recording. */
+static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
+{
+	int err;
+
+	if (file->functions->count && file->functions->machine != OUR_MACHINE) {
+		rp_log(RP_WARN, "%s: code of another machine: its calls are not counted",
+		       file->path);
+		return 0;
+	}
+	err = on_file(ctx, file);
+	if (err != -EOPNOTSUPP && err != -EINVAL && err != -EIO)
+		return err;
+	rp_log(RP_WARN, "%s: it cannot be probed (%s): its calls are not counted", file->path,
+	       strerror(-err));
+	return 0;
+}
+
+int mem_probes_process(struct mem_probes *m, uint32_t pid)
+{
+	const struct mem_options *mem = m->profile->opt->own;
+	struct look look = { .probes = m, .pid = m->for_all ? -1 : (pid_t)pid };
+	size_t unread = 0;
+	int err;
+
+	if (mem->obj) /* that one, and no other */
+		return 0;
+	err = sym_functions_mapped(NULL, pid, (const char *const *)m->names, FUNCTIONS, is_known,
+				   on_mapped_file, &look, &unread);
+
+	if (unread)
+		target_tell_unopened(pid, unread, "calls of an allocator there are not counted");
+	if (err == -ESRCH) /* it has ended meanwhile */
+		return 0;
+	if (err == -EACCES || err == -EPERM)
+		rp_log(RP_ERROR, "process %u: its mappings cannot be read: %s", pid,
+		       strerror(-err));
+	return err;
+}
+
+/* Of --obj: whether or not anybody has mapped it yet. */
+static int probe_path(struct mem_probes *m, const char *path, pid_t pid)
+{
+	struct sym_mapped_functions file = { .path = path };
+	struct look look = { .probes = m, .pid = pid };
+	struct sym_functions *found = NULL;
+	struct stat st;
+	int err = 0;
+
+	file.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (file.fd < 0 || fstat(file.fd, &st))
+		err = -errno;
+	if (!err)
+		err = sym_functions_find(file.fd, (const char *const *)m->names, FUNCTIONS, &found);
+	if (err)
+		rp_fail(err, "--obj %s: %s", path, strerror(-err));
+	else if (!found->count)
+		err = rp_fail(-ENOENT, "--obj %s: it has no malloc; is there a --symbols-prefix?",
+			      path);
+	if (!err) {
+		file.dev = st.st_dev;
+		file.inode = st.st_ino;
+		file.functions = found;
+		err = on_file(&look, &file);
+	}
+	sym_functions_free(found);
+	if (file.fd >= 0)
+		close(file.fd);
+	return err;
+}
+
+int mem_probes_object(struct mem_probes *m, const char *path)
+{
+	const struct id_list *pids = &m->profile->opt->pids;
+	int err = 0;
+
+	if (m->for_all)
+		return probe_path(m, path, -1);
+	for (uint32_t i = 0; !err && i < pids->n; i++)
+		err = probe_path(m, path, (pid_t)pids->id[i]);
+	return err;
+}
+
+/*
+ * A file that a process of ours had mapped for less time than it took us to look. The next one that maps it is seen,
+ * if it is where the first one said.
+ */
+static int probe_too_late(struct mem_probes *m, const struct rp_side_event *e, uint64_t dev)
+{
+	struct sym_mapped_functions file = { .path = e->mmap.path,
+					     .dev = dev,
+					     .inode = e->mmap.ino,
+					     .fd = open(e->mmap.path, O_RDONLY | O_CLOEXEC) };
+	struct look look = { .probes = m, .pid = -1 };
+	const size_t before = m->nplaces;
+	struct sym_functions *found = NULL;
+	struct object *object;
+	struct stat st;
+	int err = 0;
+
+	if (file.fd >= 0 && !fstat(file.fd, &st) && st.st_ino == e->mmap.ino && st.st_dev == dev &&
+	    !sym_functions_find(file.fd, (const char *const *)m->names, FUNCTIONS, &found)) {
+		file.functions = found;
+		err = on_mapped_file(&look, &file);
+		if (!err && m->nplaces > before)
+			rp_log(RP_WARN,
+			       "%s: process %u, which used it, had ended before: its calls are not counted",
+			       e->mmap.path, e->pid);
+	} else {
+		rp_log(RP_WARN,
+		       "%s: process %u had ended before it could be looked at: if it has an allocator, its calls "
+		       "are not counted",
+		       e->mmap.path, e->pid);
+		err = add_object(m, dev, e->mmap.ino, -1, &object); /* once is enough */
+	}
+	sym_functions_free(found);
+	if (file.fd >= 0)
+		close(file.fd);
+	return err;
+}
+
+int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
+{
+	const uint64_t dev = makedev(e->mmap.maj, e->mmap.min);
+	const pid_t pid = m->for_all ? -1 : (pid_t)e->pid;
+	const struct mem_options *mem = m->profile->opt->own;
+	const uint32_t key = e->pid;
+	uint64_t born;
+	int err = 0;
+
+	if (mem->obj || !e->mmap.ino || find_object(m, dev, e->mmap.ino, pid))
+		return 0;
+	m->late = true;
+	if (!rp_map_lookup(stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
+		err = mem_probes_process(m, e->pid);
+	else if (!session_follows(&m->profile->session, e->pid))
+		return 0; /* not asked for */
+	if (err || !m->for_all || find_object(m, dev, e->mmap.ino, pid))
+		return err;
+	return probe_too_late(m, e, dev);
+}
+
+size_t mem_probes_count(const struct mem_probes *m)
+{
+	return m->nplaces;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+/* For a rehearsal: otherwise each is loaded when the first place for it is found. */
+static int load_all(struct mem_probes *m)
+{
+	int err = 0;
+
+	for (int role = 0; err >= 0 && role < ROLES; role++)
+		if (role != LEAVE || m->way[ENTER] != RP_UPROBE_SESSION)
+			err = load(m, role, !has_cookies(m, role)); /* any function's */
+	return err < 0 ? err : 0;
+}
+
+int mem_probes_open(struct profile *p, const struct mem_user_config *config,
+		    struct mem_probes **out)
+{
+	const struct mem_options *mem = p->opt->own;
+	struct mem_probes *m = calloc(1, sizeof(*m));
+	int err = 0;
+	const pid_t pid = p->opt->program ? -1 : 1;
+
+	if (!m)
+		return -ENOMEM;
+	m->profile = p;
+	m->config = *config;
+	m->for_all = p->opt->program;
+	m->way[ENTER] = rp_uprobe_way(pid, true);
+	m->way[LEAVE] = m->way[FREE] = rp_uprobe_way(pid, false);
+	if (m->way[ENTER] == RP_UPROBE_SESSION)
+		mem_new_limits(p, &m->config);
+	for (size_t i = 0; !err && i < FUNCTIONS; i++)
+		if (asprintf(&m->names[i], "%s%s",
+			     mem->prefix && i < FIRST_OPERATOR ? mem->prefix : "",
+			     functions[i].name) < 0) {
+			m->names[i] = NULL;
+			err = -ENOMEM;
+		}
+	if (!err && m->way[FREE] == RP_UPROBE_NONE)
+		err = rp_fail(-EOPNOTSUPP,
+			      "this kernel has no uprobes, or does not let us: see rawprof doctor; "
+			      "--faults and --growth do without");
+	if (!err && p->opt->rehearsal)
+		err = load_all(m);
+	if (err)
+		mem_probes_close(m);
+	else
+		*out = m;
+	return err;
+}
+
+void mem_probes_detach(struct mem_probes *m)
+{
+	/* What allocates first, as above. */
+	for (int role = 0; role < ROLES; role++)
+		for (size_t i = 0; i < m->nobjects; i++) {
+			rp_uprobes_close(m->objects[i].probes[role]);
+			m->objects[i].probes[role] = NULL;
+		}
+}
+
+void mem_probes_close(struct mem_probes *m)
+{
+	if (!m)
+		return;
+	mem_probes_detach(m);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		free(m->names[i]);
+	free(m->objects);
+	free(m);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof offcpu: what are threads waiting for? programs/threads/offcpu.c is what runs in the kernel. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/asleep.h"
+#include "cli/commands.h"
+#include "base/clock.h"
+#include "offcpu.h"
+#include "sched.h"
+
+#define OWN(name, letter, kind, member)                                                            \
+	{                                                                                          \
+		name, letter, kind, offsetof(struct offcpu_options, member), 0, 0                  \
+	}
+
+const struct own_option offcpu_own_options[] = {
+	OWN("min-block", 'm', OWN_MS, min_ns),
+	OWN("max-block", 'M', OWN_MS, max_ns),
+	OWN("state", 0, OWN_TEXT, state),
+	OWN("wakers", 'w', OWN_FLAG, wakers),
+	OWN("runq", 0, OWN_FLAG, runq),
+	OWN("by", 0, OWN_TEXT, by),
+	{ 0 },
+};
+const size_t offcpu_own_size = sizeof(struct offcpu_options);
+
+const char *offcpu_check(const struct options *opt)
+{
+	const struct offcpu_options *own = opt->own;
+	uint32_t states;
+
+	if (own->state && !sched_states_parse(own->state, &states))
+		return "--state wants letters of S D T t P I R, their names, or a number";
+	if (own->runq && (own->state || own->wakers || own->min_ns || own->max_ns))
+		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, --max-block";
+	if ((own->by || opt->interval) && !own->runq)
+		return "--by and --interval are for --runq";
+	if (own->by && strcmp(own->by, "cpu") && strcmp(own->by, "process"))
+		return "--by is cpu or process";
+	if (own->min_ns && own->max_ns && own->max_ns < own->min_ns)
+		return "--max-block is less than --min-block";
+	return NULL;
+}
+
+/* ---- the recording ---------------------------------------------------------------------------------------- */
+
+static int configure(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+
+	o->config.states = THREAD_WAITING;
+	if (o->options->state)
+		sched_states_parse(o->options->state, &o->config.states);
+	o->config.min_ns = o->options->min_ns;
+	o->config.max_ns = o->options->max_ns;
+	o->config.wakers = o->options->wakers;
+	p->config.some_kernel_only = o->options->wakers;
+	o->config.classic = !rp_has(RP_HAS_TP_BTF);
+	if (o->options->wakers && !o->config.classic && !rp_has(RP_HAS_TASK_REGS))
+		return rp_fail(-EOPNOTSUPP, "--wakers needs Linux 5.15, where there is BTF");
+	if (o->options->wakers && o->config.classic && !p->config.kernel_bytes)
+		return rp_fail(-EOPNOTSUPP,
+			       "--wakers with -U needs BTF: else kernel stacks alone tell "
+			       "whom an interrupt has interrupted");
+	if (o->options->wakers && p->config.ns_inode)
+		return rp_fail(-EOPNOTSUPP,
+			       "--wakers: inside a pid namespace most wakers have no names");
+	return 0;
+}
+
+static int attach(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+	int err;
+
+	o->config.profile = p->config;
+	o->visitor = -1;
+	if (!o->config.classic) {
+		sched_find_state(&o->config);
+		err = asleep_load(p, &o->config, &o->visitor);
+		if (!err && o->options->wakers)
+			err = profile_attach(p, &offcpu_waking_program, &o->config);
+		return err ? err : profile_attach(p, &offcpu_switch_program, &o->config);
+	}
+	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
+	err = sched_attach_classic(p, &offcpu_switch_classic_program, &o->config, "sched_switch");
+	if (!err && o->options->wakers)
+		err = sched_attach_classic(p, &offcpu_waking_classic_program, &o->config,
+					   "sched_waking");
+	return err;
+}
+
+static int start(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+	int err = sched_gate(p, monotonic_ns());
+
+	/* A program that we start waits for nothing but us so far. */
+	return err || p->opt->program ? err : asleep_visit(o->visitor);
+}
+
+static int walk_again(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+
+	return asleep_visit(o->visitor);
+}
+
+static int stop(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+
+	o->end_ns = monotonic_ns();
+	return sched_gate(p, 0);
+}
+
+/* Who has not come back by the end has waited until then. */
+static int add_asleep(void *ctx, const void *key, const void *value)
+{
+	struct profile *p = ctx;
+	struct offcpu *o = p->ctx;
+	const struct sched_thread *t = value;
+	uint64_t ns = t->since < o->end_ns ? o->end_ns - t->since : 0;
+	int err = 0;
+
+	(void)key;
+	if (!t->hash)
+		return 0;
+	if (ns < o->config.min_ns)
+		o->shorter++;
+	else if (o->config.max_ns && ns > o->config.max_ns)
+		o->longer++;
+	else if (o->options->wakers)
+		err = offcpu_add_waiting(p, t->hash, ns);
+	else
+		err = stacks_add(p->stacks, t->hash,
+				 (uint64_t[STACK_VALUES]){
+					 [OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
+	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
+}
+
+static int collect(struct profile *p)
+{
+	struct offcpu *o = p->ctx;
+	int n = rp_map_each(stacks_map(p->stacks, SCHED_MAP_THREADS),
+			    &stacks_maps(p->stacks)[SCHED_MAP_THREADS], add_asleep, p);
+
+	if (n >= 0 && o->options->wakers)
+		n = offcpu_take_pairs(p);
+	return n < 0 ? n : 0;
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------- */
+
+static const struct report_value_type *types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type values[OFFCPU_WEIGHTS] = {
+		[OFFCPU_WEIGHT_COUNT] = { "contentions", "count" },
+		[OFFCPU_WEIGHT_NS] = { "delay", "nanoseconds" },
+	};
+
+	(void)p;
+	*n = OFFCPU_WEIGHTS;
+	return values;
+}
+
+/* Many stacks are made known when a thread leaves, and the thread comes back after the end, or too soon. */
+static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+{
+	(void)p;
+	(void)value;
+	return stack->value[OFFCPU_WEIGHT_COUNT] != 0;
+}
+
+static const char *event(const struct profile *p)
+{
+	(void)p;
+	return "sched_switch";
+}
+
+static void describe(struct profile *p, struct report_info *info)
+{
+	info->event = event(p);
+}
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	const struct offcpu *o = p->ctx;
+	struct sched_stats stats;
+	int err = stacks_stats(p->stacks, &stats);
+
+	(void)kept;
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	b->ledger.events = "switches";
+	sched_tell(&stats);
+	if (stats.pairs_full)
+		rp_log(RP_WARN, "%llu waits are without who ended them: too many different ones",
+		       (unsigned long long)stats.pairs_full);
+	books_add(b, "runnable", stats.runnable, REPORT_FILTERED);
+	books_add(b, "other states", stats.state, REPORT_FILTERED);
+	books_add(b, "ended", stats.exited, REPORT_FILTERED);
+	books_add(b, "shorter", stats.shorter + o->shorter, REPORT_FILTERED);
+	books_add(b, "longer", stats.longer + o->longer, REPORT_FILTERED);
+	books_add(b, "too many threads", stats.threads_full, REPORT_LOST);
+	return 0;
+}
+
+static const struct profiler offcpu_profiler = {
+	.command = "offcpu",
+	.maps = offcpu_maps,
+	.nmaps = SCHED_MAPS, /* OFFCPU_MAPS with --wakers */
+	.weight = OFFCPU_WEIGHT_NS,
+	.micros = true,
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.stop = stop,
+	.collect = collect,
+	.walk_again = walk_again,
+	.types = types,
+	.values = values,
+	.event = event,
+	.describe = describe,
+	.books = books,
+};
+
+int command_offcpu(const struct options *opt)
+{
+	struct offcpu o = { .options = opt->own };
+	struct profiler profiler = offcpu_profiler;
+	int status;
+
+	if (o.options->runq)
+		return runq_run(opt);
+	if (o.options->wakers) {
+		profiler.nmaps = OFFCPU_MAPS;
+		profiler.samples = offcpu_add_pairs;
+	}
+	status = profile_run(&profiler, opt, &o);
+	free(o.ended);
+	return status;
+}

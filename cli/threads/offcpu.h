@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of `rawprof offcpu`. */
+#ifndef CLI_OFFCPU_H
+#define CLI_OFFCPU_H
+
+#include "programs/shared/sched.h"
+
+#include "record/profile.h"
+
+extern const char offcpu_usage[];
+
+struct offcpu_options {
+	uint64_t min_ns, max_ns; /* 0: any */
+	const char *state;	 /* NULL: all in which a thread waits */
+	bool wakers;		 /* and who ended the wait */
+	bool runq;		 /* waits for a CPU instead, as histograms */
+	const char *by;		 /* of these: "cpu", "process"; NULL: all together */
+};
+/* runq.c: --runq, the whole command. */
+int runq_run(const struct options *opt);
+
+extern const struct own_option offcpu_own_options[];
+extern const size_t offcpu_own_size;
+const char *offcpu_check(const struct options *opt);
+
+/* A wait by who ended it; waker 0: nobody has been seen to. */
+struct offcpu_ended {
+	struct offcpu_pair pair;
+	struct offcpu_pair_weights weights;
+	bool waiting; /* it has not ended, so nobody could be */
+};
+struct offcpu {
+	const struct offcpu_options *options;
+	struct sched_config config;
+	int visitor;		    /* the program that visits those asleep, -1 */
+	uint64_t end_ns;	    /* CLOCK_MONOTONIC, when counting ended */
+	uint64_t shorter, longer;   /* intervals that it cut off */
+	struct offcpu_ended *ended; /* with wakers */
+	size_t nended, room;
+};
+
+/* offcpu_wakers.c: takes what the map pairs holds; adds all samples. 0 or a negative errno. */
+int offcpu_take_pairs(struct profile *p);
+/* A thread that waits still, where it left with a stack, for so long. 0 or -ENOMEM. */
+int offcpu_add_waiting(struct profile *p, uint64_t stack, uint64_t ns);
+int offcpu_add_pairs(struct profile *p, struct report *report, struct names *names);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * offcpu --wakers: each wait with who ended it. From the root: the stack that waited, a mark "--", and the stack that
+ * woke it the other way round, which ends with its name:
+ *
+ *	main; ...; futex_wait; schedule; --; wake_up_q; futex_wake; ...; main; worker
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/interrupt.h"
+#include "offcpu.h"
+#include "record/probe_frames.h"
+
+#define NOT_SEEN "[waker not seen]"
+
+static int keep(struct offcpu *o, const struct offcpu_ended *ended)
+{
+	if (o->nended == o->room) {
+		size_t room = o->room ? 2 * o->room : 256;
+		struct offcpu_ended *grown = realloc(o->ended, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		o->ended = grown;
+		o->room = room;
+	}
+	o->ended[o->nended++] = *ended;
+	return 0;
+}
+
+static int take_pair(void *ctx, const void *key, const void *value)
+{
+	struct profile *p = ctx;
+	struct offcpu_ended ended = { 0 };
+
+	memcpy(&ended.pair, key, sizeof(ended.pair));
+	memcpy(&ended.weights, value, sizeof(ended.weights));
+	return keep(p->ctx, &ended);
+}
+
+int offcpu_take_pairs(struct profile *p)
+{
+	return rp_map_each(stacks_map(p->stacks, OFFCPU_MAP_PAIRS),
+			   &stacks_maps(p->stacks)[OFFCPU_MAP_PAIRS], take_pair, p);
+}
+
+int offcpu_add_waiting(struct profile *p, uint64_t stack, uint64_t ns)
+{
+	const struct offcpu_ended waiting = { { stack, 0 }, { 1, ns }, true };
+
+	return keep(p->ctx, &waiting);
+}
+
+static int add_id(struct name_ids *ids, uint32_t id)
+{
+	if (ids->n == ids->room) {
+		size_t room = ids->room ? ids->room * 2 : 128;
+		uint32_t *grown = realloc(ids->id, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		ids->id = grown;
+		ids->room = room;
+	}
+	ids->id[ids->n++] = id;
+	return 0;
+}
+
+static int add_mark(struct report *report, const char *name, struct name_ids *ids)
+{
+	const struct report_frame frame = { .name = name, .kind = REPORT_MARK };
+	uint32_t id;
+	int err = report_frame_add(report, &frame, &id);
+
+	return err ? err : add_id(ids, id);
+}
+
+/* The waker, outermost first, and the mark; behind them, leaf first, comes who waited. */
+static int add_waker(struct profile *p, struct report *report, struct names *names,
+		     const struct stack *waker, struct name_ids *ids)
+{
+	const struct stack_record *r = waker->record;
+	struct name_ids frames = { 0 };
+	size_t nkernel = r->kernel_bytes / 8, ours, interrupt;
+	int err = profile_frames(p, names, r, &frames);
+
+	/* Frames of the kernel are never more than addresses; of whom was interrupted nothing is shown. */
+	ours = probe_frames(&p->session, r->frames, nkernel);
+	interrupt = interrupt_frames(&p->session, r->frames + ours, nkernel - ours);
+	if (!err)
+		err = add_mark(report, interrupt ? "[interrupt]" : r->comm, ids);
+	if (interrupt && frames.n > interrupt)
+		frames.n = interrupt;
+	for (size_t i = frames.n; !err && i; i--)
+		err = add_id(ids, frames.id[i - 1]);
+	free(frames.id);
+	return err;
+}
+
+/* waker NULL: a mark in its place. */
+static int add_ended(struct profile *p, struct report *report, struct names *names,
+		     const struct stack *sleeper, const struct stack *waker, const char *mark,
+		     const struct offcpu_pair_weights *weights)
+{
+	const struct stack_record *r = sleeper->record;
+	const uint64_t values[] = { weights->count, weights->ns };
+	struct name_ids ids = { 0 };
+	struct report_sample sample = { .comm = r->comm,
+					.pid = (int32_t)(r->pid_tgid >> 32),
+					.tid = (int32_t)r->pid_tgid,
+					.values = values };
+	int err;
+
+	if (!profile_comm_wanted(p, r->comm)) {
+		p->not_wanted += weights->count;
+		return 0;
+	}
+	err = waker ? add_waker(p, report, names, waker, &ids) : add_mark(report, mark, &ids);
+	if (!err)
+		err = add_mark(report, "--", &ids);
+	if (!err)
+		err = profile_frames(p, names, r, &ids);
+	sample.frames = ids.id;
+	sample.nframes = ids.n;
+	if (!err)
+		err = report_add(report, &sample);
+	free(ids.id);
+	return err;
+}
+
+int offcpu_add_pairs(struct profile *p, struct report *report, struct names *names)
+{
+	const struct offcpu *o = p->ctx;
+	const struct stack *stack = NULL;
+	int err = 0;
+
+	/* What the map of pairs had no room for. */
+	while (!err && (stack = stacks_next(p->stacks, stack))) {
+		const struct offcpu_pair_weights rest = { stack->value[OFFCPU_WEIGHT_COUNT],
+							  stack->value[OFFCPU_WEIGHT_NS] };
+
+		if (rest.count)
+			err = add_ended(p, report, names, stack, NULL, NOT_SEEN, &rest);
+	}
+	for (size_t i = 0; !err && i < o->nended; i++) {
+		const struct offcpu_ended *e = &o->ended[i];
+		const struct stack *sleeper = stacks_find(p->stacks, e->pair.sleeper);
+		const struct stack *waker =
+			e->pair.waker ? stacks_find(p->stacks, e->pair.waker) : NULL;
+
+		if (!sleeper)
+			return rp_fail(-EBADMSG, "a wait ended whose stack is not known");
+		err = add_ended(p, report, names, sleeper, waker,
+				e->waiting ? "[still waiting]" : NOT_SEEN, &e->weights);
+		if (!err) /* for who asks how whole the stacks are */
+			err = stacks_add(
+				p->stacks, e->pair.sleeper,
+				(uint64_t[STACK_VALUES]){ e->weights.count, e->weights.ns });
+	}
+	return err;
+}

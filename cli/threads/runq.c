@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof offcpu --runq: how long threads wait for a CPU, as histograms. programs/threads/runq.c is what runs in the kernel. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rawprof/hist.h>
+
+#include "base/clock.h"
+#include "offcpu.h"
+#include "cli/profile_views.h"
+#include "sched.h"
+
+/* A histogram as it was at the last report: what the map holds only grows. */
+struct seen {
+	struct runq_key key;
+	uint64_t sum, slots[RUNQ_HIST_SLOTS];
+};
+
+struct runq {
+	const struct offcpu_options *options;
+	struct sched_config config;
+	struct report_hists *set;
+	uint64_t kept, last_ns; /* time of the last report */
+	struct seen **seen;
+	size_t nseen;
+};
+
+/* ---- the recording ---------------------------------------------------------------------------------------- */
+
+static int configure(struct profile *p)
+{
+	struct runq *r = p->ctx;
+
+	p->config.eh = p->config.user_bytes = p->config.fp_bytes = p->config.kernel_bytes = 0;
+	r->config.by_cpu = r->options->by && !strcmp(r->options->by, "cpu");
+	r->config.by_process = r->options->by && !strcmp(r->options->by, "process");
+	r->config.classic = !rp_has(RP_HAS_TP_BTF);
+	if (!r->config.classic)
+		sched_find_state(&r->config);
+	return 0;
+}
+
+static int attach_classic(struct profile *p)
+{
+	const struct runq *r = p->ctx;
+	int err;
+
+	rp_log(RP_INFO,
+	       "no BTF tracepoints: classic ones; processes are named after the thread that waited last");
+	err = sched_attach_classic(p, &runq_wakeup_classic_program, &r->config, "sched_wakeup");
+	if (!err)
+		err = sched_attach_classic(p, &runq_new_classic_program, &r->config,
+					   "sched_wakeup_new");
+	return err ? err
+		   : sched_attach_classic(p, &runq_switch_classic_program, &r->config,
+					  "sched_switch");
+}
+
+static int attach(struct profile *p)
+{
+	struct runq *r = p->ctx;
+	int err;
+
+	r->config.profile = p->config;
+	if (r->config.classic)
+		return attach_classic(p);
+	err = profile_attach(p, &runq_wakeup_program, &r->config);
+	if (!err)
+		err = profile_attach(p, &runq_new_program, &r->config);
+	return err ? err : profile_attach(p, &runq_switch_program, &r->config);
+}
+
+static int start(struct profile *p)
+{
+	struct runq *r = p->ctx;
+
+	r->last_ns = monotonic_ns();
+	return rp_map_update(stacks_map(p->stacks, RUNQ_MAP_GATE), &(uint32_t){ 0 },
+			     &(uint64_t){ 1 }, BPF_ANY);
+}
+
+/* ---- what was counted since the last report --------------------------------------------------------------- */
+
+static struct seen *seen_before(struct runq *r, const struct runq_key *key)
+{
+	struct seen **grown, *seen;
+
+	for (size_t i = 0; i < r->nseen; i++)
+		if (!memcmp(&r->seen[i]->key, key, sizeof(*key)))
+			return r->seen[i];
+	grown = realloc(r->seen, (r->nseen + 1) * sizeof(struct seen *));
+	if (!grown)
+		return NULL;
+	r->seen = grown;
+	seen = calloc(1, sizeof(*seen));
+	if (!seen)
+		return NULL;
+	seen->key = *key;
+	r->seen[r->nseen++] = seen;
+	return seen;
+}
+
+static int find_hist(struct runq *r, const struct runq_key *key, const struct runq_hist *h,
+		     struct report_hist **out)
+{
+	char number[16], comm[17] = "";
+	const char *labels[2] = { number, comm };
+
+	memcpy(comm, h->comm, sizeof(h->comm));
+	snprintf(number, sizeof(number), "%u", r->config.by_cpu ? key->cpu : key->process);
+	return report_hists_get(r->set, labels, out);
+}
+
+static int take_hist(void *ctx, const void *key, const void *value)
+{
+	const struct runq_hist *h = value;
+	struct runq *r = ctx;
+	struct report_hist *hist;
+	struct runq_key k;
+	struct seen *seen;
+	int err;
+
+	memcpy(&k, key, sizeof(k));
+	seen = seen_before(r, &k);
+	err = seen ? find_hist(r, &k, h, &hist) : -ENOMEM;
+	for (unsigned int i = 0; !err && i < RUNQ_HIST_SLOTS; i++) {
+		uint64_t n = h->slots[i] - seen->slots[i];
+
+		if (n)
+			err = report_hist_add_slot(hist, i, n);
+		seen->slots[i] = h->slots[i];
+		r->kept += n;
+	}
+	if (!err && h->sum != seen->sum)
+		/* Of an interval the extremes are not known: they are those since the beginning. */
+		report_hist_add_sum(hist, h->sum - seen->sum,
+				    seen->sum ? UINT64_MAX : ~h->not_least,
+				    seen->sum ? 0 : h->greatest);
+	if (seen)
+		seen->sum = h->sum;
+	return err;
+}
+
+static int fill(struct profile *p)
+{
+	struct runq *r = p->ctx;
+	struct profile_info info;
+	int n = rp_map_each(stacks_map(p->stacks, RUNQ_MAP_HISTS),
+			    &stacks_maps(p->stacks)[RUNQ_MAP_HISTS], take_hist, r);
+	int err = n < 0 ? n : profile_info(p, NULL, &info);
+
+	if (err)
+		return err;
+	if (p->opt->interval) {
+		uint64_t now = monotonic_ns();
+
+		info.info.start_ns = r->last_ns + p->session.wall_offset;
+		info.info.duration_ns = now - r->last_ns;
+		r->last_ns = now;
+	}
+	err = report_hists_set_info(r->set, &info.info);
+	profile_info_free(&info);
+	return err;
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------- */
+
+static int interval(struct profile *p)
+{
+	struct runq *r = p->ctx;
+	int err = fill(p);
+
+	return err ? err : profile_hists_part(p, r->set);
+}
+
+static int report(struct profile *p)
+{
+	struct runq *r = p->ctx;
+	int err = fill(p);
+
+	return err ? err : profile_hists_end(p, r->kept, r->set);
+}
+
+static const struct report_value_type *types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type value = { "queued", "count" };
+
+	(void)p;
+	*n = 1;
+	return &value;
+}
+
+static void describe(struct profile *p, struct report_info *info)
+{
+	(void)p;
+	info->event = "sched_switch";
+}
+
+static int add_books(struct profile *p, uint64_t kept, struct books *b)
+{
+	struct runq_stats stats;
+	int err = stacks_stats(p->stacks, &stats);
+
+	(void)kept;
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	b->ledger.events = "times on a CPU";
+	books_add(b, "queued before", stats.unknown, REPORT_FILTERED);
+	books_add(b, "too many processes", stats.hists_full, REPORT_LOST);
+	if (stats.threads_full)
+		rp_log(RP_WARN,
+		       "%llu times there was no room for another thread: its waits are "
+		       "among those queued before",
+		       (unsigned long long)stats.threads_full);
+	return 0;
+}
+
+static const struct profiler runq_profiler = {
+	.command = "offcpu --runq",
+	.maps = runq_maps,
+	.nmaps = RUNQ_MAPS,
+	.output = OUTPUT_HISTS,
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.interval = interval,
+	.report = report,
+	.types = types,
+	.describe = describe,
+	.books = add_books,
+};
+
+int runq_run(const struct options *opt)
+{
+	static const char *const by_cpu[] = { "cpu" }, *const by_process[] = { "pid", "comm" };
+	struct runq r = { .options = opt->own };
+	const char *by = r.options->by;
+	const struct report_hists_spec spec = {
+		.title = "waits for a CPU",
+		.metric = "runq_latency",
+		.events = "waits",
+		.unit = REPORT_UNIT_NS,
+		.bits = RUNQ_HIST_BITS,
+		.keys = by && *by == 'c' ? by_cpu : by_process,
+		.nkeys = !by	      ? 0
+			 : *by == 'c' ? 1
+				      : 2,
+	};
+	int status = EXIT_FAILED;
+
+	if (!report_hists_new(&spec, &r.set))
+		status = profile_run(&runq_profiler, opt, &r);
+	report_hists_free(r.set);
+	for (size_t i = 0; i < r.nseen; i++)
+		free(r.seen[i]);
+	free(r.seen);
+	return status;
+}

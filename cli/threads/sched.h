@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the commands share that look at the scheduler. */
+#ifndef CLI_SCHED_H
+#define CLI_SCHED_H
+
+#include "programs/shared/sched.h"
+
+#include "record/profile.h"
+
+/* States as a person names them: "SD", "S,D", "sleeping,disk", or the kernel's bits as a number. */
+bool sched_states_parse(const char *text, uint32_t *out);
+/* How a state is called, for a person. */
+const char *sched_state_name(uint64_t state);
+
+/* Where this kernel keeps the state of a thread that leaves its CPU. */
+void sched_find_state(struct sched_config *c);
+
+/* Loads a program for kernels without BTF and attaches it to sched:event. 0 or a negative errno, after a message. */
+int sched_attach_classic(struct profile *p, const struct asm_program *program, const void *config,
+			 const char *event);
+
+/* Opens the gate (CLOCK_MONOTONIC, ns), or closes it (0). 0 or a negative errno. */
+int sched_gate(struct profile *p, uint64_t time);
+/* Says, to who wants to know, what was counted though it was odd. */
+void sched_tell(const struct sched_stats *stats);
+
+#endif

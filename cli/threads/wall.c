@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof wall: where does the time of threads go, on a CPU or not? programs/threads/wall.c is what runs in the kernel. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/asleep.h"
+#include "cli/commands.h"
+#include "base/clock.h"
+#include "record/sampling.h"
+#include "sched.h"
+#include "wall.h"
+
+#define DEFAULT_FREQ 99
+
+const char *wall_check(const struct options *opt)
+{
+	return opt->idle ? "--include-idle is of no use: an idle CPU is nobody's time" : NULL;
+}
+
+/* ---- the recording ---------------------------------------------------------------------------------------- */
+
+static int configure(struct profile *p)
+{
+	struct wall *w = p->ctx;
+
+	w->config.states = THREAD_WAITING | THREAD_RUNNABLE;
+	w->config.everyone = 1;
+	w->config.classic = !rp_has(RP_HAS_TP_BTF);
+	if (!w->config.classic)
+		sched_find_state(&w->config);
+	return 0;
+}
+
+/* Of an exec no stack is needed. */
+static struct sched_config exec_config(const struct wall *w)
+{
+	struct sched_config c = w->config;
+
+	c.profile.kernel_bytes = 0;
+	c.profile.user_bytes = 0;
+	c.profile.eh = 0;
+	return c;
+}
+
+static int attach_btf(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	const struct sched_config of_exec = exec_config(w);
+	int err = profile_attach(p, &wall_wakeup_program, NULL);
+
+	if (!err)
+		err = profile_attach(p, &wall_exec_program, &of_exec);
+	return err ? err : profile_attach(p, &wall_switch_program, &w->config);
+}
+
+static int attach_classic(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	const struct sched_config of_exec = exec_config(w);
+	int err;
+
+	rp_log(RP_INFO, "no BTF tracepoints: classic ones");
+	err = sched_attach_classic(p, &wall_wakeup_classic_program, &w->config, "sched_wakeup");
+	if (!err)
+		err = sched_attach_classic(p, &wall_new_classic_program, &w->config,
+					   "sched_wakeup_new");
+	if (!err)
+		err = sched_attach_classic(p, &wall_exec_classic_program, &of_exec,
+					   "sched_process_exec");
+	return err ? err
+		   : sched_attach_classic(p, &wall_switch_classic_program, &w->config,
+					  "sched_switch");
+}
+
+static int attach(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	int err, program;
+
+	w->config.profile = p->config;
+	err = asleep_load(p, &w->config, &w->visitor);
+	if (!err)
+		err = w->config.classic ? attach_classic(p) : attach_btf(p);
+	if (err)
+		return err;
+	program = profile_load(p, &wall_sample_program, &w->config);
+	return program < 0 ? program : sampling_open(p->opt, w->freq, w->period, program, &w->perf);
+}
+
+static int start(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	int err = rp_perf_enable(w->perf);
+
+	if (!err)
+		err = sched_gate(p, monotonic_ns());
+	return err ? err : asleep_visit(w->visitor);
+}
+
+static int stop(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	int err;
+
+	w->end_ns = monotonic_ns();
+	err = sched_gate(p, 0);
+	return err ? err : rp_perf_disable(w->perf);
+}
+
+static int walk_again(struct profile *p)
+{
+	struct wall *w = p->ctx;
+
+	return asleep_visit(w->visitor);
+}
+
+static int tick(struct profile *p)
+{
+	struct wall *w = p->ctx;
+	int joined = rp_perf_hotplug(w->perf);
+
+	return joined < 0 ? joined : 0;
+}
+
+/* ---- what the maps hold in the end ------------------------------------------------------------------------ */
+
+static uint64_t between(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+/* The interval that a thread is in when the recording ends. */
+static int add_last(struct profile *p, const struct sched_thread *t, struct wall_thread *thread)
+{
+	struct wall *w = p->ctx;
+	uint64_t value[STACK_VALUES] = { 0 }, until = w->end_ns;
+
+	if (t->phase == PHASE_ON_CPU) {
+		thread->on_cpu += between(t->since, until);
+		return 0;
+	}
+	if (!t->hash) {
+		*(t->phase == PHASE_QUEUED ? &thread->queued : &thread->lost) +=
+			between(t->since, until);
+		return 0;
+	}
+	if (t->phase == PHASE_QUEUED) {
+		value[WALL_WEIGHT_PREEMPTED] = 1;
+		value[WALL_WEIGHT_QUEUED] = between(t->since, until);
+	} else {
+		uint64_t woken = t->woken && t->woken < until ? t->woken : until;
+
+		value[WALL_WEIGHT_COUNT] = 1;
+		value[WALL_WEIGHT_WAITING] = between(t->since, woken);
+		value[WALL_WEIGHT_QUEUED] = between(woken, until);
+	}
+	return stacks_add(p->stacks, t->hash, value);
+}
+
+static int take_thread(void *ctx, const void *key, const void *value)
+{
+	const struct sched_thread *t = value;
+	struct profile *p = ctx;
+	struct wall *w = p->ctx;
+	struct wall_thread *thread = wall_thread(&w->threads, t->pid_tgid);
+	int err;
+
+	(void)key;
+	if (!thread)
+		return -ENOMEM;
+	memcpy(thread->comm, t->comm, sizeof(thread->comm));
+	thread->on_cpu += t->on_cpu;
+	thread->queued += t->queued;
+	thread->lost += t->lost;
+	w->lifetime_ns += between(t->born, w->end_ns);
+	err = add_last(p, t, thread);
+	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
+}
+
+/* Threads that have ended, as WALL_ENDED has them. */
+static int take_ended(struct profile *p)
+{
+	const struct stack *stack = NULL;
+	struct wall *w = p->ctx;
+
+	while ((stack = stacks_next(p->stacks, stack))) {
+		struct wall_thread *thread;
+
+		if (stack->record->tag != WALL_ENDED)
+			continue;
+		thread = wall_thread(&w->threads, stack->record->pid_tgid);
+		if (!thread)
+			return -ENOMEM;
+		memcpy(thread->comm, stack->record->comm, sizeof(thread->comm));
+		thread->queued += stack->value[0];
+		thread->on_cpu += stack->value[1];
+		thread->lost += stack->value[2];
+		w->lifetime_ns += stack->value[3];
+	}
+	return 0;
+}
+
+static int collect(struct profile *p)
+{
+	int err = take_ended(p);
+	int n = rp_map_each(stacks_map(p->stacks, SCHED_MAP_THREADS),
+			    &stacks_maps(p->stacks)[SCHED_MAP_THREADS], take_thread, p);
+
+	return err ? err : n < 0 ? n : 0;
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------- */
+
+static const struct report_value_type *types(const struct profile *p, size_t *n)
+{
+	static const struct report_value_type values[] = { { "samples", "count" },
+							   { "wall", "nanoseconds" } };
+
+	(void)p;
+	*n = sizeof(values) / sizeof(values[0]);
+	return values;
+}
+
+/* What is shown as a stack. */
+static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+{
+	(void)p;
+	value[0] += value[WALL_WEIGHT_PREEMPTED];
+	return stack->record->tag != WALL_ENDED && value[0];
+}
+
+static void describe(struct profile *p, struct report_info *info)
+{
+	const struct wall *w = p->ctx;
+
+	info->event = rp_perf_event(w->perf)->name;
+	info->period_type = (struct report_value_type){ "wall", "nanoseconds" };
+	info->period = w->freq ? NS_PER_SECOND / w->freq : w->period;
+	info->rate_asked = (double)w->freq;
+	info->cpus = (unsigned int)rp_perf_count(w->perf);
+	info->has_events = true; /* waits are counted beside them */
+	info->events = w->samples;
+}
+
+static char *note(struct profile *p)
+{
+	const struct wall *w = p->ctx;
+	double told = (double)w->told_ns / NS_PER_SECOND;
+	double all = (double)w->lifetime_ns / NS_PER_SECOND;
+	char *text;
+
+	if (asprintf(&text,
+		     "%zu threads lived for %.3f s together, of which %.3f s are here (%.2f %%)%s",
+		     w->threads.used, all, told, all > 0 ? 100 * told / all : 100,
+		     w->lost_ns ? ", some of it without a stack" : "") < 0)
+		return NULL;
+	return text;
+}
+
+static int books(struct profile *p, uint64_t kept, struct books *b)
+{
+	struct sched_stats stats;
+	int err = stacks_stats(p->stacks, &stats);
+
+	(void)kept;
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	b->ledger.events = "switches and samples";
+	sched_tell(&stats);
+	books_add(b, "ended", stats.exited, REPORT_FILTERED);
+	books_add(b, "too many threads", stats.threads_full, REPORT_LOST);
+	return 0;
+}
+
+static const struct profiler wall_profiler = {
+	.command = "wall",
+	.maps = wall_maps,
+	.nmaps = SCHED_MAPS,
+	.weight = 1,
+	.micros = true,
+	.color_by_label = "state",
+	.label_order = wall_states,
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.stop = stop,
+	.walk_again = walk_again,
+	.tick = tick,
+	.collect = collect,
+	.types = types,
+	.values = values,
+	.samples = wall_samples,
+	.describe = describe,
+	.note = note,
+	.books = books,
+};
+
+int command_wall(const struct options *opt)
+{
+	struct profiler profiler = wall_profiler;
+	struct wall w = { .freq = opt->freq || opt->period ? opt->freq : DEFAULT_FREQ,
+			  .period = opt->period };
+	int status;
+
+	if (!rp_has(RP_HAS_TP_BTF))
+		profiler.nmaps = WALL_MAPS;
+	status = profile_run(&profiler, opt, &w);
+
+	rp_perf_close(w.perf);
+	free(w.threads.slots);
+	return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the sums and stacks of `rawprof wall` to samples: what state each was in, and how long that was. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/probe_frames.h"
+#include "wait_kind.h"
+#include "wall.h"
+
+#define ON_CPU "on CPU"
+#define RUNNABLE "runnable"
+
+const char *const wall_states[] = { ON_CPU, RUNNABLE, "disk",  "network", "pipe",  "futex", "lock",
+				    "poll", "sleep",  "child", "signal",  "other", NULL };
+
+/* ---- threads ---------------------------------------------------------------------------------------------- */
+
+static struct wall_thread *find(const struct wall_threads *t, uint64_t pid_tgid)
+{
+	size_t i = (pid_tgid * 0x9e3779b97f4a7c15) >> 32 & (t->nslots - 1);
+
+	while (t->slots[i].pid_tgid && t->slots[i].pid_tgid != pid_tgid)
+		i = (i + 1) & (t->nslots - 1);
+	return &t->slots[i];
+}
+
+static bool grow(struct wall_threads *t)
+{
+	struct wall_threads grown = { .nslots = t->nslots ? 2 * t->nslots : 256, .used = t->used };
+
+	grown.slots = calloc(grown.nslots, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; i < t->nslots; i++)
+		if (t->slots[i].pid_tgid)
+			*find(&grown, t->slots[i].pid_tgid) = t->slots[i];
+	free(t->slots);
+	*t = grown;
+	return true;
+}
+
+struct wall_thread *wall_thread(struct wall_threads *threads, uint64_t pid_tgid)
+{
+	struct wall_thread *slot;
+
+	if (2 * threads->used >= threads->nslots && !grow(threads))
+		return NULL;
+	slot = find(threads, pid_tgid);
+	threads->used += !slot->pid_tgid;
+	slot->pid_tgid = pid_tgid;
+	return slot;
+}
+
+/* ---- samples ---------------------------------------------------------------------------------------------- */
+
+/* What all that is added has in common. */
+struct adding {
+	struct profile *p;
+	struct report *report;
+	struct names *names;
+};
+
+static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, const char *state,
+	       const struct name_ids *ids, uint64_t count, uint64_t ns)
+{
+	const struct report_label label = { .key = "state", .str = state };
+	const uint64_t values[] = { count, ns };
+	const struct report_sample sample = { .comm = comm,
+					      .pid = (int32_t)(pid_tgid >> 32),
+					      .tid = (int32_t)pid_tgid,
+					      .labels = &label,
+					      .nlabels = 1,
+					      .frames = ids->id,
+					      .nframes = ids->n,
+					      .values = values };
+	struct wall *w = a->p->ctx;
+
+	if (!count && !ns)
+		return 0;
+	w->told_ns += ns;
+	if (!profile_comm_wanted(a->p, comm)) {
+		a->p->not_wanted += count;
+		return 0;
+	}
+	if (!strcmp(state, ON_CPU))
+		w->samples += count;
+	return report_add(a->report, &sample);
+}
+
+/*
+ * Samples of a thread share its time on the CPU: the first k of n have k / n of it, so that whatever the rounding
+ * their sum is exact.
+ */
+static uint64_t share(struct wall_thread *thread, uint64_t samples)
+{
+	uint64_t before = thread->given;
+
+	thread->shared += samples;
+	thread->given =
+		(uint64_t)((unsigned __int128)thread->on_cpu * thread->shared / thread->samples);
+	return thread->given - before;
+}
+
+static int add_stack(const struct adding *a, const struct stack *stack)
+{
+	const struct stack_record *r = stack->record;
+	const uint64_t *value = stack->value;
+	struct wall *w = a->p->ctx;
+	struct name_ids ids = { 0 };
+	int err = profile_frames(a->p, a->names, r, &ids);
+
+	if (!err && r->tag == WALL_SAMPLE) {
+		struct wall_thread *thread = wall_thread(&w->threads, r->pid_tgid);
+
+		err = add(a, r->comm, r->pid_tgid, ON_CPU, &ids, value[WALL_WEIGHT_COUNT],
+			  share(thread, value[WALL_WEIGHT_COUNT]));
+	} else if (!err) {
+		const struct stack_record *kernel = profile_kernel_record(a->p, r);
+		size_t n = kernel->kernel_bytes / 8;
+		size_t ours = probe_frames(&a->p->session, kernel->frames, n);
+
+		err = add(a, r->comm, r->pid_tgid,
+			  wait_kind(&a->p->session, kernel->frames + ours, n - ours), &ids,
+			  value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING]);
+		if (!err)
+			err = add(a, r->comm, r->pid_tgid, RUNNABLE, &ids,
+				  value[WALL_WEIGHT_PREEMPTED], value[WALL_WEIGHT_QUEUED]);
+	}
+	free(ids.id);
+	return err;
+}
+
+/* Time that no stack tells of, under a mark that says why. */
+static int add_mark(const struct adding *a, const struct wall_thread *thread, const char *state,
+		    const char *mark, uint64_t ns)
+{
+	const struct report_frame frame = { .name = mark, .kind = REPORT_MARK };
+	struct name_ids ids = { .n = 1 };
+	uint32_t id;
+	int err = ns ? report_frame_add(a->report, &frame, &id) : 0;
+
+	ids.id = &id;
+	return err || !ns ? err : add(a, thread->comm, thread->pid_tgid, state, &ids, 0, ns);
+}
+
+static int add_thread(const struct adding *a, const struct wall_thread *thread)
+{
+	struct wall *w = a->p->ctx;
+	int err;
+
+	w->lost_ns += thread->lost;
+	err = add_mark(a, thread, ON_CPU, "[on CPU, no sample]",
+		       thread->samples ? 0 : thread->on_cpu);
+	if (!err)
+		err = add_mark(a, thread, RUNNABLE, "[not run yet]", thread->queued);
+	return err ? err : add_mark(a, thread, "other", "[stack lost]", thread->lost);
+}
+
+int wall_samples(struct profile *p, struct report *report, struct names *names)
+{
+	const struct adding a = { p, report, names };
+	const struct stack *stack = NULL;
+	struct wall *w = p->ctx;
+	int err = 0;
+
+	while ((stack = stacks_next(p->stacks, stack))) {
+		struct wall_thread *thread;
+
+		if (stack->record->tag != WALL_SAMPLE)
+			continue;
+		thread = wall_thread(&w->threads, stack->record->pid_tgid);
+		if (!thread)
+			return -ENOMEM;
+		thread->samples += stack->value[WALL_WEIGHT_COUNT];
+	}
+	while (!err && (stack = stacks_next(p->stacks, stack)))
+		if (stack->record->tag != WALL_ENDED)
+			err = add_stack(&a, stack);
+	for (size_t i = 0; !err && i < w->threads.nslots; i++)
+		if (w->threads.slots[i].pid_tgid)
+			err = add_thread(&a, &w->threads.slots[i]);
+	return err;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* uprobe_body.c: where the instructions of a function lead. */
+#include "loader/internal.h"
+#include "code.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+static const struct insn_arch archs[] = {
+	{ EM_X86_64, 1, 15, 6, insn_x86_decode },
+	{ EM_AARCH64, 4, 4, 8, insn_arm64_decode },
+};
+
+const struct insn_arch *insn_arch(uint16_t machine)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(archs); i++) {
+		if (archs[i].machine == machine)
+			return &archs[i];
+	}
+	return NULL;
+}
+
+/*
+ * A walk over the instructions that can be reached. Bit i of seen: one that begins at offset i was
+ * followed, or is on the stack of those to follow. Each is put there once at most.
+ */
+struct walk {
+	const struct insn_arch *arch;
+	struct body *b;
+	uint64_t *seen;
+	uint32_t *todo;
+	size_t ntodo, room;
+};
+
+static bool get_bit(const uint64_t *bits, uint32_t i)
+{
+	return bits[i / 64] >> i % 64 & 1;
+}
+
+static int go_to(struct walk *w, int64_t to)
+{
+	uint32_t *p;
+
+	if (to < 0 || to >= w->b->size || get_bit(w->seen, (uint32_t)to))
+		return 0;
+	if (w->ntodo == w->room) {
+		w->room = w->room ? 2 * w->room : 64;
+		p = realloc(w->todo, w->room * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		w->todo = p;
+	}
+	w->seen[to / 64] |= 1ULL << to % 64;
+	w->todo[w->ntodo++] = (uint32_t)to;
+	return 0;
+}
+
+static int add_return(struct body *b, uint32_t at, enum rp_step step)
+{
+	uint32_t *p = b->returns;
+
+	/* Grows at powers of two. */
+	if (!(b->nreturns & (b->nreturns - 1))) {
+		p = realloc(p, (b->nreturns ? 2 * b->nreturns : 1) * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		b->returns = p;
+	}
+	p[b->nreturns++] = at;
+	if (step > b->return_step)
+		b->return_step = step;
+	return 0;
+}
+
+static void note_entry(struct body *b, int64_t to)
+{
+	if (to >= 0 && to < PROLOGUE)
+		b->entered |= 1ULL << to;
+}
+
+/* One instruction; puts what comes after it on the stack. */
+static int follow(struct walk *w, uint32_t at)
+{
+	struct body *b = w->b;
+	const int64_t size = b->size;
+	struct insn i;
+	int64_t to, next;
+	int err = 0;
+
+	if (!w->arch->decode(b->code + at, b->size - at, &i)) {
+		b->unknown = "an instruction that is not known";
+		return 0;
+	}
+	next = (int64_t)at + i.len;
+	to = (int64_t)at + i.target;
+	if (i.target)
+		note_entry(b, to);
+	switch (i.flow) {
+	case FLOW_BRANCH:
+	case FLOW_JUMP:
+		if (to < 0 || to >= size)
+			b->leaves = "a jump";
+		err = go_to(w, to);
+		break;
+	case FLOW_TABLE:
+		b->unknown = b->leaves = "a jump to a computed address";
+		break;
+	case FLOW_AWAY:
+		b->leaves = "a jump through memory";
+		break;
+	case FLOW_RETURN:
+		return add_return(b, at, i.step);
+	default:
+		break;
+	}
+	if (err || (i.flow != FLOW_NEXT && i.flow != FLOW_BRANCH))
+		return err;
+	/* Behind the last call there is often nothing: it does not come back. */
+	if (next >= size && !i.is_call)
+		b->leaves = "running on into what follows it";
+	return go_to(w, next);
+}
+
+/* What cannot be reached by jumps that say where they go (handlers of exceptions, the cases of a
+ * switch) may jump as well. */
+static void sweep(const struct insn_arch *arch, struct body *b)
+{
+	struct insn i;
+
+	for (uint32_t at = 0; at < b->size; at += i.len) {
+		if (!arch->decode(b->code + at, b->size - at, &i)) {
+			i.len = arch->align;
+			continue;
+		}
+		if (i.target)
+			note_entry(b, (int64_t)at + i.target);
+	}
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, struct body *out)
+{
+	struct body b = { .code = code, .size = size };
+	struct walk w = { .arch = arch, .b = &b };
+	int err;
+
+	w.seen = calloc(size / 64 + 1, sizeof(*w.seen));
+	err = w.seen ? go_to(&w, 0) : -ENOMEM;
+	while (!err && w.ntodo)
+		err = follow(&w, w.todo[--w.ntodo]);
+	free(w.seen);
+	free(w.todo);
+	if (err) {
+		body_free(&b);
+		return err;
+	}
+	sweep(arch, &b);
+	if (b.nreturns)
+		qsort(b.returns, b.nreturns, sizeof(*b.returns), compare_offsets);
+	*out = b;
+	return 0;
+}
+
+void body_free(struct body *b)
+{
+	free(b->returns);
+	*b = (struct body){ 0 };
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * io_calls: how long do programs wait in read, write, fsync and open, by the file system that the file is on?
+ *
+ * The time between sys_enter and sys_exit, whatever it went into: memory, locks, a disk, somebody at the other end of
+ * a pipe. The file system is that of the file which the thread's descriptor stands for.
+ *
+ * A flush of a disk's cache is a request of its own, and often another thread asks for it: the journal's. So fsync is
+ * joined with the flushes of its disk that ended while it ran.
+ */
+#include "io.h"
+
+#define CALL_MEMBER(member) offsetof(struct io_call, member)
+
+/* The stack frame of the programs for system calls. */
+struct call_frame {
+	struct io_key key;
+	struct io_call call;
+	struct io_flushes none;
+	uint64_t type_name, text[2]; /* of the file system */
+	uint64_t disk;
+	uint32_t number, tid;
+};
+enum {
+	KEY = FRAME(struct call_frame, key),
+	KEY_FLAGS = FRAME(struct call_frame, key.flags),
+	KEY_PHASE = FRAME(struct call_frame, key.phase),
+	KEY_BANK = FRAME(struct call_frame, key.bank),
+	KEY_PROCESS = FRAME(struct call_frame, key.process),
+	KEY_GROUP = FRAME(struct call_frame, key.group),
+	KEY_COMM = FRAME(struct call_frame, key.comm),
+	CALL_AT = FRAME(struct call_frame, call),
+	NO_FLUSHES = FRAME(struct call_frame, none),
+	TYPE_NAME = FRAME(struct call_frame, type_name),
+	TEXT = FRAME(struct call_frame, text),
+	DISK = FRAME(struct call_frame, disk),
+	NUMBER = FRAME(struct call_frame, number),
+	TID = FRAME(struct call_frame, tid)
+};
+static const struct asm_layout frame_layout = ASM_LAYOUT(
+	struct call_frame, ASM_FIELD(struct call_frame, key.disk),
+	ASM_FIELD(struct call_frame, key.flags), ASM_FIELD(struct call_frame, key.phase),
+	ASM_FIELD(struct call_frame, key.bank), ASM_FIELD(struct call_frame, key.process),
+	ASM_FIELD(struct call_frame, key.group), ASM_FIELD(struct call_frame, key.comm),
+	ASM_FIELD(struct call_frame, call), ASM_FIELD(struct call_frame, none),
+	ASM_FIELD(struct call_frame, type_name), ASM_FIELD(struct call_frame, text),
+	ASM_FIELD(struct call_frame, disk), ASM_FIELD(struct call_frame, number),
+	ASM_FIELD(struct call_frame, tid));
+
+/* Members of struct pt_regs: the first argument of a system call, and its number. */
+#if defined(__aarch64__)
+#define ARGUMENT "regs[0]"
+#define CALL_NUMBER "syscallno"
+#elif defined(__riscv)
+#define ARGUMENT "orig_a0"
+#define CALL_NUMBER "a7"
+#else
+#define ARGUMENT "di"
+#define CALL_NUMBER "orig_ax"
+#endif
+
+/* reg = a pointer that lies in an object of the kernel, whose address reg is; to is room at a frame offset. 0: there is none. */
+#define FOLLOW(reg, type, path, to)                                                                \
+	SCOPE("FOLLOW(" #reg ", " #type ", " #path ", " #to ")"), READ_FIELD(to, reg, type, path), \
+		LDX(DW, reg, R10, to), END
+
+/* R8 = enum io_call_kind of the system call whose number is in a register; on if it is one of ours, else to out. */
+#define CALL_KIND(number, out)                                                                     \
+	SCOPE("CALL_KIND(" #number ", " #out ")"), STX(W, R10, NUMBER, number),                    \
+		MAP_LOOKUP(calls, NUMBER), JEQ(R0, 0, out), LDX(W, R8, R0, 0), JEQ(R8, 0, out),    \
+		END
+
+/* The stack frame of io_super_block. */
+struct file_frame {
+	uint64_t pointer;
+};
+enum { POINTER = FRAME(struct file_frame, pointer) };
+static const struct asm_layout file_layout =
+	ASM_LAYOUT(struct file_frame, ASM_FIELD(struct file_frame, pointer));
+
+/* clang-format off */
+static const struct asm_insn file_lines[] = {
+	/*
+	 * io_super_block(descriptor): the address of the super block that the current thread's file is on; 0 for none.
+	 */
+FUNC(io_super_block),
+	MOV32_REG(R6, R1),
+	CALL(get_current_task_btf),
+	LD_FIELD(R1, R0, "task_struct", "files.fdt"),
+	LD_FIELD(R2, R1, "fdtable", "max_fds"),
+	JGE_REG(R6, R2, none),
+	LD_FIELD(R7, R1, "fdtable", "fd"),
+	LSH(R6, 3),
+	ADD_REG(R7, R6),
+	READ_KERNEL(POINTER, 8, R7),
+	LDX(DW, R7, R10, POINTER),
+	JEQ(R7, 0, none),
+	FOLLOW(R7, "file", "f_inode", POINTER),
+	JEQ(R7, 0, none),
+	FOLLOW(R7, "inode", "i_sb", POINTER),
+	MOV_REG(R0, R7),
+	EXIT(),
+LABEL(none),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_func_frame file_frames[] = { { "io_super_block", &file_layout } };
+static const struct asm_part file_part = { ASM_LINES(file_lines), .frames = file_frames,
+					   .nframes = 1 };
+
+/* clang-format off */
+
+/* sys_enter(struct pt_regs *regs, long id) */
+static const struct asm_insn enter_lines[] = {
+	LDX(DW, R7, R1, 0),
+	LDX(DW, R2, R1, 8),
+	CALL_KIND(R2, out),
+	LEAVE_COMPAT_CALL(DISK, out),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, out),
+	STX(W, R10, TID, R0),
+	ZERO(CALL_AT, sizeof(struct io_call)),
+	STX(W, R10, CALL_AT + CALL_MEMBER(kind), R8),
+	LD_FIELD(R6, R7, "pt_regs", ARGUMENT),
+	STX(W, R10, CALL_AT + CALL_MEMBER(fd), R6),
+
+	/* How much the flushes of its disk have come to so far. */
+	WHEN(struct io_config, flushes),
+		MOV_REG(R1, R6),
+		CALL_FUNC(io_super_block),
+		JEQ(R0, 0, no_disk),
+		MOV_REG(R6, R0),
+		FOLLOW(R6, "super_block", "s_bdev", DISK),
+		JEQ(R6, 0, no_disk), /* nfs, btrfs: there is not one disk */
+		FOLLOW(R6, "block_device", "bd_disk", DISK),
+		JEQ(R6, 0, no_disk),
+		ST(DW, R10, DISK, 0),
+		READ_FIELD(DISK, R6, "gendisk", "major"),
+		LDX(W, R7, R10, DISK),
+		READ_FIELD(DISK, R6, "gendisk", "first_minor"),
+		LDX(W, R1, R10, DISK),
+		LSH(R7, 20),
+		OR_REG(R7, R1),
+		STX(W, R10, CALL_AT + CALL_MEMBER(disk), R7),
+		STX(W, R10, DISK, R7),
+		MAP_LOOKUP(flushes, DISK),
+		JEQ(R0, 0, no_disk),
+		LDX(DW, R1, R0, offsetof(struct io_flushes, ns)),
+		STX(DW, R10, CALL_AT + CALL_MEMBER(flush_ns), R1),
+		LDX(DW, R1, R0, offsetof(struct io_flushes, count)),
+		STX(DW, R10, CALL_AT + CALL_MEMBER(flushes), R1),
+LABEL(no_disk),
+	END,
+	CALL(ktime_get_ns),
+	STX(DW, R10, CALL_AT + CALL_MEMBER(start), R0),
+	MAP_UPDATE(threads, TID, CALL_AT, BPF_ANY),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&target_part),
+	WHEN(struct io_config, flushes),
+		INCLUDE(&file_part),
+	END,
+};
+
+/* sys_exit(struct pt_regs *regs, long ret) */
+static const struct asm_insn exit_lines[] = {
+	LDX(DW, R7, R1, 0),
+	LDX(DW, R9, R1, 8),
+	LD_FIELD(R2, R7, "pt_regs", CALL_NUMBER),
+	CALL_KIND(R2, out),
+	LEAVE_COMPAT_CALL(DISK, out),
+	CALL(ktime_get_ns),
+	MOV_REG(R6, R0),
+	COUNT(stats, struct io_stats, profile.fired),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	STX(W, R10, TID, R0),
+	ZERO(KEY, sizeof(struct io_key)),
+	WHEN(struct io_config, key_process),
+		RSH(R0, 32),
+		STX(W, R10, KEY_PROCESS, R0),
+	END,
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, unknown),
+	LDX(W, R1, R0, CALL_MEMBER(kind)),
+	JNE_REG(R1, R8, unknown),
+	LDX(DW, R1, R0, CALL_MEMBER(start)),
+	SUB_REG(R6, R1), /* R6 = for how long */
+	/* Of open it is the descriptor that came back. */
+	JEQ(R8, IO_CALL_OPEN, opened),
+	LDX(W, R9, R0, CALL_MEMBER(fd)),
+LABEL(opened),
+	/* R7 = of that in flushes; negative: it has no disk that is flushed. */
+	MOV(R7, -1),
+	WHEN(struct io_config, flushes),
+		LDX(W, R1, R0, CALL_MEMBER(disk)),
+		STX(W, R10, DISK, R1),
+		LDX(DW, R2, R0, CALL_MEMBER(flush_ns)),
+		STX(DW, R10, CALL_AT + CALL_MEMBER(flush_ns), R2),
+		LDX(DW, R2, R0, CALL_MEMBER(flushes)),
+		STX(DW, R10, CALL_AT + CALL_MEMBER(flushes), R2),
+		JEQ(R1, 0, no_flush),
+		MAP_LOOKUP(flushes, DISK),
+		JEQ(R0, 0, no_flush),
+		LDX(DW, R1, R0, offsetof(struct io_flushes, count)),
+		LDX(DW, R2, R10, CALL_AT + CALL_MEMBER(flushes)),
+		JEQ_REG(R1, R2, no_flush),
+		LDX(DW, R7, R0, offsetof(struct io_flushes, ns)),
+		LDX(DW, R2, R10, CALL_AT + CALL_MEMBER(flush_ns)),
+		SUB_REG(R7, R2),
+		JLE_REG(R7, R6, no_flush), /* one may have begun before, and one may wait for several */
+		MOV_REG(R7, R6),
+LABEL(no_flush),
+	END,
+	MAP_DELETE(threads, TID),
+	WHEN(struct io_config, min_ns),
+		LD_PARAM(R1, struct io_config, min_ns),
+		JLT_REG(R6, R1, shorter),
+	END,
+
+	/* The key. */
+	LD_MAP_VALUE(R1, bank, 0),
+	LDX(B, R1, R1, 0),
+	STX(B, R10, KEY_BANK, R1),
+	WHEN(struct io_config, key_flags),
+		STX(W, R10, KEY_FLAGS, R8),
+	END,
+	WHEN(struct io_config, key_comm),
+		FRAME_PTR(R1, KEY_COMM),
+		MOV(R2, 16),
+		CALL(get_current_comm),
+	END,
+	WHEN(struct io_config, key_group),
+		MOV_REG(R1, R9),
+		CALL_FUNC(io_super_block),
+		JEQ(R0, 0, no_file),
+		MOV_REG(R9, R0),
+		FOLLOW(R9, "super_block", "s_type", TYPE_NAME),
+		JEQ(R9, 0, no_file),
+		FOLLOW(R9, "file_system_type", "name", TYPE_NAME),
+		STX(DW, R10, KEY_GROUP, R9),
+		MAP_LOOKUP(types, TYPE_NAME),
+		JNE(R0, 0, no_file),
+		ZERO(TEXT, 16),
+		FRAME_PTR(R1, TEXT),
+		MOV(R2, 16),
+		MOV_REG(R3, R9),
+		CALL(probe_read_kernel_str),
+		MAP_UPDATE(types, TYPE_NAME, TEXT, BPF_ANY),
+LABEL(no_file),
+	END,
+	FRAME_PTR(R1, KEY),
+	MOV_REG(R2, R6),
+	CALL_FUNC(io_hist),
+	WHEN(struct io_config, flushes),
+		JEQ(R7, -1, out),
+		ST(B, R10, KEY_PHASE, IO_FLUSH),
+		FRAME_PTR(R1, KEY),
+		MOV_REG(R2, R7),
+		CALL_FUNC(io_hist),
+		ST(B, R10, KEY_PHASE, IO_QUEUE),
+		SUB_REG(R6, R7),
+		FRAME_PTR(R1, KEY),
+		MOV_REG(R2, R6),
+		CALL_FUNC(io_hist),
+	END,
+	JA(out),
+
+LABEL(filtered),
+	COUNT(stats, struct io_stats, profile.filtered),
+	JA(out),
+	WHEN(struct io_config, min_ns),
+LABEL(shorter),
+		COUNT(stats, struct io_stats, shorter),
+		JA(out),
+	END,
+LABEL(unknown),
+	COUNT(stats, struct io_stats, unknown),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&target_part),
+	INCLUDE(&io_hist_part),
+	WHEN(struct io_config, key_group),
+		INCLUDE(&file_part),
+	END,
+};
+
+/* block_io_done(struct request *rq), or block_rq_complete before 6.4: of flushes alone. */
+static const struct asm_insn flush_lines[] = {
+	LDX(DW, R6, R1, 0),
+	LD_FIELD(R1, R6, "request", "cmd_flags"),
+	AND(R1, IO_OP_MASK),
+	JNE(R1, IO_OP_FLUSH, out),
+	UNLESS(struct io_config, kernel.disk_in_request),
+		LD_FIELD(R1, R6, "request", "q.disk"),
+	END,
+	WHEN(struct io_config, kernel.disk_in_request),
+		LD_FIELD(R1, R6, "request", "rq_disk"),
+	END,
+	LD_FIELD(R2, R1, "gendisk", "major"),
+	LSH(R2, 20),
+	LD_FIELD(R1, R1, "gendisk", "first_minor"),
+	OR_REG(R2, R1),
+	STX(W, R10, DISK, R2),
+	CALL(ktime_get_ns),
+	LD_FIELD(R1, R6, "request", "start_time_ns"),
+	MOV_REG(R7, R0),
+	SUB_REG(R7, R1),
+	JSLT(R7, 0, out),
+	ZERO(NO_FLUSHES, sizeof(struct io_flushes)),
+	MAP_LOOKUP_OR_INIT(flushes, DISK, NO_FLUSHES),
+	JEQ(R0, 0, out), /* never: there are fewer disks */
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, offsetof(struct io_flushes, ns), R7),
+	ATOMIC_ADD(DW, R0, offsetof(struct io_flushes, count), R1),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+#define HOOK(name_, target_, lines_)                                                               \
+	{                                                                                          \
+		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
+		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
+		.config_size = sizeof(struct io_config), .frame = &frame_layout                    \
+	}
+
+const struct asm_program io_call_enter_program = HOOK("io_call_enter", "sys_enter", enter_lines);
+const struct asm_program io_call_exit_program = HOOK("io_call_exit", "sys_exit", exit_lines);
+const struct asm_program io_flush_program = HOOK("io_flush", "block_io_done", flush_lines);
+const struct asm_program io_flush_old_program =
+	HOOK("io_flush_old", "block_rq_complete", flush_lines);
+
+const struct io_config io_calls_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						 .kernel = { .start_told = 1 },
+						 .flushes = 1,
+						 .hists = 1,
+						 .key_flags = 1,
+						 .key_group = 1 };

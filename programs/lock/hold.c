@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lock_hold: how long are the mutexes of programs held? From the return of the function that took one to the call of the
+ * one that gives it back. To wait for a condition variable is to give its mutex back and to take it again.
+ *
+ *	entry of lock, trylock, cond_wait	-> calls[thread] = { stack pointer, mutex }
+ *	their return				-> it is held from now on, as a wait would go on (lock.c)
+ *	entry of unlock, cond_wait		-> it no longer is
+ *
+ * Some C libraries make one of these functions of another one. A call from within another lies below it on the stack,
+ * and does not count.
+ */
+#include <linux/bpf_perf_event.h>
+
+#include "lock.h"
+
+/* What a call leaves on the stack for the return to take: on x86-64 the return address, elsewhere nothing. */
+#ifdef __x86_64__
+#define RETURN_SLOT 8
+#else
+#define RETURN_SLOT 0
+#endif
+
+/* The stack frame of all. */
+struct hold_frame {
+	struct lock_call call;
+	uint32_t tid, unused;
+};
+enum {
+	HOLD_CALL = FRAME(struct hold_frame, call),
+	NEW_SP = FRAME(struct hold_frame, call.sp),
+	NEW_MUTEX = FRAME(struct hold_frame, call.mutex),
+	TID = FRAME(struct hold_frame, tid)
+};
+static const struct asm_layout hold_layout =
+	ASM_LAYOUT(struct hold_frame, ASM_FIELD(struct hold_frame, call.sp),
+		   ASM_FIELD(struct hold_frame, call.mutex), ASM_FIELD(struct hold_frame, tid));
+enum { SP = offsetof(struct lock_call, sp), MUTEX = offsetof(struct lock_call, mutex) };
+
+/* clang-format off */
+static const struct asm_insn enter_lines[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	LD_SP(R7, R6),
+	/* pthread_cond_wait(cond, mutex), pthread_mutex_lock(mutex) */
+	WHEN(struct lock_config, cond),
+		LD_ARG(R8, R6, 2),
+	END,
+	UNLESS(struct lock_config, cond),
+		LD_ARG(R8, R6, 1),
+	END,
+	CALL(get_current_pid_tgid),
+	STX(W, R10, TID, R0),
+	MAP_LOOKUP(calls, TID),
+	JEQ(R0, 0, first),
+	LDX(DW, R1, R0, SP),
+	JEQ(R1, 0, outermost),
+	JLE_REG(R7, R1, out),
+LABEL(outermost),
+	STX(DW, R0, SP, R7),
+	STX(DW, R0, MUTEX, R8),
+	JA(noted),
+LABEL(first),
+	STX(DW, R10, NEW_SP, R7),
+	STX(DW, R10, NEW_MUTEX, R8),
+	MAP_UPDATE(calls, TID, HOLD_CALL, BPF_ANY),
+LABEL(noted),
+	WHEN(struct lock_config, cond),
+		CALL(ktime_get_ns),
+		MOV_REG(R1, R8),
+		MOV(R2, LOCK_HELD),
+		MOV_REG(R3, R0),
+		CALL_FUNC(lock_end),
+	END,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	WHEN(struct lock_config, cond),
+		INCLUDE(&lock_end_part),
+	END,
+};
+
+static const struct asm_insn leave_lines[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	CALL(get_current_pid_tgid),
+	STX(W, R10, TID, R0),
+	MAP_LOOKUP(calls, TID),
+	JEQ(R0, 0, out),
+	LD_SP(R1, R6),
+	SUB(R1, RETURN_SLOT),
+	LDX(DW, R2, R0, SP),
+	JNE_REG(R1, R2, out),
+	LDX(DW, R8, R0, MUTEX),
+	ST(DW, R0, SP, 0),
+	/* Whatever pthread_cond_wait returns, it has the mutex again. */
+	UNLESS(struct lock_config, cond),
+		LD_RET(R1, R6),
+		JEQ32(R1, 0, taken),
+		JNE32(R1, EOWNERDEAD, out),
+LABEL(taken),
+	END,
+	CALL(ktime_get_ns),
+	MOV_REG(R4, R0),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R8),
+	MOV(R3, LOCK_FUTEX),
+	CALL_FUNC(lock_begin),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_begin_part),
+};
+
+static const struct asm_insn unlock_lines[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	CALL(ktime_get_ns),
+	MOV_REG(R3, R0),
+	LD_ARG(R1, R6, 1),
+	MOV(R2, LOCK_HELD),
+	CALL_FUNC(lock_end),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_end_part),
+};
+/* clang-format on */
+
+#define HOLD_PROGRAM(name_, lines_)                                                                \
+	{                                                                                          \
+		.name = name_, .type = BPF_PROG_TYPE_KPROBE, .license = "Dual BSD/GPL",            \
+		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
+		.frame = &hold_layout                                                              \
+	}
+const struct asm_program lock_hold_enter_program = HOLD_PROGRAM("lock_hold_enter", enter_lines);
+const struct asm_program lock_hold_leave_program = HOLD_PROGRAM("lock_hold_leave", leave_lines);
+const struct asm_program lock_hold_unlock_program = HOLD_PROGRAM("lock_hold_end", unlock_lines);
+
+const struct lock_config lock_hold_usual_config = { .profile = PROFILE_USUAL_CONFIG, .hold = 1 };

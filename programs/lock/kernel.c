@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lock_kernel: waits for the kernel's own locks, as it tells of them since Linux 5.19: contention_begin when a lock is
+ * not to be had at once, contention_end when it is, or when whoever wanted it gives up. And who wakes whom, which
+ * says who let go of a lock that somebody slept for.
+ */
+#include "lock.h"
+
+struct now_frame {
+	uint64_t now;
+	uint32_t zero, tid;
+};
+enum {
+	NOW = FRAME(struct now_frame, now),
+	GUARD_ZERO = FRAME(struct now_frame, zero),
+	TID = FRAME(struct now_frame, tid)
+};
+static const struct asm_layout now_layout =
+	ASM_LAYOUT(struct now_frame, ASM_FIELD(struct now_frame, now),
+		   ASM_FIELD(struct now_frame, zero), ASM_FIELD(struct now_frame, tid));
+
+/* R3 = outcome of what contention_end returned in R2: 0, or why the lock was not acquired. */
+#define KERNEL_OUTCOME                                                                             \
+	SCOPE("KERNEL_OUTCOME"), MOV(R3, LOCK_GOT), JEQ32(R2, 0, .known), MOV(R3, LOCK_TIMED_OUT), \
+		JEQ32(R2, -ETIMEDOUT, .known), MOV(R3, LOCK_INTERRUPTED),                          \
+		JEQ32(R2, -EINTR, .known), MOV(R3, LOCK_FAILED), LABEL(.known), END
+
+/* clang-format off */
+
+/* contention_begin(void *lock, unsigned int flags) */
+static const struct asm_insn begin_lines[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	CALL(ktime_get_ns),
+	STX(DW, R10, NOW, R0),
+	LOCK_ENTER(GUARD_ZERO, nested, out),
+	LDX(DW, R7, R6, 0),
+	LDX(DW, R8, R6, 8),
+	AND(R8, LOCK_KERNEL_FLAGS),
+
+	/* The two locks of which every process has its own, by name. */
+	CALL(get_current_task_btf),
+	LD_FIELD(R1, R0, "task_struct", "mm"),
+	JEQ(R1, 0, not_mmap), /* a thread of the kernel */
+	ADD_FIELD_OFFSET(R1, "mm_struct", "mmap_lock"),
+	JNE_REG(R1, R7, not_mmap),
+	OR(R8, LOCK_MMAP),
+LABEL(not_mmap),
+	LD_FIELD(R1, R0, "task_struct", "sighand"),
+	JEQ(R1, 0, not_sighand),
+	ADD_FIELD_OFFSET(R1, "sighand_struct", "siglock"),
+	JNE_REG(R1, R7, not_sighand),
+	OR(R8, LOCK_SIGHAND),
+LABEL(not_sighand),
+
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R7),
+	MOV_REG(R3, R8),
+	LDX(DW, R4, R10, NOW),
+	CALL_FUNC(lock_begin),
+	LOCK_LEAVE(GUARD_ZERO, out),
+	JA(out),
+LABEL(nested),
+	COUNT(stats, struct lock_stats, profile.fired),
+	COUNT(stats, struct lock_stats, nested),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_begin_part),
+};
+
+/* contention_end(void *lock, int ret) */
+static const struct asm_insn end_lines[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	CALL(ktime_get_ns),
+	STX(DW, R10, NOW, R0),
+	LOCK_ENTER(GUARD_ZERO, out, out),
+	LDX(DW, R2, R6, 8),
+	KERNEL_OUTCOME,
+	LDX(DW, R1, R6, 0),
+	MOV_REG(R2, R3),
+	LDX(DW, R3, R10, NOW),
+	CALL_FUNC(lock_end),
+	LOCK_LEAVE(GUARD_ZERO, out),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_end_part),
+};
+
+/* sched_waking(struct task_struct *p), in the task that wakes p */
+static const struct asm_insn waking_lines[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	LDX(DW, R1, R6, 0),
+	LD_FIELD(R7, R1, "task_struct", "pid"),
+	LOCK_ENTER(GUARD_ZERO, out, out),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R7),
+	CALL_FUNC(lock_wake),
+	LOCK_LEAVE(GUARD_ZERO, out),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_wake_part),
+};
+
+/* One wait that nobody has told the end of. */
+#define COUNT_UNENDED(waits, i)                                                                    \
+	SCOPE("COUNT_UNENDED(" #waits ", " #i ")"),                                                \
+		LDX(DW, R1, waits, offsetof(struct lock_waits, wait[i].lock)), JEQ(R1, 0, .free),  \
+		COUNT(stats, struct lock_stats, unended), LABEL(.free), END
+
+/* At the end of a thread, in the thread: a later one may have its number. */
+static const struct asm_insn thread_exit_lines[] = {
+	CALL(get_current_pid_tgid),
+	STX(W, R10, TID, R0),
+	WHEN(struct lock_config, hold),
+		MAP_DELETE(calls, TID),
+	END,
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, out),
+	MOV_REG(R6, R0),
+	COUNT_UNENDED(R6, 0),
+	COUNT_UNENDED(R6, 1),
+	COUNT_UNENDED(R6, 2),
+	COUNT_UNENDED(R6, 3),
+	MAP_DELETE(threads, TID),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+/* ---- the same without kernel BTF */
+
+static const struct asm_insn begin_classic[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	CALL(ktime_get_ns),
+	STX(DW, R10, NOW, R0),
+	LOCK_ENTER(GUARD_ZERO, nested, out),
+	MOV_REG(R1, R6),
+	LD_TP(R2, R6, "lock", "contention_begin", "lock_addr"),
+	LD_TP(R3, R6, "lock", "contention_begin", "flags"),
+	AND(R3, LOCK_KERNEL_FLAGS),
+	LDX(DW, R4, R10, NOW),
+	CALL_FUNC(lock_begin),
+	LOCK_LEAVE(GUARD_ZERO, out),
+	JA(out),
+LABEL(nested),
+	COUNT(stats, struct lock_stats, profile.fired),
+	COUNT(stats, struct lock_stats, nested),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_begin_part),
+};
+
+static const struct asm_insn end_classic[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	CALL(ktime_get_ns),
+	STX(DW, R10, NOW, R0),
+	LOCK_ENTER(GUARD_ZERO, out, out),
+	LD_TP(R2, R6, "lock", "contention_end", "ret"),
+	KERNEL_OUTCOME,
+	LD_TP(R1, R6, "lock", "contention_end", "lock_addr"),
+	MOV_REG(R2, R3),
+	LDX(DW, R3, R10, NOW),
+	CALL_FUNC(lock_end),
+	LOCK_LEAVE(GUARD_ZERO, out),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_end_part),
+};
+
+static const struct asm_insn waking_classic[] = {
+	MOV_REG(R6, R1),
+	LOCK_GATE(out),
+	LOCK_ENTER(GUARD_ZERO, out, out),
+	MOV_REG(R1, R6),
+	LD_TP(R2, R6, "sched", "sched_waking", "pid"),
+	CALL_FUNC(lock_wake),
+	LOCK_LEAVE(GUARD_ZERO, out),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&lock_wake_part),
+};
+/* clang-format on */
+
+#define BTF_PROGRAM(name_, target_, lines_)                                                        \
+	{                                                                                          \
+		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
+		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
+		.config_size = sizeof(struct lock_config), .frame = &now_layout                    \
+	}
+#define CLASSIC_PROGRAM(name_, lines_)                                                             \
+	{                                                                                          \
+		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
+		ASM_LINES(lines_), .config_size = sizeof(struct lock_config), .frame = &now_layout \
+	}
+const struct asm_program lock_contention_begin_program =
+	BTF_PROGRAM("lock_begin", "contention_begin", begin_lines);
+const struct asm_program lock_contention_end_program =
+	BTF_PROGRAM("lock_end", "contention_end", end_lines);
+const struct asm_program lock_waking_program =
+	BTF_PROGRAM("lock_waking", "sched_waking", waking_lines);
+const struct asm_program lock_thread_exit_program =
+	BTF_PROGRAM("lock_exit", "sched_process_exit", thread_exit_lines);
+const struct asm_program lock_contention_begin_tp_program =
+	CLASSIC_PROGRAM("lock_begin_tp", begin_classic);
+const struct asm_program lock_contention_end_tp_program =
+	CLASSIC_PROGRAM("lock_end_tp", end_classic);
+const struct asm_program lock_waking_tp_program = CLASSIC_PROGRAM("lock_waking_tp", waking_classic);
+const struct asm_program lock_thread_exit_tp_program =
+	CLASSIC_PROGRAM("lock_exit_tp", thread_exit_lines);

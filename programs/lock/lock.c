@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lock: who waits for which lock, for how long, and who let it go?
+ *
+ *	begin	the stack of who waits		-> a slot of the thread, or of the CPU for who spins
+ *	wake	the stack of who wakes it	-> the same slot
+ *	end	the time between		-> results[{ waiter, releaser, how, outcome }]
+ *
+ * These programs run inside the kernel's locks, so they take care not to wait for themselves: what they do when one of
+ * them is at work on this CPU already is nothing (LOCK_ENTER), and the end of a wait, which holds the lock, takes
+ * none that the beginning takes: it never writes to the ring.
+ */
+#include "lock.h"
+
+#define STATS_FIELD(member) ASM_FIELD(struct lock_stats, member)
+static const struct asm_layout stats_layout = ASM_LAYOUT(
+	struct lock_stats, STATS_FIELD(profile), STATS_FIELD(shorter), STATS_FIELD(nested),
+	STATS_FIELD(threads_full), STATS_FIELD(too_deep), STATS_FIELD(results_full),
+	STATS_FIELD(unended), STATS_FIELD(unbegun), STATS_FIELD(unblamed), STATS_FIELD(hists_full));
+static const struct asm_layout waits_layout =
+	ASM_LAYOUT(struct lock_waits, ASM_FIELD(struct lock_waits, wait[0]),
+		   ASM_FIELD(struct lock_waits, wait[1]), ASM_FIELD(struct lock_waits, wait[2]),
+		   ASM_FIELD(struct lock_waits, wait[3]));
+static const struct asm_layout pair_layout =
+	ASM_LAYOUT(struct lock_pair, ASM_FIELD(struct lock_pair, waiter),
+		   ASM_FIELD(struct lock_pair, releaser), ASM_FIELD(struct lock_pair, how),
+		   ASM_FIELD(struct lock_pair, outcome));
+static const struct asm_layout sum_layout =
+	ASM_LAYOUT(struct lock_sum, ASM_FIELD(struct lock_sum, count),
+		   ASM_FIELD(struct lock_sum, ns), ASM_FIELD(struct lock_sum, max_ns));
+
+const struct asm_map lock_maps[LOCK_MAPS] = {
+	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct lock_stats, stats_layout),
+	[LOCK_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct lock_waits), 32768,
+			       .value = &waits_layout },
+	[LOCK_MAP_SPINNERS] = { "spinners", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct lock_waits),
+				1, .value = &waits_layout },
+	[LOCK_MAP_RESULTS] = { "results", BPF_MAP_TYPE_HASH, sizeof(struct lock_pair),
+			       sizeof(struct lock_sum), 65536, .key = &pair_layout,
+			       .value = &sum_layout },
+	[LOCK_MAP_HISTS] = { "hists", BPF_MAP_TYPE_PERCPU_HASH, sizeof(struct lock_hist_key),
+			     LOCK_HIST_BYTES, 1 },
+	[LOCK_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
+	[LOCK_MAP_RUNNING] = { "running", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
+	[LOCK_MAP_EMPTY] = { "empty", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct lock_waits), 1,
+			     .value = &waits_layout },
+	[LOCK_MAP_NO_HIST] = { "no_hist", BPF_MAP_TYPE_ARRAY, 4, LOCK_HIST_BYTES, 1 },
+	[LOCK_MAP_CALLS] = { "calls", BPF_MAP_TYPE_HASH, 4, sizeof(struct lock_call), 16384 },
+};
+
+/* Offsets in a slot. */
+enum {
+	LOCK = offsetof(struct lock_wait, lock),
+	HASH = offsetof(struct lock_wait, hash),
+	SINCE = offsetof(struct lock_wait, since),
+	RELEASER = offsetof(struct lock_wait, releaser),
+	HOW = offsetof(struct lock_wait, how),
+	AGAIN = offsetof(struct lock_wait, again),
+	SLOT = sizeof(struct lock_wait)
+};
+enum {
+	RECORD_HASH = offsetof(struct stack_record, hash),
+	RECORD_VALUE = offsetof(struct stack_record, value)
+};
+
+/* On to the label found with R0 = the slot of the waits in register waits that holds the number in register lock. */
+#define FIND_WAIT(waits, lock, found)                                                              \
+	SCOPE("FIND_WAIT(" #waits ", " #lock ", " #found ")"), MOV_REG(R0, waits),                 \
+		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
+		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
+		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
+		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), END
+
+/* ---- the beginning ---------------------------------------------------------------------------------------- */
+
+/* The stack frame of lock_begin. */
+struct begin_frame {
+	uint64_t context, lock, how, now; /* the arguments */
+	uint32_t tid, zero;		  /* keys */
+};
+enum {
+	CONTEXT = FRAME(struct begin_frame, context),
+	BEGIN_LOCK = FRAME(struct begin_frame, lock),
+	BEGIN_HOW = FRAME(struct begin_frame, how),
+	NOW = FRAME(struct begin_frame, now),
+	BEGIN_TID = FRAME(struct begin_frame, tid),
+	BEGIN_ZERO = FRAME(struct begin_frame, zero)
+};
+
+/* clang-format off */
+static const struct asm_insn begin_lines[] = {
+	/* lock_begin(context, lock, how, now): the current task waits for the lock. */
+FUNC(lock_begin),
+	STX(DW, R10, CONTEXT, R1),
+	STX(DW, R10, BEGIN_LOCK, R2),
+	STX(DW, R10, BEGIN_HOW, R3),
+	STX(DW, R10, NOW, R4),
+	MOV_REG(R6, R2),
+	ST(W, R10, BEGIN_ZERO, 0),
+
+	/* R7 = the slots: who spins stays on its CPU, where an interrupt may spin too. */
+	CALL(get_current_pid_tgid),
+	STX(W, R10, BEGIN_TID, R0),
+	WHEN(struct lock_config, spinning),
+		LDX(DW, R3, R10, BEGIN_HOW),
+		AND(R3, LOCK_SPIN | LOCK_MUTEX),
+		JNE(R3, LOCK_SPIN, sleeps),
+		MAP_LOOKUP(spinners, BEGIN_ZERO),
+		JA(slots),
+LABEL(sleeps),
+	END,
+	MAP_LOOKUP(threads, BEGIN_TID),
+	WHEN(struct lock_config, spinning),
+LABEL(slots),
+	END,
+	MOV_REG(R7, R0),
+
+	/* A mutex tells again when spinning has not helped, and when it spins once more: it is the same wait. */
+	JEQ(R7, 0, new),
+	FIND_WAIT(R7, R6, again),
+LABEL(new),
+	COUNT(stats, struct lock_stats, profile.fired),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	MOV_REG(R8, R0),
+
+	/* R7 = the first of the slots that is free. */
+	JNE(R7, 0, known),
+	MAP_LOOKUP(empty, BEGIN_ZERO),
+	JEQ(R0, 0, out), /* never */
+	MOV_REG(R3, R0),
+	LD_MAP(R1, threads),
+	FRAME_PTR(R2, BEGIN_TID),
+	MOV(R4, BPF_NOEXIST),
+	CALL(map_update_elem),
+	MAP_LOOKUP(threads, BEGIN_TID),
+	JEQ(R0, 0, threads_full),
+	MOV_REG(R7, R0),
+LABEL(known),
+	MOV(R2, 0),
+	FIND_WAIT(R7, R2, free),
+	COUNT(stats, struct lock_stats, too_deep),
+	JA(out),
+LABEL(free),
+	MOV_REG(R7, R0),
+
+	/* R9 = where it waits. The stack is made known with nothing on it; the map results has what it weighs. */
+	LDX(DW, R1, R10, CONTEXT),
+	MOV_REG(R2, R8),
+	MOV_REG(R3, R6),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, out), /* which has been counted as busy */
+	MOV_REG(R8, R0),
+	ST(DW, R8, RECORD_VALUE, 0),
+	MOV_REG(R1, R8),
+	CALL_FUNC(stack_value),
+	LDX(DW, R9, R8, RECORD_HASH),
+	STACK_DONE(R8),
+	JEQ(R9, 0, out), /* it is lost, which has been counted */
+
+	STX(DW, R7, HASH, R9),
+	LDX(DW, R1, R10, NOW),
+	STX(DW, R7, SINCE, R1),
+	ST(DW, R7, RELEASER, 0),
+	ST(W, R7, AGAIN, 0),
+	LDX(DW, R1, R10, BEGIN_HOW),
+	STX(W, R7, HOW, R1),
+	STX(DW, R7, LOCK, R6),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* Spinning is forgotten once it sleeps. */
+LABEL(again),
+	WHEN(struct lock_config, hold),
+		LDX(W, R1, R0, AGAIN),
+		ADD(R1, 1),
+		STX(W, R0, AGAIN, R1),
+	END,
+	LDX(DW, R1, R10, BEGIN_HOW),
+	OR(R1, ~LOCK_KERNEL_FLAGS),
+	LDX(W, R2, R0, HOW),
+	AND_REG(R2, R1),
+	STX(W, R0, HOW, R2),
+	JA(out),
+LABEL(threads_full),
+	COUNT(stats, struct lock_stats, threads_full),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct lock_stats, profile.filtered),
+	JA(out),
+
+	INCLUDE(&target_part),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+static const struct asm_layout begin_layout =
+	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, context),
+		   ASM_FIELD(struct begin_frame, lock), ASM_FIELD(struct begin_frame, how),
+		   ASM_FIELD(struct begin_frame, now), ASM_FIELD(struct begin_frame, tid),
+		   ASM_FIELD(struct begin_frame, zero));
+static const struct asm_func_frame begin_frames[] = { { "lock_begin", &begin_layout } };
+const struct asm_part lock_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
+					  .nframes = 1 };
+
+/* ---- the end ---------------------------------------------------------------------------------------------- */
+
+/* The stack frame of lock_end. */
+struct end_frame {
+	struct lock_pair pair;
+	struct lock_sum sum;
+	struct lock_hist_key hist;
+	uint64_t lock, now, outcome; /* the arguments */
+	uint32_t tid, zero;	     /* keys */
+};
+enum {
+	PAIR = FRAME(struct end_frame, pair),
+	SUM = FRAME(struct end_frame, sum),
+	HIST = FRAME(struct end_frame, hist),
+	END_LOCK = FRAME(struct end_frame, lock),
+	END_NOW = FRAME(struct end_frame, now),
+	OUTCOME = FRAME(struct end_frame, outcome),
+	END_TID = FRAME(struct end_frame, tid),
+	END_ZERO = FRAME(struct end_frame, zero)
+};
+enum {
+	PAIR_WAITER = FRAME(struct end_frame, pair.waiter),
+	PAIR_RELEASER = FRAME(struct end_frame, pair.releaser),
+	PAIR_HOW = FRAME(struct end_frame, pair.how),
+	PAIR_OUTCOME = FRAME(struct end_frame, pair.outcome),
+	HIST_LOCK = FRAME(struct end_frame, hist.lock),
+	HIST_PROCESS = FRAME(struct end_frame, hist.process),
+	HIST_HOW = FRAME(struct end_frame, hist.how)
+};
+enum {
+	SUM_COUNT = offsetof(struct lock_sum, count),
+	SUM_NS = offsetof(struct lock_sum, ns),
+	SUM_MAX = offsetof(struct lock_sum, max_ns)
+};
+
+/* clang-format off */
+static const struct asm_insn end_lines[] = {
+	/* lock_end(lock, outcome, now): the current task no longer waits for the lock. */
+FUNC(lock_end),
+	STX(DW, R10, END_LOCK, R1),
+	STX(DW, R10, OUTCOME, R2),
+	STX(DW, R10, END_NOW, R3),
+	MOV_REG(R6, R1),
+	ST(W, R10, END_ZERO, 0),
+
+	/* R7 = its slot. */
+	MAP_LOOKUP(spinners, END_ZERO),
+	JEQ(R0, 0, out), /* never */
+	MOV_REG(R7, R0),
+	FIND_WAIT(R7, R6, found),
+	CALL(get_current_pid_tgid),
+	STX(W, R10, END_TID, R0),
+	MAP_LOOKUP(threads, END_TID),
+	JEQ(R0, 0, unbegun),
+	MOV_REG(R7, R0),
+	FIND_WAIT(R7, R6, found),
+LABEL(unbegun),
+	COUNT(stats, struct lock_stats, unbegun),
+	JA(out),
+LABEL(found),
+	MOV_REG(R7, R0),
+	WHEN(struct lock_config, hold),
+		LDX(W, R1, R7, AGAIN),
+		JEQ(R1, 0, last),
+		SUB(R1, 1),
+		STX(W, R7, AGAIN, R1),
+		JA(out),
+LABEL(last),
+	END,
+
+	/* R8 = how long, and the slot is free again. */
+	LDX(DW, R8, R10, END_NOW),
+	LDX(DW, R1, R7, SINCE),
+	SUB_REG(R8, R1),
+	JSGE(R8, 0, forwards),
+	MOV(R8, 0),
+LABEL(forwards),
+	LDX(DW, R1, R7, HASH),
+	STX(DW, R10, PAIR_WAITER, R1),
+	LDX(W, R9, R7, HOW),
+	STX(W, R10, PAIR_HOW, R9),
+	LDX(DW, R2, R10, OUTCOME),
+	STX(W, R10, PAIR_OUTCOME, R2),
+	/* Who woke it has given it something only if it has it: a timer and a signal wake too. */
+	MOV(R1, 0),
+	UNLESS(struct lock_config, hold),
+		JNE(R2, LOCK_GOT, nobody),
+		LDX(DW, R1, R7, RELEASER),
+LABEL(nobody),
+	END,
+	STX(DW, R10, PAIR_RELEASER, R1),
+	ST(DW, R7, LOCK, 0),
+	WHEN(struct lock_config, min_ns),
+		LD_PARAM(R1, struct lock_config, min_ns),
+		JLT_REG(R8, R1, shorter),
+	END,
+
+	MAP_LOOKUP(results, PAIR),
+	JNE(R0, 0, add),
+	ZERO(SUM, sizeof(struct lock_sum)),
+	MAP_UPDATE(results, PAIR, SUM, BPF_NOEXIST),
+	MAP_LOOKUP(results, PAIR),
+	JEQ(R0, 0, results_full),
+LABEL(add),
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, SUM_COUNT, R1),
+	ATOMIC_ADD(DW, R0, SUM_NS, R8),
+	/* A stack belongs to one thread, which waits once at a time. */
+	LDX(DW, R1, R0, SUM_MAX),
+	JGE_REG(R1, R8, no_greater),
+	STX(DW, R0, SUM_MAX, R8),
+LABEL(no_greater),
+
+	WHEN(struct lock_config, hist),
+		ST(DW, R10, HIST_LOCK, 0),
+		ST(W, R10, HIST_PROCESS, 0),
+		STX(W, R10, HIST_HOW, R9),
+		WHEN(struct lock_config, hist_lock),
+			STX(DW, R10, HIST_LOCK, R6),
+			ST(W, R10, HIST_HOW, 0),
+			AND(R9, LOCK_FUTEX),
+			JEQ(R9, 0, of_kernel),
+			CALL(get_current_pid_tgid),
+			RSH(R0, 32),
+			STX(W, R10, HIST_PROCESS, R0),
+LABEL(of_kernel),
+		END,
+		MAP_LOOKUP(hists, HIST),
+		JNE(R0, 0, hist),
+		MAP_LOOKUP(no_hist, END_ZERO),
+		JEQ(R0, 0, out), /* never */
+		MOV_REG(R3, R0),
+		LD_MAP(R1, hists),
+		FRAME_PTR(R2, HIST),
+		MOV(R4, BPF_NOEXIST),
+		CALL(map_update_elem),
+		MAP_LOOKUP(hists, HIST),
+		JEQ(R0, 0, hists_full),
+LABEL(hist),
+		MOV_REG(R7, R0),
+		HIST_ADD(R7, R8, LOCK_HIST_BITS, LOCK_HIST_SLOTS),
+		JA(out),
+LABEL(hists_full),
+		COUNT(stats, struct lock_stats, hists_full),
+	END,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(results_full),
+	COUNT(stats, struct lock_stats, results_full),
+	JA(out),
+	WHEN(struct lock_config, min_ns),
+LABEL(shorter),
+		COUNT(stats, struct lock_stats, shorter),
+		JA(out),
+	END,
+};
+/* clang-format on */
+static const struct asm_layout end_layout = ASM_LAYOUT(
+	struct end_frame, ASM_FIELD(struct end_frame, pair), ASM_FIELD(struct end_frame, sum),
+	ASM_FIELD(struct end_frame, hist), ASM_FIELD(struct end_frame, lock),
+	ASM_FIELD(struct end_frame, now), ASM_FIELD(struct end_frame, outcome),
+	ASM_FIELD(struct end_frame, tid), ASM_FIELD(struct end_frame, zero));
+static const struct asm_func_frame end_frames[] = { { "lock_end", &end_layout } };
+const struct asm_part lock_end_part = { ASM_LINES(end_lines), .frames = end_frames, .nframes = 1 };
+
+/* ---- who lets go ------------------------------------------------------------------------------------------ */
+
+/* The stack frame of lock_wake. */
+struct wake_frame {
+	uint64_t context;
+	struct bpf_pidns_info ns_ids;
+	uint32_t tid, unused;
+};
+enum {
+	WAKE_CONTEXT = FRAME(struct wake_frame, context),
+	WAKE_NS_IDS = FRAME(struct wake_frame, ns_ids),
+	WAKE_NS_PID = FRAME(struct wake_frame, ns_ids.pid),
+	WAKE_NS_TGID = FRAME(struct wake_frame, ns_ids.tgid),
+	WAKE_TID = FRAME(struct wake_frame, tid)
+};
+
+/* clang-format off */
+static const struct asm_insn wake_lines[] = {
+	/*
+	 * lock_wake(context, thread): the current task wakes the thread. Whoever it is, asked for or not, it is what the
+	 * thread has waited for.
+	 */
+FUNC(lock_wake),
+	STX(DW, R10, WAKE_CONTEXT, R1),
+	STX(W, R10, WAKE_TID, R2),
+	MAP_LOOKUP(threads, WAKE_TID),
+	JEQ(R0, 0, out),
+	/* R7 = the innermost of its waits. */
+	MOV_REG(R7, R0),
+	ADD(R7, 3 * SLOT),
+	LDX(DW, R1, R7, LOCK),
+	JNE(R1, 0, waits),
+	SUB(R7, SLOT),
+	LDX(DW, R1, R7, LOCK),
+	JNE(R1, 0, waits),
+	SUB(R7, SLOT),
+	LDX(DW, R1, R7, LOCK),
+	JNE(R1, 0, waits),
+	SUB(R7, SLOT),
+	LDX(DW, R1, R7, LOCK),
+	JEQ(R1, 0, out),
+LABEL(waits),
+
+	/* R8 = who wakes. The idle task does nothing by itself: an interrupt does. */
+	CALL(get_current_pid_tgid),
+	MOV_REG(R8, R0),
+	JEQ(R8, 0, out),
+	WHEN(struct lock_config, profile.ns_inode),
+		LD_PARAM(R1, struct lock_config, profile.ns_device),
+		LD_PARAM(R2, struct lock_config, profile.ns_inode),
+		FRAME_PTR(R3, WAKE_NS_IDS),
+		MOV(R4, sizeof(struct bpf_pidns_info)),
+		CALL(get_ns_current_pid_tgid),
+		JNE(R0, 0, out),
+		LDX(W, R8, R10, WAKE_NS_TGID),
+		LSH(R8, 32),
+		LDX(W, R1, R10, WAKE_NS_PID),
+		OR_REG(R8, R1),
+	END,
+	LDX(DW, R9, R7, SINCE),
+
+	LDX(DW, R1, R10, WAKE_CONTEXT),
+	MOV_REG(R2, R8),
+	MOV(R3, LOCK_RELEASER),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, lost),
+	MOV_REG(R8, R0),
+	ST(DW, R8, RECORD_VALUE, 0),
+	MOV_REG(R1, R8),
+	CALL_FUNC(stack_value),
+	LDX(DW, R6, R8, RECORD_HASH),
+	STACK_DONE(R8),
+	JEQ(R6, 0, lost),
+	/* Meanwhile the thread may have gone on, and wait for something else. */
+	LDX(DW, R1, R7, SINCE),
+	JNE_REG(R1, R9, out),
+	STX(DW, R7, RELEASER, R6),
+	JA(out),
+LABEL(lost),
+	COUNT(stats, struct lock_stats, unblamed),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+static const struct asm_layout wake_layout =
+	ASM_LAYOUT(struct wake_frame, ASM_FIELD(struct wake_frame, context),
+		   ASM_FIELD(struct wake_frame, ns_ids.pid),
+		   ASM_FIELD(struct wake_frame, ns_ids.tgid), ASM_FIELD(struct wake_frame, tid));
+static const struct asm_func_frame wake_frames[] = { { "lock_wake", &wake_layout } };
+const struct asm_part lock_wake_part = { ASM_LINES(wake_lines), .frames = wake_frames,
+					 .nframes = 1 };
+
+const struct lock_config lock_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+					       .spinning = 1,
+					       .hist = 1 };
+const struct lock_config lock_futex_usual_config = { .profile = PROFILE_USUAL_CONFIG };

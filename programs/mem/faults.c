@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mem_faults: which code makes a process grow, page by page?
+ *
+ * Memory becomes real when it is touched for the first time: by a page fault. That happens once for every page, and
+ * not for every malloc, so it costs a program that allocates and frees next to nothing.
+ *
+ *	begins -> nothing yet -> [a page is allocated -> its bytes]... -> ends well: a fault, so many bytes, a stack
+ *
+ * A fault may take no page at all (the file is in memory already), one, or a huge one; it may be for a copy of a page
+ * that was shared. What it took is known by the allocations of the same thread between its begin and its end.
+ */
+#include "faults.h"
+
+#define THREAD_FIELD(member) ASM_FIELD(struct mem_faults_thread, member)
+static const struct asm_layout thread_layout =
+	ASM_LAYOUT(struct mem_faults_thread, THREAD_FIELD(bytes), THREAD_FIELD(inside));
+
+/* Threads that have ended make room for others by themselves. */
+const struct asm_map mem_faults_maps[MEM_FAULTS_MAPS] = {
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_FAULTS_WEIGHTS), struct profile_stats, profile_stats_layout),
+	[MEM_FAULTS_MAP_FAULTING] = { "faulting", BPF_MAP_TYPE_LRU_HASH, 4,
+				      sizeof(struct mem_faults_thread), 16384,
+				      .value = &thread_layout },
+};
+
+enum {
+	BYTES = offsetof(struct mem_faults_thread, bytes),
+	INSIDE = offsetof(struct mem_faults_thread, inside)
+};
+
+/* The stack frame of all of them. */
+struct faults_frame {
+	struct mem_faults_thread begun; /* what a thread begins with */
+	uint32_t thread, unused;
+};
+enum {
+	BEGUN = FRAME(struct faults_frame, begun),
+	BEGUN_INSIDE = FRAME(struct faults_frame, begun.inside),
+	THREAD = FRAME(struct faults_frame, thread)
+};
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct faults_frame, ASM_FIELD(struct faults_frame, begun),
+		   ASM_FIELD(struct faults_frame, thread));
+
+/* clang-format off */
+
+/* ---- begin ------------------------------------------------------------------------------------------------- */
+
+static const struct asm_insn begin_lines[] = {
+	CALL(get_current_pid_tgid),
+	STX(W, R10, THREAD, R0),
+	MAP_LOOKUP(faulting, THREAD),
+	JNE(R0, 0, known),
+	/* Its first fault. */
+	WHEN(struct mem_faults_config, profile.filtering),
+		CALL_FUNC(target_ids),
+		JEQ(R0, -1, out),
+	END,
+	ST(DW, R10, BEGUN, 0),
+	ST(DW, R10, BEGUN_INSIDE, 1),
+	MAP_UPDATE(faulting, THREAD, BEGUN, BPF_ANY),
+	JA(out),
+LABEL(known),
+	ST(DW, R0, BYTES, 0),
+	ST(DW, R0, INSIDE, 1),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	WHEN(struct mem_faults_config, profile.filtering),
+		INCLUDE(&target_part),
+	END,
+};
+
+/* ---- a page: R7 = its order, R8 = its type of migration ----------------------------------------------------- */
+
+/*
+ * Only pages that can be moved: those of users and of files. The rest is the kernel's, page tables above all. The thread
+ * is the only one that changes its entry.
+ */
+#define COUNT_PAGE                                                                                 \
+	JNE32(R8, 1, out), CALL(get_current_pid_tgid), STX(W, R10, THREAD, R0),                    \
+		MAP_LOOKUP(faulting, THREAD), JEQ(R0, 0, out), LDX(DW, R1, R0, INSIDE),            \
+		JEQ(R1, 0, out), LD_PARAM(R1, struct mem_faults_config, page_bytes), AND(R7, 63),  \
+		LSH_REG(R1, R7), LDX(DW, R2, R0, BYTES), ADD_REG(R2, R1), STX(DW, R0, BYTES, R2),  \
+		LABEL(out), MOV(R0, 0), EXIT()
+
+/* mm_page_alloc(page, order, gfp_flags, migratetype), the context; 8 bytes each. */
+static const struct asm_insn page_lines[] = {
+	LDX(DW, R2, R1, 0),
+	JEQ(R2, 0, out), /* there was none */
+	LDX(DW, R7, R1, 8),
+	LDX(DW, R8, R1, 24),
+	COUNT_PAGE,
+};
+
+static const struct asm_insn page_classic[] = {
+	LD_TP(R2, R1, "kmem", "mm_page_alloc", "pfn"),
+	JEQ(R2, -1, out),
+	LD_TP(R7, R1, "kmem", "mm_page_alloc", "order"),
+	LD_TP(R8, R1, "kmem", "mm_page_alloc", "migratetype"),
+	COUNT_PAGE,
+};
+
+/* ---- end --------------------------------------------------------------------------------------------------- */
+
+static const struct asm_insn end_lines[] = {
+	MOV_REG(R6, R1),
+	COUNT(stats, struct profile_stats, fired),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	MOV_REG(R7, R0),
+
+	/* R8 = what it took. */
+	CALL(get_current_pid_tgid),
+	STX(W, R10, THREAD, R0),
+	MAP_LOOKUP(faulting, THREAD),
+	MOV(R8, 0),
+	JEQ(R0, 0, taken), /* it began before we looked */
+	LDX(DW, R1, R0, INSIDE),
+	JEQ(R1, 0, taken),
+	LDX(DW, R8, R0, BYTES),
+	ST(DW, R0, INSIDE, 0),
+LABEL(taken),
+
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R7),
+	MOV(R3, 0),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, out),
+	MOV_REG(R6, R0),
+	LD_PARAM(R9, struct mem_faults_config, major),
+	ST(DW, R6, offsetof(struct stack_record, value[MEM_FAULTS]), 1),
+	STX(DW, R6, offsetof(struct stack_record, value[MEM_FAULTS_BYTES]), R8),
+	STX(DW, R6, offsetof(struct stack_record, value[MEM_FAULTS_MAJOR]), R9),
+	MOV_REG(R1, R6),
+	CALL_FUNC(stack_value),
+	JEQ(R0, 0, done),
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, 8 * MEM_FAULTS, R1),
+	ATOMIC_ADD(DW, R0, 8 * MEM_FAULTS_BYTES, R8),
+	WHEN(struct mem_faults_config, major),
+		ATOMIC_ADD(DW, R0, 8 * MEM_FAULTS_MAJOR, R9),
+	END,
+LABEL(done),
+	STACK_DONE(R6),
+	JA(out),
+
+LABEL(filtered),
+	COUNT(stats, struct profile_stats, filtered),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+
+#define PROGRAM(name_, type_, attach, target_, lines_)                                             \
+	{                                                                                          \
+		.name = name_, .type = type_, .attach_type = attach, .target = target_,            \
+		.license = "Dual BSD/GPL", ASM_LINES(lines_),                                      \
+		.config_size = sizeof(struct mem_faults_config), .frame = &frame_layout            \
+	}
+const struct asm_program mem_fault_user_program = PROGRAM(
+	"mem_fault_user", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "page_fault_user", begin_lines);
+const struct asm_program mem_fault_kernel_program =
+	PROGRAM("mem_fault_kern", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "page_fault_kernel",
+		begin_lines);
+const struct asm_program mem_fault_begin_program =
+	PROGRAM("mem_fault_begin", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, begin_lines);
+const struct asm_program mem_fault_page_program = PROGRAM(
+	"mem_fault_page", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "mm_page_alloc", page_lines);
+const struct asm_program mem_fault_page_tp_program =
+	PROGRAM("mem_faultpag_tp", BPF_PROG_TYPE_TRACEPOINT, 0, NULL, page_classic);
+const struct asm_program mem_fault_end_program =
+	PROGRAM("mem_fault_end", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, end_lines);
+
+const struct mem_faults_config mem_faults_usual_config = {
+	.profile = PROFILE_USUAL_CONFIG,
+	.page_bytes = 4096,
+	.major = 1,
+};

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mem_kernel: who allocates memory in the kernel, and what has not been freed?
+ *
+ * The kernel tells of each allocation and each free of its allocators by a tracepoint. The parts here are called by
+ * the programs of mem_kernel_hooks.c, which know the arguments of each.
+ *
+ *	allocation -> asked for? -> stack -> into the map blocks -> counted under the stack's hash
+ *	free -> out of the map blocks
+ *
+ * An allocation that finds no room in the map is lost as a whole, so that whatever is counted is followed to its end.
+ * A free costs one look-up, and needs no stack.
+ */
+#include "kernel.h"
+
+#define STATS_FIELD(member) ASM_FIELD(struct mem_kernel_stats, member)
+static const struct asm_layout stats_layout = ASM_LAYOUT(
+	struct mem_kernel_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
+	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
+	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(failed),
+	STATS_FIELD(told_twice), STATS_FIELD(frees), STATS_FIELD(unknown), STATS_FIELD(nothing),
+	STATS_FIELD(map_full), STATS_FIELD(map_busy), STATS_FIELD(reused), STATS_FIELD(torn));
+#define BLOCK_FIELD(member) ASM_FIELD(struct mem_kernel_block, member)
+static const struct asm_layout block_layout =
+	ASM_LAYOUT(struct mem_kernel_block, BLOCK_FIELD(size), BLOCK_FIELD(hash), BLOCK_FIELD(time),
+		   BLOCK_FIELD(thread));
+
+const struct asm_map mem_kernel_maps[MEM_KERNEL_MAPS] = {
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_KERNEL_WEIGHTS), struct mem_kernel_stats, stats_layout),
+	/* Made beforehand: nothing may be allocated while an allocation is being told of. */
+	[MEM_KERNEL_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, 8, sizeof(struct mem_kernel_block),
+				    65536, .value = &block_layout },
+	[MEM_KERNEL_MAP_CACHES] = { "caches", BPF_MAP_TYPE_HASH, 8, MEM_KERNEL_NAME, 1024 },
+	[MEM_KERNEL_MAP_SIZES] = { "sizes", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
+				   sizeof(struct asm_hist) + 8 * MEM_KERNEL_HIST_SLOTS,
+				   MEM_KERNEL_KINDS },
+};
+
+/* ---- allocations ------------------------------------------------------------------------------------------ */
+
+/* The stack frame of kernel_alloc. */
+struct alloc_frame {
+	uint64_t context, address, asked, tag; /* the arguments */
+	struct mem_kernel_block block;	       /* and the size */
+	uint32_t kind, unused;
+};
+enum {
+	CONTEXT = FRAME(struct alloc_frame, context),
+	ADDRESS = FRAME(struct alloc_frame, address),
+	ASKED = FRAME(struct alloc_frame, asked),
+	TAG = FRAME(struct alloc_frame, tag),
+	BLOCK = FRAME(struct alloc_frame, block),
+	SIZE = FRAME(struct alloc_frame, block.size),
+	HASH = FRAME(struct alloc_frame, block.hash),
+	TIME = FRAME(struct alloc_frame, block.time),
+	THREAD = FRAME(struct alloc_frame, block.thread),
+	UNUSED = FRAME(struct alloc_frame, block.unused),
+	KIND = FRAME(struct alloc_frame, kind)
+};
+
+/* clang-format off */
+static const struct asm_insn alloc_lines[] = {
+	/*
+	 * kernel_alloc(context, address, size, size that was asked for, tag): R0 = 1 when the stack was seen for
+	 * the first time, else 0.
+	 */
+FUNC(kernel_alloc),
+	STX(DW, R10, CONTEXT, R1),
+	STX(DW, R10, ADDRESS, R2),
+	STX(DW, R10, SIZE, R3),
+	STX(DW, R10, ASKED, R4),
+	STX(DW, R10, TAG, R5),
+	MOV_REG(R7, R3),
+	COUNT(stats, struct mem_kernel_stats, profile.fired),
+	LDX(DW, R1, R10, ADDRESS),
+	JEQ(R1, 0, failed),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+
+	/* R6 = a record of the stacks. */
+	LDX(DW, R1, R10, CONTEXT),
+	MOV_REG(R2, R0),
+	LDX(DW, R3, R10, TAG),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, out), /* has been counted as busy */
+	MOV_REG(R6, R0),
+
+	/* The block. */
+	LDX(DW, R1, R6, offsetof(struct stack_record, hash)),
+	STX(DW, R10, HASH, R1),
+	LDX(W, R1, R6, offsetof(struct stack_record, pid_tgid)),
+	STX(W, R10, THREAD, R1),
+	ST(W, R10, UNUSED, 0),
+	ST(DW, R10, TIME, 0),
+	WHEN(struct mem_kernel_config, timed),
+		CALL(ktime_get_ns),
+		STX(DW, R10, TIME, R0),
+	END,
+	MAP_UPDATE(blocks, ADDRESS, BLOCK, BPF_NOEXIST),
+	JEQ(R0, 0, followed),
+	JNE(R0, -EEXIST, not_followed),
+
+	/*
+	 * It is there already. Of kmalloc's large blocks some kernels tell twice (6.18: the function that makes
+	 * them, and the one that called it). Else it was freed without a word: in bulk, by RCU.
+	 */
+	MAP_LOOKUP(blocks, ADDRESS),
+	JEQ(R0, 0, again), /* another CPU has just freed it */
+	JLE_PARAM(R7, struct mem_kernel_config, large, reused),
+	LDX(DW, R1, R6, offsetof(struct stack_record, tag)),
+	RSH(R1, MEM_KERNEL_TAG_SHIFT),
+	JNE(R1, MEM_KERNEL_KMALLOC, reused),
+	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, size)),
+	JNE_REG(R1, R7, reused),
+	LDX(W, R1, R0, offsetof(struct mem_kernel_block, thread)),
+	LDX(W, R2, R10, THREAD),
+	JNE_REG(R1, R2, reused),
+	COUNT(stats, struct mem_kernel_stats, told_twice),
+	JA(done),
+LABEL(reused),
+	COUNT(stats, struct mem_kernel_stats, reused),
+LABEL(again),
+	MAP_UPDATE(blocks, ADDRESS, BLOCK, BPF_ANY),
+	JNE(R0, 0, not_followed),
+
+LABEL(followed),
+	WHEN(struct mem_kernel_config, sizes),
+		LDX(DW, R1, R6, offsetof(struct stack_record, tag)), /* a number; that in the frame may be a pointer */
+		MOV(R2, MEM_KERNEL_SLAB),
+		JSLT(R1, 0, kind), /* the address of a cache's name */
+		MOV_REG(R2, R1),
+		RSH(R2, MEM_KERNEL_TAG_SHIFT),
+LABEL(kind),
+		STX(W, R10, KIND, R2),
+		MAP_LOOKUP(sizes, KIND),
+		JEQ(R0, 0, counted), /* never */
+		MOV_REG(R8, R0),
+		LDX(DW, R9, R10, ASKED),
+		HIST_ADD(R8, R9, MEM_KERNEL_HIST_BITS, MEM_KERNEL_HIST_SLOTS),
+LABEL(counted),
+	END,
+	ST(DW, R6, offsetof(struct stack_record, value[MEM_KERNEL_OBJECTS]), 1),
+	STX(DW, R6, offsetof(struct stack_record, value[MEM_KERNEL_BYTES]), R7),
+	MOV_REG(R1, R6),
+	CALL_FUNC(stack_value),
+	MOV(R8, 1),
+	JEQ(R0, 0, first),
+	ATOMIC_ADD(DW, R0, 8 * MEM_KERNEL_OBJECTS, R8),
+	ATOMIC_ADD(DW, R0, 8 * MEM_KERNEL_BYTES, R7),
+	MOV(R8, 0),
+LABEL(first),
+	STACK_DONE(R6),
+	MOV_REG(R0, R8),
+	EXIT(),
+
+LABEL(not_followed),
+	JEQ(R0, -E2BIG, map_full),
+	COUNT(stats, struct mem_kernel_stats, map_busy),
+	JA(done),
+LABEL(map_full),
+	COUNT(stats, struct mem_kernel_stats, map_full),
+LABEL(done),
+	STACK_DONE(R6),
+	JA(out),
+LABEL(failed),
+	COUNT(stats, struct mem_kernel_stats, failed),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct mem_kernel_stats, profile.filtered),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+static const struct asm_layout alloc_layout = ASM_LAYOUT(
+	struct alloc_frame, ASM_FIELD(struct alloc_frame, context),
+	ASM_FIELD(struct alloc_frame, address), ASM_FIELD(struct alloc_frame, asked),
+	ASM_FIELD(struct alloc_frame, tag), ASM_FIELD(struct alloc_frame, block.size),
+	ASM_FIELD(struct alloc_frame, block.hash), ASM_FIELD(struct alloc_frame, block.time),
+	ASM_FIELD(struct alloc_frame, block.thread), ASM_FIELD(struct alloc_frame, kind));
+static const struct asm_func_frame alloc_frames[] = { { "kernel_alloc", &alloc_layout } };
+const struct asm_part mem_kernel_alloc_part = { ASM_LINES(alloc_lines), .frames = alloc_frames,
+						.nframes = 1 };
+
+/* ---- frees ------------------------------------------------------------------------------------------------ */
+
+/* The stack frame of kernel_free and page_free. */
+struct free_frame {
+	uint64_t address;
+	uint64_t part; /* the key of what remains of pages */
+	struct mem_kernel_block block;
+};
+enum {
+	FREED = FRAME(struct free_frame, address),
+	PART = FRAME(struct free_frame, part),
+	REST = FRAME(struct free_frame, block),
+	REST_SIZE = FRAME(struct free_frame, block.size)
+};
+static const struct asm_layout free_layout =
+	ASM_LAYOUT(struct free_frame, ASM_FIELD(struct free_frame, address),
+		   ASM_FIELD(struct free_frame, part), ASM_FIELD(struct free_frame, block));
+
+/* clang-format off */
+static const struct asm_insn free_lines[] = {
+	/* kernel_free(address). NULL may be freed, and so may what kmalloc(0) gives: ZERO_SIZE_PTR, 16. */
+FUNC(kernel_free),
+	STX(DW, R10, FREED, R1),
+	COUNT(stats, struct mem_kernel_stats, profile.fired),
+	LDX(DW, R1, R10, FREED),
+	JLE(R1, 16, nothing),
+	MAP_DELETE(blocks, FREED),
+	JNE(R0, 0, not_there),
+	COUNT(stats, struct mem_kernel_stats, frees),
+	JA(freed),
+LABEL(not_there),
+	JEQ(R0, -ENOENT, unknown),
+	COUNT(stats, struct mem_kernel_stats, map_busy),
+	JA(freed),
+LABEL(unknown),
+	COUNT(stats, struct mem_kernel_stats, unknown),
+	JA(freed),
+LABEL(nothing),
+	COUNT(stats, struct mem_kernel_stats, nothing),
+LABEL(freed),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+static const struct asm_insn page_free_lines[] = {
+	/*
+	 * page_free(key of the first page, bytes). Pages that were allocated together may be freed in parts, from the
+	 * first on. Then the block is halved, and its upper half is a block of its own, until the lower one is what
+	 * is being freed.
+	 */
+FUNC(page_free),
+	STX(DW, R10, FREED, R1),
+	MOV_REG(R6, R2),
+	COUNT(stats, struct mem_kernel_stats, profile.fired),
+	MAP_LOOKUP(blocks, FREED),
+	JEQ(R0, 0, unknown),
+	LDX(DW, R7, R0, offsetof(struct mem_kernel_block, size)),
+	JLE_REG(R7, R6, whole),
+
+	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, hash)),
+	STX(DW, R10, REST + offsetof(struct mem_kernel_block, hash), R1),
+	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, time)),
+	STX(DW, R10, REST + offsetof(struct mem_kernel_block, time), R1),
+	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, thread)),
+	STX(DW, R10, REST + offsetof(struct mem_kernel_block, thread), R1),
+	LDX(DW, R9, R10, FREED),
+	MOV(R8, 0),
+LABEL(halve),
+	RSH(R7, 1),
+	STX(DW, R10, REST_SIZE, R7),
+	MOV_REG(R1, R7),
+	LD_PARAM(R2, struct mem_kernel_config, page_bytes),
+	DIV_REG(R1, R2),
+	LD_PARAM(R2, struct mem_kernel_config, page_stride),
+	MUL_REG(R1, R2),
+	ADD_REG(R1, R9),
+	STX(DW, R10, PART, R1),
+	MAP_UPDATE(blocks, PART, REST, BPF_ANY),
+	JEQ(R0, 0, kept),
+	COUNT(stats, struct mem_kernel_stats, torn),
+LABEL(kept),
+	ADD(R8, 1),
+	JGE(R8, 20, whole), /* never: orders are smaller */
+	JGT_REG(R7, R6, halve),
+
+LABEL(whole),
+	MAP_DELETE(blocks, FREED),
+	JNE(R0, 0, not_there),
+	COUNT(stats, struct mem_kernel_stats, frees),
+	JA(freed),
+LABEL(not_there),
+	JEQ(R0, -ENOENT, unknown),
+	COUNT(stats, struct mem_kernel_stats, map_busy),
+	JA(freed),
+LABEL(unknown),
+	COUNT(stats, struct mem_kernel_stats, unknown),
+LABEL(freed),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_func_frame free_frames[] = { { "kernel_free", &free_layout } };
+static const struct asm_func_frame page_free_frames[] = { { "page_free", &free_layout } };
+const struct asm_part mem_kernel_free_part = { ASM_LINES(free_lines), .frames = free_frames,
+					       .nframes = 1 };
+const struct asm_part mem_kernel_page_free_part = { ASM_LINES(page_free_lines),
+						    .frames = page_free_frames, .nframes = 1 };

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mem_user: who allocates in user space, and what has not been freed?
+ *
+ *	entry	which call is it, how much does it want?	-> the map threads
+ *	return	the block that came back, who wanted it?	-> the maps blocks and counts
+ *	free	the block that is given back			-> off the map blocks, out of the counts
+ *
+ * A free is taken at its entry and an allocation at its return, so a block is on the map only while nobody else can
+ * be given its address: no order of threads and CPUs makes one block out of two. realloc does both: it takes the old
+ * block off at its entry, and puts it back if it has failed.
+ *
+ * The programs run in the context of the thread that calls, and may be preempted; what a thread is doing is its own,
+ * and records of stacks are marked while in use (stack.c).
+ */
+#include <linux/bpf_perf_event.h>
+
+#include "user.h"
+
+#define STATS_FIELD(member) ASM_FIELD(struct mem_user_stats, member)
+static const struct asm_layout stats_layout = ASM_LAYOUT(
+	struct mem_user_stats, STATS_FIELD(profile), STATS_FIELD(inside), STATS_FIELD(nothing),
+	STATS_FIELD(failed), STATS_FIELD(passed), STATS_FIELD(unknown), STATS_FIELD(freed),
+	STATS_FIELD(traced), STATS_FIELD(crowded), STATS_FIELD(left), STATS_FIELD(untracked),
+	STATS_FIELD(untracked_bytes), STATS_FIELD(replaced), STATS_FIELD(unsubtracted),
+	STATS_FIELD(throwing), STATS_FIELD(unchanged), STATS_FIELD(unstayed), STATS_FIELD(in_use),
+	STATS_FIELD(peak));
+static const struct asm_layout key_layout =
+	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
+		   ASM_FIELD(struct mem_block_key, address));
+static const struct asm_layout block_layout =
+	ASM_LAYOUT(struct mem_block, ASM_FIELD(struct mem_block, size),
+		   ASM_FIELD(struct mem_block, hash), ASM_FIELD(struct mem_block, time));
+static const struct asm_layout thread_layout = ASM_LAYOUT(
+	struct mem_thread, ASM_FIELD(struct mem_thread, sp), ASM_FIELD(struct mem_thread, ids),
+	ASM_FIELD(struct mem_thread, size), ASM_FIELD(struct mem_thread, pointer),
+	ASM_FIELD(struct mem_thread, old), ASM_FIELD(struct mem_thread, result),
+	ASM_FIELD(struct mem_thread, space), ASM_FIELD(struct mem_thread, hash),
+	ASM_FIELD(struct mem_thread, latest), ASM_FIELD(struct mem_thread, call),
+	ASM_FIELD(struct mem_thread, function), ASM_FIELD(struct mem_thread, had_old),
+	ASM_FIELD(struct mem_thread, passed), ASM_FIELD(struct mem_thread, map_call),
+	ASM_FIELD(struct mem_thread, map_told), ASM_FIELD(struct mem_thread, map_start),
+	ASM_FIELD(struct mem_thread, map_bytes));
+static const struct asm_layout sizes_layout = ASM_LAYOUT(
+	struct mem_sizes, ASM_FIELD(struct mem_sizes, sum), ASM_FIELD(struct mem_sizes, not_least),
+	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
+
+const struct asm_map mem_user_maps[MEM_USER_MAPS] = {
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_WEIGHTS), struct mem_user_stats, stats_layout),
+	[MEM_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct mem_thread), 16384,
+			      .value = &thread_layout },
+	[MEM_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, sizeof(struct mem_block_key),
+			     sizeof(struct mem_block), 1 << 20, .key = &key_layout,
+			     .value = &block_layout },
+	[MEM_MAP_SIZES] = { "sizes", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct mem_sizes),
+			    MEM_CALLS, .value = &sizes_layout },
+	[MEM_MAP_TRACE] = { "trace", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },
+	[MEM_MAP_LEFT] = { "left", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
+	[MEM_MAP_DRAWS] = { "draws", BPF_MAP_TYPE_ARRAY, 4, 8 * MEM_DRAWS, 1 },
+	[MEM_MAP_RANGES] = { "ranges", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 21 },
+};
+
+/* ---- what they have in common ----------------------------------------------------------------------------- */
+
+/* The stack frame of mem_subtract. */
+struct subtract_frame {
+	uint64_t hash, size;
+	struct stack_record record;
+};
+enum {
+	SUB_HASH = FRAME(struct subtract_frame, hash),
+	SUB_SIZE = FRAME(struct subtract_frame, size),
+	SUB_RECORD = FRAME(struct subtract_frame, record),
+	SUB_RECORD_HASH = FRAME(struct subtract_frame, record.hash),
+	SUB_RECORD_IDS = FRAME(struct subtract_frame, record.pid_tgid),
+	SUB_RECORD_OBJECTS = FRAME(struct subtract_frame, record.value[MEM_GONE_OBJECTS]),
+	SUB_RECORD_SPACE = FRAME(struct subtract_frame, record.value[MEM_GONE_SPACE])
+};
+
+/* clang-format off */
+static const struct asm_insn space_lines[] = {
+	/*
+	 * mem_space(): a number for the memory that the current task sees: a child's copy of a block is another
+	 * block than its parent's, and so is what the next program of a process has at the same address. Of a child
+	 * that works in its parent's memory (vfork), it is the parent's: the number is that of who owns the memory.
+	 */
+FUNC(mem_space),
+	WHEN(struct mem_user_config, by_owner),
+		CALL(get_current_task_btf),
+		LD_FIELD(R3, R0, "task_struct", "mm.owner"),
+		JEQ(R3, 0, nobody), /* who it was has ended */
+		LD_FIELD(R0, R3, "task_struct", "tgid"),
+		LD_IMM64(R1, GOLDEN_RATIO_64),
+		MUL_REG(R0, R1),
+		LD_FIELD(R1, R3, "task_struct", "self_exec_id"),
+		LD_FIELD(R2, R3, "task_struct", "group_leader.start_time"),
+		ADD_REG(R2, R1),
+		XOR_REG(R0, R2),
+		EXIT(),
+LABEL(nobody),
+	END,
+	CALL(get_current_pid_tgid),
+	RSH(R0, 32),
+	LD_IMM64(R1, GOLDEN_RATIO_64),
+	MUL_REG(R0, R1),
+	WHEN(struct mem_user_config, profile.identity),
+		MOV_REG(R6, R0),
+		CALL(get_current_task_btf),
+		LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
+		LD_FIELD(R2, R0, "task_struct", "group_leader.start_time"),
+		MOV_REG(R0, R6),
+		ADD_REG(R2, R1),
+		XOR_REG(R0, R2),
+	END,
+	EXIT(),
+
+};
+
+static const struct asm_insn subtract_lines[] = {
+	/* mem_subtract(size, hash): a block of this stack is no longer in use. */
+FUNC(mem_subtract),
+	STX(DW, R10, SUB_SIZE, R1),
+	STX(DW, R10, SUB_HASH, R2),
+	WHEN(struct mem_user_config, peak),
+		NEG(R1),
+		LD_MAP_VALUE(R2, stats, offsetof(struct mem_user_stats, in_use)),
+		ATOMIC_ADD(DW, R2, 0, R1),
+	END,
+	UNLESS(struct mem_user_config, temporary),
+		MAP_LOOKUP(counts, SUB_HASH),
+		JEQ(R0, 0, uncounted),
+		MOV(R1, 1),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_OBJECTS, R1),
+		LDX(DW, R1, R10, SUB_SIZE),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_SPACE, R1),
+		JA(out),
+
+		/* The map had no room for the stack: a record without frames goes the way of its others. */
+LABEL(uncounted),
+		ZERO(SUB_RECORD, sizeof(struct stack_record)),
+		LDX(DW, R1, R10, SUB_HASH),
+		STX(DW, R10, SUB_RECORD_HASH, R1),
+		ST(DW, R10, SUB_RECORD_OBJECTS, 1),
+		LDX(DW, R1, R10, SUB_SIZE),
+		STX(DW, R10, SUB_RECORD_SPACE, R1),
+		CALL(get_current_pid_tgid),
+		STX(DW, R10, SUB_RECORD_IDS, R0),
+		LD_MAP(R1, events),
+		FRAME_PTR(R2, SUB_RECORD),
+		MOV(R3, sizeof(struct stack_record)),
+		MOV(R4, 0),
+		CALL(ringbuf_output),
+		JEQ(R0, 0, out),
+		COUNT(stats, struct mem_user_stats, unsubtracted),
+LABEL(out),
+	END,
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_layout subtract_frame_layout = ASM_LAYOUT(
+	struct subtract_frame, ASM_FIELD(struct subtract_frame, hash),
+	ASM_FIELD(struct subtract_frame, size), ASM_FIELD(struct subtract_frame, record));
+static const struct asm_func_frame subtract_frames[] = { { "mem_subtract",
+							   &subtract_frame_layout } };
+const struct asm_part mem_space_part = { ASM_LINES(space_lines) };
+const struct asm_part mem_subtract_part = { ASM_LINES(subtract_lines), .frames = subtract_frames,
+					    .nframes = 1 };
+
+/* ---- programs --------------------------------------------------------------------------------------------- */
+
+/* mem_leave, and what it needs. */
+#define LEAVE                                                                                      \
+	INCLUDE(&mem_returned_part), WHEN(struct mem_user_config, follow),                         \
+		INCLUDE(&mem_leave_part), INCLUDE(&mem_subtract_part), INCLUDE(&stack_part), END,  \
+		WHEN(struct mem_user_config, sizes), INCLUDE(&mem_sizes_part), END,                \
+		WHEN(struct mem_user_config, trace), INCLUDE(&mem_trace_part),                     \
+		INCLUDE(&mem_emit_part), END
+
+/* clang-format off */
+static const struct asm_insn session_lines[] = {
+	/* At the return the instruction pointer is the caller's already. */
+	MOV_REG(R6, R1),
+	CALL(get_func_ip),
+	LD_IP(R2, R6),
+	MOV_REG(R1, R6),
+	JNE_REG(R0, R2, at_return),
+	CALL_FUNC(mem_enter),
+	EXIT(),
+LABEL(at_return),
+	CALL_FUNC(mem_leave),
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&mem_enter_part),
+	LEAVE,
+	WHEN(struct mem_user_config, follow),
+		INCLUDE(&mem_space_part),
+	END,
+	WHEN(struct mem_user_config, sample),
+		INCLUDE(&mem_draw_part),
+	END,
+};
+static const struct asm_insn enter_lines[] = {
+	CALL_FUNC(mem_enter),
+	MOV(R0, 0), /* without sessions the first kernels take 1 for the wish to be detached */
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&mem_enter_part),
+	WHEN(struct mem_user_config, follow),
+		INCLUDE(&mem_space_part),
+	END,
+	WHEN(struct mem_user_config, sample),
+		INCLUDE(&mem_draw_part),
+	END,
+};
+static const struct asm_insn leave_lines[] = {
+	CALL_FUNC(mem_leave),
+	EXIT(),
+
+	LEAVE,
+	WHEN(struct mem_user_config, follow),
+		INCLUDE(&mem_space_part),
+	END,
+};
+/* clang-format on */
+
+#define MEM_PROGRAM(name_, lines_)                                                                 \
+	{                                                                                          \
+		.name = name_, .type = BPF_PROG_TYPE_KPROBE, .license = "Dual BSD/GPL",            \
+		ASM_LINES(lines_), .config_size = sizeof(struct mem_user_config)                   \
+	}
+const struct asm_program mem_session_program = MEM_PROGRAM("mem_session", session_lines);
+const struct asm_program mem_enter_program = MEM_PROGRAM("mem_enter", enter_lines);
+const struct asm_program mem_leave_program = MEM_PROGRAM("mem_leave", leave_lines);
+
+/* clang-format off */
+static const struct asm_insn idle_lines[] = {
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+const struct asm_program mem_idle_program = { .name = "mem_idle",
+					      .type = BPF_PROG_TYPE_KPROBE,
+					      .license = "Dual BSD/GPL",
+					      ASM_LINES(idle_lines) };
+
+/* ---- the end of a thread ---------------------------------------------------------------------------------- */
+
+struct exit_frame {
+	uint32_t tid, unused;
+};
+enum { TID = FRAME(struct exit_frame, tid) };
+static const struct asm_layout exit_frame_layout =
+	ASM_LAYOUT(struct exit_frame, ASM_FIELD(struct exit_frame, tid));
+
+/* It runs in the thread that ends, so the context is of no interest. */
+/* clang-format off */
+static const struct asm_insn thread_exit[] = {
+	CALL(get_current_pid_tgid),
+	STX(W, R10, TID, R0),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, out),
+	LDX(DW, R1, R0, offsetof(struct mem_thread, sp)),
+	LDX(W, R2, R0, offsetof(struct mem_thread, map_call)),
+	OR_REG(R1, R2),
+	JEQ(R1, 0, idle),
+	COUNT(stats, struct mem_user_stats, left),
+LABEL(idle),
+	MAP_DELETE(threads, TID),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+const struct asm_program mem_thread_exit_program = {
+	.name = "mem_thread_exit",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_process_exit",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(thread_exit),
+	.frame = &exit_frame_layout,
+};
+const struct asm_program mem_thread_exit_classic_program = {
+	.name = "mem_exit_tp",
+	.type = BPF_PROG_TYPE_TRACEPOINT,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(thread_exit),
+	.frame = &exit_frame_layout,
+};
+
+const struct mem_user_config mem_user_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						       .profile.probe = 1,
+						       .follow = 1,
+						       .peak = 1,
+						       .largest_new = 1ull << 34,
+						       .page_bytes = 4096,
+						       .huge_bytes = 2 << 20 };
+
+const struct mem_user_config mem_user_trace_config = { .profile = PROFILE_USUAL_CONFIG,
+						       .trace = 1 };

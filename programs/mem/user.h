@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Allocations in user space: what programs/mem_user*.c and whoever runs them share.
+ *
+ * A call of the allocator is followed from its entry to its return in what its thread is doing (struct mem_thread),
+ * so that calls within calls are told apart. At the return the block that came back is written down under its
+ * address (struct mem_block) with the hash of the stack, whose weights go up; when it is freed they go down again.
+ */
+#ifndef RAWPROF_MEM_H
+#define RAWPROF_MEM_H
+
+#include "programs/shared/profile.h"
+
+/* The weights of a stack. */
+enum {
+	MEM_ALLOC_OBJECTS,
+	MEM_ALLOC_SPACE,
+	MEM_GONE_OBJECTS, /* blocks that were freed, or are not followed; with config.temporary: that the thread's next */
+	MEM_GONE_SPACE, /*   call freed */
+	MEM_WEIGHTS
+};
+
+/* What the functions of an allocator take and give. */
+enum mem_call {
+	MEM_MALLOC = 1,	    /* (size) */
+	MEM_CALLOC,	    /* (n, size) */
+	MEM_REALLOC,	    /* (block, size) */
+	MEM_REALLOCARRAY,   /* (block, n, size) */
+	MEM_ALIGNED,	    /* (alignment, size) */
+	MEM_POSIX_MEMALIGN, /* (where the block goes, alignment, size), which returns 0 or an error */
+	MEM_NEW,	    /* (size), and may throw */
+	MEM_FREE,	    /* (block) */
+	MEM_DELETE,	    /* (block), and may call free itself */
+	MEM_CALLS
+};
+
+/* System calls that map memory and give it back. */
+enum mem_map_call {
+	MEM_MMAP = 1,  /* of memory that belongs to no file */
+	MEM_MMAP_FILE, /* of a file */
+	MEM_MUNMAP,
+	MEM_MREMAP,
+	MEM_BRK
+};
+
+/*
+ * A probe's cookie: an enum mem_call, and a number for the name of the function, which is of no interest to the
+ * programs. LD_COOKIE destroys R0-R5.
+ */
+#define MEM_COOKIE(call, function) ((uint32_t)(call) | (uint32_t)(function) << 16)
+#define LD_COOKIE(dst, ctx)                                                                        \
+	SCOPE("LD_COOKIE(" #dst ", " #ctx ")"), UNLESS(struct mem_user_config, cookie),            \
+		MOV_REG(R1, ctx), CALL(get_attach_cookie), MOV_REG(dst, R0), END,                  \
+		WHEN(struct mem_user_config, cookie),                                              \
+		LD_PARAM(dst, struct mem_user_config, cookie), END, END
+
+/* A block that is in use: under its space and address in the map blocks. */
+struct mem_block_key {
+	uint64_t space; /* of which process, and which program of it */
+	uint64_t address;
+};
+struct mem_block {
+	uint64_t size;
+	uint64_t hash; /* of the stack that it was allocated by */
+	uint64_t time; /* when, CLOCK_MONOTONIC, ns; 0 unless config.times */
+};
+
+/*
+ * What a thread is doing, under its id in the map threads. sp says whether it is inside a call: then it is the stack
+ * pointer at the entry, which every call from within lies below. A greater one means that the call was left without
+ * a return (longjmp).
+ */
+struct mem_thread {
+	uint64_t sp;
+	uint64_t ids;	  /* process << 32 | thread, as we number them */
+	uint64_t size;	  /* that was asked for */
+	uint64_t pointer; /* realloc: the old block; posix_memalign: where the new one goes */
+	struct mem_block
+		old; /* realloc: what was known of the old block, which is off the map meanwhile */
+	uint64_t result; /* the block that came back; 0 */
+	uint64_t space,
+		hash;	   /* with config.plain: of its record in the map counts, of this memory */
+	uint64_t latest;   /* block that the latest call gave or took; 0 */
+	uint16_t call;	   /* enum mem_call */
+	uint16_t function; /* as the cookie says */
+	uint16_t had_old;
+	uint16_t passed;	       /* it was not chosen as a sample */
+	uint32_t map_call;	       /* enum mem_map_call: the system call that it is in; 0 */
+	uint32_t map_told;	       /* that it takes something away has been told */
+	uint64_t map_start, map_bytes; /* what it is to map, as far as that is known before */
+};
+
+/* A call, with config.trace; in the ring trace. */
+struct mem_event {
+	uint64_t time; /* CLOCK_MONOTONIC, ns: of the return, but of a free the entry */
+	uint64_t ids;
+	uint64_t size;	  /* that was asked for; 0 of a free */
+	uint64_t pointer; /* that was handed over: an old block, one to be freed; 0 */
+	uint64_t result;  /* the block that came back; 0 */
+	uint64_t caller;  /* return address */
+	uint16_t call, function;
+	uint32_t unused;
+	char comm[16];
+};
+
+/* Sizes, with config.sizes: an element of the map sizes for each mem_call. The last slot begins at 1 TiB. */
+#define MEM_HIST_BITS 5
+#define MEM_HIST_SLOTS (((40 - MEM_HIST_BITS + 1) << MEM_HIST_BITS) + 1)
+struct mem_sizes {
+	uint64_t sum, not_least, greatest; /* as struct asm_hist */
+	uint64_t slots[MEM_HIST_SLOTS];
+};
+
+/*
+ * Samples, with config.sample. Bytes are counted down as they are allocated, on each CPU for itself (the element of
+ * the map left), and what is being allocated when the count arrives at 0 is a sample. Then it begins anew at a number
+ * out of the map draws, which user space has filled so that they are distributed exponentially. What is left to go
+ * says nothing then of what has gone before, so each byte has the same chance, whatever its block: one of S bytes is
+ * a sample with a chance of 1 - exp(-S / R), R being their mean.
+ */
+#define MEM_DRAWS 4096 /* a power of two */
+
+/*
+ * What a system call does to a range of addresses; in the ring ranges, in order: a range goes before the kernel takes
+ * it, so before anybody else can have it, and comes when the call returns. mem_ranges.h keeps the books of them, and
+ * of all that is counted of mappings: in the kernel their stacks weigh nothing.
+ */
+enum mem_range_what {
+	MEM_RANGE_GOES = 1, /* a call begins that takes this range away */
+	MEM_RANGE_GOES_TOO, /* this one too: mremap with MREMAP_FIXED takes two */
+	MEM_RANGE_STAYS,    /* the call has failed: what it took away is still there */
+	MEM_RANGE_COMES	    /* a call returns that has mapped this range */
+};
+struct mem_range_event {
+	uint64_t time;	/* CLOCK_MONOTONIC, ns */
+	uint64_t space; /* as in struct mem_block_key */
+	uint64_t hash;	/* MEM_RANGE_COMES: of the stack; 0: of a file */
+	uint64_t start, bytes;
+	uint32_t thread; /* as the machine numbers it */
+	uint16_t what, call;
+};
+
+struct mem_user_config {
+	struct profile_config profile;
+	uint32_t cookie;    /* of the only place that the program is on; 0: the place has it */
+	uint32_t follow;    /* blocks until they are freed, and stacks; else one of these: */
+	uint32_t sizes;	    /*   nothing but sizes is counted */
+	uint32_t trace;	    /*   every call goes through the ring trace, nothing is counted */
+	uint32_t times;	    /* blocks know when they were allocated */
+	uint32_t plain;	    /* without stacks: all that a thread allocates has one record */
+	uint32_t temporary; /* see MEM_GONE_OBJECTS */
+	uint32_t peak;	    /* how much was in use at most */
+	uint32_t sample; /* with follow: samples alone, and the tag of a stack is the size; 5.12 */
+	/*
+	 * An exception cannot pass a return probe, it ends the program. What operator new is asked for beyond this many
+	 * bytes it may not get, so such a call is let alone; and so is every one while the process has a limit on its
+	 * memory, or nearly so many mappings as it may have.
+	 */
+	uint64_t largest_new;
+	uint32_t most_mappings;
+	uint32_t
+		by_owner; /* the kernel knows who owns a memory (CONFIG_MEMCG); needs profile.identity */
+	uint32_t page_bytes; /* of the programs for mappings, */
+	uint32_t huge_bytes; /* and of those with MAP_HUGETLB that do not say */
+};
+
+/* What became of the calls; profile.fired counts them all. */
+struct mem_user_stats {
+	struct profile_stats profile;
+	uint64_t inside;	  /* filtered: calls that the allocator made itself */
+	uint64_t nothing;	  /* filtered: free(NULL) */
+	uint64_t failed;	  /* filtered: gave no block */
+	uint64_t passed;	  /* filtered: not chosen as samples, and their frees */
+	uint64_t unknown;	  /* filtered: frees of blocks that are not on the map */
+	uint64_t freed;		  /* kept: frees of those that are */
+	uint64_t traced;	  /* kept, with config.trace */
+	uint64_t crowded;	  /* lost: no room in the map threads */
+	uint64_t left;		  /* lost: calls that were left without a return */
+	uint64_t untracked;	  /* blocks that found no room in the map blocks; */
+	uint64_t untracked_bytes; /*   they count as allocated, and not as in use */
+	uint64_t replaced;	  /* blocks that were there twice: a free was not seen */
+	uint64_t unsubtracted;	  /* frees that could not be subtracted: no room in the ring */
+	uint64_t throwing;	  /* filtered: operator new that was let alone */
+	uint64_t unchanged;	  /* filtered: brk that only asked */
+	uint64_t unstayed;	  /* mappings that did not go away after all: no room to say so */
+	uint64_t in_use;	  /* bytes on the map now, */
+	uint64_t peak;		  /*   at most */
+};
+
+enum {
+	MEM_MAP_THREADS = STACK_MAPS,
+	MEM_MAP_BLOCKS,
+	MEM_MAP_SIZES,
+	MEM_MAP_TRACE,
+	MEM_MAP_LEFT,
+	MEM_MAP_DRAWS,
+	MEM_MAP_RANGES,
+	MEM_USER_MAPS
+};
+extern const struct asm_map mem_user_maps[MEM_USER_MAPS];
+
+/* For places at the entry of functions that allocate, and at their return. */
+extern const struct asm_program mem_enter_program, mem_leave_program;
+/* Both in one, for session links. */
+extern const struct asm_program mem_session_program;
+/* For those that free. */
+extern const struct asm_program mem_free_program;
+extern const struct asm_program mem_trace_free_program; /* with config.trace */
+/* Does nothing: for whoever wants to know what a probe costs. */
+extern const struct asm_program mem_idle_program;
+/* At a thread's end; with kernel BTF, and without. */
+extern const struct asm_program mem_thread_exit_program, mem_thread_exit_classic_program;
+
+/* For both ends of the system calls: classic tracepoints syscalls:sys_enter_NAME and sys_exit_NAME. */
+struct mem_mmap_hook {
+	const struct asm_program *enter, *leave;
+	const char *name;
+};
+extern const struct mem_mmap_hook
+	mem_mmap_hooks[]; /* those that only give back first; ends with a NULL name */
+extern const struct asm_program mem_mmap_enter_program, mem_mmap_leave_program,
+	mem_munmap_enter_program, mem_munmap_leave_program, mem_mremap_enter_program,
+	mem_mremap_leave_program, mem_brk_enter_program, mem_brk_leave_program;
+
+extern const struct mem_user_config mem_user_usual_config, mem_user_trace_config;
+
+/* ---- what the programs are made of
+ *
+ *	mem_space()			R0 = a number for the memory that the current task sees
+ *	mem_subtract(R1 = size, R2 = hash)	a block of this stack is no longer in use
+ *	mem_enter(R1 = context)		R0 = 1 if the return is of no interest
+ *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call returns; else 0
+ *	mem_leave(R1 = context)		the same, and writes down what has come back, as the configuration says:
+ *					mem_leave_part, mem_sizes_part or mem_trace_part has it
+ *	mem_draw(R1 = size)		R0 = 1 if a block of this size is to be a sample
+ *	mem_emit(R1 = event)		fills in time and comm, and sends it
+ */
+extern const struct asm_part mem_space_part, mem_subtract_part, mem_enter_part, mem_returned_part,
+	mem_leave_part, mem_sizes_part, mem_trace_part, mem_draw_part, mem_emit_part;
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mem_user_free: a block is given back. */
+#include <linux/bpf_perf_event.h>
+
+#include "user.h"
+
+struct free_frame {
+	struct mem_block_key key;
+	uint64_t hash;
+	uint32_t tid, unused;
+};
+enum {
+	KEY = FRAME(struct free_frame, key),
+	KEY_SPACE = FRAME(struct free_frame, key.space),
+	KEY_ADDRESS = FRAME(struct free_frame, key.address),
+	HASH = FRAME(struct free_frame, hash),
+	TID = FRAME(struct free_frame, tid)
+};
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct free_frame, ASM_FIELD(struct free_frame, key),
+		   ASM_FIELD(struct free_frame, hash), ASM_FIELD(struct free_frame, tid));
+
+enum {
+	SP = offsetof(struct mem_thread, sp),
+	LATEST = offsetof(struct mem_thread, latest),
+	BLOCK_SIZE = offsetof(struct mem_block, size),
+	BLOCK_HASH = offsetof(struct mem_block, hash)
+};
+
+/* The return address of a function at whose entry the program runs, on the stack or in the link register. */
+#ifdef __x86_64__
+#define RETURN_ADDRESS(to, ctx) LD_SP(R1, ctx), READ_USER(to, 8, R1)
+#elif defined(__aarch64__)
+#define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, 30 * 8), STX(DW, R10, to, R1)
+#else
+#define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, 1 * 8), STX(DW, R10, to, R1)
+#endif
+
+/*
+ * A block on the map is freed whoever does it: the allocator's own calls are about blocks that are not there, for
+ * realloc has taken its off and what it allocates in a call is never put on.
+ */
+/* clang-format off */
+static const struct asm_insn free_lines[] = {
+	MOV_REG(R6, R1),
+	COUNT(stats, struct mem_user_stats, profile.fired),
+	LD_ARG(R7, R6, 1),
+	JEQ(R7, 0, nothing),
+	CALL_FUNC(mem_space),
+	STX(DW, R10, KEY_SPACE, R0),
+	STX(DW, R10, KEY_ADDRESS, R7),
+	MAP_LOOKUP(blocks, KEY),
+	JEQ(R0, 0, unknown),
+	LDX(DW, R8, R0, BLOCK_SIZE),
+	LDX(DW, R9, R0, BLOCK_HASH),
+	MAP_DELETE(blocks, KEY),
+	JNE(R0, 0, unknown),
+	MOV_REG(R1, R8),
+	MOV_REG(R2, R9),
+	CALL_FUNC(mem_subtract),
+	COUNT(stats, struct mem_user_stats, freed),
+
+	/* Temporary is what the thread's next call frees. */
+	WHEN(struct mem_user_config, temporary),
+		CALL(get_current_pid_tgid),
+		STX(W, R10, TID, R0),
+		MAP_LOOKUP(threads, TID),
+		JEQ(R0, 0, out),
+		LDX(DW, R1, R0, LATEST),
+		ST(DW, R0, LATEST, 0),
+		JNE_REG(R1, R7, remember),
+		STX(DW, R10, HASH, R9),
+		MAP_LOOKUP(counts, HASH),
+		JEQ(R0, 0, out),
+		MOV(R1, 1),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_OBJECTS, R1),
+		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_SPACE, R8),
+	END,
+	JA(remember),
+
+	/* Somebody else's; a part of another call; or from before we looked. Of samples that is the usual case. */
+LABEL(unknown),
+		WHEN(struct mem_user_config, sample),
+		WHEN(struct mem_user_config, profile.filtering),
+			CALL_FUNC(target_ids),
+			JEQ(R0, -1, filtered),
+		END,
+		COUNT(stats, struct mem_user_stats, passed),
+		MOV(R0, 0),
+		EXIT(),
+	END,
+	UNLESS(struct mem_user_config, sample),
+		CALL_FUNC(target_ids),
+		JEQ(R0, -1, filtered),
+		CALL(get_current_pid_tgid),
+		STX(W, R10, TID, R0),
+		MAP_LOOKUP(threads, TID),
+		JEQ(R0, 0, not_known),
+		LDX(DW, R1, R0, LATEST),
+		JEQ_REG(R1, R7, inside), /* operator delete has been here with it */
+		LDX(DW, R1, R0, SP),
+		JEQ(R1, 0, not_known),
+		LD_SP(R2, R6),
+		JLE_REG(R2, R1, inside),
+LABEL(not_known),
+		COUNT(stats, struct mem_user_stats, unknown),
+	END,
+
+	/* R7 = the block. operator delete may call free with it. */
+LABEL(remember),
+	LD_COOKIE(R8, R6),
+	AND(R8, 0xffff),
+	JNE(R8, MEM_DELETE, out),
+	CALL(get_current_pid_tgid),
+	STX(W, R10, TID, R0),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, out),
+	STX(DW, R0, LATEST, R7),
+	JA(out),
+
+	UNLESS(struct mem_user_config, sample),
+LABEL(inside),
+		COUNT(stats, struct mem_user_stats, inside),
+		JA(out),
+	END,
+LABEL(nothing),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	COUNT(stats, struct mem_user_stats, nothing),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct mem_user_stats, profile.filtered),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&mem_space_part),
+	INCLUDE(&mem_subtract_part),
+};
+/* clang-format on */
+
+const struct asm_program mem_free_program = {
+	.name = "mem_free",
+	.type = BPF_PROG_TYPE_KPROBE,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(free_lines),
+	.config_size = sizeof(struct mem_user_config),
+	.frame = &frame_layout,
+};
+
+/* ---- as they come ----------------------------------------------------------------------------------------- */
+
+struct trace_frame {
+	struct mem_event event;
+	uint32_t tid, unused;
+};
+enum {
+	EVENT = FRAME(struct trace_frame, event),
+	EVENT_IDS = FRAME(struct trace_frame, event.ids),
+	EVENT_POINTER = FRAME(struct trace_frame, event.pointer),
+	EVENT_CALLER = FRAME(struct trace_frame, event.caller),
+	EVENT_CALL = FRAME(struct trace_frame, event.call),
+	TRACE_TID = FRAME(struct trace_frame, tid)
+};
+static const struct asm_layout trace_layout =
+	ASM_LAYOUT(struct trace_frame, ASM_FIELD(struct trace_frame, event),
+		   ASM_FIELD(struct trace_frame, tid));
+
+/* clang-format off */
+static const struct asm_insn trace_lines[] = {
+	MOV_REG(R6, R1),
+	COUNT(stats, struct mem_user_stats, profile.fired),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	ZERO(EVENT, sizeof(struct mem_event)),
+	STX(DW, R10, EVENT_IDS, R0),
+	LD_ARG(R7, R6, 1),
+	STX(DW, R10, EVENT_POINTER, R7),
+
+	/* A part of another call? */
+	CALL(get_current_pid_tgid),
+	STX(W, R10, TRACE_TID, R0),
+	MAP_LOOKUP(threads, TRACE_TID),
+	JEQ(R0, 0, outermost),
+	LDX(DW, R1, R0, SP),
+	JEQ(R1, 0, outermost),
+	LD_SP(R2, R6),
+	JLE_REG(R2, R1, inside),
+LABEL(outermost),
+	LD_COOKIE(R8, R6),
+	STX(W, R10, EVENT_CALL, R8), /* and its function */
+	RETURN_ADDRESS(EVENT_CALLER, R6),
+	FRAME_PTR(R1, EVENT),
+	CALL_FUNC(mem_emit),
+	JA(out),
+
+LABEL(inside),
+	COUNT(stats, struct mem_user_stats, inside),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct mem_user_stats, profile.filtered),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&mem_emit_part),
+};
+/* clang-format on */
+
+const struct asm_program mem_trace_free_program = {
+	.name = "mem_trace_free",
+	.type = BPF_PROG_TYPE_KPROBE,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(trace_lines),
+	.config_size = sizeof(struct mem_user_config),
+	.frame = &trace_layout,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * follow: keeps the map pids true while a program that is being profiled has children. A value is the
+ * time at which the process was born.
+ *
+ * It runs in the parent, before the child has executed an instruction, so nothing of the child is
+ * missed, however short it lives. A thread is a fork too: its process is in the map already.
+ */
+#include "profile.h"
+
+struct follow_frame {
+	uint32_t parent, child;
+	uint64_t value;
+};
+enum {
+	PARENT = FRAME(struct follow_frame, parent),
+	CHILD = FRAME(struct follow_frame, child),
+	VALUE = FRAME(struct follow_frame, value)
+};
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct follow_frame, ASM_FIELD(struct follow_frame, parent),
+		   ASM_FIELD(struct follow_frame, child), ASM_FIELD(struct follow_frame, value));
+
+/* The arguments of a BTF tracepoint are its context, 8 bytes each. */
+#define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
+
+/* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
+/* clang-format off */
+static const struct asm_insn follow_fork[] = {
+	TP_ARG(R2, 0),
+	LD_FIELD(R6, R2, "task_struct", "tgid"),
+	STX(W, R10, PARENT, R6),
+	TP_ARG(R2, 1),
+	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	JEQ_REG(R3, R6, out), /* a thread */
+	STX(W, R10, CHILD, R3),
+	LD_FIELD(R3, R2, "task_struct", "start_time"),
+	STX(DW, R10, VALUE, R3),
+	FILTER_SET(pids, PARENT, out),
+
+	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
+	JEQ(R0, 0, out),
+	COUNT(stats, struct profile_stats, unfollowed),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+const struct asm_program follow_fork_program = {
+	.name = "follow_fork",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_process_fork",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(follow_fork),
+	.frame = &frame_layout,
+};
+
+/*
+ * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did while it ended
+ * has been sampled too. By then the kernel may have given its pid to somebody else, so the process goes off the map
+ * only if it is still the one that was born when this one was.
+ *
+ * The first thread is freed last, but for one case: another thread has executed a program. Then it has taken over the
+ * pid and the time of birth, and the thread that had them is freed under the other's old id while the process lives on.
+ */
+/* clang-format off */
+static const struct asm_insn follow_exit[] = {
+	TP_ARG(R2, 0),
+	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	LD_FIELD(R4, R2, "task_struct", "pid"),
+	JNE_REG(R4, R3, out),
+	STX(W, R10, CHILD, R3),
+	LD_FIELD(R6, R2, "task_struct", "start_time"),
+	MAP_LOOKUP(pids, CHILD),
+	JEQ(R0, 0, out),
+	LDX(DW, R1, R0, 0),
+	JNE_REG(R1, R6, out),
+	MAP_DELETE(pids, CHILD),
+	PROCS_CHANGED,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+const struct asm_program follow_exit_program = {
+	.name = "follow_exit",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_process_free",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(follow_exit),
+	.frame = &frame_layout,
+};
+
+/*
+ * The same for kernels without BTF. child_pid is the new task's own id, which is its process only
+ * if it is no thread; the ids of threads that get into the map do no harm, no process has them at
+ * the same time.
+ */
+/* clang-format off */
+static const struct asm_insn follow_fork_classic[] = {
+	LD_TP(R6, R1, "sched", "sched_process_fork", "child_pid"),
+	CALL(get_current_pid_tgid),
+	RSH(R0, 32),
+	STX(W, R10, PARENT, R0),
+	STX(W, R10, CHILD, R6),
+	FILTER_SET(pids, PARENT, out),
+
+	ST(DW, R10, VALUE, 0),
+	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
+	JEQ(R0, 0, out),
+	COUNT(stats, struct profile_stats, unfollowed),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+const struct asm_program follow_fork_classic_program = {
+	.name = "follow_fork_tp",
+	.type = BPF_PROG_TYPE_TRACEPOINT,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(follow_fork_classic),
+	.frame = &frame_layout,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where things lie in a record, for the parts that write it. */
+#ifndef PROGRAMS_STACK_H
+#define PROGRAMS_STACK_H
+
+#include "profile.h"
+
+enum {
+	HASH = offsetof(struct stack_record, hash),
+	TIME = offsetof(struct stack_record, time),
+	CPU = offsetof(struct stack_record, cpu),
+	KERNEL_BYTES = offsetof(struct stack_record, kernel_bytes),
+	BUSY = offsetof(struct stack_record, busy),
+	SENT = offsetof(struct stack_record, sent),
+	KERNEL_OF = offsetof(struct stack_record, kernel_of),
+	TAG = offsetof(struct stack_record, tag),
+	PID_TGID = offsetof(struct stack_record, pid_tgid),
+	USER_BYTES = offsetof(struct stack_record, user_bytes),
+	USER_END = offsetof(struct stack_record, user_end),
+	START_TIME = offsetof(struct stack_record, start_time),
+	EXEC_ID = offsetof(struct stack_record, exec_id),
+	COMM = offsetof(struct stack_record, comm),
+	FRAMES = offsetof(struct stack_record, frames)
+};
+enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
+/* The record in struct stack_scratch, and from there back to the walk. */
+enum {
+	RECORD = offsetof(struct stack_scratch, record),
+	TOLD = (int)offsetof(struct stack_scratch, told) - RECORD,
+	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD
+};
+
+/* stack_value, programs/shared/stack_value.c. */
+extern const struct asm_part stack_value_part;
+
+#endif

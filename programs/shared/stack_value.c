@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack_value: has this stack been seen before?
+ *
+ * Then its weights lie in the map counts, under its hash, and the answer is where. Else its record travels to user
+ * space through the ring, and the hash is remembered. Two kinds of map can do that:
+ *
+ *	a hash map	where other programs look up the weights of a hash too
+ *	our own table	where none does (struct stack_table): a bit for what was seen once, a place for what comes again
+ *
+ * Most of what a sampler sees at some hundred samples a second it sees for the first time, and the processor has
+ * forgotten what it knew at the sample before. So what counts is how many lines of memory it takes to say "new", and to
+ * remember: a hash map's look-up and update together took 1.1 us there, the bit takes one line.
+ */
+#include <errno.h>
+
+#include "stack_frame.h"
+
+/* The stack frame of stack_value. */
+struct value_frame {
+	uint64_t none[STACK_VALUES]; /* what a new key starts with */
+	uint32_t id;		     /* a pid and */
+	uint32_t generation; /* which program it is, start time and exec id: the key of seen */
+};
+enum {
+	NONE = FRAME(struct value_frame, none),
+	SEEN_KEY = FRAME(struct value_frame, id),
+	SEEN_GENERATION = FRAME(struct value_frame, generation)
+};
+
+/* Offsets in a place of the table. */
+enum {
+	COUNT_HASH = offsetof(struct stack_count, hash),
+	COUNT_OWNERS = offsetof(struct stack_count, owners),
+	COUNT_VALUES = offsetof(struct stack_count, value),
+	COUNT_BYTES = sizeof(struct stack_count),
+	BUCKET_SHIFT = 8
+};
+_Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts");
+
+/* On to the label if the place that R6 points to is that of the hash R1, or nobody's; else to the next one. */
+#define TRY_PLACE(known, nobodys)                                                                  \
+	LDX(DW, R2, R6, COUNT_HASH), JEQ_REG(R2, R1, known), JEQ(R2, 0, nobodys),                  \
+		ADD(R6, COUNT_BYTES)
+
+/* clang-format off */
+static const struct asm_insn value_lines[] = {
+	/* stack_value(record): its weights in the map, or 0 when the record has travelled instead. */
+FUNC(stack_value),
+	MOV_REG(R8, R1),
+	UNLESS(struct profile_config, each),
+		UNLESS(struct profile_config, table),
+			LD_MAP(R1, counts),
+			MOV_REG(R2, R8),
+			CALL(map_lookup_elem),
+			JEQ(R0, 0, first_sight),
+			EXIT(),
+		END,
+		WHEN(struct profile_config, table),
+			/* R2 = the word of its bit, R3 = the bit, R6 = no place. */
+			LDX(DW, R1, R8, HASH),
+			MOV_REG(R4, R1),
+			RSH(R4, 64 - STACK_ONCE_SHIFT),
+			MOV(R3, 1),
+			LSH_REG(R3, R4), /* by the lowest 6 bits of it */
+			RSH(R4, 6),
+			LSH(R4, 3),
+			LD_MAP_VALUE(R5, counts, offsetof(struct stack_table, once)),
+			ADD_REG(R5, R4),
+			LDX(DW, R2, R5, 0),
+			MOV(R6, 0),
+			JSET_REG(R2, R3, seen_before),
+			OR_REG(R2, R3),
+			STX(DW, R5, 0, R2),
+			JA(first_sight),
+LABEL(seen_before), /* R6 = its place, or the one it may have */
+			LD_MAP_VALUE(R6, counts, 0),
+			MOV_REG(R2, R1),
+			AND(R2, (1 << STACK_BUCKETS_SHIFT) - 1),
+			LSH(R2, BUCKET_SHIFT),
+			ADD_REG(R6, R2),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, first_sight),
+			LDX(DW, R2, R6, COUNT_HASH),
+			JNE_REG(R2, R1, first_sight), /* it may be somebody else's: that comes out below */
+LABEL(known),
+			MOV_REG(R0, R6),
+			ADD(R0, COUNT_VALUES),
+			EXIT(),
+		END,
+LABEL(first_sight),
+	END,
+
+	/* It travels: R7 = bytes of its frames. */
+	LDX(W, R7, R8, KERNEL_BYTES),
+	LDX(W, R1, R8, USER_BYTES),
+	ADD_REG(R7, R1),
+
+	/* The rest of the record. */
+	CALL(ktime_get_ns),
+	STX(DW, R8, TIME, R0),
+	CALL(get_smp_processor_id),
+	STX(W, R8, CPU, R0),
+
+	/*
+	 * R9 = whether to wake user space. Waking costs it more than the sample cost us, so only
+	 * when the ring fills up; for a program never seen before, which may be gone soon, and its
+	 * files with it; or when the walk began in code that no table is known for.
+	 */
+	MOV(R9, BPF_RB_FORCE_WAKEUP),
+	WHEN(struct profile_config, eh),
+		LDX(W, R1, R8, USER_END),
+		JEQ32(R1, -2, output), /* STACK_NO_TABLE */
+	END,
+	LDX(W, R1, R8, PID_TGID + 4),
+	STX(W, R10, SEEN_KEY, R1),
+	LDX(DW, R1, R8, EXEC_ID),
+	LDX(DW, R2, R8, START_TIME),
+	ADD_REG(R1, R2),
+	STX(W, R10, SEEN_GENERATION, R1),
+	LDX(DW, R1, R10, SEEN_KEY),
+	LDX(DW, R2, R8, TOLD),
+	JEQ_REG(R1, R2, known_program),
+	STX(DW, R8, TOLD, R1),
+	MAP_LOOKUP(seen, SEEN_KEY),
+	JEQ(R0, 0, new_program),
+LABEL(known_program),
+	JGT(R7, 4096, how_full),
+	LDX(W, R1, R8, SENT),
+	ADD(R1, 1),
+	STX(W, R8, SENT, R1),
+	AND(R1, 7), /* to ask every time would cost a third of the sending */
+	JNE(R1, 0, no_hurry),
+LABEL(how_full),
+	LD_MAP(R1, events),
+	MOV(R2, BPF_RB_AVAIL_DATA),
+	CALL(ringbuf_query),
+	JGE_PARAM(R0, struct profile_config, ring_mark, output),
+LABEL(no_hurry),
+	MOV(R9, BPF_RB_NO_WAKEUP),
+	JA(output),
+LABEL(new_program),
+	ST(DW, R10, NONE, 0),
+	MAP_UPDATE(seen, SEEN_KEY, NONE, BPF_ANY),
+
+LABEL(output),
+	LD_MAP(R1, events),
+	MOV_REG(R2, R8),
+	MOV_REG(R3, R7),
+	JGT_PARAM(R3, struct profile_config, both_bytes, out), /* never */
+	ADD(R3, FRAMES),
+	MOV_REG(R4, R9),
+	CALL(ringbuf_output),
+	JNE(R0, 0, ring_full),
+
+	/* Only now: whatever is found in the map has come through the ring. */
+	UNLESS(struct profile_config, each),
+		WHEN(struct profile_config, table),
+			JEQ(R6, 0, out), /* it wants no place yet */
+			MOV(R1, 1),
+			ATOMIC_ADD(W, R6, COUNT_OWNERS, R1),
+			LDX(W, R2, R6, COUNT_OWNERS),
+			LDX(DW, R1, R8, HASH),
+			JNE(R2, 1, not_ours),
+			STX(DW, R6, COUNT_HASH, R1),
+			JA(out),
+LABEL(not_ours), /* somebody's before, or another CPU was faster */
+			MOV(R2, -1),
+			ATOMIC_ADD(W, R6, COUNT_OWNERS, R2),
+			LDX(DW, R2, R6, COUNT_HASH),
+			JEQ(R2, 0, out),
+			JEQ_REG(R2, R1, out),
+		END,
+		UNLESS(struct profile_config, table),
+			ZERO(NONE, 8 * STACK_VALUES),
+			LD_MAP(R1, counts),
+			MOV_REG(R2, R8),
+			FRAME_PTR(R3, NONE),
+			MOV(R4, BPF_NOEXIST),
+			CALL(map_update_elem),
+			JEQ(R0, 0, out),
+			JEQ32(R0, -EEXIST, out), /* another CPU was faster; 32 bits: an int before 6.4 */
+		END,
+		COUNT(stats, struct profile_stats, uncounted),
+	END,
+	JA(out),
+LABEL(ring_full),
+	COUNT(stats, struct profile_stats, ring_full),
+	ST(DW, R8, HASH, 0),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_layout value_frame_layout =
+	ASM_LAYOUT(struct value_frame, ASM_FIELD(struct value_frame, none),
+		   ASM_FIELD(struct value_frame, id), ASM_FIELD(struct value_frame, generation));
+static const struct asm_func_frame frames[] = { { "stack_value", &value_frame_layout } };
+const struct asm_part stack_value_part = { ASM_LINES(value_lines), .frames = frames, .nframes = 1 };

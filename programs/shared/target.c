@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * target: is the task at hand one that was asked for?
+ *
+ * What nobody asked for is not even assembled: WHEN drops the lines of a filter that is off, so looking at the
+ * whole machine costs one call.
+ */
+#include "profile.h"
+
+/* Its stack frame. */
+struct target_frame {
+	struct bpf_pidns_info ns_ids; /* { thread, process } as our pid namespace counts */
+	char comm[16];
+	uint64_t id;		/* a pid, a tid: key of the filter maps */
+	uint32_t first, unused; /* 0: key of the first element of scratch */
+};
+enum {
+	NS_TGID = FRAME(struct target_frame, ns_ids.tgid),
+	NS_PID = FRAME(struct target_frame, ns_ids.pid),
+	NS_IDS = FRAME(struct target_frame, ns_ids),
+	COMM = FRAME(struct target_frame, comm),
+	ID = FRAME(struct target_frame, id),
+	FIRST = FRAME(struct target_frame, first)
+};
+
+/* clang-format off */
+static const struct asm_insn target_lines[] = {
+	/* target_ids(): the current task as process << 32 | thread; -1 if it was not asked for. */
+FUNC(target_ids),
+	CALL(get_current_pid_tgid),
+	MOV_REG(R6, R0),
+
+	/* In a container our pids are not the machine's: those that have none of ours are not for us. */
+	WHEN(struct profile_config, ns_inode),
+		LD_PARAM(R1, struct profile_config, ns_device),
+		LD_PARAM(R2, struct profile_config, ns_inode),
+		FRAME_PTR(R3, NS_IDS),
+		MOV(R4, sizeof(struct bpf_pidns_info)),
+		CALL(get_ns_current_pid_tgid),
+		JNE(R0, 0, not_asked_for),
+		LDX(W, R6, R10, NS_TGID),
+		LSH(R6, 32),
+		LDX(W, R1, R10, NS_PID),
+		OR_REG(R6, R1),
+	END,
+
+	WHEN(struct profile_config, by_pid),
+		MOV_REG(R1, R6),
+		RSH(R1, 32),
+		STX(W, R10, ID, R1),
+		/* Whoever was the last that this CPU has found there still is, unless a process has changed since. */
+		WHEN(struct profile_config, eh),
+			LD_MAP_VALUE(R7, unwind_ranges, offsetof(struct unwind_ranges, changes)),
+			LDX(W, R7, R7, 0),
+			LSH(R1, 32),
+			OR_REG(R7, R1),
+			ST(W, R10, FIRST, 0),
+			MAP_LOOKUP(scratch, FIRST),
+			JEQ(R0, 0, not_asked_for), /* never */
+			MOV_REG(R8, R0),
+			LDX(DW, R1, R8, offsetof(struct stack_scratch, asked)),
+			JEQ_REG(R1, R7, asked_for),
+		END,
+		FILTER_SET(pids, ID, not_asked_for),
+		WHEN(struct profile_config, eh),
+			STX(DW, R8, offsetof(struct stack_scratch, asked), R7),
+LABEL(asked_for),
+		END,
+	END,
+	WHEN(struct profile_config, by_tid),
+		STX(W, R10, ID, R6),
+		FILTER_SET(tids, ID, not_asked_for),
+	END,
+	FILTER_CGROUP(struct profile_config, cgroup_id, cgroup_level, not_asked_for),
+	WHEN(struct profile_config, comm.mask[0]),
+		FRAME_PTR(R1, COMM),
+		MOV(R2, 16),
+		CALL(get_current_comm),
+		FILTER_COMM(struct profile_config, comm, R10, COMM, not_asked_for),
+	END,
+	MOV_REG(R0, R6),
+	EXIT(),
+
+	WHEN(struct profile_config, filtering),
+LABEL(not_asked_for),
+		MOV(R0, -1),
+		EXIT(),
+	END,
+};
+/* clang-format on */
+static const struct asm_layout target_frame_layout = ASM_LAYOUT(
+	struct target_frame, ASM_FIELD(struct target_frame, ns_ids.pid),
+	ASM_FIELD(struct target_frame, ns_ids.tgid), ASM_FIELD(struct target_frame, comm),
+	ASM_FIELD(struct target_frame, id), ASM_FIELD(struct target_frame, first));
+static const struct asm_func_frame frames[] = {
+	{ "target_ids", &target_frame_layout },
+};
+const struct asm_part target_part = { ASM_LINES(target_lines), .frames = frames,
+				      .nframes = sizeof(frames) / sizeof(frames[0]) };

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unwind: whole user stacks of programs without frame pointers.
+ *
+ * Compilers leave out frame pointers, but they write down, for every instruction, how to find the caller's
+ * frame: .eh_frame. User space has turned that into tables (rawprof/unwind.h says what they look like), and here
+ * the walk is made, once for every frame:
+ *
+ *	pc -> segment (which mapping of the process) -> page -> row -> rule -> caller's pc and sp
+ *
+ * Both searches are binary: halvings that add a masked half rather than branch, so that the verifier walks one path
+ * instead of two to the power of twenty-one; and bpf_loop has it walk that path once instead of once for every frame.
+ *
+ * Between two samples the program that is looked at has filled the processor's caches with its own data, and a search
+ * would wait for memory a dozen times a frame. So a rule that was found is kept in unwind_found, by the hash of the
+ * block of code that it holds in, where a frame that is seen again or has a neighbour that was, as most have, waits
+ * once. And the stack itself is read through a window: one call of the kernel serves several frames.
+ *
+ * The frame pointer is read lazily: a rule that needs it is rare, so what is kept is where it was saved, and a
+ * frame costs one word of user memory, its return address.
+ */
+#include "unwind_step.h"
+
+/* clang-format off */
+static const struct asm_insn unwind_lines[] = {
+	/*
+	 * unwind_user(scratch, max, pid, context, base): walks the user stack of the current task into the record, behind
+	 * the base frames that it has already. Returns the number of frames; walk.end says how the walk ended. 0 when
+	 * there is nothing to walk by: UNWIND_NO_SEGMENT if the process's mappings are not known yet, UNWIND_OTHER_CODE
+	 * for a thread of the kernel or a 32-bit program, UNWIND_IN_KERNEL if its registers cannot be had, UNWIND_GONE
+	 * when it has ended and given its memory back.
+	 */
+FUNC(unwind_user),
+	MOV_REG(R6, R1),
+	STX(DW, R10, STATE_SLOT, R6),
+	STX(W, R10, TGID, R3),
+	JGT(R2, UNWIND_FRAMES, other_code), /* never */
+	ADD_REG(R2, R5),
+	STX(W, R6, MAX, R2),
+	STX(W, R6, BASE, R5),
+	STX(W, R6, N, R5),
+
+	UNLESS(struct profile_config, own_regs),
+		/* A sample that hit the program itself brings its registers along. */
+		WHEN(struct profile_config, user_code),
+			READ_CONTEXT(entered),
+			JA(registers_known),
+LABEL(entered),
+		END,
+
+		/* Where the kernel was entered, all registers of the user were saved. */
+		UNLESS(struct profile_config, of_task),
+			CALL(get_current_task_btf),
+		END,
+		WHEN(struct profile_config, of_task),
+			STX(DW, R10, TASK_SLOT, R4),
+			MOV_REG(R0, R4),
+		END,
+		LD_FIELD(R1, R0, "task_struct", "mm"),
+		JEQ(R1, 0, gone),
+		LD_FIELD(R1, R0, "task_struct", "flags"),
+		JSET(R1, PF_KTHREAD, other_code),
+		MOV_REG(R1, R0),
+		CALL(task_pt_regs),
+		MOV_REG(R3, R0),
+		MOV_REG(R1, R6),
+		ADD(R1, REGS),
+		MOV(R2, UNWIND_REGS_BYTES),
+		CALL(probe_read_kernel),
+		JNE(R0, 0, other_code),
+		LDX(DW, R1, R6, REGS + UNWIND_MODE_REG),
+		AND(R1, UNWIND_MODE_MASK),
+		JNE(R1, UNWIND_MODE_USER64, other_code),
+		WHEN(struct profile_config, user_code),
+LABEL(registers_known),
+		END,
+	END,
+
+	/* Before Linux 5.15 they are known of a sample that hit the program itself: then they are the context. */
+	WHEN(struct profile_config, own_regs),
+		READ_CONTEXT(in_kernel),
+	END,
+
+	/* The ranges of its process: those of the last walk here, if it was the same one and nothing has changed. */
+	LD_MAP_VALUE(R7, unwind_ranges, CHANGES),
+	LDX(W, R7, R7, 0),
+	LDX(W, R1, R6, KNOWN_CHANGES),
+	JNE_REG(R1, R7, look_up),
+	LDX(W, R1, R6, KNOWN_PID),
+	LDX(W, R2, R10, TGID),
+	JEQ_REG(R1, R2, ranges_known),
+LABEL(look_up),
+	MAP_LOOKUP(unwind_procs, TGID),
+	JEQ(R0, 0, unknown),
+	LDX(W, R2, R0, offsetof(struct unwind_proc, first)),
+	STX(W, R6, FIRST, R2),
+	LDX(W, R1, R0, offsetof(struct unwind_proc, count)),
+	JEQ(R1, 0, unknown),
+	STX(W, R6, NRANGES, R1),
+	LDX(W, R3, R0, offsetof(struct unwind_proc, generation)),
+	STX(DW, R6, GENERATION, R3),
+	LDX(W, R1, R10, TGID),
+	STX(W, R6, KNOWN_PID, R1),
+	STX(W, R6, KNOWN_CHANGES, R7),
+	ST(DW, R6, RANGE_START, -1), /* of that process, nobody has looked for any yet */
+LABEL(ranges_known),
+
+	/*
+	 * Most frames are where they were in the last walk. Their rules come from memory, and frame by frame each would
+	 * be waited for, as only the one before tells where it is; looked at here, all are on their way at once.
+	 */
+	MOV(R2, 0),
+LABEL(next_of_trail),
+	MOV_REG(R3, R6),
+	ADD_REG(R3, R2),
+	LDX(DW, R1, R3, TRAIL),
+	AND(R1, (UNWIND_FOUND / 2 - 1) << FOUND_PAIR_SHIFT),
+	LD_MAP_VALUE(R3, unwind_found, 0),
+	ADD_REG(R3, R1),
+	LDX(DW, R1, R3, 0),
+	ADD(R2, 8),
+	JLT(R2, 8 * UNWIND_TRAIL, next_of_trail),
+
+	MOV_REG(R7, R6),
+	ADD(R7, REGS),
+	LD_IP(R1, R7),
+	STX(DW, R6, PC, R1),
+	LD_SP(R1, R7),
+	STX(DW, R6, SP, R1),
+	LD_FP(R1, R7),
+	STX(DW, R6, FP, R1),
+	ST(DW, R6, FP_AT, 0),
+	ST(DW, R6, MARK, 0),
+	ST(DW, R6, IS_RETURN, 0),
+	ST(DW, R6, WINDOW_AT, UNWIND_NO_WINDOW),
+	ST(W, R6, WINDOWLESS, 0),
+	ST(W, R6, WHY, UNWIND_DEEP), /* unless a step says otherwise */
+
+	UNLESS(struct profile_config, bounded),
+		MOV(R1, UNWIND_FRAMES),
+		LD_FUNC(R2, unwind_step),
+		FRAME_PTR(R3, STATE_SLOT),
+		MOV(R4, 0),
+		CALL(loop),
+	END,
+
+	/* Before Linux 5.17 the verifier itself walks around the loop, and what it may do is limited. */
+	WHEN(struct profile_config, bounded),
+		MOV(R7, 0),
+LABEL(next_frame),
+		MOV_REG(R1, R7),
+		FRAME_PTR(R2, STATE_SLOT),
+		CALL_FUNC(unwind_step),
+		JNE(R0, 0, walked),
+		ADD(R7, 1),
+		JLT(R7, UNWIND_BOUNDED_FRAMES, next_frame),
+LABEL(walked),
+	END,
+	LDX(W, R0, R6, N),
+	LDX(W, R1, R6, BASE),
+	SUB_REG(R0, R1),
+	EXIT(),
+LABEL(unknown),
+	ST(W, R6, KNOWN_PID, 0),
+	ST(W, R6, WHY, UNWIND_NO_SEGMENT),
+	MOV(R0, 0),
+	EXIT(),
+	UNLESS(struct profile_config, own_regs),
+LABEL(gone),
+		ST(W, R6, WHY, UNWIND_GONE),
+		MOV(R0, 0),
+		EXIT(),
+	END,
+	WHEN(struct profile_config, own_regs),
+LABEL(in_kernel),
+		ST(W, R6, WHY, UNWIND_IN_KERNEL),
+		MOV(R0, 0),
+		EXIT(),
+	END,
+LABEL(other_code),
+	ST(W, R6, WHY, UNWIND_OTHER_CODE),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* unwind_fp(state, task): sees to it that state->fp is known. Returns 0 or a negative errno. */
+FUNC(unwind_fp),
+	MOV_REG(R6, R1),
+	WHEN(struct profile_config, of_task),
+		STX(DW, R10, FP_TASK, R2),
+	END,
+	MOV(R0, 0),
+	LDX(DW, R3, R6, FP_AT),
+	JEQ(R3, 0, known),
+	ST(DW, R6, FP_AT, 0),
+	READ_WINDOW(elsewhere),
+	STX(DW, R6, FP, R1),
+LABEL(known),
+	EXIT(),
+LABEL(elsewhere),
+	MOV_REG(R1, R6),
+	ADD(R1, FP),
+	MOV(R2, 8),
+	READ_MEMORY(FP_TASK),
+	EXIT(),
+
+	/* unwind_step(index, slot of the state): keeps the pc and goes to the caller. Returns 1 at the end. */
+FUNC(unwind_step),
+	LDX(DW, R6, R2, 0),
+	WHEN(struct profile_config, of_task),
+		LDX(DW, R1, R2, TASK_SLOT - STATE_SLOT),
+		STX(DW, R10, STEP_TASK, R1),
+	END,
+	LDX(W, R1, R6, N),
+	LDX(W, R2, R6, MAX),
+	JGE_REG(R1, R2, deep),
+	LDX(DW, R7, R6, PC),
+	LDX(DW, R3, R6, MARK),
+	OR_REG(R3, R7),
+	/* Never; for the verifier, to which less than n bytes may be all but one, so it wants room for 8 more. */
+	MOV_REG(R2, R1),
+	LSH(R2, 3),
+	JGE_PARAM(R2, struct profile_config, both_bytes, deep),
+	ADD_REG(R2, R6),
+	STX(DW, R2, PCS, R3),
+	ADD(R1, 1),
+	STX(W, R6, N, R1),
+
+	/* R7 = the address to look up: that of the call if the pc is a return address. */
+	LDX(DW, R1, R6, IS_RETURN),
+	SUB_REG(R7, R1),
+
+	/* R1 = where the rules of its block would be kept. */
+	LDX(DW, R8, R6, GENERATION),
+	LD_IMM64(R5, GOLDEN_RATIO_64),
+	MOV_REG(R3, R7),
+	AND(R3, -UNWIND_BLOCK),
+	MOV_REG(R1, R8),
+	XOR_REG(R1, R3),
+	MUL_REG(R1, R5),
+	RSH(R1, 64 - UNWIND_PAIRS_SHIFT),
+	LSH(R1, FOUND_PAIR_SHIFT),
+	STX(DW, R6, FOUND_AT, R1),
+	STX(DW, R6, BLOCK, R3),
+	LDX(W, R2, R6, N),
+	AND(R2, UNWIND_TRAIL - 1),
+	LSH(R2, 3),
+	ADD_REG(R2, R6),
+	STX(DW, R2, TRAIL, R1),
+
+	LD_MAP_VALUE(R9, unwind_found, 0),
+	ADD_REG(R9, R1),
+	RULE_OF_FOUND(rule_found),
+	ADD(R9, FOUND_BYTES),
+	RULE_OF_FOUND(rule_found),
+
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R7),
+	CALL_FUNC(unwind_find),
+	JNE(R0, 0, lost),
+
+LABEL(rule_found),
+	MOV_REG(R9, R6),
+	ADD(R9, RULE),
+
+	/* R7 = CFA, the caller's stack pointer; most often simply sp and a constant. */
+	LD_S32(R7, R9, CFA_OFF),
+	LDX(B, R1, R9, KIND),
+	JNE(R1, UNWIND_SP, not_sp),
+	LDX(DW, R2, R6, SP),
+	ADD_REG(R7, R2),
+
+LABEL(caller),
+	LDX(DW, R2, R6, SP),
+	LDX(B, R1, R9, FLAGS),
+	JSET(R1, UNWIND_RA_REG, ra_in_register),
+	JLE_REG(R7, R2, not_up),
+	LD_S16(R3, R9, RA_OFF),
+	ADD_REG(R3, R7),
+	READ_WINDOW(beyond_window),
+LABEL(return_address),
+	STX(DW, R6, PC, R1),
+
+LABEL(callers_fp),
+	LDX(B, R1, R9, FLAGS),
+	LD_S16(R8, R9, FP_OFF),
+	JSET(R1, UNWIND_FP_AT_CFA, fp_at_cfa),
+	JSET(R1, UNWIND_FP_AT_FP, fp_at_fp),
+	JSET(R1, UNWIND_FP_LOST, fp_lost),
+
+LABEL(arrived),
+	STX(DW, R6, SP, R7),
+	ST(DW, R6, IS_RETURN, 1),
+	ST(DW, R6, MARK, 0),
+	LDX(DW, R1, R6, PC),
+#ifdef UNWIND_RA_MASK
+	LD_IMM64(R2, UNWIND_RA_MASK), /* arm64 signs return addresses in their upper bits */
+	AND_REG(R1, R2),
+	STX(DW, R6, PC, R1),
+#endif
+	JEQ(R1, 0, ra_zero),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* A call costs more than the bytes: those that the next frames will want come along. Near the stack's end there are fewer. */
+LABEL(beyond_window),
+	MOV_REG(R8, R3),
+	LDX(W, R1, R6, WINDOWLESS),
+	JNE(R1, 0, one_word),
+	SUB(R3, UNWIND_WINDOW_BELOW),
+	STX(DW, R6, WINDOW_AT, R3),
+	MOV_REG(R1, R6),
+	ADD(R1, WINDOW),
+	MOV(R2, UNWIND_WINDOW),
+	READ_MEMORY(STEP_TASK),
+	JNE(R0, 0, no_window),
+	LDX(DW, R1, R6, WINDOW + UNWIND_WINDOW_BELOW),
+	JA(return_address),
+LABEL(no_window),
+	ST(DW, R6, WINDOW_AT, UNWIND_NO_WINDOW),
+	ST(W, R6, WINDOWLESS, 1),
+LABEL(one_word),
+	MOV_REG(R3, R8),
+	READ_STACK(PC, 8),
+	JA(callers_fp),
+
+LABEL(fp_at_cfa),
+	ADD_REG(R8, R7),
+	STX(DW, R6, FP_AT, R8),
+	JA(arrived),
+LABEL(fp_at_fp),
+	KNOW_FP,
+	LDX(DW, R1, R6, FP),
+	ADD_REG(R8, R1),
+	STX(DW, R6, FP_AT, R8),
+	JA(arrived),
+LABEL(fp_lost),
+	ST(DW, R6, FP, 0),
+	ST(DW, R6, FP_AT, 0),
+	JA(arrived),
+LABEL(ra_in_register), /* a leaf function of arm64 leaves it where the call put it, and may have no frame */
+	JLT_REG(R7, R2, not_up),
+	LDX(H, R1, R9, RA_OFF),
+#ifdef UNWIND_LINK_REG
+	ONLY_INNERMOST(inner),
+	JA(leaf),
+LABEL(inner),
+	LDX(DW, R2, R6, IS_RETURN),
+	JNE(R2, 0, not_leaf),
+	JNE(R1, UNWIND_LINK_REG, not_leaf), /* the one that from_signal has read */
+LABEL(leaf),
+#else
+	ONLY_INNERMOST(not_leaf),
+#endif
+	JGT(R1, UNWIND_REGS_BYTES - 8, no_rule),
+	ADD_REG(R1, R6),
+	LDX(DW, R1, R1, REGS),
+	STX(DW, R6, PC, R1),
+	JA(callers_fp),
+
+	/* The rarer ways to the CFA. */
+LABEL(not_sp),
+	JEQ(R1, UNWIND_END, by_frame_pointer),
+	JEQ(R1, UNWIND_STOP, complete),
+	JEQ(R1, UNWIND_FP, from_fp),
+	JEQ(R1, UNWIND_PLT, from_plt),
+	JEQ(R1, UNWIND_SIGNAL, from_signal),
+	JEQ(R1, UNWIND_DEREF_SP, from_deref_sp),
+	JEQ(R1, UNWIND_DEREF_FP, from_deref_fp),
+	JEQ(R1, UNWIND_REG, from_register),
+	JA(no_rule),
+
+LABEL(from_fp),
+	KNOW_FP,
+	LDX(DW, R1, R6, FP),
+	ADD_REG(R7, R1),
+	JA(caller),
+
+LABEL(from_plt), /* a stub of 16 bytes pushes 8 on its way */
+	LDX(DW, R2, R6, SP),
+	ADD_REG(R7, R2),
+	LDX(DW, R1, R6, PC),
+	AND(R1, 15),
+	LDX(H, R2, R9, ARG),
+	JLT_REG(R1, R2, caller),
+	ADD(R7, 8),
+	JA(caller),
+
+LABEL(from_deref_fp),
+	KNOW_FP,
+	LDX(DW, R3, R6, FP),
+	JA(dereference),
+LABEL(from_deref_sp),
+	LDX(DW, R3, R6, SP),
+LABEL(dereference),
+	ADD_REG(R3, R7),
+	READ_STACK(WORDS, 8),
+	LDX(DW, R7, R6, WORDS),
+	LD_S16(R1, R9, ARG),
+	ADD_REG(R7, R1),
+	JA(caller),
+
+LABEL(from_register), /* any other is known in the innermost frame only */
+	ONLY_INNERMOST(not_leaf),
+	LDX(H, R1, R9, ARG),
+	JGT(R1, UNWIND_REGS_BYTES - 8, no_rule),
+	ADD_REG(R1, R6),
+	LDX(DW, R1, R1, REGS),
+	ADD_REG(R7, R1),
+	JA(caller),
+
+LABEL(from_signal), /* what the kernel saved of the interrupted frame: cfa_off, fp_off, ra_off from sp */
+	LDX(DW, R8, R6, SP),
+	LD_S16(R3, R9, RA_OFF),
+	ADD_REG(R3, R8),
+	READ_STACK(PC, 8),
+#ifdef UNWIND_LINK_REG
+	LD_S16(R3, R9, ARG),
+	ADD_REG(R3, R8),
+	READ_STACK(REGS + UNWIND_LINK_REG, 8),
+#endif
+	LD_S16(R3, R9, FP_OFF),
+	ADD_REG(R3, R8),
+	READ_STACK(FP, 8),
+	MOV_REG(R3, R7),
+	ADD_REG(R3, R8),
+	READ_STACK(SP, 8),
+	ST(DW, R6, FP_AT, 0),
+	ST(DW, R6, IS_RETURN, 0),
+	LD_IMM64(R1, UNWIND_PC_EXACT),
+	STX(DW, R6, MARK, R1),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(by_frame_pointer), /* no rule: JIT code, assembly. fp -> { caller's fp, return address } */
+	KNOW_FP,
+	LDX(DW, R7, R6, FP),
+	JEQ(R7, 0, fp_zero),
+#ifdef UNWIND_FP_RECORD
+	ADD(R7, UNWIND_FP_RECORD),
+#endif
+	LDX(DW, R1, R6, SP),
+	JLT_REG(R7, R1, fp_bad),
+	MOV_REG(R3, R7),
+	READ_STACK(WORDS, 16),
+	LDX(DW, R1, R6, WORDS),
+	STX(DW, R6, FP, R1),
+	LDX(DW, R1, R6, WORDS + 8),
+	STX(DW, R6, PC, R1),
+	ADD(R7, 16),
+	JA(arrived),
+
+	/* Ends. */
+LABEL(complete),
+	STOP_WALK(UNWIND_COMPLETE),
+LABEL(ra_zero),
+	STOP_WALK(UNWIND_RA_ZERO),
+LABEL(fp_zero),
+	STOP_WALK(UNWIND_FP_ZERO),
+LABEL(deep),
+	STOP_WALK(UNWIND_DEEP),
+LABEL(lost),
+	STX(W, R6, WHY, R0),
+	MOV(R0, 1),
+	EXIT(),
+LABEL(fp_bad),
+	STOP_WALK(UNWIND_FP_BAD),
+LABEL(not_up),
+	STOP_WALK(UNWIND_NOT_UP),
+LABEL(unreadable),
+	STOP_WALK(UNWIND_READ),
+LABEL(not_leaf),
+	STOP_WALK(UNWIND_NOT_LEAF),
+LABEL(no_rule),
+	STOP_WALK(UNWIND_NO_RULE),
+	INCLUDE(&unwind_find_part),
+};
+/* clang-format on */
+
+const struct asm_part unwind_part = { ASM_LINES(unwind_lines) };

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unwind_follow: what the walker knows of a process follows it from its birth to its end.
+ *
+ *	fork	the child has the mappings of its parent
+ *	exec	they are gone; an entry without ranges stays, which says that there was one
+ *	end	so is the process
+ *
+ * All three run before the process executes an instruction in its new state, so no sample of it is walked by ranges
+ * that are not its own. User space is woken at an exec of who was asked for: it has to read the new mappings, and
+ * there are programs that live for less than it takes to notice by other means.
+ */
+#include "profile.h"
+
+struct follow_frame {
+	uint32_t parent, child;
+	struct unwind_proc none;
+};
+enum {
+	PARENT = FRAME(struct follow_frame, parent),
+	CHILD = FRAME(struct follow_frame, child),
+	NO_RANGES = FRAME(struct follow_frame, none)
+};
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct follow_frame, ASM_FIELD(struct follow_frame, parent),
+		   ASM_FIELD(struct follow_frame, child), ASM_FIELD(struct follow_frame, none));
+
+/* The arguments of a BTF tracepoint are its context, 8 bytes each. */
+#define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
+
+#define ON_TRACEPOINT(event, text_lines)                                                           \
+	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
+	.license = "Dual BSD/GPL", ASM_LINES(text_lines), .frame = &frame_layout
+
+/* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
+/* clang-format off */
+static const struct asm_insn fork_lines[] = {
+	TP_ARG(R2, 0),
+	LD_FIELD(R6, R2, "task_struct", "tgid"),
+	STX(W, R10, PARENT, R6),
+	TP_ARG(R2, 1),
+	LD_FIELD(R3, R2, "task_struct", "tgid"),
+	JEQ_REG(R3, R6, out), /* a thread */
+	STX(W, R10, CHILD, R3),
+	MAP_LOOKUP(unwind_procs, PARENT),
+	JEQ(R0, 0, out),
+	MOV_REG(R6, R0),
+	LD_MAP(R1, unwind_procs),
+	FRAME_PTR(R2, CHILD),
+	MOV_REG(R3, R6),
+	MOV(R4, BPF_NOEXIST),
+	CALL(map_update_elem),
+	JEQ(R0, 0, out),
+	/* Somebody's who had the pid before, and whose end was missed. */
+	LD_MAP(R1, unwind_procs),
+	FRAME_PTR(R2, CHILD),
+	MOV_REG(R3, R6),
+	MOV(R4, BPF_ANY),
+	CALL(map_update_elem),
+	PROCS_CHANGED,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+const struct asm_program unwind_fork_program = {
+	.name = "unwind_fork",
+	ON_TRACEPOINT("sched_process_fork", fork_lines),
+};
+
+/* sched_process_exec(struct task_struct *task, pid_t old, struct linux_binprm *binary) */
+/* clang-format off */
+static const struct asm_insn exec_lines[] = {
+	TP_ARG(R2, 0),
+	LD_FIELD(R6, R2, "task_struct", "tgid"),
+	STX(W, R10, CHILD, R6),
+	ST(DW, R10, NO_RANGES, 0),
+	ST(DW, R10, NO_RANGES + 8, 0),
+	WHEN(struct profile_config, by_pid),
+		FILTER_SET(pids, CHILD, out),
+	END,
+	UNLESS(struct profile_config, by_pid),
+		MAP_LOOKUP(unwind_procs, CHILD),
+		JEQ(R0, 0, out),
+	END,
+	MAP_UPDATE(unwind_procs, CHILD, NO_RANGES, BPF_ANY),
+	PROCS_CHANGED,
+
+	/* A record that is thrown away wakes too, and nobody has to read it. */
+	WHEN(struct profile_config, by_pid),
+		LD_MAP(R1, events),
+		MOV(R2, 8),
+		MOV(R3, 0),
+		CALL(ringbuf_reserve),
+		JEQ(R0, 0, out), /* it is full, and user space awake */
+		MOV_REG(R1, R0),
+		MOV(R2, BPF_RB_FORCE_WAKEUP),
+		CALL(ringbuf_discard),
+	END,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+const struct asm_program unwind_exec_program = {
+	.name = "unwind_exec",
+	ON_TRACEPOINT("sched_process_exec", exec_lines),
+	.config_size = sizeof(struct profile_config),
+};
+
+/* sched_process_free(struct task_struct *task): the last that is heard of it. */
+/* clang-format off */
+static const struct asm_insn exit_lines[] = {
+	TP_ARG(R2, 0),
+	LD_FIELD(R6, R2, "task_struct", "tgid"),
+	LD_FIELD(R3, R2, "task_struct", "pid"),
+	JNE_REG(R3, R6, out), /* the first thread goes last */
+	STX(W, R10, CHILD, R6),
+	MAP_DELETE(unwind_procs, CHILD),
+	PROCS_CHANGED,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+
+const struct asm_program unwind_exit_program = {
+	.name = "unwind_exit",
+	ON_TRACEPOINT("sched_process_free", exit_lines),
+};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * offcpu_waking: who ends a wait?
+ *
+ * sched_waking runs in the context of whoever wakes a thread, unlike sched_wakeup, which may run on the thread's own
+ * CPU. Its stack is kept with the thread until that is back. It may be called before the thread has quite left, so
+ * what it says is not forgotten when the thread leaves; and of several the last one counts, which is the one that
+ * found it asleep.
+ *
+ * In an interrupt the current task is only the one that was interrupted. If that was in user code, the kernel was not
+ * entered by a system call, and the task's own stack, which may be anywhere, is left out. The rest is told apart by
+ * the names of the kernel's functions.
+ */
+#include "programs/shared/sched_thread.h"
+
+struct waking_frame {
+	uint64_t ids;
+	uint32_t tid, unused;
+};
+enum { IDS = FRAME(struct waking_frame, ids), TID = FRAME(struct waking_frame, tid) };
+static const struct asm_layout frame_layout =
+	ASM_LAYOUT(struct waking_frame, ASM_FIELD(struct waking_frame, ids),
+		   ASM_FIELD(struct waking_frame, tid));
+
+enum {
+	RECORD_HASH = offsetof(struct stack_record, hash),
+	RECORD_VALUE = offsetof(struct stack_record, value)
+};
+
+/*
+ * dst is negative if the kernel was entered by something else than a system call. Source: orig_ax in
+ * arch/x86/include/asm/ptrace.h, syscallno in that of arm64; riscv's cause is 8 for a system call.
+ */
+#if defined(__aarch64__)
+#define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "syscallno")
+#elif defined(__riscv)
+#define LD_ENTRY(dst, regs)                                                                        \
+	LD_FIELD(dst, regs, "pt_regs", "cause"), XOR(dst, 8), MOV_REG(R2, dst), NEG(R2),           \
+		OR_REG(dst, R2)
+#else
+#define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "orig_ax")
+#endif
+
+/* clang-format off */
+
+/* R6 = context, R7 = entry of the thread that is woken: how the programs end. */
+static const struct asm_insn take_lines[] = {
+	MOV(R8, OFFCPU_WAKER_TASK),
+	JA(take),
+LABEL(interrupted),
+	ST(DW, R10, IDS, 0),
+	LD_IMM64(R8, OFFCPU_WAKER_INTERRUPT | STACK_KERNEL_ONLY),
+
+LABEL(take),
+	MOV_REG(R1, R6),
+	LDX(DW, R2, R10, IDS),
+	MOV_REG(R3, R8),
+	CALL_FUNC(stack_begin),
+	JEQ(R0, 0, lost),
+	MOV_REG(R8, R0),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R8),
+	INCLUDE(&stack_kernel_part),
+	MOV_REG(R1, R8),
+	MOV_REG(R2, R6),
+	MOV_REG(R3, R0),
+	CALL_FUNC(stack_end),
+	ST(DW, R8, RECORD_VALUE, 0),
+	ST(DW, R8, RECORD_VALUE + 8, 0),
+	MOV_REG(R1, R8),
+	CALL_FUNC(stack_value),
+	LDX(DW, R1, R8, RECORD_HASH),
+	STX(DW, R7, WAKER, R1),
+	LDX(DW, R7, R8, RECORD_HASH),
+	STACK_DONE(R8),
+	JNE(R7, 0, out),
+LABEL(lost), /* and counted as such, so it is an event too */
+	COUNT(stats, struct sched_stats, profile.fired),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+/* clang-format on */
+static const struct asm_part take_part = { ASM_LINES(take_lines) };
+
+/* sched_waking(struct task_struct *p) */
+/* clang-format off */
+static const struct asm_insn waking[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	LDX(DW, R1, R6, 0),
+	LD_FIELD(R1, R1, "task_struct", "pid"),
+	STX(W, R10, TID, R1),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+
+	CALL(get_current_pid_tgid),
+	STX(DW, R10, IDS, R0),
+	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	CALL(get_current_task_btf),
+	LD_FIELD(R1, R0, "task_struct", "mm"),
+	JEQ(R1, 0, a_task), /* of the kernel, which has never been in user code */
+	MOV_REG(R1, R0),
+	CALL(task_pt_regs),
+	LD_ENTRY(R1, R0),
+	JSLT(R1, 0, interrupted),
+LABEL(a_task),
+	INCLUDE(&take_part),
+
+	INCLUDE(&stack_pieces_part),
+};
+
+/*
+ * The same for kernels without BTF, where nothing but the names of the kernel's functions tells of interrupts: user
+ * space takes the stack of whom they interrupted away.
+ */
+static const struct asm_insn waking_classic[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	LD_TP(R1, R6, "sched", "sched_waking", "pid"),
+	STX(W, R10, TID, R1),
+	MAP_LOOKUP(threads, TID),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+	CALL(get_current_pid_tgid),
+	STX(DW, R10, IDS, R0),
+	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	INCLUDE(&take_part),
+
+	INCLUDE(&stack_pieces_part),
+};
+/* clang-format on */
+
+const struct asm_program offcpu_waking_program = {
+	.name = "offcpu_waking",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_waking",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(waking),
+	.config_size = sizeof(struct sched_config),
+	.frame = &frame_layout,
+};
+
+const struct asm_program offcpu_waking_classic_program = {
+	.name = "waking_classic",
+	.type = BPF_PROG_TYPE_TRACEPOINT,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(waking_classic),
+	.config_size = sizeof(struct sched_config),
+	.frame = &frame_layout,
+};
+
+const struct sched_config offcpu_waking_usual_config = {
+	.profile = { .user_bytes = 127 * 8,
+		     .fp_bytes = 127 * 8,
+		     .user_frames = 127,
+		     .kernel_bytes = 127 * 8,
+		     .both_bytes = 2 * 127 * 8,
+		     .eh = 1,
+		     .identity = 1,
+		     .some_kernel_only = 1,
+		     .ring_mark = 1 << 18 },
+	.wakers = 1,
+};

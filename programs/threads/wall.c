@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wall: all time of threads.
+ *
+ * At any time a thread is on a CPU, is waiting for one, or is waiting for something else. What ends one of these is an
+ * event, so nothing is missing between them and their sum is the time since the thread was first known.
+ *
+ *	sched_switch, it leaves		on_cpu += since then; its stack is taken
+ *	sched_wakeup			its wait is over; it is queued
+ *	sched_switch, it is next	what it waited and was queued is added to its stack
+ *	sched_process_exec		it may have another id from now on
+ *
+ * Where it was on the CPU is sampled by a perf event: how long is exact, for the thread, and its samples share that out.
+ */
+#include <linux/bpf_perf_event.h>
+
+#include "programs/shared/sched_thread.h"
+
+const struct asm_map wall_maps[WALL_MAPS] = {
+	SCHED_MAP_LIST(WALL_WEIGHTS, sizeof(struct sched_thread), sched_thread_layout),
+	[WALL_MAP_SWITCHED] = { "switched", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
+	[WALL_MAP_BIRTHS] = { "births", BPF_MAP_TYPE_LRU_HASH, 4, 8, 8192 },
+};
+
+/* The stack frame of wall_leave. */
+struct leave_frame {
+	struct sched_thread thread; /* a new entry of the map threads */
+	uint64_t context, state, now,
+		prev; /* arguments; prev is the task by its BTF type, or when it came */
+	uint64_t ran; /* since it came to its CPU, by the kernel's sum */
+	uint32_t tid, unused;
+};
+enum {
+	THREAD = FRAME(struct leave_frame, thread),
+	CONTEXT = FRAME(struct leave_frame, context),
+	STATE = FRAME(struct leave_frame, state),
+	NOW = FRAME(struct leave_frame, now),
+	PREV = FRAME(struct leave_frame, prev),
+	RAN = FRAME(struct leave_frame, ran),
+	LEAVE_TID = FRAME(struct leave_frame, tid)
+};
+/* The stack frame of wall_back, of wall_add and of the program on sched_wakeup. */
+struct back_frame {
+	uint64_t hash, now;
+	uint32_t tid, unused;
+};
+enum {
+	ADD_HASH = FRAME(struct back_frame, hash),
+	BACK_NOW = FRAME(struct back_frame, now),
+	BACK_TID = FRAME(struct back_frame, tid)
+};
+
+enum {
+	RECORD_HASH = offsetof(struct stack_record, hash),
+	RECORD_VALUE = offsetof(struct stack_record, value),
+	RECORD_PID_TGID = offsetof(struct stack_record, pid_tgid),
+	RECORD_USER_END = offsetof(struct stack_record, user_end),
+	RECORD_COMM = offsetof(struct stack_record, comm)
+};
+/* As weights lie in the map and, from value on, in a record. */
+enum {
+	COUNTED = 8 * WALL_WEIGHT_COUNT,
+	WAITING = 8 * WALL_WEIGHT_WAITING,
+	PREEMPTED = 8 * WALL_WEIGHT_PREEMPTED,
+	WAS_QUEUED = 8 * WALL_WEIGHT_QUEUED
+};
+
+/* dst += what it takes from the time in a to the one in b, which is not before it. */
+#define ADD_TIME(thread, member, a, b, t)                                                          \
+	LDX(DW, t, thread, member), ADD_REG(t, b), SUB_REG(t, a), STX(DW, thread, member, t)
+
+/* clang-format off */
+static const struct asm_insn wall_lines[] = {
+	/*
+	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it left with.
+	 */
+FUNC(wall_add),
+	MOV_REG(R6, R1),
+	MOV_REG(R7, R2),
+	LDX(DW, R8, R6, SINCE),
+	JGE_REG(R7, R8, forwards),
+	COUNT(stats, struct sched_stats, backwards),
+	MOV_REG(R7, R8),
+LABEL(forwards),
+
+	/* R9 = from when on it was queued: [R8, R9) is its wait, [R9, R7) is its queuing. */
+	MOV_REG(R9, R8),
+	LDX(W, R1, R6, PHASE),
+	JEQ(R1, PHASE_QUEUED, split),
+	LDX(DW, R9, R6, WOKEN),
+	JEQ(R9, 0, never_woken),
+	JLT_REG(R9, R8, never_woken),
+	JLE_REG(R9, R7, split),
+LABEL(never_woken),
+	MOV_REG(R9, R7),
+LABEL(split),
+
+	LDX(DW, R1, R6, HASH),
+	JEQ(R1, 0, no_stack),
+	STX(DW, R10, ADD_HASH, R1),
+	MAP_LOOKUP(counts, ADD_HASH),
+	JEQ(R0, 0, uncounted),
+	SUB_REG(R7, R9),
+	ATOMIC_ADD(DW, R0, WAS_QUEUED, R7),
+	SUB_REG(R9, R8),
+	MOV(R1, 1),
+	LDX(W, R2, R6, PHASE),
+	JEQ(R2, PHASE_QUEUED, preempted),
+	ATOMIC_ADD(DW, R0, COUNTED, R1),
+	ATOMIC_ADD(DW, R0, WAITING, R9),
+	JA(out),
+LABEL(preempted),
+	ATOMIC_ADD(DW, R0, PREEMPTED, R1),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* The map was full when it left. Its stack went through the ring, and so do its weights: a record without frames. */
+LABEL(uncounted),
+	RING_RESERVE(events, sizeof(struct stack_record)),
+	JEQ(R0, 0, ring_full),
+	STACK_RECORD_CLEAR(R0),
+	LDX(DW, R1, R6, HASH),
+	STX(DW, R0, RECORD_HASH, R1),
+	LDX(DW, R1, R6, PID_TGID),
+	STX(DW, R0, RECORD_PID_TGID, R1),
+	SUB_REG(R7, R9),
+	STX(DW, R0, RECORD_VALUE + WAS_QUEUED, R7),
+	SUB_REG(R9, R8),
+	STX(DW, R0, RECORD_VALUE + WAITING, R9),
+	LDX(W, R1, R6, PHASE),
+	STX(DW, R0, RECORD_VALUE + PREEMPTED, R1), /* waiting is 0, queued is 1, */
+	XOR(R1, 1),
+	STX(DW, R0, RECORD_VALUE + COUNTED, R1), /* and it is neither on a CPU */
+	RING_SUBMIT(R0, 0),
+	JA(out),
+LABEL(ring_full),
+	COUNT(stats, struct sched_stats, profile.ring_full),
+	ADD_TIME(R6, LOST, R8, R7, R1),
+	JA(out),
+LABEL(no_stack),
+	LDX(W, R1, R6, PHASE),
+	JEQ(R1, PHASE_QUEUED, new),
+	ADD_TIME(R6, LOST, R8, R7, R1),
+	JA(out),
+LABEL(new),
+	ADD_TIME(R6, QUEUED, R8, R7, R1),
+	JA(out),
+
+	/*
+	 * wall_back(tid, now): the thread runs again.
+	 */
+FUNC(wall_back),
+	STX(W, R10, BACK_TID, R1),
+	STX(DW, R10, BACK_NOW, R2),
+	MAP_LOOKUP(threads, BACK_TID),
+	JEQ(R0, 0, out),
+	LDX(W, R1, R0, PHASE),
+	JEQ(R1, PHASE_ON_CPU, out), /* nobody has told that it had left */
+	MOV_REG(R6, R0),
+	MOV_REG(R1, R6),
+	LDX(DW, R2, R10, BACK_NOW),
+	CALL_FUNC(wall_add),
+	LDX(DW, R1, R10, BACK_NOW),
+	STX(DW, R6, SINCE, R1),
+	ST(DW, R6, HASH, 0),
+	ST(DW, R6, WOKEN, 0),
+	ST(W, R6, PHASE, PHASE_ON_CPU),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	/*
+	 * wall_leave(context, tid, state, now, task): the current thread stops running. Without BTF the last one is when it
+	 * came to its CPU.
+	 */
+FUNC(wall_leave),
+	JEQ(R2, 0, idle), /* on every CPU */
+	STX(DW, R10, CONTEXT, R1),
+	STX(W, R10, LEAVE_TID, R2),
+	STX(DW, R10, STATE, R3),
+	STX(DW, R10, NOW, R4),
+	STX(DW, R10, PREV, R5),
+	UNLESS(struct sched_config, classic),
+		LD_FIELD(R1, R5, "task_struct", "se.sum_exec_runtime"),
+		LD_FIELD(R2, R5, "task_struct", "se.prev_sum_exec_runtime"),
+		SUB_REG(R1, R2),
+	END,
+	WHEN(struct sched_config, classic),
+		MOV_REG(R1, R4),
+		SUB_REG(R1, R5),
+	END,
+	STX(DW, R10, RAN, R1),
+	MAP_LOOKUP(threads, LEAVE_TID),
+	JNE(R0, 0, known),
+
+	/* Who is it? Born after the gate was opened, or one of those that have become such as are asked for. */
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	STX(DW, R10, THREAD + PID_TGID, R0),
+	ZERO(THREAD + THREAD_COMM, 16),
+	ST(DW, R10, THREAD + HASH, 0),
+	ST(W, R10, THREAD + USER_END, 0),
+	ST(W, R10, THREAD + PHASE, PHASE_ON_CPU),
+	ST(DW, R10, THREAD + WAKER, 0),
+	ST(DW, R10, THREAD + WOKEN, 0),
+	ST(DW, R10, THREAD + ON_CPU, 0),
+	ST(DW, R10, THREAD + QUEUED, 0),
+	ST(DW, R10, THREAD + LOST, 0),
+	LD_MAP_VALUE(R2, gate, 0),
+	LDX(DW, R2, R2, 0),
+	LDX(DW, R3, R10, NOW),
+	LDX(DW, R1, R10, RAN),
+	SUB_REG(R3, R1),
+	JGE_REG(R3, R2, came), /* R3 = when it came to its CPU */
+	MOV_REG(R3, R2),
+LABEL(came),
+	STX(DW, R10, THREAD + SINCE, R3),
+	STX(DW, R10, THREAD + BORN, R3),
+	UNLESS(struct sched_config, classic),
+		LDX(DW, R5, R10, PREV),
+
+		/* One that has left before is not new: it has come within reach, or has got its id by an exec. */
+		LD_FIELD(R1, R5, "task_struct", "nvcsw"),
+		LD_FIELD(R4, R5, "task_struct", "nivcsw"),
+		ADD_REG(R1, R4),
+		JGT(R1, 1, old),
+		LD_FIELD(R1, R5, "task_struct", "start_time"),
+		JLT_REG(R1, R2, old),
+
+		/* Of a new one the kernel knows how long it has run; else it was waiting for its first time on a CPU. */
+		JGE_REG(R1, R3, old),
+		STX(DW, R10, THREAD + BORN, R1),
+		LD_FIELD(R4, R5, "task_struct", "se.prev_sum_exec_runtime"),
+		SUB_REG(R3, R1),
+		JLE_REG(R4, R3, sane),
+		MOV_REG(R4, R3),
+LABEL(sane),
+		STX(DW, R10, THREAD + ON_CPU, R4),
+		SUB_REG(R3, R4),
+		STX(DW, R10, THREAD + QUEUED, R3),
+	END,
+	WHEN(struct sched_config, classic), /* it has been born, and then has waited until now */
+		MAP_LOOKUP(births, LEAVE_TID),
+		JEQ(R0, 0, old),
+		LDX(DW, R1, R0, 0),
+		LDX(DW, R3, R10, THREAD + SINCE),
+		JLT_REG(R3, R1, old),
+		STX(DW, R10, THREAD + BORN, R1),
+		SUB_REG(R3, R1),
+		STX(DW, R10, THREAD + QUEUED, R3),
+		MAP_DELETE(births, LEAVE_TID),
+	END,
+LABEL(old),
+	MAP_UPDATE(threads, LEAVE_TID, THREAD, BPF_ANY),
+	MAP_LOOKUP(threads, LEAVE_TID),
+	JEQ(R0, 0, full),
+
+	/* It was on the CPU until now. Or else nobody has told that it was back: then since it has run for so long. */
+LABEL(known),
+	MOV_REG(R8, R0),
+	LDX(DW, R7, R10, NOW),
+	LDX(W, R1, R8, PHASE),
+	JEQ(R1, PHASE_ON_CPU, was_on_cpu),
+	COUNT(stats, struct sched_stats, unseen),
+	MOV_REG(R1, R8),
+	LDX(DW, R2, R10, RAN),
+	LDX(DW, R3, R8, SINCE),
+	SUB_REG(R7, R2),
+	JGE_REG(R7, R3, ran),
+	MOV_REG(R7, R3),
+LABEL(ran),
+	MOV_REG(R2, R7),
+	CALL_FUNC(wall_add),
+	STX(DW, R8, SINCE, R7),
+LABEL(was_on_cpu),
+	LDX(DW, R7, R10, NOW),
+	LDX(DW, R1, R8, SINCE),
+	JLT_REG(R7, R1, left),
+	ADD_TIME(R8, ON_CPU, R1, R7, R2),
+	STX(DW, R8, SINCE, R7),
+LABEL(left),
+	ST(DW, R8, HASH, 0),
+	ST(DW, R8, WOKEN, 0),
+	LDX(DW, R6, R10, STATE),
+	ST(W, R8, PHASE, PHASE_WAITING),
+	JNE(R6, THREAD_RUNNABLE, take),
+	ST(W, R8, PHASE, PHASE_QUEUED),
+LABEL(take),
+
+	/* R9 = where it leaves. */
+	LDX(DW, R1, R10, CONTEXT),
+	LDX(DW, R2, R8, PID_TGID),
+	MOV_REG(R3, R6),
+	CALL_FUNC(stack_begin),
+	JEQ(R0, 0, busy),
+	MOV_REG(R9, R0),
+	LDX(DW, R7, R10, CONTEXT),
+	MOV_REG(R1, R7),
+	MOV_REG(R2, R9),
+	INCLUDE(&stack_kernel_part),
+	MOV_REG(R1, R9),
+	MOV_REG(R2, R7),
+	MOV_REG(R3, R0),
+	CALL_FUNC(stack_end),
+	LDX(DW, R7, R10, NOW),
+	LDX(DW, R1, R9, RECORD_COMM),
+	STX(DW, R8, THREAD_COMM, R1),
+	LDX(DW, R1, R9, RECORD_COMM + 8),
+	STX(DW, R8, THREAD_COMM + 8, R1),
+	JSET(R6, THREAD_DEAD, ended),
+	ST(DW, R9, RECORD_VALUE, 0),
+	ST(DW, R9, RECORD_VALUE + 8, 0),
+	ST(DW, R9, RECORD_VALUE + 16, 0),
+	ST(DW, R9, RECORD_VALUE + 24, 0),
+	MOV_REG(R1, R9),
+	CALL_FUNC(stack_value),
+	LDX(DW, R1, R9, RECORD_HASH),
+	LDX(W, R2, R9, RECORD_USER_END),
+	STX(DW, R8, HASH, R1), /* 0 if it is lost, which has been counted */
+	STX(W, R8, USER_END, R2),
+	STACK_DONE(R9),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(busy),
+	JSET(R6, THREAD_DEAD, forget),
+	JA(out),
+
+LABEL(ended),
+	MOV_REG(R1, R8),
+	MOV_REG(R2, R9),
+	MOV_REG(R3, R7),
+	CALL_FUNC(wall_ended),
+LABEL(forget),
+	MAP_DELETE(threads, LEAVE_TID),
+	JA(out),
+
+LABEL(idle),
+	COUNT(stats, struct sched_stats, profile.idle),
+	JA(out),
+LABEL(full),
+	COUNT(stats, struct sched_stats, threads_full),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct sched_stats, profile.filtered),
+	JA(out),
+
+	INCLUDE(&wall_ended_part),
+};
+/* clang-format on */
+static const struct asm_layout back_frame_layout =
+	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, hash),
+		   ASM_FIELD(struct back_frame, now), ASM_FIELD(struct back_frame, tid));
+#define LEAVE_FIELD(member) ASM_FIELD(struct leave_frame, member)
+static const struct asm_layout leave_frame_layout =
+	ASM_LAYOUT(struct leave_frame, SCHED_THREAD_FIELDS(struct leave_frame),
+		   LEAVE_FIELD(context), LEAVE_FIELD(state), LEAVE_FIELD(now), LEAVE_FIELD(prev),
+		   LEAVE_FIELD(ran), LEAVE_FIELD(tid));
+static const struct asm_func_frame frames[] = {
+	{ "wall_add", &back_frame_layout },
+	{ "wall_back", &back_frame_layout },
+	{ "wall_leave", &leave_frame_layout },
+};
+static const struct asm_part wall_part = { ASM_LINES(wall_lines), .frames = frames,
+					   .nframes = sizeof(frames) / sizeof(frames[0]) };
+
+/* sched_switch, see offcpu.c */
+/* clang-format off */
+static const struct asm_insn wall_switch[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	COUNT(stats, struct sched_stats, profile.fired),
+	CALL(ktime_get_ns),
+	STX(DW, R10, BACK_NOW, R0),
+
+	LDX(DW, R1, R6, 16),
+	LD_FIELD(R1, R1, "task_struct", "pid"),
+	JEQ(R1, 0, next_is_idle),
+	MOV_REG(R2, R0),
+	CALL_FUNC(wall_back),
+LABEL(next_is_idle),
+
+	LD_SWITCH_STATE(R3, R9, R6, R1),
+	MOV_REG(R1, R6),
+	LD_FIELD(R2, R9, "task_struct", "pid"),
+	LDX(DW, R4, R10, BACK_NOW),
+	MOV_REG(R5, R9),
+	CALL_FUNC(wall_leave),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&wall_part),
+	INCLUDE(&target_part),
+	INCLUDE(&stack_pieces_part),
+};
+
+/* The thread is on a run queue now. */
+static const struct asm_insn wakeup_lines[] = {
+	MAP_LOOKUP(threads, BACK_TID),
+	JEQ(R0, 0, out),
+	LDX(W, R1, R0, PHASE),
+	JNE(R1, PHASE_WAITING, out),
+	LDX(DW, R1, R0, WOKEN),
+	JNE(R1, 0, out),
+	MOV_REG(R6, R0),
+	CALL(ktime_get_ns),
+	STX(DW, R6, WOKEN, R0),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+static const struct asm_part wakeup_part = { ASM_LINES(wakeup_lines) };
+
+/* sched_wakeup(struct task_struct *p): after it has left its CPU for good, which sched_waking need not be. */
+static const struct asm_insn wall_wakeup[] = {
+	LDX(DW, R1, R1, 0),
+	LD_FIELD(R1, R1, "task_struct", "pid"),
+	STX(W, R10, BACK_TID, R1),
+	INCLUDE(&wakeup_part),
+};
+
+/* ---- the same for kernels without BTF: what a task_struct would tell is noted from switch to switch */
+
+static const struct asm_insn wall_switch_classic[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	COUNT(stats, struct sched_stats, profile.fired),
+	CALL(ktime_get_ns),
+	STX(DW, R10, BACK_NOW, R0),
+	MOV_REG(R2, R0),
+
+	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
+	JEQ(R1, 0, next_is_idle),
+	CALL_FUNC(wall_back),
+LABEL(next_is_idle),
+
+	/* R5 = when the one who leaves came, and the next one comes now. */
+	ST(W, R10, BACK_TID, 0),
+	MAP_LOOKUP(switched, BACK_TID),
+	JEQ(R0, 0, out), /* never */
+	LDX(DW, R5, R0, 0),
+	LDX(DW, R4, R10, BACK_NOW),
+	STX(DW, R0, 0, R4),
+	LD_CLASSIC_STATE(R3, R6),
+	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
+	MOV_REG(R1, R6),
+	CALL_FUNC(wall_leave),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&wall_part),
+	INCLUDE(&target_part),
+	INCLUDE(&stack_pieces_part),
+};
+static const struct asm_insn wall_wakeup_classic[] = {
+	LD_TP(R1, R1, "sched", "sched_wakeup", "pid"),
+	STX(W, R10, BACK_TID, R1),
+	INCLUDE(&wakeup_part),
+};
+static const struct asm_insn wall_new_classic[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	LD_TP(R1, R6, "sched", "sched_wakeup_new", "pid"),
+	STX(W, R10, BACK_TID, R1),
+	CALL(ktime_get_ns),
+	STX(DW, R10, BACK_NOW, R0),
+	MAP_UPDATE(births, BACK_TID, BACK_NOW, BPF_ANY),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
+/* ---- where it was on the CPU */
+
+static const struct asm_insn wall_sample[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	COUNT(stats, struct sched_stats, profile.fired),
+	CALL(get_current_pid_tgid),
+	JEQ(R0, 0, idle),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	MOV_REG(R1, R6),
+	MOV_REG(R2, R0),
+	MOV(R3, WALL_SAMPLE),
+	CALL_FUNC(stack_take),
+	JEQ(R0, 0, out),
+	MOV_REG(R7, R0),
+	ST(DW, R7, RECORD_VALUE, 1),
+	ST(DW, R7, RECORD_VALUE + 8, 0),
+	ST(DW, R7, RECORD_VALUE + 16, 0),
+	ST(DW, R7, RECORD_VALUE + 24, 0),
+	MOV_REG(R1, R7),
+	CALL_FUNC(stack_value),
+	JEQ(R0, 0, done),
+	MOV(R1, 1),
+	ATOMIC_ADD(DW, R0, COUNTED, R1),
+LABEL(done),
+	STACK_DONE(R7),
+	JA(out),
+LABEL(idle),
+	COUNT(stats, struct sched_stats, profile.idle),
+	JA(out),
+LABEL(filtered),
+	COUNT(stats, struct sched_stats, profile.filtered),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&target_part),
+	INCLUDE(&stack_part),
+};
+/* clang-format on */
+
+const struct asm_program wall_switch_program = {
+	.name = "wall_switch",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_switch",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(wall_switch),
+	.config_size = sizeof(struct sched_config),
+	.frame = &back_frame_layout,
+};
+const struct asm_program wall_wakeup_program = {
+	.name = "wall_wakeup",
+	.type = BPF_PROG_TYPE_TRACING,
+	.attach_type = BPF_TRACE_RAW_TP,
+	.target = "sched_wakeup",
+	.license = "Dual BSD/GPL",
+	ASM_LINES(wall_wakeup),
+	.frame = &back_frame_layout,
+};
+const struct asm_program wall_sample_program = {
+	.name = "wall_sample",
+	.type = BPF_PROG_TYPE_PERF_EVENT,
+	.license = "Dual BSD/GPL",
+	ASM_LINES(wall_sample),
+	.config_size = sizeof(struct sched_config),
+};
+
+#define CLASSIC(text_lines)                                                                        \
+	.type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL", ASM_LINES(text_lines),        \
+	.config_size = sizeof(struct sched_config), .frame = &back_frame_layout
+
+const struct asm_program wall_switch_classic_program = {
+	.name = "wall_classic",
+	CLASSIC(wall_switch_classic),
+};
+const struct asm_program wall_wakeup_classic_program = {
+	.name = "wall_wakeup_tp",
+	CLASSIC(wall_wakeup_classic),
+};
+const struct asm_program wall_new_classic_program = {
+	.name = "wall_new_tp",
+	CLASSIC(wall_new_classic),
+};
+
+const struct sched_config wall_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						.state_argument = 1,
+						.states = THREAD_WAITING | THREAD_RUNNABLE,
+						.everyone = 1 };
+const struct sched_config wall_classic_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+							.states = THREAD_WAITING | THREAD_RUNNABLE,
+							.everyone = 1,
+							.classic = 1 };

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Kernel names from our own program (programs/shared/ksym.c), as the symbolizer wants them. */
+#ifndef CLI_KSYM_H
+#define CLI_KSYM_H
+
+#include "programs/programs.h"
+#include <rawprof/symbolize.h>
+
+struct ksym {
+	int maps[KSYM_MAPS];
+	int program; /* -1 until the first name is asked for */
+	struct ksym_io *io;
+	size_t io_bytes;
+};
+
+/* Touches nothing: the program is loaded when the first name is asked for. */
+void ksym_init(struct ksym *k);
+void ksym_close(struct ksym *k);
+/* To be given to sym_kernel_open(); k must outlive it. */
+struct sym_kernel_source ksym_source(struct ksym *k);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the stacks of a recording to a report, and out. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "system.h"
+#include "probe_frames.h"
+#include "profile.h"
+
+/* ---- names ------------------------------------------------------------------------------------------------ */
+
+static const uint64_t *user_frames(const struct stack_record *r)
+{
+	return r->frames + r->kernel_bytes / 8;
+}
+
+/* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
+int profile_prepare_kernel(struct profile *p)
+{
+	const struct stack *stack = NULL;
+	uint64_t *returns, *leaves;
+	size_t n = 0, nleaves = 0, nreturns = 0;
+
+	while ((stack = stacks_next(p->stacks, stack)))
+		n += stack->record->kernel_bytes / 8;
+	returns = calloc(n + 1, sizeof(*returns));
+	leaves = calloc(n + 1, sizeof(*leaves));
+	while (returns && leaves && (stack = stacks_next(p->stacks, stack)))
+		for (uint32_t i = 0; i < stack->record->kernel_bytes / 8; i++)
+			if (i)
+				returns[nreturns++] = stack->record->frames[i];
+			else
+				leaves[nleaves++] = stack->record->frames[i];
+	if (returns && leaves && n) {
+		sym_kernel_prepare(p->session.kernel, leaves, nleaves, false);
+		sym_kernel_prepare(p->session.kernel, returns, nreturns, true);
+	}
+	n = returns && leaves;
+	free(returns);
+	free(leaves);
+	return n ? 0 : -ENOMEM;
+}
+
+const struct stack_record *profile_kernel_record(const struct profile *p,
+						 const struct stack_record *r)
+{
+	const struct stack *better = r->kernel_of ? stacks_find(p->stacks, r->kernel_of) : NULL;
+
+	return better ? better->record : r;
+}
+
+int profile_frames(struct profile *p, struct names *names, const struct stack_record *r,
+		   struct name_ids *ids)
+{
+	const struct stack_record *kernel = profile_kernel_record(p, r);
+	size_t nkernel = kernel->kernel_bytes / 8;
+	struct name_owner owner = profile_owner(r);
+	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
+	size_t ours = probe_frames(&p->session, kernel->frames, nkernel);
+	int err = names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
+			       ours ? NAMES_RETURN : NAMES_AT, ids);
+
+	if (!err)
+		err = names_intern(names, &owner, user_frames(r), r->user_bytes / 8,
+				   p->profiler->at_return
+					   ? NAMES_RETURN
+					   : names_entered(&p->session, kernel->frames, nkernel),
+				   ids);
+	return err;
+}
+
+static int add_stack(struct profile *p, struct names *names, struct report *report,
+		     const struct stack *stack)
+{
+	const struct stack_record *r = stack->record;
+	struct name_ids ids = { 0 };
+	uint64_t values[REPORT_MAX_VALUES] = { 0 };
+	struct report_sample sample = { .comm = r->comm,
+					.pid = (int32_t)(r->pid_tgid >> 32),
+					.tid = (int32_t)r->pid_tgid,
+					.values = values };
+	int err;
+
+	memcpy(values, stack->value, sizeof(stack->value));
+	if (p->profiler->values && !p->profiler->values(p, stack, values))
+		return 0;
+	if (!profile_comm_wanted(p, r->comm)) {
+		p->not_wanted += values[0];
+		return 0;
+	}
+	err = profile_frames(p, names, r, &ids);
+	sample.frames = ids.id;
+	sample.nframes = ids.n;
+	if (!err && p->profiler->decorate)
+		err = p->profiler->decorate(p, stack, &sample);
+	if (!err)
+		err = report_add(report, &sample);
+	free(ids.id);
+	return err;
+}
+
+static int add_stacks(struct profile *p, struct report *report)
+{
+	const struct stack *stack = NULL;
+	struct names *names = NULL;
+	int err = profile_prepare_kernel(p);
+
+	if (!err)
+		err = names_open(&names, &p->session, report);
+	if (!err && p->profiler->samples)
+		err = p->profiler->samples(p, report, names);
+	while (!err && !p->profiler->samples && (stack = stacks_next(p->stacks, stack)))
+		err = add_stack(p, names, report, stack);
+	names_close(names);
+	return err;
+}
+
+/* ---- what the reader is told beside ----------------------------------------------------------------------- */
+
+static char *join_ids(const char *what, const struct id_list *list)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "%s%s ", what, list->n > 1 ? "s" : "");
+	for (uint32_t i = 0; i < list->n; i++)
+		fprintf(f, "%s%u", i ? "," : "", list->id[i]);
+	return fclose(f) ? NULL : text;
+}
+
+/* A title has room for about so many characters; scripts handed over with -c have thousands. */
+#define LONGEST_TARGET 60
+
+static char *join_program(char **program)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (char **word = program; *word && ftell(f) < LONGEST_TARGET; word++)
+		fprintf(f, "%s%.*s", word == program ? "" : " ", LONGEST_TARGET, *word);
+	if (ftell(f) >= LONGEST_TARGET)
+		fputs(" ...", f);
+	return fclose(f) ? NULL : text;
+}
+
+static char *describe_target(const struct options *opt)
+{
+	if (opt->program)
+		return join_program(opt->program);
+	if (opt->pids.n)
+		return join_ids("process", &opt->pids);
+	if (opt->tids.n)
+		return join_ids("thread", &opt->tids);
+	return strdup(opt->cgroup ? opt->cgroup : "whole machine");
+}
+
+/* How many samples ended how; NULL when stacks were walked by frame pointers, which never know. */
+static char *describe_ends(struct profile *p)
+{
+	uint64_t ends[UNWIND_ENDS + 1] = { 0 }, total = 0;
+	const struct stack *stack = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (!p->session.feed)
+		return NULL;
+	while ((stack = stacks_next(p->stacks, stack))) {
+		uint32_t end = stack->record->user_end;
+		uint64_t values[REPORT_MAX_VALUES] = { 0 };
+
+		memcpy(values, stack->value, sizeof(stack->value));
+		if (!stack->record->user_bytes ||
+		    (p->profiler->values && !p->profiler->values(p, stack, values)))
+			continue;
+		ends[end < UNWIND_ENDS ? end : UNWIND_ENDS] += values[0];
+		total += values[0];
+	}
+	f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	fprintf(f, "user stacks: %.1f %% whole",
+		total ? 100.0 * (double)ends[UNWIND_COMPLETE] / (double)total : 0);
+	for (int end = 0; end <= UNWIND_ENDS; end++)
+		if (end != UNWIND_COMPLETE && ends[end])
+			fprintf(f, ", %" PRIu64 " %s", ends[end],
+				end == UNWIND_ENDS ? "by frame pointers"
+						   : unwind_end_text((enum unwind_end)end));
+	return fclose(f) ? NULL : text;
+}
+
+/* What the profiler has to say, and how the walks ended. */
+static char *describe(struct profile *p)
+{
+	char *own = p->profiler->note ? p->profiler->note(p) : NULL, *ends = describe_ends(p),
+	     *both;
+
+	if (!own || !ends || asprintf(&both, "%s; %s", own, ends) < 0)
+		both = NULL;
+	if (!both && !own)
+		return ends;
+	free(ends);
+	if (!both)
+		return own;
+	free(own);
+	return both;
+}
+
+int profile_info(struct profile *p, const char *note, struct profile_info *out)
+{
+	const struct session *s = &p->session;
+
+	*out = (struct profile_info){ .target = describe_target(p->opt) };
+	if (!out->target)
+		return -ENOMEM;
+	out->info = (struct report_info){
+		.command = p->profiler->command,
+		.target = out->target,
+		.note = note,
+		.main_module = s->target.program,
+		.kernel_build_id = kernel_build_id(out->build_id),
+		.start_ns = s->begin_ns + s->wall_offset,
+		.duration_ns = s->end_ns - s->begin_ns,
+	};
+	if (!uname(&out->name)) {
+		out->info.host = out->name.nodename;
+		out->info.kernel = out->name.release;
+	}
+	if (p->profiler->describe)
+		p->profiler->describe(p, &out->info);
+	return 0;
+}
+
+void profile_info_free(struct profile_info *info)
+{
+	free(info->target);
+}
+
+static int set_info(struct profile *p, struct report *report, const char *note)
+{
+	struct profile_info info;
+	int err = profile_info(p, note, &info);
+
+	if (err)
+		return err;
+	err = report_set_info(report, &info.info);
+	profile_info_free(&info);
+	return err;
+}
+
+/* ---- all together ----------------------------------------------------------------------------------------- */
+
+/* Formats that print bare numbers show times in microseconds, as people are used to; but CPU time as it is. */
+static void choose_unit(struct profile *p, const struct report_value_type *type)
+{
+	if (p->profiler->micros && !strcmp(type->unit, "nanoseconds")) {
+		p->output.show.divisor = 1000;
+		p->output.show.unit = "us";
+	}
+}
+
+int profile_choose_weight(struct profile *p)
+{
+	size_t ntypes;
+	const struct report_value_type *types = p->profiler->types(p, &ntypes);
+	char names[128] = "";
+
+	if (!p->opt->weight) {
+		p->output.show.weight = p->profiler->weight;
+		return 0;
+	}
+	for (unsigned int i = 0; i < ntypes; i++) {
+		if (!strcmp(p->opt->weight, types[i].type)) {
+			p->output.show.weight = i;
+			return 0;
+		}
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", types[i].type);
+	}
+	p->output.unfit = true;
+	return rp_fail(-EINVAL, "no weight '%s': there are %s", p->opt->weight, names);
+}
+
+int profile_report(struct profile *p)
+{
+	size_t ntypes;
+	const struct report_value_type *types = p->profiler->types(p, &ntypes);
+	struct report *report = NULL;
+	struct books books;
+	char *note = NULL;
+	int err = profile_choose_weight(p);
+
+	if (err)
+		return err;
+	choose_unit(p, &types[p->output.show.weight]);
+	p->output.show.color_by_label = p->profiler->color_by_label;
+	p->output.show.label_order = p->profiler->label_order;
+	err = report_new(types, ntypes, &report);
+	if (!err)
+		err = add_stacks(p, report);
+	note = describe(p);
+	if (!err)
+		err = set_info(p, report, note);
+	if (!err)
+		err = profile_books(p, report_total(report, 0), &books);
+	if (!err)
+		err = report_set_ledger(report, &books.ledger);
+	if (err == -ENOMEM)
+		rp_log(RP_ERROR, "out of memory while naming %zu stacks", stacks_count(p->stacks));
+	if (!err) {
+		report_set_cost(report, &books.cost);
+		err = output_report(&p->output, p->opt, report);
+	}
+	if (!err)
+		err = output_tell(&p->output, p->opt, note, &books.ledger, &books.cost);
+	report_free(report);
+	free(note);
+	return err;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The user side of stack.c: makes the maps of a recording, and puts together what comes back: the stacks that came
+ * through the ring, and what each weighs in the kernel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rawprof/loader.h>
+#include "programs/shared/profile.h"
+
+/* A stack waits in blocks of this size, copied once and never moved, so that pointers to it stay
+ * good. */
+#define BLOCK_BYTES (256 * 1024)
+
+struct block {
+	struct block *older;
+	size_t used;
+	unsigned char bytes[];
+};
+
+/*
+ * Stacks by hash: open addressing, at most half full. A slot is empty while its record is NULL.
+ */
+struct stacks {
+	struct asm_map *maps;
+	int *fds;
+	size_t nmaps;
+	uint32_t nvalues;
+	uint32_t ring_mark;
+	struct rp_ring *ring;
+	bool each;
+	bool table; /* the map counts is one of struct stack_count */
+	struct stack *slots;
+	size_t nslots, used;
+	struct block *blocks;
+	int error; /* -ENOMEM while draining */
+	stack_record_fn on_record;
+	void *ctx;
+};
+
+static size_t record_bytes(const struct stack_record *r)
+{
+	return sizeof(*r) + r->user_bytes + r->kernel_bytes;
+}
+
+static const struct stack_record *keep_record(struct stacks *s, const struct stack_record *record)
+{
+	size_t bytes = record_bytes(record);
+	struct block *block = s->blocks;
+	void *copy;
+
+	if (!block || BLOCK_BYTES - block->used < bytes) {
+		block = malloc(sizeof(*block) + BLOCK_BYTES);
+		if (!block)
+			return NULL;
+		block->older = s->blocks;
+		block->used = 0;
+		s->blocks = block;
+	}
+	copy = memcpy(block->bytes + block->used, record, bytes);
+	block->used += bytes; /* whole words: the next record is aligned too */
+	return copy;
+}
+
+static struct stack *find_slot(struct stack *slots, size_t nslots, uint64_t hash)
+{
+	size_t i = hash & (nslots - 1);
+
+	while (slots[i].record && slots[i].record->hash != hash)
+		i = (i + 1) & (nslots - 1);
+	return &slots[i];
+}
+
+static int grow(struct stacks *s)
+{
+	size_t nslots = s->nslots ? s->nslots * 2 : 1024;
+	struct stack *slots = calloc(nslots, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nslots; i++)
+		if (s->slots[i].record)
+			*find_slot(slots, nslots, s->slots[i].record->hash) = s->slots[i];
+	free(s->slots);
+	s->slots = slots;
+	s->nslots = nslots;
+	return 0;
+}
+
+static int add_record(struct stacks *s, const struct stack_record *record)
+{
+	struct stack *slot;
+
+	if (s->used * 2 >= s->nslots) {
+		int err = grow(s);
+
+		if (err)
+			return err;
+	}
+	slot = find_slot(s->slots, s->nslots, record->hash);
+	if (!slot->record) {
+		slot->record = keep_record(s, record);
+		if (!slot->record)
+			return -ENOMEM;
+		s->used++;
+	}
+	for (uint32_t i = 0; i < s->nvalues; i++)
+		slot->value[i] += record->value[i];
+	return 0;
+}
+
+static int take_record(void *ctx, const void *data, size_t size)
+{
+	struct stacks *s = ctx;
+	const struct stack_record *record = data;
+
+	if (size < sizeof(*record) || record_bytes(record) != size)
+		return -EBADMSG;
+	if (!s->each)
+		s->error = add_record(s, record);
+	if (!s->error)
+		s->error = s->on_record(s->ctx, record);
+	return s->error;
+}
+
+int stacks_drain(struct stacks *s)
+{
+	int n = rp_ring_drain(s->ring, take_record, s);
+
+	return n < 0 ? n : 0;
+}
+
+static int take_count(void *ctx, const void *key, const void *value)
+{
+	const uint64_t *hash = key, *values = value;
+	struct stacks *s = ctx;
+	struct stack *slot = find_slot(s->slots, s->nslots, *hash);
+
+	if (!slot->record)
+		return -EBADMSG; /* the program writes the record before the count */
+	for (uint32_t i = 0; i < s->nvalues; i++)
+		slot->value[i] += values[i];
+	return 0;
+}
+
+static int take_table(struct stacks *s)
+{
+	const struct stack_table *table;
+	void *pages;
+	size_t size;
+	int err = rp_map_mmap(s->fds[STACK_MAP_COUNTS], &s->maps[STACK_MAP_COUNTS], &pages, &size);
+
+	if (err)
+		return err;
+	table = pages;
+	for (size_t i = 0; !err && i < STACK_PLACES; i++)
+		if (table->place[i].hash)
+			err = take_count(s, &table->place[i].hash, table->place[i].value);
+	munmap(pages, size);
+	return err;
+}
+
+int stacks_finish(struct stacks *s)
+{
+	int n = stacks_drain(s);
+
+	if (n < 0 || !s->used)
+		return n < 0 ? n : 0;
+	if (s->table)
+		return take_table(s);
+	n = rp_map_each(s->fds[STACK_MAP_COUNTS], &s->maps[STACK_MAP_COUNTS], take_count, s);
+	return n < 0 ? n : 0;
+}
+
+const struct stack *stacks_next(const struct stacks *s, const struct stack *after)
+{
+	size_t i = after ? (size_t)(after - s->slots) + 1 : 0;
+
+	for (; i < s->nslots; i++)
+		if (s->slots[i].record)
+			return &s->slots[i];
+	return NULL;
+}
+
+const struct stack *stacks_find(const struct stacks *s, uint64_t hash)
+{
+	const struct stack *slot = find_slot(s->slots, s->nslots, hash);
+
+	return slot->record ? slot : NULL;
+}
+
+int stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES])
+{
+	struct stack *slot = find_slot(s->slots, s->nslots, hash);
+
+	if (!slot->record)
+		return -ENOENT;
+	for (int i = 0; i < STACK_VALUES; i++)
+		slot->value[i] += value[i];
+	return 0;
+}
+
+size_t stacks_count(const struct stacks *s)
+{
+	return s->used;
+}
+
+int stacks_stats(const struct stacks *s, void *out)
+{
+	return rp_map_lookup(s->fds[STACK_MAP_STATS], &(uint32_t){ 0 }, out);
+}
+
+int stacks_add_id(struct stacks *s, int map, uint32_t id)
+{
+	return rp_map_update(s->fds[map], &id, &(uint64_t){ 0 }, BPF_ANY);
+}
+
+int stacks_map(const struct stacks *s, int map)
+{
+	return s->fds[map];
+}
+
+const struct asm_map *stacks_maps(const struct stacks *s)
+{
+	return s->maps;
+}
+
+int stacks_load(struct stacks *s, const struct asm_program *program, const void *config)
+{
+	struct asm_bindings bind = { .maps = s->maps, .map_fds = s->fds, .nmaps = s->nmaps };
+	struct profile_config *copy;
+	int fd;
+
+	if (!program->config_size)
+		return rp_program_load(program, &bind);
+	copy = malloc(program->config_size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, config, program->config_size);
+	copy->ring_mark = s->ring_mark;
+	copy->table = s->table;
+	bind.config = copy;
+	bind.config_size = program->config_size;
+	fd = rp_program_load(program, &bind);
+	free(copy);
+	return fd;
+}
+
+static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
+{
+	if (opt->nids)
+		maps[STACK_MAP_PIDS].max_entries = maps[STACK_MAP_TIDS].max_entries = opt->nids;
+	maps[STACK_MAP_SCRATCH].value_size = STACK_SCRATCH_BYTES(opt->config->both_bytes);
+	maps[STACK_MAP_EVENTS].max_entries = opt->ring_bytes;
+	if (opt->config->each && maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY)
+		maps[STACK_MAP_COUNTS].value_size = 8;
+	else if (opt->config->each)
+		maps[STACK_MAP_COUNTS].max_entries = 1;
+	if (opt->config->eh)
+		return;
+	/* Without tables the program has no use for them, and they are large. */
+	maps[STACK_MAP_RANGES].value_size = maps[STACK_MAP_INDEX].value_size =
+		maps[STACK_MAP_RULES].value_size = maps[STACK_MAP_FOUND].value_size = 8;
+	maps[STACK_MAP_PROCS].max_entries = 1;
+}
+
+int stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,
+		struct stacks **out)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+	int err = -ENOMEM;
+
+	if (!s)
+		return -ENOMEM;
+	s->each = opt->config->each;
+	s->table = opt->maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY;
+	s->nvalues = s->table ? STACK_TABLE_VALUES : opt->maps[STACK_MAP_COUNTS].value_size / 8;
+	s->ring_mark = opt->ring_bytes / 4;
+	s->on_record = on_record;
+	s->ctx = ctx;
+	s->maps = malloc(opt->nmaps * sizeof(*s->maps));
+	s->fds = malloc(opt->nmaps * sizeof(*s->fds));
+	if (s->maps && s->fds) {
+		memcpy(s->maps, opt->maps, opt->nmaps * sizeof(*s->maps));
+		size_maps(s->maps, opt);
+		err = rp_maps_create(s->maps, opt->nmaps, s->fds);
+	}
+	if (!err) {
+		s->nmaps = opt->nmaps;
+		err = rp_ring_open(s->fds[STACK_MAP_EVENTS], opt->ring_bytes, &s->ring);
+	}
+	if (!err)
+		err = grow(s);
+	if (err < 0) {
+		stacks_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void stacks_close(struct stacks *s)
+{
+	if (!s)
+		return;
+	rp_ring_close(s->ring);
+	rp_fds_close(s->fds, s->nmaps);
+	free(s->maps);
+	free(s->fds);
+	while (s->blocks) {
+		struct block *older = s->blocks->older;
+
+		free(s->blocks);
+		s->blocks = older;
+	}
+	free(s->slots);
+	free(s);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Starts, watches and ends the program that is profiled; finds those that run already. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "base/file.h"
+#include "target.h"
+
+static int pidfd_open(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+uint32_t target_process_of(uint32_t id)
+{
+	char path[64], text[512];
+	const char *line;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", id);
+	if (read_small_file(path, text, sizeof(text)) < 0)
+		return 0;
+	line = strstr(text, "\nTgid:");
+	return line ? (uint32_t)strtoul(line + 6, NULL, 10) : 0;
+}
+
+void target_tell_unopened(uint32_t pid, size_t files, const char *follows)
+{
+	rp_log(RP_WARN, "process %u: %zu file%s with code of it cannot be opened: %s%s", pid, files,
+	       files == 1 ? "" : "s", follows,
+	       rp_cap_has(RP_CAP_SYS_ADMIN) ? "" : "; run rawprof as root to have them");
+}
+
+static int watch(struct target *t, pid_t pid)
+{
+	int *grown = realloc(t->pidfd, (t->npidfds + 1) * sizeof(*grown));
+	int fd;
+
+	if (!grown)
+		return -ENOMEM;
+	t->pidfd = grown;
+	fd = pidfd_open(pid);
+	if (fd < 0)
+		return fd;
+	t->pidfd[t->npidfds++] = fd;
+	return 0;
+}
+
+/* Kernels before 5.3 have no pidfd_open: then the recording ends by time or by hand. */
+static int watch_if_possible(struct target *t, pid_t pid)
+{
+	int err = watch(t, pid);
+
+	if (err == -ENOSYS)
+		rp_log(RP_INFO, "cannot see process %d end: pidfd_open needs Linux 5.3", (int)pid);
+	return err == -ENOSYS ? 0 : err;
+}
+
+/* The file that execvp(3) takes, without symbolic links, which is how its mappings are called. */
+static char *find_program(const char *name)
+{
+	const char *dir = getenv("PATH");
+	char path[PATH_MAX];
+	char *found = NULL;
+
+	if (strchr(name, '/'))
+		return realpath(name, NULL);
+	while (!found && dir && *dir) {
+		size_t length = strcspn(dir, ":");
+
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)length, dir, length ? "/" : "./",
+			 name);
+		if (!access(path, X_OK))
+			found = realpath(path, NULL);
+		dir += length + (dir[length] == ':');
+	}
+	return found;
+}
+
+static char *program_of(uint32_t id)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", id);
+	n = readlink(link, path, sizeof(path) - 1);
+	return n > 0 ? strndup(path, (size_t)n) : NULL;
+}
+
+static int find_running(struct target *t, const struct options *opt)
+{
+	for (uint32_t i = 0; i < opt->tids.n; i++)
+		if (!target_process_of(opt->tids.id[i]))
+			return rp_fail(-ESRCH, "there is no thread %u", opt->tids.id[i]);
+	for (uint32_t i = 0; i < opt->pids.n; i++) {
+		uint32_t id = opt->pids.id[i], process = target_process_of(id);
+		int err = process ? 0 : -ESRCH;
+
+		if (process && process != id)
+			return rp_fail(-ESRCH, "%u is a thread, not a process: use --tid", id);
+		if (!err)
+			err = watch_if_possible(t, (pid_t)id);
+		if (err == -ESRCH)
+			return rp_fail(err, "there is no process %u", id);
+		if (err)
+			return rp_fail(err, "process %u: %s", id, strerror(-err));
+	}
+	return 0;
+}
+
+static void __attribute__((noreturn)) run_child(char **program, int gate, int error_fd)
+{
+	/* Not read(): who watches that would see the end of one that began before. */
+	struct pollfd go = { .fd = gate, .events = POLLIN };
+	sigset_t none;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	while (poll(&go, 1, -1) < 0 && errno == EINTR)
+		;
+	if (!(go.revents & POLLIN))
+		_exit(127); /* rawprof has gone before anything began */
+	execvp(program[0], program);
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+static int make_child(struct target *t, char **program)
+{
+	int gate[2], error_pipe[2];
+	pid_t pid;
+
+	if (pipe2(gate, O_CLOEXEC))
+		return rp_fail(-errno, "pipe: %s", strerror(errno));
+	if (pipe2(error_pipe, O_CLOEXEC)) {
+		close(gate[0]);
+		close(gate[1]);
+		return rp_fail(-errno, "pipe: %s", strerror(errno));
+	}
+	pid = fork();
+	if (!pid) {
+		close(gate[1]); /* else the child would hold its own gate open */
+		run_child(program, gate[0], error_pipe[1]);
+	}
+	close(gate[0]);
+	close(error_pipe[1]);
+	t->gate = gate[1];
+	t->exec_error = error_pipe[0];
+	if (pid < 0)
+		return rp_fail(-errno, "fork: %s", strerror(errno));
+	t->child = pid;
+	return watch_if_possible(t, pid);
+}
+
+int target_open(struct target *t, const struct options *opt)
+{
+	*t = (struct target){ .gate = -1, .exec_error = -1 };
+	if (opt->program) {
+		t->program = find_program(opt->program[0]);
+		return make_child(t, opt->program);
+	}
+	if (opt->pids.n || opt->tids.n)
+		t->program = program_of(opt->pids.n ? opt->pids.id[0] : opt->tids.id[0]);
+	return find_running(t, opt);
+}
+
+int target_start(struct target *t, const struct options *opt)
+{
+	int err = 0;
+
+	if (!t->child)
+		return 0;
+	if (write(t->gate, "", 1) != 1)
+		return rp_fail(-errno, "%s ended before it began", opt->program[0]);
+	/* The pipe closes itself when the program is executed; only a failure writes. */
+	if (read(t->exec_error, &err, sizeof(err)) == sizeof(err))
+		return rp_fail(-err, "cannot run %s: %s", opt->program[0], strerror(err));
+	return 0;
+}
+
+/* Whether the child has ended within so many ms. */
+static bool reap(struct target *t, int timeout_ms)
+{
+	for (int waited = 0;; waited += 10) {
+		pid_t pid = waitpid(t->child, &t->wait_status, timeout_ms < 0 ? 0 : WNOHANG);
+
+		if (pid == t->child || (pid < 0 && errno == ECHILD)) {
+			t->ended = true;
+			return true;
+		}
+		if (timeout_ms >= 0 && waited >= timeout_ms)
+			return false;
+		if (timeout_ms >= 0)
+			poll(NULL, 0, 10);
+	}
+}
+
+int target_finish(struct target *t)
+{
+	if (!t->child || t->ended)
+		return 0;
+	if (!reap(t, 0)) {
+		kill(t->child, SIGTERM);
+		if (!reap(t, 2000)) {
+			kill(t->child, SIGKILL);
+			reap(t, -1);
+		}
+		/* It ended because we said so, which is no fault of its own. */
+		return WIFEXITED(t->wait_status) ? WEXITSTATUS(t->wait_status) : 0;
+	}
+	if (WIFEXITED(t->wait_status))
+		return WEXITSTATUS(t->wait_status);
+	return WIFSIGNALED(t->wait_status) ? EXIT_SIGNAL + WTERMSIG(t->wait_status) : 0;
+}
+
+void target_close(struct target *t)
+{
+	if (t->child && !t->ended) {
+		kill(t->child, SIGKILL);
+		reap(t, -1);
+	}
+	if (t->gate >= 0)
+		close(t->gate);
+	if (t->exec_error >= 0)
+		close(t->exec_error);
+	for (uint32_t i = 0; i < t->npidfds; i++)
+		close(t->pidfd[i]);
+	free(t->pidfd);
+	free(t->program);
+}

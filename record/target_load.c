@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The start of a program, from its execution to its first own instruction, with a stop whenever code was mapped: so
+ * that probes can be put on a library before anything of it has run, its constructors included.
+ *
+ *	exec -> [the program and its dynamic linker are mapped] -> mmap -> [a library is mapped] -> ... -> own code
+ *
+ * ptrace(2) makes the stops. The way ends at a system call that the dynamic linker has not made: then all that was to
+ * be loaded is there. A program that makes none for a while is stopped for a look where it is. Nothing of ours is in
+ * the program, so it goes on by itself if we are killed on the way.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/ptrace.h>
+#include <rawprof/loader.h>
+#include "symbolize/proc.h"
+
+#include "target.h"
+
+#define LOOK_AFTER_MS 50 /* since the last stop */
+
+struct load {
+	pid_t pid;
+	uint64_t linker;   /* an address of the dynamic linker; 0: there is none, */
+	uint64_t from, to; /*   which lies here */
+	bool mapping;	   /* inside of an mmap of code */
+	int (*loaded)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+/* ---- what the kernel has mapped --------------------------------------------------------------------------- */
+
+static int read_auxv(struct load *l)
+{
+	Elf64_auxv_t v[64];
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)l->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, v, sizeof(v));
+	close(fd);
+	l->linker = 0;
+	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(v[0]); i++)
+		if (v[i].a_type == AT_BASE)
+			l->linker = v[i].a_un.a_val;
+	return 0;
+}
+
+/* The linker's mappings are one behind the other; the first one begins at its base. */
+static int find_linker(void *ctx, const struct sym_proc_map *m)
+{
+	struct load *l = ctx;
+
+	if (m->start == l->linker)
+		l->from = l->to = m->start;
+	if (m->start == l->to && m->inode)
+		l->to = m->end;
+	return 0;
+}
+
+/* ---- stops ------------------------------------------------------------------------------------------------ */
+
+enum next { GO_ON, LET_GO };
+
+static int on_exec(struct load *l)
+{
+	int err = l->loaded(l->ctx, l->pid);
+
+	if (err)
+		return err;
+	l->mapping = false;
+	l->from = l->to = 0;
+	if (read_auxv(l) || !l->linker)
+		return LET_GO; /* static: all of it is there */
+	if (sym_proc_maps("/proc", (uint32_t)l->pid, find_linker, l) || l->from == l->to)
+		return LET_GO;
+	return GO_ON;
+}
+
+static bool is_linker(const struct load *l, uint64_t address)
+{
+	return address >= l->from && address <= l->to;
+}
+
+static int on_syscall(struct load *l)
+{
+	struct __ptrace_syscall_info info;
+	bool mapped;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, l->pid, sizeof(info), &info) <= 0)
+		return LET_GO;
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		l->mapping = info.entry.nr == SYS_mmap && (info.entry.args[2] & PROT_EXEC) &&
+			     !(info.entry.args[3] & MAP_ANONYMOUS);
+		return is_linker(l, info.instruction_pointer) ? GO_ON : LET_GO;
+	}
+	mapped = l->mapping && info.op == PTRACE_SYSCALL_INFO_EXIT && !info.exit.is_error;
+	l->mapping = false;
+	return mapped ? l->loaded(l->ctx, l->pid) : GO_ON;
+}
+
+/* We have stopped it. Before it is executed it is nowhere. */
+static int on_look(const struct load *l)
+{
+	struct __ptrace_syscall_info info;
+
+	if (!l->to)
+		return GO_ON;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, l->pid, sizeof(info), &info) <= 0)
+		return LET_GO;
+	return is_linker(l, info.instruction_pointer) ? GO_ON : LET_GO;
+}
+
+/* What to do at a stop, negative when probing has failed; *signal is to be delivered. */
+static int on_stop(struct load *l, int status, int *signal)
+{
+	const int event = status >> 16, sig = WSTOPSIG(status);
+
+	*signal = 0;
+	if (event == PTRACE_EVENT_EXEC)
+		return on_exec(l);
+	if (event == PTRACE_EVENT_STOP && sig == SIGTRAP)
+		return on_look(l);
+	if (event)
+		return GO_ON; /* stopped by job control: then it goes on sooner than its user thought */
+	if (sig == (SIGTRAP | 0x80))
+		return on_syscall(l);
+	*signal = sig;
+	return GO_ON;
+}
+
+/* The next stop; false if the program has ended, which is left for target_finish to see. SIGCHLD is blocked. */
+static bool wait_stop(struct load *l, const sigset_t *child, int *status)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_AFTER_MS * 1000000l };
+	siginfo_t info = { 0 };
+
+	while (!waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) &&
+	       !info.si_pid)
+		if (sigtimedwait(child, NULL, &pause) < 0 && errno == EAGAIN)
+			ptrace(PTRACE_INTERRUPT, l->pid, 0, 0);
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return false;
+	return waitpid(l->pid, status, __WALL) == l->pid && WIFSTOPPED(*status);
+}
+
+static int follow(struct load *l)
+{
+	int status, signal = 0, next = GO_ON;
+	sigset_t child, before;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	while (wait_stop(l, &child, &status)) {
+		next = on_stop(l, status, &signal);
+		if (next != GO_ON) {
+			ptrace(PTRACE_DETACH, l->pid, 0, signal);
+			break;
+		}
+		if (ptrace(PTRACE_SYSCALL, l->pid, 0, signal))
+			break;
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return next < 0 ? next : 0;
+}
+
+int target_start_watched(struct target *t, const struct options *opt,
+			 int (*loaded)(void *ctx, pid_t pid), void *ctx)
+{
+	struct load l = { .pid = t->child, .loaded = loaded, .ctx = ctx };
+	int err;
+
+	if (!t->child)
+		return 0;
+	if (ptrace(PTRACE_SEIZE, l.pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
+		rp_log(RP_WARN,
+		       "ptrace: %s: the first calls of the program may come before its libraries are found",
+		       strerror(errno));
+		return target_start(t, opt);
+	}
+	err = target_start(t, opt);
+	return err ? err : follow(&l);
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+#include "symbolize/proc.h"
+
+#include "base/clock.h"
+#include "unwind_feed.h"
+
+#define MOST_RANGES ((1u << UNWIND_RANGE_STEPS) - 1)
+
+/* Slices are given out in multiples of this, so that what one process leaves another can use. */
+#define SLICE_STEP 16
+
+/* A program maps its libraries within so long of being executed. */
+#define YOUTH_NS (NS_PER_SECOND / 125)
+#define YOUNG_LOOK_NS (NS_PER_SECOND / 2500)
+
+/* include/linux/threads.h: PID_MAX_LIMIT */
+#define MOST_PIDS (4u << 20)
+
+/* A walk that began before a slice was given up may read it so long; walks take microseconds. */
+#define GRACE_NS (NS_PER_SECOND / 10)
+
+/* Ranges [first, first + room) of the map: of a process, or given up (pid 0). */
+struct slice {
+	uint32_t pid;
+	uint32_t first, room;
+	uint64_t left_ns; /* when it was given up */
+};
+
+struct unwind_feed {
+	struct unwind_store *store;
+	int procs_fd, ranges_fd;
+	uint64_t *changes;   /* of struct unwind_ranges, where the programs see it */
+	uint32_t used;	     /* of UNWIND_RANGES */
+	uint32_t generation; /* of what was published last */
+	struct slice *slices;
+	size_t nslices, room;
+	uint32_t *
+		slice_of_pid; /* number in slices + 1, of MOST_PIDS; pages of it appear as they are used */
+	struct id_set changed;
+	struct id_set young; /* have just executed a program */
+	uint64_t young_until;
+	bool full_said;
+};
+
+/* What a process is read into before it is published. */
+struct reading {
+	struct unwind_feed *feed;
+	uint32_t pid, n;
+	uint64_t start[MOST_RANGES];
+	struct unwind_range range[MOST_RANGES];
+};
+
+/* NULL if there is no room. */
+static void *map_pages(size_t bytes, int flags, int fd)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* The programs keep what they have found in unwind_procs: no longer. */
+static void procs_changed(struct unwind_feed *f)
+{
+	__atomic_fetch_add(f->changes, 1, __ATOMIC_RELEASE);
+}
+
+int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *maps)
+{
+	const struct unwind_store_maps store = { maps->index, maps->rules, maps->rows };
+	struct unwind_feed *f = calloc(1, sizeof(*f));
+	int err = -ENOMEM;
+
+	if (!f)
+		return -ENOMEM;
+	f->procs_fd = maps->procs;
+	f->ranges_fd = maps->ranges;
+	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
+	f->slice_of_pid = map_pages(MOST_PIDS * sizeof(*f->slice_of_pid),
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (f->changes && f->slice_of_pid)
+		err = unwind_store_open(&f->store, &store);
+	if (f->changes)
+		procs_changed(f); /* what the programs keep begins as 0, and is nobody's */
+	if (err) {
+		unwind_feed_close(f);
+		return err;
+	}
+	*out = f;
+	return 0;
+}
+
+void unwind_feed_close(struct unwind_feed *f)
+{
+	if (!f)
+		return;
+	unwind_store_close(f->store);
+	if (f->slice_of_pid)
+		munmap(f->slice_of_pid, MOST_PIDS * sizeof(*f->slice_of_pid));
+	if (f->changes)
+		munmap(f->changes, sizeof(*f->changes));
+	id_set_free(&f->changed);
+	id_set_free(&f->young);
+	free(f->slices);
+	free(f);
+}
+
+/* ---- from mappings to ranges ------------------------------------------------------------------------------ */
+
+static void add_range(struct reading *r, uint64_t start, struct unwind_range range)
+{
+	if (start >= range.end || r->n == MOST_RANGES)
+		return;
+	r->start[r->n] = start;
+	r->range[r->n++] = range;
+}
+
+static void add_bare(struct reading *r, uint64_t start, uint64_t end, enum unwind_segment_kind kind)
+{
+	add_range(r, start, (struct unwind_range){ .end = end, .kind = kind });
+}
+
+/* The parts of a file that [start, end) of the process shows; frame pointers in between. */
+static void add_parts(struct reading *r, const struct stored_file *file, uint64_t start,
+		      uint64_t end, uint64_t bias)
+{
+	uint64_t at = start;
+
+	for (uint32_t i = 0; i < file->nparts && at < end; i++) {
+		const struct stored_part *p = &file->parts[i];
+		uint64_t base = p->start + bias, stop = base + (uint64_t)p->npages * UNWIND_PAGE;
+
+		if (stop <= at || base >= end)
+			continue;
+		if (base > at)
+			add_bare(r, at, base, UNWIND_BY_FP);
+		at = base > at ? base : at;
+		stop = stop < end ? stop : end;
+		add_range(r, at,
+			  (struct unwind_range){ .end = stop,
+						 .base = base,
+						 .index = p->index,
+						 .npages = p->npages,
+						 .shard = p->shard,
+						 .rules = p->rules,
+						 .kind = UNWIND_BY_TABLE });
+		at = stop;
+	}
+	add_bare(r, at, end, UNWIND_BY_FP);
+}
+
+/* The address in the file that an offset of it is loaded at; files are mapped by whole pages. */
+static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t bytes,
+		       uint64_t *vaddr)
+{
+	for (uint32_t i = 0; i < file->nloads; i++) {
+		const struct stored_load *l = &file->loads[i];
+
+		if (offset + bytes > l->offset && offset < l->offset + l->size) {
+			*vaddr = offset - l->offset + l->vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The mapping itself leads to the very file; its path may lead to another, or, in a container, to none. */
+static int open_mapped(const struct reading *r, const struct sym_proc_map *m, const char *link_path)
+{
+	int fd = -1, link = open(link_path, O_PATH | O_CLOEXEC);
+
+	if (link >= 0) {
+		fd = sym_proc_open_regular(link);
+		close(link);
+	}
+	return fd >= 0 ? fd : sym_proc_open_in_root("/proc", r->pid, m->path);
+}
+
+/* Most are known: then one system call will do. */
+static const struct stored_file *find_mapped(const struct reading *r, const struct sym_proc_map *m)
+{
+	const struct stored_file *file = NULL;
+	char path[96];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	if (!stat(path, &st))
+		file = unwind_store_known(r->feed->store, &st);
+	if (file)
+		return file;
+	fd = open_mapped(r, m, path);
+	if (fd < 0)
+		return NULL;
+	file = unwind_store_file(r->feed->store, fd);
+	close(fd);
+	return file;
+}
+
+static void add_file(struct reading *r, const struct sym_proc_map *m)
+{
+	const struct stored_file *file = find_mapped(r, m);
+	uint64_t vaddr;
+
+	if (file && find_vaddr(file, m->offset, m->end - m->start, &vaddr))
+		add_parts(r, file, m->start, m->end, m->start - vaddr);
+	else
+		add_bare(r, m->start, m->end, UNWIND_BY_FP);
+}
+
+static void add_vdso(struct reading *r, const struct sym_proc_map *m)
+{
+	const struct stored_file *file = unwind_store_vdso(r->feed->store);
+
+	if (file)
+		add_parts(r, file, m->start, m->end, m->start - file->loads[0].vaddr);
+}
+
+static int add_mapping(void *ctx, const struct sym_proc_map *m)
+{
+	struct reading *r = ctx;
+
+	if (!(m->prot & PROT_EXEC))
+		return 0;
+	if (!strcmp(m->path, "[vdso]"))
+		add_vdso(r, m);
+	else if (!strcmp(m->path, "[uprobes]"))
+		add_bare(r, m->start, m->end, UNWIND_URETPROBE);
+	else if (m->path[0] == '/' && m->inode)
+		add_file(r, m);
+	else
+		add_bare(r, m->start, m->end, UNWIND_BY_FP); /* what a JIT has made, mostly */
+	return 0;
+}
+
+/* ---- slices ----------------------------------------------------------------------------------------------- */
+
+static struct slice *slice_of(const struct unwind_feed *f, uint32_t pid)
+{
+	uint32_t number = pid < MOST_PIDS ? f->slice_of_pid[pid] : 0;
+
+	return number ? &f->slices[number - 1] : NULL;
+}
+
+static void take_slice(struct unwind_feed *f, struct slice *slice, uint32_t pid)
+{
+	slice->pid = pid;
+	f->slice_of_pid[pid] = (uint32_t)(slice - f->slices) + 1;
+}
+
+static void give_up(struct unwind_feed *f, struct slice *slice)
+{
+	f->slice_of_pid[slice->pid] = 0;
+	slice->pid = 0;
+	slice->left_ns = monotonic_ns();
+}
+
+/* The smallest that was given up long enough ago and has room, but not twice too much. */
+static struct slice *used_slice(struct unwind_feed *f, uint32_t room)
+{
+	uint64_t now = monotonic_ns();
+	struct slice *best = NULL;
+
+	for (size_t i = 0; i < f->nslices; i++) {
+		struct slice *s = &f->slices[i];
+
+		if (!s->pid && s->room >= room && s->room <= 2 * room &&
+		    now - s->left_ns > GRACE_NS && (!best || s->room < best->room))
+			best = s;
+	}
+	return best;
+}
+
+static struct slice *new_slice(struct unwind_feed *f, uint32_t room)
+{
+	if (room > UNWIND_RANGES - f->used)
+		return NULL;
+	if (f->nslices == f->room) {
+		size_t more = f->room ? 2 * f->room : 64;
+		struct slice *grown = realloc(f->slices, more * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		f->slices = grown;
+		f->room = more;
+	}
+	f->slices[f->nslices] = (struct slice){ .first = f->used, .room = room };
+	f->used += room;
+	return &f->slices[f->nslices++];
+}
+
+static int write_slice(struct unwind_feed *f, const struct slice *slice, struct reading *r)
+{
+	static struct unwind_range
+		nobodys[MOST_RANGES]; /* never written; const would lie in the file */
+	const uint64_t starts_at = offsetof(struct unwind_ranges, start[slice->first]),
+		       ranges_at = offsetof(struct unwind_ranges, range[slice->first]);
+	const size_t bytes = r->n * sizeof(r->range[0]);
+	int err;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		r->range[i].generation = f->generation;
+	/* Children of who had it before may have it yet: none may find new starts with old ranges. */
+	err = rp_map_write(f->ranges_fd, ranges_at, nobodys, bytes);
+	if (!err)
+		err = rp_map_write(f->ranges_fd, starts_at, r->start, r->n * sizeof(r->start[0]));
+	return err ? err : rp_map_write(f->ranges_fd, ranges_at, r->range, bytes);
+}
+
+static void publish(struct unwind_feed *f, struct reading *r)
+{
+	uint32_t room = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
+	struct slice *old, *slice = used_slice(f, room);
+	struct unwind_proc proc = { .count = r->n, .generation = ++f->generation };
+
+	if (!slice)
+		slice = new_slice(f, room);
+	if (!slice) {
+		if (!f->full_said)
+			rp_log(RP_WARN,
+			       "no room for the mappings of more processes: their stacks go by frame "
+			       "pointers");
+		f->full_said = true;
+		return;
+	}
+	proc.first = slice->first;
+	if (write_slice(f, slice, r))
+		return;				 /* it stays free */
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* before anybody can find them */
+	old = slice_of(f, r->pid);
+	if (rp_map_update(f->procs_fd, &r->pid, &proc, BPF_ANY))
+		return;
+	procs_changed(f);
+	if (old)
+		give_up(f, old);
+	take_slice(f, slice, r->pid);
+}
+
+/* ---- processes -------------------------------------------------------------------------------------------- */
+
+void unwind_feed_process(struct unwind_feed *f, uint32_t pid)
+{
+	static struct reading r; /* too large for the stack */
+
+	r.feed = f;
+	r.pid = pid;
+	r.n = 0;
+	if (pid < MOST_PIDS && !sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
+		publish(f, &r);
+}
+
+void unwind_feed_expect(struct unwind_feed *f, const char *path)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+
+	unwind_feed_process(f, (uint32_t)getpid());
+	if (fd < 0)
+		return; /* whoever executes it will say so */
+	unwind_store_file(f->store, fd);
+	close(fd);
+}
+
+void unwind_feed_changed(struct unwind_feed *f, uint32_t pid)
+{
+	if (slice_of(f, pid) || id_set_has(&f->young, pid))
+		id_set_add(&f->changed, pid);
+}
+
+/* The program unwind_exec has left word in the map if it is somebody that matters. */
+void unwind_feed_executed(struct unwind_feed *f, uint32_t pid)
+{
+	struct unwind_proc proc;
+
+	if (rp_map_lookup(f->procs_fd, &pid, &proc) || proc.count)
+		return;
+	id_set_add(&f->changed, pid);
+	id_set_add(&f->young, pid);
+	f->young_until = monotonic_ns() + YOUTH_NS;
+}
+
+uint64_t unwind_feed_hurry(struct unwind_feed *f)
+{
+	if (f->young.used && monotonic_ns() >= f->young_until)
+		id_set_free(&f->young);
+	return f->young.used ? YOUNG_LOOK_NS : UINT64_MAX;
+}
+
+void unwind_feed_lost(struct unwind_feed *f, uint32_t pid)
+{
+	id_set_add(&f->changed, pid);
+}
+
+void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
+{
+	struct slice *slice = slice_of(f, pid);
+
+	if (!slice)
+		return;
+	rp_map_delete(f->procs_fd, &pid);
+	procs_changed(f);
+	give_up(f, slice);
+}
+
+void unwind_feed_refresh(struct unwind_feed *f)
+{
+	if (!f->changed.used)
+		return;
+	for (size_t i = 0; i < f->changed.nslots; i++)
+		if (f->changed.slots[i])
+			unwind_feed_process(f, (uint32_t)f->changed.slots[i]);
+	id_set_free(&f->changed);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hists.c: a set of histograms, one for each tuple of labels. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hists.h"
+#include "report/profile.h"
+#include "report/prometheus.h"
+
+static bool spec_makes_sense(const struct report_hists_spec *spec)
+{
+	if (!spec->title || !spec->metric || !spec->events || !prometheus_name(spec->metric))
+		return false;
+	if (spec->bits > REPORT_HIST_MAX_BITS || spec->nkeys > REPORT_HISTS_MAX_KEYS ||
+	    (unsigned int)spec->unit > REPORT_UNIT_BYTES)
+		return false;
+	for (size_t i = 0; i < spec->nkeys; i++) {
+		if (!spec->keys[i] || !prometheus_name(spec->keys[i]) ||
+		    !strcmp(spec->keys[i], "le"))
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(spec->keys[i], spec->keys[k]))
+				return false;
+	}
+	return true;
+}
+
+/* Texts that could not be copied stay NULL. */
+static int copy_spec(struct report_hists *set, const struct report_hists_spec *spec)
+{
+	struct report_hists_spec *own = &set->spec;
+	bool whole;
+
+	*own = *spec;
+	own->title = strdup(spec->title);
+	own->metric = strdup(spec->metric);
+	own->events = strdup(spec->events);
+	own->keys = (const char *const *)set->keys;
+	whole = own->title && own->metric && own->events;
+	for (size_t i = 0; i < spec->nkeys; i++) {
+		set->keys[i] = strdup(spec->keys[i]);
+		whole = whole && set->keys[i];
+	}
+	return whole ? 0 : -ENOMEM;
+}
+
+int report_hists_new(const struct report_hists_spec *spec, struct report_hists **out)
+{
+	struct report_hists *set;
+	int err;
+
+	if (!spec_makes_sense(spec))
+		return -EINVAL;
+	set = calloc(1, sizeof(*set));
+	if (!set)
+		return -ENOMEM;
+	err = copy_spec(set, spec);
+	if (!err)
+		err = strings_init(&set->strings);
+	if (err)
+		report_hists_free(set);
+	else
+		*out = set;
+	return err;
+}
+
+void report_hists_free(struct report_hists *set)
+{
+	if (!set)
+		return;
+	for (uint32_t i = 0; i < set->tuples.count; i++)
+		free(set->hists[i]);
+	free(set->hists);
+	pool_free(&set->tuples);
+	strings_free(&set->strings);
+	for (size_t i = 0; i < REPORT_HISTS_MAX_KEYS; i++)
+		free(set->keys[i]);
+	free((char *)set->spec.title);
+	free((char *)set->spec.metric);
+	free((char *)set->spec.events);
+	books_free(&set->books);
+	free(set);
+}
+
+static void empty(struct report_hist *h, unsigned int bits)
+{
+	size_t slots = report_hist_slots(bits) * sizeof(h->slots[0]);
+
+	*h = (struct report_hist){ .bits = bits, .open = UINT32_MAX, .least = UINT64_MAX };
+	memset(h->slots, 0, slots);
+}
+
+int report_hists_get(struct report_hists *set, const char *const *values, struct report_hist **out)
+{
+	struct tuple tuple = { 0 };
+	uint32_t before = set->tuples.count, id;
+	int err = array_grow(&set->hists, &set->cap, (uint64_t)before + 1, sizeof(*set->hists));
+
+	for (size_t i = 0; i < set->spec.nkeys && !err; i++)
+		err = strings_add(&set->strings, values[i] ? values[i] : "", &tuple.value[i]);
+	if (!err)
+		err = pool_add(&set->tuples, &tuple, sizeof(tuple), &id);
+	if (err)
+		return err;
+	if (id == before)
+		set->hists[id] = NULL;
+	if (!set->hists[id]) {
+		struct report_hist *h = malloc(sizeof(*h) + report_hist_slots(set->spec.bits) *
+								    sizeof(h->slots[0]));
+
+		if (!h)
+			return -ENOMEM;
+		empty(h, set->spec.bits);
+		set->hists[id] = h;
+	}
+	*out = set->hists[id];
+	return 0;
+}
+
+static bool holds(const struct report_hists *set, uint32_t tuple)
+{
+	return set->hists[tuple] && set->hists[tuple]->count;
+}
+
+size_t report_hists_count(const struct report_hists *set)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < set->tuples.count; i++)
+		n += holds(set, i);
+	return n;
+}
+
+void report_hists_clear(struct report_hists *set)
+{
+	for (uint32_t i = 0; i < set->tuples.count; i++)
+		if (holds(set, i))
+			empty(set->hists[i], set->spec.bits);
+}
+
+uint64_t hists_total(const struct report_hists *set)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < set->tuples.count; i++)
+		if (holds(set, i))
+			sum = add_saturating(sum, set->hists[i]->count);
+	return sum;
+}
+
+static int by_labels(const void *a, const void *b, void *arg)
+{
+	const struct report_hists *set = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = 0;
+
+	for (size_t i = 0; i < set->spec.nkeys && !order; i++)
+		order = strverscmp(hists_label(set, x, i), hists_label(set, y, i));
+	return order;
+}
+
+uint32_t *hists_sorted(const struct report_hists *set, uint32_t *n)
+{
+	uint32_t *sorted = malloc(((size_t)set->tuples.count + 1) * sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	*n = 0;
+	for (uint32_t i = 0; i < set->tuples.count; i++)
+		if (holds(set, i))
+			sorted[(*n)++] = i;
+	qsort_r(sorted, *n, sizeof(*sorted), by_labels, (void *)set);
+	return sorted;
+}
+
+int report_hists_set_info(struct report_hists *set, const struct report_info *info)
+{
+	return books_set_info(&set->books, info);
+}
+
+int report_hists_set_ledger(struct report_hists *set, const struct report_ledger *ledger)
+{
+	return books_set_ledger(&set->books, ledger);
+}
+
+void report_hists_set_cost(struct report_hists *set, const struct report_cost *cost)
+{
+	books_set_cost(&set->books, cost);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From .eh_frame or .debug_frame to a table: finds the FDEs, puts them in order, and runs one after another. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "cfi.h"
+#include "elf.h"
+#include "rows.h"
+#include "table.h"
+
+enum {
+	CIE_SLOTS = 64, /* most files have fewer than ten */
+	/* Gaps as short as this are padding between functions: nobody will ask about them. */
+	PADDING = 16,
+};
+
+struct parsed_cie {
+	size_t offset; /* SIZE_MAX: none yet */
+	bool is_bad;
+	struct unwind_cie cie;
+	struct unwind_state initial;
+};
+
+struct found {
+	uint64_t start;
+	size_t offset; /* of the FDE in .eh_frame; or TRAMPOLINE */
+};
+
+#define TRAMPOLINE SIZE_MAX
+
+struct build {
+	const struct unwind_source *source;
+	const struct unwind_machine *machine;
+	struct unwind_frames frames;
+	struct parsed_cie cies[CIE_SLOTS]; /* by offset */
+	struct found *found;
+	size_t nfound, room;
+	bool is_sorted;
+	struct unwind_rows rows;
+};
+
+/* NULL if there is no CIE at @offset, or none that makes sense. */
+static const struct parsed_cie *get_cie(struct build *b, size_t offset)
+{
+	struct parsed_cie *p = &b->cies[offset / 8 % CIE_SLOTS];
+
+	if (offset >= b->frames.size)
+		return NULL;
+	if (p->offset != offset) {
+		p->offset = offset;
+		p->is_bad = unwind_cie_parse(&b->frames, offset, &p->cie) ||
+			    unwind_cfi_begin(&b->frames, b->machine, &p->cie, &p->initial);
+	}
+	return p->is_bad ? NULL : p;
+}
+
+/* The segment that @addr is in, or NULL. */
+static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t addr)
+{
+	for (size_t lo = 0, hi = s->ncode; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < s->code[mid].start)
+			hi = mid;
+		else if (addr >= s->code[mid].end)
+			lo = mid + 1;
+		else
+			return &s->code[mid];
+	}
+	return NULL;
+}
+
+static int add_found(struct build *b, struct found found)
+{
+	struct found *p = sym_grow(b->found, b->nfound, &b->room, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	b->found = p;
+	if (b->nfound && found.start <= p[b->nfound - 1].start)
+		b->is_sorted = false;
+	p[b->nfound++] = found;
+	return 0;
+}
+
+/*
+ * A byte early, as the C library does it where it has an FDE for it: a handler returns to the first instruction, and
+ * a return address is looked up by the byte before it.
+ */
+static int find_trampolines(struct build *b)
+{
+	const struct unwind_source *s = b->source;
+	int err = 0;
+
+	for (size_t i = 0; i < s->ntrampolines && !err; i++)
+		err = add_found(b, (struct found){ s->trampolines[i] - 1, TRAMPOLINE });
+	return err;
+}
+
+/* Linkers leave FDEs of functions that they dropped at address 0 or so: no code is there. */
+static int find_fdes(struct build *b)
+{
+	struct unwind_record r;
+	size_t offset = 0;
+	int err = 0;
+
+	while (!err && unwind_frames_next(&b->frames, &offset, &r)) {
+		const struct parsed_cie *cie = r.is_cie ? NULL : get_cie(b, r.cie);
+		struct unwind_fde fde;
+
+		if (r.is_cie)
+			continue;
+		if (!cie || unwind_fde_parse(&b->frames, &r, &cie->cie, &fde)) {
+			b->rows.stats.bad_fdes++;
+			continue;
+		}
+		if (code_at(b->source, fde.start))
+			err = add_found(b, (struct found){ fde.start, r.offset });
+	}
+	return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int add_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
+{
+	return unwind_rows_add(ctx, addr, rule);
+}
+
+/*
+ * Where functions overlap, an address belongs to the one that begins last before it, as it does to
+ * who looks it up in .eh_frame_hdr. @next is where the next one begins.
+ */
+static int run_fde(struct build *b, const struct found *found, uint64_t next)
+{
+	static const struct unwind_rule nothing = { .kind = UNWIND_END };
+	const struct unwind_code *code = code_at(b->source, found->start);
+	size_t offset = found->offset;
+	const struct parsed_cie *cie;
+	struct unwind_record r;
+	struct unwind_fde fde;
+	uint64_t end;
+	int err;
+
+	unwind_frames_next(&b->frames, &offset, &r);
+	cie = get_cie(b, r.cie);
+	err = unwind_fde_parse(&b->frames, &r, &cie->cie, &fde);
+	if (err)
+		return err;
+	end = fde.end < code->end ? fde.end : code->end;
+	if (end > next)
+		end = next;
+	err = unwind_cfi_run(&b->frames, b->machine, &cie->cie, &cie->initial, &fde, end, add_row,
+			     &b->rows);
+	if (err == -EBADMSG) {
+		b->rows.stats.bad_fdes++;
+		err = 0;
+	}
+	if (!err)
+		err = unwind_rows_add_fde(&b->rows, fde.start);
+	if (!err && next - end >= PADDING)
+		err = unwind_rows_add(&b->rows, end, &nothing);
+	return err;
+}
+
+static int run_trampoline(struct build *b, const struct found *found, uint64_t next)
+{
+	static const struct unwind_rule nothing = { .kind = UNWIND_END };
+	uint64_t end = found->start + 1 + UNWIND_TRAMPOLINE_SIZE;
+	int err = unwind_rows_add(&b->rows, found->start, &b->machine->signal);
+
+	return err || end >= next ? err : unwind_rows_add(&b->rows, end, &nothing);
+}
+
+static int run_all(struct build *b)
+{
+	int err;
+
+	b->is_sorted = true;
+	err = find_fdes(b);
+	if (!err)
+		err = find_trampolines(b);
+	if (!err && !b->nfound)
+		return -ENODATA;
+	if (!err && !b->is_sorted)
+		qsort(b->found, b->nfound, sizeof(*b->found), by_start);
+	for (size_t i = 0; i < b->nfound && !err; i++) {
+		uint64_t next = i + 1 < b->nfound ? b->found[i + 1].start : UINT64_MAX;
+
+		/* Several of the same address: the first one counts. */
+		if (!i || b->found[i].start != b->found[i - 1].start)
+			err = b->found[i].offset == TRAMPOLINE
+				      ? run_trampoline(b, &b->found[i], next)
+				      : run_fde(b, &b->found[i], next);
+	}
+	return err;
+}
+
+int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct unwind_table **out)
+{
+	struct build *b = calloc(1, sizeof(*b));
+	int err = b ? unwind_rows_init(&b->rows) : -ENOMEM;
+
+	if (err)
+		goto out;
+	b->rows.part_rows = part_rows;
+	b->rows.stats.eh_frame_size = s->size;
+	b->source = s;
+	b->machine = unwind_machine(s->machine);
+	b->frames = (struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame };
+	for (int i = 0; i < CIE_SLOTS; i++)
+		b->cies[i].offset = SIZE_MAX;
+	err = run_all(b);
+	if (!err)
+		err = unwind_rows_finish(&b->rows, s->machine, out);
+	free(b->found);
+	unwind_rows_free(&b->rows);
+out:
+	free(b);
+	return err;
+}
+
+static int build(struct unwind_table **out, int fd, const void *image, size_t size)
+{
+	struct unwind_source s;
+	int err = unwind_source_read(&s, fd, image, size);
+
+	if (err)
+		return err;
+	err = unwind_table_make(&s, UNWIND_PART_ROWS, out);
+	unwind_source_free(&s);
+	return err;
+}
+
+int unwind_table_build(struct unwind_table **out, int fd)
+{
+	return fd < 0 ? -EBADF : build(out, fd, NULL, 0);
+}
+
+int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size)
+{
+	return build(out, -1, image, size);
+}

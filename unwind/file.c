@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables in files: a header, the parts, and the arrays as they lie in memory. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "table.h"
+
+/* Another format, or another way to make tables of the same .eh_frame, is another version. */
+enum { FORMAT_VERSION = 2 };
+
+struct file_part {
+	uint64_t start;
+	uint32_t npages, nrows;
+};
+
+struct file_header {
+	char magic[8];
+	uint32_t version, size; /* size of the header */
+	struct unwind_key key;
+	struct unwind_key sum; /* of all that follows, to the end of the file */
+	struct unwind_counts counts;
+	struct unwind_stats stats;
+};
+
+static const char magic[8] = "rpunwind";
+
+/* ---- fingerprints ---- */
+
+static uint64_t rotate(uint64_t v, int n)
+{
+	return v << n | v >> (64 - n);
+}
+
+/*
+ * Two lanes of xor, rotate and multiply by an odd number: each step can be undone, so that a change
+ * of any one word always shows.
+ */
+static void add_to_key(struct unwind_key *k, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+	uint64_t a = k->word[0] ^ size, b = k->word[1], w[2];
+
+	for (; size; p += 16) {
+		size_t n = size < 16 ? size : 16;
+
+		if (n < 16)
+			memset(w, 0, sizeof(w));
+		memcpy(w, p, n);
+		a = rotate(a ^ w[0], 29) * 0x9fb21c651e98df25;
+		b = rotate(b ^ w[1], 31) * 0xd6e8feb86659fd93;
+		size -= n;
+	}
+	k->word[0] = a ^ rotate(b, 32);
+	k->word[1] = b * 0xa0761d6478bd642f + a;
+}
+
+struct unwind_key unwind_source_key(const struct unwind_source *s)
+{
+	struct unwind_key k = { { FORMAT_VERSION,
+				  s->machine | (uint64_t)s->is_debug_frame << 16 } };
+
+	add_to_key(&k, &s->addr, sizeof(s->addr));
+	add_to_key(&k, s->code, s->ncode * sizeof(*s->code));
+	add_to_key(&k, s->trampolines, s->ntrampolines * sizeof(*s->trampolines));
+	add_to_key(&k, s->data, s->size);
+	return k;
+}
+
+/* The pieces of a file after the sum, in order. */
+enum { PIECES = 4 };
+
+static void pieces_of(struct file_header *h, struct file_part *parts, void *arrays,
+		      struct iovec v[PIECES])
+{
+	v[0] = (struct iovec){ &h->counts, sizeof(h->counts) };
+	v[1] = (struct iovec){ &h->stats, sizeof(h->stats) };
+	v[2] = (struct iovec){ parts, h->counts.nparts * sizeof(*parts) };
+	v[3] = (struct iovec){ arrays, unwind_counts_size(&h->counts) };
+}
+
+static struct unwind_key sum_of(const struct iovec v[PIECES])
+{
+	struct unwind_key k = { { 0 } };
+
+	for (int i = 0; i < PIECES; i++)
+		add_to_key(&k, v[i].iov_base, v[i].iov_len);
+	return k;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, const void *buf, size_t len)
+{
+	const char *p = buf;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENOSPC;
+		p += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static void count(const struct unwind_table *t, struct unwind_counts *c)
+{
+	memset(c, 0, sizeof(*c)); /* padding is written too */
+	c->machine = t->machine;
+	c->nparts = t->nparts;
+	c->nrules = t->nrules;
+	c->nfdes = t->nfdes;
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		c->nindex += t->parts[i].npages + 1;
+		c->nrows += t->parts[i].nrows;
+	}
+}
+
+int unwind_file_write(int fd, const struct unwind_key *key, const struct unwind_table *t)
+{
+	struct file_header h = {
+		.version = FORMAT_VERSION, .size = sizeof(h), .key = *key, .stats = t->stats
+	};
+	struct file_part *parts = calloc(t->nparts, sizeof(*parts));
+	struct iovec v[PIECES];
+	int err;
+
+	if (!parts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		parts[i].start = t->parts[i].start;
+		parts[i].npages = t->parts[i].npages;
+		parts[i].nrows = t->parts[i].nrows;
+	}
+	memcpy(h.magic, magic, sizeof(magic));
+	count(t, &h.counts);
+	pieces_of(&h, parts, (void *)t->rules, v);
+	h.sum = sum_of(v);
+	err = write_all(fd, &h, sizeof(h));
+	for (int i = 2; i < PIECES && !err; i++)
+		err = write_all(fd, v[i].iov_base, v[i].iov_len);
+	free(parts);
+	return err;
+}
+
+/* ---- reading ---- */
+
+static int read_all(int fd, void *buf, size_t len)
+{
+	char *p = buf;
+
+	while (len) {
+		ssize_t n = read(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EBADMSG;
+		p += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* The counts are believed as soon as they explain the size of the file to the byte. */
+static int read_header(int fd, const struct unwind_key *key, struct file_header *h)
+{
+	struct stat st;
+	int err = read_all(fd, h, sizeof(*h));
+	uint64_t size;
+
+	if (err)
+		return err;
+	if (memcmp(h->magic, magic, sizeof(magic)) || h->version != FORMAT_VERSION ||
+	    h->size != sizeof(*h) || memcmp(&h->key, key, sizeof(*key)))
+		return -EBADMSG;
+	if (fstat(fd, &st))
+		return -errno;
+	size = sizeof(*h) + (uint64_t)h->counts.nparts * sizeof(struct file_part) +
+	       unwind_counts_size(&h->counts);
+	return (uint64_t)st.st_size == size && h->counts.nparts ? 0 : -EBADMSG;
+}
+
+/* False if the parts do not add up to the arrays. */
+static bool place_parts(const struct unwind_counts *c, const struct file_part *parts,
+			const struct unwind_arrays *a)
+{
+	uint64_t index = 0, rows = 0;
+
+	for (uint32_t i = 0; i < c->nparts; i++) {
+		a->parts[i] = (struct unwind_part){ .start = parts[i].start,
+						    .npages = parts[i].npages,
+						    .nrows = parts[i].nrows,
+						    .index = a->index + index,
+						    .rows = a->rows + rows };
+		index += parts[i].npages + 1ULL;
+		rows += parts[i].nrows;
+		if (index > c->nindex || rows > c->nrows)
+			return false;
+	}
+	return index == c->nindex && rows == c->nrows;
+}
+
+static int read_table(int fd, struct file_header *h, struct unwind_table *t,
+		      const struct unwind_arrays *a)
+{
+	struct file_part *parts = calloc(h->counts.nparts, sizeof(*parts));
+	struct unwind_key sum;
+	struct iovec v[PIECES];
+	int err = -ENOMEM;
+
+	if (!parts)
+		return err;
+	pieces_of(h, parts, a->rules, v);
+	err = read_all(fd, parts, v[2].iov_len);
+	if (!err)
+		err = read_all(fd, a->rules, v[3].iov_len);
+	if (err)
+		goto out;
+	sum = sum_of(v);
+	t->stats = h->stats;
+	if (memcmp(&sum, &h->sum, sizeof(sum)) || !place_parts(&h->counts, parts, a) ||
+	    !unwind_table_is_sound(t))
+		err = -EBADMSG;
+out:
+	free(parts);
+	return err;
+}
+
+int unwind_file_read(int fd, const struct unwind_key *key, struct unwind_table **out)
+{
+	struct file_header h;
+	struct unwind_table *t;
+	struct unwind_arrays a;
+	int err = read_header(fd, key, &h);
+
+	if (err)
+		return err;
+	t = unwind_table_new(&h.counts, &a);
+	if (!t)
+		return -ENOMEM;
+	err = read_table(fd, &h, t, &a);
+	if (err)
+		unwind_table_free(t);
+	else
+		*out = t;
+	return err;
+}

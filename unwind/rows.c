@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows, rules and pages of a table that is being built, in order of address. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "rows.h"
+#include "table.h"
+
+enum {
+	RULE_END = 0,
+	RULE_UNSUP = 1, /* in place, should there be no number left for another */
+	RULES_MAX = 65536,
+	PAGE_ROWS_MAX = (1 << UNWIND_SEARCH_STEPS) - 1,
+	GAP_MAX = 64 << 10, /* pages without code that are worth a part of their own */
+};
+
+/* Appends to the array member @name; -ENOMEM. */
+#define PUSH(r, name, count, room, item)                                                           \
+	({                                                                                         \
+		__typeof__((r)->name) p_ =                                                         \
+			sym_grow((r)->name, (r)->count, &(r)->room, sizeof(*p_));                  \
+		if (p_) {                                                                          \
+			(r)->name = p_;                                                            \
+			p_[(r)->count++] = (item);                                                 \
+		}                                                                                  \
+		p_ ? 0 : -ENOMEM;                                                                  \
+	})
+
+/* ---- rules ---- */
+
+static uint64_t hash_rule(const struct unwind_rule *rule)
+{
+	uint64_t a;
+	uint32_t b;
+
+	memcpy(&a, rule, 8);
+	memcpy(&b, (const char *)rule + 8, 4);
+	a = (a ^ (uint64_t)b << 29) * 0x9e3779b97f4a7c15;
+	return a ^ a >> 32;
+}
+
+static uint32_t *find_slot(const struct unwind_rows *r, const struct unwind_rule *rule)
+{
+	size_t i = hash_rule(rule) & (r->nslots - 1);
+
+	while (r->slots[i] && memcmp(&r->rules[r->slots[i] - 1], rule, sizeof(*rule)))
+		i = (i + 1) & (r->nslots - 1);
+	return &r->slots[i];
+}
+
+static int grow_slots(struct unwind_rows *r)
+{
+	size_t n = r->nslots ? 2 * r->nslots : 1024;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	free(r->slots);
+	r->slots = slots;
+	r->nslots = n;
+	for (size_t i = 0; i < r->nrules; i++)
+		*find_slot(r, &r->rules[i]) = i + 1;
+	return 0;
+}
+
+static int rule_number(struct unwind_rows *r, const struct unwind_rule *rule, uint16_t *number)
+{
+	uint32_t *slot;
+	int err = 2 * (r->nrules + 1) > r->nslots ? grow_slots(r) : 0;
+
+	if (err)
+		return err;
+	slot = find_slot(r, rule);
+	if (!*slot) {
+		if (r->nrules == RULES_MAX) {
+			*number = RULE_UNSUP;
+			return 0;
+		}
+		err = PUSH(r, rules, nrules, rule_room, *rule);
+		if (err)
+			return err;
+		*slot = r->nrules;
+	}
+	*number = *slot - 1;
+	return 0;
+}
+
+int unwind_rows_init(struct unwind_rows *r)
+{
+	static const struct unwind_rule first[] = {
+		[RULE_END] = { .kind = UNWIND_END }, [RULE_UNSUP] = { .kind = UNWIND_UNSUP }
+	};
+	uint16_t number;
+	int err = 0;
+
+	*r = (struct unwind_rows){ .part_rows = UNWIND_PART_ROWS };
+	for (int i = 0; i < 2 && !err; i++)
+		err = rule_number(r, &first[i], &number);
+	if (err)
+		unwind_rows_free(r);
+	return err;
+}
+
+void unwind_rows_free(struct unwind_rows *r)
+{
+	free(r->parts);
+	free(r->rows);
+	free(r->index);
+	free(r->fdes);
+	free(r->rules);
+	free(r->slots);
+	*r = (struct unwind_rows){ 0 };
+}
+
+/* ---- pages and parts ---- */
+
+static int push_row(struct unwind_rows *r, uint64_t addr, uint16_t rule)
+{
+	struct unwind_row row = { addr % UNWIND_PAGE, rule };
+	int err = PUSH(r, rows, nrows, row_room, row);
+
+	if (!err)
+		r->parts[r->nparts - 1].nrows++;
+	return err;
+}
+
+/* Lets the open part's index cover @npages pages and say where the page after them begins. */
+static int cover(struct unwind_rows *r, uint32_t npages)
+{
+	struct unwind_open_part *p = &r->parts[r->nparts - 1];
+
+	while (p->npages < npages) {
+		int err = PUSH(r, index, nindex, index_room, p->nrows);
+
+		if (err)
+			return err;
+		p->npages++;
+	}
+	return 0;
+}
+
+/* The index of a part has one number more than it has pages. */
+static int close_part(struct unwind_rows *r)
+{
+	return PUSH(r, index, nindex, index_room, r->parts[r->nparts - 1].nrows);
+}
+
+static int open_part(struct unwind_rows *r, uint64_t start)
+{
+	struct unwind_open_part part = { .start = start,
+					 .first_index = r->nindex,
+					 .first_row = r->nrows };
+	int err = PUSH(r, parts, nparts, part_room, part);
+
+	return err ? err : push_row(r, start, RULE_END);
+}
+
+/*
+ * Before a row that begins on another page than the one before: a new part if this one is full, or
+ * if there is a long way without code. What spills over into the page begins the new part.
+ */
+static int begin_page(struct unwind_rows *r, uint64_t addr)
+{
+	uint64_t start = addr & -(uint64_t)UNWIND_PAGE;
+	struct unwind_open_part *p = r->nparts ? &r->parts[r->nparts - 1] : NULL;
+	uint16_t spills = p ? r->rows[r->nrows - 1].rule : RULE_END;
+	uint64_t page;
+	int err;
+
+	if (!p)
+		return open_part(r, start);
+	page = (start - p->start) / UNWIND_PAGE;
+	if (spills == RULE_END && page - p->npages >= GAP_MAX) {
+		err = close_part(r);
+	} else if (p->nrows + 2 + PAGE_ROWS_MAX > r->part_rows) {
+		err = cover(r, page);
+		err = err ? err : close_part(r);
+	} else {
+		return 0;
+	}
+	err = err ? err : open_part(r, start);
+	if (err || spills == RULE_END || start == addr)
+		return err;
+	err = cover(r, 1);
+	return err ? err : push_row(r, start, spills);
+}
+
+int unwind_rows_add(struct unwind_rows *r, uint64_t addr, const struct unwind_rule *rule)
+{
+	struct unwind_open_part *p;
+	uint16_t number;
+	uint64_t page;
+	int err = rule_number(r, rule, &number);
+
+	if (err)
+		return err;
+	r->stats.raw_rows++;
+	r->stats.unsup += rule->kind == UNWIND_UNSUP;
+	if (r->nparts ? r->rows[r->nrows - 1].rule == number : number == RULE_END)
+		return 0;
+	if (r->nparts && addr - r->parts->start > UINT32_MAX)
+		return -EFBIG;
+	if (!r->nparts || addr / UNWIND_PAGE != r->last / UNWIND_PAGE)
+		err = begin_page(r, addr);
+	if (err)
+		return err;
+	p = &r->parts[r->nparts - 1];
+	page = (addr - p->start) / UNWIND_PAGE;
+	err = cover(r, page + 1);
+	if (err)
+		return err;
+	r->last = addr;
+	if (p->nrows - r->index[p->first_index + page] < PAGE_ROWS_MAX)
+		return push_row(r, addr, number);
+	r->rows[r->nrows - 1].rule = RULE_UNSUP;
+	return 0;
+}
+
+int unwind_rows_add_fde(struct unwind_rows *r, uint64_t addr)
+{
+	uint32_t from_start = addr - r->parts->start;
+
+	r->stats.fdes++;
+	return PUSH(r, fdes, nfdes, fde_room, from_start);
+}
+
+/* ---- the table ---- */
+
+int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_table **out)
+{
+	struct unwind_counts counts = { .machine = machine };
+	struct unwind_table *t;
+	struct unwind_arrays a;
+	int err;
+
+	if (!r->nparts)
+		return -ENODATA;
+	err = close_part(r);
+	if (err)
+		return err;
+	counts.nparts = r->nparts;
+	counts.nrules = r->nrules;
+	counts.nindex = r->nindex;
+	counts.nrows = r->nrows;
+	counts.nfdes = r->nfdes;
+	t = unwind_table_new(&counts, &a);
+	if (!t)
+		return -ENOMEM;
+	memcpy(a.rules, r->rules, r->nrules * sizeof(*r->rules));
+	memcpy(a.index, r->index, r->nindex * sizeof(*r->index));
+	memcpy(a.rows, r->rows, r->nrows * sizeof(*r->rows));
+	if (r->nfdes)
+		memcpy(a.fdes, r->fdes, r->nfdes * sizeof(*r->fdes));
+	for (size_t i = 0; i < r->nparts; i++)
+		a.parts[i] = (struct unwind_part){ .start = r->parts[i].start,
+						   .npages = r->parts[i].npages,
+						   .nrows = r->parts[i].nrows,
+						   .index = a.index + r->parts[i].first_index,
+						   .rows = a.rows + r->parts[i].first_row };
+	t->stats = r->stats;
+	*out = t;
+	return 0;
+}

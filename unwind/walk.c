@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The walk up a user stack: the same steps, in the same order, as the BPF program's. */
+#include "cfi.h"
+#include "table.h"
+
+/*
+ * One frame. The caller's fp is seldom needed: where it was saved is noted in fp_addr, and it is
+ * read when a rule asks for it; most frames cost one read, of the return address.
+ */
+struct walk {
+	const struct unwind_space *space;
+	const struct unwind_regs *regs;
+	unwind_read_fn *read;
+	void *ctx;
+	uint64_t pc, sp, fp;
+	uint64_t fp_addr;  /* where fp is to be read first, or 0 */
+	bool is_return;	   /* pc was left by a call */
+	bool is_innermost; /* regs->reg are this frame's */
+	uint64_t link;	   /* the link register of a frame that a signal interrupted, */
+	int link_reg;	   /*   which has this number; -1: it is not known */
+	const struct unwind_machine *machine; /* of the code at hand */
+	struct unwind_result *result;
+};
+
+/* What a step says: go on, or an end. */
+enum { WALK_ON = UNWIND_ENDS };
+
+static int read_word(const struct walk *w, uint64_t addr, uint64_t *out)
+{
+	return w->read(w->ctx, addr, out, sizeof(*out));
+}
+
+static int need_fp(struct walk *w)
+{
+	if (w->fp_addr && read_word(w, w->fp_addr, &w->fp))
+		return UNWIND_READ;
+	w->fp_addr = 0;
+	return WALK_ON;
+}
+
+static int return_to(struct walk *w, uint64_t pc, uint64_t sp)
+{
+	w->pc = w->space->ra_mask ? pc & w->space->ra_mask : pc;
+	w->sp = sp;
+	w->is_return = true;
+	w->is_innermost = false;
+	w->link_reg = -1;
+	return w->pc ? WALK_ON : UNWIND_RA_ZERO;
+}
+
+/* The frame that frame pointers are kept in: the caller's fp, and above it the return address. */
+static int step_by_fp(struct walk *w)
+{
+	uint64_t saved[2], fp;
+	int end = need_fp(w);
+
+	if (end != WALK_ON)
+		return end;
+	if (!w->fp)
+		return UNWIND_FP_ZERO;
+	fp = w->fp + (int64_t)w->space->fp_record;
+	if (fp < w->sp)
+		return UNWIND_FP_BAD;
+	if (w->read(w->ctx, fp, saved, sizeof(saved)))
+		return UNWIND_READ;
+	w->fp = saved[0];
+	w->result->fp_steps++;
+	return return_to(w, saved[1], fp + 16);
+}
+
+static int step_over_signal(struct walk *w, const struct unwind_rule *r)
+{
+	uint64_t pc, sp, fp;
+
+	if (read_word(w, w->sp + r->ra_off, &pc) ||
+	    (r->arg && read_word(w, w->sp + r->arg, &w->link)) ||
+	    read_word(w, w->sp + r->fp_off, &fp) || read_word(w, w->sp + r->cfa_off, &sp))
+		return UNWIND_READ;
+	w->link_reg = r->arg ? (int)w->machine->ra : -1;
+	w->pc = pc;
+	w->sp = sp;
+	w->fp = fp;
+	w->fp_addr = 0;
+	w->is_return = w->is_innermost = false;
+	w->result->signals++;
+	return WALK_ON;
+}
+
+static int find_cfa(struct walk *w, const struct unwind_rule *r, uint64_t key, uint64_t *cfa)
+{
+	bool by_fp = r->kind == UNWIND_FP || r->kind == UNWIND_DEREF_FP;
+	int end = by_fp ? need_fp(w) : WALK_ON;
+
+	if (end != WALK_ON)
+		return end;
+	*cfa = (by_fp ? w->fp : w->sp) + r->cfa_off;
+	switch (r->kind) {
+	case UNWIND_PLT:
+		*cfa += (key & 15) >= (uint16_t)r->arg ? 8 : 0;
+		break;
+	case UNWIND_DEREF_SP:
+	case UNWIND_DEREF_FP:
+		if (read_word(w, *cfa, cfa))
+			return UNWIND_READ;
+		*cfa += r->arg;
+		break;
+	case UNWIND_REG:
+		if (!w->is_innermost)
+			return UNWIND_NOT_LEAF;
+		*cfa = w->regs->reg[r->arg] + r->cfa_off;
+		break;
+	}
+	return WALK_ON;
+}
+
+static int find_return(const struct walk *w, const struct unwind_rule *r, uint64_t cfa,
+		       uint64_t *pc)
+{
+	if (!(r->flags & UNWIND_RA_REG)) {
+		if (cfa <= w->sp)
+			return UNWIND_NOT_UP;
+		return read_word(w, cfa + r->ra_off, pc) ? UNWIND_READ : WALK_ON;
+	}
+	if (!w->is_innermost && r->ra_off != w->link_reg)
+		return UNWIND_NOT_LEAF;
+	if (cfa < w->sp)
+		return UNWIND_NOT_UP;
+	*pc = w->is_innermost ? w->regs->reg[r->ra_off] : w->link;
+	return WALK_ON;
+}
+
+static int note_fp(struct walk *w, const struct unwind_rule *r, uint64_t cfa)
+{
+	if (r->flags & UNWIND_FP_AT_CFA) {
+		w->fp_addr = cfa + r->fp_off;
+	} else if (r->flags & UNWIND_FP_AT_FP) {
+		int end = need_fp(w);
+
+		if (end != WALK_ON)
+			return end;
+		w->fp_addr = w->fp + r->fp_off;
+	} else if (r->flags & UNWIND_FP_LOST) {
+		w->fp = w->fp_addr = 0;
+	}
+	return WALK_ON;
+}
+
+static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t key)
+{
+	uint64_t cfa, pc;
+	int end;
+
+	switch (r->kind) {
+	case UNWIND_END:
+		return step_by_fp(w);
+	case UNWIND_STOP:
+		return UNWIND_COMPLETE;
+	case UNWIND_SIGNAL:
+		return step_over_signal(w, r);
+	case UNWIND_UNSUP:
+		return UNWIND_NO_RULE;
+	}
+	end = find_cfa(w, r, key, &cfa);
+	if (end == WALK_ON)
+		end = find_return(w, r, cfa, &pc);
+	if (end == WALK_ON)
+		end = note_fp(w, r, cfa);
+	return end == WALK_ON ? return_to(w, pc, cfa) : end;
+}
+
+static const struct unwind_segment *find_segment(const struct unwind_space *s, uint64_t addr)
+{
+	size_t lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->segments[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < s->segments[lo - 1].end ? &s->segments[lo - 1] : NULL;
+}
+
+static int step(struct walk *w)
+{
+	uint64_t key = w->pc - w->is_return;
+	const struct unwind_segment *s = find_segment(w->space, key);
+
+	if (!s)
+		return UNWIND_NO_SEGMENT;
+	switch (s->kind) {
+	case UNWIND_URETPROBE:
+		return UNWIND_AT_URETPROBE;
+	case UNWIND_BY_FP:
+		return step_by_fp(w);
+	case UNWIND_BY_TABLE:
+		break;
+	}
+	key -= s->bias;
+	w->machine = unwind_machine(s->table->machine);
+	return step_by_rule(w, unwind_table_rule(s->table, key), key);
+}
+
+unsigned int unwind_walk(const struct unwind_space *space, const struct unwind_regs *regs,
+			 unwind_read_fn *read, void *ctx, uint64_t *pcs, unsigned int max,
+			 struct unwind_result *result)
+{
+	struct walk w = { .space = space,
+			  .regs = regs,
+			  .read = read,
+			  .ctx = ctx,
+			  .pc = regs->pc,
+			  .sp = regs->sp,
+			  .fp = regs->fp,
+			  .is_return = regs->pc_is_return,
+			  .is_innermost = true,
+			  .link_reg = -1,
+			  .result = result };
+	unsigned int n = 0;
+	int end = WALK_ON;
+
+	*result = (struct unwind_result){ 0 };
+	while (end == WALK_ON) {
+		if (n == max) {
+			end = UNWIND_DEEP;
+			break;
+		}
+		pcs[n] = w.pc;
+		if (n && !w.is_return)
+			pcs[n] |= UNWIND_PC_EXACT;
+		n++;
+		end = step(&w);
+	}
+	result->end = end;
+	result->sp = w.sp;
+	return n;
+}
+
+const char *unwind_end_text(enum unwind_end end)
+{
+	static const char *const text[UNWIND_ENDS] = {
+		[UNWIND_COMPLETE] = "complete",
+		[UNWIND_RA_ZERO] = "return address 0",
+		[UNWIND_FP_ZERO] = "frame pointer 0",
+		[UNWIND_DEEP] = "too deep",
+		[UNWIND_NO_SEGMENT] = "no mapping",
+		[UNWIND_FP_BAD] = "no frame pointer",
+		[UNWIND_NOT_UP] = "not up the stack",
+		[UNWIND_READ] = "stack unreadable",
+		[UNWIND_NOT_LEAF] = "register not known",
+		[UNWIND_NO_RULE] = "no rule",
+		[UNWIND_AT_URETPROBE] = "in a return probe",
+		[UNWIND_OTHER_CODE] = "of 32-bit programs by frame pointers",
+		[UNWIND_GONE] = "no memory",
+		[UNWIND_IN_KERNEL] = "in system calls by frame pointers",
+	};
+
+	return (unsigned int)end < UNWIND_ENDS ? text[end] : "unknown";
+}

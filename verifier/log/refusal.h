@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside the explanation of refusals.
+ *
+ *	refusal_table.c	the verifier's messages, and what they mean
+ *	refusal_trace.c	where a register's value came from on the way there
+ *	refusal.c	the two put together
+ */
+#ifndef ASM_REFUSAL_H
+#define ASM_REFUSAL_H
+
+#include <stdbool.h>
+
+#include <rawprof/verifier.h>
+
+#include "asm/internal.h"
+
+/* What to tell of the past. */
+enum trace {
+	TRACE_NONE,
+	TRACE_VALUE,	/* where the register's value came from */
+	TRACE_OPERAND,	/* the same for the register that the instruction adds or goes through */
+	TRACE_READ,	/* why the register holds nothing */
+	TRACE_FRAME,	/* which bytes of the frame nobody wrote */
+	TRACE_PLACE,	/* nothing: the first number is the instruction */
+	TRACE_ACQUIRED, /* the second number is the instruction that acquired */
+};
+
+/*
+ * A message begins with the pattern: %r is a register (%c: one of R1-R5), %n a number, %w a word, * anything. In why
+ * and advice {1}, {2}, ... are what these matched, in order; {r} is the first register, {v} what it
+ * holds, {f} the function that is called.
+ */
+struct known_message {
+	const char *pattern;
+	enum trace trace;
+	const char *why;
+	const char *advice;
+};
+/* The more special before the more general; ends with a NULL pattern. */
+extern const struct known_message known_messages[];
+
+#define MOST_MATCHED 6
+struct matched {
+	const char *at[MOST_MATCHED];
+	size_t len[MOST_MATCHED];
+	int n;
+	int reg; /* -1: none is named */
+	int64_t number[MOST_MATCHED];
+	int numbers;
+};
+
+/* What the parts of an explanation need. */
+struct explaining {
+	const struct asm_refused *refused;
+	const struct asm_vlog *log;
+	struct arena *arena;
+	struct {
+		char at[2000];
+		size_t used;
+	} facts; /* lines */
+};
+
+__attribute__((format(printf, 2, 3))) void add_fact(struct explaining *e, const char *fmt, ...);
+/* "cpu.c:12: MOV(R0, 0)", "instruction 5: (b7) r0 = 0", "instruction 5". */
+const char *name_insn(struct explaining *e, uint32_t insn);
+/* The instruction as the kernel prints it; NULL: the log has it not. */
+const char *insn_text(const struct explaining *e, uint32_t insn);
+
+void trace_value(struct explaining *e, int reg);
+void trace_unreadable(struct explaining *e, int reg);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside the reader of verifier logs.
+ *
+ *	vlog.c		lines -> what they are about
+ *	vlog_state.c	the state of the frame as the lines change it, collected by instruction
+ *	vlog_value.c	one value, read
+ *	vlog_join.c	several values, joined and written
+ */
+#ifndef ASM_VLOG_H
+#define ASM_VLOG_H
+
+#include <stdbool.h>
+
+#include <rawprof/verifier.h>
+
+#include "asm/internal.h"
+
+/* ---- values */
+
+/*
+ * A value as the kernel writes it, taken apart as far as joining needs. Two values of the same
+ * kind, type, name and bytes differ in numbers only: the number itself, or how far a pointer lies
+ * behind what it points to.
+ */
+struct value {
+	const char *text; /* as the kernel wrote it */
+	bool slot;	  /* 8 bytes of the stack */
+	uint32_t hash;
+	enum value_kind { VALUE_NUMBER, VALUE_POINTER, VALUE_BYTES } kind;
+	char bytes[9]; /* of a stack slot: letters of what is not spilled, all 8 of VALUE_BYTES */
+	const char *type; /* "map_value"; of numbers "" */
+	const char *name; /* of the map, or the attributes that are no numbers */
+	uint32_t id;	  /* equal ids: learning of one is learning of the others; 0: none */
+	uint32_t ref;	  /* ref_obj_id: of what has to be released */
+	bool or_null;
+	int64_t least, most;	/* as signed numbers; of pointers, the distance */
+	uint64_t uleast, umost; /* of numbers */
+	uint64_t unknown;	/* bits that may be 1 or 0 */
+};
+
+/* The verifier lets no pointer go further (BPF_MAX_VAR_OFF): beyond means anywhere. */
+#define ANY_DISTANCE (INT64_C(1) << 29)
+
+/* Values by their text; number 0 is none. */
+struct values {
+	struct value *all;
+	uint32_t n, room;
+	uint32_t *table; /* open addressing, at most half full: indices into all, 0 is free */
+	uint32_t table_room;
+};
+
+/* The number of a value; 0 without memory. slot: 8 bytes of the stack. */
+uint32_t value_intern(struct values *values, struct arena **arena, const char *text, size_t len,
+		      bool slot);
+void values_free(struct values *values);
+
+/* What several visits saw in one place. */
+#define JOIN_LISTED 3
+#define JOIN_GROUPS 3
+struct join {
+	int where;
+	uint32_t count; /* visits that had it */
+	uint32_t listed[JOIN_LISTED];
+	uint32_t nlisted;
+	bool unlisted; /* there are more than listed */
+	struct value groups[JOIN_GROUPS];
+	uint32_t ngroups;
+	bool ungrouped;
+};
+/* Are they one and the same when written? Ids and marks are not. */
+bool value_same(const struct value *a, const struct value *b);
+void join_add(struct join *join, const struct values *values, uint32_t number);
+/* NULL without memory. */
+const char *join_text(const struct join *join, const struct values *values, struct arena **arena);
+/* The value alone, written the same way. */
+const char *value_text(const struct value *value, struct arena **arena);
+
+/* ---- states */
+
+#define FRAME_REGS 11
+#define FRAME_SLOTS (ASM_STACK_SIZE / 8)
+#define FRAME_PLACES (FRAME_REGS + FRAME_SLOTS)
+#define MAX_FRAMES 16
+
+/* Numbers of values: registers, then slots from the one at R10 - 8 down. */
+struct frame {
+	uint32_t at[FRAME_PLACES];
+};
+
+struct joins {
+	struct join *all;
+	uint32_t n, room;
+};
+
+/* What is collected of an instruction. */
+struct met {
+	struct joins before, after;
+	uint32_t *from; /* ascending */
+	uint32_t nfrom, from_room;
+	uint32_t states; /* how many `before` was joined of */
+};
+
+struct reader {
+	struct asm_vlog *log;
+	struct arena *arena;
+	struct values values;
+	struct met *met; /* in parallel with log->insns */
+	uint32_t room;
+	bool no_memory;
+
+	/* The path: what its subprograms' frames hold, and how it came here. */
+	struct frame frames[MAX_FRAMES];
+	uint32_t frame; /* the current one */
+	struct step {
+		struct asm_vlog_step at;
+		bool taken_up; /* its other branch has been, too */
+	} * path;
+	size_t npath, path_room;
+	int64_t prev;	 /* where control comes from; -1: nowhere */
+	int64_t current; /* the instruction that was visited last, unless its path has ended; -1 */
+	uint8_t code;	 /* its opcode */
+	int writes;	 /* the register it writes, -1 */
+	bool calling;	 /* it is a call, whose effect on the frame is still to come */
+	int32_t helper;	 /* which one it calls, -1: none */
+	bool speculative;
+};
+
+/* What a text of registers and slots says of the frame. */
+enum state_kind {
+	STATE_WHOLE,   /* all of it */
+	STATE_USED,    /* what the current instruction read or changed */
+	STATE_CHANGED, /* the same, or all of it: kernels differ */
+};
+
+/* Makes room for an instruction. NULL: it is out of range, or there is no memory. */
+struct asm_vlog_insn *reader_meet(struct reader *r, uint32_t insn);
+/* "N: (op) ...": the verifier is at the instruction. writes: a register, or -1; helper: of a call,
+ * -1: none. */
+void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes, int32_t helper);
+/* "N: safe" */
+void reader_prune(struct reader *r, uint32_t insn);
+/* "from A to B:" */
+void reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculative);
+/* "frame1: R1=ctx() fp-8=0" */
+void reader_state(struct reader *r, enum state_kind kind, const char *text, const char *end);
+/* Writes what was collected to the log. */
+void reader_finish(struct reader *r);
+void reader_free(struct reader *r);
+
+/* BPF_JMP or BPF_JMP32 with a condition */
+static inline bool is_conditional(uint8_t code)
+{
+	const uint8_t class = BPF_CLASS(code), op = BPF_OP(code);
+
+	return (class == BPF_JMP || class == BPF_JMP32) && op != BPF_JA && op != BPF_CALL &&
+	       op != BPF_EXIT;
+}
+
+#endif
