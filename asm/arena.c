@@ -14,7 +14,7 @@ struct arena {
 	_Alignas(16) unsigned char bytes[];
 };
 
-void *arena_alloc(struct arena **arena, size_t bytes)
+void *asm_arena_alloc(struct arena **arena, size_t bytes)
 {
 	struct arena *block = *arena;
 
@@ -33,7 +33,7 @@ void *arena_alloc(struct arena **arena, size_t bytes)
 	return block->bytes + block->used - bytes;
 }
 
-char *arena_vprintf(struct arena **arena, const char *fmt, va_list args)
+char *asm_arena_vprintf(struct arena **arena, const char *fmt, va_list args)
 {
 	char *text = NULL;
 	va_list again;
@@ -42,25 +42,25 @@ char *arena_vprintf(struct arena **arena, const char *fmt, va_list args)
 	va_copy(again, args);
 	length = vsnprintf(NULL, 0, fmt, args);
 	if (length >= 0)
-		text = arena_alloc(arena, (size_t)length + 1);
+		text = asm_arena_alloc(arena, (size_t)length + 1);
 	if (text)
 		vsnprintf(text, (size_t)length + 1, fmt, again);
 	va_end(again);
 	return text;
 }
 
-char *arena_printf(struct arena **arena, const char *fmt, ...)
+char *asm_arena_printf(struct arena **arena, const char *fmt, ...)
 {
 	va_list args;
 	char *text;
 
 	va_start(args, fmt);
-	text = arena_vprintf(arena, fmt, args);
+	text = asm_arena_vprintf(arena, fmt, args);
 	va_end(args);
 	return text;
 }
 
-void arena_free(struct arena *arena)
+void asm_arena_free(struct arena *arena)
 {
 	while (arena) {
 		struct arena *older = arena->older;

@@ -36,7 +36,7 @@ static int check_shape(struct assembly *a)
 /* Puts in what is included; the parts count as lines of the program. */
 static int make_whole(struct assembly *a)
 {
-	int err = splice(a);
+	int err = asm_splice(a);
 
 	if (err == -EINVAL)
 		return blame_program(a, "a part that is included has no lines, or includes itself");
@@ -47,20 +47,20 @@ static int start(struct assembly *a)
 {
 	size_t n = a->program->nlines;
 
-	a->placed = arena_alloc(&a->arena, n * sizeof(*a->placed));
-	a->funcs = arena_alloc(&a->arena, (n + 1) * sizeof(*a->funcs));
-	return a->placed && a->funcs ? make_label_room(a) : -ENOMEM;
+	a->placed = asm_arena_alloc(&a->arena, n * sizeof(*a->placed));
+	a->funcs = asm_arena_alloc(&a->arena, (n + 1) * sizeof(*a->funcs));
+	return a->placed && a->funcs ? asm_make_label_room(a) : -ENOMEM;
 }
 
 static int allocate(struct assembly *a, struct asm_image *image)
 {
 	image->ninsns = a->nslots;
-	image->insns = arena_alloc(&a->arena, a->nslots * sizeof(*image->insns));
-	image->line_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->line_of));
-	image->file_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->file_of));
-	image->text_of = arena_alloc(&a->arena, a->nslots * sizeof(*image->text_of));
-	image->labels = arena_alloc(&a->arena, (a->nlabels + 1) * sizeof(*image->labels));
-	image->funcs = arena_alloc(&a->arena, (a->nfuncs + 1) * sizeof(*image->funcs));
+	image->insns = asm_arena_alloc(&a->arena, a->nslots * sizeof(*image->insns));
+	image->line_of = asm_arena_alloc(&a->arena, a->nslots * sizeof(*image->line_of));
+	image->file_of = asm_arena_alloc(&a->arena, a->nslots * sizeof(*image->file_of));
+	image->text_of = asm_arena_alloc(&a->arena, a->nslots * sizeof(*image->text_of));
+	image->labels = asm_arena_alloc(&a->arena, (a->nlabels + 1) * sizeof(*image->labels));
+	image->funcs = asm_arena_alloc(&a->arena, (a->nfuncs + 1) * sizeof(*image->funcs));
 	return image->insns && image->line_of && image->file_of && image->text_of &&
 			       image->labels && image->funcs
 		       ? 0
@@ -84,17 +84,17 @@ int asm_assemble(const struct asm_program *program, const struct asm_bindings *b
 	if (err)
 		goto out;
 
-	layout(&a);
+	asm_layout(&a);
 	err = allocate(&a, &image);
 	if (err)
 		goto out;
-	encode(&a, &image);
-	attach_source(&a, &image);
-	make_btf(&a, &image);
+	asm_encode(&a, &image);
+	asm_attach_source(&a, &image);
+	asm_make_btf(&a, &image);
 	err = a.error;
 out:
 	if (err) {
-		arena_free(a.arena);
+		asm_arena_free(a.arena);
 		return err;
 	}
 	image.arena = a.arena;
@@ -104,6 +104,6 @@ out:
 
 void asm_image_free(struct asm_image *image)
 {
-	arena_free(image->arena);
+	asm_arena_free(image->arena);
 	*image = (struct asm_image){ 0 };
 }

@@ -144,17 +144,17 @@ static size_t types_size(const struct asm_image *image)
 	       sizeof(struct btf_param);
 }
 
-void make_btf(struct assembly *a, struct asm_image *image)
+void asm_make_btf(struct assembly *a, struct asm_image *image)
 {
 	size_t types = types_size(image), strings = strings_size(image);
 	struct btf_header header = { .magic = BTF_MAGIC,
 				     .version = BTF_VERSION,
 				     .hdr_len = sizeof(header) };
 	struct blob b = { .strings_used = 1 };
-	unsigned char *bytes = arena_alloc(&a->arena, sizeof(header) + types + strings);
+	unsigned char *bytes = asm_arena_alloc(&a->arena, sizeof(header) + types + strings);
 
-	image->func_info = arena_alloc(&a->arena, image->nfuncs * sizeof(*image->func_info));
-	image->line_info = arena_alloc(&a->arena, image->ninsns * sizeof(*image->line_info));
+	image->func_info = asm_arena_alloc(&a->arena, image->nfuncs * sizeof(*image->func_info));
+	image->line_info = asm_arena_alloc(&a->arena, image->ninsns * sizeof(*image->line_info));
 	if (!bytes || !image->func_info || !image->line_info) {
 		a->error = -ENOMEM;
 		return;

@@ -18,8 +18,8 @@ static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, 
 
 	if (!a->report)
 		return;
-	diag.message = arena_vprintf(&a->arena, fmt, args);
-	diag.text = line_text(a, line);
+	diag.message = asm_arena_vprintf(&a->arena, fmt, args);
+	diag.text = asm_line_text(a, line);
 	if (!diag.message) {
 		a->error = -ENOMEM;
 		return;
@@ -27,7 +27,7 @@ static void tell(struct assembly *a, enum asm_severity severity, uint32_t line, 
 	a->report(a->report_ctx, &diag);
 }
 
-void fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
+void asm_fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
 {
 	va_list args;
 
@@ -38,7 +38,7 @@ void fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
 	va_end(args);
 }
 
-void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
+void asm_warning(struct assembly *a, uint32_t line, const char *fmt, ...)
 {
 	va_list args;
 

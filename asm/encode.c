@@ -27,12 +27,12 @@ static void write_imm64(struct encoder *e, uint32_t low, uint32_t high)
 
 static void jump_to_label(struct encoder *e)
 {
-	struct label *label = find_label(e->a, e->index, e->line->sym);
+	struct label *label = asm_find_label(e->a, e->index, e->line->sym);
 	bool always = BPF_OP(e->line->insn.code) == BPF_JA;
 	int64_t distance;
 
 	if (!label) {
-		unknown_label(e->a, e->index);
+		asm_unknown_label(e->a, e->index);
 		return;
 	}
 	label->used = true;
@@ -44,11 +44,11 @@ static void jump_to_label(struct encoder *e)
 	} else if (distance == (int16_t)distance) {
 		e->out->off = (int16_t)distance;
 	} else {
-		fault(e->a, -EINVAL, e->index,
-		      "label '%s' is %" PRId64
-		      " instructions away, a conditional jump reaches 32767: turn "
-		      "the condition round and JA, which has 32 bits",
-		      label->name, distance);
+		asm_fault(e->a, -EINVAL, e->index,
+			  "label '%s' is %" PRId64
+			  " instructions away, a conditional jump reaches 32767: turn "
+			  "the condition round and JA, which has 32 bits",
+			  label->name, distance);
 	}
 }
 
@@ -57,13 +57,13 @@ static void jump_on_param(struct encoder *e)
 	int64_t value = e->placed->param;
 
 	if (value != (int32_t)value)
-		fault(e->a, -EINVAL, e->index,
-		      e->line->param_signed
-			      ? "the parameter's value %" PRId64 " does not fit the immediate: "
-				"use LD_PARAM and the _REG form of the jump"
-			      : "the parameter's value %" PRIu64 " does not fit the immediate: "
-				"use LD_PARAM and the _REG form of the jump",
-		      value);
+		asm_fault(e->a, -EINVAL, e->index,
+			  e->line->param_signed
+				  ? "the parameter's value %" PRId64 " does not fit the immediate: "
+				    "use LD_PARAM and the _REG form of the jump"
+				  : "the parameter's value %" PRIu64 " does not fit the immediate: "
+				    "use LD_PARAM and the _REG form of the jump",
+			  value);
 	*e->out = e->line->insn;
 	e->out->imm = (int32_t)value;
 	jump_to_label(e);
@@ -71,15 +71,15 @@ static void jump_on_param(struct encoder *e)
 
 static void reach_func(struct encoder *e)
 {
-	const struct func *func = find_func(e->a, e->line->sym);
+	const struct func *func = asm_find_func(e->a, e->line->sym);
 	int32_t distance;
 
 	if (!func) {
-		fault(e->a, -EINVAL, e->index,
-		      is_dropped(e->a, ASM_FUNC, e->line->sym)
-			      ? "function '%s' is among the lines that WHEN or UNLESS dropped"
-			      : "unknown function '%s'",
-		      e->line->sym);
+		asm_fault(e->a, -EINVAL, e->index,
+			  asm_is_dropped(e->a, ASM_FUNC, e->line->sym)
+				  ? "function '%s' is among the lines that WHEN or UNLESS dropped"
+				  : "unknown function '%s'",
+			  e->line->sym);
 		return;
 	}
 	distance = (int32_t)func->slot - (int32_t)e->placed->slot - 1;
@@ -92,20 +92,22 @@ static void reach_func(struct encoder *e)
 static void load_map(struct encoder *e)
 {
 	const struct asm_bindings *b = e->a->bindings;
-	int map = find_map(e->a, e->line->sym);
+	int map = asm_find_map(e->a, e->line->sym);
 	const int64_t offset = e->line->kind == ASM_LD_MAP_VALUE ? e->line->insn.imm : 0;
 
 	if (map < 0) {
-		fault(e->a, -EINVAL, e->index, "unknown map '%s'", e->line->sym);
+		asm_fault(e->a, -EINVAL, e->index, "unknown map '%s'", e->line->sym);
 		return;
 	}
 	if (e->line->kind == ASM_LD_MAP_VALUE) {
 		if (b->maps[map].max_entries != 1 || b->maps[map].type != BPF_MAP_TYPE_ARRAY)
-			fault(e->a, -EINVAL, e->index,
-			      "only the value of an array map of one element has a constant address");
+			asm_fault(
+				e->a, -EINVAL, e->index,
+				"only the value of an array map of one element has a constant address");
 		if (offset < 0 || offset >= b->maps[map].value_size)
-			fault(e->a, -EINVAL, e->index, "byte %" PRId64 " of a value of %u bytes",
-			      offset, b->maps[map].value_size);
+			asm_fault(e->a, -EINVAL, e->index,
+				  "byte %" PRId64 " of a value of %u bytes", offset,
+				  b->maps[map].value_size);
 	}
 	write_imm64(e, (uint32_t)(b->map_fds ? b->map_fds[map] : map), (uint32_t)offset);
 }
@@ -162,16 +164,17 @@ static void load_through(struct encoder *e)
 		int size = size_code(hop->size);
 
 		if (size < 0) {
-			fault(e->a, -EINVAL, e->index,
-			      "%u bytes, not a number: take its address with ADD_FIELD_OFFSET",
-			      hop->size);
+			asm_fault(e->a, -EINVAL, e->index,
+				  "%u bytes, not a number: take its address with ADD_FIELD_OFFSET",
+				  hop->size);
 			return;
 		}
 		if (hop->offset > INT16_MAX) {
-			fault(e->a, -EINVAL, e->index,
-			      "lies %u bytes into the type, a load reaches 32767: take its address with "
-			      "ADD_FIELD_OFFSET",
-			      hop->offset);
+			asm_fault(
+				e->a, -EINVAL, e->index,
+				"lies %u bytes into the type, a load reaches 32767: take its address with "
+				"ADD_FIELD_OFFSET",
+				hop->offset);
 			return;
 		}
 		e->out[i] = e->line->insn;
@@ -188,8 +191,8 @@ static void field_number(struct encoder *e)
 	const struct asm_hop *last = &access->hop[access->nhops - 1];
 
 	if (e->line->kind == ASM_FIELD_OFFSET && access->nhops > 1)
-		fault(e->a, -EINVAL, e->index,
-		      "lies behind a pointer: read the pointer first, then its member");
+		asm_fault(e->a, -EINVAL, e->index,
+			  "lies behind a pointer: read the pointer first, then its member");
 	e->out->imm = (int32_t)(e->line->kind == ASM_FIELD_SIZE ? last->size : last->offset);
 }
 
@@ -198,8 +201,8 @@ static void load_machine_reg(struct encoder *e)
 	const struct asm_arch *arch = e->a->bindings->arch ? e->a->bindings->arch : asm_arch_host();
 
 	if (!arch || e->line->value >= ASM_REG_COUNT || arch->reg[e->line->value] < 0)
-		fault(e->a, -EINVAL, e->index, "%s has no such register in its pt_regs",
-		      arch ? arch->name : "this architecture");
+		asm_fault(e->a, -EINVAL, e->index, "%s has no such register in its pt_regs",
+			  arch ? arch->name : "this architecture");
 	else
 		e->out->off = arch->reg[e->line->value];
 }
@@ -209,7 +212,7 @@ static void store_zeros(struct encoder *e)
 	int off = e->line->insn.off, left = (int)e->line->value;
 
 	for (int i = 0, size; left > 0; i++, off += size, left -= size) {
-		size = zero_size(off, left);
+		size = asm_zero_size(off, left);
 		e->out[i] = (struct bpf_insn){ .code = (uint8_t)(BPF_ST | BPF_MEM |
 								 size_code((uint32_t)size)),
 					       .dst_reg = BPF_REG_10,
@@ -269,7 +272,7 @@ static void encode_line(struct encoder *e)
 	}
 }
 
-void encode(struct assembly *a, struct asm_image *image)
+void asm_encode(struct assembly *a, struct asm_image *image)
 {
 	for (uint32_t i = 0; i < a->program->nlines; i++) {
 		struct encoder e = { .a = a,
@@ -281,5 +284,5 @@ void encode(struct assembly *a, struct asm_image *image)
 		if (!e.placed->dropped && e.placed->nslots)
 			encode_line(&e);
 	}
-	check_unused_labels(a);
+	asm_check_unused_labels(a);
 }

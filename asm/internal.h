@@ -22,12 +22,12 @@
 
 struct arena;
 /* Zeroed memory, or NULL. */
-void *arena_alloc(struct arena **arena, size_t bytes);
-char *arena_printf(struct arena **arena, const char *fmt, ...)
+void *asm_arena_alloc(struct arena **arena, size_t bytes);
+char *asm_arena_printf(struct arena **arena, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-char *arena_vprintf(struct arena **arena, const char *fmt, va_list args)
+char *asm_arena_vprintf(struct arena **arena, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
-void arena_free(struct arena *arena);
+void asm_arena_free(struct arena *arena);
 
 /* ---- layout */
 
@@ -82,33 +82,33 @@ struct assembly {
 };
 
 /* Reports a fault of a line and remembers err. */
-void fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
+void asm_fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-void warning(struct assembly *a, uint32_t line, const char *fmt, ...)
+void asm_warning(struct assembly *a, uint32_t line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* The line as the user wrote it: "MAP_ADD(counts, KEY, ONE): CALL(map_lookup_elem)". */
-const char *line_text(struct assembly *a, uint32_t line);
+const char *asm_line_text(struct assembly *a, uint32_t line);
 
 /* Tells as well which file each line is from. 0, -ENOMEM, or -EINVAL for a part that includes itself. */
-int splice(struct assembly *a);
-void layout(struct assembly *a);
-void encode(struct assembly *a, struct asm_image *image);
-void attach_source(struct assembly *a, struct asm_image *image);
-void make_btf(struct assembly *a, struct asm_image *image);
+int asm_splice(struct assembly *a);
+void asm_layout(struct assembly *a);
+void asm_encode(struct assembly *a, struct asm_image *image);
+void asm_attach_source(struct assembly *a, struct asm_image *image);
+void asm_make_btf(struct assembly *a, struct asm_image *image);
 
 /* Makes room for the program's labels. 0 or -ENOMEM. */
-int make_label_room(struct assembly *a);
+int asm_make_label_room(struct assembly *a);
 /* The label that a placed line is. */
-void add_label(struct assembly *a, uint32_t line);
+void asm_add_label(struct assembly *a, uint32_t line);
 /* The innermost label of that name that is seen from a line, or NULL. */
-struct label *find_label(struct assembly *a, uint32_t line, const char *name);
-void unknown_label(struct assembly *a, uint32_t line);
-void check_labels(struct assembly *a);
-void check_unused_labels(struct assembly *a);
+struct label *asm_find_label(struct assembly *a, uint32_t line, const char *name);
+void asm_unknown_label(struct assembly *a, uint32_t line);
+void asm_check_labels(struct assembly *a);
+void asm_check_unused_labels(struct assembly *a);
 
 /* The size of the next store that clears `left` bytes from `off`: aligned, and not too far. */
-int zero_size(int off, int left);
+int asm_zero_size(int off, int left);
 /* Is what a load fetches narrower than a register, and signed? */
 static inline bool extends_sign(const struct asm_access *access)
 {
@@ -118,9 +118,9 @@ static inline bool extends_sign(const struct asm_access *access)
 }
 
 /* Is there a label or function of that name among the lines that were dropped? */
-bool is_dropped(struct assembly *a, enum asm_kind kind, const char *name);
-const struct func *find_func(struct assembly *a, const char *name);
+bool asm_is_dropped(struct assembly *a, enum asm_kind kind, const char *name);
+const struct func *asm_find_func(struct assembly *a, const char *name);
 /* Index into bindings->maps, or -1. */
-int find_map(struct assembly *a, const char *name);
+int asm_find_map(struct assembly *a, const char *name);
 
 #endif

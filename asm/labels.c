@@ -32,7 +32,7 @@ static uint32_t *place_of(struct assembly *a, uint32_t func, uint32_t scope, con
 	return &a->label_at[i];
 }
 
-int make_label_room(struct assembly *a)
+int asm_make_label_room(struct assembly *a)
 {
 	uint32_t n = 0;
 
@@ -40,20 +40,20 @@ int make_label_room(struct assembly *a)
 		n += a->program->lines[i].kind == ASM_LABEL;
 	for (a->label_room = 2; a->label_room < 2 * n;)
 		a->label_room *= 2;
-	a->labels = arena_alloc(&a->arena, (n + 1) * sizeof(*a->labels));
-	a->label_at = arena_alloc(&a->arena, a->label_room * sizeof(*a->label_at));
+	a->labels = asm_arena_alloc(&a->arena, (n + 1) * sizeof(*a->labels));
+	a->label_at = asm_arena_alloc(&a->arena, a->label_room * sizeof(*a->label_at));
 	return a->labels && a->label_at ? 0 : -ENOMEM;
 }
 
-void add_label(struct assembly *a, uint32_t line)
+void asm_add_label(struct assembly *a, uint32_t line)
 {
 	const struct placed *p = &a->placed[line];
 	const char *name = a->program->lines[line].sym;
 	uint32_t *at = place_of(a, p->func, p->scope, name);
 
 	if (*at) {
-		fault(a, -EINVAL, line, "label '%s' stands already at line %u", name,
-		      a->program->lines[a->labels[*at - 1].line].line);
+		asm_fault(a, -EINVAL, line, "label '%s' stands already at line %u", name,
+			  a->program->lines[a->labels[*at - 1].line].line);
 		return;
 	}
 	a->labels[a->nlabels++] = (struct label){
@@ -62,7 +62,7 @@ void add_label(struct assembly *a, uint32_t line)
 	*at = a->nlabels;
 }
 
-struct label *find_label(struct assembly *a, uint32_t line, const char *name)
+struct label *asm_find_label(struct assembly *a, uint32_t line, const char *name)
 {
 	uint32_t func = a->placed[line].func, scope = a->placed[line].scope;
 
@@ -77,7 +77,7 @@ struct label *find_label(struct assembly *a, uint32_t line, const char *name)
 }
 
 /* Says why a label is not seen from a line, which is not always that it does not exist. */
-void unknown_label(struct assembly *a, uint32_t line)
+void asm_unknown_label(struct assembly *a, uint32_t line)
 {
 	const char *name = a->program->lines[line].sym;
 
@@ -87,36 +87,37 @@ void unknown_label(struct assembly *a, uint32_t line)
 		if (strcmp(l->name, name))
 			continue;
 		if (l->func != a->placed[line].func)
-			fault(a, -EINVAL, line, "label '%s' is in another function (%s)", name,
-			      a->funcs[l->func].name);
+			asm_fault(a, -EINVAL, line, "label '%s' is in another function (%s)", name,
+				  a->funcs[l->func].name);
 		else
-			fault(a, -EINVAL, line, "label '%s' is inside of %s and not seen from here",
-			      name, a->program->lines[l->scope].text);
+			asm_fault(a, -EINVAL, line,
+				  "label '%s' is inside of %s and not seen from here", name,
+				  a->program->lines[l->scope].text);
 		return;
 	}
-	if (is_dropped(a, ASM_LABEL, name))
-		fault(a, -EINVAL, line, "label '%s' is among the lines that WHEN or UNLESS dropped",
-		      name);
+	if (asm_is_dropped(a, ASM_LABEL, name))
+		asm_fault(a, -EINVAL, line,
+			  "label '%s' is among the lines that WHEN or UNLESS dropped", name);
 	else
-		fault(a, -EINVAL, line, "unknown label '%s'", name);
+		asm_fault(a, -EINVAL, line, "unknown label '%s'", name);
 }
 
 /* A label names the instruction after it, which has to be one of its own function. */
-void check_labels(struct assembly *a)
+void asm_check_labels(struct assembly *a)
 {
 	for (uint32_t i = 0; i < a->nlabels; i++) {
 		const struct label *l = &a->labels[i];
 		bool last = l->func + 1 == a->nfuncs;
 
 		if (l->slot == (last ? a->nslots : a->funcs[l->func + 1].slot))
-			fault(a, -EINVAL, l->line,
-			      "label '%s' names no instruction: the %s ends here", l->name,
-			      l->func ? "function" : "program");
+			asm_fault(a, -EINVAL, l->line,
+				  "label '%s' names no instruction: the %s ends here", l->name,
+				  l->func ? "function" : "program");
 	}
 }
 
 /* A jump among dropped lines uses its label too: with another configuration it is there. */
-void check_unused_labels(struct assembly *a)
+void asm_check_unused_labels(struct assembly *a)
 {
 	for (uint32_t i = 0; i < a->program->nlines; i++) {
 		const struct asm_insn *line = &a->program->lines[i];
@@ -125,12 +126,12 @@ void check_unused_labels(struct assembly *a)
 		if (!a->placed[i].dropped ||
 		    (line->kind != ASM_JUMP && line->kind != ASM_JUMP_PARAM))
 			continue;
-		label = find_label(a, i, line->sym);
+		label = asm_find_label(a, i, line->sym);
 		if (label)
 			label->used = true;
 	}
 	for (uint32_t i = 0; i < a->nlabels; i++)
 		if (!a->labels[i].used)
-			warning(a, a->labels[i].line, "label '%s' is never used",
-				a->labels[i].name);
+			asm_warning(a, a->labels[i].line, "label '%s' is never used",
+				    a->labels[i].name);
 }

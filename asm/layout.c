@@ -54,18 +54,20 @@ static int64_t param_value(struct assembly *a, uint32_t index)
 	uint64_t value;
 
 	if (line->config_size != config_size) {
-		fault(a, -EINVAL, index,
-		      "the program is assembled with a configuration of %zu bytes, this line means one of "
-		      "%u bytes",
-		      config_size, line->config_size);
+		asm_fault(
+			a, -EINVAL, index,
+			"the program is assembled with a configuration of %zu bytes, this line means one of "
+			"%u bytes",
+			config_size, line->config_size);
 		return 0;
 	}
 	if (size != 1 && size != 2 && size != 4 && size != 8) {
-		fault(a, -EINVAL, index, "a parameter has 1, 2, 4 or 8 bytes, this one %u", size);
+		asm_fault(a, -EINVAL, index, "a parameter has 1, 2, 4 or 8 bytes, this one %u",
+			  size);
 		return 0;
 	}
 	if (line->param_offset + size > config_size) {
-		fault(a, -EINVAL, index, "the parameter lies outside of the configuration");
+		asm_fault(a, -EINVAL, index, "the parameter lies outside of the configuration");
 		return 0;
 	}
 	value = number_at(config + line->param_offset, size);
@@ -94,15 +96,15 @@ static void find_access(struct assembly *a, uint32_t index)
 	if (!err)
 		return;
 	if (third)
-		fault(a, err, index, "tracepoint %s:%s, field %s: %s", line->sym, second, third,
-		      *why ? why : strerror(-err));
+		asm_fault(a, err, index, "tracepoint %s:%s, field %s: %s", line->sym, second, third,
+			  *why ? why : strerror(-err));
 	else
-		fault(a, err, index, "kernel type %s, member %s: %s", line->sym, second,
-		      *why ? why : strerror(-err));
+		asm_fault(a, err, index, "kernel type %s, member %s: %s", line->sym, second,
+			  *why ? why : strerror(-err));
 	*access = (struct asm_access){ .nhops = 1, .hop = { { .size = 8 } } };
 }
 
-int zero_size(int off, int left)
+int asm_zero_size(int off, int left)
 {
 	int size = 8;
 
@@ -118,12 +120,12 @@ static uint32_t zero_stores(struct assembly *a, uint32_t index)
 	uint32_t n = 0;
 
 	if (off < -ASM_STACK_SIZE || off >= 0 || line->value > (uint64_t)-off) {
-		fault(a, -EINVAL, index, "beyond the stack frame");
+		asm_fault(a, -EINVAL, index, "beyond the stack frame");
 		return 0;
 	}
 	left = (int)line->value;
 	for (int size; left > 0; n++, off += size, left -= size)
-		size = zero_size(off, left);
+		size = asm_zero_size(off, left);
 	return n;
 }
 
@@ -170,23 +172,24 @@ static uint32_t slots_of(struct assembly *a, uint32_t index)
 	case ASM_INCLUDE: /* spliced: none is left */
 		return 0;
 	}
-	fault(a, -EINVAL, index, "no such kind of line: %u", a->program->lines[index].kind);
+	asm_fault(a, -EINVAL, index, "no such kind of line: %u", a->program->lines[index].kind);
 	return 0;
 }
 
 static void add_func(struct assembly *a, struct cursor *c, uint32_t index)
 {
 	const char *name = a->program->lines[index].sym;
-	const struct func *other = find_func(a, name);
+	const struct func *other = asm_find_func(a, name);
 
 	if (c->scope != NO_SCOPE)
-		fault(a, -EINVAL, index, "a function cannot begin inside of %s",
-		      a->program->lines[c->scope].text);
+		asm_fault(a, -EINVAL, index, "a function cannot begin inside of %s",
+			  a->program->lines[c->scope].text);
 	if (other && other->line != index)
-		fault(a, -EINVAL, index, "function '%s' stands already at line %u", name,
-		      a->program->lines[other->line].line);
+		asm_fault(a, -EINVAL, index, "function '%s' stands already at line %u", name,
+			  a->program->lines[other->line].line);
 	if (!c->slot)
-		fault(a, -EINVAL, index, "the program itself comes first, its functions after it");
+		asm_fault(a, -EINVAL, index,
+			  "the program itself comes first, its functions after it");
 	c->func = a->nfuncs;
 	a->funcs[a->nfuncs++] = (struct func){ .name = name, .line = index, .slot = c->slot };
 }
@@ -196,7 +199,7 @@ static void open_block(struct assembly *a, struct cursor *c, uint32_t index)
 	const struct asm_insn *line = &a->program->lines[index];
 
 	if (c->depth == MAX_DEPTH) {
-		fault(a, -EINVAL, index, "nested deeper than %d", MAX_DEPTH);
+		asm_fault(a, -EINVAL, index, "nested deeper than %d", MAX_DEPTH);
 		return;
 	}
 	c->open[c->depth].line = index;
@@ -212,7 +215,7 @@ static void open_block(struct assembly *a, struct cursor *c, uint32_t index)
 static void close_block(struct assembly *a, struct cursor *c, uint32_t index)
 {
 	if (!c->depth) {
-		fault(a, -EINVAL, index, "END without SCOPE, WHEN or UNLESS");
+		asm_fault(a, -EINVAL, index, "END without SCOPE, WHEN or UNLESS");
 		return;
 	}
 	c->depth--;
@@ -238,7 +241,7 @@ static void place(struct assembly *a, struct cursor *c, uint32_t index)
 		open_block(a, c, index);
 	} else if (!c->dropped) {
 		if (line->kind == ASM_LABEL)
-			add_label(a, index);
+			asm_add_label(a, index);
 		else if (line->kind == ASM_FUNC)
 			add_func(a, c, index);
 		p->nslots = slots_of(a, index);
@@ -246,7 +249,7 @@ static void place(struct assembly *a, struct cursor *c, uint32_t index)
 	}
 }
 
-void layout(struct assembly *a)
+void asm_layout(struct assembly *a)
 {
 	const struct asm_program *program = a->program;
 	struct cursor c = { .scope = NO_SCOPE };
@@ -255,18 +258,18 @@ void layout(struct assembly *a)
 	for (uint32_t i = 0; i < program->nlines; i++)
 		place(a, &c, i);
 	if (c.depth)
-		fault(a, -EINVAL, c.open[c.depth - 1].line, "END is missing");
+		asm_fault(a, -EINVAL, c.open[c.depth - 1].line, "END is missing");
 	for (uint32_t i = 1; i < a->nfuncs; i++)
 		if (a->funcs[i].slot == (i + 1 < a->nfuncs ? a->funcs[i + 1].slot : c.slot))
-			fault(a, -EINVAL, a->funcs[i].line, "function '%s' is empty",
-			      a->funcs[i].name);
+			asm_fault(a, -EINVAL, a->funcs[i].line, "function '%s' is empty",
+				  a->funcs[i].name);
 	if (!c.slot && program->nlines)
-		fault(a, -EINVAL, 0, "the program has no instructions");
+		asm_fault(a, -EINVAL, 0, "the program has no instructions");
 	a->nslots = c.slot;
-	check_labels(a);
+	asm_check_labels(a);
 }
 
-bool is_dropped(struct assembly *a, enum asm_kind kind, const char *name)
+bool asm_is_dropped(struct assembly *a, enum asm_kind kind, const char *name)
 {
 	for (uint32_t i = 0; i < a->program->nlines; i++)
 		if (a->placed[i].dropped && a->program->lines[i].kind == kind &&
@@ -275,7 +278,7 @@ bool is_dropped(struct assembly *a, enum asm_kind kind, const char *name)
 	return false;
 }
 
-const struct func *find_func(struct assembly *a, const char *name)
+const struct func *asm_find_func(struct assembly *a, const char *name)
 {
 	for (uint32_t i = 1; i < a->nfuncs; i++)
 		if (!strcmp(a->funcs[i].name, name))
@@ -283,7 +286,7 @@ const struct func *find_func(struct assembly *a, const char *name)
 	return NULL;
 }
 
-int find_map(struct assembly *a, const char *name)
+int asm_find_map(struct assembly *a, const char *name)
 {
 	for (size_t i = 0; i < a->bindings->nmaps; i++)
 		if (!strcmp(a->bindings->maps[i].name, name))

@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-const char *line_text(struct assembly *a, uint32_t line)
+const char *asm_line_text(struct assembly *a, uint32_t line)
 {
 	uint32_t outermost = NO_SCOPE;
 	const char *text;
@@ -13,8 +13,8 @@ const char *line_text(struct assembly *a, uint32_t line)
 		outermost = s;
 	if (outermost == NO_SCOPE)
 		return a->program->lines[line].text;
-	text = arena_printf(&a->arena, "%s: %s", a->program->lines[outermost].text,
-			    a->program->lines[line].text);
+	text = asm_arena_printf(&a->arena, "%s: %s", a->program->lines[outermost].text,
+				a->program->lines[line].text);
 	if (!text)
 		a->error = -ENOMEM;
 	return text ? text : a->program->lines[line].text;
@@ -40,7 +40,7 @@ static void attach_lines(struct assembly *a, struct asm_image *image)
 			image->file_of[p->slot] = a->file_of[i];
 			continue;
 		}
-		image->text_of[p->slot] = line_text(a, i);
+		image->text_of[p->slot] = asm_line_text(a, i);
 		for (uint32_t n = 0; n < p->nslots; n++) {
 			uint32_t slot = p->slot + n;
 
@@ -53,7 +53,7 @@ static void attach_lines(struct assembly *a, struct asm_image *image)
 	}
 }
 
-void attach_source(struct assembly *a, struct asm_image *image)
+void asm_attach_source(struct assembly *a, struct asm_image *image)
 {
 	attach_lines(a, image);
 	for (uint32_t i = 0; i < a->nlabels; i++)

@@ -68,7 +68,7 @@ static bool includes(const struct asm_program *program)
 /* A program without parts stays where it is. */
 static int splice_nothing(struct assembly *a, const struct asm_part *body)
 {
-	a->file_of = arena_alloc(&a->arena, body->nlines * sizeof(*a->file_of));
+	a->file_of = asm_arena_alloc(&a->arena, body->nlines * sizeof(*a->file_of));
 	if (!a->file_of)
 		return -ENOMEM;
 	for (size_t i = 0; i < body->nlines; i++)
@@ -76,7 +76,7 @@ static int splice_nothing(struct assembly *a, const struct asm_part *body)
 	return 0;
 }
 
-int splice(struct assembly *a)
+int asm_splice(struct assembly *a)
 {
 	const struct asm_program *program = a->program;
 	const struct asm_part body = { .lines = program->lines,
@@ -92,9 +92,9 @@ int splice(struct assembly *a)
 	err = count(program->lines, program->nlines, 0, &total);
 	if (err)
 		return err;
-	whole = arena_alloc(&a->arena, sizeof(*whole));
-	copied.lines = arena_alloc(&a->arena, (total + 1) * sizeof(*copied.lines));
-	copied.file_of = arena_alloc(&a->arena, (total + 1) * sizeof(*copied.file_of));
+	whole = asm_arena_alloc(&a->arena, sizeof(*whole));
+	copied.lines = asm_arena_alloc(&a->arena, (total + 1) * sizeof(*copied.lines));
+	copied.file_of = asm_arena_alloc(&a->arena, (total + 1) * sizeof(*copied.file_of));
 	if (!whole || !copied.lines || !copied.file_of)
 		return -ENOMEM;
 	copy(&copied, &body, a->bindings->config ? a->bindings->config_size : 0, false);

@@ -12,19 +12,19 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
-uint64_t monotonic_ns(void)
+uint64_t rp_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* The monotonic clock is read on both sides; the pair that lies closest together wins. */
-uint64_t wall_offset_ns(void)
+uint64_t rp_wall_offset_ns(void)
 {
 	uint64_t best = UINT64_MAX, offset = 0;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = monotonic_ns(), wall = clock_ns(CLOCK_REALTIME),
-			 after = monotonic_ns();
+		uint64_t before = rp_monotonic_ns(), wall = clock_ns(CLOCK_REALTIME),
+			 after = rp_monotonic_ns();
 
 		if (after - before < best) {
 			best = after - before;

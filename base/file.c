@@ -5,7 +5,7 @@
 
 #include "file.h"
 
-int read_small_file(const char *path, char *text, size_t size)
+int rp_read_small_file(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;

@@ -6,6 +6,6 @@
 #include <stddef.h>
 
 /* The whole of a small file, NUL-terminated, cut at size - 1. Its length or a negative errno. */
-int read_small_file(const char *path, char *text, size_t size);
+int rp_read_small_file(const char *path, char *text, size_t size);
 
 #endif

@@ -28,12 +28,12 @@ static bool grow(struct id_set *set)
 	return true;
 }
 
-bool id_set_has(const struct id_set *set, uint64_t id)
+bool rp_id_set_has(const struct id_set *set, uint64_t id)
 {
 	return !id || (set->nslots && *find(set->slots, set->nslots, id));
 }
 
-bool id_set_add(struct id_set *set, uint64_t id)
+bool rp_id_set_add(struct id_set *set, uint64_t id)
 {
 	uint64_t *slot;
 
@@ -49,7 +49,7 @@ bool id_set_add(struct id_set *set, uint64_t id)
 	return true;
 }
 
-void id_set_free(struct id_set *set)
+void rp_id_set_free(struct id_set *set)
 {
 	free(set->slots);
 	*set = (struct id_set){ 0 };

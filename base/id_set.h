@@ -13,9 +13,9 @@ struct id_set {
 	size_t nslots, used;
 };
 
-bool id_set_has(const struct id_set *set, uint64_t id);
+bool rp_id_set_has(const struct id_set *set, uint64_t id);
 /* True if it is new. Without memory the set stays as it is, and what is new stays new. */
-bool id_set_add(struct id_set *set, uint64_t id);
-void id_set_free(struct id_set *set);
+bool rp_id_set_add(struct id_set *set, uint64_t id);
+void rp_id_set_free(struct id_set *set);
 
 #endif

@@ -109,7 +109,7 @@ static bool attaches(const char *call)
 
 /*
  * Threads between the beginning and the end of such a call. A line reads
- * "           comm-123  [000] .....  2308.485305: sys_ioctl(fd: 2, cmd: 0x5401, arg: 0x7ffc)".
+ * "           comm-123  [000] .....  2308.485305: rp_sys_ioctl(fd: 2, cmd: 0x5401, arg: 0x7ffc)".
  */
 int attach_time_read(double *exec, double *attached)
 {

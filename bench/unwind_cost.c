@@ -37,9 +37,9 @@ static int by_value(const void *a, const void *b)
 
 static const struct program_entry *find_program(const char *name)
 {
-	for (size_t i = 0; i < program_count; i++)
-		if (!strcmp(program_entries[i].program->name, name))
-			return &program_entries[i];
+	for (size_t i = 0; i < rp_program_count; i++)
+		if (!strcmp(rp_program_entries[i].program->name, name))
+			return &rp_program_entries[i];
 	return NULL;
 }
 
@@ -86,7 +86,7 @@ static int print_load(void)
 /* ---- tables ---------------------------------------------------------------------------------------------- */
 
 /* Bytes of the segments that are executable; 0 if the file is no ELF file. */
-static uint64_t text_bytes(int fd)
+static uint64_t report_text_bytes(int fd)
 {
 	uint64_t bytes = 0;
 	Elf64_Ehdr head;
@@ -124,7 +124,7 @@ static uint64_t mapped_bytes(const struct unwind_table *t)
 static void print_table(const char *path, struct unwind_cache *cache)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t text = fd < 0 ? 0 : text_bytes(fd), rows = 0;
+	uint64_t text = fd < 0 ? 0 : report_text_bytes(fd), rows = 0;
 	struct unwind_table *t = NULL, *again = NULL;
 	const char *slash = strrchr(path, '/');
 	double build, cached;

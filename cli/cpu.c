@@ -24,10 +24,11 @@ static int attach(struct profile *p)
 {
 	const struct cpu_config config = { .profile = p->config, .keep_idle = p->opt->idle };
 	struct cpu *cpu = p->ctx;
-	int program = profile_load(p, &cpu_sample_program, &config);
+	int program = record_load(p, &rp_cpu_sample_program, &config);
 
-	return program < 0 ? program
-			   : sampling_open(p->opt, cpu->freq, cpu->period, program, &cpu->perf);
+	return program < 0
+		       ? program
+		       : record_sampling_open(p->opt, cpu->freq, cpu->period, program, &cpu->perf);
 }
 
 static int start(struct profile *p)
@@ -111,7 +112,7 @@ static double achieved_rate(struct profile *p)
 	double busy = (double)p->session.busy_ns / NS_PER_SECOND;
 	struct profile_stats stats;
 
-	if (!cpu->freq || p->opt->cpus || busy < 0.5 || stacks_stats(p->stacks, &stats))
+	if (!cpu->freq || p->opt->cpus || busy < 0.5 || record_stacks_stats(p->stacks, &stats))
 		return 0;
 	return (double)(stats.fired - stats.idle) / busy;
 }
@@ -142,7 +143,7 @@ static void describe(struct profile *p, struct report_info *info)
 
 static const struct profiler cpu_profiler = {
 	.command = "cpu",
-	.maps = cpu_maps,
+	.maps = rp_cpu_maps,
 	.nmaps = STACK_MAPS,
 	.has_regs = true,
 	.attach = attach,
@@ -164,7 +165,7 @@ int command_cpu(const struct options *opt)
 {
 	struct cpu cpu = { .freq = opt->freq || opt->period ? opt->freq : DEFAULT_FREQ,
 			   .period = opt->period };
-	int status = profile_run(&cpu_profiler, opt, &cpu);
+	int status = record_command(&cpu_profiler, opt, &cpu);
 
 	release(&cpu);
 	return status;

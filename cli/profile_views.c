@@ -24,7 +24,7 @@ int profile_hists_part(struct profile *p, struct report_hists *set)
 int profile_hists_end(struct profile *p, uint64_t kept, struct report_hists *set)
 {
 	struct books books;
-	int err = profile_books(p, kept, &books);
+	int err = record_ledger(p, kept, &books);
 
 	if (!err)
 		err = report_hists_set_ledger(set, &books.ledger);
@@ -43,12 +43,12 @@ int profile_hists_end(struct profile *p, uint64_t kept, struct report_hists *set
 int profile_hists_report(struct profile *p, struct report_hists *set)
 {
 	struct profile_info info;
-	int err = profile_info(p, NULL, &info);
+	int err = record_info(p, NULL, &info);
 
 	if (err)
 		return err;
 	err = report_hists_set_info(set, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err ? err : profile_hists_end(p, 0, set);
 }
 
@@ -90,7 +90,7 @@ int profile_grid_part(struct profile *p, struct report_grid *grid)
 int profile_grid_books(struct profile *p, uint64_t kept, struct report_grid *grid,
 		       struct books *books)
 {
-	int err = profile_books(p, kept, books);
+	int err = record_ledger(p, kept, books);
 
 	if (!err)
 		err = report_grid_set_ledger(grid, &books->ledger);
@@ -118,11 +118,11 @@ int profile_grid_end(struct profile *p, uint64_t kept, struct report_grid *grid)
 int profile_grid_report(struct profile *p, struct report_grid *grid)
 {
 	struct profile_info info;
-	int err = profile_info(p, NULL, &info);
+	int err = record_info(p, NULL, &info);
 
 	if (err)
 		return err;
 	err = report_grid_set_info(grid, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err ? err : profile_grid_end(p, 0, grid);
 }

@@ -14,7 +14,7 @@ struct rp_link {
 	int fd;
 };
 
-int link_from_fd(int fd, struct rp_link **out)
+int rp_link_from_fd(int fd, struct rp_link **out)
 {
 	struct rp_link *link = malloc(sizeof(*link));
 
@@ -50,9 +50,9 @@ static int replace_by_link(int fd, int prog_fd, uint64_t cookie)
 	attr.link.target_fd = (uint32_t)fd;
 	attr.link.attach_type = BPF_PERF_EVENT;
 	attr.link.perf.cookie = cookie;
-	link = sys_bpf(BPF_LINK_CREATE, &attr);
-	if (link == -EMFILE && raise_nofile())
-		link = sys_bpf(BPF_LINK_CREATE, &attr);
+	link = rp_sys_bpf(BPF_LINK_CREATE, &attr);
+	if (link == -EMFILE && rp_raise_nofile())
+		link = rp_sys_bpf(BPF_LINK_CREATE, &attr);
 	if (link < 0)
 		return link == -EINVAL && !rp_has(RP_HAS_PERF_LINK) ? -EOPNOTSUPP : link;
 	close(fd);
@@ -78,18 +78,18 @@ static int attach_failed(int err, const char *what)
 	return rp_fail(err, "cannot attach to %s: %s", what, strerror(-err));
 }
 
-int link_perf_event(int fd, int prog_fd, uint64_t cookie, const char *what, struct rp_link **out)
+int rp_link_perf_event(int fd, int prog_fd, uint64_t cookie, const char *what, struct rp_link **out)
 {
 	int err = 0;
 
 	if (cookie) {
 		err = replace_by_link(fd, prog_fd, cookie);
 		if (err >= 0)
-			return link_from_fd(err, out);
+			return rp_link_from_fd(err, out);
 	} else {
-		err = sys_ioctl(fd, PERF_EVENT_IOC_SET_BPF, (unsigned long)prog_fd);
+		err = rp_sys_ioctl(fd, PERF_EVENT_IOC_SET_BPF, (unsigned long)prog_fd);
 		if (!err)
-			return link_from_fd(fd, out);
+			return rp_link_from_fd(fd, out);
 	}
 	close(fd);
 	return attach_failed(err, what);
@@ -110,12 +110,12 @@ int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint
 	snprintf(what, sizeof(what), "tracepoint %s:%s", group, event);
 	attr.config = (uint64_t)fd;
 	/* The program runs on every CPU, whichever the event was opened on. */
-	fd = sys_perf_event_open(&attr, -1, first_online_cpu(), -1);
-	if (fd == -EMFILE && raise_nofile())
-		fd = sys_perf_event_open(&attr, -1, first_online_cpu(), -1);
+	fd = rp_sys_perf_event_open(&attr, -1, rp_first_online_cpu(), -1);
+	if (fd == -EMFILE && rp_raise_nofile())
+		fd = rp_sys_perf_event_open(&attr, -1, rp_first_online_cpu(), -1);
 	if (fd < 0)
-		return perf_open_failed(fd, &attr, what, "all CPUs");
-	return link_perf_event(fd, prog_fd, cookie, what, out);
+		return rp_perf_open_failed(fd, &attr, what, "all CPUs");
+	return rp_link_perf_event(fd, prog_fd, cookie, what, out);
 }
 
 /* Also serves programs whose target was fixed at load (name NULL), on kernels before
@@ -127,9 +127,9 @@ static int raw_tracepoint(int prog_fd, const char *name)
 
 	attr.raw_tp.prog_fd = (uint32_t)prog_fd;
 	attr.raw_tp.name = ptr64(name);
-	fd = sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
-	if (fd == -EMFILE && raise_nofile())
-		fd = sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+	fd = rp_sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+	if (fd == -EMFILE && rp_raise_nofile())
+		fd = rp_sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
 	return fd;
 }
 
@@ -140,12 +140,12 @@ static int iterator(int prog_fd)
 
 	attr.link.prog_fd = (uint32_t)prog_fd;
 	attr.link.attach_type = BPF_TRACE_ITER;
-	link = sys_bpf(BPF_LINK_CREATE, &attr);
+	link = rp_sys_bpf(BPF_LINK_CREATE, &attr);
 	if (link < 0)
 		return link;
 	attr = (union rp_attr){ 0 };
 	attr.iter.link_fd = (uint32_t)link;
-	fd = sys_bpf(BPF_ITER_CREATE, &attr);
+	fd = rp_sys_bpf(BPF_ITER_CREATE, &attr);
 	close(link);
 	return fd;
 }
@@ -177,7 +177,7 @@ int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out
 		return prog_fd;
 	fd = raw_tracepoint(prog_fd, name);
 	if (fd >= 0)
-		return link_from_fd(fd, out);
+		return rp_link_from_fd(fd, out);
 	snprintf(what, sizeof(what), "raw tracepoint %s",
 		 name ? name : "of the program's BTF target");
 	if (fd == -ENOENT)
@@ -195,7 +195,7 @@ int rp_attach_trace(int prog_fd, struct rp_link **out)
 		return prog_fd;
 
 	if (fd >= 0)
-		return link_from_fd(fd, out);
+		return rp_link_from_fd(fd, out);
 	if (fd == -EOPNOTSUPP)
 		return rp_fail(
 			fd,

@@ -22,7 +22,7 @@ struct btf_memo {
 	uint32_t next;
 };
 
-size_t btf_record_size(const struct btf_type *t)
+size_t rp_btf_record_size(const struct btf_type *t)
 {
 	const size_t vlen = btf_vlen(t), head = sizeof(*t);
 
@@ -69,7 +69,7 @@ static int index_types(struct rp_btf *btf)
 
 		if (btf->types_len - offset < sizeof(struct btf_type))
 			return -EINVAL;
-		size = btf_record_size(btf_at_offset(btf, offset));
+		size = rp_btf_record_size(btf_at_offset(btf, offset));
 		if (!size || size > btf->types_len - offset)
 			return -EINVAL;
 		if (n % BTF_STEP == 0)
@@ -172,7 +172,7 @@ static int open_kernel_fd(int fd, struct rp_btf **out)
 		if (map != MAP_FAILED)
 			return open_blob(map, (size_t)st.st_size, true, out);
 	}
-	err = read_fd(fd, MAX_BTF, &text, &size);
+	err = rp_read_fd(fd, MAX_BTF, &text, &size);
 	return err ? err : open_blob(text, size, false, out);
 }
 
@@ -181,7 +181,7 @@ int rp_btf_kernel(const struct rp_btf **out)
 	int fd, err;
 
 	if (!kernel_btf) {
-		fd = root_open("/sys/kernel/btf/vmlinux", O_RDONLY);
+		fd = rp_root_open("/sys/kernel/btf/vmlinux", O_RDONLY);
 		if (fd < 0)
 			return fd;
 		err = open_kernel_fd(fd, &kernel_btf);
@@ -205,7 +205,7 @@ void rp_btf_kernel_release(void)
 
 /* ---- types by id and by name */
 
-const struct btf_type *btf_type_at(const struct rp_btf *btf, uint32_t id)
+const struct btf_type *rp_btf_type_at(const struct rp_btf *btf, uint32_t id)
 {
 	const struct btf_type *t;
 	uint32_t offset;
@@ -215,7 +215,7 @@ const struct btf_type *btf_type_at(const struct rp_btf *btf, uint32_t id)
 	offset = btf->landmarks[(id - 1) / BTF_STEP];
 	t = btf_at_offset(btf, offset);
 	for (uint32_t i = (id - 1) % BTF_STEP; i; i--)
-		t = btf_at_offset(btf, offset += (uint32_t)btf_record_size(t));
+		t = btf_at_offset(btf, offset += (uint32_t)rp_btf_record_size(t));
 	return t;
 }
 
@@ -254,14 +254,14 @@ int rp_btf_find(const struct rp_btf *btf, const char *name, uint32_t kind)
 			remember(btf, name, kind, i);
 			return (int)i;
 		}
-		offset += (uint32_t)btf_record_size(t);
+		offset += (uint32_t)rp_btf_record_size(t);
 	}
 	return -ENOENT;
 }
 
-const struct btf_type *btf_resolve(const struct rp_btf *btf, uint32_t id)
+const struct btf_type *rp_btf_resolve(const struct rp_btf *btf, uint32_t id)
 {
-	const struct btf_type *t = btf_type_at(btf, id);
+	const struct btf_type *t = rp_btf_type_at(btf, id);
 
 	for (int i = 0; t && i < BTF_MAX_CHAIN; i++) {
 		switch (btf_kind(t)) {
@@ -270,7 +270,7 @@ const struct btf_type *btf_resolve(const struct rp_btf *btf, uint32_t id)
 		case BTF_KIND_CONST:
 		case BTF_KIND_RESTRICT:
 		case BTF_KIND_TYPE_TAG:
-			t = btf_type_at(btf, t->type);
+			t = rp_btf_type_at(btf, t->type);
 			break;
 		default:
 			return t;
@@ -279,12 +279,12 @@ const struct btf_type *btf_resolve(const struct rp_btf *btf, uint32_t id)
 	return NULL;
 }
 
-int64_t btf_size_of(const struct rp_btf *btf, uint32_t id)
+int64_t rp_btf_size_of(const struct rp_btf *btf, uint32_t id)
 {
 	uint64_t count = 1;
 
 	for (int i = 0; i < BTF_MAX_CHAIN; i++) {
-		const struct btf_type *t = btf_resolve(btf, id);
+		const struct btf_type *t = rp_btf_resolve(btf, id);
 		const struct btf_array *array;
 
 		switch (t ? btf_kind(t) : BTF_KIND_UNKN) {
@@ -323,7 +323,7 @@ int rp_btf_func_nargs(const struct rp_btf *btf, const char *name)
 
 	if (id < 0)
 		return id;
-	proto = btf_type_at(btf, btf_type_at(btf, (uint32_t)id)->type);
+	proto = rp_btf_type_at(btf, rp_btf_type_at(btf, (uint32_t)id)->type);
 	return proto && btf_kind(proto) == BTF_KIND_FUNC_PROTO ? (int)btf_vlen(proto) : -ENOENT;
 }
 
@@ -337,16 +337,16 @@ int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigne
 
 	snprintf(name, sizeof(name), "btf_trace_%s", event);
 	id = rp_btf_find(btf, name, BTF_KIND_TYPEDEF);
-	t = id < 0 ? NULL : btf_resolve(btf, (uint32_t)id);
+	t = id < 0 ? NULL : rp_btf_resolve(btf, (uint32_t)id);
 	if (t && btf_kind(t) == BTF_KIND_PTR)
-		t = btf_resolve(btf, t->type);
+		t = rp_btf_resolve(btf, t->type);
 	/* The first parameter is the tracepoint's own. */
 	if (!t || btf_kind(t) != BTF_KIND_FUNC_PROTO || (uint64_t)n + 1 >= btf_vlen(t))
 		return -ENOENT;
 	param = (const struct btf_param *)(t + 1) + n + 1;
-	t = btf_resolve(btf, param->type);
+	t = rp_btf_resolve(btf, param->type);
 	if (t && btf_kind(t) == BTF_KIND_PTR)
-		t = btf_resolve(btf, t->type);
+		t = rp_btf_resolve(btf, t->type);
 	return t && btf_kind(t) == BTF_KIND_STRUCT && !strcmp(btf_str(btf, t->name_off), type);
 }
 
@@ -360,7 +360,7 @@ int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
 		const struct btf_type *t = btf_at_offset(btf, offset);
 		const char *name = btf_str(btf, t->name_off);
 
-		offset += (uint32_t)btf_record_size(t);
+		offset += (uint32_t)rp_btf_record_size(t);
 		if (btf_kind(t) != BTF_KIND_FUNC || fnmatch(glob, name, 0))
 			continue;
 		err = fn(ctx, name);

@@ -51,12 +51,12 @@ static inline const struct btf_type *btf_at_offset(const struct rp_btf *btf, uin
 }
 
 /* Bytes of a whole record, or 0 for a kind that is not known. */
-size_t btf_record_size(const struct btf_type *t);
+size_t rp_btf_record_size(const struct btf_type *t);
 /* NULL for void and for ids out of range. */
-const struct btf_type *btf_type_at(const struct rp_btf *btf, uint32_t id);
+const struct btf_type *rp_btf_type_at(const struct rp_btf *btf, uint32_t id);
 /* Through typedefs, const and the like. NULL for void and for chains that do not end. */
-const struct btf_type *btf_resolve(const struct rp_btf *btf, uint32_t id);
+const struct btf_type *rp_btf_resolve(const struct rp_btf *btf, uint32_t id);
 /* sizeof, through typedefs and arrays; -EINVAL if it has none or is 4 GB or more. */
-int64_t btf_size_of(const struct rp_btf *btf, uint32_t id);
+int64_t rp_btf_size_of(const struct rp_btf *btf, uint32_t id);
 
 #endif

@@ -43,7 +43,7 @@ static int because(struct cursor *c, int err, const char *fmt, ...)
 /* Bits before C11's rules: an int whose encoding says that it is less than its storage. */
 static bool is_old_bit_field(const struct rp_btf *btf, uint32_t id)
 {
-	const struct btf_type *t = btf_resolve(btf, id);
+	const struct btf_type *t = rp_btf_resolve(btf, id);
 	uint32_t encoding;
 
 	if (!t || btf_kind(t) != BTF_KIND_INT)
@@ -84,7 +84,7 @@ static int find_member(struct cursor *c, const struct btf_type *t, const char *n
 				return enter_member(c, t, m);
 			continue;
 		}
-		inner = btf_resolve(c->btf, m->type);
+		inner = rp_btf_resolve(c->btf, m->type);
 		if (!inner ||
 		    (btf_kind(inner) != BTF_KIND_STRUCT && btf_kind(inner) != BTF_KIND_UNION) ||
 		    depth > BTF_MAX_CHAIN)
@@ -117,7 +117,7 @@ static int add_hop(struct cursor *c, uint32_t size, bool is_signed)
 
 static int step_member(struct cursor *c, const char *name)
 {
-	const struct btf_type *t = btf_resolve(c->btf, c->id);
+	const struct btf_type *t = rp_btf_resolve(c->btf, c->id);
 	int err;
 
 	if (t && btf_kind(t) == BTF_KIND_PTR) {
@@ -125,7 +125,7 @@ static int step_member(struct cursor *c, const char *name)
 		if (err)
 			return err;
 		c->offset = 0;
-		t = btf_resolve(c->btf, t->type);
+		t = rp_btf_resolve(c->btf, t->type);
 	}
 	if (!t || (btf_kind(t) != BTF_KIND_STRUCT && btf_kind(t) != BTF_KIND_UNION))
 		return because(c, -EINVAL, "%s.%s: what has `%s' is no struct or union here",
@@ -141,7 +141,7 @@ static int step_member(struct cursor *c, const char *name)
 
 static int step_element(struct cursor *c, unsigned long index)
 {
-	const struct btf_type *t = btf_resolve(c->btf, c->id);
+	const struct btf_type *t = rp_btf_resolve(c->btf, c->id);
 	const struct btf_array *array;
 	int64_t size;
 
@@ -153,7 +153,7 @@ static int step_element(struct cursor *c, unsigned long index)
 	if (array->nelems && index >= array->nelems)
 		return because(c, -EINVAL, "%s.%s: [%lu] of an array of %u", c->type, c->path,
 			       index, array->nelems);
-	size = btf_size_of(c->btf, array->type);
+	size = rp_btf_size_of(c->btf, array->type);
 	if (size < 0 || index > INT32_MAX)
 		return because(c, -EINVAL, "%s.%s: elements without a size", c->type, c->path);
 	c->offset += index * (uint64_t)size;
@@ -257,10 +257,10 @@ int rp_btf_access(const struct rp_btf *btf, const char *type, const char *path,
 	err = walk_path(&c);
 	if (err)
 		return err;
-	size = btf_size_of(btf, c.id);
+	size = rp_btf_size_of(btf, c.id);
 	if (size < 0)
 		return because(&c, -EINVAL, "%s.%s has no size", type, path);
-	err = add_hop(&c, (uint32_t)size, is_signed(btf_resolve(btf, c.id)));
+	err = add_hop(&c, (uint32_t)size, is_signed(rp_btf_resolve(btf, c.id)));
 	if (!err)
 		*out = c.access;
 	return err;
@@ -273,7 +273,7 @@ int rp_btf_size(const struct rp_btf *btf, const char *type)
 
 	if (id < 0)
 		return id;
-	size = btf_size_of(btf, (uint32_t)id);
+	size = rp_btf_size_of(btf, (uint32_t)id);
 	return size > INT32_MAX ? -EINVAL : (int)size;
 }
 
@@ -304,7 +304,7 @@ int rp_btf_enum(const struct rp_btf *btf, const char *type, const char *name, in
 	for (uint32_t id = 1; id <= btf->ntypes; id++) {
 		const struct btf_type *t = btf_at_offset(btf, offset);
 
-		offset += (uint32_t)btf_record_size(t);
+		offset += (uint32_t)rp_btf_record_size(t);
 		if (btf_kind(t) != BTF_KIND_ENUM && btf_kind(t) != BTF_KIND_ENUM64)
 			continue;
 		if ((!type || !strcmp(btf_str(btf, t->name_off), type)) &&

@@ -106,7 +106,7 @@ int rp_cpus_online(struct rp_cpus *out)
 	char *text;
 	int err;
 
-	err = read_file("/sys/devices/system/cpu/online", &text);
+	err = rp_read_file("/sys/devices/system/cpu/online", &text);
 	if (err == -ENOENT)
 		return count_online(out);
 	if (err)
@@ -140,7 +140,7 @@ static int read_possible(void)
 	/* The kernel's per-CPU values have a slot for each number up to the last possible one's
 	 * count; it prints the mask of those, which has no holes on any known machine, and counts
 	 * its bits (num_possible_cpus). */
-	if (!read_file("/sys/devices/system/cpu/possible", &text)) {
+	if (!rp_read_file("/sys/devices/system/cpu/possible", &text)) {
 		n = rp_cpus_parse(text, &cpus) ? 0 : cpus.n;
 		if (n)
 			rp_cpus_free(&cpus);
@@ -161,7 +161,7 @@ int rp_cpus_possible(void)
 	return possible;
 }
 
-int first_online_cpu(void)
+int rp_first_online_cpu(void)
 {
 	struct rp_cpus cpus;
 	int cpu;

@@ -35,7 +35,7 @@ static int try_prog(uint32_t type, uint32_t attach_type, uint32_t flags, uint32_
 	attr.prog.insns = ptr64(nothing);
 	attr.prog.insn_cnt = ARRAY_SIZE(nothing);
 	attr.prog.license = ptr64("GPL");
-	return sys_bpf(BPF_PROG_LOAD, &attr);
+	return rp_sys_bpf(BPF_PROG_LOAD, &attr);
 }
 
 static int try_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entries)
@@ -46,7 +46,7 @@ static int try_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entries
 	attr.map.key_size = key;
 	attr.map.value_size = value;
 	attr.map.max_entries = entries;
-	return sys_bpf(BPF_MAP_CREATE, &attr);
+	return rp_sys_bpf(BPF_MAP_CREATE, &attr);
 }
 
 static int close_result(int fd)
@@ -66,7 +66,7 @@ static int try_bpf(void)
 
 static int try_kernel_btf(void)
 {
-	return close_result(root_open("/sys/kernel/btf/vmlinux", O_RDONLY));
+	return close_result(rp_root_open("/sys/kernel/btf/vmlinux", O_RDONLY));
 }
 
 static int try_prog_btf(void)
@@ -91,7 +91,7 @@ static int try_prog_btf(void)
 
 	attr.btf.btf = ptr64(&blob);
 	attr.btf.size = sizeof(blob);
-	return close_result(sys_bpf(BPF_BTF_LOAD, &attr));
+	return close_result(rp_sys_bpf(BPF_BTF_LOAD, &attr));
 }
 
 static int try_ringbuf(void)
@@ -108,7 +108,7 @@ static int try_batch(void)
 	if (fd < 0)
 		return fd;
 	attr.batch.map_fd = (uint32_t)fd;
-	err = sys_bpf(BPF_MAP_LOOKUP_BATCH, &attr); /* of nothing */
+	err = rp_sys_bpf(BPF_MAP_LOOKUP_BATCH, &attr); /* of nothing */
 	close(fd);
 	return err;
 }
@@ -123,7 +123,7 @@ static int try_perf(uint32_t type, uint64_t config, bool build_id)
 
 	attr.mmap = attr.mmap2 = build_id;
 	rp_perf_attr_build_id(&attr, build_id);
-	return sys_perf_event_open(&attr, 0, -1, -1);
+	return rp_sys_perf_event_open(&attr, 0, -1, -1);
 }
 
 static int try_perf_link(void)
@@ -136,7 +136,9 @@ static int try_perf_link(void)
 	attr.link.prog_fd = (uint32_t)prog;
 	attr.link.target_fd = (uint32_t)event;
 	attr.link.attach_type = BPF_PERF_EVENT;
-	err = event < 0 ? event : prog < 0 ? prog : close_result(sys_bpf(BPF_LINK_CREATE, &attr));
+	err = event < 0	 ? event
+	      : prog < 0 ? prog
+			 : close_result(rp_sys_bpf(BPF_LINK_CREATE, &attr));
 	if (event >= 0)
 		close(event);
 	if (prog >= 0)
@@ -154,7 +156,7 @@ static int try_raw_attach(int prog, const char *name)
 		return prog;
 	attr.raw_tp.prog_fd = (uint32_t)prog;
 	attr.raw_tp.name = ptr64(name);
-	err = close_result(sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr));
+	err = close_result(rp_sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr));
 	close(prog);
 	return err;
 }
@@ -198,12 +200,12 @@ static int try_probe(const char *type_path, const char *where)
 {
 	struct perf_event_attr attr = { .sample_period = 1, .config1 = ptr64(where) };
 	long long type;
-	int err = read_number(type_path, &type);
+	int err = rp_read_number(type_path, &type);
 
 	if (err)
 		return err;
 	attr.type = (uint32_t)type;
-	return close_result(sys_perf_event_open(&attr, -1, first_online_cpu(), -1));
+	return close_result(rp_sys_perf_event_open(&attr, -1, rp_first_online_cpu(), -1));
 }
 
 static int try_kprobe(void)
@@ -235,7 +237,7 @@ static int try_kprobe_multi(void)
 		attr.link.attach_type = BPF_TRACE_KPROBE_MULTI;
 		attr.link.kprobe_multi.syms = ptr64(&functions[i]);
 		attr.link.kprobe_multi.cnt = 1;
-		err = close_result(sys_bpf(BPF_LINK_CREATE, &attr));
+		err = close_result(rp_sys_bpf(BPF_LINK_CREATE, &attr));
 	}
 	close(prog);
 	return err;
@@ -258,7 +260,7 @@ static int try_uprobe_link(uint32_t attach_type, pid_t pid)
 	attr.link.uprobe_multi.path = ptr64("/");
 	attr.link.uprobe_multi.offsets = ptr64(&offset);
 	attr.link.uprobe_multi.cnt = 1;
-	err = close_result(sys_bpf(BPF_LINK_CREATE, &attr));
+	err = close_result(rp_sys_bpf(BPF_LINK_CREATE, &attr));
 	close(prog);
 	return err == -EBADF ? 0 : err;
 }
@@ -281,7 +283,7 @@ static int try_uprobe_multi_pid(void)
 /* Such a call leads to a system call of its own, which refuses whoever else makes it. */
 static int try_uprobe_nop(void)
 {
-	const int err = sys_uprobe();
+	const int err = rp_sys_uprobe();
 
 	/* EINVAL is what a kernel says of all else that it is too old for. */
 	return err == -ENXIO ? 0 : err == -ENOSYS ? -EINVAL : -EOPNOTSUPP;
@@ -331,7 +333,7 @@ static int try_helper(int number)
 	attr.prog.log_level = 1;
 	attr.prog.log_size = sizeof(log);
 	attr.prog.log_buf = ptr64(log);
-	fd = sys_bpf(BPF_PROG_LOAD, &attr);
+	fd = rp_sys_bpf(BPF_PROG_LOAD, &attr);
 	if (fd != -EINVAL && fd != -EACCES)
 		return close_result(fd);
 	return strstr(log, "invalid func ") || strstr(log, "unknown func ") ? -EINVAL : 0;
@@ -382,7 +384,7 @@ static int try_task_iter(void)
 	attr.prog.insns = ptr64(visit);
 	attr.prog.insn_cnt = ARRAY_SIZE(visit);
 	attr.prog.license = ptr64("GPL");
-	return close_result(sys_bpf(BPF_PROG_LOAD, &attr));
+	return close_result(rp_sys_bpf(BPF_PROG_LOAD, &attr));
 }
 
 static const struct {
@@ -420,7 +422,7 @@ static struct {
 	int err;
 } learnt[RP_FEATURES];
 
-void features_forget(void)
+void rp_features_forget(void)
 {
 	memset(learnt, 0, sizeof(learnt));
 }

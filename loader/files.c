@@ -16,10 +16,10 @@ static const char *root = "";
 void rp_root_replace(const char *with)
 {
 	root = with ? with : "";
-	features_forget();
+	rp_features_forget();
 }
 
-int root_open(const char *path, int flags)
+int rp_root_open(const char *path, int flags)
 {
 	char full[PATH_MAX];
 	int fd;
@@ -30,7 +30,7 @@ int root_open(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int read_fd(int fd, size_t limit, char **out, size_t *size)
+int rp_read_fd(int fd, size_t limit, char **out, size_t *size)
 {
 	size_t used = 0, room = 4096;
 	struct stat st;
@@ -73,25 +73,25 @@ int read_fd(int fd, size_t limit, char **out, size_t *size)
 	return err;
 }
 
-int read_file(const char *path, char **out)
+int rp_read_file(const char *path, char **out)
 {
-	const int fd = root_open(path, O_RDONLY);
+	const int fd = rp_root_open(path, O_RDONLY);
 	int err;
 
 	if (fd < 0)
 		return fd;
-	err = read_fd(fd, SMALL_FILE, out, NULL);
+	err = rp_read_fd(fd, SMALL_FILE, out, NULL);
 	close(fd);
 	return err;
 }
 
-int read_number(const char *path, long long *out)
+int rp_read_number(const char *path, long long *out)
 {
 	char *text, *end;
 	long long n;
 	int err;
 
-	err = read_file(path, &text);
+	err = rp_read_file(path, &text);
 	if (err)
 		return err;
 	errno = 0;

@@ -21,56 +21,57 @@ static inline size_t round_up(size_t n, size_t to)
 
 /* ---- sys.c: the result or a negative errno; the kernel's 524 (ENOTSUPP), which libc cannot name,
  * is -EOPNOTSUPP here */
-int sys_bpf(int cmd, union rp_attr *attr);
-int sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
-int sys_ioctl(int fd, unsigned long request, unsigned long arg);
-int sys_uprobe(void);
-void features_forget(void);
+int rp_sys_bpf(int cmd, union rp_attr *attr);
+int rp_sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
+int rp_sys_ioctl(int fd, unsigned long request, unsigned long arg);
+int rp_sys_uprobe(void);
+void rp_features_forget(void);
 
 /* ---- limits.c: true if it was raised, so that it is worth trying again */
-bool raise_memlock(void);
-bool raise_nofile(void);
+bool rp_raise_memlock(void);
+bool rp_raise_nofile(void);
 
 /* ---- files.c: paths are below the root of rp_root_replace() */
-int root_open(const char *path, int flags);
+int rp_root_open(const char *path, int flags);
 /* The whole file with a NUL after it, malloc'd; -EFBIG above limit. */
-int read_fd(int fd, size_t limit, char **out, size_t *size);
-int read_file(const char *path, char **out);
+int rp_read_fd(int fd, size_t limit, char **out, size_t *size);
+int rp_read_file(const char *path, char **out);
 /* A file that holds one number. */
-int read_number(const char *path, long long *out);
+int rp_read_number(const char *path, long long *out);
 
 /* ---- names.c: for messages */
 /* Cut to 15 characters that the kernel allows in a name ([A-Za-z0-9_.]), others become '_'. */
-void kernel_name(char out[16], const char *name);
+void rp_kernel_name(char out[16], const char *name);
 
 /* ---- verifier_log.c */
 /* The part of a verifier log that matters, malloc'd, or NULL. *insn is where it stopped, or -1. */
-char *verifier_log_tail(const char *log, int max_lines, long *insn);
+char *rp_verifier_log_tail(const char *log, int max_lines, long *insn);
 /* What there is to say of a refusal, each line behind a newline, malloc'd; NULL: nothing. */
-char *verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines);
+char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines);
 
 /* ---- perf_errors.c */
 /* Say why perf_event_open refused, and what to do. Returns err. */
-int perf_open_failed(int err, const struct perf_event_attr *attr, const char *what,
-		     const char *where);
+int rp_perf_open_failed(int err, const struct perf_event_attr *attr, const char *what,
+			const char *where);
 
 /* ---- attach.c */
 /* Takes over the descriptor: an own perf event with a program, or a link. */
-int link_from_fd(int fd, struct rp_link **out);
+int rp_link_from_fd(int fd, struct rp_link **out);
 /* Set a program on a perf event: by ioctl, which every kernel has and which needs no second
  * descriptor, or with a cookie by a link that then replaces fd. Closes fd on failure. */
-int link_perf_event(int fd, int prog_fd, uint64_t cookie, const char *what, struct rp_link **out);
-int first_online_cpu(void);
+int rp_link_perf_event(int fd, int prog_fd, uint64_t cookie, const char *what,
+		       struct rp_link **out);
+int rp_first_online_cpu(void);
 
 /* ---- tracefs.c: rp_tp_format, but the reason of a failure goes to why (NULL: nowhere) */
-int tp_format_read(const char *group, const char *event, struct rp_tp_format *out, char *why,
-		   size_t why_size);
+int rp_tp_format_read(const char *group, const char *event, struct rp_tp_format *out, char *why,
+		      size_t why_size);
 
 /* ---- side_record.c */
 /* One record of a side-band ring, which ends with the sample_id trailer (tid, time, cpu). Strings
  * point into rec. -EINVAL if it is malformed, -ENOMSG for types that are of no interest. */
-int side_parse(const void *rec, size_t size, struct rp_side_event *out);
+int rp_side_parse(const void *rec, size_t size, struct rp_side_event *out);
 /* Time of a record without parsing the rest; 0 if it is too short for one. */
-uint64_t side_time(const void *rec, size_t size);
+uint64_t rp_side_time(const void *rec, size_t size);
 
 #endif

@@ -27,16 +27,16 @@ static bool raise_limit(__rlimit_resource_t which, rlim_t want, const char *name
 	return true;
 }
 
-bool raise_memlock(void)
+bool rp_raise_memlock(void)
 {
 	return raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY, "RLIMIT_MEMLOCK");
 }
 
-bool raise_nofile(void)
+bool rp_raise_nofile(void)
 {
 	/* fs.nr_open, the most that any process may have, is 1048576 unless someone changed it. */
 	long long want = 1 << 20;
 
-	read_number("/proc/sys/fs/nr_open", &want);
+	rp_read_number("/proc/sys/fs/nr_open", &want);
 	return raise_limit(RLIMIT_NOFILE, (rlim_t)want, "RLIMIT_NOFILE");
 }

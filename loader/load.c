@@ -37,7 +37,7 @@ int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char
 	int err;
 
 	(void)ctx;
-	err = tp_format_read(group, event, &format, why, ASM_WHY_SIZE);
+	err = rp_tp_format_read(group, event, &format, why, ASM_WHY_SIZE);
 	if (err)
 		return err;
 	f = rp_tp_format_field(&format, field);

@@ -87,11 +87,11 @@ static int create(const struct asm_map *map, int inner_fd)
 	attr.map.max_entries = map->max_entries;
 	attr.map.flags = map->flags;
 	attr.map.inner_fd = inner_fd < 0 ? 0 : (uint32_t)inner_fd;
-	kernel_name(attr.map.name, map->name);
-	fd = sys_bpf(BPF_MAP_CREATE, &attr);
+	rp_kernel_name(attr.map.name, map->name);
+	fd = rp_sys_bpf(BPF_MAP_CREATE, &attr);
 	/* Before 5.11 maps counted against the memory lock limit, and EPERM was how it said so. */
-	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && raise_memlock())
-		fd = sys_bpf(BPF_MAP_CREATE, &attr);
+	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && rp_raise_memlock())
+		fd = rp_sys_bpf(BPF_MAP_CREATE, &attr);
 	return fd < 0 ? creation_failed(fd, map) : fd;
 }
 
@@ -142,7 +142,7 @@ static int elem(int cmd, int fd, const void *key, const void *value, uint64_t fl
 	attr.elem.key = ptr64(key);
 	attr.elem.value = ptr64(value);
 	attr.elem.flags = flags;
-	return sys_bpf(cmd, &attr);
+	return rp_sys_bpf(cmd, &attr);
 }
 
 int rp_map_lookup(int fd, const void *key, void *value)
@@ -182,7 +182,7 @@ int rp_map_freeze(int fd)
 	int err;
 
 	attr.elem.map_fd = (uint32_t)fd;
-	err = sys_bpf(BPF_MAP_FREEZE, &attr);
+	err = rp_sys_bpf(BPF_MAP_FREEZE, &attr);
 	if (err == -EPERM || err == -EBUSY)
 		return rp_fail(err,
 			       "cannot freeze a map that is frozen already or mapped writable");

@@ -84,7 +84,7 @@ static int batch_call(struct batch *b, const struct walk *w, uint32_t *got)
 	attr.batch.values = ptr64(b->values);
 	attr.batch.count = b->count;
 	attr.batch.map_fd = (uint32_t)w->fd;
-	err = sys_bpf(w->drain ? BPF_MAP_LOOKUP_AND_DELETE_BATCH : BPF_MAP_LOOKUP_BATCH, &attr);
+	err = rp_sys_bpf(w->drain ? BPF_MAP_LOOKUP_AND_DELETE_BATCH : BPF_MAP_LOOKUP_BATCH, &attr);
 	*got = attr.batch.count;
 	return err;
 }

@@ -55,7 +55,7 @@ const char *rp_prog_type_name(uint32_t type)
 	return name_of(prog_types, ARRAY_SIZE(prog_types), type);
 }
 
-void kernel_name(char out[16], const char *name)
+void rp_kernel_name(char out[16], const char *name)
 {
 	size_t i = 0;
 

@@ -55,16 +55,16 @@ static void set_attr(struct rp_perf *p, const struct rp_perf_options *opt)
 
 static int open_event(const struct rp_perf *p, pid_t task, int cpu)
 {
-	int fd = sys_perf_event_open(&p->attr, task, cpu, -1);
+	int fd = rp_sys_perf_event_open(&p->attr, task, cpu, -1);
 
-	if (fd == -EMFILE && raise_nofile())
-		fd = sys_perf_event_open(&p->attr, task, cpu, -1);
+	if (fd == -EMFILE && rp_raise_nofile())
+		fd = rp_sys_perf_event_open(&p->attr, task, cpu, -1);
 	return fd;
 }
 
 static int set_program(const struct rp_perf *p, int fd, int prog_fd)
 {
-	const int err = sys_ioctl(fd, PERF_EVENT_IOC_SET_BPF, (unsigned long)prog_fd);
+	const int err = rp_sys_ioctl(fd, PERF_EVENT_IOC_SET_BPF, (unsigned long)prog_fd);
 
 	if (err == -EINVAL)
 		return rp_fail(
@@ -188,7 +188,7 @@ static int check_rate(const struct rp_perf_options *opt)
 	const struct perf_event_attr attr = { .freq = 1, .sample_freq = opt->freq };
 
 	if (opt->freq && rp_perf_max_rate() > 0 && opt->freq > (uint64_t)rp_perf_max_rate())
-		return perf_open_failed(-EINVAL, &attr, opt->event.name, "all CPUs");
+		return rp_perf_open_failed(-EINVAL, &attr, opt->event.name, "all CPUs");
 	return 0;
 }
 
@@ -220,10 +220,10 @@ static int open_with(struct rp_perf *p, const struct rp_perf_options *opt)
 		warn_absent(p, cpus);
 	else if (!(is_missing_hardware(p, err) &&
 		   !sampling)) /* a counter that is not there is an answer */
-		perf_open_failed(err, &p->attr, p->event.name,
-				 p->ntasks	   ? place(opt->tasks[0], -1, where)
-				 : cpus && cpus->n ? place(-1, cpus->cpu[0], where)
-						   : "CPU");
+		rp_perf_open_failed(err, &p->attr, p->event.name,
+				    p->ntasks	      ? place(opt->tasks[0], -1, where)
+				    : cpus && cpus->n ? place(-1, cpus->cpu[0], where)
+						      : "CPU");
 	return err;
 }
 
@@ -276,7 +276,7 @@ static int control(const struct rp_perf *p, unsigned long request)
 	int err = 0;
 
 	for (int i = 0; i < p->n && !err; i++)
-		err = sys_ioctl(p->slots[i].fd, request, 0);
+		err = rp_sys_ioctl(p->slots[i].fd, request, 0);
 	return err;
 }
 
@@ -379,7 +379,7 @@ static int join(struct rp_perf *p, int cpu)
 	if (p->prog_fd >= 0)
 		err = set_program(p, p->slots[p->n - 1].fd, p->prog_fd);
 	if (!err && p->attr.disabled && p->running)
-		err = sys_ioctl(p->slots[p->n - 1].fd, PERF_EVENT_IOC_ENABLE, 0);
+		err = rp_sys_ioctl(p->slots[p->n - 1].fd, PERF_EVENT_IOC_ENABLE, 0);
 	rp_log(RP_INFO, "CPU %d came online and joins", cpu);
 	return err ? err : 1;
 }

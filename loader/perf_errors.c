@@ -6,7 +6,7 @@ static int not_allowed(int err, const char *what, const char *where)
 {
 	long long paranoid = -1;
 
-	read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid);
+	rp_read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid);
 	if (rp_cap_has(RP_CAP_PERFMON) && !rp_cap_has(RP_CAP_SYS_ADMIN) && paranoid > 2)
 		return rp_fail(
 			err,
@@ -24,8 +24,8 @@ static int not_allowed(int err, const char *what, const char *where)
 		       what, where, strerror(-err), paranoid, rp_cap_hint(RP_CAP_PERFMON));
 }
 
-int perf_open_failed(int err, const struct perf_event_attr *attr, const char *what,
-		     const char *where)
+int rp_perf_open_failed(int err, const struct perf_event_attr *attr, const char *what,
+			const char *where)
 {
 	switch (err) {
 	case -EACCES:
@@ -73,6 +73,6 @@ int rp_perf_max_rate(void)
 	long long rate;
 	int err;
 
-	err = read_number("/proc/sys/kernel/perf_event_max_sample_rate", &rate);
+	err = rp_read_number("/proc/sys/kernel/perf_event_max_sample_rate", &rate);
 	return err ? err : (int)rate;
 }

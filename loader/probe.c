@@ -17,7 +17,7 @@ static int pmu_type(const char *pmu)
 	int err;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	err = read_number(path, &type);
+	err = rp_read_number(path, &type);
 	return err ? err : (int)type;
 }
 
@@ -29,7 +29,7 @@ static int pmu_format_bit(const char *pmu, const char *name)
 	int err;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/%s", pmu, name);
-	err = read_file(path, &text);
+	err = rp_read_file(path, &text);
 	if (err)
 		return err;
 	if (!strncmp(text, "config:", 7)) {
@@ -77,11 +77,11 @@ static int pmu_attr(const char *pmu, bool at_return, uint64_t ref_ctr_offset,
 
 static int open_probe(const struct perf_event_attr *attr, pid_t pid)
 {
-	const int cpu = pid > 0 ? -1 : first_online_cpu();
-	int fd = sys_perf_event_open(attr, pid > 0 ? pid : -1, cpu, -1);
+	const int cpu = pid > 0 ? -1 : rp_first_online_cpu();
+	int fd = rp_sys_perf_event_open(attr, pid > 0 ? pid : -1, cpu, -1);
 
-	if (fd == -EMFILE && raise_nofile())
-		fd = sys_perf_event_open(attr, pid > 0 ? pid : -1, cpu, -1);
+	if (fd == -EMFILE && rp_raise_nofile())
+		fd = rp_sys_perf_event_open(attr, pid > 0 ? pid : -1, cpu, -1);
 	return fd;
 }
 
@@ -109,7 +109,7 @@ int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link 
 	fd = open_probe(&attr, -1);
 	switch (fd < 0 ? fd : 0) {
 	case 0:
-		return link_perf_event(fd, prog_fd, probe->cookie, what, out);
+		return rp_link_perf_event(fd, prog_fd, probe->cookie, what, out);
 	case -ENOENT:
 		return rp_fail(
 			fd,
@@ -126,7 +126,7 @@ int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link 
 			"within an instruction)",
 			what);
 	}
-	return perf_open_failed(fd, &attr, what, "all CPUs");
+	return rp_perf_open_failed(fd, &attr, what, "all CPUs");
 }
 
 int rp_attach_uprobe(int prog_fd, const struct rp_uprobe *probe, struct rp_link **out)
@@ -147,7 +147,7 @@ int rp_attach_uprobe(int prog_fd, const struct rp_uprobe *probe, struct rp_link 
 	fd = open_probe(&attr, probe->pid);
 	switch (fd < 0 ? fd : 0) {
 	case 0:
-		return link_perf_event(fd, prog_fd, probe->cookie, what, out);
+		return rp_link_perf_event(fd, prog_fd, probe->cookie, what, out);
 	case -ENOENT:
 		return rp_fail(fd, "%s: no such file", what);
 	case -EINVAL:
@@ -161,7 +161,7 @@ int rp_attach_uprobe(int prog_fd, const struct rp_uprobe *probe, struct rp_link 
 	case -EIO:
 		return rp_fail(fd, "%s: the instruction there cannot be probed", what);
 	}
-	return perf_open_failed(fd, &attr, what, "all CPUs");
+	return rp_perf_open_failed(fd, &attr, what, "all CPUs");
 }
 
 /* ---- many by one link */
@@ -180,10 +180,10 @@ int rp_attach_kprobe_multi(int prog_fd, const struct rp_kprobe_multi *probe, str
 	attr.link.kprobe_multi.syms = ptr64(probe->symbols);
 	attr.link.kprobe_multi.addrs = ptr64(probe->addrs);
 	attr.link.kprobe_multi.cookies = ptr64(probe->cookies);
-	fd = sys_bpf(BPF_LINK_CREATE, &attr);
+	fd = rp_sys_bpf(BPF_LINK_CREATE, &attr);
 	switch (fd < 0 ? fd : 0) {
 	case 0:
-		return link_from_fd(fd, out);
+		return rp_link_from_fd(fd, out);
 	case -EOPNOTSUPP:
 		return rp_fail(fd, "this kernel has no kprobe_multi (CONFIG_FPROBE is off)");
 	case -ENOENT:
@@ -218,10 +218,10 @@ int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, str
 	attr.link.uprobe_multi.cookies = ptr64(probe->cookies);
 	attr.link.uprobe_multi.ref_ctr_offsets = ptr64(probe->ref_ctr_offsets);
 	attr.link.uprobe_multi.pid = probe->pid > 0 ? (uint32_t)probe->pid : 0;
-	fd = sys_bpf(BPF_LINK_CREATE, &attr);
+	fd = rp_sys_bpf(BPF_LINK_CREATE, &attr);
 	switch (fd < 0 ? fd : 0) {
 	case 0:
-		return link_from_fd(fd, out);
+		return rp_link_from_fd(fd, out);
 	case -ENOENT:
 		return rp_fail(fd, "uprobe_multi %s: no such file", probe->path);
 	case -ESRCH:

@@ -21,9 +21,9 @@ static int load_btf(const struct rp_prog *prog)
 		return -ENOENT;
 	attr.btf.btf = ptr64(prog->btf);
 	attr.btf.size = prog->btf_size;
-	fd = sys_bpf(BPF_BTF_LOAD, &attr);
-	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && raise_memlock())
-		fd = sys_bpf(BPF_BTF_LOAD, &attr);
+	fd = rp_sys_bpf(BPF_BTF_LOAD, &attr);
+	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && rp_raise_memlock())
+		fd = rp_sys_bpf(BPF_BTF_LOAD, &attr);
 	if (fd < 0)
 		rp_log(RP_INFO,
 		       "the kernel takes no BTF for %s (%s): its messages will not quote source lines",
@@ -87,7 +87,7 @@ static int fill_attr(union rp_attr *attr, const struct rp_prog *prog)
 	attr->prog.insns = ptr64(prog->insns);
 	attr->prog.insn_cnt = prog->ninsns;
 	attr->prog.license = ptr64(prog->license ? prog->license : "GPL");
-	kernel_name(attr->prog.name, prog->name);
+	rp_kernel_name(attr->prog.name, prog->name);
 	return find_target(prog, &attr->prog.attach_btf_id);
 }
 
@@ -119,7 +119,7 @@ static int load_into(union rp_attr *attr, uint32_t level, char *buf, uint32_t si
 	attr->prog.log_level = level;
 	attr->prog.log_buf = ptr64(buf);
 	attr->prog.log_size = size;
-	fd = sys_bpf(BPF_PROG_LOAD, attr);
+	fd = rp_sys_bpf(BPF_PROG_LOAD, attr);
 	attr->prog.log_level = attr->prog.log_size = 0;
 	attr->prog.log_buf = 0;
 	buf[size - 1] = '\0';
@@ -171,7 +171,7 @@ static const char *reason(int err, const struct rp_prog *prog)
 
 static void report_refusal(int err, const struct rp_prog *prog, const char *log)
 {
-	char *said = verifier_log_explain(prog, log ? log : "", TAIL_LINES);
+	char *said = rp_verifier_log_explain(prog, log ? log : "", TAIL_LINES);
 
 	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s", prog->name,
 	       rp_prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
@@ -184,15 +184,15 @@ static void report_refusal(int err, const struct rp_prog *prog, const char *log)
  */
 static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int btf_fd)
 {
-	int fd = sys_bpf(BPF_PROG_LOAD, attr);
+	int fd = rp_sys_bpf(BPF_PROG_LOAD, attr);
 
-	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && raise_memlock())
-		fd = sys_bpf(BPF_PROG_LOAD, attr);
+	if (fd == -EPERM && rp_cap_has(RP_CAP_BPF) && rp_raise_memlock())
+		fd = rp_sys_bpf(BPF_PROG_LOAD, attr);
 	if (btf_fd >= 0 && (fd == -EINVAL || fd == -E2BIG)) {
 		const int with = fd;
 
 		set_source(attr, prog, -1);
-		fd = sys_bpf(BPF_PROG_LOAD, attr);
+		fd = rp_sys_bpf(BPF_PROG_LOAD, attr);
 		if (fd >= 0)
 			rp_log(RP_INFO, "the kernel takes no source lines for %s (%s)", prog->name,
 			       strerror(-with));

@@ -54,7 +54,7 @@ static void read_trailer(const void *rec, size_t size, struct trailer *t)
 	memcpy(t, (const uint8_t *)rec + size - sizeof(*t), sizeof(*t));
 }
 
-uint64_t side_time(const void *rec, size_t size)
+uint64_t rp_side_time(const void *rec, size_t size)
 {
 	struct trailer t;
 
@@ -153,7 +153,7 @@ static size_t fixed_size(uint32_t type)
 	return sizeof(struct perf_event_header);
 }
 
-int side_parse(const void *rec, size_t size, struct rp_side_event *out)
+int rp_side_parse(const void *rec, size_t size, struct rp_side_event *out)
 {
 	struct rp_side_event e = { 0 };
 	struct perf_event_header h;

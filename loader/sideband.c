@@ -66,10 +66,10 @@ static void set_attr(struct perf_event_attr *a, const struct rp_side_options *op
 
 static int open_event(struct rp_sideband *s, int cpu)
 {
-	int fd = sys_perf_event_open(&s->attr, -1, cpu, -1);
+	int fd = rp_sys_perf_event_open(&s->attr, -1, cpu, -1);
 
-	if (fd == -EMFILE && raise_nofile())
-		fd = sys_perf_event_open(&s->attr, -1, cpu, -1);
+	if (fd == -EMFILE && rp_raise_nofile())
+		fd = rp_sys_perf_event_open(&s->attr, -1, cpu, -1);
 	return fd;
 }
 
@@ -153,7 +153,7 @@ static int open_rings(struct rp_sideband *s, const struct rp_side_options *opt)
 			err = add_ring(s, s->cpus.cpu[i]);
 		}
 		if (err && !s->n)
-			perf_open_failed(err, &s->attr, "side-band of processes", "all CPUs");
+			rp_perf_open_failed(err, &s->attr, "side-band of processes", "all CPUs");
 	}
 	return !err && !s->n ? -ENODEV : err;
 }
@@ -289,7 +289,7 @@ static bool advance(struct rp_sideband *s, struct side_ring *ring, uint64_t hori
 
 	if (!rec)
 		return false;
-	ring->next = side_time(rec, size);
+	ring->next = rp_side_time(rec, size);
 	return ring->next <= horizon;
 }
 
@@ -300,7 +300,7 @@ static int deliver(struct rp_sideband *s, struct side_ring *ring, rp_side_fn fn,
 	const void *rec = peek(s, ring, &size);
 	int err = 0, n = 0;
 
-	if (!side_parse(rec, size, &event)) {
+	if (!rp_side_parse(rec, size, &event)) {
 		if (event.type == RP_SIDE_LOST)
 			s->lost += event.lost.n;
 		err = fn(ctx, &event);

@@ -10,7 +10,7 @@ int rp_stats_enable(void)
 	union rp_attr attr = { 0 };
 
 	attr.stats.type = BPF_STATS_RUN_TIME;
-	return sys_bpf(BPF_ENABLE_STATS, &attr);
+	return rp_sys_bpf(BPF_ENABLE_STATS, &attr);
 }
 
 static int get_info(int fd, struct rp_prog_info *info)
@@ -20,7 +20,7 @@ static int get_info(int fd, struct rp_prog_info *info)
 	attr.info.fd = (uint32_t)fd;
 	attr.info.info_len = sizeof(*info);
 	attr.info.info = ptr64(info);
-	return sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
+	return rp_sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
 int rp_prog_stats(int prog_fd, struct rp_prog_stats *out)

@@ -49,7 +49,7 @@ static const struct rp_sys *sys = &kernel;
 void rp_sys_replace(const struct rp_sys *with)
 {
 	sys = with ? with : &kernel;
-	features_forget();
+	rp_features_forget();
 }
 
 static int normalize(int r)
@@ -71,7 +71,7 @@ static uint32_t used_size(const void *attr, uint32_t size, uint32_t least)
 	return (uint32_t)round_up(size, 8);
 }
 
-int sys_bpf(int cmd, union rp_attr *attr)
+int rp_sys_bpf(int cmd, union rp_attr *attr)
 {
 	/* With a log the kernel answers how long it would be (6.4), where it finds room for that. */
 	const bool answers = cmd == BPF_PROG_LOAD && attr->prog.log_buf;
@@ -85,7 +85,7 @@ int sys_bpf(int cmd, union rp_attr *attr)
 	return r;
 }
 
-int sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+int rp_sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
 {
 	struct perf_event_attr a = *attr;
 	int r;
@@ -97,12 +97,12 @@ int sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, 
 	return r;
 }
 
-int sys_ioctl(int fd, unsigned long request, unsigned long arg)
+int rp_sys_ioctl(int fd, unsigned long request, unsigned long arg)
 {
 	return normalize(sys->ioctl(fd, request, arg));
 }
 
-int sys_uprobe(void)
+int rp_sys_uprobe(void)
 {
 	return sys->uprobe ? sys->uprobe() : -ENOSYS;
 }

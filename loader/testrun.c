@@ -19,7 +19,7 @@ int rp_prog_test_run(int prog_fd, struct rp_test_run *run)
 	attr.test.repeat = run->repeat;
 	attr.test.flags = run->flags;
 	attr.test.cpu = run->cpu;
-	err = sys_bpf(BPF_PROG_TEST_RUN, &attr);
+	err = rp_sys_bpf(BPF_PROG_TEST_RUN, &attr);
 	/* With ENOSPC the data did not fit, and everything else is valid. */
 	if (err && err != -ENOSPC)
 		return err;

@@ -21,7 +21,7 @@ static int open_existing(void)
 	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		const int fd = root_open(places[i], O_RDONLY | O_DIRECTORY);
+		const int fd = rp_root_open(places[i], O_RDONLY | O_DIRECTORY);
 		int events = -1;
 
 		/* The directory is there without a file system on it as well. access(2) would not count capabilities. */
@@ -113,7 +113,7 @@ static int read_event_file(const char *group, const char *event, const char *fil
 	fd = openat(err, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = read_fd(fd, 1 << 20, out, NULL);
+	err = rp_read_fd(fd, 1 << 20, out, NULL);
 	close(fd);
 	return err;
 }
@@ -225,8 +225,8 @@ static int no_event(int err, const char *group, const char *event, char *why, si
 	return err;
 }
 
-int tp_format_read(const char *group, const char *event, struct rp_tp_format *out, char *why,
-		   size_t why_size)
+int rp_tp_format_read(const char *group, const char *event, struct rp_tp_format *out, char *why,
+		      size_t why_size)
 {
 	struct rp_tp_format format = { 0 };
 	char *text;
@@ -264,7 +264,7 @@ int rp_tp_try(const char *group, const char *event)
 int rp_tp_format(const char *group, const char *event, struct rp_tp_format *out)
 {
 	char why[WHY_SIZE] = "out of memory";
-	const int err = tp_format_read(group, event, out, why, sizeof(why));
+	const int err = rp_tp_format_read(group, event, out, why, sizeof(why));
 
 	return err ? rp_fail(err, "%s", why) : 0;
 }

@@ -45,7 +45,7 @@ static const char *line_start(const char *log, const char *end)
 	return end;
 }
 
-char *verifier_log_tail(const char *log, int max_lines, long *insn)
+char *rp_verifier_log_tail(const char *log, int max_lines, long *insn)
 {
 	const char *end = log + strlen(log), *start, *from;
 	bool complaint = false;
@@ -93,7 +93,7 @@ static void put_refusal(FILE *out, const struct asm_refusal *refusal)
 	put_lines(out, "try: ", "     ", refusal->advice);
 }
 
-char *verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines)
+char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines)
 {
 	const struct asm_refused refused = { .log = log,
 					     .insns = prog->insns,
@@ -108,7 +108,7 @@ char *verifier_log_explain(const struct rp_prog *prog, const char *log, int tail
 
 	if (!out)
 		return NULL;
-	tail = verifier_log_tail(log, tail_lines, &insn);
+	tail = rp_verifier_log_tail(log, tail_lines, &insn);
 	if (!asm_refusal_explain(&refused, &refusal)) {
 		put_lines(out, "at ", "", refusal.at);
 		put_refusal(out, &refusal);

@@ -9,8 +9,8 @@
 
 #include "programs.h"
 
-const struct asm_map cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
-	STACK_COUNTS_TABLE, struct profile_stats, profile_stats_layout) };
+const struct asm_map rp_cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
+	STACK_COUNTS_TABLE, struct profile_stats, rp_profile_stats_layout) };
 
 enum { PERIOD = offsetof(struct bpf_perf_event_data, sample_period) };
 
@@ -60,12 +60,12 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 
-const struct asm_program cpu_sample_program = {
+const struct asm_program rp_cpu_sample_program = {
 	.name = "cpu_sample",
 	.type = BPF_PROG_TYPE_PERF_EVENT,
 	.license =
@@ -74,4 +74,4 @@ const struct asm_program cpu_sample_program = {
 	.config_size = sizeof(struct cpu_config),
 };
 
-const struct cpu_config cpu_usual_config = { .profile = PROFILE_TABLE_CONFIG };
+const struct cpu_config rp_cpu_usual_config = { .profile = PROFILE_TABLE_CONFIG };

@@ -26,10 +26,10 @@ enum {
 	CPU_WEIGHT_PERIOD,
 	CPU_WEIGHTS
 }; /* the weights; the period in the event's unit */
-extern const struct asm_map cpu_maps[STACK_MAPS];
-extern const struct asm_program cpu_sample_program;
+extern const struct asm_map rp_cpu_maps[STACK_MAPS];
+extern const struct asm_program rp_cpu_sample_program;
 /* What `rawprof cpu` without options uses, nearly. */
-extern const struct cpu_config cpu_usual_config;
+extern const struct cpu_config rp_cpu_usual_config;
 
 /* ---- ksym: names of kernel addresses, by the kernel (programs/shared/ksym.c)
  * ------------------------------------- */
@@ -44,13 +44,13 @@ struct ksym_io {
 };
 
 enum { KSYM_MAP_FORMAT, KSYM_MAP_IO, KSYM_MAPS };
-extern const struct asm_map ksym_maps[KSYM_MAPS];
+extern const struct asm_map rp_ksym_maps[KSYM_MAPS];
 #define KSYM_FORMAT "%pS"
 /* For BPF_PROG_TEST_RUN; the second for kernels without syscall programs (before 5.14). */
-extern const struct asm_program ksym_program, ksym_raw_program;
-/* Writes the format to its map and freezes it, without which neither loads. fds: of ksym_maps. 0 or
+extern const struct asm_program rp_ksym_program, rp_ksym_raw_program;
+/* Writes the format to its map and freezes it, without which neither loads. fds: of rp_ksym_maps. 0 or
  * a negative errno. */
-int ksym_prepare(const int *fds);
+int rp_ksym_prepare(const int *fds);
 
 /* ---- all of them
  * ------------------------------------------------------------------------------------------ */
@@ -64,7 +64,7 @@ struct program_entry {
 	const void *config;		/* to show it with; NULL: it has none */
 	int (*prepare)(const int *fds); /* what its maps must hold before it loads; NULL: nothing */
 };
-extern const struct program_entry program_entries[];
-extern const size_t program_count;
+extern const struct program_entry rp_program_entries[];
+extern const size_t rp_program_count;
 
 #endif

@@ -12,7 +12,7 @@ static const char *why_not(const struct profile_config *c)
 	return NULL;
 }
 
-int asleep_load(struct profile *p, const struct sched_config *config, int *program)
+int record_asleep_load(struct profile *p, const struct sched_config *config, int *program)
 {
 	struct sched_config c = *config;
 	const char *why = why_not(&c.profile);
@@ -25,13 +25,13 @@ int asleep_load(struct profile *p, const struct sched_config *config, int *progr
 		return 0;
 	}
 	c.profile.of_task = 1;
-	fd = profile_load(p, &asleep_program, &c);
+	fd = record_load(p, &rp_asleep_program, &c);
 	if (fd >= 0)
 		*program = fd;
 	return fd < 0 ? fd : 0;
 }
 
-int asleep_visit(int program)
+int record_asleep_visit(int program)
 {
 	return program < 0 ? 0 : rp_iterate(program);
 }

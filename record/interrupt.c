@@ -4,7 +4,7 @@
 #include "interrupt.h"
 
 /* x86 (arch/x86/include/asm/idtentry.h), arm64 (kernel/entry-common.c, kernel/entry.S), riscv (kernel/traps.c). */
-bool interrupt_begins(const char *name)
+bool record_interrupt_begins(const char *name)
 {
 	static const char *const functions[] = { "asm_common_interrupt",
 						 "asm_spurious_interrupt",
@@ -30,7 +30,7 @@ bool interrupt_begins(const char *name)
 		!strcmp(name + len - tail, "_interrupt"));
 }
 
-size_t interrupt_frames(struct session *s, const uint64_t *addrs, size_t n)
+size_t record_interrupt_frames(struct session *s, const uint64_t *addrs, size_t n)
 {
 	size_t found = 0;
 
@@ -39,7 +39,7 @@ size_t interrupt_frames(struct session *s, const uint64_t *addrs, size_t n)
 
 		sym_kernel_lookup(s->kernel, addrs[i], true, &f);
 		if (f.name &&
-		    interrupt_begins(f.name)) /* they interrupt each other: the outermost */
+		    record_interrupt_begins(f.name)) /* they interrupt each other: the outermost */
 			found = i + 1;
 	}
 	return found;

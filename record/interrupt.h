@@ -6,8 +6,8 @@
 #include "session.h"
 
 /* Is this the outermost function of an interrupt? */
-bool interrupt_begins(const char *name);
+bool record_interrupt_begins(const char *name);
 /* How many of the innermost frames belong to interrupts; 0: none. */
-size_t interrupt_frames(struct session *s, const uint64_t *addrs, size_t n);
+size_t record_interrupt_frames(struct session *s, const uint64_t *addrs, size_t n);
 
 #endif

@@ -8,35 +8,36 @@
 
 #include "ksym.h"
 
-void ksym_init(struct ksym *k)
+void record_ksym_init(struct ksym *k)
 {
 	*k = (struct ksym){ .program = -1 };
 	for (int i = 0; i < KSYM_MAPS; i++)
 		k->maps[i] = -1;
 }
 
-void ksym_close(struct ksym *k)
+void record_ksym_close(struct ksym *k)
 {
 	if (k->io)
 		munmap(k->io, k->io_bytes);
 	rp_fds_close(k->maps, KSYM_MAPS);
 	rp_fds_close(&k->program, 1);
-	ksym_init(k);
+	record_ksym_init(k);
 }
 
 static int load(struct ksym *k)
 {
 	const struct asm_program *program =
-		rp_has(RP_HAS_SYSCALL_PROG) ? &ksym_program : &ksym_raw_program;
-	struct asm_bindings bind = { .maps = ksym_maps, .map_fds = k->maps, .nmaps = KSYM_MAPS };
+		rp_has(RP_HAS_SYSCALL_PROG) ? &rp_ksym_program : &rp_ksym_raw_program;
+	struct asm_bindings bind = { .maps = rp_ksym_maps, .map_fds = k->maps, .nmaps = KSYM_MAPS };
 	void *io;
 	int err;
 
-	err = rp_maps_create(ksym_maps, KSYM_MAPS, k->maps);
+	err = rp_maps_create(rp_ksym_maps, KSYM_MAPS, k->maps);
 	if (err >= 0)
-		err = ksym_prepare(k->maps);
+		err = rp_ksym_prepare(k->maps);
 	if (err >= 0)
-		err = rp_map_mmap(k->maps[KSYM_MAP_IO], &ksym_maps[KSYM_MAP_IO], &io, &k->io_bytes);
+		err = rp_map_mmap(k->maps[KSYM_MAP_IO], &rp_ksym_maps[KSYM_MAP_IO], &io,
+				  &k->io_bytes);
 	if (err < 0)
 		return err;
 	k->io = io;
@@ -73,7 +74,7 @@ static int name(void *ctx, const uint64_t *addrs, size_t n, char *texts, size_t 
 	return err;
 }
 
-struct sym_kernel_source ksym_source(struct ksym *k)
+struct sym_kernel_source record_ksym_source(struct ksym *k)
 {
 	return (struct sym_kernel_source){ .name = name, .ctx = k };
 }

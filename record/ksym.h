@@ -14,9 +14,9 @@ struct ksym {
 };
 
 /* Touches nothing: the program is loaded when the first name is asked for. */
-void ksym_init(struct ksym *k);
-void ksym_close(struct ksym *k);
+void record_ksym_init(struct ksym *k);
+void record_ksym_close(struct ksym *k);
 /* To be given to sym_kernel_open(); k must outlive it. */
-struct sym_kernel_source ksym_source(struct ksym *k);
+struct sym_kernel_source record_ksym_source(struct ksym *k);
 
 #endif

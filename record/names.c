@@ -77,7 +77,7 @@ static bool merges_by_name(const struct report_format *format)
 	       format->write == report_write_svg || format->write == report_write_html;
 }
 
-int names_open(struct names **out, struct session *s, struct report *report)
+int record_names_open(struct names **out, struct session *s, struct report *report)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
@@ -90,7 +90,7 @@ int names_open(struct names **out, struct session *s, struct report *report)
 	return 0;
 }
 
-void names_close(struct names *names)
+void record_names_close(struct names *names)
 {
 	if (names) {
 		free(names->slots);
@@ -169,7 +169,7 @@ static bool is_syscall_entry(const char *name)
 	return false;
 }
 
-enum names_first names_entered(struct session *s, const uint64_t *kernel, size_t n)
+enum names_first record_names_entered(struct session *s, const uint64_t *kernel, size_t n)
 {
 	enum { ENTRY_FRAMES = 3 }; /* on arm64; x86-64 has one */
 	struct sym_frame f;
@@ -240,7 +240,7 @@ static size_t name_address(struct session *s, const struct name_owner *owner, ui
 	return n;
 }
 
-bool names_take_mark(const struct name_owner *owner, uint64_t *addr)
+bool record_names_take_mark(const struct name_owner *owner, uint64_t *addr)
 {
 	if (!owner || !(*addr & UNWIND_PC_EXACT))
 		return true;
@@ -335,13 +335,13 @@ static int intern_address(struct names *names, const struct name_owner *owner, s
 static enum names_first what_is(const struct name_owner *owner, uint64_t *addr, size_t i,
 				enum names_first first)
 {
-	if (!names_take_mark(owner, addr))
+	if (!record_names_take_mark(owner, addr))
 		return NAMES_AT;
 	return i ? NAMES_RETURN : first;
 }
 
-int names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
-		 size_t n, enum names_first first, struct name_ids *out)
+int record_names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
+			size_t n, enum names_first first, struct name_ids *out)
 {
 	struct slot wanted = { .owner = owner_number(owner) };
 	int err = 0;
@@ -364,8 +364,8 @@ int names_intern(struct names *names, const struct name_owner *owner, const uint
 	return err;
 }
 
-int names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs, size_t n,
-		enum names_first first, struct name_frames *out)
+int record_names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs,
+		       size_t n, enum names_first first, struct name_frames *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t addr = addrs[i];

@@ -18,8 +18,8 @@ struct name_owner {
 
 struct names;
 
-int names_open(struct names **out, struct session *s, struct report *report);
-void names_close(struct names *names);
+int record_names_open(struct names **out, struct session *s, struct report *report);
+void record_names_close(struct names *names);
 
 /*
  * Frames, or ids of frames in a report, leaf first. An address gives one; with --inline one more for each function
@@ -47,20 +47,20 @@ enum names_first {
 };
 
 /* NAMES_SYSCALL if the kernel's side of the stack, leaf first, begins with a system call, else NAMES_AT. */
-enum names_first names_entered(struct session *s, const uint64_t *kernel, size_t n);
+enum names_first record_names_entered(struct session *s, const uint64_t *kernel, size_t n);
 
 /* Adds the frames of n addresses. owner NULL: kernel addresses. -ENOMEM. */
-int names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs, size_t n,
-		enum names_first first, struct name_frames *out);
+int record_names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs,
+		       size_t n, enum names_first first, struct name_frames *out);
 
 /* The same as ids in the report. Each address is looked up once for all that was mapped there. -ENOMEM. */
-int names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
-		 size_t n, enum names_first first, struct name_ids *out);
+int record_names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
+			size_t n, enum names_first first, struct name_ids *out);
 
 /*
  * An address as a walk of a user stack wrote it: false if it is no return address although it is not the innermost,
  * because a signal interrupted the program there; *addr loses the mark that says so.
  */
-bool names_take_mark(const struct name_owner *owner, uint64_t *addr);
+bool record_names_take_mark(const struct name_owner *owner, uint64_t *addr);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_ours(const char *name)
 	return false;
 }
 
-size_t probe_frames(struct session *s, const uint64_t *addrs, size_t n)
+size_t record_probe_frames(struct session *s, const uint64_t *addrs, size_t n)
 {
 	struct sym_frame f;
 	size_t i;

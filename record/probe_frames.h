@@ -9,6 +9,6 @@
  * How many of the innermost frames of a kernel stack are not the program's doing but belong to the BPF program that
  * recorded it and to the way it was called: bpf_prog_..., bpf_trace_run4, the stub of a tracepoint.
  */
-size_t probe_frames(struct session *s, const uint64_t *addrs, size_t n);
+size_t record_probe_frames(struct session *s, const uint64_t *addrs, size_t n);
 
 #endif

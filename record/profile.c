@@ -31,7 +31,7 @@ static uint32_t kernel_walk_bytes(const struct options *opt)
 	char text[32];
 	unsigned long limit = 127;
 
-	if (read_small_file("/proc/sys/kernel/perf_event_max_stack", text, sizeof(text)) > 0)
+	if (rp_read_small_file("/proc/sys/kernel/perf_event_max_stack", text, sizeof(text)) > 0)
 		limit = strtoul(text, NULL, 10);
 	if (opt->max_stack > limit)
 		rp_log(RP_WARN,
@@ -117,7 +117,7 @@ static int fill_config(struct profile *p)
 	c->each = opt->samples;
 	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	if (opt->cgroup)
-		err = cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);
+		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);
 	if (opt->comm && asm_comm_filter(opt->comm, &c->comm))
 		p->comm_glob = opt->comm;
 	look_at_namespace(opt, c);
@@ -134,19 +134,20 @@ static int add_targets(struct profile *p)
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < opt->pids.n; i++)
-		err = stacks_add_id(p->stacks, STACK_MAP_PIDS, opt->pids.id[i]);
+		err = record_stacks_add_id(p->stacks, STACK_MAP_PIDS, opt->pids.id[i]);
 	for (uint32_t i = 0; !err && i < opt->tids.n; i++)
-		err = stacks_add_id(p->stacks, STACK_MAP_TIDS, opt->tids.id[i]);
+		err = record_stacks_add_id(p->stacks, STACK_MAP_TIDS, opt->tids.id[i]);
 	if (!err && opt->program)
-		err = stacks_add_id(p->stacks, STACK_MAP_PIDS, (uint32_t)p->session.target.child);
+		err = record_stacks_add_id(p->stacks, STACK_MAP_PIDS,
+					   (uint32_t)p->session.target.child);
 	return err;
 }
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
-int profile_load(struct profile *p, const struct asm_program *program, const void *config)
+int record_load(struct profile *p, const struct asm_program *program, const void *config)
 {
-	int fd = stacks_load(p->stacks, program, config);
+	int fd = record_stacks_load(p->stacks, program, config);
 
 	if (fd >= 0)
 		p->program[p->nprograms++] = fd;
@@ -155,20 +156,20 @@ int profile_load(struct profile *p, const struct asm_program *program, const voi
 	return fd;
 }
 
-int profile_hold(struct profile *p, struct rp_link *link)
+int record_hold(struct profile *p, struct rp_link *link)
 {
 	p->link[p->nlinks++] = link;
 	return 0;
 }
 
-int profile_attach(struct profile *p, const struct asm_program *program, const void *config)
+int record_attach(struct profile *p, const struct asm_program *program, const void *config)
 {
 	struct rp_link *link;
-	int err = profile_load(p, program, config);
+	int err = record_load(p, program, config);
 
 	if (err >= 0)
 		err = rp_attach_raw_tracepoint(err, NULL, &link);
-	return err < 0 ? err : profile_hold(p, link);
+	return err < 0 ? err : record_hold(p, link);
 }
 
 static int follow_children(struct profile *p)
@@ -178,32 +179,34 @@ static int follow_children(struct profile *p)
 
 	if (!rp_has(RP_HAS_TP_BTF)) {
 		rp_log(RP_INFO, "no BTF tracepoints: children are followed by a classic one");
-		err = profile_load(p, &follow_fork_classic_program, NULL);
+		err = record_load(p, &rp_follow_fork_classic_program, NULL);
 		if (err >= 0)
 			err = rp_attach_tracepoint(err, "sched", "sched_process_fork", 0, &link);
-		return err < 0 ? err : profile_hold(p, link);
+		return err < 0 ? err : record_hold(p, link);
 	}
-	err = profile_attach(p, &follow_fork_program, NULL);
-	return err ? err : profile_attach(p, &follow_exit_program, NULL);
+	err = record_attach(p, &rp_follow_fork_program, NULL);
+	return err ? err : record_attach(p, &rp_follow_exit_program, NULL);
 }
 
 static int follow_mappings(struct profile *p)
 {
-	int err = profile_attach(p, &unwind_fork_program, NULL);
+	int err = record_attach(p, &unwind_fork_program, NULL);
 
 	if (!err)
-		err = profile_attach(p, &unwind_exec_program, &p->config);
-	return err ? err : profile_attach(p, &unwind_exit_program, NULL);
+		err = record_attach(p, &unwind_exec_program, &p->config);
+	return err ? err : record_attach(p, &unwind_exit_program, NULL);
 }
 
 /* What the walker needs beside the program: who maps which tables. */
 static int open_feed(struct profile *p)
 {
-	const struct unwind_feed_maps maps = { .procs = stacks_map(p->stacks, STACK_MAP_PROCS),
-					       .ranges = stacks_map(p->stacks, STACK_MAP_RANGES),
-					       .index = stacks_map(p->stacks, STACK_MAP_INDEX),
-					       .rules = stacks_map(p->stacks, STACK_MAP_RULES),
-					       .rows = stacks_map(p->stacks, STACK_MAP_ROWS) };
+	const struct unwind_feed_maps maps = {
+		.procs = record_stacks_map(p->stacks, STACK_MAP_PROCS),
+		.ranges = record_stacks_map(p->stacks, STACK_MAP_RANGES),
+		.index = record_stacks_map(p->stacks, STACK_MAP_INDEX),
+		.rules = record_stacks_map(p->stacks, STACK_MAP_RULES),
+		.rows = record_stacks_map(p->stacks, STACK_MAP_ROWS)
+	};
 	int err = unwind_feed_open(&p->session.feed, &maps);
 
 	if (!err && rp_has(RP_HAS_TP_BTF) && !p->config.ns_inode)
@@ -224,12 +227,12 @@ static int on_record(void *ctx, const struct stack_record *record)
 	struct profile *p = ctx;
 
 	p->seen++;
-	session_saw(&p->session, pid, (uint32_t)(record->start_time + record->exec_id));
+	record_session_saw(&p->session, pid, (uint32_t)(record->start_time + record->exec_id));
 	if (record->user_end == UNWIND_NO_SEGMENT || record->user_end == STACK_NO_TABLE) {
-		session_lost_way(&p->session, pid);
+		record_session_lost_way(&p->session, pid);
 		p->lost_way = true;
 	}
-	return p->opt->samples ? profile_samples_keep(p, record) : 0;
+	return p->opt->samples ? record_samples_keep(p, record) : 0;
 }
 
 static int start(void *ctx)
@@ -242,7 +245,7 @@ static int start(void *ctx)
 static int drain(void *ctx)
 {
 	struct profile *p = ctx;
-	int err = stacks_drain(p->stacks);
+	int err = record_stacks_drain(p->stacks);
 
 	return !err && p->profiler->drain ? p->profiler->drain(p) : err;
 }
@@ -258,7 +261,7 @@ static int drained(void *ctx)
 			return err;
 	}
 	p->lost_way = false;
-	return p->opt->samples ? profile_samples_print(p) : 0;
+	return p->opt->samples ? record_samples_print(p) : 0;
 }
 
 static int interval(void *ctx)
@@ -305,10 +308,11 @@ static void close_links(struct profile *p)
 		rp_link_close(p->link[--p->nlinks]);
 }
 
-int profile_record(struct profile *p)
+int record_run(struct profile *p)
 {
 	const struct session_work work = { .ctx = p,
-					   .wake_fd = stacks_map(p->stacks, STACK_MAP_EVENTS),
+					   .wake_fd =
+						   record_stacks_map(p->stacks, STACK_MAP_EVENTS),
 					   .start = start,
 					   .drain = drain,
 					   .drained = drained,
@@ -318,17 +322,17 @@ int profile_record(struct profile *p)
 					   .samples = samples,
 					   .loaded = p->profiler->loaded ? loaded : NULL,
 					   .mapped = p->profiler->mapped ? mapped : NULL };
-	int err = session_record(&p->session, &work);
+	int err = record_session_record(&p->session, &work);
 
 	if (!err && p->profiler->stop)
 		err = p->profiler->stop(p);
 	if (!err) {
 		close_links(p);
 		rp_quiesce();
-		err = stacks_finish(p->stacks);
+		err = record_stacks_finish(p->stacks);
 	}
 	if (!err)
-		err = session_settle(&p->session);
+		err = record_session_settle(&p->session);
 	if (!err && p->profiler->collect)
 		err = p->profiler->collect(p);
 	return err;
@@ -336,14 +340,14 @@ int profile_record(struct profile *p)
 
 /* ---- books ------------------------------------------------------------------------------------------------ */
 
-struct name_owner profile_owner(const struct stack_record *r)
+struct name_owner record_owner(const struct stack_record *r)
 {
 	return (struct name_owner){ .pid = (uint32_t)(r->pid_tgid >> 32),
 				    .time = r->time,
 				    .generation = r->start_time + r->exec_id };
 }
 
-bool profile_comm_wanted(const struct profile *p, const char *comm)
+bool record_comm_wanted(const struct profile *p, const char *comm)
 {
 	return !p->comm_glob || !fnmatch(p->comm_glob, comm, 0);
 }
@@ -362,7 +366,7 @@ static void bpf_cost(struct profile *p, struct report_cost *cost)
 	}
 }
 
-void books_add(struct books *b, const char *name, uint64_t count, enum report_fate fate)
+void record_ledger_add(struct books *b, const char *name, uint64_t count, enum report_fate fate)
 {
 	b->lines[b->ledger.nlines++] = (struct report_ledger_line){ name, count, fate };
 }
@@ -373,10 +377,10 @@ union counters {
 	uint64_t room[64];
 };
 
-int profile_books(struct profile *p, uint64_t kept, struct books *b)
+int record_ledger(struct profile *p, uint64_t kept, struct books *b)
 {
 	union counters stats = { 0 };
-	int err = stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(p->stacks, &stats);
 
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
@@ -384,10 +388,11 @@ int profile_books(struct profile *p, uint64_t kept, struct books *b)
 	b->ledger = (struct report_ledger){ .fired = stats.common.fired,
 					    .kept = kept,
 					    .lines = b->lines };
-	books_add(b, "idle", stats.common.idle, REPORT_FILTERED);
-	books_add(b, "not asked for", stats.common.filtered + p->not_wanted, REPORT_FILTERED);
-	books_add(b, "ring full", stats.common.ring_full, REPORT_LOST);
-	books_add(b, "busy", stats.common.busy, REPORT_LOST);
+	record_ledger_add(b, "idle", stats.common.idle, REPORT_FILTERED);
+	record_ledger_add(b, "not asked for", stats.common.filtered + p->not_wanted,
+			  REPORT_FILTERED);
+	record_ledger_add(b, "ring full", stats.common.ring_full, REPORT_LOST);
+	record_ledger_add(b, "busy", stats.common.busy, REPORT_LOST);
 	if (stats.common.uncounted)
 		rp_log(RP_INFO,
 		       "%llu stacks found no room in the map and came through the ring each time",
@@ -402,18 +407,18 @@ int profile_books(struct profile *p, uint64_t kept, struct books *b)
 		       (unsigned long long)stats.common.unfollowed, FOLLOWED_PROCESSES);
 	if (p->profiler->books)
 		err = p->profiler->books(p, kept, b);
-	own_cost(&b->cost);
+	record_own_cost(&b->cost);
 	bpf_cost(p, &b->cost);
 	return err;
 }
 
 /* ---- all together ----------------------------------------------------------------------------------------- */
 
-void profile_init(struct profile *p, const struct profiler *profiler, const struct options *opt,
-		  void *ctx)
+void record_init(struct profile *p, const struct profiler *profiler, const struct options *opt,
+		 void *ctx)
 {
 	*p = (struct profile){ .profiler = profiler, .ctx = ctx, .opt = opt };
-	session_init(&p->session, opt);
+	record_session_init(&p->session, opt);
 }
 
 static int open_stacks(struct profile *p)
@@ -426,15 +431,15 @@ static int open_stacks(struct profile *p)
 								: p->opt->pids.n + p->opt->tids.n,
 						.ring_bytes = ring_bytes(p->profiler) };
 
-	return stacks_open(&options, on_record, p, &p->stacks);
+	return record_stacks_open(&options, on_record, p, &p->stacks);
 }
 
-int profile_open(struct profile *p)
+int record_open(struct profile *p)
 {
 	int err = output_open(&p->output, p->opt, p->profiler->output);
 
 	if (!err)
-		err = session_open(&p->session);
+		err = record_session_open(&p->session);
 	if (!err)
 		err = fill_config(p);
 	if (!err)
@@ -449,33 +454,33 @@ int profile_open(struct profile *p)
 		err = p->profiler->attach(p);
 	rp_btf_kernel_release();
 	if (!err && p->opt->weight && p->profiler->types)
-		err = profile_choose_weight(p); /* before anybody waits for the end */
+		err = record_choose_weight(p); /* before anybody waits for the end */
 	if (!err && p->opt->samples)
 		err = output_empty(&p->output);
 	return err;
 }
 
-void profile_close(struct profile *p)
+void record_close(struct profile *p)
 {
 	close_links(p);
 	rp_fds_close(p->program, p->nprograms);
 	unwind_feed_close(p->session.feed);
-	session_close(&p->session);
-	stacks_close(p->stacks);
+	record_session_close(&p->session);
+	record_stacks_close(p->stacks);
 }
 
 static int report(struct profile *p)
 {
 	if (p->opt->samples)
-		return profile_samples_end(p);
-	return p->profiler->report ? p->profiler->report(p) : profile_report(p);
+		return record_samples_end(p);
+	return p->profiler->report ? p->profiler->report(p) : record_report(p);
 }
 
 /* What waits for the target to run, such as probes in its files, is not tried. */
 static int rehearse(struct profile *p)
 {
 	struct report_info info = { 0 };
-	int err = profile_open(p);
+	int err = record_open(p);
 
 	if (!err && p->profiler->start)
 		err = p->profiler->start(p);
@@ -484,31 +489,31 @@ static int rehearse(struct profile *p)
 	snprintf(p->opt->rehearsal->event, sizeof(p->opt->rehearsal->event), "%s",
 		 info.event ? info.event : "");
 	p->opt->rehearsal->err = err;
-	profile_close(p);
+	record_close(p);
 	return err ? EXIT_FAILED : EXIT_DONE;
 }
 
-int profile_run(const struct profiler *profiler, const struct options *opt, void *ctx)
+int record_command(const struct profiler *profiler, const struct options *opt, void *ctx)
 {
 	struct profile p;
 	int err, status;
 
-	profile_init(&p, profiler, opt, ctx);
+	record_init(&p, profiler, opt, ctx);
 	if (opt->rehearsal)
 		return rehearse(&p);
-	err = profile_open(&p);
+	err = record_open(&p);
 	if (!err)
-		err = profile_record(&p);
+		err = record_run(&p);
 	if (!err)
 		err = report(&p);
 	err = output_close(&p.output, err);
-	status = err ? EXIT_FAILED : session_finish(&p.session);
+	status = err ? EXIT_FAILED : record_session_finish(&p.session);
 	if (err && p.output.unfit)
 		status = EXIT_USAGE;
 	if (err == -EINTR && p.session.caught)
 		status = EXIT_SIGNAL + p.session.caught;
 	if (err == -EPIPE)
 		status = EXIT_SIGNAL + SIGPIPE;
-	profile_close(&p);
+	record_close(&p);
 	return status;
 }

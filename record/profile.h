@@ -2,13 +2,13 @@
 /*
  * A recording of stacks, whatever makes them: what the profilers that look at tasks have in common.
  *
- *	profile_open	the output, the session, the maps; whom to look at, and how deep
- *	   (the subcommand loads its programs with profile_load, and attaches them)
- *	profile_record	until the end, when the subcommand's events are stopped and all is collected
- *	profile_report	names the stacks, weighs them as the subcommand says, writes them; the books
- *	profile_close
+ *	record_open	the output, the session, the maps; whom to look at, and how deep
+ *	   (the subcommand loads its programs with record_load, and attaches them)
+ *	record_run	until the end, when the subcommand's events are stopped and all is collected
+ *	record_report	names the stacks, weighs them as the subcommand says, writes them; the books
+ *	record_close
  *
- * profile_run() is all of it for a subcommand that fits in a struct profiler.
+ * record_command() is all of it for a subcommand that fits in a struct profiler.
  */
 #ifndef CLI_PROFILE_H
 #define CLI_PROFILE_H
@@ -28,7 +28,7 @@ struct books {
 	struct report_ledger ledger;
 	struct report_cost cost;
 };
-void books_add(struct books *b, const char *name, uint64_t count, enum report_fate fate);
+void record_ledger_add(struct books *b, const char *name, uint64_t count, enum report_fate fate);
 
 struct profile;
 
@@ -68,7 +68,7 @@ struct profiler {
 	int (*mapped)(struct profile *p, const struct rp_side_event *e);
 	/* When all has been drained and before any of it is shown: what else the maps tell. May be NULL. */
 	int (*collect)(struct profile *p);
-	/* Shows it otherwise than as stacks, where the options say so; NULL: profile_report(). */
+	/* Shows it otherwise than as stacks, where the options say so; NULL: record_report(). */
 	int (*report)(struct profile *p);
 	enum output_kind output; /* and what that writes */
 
@@ -120,38 +120,38 @@ struct profile {
 };
 
 /* A profile that is not open: from here on it may be closed. */
-void profile_init(struct profile *p, const struct profiler *profiler, const struct options *opt,
-		  void *ctx);
+void record_init(struct profile *p, const struct profiler *profiler, const struct options *opt,
+		 void *ctx);
 /* All below: 0 or a negative errno after a message. */
-int profile_open(struct profile *p);
+int record_open(struct profile *p);
 /* Loads a program with the maps of the profile; config begins with p->config. Its descriptor, the profile's. */
-int profile_load(struct profile *p, const struct asm_program *program, const void *config);
+int record_load(struct profile *p, const struct asm_program *program, const void *config);
 /* Keeps a link until the events are to stop. */
-int profile_hold(struct profile *p, struct rp_link *link);
+int record_hold(struct profile *p, struct rp_link *link);
 /* Both for a BTF raw tracepoint program. */
-int profile_attach(struct profile *p, const struct asm_program *program, const void *config);
-int profile_record(struct profile *p);
-int profile_report(struct profile *p);
+int record_attach(struct profile *p, const struct asm_program *program, const void *config);
+int record_run(struct profile *p);
+int record_report(struct profile *p);
 /* Which value the options want shown. 0, or -EINVAL after a message: bad usage. */
-int profile_choose_weight(struct profile *p);
-void profile_close(struct profile *p);
+int record_choose_weight(struct profile *p);
+void record_close(struct profile *p);
 
 /* All of it; returns the exit status. */
-int profile_run(const struct profiler *profiler, const struct options *opt, void *ctx);
+int record_command(const struct profiler *profiler, const struct options *opt, void *ctx);
 
 /* ---- what its parts share */
 
-struct name_owner profile_owner(const struct stack_record *record);
+struct name_owner record_owner(const struct stack_record *record);
 /* False: --comm has a pattern that it does not match. */
-bool profile_comm_wanted(const struct profile *p, const char *comm);
+bool record_comm_wanted(const struct profile *p, const char *comm);
 /* The record that has the kernel's side of a stack: the same, or one that was made when it was still all there. */
-const struct stack_record *profile_kernel_record(const struct profile *p,
-						 const struct stack_record *record);
+const struct stack_record *record_kernel_record(const struct profile *p,
+						const struct stack_record *record);
 /* Adds the frames of a stack, leaf first: of the kernel, then of the program. */
-int profile_frames(struct profile *p, struct names *names, const struct stack_record *record,
-		   struct name_ids *ids);
+int record_frames(struct profile *p, struct names *names, const struct stack_record *record,
+		  struct name_ids *ids);
 /* The lines that all profilers have, and the cost. */
-int profile_books(struct profile *p, uint64_t kept, struct books *b);
+int record_ledger(struct profile *p, uint64_t kept, struct books *b);
 
 /* What was recorded, of whom, when; note: a line of how well it went, or NULL. What it says lives as long as *out. */
 struct profile_info {
@@ -160,15 +160,15 @@ struct profile_info {
 	char build_id[41];
 	struct utsname name;
 };
-int profile_info(struct profile *p, const char *note, struct profile_info *out);
-void profile_info_free(struct profile_info *info);
+int record_info(struct profile *p, const char *note, struct profile_info *out);
+void record_info_free(struct profile_info *info);
 
 /* Looks up the kernel's frames of all stacks, so that sym_kernel_lookup() knows them. -ENOMEM. */
-int profile_prepare_kernel(struct profile *p);
+int record_prepare_kernel(struct profile *p);
 
 /* profile_samples.c: keeps a record; prints and frees those that wait; the end, with the books. */
-int profile_samples_keep(struct profile *p, const struct stack_record *record);
-int profile_samples_print(struct profile *p);
-int profile_samples_end(struct profile *p);
+int record_samples_keep(struct profile *p, const struct stack_record *record);
+int record_samples_print(struct profile *p);
+int record_samples_end(struct profile *p);
 
 #endif

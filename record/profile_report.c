@@ -19,17 +19,17 @@ static const uint64_t *user_frames(const struct stack_record *r)
 }
 
 /* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
-int profile_prepare_kernel(struct profile *p)
+int record_prepare_kernel(struct profile *p)
 {
 	const struct stack *stack = NULL;
 	uint64_t *returns, *leaves;
 	size_t n = 0, nleaves = 0, nreturns = 0;
 
-	while ((stack = stacks_next(p->stacks, stack)))
+	while ((stack = record_stacks_next(p->stacks, stack)))
 		n += stack->record->kernel_bytes / 8;
 	returns = calloc(n + 1, sizeof(*returns));
 	leaves = calloc(n + 1, sizeof(*leaves));
-	while (returns && leaves && (stack = stacks_next(p->stacks, stack)))
+	while (returns && leaves && (stack = record_stacks_next(p->stacks, stack)))
 		for (uint32_t i = 0; i < stack->record->kernel_bytes / 8; i++)
 			if (i)
 				returns[nreturns++] = stack->record->frames[i];
@@ -45,31 +45,33 @@ int profile_prepare_kernel(struct profile *p)
 	return n ? 0 : -ENOMEM;
 }
 
-const struct stack_record *profile_kernel_record(const struct profile *p,
-						 const struct stack_record *r)
+const struct stack_record *record_kernel_record(const struct profile *p,
+						const struct stack_record *r)
 {
-	const struct stack *better = r->kernel_of ? stacks_find(p->stacks, r->kernel_of) : NULL;
+	const struct stack *better =
+		r->kernel_of ? record_stacks_find(p->stacks, r->kernel_of) : NULL;
 
 	return better ? better->record : r;
 }
 
-int profile_frames(struct profile *p, struct names *names, const struct stack_record *r,
-		   struct name_ids *ids)
+int record_frames(struct profile *p, struct names *names, const struct stack_record *r,
+		  struct name_ids *ids)
 {
-	const struct stack_record *kernel = profile_kernel_record(p, r);
+	const struct stack_record *kernel = record_kernel_record(p, r);
 	size_t nkernel = kernel->kernel_bytes / 8;
-	struct name_owner owner = profile_owner(r);
+	struct name_owner owner = record_owner(r);
 	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
-	size_t ours = probe_frames(&p->session, kernel->frames, nkernel);
-	int err = names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
-			       ours ? NAMES_RETURN : NAMES_AT, ids);
+	size_t ours = record_probe_frames(&p->session, kernel->frames, nkernel);
+	int err = record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
+				      ours ? NAMES_RETURN : NAMES_AT, ids);
 
 	if (!err)
-		err = names_intern(names, &owner, user_frames(r), r->user_bytes / 8,
-				   p->profiler->at_return
-					   ? NAMES_RETURN
-					   : names_entered(&p->session, kernel->frames, nkernel),
-				   ids);
+		err = record_names_intern(
+			names, &owner, user_frames(r), r->user_bytes / 8,
+			p->profiler->at_return
+				? NAMES_RETURN
+				: record_names_entered(&p->session, kernel->frames, nkernel),
+			ids);
 	return err;
 }
 
@@ -88,11 +90,11 @@ static int add_stack(struct profile *p, struct names *names, struct report *repo
 	memcpy(values, stack->value, sizeof(stack->value));
 	if (p->profiler->values && !p->profiler->values(p, stack, values))
 		return 0;
-	if (!profile_comm_wanted(p, r->comm)) {
+	if (!record_comm_wanted(p, r->comm)) {
 		p->not_wanted += values[0];
 		return 0;
 	}
-	err = profile_frames(p, names, r, &ids);
+	err = record_frames(p, names, r, &ids);
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err && p->profiler->decorate)
@@ -107,15 +109,15 @@ static int add_stacks(struct profile *p, struct report *report)
 {
 	const struct stack *stack = NULL;
 	struct names *names = NULL;
-	int err = profile_prepare_kernel(p);
+	int err = record_prepare_kernel(p);
 
 	if (!err)
-		err = names_open(&names, &p->session, report);
+		err = record_names_open(&names, &p->session, report);
 	if (!err && p->profiler->samples)
 		err = p->profiler->samples(p, report, names);
-	while (!err && !p->profiler->samples && (stack = stacks_next(p->stacks, stack)))
+	while (!err && !p->profiler->samples && (stack = record_stacks_next(p->stacks, stack)))
 		err = add_stack(p, names, report, stack);
-	names_close(names);
+	record_names_close(names);
 	return err;
 }
 
@@ -175,7 +177,7 @@ static char *describe_ends(struct profile *p)
 
 	if (!p->session.feed)
 		return NULL;
-	while ((stack = stacks_next(p->stacks, stack))) {
+	while ((stack = record_stacks_next(p->stacks, stack))) {
 		uint32_t end = stack->record->user_end;
 		uint64_t values[REPORT_MAX_VALUES] = { 0 };
 
@@ -216,7 +218,7 @@ static char *describe(struct profile *p)
 	return both;
 }
 
-int profile_info(struct profile *p, const char *note, struct profile_info *out)
+int record_info(struct profile *p, const char *note, struct profile_info *out)
 {
 	const struct session *s = &p->session;
 
@@ -228,7 +230,7 @@ int profile_info(struct profile *p, const char *note, struct profile_info *out)
 		.target = out->target,
 		.note = note,
 		.main_module = s->target.program,
-		.kernel_build_id = kernel_build_id(out->build_id),
+		.kernel_build_id = record_kernel_build_id(out->build_id),
 		.start_ns = s->begin_ns + s->wall_offset,
 		.duration_ns = s->end_ns - s->begin_ns,
 	};
@@ -241,7 +243,7 @@ int profile_info(struct profile *p, const char *note, struct profile_info *out)
 	return 0;
 }
 
-void profile_info_free(struct profile_info *info)
+void record_info_free(struct profile_info *info)
 {
 	free(info->target);
 }
@@ -249,12 +251,12 @@ void profile_info_free(struct profile_info *info)
 static int set_info(struct profile *p, struct report *report, const char *note)
 {
 	struct profile_info info;
-	int err = profile_info(p, note, &info);
+	int err = record_info(p, note, &info);
 
 	if (err)
 		return err;
 	err = report_set_info(report, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err;
 }
 
@@ -269,7 +271,7 @@ static void choose_unit(struct profile *p, const struct report_value_type *type)
 	}
 }
 
-int profile_choose_weight(struct profile *p)
+int record_choose_weight(struct profile *p)
 {
 	size_t ntypes;
 	const struct report_value_type *types = p->profiler->types(p, &ntypes);
@@ -291,14 +293,14 @@ int profile_choose_weight(struct profile *p)
 	return rp_fail(-EINVAL, "no weight '%s': there are %s", p->opt->weight, names);
 }
 
-int profile_report(struct profile *p)
+int record_report(struct profile *p)
 {
 	size_t ntypes;
 	const struct report_value_type *types = p->profiler->types(p, &ntypes);
 	struct report *report = NULL;
 	struct books books;
 	char *note = NULL;
-	int err = profile_choose_weight(p);
+	int err = record_choose_weight(p);
 
 	if (err)
 		return err;
@@ -312,11 +314,12 @@ int profile_report(struct profile *p)
 	if (!err)
 		err = set_info(p, report, note);
 	if (!err)
-		err = profile_books(p, report_total(report, 0), &books);
+		err = record_ledger(p, report_total(report, 0), &books);
 	if (!err)
 		err = report_set_ledger(report, &books.ledger);
 	if (err == -ENOMEM)
-		rp_log(RP_ERROR, "out of memory while naming %zu stacks", stacks_count(p->stacks));
+		rp_log(RP_ERROR, "out of memory while naming %zu stacks",
+		       record_stacks_count(p->stacks));
 	if (!err) {
 		report_set_cost(report, &books.cost);
 		err = output_report(&p->output, p->opt, report);

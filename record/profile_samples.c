@@ -6,7 +6,7 @@
 
 #include "profile.h"
 
-int profile_samples_keep(struct profile *p, const struct stack_record *record)
+int record_samples_keep(struct profile *p, const struct stack_record *record)
 {
 	struct profile_queue *q = &p->queue;
 	size_t bytes = sizeof(*record) + record->user_bytes + record->kernel_bytes;
@@ -32,7 +32,7 @@ static int print_one(struct profile *p, const struct stack_record *r)
 {
 	size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8;
 	struct name_frames frames = { 0 };
-	struct name_owner owner = profile_owner(r);
+	struct name_owner owner = record_owner(r);
 	struct report_event event = { .wall_ns = r->time + p->session.wall_offset,
 				      .mono_ns = r->time,
 				      .comm = r->comm,
@@ -43,10 +43,11 @@ static int print_one(struct profile *p, const struct stack_record *r)
 				      .value = r->value[0] };
 	int err;
 
-	err = names_stack(&p->session, NULL, r->frames, nkernel, NAMES_AT, &frames);
+	err = record_names_stack(&p->session, NULL, r->frames, nkernel, NAMES_AT, &frames);
 	if (!err)
-		err = names_stack(&p->session, &owner, r->frames + nkernel, nuser,
-				  names_entered(&p->session, r->frames, nkernel), &frames);
+		err = record_names_stack(&p->session, &owner, r->frames + nkernel, nuser,
+					 record_names_entered(&p->session, r->frames, nkernel),
+					 &frames);
 	if (err)
 		goto out;
 	event.frames = frames.frame;
@@ -60,13 +61,13 @@ out:
 	return err;
 }
 
-int profile_samples_print(struct profile *p)
+int record_samples_print(struct profile *p)
 {
 	struct profile_queue *q = &p->queue;
 	int err = 0;
 
 	for (size_t i = 0; i < q->n; i++) {
-		if (!profile_comm_wanted(p, q->records[i]->comm))
+		if (!record_comm_wanted(p, q->records[i]->comm))
 			p->not_wanted++;
 		else if (!err)
 			err = print_one(p, q->records[i]);
@@ -78,14 +79,14 @@ int profile_samples_print(struct profile *p)
 	return output_failed(&p->output, err);
 }
 
-int profile_samples_end(struct profile *p)
+int record_samples_end(struct profile *p)
 {
 	struct books books;
-	int err = profile_samples_print(p);
+	int err = record_samples_print(p);
 
 	free(p->queue.records);
 	p->queue = (struct profile_queue){ 0 };
 	if (!err)
-		err = profile_books(p, p->printed, &books);
+		err = record_ledger(p, p->printed, &books);
 	return err ? err : output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
 }

@@ -113,7 +113,7 @@ static void tell_of_debug_files(const struct session *s)
 
 static int open_symbolizer(struct session *s)
 {
-	const struct sym_kernel_source source = ksym_source(&s->ksym);
+	const struct sym_kernel_source source = record_ksym_source(&s->ksym);
 	int err = sym_kernel_open(&s->kernel, &source);
 
 	if (!err)
@@ -123,14 +123,14 @@ static int open_symbolizer(struct session *s)
 	return err ? err : sym_demangler_open(&s->demangler);
 }
 
-void session_init(struct session *s, const struct options *opt)
+void record_session_init(struct session *s, const struct options *opt)
 {
 	*s = (struct session){ .opt = opt, .signals = -1, .stats = -1 };
 	s->target.gate = s->target.exec_error = -1;
-	ksym_init(&s->ksym);
+	record_ksym_init(&s->ksym);
 }
 
-int session_open(struct session *s)
+int record_session_open(struct session *s)
 {
 	/*
 	 * No build ids: as long as one event asks for them, the kernel (6.18 too) says of the mmap records of all
@@ -139,8 +139,8 @@ int session_open(struct session *s)
 	const struct rp_side_options side = { .build_ids = false };
 	int err;
 
-	s->wall_offset = wall_offset_ns();
-	err = target_open(&s->target, s->opt);
+	s->wall_offset = rp_wall_offset_ns();
+	err = record_target_open(&s->target, s->opt);
 	raise_file_limit();
 	if (!err)
 		err = take_signals(s);
@@ -161,9 +161,9 @@ static int read_process(struct session *s, uint32_t pid)
 {
 	int err;
 
-	if (!id_set_add(&s->known, pid))
+	if (!rp_id_set_add(&s->known, pid))
 		return 0;
-	err = sym_user_snapshot(s->user, pid, monotonic_ns());
+	err = sym_user_snapshot(s->user, pid, rp_monotonic_ns());
 	return err == -ENOMEM ? err : 0; /* gone, or not ours: its frames stay addresses */
 }
 
@@ -196,16 +196,17 @@ static int on_mmap(struct session *s, const struct rp_side_event *e)
 static int on_comm(struct session *s, const struct rp_side_event *e)
 {
 	if (e->comm.exec) {
-		id_set_add(&s->known, e->pid);
+		rp_id_set_add(&s->known, e->pid);
 		if (s->feed)
 			unwind_feed_executed(s->feed, e->pid);
 	}
 	return sym_user_comm(s->user, e->time, e->pid, e->tid, e->comm.comm, e->comm.exec);
 }
 
-bool session_follows(const struct session *s, uint32_t pid)
+bool record_session_follows(const struct session *s, uint32_t pid)
 {
-	return s->target.child && (pid == (uint32_t)s->target.child || id_set_has(&s->family, pid));
+	return s->target.child &&
+	       (pid == (uint32_t)s->target.child || rp_id_set_has(&s->family, pid));
 }
 
 static int on_fork(struct session *s, const struct rp_side_event *e)
@@ -214,12 +215,12 @@ static int on_fork(struct session *s, const struct rp_side_event *e)
 
 	if (e->pid == e->fork.ppid)
 		return 0; /* a thread */
-	if (session_follows(s, e->fork.ppid))
-		id_set_add(&s->family, e->pid);
+	if (record_session_follows(s, e->fork.ppid))
+		rp_id_set_add(&s->family, e->pid);
 	err = read_process(s, e->fork.ppid); /* what the child inherits */
 	if (!err)
 		err = sym_user_fork(s->user, e->time, e->pid, e->fork.ppid);
-	id_set_add(&s->known, e->pid);
+	rp_id_set_add(&s->known, e->pid);
 	return err;
 }
 
@@ -258,11 +259,11 @@ static int on_side_event(void *ctx, const struct rp_side_event *e)
 	}
 }
 
-void session_saw(struct session *s, uint32_t pid, uint64_t generation)
+void record_session_saw(struct session *s, uint32_t pid, uint64_t generation)
 {
-	if (id_set_add(&s->met, pid | generation << 32)) {
-		id_set_add(&s->fresh, pid);
-		id_set_add(&s->sampled, pid);
+	if (rp_id_set_add(&s->met, pid | generation << 32)) {
+		rp_id_set_add(&s->fresh, pid);
+		rp_id_set_add(&s->sampled, pid);
 	}
 }
 
@@ -283,7 +284,7 @@ static int hold_fresh(struct session *s)
 			err = -ENOMEM;
 	}
 	if (s->fresh.used)
-		id_set_free(&s->fresh);
+		rp_id_set_free(&s->fresh);
 	if (s->feed)
 		unwind_feed_refresh(s->feed);
 	return err;
@@ -292,7 +293,7 @@ static int hold_fresh(struct session *s)
 /* Code that nobody can place, garbage that looks like a stack: reading the mappings again does not always help. */
 #define MOST_REREADS 100
 
-void session_lost_way(struct session *s, uint32_t pid)
+void record_session_lost_way(struct session *s, uint32_t pid)
 {
 	if (!s->feed || s->rereads == MOST_REREADS)
 		return;
@@ -324,7 +325,7 @@ static bool will_be_named(void *ctx, uint32_t pid)
 {
 	const struct session *s = ctx;
 
-	return !s->opt->samples && id_set_has(&s->sampled, pid);
+	return !s->opt->samples && rp_id_set_has(&s->sampled, pid);
 }
 
 /* So much is always remembered: 2 MB. */
@@ -336,7 +337,7 @@ static bool will_be_named(void *ctx, uint32_t pid)
  */
 static int forget_ended(struct session *s, const struct session_work *work)
 {
-	uint64_t before = monotonic_ns();
+	uint64_t before = rp_monotonic_ns();
 	int err = 0;
 
 	if (sym_user_events(s->user) < s->most_events + EVENTS_REMEMBERED)
@@ -348,7 +349,7 @@ static int forget_ended(struct session *s, const struct session_work *work)
 	return err;
 }
 
-int session_settle(struct session *s)
+int record_session_settle(struct session *s)
 {
 	int err = rp_sideband_drain(s->side, true, on_side_event, s);
 
@@ -370,7 +371,7 @@ static void progress(const struct session *s, const struct session_work *work, b
 		return;
 	if (!last) {
 		fprintf(stderr, "\r\033[Krecording: %.0f s, %llu stacks; Ctrl-C ends",
-			(double)(monotonic_ns() - s->begin_ns) / NS_PER_SECOND,
+			(double)(rp_monotonic_ns() - s->begin_ns) / NS_PER_SECOND,
 			(unsigned long long)work->samples(work->ctx));
 		shown = true;
 	} else if (shown) {
@@ -401,7 +402,7 @@ static uint64_t earliest(uint64_t a, uint64_t b, uint64_t c)
 /* Until something wakes us, but no longer than @most_ns. */
 static int wait_until(const struct session *s, struct pollfd *fds, uint64_t then, uint64_t most_ns)
 {
-	const uint64_t now = monotonic_ns();
+	const uint64_t now = rp_monotonic_ns();
 	uint64_t left = then > now ? then - now : 0;
 	struct timespec t;
 
@@ -433,7 +434,7 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 
 		if (err)
 			return err;
-		now = monotonic_ns();
+		now = rp_monotonic_ns();
 		if (fds[WAKE_SIGNAL].revents)
 			s->caught = caught_signal(s);
 		for (uint32_t i = 0; i < s->target.npidfds; i++)
@@ -448,7 +449,7 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 			next_tick = now + step;
 			progress(s, work, false);
 			s->rereads = 0;
-			s->wall_offset = wall_offset_ns();
+			s->wall_offset = rp_wall_offset_ns();
 			if (work->tick)
 				err = work->tick(work->ctx);
 			if (!err)
@@ -465,7 +466,7 @@ static int wait_and_drain(struct session *s, const struct session_work *work, st
 	}
 }
 
-int session_record(struct session *s, const struct session_work *work)
+int record_session_record(struct session *s, const struct session_work *work)
 {
 	uint32_t n = WAKE_TARGET + s->target.npidfds;
 	struct pollfd *fds = calloc(n, sizeof(*fds));
@@ -482,45 +483,45 @@ int session_record(struct session *s, const struct session_work *work)
 
 	s->work = work;
 	s->caught = caught_signal(s);
-	s->begin_ns = monotonic_ns();
-	s->busy_ns = busy_ns();
+	s->begin_ns = rp_monotonic_ns();
+	s->busy_ns = record_busy_ns();
 	err = s->caught ? -EINTR : work->start(work->ctx);
 	if (!err && work->loaded)
-		err = target_start_watched(&s->target, s->opt, work->loaded, work->ctx);
+		err = record_target_start_watched(&s->target, s->opt, work->loaded, work->ctx);
 	else if (!err)
-		err = target_start(&s->target, s->opt);
+		err = record_target_start(&s->target, s->opt);
 	if (!err)
 		rp_log(RP_INFO, "recording");
 	if (!err)
 		err = wait_and_drain(s, work, fds);
-	s->end_ns = monotonic_ns();
-	s->busy_ns = busy_ns() - s->busy_ns;
+	s->end_ns = rp_monotonic_ns();
+	s->busy_ns = record_busy_ns() - s->busy_ns;
 	progress(s, work, true);
 	release_signals(s); /* from now on Ctrl-C means what it always means */
 	free(fds);
 	return err;
 }
 
-int session_finish(struct session *s)
+int record_session_finish(struct session *s)
 {
-	return target_finish(&s->target);
+	return record_target_finish(&s->target);
 }
 
-void session_close(struct session *s)
+void record_session_close(struct session *s)
 {
-	target_close(&s->target);
+	record_target_close(&s->target);
 	release_signals(s);
 	rp_sideband_close(s->side);
 	tell_of_debug_files(s);
 	sym_user_close(s->user);
 	sym_kernel_close(s->kernel);
 	sym_demangler_close(s->demangler);
-	ksym_close(&s->ksym);
+	record_ksym_close(&s->ksym);
 	if (s->stats >= 0)
 		close(s->stats);
-	id_set_free(&s->known);
-	id_set_free(&s->family);
-	id_set_free(&s->met);
-	id_set_free(&s->fresh);
-	id_set_free(&s->sampled);
+	rp_id_set_free(&s->known);
+	rp_id_set_free(&s->family);
+	rp_id_set_free(&s->met);
+	rp_id_set_free(&s->fresh);
+	rp_id_set_free(&s->sampled);
 }

@@ -126,7 +126,7 @@ static int take_record(void *ctx, const void *data, size_t size)
 	return s->error;
 }
 
-int stacks_drain(struct stacks *s)
+int record_stacks_drain(struct stacks *s)
 {
 	int n = rp_ring_drain(s->ring, take_record, s);
 
@@ -163,9 +163,9 @@ static int take_table(struct stacks *s)
 	return err;
 }
 
-int stacks_finish(struct stacks *s)
+int record_stacks_finish(struct stacks *s)
 {
-	int n = stacks_drain(s);
+	int n = record_stacks_drain(s);
 
 	if (n < 0 || !s->used)
 		return n < 0 ? n : 0;
@@ -175,7 +175,7 @@ int stacks_finish(struct stacks *s)
 	return n < 0 ? n : 0;
 }
 
-const struct stack *stacks_next(const struct stacks *s, const struct stack *after)
+const struct stack *record_stacks_next(const struct stacks *s, const struct stack *after)
 {
 	size_t i = after ? (size_t)(after - s->slots) + 1 : 0;
 
@@ -185,14 +185,14 @@ const struct stack *stacks_next(const struct stacks *s, const struct stack *afte
 	return NULL;
 }
 
-const struct stack *stacks_find(const struct stacks *s, uint64_t hash)
+const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash)
 {
 	const struct stack *slot = find_slot(s->slots, s->nslots, hash);
 
 	return slot->record ? slot : NULL;
 }
 
-int stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES])
+int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES])
 {
 	struct stack *slot = find_slot(s->slots, s->nslots, hash);
 
@@ -203,32 +203,32 @@ int stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUE
 	return 0;
 }
 
-size_t stacks_count(const struct stacks *s)
+size_t record_stacks_count(const struct stacks *s)
 {
 	return s->used;
 }
 
-int stacks_stats(const struct stacks *s, void *out)
+int record_stacks_stats(const struct stacks *s, void *out)
 {
 	return rp_map_lookup(s->fds[STACK_MAP_STATS], &(uint32_t){ 0 }, out);
 }
 
-int stacks_add_id(struct stacks *s, int map, uint32_t id)
+int record_stacks_add_id(struct stacks *s, int map, uint32_t id)
 {
 	return rp_map_update(s->fds[map], &id, &(uint64_t){ 0 }, BPF_ANY);
 }
 
-int stacks_map(const struct stacks *s, int map)
+int record_stacks_map(const struct stacks *s, int map)
 {
 	return s->fds[map];
 }
 
-const struct asm_map *stacks_maps(const struct stacks *s)
+const struct asm_map *record_stacks_maps(const struct stacks *s)
 {
 	return s->maps;
 }
 
-int stacks_load(struct stacks *s, const struct asm_program *program, const void *config)
+int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config)
 {
 	struct asm_bindings bind = { .maps = s->maps, .map_fds = s->fds, .nmaps = s->nmaps };
 	struct profile_config *copy;
@@ -267,8 +267,8 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 	maps[STACK_MAP_PROCS].max_entries = 1;
 }
 
-int stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,
-		struct stacks **out)
+int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,
+		       struct stacks **out)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
 	int err = -ENOMEM;
@@ -295,14 +295,14 @@ int stacks_open(const struct stacks_options *opt, stack_record_fn on_record, voi
 	if (!err)
 		err = grow(s);
 	if (err < 0) {
-		stacks_close(s);
+		record_stacks_close(s);
 		return err;
 	}
 	*out = s;
 	return 0;
 }
 
-void stacks_close(struct stacks *s)
+void record_stacks_close(struct stacks *s)
 {
 	if (!s)
 		return;

@@ -19,10 +19,10 @@
 #include "base/file.h"
 #include "system.h"
 
-const char *kernel_build_id(char text[41])
+const char *record_kernel_build_id(char text[41])
 {
 	_Alignas(Elf64_Nhdr) char notes[4096];
-	int left = read_small_file("/sys/kernel/notes", notes, sizeof(notes));
+	int left = rp_read_small_file("/sys/kernel/notes", notes, sizeof(notes));
 	const char *at = notes;
 
 	while (left >= (int)sizeof(Elf64_Nhdr)) {
@@ -48,13 +48,13 @@ const char *kernel_build_id(char text[41])
 	return NULL;
 }
 
-uint64_t busy_ns(void)
+uint64_t record_busy_ns(void)
 {
 	enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, FIELDS };
 	char text[256], *at = text + 3;
 	uint64_t ticks[FIELDS];
 
-	if (read_small_file("/proc/stat", text, sizeof(text)) < 0 || strncmp(text, "cpu ", 4))
+	if (rp_read_small_file("/proc/stat", text, sizeof(text)) < 0 || strncmp(text, "cpu ", 4))
 		return 0;
 	for (int i = 0; i < FIELDS; i++) {
 		char *begin = at;
@@ -72,7 +72,7 @@ static uint64_t timeval_ns(struct timeval t)
 	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_usec * 1000;
 }
 
-void own_cost(struct report_cost *cost)
+void record_own_cost(struct report_cost *cost)
 {
 	struct rusage usage;
 
@@ -100,7 +100,7 @@ static uint32_t depth_below_mount(const char *path)
 	return depth;
 }
 
-int cgroup_find(const char *path, uint64_t *id, uint32_t *level)
+int record_cgroup_find(const char *path, uint64_t *id, uint32_t *level)
 {
 	char full[PATH_MAX];
 	struct statfs fs;

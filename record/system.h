@@ -9,15 +9,15 @@
 #include <rawprof/report.h>
 
 /* The kernel's GNU build-id in hex digits, from /sys/kernel/notes; NULL if it has none. text holds 41 bytes. */
-const char *kernel_build_id(char text[41]);
+const char *record_kernel_build_id(char text[41]);
 
 /* Time that all CPUs together have spent on anything but being idle, as /proc/stat counts it; 0: unknown. */
-uint64_t busy_ns(void);
+uint64_t record_busy_ns(void);
 
 /* CPU time and peak memory of this process so far. */
-void own_cost(struct report_cost *cost);
+void record_own_cost(struct report_cost *cost);
 
 /* Id of a version 2 control group and its depth below the root. Logs why not. */
-int cgroup_find(const char *path, uint64_t *id, uint32_t *level);
+int record_cgroup_find(const char *path, uint64_t *id, uint32_t *level);
 
 #endif

@@ -24,19 +24,19 @@ static int pidfd_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-uint32_t target_process_of(uint32_t id)
+uint32_t record_target_process_of(uint32_t id)
 {
 	char path[64], text[512];
 	const char *line;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", id);
-	if (read_small_file(path, text, sizeof(text)) < 0)
+	if (rp_read_small_file(path, text, sizeof(text)) < 0)
 		return 0;
 	line = strstr(text, "\nTgid:");
 	return line ? (uint32_t)strtoul(line + 6, NULL, 10) : 0;
 }
 
-void target_tell_unopened(uint32_t pid, size_t files, const char *follows)
+void record_target_tell_unopened(uint32_t pid, size_t files, const char *follows)
 {
 	rp_log(RP_WARN, "process %u: %zu file%s with code of it cannot be opened: %s%s", pid, files,
 	       files == 1 ? "" : "s", follows,
@@ -102,10 +102,10 @@ static char *program_of(uint32_t id)
 static int find_running(struct target *t, const struct options *opt)
 {
 	for (uint32_t i = 0; i < opt->tids.n; i++)
-		if (!target_process_of(opt->tids.id[i]))
+		if (!record_target_process_of(opt->tids.id[i]))
 			return rp_fail(-ESRCH, "there is no thread %u", opt->tids.id[i]);
 	for (uint32_t i = 0; i < opt->pids.n; i++) {
-		uint32_t id = opt->pids.id[i], process = target_process_of(id);
+		uint32_t id = opt->pids.id[i], process = record_target_process_of(id);
 		int err = process ? 0 : -ESRCH;
 
 		if (process && process != id)
@@ -168,7 +168,7 @@ static int make_child(struct target *t, char **program)
 	return watch_if_possible(t, pid);
 }
 
-int target_open(struct target *t, const struct options *opt)
+int record_target_open(struct target *t, const struct options *opt)
 {
 	*t = (struct target){ .gate = -1, .exec_error = -1 };
 	if (opt->program) {
@@ -180,7 +180,7 @@ int target_open(struct target *t, const struct options *opt)
 	return find_running(t, opt);
 }
 
-int target_start(struct target *t, const struct options *opt)
+int record_target_start(struct target *t, const struct options *opt)
 {
 	int err = 0;
 
@@ -211,7 +211,7 @@ static bool reap(struct target *t, int timeout_ms)
 	}
 }
 
-int target_finish(struct target *t)
+int record_target_finish(struct target *t)
 {
 	if (!t->child || t->ended)
 		return 0;
@@ -229,7 +229,7 @@ int target_finish(struct target *t)
 	return WIFSIGNALED(t->wait_status) ? EXIT_SIGNAL + WTERMSIG(t->wait_status) : 0;
 }
 
-void target_close(struct target *t)
+void record_target_close(struct target *t)
 {
 	if (t->child && !t->ended) {
 		kill(t->child, SIGKILL);

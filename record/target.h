@@ -24,30 +24,30 @@ struct target {
  * Checks that --pid and --tid are there, or makes the child, which waits at the gate so that everything is in
  * place before its first instruction. 0, or a negative errno after a message.
  */
-int target_open(struct target *t, const struct options *opt);
+int record_target_open(struct target *t, const struct options *opt);
 /* Opens the gate. -ENOENT, -EACCES, ... after a message: the program could not be executed. */
-int target_start(struct target *t, const struct options *opt);
+int record_target_start(struct target *t, const struct options *opt);
 /*
  * The same for a child, which stops each time that the program has code mapped while it is loaded, before any of that
  * code runs, and loaded is called; it has to be quick, and what it returns below 0 ends it all and is returned. Where
  * ptrace(2) is not allowed the program starts without, after a warning.
  */
-int target_start_watched(struct target *t, const struct options *opt,
-			 int (*loaded)(void *ctx, pid_t pid), void *ctx);
+int record_target_start_watched(struct target *t, const struct options *opt,
+				int (*loaded)(void *ctx, pid_t pid), void *ctx);
 /*
  * The recording is over: asks a child that still runs to end (SIGTERM, after two seconds SIGKILL). Returns the
  * exit status that rawprof passes on: the program's own, 128 + N if signal N ended it before we asked, else 0.
  */
-int target_finish(struct target *t);
-void target_close(struct target *t);
+int record_target_finish(struct target *t);
+void record_target_close(struct target *t);
 
 /*
  * Warns that so many files with code of a process cannot be opened, and so not probed: what follows from that ("calls
  * of an allocator there are not counted"), and what can be done.
  */
-void target_tell_unopened(uint32_t pid, size_t files, const char *follows);
+void record_target_tell_unopened(uint32_t pid, size_t files, const char *follows);
 
 /* The process that a thread belongs to, itself for a process; 0: there is no such thread. */
-uint32_t target_process_of(uint32_t id);
+uint32_t record_target_process_of(uint32_t id);
 
 #endif

@@ -143,7 +143,7 @@ static int on_stop(struct load *l, int status, int *signal)
 	return GO_ON;
 }
 
-/* The next stop; false if the program has ended, which is left for target_finish to see. SIGCHLD is blocked. */
+/* The next stop; false if the program has ended, which is left for record_target_finish to see. SIGCHLD is blocked. */
 static bool wait_stop(struct load *l, const sigset_t *child, int *status)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AFTER_MS * 1000000l };
@@ -179,8 +179,8 @@ static int follow(struct load *l)
 	return next < 0 ? next : 0;
 }
 
-int target_start_watched(struct target *t, const struct options *opt,
-			 int (*loaded)(void *ctx, pid_t pid), void *ctx)
+int record_target_start_watched(struct target *t, const struct options *opt,
+				int (*loaded)(void *ctx, pid_t pid), void *ctx)
 {
 	struct load l = { .pid = t->child, .loaded = loaded, .ctx = ctx };
 	int err;
@@ -191,8 +191,8 @@ int target_start_watched(struct target *t, const struct options *opt,
 		rp_log(RP_WARN,
 		       "ptrace: %s: the first calls of the program may come before its libraries are found",
 		       strerror(errno));
-		return target_start(t, opt);
+		return record_target_start(t, opt);
 	}
-	err = target_start(t, opt);
+	err = record_target_start(t, opt);
 	return err ? err : follow(&l);
 }

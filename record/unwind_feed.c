@@ -109,8 +109,8 @@ void unwind_feed_close(struct unwind_feed *f)
 		munmap(f->slice_of_pid, MOST_PIDS * sizeof(*f->slice_of_pid));
 	if (f->changes)
 		munmap(f->changes, sizeof(*f->changes));
-	id_set_free(&f->changed);
-	id_set_free(&f->young);
+	rp_id_set_free(&f->changed);
+	rp_id_set_free(&f->young);
 	free(f->slices);
 	free(f);
 }
@@ -263,13 +263,13 @@ static void give_up(struct unwind_feed *f, struct slice *slice)
 {
 	f->slice_of_pid[slice->pid] = 0;
 	slice->pid = 0;
-	slice->left_ns = monotonic_ns();
+	slice->left_ns = rp_monotonic_ns();
 }
 
 /* The smallest that was given up long enough ago and has room, but not twice too much. */
 static struct slice *used_slice(struct unwind_feed *f, uint32_t room)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = rp_monotonic_ns();
 	struct slice *best = NULL;
 
 	for (size_t i = 0; i < f->nslices; i++) {
@@ -373,8 +373,8 @@ void unwind_feed_expect(struct unwind_feed *f, const char *path)
 
 void unwind_feed_changed(struct unwind_feed *f, uint32_t pid)
 {
-	if (slice_of(f, pid) || id_set_has(&f->young, pid))
-		id_set_add(&f->changed, pid);
+	if (slice_of(f, pid) || rp_id_set_has(&f->young, pid))
+		rp_id_set_add(&f->changed, pid);
 }
 
 /* The program unwind_exec has left word in the map if it is somebody that matters. */
@@ -384,21 +384,21 @@ void unwind_feed_executed(struct unwind_feed *f, uint32_t pid)
 
 	if (rp_map_lookup(f->procs_fd, &pid, &proc) || proc.count)
 		return;
-	id_set_add(&f->changed, pid);
-	id_set_add(&f->young, pid);
-	f->young_until = monotonic_ns() + YOUTH_NS;
+	rp_id_set_add(&f->changed, pid);
+	rp_id_set_add(&f->young, pid);
+	f->young_until = rp_monotonic_ns() + YOUTH_NS;
 }
 
 uint64_t unwind_feed_hurry(struct unwind_feed *f)
 {
-	if (f->young.used && monotonic_ns() >= f->young_until)
-		id_set_free(&f->young);
+	if (f->young.used && rp_monotonic_ns() >= f->young_until)
+		rp_id_set_free(&f->young);
 	return f->young.used ? YOUNG_LOOK_NS : UINT64_MAX;
 }
 
 void unwind_feed_lost(struct unwind_feed *f, uint32_t pid)
 {
-	id_set_add(&f->changed, pid);
+	rp_id_set_add(&f->changed, pid);
 }
 
 void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
@@ -419,5 +419,5 @@ void unwind_feed_refresh(struct unwind_feed *f)
 	for (size_t i = 0; i < f->changed.nslots; i++)
 		if (f->changed.slots[i])
 			unwind_feed_process(f, (uint32_t)f->changed.slots[i]);
-	id_set_free(&f->changed);
+	rp_id_set_free(&f->changed);
 }

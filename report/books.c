@@ -34,7 +34,7 @@ static void info_free(struct report_info *info)
 	*info = (struct report_info){ 0 };
 }
 
-int books_set_info(struct books *books, const struct report_info *info)
+int report_ledger_set_info(struct books *books, const struct report_info *info)
 {
 	struct report_info copy = *info;
 	const char **s;
@@ -65,7 +65,7 @@ static void ledger_free(struct report_ledger *ledger)
 	*ledger = (struct report_ledger){ 0 };
 }
 
-int books_set_ledger(struct books *books, const struct report_ledger *ledger)
+int report_ledger_set_ledger(struct books *books, const struct report_ledger *ledger)
 {
 	struct report_ledger copy = *ledger;
 	struct report_ledger_line *lines = calloc(ledger->nlines + 1, sizeof(*lines));
@@ -94,13 +94,13 @@ int books_set_ledger(struct books *books, const struct report_ledger *ledger)
 	return 0;
 }
 
-void books_set_cost(struct books *books, const struct report_cost *cost)
+void report_ledger_set_cost(struct books *books, const struct report_cost *cost)
 {
 	books->cost = *cost;
 	books->has_cost = true;
 }
 
-void books_free(struct books *books)
+void report_ledger_free(struct books *books)
 {
 	info_free(&books->info);
 	ledger_free(&books->ledger);
@@ -108,17 +108,17 @@ void books_free(struct books *books)
 
 int report_set_info(struct report *r, const struct report_info *info)
 {
-	return books_set_info(&r->books, info);
+	return report_ledger_set_info(&r->books, info);
 }
 
 int report_set_ledger(struct report *r, const struct report_ledger *ledger)
 {
-	return books_set_ledger(&r->books, ledger);
+	return report_ledger_set_ledger(&r->books, ledger);
 }
 
 void report_set_cost(struct report *r, const struct report_cost *cost)
 {
-	books_set_cost(&r->books, cost);
+	report_ledger_set_cost(&r->books, cost);
 }
 
 /* The sum needs more than 64 bits: counters read while they run may be anything. */
@@ -154,23 +154,24 @@ static void add_fate(struct buf *b, const struct report_ledger *ledger, enum rep
 	char number[NUMBER_SIZE];
 	bool first = true;
 
-	buf_printf(b, " + %s %s", text_number(clamp_u64(ledger_sum(ledger, fate)), number),
-		   fate == REPORT_LOST ? "lost" : "filtered");
+	report_buf_printf(b, " + %s %s",
+			  report_text_number(clamp_u64(ledger_sum(ledger, fate)), number),
+			  fate == REPORT_LOST ? "lost" : "filtered");
 	for (size_t i = 0; i < ledger->nlines; i++) {
 		const struct report_ledger_line *line = &ledger->lines[i];
 
 		if (line->fate != fate || !line->count)
 			continue;
-		buf_puts(b, first ? " (" : ", ");
-		buf_clean(b, line->name ? line->name : "?", 0, 0);
-		buf_printf(b, " %s", text_number(line->count, number));
+		report_buf_puts(b, first ? " (" : ", ");
+		report_buf_clean(b, line->name ? line->name : "?", 0, 0);
+		report_buf_printf(b, " %s", report_text_number(line->count, number));
 		first = false;
 	}
 	if (!first)
-		buf_puts(b, ")");
+		report_buf_puts(b, ")");
 }
 
-void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *events)
+void report_add_ledger(struct buf *b, const struct report_ledger *ledger, const char *events)
 {
 	char kept[NUMBER_SIZE];
 	int64_t gap;
@@ -178,19 +179,19 @@ void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *e
 
 	if (ledger->events)
 		events = ledger->events;
-	buf_puts(b, "ledger: ");
-	add_events(b, ledger->fired, events);
-	buf_printf(b, " fired = %s kept", text_number(ledger->kept, kept));
+	report_buf_puts(b, "ledger: ");
+	report_add_events(b, ledger->fired, events);
+	report_buf_printf(b, " fired = %s kept", report_text_number(ledger->kept, kept));
 	add_fate(b, ledger, REPORT_FILTERED);
 	add_fate(b, ledger, REPORT_LOST);
-	buf_puts(b, "\n");
+	report_buf_puts(b, "\n");
 	if (report_ledger_closes(ledger, &gap))
 		return;
 	rest = gap < 0 ? -(uint64_t)gap : (uint64_t)gap;
-	buf_puts(b, "ledger: does not close: ");
-	add_events(b, rest, events);
-	buf_printf(b, " %s %s\n", rest == 1 ? "is" : "are",
-		   gap < 0 ? "counted twice" : "not accounted for");
+	report_buf_puts(b, "ledger: does not close: ");
+	report_add_events(b, rest, events);
+	report_buf_printf(b, " %s %s\n", rest == 1 ? "is" : "are",
+			  gap < 0 ? "counted twice" : "not accounted for");
 }
 
 int report_print_ledger(FILE *file, const struct report_ledger *ledger, const char *events)
@@ -198,10 +199,10 @@ int report_print_ledger(FILE *file, const struct report_ledger *ledger, const ch
 	struct out o = { .file = file };
 	struct buf b = { 0 };
 
-	add_ledger(&b, ledger, events);
-	out_buf(&o, &b);
-	buf_free(&b);
-	return out_end(&o);
+	report_add_ledger(&b, ledger, events);
+	report_out_buf(&o, &b);
+	report_buf_free(&b);
+	return report_out_end(&o);
 }
 
 int report_print_cost(FILE *file, const struct report_cost *cost)
@@ -209,69 +210,70 @@ int report_print_cost(FILE *file, const struct report_cost *cost)
 	char a[NUMBER_SIZE], b[NUMBER_SIZE], c[NUMBER_SIZE];
 	struct out o = { .file = file };
 
-	out_puts(&o, "own cost: ");
+	report_out_puts(&o, "own cost: ");
 	if (cost->bpf_runs)
-		out_printf(&o, "BPF %s in %s run%s (%s each), ", text_duration(cost->bpf_ns, a),
-			   text_number(cost->bpf_runs, b), cost->bpf_runs == 1 ? "" : "s",
-			   text_duration(cost->bpf_ns / cost->bpf_runs, c));
-	out_printf(&o, "CPU %s user + %s system", text_duration(cost->user_cpu_ns, a),
-		   text_duration(cost->system_cpu_ns, b));
+		report_out_printf(
+			&o, "BPF %s in %s run%s (%s each), ", report_text_duration(cost->bpf_ns, a),
+			report_text_number(cost->bpf_runs, b), cost->bpf_runs == 1 ? "" : "s",
+			report_text_duration(cost->bpf_ns / cost->bpf_runs, c));
+	report_out_printf(&o, "CPU %s user + %s system", report_text_duration(cost->user_cpu_ns, a),
+			  report_text_duration(cost->system_cpu_ns, b));
 	if (cost->peak_rss_bytes)
-		out_printf(&o, ", memory %s", text_bytes(cost->peak_rss_bytes, a));
-	out_putc(&o, '\n');
-	return out_end(&o);
+		report_out_printf(&o, ", memory %s", report_text_bytes(cost->peak_rss_bytes, a));
+	report_out_putc(&o, '\n');
+	return report_out_end(&o);
 }
 
-void books_print(struct out *out, const struct books *books, const char *events)
+void report_ledger_print(struct out *out, const struct books *books, const char *events)
 {
 	struct buf note = { 0 };
 
 	if (books->has_ledger || books->has_cost)
-		out_putc(out, '\n');
+		report_out_putc(out, '\n');
 	if (books->info.note) {
-		buf_clean(&note, books->info.note, 0, 0);
-		buf_puts(&note, "\n");
-		out_buf(out, &note);
+		report_buf_clean(&note, books->info.note, 0, 0);
+		report_buf_puts(&note, "\n");
+		report_out_buf(out, &note);
 	}
 	if (books->has_ledger && !out->err)
 		out->err = report_print_ledger(out->file, &books->ledger, events);
 	if (books->has_cost && !out->err)
 		out->err = report_print_cost(out->file, &books->cost);
-	buf_free(&note);
+	report_buf_free(&note);
 }
 
-void add_title(struct buf *b, const struct report_info *info)
+void report_add_title(struct buf *b, const struct report_info *info)
 {
-	buf_puts(b, "rawprof");
+	report_buf_puts(b, "rawprof");
 	if (info->command) {
-		buf_puts(b, " ");
-		buf_clean(b, info->command, 0, 0);
+		report_buf_puts(b, " ");
+		report_buf_clean(b, info->command, 0, 0);
 	}
 	if (info->target) {
-		buf_puts(b, ": ");
-		buf_clean(b, info->target, 0, 0);
+		report_buf_puts(b, ": ");
+		report_buf_clean(b, info->target, 0, 0);
 	}
 }
 
-void add_circumstances(struct buf *b, const struct report_info *info, uint64_t count,
-		       const char *events)
+void report_add_circumstances(struct buf *b, const struct report_info *info, uint64_t count,
+			      const char *events)
 {
 	char s[NUMBER_SIZE];
 
-	add_events(b, info->has_events ? info->events : count, events);
+	report_add_events(b, info->has_events ? info->events : count, events);
 	if (info->event) {
-		buf_puts(b, " of ");
-		buf_clean(b, info->event, 0, 0);
+		report_buf_puts(b, " of ");
+		report_buf_clean(b, info->event, 0, 0);
 	}
 	if (info->rate_asked > 0) {
-		buf_printf(b, " at %.6g Hz", info->rate_asked);
+		report_buf_printf(b, " at %.6g Hz", info->rate_asked);
 		if (info->rate_achieved > 0)
-			buf_printf(b, " (%.1f achieved)", info->rate_achieved);
+			report_buf_printf(b, " (%.1f achieved)", info->rate_achieved);
 	}
 	if (info->duration_ns)
-		buf_printf(b, " in %s", text_duration(info->duration_ns, s));
+		report_buf_printf(b, " in %s", report_text_duration(info->duration_ns, s));
 	if (info->cpus) {
-		buf_puts(b, " on ");
-		add_events(b, info->cpus, "CPUs");
+		report_buf_puts(b, " on ");
+		report_add_events(b, info->cpus, "CPUs");
 	}
 }

@@ -18,20 +18,21 @@ struct books {
 };
 
 /* 0 or -ENOMEM, and then the books are as before. */
-int books_set_info(struct books *books, const struct report_info *info);
-int books_set_ledger(struct books *books, const struct report_ledger *ledger);
-void books_set_cost(struct books *books, const struct report_cost *cost);
-void books_free(struct books *books);
+int report_ledger_set_info(struct books *books, const struct report_info *info);
+int report_ledger_set_ledger(struct books *books, const struct report_ledger *ledger);
+void report_ledger_set_cost(struct books *books, const struct report_cost *cost);
+void report_ledger_free(struct books *books);
 
-void add_ledger(struct buf *b, const struct report_ledger *ledger, const char *events); /* lines */
+void report_add_ledger(struct buf *b, const struct report_ledger *ledger,
+		       const char *events); /* lines */
 
 /* For a person: an empty line, the note, the ledger, the cost, as far as they are there. */
-void books_print(struct out *out, const struct books *books, const char *events);
+void report_ledger_print(struct out *out, const struct books *books, const char *events);
 
 /* "rawprof cpu: whole machine"; printable. */
-void add_title(struct buf *b, const struct report_info *info);
+void report_add_title(struct buf *b, const struct report_info *info);
 /* "1,980 samples of cpu-clock at 99 Hz in 10.0 s on 2 CPUs", as far as known; printable. */
-void add_circumstances(struct buf *b, const struct report_info *info, uint64_t count,
-		       const char *events);
+void report_add_circumstances(struct buf *b, const struct report_info *info, uint64_t count,
+			      const char *events);
 
 #endif

@@ -29,7 +29,7 @@ static int buf_room(struct buf *b, size_t n)
 	return 0;
 }
 
-void buf_add(struct buf *b, const void *bytes, size_t n)
+void report_buf_add(struct buf *b, const void *bytes, size_t n)
 {
 	if (buf_room(b, n))
 		return;
@@ -38,12 +38,12 @@ void buf_add(struct buf *b, const void *bytes, size_t n)
 	b->s[b->len] = 0;
 }
 
-void buf_puts(struct buf *b, const char *s)
+void report_buf_puts(struct buf *b, const char *s)
 {
-	buf_add(b, s, strlen(s));
+	report_buf_add(b, s, strlen(s));
 }
 
-void buf_printf(struct buf *b, const char *format, ...)
+void report_buf_printf(struct buf *b, const char *format, ...)
 {
 	va_list args;
 	int n;
@@ -59,13 +59,13 @@ void buf_printf(struct buf *b, const char *format, ...)
 	b->len += (size_t)n;
 }
 
-void buf_reset(struct buf *b)
+void report_buf_reset(struct buf *b)
 {
 	b->len = 0;
-	buf_add(b, "", 0);
+	report_buf_add(b, "", 0);
 }
 
-void buf_free(struct buf *b)
+void report_buf_free(struct buf *b)
 {
 	free(b->s);
 	*b = (struct buf){ 0 };
@@ -77,24 +77,24 @@ static void out_fail(struct out *o)
 		o->err = errno ? -errno : -EIO;
 }
 
-void out_write(struct out *o, const void *bytes, size_t n)
+void report_out_write(struct out *o, const void *bytes, size_t n)
 {
 	if (!o->err && fwrite_unlocked(bytes, 1, n, o->file) != n)
 		out_fail(o);
 }
 
-void out_puts(struct out *o, const char *s)
+void report_out_puts(struct out *o, const char *s)
 {
-	out_write(o, s, strlen(s));
+	report_out_write(o, s, strlen(s));
 }
 
-void out_putc(struct out *o, char c)
+void report_out_putc(struct out *o, char c)
 {
 	if (!o->err && putc_unlocked(c, o->file) == EOF)
 		out_fail(o);
 }
 
-void out_u64(struct out *o, uint64_t v)
+void report_out_u64(struct out *o, uint64_t v)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -103,10 +103,10 @@ void out_u64(struct out *o, uint64_t v)
 		digits[--at] = (char)('0' + v % 10);
 		v /= 10;
 	} while (v);
-	out_write(o, digits + at, sizeof(digits) - at);
+	report_out_write(o, digits + at, sizeof(digits) - at);
 }
 
-void out_hex(struct out *o, uint64_t v, unsigned int digits, char pad)
+void report_out_hex(struct out *o, uint64_t v, unsigned int digits, char pad)
 {
 	char s[16];
 	size_t at = sizeof(s);
@@ -116,27 +116,27 @@ void out_hex(struct out *o, uint64_t v, unsigned int digits, char pad)
 		v >>= 4;
 	} while (v);
 	if (digits > sizeof(s) - at)
-		out_fill(o, pad, digits - (sizeof(s) - at));
-	out_write(o, s + at, sizeof(s) - at);
+		report_out_fill(o, pad, digits - (sizeof(s) - at));
+	report_out_write(o, s + at, sizeof(s) - at);
 }
 
-void out_hundredths(struct out *o, double v)
+void report_out_hundredths(struct out *o, double v)
 {
 	uint64_t hundredths = (uint64_t)(v * 100 + 0.5);
 
-	out_u64(o, hundredths / 100);
-	out_putc(o, '.');
-	out_putc(o, (char)('0' + hundredths / 10 % 10));
-	out_putc(o, (char)('0' + hundredths % 10));
+	report_out_u64(o, hundredths / 100);
+	report_out_putc(o, '.');
+	report_out_putc(o, (char)('0' + hundredths / 10 % 10));
+	report_out_putc(o, (char)('0' + hundredths % 10));
 }
 
-void out_fill(struct out *o, char c, size_t n)
+void report_out_fill(struct out *o, char c, size_t n)
 {
 	while (n--)
-		out_putc(o, c);
+		report_out_putc(o, c);
 }
 
-void out_printf(struct out *o, const char *format, ...)
+void report_out_printf(struct out *o, const char *format, ...)
 {
 	va_list args;
 
@@ -148,21 +148,21 @@ void out_printf(struct out *o, const char *format, ...)
 	va_end(args);
 }
 
-void out_buf(struct out *o, const struct buf *b)
+void report_out_buf(struct out *o, const struct buf *b)
 {
 	if (!o->err)
 		o->err = b->err;
-	out_write(o, b->s, b->len);
+	report_out_write(o, b->s, b->len);
 }
 
-int out_end(struct out *o)
+int report_out_end(struct out *o)
 {
 	if (!o->err && fflush(o->file))
 		out_fail(o);
 	return o->err;
 }
 
-int array_grow(void *array_pointer, uint32_t *cap, uint64_t n, size_t size)
+int report_array_grow(void *array_pointer, uint32_t *cap, uint64_t n, size_t size)
 {
 	uint64_t want = *cap ? *cap : 16;
 	void *old, *array;

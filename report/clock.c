@@ -17,7 +17,7 @@ static bool is_leap(unsigned int year)
 	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-struct wall_clock clock_utc(uint64_t ns)
+struct wall_clock report_clock_utc(uint64_t ns)
 {
 	static const unsigned char lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 	const uint64_t seconds = ns / 1000000000;
@@ -36,13 +36,13 @@ struct wall_clock clock_utc(uint64_t ns)
 				    .second = of_day % 60 };
 }
 
-struct wall_clock clock_local(uint64_t ns)
+struct wall_clock report_clock_local(uint64_t ns)
 {
 	const time_t seconds = (time_t)(ns / 1000000000);
 	struct tm tm;
 
 	if (!localtime_r || !localtime_r(&seconds, &tm))
-		return clock_utc(ns);
+		return report_clock_utc(ns);
 	return (struct wall_clock){ .year = (unsigned int)tm.tm_year + 1900,
 				    .month = (unsigned int)tm.tm_mon + 1,
 				    .day = (unsigned int)tm.tm_mday,
@@ -54,7 +54,7 @@ struct wall_clock clock_local(uint64_t ns)
 
 void report_clock(uint64_t wall_ns, char text[REPORT_CLOCK_TEXT])
 {
-	const struct wall_clock c = clock_local(wall_ns);
+	const struct wall_clock c = report_clock_local(wall_ns);
 
 	snprintf(text, REPORT_CLOCK_TEXT, "%02u:%02u:%02u.%06" PRIu64, c.hour, c.minute, c.second,
 		 wall_ns / 1000 % 1000000);

@@ -12,12 +12,12 @@ struct wall_clock {
 };
 
 /* @ns since 1970, UTC. */
-struct wall_clock clock_utc(uint64_t ns);
+struct wall_clock report_clock_utc(uint64_t ns);
 
 /*
  * The same in local time; in UTC, and offset says so, where the C library knows of no time zones: `make static`
  * leaves them out, which are a tenth of the file and seldom there on the machines that it is for.
  */
-struct wall_clock clock_local(uint64_t ns);
+struct wall_clock report_clock_local(uint64_t ns);
 
 #endif

@@ -10,39 +10,39 @@
 /* ISO 8601 in local time with microseconds: 2026-07-21T14:03:05.123456+02:00. */
 static void put_time(struct out *o, uint64_t wall_ns)
 {
-	const struct wall_clock c = clock_local(wall_ns);
+	const struct wall_clock c = report_clock_local(wall_ns);
 	const unsigned int offset = (unsigned int)abs(c.offset);
 
-	out_printf(o, "%04u-%02u-%02uT%02u:%02u:%02u.%06" PRIu64 "%c%02u:%02u", c.year, c.month,
-		   c.day, c.hour, c.minute, c.second, wall_ns / 1000 % 1000000,
-		   c.offset < 0 ? '-' : '+', offset / 60, offset % 60);
+	report_out_printf(o, "%04u-%02u-%02uT%02u:%02u:%02u.%06" PRIu64 "%c%02u:%02u", c.year,
+			  c.month, c.day, c.hour, c.minute, c.second, wall_ns / 1000 % 1000000,
+			  c.offset < 0 ? '-' : '+', offset / 60, offset % 60);
 }
 
 static void put_frame(struct out *o, struct buf *b, const struct report_frame *f,
 		      const struct report_options *options)
 {
-	buf_reset(b);
-	name_frame(b, f, options, false);
+	report_buf_reset(b);
+	report_name_frame(b, f, options, false);
 	if (f->name && *f->name && f->kind != REPORT_MARK && f->kind != REPORT_INLINED)
-		buf_printf(b, "+0x%" PRIx64, f->symbol_offset);
-	out_printf(o, "    %016" PRIx64 "  ", f->address);
-	out_buf(o, b);
+		report_buf_printf(b, "+0x%" PRIx64, f->symbol_offset);
+	report_out_printf(o, "    %016" PRIx64 "  ", f->address);
+	report_out_buf(o, b);
 	if (f->kind == REPORT_INLINED) {
-		out_puts(o, " (inlined)");
+		report_out_puts(o, " (inlined)");
 	} else if (f->module && *f->module) {
-		out_puts(o, "  (");
-		out_clean(o, f->module);
-		out_putc(o, ')');
+		report_out_puts(o, "  (");
+		report_out_clean(o, f->module);
+		report_out_putc(o, ')');
 	} else if (f->kind == REPORT_KERNEL) {
-		out_puts(o, "  ([kernel])");
+		report_out_puts(o, "  ([kernel])");
 	}
 	if (f->file && *f->file) {
-		out_puts(o, "  ");
-		out_clean(o, f->file);
+		report_out_puts(o, "  ");
+		report_out_clean(o, f->file);
 		if (f->line)
-			out_printf(o, ":%" PRIu32, f->line);
+			report_out_printf(o, ":%" PRIu32, f->line);
 	}
-	out_putc(o, '\n');
+	report_out_putc(o, '\n');
 }
 
 int report_write_event(FILE *file, const struct report_event *event,
@@ -54,25 +54,25 @@ int report_write_event(FILE *file, const struct report_event *event,
 	struct buf b = { 0 };
 
 	put_time(&o, event->wall_ns);
-	out_puts(&o, "  ");
-	name_comm(&b, event->comm, false);
-	out_buf(&o, &b);
-	out_printf(&o, "  pid %" PRId32 "  tid %" PRId32, event->pid, event->tid);
+	report_out_puts(&o, "  ");
+	report_name_comm(&b, event->comm, false);
+	report_out_buf(&o, &b);
+	report_out_printf(&o, "  pid %" PRId32 "  tid %" PRId32, event->pid, event->tid);
 	if (event->cpu >= 0)
-		out_printf(&o, "  cpu %" PRId32, event->cpu);
+		report_out_printf(&o, "  cpu %" PRId32, event->cpu);
 	if (event->event) {
-		out_puts(&o, "  ");
-		out_clean(&o, event->event);
+		report_out_puts(&o, "  ");
+		report_out_clean(&o, event->event);
 	}
 	if (event->value > 1)
-		out_printf(&o, "  %" PRIu64, event->value);
-	out_putc(&o, '\n');
+		report_out_printf(&o, "  %" PRIu64, event->value);
+	report_out_putc(&o, '\n');
 	for (size_t i = 0; i < event->nframes; i++)
 		put_frame(&o, &b, &event->frames[i], options);
 	if (!event->nframes)
-		out_puts(&o, "    [no stack]\n");
-	out_putc(&o, '\n');
-	buf_free(&b);
+		report_out_puts(&o, "    [no stack]\n");
+	report_out_putc(&o, '\n');
+	report_buf_free(&b);
 	return o.err;
 }
 
@@ -85,25 +85,26 @@ int report_write_event_folded(FILE *file, const struct report_event *event,
 	struct buf b = { 0 };
 
 	put_time(&o, event->wall_ns);
-	name_comm(&b, event->comm, true);
-	out_putc(&o, ' ');
-	out_buf(&o, &b);
-	out_printf(&o, " %" PRId32 " %" PRId32 " %" PRId32 " ", event->pid, event->tid, event->cpu);
+	report_name_comm(&b, event->comm, true);
+	report_out_putc(&o, ' ');
+	report_out_buf(&o, &b);
+	report_out_printf(&o, " %" PRId32 " %" PRId32 " %" PRId32 " ", event->pid, event->tid,
+			  event->cpu);
 	for (size_t i = event->nframes; i--;) {
 		bool kernel = event->frames[i].kind == REPORT_KERNEL;
 
-		buf_reset(&b);
-		name_frame(&b, &event->frames[i], options, true);
-		out_buf(&o, &b);
+		report_buf_reset(&b);
+		report_name_frame(&b, &event->frames[i], options, true);
+		report_out_buf(&o, &b);
 		if (i && options->delimiter &&
 		    kernel != (event->frames[i - 1].kind == REPORT_KERNEL))
-			out_puts(&o, ";-");
+			report_out_puts(&o, ";-");
 		if (i)
-			out_putc(&o, ';');
+			report_out_putc(&o, ';');
 	}
 	if (!event->nframes)
-		out_puts(&o, "[unknown]");
-	out_printf(&o, " %" PRIu64 "\n", event->value ? event->value : 1);
-	buf_free(&b);
+		report_out_puts(&o, "[unknown]");
+	report_out_printf(&o, " %" PRIu64 "\n", event->value ? event->value : 1);
+	report_buf_free(&b);
 	return o.err;
 }

@@ -18,11 +18,11 @@ static void write_line(struct out *o, const struct names *names, const struct tr
 	for (uint32_t at = leaf; at; at = t->nodes[at].parent)
 		path[depth++] = t->nodes[at].key;
 	while (depth--) {
-		out_puts(o, name_text(names, path[depth]));
-		out_putc(o, depth ? ';' : ' ');
+		report_out_puts(o, name_text(names, path[depth]));
+		report_out_putc(o, depth ? ';' : ' ');
 	}
-	out_u64(o, divide_rounded(t->nodes[leaf].self, divisor));
-	out_putc(o, '\n');
+	report_out_u64(o, divide_rounded(t->nodes[leaf].self, divisor));
+	report_out_putc(o, '\n');
 }
 
 int report_write_folded(const struct report *r, FILE *file, const struct report_options *given)
@@ -32,17 +32,17 @@ int report_write_folded(const struct report *r, FILE *file, const struct report_
 	struct names names = { 0 };
 	struct tree tree = { 0 };
 	unsigned int depth = 0;
-	int err = options_resolve(r, given, &options);
+	int err = report_options_resolve(r, given, &options);
 
 	if (err)
 		return err;
-	err = names_make(r, &options, true, &names);
+	err = report_names_make(r, &options, true, &names);
 	if (!err)
-		err = tree_by_name(r, &names, &options, &tree);
-	for (uint32_t at = 0; !err && (at = tree_next(&tree, at, &depth));)
+		err = report_tree_by_name(r, &names, &options, &tree);
+	for (uint32_t at = 0; !err && (at = report_tree_next(&tree, at, &depth));)
 		if (tree.nodes[at].self)
 			write_line(&o, &names, &tree, at, options.divisor);
-	tree_free(&tree);
-	names_free(&names);
-	return err ? err : out_end(&o);
+	report_tree_free(&tree);
+	report_names_free(&names);
+	return err ? err : report_out_end(&o);
 }

@@ -7,7 +7,7 @@
 
 enum { GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8 }; /* zlib.h: 16 more asks for the gzip wrapper */
 
-int gzip_begin(struct gzip *g, struct out *out)
+int report_gzip_begin(struct gzip *g, struct out *out)
 {
 	g->out = out;
 	g->z = (z_stream){ 0 };
@@ -25,13 +25,13 @@ static void gzip_pump(struct gzip *g, int flush)
 		g->z.next_out = g->bytes;
 		g->z.avail_out = sizeof(g->bytes);
 		state = deflate(&g->z, flush);
-		out_write(g->out, g->bytes, sizeof(g->bytes) - g->z.avail_out);
+		report_out_write(g->out, g->bytes, sizeof(g->bytes) - g->z.avail_out);
 		if (state == Z_STREAM_ERROR && !g->out->err)
 			g->out->err = -EIO;
 	} while (!g->out->err && (flush == Z_FINISH ? state != Z_STREAM_END : !g->z.avail_out));
 }
 
-void gzip_write(struct gzip *g, const void *bytes, size_t n)
+void report_gzip_write(struct gzip *g, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 
@@ -46,7 +46,7 @@ void gzip_write(struct gzip *g, const void *bytes, size_t n)
 	}
 }
 
-void gzip_end(struct gzip *g)
+void report_gzip_end(struct gzip *g)
 {
 	if (!g->out->err)
 		gzip_pump(g, Z_FINISH);

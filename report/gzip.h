@@ -14,8 +14,8 @@ struct gzip {
 	unsigned char bytes[16384];
 };
 
-int gzip_begin(struct gzip *g, struct out *out); /* 0 or -ENOMEM */
-void gzip_write(struct gzip *g, const void *bytes, size_t n);
-void gzip_end(struct gzip *g); /* always, after a successful gzip_begin() */
+int report_gzip_begin(struct gzip *g, struct out *out); /* 0 or -ENOMEM */
+void report_gzip_write(struct gzip *g, const void *bytes, size_t n);
+void report_gzip_end(struct gzip *g); /* always, after a successful report_gzip_begin() */
 
 #endif

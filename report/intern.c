@@ -21,19 +21,19 @@ static int index_resize(struct index *x, uint32_t size)
 	x->used = 0;
 	for (uint32_t i = 0; old.slots && i <= old.mask; i++)
 		if (old.slots[i].id != NONE)
-			index_put(x, old.slots[i].hash, old.slots[i].id);
+			report_index_put(x, old.slots[i].hash, old.slots[i].id);
 	free(old.slots);
 	return 0;
 }
 
-int index_grow(struct index *x)
+int report_index_grow(struct index *x)
 {
 	if (!x->slots)
 		return index_resize(x, 64);
 	return x->mask >= UINT32_MAX / 2 ? -ENOMEM : index_resize(x, (x->mask + 1) * 2);
 }
 
-void index_put(struct index *x, uint32_t hash, uint32_t id)
+void report_index_put(struct index *x, uint32_t hash, uint32_t id)
 {
 	uint32_t at = hash;
 
@@ -43,13 +43,13 @@ void index_put(struct index *x, uint32_t hash, uint32_t id)
 	x->used++;
 }
 
-void index_free(struct index *x)
+void report_index_free(struct index *x)
 {
 	free(x->slots);
 	*x = (struct index){ 0 };
 }
 
-uint32_t hash_bytes(const void *bytes, size_t n)
+uint32_t report_hash_bytes(const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 	uint64_t h = n * 0x9e3779b97f4a7c15ull, word;
@@ -67,9 +67,9 @@ uint32_t hash_bytes(const void *bytes, size_t n)
 	return (uint32_t)(h >> 32);
 }
 
-int pool_add(struct pool *p, const void *item, size_t size, uint32_t *id)
+int report_pool_add(struct pool *p, const void *item, size_t size, uint32_t *id)
 {
-	uint32_t hash = hash_bytes(item, size), at = hash, found;
+	uint32_t hash = report_hash_bytes(item, size), at = hash, found;
 	int err = index_reserve(&p->index);
 
 	if (err)
@@ -78,44 +78,44 @@ int pool_add(struct pool *p, const void *item, size_t size, uint32_t *id)
 		if (!memcmp((char *)p->items + found * size, item, size))
 			break;
 	if (found == NONE) {
-		err = array_grow(&p->items, &p->cap, (uint64_t)p->count + 1, size);
+		err = report_array_grow(&p->items, &p->cap, (uint64_t)p->count + 1, size);
 		if (err)
 			return err;
 		found = p->count++;
 		memcpy((char *)p->items + found * size, item, size);
-		index_put(&p->index, hash, found);
+		report_index_put(&p->index, hash, found);
 	}
 	*id = found;
 	return 0;
 }
 
-void pool_free(struct pool *p)
+void report_pool_free(struct pool *p)
 {
 	free(p->items);
-	index_free(&p->index);
+	report_index_free(&p->index);
 	*p = (struct pool){ 0 };
 }
 
-int strings_init(struct strings *s)
+int report_strings_init(struct strings *s)
 {
 	int err;
 
 	*s = (struct strings){ .count = 1 };
-	err = array_grow(&s->start, &s->start_cap, 64, sizeof(*s->start));
+	err = report_array_grow(&s->start, &s->start_cap, 64, sizeof(*s->start));
 	if (!err)
 		s->start[0] = 0;
 	return err;
 }
 
-void strings_free(struct strings *s)
+void report_strings_free(struct strings *s)
 {
 	free(s->bytes);
 	free(s->start);
-	index_free(&s->index);
+	report_index_free(&s->index);
 	*s = (struct strings){ 0 };
 }
 
-int strings_add(struct strings *s, const char *text, uint32_t *id)
+int report_strings_add(struct strings *s, const char *text, uint32_t *id)
 {
 	uint32_t hash, at, found;
 	size_t size;
@@ -129,23 +129,23 @@ int strings_add(struct strings *s, const char *text, uint32_t *id)
 	if (err)
 		return err;
 	size = strlen(text) + 1;
-	at = hash = hash_bytes(text, size - 1);
+	at = hash = report_hash_bytes(text, size - 1);
 	while ((found = index_next(&s->index, hash, &at)) != NONE) {
 		if (!strcmp(s->bytes + s->start[found], text)) {
 			*id = found;
 			return 0;
 		}
 	}
-	err = array_grow(&s->bytes, &s->cap, (uint64_t)s->len + size, 1);
+	err = report_array_grow(&s->bytes, &s->cap, (uint64_t)s->len + size, 1);
 	if (!err)
-		err = array_grow(&s->start, &s->start_cap, (uint64_t)s->count + 1,
-				 sizeof(*s->start));
+		err = report_array_grow(&s->start, &s->start_cap, (uint64_t)s->count + 1,
+					sizeof(*s->start));
 	if (err)
 		return err;
 	memcpy(s->bytes + s->len, text, size);
 	s->start[s->count] = s->len;
 	s->len += (uint32_t)size;
-	index_put(&s->index, hash, s->count);
+	report_index_put(&s->index, hash, s->count);
 	*id = s->count++;
 	return 0;
 }
@@ -156,7 +156,7 @@ static int by_text(const void *a, const void *b, void *strings)
 		      strings_get(strings, *(const uint32_t *)b));
 }
 
-uint32_t *strings_rank(const struct strings *s)
+uint32_t *report_strings_rank(const struct strings *s)
 {
 	uint32_t *sorted = malloc(s->count * sizeof(*sorted));
 	uint32_t *rank = malloc(s->count * sizeof(*rank));

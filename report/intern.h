@@ -22,14 +22,14 @@ struct index {
 	uint32_t mask, used;
 };
 
-int index_grow(struct index *x); /* 0 or -ENOMEM */
-void index_put(struct index *x, uint32_t hash, uint32_t id);
-void index_free(struct index *x);
+int report_index_grow(struct index *x); /* 0 or -ENOMEM */
+void report_index_put(struct index *x, uint32_t hash, uint32_t id);
+void report_index_free(struct index *x);
 
 /* Makes room for one more; before every search. 0 or -ENOMEM. */
 static inline int index_reserve(struct index *x)
 {
-	return x->slots && x->used < x->mask / 4 * 3 ? 0 : index_grow(x);
+	return x->slots && x->used < x->mask / 4 * 3 ? 0 : report_index_grow(x);
 }
 
 /* The next id with this hash, NONE at the end. *at starts as hash. */
@@ -51,7 +51,7 @@ static inline uint32_t hash_pair(uint32_t a, uint32_t b)
 	return (uint32_t)(h >> 32);
 }
 
-uint32_t hash_bytes(const void *bytes, size_t n);
+uint32_t report_hash_bytes(const void *bytes, size_t n);
 
 /* Different elements of one size, by id from 0. Elements are compared as bytes, so their type has
  * no padding: POOL_ELEMENT() holds it to that. */
@@ -64,9 +64,9 @@ struct pool {
 #define POOL_ELEMENT(type, sum_of_members)                                                         \
 	_Static_assert(sizeof(type) == (sum_of_members), #type " has padding")
 
-int pool_add(struct pool *p, const void *item, size_t size,
-	     uint32_t *id); /* 0, -ENOMEM, -EOVERFLOW */
-void pool_free(struct pool *p);
+int report_pool_add(struct pool *p, const void *item, size_t size,
+		    uint32_t *id); /* 0, -ENOMEM, -EOVERFLOW */
+void report_pool_free(struct pool *p);
 
 /* Strings by id, from 1; id 0 is "no string" (NULL). Pointers to them last until the next is added.
  */
@@ -78,9 +78,9 @@ struct strings {
 	struct index index;
 };
 
-int strings_init(struct strings *s);
-void strings_free(struct strings *s);
-int strings_add(struct strings *s, const char *text, uint32_t *id); /* NULL gives 0 */
+int report_strings_init(struct strings *s);
+void report_strings_free(struct strings *s);
+int report_strings_add(struct strings *s, const char *text, uint32_t *id); /* NULL gives 0 */
 
 static inline const char *strings_get(const struct strings *s, uint32_t id)
 {
@@ -89,6 +89,6 @@ static inline const char *strings_get(const struct strings *s, uint32_t id)
 
 /* rank[id] is the place of the string in the order of strcmp; rank[0] is 0. NULL if memory ran out.
  */
-uint32_t *strings_rank(const struct strings *s);
+uint32_t *report_strings_rank(const struct strings *s);
 
 #endif

@@ -34,22 +34,22 @@ struct json {
 
 static void put_types(struct json *j)
 {
-	json_key(&j->json, "value_types");
-	out_putc(&j->json.out, '[');
+	report_json_key(&j->json, "value_types");
+	report_out_putc(&j->json.out, '[');
 	for (size_t i = 0; i < j->r->ntypes; i++) {
-		out_puts(&j->json.out, i ? "," : "");
-		json_open(&j->json);
-		json_text(&j->json, "type", text(j->r, j->r->types[i].type));
-		json_text(&j->json, "unit", text(j->r, j->r->types[i].unit));
-		json_close(&j->json);
+		report_out_puts(&j->json.out, i ? "," : "");
+		report_json_open(&j->json);
+		report_json_text(&j->json, "type", text(j->r, j->r->types[i].type));
+		report_json_text(&j->json, "unit", text(j->r, j->r->types[i].unit));
+		report_json_close(&j->json);
 	}
-	out_putc(&j->json.out, ']');
-	json_key(&j->json, "totals");
+	report_out_putc(&j->json.out, ']');
+	report_json_key(&j->json, "totals");
 	for (unsigned int i = 0; i < j->r->ntypes; i++) {
-		out_putc(&j->json.out, i ? ',' : '[');
-		out_u64(&j->json.out, report_total(j->r, i));
+		report_out_putc(&j->json.out, i ? ',' : '[');
+		report_out_u64(&j->json.out, report_total(j->r, i));
 	}
-	out_putc(&j->json.out, ']');
+	report_out_putc(&j->json.out, ']');
 }
 
 static void put_frame(struct json *j, uint32_t frame)
@@ -59,103 +59,103 @@ static void put_frame(struct json *j, uint32_t frame)
 					     [REPORT_JIT] = "jit",
 					     [REPORT_INLINED] = "inlined",
 					     [REPORT_MARK] = "mark" };
-	struct report_frame f = frame_public(j->r, frame);
+	struct report_frame f = report_frame_public(j->r, frame);
 
-	json_open(&j->json);
-	json_text(&j->json, "name", f.name);
-	json_text(&j->json, "module", f.module);
-	json_text(&j->json, "build_id", f.build_id);
-	json_text(&j->json, "kind", kinds[f.kind]);
-	json_address(&j->json, "address", f.address);
-	json_number(&j->json, "symbol_offset", f.symbol_offset);
+	report_json_open(&j->json);
+	report_json_text(&j->json, "name", f.name);
+	report_json_text(&j->json, "module", f.module);
+	report_json_text(&j->json, "build_id", f.build_id);
+	report_json_text(&j->json, "kind", kinds[f.kind]);
+	report_json_address(&j->json, "address", f.address);
+	report_json_number(&j->json, "symbol_offset", f.symbol_offset);
 	if (f.module_addr)
-		json_address(&j->json, "module_address", f.module_addr);
+		report_json_address(&j->json, "module_address", f.module_addr);
 	if (f.map_start || f.map_end) {
-		json_key(&j->json, "map");
-		json_open(&j->json);
-		json_address(&j->json, "start", f.map_start);
-		json_address(&j->json, "end", f.map_end);
-		json_number(&j->json, "offset", f.map_offset);
-		json_close(&j->json);
+		report_json_key(&j->json, "map");
+		report_json_open(&j->json);
+		report_json_address(&j->json, "start", f.map_start);
+		report_json_address(&j->json, "end", f.map_end);
+		report_json_number(&j->json, "offset", f.map_offset);
+		report_json_close(&j->json);
 	}
-	json_text(&j->json, "file", f.file);
-	json_known(&j->json, "line", f.line);
-	json_key(&j->json, "return");
-	out_puts(&j->json.out, f.is_return ? "true" : "false");
-	json_close(&j->json);
+	report_json_text(&j->json, "file", f.file);
+	report_json_known(&j->json, "line", f.line);
+	report_json_key(&j->json, "return");
+	report_out_puts(&j->json.out, f.is_return ? "true" : "false");
+	report_json_close(&j->json);
 }
 
 static void put_frames(struct json *j)
 {
-	json_key(&j->json, "frames");
-	out_putc(&j->json.out, '[');
+	report_json_key(&j->json, "frames");
+	report_out_putc(&j->json.out, '[');
 	for (uint32_t i = 0; i < j->nframes; i++) {
-		out_puts(&j->json.out, i ? ",\n" : "\n");
+		report_out_puts(&j->json.out, i ? ",\n" : "\n");
 		put_frame(j, j->frames[i]);
 	}
-	out_puts(&j->json.out, "]");
+	report_out_puts(&j->json.out, "]");
 }
 
 static void put_stacks(struct json *j)
 {
 	const struct node *nodes = j->r->nodes;
 
-	json_key(&j->json, "stacks");
-	out_putc(&j->json.out, '[');
+	report_json_key(&j->json, "stacks");
+	report_out_putc(&j->json.out, '[');
 	for (uint32_t i = 0; i < j->nstacks; i++) {
-		out_puts(&j->json.out, i ? ",\n[" : "\n[");
+		report_out_puts(&j->json.out, i ? ",\n[" : "\n[");
 		for (uint32_t node = j->stacks[i]; node; node = nodes[node].parent) {
-			out_puts(&j->json.out, node == j->stacks[i] ? "" : ",");
-			out_u64(&j->json.out, j->frame_number[nodes[node].frame]);
+			report_out_puts(&j->json.out, node == j->stacks[i] ? "" : ",");
+			report_out_u64(&j->json.out, j->frame_number[nodes[node].frame]);
 		}
-		out_putc(&j->json.out, ']');
+		report_out_putc(&j->json.out, ']');
 	}
-	out_putc(&j->json.out, ']');
+	report_out_putc(&j->json.out, ']');
 }
 
 static void put_labels(struct json *j, const struct label_set *set)
 {
-	json_key(&j->json, "labels");
-	json_open(&j->json);
+	report_json_key(&j->json, "labels");
+	report_json_open(&j->json);
 	for (uint64_t i = 0; i < set->count; i++) {
 		const struct label *l = &set->labels[i];
 
-		json_key(&j->json, text(j->r, l->key));
+		report_json_key(&j->json, text(j->r, l->key));
 		if (l->str)
-			out_json(&j->json.out, text(j->r, l->str));
+			report_out_json(&j->json.out, text(j->r, l->str));
 		else
-			out_printf(&j->json.out, "%" PRId64, l->num);
+			report_out_printf(&j->json.out, "%" PRId64, l->num);
 	}
-	json_close(&j->json);
+	report_json_close(&j->json);
 }
 
 static void put_samples(struct json *j)
 {
-	json_key(&j->json, "samples");
-	out_putc(&j->json.out, '[');
+	report_json_key(&j->json, "samples");
+	report_out_putc(&j->json.out, '[');
 	for (uint32_t i = 0; i < j->r->samples.count; i++) {
 		uint32_t sample = j->order.samples[i];
 		const struct sample *s = sample_of(j->r, sample);
 
-		out_puts(&j->json.out, i ? ",\n" : "\n");
-		json_open(&j->json);
-		json_text(&j->json, "comm", text(j->r, s->comm));
-		json_key(&j->json, "pid");
-		out_printf(&j->json.out, "%" PRId32, s->pid);
-		json_key(&j->json, "tid");
-		out_printf(&j->json.out, "%" PRId32, s->tid);
+		report_out_puts(&j->json.out, i ? ",\n" : "\n");
+		report_json_open(&j->json);
+		report_json_text(&j->json, "comm", text(j->r, s->comm));
+		report_json_key(&j->json, "pid");
+		report_out_printf(&j->json.out, "%" PRId32, s->pid);
+		report_json_key(&j->json, "tid");
+		report_out_printf(&j->json.out, "%" PRId32, s->tid);
 		if (s->label_set)
 			put_labels(j, labels_of(j->r, s->label_set));
-		json_number(&j->json, "stack", j->stack_number[s->node]);
-		json_key(&j->json, "values");
+		report_json_number(&j->json, "stack", j->stack_number[s->node]);
+		report_json_key(&j->json, "values");
 		for (size_t k = 0; k < j->r->ntypes; k++) {
-			out_putc(&j->json.out, k ? ',' : '[');
-			out_u64(&j->json.out, value_of(j->r, sample, k));
+			report_out_putc(&j->json.out, k ? ',' : '[');
+			report_out_u64(&j->json.out, value_of(j->r, sample, k));
 		}
-		out_putc(&j->json.out, ']');
-		json_close(&j->json);
+		report_out_putc(&j->json.out, ']');
+		report_json_close(&j->json);
 	}
-	out_putc(&j->json.out, ']');
+	report_out_putc(&j->json.out, ']');
 }
 
 static int number(struct json *j)
@@ -194,27 +194,27 @@ int report_write_json(const struct report *r, FILE *file, const struct report_op
 {
 	struct json j = { .json = { .out = { .file = file } }, .r = r };
 	struct report_options options;
-	int err = options_resolve(r, given, &options);
+	int err = report_options_resolve(r, given, &options);
 
 	if (!err)
-		err = order_make(r, true, &j.order);
+		err = report_order_make(r, true, &j.order);
 	if (!err)
 		err = number(&j);
 	if (!err) {
-		json_open(&j.json);
-		json_text(&j.json, "schema", "rawprof-profile");
-		json_number(&j.json, "version", 1);
-		json_info(&j.json, &r->books.info);
+		report_json_open(&j.json);
+		report_json_text(&j.json, "schema", "rawprof-profile");
+		report_json_number(&j.json, "version", 1);
+		report_json_info(&j.json, &r->books.info);
 		put_types(&j);
 		put_frames(&j);
 		put_stacks(&j);
 		put_samples(&j);
-		json_books(&j.json, &r->books);
-		json_close(&j.json);
-		out_putc(&j.json.out, '\n');
-		err = out_end(&j.json.out);
+		report_json_books(&j.json, &r->books);
+		report_json_close(&j.json);
+		report_out_putc(&j.json.out, '\n');
+		err = report_out_end(&j.json.out);
 	}
-	order_free(&j.order);
+	report_order_free(&j.order);
 	free(j.frame_number);
 	free(j.frames);
 	free(j.stack_number);

@@ -13,17 +13,18 @@ struct json_out {
 	bool first; /* no member of the innermost object written yet */
 };
 
-void json_key(struct json_out *j, const char *name);
-void json_open(struct json_out *j);
-void json_close(struct json_out *j);
-void json_text(struct json_out *j, const char *name, const char *s); /* nothing if NULL */
-void json_number(struct json_out *j, const char *name, uint64_t v);
-void json_known(struct json_out *j, const char *name, uint64_t v);   /* nothing if 0 */
-void json_double(struct json_out *j, const char *name, double v);    /* nothing unless positive */
-void json_address(struct json_out *j, const char *name, uint64_t v); /* "0x..." */
+void report_json_key(struct json_out *j, const char *name);
+void report_json_open(struct json_out *j);
+void report_json_close(struct json_out *j);
+void report_json_text(struct json_out *j, const char *name, const char *s); /* nothing if NULL */
+void report_json_number(struct json_out *j, const char *name, uint64_t v);
+void report_json_known(struct json_out *j, const char *name, uint64_t v); /* nothing if 0 */
+void report_json_double(struct json_out *j, const char *name,
+			double v); /* nothing unless positive */
+void report_json_address(struct json_out *j, const char *name, uint64_t v); /* "0x..." */
 
-const char *json_unit(enum report_unit unit); /* "nanoseconds", "bytes", …; NULL: none */
-void json_info(struct json_out *j, const struct report_info *info);
-void json_books(struct json_out *j, const struct books *books); /* ledger, cost */
+const char *report_json_unit(enum report_unit unit); /* "nanoseconds", "bytes", …; NULL: none */
+void report_json_info(struct json_out *j, const struct report_info *info);
+void report_json_books(struct json_out *j, const struct books *books); /* ledger, cost */
 
 #endif

@@ -14,26 +14,26 @@ static void name_by_module(struct buf *b, const struct report_frame *frame, bool
 	bool bracketed;
 
 	if (frame->module && *frame->module)
-		base = text_base(frame->module);
+		base = report_text_base(frame->module);
 	else if (frame->kind == REPORT_KERNEL)
 		base = "kernel";
 	bracketed = *base == '[' && base[strlen(base) - 1] == ']';
 
 	if (!bracketed)
-		buf_puts(b, "[");
-	buf_clean(b, base, from, ':');
+		report_buf_puts(b, "[");
+	report_buf_clean(b, base, from, ':');
 	if (address && bracketed)
-		buf_printf(b, "+0x%" PRIx64,
-			   frame->module_addr ? frame->module_addr : frame->address);
+		report_buf_printf(b, "+0x%" PRIx64,
+				  frame->module_addr ? frame->module_addr : frame->address);
 	else if (address)
-		buf_printf(b, "+0x%" PRIx64 "]",
-			   frame->module_addr ? frame->module_addr : frame->address);
+		report_buf_printf(b, "+0x%" PRIx64 "]",
+				  frame->module_addr ? frame->module_addr : frame->address);
 	else if (!bracketed)
-		buf_puts(b, "]");
+		report_buf_puts(b, "]");
 }
 
-void name_frame(struct buf *b, const struct report_frame *frame,
-		const struct report_options *options, bool folded)
+void report_name_frame(struct buf *b, const struct report_frame *frame,
+		       const struct report_options *options, bool folded)
 {
 	static const char *const suffix[] = {
 		[REPORT_USER] = "",	   [REPORT_KERNEL] = "_[k]", [REPORT_JIT] = "_[j]",
@@ -42,34 +42,35 @@ void name_frame(struct buf *b, const struct report_frame *frame,
 	char from = folded ? ';' : 0;
 
 	if (frame->name && *frame->name)
-		buf_clean(b, frame->name, from, ':');
+		report_buf_clean(b, frame->name, from, ':');
 	else
 		name_by_module(b, frame, options->addresses, from);
 	if (options->annotate)
-		buf_puts(b, suffix[frame->kind]);
+		report_buf_puts(b, suffix[frame->kind]);
 }
 
-void name_comm(struct buf *b, const char *comm, bool folded)
+void report_name_comm(struct buf *b, const char *comm, bool folded)
 {
 	size_t at = b->len;
 
 	if (!comm || !*comm)
 		comm = "[unknown]";
-	buf_clean(b, comm, folded ? ';' : 0, ':');
+	report_buf_clean(b, comm, folded ? ';' : 0, ':');
 	for (; folded && !b->err && at < b->len; at++)
 		if (b->s[at] == ' ')
 			b->s[at] = '_';
 }
 
-void add_label_value(struct buf *b, const struct report *r, const struct label *label, char from)
+void report_add_label_value(struct buf *b, const struct report *r, const struct label *label,
+			    char from)
 {
 	if (label->str)
-		buf_clean(b, text(r, label->str), from, ':');
+		report_buf_clean(b, text(r, label->str), from, ':');
 	else
-		buf_printf(b, "%" PRId64, label->num);
+		report_buf_printf(b, "%" PRId64, label->num);
 }
 
-struct report_frame frame_public(const struct report *r, uint32_t frame)
+struct report_frame report_frame_public(const struct report *r, uint32_t frame)
 {
 	const struct frame *f = frame_of(r, frame);
 	const struct function *fn = function_of(r, f->function);
@@ -98,14 +99,14 @@ static int add_name(struct names *n, const struct buf *b, uint32_t kind, uint32_
 	int err = b->err;
 
 	if (!err)
-		err = strings_add(&n->strings, b->s, &name.text);
-	return err ? err : pool_add(&n->pool, &name, sizeof(name), id);
+		err = report_strings_add(&n->strings, b->s, &name.text);
+	return err ? err : report_pool_add(&n->pool, &name, sizeof(name), id);
 }
 
 static int add_fixed(struct names *n, struct buf *b, const char *s, uint32_t *id)
 {
-	buf_reset(b);
-	buf_puts(b, s);
+	report_buf_reset(b);
+	report_buf_puts(b, s);
 	return add_name(n, b, REPORT_MARK, id);
 }
 
@@ -127,7 +128,7 @@ static int by_text_and_kind(const void *a, const void *b, void *arg)
 
 static int rank_names(struct names *n)
 {
-	struct ranking by = { .names = n, .text_rank = strings_rank(&n->strings) };
+	struct ranking by = { .names = n, .text_rank = report_strings_rank(&n->strings) };
 	uint32_t *sorted = malloc((n->pool.count + 1) * sizeof(*sorted));
 	int err = -ENOMEM;
 
@@ -151,10 +152,10 @@ static int name_frames(const struct report *r, const struct report_options *opti
 	int err = 0;
 
 	for (uint32_t i = 0; i < r->frames.count && !err; i++) {
-		struct report_frame frame = frame_public(r, i);
+		struct report_frame frame = report_frame_public(r, i);
 
-		buf_reset(b);
-		name_frame(b, &frame, options, folded);
+		report_buf_reset(b);
+		report_name_frame(b, &frame, options, folded);
 		err = add_name(n, b, frame.kind, &n->of_frame[i]);
 	}
 	return err;
@@ -170,8 +171,8 @@ static int name_comms(const struct report *r, bool folded, struct names *n, stru
 
 		if (n->of_comm[comm] != NONE)
 			continue;
-		buf_reset(b);
-		name_comm(b, text(r, comm), folded);
+		report_buf_reset(b);
+		report_name_comm(b, text(r, comm), folded);
 		err = add_name(n, b, KIND_COMM, &n->of_comm[comm]);
 	}
 	return err;
@@ -192,21 +193,21 @@ static int name_labels(const struct report *r, const char *key, bool folded, str
 		n->of_labels[i] = NONE;
 		if (!label)
 			continue;
-		buf_reset(b);
-		buf_puts(b, "[");
-		add_label_value(b, r, label, folded ? ';' : 0);
-		buf_puts(b, "]");
+		report_buf_reset(b);
+		report_buf_puts(b, "[");
+		report_add_label_value(b, r, label, folded ? ';' : 0);
+		report_buf_puts(b, "]");
 		err = add_name(n, b, KIND_LABEL, &n->of_labels[i]);
 	}
 	return err;
 }
 
-int names_make(const struct report *r, const struct report_options *options, bool folded,
-	       struct names *names)
+int report_names_make(const struct report *r, const struct report_options *options, bool folded,
+		      struct names *names)
 {
 	struct names n = { .delimiter = NONE };
 	struct buf b = { 0 };
-	int err = strings_init(&n.strings);
+	int err = report_strings_init(&n.strings);
 
 	n.of_frame = malloc((r->frames.count + 1) * sizeof(*n.of_frame));
 	n.of_comm = malloc(r->strings.count * sizeof(*n.of_comm));
@@ -224,18 +225,18 @@ int names_make(const struct report *r, const struct report_options *options, boo
 		err = name_labels(r, options->color_by_label, folded, &n, &b);
 	if (!err)
 		err = rank_names(&n);
-	buf_free(&b);
+	report_buf_free(&b);
 	if (err)
-		names_free(&n);
+		report_names_free(&n);
 	else
 		*names = n;
 	return err;
 }
 
-void names_free(struct names *names)
+void report_names_free(struct names *names)
 {
-	strings_free(&names->strings);
-	pool_free(&names->pool);
+	report_strings_free(&names->strings);
+	report_pool_free(&names->pool);
 	free(names->of_frame);
 	free(names->of_comm);
 	free(names->of_labels);

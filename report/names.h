@@ -32,9 +32,9 @@ struct names {
 
 /* In `folded` names neither the separator ';' nor a comm with spaces occurs. 0 or -ENOMEM; to be
  * freed if 0. */
-int names_make(const struct report *r, const struct report_options *options, bool folded,
-	       struct names *names);
-void names_free(struct names *names);
+int report_names_make(const struct report *r, const struct report_options *options, bool folded,
+		      struct names *names);
+void report_names_free(struct names *names);
 
 static inline const struct name *name_get(const struct names *n, uint32_t name)
 {
@@ -47,14 +47,15 @@ static inline const char *name_text(const struct names *n, uint32_t name)
 }
 
 /* Appends one frame's name; of the frame only name, module, module_addr, address and kind count. */
-void name_frame(struct buf *b, const struct report_frame *frame,
-		const struct report_options *options, bool folded);
-void name_comm(struct buf *b, const char *comm, bool folded);
+void report_name_frame(struct buf *b, const struct report_frame *frame,
+		       const struct report_options *options, bool folded);
+void report_name_comm(struct buf *b, const char *comm, bool folded);
 
 /* Appends a text or a number; `from`, if not 0, becomes ':'. */
-void add_label_value(struct buf *b, const struct report *r, const struct label *label, char from);
+void report_add_label_value(struct buf *b, const struct report *r, const struct label *label,
+			    char from);
 
 /* The frame as it was given to report_frame_add(). */
-struct report_frame frame_public(const struct report *r, uint32_t frame);
+struct report_frame report_frame_public(const struct report *r, uint32_t frame);
 
 #endif

@@ -131,27 +131,27 @@ static uint32_t *ranks(uint32_t n, int (*compare)(const void *, const void *, vo
 	return rank;
 }
 
-int order_make(const struct report *r, bool samples, struct order *order)
+int report_order_make(const struct report *r, bool samples, struct order *order)
 {
 	struct order o = { 0 };
 	struct ordering by = { r, &o };
 	bool ok;
 
-	o.strings = strings_rank(&r->strings);
+	o.strings = report_strings_rank(&r->strings);
 	ok = o.strings && (o.functions = ranks(r->functions.count, by_function, &by));
 	if (ok && samples) {
 		ok = (o.frames = ranks(r->frames.count, by_frame, &by)) &&
 		     (o.samples = sorted_ids(r->samples.count, by_sample, &by));
 	}
 	if (!ok) {
-		order_free(&o);
+		report_order_free(&o);
 		return -ENOMEM;
 	}
 	*order = o;
 	return 0;
 }
 
-void order_free(struct order *order)
+void report_order_free(struct order *order)
 {
 	free(order->strings);
 	free(order->functions);

@@ -22,16 +22,16 @@ static void put_comm(struct out *o, const char *comm)
 	if (!comm || !*comm)
 		comm = "[unknown]";
 	if (*comm == ' ')
-		out_putc(o, '_');
+		report_out_putc(o, '_');
 	while (*comm == ' ')
 		comm++;
 	while (*comm) {
 		bool space = *comm == ' ' && comm[1] >= '0' && comm[1] <= '9';
-		size_t n = text_unit(&comm, unit, NULL);
+		size_t n = report_text_unit(&comm, unit, NULL);
 
 		if (space)
 			*unit = '_';
-		out_write(o, unit, n);
+		report_out_write(o, unit, n);
 	}
 }
 
@@ -41,17 +41,17 @@ static void put_word(struct out *o, const char *s, const char * not )
 	char unit[UNIT_SIZE];
 
 	while (*s) {
-		size_t n = text_plain(s), before = strcspn(s, not );
+		size_t n = report_text_plain(s), before = strcspn(s, not );
 
 		n = n < before ? n : before;
-		out_write(o, s, n);
+		report_out_write(o, s, n);
 		s += n;
 		if (!*s)
 			break;
-		n = text_unit(&s, unit, NULL);
+		n = report_text_unit(&s, unit, NULL);
 		if (n == 1 && strchr(not, *unit))
 			*unit = '_';
-		out_write(o, unit, n);
+		report_out_write(o, unit, n);
 	}
 }
 
@@ -64,47 +64,47 @@ static void put_module(struct out *o, const struct report_frame *f)
 
 	if (kernel && (!s || !strcmp(s, "[kernel]")))
 		s = "[kernel.kallsyms]";
-	out_puts(o, brackets ? " ([" : " (");
+	report_out_puts(o, brackets ? " ([" : " (");
 	put_word(o, s ? s : "[unknown]", " ()");
-	out_puts(o, brackets ? "])" : ")");
+	report_out_puts(o, brackets ? "])" : ")");
 }
 
 static void put_frame(struct out *o, const struct report_frame *f)
 {
-	out_putc(o, '\t');
-	out_hex(o, f->address, 16, ' ');
-	out_putc(o, ' ');
+	report_out_putc(o, '\t');
+	report_out_hex(o, f->address, 16, ' ');
+	report_out_putc(o, ' ');
 	if (!f->name || !*f->name)
-		out_puts(o, "[unknown]");
+		report_out_puts(o, "[unknown]");
 	else
-		out_clean(o, f->name);
+		report_out_clean(o, f->name);
 	if (f->kind == REPORT_INLINED) {
-		out_puts(o, " (inlined)");
+		report_out_puts(o, " (inlined)");
 	} else {
 		if (f->name && *f->name && f->kind != REPORT_MARK) {
-			out_puts(o, "+0x");
-			out_hex(o, f->symbol_offset, 1, '0');
+			report_out_puts(o, "+0x");
+			report_out_hex(o, f->symbol_offset, 1, '0');
 		}
 		put_module(o, f);
 	}
-	out_putc(o, '\n');
+	report_out_putc(o, '\n');
 	if (f->file && *f->file) { /* never in the shape of a frame */
-		out_puts(o, "  ");
+		report_out_puts(o, "  ");
 		put_word(o, f->file, " ()");
-		out_printf(o, ":%" PRIu32 "\n", f->line);
+		report_out_printf(o, ":%" PRIu32 "\n", f->line);
 	}
 }
 
 static void put_head(struct out *o, const struct report_event *e)
 {
 	put_comm(o, e->comm);
-	out_printf(o, " %" PRId32 "/%" PRId32 " ", e->pid, e->tid);
+	report_out_printf(o, " %" PRId32 "/%" PRId32 " ", e->pid, e->tid);
 	if (e->cpu >= 0)
-		out_printf(o, "[%03" PRId32 "] ", e->cpu);
-	out_printf(o, "%" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", e->mono_ns / 1000000000,
-		   e->mono_ns / 1000 % 1000000, e->value ? e->value : 1);
+		report_out_printf(o, "[%03" PRId32 "] ", e->cpu);
+	report_out_printf(o, "%" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", e->mono_ns / 1000000000,
+			  e->mono_ns / 1000 % 1000000, e->value ? e->value : 1);
 	put_word(o, e->event && *e->event ? e->event : "samples", " ");
-	out_puts(o, ":\n");
+	report_out_puts(o, ":\n");
 }
 
 int report_write_perf_sample(FILE *file, const struct report_event *event)
@@ -114,7 +114,7 @@ int report_write_perf_sample(FILE *file, const struct report_event *event)
 	put_head(&o, event);
 	for (size_t i = 0; i < event->nframes; i++)
 		put_frame(&o, &event->frames[i]);
-	out_putc(&o, '\n');
+	report_out_putc(&o, '\n');
 	return o.err;
 }
 
@@ -143,10 +143,10 @@ int report_write_perf(const struct report *r, FILE *file, const struct report_op
 	struct out o = { .file = file };
 	struct order order = { 0 };
 	uint64_t now = 0;
-	int err = options_resolve(r, given, &options);
+	int err = report_options_resolve(r, given, &options);
 
 	if (!err)
-		err = order_make(r, true, &order);
+		err = report_order_make(r, true, &order);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < r->samples.count && !o.err; i++) {
@@ -166,12 +166,12 @@ int report_write_perf(const struct report *r, FILE *file, const struct report_op
 		now = add_saturating(now, time_of(r, options.weight, e.value));
 		put_head(&o, &e);
 		for (uint32_t node = s->node; node; node = r->nodes[node].parent) {
-			struct report_frame f = frame_public(r, r->nodes[node].frame);
+			struct report_frame f = report_frame_public(r, r->nodes[node].frame);
 
 			put_frame(&o, &f);
 		}
-		out_putc(&o, '\n');
+		report_out_putc(&o, '\n');
 	}
-	order_free(&order);
-	return out_end(&o);
+	report_order_free(&order);
+	return report_out_end(&o);
 }

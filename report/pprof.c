@@ -63,29 +63,29 @@ static uint64_t string_id(struct pprof *p, const char *s)
 
 	if (!s || !*s)
 		return 0;
-	buf_reset(&p->scratch);
-	buf_clean(&p->scratch, s, 0, 0);
+	report_buf_reset(&p->scratch);
+	report_buf_clean(&p->scratch, s, 0, 0);
 	fail(p, p->scratch.err);
 	if (!p->err)
-		fail(p, strings_add(&p->strings, p->scratch.s, &id));
+		fail(p, report_strings_add(&p->strings, p->scratch.s, &id));
 	return id;
 }
 
 /* Sends a part of the top-level message. */
 static void send(struct pprof *p, unsigned int field, const struct buf *message)
 {
-	buf_reset(&p->scratch);
-	proto_add_message(&p->scratch, field, message);
+	report_buf_reset(&p->scratch);
+	report_proto_add_message(&p->scratch, field, message);
 	fail(p, p->scratch.err);
 	if (!p->err)
-		gzip_write(&p->gzip, p->scratch.s, p->scratch.len);
+		report_gzip_write(&p->gzip, p->scratch.s, p->scratch.len);
 }
 
 static void send_value_type(struct pprof *p, unsigned int field, const char *type, const char *unit)
 {
-	buf_reset(&p->message);
-	proto_add_uint(&p->message, VALUE_TYPE_TYPE, string_id(p, type));
-	proto_add_uint(&p->message, VALUE_TYPE_UNIT, string_id(p, unit));
+	report_buf_reset(&p->message);
+	report_proto_add_uint(&p->message, VALUE_TYPE_TYPE, string_id(p, type));
+	report_proto_add_uint(&p->message, VALUE_TYPE_UNIT, string_id(p, unit));
 	send(p, field, &p->message);
 }
 
@@ -94,15 +94,15 @@ static uint64_t location_id(struct pprof *p, uint32_t link)
 	if (link >= p->ids_cap) {
 		uint32_t had = p->ids_cap;
 
-		fail(p, array_grow(&p->id_of_link, &p->ids_cap, (uint64_t)link + 1,
-				   sizeof(*p->id_of_link)));
+		fail(p, report_array_grow(&p->id_of_link, &p->ids_cap, (uint64_t)link + 1,
+					  sizeof(*p->id_of_link)));
 		if (p->err)
 			return 0;
 		memset(p->id_of_link + had, 0, (p->ids_cap - had) * sizeof(*p->id_of_link));
 	}
 	if (!p->id_of_link[link]) {
-		fail(p, array_grow(&p->locations, &p->locations_cap, (uint64_t)p->nlocations + 1,
-				   sizeof(*p->locations)));
+		fail(p, report_array_grow(&p->locations, &p->locations_cap,
+					  (uint64_t)p->nlocations + 1, sizeof(*p->locations)));
 		if (p->err)
 			return 0;
 		p->locations[p->nlocations] = link;
@@ -128,7 +128,7 @@ static void add_locations(struct pprof *p, struct buf *b, uint32_t node)
 		uint32_t caller = r->nodes[node].parent, id;
 
 		link.frame = r->nodes[node].frame;
-		fail(p, pool_add(&p->links, &link, sizeof(link), &id));
+		fail(p, report_pool_add(&p->links, &link, sizeof(link), &id));
 		if (p->err)
 			return;
 		if (caller &&
@@ -136,23 +136,23 @@ static void add_locations(struct pprof *p, struct buf *b, uint32_t node)
 			link.inner = id;
 			continue;
 		}
-		proto_add_varint(b, location_id(p, id));
+		report_proto_add_varint(b, location_id(p, id));
 		link.inner = NONE;
 	}
 }
 
-static void add_label(struct pprof *p, const char *key, const char *str, int64_t num,
-		      const char *unit)
+static void asm_add_label(struct pprof *p, const char *key, const char *str, int64_t num,
+			  const char *unit)
 {
-	buf_reset(&p->part);
-	proto_add_uint(&p->part, LABEL_KEY, string_id(p, key));
+	report_buf_reset(&p->part);
+	report_proto_add_uint(&p->part, LABEL_KEY, string_id(p, key));
 	if (str)
-		proto_add_uint(&p->part, LABEL_STR, string_id(p, str));
+		report_proto_add_uint(&p->part, LABEL_STR, string_id(p, str));
 	else
-		proto_add_uint(&p->part, LABEL_NUM, (uint64_t)num);
+		report_proto_add_uint(&p->part, LABEL_NUM, (uint64_t)num);
 	if (!str && unit)
-		proto_add_uint(&p->part, LABEL_NUM_UNIT, string_id(p, unit));
-	proto_add_message(&p->message, SAMPLE_LABEL, &p->part);
+		report_proto_add_uint(&p->part, LABEL_NUM_UNIT, string_id(p, unit));
+	report_proto_add_message(&p->message, SAMPLE_LABEL, &p->part);
 }
 
 static void send_sample(struct pprof *p, uint32_t sample)
@@ -161,24 +161,25 @@ static void send_sample(struct pprof *p, uint32_t sample)
 	const struct sample *s = sample_of(r, sample);
 	const struct label_set *set = labels_of(r, s->label_set);
 
-	buf_reset(&p->message);
-	buf_reset(&p->part);
+	report_buf_reset(&p->message);
+	report_buf_reset(&p->part);
 	add_locations(p, &p->part, s->node);
-	proto_add_message(&p->message, SAMPLE_LOCATION_ID, &p->part);
-	buf_reset(&p->part);
+	report_proto_add_message(&p->message, SAMPLE_LOCATION_ID, &p->part);
+	report_buf_reset(&p->part);
 	for (size_t i = 0; i < r->ntypes; i++) {
 		uint64_t v = value_of(r, sample, i);
 
-		proto_add_varint(&p->part, v > INT64_MAX ? INT64_MAX : v); /* the field is signed */
+		report_proto_add_varint(&p->part,
+					v > INT64_MAX ? INT64_MAX : v); /* the field is signed */
 	}
-	proto_add_message(&p->message, SAMPLE_VALUE, &p->part);
-	add_label(p, "comm", text(r, s->comm), 0, NULL);
-	add_label(p, "pid", NULL, s->pid, NULL);
+	report_proto_add_message(&p->message, SAMPLE_VALUE, &p->part);
+	asm_add_label(p, "comm", text(r, s->comm), 0, NULL);
+	asm_add_label(p, "pid", NULL, s->pid, NULL);
 	if (s->tid)
-		add_label(p, "tid", NULL, s->tid, NULL);
+		asm_add_label(p, "tid", NULL, s->tid, NULL);
 	for (uint64_t i = 0; i < set->count; i++)
-		add_label(p, text(r, set->labels[i].key), text(r, set->labels[i].str),
-			  set->labels[i].num, text(r, set->labels[i].unit));
+		asm_add_label(p, text(r, set->labels[i].key), text(r, set->labels[i].str),
+			      set->labels[i].num, text(r, set->labels[i].unit));
 	send(p, PROFILE_SAMPLE, &p->message);
 }
 
@@ -268,8 +269,9 @@ static void number_mappings(struct pprof *p, struct mapping_facts *facts)
 			gather_facts(p->r, p, p->locations[i], f);
 			if (f->id)
 				continue;
-			fail(p, array_grow(&p->mappings, &p->mappings_cap,
-					   (uint64_t)p->nmappings + 1, sizeof(*p->mappings)));
+			fail(p,
+			     report_array_grow(&p->mappings, &p->mappings_cap,
+					       (uint64_t)p->nmappings + 1, sizeof(*p->mappings)));
 			if (p->err)
 				return;
 			p->mappings[p->nmappings] = mapping;
@@ -306,17 +308,17 @@ static void send_mapping(struct pprof *p, uint32_t mapping, const struct mapping
 	const char *build_id = kernel ? p->r->books.info.kernel_build_id : text(p->r, m.build_id);
 	struct buf *b = &p->message;
 
-	buf_reset(b);
-	proto_add_uint(b, MAPPING_ID, facts->id);
-	proto_add_uint(b, MAPPING_MEMORY_START, m.start);
-	proto_add_uint(b, MAPPING_MEMORY_LIMIT, m.end);
-	proto_add_uint(b, MAPPING_FILE_OFFSET, m.offset);
-	proto_add_uint(b, MAPPING_FILENAME, string_id(p, path));
-	proto_add_uint(b, MAPPING_BUILD_ID, string_id(p, build_id));
-	proto_add_uint(b, MAPPING_HAS_FUNCTIONS, facts->functions);
-	proto_add_uint(b, MAPPING_HAS_FILENAMES, facts->files);
-	proto_add_uint(b, MAPPING_HAS_LINE_NUMBERS, facts->lines);
-	proto_add_uint(b, MAPPING_HAS_INLINE_FRAMES, facts->inlined);
+	report_buf_reset(b);
+	report_proto_add_uint(b, MAPPING_ID, facts->id);
+	report_proto_add_uint(b, MAPPING_MEMORY_START, m.start);
+	report_proto_add_uint(b, MAPPING_MEMORY_LIMIT, m.end);
+	report_proto_add_uint(b, MAPPING_FILE_OFFSET, m.offset);
+	report_proto_add_uint(b, MAPPING_FILENAME, string_id(p, path));
+	report_proto_add_uint(b, MAPPING_BUILD_ID, string_id(p, build_id));
+	report_proto_add_uint(b, MAPPING_HAS_FUNCTIONS, facts->functions);
+	report_proto_add_uint(b, MAPPING_HAS_FILENAMES, facts->files);
+	report_proto_add_uint(b, MAPPING_HAS_LINE_NUMBERS, facts->lines);
+	report_proto_add_uint(b, MAPPING_HAS_INLINE_FRAMES, facts->inlined);
 	send(p, PROFILE_MAPPING, b);
 }
 
@@ -333,13 +335,13 @@ static void add_line(struct pprof *p, const struct frame *f, bool has_mapping)
 	}
 	fn.name = (uint32_t)string_id(p, name);
 	fn.file = (uint32_t)string_id(p, text(p->r, f->file));
-	fail(p, p->err ? 0 : pool_add(&p->functions, &fn, sizeof(fn), &id));
+	fail(p, p->err ? 0 : report_pool_add(&p->functions, &fn, sizeof(fn), &id));
 	if (p->err)
 		return;
-	buf_reset(&p->part);
-	proto_add_uint(&p->part, LINE_FUNCTION_ID, (uint64_t)id + 1);
-	proto_add_uint(&p->part, LINE_LINE, f->line);
-	proto_add_message(&p->message, LOCATION_LINE, &p->part);
+	report_buf_reset(&p->part);
+	report_proto_add_uint(&p->part, LINE_FUNCTION_ID, (uint64_t)id + 1);
+	report_proto_add_uint(&p->part, LINE_LINE, f->line);
+	report_proto_add_message(&p->message, LOCATION_LINE, &p->part);
 }
 
 static void send_location(struct pprof *p, uint32_t location, struct mapping_facts *facts)
@@ -349,12 +351,13 @@ static void send_location(struct pprof *p, uint32_t location, struct mapping_fac
 	uint32_t mapping = frame_mapping(p->r, outer);
 	uint64_t address = outer->address;
 
-	buf_reset(&p->message);
-	proto_add_uint(&p->message, LOCATION_ID, (uint64_t)location + 1);
+	report_buf_reset(&p->message);
+	report_proto_add_uint(&p->message, LOCATION_ID, (uint64_t)location + 1);
 	if (mapping != NONE)
-		proto_add_uint(&p->message, LOCATION_MAPPING_ID,
-			       facts_of(p->r, facts, mapping)->id);
-	proto_add_uint(&p->message, LOCATION_ADDRESS, address - (outer->is_return && address));
+		report_proto_add_uint(&p->message, LOCATION_MAPPING_ID,
+				      facts_of(p->r, facts, mapping)->id);
+	report_proto_add_uint(&p->message, LOCATION_ADDRESS,
+			      address - (outer->is_return && address));
 	for (; link != NONE; link = ((const struct link *)p->links.items)[link].inner)
 		chain[n++] = ((const struct link *)p->links.items)[link].frame;
 	while (n--)
@@ -379,11 +382,11 @@ static void send_tables(struct pprof *p)
 		const struct pprof_function *fn =
 			(const struct pprof_function *)p->functions.items + i;
 
-		buf_reset(&p->message);
-		proto_add_uint(&p->message, FUNCTION_ID, (uint64_t)i + 1);
-		proto_add_uint(&p->message, FUNCTION_NAME, fn->name);
-		proto_add_uint(&p->message, FUNCTION_SYSTEM_NAME, fn->name);
-		proto_add_uint(&p->message, FUNCTION_FILENAME, fn->file);
+		report_buf_reset(&p->message);
+		report_proto_add_uint(&p->message, FUNCTION_ID, (uint64_t)i + 1);
+		report_proto_add_uint(&p->message, FUNCTION_NAME, fn->name);
+		report_proto_add_uint(&p->message, FUNCTION_SYSTEM_NAME, fn->name);
+		report_proto_add_uint(&p->message, FUNCTION_FILENAME, fn->file);
 		send(p, PROFILE_FUNCTION, &p->message);
 	}
 	free(facts);
@@ -396,22 +399,22 @@ static void add_comments(struct pprof *p)
 	struct buf lines = { 0 };
 	char *rest, *line;
 
-	add_title(&lines, &r->books.info);
-	buf_puts(&lines, "\n");
-	add_profile_circumstances(&lines, r);
-	buf_puts(&lines, "\n");
+	report_add_title(&lines, &r->books.info);
+	report_buf_puts(&lines, "\n");
+	report_add_profile_circumstances(&lines, r);
+	report_buf_puts(&lines, "\n");
 	if (r->books.info.host || r->books.info.kernel) {
-		buf_clean(&lines, r->books.info.host ? r->books.info.host : "", 0, 0);
-		buf_puts(&lines, r->books.info.kernel ? " Linux " : "");
-		buf_clean(&lines, r->books.info.kernel ? r->books.info.kernel : "", 0, 0);
-		buf_puts(&lines, "\n");
+		report_buf_clean(&lines, r->books.info.host ? r->books.info.host : "", 0, 0);
+		report_buf_puts(&lines, r->books.info.kernel ? " Linux " : "");
+		report_buf_clean(&lines, r->books.info.kernel ? r->books.info.kernel : "", 0, 0);
+		report_buf_puts(&lines, "\n");
 	}
 	if (r->books.has_ledger)
-		add_ledger(&lines, &r->books.ledger, text(r, r->types[0].type));
+		report_add_ledger(&lines, &r->books.ledger, text(r, r->types[0].type));
 	fail(p, lines.err);
 	for (rest = lines.s; !p->err && (line = strsep(&rest, "\n")) && *line;)
-		proto_add_uint(&p->message, PROFILE_COMMENT, string_id(p, line));
-	buf_free(&lines);
+		report_proto_add_uint(&p->message, PROFILE_COMMENT, string_id(p, line));
+	report_buf_free(&lines);
 }
 
 static void send_head(struct pprof *p)
@@ -425,16 +428,16 @@ static void send_head(struct pprof *p)
 	if (info->period_type.type && info->period_type.unit)
 		send_value_type(p, PROFILE_PERIOD_TYPE, info->period_type.type,
 				info->period_type.unit);
-	buf_reset(&p->message);
-	proto_add_uint(&p->message, PROFILE_TIME_NANOS, info->start_ns);
-	proto_add_uint(&p->message, PROFILE_DURATION_NANOS, info->duration_ns);
-	proto_add_uint(&p->message, PROFILE_PERIOD, info->period);
-	proto_add_uint(&p->message, PROFILE_DEFAULT_SAMPLE_TYPE,
-		       string_id(p, text(r, r->types[p->options.weight].type)));
+	report_buf_reset(&p->message);
+	report_proto_add_uint(&p->message, PROFILE_TIME_NANOS, info->start_ns);
+	report_proto_add_uint(&p->message, PROFILE_DURATION_NANOS, info->duration_ns);
+	report_proto_add_uint(&p->message, PROFILE_PERIOD, info->period);
+	report_proto_add_uint(&p->message, PROFILE_DEFAULT_SAMPLE_TYPE,
+			      string_id(p, text(r, r->types[p->options.weight].type)));
 	add_comments(p);
 	fail(p, p->message.err);
 	if (!p->err)
-		gzip_write(&p->gzip, p->message.s, p->message.len);
+		report_gzip_write(&p->gzip, p->message.s, p->message.len);
 }
 
 static void send_strings(struct pprof *p)
@@ -442,24 +445,24 @@ static void send_strings(struct pprof *p)
 	for (uint32_t i = 0; i < p->strings.count && !p->err; i++) {
 		const char *s = i ? strings_get(&p->strings, i) : "";
 
-		buf_reset(&p->message);
-		buf_puts(&p->message, s);
+		report_buf_reset(&p->message);
+		report_buf_puts(&p->message, s);
 		send(p, PROFILE_STRING_TABLE, &p->message);
 	}
 }
 
 static void pprof_free(struct pprof *p)
 {
-	order_free(&p->order);
-	strings_free(&p->strings);
-	pool_free(&p->links);
-	pool_free(&p->functions);
+	report_order_free(&p->order);
+	report_strings_free(&p->strings);
+	report_pool_free(&p->links);
+	report_pool_free(&p->functions);
 	free(p->id_of_link);
 	free(p->locations);
 	free(p->mappings);
-	buf_free(&p->message);
-	buf_free(&p->part);
-	buf_free(&p->scratch);
+	report_buf_free(&p->message);
+	report_buf_free(&p->part);
+	report_buf_free(&p->scratch);
 	free(p);
 }
 
@@ -472,21 +475,21 @@ int report_write_pprof(const struct report *r, FILE *file, const struct report_o
 		return -ENOMEM;
 	p->r = r;
 	p->out.file = file;
-	err = options_resolve(r, options, &p->options);
+	err = report_options_resolve(r, options, &p->options);
 	if (!err)
-		err = strings_init(&p->strings);
+		err = report_strings_init(&p->strings);
 	if (!err)
-		err = order_make(r, true, &p->order);
+		err = report_order_make(r, true, &p->order);
 	if (!err)
-		err = gzip_begin(&p->gzip, &p->out);
+		err = report_gzip_begin(&p->gzip, &p->out);
 	if (!err) {
 		send_head(p);
 		for (uint32_t i = 0; i < r->samples.count && !p->err; i++)
 			send_sample(p, p->order.samples[i]);
 		send_tables(p);
 		send_strings(p);
-		gzip_end(&p->gzip);
-		err = p->err ? p->err : out_end(&p->out);
+		report_gzip_end(&p->gzip);
+		err = p->err ? p->err : report_out_end(&p->out);
 	}
 	pprof_free(p);
 	return err;

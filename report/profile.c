@@ -23,16 +23,16 @@ int report_new(const struct report_value_type *types, size_t ntypes, struct repo
 	if (!r)
 		return -ENOMEM;
 	r->ntypes = ntypes;
-	err = strings_init(&r->strings);
+	err = report_strings_init(&r->strings);
 	for (size_t i = 0; i < ntypes && !err; i++) {
-		err = strings_add(&r->strings, types[i].type, &r->types[i].type);
+		err = report_strings_add(&r->strings, types[i].type, &r->types[i].type);
 		if (!err)
-			err = strings_add(&r->strings, types[i].unit, &r->types[i].unit);
+			err = report_strings_add(&r->strings, types[i].unit, &r->types[i].unit);
 	}
 	if (!err)
-		err = pool_add(&r->label_sets, &no_labels, sizeof(no_labels), &empty);
+		err = report_pool_add(&r->label_sets, &no_labels, sizeof(no_labels), &empty);
 	if (!err)
-		err = array_grow(&r->nodes, &r->nodes_cap, 64, sizeof(*r->nodes));
+		err = report_array_grow(&r->nodes, &r->nodes_cap, 64, sizeof(*r->nodes));
 	if (err) {
 		report_free(r);
 		return err;
@@ -46,17 +46,17 @@ void report_free(struct report *r)
 {
 	if (!r)
 		return;
-	strings_free(&r->strings);
-	pool_free(&r->mappings);
-	pool_free(&r->functions);
-	pool_free(&r->frames);
-	pool_free(&r->label_sets);
-	pool_free(&r->samples);
+	report_strings_free(&r->strings);
+	report_pool_free(&r->mappings);
+	report_pool_free(&r->functions);
+	report_pool_free(&r->frames);
+	report_pool_free(&r->label_sets);
+	report_pool_free(&r->samples);
 	free(r->nodes);
-	index_free(&r->node_index);
-	index_free(&r->stack_index);
+	report_index_free(&r->node_index);
+	report_index_free(&r->stack_index);
 	free(r->values);
-	books_free(&r->books);
+	report_ledger_free(&r->books);
 	free(r);
 }
 
@@ -75,20 +75,20 @@ int report_frame_add(struct report *r, const struct report_frame *frame, uint32_
 
 	if ((unsigned int)frame->kind > REPORT_MARK)
 		return -EINVAL;
-	err = strings_add(&r->strings, frame->name, &fn.name);
+	err = report_strings_add(&r->strings, frame->name, &fn.name);
 	if (!err)
-		err = strings_add(&r->strings, frame->module, &fn.path);
+		err = report_strings_add(&r->strings, frame->module, &fn.path);
 	if (!err)
-		err = strings_add(&r->strings, frame->build_id, &m.build_id);
+		err = report_strings_add(&r->strings, frame->build_id, &m.build_id);
 	if (!err)
-		err = strings_add(&r->strings, frame->file, &f.file);
+		err = report_strings_add(&r->strings, frame->file, &f.file);
 	m.path = fn.path;
 	if (!err)
-		err = pool_add(&r->mappings, &m, sizeof(m), &f.mapping);
+		err = report_pool_add(&r->mappings, &m, sizeof(m), &f.mapping);
 	if (!err)
-		err = pool_add(&r->functions, &fn, sizeof(fn), &f.function);
+		err = report_pool_add(&r->functions, &fn, sizeof(fn), &f.function);
 	if (!err)
-		err = pool_add(&r->frames, &f, sizeof(f), id);
+		err = report_pool_add(&r->frames, &f, sizeof(f), id);
 	return err;
 }
 
@@ -106,11 +106,12 @@ static int step(struct report *r, uint32_t parent, uint32_t frame, uint32_t *nod
 			return 0;
 		}
 	}
-	err = array_grow(&r->nodes, &r->nodes_cap, (uint64_t)r->nnodes + 1, sizeof(*r->nodes));
+	err = report_array_grow(&r->nodes, &r->nodes_cap, (uint64_t)r->nnodes + 1,
+				sizeof(*r->nodes));
 	if (err)
 		return err;
 	r->nodes[r->nnodes] = (struct node){ parent, frame };
-	index_put(&r->node_index, hash, r->nnodes);
+	report_index_put(&r->node_index, hash, r->nnodes);
 	*node = r->nnodes++;
 	return 0;
 }
@@ -135,7 +136,7 @@ static int add_stack(struct report *r, const uint32_t *frames, size_t n, uint32_
 	err = index_reserve(&r->stack_index);
 	if (err)
 		return err;
-	at = hash = hash_bytes(frames, n * sizeof(*frames));
+	at = hash = report_hash_bytes(frames, n * sizeof(*frames));
 	while ((found = index_next(&r->stack_index, hash, &at)) != NONE) {
 		if (is_stack(r, found, frames, n)) {
 			*node = found;
@@ -150,7 +151,7 @@ static int add_stack(struct report *r, const uint32_t *frames, size_t n, uint32_
 		err = step(r, found, frames[n], &found);
 	if (err)
 		return err;
-	index_put(&r->stack_index, hash, found);
+	report_index_put(&r->stack_index, hash, found);
 	*node = found;
 	return 0;
 }
@@ -183,13 +184,13 @@ static int add_labels(struct report *r, const struct report_label *labels, size_
 		if (i && !strcmp(sorted[i - 1]->key, sorted[i]->key))
 			return -EINVAL;
 		set.labels[i].num = sorted[i]->str ? 0 : sorted[i]->num;
-		err = strings_add(&r->strings, sorted[i]->key, &set.labels[i].key);
+		err = report_strings_add(&r->strings, sorted[i]->key, &set.labels[i].key);
 		if (!err)
-			err = strings_add(&r->strings, sorted[i]->str, &set.labels[i].str);
+			err = report_strings_add(&r->strings, sorted[i]->str, &set.labels[i].str);
 		if (!err && !sorted[i]->str)
-			err = strings_add(&r->strings, sorted[i]->unit, &set.labels[i].unit);
+			err = report_strings_add(&r->strings, sorted[i]->unit, &set.labels[i].unit);
 	}
-	return err ? err : pool_add(&r->label_sets, &set, sizeof(set), id);
+	return err ? err : report_pool_add(&r->label_sets, &set, sizeof(set), id);
 }
 
 int report_add(struct report *r, const struct report_sample *sample)
@@ -199,16 +200,16 @@ int report_add(struct report *r, const struct report_sample *sample)
 	uint64_t *values;
 	int err;
 
-	err = array_grow(&r->values, &r->values_cap, ((uint64_t)before + 1) * r->ntypes,
-			 sizeof(*r->values));
+	err = report_array_grow(&r->values, &r->values_cap, ((uint64_t)before + 1) * r->ntypes,
+				sizeof(*r->values));
 	if (!err)
 		err = add_stack(r, sample->frames, sample->nframes, &s.node);
 	if (!err && sample->nlabels)
 		err = add_labels(r, sample->labels, sample->nlabels, &s.label_set);
 	if (!err)
-		err = strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
+		err = report_strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
 	if (!err)
-		err = pool_add(&r->samples, &s, sizeof(s), &id);
+		err = report_pool_add(&r->samples, &s, sizeof(s), &id);
 	if (err)
 		return err;
 

@@ -6,7 +6,7 @@
 #include "prometheus.h"
 #include "text.h"
 
-bool prometheus_name(const char *s)
+bool report_prometheus_name(const char *s)
 {
 	static const char allowed[] =
 		"0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -14,12 +14,14 @@ bool prometheus_name(const char *s)
 	return *s && !strchr("0123456789", *s) && !s[strspn(s, allowed)];
 }
 
-void prometheus_head(struct out *o, const char *name, const char *help, const char *type)
+void report_prometheus_head(struct out *o, const char *name, const char *help, const char *type)
 {
-	out_printf(o, "# HELP %s ", name);
+	report_out_printf(o, "# HELP %s ", name);
 	for (; *help; help++)
-		out_puts(o, *help == '\\' ? "\\\\" : *help == '\n' ? "\\n" : (char[]){ *help, 0 });
-	out_printf(o, "\n# TYPE %s %s\n", name, type);
+		report_out_puts(o, *help == '\\'   ? "\\\\"
+				   : *help == '\n' ? "\\n"
+						   : (char[]){ *help, 0 });
+	report_out_printf(o, "\n# TYPE %s %s\n", name, type);
 }
 
 /*
@@ -31,7 +33,7 @@ static bool stands_as_it_is(const char *s)
 	while (*s) {
 		char unit[UNIT_SIZE];
 		const char *at = s;
-		size_t n = text_unit(&s, unit, NULL);
+		size_t n = report_text_unit(&s, unit, NULL);
 
 		if (n != (size_t)(s - at) || memcmp(unit, at, n))
 			return false;
@@ -41,29 +43,29 @@ static bool stands_as_it_is(const char *s)
 	return true;
 }
 
-void prometheus_label(struct out *o, bool *first, const char *key, const char *value)
+void report_prometheus_label(struct out *o, bool *first, const char *key, const char *value)
 {
 	bool plain = stands_as_it_is(value);
 
-	out_printf(o, "%s%s=\"", *first ? "" : ",", key);
+	report_out_printf(o, "%s%s=\"", *first ? "" : ",", key);
 	*first = false;
 	while (*value) {
 		char unit[UNIT_SIZE];
 		bool backslash = *value == '\\';
 
-		text_unit(&value, unit, NULL);
+		report_text_unit(&value, unit, NULL);
 		if (backslash && !plain)
-			out_puts(o, "\\\\");
+			report_out_puts(o, "\\\\");
 		for (const char *c = unit; *c; c++) {
 			if (*c == '\\' || *c == '"')
-				out_putc(o, '\\');
-			out_putc(o, *c);
+				report_out_putc(o, '\\');
+			report_out_putc(o, *c);
 		}
 	}
-	out_putc(o, '"');
+	report_out_putc(o, '"');
 }
 
-const char *prometheus_suffix(enum report_unit unit)
+const char *report_prometheus_suffix(enum report_unit unit)
 {
 	switch (unit) {
 	case REPORT_UNIT_NS:
@@ -84,20 +86,20 @@ static uint64_t base(enum report_unit unit)
 	return unit == REPORT_UNIT_NS ? 1000000000 : unit == REPORT_UNIT_US ? 1000000 : 1;
 }
 
-void prometheus_value(struct out *o, uint64_t v, enum report_unit unit)
+void report_prometheus_value(struct out *o, uint64_t v, enum report_unit unit)
 {
 	int digits = unit == REPORT_UNIT_NS ? 9 : 6;
 	uint64_t one = base(unit), rest = v % one;
 
-	out_u64(o, v / one);
+	report_out_u64(o, v / one);
 	if (!rest)
 		return;
 	for (; rest % 10 == 0; rest /= 10)
 		digits--;
-	out_printf(o, ".%0*" PRIu64, digits, rest);
+	report_out_printf(o, ".%0*" PRIu64, digits, rest);
 }
 
-void prometheus_real(struct out *o, double v, enum report_unit unit)
+void report_prometheus_real(struct out *o, double v, enum report_unit unit)
 {
-	out_printf(o, "%.9g", v / (double)base(unit));
+	report_out_printf(o, "%.9g", v / (double)base(unit));
 }

@@ -4,7 +4,7 @@
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
-size_t proto_varint(unsigned char out[VARINT_MAX], uint64_t v)
+size_t report_proto_varint(unsigned char out[VARINT_MAX], uint64_t v)
 {
 	size_t n = 0;
 
@@ -14,31 +14,31 @@ size_t proto_varint(unsigned char out[VARINT_MAX], uint64_t v)
 	return n;
 }
 
-void proto_add_varint(struct buf *b, uint64_t v)
+void report_proto_add_varint(struct buf *b, uint64_t v)
 {
 	unsigned char bytes[VARINT_MAX];
 
-	buf_add(b, bytes, proto_varint(bytes, v));
+	report_buf_add(b, bytes, report_proto_varint(bytes, v));
 }
 
-void proto_add_uint(struct buf *b, unsigned int field, uint64_t v)
+void report_proto_add_uint(struct buf *b, unsigned int field, uint64_t v)
 {
 	if (!v)
 		return;
-	proto_add_varint(b, (uint64_t)field << 3 | WIRE_VARINT);
-	proto_add_varint(b, v);
+	report_proto_add_varint(b, (uint64_t)field << 3 | WIRE_VARINT);
+	report_proto_add_varint(b, v);
 }
 
-void proto_add_bytes(struct buf *b, unsigned int field, const void *bytes, size_t n)
+void report_proto_add_bytes(struct buf *b, unsigned int field, const void *bytes, size_t n)
 {
-	proto_add_varint(b, (uint64_t)field << 3 | WIRE_BYTES);
-	proto_add_varint(b, n);
-	buf_add(b, bytes, n);
+	report_proto_add_varint(b, (uint64_t)field << 3 | WIRE_BYTES);
+	report_proto_add_varint(b, n);
+	report_buf_add(b, bytes, n);
 }
 
-void proto_add_message(struct buf *b, unsigned int field, const struct buf *message)
+void report_proto_add_message(struct buf *b, unsigned int field, const struct buf *message)
 {
 	if (!b->err)
 		b->err = message->err;
-	proto_add_bytes(b, field, message->len ? message->s : "", message->len);
+	report_proto_add_bytes(b, field, message->len ? message->s : "", message->len);
 }

@@ -11,11 +11,12 @@
 
 #define VARINT_MAX 10
 
-size_t proto_varint(unsigned char out[VARINT_MAX], uint64_t v); /* its length */
+size_t report_proto_varint(unsigned char out[VARINT_MAX], uint64_t v); /* its length */
 
-void proto_add_varint(struct buf *b, uint64_t v);
-void proto_add_uint(struct buf *b, unsigned int field, uint64_t v); /* 0 is the default: left out */
-void proto_add_bytes(struct buf *b, unsigned int field, const void *bytes, size_t n);
-void proto_add_message(struct buf *b, unsigned int field, const struct buf *message);
+void report_proto_add_varint(struct buf *b, uint64_t v);
+void report_proto_add_uint(struct buf *b, unsigned int field,
+			   uint64_t v); /* 0 is the default: left out */
+void report_proto_add_bytes(struct buf *b, unsigned int field, const void *bytes, size_t n);
+void report_proto_add_message(struct buf *b, unsigned int field, const struct buf *message);
 
 #endif

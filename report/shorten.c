@@ -12,19 +12,19 @@ static void buf_columns(struct buf *b, const char *s, unsigned int first, unsign
 	char unit[UNIT_SIZE];
 
 	while (*s && at < last) {
-		size_t n = text_unit(&s, unit, &columns);
+		size_t n = report_text_unit(&s, unit, &columns);
 
 		if (at >= first && at + columns <= last)
-			buf_add(b, unit, n);
+			report_buf_add(b, unit, n);
 		at += columns;
 	}
 }
 
-void buf_elide(struct buf *b, const char *s, unsigned int columns, const char *dots)
+void report_buf_elide(struct buf *b, const char *s, unsigned int columns, const char *dots)
 {
-	unsigned int width = text_columns(s), gap = text_columns(dots), head;
+	unsigned int width = report_text_columns(s), gap = report_text_columns(dots), head;
 
-	buf_add(b, "", 0);
+	report_buf_add(b, "", 0);
 	if (width <= columns) {
 		buf_columns(b, s, 0, width);
 		return;
@@ -35,7 +35,7 @@ void buf_elide(struct buf *b, const char *s, unsigned int columns, const char *d
 	}
 	head = (columns - gap + 1) / 2;
 	buf_columns(b, s, 0, head);
-	buf_puts(b, dots);
+	report_buf_puts(b, dots);
 	buf_columns(b, s, width - (columns - gap - head), width);
 }
 
@@ -69,7 +69,7 @@ static void empty_brackets(struct buf *b, const char *name, char open, bool last
 {
 	const char *from = name, *at = name;
 
-	buf_reset(b);
+	report_buf_reset(b);
 	while ((at = strchr(at, open))) {
 		const char *end;
 
@@ -81,30 +81,30 @@ static void empty_brackets(struct buf *b, const char *name, char open, bool last
 		if (!end)
 			break; /* what follows is not worth a look for each bracket in it */
 		if (end - at > 2 && !(last && strchr(end, open))) {
-			buf_add(b, from, (size_t)(at + 1 - from));
-			buf_puts(b, dots);
+			report_buf_add(b, from, (size_t)(at + 1 - from));
+			report_buf_puts(b, dots);
 			from = end - 1;
 		}
 		at = end;
 	}
-	buf_puts(b, from);
+	report_buf_puts(b, from);
 }
 
-void buf_shorten(struct buf *b, const char *name, unsigned int columns, const char *dots)
+void report_buf_shorten(struct buf *b, const char *name, unsigned int columns, const char *dots)
 {
 	struct buf less = { 0 }, least = { 0 };
 
-	if (text_columns(name) <= columns) {
-		buf_elide(b, name, columns, dots);
+	if (report_text_columns(name) <= columns) {
+		report_buf_elide(b, name, columns, dots);
 		return;
 	}
 	empty_brackets(&less, name, '<', false, dots);
-	if (!less.err && text_columns(less.s) > columns)
+	if (!less.err && report_text_columns(less.s) > columns)
 		empty_brackets(&least, less.s, '(', true, dots);
 	if (less.err || least.err)
 		b->err = less.err ? less.err : least.err;
 	else
-		buf_elide(b, least.s ? least.s : less.s, columns, dots);
-	buf_free(&less);
-	buf_free(&least);
+		report_buf_elide(b, least.s ? least.s : less.s, columns, dots);
+	report_buf_free(&less);
+	report_buf_free(&least);
 }

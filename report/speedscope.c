@@ -30,11 +30,11 @@ static void put_place(struct out *o, const struct report *r, uint32_t frame)
 
 	if (!file && !path)
 		return;
-	out_puts(o, ",\"file\":");
-	out_json(o, file ? file : path);
+	report_out_puts(o, ",\"file\":");
+	report_out_json(o, file ? file : path);
 	if (file && f->line) {
-		out_puts(o, ",\"line\":");
-		out_u64(o, f->line);
+		report_out_puts(o, ",\"line\":");
+		report_out_u64(o, f->line);
 	}
 }
 
@@ -88,10 +88,10 @@ static void put_stack(struct out *o, const struct tree *t, const uint32_t *numbe
 
 	for (uint32_t at = leaf; at; at = t->nodes[at].parent)
 		path[depth++] = t->nodes[at].key;
-	out_putc(o, '[');
+	report_out_putc(o, '[');
 	while (depth--) {
-		out_u64(o, number[path[depth]]);
-		out_puts(o, depth ? "," : "]");
+		report_out_u64(o, number[path[depth]]);
+		report_out_puts(o, depth ? "," : "]");
 	}
 }
 
@@ -101,55 +101,55 @@ static void put_profile(struct out *o, const struct report *r, const struct tree
 	unsigned int depth = 0;
 	const char *comma = "";
 
-	out_puts(o, "{\"type\":\"sampled\",\"name\":");
-	out_json(o, text(r, r->types[type].type));
-	out_printf(o, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":",
-		   viewer_unit(text(r, r->types[type].unit)));
-	out_u64(o, t->nodes[0].total);
-	out_puts(o, ",\n\"samples\":[");
-	for (uint32_t at = 0; (at = tree_next(t, at, &depth));) {
+	report_out_puts(o, "{\"type\":\"sampled\",\"name\":");
+	report_out_json(o, text(r, r->types[type].type));
+	report_out_printf(o, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":",
+			  viewer_unit(text(r, r->types[type].unit)));
+	report_out_u64(o, t->nodes[0].total);
+	report_out_puts(o, ",\n\"samples\":[");
+	for (uint32_t at = 0; (at = report_tree_next(t, at, &depth));) {
 		if (!t->nodes[at].self)
 			continue;
-		out_puts(o, comma);
+		report_out_puts(o, comma);
 		put_stack(o, t, number, at);
 		comma = ",\n";
 	}
-	out_puts(o, "],\n\"weights\":[");
+	report_out_puts(o, "],\n\"weights\":[");
 	comma = "";
-	for (uint32_t at = 0; (at = tree_next(t, at, &depth));) {
+	for (uint32_t at = 0; (at = report_tree_next(t, at, &depth));) {
 		if (!t->nodes[at].self)
 			continue;
-		out_puts(o, comma);
-		out_u64(o, t->nodes[at].self);
+		report_out_puts(o, comma);
+		report_out_u64(o, t->nodes[at].self);
 		comma = ",";
 	}
-	out_puts(o, "]}");
+	report_out_puts(o, "]}");
 }
 
 static void put_frames(struct out *o, const struct report *r, const struct names *names,
 		       const uint32_t *used, uint32_t n, const uint32_t *first)
 {
-	out_puts(o, "\"shared\":{\"frames\":[");
+	report_out_puts(o, "\"shared\":{\"frames\":[");
 	for (uint32_t i = 0; i < n; i++) {
-		out_puts(o, i ? ",\n{\"name\":" : "\n{\"name\":");
-		out_json(o, name_text(names, used[i]));
+		report_out_puts(o, i ? ",\n{\"name\":" : "\n{\"name\":");
+		report_out_json(o, name_text(names, used[i]));
 		if (first[used[i]] != NONE)
 			put_place(o, r, first[used[i]]);
-		out_putc(o, '}');
+		report_out_putc(o, '}');
 	}
-	out_puts(o, "]}");
+	report_out_puts(o, "]}");
 }
 
 static void put_file_head(struct out *o, const struct report *r, unsigned int active)
 {
 	struct buf title = { 0 };
 
-	add_title(&title, &r->books.info);
-	out_puts(o, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-		    "\"exporter\":\"rawprof\",\"name\":");
-	out_json(o, title.err ? "rawprof" : title.s);
-	out_printf(o, ",\"activeProfileIndex\":%u,\n", active);
-	buf_free(&title);
+	report_add_title(&title, &r->books.info);
+	report_out_puts(o, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+			   "\"exporter\":\"rawprof\",\"name\":");
+	report_out_json(o, title.err ? "rawprof" : title.s);
+	report_out_printf(o, ",\"activeProfileIndex\":%u,\n", active);
+	report_buf_free(&title);
 }
 
 int report_write_speedscope(const struct report *r, FILE *file, const struct report_options *given)
@@ -159,13 +159,13 @@ int report_write_speedscope(const struct report *r, FILE *file, const struct rep
 	struct names names = { 0 };
 	struct order order = { 0 };
 	uint32_t *tables = NULL, count;
-	int err = options_resolve(r, given, &options);
+	int err = report_options_resolve(r, given, &options);
 
 	options.reverse = false;
 	if (!err)
-		err = names_make(r, &options, false, &names);
+		err = report_names_make(r, &options, false, &names);
 	if (!err)
-		err = order_make(r, true, &order);
+		err = report_order_make(r, true, &order);
 	if (!err && !(tables = malloc(3 * ((size_t)names.pool.count + 1) * sizeof(*tables))))
 		err = -ENOMEM;
 	if (!err) {
@@ -176,20 +176,20 @@ int report_write_speedscope(const struct report *r, FILE *file, const struct rep
 		find_places(r, &names, &order, first);
 		put_file_head(&o, r, options.weight);
 		put_frames(&o, r, &names, used, count, first);
-		out_puts(&o, ",\n\"profiles\":[");
+		report_out_puts(&o, ",\n\"profiles\":[");
 		for (options.weight = 0; options.weight < r->ntypes && !err; options.weight++) {
 			struct tree tree = { 0 };
 
-			err = tree_by_name(r, &names, &options, &tree);
-			out_puts(&o, options.weight ? ",\n" : "\n");
+			err = report_tree_by_name(r, &names, &options, &tree);
+			report_out_puts(&o, options.weight ? ",\n" : "\n");
 			if (!err)
 				put_profile(&o, r, &tree, number, options.weight);
-			tree_free(&tree);
+			report_tree_free(&tree);
 		}
-		out_puts(&o, "]}\n");
+		report_out_puts(&o, "]}\n");
 	}
 	free(tables);
-	order_free(&order);
-	names_free(&names);
-	return err ? err : out_end(&o);
+	report_order_free(&order);
+	report_names_free(&names);
+	return err ? err : report_out_end(&o);
 }

@@ -7,7 +7,7 @@
 
 #include "text.h"
 
-char *text_number(uint64_t v, char s[NUMBER_SIZE])
+char *report_text_number(uint64_t v, char s[NUMBER_SIZE])
 {
 	char *at = &s[NUMBER_SIZE - 1];
 	int digits = 0;
@@ -32,7 +32,7 @@ static char *three_digits(double v, const char *unit, char s[NUMBER_SIZE])
 	return s;
 }
 
-char *text_duration(uint64_t ns, char s[NUMBER_SIZE])
+char *report_text_duration(uint64_t ns, char s[NUMBER_SIZE])
 {
 	if (ns < 1000) {
 		snprintf(s, NUMBER_SIZE, "%" PRIu64 " ns", ns);
@@ -45,7 +45,7 @@ char *text_duration(uint64_t ns, char s[NUMBER_SIZE])
 	return three_digits((double)ns / 1e9, "s", s);
 }
 
-char *text_bytes(uint64_t bytes, char s[NUMBER_SIZE])
+char *report_text_bytes(uint64_t bytes, char s[NUMBER_SIZE])
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	double v = (double)bytes / 1024;
@@ -60,33 +60,33 @@ char *text_bytes(uint64_t bytes, char s[NUMBER_SIZE])
 	return three_digits(v, units[i], s);
 }
 
-char *text_weight(uint64_t v, const char *unit, char s[NUMBER_SIZE])
+char *report_text_weight(uint64_t v, const char *unit, char s[NUMBER_SIZE])
 {
 	if (!strcmp(unit, "nanoseconds"))
-		return text_duration(v, s);
+		return report_text_duration(v, s);
 	if (!strcmp(unit, "bytes"))
-		return text_bytes(v, s);
-	return text_number(v, s);
+		return report_text_bytes(v, s);
+	return report_text_number(v, s);
 }
 
-char *text_figure(uint64_t v, enum report_unit unit, char s[NUMBER_SIZE])
+char *report_text_figure(uint64_t v, enum report_unit unit, char s[NUMBER_SIZE])
 {
 	switch (unit) {
 	case REPORT_UNIT_NS:
-		return text_duration(v, s);
+		return report_text_duration(v, s);
 	case REPORT_UNIT_US:
-		return text_duration(v > UINT64_MAX / 1000 ? UINT64_MAX : v * 1000, s);
+		return report_text_duration(v > UINT64_MAX / 1000 ? UINT64_MAX : v * 1000, s);
 	case REPORT_UNIT_BYTES:
-		return text_bytes(v, s);
+		return report_text_bytes(v, s);
 	case REPORT_UNIT_ID:
 		snprintf(s, NUMBER_SIZE, "%" PRIu64, v);
 		return s;
 	default:
-		return text_number(v, s);
+		return report_text_number(v, s);
 	}
 }
 
-char *text_real(double v, enum report_unit unit, char s[NUMBER_SIZE])
+char *report_text_real(double v, enum report_unit unit, char s[NUMBER_SIZE])
 {
 	bool count = unit == REPORT_UNIT_COUNT || unit == REPORT_UNIT_ID;
 
@@ -97,11 +97,11 @@ char *text_real(double v, enum report_unit unit, char s[NUMBER_SIZE])
 	else if (v > 0 && v < 99.95 && count)
 		snprintf(s, NUMBER_SIZE, "%.*f", v < 9.995 ? 2 : 1, v);
 	else
-		text_figure(v < 18e18 ? (uint64_t)(v + 0.5) : UINT64_MAX, unit, s);
+		report_text_figure(v < 18e18 ? (uint64_t)(v + 0.5) : UINT64_MAX, unit, s);
 	return s;
 }
 
-double text_percent(uint64_t part, uint64_t whole)
+double report_text_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -144,7 +144,7 @@ static bool printable(uint32_t code)
 	return !(code >= 0x2066 && code <= 0x2069) && (code & 0xfffe) != 0xfffe;
 }
 
-size_t text_unit(const char **s, char out[UNIT_SIZE], unsigned int *columns)
+size_t report_text_unit(const char **s, char out[UNIT_SIZE], unsigned int *columns)
 {
 	const unsigned char *p = (const unsigned char *)*s;
 	uint32_t code;
@@ -171,7 +171,7 @@ size_t text_unit(const char **s, char out[UNIT_SIZE], unsigned int *columns)
 	return length;
 }
 
-size_t text_plain(const char *s)
+size_t report_text_plain(const char *s)
 {
 	size_t n = 0;
 
@@ -180,58 +180,58 @@ size_t text_plain(const char *s)
 	return n;
 }
 
-unsigned int text_columns(const char *s)
+unsigned int report_text_columns(const char *s)
 {
 	unsigned int sum = 0, columns;
 	char unit[UNIT_SIZE];
 	size_t plain;
 
 	for (; *s; sum += columns) {
-		plain = text_plain(s);
+		plain = report_text_plain(s);
 		sum += (unsigned int)plain;
 		s += plain;
 		if (!*s)
 			break;
-		text_unit(&s, unit, &columns);
+		report_text_unit(&s, unit, &columns);
 	}
 	return sum;
 }
 
-void buf_clean(struct buf *b, const char *s, char from, char to)
+void report_buf_clean(struct buf *b, const char *s, char from, char to)
 {
 	char unit[UNIT_SIZE];
 	size_t n;
 
-	buf_add(b, "", 0);
+	report_buf_add(b, "", 0);
 	while (*s) {
 		size_t at = b->len;
 
-		n = text_plain(s);
-		buf_add(b, s, n);
+		n = report_text_plain(s);
+		report_buf_add(b, s, n);
 		s += n;
 		for (; from && at < b->len; at++)
 			if (b->s[at] == from)
 				b->s[at] = to;
 		if (!*s)
 			break;
-		n = text_unit(&s, unit, NULL);
-		buf_add(b, unit, n);
+		n = report_text_unit(&s, unit, NULL);
+		report_buf_add(b, unit, n);
 	}
 }
 
-void out_clean(struct out *o, const char *s)
+void report_out_clean(struct out *o, const char *s)
 {
 	char unit[UNIT_SIZE];
 
 	while (*s) {
-		size_t n = text_plain(s);
+		size_t n = report_text_plain(s);
 
-		out_write(o, s, n);
+		report_out_write(o, s, n);
 		s += n;
 		if (!*s)
 			break;
-		n = text_unit(&s, unit, NULL);
-		out_write(o, unit, n);
+		n = report_text_unit(&s, unit, NULL);
+		report_out_write(o, unit, n);
 	}
 }
 
@@ -255,28 +255,28 @@ static size_t singular(const char *s, size_t n, const char **end)
 	return ends_in(s, n, "s") && !ends_in(s, n, "ss") ? n - 1 : n;
 }
 
-void add_events(struct buf *b, uint64_t n, const char *events)
+void report_add_events(struct buf *b, uint64_t n, const char *events)
 {
 	char number[NUMBER_SIZE];
 	size_t word = strcspn(events, " "), keeps = word;
 	const char *end = "";
 	char *one;
 
-	buf_puts(b, text_number(n, number));
-	buf_puts(b, " ");
+	report_buf_puts(b, report_text_number(n, number));
+	report_buf_puts(b, " ");
 	if (n == 1 && !strstr(events, " and "))
 		keeps = singular(events, word, &end);
 	one = strndup(events, keeps);
 	if (one)
-		buf_clean(b, one, 0, 0);
+		report_buf_clean(b, one, 0, 0);
 	else
 		b->err = -ENOMEM;
 	free(one);
-	buf_puts(b, end);
-	buf_clean(b, events + word, 0, 0);
+	report_buf_puts(b, end);
+	report_buf_clean(b, events + word, 0, 0);
 }
 
-/* As text_plain(), but ends also at one of the characters in `special`. */
+/* As report_text_plain(), but ends also at one of the characters in `special`. */
 static size_t plain_until(const char *s, const char *special)
 {
 	size_t n = 0;
@@ -286,64 +286,64 @@ static size_t plain_until(const char *s, const char *special)
 	return n;
 }
 
-void out_json(struct out *o, const char *s)
+void report_out_json(struct out *o, const char *s)
 {
 	uint32_t code;
 
 	if (!s) {
-		out_puts(o, "null");
+		report_out_puts(o, "null");
 		return;
 	}
-	out_putc(o, '"');
+	report_out_putc(o, '"');
 	while (*s) {
 		size_t n = plain_until(s, "\"\\");
 
-		out_write(o, s, n);
+		report_out_write(o, s, n);
 		s += n;
 		if (!*s)
 			break;
 		n = decode((const unsigned char *)s, &code);
 		if (!n)
-			out_printf(o, "\\\\x%02x", (unsigned char)*s);
+			report_out_printf(o, "\\\\x%02x", (unsigned char)*s);
 		else if (code < 0x20 || code == 0x7f)
-			out_printf(o, "\\u%04x", (unsigned int)code);
+			report_out_printf(o, "\\u%04x", (unsigned int)code);
 		else if (code == '"' || code == '\\')
-			out_printf(o, "\\%c", (char)code);
+			report_out_printf(o, "\\%c", (char)code);
 		else
-			out_write(o, s, n);
+			report_out_write(o, s, n);
 		s += n ? n : 1;
 	}
-	out_putc(o, '"');
+	report_out_putc(o, '"');
 }
 
-void out_xml(struct out *o, const char *s)
+void report_out_xml(struct out *o, const char *s)
 {
 	char unit[UNIT_SIZE];
 
 	while (*s) {
 		size_t n = plain_until(s, "<>&\"'");
 
-		out_write(o, s, n);
+		report_out_write(o, s, n);
 		s += n;
 		if (!*s)
 			break;
-		n = text_unit(&s, unit, NULL);
+		n = report_text_unit(&s, unit, NULL);
 		if (*unit == '<')
-			out_puts(o, "&lt;");
+			report_out_puts(o, "&lt;");
 		else if (*unit == '>')
-			out_puts(o, "&gt;");
+			report_out_puts(o, "&gt;");
 		else if (*unit == '&')
-			out_puts(o, "&amp;");
+			report_out_puts(o, "&amp;");
 		else if (*unit == '"')
-			out_puts(o, "&quot;");
+			report_out_puts(o, "&quot;");
 		else if (*unit == '\'')
-			out_puts(o, "&#39;");
+			report_out_puts(o, "&#39;");
 		else
-			out_write(o, unit, n);
+			report_out_write(o, unit, n);
 	}
 }
 
-const char *text_base(const char *path)
+const char *report_text_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 

@@ -20,11 +20,11 @@ static int step(struct tree *t, uint32_t parent, uint32_t key, uint32_t *node)
 			return 0;
 		}
 	}
-	err = array_grow(&t->nodes, &t->cap, (uint64_t)t->count + 1, sizeof(*t->nodes));
+	err = report_array_grow(&t->nodes, &t->cap, (uint64_t)t->count + 1, sizeof(*t->nodes));
 	if (err)
 		return err;
 	t->nodes[t->count] = (struct tree_node){ parent, key, NONE, NONE, 0, 0 };
-	index_put(&t->index, hash, t->count);
+	report_index_put(&t->index, hash, t->count);
 	*node = t->count++;
 	return 0;
 }
@@ -129,7 +129,7 @@ static int add_samples(const struct report *r, const struct tree_view *view, str
 	return err;
 }
 
-int tree_build(const struct report *r, const struct tree_view *view, struct tree *t)
+int report_tree_build(const struct report *r, const struct tree_view *view, struct tree *t)
 {
 	struct memory memory = { calloc(r->nnodes, sizeof(*memory.comm)),
 				 malloc(r->nnodes * sizeof(*memory.node)) };
@@ -137,7 +137,7 @@ int tree_build(const struct report *r, const struct tree_view *view, struct tree
 
 	*t = (struct tree){ 0 };
 	if (memory.comm && memory.node)
-		err = array_grow(&t->nodes, &t->cap, 64, sizeof(*t->nodes));
+		err = report_array_grow(&t->nodes, &t->cap, 64, sizeof(*t->nodes));
 	if (!err) {
 		t->nodes[t->count++] = (struct tree_node){ NONE, NONE, NONE, NONE, 0, 0 };
 		err = add_samples(r, view, t, &memory);
@@ -157,7 +157,7 @@ int tree_build(const struct report *r, const struct tree_view *view, struct tree
 	return 0;
 }
 
-int tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks)
+int report_tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks)
 {
 	uint32_t *start = calloc((size_t)nranks + 1, sizeof(*start));
 	uint32_t *sorted = malloc(t->count * sizeof(*sorted));
@@ -185,7 +185,7 @@ int tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks)
 	return 0;
 }
 
-uint32_t tree_next(const struct tree *t, uint32_t at, unsigned int *depth)
+uint32_t report_tree_next(const struct tree *t, uint32_t at, unsigned int *depth)
 {
 	if (t->nodes[at].child != NONE) {
 		++*depth;
@@ -198,9 +198,9 @@ uint32_t tree_next(const struct tree *t, uint32_t at, unsigned int *depth)
 	return at ? t->nodes[at].next : 0;
 }
 
-void tree_free(struct tree *t)
+void report_tree_free(struct tree *t)
 {
 	free(t->nodes);
-	index_free(&t->index);
+	report_index_free(&t->index);
 	*t = (struct tree){ 0 };
 }

@@ -9,7 +9,7 @@
 /*
  * Node 0 is the root, whose total is that of the profile; below it are the processes' names, below
  * them frames. A parent has a smaller number than its children. total = self + the totals of the
- * children. child and next are NONE until tree_sort() has linked them.
+ * children. child and next are NONE until report_tree_sort() has linked them.
  */
 struct tree_node {
 	uint32_t parent, key, child, next;
@@ -34,12 +34,12 @@ struct tree_view {
 };
 
 /* Samples without weight are left out. 0 or -ENOMEM; to be freed in either case. */
-int tree_build(const struct report *r, const struct tree_view *view, struct tree *t);
+int report_tree_build(const struct report *r, const struct tree_view *view, struct tree *t);
 /* Links children in the order of rank[key], which is below nranks. */
-int tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks);
-void tree_free(struct tree *t);
+int report_tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks);
+void report_tree_free(struct tree *t);
 
-/* The node after `at` in preorder, 0 after the last; *depth follows. Needs tree_sort(). */
-uint32_t tree_next(const struct tree *t, uint32_t at, unsigned int *depth);
+/* The node after `at` in preorder, 0 after the last; *depth follows. Needs report_tree_sort(). */
+uint32_t report_tree_next(const struct tree *t, uint32_t at, unsigned int *depth);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "write.h"
 
-int options_resolve(const struct report *r, const struct report_options *given,
-		    struct report_options *options)
+int report_options_resolve(const struct report *r, const struct report_options *given,
+			   struct report_options *options)
 {
 	struct report_options o = given ? *given : (struct report_options){ 0 };
 
@@ -28,8 +28,8 @@ int options_resolve(const struct report *r, const struct report_options *given,
 	return 0;
 }
 
-int tree_by_name(const struct report *r, const struct names *names,
-		 const struct report_options *options, struct tree *t)
+int report_tree_by_name(const struct report *r, const struct names *names,
+			const struct report_options *options, struct tree *t)
 {
 	struct tree_view view = {
 		.of_frame = names->of_frame,
@@ -40,12 +40,12 @@ int tree_by_name(const struct report *r, const struct names *names,
 		.weight = options->weight,
 		.reverse = options->reverse,
 	};
-	int err = tree_build(r, &view, t);
+	int err = report_tree_build(r, &view, t);
 
-	return err ? err : tree_sort(t, names->rank, names->pool.count);
+	return err ? err : report_tree_sort(t, names->rank, names->pool.count);
 }
 
-void add_profile_circumstances(struct buf *b, const struct report *r)
+void report_add_profile_circumstances(struct buf *b, const struct report *r)
 {
-	add_circumstances(b, &r->books.info, report_total(r, 0), text(r, r->types[0].type));
+	report_add_circumstances(b, &r->books.info, report_total(r, 0), text(r, r->types[0].type));
 }

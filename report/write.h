@@ -9,8 +9,8 @@
 #include "tree.h"
 
 /* Fills in the defaults of everything that has one but the svg's texts. 0 or -EINVAL. */
-int options_resolve(const struct report *r, const struct report_options *given,
-		    struct report_options *options);
+int report_options_resolve(const struct report *r, const struct report_options *given,
+			   struct report_options *options);
 
 /* Rounds halves up. */
 static inline uint64_t divide_rounded(uint64_t v, uint64_t divisor)
@@ -19,10 +19,10 @@ static inline uint64_t divide_rounded(uint64_t v, uint64_t divisor)
 }
 
 /* The tree of the names, children sorted by name. */
-int tree_by_name(const struct report *r, const struct names *names,
-		 const struct report_options *options, struct tree *t);
+int report_tree_by_name(const struct report *r, const struct names *names,
+			const struct report_options *options, struct tree *t);
 
-void add_profile_circumstances(struct buf *b, const struct report *r);
+void report_add_profile_circumstances(struct buf *b, const struct report *r);
 
 /* order.c: orders that depend on what is in a profile, not on the order in which it came. */
 struct order {
@@ -32,7 +32,7 @@ struct order {
 	uint32_t *samples;   /* the samples, sorted by comm, stack, pid, tid, labels; likewise */
 };
 
-int order_make(const struct report *r, bool samples, struct order *order); /* 0 or -ENOMEM */
-void order_free(struct order *order);
+int report_order_make(const struct report *r, bool samples, struct order *order); /* 0 or -ENOMEM */
+void report_order_free(struct order *order);
 
 #endif

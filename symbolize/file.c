@@ -166,7 +166,7 @@ static int open_mapped(const struct sym_files *fs, uint32_t pid, const struct sy
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-static int open_path(const char *path)
+static int asm_open_path(const char *path)
 {
 	int path_fd = open(path, O_PATH | O_CLOEXEC), fd;
 
@@ -194,7 +194,7 @@ static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32
 	else if (way == 1)
 		fd = sym_proc_open_in_root(fs->proc, pid, f->path);
 	else
-		fd = open_path(f->path);
+		fd = asm_open_path(f->path);
 	if (fd >= 0 && !is_same_file(f, fd)) {
 		close(fd);
 		fd = -1;

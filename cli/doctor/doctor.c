@@ -50,7 +50,7 @@ static void examine(struct diagnosis *d)
 		struct setting *s = &d->settings[i];
 
 		*s = settings[i];
-		if (read_small_file(s->path, s->value, sizeof(s->value)) < 0)
+		if (rp_read_small_file(s->path, s->value, sizeof(s->value)) < 0)
 			*s->value = '\0';
 		s->value[strcspn(s->value, "\n")] = '\0';
 	}

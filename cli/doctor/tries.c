@@ -128,9 +128,9 @@ static int try_ksym(void)
 	struct ksym k;
 	int err;
 
-	ksym_init(&k);
-	err = ksym_source(&k).name(&k, &address, 1, text, sizeof(text));
-	ksym_close(&k);
+	record_ksym_init(&k);
+	err = record_ksym_source(&k).name(&k, &address, 1, text, sizeof(text));
+	record_ksym_close(&k);
 	if (err)
 		return err < 0 ? err : -EINVAL;
 	return strcmp(text, "0x5") ? -EINVAL : 0;

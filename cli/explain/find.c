@@ -11,8 +11,8 @@ static void each_program(bool (*fn)(void *ctx, const char *name, const struct pr
 {
 	char name[128];
 
-	for (size_t i = 0; i < program_count; i++)
-		if (fn(ctx, program_entries[i].program->name, &program_entries[i]))
+	for (size_t i = 0; i < rp_program_count; i++)
+		if (fn(ctx, rp_program_entries[i].program->name, &rp_program_entries[i]))
 			return;
 	for (const struct example_lesson *lesson = example_lessons; lesson->name; lesson++) {
 		const struct program_entry *const lists[] = { lesson->good, lesson->bad };

@@ -125,9 +125,9 @@ static int log_of_kernel(struct explained *e)
 		return rp_prog_load(&prog); /* which says why */
 	close(fd);
 	/* Once more as everybody else loads it: the log takes most of the time. */
-	begin = monotonic_ns();
+	begin = rp_monotonic_ns();
 	e->loaded = rp_prog_load(&prog);
-	e->load_ns = monotonic_ns() - begin;
+	e->load_ns = rp_monotonic_ns() - begin;
 	if (e->loaded < 0)
 		return e->loaded;
 	rp_prog_stats(e->loaded, &e->stats);

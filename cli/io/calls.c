@@ -40,7 +40,7 @@ const char *io_call_name(uint32_t kind)
 static int choose_calls(struct profile *p)
 {
 	const struct io *io = p->ctx;
-	const int fd = stacks_map(p->stacks, IO_MAP_CALLS);
+	const int fd = record_stacks_map(p->stacks, IO_MAP_CALLS);
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -64,18 +64,18 @@ int io_calls_attach(struct profile *p)
 			       "with BTF");
 	err = choose_calls(p);
 	if (!err)
-		err = io_record_load(p, &io_call_enter_program);
+		err = io_record_load(p, &rp_io_call_enter_program);
 	if (!err && io->own->fsync)
-		err = io_record_load(p, io->config.kernel.start_told ? &io_flush_program
-								     : &io_flush_old_program);
-	return err ? err : io_record_load(p, &io_call_exit_program);
+		err = io_record_load(p, io->config.kernel.start_told ? &rp_io_flush_program
+								     : &rp_io_flush_old_program);
+	return err ? err : io_record_load(p, &rp_io_call_exit_program);
 }
 
 /* ---- file systems ----------------------------------------------------------------------------------------- */
 
 const char *io_type_name(struct profile *p, uint64_t address, char *text)
 {
-	if (!address || rp_map_lookup(stacks_map(p->stacks, IO_MAP_TYPES), &address, text))
+	if (!address || rp_map_lookup(record_stacks_map(p->stacks, IO_MAP_TYPES), &address, text))
 		return "-";
 	text[15] = '\0';
 	return text;

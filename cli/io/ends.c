@@ -19,14 +19,14 @@ int io_ends_ask(struct profile *p)
 {
 	struct io *io = p->ctx;
 
-	io->asked = monotonic_ns();
+	io->asked = rp_monotonic_ns();
 	for (size_t i = 0; i < io->names.ndisks; i++) {
 		struct io_disk *d = &io->names.disks[i];
 		char path[128], text[64];
 		unsigned long long reads = 0, writes = 0;
 
 		snprintf(path, sizeof(path), "/sys/block/%s/inflight", d->name);
-		if (read_small_file(path, text, sizeof(text)) > 0) {
+		if (rp_read_small_file(path, text, sizeof(text)) > 0) {
 			char *end;
 
 			reads = strtoull(text, &end, 10);
@@ -56,8 +56,8 @@ static int count_entry(void *ctx, const void *key, const void *value)
 int io_ends_count(struct profile *p)
 {
 	struct io *io = p->ctx;
-	int err = rp_map_each(stacks_map(p->stacks, IO_MAP_REQUESTS), &io->maps[IO_MAP_REQUESTS],
-			      count_entry, io);
+	int err = rp_map_each(record_stacks_map(p->stacks, IO_MAP_REQUESTS),
+			      &io->maps[IO_MAP_REQUESTS], count_entry, io);
 
 	for (size_t i = 0; err >= 0 && i < io->names.ndisks; i++) {
 		const struct io_disk *d = &io->names.disks[i];

@@ -150,7 +150,7 @@ static bool wanted(struct profile *p, const struct io_key *key, uint64_t n)
 	char comm[17];
 
 	snprintf(comm, sizeof(comm), "%.16s", key->comm);
-	if (!profile_comm_wanted(p, comm)) {
+	if (!record_comm_wanted(p, comm)) {
 		p->not_wanted += is_whole(key->phase) ? n : 0;
 		return false;
 	}
@@ -160,7 +160,7 @@ static bool wanted(struct profile *p, const struct io_key *key, uint64_t n)
 
 static int take_one(struct profile *p, const struct io_key *key, const void *value)
 {
-	const struct asm_map *map = &stacks_maps(p->stacks)[IO_MAP_HISTS];
+	const struct asm_map *map = &record_stacks_maps(p->stacks)[IO_MAP_HISTS];
 	size_t stride = rp_map_cpu_stride(map);
 	struct report_hist *hist = NULL;
 	uint64_t n = 0;
@@ -236,7 +236,7 @@ static int set_info(struct profile *p)
 	info.info.events = io->kept - io->told;
 	io->told = io->kept;
 	err = report_hists_set_info(io->set, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err;
 }
 

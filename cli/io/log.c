@@ -112,7 +112,7 @@ static int take_record(void *ctx, const void *record, size_t size)
 	if (size != sizeof(*r))
 		return -EBADMSG;
 	snprintf(comm, sizeof(comm), "%.16s", r->request.comm);
-	if (!profile_comm_wanted(p, comm)) {
+	if (!record_comm_wanted(p, comm)) {
 		p->not_wanted++;
 		return 0;
 	}
@@ -151,7 +151,7 @@ static int report(struct profile *p)
 {
 	struct io *io = p->ctx;
 	struct books books;
-	int err = profile_books(p, io->kept, &books);
+	int err = record_ledger(p, io->kept, &books);
 
 	if (err || p->opt->verbosity < 0)
 		return err;

@@ -53,7 +53,7 @@ static bool has_size(const char *name)
 	char path[300], text[32];
 
 	snprintf(path, sizeof(path), "/sys/block/%s/size", name);
-	return read_small_file(path, text, sizeof(text)) > 0 && strtoull(text, NULL, 10);
+	return rp_read_small_file(path, text, sizeof(text)) > 0 && strtoull(text, NULL, 10);
 }
 
 static int add_disk(struct io_names *names, const char *name)
@@ -63,7 +63,7 @@ static int add_disk(struct io_names *names, const char *name)
 	uint32_t number;
 
 	snprintf(path, sizeof(path), "/sys/block/%s/dev", name);
-	if (read_small_file(path, text, sizeof(text)) <= 0)
+	if (rp_read_small_file(path, text, sizeof(text)) <= 0)
 		return 0; /* it has just gone */
 	number = (uint32_t)strtoul(text, &colon, 10) << 20;
 	if (*colon == ':')

@@ -94,7 +94,7 @@ static int configure(struct profile *p)
 int io_record_load(struct profile *p, const struct asm_program *program)
 {
 	struct io *io = p->ctx;
-	int fd = profile_load(p, program, &io->config);
+	int fd = record_load(p, program, &io->config);
 
 	io->hook[io->nhooks].program = program;
 	io->hook[io->nhooks++].fd = fd;
@@ -125,18 +125,18 @@ static int load_bios(struct profile *p)
 				"that needs Linux 5.12");
 		return 0;
 	}
-	err = io_record_load(p, &io_bio_start_program);
-	return err ? err : io_record_load(p, &io_bio_done_program);
+	err = io_record_load(p, &rp_io_bio_start_program);
+	return err ? err : io_record_load(p, &rp_io_bio_done_program);
 }
 
 static int attach_classic(struct profile *p)
 {
 	struct io *io = p->ctx;
-	int err = io_record_load(p, &io_issue_classic_program);
+	int err = io_record_load(p, &rp_io_issue_classic_program);
 
 	io->hook[0].event = "block_rq_issue";
 	if (!err)
-		err = io_record_load(p, &io_done_classic_program);
+		err = io_record_load(p, &rp_io_done_classic_program);
 	io->hook[1].event = "block_rq_complete";
 	return err;
 }
@@ -149,27 +149,27 @@ static int attach(struct profile *p)
 	int err = 0;
 
 	io->config.profile = p->config;
-	err = rp_ring_open(stacks_map(p->stacks, IO_MAP_RING), io->maps[IO_MAP_RING].max_entries,
-			   &io->ring);
+	err = rp_ring_open(record_stacks_map(p->stacks, IO_MAP_RING),
+			   io->maps[IO_MAP_RING].max_entries, &io->ring);
 	if (err || io_of_calls(io))
 		return err ? err : io_calls_attach(p);
 	if (io->classic)
 		return attach_classic(p);
 	if (c->kernel.start_told)
-		err = io_record_load(p, &io_start_program);
+		err = io_record_load(p, &rp_io_start_program);
 	if (!err && c->phases)
-		err = io_record_load(p, &io_insert_program);
+		err = io_record_load(p, &rp_io_insert_program);
 	else if (!err && !c->kernel.start_told && c->owner)
-		err = io_record_load(p, &io_insert_program);
+		err = io_record_load(p, &rp_io_insert_program);
 	if (!err && (c->timeline || c->owner))
-		err = io_record_load(p, &io_issue_program);
+		err = io_record_load(p, &rp_io_issue_program);
 	if (!err && c->extent)
-		err = io_record_load(p, &io_requeue_program);
+		err = io_record_load(p, &rp_io_requeue_program);
 	if (!err && c->kernel.merge_told && (c->kernel.start_told || c->timeline || c->owner))
-		err = io_record_load(p, &io_merge_program);
+		err = io_record_load(p, &rp_io_merge_program);
 	if (!err)
-		err = io_record_load(p, c->kernel.start_told ? &io_done_program
-							     : &io_complete_program);
+		err = io_record_load(p, c->kernel.start_told ? &rp_io_done_program
+							     : &rp_io_complete_program);
 	if (!err && want_bios(io))
 		err = load_bios(p);
 	return err;
@@ -187,7 +187,7 @@ int io_record_start(struct profile *p)
 							       io->hook[i].event, 0, &link)
 					: rp_attach_raw_tracepoint(io->hook[i].fd, NULL, &link);
 		if (err >= 0)
-			err = profile_hold(p, link);
+			err = record_hold(p, link);
 	}
 	io->since = p->session.begin_ns;
 	return err < 0 ? err : 0;
@@ -201,8 +201,8 @@ static void count_missed(struct profile *p)
 		struct rp_prog_stats stats;
 		const struct asm_program *program = io->hook[i].program;
 
-		if ((program == &io_done_program || program == &io_complete_program ||
-		     program == &io_bio_done_program || program == &io_call_exit_program) &&
+		if ((program == &rp_io_done_program || program == &rp_io_complete_program ||
+		     program == &rp_io_bio_done_program || program == &rp_io_call_exit_program) &&
 		    !rp_prog_stats(io->hook[i].fd, &stats))
 			io->missed += stats.recursion_misses;
 	}
@@ -216,7 +216,7 @@ static int collect(struct profile *p)
 	if (!err)
 		err = io_names_read_disks(&io->names);
 	if (!err)
-		err = stacks_stats(p->stacks, &io->stats);
+		err = record_stacks_stats(p->stacks, &io->stats);
 	count_missed(p);
 	if (!err && io->classic)
 		err = io_ends_count(p);
@@ -248,8 +248,8 @@ int io_turn_bank(struct profile *p)
 {
 	struct io *io = p->ctx;
 	uint64_t now = !io->bank;
-	int err =
-		rp_map_update(stacks_map(p->stacks, IO_MAP_BANK), &(uint32_t){ 0 }, &now, BPF_ANY);
+	int err = rp_map_update(record_stacks_map(p->stacks, IO_MAP_BANK), &(uint32_t){ 0 }, &now,
+				BPF_ANY);
 
 	if (err)
 		return rp_fail(err, "turning to the other bank of counters: %s", strerror(-err));
@@ -271,7 +271,7 @@ struct take {
 static int take_entry(void *ctx, const void *key, const void *value)
 {
 	struct take *t = ctx;
-	const struct asm_map *map = &stacks_maps(t->p->stacks)[t->map];
+	const struct asm_map *map = &record_stacks_maps(t->p->stacks)[t->map];
 	struct io_key whole = { 0 };
 
 	memcpy(&whole, key, map->key_size);
@@ -296,8 +296,8 @@ int io_take_bank(struct profile *p, int map, io_entry_fn fn)
 	struct take t = {
 		.p = p, .map = map, .bank = (uint8_t)(io->turned ? !io->bank : io->bank), .fn = fn
 	};
-	const int fd = stacks_map(p->stacks, map);
-	int err = rp_map_each(fd, &stacks_maps(p->stacks)[map], take_entry, &t);
+	const int fd = record_stacks_map(p->stacks, map);
+	int err = rp_map_each(fd, &record_stacks_maps(p->stacks)[map], take_entry, &t);
 
 	for (size_t i = 0; err >= 0 && i < t.n; i++)
 		rp_map_delete(fd, &t.taken[i]);
@@ -309,8 +309,8 @@ int io_take_bank(struct profile *p, int map, io_entry_fn fn)
 int io_interval_info(struct profile *p, struct profile_info *out)
 {
 	struct io *io = p->ctx;
-	const uint64_t now = p->session.end_ns ? p->session.end_ns : monotonic_ns();
-	int err = profile_info(p, NULL, out);
+	const uint64_t now = p->session.end_ns ? p->session.end_ns : rp_monotonic_ns();
+	int err = record_info(p, NULL, out);
 
 	if (err)
 		return err;
@@ -332,15 +332,15 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	b->ledger.events = io_of_calls(io) ? "calls" : "requests";
 	b->ledger.fired += nested + io->unended;
 	b->ledger.kept = io->config.stacks ? kept : io->kept;
-	books_add(b, "other disks", s->other_disk, REPORT_FILTERED);
-	books_add(b, "shorter", s->shorter, REPORT_FILTERED);
-	books_add(b, io->config.stacks ? "flushes" : "neither read nor written", s->no_data,
-		  REPORT_FILTERED);
-	books_add(b, "started before", s->unknown, REPORT_LOST);
-	books_add(b, "issue not seen", s->not_seen, REPORT_LOST);
-	books_add(b, "end not seen", s->no_end + io->unended, REPORT_LOST);
-	books_add(b, "map full", s->map_full, REPORT_LOST);
-	books_add(b, "nested", nested, REPORT_LOST);
+	record_ledger_add(b, "other disks", s->other_disk, REPORT_FILTERED);
+	record_ledger_add(b, "shorter", s->shorter, REPORT_FILTERED);
+	record_ledger_add(b, io->config.stacks ? "flushes" : "neither read nor written", s->no_data,
+			  REPORT_FILTERED);
+	record_ledger_add(b, "started before", s->unknown, REPORT_LOST);
+	record_ledger_add(b, "issue not seen", s->not_seen, REPORT_LOST);
+	record_ledger_add(b, "end not seen", s->no_end + io->unended, REPORT_LOST);
+	record_ledger_add(b, "map full", s->map_full, REPORT_LOST);
+	record_ledger_add(b, "nested", nested, REPORT_LOST);
 	if (s->requests_full)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " requests found no room when they started: they are among those "
@@ -367,7 +367,7 @@ static uint32_t requests_possible(const struct io_names *names)
 
 		snprintf(path, sizeof(path), "/sys/block/%s/queue/nr_requests",
 			 names->disks[i].name);
-		if (read_small_file(path, text, sizeof(text)) > 0)
+		if (rp_read_small_file(path, text, sizeof(text)) > 0)
 			n += strtoul(text, NULL, 10) * (uint64_t)rp_cpus_possible() * 2;
 	}
 	return n > 1u << 18 ? 1u << 18 : (uint32_t)n;
@@ -393,7 +393,7 @@ int io_record_init(struct io *io)
 		io->config.disk = disk->disk;
 	}
 	io->config.min_ns = io->own->min_ns;
-	memcpy(io->maps, io_maps, sizeof(io->maps));
+	memcpy(io->maps, rp_io_maps, sizeof(io->maps));
 	io->maps[IO_MAP_REQUESTS].max_entries = requests_possible(&io->names);
 	io->profiler = (struct profiler){ .command = "io",
 					  .maps = io->maps,

@@ -71,7 +71,7 @@ static int take_total(struct profile *p, const struct io_key *key, const void *v
 {
 	struct io *io = p->ctx;
 	struct io_totals *t = io->totals;
-	const struct asm_map *map = &stacks_maps(p->stacks)[IO_MAP_TOTALS];
+	const struct asm_map *map = &record_stacks_maps(p->stacks)[IO_MAP_TOTALS];
 	size_t stride = rp_map_cpu_stride(map);
 	struct row *row;
 
@@ -89,7 +89,7 @@ static int take_total(struct profile *p, const struct io_key *key, const void *v
 	memcpy(row->comm, key->comm, sizeof(key->comm));
 	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++)
 		add_total(&row->all, (const void *)((const char *)value + (size_t)cpu * stride));
-	if (!profile_comm_wanted(p, row->comm)) {
+	if (!record_comm_wanted(p, row->comm)) {
 		p->not_wanted += row->all.count;
 		return 0;
 	}
@@ -244,7 +244,7 @@ static int fill(struct profile *p)
 	t->n = 0;
 	if (!err)
 		err = report_grid_set_info(t->grid, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err;
 }
 

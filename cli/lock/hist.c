@@ -72,7 +72,7 @@ static struct lock_hist_seen *seen_before(struct lock *l, const struct lock_hist
 static int add_new(struct fill *f, const struct lock_hist_key *key, const void *value,
 		   struct report_hist *hist)
 {
-	const size_t stride = rp_map_cpu_stride(&stacks_maps(f->p->stacks)[LOCK_MAP_HISTS]);
+	const size_t stride = rp_map_cpu_stride(&record_stacks_maps(f->p->stacks)[LOCK_MAP_HISTS]);
 	struct lock_hist_seen *seen = seen_before(f->p->ctx, key), now = { 0 };
 	int err = seen ? 0 : -ENOMEM;
 
@@ -108,8 +108,8 @@ static int take_hist(void *ctx, const void *key, const void *value)
 	if (!err && f->part)
 		return add_new(f, &k, value, hist);
 	return err ? err
-		   : profile_hist_merge(hist, &stacks_maps(f->p->stacks)[LOCK_MAP_HISTS], value,
-					LOCK_HIST_SLOTS);
+		   : profile_hist_merge(hist, &record_stacks_maps(f->p->stacks)[LOCK_MAP_HISTS],
+					value, LOCK_HIST_SLOTS);
 }
 
 /* Waits that go on are in no histogram: nobody knows how long they will be. */
@@ -128,8 +128,8 @@ static void leave_out_waiting(const struct lock_list *list)
 static int fill_hists(struct fill *f)
 {
 	struct profile *p = f->p;
-	int n = rp_map_each(stacks_map(p->stacks, LOCK_MAP_HISTS),
-			    &stacks_maps(p->stacks)[LOCK_MAP_HISTS], take_hist, f);
+	int n = rp_map_each(record_stacks_map(p->stacks, LOCK_MAP_HISTS),
+			    &record_stacks_maps(p->stacks)[LOCK_MAP_HISTS], take_hist, f);
 
 	if (n >= 0 && !f->part)
 		leave_out_waiting(f->list);
@@ -140,10 +140,10 @@ static int fill_hists(struct fill *f)
 static int write_part(struct profile *p, struct report_hists *set)
 {
 	struct lock *l = p->ctx;
-	const uint64_t now = monotonic_ns();
+	const uint64_t now = rp_monotonic_ns();
 	const uint64_t before = l->earlier_ns ? l->earlier_ns : p->session.begin_ns;
 	struct profile_info info;
-	int err = profile_info(p, NULL, &info);
+	int err = record_info(p, NULL, &info);
 
 	if (err)
 		return err;
@@ -151,7 +151,7 @@ static int write_part(struct profile *p, struct report_hists *set)
 	info.info.duration_ns = now - before;
 	l->earlier_ns = now;
 	err = report_hists_set_info(set, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err ? err : profile_hists_part(p, set);
 }
 
@@ -188,7 +188,7 @@ int lock_report_hists(struct profile *p)
 
 int lock_report_hists_interval(struct profile *p)
 {
-	int err = profile_prepare_kernel(p);
+	int err = record_prepare_kernel(p);
 
 	return err ? err : report(p, true);
 }

@@ -21,9 +21,9 @@ enum { NAMES = sizeof(names) / sizeof(names[0]), FIRST_COND = 1, FIRST_LOCK = 4 
 
 static const struct asm_program *program_of(enum role role)
 {
-	return role == GIVE		      ? &lock_hold_unlock_program
-	       : role == TAKE || role == WAIT ? &lock_hold_enter_program
-					      : &lock_hold_leave_program;
+	return role == GIVE		      ? &rp_lock_hold_unlock_program
+	       : role == TAKE || role == WAIT ? &rp_lock_hold_enter_program
+					      : &rp_lock_hold_leave_program;
 }
 
 /* A file that was looked at for a process. */
@@ -52,7 +52,7 @@ static int load(struct lock_probes *l, const struct lock_config *config)
 
 		c.cond = role == WAIT || role == WAITED;
 		program.attach_type = rp_uprobe_attach_type(l->way);
-		err = l->program[role] = profile_load(l->profile, &program, &c);
+		err = l->program[role] = record_load(l->profile, &program, &c);
 	}
 	return err < 0 ? err : 0;
 }
@@ -137,8 +137,8 @@ int lock_probes_process(struct lock_probes *l, uint32_t pid)
 	int err = sym_functions_mapped(NULL, pid, names, NAMES, is_known, on_file, &look, &unread);
 
 	if (unread)
-		target_tell_unopened(pid, unread,
-				     "mutexes locked by pthread_mutex_lock there are not seen");
+		record_target_tell_unopened(
+			pid, unread, "mutexes locked by pthread_mutex_lock there are not seen");
 	return err == -ESRCH ? 0 : err; /* it has ended meanwhile */
 }
 
@@ -149,7 +149,7 @@ int lock_probes_mapped(struct lock_probes *l, const struct rp_side_event *e)
 	uint64_t born;
 
 	if (!e->mmap.ino || knows(l, dev, e->mmap.ino, e->pid) ||
-	    rp_map_lookup(stacks_map(l->profile->stacks, STACK_MAP_PIDS), &key, &born))
+	    rp_map_lookup(record_stacks_map(l->profile->stacks, STACK_MAP_PIDS), &key, &born))
 		return 0; /* not asked for, or gone */
 	return lock_probes_process(l, e->pid);
 }

@@ -81,11 +81,11 @@ static int attach_classic(struct profile *p, const struct asm_program *program,
 			  const struct lock_config *config, const char *group, const char *event)
 {
 	struct rp_link *link;
-	int err = profile_load(p, program, config);
+	int err = record_load(p, program, config);
 
 	if (err >= 0)
 		err = rp_attach_tracepoint(err, group, event, 0, &link);
-	return err < 0 ? err : profile_hold(p, link);
+	return err < 0 ? err : record_hold(p, link);
 }
 
 static int nothing(void *ctx, const char *group, const char *event)
@@ -118,12 +118,13 @@ static int attach_kernel(struct profile *p, const struct lock_config *config)
 	int err;
 
 	if (rp_has(RP_HAS_TP_BTF)) {
-		err = profile_attach(p, &lock_contention_end_program, config);
-		return err ? err : profile_attach(p, &lock_contention_begin_program, config);
+		err = record_attach(p, &rp_lock_contention_end_program, config);
+		return err ? err : record_attach(p, &rp_lock_contention_begin_program, config);
 	}
-	err = attach_classic(p, &lock_contention_end_tp_program, config, "lock", "contention_end");
+	err = attach_classic(p, &rp_lock_contention_end_tp_program, config, "lock",
+			     "contention_end");
 	return err ? err
-		   : attach_classic(p, &lock_contention_begin_tp_program, config, "lock",
+		   : attach_classic(p, &rp_lock_contention_begin_tp_program, config, "lock",
 				    "contention_begin");
 }
 
@@ -132,11 +133,11 @@ static const struct {
 	const struct asm_program *enter;
 	const char *name, *enter_event, *exit_event;
 } futex_calls[] = {
-	{ &lock_futex_enter_tp_program, "syscalls:sys_enter_futex", "sys_enter_futex",
+	{ &rp_lock_futex_enter_tp_program, "syscalls:sys_enter_futex", "sys_enter_futex",
 	  "sys_exit_futex" },
-	{ &lock_futex_waitv_enter_tp_program, "syscalls:sys_enter_futex_waitv",
+	{ &rp_lock_futex_waitv_enter_tp_program, "syscalls:sys_enter_futex_waitv",
 	  "sys_enter_futex_waitv", "sys_exit_futex_waitv" },
-	{ &lock_futex_wait_enter_tp_program, "syscalls:sys_enter_futex_wait",
+	{ &rp_lock_futex_wait_enter_tp_program, "syscalls:sys_enter_futex_wait",
 	  "sys_enter_futex_wait", "sys_exit_futex_wait" },
 };
 
@@ -145,13 +146,13 @@ static int attach_user(struct profile *p, const struct lock_config *config)
 	int err = 0;
 
 	if (rp_has(RP_HAS_TP_BTF)) {
-		err = profile_attach(p, &lock_futex_exit_program, config);
-		return err ? err : profile_attach(p, &lock_futex_enter_program, config);
+		err = record_attach(p, &rp_lock_futex_exit_program, config);
+		return err ? err : record_attach(p, &rp_lock_futex_enter_program, config);
 	}
 	for (size_t i = 0; !err && i < sizeof(futex_calls) / sizeof(futex_calls[0]); i++) {
 		if (i && has_event(futex_calls[i].name) <= 0)
 			continue;
-		err = attach_classic(p, &lock_futex_exit_tp_program, config, "syscalls",
+		err = attach_classic(p, &rp_lock_futex_exit_tp_program, config, "syscalls",
 				     futex_calls[i].exit_event);
 		if (!err)
 			err = attach_classic(p, futex_calls[i].enter, config, "syscalls",
@@ -162,8 +163,8 @@ static int attach_user(struct profile *p, const struct lock_config *config)
 
 static int attach_exit(struct profile *p, const struct lock_config *config)
 {
-	return rp_has(RP_HAS_TP_BTF) ? profile_attach(p, &lock_thread_exit_program, config)
-				     : attach_classic(p, &lock_thread_exit_tp_program, config,
+	return rp_has(RP_HAS_TP_BTF) ? record_attach(p, &rp_lock_thread_exit_program, config)
+				     : attach_classic(p, &rp_lock_thread_exit_tp_program, config,
 						      "sched", "sched_process_exit");
 }
 
@@ -174,9 +175,9 @@ static int attach_both_sides(struct profile *p, const struct lock_config *config
 	if (err)
 		return err;
 	if (rp_has(RP_HAS_TP_BTF))
-		return profile_attach(p, &lock_waking_program, config);
+		return record_attach(p, &rp_lock_waking_program, config);
 	rp_log(RP_INFO, "no BTF tracepoints: locks are told of by classic ones");
-	return attach_classic(p, &lock_waking_tp_program, config, "sched", "sched_waking");
+	return attach_classic(p, &rp_lock_waking_tp_program, config, "sched", "sched_waking");
 }
 
 static int attach_hold(struct profile *p, const struct lock_config *config)
@@ -233,7 +234,7 @@ static int attach(struct profile *p)
 
 static int set_gate(struct profile *p, uint64_t open)
 {
-	return rp_map_update(stacks_map(p->stacks, LOCK_MAP_GATE), &(uint32_t){ 0 }, &open,
+	return rp_map_update(record_stacks_map(p->stacks, LOCK_MAP_GATE), &(uint32_t){ 0 }, &open,
 			     BPF_ANY);
 }
 
@@ -248,7 +249,7 @@ static int stop(struct profile *p)
 
 	int err;
 
-	l->end_ns = monotonic_ns();
+	l->end_ns = rp_monotonic_ns();
 	err = set_gate(p, 0);
 	lock_probes_detach(l->probes);
 	return err;
@@ -287,7 +288,7 @@ static int collect(struct profile *p)
 				l->missed += stats.recursion_misses;
 	}
 	err = lock_weigh(p);
-	return err ? err : profile_prepare_kernel(p);
+	return err ? err : record_prepare_kernel(p);
 }
 
 /* ---- the report ------------------------------------------------------------------------------------------- */
@@ -326,7 +327,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 {
 	const struct lock *l = p->ctx;
 	struct lock_stats s;
-	int err = stacks_stats(p->stacks, &s);
+	int err = record_stacks_stats(p->stacks, &s);
 
 	(void)kept;
 	if (err)
@@ -344,13 +345,13 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	b->ledger.events = l->options->hold ? "holds" : "waits";
 	b->ledger.fired += l->missed;
 	b->ledger.kept = l->kept;
-	books_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
-	books_add(b, "other types", l->other_types, REPORT_FILTERED);
-	books_add(b, "while we were at work", s.nested + l->missed, REPORT_LOST);
-	books_add(b, "too many threads", s.threads_full, REPORT_LOST);
-	books_add(b, "inside too many others", s.too_deep, REPORT_LOST);
-	books_add(b, "too many stacks", s.results_full, REPORT_LOST);
-	books_add(b, "no end seen", s.unended, REPORT_LOST);
+	record_ledger_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
+	record_ledger_add(b, "other types", l->other_types, REPORT_FILTERED);
+	record_ledger_add(b, "while we were at work", s.nested + l->missed, REPORT_LOST);
+	record_ledger_add(b, "too many threads", s.threads_full, REPORT_LOST);
+	record_ledger_add(b, "inside too many others", s.too_deep, REPORT_LOST);
+	record_ledger_add(b, "too many stacks", s.results_full, REPORT_LOST);
+	record_ledger_add(b, "no end seen", s.unended, REPORT_LOST);
 	return 0;
 }
 
@@ -402,7 +403,7 @@ int command_lock(const struct options *opt)
 
 	/* Here these say which locks, and not which side of the stacks. */
 	both_sides.user_only = both_sides.kernel_only = false;
-	memcpy(maps, lock_maps, sizeof(maps));
+	memcpy(maps, rp_lock_maps, sizeof(maps));
 	if (l.options->hist)
 		maps[LOCK_MAP_HISTS].max_entries =
 			strcmp(l.options->hist, "lock") ? HIST_TYPES : HIST_LOCKS;
@@ -413,7 +414,7 @@ int command_lock(const struct options *opt)
 		profiler.at_return = true;
 		profiler.types = hold_types;
 	}
-	status = profile_run(&profiler, &both_sides, &l);
+	status = record_command(&profiler, &both_sides, &l);
 	lock_probes_close(l.probes);
 	free(l.earlier_key);
 	free(l.earlier);

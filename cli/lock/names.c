@@ -219,7 +219,7 @@ static const char *kernel_caller(struct profile *p, const struct stack_record *r
 	const char *name = NULL;
 	struct sym_frame f;
 
-	for (size_t i = probe_frames(&p->session, r->frames, n); i < n; i++) {
+	for (size_t i = record_probe_frames(&p->session, r->frames, n); i < n; i++) {
 		sym_kernel_lookup(p->session.kernel, r->frames[i], true, &f);
 		name = f.name ? f.name : name;
 		if (f.name && !is_kernel_lock_function(f.name))
@@ -256,13 +256,13 @@ struct caller {
 static struct caller user_caller(struct profile *p, const struct stack_record *r)
 {
 	const uint64_t *frames = r->frames + r->kernel_bytes / 8;
-	const struct name_owner owner = profile_owner(r);
+	const struct name_owner owner = record_owner(r);
 	struct caller c = { 0 };
 
 	for (size_t i = 0; i < r->user_bytes / 8; i++) {
 		uint64_t addr = frames[i];
 		/* The first one is behind the instruction of a system call, most often. */
-		const bool is_return = names_take_mark(&owner, &addr);
+		const bool is_return = record_names_take_mark(&owner, &addr);
 		const char *name;
 		struct sym_frame f;
 
@@ -324,12 +324,12 @@ static char *with_offset(const char *name, uint64_t offset)
 static void find_variable(struct profile *p, const struct stack_record *r, struct sym_frame *out)
 {
 	const uint64_t *frames = r->frames + r->kernel_bytes / 8;
-	const struct name_owner owner = profile_owner(r);
+	const struct name_owner owner = record_owner(r);
 	const struct sym_image *last = NULL;
 
 	for (size_t i = 0; i < r->user_bytes / 8; i++) {
 		uint64_t addr = frames[i];
-		const bool is_return = names_take_mark(&owner, &addr);
+		const bool is_return = record_names_take_mark(&owner, &addr);
 		struct sym_frame f;
 
 		sym_user_lookup(p->session.user, owner.pid, owner.time, addr, is_return, &f);

@@ -40,16 +40,18 @@ static int intern(struct profile *p, struct names *names, const struct stack_rec
 {
 	const struct lock *l = p->ctx;
 	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
-	const struct name_owner owner = profile_owner(r);
-	const size_t ours = probe_frames(&p->session, r->frames, nkernel);
-	int err = names_intern(names, NULL, r->frames + ours, nkernel - ours, NAMES_RETURN, out);
+	const struct name_owner owner = record_owner(r);
+	const size_t ours = record_probe_frames(&p->session, r->frames, nkernel);
+	int err = record_names_intern(names, NULL, r->frames + ours, nkernel - ours, NAMES_RETURN,
+				      out);
 
 	return err ? err
-		   : names_intern(names, &owner, r->frames + nkernel, nuser,
-				  l->options->hold ? NAMES_RETURN
-				  : nkernel	   ? names_entered(&p->session, r->frames, nkernel)
-						   : NAMES_SYSCALL,
-				  out);
+		   : record_names_intern(
+			     names, &owner, r->frames + nkernel, nuser,
+			     l->options->hold ? NAMES_RETURN
+			     : nkernel ? record_names_entered(&p->session, r->frames, nkernel)
+				       : NAMES_SYSCALL,
+			     out);
 }
 
 /* frames: who let go from the outside in, the mark, who waits from the inside out. */

@@ -339,11 +339,11 @@ static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list 
 	if (!err)
 		err = sort_grid(p, g);
 	if (!err)
-		err = profile_info(p, NULL, &info);
+		err = record_info(p, NULL, &info);
 	if (err)
 		return err;
 	if (part) {
-		const uint64_t now = monotonic_ns();
+		const uint64_t now = rp_monotonic_ns();
 		const uint64_t before = l->earlier_ns ? l->earlier_ns : p->session.begin_ns;
 
 		info.info.start_ns = before + p->session.wall_offset;
@@ -351,7 +351,7 @@ static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list 
 		l->earlier_ns = now;
 	}
 	err = report_grid_set_info(g, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err ? err : profile_grid_books(p, 0, g, books);
 }
 
@@ -401,7 +401,7 @@ int lock_report_grid(struct profile *p)
 
 int lock_report_interval(struct profile *p)
 {
-	int err = profile_prepare_kernel(p);
+	int err = record_prepare_kernel(p);
 
 	return err ? err : report(p, true);
 }

@@ -41,10 +41,10 @@ static int add_item(struct walk *w, const struct lock_pair *pair, const struct l
 		list->room = room;
 	}
 	item = &list->item[list->n];
-	*item = (struct lock_item){ .waiter = stacks_find(w->p->stacks, pair->waiter),
-				    .releaser = pair->releaser
-							? stacks_find(w->p->stacks, pair->releaser)
-							: NULL,
+	*item = (struct lock_item){ .waiter = record_stacks_find(w->p->stacks, pair->waiter),
+				    .releaser = pair->releaser ? record_stacks_find(w->p->stacks,
+										    pair->releaser)
+							       : NULL,
 				    .how = pair->how,
 				    .outcome = pair->outcome,
 				    .count = sum->count,
@@ -102,7 +102,7 @@ static int take_result(void *ctx, const void *key, const void *value)
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
 	/* While it goes on: it came after the stacks were fetched, and is of the next interval. */
-	if (w->p->opt->interval && !stacks_find(w->p->stacks, pair.waiter))
+	if (w->p->opt->interval && !record_stacks_find(w->p->stacks, pair.waiter))
 		return 0;
 	if (!w->now)
 		err = take_new(w, &pair, &sum);
@@ -141,7 +141,7 @@ static int take_thread(void *ctx, const void *key, const void *value)
 static int take_spinners(void *ctx, const void *key, const void *value)
 {
 	struct walk *w = ctx;
-	size_t stride = rp_map_cpu_stride(&stacks_maps(w->p->stacks)[LOCK_MAP_SPINNERS]);
+	size_t stride = rp_map_cpu_stride(&record_stacks_maps(w->p->stacks)[LOCK_MAP_SPINNERS]);
 	int err = 0;
 
 	(void)key;
@@ -152,7 +152,8 @@ static int take_spinners(void *ctx, const void *key, const void *value)
 
 static int each(struct walk *w, int map, int (*fn)(void *ctx, const void *key, const void *value))
 {
-	int n = rp_map_each(stacks_map(w->p->stacks, map), &stacks_maps(w->p->stacks)[map], fn, w);
+	int n = rp_map_each(record_stacks_map(w->p->stacks, map),
+			    &record_stacks_maps(w->p->stacks)[map], fn, w);
 
 	return n < 0 ? n : 0;
 }
@@ -166,14 +167,15 @@ static int weigh(void *ctx, const void *key, const void *value)
 
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
-	err = stacks_add(p->stacks, pair.waiter, (uint64_t[STACK_VALUES]){ sum.count, sum.ns });
+	err = record_stacks_add(p->stacks, pair.waiter,
+				(uint64_t[STACK_VALUES]){ sum.count, sum.ns });
 	return err == -ENOENT ? 0 : err; /* lock_waits() says it */
 }
 
 int lock_weigh(struct profile *p)
 {
-	int n = rp_map_each(stacks_map(p->stacks, LOCK_MAP_RESULTS),
-			    &stacks_maps(p->stacks)[LOCK_MAP_RESULTS], weigh, p);
+	int n = rp_map_each(record_stacks_map(p->stacks, LOCK_MAP_RESULTS),
+			    &record_stacks_maps(p->stacks)[LOCK_MAP_RESULTS], weigh, p);
 
 	return n < 0 ? n : 0;
 }
@@ -205,7 +207,7 @@ static int choose(struct profile *p, struct lock_list *list)
 		err = lock_describe(p, list, item);
 		if (err)
 			break;
-		if (!profile_comm_wanted(p, item->waiter->record->comm))
+		if (!record_comm_wanted(p, item->waiter->record->comm))
 			p->not_wanted += item->count;
 		else if (!lock_wanted(l, item->word[LOCK_WORD_TYPE]))
 			l->other_types += item->count;

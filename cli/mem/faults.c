@@ -44,7 +44,7 @@ static int open_event(struct profile *p, int which, const char *name,
 	int err, fd;
 
 	f->config.major = which == MAJOR;
-	fd = profile_load(p, program, &f->config);
+	fd = record_load(p, program, &f->config);
 	err = fd < 0 ? fd : rp_event_parse(name, &options.event);
 	if (!err)
 		err = rp_perf_open(&options, &f->perf[which]);
@@ -67,10 +67,10 @@ static int attach_begin(struct profile *p)
 
 	if (!has_fault_tracepoints()) {
 		rp_log(RP_INFO, "no tracepoints of page faults here: they begin with an event");
-		return open_event(p, BEGINS, "page-faults", &mem_fault_begin_program);
+		return open_event(p, BEGINS, "page-faults", &rp_mem_fault_begin_program);
 	}
-	err = profile_attach(p, &mem_fault_user_program, &f->config);
-	return err ? err : profile_attach(p, &mem_fault_kernel_program, &f->config);
+	err = record_attach(p, &rp_mem_fault_user_program, &f->config);
+	return err ? err : record_attach(p, &rp_mem_fault_kernel_program, &f->config);
 }
 
 static int attach_pages(struct profile *p)
@@ -82,10 +82,10 @@ static int attach_pages(struct profile *p)
 
 	if (rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
 	    rp_btf_tracepoint_takes(btf, "mm_page_alloc", 0, "page") == 1)
-		return profile_attach(p, &mem_fault_page_program, &f->config);
-	err = rp_attach_tracepoint(profile_load(p, &mem_fault_page_tp_program, &f->config), "kmem",
-				   "mm_page_alloc", 0, &link);
-	return err < 0 ? err : profile_hold(p, link);
+		return record_attach(p, &rp_mem_fault_page_program, &f->config);
+	err = rp_attach_tracepoint(record_load(p, &rp_mem_fault_page_tp_program, &f->config),
+				   "kmem", "mm_page_alloc", 0, &link);
+	return err < 0 ? err : record_hold(p, link);
 }
 
 static int attach_faults(struct profile *p)
@@ -94,9 +94,9 @@ static int attach_faults(struct profile *p)
 	int err;
 
 	f->config = (struct mem_faults_config){ .profile = p->config, .page_bytes = page_bytes() };
-	err = open_event(p, MINOR, "minor-faults", &mem_fault_end_program);
+	err = open_event(p, MINOR, "minor-faults", &rp_mem_fault_end_program);
 	if (!err)
-		err = open_event(p, MAJOR, "major-faults", &mem_fault_end_program);
+		err = open_event(p, MAJOR, "major-faults", &rp_mem_fault_end_program);
 	if (!err)
 		err = attach_pages(p);
 	return err ? err : attach_begin(p);
@@ -156,7 +156,7 @@ static int loaded(struct profile *p, pid_t pid)
 
 static const struct profiler faults_profiler = {
 	.command = "mem",
-	.maps = mem_faults_maps,
+	.maps = rp_mem_faults_maps,
 	.nmaps = MEM_FAULTS_MAPS,
 	.weight = MEM_FAULTS_BYTES,
 	.configure = user_stacks_only,
@@ -171,7 +171,7 @@ static const struct profiler faults_profiler = {
 static int run_faults(const struct options *opt)
 {
 	struct faults f = { 0 };
-	int status = profile_run(&faults_profiler, opt, &f);
+	int status = record_command(&faults_profiler, opt, &f);
 
 	for (int i = 0; i < EVENTS; i++)
 		rp_perf_close(f.perf[i]);
@@ -207,11 +207,11 @@ static int attach_growth(struct profile *p)
 			-EOPNOTSUPP,
 			"--growth is nothing without mmap, munmap, mremap and brk: %s; try --faults",
 			missing);
-	for (const struct mem_growth_hook *hook = mem_growth_hooks; hook->name; hook++) {
-		*fd = profile_load(p, hook->leave, &config);
+	for (const struct mem_growth_hook *hook = rp_mem_growth_hooks; hook->name; hook++) {
+		*fd = record_load(p, hook->leave, &config);
 		if (*fd++ < 0)
 			return fd[-1];
-		*fd = profile_load(p, hook->enter, &config);
+		*fd = record_load(p, hook->enter, &config);
 		if (*fd++ < 0)
 			return fd[-1];
 	}
@@ -226,7 +226,7 @@ static int attach_call(struct profile *p, int fd, const char *way, const char *n
 
 	snprintf(event, sizeof(event), "sys_%s_%s", way, name);
 	err = rp_attach_tracepoint(fd, "syscalls", event, 0, &link);
-	return err < 0 ? err : profile_hold(p, link);
+	return err < 0 ? err : record_hold(p, link);
 }
 
 static int start_growth(struct profile *p)
@@ -234,7 +234,7 @@ static int start_growth(struct profile *p)
 	struct growth *g = p->ctx;
 	int *fd = g->fd, err = 0;
 
-	for (const struct mem_growth_hook *hook = mem_growth_hooks; !err && hook->name; hook++) {
+	for (const struct mem_growth_hook *hook = rp_mem_growth_hooks; !err && hook->name; hook++) {
 		err = attach_call(p, *fd++, "exit", hook->name);
 		if (!err)
 			err = attach_call(p, *fd++, "enter", hook->name);
@@ -265,21 +265,21 @@ static int count_call(void *ctx, const void *key, const void *value)
 
 static int books_of_growth(struct profile *p, uint64_t kept, struct books *b)
 {
-	const struct asm_map *map = &stacks_maps(p->stacks)[MEM_GROWTH_MAP_CALLS];
+	const struct asm_map *map = &record_stacks_maps(p->stacks)[MEM_GROWTH_MAP_CALLS];
 	struct mem_growth_stats stats;
 	uint64_t unfinished = 0;
-	int err = stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(p->stacks, &stats);
 
 	(void)kept;
 	if (!err)
-		err = rp_map_each(stacks_map(p->stacks, MEM_GROWTH_MAP_CALLS), map, count_call,
-				  &unfinished);
+		err = rp_map_each(record_stacks_map(p->stacks, MEM_GROWTH_MAP_CALLS), map,
+				  count_call, &unfinished);
 	if (err < 0)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	books_add(b, "changed nothing", stats.nothing, REPORT_FILTERED);
-	books_add(b, "failed", stats.failed, REPORT_FILTERED);
-	books_add(b, "not finished", stats.unfinished + unfinished, REPORT_FILTERED);
-	books_add(b, "too many threads", stats.map_full, REPORT_LOST);
+	record_ledger_add(b, "changed nothing", stats.nothing, REPORT_FILTERED);
+	record_ledger_add(b, "failed", stats.failed, REPORT_FILTERED);
+	record_ledger_add(b, "not finished", stats.unfinished + unfinished, REPORT_FILTERED);
+	record_ledger_add(b, "too many threads", stats.map_full, REPORT_LOST);
 	if (stats.clamped)
 		rp_log(RP_INFO,
 		       "in %" PRIu64 " calls other threads changed the process too: of those no "
@@ -290,7 +290,7 @@ static int books_of_growth(struct profile *p, uint64_t kept, struct books *b)
 
 static const struct profiler growth_profiler = {
 	.command = "mem",
-	.maps = mem_growth_maps,
+	.maps = rp_mem_growth_maps,
 	.nmaps = MEM_GROWTH_MAPS,
 	.weight = MEM_GROWTH_BYTES,
 	.configure = user_stacks_only,
@@ -328,5 +328,5 @@ int mem_faults(const struct options *opt)
 		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, ours);
 		return EXIT_USAGE;
 	}
-	return mem->faults ? run_faults(opt) : profile_run(&growth_profiler, opt, &growth);
+	return mem->faults ? run_faults(opt) : record_command(&growth_profiler, opt, &growth);
 }

@@ -63,7 +63,7 @@ static int load_hooks(struct profile *p, const struct mem_kernel_hook *hook, con
 	for (; fd >= 0 && hook->program; hook++) {
 		if (!is_there(hook))
 			continue;
-		fd = profile_load(p, hook->program, config);
+		fd = record_load(p, hook->program, config);
 		mk->hooks[mk->nhooks] = hook;
 		mk->hook_fd[mk->nhooks++] = fd;
 	}
@@ -91,9 +91,9 @@ static int attach(struct profile *p)
 		rp_log(RP_INFO, "no BTF tracepoints with the arguments that are known: slab "
 				"caches by the size of their objects");
 	if (mk->mem->percpu)
-		err = load_hooks(p, mem_kernel_percpu_hooks, &config);
+		err = load_hooks(p, rp_mem_kernel_percpu_hooks, &config);
 	if (!err)
-		err = load_hooks(p, known ? mem_kernel_raw_hooks : mem_kernel_classic_hooks,
+		err = load_hooks(p, known ? rp_mem_kernel_raw_hooks : rp_mem_kernel_classic_hooks,
 				 &config);
 	return err;
 }
@@ -112,7 +112,7 @@ static int start(struct profile *p)
 							 0, &link)
 				  : rp_attach_raw_tracepoint(mk->hook_fd[i], hook->event, &link);
 		if (err >= 0)
-			err = profile_hold(p, link);
+			err = record_hold(p, link);
 	}
 	return err;
 }
@@ -152,7 +152,7 @@ static int stop(struct profile *p)
 		before = stats.frees;
 		rp_quiesce();
 		usleep(SETTLE_US);
-		err = stacks_stats(p->stacks, &stats);
+		err = record_stacks_stats(p->stacks, &stats);
 		quiet = stats.frees == before ? quiet + 1 : 0;
 	}
 	return err;
@@ -231,7 +231,7 @@ static int take_block(void *ctx, const void *key, const void *value)
 	weights[MEM_KERNEL_LIVE_OBJECTS] = 1;
 	weights[MEM_KERNEL_LIVE_BYTES] = block->size;
 	/* A stack that was lost on its way has been counted as lost. */
-	stacks_add(walk->p->stacks, block->hash, weights);
+	record_stacks_add(walk->p->stacks, block->hash, weights);
 	return 0;
 }
 
@@ -249,7 +249,7 @@ static int count_fates(struct profile *p)
 	const struct stack *stack = NULL;
 	int err = 0;
 
-	while (!err && (stack = stacks_next(p->stacks, stack))) {
+	while (!err && (stack = record_stacks_next(p->stacks, stack))) {
 		struct stack_place place;
 
 		err = places_of(&mk->places, stack->record, &place);
@@ -276,7 +276,7 @@ static int collect(struct profile *p)
 {
 	struct mem_kernel *mk = p->ctx;
 	struct walk walk = { .p = p, .newest = UINT64_MAX };
-	const struct asm_map *maps = stacks_maps(p->stacks);
+	const struct asm_map *maps = record_stacks_maps(p->stacks);
 	int err;
 
 	if (mk->mem->older_ns)
@@ -284,18 +284,18 @@ static int collect(struct profile *p)
 				      ? p->session.end_ns - mk->mem->older_ns
 				      : 0;
 	count_missed(p);
-	err = stacks_stats(p->stacks, &mk->stats);
+	err = record_stacks_stats(p->stacks, &mk->stats);
 	if (!err)
-		err = rp_map_each(stacks_map(p->stacks, MEM_KERNEL_MAP_CACHES),
+		err = rp_map_each(record_stacks_map(p->stacks, MEM_KERNEL_MAP_CACHES),
 				  &maps[MEM_KERNEL_MAP_CACHES], take_cache, mk);
 	if (err >= 0)
-		err = rp_map_each(stacks_map(p->stacks, MEM_KERNEL_MAP_BLOCKS),
+		err = rp_map_each(record_stacks_map(p->stacks, MEM_KERNEL_MAP_BLOCKS),
 				  &maps[MEM_KERNEL_MAP_BLOCKS], take_block, &walk);
 	if (mk->ncaches)
 		qsort(mk->caches, mk->ncaches, sizeof(*mk->caches), by_tag);
 	mk->places.session = &p->session;
 	if (err >= 0)
-		err = profile_prepare_kernel(p);
+		err = record_prepare_kernel(p);
 	if (err >= 0)
 		err = count_fates(p);
 	return err;
@@ -367,15 +367,15 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	b->ledger.events = "allocations and frees";
 	b->ledger.fired += mk->missed;
 	b->ledger.kept = mk->fate[KERNEL_KEPT] - p->not_wanted + s->frees;
-	books_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
-	books_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
-	books_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
-	books_add(b, "told twice", s->told_twice, REPORT_FILTERED);
-	books_add(b, "failed", s->failed, REPORT_FILTERED);
-	books_add(b, "in interrupts", mk->fate[KERNEL_IN_INTERRUPT], REPORT_FILTERED);
-	books_add(b, "no room for blocks", s->map_full, REPORT_LOST);
-	books_add(b, "map busy", s->map_busy, REPORT_LOST);
-	books_add(b, "nested", mk->missed, REPORT_LOST);
+	record_ledger_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
+	record_ledger_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
+	record_ledger_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
+	record_ledger_add(b, "told twice", s->told_twice, REPORT_FILTERED);
+	record_ledger_add(b, "failed", s->failed, REPORT_FILTERED);
+	record_ledger_add(b, "in interrupts", mk->fate[KERNEL_IN_INTERRUPT], REPORT_FILTERED);
+	record_ledger_add(b, "no room for blocks", s->map_full, REPORT_LOST);
+	record_ledger_add(b, "map busy", s->map_busy, REPORT_LOST);
+	record_ledger_add(b, "nested", mk->missed, REPORT_LOST);
 	if (s->reused)
 		rp_log(leaks_only(mk) ? RP_WARN : RP_INFO,
 		       "%" PRIu64 " blocks were given out again though no free of them was told "
@@ -430,7 +430,7 @@ int mem_kernel(const struct options *opt)
 		rp_log(RP_ERROR, "%s is about the allocator of programs: not with --kernel", wrong);
 		return EXIT_USAGE;
 	}
-	memcpy(mk.maps, mem_kernel_maps, sizeof(mk.maps));
+	memcpy(mk.maps, rp_mem_kernel_maps, sizeof(mk.maps));
 	mk.maps[STACK_MAP_COUNTS].max_entries = STACKS;
 	mk.maps[MEM_KERNEL_MAP_BLOCKS].max_entries = blocks_wanted();
 	mk.profiler.maps = mk.maps;
@@ -443,7 +443,7 @@ int mem_kernel(const struct options *opt)
 		mk.profiler.report = mk.mem->sizes ? mem_kernel_sizes : mem_kernel_ages;
 		mk.profiler.output = OUTPUT_HISTS;
 	}
-	status = profile_run(&mk.profiler, opt, &mk);
+	status = record_command(&mk.profiler, opt, &mk);
 	places_free(&mk.places);
 	free(mk.caches);
 	return status;

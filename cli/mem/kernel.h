@@ -74,7 +74,7 @@ enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack
 /* The name of what was allocated: "filp", "kmalloc-512", "pages". Good until the next call. */
 const char *mem_kernel_name(struct mem_kernel *mk, uint64_t tag);
 
-/* Views: the whole output, as profile_report(). */
+/* Views: the whole output, as record_report(). */
 int mem_kernel_processes(struct profile *p);
 int mem_kernel_sizes(struct profile *p);
 int mem_kernel_ages(struct profile *p);

@@ -28,7 +28,8 @@ static bool is(const char *name, const char *function)
  */
 static bool is_interrupt(const char *name)
 {
-	return interrupt_begins(name) || is(name, "handle_softirqs") || is(name, "__do_softirq");
+	return record_interrupt_begins(name) || is(name, "handle_softirqs") ||
+	       is(name, "__do_softirq");
 }
 
 /* mm/slub.c: where pages are asked for objects of a cache, and for kmalloc's large blocks. */
@@ -124,7 +125,7 @@ void places_free(struct places *places)
 int places_of(struct places *places, const struct stack_record *r, struct stack_place *out)
 {
 	uint32_t n = r->kernel_bytes / 8;
-	size_t ours = probe_frames(places->session, r->frames, n);
+	size_t ours = record_probe_frames(places->session, r->frames, n);
 	int err = 0;
 
 	*out = (struct stack_place){ .frames = n - (uint32_t)ours };

@@ -21,7 +21,7 @@ static int take_row(struct profile *p, const struct stack *stack, struct mem_row
 
 	if (err || mem_kernel_fate(p, stack, &place) != KERNEL_KEPT)
 		return err;
-	if (!profile_comm_wanted(p, r->comm)) {
+	if (!record_comm_wanted(p, r->comm)) {
 		p->not_wanted += stack->value[MEM_KERNEL_OBJECTS];
 		return 0;
 	}
@@ -62,8 +62,8 @@ struct kind_hists {
 
 static int read_map(const struct kind_hists *h, int map, rp_map_fn fn)
 {
-	int n = rp_map_each(stacks_map(h->p->stacks, map), &stacks_maps(h->p->stacks)[map], fn,
-			    (void *)h);
+	int n = rp_map_each(record_stacks_map(h->p->stacks, map),
+			    &record_stacks_maps(h->p->stacks)[map], fn, (void *)h);
 
 	return n < 0 ? n : 0;
 }
@@ -81,7 +81,8 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 		return -EBADMSG;
 	err = report_hists_get(h->set, &kinds[kind], &hist);
 	return err ? err
-		   : profile_hist_merge(hist, &stacks_maps(h->p->stacks)[MEM_KERNEL_MAP_SIZES],
+		   : profile_hist_merge(hist,
+					&record_stacks_maps(h->p->stacks)[MEM_KERNEL_MAP_SIZES],
 					value, MEM_KERNEL_HIST_SLOTS);
 }
 
@@ -101,7 +102,7 @@ static int take_age(void *ctx, const void *key, const void *value)
 {
 	const struct mem_kernel_block *block = value;
 	const struct kind_hists *h = ctx;
-	const struct stack *stack = stacks_find(h->p->stacks, block->hash);
+	const struct stack *stack = record_stacks_find(h->p->stacks, block->hash);
 	struct mem_kernel *mk = h->p->ctx;
 	uint64_t end = h->p->session.end_ns, age = end > block->time ? end - block->time : 0;
 	struct report_hist *hist;
@@ -114,7 +115,7 @@ static int take_age(void *ctx, const void *key, const void *value)
 		return 0;
 	err = places_of(&mk->places, stack->record, &place);
 	if (err || mem_kernel_fate(h->p, stack, &place) != KERNEL_KEPT ||
-	    !profile_comm_wanted(h->p, stack->record->comm))
+	    !record_comm_wanted(h->p, stack->record->comm))
 		return err;
 	tag = stack->record->tag >> MEM_KERNEL_TAG_SHIFT;
 	err = report_hists_get(h->set, &kinds[tag < MEM_KERNEL_KINDS ? tag : MEM_KERNEL_SLAB],

@@ -43,10 +43,10 @@ static int collect_rows(struct profile *p, const struct mem_processes *view, str
 	const struct stack *stack = NULL;
 	int taken = 0;
 
-	rows->row = calloc(stacks_count(p->stacks) + 1, sizeof(*rows->row));
+	rows->row = calloc(record_stacks_count(p->stacks) + 1, sizeof(*rows->row));
 	if (!rows->row)
 		return -ENOMEM;
-	while (taken >= 0 && (stack = stacks_next(p->stacks, stack))) {
+	while (taken >= 0 && (stack = record_stacks_next(p->stacks, stack))) {
 		const struct stack_record *r = stack->record;
 		struct mem_row *row = &rows->row[rows->n];
 
@@ -163,7 +163,7 @@ int mem_processes_report(struct profile *p, const struct mem_processes *view)
 static int fill_part(struct profile *p, const struct mem_processes *view, struct mem_series *series,
 		     struct report_grid *g)
 {
-	const uint64_t now = p->session.end_ns ? p->session.end_ns : monotonic_ns();
+	const uint64_t now = p->session.end_ns ? p->session.end_ns : rp_monotonic_ns();
 	struct profile_info info;
 	int err = 0;
 
@@ -174,14 +174,14 @@ static int fill_part(struct profile *p, const struct mem_processes *view, struct
 	if (!err)
 		err = fill_grid(p, view, series, now - series->since, g);
 	if (!err)
-		err = profile_info(p, NULL, &info);
+		err = record_info(p, NULL, &info);
 	if (err)
 		return err;
 	info.info.start_ns = series->since + p->session.wall_offset;
 	info.info.duration_ns = now - series->since;
 	series->since = now;
 	err = report_grid_set_info(g, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err;
 }
 

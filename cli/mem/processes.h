@@ -38,7 +38,7 @@ int mem_processes_part(struct profile *p, const struct mem_processes *view,
 int mem_processes_end(struct profile *p, const struct mem_processes *view,
 		      struct mem_series *series);
 
-/* The whole output, as profile_report(). */
+/* The whole output, as record_report(). */
 int mem_processes_report(struct profile *p, const struct mem_processes *view);
 
 #endif

@@ -33,11 +33,11 @@ static int watch_threads(struct profile *p)
 	int err;
 
 	if (rp_has(RP_HAS_TP_BTF))
-		return profile_attach(p, &mem_thread_exit_program, NULL);
-	err = profile_load(p, &mem_thread_exit_classic_program, NULL);
+		return record_attach(p, &rp_mem_thread_exit_program, NULL);
+	err = record_load(p, &rp_mem_thread_exit_classic_program, NULL);
 	if (err >= 0)
 		err = rp_attach_tracepoint(err, "sched", "sched_process_exit", 0, &link);
-	return err < 0 ? err : profile_hold(p, link);
+	return err < 0 ? err : record_hold(p, link);
 }
 
 static bool kernel_knows_owner(void)
@@ -86,7 +86,7 @@ static int probe_running(struct profile *p)
 	for (uint32_t i = 0; !err && i < pids->n; i++)
 		err = mem_probes_process(m->probes, pids->id[i]);
 	for (uint32_t i = 0; !err && i < tids->n; i++)
-		err = mem_probes_process(m->probes, target_process_of(tids->id[i]));
+		err = mem_probes_process(m->probes, record_target_process_of(tids->id[i]));
 	if (!err && !mem_probes_count(m->probes))
 		err = rp_fail(-ENOENT,
 			      "no malloc in what %s executes from: is there a --symbols-prefix? "
@@ -177,7 +177,7 @@ static int take_old_block(void *ctx, const struct mem_block *block)
 
 	if (block->time + m->mem->older_ns > p->session.end_ns)
 		return 0;
-	if (!stacks_find(p->stacks, block->hash))
+	if (!record_stacks_find(p->stacks, block->hash))
 		return 0; /* its stack was lost */
 	old = find_old(m, block->hash);
 	old->hash = block->hash;
@@ -194,9 +194,9 @@ static int take_old(void *ctx, const void *key, const void *value)
 
 static int collect(struct profile *p)
 {
-	const struct asm_map *maps = stacks_maps(p->stacks);
+	const struct asm_map *maps = record_stacks_maps(p->stacks);
 	struct mem_user *m = p->ctx;
-	int n = rp_map_each(stacks_map(p->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
+	int n = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
 			    count_in_flight, &m->in_flight);
 
 	if (n >= 0 && m->mmap)
@@ -205,12 +205,12 @@ static int collect(struct profile *p)
 	if (n < 0)
 		return n;
 	if (m->mem->older_ns) {
-		for (m->nold = 64; m->nold < 2 * stacks_count(p->stacks);)
+		for (m->nold = 64; m->nold < 2 * record_stacks_count(p->stacks);)
 			m->nold *= 2;
 		m->old = calloc(m->nold, sizeof(*m->old));
 		if (!m->old)
 			return -ENOMEM;
-		n = rp_map_each(stacks_map(p->stacks, MEM_MAP_BLOCKS), &maps[MEM_MAP_BLOCKS],
+		n = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_BLOCKS), &maps[MEM_MAP_BLOCKS],
 				take_old, p);
 		if (n >= 0 && m->mmap)
 			n = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, p);
@@ -302,7 +302,7 @@ static uint64_t calls_kept(const struct profile *p, const struct mem_user_stats 
 	const struct stack *stack = NULL;
 	uint64_t kept = stats->freed + m->sizes_kept + (m->trace ? p->printed : 0);
 
-	while ((stack = stacks_next(p->stacks, stack)))
+	while ((stack = record_stacks_next(p->stacks, stack)))
 		kept += stack->value[MEM_ALLOC_OBJECTS];
 	return kept - (m->trace ? 0 : p->not_wanted);
 }
@@ -312,7 +312,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	struct mem_user *m = p->ctx;
 	struct mem_ranges_counts mapped = { 0 };
 	struct mem_user_stats stats;
-	int err = stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(p->stacks, &stats);
 
 	(void)kept;
 	if (m->mmap)
@@ -321,18 +321,19 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	b->ledger.events = "calls";
 	b->ledger.kept = calls_kept(p, &stats) + mapped.freed;
-	books_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
-	books_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
-	books_add(b, "failed", stats.failed + mapped.failed, REPORT_FILTERED);
-	books_add(b, "may throw, let alone", stats.throwing, REPORT_FILTERED);
-	books_add(b, "changed nothing", stats.unchanged, REPORT_FILTERED);
-	books_add(b, "mappings of files", mapped.files, REPORT_FILTERED);
-	books_add(b, "unmapped what is not known", mapped.unknown, REPORT_FILTERED);
-	books_add(b, "no samples", stats.passed, REPORT_FILTERED);
-	books_add(b, "frees of unknown blocks", stats.unknown, REPORT_FILTERED);
-	books_add(b, "under way at the end", m->in_flight + mapped.under_way, REPORT_FILTERED);
-	books_add(b, "too many threads", stats.crowded, REPORT_LOST);
-	books_add(b, "left without a return", stats.left, REPORT_LOST);
+	record_ledger_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
+	record_ledger_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
+	record_ledger_add(b, "failed", stats.failed + mapped.failed, REPORT_FILTERED);
+	record_ledger_add(b, "may throw, let alone", stats.throwing, REPORT_FILTERED);
+	record_ledger_add(b, "changed nothing", stats.unchanged, REPORT_FILTERED);
+	record_ledger_add(b, "mappings of files", mapped.files, REPORT_FILTERED);
+	record_ledger_add(b, "unmapped what is not known", mapped.unknown, REPORT_FILTERED);
+	record_ledger_add(b, "no samples", stats.passed, REPORT_FILTERED);
+	record_ledger_add(b, "frees of unknown blocks", stats.unknown, REPORT_FILTERED);
+	record_ledger_add(b, "under way at the end", m->in_flight + mapped.under_way,
+			  REPORT_FILTERED);
+	record_ledger_add(b, "too many threads", stats.crowded, REPORT_LOST);
+	record_ledger_add(b, "left without a return", stats.left, REPORT_LOST);
 	say_what_is_missing(&stats);
 	return 0;
 }
@@ -354,7 +355,7 @@ static void describe(struct profile *p, struct report_info *info)
 	struct mem_user_stats stats;
 	char peak[32], peak_mapped[64] = "";
 
-	if (!m->config.peak || stacks_stats(p->stacks, &stats))
+	if (!m->config.peak || record_stacks_stats(p->stacks, &stats))
 		return;
 	put_bytes(peak, sizeof(peak), stats.peak);
 	if (m->mmap)
@@ -397,7 +398,7 @@ static const struct profiler mem_user_profiler = {
 static int end_trace(struct profile *p)
 {
 	struct books b;
-	int err = profile_books(p, 0, &b);
+	int err = record_ledger(p, 0, &b);
 
 	if (!err && p->opt->verbosity >= 0)
 		err = report_print_ledger(stderr, &b.ledger, "calls");
@@ -446,7 +447,7 @@ static uint32_t blocks_wanted(void)
 /* Maps that the view has no use for are small. */
 static void size_maps(struct mem_user *m)
 {
-	memcpy(m->maps, mem_user_maps, sizeof(m->maps));
+	memcpy(m->maps, rp_mem_user_maps, sizeof(m->maps));
 	m->maps[MEM_MAP_BLOCKS].max_entries = !m->config.follow ? 1
 					      : m->mem->blocks	? (uint32_t)m->mem->blocks
 								: blocks_wanted();
@@ -511,7 +512,7 @@ int mem_user(const struct options *opt)
 	size_maps(&m);
 	m.profiler.maps = m.maps;
 	choose_view(&m);
-	status = profile_run(&m.profiler, opt, &m);
+	status = record_command(&m.profiler, opt, &m);
 	mem_probes_close(m.probes);
 	mem_overhead_close(m.overhead);
 	mem_trace_close(m.trace);

@@ -79,7 +79,7 @@ enum { MEM_INUSE_OBJECTS = MEM_GONE_OBJECTS, MEM_INUSE_SPACE = MEM_GONE_SPACE };
 void mem_user_values(const struct mem_user *m, const struct stack *stack,
 		     uint64_t value[MEM_WEIGHTS]);
 
-/* ---- views: the whole output, as profile_report() (mem_user_view.c) */
+/* ---- views: the whole output, as record_report() (mem_user_view.c) */
 
 int mem_user_processes(struct profile *p);
 int mem_user_interval(struct profile *p); /* a part of it */

@@ -50,7 +50,7 @@ static uint32_t huge_page_bytes(uint32_t page_bytes)
 	char text[8192];
 	const char *line = NULL;
 
-	if (read_small_file("/proc/meminfo", text, sizeof(text)) > 0)
+	if (rp_read_small_file("/proc/meminfo", text, sizeof(text)) > 0)
 		line = strstr(text, "\nHugepagesize:");
 	return line ? (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10) << 10 : page_bytes;
 }
@@ -65,11 +65,11 @@ static int load(struct mem_mmap *m, const struct mem_user_config *user)
 	config.profile.probe = 0;
 	config.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	config.huge_bytes = huge_page_bytes(config.page_bytes);
-	for (const struct mem_mmap_hook *hook = mem_mmap_hooks; hook->name; hook++, i++) {
-		m->leave[i] = profile_load(m->profile, hook->leave, &config);
+	for (const struct mem_mmap_hook *hook = rp_mem_mmap_hooks; hook->name; hook++, i++) {
+		m->leave[i] = record_load(m->profile, hook->leave, &config);
 		if (m->leave[i] < 0)
 			return m->leave[i];
-		m->enter[i] = profile_load(m->profile, hook->enter, &config);
+		m->enter[i] = record_load(m->profile, hook->enter, &config);
 		if (m->enter[i] < 0)
 			return m->enter[i];
 	}
@@ -86,8 +86,9 @@ int mem_mmap_open(struct profile *p, const struct mem_user_config *config, struc
 		m->ranges = mem_ranges_new();
 	}
 	if (m && m->ranges)
-		err = rp_ring_open(stacks_map(p->stacks, MEM_MAP_RANGES),
-				   stacks_maps(p->stacks)[MEM_MAP_RANGES].max_entries, &m->ring);
+		err = rp_ring_open(record_stacks_map(p->stacks, MEM_MAP_RANGES),
+				   record_stacks_maps(p->stacks)[MEM_MAP_RANGES].max_entries,
+				   &m->ring);
 	if (!err)
 		err = load(m, config);
 	if (err)
@@ -113,10 +114,10 @@ int mem_mmap_start(struct mem_mmap *m)
 {
 	int err = 0, i = 0;
 
-	for (const struct mem_mmap_hook *hook = mem_mmap_hooks; !err && hook->name; hook++, i++)
+	for (const struct mem_mmap_hook *hook = rp_mem_mmap_hooks; !err && hook->name; hook++, i++)
 		err = attach(m, m->leave[i], "exit", hook->name);
 	i = 0;
-	for (const struct mem_mmap_hook *hook = mem_mmap_hooks; !err && hook->name; hook++, i++)
+	for (const struct mem_mmap_hook *hook = rp_mem_mmap_hooks; !err && hook->name; hook++, i++)
 		err = attach(m, m->enter[i], "enter", hook->name);
 	return err;
 }
@@ -156,7 +157,7 @@ static int still_inside(void *ctx, const void *key, const void *value)
 /* A stack that was lost on the way has no weights either. */
 static int add_site(void *ctx, uint64_t hash, const uint64_t value[MEM_WEIGHTS])
 {
-	int err = stacks_add(ctx, hash, value);
+	int err = record_stacks_add(ctx, hash, value);
 
 	return err == -ENOENT ? 0 : err;
 }
@@ -167,8 +168,9 @@ int mem_mmap_finish(struct mem_mmap *m)
 	int err = mem_mmap_drain(m);
 
 	if (!err)
-		err = rp_map_each(stacks_map(stacks, MEM_MAP_THREADS),
-				  &stacks_maps(stacks)[MEM_MAP_THREADS], still_inside, m->ranges);
+		err = rp_map_each(record_stacks_map(stacks, MEM_MAP_THREADS),
+				  &record_stacks_maps(stacks)[MEM_MAP_THREADS], still_inside,
+				  m->ranges);
 	return err < 0 ? err : mem_ranges_sites(m->ranges, add_site, stacks);
 }
 

@@ -11,7 +11,7 @@ static bool overcommit_is_strict(void)
 {
 	char text[8];
 
-	return read_small_file("/proc/sys/vm/overcommit_memory", text, sizeof(text)) > 0 &&
+	return rp_read_small_file("/proc/sys/vm/overcommit_memory", text, sizeof(text)) > 0 &&
 	       text[0] == '2';
 }
 
@@ -48,7 +48,7 @@ static uint32_t most_mappings(void)
 	char text[32];
 	long most = USUAL_MAPPINGS;
 
-	if (read_small_file("/proc/sys/vm/max_map_count", text, sizeof(text)) > 0)
+	if (rp_read_small_file("/proc/sys/vm/max_map_count", text, sizeof(text)) > 0)
 		most = strtol(text, NULL, 10);
 	return most < SPARE_MAPPINGS ? 0
 	       : most > INT32_MAX    ? INT32_MAX

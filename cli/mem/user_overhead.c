@@ -78,7 +78,7 @@ static double time_calls(void)
 
 static double measure_hit(struct profile *p)
 {
-	struct asm_program idle = mem_idle_program;
+	struct asm_program idle = rp_mem_idle_program;
 	struct place place = { .address = (uint64_t)(uintptr_t)probed };
 	struct rp_uprobe_set set = { .way = rp_uprobe_way(getpid(), false),
 				     .path = "/proc/self/exe",
@@ -93,7 +93,7 @@ static double measure_hit(struct profile *p)
 	if (sym_proc_maps("/proc", (uint32_t)getpid(), find_offset, &place) != 1)
 		return USUAL_HIT_NS;
 	idle.attach_type = rp_uprobe_attach_type(set.way);
-	fd = profile_load(p, &idle, NULL);
+	fd = record_load(p, &idle, NULL);
 	set.prog_fds = &fd;
 	bare = time_calls();
 	if (fd < 0 || rp_attach_uprobes(&set, &probes))
@@ -133,7 +133,7 @@ static uint64_t process_cpu_ns(uint32_t pid)
 	uint64_t user;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	if (read_small_file(path, text, sizeof(text)) < 0)
+	if (rp_read_small_file(path, text, sizeof(text)) < 0)
 		return 0;
 	at = strrchr(text, ')'); /* a name may have anything in it */
 	for (int field = 2; at && field < 14; field++)
@@ -169,13 +169,14 @@ static uint64_t bpf_ns(const struct profile *p)
 /* Per cent of what the program would have used without us since the last look; negative: it did too little. */
 static double overhead(struct mem_overhead *o)
 {
-	const struct asm_map *map = &stacks_maps(o->profile->stacks)[STACK_MAP_PIDS];
+	const struct asm_map *map = &record_stacks_maps(o->profile->stacks)[STACK_MAP_PIDS];
 	uint64_t cpu = 0, ran = bpf_ns(o->profile), spent;
 	struct mem_user_stats stats;
 	double cost;
 
-	if (stacks_stats(o->profile->stacks, &stats) ||
-	    rp_map_each(stacks_map(o->profile->stacks, STACK_MAP_PIDS), map, add_cpu, &cpu) < 0)
+	if (record_stacks_stats(o->profile->stacks, &stats) ||
+	    rp_map_each(record_stacks_map(o->profile->stacks, STACK_MAP_PIDS), map, add_cpu, &cpu) <
+		    0)
 		return -1;
 	spent = cpu > o->cpu_ns ? cpu - o->cpu_ns : 0;
 	/* An allocation is hit at its return too, and half of the calls are one; but few of them if only samples are. */
@@ -216,8 +217,9 @@ static int take_samples(struct profile *p)
 	if (!err && m->mem->obj)
 		err = mem_probes_object(probes, m->mem->obj);
 	if (!err)
-		err = rp_map_each(stacks_map(p->stacks, STACK_MAP_PIDS),
-				  &stacks_maps(p->stacks)[STACK_MAP_PIDS], probe_again, probes);
+		err = rp_map_each(record_stacks_map(p->stacks, STACK_MAP_PIDS),
+				  &record_stacks_maps(p->stacks)[STACK_MAP_PIDS], probe_again,
+				  probes);
 	if (err < 0) {
 		mem_probes_close(probes);
 		return err;
@@ -233,7 +235,7 @@ int mem_overhead_tick(struct mem_overhead *o)
 {
 	struct profile *p = o->profile;
 	struct mem_user *m = p->ctx;
-	const uint64_t now = monotonic_ns();
+	const uint64_t now = rp_monotonic_ns();
 	double percent;
 
 	if (o->tier == OFF || now < o->next_ns)

@@ -89,16 +89,16 @@ static int load(struct mem_probes *m, int role, uint32_t cookie)
 {
 	const enum rp_uprobe_way way = m->way[role];
 	struct mem_user_config config = m->config;
-	struct asm_program program = role == LEAVE     ? mem_leave_program
-				     : role == ENTER   ? mem_enter_program
-				     : m->config.trace ? mem_trace_free_program
-						       : mem_free_program;
+	struct asm_program program = role == LEAVE     ? rp_mem_leave_program
+				     : role == ENTER   ? rp_mem_enter_program
+				     : m->config.trace ? rp_mem_trace_free_program
+						       : rp_mem_free_program;
 
 	if (way == RP_UPROBE_SESSION)
-		program = mem_session_program;
+		program = rp_mem_session_program;
 	program.attach_type = rp_uprobe_attach_type(way);
 	config.cookie = cookie;
-	return profile_load(m->profile, &program, &config);
+	return record_load(m->profile, &program, &config);
 }
 
 static bool has_cookies(const struct mem_probes *m, int role)
@@ -338,7 +338,8 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid)
 				   on_mapped_file, &look, &unread);
 
 	if (unread)
-		target_tell_unopened(pid, unread, "calls of an allocator there are not counted");
+		record_target_tell_unopened(pid, unread,
+					    "calls of an allocator there are not counted");
 	if (err == -ESRCH) /* it has ended meanwhile */
 		return 0;
 	if (err == -EACCES || err == -EPERM)
@@ -440,9 +441,9 @@ int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 	if (mem->obj || !e->mmap.ino || find_object(m, dev, e->mmap.ino, pid))
 		return 0;
 	m->late = true;
-	if (!rp_map_lookup(stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
+	if (!rp_map_lookup(record_stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
 		err = mem_probes_process(m, e->pid);
-	else if (!session_follows(&m->profile->session, e->pid))
+	else if (!record_session_follows(&m->profile->session, e->pid))
 		return 0; /* not asked for */
 	if (err || !m->for_all || find_object(m, dev, e->mmap.ino, pid))
 		return err;

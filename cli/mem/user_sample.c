@@ -41,7 +41,7 @@ static int fill_left(struct stacks *stacks, const uint64_t draws[MEM_DRAWS])
 			left[cpu] = draws[random % MEM_DRAWS];
 	}
 	if (!err)
-		err = rp_map_update(stacks_map(stacks, MEM_MAP_LEFT), &(uint32_t){ 0 }, left,
+		err = rp_map_update(record_stacks_map(stacks, MEM_MAP_LEFT), &(uint32_t){ 0 }, left,
 				    BPF_ANY);
 	free(left);
 	return err;
@@ -53,7 +53,8 @@ int mem_sample_fill(struct stacks *stacks, uint64_t mean)
 	int err;
 
 	make_draws(mean, draws);
-	err = rp_map_update(stacks_map(stacks, MEM_MAP_DRAWS), &(uint32_t){ 0 }, draws, BPF_ANY);
+	err = rp_map_update(record_stacks_map(stacks, MEM_MAP_DRAWS), &(uint32_t){ 0 }, draws,
+			    BPF_ANY);
 	if (!err)
 		err = fill_left(stacks, draws);
 	return err ? rp_fail(err, "making ready to sample: %s", strerror(-err)) : 0;

@@ -25,8 +25,9 @@ int mem_trace_open(struct profile *p, struct mem_trace **out)
 
 	if (t) {
 		t->profile = p;
-		err = rp_ring_open(stacks_map(p->stacks, MEM_MAP_TRACE),
-				   stacks_maps(p->stacks)[MEM_MAP_TRACE].max_entries, &t->ring);
+		err = rp_ring_open(record_stacks_map(p->stacks, MEM_MAP_TRACE),
+				   record_stacks_maps(p->stacks)[MEM_MAP_TRACE].max_entries,
+				   &t->ring);
 	}
 	if (err)
 		mem_trace_close(t);
@@ -61,7 +62,7 @@ static int keep(void *ctx, const void *data, size_t size)
 		t->room = room;
 	}
 	t->waiting[t->n++] = *e;
-	session_saw(&t->profile->session, (uint32_t)(e->ids >> 32), 0);
+	record_session_saw(&t->profile->session, (uint32_t)(e->ids >> 32), 0);
 	return 0;
 }
 
@@ -94,7 +95,8 @@ static int print_caller(struct mem_trace *t, FILE *f, const struct mem_event *e)
 {
 	const struct name_owner owner = { .pid = (uint32_t)(e->ids >> 32), .time = e->time };
 	struct name_frames frames = { 0 };
-	int err = names_stack(&t->profile->session, &owner, &e->caller, 1, NAMES_RETURN, &frames);
+	int err = record_names_stack(&t->profile->session, &owner, &e->caller, 1, NAMES_RETURN,
+				     &frames);
 
 	if (!err && frames.n && frames.frame[0].name)
 		fprintf(f, "  %s", frames.frame[0].name);
@@ -124,7 +126,7 @@ static int print_waiting(struct mem_trace *t)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < t->n; i++)
-		if (profile_comm_wanted(t->profile, t->waiting[i].comm)) {
+		if (record_comm_wanted(t->profile, t->waiting[i].comm)) {
 			err = print_one(t, &t->waiting[i]);
 			t->profile->printed++;
 		} else {

@@ -19,7 +19,8 @@ static void add_what_is_elsewhere(struct profile *p, struct stack *stack)
 	const struct mem_user *m = p->ctx;
 	uint64_t more[MEM_WEIGHTS];
 
-	if (!rp_map_lookup(stacks_map(p->stacks, STACK_MAP_COUNTS), &stack->record->hash, more))
+	if (!rp_map_lookup(record_stacks_map(p->stacks, STACK_MAP_COUNTS), &stack->record->hash,
+			   more))
 		for (int i = 0; i < MEM_WEIGHTS; i++)
 			stack->value[i] += more[i];
 	/* Blocks may come and go between the first of these numbers and the last. */
@@ -36,7 +37,7 @@ static int take_row(struct profile *p, const struct stack *stack, struct mem_row
 	const struct mem_user *m = p->ctx;
 	struct stack whole = *stack;
 
-	if (!profile_comm_wanted(p, stack->record->comm)) {
+	if (!record_comm_wanted(p, stack->record->comm)) {
 		if (m->collected)
 			p->not_wanted += stack->value[MEM_ALLOC_OBJECTS];
 		return 0;
@@ -125,12 +126,12 @@ int mem_user_sizes(struct profile *p)
 						.keys = &key,
 						.nkeys = 1 };
 	struct mem_user *m = p->ctx;
-	struct sizes sizes = { .map = &stacks_maps(p->stacks)[MEM_MAP_SIZES] };
+	struct sizes sizes = { .map = &record_stacks_maps(p->stacks)[MEM_MAP_SIZES] };
 	int err = report_hists_new(&spec, &sizes.set);
 
 	if (!err)
-		err = rp_map_each(stacks_map(p->stacks, MEM_MAP_SIZES), sizes.map, take_sizes,
-				  &sizes);
+		err = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_SIZES), sizes.map,
+				  take_sizes, &sizes);
 	m->sizes_kept = sizes.counted;
 	if (err >= 0)
 		err = profile_hists_report(p, sizes.set);
@@ -172,8 +173,8 @@ int mem_user_ages(struct profile *p)
 	if (!err)
 		err = report_hists_get(set, NULL, &ages.hist);
 	if (!err)
-		err = rp_map_each(stacks_map(p->stacks, MEM_MAP_BLOCKS),
-				  &stacks_maps(p->stacks)[MEM_MAP_BLOCKS], take_age, &ages);
+		err = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_BLOCKS),
+				  &record_stacks_maps(p->stacks)[MEM_MAP_BLOCKS], take_age, &ages);
 	if (err >= 0 && m->mmap)
 		err = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_age_of, &ages);
 	if (err >= 0)

@@ -80,15 +80,16 @@ static int attach(struct profile *p)
 	o->visitor = -1;
 	if (!o->config.classic) {
 		sched_find_state(&o->config);
-		err = asleep_load(p, &o->config, &o->visitor);
+		err = record_asleep_load(p, &o->config, &o->visitor);
 		if (!err && o->options->wakers)
-			err = profile_attach(p, &offcpu_waking_program, &o->config);
-		return err ? err : profile_attach(p, &offcpu_switch_program, &o->config);
+			err = record_attach(p, &rp_offcpu_waking_program, &o->config);
+		return err ? err : record_attach(p, &rp_offcpu_switch_program, &o->config);
 	}
 	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
-	err = sched_attach_classic(p, &offcpu_switch_classic_program, &o->config, "sched_switch");
+	err = sched_attach_classic(p, &rp_offcpu_switch_classic_program, &o->config,
+				   "sched_switch");
 	if (!err && o->options->wakers)
-		err = sched_attach_classic(p, &offcpu_waking_classic_program, &o->config,
+		err = sched_attach_classic(p, &rp_offcpu_waking_classic_program, &o->config,
 					   "sched_waking");
 	return err;
 }
@@ -96,24 +97,24 @@ static int attach(struct profile *p)
 static int start(struct profile *p)
 {
 	struct offcpu *o = p->ctx;
-	int err = sched_gate(p, monotonic_ns());
+	int err = sched_gate(p, rp_monotonic_ns());
 
 	/* A program that we start waits for nothing but us so far. */
-	return err || p->opt->program ? err : asleep_visit(o->visitor);
+	return err || p->opt->program ? err : record_asleep_visit(o->visitor);
 }
 
 static int walk_again(struct profile *p)
 {
 	struct offcpu *o = p->ctx;
 
-	return asleep_visit(o->visitor);
+	return record_asleep_visit(o->visitor);
 }
 
 static int stop(struct profile *p)
 {
 	struct offcpu *o = p->ctx;
 
-	o->end_ns = monotonic_ns();
+	o->end_ns = rp_monotonic_ns();
 	return sched_gate(p, 0);
 }
 
@@ -136,17 +137,18 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 	else if (o->options->wakers)
 		err = offcpu_add_waiting(p, t->hash, ns);
 	else
-		err = stacks_add(p->stacks, t->hash,
-				 (uint64_t[STACK_VALUES]){
-					 [OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
+		err = record_stacks_add(
+			p->stacks, t->hash,
+			(uint64_t[STACK_VALUES]){
+				[OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
 	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
 }
 
 static int collect(struct profile *p)
 {
 	struct offcpu *o = p->ctx;
-	int n = rp_map_each(stacks_map(p->stacks, SCHED_MAP_THREADS),
-			    &stacks_maps(p->stacks)[SCHED_MAP_THREADS], add_asleep, p);
+	int n = rp_map_each(record_stacks_map(p->stacks, SCHED_MAP_THREADS),
+			    &record_stacks_maps(p->stacks)[SCHED_MAP_THREADS], add_asleep, p);
 
 	if (n >= 0 && o->options->wakers)
 		n = offcpu_take_pairs(p);
@@ -190,7 +192,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 {
 	const struct offcpu *o = p->ctx;
 	struct sched_stats stats;
-	int err = stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(p->stacks, &stats);
 
 	(void)kept;
 	if (err)
@@ -200,18 +202,18 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	if (stats.pairs_full)
 		rp_log(RP_WARN, "%llu waits are without who ended them: too many different ones",
 		       (unsigned long long)stats.pairs_full);
-	books_add(b, "runnable", stats.runnable, REPORT_FILTERED);
-	books_add(b, "other states", stats.state, REPORT_FILTERED);
-	books_add(b, "ended", stats.exited, REPORT_FILTERED);
-	books_add(b, "shorter", stats.shorter + o->shorter, REPORT_FILTERED);
-	books_add(b, "longer", stats.longer + o->longer, REPORT_FILTERED);
-	books_add(b, "too many threads", stats.threads_full, REPORT_LOST);
+	record_ledger_add(b, "runnable", stats.runnable, REPORT_FILTERED);
+	record_ledger_add(b, "other states", stats.state, REPORT_FILTERED);
+	record_ledger_add(b, "ended", stats.exited, REPORT_FILTERED);
+	record_ledger_add(b, "shorter", stats.shorter + o->shorter, REPORT_FILTERED);
+	record_ledger_add(b, "longer", stats.longer + o->longer, REPORT_FILTERED);
+	record_ledger_add(b, "too many threads", stats.threads_full, REPORT_LOST);
 	return 0;
 }
 
 static const struct profiler offcpu_profiler = {
 	.command = "offcpu",
-	.maps = offcpu_maps,
+	.maps = rp_offcpu_maps,
 	.nmaps = SCHED_MAPS, /* OFFCPU_MAPS with --wakers */
 	.weight = OFFCPU_WEIGHT_NS,
 	.micros = true,
@@ -240,7 +242,7 @@ int command_offcpu(const struct options *opt)
 		profiler.nmaps = OFFCPU_MAPS;
 		profiler.samples = offcpu_add_pairs;
 	}
-	status = profile_run(&profiler, opt, &o);
+	status = record_command(&profiler, opt, &o);
 	free(o.ended);
 	return status;
 }

@@ -42,8 +42,8 @@ static int take_pair(void *ctx, const void *key, const void *value)
 
 int offcpu_take_pairs(struct profile *p)
 {
-	return rp_map_each(stacks_map(p->stacks, OFFCPU_MAP_PAIRS),
-			   &stacks_maps(p->stacks)[OFFCPU_MAP_PAIRS], take_pair, p);
+	return rp_map_each(record_stacks_map(p->stacks, OFFCPU_MAP_PAIRS),
+			   &record_stacks_maps(p->stacks)[OFFCPU_MAP_PAIRS], take_pair, p);
 }
 
 int offcpu_add_waiting(struct profile *p, uint64_t stack, uint64_t ns)
@@ -84,11 +84,11 @@ static int add_waker(struct profile *p, struct report *report, struct names *nam
 	const struct stack_record *r = waker->record;
 	struct name_ids frames = { 0 };
 	size_t nkernel = r->kernel_bytes / 8, ours, interrupt;
-	int err = profile_frames(p, names, r, &frames);
+	int err = record_frames(p, names, r, &frames);
 
 	/* Frames of the kernel are never more than addresses; of whom was interrupted nothing is shown. */
-	ours = probe_frames(&p->session, r->frames, nkernel);
-	interrupt = interrupt_frames(&p->session, r->frames + ours, nkernel - ours);
+	ours = record_probe_frames(&p->session, r->frames, nkernel);
+	interrupt = record_interrupt_frames(&p->session, r->frames + ours, nkernel - ours);
 	if (!err)
 		err = add_mark(report, interrupt ? "[interrupt]" : r->comm, ids);
 	if (interrupt && frames.n > interrupt)
@@ -113,7 +113,7 @@ static int add_ended(struct profile *p, struct report *report, struct names *nam
 					.values = values };
 	int err;
 
-	if (!profile_comm_wanted(p, r->comm)) {
+	if (!record_comm_wanted(p, r->comm)) {
 		p->not_wanted += weights->count;
 		return 0;
 	}
@@ -121,7 +121,7 @@ static int add_ended(struct profile *p, struct report *report, struct names *nam
 	if (!err)
 		err = add_mark(report, "--", &ids);
 	if (!err)
-		err = profile_frames(p, names, r, &ids);
+		err = record_frames(p, names, r, &ids);
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err)
@@ -137,7 +137,7 @@ int offcpu_add_pairs(struct profile *p, struct report *report, struct names *nam
 	int err = 0;
 
 	/* What the map of pairs had no room for. */
-	while (!err && (stack = stacks_next(p->stacks, stack))) {
+	while (!err && (stack = record_stacks_next(p->stacks, stack))) {
 		const struct offcpu_pair_weights rest = { stack->value[OFFCPU_WEIGHT_COUNT],
 							  stack->value[OFFCPU_WEIGHT_NS] };
 
@@ -146,16 +146,16 @@ int offcpu_add_pairs(struct profile *p, struct report *report, struct names *nam
 	}
 	for (size_t i = 0; !err && i < o->nended; i++) {
 		const struct offcpu_ended *e = &o->ended[i];
-		const struct stack *sleeper = stacks_find(p->stacks, e->pair.sleeper);
+		const struct stack *sleeper = record_stacks_find(p->stacks, e->pair.sleeper);
 		const struct stack *waker =
-			e->pair.waker ? stacks_find(p->stacks, e->pair.waker) : NULL;
+			e->pair.waker ? record_stacks_find(p->stacks, e->pair.waker) : NULL;
 
 		if (!sleeper)
 			return rp_fail(-EBADMSG, "a wait ended whose stack is not known");
 		err = add_ended(p, report, names, sleeper, waker,
 				e->waiting ? "[still waiting]" : NOT_SEEN, &e->weights);
 		if (!err) /* for who asks how whole the stacks are */
-			err = stacks_add(
+			err = record_stacks_add(
 				p->stacks, e->pair.sleeper,
 				(uint64_t[STACK_VALUES]){ e->weights.count, e->weights.ns });
 	}

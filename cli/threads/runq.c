@@ -49,12 +49,12 @@ static int attach_classic(struct profile *p)
 
 	rp_log(RP_INFO,
 	       "no BTF tracepoints: classic ones; processes are named after the thread that waited last");
-	err = sched_attach_classic(p, &runq_wakeup_classic_program, &r->config, "sched_wakeup");
+	err = sched_attach_classic(p, &rp_runq_wakeup_classic_program, &r->config, "sched_wakeup");
 	if (!err)
-		err = sched_attach_classic(p, &runq_new_classic_program, &r->config,
+		err = sched_attach_classic(p, &rp_runq_new_classic_program, &r->config,
 					   "sched_wakeup_new");
 	return err ? err
-		   : sched_attach_classic(p, &runq_switch_classic_program, &r->config,
+		   : sched_attach_classic(p, &rp_runq_switch_classic_program, &r->config,
 					  "sched_switch");
 }
 
@@ -66,18 +66,18 @@ static int attach(struct profile *p)
 	r->config.profile = p->config;
 	if (r->config.classic)
 		return attach_classic(p);
-	err = profile_attach(p, &runq_wakeup_program, &r->config);
+	err = record_attach(p, &rp_runq_wakeup_program, &r->config);
 	if (!err)
-		err = profile_attach(p, &runq_new_program, &r->config);
-	return err ? err : profile_attach(p, &runq_switch_program, &r->config);
+		err = record_attach(p, &rp_runq_new_program, &r->config);
+	return err ? err : record_attach(p, &rp_runq_switch_program, &r->config);
 }
 
 static int start(struct profile *p)
 {
 	struct runq *r = p->ctx;
 
-	r->last_ns = monotonic_ns();
-	return rp_map_update(stacks_map(p->stacks, RUNQ_MAP_GATE), &(uint32_t){ 0 },
+	r->last_ns = rp_monotonic_ns();
+	return rp_map_update(record_stacks_map(p->stacks, RUNQ_MAP_GATE), &(uint32_t){ 0 },
 			     &(uint64_t){ 1 }, BPF_ANY);
 }
 
@@ -147,21 +147,21 @@ static int fill(struct profile *p)
 {
 	struct runq *r = p->ctx;
 	struct profile_info info;
-	int n = rp_map_each(stacks_map(p->stacks, RUNQ_MAP_HISTS),
-			    &stacks_maps(p->stacks)[RUNQ_MAP_HISTS], take_hist, r);
-	int err = n < 0 ? n : profile_info(p, NULL, &info);
+	int n = rp_map_each(record_stacks_map(p->stacks, RUNQ_MAP_HISTS),
+			    &record_stacks_maps(p->stacks)[RUNQ_MAP_HISTS], take_hist, r);
+	int err = n < 0 ? n : record_info(p, NULL, &info);
 
 	if (err)
 		return err;
 	if (p->opt->interval) {
-		uint64_t now = monotonic_ns();
+		uint64_t now = rp_monotonic_ns();
 
 		info.info.start_ns = r->last_ns + p->session.wall_offset;
 		info.info.duration_ns = now - r->last_ns;
 		r->last_ns = now;
 	}
 	err = report_hists_set_info(r->set, &info.info);
-	profile_info_free(&info);
+	record_info_free(&info);
 	return err;
 }
 
@@ -201,14 +201,14 @@ static void describe(struct profile *p, struct report_info *info)
 static int add_books(struct profile *p, uint64_t kept, struct books *b)
 {
 	struct runq_stats stats;
-	int err = stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(p->stacks, &stats);
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	b->ledger.events = "times on a CPU";
-	books_add(b, "queued before", stats.unknown, REPORT_FILTERED);
-	books_add(b, "too many processes", stats.hists_full, REPORT_LOST);
+	record_ledger_add(b, "queued before", stats.unknown, REPORT_FILTERED);
+	record_ledger_add(b, "too many processes", stats.hists_full, REPORT_LOST);
 	if (stats.threads_full)
 		rp_log(RP_WARN,
 		       "%llu times there was no room for another thread: its waits are "
@@ -219,7 +219,7 @@ static int add_books(struct profile *p, uint64_t kept, struct books *b)
 
 static const struct profiler runq_profiler = {
 	.command = "offcpu --runq",
-	.maps = runq_maps,
+	.maps = rp_runq_maps,
 	.nmaps = RUNQ_MAPS,
 	.output = OUTPUT_HISTS,
 	.configure = configure,
@@ -251,7 +251,7 @@ int runq_run(const struct options *opt)
 	int status = EXIT_FAILED;
 
 	if (!report_hists_new(&spec, &r.set))
-		status = profile_run(&runq_profiler, opt, &r);
+		status = record_command(&runq_profiler, opt, &r);
 	report_hists_free(r.set);
 	for (size_t i = 0; i < r.nseen; i++)
 		free(r.seen[i]);

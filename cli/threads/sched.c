@@ -100,16 +100,16 @@ int sched_attach_classic(struct profile *p, const struct asm_program *program, c
 			 const char *event)
 {
 	struct rp_link *link;
-	int err = profile_load(p, program, config);
+	int err = record_load(p, program, config);
 
 	if (err >= 0)
 		err = rp_attach_tracepoint(err, "sched", event, 0, &link);
-	return err < 0 ? err : profile_hold(p, link);
+	return err < 0 ? err : record_hold(p, link);
 }
 
 int sched_gate(struct profile *p, uint64_t time)
 {
-	return rp_map_update(stacks_map(p->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 }, &time,
+	return rp_map_update(record_stacks_map(p->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 }, &time,
 			     BPF_ANY);
 }
 

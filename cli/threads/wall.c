@@ -48,11 +48,11 @@ static int attach_btf(struct profile *p)
 {
 	struct wall *w = p->ctx;
 	const struct sched_config of_exec = exec_config(w);
-	int err = profile_attach(p, &wall_wakeup_program, NULL);
+	int err = record_attach(p, &rp_wall_wakeup_program, NULL);
 
 	if (!err)
-		err = profile_attach(p, &wall_exec_program, &of_exec);
-	return err ? err : profile_attach(p, &wall_switch_program, &w->config);
+		err = record_attach(p, &rp_wall_exec_program, &of_exec);
+	return err ? err : record_attach(p, &rp_wall_switch_program, &w->config);
 }
 
 static int attach_classic(struct profile *p)
@@ -62,15 +62,15 @@ static int attach_classic(struct profile *p)
 	int err;
 
 	rp_log(RP_INFO, "no BTF tracepoints: classic ones");
-	err = sched_attach_classic(p, &wall_wakeup_classic_program, &w->config, "sched_wakeup");
+	err = sched_attach_classic(p, &rp_wall_wakeup_classic_program, &w->config, "sched_wakeup");
 	if (!err)
-		err = sched_attach_classic(p, &wall_new_classic_program, &w->config,
+		err = sched_attach_classic(p, &rp_wall_new_classic_program, &w->config,
 					   "sched_wakeup_new");
 	if (!err)
-		err = sched_attach_classic(p, &wall_exec_classic_program, &of_exec,
+		err = sched_attach_classic(p, &rp_wall_exec_classic_program, &of_exec,
 					   "sched_process_exec");
 	return err ? err
-		   : sched_attach_classic(p, &wall_switch_classic_program, &w->config,
+		   : sched_attach_classic(p, &rp_wall_switch_classic_program, &w->config,
 					  "sched_switch");
 }
 
@@ -80,13 +80,14 @@ static int attach(struct profile *p)
 	int err, program;
 
 	w->config.profile = p->config;
-	err = asleep_load(p, &w->config, &w->visitor);
+	err = record_asleep_load(p, &w->config, &w->visitor);
 	if (!err)
 		err = w->config.classic ? attach_classic(p) : attach_btf(p);
 	if (err)
 		return err;
-	program = profile_load(p, &wall_sample_program, &w->config);
-	return program < 0 ? program : sampling_open(p->opt, w->freq, w->period, program, &w->perf);
+	program = record_load(p, &rp_wall_sample_program, &w->config);
+	return program < 0 ? program
+			   : record_sampling_open(p->opt, w->freq, w->period, program, &w->perf);
 }
 
 static int start(struct profile *p)
@@ -95,8 +96,8 @@ static int start(struct profile *p)
 	int err = rp_perf_enable(w->perf);
 
 	if (!err)
-		err = sched_gate(p, monotonic_ns());
-	return err ? err : asleep_visit(w->visitor);
+		err = sched_gate(p, rp_monotonic_ns());
+	return err ? err : record_asleep_visit(w->visitor);
 }
 
 static int stop(struct profile *p)
@@ -104,7 +105,7 @@ static int stop(struct profile *p)
 	struct wall *w = p->ctx;
 	int err;
 
-	w->end_ns = monotonic_ns();
+	w->end_ns = rp_monotonic_ns();
 	err = sched_gate(p, 0);
 	return err ? err : rp_perf_disable(w->perf);
 }
@@ -113,7 +114,7 @@ static int walk_again(struct profile *p)
 {
 	struct wall *w = p->ctx;
 
-	return asleep_visit(w->visitor);
+	return record_asleep_visit(w->visitor);
 }
 
 static int tick(struct profile *p)
@@ -156,7 +157,7 @@ static int add_last(struct profile *p, const struct sched_thread *t, struct wall
 		value[WALL_WEIGHT_WAITING] = between(t->since, woken);
 		value[WALL_WEIGHT_QUEUED] = between(woken, until);
 	}
-	return stacks_add(p->stacks, t->hash, value);
+	return record_stacks_add(p->stacks, t->hash, value);
 }
 
 static int take_thread(void *ctx, const void *key, const void *value)
@@ -185,7 +186,7 @@ static int take_ended(struct profile *p)
 	const struct stack *stack = NULL;
 	struct wall *w = p->ctx;
 
-	while ((stack = stacks_next(p->stacks, stack))) {
+	while ((stack = record_stacks_next(p->stacks, stack))) {
 		struct wall_thread *thread;
 
 		if (stack->record->tag != WALL_ENDED)
@@ -205,8 +206,8 @@ static int take_ended(struct profile *p)
 static int collect(struct profile *p)
 {
 	int err = take_ended(p);
-	int n = rp_map_each(stacks_map(p->stacks, SCHED_MAP_THREADS),
-			    &stacks_maps(p->stacks)[SCHED_MAP_THREADS], take_thread, p);
+	int n = rp_map_each(record_stacks_map(p->stacks, SCHED_MAP_THREADS),
+			    &record_stacks_maps(p->stacks)[SCHED_MAP_THREADS], take_thread, p);
 
 	return err ? err : n < 0 ? n : 0;
 }
@@ -262,21 +263,21 @@ static char *note(struct profile *p)
 static int books(struct profile *p, uint64_t kept, struct books *b)
 {
 	struct sched_stats stats;
-	int err = stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(p->stacks, &stats);
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	b->ledger.events = "switches and samples";
 	sched_tell(&stats);
-	books_add(b, "ended", stats.exited, REPORT_FILTERED);
-	books_add(b, "too many threads", stats.threads_full, REPORT_LOST);
+	record_ledger_add(b, "ended", stats.exited, REPORT_FILTERED);
+	record_ledger_add(b, "too many threads", stats.threads_full, REPORT_LOST);
 	return 0;
 }
 
 static const struct profiler wall_profiler = {
 	.command = "wall",
-	.maps = wall_maps,
+	.maps = rp_wall_maps,
 	.nmaps = SCHED_MAPS,
 	.weight = 1,
 	.micros = true,
@@ -306,7 +307,7 @@ int command_wall(const struct options *opt)
 
 	if (!rp_has(RP_HAS_TP_BTF))
 		profiler.nmaps = WALL_MAPS;
-	status = profile_run(&profiler, opt, &w);
+	status = record_command(&profiler, opt, &w);
 
 	rp_perf_close(w.perf);
 	free(w.threads.slots);

@@ -79,7 +79,7 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 	if (!count && !ns)
 		return 0;
 	w->told_ns += ns;
-	if (!profile_comm_wanted(a->p, comm)) {
+	if (!record_comm_wanted(a->p, comm)) {
 		a->p->not_wanted += count;
 		return 0;
 	}
@@ -108,7 +108,7 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 	const uint64_t *value = stack->value;
 	struct wall *w = a->p->ctx;
 	struct name_ids ids = { 0 };
-	int err = profile_frames(a->p, a->names, r, &ids);
+	int err = record_frames(a->p, a->names, r, &ids);
 
 	if (!err && r->tag == WALL_SAMPLE) {
 		struct wall_thread *thread = wall_thread(&w->threads, r->pid_tgid);
@@ -116,9 +116,9 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 		err = add(a, r->comm, r->pid_tgid, ON_CPU, &ids, value[WALL_WEIGHT_COUNT],
 			  share(thread, value[WALL_WEIGHT_COUNT]));
 	} else if (!err) {
-		const struct stack_record *kernel = profile_kernel_record(a->p, r);
+		const struct stack_record *kernel = record_kernel_record(a->p, r);
 		size_t n = kernel->kernel_bytes / 8;
-		size_t ours = probe_frames(&a->p->session, kernel->frames, n);
+		size_t ours = record_probe_frames(&a->p->session, kernel->frames, n);
 
 		err = add(a, r->comm, r->pid_tgid,
 			  wait_kind(&a->p->session, kernel->frames + ours, n - ours), &ids,
@@ -164,7 +164,7 @@ int wall_samples(struct profile *p, struct report *report, struct names *names)
 	struct wall *w = p->ctx;
 	int err = 0;
 
-	while ((stack = stacks_next(p->stacks, stack))) {
+	while ((stack = record_stacks_next(p->stacks, stack))) {
 		struct wall_thread *thread;
 
 		if (stack->record->tag != WALL_SAMPLE)
@@ -174,7 +174,7 @@ int wall_samples(struct profile *p, struct report *report, struct names *names)
 			return -ENOMEM;
 		thread->samples += stack->value[WALL_WEIGHT_COUNT];
 	}
-	while (!err && (stack = stacks_next(p->stacks, stack)))
+	while (!err && (stack = record_stacks_next(p->stacks, stack)))
 		if (stack->record->tag != WALL_ENDED)
 			err = add_stack(&a, stack);
 	for (size_t i = 0; !err && i < w->threads.nslots; i++)

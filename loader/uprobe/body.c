@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 static const struct insn_arch archs[] = {
-	{ EM_X86_64, 1, 15, 6, insn_x86_decode },
-	{ EM_AARCH64, 4, 4, 8, insn_arm64_decode },
+	{ EM_X86_64, 1, 15, 6, rp_insn_x86_decode },
+	{ EM_AARCH64, 4, 4, 8, rp_insn_arm64_decode },
 };
 
-const struct insn_arch *insn_arch(uint16_t machine)
+const struct insn_arch *rp_insn_arch(uint16_t machine)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(archs); i++) {
 		if (archs[i].machine == machine)
@@ -144,7 +144,7 @@ static int compare_offsets(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, struct body *out)
+int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, struct body *out)
 {
 	struct body b = { .code = code, .size = size };
 	struct walk w = { .arch = arch, .b = &b };
@@ -157,7 +157,7 @@ int body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, 
 	free(w.seen);
 	free(w.todo);
 	if (err) {
-		body_free(&b);
+		rp_body_free(&b);
 		return err;
 	}
 	sweep(arch, &b);
@@ -167,7 +167,7 @@ int body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, 
 	return 0;
 }
 
-void body_free(struct body *b)
+void rp_body_free(struct body *b)
 {
 	free(b->returns);
 	*b = (struct body){ 0 };

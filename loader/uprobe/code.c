@@ -45,7 +45,7 @@ int rp_code_open(int fd, uint16_t machine, uint64_t offset, uint64_t size, struc
 		free(c);
 		return -errno;
 	}
-	c->arch = insn_arch(machine);
+	c->arch = rp_insn_arch(machine);
 	c->nops = rp_has(RP_HAS_UPROBE_NOP);
 	c->offset = offset;
 	c->size = size;
@@ -225,7 +225,7 @@ static int read_function(struct rp_code *c, const struct rp_function *f, uint8_t
 		return -ENOMEM;
 	err = read_code(c, f->offset - c->offset, buf, size);
 	if (!err)
-		err = body_read(c->arch, buf, (uint32_t)size, body);
+		err = rp_body_read(c->arch, buf, (uint32_t)size, body);
 	if (err)
 		free(buf);
 	else
@@ -250,16 +250,16 @@ int rp_code_entry(struct rp_code *c, const struct rp_function *f, struct rp_plac
 	}
 	if (err)
 		return err;
-	place_choose(c->arch, &body, f, 0, c->nops, &place);
+	rp_place_choose(c->arch, &body, f, 0, c->nops, &place);
 	/* The search through the whole segment is spared those that stay anyway. */
 	if (place.offset) {
 		err = entered_from_outside(c, f->offset - c->offset, body.size, &outside);
 		if (!err && outside)
-			place_choose(c->arch, &body, f, outside, c->nops, &place);
+			rp_place_choose(c->arch, &body, f, outside, c->nops, &place);
 	}
 	if (!err)
 		*out = place;
-	body_free(&body);
+	rp_body_free(&body);
 	free(code);
 	return err;
 }
@@ -279,8 +279,8 @@ int rp_code_returns(struct rp_code *c, const struct rp_function *f, struct rp_re
 	}
 	if (err)
 		return err;
-	returns_choose(&body, out);
-	body_free(&body);
+	rp_returns_choose(&body, out);
+	rp_body_free(&body);
 	free(code);
 	return 0;
 }

@@ -25,18 +25,20 @@ struct body {
 	const char *leaves;	  /* by what other than a return it may leave; NULL: nothing */
 };
 
-/* Reads @code, of @size bytes. -ENOMEM. Free with body_free. */
-int body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, struct body *out);
-void body_free(struct body *b);
+/* Reads @code, of @size bytes. -ENOMEM. Free with rp_body_free. */
+int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size,
+		 struct body *out);
+void rp_body_free(struct body *b);
 
 /*
  * Fills in everything of @out for the code of @b. @outside: bits as body.entered, of what jumps
  * there from elsewhere. @nops: the kernel treats nops well (RP_HAS_UPROBE_NOP).
  */
-void place_choose(const struct insn_arch *arch, const struct body *b, const struct rp_function *f,
-		  uint64_t outside, bool nops, struct rp_place *out);
+void rp_place_choose(const struct insn_arch *arch, const struct body *b,
+		     const struct rp_function *f, uint64_t outside, bool nops,
+		     struct rp_place *out);
 
 /* Takes the returns of @b. */
-void returns_choose(struct body *b, struct rp_returns *out);
+void rp_returns_choose(struct body *b, struct rp_returns *out);
 
 #endif

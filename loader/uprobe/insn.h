@@ -41,8 +41,8 @@ struct insn {
  * Decodes the instruction at @code, of which @n bytes may be read. False if it is not known for
  * certain how long it is, or that is more than @n; *out is untouched then.
  */
-bool insn_x86_decode(const uint8_t *code, size_t n, struct insn *out);
-bool insn_arm64_decode(const uint8_t *code, size_t n, struct insn *out);
+bool rp_insn_x86_decode(const uint8_t *code, size_t n, struct insn *out);
+bool rp_insn_arm64_decode(const uint8_t *code, size_t n, struct insn *out);
 
 /* One architecture. */
 struct insn_arch {
@@ -54,6 +54,6 @@ struct insn_arch {
 };
 
 /* NULL: not one of ours. */
-const struct insn_arch *insn_arch(uint16_t machine);
+const struct insn_arch *rp_insn_arch(uint16_t machine);
 
 #endif

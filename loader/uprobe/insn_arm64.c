@@ -166,7 +166,7 @@ static bool decode_branch(uint32_t w, struct insn *out)
 	return true;
 }
 
-bool insn_arm64_decode(const uint8_t *code, size_t n, struct insn *out)
+bool rp_insn_arm64_decode(const uint8_t *code, size_t n, struct insn *out)
 {
 	struct insn i = { .len = 4, .step = RP_STEP_SINGLE, .name = "instruction" };
 	uint32_t w;

@@ -321,12 +321,12 @@ static const char *flow_name(const struct insn *i)
 	}
 }
 
-bool insn_x86_decode(const uint8_t *code, size_t n, struct insn *out)
+bool rp_insn_x86_decode(const uint8_t *code, size_t n, struct insn *out)
 {
 	struct x86_parts p = { .code = code, .n = n < X86_LONGEST ? (uint32_t)n : X86_LONGEST };
 	struct insn i = { 0 };
 
-	if (!x86_take_apart(&p))
+	if (!rp_x86_take_apart(&p))
 		return false;
 	i.len = (uint8_t)p.at;
 	i.flow = flow(&p, &i);

@@ -251,7 +251,7 @@ static uint32_t imm_size(const struct x86_parts *p, char follows)
 	return 0;
 }
 
-bool x86_take_apart(struct x86_parts *p)
+bool rp_x86_take_apart(struct x86_parts *p)
 {
 	char follows;
 

@@ -66,8 +66,8 @@ static uint64_t up_to(uint32_t at)
 	return ((1ULL << at) << 1) - 2;
 }
 
-void place_choose(const struct insn_arch *arch, const struct body *b, const struct rp_function *f,
-		  uint64_t outside, bool nops, struct rp_place *out)
+void rp_place_choose(const struct insn_arch *arch, const struct body *b,
+		     const struct rp_function *f, uint64_t outside, bool nops, struct rp_place *out)
 {
 	const uint16_t kept = protect(arch, f);
 	struct rp_place place = { .step = RP_STEP_UNKNOWN };
@@ -103,7 +103,7 @@ void place_choose(const struct insn_arch *arch, const struct body *b, const stru
 	*out = place;
 }
 
-void returns_choose(struct body *b, struct rp_returns *out)
+void rp_returns_choose(struct body *b, struct rp_returns *out)
 {
 	struct rp_returns r = { .offsets = b->returns, .n = b->nreturns, .step = b->return_step };
 	const char *leak = b->unknown ? b->unknown : b->leaves;

@@ -54,9 +54,9 @@ LABEL(op_known),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_begin_part),
+	INCLUDE(&rp_io_begin_part),
 	WHEN(struct io_config, timeline),
-		INCLUDE(&io_issued_part),
+		INCLUDE(&rp_io_issued_part),
 	END,
 };
 
@@ -80,7 +80,7 @@ static const struct asm_insn complete_lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_finish_part),
+	INCLUDE(&rp_io_finish_part),
 };
 /* clang-format on */
 
@@ -91,7 +91,7 @@ LABEL(out),
 		.config_size = sizeof(struct io_config), .frame = &frame_layout                    \
 	}
 
-const struct asm_program io_bio_start_program =
+const struct asm_program rp_io_bio_start_program =
 	HOOK("io_bio_start", "block_bio_queue", queue_lines);
-const struct asm_program io_bio_done_program =
+const struct asm_program rp_io_bio_done_program =
 	HOOK("io_bio_done", "block_bio_complete", complete_lines);

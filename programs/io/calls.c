@@ -158,7 +158,7 @@ LABEL(no_disk),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&target_part),
+	INCLUDE(&rp_target_part),
 	WHEN(struct io_config, flushes),
 		INCLUDE(&file_part),
 	END,
@@ -281,8 +281,8 @@ LABEL(unknown),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&target_part),
-	INCLUDE(&io_hist_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_io_hist_part),
 	WHEN(struct io_config, key_group),
 		INCLUDE(&file_part),
 	END,
@@ -329,15 +329,15 @@ LABEL(out),
 		.config_size = sizeof(struct io_config), .frame = &frame_layout                    \
 	}
 
-const struct asm_program io_call_enter_program = HOOK("io_call_enter", "sys_enter", enter_lines);
-const struct asm_program io_call_exit_program = HOOK("io_call_exit", "sys_exit", exit_lines);
-const struct asm_program io_flush_program = HOOK("io_flush", "block_io_done", flush_lines);
-const struct asm_program io_flush_old_program =
+const struct asm_program rp_io_call_enter_program = HOOK("io_call_enter", "sys_enter", enter_lines);
+const struct asm_program rp_io_call_exit_program = HOOK("io_call_exit", "sys_exit", exit_lines);
+const struct asm_program rp_io_flush_program = HOOK("io_flush", "block_io_done", flush_lines);
+const struct asm_program rp_io_flush_old_program =
 	HOOK("io_flush_old", "block_rq_complete", flush_lines);
 
-const struct io_config io_calls_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-						 .kernel = { .start_told = 1 },
-						 .flushes = 1,
-						 .hists = 1,
-						 .key_flags = 1,
-						 .key_group = 1 };
+const struct io_config rp_io_calls_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						    .kernel = { .start_told = 1 },
+						    .flushes = 1,
+						    .hists = 1,
+						    .key_flags = 1,
+						    .key_group = 1 };

@@ -75,9 +75,9 @@ LABEL(issued),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_begin_part),
+	INCLUDE(&rp_io_begin_part),
 	WHEN(struct io_config, timeline),
-		INCLUDE(&io_issued_part),
+		INCLUDE(&rp_io_issued_part),
 	END,
 };
 
@@ -129,7 +129,7 @@ LABEL(whole),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_finish_part),
+	INCLUDE(&rp_io_finish_part),
 };
 /* clang-format on */
 
@@ -139,15 +139,15 @@ LABEL(out),
 		ASM_LINES(lines_), .config_size = sizeof(struct io_config), .frame = &frame_layout \
 	}
 
-const struct asm_program io_issue_classic_program = HOOK("io_issue_tp", issue_lines);
-const struct asm_program io_done_classic_program = HOOK("io_done_tp", complete_lines);
+const struct asm_program rp_io_issue_classic_program = HOOK("io_issue_tp", issue_lines);
+const struct asm_program rp_io_done_classic_program = HOOK("io_done_tp", complete_lines);
 
-const struct io_config io_classic_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-						   .rwbs_issue = 34,
-						   .rwbs_complete = 34,
-						   .hists = 1,
-						   .latency = 1,
-						   .timeline = 1,
-						   .extent = 1,
-						   .key_disk = 1,
-						   .key_flags = IO_OP_MASK };
+const struct io_config rp_io_classic_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						      .rwbs_issue = 34,
+						      .rwbs_complete = 34,
+						      .hists = 1,
+						      .latency = 1,
+						      .timeline = 1,
+						      .extent = 1,
+						      .key_disk = 1,
+						      .key_flags = IO_OP_MASK };

@@ -105,7 +105,7 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-const struct asm_part io_hist_part = { ASM_LINES(hist_lines) };
+const struct asm_part rp_io_hist_part = { ASM_LINES(hist_lines) };
 
 /* clang-format off */
 static const struct asm_insn count_lines[] = {
@@ -320,10 +320,10 @@ LABEL(out),
 	EXIT(),
 
 	WHEN(struct io_config, hists),
-		INCLUDE(&io_hist_part),
+		INCLUDE(&rp_io_hist_part),
 	END,
 };
 /* clang-format on */
 static const struct asm_func_frame count_frames[] = { { "io_count", &count_layout } };
-const struct asm_part io_count_part = { ASM_LINES(count_lines), .frames = count_frames,
-					.nframes = 1 };
+const struct asm_part rp_io_count_part = { ASM_LINES(count_lines), .frames = count_frames,
+					   .nframes = 1 };

@@ -165,7 +165,7 @@ static const struct asm_insn start_lines[] = {
 	BEGIN,
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_begin_part),
+	INCLUDE(&rp_io_begin_part),
 };
 
 /* block_rq_insert(struct request *rq): into the scheduler, if there is one and it is not passed by. */
@@ -182,7 +182,7 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 	UNLESS(struct io_config, kernel.start_told),
-		INCLUDE(&io_begin_part),
+		INCLUDE(&rp_io_begin_part),
 	END,
 };
 
@@ -220,10 +220,10 @@ LABEL(out),
 	EXIT(),
 	INCLUDE(&flush_part),
 	WHEN(struct io_config, timeline),
-		INCLUDE(&io_issued_part),
+		INCLUDE(&rp_io_issued_part),
 	END,
 	UNLESS(struct io_config, kernel.start_told),
-		INCLUDE(&io_begin_part),
+		INCLUDE(&rp_io_begin_part),
 	END,
 };
 
@@ -287,7 +287,7 @@ LABEL(finished),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_finish_part),
+	INCLUDE(&rp_io_finish_part),
 };
 
 /*
@@ -312,20 +312,21 @@ LABEL(finished),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_finish_part),
+	INCLUDE(&rp_io_finish_part),
 };
 /* clang-format on */
 
-const struct asm_program io_start_program = HOOK("io_start", "block_io_start", start_lines);
-const struct asm_program io_insert_program = HOOK("io_insert", "block_rq_insert", insert_lines);
-const struct asm_program io_issue_program = HOOK("io_issue", "block_rq_issue", issue_lines);
-const struct asm_program io_requeue_program = HOOK("io_requeue", "block_rq_requeue", requeue_lines);
-const struct asm_program io_merge_program = HOOK("io_merge", "block_rq_merge", merge_lines);
-const struct asm_program io_done_program = HOOK("io_done", "block_io_done", done_lines);
-const struct asm_program io_complete_program =
+const struct asm_program rp_io_start_program = HOOK("io_start", "block_io_start", start_lines);
+const struct asm_program rp_io_insert_program = HOOK("io_insert", "block_rq_insert", insert_lines);
+const struct asm_program rp_io_issue_program = HOOK("io_issue", "block_rq_issue", issue_lines);
+const struct asm_program rp_io_requeue_program =
+	HOOK("io_requeue", "block_rq_requeue", requeue_lines);
+const struct asm_program rp_io_merge_program = HOOK("io_merge", "block_rq_merge", merge_lines);
+const struct asm_program rp_io_done_program = HOOK("io_done", "block_io_done", done_lines);
+const struct asm_program rp_io_complete_program =
 	HOOK("io_complete", "block_rq_complete", complete_lines);
 
-const struct io_config io_usual_config = {
+const struct io_config rp_io_usual_config = {
 	.profile = PROFILE_USUAL_CONFIG,
 	.kernel = { .start_told = 1, .flush_seq = 2, .merge_told = 1 },
 	.only_time = 1,

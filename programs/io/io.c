@@ -32,7 +32,7 @@ static const struct asm_layout total_layout =
 	ASM_LAYOUT(struct io_total, TOTAL_FIELD(count), TOTAL_FIELD(bytes), TOTAL_FIELD(ns),
 		   TOTAL_FIELD(device_ns), TOTAL_FIELD(max_ns), TOTAL_FIELD(sequential));
 
-const struct asm_map io_maps[IO_MAPS] = {
+const struct asm_map rp_io_maps[IO_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(IO_WEIGHTS), struct io_stats, stats_layout),
 	[IO_MAP_REQUESTS] = { "requests", BPF_MAP_TYPE_HASH, 8, sizeof(struct io_request), 16384,
 			      .value = &request_layout },
@@ -180,16 +180,16 @@ LABEL(lost),
 		EXIT(),
 	END,
 	WHEN(struct io_config, owner),
-		INCLUDE(&target_part),
+		INCLUDE(&rp_target_part),
 	END,
 	WHEN(struct io_config, stacks),
-		INCLUDE(&stack_part),
+		INCLUDE(&rp_stack_part),
 	END,
 };
 /* clang-format on */
 static const struct asm_func_frame begin_frames[] = { { "io_begin", &begin_layout } };
-const struct asm_part io_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
-					.nframes = 1 };
+const struct asm_part rp_io_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
+					   .nframes = 1 };
 
 /* ---- on its way ------------------------------------------------------------------------------------------- */
 
@@ -260,8 +260,8 @@ LABEL(out),
 };
 /* clang-format on */
 static const struct asm_func_frame issued_frames[] = { { "io_issued", &issued_layout } };
-const struct asm_part io_issued_part = { ASM_LINES(issued_lines), .frames = issued_frames,
-					 .nframes = 1 };
+const struct asm_part rp_io_issued_part = { ASM_LINES(issued_lines), .frames = issued_frames,
+					    .nframes = 1 };
 
 /* ---- end -------------------------------------------------------------------------------------------------- */
 
@@ -363,9 +363,9 @@ LABEL(ended),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&io_count_part),
+	INCLUDE(&rp_io_count_part),
 };
 /* clang-format on */
 static const struct asm_func_frame finish_frames[] = { { "io_finish", &finish_layout } };
-const struct asm_part io_finish_part = { ASM_LINES(finish_lines), .frames = finish_frames,
-					 .nframes = 1 };
+const struct asm_part rp_io_finish_part = { ASM_LINES(finish_lines), .frames = finish_frames,
+					    .nframes = 1 };

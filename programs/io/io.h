@@ -175,7 +175,7 @@ enum {
 	IO_MAP_FLUSHES, /* struct io_flushes by disk */
 	IO_MAPS
 };
-extern const struct asm_map io_maps[IO_MAPS];
+extern const struct asm_map rp_io_maps[IO_MAPS];
 
 enum { IO_WEIGHT_COUNT, IO_WEIGHT_NS, IO_WEIGHT_BYTES, IO_WEIGHTS };
 
@@ -191,7 +191,8 @@ enum { IO_WEIGHT_COUNT, IO_WEIGHT_NS, IO_WEIGHT_BYTES, IO_WEIGHTS };
  *	io_count(R1 = its entry or 0, R2 = disk, R3 = when it ended, R4 = for how long, R5 = flags)
  *		what io_finish does with one that was asked for
  */
-extern const struct asm_part io_begin_part, io_issued_part, io_finish_part, io_count_part;
+extern const struct asm_part rp_io_begin_part, rp_io_issued_part, rp_io_finish_part,
+	rp_io_count_part;
 
 /* Offset of a member in an entry of the map requests. */
 #define REQUEST(member) offsetof(struct io_request, member)
@@ -216,18 +217,18 @@ extern const struct asm_part io_begin_part, io_issued_part, io_finish_part, io_c
 		ST(W, entry, REQUEST(jump), 0), END, END
 
 /* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
-extern const struct asm_program io_start_program, io_insert_program, io_issue_program,
-	io_requeue_program, io_done_program, io_complete_program, io_merge_program;
+extern const struct asm_program rp_io_start_program, rp_io_insert_program, rp_io_issue_program,
+	rp_io_requeue_program, rp_io_done_program, rp_io_complete_program, rp_io_merge_program;
 /* On the classic tracepoints block_rq_issue and block_rq_complete, where there is no BTF (programs/io/classic.c). */
-extern const struct asm_program io_issue_classic_program, io_done_classic_program;
-extern const struct io_config io_classic_usual_config;
+extern const struct asm_program rp_io_issue_classic_program, rp_io_done_classic_program;
+extern const struct io_config rp_io_classic_usual_config;
 
 /* io_hist(R1 = address of a struct io_key, R2 = value): counts it in the histogram, or sends it through the ring. */
-extern const struct asm_part io_hist_part;
+extern const struct asm_part rp_io_hist_part;
 
 /* For disks without requests, since 5.12. */
-extern const struct asm_program io_bio_start_program, io_bio_done_program;
-extern const struct io_config io_usual_config;
+extern const struct asm_program rp_io_bio_start_program, rp_io_bio_done_program;
+extern const struct io_config rp_io_usual_config;
 
 /* ---- system calls (programs/io/calls.c) */
 
@@ -263,8 +264,8 @@ struct io_flushes {
 };
 
 /* On sys_enter and sys_exit; on the end of requests, the second before 6.4. */
-extern const struct asm_program io_call_enter_program, io_call_exit_program, io_flush_program,
-	io_flush_old_program;
-extern const struct io_config io_calls_usual_config;
+extern const struct asm_program rp_io_call_enter_program, rp_io_call_exit_program,
+	rp_io_flush_program, rp_io_flush_old_program;
+extern const struct io_config rp_io_calls_usual_config;
 
 #endif

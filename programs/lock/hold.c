@@ -76,7 +76,7 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 	WHEN(struct lock_config, cond),
-		INCLUDE(&lock_end_part),
+		INCLUDE(&rp_lock_end_part),
 	END,
 };
 
@@ -109,7 +109,7 @@ LABEL(taken),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_begin_part),
+	INCLUDE(&rp_lock_begin_part),
 };
 
 static const struct asm_insn unlock_lines[] = {
@@ -123,7 +123,7 @@ static const struct asm_insn unlock_lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_end_part),
+	INCLUDE(&rp_lock_end_part),
 };
 /* clang-format on */
 
@@ -133,8 +133,8 @@ LABEL(out),
 		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
 		.frame = &hold_layout                                                              \
 	}
-const struct asm_program lock_hold_enter_program = HOLD_PROGRAM("lock_hold_enter", enter_lines);
-const struct asm_program lock_hold_leave_program = HOLD_PROGRAM("lock_hold_leave", leave_lines);
-const struct asm_program lock_hold_unlock_program = HOLD_PROGRAM("lock_hold_end", unlock_lines);
+const struct asm_program rp_lock_hold_enter_program = HOLD_PROGRAM("lock_hold_enter", enter_lines);
+const struct asm_program rp_lock_hold_leave_program = HOLD_PROGRAM("lock_hold_leave", leave_lines);
+const struct asm_program rp_lock_hold_unlock_program = HOLD_PROGRAM("lock_hold_end", unlock_lines);
 
-const struct lock_config lock_hold_usual_config = { .profile = PROFILE_USUAL_CONFIG, .hold = 1 };
+const struct lock_config rp_lock_hold_usual_config = { .profile = PROFILE_USUAL_CONFIG, .hold = 1 };

@@ -66,7 +66,7 @@ LABEL(nested),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_begin_part),
+	INCLUDE(&rp_lock_begin_part),
 };
 
 /* contention_end(void *lock, int ret) */
@@ -86,7 +86,7 @@ static const struct asm_insn end_lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_end_part),
+	INCLUDE(&rp_lock_end_part),
 };
 
 /* sched_waking(struct task_struct *p), in the task that wakes p */
@@ -103,7 +103,7 @@ static const struct asm_insn waking_lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_wake_part),
+	INCLUDE(&rp_lock_wake_part),
 };
 
 /* One wait that nobody has told the end of. */
@@ -154,7 +154,7 @@ LABEL(nested),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_begin_part),
+	INCLUDE(&rp_lock_begin_part),
 };
 
 static const struct asm_insn end_classic[] = {
@@ -173,7 +173,7 @@ static const struct asm_insn end_classic[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_end_part),
+	INCLUDE(&rp_lock_end_part),
 };
 
 static const struct asm_insn waking_classic[] = {
@@ -187,7 +187,7 @@ static const struct asm_insn waking_classic[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_wake_part),
+	INCLUDE(&rp_lock_wake_part),
 };
 /* clang-format on */
 
@@ -202,18 +202,19 @@ LABEL(out),
 		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
 		ASM_LINES(lines_), .config_size = sizeof(struct lock_config), .frame = &now_layout \
 	}
-const struct asm_program lock_contention_begin_program =
+const struct asm_program rp_lock_contention_begin_program =
 	BTF_PROGRAM("lock_begin", "contention_begin", begin_lines);
-const struct asm_program lock_contention_end_program =
+const struct asm_program rp_lock_contention_end_program =
 	BTF_PROGRAM("lock_end", "contention_end", end_lines);
-const struct asm_program lock_waking_program =
+const struct asm_program rp_lock_waking_program =
 	BTF_PROGRAM("lock_waking", "sched_waking", waking_lines);
-const struct asm_program lock_thread_exit_program =
+const struct asm_program rp_lock_thread_exit_program =
 	BTF_PROGRAM("lock_exit", "sched_process_exit", thread_exit_lines);
-const struct asm_program lock_contention_begin_tp_program =
+const struct asm_program rp_lock_contention_begin_tp_program =
 	CLASSIC_PROGRAM("lock_begin_tp", begin_classic);
-const struct asm_program lock_contention_end_tp_program =
+const struct asm_program rp_lock_contention_end_tp_program =
 	CLASSIC_PROGRAM("lock_end_tp", end_classic);
-const struct asm_program lock_waking_tp_program = CLASSIC_PROGRAM("lock_waking_tp", waking_classic);
-const struct asm_program lock_thread_exit_tp_program =
+const struct asm_program rp_lock_waking_tp_program =
+	CLASSIC_PROGRAM("lock_waking_tp", waking_classic);
+const struct asm_program rp_lock_thread_exit_tp_program =
 	CLASSIC_PROGRAM("lock_exit_tp", thread_exit_lines);

@@ -29,7 +29,7 @@ static const struct asm_layout sum_layout =
 	ASM_LAYOUT(struct lock_sum, ASM_FIELD(struct lock_sum, count),
 		   ASM_FIELD(struct lock_sum, ns), ASM_FIELD(struct lock_sum, max_ns));
 
-const struct asm_map lock_maps[LOCK_MAPS] = {
+const struct asm_map rp_lock_maps[LOCK_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct lock_stats, stats_layout),
 	[LOCK_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct lock_waits), 32768,
 			       .value = &waits_layout },
@@ -190,8 +190,8 @@ LABEL(filtered),
 	COUNT(stats, struct lock_stats, profile.filtered),
 	JA(out),
 
-	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 static const struct asm_layout begin_layout =
@@ -200,8 +200,8 @@ static const struct asm_layout begin_layout =
 		   ASM_FIELD(struct begin_frame, now), ASM_FIELD(struct begin_frame, tid),
 		   ASM_FIELD(struct begin_frame, zero));
 static const struct asm_func_frame begin_frames[] = { { "lock_begin", &begin_layout } };
-const struct asm_part lock_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
-					  .nframes = 1 };
+const struct asm_part rp_lock_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
+					     .nframes = 1 };
 
 /* ---- the end ---------------------------------------------------------------------------------------------- */
 
@@ -368,7 +368,8 @@ static const struct asm_layout end_layout = ASM_LAYOUT(
 	ASM_FIELD(struct end_frame, now), ASM_FIELD(struct end_frame, outcome),
 	ASM_FIELD(struct end_frame, tid), ASM_FIELD(struct end_frame, zero));
 static const struct asm_func_frame end_frames[] = { { "lock_end", &end_layout } };
-const struct asm_part lock_end_part = { ASM_LINES(end_lines), .frames = end_frames, .nframes = 1 };
+const struct asm_part rp_lock_end_part = { ASM_LINES(end_lines), .frames = end_frames,
+					   .nframes = 1 };
 
 /* ---- who lets go ------------------------------------------------------------------------------------------ */
 
@@ -453,7 +454,7 @@ LABEL(lost),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 static const struct asm_layout wake_layout =
@@ -461,10 +462,10 @@ static const struct asm_layout wake_layout =
 		   ASM_FIELD(struct wake_frame, ns_ids.pid),
 		   ASM_FIELD(struct wake_frame, ns_ids.tgid), ASM_FIELD(struct wake_frame, tid));
 static const struct asm_func_frame wake_frames[] = { { "lock_wake", &wake_layout } };
-const struct asm_part lock_wake_part = { ASM_LINES(wake_lines), .frames = wake_frames,
-					 .nframes = 1 };
+const struct asm_part rp_lock_wake_part = { ASM_LINES(wake_lines), .frames = wake_frames,
+					    .nframes = 1 };
 
-const struct lock_config lock_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-					       .spinning = 1,
-					       .hist = 1 };
-const struct lock_config lock_futex_usual_config = { .profile = PROFILE_USUAL_CONFIG };
+const struct lock_config rp_lock_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						  .spinning = 1,
+						  .hist = 1 };
+const struct lock_config rp_lock_futex_usual_config = { .profile = PROFILE_USUAL_CONFIG };

@@ -133,7 +133,7 @@ enum {
 	LOCK_MAP_CALLS,
 	LOCK_MAPS
 };
-extern const struct asm_map lock_maps[LOCK_MAPS];
+extern const struct asm_map rp_lock_maps[LOCK_MAPS];
 
 /*
  * The functions, to be INCLUDEd behind a program that has the maps above:
@@ -145,7 +145,7 @@ extern const struct asm_map lock_maps[LOCK_MAPS];
  * Between LOCK_ENTER and LOCK_LEAVE no other of these programs does anything on this CPU: what they would see there is
  * their own doing, or holds what they need.
  */
-extern const struct asm_part lock_begin_part, lock_end_part, lock_wake_part;
+extern const struct asm_part rp_lock_begin_part, rp_lock_end_part, rp_lock_wake_part;
 
 /* Nothing counts before the recording begins, and after its end: then on to the label out. */
 #define LOCK_GATE(out)                                                                             \
@@ -162,23 +162,26 @@ extern const struct asm_part lock_begin_part, lock_end_part, lock_wake_part;
 
 /* ---- programs. The classic ones are for kernels without BTF. */
 
-extern const struct asm_program lock_contention_begin_program, lock_contention_end_program;
-extern const struct asm_program lock_futex_enter_program, lock_futex_exit_program;
-extern const struct asm_program lock_waking_program, lock_thread_exit_program;
+extern const struct asm_program rp_lock_contention_begin_program, rp_lock_contention_end_program;
+extern const struct asm_program rp_lock_futex_enter_program, rp_lock_futex_exit_program;
+extern const struct asm_program rp_lock_waking_program, rp_lock_thread_exit_program;
 
-extern const struct asm_program lock_contention_begin_tp_program, lock_contention_end_tp_program;
-extern const struct asm_program lock_futex_enter_tp_program, lock_futex_waitv_enter_tp_program,
-	lock_futex_wait_enter_tp_program, lock_futex_exit_tp_program;
-extern const struct asm_program lock_waking_tp_program, lock_thread_exit_tp_program;
+extern const struct asm_program rp_lock_contention_begin_tp_program,
+	rp_lock_contention_end_tp_program;
+extern const struct asm_program rp_lock_futex_enter_tp_program,
+	rp_lock_futex_waitv_enter_tp_program, rp_lock_futex_wait_enter_tp_program,
+	rp_lock_futex_exit_tp_program;
+extern const struct asm_program rp_lock_waking_tp_program, rp_lock_thread_exit_tp_program;
 
 /*
  * At the entry and the return of functions that take a mutex, and at the entry of the one that gives it back. Those of
  * condition variables, with config.cond, do both.
  */
-extern const struct asm_program lock_hold_enter_program, lock_hold_leave_program,
-	lock_hold_unlock_program;
+extern const struct asm_program rp_lock_hold_enter_program, rp_lock_hold_leave_program,
+	rp_lock_hold_unlock_program;
 
 /* To show them with: of the kernel's locks, of futexes, of mutexes that are held. */
-extern const struct lock_config lock_usual_config, lock_futex_usual_config, lock_hold_usual_config;
+extern const struct lock_config rp_lock_usual_config, rp_lock_futex_usual_config,
+	rp_lock_hold_usual_config;
 
 #endif

@@ -133,7 +133,7 @@ LABEL(waits),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_begin_part),
+	INCLUDE(&rp_lock_begin_part),
 };
 
 /* sys_exit(struct pt_regs *regs, long ret) */
@@ -151,7 +151,7 @@ LABEL(futex),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_end_part),
+	INCLUDE(&rp_lock_end_part),
 };
 
 /* ---- the same by classic tracepoints, of which every system call has two of its own */
@@ -166,7 +166,7 @@ static const struct asm_insn enter_classic[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_begin_part),
+	INCLUDE(&rp_lock_begin_part),
 };
 static const struct asm_insn waitv_enter_classic[] = {
 	MOV_REG(R6, R1),
@@ -178,7 +178,7 @@ static const struct asm_insn waitv_enter_classic[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_begin_part),
+	INCLUDE(&rp_lock_begin_part),
 };
 static const struct asm_insn wait_enter_classic[] = {
 	MOV_REG(R6, R1),
@@ -189,7 +189,7 @@ static const struct asm_insn wait_enter_classic[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_begin_part),
+	INCLUDE(&rp_lock_begin_part),
 };
 
 /* What a call returned is at the same place for all of them. */
@@ -201,11 +201,11 @@ static const struct asm_insn exit_classic[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&lock_end_part),
+	INCLUDE(&rp_lock_end_part),
 };
 /* clang-format on */
 
-const struct asm_program lock_futex_enter_program = {
+const struct asm_program rp_lock_futex_enter_program = {
 	.name = "lock_futex",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -215,7 +215,7 @@ const struct asm_program lock_futex_enter_program = {
 	.config_size = sizeof(struct lock_config),
 	.frame = &futex_layout,
 };
-const struct asm_program lock_futex_exit_program = {
+const struct asm_program rp_lock_futex_exit_program = {
 	.name = "lock_futex_exit",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -231,11 +231,11 @@ const struct asm_program lock_futex_exit_program = {
 		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
 		.frame = &futex_layout                                                             \
 	}
-const struct asm_program lock_futex_enter_tp_program =
+const struct asm_program rp_lock_futex_enter_tp_program =
 	CLASSIC_PROGRAM("lock_futex_tp", enter_classic);
-const struct asm_program lock_futex_waitv_enter_tp_program =
+const struct asm_program rp_lock_futex_waitv_enter_tp_program =
 	CLASSIC_PROGRAM("lock_waitv_tp", waitv_enter_classic);
-const struct asm_program lock_futex_wait_enter_tp_program =
+const struct asm_program rp_lock_futex_wait_enter_tp_program =
 	CLASSIC_PROGRAM("lock_wait2_tp", wait_enter_classic);
-const struct asm_program lock_futex_exit_tp_program =
+const struct asm_program rp_lock_futex_exit_tp_program =
 	CLASSIC_PROGRAM("lock_fexit_tp", exit_classic);

@@ -17,8 +17,9 @@ static const struct asm_layout thread_layout =
 	ASM_LAYOUT(struct mem_faults_thread, THREAD_FIELD(bytes), THREAD_FIELD(inside));
 
 /* Threads that have ended make room for others by themselves. */
-const struct asm_map mem_faults_maps[MEM_FAULTS_MAPS] = {
-	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_FAULTS_WEIGHTS), struct profile_stats, profile_stats_layout),
+const struct asm_map rp_mem_faults_maps[MEM_FAULTS_MAPS] = {
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_FAULTS_WEIGHTS), struct profile_stats,
+		       rp_profile_stats_layout),
 	[MEM_FAULTS_MAP_FAULTING] = { "faulting", BPF_MAP_TYPE_LRU_HASH, 4,
 				      sizeof(struct mem_faults_thread), 16384,
 				      .value = &thread_layout },
@@ -68,7 +69,7 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 	WHEN(struct mem_faults_config, profile.filtering),
-		INCLUDE(&target_part),
+		INCLUDE(&rp_target_part),
 	END,
 };
 
@@ -152,8 +153,8 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 
@@ -163,21 +164,21 @@ LABEL(out),
 		.license = "Dual BSD/GPL", ASM_LINES(lines_),                                      \
 		.config_size = sizeof(struct mem_faults_config), .frame = &frame_layout            \
 	}
-const struct asm_program mem_fault_user_program = PROGRAM(
+const struct asm_program rp_mem_fault_user_program = PROGRAM(
 	"mem_fault_user", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "page_fault_user", begin_lines);
-const struct asm_program mem_fault_kernel_program =
+const struct asm_program rp_mem_fault_kernel_program =
 	PROGRAM("mem_fault_kern", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "page_fault_kernel",
 		begin_lines);
-const struct asm_program mem_fault_begin_program =
+const struct asm_program rp_mem_fault_begin_program =
 	PROGRAM("mem_fault_begin", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, begin_lines);
-const struct asm_program mem_fault_page_program = PROGRAM(
+const struct asm_program rp_mem_fault_page_program = PROGRAM(
 	"mem_fault_page", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "mm_page_alloc", page_lines);
-const struct asm_program mem_fault_page_tp_program =
+const struct asm_program rp_mem_fault_page_tp_program =
 	PROGRAM("mem_faultpag_tp", BPF_PROG_TYPE_TRACEPOINT, 0, NULL, page_classic);
-const struct asm_program mem_fault_end_program =
+const struct asm_program rp_mem_fault_end_program =
 	PROGRAM("mem_fault_end", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, end_lines);
 
-const struct mem_faults_config mem_faults_usual_config = {
+const struct mem_faults_config rp_mem_faults_usual_config = {
 	.profile = PROFILE_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.major = 1,

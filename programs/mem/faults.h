@@ -25,16 +25,16 @@ struct mem_faults_thread {
 };
 
 enum { MEM_FAULTS_MAP_FAULTING = STACK_MAPS, MEM_FAULTS_MAPS };
-extern const struct asm_map mem_faults_maps[MEM_FAULTS_MAPS];
+extern const struct asm_map rp_mem_faults_maps[MEM_FAULTS_MAPS];
 
 /* Where a fault begins: x86 has tracepoints of it, elsewhere it is the software event page-faults. */
-extern const struct asm_program mem_fault_user_program, mem_fault_kernel_program,
-	mem_fault_begin_program;
+extern const struct asm_program rp_mem_fault_user_program, rp_mem_fault_kernel_program,
+	rp_mem_fault_begin_program;
 /* The pages that it takes: mm_page_alloc, by BTF and classic. */
-extern const struct asm_program mem_fault_page_program, mem_fault_page_tp_program;
+extern const struct asm_program rp_mem_fault_page_program, rp_mem_fault_page_tp_program;
 /* And where it ends well: the software events minor-faults and major-faults. */
-extern const struct asm_program mem_fault_end_program;
-extern const struct mem_faults_config mem_faults_usual_config;
+extern const struct asm_program rp_mem_fault_end_program;
+extern const struct mem_faults_config rp_mem_faults_usual_config;
 
 /* ---- mappings */
 
@@ -63,17 +63,18 @@ struct mem_growth_call {
 };
 
 enum { MEM_GROWTH_MAP_CALLS = STACK_MAPS, MEM_GROWTH_MAPS };
-extern const struct asm_map mem_growth_maps[MEM_GROWTH_MAPS];
+extern const struct asm_map rp_mem_growth_maps[MEM_GROWTH_MAPS];
 
 /* Both ends of a system call; its classic tracepoints are syscalls:sys_enter_NAME and sys_exit_NAME. */
 struct mem_growth_hook {
 	const struct asm_program *enter, *leave;
 	const char *name;
 };
-extern const struct mem_growth_hook mem_growth_hooks[]; /* ends with a NULL name */
-extern const struct asm_program mem_growth_mmap_program, mem_growth_munmap_program,
-	mem_growth_mremap_program, mem_growth_brk_program, mem_growth_mapped_program,
-	mem_growth_unmapped_program, mem_growth_remapped_program, mem_growth_broken_program;
-extern const struct mem_growth_config mem_growth_usual_config;
+extern const struct mem_growth_hook rp_mem_growth_hooks[]; /* ends with a NULL name */
+extern const struct asm_program rp_mem_growth_mmap_program, rp_mem_growth_munmap_program,
+	rp_mem_growth_mremap_program, rp_mem_growth_brk_program, rp_mem_growth_mapped_program,
+	rp_mem_growth_unmapped_program, rp_mem_growth_remapped_program,
+	rp_mem_growth_broken_program;
+extern const struct mem_growth_config rp_mem_growth_usual_config;
 
 #endif

@@ -21,7 +21,7 @@ static const struct asm_layout stats_layout = ASM_LAYOUT(
 static const struct asm_layout call_layout =
 	ASM_LAYOUT(struct mem_growth_call, CALL_FIELD(before), CALL_FIELD(least), CALL_FIELD(most));
 
-const struct asm_map mem_growth_maps[MEM_GROWTH_MAPS] = {
+const struct asm_map rp_mem_growth_maps[MEM_GROWTH_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_GROWTH_WEIGHTS), struct mem_growth_stats, stats_layout),
 	[MEM_GROWTH_MAP_CALLS] = { "calls", BPF_MAP_TYPE_HASH, 4, sizeof(struct mem_growth_call),
 				   16384, .value = &call_layout },
@@ -79,7 +79,7 @@ LABEL(filtered),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&target_part),
+	INCLUDE(&rp_target_part),
 };
 static const struct asm_func_frame note_frames[] = { { "note_call", &frame_layout } };
 static const struct asm_part note_part = { ASM_LINES(note_lines), .frames = note_frames, .nframes = 1 };
@@ -221,8 +221,8 @@ LABEL(nothing),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_part),
 };
 static const struct asm_func_frame weigh_frames[] = { { "weigh_call", &frame_layout } };
 static const struct asm_part weigh_part = { ASM_LINES(weigh_lines), .frames = weigh_frames, .nframes = 1 };
@@ -241,24 +241,24 @@ static const struct asm_insn broken_lines[] = { LEAVE("sys_exit_brk") };
 		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
 		ASM_LINES(lines_), .config_size = sizeof(struct mem_growth_config)                 \
 	}
-const struct asm_program mem_growth_mmap_program = PROGRAM("mem_mmap", mmap_lines);
-const struct asm_program mem_growth_munmap_program = PROGRAM("mem_munmap", munmap_lines);
-const struct asm_program mem_growth_mremap_program = PROGRAM("mem_mremap", mremap_lines);
-const struct asm_program mem_growth_brk_program = PROGRAM("mem_brk", brk_lines);
-const struct asm_program mem_growth_mapped_program = PROGRAM("mem_mmap_ret", mapped_lines);
-const struct asm_program mem_growth_unmapped_program = PROGRAM("mem_munmap_ret", unmapped_lines);
-const struct asm_program mem_growth_remapped_program = PROGRAM("mem_mremap_ret", remapped_lines);
-const struct asm_program mem_growth_broken_program = PROGRAM("mem_brk_ret", broken_lines);
+const struct asm_program rp_mem_growth_mmap_program = PROGRAM("mem_mmap", mmap_lines);
+const struct asm_program rp_mem_growth_munmap_program = PROGRAM("mem_munmap", munmap_lines);
+const struct asm_program rp_mem_growth_mremap_program = PROGRAM("mem_mremap", mremap_lines);
+const struct asm_program rp_mem_growth_brk_program = PROGRAM("mem_brk", brk_lines);
+const struct asm_program rp_mem_growth_mapped_program = PROGRAM("mem_mmap_ret", mapped_lines);
+const struct asm_program rp_mem_growth_unmapped_program = PROGRAM("mem_munmap_ret", unmapped_lines);
+const struct asm_program rp_mem_growth_remapped_program = PROGRAM("mem_mremap_ret", remapped_lines);
+const struct asm_program rp_mem_growth_broken_program = PROGRAM("mem_brk_ret", broken_lines);
 
-const struct mem_growth_hook mem_growth_hooks[] = {
-	{ &mem_growth_mmap_program, &mem_growth_mapped_program, "mmap" },
-	{ &mem_growth_munmap_program, &mem_growth_unmapped_program, "munmap" },
-	{ &mem_growth_mremap_program, &mem_growth_remapped_program, "mremap" },
-	{ &mem_growth_brk_program, &mem_growth_broken_program, "brk" },
+const struct mem_growth_hook rp_mem_growth_hooks[] = {
+	{ &rp_mem_growth_mmap_program, &rp_mem_growth_mapped_program, "mmap" },
+	{ &rp_mem_growth_munmap_program, &rp_mem_growth_unmapped_program, "munmap" },
+	{ &rp_mem_growth_mremap_program, &rp_mem_growth_remapped_program, "mremap" },
+	{ &rp_mem_growth_brk_program, &rp_mem_growth_broken_program, "brk" },
 	{ 0 },
 };
 
-const struct mem_growth_config mem_growth_usual_config = {
+const struct mem_growth_config rp_mem_growth_usual_config = {
 	.profile = PROFILE_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.page_shift = 12,

@@ -25,7 +25,7 @@ static const struct asm_layout block_layout =
 	ASM_LAYOUT(struct mem_kernel_block, BLOCK_FIELD(size), BLOCK_FIELD(hash), BLOCK_FIELD(time),
 		   BLOCK_FIELD(thread));
 
-const struct asm_map mem_kernel_maps[MEM_KERNEL_MAPS] = {
+const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_KERNEL_WEIGHTS), struct mem_kernel_stats, stats_layout),
 	/* Made beforehand: nothing may be allocated while an allocation is being told of. */
 	[MEM_KERNEL_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, 8, sizeof(struct mem_kernel_block),
@@ -171,8 +171,8 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 static const struct asm_layout alloc_layout = ASM_LAYOUT(
@@ -182,8 +182,8 @@ static const struct asm_layout alloc_layout = ASM_LAYOUT(
 	ASM_FIELD(struct alloc_frame, block.hash), ASM_FIELD(struct alloc_frame, block.time),
 	ASM_FIELD(struct alloc_frame, block.thread), ASM_FIELD(struct alloc_frame, kind));
 static const struct asm_func_frame alloc_frames[] = { { "kernel_alloc", &alloc_layout } };
-const struct asm_part mem_kernel_alloc_part = { ASM_LINES(alloc_lines), .frames = alloc_frames,
-						.nframes = 1 };
+const struct asm_part rp_mem_kernel_alloc_part = { ASM_LINES(alloc_lines), .frames = alloc_frames,
+						   .nframes = 1 };
 
 /* ---- frees ------------------------------------------------------------------------------------------------ */
 
@@ -288,7 +288,7 @@ LABEL(freed),
 /* clang-format on */
 static const struct asm_func_frame free_frames[] = { { "kernel_free", &free_layout } };
 static const struct asm_func_frame page_free_frames[] = { { "page_free", &free_layout } };
-const struct asm_part mem_kernel_free_part = { ASM_LINES(free_lines), .frames = free_frames,
-					       .nframes = 1 };
-const struct asm_part mem_kernel_page_free_part = { ASM_LINES(page_free_lines),
-						    .frames = page_free_frames, .nframes = 1 };
+const struct asm_part rp_mem_kernel_free_part = { ASM_LINES(free_lines), .frames = free_frames,
+						  .nframes = 1 };
+const struct asm_part rp_mem_kernel_page_free_part = { ASM_LINES(page_free_lines),
+						       .frames = page_free_frames, .nframes = 1 };

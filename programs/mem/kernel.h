@@ -77,7 +77,7 @@ enum {
 	MEM_KERNEL_MAP_SIZES,
 	MEM_KERNEL_MAPS
 };
-extern const struct asm_map mem_kernel_maps[MEM_KERNEL_MAPS];
+extern const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS];
 
 /*
  * The functions, to be INCLUDEd behind a program that has the maps above:
@@ -87,7 +87,8 @@ extern const struct asm_map mem_kernel_maps[MEM_KERNEL_MAPS];
  *	kernel_free(R1 = address)
  *	page_free(R1 = key of the first page, R2 = bytes)
  */
-extern const struct asm_part mem_kernel_alloc_part, mem_kernel_free_part, mem_kernel_page_free_part;
+extern const struct asm_part rp_mem_kernel_alloc_part, rp_mem_kernel_free_part,
+	rp_mem_kernel_page_free_part;
 
 /* ---- the programs (programs/mem/kernel_hooks.c) */
 
@@ -101,16 +102,16 @@ struct mem_kernel_hook {
 	const char *optional; /* the same as "group:event", where a kernel may do without */
 };
 /* Where BTF says that the arguments are today's, as since 6.1; for all. A NULL program ends them. */
-extern const struct mem_kernel_hook mem_kernel_raw_hooks[], mem_kernel_classic_hooks[];
+extern const struct mem_kernel_hook rp_mem_kernel_raw_hooks[], rp_mem_kernel_classic_hooks[];
 /* Beside either. */
-extern const struct mem_kernel_hook mem_kernel_percpu_hooks[];
+extern const struct mem_kernel_hook rp_mem_kernel_percpu_hooks[];
 
 /* To show them with. */
-extern const struct mem_kernel_config mem_kernel_usual_config;
-extern const struct asm_program mem_kmalloc_program, mem_cache_alloc_program,
-	mem_page_alloc_program, mem_kfree_program, mem_cache_free_program, mem_page_free_program,
-	mem_percpu_alloc_program, mem_percpu_free_program, mem_kmalloc_tp_program,
-	mem_cache_alloc_tp_program, mem_page_alloc_tp_program, mem_kfree_tp_program,
-	mem_cache_free_tp_program, mem_page_free_tp_program;
+extern const struct mem_kernel_config rp_mem_kernel_usual_config;
+extern const struct asm_program rp_mem_kmalloc_program, rp_mem_cache_alloc_program,
+	rp_mem_page_alloc_program, rp_mem_kfree_program, rp_mem_cache_free_program,
+	rp_mem_page_free_program, rp_mem_percpu_alloc_program, rp_mem_percpu_free_program,
+	rp_mem_kmalloc_tp_program, rp_mem_cache_alloc_tp_program, rp_mem_page_alloc_tp_program,
+	rp_mem_kfree_tp_program, rp_mem_cache_free_tp_program, rp_mem_page_free_tp_program;
 
 #endif

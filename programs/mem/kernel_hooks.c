@@ -47,7 +47,7 @@ static const struct asm_insn kmalloc_lines[] = {
 	CALL_FUNC(kernel_alloc),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_alloc_part),
+	INCLUDE(&rp_mem_kernel_alloc_part),
 };
 
 /* kmalloc_node has the same fields; both are one since 6.1. */
@@ -55,13 +55,14 @@ static const struct asm_insn kmalloc_lines[] = {
 	LD_TP(R2, R1, "kmem", event, "ptr"), LD_TP(R3, R1, "kmem", event, "bytes_alloc"),          \
 	LD_TP(R4, R1, "kmem", event, "bytes_req"), MOV_REG(R5, R3),                                \
 	TAG_OF(MEM_KERNEL_KMALLOC, R5, R0), CALL_FUNC(kernel_alloc), MOV(R0, 0), EXIT(),           \
-	INCLUDE(&mem_kernel_alloc_part)
+	INCLUDE(&rp_mem_kernel_alloc_part)
 static const struct asm_insn kmalloc_classic[] = { KMALLOC_CLASSIC("kmalloc") };
 static const struct asm_insn kmalloc_node_classic[] = { KMALLOC_CLASSIC("kmalloc_node") };
 /* clang-format on */
 
-const struct asm_program mem_kmalloc_program = RAW_HOOK("mem_kmalloc", kmalloc_lines);
-const struct asm_program mem_kmalloc_tp_program = CLASSIC_HOOK("mem_kmalloc_tp", kmalloc_classic);
+const struct asm_program rp_mem_kmalloc_program = RAW_HOOK("mem_kmalloc", kmalloc_lines);
+const struct asm_program rp_mem_kmalloc_tp_program =
+	CLASSIC_HOOK("mem_kmalloc_tp", kmalloc_classic);
 static const struct asm_program kmalloc_node_program =
 	CLASSIC_HOOK("mem_kmallocn_tp", kmalloc_node_classic);
 
@@ -111,18 +112,18 @@ static const struct asm_insn cache_alloc_lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_alloc_part),
+	INCLUDE(&rp_mem_kernel_alloc_part),
 };
 
 #define CACHE_CLASSIC(event)                                                                       \
 	LD_TP(R2, R1, "kmem", event, "ptr"), LD_TP(R3, R1, "kmem", event, "bytes_alloc"),          \
 	LD_TP(R4, R1, "kmem", event, "bytes_req"), MOV_REG(R5, R3), CALL_FUNC(kernel_alloc),       \
-	MOV(R0, 0), EXIT(), INCLUDE(&mem_kernel_alloc_part)
+	MOV(R0, 0), EXIT(), INCLUDE(&rp_mem_kernel_alloc_part)
 static const struct asm_insn cache_alloc_classic[] = { CACHE_CLASSIC("kmem_cache_alloc") };
 static const struct asm_insn cache_alloc_node_classic[] = { CACHE_CLASSIC("kmem_cache_alloc_node") };
 /* clang-format on */
 
-const struct asm_program mem_cache_alloc_program = {
+const struct asm_program rp_mem_cache_alloc_program = {
 	.name = "mem_cache_alloc",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -132,7 +133,7 @@ const struct asm_program mem_cache_alloc_program = {
 	.config_size = sizeof(struct mem_kernel_config),
 	.frame = &cache_layout,
 };
-const struct asm_program mem_cache_alloc_tp_program =
+const struct asm_program rp_mem_cache_alloc_tp_program =
 	CLASSIC_HOOK("mem_cachealc_tp", cache_alloc_classic);
 static const struct asm_program cache_alloc_node_program =
 	CLASSIC_HOOK("mem_cachenod_tp", cache_alloc_node_classic);
@@ -148,20 +149,20 @@ static const struct asm_insn free_lines[] = {
 	CALL_FUNC(kernel_free),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_free_part),
+	INCLUDE(&rp_mem_kernel_free_part),
 };
 
 #define FREE_CLASSIC(event)                                                                        \
 	LD_TP(R1, R1, "kmem", event, "ptr"), CALL_FUNC(kernel_free), MOV(R0, 0), EXIT(),           \
-	INCLUDE(&mem_kernel_free_part)
+	INCLUDE(&rp_mem_kernel_free_part)
 static const struct asm_insn kfree_classic[] = { FREE_CLASSIC("kfree") };
 static const struct asm_insn cache_free_classic[] = { FREE_CLASSIC("kmem_cache_free") };
 /* clang-format on */
 
-const struct asm_program mem_kfree_program = RAW_HOOK("mem_kfree", free_lines);
-const struct asm_program mem_cache_free_program = RAW_HOOK("mem_cache_free", free_lines);
-const struct asm_program mem_kfree_tp_program = CLASSIC_HOOK("mem_kfree_tp", kfree_classic);
-const struct asm_program mem_cache_free_tp_program =
+const struct asm_program rp_mem_kfree_program = RAW_HOOK("mem_kfree", free_lines);
+const struct asm_program rp_mem_cache_free_program = RAW_HOOK("mem_cache_free", free_lines);
+const struct asm_program rp_mem_kfree_tp_program = CLASSIC_HOOK("mem_kfree_tp", kfree_classic);
+const struct asm_program rp_mem_cache_free_tp_program =
 	CLASSIC_HOOK("mem_cachefre_tp", cache_free_classic);
 
 /* ---- mm_page_alloc(page, order, gfp_flags, migratetype), mm_page_free(page, order) ------------------------- */
@@ -185,7 +186,7 @@ static const struct asm_insn page_alloc_lines[] = {
 	CALL_FUNC(kernel_alloc),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_alloc_part),
+	INCLUDE(&rp_mem_kernel_alloc_part),
 };
 
 static const struct asm_insn page_free_lines[] = {
@@ -196,7 +197,7 @@ static const struct asm_insn page_free_lines[] = {
 	CALL_FUNC(page_free),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_page_free_part),
+	INCLUDE(&rp_mem_kernel_page_free_part),
 };
 
 /* All bits of pfn are set when there was no page. */
@@ -216,7 +217,7 @@ LABEL(allocated),
 	CALL_FUNC(kernel_alloc),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_alloc_part),
+	INCLUDE(&rp_mem_kernel_alloc_part),
 };
 
 static const struct asm_insn page_free_classic[] = {
@@ -226,15 +227,15 @@ static const struct asm_insn page_free_classic[] = {
 	CALL_FUNC(page_free),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_page_free_part),
+	INCLUDE(&rp_mem_kernel_page_free_part),
 };
 /* clang-format on */
 
-const struct asm_program mem_page_alloc_program = RAW_HOOK("mem_page_alloc", page_alloc_lines);
-const struct asm_program mem_page_free_program = RAW_HOOK("mem_page_free", page_free_lines);
-const struct asm_program mem_page_alloc_tp_program =
+const struct asm_program rp_mem_page_alloc_program = RAW_HOOK("mem_page_alloc", page_alloc_lines);
+const struct asm_program rp_mem_page_free_program = RAW_HOOK("mem_page_free", page_free_lines);
+const struct asm_program rp_mem_page_alloc_tp_program =
 	CLASSIC_HOOK("mem_pagealoc_tp", page_alloc_classic);
-const struct asm_program mem_page_free_tp_program =
+const struct asm_program rp_mem_page_free_tp_program =
 	CLASSIC_HOOK("mem_pagefree_tp", page_free_classic);
 
 /* ---- the per-CPU allocator: rarely called, so the classic way is good enough ------------------------------- */
@@ -253,7 +254,7 @@ static const struct asm_insn percpu_alloc_lines[] = {
 	CALL_FUNC(kernel_alloc),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_alloc_part),
+	INCLUDE(&rp_mem_kernel_alloc_part),
 };
 
 static const struct asm_insn percpu_free_lines[] = {
@@ -264,46 +265,46 @@ static const struct asm_insn percpu_free_lines[] = {
 	CALL_FUNC(kernel_free),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&mem_kernel_free_part),
+	INCLUDE(&rp_mem_kernel_free_part),
 };
 /* clang-format on */
 
-const struct asm_program mem_percpu_alloc_program =
+const struct asm_program rp_mem_percpu_alloc_program =
 	CLASSIC_HOOK("mem_percpu_alc", percpu_alloc_lines);
-const struct asm_program mem_percpu_free_program =
+const struct asm_program rp_mem_percpu_free_program =
 	CLASSIC_HOOK("mem_percpu_free", percpu_free_lines);
 
 /* ---- which of them ---------------------------------------------------------------------------------------- */
 
 /* Frees first: what is allocated from now on is not missed when it ends. */
-const struct mem_kernel_hook mem_kernel_raw_hooks[] = {
-	{ &mem_kfree_program, NULL, "kfree" },
-	{ &mem_cache_free_program, NULL, "kmem_cache_free" },
-	{ &mem_page_free_program, NULL, "mm_page_free" },
-	{ &mem_kmalloc_program, NULL, "kmalloc" },
-	{ &mem_cache_alloc_program, NULL, NULL },
-	{ &mem_page_alloc_program, NULL, "mm_page_alloc" },
+const struct mem_kernel_hook rp_mem_kernel_raw_hooks[] = {
+	{ &rp_mem_kfree_program, NULL, "kfree" },
+	{ &rp_mem_cache_free_program, NULL, "kmem_cache_free" },
+	{ &rp_mem_page_free_program, NULL, "mm_page_free" },
+	{ &rp_mem_kmalloc_program, NULL, "kmalloc" },
+	{ &rp_mem_cache_alloc_program, NULL, NULL },
+	{ &rp_mem_page_alloc_program, NULL, "mm_page_alloc" },
 	{ 0 },
 };
-const struct mem_kernel_hook mem_kernel_classic_hooks[] = {
-	{ &mem_kfree_tp_program, "kmem", "kfree" },
-	{ &mem_cache_free_tp_program, "kmem", "kmem_cache_free" },
-	{ &mem_page_free_tp_program, "kmem", "mm_page_free" },
-	{ &mem_kmalloc_tp_program, "kmem", "kmalloc" },
+const struct mem_kernel_hook rp_mem_kernel_classic_hooks[] = {
+	{ &rp_mem_kfree_tp_program, "kmem", "kfree" },
+	{ &rp_mem_cache_free_tp_program, "kmem", "kmem_cache_free" },
+	{ &rp_mem_page_free_tp_program, "kmem", "mm_page_free" },
+	{ &rp_mem_kmalloc_tp_program, "kmem", "kmalloc" },
 	{ &kmalloc_node_program, "kmem", "kmalloc_node", "kmem:kmalloc_node" },
-	{ &mem_cache_alloc_tp_program, "kmem", "kmem_cache_alloc" },
+	{ &rp_mem_cache_alloc_tp_program, "kmem", "kmem_cache_alloc" },
 	{ &cache_alloc_node_program, "kmem", "kmem_cache_alloc_node",
 	  "kmem:kmem_cache_alloc_node" },
-	{ &mem_page_alloc_tp_program, "kmem", "mm_page_alloc" },
+	{ &rp_mem_page_alloc_tp_program, "kmem", "mm_page_alloc" },
 	{ 0 },
 };
-const struct mem_kernel_hook mem_kernel_percpu_hooks[] = {
-	{ &mem_percpu_free_program, "percpu", "percpu_free_percpu" },
-	{ &mem_percpu_alloc_program, "percpu", "percpu_alloc_percpu" },
+const struct mem_kernel_hook rp_mem_kernel_percpu_hooks[] = {
+	{ &rp_mem_percpu_free_program, "percpu", "percpu_free_percpu" },
+	{ &rp_mem_percpu_alloc_program, "percpu", "percpu_alloc_percpu" },
 	{ 0 },
 };
 
-const struct mem_kernel_config mem_kernel_usual_config = {
+const struct mem_kernel_config rp_mem_kernel_usual_config = {
 	.profile = PROFILE_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.page_stride = 64,

@@ -45,7 +45,7 @@ static const struct asm_layout sizes_layout = ASM_LAYOUT(
 	struct mem_sizes, ASM_FIELD(struct mem_sizes, sum), ASM_FIELD(struct mem_sizes, not_least),
 	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
 
-const struct asm_map mem_user_maps[MEM_USER_MAPS] = {
+const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_WEIGHTS), struct mem_user_stats, stats_layout),
 	[MEM_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct mem_thread), 16384,
 			      .value = &thread_layout },
@@ -163,19 +163,19 @@ static const struct asm_layout subtract_frame_layout = ASM_LAYOUT(
 	ASM_FIELD(struct subtract_frame, size), ASM_FIELD(struct subtract_frame, record));
 static const struct asm_func_frame subtract_frames[] = { { "mem_subtract",
 							   &subtract_frame_layout } };
-const struct asm_part mem_space_part = { ASM_LINES(space_lines) };
-const struct asm_part mem_subtract_part = { ASM_LINES(subtract_lines), .frames = subtract_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_space_part = { ASM_LINES(space_lines) };
+const struct asm_part rp_mem_subtract_part = { ASM_LINES(subtract_lines), .frames = subtract_frames,
+					       .nframes = 1 };
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
 /* mem_leave, and what it needs. */
 #define LEAVE                                                                                      \
-	INCLUDE(&mem_returned_part), WHEN(struct mem_user_config, follow),                         \
-		INCLUDE(&mem_leave_part), INCLUDE(&mem_subtract_part), INCLUDE(&stack_part), END,  \
-		WHEN(struct mem_user_config, sizes), INCLUDE(&mem_sizes_part), END,                \
-		WHEN(struct mem_user_config, trace), INCLUDE(&mem_trace_part),                     \
-		INCLUDE(&mem_emit_part), END
+	INCLUDE(&rp_mem_returned_part), WHEN(struct mem_user_config, follow),                      \
+		INCLUDE(&rp_mem_leave_part), INCLUDE(&rp_mem_subtract_part),                       \
+		INCLUDE(&rp_stack_part), END, WHEN(struct mem_user_config, sizes),                 \
+		INCLUDE(&rp_mem_sizes_part), END, WHEN(struct mem_user_config, trace),             \
+		INCLUDE(&rp_mem_trace_part), INCLUDE(&rp_mem_emit_part), END
 
 /* clang-format off */
 static const struct asm_insn session_lines[] = {
@@ -191,14 +191,14 @@ LABEL(at_return),
 	CALL_FUNC(mem_leave),
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&mem_enter_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_mem_enter_part),
 	LEAVE,
 	WHEN(struct mem_user_config, follow),
-		INCLUDE(&mem_space_part),
+		INCLUDE(&rp_mem_space_part),
 	END,
 	WHEN(struct mem_user_config, sample),
-		INCLUDE(&mem_draw_part),
+		INCLUDE(&rp_mem_draw_part),
 	END,
 };
 static const struct asm_insn enter_lines[] = {
@@ -206,13 +206,13 @@ static const struct asm_insn enter_lines[] = {
 	MOV(R0, 0), /* without sessions the first kernels take 1 for the wish to be detached */
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&mem_enter_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_mem_enter_part),
 	WHEN(struct mem_user_config, follow),
-		INCLUDE(&mem_space_part),
+		INCLUDE(&rp_mem_space_part),
 	END,
 	WHEN(struct mem_user_config, sample),
-		INCLUDE(&mem_draw_part),
+		INCLUDE(&rp_mem_draw_part),
 	END,
 };
 static const struct asm_insn leave_lines[] = {
@@ -221,7 +221,7 @@ static const struct asm_insn leave_lines[] = {
 
 	LEAVE,
 	WHEN(struct mem_user_config, follow),
-		INCLUDE(&mem_space_part),
+		INCLUDE(&rp_mem_space_part),
 	END,
 };
 /* clang-format on */
@@ -231,9 +231,9 @@ static const struct asm_insn leave_lines[] = {
 		.name = name_, .type = BPF_PROG_TYPE_KPROBE, .license = "Dual BSD/GPL",            \
 		ASM_LINES(lines_), .config_size = sizeof(struct mem_user_config)                   \
 	}
-const struct asm_program mem_session_program = MEM_PROGRAM("mem_session", session_lines);
-const struct asm_program mem_enter_program = MEM_PROGRAM("mem_enter", enter_lines);
-const struct asm_program mem_leave_program = MEM_PROGRAM("mem_leave", leave_lines);
+const struct asm_program rp_mem_session_program = MEM_PROGRAM("mem_session", session_lines);
+const struct asm_program rp_mem_enter_program = MEM_PROGRAM("mem_enter", enter_lines);
+const struct asm_program rp_mem_leave_program = MEM_PROGRAM("mem_leave", leave_lines);
 
 /* clang-format off */
 static const struct asm_insn idle_lines[] = {
@@ -241,10 +241,10 @@ static const struct asm_insn idle_lines[] = {
 	EXIT(),
 };
 /* clang-format on */
-const struct asm_program mem_idle_program = { .name = "mem_idle",
-					      .type = BPF_PROG_TYPE_KPROBE,
-					      .license = "Dual BSD/GPL",
-					      ASM_LINES(idle_lines) };
+const struct asm_program rp_mem_idle_program = { .name = "mem_idle",
+						 .type = BPF_PROG_TYPE_KPROBE,
+						 .license = "Dual BSD/GPL",
+						 ASM_LINES(idle_lines) };
 
 /* ---- the end of a thread ---------------------------------------------------------------------------------- */
 
@@ -275,7 +275,7 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program mem_thread_exit_program = {
+const struct asm_program rp_mem_thread_exit_program = {
 	.name = "mem_thread_exit",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -284,7 +284,7 @@ const struct asm_program mem_thread_exit_program = {
 	ASM_LINES(thread_exit),
 	.frame = &exit_frame_layout,
 };
-const struct asm_program mem_thread_exit_classic_program = {
+const struct asm_program rp_mem_thread_exit_classic_program = {
 	.name = "mem_exit_tp",
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",
@@ -292,13 +292,13 @@ const struct asm_program mem_thread_exit_classic_program = {
 	.frame = &exit_frame_layout,
 };
 
-const struct mem_user_config mem_user_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-						       .profile.probe = 1,
-						       .follow = 1,
-						       .peak = 1,
-						       .largest_new = 1ull << 34,
-						       .page_bytes = 4096,
-						       .huge_bytes = 2 << 20 };
+const struct mem_user_config rp_mem_user_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+							  .profile.probe = 1,
+							  .follow = 1,
+							  .peak = 1,
+							  .largest_new = 1ull << 34,
+							  .page_bytes = 4096,
+							  .huge_bytes = 2 << 20 };
 
-const struct mem_user_config mem_user_trace_config = { .profile = PROFILE_USUAL_CONFIG,
-						       .trace = 1 };
+const struct mem_user_config rp_mem_user_trace_config = { .profile = PROFILE_USUAL_CONFIG,
+							  .trace = 1 };

@@ -197,19 +197,19 @@ enum {
 	MEM_MAP_RANGES,
 	MEM_USER_MAPS
 };
-extern const struct asm_map mem_user_maps[MEM_USER_MAPS];
+extern const struct asm_map rp_mem_user_maps[MEM_USER_MAPS];
 
 /* For places at the entry of functions that allocate, and at their return. */
-extern const struct asm_program mem_enter_program, mem_leave_program;
+extern const struct asm_program rp_mem_enter_program, rp_mem_leave_program;
 /* Both in one, for session links. */
-extern const struct asm_program mem_session_program;
+extern const struct asm_program rp_mem_session_program;
 /* For those that free. */
-extern const struct asm_program mem_free_program;
-extern const struct asm_program mem_trace_free_program; /* with config.trace */
+extern const struct asm_program rp_mem_free_program;
+extern const struct asm_program rp_mem_trace_free_program; /* with config.trace */
 /* Does nothing: for whoever wants to know what a probe costs. */
-extern const struct asm_program mem_idle_program;
+extern const struct asm_program rp_mem_idle_program;
 /* At a thread's end; with kernel BTF, and without. */
-extern const struct asm_program mem_thread_exit_program, mem_thread_exit_classic_program;
+extern const struct asm_program rp_mem_thread_exit_program, rp_mem_thread_exit_classic_program;
 
 /* For both ends of the system calls: classic tracepoints syscalls:sys_enter_NAME and sys_exit_NAME. */
 struct mem_mmap_hook {
@@ -217,12 +217,12 @@ struct mem_mmap_hook {
 	const char *name;
 };
 extern const struct mem_mmap_hook
-	mem_mmap_hooks[]; /* those that only give back first; ends with a NULL name */
-extern const struct asm_program mem_mmap_enter_program, mem_mmap_leave_program,
-	mem_munmap_enter_program, mem_munmap_leave_program, mem_mremap_enter_program,
-	mem_mremap_leave_program, mem_brk_enter_program, mem_brk_leave_program;
+	rp_mem_mmap_hooks[]; /* those that only give back first; ends with a NULL name */
+extern const struct asm_program rp_mem_mmap_enter_program, rp_mem_mmap_leave_program,
+	rp_mem_munmap_enter_program, rp_mem_munmap_leave_program, rp_mem_mremap_enter_program,
+	rp_mem_mremap_leave_program, rp_mem_brk_enter_program, rp_mem_brk_leave_program;
 
-extern const struct mem_user_config mem_user_usual_config, mem_user_trace_config;
+extern const struct mem_user_config rp_mem_user_usual_config, rp_mem_user_trace_config;
 
 /* ---- what the programs are made of
  *
@@ -231,11 +231,12 @@ extern const struct mem_user_config mem_user_usual_config, mem_user_trace_config
  *	mem_enter(R1 = context)		R0 = 1 if the return is of no interest
  *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call returns; else 0
  *	mem_leave(R1 = context)		the same, and writes down what has come back, as the configuration says:
- *					mem_leave_part, mem_sizes_part or mem_trace_part has it
+ *					rp_mem_leave_part, rp_mem_sizes_part or rp_mem_trace_part has it
  *	mem_draw(R1 = size)		R0 = 1 if a block of this size is to be a sample
  *	mem_emit(R1 = event)		fills in time and comm, and sends it
  */
-extern const struct asm_part mem_space_part, mem_subtract_part, mem_enter_part, mem_returned_part,
-	mem_leave_part, mem_sizes_part, mem_trace_part, mem_draw_part, mem_emit_part;
+extern const struct asm_part rp_mem_space_part, rp_mem_subtract_part, rp_mem_enter_part,
+	rp_mem_returned_part, rp_mem_leave_part, rp_mem_sizes_part, rp_mem_trace_part,
+	rp_mem_draw_part, rp_mem_emit_part;
 
 #endif

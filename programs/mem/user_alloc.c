@@ -198,8 +198,8 @@ static const struct asm_layout enter_frame_layout =
 	ASM_LAYOUT(struct enter_frame, ASM_FIELD(struct enter_frame, thread),
 		   ASM_FIELD(struct enter_frame, key), ASM_FIELD(struct enter_frame, tid));
 static const struct asm_func_frame enter_frames[] = { { "mem_enter", &enter_frame_layout } };
-const struct asm_part mem_enter_part = { ASM_LINES(enter_lines), .frames = enter_frames,
-					 .nframes = 1 };
+const struct asm_part rp_mem_enter_part = { ASM_LINES(enter_lines), .frames = enter_frames,
+					    .nframes = 1 };
 
 /* ---- the return ------------------------------------------------------------------------------------------- */
 
@@ -257,8 +257,8 @@ static const struct asm_layout returned_frame_layout =
 		   ASM_FIELD(struct returned_frame, tid));
 static const struct asm_func_frame returned_frames[] = { { "mem_returned",
 							   &returned_frame_layout } };
-const struct asm_part mem_returned_part = { ASM_LINES(returned_lines), .frames = returned_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_returned_part = { ASM_LINES(returned_lines), .frames = returned_frames,
+					       .nframes = 1 };
 
 /* The stack frame of mem_leave. */
 struct leave_frame {
@@ -479,5 +479,5 @@ static const struct asm_layout leave_frame_layout =
 	ASM_LAYOUT(struct leave_frame, ASM_FIELD(struct leave_frame, key),
 		   ASM_FIELD(struct leave_frame, block));
 static const struct asm_func_frame leave_frames[] = { { "mem_leave", &leave_frame_layout } };
-const struct asm_part mem_leave_part = { ASM_LINES(leave_lines), .frames = leave_frames,
-					 .nframes = 1 };
+const struct asm_part rp_mem_leave_part = { ASM_LINES(leave_lines), .frames = leave_frames,
+					    .nframes = 1 };

@@ -134,13 +134,13 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&mem_space_part),
-	INCLUDE(&mem_subtract_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_mem_space_part),
+	INCLUDE(&rp_mem_subtract_part),
 };
 /* clang-format on */
 
-const struct asm_program mem_free_program = {
+const struct asm_program rp_mem_free_program = {
 	.name = "mem_free",
 	.type = BPF_PROG_TYPE_KPROBE,
 	.license = "Dual BSD/GPL",
@@ -204,12 +204,12 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&mem_emit_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_mem_emit_part),
 };
 /* clang-format on */
 
-const struct asm_program mem_trace_free_program = {
+const struct asm_program rp_mem_trace_free_program = {
 	.name = "mem_trace_free",
 	.type = BPF_PROG_TYPE_KPROBE,
 	.license = "Dual BSD/GPL",

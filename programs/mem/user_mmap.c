@@ -151,7 +151,7 @@ static const struct asm_part begin_part = { ASM_LINES(begin_lines), .frames = be
 #define BEGIN_ENDS                                                                                 \
 	LABEL(no_room), COUNT(stats, struct mem_user_stats, profile.ring_full), LABEL(out),        \
 		MOV(R0, 0), EXIT(), INCLUDE(&begin_part), INCLUDE(&tell_part),                     \
-		INCLUDE(&target_part), INCLUDE(&mem_space_part)
+		INCLUDE(&rp_target_part), INCLUDE(&rp_mem_space_part)
 
 static const struct asm_insn mmap_lines[] = {
 	MOV_REG(R6, R1),
@@ -407,8 +407,8 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 	INCLUDE(&tell_part),
-	INCLUDE(&mem_space_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_mem_space_part),
+	INCLUDE(&rp_stack_part),
 };
 static const struct asm_func_frame end_frames[] = { { "range_end", &end_frame_layout } };
 static const struct asm_part end_part = { ASM_LINES(end_lines), .frames = end_frames, .nframes = 1 };
@@ -427,19 +427,19 @@ static const struct asm_insn broken_lines[] = { END_OF("sys_exit_brk") };
 		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
 		ASM_LINES(lines_), .config_size = sizeof(struct mem_user_config)                   \
 	}
-const struct asm_program mem_mmap_enter_program = PROGRAM("mem_map", mmap_lines);
-const struct asm_program mem_munmap_enter_program = PROGRAM("mem_unmap", munmap_lines);
-const struct asm_program mem_mremap_enter_program = PROGRAM("mem_remap", mremap_lines);
-const struct asm_program mem_brk_enter_program = PROGRAM("mem_heap", brk_lines);
-const struct asm_program mem_mmap_leave_program = PROGRAM("mem_map_ret", mapped_lines);
-const struct asm_program mem_munmap_leave_program = PROGRAM("mem_unmap_ret", unmapped_lines);
-const struct asm_program mem_mremap_leave_program = PROGRAM("mem_remap_ret", remapped_lines);
-const struct asm_program mem_brk_leave_program = PROGRAM("mem_heap_ret", broken_lines);
+const struct asm_program rp_mem_mmap_enter_program = PROGRAM("mem_map", mmap_lines);
+const struct asm_program rp_mem_munmap_enter_program = PROGRAM("mem_unmap", munmap_lines);
+const struct asm_program rp_mem_mremap_enter_program = PROGRAM("mem_remap", mremap_lines);
+const struct asm_program rp_mem_brk_enter_program = PROGRAM("mem_heap", brk_lines);
+const struct asm_program rp_mem_mmap_leave_program = PROGRAM("mem_map_ret", mapped_lines);
+const struct asm_program rp_mem_munmap_leave_program = PROGRAM("mem_unmap_ret", unmapped_lines);
+const struct asm_program rp_mem_mremap_leave_program = PROGRAM("mem_remap_ret", remapped_lines);
+const struct asm_program rp_mem_brk_leave_program = PROGRAM("mem_heap_ret", broken_lines);
 
-const struct mem_mmap_hook mem_mmap_hooks[] = {
-	{ &mem_munmap_enter_program, &mem_munmap_leave_program, "munmap" },
-	{ &mem_brk_enter_program, &mem_brk_leave_program, "brk" },
-	{ &mem_mremap_enter_program, &mem_mremap_leave_program, "mremap" },
-	{ &mem_mmap_enter_program, &mem_mmap_leave_program, "mmap" },
+const struct mem_mmap_hook rp_mem_mmap_hooks[] = {
+	{ &rp_mem_munmap_enter_program, &rp_mem_munmap_leave_program, "munmap" },
+	{ &rp_mem_brk_enter_program, &rp_mem_brk_leave_program, "brk" },
+	{ &rp_mem_mremap_enter_program, &rp_mem_mremap_leave_program, "mremap" },
+	{ &rp_mem_mmap_enter_program, &rp_mem_mmap_leave_program, "mmap" },
 	{ 0 },
 };

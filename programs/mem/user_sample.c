@@ -44,5 +44,5 @@ LABEL(no),
 static const struct asm_layout draw_frame_layout =
 	ASM_LAYOUT(struct draw_frame, ASM_FIELD(struct draw_frame, zero));
 static const struct asm_func_frame draw_frames[] = { { "mem_draw", &draw_frame_layout } };
-const struct asm_part mem_draw_part = { ASM_LINES(draw_lines), .frames = draw_frames,
-					.nframes = 1 };
+const struct asm_part rp_mem_draw_part = { ASM_LINES(draw_lines), .frames = draw_frames,
+					   .nframes = 1 };

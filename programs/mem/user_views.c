@@ -45,8 +45,8 @@ LABEL(out),
 static const struct asm_layout sizes_frame_layout =
 	ASM_LAYOUT(struct sizes_frame, ASM_FIELD(struct sizes_frame, call));
 static const struct asm_func_frame sizes_frames[] = { { "mem_leave", &sizes_frame_layout } };
-const struct asm_part mem_sizes_part = { ASM_LINES(sizes_lines), .frames = sizes_frames,
-					 .nframes = 1 };
+const struct asm_part rp_mem_sizes_part = { ASM_LINES(sizes_lines), .frames = sizes_frames,
+					    .nframes = 1 };
 
 /* ---- every call ------------------------------------------------------------------------------------------- */
 
@@ -119,6 +119,6 @@ LABEL(full),
 static const struct asm_layout trace_frame_layout =
 	ASM_LAYOUT(struct trace_frame, ASM_FIELD(struct trace_frame, event));
 static const struct asm_func_frame trace_frames[] = { { "mem_leave", &trace_frame_layout } };
-const struct asm_part mem_trace_part = { ASM_LINES(trace_lines), .frames = trace_frames,
-					 .nframes = 1 };
-const struct asm_part mem_emit_part = { ASM_LINES(emit_lines) };
+const struct asm_part rp_mem_trace_part = { ASM_LINES(trace_lines), .frames = trace_frames,
+					    .nframes = 1 };
+const struct asm_part rp_mem_emit_part = { ASM_LINES(emit_lines) };

@@ -220,11 +220,11 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 
-const struct asm_program asleep_program = {
+const struct asm_program rp_asleep_program = {
 	.name = "asleep",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_ITER,
@@ -236,7 +236,7 @@ const struct asm_program asleep_program = {
 	.frame = &frame_layout,
 };
 
-const struct sched_config asleep_usual_config = {
+const struct sched_config rp_asleep_usual_config = {
 	.profile = { .user_bytes = 127 * 8,
 		     .user_frames = 127,
 		     .kernel_bytes = 127 * 8,

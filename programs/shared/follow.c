@@ -47,7 +47,7 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program follow_fork_program = {
+const struct asm_program rp_follow_fork_program = {
 	.name = "follow_fork",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -85,7 +85,7 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program follow_exit_program = {
+const struct asm_program rp_follow_exit_program = {
 	.name = "follow_exit",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -119,7 +119,7 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program follow_fork_classic_program = {
+const struct asm_program rp_follow_fork_classic_program = {
 	.name = "follow_fork_tp",
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",

@@ -14,7 +14,7 @@
 static const struct asm_layout io_layout = ASM_LAYOUT(
 	struct ksym_io, ASM_FIELD(struct ksym_io, addr), ASM_FIELD(struct ksym_io, text));
 
-const struct asm_map ksym_maps[KSYM_MAPS] = {
+const struct asm_map rp_ksym_maps[KSYM_MAPS] = {
 	/* The format has to lie in memory that nobody can change any more: read-only for programs,
 	   and frozen. */
 	[KSYM_MAP_FORMAT] = { "ksym_format", BPF_MAP_TYPE_ARRAY, 4, sizeof(KSYM_FORMAT), 1,
@@ -60,7 +60,7 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program ksym_program = {
+const struct asm_program rp_ksym_program = {
 	.name = "ksym",
 	.type = BPF_PROG_TYPE_SYSCALL,
 	.flags = BPF_F_SLEEPABLE,
@@ -69,7 +69,7 @@ const struct asm_program ksym_program = {
 	.frame = &frame_layout,
 };
 
-const struct asm_program ksym_raw_program = {
+const struct asm_program rp_ksym_raw_program = {
 	.name = "ksym_raw",
 	.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 	.license = "Dual BSD/GPL",
@@ -77,7 +77,7 @@ const struct asm_program ksym_raw_program = {
 	.frame = &frame_layout,
 };
 
-int ksym_prepare(const int *fds)
+int rp_ksym_prepare(const int *fds)
 {
 	int err = rp_map_update(fds[KSYM_MAP_FORMAT], &(uint32_t){ 0 }, KSYM_FORMAT, BPF_ANY);
 

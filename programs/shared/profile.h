@@ -267,7 +267,7 @@ struct profile_stats {
  *
  *	target_ids()	R0 = process << 32 | thread of the current task, as we number them; -1 if it was not asked for
  */
-extern const struct asm_part target_part;
+extern const struct asm_part rp_target_part;
 
 /* ---- stack: who and where (programs/shared/stack.c, stack_value.c) */
 
@@ -365,21 +365,21 @@ struct stack_table {
  *		known. (If the map has no room it never is, and all its records go through the ring.) If the ring is
  *		full too the record is lost and counted, and its hash is 0.
  */
-extern const struct asm_part stack_part;
+extern const struct asm_part rp_stack_part;
 /*
  * stack_take in pieces, for a program that is in a hurry: the kernel finds its way through every function of ours that
  * is between it and its own, each of which takes it as long as two of those. So it asks for the kernel stack itself:
  *
  *	stack_begin(R1 = context, R2 = process << 32 | thread, R3 = tag)	R0 = a record, or 0; as stack_take
- *	stack_kernel_part, R1 = context, R2 = record: no function		R0 = bytes of the kernel stack
+ *	rp_stack_kernel_part, R1 = context, R2 = record: no function		R0 = bytes of the kernel stack
  *	stack_end(R1 = record, R2 = context, R3 = these bytes)			R0 = the record
  */
-extern const struct asm_part stack_pieces_part, stack_kernel_part;
+extern const struct asm_part rp_stack_pieces_part, rp_stack_kernel_part;
 /*
  * With config.probe, which it includes: stack_fp(R1 = a struct stack_scratch, R2 = context, R3 = frames of the kernel
  * that its record has), R0 = frames (programs/shared/stack_fp.c).
  */
-extern const struct asm_part stack_fp_part;
+extern const struct asm_part rp_stack_fp_part;
 
 /* Gives it back; destroys R1. */
 #define STACK_DONE(record)                                                                         \
@@ -413,7 +413,7 @@ enum {
 	STACK_MAP_ROWS,
 	STACK_MAPS
 };
-extern const struct asm_layout stack_scratch_layout, profile_stats_layout;
+extern const struct asm_layout rp_stack_scratch_layout, rp_profile_stats_layout;
 /*
  * counts_map: STACK_COUNTS_MAP(how many weights) or STACK_COUNTS_TABLE; stats_type begins with struct profile_stats and
  * has the layout stats_layout. scratch is there as a stack is too large for the 512 bytes that a program has.
@@ -422,12 +422,10 @@ extern const struct asm_layout stack_scratch_layout, profile_stats_layout;
 	[STACK_MAP_PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                 \
 	[STACK_MAP_TIDS] = { "tids", BPF_MAP_TYPE_HASH, 4, 8, 1 },                                 \
 	[STACK_MAP_SEEN] = { "seen", BPF_MAP_TYPE_LRU_HASH, 8, 1, 1024 },                          \
-	[STACK_MAP_COUNTS] = counts_map, [STACK_MAP_SCRATCH] = { "scratch",                        \
-								 BPF_MAP_TYPE_PERCPU_ARRAY,        \
-								 4,                                \
-								 STACK_SCRATCH_BYTES(2 * 127 * 8), \
-								 STACK_SLOTS,                      \
-								 .value = &stack_scratch_layout }, \
+	[STACK_MAP_COUNTS] = counts_map,                                                           \
+	[STACK_MAP_SCRATCH] = { "scratch",   BPF_MAP_TYPE_PERCPU_ARRAY,                            \
+				4,	     STACK_SCRATCH_BYTES(2 * 127 * 8),                     \
+				STACK_SLOTS, .value = &rp_stack_scratch_layout },                  \
 	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),             \
 			      1,       .value = &(stats_layout) },                                 \
 	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                    \
@@ -448,9 +446,9 @@ extern const struct asm_layout stack_scratch_layout, profile_stats_layout;
 /* ---- follow: the children of who is in the map pids (programs/shared/follow.c) */
 
 /* With kernel BTF: a child is added when it is born, and removed when its last thread is gone. */
-extern const struct asm_program follow_fork_program, follow_exit_program;
+extern const struct asm_program rp_follow_fork_program, rp_follow_exit_program;
 /* Without: a classic tracepoint; nothing is removed. */
-extern const struct asm_program follow_fork_classic_program;
+extern const struct asm_program rp_follow_fork_classic_program;
 
 /* ---- stacks: the user side (record/stacks.c) */
 
@@ -475,32 +473,33 @@ struct stack {
 typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
 
 /* Makes the maps. 0 or what the loader said. */
-int stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,
-		struct stacks **out);
-void stacks_close(struct stacks *s);
+int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,
+		       struct stacks **out);
+void record_stacks_close(struct stacks *s);
 
 /*
  * Loads a program with these maps. config begins with a struct profile_config, of which ring_mark is filled in;
  * NULL: the program has none. Returns a descriptor, the caller's, or what the loader said.
  */
-int stacks_load(struct stacks *s, const struct asm_program *program, const void *config);
-int stacks_map(const struct stacks *s, int map); /* its descriptor */
+int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config);
+int record_stacks_map(const struct stacks *s, int map); /* its descriptor */
 /* The maps as they were made: sizes may differ from the profiler's. */
-const struct asm_map *stacks_maps(const struct stacks *s);
-int stacks_add_id(struct stacks *s, int map, uint32_t id); /* STACK_MAP_PIDS or STACK_MAP_TIDS */
+const struct asm_map *record_stacks_maps(const struct stacks *s);
+int record_stacks_add_id(struct stacks *s, int map,
+			 uint32_t id); /* STACK_MAP_PIDS or STACK_MAP_TIDS */
 
 /* Takes what is in the ring. -ENOMEM, -EBADMSG (a record that is none), or what on_record returned. */
-int stacks_drain(struct stacks *s);
+int record_stacks_drain(struct stacks *s);
 /* After the programs were detached: the rest of the ring, and the counts of the kernel. Once. */
-int stacks_finish(struct stacks *s);
+int record_stacks_finish(struct stacks *s);
 /* Distinct stacks, in no order; NULL begins and ends. Not with config->each, which keeps none. */
-const struct stack *stacks_next(const struct stacks *s, const struct stack *after);
+const struct stack *record_stacks_next(const struct stacks *s, const struct stack *after);
 /* By hash; NULL: there is none. */
-const struct stack *stacks_find(const struct stacks *s, uint64_t hash);
+const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash);
 /* Adds to its weights what the map counts does not know. -ENOENT: there is no such stack. */
-int stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES]);
-size_t stacks_count(const struct stacks *s);
+int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES]);
+size_t record_stacks_count(const struct stacks *s);
 /* The counters; size bytes of the profiler's own struct, which begins with struct profile_stats. */
-int stacks_stats(const struct stacks *s, void *out);
+int record_stacks_stats(const struct stacks *s, void *out);
 
 #endif

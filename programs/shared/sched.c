@@ -3,16 +3,16 @@
 #include "sched.h"
 
 #define THREAD_FIELD(member) ASM_FIELD(struct sched_thread, member)
-const struct asm_layout sched_thread_layout = ASM_LAYOUT(
+const struct asm_layout rp_sched_thread_layout = ASM_LAYOUT(
 	struct sched_thread, THREAD_FIELD(hash), THREAD_FIELD(since), THREAD_FIELD(pid_tgid),
 	THREAD_FIELD(user_end), THREAD_FIELD(phase), THREAD_FIELD(waker), THREAD_FIELD(woken),
 	THREAD_FIELD(born), THREAD_FIELD(on_cpu), THREAD_FIELD(queued), THREAD_FIELD(lost),
 	THREAD_FIELD(comm));
-const struct asm_layout sched_offcpu_layout = ASM_LAYOUT(
+const struct asm_layout rp_sched_offcpu_layout = ASM_LAYOUT(
 	struct sched_thread, THREAD_FIELD(hash), THREAD_FIELD(since), THREAD_FIELD(pid_tgid),
 	THREAD_FIELD(user_end), THREAD_FIELD(phase), THREAD_FIELD(waker));
 #define STATS_FIELD(member) ASM_FIELD(struct sched_stats, member)
-const struct asm_layout sched_stats_layout = ASM_LAYOUT(
+const struct asm_layout rp_sched_stats_layout = ASM_LAYOUT(
 	struct sched_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
 	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
 	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(asleep),

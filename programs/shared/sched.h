@@ -101,7 +101,7 @@ struct sched_stats {
 		unseen; /* kept, though nobody told that it was back: by the kernel's sum of its run time */
 	uint64_t backwards; /* kept as 0 ns: the clock of that CPU was behind */
 };
-extern const struct asm_layout sched_stats_layout;
+extern const struct asm_layout rp_sched_stats_layout;
 
 /* What a thread is at. */
 enum thread_phase {
@@ -130,9 +130,9 @@ struct sched_thread {
 
 /* The maps of a profiler of waits: STACK_MAP_LIST, and these. */
 enum { SCHED_MAP_THREADS = STACK_MAPS, SCHED_MAP_GATE, SCHED_MAPS };
-extern const struct asm_layout sched_thread_layout, sched_offcpu_layout;
+extern const struct asm_layout rp_sched_thread_layout, rp_sched_offcpu_layout;
 #define SCHED_MAP_LIST(nvalues, thread_bytes, thread_layout)                                       \
-	STACK_MAP_LIST(STACK_COUNTS_MAP(nvalues), struct sched_stats, sched_stats_layout),         \
+	STACK_MAP_LIST(STACK_COUNTS_MAP(nvalues), struct sched_stats, rp_sched_stats_layout),      \
 		[SCHED_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH,	     4, (thread_bytes),    \
 					32768,	   .value = &(thread_layout) },                    \
 		[SCHED_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 }
@@ -159,13 +159,13 @@ enum { OFFCPU_WAKER_TASK = 1 << 16, OFFCPU_WAKER_INTERRUPT };
 
 /* Without wakers the last one is not needed. */
 enum { OFFCPU_MAP_PAIRS = SCHED_MAPS, OFFCPU_MAPS };
-extern const struct asm_map offcpu_maps[OFFCPU_MAPS];
+extern const struct asm_map rp_offcpu_maps[OFFCPU_MAPS];
 /* On sched_switch, with kernel BTF; the second on the classic tracepoint. */
-extern const struct asm_program offcpu_switch_program, offcpu_switch_classic_program;
-extern const struct sched_config offcpu_usual_config;
+extern const struct asm_program rp_offcpu_switch_program, rp_offcpu_switch_classic_program;
+extern const struct sched_config rp_offcpu_usual_config;
 /* On sched_waking, for wakers. Needs RP_HAS_TASK_REGS. */
-extern const struct asm_program offcpu_waking_program, offcpu_waking_classic_program;
-extern const struct sched_config offcpu_waking_usual_config;
+extern const struct asm_program rp_offcpu_waking_program, rp_offcpu_waking_classic_program;
+extern const struct sched_config rp_offcpu_waking_usual_config;
 
 /* ---- wall: all time of threads (programs/threads/wall.c) */
 
@@ -185,17 +185,17 @@ enum {
 enum { WALL_SAMPLE = 0, WALL_ENDED = THREAD_DEAD };
 /* Of a kernel without BTF: when a CPU was switched last, and when threads were born that have not left one yet. */
 enum { WALL_MAP_SWITCHED = SCHED_MAPS, WALL_MAP_BIRTHS, WALL_MAPS };
-extern const struct asm_map wall_maps[WALL_MAPS];
+extern const struct asm_map rp_wall_maps[WALL_MAPS];
 /* Function wall_ended, of programs/threads/wall_exec.c: see there. */
-extern const struct asm_part wall_ended_part;
+extern const struct asm_part rp_wall_ended_part;
 /* On sched_switch, on sched_wakeup, on sched_process_exec (which needs no stacks), and of a perf event. */
-extern const struct asm_program wall_switch_program, wall_wakeup_program, wall_exec_program,
-	wall_sample_program;
-extern const struct sched_config wall_usual_config;
+extern const struct asm_program rp_wall_switch_program, rp_wall_wakeup_program,
+	rp_wall_exec_program, rp_wall_sample_program;
+extern const struct sched_config rp_wall_usual_config;
 /* The same on classic tracepoints, and on sched_wakeup_new. */
-extern const struct asm_program wall_switch_classic_program, wall_wakeup_classic_program,
-	wall_new_classic_program, wall_exec_classic_program;
-extern const struct sched_config wall_classic_usual_config;
+extern const struct asm_program rp_wall_switch_classic_program, rp_wall_wakeup_classic_program,
+	rp_wall_new_classic_program, rp_wall_exec_classic_program;
+extern const struct sched_config rp_wall_classic_usual_config;
 
 /* ---- runq: how long threads wait for a CPU (programs/threads/runq.c) */
 
@@ -227,14 +227,14 @@ struct runq_thread {
 		waited; /* without BTF: ns, until it leaves and tells whose they are; 0: none, else one more */
 };
 enum { RUNQ_MAP_THREADS = STACK_MAPS, RUNQ_MAP_GATE, RUNQ_MAP_HISTS, RUNQ_MAP_EMPTY, RUNQ_MAPS };
-extern const struct asm_map runq_maps[RUNQ_MAPS];
+extern const struct asm_map rp_runq_maps[RUNQ_MAPS];
 /* On sched_switch, sched_wakeup and sched_wakeup_new. */
-extern const struct asm_program runq_switch_program, runq_wakeup_program, runq_new_program;
-extern const struct sched_config runq_usual_config;
+extern const struct asm_program rp_runq_switch_program, rp_runq_wakeup_program, rp_runq_new_program;
+extern const struct sched_config rp_runq_usual_config;
 /* The same on classic tracepoints. */
-extern const struct asm_program runq_switch_classic_program, runq_wakeup_classic_program,
-	runq_new_classic_program;
-extern const struct sched_config runq_classic_usual_config;
+extern const struct asm_program rp_runq_switch_classic_program, rp_runq_wakeup_classic_program,
+	rp_runq_new_classic_program;
+extern const struct sched_config rp_runq_classic_usual_config;
 
 /* ---- asleep: stacks of those that sleep since before (programs/shared/asleep.c) */
 
@@ -242,7 +242,7 @@ extern const struct sched_config runq_classic_usual_config;
  * An iterator; its configuration is that of the profiler with of_task. It makes entries in the map threads for those that sleep
  * since before the gate was opened, and walks those again whose mappings were not known. RP_HAS_TASK_ITER.
  */
-extern const struct asm_program asleep_program;
-extern const struct sched_config asleep_usual_config;
+extern const struct asm_program rp_asleep_program;
+extern const struct sched_config rp_asleep_usual_config;
 
 #endif

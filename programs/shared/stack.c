@@ -18,13 +18,13 @@
 #include "stack_frame.h"
 
 #define RECORD_FIELD(member) ASM_FIELD(struct stack_scratch, record.member)
-const struct asm_layout stack_scratch_layout = ASM_LAYOUT(
+const struct asm_layout rp_stack_scratch_layout = ASM_LAYOUT(
 	struct stack_scratch, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
 	RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy), RECORD_FIELD(kernel_of),
 	RECORD_FIELD(tag), RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
 	RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
 #define STATS_FIELD(member) ASM_FIELD(struct profile_stats, member)
-const struct asm_layout profile_stats_layout = ASM_LAYOUT(
+const struct asm_layout rp_profile_stats_layout = ASM_LAYOUT(
 	struct profile_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
 	STATS_FIELD(ring_full), STATS_FIELD(busy), STATS_FIELD(uncounted), STATS_FIELD(unfollowed));
 
@@ -94,7 +94,7 @@ LABEL(no_kernel_stack),
 LABEL(walked),
 	END,
 };
-const struct asm_part stack_kernel_part = { ASM_LINES(kernel_lines) };
+const struct asm_part rp_stack_kernel_part = { ASM_LINES(kernel_lines) };
 
 static const struct asm_insn stack_lines[] = {
 	/* stack_take(context, process << 32 | thread, tag): all of it. */
@@ -105,7 +105,7 @@ FUNC(stack_take),
 	MOV_REG(R8, R0),
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R8),
-	INCLUDE(&stack_kernel_part),
+	INCLUDE(&rp_stack_kernel_part),
 	MOV_REG(R1, R8),
 	MOV_REG(R2, R6),
 	MOV_REG(R3, R0),
@@ -113,9 +113,9 @@ FUNC(stack_take),
 LABEL(out),
 	EXIT(),
 
-	INCLUDE(&stack_pieces_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
-const struct asm_part stack_part = { ASM_LINES(stack_lines) };
+const struct asm_part rp_stack_part = { ASM_LINES(stack_lines) };
 
 static const struct asm_insn stack_pieces[] = {
 	/*
@@ -271,10 +271,10 @@ LABEL(hashed),
 	MOV_REG(R0, R8),
 	EXIT(),
 
-	INCLUDE(&stack_value_part),
+	INCLUDE(&rp_stack_value_part),
 	WHEN(struct profile_config, user_bytes),
 		WHEN(struct profile_config, probe),
-			INCLUDE(&stack_fp_part),
+			INCLUDE(&rp_stack_fp_part),
 		END,
 	END,
 	WHEN(struct profile_config, eh),
@@ -292,5 +292,5 @@ static const struct asm_func_frame frames[] = {
 	{ "stack_begin", &begin_frame_layout },
 	{ "stack_end", &end_frame_layout },
 };
-const struct asm_part stack_pieces_part = { ASM_LINES(stack_pieces), .frames = frames,
-					    .nframes = sizeof(frames) / sizeof(frames[0]) };
+const struct asm_part rp_stack_pieces_part = { ASM_LINES(stack_pieces), .frames = frames,
+					       .nframes = sizeof(frames) / sizeof(frames[0]) };

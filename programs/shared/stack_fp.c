@@ -103,4 +103,4 @@ static const struct asm_layout step_layout =
 		   ASM_FIELD(struct step_frame, return_address));
 static const struct asm_func_frame frames[] = { { "stack_fp", &fp_layout },
 						{ "fp_step", &step_layout } };
-const struct asm_part stack_fp_part = { ASM_LINES(fp_lines), .frames = frames, .nframes = 2 };
+const struct asm_part rp_stack_fp_part = { ASM_LINES(fp_lines), .frames = frames, .nframes = 2 };

@@ -31,6 +31,6 @@ enum {
 };
 
 /* stack_value, programs/shared/stack_value.c. */
-extern const struct asm_part stack_value_part;
+extern const struct asm_part rp_stack_value_part;
 
 #endif

@@ -201,4 +201,5 @@ static const struct asm_layout value_frame_layout =
 	ASM_LAYOUT(struct value_frame, ASM_FIELD(struct value_frame, none),
 		   ASM_FIELD(struct value_frame, id), ASM_FIELD(struct value_frame, generation));
 static const struct asm_func_frame frames[] = { { "stack_value", &value_frame_layout } };
-const struct asm_part stack_value_part = { ASM_LINES(value_lines), .frames = frames, .nframes = 1 };
+const struct asm_part rp_stack_value_part = { ASM_LINES(value_lines), .frames = frames,
+					      .nframes = 1 };

@@ -95,5 +95,5 @@ static const struct asm_layout target_frame_layout = ASM_LAYOUT(
 static const struct asm_func_frame frames[] = {
 	{ "target_ids", &target_frame_layout },
 };
-const struct asm_part target_part = { ASM_LINES(target_lines), .frames = frames,
-				      .nframes = sizeof(frames) / sizeof(frames[0]) };
+const struct asm_part rp_target_part = { ASM_LINES(target_lines), .frames = frames,
+					 .nframes = sizeof(frames) / sizeof(frames[0]) };

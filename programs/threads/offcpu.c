@@ -18,8 +18,8 @@ static const struct asm_layout pair_weights_layout =
 	ASM_LAYOUT(struct offcpu_pair_weights, ASM_FIELD(struct offcpu_pair_weights, count),
 		   ASM_FIELD(struct offcpu_pair_weights, ns));
 
-const struct asm_map offcpu_maps[OFFCPU_MAPS] = {
-	SCHED_MAP_LIST(OFFCPU_WEIGHTS, SCHED_OFFCPU_BYTES, sched_offcpu_layout),
+const struct asm_map rp_offcpu_maps[OFFCPU_MAPS] = {
+	SCHED_MAP_LIST(OFFCPU_WEIGHTS, SCHED_OFFCPU_BYTES, rp_sched_offcpu_layout),
 	[OFFCPU_MAP_PAIRS] = { "pairs", BPF_MAP_TYPE_HASH, sizeof(struct offcpu_pair),
 			       sizeof(struct offcpu_pair_weights), 65536, .key = &pair_layout,
 			       .value = &pair_weights_layout },
@@ -230,7 +230,7 @@ LABEL(known),
 	MOV_REG(R8, R0),
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R8),
-	INCLUDE(&stack_kernel_part),
+	INCLUDE(&rp_stack_kernel_part),
 	MOV_REG(R1, R8),
 	MOV_REG(R2, R6),
 	MOV_REG(R3, R0),
@@ -325,12 +325,12 @@ LABEL(next_is_idle),
 	INCLUDE(&leave_part),
 
 	INCLUDE(&offcpu_part),
-	INCLUDE(&target_part),
-	INCLUDE(&stack_pieces_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
 /* clang-format on */
 
-const struct asm_program offcpu_switch_program = {
+const struct asm_program rp_offcpu_switch_program = {
 	.name = "offcpu_switch",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -361,12 +361,12 @@ LABEL(next_is_idle),
 	INCLUDE(&leave_part),
 
 	INCLUDE(&offcpu_part),
-	INCLUDE(&target_part),
-	INCLUDE(&stack_pieces_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
 /* clang-format on */
 
-const struct asm_program offcpu_switch_classic_program = {
+const struct asm_program rp_offcpu_switch_classic_program = {
 	.name = "offcpu_classic",
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",
@@ -375,6 +375,6 @@ const struct asm_program offcpu_switch_classic_program = {
 	.frame = &leave_frame_layout,
 };
 
-const struct sched_config offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-						  .state_argument = 1,
-						  .states = THREAD_WAITING };
+const struct sched_config rp_offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						     .state_argument = 1,
+						     .states = THREAD_WAITING };

@@ -60,7 +60,7 @@ LABEL(take),
 	MOV_REG(R8, R0),
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R8),
-	INCLUDE(&stack_kernel_part),
+	INCLUDE(&rp_stack_kernel_part),
 	MOV_REG(R1, R8),
 	MOV_REG(R2, R6),
 	MOV_REG(R3, R0),
@@ -108,7 +108,7 @@ static const struct asm_insn waking[] = {
 LABEL(a_task),
 	INCLUDE(&take_part),
 
-	INCLUDE(&stack_pieces_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
 
 /*
@@ -128,11 +128,11 @@ static const struct asm_insn waking_classic[] = {
 	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
 	INCLUDE(&take_part),
 
-	INCLUDE(&stack_pieces_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
 /* clang-format on */
 
-const struct asm_program offcpu_waking_program = {
+const struct asm_program rp_offcpu_waking_program = {
 	.name = "offcpu_waking",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -143,7 +143,7 @@ const struct asm_program offcpu_waking_program = {
 	.frame = &frame_layout,
 };
 
-const struct asm_program offcpu_waking_classic_program = {
+const struct asm_program rp_offcpu_waking_classic_program = {
 	.name = "waking_classic",
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",
@@ -152,7 +152,7 @@ const struct asm_program offcpu_waking_classic_program = {
 	.frame = &frame_layout,
 };
 
-const struct sched_config offcpu_waking_usual_config = {
+const struct sched_config rp_offcpu_waking_usual_config = {
 	.profile = { .user_bytes = 127 * 8,
 		     .fp_bytes = 127 * 8,
 		     .user_frames = 127,

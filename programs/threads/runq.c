@@ -23,7 +23,7 @@ static const struct asm_layout hist_layout =
 		   ASM_FIELD(struct runq_hist, not_least), ASM_FIELD(struct runq_hist, greatest),
 		   ASM_FIELD(struct runq_hist, slots), ASM_FIELD(struct runq_hist, comm));
 
-const struct asm_map runq_maps[RUNQ_MAPS] = {
+const struct asm_map rp_runq_maps[RUNQ_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct runq_stats, stats_layout),
 	[RUNQ_MAP_THREADS] = { "threads", BPF_MAP_TYPE_HASH, 4, sizeof(struct runq_thread), 32768,
 			       .value = &thread_layout },
@@ -182,7 +182,7 @@ LABEL(stranger), /* of all threads, one that was queued before we looked; else n
 	JA(out),
 
 	INCLUDE(&add_part),
-	INCLUDE(&target_part),
+	INCLUDE(&rp_target_part),
 };
 
 /* sched_wakeup(struct task_struct *p), sched_wakeup_new(struct task_struct *p) */
@@ -308,7 +308,7 @@ LABEL(unknown),
 	JA(out),
 
 	INCLUDE(&add_part),
-	INCLUDE(&target_part),
+	INCLUDE(&rp_target_part),
 };
 
 /* sched_wakeup; of sched_wakeup_new the records are alike */
@@ -344,15 +344,15 @@ LABEL(out),
 	.license = "Dual BSD/GPL", ASM_LINES(text_lines),                                          \
 	.config_size = sizeof(struct sched_config), .frame = &frame_layout
 
-const struct asm_program runq_switch_program = {
+const struct asm_program rp_runq_switch_program = {
 	.name = "runq_switch",
 	ON_TRACEPOINT("sched_switch", runq_switch),
 };
-const struct asm_program runq_wakeup_program = {
+const struct asm_program rp_runq_wakeup_program = {
 	.name = "runq_wakeup",
 	ON_TRACEPOINT("sched_wakeup", runq_wakeup),
 };
-const struct asm_program runq_new_program = {
+const struct asm_program rp_runq_new_program = {
 	.name = "runq_new",
 	ON_TRACEPOINT("sched_wakeup_new", runq_wakeup),
 };
@@ -361,20 +361,22 @@ const struct asm_program runq_new_program = {
 	.type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL", ASM_LINES(text_lines),        \
 	.config_size = sizeof(struct sched_config), .frame = &frame_layout
 
-const struct asm_program runq_switch_classic_program = {
+const struct asm_program rp_runq_switch_classic_program = {
 	.name = "runq_classic",
 	CLASSIC(runq_switch_classic),
 };
-const struct asm_program runq_wakeup_classic_program = {
+const struct asm_program rp_runq_wakeup_classic_program = {
 	.name = "runq_wakeup_tp",
 	CLASSIC(runq_wakeup_classic),
 };
-const struct asm_program runq_new_classic_program = {
+const struct asm_program rp_runq_new_classic_program = {
 	.name = "runq_new_tp",
 	CLASSIC(runq_wakeup_classic),
 };
 
-const struct sched_config runq_usual_config = { .state_argument = 1, .by_cpu = 1, .by_process = 1 };
-const struct sched_config runq_classic_usual_config = { .classic = 1,
-							.by_cpu = 1,
-							.by_process = 1 };
+const struct sched_config rp_runq_usual_config = { .state_argument = 1,
+						   .by_cpu = 1,
+						   .by_process = 1 };
+const struct sched_config rp_runq_classic_usual_config = { .classic = 1,
+							   .by_cpu = 1,
+							   .by_process = 1 };

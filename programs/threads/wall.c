@@ -16,8 +16,8 @@
 
 #include "programs/shared/sched_thread.h"
 
-const struct asm_map wall_maps[WALL_MAPS] = {
-	SCHED_MAP_LIST(WALL_WEIGHTS, sizeof(struct sched_thread), sched_thread_layout),
+const struct asm_map rp_wall_maps[WALL_MAPS] = {
+	SCHED_MAP_LIST(WALL_WEIGHTS, sizeof(struct sched_thread), rp_sched_thread_layout),
 	[WALL_MAP_SWITCHED] = { "switched", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
 	[WALL_MAP_BIRTHS] = { "births", BPF_MAP_TYPE_LRU_HASH, 4, 8, 8192 },
 };
@@ -298,7 +298,7 @@ LABEL(take),
 	LDX(DW, R7, R10, CONTEXT),
 	MOV_REG(R1, R7),
 	MOV_REG(R2, R9),
-	INCLUDE(&stack_kernel_part),
+	INCLUDE(&rp_stack_kernel_part),
 	MOV_REG(R1, R9),
 	MOV_REG(R2, R7),
 	MOV_REG(R3, R0),
@@ -346,7 +346,7 @@ LABEL(filtered),
 	COUNT(stats, struct sched_stats, profile.filtered),
 	JA(out),
 
-	INCLUDE(&wall_ended_part),
+	INCLUDE(&rp_wall_ended_part),
 };
 /* clang-format on */
 static const struct asm_layout back_frame_layout =
@@ -392,8 +392,8 @@ LABEL(out),
 	EXIT(),
 
 	INCLUDE(&wall_part),
-	INCLUDE(&target_part),
-	INCLUDE(&stack_pieces_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
 
 /* The thread is on a run queue now. */
@@ -452,8 +452,8 @@ LABEL(out),
 	EXIT(),
 
 	INCLUDE(&wall_part),
-	INCLUDE(&target_part),
-	INCLUDE(&stack_pieces_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
 static const struct asm_insn wall_wakeup_classic[] = {
 	LD_TP(R1, R1, "sched", "sched_wakeup", "pid"),
@@ -510,12 +510,12 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 
-const struct asm_program wall_switch_program = {
+const struct asm_program rp_wall_switch_program = {
 	.name = "wall_switch",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -525,7 +525,7 @@ const struct asm_program wall_switch_program = {
 	.config_size = sizeof(struct sched_config),
 	.frame = &back_frame_layout,
 };
-const struct asm_program wall_wakeup_program = {
+const struct asm_program rp_wall_wakeup_program = {
 	.name = "wall_wakeup",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -534,7 +534,7 @@ const struct asm_program wall_wakeup_program = {
 	ASM_LINES(wall_wakeup),
 	.frame = &back_frame_layout,
 };
-const struct asm_program wall_sample_program = {
+const struct asm_program rp_wall_sample_program = {
 	.name = "wall_sample",
 	.type = BPF_PROG_TYPE_PERF_EVENT,
 	.license = "Dual BSD/GPL",
@@ -546,24 +546,25 @@ const struct asm_program wall_sample_program = {
 	.type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL", ASM_LINES(text_lines),        \
 	.config_size = sizeof(struct sched_config), .frame = &back_frame_layout
 
-const struct asm_program wall_switch_classic_program = {
+const struct asm_program rp_wall_switch_classic_program = {
 	.name = "wall_classic",
 	CLASSIC(wall_switch_classic),
 };
-const struct asm_program wall_wakeup_classic_program = {
+const struct asm_program rp_wall_wakeup_classic_program = {
 	.name = "wall_wakeup_tp",
 	CLASSIC(wall_wakeup_classic),
 };
-const struct asm_program wall_new_classic_program = {
+const struct asm_program rp_wall_new_classic_program = {
 	.name = "wall_new_tp",
 	CLASSIC(wall_new_classic),
 };
 
-const struct sched_config wall_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-						.state_argument = 1,
-						.states = THREAD_WAITING | THREAD_RUNNABLE,
-						.everyone = 1 };
-const struct sched_config wall_classic_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-							.states = THREAD_WAITING | THREAD_RUNNABLE,
-							.everyone = 1,
-							.classic = 1 };
+const struct sched_config rp_wall_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+						   .state_argument = 1,
+						   .states = THREAD_WAITING | THREAD_RUNNABLE,
+						   .everyone = 1 };
+const struct sched_config rp_wall_classic_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+							   .states =
+								   THREAD_WAITING | THREAD_RUNNABLE,
+							   .everyone = 1,
+							   .classic = 1 };

@@ -63,7 +63,7 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };
-const struct asm_part wall_ended_part = { ASM_LINES(ended_lines) };
+const struct asm_part rp_wall_ended_part = { ASM_LINES(ended_lines) };
 
 static const struct asm_insn exec_lines[] = {
 	LDX(W, R1, R10, OLD),
@@ -104,9 +104,9 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	INCLUDE(&wall_ended_part),
-	INCLUDE(&target_part),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_wall_ended_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_part),
 };
 static const struct asm_part exec_part = { ASM_LINES(exec_lines) };
 
@@ -134,7 +134,7 @@ static const struct asm_insn wall_exec_classic[] = {
 };
 /* clang-format on */
 
-const struct asm_program wall_exec_program = {
+const struct asm_program rp_wall_exec_program = {
 	.name = "wall_exec",
 	.type = BPF_PROG_TYPE_TRACING,
 	.attach_type = BPF_TRACE_RAW_TP,
@@ -144,7 +144,7 @@ const struct asm_program wall_exec_program = {
 	.config_size = sizeof(struct sched_config),
 	.frame = &exec_frame_layout,
 };
-const struct asm_program wall_exec_classic_program = {
+const struct asm_program rp_wall_exec_classic_program = {
 	.name = "wall_exec_tp",
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",

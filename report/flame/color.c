@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flame_color.c: the colours of a flame graph. The kind of code chooses a range of hues; in it the
+ * report_flame_color.c: the colours of a flame graph. The kind of code chooses a range of hues; in it the
  * beginning of a name (a namespace, a prefix) chooses most of the hue, so that what belongs
  * together looks alike, and the whole name the rest and the lightness.
  */
@@ -75,12 +75,12 @@ static void color_in(const struct range *range, const char *name, char color[8])
 		 channel(4, hue, saturation, lightness) & 0xff);
 }
 
-void flame_color(const char *name, uint32_t kind, char color[8])
+void report_flame_color(const char *name, uint32_t kind, char color[8])
 {
 	color_in(&ranges[kind], name, color);
 }
 
-void flame_color_of_label(const char *name, unsigned int place, char color[8])
+void report_flame_color_of_label(const char *name, unsigned int place, char color[8])
 {
 	size_t n = sizeof(label_ranges) / sizeof(*label_ranges);
 

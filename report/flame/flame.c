@@ -97,22 +97,22 @@ static int measure(struct flame *f)
 static void put_cut(struct flame *f, const char *name, double width)
 {
 	size_t room = width > 6 ? (size_t)((width - 6) / CHARACTER) : 0;
-	bool whole = text_columns(name) <= room;
+	bool whole = report_text_columns(name) <= room;
 
 	if (room < 3)
 		return;
-	buf_reset(&f->scratch);
+	report_buf_reset(&f->scratch);
 	for (size_t n = whole ? room : room - 1; n && *name; n--) {
 		char unit[UNIT_SIZE];
 
-		buf_add(&f->scratch, unit, text_unit(&name, unit, NULL));
+		report_buf_add(&f->scratch, unit, report_text_unit(&name, unit, NULL));
 	}
 	if (!whole)
-		buf_puts(&f->scratch, "…");
+		report_buf_puts(&f->scratch, "…");
 	if (f->scratch.err)
 		f->out->err = f->scratch.err;
 	else
-		out_xml(f->out, f->scratch.s);
+		report_out_xml(f->out, f->scratch.s);
 }
 
 /* "1,234 samples, 5.67%" */
@@ -124,27 +124,27 @@ static void put_weight(struct flame *f, uint64_t weight)
 	char s[NUMBER_SIZE];
 
 	if (o->divisor == 1 && (!strcmp(unit, "nanoseconds") || !strcmp(unit, "bytes"))) {
-		out_puts(f->out, text_weight(weight, unit, s));
+		report_out_puts(f->out, report_text_weight(weight, unit, s));
 	} else {
-		out_puts(f->out, text_number(divide_rounded(weight, o->divisor), s));
-		out_putc(f->out, ' ');
-		out_xml(f->out, unit);
+		report_out_puts(f->out, report_text_number(divide_rounded(weight, o->divisor), s));
+		report_out_putc(f->out, ' ');
+		report_out_xml(f->out, unit);
 	}
-	out_puts(f->out, ", ");
-	out_hundredths(f->out, text_percent(weight, f->tree.nodes[0].total));
-	out_putc(f->out, '%');
+	report_out_puts(f->out, ", ");
+	report_out_hundredths(f->out, report_text_percent(weight, f->tree.nodes[0].total));
+	report_out_putc(f->out, '%');
 }
 
 static void put_integer(struct flame *f, const char *before, uint64_t v)
 {
-	out_puts(f->out, before);
-	out_u64(f->out, v);
+	report_out_puts(f->out, before);
+	report_out_u64(f->out, v);
 }
 
 static void put_pixels(struct flame *f, const char *before, double v)
 {
-	out_puts(f->out, before);
-	out_hundredths(f->out, v);
+	report_out_puts(f->out, before);
+	report_out_hundredths(f->out, v);
 }
 
 static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
@@ -158,40 +158,41 @@ static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
 	char color[8] = "#d9dce1";
 
 	if (node && f->labels.place)
-		flame_color_of_label(name, f->labels.place[node], color);
+		report_flame_color_of_label(name, f->labels.place[node], color);
 	else if (node)
-		flame_color(name, name_get(&f->names, n->key)->kind, color);
+		report_flame_color(name, name_get(&f->names, n->key)->kind, color);
 	put_integer(f, "<g class=\"f\" data-x=\"", begin >> f->shift);
 	put_integer(f, "\" data-w=\"", (end >> f->shift) - (begin >> f->shift));
 	put_integer(f, "\" data-d=\"", depth);
-	out_puts(f->out, "\"><title>");
-	out_xml(f->out, name);
-	out_puts(f->out, " (");
+	report_out_puts(f->out, "\"><title>");
+	report_out_xml(f->out, name);
+	report_out_puts(f->out, " (");
 	put_weight(f, n->total);
 	put_pixels(f, ")</title><rect x=\"", x);
 	put_integer(f, "\" y=\"", y);
 	put_pixels(f, "\" width=\"", width);
 	put_integer(f, "\" height=\"", ROW - 1);
-	out_puts(f->out, "\" rx=\"2\" fill=\"");
-	out_puts(f->out, color);
+	report_out_puts(f->out, "\" rx=\"2\" fill=\"");
+	report_out_puts(f->out, color);
 	put_pixels(f, "\"/><text x=\"", x + 3);
 	put_integer(f, "\" y=\"", y + ROW - 5);
-	out_puts(f->out, "\">");
+	report_out_puts(f->out, "\">");
 	put_cut(f, name, width);
-	out_puts(f->out, "</text></g>\n");
+	report_out_puts(f->out, "</text></g>\n");
 }
 
 /* Returns where the next one begins. */
 static unsigned int put_legend_entry(struct flame *f, unsigned int x, const char *color,
 				     const char *name)
 {
-	out_printf(f->out,
-		   "<rect x=\"%u\" y=\"54\" width=\"11\" height=\"11\" rx=\"2\" fill=\"%s\"/>"
-		   "<text class=\"dim\" x=\"%u\" y=\"64\">",
-		   x, color, x + 16);
-	out_xml(f->out, name);
-	out_puts(f->out, "</text>\n");
-	return x + 16 + 14 + (unsigned int)(text_columns(name) * CHARACTER);
+	report_out_printf(
+		f->out,
+		"<rect x=\"%u\" y=\"54\" width=\"11\" height=\"11\" rx=\"2\" fill=\"%s\"/>"
+		"<text class=\"dim\" x=\"%u\" y=\"64\">",
+		x, color, x + 16);
+	report_out_xml(f->out, name);
+	report_out_puts(f->out, "</text>\n");
+	return x + 16 + 14 + (unsigned int)(report_text_columns(name) * CHARACTER);
 }
 
 static unsigned int put_kinds(struct flame *f)
@@ -221,45 +222,45 @@ static unsigned int put_values(struct flame *f)
 	for (uint32_t i = 0; i < f->labels.nvalues; i++) {
 		const char *name = name_text(&f->names, f->labels.values[i]);
 
-		if (x + BUTTON + text_columns(name) * CHARACTER > end)
+		if (x + BUTTON + report_text_columns(name) * CHARACTER > end)
 			break;
-		flame_color_of_label(name, i, color);
+		report_flame_color_of_label(name, i, color);
 		x = put_legend_entry(f, x, color, name);
 	}
 	return x;
 }
 
-void flame_title(const struct report *r, const struct report_options *options, struct buf *b)
+void report_flame_title(const struct report *r, const struct report_options *options, struct buf *b)
 {
 	if (options->title)
-		buf_clean(b, options->title, 0, 0);
+		report_buf_clean(b, options->title, 0, 0);
 	else
-		add_title(b, &r->books.info);
+		report_add_title(b, &r->books.info);
 }
 
 static void put_head(struct flame *f)
 {
 	struct buf *b = &f->scratch;
 
-	out_printf(
+	report_out_printf(
 		f->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rawprof\" width=\"%u\" height=\"%u\" "
 		"viewBox=\"0 0 %u %u\"%s>\n<style><![CDATA[\n%s]]></style>\n",
 		f->options.image_width, f->height, f->options.image_width, f->height,
-		f->fixed ? " data-fixed=\"1\"" : "", flame_style);
-	out_printf(f->out, "<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n");
-	buf_reset(b);
-	flame_title(f->r, &f->options, b);
-	out_printf(f->out, "<text class=\"title\" x=\"%d\" y=\"26\">", PAD);
-	out_xml(f->out, b->err ? "" : b->s);
-	buf_reset(b);
+		f->fixed ? " data-fixed=\"1\"" : "", report_flame_style);
+	report_out_printf(f->out, "<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n");
+	report_buf_reset(b);
+	report_flame_title(f->r, &f->options, b);
+	report_out_printf(f->out, "<text class=\"title\" x=\"%d\" y=\"26\">", PAD);
+	report_out_xml(f->out, b->err ? "" : b->s);
+	report_buf_reset(b);
 	if (f->options.subtitle)
-		buf_clean(b, f->options.subtitle, 0, 0);
+		report_buf_clean(b, f->options.subtitle, 0, 0);
 	else
-		add_profile_circumstances(b, f->r);
-	out_printf(f->out, "</text>\n<text class=\"dim\" x=\"%d\" y=\"44\">", PAD);
-	out_xml(f->out, b->err ? "" : b->s);
-	out_puts(f->out, "</text>\n");
+		report_add_profile_circumstances(b, f->r);
+	report_out_printf(f->out, "</text>\n<text class=\"dim\" x=\"%d\" y=\"44\">", PAD);
+	report_out_xml(f->out, b->err ? "" : b->s);
+	report_out_puts(f->out, "</text>\n");
 }
 
 static void put_graph(struct flame *f)
@@ -267,50 +268,53 @@ static void put_graph(struct flame *f)
 	unsigned int depth = 0, end;
 
 	end = f->labels.place ? put_values(f) : put_kinds(f);
-	out_printf(f->out,
-		   "<text id=\"reset\" class=\"button\" x=\"%u\" y=\"64\">Reset Zoom</text>\n",
-		   end);
-	out_printf(f->out, "<text id=\"details\" x=\"%d\" y=\"%u\"></text>\n", PAD, f->height - 13);
-	out_printf(f->out, "<text id=\"matched\" text-anchor=\"end\" x=\"%u\" y=\"%u\"></text>\n",
-		   f->options.image_width - PAD, f->height - 13);
+	report_out_printf(
+		f->out, "<text id=\"reset\" class=\"button\" x=\"%u\" y=\"64\">Reset Zoom</text>\n",
+		end);
+	report_out_printf(f->out, "<text id=\"details\" x=\"%d\" y=\"%u\"></text>\n", PAD,
+			  f->height - 13);
+	report_out_printf(f->out,
+			  "<text id=\"matched\" text-anchor=\"end\" x=\"%u\" y=\"%u\"></text>\n",
+			  f->options.image_width - PAD, f->height - 13);
 	put_frame(f, 0, 0);
 	for (uint32_t at = 0; (at = next_visible(f, at, &depth));)
 		put_frame(f, at, depth);
-	out_printf(f->out, "<script><![CDATA[\n%s]]></script>\n", flame_script);
+	report_out_printf(f->out, "<script><![CDATA[\n%s]]></script>\n", report_flame_script);
 }
 
-int flame_write(const struct report *r, struct out *o, const struct report_options *given)
+int report_flame_write(const struct report *r, struct out *o, const struct report_options *given)
 {
 	struct flame f = {
 		.out = o, .r = r, .height = HEAD + FOOT, .fixed = given && given->image_width
 	};
-	int err = options_resolve(r, given, &f.options);
+	int err = report_options_resolve(r, given, &f.options);
 
 	if (err)
 		return err;
 	if (f.options.image_width < 200)
 		f.options.image_width = 200;
-	err = names_make(r, &f.options, false, &f.names);
+	err = report_names_make(r, &f.options, false, &f.names);
 	if (!err)
-		err = tree_by_name(r, &f.names, &f.options, &f.tree);
+		err = report_tree_by_name(r, &f.names, &f.options, &f.tree);
 	if (!err && f.tree.nodes[0].total)
 		err = measure(&f);
 	if (!err && f.options.color_by_label)
-		err = flame_labels_make(&f.names, &f.tree, f.options.label_order, &f.labels);
+		err = report_flame_labels_make(&f.names, &f.tree, f.options.label_order, &f.labels);
 	if (!err) {
 		put_head(&f);
 		if (f.tree.nodes[0].total)
 			put_graph(&f);
 		else
-			out_printf(o, "<text x=\"%d\" y=\"%d\">Nothing was recorded.</text>\n", PAD,
-				   HEAD);
-		out_puts(o, "</svg>\n");
+			report_out_printf(o,
+					  "<text x=\"%d\" y=\"%d\">Nothing was recorded.</text>\n",
+					  PAD, HEAD);
+		report_out_puts(o, "</svg>\n");
 		err = f.scratch.err;
 	}
 	free(f.begin);
-	flame_labels_free(&f.labels);
-	buf_free(&f.scratch);
-	tree_free(&f.tree);
-	names_free(&f.names);
+	report_flame_labels_free(&f.labels);
+	report_buf_free(&f.scratch);
+	report_tree_free(&f.tree);
+	report_names_free(&f.names);
 	return err ? err : o->err;
 }

@@ -7,19 +7,19 @@
 
 #include "report/write.h"
 
-extern const char flame_style[];  /* CSS */
-extern const char flame_script[]; /* ECMAScript 5 without "]]>" */
+extern const char report_flame_style[];	 /* CSS */
+extern const char report_flame_script[]; /* ECMAScript 5 without "]]>" */
 
 /* Writes the <svg> element, without the XML declaration; does not flush. 0 or -errno. */
-int flame_write(const struct report *r, struct out *o, const struct report_options *given);
+int report_flame_write(const struct report *r, struct out *o, const struct report_options *given);
 
 /* "#rrggbb" of a frame: a function of its name and kind alone, so that it is the same in every
  * graph. */
-void flame_color(const char *name, uint32_t kind, char color[8]);
+void report_flame_color(const char *name, uint32_t kind, char color[8]);
 
 /* The same for a frame whose weight is all of one value of a label, the place-th, or of several. */
 #define FLAME_MIXED UINT_MAX
-void flame_color_of_label(const char *name, unsigned int place, char color[8]);
+void report_flame_color_of_label(const char *name, unsigned int place, char color[8]);
 
 /* flame_labels.c: whose weight is of which value. */
 struct flame_labels {
@@ -30,10 +30,11 @@ struct flame_labels {
 
 /* The names and the tree have to be made with options->color_by_label. 0 or -ENOMEM; to be freed in
  * either case. */
-int flame_labels_make(const struct names *names, const struct tree *tree,
-		      const char *const *label_order, struct flame_labels *labels);
-void flame_labels_free(struct flame_labels *labels);
+int report_flame_labels_make(const struct names *names, const struct tree *tree,
+			     const char *const *label_order, struct flame_labels *labels);
+void report_flame_labels_free(struct flame_labels *labels);
 
-void flame_title(const struct report *r, const struct report_options *options, struct buf *b);
+void report_flame_title(const struct report *r, const struct report_options *options,
+			struct buf *b);
 
 #endif

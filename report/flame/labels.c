@@ -91,8 +91,8 @@ static void spread(const struct names *names, const struct tree *tree, const uin
 	}
 }
 
-int flame_labels_make(const struct names *names, const struct tree *tree,
-		      const char *const *label_order, struct flame_labels *labels)
+int report_flame_labels_make(const struct names *names, const struct tree *tree,
+			     const char *const *label_order, struct flame_labels *labels)
 {
 	struct by_place by = { names, label_order };
 	size_t nnames = (size_t)names->pool.count + 1;
@@ -110,7 +110,7 @@ int flame_labels_make(const struct names *names, const struct tree *tree,
 	return err;
 }
 
-void flame_labels_free(struct flame_labels *labels)
+void report_flame_labels_free(struct flame_labels *labels)
 {
 	free(labels->values);
 	free(labels->place);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flame_script.c: style and script of the flame graph, which go into every file, so that it needs
+ * report_flame_script.c: style and script of the flame graph, which go into every file, so that it needs
  * nothing else. State lives in the page's address: #x=&y= is the frame zoomed to, by data-x and
  * data-d, s= the search.
  */
 #include "flame.h"
 
 /* clang-format off */
-const char flame_style[] =
+const char report_flame_style[] =
 "svg.rawprof { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono',\n"
 "  'Liberation Mono', monospace; }\n"
 ".back { fill: #fff; }\n"
@@ -39,7 +39,7 @@ const char flame_style[] =
 "  #search:focus { background: #1b1e24; }\n"
 "}\n";
 
-const char flame_script[] =
+const char report_flame_script[] =
 "(function () {\n"
 "'use strict';\n"
 "var PAD = 12, LEAST = 480, SEARCH = 240, NARROWEST = 0.1;\n"

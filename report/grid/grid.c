@@ -9,14 +9,14 @@
 
 static bool spec_makes_sense(const struct report_grid_spec *spec)
 {
-	if (!spec->title || !spec->events || !spec->metric || !prometheus_name(spec->metric))
+	if (!spec->title || !spec->events || !spec->metric || !report_prometheus_name(spec->metric))
 		return false;
 	if (!spec->ncolumns || spec->ncolumns > REPORT_GRID_MAX_COLUMNS)
 		return false;
 	for (size_t i = 0; i < spec->ncolumns; i++) {
 		const struct report_column *c = &spec->columns[i];
 
-		if (!c->title || !c->key || !prometheus_name(c->key) ||
+		if (!c->title || !c->key || !report_prometheus_name(c->key) ||
 		    (unsigned int)c->unit > REPORT_UNIT_TEXT)
 			return false;
 		for (size_t k = 0; k < i; k++)
@@ -60,7 +60,7 @@ int report_grid_new(const struct report_grid_spec *spec, struct report_grid **ou
 		return -ENOMEM;
 	err = copy_spec(g, spec);
 	if (!err)
-		err = strings_init(&g->strings);
+		err = report_strings_init(&g->strings);
 	if (err)
 		report_grid_free(g);
 	else
@@ -80,8 +80,8 @@ void report_grid_free(struct report_grid *g)
 	free((char *)g->spec.metric);
 	free((char *)g->spec.events);
 	free((char *)g->spec.rows);
-	strings_free(&g->strings);
-	books_free(&g->books);
+	report_strings_free(&g->strings);
+	report_ledger_free(&g->books);
 	free(g->cells);
 	free(g);
 }
@@ -90,7 +90,8 @@ int report_grid_add(struct report_grid *g, const struct report_cell *cells)
 {
 	size_t n = g->spec.ncolumns;
 	struct cell *row;
-	int err = array_grow(&g->cells, &g->cap, ((uint64_t)g->rows + 1) * n, sizeof(*g->cells));
+	int err = report_array_grow(&g->cells, &g->cap, ((uint64_t)g->rows + 1) * n,
+				    sizeof(*g->cells));
 
 	if (err)
 		return err;
@@ -98,7 +99,7 @@ int report_grid_add(struct report_grid *g, const struct report_cell *cells)
 	for (size_t i = 0; i < n && !err; i++) {
 		row[i] = (struct cell){ 0 };
 		if (g->columns[i].unit == REPORT_UNIT_TEXT)
-			err = strings_add(&g->strings, cells[i].text, &row[i].text);
+			err = report_strings_add(&g->strings, cells[i].text, &row[i].text);
 		else if (column_is_real(&g->columns[i]))
 			row[i].real = cells[i].real;
 		else
@@ -190,15 +191,15 @@ uint32_t *grid_sorted(const struct report_grid *g)
 
 int report_grid_set_info(struct report_grid *g, const struct report_info *info)
 {
-	return books_set_info(&g->books, info);
+	return report_ledger_set_info(&g->books, info);
 }
 
 int report_grid_set_ledger(struct report_grid *g, const struct report_ledger *ledger)
 {
-	return books_set_ledger(&g->books, ledger);
+	return report_ledger_set_ledger(&g->books, ledger);
 }
 
 void report_grid_set_cost(struct report_grid *g, const struct report_cost *cost)
 {
-	books_set_cost(&g->books, cost);
+	report_ledger_set_cost(&g->books, cost);
 }

@@ -21,42 +21,42 @@
 
 static void put_columns(struct json_out *j, const struct report_grid *g)
 {
-	json_key(j, "columns");
-	out_putc(&j->out, '[');
+	report_json_key(j, "columns");
+	report_out_putc(&j->out, '[');
 	for (size_t i = 0; i < g->spec.ncolumns; i++) {
 		const struct report_column *c = &g->columns[i];
 
-		out_puts(&j->out, i ? "," : "");
-		json_open(j);
-		json_text(j, "key", c->key);
-		json_text(j, "title", c->title);
-		json_text(j, "unit", json_unit(c->unit));
+		report_out_puts(&j->out, i ? "," : "");
+		report_json_open(j);
+		report_json_text(j, "key", c->key);
+		report_json_text(j, "title", c->title);
+		report_json_text(j, "unit", report_json_unit(c->unit));
 		if (c->per_second) {
-			json_key(j, "per_second");
-			out_puts(&j->out, "true");
+			report_json_key(j, "per_second");
+			report_out_puts(&j->out, "true");
 		}
-		json_close(j);
+		report_json_close(j);
 	}
-	out_putc(&j->out, ']');
+	report_out_putc(&j->out, ']');
 }
 
 static void put_row(struct json_out *j, const struct report_grid *g, uint32_t row)
 {
-	json_open(j);
+	report_json_open(j);
 	for (size_t i = 0; i < g->spec.ncolumns; i++) {
 		const struct report_column *c = &g->columns[i];
 		const struct cell *cell = grid_cell(g, row, i);
 
 		if (c->unit == REPORT_UNIT_TEXT) {
-			json_text(j, c->key, grid_text(g, row, i));
+			report_json_text(j, c->key, grid_text(g, row, i));
 		} else if (!column_is_real(c)) {
-			json_number(j, c->key, cell->number);
+			report_json_number(j, c->key, cell->number);
 		} else if (isfinite(cell->real)) {
-			json_key(j, c->key);
-			out_printf(&j->out, "%.9g", cell->real);
+			report_json_key(j, c->key);
+			report_out_printf(&j->out, "%.9g", cell->real);
 		}
 	}
-	json_close(j);
+	report_json_close(j);
 }
 
 int report_grid_write_json(const struct report_grid *g, FILE *file,
@@ -68,23 +68,23 @@ int report_grid_write_json(const struct report_grid *g, FILE *file,
 	(void)options;
 	if (!rows)
 		return -ENOMEM;
-	json_open(&j);
-	json_text(&j, "schema", "rawprof-grid");
-	json_number(&j, "version", 1);
-	json_info(&j, &g->books.info);
-	json_text(&j, "title", g->spec.title);
-	json_text(&j, "events", g->spec.events);
+	report_json_open(&j);
+	report_json_text(&j, "schema", "rawprof-grid");
+	report_json_number(&j, "version", 1);
+	report_json_info(&j, &g->books.info);
+	report_json_text(&j, "title", g->spec.title);
+	report_json_text(&j, "events", g->spec.events);
 	put_columns(&j, g);
-	json_key(&j, "rows");
-	out_putc(&j.out, '[');
+	report_json_key(&j, "rows");
+	report_out_putc(&j.out, '[');
 	for (uint32_t i = 0; i < g->rows; i++) {
-		out_puts(&j.out, i ? "," : "");
+		report_out_puts(&j.out, i ? "," : "");
 		put_row(&j, g, rows[i]);
 	}
-	out_putc(&j.out, ']');
-	json_books(&j, &g->books);
-	json_close(&j);
-	out_putc(&j.out, '\n');
+	report_out_putc(&j.out, ']');
+	report_json_books(&j, &g->books);
+	report_json_close(&j);
+	report_out_putc(&j.out, '\n');
 	free(rows);
-	return out_end(&j.out);
+	return report_out_end(&j.out);
 }

@@ -13,7 +13,7 @@ static void put_labels(struct out *o, const struct report_grid *g, uint32_t row)
 	bool first = true;
 	char id[24];
 
-	out_putc(o, '{');
+	report_out_putc(o, '{');
 	for (size_t i = 0; i < g->spec.ncolumns; i++) {
 		const struct report_column *c = &g->columns[i];
 
@@ -21,12 +21,12 @@ static void put_labels(struct out *o, const struct report_grid *g, uint32_t row)
 			continue;
 		if (c->unit == REPORT_UNIT_ID) {
 			snprintf(id, sizeof(id), "%" PRIu64, grid_cell(g, row, i)->number);
-			prometheus_label(o, &first, c->key, id);
+			report_prometheus_label(o, &first, c->key, id);
 		} else if (grid_text(g, row, i)) {
-			prometheus_label(o, &first, c->key, grid_text(g, row, i));
+			report_prometheus_label(o, &first, c->key, grid_text(g, row, i));
 		}
 	}
-	out_puts(o, "} ");
+	report_out_puts(o, "} ");
 }
 
 static void put_gauge(struct out *o, const struct report_grid *g, const uint32_t *rows, size_t i)
@@ -34,29 +34,29 @@ static void put_gauge(struct out *o, const struct report_grid *g, const uint32_t
 	const struct report_column *c = &g->columns[i];
 	struct buf name = { 0 }, help = { 0 };
 
-	buf_printf(&name, "rawprof_%s_%s%s%s", g->spec.metric, c->key, prometheus_suffix(c->unit),
-		   c->per_second ? "_per_second" : "");
-	buf_printf(&help, "%s: %s", g->spec.title, c->title);
+	report_buf_printf(&name, "rawprof_%s_%s%s%s", g->spec.metric, c->key,
+			  report_prometheus_suffix(c->unit), c->per_second ? "_per_second" : "");
+	report_buf_printf(&help, "%s: %s", g->spec.title, c->title);
 	if (name.err || help.err) {
 		o->err = -ENOMEM;
 	} else {
-		prometheus_head(o, name.s, help.s, "gauge");
+		report_prometheus_head(o, name.s, help.s, "gauge");
 		for (uint32_t k = 0; k < grid_shown(g); k++) {
 			const struct cell *cell = grid_cell(g, rows[k], i);
 
 			if (column_is_real(c) && !isfinite(cell->real))
 				continue;
-			out_puts(o, name.s);
+			report_out_puts(o, name.s);
 			put_labels(o, g, rows[k]);
 			if (column_is_real(c))
-				prometheus_real(o, cell->real, c->unit);
+				report_prometheus_real(o, cell->real, c->unit);
 			else
-				prometheus_value(o, cell->number, c->unit);
-			out_putc(o, '\n');
+				report_prometheus_value(o, cell->number, c->unit);
+			report_out_putc(o, '\n');
 		}
 	}
-	buf_free(&name);
-	buf_free(&help);
+	report_buf_free(&name);
+	report_buf_free(&help);
 }
 
 int report_grid_write_prometheus(const struct report_grid *g, FILE *file,
@@ -72,5 +72,5 @@ int report_grid_write_prometheus(const struct report_grid *g, FILE *file,
 		if (!column_is_label(&g->columns[i]))
 			put_gauge(&o, g, rows, i);
 	free(rows);
-	return out_end(&o);
+	return report_out_end(&o);
 }

@@ -33,10 +33,10 @@ static void add_figure(struct buf *b, const struct report_column *c, const struc
 {
 	char s[NUMBER_SIZE];
 
-	buf_puts(b, column_is_real(c) ? text_real(cell->real, c->unit, s)
-				      : text_figure(cell->number, c->unit, s));
+	report_buf_puts(b, column_is_real(c) ? report_text_real(cell->real, c->unit, s)
+					     : report_text_figure(cell->number, c->unit, s));
 	if (c->per_second)
-		buf_puts(b, "/s");
+		report_buf_puts(b, "/s");
 }
 
 /* The figures that were left out, summed. */
@@ -61,18 +61,18 @@ static void add_cell(struct grid_table *t, uint32_t row, size_t i)
 	const struct report_column *c = column(t, i);
 	struct buf *b = &t->scratch;
 
-	buf_reset(b);
+	report_buf_reset(b);
 	if (row == t->shown) {
 		struct cell sum = rest(t, i);
 
 		if (i == t->more_at)
-			buf_puts(b, t->more.s);
+			report_buf_puts(b, t->more.s);
 		else if (c->adds && c->unit != REPORT_UNIT_TEXT)
 			add_figure(b, c, &sum);
 	} else if (c->unit == REPORT_UNIT_TEXT) {
 		const char *s = grid_text(t->g, t->rows[row], i);
 
-		buf_clean(b, s ? s : "-", 0, 0);
+		report_buf_clean(b, s ? s : "-", 0, 0);
 	} else {
 		add_figure(b, c, grid_cell(t->g, t->rows[row], i));
 	}
@@ -89,8 +89,9 @@ static void say_rest(struct grid_table *t)
 	char s[NUMBER_SIZE];
 
 	if (has_rest(t)) {
-		buf_printf(&t->more, "in %s more ", text_number(g->rows - t->shown, s));
-		buf_clean(&t->more, g->spec.rows, 0, 0);
+		report_buf_printf(&t->more, "in %s more ",
+				  report_text_number(g->rows - t->shown, s));
+		report_buf_clean(&t->more, g->spec.rows, 0, 0);
 	}
 	for (size_t i = g->spec.ncolumns; i--;)
 		if (column(t, i)->unit == REPORT_UNIT_TEXT)
@@ -104,13 +105,13 @@ static void measure(struct grid_table *t)
 
 	for (size_t i = 0; i < g->spec.ncolumns; i++) {
 		const struct report_column *c = column(t, i);
-		unsigned int width = text_columns(c->title);
+		unsigned int width = report_text_columns(c->title);
 
 		for (uint32_t row = 0; row < t->shown + has_rest(t) && !t->scratch.err; row++) {
 			unsigned int n;
 
 			add_cell(t, row, i);
-			n = t->scratch.err ? 0 : text_columns(t->scratch.s);
+			n = t->scratch.err ? 0 : report_text_columns(t->scratch.s);
 			width = n > width ? n : width;
 		}
 		if (c->unit == REPORT_UNIT_TEXT && c->width && width > c->width)
@@ -135,7 +136,7 @@ static void measure(struct grid_table *t)
 /* s is printable. */
 static void put_padded(struct grid_table *t, size_t i, const char *s)
 {
-	unsigned int columns = text_columns(s);
+	unsigned int columns = report_text_columns(s);
 	unsigned int pad = columns < t->width[i] ? t->width[i] - columns : 0;
 	bool left = column(t, i)->unit == REPORT_UNIT_TEXT;
 
@@ -144,8 +145,8 @@ static void put_padded(struct grid_table *t, size_t i, const char *s)
 	if (!left)
 		t->gap += pad;
 	if (*s) {
-		out_fill(&t->out, ' ', t->gap);
-		out_puts(&t->out, s);
+		report_out_fill(&t->out, ' ', t->gap);
+		report_out_puts(&t->out, s);
 		t->gap = 0;
 	}
 	if (left)
@@ -154,7 +155,7 @@ static void put_padded(struct grid_table *t, size_t i, const char *s)
 
 static void end_line(struct grid_table *t, bool styled)
 {
-	out_printf(&t->out, "%s\n", styled ? color_code(&t->options, TABLE_RESET) : "");
+	report_out_printf(&t->out, "%s\n", styled ? color_code(&t->options, TABLE_RESET) : "");
 	t->gap = 0;
 }
 
@@ -162,10 +163,11 @@ static void put_titles(struct grid_table *t)
 {
 	struct buf *b = &t->scratch;
 
-	out_printf(&t->out, "\n%s", color_code(&t->options, TABLE_BOLD));
+	report_out_printf(&t->out, "\n%s", color_code(&t->options, TABLE_BOLD));
 	for (size_t i = 0; i < t->g->spec.ncolumns; i++) {
-		buf_reset(b);
-		buf_elide(b, column(t, i)->title, t->width[i], t->options.utf8 ? "…" : "...");
+		report_buf_reset(b);
+		report_buf_elide(b, column(t, i)->title, t->width[i],
+				 t->options.utf8 ? "…" : "...");
 		put_padded(t, i, b->err ? "" : b->s);
 	}
 	end_line(t, true);
@@ -177,19 +179,20 @@ static void put_row(struct grid_table *t, uint32_t row)
 
 	for (size_t i = 0; i < t->g->spec.ncolumns && !t->scratch.err && !cut.err; i++) {
 		add_cell(t, row, i);
-		buf_reset(&cut);
+		report_buf_reset(&cut);
 		if (!t->scratch.err)
-			buf_elide(&cut, t->scratch.s, t->width[i], t->options.utf8 ? "…" : "...");
+			report_buf_elide(&cut, t->scratch.s, t->width[i],
+					 t->options.utf8 ? "…" : "...");
 		put_padded(t, i, cut.err || t->scratch.err ? "" : cut.s);
 	}
 	if (row == t->shown && t->more_at == t->g->spec.ncolumns) {
-		out_fill(&t->out, ' ', t->gap + GAP);
-		out_puts(&t->out, t->more.s);
+		report_out_fill(&t->out, ' ', t->gap + GAP);
+		report_out_puts(&t->out, t->more.s);
 	}
 	end_line(t, row == t->shown);
 	if (cut.err)
 		t->scratch.err = cut.err;
-	buf_free(&cut);
+	report_buf_free(&cut);
 }
 
 static void put_rows(struct grid_table *t)
@@ -199,7 +202,7 @@ static void put_rows(struct grid_table *t)
 		put_row(t, row);
 	if (!has_rest(t))
 		return;
-	out_puts(&t->out, color_code(&t->options, TABLE_DIM));
+	report_out_puts(&t->out, color_code(&t->options, TABLE_DIM));
 	put_row(t, t->shown);
 }
 
@@ -216,22 +219,22 @@ int report_grid_write_table(const struct report_grid *g, FILE *file,
 
 	if (!t.rows)
 		return -ENOMEM;
-	table_head(&t.out, &t.options, &g->books, g->spec.title, g->rows, g->spec.rows);
+	report_table_head(&t.out, &t.options, &g->books, g->spec.title, g->rows, g->spec.rows);
 	say_rest(&t);
 	if (t.more.err)
 		t.scratch.err = t.more.err;
 	measure(&t);
 	if (!g->rows)
-		table_nothing(&t.out, g->spec.events);
+		report_table_nothing(&t.out, g->spec.events);
 	else if (!t.scratch.err)
 		put_rows(&t);
 	if (t.options.part)
-		out_putc(&t.out, '\n');
+		report_out_putc(&t.out, '\n');
 	else
-		books_print(&t.out, &g->books, g->spec.events);
+		report_ledger_print(&t.out, &g->books, g->spec.events);
 	err = t.scratch.err;
-	buf_free(&t.scratch);
-	buf_free(&t.more);
+	report_buf_free(&t.scratch);
+	report_buf_free(&t.more);
 	free(t.rows);
-	return err ? err : out_end(&t.out);
+	return err ? err : report_out_end(&t.out);
 }

@@ -10,13 +10,13 @@
 
 static bool spec_makes_sense(const struct report_hists_spec *spec)
 {
-	if (!spec->title || !spec->metric || !spec->events || !prometheus_name(spec->metric))
+	if (!spec->title || !spec->metric || !spec->events || !report_prometheus_name(spec->metric))
 		return false;
 	if (spec->bits > REPORT_HIST_MAX_BITS || spec->nkeys > REPORT_HISTS_MAX_KEYS ||
 	    (unsigned int)spec->unit > REPORT_UNIT_BYTES)
 		return false;
 	for (size_t i = 0; i < spec->nkeys; i++) {
-		if (!spec->keys[i] || !prometheus_name(spec->keys[i]) ||
+		if (!spec->keys[i] || !report_prometheus_name(spec->keys[i]) ||
 		    !strcmp(spec->keys[i], "le"))
 			return false;
 		for (size_t k = 0; k < i; k++)
@@ -57,7 +57,7 @@ int report_hists_new(const struct report_hists_spec *spec, struct report_hists *
 		return -ENOMEM;
 	err = copy_spec(set, spec);
 	if (!err)
-		err = strings_init(&set->strings);
+		err = report_strings_init(&set->strings);
 	if (err)
 		report_hists_free(set);
 	else
@@ -72,14 +72,14 @@ void report_hists_free(struct report_hists *set)
 	for (uint32_t i = 0; i < set->tuples.count; i++)
 		free(set->hists[i]);
 	free(set->hists);
-	pool_free(&set->tuples);
-	strings_free(&set->strings);
+	report_pool_free(&set->tuples);
+	report_strings_free(&set->strings);
 	for (size_t i = 0; i < REPORT_HISTS_MAX_KEYS; i++)
 		free(set->keys[i]);
 	free((char *)set->spec.title);
 	free((char *)set->spec.metric);
 	free((char *)set->spec.events);
-	books_free(&set->books);
+	report_ledger_free(&set->books);
 	free(set);
 }
 
@@ -95,12 +95,14 @@ int report_hists_get(struct report_hists *set, const char *const *values, struct
 {
 	struct tuple tuple = { 0 };
 	uint32_t before = set->tuples.count, id;
-	int err = array_grow(&set->hists, &set->cap, (uint64_t)before + 1, sizeof(*set->hists));
+	int err = report_array_grow(&set->hists, &set->cap, (uint64_t)before + 1,
+				    sizeof(*set->hists));
 
 	for (size_t i = 0; i < set->spec.nkeys && !err; i++)
-		err = strings_add(&set->strings, values[i] ? values[i] : "", &tuple.value[i]);
+		err = report_strings_add(&set->strings, values[i] ? values[i] : "",
+					 &tuple.value[i]);
 	if (!err)
-		err = pool_add(&set->tuples, &tuple, sizeof(tuple), &id);
+		err = report_pool_add(&set->tuples, &tuple, sizeof(tuple), &id);
 	if (err)
 		return err;
 	if (id == before)
@@ -139,7 +141,7 @@ void report_hists_clear(struct report_hists *set)
 			empty(set->hists[i], set->spec.bits);
 }
 
-uint64_t hists_total(const struct report_hists *set)
+uint64_t report_hists_total(const struct report_hists *set)
 {
 	uint64_t sum = 0;
 
@@ -160,7 +162,7 @@ static int by_labels(const void *a, const void *b, void *arg)
 	return order;
 }
 
-uint32_t *hists_sorted(const struct report_hists *set, uint32_t *n)
+uint32_t *report_hists_sorted(const struct report_hists *set, uint32_t *n)
 {
 	uint32_t *sorted = malloc(((size_t)set->tuples.count + 1) * sizeof(*sorted));
 
@@ -176,15 +178,15 @@ uint32_t *hists_sorted(const struct report_hists *set, uint32_t *n)
 
 int report_hists_set_info(struct report_hists *set, const struct report_info *info)
 {
-	return books_set_info(&set->books, info);
+	return report_ledger_set_info(&set->books, info);
 }
 
 int report_hists_set_ledger(struct report_hists *set, const struct report_ledger *ledger)
 {
-	return books_set_ledger(&set->books, ledger);
+	return report_ledger_set_ledger(&set->books, ledger);
 }
 
 void report_hists_set_cost(struct report_hists *set, const struct report_cost *cost)
 {
-	books_set_cost(&set->books, cost);
+	report_ledger_set_cost(&set->books, cost);
 }

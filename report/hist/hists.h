@@ -49,7 +49,7 @@ static inline bool hist_has_sum(const struct report_hist *h)
 
 /* Histograms that hold something, by the texts of their labels, numbers in them as numbers. To be
  * freed; NULL if memory ran out. */
-uint32_t *hists_sorted(const struct report_hists *set, uint32_t *n);
+uint32_t *report_hists_sorted(const struct report_hists *set, uint32_t *n);
 
 static inline const char *hists_label(const struct report_hists *set, uint32_t tuple, size_t key)
 {
@@ -59,6 +59,6 @@ static inline const char *hists_label(const struct report_hists *set, uint32_t t
 }
 
 /* Counts of all of them. */
-uint64_t hists_total(const struct report_hists *set);
+uint64_t report_hists_total(const struct report_hists *set);
 
 #endif

@@ -24,10 +24,10 @@ static const struct {
 static void put_series(struct out *o, const struct report_hists *set, uint32_t tuple,
 		       const char *name, const char *part, bool *first)
 {
-	out_printf(o, "%s%s{", name, part);
+	report_out_printf(o, "%s%s{", name, part);
 	*first = true;
 	for (size_t i = 0; i < set->spec.nkeys; i++)
-		prometheus_label(o, first, set->keys[i], hists_label(set, tuple, i));
+		report_prometheus_label(o, first, set->keys[i], hists_label(set, tuple, i));
 }
 
 static void put_buckets(struct out *o, const struct report_hists *set, uint32_t tuple,
@@ -46,16 +46,16 @@ static void put_buckets(struct out *o, const struct report_hists *set, uint32_t 
 			if (slot != h->open)
 				sum = add_saturating(sum, h->slots[slot]);
 		put_series(o, set, tuple, name, "_bucket", &first);
-		out_puts(o, first ? "le=\"" : ",le=\"");
-		prometheus_value(o, edge, unit);
-		out_puts(o, "\"} ");
-		out_u64(o, sum);
-		out_putc(o, '\n');
+		report_out_puts(o, first ? "le=\"" : ",le=\"");
+		report_prometheus_value(o, edge, unit);
+		report_out_puts(o, "\"} ");
+		report_out_u64(o, sum);
+		report_out_putc(o, '\n');
 	}
 	put_series(o, set, tuple, name, "_bucket", &first);
-	out_puts(o, first ? "le=\"+Inf\"} " : ",le=\"+Inf\"} ");
-	out_u64(o, h->count);
-	out_putc(o, '\n');
+	report_out_puts(o, first ? "le=\"+Inf\"} " : ",le=\"+Inf\"} ");
+	report_out_u64(o, h->count);
+	report_out_putc(o, '\n');
 }
 
 static void put_sums(struct out *o, const struct report_hists *set, uint32_t tuple,
@@ -65,38 +65,39 @@ static void put_sums(struct out *o, const struct report_hists *set, uint32_t tup
 	bool first;
 
 	put_series(o, set, tuple, name, "_sum", &first);
-	out_puts(o, "} ");
+	report_out_puts(o, "} ");
 	if (hist_has_sum(h))
-		prometheus_value(o, h->sum, set->spec.unit);
+		report_prometheus_value(o, h->sum, set->spec.unit);
 	else
-		out_puts(o, "NaN");
-	out_putc(o, '\n');
+		report_out_puts(o, "NaN");
+	report_out_putc(o, '\n');
 	put_series(o, set, tuple, name, "_count", &first);
-	out_puts(o, "} ");
-	out_u64(o, h->count);
-	out_putc(o, '\n');
+	report_out_puts(o, "} ");
+	report_out_u64(o, h->count);
+	report_out_putc(o, '\n');
 }
 
 int report_hists_write_prometheus(const struct report_hists *set, FILE *file,
 				  const struct report_options *options)
 {
-	uint32_t n = 0, *sorted = hists_sorted(set, &n);
+	uint32_t n = 0, *sorted = report_hists_sorted(set, &n);
 	struct out o = { .file = file };
 	struct buf name = { 0 };
 	int err;
 
 	(void)options;
-	buf_printf(&name, "rawprof_%s%s", set->spec.metric, prometheus_suffix(set->spec.unit));
+	report_buf_printf(&name, "rawprof_%s%s", set->spec.metric,
+			  report_prometheus_suffix(set->spec.unit));
 	err = sorted ? name.err : -ENOMEM;
 	if (!err) {
-		prometheus_head(&o, name.s, set->spec.title, "histogram");
+		report_prometheus_head(&o, name.s, set->spec.title, "histogram");
 		for (uint32_t i = 0; i < n; i++) {
 			put_buckets(&o, set, sorted[i], name.s);
 			put_sums(&o, set, sorted[i], name.s);
 		}
-		err = out_end(&o);
+		err = report_out_end(&o);
 	}
-	buf_free(&name);
+	report_buf_free(&name);
 	free(sorted);
 	return err;
 }

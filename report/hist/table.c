@@ -22,7 +22,7 @@ struct hist_table {
 
 static char *figure(const struct hist_table *t, uint64_t v, char s[NUMBER_SIZE])
 {
-	return text_figure(v, t->set->spec.unit, s);
+	return report_text_figure(v, t->set->spec.unit, s);
 }
 
 /* " (12.3/s)", or nothing if the time is not known. */
@@ -32,20 +32,21 @@ static void put_rate(struct hist_table *t, uint64_t v, enum report_unit unit)
 	char s[NUMBER_SIZE];
 
 	if (ns)
-		out_printf(&t->out, " (%s/s)", text_real((double)v * 1e9 / (double)ns, unit, s));
+		report_out_printf(&t->out, " (%s/s)",
+				  report_text_real((double)v * 1e9 / (double)ns, unit, s));
 }
 
 static void put_name(struct hist_table *t, uint32_t tuple)
 {
-	out_putc(&t->out, '\n');
+	report_out_putc(&t->out, '\n');
 	if (!t->set->spec.nkeys)
 		return;
-	out_puts(&t->out, color_code(&t->options, TABLE_BOLD));
+	report_out_puts(&t->out, color_code(&t->options, TABLE_BOLD));
 	for (size_t i = 0; i < t->set->spec.nkeys; i++) {
-		out_printf(&t->out, "%s%s=", i ? " " : "", t->set->keys[i]);
-		out_clean(&t->out, hists_label(t->set, tuple, i));
+		report_out_printf(&t->out, "%s%s=", i ? " " : "", t->set->keys[i]);
+		report_out_clean(&t->out, hists_label(t->set, tuple, i));
 	}
-	out_printf(&t->out, "%s\n", color_code(&t->options, TABLE_RESET));
+	report_out_printf(&t->out, "%s\n", color_code(&t->options, TABLE_RESET));
 }
 
 static void put_figures(struct hist_table *t, const struct report_hist *h)
@@ -54,21 +55,22 @@ static void put_figures(struct hist_table *t, const struct report_hist *h)
 	char a[NUMBER_SIZE];
 
 	report_hist_summary(h, &s);
-	buf_reset(&t->scratch);
-	add_events(&t->scratch, s.count, t->set->spec.events);
-	out_puts(&t->out, "  ");
-	out_buf(&t->out, &t->scratch);
+	report_buf_reset(&t->scratch);
+	report_add_events(&t->scratch, s.count, t->set->spec.events);
+	report_out_puts(&t->out, "  ");
+	report_out_buf(&t->out, &t->scratch);
 	put_rate(t, s.count, REPORT_UNIT_COUNT);
 	if (hist_has_sum(h)) {
-		out_printf(&t->out, ", sum %s", figure(t, s.sum, a));
+		report_out_printf(&t->out, ", sum %s", figure(t, s.sum, a));
 		put_rate(t, s.sum, t->set->spec.unit);
-		out_printf(&t->out, ", mean %s", text_real(s.mean, t->set->spec.unit, a));
+		report_out_printf(&t->out, ", mean %s",
+				  report_text_real(s.mean, t->set->spec.unit, a));
 	}
-	out_printf(&t->out, "\n  p50 %s", figure(t, s.p50, a));
-	out_printf(&t->out, "  p90 %s", figure(t, s.p90, a));
-	out_printf(&t->out, "  p99 %s", figure(t, s.p99, a));
-	out_printf(&t->out, "  p99.9 %s", figure(t, s.p999, a));
-	out_printf(&t->out, "  max %s\n", figure(t, s.greatest, a));
+	report_out_printf(&t->out, "\n  p50 %s", figure(t, s.p50, a));
+	report_out_printf(&t->out, "  p90 %s", figure(t, s.p90, a));
+	report_out_printf(&t->out, "  p99 %s", figure(t, s.p99, a));
+	report_out_printf(&t->out, "  p99.9 %s", figure(t, s.p999, a));
+	report_out_printf(&t->out, "  max %s\n", figure(t, s.greatest, a));
 }
 
 /* An edge: "4 KiB" rather than "4.00 KiB". */
@@ -117,13 +119,13 @@ static void add_interval(struct hist_table *t, struct buf *b, const struct rows 
 	uint64_t first = report_hist_first(row, 0), last = report_hist_last(row, 0);
 	char s[NUMBER_SIZE];
 
-	buf_printf(b, "[%s", edge(t, first, s));
+	report_buf_printf(b, "[%s", edge(t, first, s));
 	if (row == rows->open || last == UINT64_MAX)
-		buf_puts(b, ", ...)");
+		report_buf_puts(b, ", ...)");
 	else if (first == last)
-		buf_puts(b, "]");
+		report_buf_puts(b, "]");
 	else
-		buf_printf(b, ", %s)", edge(t, last + 1, s));
+		report_buf_printf(b, ", %s)", edge(t, last + 1, s));
 }
 
 static void put_blocks(struct hist_table *t, uint64_t n, uint64_t of, unsigned int width)
@@ -134,23 +136,24 @@ static void put_blocks(struct hist_table *t, uint64_t n, uint64_t of, unsigned i
 	if (n && !eighths)
 		eighths = 1;
 	if (!eighths) {
-		out_putc(&t->out, '\n');
+		report_out_putc(&t->out, '\n');
 		return;
 	}
-	out_printf(&t->out, " %s", color_code(&t->options, "\033[33m"));
+	report_out_printf(&t->out, " %s", color_code(&t->options, "\033[33m"));
 	for (unsigned int i = 0; i < eighths / 8; i++)
-		out_puts(&t->out, "█");
-	out_printf(&t->out, "%s%s\n", parts[eighths % 8], color_code(&t->options, TABLE_RESET));
+		report_out_puts(&t->out, "█");
+	report_out_printf(&t->out, "%s%s\n", parts[eighths % 8],
+			  color_code(&t->options, TABLE_RESET));
 }
 
 static void put_stars(struct hist_table *t, uint64_t n, uint64_t of, unsigned int width)
 {
 	unsigned int filled = (unsigned int)((double)n / (double)of * width);
 
-	out_puts(&t->out, " |");
-	out_fill(&t->out, '@', filled);
-	out_fill(&t->out, ' ', width - filled);
-	out_puts(&t->out, "|\n");
+	report_out_puts(&t->out, " |");
+	report_out_fill(&t->out, '@', filled);
+	report_out_fill(&t->out, ' ', width - filled);
+	report_out_puts(&t->out, "|\n");
 }
 
 static unsigned int bar_width(const struct hist_table *t, unsigned int used)
@@ -172,18 +175,18 @@ static void put_rows(struct hist_table *t, const struct report_hist *h)
 
 	merge(h, &rows);
 	for (unsigned int i = rows.first; i <= rows.last; i++) {
-		buf_reset(&t->scratch);
+		report_buf_reset(&t->scratch);
 		add_interval(t, &t->scratch, &rows, i);
 		if (t->scratch.len > intervals)
 			intervals = (unsigned int)t->scratch.len;
 	}
-	counts = (unsigned int)strlen(text_number(rows.greatest, s));
+	counts = (unsigned int)strlen(report_text_number(rows.greatest, s));
 	bar = bar_width(t, 2 + intervals + 2 + counts + 3);
 	for (unsigned int i = rows.first; i <= rows.last && !t->scratch.err; i++) {
-		buf_reset(&t->scratch);
+		report_buf_reset(&t->scratch);
 		add_interval(t, &t->scratch, &rows, i);
-		out_printf(&t->out, "  %-*s  %*s", (int)intervals, t->scratch.s, (int)counts,
-			   text_number(rows.count[i], s));
+		report_out_printf(&t->out, "  %-*s  %*s", (int)intervals, t->scratch.s, (int)counts,
+				  report_text_number(rows.count[i], s));
 		if (t->options.utf8)
 			put_blocks(t, rows.count[i], rows.greatest, bar);
 		else
@@ -196,14 +199,14 @@ static void put_head(struct hist_table *t)
 {
 	const struct report_hists_spec *spec = &t->set->spec;
 
-	buf_reset(&t->scratch);
-	buf_clean(&t->scratch, spec->title, 0, 0);
+	report_buf_reset(&t->scratch);
+	report_buf_clean(&t->scratch, spec->title, 0, 0);
 	for (size_t i = 0; i < spec->nkeys; i++) {
-		buf_puts(&t->scratch, i ? ", " : " by ");
-		buf_puts(&t->scratch, spec->keys[i]);
+		report_buf_puts(&t->scratch, i ? ", " : " by ");
+		report_buf_puts(&t->scratch, spec->keys[i]);
 	}
-	table_head(&t->out, &t->options, &t->set->books, t->scratch.err ? "" : t->scratch.s,
-		   hists_total(t->set), spec->events);
+	report_table_head(&t->out, &t->options, &t->set->books, t->scratch.err ? "" : t->scratch.s,
+			  report_hists_total(t->set), spec->events);
 }
 
 int report_hists_write_table(const struct report_hists *set, FILE *file,
@@ -212,14 +215,14 @@ int report_hists_write_table(const struct report_hists *set, FILE *file,
 	struct hist_table t = { .out = { .file = file },
 				.set = set,
 				.options = options ? *options : (struct report_options){ 0 } };
-	uint32_t n = 0, *sorted = hists_sorted(set, &n);
+	uint32_t n = 0, *sorted = report_hists_sorted(set, &n);
 	int err;
 
 	if (!sorted)
 		return -ENOMEM;
 	put_head(&t);
 	if (!n)
-		table_nothing(&t.out, set->spec.events);
+		report_table_nothing(&t.out, set->spec.events);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct report_hist *h = set->hists[sorted[i]];
 
@@ -228,11 +231,11 @@ int report_hists_write_table(const struct report_hists *set, FILE *file,
 		put_rows(&t, h);
 	}
 	if (t.options.part)
-		out_putc(&t.out, '\n');
+		report_out_putc(&t.out, '\n');
 	else
-		books_print(&t.out, &set->books, set->spec.events);
+		report_ledger_print(&t.out, &set->books, set->spec.events);
 	err = t.scratch.err;
-	buf_free(&t.scratch);
+	report_buf_free(&t.scratch);
 	free(sorted);
-	return err ? err : out_end(&t.out);
+	return err ? err : report_out_end(&t.out);
 }

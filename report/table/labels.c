@@ -74,31 +74,32 @@ static void put_value(struct table *t, const struct value *v, unsigned int weigh
 {
 	struct label label = { .str = v->str, .num = v->num };
 
-	buf_reset(&t->scratch);
+	report_buf_reset(&t->scratch);
 	if (v->none)
-		buf_puts(&t->scratch, "[unknown]");
+		report_buf_puts(&t->scratch, "[unknown]");
 	else
-		add_label_value(&t->scratch, t->r, &label, 0);
-	out_putc(&t->out, ' ');
-	table_put_share(t, v->weight, weights);
-	out_puts(&t->out, "  ");
-	out_buf(&t->out, &t->scratch);
-	out_putc(&t->out, '\n');
+		report_add_label_value(&t->scratch, t->r, &label, 0);
+	report_out_putc(&t->out, ' ');
+	report_table_put_share(t, v->weight, weights);
+	report_out_puts(&t->out, "  ");
+	report_out_buf(&t->out, &t->scratch);
+	report_out_putc(&t->out, '\n');
 }
 
 static void put_title(struct table *t, unsigned int weights)
 {
-	buf_reset(&t->scratch);
-	buf_clean(&t->scratch, t->options.color_by_label, 0, 0);
+	report_buf_reset(&t->scratch);
+	report_buf_clean(&t->scratch, t->options.color_by_label, 0, 0);
 	for (size_t i = 0; i < t->scratch.len && !t->scratch.err; i++)
 		if (t->scratch.s[i] >= 'a' && t->scratch.s[i] <= 'z')
 			t->scratch.s[i] -= 'a' - 'A';
-	out_printf(&t->out, "\n%s %*s  ", table_color(t, TABLE_BOLD), (int)weights + 7, "WEIGHT");
-	out_buf(&t->out, &t->scratch);
-	out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
+	report_out_printf(&t->out, "\n%s %*s  ", table_color(t, TABLE_BOLD), (int)weights + 7,
+			  "WEIGHT");
+	report_out_buf(&t->out, &t->scratch);
+	report_out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
 }
 
-int table_put_labels(struct table *t)
+int report_table_put_labels(struct table *t)
 {
 	unsigned int weights = 0;
 	char s[NUMBER_SIZE];
@@ -114,7 +115,7 @@ int table_put_labels(struct table *t)
 	shown = n < MOST_VALUES ? n : MOST_VALUES;
 	for (uint32_t i = 0; i < shown; i++) {
 		unsigned int width =
-			(unsigned int)strlen(text_weight(values[i].weight, t->unit, s));
+			(unsigned int)strlen(report_text_weight(values[i].weight, t->unit, s));
 
 		weights = width > weights ? width : weights;
 	}
@@ -124,9 +125,10 @@ int table_put_labels(struct table *t)
 	for (uint32_t i = shown; i < n; i++)
 		rest = add_saturating(rest, values[i].weight);
 	if (shown < n) {
-		out_printf(&t->out, "%s ", table_color(t, TABLE_DIM));
-		table_put_share(t, rest, weights);
-		out_printf(&t->out, "  in %u more%s\n", n - shown, table_color(t, TABLE_RESET));
+		report_out_printf(&t->out, "%s ", table_color(t, TABLE_DIM));
+		report_table_put_share(t, rest, weights);
+		report_out_printf(&t->out, "  in %u more%s\n", n - shown,
+				  table_color(t, TABLE_RESET));
 	}
 	free(values);
 	return 0;

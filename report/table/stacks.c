@@ -65,17 +65,17 @@ static uint32_t *sort_stacks(const struct table *t, const struct tree *tree, uin
 static void put_link(struct table *t, const char *arrow, const struct buf *name, uint32_t kind,
 		     unsigned int *column)
 {
-	unsigned int wide = text_columns(name->s) + text_columns(arrow);
+	unsigned int wide = report_text_columns(name->s) + report_text_columns(arrow);
 
 	if (*column > INDENT && *column + wide > t->width) {
-		out_putc(&t->out, '\n');
-		out_fill(&t->out, ' ', INDENT);
+		report_out_putc(&t->out, '\n');
+		report_out_fill(&t->out, ' ', INDENT);
 		*column = INDENT;
 	}
-	out_printf(&t->out, "%s%s%s", table_color(t, TABLE_DIM), arrow,
-		   table_color(t, TABLE_RESET));
-	out_printf(&t->out, "%s%s%s", table_kind_color(t, kind), name->s,
-		   table_color(t, TABLE_RESET));
+	report_out_printf(&t->out, "%s%s%s", table_color(t, TABLE_DIM), arrow,
+			  table_color(t, TABLE_RESET));
+	report_out_printf(&t->out, "%s%s%s", report_table_kind_color(t, kind), name->s,
+			  table_color(t, TABLE_RESET));
 	*column += wide;
 }
 
@@ -86,16 +86,16 @@ static void add_link(struct buf *b, const struct table *t, uint32_t key, unsigne
 	struct buf full = { 0 };
 
 	if (key == NONE)
-		buf_puts(&full, "[no stack]");
+		report_buf_puts(&full, "[no stack]");
 	else
-		table_add_function(&full, t->r, key);
+		report_table_add_function(&full, t->r, key);
 	if (full.err)
 		b->err = full.err;
 	else
-		buf_shorten(b, full.s, NAME_MAX_COLUMNS, t->dots);
+		report_buf_shorten(b, full.s, NAME_MAX_COLUMNS, t->dots);
 	if (repeats > 1)
-		buf_printf(b, " (x%u)", repeats);
-	buf_free(&full);
+		report_buf_printf(b, " (x%u)", repeats);
+	report_buf_free(&full);
 }
 
 static void put_chain(struct table *t, const struct tree *tree, uint32_t leaf)
@@ -104,7 +104,7 @@ static void put_chain(struct table *t, const struct tree *tree, uint32_t leaf)
 	struct buf name = { 0 };
 	unsigned int column = INDENT;
 
-	out_fill(&t->out, ' ', INDENT);
+	report_out_fill(&t->out, ' ', INDENT);
 	for (uint32_t at = leaf; tree->nodes[at].parent; at = tree->nodes[at].parent) {
 		uint32_t key = tree->nodes[at].key;
 		unsigned int repeats = 1;
@@ -114,7 +114,7 @@ static void put_chain(struct table *t, const struct tree *tree, uint32_t leaf)
 			at = tree->nodes[at].parent;
 			repeats++;
 		}
-		buf_reset(&name);
+		report_buf_reset(&name);
 		add_link(&name, t, key, repeats);
 		if (name.err)
 			break;
@@ -122,10 +122,10 @@ static void put_chain(struct table *t, const struct tree *tree, uint32_t leaf)
 			 &column);
 		arrow = t->options.utf8 ? " ← " : " < ";
 	}
-	out_putc(&t->out, '\n');
+	report_out_putc(&t->out, '\n');
 	if (!t->out.err)
 		t->out.err = name.err;
-	buf_free(&name);
+	report_buf_free(&name);
 }
 
 static uint32_t comm_of(const struct tree *tree, uint32_t leaf)
@@ -139,11 +139,12 @@ static void put_stack(struct table *t, const struct tree *tree, uint32_t leaf, i
 {
 	char s[NUMBER_SIZE];
 
-	out_printf(&t->out, " %5.1f%% %*s  %s", text_percent(tree->nodes[leaf].self, t->whole),
-		   weights, text_weight(tree->nodes[leaf].self, t->unit, s),
-		   table_color(t, TABLE_BOLD));
-	out_clean(&t->out, text(t->r, comm_of(tree, leaf)));
-	out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
+	report_out_printf(&t->out, " %5.1f%% %*s  %s",
+			  report_text_percent(tree->nodes[leaf].self, t->whole), weights,
+			  report_text_weight(tree->nodes[leaf].self, t->unit, s),
+			  table_color(t, TABLE_BOLD));
+	report_out_clean(&t->out, text(t->r, comm_of(tree, leaf)));
+	report_out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
 	put_chain(t, tree, leaf);
 }
 
@@ -166,14 +167,14 @@ static int merge(const struct table *t, struct tree *tree)
 			comms[i] = i;
 		view.of_frame = functions;
 		view.of_comm = comms;
-		err = tree_build(r, &view, tree);
+		err = report_tree_build(r, &view, tree);
 	}
 	free(functions);
 	free(comms);
 	return err;
 }
 
-int table_put_stacks(struct table *t)
+int report_table_put_stacks(struct table *t)
 {
 	struct tree tree;
 	uint32_t *ends = NULL, all, n;
@@ -185,17 +186,18 @@ int table_put_stacks(struct table *t)
 	if (!err && all) {
 		n = all < t->options.top_stacks ? all : t->options.top_stacks;
 		for (uint32_t i = 0; i < n; i++) {
-			int width = (int)strlen(text_weight(tree.nodes[ends[i]].self, t->unit, s));
+			int width = (int)strlen(
+				report_text_weight(tree.nodes[ends[i]].self, t->unit, s));
 
 			weights = width > weights ? width : weights;
 		}
-		out_printf(&t->out, "\n%sSTACKS%s, heaviest %u of %s, innermost first\n",
-			   table_color(t, TABLE_BOLD), table_color(t, TABLE_RESET), n,
-			   text_number(all, s));
+		report_out_printf(&t->out, "\n%sSTACKS%s, heaviest %u of %s, innermost first\n",
+				  table_color(t, TABLE_BOLD), table_color(t, TABLE_RESET), n,
+				  report_text_number(all, s));
 		for (uint32_t i = 0; i < n; i++)
 			put_stack(t, &tree, ends[i], weights);
 	}
-	tree_free(&tree);
+	report_tree_free(&tree);
 	free(ends);
 	return err;
 }

@@ -11,7 +11,7 @@
 
 enum { PIPE_WIDTH = 100, LEAST_WIDTH = 60, BAR = 14, MODULE_MAX = 24 };
 
-const char *table_kind_color(const struct table *t, uint32_t kind)
+const char *report_table_kind_color(const struct table *t, uint32_t kind)
 {
 	static const char *const codes[] = {
 		[REPORT_USER] = "",	   [REPORT_KERNEL] = "\033[36m",
@@ -25,14 +25,14 @@ const char *table_kind_color(const struct table *t, uint32_t kind)
 /* Prints s in exactly `columns` columns, or in fewer if it may be ragged. */
 static void put_cell(struct table *t, const char *s, unsigned int columns, bool ragged)
 {
-	buf_reset(&t->scratch);
-	buf_shorten(&t->scratch, s, columns, t->dots);
-	out_buf(&t->out, &t->scratch);
+	report_buf_reset(&t->scratch);
+	report_buf_shorten(&t->scratch, s, columns, t->dots);
+	report_out_buf(&t->out, &t->scratch);
 	if (!ragged && !t->scratch.err)
-		out_fill(&t->out, ' ', columns - text_columns(t->scratch.s));
+		report_out_fill(&t->out, ' ', columns - report_text_columns(t->scratch.s));
 }
 
-void table_add_function(struct buf *b, const struct report *r, uint32_t function)
+void report_table_add_function(struct buf *b, const struct report *r, uint32_t function)
 {
 	const struct function *fn = function_of(r, function);
 	struct report_frame frame = { .name = text(r, fn->name),
@@ -40,9 +40,9 @@ void table_add_function(struct buf *b, const struct report *r, uint32_t function
 				      .kind = (enum report_frame_kind)fn->kind };
 	static const struct report_options plain;
 
-	name_frame(b, &frame, &plain, false);
+	report_name_frame(b, &frame, &plain, false);
 	if (fn->kind == REPORT_INLINED)
-		buf_puts(b, " (inlined)");
+		report_buf_puts(b, " (inlined)");
 }
 
 static const char *module_name(const struct report *r, uint32_t function)
@@ -51,7 +51,7 @@ static const char *module_name(const struct report *r, uint32_t function)
 	const char *path = text(r, fn->path);
 
 	if (path && *path)
-		return text_base(path);
+		return report_text_base(path);
 	return fn->kind == REPORT_KERNEL ? "[kernel]" : fn->kind == REPORT_JIT ? "[jit]" : "";
 }
 
@@ -125,21 +125,23 @@ static int sort_rows(struct table *t)
 /* Heavy for the function's own weight, light for the rest of its total. */
 static void put_bar(struct table *t, uint64_t self, uint64_t total)
 {
-	unsigned int heavy = (unsigned int)(text_percent(self, t->whole) * t->bar / 100 + 0.5);
-	unsigned int all = (unsigned int)(text_percent(total, t->whole) * t->bar / 100 + 0.5);
+	unsigned int heavy =
+		(unsigned int)(report_text_percent(self, t->whole) * t->bar / 100 + 0.5);
+	unsigned int all =
+		(unsigned int)(report_text_percent(total, t->whole) * t->bar / 100 + 0.5);
 
 	if (heavy > t->bar)
 		heavy = t->bar;
 	if (all > t->bar)
 		all = t->bar;
-	out_puts(&t->out, table_color(t, "\033[33m"));
+	report_out_puts(&t->out, table_color(t, "\033[33m"));
 	for (unsigned int i = 0; i < heavy; i++)
-		out_puts(&t->out, "━");
-	out_puts(&t->out, table_color(t, TABLE_DIM));
+		report_out_puts(&t->out, "━");
+	report_out_puts(&t->out, table_color(t, TABLE_DIM));
 	for (unsigned int i = heavy; i < all; i++)
-		out_puts(&t->out, "─");
-	out_puts(&t->out, table_color(t, TABLE_RESET));
-	out_fill(&t->out, ' ', t->bar - (all > heavy ? all : heavy) + 2);
+		report_out_puts(&t->out, "─");
+	report_out_puts(&t->out, table_color(t, TABLE_RESET));
+	report_out_fill(&t->out, ' ', t->bar - (all > heavy ? all : heavy) + 2);
 }
 
 static unsigned int shown_functions(const struct table *t)
@@ -156,10 +158,10 @@ static void measure(const struct table *t, unsigned int *weights, unsigned int *
 	*modules = 6;
 	for (unsigned int i = 0; i < shown_functions(t); i++) {
 		unsigned int w =
-			(unsigned int)strlen(text_weight(t->total[t->rows[i]], t->unit, s));
+			(unsigned int)strlen(report_text_weight(t->total[t->rows[i]], t->unit, s));
 		unsigned int s_w =
-			(unsigned int)strlen(text_weight(t->self[t->rows[i]], t->unit, s));
-		unsigned int m = text_columns(module_name(t->r, t->rows[i]));
+			(unsigned int)strlen(report_text_weight(t->self[t->rows[i]], t->unit, s));
+		unsigned int m = report_text_columns(module_name(t->r, t->rows[i]));
 
 		w = s_w > w ? s_w : w;
 		*weights = w > *weights ? w : *weights;
@@ -169,23 +171,23 @@ static void measure(const struct table *t, unsigned int *weights, unsigned int *
 		*modules = MODULE_MAX;
 }
 
-void table_put_share(struct table *t, uint64_t weight, unsigned int weights)
+void report_table_put_share(struct table *t, uint64_t weight, unsigned int weights)
 {
 	char s[NUMBER_SIZE];
 
 	if (weight)
-		out_printf(&t->out, "%5.1f%% %*s", text_percent(weight, t->whole), (int)weights,
-			   text_weight(weight, t->unit, s));
+		report_out_printf(&t->out, "%5.1f%% %*s", report_text_percent(weight, t->whole),
+				  (int)weights, report_text_weight(weight, t->unit, s));
 	else
-		out_fill(&t->out, ' ', weights + 7);
+		report_out_fill(&t->out, ' ', weights + 7);
 }
 
 /* What is not in a row of its own. */
 static void put_rest(struct table *t, uint64_t weight, unsigned int weights, const char *what)
 {
-	out_printf(&t->out, "%s ", table_color(t, TABLE_DIM));
-	table_put_share(t, weight, weights);
-	out_printf(&t->out, "  %s%s\n", what, table_color(t, TABLE_RESET));
+	report_out_printf(&t->out, "%s ", table_color(t, TABLE_DIM));
+	report_table_put_share(t, weight, weights);
+	report_out_printf(&t->out, "  %s%s\n", what, table_color(t, TABLE_RESET));
 }
 
 static void put_function(struct table *t, uint32_t fn, unsigned int weights, unsigned int names,
@@ -193,20 +195,21 @@ static void put_function(struct table *t, uint32_t fn, unsigned int weights, uns
 {
 	struct buf name = { 0 };
 
-	out_putc(&t->out, ' ');
-	table_put_share(t, t->self[fn], weights);
-	out_puts(&t->out, "  ");
-	table_put_share(t, t->total[fn], weights);
-	out_puts(&t->out, "  ");
+	report_out_putc(&t->out, ' ');
+	report_table_put_share(t, t->self[fn], weights);
+	report_out_puts(&t->out, "  ");
+	report_table_put_share(t, t->total[fn], weights);
+	report_out_puts(&t->out, "  ");
 	if (t->bar)
 		put_bar(t, t->self[fn], t->total[fn]);
-	table_add_function(&name, t->r, fn);
-	out_puts(&t->out, table_kind_color(t, function_of(t->r, fn)->kind));
+	report_table_add_function(&name, t->r, fn);
+	report_out_puts(&t->out, report_table_kind_color(t, function_of(t->r, fn)->kind));
 	put_cell(t, name.err ? "" : name.s, names, false);
-	out_printf(&t->out, "%s  %s", table_color(t, TABLE_RESET), table_color(t, TABLE_DIM));
+	report_out_printf(&t->out, "%s  %s", table_color(t, TABLE_RESET),
+			  table_color(t, TABLE_DIM));
 	put_cell(t, module_name(t->r, fn), modules, true);
-	out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
-	buf_free(&name);
+	report_out_printf(&t->out, "%s\n", table_color(t, TABLE_RESET));
+	report_buf_free(&name);
 }
 
 static void put_functions(struct table *t)
@@ -219,10 +222,10 @@ static void put_functions(struct table *t)
 	fixed = 2 * (weights + 7) + 5 + (t->bar ? t->bar + 2 : 0) + 2 + modules;
 	names = t->width > fixed + 12 ? t->width - fixed : 12;
 
-	out_printf(&t->out, "\n%s %*s  %*s  %*s%-*s  MODULE%s\n", table_color(t, TABLE_BOLD),
-		   (int)weights + 7, "SELF", (int)weights + 7, "TOTAL",
-		   t->bar ? (int)t->bar + 2 : 0, "", (int)names, "FUNCTION",
-		   table_color(t, TABLE_RESET));
+	report_out_printf(&t->out, "\n%s %*s  %*s  %*s%-*s  MODULE%s\n", table_color(t, TABLE_BOLD),
+			  (int)weights + 7, "SELF", (int)weights + 7, "TOTAL",
+			  t->bar ? (int)t->bar + 2 : 0, "", (int)names, "FUNCTION",
+			  table_color(t, TABLE_RESET));
 	for (unsigned int i = 0; i < shown_functions(t); i++)
 		put_function(t, t->rows[i], weights, names, modules);
 	for (uint32_t i = shown_functions(t); i < t->nrows; i++)
@@ -242,16 +245,16 @@ static const char *shown_by(struct table *t)
 {
 	if (!t->options.weight)
 		return NULL;
-	buf_reset(&t->scratch);
-	buf_puts(&t->scratch, "shown by ");
-	buf_puts(&t->scratch, text(t->r, t->r->types[t->options.weight].type));
+	report_buf_reset(&t->scratch);
+	report_buf_puts(&t->scratch, "shown by ");
+	report_buf_puts(&t->scratch, text(t->r, t->r->types[t->options.weight].type));
 	return t->scratch.err ? NULL : t->scratch.s;
 }
 
 static int table_init(struct table *t, const struct report *r, FILE *file,
 		      const struct report_options *given)
 {
-	int err = options_resolve(r, given, &t->options);
+	int err = report_options_resolve(r, given, &t->options);
 
 	if (err)
 		return err;
@@ -264,7 +267,7 @@ static int table_init(struct table *t, const struct report *r, FILE *file,
 	t->bar = t->options.width >= 80 && t->options.utf8 ? BAR : 0;
 	t->dots = t->options.utf8 ? "…" : "...";
 	t->whole = report_total(r, t->options.weight);
-	err = order_make(r, false, &t->order);
+	err = report_order_make(r, false, &t->order);
 	if (!err)
 		err = weigh(t);
 	return err ? err : sort_rows(t);
@@ -276,27 +279,27 @@ int report_write_table(const struct report *r, FILE *file, const struct report_o
 	int err = table_init(&t, r, file, options);
 
 	if (!err) {
-		table_head(&t.out, &t.options, &r->books, shown_by(&t), report_total(r, 0),
-			   text(r, r->types[0].type));
+		report_table_head(&t.out, &t.options, &r->books, shown_by(&t), report_total(r, 0),
+				  text(r, r->types[0].type));
 		if (t.whole) {
-			err = table_put_labels(&t);
+			err = report_table_put_labels(&t);
 			put_functions(&t);
 			if (!err)
-				err = table_put_stacks(&t);
+				err = report_table_put_stacks(&t);
 		} else {
-			table_nothing(&t.out, text(r, r->types[t.options.weight].type));
+			report_table_nothing(&t.out, text(r, r->types[t.options.weight].type));
 		}
 		if (t.options.part)
-			out_putc(&t.out, '\n');
+			report_out_putc(&t.out, '\n');
 		else
-			books_print(&t.out, &r->books, text(r, r->types[0].type));
+			report_ledger_print(&t.out, &r->books, text(r, r->types[0].type));
 		if (!err)
 			err = t.scratch.err;
 	}
-	order_free(&t.order);
-	buf_free(&t.scratch);
+	report_order_free(&t.order);
+	report_buf_free(&t.scratch);
 	free(t.self);
 	free(t.total);
 	free(t.rows);
-	return err ? err : out_end(&t.out);
+	return err ? err : report_out_end(&t.out);
 }

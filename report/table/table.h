@@ -38,23 +38,24 @@ static inline const char *table_color(const struct table *t, const char *code)
  * What stands above every table: what was recorded, how much of it, and what is shown (NULL: not
  * said). Of one in a series a single line, with the time at which it ended.
  */
-void table_head(struct out *out, const struct report_options *options, const struct books *books,
-		const char *what, uint64_t count, const char *events);
+void report_table_head(struct out *out, const struct report_options *options,
+		       const struct books *books, const char *what, uint64_t count,
+		       const char *events);
 /* What stands in it if there is nothing to show. */
-void table_nothing(struct out *out, const char *events);
+void report_table_nothing(struct out *out, const char *events);
 
-const char *table_kind_color(const struct table *t, uint32_t kind);
+const char *report_table_kind_color(const struct table *t, uint32_t kind);
 
 /* Appends the name of a function as a person knows it. */
-void table_add_function(struct buf *b, const struct report *r, uint32_t function);
+void report_table_add_function(struct buf *b, const struct report *r, uint32_t function);
 
 /* " 12.3%  1,234", the weight so many columns wide, or as much space for nothing. */
-void table_put_share(struct table *t, uint64_t weight, unsigned int weights);
+void report_table_put_share(struct table *t, uint64_t weight, unsigned int weights);
 
 /* table_labels.c: the weight of each value of options->color_by_label. 0 or -ENOMEM. */
-int table_put_labels(struct table *t);
+int report_table_put_labels(struct table *t);
 
 /* table_stacks.c: the heaviest stacks. 0 or -ENOMEM. */
-int table_put_stacks(struct table *t);
+int report_table_put_stacks(struct table *t);
 
 #endif

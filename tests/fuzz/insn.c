@@ -45,8 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const int fd = fuzz_file(data, size);
 
-	look(insn_arch(EM_X86_64), fd, data, size);
-	look(insn_arch(EM_AARCH64), fd, data, size & ~(size_t)15);
+	look(rp_insn_arch(EM_X86_64), fd, data, size);
+	look(rp_insn_arch(EM_AARCH64), fd, data, size & ~(size_t)15);
 	close(fd);
 	return 0;
 }

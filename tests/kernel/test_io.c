@@ -22,7 +22,7 @@ struct recording {
 /* Tables of unwinding and stacks are not used here. */
 static void make_maps(struct recording *r, uint32_t hists, uint32_t requests)
 {
-	memcpy(r->maps, io_maps, sizeof(r->maps));
+	memcpy(r->maps, rp_io_maps, sizeof(r->maps));
 	for (int i = STACK_MAP_RANGES; i <= STACK_MAP_RULES; i++)
 		r->maps[i].value_size = 8;
 	r->maps[IO_MAP_HISTS].max_entries = hists;
@@ -34,13 +34,13 @@ static void make_maps(struct recording *r, uint32_t hists, uint32_t requests)
 
 static bool attach(struct recording *r)
 {
-	struct io_config config = io_usual_config;
+	struct io_config config = rp_io_usual_config;
 	const struct asm_bindings bind = { .maps = r->maps,
 					   .map_fds = r->fds,
 					   .nmaps = IO_MAPS,
 					   .config = &config,
 					   .config_size = sizeof(config) };
-	const struct asm_program *programs[2] = { &io_start_program, &io_done_program };
+	const struct asm_program *programs[2] = { &rp_io_start_program, &rp_io_done_program };
 	const struct rp_btf *btf;
 	int64_t bit;
 
@@ -224,7 +224,7 @@ static int latest_flush(void *ctx, const void *key, const void *value)
 START_TEST(a_flush_whose_predecessor_has_not_ended_is_another_one)
 {
 	struct recording r = { 0 };
-	struct io_config config = io_usual_config;
+	struct io_config config = rp_io_usual_config;
 	const struct asm_bindings bind = { .maps = r.maps,
 					   .map_fds = r.fds,
 					   .nmaps = IO_MAPS,
@@ -246,7 +246,7 @@ START_TEST(a_flush_whose_predecessor_has_not_ended_is_another_one)
 	/* Nobody tells of ends. */
 	config.timeline = 1;
 	config.only_time = 0;
-	fd = rp_program_load(&io_issue_program, &bind);
+	fd = rp_program_load(&rp_io_issue_program, &bind);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(rp_attach_raw_tracepoint(fd, NULL, &r.links[0]), 0);
 	close(fd);

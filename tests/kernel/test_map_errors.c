@@ -141,8 +141,8 @@ START_TEST(programs_compare_32_bits)
 {
 	unsigned int programs = 0, calls = 0;
 
-	for (size_t i = 0; i < program_count; i++) {
-		const struct program_entry *entry = &program_entries[i];
+	for (size_t i = 0; i < rp_program_count; i++) {
+		const struct program_entry *entry = &rp_program_entries[i];
 		uint32_t ones[1024];
 		const void *configs[] = { entry->config, ones };
 
@@ -165,7 +165,7 @@ START_TEST(programs_compare_32_bits)
 			asm_image_free(&image);
 		}
 	}
-	printf("%u of %zu programs, %u calls\n", programs, program_count, calls);
+	printf("%u of %zu programs, %u calls\n", programs, rp_program_count, calls);
 	ck_assert_uint_gt(programs, 0);
 	ck_assert_uint_gt(calls, 0);
 }

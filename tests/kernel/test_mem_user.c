@@ -85,14 +85,14 @@ static void open_maps(void)
 						.nids = 1,
 						.ring_bytes = 1 << 16 };
 
-	memcpy(maps, mem_user_maps, sizeof(maps));
+	memcpy(maps, rp_mem_user_maps, sizeof(maps));
 	maps[MEM_MAP_BLOCKS].max_entries = 128;
 	maps[MEM_MAP_TRACE].max_entries = 1 << 16;
 	config = (struct mem_user_config){ .follow = 1,
 					   .peak = rp_has(RP_HAS_PERF_LINK),
 					   .page_bytes = (uint32_t)sysconf(_SC_PAGESIZE) };
 	config.profile.identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
-	ck_assert_int_eq(stacks_open(&options, on_record, NULL, &stacks), 0);
+	ck_assert_int_eq(record_stacks_open(&options, on_record, NULL, &stacks), 0);
 }
 
 static void attach(size_t function, const struct asm_program *as, enum rp_uprobe_way way,
@@ -116,7 +116,7 @@ static void attach(size_t function, const struct asm_program *as, enum rp_uprobe
 	set.offsets = &found->items[0].offset;
 	program.attach_type = rp_uprobe_attach_type(way);
 	config.cookie = way == RP_UPROBE_PERF ? (uint32_t)cookie : 0;
-	prog = stacks_load(stacks, &program, &config);
+	prog = record_stacks_load(stacks, &program, &config);
 	ck_assert_int_ge(prog, 0);
 	set.prog_fds = &prog;
 	ck_assert_int_eq(rp_attach_uprobes(&set, &probes[nprobes++]), 0);
@@ -132,12 +132,12 @@ static void probe_all(enum rp_uprobe_way way)
 			way == RP_UPROBE_SESSION ? rp_uprobe_way(getpid(), false) : way;
 
 		if (functions[i].call == MEM_FREE) {
-			attach(i, &mem_free_program, single, false);
+			attach(i, &rp_mem_free_program, single, false);
 		} else if (way == RP_UPROBE_SESSION) {
-			attach(i, &mem_session_program, way, false);
+			attach(i, &rp_mem_session_program, way, false);
 		} else {
-			attach(i, &mem_leave_program, way, true);
-			attach(i, &mem_enter_program, way, false);
+			attach(i, &rp_mem_leave_program, way, true);
+			attach(i, &rp_mem_enter_program, way, false);
 		}
 	}
 }
@@ -146,7 +146,7 @@ static void close_all(void)
 {
 	while (nprobes)
 		rp_uprobes_close(probes[--nprobes]);
-	stacks_close(stacks);
+	record_stacks_close(stacks);
 }
 
 /* ---- what is on the maps */
@@ -173,8 +173,8 @@ static void check_blocks(int n, uint64_t bytes, void *where)
 {
 	struct blocks b = { 0 };
 
-	ck_assert_int_ge(rp_map_each(stacks_map(stacks, MEM_MAP_BLOCKS),
-				     &stacks_maps(stacks)[MEM_MAP_BLOCKS], add_block, &b),
+	ck_assert_int_ge(rp_map_each(record_stacks_map(stacks, MEM_MAP_BLOCKS),
+				     &record_stacks_maps(stacks)[MEM_MAP_BLOCKS], add_block, &b),
 			 0);
 	ck_assert_int_eq(b.n, n);
 	ck_assert_uint_eq(b.bytes, bytes);
@@ -197,7 +197,7 @@ static int is_idle(void *ctx, const void *key, const void *value)
 static void sum_stacks(uint64_t sum[MEM_WEIGHTS])
 {
 	memset(sum, 0, MEM_WEIGHTS * sizeof(*sum));
-	for (const struct stack *s = NULL; (s = stacks_next(stacks, s));)
+	for (const struct stack *s = NULL; (s = record_stacks_next(stacks, s));)
 		for (int i = 0; i < MEM_WEIGHTS; i++)
 			sum[i] += s->value[i];
 }
@@ -278,14 +278,15 @@ START_TEST(an_allocators_calls)
 	open_maps();
 	probe_all(way);
 	call_all();
-	ck_assert_int_ge(rp_map_each(stacks_map(stacks, MEM_MAP_THREADS),
-				     &stacks_maps(stacks)[MEM_MAP_THREADS], is_idle, &threads),
+	ck_assert_int_ge(rp_map_each(record_stacks_map(stacks, MEM_MAP_THREADS),
+				     &record_stacks_maps(stacks)[MEM_MAP_THREADS], is_idle,
+				     &threads),
 			 0);
 	ck_assert_int_eq(threads, 1);
 	while (nprobes)
 		rp_uprobes_close(probes[--nprobes]);
-	ck_assert_int_eq(stacks_finish(stacks), 0);
-	ck_assert_int_eq(stacks_stats(stacks, &stats), 0);
+	ck_assert_int_eq(record_stacks_finish(stacks), 0);
+	ck_assert_int_eq(record_stacks_stats(stacks, &stats), 0);
 	sum_stacks(sum);
 	/* 100 150 50 77 33 5 6, and 200 of a byte */
 	ck_assert_uint_eq(sum[MEM_ALLOC_OBJECTS], 207);
@@ -350,7 +351,7 @@ static void *map(void *at, size_t bytes, int flags)
 
 START_TEST(system_calls)
 {
-	const struct mem_mmap_hook *hook = mem_mmap_hooks;
+	const struct mem_mmap_hook *hook = rp_mem_mmap_hooks;
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct rp_link *links[8];
 	struct mem_user_stats stats;
@@ -361,13 +362,14 @@ START_TEST(system_calls)
 	open_maps();
 	if (!config.profile.identity) {
 		printf("skip system_calls (this kernel has no BTF)\n");
-		stacks_close(stacks);
+		record_stacks_close(stacks);
 		return;
 	}
 	config.profile.by_pid = config.profile.filtering = 1;
-	ck_assert_int_eq(stacks_add_id(stacks, STACK_MAP_PIDS, (uint32_t)getpid()), 0);
-	ck_assert_int_eq(rp_ring_open(stacks_map(stacks, MEM_MAP_RANGES),
-				      stacks_maps(stacks)[MEM_MAP_RANGES].max_entries, &ring),
+	ck_assert_int_eq(record_stacks_add_id(stacks, STACK_MAP_PIDS, (uint32_t)getpid()), 0);
+	ck_assert_int_eq(rp_ring_open(record_stacks_map(stacks, MEM_MAP_RANGES),
+				      record_stacks_maps(stacks)[MEM_MAP_RANGES].max_entries,
+				      &ring),
 			 0);
 	file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	for (; hook->name; hook++) {
@@ -375,7 +377,7 @@ START_TEST(system_calls)
 
 		for (int i = 0; i < 2; i++) {
 			char event[32];
-			int fd = stacks_load(stacks, ends[i], &config);
+			int fd = record_stacks_load(stacks, ends[i], &config);
 
 			ck_assert_int_ge(fd, 0);
 			snprintf(event, sizeof(event), "sys_%s_%s", i ? "enter" : "exit",
@@ -419,11 +421,11 @@ START_TEST(system_calls)
 	check_event(n++, MEM_RANGE_COMES, MEM_MMAP_FILE, c, page);
 	check_event(n++, MEM_RANGE_COMES, MEM_BRK, heap, 100);
 	check_event(n++, MEM_RANGE_GOES, MEM_BRK, heap + 40, 60);
-	ck_assert_int_eq(stacks_stats(stacks, &stats), 0);
+	ck_assert_int_eq(record_stacks_stats(stacks, &stats), 0);
 	ck_assert_uint_eq(stats.failed, 1); /* MAP_FIXED_NOREPLACE; munmap is told */
 	ck_assert_uint_ge(stats.unchanged, 1);
 	rp_ring_close(ring);
-	stacks_close(stacks);
+	record_stacks_close(stacks);
 	close(file);
 }
 END_TEST

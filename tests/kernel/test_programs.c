@@ -146,7 +146,7 @@ static unsigned int nth_configuration(size_t program, unsigned int n)
 static bool in_configuration(size_t number, unsigned int n, int *fds,
 			     void (*check)(struct loaded *l))
 {
-	const struct program_entry *entry = &program_entries[number];
+	const struct program_entry *entry = &rp_program_entries[number];
 	const struct asm_program *program = entry->program;
 	unsigned char config[MAX_CONFIG] = { 0 };
 	const struct asm_bindings bindings = { .maps = entry->maps,
@@ -172,7 +172,7 @@ static bool in_configuration(size_t number, unsigned int n, int *fds,
 /* What walks by unwind tables has a log of megabytes: the tools are compared on the parts of programs, where they load. */
 static bool in_configurations(size_t number, int *fds, void (*check)(struct loaded *l))
 {
-	const struct asm_program *program = program_entries[number].program;
+	const struct asm_program *program = rp_program_entries[number].program;
 	bool taken = false;
 
 	for (unsigned int n = 0; program->config_size && n < CONFIGS_EACH; n++)
@@ -190,8 +190,8 @@ static void each_program(void (*check)(struct loaded *l))
 	unsigned int programs = 0;
 
 	rp_log_setup(RP_ERROR, keep_error, NULL);
-	for (size_t i = 0; i < program_count; i++) {
-		const struct program_entry *entry = &program_entries[i];
+	for (size_t i = 0; i < rp_program_count; i++) {
+		const struct program_entry *entry = &rp_program_entries[i];
 		int fds[64];
 
 		if (getenv("VM_EMULATED") && i % EMULATED_PROGRAMS)
@@ -203,7 +203,7 @@ static void each_program(void (*check)(struct loaded *l))
 			close(fds[m]);
 	}
 	ck_assert_uint_gt(programs, 0);
-	printf("%u of %zu programs\n", programs, program_count);
+	printf("%u of %zu programs\n", programs, rp_program_count);
 }
 
 START_TEST(the_lint_has_nothing_to_say)

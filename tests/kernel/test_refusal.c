@@ -115,7 +115,7 @@ static bool is_looked_at(const struct asm_image *image)
 
 static uint32_t tried_each(void)
 {
-	uint32_t each = (uint32_t)(TRIED_IN_ALL / program_count);
+	uint32_t each = (uint32_t)(TRIED_IN_ALL / rp_program_count);
 
 	if (getenv("VM_EMULATED"))
 		return EMULATED_TRIED;
@@ -150,7 +150,7 @@ static void break_each(const struct asm_image *image, uint32_t number)
 
 START_TEST(each_instruction)
 {
-	const struct program_entry *entry = &program_entries[_i];
+	const struct program_entry *entry = &rp_program_entries[_i];
 	struct asm_bindings bind = { .maps = entry->maps,
 				     .nmaps = entry->nmaps,
 				     .config = entry->config,
@@ -192,7 +192,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_add_loop_test(tests, each_instruction, 0, (int)program_count);
+	tcase_add_loop_test(tests, each_instruction, 0, (int)rp_program_count);
 	tcase_set_timeout(tests, 300);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

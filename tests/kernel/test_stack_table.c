@@ -10,7 +10,7 @@
 enum { TIMES, SUM };
 
 static const struct asm_map maps[STACK_MAPS] = { STACK_MAP_LIST(
-	STACK_COUNTS_TABLE, struct profile_stats, profile_stats_layout) };
+	STACK_COUNTS_TABLE, struct profile_stats, rp_profile_stats_layout) };
 
 /* Run by hand with two arguments: a tag, that tells one stack from another, and what it weighs. */
 /* clang-format off */
@@ -35,7 +35,7 @@ LABEL(done),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&stack_part),
+	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
 
@@ -66,8 +66,8 @@ static void open_table(void)
 	};
 
 	capture_log();
-	ck_assert_int_eq(stacks_open(&options, count_record, NULL, &stacks), 0);
-	prog = stacks_load(stacks, &program, &config);
+	ck_assert_int_eq(record_stacks_open(&options, count_record, NULL, &stacks), 0);
+	prog = record_stacks_load(stacks, &program, &config);
 	ck_assert_msg(prog >= 0, "%s", log_text);
 	records = 0;
 }
@@ -75,7 +75,7 @@ static void open_table(void)
 static void close_table(void)
 {
 	close(prog);
-	stacks_close(stacks);
+	record_stacks_close(stacks);
 }
 
 static int weigh(uint64_t tag, uint64_t weight)
@@ -91,19 +91,19 @@ static void weigh_all(uint64_t n)
 {
 	for (uint64_t tag = 1; tag <= n; tag++)
 		ck_assert_int_eq(weigh(tag, tag), 0);
-	ck_assert_int_eq(stacks_drain(stacks), 0);
+	ck_assert_int_eq(record_stacks_drain(stacks), 0);
 }
 
 static struct profile_stats finish(uint64_t n, uint64_t times)
 {
 	struct profile_stats stats;
 
-	ck_assert_int_eq(stacks_finish(stacks), 0);
-	ck_assert_int_eq(stacks_stats(stacks, &stats), 0);
+	ck_assert_int_eq(record_stacks_finish(stacks), 0);
+	ck_assert_int_eq(record_stacks_stats(stacks, &stats), 0);
 	ck_assert_uint_eq(stats.ring_full, 0);
 	ck_assert_uint_eq(stats.busy, 0);
-	ck_assert_uint_eq(stacks_count(stacks), n);
-	for (const struct stack *s = NULL; (s = stacks_next(stacks, s));) {
+	ck_assert_uint_eq(record_stacks_count(stacks), n);
+	for (const struct stack *s = NULL; (s = record_stacks_next(stacks, s));) {
 		ck_assert_uint_eq(s->value[TIMES], times);
 		ck_assert_uint_eq(s->value[SUM], times * s->record->tag);
 	}

@@ -23,7 +23,7 @@ END_TEST
 
 /* ---- labels */
 
-START_TEST(unknown_label)
+START_TEST(asm_unknown_label)
 {
 	static const struct asm_insn jump[] = { JEQ(R1, -ENOENT, done), MOV(R0, 0), EXIT() };
 	static const struct asm_insn far[] = { MOV(R0, 0), JA(nowhere), EXIT() };
@@ -406,7 +406,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, lines_know_where_they_stand);
-	tcase_add_test(tc, unknown_label);
+	tcase_add_test(tc, asm_unknown_label);
 	tcase_add_test(tc, label_inside_of_a_macro);
 	tcase_add_test(tc, unknown_label_in_a_composed_macro_is_quoted_with_it);
 	tcase_add_test(tc, label_in_another_function);

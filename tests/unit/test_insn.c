@@ -106,7 +106,7 @@ static struct tally compare_file(const char *path)
 	f = popen(command, "r");
 	ck_assert_ptr_nonnull(f);
 	while (read_line(f, &l)) {
-		const bool known = insn_x86_decode(l.bytes, l.n, &i);
+		const bool known = rp_insn_x86_decode(l.bytes, l.n, &i);
 
 		t.all++;
 		if (known && i.len == l.n)
@@ -205,7 +205,7 @@ START_TEST(test_random_bytes)
 		if (l.addr % SLOT)
 			continue;
 		all++;
-		if (!insn_x86_decode(p, SLOT, &i)) {
+		if (!rp_insn_x86_decode(p, SLOT, &i)) {
 			ck_assert_msg(is_explained(&l) || strstr(l.text, "insertq") ||
 					      strstr(l.text, "extrq") || l.text[0] == 'j',
 				      "%lx: %02x %02x %02x %02x is not known: %s",
@@ -227,8 +227,8 @@ END_TEST
 /* What is cut short is unknown, and nothing behind the end is looked at. */
 START_TEST(test_cut_short)
 {
-	bool (*const decode[])(const uint8_t *, size_t, struct insn *) = { insn_x86_decode,
-									   insn_arm64_decode };
+	bool (*const decode[])(const uint8_t *, size_t, struct insn *) = { rp_insn_x86_decode,
+									   rp_insn_arm64_decode };
 
 	for (int round = 0; round < 50000; round++) {
 		uint8_t bytes[15];
@@ -481,7 +481,7 @@ START_TEST(test_x86_meanings)
 	return;
 #endif
 	code = assemble("", "--64", x86, n, true);
-	check_meanings(code, x86, n, insn_x86_decode);
+	check_meanings(code, x86, n, rp_insn_x86_decode);
 	free(code);
 }
 END_TEST
@@ -494,7 +494,7 @@ START_TEST(test_arm64_meanings)
 	if (!have("aarch64-linux-gnu-as"))
 		return;
 	code = assemble("aarch64-linux-gnu-", "-march=armv8.8-a", arm64, n, false);
-	check_meanings(code, arm64, n, insn_arm64_decode);
+	check_meanings(code, arm64, n, rp_insn_arm64_decode);
 	free(code);
 }
 END_TEST
@@ -518,11 +518,11 @@ START_TEST(test_arm64_words)
 	struct insn i;
 
 	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
-		ck_assert(insn_arm64_decode((const uint8_t *)&words[k].word, 4, &i));
+		ck_assert(rp_insn_arm64_decode((const uint8_t *)&words[k].word, 4, &i));
 		ck_assert_msg(i.step == words[k].step && i.flow == words[k].flow, "%08x",
 			      words[k].word);
 	}
-	ck_assert(!insn_arm64_decode((const uint8_t[4]){ 0 }, 4, &i)); /* udf #0 */
+	ck_assert(!rp_insn_arm64_decode((const uint8_t[4]){ 0 }, 4, &i)); /* udf #0 */
 }
 END_TEST
 

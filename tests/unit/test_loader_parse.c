@@ -62,7 +62,7 @@ START_TEST(test_online_cpus)
 	put_file("/sys/devices/system/cpu/online", "2,4-5\n");
 	ck_assert_int_eq(rp_cpus_online(&cpus), 0);
 	ck_assert_int_eq(cpus.n, 3);
-	ck_assert_int_eq(first_online_cpu(), 2);
+	ck_assert_int_eq(rp_first_online_cpu(), 2);
 	rp_cpus_free(&cpus);
 	capture_log();
 	put_file("/sys/devices/system/cpu/online", "nonsense\n");
@@ -265,7 +265,7 @@ START_TEST(test_mmap_record)
 	struct raw r = mmap_record(0);
 	struct rp_side_event e;
 
-	ck_assert_int_eq(side_parse(r.bytes, r.size, &e), 0);
+	ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), 0);
 	ck_assert_int_eq(e.type, RP_SIDE_MMAP);
 	ck_assert_uint_eq(e.pid, 1);
 	ck_assert_uint_eq(e.tid, 2);
@@ -281,8 +281,8 @@ START_TEST(test_mmap_record)
 	ck_assert_uint_eq(e.mmap.prot, 5);
 	ck_assert_uint_eq(e.mmap.build_id_size, 0);
 	ck_assert_str_eq(e.mmap.path, "/bin/true");
-	ck_assert_uint_eq(side_time(r.bytes, r.size), 13);
-	ck_assert_uint_eq(side_time(r.bytes, 8), 0);
+	ck_assert_uint_eq(rp_side_time(r.bytes, r.size), 13);
+	ck_assert_uint_eq(rp_side_time(r.bytes, 8), 0);
 }
 END_TEST
 
@@ -291,13 +291,13 @@ START_TEST(test_mmap_record_with_build_id)
 	struct raw r = mmap_record(PERF_RECORD_MISC_MMAP_BUILD_ID);
 	struct rp_side_event e;
 
-	ck_assert_int_eq(side_parse(r.bytes, r.size, &e), 0);
+	ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), 0);
 	ck_assert_uint_eq(e.mmap.build_id_size, 20);
 	ck_assert_mem_eq(e.mmap.build_id, "abcdefghijklmnopqrst", 20);
 	ck_assert_uint_eq(e.mmap.ino, 0);
 	ck_assert_str_eq(e.mmap.path, "/bin/true");
 	r.bytes[40] = 21; /* a size that cannot be */
-	ck_assert_int_eq(side_parse(r.bytes, r.size, &e), -EINVAL);
+	ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), -EINVAL);
 }
 END_TEST
 
@@ -310,7 +310,7 @@ START_TEST(test_task_records)
 	put32(&r, 2);
 	put(&r, "sh\0\0\0\0\0", 8);
 	finish(&r);
-	ck_assert_int_eq(side_parse(r.bytes, r.size, &e), 0);
+	ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), 0);
 	ck_assert_int_eq(e.type, RP_SIDE_COMM);
 	ck_assert_str_eq(e.comm.comm, "sh");
 	ck_assert(e.comm.exec);
@@ -323,7 +323,7 @@ START_TEST(test_task_records)
 		put32(&r, 4);
 		put64(&r, 5);
 		finish(&r);
-		ck_assert_int_eq(side_parse(r.bytes, r.size, &e), 0);
+		ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), 0);
 		ck_assert_int_eq(e.type, exit ? RP_SIDE_EXIT : RP_SIDE_FORK);
 		ck_assert_uint_eq(e.pid, 1);
 		ck_assert_uint_eq(e.fork.ppid, 2);
@@ -336,7 +336,7 @@ START_TEST(test_task_records)
 	put64(&r, 1);
 	put64(&r, 500);
 	finish(&r);
-	ck_assert_int_eq(side_parse(r.bytes, r.size, &e), 0);
+	ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), 0);
 	ck_assert_int_eq(e.type, RP_SIDE_LOST);
 	ck_assert_uint_eq(e.lost.n, 500);
 	ck_assert_uint_eq(e.pid, 11);
@@ -356,22 +356,22 @@ START_TEST(test_malformed_records)
 		const uint16_t size = (uint16_t)cut;
 
 		memcpy(copy, whole.bytes, cut);
-		ck_assert_int_eq(side_parse(copy, cut, &e), -EINVAL);
+		ck_assert_int_eq(rp_side_parse(copy, cut, &e), -EINVAL);
 		if (cut >= 8)
 			memcpy(copy + 6, &size, sizeof(size));
 		/* With the size to match, what is left may be a record with a shorter path, or
 		 * none. */
-		if (side_parse(copy, cut, &e) == 0)
+		if (rp_side_parse(copy, cut, &e) == 0)
 			ck_assert_uint_ge(cut, 72 + 1 + 24);
 		free(copy);
 	}
 	e.pid = 77;
 	r = whole;
 	memset(r.bytes + 72, 'x', 16);
-	ck_assert_int_eq(side_parse(r.bytes, r.size, &e), -EINVAL);
+	ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), -EINVAL);
 	r = start(12345, 0);
 	finish(&r);
-	ck_assert_int_eq(side_parse(r.bytes, r.size, &e), -ENOMSG);
+	ck_assert_int_eq(rp_side_parse(r.bytes, r.size, &e), -ENOMSG);
 	ck_assert_uint_eq(e.pid, 77);
 }
 END_TEST
@@ -404,7 +404,7 @@ START_TEST(test_verifier_log)
 {
 	const int lines = !strncmp(logs[_i].log, "1\n2", 3) ? 4 : 24;
 	long insn = 77;
-	char *tail = verifier_log_tail(logs[_i].log, lines, &insn);
+	char *tail = rp_verifier_log_tail(logs[_i].log, lines, &insn);
 
 	if (logs[_i].tail) {
 		ck_assert_ptr_nonnull(tail);
@@ -423,11 +423,11 @@ START_TEST(test_names)
 {
 	char name[16];
 
-	kernel_name(name, "plain_Name.1");
+	rp_kernel_name(name, "plain_Name.1");
 	ck_assert_str_eq(name, "plain_Name.1");
-	kernel_name(name, "a-b c/\xff: and much more of it");
+	rp_kernel_name(name, "a-b c/\xff: and much more of it");
 	ck_assert_str_eq(name, "a_b_c____and_mu");
-	kernel_name(name, NULL);
+	rp_kernel_name(name, NULL);
 	ck_assert_str_eq(name, "");
 	ck_assert_uint_eq(rp_name_distance("", ""), 0);
 	ck_assert_uint_eq(rp_name_distance("cycles", "cycles"), 0);

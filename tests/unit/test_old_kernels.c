@@ -146,12 +146,12 @@ static int load(const struct asm_program *program, const struct asm_map *maps, s
 
 static int load_cpu(bool identity, bool bounded, bool own_regs)
 {
-	struct cpu_config config = cpu_usual_config;
+	struct cpu_config config = rp_cpu_usual_config;
 
 	config.profile.identity = identity;
 	config.profile.bounded = bounded;
 	config.profile.own_regs = own_regs;
-	return load(&cpu_sample_program, cpu_maps, STACK_MAPS, &config, sizeof(config));
+	return load(&rp_cpu_sample_program, rp_cpu_maps, STACK_MAPS, &config, sizeof(config));
 }
 
 START_TEST(test_cpu)
@@ -162,11 +162,11 @@ START_TEST(test_cpu)
 		return;
 	become(version);
 	if (version < 508) {
-		ck_assert_int_eq(rp_map_create(&cpu_maps[STACK_MAP_EVENTS]), -EINVAL);
+		ck_assert_int_eq(rp_map_create(&rp_cpu_maps[STACK_MAP_EVENTS]), -EINVAL);
 		ck_assert_logged("this kernel is too old: ring buffers exist since Linux 5.8");
 		return;
 	}
-	ck_assert_int_eq(rp_map_create(&cpu_maps[STACK_MAP_EVENTS]), GRANTED_FD);
+	ck_assert_int_eq(rp_map_create(&rp_cpu_maps[STACK_MAP_EVENTS]), GRANTED_FD);
 	ck_assert_int_eq(load_cpu(rp_has(RP_HAS_TASK_BTF), !rp_has(RP_HAS_BPF_LOOP),
 				  !rp_has(RP_HAS_TASK_REGS)),
 			 GRANTED_FD);
@@ -197,11 +197,11 @@ START_TEST(test_follow)
 	if (no_btf())
 		return;
 	become(version);
-	ck_assert_int_eq(load(&follow_fork_classic_program, cpu_maps, STACK_MAPS, NULL, 0),
+	ck_assert_int_eq(load(&rp_follow_fork_classic_program, rp_cpu_maps, STACK_MAPS, NULL, 0),
 			 GRANTED_FD);
-	ck_assert_int_eq(load(&follow_fork_program, cpu_maps, STACK_MAPS, NULL, 0),
+	ck_assert_int_eq(load(&rp_follow_fork_program, rp_cpu_maps, STACK_MAPS, NULL, 0),
 			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
-	ck_assert_int_eq(load(&follow_exit_program, cpu_maps, STACK_MAPS, NULL, 0),
+	ck_assert_int_eq(load(&rp_follow_exit_program, rp_cpu_maps, STACK_MAPS, NULL, 0),
 			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
 }
 END_TEST
@@ -213,8 +213,8 @@ START_TEST(test_kernel_names)
 	int loaded;
 
 	become(version);
-	loaded = load(rp_has(RP_HAS_SYSCALL_PROG) ? &ksym_program : &ksym_raw_program, ksym_maps,
-		      KSYM_MAPS, NULL, 0);
+	loaded = load(rp_has(RP_HAS_SYSCALL_PROG) ? &rp_ksym_program : &rp_ksym_raw_program,
+		      rp_ksym_maps, KSYM_MAPS, NULL, 0);
 	ck_assert_int_eq(loaded, version >= 513 ? GRANTED_FD : -EINVAL);
 }
 END_TEST

@@ -29,7 +29,7 @@ START_TEST(test_utc)
 		struct tm tm;
 
 		gmtime_r(&ends[_i], &tm);
-		same(clock_utc((uint64_t)ends[_i] * 1000000000 + 999999999), &tm);
+		same(report_clock_utc((uint64_t)ends[_i] * 1000000000 + 999999999), &tm);
 	}
 }
 END_TEST
@@ -46,7 +46,7 @@ START_TEST(test_local)
 		struct tm tm;
 
 		localtime_r(&t, &tm);
-		same(clock_local((uint64_t)t * 1000000000), &tm);
+		same(report_clock_local((uint64_t)t * 1000000000), &tm);
 		strftime(expected, sizeof(expected), "%H:%M:%S.000789", &tm);
 		report_clock((uint64_t)t * 1000000000 + 789999, text);
 		ck_assert_str_eq(text, expected);

@@ -216,7 +216,7 @@ static void check_locations(const struct decoded *d)
 	}
 }
 
-static void check_labels(const struct decoded *d, struct slice sample)
+static void asm_check_labels(const struct decoded *d, struct slice sample)
 {
 	uint64_t keys[16];
 	struct slice label;
@@ -265,7 +265,7 @@ static void check(const struct decoded *d)
 		for (size_t k = 0; k < n; k++)
 			ck_assert(ids[k] >= 1 && ids[k] <= d->nlocations);
 		ck_assert_uint_eq(packed(part(d->samples[i], 2, 0), values, 4), d->ntypes);
-		check_labels(d, d->samples[i]);
+		asm_check_labels(d, d->samples[i]);
 	}
 	string(d, d->default_type);
 }

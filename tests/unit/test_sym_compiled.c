@@ -15,7 +15,7 @@ static void run(const char *format, ...)
 	ck_assert_msg(system(command) == 0, "%s", command);
 }
 
-static void open_path(const char *path)
+static void asm_open_path(const char *path)
 {
 	ck_assert_int_eq(sym_object_open(&object, open(path, O_RDONLY)), 0);
 	ck_assert_int_eq(sym_symtab_open(&symtab, object, NULL, &strings), 0);
@@ -134,7 +134,7 @@ START_TEST(test_compiled)
 	fclose(f);
 	run("gcc -w %s -Wl,--build-id=sha1 -o %s/a %s", builds[_i], dir, path);
 	snprintf(path, sizeof(path), "%s/a", dir);
-	open_path(path);
+	asm_open_path(path);
 	ck_assert_uint_eq(strlen(object->build_id), 40);
 	compare_with_nm("", path, 200);
 }
@@ -162,7 +162,7 @@ START_TEST(test_32_bit)
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/short", dir);
-	open_path(path);
+	asm_open_path(path);
 	ck_assert(!object->is64);
 	ck_assert_uint_eq(strlen(object->build_id), 40);
 	ck_assert_uint_gt(object->symbols[SYM_SYMTAB].count, 2);
@@ -208,7 +208,7 @@ START_TEST(test_many_names)
 	run("objcopy --redefine-sym versioned=versioned@@V_1 %s/many", dir);
 	run("nm %s/many | grep -q versioned@@V_1", dir);
 	snprintf(path, sizeof(path), "%s/many", dir);
-	open_path(path);
+	asm_open_path(path);
 	text = object->code[0].addr;
 	for (int i = 0; i < FUNCTIONS; i++) {
 		ck_assert_int_eq(!!symtab->text[SYM_SYMTAB], i > 1000);
@@ -243,7 +243,7 @@ START_TEST(test_compiled_plt)
 	fclose(f);
 	run("gcc -w %s -o %s/p %s", flags[_i], dir, path);
 	snprintf(path, sizeof(path), "%s/p", dir);
-	open_path(path);
+	asm_open_path(path);
 	snprintf(command, sizeof(command), "objdump -d %s", path);
 	f = popen(command, "r");
 	ck_assert_ptr_nonnull(f);
@@ -285,7 +285,7 @@ START_TEST(test_libc)
 
 	if (!find_libc(path, sizeof(path)))
 		return; /* another C library */
-	open_path(path);
+	asm_open_path(path);
 	compare_with_nm("-D", path, 2000);
 	ck_assert_uint_eq(strlen(object->build_id), 40);
 }

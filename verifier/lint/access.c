@@ -7,36 +7,38 @@
 
 /* ---- registers that hold nothing */
 
-const char *by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE])
+const char *asm_lint_by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE])
 {
 	text[0] = '\0';
 	if (s->jump != NO_SLOT)
 		snprintf(text, WAY_SIZE, " (on the way where the jump at line %u is %staken)",
-			 line_at(l, s->jump), s->taken ? "" : "not ");
+			 asm_lint_line_at(l, s->jump), s->taken ? "" : "not ");
 	return text;
 }
 
-bool read_reg(struct lint *l, struct state *s, unsigned int number)
+bool asm_read_reg(struct lint *l, struct state *s, unsigned int number)
 {
 	struct reg *reg = &s->regs[number];
 	char way[WAY_SIZE];
 
 	switch ((enum kind)reg->kind) {
 	case UNWRITTEN:
-		finding(l, s->at, RULE_REGISTER + number,
-			"R%u is read here, but nothing was written to it before%s", number,
-			by_way(l, s, way));
+		asm_lint_finding(l, s->at, RULE_REGISTER + number,
+				 "R%u is read here, but nothing was written to it before%s", number,
+				 asm_lint_by_way(l, s, way));
 		break;
 	case DESTROYED:
-		finding(l, s->at, RULE_REGISTER + number,
+		asm_lint_finding(
+			l, s->at, RULE_REGISTER + number,
 			"R%u is read here, but the call at line %u (%s) destroyed R1-R5: keep it "
 			"in R6-R9",
-			number, line_at(l, reg->where), text_at(l, reg->where));
+			number, asm_lint_line_at(l, reg->where), asm_lint_text_at(l, reg->where));
 		break;
 	case NOTHING:
-		finding(l, s->at, RULE_REGISTER + number,
-			"R%u is read here, but the call at line %u (%s) returns nothing", number,
-			line_at(l, reg->where), text_at(l, reg->where));
+		asm_lint_finding(l, s->at, RULE_REGISTER + number,
+				 "R%u is read here, but the call at line %u (%s) returns nothing",
+				 number, asm_lint_line_at(l, reg->where),
+				 asm_lint_text_at(l, reg->where));
 		break;
 	case NUMBER:
 	case RELEASED:
@@ -51,13 +53,13 @@ bool read_reg(struct lint *l, struct state *s, unsigned int number)
 	case OTHER:
 		return true;
 	}
-	*reg = other();
+	*reg = asm_lint_other();
 	return false;
 }
 
 /* ---- is the access allowed? */
 
-bool has_plain_context(const struct lint *l)
+bool asm_has_plain_context(const struct lint *l)
 {
 	switch (l->image->program->type) {
 	case BPF_PROG_TYPE_KPROBE:
@@ -73,34 +75,35 @@ bool has_plain_context(const struct lint *l)
 static bool check_stack(struct lint *l, struct state *s, int64_t offset, uint64_t bytes,
 			const char *what)
 {
-	if (stack_inside(offset, bytes))
+	if (asm_stack_inside(offset, bytes))
 		return true;
-	finding(l, s->at, RULE_BOUNDS,
-		"%s of %" PRIu64 " byte%s at R10%+" PRId64
-		": the stack frame reaches from R10-512 to R10-1",
-		what, bytes, bytes == 1 ? "" : "s", offset);
+	asm_lint_finding(l, s->at, RULE_BOUNDS,
+			 "%s of %" PRIu64 " byte%s at R10%+" PRId64
+			 ": the stack frame reaches from R10-512 to R10-1",
+			 what, bytes, bytes == 1 ? "" : "s", offset);
 	return false;
 }
 
 static bool check_value(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
 			uint64_t bytes, const char *what)
 {
-	const struct asm_map *map = map_of(l, base);
+	const struct asm_map *map = asm_lint_map_of(l, base);
 
 	if (!map || (offset >= 0 && (uint64_t)offset + bytes <= map->value_size))
 		return true;
 	if (!base->exact && base->offset == MAX_OFFSET) {
-		finding(l, s->at, RULE_BOUNDS,
+		asm_lint_finding(
+			l, s->at, RULE_BOUNDS,
 			"%s at an offset without limit of a value of '%s', which has %u bytes: "
 			"compare the number, or AND it with a mask, before it is added",
 			what, map->name, map->value_size);
 		return false;
 	}
-	finding(l, s->at, RULE_BOUNDS,
-		"%s of %" PRIu64 " byte%s at offset %s%" PRId64
-		" of a value of '%s', which has %u bytes",
-		what, bytes, bytes == 1 ? "" : "s", base->exact ? "" : "up to ", offset, map->name,
-		map->value_size);
+	asm_lint_finding(l, s->at, RULE_BOUNDS,
+			 "%s of %" PRIu64 " byte%s at offset %s%" PRId64
+			 " of a value of '%s', which has %u bytes",
+			 what, bytes, bytes == 1 ? "" : "s", base->exact ? "" : "up to ", offset,
+			 map->name, map->value_size);
 	return false;
 }
 
@@ -109,33 +112,37 @@ static bool check_record(struct lint *l, struct state *s, const struct reg *base
 {
 	if (offset >= 0 && (uint64_t)offset + bytes <= base->size)
 		return true;
-	finding(l, s->at, RULE_BOUNDS,
-		"%s of %" PRIu64 " byte%s at offset %" PRId64
-		" of the %u bytes that were reserved at line %u",
-		what, bytes, bytes == 1 ? "" : "s", offset, base->size, line_at(l, base->where));
+	asm_lint_finding(l, s->at, RULE_BOUNDS,
+			 "%s of %" PRIu64 " byte%s at offset %" PRId64
+			 " of the %u bytes that were reserved at line %u",
+			 what, bytes, bytes == 1 ? "" : "s", offset, base->size,
+			 asm_lint_line_at(l, base->where));
 	return false;
 }
 
 static void unchecked(struct lint *l, struct state *s, const struct reg *base, unsigned int number)
 {
-	finding(l, s->at, RULE_NULL,
+	asm_lint_finding(
+		l, s->at, RULE_NULL,
 		"R%u may be 0 here: it is what %s at line %u returned, and nothing has compared it "
 		"with 0 since (JEQ(R%u, 0, ...))",
-		number, text_at(l, base->where), line_at(l, base->where), number);
+		number, asm_lint_text_at(l, base->where), asm_lint_line_at(l, base->where), number);
 }
 
-bool check_access(struct lint *l, struct state *s, const struct reg *base, unsigned int number,
-		  int64_t offset, uint64_t bytes, const char *what)
+bool asm_check_access(struct lint *l, struct state *s, const struct reg *base, unsigned int number,
+		      int64_t offset, uint64_t bytes, const char *what)
 {
 	switch ((enum kind)base->kind) {
 	case STACK:
 		return !base->known || check_stack(l, s, base->offset + offset, bytes, what);
 	case VALUE:
 		if (base->trusted)
-			caution(l, s->at, RULE_NULL,
+			asm_lint_caution(
+				l, s->at, RULE_NULL,
 				"R%u is not compared with 0 after %s at line %u: that the element "
 				"exists is known only to newer kernels, older ones refuse this",
-				number, text_at(l, base->where), line_at(l, base->where));
+				number, asm_lint_text_at(l, base->where),
+				asm_lint_line_at(l, base->where));
 		return !base->known || check_value(l, s, base, base->offset + offset, bytes, what);
 	case RECORD:
 		return !base->known || check_record(l, s, base, base->offset + offset, bytes, what);
@@ -144,17 +151,19 @@ bool check_access(struct lint *l, struct state *s, const struct reg *base, unsig
 		unchecked(l, s, base, number);
 		return false;
 	case RELEASED:
-		finding(l, s->at, RULE_ADDRESS,
-			"R%u points to a ring record that %s at line %u has given back", number,
-			text_at(l, base->where), line_at(l, base->where));
+		asm_lint_finding(l, s->at, RULE_ADDRESS,
+				 "R%u points to a ring record that %s at line %u has given back",
+				 number, asm_lint_text_at(l, base->where),
+				 asm_lint_line_at(l, base->where));
 		return false;
 	case NUMBER:
 		if (base->exact && !base->can.lo) {
-			finding(l, s->at, RULE_NULL, "R%u is 0 here: there is nothing to follow",
-				number);
+			asm_lint_finding(l, s->at, RULE_NULL,
+					 "R%u is 0 here: there is nothing to follow", number);
 			return false;
 		}
-		finding(l, s->at, RULE_ADDRESS,
+		asm_lint_finding(
+			l, s->at, RULE_ADDRESS,
 			"R%u is a number, not an address that may be followed: read kernel or user "
 			"memory with READ_KERNEL() or READ_USER()",
 			number);
@@ -173,34 +182,35 @@ bool check_access(struct lint *l, struct state *s, const struct reg *base, unsig
 
 /* Where the context is registers or a record, its first 8 bytes are the kernel's own in a
  * tracepoint's; registers a uprobe may change. */
-bool check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
-		   unsigned int bytes, bool writes)
+bool asm_check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
+		       unsigned int bytes, bool writes)
 {
 	uint32_t type = l->image->program->type;
 
-	if (!has_plain_context(l) || !base->known)
+	if (!asm_has_plain_context(l) || !base->known)
 		return true;
 	if (offset < 0 || offset % bytes || (type == BPF_PROG_TYPE_TRACEPOINT && offset < 8))
-		finding(l, s->at, RULE_BOUNDS, "%u bytes of the context at offset %" PRId64 ": %s",
-			bytes, offset,
-			offset < 0	 ? "they lie before it"
-			: offset % bytes ? "the offset must be a multiple of the size"
+		asm_lint_finding(l, s->at, RULE_BOUNDS,
+				 "%u bytes of the context at offset %" PRId64 ": %s", bytes, offset,
+				 offset < 0 ? "they lie before it"
+				 : offset % bytes
+					 ? "the offset must be a multiple of the size"
 					 : "the first 8 bytes of a tracepoint's record are not for "
 					   "programs");
 	else if (writes && (type == BPF_PROG_TYPE_TRACEPOINT || type == BPF_PROG_TYPE_PERF_EVENT))
-		finding(l, s->at, RULE_BOUNDS, "the context is read only");
+		asm_lint_finding(l, s->at, RULE_BOUNDS, "the context is read only");
 	else
 		return true;
 	return false;
 }
 
-void check_written(struct lint *l, struct state *s, int offset, unsigned int bytes,
-		   const char *what)
+void asm_check_written(struct lint *l, struct state *s, int offset, unsigned int bytes,
+		       const char *what)
 {
 	char way[WAY_SIZE], part[40] = "", to[32] = "";
 	int first, n;
 
-	if (!stack_unwritten(s, offset, bytes, &first, &n))
+	if (!asm_stack_unwritten(s, offset, bytes, &first, &n))
 		return;
 	if (n == 1 && bytes > 1)
 		snprintf(part, sizeof(part), "byte %d of ", first - offset);
@@ -209,17 +219,19 @@ void check_written(struct lint *l, struct state *s, int offset, unsigned int byt
 			 first - offset + n - 1);
 	if (n > 1)
 		snprintf(to, sizeof(to), " to R10%+d", first + n - 1);
-	finding(l, s->at, RULE_STACK, "%s%s, R10%+d%s, %s never written%s", part, what, first, to,
-		n == 1 || n == (int)bytes ? "was" : "were", by_way(l, s, way));
-	stack_write(s, offset, bytes, false);
+	asm_lint_finding(l, s->at, RULE_STACK, "%s%s, R10%+d%s, %s never written%s", part, what,
+			 first, to, n == 1 || n == (int)bytes ? "was" : "were",
+			 asm_lint_by_way(l, s, way));
+	asm_stack_write(s, offset, bytes, false);
 }
 
-bool check_aligned(struct lint *l, struct state *s, int64_t offset, unsigned int bytes)
+bool asm_check_aligned(struct lint *l, struct state *s, int64_t offset, unsigned int bytes)
 {
 	if (offset % bytes == 0)
 		return true;
-	finding(l, s->at, RULE_ALIGNMENT,
-		"misaligned: %u bytes of the stack at R10%+" PRId64 ", which is no multiple of %u",
-		bytes, offset, bytes);
+	asm_lint_finding(l, s->at, RULE_ALIGNMENT,
+			 "misaligned: %u bytes of the stack at R10%+" PRId64
+			 ", which is no multiple of %u",
+			 bytes, offset, bytes);
 	return false;
 }

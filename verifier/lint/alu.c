@@ -21,9 +21,9 @@ static struct reg number_in(struct arc can, bool exact)
 static struct reg add_numbers(struct state *s, uint8_t op, bool wide, const struct reg *dst,
 			      const struct reg *src, bool same)
 {
-	if (state_is_shared(s, dst->id) && src->exact)
-		return number_unknown();
-	return number_in(arc_alu(op, false, wide, dst->can, src->can, same),
+	if (asm_state_is_shared(s, dst->id) && src->exact)
+		return asm_number_unknown();
+	return number_in(asm_arc_alu(op, false, wide, dst->can, src->can, same),
 			 dst->exact && src->exact);
 }
 
@@ -38,10 +38,10 @@ static struct reg compute(struct state *s, const struct bpf_insn *insn, const st
 	if (dst == src && (op == BPF_XOR || op == BPF_SUB))
 		return number_in((struct arc){ 0, 0 }, false);
 	if (dst->kind != NUMBER || src->kind != NUMBER || !dst->known || !src->known)
-		return number_unknown();
+		return asm_number_unknown();
 	if (op == BPF_ADD || op == BPF_SUB)
 		return add_numbers(s, op, wide, dst, src, same);
-	return number_in(arc_alu(op, insn->off == 1, wide, dst->can, src->can, same),
+	return number_in(asm_arc_alu(op, insn->off == 1, wide, dst->can, src->can, same),
 			 dst->exact && src->exact);
 }
 
@@ -54,7 +54,7 @@ static int64_t farthest(struct arc can)
 	const struct arc far = { MAX_OFFSET, INT64_MAX };
 	struct arc some;
 
-	if (arc_intersect(can, far, &some))
+	if (asm_arc_intersect(can, far, &some))
 		return MAX_OFFSET;
 	return (int64_t)can.hi;
 }
@@ -72,12 +72,14 @@ static void move(struct lint *l, struct state *s, struct reg *pointer, const str
 		pointer->known = false;
 		return;
 	}
-	if (arc_intersect(by->can, far_below, &some)) {
+	if (asm_arc_intersect(by->can, far_below, &some)) {
 		if (by->exact)
-			finding(l, s->at, RULE_BOUNDS, "%" PRId64 " is too far to move an address",
-				(int64_t)by->can.lo);
+			asm_lint_finding(l, s->at, RULE_BOUNDS,
+					 "%" PRId64 " is too far to move an address",
+					 (int64_t)by->can.lo);
 		else
-			finding(l, s->at, RULE_BOUNDS,
+			asm_lint_finding(
+				l, s->at, RULE_BOUNDS,
 				"R%u has no lower limit here: compare it, or AND it with a mask, "
 				"before it moves an address",
 				by_number);
@@ -117,19 +119,23 @@ static void move_pointer(struct lint *l, struct state *s, const struct bpf_insn 
 	uint8_t op = BPF_OP(insn->code);
 
 	if (dst->kind == VALUE_OR_NULL || dst->kind == RECORD_OR_NULL) {
-		finding(l, s->at, RULE_NULL,
+		asm_lint_finding(
+			l, s->at, RULE_NULL,
 			"R%u may be 0 here, and nothing may be added to it before it is compared "
 			"with 0: it is what %s at line %u returned",
-			insn->dst_reg, text_at(l, dst->where), line_at(l, dst->where));
-		*dst = other();
+			insn->dst_reg, asm_lint_text_at(l, dst->where),
+			asm_lint_line_at(l, dst->where));
+		*dst = asm_lint_other();
 	} else if (op != BPF_ADD && op != BPF_SUB) {
-		finding(l, s->at, RULE_ADDRESS,
+		asm_lint_finding(
+			l, s->at, RULE_ADDRESS,
 			"R%u holds an address, which cannot be %s: numbers may be added to it and "
 			"subtracted from it",
 			insn->dst_reg, verb(op));
-		*dst = number_unknown();
+		*dst = asm_number_unknown();
 	} else if (op == BPF_SUB && dst->kind == STACK) {
-		finding(l, s->at, RULE_ADDRESS,
+		asm_lint_finding(
+			l, s->at, RULE_ADDRESS,
 			"nothing may be subtracted from an address in the stack: add a negative "
 			"number");
 		dst->known = false;
@@ -144,16 +150,16 @@ static void step_pointer(struct lint *l, struct state *s, const struct bpf_insn 
 {
 	struct reg *dst = &s->regs[insn->dst_reg], sum;
 
-	if (is_pointer(dst) && is_pointer(src)) {
-		*dst = number_unknown();
-	} else if (is_pointer(dst)) {
+	if (asm_is_pointer(dst) && asm_is_pointer(src)) {
+		*dst = asm_number_unknown();
+	} else if (asm_is_pointer(dst)) {
 		move_pointer(l, s, insn, src);
 	} else if (BPF_OP(insn->code) == BPF_ADD && dst->kind == NUMBER) {
 		sum = *src;
 		move(l, s, &sum, dst, insn->dst_reg, false);
 		*dst = sum;
 	} else {
-		*dst = other();
+		*dst = asm_lint_other();
 	}
 }
 
@@ -162,7 +168,7 @@ static void step_pointer(struct lint *l, struct state *s, const struct bpf_insn 
 static void name_it(struct state *s, struct reg *reg)
 {
 	if (reg->kind == NUMBER && reg->known && !reg->exact && !reg->id)
-		reg->id = state_new_id(s);
+		reg->id = asm_state_new_id(s);
 }
 
 static bool fits_32(const struct reg *reg)
@@ -176,9 +182,9 @@ static struct reg sign_extended(const struct reg *from, unsigned int bits, bool 
 	struct reg to = *from;
 
 	if (from->kind != NUMBER || !from->known)
-		return number_unknown();
+		return asm_number_unknown();
 	if (from->can.lo > from->can.hi || from->can.hi > top)
-		to = number_in(arc_sign_extend(from->can, bits, wide), from->exact);
+		to = number_in(asm_arc_sign_extend(from->can, bits, wide), from->exact);
 	return to;
 }
 
@@ -188,42 +194,42 @@ static void step_mov(struct lint *l, struct state *s, const struct bpf_insn *ins
 	struct reg *from = &s->regs[insn->src_reg], *to = &s->regs[insn->dst_reg];
 
 	if (BPF_SRC(insn->code) == BPF_K) {
-		*to = number_exact(wide ? (uint64_t)(int64_t)insn->imm : (uint32_t)insn->imm);
+		*to = asm_number_exact(wide ? (uint64_t)(int64_t)insn->imm : (uint32_t)insn->imm);
 		return;
 	}
-	if (!read_reg(l, s, insn->src_reg)) {
-		*to = other();
+	if (!asm_read_reg(l, s, insn->src_reg)) {
+		*to = asm_lint_other();
 		return;
 	}
 	name_it(s, from);
 	if (insn->off == 1 || insn->off == -1)
-		*to = other();
+		*to = asm_lint_other();
 	else if (insn->off)
 		*to = sign_extended(from, (unsigned int)insn->off, wide);
 	else if (wide || (from->kind == NUMBER && fits_32(from)))
 		*to = *from;
 	else if (from->kind == NUMBER && from->known)
-		*to = number_in(arc_alu(BPF_MOV, false, false, from->can, from->can, false),
+		*to = number_in(asm_arc_alu(BPF_MOV, false, false, from->can, from->can, false),
 				from->exact);
 	else
-		*to = number_unknown();
+		*to = asm_number_unknown();
 }
 
 static void step_end(struct state *s, const struct bpf_insn *insn)
 {
 	struct reg *dst = &s->regs[insn->dst_reg];
 	unsigned int bytes = (unsigned int)insn->imm / 8;
-	uint64_t top = number_any(bytes, false).can.hi, swapped;
+	uint64_t top = asm_number_any(bytes, false).can.hi, swapped;
 	bool swaps =
 		BPF_CLASS(insn->code) == BPF_ALU64 ||
 		(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) == (BPF_SRC(insn->code) == BPF_TO_BE);
 	struct arc cut;
 
 	if (dst->kind != NUMBER || !dst->known) {
-		*dst = number_unknown();
+		*dst = asm_number_unknown();
 		return;
 	}
-	cut = arc_alu(BPF_AND, false, true, dst->can, (struct arc){ top, top }, false);
+	cut = asm_arc_alu(BPF_AND, false, true, dst->can, (struct arc){ top, top }, false);
 	/* All numbers of that width stay all of them; of others take one. */
 	if (swaps && cut.hi - cut.lo != top) {
 		swapped = __builtin_bswap64(cut.lo) >> (64 - 8 * bytes);
@@ -234,10 +240,10 @@ static void step_end(struct state *s, const struct bpf_insn *insn)
 
 /* ---- the steps */
 
-void step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn)
+void asm_step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn)
 {
 	struct reg *dst = &s->regs[insn->dst_reg];
-	struct reg imm = number_exact((uint64_t)(int64_t)insn->imm), result;
+	struct reg imm = asm_number_exact((uint64_t)(int64_t)insn->imm), result;
 	const struct reg *src = &imm;
 	uint8_t op = BPF_OP(insn->code);
 
@@ -245,11 +251,11 @@ void step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn)
 		step_mov(l, s, insn);
 		return;
 	}
-	if (!read_reg(l, s, insn->dst_reg))
+	if (!asm_read_reg(l, s, insn->dst_reg))
 		return;
 	if (op != BPF_END && op != BPF_NEG && BPF_SRC(insn->code) == BPF_X) {
-		if (!read_reg(l, s, insn->src_reg)) {
-			*dst = other();
+		if (!asm_read_reg(l, s, insn->src_reg)) {
+			*dst = asm_lint_other();
 			return;
 		}
 		src = &s->regs[insn->src_reg];
@@ -258,15 +264,16 @@ void step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn)
 		step_end(s, insn);
 	} else if (op == BPF_NEG) {
 		struct bpf_insn negate = { .code = (uint8_t)(BPF_CLASS(insn->code) | BPF_SUB) };
-		struct reg zero = number_exact(0);
+		struct reg zero = asm_number_exact(0);
 
 		result = compute(s, &negate, &zero, dst);
 		*dst = result;
-	} else if (BPF_CLASS(insn->code) == BPF_ALU64 && (is_pointer(dst) || is_pointer(src))) {
+	} else if (BPF_CLASS(insn->code) == BPF_ALU64 &&
+		   (asm_is_pointer(dst) || asm_is_pointer(src))) {
 		step_pointer(l, s, insn, src);
 	} else if (BPF_CLASS(insn->code) == BPF_ALU64 && dst->kind == OTHER &&
 		   (op == BPF_ADD || op == BPF_SUB)) {
-		*dst = other();
+		*dst = asm_lint_other();
 	} else {
 		result = compute(s, insn, dst, src);
 		*dst = result;
@@ -285,14 +292,14 @@ static uint32_t map_number(const struct lint *l, uint32_t at)
 	return NO_MAP;
 }
 
-void step_imm64(struct lint *l, struct state *s, const struct bpf_insn *insn)
+void asm_step_imm64(struct lint *l, struct state *s, const struct bpf_insn *insn)
 {
 	struct reg *dst = &s->regs[insn->dst_reg];
 	uint64_t high = (uint32_t)insn[1].imm;
 
 	switch (insn->src_reg) {
 	case 0:
-		*dst = number_exact(high << 32 | (uint32_t)insn->imm);
+		*dst = asm_number_exact(high << 32 | (uint32_t)insn->imm);
 		break;
 	case BPF_PSEUDO_MAP_FD:
 		*dst = (struct reg){ .kind = MAP, .known = true, .map = map_number(l, s->at) };
@@ -311,6 +318,6 @@ void step_imm64(struct lint *l, struct state *s, const struct bpf_insn *insn)
 				     .offset = (int64_t)s->at + 1 + insn->imm };
 		break;
 	default:
-		*dst = other();
+		*dst = asm_lint_other();
 	}
 }

@@ -18,13 +18,13 @@ static struct arc one(uint64_t number)
 	return (struct arc){ number, number };
 }
 
-bool arc_has(struct arc a, uint64_t number)
+bool asm_arc_has(struct arc a, uint64_t number)
 {
 	return number - a.lo <= span(a);
 }
 
 /* Seen from a.lo the first arc is 0..w, and the second either does not pass 0 or does. */
-bool arc_intersect(struct arc a, struct arc b, struct arc *out)
+bool asm_arc_intersect(struct arc a, struct arc b, struct arc *out)
 {
 	uint64_t w = span(a), lo = b.lo - a.lo, hi = b.hi - a.lo;
 	struct arc front = { 0, hi < w ? hi : w }, back = { lo, w };
@@ -179,7 +179,7 @@ static struct arc arc_op(uint8_t op, bool is_signed, bool wide, struct arc a, st
 	return one(compute(op, is_signed, wide, a.lo, b.lo));
 }
 
-struct arc arc_alu(uint8_t op, bool is_signed, bool wide, struct arc a, struct arc b, bool same)
+struct arc asm_arc_alu(uint8_t op, bool is_signed, bool wide, struct arc a, struct arc b, bool same)
 {
 	struct arc out;
 
@@ -194,7 +194,7 @@ struct arc arc_alu(uint8_t op, bool is_signed, bool wide, struct arc a, struct a
 	return wide ? out : zero_extend(out);
 }
 
-struct arc arc_sign_extend(struct arc a, unsigned int bits, bool wide)
+struct arc asm_arc_sign_extend(struct arc a, unsigned int bits, bool wide)
 {
 	uint64_t top = (UINT64_C(1) << (bits - 1)) - 1, v;
 
@@ -273,7 +273,7 @@ static bool with_bits(struct arc a, uint64_t bits, bool wanted, struct arc *out)
 	const uint64_t tries[] = { a.lo, a.hi, 0, lowest, a.lo | lowest, a.lo & ~bits };
 
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
-		if (arc_has(a, tries[i]) && !!(tries[i] & bits) == wanted) {
+		if (asm_arc_has(a, tries[i]) && !!(tries[i] & bits) == wanted) {
 			*out = one(tries[i]);
 			return true;
 		}
@@ -289,7 +289,7 @@ static struct arc lift(struct arc a, struct arc low)
 								: one(from);
 }
 
-bool arc_branch(uint8_t op, bool wide, bool taken, struct arc a, uint64_t with, struct arc *out)
+bool asm_arc_branch(uint8_t op, bool wide, bool taken, struct arc a, uint64_t with, struct arc *out)
 {
 	uint64_t top = wide ? UINT64_MAX : LOW32, half = wide ? LOWEST : LOWEST >> 32;
 	bool is_signed = is_signed_jump(op);
@@ -303,7 +303,7 @@ bool arc_branch(uint8_t op, bool wide, bool taken, struct arc a, uint64_t with, 
 		     &half_circle))
 		return false;
 	if (wide)
-		return arc_intersect(a, half_circle, out);
+		return asm_arc_intersect(a, half_circle, out);
 
 	/*
 	 * On the small circle, turned so that the first arc begins at 0; what passes 0 there comes
@@ -316,9 +316,10 @@ bool arc_branch(uint8_t op, bool wide, bool taken, struct arc a, uint64_t with, 
 	struct arc front = { 0, half_circle.hi }, back = { half_circle.lo, LOW32 };
 
 	if (half_circle.lo <= half_circle.hi) {
-		if (!arc_intersect(turned, half_circle, out))
+		if (!asm_arc_intersect(turned, half_circle, out))
 			return false;
-	} else if (!arc_intersect(turned, back, out) && !arc_intersect(turned, front, out)) {
+	} else if (!asm_arc_intersect(turned, back, out) &&
+		   !asm_arc_intersect(turned, front, out)) {
 		return false;
 	}
 	out->lo = (out->lo + found.lo) & LOW32;

@@ -35,8 +35,9 @@ static const char *kind_name(const struct reg *reg)
 
 static void wrong_argument(struct call *c, unsigned int number, const char *expected)
 {
-	finding(c->l, c->s->at, RULE_ARGUMENT + number, "R%u of %s has to be %s, here it is %s",
-		number, text_at(c->l, c->s->at), expected, kind_name(&c->s->regs[number]));
+	asm_lint_finding(
+		c->l, c->s->at, RULE_ARGUMENT + number, "R%u of %s has to be %s, here it is %s",
+		number, asm_lint_text_at(c->l, c->s->at), expected, kind_name(&c->s->regs[number]));
 }
 
 /* Bytes that a call reads or writes, at the address in a register: their number, and whether it is
@@ -63,16 +64,16 @@ static void check_bytes(struct call *c, const struct extent *e)
 		wrong_argument(c, e->number, expected);
 		return;
 	}
-	if (!check_access(c->l, c->s, reg, e->number, 0, e->bytes, what))
+	if (!asm_check_access(c->l, c->s, reg, e->number, 0, e->bytes, what))
 		return;
 	if (reg->kind == OTHER || (reg->kind == STACK && !reg->known)) {
 		if (e->writes)
-			stack_forget(c->s);
+			asm_stack_forget(c->s);
 	} else if (reg->kind == STACK && e->writes) {
-		stack_write(c->s, (int)reg->offset, (unsigned int)e->bytes, e->exactly);
+		asm_stack_write(c->s, (int)reg->offset, (unsigned int)e->bytes, e->exactly);
 	} else if (reg->kind == STACK && e->exactly) {
-		check_written(c->l, c->s, (int)reg->offset, (unsigned int)e->bytes,
-			      e->what ? e->what : "what is read");
+		asm_check_written(c->l, c->s, (int)reg->offset, (unsigned int)e->bytes,
+				  e->what ? e->what : "what is read");
 	}
 }
 
@@ -87,16 +88,17 @@ static void check_sized(struct call *c, unsigned int number, bool writes, bool o
 		return;
 	if (size->kind != NUMBER || !size->known) {
 		if (writes && (reg->kind == STACK || reg->kind == OTHER))
-			stack_forget(c->s);
+			asm_stack_forget(c->s);
 		return;
 	}
-	if (arc_intersect(size->can, negative, &some)) {
-		finding(c->l, c->s->at, RULE_SIZE,
+	if (asm_arc_intersect(size->can, negative, &some)) {
+		asm_lint_finding(
+			c->l, c->s->at, RULE_SIZE,
 			"R%u of %s is a number of bytes and may be negative here: compare it, or "
 			"AND it with a mask",
-			number + 1, text_at(c->l, c->s->at));
+			number + 1, asm_lint_text_at(c->l, c->s->at));
 		if (writes)
-			stack_forget(c->s);
+			asm_stack_forget(c->s);
 		return;
 	}
 	check_bytes(c, &(struct extent){
@@ -133,12 +135,13 @@ static void check_record_argument(struct call *c)
 	case OTHER:
 		return;
 	case RECORD_OR_NULL:
-		check_access(c->l, c->s, reg, R1, 0, 0, "");
+		asm_check_access(c->l, c->s, reg, R1, 0, 0, "");
 		return;
 	case RELEASED:
-		finding(c->l, c->s->at, RULE_ARGUMENT + R1,
-			"the ring record in R1 was already given back by %s at line %u",
-			text_at(c->l, reg->where), line_at(c->l, reg->where));
+		asm_lint_finding(c->l, c->s->at, RULE_ARGUMENT + R1,
+				 "the ring record in R1 was already given back by %s at line %u",
+				 asm_lint_text_at(c->l, reg->where),
+				 asm_lint_line_at(c->l, reg->where));
 		return;
 	}
 	wrong_argument(c, R1, "what RING_RESERVE() returned");
@@ -149,8 +152,9 @@ static void check_const(struct call *c, unsigned int number)
 	const struct reg *reg = &c->s->regs[number];
 
 	if (reg->kind == NUMBER && reg->known && reg->can.lo != reg->can.hi)
-		finding(c->l, c->s->at, RULE_ARGUMENT + number, "R%u of %s has to be a constant",
-			number, text_at(c->l, c->s->at));
+		asm_lint_finding(c->l, c->s->at, RULE_ARGUMENT + number,
+				 "R%u of %s has to be a constant", number,
+				 asm_lint_text_at(c->l, c->s->at));
 }
 
 static void check_context_argument(struct call *c, unsigned int number)
@@ -160,10 +164,11 @@ static void check_context_argument(struct call *c, unsigned int number)
 	if (reg->kind != CONTEXT && reg->kind != OTHER)
 		wrong_argument(c, number, "the context, which is in R1 when the program starts");
 	else if (reg->kind == CONTEXT && reg->known && reg->offset)
-		finding(c->l, c->s->at, RULE_ARGUMENT + number,
+		asm_lint_finding(
+			c->l, c->s->at, RULE_ARGUMENT + number,
 			"R%u of %s has to be the context as it came, here it was moved by %lld "
 			"bytes",
-			number, text_at(c->l, c->s->at), (long long)reg->offset);
+			number, asm_lint_text_at(c->l, c->s->at), (long long)reg->offset);
 }
 
 static void check_map_argument(struct call *c, unsigned int number)
@@ -174,12 +179,13 @@ static void check_map_argument(struct call *c, unsigned int number)
 	if (reg->kind != MAP && reg->kind != OTHER)
 		wrong_argument(c, number, "a map (LD_MAP)");
 	else if (type && c->map && c->map->type != type)
-		finding(c->l, c->s->at, RULE_ARGUMENT + number,
-			"%s wants a map of %s, which '%s' is not", text_at(c->l, c->s->at),
-			c->helper->map_type_name, c->map->name);
+		asm_lint_finding(c->l, c->s->at, RULE_ARGUMENT + number,
+				 "%s wants a map of %s, which '%s' is not",
+				 asm_lint_text_at(c->l, c->s->at), c->helper->map_type_name,
+				 c->map->name);
 }
 
-void check_argument(struct call *c, unsigned int number, enum arg arg)
+void asm_check_argument(struct call *c, unsigned int number, enum arg arg)
 {
 	const struct reg *reg = &c->s->regs[number];
 
@@ -189,7 +195,7 @@ void check_argument(struct call *c, unsigned int number, enum arg arg)
 		break;
 	case ARG_ANY:
 		if (reg->kind == STACK)
-			stack_forget(c->s);
+			asm_stack_forget(c->s);
 		break;
 	case ARG_CTX:
 		check_context_argument(c, number);
@@ -233,22 +239,22 @@ void check_argument(struct call *c, unsigned int number, enum arg arg)
 	}
 }
 
-void find_map_argument(struct call *c)
+void asm_lint_find_map_argument(struct call *c)
 {
 	c->map_number = NO_MAP;
 	for (int i = 0; i < 5; i++)
 		if (c->helper->args[i] == ARG_MAP && c->s->regs[R1 + i].kind == MAP) {
 			c->map_number = c->s->regs[R1 + i].map;
-			c->map = map_of(c->l, &c->s->regs[R1 + i]);
+			c->map = asm_lint_map_of(c->l, &c->s->regs[R1 + i]);
 		}
 }
 
-bool read_arguments(struct call *c)
+bool asm_read_arguments(struct call *c)
 {
 	bool right = true;
 
 	for (unsigned int i = 0; i < 5; i++)
 		if (c->helper->args[i] != ARG_NONE)
-			right &= read_reg(c->l, c->s, R1 + i);
+			right &= asm_read_reg(c->l, c->s, R1 + i);
 	return right;
 }

@@ -19,7 +19,7 @@ static void learn(struct state *s, unsigned int number, struct reg to)
 	uint32_t id = s->regs[number].id;
 
 	if (id)
-		state_each_copy(s, id, set_copy, &to);
+		asm_state_each_copy(s, id, set_copy, &to);
 	else
 		s->regs[number] = to;
 }
@@ -44,8 +44,8 @@ static bool follow_null(struct state *way, const struct bpf_insn *insn, bool tak
 	if (null && !or_null)
 		return false;
 	if (null) {
-		state_release(way, to.id);
-		to = number_exact(0);
+		asm_state_release(way, to.id);
+		to = asm_number_exact(0);
 	} else if (or_null) {
 		to.kind = to.kind == VALUE_OR_NULL ? VALUE : RECORD;
 	}
@@ -63,7 +63,7 @@ static bool narrow(struct state *way, const struct bpf_insn *insn, bool taken, u
 	struct reg reg = way->regs[insn->dst_reg];
 	bool wide = BPF_CLASS(insn->code) == BPF_JMP;
 
-	if (!arc_branch(BPF_OP(insn->code), wide, taken, reg.can, with, &reg.can))
+	if (!asm_arc_branch(BPF_OP(insn->code), wide, taken, reg.can, with, &reg.can))
 		return false;
 	if (wide && known && BPF_OP(insn->code) == (taken ? BPF_JEQ : BPF_JNE))
 		reg.exact = true;
@@ -102,8 +102,8 @@ static bool follow(struct state *way, const struct bpf_insn *insn, bool taken)
 
 	way->jump = way->at;
 	way->taken = taken;
-	way->at = taken ? jump_target(insn, way->at) : way->at + 1;
-	if (is_pointer(dst))
+	way->at = taken ? asm_jump_target(insn, way->at) : way->at + 1;
+	if (asm_is_pointer(dst))
 		return compares_with_null(insn) && follow_null(way, insn, taken);
 	if (dst->kind != NUMBER || !dst->known)
 		return false;
@@ -113,22 +113,22 @@ static bool follow(struct state *way, const struct bpf_insn *insn, bool taken)
 	       narrow_both(way, insn, taken);
 }
 
-bool step_branch(struct lint *l, struct state *s, const struct bpf_insn *insn)
+bool asm_step_branch(struct lint *l, struct state *s, const struct bpf_insn *insn)
 {
 	bool may_goto = BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) == MAY_GOTO;
 	struct state way;
 
-	if (!may_goto && (!read_reg(l, s, insn->dst_reg) ||
-			  (BPF_SRC(insn->code) == BPF_X && !read_reg(l, s, insn->src_reg))))
+	if (!may_goto && (!asm_read_reg(l, s, insn->dst_reg) ||
+			  (BPF_SRC(insn->code) == BPF_X && !asm_read_reg(l, s, insn->src_reg))))
 		return false;
-	state_copy(&way, s);
+	asm_state_copy(&way, s);
 	if (may_goto) {
-		way.at = jump_target(insn, s->at);
-		open_path(l, &way);
+		way.at = asm_jump_target(insn, s->at);
+		asm_open_path(l, &way);
 		s->at++;
 		return true;
 	}
 	if (follow(&way, insn, true))
-		open_path(l, &way);
+		asm_open_path(l, &way);
 	return follow(s, insn, false);
 }

@@ -15,23 +15,25 @@ static bool may_return_nothing(const struct lint *l, const struct state *s)
 	       type == BPF_PROG_TYPE_STRUCT_OPS || type == BPF_PROG_TYPE_EXT;
 }
 
-void step_exit(struct lint *l, struct state *s)
+void asm_step_exit(struct lint *l, struct state *s)
 {
 	uint8_t kind = s->regs[R0].kind;
 	char way[WAY_SIZE];
 
 	if ((kind == UNWRITTEN || kind == NOTHING) && !may_return_nothing(l, s))
-		finding(l, s->at, RULE_RESULT,
+		asm_lint_finding(
+			l, s->at, RULE_RESULT,
 			"R0 is not set when the %s ends here%s: it is the result, MOV(R0, 0) "
 			"before EXIT()",
-			s->frame == MAIN ? "program" : "callback", by_way(l, s, way));
+			s->frame == MAIN ? "program" : "callback", asm_lint_by_way(l, s, way));
 	if (s->frame != MAIN)
 		return;
 	for (unsigned int i = 0; i < s->nrefs; i++)
-		finding(l, s->refs[i].where, RULE_REFERENCE,
+		asm_lint_finding(
+			l, s->refs[i].where, RULE_REFERENCE,
 			"what is reserved here is neither submitted nor discarded on a path that "
 			"ends at line %u%s",
-			line_at(l, s->at), by_way(l, s, way));
+			asm_lint_line_at(l, s->at), asm_lint_by_way(l, s, way));
 }
 
 /* ---- what a call leaves behind */
@@ -47,8 +49,8 @@ static void give_back(struct state *s)
 
 	if (s->regs[R1].kind != RECORD)
 		s->nrefs = 0;
-	else if (state_release(s, id))
-		state_each_copy(s, id, release, &s->at);
+	else if (asm_state_release(s, id))
+		asm_state_each_copy(s, id, release, &s->at);
 }
 
 /*
@@ -61,16 +63,16 @@ static bool may_know_index(const struct call *c)
 
 	if (!c->map ||
 	    (c->map->type != BPF_MAP_TYPE_ARRAY && c->map->type != BPF_MAP_TYPE_PERCPU_ARRAY) ||
-	    c->helper != helper_of(BPF_FUNC_map_lookup_elem))
+	    c->helper != asm_helper_of(BPF_FUNC_map_lookup_elem))
 		return false;
 	if (key->kind != STACK)
 		return key->kind == OTHER;
-	if (!key->known || !stack_inside(key->offset, 4))
+	if (!key->known || !asm_stack_inside(key->offset, 4))
 		return true;
-	index = stack_filled(c->s, (int)key->offset, 4);
+	index = asm_stack_filled(c->s, (int)key->offset, 4);
 	if (index && index->kind == NUMBER && index->known)
 		return index->can.lo == index->can.hi;
-	return !stack_is_random(c->s, (int)key->offset, 4);
+	return !asm_stack_is_random(c->s, (int)key->offset, 4);
 }
 
 /* Values of these are no bytes. */
@@ -93,11 +95,11 @@ static struct reg looked_up(struct call *c)
 			     .known = true,
 			     .exact = true,
 			     .map = c->map_number,
-			     .id = state_new_id(c->s),
+			     .id = asm_state_new_id(c->s),
 			     .where = c->s->at };
 
 	if (!c->map || holds_objects(c->map))
-		return other();
+		return asm_lint_other();
 	if (may_know_index(c)) {
 		value.kind = VALUE;
 		value.trusted = true;
@@ -108,9 +110,10 @@ static struct reg looked_up(struct call *c)
 static struct reg reserved(struct call *c)
 {
 	const struct reg *bytes = &c->s->regs[R2];
-	struct reg record = {
-		.kind = RECORD_OR_NULL, .exact = true, .id = state_new_id(c->s), .where = c->s->at
-	};
+	struct reg record = { .kind = RECORD_OR_NULL,
+			      .exact = true,
+			      .id = asm_state_new_id(c->s),
+			      .where = c->s->at };
 
 	if (bytes->kind == NUMBER && bytes->exact && bytes->can.lo <= UINT32_MAX) {
 		record.known = true;
@@ -123,7 +126,7 @@ static struct reg reserved(struct call *c)
 
 static struct reg returned(struct call *c)
 {
-	struct reg number = number_any(8, false);
+	struct reg number = asm_number_any(8, false);
 
 	switch ((enum ret)c->helper->ret) {
 	case RET_NUMBER:
@@ -142,7 +145,7 @@ static struct reg returned(struct call *c)
 		return reserved(c);
 	case RET_UNKNOWN:
 	case RET_OTHER:
-		return other();
+		return asm_lint_other();
 	}
 	return number;
 }
@@ -166,7 +169,7 @@ static void hand_over(struct state *s)
 		record |= s->regs[r].kind == RECORD || s->regs[r].kind == RECORD_OR_NULL;
 	}
 	if (stack)
-		stack_forget(s);
+		asm_stack_forget(s);
 	if (stack || record)
 		s->nrefs = 0;
 }
@@ -175,55 +178,55 @@ static void call_function(struct lint *l, struct state *s, const struct bpf_insn
 {
 	struct state entry;
 
-	state_start(&entry, s->at + 1 + (uint32_t)insn->imm, SUBPROGRAM);
-	open_function(l, &entry);
+	asm_state_start(&entry, s->at + 1 + (uint32_t)insn->imm, SUBPROGRAM);
+	asm_open_function(l, &entry);
 	hand_over(s);
-	finish(s, other());
+	finish(s, asm_lint_other());
 }
 
 /* bpf_loop() hands its callback the number of the round, others hand over addresses. */
 static void open_callback(struct call *c, const struct reg *function)
 {
-	bool loops = c->helper == helper_of(BPF_FUNC_loop);
+	bool loops = c->helper == asm_helper_of(BPF_FUNC_loop);
 	const struct reg *rounds = &c->s->regs[R1];
 	struct state entry;
 
 	if (function->kind != FUNCTION || (loops && (rounds->kind != NUMBER || !rounds->known ||
 						     !(rounds->can.lo | rounds->can.hi))))
 		return;
-	state_start(&entry, (uint32_t)function->offset, CALLBACK);
+	asm_state_start(&entry, (uint32_t)function->offset, CALLBACK);
 	if (loops)
-		entry.regs[R1] = number_any(4, false);
-	open_function(c->l, &entry);
+		entry.regs[R1] = asm_number_any(4, false);
+	asm_open_function(c->l, &entry);
 }
 
 /* ---- the step */
 
-void step_call(struct lint *l, struct state *s, const struct bpf_insn *insn)
+void asm_step_call(struct lint *l, struct state *s, const struct bpf_insn *insn)
 {
 	struct call c = { .l = l, .s = s };
-	struct reg result = other();
+	struct reg result = asm_lint_other();
 
 	if (insn->src_reg == BPF_PSEUDO_CALL) {
 		call_function(l, s, insn);
 		return;
 	}
 	if (!insn->src_reg)
-		c.helper = helper_of(insn->imm);
+		c.helper = asm_helper_of(insn->imm);
 	if (!c.helper) {
 		hand_over(s);
 		finish(s, result);
 		return;
 	}
-	find_map_argument(&c);
-	if (read_arguments(&c)) {
+	asm_lint_find_map_argument(&c);
+	if (asm_read_arguments(&c)) {
 		for (unsigned int i = 0; i < 5; i++) {
 			if (c.helper->args[i] == ARG_FUNC)
 				open_callback(&c, &s->regs[R1 + i]);
-			check_argument(&c, R1 + i, c.helper->args[i]);
+			asm_check_argument(&c, R1 + i, c.helper->args[i]);
 		}
 	} else {
-		stack_forget(s);
+		asm_stack_forget(s);
 	}
 	result = returned(&c);
 	if (c.helper->args[0] == ARG_RECORD)

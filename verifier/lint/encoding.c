@@ -5,7 +5,7 @@
  */
 #include "lint.h"
 
-bool is_imm64(const struct bpf_insn *insn)
+bool asm_is_imm64(const struct bpf_insn *insn)
 {
 	return insn->code == (BPF_LD | BPF_IMM | BPF_DW);
 }
@@ -131,7 +131,7 @@ static const char *check_jump(const struct bpf_insn *insn)
 
 static const char *check_ld(const struct bpf_insn *insn, const struct bpf_insn *next)
 {
-	if (!is_imm64(insn))
+	if (!asm_is_imm64(insn))
 		return insn->dst_reg || insn->off ||
 				       (BPF_MODE(insn->code) == BPF_ABS && insn->src_reg)
 			       ? "BPF_LD_[ABS|IND] uses reserved fields"
@@ -152,7 +152,7 @@ static bool writes_dst(const struct bpf_insn *insn)
 	case BPF_LDX:
 		return true;
 	case BPF_LD:
-		return is_imm64(insn);
+		return asm_is_imm64(insn);
 	case BPF_STX:
 		return BPF_MODE(insn->code) == BPF_ATOMIC && insn->imm == BPF_LOAD_ACQ;
 	}
@@ -182,7 +182,7 @@ static bool check_insn(struct lint *l, uint32_t at, const bool exists[256])
 	const char *wrong;
 
 	if (!exists[insn->code]) {
-		finding(l, at, RULE_ENCODING, "unknown opcode %02x", insn->code);
+		asm_lint_finding(l, at, RULE_ENCODING, "unknown opcode %02x", insn->code);
 		return false;
 	}
 	wrong = check_fields(insn, next);
@@ -191,7 +191,7 @@ static bool check_insn(struct lint *l, uint32_t at, const bool exists[256])
 	if (!wrong && insn->dst_reg == R10 && writes_dst(insn))
 		wrong = "R10 is the frame pointer: it is read only. Copy it, and change the copy";
 	if (wrong)
-		finding(l, at, RULE_ENCODING, "%s", wrong);
+		asm_lint_finding(l, at, RULE_ENCODING, "%s", wrong);
 	return !wrong;
 }
 
@@ -209,14 +209,14 @@ static void list_opcodes(bool exists[256])
 }
 
 /* False if something is wrong, so that no one needs to walk on it. */
-bool lint_encoding(struct lint *l)
+bool asm_lint_encoding(struct lint *l)
 {
 	bool exists[256], right = true;
 
 	list_opcodes(exists);
 	for (uint32_t at = 0; at < l->n; at++) {
 		right &= check_insn(l, at, exists);
-		if (is_imm64(&l->insns[at]) && at + 1 < l->n && !l->insns[at + 1].code)
+		if (asm_is_imm64(&l->insns[at]) && at + 1 < l->n && !l->insns[at + 1].code)
 			l->slots[++at] |= SLOT_SECOND;
 	}
 	return right;

@@ -15,10 +15,10 @@ static bool is_call_to(const struct bpf_insn *insn)
 
 static bool is_address_of(const struct bpf_insn *insn)
 {
-	return is_imm64(insn) && insn->src_reg == BPF_PSEUDO_FUNC;
+	return asm_is_imm64(insn) && insn->src_reg == BPF_PSEUDO_FUNC;
 }
 
-uint32_t jump_target(const struct bpf_insn *insn, uint32_t at)
+uint32_t asm_jump_target(const struct bpf_insn *insn, uint32_t at)
 {
 	uint8_t class = BPF_CLASS(insn->code), op = BPF_OP(insn->code);
 	int64_t distance = insn->off;
@@ -44,7 +44,7 @@ static bool ends(const struct bpf_insn *insn)
 
 static uint32_t next_of(const struct lint *l, uint32_t at)
 {
-	return at + (is_imm64(&l->insns[at]) ? 2 : 1);
+	return at + (asm_is_imm64(&l->insns[at]) ? 2 : 1);
 }
 
 /* The name of a function that begins at a slot. */
@@ -81,8 +81,8 @@ static bool mark_entries(struct lint *l)
 		if (!is_call_to(insn) && !is_address_of(insn))
 			continue;
 		if (target <= 0 || target >= l->n || l->slots[target] & SLOT_SECOND) {
-			finding(l, at, RULE_FLOW, "no function begins at instruction %lld",
-				(long long)target);
+			asm_lint_finding(l, at, RULE_FLOW, "no function begins at instruction %lld",
+					 (long long)target);
 			right = false;
 		} else {
 			l->slots[target] |= SLOT_ENTRY;
@@ -93,12 +93,13 @@ static bool mark_entries(struct lint *l)
 
 static bool check_target(struct lint *l, uint32_t at, uint32_t begin, uint32_t end)
 {
-	uint32_t target = jump_target(&l->insns[at], at);
+	uint32_t target = asm_jump_target(&l->insns[at], at);
 
 	if (target == NO_SLOT)
 		return true;
 	if (target < begin || target >= end) {
-		finding(l, at, RULE_FLOW,
+		asm_lint_finding(
+			l, at, RULE_FLOW,
 			target >= l->n
 				? "the jump leads out of the program, to instruction %lld"
 				: "the jump leads into another function, to instruction %lld",
@@ -108,10 +109,11 @@ static bool check_target(struct lint *l, uint32_t at, uint32_t begin, uint32_t e
 		return false;
 	}
 	if (l->slots[target] & SLOT_SECOND) {
-		finding(l, at, RULE_FLOW,
+		asm_lint_finding(
+			l, at, RULE_FLOW,
 			"the jump leads into the middle of a 64-bit constant: instruction %u is "
 			"the second half of %s",
-			target, text_at(l, target - 1));
+			target, asm_lint_text_at(l, target - 1));
 		return false;
 	}
 	return true;
@@ -129,11 +131,12 @@ static bool check_function(struct lint *l, uint32_t begin, uint32_t end)
 	if (ends(&l->insns[last]))
 		return right;
 	if (end < l->n)
-		finding(l, last, RULE_FLOW,
-			"'%s' runs from here into '%s': an EXIT() or a jump is missing",
-			func_name(l, begin), func_name(l, end));
+		asm_lint_finding(l, last, RULE_FLOW,
+				 "'%s' runs from here into '%s': an EXIT() or a jump is missing",
+				 func_name(l, begin), func_name(l, end));
 	else
-		finding(l, last, RULE_FLOW, "the program runs off its end: EXIT() is missing");
+		asm_lint_finding(l, last, RULE_FLOW,
+				 "the program runs off its end: EXIT() is missing");
 	return false;
 }
 
@@ -176,8 +179,8 @@ static void walk(struct lint *l, struct walk *w, uint32_t from)
 
 		if (is_call_to(insn) || is_address_of(insn))
 			reach(l, w, at + 1 + (uint32_t)insn->imm);
-		if (jump_target(insn, at) != NO_SLOT)
-			reach(l, w, jump_target(insn, at));
+		if (asm_jump_target(insn, at) != NO_SLOT)
+			reach(l, w, asm_jump_target(insn, at));
 		if (insn->code == (BPF_JMP | BPF_EXIT))
 			w->ends = true;
 		if (!ends(insn))
@@ -190,15 +193,17 @@ static void report_unreached(struct lint *l, uint32_t at, uint32_t n)
 	const char *label = label_name(l, at);
 
 	if (l->slots[at] & SLOT_ENTRY)
-		finding(l, at, RULE_UNREACHABLE, "unreachable: function '%s' is never called",
-			func_name(l, at));
+		asm_lint_finding(l, at, RULE_UNREACHABLE,
+				 "unreachable: function '%s' is never called", func_name(l, at));
 	else if (label)
-		finding(l, at, RULE_UNREACHABLE,
+		asm_lint_finding(
+			l, at, RULE_UNREACHABLE,
 			"unreachable: label '%s' is never reached, nothing jumps to it and what "
 			"stands above it does not go on (%u instruction%s)",
 			label, n, n == 1 ? "" : "s");
 	else
-		finding(l, at, RULE_UNREACHABLE,
+		asm_lint_finding(
+			l, at, RULE_UNREACHABLE,
 			"unreachable: what stands above it does not go on, and there is no label "
 			"to jump to (%u instruction%s)",
 			n, n == 1 ? "" : "s");
@@ -223,7 +228,7 @@ static void report_unreachable(struct lint *l)
 }
 
 /* False if paths cannot be followed. */
-bool lint_graph(struct lint *l)
+bool asm_lint_graph(struct lint *l)
 {
 	struct walk w = { .stack = malloc(l->n * sizeof(*w.stack)) };
 	bool right;
@@ -237,8 +242,8 @@ bool lint_graph(struct lint *l)
 		walk(l, &w, 0);
 		report_unreachable(l);
 		if (!w.ends)
-			finding(l, 0, RULE_FLOW,
-				"the program never ends: no path leads to an EXIT()");
+			asm_lint_finding(l, 0, RULE_FLOW,
+					 "the program never ends: no path leads to an EXIT()");
 	}
 	free(w.stack);
 	return right;

@@ -86,7 +86,7 @@ static const struct helper helpers[] = {
 };
 /* clang-format on */
 
-const struct helper *helper_of(int32_t number)
+const struct helper *asm_helper_of(int32_t number)
 {
 	if (number <= 0 || (size_t)number >= sizeof(helpers) / sizeof(helpers[0]))
 		return NULL;

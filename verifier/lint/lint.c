@@ -37,7 +37,7 @@ __attribute__((format(printf, 5, 0))) static void collect(struct lint *l,
 		l->nfindings++;
 }
 
-void finding(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
+void asm_lint_finding(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
 {
 	va_list args;
 
@@ -46,7 +46,7 @@ void finding(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
 	va_end(args);
 }
 
-void caution(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
+void asm_lint_caution(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
 {
 	va_list args;
 
@@ -62,19 +62,19 @@ static const struct asm_insn *line_of(const struct lint *l, uint32_t slot)
 	return &l->image->program->lines[l->image->line_of[slot]];
 }
 
-uint32_t line_at(const struct lint *l, uint32_t slot)
+uint32_t asm_lint_line_at(const struct lint *l, uint32_t slot)
 {
 	return line_of(l, slot)->line;
 }
 
-const char *text_at(const struct lint *l, uint32_t slot)
+const char *asm_lint_text_at(const struct lint *l, uint32_t slot)
 {
 	const char *text = l->image->text_of[slot];
 
 	return text ? text : line_of(l, slot)->text;
 }
 
-const struct asm_map *map_of(const struct lint *l, const struct reg *reg)
+const struct asm_map *asm_lint_map_of(const struct lint *l, const struct reg *reg)
 {
 	return reg->map == NO_MAP ? NULL : &l->bindings->maps[reg->map];
 }
@@ -100,8 +100,8 @@ static int report_all(struct lint *l, asm_diag_fn report, void *ctx)
 		const struct finding *f = &l->findings[i];
 		struct asm_diag diag = { .severity = f->severity,
 					 .file = l->image->file_of[f->slot],
-					 .line = line_at(l, f->slot),
-					 .text = text_at(l, f->slot),
+					 .line = asm_lint_line_at(l, f->slot),
+					 .text = asm_lint_text_at(l, f->slot),
 					 .message = f->message };
 
 		errors += f->severity == ASM_ERROR;
@@ -132,8 +132,8 @@ int asm_lint(const struct asm_image *image, const struct asm_bindings *bindings,
 	l.slots = calloc(l.n, sizeof(*l.slots));
 	if (!l.slots)
 		return -ENOMEM;
-	if (lint_encoding(&l) && lint_graph(&l))
-		lint_paths(&l);
+	if (asm_lint_encoding(&l) && asm_lint_graph(&l))
+		asm_lint_paths(&l);
 	result = l.nomem ? -ENOMEM : report_all(&l, report, ctx);
 	for (size_t i = 0; i < l.nfindings; i++)
 		free(l.findings[i].message);

@@ -2,8 +2,8 @@
 /*
  * The lint's parts and what they hand to each other.
  *
- *	lint_encoding.c	each instruction by itself: does it exist, are its fields in order
- *	lint_graph.c	where instructions lead: unreachable ones, jumps to nowhere, missing EXIT
+ *	asm_lint_encoding.c	each instruction by itself: does it exist, are its fields in order
+ *	asm_lint_graph.c	where instructions lead: unreachable ones, jumps to nowhere, missing EXIT
  *	lint_arc.c	sets of numbers, and arithmetic on them
  *	lint_state.c	registers, stack and references at one point of one path
  *	lint_access.c	may a register or memory be read, an address be followed
@@ -46,16 +46,18 @@ struct arc {
 };
 #define ALL_NUMBERS ((struct arc){ 0, UINT64_MAX })
 
-bool arc_has(struct arc a, uint64_t number);
+bool asm_arc_has(struct arc a, uint64_t number);
 /* The wider of the (at most two) arcs that are in both; false if none is. */
-bool arc_intersect(struct arc a, struct arc b, struct arc *out);
+bool asm_arc_intersect(struct arc a, struct arc b, struct arc *out);
 /* Some results of `a op b` for numbers of a and b, op an opcode's BPF_OP() and is_signed the
  * signed form of DIV and MOD. same: b is the same number as a. */
-struct arc arc_alu(uint8_t op, bool is_signed, bool wide, struct arc a, struct arc b, bool same);
+struct arc asm_arc_alu(uint8_t op, bool is_signed, bool wide, struct arc a, struct arc b,
+		       bool same);
 /* The low `bits` bits of a, sign-extended to 64 bits or cut to 32. */
-struct arc arc_sign_extend(struct arc a, unsigned int bits, bool wide);
+struct arc asm_arc_sign_extend(struct arc a, unsigned int bits, bool wide);
 /* What is left of a on one way of a jump that compares with a number; false: nothing is. */
-bool arc_branch(uint8_t op, bool wide, bool taken, struct arc a, uint64_t with, struct arc *out);
+bool asm_arc_branch(uint8_t op, bool wide, bool taken, struct arc a, uint64_t with,
+		    struct arc *out);
 
 /* ---- one point of one path */
 
@@ -123,40 +125,40 @@ struct state {
 
 struct lint;
 
-void state_start(struct state *s, uint32_t at, enum frame frame);
-size_t state_size(const struct state *s);
-void state_copy(struct state *to, const struct state *from);
+void asm_state_start(struct state *s, uint32_t at, enum frame frame);
+size_t asm_state_size(const struct state *s);
+void asm_state_copy(struct state *to, const struct state *from);
 /* The record with this id was given back, or never was. False if it is not one that has to be. */
-bool state_release(struct state *s, uint32_t id);
+bool asm_state_release(struct state *s, uint32_t id);
 /* Of what matters to the rules, and of the numbers. */
 struct state_hash {
 	uint64_t shape, numbers;
 };
-struct state_hash state_hash(const struct state *s);
-uint32_t state_new_id(struct state *s);
+struct state_hash asm_state_hash(const struct state *s);
+uint32_t asm_state_new_id(struct state *s);
 /* Calls fn for every register and spill with this id. */
-void state_each_copy(struct state *s, uint32_t id, void (*fn)(struct reg *reg, void *ctx),
-		     void *ctx);
-bool state_is_shared(const struct state *s, uint32_t id);
+void asm_state_each_copy(struct state *s, uint32_t id, void (*fn)(struct reg *reg, void *ctx),
+			 void *ctx);
+bool asm_state_is_shared(const struct state *s, uint32_t id);
 
-struct reg number_unknown(void);
-struct reg number_exact(uint64_t value);
+struct reg asm_number_unknown(void);
+struct reg asm_number_exact(uint64_t value);
 /* Any number of so many bytes, and the verifier knows no more. */
-struct reg number_any(unsigned int bytes, bool is_signed);
-struct reg other(void);
-bool is_pointer(const struct reg *reg);
+struct reg asm_number_any(unsigned int bytes, bool is_signed);
+struct reg asm_lint_other(void);
+bool asm_is_pointer(const struct reg *reg);
 
 /* Bytes of the stack; offset from R10, inside the frame. */
-bool stack_inside(int64_t offset, uint64_t size);
-void stack_write(struct state *s, int offset, unsigned int size, bool random);
-void stack_spill(struct state *s, int offset, unsigned int size, const struct reg *reg);
-const struct reg *stack_filled(const struct state *s, int offset, unsigned int size);
+bool asm_stack_inside(int64_t offset, uint64_t size);
+void asm_stack_write(struct state *s, int offset, unsigned int size, bool random);
+void asm_stack_spill(struct state *s, int offset, unsigned int size, const struct reg *reg);
+const struct reg *asm_stack_filled(const struct state *s, int offset, unsigned int size);
 /* All of these bytes are anything? */
-bool stack_is_random(const struct state *s, int offset, unsigned int size);
+bool asm_stack_is_random(const struct state *s, int offset, unsigned int size);
 /* The first byte that nobody wrote, and how many follow it; false if all are written. */
-bool stack_unwritten(const struct state *s, int offset, unsigned int size, int *first, int *n);
+bool asm_stack_unwritten(const struct state *s, int offset, unsigned int size, int *first, int *n);
 /* Somebody may have written anywhere. */
-void stack_forget(struct state *s);
+void asm_stack_forget(struct state *s);
 
 /* ---- the whole */
 
@@ -183,7 +185,7 @@ struct finding {
 	char *message;
 };
 
-/* What lint_graph.c finds out about a slot. */
+/* What asm_lint_graph.c finds out about a slot. */
 enum { SLOT_SECOND = 1, SLOT_ENTRY = 2, SLOT_REACHED = 4, SLOT_JOIN = 8 };
 
 struct lint {
@@ -199,58 +201,58 @@ struct lint {
 	struct paths *paths;
 };
 
-void finding(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
+void asm_lint_finding(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-void caution(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
+void asm_lint_caution(struct lint *l, uint32_t slot, uint32_t rule, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* The DSL line of a slot: its number, and its text as written. */
-uint32_t line_at(const struct lint *l, uint32_t slot);
-const char *text_at(const struct lint *l, uint32_t slot);
-const struct asm_map *map_of(const struct lint *l, const struct reg *reg);
+uint32_t asm_lint_line_at(const struct lint *l, uint32_t slot);
+const char *asm_lint_text_at(const struct lint *l, uint32_t slot);
+const struct asm_map *asm_lint_map_of(const struct lint *l, const struct reg *reg);
 
-bool lint_encoding(struct lint *l);
-bool lint_graph(struct lint *l);
-void lint_paths(struct lint *l);
+bool asm_lint_encoding(struct lint *l);
+bool asm_lint_graph(struct lint *l);
+void asm_lint_paths(struct lint *l);
 
 /* The slot that a jump leads to; NO_SLOT if the instruction is none. */
-uint32_t jump_target(const struct bpf_insn *insn, uint32_t at);
-bool is_imm64(const struct bpf_insn *insn);
-unsigned int access_bytes(const struct bpf_insn *insn);
+uint32_t asm_jump_target(const struct bpf_insn *insn, uint32_t at);
+bool asm_is_imm64(const struct bpf_insn *insn);
+unsigned int asm_access_bytes(const struct bpf_insn *insn);
 
 /* Does the register hold anything? Says so if not, and takes it for something from then on. */
-bool read_reg(struct lint *l, struct state *s, unsigned int number);
+bool asm_read_reg(struct lint *l, struct state *s, unsigned int number);
 
-/* One step each. They change the state; step_branch() and step_call() may open further paths. */
-void step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn);
-void step_imm64(struct lint *l, struct state *s, const struct bpf_insn *insn);
-void step_load(struct lint *l, struct state *s, const struct bpf_insn *insn);
-void step_store(struct lint *l, struct state *s, const struct bpf_insn *insn);
-void step_packet(struct lint *l, struct state *s, const struct bpf_insn *insn);
-void step_call(struct lint *l, struct state *s, const struct bpf_insn *insn);
-void step_exit(struct lint *l, struct state *s);
+/* One step each. They change the state; asm_step_branch() and asm_step_call() may open further paths. */
+void asm_step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn);
+void asm_step_imm64(struct lint *l, struct state *s, const struct bpf_insn *insn);
+void asm_step_load(struct lint *l, struct state *s, const struct bpf_insn *insn);
+void asm_step_store(struct lint *l, struct state *s, const struct bpf_insn *insn);
+void asm_step_packet(struct lint *l, struct state *s, const struct bpf_insn *insn);
+void asm_step_call(struct lint *l, struct state *s, const struct bpf_insn *insn);
+void asm_step_exit(struct lint *l, struct state *s);
 /* false: the path ends here. */
-bool step_branch(struct lint *l, struct state *s, const struct bpf_insn *insn);
+bool asm_step_branch(struct lint *l, struct state *s, const struct bpf_insn *insn);
 /* Follow this state, too, later on. */
-void open_path(struct lint *l, const struct state *s);
+void asm_open_path(struct lint *l, const struct state *s);
 /* Follow a function from its beginning, unless it was. */
-void open_function(struct lint *l, const struct state *entry);
+void asm_open_function(struct lint *l, const struct state *entry);
 
 /* " (on the way where the jump at line 12 is taken)", on a path that began with one. */
 #define WAY_SIZE 80
-const char *by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE]);
+const char *asm_lint_by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE]);
 /* Programs whose context holds numbers only. */
-bool has_plain_context(const struct lint *l);
-/* These three and check_written() say what is wrong; false: do not go on with the access. */
-bool check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
-		   unsigned int bytes, bool writes);
+bool asm_has_plain_context(const struct lint *l);
+/* These three and asm_check_written() say what is wrong; false: do not go on with the access. */
+bool asm_check_context(struct lint *l, struct state *s, const struct reg *base, int64_t offset,
+		       unsigned int bytes, bool writes);
 /* The verifier asks this of the stack on every machine. */
-bool check_aligned(struct lint *l, struct state *s, int64_t offset, unsigned int bytes);
+bool asm_check_aligned(struct lint *l, struct state *s, int64_t offset, unsigned int bytes);
 /* Is every byte where it may be? what: "a load", "the key of 'counts'". */
-bool check_access(struct lint *l, struct state *s, const struct reg *base, unsigned int number,
-		  int64_t offset, uint64_t bytes, const char *what);
+bool asm_check_access(struct lint *l, struct state *s, const struct reg *base, unsigned int number,
+		      int64_t offset, uint64_t bytes, const char *what);
 /* Of the stack, inside the frame; what: "what is read". Taken for written from then on. */
-void check_written(struct lint *l, struct state *s, int offset, unsigned int bytes,
-		   const char *what);
+void asm_check_written(struct lint *l, struct state *s, int offset, unsigned int bytes,
+		       const char *what);
 
 /* ---- helpers */
 
@@ -289,7 +291,7 @@ struct helper {
 	const char *map_type_name;
 };
 /* NULL for helpers that are not in the table. */
-const struct helper *helper_of(int32_t number);
+const struct helper *asm_helper_of(int32_t number);
 
 /* A call of a helper that is in the table. */
 struct call {
@@ -299,9 +301,9 @@ struct call {
 	const struct asm_map *map; /* among the arguments, or NULL */
 	uint32_t map_number;
 };
-void find_map_argument(struct call *c);
+void asm_lint_find_map_argument(struct call *c);
 /* False if a register that the call reads holds nothing. */
-bool read_arguments(struct call *c);
-void check_argument(struct call *c, unsigned int number, enum arg arg);
+bool asm_read_arguments(struct call *c);
+void asm_check_argument(struct call *c, unsigned int number, enum arg arg);
 
 #endif

@@ -41,10 +41,10 @@ static void *grow(struct lint *l, void *block, size_t bytes)
 }
 
 /* Beyond the limit a way is not followed: it may hide a fault, it invents none. */
-void open_path(struct lint *l, const struct state *s)
+void asm_open_path(struct lint *l, const struct state *s)
 {
 	struct paths *p = l->paths;
-	size_t size = state_size(s), need = p->used + size + sizeof(size);
+	size_t size = asm_state_size(s), need = p->used + size + sizeof(size);
 
 	if (need > MAX_PENDING || l->nomem)
 		return;
@@ -75,10 +75,10 @@ static bool next_path(struct paths *p, struct state *s)
 }
 
 /* Each function is followed once for each way of calling it. */
-void open_function(struct lint *l, const struct state *entry)
+void asm_open_function(struct lint *l, const struct state *entry)
 {
 	l->slots[entry->at] |= SLOT_JOIN;
-	open_path(l, entry);
+	asm_open_path(l, entry);
 }
 
 static bool remember(struct lint *l, uint32_t at, struct state_hash hash)
@@ -106,7 +106,7 @@ static bool remember(struct lint *l, uint32_t at, struct state_hash hash)
 static bool is_news(struct lint *l, const struct state *s)
 {
 	struct paths *p = l->paths;
-	struct state_hash hash = state_hash(s);
+	struct state_hash hash = asm_state_hash(s);
 	uint32_t n = 0;
 
 	for (uint32_t i = p->first_visit[s->at]; i; i = p->visits[i].next, n++) {
@@ -131,35 +131,35 @@ static bool step(struct lint *l, struct state *s)
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_ALU:
 	case BPF_ALU64:
-		step_alu(l, s, insn);
+		asm_step_alu(l, s, insn);
 		break;
 	case BPF_LD:
-		if (is_imm64(insn)) {
-			step_imm64(l, s, insn);
+		if (asm_is_imm64(insn)) {
+			asm_step_imm64(l, s, insn);
 			s->at++;
 		} else {
-			step_packet(l, s, insn);
+			asm_step_packet(l, s, insn);
 		}
 		break;
 	case BPF_LDX:
-		step_load(l, s, insn);
+		asm_step_load(l, s, insn);
 		break;
 	case BPF_ST:
 	case BPF_STX:
-		step_store(l, s, insn);
+		asm_step_store(l, s, insn);
 		break;
 	default:
 		if (insn->code == (BPF_JMP | BPF_EXIT)) {
-			step_exit(l, s);
+			asm_step_exit(l, s);
 			return false;
 		}
 		if (BPF_OP(insn->code) == BPF_JA) {
-			s->at = jump_target(insn, s->at);
+			s->at = asm_jump_target(insn, s->at);
 			return true;
 		}
 		if (insn->code != (BPF_JMP | BPF_CALL))
-			return step_branch(l, s, insn);
-		step_call(l, s, insn);
+			return asm_step_branch(l, s, insn);
+		asm_step_call(l, s, insn);
 	}
 	s->at++;
 	return true;
@@ -183,7 +183,7 @@ static uint32_t between(uint32_t low, uint32_t value, uint32_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-void lint_paths(struct lint *l)
+void asm_lint_paths(struct lint *l)
 {
 	struct paths p = { .same = between(2, 1000000 / l->n, 1024),
 			   .shapes = between(4, 250000 / l->n, 64) };
@@ -193,9 +193,9 @@ void lint_paths(struct lint *l)
 	p.first_visit = calloc(l->n, sizeof(*p.first_visit));
 	if (!p.first_visit)
 		l->nomem = true;
-	state_start(&s, 0, MAIN);
+	asm_state_start(&s, 0, MAIN);
 	if (!l->nomem)
-		open_path(l, &s);
+		asm_open_path(l, &s);
 	while (p.steps < MAX_STEPS && !l->nomem && next_path(&p, &s))
 		follow(l, &s);
 	free(p.first_visit);

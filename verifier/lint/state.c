@@ -5,19 +5,19 @@
 
 #include "lint.h"
 
-struct reg number_unknown(void)
+struct reg asm_number_unknown(void)
 {
 	return (struct reg){ .kind = NUMBER };
 }
 
-struct reg number_exact(uint64_t value)
+struct reg asm_number_exact(uint64_t value)
 {
 	return (struct reg){
 		.kind = NUMBER, .known = true, .exact = true, .can = { value, value }
 	};
 }
 
-struct reg number_any(unsigned int bytes, bool is_signed)
+struct reg asm_number_any(unsigned int bytes, bool is_signed)
 {
 	uint64_t top = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * bytes)) - 1;
 	struct reg reg = { .kind = NUMBER, .known = true, .can = { 0, top } };
@@ -27,12 +27,12 @@ struct reg number_any(unsigned int bytes, bool is_signed)
 	return reg;
 }
 
-struct reg other(void)
+struct reg asm_lint_other(void)
 {
 	return (struct reg){ .kind = OTHER };
 }
 
-bool is_pointer(const struct reg *reg)
+bool asm_is_pointer(const struct reg *reg)
 {
 	switch ((enum kind)reg->kind) {
 	case STACK:
@@ -56,7 +56,7 @@ bool is_pointer(const struct reg *reg)
 }
 
 /* A subprogram's arguments can be anything; only the program itself is known to get a context. */
-void state_start(struct state *s, uint32_t at, enum frame frame)
+void asm_state_start(struct state *s, uint32_t at, enum frame frame)
 {
 	memset(s, 0, offsetof(struct state, spills));
 	s->at = at;
@@ -67,20 +67,20 @@ void state_start(struct state *s, uint32_t at, enum frame frame)
 		s->regs[R1] = (struct reg){ .kind = CONTEXT, .known = true, .exact = true };
 	else
 		for (int r = R1; r <= R5; r++)
-			s->regs[r] = other();
+			s->regs[r] = asm_lint_other();
 }
 
-size_t state_size(const struct state *s)
+size_t asm_state_size(const struct state *s)
 {
 	return offsetof(struct state, spills) + s->nspills * sizeof(s->spills[0]);
 }
 
-void state_copy(struct state *to, const struct state *from)
+void asm_state_copy(struct state *to, const struct state *from)
 {
-	memcpy(to, from, state_size(from));
+	memcpy(to, from, asm_state_size(from));
 }
 
-bool state_release(struct state *s, uint32_t id)
+bool asm_state_release(struct state *s, uint32_t id)
 {
 	for (unsigned int i = 0; i < s->nrefs; i++)
 		if (s->refs[i].id == id) {
@@ -90,13 +90,13 @@ bool state_release(struct state *s, uint32_t id)
 	return false;
 }
 
-uint32_t state_new_id(struct state *s)
+uint32_t asm_state_new_id(struct state *s)
 {
 	return ++s->ids;
 }
 
-void state_each_copy(struct state *s, uint32_t id, void (*fn)(struct reg *reg, void *ctx),
-		     void *ctx)
+void asm_state_each_copy(struct state *s, uint32_t id, void (*fn)(struct reg *reg, void *ctx),
+			 void *ctx)
 {
 	for (int r = R0; r <= R9; r++)
 		if (s->regs[r].id == id)
@@ -106,7 +106,7 @@ void state_each_copy(struct state *s, uint32_t id, void (*fn)(struct reg *reg, v
 			fn(&s->spills[i].reg, ctx);
 }
 
-bool state_is_shared(const struct state *s, uint32_t id)
+bool asm_state_is_shared(const struct state *s, uint32_t id)
 {
 	int n = 0;
 
@@ -138,7 +138,7 @@ static void mix_reg(struct state_hash *h, const struct reg *reg)
 		h->numbers = mix(mix(h->numbers, reg->can.lo), reg->can.hi + reg->exact);
 }
 
-struct state_hash state_hash(const struct state *s)
+struct state_hash asm_state_hash(const struct state *s)
 {
 	struct state_hash h = { .shape = mix(UINT64_C(0xcbf29ce484222325),
 					     s->frame | (uint64_t)s->nrefs << 8) };
@@ -177,7 +177,7 @@ static void set_bit(uint64_t *bits, unsigned int i, bool value)
 		bits[i / 64] &= ~(UINT64_C(1) << i % 64);
 }
 
-bool stack_inside(int64_t offset, uint64_t size)
+bool asm_stack_inside(int64_t offset, uint64_t size)
 {
 	return offset >= -ASM_STACK_SIZE && offset <= 0 && size <= (uint64_t)-offset;
 }
@@ -195,7 +195,7 @@ static void drop_spills(struct state *s, int offset, int size)
 	}
 }
 
-void stack_write(struct state *s, int offset, unsigned int size, bool random)
+void asm_stack_write(struct state *s, int offset, unsigned int size, bool random)
 {
 	drop_spills(s, offset, (int)size);
 	for (unsigned int i = 0; i < size; i++) {
@@ -205,14 +205,14 @@ void stack_write(struct state *s, int offset, unsigned int size, bool random)
 }
 
 /* Spills do not overlap and are 4 bytes or more: there is always room. */
-void stack_spill(struct state *s, int offset, unsigned int size, const struct reg *reg)
+void asm_stack_spill(struct state *s, int offset, unsigned int size, const struct reg *reg)
 {
-	stack_write(s, offset, size, false);
+	asm_stack_write(s, offset, size, false);
 	s->spills[s->nspills++] =
 		(struct spill){ .offset = (int16_t)offset, .size = (uint16_t)size, .reg = *reg };
 }
 
-const struct reg *stack_filled(const struct state *s, int offset, unsigned int size)
+const struct reg *asm_stack_filled(const struct state *s, int offset, unsigned int size)
 {
 	for (unsigned int i = 0; i < s->nspills; i++)
 		if (s->spills[i].offset == offset && s->spills[i].size == size)
@@ -220,7 +220,7 @@ const struct reg *stack_filled(const struct state *s, int offset, unsigned int s
 	return NULL;
 }
 
-bool stack_is_random(const struct state *s, int offset, unsigned int size)
+bool asm_stack_is_random(const struct state *s, int offset, unsigned int size)
 {
 	for (unsigned int i = 0; i < size; i++)
 		if (!get_bit(s->random, bit_of(offset) + i))
@@ -228,7 +228,7 @@ bool stack_is_random(const struct state *s, int offset, unsigned int size)
 	return true;
 }
 
-bool stack_unwritten(const struct state *s, int offset, unsigned int size, int *first, int *n)
+bool asm_stack_unwritten(const struct state *s, int offset, unsigned int size, int *first, int *n)
 {
 	unsigned int i = 0;
 
@@ -243,7 +243,7 @@ bool stack_unwritten(const struct state *s, int offset, unsigned int size, int *
 	return true;
 }
 
-void stack_forget(struct state *s)
+void asm_stack_forget(struct state *s)
 {
 	s->nspills = 0;
 	memset(s->written, 0xff, sizeof(s->written));

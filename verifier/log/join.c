@@ -52,14 +52,14 @@ static bool exact(const struct value *v)
 	return v->kind != VALUE_BYTES && v->least == v->most;
 }
 
-bool value_same(const struct value *a, const struct value *b)
+bool asm_vlog_value_same(const struct value *a, const struct value *b)
 {
 	return same_kind(a, b) && !strcmp(a->bytes, b->bytes) && a->least == b->least &&
 	       a->most == b->most && a->uleast == b->uleast && a->umost == b->umost &&
 	       a->unknown == b->unknown;
 }
 
-void join_add(struct join *join, const struct values *values, uint32_t number)
+void asm_vlog_join_add(struct join *join, const struct values *values, uint32_t number)
 {
 	const struct value *value = &values->all[number];
 
@@ -69,7 +69,7 @@ void join_add(struct join *join, const struct values *values, uint32_t number)
 			return;
 	add_to_groups(join, value);
 	for (uint32_t i = 0; i < join->nlisted; i++)
-		if (value_same(&values->all[join->listed[i]], value))
+		if (asm_vlog_value_same(&values->all[join->listed[i]], value))
 			return;
 	if (join->nlisted < JOIN_LISTED)
 		join->listed[join->nlisted++] = number;
@@ -190,15 +190,16 @@ static void put_value(struct text *t, const struct value *v)
 		put_pointer(t, v);
 }
 
-const char *value_text(const struct value *value, struct arena **arena)
+const char *asm_vlog_value_text(const struct value *value, struct arena **arena)
 {
 	struct text t = { .used = 0 };
 
 	put_value(&t, value);
-	return arena_printf(arena, "%s", t.at);
+	return asm_arena_printf(arena, "%s", t.at);
 }
 
-const char *join_text(const struct join *join, const struct values *values, struct arena **arena)
+const char *asm_vlog_join_text(const struct join *join, const struct values *values,
+			       struct arena **arena)
 {
 	bool list = !join->unlisted;
 	struct text t = { .used = 0 };
@@ -212,5 +213,5 @@ const char *join_text(const struct join *join, const struct values *values, stru
 	}
 	if (!list && join->ungrouped)
 		put(&t, " or more");
-	return arena_printf(arena, "%s", t.at);
+	return asm_arena_printf(arena, "%s", t.at);
 }

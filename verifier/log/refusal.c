@@ -103,7 +103,7 @@ static const struct known_message *find_message(const char *message, struct matc
 {
 	for (const char *line = message; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		for (const struct known_message *k = known_messages; k->pattern; k++) {
+		for (const struct known_message *k = asm_refusal_messages; k->pattern; k++) {
 			*m = (struct matched){ .reg = -1 };
 			if (match(k->pattern, line, m)) {
 				lengthen(k->pattern, m);
@@ -118,7 +118,7 @@ static const struct known_message *find_message(const char *message, struct matc
 
 const char *asm_refusal_pattern(size_t i)
 {
-	for (const struct known_message *k = known_messages; k->pattern; k++)
+	for (const struct known_message *k = asm_refusal_messages; k->pattern; k++)
 		if (!i--)
 			return k->pattern;
 	return NULL;
@@ -126,12 +126,12 @@ const char *asm_refusal_pattern(size_t i)
 
 /* ---- names of things */
 
-const char *insn_text(const struct explaining *e, uint32_t insn)
+const char *asm_refusal_insn_text(const struct explaining *e, uint32_t insn)
 {
 	return insn < e->log->ninsns ? e->log->insns[insn].text : NULL;
 }
 
-const char *name_insn(struct explaining *e, uint32_t insn)
+const char *asm_refusal_name_insn(struct explaining *e, uint32_t insn)
 {
 	const struct asm_refused *r = e->refused;
 	const struct asm_vlog_insn *met =
@@ -141,18 +141,18 @@ const char *name_insn(struct explaining *e, uint32_t insn)
 	if (r->line && insn < r->ninsns)
 		line = r->line(r->line_ctx, insn);
 	if (line)
-		name = arena_printf(&e->arena, "%s", line);
+		name = asm_arena_printf(&e->arena, "%s", line);
 	else if (met->source && met->file)
-		name = arena_printf(&e->arena, "%s:%" PRIu32 ": %s", met->file, met->line,
-				    met->source);
+		name = asm_arena_printf(&e->arena, "%s:%" PRIu32 ": %s", met->file, met->line,
+					met->source);
 	else if (met->text)
-		name = arena_printf(&e->arena, "instruction %" PRIu32 ": %s", insn, met->text);
+		name = asm_arena_printf(&e->arena, "instruction %" PRIu32 ": %s", insn, met->text);
 	else
-		name = arena_printf(&e->arena, "instruction %" PRIu32, insn);
+		name = asm_arena_printf(&e->arena, "instruction %" PRIu32, insn);
 	return name ? name : "";
 }
 
-void add_fact(struct explaining *e, const char *fmt, ...)
+void asm_refusal_add_fact(struct explaining *e, const char *fmt, ...)
 {
 	const size_t room = sizeof(e->facts.at) - e->facts.used;
 	va_list args;
@@ -201,18 +201,19 @@ static void tell_unwritten(struct explaining *e, int64_t off, int64_t size)
 	if (off < -ASM_STACK_SIZE || size <= 0 || size > 2 * ASM_STACK_SIZE)
 		return;
 	if (off + size > 0)
-		add_fact(e,
-			 "of the %" PRId64 " bytes from R10%+" PRId64 " on, %" PRId64
-			 " are above the frame",
-			 size, off, off + size - (off > 0 ? off : 0));
+		asm_refusal_add_fact(e,
+				     "of the %" PRId64 " bytes from R10%+" PRId64 " on, %" PRId64
+				     " are above the frame",
+				     size, off, off + size - (off > 0 ? off : 0));
 	for (int64_t byte = off; byte < end; byte++) {
 		const int64_t first = byte;
 
 		while (byte < end && !byte_written(e, byte))
 			byte++;
 		if (byte > first)
-			add_fact(e, "R10%+" PRId64 " to R10%+" PRId64 " were never written", first,
-				 byte - 1);
+			asm_refusal_add_fact(
+				e, "R10%+" PRId64 " to R10%+" PRId64 " were never written", first,
+				byte - 1);
 	}
 }
 
@@ -221,12 +222,12 @@ static void tell_unwritten(struct explaining *e, int64_t off, int64_t size)
 /* "call bpf_get_stackid#27": the name. */
 static const char *called(struct explaining *e, int64_t insn)
 {
-	const char *text = insn >= 0 ? insn_text(e, (uint32_t)insn) : NULL;
+	const char *text = insn >= 0 ? asm_refusal_insn_text(e, (uint32_t)insn) : NULL;
 	const char *name = text ? strstr(text, "call ") : NULL;
 	const char *copy = NULL;
 
 	if (name && strncmp(name + 5, "pc", 2) != 0)
-		copy = arena_printf(&e->arena, "%.*s", (int)strcspn(name + 5, "#"), name + 5);
+		copy = asm_arena_printf(&e->arena, "%.*s", (int)strcspn(name + 5, "#"), name + 5);
 	return copy ? copy : "the call";
 }
 
@@ -247,7 +248,7 @@ static const char *fill_in(struct explaining *e, const char *sentence, const str
 			else if (at[1] == 'f')
 				put = called(e, insn);
 			else if (at[1] == 'r' && m->reg >= 0)
-				put = arena_printf(&e->arena, "%d", m->reg);
+				put = asm_arena_printf(&e->arena, "%d", m->reg);
 			len = put ? strlen(put) : 0;
 			if (isdigit((unsigned char)at[1]) && at[1] - '1' < m->n && at[1] > '0') {
 				put = m->at[at[1] - '1'];
@@ -262,7 +263,7 @@ static const char *fill_in(struct explaining *e, const char *sentence, const str
 		used += len;
 	}
 	text[used] = '\0';
-	return arena_printf(&e->arena, "%s", text);
+	return asm_arena_printf(&e->arena, "%s", text);
 }
 
 /*
@@ -291,25 +292,27 @@ static void tell_past(struct explaining *e, const struct known_message *k, const
 		break;
 	case TRACE_VALUE:
 		if (m->reg >= 0)
-			trace_value(e, m->reg);
+			asm_refusal_trace_value(e, m->reg);
 		break;
 	case TRACE_OPERAND:
 		if (out->insn >= 0)
-			trace_value(e, operand(insn_text(e, (uint32_t)out->insn)));
+			asm_refusal_trace_value(
+				e, operand(asm_refusal_insn_text(e, (uint32_t)out->insn)));
 		break;
 	case TRACE_READ:
 		if (m->reg >= 0)
-			trace_unreadable(e, m->reg);
+			asm_refusal_trace_unreadable(e, m->reg);
 		break;
 	case TRACE_FRAME:
 		if (m->numbers >= 2)
 			tell_unwritten(e, m->number[0], m->number[m->numbers - 1]);
 		if (m->reg >= 0)
-			trace_value(e, m->reg);
+			asm_refusal_trace_value(e, m->reg);
 		break;
 	case TRACE_ACQUIRED:
 		if (m->numbers >= 2 && m->number[1] >= 0 && m->number[1] < UINT32_MAX)
-			add_fact(e, "it was acquired by %s", name_insn(e, (uint32_t)m->number[1]));
+			asm_refusal_add_fact(e, "it was acquired by %s",
+					     asm_refusal_name_insn(e, (uint32_t)m->number[1]));
 		break;
 	}
 }
@@ -327,7 +330,7 @@ static void explain(struct explaining *e, struct asm_refusal *out)
 	out->why = fill_in(e, k->why, &m, out->insn);
 	out->advice = fill_in(e, k->advice, &m, out->insn);
 	if (e->facts.used)
-		out->history = arena_printf(&e->arena, "%s", e->facts.at);
+		out->history = asm_arena_printf(&e->arena, "%s", e->facts.at);
 }
 
 int asm_refusal_explain(const struct asm_refused *refused, struct asm_refusal *out)
@@ -341,7 +344,7 @@ int asm_refusal_explain(const struct asm_refused *refused, struct asm_refusal *o
 		return err;
 	err = log.message ? 0 : -ENOENT;
 	if (!err) {
-		refusal.message = arena_printf(&e.arena, "%s", log.message);
+		refusal.message = asm_arena_printf(&e.arena, "%s", log.message);
 		if (!refusal.message)
 			err = -ENOMEM;
 	}
@@ -350,11 +353,11 @@ int asm_refusal_explain(const struct asm_refused *refused, struct asm_refusal *o
 			refusal.insn = log.path[log.npath - 1].insn;
 		explain(&e, &refusal);
 		if (refusal.insn >= 0)
-			refusal.at = name_insn(&e, (uint32_t)refusal.insn);
+			refusal.at = asm_refusal_name_insn(&e, (uint32_t)refusal.insn);
 		refusal.arena = e.arena;
 		*out = refusal;
 	} else {
-		arena_free(e.arena);
+		asm_arena_free(e.arena);
 	}
 	asm_vlog_free(&log);
 	return err;
@@ -362,6 +365,6 @@ int asm_refusal_explain(const struct asm_refused *refused, struct asm_refusal *o
 
 void asm_refusal_free(struct asm_refusal *refusal)
 {
-	arena_free(refusal->arena);
+	asm_arena_free(refusal->arena);
 	*refusal = (struct asm_refusal){ 0 };
 }

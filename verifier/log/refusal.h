@@ -38,7 +38,7 @@ struct known_message {
 	const char *advice;
 };
 /* The more special before the more general; ends with a NULL pattern. */
-extern const struct known_message known_messages[];
+extern const struct known_message asm_refusal_messages[];
 
 #define MOST_MATCHED 6
 struct matched {
@@ -61,13 +61,14 @@ struct explaining {
 	} facts; /* lines */
 };
 
-__attribute__((format(printf, 2, 3))) void add_fact(struct explaining *e, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void asm_refusal_add_fact(struct explaining *e,
+								const char *fmt, ...);
 /* "cpu.c:12: MOV(R0, 0)", "instruction 5: (b7) r0 = 0", "instruction 5". */
-const char *name_insn(struct explaining *e, uint32_t insn);
+const char *asm_refusal_name_insn(struct explaining *e, uint32_t insn);
 /* The instruction as the kernel prints it; NULL: the log has it not. */
-const char *insn_text(const struct explaining *e, uint32_t insn);
+const char *asm_refusal_insn_text(const struct explaining *e, uint32_t insn);
 
-void trace_value(struct explaining *e, int reg);
-void trace_unreadable(struct explaining *e, int reg);
+void asm_refusal_trace_value(struct explaining *e, int reg);
+void asm_refusal_trace_unreadable(struct explaining *e, int reg);
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "refusal.h"
 
-const struct known_message known_messages[] = {
+const struct known_message asm_refusal_messages[] = {
 	/* ---- registers */
 	{ "R0 !read_ok", TRACE_READ, "R0 is read, but holds nothing here.",
 	  "R0 is the result of a call, and of the program: MOV(R0, 0) on every path to EXIT()." },

@@ -82,7 +82,7 @@ static int64_t find_effect(const struct explaining *e, size_t before, int reg, e
 			continue;
 		if (path[before].frame < frame)
 			break;
-		*effect = effect_on(insn_text(e, path[before].insn), reg, from);
+		*effect = effect_on(asm_refusal_insn_text(e, path[before].insn), reg, from);
 		if (*effect != EFFECT_NONE)
 			return (int64_t)before;
 	}
@@ -96,38 +96,42 @@ static void tell_entry(struct explaining *e, size_t step, int reg)
 		return;
 	if (e->log->path[step].frame) {
 		if (reg >= 1 && reg <= 5)
-			add_fact(e, "R%d is what the caller of this function put there", reg);
+			asm_refusal_add_fact(e, "R%d is what the caller of this function put there",
+					     reg);
 		else
-			add_fact(e,
-				 "nothing has written R%d since this function began: it does not "
-				 "see its caller's R0 and R6-R9",
-				 reg);
+			asm_refusal_add_fact(
+				e,
+				"nothing has written R%d since this function began: it does not "
+				"see its caller's R0 and R6-R9",
+				reg);
 	} else if (reg == 1) {
-		add_fact(e, "R1 has held the context since the program began");
+		asm_refusal_add_fact(e, "R1 has held the context since the program began");
 	} else {
-		add_fact(e, "nothing has written R%d on this path since the program began", reg);
+		asm_refusal_add_fact(
+			e, "nothing has written R%d on this path since the program began", reg);
 	}
 }
 
 /* A record that was submitted or discarded is a number from then on. */
 static void tell_given_away(struct explaining *e, size_t reserved)
 {
-	const char *text = insn_text(e, e->log->path[reserved].insn);
+	const char *text = asm_refusal_insn_text(e, e->log->path[reserved].insn);
 
 	if (!text || !strstr(text, "bpf_ringbuf_reserve#"))
 		return;
 	for (size_t step = e->log->npath - 1; step-- > reserved;) {
-		text = insn_text(e, e->log->path[step].insn);
+		text = asm_refusal_insn_text(e, e->log->path[step].insn);
 		if (text &&
 		    (strstr(text, "bpf_ringbuf_submit#") || strstr(text, "bpf_ringbuf_discard#"))) {
-			add_fact(e, "it was given away by %s: since then it is a mere number",
-				 name_insn(e, e->log->path[step].insn));
+			asm_refusal_add_fact(
+				e, "it was given away by %s: since then it is a mere number",
+				asm_refusal_name_insn(e, e->log->path[step].insn));
 			return;
 		}
 	}
 }
 
-void trace_value(struct explaining *e, int reg)
+void asm_refusal_trace_value(struct explaining *e, int reg)
 {
 	size_t step = e->log->npath ? e->log->npath - 1 : 0;
 
@@ -142,27 +146,28 @@ void trace_value(struct explaining *e, int reg)
 			return;
 		}
 		step = (size_t)found;
-		line = name_insn(e, e->log->path[step].insn);
+		line = asm_refusal_name_insn(e, e->log->path[step].insn);
 		switch (effect) {
 		case EFFECT_SET:
-			add_fact(e, "R%d was set at %s", reg, line);
+			asm_refusal_add_fact(e, "R%d was set at %s", reg, line);
 			return;
 		case EFFECT_LOAD:
-			add_fact(e, "R%d was loaded at %s", reg, line);
+			asm_refusal_add_fact(e, "R%d was loaded at %s", reg, line);
 			return;
 		case EFFECT_RETURN:
-			add_fact(e, "R0 is what was returned by %s", line);
+			asm_refusal_add_fact(e, "R0 is what was returned by %s", line);
 			tell_given_away(e, step);
 			return;
 		case EFFECT_DESTROY:
-			add_fact(e, "R%d was destroyed by %s", reg, line);
+			asm_refusal_add_fact(e, "R%d was destroyed by %s", reg, line);
 			return;
 		case EFFECT_COPY:
-			add_fact(e, "R%d is a copy of R%d, made at %s", reg, from, line);
+			asm_refusal_add_fact(e, "R%d is a copy of R%d, made at %s", reg, from,
+					     line);
 			reg = from;
 			break;
 		case EFFECT_CHANGE:
-			add_fact(e, "R%d was changed at %s", reg, line);
+			asm_refusal_add_fact(e, "R%d was changed at %s", reg, line);
 			break;
 		case EFFECT_NONE:
 			return;
@@ -204,18 +209,19 @@ static void tell_elsewhere(struct explaining *e, int reg)
 		for (size_t step = e->log->npath - 1; i < stopped && step-- > 0;)
 			if (path[step].insn < i && path[step + 1].insn > i &&
 			    path[step].frame == path[step + 1].frame) {
-				add_fact(e, "R%d is written at %s", reg, name_insn(e, i));
-				add_fact(e, "but this path goes around that, by %s",
-					 name_insn(e, path[step].insn));
+				asm_refusal_add_fact(e, "R%d is written at %s", reg,
+						     asm_refusal_name_insn(e, i));
+				asm_refusal_add_fact(e, "but this path goes around that, by %s",
+						     asm_refusal_name_insn(e, path[step].insn));
 				return;
 			}
-		add_fact(e, "R%d is written at %s, which this path has not come to", reg,
-			 name_insn(e, i));
+		asm_refusal_add_fact(e, "R%d is written at %s, which this path has not come to",
+				     reg, asm_refusal_name_insn(e, i));
 		return;
 	}
 }
 
-void trace_unreadable(struct explaining *e, int reg)
+void asm_refusal_trace_unreadable(struct explaining *e, int reg)
 {
 	size_t step = e->log->npath ? e->log->npath - 1 : 0;
 	enum effect effect = EFFECT_NONE;
@@ -232,15 +238,17 @@ void trace_unreadable(struct explaining *e, int reg)
 	}
 	step = (size_t)found;
 	if (effect != EFFECT_DESTROY) {
-		add_fact(e, "R%d was written at %s", reg, name_insn(e, e->log->path[step].insn));
+		asm_refusal_add_fact(e, "R%d was written at %s", reg,
+				     asm_refusal_name_insn(e, e->log->path[step].insn));
 		return;
 	}
-	add_fact(e, "R%d was destroyed by %s", reg, name_insn(e, e->log->path[step].insn));
+	asm_refusal_add_fact(e, "R%d was destroyed by %s", reg,
+			     asm_refusal_name_insn(e, e->log->path[step].insn));
 	while (effect == EFFECT_DESTROY && found >= 0)
 		found = find_effect(e, (size_t)found, reg, &effect, &from);
 	if (found >= 0)
-		add_fact(e, "before that it was written at %s",
-			 name_insn(e, e->log->path[found].insn));
+		asm_refusal_add_fact(e, "before that it was written at %s",
+				     asm_refusal_name_insn(e, e->log->path[found].insn));
 	else if (reg == 1 && !e->log->path[step].frame)
-		add_fact(e, "before that it held the context");
+		asm_refusal_add_fact(e, "before that it held the context");
 }

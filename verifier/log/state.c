@@ -36,7 +36,7 @@ static bool make_room(void **array, uint32_t *room, uint32_t need, size_t size)
 	return true;
 }
 
-struct asm_vlog_insn *reader_meet(struct reader *r, uint32_t insn)
+struct asm_vlog_insn *asm_vlog_reader_meet(struct reader *r, uint32_t insn)
 {
 	uint32_t met_room = r->room;
 
@@ -76,7 +76,7 @@ static void collect(struct reader *r, struct joins *joins, uint32_t place, uint3
 		join = &joins->all[joins->n++];
 		*join = (struct join){ .where = where };
 	}
-	join_add(join, &r->values, number);
+	asm_vlog_join_add(join, &r->values, number);
 }
 
 static void collect_before(struct reader *r, uint32_t insn)
@@ -131,7 +131,8 @@ static void release(struct reader *r)
 
 	for (uint32_t i = 0; ref && i < FRAME_PLACES; i++)
 		if (r->values.all[frame->at[i]].ref == ref)
-			frame->at[i] = value_intern(&r->values, &r->arena, "scalar()", 8, false);
+			frame->at[i] =
+				asm_vlog_value_intern(&r->values, &r->arena, "scalar()", 8, false);
 }
 
 /*
@@ -245,8 +246,9 @@ static void set_place(struct reader *r, const struct token *t, enum state_kind k
 {
 	uint32_t *place = &r->frames[r->frame].at[t->number];
 	const uint32_t old = *place;
-	const uint32_t new = value_intern(&r->values, &r->arena, t->value,
-					  (size_t)(t->end - t->value), t->number >= FRAME_REGS);
+	const uint32_t new =
+		asm_vlog_value_intern(&r->values, &r->arena, t->value, (size_t)(t->end - t->value),
+				      t->number >= FRAME_REGS);
 
 	if (!new) {
 		r->no_memory = true;
@@ -260,13 +262,15 @@ static void set_place(struct reader *r, const struct token *t, enum state_kind k
 	if (t->number >= FRAME_REGS && !r->frame)
 		collect_written(r, t->number, new);
 	if (kind == STATE_USED ||
-	    (kind == STATE_CHANGED && (is_written(r, t->number) || !old ||
-				       !value_same(&r->values.all[old], &r->values.all[new]))))
+	    (kind == STATE_CHANGED &&
+	     (is_written(r, t->number) || !old ||
+	      !asm_vlog_value_same(&r->values.all[old], &r->values.all[new]))))
 		if (r->current >= 0)
 			collect(r, &r->met[r->current].after, t->number, new);
 }
 
-void reader_state(struct reader *r, enum state_kind kind, const char *text, const char *end)
+void asm_vlog_reader_state(struct reader *r, enum state_kind kind, const char *text,
+			   const char *end)
 {
 	struct token t;
 	bool cleared = kind != STATE_WHOLE;
@@ -289,10 +293,11 @@ void reader_state(struct reader *r, enum state_kind kind, const char *text, cons
 
 /* ---- the path */
 
-void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes, int32_t helper)
+void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes,
+			   int32_t helper)
 {
 	settle_call(r);
-	if (!reader_meet(r, insn))
+	if (!asm_vlog_reader_meet(r, insn))
 		return;
 	if (r->npath == r->path_room) {
 		const size_t room = r->path_room ? r->path_room * 2 : 256;
@@ -327,9 +332,9 @@ static void end_path(struct reader *r)
 	r->calling = false;
 }
 
-void reader_prune(struct reader *r, uint32_t insn)
+void asm_vlog_reader_prune(struct reader *r, uint32_t insn)
 {
-	if (reader_meet(r, insn) && !r->speculative) {
+	if (asm_vlog_reader_meet(r, insn) && !r->speculative) {
 		r->log->insns[insn].pruned++;
 		collect_edge(r, insn);
 	}
@@ -340,7 +345,7 @@ void reader_prune(struct reader *r, uint32_t insn)
  * Branches are taken up again last in, first out: of several visits of the same jump the latest
  * that still has one. Returns from functions are announced the same way, on the path as it is.
  */
-void reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculative)
+void asm_vlog_reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculative)
 {
 	size_t n = r->npath;
 
@@ -355,7 +360,7 @@ void reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculativ
 	r->speculative = speculative;
 	r->prev = from;
 	end_path(r);
-	reader_meet(r, to);
+	asm_vlog_reader_meet(r, to);
 }
 
 /* ---- the end */
@@ -372,14 +377,14 @@ static int by_where(const void *a, const void *b)
 static const struct asm_vlog_value *write_joins(struct reader *r, const struct joins *joins,
 						uint32_t states, uint32_t *n)
 {
-	struct asm_vlog_value *out = arena_alloc(&r->arena, (joins->n + 1) * sizeof(*out));
+	struct asm_vlog_value *out = asm_arena_alloc(&r->arena, (joins->n + 1) * sizeof(*out));
 
 	*n = 0;
 	for (uint32_t i = 0; out && i < joins->n; i++) {
 		if (joins->all[i].count < states)
 			continue;
 		out[*n].where = joins->all[i].where;
-		out[*n].text = join_text(&joins->all[i], &r->values, &r->arena);
+		out[*n].text = asm_vlog_join_text(&joins->all[i], &r->values, &r->arena);
 		if (!out[(*n)++].text)
 			r->no_memory = true;
 	}
@@ -394,7 +399,7 @@ static void finish_insn(struct reader *r, uint32_t i)
 {
 	struct asm_vlog_insn *insn = &r->log->insns[i];
 	struct met *met = &r->met[i];
-	uint32_t *from = arena_alloc(&r->arena, (met->nfrom + 1) * sizeof(*from));
+	uint32_t *from = asm_arena_alloc(&r->arena, (met->nfrom + 1) * sizeof(*from));
 
 	insn->before = write_joins(r, &met->before, met->states, &insn->nbefore);
 	insn->after = write_joins(r, &met->after, 0, &insn->nafter);
@@ -410,8 +415,8 @@ static void finish_insn(struct reader *r, uint32_t i)
 
 static void finish_path(struct reader *r)
 {
-	struct asm_vlog_step *path = arena_alloc(&r->arena, (r->npath + 1) * sizeof(*path));
-	struct asm_vlog_value *last = arena_alloc(&r->arena, FRAME_PLACES * sizeof(*last));
+	struct asm_vlog_step *path = asm_arena_alloc(&r->arena, (r->npath + 1) * sizeof(*path));
+	struct asm_vlog_value *last = asm_arena_alloc(&r->arena, FRAME_PLACES * sizeof(*last));
 
 	if (!path || !last) {
 		r->no_memory = true;
@@ -425,7 +430,7 @@ static void finish_path(struct reader *r)
 		if (!number)
 			continue;
 		last[r->log->nlast].where = where_of(i);
-		last[r->log->nlast].text = value_text(&r->values.all[number], &r->arena);
+		last[r->log->nlast].text = asm_vlog_value_text(&r->values.all[number], &r->arena);
 		if (!last[r->log->nlast++].text)
 			r->no_memory = true;
 	}
@@ -434,14 +439,14 @@ static void finish_path(struct reader *r)
 	r->log->last = last;
 }
 
-void reader_finish(struct reader *r)
+void asm_vlog_reader_finish(struct reader *r)
 {
 	for (uint32_t i = 0; i < r->log->ninsns && !r->no_memory; i++)
 		finish_insn(r, i);
 	finish_path(r);
 }
 
-void reader_free(struct reader *r)
+void asm_vlog_reader_free(struct reader *r)
 {
 	for (uint32_t i = 0; i < r->log->ninsns; i++) {
 		free(r->met[i].before.all);
@@ -450,5 +455,5 @@ void reader_free(struct reader *r)
 	}
 	free(r->met);
 	free(r->path);
-	values_free(&r->values);
+	asm_vlog_values_free(&r->values);
 }

@@ -230,13 +230,13 @@ static bool read_typed(struct value *v, struct arena **arena, const char *text, 
 	if (v->kind == VALUE_POINTER) {
 		set_distance(v, d.off);
 		v->or_null = type_len > 8 && !memcmp(text + type_len - 8, "_or_null", 8);
-		v->type = arena_printf(arena, "%.*s", (int)type_len, text);
+		v->type = asm_arena_printf(arena, "%.*s", (int)type_len, text);
 	} else {
 		agree(v);
 		d.name_len = 0;
 		v->type = "";
 	}
-	v->name = d.name_len ? arena_printf(arena, "%.*s", (int)d.name_len, d.name) : "";
+	v->name = d.name_len ? asm_arena_printf(arena, "%.*s", (int)d.name_len, d.name) : "";
 	return v->type && v->name;
 }
 
@@ -326,8 +326,8 @@ static bool grow(struct values *values)
 	return true;
 }
 
-uint32_t value_intern(struct values *values, struct arena **arena, const char *text, size_t len,
-		      bool slot)
+uint32_t asm_vlog_value_intern(struct values *values, struct arena **arena, const char *text,
+			       size_t len, bool slot)
 {
 	const uint32_t h = hash_of(text, len, slot);
 	struct value v = { .slot = slot, .hash = h };
@@ -343,7 +343,7 @@ uint32_t value_intern(struct values *values, struct arena **arena, const char *t
 		    !memcmp(known->text, text, len))
 			return values->table[at];
 	}
-	v.text = arena_printf(arena, "%.*s", (int)len, text);
+	v.text = asm_arena_printf(arena, "%.*s", (int)len, text);
 	if (!v.text || !read_value(&v, arena, v.text, slot))
 		return 0;
 	values->all[values->n] = v;
@@ -351,7 +351,7 @@ uint32_t value_intern(struct values *values, struct arena **arena, const char *t
 	return values->n++;
 }
 
-void values_free(struct values *values)
+void asm_vlog_values_free(struct values *values)
 {
 	free(values->all);
 	free(values->table);

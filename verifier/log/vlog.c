@@ -93,7 +93,7 @@ static bool is_frame(const char *at, const char *end)
 static char *copy(struct parser *p, const char *at, const char *end)
 {
 	const size_t len = (size_t)(end - at);
-	char *text = arena_alloc(&p->reader.arena, len + 1);
+	char *text = asm_arena_alloc(&p->reader.arena, len + 1);
 
 	if (!text)
 		p->reader.no_memory = true;
@@ -136,7 +136,7 @@ static void read_source(struct parser *p)
 }
 
 /* "(85) call bpf_loop#181": the number, or -1. */
-static int32_t helper_of(const char *text, const char *end)
+static int32_t asm_helper_of(const char *text, const char *end)
 {
 	const char *number = find(text, end, "#");
 	uint32_t helper;
@@ -198,15 +198,15 @@ static const char *cut_out(const char *text, const char *end)
 
 static void insn_line(struct parser *p, uint32_t insn, const char *text, const char *end)
 {
-	struct asm_vlog_insn *met = reader_meet(&p->reader, insn);
+	struct asm_vlog_insn *met = asm_vlog_reader_meet(&p->reader, insn);
 	const char *state = find(text, end, ";"), *cut = state ? NULL : cut_out(text, end);
 	const char *text_end = trim(text, state ? state : cut ? cut : end);
 
 	if (!met)
 		return;
-	reader_visit(&p->reader, insn, (uint8_t)code_of(text, end), written_by(text, text_end),
-		     helper_of(text, text_end));
-	met = reader_meet(&p->reader, insn);
+	asm_vlog_reader_visit(&p->reader, insn, (uint8_t)code_of(text, end),
+			      written_by(text, text_end), asm_helper_of(text, text_end));
+	met = asm_vlog_reader_meet(&p->reader, insn);
 	if (met && !met->text)
 		met->text = copy(p, text, text_end);
 	if (p->source_at)
@@ -217,9 +217,9 @@ static void insn_line(struct parser *p, uint32_t insn, const char *text, const c
 		met->line = p->source_line;
 	}
 	if (state)
-		reader_state(&p->reader, STATE_USED, state + 1, end);
+		asm_vlog_reader_state(&p->reader, STATE_USED, state + 1, end);
 	if (cut)
-		reader_state(&p->reader, STATE_WHOLE, find(cut, end, ":") + 1, end);
+		asm_vlog_reader_state(&p->reader, STATE_WHOLE, find(cut, end, ":") + 1, end);
 }
 
 /* "12: R0=scalar()": what the last instruction changed, or where level 1 goes on with a branch. */
@@ -230,8 +230,8 @@ static void state_line(struct parser *p, uint32_t insn, const char *text, const 
 				  (int64_t)insn != r->current && (int64_t)insn != r->current + 1;
 	const bool whole = p->whole_next || r->prev < 0 || other_branch;
 
-	if (reader_meet(r, insn))
-		reader_state(r, whole ? STATE_WHOLE : STATE_CHANGED, text, end);
+	if (asm_vlog_reader_meet(r, insn))
+		asm_vlog_reader_state(r, whole ? STATE_WHOLE : STATE_CHANGED, text, end);
 	p->whole_next = false;
 }
 
@@ -245,7 +245,7 @@ static bool live_line(struct parser *p, uint32_t insn, const char *text, const c
 	for (int i = 0; i < FRAME_REGS - 1; i++)
 		if (text[i] != '.' && text[i] != '0' + i)
 			return false;
-	met = reader_meet(&p->reader, insn);
+	met = asm_vlog_reader_meet(&p->reader, insn);
 	if (met && !met->live)
 		met->live = copy(p, text, text + FRAME_REGS - 1);
 	if (met && !met->text)
@@ -272,7 +272,7 @@ static bool numbered_line(struct parser *p, const char *line, const char *end)
 	else if (is_frame(at, end))
 		state_line(p, insn, at, end);
 	else if (begins(at, end, "safe"))
-		reader_prune(&p->reader, insn);
+		asm_vlog_reader_prune(&p->reader, insn);
 	else
 		return false;
 	return true;
@@ -293,11 +293,11 @@ static bool branch_line(struct parser *p, const char *line, const char *end)
 	speculative = take(&at, end, " (speculative execution)");
 	if (!take(&at, end, ":"))
 		return false;
-	reader_branch(&p->reader, from, to, speculative);
+	asm_vlog_reader_branch(&p->reader, from, to, speculative);
 	if (begins(at, end, " safe"))
-		reader_prune(&p->reader, to);
+		asm_vlog_reader_prune(&p->reader, to);
 	else if (is_frame(at, end))
-		reader_state(&p->reader, STATE_WHOLE, at, end);
+		asm_vlog_reader_state(&p->reader, STATE_WHOLE, at, end);
 	else
 		p->whole_next = true;
 	return true;
@@ -392,7 +392,8 @@ static void parse_line(struct parser *p, const char *line, const char *end)
 		take_source(p, line, end);
 		p->odd = was;
 	} else if (*line == ' ' && is_frame(line, end)) {
-		reader_state(&p->reader, p->whole_next ? STATE_WHOLE : STATE_CHANGED, line, end);
+		asm_vlog_reader_state(&p->reader, p->whole_next ? STATE_WHOLE : STATE_CHANGED, line,
+				      end);
 		p->whole_next = false;
 	} else {
 		p->odd = was;
@@ -419,9 +420,9 @@ int asm_vlog_parse(const char *text, struct asm_vlog *out)
 	if (p.odd)
 		log.message = copy(&p, p.odd, p.odd_end);
 	if (!p.reader.no_memory)
-		reader_finish(&p.reader);
+		asm_vlog_reader_finish(&p.reader);
 	no_memory = p.reader.no_memory;
-	reader_free(&p.reader);
+	asm_vlog_reader_free(&p.reader);
 	log.arena = p.reader.arena;
 	if (no_memory) {
 		asm_vlog_free(&log);
@@ -434,6 +435,6 @@ int asm_vlog_parse(const char *text, struct asm_vlog *out)
 void asm_vlog_free(struct asm_vlog *log)
 {
 	free(log->insns);
-	arena_free(log->arena);
+	asm_arena_free(log->arena);
 	*log = (struct asm_vlog){ 0 };
 }

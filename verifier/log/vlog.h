@@ -51,9 +51,9 @@ struct values {
 };
 
 /* The number of a value; 0 without memory. slot: 8 bytes of the stack. */
-uint32_t value_intern(struct values *values, struct arena **arena, const char *text, size_t len,
-		      bool slot);
-void values_free(struct values *values);
+uint32_t asm_vlog_value_intern(struct values *values, struct arena **arena, const char *text,
+			       size_t len, bool slot);
+void asm_vlog_values_free(struct values *values);
 
 /* What several visits saw in one place. */
 #define JOIN_LISTED 3
@@ -69,12 +69,13 @@ struct join {
 	bool ungrouped;
 };
 /* Are they one and the same when written? Ids and marks are not. */
-bool value_same(const struct value *a, const struct value *b);
-void join_add(struct join *join, const struct values *values, uint32_t number);
+bool asm_vlog_value_same(const struct value *a, const struct value *b);
+void asm_vlog_join_add(struct join *join, const struct values *values, uint32_t number);
 /* NULL without memory. */
-const char *join_text(const struct join *join, const struct values *values, struct arena **arena);
+const char *asm_vlog_join_text(const struct join *join, const struct values *values,
+			       struct arena **arena);
 /* The value alone, written the same way. */
-const char *value_text(const struct value *value, struct arena **arena);
+const char *asm_vlog_value_text(const struct value *value, struct arena **arena);
 
 /* ---- states */
 
@@ -134,19 +135,21 @@ enum state_kind {
 };
 
 /* Makes room for an instruction. NULL: it is out of range, or there is no memory. */
-struct asm_vlog_insn *reader_meet(struct reader *r, uint32_t insn);
+struct asm_vlog_insn *asm_vlog_reader_meet(struct reader *r, uint32_t insn);
 /* "N: (op) ...": the verifier is at the instruction. writes: a register, or -1; helper: of a call,
  * -1: none. */
-void reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes, int32_t helper);
+void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes,
+			   int32_t helper);
 /* "N: safe" */
-void reader_prune(struct reader *r, uint32_t insn);
+void asm_vlog_reader_prune(struct reader *r, uint32_t insn);
 /* "from A to B:" */
-void reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculative);
+void asm_vlog_reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculative);
 /* "frame1: R1=ctx() fp-8=0" */
-void reader_state(struct reader *r, enum state_kind kind, const char *text, const char *end);
+void asm_vlog_reader_state(struct reader *r, enum state_kind kind, const char *text,
+			   const char *end);
 /* Writes what was collected to the log. */
-void reader_finish(struct reader *r);
-void reader_free(struct reader *r);
+void asm_vlog_reader_finish(struct reader *r);
+void asm_vlog_reader_free(struct reader *r);
 
 /* BPF_JMP or BPF_JMP32 with a condition */
 static inline bool is_conditional(uint8_t code)
