@@ -30,12 +30,13 @@ struct writer {
 
 __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const char *fmt, ...)
 {
-	bool room = w->used < w->size;
+	bool capacity = w->used < w->size;
 	va_list args;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(room ? w->out + w->used : NULL, room ? w->size - w->used : 0, fmt, args);
+	n = vsnprintf(capacity ? w->out + w->used : NULL, capacity ? w->size - w->used : 0, fmt,
+		      args);
 	va_end(args);
 	w->used += n > 0 ? (size_t)n : 0;
 }

@@ -75,7 +75,7 @@ struct assembly {
 	struct label *labels;
 	uint32_t nlabels;
 	uint32_t *label_at; /* hash table of label_room places: index into labels + 1, or 0 */
-	uint32_t label_room;
+	uint32_t label_capacity;
 	struct func *funcs;
 	uint32_t nfuncs;
 	uint32_t nslots;

@@ -21,7 +21,7 @@ static uint32_t hash(uint32_t func, uint32_t scope, const char *name)
 /* Where the label is, or the free place where it belongs; the table is never full. */
 static uint32_t *place_of(struct assembly *a, uint32_t func, uint32_t scope, const char *name)
 {
-	uint32_t mask = a->label_room - 1, i = hash(func, scope, name) & mask;
+	uint32_t mask = a->label_capacity - 1, i = hash(func, scope, name) & mask;
 
 	for (; a->label_at[i]; i = (i + 1) & mask) {
 		const struct label *l = &a->labels[a->label_at[i] - 1];
@@ -38,10 +38,10 @@ int asm_make_label_room(struct assembly *a)
 
 	for (size_t i = 0; i < a->program->nlines; i++)
 		n += a->program->lines[i].kind == ASM_LABEL;
-	for (a->label_room = 2; a->label_room < 2 * n;)
-		a->label_room *= 2;
+	for (a->label_capacity = 2; a->label_capacity < 2 * n;)
+		a->label_capacity *= 2;
 	a->labels = asm_arena_alloc(&a->arena, (n + 1) * sizeof(*a->labels));
-	a->label_at = asm_arena_alloc(&a->arena, a->label_room * sizeof(*a->label_at));
+	a->label_at = asm_arena_alloc(&a->arena, a->label_capacity * sizeof(*a->label_at));
 	return a->labels && a->label_at ? 0 : -ENOMEM;
 }
 

@@ -10,16 +10,16 @@
  * @array of @count items of @size bytes, moved if it must be, with room for one more; *room is how
  * many fit. NULL and nothing changed if memory ran out.
  */
-static inline void *sym_grow(void *array, size_t count, size_t *room, size_t size)
+static inline void *sym_grow(void *array, size_t count, size_t *capacity, size_t size)
 {
-	size_t more = *room + *room / 2 + 2;
+	size_t more = *capacity + *capacity / 2 + 2;
 	void *p;
 
-	if (count < *room)
+	if (count < *capacity)
 		return array;
 	p = realloc(array, more * size);
 	if (p)
-		*room = more;
+		*capacity = more;
 	return p;
 }
 

@@ -16,7 +16,7 @@
 #include <rawprof/loader.h>
 #include "programs/programs.h"
 
-enum { ROUNDS = 9, MOST_MAPS = 32 };
+enum { ROUNDS = 9, MAX_MAPS = 32 };
 
 static double now_ms(void)
 {
@@ -45,7 +45,7 @@ static const struct program_entry *find_program(const char *name)
 
 static int load_once(const struct program_entry *entry, double *ms)
 {
-	int fds[MOST_MAPS], program, err = rp_maps_create(entry->maps, entry->nmaps, fds);
+	int fds[MAX_MAPS], program, err = rp_maps_create(entry->maps, entry->nmaps, fds);
 	const struct asm_bindings bind = {
 		.maps = entry->maps,
 		.map_fds = fds,
@@ -70,7 +70,7 @@ static int print_load(void)
 {
 	const struct program_entry *entry = find_program("cpu_sample");
 	double ms[ROUNDS], first;
-	int err = entry && entry->nmaps <= MOST_MAPS ? load_once(entry, &first) : -ENOENT;
+	int err = entry && entry->nmaps <= MAX_MAPS ? load_once(entry, &first) : -ENOENT;
 
 	for (int i = 0; !err && i < ROUNDS; i++)
 		err = load_once(entry, &ms[i]);

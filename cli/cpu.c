@@ -20,44 +20,44 @@ struct cpu {
 
 /* ---- events ----------------------------------------------------------------------------------------------- */
 
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	const struct cpu_config config = { .profile = p->config, .keep_idle = p->opt->idle };
-	struct cpu *cpu = p->ctx;
-	int program = record_load(p, &rp_cpu_sample_program, &config);
+	const struct cpu_config config = { .common = rec->config, .keep_idle = rec->opt->idle };
+	struct cpu *cpu = rec->ctx;
+	int program = record_load(rec, &rp_cpu_sample_program, &config);
 
-	return program < 0
-		       ? program
-		       : record_sampling_open(p->opt, cpu->freq, cpu->period, program, &cpu->perf);
+	return program < 0 ? program
+			   : record_sampling_open(rec->opt, cpu->freq, cpu->period, program,
+						  &cpu->perf);
 }
 
-static int start(struct profile *p)
+static int start(struct recording *rec)
 {
-	struct cpu *cpu = p->ctx;
+	struct cpu *cpu = rec->ctx;
 
 	return rp_perf_enable(cpu->perf);
 }
 
-static int stop(struct profile *p)
+static int stop(struct recording *rec)
 {
-	struct cpu *cpu = p->ctx;
+	struct cpu *cpu = rec->ctx;
 
 	return rp_perf_disable(cpu->perf);
 }
 
-static int tick(struct profile *p)
+static int tick(struct recording *rec)
 {
-	struct cpu *cpu = p->ctx;
-	int joined = p->opt->cpus ? 0 : rp_perf_hotplug(cpu->perf);
+	struct cpu *cpu = rec->ctx;
+	int joined = rec->opt->cpus ? 0 : rp_perf_hotplug(cpu->perf);
 
 	return joined < 0 ? joined : 0;
 }
 
 /* ---- what a sample is worth ------------------------------------------------------------------------------- */
 
-static const char *event_name(const struct profile *p)
+static const char *event_name(const struct recording *rec)
 {
-	const struct cpu *cpu = p->ctx;
+	const struct cpu *cpu = rec->ctx;
 
 	return rp_perf_event(cpu->perf)->name;
 }
@@ -71,30 +71,30 @@ static bool is_clock(const char *event)
  * CPU time where the event can tell it: a clock counts nanoseconds itself; cycles are sampled so many times a
  * second. Anything else is worth what it counts.
  */
-static bool worth_time(const struct profile *p)
+static bool worth_time(const struct recording *rec)
 {
-	const struct cpu *cpu = p->ctx;
+	const struct cpu *cpu = rec->ctx;
 
-	return is_clock(event_name(p)) || (cpu->freq && !strcmp(event_name(p), "cycles"));
+	return is_clock(event_name(rec)) || (cpu->freq && !strcmp(event_name(rec), "cycles"));
 }
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
-	struct cpu *cpu = p->ctx;
+	struct cpu *cpu = rec->ctx;
 
 	cpu->types[CPU_WEIGHT_SAMPLES] = (struct report_value_type){ "samples", "count" };
 	cpu->types[CPU_WEIGHT_PERIOD] =
-		worth_time(p) ? (struct report_value_type){ "cpu", "nanoseconds" }
-			      : (struct report_value_type){ event_name(p), "count" };
+		worth_time(rec) ? (struct report_value_type){ "cpu", "nanoseconds" }
+				: (struct report_value_type){ event_name(rec), "count" };
 	*n = CPU_WEIGHTS;
 	return cpu->types;
 }
 
-static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
-	const struct cpu *cpu = p->ctx;
+	const struct cpu *cpu = rec->ctx;
 
-	if (worth_time(p) && !is_clock(event_name(p)))
+	if (worth_time(rec) && !is_clock(event_name(rec)))
 		value[CPU_WEIGHT_PERIOD] =
 			stack->value[CPU_WEIGHT_SAMPLES] * (NS_PER_SECOND / cpu->freq);
 	return true;
@@ -106,33 +106,33 @@ static bool values(const struct profile *p, const struct stack *stack, uint64_t 
  * Samples a second of CPU time, 0 where it cannot be told: an idle CPU has no cycles and may have no clock ticks.
  * The kernel counts in hundredths of a second, so little work is no measure.
  */
-static double achieved_rate(struct profile *p)
+static double achieved_rate(struct recording *rec)
 {
-	const struct cpu *cpu = p->ctx;
-	double busy = (double)p->session.busy_ns / NS_PER_SECOND;
-	struct profile_stats stats;
+	const struct cpu *cpu = rec->ctx;
+	double busy = (double)rec->session.busy_ns / NS_PER_SECOND;
+	struct program_stats stats;
 
-	if (!cpu->freq || p->opt->cpus || busy < 0.5 || record_stacks_stats(p->stacks, &stats))
+	if (!cpu->freq || rec->opt->cpus || busy < 0.5 || record_stacks_stats(rec->stacks, &stats))
 		return 0;
 	return (double)(stats.fired - stats.idle) / busy;
 }
 
 /*
- * The books are about runs of the program. The kernel skips it while another BPF program, or a change of a BPF map,
+ * The ledger are about runs of the program. The kernel skips it while another BPF program, or a change of a BPF map,
  * is at work on that CPU, and stops events that fire too often.
  */
-static void describe(struct profile *p, struct report_info *info)
+static void describe(struct recording *rec, struct report_info *info)
 {
-	const struct cpu *cpu = p->ctx;
-	double rate = achieved_rate(p);
+	const struct cpu *cpu = rec->ctx;
+	double rate = achieved_rate(rec);
 
 	if (rate > 0 && rate < 0.9 * (double)cpu->freq)
 		rp_log(RP_WARN,
 		       "%.0f samples a second of CPU time instead of %.0f: the kernel skipped or throttled them",
 		       rate, (double)cpu->freq);
-	info->event = event_name(p);
+	info->event = event_name(rec);
 	info->period_type = cpu->freq ? (struct report_value_type){ "cpu", "nanoseconds" }
-				      : (struct report_value_type){ event_name(p), "count" };
+				      : (struct report_value_type){ event_name(rec), "count" };
 	info->period = cpu->freq ? NS_PER_SECOND / cpu->freq : cpu->period;
 	info->rate_asked = (double)cpu->freq;
 	info->rate_achieved = rate;
@@ -141,7 +141,7 @@ static void describe(struct profile *p, struct report_info *info)
 
 /* ---- the command ------------------------------------------------------------------------------------------ */
 
-static const struct profiler cpu_profiler = {
+static const struct record_profiler cpu_profiler = {
 	.command = "cpu",
 	.maps = rp_cpu_maps,
 	.nmaps = STACK_MAPS,

@@ -88,10 +88,10 @@ static const struct common_option {
 #define OWN_BASE 1000
 
 /* The same as getopt_long() wants it: the command's own first, then the common ones that it takes. */
-#define MOST_OPTIONS 100
+#define MAX_OPTIONS 100
 struct getopt_tables {
-	struct option longs[MOST_OPTIONS];
-	char shorts[3 * MOST_OPTIONS];
+	struct option longs[MAX_OPTIONS];
+	char shorts[3 * MAX_OPTIONS];
 };
 
 static void add_option(struct getopt_tables *t, size_t *n, struct option option, int letter)

@@ -13,7 +13,7 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
 struct options;
-struct rehearsal;
+struct dry_run;
 
 struct id_list {
 	uint32_t *id;
@@ -58,8 +58,8 @@ struct options_spec {
 
 struct options {
 	const char *command;
-	struct rehearsal *rehearsal; /* NULL: for real */
-	void *own; /* the command's own; own_size bytes, 0 where nothing was given */
+	struct dry_run *dry_run; /* NULL: for real */
+	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
 
 	/* whom */
 	struct id_list pids, tids;

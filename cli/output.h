@@ -44,7 +44,7 @@ int output_hists(struct output *out, const struct options *opt, const struct rep
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid);
 
 /*
- * Tells standard error what a format without room for it cannot: that a file was written, a note (or NULL), the books, the cost.
+ * Tells standard error what a format without room for it cannot: that a file was written, a note (or NULL), the ledger, the cost.
  * Nothing with -q.
  */
 int output_tell(const struct output *out, const struct options *opt, const char *note,

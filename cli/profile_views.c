@@ -1,55 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "profile_views.h"
 
-static int tell(struct profile *p, const struct books *books)
+static int tell(struct recording *rec, const struct record_ledger *ledger)
 {
-	return output_tell(&p->output, p->opt, NULL, &books->ledger, &books->cost);
+	return output_tell(&rec->output, rec->opt, NULL, &ledger->report, &ledger->cost);
 }
 
 /* ---- histograms ------------------------------------------------------------------------------------------- */
 
-int profile_hists_part(struct profile *p, struct report_hists *set)
+int profile_hists_part(struct recording *rec, struct report_hists *set)
 {
-	int err = output_begin(&p->output);
+	int err = output_begin(&rec->output);
 
-	p->output.show.part = true;
+	rec->output.show.part = true;
 	if (!err)
-		err = output_failed(&p->output, p->opt->format->write_hists(set, p->output.stream,
-									    &p->output.show));
-	p->output.show.part = false;
+		err = output_failed(
+			&rec->output,
+			rec->opt->format->write_hists(set, rec->output.stream, &rec->output.show));
+	rec->output.show.part = false;
 	report_hists_clear(set);
 	return err;
 }
 
-int profile_hists_end(struct profile *p, uint64_t kept, struct report_hists *set)
+int profile_hists_end(struct recording *rec, uint64_t kept, struct report_hists *set)
 {
-	struct books books;
-	int err = record_ledger(p, kept, &books);
+	struct record_ledger ledger;
+	int err = record_ledger(rec, kept, &ledger);
 
 	if (!err)
-		err = report_hists_set_ledger(set, &books.ledger);
-	if (!err && p->opt->interval) /* the parts of a series are in the file already */
-		err = output_begin(&p->output);
+		err = report_hists_set_ledger(set, &ledger.report);
+	if (!err && rec->opt->interval) /* the parts of a series are in the file already */
+		err = output_begin(&rec->output);
 	if (err)
 		return err;
-	report_hists_set_cost(set, &books.cost);
-	err = p->opt->interval
-		      ? output_failed(&p->output, p->opt->format->write_hists(set, p->output.stream,
-									      &p->output.show))
-		      : output_hists(&p->output, p->opt, set);
-	return err ? err : tell(p, &books);
+	report_hists_set_cost(set, &ledger.cost);
+	err = rec->opt->interval
+		      ? output_failed(&rec->output,
+				      rec->opt->format->write_hists(set, rec->output.stream,
+								    &rec->output.show))
+		      : output_hists(&rec->output, rec->opt, set);
+	return err ? err : tell(rec, &ledger);
 }
 
-int profile_hists_report(struct profile *p, struct report_hists *set)
+int profile_hists_report(struct recording *rec, struct report_hists *set)
 {
-	struct profile_info info;
-	int err = record_info(p, NULL, &info);
+	struct record_info info;
+	int err = record_info(rec, NULL, &info);
 
 	if (err)
 		return err;
 	err = report_hists_set_info(set, &info.info);
 	record_info_free(&info);
-	return err ? err : profile_hists_end(p, 0, set);
+	return err ? err : profile_hists_end(rec, 0, set);
 }
 
 int profile_hist_merge(struct report_hist *hist, const struct asm_map *map, const void *value,
@@ -74,55 +76,57 @@ int profile_hist_merge(struct report_hist *hist, const struct asm_map *map, cons
 
 /* ---- a grid ----------------------------------------------------------------------------------------------- */
 
-int profile_grid_part(struct profile *p, struct report_grid *grid)
+int profile_grid_part(struct recording *rec, struct report_grid *grid)
 {
-	int err = output_begin(&p->output);
+	int err = output_begin(&rec->output);
 
-	p->output.show.part = true;
+	rec->output.show.part = true;
 	if (!err)
-		err = output_failed(&p->output, p->opt->format->write_grid(grid, p->output.stream,
-									   &p->output.show));
-	p->output.show.part = false;
+		err = output_failed(
+			&rec->output,
+			rec->opt->format->write_grid(grid, rec->output.stream, &rec->output.show));
+	rec->output.show.part = false;
 	report_grid_clear(grid);
 	return err;
 }
 
-int profile_grid_books(struct profile *p, uint64_t kept, struct report_grid *grid,
-		       struct books *books)
+int profile_grid_ledger(struct recording *rec, uint64_t kept, struct report_grid *grid,
+			struct record_ledger *ledger)
 {
-	int err = record_ledger(p, kept, books);
+	int err = record_ledger(rec, kept, ledger);
 
 	if (!err)
-		err = report_grid_set_ledger(grid, &books->ledger);
+		err = report_grid_set_ledger(grid, &ledger->report);
 	if (!err)
-		report_grid_set_cost(grid, &books->cost);
+		report_grid_set_cost(grid, &ledger->cost);
 	return err;
 }
 
-int profile_grid_end(struct profile *p, uint64_t kept, struct report_grid *grid)
+int profile_grid_end(struct recording *rec, uint64_t kept, struct report_grid *grid)
 {
-	struct books books;
-	int err = profile_grid_books(p, kept, grid, &books);
+	struct record_ledger ledger;
+	int err = profile_grid_ledger(rec, kept, grid, &ledger);
 
-	if (!err && p->opt->interval)
-		err = output_begin(&p->output);
+	if (!err && rec->opt->interval)
+		err = output_begin(&rec->output);
 	if (err)
 		return err;
-	err = p->opt->interval
-		      ? output_failed(&p->output, p->opt->format->write_grid(grid, p->output.stream,
-									     &p->output.show))
-		      : output_grid(&p->output, p->opt, grid);
-	return err ? err : tell(p, &books);
+	err = rec->opt->interval
+		      ? output_failed(&rec->output,
+				      rec->opt->format->write_grid(grid, rec->output.stream,
+								   &rec->output.show))
+		      : output_grid(&rec->output, rec->opt, grid);
+	return err ? err : tell(rec, &ledger);
 }
 
-int profile_grid_report(struct profile *p, struct report_grid *grid)
+int profile_grid_report(struct recording *rec, struct report_grid *grid)
 {
-	struct profile_info info;
-	int err = record_info(p, NULL, &info);
+	struct record_info info;
+	int err = record_info(rec, NULL, &info);
 
 	if (err)
 		return err;
 	err = report_grid_set_info(grid, &info.info);
 	record_info_free(&info);
-	return err ? err : profile_grid_end(p, 0, grid);
+	return err ? err : profile_grid_end(rec, 0, grid);
 }

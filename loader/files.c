@@ -32,17 +32,17 @@ int rp_root_open(const char *path, int flags)
 
 int rp_read_fd(int fd, size_t limit, char **out, size_t *size)
 {
-	size_t used = 0, room = 4096;
+	size_t used = 0, capacity = 4096;
 	struct stat st;
 	char *buf, *more;
 	int err = -ENOMEM;
 
 	/* Most files of /proc and /sys say 0 or a page; where it is the truth, no copying. */
-	if (!fstat(fd, &st) && st.st_size >= (off_t)room && (size_t)st.st_size <= limit)
-		room = (size_t)st.st_size + 2;
-	buf = malloc(room);
+	if (!fstat(fd, &st) && st.st_size >= (off_t)capacity && (size_t)st.st_size <= limit)
+		capacity = (size_t)st.st_size + 2;
+	buf = malloc(capacity);
 	while (buf) {
-		const ssize_t n = read(fd, buf + used, room - used - 1);
+		const ssize_t n = read(fd, buf + used, capacity - used - 1);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -62,9 +62,9 @@ int rp_read_fd(int fd, size_t limit, char **out, size_t *size)
 			err = -EFBIG;
 			break;
 		}
-		if (used < room - 1)
+		if (used < capacity - 1)
 			continue;
-		more = realloc(buf, room *= 2);
+		more = realloc(buf, capacity *= 2);
 		if (!more)
 			break;
 		buf = more;

@@ -21,7 +21,7 @@ struct rp_perf {
 	struct rp_event event;
 	struct perf_event_attr attr;
 	struct slot *slots;
-	int n, room;
+	int n, capacity;
 	pid_t *tasks;
 	size_t ntasks;
 	bool follow;	     /* all online CPUs, also later ones */
@@ -81,12 +81,12 @@ static int add_slot(struct rp_perf *p, int fd, pid_t task, int cpu)
 {
 	struct slot *more;
 
-	if (p->n == p->room) {
-		more = realloc(p->slots, ((size_t)p->room * 2 + 8) * sizeof(*more));
+	if (p->n == p->capacity) {
+		more = realloc(p->slots, ((size_t)p->capacity * 2 + 8) * sizeof(*more));
 		if (!more)
 			return -ENOMEM;
 		p->slots = more;
-		p->room = p->room * 2 + 8;
+		p->capacity = p->capacity * 2 + 8;
 	}
 	p->slots[p->n++] = (struct slot){ fd, cpu, task };
 	return 0;

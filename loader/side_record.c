@@ -68,9 +68,9 @@ uint64_t rp_side_time(const void *rec, size_t size)
 static const char *string_at(const void *rec, size_t from, size_t size)
 {
 	const char *text = (const char *)rec + from;
-	const size_t room = size - from - sizeof(struct trailer);
+	const size_t capacity = size - from - sizeof(struct trailer);
 
-	return memchr(text, '\0', room) ? text : NULL;
+	return memchr(text, '\0', capacity) ? text : NULL;
 }
 
 static int parse_mmap(const void *rec, size_t size, uint16_t misc, struct rp_side_event *e)

@@ -10,14 +10,14 @@
 #include "programs.h"
 
 const struct asm_map rp_cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
-	STACK_COUNTS_TABLE, struct profile_stats, rp_profile_stats_layout) };
+	STACK_COUNTS_TABLE, struct program_stats, rp_program_stats_layout) };
 
 enum { PERIOD = offsetof(struct bpf_perf_event_data, sample_period) };
 
 /* clang-format off */
 static const struct asm_insn cpu_sample[] = {
 	MOV_REG(R6, R1), /* the context: calls destroy R1 */
-	COUNT(stats, struct profile_stats, fired),
+	COUNT(stats, struct program_stats, fired),
 
 	/* Who? The idle task is process 0, on every CPU. */
 	UNLESS(struct cpu_config, keep_idle),
@@ -50,11 +50,11 @@ LABEL(done),
 	JA(out),
 
 LABEL(filtered),
-	COUNT(stats, struct profile_stats, filtered),
+	COUNT(stats, struct program_stats, filtered),
 	JA(out),
 	UNLESS(struct cpu_config, keep_idle),
 LABEL(idle),
-		COUNT(stats, struct profile_stats, idle),
+		COUNT(stats, struct program_stats, idle),
 	END,
 LABEL(out),
 	MOV(R0, 0),
@@ -74,4 +74,4 @@ const struct asm_program rp_cpu_sample_program = {
 	.config_size = sizeof(struct cpu_config),
 };
 
-const struct cpu_config rp_cpu_usual_config = { .profile = PROFILE_TABLE_CONFIG };
+const struct cpu_config rp_cpu_usual_config = { .common = PROGRAM_TABLE_CONFIG };

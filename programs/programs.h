@@ -17,7 +17,7 @@
  * ------------------------------------------------------------ */
 
 struct cpu_config {
-	struct profile_config profile;
+	struct program_config common;
 	uint32_t keep_idle; /* the idle task too */
 	uint32_t unused;
 };

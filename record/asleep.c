@@ -3,7 +3,7 @@
 
 #include "asleep.h"
 
-static const char *why_not(const struct profile_config *c)
+static const char *why_not(const struct program_config *c)
 {
 	if (!rp_has(RP_HAS_TASK_ITER))
 		return "that needs Linux 5.18 with BTF";
@@ -12,10 +12,10 @@ static const char *why_not(const struct profile_config *c)
 	return NULL;
 }
 
-int record_asleep_load(struct profile *p, const struct sched_config *config, int *program)
+int record_asleep_load(struct recording *rec, const struct sched_config *config, int *program)
 {
 	struct sched_config c = *config;
-	const char *why = why_not(&c.profile);
+	const char *why = why_not(&c.common);
 	int fd;
 
 	*program = -1;
@@ -24,8 +24,8 @@ int record_asleep_load(struct profile *p, const struct sched_config *config, int
 		       why);
 		return 0;
 	}
-	c.profile.of_task = 1;
-	fd = record_load(p, &rp_asleep_program, &c);
+	c.common.of_task = 1;
+	fd = record_load(rec, &rp_asleep_program, &c);
 	if (fd >= 0)
 		*program = fd;
 	return fd < 0 ? fd : 0;

@@ -256,14 +256,14 @@ static uint64_t owner_number(const struct name_owner *owner)
 
 static int add_id(struct name_ids *ids, uint32_t id)
 {
-	if (ids->n == ids->room) {
-		size_t room = ids->room ? ids->room * 2 : 128;
-		uint32_t *grown = realloc(ids->id, room * sizeof(*grown));
+	if (ids->n == ids->capacity) {
+		size_t capacity = ids->capacity ? ids->capacity * 2 : 128;
+		uint32_t *grown = realloc(ids->id, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		ids->id = grown;
-		ids->room = room;
+		ids->capacity = capacity;
 	}
 	ids->id[ids->n++] = id;
 	return 0;
@@ -371,14 +371,14 @@ int record_names_stack(struct session *s, const struct name_owner *owner, const 
 		uint64_t addr = addrs[i];
 		enum names_first what = what_is(owner, &addr, i, first);
 
-		if (out->room - out->n < SYM_INLINE_MAX + 1) {
-			size_t room = out->room * 2 + 2 * (SYM_INLINE_MAX + 1);
-			struct report_frame *grown = realloc(out->frame, room * sizeof(*grown));
+		if (out->capacity - out->n < SYM_INLINE_MAX + 1) {
+			size_t capacity = out->capacity * 2 + 2 * (SYM_INLINE_MAX + 1);
+			struct report_frame *grown = realloc(out->frame, capacity * sizeof(*grown));
 
 			if (!grown)
 				return -ENOMEM;
 			out->frame = grown;
-			out->room = room;
+			out->capacity = capacity;
 		}
 		out->n += name_address(s, owner, addr, what, out->frame + out->n);
 	}

@@ -27,12 +27,12 @@ void record_names_close(struct names *names);
  */
 struct name_frames {
 	struct report_frame *frame; /* strings live as long as the session */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct name_ids {
 	uint32_t *id;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* What the first address of a stack is; the others are return addresses. */

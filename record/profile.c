@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "system.h"
 #include "profile.h"
-#include "cli/rehearsal.h"
+#include "cli/dry_run.h"
 
 #define DEFAULT_MAX_STACK 256
 #define FOLLOWED_PROCESSES 16384
@@ -41,7 +41,7 @@ static uint32_t kernel_walk_bytes(const struct options *opt)
 }
 
 /* The ring grows with the number of CPUs that fill it. */
-static uint32_t ring_bytes(const struct profiler *profiler)
+static uint32_t ring_bytes(const struct record_profiler *profiler)
 {
 	uint32_t bytes = (1 << 19) * (profiler->ring_factor ? profiler->ring_factor : 1);
 	int cpus = rp_cpus_possible();
@@ -52,15 +52,15 @@ static uint32_t ring_bytes(const struct profiler *profiler)
 }
 
 /* Kernels before 5.17 walk by tables too, with limits. */
-static void choose_walk(const struct profile *p, struct profile_config *c)
+static void choose_walk(const struct recording *rec, struct program_config *c)
 {
 	const bool regs = rp_has(RP_HAS_TASK_REGS) && rp_has(RP_HAS_KERNEL_BTF);
 
-	if (p->opt->kernel_only || p->opt->call_graph == CALL_GRAPH_FP)
+	if (rec->opt->kernel_only || rec->opt->call_graph == CALL_GRAPH_FP)
 		return;
 	c->own_regs = !regs;
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
-	c->eh = regs || p->profiler->has_regs;
+	c->eh = regs || rec->profiler->has_regs;
 	if (!c->eh)
 		rp_log(RP_WARN,
 		       "no unwinding by tables here, which needs Linux 5.15 with BTF: user stacks by frame pointers");
@@ -72,17 +72,17 @@ static void choose_walk(const struct profile *p, struct profile_config *c)
 		       UNWIND_BOUNDED_FRAMES);
 }
 
-static void choose_stacks(const struct profile *p, struct profile_config *c)
+static void choose_stacks(const struct recording *rec, struct program_config *c)
 {
-	const struct options *opt = p->opt;
+	const struct options *opt = rec->opt;
 
-	choose_walk(p, c);
+	choose_walk(rec, c);
 	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
 	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
 	c->user_frames = c->user_bytes / 8;
 	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
 	/* riscv64's context does not tell: what says so lies behind the registers that it shows. */
-	c->user_code = p->profiler->has_regs &&
+	c->user_code = rec->profiler->has_regs &&
 		       UNWIND_MODE_REG < offsetof(struct bpf_perf_event_data, sample_period);
 }
 
@@ -90,7 +90,7 @@ static void choose_stacks(const struct profile *p, struct profile_config *c)
 #define FIRST_PID_NAMESPACE 0xeffffffcu
 
 /* Where the pids that we see are not the machine's, the program has to count as we do. */
-static void look_at_namespace(const struct options *opt, struct profile_config *c)
+static void look_at_namespace(const struct options *opt, struct program_config *c)
 {
 	struct stat st;
 
@@ -104,14 +104,14 @@ static void look_at_namespace(const struct options *opt, struct profile_config *
 		       "inside a pid namespace the children of the program are not followed");
 }
 
-static int fill_config(struct profile *p)
+static int fill_config(struct recording *rec)
 {
-	const struct options *opt = p->opt;
-	struct profile_config *c = &p->config;
+	const struct options *opt = rec->opt;
+	struct program_config *c = &rec->config;
 	int err = 0;
 
-	if (!p->profiler->no_stacks)
-		choose_stacks(p, c);
+	if (!rec->profiler->no_stacks)
+		choose_stacks(rec, c);
 	c->by_pid = opt->pids.n || opt->program;
 	c->by_tid = opt->tids.n != 0;
 	c->each = opt->samples;
@@ -119,103 +119,103 @@ static int fill_config(struct profile *p)
 	if (opt->cgroup)
 		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);
 	if (opt->comm && asm_comm_filter(opt->comm, &c->comm))
-		p->comm_glob = opt->comm;
+		rec->comm_glob = opt->comm;
 	look_at_namespace(opt, c);
 	c->filtering = c->ns_inode || c->by_pid || c->by_tid || c->cgroup_id || c->comm.mask[0];
-	if (!err && p->profiler->configure)
-		err = p->profiler->configure(p);
+	if (!err && rec->profiler->configure)
+		err = rec->profiler->configure(rec);
 	c->both_bytes = c->user_bytes + c->kernel_bytes;
 	return err;
 }
 
-static int add_targets(struct profile *p)
+static int add_targets(struct recording *rec)
 {
-	const struct options *opt = p->opt;
+	const struct options *opt = rec->opt;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < opt->pids.n; i++)
-		err = record_stacks_add_id(p->stacks, STACK_MAP_PIDS, opt->pids.id[i]);
+		err = record_stacks_add_id(rec->stacks, STACK_MAP_PIDS, opt->pids.id[i]);
 	for (uint32_t i = 0; !err && i < opt->tids.n; i++)
-		err = record_stacks_add_id(p->stacks, STACK_MAP_TIDS, opt->tids.id[i]);
+		err = record_stacks_add_id(rec->stacks, STACK_MAP_TIDS, opt->tids.id[i]);
 	if (!err && opt->program)
-		err = record_stacks_add_id(p->stacks, STACK_MAP_PIDS,
-					   (uint32_t)p->session.target.child);
+		err = record_stacks_add_id(rec->stacks, STACK_MAP_PIDS,
+					   (uint32_t)rec->session.target.child);
 	return err;
 }
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
-int record_load(struct profile *p, const struct asm_program *program, const void *config)
+int record_load(struct recording *rec, const struct asm_program *program, const void *config)
 {
-	int fd = record_stacks_load(p->stacks, program, config);
+	int fd = record_stacks_load(rec->stacks, program, config);
 
 	if (fd >= 0)
-		p->program[p->nprograms++] = fd;
-	if (fd >= 0 && p->opt->rehearsal)
-		rehearsal_note(p->opt->rehearsal, program);
+		rec->program[rec->nprograms++] = fd;
+	if (fd >= 0 && rec->opt->dry_run)
+		dry_run_note(rec->opt->dry_run, program);
 	return fd;
 }
 
-int record_hold(struct profile *p, struct rp_link *link)
+int record_hold(struct recording *rec, struct rp_link *link)
 {
-	p->link[p->nlinks++] = link;
+	rec->link[rec->nlinks++] = link;
 	return 0;
 }
 
-int record_attach(struct profile *p, const struct asm_program *program, const void *config)
+int record_attach(struct recording *rec, const struct asm_program *program, const void *config)
 {
 	struct rp_link *link;
-	int err = record_load(p, program, config);
+	int err = record_load(rec, program, config);
 
 	if (err >= 0)
 		err = rp_attach_raw_tracepoint(err, NULL, &link);
-	return err < 0 ? err : record_hold(p, link);
+	return err < 0 ? err : record_hold(rec, link);
 }
 
-static int follow_children(struct profile *p)
+static int follow_children(struct recording *rec)
 {
 	struct rp_link *link;
 	int err;
 
 	if (!rp_has(RP_HAS_TP_BTF)) {
 		rp_log(RP_INFO, "no BTF tracepoints: children are followed by a classic one");
-		err = record_load(p, &rp_follow_fork_classic_program, NULL);
+		err = record_load(rec, &rp_follow_fork_classic_program, NULL);
 		if (err >= 0)
 			err = rp_attach_tracepoint(err, "sched", "sched_process_fork", 0, &link);
-		return err < 0 ? err : record_hold(p, link);
+		return err < 0 ? err : record_hold(rec, link);
 	}
-	err = record_attach(p, &rp_follow_fork_program, NULL);
-	return err ? err : record_attach(p, &rp_follow_exit_program, NULL);
+	err = record_attach(rec, &rp_follow_fork_program, NULL);
+	return err ? err : record_attach(rec, &rp_follow_exit_program, NULL);
 }
 
-static int follow_mappings(struct profile *p)
+static int follow_mappings(struct recording *rec)
 {
-	int err = record_attach(p, &unwind_fork_program, NULL);
+	int err = record_attach(rec, &unwind_fork_program, NULL);
 
 	if (!err)
-		err = record_attach(p, &unwind_exec_program, &p->config);
-	return err ? err : record_attach(p, &unwind_exit_program, NULL);
+		err = record_attach(rec, &unwind_exec_program, &rec->config);
+	return err ? err : record_attach(rec, &unwind_exit_program, NULL);
 }
 
 /* What the walker needs beside the program: who maps which tables. */
-static int open_feed(struct profile *p)
+static int open_feed(struct recording *rec)
 {
 	const struct unwind_feed_maps maps = {
-		.procs = record_stacks_map(p->stacks, STACK_MAP_PROCS),
-		.ranges = record_stacks_map(p->stacks, STACK_MAP_RANGES),
-		.index = record_stacks_map(p->stacks, STACK_MAP_INDEX),
-		.rules = record_stacks_map(p->stacks, STACK_MAP_RULES),
-		.rows = record_stacks_map(p->stacks, STACK_MAP_ROWS)
+		.procs = record_stacks_map(rec->stacks, STACK_MAP_PROCS),
+		.ranges = record_stacks_map(rec->stacks, STACK_MAP_MAPPINGS),
+		.index = record_stacks_map(rec->stacks, STACK_MAP_INDEX),
+		.rules = record_stacks_map(rec->stacks, STACK_MAP_RULES),
+		.rows = record_stacks_map(rec->stacks, STACK_MAP_ROWS)
 	};
-	int err = unwind_feed_open(&p->session.feed, &maps);
+	int err = unwind_feed_open(&rec->session.feed, &maps);
 
-	if (!err && rp_has(RP_HAS_TP_BTF) && !p->config.ns_inode)
-		err = follow_mappings(p);
+	if (!err && rp_has(RP_HAS_TP_BTF) && !rec->config.ns_inode)
+		err = follow_mappings(rec);
 
-	if (!err && p->opt->program)
-		unwind_feed_expect(p->session.feed, p->session.target.program);
-	for (uint32_t i = 0; !err && i < p->opt->pids.n; i++)
-		unwind_feed_process(p->session.feed, p->opt->pids.id[i]);
+	if (!err && rec->opt->program)
+		unwind_feed_expect(rec->session.feed, rec->session.target.program);
+	for (uint32_t i = 0; !err && i < rec->opt->pids.n; i++)
+		unwind_feed_process(rec->session.feed, rec->opt->pids.id[i]);
 	return err;
 }
 
@@ -224,121 +224,121 @@ static int open_feed(struct profile *p)
 static int on_record(void *ctx, const struct stack_record *record)
 {
 	uint32_t pid = (uint32_t)(record->pid_tgid >> 32);
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 
-	p->seen++;
-	record_session_saw(&p->session, pid, (uint32_t)(record->start_time + record->exec_id));
-	if (record->user_end == UNWIND_NO_SEGMENT || record->user_end == STACK_NO_TABLE) {
-		record_session_lost_way(&p->session, pid);
-		p->lost_way = true;
+	rec->seen++;
+	record_session_saw(&rec->session, pid, (uint32_t)(record->start_time + record->exec_id));
+	if (record->user_end == UNWIND_NO_MAPPING || record->user_end == STACK_NO_TABLE) {
+		record_session_lost_way(&rec->session, pid);
+		rec->lost_way = true;
 	}
-	return p->opt->samples ? record_samples_keep(p, record) : 0;
+	return rec->opt->samples ? record_samples_keep(rec, record) : 0;
 }
 
 static int start(void *ctx)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 
-	return p->profiler->start ? p->profiler->start(p) : 0;
+	return rec->profiler->start ? rec->profiler->start(rec) : 0;
 }
 
 static int drain(void *ctx)
 {
-	struct profile *p = ctx;
-	int err = record_stacks_drain(p->stacks);
+	struct recording *rec = ctx;
+	int err = record_stacks_drain(rec->stacks);
 
-	return !err && p->profiler->drain ? p->profiler->drain(p) : err;
+	return !err && rec->profiler->drain ? rec->profiler->drain(rec) : err;
 }
 
 static int drained(void *ctx)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 
-	if (p->lost_way && p->profiler->walk_again) {
-		int err = p->profiler->walk_again(p);
+	if (rec->lost_way && rec->profiler->walk_again) {
+		int err = rec->profiler->walk_again(rec);
 
 		if (err)
 			return err;
 	}
-	p->lost_way = false;
-	return p->opt->samples ? record_samples_print(p) : 0;
+	rec->lost_way = false;
+	return rec->opt->samples ? record_samples_print(rec) : 0;
 }
 
 static int interval(void *ctx)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 
-	return p->profiler->interval(p);
+	return rec->profiler->interval(rec);
 }
 
 static int tick(void *ctx)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 
-	rp_sideband_hotplug(p->session.side);
-	return p->profiler->tick ? p->profiler->tick(p) : 0;
+	rp_sideband_hotplug(rec->session.side);
+	return rec->profiler->tick ? rec->profiler->tick(rec) : 0;
 }
 
 static int loaded(void *ctx, pid_t pid)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 
-	if (p->session.feed) /* before any of it runs, so that no walk comes too early */
-		unwind_feed_process(p->session.feed, (uint32_t)pid);
-	return p->profiler->loaded(p, pid);
+	if (rec->session.feed) /* before any of it runs, so that no walk comes too early */
+		unwind_feed_process(rec->session.feed, (uint32_t)pid);
+	return rec->profiler->loaded(rec, pid);
 }
 
 static int mapped(void *ctx, const struct rp_side_event *e)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 
-	return p->profiler->mapped(p, e);
+	return rec->profiler->mapped(rec, e);
 }
 
 static uint64_t samples(const void *ctx)
 {
-	const struct profile *p = ctx;
+	const struct recording *rec = ctx;
 
-	return p->seen;
+	return rec->seen;
 }
 
-static void close_links(struct profile *p)
+static void close_links(struct recording *rec)
 {
-	while (p->nlinks)
-		rp_link_close(p->link[--p->nlinks]);
+	while (rec->nlinks)
+		rp_link_close(rec->link[--rec->nlinks]);
 }
 
-int record_run(struct profile *p)
+int record_run(struct recording *rec)
 {
-	const struct session_work work = { .ctx = p,
+	const struct session_work work = { .ctx = rec,
 					   .wake_fd =
-						   record_stacks_map(p->stacks, STACK_MAP_EVENTS),
+						   record_stacks_map(rec->stacks, STACK_MAP_EVENTS),
 					   .start = start,
 					   .drain = drain,
 					   .drained = drained,
 					   .tick = tick,
-					   .interval = p->profiler->interval ? interval : NULL,
-					   .often = p->profiler->often,
+					   .interval = rec->profiler->interval ? interval : NULL,
+					   .often = rec->profiler->often,
 					   .samples = samples,
-					   .loaded = p->profiler->loaded ? loaded : NULL,
-					   .mapped = p->profiler->mapped ? mapped : NULL };
-	int err = record_session_record(&p->session, &work);
+					   .loaded = rec->profiler->loaded ? loaded : NULL,
+					   .mapped = rec->profiler->mapped ? mapped : NULL };
+	int err = record_session_record(&rec->session, &work);
 
-	if (!err && p->profiler->stop)
-		err = p->profiler->stop(p);
+	if (!err && rec->profiler->stop)
+		err = rec->profiler->stop(rec);
 	if (!err) {
-		close_links(p);
+		close_links(rec);
 		rp_quiesce();
-		err = record_stacks_finish(p->stacks);
+		err = record_stacks_finish(rec->stacks);
 	}
 	if (!err)
-		err = record_session_settle(&p->session);
-	if (!err && p->profiler->collect)
-		err = p->profiler->collect(p);
+		err = record_session_settle(&rec->session);
+	if (!err && rec->profiler->collect)
+		err = rec->profiler->collect(rec);
 	return err;
 }
 
-/* ---- books ------------------------------------------------------------------------------------------------ */
+/* ---- ledger ------------------------------------------------------------------------------------------------ */
 
 struct name_owner record_owner(const struct stack_record *r)
 {
@@ -347,49 +347,50 @@ struct name_owner record_owner(const struct stack_record *r)
 				    .generation = r->start_time + r->exec_id };
 }
 
-bool record_comm_wanted(const struct profile *p, const char *comm)
+bool record_comm_wanted(const struct recording *rec, const char *comm)
 {
-	return !p->comm_glob || !fnmatch(p->comm_glob, comm, 0);
+	return !rec->comm_glob || !fnmatch(rec->comm_glob, comm, 0);
 }
 
-static void bpf_cost(struct profile *p, struct report_cost *cost)
+static void bpf_cost(struct recording *rec, struct report_cost *cost)
 {
-	if (p->session.stats < 0)
+	if (rec->session.stats < 0)
 		return;
-	for (size_t i = 0; i < p->nprograms; i++) {
+	for (size_t i = 0; i < rec->nprograms; i++) {
 		struct rp_prog_stats stats;
 
-		if (rp_prog_stats(p->program[i], &stats))
+		if (rp_prog_stats(rec->program[i], &stats))
 			continue;
 		cost->bpf_ns += stats.run_time_ns;
 		cost->bpf_runs += stats.run_cnt;
 	}
 }
 
-void record_ledger_add(struct books *b, const char *name, uint64_t count, enum report_fate fate)
+void record_ledger_add(struct record_ledger *b, const char *name, uint64_t count,
+		       enum report_fate fate)
 {
-	b->lines[b->ledger.nlines++] = (struct report_ledger_line){ name, count, fate };
+	b->lines[b->report.nlines++] = (struct report_ledger_line){ name, count, fate };
 }
 
 /* The profiler's own struct of counters begins with these. */
 union counters {
-	struct profile_stats common;
-	uint64_t room[64];
+	struct program_stats common;
+	uint64_t capacity[64];
 };
 
-int record_ledger(struct profile *p, uint64_t kept, struct books *b)
+int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
 	union counters stats = { 0 };
-	int err = record_stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(rec->stacks, &stats);
 
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	*b = (struct books){ 0 };
-	b->ledger = (struct report_ledger){ .fired = stats.common.fired,
+	*b = (struct record_ledger){ 0 };
+	b->report = (struct report_ledger){ .fired = stats.common.fired,
 					    .kept = kept,
 					    .lines = b->lines };
 	record_ledger_add(b, "idle", stats.common.idle, REPORT_FILTERED);
-	record_ledger_add(b, "not asked for", stats.common.filtered + p->not_wanted,
+	record_ledger_add(b, "not asked for", stats.common.filtered + rec->not_wanted,
 			  REPORT_FILTERED);
 	record_ledger_add(b, "ring full", stats.common.ring_full, REPORT_LOST);
 	record_ledger_add(b, "busy", stats.common.busy, REPORT_LOST);
@@ -397,7 +398,7 @@ int record_ledger(struct profile *p, uint64_t kept, struct books *b)
 		rp_log(RP_INFO,
 		       "%llu stacks found no room in the map and came through the ring each time",
 		       (unsigned long long)stats.common.uncounted);
-	if (stats.common.ring_full * 100 > stats.common.fired) /* seldom: told in the books */
+	if (stats.common.ring_full * 100 > stats.common.fired) /* seldom: told in the ledger */
 		rp_log(RP_WARN,
 		       "%llu of %llu are lost: stacks never seen before came faster than they could be read",
 		       (unsigned long long)stats.common.ring_full,
@@ -405,115 +406,116 @@ int record_ledger(struct profile *p, uint64_t kept, struct books *b)
 	if (stats.common.unfollowed)
 		rp_log(RP_WARN, "%llu children were not followed: more than %d processes at once",
 		       (unsigned long long)stats.common.unfollowed, FOLLOWED_PROCESSES);
-	if (p->profiler->books)
-		err = p->profiler->books(p, kept, b);
+	if (rec->profiler->ledger)
+		err = rec->profiler->ledger(rec, kept, b);
 	record_own_cost(&b->cost);
-	bpf_cost(p, &b->cost);
+	bpf_cost(rec, &b->cost);
 	return err;
 }
 
 /* ---- all together ----------------------------------------------------------------------------------------- */
 
-void record_init(struct profile *p, const struct profiler *profiler, const struct options *opt,
-		 void *ctx)
+void record_init(struct recording *rec, const struct record_profiler *profiler,
+		 const struct options *opt, void *ctx)
 {
-	*p = (struct profile){ .profiler = profiler, .ctx = ctx, .opt = opt };
-	record_session_init(&p->session, opt);
+	*rec = (struct recording){ .profiler = profiler, .ctx = ctx, .opt = opt };
+	record_session_init(&rec->session, opt);
 }
 
-static int open_stacks(struct profile *p)
+static int open_stacks(struct recording *rec)
 {
-	const struct stacks_options options = { .maps = p->profiler->maps,
-						.nmaps = p->profiler->nmaps,
-						.config = &p->config,
-						.nids = p->opt->program
+	const struct stacks_options options = { .maps = rec->profiler->maps,
+						.nmaps = rec->profiler->nmaps,
+						.config = &rec->config,
+						.nids = rec->opt->program
 								? FOLLOWED_PROCESSES
-								: p->opt->pids.n + p->opt->tids.n,
-						.ring_bytes = ring_bytes(p->profiler) };
+								: rec->opt->pids.n +
+									  rec->opt->tids.n,
+						.ring_bytes = ring_bytes(rec->profiler) };
 
-	return record_stacks_open(&options, on_record, p, &p->stacks);
+	return record_stacks_open(&options, on_record, rec, &rec->stacks);
 }
 
-int record_open(struct profile *p)
+int record_open(struct recording *rec)
 {
-	int err = output_open(&p->output, p->opt, p->profiler->output);
+	int err = output_open(&rec->output, rec->opt, rec->profiler->output);
 
 	if (!err)
-		err = record_session_open(&p->session);
+		err = record_session_open(&rec->session);
 	if (!err)
-		err = fill_config(p);
+		err = fill_config(rec);
 	if (!err)
-		err = open_stacks(p);
-	if (!err && p->config.eh)
-		err = open_feed(p);
+		err = open_stacks(rec);
+	if (!err && rec->config.eh)
+		err = open_feed(rec);
 	if (!err)
-		err = add_targets(p);
-	if (!err && p->opt->program && !p->config.ns_inode)
-		err = follow_children(p);
+		err = add_targets(rec);
+	if (!err && rec->opt->program && !rec->config.ns_inode)
+		err = follow_children(rec);
 	if (!err)
-		err = p->profiler->attach(p);
+		err = rec->profiler->attach(rec);
 	rp_btf_kernel_release();
-	if (!err && p->opt->weight && p->profiler->types)
-		err = record_choose_weight(p); /* before anybody waits for the end */
-	if (!err && p->opt->samples)
-		err = output_empty(&p->output);
+	if (!err && rec->opt->weight && rec->profiler->types)
+		err = record_choose_weight(rec); /* before anybody waits for the end */
+	if (!err && rec->opt->samples)
+		err = output_empty(&rec->output);
 	return err;
 }
 
-void record_close(struct profile *p)
+void record_close(struct recording *rec)
 {
-	close_links(p);
-	rp_fds_close(p->program, p->nprograms);
-	unwind_feed_close(p->session.feed);
-	record_session_close(&p->session);
-	record_stacks_close(p->stacks);
+	close_links(rec);
+	rp_fds_close(rec->program, rec->nprograms);
+	unwind_feed_close(rec->session.feed);
+	record_session_close(&rec->session);
+	record_stacks_close(rec->stacks);
 }
 
-static int report(struct profile *p)
+static int report(struct recording *rec)
 {
-	if (p->opt->samples)
-		return record_samples_end(p);
-	return p->profiler->report ? p->profiler->report(p) : record_report(p);
+	if (rec->opt->samples)
+		return record_samples_end(rec);
+	return rec->profiler->report ? rec->profiler->report(rec) : record_report(rec);
 }
 
 /* What waits for the target to run, such as probes in its files, is not tried. */
-static int rehearse(struct profile *p)
+static int dry_run(struct recording *rec)
 {
 	struct report_info info = { 0 };
-	int err = record_open(p);
+	int err = record_open(rec);
 
-	if (!err && p->profiler->start)
-		err = p->profiler->start(p);
-	if (!err && p->profiler->describe)
-		p->profiler->describe(p, &info);
-	snprintf(p->opt->rehearsal->event, sizeof(p->opt->rehearsal->event), "%s",
+	if (!err && rec->profiler->start)
+		err = rec->profiler->start(rec);
+	if (!err && rec->profiler->describe)
+		rec->profiler->describe(rec, &info);
+	snprintf(rec->opt->dry_run->event, sizeof(rec->opt->dry_run->event), "%s",
 		 info.event ? info.event : "");
-	p->opt->rehearsal->err = err;
-	record_close(p);
+	rec->opt->dry_run->err = err;
+	record_close(rec);
 	return err ? EXIT_FAILED : EXIT_DONE;
 }
 
-int record_command(const struct profiler *profiler, const struct options *opt, void *ctx)
+int record_command(const struct record_profiler *profiler, const struct options *opt, void *ctx)
 {
-	struct profile p;
+	struct recording rec;
 	int err, status;
 
-	record_init(&p, profiler, opt, ctx);
-	if (opt->rehearsal)
-		return rehearse(&p);
-	err = record_open(&p);
+	record_init(&rec, profiler, opt, ctx);
+	if (opt->dry_run)
+		return dry_run(&rec);
+	err = record_open(&rec);
 	if (!err)
-		err = record_run(&p);
+		err = record_run(&rec);
 	if (!err)
-		err = report(&p);
-	err = output_close(&p.output, err);
-	status = err ? EXIT_FAILED : record_session_finish(&p.session);
-	if (err && p.output.unfit)
+		err = report(&rec);
+	err = output_close(&rec.output, err);
+	status = err ? EXIT_FAILED : record_session_finish(&rec.session);
+	if (err && rec.output.unfit)
 		status = EXIT_USAGE;
-	if (err == -EINTR && p.session.caught)
-		status = EXIT_SIGNAL + p.session.caught;
+	if (err == -EINTR && rec.session.caught)
+		status = EXIT_SIGNAL + rec.session.caught;
 	if (err == -EPIPE)
 		status = EXIT_SIGNAL + SIGPIPE;
-	record_close(&p);
+	record_close(&rec);
 	return status;
 }

@@ -19,25 +19,25 @@ static const uint64_t *user_frames(const struct stack_record *r)
 }
 
 /* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
-int record_prepare_kernel(struct profile *p)
+int record_prepare_kernel(struct recording *rec)
 {
 	const struct stack *stack = NULL;
 	uint64_t *returns, *leaves;
 	size_t n = 0, nleaves = 0, nreturns = 0;
 
-	while ((stack = record_stacks_next(p->stacks, stack)))
+	while ((stack = record_stacks_next(rec->stacks, stack)))
 		n += stack->record->kernel_bytes / 8;
 	returns = calloc(n + 1, sizeof(*returns));
 	leaves = calloc(n + 1, sizeof(*leaves));
-	while (returns && leaves && (stack = record_stacks_next(p->stacks, stack)))
+	while (returns && leaves && (stack = record_stacks_next(rec->stacks, stack)))
 		for (uint32_t i = 0; i < stack->record->kernel_bytes / 8; i++)
 			if (i)
 				returns[nreturns++] = stack->record->frames[i];
 			else
 				leaves[nleaves++] = stack->record->frames[i];
 	if (returns && leaves && n) {
-		sym_kernel_prepare(p->session.kernel, leaves, nleaves, false);
-		sym_kernel_prepare(p->session.kernel, returns, nreturns, true);
+		sym_kernel_prepare(rec->session.kernel, leaves, nleaves, false);
+		sym_kernel_prepare(rec->session.kernel, returns, nreturns, true);
 	}
 	n = returns && leaves;
 	free(returns);
@@ -45,37 +45,37 @@ int record_prepare_kernel(struct profile *p)
 	return n ? 0 : -ENOMEM;
 }
 
-const struct stack_record *record_kernel_record(const struct profile *p,
+const struct stack_record *record_kernel_record(const struct recording *rec,
 						const struct stack_record *r)
 {
 	const struct stack *better =
-		r->kernel_of ? record_stacks_find(p->stacks, r->kernel_of) : NULL;
+		r->kernel_of ? record_stacks_find(rec->stacks, r->kernel_of) : NULL;
 
 	return better ? better->record : r;
 }
 
-int record_frames(struct profile *p, struct names *names, const struct stack_record *r,
+int record_frames(struct recording *rec, struct names *names, const struct stack_record *r,
 		  struct name_ids *ids)
 {
-	const struct stack_record *kernel = record_kernel_record(p, r);
+	const struct stack_record *kernel = record_kernel_record(rec, r);
 	size_t nkernel = kernel->kernel_bytes / 8;
 	struct name_owner owner = record_owner(r);
 	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
-	size_t ours = record_probe_frames(&p->session, kernel->frames, nkernel);
+	size_t ours = record_probe_frames(&rec->session, kernel->frames, nkernel);
 	int err = record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
 				      ours ? NAMES_RETURN : NAMES_AT, ids);
 
 	if (!err)
 		err = record_names_intern(
 			names, &owner, user_frames(r), r->user_bytes / 8,
-			p->profiler->at_return
+			rec->profiler->at_return
 				? NAMES_RETURN
-				: record_names_entered(&p->session, kernel->frames, nkernel),
+				: record_names_entered(&rec->session, kernel->frames, nkernel),
 			ids);
 	return err;
 }
 
-static int add_stack(struct profile *p, struct names *names, struct report *report,
+static int add_stack(struct recording *rec, struct names *names, struct report *report,
 		     const struct stack *stack)
 {
 	const struct stack_record *r = stack->record;
@@ -88,35 +88,35 @@ static int add_stack(struct profile *p, struct names *names, struct report *repo
 	int err;
 
 	memcpy(values, stack->value, sizeof(stack->value));
-	if (p->profiler->values && !p->profiler->values(p, stack, values))
+	if (rec->profiler->values && !rec->profiler->values(rec, stack, values))
 		return 0;
-	if (!record_comm_wanted(p, r->comm)) {
-		p->not_wanted += values[0];
+	if (!record_comm_wanted(rec, r->comm)) {
+		rec->not_wanted += values[0];
 		return 0;
 	}
-	err = record_frames(p, names, r, &ids);
+	err = record_frames(rec, names, r, &ids);
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
-	if (!err && p->profiler->decorate)
-		err = p->profiler->decorate(p, stack, &sample);
+	if (!err && rec->profiler->decorate)
+		err = rec->profiler->decorate(rec, stack, &sample);
 	if (!err)
 		err = report_add(report, &sample);
 	free(ids.id);
 	return err;
 }
 
-static int add_stacks(struct profile *p, struct report *report)
+static int add_stacks(struct recording *rec, struct report *report)
 {
 	const struct stack *stack = NULL;
 	struct names *names = NULL;
-	int err = record_prepare_kernel(p);
+	int err = record_prepare_kernel(rec);
 
 	if (!err)
-		err = record_names_open(&names, &p->session, report);
-	if (!err && p->profiler->samples)
-		err = p->profiler->samples(p, report, names);
-	while (!err && !p->profiler->samples && (stack = record_stacks_next(p->stacks, stack)))
-		err = add_stack(p, names, report, stack);
+		err = record_names_open(&names, &rec->session, report);
+	if (!err && rec->profiler->samples)
+		err = rec->profiler->samples(rec, report, names);
+	while (!err && !rec->profiler->samples && (stack = record_stacks_next(rec->stacks, stack)))
+		err = add_stack(rec, names, report, stack);
 	record_names_close(names);
 	return err;
 }
@@ -167,25 +167,25 @@ static char *describe_target(const struct options *opt)
 }
 
 /* How many samples ended how; NULL when stacks were walked by frame pointers, which never know. */
-static char *describe_ends(struct profile *p)
+static char *describe_ends(struct recording *rec)
 {
-	uint64_t ends[UNWIND_ENDS + 1] = { 0 }, total = 0;
+	uint64_t ends[UNWIND_STOPS + 1] = { 0 }, total = 0;
 	const struct stack *stack = NULL;
 	char *text = NULL;
 	size_t size;
 	FILE *f;
 
-	if (!p->session.feed)
+	if (!rec->session.feed)
 		return NULL;
-	while ((stack = record_stacks_next(p->stacks, stack))) {
+	while ((stack = record_stacks_next(rec->stacks, stack))) {
 		uint32_t end = stack->record->user_end;
 		uint64_t values[REPORT_MAX_VALUES] = { 0 };
 
 		memcpy(values, stack->value, sizeof(stack->value));
 		if (!stack->record->user_bytes ||
-		    (p->profiler->values && !p->profiler->values(p, stack, values)))
+		    (rec->profiler->values && !rec->profiler->values(rec, stack, values)))
 			continue;
-		ends[end < UNWIND_ENDS ? end : UNWIND_ENDS] += values[0];
+		ends[end < UNWIND_STOPS ? end : UNWIND_STOPS] += values[0];
 		total += values[0];
 	}
 	f = open_memstream(&text, &size);
@@ -193,19 +193,19 @@ static char *describe_ends(struct profile *p)
 		return NULL;
 	fprintf(f, "user stacks: %.1f %% whole",
 		total ? 100.0 * (double)ends[UNWIND_COMPLETE] / (double)total : 0);
-	for (int end = 0; end <= UNWIND_ENDS; end++)
+	for (int end = 0; end <= UNWIND_STOPS; end++)
 		if (end != UNWIND_COMPLETE && ends[end])
 			fprintf(f, ", %" PRIu64 " %s", ends[end],
-				end == UNWIND_ENDS ? "by frame pointers"
-						   : unwind_end_text((enum unwind_end)end));
+				end == UNWIND_STOPS ? "by frame pointers"
+						    : unwind_stop_text((enum unwind_stop)end));
 	return fclose(f) ? NULL : text;
 }
 
 /* What the profiler has to say, and how the walks ended. */
-static char *describe(struct profile *p)
+static char *describe(struct recording *rec)
 {
-	char *own = p->profiler->note ? p->profiler->note(p) : NULL, *ends = describe_ends(p),
-	     *both;
+	char *own = rec->profiler->note ? rec->profiler->note(rec) : NULL,
+	     *ends = describe_ends(rec), *both;
 
 	if (!own || !ends || asprintf(&both, "%s; %s", own, ends) < 0)
 		both = NULL;
@@ -218,15 +218,15 @@ static char *describe(struct profile *p)
 	return both;
 }
 
-int record_info(struct profile *p, const char *note, struct profile_info *out)
+int record_info(struct recording *rec, const char *note, struct record_info *out)
 {
-	const struct session *s = &p->session;
+	const struct session *s = &rec->session;
 
-	*out = (struct profile_info){ .target = describe_target(p->opt) };
+	*out = (struct record_info){ .target = describe_target(rec->opt) };
 	if (!out->target)
 		return -ENOMEM;
 	out->info = (struct report_info){
-		.command = p->profiler->command,
+		.command = rec->profiler->command,
 		.target = out->target,
 		.note = note,
 		.main_module = s->target.program,
@@ -238,20 +238,20 @@ int record_info(struct profile *p, const char *note, struct profile_info *out)
 		out->info.host = out->name.nodename;
 		out->info.kernel = out->name.release;
 	}
-	if (p->profiler->describe)
-		p->profiler->describe(p, &out->info);
+	if (rec->profiler->describe)
+		rec->profiler->describe(rec, &out->info);
 	return 0;
 }
 
-void record_info_free(struct profile_info *info)
+void record_info_free(struct record_info *info)
 {
 	free(info->target);
 }
 
-static int set_info(struct profile *p, struct report *report, const char *note)
+static int set_info(struct recording *rec, struct report *report, const char *note)
 {
-	struct profile_info info;
-	int err = record_info(p, note, &info);
+	struct record_info info;
+	int err = record_info(rec, note, &info);
 
 	if (err)
 		return err;
@@ -263,69 +263,69 @@ static int set_info(struct profile *p, struct report *report, const char *note)
 /* ---- all together ----------------------------------------------------------------------------------------- */
 
 /* Formats that print bare numbers show times in microseconds, as people are used to; but CPU time as it is. */
-static void choose_unit(struct profile *p, const struct report_value_type *type)
+static void choose_unit(struct recording *rec, const struct report_value_type *type)
 {
-	if (p->profiler->micros && !strcmp(type->unit, "nanoseconds")) {
-		p->output.show.divisor = 1000;
-		p->output.show.unit = "us";
+	if (rec->profiler->micros && !strcmp(type->unit, "nanoseconds")) {
+		rec->output.show.divisor = 1000;
+		rec->output.show.unit = "us";
 	}
 }
 
-int record_choose_weight(struct profile *p)
+int record_choose_weight(struct recording *rec)
 {
 	size_t ntypes;
-	const struct report_value_type *types = p->profiler->types(p, &ntypes);
+	const struct report_value_type *types = rec->profiler->types(rec, &ntypes);
 	char names[128] = "";
 
-	if (!p->opt->weight) {
-		p->output.show.weight = p->profiler->weight;
+	if (!rec->opt->weight) {
+		rec->output.show.weight = rec->profiler->weight;
 		return 0;
 	}
 	for (unsigned int i = 0; i < ntypes; i++) {
-		if (!strcmp(p->opt->weight, types[i].type)) {
-			p->output.show.weight = i;
+		if (!strcmp(rec->opt->weight, types[i].type)) {
+			rec->output.show.weight = i;
 			return 0;
 		}
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 			 i ? ", " : "", types[i].type);
 	}
-	p->output.unfit = true;
-	return rp_fail(-EINVAL, "no weight '%s': there are %s", p->opt->weight, names);
+	rec->output.unfit = true;
+	return rp_fail(-EINVAL, "no weight '%s': there are %s", rec->opt->weight, names);
 }
 
-int record_report(struct profile *p)
+int record_report(struct recording *rec)
 {
 	size_t ntypes;
-	const struct report_value_type *types = p->profiler->types(p, &ntypes);
+	const struct report_value_type *types = rec->profiler->types(rec, &ntypes);
 	struct report *report = NULL;
-	struct books books;
+	struct record_ledger ledger;
 	char *note = NULL;
-	int err = record_choose_weight(p);
+	int err = record_choose_weight(rec);
 
 	if (err)
 		return err;
-	choose_unit(p, &types[p->output.show.weight]);
-	p->output.show.color_by_label = p->profiler->color_by_label;
-	p->output.show.label_order = p->profiler->label_order;
+	choose_unit(rec, &types[rec->output.show.weight]);
+	rec->output.show.color_by_label = rec->profiler->color_by_label;
+	rec->output.show.label_order = rec->profiler->label_order;
 	err = report_new(types, ntypes, &report);
 	if (!err)
-		err = add_stacks(p, report);
-	note = describe(p);
+		err = add_stacks(rec, report);
+	note = describe(rec);
 	if (!err)
-		err = set_info(p, report, note);
+		err = set_info(rec, report, note);
 	if (!err)
-		err = record_ledger(p, report_total(report, 0), &books);
+		err = record_ledger(rec, report_total(report, 0), &ledger);
 	if (!err)
-		err = report_set_ledger(report, &books.ledger);
+		err = report_set_ledger(report, &ledger.report);
 	if (err == -ENOMEM)
 		rp_log(RP_ERROR, "out of memory while naming %zu stacks",
-		       record_stacks_count(p->stacks));
+		       record_stacks_count(rec->stacks));
 	if (!err) {
-		report_set_cost(report, &books.cost);
-		err = output_report(&p->output, p->opt, report);
+		report_set_cost(report, &ledger.cost);
+		err = output_report(&rec->output, rec->opt, report);
 	}
 	if (!err)
-		err = output_tell(&p->output, p->opt, note, &books.ledger, &books.cost);
+		err = output_tell(&rec->output, rec->opt, note, &ledger.report, &ledger.cost);
 	report_free(report);
 	free(note);
 	return err;

@@ -6,20 +6,20 @@
 
 #include "profile.h"
 
-int record_samples_keep(struct profile *p, const struct stack_record *record)
+int record_samples_keep(struct recording *rec, const struct stack_record *record)
 {
-	struct profile_queue *q = &p->queue;
+	struct record_queue *q = &rec->queue;
 	size_t bytes = sizeof(*record) + record->user_bytes + record->kernel_bytes;
 
-	if (q->n == q->room) {
-		size_t room = q->room ? q->room * 2 : 256;
+	if (q->n == q->capacity) {
+		size_t capacity = q->capacity ? q->capacity * 2 : 256;
 		struct stack_record **grown =
-			realloc(q->records, room * sizeof(struct stack_record *));
+			realloc(q->records, capacity * sizeof(struct stack_record *));
 
 		if (!grown)
 			return -ENOMEM;
 		q->records = grown;
-		q->room = room;
+		q->capacity = capacity;
 	}
 	q->records[q->n] = malloc(bytes);
 	if (!q->records[q->n])
@@ -28,65 +28,66 @@ int record_samples_keep(struct profile *p, const struct stack_record *record)
 	return 0;
 }
 
-static int print_one(struct profile *p, const struct stack_record *r)
+static int print_one(struct recording *rec, const struct stack_record *r)
 {
 	size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8;
 	struct name_frames frames = { 0 };
 	struct name_owner owner = record_owner(r);
-	struct report_event event = { .wall_ns = r->time + p->session.wall_offset,
+	struct report_event event = { .wall_ns = r->time + rec->session.wall_offset,
 				      .mono_ns = r->time,
 				      .comm = r->comm,
-				      .event = p->profiler->event ? p->profiler->event(p) : NULL,
+				      .event = rec->profiler->event ? rec->profiler->event(rec)
+								    : NULL,
 				      .pid = (int32_t)(r->pid_tgid >> 32),
 				      .tid = (int32_t)r->pid_tgid,
 				      .cpu = (int32_t)r->cpu,
 				      .value = r->value[0] };
 	int err;
 
-	err = record_names_stack(&p->session, NULL, r->frames, nkernel, NAMES_AT, &frames);
+	err = record_names_stack(&rec->session, NULL, r->frames, nkernel, NAMES_AT, &frames);
 	if (!err)
-		err = record_names_stack(&p->session, &owner, r->frames + nkernel, nuser,
-					 record_names_entered(&p->session, r->frames, nkernel),
+		err = record_names_stack(&rec->session, &owner, r->frames + nkernel, nuser,
+					 record_names_entered(&rec->session, r->frames, nkernel),
 					 &frames);
 	if (err)
 		goto out;
 	event.frames = frames.frame;
 	event.nframes = frames.n;
-	err = p->opt->folded_samples
-		      ? report_write_event_folded(p->output.stream, &event, &p->output.show)
-		      : report_write_event(p->output.stream, &event, &p->output.show);
-	p->printed++;
+	err = rec->opt->folded_samples
+		      ? report_write_event_folded(rec->output.stream, &event, &rec->output.show)
+		      : report_write_event(rec->output.stream, &event, &rec->output.show);
+	rec->printed++;
 out:
 	free(frames.frame);
 	return err;
 }
 
-int record_samples_print(struct profile *p)
+int record_samples_print(struct recording *rec)
 {
-	struct profile_queue *q = &p->queue;
+	struct record_queue *q = &rec->queue;
 	int err = 0;
 
 	for (size_t i = 0; i < q->n; i++) {
-		if (!record_comm_wanted(p, q->records[i]->comm))
-			p->not_wanted++;
+		if (!record_comm_wanted(rec, q->records[i]->comm))
+			rec->not_wanted++;
 		else if (!err)
-			err = print_one(p, q->records[i]);
+			err = print_one(rec, q->records[i]);
 		free(q->records[i]);
 	}
 	if (!err && q->n)
-		err = output_flush(&p->output);
+		err = output_flush(&rec->output);
 	q->n = 0;
-	return output_failed(&p->output, err);
+	return output_failed(&rec->output, err);
 }
 
-int record_samples_end(struct profile *p)
+int record_samples_end(struct recording *rec)
 {
-	struct books books;
-	int err = record_samples_print(p);
+	struct record_ledger ledger;
+	int err = record_samples_print(rec);
 
-	free(p->queue.records);
-	p->queue = (struct profile_queue){ 0 };
+	free(rec->queue.records);
+	rec->queue = (struct record_queue){ 0 };
 	if (!err)
-		err = record_ledger(p, p->printed, &books);
-	return err ? err : output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
+		err = record_ledger(rec, rec->printed, &ledger);
+	return err ? err : output_tell(&rec->output, rec->opt, NULL, &ledger.report, &ledger.cost);
 }

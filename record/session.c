@@ -291,11 +291,11 @@ static int hold_fresh(struct session *s)
 }
 
 /* Code that nobody can place, garbage that looks like a stack: reading the mappings again does not always help. */
-#define MOST_REREADS 100
+#define MAX_REREADS 100
 
 void record_session_lost_way(struct session *s, uint32_t pid)
 {
-	if (!s->feed || s->rereads == MOST_REREADS)
+	if (!s->feed || s->rereads == MAX_REREADS)
 		return;
 	s->rereads++;
 	unwind_feed_lost(s->feed, pid);

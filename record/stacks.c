@@ -231,7 +231,7 @@ const struct asm_map *record_stacks_maps(const struct stacks *s)
 int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config)
 {
 	struct asm_bindings bind = { .maps = s->maps, .map_fds = s->fds, .nmaps = s->nmaps };
-	struct profile_config *copy;
+	struct program_config *copy;
 	int fd;
 
 	if (!program->config_size)
@@ -262,8 +262,8 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 	if (opt->config->eh)
 		return;
 	/* Without tables the program has no use for them, and they are large. */
-	maps[STACK_MAP_RANGES].value_size = maps[STACK_MAP_INDEX].value_size =
-		maps[STACK_MAP_RULES].value_size = maps[STACK_MAP_FOUND].value_size = 8;
+	maps[STACK_MAP_MAPPINGS].value_size = maps[STACK_MAP_INDEX].value_size =
+		maps[STACK_MAP_RULES].value_size = maps[STACK_MAP_CACHE].value_size = 8;
 	maps[STACK_MAP_PROCS].max_entries = 1;
 }
 

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "unwind_feed.h"
 
-#define MOST_RANGES ((1u << UNWIND_RANGE_STEPS) - 1)
+#define MAX_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
 
 /* Slices are given out in multiples of this, so that what one process leaves another can use. */
 #define SLICE_STEP 16
@@ -25,7 +25,7 @@
 #define YOUNG_LOOK_NS (NS_PER_SECOND / 2500)
 
 /* include/linux/threads.h: PID_MAX_LIMIT */
-#define MOST_PIDS (4u << 20)
+#define MAX_PIDS (4u << 20)
 
 /* A walk that began before a slice was given up may read it so long; walks take microseconds. */
 #define GRACE_NS (NS_PER_SECOND / 10)
@@ -33,20 +33,20 @@
 /* Ranges [first, first + room) of the map: of a process, or given up (pid 0). */
 struct slice {
 	uint32_t pid;
-	uint32_t first, room;
+	uint32_t first, capacity;
 	uint64_t left_ns; /* when it was given up */
 };
 
 struct unwind_feed {
 	struct unwind_store *store;
 	int procs_fd, ranges_fd;
-	uint64_t *changes;   /* of struct unwind_ranges, where the programs see it */
-	uint32_t used;	     /* of UNWIND_RANGES */
+	uint64_t *changes;   /* of struct unwind_mappings, where the programs see it */
+	uint32_t used;	     /* of UNWIND_MAPPINGS */
 	uint32_t generation; /* of what was published last */
 	struct slice *slices;
-	size_t nslices, room;
+	size_t nslices, capacity;
 	uint32_t *
-		slice_of_pid; /* number in slices + 1, of MOST_PIDS; pages of it appear as they are used */
+		slice_of_pid; /* number in slices + 1, of MAX_PIDS; pages of it appear as they are used */
 	struct id_set changed;
 	struct id_set young; /* have just executed a program */
 	uint64_t young_until;
@@ -57,8 +57,8 @@ struct unwind_feed {
 struct reading {
 	struct unwind_feed *feed;
 	uint32_t pid, n;
-	uint64_t start[MOST_RANGES];
-	struct unwind_range range[MOST_RANGES];
+	uint64_t start[MAX_RANGES];
+	struct unwind_mapping range[MAX_RANGES];
 };
 
 /* NULL if there is no room. */
@@ -86,7 +86,7 @@ int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *ma
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->ranges;
 	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
-	f->slice_of_pid = map_pages(MOST_PIDS * sizeof(*f->slice_of_pid),
+	f->slice_of_pid = map_pages(MAX_PIDS * sizeof(*f->slice_of_pid),
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (f->changes && f->slice_of_pid)
 		err = unwind_store_open(&f->store, &store);
@@ -106,7 +106,7 @@ void unwind_feed_close(struct unwind_feed *f)
 		return;
 	unwind_store_close(f->store);
 	if (f->slice_of_pid)
-		munmap(f->slice_of_pid, MOST_PIDS * sizeof(*f->slice_of_pid));
+		munmap(f->slice_of_pid, MAX_PIDS * sizeof(*f->slice_of_pid));
 	if (f->changes)
 		munmap(f->changes, sizeof(*f->changes));
 	rp_id_set_free(&f->changed);
@@ -117,17 +117,17 @@ void unwind_feed_close(struct unwind_feed *f)
 
 /* ---- from mappings to ranges ------------------------------------------------------------------------------ */
 
-static void add_range(struct reading *r, uint64_t start, struct unwind_range range)
+static void add_range(struct reading *r, uint64_t start, struct unwind_mapping range)
 {
-	if (start >= range.end || r->n == MOST_RANGES)
+	if (start >= range.end || r->n == MAX_RANGES)
 		return;
 	r->start[r->n] = start;
 	r->range[r->n++] = range;
 }
 
-static void add_bare(struct reading *r, uint64_t start, uint64_t end, enum unwind_segment_kind kind)
+static void add_bare(struct reading *r, uint64_t start, uint64_t end, enum unwind_mapping_kind kind)
 {
-	add_range(r, start, (struct unwind_range){ .end = end, .kind = kind });
+	add_range(r, start, (struct unwind_mapping){ .end = end, .kind = kind });
 }
 
 /* The parts of a file that [start, end) of the process shows; frame pointers in between. */
@@ -147,13 +147,13 @@ static void add_parts(struct reading *r, const struct stored_file *file, uint64_
 		at = base > at ? base : at;
 		stop = stop < end ? stop : end;
 		add_range(r, at,
-			  (struct unwind_range){ .end = stop,
-						 .base = base,
-						 .index = p->index,
-						 .npages = p->npages,
-						 .shard = p->shard,
-						 .rules = p->rules,
-						 .kind = UNWIND_BY_TABLE });
+			  (struct unwind_mapping){ .end = stop,
+						   .base = base,
+						   .index = p->index,
+						   .npages = p->npages,
+						   .shard = p->shard,
+						   .rules = p->rules,
+						   .kind = UNWIND_BY_TABLE });
 		at = stop;
 	}
 	add_bare(r, at, end, UNWIND_BY_FP);
@@ -248,7 +248,7 @@ static int add_mapping(void *ctx, const struct sym_proc_map *m)
 
 static struct slice *slice_of(const struct unwind_feed *f, uint32_t pid)
 {
-	uint32_t number = pid < MOST_PIDS ? f->slice_of_pid[pid] : 0;
+	uint32_t number = pid < MAX_PIDS ? f->slice_of_pid[pid] : 0;
 
 	return number ? &f->slices[number - 1] : NULL;
 }
@@ -267,7 +267,7 @@ static void give_up(struct unwind_feed *f, struct slice *slice)
 }
 
 /* The smallest that was given up long enough ago and has room, but not twice too much. */
-static struct slice *used_slice(struct unwind_feed *f, uint32_t room)
+static struct slice *used_slice(struct unwind_feed *f, uint32_t capacity)
 {
 	uint64_t now = rp_monotonic_ns();
 	struct slice *best = NULL;
@@ -275,37 +275,37 @@ static struct slice *used_slice(struct unwind_feed *f, uint32_t room)
 	for (size_t i = 0; i < f->nslices; i++) {
 		struct slice *s = &f->slices[i];
 
-		if (!s->pid && s->room >= room && s->room <= 2 * room &&
-		    now - s->left_ns > GRACE_NS && (!best || s->room < best->room))
+		if (!s->pid && s->capacity >= capacity && s->capacity <= 2 * capacity &&
+		    now - s->left_ns > GRACE_NS && (!best || s->capacity < best->capacity))
 			best = s;
 	}
 	return best;
 }
 
-static struct slice *new_slice(struct unwind_feed *f, uint32_t room)
+static struct slice *new_slice(struct unwind_feed *f, uint32_t capacity)
 {
-	if (room > UNWIND_RANGES - f->used)
+	if (capacity > UNWIND_MAPPINGS - f->used)
 		return NULL;
-	if (f->nslices == f->room) {
-		size_t more = f->room ? 2 * f->room : 64;
+	if (f->nslices == f->capacity) {
+		size_t more = f->capacity ? 2 * f->capacity : 64;
 		struct slice *grown = realloc(f->slices, more * sizeof(*grown));
 
 		if (!grown)
 			return NULL;
 		f->slices = grown;
-		f->room = more;
+		f->capacity = more;
 	}
-	f->slices[f->nslices] = (struct slice){ .first = f->used, .room = room };
-	f->used += room;
+	f->slices[f->nslices] = (struct slice){ .first = f->used, .capacity = capacity };
+	f->used += capacity;
 	return &f->slices[f->nslices++];
 }
 
 static int write_slice(struct unwind_feed *f, const struct slice *slice, struct reading *r)
 {
-	static struct unwind_range
-		nobodys[MOST_RANGES]; /* never written; const would lie in the file */
-	const uint64_t starts_at = offsetof(struct unwind_ranges, start[slice->first]),
-		       ranges_at = offsetof(struct unwind_ranges, range[slice->first]);
+	static struct unwind_mapping
+		nobodys[MAX_RANGES]; /* never written; const would lie in the file */
+	const uint64_t starts_at = offsetof(struct unwind_mappings, start[slice->first]),
+		       ranges_at = offsetof(struct unwind_mappings, range[slice->first]);
 	const size_t bytes = r->n * sizeof(r->range[0]);
 	int err;
 
@@ -320,12 +320,12 @@ static int write_slice(struct unwind_feed *f, const struct slice *slice, struct 
 
 static void publish(struct unwind_feed *f, struct reading *r)
 {
-	uint32_t room = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
-	struct slice *old, *slice = used_slice(f, room);
+	uint32_t capacity = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
+	struct slice *old, *slice = used_slice(f, capacity);
 	struct unwind_proc proc = { .count = r->n, .generation = ++f->generation };
 
 	if (!slice)
-		slice = new_slice(f, room);
+		slice = new_slice(f, capacity);
 	if (!slice) {
 		if (!f->full_said)
 			rp_log(RP_WARN,
@@ -356,7 +356,7 @@ void unwind_feed_process(struct unwind_feed *f, uint32_t pid)
 	r.feed = f;
 	r.pid = pid;
 	r.n = 0;
-	if (pid < MOST_PIDS && !sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
+	if (pid < MAX_PIDS && !sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
 		publish(f, &r);
 }
 

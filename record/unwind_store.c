@@ -23,7 +23,7 @@ struct unwind_store {
 	struct shard shards[UNWIND_SHARDS];
 	uint32_t nshards;
 	struct stored_file *files;
-	size_t nfiles, room;
+	size_t nfiles, capacity;
 	struct stored_file vdso;
 	bool vdso_tried;
 	struct unwind_cache *cache; /* NULL: none */
@@ -291,14 +291,14 @@ const struct stored_file *unwind_store_file(struct unwind_store *s, int fd)
 	file = find_file(s, &st);
 	if (file)
 		return file->nloads ? file : NULL;
-	if (s->nfiles == s->room) {
-		size_t room = s->room ? 2 * s->room : 64;
-		struct stored_file *grown = realloc(s->files, room * sizeof(*grown));
+	if (s->nfiles == s->capacity) {
+		size_t capacity = s->capacity ? 2 * s->capacity : 64;
+		struct stored_file *grown = realloc(s->files, capacity * sizeof(*grown));
 
 		if (!grown)
 			return NULL;
 		s->files = grown;
-		s->room = room;
+		s->capacity = capacity;
 	}
 	file = &s->files[s->nfiles++];
 	*file = (struct stored_file){

@@ -204,12 +204,12 @@ int report_write_json(const struct report *r, FILE *file, const struct report_op
 		report_json_open(&j.json);
 		report_json_text(&j.json, "schema", "rawprof-profile");
 		report_json_number(&j.json, "version", 1);
-		report_json_info(&j.json, &r->books.info);
+		report_json_info(&j.json, &r->meta.info);
 		put_types(&j);
 		put_frames(&j);
 		put_stacks(&j);
 		put_samples(&j);
-		report_json_books(&j.json, &r->books);
+		report_json_meta(&j.json, &r->meta);
 		report_json_close(&j.json);
 		report_out_putc(&j.json.out, '\n');
 		err = report_out_end(&j.json.out);

@@ -141,10 +141,10 @@ static void put_cost(struct json_out *j, const struct report_cost *c)
 	report_json_close(j);
 }
 
-void report_json_books(struct json_out *j, const struct books *books)
+void report_json_meta(struct json_out *j, const struct report_meta *meta)
 {
-	if (books->has_ledger)
-		put_ledger(j, &books->ledger);
-	if (books->has_cost)
-		put_cost(j, &books->cost);
+	if (meta->has_ledger)
+		put_ledger(j, &meta->ledger);
+	if (meta->has_cost)
+		put_cost(j, &meta->cost);
 }

@@ -6,7 +6,7 @@
 #ifndef REPORT_JSON_OUT_H
 #define REPORT_JSON_OUT_H
 
-#include "books.h"
+#include "meta.h"
 
 struct json_out {
 	struct out out;
@@ -25,6 +25,6 @@ void report_json_address(struct json_out *j, const char *name, uint64_t v); /* "
 
 const char *report_json_unit(enum report_unit unit); /* "nanoseconds", "bytes", …; NULL: none */
 void report_json_info(struct json_out *j, const struct report_info *info);
-void report_json_books(struct json_out *j, const struct books *books); /* ledger, cost */
+void report_json_meta(struct json_out *j, const struct report_meta *meta); /* ledger, cost */
 
 #endif

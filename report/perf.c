@@ -121,14 +121,14 @@ int report_write_perf_sample(FILE *file, const struct report_event *event)
 /* How many ns a weight takes on the time line. */
 static uint64_t time_of(const struct report *r, unsigned int type, uint64_t weight)
 {
-	const char *unit = text(r, r->types[type].unit), *period = r->books.info.period_type.unit;
+	const char *unit = text(r, r->types[type].unit), *period = r->meta.info.period_type.unit;
 	uint64_t each = 1000, ns;
 
 	if (!strcmp(unit, "nanoseconds"))
 		return weight;
 	if (!strcmp(unit, "count") && period && !strcmp(period, "nanoseconds") &&
-	    r->books.info.period)
-		each = r->books.info.period;
+	    r->meta.info.period)
+		each = r->meta.info.period;
 	return __builtin_mul_overflow(weight, each, &ns) ? UINT64_MAX : ns;
 }
 
@@ -153,8 +153,8 @@ int report_write_perf(const struct report *r, FILE *file, const struct report_op
 		const struct sample *s = sample_of(r, order.samples[i]);
 		struct report_event e = { .mono_ns = now,
 					  .comm = text(r, s->comm),
-					  .event = r->books.info.event
-							   ? r->books.info.event
+					  .event = r->meta.info.event
+							   ? r->meta.info.event
 							   : text(r, r->types[options.weight].type),
 					  .pid = s->pid,
 					  .tid = s->tid ? s->tid : s->pid,

@@ -231,7 +231,7 @@ static const char *file_name(const char *path)
 /* The main program may have been given as a shell takes it: "./prog", or found in PATH. */
 static bool is_main(const struct report *r, const char *path)
 {
-	const char *name = r->books.info.main_module;
+	const char *name = r->meta.info.main_module;
 
 	return path && name && *path != '[' && !strcmp(file_name(path), file_name(name));
 }
@@ -305,7 +305,7 @@ static void send_mapping(struct pprof *p, uint32_t mapping, const struct mapping
 	bool kernel = mapping == KERNEL_MAPPING;
 	struct mapping m = kernel ? kernel_mapping(p) : *mapping_of(p->r, mapping);
 	const char *path = kernel ? "[kernel.kallsyms]" : text(p->r, m.path);
-	const char *build_id = kernel ? p->r->books.info.kernel_build_id : text(p->r, m.build_id);
+	const char *build_id = kernel ? p->r->meta.info.kernel_build_id : text(p->r, m.build_id);
 	struct buf *b = &p->message;
 
 	report_buf_reset(b);
@@ -392,25 +392,25 @@ static void send_tables(struct pprof *p)
 	free(facts);
 }
 
-/* What was profiled and the books, for `pprof -comments`: a line is a comment. */
+/* What was profiled and the ledger, for `pprof -comments`: a line is a comment. */
 static void add_comments(struct pprof *p)
 {
 	const struct report *r = p->r;
 	struct buf lines = { 0 };
 	char *rest, *line;
 
-	report_add_title(&lines, &r->books.info);
+	report_add_title(&lines, &r->meta.info);
 	report_buf_puts(&lines, "\n");
 	report_add_profile_circumstances(&lines, r);
 	report_buf_puts(&lines, "\n");
-	if (r->books.info.host || r->books.info.kernel) {
-		report_buf_clean(&lines, r->books.info.host ? r->books.info.host : "", 0, 0);
-		report_buf_puts(&lines, r->books.info.kernel ? " Linux " : "");
-		report_buf_clean(&lines, r->books.info.kernel ? r->books.info.kernel : "", 0, 0);
+	if (r->meta.info.host || r->meta.info.kernel) {
+		report_buf_clean(&lines, r->meta.info.host ? r->meta.info.host : "", 0, 0);
+		report_buf_puts(&lines, r->meta.info.kernel ? " Linux " : "");
+		report_buf_clean(&lines, r->meta.info.kernel ? r->meta.info.kernel : "", 0, 0);
 		report_buf_puts(&lines, "\n");
 	}
-	if (r->books.has_ledger)
-		report_add_ledger(&lines, &r->books.ledger, text(r, r->types[0].type));
+	if (r->meta.has_ledger)
+		report_add_ledger(&lines, &r->meta.ledger, text(r, r->types[0].type));
 	fail(p, lines.err);
 	for (rest = lines.s; !p->err && (line = strsep(&rest, "\n")) && *line;)
 		report_proto_add_uint(&p->message, PROFILE_COMMENT, string_id(p, line));
@@ -420,7 +420,7 @@ static void add_comments(struct pprof *p)
 static void send_head(struct pprof *p)
 {
 	const struct report *r = p->r;
-	const struct report_info *info = &r->books.info;
+	const struct report_info *info = &r->meta.info;
 
 	for (size_t i = 0; i < r->ntypes; i++)
 		send_value_type(p, PROFILE_SAMPLE_TYPE, text(r, r->types[i].type),

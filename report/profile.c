@@ -56,7 +56,7 @@ void report_free(struct report *r)
 	report_index_free(&r->node_index);
 	report_index_free(&r->stack_index);
 	free(r->values);
-	report_ledger_free(&r->books);
+	report_meta_free(&r->meta);
 	free(r);
 }
 

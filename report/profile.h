@@ -7,7 +7,7 @@
 
 #include <rawprof/report.h>
 
-#include "books.h"
+#include "meta.h"
 #include "intern.h"
 
 /* Where code was mapped from: a file (or kernel module) at an address range. */
@@ -75,7 +75,7 @@ struct report {
 	uint64_t *values;	  /* ntypes weights of each sample */
 	uint32_t values_cap;
 
-	struct books books;
+	struct report_meta meta;
 };
 
 static inline const char *text(const struct report *r, uint32_t id)

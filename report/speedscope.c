@@ -144,7 +144,7 @@ static void put_file_head(struct out *o, const struct report *r, unsigned int ac
 {
 	struct buf title = { 0 };
 
-	report_add_title(&title, &r->books.info);
+	report_add_title(&title, &r->meta.info);
 	report_out_puts(o, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 			   "\"exporter\":\"rawprof\",\"name\":");
 	report_out_json(o, title.err ? "rawprof" : title.s);

@@ -47,5 +47,5 @@ int report_tree_by_name(const struct report *r, const struct names *names,
 
 void report_add_profile_circumstances(struct buf *b, const struct report *r)
 {
-	report_add_circumstances(b, &r->books.info, report_total(r, 0), text(r, r->types[0].type));
+	report_add_circumstances(b, &r->meta.info, report_total(r, 0), text(r, r->types[0].type));
 }

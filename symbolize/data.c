@@ -20,7 +20,7 @@ struct variable {
 struct sym_data {
 	struct sym_symtab *symtab;
 	struct variable *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* Who reads a table. */
@@ -40,7 +40,7 @@ static int take(void *ctx, const void *elf64_sym)
 	    s->st_shndx == SHN_ABS || s->st_shndx == SHN_COMMON || !s->st_size ||
 	    s->st_value + s->st_size < s->st_value)
 		return 0;
-	p = sym_grow(d->items, d->count, &d->room, sizeof(*p));
+	p = sym_grow(d->items, d->count, &d->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	d->items = p;
@@ -93,7 +93,7 @@ void sym_data_close(struct sym_data *d)
 }
 
 /* A variable inside another one is rare, and not deep. */
-#define MOST_STEPS_BACK 16
+#define MAX_STEPS_BACK 16
 
 bool sym_data_lookup(struct sym_data *d, uint64_t vaddr, const char **name, uint64_t *start)
 {
@@ -107,7 +107,7 @@ bool sym_data_lookup(struct sym_data *d, uint64_t vaddr, const char **name, uint
 		else
 			hi = mid;
 	}
-	for (size_t i = lo; i > 0 && lo - i < MOST_STEPS_BACK; i--) {
+	for (size_t i = lo; i > 0 && lo - i < MAX_STEPS_BACK; i--) {
 		const struct variable *v = &d->items[i - 1];
 		const char *text;
 

@@ -204,15 +204,15 @@ static int unpack_all(const uint8_t *packed, size_t n, uint8_t **out, size_t *si
 {
 	int err = -ENOSPC;
 
-	for (size_t room = 8 * n + CHUNK; err == -ENOSPC; room *= 2) {
+	for (size_t capacity = 8 * n + CHUNK; err == -ENOSPC; capacity *= 2) {
 		uint8_t *p;
 
-		if (room > UNPACKED_MAX)
+		if (capacity > UNPACKED_MAX)
 			return -EFBIG;
-		p = malloc(room);
+		p = malloc(capacity);
 		if (!p)
 			return -ENOMEM;
-		err = unpack(packed, n, p, room, size);
+		err = unpack(packed, n, p, capacity, size);
 		if (!err)
 			*out = p;
 		else

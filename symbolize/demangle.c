@@ -75,12 +75,12 @@ struct text {
 static void append(const char *s, size_t n, void *ctx)
 {
 	struct text *t = ctx;
-	size_t room = SYM_DEMANGLED_MAX - t->len, fits = n < room ? n : room;
+	size_t capacity = SYM_DEMANGLED_MAX - t->len, fits = n < capacity ? n : capacity;
 
 	if (fits)
 		memcpy(t->bytes + t->len, s, fits);
 	t->len += fits;
-	if (n > room)
+	if (n > capacity)
 		longjmp(t->full, 1);
 }
 

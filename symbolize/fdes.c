@@ -15,7 +15,7 @@
 struct sym_fdes {
 	uint64_t base; /* of the lowest code */
 	struct sym_span *spans;
-	size_t count, room;
+	size_t count, capacity;
 	struct sym_guide guide;
 };
 
@@ -35,7 +35,7 @@ static int add(struct sym_fdes *f, const struct unwind_fde *fde)
 
 	if (start > UINT32_MAX)
 		return 0;
-	p = sym_grow(f->spans, f->count, &f->room, sizeof(*p));
+	p = sym_grow(f->spans, f->count, &f->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	f->spans = p;

@@ -121,7 +121,7 @@ int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *nu
 		return -ENOMEM;
 	slot = find_slot(fs, fs->slots, fs->slot_count, &f);
 	if (!*slot) {
-		p = sym_grow(fs->items, fs->count, &fs->room, sizeof(*p));
+		p = sym_grow(fs->items, fs->count, &fs->capacity, sizeof(*p));
 		if (!p)
 			return -ENOMEM;
 		fs->items = p;

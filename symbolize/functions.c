@@ -48,7 +48,7 @@ struct reader {
 	char *text; /* the strings of the table that is being read */
 	size_t text_size;
 	struct candidate *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* What is handed out, with what keeps its names. */
@@ -157,7 +157,7 @@ static int take(void *ctx, const void *elf64_sym)
 	c.is_ifunc = type == STT_GNU_IFUNC;
 	if (!is_label)
 		c.pattern = match(&r->wanted, c.name);
-	p = sym_grow(r->items, r->count, &r->room, sizeof(*p));
+	p = sym_grow(r->items, r->count, &r->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	r->items = p;
@@ -194,9 +194,9 @@ static int compare_candidates(const void *a, const void *b)
 
 /* ---- what is handed out */
 
-static int add_name(struct found *f, const char *name, size_t *count, size_t *room)
+static int add_name(struct found *f, const char *name, size_t *count, size_t *capacity)
 {
-	const char **p = sym_grow(f->names, *count, room, sizeof(*p));
+	const char **p = sym_grow(f->names, *count, capacity, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -212,14 +212,14 @@ static int compare_names(const void *a, const void *b)
 
 /* The names of the candidates [c, c + n), of which the first is to come first. */
 static int add_names(struct found *f, const struct candidate *c, size_t n, size_t *count,
-		     size_t *room, size_t *added)
+		     size_t *capacity, size_t *added)
 {
 	const size_t first = *count;
 	size_t kept = first + 1;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++)
-		err = add_name(f, c[i].name, count, room);
+		err = add_name(f, c[i].name, count, capacity);
 	if (err)
 		return err;
 	/* Equal strings are one, so they are neighbours now and have equal addresses. */
@@ -258,7 +258,7 @@ static struct sym_function_found describe(const struct reader *r, size_t at, siz
 /* Names are counted first and pointed to when all of them are there, as they may move until then. */
 static int hand_out(struct reader *r, struct found *f)
 {
-	size_t room = 0, names = 0, names_room = 0, n;
+	size_t capacity = 0, names = 0, names_capacity = 0, n;
 	struct sym_function_found *p;
 	int err = 0;
 
@@ -269,13 +269,13 @@ static int hand_out(struct reader *r, struct found *f)
 			n++;
 		if (r->items[i].pattern == NO_PATTERN)
 			continue;
-		p = sym_grow(f->functions.items, f->functions.count, &room, sizeof(*p));
+		p = sym_grow(f->functions.items, f->functions.count, &capacity, sizeof(*p));
 		if (!p)
 			return -ENOMEM;
 		f->functions.items = p;
 		p += f->functions.count++;
 		*p = describe(r, i, n);
-		err = add_names(f, &r->items[i], n, &names, &names_room, &p->name_count);
+		err = add_names(f, &r->items[i], n, &names, &names_capacity, &p->name_count);
 	}
 	names = 0;
 	for (size_t i = 0; i < f->functions.count; i++) {

@@ -17,7 +17,7 @@ struct mapped {
 	struct sym_files files;
 	struct sym_strings strings;
 	struct sym_mapping *maps;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static int take(void *ctx, const struct sym_proc_map *m)
@@ -36,7 +36,7 @@ static int take(void *ctx, const struct sym_proc_map *m)
 	err = sym_files_add(&all->files, &key, &file);
 	if (err || file < known)
 		return err;
-	p = sym_grow(all->maps, all->count, &all->room, sizeof(*p));
+	p = sym_grow(all->maps, all->count, &all->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	all->maps = p;

@@ -25,7 +25,7 @@ void sym_history_free(struct sym_history *h)
 
 static int add_event(struct sym_history *h, struct sym_event e)
 {
-	struct sym_event *p = sym_grow(h->events, h->event_count, &h->event_room, sizeof(*p));
+	struct sym_event *p = sym_grow(h->events, h->event_count, &h->event_capacity, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -63,7 +63,7 @@ int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t pid, uint32_
 static int add_mapping(struct sym_history *h, const struct sym_mapping *m)
 {
 	struct sym_mapping *p =
-		sym_grow(h->mappings, h->mapping_count, &h->mapping_room, sizeof(*p));
+		sym_grow(h->mappings, h->mapping_count, &h->mapping_capacity, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -92,7 +92,7 @@ int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uin
 	s.comm = comm ? sym_strings_add(h->strings, comm, strlen(comm)) : NULL;
 	if (comm && !s.comm)
 		return -ENOMEM;
-	p = sym_grow(h->snapshots, h->snapshot_count, &h->snapshot_room, sizeof(*p));
+	p = sym_grow(h->snapshots, h->snapshot_count, &h->snapshot_capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	h->snapshots = p;

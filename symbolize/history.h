@@ -17,11 +17,11 @@
  */
 struct sym_history {
 	struct sym_event *events;
-	size_t event_count, event_room, applied;
+	size_t event_count, event_capacity, applied;
 	struct sym_mapping *mappings; /* of mmap events and of snapshots */
-	size_t mapping_count, mapping_room;
+	size_t mapping_count, mapping_capacity;
 	struct sym_snapshot *snapshots;
-	size_t snapshot_count, snapshot_room;
+	size_t snapshot_count, snapshot_capacity;
 	struct sym_tasks tasks;
 	struct sym_strings *strings; /* the owner's */
 };

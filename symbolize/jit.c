@@ -132,7 +132,7 @@ static int parse(struct sym_jit *j, const char *text, size_t len)
 {
 	struct sym_span *spans = NULL, *p;
 	const char *line = text, *end = text + len, *newline, *name;
-	size_t count = 0, room = 0;
+	size_t count = 0, capacity = 0;
 	int err = 0;
 
 	for (; (newline = memchr(line, '\n', end - line)); line = newline + 1) {
@@ -140,7 +140,7 @@ static int parse(struct sym_jit *j, const char *text, size_t len)
 
 		if (count == MAX_LINES || !parse_line(line, newline, &s, &name))
 			continue;
-		p = sym_grow(spans, count, &room, sizeof(*p));
+		p = sym_grow(spans, count, &capacity, sizeof(*p));
 		if (!p) {
 			err = -ENOMEM;
 			break;

@@ -43,9 +43,9 @@ struct entry {
  */
 struct sym_kallsyms {
 	struct entry *entries;
-	size_t count, room;
+	size_t count, capacity;
 	char *texts;
-	size_t texts_used, texts_room;
+	size_t texts_used, texts_capacity;
 	uint64_t stext; /* what lies below, outside modules, is the header; 0: not seen */
 	uint64_t etext, einittext; /* nothing lies after these until the next region; 0: not seen */
 	bool nonzero;		   /* an address other than 0 was seen */
@@ -96,16 +96,16 @@ static int keep_texts(struct sym_kallsyms *ks, const struct line *l)
 	size_t need = l->name_len + l->module_len + 2;
 	char *p;
 
-	if (ks->texts_room - ks->texts_used < need) {
-		size_t room = ks->texts_room ? 2 * ks->texts_room : 1 << 20;
+	if (ks->texts_capacity - ks->texts_used < need) {
+		size_t capacity = ks->texts_capacity ? 2 * ks->texts_capacity : 1 << 20;
 
-		if (room - ks->texts_used < need || room > NO_NAME)
+		if (capacity - ks->texts_used < need || capacity > NO_NAME)
 			return -ENOMEM;
-		p = realloc(ks->texts, room);
+		p = realloc(ks->texts, capacity);
 		if (!p)
 			return -ENOMEM;
 		ks->texts = p;
-		ks->texts_room = room;
+		ks->texts_capacity = capacity;
 	}
 	p = ks->texts + ks->texts_used;
 	memcpy(p, l->name, l->name_len);
@@ -123,7 +123,7 @@ static int keep_entry(struct sym_kallsyms *ks, const struct line *l, bool is_nam
 	struct entry *p;
 	int err = 0;
 
-	p = sym_grow(ks->entries, ks->count, &ks->room, sizeof(*p));
+	p = sym_grow(ks->entries, ks->count, &ks->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	ks->entries = p;

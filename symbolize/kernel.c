@@ -25,7 +25,7 @@ struct sym_kernel {
 	struct sym_kallsyms *kallsyms;
 	int kallsyms_error;	/* of the attempt to open it, which is made once */
 	struct answer *answers; /* sorted by address, each address once */
-	size_t count, room;
+	size_t count, capacity;
 	struct sym_strings strings;
 	char build_id[SYM_BUILD_ID_TEXT];
 	bool build_id_read;
@@ -201,18 +201,18 @@ static const struct answer *find(const struct sym_kernel *k, uint64_t addr)
 
 static int reserve(struct sym_kernel *k, size_t more)
 {
-	size_t room = k->room ? k->room : 64;
+	size_t capacity = k->capacity ? k->capacity : 64;
 	struct answer *p;
 
-	while (room - k->count < more)
-		room *= 2;
-	if (room == k->room)
+	while (capacity - k->count < more)
+		capacity *= 2;
+	if (capacity == k->capacity)
 		return 0;
-	p = realloc(k->answers, room * sizeof(*p));
+	p = realloc(k->answers, capacity * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	k->answers = p;
-	k->room = room;
+	k->capacity = capacity;
 	return 0;
 }
 

@@ -36,14 +36,14 @@ enum { NESTING_MAX = 64 }; /* of namespaces, classes, blocks */
 /* Ranges on their way to spans. */
 struct ranges {
 	struct sym_span *item;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct unit {
 	Dwarf_Die die;	/* has the lines */
 	Dwarf_Die tree; /* has the functions: of the .dwo file if it was split off, else the same */
 	Dwarf_Die *functions;
-	size_t function_count, function_room;
+	size_t function_count, function_capacity;
 	struct sym_span *spans; /* .id is an index of functions */
 	size_t span_count;
 	bool read;
@@ -54,7 +54,7 @@ struct sym_dwarf {
 	Elf *elf;
 	Dwarf *dwarf;
 	struct unit *units;
-	size_t unit_count, unit_room;
+	size_t unit_count, unit_capacity;
 	struct sym_span *spans; /* .id is an index of units */
 	size_t span_count;
 };
@@ -70,7 +70,7 @@ static int add_range(struct ranges *r, const struct sym_object *code, uint64_t s
 
 	if (end <= start || !sym_object_code(code, start))
 		return 0;
-	p = sym_grow(r->item, r->count, &r->room, sizeof(*p));
+	p = sym_grow(r->item, r->count, &r->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	r->item = p;
@@ -126,7 +126,7 @@ static int read_units(struct sym_dwarf *d)
 
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 			continue;
-		p = sym_grow(d->units, d->unit_count, &d->unit_room, sizeof(*p));
+		p = sym_grow(d->units, d->unit_count, &d->unit_capacity, sizeof(*p));
 		if (!p) {
 			err = -ENOMEM;
 			break;
@@ -222,7 +222,7 @@ static int add_function(struct sym_dwarf *d, struct unit *u, struct ranges *r, D
 
 	if (err || r->count == before)
 		return err;
-	p = sym_grow(u->functions, u->function_count, &u->function_room, sizeof(*p));
+	p = sym_grow(u->functions, u->function_count, &u->function_capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	u->functions = p;

@@ -215,10 +215,10 @@ static void order_code(struct sym_object *o)
 		return;
 	qsort(o->code, o->code_count, sizeof(*o->code), compare_sections);
 	for (size_t i = 0; i + 1 < o->code_count; i++) {
-		uint64_t room = o->code[i + 1].addr - o->code[i].addr;
+		uint64_t capacity = o->code[i + 1].addr - o->code[i].addr;
 
-		if (o->code[i].size > room)
-			o->code[i].size = room;
+		if (o->code[i].size > capacity)
+			o->code[i].size = capacity;
 	}
 }
 

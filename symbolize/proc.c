@@ -110,7 +110,7 @@ int sym_proc_maps(const char *proc, uint32_t pid,
 {
 	int fd = open_file(proc, pid, "maps"), ret = 0;
 	struct sym_proc_map m;
-	size_t room = 0;
+	size_t capacity = 0;
 	char *line = NULL;
 	ssize_t n;
 	FILE *f;
@@ -122,7 +122,7 @@ int sym_proc_maps(const char *proc, uint32_t pid,
 		close(fd);
 		return -ENOMEM;
 	}
-	while (!ret && (n = getline(&line, &room, f)) > 0) {
+	while (!ret && (n = getline(&line, &capacity, f)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = '\0';
 		if (parse_map(line, &m))

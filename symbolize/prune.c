@@ -28,7 +28,7 @@ struct pruning {
 	const struct sym_history *h;
 	uint64_t before;
 	struct life *lives;
-	size_t count, room;
+	size_t count, capacity;
 	uint32_t *life_of; /* of each event */
 	uint32_t *slots;   /* the latest life of a pid + 1, 0: free; open addressing, half full */
 	size_t slot_count;
@@ -46,7 +46,7 @@ static uint32_t *find_slot(const struct pruning *p, uint32_t pid)
 /* NONE: out of memory. There is a slot for each event and each parent. */
 static uint32_t begin_life(struct pruning *p, uint32_t pid, uint32_t parent)
 {
-	struct life *l = sym_grow(p->lives, p->count, &p->room, sizeof(*l));
+	struct life *l = sym_grow(p->lives, p->count, &p->capacity, sizeof(*l));
 	uint32_t *slot;
 
 	if (!l)
@@ -180,9 +180,9 @@ static void replace(struct sym_history *h, const struct rest *r)
 	h->event_count = r->event_count;
 	h->mapping_count = r->mapping_count;
 	h->snapshot_count = r->snapshot_count;
-	h->event_room = r->event_count + 1;
-	h->mapping_room = r->mapping_count + 1;
-	h->snapshot_room = r->snapshot_count + 1;
+	h->event_capacity = r->event_count + 1;
+	h->mapping_capacity = r->mapping_count + 1;
+	h->snapshot_capacity = r->snapshot_count + 1;
 	h->applied = 0;
 }
 

@@ -49,7 +49,8 @@ static int ask(struct sym_source *s, struct sym_asked *a)
 
 	a->first = s->line_count;
 	for (size_t i = 0; i < n; i++) {
-		struct sym_line *p = sym_grow(s->lines, s->line_count, &s->line_room, sizeof(*p));
+		struct sym_line *p =
+			sym_grow(s->lines, s->line_count, &s->line_capacity, sizeof(*p));
 
 		if (!p)
 			return -ENOMEM;

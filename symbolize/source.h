@@ -22,7 +22,7 @@ struct sym_source {
 	struct sym_asked *slots;
 	size_t nslots, asked;
 	struct sym_line *lines;
-	size_t line_count, line_room;
+	size_t line_count, line_capacity;
 };
 
 /*

@@ -15,7 +15,7 @@ enum { TAIL = 48 };
 
 int sym_space_add(struct sym_space *s, uint32_t map)
 {
-	uint32_t *p = sym_grow(s->maps, s->count, &s->room, sizeof(*p));
+	uint32_t *p = sym_grow(s->maps, s->count, &s->capacity, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;

@@ -24,7 +24,7 @@ struct sym_mapping {
  */
 struct sym_space {
 	uint32_t *maps;
-	size_t room;
+	size_t capacity;
 	uint32_t count;
 	uint32_t indexed;
 	uint64_t *edges; /* sorted, edge_count; leaf i is [edges[i], edges[i + 1]) */

@@ -9,12 +9,12 @@
 /* A max-heap by id of spans whose start was passed. Some below the top may have ended already. */
 struct heap {
 	const struct sym_span **item;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct list {
 	struct sym_span *span;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static uint64_t end_of(const struct sym_span *s)
@@ -25,7 +25,7 @@ static uint64_t end_of(const struct sym_span *s)
 static int push(struct heap *h, const struct sym_span *s)
 {
 	size_t i = h->count;
-	void *p = sym_grow(h->item, h->count, &h->room, sizeof(*h->item));
+	void *p = sym_grow(h->item, h->count, &h->capacity, sizeof(*h->item));
 
 	if (!p)
 		return -ENOMEM;
@@ -60,7 +60,7 @@ static int emit(struct list *l, uint64_t start, uint64_t end, uint32_t id)
 		last->len = end - last->start;
 		return 0;
 	}
-	p = sym_grow(l->span, l->count, &l->room, sizeof(*p));
+	p = sym_grow(l->span, l->count, &l->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	l->span = p;
@@ -99,7 +99,7 @@ static int sweep(const struct sym_span *in, size_t n, struct heap *h, struct lis
 int sym_spans_flatten(const struct sym_span *in, size_t n, struct sym_span **out, size_t *out_n)
 {
 	struct heap h = { 0 };
-	struct list l = { .room = n };
+	struct list l = { .capacity = n };
 	int err = 0;
 
 	if (n) {
@@ -111,7 +111,7 @@ int sym_spans_flatten(const struct sym_span *in, size_t n, struct sym_span **out
 		free(l.span);
 		return err;
 	}
-	if (l.count && l.count < l.room) {
+	if (l.count && l.count < l.capacity) {
 		void *p = realloc(l.span, l.count * sizeof(*l.span));
 
 		if (p)

@@ -88,20 +88,20 @@ static const char *read_alone(struct sym_symtab *t, int which, uint64_t offset, 
 {
 	const struct sym_object *from = t->from[which];
 	const struct sym_symbols *s = &from->symbols[which];
-	size_t room = SHORT_NAME, extra = strlen(suffix), len;
+	size_t capacity = SHORT_NAME, extra = strlen(suffix), len;
 	char short_name[SHORT_NAME], *buf = short_name, *version;
 	const char *name = NULL;
 
 	for (;;) {
-		size_t left = s->strings_size - offset, want = room - extra;
+		size_t left = s->strings_size - offset, want = capacity - extra;
 		size_t n =
 			sym_object_read(from, s->strings + offset, buf, want < left ? want : left);
 
 		len = strnlen(buf, n);
-		if (len < n || n < want || room == LONG_NAME)
+		if (len < n || n < want || capacity == LONG_NAME)
 			break;
-		room = LONG_NAME;
-		buf = malloc(room);
+		capacity = LONG_NAME;
+		buf = malloc(capacity);
 		if (!buf)
 			return NULL;
 	}
@@ -180,7 +180,7 @@ static const char *name_of(struct sym_symtab *t, struct sym_function *f)
 	name = choose_name(t, f->name);
 	if (!(f->name & SYM_NAME_SPECIAL) && t->text[table_of(f->name)])
 		return name; /* it is found as fast the next time */
-	p = sym_grow(t->names, t->name_count, &t->name_room, sizeof(*p));
+	p = sym_grow(t->names, t->name_count, &t->name_capacity, sizeof(*p));
 	if (!p)
 		return name; /* it will be read again the next time */
 	t->names = p;

@@ -32,9 +32,9 @@ struct sym_symtab {
 	size_t span_count;
 	struct sym_guide guide; /* to the spans */
 	uint32_t *ties;
-	size_t tie_count, tie_room;
+	size_t tie_count, tie_capacity;
 	const char **names;
-	size_t name_count, name_room;
+	size_t name_count, name_capacity;
 	uint32_t reads[SYM_TABLES]; /* of single names */
 	/*
 	 * All strings, once many names were wanted, or NULL. Each ends with a NUL where its @VERSION

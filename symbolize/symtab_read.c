@@ -26,12 +26,12 @@ _Static_assert(sizeof(struct raw) == 16, "radix.h sorts such");
 
 struct raws {
 	struct raw *item;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static int add(struct raws *r, struct raw item)
 {
-	struct raw *p = sym_grow(r->item, r->count, &r->room, sizeof(*p));
+	struct raw *p = sym_grow(r->item, r->count, &r->capacity, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -193,7 +193,7 @@ static int sort(struct raws *r)
 	if (err)
 		return err;
 	r->item = items;
-	r->room = r->count;
+	r->capacity = r->count;
 	for (size_t i = 0, n; i < r->count; i += n) {
 		for (n = 1; i + n < r->count && r->item[i + n].addr == r->item[i].addr;)
 			n++;

@@ -88,7 +88,7 @@ static struct sym_task *get_task(struct sym_tasks *ts, uint32_t pid)
 
 static struct sym_epoch *add_epoch(struct sym_task *t, uint64_t time)
 {
-	struct sym_epoch *p = sym_grow(t->epochs, t->epoch_count, &t->epoch_room, sizeof(*p));
+	struct sym_epoch *p = sym_grow(t->epochs, t->epoch_count, &t->epoch_capacity, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -168,7 +168,7 @@ int sym_tasks_mmap(struct sym_tasks *ts, uint32_t pid, uint32_t mapping)
 
 static int add_name(struct sym_task *t, struct sym_name name)
 {
-	struct sym_name *p = sym_grow(t->names, t->name_count, &t->name_room, sizeof(*p));
+	struct sym_name *p = sym_grow(t->names, t->name_count, &t->name_capacity, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -200,7 +200,7 @@ int sym_tasks_snapshot(struct sym_tasks *ts, uint64_t time, uint32_t pid, uint32
 
 	if (e && !is_same_birth(e->life.born, s->born))
 		e = add_epoch(t, s->born > e->time && s->born < time ? s->born : time);
-	p = e ? sym_grow(e->seen, e->seen_count, &e->seen_room, sizeof(*p)) : NULL;
+	p = e ? sym_grow(e->seen, e->seen_count, &e->seen_capacity, sizeof(*p)) : NULL;
 	if (!p)
 		return -ENOMEM;
 	e->seen = p;

@@ -41,7 +41,7 @@ struct sym_epoch {
 	bool inherits; /* its mappings are the parent's at life.born, beneath its own */
 	struct sym_space space;
 	struct sym_seen *seen; /* snapshots, in order of time */
-	size_t seen_count, seen_room;
+	size_t seen_count, seen_capacity;
 };
 
 struct sym_name {
@@ -54,9 +54,9 @@ struct sym_name {
 struct sym_task {
 	uint32_t pid;
 	struct sym_epoch *epochs;
-	size_t epoch_count, epoch_room;
+	size_t epoch_count, epoch_capacity;
 	struct sym_name *names;
-	size_t name_count, name_room;
+	size_t name_count, name_capacity;
 };
 
 /* Open addressing by pid; the number of slots is a power of two, at most half of them taken. */

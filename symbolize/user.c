@@ -34,7 +34,7 @@ struct sym_user {
 	struct sym_history history;
 	struct sym_files files;
 	struct known_jit *jits;
-	size_t jit_count, jit_room;
+	size_t jit_count, jit_capacity;
 	struct sym_object *vdso; /* that of this process, which all of its word size share */
 	struct sym_symtab *vdso_symtab;
 	uint64_t vdso_base;
@@ -145,7 +145,7 @@ size_t sym_user_events(const struct sym_user *u)
 struct reading {
 	struct sym_user *u;
 	struct sym_mapping *maps;
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t time;
 	uint32_t pid;
 };
@@ -165,7 +165,7 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 	err = sym_files_add(&r->u->files, &key, &file);
 	if (err)
 		return err;
-	p = sym_grow(r->maps, r->count, &r->room, sizeof(*p));
+	p = sym_grow(r->maps, r->count, &r->capacity, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	r->maps = p;
@@ -210,7 +210,7 @@ static struct known_jit *find_known(struct sym_user *u, uint32_t pid, uint64_t b
 
 static struct known_jit *add_known(struct sym_user *u, uint32_t pid, uint64_t born)
 {
-	struct known_jit *p = sym_grow(u->jits, u->jit_count, &u->jit_room, sizeof(*p));
+	struct known_jit *p = sym_grow(u->jits, u->jit_count, &u->jit_capacity, sizeof(*p));
 
 	if (!p)
 		return NULL;

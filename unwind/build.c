@@ -35,7 +35,7 @@ struct build {
 	struct unwind_frames frames;
 	struct parsed_cie cies[CIE_SLOTS]; /* by offset */
 	struct found *found;
-	size_t nfound, room;
+	size_t nfound, capacity;
 	bool is_sorted;
 	struct unwind_rows rows;
 };
@@ -73,7 +73,7 @@ static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t
 
 static int add_found(struct build *b, struct found found)
 {
-	struct found *p = sym_grow(b->found, b->nfound, &b->room, sizeof(*p));
+	struct found *p = sym_grow(b->found, b->nfound, &b->capacity, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -141,7 +141,7 @@ static int add_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
  */
 static int run_fde(struct build *b, const struct found *found, uint64_t next)
 {
-	static const struct unwind_rule nothing = { .kind = UNWIND_END };
+	static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 	const struct unwind_code *code = code_at(b->source, found->start);
 	size_t offset = found->offset;
 	const struct parsed_cie *cie;
@@ -173,7 +173,7 @@ static int run_fde(struct build *b, const struct found *found, uint64_t next)
 
 static int run_trampoline(struct build *b, const struct found *found, uint64_t next)
 {
-	static const struct unwind_rule nothing = { .kind = UNWIND_END };
+	static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 	uint64_t end = found->start + 1 + UNWIND_TRAMPOLINE_SIZE;
 	int err = unwind_rows_add(&b->rows, found->start, &b->machine->signal);
 

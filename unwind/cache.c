@@ -132,7 +132,7 @@ struct entry {
 
 struct entries {
 	struct entry *items;
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t bytes;
 };
 
@@ -163,7 +163,7 @@ static int list_entries(const struct unwind_cache *c, struct entries *list)
 		if (!is_entry_name(e->d_name) ||
 		    fstatat(c->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		p = sym_grow(list->items, list->count, &list->room, sizeof(*p));
+		p = sym_grow(list->items, list->count, &list->capacity, sizeof(*p));
 		if (!p) {
 			err = -ENOMEM;
 			break;

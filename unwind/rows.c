@@ -17,10 +17,10 @@ enum {
 };
 
 /* Appends to the array member @name; -ENOMEM. */
-#define PUSH(r, name, count, room, item)                                                           \
+#define PUSH(r, name, count, capacity, item)                                                       \
 	({                                                                                         \
 		__typeof__((r)->name) p_ =                                                         \
-			sym_grow((r)->name, (r)->count, &(r)->room, sizeof(*p_));                  \
+			sym_grow((r)->name, (r)->count, &(r)->capacity, sizeof(*p_));              \
 		if (p_) {                                                                          \
 			(r)->name = p_;                                                            \
 			p_[(r)->count++] = (item);                                                 \
@@ -78,7 +78,7 @@ static int rule_number(struct unwind_rows *r, const struct unwind_rule *rule, ui
 			*number = RULE_UNSUP;
 			return 0;
 		}
-		err = PUSH(r, rules, nrules, rule_room, *rule);
+		err = PUSH(r, rules, nrules, rule_capacity, *rule);
 		if (err)
 			return err;
 		*slot = r->nrules;
@@ -90,7 +90,7 @@ static int rule_number(struct unwind_rows *r, const struct unwind_rule *rule, ui
 int unwind_rows_init(struct unwind_rows *r)
 {
 	static const struct unwind_rule first[] = {
-		[RULE_END] = { .kind = UNWIND_END }, [RULE_UNSUP] = { .kind = UNWIND_UNSUP }
+		[RULE_END] = { .kind = UNWIND_NO_ROW }, [RULE_UNSUP] = { .kind = UNWIND_UNSUP }
 	};
 	uint16_t number;
 	int err = 0;
@@ -119,7 +119,7 @@ void unwind_rows_free(struct unwind_rows *r)
 static int push_row(struct unwind_rows *r, uint64_t addr, uint16_t rule)
 {
 	struct unwind_row row = { addr % UNWIND_PAGE, rule };
-	int err = PUSH(r, rows, nrows, row_room, row);
+	int err = PUSH(r, rows, nrows, row_capacity, row);
 
 	if (!err)
 		r->parts[r->nparts - 1].nrows++;
@@ -132,7 +132,7 @@ static int cover(struct unwind_rows *r, uint32_t npages)
 	struct unwind_open_part *p = &r->parts[r->nparts - 1];
 
 	while (p->npages < npages) {
-		int err = PUSH(r, index, nindex, index_room, p->nrows);
+		int err = PUSH(r, index, nindex, index_capacity, p->nrows);
 
 		if (err)
 			return err;
@@ -144,7 +144,7 @@ static int cover(struct unwind_rows *r, uint32_t npages)
 /* The index of a part has one number more than it has pages. */
 static int close_part(struct unwind_rows *r)
 {
-	return PUSH(r, index, nindex, index_room, r->parts[r->nparts - 1].nrows);
+	return PUSH(r, index, nindex, index_capacity, r->parts[r->nparts - 1].nrows);
 }
 
 static int open_part(struct unwind_rows *r, uint64_t start)
@@ -152,7 +152,7 @@ static int open_part(struct unwind_rows *r, uint64_t start)
 	struct unwind_open_part part = { .start = start,
 					 .first_index = r->nindex,
 					 .first_row = r->nrows };
-	int err = PUSH(r, parts, nparts, part_room, part);
+	int err = PUSH(r, parts, nparts, part_capacity, part);
 
 	return err ? err : push_row(r, start, RULE_END);
 }
@@ -223,7 +223,7 @@ int unwind_rows_add_fde(struct unwind_rows *r, uint64_t addr)
 	uint32_t from_start = addr - r->parts->start;
 
 	r->stats.fdes++;
-	return PUSH(r, fdes, nfdes, fde_room, from_start);
+	return PUSH(r, fdes, nfdes, fde_capacity, from_start);
 }
 
 /* ---- the table ---- */

@@ -22,7 +22,7 @@ struct unwind_rows {
 	struct unwind_rule *rules;
 	uint32_t *slots; /* hash of rules: number + 1, 0 if free; a power of two, half of it used */
 	size_t nparts, nrows, nindex, nfdes, nrules, nslots;
-	size_t part_room, row_room, index_room, fde_room, rule_room;
+	size_t part_capacity, row_capacity, index_capacity, fde_capacity, rule_capacity;
 	uint64_t last;	    /* address of the last row */
 	uint32_t part_rows; /* most rows of a part: UNWIND_PART_ROWS, less in tests */
 	struct unwind_stats stats;

@@ -92,7 +92,7 @@ int unwind_table_fde_start(const struct unwind_table *t, uint64_t vaddr, uint64_
 	uint64_t at = vaddr - t->parts->start;
 	uint32_t lo = 0, hi = t->nfdes;
 
-	if (unwind_table_rule(t, vaddr)->kind == UNWIND_END)
+	if (unwind_table_rule(t, vaddr)->kind == UNWIND_NO_ROW)
 		return -ENOENT;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -130,7 +130,7 @@ static bool is_sound_part(const struct unwind_table *t, const struct unwind_part
 
 bool unwind_table_is_sound(const struct unwind_table *t)
 {
-	if (!t->nparts || !t->nrules || t->nrules > 65536 || t->rules[0].kind != UNWIND_END)
+	if (!t->nparts || !t->nrules || t->nrules > 65536 || t->rules[0].kind != UNWIND_NO_ROW)
 		return false;
 	for (uint32_t i = 0; i < t->nrules; i++) {
 		const struct unwind_rule *r = &t->rules[i];

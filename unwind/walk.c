@@ -23,7 +23,7 @@ struct walk {
 };
 
 /* What a step says: go on, or an end. */
-enum { WALK_ON = UNWIND_ENDS };
+enum { WALK_ON = UNWIND_STOPS };
 
 static int read_word(const struct walk *w, uint64_t addr, uint64_t *out)
 {
@@ -151,7 +151,7 @@ static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t ke
 	int end;
 
 	switch (r->kind) {
-	case UNWIND_END:
+	case UNWIND_NO_ROW:
 		return step_by_fp(w);
 	case UNWIND_STOP:
 		return UNWIND_COMPLETE;
@@ -168,7 +168,7 @@ static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t ke
 	return end == WALK_ON ? return_to(w, pc, cfa) : end;
 }
 
-static const struct unwind_segment *find_segment(const struct unwind_space *s, uint64_t addr)
+static const struct unwind_space_mapping *find_segment(const struct unwind_space *s, uint64_t addr)
 {
 	size_t lo = 0, hi = s->count;
 
@@ -186,10 +186,10 @@ static const struct unwind_segment *find_segment(const struct unwind_space *s, u
 static int step(struct walk *w)
 {
 	uint64_t key = w->pc - w->is_return;
-	const struct unwind_segment *s = find_segment(w->space, key);
+	const struct unwind_space_mapping *s = find_segment(w->space, key);
 
 	if (!s)
-		return UNWIND_NO_SEGMENT;
+		return UNWIND_NO_MAPPING;
 	switch (s->kind) {
 	case UNWIND_URETPROBE:
 		return UNWIND_AT_URETPROBE;
@@ -238,14 +238,14 @@ unsigned int unwind_walk(const struct unwind_space *space, const struct unwind_r
 	return n;
 }
 
-const char *unwind_end_text(enum unwind_end end)
+const char *unwind_stop_text(enum unwind_stop end)
 {
-	static const char *const text[UNWIND_ENDS] = {
+	static const char *const text[UNWIND_STOPS] = {
 		[UNWIND_COMPLETE] = "complete",
 		[UNWIND_RA_ZERO] = "return address 0",
 		[UNWIND_FP_ZERO] = "frame pointer 0",
 		[UNWIND_DEEP] = "too deep",
-		[UNWIND_NO_SEGMENT] = "no mapping",
+		[UNWIND_NO_MAPPING] = "no mapping",
 		[UNWIND_FP_BAD] = "no frame pointer",
 		[UNWIND_NOT_UP] = "not up the stack",
 		[UNWIND_READ] = "stack unreadable",
@@ -257,5 +257,5 @@ const char *unwind_end_text(enum unwind_end end)
 		[UNWIND_IN_KERNEL] = "in system calls by frame pointers",
 	};
 
-	return (unsigned int)end < UNWIND_ENDS ? text[end] : "unknown";
+	return (unsigned int)end < UNWIND_STOPS ? text[end] : "unknown";
 }

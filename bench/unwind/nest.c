@@ -16,14 +16,14 @@ static __attribute__((noinline)) void spin(double seconds)
 
 static __attribute__((noinline)) unsigned long nest(int depth, double seconds)
 {
-	volatile char room[64];
+	volatile char capacity[64];
 
-	room[depth % 64] = 1;
+	capacity[depth % 64] = 1;
 	if (depth == 0)
 		spin(seconds);
 	else
 		sink += nest(depth - 1, seconds);
-	return sink + room[depth % 64];
+	return sink + capacity[depth % 64];
 }
 
 int main(int argc, char **argv)

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "doctor.h"
 #include "record/ksym.h"
-#include "cli/rehearsal.h"
+#include "cli/dry_run.h"
 
 /* ---- rights */
 
@@ -335,9 +335,9 @@ static const struct command *find_command(const char *name)
 	return c;
 }
 
-static int rehearse(const struct command *c, char **argv, struct rehearsal *r)
+static int dry_run(const struct command *c, char **argv, struct dry_run *r)
 {
-	struct options opt = { .command = c->name, .rehearsal = r };
+	struct options opt = { .command = c->name, .dry_run = r };
 	int argc = 0, status;
 
 	while (argv[argc])
@@ -354,7 +354,7 @@ static void try_command(int i, struct finding *out)
 	const struct command *c = find_command(tried[i].name);
 	char words[4][16] = { "", "-q", "--", "true" }, option[16];
 	char *argv[6] = { words[0] }, **next = argv + 1;
-	struct rehearsal r = { 0 };
+	struct dry_run r = { 0 };
 	struct said said = { 0 };
 
 	snprintf(words[0], sizeof(words[0]), "%s", c->name);
@@ -365,13 +365,13 @@ static void try_command(int i, struct finding *out)
 		*next++ = words[3];
 	}
 	rp_log_setup(RP_WARN, keep_said, &said);
-	out->err = rehearse(c, argv, &r);
+	out->err = dry_run(c, argv, &r);
 	rp_log_setup(RP_WARN, NULL, NULL);
 	if (out->err) {
 		append(out, "%s", *said.error ? said.error : strerror(-out->err));
 		return;
 	}
-	rehearsal_text(&r, out->text, sizeof(out->text));
+	dry_run_text(&r, out->text, sizeof(out->text));
 	append(out, "%s", said.warnings);
 }
 

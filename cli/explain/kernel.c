@@ -205,11 +205,11 @@ static int add_line(struct machine_code *code, const char *line)
 
 static int read_objdump(FILE *in, struct machine_code *code)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	char *line = NULL;
 	int err = 0;
 
-	while (!err && getline(&line, &room, in) >= 0)
+	while (!err && getline(&line, &capacity, in) >= 0)
 		err = add_line(code, line);
 	free(line);
 	return err;

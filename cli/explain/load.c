@@ -71,13 +71,13 @@ static bool is_log(const struct explained *e)
 static int log_of_file(struct explained *e)
 {
 	FILE *in = !strcmp(e->opt->kernel_log, "-") ? stdin : fopen(e->opt->kernel_log, "r");
-	size_t room = 0;
+	size_t capacity = 0;
 	ssize_t size;
 	int err = 0;
 
 	if (!in)
 		return rp_fail(-errno, "cannot read %s: %s", e->opt->kernel_log, strerror(errno));
-	size = getdelim(&e->log_text, &room, '\0', in);
+	size = getdelim(&e->log_text, &capacity, '\0', in);
 	if (size < 0)
 		err = rp_fail(ferror(in) ? -EIO : -ENODATA, "%s is empty, or cannot be read",
 			      e->opt->kernel_log);

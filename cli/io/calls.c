@@ -37,10 +37,10 @@ const char *io_call_name(uint32_t kind)
 }
 
 /* The programs look up each system call's number in a map. */
-static int choose_calls(struct profile *p)
+static int choose_calls(struct recording *rec)
 {
-	const struct io *io = p->ctx;
-	const int fd = record_stacks_map(p->stacks, IO_MAP_CALLS);
+	const struct io *io = rec->ctx;
+	const int fd = record_stacks_map(rec->stacks, IO_MAP_CALLS);
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -53,29 +53,29 @@ static int choose_calls(struct profile *p)
 	return err ? rp_fail(err, "choosing system calls: %s", strerror(-err)) : 0;
 }
 
-int io_calls_attach(struct profile *p)
+int io_calls_attach(struct recording *rec)
 {
-	const struct io *io = p->ctx;
+	const struct io *io = rec->ctx;
 	int err;
 
 	if (!rp_has(RP_HAS_TASK_BTF))
 		return rp_fail(-EOPNOTSUPP,
 			       "which file a system call is about is seen since Linux 5.11, "
 			       "with BTF");
-	err = choose_calls(p);
+	err = choose_calls(rec);
 	if (!err)
-		err = io_record_load(p, &rp_io_call_enter_program);
+		err = io_record_load(rec, &rp_io_call_enter_program);
 	if (!err && io->own->fsync)
-		err = io_record_load(p, io->config.kernel.start_told ? &rp_io_flush_program
-								     : &rp_io_flush_old_program);
-	return err ? err : io_record_load(p, &rp_io_call_exit_program);
+		err = io_record_load(rec, io->config.kernel.start_told ? &rp_io_flush_program
+								       : &rp_io_flush_old_program);
+	return err ? err : io_record_load(rec, &rp_io_call_exit_program);
 }
 
 /* ---- file systems ----------------------------------------------------------------------------------------- */
 
-const char *io_type_name(struct profile *p, uint64_t address, char *text)
+const char *io_type_name(struct recording *rec, uint64_t address, char *text)
 {
-	if (!address || rp_map_lookup(record_stacks_map(p->stacks, IO_MAP_TYPES), &address, text))
+	if (!address || rp_map_lookup(record_stacks_map(rec->stacks, IO_MAP_TYPES), &address, text))
 		return "-";
 	text[15] = '\0';
 	return text;

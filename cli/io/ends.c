@@ -15,9 +15,9 @@
 #include "base/file.h"
 
 /* Before the programs are taken off: what comes and goes from here on only makes the number too small. */
-int io_ends_ask(struct profile *p)
+int io_ends_ask(struct recording *rec)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 
 	io->asked = rp_monotonic_ns();
 	for (size_t i = 0; i < io->names.ndisks; i++) {
@@ -53,10 +53,10 @@ static int count_entry(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-int io_ends_count(struct profile *p)
+int io_ends_count(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int err = rp_map_each(record_stacks_map(p->stacks, IO_MAP_REQUESTS),
+	struct io *io = rec->ctx;
+	int err = rp_map_each(record_stacks_map(rec->stacks, IO_MAP_REQUESTS),
 			      &io->maps[IO_MAP_REQUESTS], count_entry, io);
 
 	for (size_t i = 0; err >= 0 && i < io->names.ndisks; i++) {

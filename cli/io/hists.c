@@ -88,41 +88,41 @@ static const char *phase_name(const struct io *io, uint8_t phase)
 	return io_phase_names[phase % IO_PHASES];
 }
 
-static int hist_of(struct profile *p, const struct io_key *key, struct report_hist **out)
+static int hist_of(struct recording *rec, const struct io_key *key, struct report_hist **out)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	char text[IO_LABELS][IO_TEXT];
 	const char *value[REPORT_HISTS_MAX_KEYS];
 
 	for (size_t i = 0; i < io->nlabels; i++) {
-		char *room = text[i];
+		char *capacity = text[i];
 
 		switch (io->label[i]) {
 		case IO_BY_DISK:
-			value[i] = io_disk_name(&io->names, key->disk, room);
+			value[i] = io_disk_name(&io->names, key->disk, capacity);
 			break;
 		case IO_BY_OP:
-			value[i] = io_op_name(key->flags, room);
+			value[i] = io_op_name(key->flags, capacity);
 			break;
 		case IO_BY_FLAGS:
-			value[i] = io_flags_text(key->flags, room);
+			value[i] = io_flags_text(key->flags, capacity);
 			break;
 		case IO_BY_PROCESS:
-			snprintf(room, IO_TEXT, "%.16s %u", key->comm, key->process);
-			value[i] = room;
+			snprintf(capacity, IO_TEXT, "%.16s %u", key->comm, key->process);
+			value[i] = capacity;
 			break;
 		case IO_BY_COMM:
-			snprintf(room, IO_TEXT, "%.16s", key->comm);
-			value[i] = room;
+			snprintf(capacity, IO_TEXT, "%.16s", key->comm);
+			value[i] = capacity;
 			break;
 		case IO_BY_CGROUP:
-			value[i] = io_cgroup_path(&io->names, key->group, room);
+			value[i] = io_cgroup_path(&io->names, key->group, capacity);
 			break;
 		case IO_BY_CALL:
 			value[i] = io_call_name(key->flags);
 			break;
 		case IO_BY_FS:
-			value[i] = io_type_name(p, key->group, room);
+			value[i] = io_type_name(rec, key->group, capacity);
 			break;
 		default:
 			value[i] = phase_name(io, key->phase);
@@ -144,23 +144,23 @@ static bool is_part(const struct io *io, const struct io_key *key)
 }
 
 /* The kernel matches simple patterns of --comm; others are matched here. */
-static bool wanted(struct profile *p, const struct io_key *key, uint64_t n)
+static bool wanted(struct recording *rec, const struct io_key *key, uint64_t n)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	char comm[17];
 
 	snprintf(comm, sizeof(comm), "%.16s", key->comm);
-	if (!record_comm_wanted(p, comm)) {
-		p->not_wanted += is_whole(key->phase) ? n : 0;
+	if (!record_comm_wanted(rec, comm)) {
+		rec->not_wanted += is_whole(key->phase) ? n : 0;
 		return false;
 	}
 	io->kept += is_whole(key->phase) ? n : 0;
 	return true;
 }
 
-static int take_one(struct profile *p, const struct io_key *key, const void *value)
+static int take_one(struct recording *rec, const struct io_key *key, const void *value)
 {
-	const struct asm_map *map = &record_stacks_maps(p->stacks)[IO_MAP_HISTS];
+	const struct asm_map *map = &record_stacks_maps(rec->stacks)[IO_MAP_HISTS];
 	size_t stride = rp_map_cpu_stride(map);
 	struct report_hist *hist = NULL;
 	uint64_t n = 0;
@@ -173,25 +173,25 @@ static int take_one(struct profile *p, const struct io_key *key, const void *val
 		for (unsigned int slot = 0; slot < IO_HIST_SLOTS; slot++)
 			n += h->slots[slot];
 	}
-	if (!n || !wanted(p, key, n) || is_part(p->ctx, key))
+	if (!n || !wanted(rec, key, n) || is_part(rec->ctx, key))
 		return 0;
-	err = hist_of(p, key, &hist);
+	err = hist_of(rec, key, &hist);
 	return err ? err : profile_hist_merge(hist, map, value, IO_HIST_SLOTS);
 }
 
-static int take_hist(struct profile *p, const struct io_key *key, const void *value)
+static int take_hist(struct recording *rec, const struct io_key *key, const void *value)
 {
 	static const uint8_t common[IO_COMMON_PHASES] = { IO_QUEUE, IO_SCHEDULER, IO_DEVICE };
-	const struct io *io = p->ctx;
+	const struct io *io = rec->ctx;
 	int err = 0;
 
 	if (!io->config.phases || key->phase != IO_TOTAL)
-		return take_one(p, key, value);
+		return take_one(rec, key, value);
 	for (size_t i = 0; !err && i < IO_COMMON_PHASES; i++) {
 		struct io_key one = *key;
 
 		one.phase = common[i];
-		err = take_one(p, &one, (const char *)value + i * IO_HIST_BYTES);
+		err = take_one(rec, &one, (const char *)value + i * IO_HIST_BYTES);
 	}
 	return err;
 }
@@ -200,35 +200,35 @@ static int take_hist(struct profile *p, const struct io_key *key, const void *va
 static int take_sample(void *ctx, const void *record, size_t size)
 {
 	const struct io_sample *sample = record;
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 	struct report_hist *hist;
 	int err;
 
 	if (size != sizeof(*sample))
 		return -EBADMSG;
-	if (!wanted(p, &sample->key, 1) || is_part(p->ctx, &sample->key))
+	if (!wanted(rec, &sample->key, 1) || is_part(rec->ctx, &sample->key))
 		return 0;
-	err = hist_of(p, &sample->key, &hist);
+	err = hist_of(rec, &sample->key, &hist);
 	if (!err)
 		report_hist_add(hist, sample->value, 1);
 	return err;
 }
 
-static int drain(struct profile *p)
+static int drain(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int n = rp_ring_drain(io->ring, take_sample, p);
+	struct io *io = rec->ctx;
+	int n = rp_ring_drain(io->ring, take_sample, rec);
 
 	return n < 0 ? n : 0;
 }
 
 /* ---- the output ------------------------------------------------------------------------------------------- */
 
-static int set_info(struct profile *p)
+static int set_info(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	struct profile_info info;
-	int err = io_interval_info(p, &info);
+	struct io *io = rec->ctx;
+	struct record_info info;
+	int err = io_interval_info(rec, &info);
 
 	if (err)
 		return err;
@@ -240,36 +240,36 @@ static int set_info(struct profile *p)
 	return err;
 }
 
-static int write_part(struct profile *p)
+static int write_part(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int err = set_info(p);
+	struct io *io = rec->ctx;
+	int err = set_info(rec);
 
-	return err ? err : profile_hists_part(p, io->set);
+	return err ? err : profile_hists_part(rec, io->set);
 }
 
-static int interval(struct profile *p)
+static int interval(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int err = io_turn_bank(p);
+	struct io *io = rec->ctx;
+	int err = io_turn_bank(rec);
 
 	if (!err)
 		err = io_names_read_disks(&io->names);
 	if (!err)
-		err = drain(p);
+		err = drain(rec);
 	if (!err)
-		err = io_take_bank(p, IO_MAP_HISTS, take_hist);
-	return err ? err : write_part(p);
+		err = io_take_bank(rec, IO_MAP_HISTS, take_hist);
+	return err ? err : write_part(rec);
 }
 
-static int report(struct profile *p)
+static int report(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int err = io_take_bank(p, IO_MAP_HISTS, take_hist);
+	struct io *io = rec->ctx;
+	int err = io_take_bank(rec, IO_MAP_HISTS, take_hist);
 
 	if (!err)
-		err = set_info(p);
-	return err ? err : profile_hists_end(p, io->kept, io->set);
+		err = set_info(rec);
+	return err ? err : profile_hists_end(rec, io->kept, io->set);
 }
 
 /* ---- the view --------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  *
  *	io.c		the command: which view is meant
  *	io_options.c	what can be asked for
- *	io_record.c	records: programs, maps, the books
+ *	io_record.c	records: programs, maps, the ledger
  *	io_ends.c	requests whose end was not told of
  *	io_names.c	names of disks, operations, flags, control groups
  *	io_hists.c	histograms of latency, phases, sizes
@@ -91,7 +91,7 @@ extern const char *const io_phase_names[IO_PHASES];
 struct io {
 	const struct io_options *own;
 	struct asm_map maps[IO_MAPS];
-	struct profiler profiler;
+	struct record_profiler profiler;
 	struct io_config config;
 	struct io_names names;
 	struct io_stats stats;
@@ -132,21 +132,21 @@ static inline bool io_of_calls(const struct io *io)
 int io_record_init(struct io *io);
 void io_record_free(struct io *io);
 /* What is under way, asked of the disks at the end, and then held against the map requests. */
-int io_ends_ask(struct profile *p);
-int io_ends_count(struct profile *p);
+int io_ends_ask(struct recording *rec);
+int io_ends_count(struct recording *rec);
 /* Makes room for so many entries in a map of values by CPU, as far as memory should go. */
 void io_size_map(struct io *io, int map, uint32_t wanted);
 /* Turns to the other bank, and waits until nobody writes to the one before. */
-int io_turn_bank(struct profile *p);
+int io_turn_bank(struct recording *rec);
 /* Hands over what is in the bank before, or at the end in the one in use, and forgets it there. */
-typedef int (*io_entry_fn)(struct profile *p, const struct io_key *key, const void *value);
-int io_take_bank(struct profile *p, int map, io_entry_fn fn);
+typedef int (*io_entry_fn)(struct recording *rec, const struct io_key *key, const void *value);
+int io_take_bank(struct recording *rec, int map, io_entry_fn fn);
 /* Loads a program, which io_record_start() will attach, after those that were loaded before. */
-int io_record_load(struct profile *p, const struct asm_program *program);
+int io_record_load(struct recording *rec, const struct asm_program *program);
 /* Attaches the programs: what profiler.start is, unless a view has something to do before. */
-int io_record_start(struct profile *p);
+int io_record_start(struct recording *rec);
 /* What a document says of the time since the last one. */
-int io_interval_info(struct profile *p, struct profile_info *out);
+int io_interval_info(struct recording *rec, struct record_info *out);
 
 /* Views; each fills io->profiler and io->config, and returns 0 or a negative errno after a message. */
 int io_hists_setup(struct io *io);
@@ -158,9 +158,9 @@ int io_stacks_setup(struct io *io);
 
 /* ---- system calls: another recording for the same histograms */
 
-int io_calls_attach(struct profile *p);
+int io_calls_attach(struct recording *rec);
 const char *io_call_name(uint32_t kind);
 /* The type of a file system, "ext4", by where the kernel has its name; "-" where a call was about no file. */
-const char *io_type_name(struct profile *p, uint64_t address, char *text);
+const char *io_type_name(struct recording *rec, uint64_t address, char *text);
 
 #endif

@@ -22,9 +22,9 @@ static struct times times_of(const struct io_record *r)
 			       .device = (double)(int64_t)(r->end - issued) / 1e6 };
 }
 
-static double seconds_since_start(const struct profile *p, uint64_t time)
+static double seconds_since_start(const struct recording *rec, uint64_t time)
 {
-	return (double)(int64_t)(time - p->session.begin_ns) / NS_PER_SECOND;
+	return (double)(int64_t)(time - rec->session.begin_ns) / NS_PER_SECOND;
 }
 
 /* Names of commands may have any byte. */
@@ -41,9 +41,9 @@ static bool has_sector(const struct io_request *q)
 	return q->issues && q->sector != UINT64_MAX;
 }
 
-static void put_line(struct profile *p, const struct io_record *r, const char *comm)
+static void put_line(struct recording *rec, const struct io_record *r, const char *comm)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	const struct io_request *q = &r->request;
 	const struct times t = times_of(r);
 	char disk[IO_TEXT], op[IO_TEXT], flags[IO_TEXT], name[17], sector[24] = "-";
@@ -52,8 +52,9 @@ static void put_line(struct profile *p, const struct io_record *r, const char *c
 	clean(name);
 	if (has_sector(q))
 		snprintf(sector, sizeof(sector), "%" PRIu64, q->sector);
-	fprintf(p->output.stream, "%12.6f %-16s %7u %-10s %-12s %12s %9u %10.3f %10.3f %10.3f %s\n",
-		seconds_since_start(p, r->end), name, (uint32_t)(q->pid_tgid >> 32),
+	fprintf(rec->output.stream,
+		"%12.6f %-16s %7u %-10s %-12s %12s %9u %10.3f %10.3f %10.3f %s\n",
+		seconds_since_start(rec, r->end), name, (uint32_t)(q->pid_tgid >> 32),
 		io_disk_name(&io->names, r->disk, disk), io_op_name(q->flags, op), sector,
 		q->done + q->len, t.queue, t.device, t.queue + t.device,
 		io_flags_text(q->flags, flags));
@@ -72,14 +73,14 @@ static void put_json_text(FILE *f, const char *text)
 	putc('"', f);
 }
 
-static void put_json(struct profile *p, const struct io_record *r, const char *comm)
+static void put_json(struct recording *rec, const struct io_record *r, const char *comm)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	const struct io_request *q = &r->request;
-	FILE *f = p->output.stream;
+	FILE *f = rec->output.stream;
 	char text[IO_TEXT];
 
-	fprintf(f, "{\"time_ns\":%" PRIu64 ",\"comm\":", r->end + p->session.wall_offset);
+	fprintf(f, "{\"time_ns\":%" PRIu64 ",\"comm\":", r->end + rec->session.wall_offset);
 	put_json_text(f, comm);
 	fprintf(f, ",\"pid\":%u,\"tid\":%u,\"disk\":", (uint32_t)(q->pid_tgid >> 32),
 		(uint32_t)q->pid_tgid);
@@ -97,66 +98,67 @@ static void put_json(struct profile *p, const struct io_record *r, const char *c
 	fprintf(f, ",\"end_ns\":%" PRIu64 "}\n", r->end);
 }
 
-static bool as_json(const struct profile *p)
+static bool as_json(const struct recording *rec)
 {
-	return p->opt->format->write == report_write_json;
+	return rec->opt->format->write == report_write_json;
 }
 
 static int take_record(void *ctx, const void *record, size_t size)
 {
 	const struct io_record *r = record;
-	struct profile *p = ctx;
-	struct io *io = p->ctx;
+	struct recording *rec = ctx;
+	struct io *io = rec->ctx;
 	char comm[17];
 
 	if (size != sizeof(*r))
 		return -EBADMSG;
 	snprintf(comm, sizeof(comm), "%.16s", r->request.comm);
-	if (!record_comm_wanted(p, comm)) {
-		p->not_wanted++;
+	if (!record_comm_wanted(rec, comm)) {
+		rec->not_wanted++;
 		return 0;
 	}
 	io->kept++;
-	if (as_json(p))
-		put_json(p, r, comm);
+	if (as_json(rec))
+		put_json(rec, r, comm);
 	else
-		put_line(p, r, comm);
-	return ferror(p->output.stream) ? output_flush(&p->output) : 0;
+		put_line(rec, r, comm);
+	return ferror(rec->output.stream) ? output_flush(&rec->output) : 0;
 }
 
-static int drain(struct profile *p)
+static int drain(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int n = rp_ring_drain(io->ring, take_record, p);
+	struct io *io = rec->ctx;
+	int n = rp_ring_drain(io->ring, take_record, rec);
 
 	if (n > 0)
-		n = output_flush(&p->output);
-	return n < 0 ? output_failed(&p->output, n) : 0;
+		n = output_flush(&rec->output);
+	return n < 0 ? output_failed(&rec->output, n) : 0;
 }
 
-static int begin(struct profile *p)
+static int begin(struct recording *rec)
 {
-	int err = output_empty(&p->output);
+	int err = output_empty(&rec->output);
 
 	if (err)
 		return err;
-	if (!as_json(p))
-		fprintf(p->output.stream, "%12s %-16s %7s %-10s %-12s %12s %9s %10s %10s %10s %s\n",
-			"TIME(s)", "COMMAND", "PID", "DISK", "OP", "SECTOR", "BYTES", "QUEUE(ms)",
+	if (!as_json(rec))
+		fprintf(rec->output.stream,
+			"%12s %-16s %7s %-10s %-12s %12s %9s %10s %10s %10s %s\n", "TIME(s)",
+			"COMMAND", "PID", "DISK", "OP", "SECTOR", "BYTES", "QUEUE(ms)",
 			"DEVICE(ms)", "TOTAL(ms)", "FLAGS");
-	return io_record_start(p);
+	return io_record_start(rec);
 }
 
-static int report(struct profile *p)
+static int report(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	struct books books;
-	int err = record_ledger(p, io->kept, &books);
+	struct io *io = rec->ctx;
+	struct record_ledger ledger;
+	int err = record_ledger(rec, io->kept, &ledger);
 
-	if (err || p->opt->verbosity < 0)
+	if (err || rec->opt->verbosity < 0)
 		return err;
-	err = report_print_ledger(stderr, &books.ledger, "requests");
-	return err ? err : report_print_cost(stderr, &books.cost);
+	err = report_print_ledger(stderr, &ledger.report, "requests");
+	return err ? err : report_print_cost(stderr, &ledger.cost);
 }
 
 int io_log_setup(struct io *io)

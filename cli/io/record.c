@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The recording of requests: what the programs are told, how they are attached, the maps, the books. */
+/* The recording of requests: what the programs are told, how they are attached, the maps, the ledger. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,15 +68,15 @@ static int look_at_kernel(struct io *io)
 	return 0;
 }
 
-static int configure(struct profile *p)
+static int configure(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	struct profile_config *c = &p->config;
+	struct io *io = rec->ctx;
+	struct program_config *c = &rec->config;
 	struct io_config *config = &io->config;
 
-	config->key_comm |= p->comm_glob && config->hists;
+	config->key_comm |= rec->comm_glob && config->hists;
 	config->cgroup |= config->key_group;
-	config->owner = c->filtering || p->comm_glob || config->key_process || config->key_comm ||
+	config->owner = c->filtering || rec->comm_glob || config->key_process || config->key_comm ||
 			config->cgroup || config->records || config->totals || config->stacks;
 	if (!config->key_comm && !config->key_group)
 		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
@@ -85,16 +85,16 @@ static int configure(struct profile *p)
 	config->extent |= io->classic;
 	config->noted = config->by_disk || config->pattern || config->stacks;
 	config->only_time = !config->owner && !config->timeline;
-	config->profile = *c;
+	config->common = *c;
 	return 0;
 }
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
-int io_record_load(struct profile *p, const struct asm_program *program)
+int io_record_load(struct recording *rec, const struct asm_program *program)
 {
-	struct io *io = p->ctx;
-	int fd = record_load(p, program, &io->config);
+	struct io *io = rec->ctx;
+	int fd = record_load(rec, program, &io->config);
 
 	io->hook[io->nhooks].program = program;
 	io->hook[io->nhooks++].fd = fd;
@@ -113,7 +113,7 @@ static bool want_bios(const struct io *io)
 	return false;
 }
 
-static int load_bios(struct profile *p)
+static int load_bios(struct recording *rec)
 {
 	const struct rp_btf *btf;
 	struct asm_access access;
@@ -125,59 +125,59 @@ static int load_bios(struct profile *p)
 				"that needs Linux 5.12");
 		return 0;
 	}
-	err = io_record_load(p, &rp_io_bio_start_program);
-	return err ? err : io_record_load(p, &rp_io_bio_done_program);
+	err = io_record_load(rec, &rp_io_bio_start_program);
+	return err ? err : io_record_load(rec, &rp_io_bio_done_program);
 }
 
-static int attach_classic(struct profile *p)
+static int attach_classic(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int err = io_record_load(p, &rp_io_issue_classic_program);
+	struct io *io = rec->ctx;
+	int err = io_record_load(rec, &rp_io_issue_classic_program);
 
 	io->hook[0].event = "block_rq_issue";
 	if (!err)
-		err = io_record_load(p, &rp_io_done_classic_program);
+		err = io_record_load(rec, &rp_io_done_classic_program);
 	io->hook[1].event = "block_rq_complete";
 	return err;
 }
 
 /* In the order in which a request meets them, so that it is not met half-way. */
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	const struct io_config *c = &io->config;
 	int err = 0;
 
-	io->config.profile = p->config;
-	err = rp_ring_open(record_stacks_map(p->stacks, IO_MAP_RING),
+	io->config.common = rec->config;
+	err = rp_ring_open(record_stacks_map(rec->stacks, IO_MAP_RING),
 			   io->maps[IO_MAP_RING].max_entries, &io->ring);
 	if (err || io_of_calls(io))
-		return err ? err : io_calls_attach(p);
+		return err ? err : io_calls_attach(rec);
 	if (io->classic)
-		return attach_classic(p);
+		return attach_classic(rec);
 	if (c->kernel.start_told)
-		err = io_record_load(p, &rp_io_start_program);
+		err = io_record_load(rec, &rp_io_start_program);
 	if (!err && c->phases)
-		err = io_record_load(p, &rp_io_insert_program);
+		err = io_record_load(rec, &rp_io_insert_program);
 	else if (!err && !c->kernel.start_told && c->owner)
-		err = io_record_load(p, &rp_io_insert_program);
+		err = io_record_load(rec, &rp_io_insert_program);
 	if (!err && (c->timeline || c->owner))
-		err = io_record_load(p, &rp_io_issue_program);
+		err = io_record_load(rec, &rp_io_issue_program);
 	if (!err && c->extent)
-		err = io_record_load(p, &rp_io_requeue_program);
+		err = io_record_load(rec, &rp_io_requeue_program);
 	if (!err && c->kernel.merge_told && (c->kernel.start_told || c->timeline || c->owner))
-		err = io_record_load(p, &rp_io_merge_program);
+		err = io_record_load(rec, &rp_io_merge_program);
 	if (!err)
-		err = io_record_load(p, c->kernel.start_told ? &rp_io_done_program
-							     : &rp_io_complete_program);
+		err = io_record_load(rec, c->kernel.start_told ? &rp_io_done_program
+							       : &rp_io_complete_program);
 	if (!err && want_bios(io))
-		err = load_bios(p);
+		err = load_bios(rec);
 	return err;
 }
 
-int io_record_start(struct profile *p)
+int io_record_start(struct recording *rec)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	int err = 0;
 
 	for (size_t i = 0; err >= 0 && i < io->nhooks; i++) {
@@ -187,15 +187,15 @@ int io_record_start(struct profile *p)
 							       io->hook[i].event, 0, &link)
 					: rp_attach_raw_tracepoint(io->hook[i].fd, NULL, &link);
 		if (err >= 0)
-			err = record_hold(p, link);
+			err = record_hold(rec, link);
 	}
-	io->since = p->session.begin_ns;
+	io->since = rec->session.begin_ns;
 	return err < 0 ? err : 0;
 }
 
-static void count_missed(struct profile *p)
+static void count_missed(struct recording *rec)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 
 	for (size_t i = 0; i < io->nhooks; i++) {
 		struct rp_prog_stats stats;
@@ -208,18 +208,18 @@ static void count_missed(struct profile *p)
 	}
 }
 
-static int collect(struct profile *p)
+static int collect(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int err = p->profiler->drain ? p->profiler->drain(p) : 0;
+	struct io *io = rec->ctx;
+	int err = rec->profiler->drain ? rec->profiler->drain(rec) : 0;
 
 	if (!err)
 		err = io_names_read_disks(&io->names);
 	if (!err)
-		err = record_stacks_stats(p->stacks, &io->stats);
-	count_missed(p);
+		err = record_stacks_stats(rec->stacks, &io->stats);
+	count_missed(rec);
 	if (!err && io->classic)
-		err = io_ends_count(p);
+		err = io_ends_count(rec);
 	return err;
 }
 
@@ -232,23 +232,23 @@ static uint64_t memory_bytes(void)
 
 /* Of the memory that there is, maps of values by CPU may take this part. */
 #define MEMORY_SHARE 64
-#define LEAST_ENTRIES 16
+#define MIN_ENTRIES 16
 
 void io_size_map(struct io *io, int map, uint32_t wanted)
 {
 	const size_t each = rp_map_value_bytes(&io->maps[map]);
 	const uint64_t most = memory_bytes() / MEMORY_SHARE / each;
 
-	io->maps[map].max_entries = most < LEAST_ENTRIES ? LEAST_ENTRIES
-				    : most < wanted	 ? (uint32_t)most
-							 : wanted;
+	io->maps[map].max_entries = most < MIN_ENTRIES ? MIN_ENTRIES
+				    : most < wanted    ? (uint32_t)most
+						       : wanted;
 }
 
-int io_turn_bank(struct profile *p)
+int io_turn_bank(struct recording *rec)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	uint64_t now = !io->bank;
-	int err = rp_map_update(record_stacks_map(p->stacks, IO_MAP_BANK), &(uint32_t){ 0 }, &now,
+	int err = rp_map_update(record_stacks_map(rec->stacks, IO_MAP_BANK), &(uint32_t){ 0 }, &now,
 				BPF_ANY);
 
 	if (err)
@@ -260,44 +260,45 @@ int io_turn_bank(struct profile *p)
 }
 
 struct take {
-	struct profile *p;
+	struct recording *rec;
 	int map;
 	uint8_t bank;
 	io_entry_fn fn;
 	struct io_key *taken;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static int take_entry(void *ctx, const void *key, const void *value)
 {
 	struct take *t = ctx;
-	const struct asm_map *map = &record_stacks_maps(t->p->stacks)[t->map];
+	const struct asm_map *map = &record_stacks_maps(t->rec->stacks)[t->map];
 	struct io_key whole = { 0 };
 
 	memcpy(&whole, key, map->key_size);
 	if (whole.bank != t->bank)
 		return 0;
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 64;
-		struct io_key *grown = realloc(t->taken, room * sizeof(*grown));
+	if (t->n == t->capacity) {
+		size_t capacity = t->capacity ? 2 * t->capacity : 64;
+		struct io_key *grown = realloc(t->taken, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		t->taken = grown;
-		t->room = room;
+		t->capacity = capacity;
 	}
 	t->taken[t->n++] = whole;
-	return t->fn(t->p, &whole, value);
+	return t->fn(t->rec, &whole, value);
 }
 
-int io_take_bank(struct profile *p, int map, io_entry_fn fn)
+int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
 {
-	struct io *io = p->ctx;
-	struct take t = {
-		.p = p, .map = map, .bank = (uint8_t)(io->turned ? !io->bank : io->bank), .fn = fn
-	};
-	const int fd = record_stacks_map(p->stacks, map);
-	int err = rp_map_each(fd, &record_stacks_maps(p->stacks)[map], take_entry, &t);
+	struct io *io = rec->ctx;
+	struct take t = { .rec = rec,
+			  .map = map,
+			  .bank = (uint8_t)(io->turned ? !io->bank : io->bank),
+			  .fn = fn };
+	const int fd = record_stacks_map(rec->stacks, map);
+	int err = rp_map_each(fd, &record_stacks_maps(rec->stacks)[map], take_entry, &t);
 
 	for (size_t i = 0; err >= 0 && i < t.n; i++)
 		rp_map_delete(fd, &t.taken[i]);
@@ -306,32 +307,32 @@ int io_take_bank(struct profile *p, int map, io_entry_fn fn)
 	return err < 0 ? err : 0;
 }
 
-int io_interval_info(struct profile *p, struct profile_info *out)
+int io_interval_info(struct recording *rec, struct record_info *out)
 {
-	struct io *io = p->ctx;
-	const uint64_t now = p->session.end_ns ? p->session.end_ns : rp_monotonic_ns();
-	int err = record_info(p, NULL, out);
+	struct io *io = rec->ctx;
+	const uint64_t now = rec->session.end_ns ? rec->session.end_ns : rp_monotonic_ns();
+	int err = record_info(rec, NULL, out);
 
 	if (err)
 		return err;
-	out->info.start_ns = io->since + p->session.wall_offset;
+	out->info.start_ns = io->since + rec->session.wall_offset;
 	out->info.duration_ns = now - io->since;
 	io->since = now;
 	return 0;
 }
 
-/* ---- the books -------------------------------------------------------------------------------------------- */
+/* ---- the ledger -------------------------------------------------------------------------------------------- */
 
-static int books(struct profile *p, uint64_t kept, struct books *b)
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	const struct io *io = p->ctx;
+	const struct io *io = rec->ctx;
 	const struct io_stats *s = &io->stats;
 	/* A request whose end was nested is found out again when another one takes its place. */
 	const uint64_t nested = io->missed > s->no_end ? io->missed - s->no_end : 0;
 
-	b->ledger.events = io_of_calls(io) ? "calls" : "requests";
-	b->ledger.fired += nested + io->unended;
-	b->ledger.kept = io->config.stacks ? kept : io->kept;
+	b->report.events = io_of_calls(io) ? "calls" : "requests";
+	b->report.fired += nested + io->unended;
+	b->report.kept = io->config.stacks ? kept : io->kept;
 	record_ledger_add(b, "other disks", s->other_disk, REPORT_FILTERED);
 	record_ledger_add(b, "shorter", s->shorter, REPORT_FILTERED);
 	record_ledger_add(b, io->config.stacks ? "flushes" : "neither read nor written", s->no_data,
@@ -344,7 +345,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	if (s->requests_full)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " requests found no room when they started: they are among those "
-		       "that started before, in the books",
+		       "that started before, in the ledger",
 		       s->requests_full);
 	if (s->phases_lost)
 		rp_log(RP_WARN, "%" PRIu64 " phases of requests were lost: the ring was full",
@@ -395,17 +396,17 @@ int io_record_init(struct io *io)
 	io->config.min_ns = io->own->min_ns;
 	memcpy(io->maps, rp_io_maps, sizeof(io->maps));
 	io->maps[IO_MAP_REQUESTS].max_entries = requests_possible(&io->names);
-	io->profiler = (struct profiler){ .command = "io",
-					  .maps = io->maps,
-					  .nmaps = IO_MAPS,
-					  .no_stacks = true,
-					  .configure = configure,
-					  .attach = attach,
-					  .start = io_record_start,
-					  .stop = io->classic ? io_ends_ask : NULL,
-					  .collect = collect,
+	io->profiler = (struct record_profiler){ .command = "io",
+						 .maps = io->maps,
+						 .nmaps = IO_MAPS,
+						 .no_stacks = true,
+						 .configure = configure,
+						 .attach = attach,
+						 .start = io_record_start,
+						 .stop = io->classic ? io_ends_ask : NULL,
+						 .collect = collect,
 
-					  .books = books };
+						 .ledger = ledger };
 	return 0;
 }
 

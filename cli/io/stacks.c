@@ -4,7 +4,7 @@
 
 #include "io.h"
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type values[IO_WEIGHTS] = {
 		[IO_WEIGHT_COUNT] = { "requests", "count" },
@@ -12,22 +12,22 @@ static const struct report_value_type *types(const struct profile *p, size_t *n)
 		[IO_WEIGHT_BYTES] = { "size", "bytes" },
 	};
 
-	(void)p;
+	(void)rec;
 	*n = IO_WEIGHTS;
 	return values;
 }
 
 /* A stack is made known when a request starts, which may end after the end, or sooner than was asked for. */
-static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
-	(void)p;
+	(void)rec;
 	(void)value;
 	return stack->value[IO_WEIGHT_COUNT] != 0;
 }
 
-static int decorate(struct profile *p, const struct stack *stack, struct report_sample *sample)
+static int decorate(struct recording *rec, const struct stack *stack, struct report_sample *sample)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	static struct report_label labels[2];
 	static char disk[IO_TEXT], op[IO_TEXT];
 	const uint64_t tag = stack->record->tag;

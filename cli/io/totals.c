@@ -21,7 +21,7 @@ struct io_totals {
 	struct report_grid *grid;
 	const struct io_table *table;
 	struct row *rows;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
@@ -67,30 +67,30 @@ static void merge_rows(struct io_totals *t)
 	t->n = n;
 }
 
-static int take_total(struct profile *p, const struct io_key *key, const void *value)
+static int take_total(struct recording *rec, const struct io_key *key, const void *value)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	struct io_totals *t = io->totals;
-	const struct asm_map *map = &record_stacks_maps(p->stacks)[IO_MAP_TOTALS];
+	const struct asm_map *map = &record_stacks_maps(rec->stacks)[IO_MAP_TOTALS];
 	size_t stride = rp_map_cpu_stride(map);
 	struct row *row;
 
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 64;
-		struct row *grown = realloc(t->rows, room * sizeof(*grown));
+	if (t->n == t->capacity) {
+		size_t capacity = t->capacity ? 2 * t->capacity : 64;
+		struct row *grown = realloc(t->rows, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		t->rows = grown;
-		t->room = room;
+		t->capacity = capacity;
 	}
 	row = &t->rows[t->n];
 	*row = (struct row){ .process = key->process, .disk = key->disk };
 	memcpy(row->comm, key->comm, sizeof(key->comm));
 	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++)
 		add_total(&row->all, (const void *)((const char *)value + (size_t)cpu * stride));
-	if (!record_comm_wanted(p, row->comm)) {
-		p->not_wanted += row->all.count;
+	if (!record_comm_wanted(rec, row->comm)) {
+		rec->not_wanted += row->all.count;
 		return 0;
 	}
 	io->kept += row->all.count;
@@ -219,16 +219,16 @@ static const struct io_table tables[] = {
 
 /* ---- the output ------------------------------------------------------------------------------------------- */
 
-static int fill(struct profile *p)
+static int fill(struct recording *rec)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	struct io_totals *t = io->totals;
-	struct profile_info info;
+	struct record_info info;
 	double seconds;
-	int err = io_take_bank(p, IO_MAP_TOTALS, take_total);
+	int err = io_take_bank(rec, IO_MAP_TOTALS, take_total);
 
 	if (!err)
-		err = io_interval_info(p, &info);
+		err = io_interval_info(rec, &info);
 	if (err)
 		return err;
 	seconds = (double)info.info.duration_ns / NS_PER_SECOND;
@@ -250,35 +250,35 @@ static int fill(struct profile *p)
 
 /* With --top, on a terminal, a table takes the place of the one before. */
 #define CLEAR_SCREEN "\033[H\033[2J"
-static void clear_screen(struct profile *p)
+static void clear_screen(struct recording *rec)
 {
-	if (p->opt->show.top_functions && p->output.show.color &&
-	    p->opt->format->write == report_write_table)
-		fputs(CLEAR_SCREEN, p->output.stream);
+	if (rec->opt->show.top_functions && rec->output.show.color &&
+	    rec->opt->format->write == report_write_table)
+		fputs(CLEAR_SCREEN, rec->output.stream);
 }
 
-static int interval(struct profile *p)
+static int interval(struct recording *rec)
 {
-	struct io *io = p->ctx;
+	struct io *io = rec->ctx;
 	struct io_totals *t = io->totals;
-	int err = io_turn_bank(p);
+	int err = io_turn_bank(rec);
 
 	if (!err)
 		err = io_names_read_disks(&io->names);
 	if (!err)
-		err = fill(p);
+		err = fill(rec);
 	if (err)
 		return err;
-	clear_screen(p);
-	return profile_grid_part(p, t->grid);
+	clear_screen(rec);
+	return profile_grid_part(rec, t->grid);
 }
 
-static int report(struct profile *p)
+static int report(struct recording *rec)
 {
-	struct io *io = p->ctx;
-	int err = fill(p);
+	struct io *io = rec->ctx;
+	int err = fill(rec);
 
-	return err ? err : profile_grid_end(p, io->kept, io->totals->grid);
+	return err ? err : profile_grid_end(rec, io->kept, io->totals->grid);
 }
 
 /* ---- the view --------------------------------------------------------------------------------------------- */

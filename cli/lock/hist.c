@@ -18,7 +18,7 @@ struct lock_hist_seen {
 };
 
 struct fill {
-	struct profile *p;
+	struct recording *rec;
 	struct report_hists *set;
 	bool by_lock;
 	bool part; /* what is new alone */
@@ -72,8 +72,9 @@ static struct lock_hist_seen *seen_before(struct lock *l, const struct lock_hist
 static int add_new(struct fill *f, const struct lock_hist_key *key, const void *value,
 		   struct report_hist *hist)
 {
-	const size_t stride = rp_map_cpu_stride(&record_stacks_maps(f->p->stacks)[LOCK_MAP_HISTS]);
-	struct lock_hist_seen *seen = seen_before(f->p->ctx, key), now = { 0 };
+	const size_t stride =
+		rp_map_cpu_stride(&record_stacks_maps(f->rec->stacks)[LOCK_MAP_HISTS]);
+	struct lock_hist_seen *seen = seen_before(f->rec->ctx, key), now = { 0 };
 	int err = seen ? 0 : -ENOMEM;
 
 	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++) {
@@ -108,7 +109,7 @@ static int take_hist(void *ctx, const void *key, const void *value)
 	if (!err && f->part)
 		return add_new(f, &k, value, hist);
 	return err ? err
-		   : profile_hist_merge(hist, &record_stacks_maps(f->p->stacks)[LOCK_MAP_HISTS],
+		   : profile_hist_merge(hist, &record_stacks_maps(f->rec->stacks)[LOCK_MAP_HISTS],
 					value, LOCK_HIST_SLOTS);
 }
 
@@ -127,9 +128,9 @@ static void leave_out_waiting(const struct lock_list *list)
 
 static int fill_hists(struct fill *f)
 {
-	struct profile *p = f->p;
-	int n = rp_map_each(record_stacks_map(p->stacks, LOCK_MAP_HISTS),
-			    &record_stacks_maps(p->stacks)[LOCK_MAP_HISTS], take_hist, f);
+	struct recording *rec = f->rec;
+	int n = rp_map_each(record_stacks_map(rec->stacks, LOCK_MAP_HISTS),
+			    &record_stacks_maps(rec->stacks)[LOCK_MAP_HISTS], take_hist, f);
 
 	if (n >= 0 && !f->part)
 		leave_out_waiting(f->list);
@@ -137,30 +138,30 @@ static int fill_hists(struct fill *f)
 }
 
 /* What is in it, and out. */
-static int write_part(struct profile *p, struct report_hists *set)
+static int write_part(struct recording *rec, struct report_hists *set)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 	const uint64_t now = rp_monotonic_ns();
-	const uint64_t before = l->earlier_ns ? l->earlier_ns : p->session.begin_ns;
-	struct profile_info info;
-	int err = record_info(p, NULL, &info);
+	const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->session.begin_ns;
+	struct record_info info;
+	int err = record_info(rec, NULL, &info);
 
 	if (err)
 		return err;
-	info.info.start_ns = before + p->session.wall_offset;
+	info.info.start_ns = before + rec->session.wall_offset;
 	info.info.duration_ns = now - before;
 	l->earlier_ns = now;
 	err = report_hists_set_info(set, &info.info);
 	record_info_free(&info);
-	return err ? err : profile_hists_part(p, set);
+	return err ? err : profile_hists_part(rec, set);
 }
 
-static int report(struct profile *p, bool part)
+static int report(struct recording *rec, bool part)
 {
 	static const char *const keys[] = { "type", "lock", "pid" };
-	const struct lock *l = p->ctx;
+	const struct lock *l = rec->ctx;
 	struct lock_list list = { 0 };
-	struct fill f = { .p = p, .by_lock = l->config.hist_lock, .part = part, .list = &list };
+	struct fill f = { .rec = rec, .by_lock = l->config.hist_lock, .part = part, .list = &list };
 	const struct report_hists_spec spec = { .title = "waits for locks",
 						.metric = "lock_wait",
 						.events = "waits",
@@ -171,24 +172,24 @@ static int report(struct profile *p, bool part)
 	int err = report_hists_new(&spec, &f.set);
 
 	if (!err)
-		err = lock_waits(p, false, &list);
+		err = lock_waits(rec, false, &list);
 	if (!err)
 		err = fill_hists(&f);
 	if (!err)
-		err = part ? write_part(p, f.set) : profile_hists_report(p, f.set);
+		err = part ? write_part(rec, f.set) : profile_hists_report(rec, f.set);
 	report_hists_free(f.set);
 	lock_list_free(&list);
 	return err;
 }
 
-int lock_report_hists(struct profile *p)
+int lock_report_hists(struct recording *rec)
 {
-	return report(p, false);
+	return report(rec, false);
 }
 
-int lock_report_hists_interval(struct profile *p)
+int lock_report_hists_interval(struct recording *rec)
 {
-	int err = record_prepare_kernel(p);
+	int err = record_prepare_kernel(rec);
 
-	return err ? err : report(p, true);
+	return err ? err : report(rec, true);
 }

@@ -34,11 +34,11 @@ struct object {
 };
 
 struct lock_probes {
-	struct profile *profile;
+	struct recording *rec;
 	enum rp_uprobe_way way;
 	int program[ROLES];
 	struct object *objects;
-	size_t n, room;
+	size_t n, capacity;
 	size_t places;
 };
 
@@ -52,7 +52,7 @@ static int load(struct lock_probes *l, const struct lock_config *config)
 
 		c.cond = role == WAIT || role == WAITED;
 		program.attach_type = rp_uprobe_attach_type(l->way);
-		err = l->program[role] = record_load(l->profile, &program, &c);
+		err = l->program[role] = record_load(l->rec, &program, &c);
 	}
 	return err < 0 ? err : 0;
 }
@@ -114,14 +114,14 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 	struct object *o;
 	int err = 0;
 
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 16;
+	if (l->n == l->capacity) {
+		size_t capacity = l->capacity ? 2 * l->capacity : 16;
 
-		o = realloc(l->objects, room * sizeof(*o));
+		o = realloc(l->objects, capacity * sizeof(*o));
 		if (!o)
 			return -ENOMEM;
 		l->objects = o;
-		l->room = room;
+		l->capacity = capacity;
 	}
 	o = &l->objects[l->n++];
 	*o = (struct object){ .dev = file->dev, .inode = file->inode, .pid = look->pid };
@@ -149,19 +149,20 @@ int lock_probes_mapped(struct lock_probes *l, const struct rp_side_event *e)
 	uint64_t born;
 
 	if (!e->mmap.ino || knows(l, dev, e->mmap.ino, e->pid) ||
-	    rp_map_lookup(record_stacks_map(l->profile->stacks, STACK_MAP_PIDS), &key, &born))
+	    rp_map_lookup(record_stacks_map(l->rec->stacks, STACK_MAP_PIDS), &key, &born))
 		return 0; /* not asked for, or gone */
 	return lock_probes_process(l, e->pid);
 }
 
-int lock_probes_open(struct profile *p, const struct lock_config *config, struct lock_probes **out)
+int lock_probes_open(struct recording *rec, const struct lock_config *config,
+		     struct lock_probes **out)
 {
 	struct lock_probes *l = calloc(1, sizeof(*l));
 	int err = 0;
 
 	if (!l)
 		return -ENOMEM;
-	l->profile = p;
+	l->rec = rec;
 	l->way = rp_uprobe_way(1, false);
 	if (l->way == RP_UPROBE_NONE)
 		err = rp_fail(-EOPNOTSUPP,
@@ -169,9 +170,9 @@ int lock_probes_open(struct profile *p, const struct lock_config *config, struct
 			      "not let us have: see rawprof doctor");
 	if (!err)
 		err = load(l, config);
-	for (uint32_t i = 0; !err && i < p->opt->pids.n; i++)
-		err = lock_probes_process(l, p->opt->pids.id[i]);
-	if (!err && p->opt->pids.n && !l->places)
+	for (uint32_t i = 0; !err && i < rec->opt->pids.n; i++)
+		err = lock_probes_process(l, rec->opt->pids.id[i]);
+	if (!err && rec->opt->pids.n && !l->places)
 		err = rp_fail(-ENOENT, "no pthread_mutex_lock in what the process executes from");
 	if (err)
 		lock_probes_close(l);

@@ -61,15 +61,15 @@ const char *lock_check(const struct options *opt)
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
 
-static int configure(struct profile *p)
+static int configure(struct recording *rec)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 
-	if (p->config.eh && p->config.bounded && !l->options->hold) {
+	if (rec->config.eh && rec->config.bounded && !l->options->hold) {
 		/* Unrolled, as before Linux 5.17, and beside all else it is more than the verifier takes. */
 		rp_log(RP_WARN,
 		       "no unwinding by tables before Linux 5.17: user stacks by frame pointers");
-		p->config.eh = 0;
+		rec->config.eh = 0;
 	}
 	l->config.min_ns = l->options->min_ns;
 	l->config.hist = l->options->hist != NULL;
@@ -77,15 +77,15 @@ static int configure(struct profile *p)
 	return 0;
 }
 
-static int attach_classic(struct profile *p, const struct asm_program *program,
+static int attach_classic(struct recording *rec, const struct asm_program *program,
 			  const struct lock_config *config, const char *group, const char *event)
 {
 	struct rp_link *link;
-	int err = record_load(p, program, config);
+	int err = record_load(rec, program, config);
 
 	if (err >= 0)
 		err = rp_attach_tracepoint(err, group, event, 0, &link);
-	return err < 0 ? err : record_hold(p, link);
+	return err < 0 ? err : record_hold(rec, link);
 }
 
 static int nothing(void *ctx, const char *group, const char *event)
@@ -113,18 +113,18 @@ static int has_contention(void)
 }
 
 /* Ends first, so that none is missed. */
-static int attach_kernel(struct profile *p, const struct lock_config *config)
+static int attach_kernel(struct recording *rec, const struct lock_config *config)
 {
 	int err;
 
 	if (rp_has(RP_HAS_TP_BTF)) {
-		err = record_attach(p, &rp_lock_contention_end_program, config);
-		return err ? err : record_attach(p, &rp_lock_contention_begin_program, config);
+		err = record_attach(rec, &rp_lock_contention_end_program, config);
+		return err ? err : record_attach(rec, &rp_lock_contention_begin_program, config);
 	}
-	err = attach_classic(p, &rp_lock_contention_end_tp_program, config, "lock",
+	err = attach_classic(rec, &rp_lock_contention_end_tp_program, config, "lock",
 			     "contention_end");
 	return err ? err
-		   : attach_classic(p, &rp_lock_contention_begin_tp_program, config, "lock",
+		   : attach_classic(rec, &rp_lock_contention_begin_tp_program, config, "lock",
 				    "contention_begin");
 }
 
@@ -141,72 +141,72 @@ static const struct {
 	  "sys_enter_futex_wait", "sys_exit_futex_wait" },
 };
 
-static int attach_user(struct profile *p, const struct lock_config *config)
+static int attach_user(struct recording *rec, const struct lock_config *config)
 {
 	int err = 0;
 
 	if (rp_has(RP_HAS_TP_BTF)) {
-		err = record_attach(p, &rp_lock_futex_exit_program, config);
-		return err ? err : record_attach(p, &rp_lock_futex_enter_program, config);
+		err = record_attach(rec, &rp_lock_futex_exit_program, config);
+		return err ? err : record_attach(rec, &rp_lock_futex_enter_program, config);
 	}
 	for (size_t i = 0; !err && i < sizeof(futex_calls) / sizeof(futex_calls[0]); i++) {
 		if (i && has_event(futex_calls[i].name) <= 0)
 			continue;
-		err = attach_classic(p, &rp_lock_futex_exit_tp_program, config, "syscalls",
+		err = attach_classic(rec, &rp_lock_futex_exit_tp_program, config, "syscalls",
 				     futex_calls[i].exit_event);
 		if (!err)
-			err = attach_classic(p, futex_calls[i].enter, config, "syscalls",
+			err = attach_classic(rec, futex_calls[i].enter, config, "syscalls",
 					     futex_calls[i].enter_event);
 	}
 	return err;
 }
 
-static int attach_exit(struct profile *p, const struct lock_config *config)
+static int attach_exit(struct recording *rec, const struct lock_config *config)
 {
-	return rp_has(RP_HAS_TP_BTF) ? record_attach(p, &rp_lock_thread_exit_program, config)
-				     : attach_classic(p, &rp_lock_thread_exit_tp_program, config,
+	return rp_has(RP_HAS_TP_BTF) ? record_attach(rec, &rp_lock_thread_exit_program, config)
+				     : attach_classic(rec, &rp_lock_thread_exit_tp_program, config,
 						      "sched", "sched_process_exit");
 }
 
-static int attach_both_sides(struct profile *p, const struct lock_config *config)
+static int attach_both_sides(struct recording *rec, const struct lock_config *config)
 {
-	int err = attach_exit(p, config);
+	int err = attach_exit(rec, config);
 
 	if (err)
 		return err;
 	if (rp_has(RP_HAS_TP_BTF))
-		return record_attach(p, &rp_lock_waking_program, config);
+		return record_attach(rec, &rp_lock_waking_program, config);
 	rp_log(RP_INFO, "no BTF tracepoints: locks are told of by classic ones");
-	return attach_classic(p, &rp_lock_waking_tp_program, config, "sched", "sched_waking");
+	return attach_classic(rec, &rp_lock_waking_tp_program, config, "sched", "sched_waking");
 }
 
-static int attach_hold(struct profile *p, const struct lock_config *config)
+static int attach_hold(struct recording *rec, const struct lock_config *config)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 	struct lock_config hold = *config;
 	int err;
 
 	hold.hold = 1;
-	err = attach_exit(p, &hold);
-	return err ? err : lock_probes_open(p, &hold, &l->probes);
+	err = attach_exit(rec, &hold);
+	return err ? err : lock_probes_open(rec, &hold, &l->probes);
 }
 
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 	struct lock_config user;
 	bool kernel_locks = l->of_kernel;
 	int err, has;
 
-	l->config.profile = p->config;
+	l->config.common = rec->config;
 	l->config.spinning = 1;
 	/* How a thread came to its system call is of no interest. */
 	user = l->config;
 	user.spinning = 0;
-	user.profile.kernel_bytes = 0;
+	user.common.kernel_bytes = 0;
 
 	if (l->options->hold)
-		return attach_hold(p, &user);
+		return attach_hold(rec, &user);
 	/* Where the events were carried back to an older kernel, it would not take the programs. */
 	has = kernel_locks ? has_contention() : 0;
 	if (has < 0)
@@ -224,98 +224,98 @@ static int attach(struct profile *p)
 				"(lock:contention_begin)");
 		kernel_locks = false;
 	}
-	err = attach_both_sides(p, &l->config);
+	err = attach_both_sides(rec, &l->config);
 	if (!err && kernel_locks)
-		err = attach_kernel(p, &l->config);
+		err = attach_kernel(rec, &l->config);
 	if (!err && l->of_users)
-		err = attach_user(p, &user);
+		err = attach_user(rec, &user);
 	return err;
 }
 
-static int set_gate(struct profile *p, uint64_t open)
+static int set_gate(struct recording *rec, uint64_t open)
 {
-	return rp_map_update(record_stacks_map(p->stacks, LOCK_MAP_GATE), &(uint32_t){ 0 }, &open,
+	return rp_map_update(record_stacks_map(rec->stacks, LOCK_MAP_GATE), &(uint32_t){ 0 }, &open,
 			     BPF_ANY);
 }
 
-static int start(struct profile *p)
+static int start(struct recording *rec)
 {
-	return set_gate(p, 1);
+	return set_gate(rec, 1);
 }
 
-static int stop(struct profile *p)
+static int stop(struct recording *rec)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 
 	int err;
 
 	l->end_ns = rp_monotonic_ns();
-	err = set_gate(p, 0);
+	err = set_gate(rec, 0);
 	lock_probes_detach(l->probes);
 	return err;
 }
 
 /* The mappings of a program that we start are read before any of it runs: its first walk has tables. */
-static int loaded(struct profile *p, pid_t pid)
+static int loaded(struct recording *rec, pid_t pid)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 
 	return l->probes ? lock_probes_process(l->probes, (uint32_t)pid) : 0;
 }
 
-static int mapped(struct profile *p, const struct rp_side_event *e)
+static int mapped(struct recording *rec, const struct rp_side_event *e)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 
 	return lock_probes_mapped(l->probes, e);
 }
 
 /* Waits that began while their program was at work on that CPU; the kernel has left them out. */
-static int collect(struct profile *p)
+static int collect(struct recording *rec)
 {
 	static const char *const begins[] = { "lock_begin",    "lock_begin_tp", "lock_futex",
 					      "lock_futex_tp", "lock_waitv_tp", "lock_wait2_tp" };
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 	int err;
 
-	for (size_t i = 0; i < p->nprograms; i++) {
+	for (size_t i = 0; i < rec->nprograms; i++) {
 		struct rp_prog_stats stats;
 
-		if (rp_prog_stats(p->program[i], &stats))
+		if (rp_prog_stats(rec->program[i], &stats))
 			continue;
 		for (size_t b = 0; b < sizeof(begins) / sizeof(begins[0]); b++)
 			if (!strcmp(stats.name, begins[b]))
 				l->missed += stats.recursion_misses;
 	}
-	err = lock_weigh(p);
-	return err ? err : record_prepare_kernel(p);
+	err = lock_weigh(rec);
+	return err ? err : record_prepare_kernel(rec);
 }
 
 /* ---- the report ------------------------------------------------------------------------------------------- */
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type values[] = { { "contentions", "count" },
 							   { "delay", "nanoseconds" } };
 
-	(void)p;
+	(void)rec;
 	*n = 2;
 	return values;
 }
 
-static const struct report_value_type *hold_types(const struct profile *p, size_t *n)
+static const struct report_value_type *hold_types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type values[] = { { "holds", "count" },
 							   { "time", "nanoseconds" } };
 
-	(void)p;
+	(void)rec;
 	*n = 2;
 	return values;
 }
 
-static void describe(struct profile *p, struct report_info *info)
+static void describe(struct recording *rec, struct report_info *info)
 {
-	const struct lock *l = p->ctx;
+	const struct lock *l = rec->ctx;
 
 	info->event = l->options->hold ? "pthread_mutex_lock"
 		      : !l->of_kernel  ? "futex"
@@ -323,28 +323,28 @@ static void describe(struct profile *p, struct report_info *info)
 				       : "contention_begin, futex";
 }
 
-static int books(struct profile *p, uint64_t kept, struct books *b)
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	const struct lock *l = p->ctx;
+	const struct lock *l = rec->ctx;
 	struct lock_stats s;
-	int err = record_stacks_stats(p->stacks, &s);
+	int err = record_stacks_stats(rec->stacks, &s);
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	if (s.unbegun)
+	if (s.no_begin)
 		rp_log(RP_INFO,
 		       "%" PRIu64 " waits had begun before, or were lost: their ends are left out",
-		       s.unbegun);
-	if (s.unblamed)
+		       s.no_begin);
+	if (s.waker_lost)
 		rp_log(RP_WARN, "%" PRIu64 " times who let go of a lock is not known: no room",
-		       s.unblamed);
+		       s.waker_lost);
 	if (s.hists_full)
 		rp_log(RP_WARN, "%" PRIu64 " waits are in no histogram: for more than %d locks",
 		       s.hists_full, HIST_LOCKS);
-	b->ledger.events = l->options->hold ? "holds" : "waits";
-	b->ledger.fired += l->missed;
-	b->ledger.kept = l->kept;
+	b->report.events = l->options->hold ? "holds" : "waits";
+	b->report.fired += l->missed;
+	b->report.kept = l->kept;
 	record_ledger_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
 	record_ledger_add(b, "other types", l->other_types, REPORT_FILTERED);
 	record_ledger_add(b, "while we were at work", s.nested + l->missed, REPORT_LOST);
@@ -355,7 +355,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	return 0;
 }
 
-static const struct profiler lock_profiler = {
+static const struct record_profiler lock_profiler = {
 	.command = "lock",
 	.nmaps = LOCK_MAPS,
 	.weight = 1,
@@ -370,11 +370,11 @@ static const struct profiler lock_profiler = {
 	.types = types,
 	.samples = lock_samples,
 	.describe = describe,
-	.books = books,
+	.ledger = ledger,
 };
 
 /* Rows where the format has them, unless stacks were asked for. */
-static void choose_view(const struct options *opt, struct profiler *profiler)
+static void choose_view(const struct options *opt, struct record_profiler *profiler)
 {
 	const struct lock_options *own = opt->own;
 
@@ -396,7 +396,7 @@ int command_lock(const struct options *opt)
 	struct lock l = { .options = opt->own,
 			  .of_users = !opt->kernel_only,
 			  .of_kernel = !opt->user_only };
-	struct profiler profiler = lock_profiler;
+	struct record_profiler profiler = lock_profiler;
 	struct asm_map maps[LOCK_MAPS];
 	struct options both_sides = *opt;
 	int status;

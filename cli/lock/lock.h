@@ -55,9 +55,9 @@ struct lock_item {
 
 struct lock_list {
 	struct lock_item *item;
-	size_t n, room;
+	size_t n, capacity;
 	char **text; /* words that were made */
-	size_t ntexts, texts_room;
+	size_t ntexts, texts_capacity;
 };
 void lock_list_free(struct lock_list *list);
 
@@ -85,9 +85,9 @@ struct lock {
  * The waits that are to be shown, with their words. earlier: without those that an earlier call with this has had.
  * Counts what was left out. 0 or a negative errno.
  */
-int lock_waits(struct profile *p, bool earlier, struct lock_list *out);
+int lock_waits(struct recording *rec, bool earlier, struct lock_list *out);
 /* Tells the stacks what they weigh. 0 or a negative errno. */
-int lock_weigh(struct profile *p);
+int lock_weigh(struct recording *rec);
 /* Whether the type was asked for. */
 bool lock_wanted(const struct lock *l, const char *type);
 
@@ -103,23 +103,24 @@ const char *lock_outcome_name(uint32_t outcome);
 /*
  * Fills in the words of the item; those that are not constants are added to the list's texts. -ENOMEM.
  */
-int lock_describe(struct profile *p, struct lock_list *list, struct lock_item *item);
+int lock_describe(struct recording *rec, struct lock_list *list, struct lock_item *item);
 /* ---- --hold. 0 or a negative errno. */
 
 /* Loads the programs, and probes the processes that were asked for. */
-int lock_probes_open(struct profile *p, const struct lock_config *config, struct lock_probes **out);
+int lock_probes_open(struct recording *rec, const struct lock_config *config,
+		     struct lock_probes **out);
 /* The files of a process; those that it has mapped since. */
 int lock_probes_process(struct lock_probes *l, uint32_t pid);
 int lock_probes_mapped(struct lock_probes *l, const struct rp_side_event *e);
 void lock_probes_detach(struct lock_probes *l);
 void lock_probes_close(struct lock_probes *l);
 
-/* Ways out, as struct profiler has them. */
-int lock_report_grid(struct profile *p);
-int lock_report_interval(struct profile *p);
-int lock_report_hists(struct profile *p);
-int lock_report_hists_interval(struct profile *p);
-int lock_samples(struct profile *p, struct report *report, struct names *names);
+/* Ways out, as struct record_profiler has them. */
+int lock_report_grid(struct recording *rec);
+int lock_report_interval(struct recording *rec);
+int lock_report_hists(struct recording *rec);
+int lock_report_hists_interval(struct recording *rec);
+int lock_samples(struct recording *rec, struct report *report, struct names *names);
 
 /* The key columns of --by; NULL: no such word. */
 struct lock_by {

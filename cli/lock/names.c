@@ -213,14 +213,14 @@ static bool is_kernel_lock_function(const char *name)
 }
 
 /* The function of a kernel stack that wants the lock or lets go of it; NULL: the stack is empty. */
-static const char *kernel_caller(struct profile *p, const struct stack_record *r)
+static const char *kernel_caller(struct recording *rec, const struct stack_record *r)
 {
 	const size_t n = r->kernel_bytes / 8;
 	const char *name = NULL;
 	struct sym_frame f;
 
-	for (size_t i = record_probe_frames(&p->session, r->frames, n); i < n; i++) {
-		sym_kernel_lookup(p->session.kernel, r->frames[i], true, &f);
+	for (size_t i = record_probe_frames(&rec->session, r->frames, n); i < n; i++) {
+		sym_kernel_lookup(rec->session.kernel, r->frames[i], true, &f);
 		name = f.name ? f.name : name;
 		if (f.name && !is_kernel_lock_function(f.name))
 			break;
@@ -253,7 +253,7 @@ struct caller {
 	const char *type; /* by what it called; NULL: not known */
 };
 
-static struct caller user_caller(struct profile *p, const struct stack_record *r)
+static struct caller user_caller(struct recording *rec, const struct stack_record *r)
 {
 	const uint64_t *frames = r->frames + r->kernel_bytes / 8;
 	const struct name_owner owner = record_owner(r);
@@ -266,8 +266,8 @@ static struct caller user_caller(struct profile *p, const struct stack_record *r
 		const char *name;
 		struct sym_frame f;
 
-		sym_user_lookup(p->session.user, owner.pid, owner.time, addr, is_return, &f);
-		name = f.name ? sym_demangle(p->session.demangler, f.name) : NULL;
+		sym_user_lookup(rec->session.user, owner.pid, owner.time, addr, is_return, &f);
+		name = f.name ? sym_demangle(rec->session.demangler, f.name) : NULL;
 		if (!is_library(&f, name)) {
 			c.name = name;
 			c.addr = addr;
@@ -287,16 +287,16 @@ static int keep(struct lock_list *list, char *text, const char **out)
 {
 	if (!text)
 		return -ENOMEM;
-	if (list->ntexts == list->texts_room) {
-		size_t room = list->texts_room ? 2 * list->texts_room : 256;
-		char **grown = realloc(list->text, room * sizeof(*grown));
+	if (list->ntexts == list->texts_capacity) {
+		size_t capacity = list->texts_capacity ? 2 * list->texts_capacity : 256;
+		char **grown = realloc(list->text, capacity * sizeof(*grown));
 
 		if (!grown) {
 			free(text);
 			return -ENOMEM;
 		}
 		list->text = grown;
-		list->texts_room = room;
+		list->texts_capacity = capacity;
 	}
 	list->text[list->ntexts++] = text;
 	*out = text;
@@ -321,7 +321,8 @@ static char *with_offset(const char *name, uint64_t offset)
 }
 
 /* A variable of one of the files that the stack goes through: who waits for a lock knows where it is. */
-static void find_variable(struct profile *p, const struct stack_record *r, struct sym_frame *out)
+static void find_variable(struct recording *rec, const struct stack_record *r,
+			  struct sym_frame *out)
 {
 	const uint64_t *frames = r->frames + r->kernel_bytes / 8;
 	const struct name_owner owner = record_owner(r);
@@ -332,7 +333,7 @@ static void find_variable(struct profile *p, const struct stack_record *r, struc
 		const bool is_return = record_names_take_mark(&owner, &addr);
 		struct sym_frame f;
 
-		sym_user_lookup(p->session.user, owner.pid, owner.time, addr, is_return, &f);
+		sym_user_lookup(rec->session.user, owner.pid, owner.time, addr, is_return, &f);
 		if (!f.image || f.image == last)
 			continue;
 		last = f.image;
@@ -342,7 +343,7 @@ static void find_variable(struct profile *p, const struct stack_record *r, struc
 }
 
 /* How a lock is called; the caller's. */
-static char *name_lock(struct profile *p, const struct stack_record *r, uint32_t how)
+static char *name_lock(struct recording *rec, const struct stack_record *r, uint32_t how)
 {
 	struct sym_frame f = { 0 };
 
@@ -351,10 +352,10 @@ static char *name_lock(struct profile *p, const struct stack_record *r, uint32_t
 	if (how & LOCK_SIGHAND)
 		return strdup("siglock");
 	if (how & LOCK_FUTEX)
-		find_variable(p, r, &f);
+		find_variable(rec, r, &f);
 	else
-		sym_kernel_lookup(p->session.kernel, r->tag, false, &f);
-	return f.name ? with_offset(sym_demangle(p->session.demangler, f.name), f.offset)
+		sym_kernel_lookup(rec->session.kernel, r->tag, false, &f);
+	return f.name ? with_offset(sym_demangle(rec->session.demangler, f.name), f.offset)
 		      : format_hex(r->tag);
 }
 
@@ -371,34 +372,34 @@ static int word_of_caller(struct lock_list *list, const struct caller *c, const 
 	return keep(list, format_hex(c->addr), out);
 }
 
-static int describe_releaser(struct profile *p, struct lock_list *list, struct lock_item *item)
+static int describe_releaser(struct recording *rec, struct lock_list *list, struct lock_item *item)
 {
 	const struct stack_record *r = item->releaser->record;
 	struct caller c = { 0 };
 
 	item->word[LOCK_WORD_RELEASER] = r->comm;
 	if (item->how & LOCK_FUTEX)
-		c = user_caller(p, r);
+		c = user_caller(rec, r);
 	if (!c.name && !c.addr)
-		c.name = kernel_caller(p, r);
+		c.name = kernel_caller(rec, r);
 	return word_of_caller(list, &c, &item->word[LOCK_WORD_RELEASED]);
 }
 
-int lock_describe(struct profile *p, struct lock_list *list, struct lock_item *item)
+int lock_describe(struct recording *rec, struct lock_list *list, struct lock_item *item)
 {
 	const struct stack_record *r = item->waiter->record;
-	const struct lock *l = p->ctx;
+	const struct lock *l = rec->ctx;
 	struct caller c = { 0 };
 	char *text = NULL;
-	int err = keep(list, name_lock(p, r, item->how), &item->word[LOCK_WORD_LOCK]);
+	int err = keep(list, name_lock(rec, r, item->how), &item->word[LOCK_WORD_LOCK]);
 
 	item->word[LOCK_WORD_TYPE] = l->options->hold ? "umutex" : lock_kernel_type(item->how);
 	if (item->how & LOCK_FUTEX) {
-		c = user_caller(p, r);
+		c = user_caller(rec, r);
 		if (c.type && !(item->how & (LOCK_FUTEX_PI | LOCK_FUTEX_ANY)))
 			item->word[LOCK_WORD_TYPE] = c.type;
 	} else {
-		c.name = kernel_caller(p, r);
+		c.name = kernel_caller(rec, r);
 	}
 	if (!err)
 		err = word_of_caller(list, &c, &item->word[LOCK_WORD_CALLER]);
@@ -411,6 +412,6 @@ int lock_describe(struct profile *p, struct lock_list *list, struct lock_item *i
 	item->word[LOCK_WORD_OUTCOME] = lock_outcome_name(item->outcome);
 	item->word[LOCK_WORD_RELEASER] = item->word[LOCK_WORD_RELEASED] = "";
 	if (!err && item->releaser)
-		err = describe_releaser(p, list, item);
+		err = describe_releaser(rec, list, item);
 	return err;
 }

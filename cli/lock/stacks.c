@@ -12,14 +12,14 @@
 
 static int push(struct name_ids *to, uint32_t id)
 {
-	if (to->n == to->room) {
-		size_t room = to->room ? 2 * to->room : 64;
-		uint32_t *grown = realloc(to->id, room * sizeof(*grown));
+	if (to->n == to->capacity) {
+		size_t capacity = to->capacity ? 2 * to->capacity : 64;
+		uint32_t *grown = realloc(to->id, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		to->id = grown;
-		to->room = room;
+		to->capacity = capacity;
 	}
 	to->id[to->n++] = id;
 	return 0;
@@ -35,13 +35,13 @@ static int push_mark(struct report *report, struct name_ids *to, const char *nam
 }
 
 /* Leaf first; a wait for a futex begins with a system call. */
-static int intern(struct profile *p, struct names *names, const struct stack_record *r,
+static int intern(struct recording *rec, struct names *names, const struct stack_record *r,
 		  struct name_ids *out)
 {
-	const struct lock *l = p->ctx;
+	const struct lock *l = rec->ctx;
 	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
 	const struct name_owner owner = record_owner(r);
-	const size_t ours = record_probe_frames(&p->session, r->frames, nkernel);
+	const size_t ours = record_probe_frames(&rec->session, r->frames, nkernel);
 	int err = record_names_intern(names, NULL, r->frames + ours, nkernel - ours, NAMES_RETURN,
 				      out);
 
@@ -49,17 +49,17 @@ static int intern(struct profile *p, struct names *names, const struct stack_rec
 		   : record_names_intern(
 			     names, &owner, r->frames + nkernel, nuser,
 			     l->options->hold ? NAMES_RETURN
-			     : nkernel ? record_names_entered(&p->session, r->frames, nkernel)
+			     : nkernel ? record_names_entered(&rec->session, r->frames, nkernel)
 				       : NAMES_SYSCALL,
 			     out);
 }
 
 /* frames: who let go from the outside in, the mark, who waits from the inside out. */
-static int add_releaser(struct profile *p, struct names *names, struct report *report,
+static int add_releaser(struct recording *rec, struct names *names, struct report *report,
 			const struct stack_record *r, struct name_ids *frames)
 {
 	struct name_ids theirs = { 0 };
-	int err = intern(p, names, r, &theirs);
+	int err = intern(rec, names, r, &theirs);
 
 	if (!err)
 		err = push_mark(report, frames, r->comm);
@@ -71,7 +71,7 @@ static int add_releaser(struct profile *p, struct names *names, struct report *r
 	return err;
 }
 
-static int add_item(struct profile *p, struct names *names, struct report *report,
+static int add_item(struct recording *rec, struct names *names, struct report *report,
 		    const struct lock_item *item)
 {
 	const struct stack_record *r = item->waiter->record;
@@ -91,9 +91,9 @@ static int add_item(struct profile *p, struct names *names, struct report *repor
 	int err = 0;
 
 	if (item->releaser)
-		err = add_releaser(p, names, report, item->releaser->record, &frames);
+		err = add_releaser(rec, names, report, item->releaser->record, &frames);
 	if (!err)
-		err = intern(p, names, r, &frames);
+		err = intern(rec, names, r, &frames);
 	sample.frames = frames.id;
 	sample.nframes = frames.n;
 	if (!err)
@@ -102,13 +102,13 @@ static int add_item(struct profile *p, struct names *names, struct report *repor
 	return err;
 }
 
-int lock_samples(struct profile *p, struct report *report, struct names *names)
+int lock_samples(struct recording *rec, struct report *report, struct names *names)
 {
 	struct lock_list list = { 0 };
-	int err = lock_waits(p, false, &list);
+	int err = lock_waits(rec, false, &list);
 
 	for (size_t i = 0; !err && i < list.n; i++)
-		err = add_item(p, names, report, &list.item[i]);
+		err = add_item(rec, names, report, &list.item[i]);
 	lock_list_free(&list);
 	return err;
 }

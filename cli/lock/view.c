@@ -289,9 +289,9 @@ static int print_sentences(FILE *out, struct lock_list *list)
 
 /* ---- all together ----------------------------------------------------------------------------------------- */
 
-static int sort_grid(const struct profile *p, struct report_grid *g)
+static int sort_grid(const struct recording *rec, struct report_grid *g)
 {
-	int column = report_grid_column(g, p->opt->sort ? p->opt->sort : "total");
+	int column = report_grid_column(g, rec->opt->sort ? rec->opt->sort : "total");
 
 	if (column < 0)
 		return rp_fail(
@@ -299,14 +299,14 @@ static int sort_grid(const struct profile *p, struct report_grid *g)
 			"no column '%s': there are waits, total, average, longest, timed_out, "
 			"no_wait, "
 			"and those of the words",
-			p->opt->sort);
+			rec->opt->sort);
 	return report_grid_sort(g, (unsigned int)column, false,
-				p->opt->show.top_functions ? p->opt->show.top_functions : ROWS);
+				rec->opt->show.top_functions ? rec->opt->show.top_functions : ROWS);
 }
 
-static int new_grid(const struct profile *p, struct report_grid **out)
+static int new_grid(const struct recording *rec, struct report_grid **out)
 {
-	const struct lock *l = p->ctx;
+	const struct lock *l = rec->ctx;
 	const struct shape shape = shape_of(l);
 	struct report_column columns[REPORT_GRID_MAX_COLUMNS];
 	char title[64];
@@ -328,80 +328,80 @@ static int new_grid(const struct profile *p, struct report_grid **out)
 	return report_grid_new(&spec, out);
 }
 
-static int fill_grid(struct profile *p, struct report_grid *g, struct lock_list *list, bool part,
-		     struct books *books)
+static int fill_grid(struct recording *rec, struct report_grid *g, struct lock_list *list,
+		     bool part, struct record_ledger *ledger)
 {
-	struct lock *l = p->ctx;
-	struct profile_info info;
+	struct lock *l = rec->ctx;
+	struct record_info info;
 	const struct shape shape = shape_of(l);
 	int err = add_rows(g, &shape, list);
 
 	if (!err)
-		err = sort_grid(p, g);
+		err = sort_grid(rec, g);
 	if (!err)
-		err = record_info(p, NULL, &info);
+		err = record_info(rec, NULL, &info);
 	if (err)
 		return err;
 	if (part) {
 		const uint64_t now = rp_monotonic_ns();
-		const uint64_t before = l->earlier_ns ? l->earlier_ns : p->session.begin_ns;
+		const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->session.begin_ns;
 
-		info.info.start_ns = before + p->session.wall_offset;
+		info.info.start_ns = before + rec->session.wall_offset;
 		info.info.duration_ns = now - before;
 		l->earlier_ns = now;
 	}
 	err = report_grid_set_info(g, &info.info);
 	record_info_free(&info);
-	return err ? err : profile_grid_books(p, 0, g, books);
+	return err ? err : profile_grid_ledger(rec, 0, g, ledger);
 }
 
 /* A series goes to one file, which is emptied before the first of them. */
-static int write_out(struct profile *p, const struct report_grid *g, bool part)
+static int write_out(struct recording *rec, const struct report_grid *g, bool part)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 	int err = 0;
 
-	p->output.show.part = part;
+	rec->output.show.part = part;
 	if (!l->written)
-		err = output_empty(&p->output);
+		err = output_empty(&rec->output);
 	l->written = true;
 	if (!err)
-		err = p->opt->format->write_grid(g, p->output.stream, &p->output.show);
-	return output_failed(&p->output, err);
+		err = rec->opt->format->write_grid(g, rec->output.stream, &rec->output.show);
+	return output_failed(&rec->output, err);
 }
 
-static int report(struct profile *p, bool part)
+static int report(struct recording *rec, bool part)
 {
 	struct lock_list list = { 0 };
 	struct report_grid *g = NULL;
-	struct books books;
-	int err = lock_waits(p, part, &list);
+	struct record_ledger ledger;
+	int err = lock_waits(rec, part, &list);
 
 	if (!err)
-		err = new_grid(p, &g);
+		err = new_grid(rec, &g);
 	if (!err)
-		err = fill_grid(p, g, &list, part, &books);
+		err = fill_grid(rec, g, &list, part, &ledger);
 	if (!err)
-		err = write_out(p, g, part);
-	if (!err && p->opt->format->write == report_write_table)
-		err = print_sentences(p->output.stream, &list);
+		err = write_out(rec, g, part);
+	if (!err && rec->opt->format->write == report_write_table)
+		err = print_sentences(rec->output.stream, &list);
 	if (!err)
-		err = output_flush(&p->output);
+		err = output_flush(&rec->output);
 	if (!err && !part)
-		err = output_tell(&p->output, p->opt, NULL, &books.ledger, &books.cost);
+		err = output_tell(&rec->output, rec->opt, NULL, &ledger.report, &ledger.cost);
 	report_grid_free(g);
 	lock_list_free(&list);
 	return err;
 }
 
-int lock_report_grid(struct profile *p)
+int lock_report_grid(struct recording *rec)
 {
-	return report(p, false);
+	return report(rec, false);
 }
 
-int lock_report_interval(struct profile *p)
+int lock_report_interval(struct recording *rec)
 {
-	int err = record_prepare_kernel(p);
+	int err = record_prepare_kernel(rec);
 
-	return err ? err : report(p, true);
+	return err ? err : report(rec, true);
 }

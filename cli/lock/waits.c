@@ -17,13 +17,13 @@ void lock_list_free(struct lock_list *list)
 
 /* A walk through the maps. */
 struct walk {
-	struct profile *p;
+	struct recording *rec;
 	struct lock_list *list;
 	uint64_t now; /* until when waits that go on have lasted */
 	/* With intervals: what is found now, for the next one. */
 	struct lock_pair *key;
 	struct lock_sum *sum;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static int add_item(struct walk *w, const struct lock_pair *pair, const struct lock_sum *sum)
@@ -31,18 +31,18 @@ static int add_item(struct walk *w, const struct lock_pair *pair, const struct l
 	struct lock_list *list = w->list;
 	struct lock_item *item;
 
-	if (list->n == list->room) {
-		size_t room = list->room ? 2 * list->room : 256;
-		struct lock_item *grown = realloc(list->item, room * sizeof(*grown));
+	if (list->n == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 256;
+		struct lock_item *grown = realloc(list->item, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		list->item = grown;
-		list->room = room;
+		list->capacity = capacity;
 	}
 	item = &list->item[list->n];
-	*item = (struct lock_item){ .waiter = record_stacks_find(w->p->stacks, pair->waiter),
-				    .releaser = pair->releaser ? record_stacks_find(w->p->stacks,
+	*item = (struct lock_item){ .waiter = record_stacks_find(w->rec->stacks, pair->waiter),
+				    .releaser = pair->releaser ? record_stacks_find(w->rec->stacks,
 										    pair->releaser)
 							       : NULL,
 				    .how = pair->how,
@@ -64,21 +64,21 @@ static int compare_pairs(const void *a, const void *b)
 /* What of it is new since the last interval; remembers it for the next one. */
 static int take_new(struct walk *w, const struct lock_pair *pair, struct lock_sum *sum)
 {
-	const struct lock *l = w->p->ctx;
+	const struct lock *l = w->rec->ctx;
 	const struct lock_pair *known;
 
-	if (w->n == w->room) {
-		size_t room = w->room ? 2 * w->room : 256;
-		struct lock_pair *keys = realloc(w->key, room * sizeof(*keys));
+	if (w->n == w->capacity) {
+		size_t capacity = w->capacity ? 2 * w->capacity : 256;
+		struct lock_pair *keys = realloc(w->key, capacity * sizeof(*keys));
 		struct lock_sum *sums;
 
 		if (keys)
 			w->key = keys;
-		sums = keys ? realloc(w->sum, room * sizeof(*sums)) : NULL;
+		sums = keys ? realloc(w->sum, capacity * sizeof(*sums)) : NULL;
 		if (!sums)
 			return -ENOMEM;
 		w->sum = sums;
-		w->room = room;
+		w->capacity = capacity;
 	}
 	w->key[w->n] = *pair;
 	w->sum[w->n++] = *sum;
@@ -102,7 +102,7 @@ static int take_result(void *ctx, const void *key, const void *value)
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
 	/* While it goes on: it came after the stacks were fetched, and is of the next interval. */
-	if (w->p->opt->interval && !record_stacks_find(w->p->stacks, pair.waiter))
+	if (w->rec->opt->interval && !record_stacks_find(w->rec->stacks, pair.waiter))
 		return 0;
 	if (!w->now)
 		err = take_new(w, &pair, &sum);
@@ -111,7 +111,7 @@ static int take_result(void *ctx, const void *key, const void *value)
 
 static int take_waiting(struct walk *w, const struct lock_waits *waits)
 {
-	struct lock *l = w->p->ctx;
+	struct lock *l = w->rec->ctx;
 	int err = 0;
 
 	for (int i = 0; !err && i < LOCK_DEPTH; i++) {
@@ -141,7 +141,7 @@ static int take_thread(void *ctx, const void *key, const void *value)
 static int take_spinners(void *ctx, const void *key, const void *value)
 {
 	struct walk *w = ctx;
-	size_t stride = rp_map_cpu_stride(&record_stacks_maps(w->p->stacks)[LOCK_MAP_SPINNERS]);
+	size_t stride = rp_map_cpu_stride(&record_stacks_maps(w->rec->stacks)[LOCK_MAP_SPINNERS]);
 	int err = 0;
 
 	(void)key;
@@ -152,30 +152,30 @@ static int take_spinners(void *ctx, const void *key, const void *value)
 
 static int each(struct walk *w, int map, int (*fn)(void *ctx, const void *key, const void *value))
 {
-	int n = rp_map_each(record_stacks_map(w->p->stacks, map),
-			    &record_stacks_maps(w->p->stacks)[map], fn, w);
+	int n = rp_map_each(record_stacks_map(w->rec->stacks, map),
+			    &record_stacks_maps(w->rec->stacks)[map], fn, w);
 
 	return n < 0 ? n : 0;
 }
 
 static int weigh(void *ctx, const void *key, const void *value)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 	struct lock_pair pair;
 	struct lock_sum sum;
 	int err;
 
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
-	err = record_stacks_add(p->stacks, pair.waiter,
+	err = record_stacks_add(rec->stacks, pair.waiter,
 				(uint64_t[STACK_VALUES]){ sum.count, sum.ns });
 	return err == -ENOENT ? 0 : err; /* lock_waits() says it */
 }
 
-int lock_weigh(struct profile *p)
+int lock_weigh(struct recording *rec)
 {
-	int n = rp_map_each(record_stacks_map(p->stacks, LOCK_MAP_RESULTS),
-			    &record_stacks_maps(p->stacks)[LOCK_MAP_RESULTS], weigh, p);
+	int n = rp_map_each(record_stacks_map(rec->stacks, LOCK_MAP_RESULTS),
+			    &record_stacks_maps(rec->stacks)[LOCK_MAP_RESULTS], weigh, rec);
 
 	return n < 0 ? n : 0;
 }
@@ -195,20 +195,20 @@ bool lock_wanted(const struct lock *l, const char *type)
 }
 
 /* Names what is there and drops what was not asked for. */
-static int choose(struct profile *p, struct lock_list *list)
+static int choose(struct recording *rec, struct lock_list *list)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 	size_t n = 0;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < list->n; i++) {
 		struct lock_item *item = &list->item[i];
 
-		err = lock_describe(p, list, item);
+		err = lock_describe(rec, list, item);
 		if (err)
 			break;
-		if (!record_comm_wanted(p, item->waiter->record->comm))
-			p->not_wanted += item->count;
+		if (!record_comm_wanted(rec, item->waiter->record->comm))
+			rec->not_wanted += item->count;
 		else if (!lock_wanted(l, item->word[LOCK_WORD_TYPE]))
 			l->other_types += item->count;
 		else
@@ -239,11 +239,11 @@ static int sort_earlier(struct walk *w)
 	return 0;
 }
 
-int lock_waits(struct profile *p, bool earlier, struct lock_list *out)
+int lock_waits(struct recording *rec, bool earlier, struct lock_list *out)
 {
-	struct lock *l = p->ctx;
+	struct lock *l = rec->ctx;
 	struct lock_list list = { 0 };
-	struct walk w = { .p = p, .list = &list, .now = earlier ? 0 : l->end_ns };
+	struct walk w = { .rec = rec, .list = &list, .now = earlier ? 0 : l->end_ns };
 	int err;
 
 	l->shorter = 0; /* a series asks more than once */
@@ -252,9 +252,9 @@ int lock_waits(struct profile *p, bool earlier, struct lock_list *out)
 		err = each(&w, LOCK_MAP_THREADS, take_thread);
 	if (!err && !earlier)
 		err = each(&w, LOCK_MAP_SPINNERS, take_spinners);
-	p->not_wanted = l->other_types = 0;
+	rec->not_wanted = l->other_types = 0;
 	if (!err)
-		err = choose(p, &list);
+		err = choose(rec, &list);
 	l->kept = 0;
 	for (size_t i = 0; !err && i < list.n; i++)
 		l->kept += list.item[i].count;

@@ -22,9 +22,9 @@ static uint32_t page_bytes(void)
 }
 
 /* Where the kernel was is no question: it was faulting, or mapping. */
-static int user_stacks_only(struct profile *p)
+static int user_stacks_only(struct recording *rec)
 {
-	p->config.kernel_bytes = 0;
+	rec->config.kernel_bytes = 0;
 	return 0;
 }
 
@@ -36,15 +36,15 @@ struct faults {
 	struct mem_faults_config config;
 };
 
-static int open_event(struct profile *p, int which, const char *name,
+static int open_event(struct recording *rec, int which, const char *name,
 		      const struct asm_program *program)
 {
-	struct faults *f = p->ctx;
+	struct faults *f = rec->ctx;
 	struct rp_perf_options options = { .period = 1, .disabled = true };
 	int err, fd;
 
 	f->config.major = which == MAJOR;
-	fd = record_load(p, program, &f->config);
+	fd = record_load(rec, program, &f->config);
 	err = fd < 0 ? fd : rp_event_parse(name, &options.event);
 	if (!err)
 		err = rp_perf_open(&options, &f->perf[which]);
@@ -60,51 +60,51 @@ static bool has_fault_tracepoints(void)
 	       rp_btf_find(btf, "btf_trace_page_fault_kernel", BTF_KIND_TYPEDEF) >= 0;
 }
 
-static int attach_begin(struct profile *p)
+static int attach_begin(struct recording *rec)
 {
-	struct faults *f = p->ctx;
+	struct faults *f = rec->ctx;
 	int err;
 
 	if (!has_fault_tracepoints()) {
 		rp_log(RP_INFO, "no tracepoints of page faults here: they begin with an event");
-		return open_event(p, BEGINS, "page-faults", &rp_mem_fault_begin_program);
+		return open_event(rec, BEGINS, "page-faults", &rp_mem_fault_begin_program);
 	}
-	err = record_attach(p, &rp_mem_fault_user_program, &f->config);
-	return err ? err : record_attach(p, &rp_mem_fault_kernel_program, &f->config);
+	err = record_attach(rec, &rp_mem_fault_user_program, &f->config);
+	return err ? err : record_attach(rec, &rp_mem_fault_kernel_program, &f->config);
 }
 
-static int attach_pages(struct profile *p)
+static int attach_pages(struct recording *rec)
 {
-	struct faults *f = p->ctx;
+	struct faults *f = rec->ctx;
 	const struct rp_btf *btf;
 	struct rp_link *link;
 	int err;
 
 	if (rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
 	    rp_btf_tracepoint_takes(btf, "mm_page_alloc", 0, "page") == 1)
-		return record_attach(p, &rp_mem_fault_page_program, &f->config);
-	err = rp_attach_tracepoint(record_load(p, &rp_mem_fault_page_tp_program, &f->config),
+		return record_attach(rec, &rp_mem_fault_page_program, &f->config);
+	err = rp_attach_tracepoint(record_load(rec, &rp_mem_fault_page_tp_program, &f->config),
 				   "kmem", "mm_page_alloc", 0, &link);
-	return err < 0 ? err : record_hold(p, link);
+	return err < 0 ? err : record_hold(rec, link);
 }
 
-static int attach_faults(struct profile *p)
+static int attach_faults(struct recording *rec)
 {
-	struct faults *f = p->ctx;
+	struct faults *f = rec->ctx;
 	int err;
 
-	f->config = (struct mem_faults_config){ .profile = p->config, .page_bytes = page_bytes() };
-	err = open_event(p, MINOR, "minor-faults", &rp_mem_fault_end_program);
+	f->config = (struct mem_faults_config){ .common = rec->config, .page_bytes = page_bytes() };
+	err = open_event(rec, MINOR, "minor-faults", &rp_mem_fault_end_program);
 	if (!err)
-		err = open_event(p, MAJOR, "major-faults", &rp_mem_fault_end_program);
+		err = open_event(rec, MAJOR, "major-faults", &rp_mem_fault_end_program);
 	if (!err)
-		err = attach_pages(p);
-	return err ? err : attach_begin(p);
+		err = attach_pages(rec);
+	return err ? err : attach_begin(rec);
 }
 
-static int start_faults(struct profile *p)
+static int start_faults(struct recording *rec)
 {
-	struct faults *f = p->ctx;
+	struct faults *f = rec->ctx;
 	int err = 0;
 
 	for (int i = 0; !err && i < EVENTS; i++)
@@ -113,9 +113,9 @@ static int start_faults(struct profile *p)
 	return err;
 }
 
-static int stop_faults(struct profile *p)
+static int stop_faults(struct recording *rec)
 {
-	struct faults *f = p->ctx;
+	struct faults *f = rec->ctx;
 	int err = 0;
 
 	for (int i = 0; !err && i < EVENTS; i++)
@@ -124,9 +124,9 @@ static int stop_faults(struct profile *p)
 	return err;
 }
 
-static int tick_faults(struct profile *p)
+static int tick_faults(struct recording *rec)
 {
-	struct faults *f = p->ctx;
+	struct faults *f = rec->ctx;
 	int joined = 0;
 
 	for (int i = 0; joined >= 0 && i < EVENTS; i++)
@@ -135,26 +135,26 @@ static int tick_faults(struct profile *p)
 	return joined < 0 ? joined : 0;
 }
 
-static const struct report_value_type *types_of_faults(const struct profile *p, size_t *n)
+static const struct report_value_type *types_of_faults(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type types[] = { { "faults", "count" },
 							  { "resident", "bytes" },
 							  { "major_faults", "count" } };
 
-	(void)p;
+	(void)rec;
 	*n = sizeof(types) / sizeof(types[0]);
 	return types;
 }
 
 /* The program waits until its libraries are there and its tables known: what it does first counts like the rest. */
-static int loaded(struct profile *p, pid_t pid)
+static int loaded(struct recording *rec, pid_t pid)
 {
-	(void)p;
+	(void)rec;
 	(void)pid;
 	return 0;
 }
 
-static const struct profiler faults_profiler = {
+static const struct record_profiler faults_profiler = {
 	.command = "mem",
 	.maps = rp_mem_faults_maps,
 	.nmaps = MEM_FAULTS_MAPS,
@@ -181,7 +181,7 @@ static int run_faults(const struct options *opt)
 /* ---- growth ----------------------------------------------------------------------------------------------- */
 
 struct growth {
-	int fd[PROFILE_PROGRAMS]; /* enter and leave of each hook */
+	int fd[RECORD_PROGRAMS]; /* enter and leave of each hook */
 };
 
 static uint32_t page_shift(void)
@@ -193,13 +193,13 @@ static uint32_t page_shift(void)
 	return shift;
 }
 
-static int attach_growth(struct profile *p)
+static int attach_growth(struct recording *rec)
 {
-	const struct mem_growth_config config = { .profile = p->config,
+	const struct mem_growth_config config = { .common = rec->config,
 						  .page_bytes = page_bytes(),
 						  .page_shift = page_shift() };
 	const char *missing = mem_mmap_missing();
-	struct growth *g = p->ctx;
+	struct growth *g = rec->ctx;
 	int *fd = g->fd;
 
 	if (missing)
@@ -208,17 +208,17 @@ static int attach_growth(struct profile *p)
 			"--growth is nothing without mmap, munmap, mremap and brk: %s; try --faults",
 			missing);
 	for (const struct mem_growth_hook *hook = rp_mem_growth_hooks; hook->name; hook++) {
-		*fd = record_load(p, hook->leave, &config);
+		*fd = record_load(rec, hook->leave, &config);
 		if (*fd++ < 0)
 			return fd[-1];
-		*fd = record_load(p, hook->enter, &config);
+		*fd = record_load(rec, hook->enter, &config);
 		if (*fd++ < 0)
 			return fd[-1];
 	}
 	return 0;
 }
 
-static int attach_call(struct profile *p, int fd, const char *way, const char *name)
+static int attach_call(struct recording *rec, int fd, const char *way, const char *name)
 {
 	struct rp_link *link;
 	char event[32];
@@ -226,29 +226,29 @@ static int attach_call(struct profile *p, int fd, const char *way, const char *n
 
 	snprintf(event, sizeof(event), "sys_%s_%s", way, name);
 	err = rp_attach_tracepoint(fd, "syscalls", event, 0, &link);
-	return err < 0 ? err : record_hold(p, link);
+	return err < 0 ? err : record_hold(rec, link);
 }
 
-static int start_growth(struct profile *p)
+static int start_growth(struct recording *rec)
 {
-	struct growth *g = p->ctx;
+	struct growth *g = rec->ctx;
 	int *fd = g->fd, err = 0;
 
 	for (const struct mem_growth_hook *hook = rp_mem_growth_hooks; !err && hook->name; hook++) {
-		err = attach_call(p, *fd++, "exit", hook->name);
+		err = attach_call(rec, *fd++, "exit", hook->name);
 		if (!err)
-			err = attach_call(p, *fd++, "enter", hook->name);
+			err = attach_call(rec, *fd++, "enter", hook->name);
 	}
 	return err;
 }
 
-static const struct report_value_type *types_of_growth(const struct profile *p, size_t *n)
+static const struct report_value_type *types_of_growth(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type types[] = { { "calls", "count" },
 							  { "grown", "bytes" },
 							  { "returned", "bytes" } };
 
-	(void)p;
+	(void)rec;
 	*n = sizeof(types) / sizeof(types[0]);
 	return types;
 }
@@ -263,16 +263,16 @@ static int count_call(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-static int books_of_growth(struct profile *p, uint64_t kept, struct books *b)
+static int growth_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	const struct asm_map *map = &record_stacks_maps(p->stacks)[MEM_GROWTH_MAP_CALLS];
+	const struct asm_map *map = &record_stacks_maps(rec->stacks)[MEM_GROWTH_MAP_CALLS];
 	struct mem_growth_stats stats;
 	uint64_t unfinished = 0;
-	int err = record_stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(rec->stacks, &stats);
 
 	(void)kept;
 	if (!err)
-		err = rp_map_each(record_stacks_map(p->stacks, MEM_GROWTH_MAP_CALLS), map,
+		err = rp_map_each(record_stacks_map(rec->stacks, MEM_GROWTH_MAP_CALLS), map,
 				  count_call, &unfinished);
 	if (err < 0)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
@@ -288,7 +288,7 @@ static int books_of_growth(struct profile *p, uint64_t kept, struct books *b)
 	return 0;
 }
 
-static const struct profiler growth_profiler = {
+static const struct record_profiler growth_profiler = {
 	.command = "mem",
 	.maps = rp_mem_growth_maps,
 	.nmaps = MEM_GROWTH_MAPS,
@@ -298,7 +298,7 @@ static const struct profiler growth_profiler = {
 	.start = start_growth,
 	.loaded = loaded,
 	.types = types_of_growth,
-	.books = books_of_growth,
+	.ledger = growth_ledger,
 };
 
 /* ---- the command ------------------------------------------------------------------------------------------ */

@@ -13,8 +13,8 @@
 #define STACKS 65536
 /* Blocks that can be followed at the same time: as many as fit in this part of memory, within these bounds. */
 #define BLOCKS_SHARE 64
-#define LEAST_BLOCKS (1u << 16)
-#define MOST_BLOCKS (1u << 20)
+#define MIN_BLOCKS (1u << 16)
+#define MAX_BLOCKS (1u << 20)
 #define BLOCK_COST 96 /* with the hash table's own 48 bytes, as hashtab.c in kernel/bpf has them */
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
@@ -24,9 +24,9 @@ static uint32_t blocks_wanted(void)
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
 
-	return blocks < LEAST_BLOCKS  ? LEAST_BLOCKS
-	       : blocks > MOST_BLOCKS ? MOST_BLOCKS
-				      : (uint32_t)blocks;
+	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
+	       : blocks > MAX_BLOCKS ? MAX_BLOCKS
+				     : (uint32_t)blocks;
 }
 
 /* The arguments that the BTF programs expect: since 6.1 a slab cache is told of by its struct. */
@@ -55,27 +55,27 @@ static bool is_there(const struct mem_kernel_hook *hook)
 	return !hook->optional || rp_tp_each(hook->optional, nothing, NULL) > 0;
 }
 
-static int load_hooks(struct profile *p, const struct mem_kernel_hook *hook, const void *config)
+static int load_hooks(struct recording *rec, const struct mem_kernel_hook *hook, const void *config)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 	int fd = 0;
 
 	for (; fd >= 0 && hook->program; hook++) {
 		if (!is_there(hook))
 			continue;
-		fd = record_load(p, hook->program, config);
+		fd = record_load(rec, hook->program, config);
 		mk->hooks[mk->nhooks] = hook;
 		mk->hook_fd[mk->nhooks++] = fd;
 	}
 	return fd < 0 ? fd : 0;
 }
 
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 	bool known = arguments_are_known();
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
-	struct mem_kernel_config config = { .profile = p->config,
+	struct mem_kernel_config config = { .common = rec->config,
 					    .page_bytes = page,
 					    .page_stride = 1,
 					    .large = 2 * page,
@@ -91,17 +91,17 @@ static int attach(struct profile *p)
 		rp_log(RP_INFO, "no BTF tracepoints with the arguments that are known: slab "
 				"caches by the size of their objects");
 	if (mk->mem->percpu)
-		err = load_hooks(p, rp_mem_kernel_percpu_hooks, &config);
+		err = load_hooks(rec, rp_mem_kernel_percpu_hooks, &config);
 	if (!err)
-		err = load_hooks(p, known ? rp_mem_kernel_raw_hooks : rp_mem_kernel_classic_hooks,
+		err = load_hooks(rec, known ? rp_mem_kernel_raw_hooks : rp_mem_kernel_classic_hooks,
 				 &config);
 	return err;
 }
 
 /* Not before all are loaded: what the kernel allocates to check a program is nobody's business. */
-static int start(struct profile *p)
+static int start(struct recording *rec)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 	int err = 0;
 
 	for (size_t i = 0; err >= 0 && i < mk->nhooks; i++) {
@@ -112,24 +112,24 @@ static int start(struct profile *p)
 							 0, &link)
 				  : rp_attach_raw_tracepoint(mk->hook_fd[i], hook->event, &link);
 		if (err >= 0)
-			err = record_hold(p, link);
+			err = record_hold(rec, link);
 	}
 	return err;
 }
 
-static int configure(struct profile *p)
+static int configure(struct recording *rec)
 {
-	const struct mem_kernel *mk = p->ctx;
+	const struct mem_kernel *mk = rec->ctx;
 
-	if (mk->mem->sizes && p->comm_glob)
+	if (mk->mem->sizes && rec->comm_glob)
 		return rp_fail(
 			-EINVAL,
 			"--sizes are counted in the kernel, which cannot tell '%s': try a name, or "
 			"its beginning and *",
-			p->comm_glob);
+			rec->comm_glob);
 	/* The kernel's side tells whose it is, also where it is not shown. */
-	if (p->opt->user_only)
-		p->config.kernel_bytes = p->config.fp_bytes;
+	if (rec->opt->user_only)
+		rec->config.kernel_bytes = rec->config.fp_bytes;
 	return 0;
 }
 
@@ -142,17 +142,17 @@ static int configure(struct profile *p)
  * What ends with a process ends a little later: files and their kind by RCU, thousands of them in small portions. So
  * there is a grace period, and more of them for as long as blocks that are followed go on being freed.
  */
-static int stop(struct profile *p)
+static int stop(struct recording *rec)
 {
 	struct mem_kernel_stats stats = { 0 };
 	uint64_t before;
 	int err = 0, quiet = 0;
 
-	for (int i = 0; !err && p->opt->program && i < SETTLE_MOST && quiet < SETTLE_QUIET; i++) {
+	for (int i = 0; !err && rec->opt->program && i < SETTLE_MOST && quiet < SETTLE_QUIET; i++) {
 		before = stats.frees;
 		rp_quiesce();
 		usleep(SETTLE_US);
-		err = record_stacks_stats(p->stacks, &stats);
+		err = record_stacks_stats(rec->stacks, &stats);
 		quiet = stats.frees == before ? quiet + 1 : 0;
 	}
 	return err;
@@ -172,14 +172,14 @@ static int take_cache(void *ctx, const void *key, const void *value)
 	struct mem_kernel *mk = ctx;
 	struct mem_kernel_cache *cache;
 
-	if (mk->ncaches == mk->caches_room) {
-		size_t room = mk->caches_room ? 2 * mk->caches_room : 256;
-		struct mem_kernel_cache *grown = realloc(mk->caches, room * sizeof(*grown));
+	if (mk->ncaches == mk->caches_capacity) {
+		size_t capacity = mk->caches_capacity ? 2 * mk->caches_capacity : 256;
+		struct mem_kernel_cache *grown = realloc(mk->caches, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		mk->caches = grown;
-		mk->caches_room = room;
+		mk->caches_capacity = capacity;
 	}
 	cache = &mk->caches[mk->ncaches++];
 	memcpy(&cache->tag, key, sizeof(cache->tag));
@@ -215,7 +215,7 @@ const char *mem_kernel_name(struct mem_kernel *mk, uint64_t tag)
 }
 
 struct walk {
-	struct profile *p;
+	struct recording *rec;
 	uint64_t newest; /* blocks that were allocated later do not count */
 };
 
@@ -231,86 +231,86 @@ static int take_block(void *ctx, const void *key, const void *value)
 	weights[MEM_KERNEL_LIVE_OBJECTS] = 1;
 	weights[MEM_KERNEL_LIVE_BYTES] = block->size;
 	/* A stack that was lost on its way has been counted as lost. */
-	record_stacks_add(walk->p->stacks, block->hash, weights);
+	record_stacks_add(walk->rec->stacks, block->hash, weights);
 	return 0;
 }
 
-enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack *stack,
+enum mem_kernel_fate mem_kernel_fate(const struct recording *rec, const struct stack *stack,
 				     const struct stack_place *place)
 {
 	if (place->slab && stack->record->tag >> MEM_KERNEL_TAG_SHIFT == MEM_KERNEL_PAGES)
 		return KERNEL_SLAB_PAGES;
-	return place->interrupt && p->config.filtering ? KERNEL_IN_INTERRUPT : KERNEL_KEPT;
+	return place->interrupt && rec->config.filtering ? KERNEL_IN_INTERRUPT : KERNEL_KEPT;
 }
 
-static int count_fates(struct profile *p)
+static int count_fates(struct recording *rec)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 	const struct stack *stack = NULL;
 	int err = 0;
 
-	while (!err && (stack = record_stacks_next(p->stacks, stack))) {
+	while (!err && (stack = record_stacks_next(rec->stacks, stack))) {
 		struct stack_place place;
 
 		err = places_of(&mk->places, stack->record, &place);
 		if (!err)
-			mk->fate[mem_kernel_fate(p, stack, &place)] +=
+			mk->fate[mem_kernel_fate(rec, stack, &place)] +=
 				stack->value[MEM_KERNEL_OBJECTS];
 	}
 	return err;
 }
 
-static void count_missed(struct profile *p)
+static void count_missed(struct recording *rec)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 
-	for (size_t i = 0; i < p->nprograms; i++) {
+	for (size_t i = 0; i < rec->nprograms; i++) {
 		struct rp_prog_stats stats;
 
-		if (!rp_prog_stats(p->program[i], &stats) && !strncmp(stats.name, "mem_", 4))
+		if (!rp_prog_stats(rec->program[i], &stats) && !strncmp(stats.name, "mem_", 4))
 			mk->missed += stats.recursion_misses;
 	}
 }
 
-static int collect(struct profile *p)
+static int collect(struct recording *rec)
 {
-	struct mem_kernel *mk = p->ctx;
-	struct walk walk = { .p = p, .newest = UINT64_MAX };
-	const struct asm_map *maps = record_stacks_maps(p->stacks);
+	struct mem_kernel *mk = rec->ctx;
+	struct walk walk = { .rec = rec, .newest = UINT64_MAX };
+	const struct asm_map *maps = record_stacks_maps(rec->stacks);
 	int err;
 
 	if (mk->mem->older_ns)
-		walk.newest = p->session.end_ns > mk->mem->older_ns
-				      ? p->session.end_ns - mk->mem->older_ns
+		walk.newest = rec->session.end_ns > mk->mem->older_ns
+				      ? rec->session.end_ns - mk->mem->older_ns
 				      : 0;
-	count_missed(p);
-	err = record_stacks_stats(p->stacks, &mk->stats);
+	count_missed(rec);
+	err = record_stacks_stats(rec->stacks, &mk->stats);
 	if (!err)
-		err = rp_map_each(record_stacks_map(p->stacks, MEM_KERNEL_MAP_CACHES),
+		err = rp_map_each(record_stacks_map(rec->stacks, MEM_KERNEL_MAP_CACHES),
 				  &maps[MEM_KERNEL_MAP_CACHES], take_cache, mk);
 	if (err >= 0)
-		err = rp_map_each(record_stacks_map(p->stacks, MEM_KERNEL_MAP_BLOCKS),
+		err = rp_map_each(record_stacks_map(rec->stacks, MEM_KERNEL_MAP_BLOCKS),
 				  &maps[MEM_KERNEL_MAP_BLOCKS], take_block, &walk);
 	if (mk->ncaches)
 		qsort(mk->caches, mk->ncaches, sizeof(*mk->caches), by_tag);
-	mk->places.session = &p->session;
+	mk->places.session = &rec->session;
 	if (err >= 0)
-		err = record_prepare_kernel(p);
+		err = record_prepare_kernel(rec);
 	if (err >= 0)
-		err = count_fates(p);
+		err = count_fates(rec);
 	return err;
 }
 
 /* ---- what it weighs --------------------------------------------------------------------------------------- */
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type all[] = { { "alloc_objects", "count" },
 							{ "alloc_space", "bytes" },
 							{ "inuse_objects", "count" },
 							{ "inuse_space", "bytes" } };
 
-	(void)p;
+	(void)rec;
 	*n = sizeof(all) / sizeof(all[0]);
 	return all;
 }
@@ -320,20 +320,20 @@ static bool leaks_only(const struct mem_kernel *mk)
 	return mk->mem->leaks || mk->mem->older_ns;
 }
 
-static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 	struct stack_place place;
 
 	if (places_of(&mk->places, stack->record, &place))
 		return false;
-	return mem_kernel_fate(p, stack, &place) == KERNEL_KEPT &&
+	return mem_kernel_fate(rec, stack, &place) == KERNEL_KEPT &&
 	       (!leaks_only(mk) || value[MEM_KERNEL_LIVE_OBJECTS]);
 }
 
-static int decorate(struct profile *p, const struct stack *stack, struct report_sample *sample)
+static int decorate(struct recording *rec, const struct stack *stack, struct report_sample *sample)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 	static struct report_label label;
 	struct stack_place place;
 	int err = places_of(&mk->places, stack->record, &place);
@@ -349,24 +349,24 @@ static int decorate(struct profile *p, const struct stack *stack, struct report_
 		sample->pid = sample->tid = 0;
 		if (sample->nframes > place.interrupt)
 			sample->nframes = place.interrupt;
-	} else if (p->opt->user_only && sample->nframes >= place.frames) {
+	} else if (rec->opt->user_only && sample->nframes >= place.frames) {
 		sample->frames += place.frames;
 		sample->nframes -= place.frames;
 	}
 	return 0;
 }
 
-/* ---- the books -------------------------------------------------------------------------------------------- */
+/* ---- the ledger -------------------------------------------------------------------------------------------- */
 
-static int books(struct profile *p, uint64_t kept, struct books *b)
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	const struct mem_kernel *mk = p->ctx;
+	const struct mem_kernel *mk = rec->ctx;
 	const struct mem_kernel_stats *s = &mk->stats;
 
 	(void)kept; /* of which --leaks shows but a part */
-	b->ledger.events = "allocations and frees";
-	b->ledger.fired += mk->missed;
-	b->ledger.kept = mk->fate[KERNEL_KEPT] - p->not_wanted + s->frees;
+	b->report.events = "allocations and frees";
+	b->report.fired += mk->missed;
+	b->report.kept = mk->fate[KERNEL_KEPT] - rec->not_wanted + s->frees;
 	record_ledger_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
 	record_ledger_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
 	record_ledger_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
@@ -391,7 +391,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 
 /* ---- the command ------------------------------------------------------------------------------------------ */
 
-static const struct profiler mem_kernel_profiler = {
+static const struct record_profiler mem_kernel_profiler = {
 	.command = "mem",
 	.nmaps = MEM_KERNEL_MAPS,
 	.weight = MEM_KERNEL_BYTES,
@@ -405,7 +405,7 @@ static const struct profiler mem_kernel_profiler = {
 	.types = types,
 	.values = values,
 	.decorate = decorate,
-	.books = books,
+	.ledger = ledger,
 };
 
 /* What only makes sense of a process's own allocator. */

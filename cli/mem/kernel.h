@@ -2,7 +2,7 @@
 /*
  * What the parts of `rawprof mem -k` share.
  *
- *	mem_kernel.c		records: programs, maps, what is outstanding, the books
+ *	mem_kernel.c		records: programs, maps, what is outstanding, the ledger
  *	mem_kernel_place.c	what the frames of a stack say: an interrupt? the slab allocator's own pages?
  *	mem_kernel_view.c	by process, by size, by age
  */
@@ -51,9 +51,9 @@ enum mem_kernel_fate { KERNEL_KEPT, KERNEL_SLAB_PAGES, KERNEL_IN_INTERRUPT, KERN
 struct mem_kernel {
 	const struct mem_options *mem;
 	struct asm_map maps[MEM_KERNEL_MAPS];
-	struct profiler profiler;
-	const struct mem_kernel_hook *hooks[PROFILE_PROGRAMS]; /* loaded, with their programs */
-	int hook_fd[PROFILE_PROGRAMS];
+	struct record_profiler profiler;
+	const struct mem_kernel_hook *hooks[RECORD_PROGRAMS]; /* loaded, with their programs */
+	int hook_fd[RECORD_PROGRAMS];
 	size_t nhooks;
 	struct places places;
 	struct mem_kernel_stats stats;
@@ -65,18 +65,18 @@ struct mem_kernel {
 		uint64_t tag;
 		char name[MEM_KERNEL_NAME];
 	} * caches;
-	size_t ncaches, caches_room;
+	size_t ncaches, caches_capacity;
 	char label[32]; /* room for a name that is made up */
 };
 
-enum mem_kernel_fate mem_kernel_fate(const struct profile *p, const struct stack *stack,
+enum mem_kernel_fate mem_kernel_fate(const struct recording *rec, const struct stack *stack,
 				     const struct stack_place *place);
 /* The name of what was allocated: "filp", "kmalloc-512", "pages". Good until the next call. */
 const char *mem_kernel_name(struct mem_kernel *mk, uint64_t tag);
 
 /* Views: the whole output, as record_report(). */
-int mem_kernel_processes(struct profile *p);
-int mem_kernel_sizes(struct profile *p);
-int mem_kernel_ages(struct profile *p);
+int mem_kernel_processes(struct recording *rec);
+int mem_kernel_sizes(struct recording *rec);
+int mem_kernel_ages(struct recording *rec);
 
 #endif

@@ -12,17 +12,17 @@
 
 /* ---- by process ------------------------------------------------------------------------------------------- */
 
-static int take_row(struct profile *p, const struct stack *stack, struct mem_row *row)
+static int take_row(struct recording *rec, const struct stack *stack, struct mem_row *row)
 {
-	struct mem_kernel *mk = p->ctx;
+	struct mem_kernel *mk = rec->ctx;
 	const struct stack_record *r = stack->record;
 	struct stack_place place;
 	int err = places_of(&mk->places, r, &place);
 
-	if (err || mem_kernel_fate(p, stack, &place) != KERNEL_KEPT)
+	if (err || mem_kernel_fate(rec, stack, &place) != KERNEL_KEPT)
 		return err;
-	if (!record_comm_wanted(p, r->comm)) {
-		p->not_wanted += stack->value[MEM_KERNEL_OBJECTS];
+	if (!record_comm_wanted(rec, r->comm)) {
+		rec->not_wanted += stack->value[MEM_KERNEL_OBJECTS];
 		return 0;
 	}
 	if (place.interrupt) {
@@ -33,9 +33,9 @@ static int take_row(struct profile *p, const struct stack *stack, struct mem_row
 	return 1;
 }
 
-int mem_kernel_processes(struct profile *p)
+int mem_kernel_processes(struct recording *rec)
 {
-	const struct mem_kernel *mk = p->ctx;
+	const struct mem_kernel *mk = rec->ctx;
 	const struct mem_processes view = {
 		.title = "kernel allocations by process",
 		.metric = "mem_kernel",
@@ -45,7 +45,7 @@ int mem_kernel_processes(struct profile *p)
 		.take = take_row,
 	};
 
-	return mem_processes_report(p, &view);
+	return mem_processes_report(rec, &view);
 }
 
 /* ---- histograms by kind ----------------------------------------------------------------------------------- */
@@ -56,14 +56,14 @@ static const char *const kinds[MEM_KERNEL_KINDS] = { [MEM_KERNEL_SLAB] = "slab",
 						     [MEM_KERNEL_PERCPU] = "per-CPU" };
 
 struct kind_hists {
-	struct profile *p;
+	struct recording *rec;
 	struct report_hists *set;
 };
 
 static int read_map(const struct kind_hists *h, int map, rp_map_fn fn)
 {
-	int n = rp_map_each(record_stacks_map(h->p->stacks, map),
-			    &record_stacks_maps(h->p->stacks)[map], fn, (void *)h);
+	int n = rp_map_each(record_stacks_map(h->rec->stacks, map),
+			    &record_stacks_maps(h->rec->stacks)[map], fn, (void *)h);
 
 	return n < 0 ? n : 0;
 }
@@ -82,13 +82,13 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 	err = report_hists_get(h->set, &kinds[kind], &hist);
 	return err ? err
 		   : profile_hist_merge(hist,
-					&record_stacks_maps(h->p->stacks)[MEM_KERNEL_MAP_SIZES],
+					&record_stacks_maps(h->rec->stacks)[MEM_KERNEL_MAP_SIZES],
 					value, MEM_KERNEL_HIST_SLOTS);
 }
 
 static int fill_sizes(const struct kind_hists *h)
 {
-	struct mem_kernel *mk = h->p->ctx;
+	struct mem_kernel *mk = h->rec->ctx;
 
 	for (int fate = 0; fate < KERNEL_FATES; fate++)
 		if (fate != KERNEL_KEPT) {
@@ -102,9 +102,9 @@ static int take_age(void *ctx, const void *key, const void *value)
 {
 	const struct mem_kernel_block *block = value;
 	const struct kind_hists *h = ctx;
-	const struct stack *stack = record_stacks_find(h->p->stacks, block->hash);
-	struct mem_kernel *mk = h->p->ctx;
-	uint64_t end = h->p->session.end_ns, age = end > block->time ? end - block->time : 0;
+	const struct stack *stack = record_stacks_find(h->rec->stacks, block->hash);
+	struct mem_kernel *mk = h->rec->ctx;
+	uint64_t end = h->rec->session.end_ns, age = end > block->time ? end - block->time : 0;
 	struct report_hist *hist;
 	struct stack_place place;
 	uint64_t tag;
@@ -114,8 +114,8 @@ static int take_age(void *ctx, const void *key, const void *value)
 	if (!stack || age < mk->mem->older_ns)
 		return 0;
 	err = places_of(&mk->places, stack->record, &place);
-	if (err || mem_kernel_fate(h->p, stack, &place) != KERNEL_KEPT ||
-	    !record_comm_wanted(h->p, stack->record->comm))
+	if (err || mem_kernel_fate(h->rec, stack, &place) != KERNEL_KEPT ||
+	    !record_comm_wanted(h->rec, stack->record->comm))
 		return err;
 	tag = stack->record->tag >> MEM_KERNEL_TAG_SHIFT;
 	err = report_hists_get(h->set, &kinds[tag < MEM_KERNEL_KINDS ? tag : MEM_KERNEL_SLAB],
@@ -130,23 +130,23 @@ static int fill_ages(const struct kind_hists *h)
 	return read_map(h, MEM_KERNEL_MAP_BLOCKS, take_age);
 }
 
-static int show_hists(struct profile *p, const struct report_hists_spec *spec,
+static int show_hists(struct recording *rec, const struct report_hists_spec *spec,
 		      int (*fill)(const struct kind_hists *h))
 {
-	struct kind_hists h = { .p = p };
+	struct kind_hists h = { .rec = rec };
 	int err = report_hists_new(spec, &h.set);
 
 	if (!err)
 		err = fill(&h);
 	if (!err)
-		err = profile_hists_report(p, h.set);
+		err = profile_hists_report(rec, h.set);
 	report_hists_free(h.set);
 	return err;
 }
 
 static const char *const kind_key = "kind";
 
-int mem_kernel_sizes(struct profile *p)
+int mem_kernel_sizes(struct recording *rec)
 {
 	const struct report_hists_spec spec = { .title = "size of kernel allocations",
 						.metric = "mem_kernel_size",
@@ -156,10 +156,10 @@ int mem_kernel_sizes(struct profile *p)
 						.keys = &kind_key,
 						.nkeys = 1 };
 
-	return show_hists(p, &spec, fill_sizes);
+	return show_hists(rec, &spec, fill_sizes);
 }
 
-int mem_kernel_ages(struct profile *p)
+int mem_kernel_ages(struct recording *rec)
 {
 	const struct report_hists_spec spec = { .title = "age of what has not been freed",
 						.metric = "mem_kernel_age",
@@ -169,5 +169,5 @@ int mem_kernel_ages(struct profile *p)
 						.keys = &kind_key,
 						.nkeys = 1 };
 
-	return show_hists(p, &spec, fill_ages);
+	return show_hists(rec, &spec, fill_ages);
 }

@@ -38,20 +38,20 @@ static void merge_rows(struct rows *rows)
 	rows->n = n;
 }
 
-static int collect_rows(struct profile *p, const struct mem_processes *view, struct rows *rows)
+static int collect_rows(struct recording *rec, const struct mem_processes *view, struct rows *rows)
 {
 	const struct stack *stack = NULL;
 	int taken = 0;
 
-	rows->row = calloc(record_stacks_count(p->stacks) + 1, sizeof(*rows->row));
+	rows->row = calloc(record_stacks_count(rec->stacks) + 1, sizeof(*rows->row));
 	if (!rows->row)
 		return -ENOMEM;
-	while (taken >= 0 && (stack = record_stacks_next(p->stacks, stack))) {
+	while (taken >= 0 && (stack = record_stacks_next(rec->stacks, stack))) {
 		const struct stack_record *r = stack->record;
 		struct mem_row *row = &rows->row[rows->n];
 
 		*row = (struct mem_row){ .pid = (uint32_t)(r->pid_tgid >> 32), .comm = r->comm };
-		taken = view->take(p, stack, row);
+		taken = view->take(rec, stack, row);
 		rows->n += taken > 0;
 	}
 	merge_rows(rows);
@@ -86,27 +86,27 @@ static int add_cells(struct report_grid *g, const struct mem_row *row, double se
 	return report_grid_add(g, cells);
 }
 
-static int sort_grid(const struct profile *p, const struct mem_processes *view,
+static int sort_grid(const struct recording *rec, const struct mem_processes *view,
 		     struct report_grid *g)
 {
 	int column = view->by_live ? LIVE_BYTES : BYTES;
 
-	if (p->opt->sort)
-		column = report_grid_column(g, p->opt->sort);
+	if (rec->opt->sort)
+		column = report_grid_column(g, rec->opt->sort);
 	if (column < 0)
 		return rp_fail(
 			-EINVAL,
 			"no column '%s': there are pid, comm, allocations, bytes, rate, %s, %s",
-			p->opt->sort, view->live.key, view->live_bytes.key);
-	return report_grid_sort(g, (unsigned int)column, false, p->opt->show.top_functions);
+			rec->opt->sort, view->live.key, view->live_bytes.key);
+	return report_grid_sort(g, (unsigned int)column, false, rec->opt->show.top_functions);
 }
 
-static int fill_grid(struct profile *p, const struct mem_processes *view, struct mem_series *series,
-		     uint64_t ns, struct report_grid *g)
+static int fill_grid(struct recording *rec, const struct mem_processes *view,
+		     struct mem_series *series, uint64_t ns, struct report_grid *g)
 {
 	double seconds = (double)ns / NS_PER_SECOND;
 	struct rows rows = { 0 };
-	int err = collect_rows(p, view, &rows);
+	int err = collect_rows(rec, view, &rows);
 
 	for (size_t i = 0; !err && i < rows.n; i++) {
 		struct mem_row row = rows.row[i];
@@ -121,7 +121,7 @@ static int fill_grid(struct profile *p, const struct mem_processes *view, struct
 	} else {
 		free(rows.row);
 	}
-	return err ? err : sort_grid(p, view, g);
+	return err ? err : sort_grid(rec, view, g);
 }
 
 static int new_grid(const struct mem_processes *view, struct report_grid **g)
@@ -145,39 +145,39 @@ static int new_grid(const struct mem_processes *view, struct report_grid **g)
 	return report_grid_new(&spec, g);
 }
 
-int mem_processes_report(struct profile *p, const struct mem_processes *view)
+int mem_processes_report(struct recording *rec, const struct mem_processes *view)
 {
 	struct report_grid *g = NULL;
 	int err = new_grid(view, &g);
 
 	if (!err)
-		err = fill_grid(p, view, NULL, p->session.end_ns - p->session.begin_ns, g);
+		err = fill_grid(rec, view, NULL, rec->session.end_ns - rec->session.begin_ns, g);
 	if (!err)
-		err = profile_grid_report(p, g);
+		err = profile_grid_report(rec, g);
 	report_grid_free(g);
 	return err;
 }
 
 /* ---- a series --------------------------------------------------------------------------------------------- */
 
-static int fill_part(struct profile *p, const struct mem_processes *view, struct mem_series *series,
-		     struct report_grid *g)
+static int fill_part(struct recording *rec, const struct mem_processes *view,
+		     struct mem_series *series, struct report_grid *g)
 {
-	const uint64_t now = p->session.end_ns ? p->session.end_ns : rp_monotonic_ns();
-	struct profile_info info;
+	const uint64_t now = rec->session.end_ns ? rec->session.end_ns : rp_monotonic_ns();
+	struct record_info info;
 	int err = 0;
 
 	if (!series->since) {
-		series->since = p->session.begin_ns;
-		err = output_empty(&p->output);
+		series->since = rec->session.begin_ns;
+		err = output_empty(&rec->output);
 	}
 	if (!err)
-		err = fill_grid(p, view, series, now - series->since, g);
+		err = fill_grid(rec, view, series, now - series->since, g);
 	if (!err)
-		err = record_info(p, NULL, &info);
+		err = record_info(rec, NULL, &info);
 	if (err)
 		return err;
-	info.info.start_ns = series->since + p->session.wall_offset;
+	info.info.start_ns = series->since + rec->session.wall_offset;
 	info.info.duration_ns = now - series->since;
 	series->since = now;
 	err = report_grid_set_info(g, &info.info);
@@ -185,30 +185,30 @@ static int fill_part(struct profile *p, const struct mem_processes *view, struct
 	return err;
 }
 
-static int write_part(struct profile *p, const struct mem_processes *view,
+static int write_part(struct recording *rec, const struct mem_processes *view,
 		      struct mem_series *series, bool last)
 {
 	struct report_grid *g = NULL;
 	int err = new_grid(view, &g);
 
 	if (!err)
-		err = fill_part(p, view, series, g);
+		err = fill_part(rec, view, series, g);
 	if (!err)
-		err = last ? profile_grid_end(p, 0, g) : profile_grid_part(p, g);
+		err = last ? profile_grid_end(rec, 0, g) : profile_grid_part(rec, g);
 	report_grid_free(g);
 	return err;
 }
 
-int mem_processes_part(struct profile *p, const struct mem_processes *view,
+int mem_processes_part(struct recording *rec, const struct mem_processes *view,
 		       struct mem_series *series)
 {
-	return write_part(p, view, series, false);
+	return write_part(rec, view, series, false);
 }
 
-int mem_processes_end(struct profile *p, const struct mem_processes *view,
+int mem_processes_end(struct recording *rec, const struct mem_processes *view,
 		      struct mem_series *series)
 {
-	const int err = write_part(p, view, series, true);
+	const int err = write_part(rec, view, series, true);
 
 	free(series->row);
 	series->row = NULL;

@@ -22,7 +22,7 @@ struct mem_processes {
 	bool by_live;			       /* the order, unless --sort says otherwise */
 	/* Fills in the values of a row, which is that of the stack's process. 1; 0: it has no place there; else a
 	 * negative errno. */
-	int (*take)(struct profile *p, const struct stack *stack, struct mem_row *row);
+	int (*take)(struct recording *rec, const struct stack *stack, struct mem_row *row);
 };
 
 /* With --interval: what the one before has shown. */
@@ -32,13 +32,13 @@ struct mem_series {
 	uint64_t since; /* CLOCK_MONOTONIC, ns; 0: the beginning */
 };
 /* What is new since then, and what is in use now. 0 or a negative errno after a message. */
-int mem_processes_part(struct profile *p, const struct mem_processes *view,
+int mem_processes_part(struct recording *rec, const struct mem_processes *view,
 		       struct mem_series *series);
 /* The last of it, and the end of the output. */
-int mem_processes_end(struct profile *p, const struct mem_processes *view,
+int mem_processes_end(struct recording *rec, const struct mem_processes *view,
 		      struct mem_series *series);
 
 /* The whole output, as record_report(). */
-int mem_processes_report(struct profile *p, const struct mem_processes *view);
+int mem_processes_report(struct recording *rec, const struct mem_processes *view);
 
 #endif

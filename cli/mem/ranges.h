@@ -30,7 +30,7 @@ struct mem_ranges_counts {
 struct mem_ranges *mem_ranges_new(void);
 void mem_ranges_free(struct mem_ranges *r);
 
-/* Events in the order of the ring. 0 or -ENOMEM, after which the books are wrong. */
+/* Events in the order of the ring. 0 or -ENOMEM, after which the ledger are wrong. */
 int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e);
 /* At the end: this thread's call has not returned, so what it was to take away, if that has been told, is still there. */
 void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told);

@@ -14,10 +14,10 @@
 /* ---- probes ----------------------------------------------------------------------------------------------- */
 
 /* A probe is in user code: the kernel's side says nothing. */
-static int configure(struct profile *p)
+static int configure(struct recording *rec)
 {
-	const struct mem_user *m = p->ctx;
-	struct profile_config *c = &p->config;
+	const struct mem_user *m = rec->ctx;
+	struct program_config *c = &rec->config;
 
 	c->kernel_bytes = 0;
 	c->probe = rp_has(RP_HAS_BPF_LOOP); /* which its walk needs */
@@ -27,17 +27,17 @@ static int configure(struct profile *p)
 }
 
 /* Threads that end leave nothing in the map. */
-static int watch_threads(struct profile *p)
+static int watch_threads(struct recording *rec)
 {
 	struct rp_link *link;
 	int err;
 
 	if (rp_has(RP_HAS_TP_BTF))
-		return record_attach(p, &rp_mem_thread_exit_program, NULL);
-	err = record_load(p, &rp_mem_thread_exit_classic_program, NULL);
+		return record_attach(rec, &rp_mem_thread_exit_program, NULL);
+	err = record_load(rec, &rp_mem_thread_exit_classic_program, NULL);
 	if (err >= 0)
 		err = rp_attach_tracepoint(err, "sched", "sched_process_exit", 0, &link);
-	return err < 0 ? err : record_hold(p, link);
+	return err < 0 ? err : record_hold(rec, link);
 }
 
 static bool kernel_knows_owner(void)
@@ -48,39 +48,39 @@ static bool kernel_knows_owner(void)
 	return !rp_bind_field(NULL, "task_struct", "mm.owner", &access, why);
 }
 
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	int err = 0;
 
-	m->config.profile = p->config;
-	m->config.by_owner = p->config.identity && kernel_knows_owner();
-	if (p->opt->pids.n && !p->opt->tids.n) {
+	m->config.common = rec->config;
+	m->config.by_owner = rec->config.identity && kernel_knows_owner();
+	if (rec->opt->pids.n && !rec->opt->tids.n) {
 		/* Who it is, the probes know: they are on these processes alone. */
-		m->config.profile.by_pid = 0;
-		m->config.profile.filtering =
-			p->config.ns_inode || p->config.cgroup_id || p->config.comm.mask[0];
+		m->config.common.by_pid = 0;
+		m->config.common.filtering =
+			rec->config.ns_inode || rec->config.cgroup_id || rec->config.comm.mask[0];
 	}
 	if (m->config.sample)
-		err = mem_sample_fill(p->stacks, m->mean);
+		err = mem_sample_fill(rec->stacks, m->mean);
 	if (!err && m->mmap_too)
-		err = mem_mmap_open(p, &m->config, &m->mmap);
+		err = mem_mmap_open(rec, &m->config, &m->mmap);
 	if (!err)
-		err = mem_probes_open(p, &m->config, &m->probes);
+		err = mem_probes_open(rec, &m->config, &m->probes);
 	if (!err && m->mem->max_overhead)
-		err = mem_overhead_open(p, &m->overhead);
+		err = mem_overhead_open(rec, &m->overhead);
 	if (!err && m->config.trace) {
-		err = mem_trace_open(p, &m->trace);
+		err = mem_trace_open(rec, &m->trace);
 		if (!err)
-			err = output_empty(&p->output);
+			err = output_empty(&rec->output);
 	}
-	return err ? err : watch_threads(p);
+	return err ? err : watch_threads(rec);
 }
 
-static int probe_running(struct profile *p)
+static int probe_running(struct recording *rec)
 {
-	const struct id_list *pids = &p->opt->pids, *tids = &p->opt->tids;
-	struct mem_user *m = p->ctx;
+	const struct id_list *pids = &rec->opt->pids, *tids = &rec->opt->tids;
+	struct mem_user *m = rec->ctx;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < pids->n; i++)
@@ -96,50 +96,50 @@ static int probe_running(struct profile *p)
 }
 
 /* The allocator first: what it maps while nobody sees it inside a call would be taken for the program's. */
-static int start(struct profile *p)
+static int start(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	int err = 0;
 
 	if (m->mem->obj)
 		err = mem_probes_object(m->probes, m->mem->obj);
-	else if (!p->opt->program)
-		err = probe_running(p);
+	else if (!rec->opt->program)
+		err = probe_running(rec);
 	return !err && m->mmap ? mem_mmap_start(m->mmap) : err;
 }
 
-static int loaded(struct profile *p, pid_t pid)
+static int loaded(struct recording *rec, pid_t pid)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 
 	return mem_probes_process(m->probes, (uint32_t)pid);
 }
 
-static int mapped(struct profile *p, const struct rp_side_event *e)
+static int mapped(struct recording *rec, const struct rp_side_event *e)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 
 	return mem_probes_mapped(m->probes, e);
 }
 
-static int drain(struct profile *p)
+static int drain(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	int err = m->mmap ? mem_mmap_drain(m->mmap) : 0;
 
 	return !err && m->trace ? mem_trace_drain(m->trace) : err;
 }
 
-static int tick(struct profile *p)
+static int tick(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 
 	return m->overhead ? mem_overhead_tick(m->overhead) : 0;
 }
 
-static int stop(struct profile *p)
+static int stop(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 
 	/* And the other way round. */
 	if (m->mmap)
@@ -171,13 +171,13 @@ static struct mem_old *find_old(const struct mem_user *m, uint64_t hash)
 
 static int take_old_block(void *ctx, const struct mem_block *block)
 {
-	struct profile *p = ctx;
-	struct mem_user *m = p->ctx;
+	struct recording *rec = ctx;
+	struct mem_user *m = rec->ctx;
 	struct mem_old *old;
 
-	if (block->time + m->mem->older_ns > p->session.end_ns)
+	if (block->time + m->mem->older_ns > rec->session.end_ns)
 		return 0;
-	if (!record_stacks_find(p->stacks, block->hash))
+	if (!record_stacks_find(rec->stacks, block->hash))
 		return 0; /* its stack was lost */
 	old = find_old(m, block->hash);
 	old->hash = block->hash;
@@ -192,11 +192,11 @@ static int take_old(void *ctx, const void *key, const void *value)
 	return take_old_block(ctx, value);
 }
 
-static int collect(struct profile *p)
+static int collect(struct recording *rec)
 {
-	const struct asm_map *maps = record_stacks_maps(p->stacks);
-	struct mem_user *m = p->ctx;
-	int n = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
+	const struct asm_map *maps = record_stacks_maps(rec->stacks);
+	struct mem_user *m = rec->ctx;
+	int n = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
 			    count_in_flight, &m->in_flight);
 
 	if (n >= 0 && m->mmap)
@@ -205,15 +205,15 @@ static int collect(struct profile *p)
 	if (n < 0)
 		return n;
 	if (m->mem->older_ns) {
-		for (m->nold = 64; m->nold < 2 * record_stacks_count(p->stacks);)
+		for (m->nold = 64; m->nold < 2 * record_stacks_count(rec->stacks);)
 			m->nold *= 2;
 		m->old = calloc(m->nold, sizeof(*m->old));
 		if (!m->old)
 			return -ENOMEM;
-		n = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_BLOCKS), &maps[MEM_MAP_BLOCKS],
-				take_old, p);
+		n = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_BLOCKS),
+				&maps[MEM_MAP_BLOCKS], take_old, rec);
 		if (n >= 0 && m->mmap)
-			n = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, p);
+			n = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, rec);
 	}
 	if (n >= 0 && m->trace)
 		n = mem_trace_finish(m->trace);
@@ -222,7 +222,7 @@ static int collect(struct profile *p)
 
 /* ---- what a call is worth --------------------------------------------------------------------------------- */
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type usual[MEM_WEIGHTS] = {
 		[MEM_ALLOC_OBJECTS] = { "alloc_objects", "count" },
@@ -236,7 +236,7 @@ static const struct report_value_type *types(const struct profile *p, size_t *n)
 		[MEM_INUSE_OBJECTS] = { "temporary_objects", "count" },
 		[MEM_INUSE_SPACE] = { "temporary_space", "bytes" },
 	};
-	const struct mem_user *m = p->ctx;
+	const struct mem_user *m = rec->ctx;
 
 	*n = MEM_WEIGHTS;
 	return m->mem->temporary ? temporary : usual;
@@ -260,9 +260,9 @@ void mem_user_values(const struct mem_user *m, const struct stack *stack,
 		mem_sample_weigh(stack->record, m->mean, value);
 }
 
-static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
-	const struct mem_user *m = p->ctx;
+	const struct mem_user *m = rec->ctx;
 
 	mem_user_values(m, stack, value);
 	if (m->mem->leaks || m->mem->temporary)
@@ -270,7 +270,7 @@ static bool values(const struct profile *p, const struct stack *stack, uint64_t 
 	return value[MEM_ALLOC_OBJECTS] != 0; /* a file was mapped */
 }
 
-/* ---- books ------------------------------------------------------------------------------------------------ */
+/* ---- ledger ------------------------------------------------------------------------------------------------ */
 
 static void say_what_is_missing(const struct mem_user_stats *stats)
 {
@@ -287,40 +287,40 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks were freed and are shown as in use: the ring was full",
 		       stats->unsubtracted);
-	if (stats->unstayed)
+	if (stats->restore_lost)
 		rp_log(RP_WARN,
 		       "%" PRIu64
 		       " calls of munmap and the like failed, and what they were to give back is shown "
 		       "as given back: the ring was full",
-		       stats->unstayed);
+		       stats->restore_lost);
 }
 
 /* A call is kept if it allocated, whether or not the view shows its stack, or freed a block that we knew. */
-static uint64_t calls_kept(const struct profile *p, const struct mem_user_stats *stats)
+static uint64_t calls_kept(const struct recording *rec, const struct mem_user_stats *stats)
 {
-	const struct mem_user *m = p->ctx;
+	const struct mem_user *m = rec->ctx;
 	const struct stack *stack = NULL;
-	uint64_t kept = stats->freed + m->sizes_kept + (m->trace ? p->printed : 0);
+	uint64_t kept = stats->freed + m->sizes_kept + (m->trace ? rec->printed : 0);
 
-	while ((stack = record_stacks_next(p->stacks, stack)))
+	while ((stack = record_stacks_next(rec->stacks, stack)))
 		kept += stack->value[MEM_ALLOC_OBJECTS];
-	return kept - (m->trace ? 0 : p->not_wanted);
+	return kept - (m->trace ? 0 : rec->not_wanted);
 }
 
-static int books(struct profile *p, uint64_t kept, struct books *b)
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	struct mem_ranges_counts mapped = { 0 };
 	struct mem_user_stats stats;
-	int err = record_stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(rec->stacks, &stats);
 
 	(void)kept;
 	if (m->mmap)
 		mem_ranges_count(mem_mmap_ranges(m->mmap), &mapped);
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	b->ledger.events = "calls";
-	b->ledger.kept = calls_kept(p, &stats) + mapped.freed;
+	b->report.events = "calls";
+	b->report.kept = calls_kept(rec, &stats) + mapped.freed;
 	record_ledger_add(b, "inside other calls", stats.inside, REPORT_FILTERED);
 	record_ledger_add(b, "free(NULL)", stats.nothing, REPORT_FILTERED);
 	record_ledger_add(b, "failed", stats.failed + mapped.failed, REPORT_FILTERED);
@@ -332,7 +332,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	record_ledger_add(b, "frees of unknown blocks", stats.unknown, REPORT_FILTERED);
 	record_ledger_add(b, "under way at the end", m->in_flight + mapped.under_way,
 			  REPORT_FILTERED);
-	record_ledger_add(b, "too many threads", stats.crowded, REPORT_LOST);
+	record_ledger_add(b, "too many threads", stats.threads_full, REPORT_LOST);
 	record_ledger_add(b, "left without a return", stats.left, REPORT_LOST);
 	say_what_is_missing(&stats);
 	return 0;
@@ -348,14 +348,14 @@ static int put_bytes(char *text, size_t size, uint64_t bytes)
 }
 
 /* What a person is told beside: how much was in use at most. */
-static void describe(struct profile *p, struct report_info *info)
+static void describe(struct recording *rec, struct report_info *info)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	struct mem_ranges_counts mapped = { 0 };
 	struct mem_user_stats stats;
 	char peak[32], peak_mapped[64] = "";
 
-	if (!m->config.peak || record_stacks_stats(p->stacks, &stats))
+	if (!m->config.peak || record_stacks_stats(rec->stacks, &stats))
 		return;
 	put_bytes(peak, sizeof(peak), stats.peak);
 	if (m->mmap)
@@ -372,7 +372,7 @@ static void describe(struct profile *p, struct report_info *info)
 
 /* ---- the command ------------------------------------------------------------------------------------------ */
 
-static const struct profiler mem_user_profiler = {
+static const struct record_profiler mem_user_profiler = {
 	.command = "mem",
 	.nmaps = MEM_USER_MAPS,
 	.at_return = true,
@@ -391,24 +391,24 @@ static const struct profiler mem_user_profiler = {
 	.types = types,
 	.values = values,
 	.describe = describe,
-	.books = books,
+	.ledger = ledger,
 };
 
-/* All has been printed: the books remain. */
-static int end_trace(struct profile *p)
+/* All has been printed: the ledger remain. */
+static int end_trace(struct recording *rec)
 {
-	struct books b;
-	int err = record_ledger(p, 0, &b);
+	struct record_ledger b;
+	int err = record_ledger(rec, 0, &b);
 
-	if (!err && p->opt->verbosity >= 0)
-		err = report_print_ledger(stderr, &b.ledger, "calls");
-	return err || p->opt->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
+	if (!err && rec->opt->verbosity >= 0)
+		err = report_print_ledger(stderr, &b.report, "calls");
+	return err || rec->opt->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
 }
 
 static void choose_view(struct mem_user *m)
 {
 	const struct mem_options *mem = m->mem;
-	struct profiler *view = &m->profiler;
+	struct record_profiler *view = &m->profiler;
 
 	if (mem->leaks || mem->older_ns || mem->temporary)
 		view->weight = MEM_INUSE_SPACE;
@@ -431,17 +431,17 @@ static void choose_view(struct mem_user *m)
 /* As many blocks as fit into this part of memory, if all of them are in use. */
 #define BLOCKS_SHARE 16
 #define BLOCK_COST 128 /* with what the kernel keeps beside, and the slots of the hash table */
-#define LEAST_BLOCKS (1u << 16)
-#define MOST_BLOCKS (1u << 20) /* the slots alone, which are there from the start, are 16 MiB */
+#define MIN_BLOCKS (1u << 16)
+#define MAX_BLOCKS (1u << 20) /* the slots alone, which are there from the start, are 16 MiB */
 
 static uint32_t blocks_wanted(void)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
 
-	return blocks < LEAST_BLOCKS  ? LEAST_BLOCKS
-	       : blocks > MOST_BLOCKS ? MOST_BLOCKS
-				      : (uint32_t)blocks;
+	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
+	       : blocks > MAX_BLOCKS ? MAX_BLOCKS
+				     : (uint32_t)blocks;
 }
 
 /* Maps that the view has no use for are small. */

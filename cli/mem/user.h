@@ -18,7 +18,7 @@ struct mem_probes;
  * Makes ready to probe: programs are loaded as they are needed. config is copied, without what differs by program.
  * pid: the only process to be probed; -1: whoever maps the same files.
  */
-int mem_probes_open(struct profile *p, const struct mem_user_config *config,
+int mem_probes_open(struct recording *rec, const struct mem_user_config *config,
 		    struct mem_probes **out);
 /*
  * Probes what the files that a process executes from have of an allocator; each file once. 0, also if there is
@@ -38,7 +38,7 @@ void mem_probes_detach(struct mem_probes *m);
 void mem_probes_close(struct mem_probes *m);
 
 /* What operator new may be asked for and still have a probe (mem_user_new.c): largest_new, most_mappings. */
-void mem_new_limits(const struct profile *p, struct mem_user_config *config);
+void mem_new_limits(const struct recording *rec, struct mem_user_config *config);
 
 /* ---- the recording (mem_user.c) */
 
@@ -53,7 +53,7 @@ struct mem_old {
 
 struct mem_user {
 	const struct mem_options *mem;
-	struct profiler profiler;
+	struct record_profiler profiler;
 	struct asm_map maps[MEM_USER_MAPS];
 	struct mem_user_config config;
 	struct mem_probes *probes;
@@ -81,10 +81,10 @@ void mem_user_values(const struct mem_user *m, const struct stack *stack,
 
 /* ---- views: the whole output, as record_report() (mem_user_view.c) */
 
-int mem_user_processes(struct profile *p);
-int mem_user_interval(struct profile *p); /* a part of it */
-int mem_user_sizes(struct profile *p);
-int mem_user_ages(struct profile *p);
+int mem_user_processes(struct recording *rec);
+int mem_user_interval(struct recording *rec); /* a part of it */
+int mem_user_sizes(struct recording *rec);
+int mem_user_ages(struct recording *rec);
 
 /* ---- samples (mem_user_sample.c) */
 
@@ -98,7 +98,8 @@ void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
 
 /* What keeps us from seeing these calls, a right or a kernel; NULL if nothing does. */
 const char *mem_mmap_missing(void);
-int mem_mmap_open(struct profile *p, const struct mem_user_config *config, struct mem_mmap **out);
+int mem_mmap_open(struct recording *rec, const struct mem_user_config *config,
+		  struct mem_mmap **out);
 int mem_mmap_start(struct mem_mmap *m);
 int mem_mmap_drain(struct mem_mmap *m);
 /* The programs see nothing any more. */
@@ -110,14 +111,14 @@ void mem_mmap_close(struct mem_mmap *m);
 
 /* ---- --max-overhead (mem_user_overhead.c) */
 
-int mem_overhead_open(struct profile *p, struct mem_overhead **out);
+int mem_overhead_open(struct recording *rec, struct mem_overhead **out);
 /* Has a look once a second; 0 or a negative errno after a message. */
 int mem_overhead_tick(struct mem_overhead *o);
 void mem_overhead_close(struct mem_overhead *o);
 
 /* ---- --trace (mem_user_trace.c); errors after a message */
 
-int mem_trace_open(struct profile *p, struct mem_trace **out);
+int mem_trace_open(struct recording *rec, struct mem_trace **out);
 /* Prints what came by the last drain, and takes what is there now. */
 int mem_trace_drain(struct mem_trace *t);
 /* The last of it, printed too. */

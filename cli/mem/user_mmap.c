@@ -14,7 +14,7 @@
 #define HOOKS 4
 
 struct mem_mmap {
-	struct profile *profile;
+	struct recording *rec;
 	int enter[HOOKS], leave[HOOKS]; /* programs, the profile's */
 	struct rp_link *links[2 * HOOKS];
 	size_t nlinks;
@@ -61,33 +61,34 @@ static int load(struct mem_mmap *m, const struct mem_user_config *user)
 	struct mem_user_config config = *user;
 	int i = 0;
 
-	config.profile = m->profile->config;
-	config.profile.probe = 0;
+	config.common = m->rec->config;
+	config.common.probe = 0;
 	config.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	config.huge_bytes = huge_page_bytes(config.page_bytes);
 	for (const struct mem_mmap_hook *hook = rp_mem_mmap_hooks; hook->name; hook++, i++) {
-		m->leave[i] = record_load(m->profile, hook->leave, &config);
+		m->leave[i] = record_load(m->rec, hook->leave, &config);
 		if (m->leave[i] < 0)
 			return m->leave[i];
-		m->enter[i] = record_load(m->profile, hook->enter, &config);
+		m->enter[i] = record_load(m->rec, hook->enter, &config);
 		if (m->enter[i] < 0)
 			return m->enter[i];
 	}
 	return 0;
 }
 
-int mem_mmap_open(struct profile *p, const struct mem_user_config *config, struct mem_mmap **out)
+int mem_mmap_open(struct recording *rec, const struct mem_user_config *config,
+		  struct mem_mmap **out)
 {
 	struct mem_mmap *m = calloc(1, sizeof(*m));
 	int err = -ENOMEM;
 
 	if (m) {
-		m->profile = p;
+		m->rec = rec;
 		m->ranges = mem_ranges_new();
 	}
 	if (m && m->ranges)
-		err = rp_ring_open(record_stacks_map(p->stacks, MEM_MAP_RANGES),
-				   record_stacks_maps(p->stacks)[MEM_MAP_RANGES].max_entries,
+		err = rp_ring_open(record_stacks_map(rec->stacks, MEM_MAP_RANGES),
+				   record_stacks_maps(rec->stacks)[MEM_MAP_RANGES].max_entries,
 				   &m->ring);
 	if (!err)
 		err = load(m, config);
@@ -164,7 +165,7 @@ static int add_site(void *ctx, uint64_t hash, const uint64_t value[MEM_WEIGHTS])
 
 int mem_mmap_finish(struct mem_mmap *m)
 {
-	struct stacks *stacks = m->profile->stacks;
+	struct stacks *stacks = m->rec->stacks;
 	int err = mem_mmap_drain(m);
 
 	if (!err)

@@ -23,13 +23,13 @@ static bool has_limit(pid_t pid, int resource)
 }
 
 /* The most that a call may ask for and is sure to get; 0: nothing is. */
-static uint64_t largest_new(const struct profile *p)
+static uint64_t largest_new(const struct recording *rec)
 {
-	const struct id_list *pids = &p->opt->pids;
-	const bool all = p->opt->program;
+	const struct id_list *pids = &rec->opt->pids;
+	const bool all = rec->opt->program;
 	struct sysinfo info;
 
-	if (!p->config.identity || overcommit_is_strict() || sysinfo(&info))
+	if (!rec->config.identity || overcommit_is_strict() || sysinfo(&info))
 		return 0;
 	for (uint32_t i = 0; i < (all ? 1 : pids->n); i++) {
 		const pid_t pid = all ? 0 : (pid_t)pids->id[i];
@@ -55,8 +55,8 @@ static uint32_t most_mappings(void)
 				     : (uint32_t)most - SPARE_MAPPINGS;
 }
 
-void mem_new_limits(const struct profile *p, struct mem_user_config *config)
+void mem_new_limits(const struct recording *rec, struct mem_user_config *config)
 {
-	config->largest_new = largest_new(p);
+	config->largest_new = largest_new(rec);
 	config->most_mappings = most_mappings();
 }

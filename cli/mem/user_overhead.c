@@ -21,12 +21,12 @@
 #include "user.h"
 
 #define SAMPLE_BYTES (512 << 10)
-#define CALLS 2000	      /* to measure a probe by */
-#define LEAST_CPU_NS 50000000 /* in a second; less is not worth a look */
-#define USUAL_HIT_NS 1000     /* where it could not be measured */
+#define CALLS 2000	    /* to measure a probe by */
+#define MIN_CPU_NS 50000000 /* in a second; less is not worth a look */
+#define USUAL_HIT_NS 1000   /* where it could not be measured */
 
 struct mem_overhead {
-	struct profile *profile;
+	struct recording *rec;
 	double hit_ns; /* of a probe: the way there and back */
 	uint64_t next_ns;
 	uint64_t hits, bpf_ns, cpu_ns; /* at the last look */
@@ -76,7 +76,7 @@ static double time_calls(void)
 	return (double)(thread_cpu_ns() - begin) / CALLS;
 }
 
-static double measure_hit(struct profile *p)
+static double measure_hit(struct recording *rec)
 {
 	struct asm_program idle = rp_mem_idle_program;
 	struct place place = { .address = (uint64_t)(uintptr_t)probed };
@@ -93,7 +93,7 @@ static double measure_hit(struct profile *p)
 	if (sym_proc_maps("/proc", (uint32_t)getpid(), find_offset, &place) != 1)
 		return USUAL_HIT_NS;
 	idle.attach_type = rp_uprobe_attach_type(set.way);
-	fd = record_load(p, &idle, NULL);
+	fd = record_load(rec, &idle, NULL);
 	set.prog_fds = &fd;
 	bare = time_calls();
 	if (fd < 0 || rp_attach_uprobes(&set, &probes))
@@ -104,15 +104,15 @@ static double measure_hit(struct profile *p)
 	return hit > bare ? hit - bare : 0;
 }
 
-int mem_overhead_open(struct profile *p, struct mem_overhead **out)
+int mem_overhead_open(struct recording *rec, struct mem_overhead **out)
 {
-	const struct mem_user *m = p->ctx;
+	const struct mem_user *m = rec->ctx;
 	struct mem_overhead *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return -ENOMEM;
-	o->profile = p;
-	o->hit_ns = measure_hit(p);
+	o->rec = rec;
+	o->hit_ns = measure_hit(rec);
 	o->tier = m->config.sample ? SAMPLES : EVERY_CALL;
 	rp_log(RP_INFO, "a probe costs %.0f ns, without what is done there", o->hit_ns);
 	*out = o;
@@ -155,13 +155,13 @@ static int add_cpu(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-static uint64_t bpf_ns(const struct profile *p)
+static uint64_t bpf_ns(const struct recording *rec)
 {
 	struct rp_prog_stats stats;
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < p->nprograms; i++)
-		if (!rp_prog_stats(p->program[i], &stats))
+	for (size_t i = 0; i < rec->nprograms; i++)
+		if (!rp_prog_stats(rec->program[i], &stats))
 			ns += stats.run_time_ns;
 	return ns;
 }
@@ -169,24 +169,23 @@ static uint64_t bpf_ns(const struct profile *p)
 /* Per cent of what the program would have used without us since the last look; negative: it did too little. */
 static double overhead(struct mem_overhead *o)
 {
-	const struct asm_map *map = &record_stacks_maps(o->profile->stacks)[STACK_MAP_PIDS];
-	uint64_t cpu = 0, ran = bpf_ns(o->profile), spent;
+	const struct asm_map *map = &record_stacks_maps(o->rec->stacks)[STACK_MAP_PIDS];
+	uint64_t cpu = 0, ran = bpf_ns(o->rec), spent;
 	struct mem_user_stats stats;
 	double cost;
 
-	if (record_stacks_stats(o->profile->stacks, &stats) ||
-	    rp_map_each(record_stacks_map(o->profile->stacks, STACK_MAP_PIDS), map, add_cpu, &cpu) <
-		    0)
+	if (record_stacks_stats(o->rec->stacks, &stats) ||
+	    rp_map_each(record_stacks_map(o->rec->stacks, STACK_MAP_PIDS), map, add_cpu, &cpu) < 0)
 		return -1;
 	spent = cpu > o->cpu_ns ? cpu - o->cpu_ns : 0;
 	/* An allocation is hit at its return too, and half of the calls are one; but few of them if only samples are. */
-	cost = (double)(stats.profile.fired - stats.profile.filtered - o->hits) *
+	cost = (double)(stats.common.fired - stats.common.filtered - o->hits) *
 		       (o->tier == EVERY_CALL ? 1.5 : 1) * o->hit_ns +
 	       (double)(ran - o->bpf_ns);
-	o->hits = stats.profile.fired - stats.profile.filtered;
+	o->hits = stats.common.fired - stats.common.filtered;
 	o->bpf_ns = ran;
 	o->cpu_ns = cpu;
-	if (spent < LEAST_CPU_NS)
+	if (spent < MIN_CPU_NS)
 		return -1;
 	return 100 * cost / ((double)spent > 2 * cost ? (double)spent - cost : (double)spent / 2);
 }
@@ -203,22 +202,22 @@ static int probe_again(void *ctx, const void *key, const void *value)
 }
 
 /* The new probes are there before the old ones go: a call that meets both counts once, as one from within. */
-static int take_samples(struct profile *p)
+static int take_samples(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	struct mem_probes *probes = NULL;
-	int err = mem_sample_fill(p->stacks, SAMPLE_BYTES);
+	int err = mem_sample_fill(rec->stacks, SAMPLE_BYTES);
 
 	m->mean = SAMPLE_BYTES;
 	m->config.sample = 1;
 	m->config.peak = 0;
 	if (!err)
-		err = mem_probes_open(p, &m->config, &probes);
+		err = mem_probes_open(rec, &m->config, &probes);
 	if (!err && m->mem->obj)
 		err = mem_probes_object(probes, m->mem->obj);
 	if (!err)
-		err = rp_map_each(record_stacks_map(p->stacks, STACK_MAP_PIDS),
-				  &record_stacks_maps(p->stacks)[STACK_MAP_PIDS], probe_again,
+		err = rp_map_each(record_stacks_map(rec->stacks, STACK_MAP_PIDS),
+				  &record_stacks_maps(rec->stacks)[STACK_MAP_PIDS], probe_again,
 				  probes);
 	if (err < 0) {
 		mem_probes_close(probes);
@@ -233,8 +232,8 @@ static int take_samples(struct profile *p)
 
 int mem_overhead_tick(struct mem_overhead *o)
 {
-	struct profile *p = o->profile;
-	struct mem_user *m = p->ctx;
+	struct recording *rec = o->rec;
+	struct mem_user *m = rec->ctx;
 	const uint64_t now = rp_monotonic_ns();
 	double percent;
 
@@ -252,7 +251,7 @@ int mem_overhead_tick(struct mem_overhead *o)
 		       "the probes cost %.0f %%, more than %llu %%: from now on a sample every 512 KiB%s",
 		       percent, (unsigned long long)m->mem->max_overhead,
 		       m->mmap ? ", and no mappings" : "");
-		return take_samples(p);
+		return take_samples(rec);
 	}
 	o->tier = OFF;
 	rp_log(RP_WARN,

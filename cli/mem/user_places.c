@@ -70,7 +70,7 @@ struct object {
 };
 
 struct mem_probes {
-	struct profile *profile;
+	struct recording *rec;
 	struct mem_user_config config;
 	bool for_all; /* who maps the files, not only the processes that were asked for */
 	enum rp_uprobe_way way[ROLES]; /* RP_UPROBE_SESSION: ENTER is LEAVE too */
@@ -78,7 +78,7 @@ struct mem_probes {
 	int program[ROLES][MEM_CALLS];
 	char *names[FUNCTIONS]; /* with --symbols-prefix */
 	struct object *objects;
-	size_t nobjects, room;
+	size_t nobjects, capacity;
 	size_t nplaces;
 	bool late; /* what is found now runs already */
 };
@@ -98,7 +98,7 @@ static int load(struct mem_probes *m, int role, uint32_t cookie)
 		program = rp_mem_session_program;
 	program.attach_type = rp_uprobe_attach_type(way);
 	config.cookie = cookie;
-	return record_load(m->profile, &program, &config);
+	return record_load(m->rec, &program, &config);
 }
 
 static bool has_cookies(const struct mem_probes *m, int role)
@@ -258,14 +258,14 @@ static struct object *find_object(const struct mem_probes *m, uint64_t dev, uint
 static int add_object(struct mem_probes *m, uint64_t dev, uint64_t inode, pid_t pid,
 		      struct object **out)
 {
-	if (m->nobjects == m->room) {
-		size_t room = m->room ? 2 * m->room : 16;
-		struct object *grown = realloc(m->objects, room * sizeof(*grown));
+	if (m->nobjects == m->capacity) {
+		size_t capacity = m->capacity ? 2 * m->capacity : 16;
+		struct object *grown = realloc(m->objects, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		m->objects = grown;
-		m->room = room;
+		m->capacity = capacity;
 	}
 	*out = &m->objects[m->nobjects++];
 	**out = (struct object){ .dev = dev, .inode = inode, .pid = pid };
@@ -327,7 +327,7 @@ static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
 
 int mem_probes_process(struct mem_probes *m, uint32_t pid)
 {
-	const struct mem_options *mem = m->profile->opt->own;
+	const struct mem_options *mem = m->rec->opt->own;
 	struct look look = { .probes = m, .pid = m->for_all ? -1 : (pid_t)pid };
 	size_t unread = 0;
 	int err;
@@ -381,7 +381,7 @@ static int probe_path(struct mem_probes *m, const char *path, pid_t pid)
 
 int mem_probes_object(struct mem_probes *m, const char *path)
 {
-	const struct id_list *pids = &m->profile->opt->pids;
+	const struct id_list *pids = &m->rec->opt->pids;
 	int err = 0;
 
 	if (m->for_all)
@@ -433,7 +433,7 @@ int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 {
 	const uint64_t dev = makedev(e->mmap.maj, e->mmap.min);
 	const pid_t pid = m->for_all ? -1 : (pid_t)e->pid;
-	const struct mem_options *mem = m->profile->opt->own;
+	const struct mem_options *mem = m->rec->opt->own;
 	const uint32_t key = e->pid;
 	uint64_t born;
 	int err = 0;
@@ -441,9 +441,9 @@ int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 	if (mem->obj || !e->mmap.ino || find_object(m, dev, e->mmap.ino, pid))
 		return 0;
 	m->late = true;
-	if (!rp_map_lookup(record_stacks_map(m->profile->stacks, STACK_MAP_PIDS), &key, &born))
+	if (!rp_map_lookup(record_stacks_map(m->rec->stacks, STACK_MAP_PIDS), &key, &born))
 		err = mem_probes_process(m, e->pid);
-	else if (!record_session_follows(&m->profile->session, e->pid))
+	else if (!record_session_follows(&m->rec->session, e->pid))
 		return 0; /* not asked for */
 	if (err || !m->for_all || find_object(m, dev, e->mmap.ino, pid))
 		return err;
@@ -457,7 +457,7 @@ size_t mem_probes_count(const struct mem_probes *m)
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-/* For a rehearsal: otherwise each is loaded when the first place for it is found. */
+/* For a dry_run: otherwise each is loaded when the first place for it is found. */
 static int load_all(struct mem_probes *m)
 {
 	int err = 0;
@@ -468,23 +468,23 @@ static int load_all(struct mem_probes *m)
 	return err < 0 ? err : 0;
 }
 
-int mem_probes_open(struct profile *p, const struct mem_user_config *config,
+int mem_probes_open(struct recording *rec, const struct mem_user_config *config,
 		    struct mem_probes **out)
 {
-	const struct mem_options *mem = p->opt->own;
+	const struct mem_options *mem = rec->opt->own;
 	struct mem_probes *m = calloc(1, sizeof(*m));
 	int err = 0;
-	const pid_t pid = p->opt->program ? -1 : 1;
+	const pid_t pid = rec->opt->program ? -1 : 1;
 
 	if (!m)
 		return -ENOMEM;
-	m->profile = p;
+	m->rec = rec;
 	m->config = *config;
-	m->for_all = p->opt->program;
+	m->for_all = rec->opt->program;
 	m->way[ENTER] = rp_uprobe_way(pid, true);
 	m->way[LEAVE] = m->way[FREE] = rp_uprobe_way(pid, false);
 	if (m->way[ENTER] == RP_UPROBE_SESSION)
-		mem_new_limits(p, &m->config);
+		mem_new_limits(rec, &m->config);
 	for (size_t i = 0; !err && i < FUNCTIONS; i++)
 		if (asprintf(&m->names[i], "%s%s",
 			     mem->prefix && i < FIRST_OPERATOR ? mem->prefix : "",
@@ -496,7 +496,7 @@ int mem_probes_open(struct profile *p, const struct mem_user_config *config,
 		err = rp_fail(-EOPNOTSUPP,
 			      "this kernel has no uprobes, or does not let us: see rawprof doctor; "
 			      "--faults and --growth do without");
-	if (!err && p->opt->rehearsal)
+	if (!err && rec->opt->dry_run)
 		err = load_all(m);
 	if (err)
 		mem_probes_close(m);

@@ -12,21 +12,21 @@
 
 /* Calls wait until the next drain: by then the files of a new process are known, and its functions have names. */
 struct mem_trace {
-	struct profile *profile;
+	struct recording *rec;
 	struct rp_ring *ring;
 	struct mem_event *waiting;
-	size_t n, room;
+	size_t n, capacity;
 };
 
-int mem_trace_open(struct profile *p, struct mem_trace **out)
+int mem_trace_open(struct recording *rec, struct mem_trace **out)
 {
 	struct mem_trace *t = calloc(1, sizeof(*t));
 	int err = -ENOMEM;
 
 	if (t) {
-		t->profile = p;
-		err = rp_ring_open(record_stacks_map(p->stacks, MEM_MAP_TRACE),
-				   record_stacks_maps(p->stacks)[MEM_MAP_TRACE].max_entries,
+		t->rec = rec;
+		err = rp_ring_open(record_stacks_map(rec->stacks, MEM_MAP_TRACE),
+				   record_stacks_maps(rec->stacks)[MEM_MAP_TRACE].max_entries,
 				   &t->ring);
 	}
 	if (err)
@@ -52,17 +52,17 @@ static int keep(void *ctx, const void *data, size_t size)
 
 	if (size != sizeof(*e))
 		return -EBADMSG;
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 1024;
-		struct mem_event *grown = realloc(t->waiting, room * sizeof(*grown));
+	if (t->n == t->capacity) {
+		size_t capacity = t->capacity ? 2 * t->capacity : 1024;
+		struct mem_event *grown = realloc(t->waiting, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		t->waiting = grown;
-		t->room = room;
+		t->capacity = capacity;
 	}
 	t->waiting[t->n++] = *e;
-	record_session_saw(&t->profile->session, (uint32_t)(e->ids >> 32), 0);
+	record_session_saw(&t->rec->session, (uint32_t)(e->ids >> 32), 0);
 	return 0;
 }
 
@@ -95,8 +95,8 @@ static int print_caller(struct mem_trace *t, FILE *f, const struct mem_event *e)
 {
 	const struct name_owner owner = { .pid = (uint32_t)(e->ids >> 32), .time = e->time };
 	struct name_frames frames = { 0 };
-	int err = record_names_stack(&t->profile->session, &owner, &e->caller, 1, NAMES_RETURN,
-				     &frames);
+	int err =
+		record_names_stack(&t->rec->session, &owner, &e->caller, 1, NAMES_RETURN, &frames);
 
 	if (!err && frames.n && frames.frame[0].name)
 		fprintf(f, "  %s", frames.frame[0].name);
@@ -108,15 +108,15 @@ static int print_caller(struct mem_trace *t, FILE *f, const struct mem_event *e)
 
 static int print_one(struct mem_trace *t, const struct mem_event *e)
 {
-	FILE *f = t->profile->output.stream;
+	FILE *f = t->rec->output.stream;
 	int err;
 
-	print_time(f, e->time + t->profile->session.wall_offset);
+	print_time(f, e->time + t->rec->session.wall_offset);
 	fprintf(f, "%.16s %u/%u  ", e->comm, (uint32_t)(e->ids >> 32), (uint32_t)e->ids);
 	print_call(f, e);
 	err = print_caller(t, f, e);
 	fputc('\n', f);
-	return err ? err : ferror(f) ? output_flush(&t->profile->output) : 0;
+	return err ? err : ferror(f) ? output_flush(&t->rec->output) : 0;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------ */
@@ -126,16 +126,16 @@ static int print_waiting(struct mem_trace *t)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < t->n; i++)
-		if (record_comm_wanted(t->profile, t->waiting[i].comm)) {
+		if (record_comm_wanted(t->rec, t->waiting[i].comm)) {
 			err = print_one(t, &t->waiting[i]);
-			t->profile->printed++;
+			t->rec->printed++;
 		} else {
-			t->profile->not_wanted++;
+			t->rec->not_wanted++;
 		}
 	if (!err && t->n)
-		err = output_flush(&t->profile->output);
+		err = output_flush(&t->rec->output);
 	t->n = 0;
-	return output_failed(&t->profile->output, err);
+	return output_failed(&t->rec->output, err);
 }
 
 int mem_trace_drain(struct mem_trace *t)

@@ -13,13 +13,13 @@
 
 /* ---- by process ------------------------------------------------------------------------------------------- */
 
-/* While recording, the rest of a stack's weights is in the kernel, and in the books of what is mapped. */
-static void add_what_is_elsewhere(struct profile *p, struct stack *stack)
+/* While recording, the rest of a stack's weights is in the kernel, and in the ledger of what is mapped. */
+static void add_what_is_elsewhere(struct recording *rec, struct stack *stack)
 {
-	const struct mem_user *m = p->ctx;
+	const struct mem_user *m = rec->ctx;
 	uint64_t more[MEM_WEIGHTS];
 
-	if (!rp_map_lookup(record_stacks_map(p->stacks, STACK_MAP_COUNTS), &stack->record->hash,
+	if (!rp_map_lookup(record_stacks_map(rec->stacks, STACK_MAP_COUNTS), &stack->record->hash,
 			   more))
 		for (int i = 0; i < MEM_WEIGHTS; i++)
 			stack->value[i] += more[i];
@@ -32,18 +32,18 @@ static void add_what_is_elsewhere(struct profile *p, struct stack *stack)
 			stack->value[i] += more[i];
 }
 
-static int take_row(struct profile *p, const struct stack *stack, struct mem_row *row)
+static int take_row(struct recording *rec, const struct stack *stack, struct mem_row *row)
 {
-	const struct mem_user *m = p->ctx;
+	const struct mem_user *m = rec->ctx;
 	struct stack whole = *stack;
 
-	if (!record_comm_wanted(p, stack->record->comm)) {
+	if (!record_comm_wanted(rec, stack->record->comm)) {
 		if (m->collected)
-			p->not_wanted += stack->value[MEM_ALLOC_OBJECTS];
+			rec->not_wanted += stack->value[MEM_ALLOC_OBJECTS];
 		return 0;
 	}
 	if (!m->collected)
-		add_what_is_elsewhere(p, &whole);
+		add_what_is_elsewhere(rec, &whole);
 	mem_user_values(m, &whole, row->value);
 	return 1;
 }
@@ -60,21 +60,21 @@ static struct mem_processes processes_view(const struct mem_user *m)
 	};
 }
 
-int mem_user_interval(struct profile *p)
+int mem_user_interval(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	const struct mem_processes view = processes_view(m);
 
-	return mem_processes_part(p, &view, &m->series);
+	return mem_processes_part(rec, &view, &m->series);
 }
 
-int mem_user_processes(struct profile *p)
+int mem_user_processes(struct recording *rec)
 {
-	struct mem_user *m = p->ctx;
+	struct mem_user *m = rec->ctx;
 	const struct mem_processes view = processes_view(m);
 
-	return p->opt->interval ? mem_processes_end(p, &view, &m->series)
-				: mem_processes_report(p, &view);
+	return rec->opt->interval ? mem_processes_end(rec, &view, &m->series)
+				  : mem_processes_report(rec, &view);
 }
 
 /* ---- histograms ------------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 	return err;
 }
 
-int mem_user_sizes(struct profile *p)
+int mem_user_sizes(struct recording *rec)
 {
 	static const char *const key = "call";
 	const struct report_hists_spec spec = { .title = "size of allocations",
@@ -125,16 +125,16 @@ int mem_user_sizes(struct profile *p)
 						.bits = MEM_HIST_BITS,
 						.keys = &key,
 						.nkeys = 1 };
-	struct mem_user *m = p->ctx;
-	struct sizes sizes = { .map = &record_stacks_maps(p->stacks)[MEM_MAP_SIZES] };
+	struct mem_user *m = rec->ctx;
+	struct sizes sizes = { .map = &record_stacks_maps(rec->stacks)[MEM_MAP_SIZES] };
 	int err = report_hists_new(&spec, &sizes.set);
 
 	if (!err)
-		err = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_SIZES), sizes.map,
+		err = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_SIZES), sizes.map,
 				  take_sizes, &sizes);
 	m->sizes_kept = sizes.counted;
 	if (err >= 0)
-		err = profile_hists_report(p, sizes.set);
+		err = profile_hists_report(rec, sizes.set);
 	report_hists_free(sizes.set);
 	return err;
 }
@@ -158,27 +158,28 @@ static int take_age(void *ctx, const void *key, const void *value)
 	return take_age_of(ctx, value);
 }
 
-int mem_user_ages(struct profile *p)
+int mem_user_ages(struct recording *rec)
 {
 	const struct report_hists_spec spec = { .title = "age of what has not been freed",
 						.metric = "mem_age",
 						.events = "blocks",
 						.unit = REPORT_UNIT_NS,
 						.bits = MEM_HIST_BITS };
-	const struct mem_user *m = p->ctx;
-	struct ages ages = { .now = p->session.end_ns };
+	const struct mem_user *m = rec->ctx;
+	struct ages ages = { .now = rec->session.end_ns };
 	struct report_hists *set = NULL;
 	int err = report_hists_new(&spec, &set);
 
 	if (!err)
 		err = report_hists_get(set, NULL, &ages.hist);
 	if (!err)
-		err = rp_map_each(record_stacks_map(p->stacks, MEM_MAP_BLOCKS),
-				  &record_stacks_maps(p->stacks)[MEM_MAP_BLOCKS], take_age, &ages);
+		err = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_BLOCKS),
+				  &record_stacks_maps(rec->stacks)[MEM_MAP_BLOCKS], take_age,
+				  &ages);
 	if (err >= 0 && m->mmap)
 		err = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_age_of, &ages);
 	if (err >= 0)
-		err = profile_hists_report(p, set);
+		err = profile_hists_report(rec, set);
 	report_hists_free(set);
 	return err;
 }

@@ -47,9 +47,9 @@ const char *offcpu_check(const struct options *opt)
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
 
-static int configure(struct profile *p)
+static int configure(struct recording *rec)
 {
-	struct offcpu *o = p->ctx;
+	struct offcpu *o = rec->ctx;
 
 	o->config.states = THREAD_WAITING;
 	if (o->options->state)
@@ -57,72 +57,72 @@ static int configure(struct profile *p)
 	o->config.min_ns = o->options->min_ns;
 	o->config.max_ns = o->options->max_ns;
 	o->config.wakers = o->options->wakers;
-	p->config.some_kernel_only = o->options->wakers;
+	rec->config.some_kernel_only = o->options->wakers;
 	o->config.classic = !rp_has(RP_HAS_TP_BTF);
 	if (o->options->wakers && !o->config.classic && !rp_has(RP_HAS_TASK_REGS))
 		return rp_fail(-EOPNOTSUPP, "--wakers needs Linux 5.15, where there is BTF");
-	if (o->options->wakers && o->config.classic && !p->config.kernel_bytes)
+	if (o->options->wakers && o->config.classic && !rec->config.kernel_bytes)
 		return rp_fail(-EOPNOTSUPP,
 			       "--wakers with -U needs BTF: else kernel stacks alone tell "
 			       "whom an interrupt has interrupted");
-	if (o->options->wakers && p->config.ns_inode)
+	if (o->options->wakers && rec->config.ns_inode)
 		return rp_fail(-EOPNOTSUPP,
 			       "--wakers: inside a pid namespace most wakers have no names");
 	return 0;
 }
 
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	struct offcpu *o = p->ctx;
+	struct offcpu *o = rec->ctx;
 	int err;
 
-	o->config.profile = p->config;
+	o->config.common = rec->config;
 	o->visitor = -1;
 	if (!o->config.classic) {
 		sched_find_state(&o->config);
-		err = record_asleep_load(p, &o->config, &o->visitor);
+		err = record_asleep_load(rec, &o->config, &o->visitor);
 		if (!err && o->options->wakers)
-			err = record_attach(p, &rp_offcpu_waking_program, &o->config);
-		return err ? err : record_attach(p, &rp_offcpu_switch_program, &o->config);
+			err = record_attach(rec, &rp_offcpu_waking_program, &o->config);
+		return err ? err : record_attach(rec, &rp_offcpu_switch_program, &o->config);
 	}
 	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
-	err = sched_attach_classic(p, &rp_offcpu_switch_classic_program, &o->config,
+	err = sched_attach_classic(rec, &rp_offcpu_switch_classic_program, &o->config,
 				   "sched_switch");
 	if (!err && o->options->wakers)
-		err = sched_attach_classic(p, &rp_offcpu_waking_classic_program, &o->config,
+		err = sched_attach_classic(rec, &rp_offcpu_waking_classic_program, &o->config,
 					   "sched_waking");
 	return err;
 }
 
-static int start(struct profile *p)
+static int start(struct recording *rec)
 {
-	struct offcpu *o = p->ctx;
-	int err = sched_gate(p, rp_monotonic_ns());
+	struct offcpu *o = rec->ctx;
+	int err = sched_gate(rec, rp_monotonic_ns());
 
 	/* A program that we start waits for nothing but us so far. */
-	return err || p->opt->program ? err : record_asleep_visit(o->visitor);
+	return err || rec->opt->program ? err : record_asleep_visit(o->visitor);
 }
 
-static int walk_again(struct profile *p)
+static int walk_again(struct recording *rec)
 {
-	struct offcpu *o = p->ctx;
+	struct offcpu *o = rec->ctx;
 
 	return record_asleep_visit(o->visitor);
 }
 
-static int stop(struct profile *p)
+static int stop(struct recording *rec)
 {
-	struct offcpu *o = p->ctx;
+	struct offcpu *o = rec->ctx;
 
 	o->end_ns = rp_monotonic_ns();
-	return sched_gate(p, 0);
+	return sched_gate(rec, 0);
 }
 
 /* Who has not come back by the end has waited until then. */
 static int add_asleep(void *ctx, const void *key, const void *value)
 {
-	struct profile *p = ctx;
-	struct offcpu *o = p->ctx;
+	struct recording *rec = ctx;
+	struct offcpu *o = rec->ctx;
 	const struct sched_thread *t = value;
 	uint64_t ns = t->since < o->end_ns ? o->end_ns - t->since : 0;
 	int err = 0;
@@ -135,69 +135,69 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 	else if (o->config.max_ns && ns > o->config.max_ns)
 		o->longer++;
 	else if (o->options->wakers)
-		err = offcpu_add_waiting(p, t->hash, ns);
+		err = offcpu_add_waiting(rec, t->hash, ns);
 	else
 		err = record_stacks_add(
-			p->stacks, t->hash,
+			rec->stacks, t->hash,
 			(uint64_t[STACK_VALUES]){
 				[OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
 	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
 }
 
-static int collect(struct profile *p)
+static int collect(struct recording *rec)
 {
-	struct offcpu *o = p->ctx;
-	int n = rp_map_each(record_stacks_map(p->stacks, SCHED_MAP_THREADS),
-			    &record_stacks_maps(p->stacks)[SCHED_MAP_THREADS], add_asleep, p);
+	struct offcpu *o = rec->ctx;
+	int n = rp_map_each(record_stacks_map(rec->stacks, SCHED_MAP_THREADS),
+			    &record_stacks_maps(rec->stacks)[SCHED_MAP_THREADS], add_asleep, rec);
 
 	if (n >= 0 && o->options->wakers)
-		n = offcpu_take_pairs(p);
+		n = offcpu_take_pairs(rec);
 	return n < 0 ? n : 0;
 }
 
 /* ---- the report ------------------------------------------------------------------------------------------- */
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type values[OFFCPU_WEIGHTS] = {
 		[OFFCPU_WEIGHT_COUNT] = { "contentions", "count" },
 		[OFFCPU_WEIGHT_NS] = { "delay", "nanoseconds" },
 	};
 
-	(void)p;
+	(void)rec;
 	*n = OFFCPU_WEIGHTS;
 	return values;
 }
 
 /* Many stacks are made known when a thread leaves, and the thread comes back after the end, or too soon. */
-static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
-	(void)p;
+	(void)rec;
 	(void)value;
 	return stack->value[OFFCPU_WEIGHT_COUNT] != 0;
 }
 
-static const char *event(const struct profile *p)
+static const char *event(const struct recording *rec)
 {
-	(void)p;
+	(void)rec;
 	return "sched_switch";
 }
 
-static void describe(struct profile *p, struct report_info *info)
+static void describe(struct recording *rec, struct report_info *info)
 {
-	info->event = event(p);
+	info->event = event(rec);
 }
 
-static int books(struct profile *p, uint64_t kept, struct books *b)
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	const struct offcpu *o = p->ctx;
+	const struct offcpu *o = rec->ctx;
 	struct sched_stats stats;
-	int err = record_stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(rec->stacks, &stats);
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	b->ledger.events = "switches";
+	b->report.events = "switches";
 	sched_tell(&stats);
 	if (stats.pairs_full)
 		rp_log(RP_WARN, "%llu waits are without who ended them: too many different ones",
@@ -211,7 +211,7 @@ static int books(struct profile *p, uint64_t kept, struct books *b)
 	return 0;
 }
 
-static const struct profiler offcpu_profiler = {
+static const struct record_profiler offcpu_profiler = {
 	.command = "offcpu",
 	.maps = rp_offcpu_maps,
 	.nmaps = SCHED_MAPS, /* OFFCPU_MAPS with --wakers */
@@ -227,13 +227,13 @@ static const struct profiler offcpu_profiler = {
 	.values = values,
 	.event = event,
 	.describe = describe,
-	.books = books,
+	.ledger = ledger,
 };
 
 int command_offcpu(const struct options *opt)
 {
 	struct offcpu o = { .options = opt->own };
-	struct profiler profiler = offcpu_profiler;
+	struct record_profiler profiler = offcpu_profiler;
 	int status;
 
 	if (o.options->runq)

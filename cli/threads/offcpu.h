@@ -36,13 +36,13 @@ struct offcpu {
 	uint64_t end_ns;	    /* CLOCK_MONOTONIC, when counting ended */
 	uint64_t shorter, longer;   /* intervals that it cut off */
 	struct offcpu_ended *ended; /* with wakers */
-	size_t nended, room;
+	size_t nended, capacity;
 };
 
 /* offcpu_wakers.c: takes what the map pairs holds; adds all samples. 0 or a negative errno. */
-int offcpu_take_pairs(struct profile *p);
+int offcpu_take_pairs(struct recording *rec);
 /* A thread that waits still, where it left with a stack, for so long. 0 or -ENOMEM. */
-int offcpu_add_waiting(struct profile *p, uint64_t stack, uint64_t ns);
-int offcpu_add_pairs(struct profile *p, struct report *report, struct names *names);
+int offcpu_add_waiting(struct recording *rec, uint64_t stack, uint64_t ns);
+int offcpu_add_pairs(struct recording *rec, struct report *report, struct names *names);
 
 #endif

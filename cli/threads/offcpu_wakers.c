@@ -17,14 +17,14 @@
 
 static int keep(struct offcpu *o, const struct offcpu_ended *ended)
 {
-	if (o->nended == o->room) {
-		size_t room = o->room ? 2 * o->room : 256;
-		struct offcpu_ended *grown = realloc(o->ended, room * sizeof(*grown));
+	if (o->nended == o->capacity) {
+		size_t capacity = o->capacity ? 2 * o->capacity : 256;
+		struct offcpu_ended *grown = realloc(o->ended, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		o->ended = grown;
-		o->room = room;
+		o->capacity = capacity;
 	}
 	o->ended[o->nended++] = *ended;
 	return 0;
@@ -32,37 +32,37 @@ static int keep(struct offcpu *o, const struct offcpu_ended *ended)
 
 static int take_pair(void *ctx, const void *key, const void *value)
 {
-	struct profile *p = ctx;
+	struct recording *rec = ctx;
 	struct offcpu_ended ended = { 0 };
 
 	memcpy(&ended.pair, key, sizeof(ended.pair));
 	memcpy(&ended.weights, value, sizeof(ended.weights));
-	return keep(p->ctx, &ended);
+	return keep(rec->ctx, &ended);
 }
 
-int offcpu_take_pairs(struct profile *p)
+int offcpu_take_pairs(struct recording *rec)
 {
-	return rp_map_each(record_stacks_map(p->stacks, OFFCPU_MAP_PAIRS),
-			   &record_stacks_maps(p->stacks)[OFFCPU_MAP_PAIRS], take_pair, p);
+	return rp_map_each(record_stacks_map(rec->stacks, OFFCPU_MAP_PAIRS),
+			   &record_stacks_maps(rec->stacks)[OFFCPU_MAP_PAIRS], take_pair, rec);
 }
 
-int offcpu_add_waiting(struct profile *p, uint64_t stack, uint64_t ns)
+int offcpu_add_waiting(struct recording *rec, uint64_t stack, uint64_t ns)
 {
 	const struct offcpu_ended waiting = { { stack, 0 }, { 1, ns }, true };
 
-	return keep(p->ctx, &waiting);
+	return keep(rec->ctx, &waiting);
 }
 
 static int add_id(struct name_ids *ids, uint32_t id)
 {
-	if (ids->n == ids->room) {
-		size_t room = ids->room ? ids->room * 2 : 128;
-		uint32_t *grown = realloc(ids->id, room * sizeof(*grown));
+	if (ids->n == ids->capacity) {
+		size_t capacity = ids->capacity ? ids->capacity * 2 : 128;
+		uint32_t *grown = realloc(ids->id, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		ids->id = grown;
-		ids->room = room;
+		ids->capacity = capacity;
 	}
 	ids->id[ids->n++] = id;
 	return 0;
@@ -78,17 +78,17 @@ static int add_mark(struct report *report, const char *name, struct name_ids *id
 }
 
 /* The waker, outermost first, and the mark; behind them, leaf first, comes who waited. */
-static int add_waker(struct profile *p, struct report *report, struct names *names,
+static int add_waker(struct recording *rec, struct report *report, struct names *names,
 		     const struct stack *waker, struct name_ids *ids)
 {
 	const struct stack_record *r = waker->record;
 	struct name_ids frames = { 0 };
 	size_t nkernel = r->kernel_bytes / 8, ours, interrupt;
-	int err = record_frames(p, names, r, &frames);
+	int err = record_frames(rec, names, r, &frames);
 
 	/* Frames of the kernel are never more than addresses; of whom was interrupted nothing is shown. */
-	ours = record_probe_frames(&p->session, r->frames, nkernel);
-	interrupt = record_interrupt_frames(&p->session, r->frames + ours, nkernel - ours);
+	ours = record_probe_frames(&rec->session, r->frames, nkernel);
+	interrupt = record_interrupt_frames(&rec->session, r->frames + ours, nkernel - ours);
 	if (!err)
 		err = add_mark(report, interrupt ? "[interrupt]" : r->comm, ids);
 	if (interrupt && frames.n > interrupt)
@@ -100,7 +100,7 @@ static int add_waker(struct profile *p, struct report *report, struct names *nam
 }
 
 /* waker NULL: a mark in its place. */
-static int add_ended(struct profile *p, struct report *report, struct names *names,
+static int add_ended(struct recording *rec, struct report *report, struct names *names,
 		     const struct stack *sleeper, const struct stack *waker, const char *mark,
 		     const struct offcpu_pair_weights *weights)
 {
@@ -113,15 +113,15 @@ static int add_ended(struct profile *p, struct report *report, struct names *nam
 					.values = values };
 	int err;
 
-	if (!record_comm_wanted(p, r->comm)) {
-		p->not_wanted += weights->count;
+	if (!record_comm_wanted(rec, r->comm)) {
+		rec->not_wanted += weights->count;
 		return 0;
 	}
-	err = waker ? add_waker(p, report, names, waker, &ids) : add_mark(report, mark, &ids);
+	err = waker ? add_waker(rec, report, names, waker, &ids) : add_mark(report, mark, &ids);
 	if (!err)
 		err = add_mark(report, "--", &ids);
 	if (!err)
-		err = record_frames(p, names, r, &ids);
+		err = record_frames(rec, names, r, &ids);
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err)
@@ -130,33 +130,33 @@ static int add_ended(struct profile *p, struct report *report, struct names *nam
 	return err;
 }
 
-int offcpu_add_pairs(struct profile *p, struct report *report, struct names *names)
+int offcpu_add_pairs(struct recording *rec, struct report *report, struct names *names)
 {
-	const struct offcpu *o = p->ctx;
+	const struct offcpu *o = rec->ctx;
 	const struct stack *stack = NULL;
 	int err = 0;
 
 	/* What the map of pairs had no room for. */
-	while (!err && (stack = record_stacks_next(p->stacks, stack))) {
+	while (!err && (stack = record_stacks_next(rec->stacks, stack))) {
 		const struct offcpu_pair_weights rest = { stack->value[OFFCPU_WEIGHT_COUNT],
 							  stack->value[OFFCPU_WEIGHT_NS] };
 
 		if (rest.count)
-			err = add_ended(p, report, names, stack, NULL, NOT_SEEN, &rest);
+			err = add_ended(rec, report, names, stack, NULL, NOT_SEEN, &rest);
 	}
 	for (size_t i = 0; !err && i < o->nended; i++) {
 		const struct offcpu_ended *e = &o->ended[i];
-		const struct stack *sleeper = record_stacks_find(p->stacks, e->pair.sleeper);
+		const struct stack *sleeper = record_stacks_find(rec->stacks, e->pair.sleeper);
 		const struct stack *waker =
-			e->pair.waker ? record_stacks_find(p->stacks, e->pair.waker) : NULL;
+			e->pair.waker ? record_stacks_find(rec->stacks, e->pair.waker) : NULL;
 
 		if (!sleeper)
 			return rp_fail(-EBADMSG, "a wait ended whose stack is not known");
-		err = add_ended(p, report, names, sleeper, waker,
+		err = add_ended(rec, report, names, sleeper, waker,
 				e->waiting ? "[still waiting]" : NOT_SEEN, &e->weights);
 		if (!err) /* for who asks how whole the stacks are */
 			err = record_stacks_add(
-				p->stacks, e->pair.sleeper,
+				rec->stacks, e->pair.sleeper,
 				(uint64_t[STACK_VALUES]){ e->weights.count, e->weights.ns });
 	}
 	return err;

@@ -29,11 +29,12 @@ struct runq {
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
 
-static int configure(struct profile *p)
+static int configure(struct recording *rec)
 {
-	struct runq *r = p->ctx;
+	struct runq *r = rec->ctx;
 
-	p->config.eh = p->config.user_bytes = p->config.fp_bytes = p->config.kernel_bytes = 0;
+	rec->config.eh = rec->config.user_bytes = rec->config.fp_bytes = rec->config.kernel_bytes =
+		0;
 	r->config.by_cpu = r->options->by && !strcmp(r->options->by, "cpu");
 	r->config.by_process = r->options->by && !strcmp(r->options->by, "process");
 	r->config.classic = !rp_has(RP_HAS_TP_BTF);
@@ -42,42 +43,43 @@ static int configure(struct profile *p)
 	return 0;
 }
 
-static int attach_classic(struct profile *p)
+static int attach_classic(struct recording *rec)
 {
-	const struct runq *r = p->ctx;
+	const struct runq *r = rec->ctx;
 	int err;
 
 	rp_log(RP_INFO,
 	       "no BTF tracepoints: classic ones; processes are named after the thread that waited last");
-	err = sched_attach_classic(p, &rp_runq_wakeup_classic_program, &r->config, "sched_wakeup");
+	err = sched_attach_classic(rec, &rp_runq_wakeup_classic_program, &r->config,
+				   "sched_wakeup");
 	if (!err)
-		err = sched_attach_classic(p, &rp_runq_new_classic_program, &r->config,
+		err = sched_attach_classic(rec, &rp_runq_new_classic_program, &r->config,
 					   "sched_wakeup_new");
 	return err ? err
-		   : sched_attach_classic(p, &rp_runq_switch_classic_program, &r->config,
+		   : sched_attach_classic(rec, &rp_runq_switch_classic_program, &r->config,
 					  "sched_switch");
 }
 
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	struct runq *r = p->ctx;
+	struct runq *r = rec->ctx;
 	int err;
 
-	r->config.profile = p->config;
+	r->config.common = rec->config;
 	if (r->config.classic)
-		return attach_classic(p);
-	err = record_attach(p, &rp_runq_wakeup_program, &r->config);
+		return attach_classic(rec);
+	err = record_attach(rec, &rp_runq_wakeup_program, &r->config);
 	if (!err)
-		err = record_attach(p, &rp_runq_new_program, &r->config);
-	return err ? err : record_attach(p, &rp_runq_switch_program, &r->config);
+		err = record_attach(rec, &rp_runq_new_program, &r->config);
+	return err ? err : record_attach(rec, &rp_runq_switch_program, &r->config);
 }
 
-static int start(struct profile *p)
+static int start(struct recording *rec)
 {
-	struct runq *r = p->ctx;
+	struct runq *r = rec->ctx;
 
 	r->last_ns = rp_monotonic_ns();
-	return rp_map_update(record_stacks_map(p->stacks, RUNQ_MAP_GATE), &(uint32_t){ 0 },
+	return rp_map_update(record_stacks_map(rec->stacks, RUNQ_MAP_GATE), &(uint32_t){ 0 },
 			     &(uint64_t){ 1 }, BPF_ANY);
 }
 
@@ -143,20 +145,20 @@ static int take_hist(void *ctx, const void *key, const void *value)
 	return err;
 }
 
-static int fill(struct profile *p)
+static int fill(struct recording *rec)
 {
-	struct runq *r = p->ctx;
-	struct profile_info info;
-	int n = rp_map_each(record_stacks_map(p->stacks, RUNQ_MAP_HISTS),
-			    &record_stacks_maps(p->stacks)[RUNQ_MAP_HISTS], take_hist, r);
-	int err = n < 0 ? n : record_info(p, NULL, &info);
+	struct runq *r = rec->ctx;
+	struct record_info info;
+	int n = rp_map_each(record_stacks_map(rec->stacks, RUNQ_MAP_HISTS),
+			    &record_stacks_maps(rec->stacks)[RUNQ_MAP_HISTS], take_hist, r);
+	int err = n < 0 ? n : record_info(rec, NULL, &info);
 
 	if (err)
 		return err;
-	if (p->opt->interval) {
+	if (rec->opt->interval) {
 		uint64_t now = rp_monotonic_ns();
 
-		info.info.start_ns = r->last_ns + p->session.wall_offset;
+		info.info.start_ns = r->last_ns + rec->session.wall_offset;
 		info.info.duration_ns = now - r->last_ns;
 		r->last_ns = now;
 	}
@@ -167,46 +169,46 @@ static int fill(struct profile *p)
 
 /* ---- the report ------------------------------------------------------------------------------------------- */
 
-static int interval(struct profile *p)
+static int interval(struct recording *rec)
 {
-	struct runq *r = p->ctx;
-	int err = fill(p);
+	struct runq *r = rec->ctx;
+	int err = fill(rec);
 
-	return err ? err : profile_hists_part(p, r->set);
+	return err ? err : profile_hists_part(rec, r->set);
 }
 
-static int report(struct profile *p)
+static int report(struct recording *rec)
 {
-	struct runq *r = p->ctx;
-	int err = fill(p);
+	struct runq *r = rec->ctx;
+	int err = fill(rec);
 
-	return err ? err : profile_hists_end(p, r->kept, r->set);
+	return err ? err : profile_hists_end(rec, r->kept, r->set);
 }
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type value = { "queued", "count" };
 
-	(void)p;
+	(void)rec;
 	*n = 1;
 	return &value;
 }
 
-static void describe(struct profile *p, struct report_info *info)
+static void describe(struct recording *rec, struct report_info *info)
 {
-	(void)p;
+	(void)rec;
 	info->event = "sched_switch";
 }
 
-static int add_books(struct profile *p, uint64_t kept, struct books *b)
+static int add_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
 	struct runq_stats stats;
-	int err = record_stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(rec->stacks, &stats);
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	b->ledger.events = "times on a CPU";
+	b->report.events = "times on a CPU";
 	record_ledger_add(b, "queued before", stats.unknown, REPORT_FILTERED);
 	record_ledger_add(b, "too many processes", stats.hists_full, REPORT_LOST);
 	if (stats.threads_full)
@@ -217,7 +219,7 @@ static int add_books(struct profile *p, uint64_t kept, struct books *b)
 	return 0;
 }
 
-static const struct profiler runq_profiler = {
+static const struct record_profiler runq_profiler = {
 	.command = "offcpu --runq",
 	.maps = rp_runq_maps,
 	.nmaps = RUNQ_MAPS,
@@ -229,7 +231,7 @@ static const struct profiler runq_profiler = {
 	.report = report,
 	.types = types,
 	.describe = describe,
-	.books = add_books,
+	.ledger = add_ledger,
 };
 
 int runq_run(const struct options *opt)

@@ -21,9 +21,9 @@ const char *wall_check(const struct options *opt)
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
 
-static int configure(struct profile *p)
+static int configure(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 
 	w->config.states = THREAD_WAITING | THREAD_RUNNABLE;
 	w->config.everyone = 1;
@@ -38,88 +38,89 @@ static struct sched_config exec_config(const struct wall *w)
 {
 	struct sched_config c = w->config;
 
-	c.profile.kernel_bytes = 0;
-	c.profile.user_bytes = 0;
-	c.profile.eh = 0;
+	c.common.kernel_bytes = 0;
+	c.common.user_bytes = 0;
+	c.common.eh = 0;
 	return c;
 }
 
-static int attach_btf(struct profile *p)
+static int attach_btf(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	const struct sched_config of_exec = exec_config(w);
-	int err = record_attach(p, &rp_wall_wakeup_program, NULL);
+	int err = record_attach(rec, &rp_wall_wakeup_program, NULL);
 
 	if (!err)
-		err = record_attach(p, &rp_wall_exec_program, &of_exec);
-	return err ? err : record_attach(p, &rp_wall_switch_program, &w->config);
+		err = record_attach(rec, &rp_wall_exec_program, &of_exec);
+	return err ? err : record_attach(rec, &rp_wall_switch_program, &w->config);
 }
 
-static int attach_classic(struct profile *p)
+static int attach_classic(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	const struct sched_config of_exec = exec_config(w);
 	int err;
 
 	rp_log(RP_INFO, "no BTF tracepoints: classic ones");
-	err = sched_attach_classic(p, &rp_wall_wakeup_classic_program, &w->config, "sched_wakeup");
+	err = sched_attach_classic(rec, &rp_wall_wakeup_classic_program, &w->config,
+				   "sched_wakeup");
 	if (!err)
-		err = sched_attach_classic(p, &rp_wall_new_classic_program, &w->config,
+		err = sched_attach_classic(rec, &rp_wall_new_classic_program, &w->config,
 					   "sched_wakeup_new");
 	if (!err)
-		err = sched_attach_classic(p, &rp_wall_exec_classic_program, &of_exec,
+		err = sched_attach_classic(rec, &rp_wall_exec_classic_program, &of_exec,
 					   "sched_process_exec");
 	return err ? err
-		   : sched_attach_classic(p, &rp_wall_switch_classic_program, &w->config,
+		   : sched_attach_classic(rec, &rp_wall_switch_classic_program, &w->config,
 					  "sched_switch");
 }
 
-static int attach(struct profile *p)
+static int attach(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	int err, program;
 
-	w->config.profile = p->config;
-	err = record_asleep_load(p, &w->config, &w->visitor);
+	w->config.common = rec->config;
+	err = record_asleep_load(rec, &w->config, &w->visitor);
 	if (!err)
-		err = w->config.classic ? attach_classic(p) : attach_btf(p);
+		err = w->config.classic ? attach_classic(rec) : attach_btf(rec);
 	if (err)
 		return err;
-	program = record_load(p, &rp_wall_sample_program, &w->config);
+	program = record_load(rec, &rp_wall_sample_program, &w->config);
 	return program < 0 ? program
-			   : record_sampling_open(p->opt, w->freq, w->period, program, &w->perf);
+			   : record_sampling_open(rec->opt, w->freq, w->period, program, &w->perf);
 }
 
-static int start(struct profile *p)
+static int start(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	int err = rp_perf_enable(w->perf);
 
 	if (!err)
-		err = sched_gate(p, rp_monotonic_ns());
+		err = sched_gate(rec, rp_monotonic_ns());
 	return err ? err : record_asleep_visit(w->visitor);
 }
 
-static int stop(struct profile *p)
+static int stop(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	int err;
 
 	w->end_ns = rp_monotonic_ns();
-	err = sched_gate(p, 0);
+	err = sched_gate(rec, 0);
 	return err ? err : rp_perf_disable(w->perf);
 }
 
-static int walk_again(struct profile *p)
+static int walk_again(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 
 	return record_asleep_visit(w->visitor);
 }
 
-static int tick(struct profile *p)
+static int tick(struct recording *rec)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	int joined = rp_perf_hotplug(w->perf);
 
 	return joined < 0 ? joined : 0;
@@ -133,9 +134,9 @@ static uint64_t between(uint64_t from, uint64_t to)
 }
 
 /* The interval that a thread is in when the recording ends. */
-static int add_last(struct profile *p, const struct sched_thread *t, struct wall_thread *thread)
+static int add_last(struct recording *rec, const struct sched_thread *t, struct wall_thread *thread)
 {
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	uint64_t value[STACK_VALUES] = { 0 }, until = w->end_ns;
 
 	if (t->phase == PHASE_ON_CPU) {
@@ -157,14 +158,14 @@ static int add_last(struct profile *p, const struct sched_thread *t, struct wall
 		value[WALL_WEIGHT_WAITING] = between(t->since, woken);
 		value[WALL_WEIGHT_QUEUED] = between(woken, until);
 	}
-	return record_stacks_add(p->stacks, t->hash, value);
+	return record_stacks_add(rec->stacks, t->hash, value);
 }
 
 static int take_thread(void *ctx, const void *key, const void *value)
 {
 	const struct sched_thread *t = value;
-	struct profile *p = ctx;
-	struct wall *w = p->ctx;
+	struct recording *rec = ctx;
+	struct wall *w = rec->ctx;
 	struct wall_thread *thread = wall_thread(&w->threads, t->pid_tgid);
 	int err;
 
@@ -176,17 +177,17 @@ static int take_thread(void *ctx, const void *key, const void *value)
 	thread->queued += t->queued;
 	thread->lost += t->lost;
 	w->lifetime_ns += between(t->born, w->end_ns);
-	err = add_last(p, t, thread);
+	err = add_last(rec, t, thread);
 	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
 }
 
 /* Threads that have ended, as WALL_ENDED has them. */
-static int take_ended(struct profile *p)
+static int take_ended(struct recording *rec)
 {
 	const struct stack *stack = NULL;
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 
-	while ((stack = record_stacks_next(p->stacks, stack))) {
+	while ((stack = record_stacks_next(rec->stacks, stack))) {
 		struct wall_thread *thread;
 
 		if (stack->record->tag != WALL_ENDED)
@@ -203,38 +204,38 @@ static int take_ended(struct profile *p)
 	return 0;
 }
 
-static int collect(struct profile *p)
+static int collect(struct recording *rec)
 {
-	int err = take_ended(p);
-	int n = rp_map_each(record_stacks_map(p->stacks, SCHED_MAP_THREADS),
-			    &record_stacks_maps(p->stacks)[SCHED_MAP_THREADS], take_thread, p);
+	int err = take_ended(rec);
+	int n = rp_map_each(record_stacks_map(rec->stacks, SCHED_MAP_THREADS),
+			    &record_stacks_maps(rec->stacks)[SCHED_MAP_THREADS], take_thread, rec);
 
 	return err ? err : n < 0 ? n : 0;
 }
 
 /* ---- the report ------------------------------------------------------------------------------------------- */
 
-static const struct report_value_type *types(const struct profile *p, size_t *n)
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
 	static const struct report_value_type values[] = { { "samples", "count" },
 							   { "wall", "nanoseconds" } };
 
-	(void)p;
+	(void)rec;
 	*n = sizeof(values) / sizeof(values[0]);
 	return values;
 }
 
 /* What is shown as a stack. */
-static bool values(const struct profile *p, const struct stack *stack, uint64_t *value)
+static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
-	(void)p;
+	(void)rec;
 	value[0] += value[WALL_WEIGHT_PREEMPTED];
 	return stack->record->tag != WALL_ENDED && value[0];
 }
 
-static void describe(struct profile *p, struct report_info *info)
+static void describe(struct recording *rec, struct report_info *info)
 {
-	const struct wall *w = p->ctx;
+	const struct wall *w = rec->ctx;
 
 	info->event = rp_perf_event(w->perf)->name;
 	info->period_type = (struct report_value_type){ "wall", "nanoseconds" };
@@ -245,9 +246,9 @@ static void describe(struct profile *p, struct report_info *info)
 	info->events = w->samples;
 }
 
-static char *note(struct profile *p)
+static char *note(struct recording *rec)
 {
-	const struct wall *w = p->ctx;
+	const struct wall *w = rec->ctx;
 	double told = (double)w->told_ns / NS_PER_SECOND;
 	double all = (double)w->lifetime_ns / NS_PER_SECOND;
 	char *text;
@@ -260,22 +261,22 @@ static char *note(struct profile *p)
 	return text;
 }
 
-static int books(struct profile *p, uint64_t kept, struct books *b)
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
 	struct sched_stats stats;
-	int err = record_stacks_stats(p->stacks, &stats);
+	int err = record_stacks_stats(rec->stacks, &stats);
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
-	b->ledger.events = "switches and samples";
+	b->report.events = "switches and samples";
 	sched_tell(&stats);
 	record_ledger_add(b, "ended", stats.exited, REPORT_FILTERED);
 	record_ledger_add(b, "too many threads", stats.threads_full, REPORT_LOST);
 	return 0;
 }
 
-static const struct profiler wall_profiler = {
+static const struct record_profiler wall_profiler = {
 	.command = "wall",
 	.maps = rp_wall_maps,
 	.nmaps = SCHED_MAPS,
@@ -295,12 +296,12 @@ static const struct profiler wall_profiler = {
 	.samples = wall_samples,
 	.describe = describe,
 	.note = note,
-	.books = books,
+	.ledger = ledger,
 };
 
 int command_wall(const struct options *opt)
 {
-	struct profiler profiler = wall_profiler;
+	struct record_profiler profiler = wall_profiler;
 	struct wall w = { .freq = opt->freq || opt->period ? opt->freq : DEFAULT_FREQ,
 			  .period = opt->period };
 	int status;

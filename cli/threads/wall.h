@@ -39,7 +39,7 @@ struct wall {
 };
 
 /* Adds all samples to the report. 0 or -ENOMEM. */
-int wall_samples(struct profile *p, struct report *report, struct names *names);
+int wall_samples(struct recording *rec, struct report *report, struct names *names);
 /* States in the order of the report. */
 extern const char *const wall_states[];
 

@@ -56,7 +56,7 @@ struct wall_thread *wall_thread(struct wall_threads *threads, uint64_t pid_tgid)
 
 /* What all that is added has in common. */
 struct adding {
-	struct profile *p;
+	struct recording *rec;
 	struct report *report;
 	struct names *names;
 };
@@ -74,13 +74,13 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 					      .frames = ids->id,
 					      .nframes = ids->n,
 					      .values = values };
-	struct wall *w = a->p->ctx;
+	struct wall *w = a->rec->ctx;
 
 	if (!count && !ns)
 		return 0;
 	w->told_ns += ns;
-	if (!record_comm_wanted(a->p, comm)) {
-		a->p->not_wanted += count;
+	if (!record_comm_wanted(a->rec, comm)) {
+		a->rec->not_wanted += count;
 		return 0;
 	}
 	if (!strcmp(state, ON_CPU))
@@ -106,9 +106,9 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 {
 	const struct stack_record *r = stack->record;
 	const uint64_t *value = stack->value;
-	struct wall *w = a->p->ctx;
+	struct wall *w = a->rec->ctx;
 	struct name_ids ids = { 0 };
-	int err = record_frames(a->p, a->names, r, &ids);
+	int err = record_frames(a->rec, a->names, r, &ids);
 
 	if (!err && r->tag == WALL_SAMPLE) {
 		struct wall_thread *thread = wall_thread(&w->threads, r->pid_tgid);
@@ -116,12 +116,12 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 		err = add(a, r->comm, r->pid_tgid, ON_CPU, &ids, value[WALL_WEIGHT_COUNT],
 			  share(thread, value[WALL_WEIGHT_COUNT]));
 	} else if (!err) {
-		const struct stack_record *kernel = record_kernel_record(a->p, r);
+		const struct stack_record *kernel = record_kernel_record(a->rec, r);
 		size_t n = kernel->kernel_bytes / 8;
-		size_t ours = record_probe_frames(&a->p->session, kernel->frames, n);
+		size_t ours = record_probe_frames(&a->rec->session, kernel->frames, n);
 
 		err = add(a, r->comm, r->pid_tgid,
-			  wait_kind(&a->p->session, kernel->frames + ours, n - ours), &ids,
+			  wait_kind(&a->rec->session, kernel->frames + ours, n - ours), &ids,
 			  value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING]);
 		if (!err)
 			err = add(a, r->comm, r->pid_tgid, RUNNABLE, &ids,
@@ -146,7 +146,7 @@ static int add_mark(const struct adding *a, const struct wall_thread *thread, co
 
 static int add_thread(const struct adding *a, const struct wall_thread *thread)
 {
-	struct wall *w = a->p->ctx;
+	struct wall *w = a->rec->ctx;
 	int err;
 
 	w->lost_ns += thread->lost;
@@ -157,14 +157,14 @@ static int add_thread(const struct adding *a, const struct wall_thread *thread)
 	return err ? err : add_mark(a, thread, "other", "[stack lost]", thread->lost);
 }
 
-int wall_samples(struct profile *p, struct report *report, struct names *names)
+int wall_samples(struct recording *rec, struct report *report, struct names *names)
 {
-	const struct adding a = { p, report, names };
+	const struct adding a = { rec, report, names };
 	const struct stack *stack = NULL;
-	struct wall *w = p->ctx;
+	struct wall *w = rec->ctx;
 	int err = 0;
 
-	while ((stack = record_stacks_next(p->stacks, stack))) {
+	while ((stack = record_stacks_next(rec->stacks, stack))) {
 		struct wall_thread *thread;
 
 		if (stack->record->tag != WALL_SAMPLE)
@@ -174,7 +174,7 @@ int wall_samples(struct profile *p, struct report *report, struct names *names)
 			return -ENOMEM;
 		thread->samples += stack->value[WALL_WEIGHT_COUNT];
 	}
-	while (!err && (stack = record_stacks_next(p->stacks, stack)))
+	while (!err && (stack = record_stacks_next(rec->stacks, stack)))
 		if (stack->record->tag != WALL_ENDED)
 			err = add_stack(&a, stack);
 	for (size_t i = 0; !err && i < w->threads.nslots; i++)

@@ -6,7 +6,7 @@
  *	report_grid_new()	says which columns there are,
  *	report_grid_add()	adds rows,
  *	report_grid_sort()	by a column, so many rows,
- *	report_grid_set_*()	say what was recorded and close the books, as for a profile,
+ *	report_grid_set_*()	say what was recorded and close the ledger, as for a profile,
  *	report_grid_write_*()	write it; struct report_format knows which by name.
  *
  * The rules of report.h hold: 0 or a negative errno, -ENOMEM always may be one, texts are copied,

@@ -6,7 +6,7 @@
  *	report_hists_get()	gives the histogram of one tuple of labels,
  *	report_hist_add()	counts values in it, or
  *	report_hist_merge()	takes over what a BPF program counted,
- *	report_hists_set_*()	say what was recorded and close the books, as for a profile,
+ *	report_hists_set_*()	say what was recorded and close the ledger, as for a profile,
  *	report_hists_write_*()	write all of them; struct report_format knows which by name.
  *
  * The buckets are log-linear: each power of two is cut into 1 << bits equal parts, so a bucket is

@@ -8,7 +8,7 @@
  *	report_frame_add()	interns each distinct frame once and keeps its id,
  *	report_add()		adds weights to a (comm, pid, tid, labels, stack),
  *	report_set_info()	says what was profiled, when, how,
- *	report_set_ledger()	and report_set_cost() close the books,
+ *	report_set_ledger()	and report_set_cost() close the ledger,
  *	report_format_by_name()	picks a shape, and its ->write() writes it.
  *
  * Nothing here knows of BPF, of perf events or of symbol tables. Writers take a const report, so
@@ -113,7 +113,7 @@ struct report_info {
 };
 
 /*
- * The books of a recording. They close if
+ * The ledger of a recording. They close if
  *
  *	fired == kept + (sum of all lines)
  *
@@ -173,7 +173,7 @@ size_t report_samples(const struct report *r); /* distinct (comm, pid, tid, labe
 size_t report_stacks(const struct report *r);  /* distinct stacks of frames, addresses told apart */
 uint64_t report_total(const struct report *r, unsigned int value); /* sum over all samples */
 
-/* True if the books close. *gap, if wanted, is fired - kept - lines: positive if events vanished,
+/* True if the ledger closes. *gap, if wanted, is fired - kept - lines: positive if events vanished,
  * negative if some were counted twice; saturates. */
 bool report_ledger_closes(const struct report_ledger *ledger, int64_t *gap);
 

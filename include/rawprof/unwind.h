@@ -26,14 +26,14 @@
  *	part	start, npages: it describes [start, start + npages * UNWIND_PAGE)
  *	index	npages + 1 numbers. index[p] is the first row that begins on page p, so the rows of
  *		page p are [index[p], index[p + 1]); that range is empty if none begins there.
- *	rows	in order of address. Row 0 begins on no page: it is the guard, and says UNWIND_END.
+ *	rows	in order of address. Row 0 begins on no page: it is the guard, and says UNWIND_NO_ROW.
  *		So index[0] is 1, and "the row before the first of a page" always exists: it is
  *		the one that spills over from the pages before.
- *	rules	shared by all parts of a table; rule 0 is all zero, UNWIND_END.
+ *	rules	shared by all parts of a table; rule 0 is all zero, UNWIND_NO_ROW.
  *
  * To find the rule of an address:
  *
- *	at = address - start; page = at / UNWIND_PAGE		(page >= npages: UNWIND_END)
+ *	at = address - start; page = at / UNWIND_PAGE		(page >= npages: UNWIND_NO_ROW)
  *	row = index[page] - 1, n = index[page + 1] - row	(n is 1 to 1 << UNWIND_SEARCH_STEPS)
  *	the last row of [row, row + n) whose pc_low <= at % UNWIND_PAGE; if there is none, row
  *	rules[rows[..].rule]
@@ -62,7 +62,7 @@ struct unwind_row {
  * pointer; "sp", "fp" and "reg" are registers of the frame at hand. FP is rbp, x29 or s0.
  */
 enum unwind_kind {
-	UNWIND_END,	 /* nothing is known of this address: go on by the frame pointer */
+	UNWIND_NO_ROW,	 /* nothing is known of this address: go on by the frame pointer */
 	UNWIND_SP,	 /* CFA = sp + cfa_off */
 	UNWIND_FP,	 /* CFA = fp + cfa_off */
 	UNWIND_PLT,	 /* CFA = sp + cfa_off + ((address & 15) >= arg ? 8 : 0) */
@@ -107,19 +107,19 @@ _Static_assert(sizeof(struct unwind_row) == 4, "rows are copied into BPF maps");
 _Static_assert(sizeof(struct unwind_rule) == 12, "rules are copied into BPF maps");
 
 /* What lies in one range of a process's addresses. */
-enum unwind_segment_kind {
+enum unwind_mapping_kind {
 	UNWIND_BY_TABLE,
 	UNWIND_BY_FP,	  /* no table, but frame pointers: JIT code, files without .eh_frame */
 	UNWIND_URETPROBE, /* the kernel's "[uprobes]" page: the true return address is elsewhere */
 };
 
 /* Why a walk ended. */
-enum unwind_end {
+enum unwind_stop {
 	UNWIND_COMPLETE,   /* at a rule UNWIND_STOP: the whole stack was seen */
 	UNWIND_RA_ZERO,	   /* the return address was 0, as a thread's first function may have it */
 	UNWIND_FP_ZERO,	   /* no rule, and the frame pointer is 0, as the ABI has it at the end */
 	UNWIND_DEEP,	   /* no room for more frames */
-	UNWIND_NO_SEGMENT, /* the address is in no segment that is known */
+	UNWIND_NO_MAPPING, /* the address is in no segment that is known */
 	UNWIND_FP_BAD,	   /* no rule, and the frame pointer does not point up the stack */
 	UNWIND_NOT_UP,	   /* the caller's frame would not be above this one */
 	UNWIND_READ,	   /* the stack could not be read */
@@ -129,7 +129,7 @@ enum unwind_end {
 	UNWIND_GONE, /* not begun: there is no stack, the process is ending or has none ever */
 	UNWIND_OTHER_CODE, /* not begun: 32-bit code, for which there are no tables */
 	UNWIND_IN_KERNEL, /* not begun: the registers cannot be had while the kernel works for it */
-	UNWIND_ENDS,
+	UNWIND_STOPS,
 };
 
 /*
@@ -192,7 +192,7 @@ size_t unwind_table_size(const struct unwind_table *t);
 /* The part that contains @vaddr, or NULL. */
 const struct unwind_part *unwind_table_part(const struct unwind_table *t, uint64_t vaddr);
 
-/* The rule for @vaddr; the one of kind UNWIND_END for addresses of no part. Never NULL. */
+/* The rule for @vaddr; the one of kind UNWIND_NO_ROW for addresses of no part. Never NULL. */
 const struct unwind_rule *unwind_table_rule(const struct unwind_table *t, uint64_t vaddr);
 
 /* The start of the FDE, that is mostly of the function, that describes @vaddr. -ENOENT: none. */
@@ -230,14 +230,14 @@ int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd
  */
 
 /* One range of addresses: [start, end) of the process; of the file: address - bias. */
-struct unwind_segment {
+struct unwind_space_mapping {
 	uint64_t start, end, bias;
 	const struct unwind_table *table; /* UNWIND_BY_TABLE only */
-	enum unwind_segment_kind kind;
+	enum unwind_mapping_kind kind;
 };
 
 struct unwind_space {
-	const struct unwind_segment *segments; /* in order of start; they do not overlap */
+	const struct unwind_space_mapping *segments; /* in order of start; they do not overlap */
 	size_t count;
 	uint64_t ra_mask; /* and-ed to return addresses, which PAC bits are cleared by; 0: none */
 	/* Where the caller's fp and behind it the return address lie, from fp: 0, on riscv64 -16. */
@@ -256,7 +256,7 @@ struct unwind_regs {
 };
 
 struct unwind_result {
-	enum unwind_end end;
+	enum unwind_stop end;
 	uint32_t fp_steps; /* frames left by their frame pointer, because no rule said better */
 	uint32_t signals;  /* signal trampolines passed */
 	uint64_t sp;	   /* of the outermost frame */
@@ -274,6 +274,6 @@ unsigned int unwind_walk(const struct unwind_space *space, const struct unwind_r
 			 struct unwind_result *result);
 
 /* A word or three for a person: "complete", "no mapping", "stack unreadable". Never NULL. */
-const char *unwind_end_text(enum unwind_end end);
+const char *unwind_stop_text(enum unwind_stop end);
 
 #endif

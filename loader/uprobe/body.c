@@ -29,7 +29,7 @@ struct walk {
 	struct body *b;
 	uint64_t *seen;
 	uint32_t *todo;
-	size_t ntodo, room;
+	size_t ntodo, capacity;
 };
 
 static bool get_bit(const uint64_t *bits, uint32_t i)
@@ -43,9 +43,9 @@ static int go_to(struct walk *w, int64_t to)
 
 	if (to < 0 || to >= w->b->size || get_bit(w->seen, (uint32_t)to))
 		return 0;
-	if (w->ntodo == w->room) {
-		w->room = w->room ? 2 * w->room : 64;
-		p = realloc(w->todo, w->room * sizeof(*p));
+	if (w->ntodo == w->capacity) {
+		w->capacity = w->capacity ? 2 * w->capacity : 64;
+		p = realloc(w->todo, w->capacity * sizeof(*p));
 		if (!p)
 			return -ENOMEM;
 		w->todo = p;

@@ -173,7 +173,7 @@ static const struct asm_insn exit_lines[] = {
 	LEAVE_COMPAT_CALL(DISK, out),
 	CALL(ktime_get_ns),
 	MOV_REG(R6, R0),
-	COUNT(stats, struct io_stats, profile.fired),
+	COUNT(stats, struct io_stats, common.fired),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	STX(W, R10, TID, R0),
@@ -269,7 +269,7 @@ LABEL(no_file),
 	JA(out),
 
 LABEL(filtered),
-	COUNT(stats, struct io_stats, profile.filtered),
+	COUNT(stats, struct io_stats, common.filtered),
 	JA(out),
 	WHEN(struct io_config, min_ns),
 LABEL(shorter),
@@ -335,7 +335,7 @@ const struct asm_program rp_io_flush_program = HOOK("io_flush", "block_io_done",
 const struct asm_program rp_io_flush_old_program =
 	HOOK("io_flush_old", "block_rq_complete", flush_lines);
 
-const struct io_config rp_io_calls_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+const struct io_config rp_io_calls_usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						    .kernel = { .start_told = 1 },
 						    .flushes = 1,
 						    .hists = 1,

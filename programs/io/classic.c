@@ -142,7 +142,7 @@ LABEL(out),
 const struct asm_program rp_io_issue_classic_program = HOOK("io_issue_tp", issue_lines);
 const struct asm_program rp_io_done_classic_program = HOOK("io_done_tp", complete_lines);
 
-const struct io_config rp_io_classic_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+const struct io_config rp_io_classic_usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						      .rwbs_issue = 34,
 						      .rwbs_complete = 34,
 						      .hists = 1,

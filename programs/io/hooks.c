@@ -104,10 +104,10 @@ FUNC(io_begin_flush),
 	CLEAR_TIMELINE(R7),
 
 	WHEN(struct io_config, owner),
-		WHEN(struct io_config, profile.filtering),
+		WHEN(struct io_config, common.filtering),
 			ST(DW, R7, REQUEST(pid_tgid), -1),
 		END,
-		UNLESS(struct io_config, profile.filtering),
+		UNLESS(struct io_config, common.filtering),
 			ST(DW, R7, REQUEST(pid_tgid), 0),
 		END,
 		ST(DW, R7, REQUEST(cgroup), 0),
@@ -327,7 +327,7 @@ const struct asm_program rp_io_complete_program =
 	HOOK("io_complete", "block_rq_complete", complete_lines);
 
 const struct io_config rp_io_usual_config = {
-	.profile = PROFILE_USUAL_CONFIG,
+	.common = PROGRAM_USUAL_CONFIG,
 	.kernel = { .start_told = 1, .flush_seq = 2, .merge_told = 1 },
 	.only_time = 1,
 	.hists = 1,

@@ -49,7 +49,7 @@ struct io_kernel {
 };
 
 struct io_config {
-	struct profile_config profile;
+	struct program_config common;
 	struct io_kernel kernel;
 	/* which requests */
 	uint64_t min_ns;  /* at least so long */
@@ -80,7 +80,7 @@ struct io_config {
 
 /* What became of the requests. */
 struct io_stats {
-	struct profile_stats profile;
+	struct program_stats common;
 	uint64_t other_disk;	/* filtered */
 	uint64_t shorter;	/* filtered: less than min_ns */
 	uint64_t no_data;	/* filtered: with pattern no read or write; with stacks flushes */

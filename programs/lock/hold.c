@@ -137,4 +137,4 @@ const struct asm_program rp_lock_hold_enter_program = HOLD_PROGRAM("lock_hold_en
 const struct asm_program rp_lock_hold_leave_program = HOLD_PROGRAM("lock_hold_leave", leave_lines);
 const struct asm_program rp_lock_hold_unlock_program = HOLD_PROGRAM("lock_hold_end", unlock_lines);
 
-const struct lock_config rp_lock_hold_usual_config = { .profile = PROFILE_USUAL_CONFIG, .hold = 1 };
+const struct lock_config rp_lock_hold_usual_config = { .common = PROGRAM_USUAL_CONFIG, .hold = 1 };

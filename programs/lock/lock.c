@@ -13,10 +13,11 @@
 #include "lock.h"
 
 #define STATS_FIELD(member) ASM_FIELD(struct lock_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct lock_stats, STATS_FIELD(profile), STATS_FIELD(shorter), STATS_FIELD(nested),
-	STATS_FIELD(threads_full), STATS_FIELD(too_deep), STATS_FIELD(results_full),
-	STATS_FIELD(unended), STATS_FIELD(unbegun), STATS_FIELD(unblamed), STATS_FIELD(hists_full));
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct lock_stats, STATS_FIELD(common), STATS_FIELD(shorter),
+		   STATS_FIELD(nested), STATS_FIELD(threads_full), STATS_FIELD(too_deep),
+		   STATS_FIELD(results_full), STATS_FIELD(unended), STATS_FIELD(no_begin),
+		   STATS_FIELD(waker_lost), STATS_FIELD(hists_full));
 static const struct asm_layout waits_layout =
 	ASM_LAYOUT(struct lock_waits, ASM_FIELD(struct lock_waits, wait[0]),
 		   ASM_FIELD(struct lock_waits, wait[1]), ASM_FIELD(struct lock_waits, wait[2]),
@@ -119,7 +120,7 @@ LABEL(slots),
 	JEQ(R7, 0, new),
 	FIND_WAIT(R7, R6, again),
 LABEL(new),
-	COUNT(stats, struct lock_stats, profile.fired),
+	COUNT(stats, struct lock_stats, common.fired),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	MOV_REG(R8, R0),
@@ -187,7 +188,7 @@ LABEL(threads_full),
 	COUNT(stats, struct lock_stats, threads_full),
 	JA(out),
 LABEL(filtered),
-	COUNT(stats, struct lock_stats, profile.filtered),
+	COUNT(stats, struct lock_stats, common.filtered),
 	JA(out),
 
 	INCLUDE(&rp_target_part),
@@ -256,11 +257,11 @@ FUNC(lock_end),
 	CALL(get_current_pid_tgid),
 	STX(W, R10, END_TID, R0),
 	MAP_LOOKUP(threads, END_TID),
-	JEQ(R0, 0, unbegun),
+	JEQ(R0, 0, no_begin),
 	MOV_REG(R7, R0),
 	FIND_WAIT(R7, R6, found),
-LABEL(unbegun),
-	COUNT(stats, struct lock_stats, unbegun),
+LABEL(no_begin),
+	COUNT(stats, struct lock_stats, no_begin),
 	JA(out),
 LABEL(found),
 	MOV_REG(R7, R0),
@@ -418,9 +419,9 @@ LABEL(waits),
 	CALL(get_current_pid_tgid),
 	MOV_REG(R8, R0),
 	JEQ(R8, 0, out),
-	WHEN(struct lock_config, profile.ns_inode),
-		LD_PARAM(R1, struct lock_config, profile.ns_device),
-		LD_PARAM(R2, struct lock_config, profile.ns_inode),
+	WHEN(struct lock_config, common.ns_inode),
+		LD_PARAM(R1, struct lock_config, common.ns_device),
+		LD_PARAM(R2, struct lock_config, common.ns_inode),
 		FRAME_PTR(R3, WAKE_NS_IDS),
 		MOV(R4, sizeof(struct bpf_pidns_info)),
 		CALL(get_ns_current_pid_tgid),
@@ -450,7 +451,7 @@ LABEL(waits),
 	STX(DW, R7, RELEASER, R6),
 	JA(out),
 LABEL(lost),
-	COUNT(stats, struct lock_stats, unblamed),
+	COUNT(stats, struct lock_stats, waker_lost),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -465,7 +466,7 @@ static const struct asm_func_frame wake_frames[] = { { "lock_wake", &wake_layout
 const struct asm_part rp_lock_wake_part = { ASM_LINES(wake_lines), .frames = wake_frames,
 					    .nframes = 1 };
 
-const struct lock_config rp_lock_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+const struct lock_config rp_lock_usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						  .spinning = 1,
 						  .hist = 1 };
-const struct lock_config rp_lock_futex_usual_config = { .profile = PROFILE_USUAL_CONFIG };
+const struct lock_config rp_lock_futex_usual_config = { .common = PROGRAM_USUAL_CONFIG };

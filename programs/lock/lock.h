@@ -51,7 +51,7 @@ enum lock_outcome {
 enum lock_hist { LOCK_HIST_NONE, LOCK_HIST_TYPE, LOCK_HIST_LOCK };
 
 struct lock_config {
-	struct profile_config profile;
+	struct program_config common;
 	uint64_t min_ns;    /* shorter waits are left out; 0: none are */
 	uint32_t spinning;  /* some of the locks are spun for */
 	uint32_t hold;	    /* what is told of are not waits but how long a mutex is held */
@@ -61,17 +61,17 @@ struct lock_config {
 	uint32_t unused;
 };
 
-/* What became of the waits: profile.fired of them have begun. */
+/* What became of the waits: common.fired of them have begun. */
 struct lock_stats {
-	struct profile_stats profile;
+	struct program_stats common;
 	uint64_t shorter;      /* filtered: than min_ns */
 	uint64_t nested;       /* lost: began inside one of these programs */
 	uint64_t threads_full; /* lost: no room for the thread */
 	uint64_t too_deep;     /* lost: inside so many other waits */
 	uint64_t results_full; /* lost: no room for another pair of stacks */
 	uint64_t unended;      /* lost: the thread ended, and nobody told us that the wait did */
-	uint64_t unbegun;      /* ends of waits that had begun before, or were lost */
-	uint64_t unblamed;     /* releasers whose stack was lost */
+	uint64_t no_begin;     /* ends of waits that had begun before, or were lost */
+	uint64_t waker_lost;   /* releasers whose stack was lost */
 	uint64_t hists_full;   /* kept, but not in a histogram: no room for another */
 };
 

@@ -74,7 +74,7 @@ static const struct asm_layout futex_layout =
 		LOCK_ENTER(GUARD_ZERO, .nested, .out), MOV_REG(R1, R6), MOV_REG(R2, R7),           \
 		MOV_REG(R3, R8), LDX(DW, R4, R10, NOW), CALL_FUNC(lock_begin),                     \
 		LOCK_LEAVE(GUARD_ZERO, .out), JA(.out), LABEL(.nested),                            \
-		COUNT(stats, struct lock_stats, profile.fired),                                    \
+		COUNT(stats, struct lock_stats, common.fired),                                     \
 		COUNT(stats, struct lock_stats, nested), LABEL(.out), END
 
 /*

@@ -18,8 +18,8 @@ static const struct asm_layout thread_layout =
 
 /* Threads that have ended make room for others by themselves. */
 const struct asm_map rp_mem_faults_maps[MEM_FAULTS_MAPS] = {
-	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_FAULTS_WEIGHTS), struct profile_stats,
-		       rp_profile_stats_layout),
+	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_FAULTS_WEIGHTS), struct program_stats,
+		       rp_program_stats_layout),
 	[MEM_FAULTS_MAP_FAULTING] = { "faulting", BPF_MAP_TYPE_LRU_HASH, 4,
 				      sizeof(struct mem_faults_thread), 16384,
 				      .value = &thread_layout },
@@ -54,7 +54,7 @@ static const struct asm_insn begin_lines[] = {
 	MAP_LOOKUP(faulting, THREAD),
 	JNE(R0, 0, known),
 	/* Its first fault. */
-	WHEN(struct mem_faults_config, profile.filtering),
+	WHEN(struct mem_faults_config, common.filtering),
 		CALL_FUNC(target_ids),
 		JEQ(R0, -1, out),
 	END,
@@ -68,7 +68,7 @@ LABEL(known),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	WHEN(struct mem_faults_config, profile.filtering),
+	WHEN(struct mem_faults_config, common.filtering),
 		INCLUDE(&rp_target_part),
 	END,
 };
@@ -107,7 +107,7 @@ static const struct asm_insn page_classic[] = {
 
 static const struct asm_insn end_lines[] = {
 	MOV_REG(R6, R1),
-	COUNT(stats, struct profile_stats, fired),
+	COUNT(stats, struct program_stats, fired),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	MOV_REG(R7, R0),
@@ -148,7 +148,7 @@ LABEL(done),
 	JA(out),
 
 LABEL(filtered),
-	COUNT(stats, struct profile_stats, filtered),
+	COUNT(stats, struct program_stats, filtered),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -179,7 +179,7 @@ const struct asm_program rp_mem_fault_end_program =
 	PROGRAM("mem_fault_end", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, end_lines);
 
 const struct mem_faults_config rp_mem_faults_usual_config = {
-	.profile = PROFILE_USUAL_CONFIG,
+	.common = PROGRAM_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.major = 1,
 };

@@ -13,7 +13,7 @@
 enum { MEM_FAULTS, MEM_FAULTS_BYTES, MEM_FAULTS_MAJOR, MEM_FAULTS_WEIGHTS };
 
 struct mem_faults_config {
-	struct profile_config profile;
+	struct program_config common;
 	uint32_t page_bytes;
 	uint32_t major; /* this program is for major faults */
 };
@@ -41,13 +41,13 @@ extern const struct mem_faults_config rp_mem_faults_usual_config;
 enum { MEM_GROWTH_CALLS, MEM_GROWTH_BYTES, MEM_GROWTH_RETURNED, MEM_GROWTH_WEIGHTS };
 
 struct mem_growth_config {
-	struct profile_config profile;
+	struct program_config common;
 	uint32_t page_bytes;
 	uint32_t page_shift;
 };
 
 struct mem_growth_stats {
-	struct profile_stats profile; /* fired: calls that began */
+	struct program_stats common; /* fired: calls that began */
 	uint64_t failed;
 	uint64_t nothing;    /* they changed nothing */
 	uint64_t unfinished; /* calls that never returned */

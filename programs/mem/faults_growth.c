@@ -13,9 +13,9 @@
 
 #define STATS_FIELD(member) ASM_FIELD(struct mem_growth_stats, member)
 static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_growth_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
-	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
-	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(failed),
+	struct mem_growth_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
+	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
+	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(failed),
 	STATS_FIELD(nothing), STATS_FIELD(unfinished), STATS_FIELD(map_full), STATS_FIELD(clamped));
 #define CALL_FIELD(member) ASM_FIELD(struct mem_growth_call, member)
 static const struct asm_layout call_layout =
@@ -57,7 +57,7 @@ static const struct asm_insn note_lines[] = {
 FUNC(note_call),
 	STX(DW, R10, LEAST, R1),
 	STX(DW, R10, MOST, R2),
-	COUNT(stats, struct mem_growth_stats, profile.fired),
+	COUNT(stats, struct mem_growth_stats, common.fired),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	CALL(get_current_pid_tgid),
@@ -75,7 +75,7 @@ LABEL(map_full),
 	COUNT(stats, struct mem_growth_stats, map_full),
 	JA(out),
 LABEL(filtered),
-	COUNT(stats, struct mem_growth_stats, profile.filtered),
+	COUNT(stats, struct mem_growth_stats, common.filtered),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -211,7 +211,7 @@ LABEL(done),
 	JA(out),
 
 LABEL(gone), /* it was asked for when the call began */
-	COUNT(stats, struct mem_growth_stats, profile.filtered),
+	COUNT(stats, struct mem_growth_stats, common.filtered),
 	JA(out),
 LABEL(failed),
 	COUNT(stats, struct mem_growth_stats, failed),
@@ -259,7 +259,7 @@ const struct mem_growth_hook rp_mem_growth_hooks[] = {
 };
 
 const struct mem_growth_config rp_mem_growth_usual_config = {
-	.profile = PROFILE_USUAL_CONFIG,
+	.common = PROGRAM_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.page_shift = 12,
 };

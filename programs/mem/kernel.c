@@ -15,9 +15,9 @@
 
 #define STATS_FIELD(member) ASM_FIELD(struct mem_kernel_stats, member)
 static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_kernel_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
-	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
-	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(failed),
+	struct mem_kernel_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
+	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
+	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(failed),
 	STATS_FIELD(told_twice), STATS_FIELD(frees), STATS_FIELD(unknown), STATS_FIELD(nothing),
 	STATS_FIELD(map_full), STATS_FIELD(map_busy), STATS_FIELD(reused), STATS_FIELD(torn));
 #define BLOCK_FIELD(member) ASM_FIELD(struct mem_kernel_block, member)
@@ -71,7 +71,7 @@ FUNC(kernel_alloc),
 	STX(DW, R10, ASKED, R4),
 	STX(DW, R10, TAG, R5),
 	MOV_REG(R7, R3),
-	COUNT(stats, struct mem_kernel_stats, profile.fired),
+	COUNT(stats, struct mem_kernel_stats, common.fired),
 	LDX(DW, R1, R10, ADDRESS),
 	JEQ(R1, 0, failed),
 	CALL_FUNC(target_ids),
@@ -166,7 +166,7 @@ LABEL(failed),
 	COUNT(stats, struct mem_kernel_stats, failed),
 	JA(out),
 LABEL(filtered),
-	COUNT(stats, struct mem_kernel_stats, profile.filtered),
+	COUNT(stats, struct mem_kernel_stats, common.filtered),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -208,7 +208,7 @@ static const struct asm_insn free_lines[] = {
 	/* kernel_free(address). NULL may be freed, and so may what kmalloc(0) gives: ZERO_SIZE_PTR, 16. */
 FUNC(kernel_free),
 	STX(DW, R10, FREED, R1),
-	COUNT(stats, struct mem_kernel_stats, profile.fired),
+	COUNT(stats, struct mem_kernel_stats, common.fired),
 	LDX(DW, R1, R10, FREED),
 	JLE(R1, 16, nothing),
 	MAP_DELETE(blocks, FREED),
@@ -238,7 +238,7 @@ static const struct asm_insn page_free_lines[] = {
 FUNC(page_free),
 	STX(DW, R10, FREED, R1),
 	MOV_REG(R6, R2),
-	COUNT(stats, struct mem_kernel_stats, profile.fired),
+	COUNT(stats, struct mem_kernel_stats, common.fired),
 	MAP_LOOKUP(blocks, FREED),
 	JEQ(R0, 0, unknown),
 	LDX(DW, R7, R0, offsetof(struct mem_kernel_block, size)),

@@ -35,7 +35,7 @@ enum {
 };
 
 struct mem_kernel_config {
-	struct profile_config profile;
+	struct program_config common;
 	uint32_t page_bytes;
 	uint32_t page_stride; /* from the key of a page to that of the next one */
 	uint32_t large;	      /* kmalloc takes more bytes than that from the page allocator */
@@ -45,7 +45,7 @@ struct mem_kernel_config {
 };
 
 struct mem_kernel_stats {
-	struct profile_stats profile;
+	struct program_stats common;
 	uint64_t failed;     /* allocations that gave nothing */
 	uint64_t told_twice; /* by the kernel, of the same block */
 	uint64_t frees;	     /* of blocks in the map */

@@ -305,7 +305,7 @@ const struct mem_kernel_hook rp_mem_kernel_percpu_hooks[] = {
 };
 
 const struct mem_kernel_config rp_mem_kernel_usual_config = {
-	.profile = PROFILE_USUAL_CONFIG,
+	.common = PROGRAM_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.page_stride = 64,
 	.large = 2 * 4096,

@@ -19,12 +19,12 @@
 
 #define STATS_FIELD(member) ASM_FIELD(struct mem_user_stats, member)
 static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_user_stats, STATS_FIELD(profile), STATS_FIELD(inside), STATS_FIELD(nothing),
+	struct mem_user_stats, STATS_FIELD(common), STATS_FIELD(inside), STATS_FIELD(nothing),
 	STATS_FIELD(failed), STATS_FIELD(passed), STATS_FIELD(unknown), STATS_FIELD(freed),
-	STATS_FIELD(traced), STATS_FIELD(crowded), STATS_FIELD(left), STATS_FIELD(untracked),
+	STATS_FIELD(traced), STATS_FIELD(threads_full), STATS_FIELD(left), STATS_FIELD(untracked),
 	STATS_FIELD(untracked_bytes), STATS_FIELD(replaced), STATS_FIELD(unsubtracted),
-	STATS_FIELD(throwing), STATS_FIELD(unchanged), STATS_FIELD(unstayed), STATS_FIELD(in_use),
-	STATS_FIELD(peak));
+	STATS_FIELD(throwing), STATS_FIELD(unchanged), STATS_FIELD(restore_lost),
+	STATS_FIELD(in_use), STATS_FIELD(peak));
 static const struct asm_layout key_layout =
 	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
 		   ASM_FIELD(struct mem_block_key, address));
@@ -103,7 +103,7 @@ LABEL(nobody),
 	RSH(R0, 32),
 	LD_IMM64(R1, GOLDEN_RATIO_64),
 	MUL_REG(R0, R1),
-	WHEN(struct mem_user_config, profile.identity),
+	WHEN(struct mem_user_config, common.identity),
 		MOV_REG(R6, R0),
 		CALL(get_current_task_btf),
 		LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
@@ -292,13 +292,13 @@ const struct asm_program rp_mem_thread_exit_classic_program = {
 	.frame = &exit_frame_layout,
 };
 
-const struct mem_user_config rp_mem_user_usual_config = { .profile = PROFILE_USUAL_CONFIG,
-							  .profile.probe = 1,
+const struct mem_user_config rp_mem_user_usual_config = { .common = PROGRAM_USUAL_CONFIG,
+							  .common.probe = 1,
 							  .follow = 1,
 							  .peak = 1,
 							  .largest_new = 1ull << 34,
 							  .page_bytes = 4096,
 							  .huge_bytes = 2 << 20 };
 
-const struct mem_user_config rp_mem_user_trace_config = { .profile = PROFILE_USUAL_CONFIG,
+const struct mem_user_config rp_mem_user_trace_config = { .common = PROGRAM_USUAL_CONFIG,
 							  .trace = 1 };

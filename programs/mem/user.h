@@ -122,7 +122,7 @@ struct mem_sizes {
 
 /*
  * What a system call does to a range of addresses; in the ring ranges, in order: a range goes before the kernel takes
- * it, so before anybody else can have it, and comes when the call returns. mem_ranges.h keeps the books of them, and
+ * it, so before anybody else can have it, and comes when the call returns. mem_ranges.h keeps the ledger of them, and
  * of all that is counted of mappings: in the kernel their stacks weigh nothing.
  */
 enum mem_range_what {
@@ -141,7 +141,7 @@ struct mem_range_event {
 };
 
 struct mem_user_config {
-	struct profile_config profile;
+	struct program_config common;
 	uint32_t cookie;    /* of the only place that the program is on; 0: the place has it */
 	uint32_t follow;    /* blocks until they are freed, and stacks; else one of these: */
 	uint32_t sizes;	    /*   nothing but sizes is counted */
@@ -159,14 +159,14 @@ struct mem_user_config {
 	uint64_t largest_new;
 	uint32_t most_mappings;
 	uint32_t
-		by_owner; /* the kernel knows who owns a memory (CONFIG_MEMCG); needs profile.identity */
+		by_owner; /* the kernel knows who owns a memory (CONFIG_MEMCG); needs common.identity */
 	uint32_t page_bytes; /* of the programs for mappings, */
 	uint32_t huge_bytes; /* and of those with MAP_HUGETLB that do not say */
 };
 
-/* What became of the calls; profile.fired counts them all. */
+/* What became of the calls; common.fired counts them all. */
 struct mem_user_stats {
-	struct profile_stats profile;
+	struct program_stats common;
 	uint64_t inside;	  /* filtered: calls that the allocator made itself */
 	uint64_t nothing;	  /* filtered: free(NULL) */
 	uint64_t failed;	  /* filtered: gave no block */
@@ -174,7 +174,7 @@ struct mem_user_stats {
 	uint64_t unknown;	  /* filtered: frees of blocks that are not on the map */
 	uint64_t freed;		  /* kept: frees of those that are */
 	uint64_t traced;	  /* kept, with config.trace */
-	uint64_t crowded;	  /* lost: no room in the map threads */
+	uint64_t threads_full;	  /* lost: no room in the map threads */
 	uint64_t left;		  /* lost: calls that were left without a return */
 	uint64_t untracked;	  /* blocks that found no room in the map blocks; */
 	uint64_t untracked_bytes; /*   they count as allocated, and not as in use */
@@ -182,7 +182,7 @@ struct mem_user_stats {
 	uint64_t unsubtracted;	  /* frees that could not be subtracted: no room in the ring */
 	uint64_t throwing;	  /* filtered: operator new that was let alone */
 	uint64_t unchanged;	  /* filtered: brk that only asked */
-	uint64_t unstayed;	  /* mappings that did not go away after all: no room to say so */
+	uint64_t restore_lost;	  /* mappings that did not go away after all: no room to say so */
 	uint64_t in_use;	  /* bytes on the map now, */
 	uint64_t peak;		  /*   at most */
 };

@@ -95,7 +95,7 @@ static const struct asm_layout begin_frame_layout =
 static const struct asm_insn begin_lines[] = {
 	/* range_begin(): what the thread is doing, if it begins a system call of the program's own; else 0. */
 FUNC(range_begin),
-	COUNT(stats, struct mem_user_stats, profile.fired),
+	COUNT(stats, struct mem_user_stats, common.fired),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	MOV_REG(R7, R0),
@@ -106,7 +106,7 @@ FUNC(range_begin),
 	ZERO(NEW_THREAD, sizeof(struct mem_thread)),
 	MAP_UPDATE(threads, TID, NEW_THREAD, BPF_NOEXIST),
 	MAP_LOOKUP(threads, TID),
-	JEQ(R0, 0, crowded),
+	JEQ(R0, 0, threads_full),
 LABEL(known),
 	LDX(DW, R1, R0, SP),
 	JNE(R1, 0, inside),
@@ -124,11 +124,11 @@ LABEL(begun),
 LABEL(inside),
 	COUNT(stats, struct mem_user_stats, inside),
 	JA(not_ours),
-LABEL(crowded),
-	COUNT(stats, struct mem_user_stats, crowded),
+LABEL(threads_full),
+	COUNT(stats, struct mem_user_stats, threads_full),
 	JA(not_ours),
 LABEL(filtered),
-	COUNT(stats, struct mem_user_stats, profile.filtered),
+	COUNT(stats, struct mem_user_stats, common.filtered),
 LABEL(not_ours),
 	MOV(R0, 0),
 	EXIT(),
@@ -149,7 +149,7 @@ static const struct asm_part begin_part = { ASM_LINES(begin_lines), .frames = be
 
 /* What the programs end with. */
 #define BEGIN_ENDS                                                                                 \
-	LABEL(no_room), COUNT(stats, struct mem_user_stats, profile.ring_full), LABEL(out),        \
+	LABEL(no_room), COUNT(stats, struct mem_user_stats, common.ring_full), LABEL(out),        \
 		MOV(R0, 0), EXIT(), INCLUDE(&begin_part), INCLUDE(&tell_part),                     \
 		INCLUDE(&rp_target_part), INCLUDE(&rp_mem_space_part)
 
@@ -386,7 +386,7 @@ LABEL(tell),
 	MOV_REG(R5, R9),
 	CALL_FUNC(range_tell),
 	JEQ(R0, 0, out),
-	COUNT(stats, struct mem_user_stats, profile.ring_full),
+	COUNT(stats, struct mem_user_stats, common.ring_full),
 	JA(out),
 
 LABEL(failed),
@@ -399,7 +399,7 @@ LABEL(failed),
 	MOV(R5, 0),
 	CALL_FUNC(range_tell),
 	JEQ(R0, 0, out),
-	COUNT(stats, struct mem_user_stats, unstayed),
+	COUNT(stats, struct mem_user_stats, restore_lost),
 	JA(out),
 LABEL(nothing_told),
 	COUNT(stats, struct mem_user_stats, failed),

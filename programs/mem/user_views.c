@@ -111,7 +111,7 @@ FUNC(mem_emit),
 	MOV(R0, 0),
 	EXIT(),
 LABEL(full),
-	COUNT(stats, struct mem_user_stats, profile.ring_full),
+	COUNT(stats, struct mem_user_stats, common.ring_full),
 	MOV(R0, 0),
 	EXIT(),
 };

@@ -42,7 +42,7 @@ enum {
 	RECORD_VALUES = offsetof(struct stack_record, value)
 };
 
-#define MOST_LEVELS 32 /* of control groups */
+#define MAX_LEVELS 32 /* of control groups */
 
 /* On to the label unless the task in R6 sleeps, and has left a CPU as often as register R0 says, which is destroyed. */
 #define STILL_ASLEEP(awake)                                                                        \
@@ -66,28 +66,28 @@ static const struct asm_insn asleep[] = {
 	LSH(R2, 32),
 	OR_REG(R2, R1),
 	STX(DW, R10, IDS, R2),
-	WHEN(struct sched_config, profile.by_pid),
+	WHEN(struct sched_config, common.by_pid),
 		FILTER_SET(pids, TGID, out),
 	END,
-	WHEN(struct sched_config, profile.by_tid),
+	WHEN(struct sched_config, common.by_tid),
 		FILTER_SET(tids, TID, out),
 	END,
-	WHEN(struct sched_config, profile.cgroup_id),
+	WHEN(struct sched_config, common.cgroup_id),
 		MOV(R8, 0),
 		LD_FIELD(R7, R6, "task_struct", "cgroups.dfl_cgrp"),
 LABEL(level),
 		LD_FIELD(R1, R7, "cgroup", "kn.id"),
-		LD_PARAM(R2, struct sched_config, profile.cgroup_id),
+		LD_PARAM(R2, struct sched_config, common.cgroup_id),
 		JEQ_REG(R1, R2, in_group),
 		LD_FIELD(R7, R7, "cgroup", "self.parent.cgroup"),
 		ADD(R8, 1),
-		JLT(R8, MOST_LEVELS, level),
+		JLT(R8, MAX_LEVELS, level),
 		JA(out),
 LABEL(in_group),
 	END,
-	WHEN(struct sched_config, profile.comm.mask[0]),
+	WHEN(struct sched_config, common.comm.mask[0]),
 		READ_FIELD(COMM, R6, "task_struct", "comm"),
-		FILTER_COMM(struct sched_config, profile.comm, R10, COMM, out),
+		FILTER_COMM(struct sched_config, common.comm, R10, COMM, out),
 	END,
 
 	/* Does it sleep, and in which state? */
@@ -151,7 +151,7 @@ LABEL(sleeps),
 	JEQ(R1, 0, out), /* it left in a way that is not asked for */
 	STX(DW, R10, OLD, R1),
 	LDX(W, R1, R0, USER_END),
-	JEQ(R1, UNWIND_NO_SEGMENT, walk),
+	JEQ(R1, UNWIND_NO_MAPPING, walk),
 	JNE32(R1, -2, out), /* STACK_NO_TABLE */
 
 LABEL(walk),
@@ -185,14 +185,14 @@ LABEL(walk),
 	LDX(DW, R0, R10, SWITCHES),
 	STILL_ASLEEP(awake),
 LABEL(counted),
-	COUNT(stats, struct sched_stats, profile.fired),
+	COUNT(stats, struct sched_stats, common.fired),
 	COUNT(stats, struct sched_stats, asleep),
 	JA(out),
 LABEL(full),
 	COUNT(stats, struct sched_stats, threads_full),
 	JA(counted),
 LABEL(lost), /* and counted as such, so it is an event too */
-	COUNT(stats, struct sched_stats, profile.fired),
+	COUNT(stats, struct sched_stats, common.fired),
 	JA(out),
 
 	/* It is awake: if nobody has met the entry yet, nobody will. */
@@ -237,14 +237,14 @@ const struct asm_program rp_asleep_program = {
 };
 
 const struct sched_config rp_asleep_usual_config = {
-	.profile = { .user_bytes = 127 * 8,
-		     .user_frames = 127,
-		     .kernel_bytes = 127 * 8,
-		     .both_bytes = 2 * 127 * 8,
-		     .eh = 1,
-		     .identity = 1,
-		     .of_task = 1,
-		     .ring_mark = 1 << 18 },
+	.common = { .user_bytes = 127 * 8,
+		    .user_frames = 127,
+		    .kernel_bytes = 127 * 8,
+		    .both_bytes = 2 * 127 * 8,
+		    .eh = 1,
+		    .identity = 1,
+		    .of_task = 1,
+		    .ring_mark = 1 << 18 },
 	.state_renamed = 1,
 	.states = THREAD_WAITING,
 };

@@ -40,7 +40,7 @@ static const struct asm_insn follow_fork[] = {
 
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
 	JEQ(R0, 0, out),
-	COUNT(stats, struct profile_stats, unfollowed),
+	COUNT(stats, struct program_stats, unfollowed),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -112,7 +112,7 @@ static const struct asm_insn follow_fork_classic[] = {
 	ST(DW, R10, VALUE, 0),
 	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
 	JEQ(R0, 0, out),
-	COUNT(stats, struct profile_stats, unfollowed),
+	COUNT(stats, struct program_stats, unfollowed),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

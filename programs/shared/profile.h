@@ -11,7 +11,7 @@
  *	record/stacks.c	the user side: makes the maps, and puts together what comes back
  *
  * A profiler INCLUDEs the parts behind its own program, has their maps (STACK_MAP_LIST), and begins its
- * configuration with struct profile_config and its counters with struct profile_stats.
+ * configuration with struct program_config and its counters with struct program_stats.
  */
 #ifndef RAWPROF_PROFILE_H
 #define RAWPROF_PROFILE_H
@@ -25,21 +25,21 @@
 
 /* ---- unwind: whole user stacks without frame pointers (programs/shared/unwind.c) */
 
-#define UNWIND_FRAMES 1024	 /* of one stack */
-#define UNWIND_BOUNDED_FRAMES 64 /* of one stack, where the verifier has to walk it too */
-#define UNWIND_RANGES (1u << 16) /* of all processes */
-#define UNWIND_PAGES (1u << 18)	 /* of text of all files: 256 MB */
-#define UNWIND_RULES (1u << 17)	 /* of all files */
-#define UNWIND_SHARDS 64	 /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
-#define UNWIND_PAIRS_SHIFT 11
-#define UNWIND_FOUND (2u << UNWIND_PAIRS_SHIFT) /* rules that were looked up, for the next time */
-#define UNWIND_TRAIL 32				/* frames whose rules are fetched together */
-#define UNWIND_WINDOW 1024			/* bytes of user stack that are read at once, */
+#define UNWIND_FRAMES 1024	   /* of one stack */
+#define UNWIND_BOUNDED_FRAMES 64   /* of one stack, where the verifier has to walk it too */
+#define UNWIND_MAPPINGS (1u << 16) /* of all processes */
+#define UNWIND_PAGES (1u << 18)	   /* of text of all files: 256 MB */
+#define UNWIND_RULES (1u << 17)	   /* of all files */
+#define UNWIND_SHARDS 64	   /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
+#define UNWIND_CACHE_SHIFT 11
+#define UNWIND_CACHED (2u << UNWIND_CACHE_SHIFT) /* rules that were looked up, for the next time */
+#define UNWIND_PREFETCH 32			 /* frames whose rules are fetched together */
+#define UNWIND_WINDOW 1024			 /* bytes of user stack that are read at once, */
 #define UNWIND_WINDOW_BELOW                                                                        \
 	56 /*   so many of them below the return address, where a frame pointer may be saved */
 #define UNWIND_NO_WINDOW INT32_MIN /*   sign-extended, far from any address of a process */
 #define UNWIND_BLOCK 512	   /* bytes of code that share a pair of these */
-#define UNWIND_RANGE_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
+#define UNWIND_MAPPING_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
 
 /*
  * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of them, and how
@@ -96,14 +96,14 @@ struct unwind_state {
 	uint64_t is_return;    /* 1 if pc is a return address */
 	uint32_t n, max;       /* frames in the record so far, and when the walk is over; */
 	uint32_t base;	       /*   so many of them are the kernel's */
-	uint32_t end;	       /* enum unwind_end */
+	uint32_t end;	       /* enum unwind_stop */
 	uint32_t first, count; /* the ranges of the process; */
-	uint32_t pid, changes; /*   which one it is, and when: struct unwind_ranges */
+	uint32_t pid, changes; /*   which one it is, and when: struct unwind_mappings */
 	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
 	uint64_t generation;   /* of its mappings */
-	uint64_t found_at, block; /* where in unwind_found its rule would be kept, of which block */
-	uint64_t trail[UNWIND_TRAIL]; /* found_at of the frames, of the last walk too */
-	uint64_t range, range_start;  /* the one that was found last, its start; -1: none */
+	uint64_t cache_at, block; /* where in unwind_cache its rule would be kept, of which block */
+	uint64_t prefetch[UNWIND_PREFETCH]; /* cache_at of the frames, of the last walk too */
+	uint64_t range, range_start;	    /* the one that was found last, its start; -1: none */
 	uint64_t row, nrows;
 	struct unwind_rule rule; /* of this frame; */
 	uint32_t rule_of;	 /*   of which generation */
@@ -114,7 +114,7 @@ struct unwind_state {
 };
 
 /* A range of a process's addresses; ordered by start, those of one process behind each other. */
-struct unwind_range {
+struct unwind_mapping {
 	uint64_t end;
 	uint64_t base; /* process address of the part's start */
 	uint32_t
@@ -122,19 +122,19 @@ struct unwind_range {
 	uint32_t npages;
 	uint32_t shard;
 	uint32_t rules;	     /* where the table's rules are in unwind_rules */
-	uint32_t kind;	     /* enum unwind_segment_kind */
+	uint32_t kind;	     /* enum unwind_mapping_kind */
 	uint32_t generation; /* of the process's mappings when this was written */
 };
 /*
- * The only element of unwind_ranges. changes: how often an entry of unwind_procs was replaced or removed, or one of
+ * The only element of unwind_mappings. changes: how often an entry of unwind_procs was replaced or removed, or one of
  * pids removed; while it is the same, what was found there holds. Never 0 once there is somebody to walk. (It may be
  * seen to change a moment before the entry does, which matters to nobody: after an exec the new ranges are published,
  * and nothing runs any more in a process that has ended.)
  */
-struct unwind_ranges {
+struct unwind_mappings {
 	uint64_t changes;
-	uint64_t start[UNWIND_RANGES];
-	struct unwind_range range[UNWIND_RANGES];
+	uint64_t start[UNWIND_MAPPINGS];
+	struct unwind_mapping range[UNWIND_MAPPINGS];
 };
 /*
  * Value of unwind_procs, by pid: ranges first to first + count - 1; none if they are not known yet. The same ranges have the same generation, which
@@ -146,14 +146,14 @@ struct unwind_proc {
 };
 
 /*
- * One of a pair in unwind_found: the rule of a block of UNWIND_BLOCK bytes of code, in mappings of a generation, from
+ * One of a pair in unwind_cache: the rule of a block of UNWIND_BLOCK bytes of code, in mappings of a generation, from
  * its byte `from` to the one before `to`. Most code has one rule for long: so what was found for an address serves its
  * neighbours. It is whole if
  * check = address of the block ^ (the first 8 bytes of it + the second) * GOLDEN_RATIO_64 ^ (from | to << 16).
  * A pair is one line of the cache (a map that can be mapped begins at a page): the younger is the first, and of a
  * block two parts may be known.
  */
-struct unwind_found {
+struct unwind_cache {
 	struct unwind_rule rule;
 	uint32_t generation;
 	uint64_t check;
@@ -170,15 +170,15 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
 	{                                                                                          \
 		"unwind_procs", BPF_MAP_TYPE_HASH, 4, sizeof(struct unwind_proc), (n)              \
 	}
-#define UNWIND_MAP_RANGES                                                                          \
+#define UNWIND_MAP_MAPPINGS                                                                        \
 	{                                                                                          \
-		"unwind_ranges", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_ranges), 1,           \
+		"unwind_mappings", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_mappings), 1,       \
 			BPF_F_MMAPABLE                                                             \
 	}
-#define UNWIND_MAP_FOUND                                                                           \
+#define UNWIND_MAP_CACHE                                                                           \
 	{                                                                                          \
-		"unwind_found", BPF_MAP_TYPE_ARRAY, 4, UNWIND_FOUND * sizeof(struct unwind_found), \
-			1, BPF_F_MMAPABLE                                                          \
+		"unwind_cache", BPF_MAP_TYPE_ARRAY, 4,                                             \
+			UNWIND_CACHED * sizeof(struct unwind_cache), 1, BPF_F_MMAPABLE             \
 	}
 #define UNWIND_MAP_INDEX                                                                           \
 	{                                                                                          \
@@ -201,26 +201,26 @@ extern const struct asm_map unwind_row_map; /* the inner maps of unwind_rows */
  *	the kernel that its record has already)
  *
  * walks the user stack of the current task into the record, behind these; R0 = how many frames. Which way it takes is
- * up to eh, bounded and own_regs of struct profile_config, which the program's configuration begins with; both_bytes
+ * up to eh, bounded and own_regs of struct program_config, which the program's configuration begins with; both_bytes
  * is the room in the record.
  */
 extern const struct asm_part unwind_part;
 
 /* What others have found in unwind_procs, or in pids, holds no longer. R1 and R2 are lost. */
 #define PROCS_CHANGED                                                                              \
-	LD_MAP_VALUE(R1, unwind_ranges, offsetof(struct unwind_ranges, changes)), MOV(R2, 1),      \
+	LD_MAP_VALUE(R1, unwind_mappings, offsetof(struct unwind_mappings, changes)), MOV(R2, 1),  \
 		ATOMIC_ADD(DW, R1, 0, R2)
 
 /*
  * Programs that keep unwind_procs true (programs/shared/unwind_follow.c); need kernel BTF. The second is told the
- * profiler's struct profile_config.
+ * profiler's struct program_config.
  */
 extern const struct asm_program unwind_fork_program, unwind_exec_program, unwind_exit_program;
 
 /* ---- what a profiler is told, and what it counts */
 
 /* Load-time parameters; 0 is off. */
-struct profile_config {
+struct program_config {
 	/* stacks, see stack_take */
 	uint32_t user_bytes;   /* room for the user stack: 8 times the most frames wanted */
 	uint32_t fp_bytes;     /* of which the kernel's frame-pointer walk can use so much */
@@ -252,7 +252,7 @@ struct profile_config {
 };
 
 /* What became of the events, for the ledger; how the only element of the map stats begins. */
-struct profile_stats {
+struct program_stats {
 	uint64_t fired;
 	uint64_t idle;
 	uint64_t filtered;
@@ -291,7 +291,7 @@ struct stack_record {
 	uint64_t tag;	   /* the profiler's own: a state, a lock */
 	uint64_t pid_tgid; /* process << 32 | thread */
 	uint32_t user_bytes;
-	uint32_t user_end;   /* enum unwind_end; STACK_BY_FP, STACK_NO_TABLE */
+	uint32_t user_end;   /* enum unwind_stop; STACK_BY_FP, STACK_NO_TABLE */
 	uint64_t start_time; /* of the process, ns; 0 without kernel BTF */
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
@@ -406,16 +406,16 @@ enum {
 	STACK_MAP_SCRATCH,
 	STACK_MAP_STATS,
 	STACK_MAP_PROCS,
-	STACK_MAP_RANGES,
-	STACK_MAP_FOUND,
+	STACK_MAP_MAPPINGS,
+	STACK_MAP_CACHE,
 	STACK_MAP_INDEX,
 	STACK_MAP_RULES,
 	STACK_MAP_ROWS,
 	STACK_MAPS
 };
-extern const struct asm_layout rp_stack_scratch_layout, rp_profile_stats_layout;
+extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 /*
- * counts_map: STACK_COUNTS_MAP(how many weights) or STACK_COUNTS_TABLE; stats_type begins with struct profile_stats and
+ * counts_map: STACK_COUNTS_MAP(how many weights) or STACK_COUNTS_TABLE; stats_type begins with struct program_stats and
  * has the layout stats_layout. scratch is there as a stack is too large for the 512 bytes that a program has.
  */
 #define STACK_MAP_LIST(counts_map, stats_type, stats_layout)                                       \
@@ -429,14 +429,14 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_profile_stats_layout;
 	[STACK_MAP_STATS] = { "stats", BPF_MAP_TYPE_ARRAY,	4, sizeof(stats_type),             \
 			      1,       .value = &(stats_layout) },                                 \
 	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                    \
-	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_RANGES] = UNWIND_MAP_RANGES,        \
-	[STACK_MAP_FOUND] = UNWIND_MAP_FOUND, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                \
+	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_MAPPINGS] = UNWIND_MAP_MAPPINGS,    \
+	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS
 
 /* What a profiler without options would be told, nearly; to show programs with. */
-#define PROFILE_USUAL_CONFIG PROFILE_CONFIG_WITH(0)
-#define PROFILE_TABLE_CONFIG PROFILE_CONFIG_WITH(1) /* and with STACK_COUNTS_TABLE */
-#define PROFILE_CONFIG_WITH(table_)                                                                \
+#define PROGRAM_USUAL_CONFIG PROGRAM_CONFIG_WITH(0)
+#define PROGRAM_TABLE_CONFIG PROGRAM_CONFIG_WITH(1) /* and with STACK_COUNTS_TABLE */
+#define PROGRAM_CONFIG_WITH(table_)                                                                \
 	{                                                                                          \
 		.user_bytes = 127 * 8, .fp_bytes = 127 * 8, .user_frames = 127,                    \
 		.kernel_bytes = 127 * 8, .both_bytes = 2 * 127 * 8, .eh = 1, .identity = 1,        \
@@ -458,7 +458,7 @@ struct stacks;
 struct stacks_options {
 	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
 	size_t nmaps;
-	const struct profile_config *config;
+	const struct program_config *config;
 	uint32_t nids;	     /* room in the maps pids and tids; 0: one each, no filter */
 	uint32_t ring_bytes; /* a power of two, at least a page */
 };
@@ -478,7 +478,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 void record_stacks_close(struct stacks *s);
 
 /*
- * Loads a program with these maps. config begins with a struct profile_config, of which ring_mark is filled in;
+ * Loads a program with these maps. config begins with a struct program_config, of which ring_mark is filled in;
  * NULL: the program has none. Returns a descriptor, the caller's, or what the loader said.
  */
 int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config);
@@ -499,7 +499,7 @@ const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash);
 /* Adds to its weights what the map counts does not know. -ENOENT: there is no such stack. */
 int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES]);
 size_t record_stacks_count(const struct stacks *s);
-/* The counters; size bytes of the profiler's own struct, which begins with struct profile_stats. */
+/* The counters; size bytes of the profiler's own struct, which begins with struct program_stats. */
 int record_stacks_stats(const struct stacks *s, void *out);
 
 #endif

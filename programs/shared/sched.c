@@ -13,9 +13,9 @@ const struct asm_layout rp_sched_offcpu_layout = ASM_LAYOUT(
 	THREAD_FIELD(user_end), THREAD_FIELD(phase), THREAD_FIELD(waker));
 #define STATS_FIELD(member) ASM_FIELD(struct sched_stats, member)
 const struct asm_layout rp_sched_stats_layout = ASM_LAYOUT(
-	struct sched_stats, STATS_FIELD(profile.fired), STATS_FIELD(profile.idle),
-	STATS_FIELD(profile.filtered), STATS_FIELD(profile.ring_full), STATS_FIELD(profile.busy),
-	STATS_FIELD(profile.uncounted), STATS_FIELD(profile.unfollowed), STATS_FIELD(asleep),
+	struct sched_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
+	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
+	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(asleep),
 	STATS_FIELD(runnable), STATS_FIELD(state), STATS_FIELD(exited), STATS_FIELD(shorter),
 	STATS_FIELD(longer), STATS_FIELD(threads_full), STATS_FIELD(pairs_full),
 	STATS_FIELD(unseen), STATS_FIELD(backwards));

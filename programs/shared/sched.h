@@ -41,7 +41,7 @@ enum thread_state {
 		JA(.known), LABEL(.runnable), MOV(state, THREAD_RUNNABLE), LABEL(.known), END
 
 struct sched_config {
-	struct profile_config profile;
+	struct program_config common;
 	/* how this kernel tells the state of who leaves */
 	uint32_t state_argument; /* by the fourth argument of sched_switch, 5.18 */
 	uint32_t state_renamed;	 /* by task_struct.__state, 5.14; before by task_struct.state */
@@ -88,7 +88,7 @@ struct sched_config {
 
 /* What became of the switches: each begins an interval of who leaves, or is none of our concern. */
 struct sched_stats {
-	struct profile_stats profile;
+	struct program_stats common;
 	uint64_t asleep;       /* of those fired: no switches, but threads that slept already */
 	uint64_t runnable;     /* filtered: it did not wait, others were let first */
 	uint64_t state;	       /* filtered: it waits in another state */
@@ -201,7 +201,7 @@ extern const struct sched_config rp_wall_classic_usual_config;
 
 /* What became of the times that a thread came to a CPU. */
 struct runq_stats {
-	struct profile_stats profile;
+	struct program_stats common;
 	uint64_t unknown;    /* filtered: it was queued before we looked */
 	uint64_t hists_full; /* lost: no room in the map hists */
 	uint64_t

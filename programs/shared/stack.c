@@ -23,9 +23,9 @@ const struct asm_layout rp_stack_scratch_layout = ASM_LAYOUT(
 	RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy), RECORD_FIELD(kernel_of),
 	RECORD_FIELD(tag), RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
 	RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
-#define STATS_FIELD(member) ASM_FIELD(struct profile_stats, member)
-const struct asm_layout rp_profile_stats_layout = ASM_LAYOUT(
-	struct profile_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
+#define STATS_FIELD(member) ASM_FIELD(struct program_stats, member)
+const struct asm_layout rp_program_stats_layout = ASM_LAYOUT(
+	struct program_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
 	STATS_FIELD(ring_full), STATS_FIELD(busy), STATS_FIELD(uncounted), STATS_FIELD(unfollowed));
 
 /* The stack frame of stack_begin. */
@@ -70,22 +70,22 @@ enum { CONTEXT = FRAME(struct end_frame, context) };
 
 /* clang-format off */
 static const struct asm_insn kernel_lines[] = {
-	UNLESS(struct profile_config, kernel_bytes),
+	UNLESS(struct program_config, kernel_bytes),
 		MOV(R0, 0),
 	END,
-	WHEN(struct profile_config, kernel_bytes),
-		WHEN(struct profile_config, user_code), /* there is none, which the helper takes long to say */
+	WHEN(struct program_config, kernel_bytes),
+		WHEN(struct program_config, user_code), /* there is none, which the helper takes long to say */
 			LDX(DW, R0, R1, UNWIND_MODE_REG),
 			AND(R0, UNWIND_MODE_MASK),
 			JEQ(R0, UNWIND_MODE_USER64, no_kernel_stack),
 		END,
 		ADD(R2, FRAMES),
-		LD_PARAM(R3, struct profile_config, kernel_bytes),
+		LD_PARAM(R3, struct program_config, kernel_bytes),
 		MOV(R4, 0),
-		UNLESS(struct profile_config, of_task),
+		UNLESS(struct program_config, of_task),
 			CALL(get_stack),
 		END,
-		WHEN(struct profile_config, of_task),
+		WHEN(struct program_config, of_task),
 			CALL(get_task_stack),
 		END,
 		JSGE(R0, 0, walked),
@@ -131,7 +131,7 @@ FUNC(stack_begin),
 	TRY_SLOT(2, taken, all_busy),
 	TRY_SLOT(3, taken, all_busy),
 LABEL(all_busy),
-	COUNT(stats, struct profile_stats, busy),
+	COUNT(stats, struct program_stats, busy),
 	MOV(R0, 0),
 	EXIT(),
 
@@ -146,11 +146,11 @@ LABEL(taken),
 	 * from the task: a call of the kernel's code, which the processor has not seen since the last sample, would cost
 	 * more than all of this.
 	 */
-	WHEN(struct profile_config, identity),
-		UNLESS(struct profile_config, of_task),
+	WHEN(struct program_config, identity),
+		UNLESS(struct program_config, of_task),
 			CALL(get_current_task_btf),
 		END,
-		WHEN(struct profile_config, of_task),
+		WHEN(struct program_config, of_task),
 			LDX(DW, R0, R10, BEGIN_CONTEXT),
 		END,
 		MOV_REG(R2, R0),
@@ -164,7 +164,7 @@ LABEL(taken),
 		LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
 		STX(DW, R8, EXEC_ID, R1),
 	END,
-	UNLESS(struct profile_config, identity),
+	UNLESS(struct program_config, identity),
 		MOV_REG(R1, R8),
 		ADD(R1, COMM),
 		MOV(R2, 16),
@@ -188,52 +188,52 @@ FUNC(stack_end),
 	/* R7 = bytes of user stack, which goes behind that of the kernel. */
 	MOV(R7, 0),
 	ST(W, R8, USER_END, -1), /* STACK_BY_FP */
-	JGT_PARAM(R9, struct profile_config, kernel_bytes, user_stack), /* never: bounds for the verifier */
-	WHEN(struct profile_config, user_bytes),
-		WHEN(struct profile_config, some_kernel_only),
+	JGT_PARAM(R9, struct program_config, kernel_bytes, user_stack), /* never: bounds for the verifier */
+	WHEN(struct program_config, user_bytes),
+		WHEN(struct program_config, some_kernel_only),
 			LDX(DW, R1, R8, TAG),
 			JSLT(R1, 0, user_stack),
 		END,
-		WHEN(struct profile_config, eh),
+		WHEN(struct program_config, eh),
 			MOV_REG(R1, R8),
 			SUB(R1, RECORD),
-			LD_PARAM(R2, struct profile_config, user_frames),
+			LD_PARAM(R2, struct program_config, user_frames),
 			LDX(W, R3, R8, PID_TGID + 4),
 			LDX(DW, R4, R10, CONTEXT),
 			MOV_REG(R5, R9),
 			RSH(R5, 3),
 			CALL_FUNC(unwind_user),
-			JGT_PARAM(R0, struct profile_config, user_frames, by_frame_pointer), /* never */
+			JGT_PARAM(R0, struct program_config, user_frames, by_frame_pointer), /* never */
 			MOV_REG(R7, R0),
 			LSH(R7, 3),
 			LDX(W, R1, R8, WALK_END),
 			STX(W, R8, USER_END, R1),
 			JGE(R1, UNWIND_OTHER_CODE, by_frame_pointer),
 			/* Not one step: it has just been started, or has made code that nobody knows yet. */
-			JNE(R1, UNWIND_NO_SEGMENT, user_stack),
+			JNE(R1, UNWIND_NO_MAPPING, user_stack),
 			JGT(R7, 8, user_stack),
 			ST(W, R8, USER_END, -2), /* STACK_NO_TABLE */
 			MOV(R7, 0),
 LABEL(by_frame_pointer),
 		END,
-		UNLESS(struct profile_config, of_task), /* the kernel does not walk another task's */
-					WHEN(struct profile_config, probe),
+		UNLESS(struct program_config, of_task), /* the kernel does not walk another task's */
+					WHEN(struct program_config, probe),
 			MOV_REG(R1, R8),
 			SUB(R1, RECORD),
 			LDX(DW, R2, R10, CONTEXT),
 			MOV_REG(R3, R9),
 			RSH(R3, 3),
 			CALL_FUNC(stack_fp),
-			JGT_PARAM(R0, struct profile_config, user_frames, user_stack), /* never */
+			JGT_PARAM(R0, struct program_config, user_frames, user_stack), /* never */
 			MOV_REG(R7, R0),
 			LSH(R7, 3),
 		END,
-		UNLESS(struct profile_config, probe),
+		UNLESS(struct program_config, probe),
 			LDX(DW, R1, R10, CONTEXT),
 			MOV_REG(R2, R8),
 			ADD_REG(R2, R9),
 			ADD(R2, FRAMES),
-			LD_PARAM(R3, struct profile_config, fp_bytes),
+			LD_PARAM(R3, struct program_config, fp_bytes),
 			MOV(R4, BPF_F_USER_STACK),
 			CALL(get_stack),
 			JSLT(R0, 0, user_stack), /* a thread of the kernel has none */
@@ -256,7 +256,7 @@ LABEL(user_stack),
 	ADD_REG(R2, R7),
 	MOV(R7, 0),
 	MOV(R9, 0),
-	JGT_PARAM(R2, struct profile_config, both_bytes, hashed), /* never */
+	JGT_PARAM(R2, struct program_config, both_bytes, hashed), /* never */
 	MOV_REG(R1, R8),
 	ADD_REG(R1, R2),
 	ST(DW, R1, FRAMES, 0), /* the other half of the last pair, if there are no more words */
@@ -272,12 +272,12 @@ LABEL(hashed),
 	EXIT(),
 
 	INCLUDE(&rp_stack_value_part),
-	WHEN(struct profile_config, user_bytes),
-		WHEN(struct profile_config, probe),
+	WHEN(struct program_config, user_bytes),
+		WHEN(struct program_config, probe),
 			INCLUDE(&rp_stack_fp_part),
 		END,
 	END,
-	WHEN(struct profile_config, eh),
+	WHEN(struct program_config, eh),
 		INCLUDE(&unwind_part),
 	END,
 };

@@ -52,7 +52,7 @@ FUNC(stack_fp),
 	STX(DW, R3, PCS, R1),
 	LD_FP(R1, R2),
 	STX(DW, R6, FP, R1),
-	LD_PARAM(R1, struct profile_config, user_frames),
+	LD_PARAM(R1, struct program_config, user_frames),
 	SUB(R1, 1),
 	LD_FUNC(R2, fp_step),
 	FRAME_PTR(R3, SCRATCH_SLOT),
@@ -81,7 +81,7 @@ FUNC(fp_step),
 	ADD(R3, 1),
 	STX(W, R6, N, R3),
 	LSH(R2, 3),
-	JGE_PARAM(R2, struct profile_config, both_bytes, last), /* never */
+	JGE_PARAM(R2, struct program_config, both_bytes, last), /* never */
 	ADD_REG(R2, R6),
 	STX(DW, R2, PCS, R1),
 

@@ -12,7 +12,7 @@
  * instead of two to the power of twenty-one; and bpf_loop has it walk that path once instead of once for every frame.
  *
  * Between two samples the program that is looked at has filled the processor's caches with its own data, and a search
- * would wait for memory a dozen times a frame. So a rule that was found is kept in unwind_found, by the hash of the
+ * would wait for memory a dozen times a frame. So a rule that was found is kept in unwind_cache, by the hash of the
  * block of code that it holds in, where a frame that is seen again or has a neighbour that was, as most have, waits
  * once. And the stack itself is read through a window: one call of the kernel serves several frames.
  *
@@ -26,7 +26,7 @@ static const struct asm_insn unwind_lines[] = {
 	/*
 	 * unwind_user(scratch, max, pid, context, base): walks the user stack of the current task into the record, behind
 	 * the base frames that it has already. Returns the number of frames; walk.end says how the walk ended. 0 when
-	 * there is nothing to walk by: UNWIND_NO_SEGMENT if the process's mappings are not known yet, UNWIND_OTHER_CODE
+	 * there is nothing to walk by: UNWIND_NO_MAPPING if the process's mappings are not known yet, UNWIND_OTHER_CODE
 	 * for a thread of the kernel or a 32-bit program, UNWIND_IN_KERNEL if its registers cannot be had, UNWIND_GONE
 	 * when it has ended and given its memory back.
 	 */
@@ -40,19 +40,19 @@ FUNC(unwind_user),
 	STX(W, R6, BASE, R5),
 	STX(W, R6, N, R5),
 
-	UNLESS(struct profile_config, own_regs),
+	UNLESS(struct program_config, own_regs),
 		/* A sample that hit the program itself brings its registers along. */
-		WHEN(struct profile_config, user_code),
+		WHEN(struct program_config, user_code),
 			READ_CONTEXT(entered),
 			JA(registers_known),
 LABEL(entered),
 		END,
 
 		/* Where the kernel was entered, all registers of the user were saved. */
-		UNLESS(struct profile_config, of_task),
+		UNLESS(struct program_config, of_task),
 			CALL(get_current_task_btf),
 		END,
-		WHEN(struct profile_config, of_task),
+		WHEN(struct program_config, of_task),
 			STX(DW, R10, TASK_SLOT, R4),
 			MOV_REG(R0, R4),
 		END,
@@ -71,18 +71,18 @@ LABEL(entered),
 		LDX(DW, R1, R6, REGS + UNWIND_MODE_REG),
 		AND(R1, UNWIND_MODE_MASK),
 		JNE(R1, UNWIND_MODE_USER64, other_code),
-		WHEN(struct profile_config, user_code),
+		WHEN(struct program_config, user_code),
 LABEL(registers_known),
 		END,
 	END,
 
 	/* Before Linux 5.15 they are known of a sample that hit the program itself: then they are the context. */
-	WHEN(struct profile_config, own_regs),
+	WHEN(struct program_config, own_regs),
 		READ_CONTEXT(in_kernel),
 	END,
 
 	/* The ranges of its process: those of the last walk here, if it was the same one and nothing has changed. */
-	LD_MAP_VALUE(R7, unwind_ranges, CHANGES),
+	LD_MAP_VALUE(R7, unwind_mappings, CHANGES),
 	LDX(W, R7, R7, 0),
 	LDX(W, R1, R6, KNOWN_CHANGES),
 	JNE_REG(R1, R7, look_up),
@@ -110,16 +110,16 @@ LABEL(ranges_known),
 	 * be waited for, as only the one before tells where it is; looked at here, all are on their way at once.
 	 */
 	MOV(R2, 0),
-LABEL(next_of_trail),
+LABEL(next_prefetch),
 	MOV_REG(R3, R6),
 	ADD_REG(R3, R2),
-	LDX(DW, R1, R3, TRAIL),
-	AND(R1, (UNWIND_FOUND / 2 - 1) << FOUND_PAIR_SHIFT),
-	LD_MAP_VALUE(R3, unwind_found, 0),
+	LDX(DW, R1, R3, PREFETCH),
+	AND(R1, (UNWIND_CACHED / 2 - 1) << CACHED_PAIR_SHIFT),
+	LD_MAP_VALUE(R3, unwind_cache, 0),
 	ADD_REG(R3, R1),
 	LDX(DW, R1, R3, 0),
 	ADD(R2, 8),
-	JLT(R2, 8 * UNWIND_TRAIL, next_of_trail),
+	JLT(R2, 8 * UNWIND_PREFETCH, next_prefetch),
 
 	MOV_REG(R7, R6),
 	ADD(R7, REGS),
@@ -136,7 +136,7 @@ LABEL(next_of_trail),
 	ST(W, R6, WINDOWLESS, 0),
 	ST(W, R6, WHY, UNWIND_DEEP), /* unless a step says otherwise */
 
-	UNLESS(struct profile_config, bounded),
+	UNLESS(struct program_config, bounded),
 		MOV(R1, UNWIND_FRAMES),
 		LD_FUNC(R2, unwind_step),
 		FRAME_PTR(R3, STATE_SLOT),
@@ -145,7 +145,7 @@ LABEL(next_of_trail),
 	END,
 
 	/* Before Linux 5.17 the verifier itself walks around the loop, and what it may do is limited. */
-	WHEN(struct profile_config, bounded),
+	WHEN(struct program_config, bounded),
 		MOV(R7, 0),
 LABEL(next_frame),
 		MOV_REG(R1, R7),
@@ -162,16 +162,16 @@ LABEL(walked),
 	EXIT(),
 LABEL(unknown),
 	ST(W, R6, KNOWN_PID, 0),
-	ST(W, R6, WHY, UNWIND_NO_SEGMENT),
+	ST(W, R6, WHY, UNWIND_NO_MAPPING),
 	MOV(R0, 0),
 	EXIT(),
-	UNLESS(struct profile_config, own_regs),
+	UNLESS(struct program_config, own_regs),
 LABEL(gone),
 		ST(W, R6, WHY, UNWIND_GONE),
 		MOV(R0, 0),
 		EXIT(),
 	END,
-	WHEN(struct profile_config, own_regs),
+	WHEN(struct program_config, own_regs),
 LABEL(in_kernel),
 		ST(W, R6, WHY, UNWIND_IN_KERNEL),
 		MOV(R0, 0),
@@ -185,7 +185,7 @@ LABEL(other_code),
 	/* unwind_fp(state, task): sees to it that state->fp is known. Returns 0 or a negative errno. */
 FUNC(unwind_fp),
 	MOV_REG(R6, R1),
-	WHEN(struct profile_config, of_task),
+	WHEN(struct program_config, of_task),
 		STX(DW, R10, FP_TASK, R2),
 	END,
 	MOV(R0, 0),
@@ -206,7 +206,7 @@ LABEL(elsewhere),
 	/* unwind_step(index, slot of the state): keeps the pc and goes to the caller. Returns 1 at the end. */
 FUNC(unwind_step),
 	LDX(DW, R6, R2, 0),
-	WHEN(struct profile_config, of_task),
+	WHEN(struct program_config, of_task),
 		LDX(DW, R1, R2, TASK_SLOT - STATE_SLOT),
 		STX(DW, R10, STEP_TASK, R1),
 	END,
@@ -219,7 +219,7 @@ FUNC(unwind_step),
 	/* Never; for the verifier, to which less than n bytes may be all but one, so it wants room for 8 more. */
 	MOV_REG(R2, R1),
 	LSH(R2, 3),
-	JGE_PARAM(R2, struct profile_config, both_bytes, deep),
+	JGE_PARAM(R2, struct program_config, both_bytes, deep),
 	ADD_REG(R2, R6),
 	STX(DW, R2, PCS, R3),
 	ADD(R1, 1),
@@ -237,20 +237,20 @@ FUNC(unwind_step),
 	MOV_REG(R1, R8),
 	XOR_REG(R1, R3),
 	MUL_REG(R1, R5),
-	RSH(R1, 64 - UNWIND_PAIRS_SHIFT),
-	LSH(R1, FOUND_PAIR_SHIFT),
-	STX(DW, R6, FOUND_AT, R1),
+	RSH(R1, 64 - UNWIND_CACHE_SHIFT),
+	LSH(R1, CACHED_PAIR_SHIFT),
+	STX(DW, R6, CACHE_AT, R1),
 	STX(DW, R6, BLOCK, R3),
 	LDX(W, R2, R6, N),
-	AND(R2, UNWIND_TRAIL - 1),
+	AND(R2, UNWIND_PREFETCH - 1),
 	LSH(R2, 3),
 	ADD_REG(R2, R6),
-	STX(DW, R2, TRAIL, R1),
+	STX(DW, R2, PREFETCH, R1),
 
-	LD_MAP_VALUE(R9, unwind_found, 0),
+	LD_MAP_VALUE(R9, unwind_cache, 0),
 	ADD_REG(R9, R1),
 	RULE_OF_FOUND(rule_found),
-	ADD(R9, FOUND_BYTES),
+	ADD(R9, CACHED_BYTES),
 	RULE_OF_FOUND(rule_found),
 
 	MOV_REG(R1, R6),
@@ -359,7 +359,7 @@ LABEL(leaf),
 
 	/* The rarer ways to the CFA. */
 LABEL(not_sp),
-	JEQ(R1, UNWIND_END, by_frame_pointer),
+	JEQ(R1, UNWIND_NO_ROW, by_frame_pointer),
 	JEQ(R1, UNWIND_STOP, complete),
 	JEQ(R1, UNWIND_FP, from_fp),
 	JEQ(R1, UNWIND_PLT, from_plt),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * unwind_find: by which rule is the caller of this address found? The search in the tables, for the addresses that
- * unwind_found does not know yet:
+ * unwind_cache does not know yet:
  *
  *	address -> segment of the process -> page of the part -> row -> rule
  *
@@ -21,7 +21,7 @@ enum { SHARD_KEY = -8, ROWS_KEY = -4 };
 /* clang-format off */
 static const struct asm_insn find_lines[] = {
 	/*
-	 * unwind_find(state, address): writes state->rule, UNWIND_END where no table says anything. Returns 0, or how
+	 * unwind_find(state, address): writes state->rule, UNWIND_NO_ROW where no table says anything. Returns 0, or how
 	 * the walk ends.
 	 */
 FUNC(unwind_find),
@@ -32,14 +32,14 @@ FUNC(unwind_find),
 	LDX(DW, R0, R6, RANGE_START),
 	JGT_REG(R0, R7, another_segment),
 	LDX(DW, R2, R6, RANGE),
-	AND(R2, UNWIND_RANGES - 1),
+	AND(R2, UNWIND_MAPPINGS - 1),
 	LD_SEGMENT(R8, R2),
 	LDX(DW, R0, R8, SEG_END),
 	JLT_REG(R7, R0, segment_known),
 LABEL(another_segment),
 	LDX(W, R2, R6, FIRST),
 	LDX(W, R3, R6, NRANGES),
-	LD_MAP_VALUE(R4, unwind_ranges, STARTS),
+	LD_MAP_VALUE(R4, unwind_mappings, STARTS),
 	HALVE_SEGMENTS,
 	HALVE_SEGMENTS,
 	HALVE_SEGMENTS,
@@ -52,7 +52,7 @@ LABEL(another_segment),
 	HALVE_SEGMENTS,
 	HALVE_SEGMENTS,
 LABEL(segment_found),
-	AND(R2, UNWIND_RANGES - 1),
+	AND(R2, UNWIND_MAPPINGS - 1),
 	MOV_REG(R0, R2),
 	LSH(R0, 3),
 	ADD_REG(R4, R0),
@@ -173,21 +173,21 @@ LABEL(block_ends),
 	OR_REG(R3, R1),
 	STX(DW, R6, RULE, R2),
 	STX(DW, R6, RULE + 8, R3),
-	LDX(DW, R1, R6, FOUND_AT),
-	AND(R1, (UNWIND_FOUND / 2 - 1) << FOUND_PAIR_SHIFT),
-	LD_MAP_VALUE(R9, unwind_found, 0),
+	LDX(DW, R1, R6, CACHE_AT),
+	AND(R1, (UNWIND_CACHED / 2 - 1) << CACHED_PAIR_SHIFT),
+	LD_MAP_VALUE(R9, unwind_cache, 0),
 	ADD_REG(R9, R1),
 	MAKE_OLDER,
-	STX(DW, R9, FOUND_RULE, R2),
-	STX(DW, R9, FOUND_RULE + 8, R3),
-	STX(DW, R9, FOUND_EXTENT, R0),
+	STX(DW, R9, CACHED_RULE, R2),
+	STX(DW, R9, CACHED_RULE + 8, R3),
+	STX(DW, R9, CACHED_EXTENT, R0),
 	ADD_REG(R2, R3),
 	LD_IMM64(R5, GOLDEN_RATIO_64),
 	MUL_REG(R2, R5),
 	LDX(DW, R1, R6, BLOCK),
 	XOR_REG(R2, R1),
 	XOR_REG(R2, R0),
-	STX(DW, R9, FOUND_CHECK, R2),
+	STX(DW, R9, CACHED_CHECK, R2),
 
 	MOV(R0, 0),
 	EXIT(),
@@ -198,7 +198,7 @@ LABEL(no_table), /* JIT code, assembly */
 	MOV(R0, 0),
 	EXIT(),
 LABEL(no_segment),
-	MOV(R0, UNWIND_NO_SEGMENT),
+	MOV(R0, UNWIND_NO_MAPPING),
 	EXIT(),
 LABEL(at_uretprobe),
 	MOV(R0, UNWIND_AT_URETPROBE),

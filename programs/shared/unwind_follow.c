@@ -77,10 +77,10 @@ static const struct asm_insn exec_lines[] = {
 	STX(W, R10, CHILD, R6),
 	ST(DW, R10, NO_RANGES, 0),
 	ST(DW, R10, NO_RANGES + 8, 0),
-	WHEN(struct profile_config, by_pid),
+	WHEN(struct program_config, by_pid),
 		FILTER_SET(pids, CHILD, out),
 	END,
-	UNLESS(struct profile_config, by_pid),
+	UNLESS(struct program_config, by_pid),
 		MAP_LOOKUP(unwind_procs, CHILD),
 		JEQ(R0, 0, out),
 	END,
@@ -88,7 +88,7 @@ static const struct asm_insn exec_lines[] = {
 	PROCS_CHANGED,
 
 	/* A record that is thrown away wakes too, and nobody has to read it. */
-	WHEN(struct profile_config, by_pid),
+	WHEN(struct program_config, by_pid),
 		LD_MAP(R1, events),
 		MOV(R2, 8),
 		MOV(R3, 0),
@@ -107,7 +107,7 @@ LABEL(out),
 const struct asm_program unwind_exec_program = {
 	.name = "unwind_exec",
 	ON_TRACEPOINT("sched_process_exec", exec_lines),
-	.config_size = sizeof(struct profile_config),
+	.config_size = sizeof(struct program_config),
 };
 
 /* sched_process_free(struct task_struct *task): the last that is heard of it. */

@@ -30,9 +30,9 @@ enum {
 	NROWS = offsetof(struct unwind_state, nrows),
 	WORDS = offsetof(struct unwind_state, words),
 	REGS = offsetof(struct unwind_state, regs),
-	FOUND_AT = offsetof(struct unwind_state, found_at),
+	CACHE_AT = offsetof(struct unwind_state, cache_at),
 	BLOCK = offsetof(struct unwind_state, block),
-	TRAIL = offsetof(struct unwind_state, trail),
+	PREFETCH = offsetof(struct unwind_state, prefetch),
 	WINDOW_AT = offsetof(struct unwind_state, window_at),
 	WINDOW = offsetof(struct unwind_state, window),
 	WINDOWLESS = offsetof(struct unwind_state, windowless),
@@ -43,15 +43,15 @@ _Static_assert(offsetof(struct stack_scratch, walk) == 0, "R6 points to both");
 
 /* In a segment and in a rule. */
 enum {
-	SEG_END = offsetof(struct unwind_range, end),
-	SEG_BASE = offsetof(struct unwind_range, base),
-	SEG_INDEX = offsetof(struct unwind_range, index),
-	SEG_NPAGES = offsetof(struct unwind_range, npages),
-	SEG_SHARD = offsetof(struct unwind_range, shard),
-	SEG_RULES = offsetof(struct unwind_range, rules),
-	SEG_KIND = offsetof(struct unwind_range, kind),
-	SEG_GENERATION = offsetof(struct unwind_range, generation),
-	SEG_BYTES = sizeof(struct unwind_range)
+	SEG_END = offsetof(struct unwind_mapping, end),
+	SEG_BASE = offsetof(struct unwind_mapping, base),
+	SEG_INDEX = offsetof(struct unwind_mapping, index),
+	SEG_NPAGES = offsetof(struct unwind_mapping, npages),
+	SEG_SHARD = offsetof(struct unwind_mapping, shard),
+	SEG_RULES = offsetof(struct unwind_mapping, rules),
+	SEG_KIND = offsetof(struct unwind_mapping, kind),
+	SEG_GENERATION = offsetof(struct unwind_mapping, generation),
+	SEG_BYTES = sizeof(struct unwind_mapping)
 };
 enum {
 	CFA_OFF = offsetof(struct unwind_rule, cfa_off),
@@ -63,22 +63,22 @@ enum {
 	RULE_BYTES = sizeof(struct unwind_rule)
 };
 enum {
-	FOUND_CHECK = offsetof(struct unwind_found, check),
-	FOUND_RULE = offsetof(struct unwind_found, rule),
-	FOUND_EXTENT = offsetof(struct unwind_found, from),
-	FOUND_BYTES = sizeof(struct unwind_found),
-	FOUND_PAIR_SHIFT = 6
+	CACHED_CHECK = offsetof(struct unwind_cache, check),
+	CACHED_RULE = offsetof(struct unwind_cache, rule),
+	CACHED_EXTENT = offsetof(struct unwind_cache, from),
+	CACHED_BYTES = sizeof(struct unwind_cache),
+	CACHED_PAIR_SHIFT = 6
 };
-_Static_assert(2 * FOUND_BYTES == 1 << FOUND_PAIR_SHIFT, "the program shifts");
+_Static_assert(2 * CACHED_BYTES == 1 << CACHED_PAIR_SHIFT, "the program shifts");
 enum {
 	ROW_BYTES = sizeof(struct unwind_row),
 	ROW_LOW = offsetof(struct unwind_row, pc_low),
 	ROW_RULE = offsetof(struct unwind_row, rule)
 };
 enum {
-	CHANGES = offsetof(struct unwind_ranges, changes),
-	STARTS = offsetof(struct unwind_ranges, start),
-	RANGES = offsetof(struct unwind_ranges, range)
+	CHANGES = offsetof(struct unwind_mappings, changes),
+	STARTS = offsetof(struct unwind_mappings, start),
+	RANGES = offsetof(struct unwind_mappings, range)
 };
 
 /* The stack frames of the functions. */
@@ -106,11 +106,11 @@ extern const struct asm_part unwind_find_part;
 		AND_REG(R1, R5), ADD_REG(at, R1), SUB_REG(n, R5)
 
 #define HALVE_SEGMENTS                                                                             \
-	HALVE(R2, R3, R7, segment_found, AND(R0, UNWIND_RANGES - 1), LSH(R0, 3), ADD_REG(R0, R4),  \
-	      LDX(DW, R0, R0, 0))
-/* dst = the segment of that number, less than UNWIND_RANGES, which is destroyed. */
+	HALVE(R2, R3, R7, segment_found, AND(R0, UNWIND_MAPPINGS - 1), LSH(R0, 3),                 \
+	      ADD_REG(R0, R4), LDX(DW, R0, R0, 0))
+/* dst = the segment of that number, less than UNWIND_MAPPINGS, which is destroyed. */
 #define LD_SEGMENT(dst, number)                                                                    \
-	MUL(number, SEG_BYTES), LD_MAP_VALUE(dst, unwind_ranges, RANGES), ADD_REG(dst, number)
+	MUL(number, SEG_BYTES), LD_MAP_VALUE(dst, unwind_mappings, RANGES), ADD_REG(dst, number)
 #define HALVE_ROWS                                                                                 \
 	HALVE(R2, R3, R7, row_found, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),   \
 	      LDX(H, R0, R0, 0))
@@ -121,15 +121,15 @@ extern const struct asm_part unwind_find_part;
  * one rule and half of another fits no address.
  */
 #define RULE_OF_FOUND(to)                                                                          \
-	SCOPE("RULE_OF_FOUND(" #to ")"), LDX(DW, R2, R9, FOUND_RULE),                              \
-		LDX(DW, R4, R9, FOUND_RULE + 8), LDX(DW, R0, R9, FOUND_EXTENT),                    \
+	SCOPE("RULE_OF_FOUND(" #to ")"), LDX(DW, R2, R9, CACHED_RULE),                             \
+		LDX(DW, R4, R9, CACHED_RULE + 8), LDX(DW, R0, R9, CACHED_EXTENT),                  \
 		STX(DW, R6, RULE, R2), STX(DW, R6, RULE + 8, R4), ADD_REG(R2, R4),                 \
-		MUL_REG(R2, R5), XOR_REG(R2, R3), XOR_REG(R2, R0), LDX(DW, R1, R9, FOUND_CHECK),   \
+		MUL_REG(R2, R5), XOR_REG(R2, R3), XOR_REG(R2, R0), LDX(DW, R1, R9, CACHED_CHECK),  \
 		JNE_REG(R1, R2, .other), RSH(R4, 32), JNE_REG(R4, R8, .other), MOV_REG(R1, R7),    \
 		AND(R1, UNWIND_BLOCK - 1), MOV_REG(R2, R0), AND(R2, 0xffff),                       \
 		JLT_REG(R1, R2, .other), RSH(R0, 16), JLT_REG(R1, R0, to), LABEL(.other), END
 /* Makes the younger of the pair that R9 points to the older. */
-#define MOVE_WORD(at) LDX(DW, R1, R9, at), STX(DW, R9, FOUND_BYTES + (at), R1)
+#define MOVE_WORD(at) LDX(DW, R1, R9, at), STX(DW, R9, CACHED_BYTES + (at), R1)
 #define MAKE_OLDER MOVE_WORD(0), MOVE_WORD(8), MOVE_WORD(16), MOVE_WORD(24)
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
@@ -137,8 +137,8 @@ extern const struct asm_part unwind_find_part;
 	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), READ_MEMORY(STEP_TASK), JNE(R0, 0, unreadable)
 /* Of the task that is walked: the current one, or the one that is kept in this slot. */
 #define READ_MEMORY(slot)                                                                          \
-	UNLESS(struct profile_config, of_task), CALL(probe_read_user), END,                        \
-		WHEN(struct profile_config, of_task), LDX(DW, R4, R10, slot), MOV(R5, 0),          \
+	UNLESS(struct program_config, of_task), CALL(probe_read_user), END,                        \
+		WHEN(struct program_config, of_task), LDX(DW, R4, R10, slot), MOV(R5, 0),          \
 		CALL(copy_from_user_task), END
 /* R1 = the word at the user address in R3, if it is in the window; else to the label. */
 #define READ_WINDOW(elsewhere)                                                                     \
@@ -146,7 +146,7 @@ extern const struct asm_part unwind_find_part;
 		JGT(R1, UNWIND_WINDOW - 8, elsewhere), ADD_REG(R1, R6), LDX(DW, R1, R1, WINDOW)
 /* Sees to it that state->fp is known. */
 #define KNOW_FP                                                                                    \
-	MOV_REG(R1, R6), WHEN(struct profile_config, of_task), LDX(DW, R2, R10, STEP_TASK), END,   \
+	MOV_REG(R1, R6), WHEN(struct program_config, of_task), LDX(DW, R2, R10, STEP_TASK), END,   \
 		CALL_FUNC(unwind_fp), JNE(R0, 0, unreadable)
 
 /* From the context, in R4, which no helper reads. */

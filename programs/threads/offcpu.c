@@ -146,7 +146,7 @@ LABEL(uncounted),
 	RING_SUBMIT(R0, 0),
 	JA(out),
 LABEL(ring_full),
-	COUNT(stats, struct sched_stats, profile.ring_full),
+	COUNT(stats, struct sched_stats, common.ring_full),
 	JA(out),
 	WHEN(struct sched_config, min_ns),
 LABEL(shorter),
@@ -294,10 +294,10 @@ LABEL(runnable),
 	COUNT(stats, struct sched_stats, runnable),
 	JA(out),
 LABEL(idle),
-	COUNT(stats, struct sched_stats, profile.idle),
+	COUNT(stats, struct sched_stats, common.idle),
 	JA(out),
 LABEL(filtered),
-	COUNT(stats, struct sched_stats, profile.filtered),
+	COUNT(stats, struct sched_stats, common.filtered),
 	JA(out),
 };
 /* clang-format on */
@@ -307,7 +307,7 @@ static const struct asm_part leave_part = { ASM_LINES(leave_lines) };
 static const struct asm_insn offcpu_switch[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),
-	COUNT(stats, struct sched_stats, profile.fired),
+	COUNT(stats, struct sched_stats, common.fired),
 
 	MOV(R8, 0),
 	LDX(DW, R1, R6, 16),
@@ -346,7 +346,7 @@ const struct asm_program rp_offcpu_switch_program = {
 static const struct asm_insn offcpu_switch_classic[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),
-	COUNT(stats, struct sched_stats, profile.fired),
+	COUNT(stats, struct sched_stats, common.fired),
 
 	MOV(R8, 0),
 	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
@@ -375,6 +375,6 @@ const struct asm_program rp_offcpu_switch_classic_program = {
 	.frame = &leave_frame_layout,
 };
 
-const struct sched_config rp_offcpu_usual_config = { .profile = PROFILE_USUAL_CONFIG,
+const struct sched_config rp_offcpu_usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						     .state_argument = 1,
 						     .states = THREAD_WAITING };

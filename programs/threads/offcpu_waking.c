@@ -75,7 +75,7 @@ LABEL(take),
 	STACK_DONE(R8),
 	JNE(R7, 0, out),
 LABEL(lost), /* and counted as such, so it is an event too */
-	COUNT(stats, struct sched_stats, profile.fired),
+	COUNT(stats, struct sched_stats, common.fired),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -153,14 +153,14 @@ const struct asm_program rp_offcpu_waking_classic_program = {
 };
 
 const struct sched_config rp_offcpu_waking_usual_config = {
-	.profile = { .user_bytes = 127 * 8,
-		     .fp_bytes = 127 * 8,
-		     .user_frames = 127,
-		     .kernel_bytes = 127 * 8,
-		     .both_bytes = 2 * 127 * 8,
-		     .eh = 1,
-		     .identity = 1,
-		     .some_kernel_only = 1,
-		     .ring_mark = 1 << 18 },
+	.common = { .user_bytes = 127 * 8,
+		    .fp_bytes = 127 * 8,
+		    .user_frames = 127,
+		    .kernel_bytes = 127 * 8,
+		    .both_bytes = 2 * 127 * 8,
+		    .eh = 1,
+		    .identity = 1,
+		    .some_kernel_only = 1,
+		    .ring_mark = 1 << 18 },
 	.wakers = 1,
 };

@@ -75,7 +75,7 @@ static const struct asm_insn exec_lines[] = {
 	JEQ(R0, 0, go_on), /* it has never left */
 	MOV_REG(R8, R0),
 	LDX(DW, R7, R8, SINCE),
-	COUNT(stats, struct sched_stats, profile.fired),
+	COUNT(stats, struct sched_stats, common.fired),
 	MOV_REG(R1, R6),
 	LDX(DW, R2, R8, PID_TGID),
 	MOV(R3, WALL_ENDED),

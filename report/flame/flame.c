@@ -96,13 +96,13 @@ static int measure(struct flame *f)
 /* The name as far as it fits into `width` pixels; nothing if less than three characters do. */
 static void put_cut(struct flame *f, const char *name, double width)
 {
-	size_t room = width > 6 ? (size_t)((width - 6) / CHARACTER) : 0;
-	bool whole = report_text_columns(name) <= room;
+	size_t capacity = width > 6 ? (size_t)((width - 6) / CHARACTER) : 0;
+	bool whole = report_text_columns(name) <= capacity;
 
-	if (room < 3)
+	if (capacity < 3)
 		return;
 	report_buf_reset(&f->scratch);
-	for (size_t n = whole ? room : room - 1; n && *name; n--) {
+	for (size_t n = whole ? capacity : capacity - 1; n && *name; n--) {
 		char unit[UNIT_SIZE];
 
 		report_buf_add(&f->scratch, unit, report_text_unit(&name, unit, NULL));
@@ -235,7 +235,7 @@ void report_flame_title(const struct report *r, const struct report_options *opt
 	if (options->title)
 		report_buf_clean(b, options->title, 0, 0);
 	else
-		report_add_title(b, &r->books.info);
+		report_add_title(b, &r->meta.info);
 }
 
 static void put_head(struct flame *f)

@@ -81,7 +81,7 @@ void report_grid_free(struct report_grid *g)
 	free((char *)g->spec.events);
 	free((char *)g->spec.rows);
 	report_strings_free(&g->strings);
-	report_ledger_free(&g->books);
+	report_meta_free(&g->meta);
 	free(g->cells);
 	free(g);
 }
@@ -191,15 +191,15 @@ uint32_t *grid_sorted(const struct report_grid *g)
 
 int report_grid_set_info(struct report_grid *g, const struct report_info *info)
 {
-	return report_ledger_set_info(&g->books, info);
+	return report_meta_set_info(&g->meta, info);
 }
 
 int report_grid_set_ledger(struct report_grid *g, const struct report_ledger *ledger)
 {
-	return report_ledger_set_ledger(&g->books, ledger);
+	return report_meta_set_ledger(&g->meta, ledger);
 }
 
 void report_grid_set_cost(struct report_grid *g, const struct report_cost *cost)
 {
-	report_ledger_set_cost(&g->books, cost);
+	report_meta_set_cost(&g->meta, cost);
 }

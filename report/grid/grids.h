@@ -5,7 +5,7 @@
 
 #include <rawprof/grid.h>
 
-#include "report/books.h"
+#include "report/meta.h"
 #include "report/intern.h"
 
 /* Which member counts, the column says. */
@@ -18,7 +18,7 @@ struct cell {
 };
 
 struct report_grid {
-	struct books books;
+	struct report_meta meta;
 	struct report_grid_spec spec; /* texts are owned */
 	struct report_column columns[REPORT_GRID_MAX_COLUMNS];
 	struct strings strings;

@@ -71,7 +71,7 @@ int report_grid_write_json(const struct report_grid *g, FILE *file,
 	report_json_open(&j);
 	report_json_text(&j, "schema", "rawprof-grid");
 	report_json_number(&j, "version", 1);
-	report_json_info(&j, &g->books.info);
+	report_json_info(&j, &g->meta.info);
 	report_json_text(&j, "title", g->spec.title);
 	report_json_text(&j, "events", g->spec.events);
 	put_columns(&j, g);
@@ -82,7 +82,7 @@ int report_grid_write_json(const struct report_grid *g, FILE *file,
 		put_row(&j, g, rows[i]);
 	}
 	report_out_putc(&j.out, ']');
-	report_json_books(&j, &g->books);
+	report_json_meta(&j, &g->meta);
 	report_json_close(&j);
 	report_out_putc(&j.out, '\n');
 	free(rows);

@@ -11,7 +11,7 @@
 #include "report/profile.h"
 #include "report/table/table.h"
 
-enum { GAP = 2, LEAST_TEXT = 8 };
+enum { GAP = 2, MIN_TEXT = 8 };
 
 struct grid_table {
 	struct out out;
@@ -123,7 +123,7 @@ static void measure(struct grid_table *t)
 		size_t widest = g->spec.ncolumns;
 
 		for (size_t i = 0; i < g->spec.ncolumns; i++)
-			if (column(t, i)->unit == REPORT_UNIT_TEXT && t->width[i] > LEAST_TEXT &&
+			if (column(t, i)->unit == REPORT_UNIT_TEXT && t->width[i] > MIN_TEXT &&
 			    (widest == g->spec.ncolumns || t->width[i] > t->width[widest]))
 				widest = i;
 		if (widest == g->spec.ncolumns)
@@ -219,7 +219,7 @@ int report_grid_write_table(const struct report_grid *g, FILE *file,
 
 	if (!t.rows)
 		return -ENOMEM;
-	report_table_head(&t.out, &t.options, &g->books, g->spec.title, g->rows, g->spec.rows);
+	report_table_head(&t.out, &t.options, &g->meta, g->spec.title, g->rows, g->spec.rows);
 	say_rest(&t);
 	if (t.more.err)
 		t.scratch.err = t.more.err;
@@ -231,7 +231,7 @@ int report_grid_write_table(const struct report_grid *g, FILE *file,
 	if (t.options.part)
 		report_out_putc(&t.out, '\n');
 	else
-		report_ledger_print(&t.out, &g->books, g->spec.events);
+		report_meta_print(&t.out, &g->meta, g->spec.events);
 	err = t.scratch.err;
 	report_buf_free(&t.scratch);
 	report_buf_free(&t.more);

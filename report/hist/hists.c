@@ -79,7 +79,7 @@ void report_hists_free(struct report_hists *set)
 	free((char *)set->spec.title);
 	free((char *)set->spec.metric);
 	free((char *)set->spec.events);
-	report_ledger_free(&set->books);
+	report_meta_free(&set->meta);
 	free(set);
 }
 
@@ -178,15 +178,15 @@ uint32_t *report_hists_sorted(const struct report_hists *set, uint32_t *n)
 
 int report_hists_set_info(struct report_hists *set, const struct report_info *info)
 {
-	return report_ledger_set_info(&set->books, info);
+	return report_meta_set_info(&set->meta, info);
 }
 
 int report_hists_set_ledger(struct report_hists *set, const struct report_ledger *ledger)
 {
-	return report_ledger_set_ledger(&set->books, ledger);
+	return report_meta_set_ledger(&set->meta, ledger);
 }
 
 void report_hists_set_cost(struct report_hists *set, const struct report_cost *cost)
 {
-	report_ledger_set_cost(&set->books, cost);
+	report_meta_set_cost(&set->meta, cost);
 }

@@ -5,7 +5,7 @@
 
 #include <rawprof/hist.h>
 
-#include "report/books.h"
+#include "report/meta.h"
 #include "report/intern.h"
 
 /*
@@ -26,7 +26,7 @@ struct tuple {
 POOL_ELEMENT(struct tuple, REPORT_HISTS_MAX_KEYS * 4);
 
 struct report_hists {
-	struct books books;
+	struct report_meta meta;
 	struct report_hists_spec spec; /* texts are owned */
 	char *keys[REPORT_HISTS_MAX_KEYS];
 	struct strings strings;

@@ -89,7 +89,7 @@ int report_hists_write_json(const struct report_hists *set, FILE *file,
 	report_json_open(&j);
 	report_json_text(&j, "schema", "rawprof-histograms");
 	report_json_number(&j, "version", 1);
-	report_json_info(&j, &set->books.info);
+	report_json_info(&j, &set->meta.info);
 	report_json_text(&j, "title", set->spec.title);
 	report_json_text(&j, "events", set->spec.events);
 	report_json_text(&j, "unit", report_json_unit(set->spec.unit));
@@ -107,7 +107,7 @@ int report_hists_write_json(const struct report_hists *set, FILE *file,
 		put_hist(&j, set, sorted[i]);
 	}
 	report_out_putc(&j.out, ']');
-	report_json_books(&j, &set->books);
+	report_json_meta(&j, &set->meta);
 	report_json_close(&j);
 	report_out_putc(&j.out, '\n');
 	free(sorted);

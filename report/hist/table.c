@@ -11,7 +11,7 @@
 #include "hists.h"
 #include "report/table/table.h"
 
-enum { ROWS = 65, MOST_BAR = 48, LEAST_BAR = 10, NO_TERMINAL_BAR = 40 };
+enum { ROWS = 65, MAX_BAR = 48, MIN_BAR = 10, NO_TERMINAL_BAR = 40 };
 
 struct hist_table {
 	struct out out;
@@ -28,7 +28,7 @@ static char *figure(const struct hist_table *t, uint64_t v, char s[NUMBER_SIZE])
 /* " (12.3/s)", or nothing if the time is not known. */
 static void put_rate(struct hist_table *t, uint64_t v, enum report_unit unit)
 {
-	uint64_t ns = t->set->books.info.duration_ns;
+	uint64_t ns = t->set->meta.info.duration_ns;
 	char s[NUMBER_SIZE];
 
 	if (ns)
@@ -162,9 +162,9 @@ static unsigned int bar_width(const struct hist_table *t, unsigned int used)
 
 	if (!width)
 		return NO_TERMINAL_BAR;
-	if (width < used + LEAST_BAR)
-		return LEAST_BAR;
-	return width - used < MOST_BAR ? width - used : MOST_BAR;
+	if (width < used + MIN_BAR)
+		return MIN_BAR;
+	return width - used < MAX_BAR ? width - used : MAX_BAR;
 }
 
 static void put_rows(struct hist_table *t, const struct report_hist *h)
@@ -205,7 +205,7 @@ static void put_head(struct hist_table *t)
 		report_buf_puts(&t->scratch, i ? ", " : " by ");
 		report_buf_puts(&t->scratch, spec->keys[i]);
 	}
-	report_table_head(&t->out, &t->options, &t->set->books, t->scratch.err ? "" : t->scratch.s,
+	report_table_head(&t->out, &t->options, &t->set->meta, t->scratch.err ? "" : t->scratch.s,
 			  report_hists_total(t->set), spec->events);
 }
 
@@ -233,7 +233,7 @@ int report_hists_write_table(const struct report_hists *set, FILE *file,
 	if (t.options.part)
 		report_out_putc(&t.out, '\n');
 	else
-		report_ledger_print(&t.out, &set->books, set->spec.events);
+		report_meta_print(&t.out, &set->meta, set->spec.events);
 	err = t.scratch.err;
 	report_buf_free(&t.scratch);
 	free(sorted);

@@ -13,10 +13,10 @@ static void put_clock(struct out *out, uint64_t wall_ns)
 }
 
 void report_table_head(struct out *out, const struct report_options *options,
-		       const struct books *books, const char *what, uint64_t count,
+		       const struct report_meta *meta, const char *what, uint64_t count,
 		       const char *events)
 {
-	const struct report_info *info = &books->info;
+	const struct report_info *info = &meta->info;
 	struct buf b = { 0 };
 
 	report_out_puts(out, color_code(options, TABLE_BOLD));

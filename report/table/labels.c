@@ -6,7 +6,7 @@
 
 #include "table.h"
 
-enum { MOST_VALUES = 20 };
+enum { MAX_VALUES = 20 };
 
 struct value {
 	uint32_t str; /* a string; 0: a number, or, if none, no such label */
@@ -112,7 +112,7 @@ int report_table_put_labels(struct table *t)
 	values = find_values(t, &n);
 	if (!values)
 		return -ENOMEM;
-	shown = n < MOST_VALUES ? n : MOST_VALUES;
+	shown = n < MAX_VALUES ? n : MAX_VALUES;
 	for (uint32_t i = 0; i < shown; i++) {
 		unsigned int width =
 			(unsigned int)strlen(report_text_weight(values[i].weight, t->unit, s));

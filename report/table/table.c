@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * table.c: the profile for a person: functions by their own weight and by that of all they call,
- * the heaviest stacks, the books. Percentages are of what was kept.
+ * the heaviest stacks, the ledger. Percentages are of what was kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "table.h"
 
-enum { PIPE_WIDTH = 100, LEAST_WIDTH = 60, BAR = 14, MODULE_MAX = 24 };
+enum { PIPE_WIDTH = 100, MIN_WIDTH = 60, BAR = 14, MODULE_MAX = 24 };
 
 const char *report_table_kind_color(const struct table *t, uint32_t kind)
 {
@@ -262,8 +262,8 @@ static int table_init(struct table *t, const struct report *r, FILE *file,
 	t->r = r;
 	t->unit = text(r, r->types[t->options.weight].unit);
 	t->width = t->options.width ? t->options.width : PIPE_WIDTH;
-	if (t->width < LEAST_WIDTH)
-		t->width = LEAST_WIDTH;
+	if (t->width < MIN_WIDTH)
+		t->width = MIN_WIDTH;
 	t->bar = t->options.width >= 80 && t->options.utf8 ? BAR : 0;
 	t->dots = t->options.utf8 ? "…" : "...";
 	t->whole = report_total(r, t->options.weight);
@@ -279,7 +279,7 @@ int report_write_table(const struct report *r, FILE *file, const struct report_o
 	int err = table_init(&t, r, file, options);
 
 	if (!err) {
-		report_table_head(&t.out, &t.options, &r->books, shown_by(&t), report_total(r, 0),
+		report_table_head(&t.out, &t.options, &r->meta, shown_by(&t), report_total(r, 0),
 				  text(r, r->types[0].type));
 		if (t.whole) {
 			err = report_table_put_labels(&t);
@@ -292,7 +292,7 @@ int report_write_table(const struct report *r, FILE *file, const struct report_o
 		if (t.options.part)
 			report_out_putc(&t.out, '\n');
 		else
-			report_ledger_print(&t.out, &r->books, text(r, r->types[0].type));
+			report_meta_print(&t.out, &r->meta, text(r, r->types[0].type));
 		if (!err)
 			err = t.scratch.err;
 	}

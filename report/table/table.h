@@ -39,7 +39,7 @@ static inline const char *table_color(const struct table *t, const char *code)
  * said). Of one in a series a single line, with the time at which it ended.
  */
 void report_table_head(struct out *out, const struct report_options *options,
-		       const struct books *books, const char *what, uint64_t count,
+		       const struct report_meta *meta, const char *what, uint64_t count,
 		       const char *events);
 /* What stands in it if there is nothing to show. */
 void report_table_nothing(struct out *out, const char *events);

@@ -98,7 +98,7 @@ done
 	loop=''
 }
 
-# ---- as fast as it goes: what is not in the result is in the books
+# ---- as fast as it goes: what is not in the result is in the ledger
 
 # All tags of the queue come up again at the end, so that what lost its end is found out.
 fast() {

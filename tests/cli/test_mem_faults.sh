@@ -65,8 +65,8 @@ recorded returned --growth --weight returned -- "$work/grow"
 is 'unmapped: bytes' "$(of returned map_things)" $((10 * 500 * page))
 is 'the heap goes back: bytes' "$(of returned grow_heap)" $((1000 * page))
 is 'enlarged: gives nothing back' "$(of returned enlarge)" 0
-has 'what failed is in the books' "$err" 'failed 1[0-9]'
-has 'what changed nothing is in the books' "$err" 'changed nothing [0-9]+'
+has 'what failed is in the ledger' "$err" 'failed 1[0-9]'
+has 'what changed nothing is in the ledger' "$err" 'changed nothing [0-9]+'
 
 # ---- whom, and what does not go together
 

@@ -73,7 +73,7 @@ holds 'of a process: user stacks' "$(share "$tmp/shell" '^[^;]*;.*;(entry_SYSCAL
 if "$work/unheard" 1 2>/dev/null; then
 	recorded unheard -K --weight alloc_objects -- "$work/unheard" 1000
 	is 'of a program: nothing of its interrupts' "$(grep -c 'icmp_send' "$tmp/unheard")" 0
-	holds 'of a program: they are in the books' "$(sed -n 's/,//g; s/.*in interrupts \([0-9]*\).*/\1/p' "$err") >= 1000"
+	holds 'of a program: they are in the ledger' "$(sed -n 's/,//g; s/.*in interrupts \([0-9]*\).*/\1/p' "$err") >= 1000"
 	"$work/unheard" 1000000 &
 	sender=$!
 	run "$rawprof" mem -k -K --format folded -o "$tmp/machine" 0.5

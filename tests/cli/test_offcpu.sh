@@ -156,7 +156,7 @@ within 'children are followed' "$(us "$out" '^sleeper;.*;main;usleep;')" 600000 
 off -- sh -c "$work/renewed 0.4 & wait"
 within 'and when a thread has executed another program' "$(us "$out" '^renewed;.*;main;usleep;')" 400000 30
 
-# ---- the whole machine; books; formats
+# ---- the whole machine; ledger; formats
 
 "$work/waits" 60 >"$said.waits" &
 pid=$!

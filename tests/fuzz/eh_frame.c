@@ -35,14 +35,14 @@ static void check(int holds)
 
 static void walk(const struct unwind_table *t, struct input *in, uint64_t pc)
 {
-	struct unwind_segment s = { .start = 0, .end = 1ULL << 47, .table = t };
+	struct unwind_space_mapping s = { .start = 0, .end = 1ULL << 47, .table = t };
 	struct unwind_space space = { .segments = &s, .count = 1 };
 	struct unwind_regs regs = { .pc = pc, .sp = STACK, .fp = STACK + 64 };
 	struct unwind_result result;
 	uint64_t pcs[64];
 	unsigned int n = unwind_walk(&space, &regs, read_stack, in, pcs, 64, &result);
 
-	check(n >= 1 && n <= 64 && result.end < UNWIND_ENDS);
+	check(n >= 1 && n <= 64 && result.end < UNWIND_STOPS);
 }
 
 static void look_at(struct unwind_table *t, struct input *in)

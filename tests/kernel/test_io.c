@@ -23,7 +23,7 @@ struct recording {
 static void make_maps(struct recording *r, uint32_t hists, uint32_t requests)
 {
 	memcpy(r->maps, rp_io_maps, sizeof(r->maps));
-	for (int i = STACK_MAP_RANGES; i <= STACK_MAP_RULES; i++)
+	for (int i = STACK_MAP_MAPPINGS; i <= STACK_MAP_RULES; i++)
 		r->maps[i].value_size = 8;
 	r->maps[IO_MAP_HISTS].max_entries = hists;
 	r->maps[IO_MAP_REQUESTS].max_entries = requests;
@@ -122,8 +122,8 @@ static struct io_stats collect(struct recording *r)
 	ck_assert_int_ge(rp_map_each(r->fds[IO_MAP_HISTS], &r->maps[IO_MAP_HISTS], add_counts, r),
 			 0);
 	ck_assert_int_eq(rp_map_lookup(r->fds[STACK_MAP_STATS], &(uint32_t){ 0 }, &stats), 0);
-	ck_assert_uint_eq(stats.profile.fired, r->counted + r->came + stats.unknown + stats.no_end +
-						       stats.profile.ring_full);
+	ck_assert_uint_eq(stats.common.fired, r->counted + r->came + stats.unknown + stats.no_end +
+						      stats.common.ring_full);
 	return stats;
 }
 
@@ -143,7 +143,7 @@ static bool recorded(struct recording *r, struct io_stats *stats)
 	else if (!read_and_write())
 		why = "no file that can be read past the page cache";
 	*stats = collect(r);
-	if (!why && stats->profile.fired < 2 * ROUNDS)
+	if (!why && stats->common.fired < 2 * ROUNDS)
 		why = "what is read and written here goes to no disk";
 	if (why)
 		printf("skip: %s\n", why);
@@ -165,7 +165,7 @@ static void give_writes_the_room(struct recording *r)
 	free(empty);
 }
 
-START_TEST(a_histogram_has_no_room)
+START_TEST(a_histogram_has_no_capacity)
 {
 	struct recording r = { 0 };
 	struct io_stats stats;
@@ -176,13 +176,13 @@ START_TEST(a_histogram_has_no_room)
 		/* Reads have none. */
 		ck_assert_uint_ge(r.counted, ROUNDS);
 		ck_assert_uint_ge(r.came, ROUNDS);
-		ck_assert_uint_eq(stats.profile.ring_full, 0);
+		ck_assert_uint_eq(stats.common.ring_full, 0);
 	}
 	release(&r);
 }
 END_TEST
 
-START_TEST(requests_have_no_room)
+START_TEST(requests_have_no_capacity)
 {
 	struct recording r = { 0 };
 	struct io_stats stats;
@@ -284,8 +284,8 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, a_histogram_has_no_room);
-	tcase_add_test(tc, requests_have_no_room);
+	tcase_add_test(tc, a_histogram_has_no_capacity);
+	tcase_add_test(tc, requests_have_no_capacity);
 	tcase_add_test(tc, a_flush_whose_predecessor_has_not_ended_is_another_one);
 	suite_add_tcase(s, tc);
 	runner = srunner_create(s);

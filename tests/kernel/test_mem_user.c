@@ -81,7 +81,7 @@ static void open_maps(void)
 	static struct asm_map maps[MEM_USER_MAPS];
 	const struct stacks_options options = { .maps = maps,
 						.nmaps = MEM_USER_MAPS,
-						.config = &config.profile,
+						.config = &config.common,
 						.nids = 1,
 						.ring_bytes = 1 << 16 };
 
@@ -91,7 +91,7 @@ static void open_maps(void)
 	config = (struct mem_user_config){ .follow = 1,
 					   .peak = rp_has(RP_HAS_PERF_LINK),
 					   .page_bytes = (uint32_t)sysconf(_SC_PAGESIZE) };
-	config.profile.identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
+	config.common.identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	ck_assert_int_eq(record_stacks_open(&options, on_record, NULL, &stacks), 0);
 }
 
@@ -301,10 +301,9 @@ START_TEST(an_allocators_calls)
 	ck_assert_uint_eq(stats.replaced, 1);
 	ck_assert_uint_eq(stats.untracked, 72);
 	ck_assert_uint_eq(stats.untracked_bytes, 72);
-	ck_assert_uint_eq(stats.left + stats.crowded + stats.unsubtracted, 0);
-	ck_assert_uint_eq(stats.profile.fired, sum[MEM_ALLOC_OBJECTS] + stats.freed + stats.failed +
-						       stats.inside + stats.nothing +
-						       stats.unknown);
+	ck_assert_uint_eq(stats.left + stats.threads_full + stats.unsubtracted, 0);
+	ck_assert_uint_eq(stats.common.fired, sum[MEM_ALLOC_OBJECTS] + stats.freed + stats.failed +
+						      stats.inside + stats.nothing + stats.unknown);
 	if (config.peak) {
 		ck_assert_uint_eq(stats.in_use, 0);
 		ck_assert_uint_eq(stats.peak, 150);
@@ -360,12 +359,12 @@ START_TEST(system_calls)
 	int n = 0, file;
 
 	open_maps();
-	if (!config.profile.identity) {
+	if (!config.common.identity) {
 		printf("skip system_calls (this kernel has no BTF)\n");
 		record_stacks_close(stacks);
 		return;
 	}
-	config.profile.by_pid = config.profile.filtering = 1;
+	config.common.by_pid = config.common.filtering = 1;
 	ck_assert_int_eq(record_stacks_add_id(stacks, STACK_MAP_PIDS, (uint32_t)getpid()), 0);
 	ck_assert_int_eq(rp_ring_open(record_stacks_map(stacks, MEM_MAP_RANGES),
 				      record_stacks_maps(stacks)[MEM_MAP_RANGES].max_entries,

@@ -15,7 +15,7 @@
 #include "programs/programs.h"
 #include <rawprof/verifier.h>
 
-enum { TRIED_IN_ALL = 600, LEAST_TRIED = 8 };
+enum { TRIED_IN_ALL = 600, MIN_TRIED = 8 };
 /* Where the machine is emulated, every so many programs. */
 enum { EMULATED_PROGRAMS = 8, EMULATED_TRIED = 2 };
 
@@ -119,7 +119,7 @@ static uint32_t tried_each(void)
 
 	if (getenv("VM_EMULATED"))
 		return EMULATED_TRIED;
-	return each > LEAST_TRIED ? each : LEAST_TRIED;
+	return each > MIN_TRIED ? each : MIN_TRIED;
 }
 
 static void break_each(const struct asm_image *image, uint32_t number)

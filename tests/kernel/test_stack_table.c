@@ -10,7 +10,7 @@
 enum { TIMES, SUM };
 
 static const struct asm_map maps[STACK_MAPS] = { STACK_MAP_LIST(
-	STACK_COUNTS_TABLE, struct profile_stats, rp_profile_stats_layout) };
+	STACK_COUNTS_TABLE, struct program_stats, rp_program_stats_layout) };
 
 /* Run by hand with two arguments: a tag, that tells one stack from another, and what it weighs. */
 /* clang-format off */
@@ -42,7 +42,7 @@ LABEL(out),
 static const struct asm_program program = { .name = "weigh",
 					    .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 					    .license = "Dual BSD/GPL",
-					    .config_size = sizeof(struct profile_config),
+					    .config_size = sizeof(struct program_config),
 					    ASM_LINES(lines) };
 
 static struct stacks *stacks;
@@ -59,7 +59,7 @@ static int count_record(void *ctx, const struct stack_record *record)
 
 static void open_table(void)
 {
-	const struct profile_config config = { .identity = rp_has(RP_HAS_KERNEL_BTF) &&
+	const struct program_config config = { .identity = rp_has(RP_HAS_KERNEL_BTF) &&
 							   rp_has(RP_HAS_TASK_BTF) };
 	const struct stacks_options options = {
 		.maps = maps, .nmaps = STACK_MAPS, .config = &config, .ring_bytes = 1 << 24
@@ -94,9 +94,9 @@ static void weigh_all(uint64_t n)
 	ck_assert_int_eq(record_stacks_drain(stacks), 0);
 }
 
-static struct profile_stats finish(uint64_t n, uint64_t times)
+static struct program_stats finish(uint64_t n, uint64_t times)
 {
-	struct profile_stats stats;
+	struct program_stats stats;
 
 	ck_assert_int_eq(record_stacks_finish(stacks), 0);
 	ck_assert_int_eq(record_stacks_stats(stacks, &stats), 0);

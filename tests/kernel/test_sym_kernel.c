@@ -203,16 +203,16 @@ END_TEST
 
 struct all {
 	struct sym_ksym *v;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static int take_all(void *ctx, const struct sym_ksym *sym)
 {
 	struct all *all = ctx;
 
-	if (all->count == all->room) {
-		all->room = 2 * all->room + 1024;
-		all->v = realloc(all->v, all->room * sizeof(*all->v));
+	if (all->count == all->capacity) {
+		all->capacity = 2 * all->capacity + 1024;
+		all->v = realloc(all->v, all->capacity * sizeof(*all->v));
 		ck_assert_ptr_nonnull(all->v);
 	}
 	all->v[all->count++] = *sym;

@@ -18,7 +18,7 @@
 enum { CALL = SYS_getpgid, MAGIC = 0x7efa11 };
 
 struct walk_config {
-	struct profile_config profile;
+	struct program_config common;
 	uint32_t tgid;
 };
 
@@ -27,8 +27,8 @@ static const struct asm_map maps[MAPS] = {
 	[SCRATCH] = { "scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
 		      STACK_SCRATCH_BYTES(8 * UNWIND_FRAMES), 1 },
 	[PROCS] = UNWIND_MAP_PROCS(16),
-	[RANGE] = UNWIND_MAP_RANGES,
-	[FOUND] = UNWIND_MAP_FOUND,
+	[RANGE] = UNWIND_MAP_MAPPINGS,
+	[FOUND] = UNWIND_MAP_CACHE,
 	[INDEX] = UNWIND_MAP_INDEX,
 	[RULES] = UNWIND_MAP_RULES,
 	[ROWS] = UNWIND_MAP_ROWS,
@@ -51,7 +51,7 @@ static const struct asm_insn lines[] = {
 	MAP_LOOKUP(scratch, KEY),
 	JEQ(R0, 0, out),
 	MOV_REG(R1, R0),
-	LD_PARAM(R2, struct walk_config, profile.user_frames),
+	LD_PARAM(R2, struct walk_config, common.user_frames),
 	LD_PARAM(R3, struct walk_config, tgid),
 	MOV_REG(R4, R6),
 	MOV(R5, 0),
@@ -79,9 +79,9 @@ static size_t walks, whole, deepest, signals;
 
 static void open_walk(bool bounded, unsigned int frames)
 {
-	const struct walk_config config = { .profile = { .user_frames = frames,
-							 .both_bytes = 8 * UNWIND_FRAMES,
-							 .bounded = bounded },
+	const struct walk_config config = { .common = { .user_frames = frames,
+							.both_bytes = 8 * UNWIND_FRAMES,
+							.bounded = bounded },
 					    .tgid = (uint32_t)getpid() };
 	const struct asm_bindings bind = { .maps = maps,
 					   .map_fds = fds,
@@ -153,8 +153,8 @@ static void compare(void)
 	struct unwind_result result;
 	unsigned int n = unwind_walk(&self.space, &regs, self_read, NULL, pcs, most, &result);
 
-	ck_assert_msg(s->end == result.end, "%u: %s, in C %u: %s", s->n, unwind_end_text(s->end), n,
-		      unwind_end_text(result.end));
+	ck_assert_msg(s->end == result.end, "%u: %s, in C %u: %s", s->n, unwind_stop_text(s->end),
+		      n, unwind_stop_text(result.end));
 	ck_assert_uint_eq(s->n, n);
 	for (unsigned int i = 0; i < n; i++)
 		ck_assert_msg(frames[i] == pcs[i], "frame %u of %u: %lx, in C %lx", i, n,
@@ -241,9 +241,9 @@ END_TEST
 
 /* ---- rules that are kept */
 
-static struct unwind_found *read_found(void)
+static struct unwind_cache *read_found(void)
 {
-	static struct unwind_found found[UNWIND_FOUND];
+	static struct unwind_cache found[UNWIND_CACHED];
 
 	ck_assert_int_eq(rp_map_lookup(fds[FOUND], &(uint32_t){ 0 }, found), 0);
 	return found;
@@ -252,7 +252,7 @@ static struct unwind_found *read_found(void)
 /* As if another CPU had been at it: a part of each is of another one. None may be believed. */
 START_TEST(test_torn)
 {
-	struct unwind_found *found;
+	struct unwind_cache *found;
 	size_t kept = 0;
 
 	if (without(false))
@@ -261,7 +261,7 @@ START_TEST(test_torn)
 	unwind_feed_process(feed, (uint32_t)getpid());
 	all_shapes();
 	found = read_found();
-	for (size_t i = 0; i < UNWIND_FOUND; i++) {
+	for (size_t i = 0; i < UNWIND_CACHED; i++) {
 		kept += found[i].generation != 0;
 		if (_i) {
 			found[i].from = 0;
@@ -283,10 +283,10 @@ END_TEST
 static void spread_rule(uint64_t pc)
 {
 	const uint64_t block = pc & ~(uint64_t)(UNWIND_BLOCK - 1);
-	struct unwind_found *found = read_found(), kept = { 0 };
+	struct unwind_cache *found = read_found(), kept = { 0 };
 
-	for (size_t i = 0; i < UNWIND_FOUND; i++) {
-		const struct unwind_found *f = &found[i];
+	for (size_t i = 0; i < UNWIND_CACHED; i++) {
+		const struct unwind_cache *f = &found[i];
 		uint64_t word[2];
 
 		memcpy(word, f, sizeof(word));
@@ -296,7 +296,7 @@ static void spread_rule(uint64_t pc)
 			kept = *f;
 	}
 	ck_assert_uint_ne(kept.generation, 0);
-	for (size_t i = 0; i < UNWIND_FOUND; i++)
+	for (size_t i = 0; i < UNWIND_CACHED; i++)
 		found[i] = kept;
 	ck_assert_int_eq(rp_map_update(fds[FOUND], &(uint32_t){ 0 }, found, BPF_ANY), 0);
 }
@@ -304,9 +304,9 @@ static void spread_rule(uint64_t pc)
 /* What was kept of mappings that are no more is not believed either, whole as it is. */
 START_TEST(test_remapped)
 {
-	const struct unwind_range nothing = { .end = UINT64_MAX >> 1,
-					      .kind = UNWIND_URETPROBE,
-					      .generation = 77 };
+	const struct unwind_mapping nothing = { .end = UINT64_MAX >> 1,
+						.kind = UNWIND_URETPROBE,
+						.generation = 77 };
 	const struct unwind_proc proc = { .first = 0, .count = 1, .generation = 77 };
 	const uint64_t start = 0, changes = 1000;
 	const uint32_t pid = (uint32_t)getpid();
@@ -321,21 +321,21 @@ START_TEST(test_remapped)
 	syscall(CALL, MAGIC);
 	pc = read_scratch()->record.frames[0];
 	spread_rule(pc);
-	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_ranges, start), &start,
+	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_mappings, start), &start,
 				      sizeof(start)),
 			 0);
-	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_ranges, range), &nothing,
+	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_mappings, range), &nothing,
 				      sizeof(nothing)),
 			 0);
 	/* A process whose ranges were given to another one is unknown rather than walked by those. */
 	syscall(CALL, MAGIC);
-	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_SEGMENT);
+	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_MAPPING);
 	/* Where its ranges are is asked again when a process has changed, and not before. */
 	ck_assert_int_eq(rp_map_update(fds[PROCS], &pid, &proc, BPF_ANY), 0);
 	syscall(CALL, MAGIC);
-	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_SEGMENT);
-	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_ranges, changes), &changes,
-				      sizeof(changes)),
+	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_MAPPING);
+	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_mappings, changes),
+				      &changes, sizeof(changes)),
 			 0);
 	syscall(CALL, MAGIC);
 	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_AT_URETPROBE);
@@ -344,7 +344,7 @@ START_TEST(test_remapped)
 
 	unwind_feed_ended(feed, pid);
 	syscall(CALL, MAGIC);
-	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_SEGMENT);
+	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_MAPPING);
 	ck_assert_uint_eq(read_scratch()->walk.n, 0);
 	close_walk();
 }
@@ -358,7 +358,7 @@ static struct rp_link *following[3];
 
 static void open_followers(void)
 {
-	const struct profile_config config = { .by_pid = 1 };
+	const struct program_config config = { .by_pid = 1 };
 
 	for (int i = 0; i < 3; i++) {
 		const struct asm_bindings bind = { .maps = maps,

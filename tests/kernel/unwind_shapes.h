@@ -8,47 +8,47 @@
 
 static __attribute__((noinline)) unsigned long nest(int depth)
 {
-	volatile char room[24];
+	volatile char capacity[24];
 
-	room[depth % 24] = 1;
+	capacity[depth % 24] = 1;
 	if (depth > 0)
-		return nest(depth - 1) + (unsigned long)room[depth % 24];
+		return nest(depth - 1) + (unsigned long)capacity[depth % 24];
 	probe();
-	return (unsigned long)room[0];
+	return (unsigned long)capacity[0];
 }
 
 static __attribute__((noinline)) unsigned long nest_alloca(int depth)
 {
-	volatile char *room = alloca(16 + (size_t)depth * 40);
+	volatile char *capacity = alloca(16 + (size_t)depth * 40);
 
-	room[depth] = 1;
+	capacity[depth] = 1;
 	if (depth > 0)
-		return nest_alloca(depth - 1) + (unsigned long)room[depth];
+		return nest_alloca(depth - 1) + (unsigned long)capacity[depth];
 	probe();
-	return (unsigned long)room[0];
+	return (unsigned long)capacity[0];
 }
 
 static __attribute__((noinline)) unsigned long aligned(int depth)
 {
-	volatile char room[64] __attribute__((aligned(64)));
+	volatile char capacity[64] __attribute__((aligned(64)));
 
-	room[depth] = 1;
+	capacity[depth] = 1;
 	if (depth > 0)
-		return aligned(depth - 1) + (unsigned long)room[depth];
+		return aligned(depth - 1) + (unsigned long)capacity[depth];
 	probe();
-	return (unsigned long)room[0];
+	return (unsigned long)capacity[0];
 }
 
 /* Frames of which less than one fits into what is read at once. */
 static __attribute__((noinline)) unsigned long wide(int depth)
 {
-	volatile char room[UNWIND_WINDOW * 3 / 2];
+	volatile char capacity[UNWIND_WINDOW * 3 / 2];
 
-	room[depth] = 1;
+	capacity[depth] = 1;
 	if (depth > 0)
-		return wide(depth - 1) + (unsigned long)room[depth];
+		return wide(depth - 1) + (unsigned long)capacity[depth];
 	probe();
-	return (unsigned long)room[0];
+	return (unsigned long)capacity[0];
 }
 
 static ucontext_t outside, inside;
@@ -65,16 +65,16 @@ static void on_small_stack(void)
 {
 	const size_t walks_before = walks, whole_before = whole;
 	const size_t size = 1 << 16;
-	char *room = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *capacity = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	ck_assert_ptr_ne(room, MAP_FAILED);
-	ck_assert_int_eq(mprotect(room, size, PROT_READ | PROT_WRITE), 0);
+	ck_assert_ptr_ne(capacity, MAP_FAILED);
+	ck_assert_int_eq(mprotect(capacity, size, PROT_READ | PROT_WRITE), 0);
 	ck_assert_int_eq(getcontext(&inside), 0);
-	inside.uc_stack = (stack_t){ .ss_sp = room, .ss_size = size };
+	inside.uc_stack = (stack_t){ .ss_sp = capacity, .ss_size = size };
 	inside.uc_link = &outside;
 	makecontext(&inside, at_edge, 0);
 	ck_assert_int_eq(swapcontext(&outside, &inside), 0);
-	ck_assert_int_eq(munmap(room, 2 * size), 0);
+	ck_assert_int_eq(munmap(capacity, 2 * size), 0);
 	ck_assert_uint_eq(walks, walks_before + 2);
 	walks = walks_before;
 	whole = whole_before;
@@ -95,8 +95,8 @@ static void on_signal(int sig)
 static void through_signals(int flags)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
-	static char room[1 << 16];
-	const stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
+	static char capacity[1 << 16];
+	const stack_t stack = { .ss_sp = capacity, .ss_size = sizeof(capacity) };
 
 	ck_assert_int_eq(sigaltstack(&stack, NULL), 0);
 	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);

@@ -487,7 +487,7 @@ START_TEST(names_of_what_is_called)
 }
 END_TEST
 
-START_TEST(room)
+START_TEST(capacity)
 {
 	const struct bpf_insn exit_insn = { .code = 0x95 };
 	char out[16] = "untouched";
@@ -520,7 +520,7 @@ int main(void)
 	tcase_add_test(tests, xlated_maps);
 	tcase_add_test(tests, names_of_an_image);
 	tcase_add_test(tests, names_of_what_is_called);
-	tcase_add_test(tests, room);
+	tcase_add_test(tests, capacity);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

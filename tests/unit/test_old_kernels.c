@@ -148,9 +148,9 @@ static int load_cpu(bool identity, bool bounded, bool own_regs)
 {
 	struct cpu_config config = rp_cpu_usual_config;
 
-	config.profile.identity = identity;
-	config.profile.bounded = bounded;
-	config.profile.own_regs = own_regs;
+	config.common.identity = identity;
+	config.common.bounded = bounded;
+	config.common.own_regs = own_regs;
 	return load(&rp_cpu_sample_program, rp_cpu_maps, STACK_MAPS, &config, sizeof(config));
 }
 

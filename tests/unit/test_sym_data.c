@@ -13,7 +13,7 @@
 int data_visible[5] = { 1 };
 static long data_hidden[3];
 static struct {
-	char room[100];
+	char capacity[100];
 } data_zeroed;
 static const char data_constant[] = "constant";
 
@@ -60,13 +60,13 @@ static void finds(const void *addr, const char *name, uint64_t offset)
 
 START_TEST(test_our_own)
 {
-	data_hidden[0] = data_zeroed.room[0];
+	data_hidden[0] = data_zeroed.capacity[0];
 	finds(&data_visible[0], "data_visible", 0);
 	finds(&data_visible[4], "data_visible", 16);
 	finds((const char *)data_visible + sizeof(data_visible) - 1, "data_visible",
 	      sizeof(data_visible) - 1);
 	finds(&data_hidden[1], "data_hidden", sizeof(long));
-	finds(&data_zeroed.room[99], "data_zeroed", 99);
+	finds(&data_zeroed.capacity[99], "data_zeroed", 99);
 	finds(data_constant + 3, "data_constant", 3);
 }
 END_TEST

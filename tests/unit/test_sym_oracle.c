@@ -64,7 +64,7 @@ struct nm_symbol {
 
 struct nm {
 	struct nm_symbol *symbols;
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t *reach; /* the furthest end of a sized symbol up to each one */
 };
 
@@ -88,9 +88,9 @@ static void add_nm(struct nm *nm, const char *options, const char *path)
 			continue;
 		name[1 + strcspn(name + 1, "@")] = '\0';
 		s.name = strdup(name);
-		if (nm->count == nm->room) {
-			nm->room = 2 * nm->room + 1024;
-			nm->symbols = realloc(nm->symbols, nm->room * sizeof(s));
+		if (nm->count == nm->capacity) {
+			nm->capacity = 2 * nm->capacity + 1024;
+			nm->symbols = realloc(nm->symbols, nm->capacity * sizeof(s));
 			ck_assert_ptr_nonnull(nm->symbols);
 		}
 		nm->symbols[nm->count++] = s;

@@ -120,7 +120,7 @@ static void ck_guide(const struct sym_span *spans, size_t n, uint64_t addr)
 	sym_guide_free(&g);
 }
 
-/* Spans crowded and far apart; a guide changes nothing but how long it takes. */
+/* Spans threads_full and far apart; a guide changes nothing but how long it takes. */
 START_TEST(test_guide)
 {
 	struct sym_span spans[300];

@@ -163,8 +163,8 @@ START_TEST(test_instructions)
 			      cases[_i].what, at, r->kind, r->cfa_off, r->fp_off, r->ra_off, r->arg,
 			      r->flags);
 	}
-	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x100)->kind, UNWIND_END);
-	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE - 1)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x100)->kind, UNWIND_NO_ROW);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE - 1)->kind, UNWIND_NO_ROW);
 }
 END_TEST
 
@@ -290,10 +290,10 @@ START_TEST(test_cies)
 	}
 	ck_assert_int_eq(made_table(&made, EM_X86_64, UNWIND_PART_ROWS, &table), 0);
 	ck_assert_uint_eq(table->stats.bad_fdes, 0);
-	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x1f)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x1f)->kind, UNWIND_NO_ROW);
 	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x20)->kind, cies[_i].kind);
 	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x5f)->kind, cies[_i].kind);
-	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x60)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x60)->kind, UNWIND_NO_ROW);
 }
 END_TEST
 

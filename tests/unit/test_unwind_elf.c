@@ -149,13 +149,13 @@ static void check_table(void)
 {
 	ck_assert_uint_eq(table->machine, EM_X86_64);
 	ck_assert_uint_eq(table->nfdes, 2);
-	ck_assert_int_eq(unwind_table_rule(table, CODE + 0xff)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(table, CODE + 0xff)->kind, UNWIND_NO_ROW);
 	ck_assert_int_eq(unwind_table_rule(table, CODE + 0x100)->cfa_off, 8);
 	ck_assert_int_eq(unwind_table_rule(table, CODE + 0x104)->cfa_off, 16);
-	ck_assert_int_eq(unwind_table_rule(table, CODE + 0x180)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(table, CODE + 0x180)->kind, UNWIND_NO_ROW);
 	ck_assert_int_eq(unwind_table_rule(table, CODE + 0x200)->kind, UNWIND_SP);
 	ck_assert_int_eq(unwind_table_rule(table, CODE + 0xfff)->kind, UNWIND_SP);
-	ck_assert_int_eq(unwind_table_rule(table, CODE + 0x1000)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(table, CODE + 0x1000)->kind, UNWIND_NO_ROW);
 }
 
 START_TEST(test_shapes)
@@ -294,7 +294,7 @@ START_TEST(test_trampoline)
 	for (int i = -1; i < 7; i++)
 		ck_assert_mem_eq(unwind_table_rule(table, CODE + 0x300 + i), &t->rule,
 				 sizeof(t->rule));
-	ck_assert_int_eq(kind_at(0x309), UNWIND_END);
+	ck_assert_int_eq(kind_at(0x309), UNWIND_NO_ROW);
 	unwind_table_free(table);
 	table = NULL;
 
@@ -307,7 +307,7 @@ START_TEST(test_trampoline)
 	if (t->machine == EM_X86_64) {
 		ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), 0);
 		ck_assert_int_eq(kind_at(0x17f), UNWIND_SP);
-		ck_assert_int_eq(kind_at(0x19e), UNWIND_END);
+		ck_assert_int_eq(kind_at(0x19e), UNWIND_NO_ROW);
 		ck_assert_int_eq(kind_at(0x19f), UNWIND_SIGNAL);
 		ck_assert_int_eq(kind_at(0x1a0), UNWIND_SIGNAL);
 		ck_assert_int_eq(kind_at(0x200), UNWIND_SP);
@@ -320,7 +320,7 @@ START_TEST(test_trampoline)
 	ck_assert_int_eq(write(fd, file.bytes, file.size), file.size);
 	ck_assert_int_eq(unwind_table_build(&table, fd), 0);
 	close(fd);
-	ck_assert_int_eq(kind_at(0x1a0), UNWIND_END);
+	ck_assert_int_eq(kind_at(0x1a0), UNWIND_NO_ROW);
 }
 END_TEST
 
@@ -334,10 +334,10 @@ START_TEST(test_many_trampolines)
 	for (uint64_t at = 0x100; at < 0x1000; at += 0x100)
 		put(CODE_OFFSET + at, t->code, t->size);
 	ck_assert_int_eq(unwind_table_build_image(&table, file.bytes, file.size), 0);
-	ck_assert_int_eq(kind_at(0), UNWIND_END);
+	ck_assert_int_eq(kind_at(0), UNWIND_NO_ROW);
 	ck_assert_int_eq(kind_at(0x100), UNWIND_SIGNAL);
 	ck_assert_int_eq(kind_at(0x100 * UNWIND_TRAMPOLINES), UNWIND_SIGNAL);
-	ck_assert_int_eq(kind_at(0x100 * (UNWIND_TRAMPOLINES + 1)), UNWIND_END);
+	ck_assert_int_eq(kind_at(0x100 * (UNWIND_TRAMPOLINES + 1)), UNWIND_NO_ROW);
 }
 END_TEST
 

@@ -38,7 +38,7 @@ struct golden {
 	uint64_t cie_offsets[256];
 	int cie_ra[256], ra_reg; /* which register has the return address */
 	struct fde *fdes;
-	size_t nfdes, room;
+	size_t nfdes, capacity;
 	size_t compared, unsup;
 	/* The record being read. */
 	bool in_fde, in_cie;
@@ -212,9 +212,9 @@ static void end_record(struct golden *g)
 
 static void begin_fde(struct golden *g, uint64_t cie, uint64_t start, uint64_t end)
 {
-	if (g->nfdes == g->room) {
-		g->room = 2 * g->room + 1024;
-		g->fdes = realloc(g->fdes, g->room * sizeof(*g->fdes));
+	if (g->nfdes == g->capacity) {
+		g->capacity = 2 * g->capacity + 1024;
+		g->fdes = realloc(g->fdes, g->capacity * sizeof(*g->fdes));
 	}
 	g->fde = (struct fde){ start, end };
 	g->fdes[g->nfdes++] = g->fde;
@@ -318,13 +318,14 @@ static void compare_gaps(struct golden *g)
 
 		if (next < end + 16)
 			continue;
-		if (unwind_table_rule(g->table, end)->kind != UNWIND_END ||
-		    unwind_table_rule(g->table, next - 1)->kind != UNWIND_END ||
+		if (unwind_table_rule(g->table, end)->kind != UNWIND_NO_ROW ||
+		    unwind_table_rule(g->table, next - 1)->kind != UNWIND_NO_ROW ||
 		    unwind_table_fde_start(g->table, end, &next) != -ENOENT)
 			ck_abort_msg("%" PRIx64 " is of no function", end);
 	}
-	ck_assert_int_eq(unwind_table_rule(g->table, g->fdes[0].start - 1)->kind, UNWIND_END);
-	ck_assert_int_eq(unwind_table_rule(g->table, g->fdes[g->nfdes - 1].end)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(g->table, g->fdes[0].start - 1)->kind, UNWIND_NO_ROW);
+	ck_assert_int_eq(unwind_table_rule(g->table, g->fdes[g->nfdes - 1].end)->kind,
+			 UNWIND_NO_ROW);
 }
 
 /* The table of the file at @path, against the frames that are in the one at @frames_path. */

@@ -27,7 +27,7 @@ static volatile bool stepping;
 static struct self self;
 static struct stack ours, theirs;
 static struct {
-	size_t steps, ends[UNWIND_ENDS], deepest, signals;
+	size_t steps, ends[UNWIND_STOPS], deepest, signals;
 	size_t mismatches;
 	struct stack ours, theirs; /* the first mismatch */
 } seen;
@@ -105,7 +105,7 @@ static void tell_mismatch(void)
 		fprintf(stderr, "%3u %18lx %18lx\n", i, i < a->n ? a->pcs[i] : 0,
 			i < b->n ? b->pcs[i] : 0);
 	ck_abort_msg("%zu of %zu stacks differ; the first ended with \"%s\"", seen.mismatches,
-		     seen.steps, unwind_end_text(a->result.end));
+		     seen.steps, unwind_stop_text(a->result.end));
 }
 
 static void install(int sig, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -172,21 +172,21 @@ PLAIN static int with_alloca(int n)
 
 PLAIN static int with_large_frame(int n)
 {
-	volatile char room[200000];
+	volatile char capacity[200000];
 
-	room[n] = n;
-	return leaf(room[n]) + room[n];
+	capacity[n] = n;
+	return leaf(capacity[n]) + capacity[n];
 }
 
 /* gcc realigns with a register of its own, r10, and describes that by expressions. */
 PLAIN static int with_aligned_frame(int n)
 {
-	_Alignas(128) volatile char room[256];
+	_Alignas(128) volatile char capacity[256];
 	char *p = alloca(n + 8);
 
-	p[n] = room[n] = n;
+	p[n] = capacity[n] = n;
 	sink += p[n];
-	return leaf(room[n]) + with_alloca(n);
+	return leaf(capacity[n]) + with_alloca(n);
 }
 
 PLAIN static int by_value(const void *a, const void *b)

@@ -121,7 +121,7 @@ static void check_all(void)
 		const struct unwind_rule *r = unwind_table_rule(table, addr);
 		int cfa = addr < MADE_CODE_END ? expected[addr] : 0;
 
-		if (cfa != r->cfa_off || r->kind != (cfa ? UNWIND_SP : UNWIND_END))
+		if (cfa != r->cfa_off || r->kind != (cfa ? UNWIND_SP : UNWIND_NO_ROW))
 			ck_abort_msg("%lx: %d, not %d", addr, r->cfa_off, cfa);
 	}
 }
@@ -244,9 +244,9 @@ START_TEST(test_far_apart)
 	ck_assert_uint_eq(table->nparts, 2);
 	ck_assert_uint_lt(unwind_table_size(table), 200);
 	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0xff)->kind, UNWIND_SP);
-	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x100)->kind, UNWIND_END);
-	ck_assert_int_eq(unwind_table_rule(table, far / 2)->kind, UNWIND_END);
-	ck_assert_int_eq(unwind_table_rule(table, far - 1)->kind, UNWIND_END);
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x100)->kind, UNWIND_NO_ROW);
+	ck_assert_int_eq(unwind_table_rule(table, far / 2)->kind, UNWIND_NO_ROW);
+	ck_assert_int_eq(unwind_table_rule(table, far - 1)->kind, UNWIND_NO_ROW);
 	ck_assert_int_eq(unwind_table_rule(table, far)->kind, UNWIND_SP);
 	ck_assert_int_eq(unwind_table_fde_start(table, far + 3, &start), 0);
 	ck_assert_uint_eq(start, far);

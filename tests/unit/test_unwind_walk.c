@@ -94,7 +94,7 @@ struct walk_case {
 		int word;
 		uint64_t value; /* less than 0x1000000: an address in the file */
 	} stack[12];
-	enum unwind_end end;
+	enum unwind_stop end;
 	uint64_t pcs[8];
 	unsigned int fp_steps, signals, reads;
 	unsigned int max; /* 0: enough */
@@ -194,7 +194,7 @@ static const struct walk_case cases[] = {
 	{ "return address 0", .pc = F_LEAF, .sp = AT(0), .end = UNWIND_RA_ZERO, .reads = 1,
 	  .pcs = { F_LEAF } },
 	{ "an address of nobody", .pc = F_LEAF, .sp = AT(0), .stack = { { 0, 0x7000000 } },
-	  .end = UNWIND_NO_SEGMENT, .reads = 1, .pcs = { F_LEAF, 0x7000000 - (uint64_t)BIAS } },
+	  .end = UNWIND_NO_MAPPING, .reads = 1, .pcs = { F_LEAF, 0x7000000 - (uint64_t)BIAS } },
 	{ "what no rule says", .pc = F_UNSUP, .sp = AT(0), .end = UNWIND_NO_RULE,
 	  .pcs = { F_UNSUP } },
 	{ "the kernel's own return address", .pc = F_LEAF, .sp = AT(0),
@@ -207,15 +207,16 @@ static const struct walk_case cases[] = {
 	  .end = UNWIND_COMPLETE, .reads = 1, .pcs = { F_LEAF, F_STOP + 8 } },
 };
 
-static const struct unwind_segment *segments(size_t *n)
+static const struct unwind_space_mapping *segments(size_t *n)
 {
-	static struct unwind_segment s[3];
+	static struct unwind_space_mapping s[3];
 
-	s[0] = (struct unwind_segment){ BIAS + MADE_CODE, BIAS + MADE_CODE_END + 0x2000, BIAS,
-					table, UNWIND_BY_TABLE };
-	s[1] = (struct unwind_segment){ BIAS + F_TRAMPOLINE - 1, BIAS + F_TRAMPOLINE + 4096, 0,
-					NULL, UNWIND_URETPROBE };
-	s[2] = (struct unwind_segment){ BIAS + F_JIT, BIAS + F_JIT + 4096, 0, NULL, UNWIND_BY_FP };
+	s[0] = (struct unwind_space_mapping){ BIAS + MADE_CODE, BIAS + MADE_CODE_END + 0x2000, BIAS,
+					      table, UNWIND_BY_TABLE };
+	s[1] = (struct unwind_space_mapping){ BIAS + F_TRAMPOLINE - 1, BIAS + F_TRAMPOLINE + 4096,
+					      0, NULL, UNWIND_URETPROBE };
+	s[2] = (struct unwind_space_mapping){ BIAS + F_JIT, BIAS + F_JIT + 4096, 0, NULL,
+					      UNWIND_BY_FP };
 	*n = 3;
 	return s;
 }
@@ -241,7 +242,7 @@ START_TEST(test_walks)
 	}
 	space.segments = segments(&space.count);
 	n = unwind_walk(&space, &regs, read_stack, NULL, pcs, c->max ? c->max : 16, &result);
-	ck_assert_msg(result.end == c->end, "%s: %s", c->what, unwind_end_text(result.end));
+	ck_assert_msg(result.end == c->end, "%s: %s", c->what, unwind_stop_text(result.end));
 	while (expected < 8 && c->pcs[expected])
 		expected++;
 	ck_assert_msg(n == expected, "%s: %u frames", c->what, n);
@@ -264,7 +265,7 @@ START_TEST(test_no_frames)
 	ck_assert_uint_eq(unwind_walk(&space, &regs, read_stack, NULL, &pc, 0, &result), 0);
 	ck_assert_int_eq(result.end, UNWIND_DEEP);
 	ck_assert_uint_eq(unwind_walk(&space, &regs, read_stack, NULL, &pc, 1, &result), 1);
-	ck_assert_int_eq(result.end, UNWIND_NO_SEGMENT);
+	ck_assert_int_eq(result.end, UNWIND_NO_MAPPING);
 }
 END_TEST
 
@@ -292,7 +293,7 @@ START_TEST(test_arm64_signal)
 {
 	static const uint8_t stop[] = { 0x07, 30 };
 	struct unwind_regs regs = { .pc = MADE_CODE + 0x208, .sp = AT(0) };
-	struct unwind_segment s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
+	struct unwind_space_mapping s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
 	struct unwind_space space = { .segments = &s, .count = 1 };
 	struct unwind_result result;
 	uint64_t pcs[8];
@@ -329,7 +330,7 @@ START_TEST(test_arm64)
 {
 	static const uint8_t frame[] = { 0x0e, 32, 0x9d, 4, 0x9e, 3 }, stop[] = { 0x07, 30 };
 	struct unwind_regs regs = { .pc = MADE_CODE + 8, .sp = AT(0) };
-	struct unwind_segment s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
+	struct unwind_space_mapping s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
 	struct unwind_space space = { .segments = &s, .count = 1 };
 	struct unwind_result result;
 	uint64_t pcs[4];
@@ -363,7 +364,7 @@ START_TEST(test_riscv64)
 	static const uint8_t begin[] = { 0x0c, 2, 0 }; /* CFA = sp */
 	static const uint8_t frame[] = { 0x0e, 32, 0x81, 1, 0x88, 2 }, stop[] = { 0x07, 1 };
 	struct unwind_regs regs = { .pc = MADE_CODE + 8, .sp = AT(0), .fp = AT(8) };
-	struct unwind_segment s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
+	struct unwind_space_mapping s = { MADE_CODE, MADE_CODE_END, 0, NULL, UNWIND_BY_TABLE };
 	struct unwind_space space = { .segments = &s, .count = 1, .fp_record = -16 };
 	struct unwind_result result;
 	uint64_t pcs[5];
@@ -400,12 +401,12 @@ END_TEST
 
 START_TEST(test_texts)
 {
-	for (int i = 0; i < UNWIND_ENDS; i++) {
-		ck_assert_ptr_nonnull(unwind_end_text(i));
+	for (int i = 0; i < UNWIND_STOPS; i++) {
+		ck_assert_ptr_nonnull(unwind_stop_text(i));
 		for (int k = 0; k < i; k++)
-			ck_assert_str_ne(unwind_end_text(i), unwind_end_text(k));
+			ck_assert_str_ne(unwind_stop_text(i), unwind_stop_text(k));
 	}
-	ck_assert_str_eq(unwind_end_text(UNWIND_ENDS), "unknown");
+	ck_assert_str_eq(unwind_stop_text(UNWIND_STOPS), "unknown");
 }
 END_TEST
 

@@ -18,13 +18,13 @@
 static inline char *data_file(const char *name)
 {
 	char path[200], *text = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	FILE *in;
 
 	snprintf(path, sizeof(path), "tests/data/%s", name);
 	in = fopen(path, "r");
 	ck_assert_msg(in, "%s: %s", path, strerror(errno));
-	ck_assert_int_gt(getdelim(&text, &room, '\0', in), 0);
+	ck_assert_int_gt(getdelim(&text, &capacity, '\0', in), 0);
 	fclose(in);
 	return text;
 }

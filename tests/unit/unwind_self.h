@@ -19,7 +19,7 @@
 enum { SELF_MAX = 64 };
 
 struct self {
-	struct unwind_segment segments[SELF_MAX];
+	struct unwind_space_mapping segments[SELF_MAX];
 	struct unwind_table *tables[SELF_MAX];
 	size_t nsegments, ntables;
 	struct unwind_space space;
@@ -27,7 +27,7 @@ struct self {
 
 static int self_by_start(const void *a, const void *b)
 {
-	const struct unwind_segment *x = a, *y = b;
+	const struct unwind_space_mapping *x = a, *y = b;
 
 	return (x->start > y->start) - (x->start < y->start);
 }
@@ -75,7 +75,7 @@ static inline int self_add(struct dl_phdr_info *info, size_t size, void *ctx)
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X) && s->nsegments < SELF_MAX)
-			s->segments[s->nsegments++] = (struct unwind_segment){
+			s->segments[s->nsegments++] = (struct unwind_space_mapping){
 				.start = info->dlpi_addr + ph->p_vaddr,
 				.end = info->dlpi_addr + ph->p_vaddr + ph->p_memsz,
 				.bias = info->dlpi_addr,

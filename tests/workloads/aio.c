@@ -14,7 +14,7 @@
 
 #define BLOCK 4096
 #define BLOCKS 4096 /* that the file has */
-#define MOST_AT_ONCE 256
+#define MAX_AT_ONCE 256
 #define MOST (1 << 20)
 
 static uint64_t took[MOST];
@@ -44,10 +44,10 @@ int main(int argc, char **argv)
 {
 	const long n = argc > 3 ? strtol(argv[2], NULL, 10) : 0;
 	const long wanted = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
-	const long depth = wanted < 1 ? 1 : wanted > MOST_AT_ONCE ? MOST_AT_ONCE : wanted;
+	const long depth = wanted < 1 ? 1 : wanted > MAX_AT_ONCE ? MAX_AT_ONCE : wanted;
 	int fd = argc > 3 ? open(argv[1], O_RDONLY | O_DIRECT) : -1;
-	uint64_t begin[MOST_AT_ONCE];
-	struct iocb cb[MOST_AT_ONCE] = { 0 };
+	uint64_t begin[MAX_AT_ONCE];
+	struct iocb cb[MAX_AT_ONCE] = { 0 };
 	aio_context_t ctx = 0;
 	long asked = 0, done = 0;
 	void *blocks = NULL;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	if (syscall(SYS_io_setup, depth, &ctx))
 		return fail("io_setup");
 	while (done < n) {
-		struct io_event events[MOST_AT_ONCE];
+		struct io_event events[MAX_AT_ONCE];
 		long got;
 
 		for (; asked < n && asked < depth; asked++) {

@@ -22,8 +22,8 @@
 
 #define FILE_ID 2
 #define NAME "disk"
-#define MOST_BYTES (128 << 10) /* of one read or write */
-#define MOST_WAITING 1024
+#define MAX_BYTES (128 << 10) /* of one read or write */
+#define MAX_WAITING 1024
 
 static struct slow {
 	int fd;
@@ -35,7 +35,7 @@ static struct slow {
 		const void *data;
 		uint32_t size;
 		struct fuse_write_out written;
-	} waiting[MOST_WAITING];
+	} waiting[MAX_WAITING];
 	size_t n;
 } slow;
 
@@ -111,10 +111,10 @@ static void start(const struct fuse_in_header *in, const struct fuse_init_in *in
 					   .max_readahead = init->max_readahead,
 					   .flags = FUSE_ASYNC_READ | FUSE_BIG_WRITES |
 						    FUSE_ASYNC_DIO | FUSE_MAX_PAGES,
-					   .max_background = MOST_WAITING / 2,
-					   .congestion_threshold = MOST_WAITING / 2,
-					   .max_write = MOST_BYTES,
-					   .max_pages = MOST_BYTES / 4096,
+					   .max_background = MAX_WAITING / 2,
+					   .congestion_threshold = MAX_WAITING / 2,
+					   .max_write = MAX_BYTES,
+					   .max_pages = MAX_BYTES / 4096,
 					   .time_gran = 1 };
 
 	answer(in->unique, 0, &out, sizeof(out));
@@ -204,7 +204,7 @@ static void take(const struct fuse_in_header *in, const void *arg)
 /* What has come. Returns 0 once it is unmounted. */
 static int take_all(void)
 {
-	static uint64_t buffer[(MOST_BYTES + 8192) / 8];
+	static uint64_t buffer[(MAX_BYTES + 8192) / 8];
 	ssize_t n;
 
 	while ((n = read(slow.fd, buffer, sizeof(buffer))) > 0)

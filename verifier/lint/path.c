@@ -23,9 +23,9 @@ struct visit {
 
 struct paths {
 	unsigned char *pending; /* states, each followed by its size */
-	size_t used, room;
+	size_t used, capacity;
 	struct visit *visits; /* the first is not used */
-	uint32_t nvisits, visit_room;
+	uint32_t nvisits, visit_capacity;
 	uint32_t *first_visit; /* of each slot */
 	uint32_t same, shapes; /* how often a shape, and how many shapes, are followed at a place */
 	uint64_t steps;
@@ -48,14 +48,14 @@ void asm_open_path(struct lint *l, const struct state *s)
 
 	if (need > MAX_PENDING || l->nomem)
 		return;
-	if (need > p->room) {
-		size_t room = 2 * need;
-		unsigned char *larger = grow(l, p->pending, room);
+	if (need > p->capacity) {
+		size_t capacity = 2 * need;
+		unsigned char *larger = grow(l, p->pending, capacity);
 
 		if (!larger)
 			return;
 		p->pending = larger;
-		p->room = room;
+		p->capacity = capacity;
 	}
 	memcpy(p->pending + p->used, s, size);
 	memcpy(p->pending + p->used + size, &size, sizeof(size));
@@ -87,14 +87,14 @@ static bool remember(struct lint *l, uint32_t at, struct state_hash hash)
 
 	if (p->nvisits == MAX_VISITS)
 		return false;
-	if (p->nvisits == p->visit_room) {
-		uint32_t room = p->visit_room ? 2 * p->visit_room : 1024;
-		struct visit *larger = grow(l, p->visits, room * sizeof(*larger));
+	if (p->nvisits == p->visit_capacity) {
+		uint32_t capacity = p->visit_capacity ? 2 * p->visit_capacity : 1024;
+		struct visit *larger = grow(l, p->visits, capacity * sizeof(*larger));
 
 		if (!larger)
 			return false;
 		p->visits = larger;
-		p->visit_room = room;
+		p->visit_capacity = capacity;
 		p->nvisits += !p->nvisits;
 	}
 	p->visits[p->nvisits] = (struct visit){ hash, 1, p->first_visit[at] };

@@ -86,15 +86,15 @@ struct text {
 
 __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
 {
-	const size_t room = sizeof(t->at) - t->used;
+	const size_t capacity = sizeof(t->at) - t->used;
 	va_list args;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(t->at + t->used, room, fmt, args);
+	n = vsnprintf(t->at + t->used, capacity, fmt, args);
 	va_end(args);
 	if (n > 0)
-		t->used += (size_t)n < room ? (size_t)n : room - 1;
+		t->used += (size_t)n < capacity ? (size_t)n : capacity - 1;
 }
 
 /* Numbers about a power of two, from 2^16 on, are easier read as that. */

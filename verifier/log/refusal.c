@@ -16,7 +16,7 @@
 
 static bool capture(struct matched *m, const char *at, const char *end)
 {
-	if (m->n == MOST_MATCHED)
+	if (m->n == MAX_MATCHED)
 		return false;
 	m->at[m->n] = at;
 	m->len[m->n++] = (size_t)(end - at);
@@ -154,19 +154,19 @@ const char *asm_refusal_name_insn(struct explaining *e, uint32_t insn)
 
 void asm_refusal_add_fact(struct explaining *e, const char *fmt, ...)
 {
-	const size_t room = sizeof(e->facts.at) - e->facts.used;
+	const size_t capacity = sizeof(e->facts.at) - e->facts.used;
 	va_list args;
 	int n;
 
-	if (room < 2)
+	if (capacity < 2)
 		return;
 	if (e->facts.used)
 		e->facts.at[e->facts.used++] = '\n';
 	va_start(args, fmt);
-	n = vsnprintf(e->facts.at + e->facts.used, room - 1, fmt, args);
+	n = vsnprintf(e->facts.at + e->facts.used, capacity - 1, fmt, args);
 	va_end(args);
 	if (n > 0)
-		e->facts.used += (size_t)n < room - 1 ? (size_t)n : room - 2;
+		e->facts.used += (size_t)n < capacity - 1 ? (size_t)n : capacity - 2;
 }
 
 static const char *value_of(const struct explaining *e, int reg)

@@ -40,13 +40,13 @@ struct known_message {
 /* The more special before the more general; ends with a NULL pattern. */
 extern const struct known_message asm_refusal_messages[];
 
-#define MOST_MATCHED 6
+#define MAX_MATCHED 6
 struct matched {
-	const char *at[MOST_MATCHED];
-	size_t len[MOST_MATCHED];
+	const char *at[MAX_MATCHED];
+	size_t len[MAX_MATCHED];
 	int n;
 	int reg; /* -1: none is named */
-	int64_t number[MOST_MATCHED];
+	int64_t number[MAX_MATCHED];
 	int numbers;
 };
 

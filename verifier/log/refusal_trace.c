@@ -9,7 +9,7 @@
 
 #include "refusal.h"
 
-enum { MOST_FACTS = 5 };
+enum { MAX_FACTS = 5 };
 
 enum effect {
 	EFFECT_NONE,
@@ -135,7 +135,7 @@ void asm_refusal_trace_value(struct explaining *e, int reg)
 {
 	size_t step = e->log->npath ? e->log->npath - 1 : 0;
 
-	for (int facts = 0; facts < MOST_FACTS && e->log->npath && reg >= 0 && reg < 10; facts++) {
+	for (int facts = 0; facts < MAX_FACTS && e->log->npath && reg >= 0 && reg < 10; facts++) {
 		enum effect effect = EFFECT_NONE;
 		int from = -1;
 		const int64_t found = find_effect(e, step, reg, &effect, &from);

@@ -13,37 +13,37 @@
 
 #include "vlog.h"
 
-enum { MOST_INSNS = 1000000, LONGEST_VALUE = 2000 };
+enum { MAX_INSNS = 1000000, LONGEST_VALUE = 2000 };
 enum { SK_RELEASE = 86, RINGBUF_SUBMIT = 132, RINGBUF_DISCARD = 133 };
 
 /* ---- growing */
 
-static bool make_room(void **array, uint32_t *room, uint32_t need, size_t size)
+static bool make_room(void **array, uint32_t *capacity, uint32_t need, size_t size)
 {
-	uint32_t more = *room ? *room : 8;
+	uint32_t more = *capacity ? *capacity : 8;
 	void *bigger;
 
-	if (need <= *room)
+	if (need <= *capacity)
 		return true;
 	while (more < need)
 		more *= 2;
 	bigger = realloc(*array, more * size);
 	if (!bigger)
 		return false;
-	memset((char *)bigger + *room * size, 0, (more - *room) * size);
+	memset((char *)bigger + *capacity * size, 0, (more - *capacity) * size);
 	*array = bigger;
-	*room = more;
+	*capacity = more;
 	return true;
 }
 
 struct asm_vlog_insn *asm_vlog_reader_meet(struct reader *r, uint32_t insn)
 {
-	uint32_t met_room = r->room;
+	uint32_t met_capacity = r->capacity;
 
-	if (insn >= MOST_INSNS || r->no_memory)
+	if (insn >= MAX_INSNS || r->no_memory)
 		return NULL;
-	if (!make_room((void **)&r->met, &met_room, insn + 1, sizeof(*r->met)) ||
-	    !make_room((void **)&r->log->insns, &r->room, insn + 1, sizeof(*r->log->insns))) {
+	if (!make_room((void **)&r->met, &met_capacity, insn + 1, sizeof(*r->met)) ||
+	    !make_room((void **)&r->log->insns, &r->capacity, insn + 1, sizeof(*r->log->insns))) {
 		r->no_memory = true;
 		return NULL;
 	}
@@ -68,7 +68,7 @@ static void collect(struct reader *r, struct joins *joins, uint32_t place, uint3
 		if (joins->all[i].where == where)
 			join = &joins->all[i];
 	if (!join) {
-		if (!make_room((void **)&joins->all, &joins->room, joins->n + 1,
+		if (!make_room((void **)&joins->all, &joins->capacity, joins->n + 1,
 			       sizeof(*joins->all))) {
 			r->no_memory = true;
 			return;
@@ -102,7 +102,8 @@ static void collect_edge(struct reader *r, uint32_t to)
 		;
 	if (i && met->from[i - 1] == from)
 		return;
-	if (!make_room((void **)&met->from, &met->from_room, met->nfrom + 1, sizeof(*met->from))) {
+	if (!make_room((void **)&met->from, &met->from_capacity, met->nfrom + 1,
+		       sizeof(*met->from))) {
 		r->no_memory = true;
 		return;
 	}
@@ -299,16 +300,16 @@ void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int wr
 	settle_call(r);
 	if (!asm_vlog_reader_meet(r, insn))
 		return;
-	if (r->npath == r->path_room) {
-		const size_t room = r->path_room ? r->path_room * 2 : 256;
-		struct step *path = realloc(r->path, room * sizeof(*path));
+	if (r->npath == r->path_capacity) {
+		const size_t capacity = r->path_capacity ? r->path_capacity * 2 : 256;
+		struct step *path = realloc(r->path, capacity * sizeof(*path));
 
 		if (!path) {
 			r->no_memory = true;
 			return;
 		}
 		r->path = path;
-		r->path_room = room;
+		r->path_capacity = capacity;
 	}
 	r->path[r->npath++] = (struct step){ .at = { insn, r->frame } };
 	if (r->speculative) {

@@ -294,9 +294,9 @@ static uint32_t hash_of(const char *text, size_t len, bool slot)
 
 static bool grow(struct values *values)
 {
-	uint32_t room = values->table_room ? values->table_room * 2 : 1024;
-	uint32_t *table = calloc(room, sizeof(*table));
-	struct value *all = realloc(values->all, room / 2 * sizeof(*all));
+	uint32_t capacity = values->table_capacity ? values->table_capacity * 2 : 1024;
+	uint32_t *table = calloc(capacity, sizeof(*table));
+	struct value *all = realloc(values->all, capacity / 2 * sizeof(*all));
 
 	if (all)
 		values->all = all;
@@ -304,25 +304,25 @@ static bool grow(struct values *values)
 		free(table);
 		return false;
 	}
-	values->room = room / 2;
+	values->capacity = capacity / 2;
 	if (!values->n) {
 		values->all[0] = (struct value){ .text = "", .type = "", .name = "" };
 		values->n = 1;
 	}
-	for (uint32_t i = 0; i < values->table_room; i++) {
+	for (uint32_t i = 0; i < values->table_capacity; i++) {
 		uint32_t number = values->table[i], at;
 		const struct value *v = &values->all[number];
 
 		if (!number)
 			continue;
-		at = v->hash & (room - 1);
+		at = v->hash & (capacity - 1);
 		while (table[at])
-			at = (at + 1) & (room - 1);
+			at = (at + 1) & (capacity - 1);
 		table[at] = number;
 	}
 	free(values->table);
 	values->table = table;
-	values->table_room = room;
+	values->table_capacity = capacity;
 	return true;
 }
 
@@ -333,10 +333,10 @@ uint32_t asm_vlog_value_intern(struct values *values, struct arena **arena, cons
 	struct value v = { .slot = slot, .hash = h };
 	uint32_t at;
 
-	if (values->n + 1 >= values->room && !grow(values))
+	if (values->n + 1 >= values->capacity && !grow(values))
 		return 0;
-	at = h & (values->table_room - 1);
-	for (; values->table[at]; at = (at + 1) & (values->table_room - 1)) {
+	at = h & (values->table_capacity - 1);
+	for (; values->table[at]; at = (at + 1) & (values->table_capacity - 1)) {
 		const struct value *known = &values->all[values->table[at]];
 
 		if (known->hash == h && known->slot == slot && strlen(known->text) == len &&

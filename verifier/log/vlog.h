@@ -45,9 +45,9 @@ struct value {
 /* Values by their text; number 0 is none. */
 struct values {
 	struct value *all;
-	uint32_t n, room;
+	uint32_t n, capacity;
 	uint32_t *table; /* open addressing, at most half full: indices into all, 0 is free */
-	uint32_t table_room;
+	uint32_t table_capacity;
 };
 
 /* The number of a value; 0 without memory. slot: 8 bytes of the stack. */
@@ -91,14 +91,14 @@ struct frame {
 
 struct joins {
 	struct join *all;
-	uint32_t n, room;
+	uint32_t n, capacity;
 };
 
 /* What is collected of an instruction. */
 struct met {
 	struct joins before, after;
 	uint32_t *from; /* ascending */
-	uint32_t nfrom, from_room;
+	uint32_t nfrom, from_capacity;
 	uint32_t states; /* how many `before` was joined of */
 };
 
@@ -107,7 +107,7 @@ struct reader {
 	struct arena *arena;
 	struct values values;
 	struct met *met; /* in parallel with log->insns */
-	uint32_t room;
+	uint32_t capacity;
 	bool no_memory;
 
 	/* The path: what its subprograms' frames hold, and how it came here. */
@@ -117,7 +117,7 @@ struct reader {
 		struct asm_vlog_step at;
 		bool taken_up; /* its other branch has been, too */
 	} * path;
-	size_t npath, path_room;
+	size_t npath, path_capacity;
 	int64_t prev;	 /* where control comes from; -1: nowhere */
 	int64_t current; /* the instruction that was visited last, unless its path has ended; -1 */
 	uint8_t code;	 /* its opcode */

@@ -124,7 +124,7 @@ else
 	skip 'given back' "this null_blk cannot: $(head -n 1 "$err")"
 fi
 
-# As fast as it goes: what is not in the result is in the books. At the end all tags come up again.
+# As fast as it goes: what is not in the result is in the ledger. At the end all tags come up again.
 if disk fast irqmode=1 completion_nsec=0; then
 	load="$work/aio /dev/$disk 20000 64; $work/fsyncs /dev/$disk 600 direct"
 	for view in '--by op' '--phases' '--processes'; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* books.c: what was profiled, whether every event is accounted for, and what the recording cost. */
+/* meta.c: what was profiled, whether every event is accounted for, and what the recording cost. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void info_free(struct report_info *info)
 	*info = (struct report_info){ 0 };
 }
 
-int report_ledger_set_info(struct books *books, const struct report_info *info)
+int report_meta_set_info(struct report_meta *meta, const struct report_info *info)
 {
 	struct report_info copy = *info;
 	const char **s;
@@ -51,8 +51,8 @@ int report_ledger_set_info(struct books *books, const struct report_info *info)
 		info_free(&copy);
 		return err;
 	}
-	info_free(&books->info);
-	books->info = copy;
+	info_free(&meta->info);
+	meta->info = copy;
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static void ledger_free(struct report_ledger *ledger)
 	*ledger = (struct report_ledger){ 0 };
 }
 
-int report_ledger_set_ledger(struct books *books, const struct report_ledger *ledger)
+int report_meta_set_ledger(struct report_meta *meta, const struct report_ledger *ledger)
 {
 	struct report_ledger copy = *ledger;
 	struct report_ledger_line *lines = calloc(ledger->nlines + 1, sizeof(*lines));
@@ -88,37 +88,37 @@ int report_ledger_set_ledger(struct books *books, const struct report_ledger *le
 		}
 		copy.nlines++;
 	}
-	ledger_free(&books->ledger);
-	books->ledger = copy;
-	books->has_ledger = true;
+	ledger_free(&meta->ledger);
+	meta->ledger = copy;
+	meta->has_ledger = true;
 	return 0;
 }
 
-void report_ledger_set_cost(struct books *books, const struct report_cost *cost)
+void report_meta_set_cost(struct report_meta *meta, const struct report_cost *cost)
 {
-	books->cost = *cost;
-	books->has_cost = true;
+	meta->cost = *cost;
+	meta->has_cost = true;
 }
 
-void report_ledger_free(struct books *books)
+void report_meta_free(struct report_meta *meta)
 {
-	info_free(&books->info);
-	ledger_free(&books->ledger);
+	info_free(&meta->info);
+	ledger_free(&meta->ledger);
 }
 
 int report_set_info(struct report *r, const struct report_info *info)
 {
-	return report_ledger_set_info(&r->books, info);
+	return report_meta_set_info(&r->meta, info);
 }
 
 int report_set_ledger(struct report *r, const struct report_ledger *ledger)
 {
-	return report_ledger_set_ledger(&r->books, ledger);
+	return report_meta_set_ledger(&r->meta, ledger);
 }
 
 void report_set_cost(struct report *r, const struct report_cost *cost)
 {
-	report_ledger_set_cost(&r->books, cost);
+	report_meta_set_cost(&r->meta, cost);
 }
 
 /* The sum needs more than 64 bits: counters read while they run may be anything. */
@@ -224,21 +224,21 @@ int report_print_cost(FILE *file, const struct report_cost *cost)
 	return report_out_end(&o);
 }
 
-void report_ledger_print(struct out *out, const struct books *books, const char *events)
+void report_meta_print(struct out *out, const struct report_meta *meta, const char *events)
 {
 	struct buf note = { 0 };
 
-	if (books->has_ledger || books->has_cost)
+	if (meta->has_ledger || meta->has_cost)
 		report_out_putc(out, '\n');
-	if (books->info.note) {
-		report_buf_clean(&note, books->info.note, 0, 0);
+	if (meta->info.note) {
+		report_buf_clean(&note, meta->info.note, 0, 0);
 		report_buf_puts(&note, "\n");
 		report_out_buf(out, &note);
 	}
-	if (books->has_ledger && !out->err)
-		out->err = report_print_ledger(out->file, &books->ledger, events);
-	if (books->has_cost && !out->err)
-		out->err = report_print_cost(out->file, &books->cost);
+	if (meta->has_ledger && !out->err)
+		out->err = report_print_ledger(out->file, &meta->ledger, events);
+	if (meta->has_cost && !out->err)
+		out->err = report_print_cost(out->file, &meta->cost);
 	report_buf_free(&note);
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rehearsal.h"
+#include "dry_run.h"
 
 static const char *const names[WAYS] = {
 	[WAY_SAMPLES] = "perf_event",
@@ -16,7 +16,7 @@ static const char *const names[WAYS] = {
 	[WAY_TASK_ITER] = "task_iter",
 };
 
-static enum rehearsal_way way_of(const struct asm_program *program)
+static enum dry_run_way way_of(const struct asm_program *program)
 {
 	switch (program->type) {
 	case BPF_PROG_TYPE_PERF_EVENT:
@@ -35,15 +35,15 @@ static enum rehearsal_way way_of(const struct asm_program *program)
 	return WAYS;
 }
 
-void rehearsal_note(struct rehearsal *r, const struct asm_program *program)
+void dry_run_note(struct dry_run *r, const struct asm_program *program)
 {
-	const enum rehearsal_way way = way_of(program);
+	const enum dry_run_way way = way_of(program);
 
 	if (way < WAYS)
 		r->ways |= 1u << way;
 }
 
-void rehearsal_text(const struct rehearsal *r, char *text, size_t size)
+void dry_run_text(const struct dry_run *r, char *text, size_t size)
 {
 	size_t used = 0;
 

@@ -3,19 +3,19 @@
  * For whoever only wants to know whether a command can record, and by which mechanisms: everything is set up as for a
  * recording, and taken down again. Nothing is waited for, and nothing is written.
  */
-#ifndef CLI_REHEARSAL_H
-#define CLI_REHEARSAL_H
+#ifndef CLI_DRY_RUN_H
+#define CLI_DRY_RUN_H
 
 #include <rawprof/asm.h>
 
-struct rehearsal {
+struct dry_run {
 	int err;	/* 0 or a negative errno */
-	uint32_t ways;	/* that its programs are run in, by enum rehearsal_way */
+	uint32_t ways;	/* that its programs are run in, by enum dry_run_way */
 	char event[64]; /* that it samples by; "" */
 };
 
 /* In the order in which they are told. */
-enum rehearsal_way {
+enum dry_run_way {
 	WAY_SAMPLES,
 	WAY_TP_BTF,
 	WAY_RAW_TP,
@@ -28,8 +28,8 @@ enum rehearsal_way {
 };
 
 /* One of the command's programs has been loaded. */
-void rehearsal_note(struct rehearsal *r, const struct asm_program *program);
+void dry_run_note(struct dry_run *r, const struct asm_program *program);
 /* "samples by cpu-clock, tp_btf, task_iter": the names that doctor has for mechanisms. */
-void rehearsal_text(const struct rehearsal *r, char *text, size_t size);
+void dry_run_text(const struct dry_run *r, char *text, size_t size);
 
 #endif
