@@ -162,7 +162,7 @@ static bool read_seconds(const char *text, double *out)
 	return true;
 }
 
-static bool add_ids(const char *text, struct id_list *list)
+static bool add_ids(const char *text, struct record_ids *list)
 {
 	char *copy = strdup(text), *rest = copy, *word;
 	bool good = copy && *text;
@@ -244,62 +244,62 @@ static int take(struct options *opt, int letter, const char *value)
 	case 'a':
 		return -1; /* the whole machine, which is the default */
 	case 'p':
-		return add_ids(value, &opt->pids)
+		return add_ids(value, &opt->record.pids)
 			       ? -1
 			       : misused(opt, "'%s' is no list of process ids", value);
 	case 't':
 	case 'L':
-		return add_ids(value, &opt->tids)
+		return add_ids(value, &opt->record.tids)
 			       ? -1
 			       : misused(opt, "'%s' is no list of thread ids", value);
 	case 'C':
-		opt->cpus = value;
+		opt->record.cpus = value;
 		return cpu_list_is_good(value)
 			       ? -1
 			       : misused(opt, "'%s' is no list of CPUs: 0-3,7", value);
 	case OPT_CGROUP:
-		opt->cgroup = value;
+		opt->record.cgroup = value;
 		return -1;
 	case OPT_COMM:
-		opt->comm = value;
+		opt->record.comm = value;
 		return *value ? -1 : misused(opt, "--comm wants a name");
 	case 'd':
-		return read_seconds(value, &opt->duration)
+		return read_seconds(value, &opt->record.duration)
 			       ? -1
 			       : misused(opt, "'%s' is no duration", value);
 	case 'i':
-		return read_seconds(value, &opt->interval)
+		return read_seconds(value, &opt->record.interval)
 			       ? -1
 			       : misused(opt, "'%s' is no interval in seconds", value);
 	case 'F':
-		if (!option_number(value, 1, 10 * 1000 * 1000, &opt->freq))
+		if (!option_number(value, 1, 10 * 1000 * 1000, &opt->record.freq))
 			return misused(opt, "'%s' is no frequency: samples a second, from 1 on",
 				       value);
 		return -1;
 	case 'c':
-		if (!option_number(value, 1, INT64_MAX, &opt->period))
+		if (!option_number(value, 1, INT64_MAX, &opt->record.period))
 			return misused(opt, "'%s' is no count: one sample every so many events",
 				       value);
 		return -1;
 	case 'e':
-		opt->event = value;
+		opt->record.event = value;
 		return -1;
 	case OPT_SW_EVENT:
-		opt->software_event = true;
+		opt->record.software_event = true;
 		return -1;
 	case 'U':
-		opt->user_only = true;
+		opt->record.user_only = true;
 		return -1;
 	case 'K':
-		opt->kernel_only = true;
+		opt->record.kernel_only = true;
 		return -1;
 	case 'I':
-		opt->idle = true;
+		opt->record.idle = true;
 		return -1;
 	case OPT_MAX_STACK:
 		if (!option_number(value, 1, 1023, &number))
 			return misused(opt, "--max-stack is from 1 to 1023, not '%s'", value);
-		opt->max_stack = (unsigned int)number;
+		opt->record.max_stack = (unsigned int)number;
 		return -1;
 	case OPT_CALL_GRAPH:
 		if (strcmp(value, "fp") && strcmp(value, "eh"))
@@ -307,7 +307,8 @@ static int take(struct options *opt, int letter, const char *value)
 				opt,
 				"--call-graph is fp (frame pointers) or eh (unwind tables), not '%s'",
 				value);
-		opt->call_graph = *value == 'e' ? CALL_GRAPH_EH : CALL_GRAPH_FP;
+		opt->record.call_graph =
+			*value == 'e' ? RECORD_CALL_GRAPH_EH : RECORD_CALL_GRAPH_FP;
 		return -1;
 	case OPT_FORMAT:
 		return choose_format(opt, value);
@@ -329,10 +330,10 @@ static int take(struct options *opt, int letter, const char *value)
 		return -1;
 	case 'E':
 		opt->folded_samples = true;
-		opt->samples = true;
+		opt->record.samples = true;
 		return -1;
 	case OPT_SAMPLES:
-		opt->samples = true;
+		opt->record.samples = true;
 		return -1;
 	case 'A':
 		opt->show.addresses = true;
@@ -353,16 +354,16 @@ static int take(struct options *opt, int letter, const char *value)
 		opt->show.inverted = true;
 		return -1;
 	case OPT_LINES:
-		opt->lines = true;
+		opt->record.lines = true;
 		return -1;
 	case OPT_INLINE:
-		opt->inlined = true;
+		opt->record.inlined = true;
 		return -1;
 	case OPT_DEBUGINFOD:
-		opt->debuginfod = true;
+		opt->record.debuginfod = true;
 		return -1;
 	case OPT_NO_DEMANGLE:
-		opt->keep_mangled = true;
+		opt->record.keep_mangled = true;
 		return -1;
 	case OPT_NO_COLOR:
 		opt->color_off = true;
@@ -396,27 +397,27 @@ static int check_together(struct options *opt, const struct options_spec *spec)
 {
 	const char *wrong;
 
-	if (opt->program && (opt->pids.n || opt->tids.n))
+	if (opt->record.program && (opt->record.pids.n || opt->record.tids.n))
 		return misused(opt, "either a program to run, or --pid and --tid");
-	if (opt->pids.n && opt->tids.n)
+	if (opt->record.pids.n && opt->record.tids.n)
 		return misused(opt, "either --pid or --tid");
-	if (opt->program && !*opt->program)
+	if (opt->record.program && !*opt->record.program)
 		return misused(opt, "there is no program after --");
-	if (opt->freq && opt->period)
+	if (opt->record.freq && opt->record.period)
 		return misused(opt, "either --freq or --count");
-	if (opt->event && opt->software_event)
+	if (opt->record.event && opt->record.software_event)
 		return misused(opt, "either --event or --sw-event");
-	if ((opt->lines || opt->inlined) && !sym_can_find_source())
+	if ((opt->record.lines || opt->record.inlined) && !sym_can_find_source())
 		return misused(opt, "%s: this rawprof was built without libdw, which that needs",
-			       opt->lines ? "--lines" : "--inline");
-	if (opt->samples && opt->format)
+			       opt->record.lines ? "--lines" : "--inline");
+	if (opt->record.samples && opt->format)
 		return misused(opt, "--samples has its own form; --format is for a profile");
-	if (!opt->format && opt->output && !opt->samples)
+	if (!opt->format && opt->output && !opt->record.samples)
 		opt->format = report_format_by_path(opt->output);
 	if (!opt->format)
 		opt->format = report_format_by_name("table");
 	wrong = spec->check ? spec->check(opt) : NULL;
-	if (!wrong && opt->user_only && opt->kernel_only)
+	if (!wrong && opt->record.user_only && opt->record.kernel_only)
 		wrong = "--user and --kernel leave no stacks at all";
 	return wrong ? misused(opt, "%s", wrong) : check_sort(opt, spec);
 }
@@ -443,7 +444,7 @@ int options_parse(struct options *opt, int argc, char **argv, const struct optio
 	/* What stands behind "--" is not ours, whatever it looks like. */
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], "--")) {
-			opt->program = argv + i + 1;
+			opt->record.program = argv + i + 1;
 			argc = i;
 		}
 	make_tables(spec, &tables);
@@ -464,21 +465,22 @@ int options_parse(struct options *opt, int argc, char **argv, const struct optio
 		if (!(spec->takes & TAKES_TARGET))
 			status = misused(opt, "'%s' is not for it: it takes options alone",
 					 argv[optind]);
-		else if (opt->duration && read_seconds(argv[optind], &again))
+		else if (opt->record.duration && read_seconds(argv[optind], &again))
 			status = misused(opt, "the duration is given twice: %g s and '%s'",
-					 opt->duration, argv[optind]);
-		else if (!read_seconds(argv[optind], &opt->duration))
-			status = misused(opt, "'%s' is no duration in seconds%s", argv[optind],
-					 opt->program ? "" : "; a program to run stands behind --");
+					 opt->record.duration, argv[optind]);
+		else if (!read_seconds(argv[optind], &opt->record.duration))
+			status = misused(
+				opt, "'%s' is no duration in seconds%s", argv[optind],
+				opt->record.program ? "" : "; a program to run stands behind --");
 	}
-	if (status < 0 && opt->program && !(spec->takes & TAKES_TARGET))
+	if (status < 0 && opt->record.program && !(spec->takes & TAKES_TARGET))
 		status = misused(opt, "it does not run programs");
 	return status < 0 ? check_together(opt, spec) : status;
 }
 
 void options_free(struct options *opt)
 {
-	free(opt->pids.id);
-	free(opt->tids.id);
+	free(opt->record.pids.id);
+	free(opt->record.tids.id);
 	free(opt->own);
 }

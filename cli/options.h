@@ -7,18 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <rawprof/report.h>
+#include <rawprof/record.h>
 
 /* Exit statuses (sysexits are of no use to a shell script that looks for 0, 1, 2). */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
 struct options;
 struct dry_run;
-
-struct id_list {
-	uint32_t *id;
-	uint32_t n;
-};
 
 /* Which of the common options a command takes; the others are told apart from typing errors. */
 enum {
@@ -61,26 +56,7 @@ struct options {
 	struct dry_run *dry_run; /* NULL: for real */
 	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
 
-	/* whom */
-	struct id_list pids, tids;
-	const char *cpus; /* a list as the kernel writes them, NULL: all */
-	const char *cgroup;
-	const char *comm;
-	char **program; /* to run, with its arguments; NULL: none */
-
-	/* how long; seconds, 0: until Ctrl-C or the program's end */
-	double duration;
-	double interval; /* seconds between reports; 0: one, at the end */
-
-	/* sampling */
-	uint64_t freq;	   /* Hz, or */
-	uint64_t period;   /* one sample every so many events */
-	const char *event; /* NULL: the best there is */
-	bool software_event;
-	bool user_only, kernel_only; /* stacks */
-	bool idle;
-	unsigned int max_stack;
-	enum { CALL_GRAPH_BEST, CALL_GRAPH_FP, CALL_GRAPH_EH } call_graph; /* of user stacks */
+	struct record_options record; /* what is recorded */
 
 	/* how it leaves */
 	const struct report_format *format;
@@ -88,11 +64,6 @@ struct options {
 	struct report_options show;
 	const char *sort;   /* a column of a command that has its own; NULL */
 	const char *weight; /* name of a value type, NULL: the first */
-	bool lines;	    /* of source */
-	bool inlined;	    /* functions too */
-	bool debuginfod;    /* ask servers for debug files */
-	bool keep_mangled;  /* names of C++ and Rust as their symbol tables have them */
-	bool samples;	    /* each as it comes */
 	bool folded_samples;
 	bool color_off;
 	int verbosity; /* -1 with -q, 0, 1 with -v, ... */

@@ -36,21 +36,27 @@ static FILE *open_file(const char *path)
 }
 
 /* Why the format cannot hold it; NULL: it can. */
-static const char *unfit(const struct report_format *format, enum output_kind kind)
+static const char *unfit(const struct report_format *format, enum record_output kind)
 {
 	switch (kind) {
-	case OUTPUT_HISTS:
+	case RECORD_HISTS:
 		return format->write_hists ? NULL : "no histograms";
-	case OUTPUT_GRID:
+	case RECORD_GRID:
 		return format->write_grid ? NULL : "no tables of figures";
 	default:
 		return format->write ? NULL : "figures and no stacks";
 	}
 }
 
-int output_open(struct output *out, const struct options *opt, enum output_kind kind)
+bool output_merges_by_name(const struct report_format *format)
 {
-	const char *why = opt->samples ? NULL : unfit(opt->format, kind);
+	return format->write == report_write_table || format->write == report_write_folded ||
+	       format->write == report_write_svg || format->write == report_write_html;
+}
+
+int output_open(struct output *out, const struct options *opt, enum record_output kind)
+{
+	const char *why = opt->record.samples ? NULL : unfit(opt->format, kind);
 
 	*out = (struct output){ .stream = stdout, .path = opt->output, .show = opt->show };
 	look_at_terminal(out, opt);
@@ -59,7 +65,7 @@ int output_open(struct output *out, const struct options *opt, enum output_kind 
 		return rp_fail(-EINVAL, "%s holds %s: choose another --format", opt->format->name,
 			       why);
 	if (!out->path) {
-		if (opt->format->binary && !opt->samples && isatty(STDOUT_FILENO))
+		if (opt->format->binary && !opt->record.samples && isatty(STDOUT_FILENO))
 			return rp_fail(-EINVAL, "%s is not for a terminal: name a file with -o",
 				       opt->format->name);
 		return 0;
@@ -134,9 +140,9 @@ int output_tell(const struct output *out, const struct options *opt, const char 
 
 	if (opt->verbosity < 0)
 		return 0;
-	if (out->path && !opt->samples)
+	if (out->path && !opt->record.samples)
 		fprintf(stderr, "wrote %s (%s)\n", out->path, opt->format->name);
-	if (!opt->samples &&
+	if (!opt->record.samples &&
 	    (opt->format->write == report_write_table || opt->format->write == report_write_json))
 		return 0;
 	if (note)

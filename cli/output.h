@@ -4,6 +4,7 @@
 #define CLI_OUTPUT_H
 
 #include "options.h"
+#include "record/recording.h"
 
 struct output {
 	FILE *stream;
@@ -15,13 +16,15 @@ struct output {
 };
 
 /* Not every format is fit for everything. */
-enum output_kind { OUTPUT_STACKS, OUTPUT_HISTS, OUTPUT_GRID };
 
 /*
  * Opens the file, without emptying it yet, or takes standard output; finds out what the terminal can show.
  * 0 or a negative errno after a message: a directory that cannot be written, a binary format on a terminal.
  */
-int output_open(struct output *out, const struct options *opt, enum output_kind kind);
+int output_open(struct output *out, const struct options *opt, enum record_output kind);
+
+/* The format makes one of frames of the same name, and has no place for their lines but the name. */
+bool output_merges_by_name(const struct report_format *format);
 
 /* Throws away what the file held before. 0 or a negative errno after a message. */
 int output_empty(struct output *out);

@@ -5,7 +5,7 @@
 
 #include "programs/shared/sched.h"
 
-#include "profile.h"
+#include "recording.h"
 
 /*
  * Loads the iterator with the maps of the profile; config is the profiler's own. *program: its descriptor, the

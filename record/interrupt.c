@@ -30,14 +30,14 @@ bool record_interrupt_begins(const char *name)
 		!strcmp(name + len - tail, "_interrupt"));
 }
 
-size_t record_interrupt_frames(struct session *s, const uint64_t *addrs, size_t n)
+size_t record_interrupt_frames(struct recording *rec, const uint64_t *addrs, size_t n)
 {
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct sym_frame f;
 
-		sym_kernel_lookup(s->kernel, addrs[i], true, &f);
+		sym_kernel_lookup(rec->kernel, addrs[i], true, &f);
 		if (f.name &&
 		    record_interrupt_begins(f.name)) /* they interrupt each other: the outermost */
 			found = i + 1;

@@ -3,11 +3,11 @@
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
 
-#include "session.h"
+#include "recording.h"
 
 /* Is this the outermost function of an interrupt? */
 bool record_interrupt_begins(const char *name);
 /* How many of the innermost frames belong to interrupts; 0: none. */
-size_t record_interrupt_frames(struct session *s, const uint64_t *addrs, size_t n);
+size_t record_interrupt_frames(struct recording *rec, const uint64_t *addrs, size_t n);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <rawprof/unwind.h>
 
-#include "names.h"
+#include "recording.h"
 
 /*
  * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A process may map one
@@ -29,12 +29,11 @@ struct slot {
 #define INLINED_ROOM (REPORT_MAX_STACK - 2 * 1023 - SYM_INLINE_MAX)
 
 struct names {
-	struct session *session;
+	struct recording *rec;
 	struct report *report;
 	struct slot *slots;
 	size_t nslots, used;
 	struct name_ids ids;
-	bool lines_in_names; /* the format has no other place for them */
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -71,21 +70,14 @@ static int grow(struct names *names)
 	return 0;
 }
 
-static bool merges_by_name(const struct report_format *format)
-{
-	return format->write == report_write_table || format->write == report_write_folded ||
-	       format->write == report_write_svg || format->write == report_write_html;
-}
-
-int record_names_open(struct names **out, struct session *s, struct report *report)
+int record_names_open(struct names **out, struct recording *rec, struct report *report)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
-	names->session = s;
+	names->rec = rec;
 	names->report = report;
-	names->lines_in_names = s->opt->lines && merges_by_name(s->opt->format);
 	*out = names;
 	return 0;
 }
@@ -116,32 +108,32 @@ static enum report_frame_kind frame_kind(enum sym_kind kind)
 	return REPORT_USER;
 }
 
-static const char *readable(const struct session *s, const char *name)
+static const char *readable(const struct recording *rec, const char *name)
 {
-	return !name || s->opt->keep_mangled ? name : sym_demangle(s->demangler, name);
+	return !name || rec->opt->keep_mangled ? name : sym_demangle(rec->demangler, name);
 }
 
 /* What is in the source at @f; *whole is the frame of the address, which gets its line. Returns how many more. */
-static size_t add_source(const struct session *s, const struct sym_frame *f,
+static size_t add_source(const struct recording *rec, const struct sym_frame *f,
 			 struct report_frame *whole, struct report_frame *inlined)
 {
 	struct sym_line lines[SYM_INLINE_MAX + 1];
 	size_t n;
 
-	if (!s->opt->lines && !s->opt->inlined)
+	if (!rec->opt->lines && !rec->opt->inlined)
 		return 0;
-	n = sym_user_source(s->user, f, whole->is_return, s->opt->inlined, lines,
+	n = sym_user_source(rec->user, f, whole->is_return, rec->opt->inlined, lines,
 			    SYM_INLINE_MAX + 1);
 	for (size_t i = 0; i < n; i++) {
 		struct report_frame *out = i + 1 < n ? &inlined[i] : whole;
 
 		if (out != whole) {
 			*out = *whole;
-			out->name = readable(s, lines[i].function);
+			out->name = readable(rec, lines[i].function);
 			out->symbol_offset = 0;
 			out->kind = REPORT_INLINED;
 		}
-		if (s->opt->lines) {
+		if (rec->opt->lines) {
 			out->file = lines[i].file;
 			out->line = lines[i].line;
 		}
@@ -169,13 +161,13 @@ static bool is_syscall_entry(const char *name)
 	return false;
 }
 
-enum names_first record_names_entered(struct session *s, const uint64_t *kernel, size_t n)
+enum names_first record_names_entered(struct recording *rec, const uint64_t *kernel, size_t n)
 {
 	enum { ENTRY_FRAMES = 3 }; /* on arm64; x86-64 has one */
 	struct sym_frame f;
 
 	for (size_t i = n; i-- > 1 && n - i <= ENTRY_FRAMES;) {
-		sym_kernel_lookup(s->kernel, kernel[i], true, &f);
+		sym_kernel_lookup(rec->kernel, kernel[i], true, &f);
 		if (is_syscall_entry(f.name))
 			return NAMES_SYSCALL;
 	}
@@ -186,43 +178,43 @@ enum names_first record_names_entered(struct session *s, const uint64_t *kernel,
  * A system call may leave for another place than it came from: a signal handler, what a handler interrupted, the start
  * of a program. There is no system call before that. Where the code is not to be had it is taken for the usual case.
  */
-static bool is_after_syscall(const struct session *s, const struct sym_frame *f)
+static bool is_after_syscall(const struct recording *rec, const struct sym_frame *f)
 {
 	uint8_t code[sizeof(syscall_insn)];
 
-	return sym_user_code_before(s->user, f, code, sizeof(code)) ||
+	return sym_user_code_before(rec->user, f, code, sizeof(code)) ||
 	       !memcmp(code, syscall_insn, sizeof(code));
 }
 
 /* Finds the name of one address; returns whether it was taken for a return address. */
-static bool look_up(struct session *s, const struct name_owner *owner, uint64_t addr,
+static bool look_up(struct recording *rec, const struct name_owner *owner, uint64_t addr,
 		    enum names_first what, struct sym_frame *f)
 {
 	bool is_return = what == NAMES_RETURN;
 
 	if (!owner) {
-		sym_kernel_lookup(s->kernel, addr, is_return, f);
+		sym_kernel_lookup(rec->kernel, addr, is_return, f);
 		return is_return;
 	}
-	sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, f);
-	if (what == NAMES_SYSCALL && is_after_syscall(s, f)) {
+	sym_user_lookup(rec->user, owner->pid, owner->time, addr, is_return, f);
+	if (what == NAMES_SYSCALL && is_after_syscall(rec, f)) {
 		is_return = true;
-		sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, f);
+		sym_user_lookup(rec->user, owner->pid, owner->time, addr, is_return, f);
 	}
 	return is_return;
 }
 
 /* Writes the frames of one address, the address itself last; returns how many. */
-static size_t name_address(struct session *s, const struct name_owner *owner, uint64_t addr,
+static size_t name_address(struct recording *rec, const struct name_owner *owner, uint64_t addr,
 			   enum names_first what, struct report_frame out[SYM_INLINE_MAX + 1])
 {
 	struct report_frame whole;
 	struct sym_frame f;
-	bool is_return = look_up(s, owner, addr, what, &f);
+	bool is_return = look_up(rec, owner, addr, what, &f);
 	size_t n = 0;
 
 	whole = (struct report_frame){
-		.name = readable(s, f.name),
+		.name = readable(rec, f.name),
 		.module = f.module,
 		.build_id = f.build_id,
 		.address = addr,
@@ -235,7 +227,7 @@ static size_t name_address(struct session *s, const struct name_owner *owner, ui
 		.is_return = is_return,
 	};
 	if (owner)
-		n = add_source(s, &f, &whole, out);
+		n = add_source(rec, &f, &whole, out);
 	out[n++] = whole;
 	return n;
 }
@@ -294,7 +286,7 @@ static int add_frames(struct names *names, const struct report_frame *frames, si
 		const struct report_frame *f = &frames[i];
 		uint32_t id;
 
-		if (names->lines_in_names && f->name && f->file)
+		if (names->rec->opt->lines_in_names && f->name && f->file)
 			err = add_with_line(names, f, &id);
 		else
 			err = report_frame_add(names->report, f, &id);
@@ -322,7 +314,7 @@ static int intern_address(struct names *names, const struct name_owner *owner, s
 	}
 	wanted->first = (uint32_t)names->ids.n;
 	wanted->count =
-		(uint16_t)name_address(names->session, owner, wanted->addr, wanted->what, frames);
+		(uint16_t)name_address(names->rec, owner, wanted->addr, wanted->what, frames);
 	err = add_frames(names, frames, wanted->count);
 	if (!err && wanted->addr) { /* address 0, of a broken stack, is not worth remembering */
 		*slot = *wanted;
@@ -352,9 +344,8 @@ int record_names_intern(struct names *names, const struct name_owner *owner, con
 		wanted.addr = addrs[i];
 		wanted.what = what_is(owner, &wanted.addr, i, first);
 		if (owner)
-			wanted.mapping =
-				sym_user_mapping(names->session->user, owner->pid, owner->time,
-						 wanted.addr - (wanted.what != NAMES_AT));
+			wanted.mapping = sym_user_mapping(names->rec->user, owner->pid, owner->time,
+							  wanted.addr - (wanted.what != NAMES_AT));
 		err = intern_address(names, owner, &wanted);
 		if (out->n >= INLINED_ROOM)
 			from = wanted.count - 1u;
@@ -364,7 +355,7 @@ int record_names_intern(struct names *names, const struct name_owner *owner, con
 	return err;
 }
 
-int record_names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs,
+int record_names_stack(struct recording *rec, const struct name_owner *owner, const uint64_t *addrs,
 		       size_t n, enum names_first first, struct name_frames *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -380,7 +371,7 @@ int record_names_stack(struct session *s, const struct name_owner *owner, const 
 			out->frame = grown;
 			out->capacity = capacity;
 		}
-		out->n += name_address(s, owner, addr, what, out->frame + out->n);
+		out->n += name_address(rec, owner, addr, what, out->frame + out->n);
 	}
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From addresses, as a program records them, to frames of a report. */
-#ifndef CLI_NAMES_H
-#define CLI_NAMES_H
+#ifndef RECORD_NAMES_H
+#define RECORD_NAMES_H
 
 #include <stdbool.h>
 
 #include <rawprof/report.h>
 
-#include "session.h"
+struct recording;
 
 /* Whose addresses they are: the same pid may have been another program before. time: CLOCK_MONOTONIC, ns. */
 struct name_owner {
@@ -18,7 +18,7 @@ struct name_owner {
 
 struct names;
 
-int record_names_open(struct names **out, struct session *s, struct report *report);
+int record_names_open(struct names **out, struct recording *rec, struct report *report);
 void record_names_close(struct names *names);
 
 /*
@@ -47,10 +47,10 @@ enum names_first {
 };
 
 /* NAMES_SYSCALL if the kernel's side of the stack, leaf first, begins with a system call, else NAMES_AT. */
-enum names_first record_names_entered(struct session *s, const uint64_t *kernel, size_t n);
+enum names_first record_names_entered(struct recording *rec, const uint64_t *kernel, size_t n);
 
 /* Adds the frames of n addresses. owner NULL: kernel addresses. -ENOMEM. */
-int record_names_stack(struct session *s, const struct name_owner *owner, const uint64_t *addrs,
+int record_names_stack(struct recording *rec, const struct name_owner *owner, const uint64_t *addrs,
 		       size_t n, enum names_first first, struct name_frames *out);
 
 /* The same as ids in the report. Each address is looked up once for all that was mapped there. -ENOMEM. */

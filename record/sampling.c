@@ -5,7 +5,7 @@
 
 #include "sampling.h"
 
-static int choose_event(const struct options *opt, struct rp_perf_options *perf)
+static int choose_event(const struct record_options *opt, struct rp_perf_options *perf)
 {
 	const char *name = opt->event;
 	int err;
@@ -60,8 +60,8 @@ static int check_cpus(const struct rp_cpus *cpus)
 		       : rp_fail(err, "CPU %d is not online: online are %s", cpus->cpu[0], text);
 }
 
-int record_sampling_open(const struct options *opt, uint64_t freq, uint64_t period, int program,
-			 struct rp_perf **out)
+int record_sampling_open(const struct record_options *opt, uint64_t freq, uint64_t period,
+			 int program, struct rp_perf **out)
 {
 	struct rp_perf_options perf = { .freq = freq, .period = period, .disabled = true };
 	struct rp_cpus cpus = { 0 };

@@ -17,6 +17,9 @@
 #include "base/file.h"
 #include "target.h"
 
+/* The exit status of a program that signal N ended is this + N, as a shell has it. */
+#define SIGNAL_STATUS 128
+
 static int pidfd_open(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -99,7 +102,7 @@ static char *program_of(uint32_t id)
 	return n > 0 ? strndup(path, (size_t)n) : NULL;
 }
 
-static int find_running(struct target *t, const struct options *opt)
+static int find_running(struct target *t, const struct record_options *opt)
 {
 	for (uint32_t i = 0; i < opt->tids.n; i++)
 		if (!record_target_process_of(opt->tids.id[i]))
@@ -168,7 +171,7 @@ static int make_child(struct target *t, char **program)
 	return watch_if_possible(t, pid);
 }
 
-int record_target_open(struct target *t, const struct options *opt)
+int record_target_open(struct target *t, const struct record_options *opt)
 {
 	*t = (struct target){ .gate = -1, .exec_error = -1 };
 	if (opt->program) {
@@ -180,7 +183,7 @@ int record_target_open(struct target *t, const struct options *opt)
 	return find_running(t, opt);
 }
 
-int record_target_start(struct target *t, const struct options *opt)
+int record_target_start(struct target *t, const struct record_options *opt)
 {
 	int err = 0;
 
@@ -226,7 +229,7 @@ int record_target_finish(struct target *t)
 	}
 	if (WIFEXITED(t->wait_status))
 		return WEXITSTATUS(t->wait_status);
-	return WIFSIGNALED(t->wait_status) ? EXIT_SIGNAL + WTERMSIG(t->wait_status) : 0;
+	return WIFSIGNALED(t->wait_status) ? SIGNAL_STATUS + WTERMSIG(t->wait_status) : 0;
 }
 
 void record_target_close(struct target *t)

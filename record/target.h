@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whom a recording is about: processes that run already, or a program that we start. */
-#ifndef CLI_TARGET_H
-#define CLI_TARGET_H
+/* What a recording is about: processes that run already, or a program that we start. */
+#ifndef RECORD_TARGET_H
+#define RECORD_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/options.h"
+#include <rawprof/record.h>
 
 struct target {
 	pid_t child;	  /* of -- PROGRAM; 0: none */
@@ -24,15 +24,15 @@ struct target {
  * Checks that --pid and --tid are there, or makes the child, which waits at the gate so that everything is in
  * place before its first instruction. 0, or a negative errno after a message.
  */
-int record_target_open(struct target *t, const struct options *opt);
+int record_target_open(struct target *t, const struct record_options *opt);
 /* Opens the gate. -ENOENT, -EACCES, ... after a message: the program could not be executed. */
-int record_target_start(struct target *t, const struct options *opt);
+int record_target_start(struct target *t, const struct record_options *opt);
 /*
  * The same for a child, which stops each time that the program has code mapped while it is loaded, before any of that
  * code runs, and loaded is called; it has to be quick, and what it returns below 0 ends it all and is returned. Where
  * ptrace(2) is not allowed the program starts without, after a warning.
  */
-int record_target_start_watched(struct target *t, const struct options *opt,
+int record_target_start_watched(struct target *t, const struct record_options *opt,
 				int (*loaded)(void *ctx, pid_t pid), void *ctx);
 /*
  * The recording is over: asks a child that still runs to end (SIGTERM, after two seconds SIGKILL). Returns the

@@ -179,7 +179,7 @@ static int follow(struct load *l)
 	return next < 0 ? next : 0;
 }
 
-int record_target_start_watched(struct target *t, const struct options *opt,
+int record_target_start_watched(struct target *t, const struct record_options *opt,
 				int (*loaded)(void *ctx, pid_t pid), void *ctx)
 {
 	struct load l = { .pid = t->child, .loaded = loaded, .ctx = ctx };

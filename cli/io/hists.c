@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "io.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 
 /* ---- what the programs count by --------------------------------------------------------------------------- */
 
@@ -176,7 +176,7 @@ static int take_one(struct recording *rec, const struct io_key *key, const void 
 	if (!n || !wanted(rec, key, n) || is_part(rec->ctx, key))
 		return 0;
 	err = hist_of(rec, key, &hist);
-	return err ? err : profile_hist_merge(hist, map, value, IO_HIST_SLOTS);
+	return err ? err : hist_merge(hist, map, value, IO_HIST_SLOTS);
 }
 
 static int take_hist(struct recording *rec, const struct io_key *key, const void *value)
@@ -245,7 +245,7 @@ static int write_part(struct recording *rec)
 	struct io *io = rec->ctx;
 	int err = set_info(rec);
 
-	return err ? err : profile_hists_part(rec, io->set);
+	return err ? err : hists_part(rec, io->set);
 }
 
 static int interval(struct recording *rec)
@@ -269,7 +269,7 @@ static int report(struct recording *rec)
 
 	if (!err)
 		err = set_info(rec);
-	return err ? err : profile_hists_end(rec, io->kept, io->set);
+	return err ? err : hists_end(rec, io->kept, io->set);
 }
 
 /* ---- the view --------------------------------------------------------------------------------------------- */
@@ -301,7 +301,7 @@ int io_hists_setup(struct io *io)
 			IO_COMMON_PHASES * IO_HIST_BYTES;
 	io_size_map(io, IO_MAP_HISTS, keys_wanted(io));
 	io->maps[IO_MAP_TOTALS].max_entries = io->maps[IO_MAP_ENDS].max_entries = 1;
-	io->profiler.output = OUTPUT_HISTS;
+	io->profiler.output = RECORD_HISTS;
 	io->profiler.drain = drain;
 	io->profiler.tick = drain;
 	io->profiler.interval = interval;

@@ -19,7 +19,7 @@ int command_io(const struct options *opt)
 {
 	struct io io = { .own = opt->own };
 	int err = setup(&io, opt);
-	int status = err ? EXIT_FAILED : record_command(&io.profiler, opt, &io);
+	int status = err ? EXIT_FAILED : run_profiler(&io.profiler, opt, &io);
 
 	io_hists_free(&io);
 	io_totals_free(&io);

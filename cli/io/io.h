@@ -19,7 +19,7 @@
 #include <rawprof/hist.h>
 #include "programs/io/io.h"
 
-#include "record/profile.h"
+#include "cli/run.h"
 
 struct io_options {
 	bool phases, sizes, pattern, processes, log, stacks, syscalls, fsync;

@@ -24,7 +24,7 @@ static struct times times_of(const struct io_record *r)
 
 static double seconds_since_start(const struct recording *rec, uint64_t time)
 {
-	return (double)(int64_t)(time - rec->session.begin_ns) / NS_PER_SECOND;
+	return (double)(int64_t)(time - rec->begin_ns) / NS_PER_SECOND;
 }
 
 /* Names of commands may have any byte. */
@@ -52,7 +52,7 @@ static void put_line(struct recording *rec, const struct io_record *r, const cha
 	clean(name);
 	if (has_sector(q))
 		snprintf(sector, sizeof(sector), "%" PRIu64, q->sector);
-	fprintf(rec->output.stream,
+	fprintf(output_of(rec)->stream,
 		"%12.6f %-16s %7u %-10s %-12s %12s %9u %10.3f %10.3f %10.3f %s\n",
 		seconds_since_start(rec, r->end), name, (uint32_t)(q->pid_tgid >> 32),
 		io_disk_name(&io->names, r->disk, disk), io_op_name(q->flags, op), sector,
@@ -77,10 +77,10 @@ static void put_json(struct recording *rec, const struct io_record *r, const cha
 {
 	struct io *io = rec->ctx;
 	const struct io_request *q = &r->request;
-	FILE *f = rec->output.stream;
+	FILE *f = output_of(rec)->stream;
 	char text[IO_TEXT];
 
-	fprintf(f, "{\"time_ns\":%" PRIu64 ",\"comm\":", r->end + rec->session.wall_offset);
+	fprintf(f, "{\"time_ns\":%" PRIu64 ",\"comm\":", r->end + rec->wall_offset);
 	put_json_text(f, comm);
 	fprintf(f, ",\"pid\":%u,\"tid\":%u,\"disk\":", (uint32_t)(q->pid_tgid >> 32),
 		(uint32_t)q->pid_tgid);
@@ -100,7 +100,7 @@ static void put_json(struct recording *rec, const struct io_record *r, const cha
 
 static bool as_json(const struct recording *rec)
 {
-	return rec->opt->format->write == report_write_json;
+	return options_of(rec)->format->write == report_write_json;
 }
 
 static int take_record(void *ctx, const void *record, size_t size)
@@ -122,7 +122,7 @@ static int take_record(void *ctx, const void *record, size_t size)
 		put_json(rec, r, comm);
 	else
 		put_line(rec, r, comm);
-	return ferror(rec->output.stream) ? output_flush(&rec->output) : 0;
+	return ferror(output_of(rec)->stream) ? output_flush(output_of(rec)) : 0;
 }
 
 static int drain(struct recording *rec)
@@ -131,18 +131,18 @@ static int drain(struct recording *rec)
 	int n = rp_ring_drain(io->ring, take_record, rec);
 
 	if (n > 0)
-		n = output_flush(&rec->output);
-	return n < 0 ? output_failed(&rec->output, n) : 0;
+		n = output_flush(output_of(rec));
+	return n < 0 ? output_failed(output_of(rec), n) : 0;
 }
 
 static int begin(struct recording *rec)
 {
-	int err = output_empty(&rec->output);
+	int err = output_empty(output_of(rec));
 
 	if (err)
 		return err;
 	if (!as_json(rec))
-		fprintf(rec->output.stream,
+		fprintf(output_of(rec)->stream,
 			"%12s %-16s %7s %-10s %-12s %12s %9s %10s %10s %10s %s\n", "TIME(s)",
 			"COMMAND", "PID", "DISK", "OP", "SECTOR", "BYTES", "QUEUE(ms)",
 			"DEVICE(ms)", "TOTAL(ms)", "FLAGS");
@@ -155,7 +155,7 @@ static int report(struct recording *rec)
 	struct record_ledger ledger;
 	int err = record_ledger(rec, io->kept, &ledger);
 
-	if (err || rec->opt->verbosity < 0)
+	if (err || options_of(rec)->verbosity < 0)
 		return err;
 	err = report_print_ledger(stderr, &ledger.report, "requests");
 	return err ? err : report_print_cost(stderr, &ledger.cost);
@@ -169,7 +169,7 @@ int io_log_setup(struct io *io)
 	io->maps[IO_MAP_HISTS].max_entries = io->maps[IO_MAP_TOTALS].max_entries =
 		io->maps[IO_MAP_ENDS].max_entries = 1;
 	io->maps[IO_MAP_RING].max_entries = 1 << 24;
-	io->profiler.output = OUTPUT_GRID;
+	io->profiler.output = RECORD_GRID;
 	io->profiler.often = true;
 	io->profiler.start = begin;
 	io->profiler.drain = drain;

@@ -105,7 +105,7 @@ const char *io_check(const struct options *opt)
 		       "are different views: one of them";
 	if (own->disk && (own->syscalls || own->fsync))
 		return "--disk is about requests, not system calls";
-	if (opt->interval && (own->log || own->stacks))
+	if (opt->record.interval && (own->log || own->stacks))
 		return "--interval is for histograms and tables of figures";
 	if (!own->stacks && !opt->format->write_hists && !own->log)
 		return "that format is for stacks: --stacks";

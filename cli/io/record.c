@@ -189,7 +189,7 @@ int io_record_start(struct recording *rec)
 		if (err >= 0)
 			err = record_hold(rec, link);
 	}
-	io->since = rec->session.begin_ns;
+	io->since = rec->begin_ns;
 	return err < 0 ? err : 0;
 }
 
@@ -310,12 +310,12 @@ int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
 int io_interval_info(struct recording *rec, struct record_info *out)
 {
 	struct io *io = rec->ctx;
-	const uint64_t now = rec->session.end_ns ? rec->session.end_ns : rp_monotonic_ns();
+	const uint64_t now = rec->end_ns ? rec->end_ns : rp_monotonic_ns();
 	int err = record_info(rec, NULL, out);
 
 	if (err)
 		return err;
-	out->info.start_ns = io->since + rec->session.wall_offset;
+	out->info.start_ns = io->since + rec->wall_offset;
 	out->info.duration_ns = now - io->since;
 	io->since = now;
 	return 0;

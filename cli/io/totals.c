@@ -8,7 +8,7 @@
 
 #include "io.h"
 #include "base/clock.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 
 /* What all requests of a process to a disk come to. */
 struct row {
@@ -252,9 +252,9 @@ static int fill(struct recording *rec)
 #define CLEAR_SCREEN "\033[H\033[2J"
 static void clear_screen(struct recording *rec)
 {
-	if (rec->opt->show.top_functions && rec->output.show.color &&
-	    rec->opt->format->write == report_write_table)
-		fputs(CLEAR_SCREEN, rec->output.stream);
+	if (options_of(rec)->show.top_functions && output_of(rec)->show.color &&
+	    options_of(rec)->format->write == report_write_table)
+		fputs(CLEAR_SCREEN, output_of(rec)->stream);
 }
 
 static int interval(struct recording *rec)
@@ -270,7 +270,7 @@ static int interval(struct recording *rec)
 	if (err)
 		return err;
 	clear_screen(rec);
-	return profile_grid_part(rec, t->grid);
+	return grid_part(rec, t->grid);
 }
 
 static int report(struct recording *rec)
@@ -278,7 +278,7 @@ static int report(struct recording *rec)
 	struct io *io = rec->ctx;
 	int err = fill(rec);
 
-	return err ? err : profile_grid_end(rec, io->kept, io->totals->grid);
+	return err ? err : grid_end(rec, io->kept, io->totals->grid);
 }
 
 /* ---- the view --------------------------------------------------------------------------------------------- */
@@ -314,7 +314,7 @@ int io_totals_setup(struct io *io, const struct options *opt)
 	io->maps[IO_MAP_HISTS].max_entries = 1;
 	if (!c->pattern)
 		io->maps[IO_MAP_ENDS].max_entries = 1;
-	io->profiler.output = OUTPUT_GRID;
+	io->profiler.output = RECORD_GRID;
 	io->profiler.interval = interval;
 	io->profiler.report = report;
 	err = report_grid_new(&t->table->spec, &t->grid);

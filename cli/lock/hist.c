@@ -9,7 +9,7 @@
 
 #include "lock.h"
 #include "base/clock.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 
 /* A histogram as it was at the last report: what the map holds only grows. */
 struct lock_hist_seen {
@@ -109,8 +109,8 @@ static int take_hist(void *ctx, const void *key, const void *value)
 	if (!err && f->part)
 		return add_new(f, &k, value, hist);
 	return err ? err
-		   : profile_hist_merge(hist, &record_stacks_maps(f->rec->stacks)[LOCK_MAP_HISTS],
-					value, LOCK_HIST_SLOTS);
+		   : hist_merge(hist, &record_stacks_maps(f->rec->stacks)[LOCK_MAP_HISTS], value,
+				LOCK_HIST_SLOTS);
 }
 
 /* Waits that go on are in no histogram: nobody knows how long they will be. */
@@ -142,18 +142,18 @@ static int write_part(struct recording *rec, struct report_hists *set)
 {
 	struct lock *l = rec->ctx;
 	const uint64_t now = rp_monotonic_ns();
-	const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->session.begin_ns;
+	const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->begin_ns;
 	struct record_info info;
 	int err = record_info(rec, NULL, &info);
 
 	if (err)
 		return err;
-	info.info.start_ns = before + rec->session.wall_offset;
+	info.info.start_ns = before + rec->wall_offset;
 	info.info.duration_ns = now - before;
 	l->earlier_ns = now;
 	err = report_hists_set_info(set, &info.info);
 	record_info_free(&info);
-	return err ? err : profile_hists_part(rec, set);
+	return err ? err : hists_part(rec, set);
 }
 
 static int report(struct recording *rec, bool part)
@@ -176,7 +176,7 @@ static int report(struct recording *rec, bool part)
 	if (!err)
 		err = fill_hists(&f);
 	if (!err)
-		err = part ? write_part(rec, f.set) : profile_hists_report(rec, f.set);
+		err = part ? write_part(rec, f.set) : hists_report(rec, f.set);
 	report_hists_free(f.set);
 	lock_list_free(&list);
 	return err;

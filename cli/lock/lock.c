@@ -34,7 +34,7 @@ const char *lock_check(const struct options *opt)
 {
 	const struct lock_options *own = opt->own;
 
-	if (opt->user_only && opt->kernel_only)
+	if (opt->record.user_only && opt->record.kernel_only)
 		return "--user and --kernel: either only locks of programs, or only the kernel's";
 	if (own->types && !lock_types_known(own->types))
 		return "--type wants, separated by commas, of programs: umutex, condvar, urwlock, usemaphore, barrier, "
@@ -48,13 +48,13 @@ const char *lock_check(const struct options *opt)
 		return "--hist is a view of its own: without --by, --type and --stacks";
 	if (own->stacks && own->by)
 		return "--by is for rows, --stacks for stacks";
-	if (own->hold && opt->kernel_only)
+	if (own->hold && opt->record.kernel_only)
 		return "--hold is about mutexes of programs: not with --kernel";
-	if (own->hold && !opt->program && !opt->pids.n)
+	if (own->hold && !opt->record.program && !opt->record.pids.n)
 		return "--hold wants to know of whom: --pid, or a program after --";
 	if (own->hold && own->by && !strcmp(own->by, "releaser"))
 		return "--hold: whoever holds a mutex lets go of it himself, so there is no --by releaser";
-	if (opt->interval > 0 && own->stacks)
+	if (opt->record.interval > 0 && own->stacks)
 		return "--interval is for rows and histograms";
 	return NULL;
 }
@@ -380,13 +380,13 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 
 	if (own->hist) {
 		profiler->report = lock_report_hists;
-		profiler->output = OUTPUT_HISTS;
-		if (opt->interval > 0)
+		profiler->output = RECORD_HISTS;
+		if (opt->record.interval > 0)
 			profiler->interval = lock_report_hists_interval;
 	} else if (!own->stacks && opt->format->write_grid) {
 		profiler->report = lock_report_grid;
-		profiler->output = OUTPUT_GRID;
-		if (opt->interval > 0)
+		profiler->output = RECORD_GRID;
+		if (opt->record.interval > 0)
 			profiler->interval = lock_report_interval;
 	}
 }
@@ -394,15 +394,15 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 int command_lock(const struct options *opt)
 {
 	struct lock l = { .options = opt->own,
-			  .of_users = !opt->kernel_only,
-			  .of_kernel = !opt->user_only };
+			  .of_users = !opt->record.kernel_only,
+			  .of_kernel = !opt->record.user_only };
 	struct record_profiler profiler = lock_profiler;
 	struct asm_map maps[LOCK_MAPS];
 	struct options both_sides = *opt;
 	int status;
 
 	/* Here these say which locks, and not which side of the stacks. */
-	both_sides.user_only = both_sides.kernel_only = false;
+	both_sides.record.user_only = both_sides.record.kernel_only = false;
 	memcpy(maps, rp_lock_maps, sizeof(maps));
 	if (l.options->hist)
 		maps[LOCK_MAP_HISTS].max_entries =
@@ -411,10 +411,11 @@ int command_lock(const struct options *opt)
 	choose_view(opt, &profiler);
 	if (l.options->hold) {
 		profiler.mapped = mapped;
+		profiler.often = true;
 		profiler.at_return = true;
 		profiler.types = hold_types;
 	}
-	status = record_command(&profiler, &both_sides, &l);
+	status = run_profiler(&profiler, &both_sides, &l);
 	lock_probes_close(l.probes);
 	free(l.earlier_key);
 	free(l.earlier);

@@ -15,7 +15,7 @@
 
 #include "programs/lock/lock.h"
 
-#include "record/profile.h"
+#include "cli/run.h"
 
 extern const char lock_usage[];
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lock.h"
-#include "record/probe_frames.h"
+#include "record/own_frames.h"
 
 /* ---- what kind of lock ------------------------------------------------------------------------------------ */
 
@@ -219,8 +219,8 @@ static const char *kernel_caller(struct recording *rec, const struct stack_recor
 	const char *name = NULL;
 	struct sym_frame f;
 
-	for (size_t i = record_probe_frames(&rec->session, r->frames, n); i < n; i++) {
-		sym_kernel_lookup(rec->session.kernel, r->frames[i], true, &f);
+	for (size_t i = record_own_frames(rec, r->frames, n); i < n; i++) {
+		sym_kernel_lookup(rec->kernel, r->frames[i], true, &f);
 		name = f.name ? f.name : name;
 		if (f.name && !is_kernel_lock_function(f.name))
 			break;
@@ -266,8 +266,8 @@ static struct caller user_caller(struct recording *rec, const struct stack_recor
 		const char *name;
 		struct sym_frame f;
 
-		sym_user_lookup(rec->session.user, owner.pid, owner.time, addr, is_return, &f);
-		name = f.name ? sym_demangle(rec->session.demangler, f.name) : NULL;
+		sym_user_lookup(rec->user, owner.pid, owner.time, addr, is_return, &f);
+		name = f.name ? sym_demangle(rec->demangler, f.name) : NULL;
 		if (!is_library(&f, name)) {
 			c.name = name;
 			c.addr = addr;
@@ -333,7 +333,7 @@ static void find_variable(struct recording *rec, const struct stack_record *r,
 		const bool is_return = record_names_take_mark(&owner, &addr);
 		struct sym_frame f;
 
-		sym_user_lookup(rec->session.user, owner.pid, owner.time, addr, is_return, &f);
+		sym_user_lookup(rec->user, owner.pid, owner.time, addr, is_return, &f);
 		if (!f.image || f.image == last)
 			continue;
 		last = f.image;
@@ -354,8 +354,8 @@ static char *name_lock(struct recording *rec, const struct stack_record *r, uint
 	if (how & LOCK_FUTEX)
 		find_variable(rec, r, &f);
 	else
-		sym_kernel_lookup(rec->session.kernel, r->tag, false, &f);
-	return f.name ? with_offset(sym_demangle(rec->session.demangler, f.name), f.offset)
+		sym_kernel_lookup(rec->kernel, r->tag, false, &f);
+	return f.name ? with_offset(sym_demangle(rec->demangler, f.name), f.offset)
 		      : format_hex(r->tag);
 }
 

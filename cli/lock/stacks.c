@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lock.h"
-#include "record/probe_frames.h"
+#include "record/own_frames.h"
 
 static int push(struct name_ids *to, uint32_t id)
 {
@@ -41,17 +41,16 @@ static int intern(struct recording *rec, struct names *names, const struct stack
 	const struct lock *l = rec->ctx;
 	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
 	const struct name_owner owner = record_owner(r);
-	const size_t ours = record_probe_frames(&rec->session, r->frames, nkernel);
+	const size_t ours = record_own_frames(rec, r->frames, nkernel);
 	int err = record_names_intern(names, NULL, r->frames + ours, nkernel - ours, NAMES_RETURN,
 				      out);
 
 	return err ? err
-		   : record_names_intern(
-			     names, &owner, r->frames + nkernel, nuser,
-			     l->options->hold ? NAMES_RETURN
-			     : nkernel ? record_names_entered(&rec->session, r->frames, nkernel)
-				       : NAMES_SYSCALL,
-			     out);
+		   : record_names_intern(names, &owner, r->frames + nkernel, nuser,
+					 l->options->hold ? NAMES_RETURN
+					 : nkernel ? record_names_entered(rec, r->frames, nkernel)
+						   : NAMES_SYSCALL,
+					 out);
 }
 
 /* frames: who let go from the outside in, the mark, who waits from the inside out. */

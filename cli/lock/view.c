@@ -9,7 +9,7 @@
 
 #include "lock.h"
 #include "base/clock.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 
 #define ROWS 20
 #define SENTENCES 5
@@ -291,7 +291,7 @@ static int print_sentences(FILE *out, struct lock_list *list)
 
 static int sort_grid(const struct recording *rec, struct report_grid *g)
 {
-	int column = report_grid_column(g, rec->opt->sort ? rec->opt->sort : "total");
+	int column = report_grid_column(g, options_of(rec)->sort ? options_of(rec)->sort : "total");
 
 	if (column < 0)
 		return rp_fail(
@@ -299,9 +299,10 @@ static int sort_grid(const struct recording *rec, struct report_grid *g)
 			"no column '%s': there are waits, total, average, longest, timed_out, "
 			"no_wait, "
 			"and those of the words",
-			rec->opt->sort);
-	return report_grid_sort(g, (unsigned int)column, false,
-				rec->opt->show.top_functions ? rec->opt->show.top_functions : ROWS);
+			options_of(rec)->sort);
+	return report_grid_sort(
+		g, (unsigned int)column, false,
+		options_of(rec)->show.top_functions ? options_of(rec)->show.top_functions : ROWS);
 }
 
 static int new_grid(const struct recording *rec, struct report_grid **out)
@@ -344,15 +345,15 @@ static int fill_grid(struct recording *rec, struct report_grid *g, struct lock_l
 		return err;
 	if (part) {
 		const uint64_t now = rp_monotonic_ns();
-		const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->session.begin_ns;
+		const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->begin_ns;
 
-		info.info.start_ns = before + rec->session.wall_offset;
+		info.info.start_ns = before + rec->wall_offset;
 		info.info.duration_ns = now - before;
 		l->earlier_ns = now;
 	}
 	err = report_grid_set_info(g, &info.info);
 	record_info_free(&info);
-	return err ? err : profile_grid_ledger(rec, 0, g, ledger);
+	return err ? err : grid_ledger(rec, 0, g, ledger);
 }
 
 /* A series goes to one file, which is emptied before the first of them. */
@@ -361,13 +362,14 @@ static int write_out(struct recording *rec, const struct report_grid *g, bool pa
 	struct lock *l = rec->ctx;
 	int err = 0;
 
-	rec->output.show.part = part;
+	output_of(rec)->show.part = part;
 	if (!l->written)
-		err = output_empty(&rec->output);
+		err = output_empty(output_of(rec));
 	l->written = true;
 	if (!err)
-		err = rec->opt->format->write_grid(g, rec->output.stream, &rec->output.show);
-	return output_failed(&rec->output, err);
+		err = options_of(rec)->format->write_grid(g, output_of(rec)->stream,
+							  &output_of(rec)->show);
+	return output_failed(output_of(rec), err);
 }
 
 static int report(struct recording *rec, bool part)
@@ -383,12 +385,13 @@ static int report(struct recording *rec, bool part)
 		err = fill_grid(rec, g, &list, part, &ledger);
 	if (!err)
 		err = write_out(rec, g, part);
-	if (!err && rec->opt->format->write == report_write_table)
-		err = print_sentences(rec->output.stream, &list);
+	if (!err && options_of(rec)->format->write == report_write_table)
+		err = print_sentences(output_of(rec)->stream, &list);
 	if (!err)
-		err = output_flush(&rec->output);
+		err = output_flush(output_of(rec));
 	if (!err && !part)
-		err = output_tell(&rec->output, rec->opt, NULL, &ledger.report, &ledger.cost);
+		err = output_tell(output_of(rec), options_of(rec), NULL, &ledger.report,
+				  &ledger.cost);
 	report_grid_free(g);
 	lock_list_free(&list);
 	return err;

@@ -14,7 +14,7 @@
 
 #include "mem.h"
 #include "user.h"
-#include "record/profile.h"
+#include "cli/run.h"
 
 static uint32_t page_bytes(void)
 {
@@ -171,7 +171,7 @@ static const struct record_profiler faults_profiler = {
 static int run_faults(const struct options *opt)
 {
 	struct faults f = { 0 };
-	int status = record_command(&faults_profiler, opt, &f);
+	int status = run_profiler(&faults_profiler, opt, &f);
 
 	for (int i = 0; i < EVENTS; i++)
 		rp_perf_close(f.perf[i]);
@@ -322,11 +322,11 @@ int mem_faults(const struct options *opt)
 	const char *wrong = not_for_us(mem), *ours = mem->faults ? "--faults" : "--growth";
 	struct growth growth = { 0 };
 
-	if (!wrong && opt->kernel_only)
+	if (!wrong && opt->record.kernel_only)
 		wrong = "--kernel";
 	if (wrong) {
 		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, ours);
 		return EXIT_USAGE;
 	}
-	return mem->faults ? run_faults(opt) : record_command(&growth_profiler, opt, &growth);
+	return mem->faults ? run_faults(opt) : run_profiler(&growth_profiler, opt, &growth);
 }

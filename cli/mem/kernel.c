@@ -280,9 +280,7 @@ static int collect(struct recording *rec)
 	int err;
 
 	if (mk->mem->older_ns)
-		walk.newest = rec->session.end_ns > mk->mem->older_ns
-				      ? rec->session.end_ns - mk->mem->older_ns
-				      : 0;
+		walk.newest = rec->end_ns > mk->mem->older_ns ? rec->end_ns - mk->mem->older_ns : 0;
 	count_missed(rec);
 	err = record_stacks_stats(rec->stacks, &mk->stats);
 	if (!err)
@@ -293,7 +291,7 @@ static int collect(struct recording *rec)
 				  &maps[MEM_KERNEL_MAP_BLOCKS], take_block, &walk);
 	if (mk->ncaches)
 		qsort(mk->caches, mk->ncaches, sizeof(*mk->caches), by_tag);
-	mk->places.session = &rec->session;
+	mk->places.rec = rec;
 	if (err >= 0)
 		err = record_prepare_kernel(rec);
 	if (err >= 0)
@@ -438,12 +436,12 @@ int mem_kernel(const struct options *opt)
 		mk.profiler.weight = MEM_KERNEL_LIVE_BYTES;
 	if (mk.mem->processes) {
 		mk.profiler.report = mem_kernel_processes;
-		mk.profiler.output = OUTPUT_GRID;
+		mk.profiler.output = RECORD_GRID;
 	} else if (mk.mem->sizes || mk.mem->ages) {
 		mk.profiler.report = mk.mem->sizes ? mem_kernel_sizes : mem_kernel_ages;
-		mk.profiler.output = OUTPUT_HISTS;
+		mk.profiler.output = RECORD_HISTS;
 	}
-	status = record_command(&mk.profiler, opt, &mk);
+	status = run_profiler(&mk.profiler, opt, &mk);
 	places_free(&mk.places);
 	free(mk.caches);
 	return status;

@@ -12,7 +12,7 @@
 #include "programs/mem/kernel.h"
 
 #include "mem.h"
-#include "record/profile.h"
+#include "cli/run.h"
 
 /* ---- places: what functions tell of a stack, by their addresses */
 
@@ -26,7 +26,7 @@ enum place {
 
 /* Addresses that have been looked at: open addressing, at most half full, empty while addr is 0. */
 struct places {
-	struct session *session;
+	struct recording *rec;
 	struct place_slot {
 		uint64_t addr;
 		enum place place;

@@ -11,7 +11,7 @@
 
 #include "kernel.h"
 #include "record/interrupt.h"
-#include "record/probe_frames.h"
+#include "record/own_frames.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
@@ -55,11 +55,11 @@ static bool is_slab(const char *name)
 	return false;
 }
 
-static enum place place_of(struct session *s, uint64_t addr)
+static enum place place_of(struct recording *rec, uint64_t addr)
 {
 	struct sym_frame f;
 
-	sym_kernel_lookup(s->kernel, addr, true, &f);
+	sym_kernel_lookup(rec->kernel, addr, true, &f);
 	if (!f.name)
 		return PLACE_ELSEWHERE;
 	return is_interrupt(f.name) ? PLACE_INTERRUPT
@@ -110,7 +110,7 @@ static int look_up(struct places *p, uint64_t addr, enum place *out)
 	slot = find_slot(p->slots, p->nslots, addr);
 	if (!slot->addr) {
 		slot->addr = addr;
-		slot->place = place_of(p->session, addr);
+		slot->place = place_of(p->rec, addr);
 		p->used++;
 	}
 	*out = slot->place;
@@ -125,7 +125,7 @@ void places_free(struct places *places)
 int places_of(struct places *places, const struct stack_record *r, struct stack_place *out)
 {
 	uint32_t n = r->kernel_bytes / 8;
-	size_t ours = record_probe_frames(places->session, r->frames, n);
+	size_t ours = record_own_frames(places->rec, r->frames, n);
 	int err = 0;
 
 	*out = (struct stack_place){ .frames = n - (uint32_t)ours };

@@ -8,7 +8,7 @@
 
 #include "kernel.h"
 #include "processes.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 
 /* ---- by process ------------------------------------------------------------------------------------------- */
 
@@ -81,9 +81,8 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 		return -EBADMSG;
 	err = report_hists_get(h->set, &kinds[kind], &hist);
 	return err ? err
-		   : profile_hist_merge(hist,
-					&record_stacks_maps(h->rec->stacks)[MEM_KERNEL_MAP_SIZES],
-					value, MEM_KERNEL_HIST_SLOTS);
+		   : hist_merge(hist, &record_stacks_maps(h->rec->stacks)[MEM_KERNEL_MAP_SIZES],
+				value, MEM_KERNEL_HIST_SLOTS);
 }
 
 static int fill_sizes(const struct kind_hists *h)
@@ -104,7 +103,7 @@ static int take_age(void *ctx, const void *key, const void *value)
 	const struct kind_hists *h = ctx;
 	const struct stack *stack = record_stacks_find(h->rec->stacks, block->hash);
 	struct mem_kernel *mk = h->rec->ctx;
-	uint64_t end = h->rec->session.end_ns, age = end > block->time ? end - block->time : 0;
+	uint64_t end = h->rec->end_ns, age = end > block->time ? end - block->time : 0;
 	struct report_hist *hist;
 	struct stack_place place;
 	uint64_t tag;
@@ -139,7 +138,7 @@ static int show_hists(struct recording *rec, const struct report_hists_spec *spe
 	if (!err)
 		err = fill(&h);
 	if (!err)
-		err = profile_hists_report(rec, h.set);
+		err = hists_report(rec, h.set);
 	report_hists_free(h.set);
 	return err;
 }

@@ -52,7 +52,7 @@ const char *mem_check(const struct options *opt)
 		return "--temporary is about what was freed, --leaks and --older about what was not";
 	if ((mem->sizes || mem->trace) && (mem->leaks || mem->older_ns))
 		return "--sizes and --trace do not follow blocks: not with --leaks or --older";
-	if (opt->interval && (!mem->processes || mem->kernel || mem->older_ns))
+	if (opt->record.interval && (!mem->processes || mem->kernel || mem->older_ns))
 		return "--interval is for --processes of programs, and not with --older";
 	return NULL;
 }

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "processes.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 
 struct rows {
 	struct mem_row *row;
@@ -91,14 +91,15 @@ static int sort_grid(const struct recording *rec, const struct mem_processes *vi
 {
 	int column = view->by_live ? LIVE_BYTES : BYTES;
 
-	if (rec->opt->sort)
-		column = report_grid_column(g, rec->opt->sort);
+	if (options_of(rec)->sort)
+		column = report_grid_column(g, options_of(rec)->sort);
 	if (column < 0)
 		return rp_fail(
 			-EINVAL,
 			"no column '%s': there are pid, comm, allocations, bytes, rate, %s, %s",
-			rec->opt->sort, view->live.key, view->live_bytes.key);
-	return report_grid_sort(g, (unsigned int)column, false, rec->opt->show.top_functions);
+			options_of(rec)->sort, view->live.key, view->live_bytes.key);
+	return report_grid_sort(g, (unsigned int)column, false,
+				options_of(rec)->show.top_functions);
 }
 
 static int fill_grid(struct recording *rec, const struct mem_processes *view,
@@ -151,9 +152,9 @@ int mem_processes_report(struct recording *rec, const struct mem_processes *view
 	int err = new_grid(view, &g);
 
 	if (!err)
-		err = fill_grid(rec, view, NULL, rec->session.end_ns - rec->session.begin_ns, g);
+		err = fill_grid(rec, view, NULL, rec->end_ns - rec->begin_ns, g);
 	if (!err)
-		err = profile_grid_report(rec, g);
+		err = grid_report(rec, g);
 	report_grid_free(g);
 	return err;
 }
@@ -163,13 +164,13 @@ int mem_processes_report(struct recording *rec, const struct mem_processes *view
 static int fill_part(struct recording *rec, const struct mem_processes *view,
 		     struct mem_series *series, struct report_grid *g)
 {
-	const uint64_t now = rec->session.end_ns ? rec->session.end_ns : rp_monotonic_ns();
+	const uint64_t now = rec->end_ns ? rec->end_ns : rp_monotonic_ns();
 	struct record_info info;
 	int err = 0;
 
 	if (!series->since) {
-		series->since = rec->session.begin_ns;
-		err = output_empty(&rec->output);
+		series->since = rec->begin_ns;
+		err = output_empty(output_of(rec));
 	}
 	if (!err)
 		err = fill_grid(rec, view, series, now - series->since, g);
@@ -177,7 +178,7 @@ static int fill_part(struct recording *rec, const struct mem_processes *view,
 		err = record_info(rec, NULL, &info);
 	if (err)
 		return err;
-	info.info.start_ns = series->since + rec->session.wall_offset;
+	info.info.start_ns = series->since + rec->wall_offset;
 	info.info.duration_ns = now - series->since;
 	series->since = now;
 	err = report_grid_set_info(g, &info.info);
@@ -194,7 +195,7 @@ static int write_part(struct recording *rec, const struct mem_processes *view,
 	if (!err)
 		err = fill_part(rec, view, series, g);
 	if (!err)
-		err = last ? profile_grid_end(rec, 0, g) : profile_grid_part(rec, g);
+		err = last ? grid_end(rec, 0, g) : grid_part(rec, g);
 	report_grid_free(g);
 	return err;
 }

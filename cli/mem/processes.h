@@ -5,7 +5,7 @@
 
 #include <rawprof/grid.h>
 
-#include "record/profile.h"
+#include "cli/run.h"
 
 /* What a stack has, in this order. */
 enum { MEM_ROW_ALLOCS, MEM_ROW_BYTES, MEM_ROW_LIVE, MEM_ROW_LIVE_BYTES };

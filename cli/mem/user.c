@@ -72,14 +72,14 @@ static int attach(struct recording *rec)
 	if (!err && m->config.trace) {
 		err = mem_trace_open(rec, &m->trace);
 		if (!err)
-			err = output_empty(&rec->output);
+			err = output_empty(output_of(rec));
 	}
 	return err ? err : watch_threads(rec);
 }
 
 static int probe_running(struct recording *rec)
 {
-	const struct id_list *pids = &rec->opt->pids, *tids = &rec->opt->tids;
+	const struct record_ids *pids = &rec->opt->pids, *tids = &rec->opt->tids;
 	struct mem_user *m = rec->ctx;
 	int err = 0;
 
@@ -175,7 +175,7 @@ static int take_old_block(void *ctx, const struct mem_block *block)
 	struct mem_user *m = rec->ctx;
 	struct mem_old *old;
 
-	if (block->time + m->mem->older_ns > rec->session.end_ns)
+	if (block->time + m->mem->older_ns > rec->end_ns)
 		return 0;
 	if (!record_stacks_find(rec->stacks, block->hash))
 		return 0; /* its stack was lost */
@@ -300,7 +300,7 @@ static uint64_t calls_kept(const struct recording *rec, const struct mem_user_st
 {
 	const struct mem_user *m = rec->ctx;
 	const struct stack *stack = NULL;
-	uint64_t kept = stats->freed + m->sizes_kept + (m->trace ? rec->printed : 0);
+	uint64_t kept = stats->freed + m->sizes_kept + (m->trace ? rec->handed_over : 0);
 
 	while ((stack = record_stacks_next(rec->stacks, stack)))
 		kept += stack->value[MEM_ALLOC_OBJECTS];
@@ -384,6 +384,7 @@ static const struct record_profiler mem_user_profiler = {
 	.start = start,
 	.loaded = loaded,
 	.mapped = mapped,
+	.often = true,
 	.drain = drain,
 	.tick = tick,
 	.stop = stop,
@@ -400,9 +401,9 @@ static int end_trace(struct recording *rec)
 	struct record_ledger b;
 	int err = record_ledger(rec, 0, &b);
 
-	if (!err && rec->opt->verbosity >= 0)
+	if (!err && options_of(rec)->verbosity >= 0)
 		err = report_print_ledger(stderr, &b.report, "calls");
-	return err || rec->opt->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
+	return err || options_of(rec)->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
 }
 
 static void choose_view(struct mem_user *m)
@@ -415,13 +416,13 @@ static void choose_view(struct mem_user *m)
 	if (mem->processes) {
 		view->report = mem_user_processes;
 		view->interval = mem_user_interval;
-		view->output = OUTPUT_GRID;
+		view->output = RECORD_GRID;
 	} else if (mem->sizes) {
 		view->report = mem_user_sizes;
-		view->output = OUTPUT_HISTS;
+		view->output = RECORD_HISTS;
 	} else if (mem->ages) {
 		view->report = mem_user_ages;
-		view->output = OUTPUT_HISTS;
+		view->output = RECORD_HISTS;
 	} else if (mem->trace) {
 		view->report = end_trace;
 		view->often = true;
@@ -484,7 +485,7 @@ int mem_user(const struct options *opt)
 	const bool new_atomics = rp_has(RP_HAS_PERF_LINK); /* those with a result, 5.12 */
 	int status;
 
-	if (!opt->program && !opt->pids.n && !opt->tids.n) {
+	if (!opt->record.program && !opt->record.pids.n && !opt->record.tids.n) {
 		rp_log(RP_ERROR,
 		       "whose allocations? -p PID, -t TID or -- PROGRAM; of the whole machine there are -k, "
 		       "--faults and --growth, since probes on every malloc would slow all of it down");
@@ -512,7 +513,7 @@ int mem_user(const struct options *opt)
 	size_maps(&m);
 	m.profiler.maps = m.maps;
 	choose_view(&m);
-	status = record_command(&m.profiler, opt, &m);
+	status = run_profiler(&m.profiler, opt, &m);
 	mem_probes_close(m.probes);
 	mem_overhead_close(m.overhead);
 	mem_trace_close(m.trace);

@@ -8,7 +8,7 @@
 
 #include "mem.h"
 #include "processes.h"
-#include "record/profile.h"
+#include "cli/run.h"
 
 /* ---- the allocator's functions (mem_user_places.c) */
 

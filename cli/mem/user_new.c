@@ -25,7 +25,7 @@ static bool has_limit(pid_t pid, int resource)
 /* The most that a call may ask for and is sure to get; 0: nothing is. */
 static uint64_t largest_new(const struct recording *rec)
 {
-	const struct id_list *pids = &rec->opt->pids;
+	const struct record_ids *pids = &rec->opt->pids;
 	const bool all = rec->opt->program;
 	struct sysinfo info;
 

@@ -327,7 +327,7 @@ static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
 
 int mem_probes_process(struct mem_probes *m, uint32_t pid)
 {
-	const struct mem_options *mem = m->rec->opt->own;
+	const struct mem_options *mem = options_of(m->rec)->own;
 	struct look look = { .probes = m, .pid = m->for_all ? -1 : (pid_t)pid };
 	size_t unread = 0;
 	int err;
@@ -381,7 +381,7 @@ static int probe_path(struct mem_probes *m, const char *path, pid_t pid)
 
 int mem_probes_object(struct mem_probes *m, const char *path)
 {
-	const struct id_list *pids = &m->rec->opt->pids;
+	const struct record_ids *pids = &m->rec->opt->pids;
 	int err = 0;
 
 	if (m->for_all)
@@ -433,7 +433,7 @@ int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 {
 	const uint64_t dev = makedev(e->mmap.maj, e->mmap.min);
 	const pid_t pid = m->for_all ? -1 : (pid_t)e->pid;
-	const struct mem_options *mem = m->rec->opt->own;
+	const struct mem_options *mem = options_of(m->rec)->own;
 	const uint32_t key = e->pid;
 	uint64_t born;
 	int err = 0;
@@ -443,7 +443,7 @@ int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e)
 	m->late = true;
 	if (!rp_map_lookup(record_stacks_map(m->rec->stacks, STACK_MAP_PIDS), &key, &born))
 		err = mem_probes_process(m, e->pid);
-	else if (!record_session_follows(&m->rec->session, e->pid))
+	else if (!record_follows(m->rec, e->pid))
 		return 0; /* not asked for */
 	if (err || !m->for_all || find_object(m, dev, e->mmap.ino, pid))
 		return err;
@@ -471,7 +471,7 @@ static int load_all(struct mem_probes *m)
 int mem_probes_open(struct recording *rec, const struct mem_user_config *config,
 		    struct mem_probes **out)
 {
-	const struct mem_options *mem = rec->opt->own;
+	const struct mem_options *mem = options_of(rec)->own;
 	struct mem_probes *m = calloc(1, sizeof(*m));
 	int err = 0;
 	const pid_t pid = rec->opt->program ? -1 : 1;
@@ -496,7 +496,7 @@ int mem_probes_open(struct recording *rec, const struct mem_user_config *config,
 		err = rp_fail(-EOPNOTSUPP,
 			      "this kernel has no uprobes, or does not let us: see rawprof doctor; "
 			      "--faults and --growth do without");
-	if (!err && rec->opt->dry_run)
+	if (!err && options_of(rec)->dry_run)
 		err = load_all(m);
 	if (err)
 		mem_probes_close(m);

@@ -62,7 +62,7 @@ static int keep(void *ctx, const void *data, size_t size)
 		t->capacity = capacity;
 	}
 	t->waiting[t->n++] = *e;
-	record_session_saw(&t->rec->session, (uint32_t)(e->ids >> 32), 0);
+	record_saw(t->rec, (uint32_t)(e->ids >> 32), 0);
 	return 0;
 }
 
@@ -95,8 +95,7 @@ static int print_caller(struct mem_trace *t, FILE *f, const struct mem_event *e)
 {
 	const struct name_owner owner = { .pid = (uint32_t)(e->ids >> 32), .time = e->time };
 	struct name_frames frames = { 0 };
-	int err =
-		record_names_stack(&t->rec->session, &owner, &e->caller, 1, NAMES_RETURN, &frames);
+	int err = record_names_stack(t->rec, &owner, &e->caller, 1, NAMES_RETURN, &frames);
 
 	if (!err && frames.n && frames.frame[0].name)
 		fprintf(f, "  %s", frames.frame[0].name);
@@ -108,15 +107,15 @@ static int print_caller(struct mem_trace *t, FILE *f, const struct mem_event *e)
 
 static int print_one(struct mem_trace *t, const struct mem_event *e)
 {
-	FILE *f = t->rec->output.stream;
+	FILE *f = output_of(t->rec)->stream;
 	int err;
 
-	print_time(f, e->time + t->rec->session.wall_offset);
+	print_time(f, e->time + t->rec->wall_offset);
 	fprintf(f, "%.16s %u/%u  ", e->comm, (uint32_t)(e->ids >> 32), (uint32_t)e->ids);
 	print_call(f, e);
 	err = print_caller(t, f, e);
 	fputc('\n', f);
-	return err ? err : ferror(f) ? output_flush(&t->rec->output) : 0;
+	return err ? err : ferror(f) ? output_flush(output_of(t->rec)) : 0;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------ */
@@ -128,14 +127,14 @@ static int print_waiting(struct mem_trace *t)
 	for (size_t i = 0; !err && i < t->n; i++)
 		if (record_comm_wanted(t->rec, t->waiting[i].comm)) {
 			err = print_one(t, &t->waiting[i]);
-			t->rec->printed++;
+			t->rec->handed_over++;
 		} else {
 			t->rec->not_wanted++;
 		}
 	if (!err && t->n)
-		err = output_flush(&t->rec->output);
+		err = output_flush(output_of(t->rec));
 	t->n = 0;
-	return output_failed(&t->rec->output, err);
+	return output_failed(output_of(t->rec), err);
 }
 
 int mem_trace_drain(struct mem_trace *t)

@@ -9,7 +9,7 @@
 
 #include "processes.h"
 #include "user.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 
 /* ---- by process ------------------------------------------------------------------------------------------- */
 
@@ -104,7 +104,7 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 		return 0;
 	err = report_hists_get(sizes->set, &names[call], &hist);
 	if (!err)
-		err = profile_hist_merge(hist, sizes->map, value, MEM_HIST_SLOTS);
+		err = hist_merge(hist, sizes->map, value, MEM_HIST_SLOTS);
 	for (int cpu = 0; !err && cpu < rp_cpus_possible(); cpu++) {
 		const struct mem_sizes *s =
 			(const void *)((const char *)value + (size_t)cpu * stride);
@@ -134,7 +134,7 @@ int mem_user_sizes(struct recording *rec)
 				  take_sizes, &sizes);
 	m->sizes_kept = sizes.counted;
 	if (err >= 0)
-		err = profile_hists_report(rec, sizes.set);
+		err = hists_report(rec, sizes.set);
 	report_hists_free(sizes.set);
 	return err;
 }
@@ -166,7 +166,7 @@ int mem_user_ages(struct recording *rec)
 						.unit = REPORT_UNIT_NS,
 						.bits = MEM_HIST_BITS };
 	const struct mem_user *m = rec->ctx;
-	struct ages ages = { .now = rec->session.end_ns };
+	struct ages ages = { .now = rec->end_ns };
 	struct report_hists *set = NULL;
 	int err = report_hists_new(&spec, &set);
 
@@ -179,7 +179,7 @@ int mem_user_ages(struct recording *rec)
 	if (err >= 0 && m->mmap)
 		err = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_age_of, &ages);
 	if (err >= 0)
-		err = profile_hists_report(rec, set);
+		err = hists_report(rec, set);
 	report_hists_free(set);
 	return err;
 }

@@ -36,7 +36,7 @@ const char *offcpu_check(const struct options *opt)
 		return "--state wants letters of S D T t P I R, their names, or a number";
 	if (own->runq && (own->state || own->wakers || own->min_ns || own->max_ns))
 		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, --max-block";
-	if ((own->by || opt->interval) && !own->runq)
+	if ((own->by || opt->record.interval) && !own->runq)
 		return "--by and --interval are for --runq";
 	if (own->by && strcmp(own->by, "cpu") && strcmp(own->by, "process"))
 		return "--by is cpu or process";
@@ -242,7 +242,7 @@ int command_offcpu(const struct options *opt)
 		profiler.nmaps = OFFCPU_MAPS;
 		profiler.samples = offcpu_add_pairs;
 	}
-	status = record_command(&profiler, opt, &o);
+	status = run_profiler(&profiler, opt, &o);
 	free(o.ended);
 	return status;
 }

@@ -5,7 +5,7 @@
 
 #include "programs/shared/sched.h"
 
-#include "record/profile.h"
+#include "cli/run.h"
 
 extern const char offcpu_usage[];
 

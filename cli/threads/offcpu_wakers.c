@@ -11,7 +11,7 @@
 
 #include "record/interrupt.h"
 #include "offcpu.h"
-#include "record/probe_frames.h"
+#include "record/own_frames.h"
 
 #define NOT_SEEN "[waker not seen]"
 
@@ -87,8 +87,8 @@ static int add_waker(struct recording *rec, struct report *report, struct names 
 	int err = record_frames(rec, names, r, &frames);
 
 	/* Frames of the kernel are never more than addresses; of whom was interrupted nothing is shown. */
-	ours = record_probe_frames(&rec->session, r->frames, nkernel);
-	interrupt = record_interrupt_frames(&rec->session, r->frames + ours, nkernel - ours);
+	ours = record_own_frames(rec, r->frames, nkernel);
+	interrupt = record_interrupt_frames(rec, r->frames + ours, nkernel - ours);
 	if (!err)
 		err = add_mark(report, interrupt ? "[interrupt]" : r->comm, ids);
 	if (interrupt && frames.n > interrupt)

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "offcpu.h"
-#include "cli/profile_views.h"
+#include "cli/views.h"
 #include "sched.h"
 
 /* A histogram as it was at the last report: what the map holds only grows. */
@@ -158,7 +158,7 @@ static int fill(struct recording *rec)
 	if (rec->opt->interval) {
 		uint64_t now = rp_monotonic_ns();
 
-		info.info.start_ns = r->last_ns + rec->session.wall_offset;
+		info.info.start_ns = r->last_ns + rec->wall_offset;
 		info.info.duration_ns = now - r->last_ns;
 		r->last_ns = now;
 	}
@@ -174,7 +174,7 @@ static int interval(struct recording *rec)
 	struct runq *r = rec->ctx;
 	int err = fill(rec);
 
-	return err ? err : profile_hists_part(rec, r->set);
+	return err ? err : hists_part(rec, r->set);
 }
 
 static int report(struct recording *rec)
@@ -182,7 +182,7 @@ static int report(struct recording *rec)
 	struct runq *r = rec->ctx;
 	int err = fill(rec);
 
-	return err ? err : profile_hists_end(rec, r->kept, r->set);
+	return err ? err : hists_end(rec, r->kept, r->set);
 }
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
@@ -223,7 +223,7 @@ static const struct record_profiler runq_profiler = {
 	.command = "offcpu --runq",
 	.maps = rp_runq_maps,
 	.nmaps = RUNQ_MAPS,
-	.output = OUTPUT_HISTS,
+	.output = RECORD_HISTS,
 	.configure = configure,
 	.attach = attach,
 	.start = start,
@@ -253,7 +253,7 @@ int runq_run(const struct options *opt)
 	int status = EXIT_FAILED;
 
 	if (!report_hists_new(&spec, &r.set))
-		status = record_command(&runq_profiler, opt, &r);
+		status = run_profiler(&runq_profiler, opt, &r);
 	report_hists_free(r.set);
 	for (size_t i = 0; i < r.nseen; i++)
 		free(r.seen[i]);

@@ -5,7 +5,7 @@
 
 #include "programs/shared/sched.h"
 
-#include "record/profile.h"
+#include "cli/run.h"
 
 /* States as a person names them: "SD", "S,D", "sleeping,disk", or the kernel's bits as a number. */
 bool sched_states_parse(const char *text, uint32_t *out);

@@ -111,13 +111,13 @@ static const char *kind_of(const char *name)
 	return kind;
 }
 
-const char *wait_kind(struct session *s, const uint64_t *addrs, size_t n)
+const char *wait_kind(struct recording *rec, const uint64_t *addrs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct sym_frame f;
 		const char *kind;
 
-		sym_kernel_lookup(s->kernel, addrs[i], i > 0, &f);
+		sym_kernel_lookup(rec->kernel, addrs[i], i > 0, &f);
 		kind = f.name ? kind_of(f.name) : NULL;
 		if (kind)
 			return kind;

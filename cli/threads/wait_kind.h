@@ -3,10 +3,10 @@
 #ifndef CLI_WAIT_KIND_H
 #define CLI_WAIT_KIND_H
 
-#include "record/session.h"
+#include "cli/run.h"
 
 /* "disk", "futex", ...; "other" if no frame tells. addrs: leaf first. The text is constant. */
-const char *wait_kind(struct session *s, const uint64_t *addrs, size_t n);
+const char *wait_kind(struct recording *rec, const uint64_t *addrs, size_t n);
 /* All of them, in the order in which they are best shown; NULL at the end. */
 extern const char *const wait_kinds[];
 

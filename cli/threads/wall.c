@@ -16,7 +16,8 @@
 
 const char *wall_check(const struct options *opt)
 {
-	return opt->idle ? "--include-idle is of no use: an idle CPU is nobody's time" : NULL;
+	return opt->record.idle ? "--include-idle is of no use: an idle CPU is nobody's time"
+				: NULL;
 }
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
@@ -302,13 +303,14 @@ static const struct record_profiler wall_profiler = {
 int command_wall(const struct options *opt)
 {
 	struct record_profiler profiler = wall_profiler;
-	struct wall w = { .freq = opt->freq || opt->period ? opt->freq : DEFAULT_FREQ,
-			  .period = opt->period };
+	struct wall w = { .freq = opt->record.freq || opt->record.period ? opt->record.freq
+									 : DEFAULT_FREQ,
+			  .period = opt->record.period };
 	int status;
 
 	if (!rp_has(RP_HAS_TP_BTF))
 		profiler.nmaps = WALL_MAPS;
-	status = record_command(&profiler, opt, &w);
+	status = run_profiler(&profiler, opt, &w);
 
 	rp_perf_close(w.perf);
 	free(w.threads.slots);

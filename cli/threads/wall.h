@@ -5,7 +5,7 @@
 
 #include "programs/shared/sched.h"
 
-#include "record/profile.h"
+#include "cli/run.h"
 
 extern const char wall_usage[];
 const char *wall_check(const struct options *opt);

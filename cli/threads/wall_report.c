@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/probe_frames.h"
+#include "record/own_frames.h"
 #include "wait_kind.h"
 #include "wall.h"
 
@@ -118,10 +118,10 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 	} else if (!err) {
 		const struct stack_record *kernel = record_kernel_record(a->rec, r);
 		size_t n = kernel->kernel_bytes / 8;
-		size_t ours = record_probe_frames(&a->rec->session, kernel->frames, n);
+		size_t ours = record_own_frames(a->rec, kernel->frames, n);
 
 		err = add(a, r->comm, r->pid_tgid,
-			  wait_kind(&a->rec->session, kernel->frames + ours, n - ours), &ids,
+			  wait_kind(a->rec, kernel->frames + ours, n - ours), &ids,
 			  value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING]);
 		if (!err)
 			err = add(a, r->comm, r->pid_tgid, RUNNABLE, &ids,

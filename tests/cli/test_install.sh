@@ -37,6 +37,24 @@ else
 	skip 'and does what README.md says' "$why_not"
 fi
 
+# An application that records stacks needs the library alone.
+cp examples/record/record.c "$tmp/record.c"
+# shellcheck disable=SC2086
+run gcc -Wall -Werror -D_GNU_SOURCE -o "$tmp/record" "$tmp/record.c" $flags
+is 'examples/record builds against it' "$status" 0
+if can_profile; then
+	run "$tmp/record" "$work/split" 1
+	is 'examples/record: status of the program' "$status" 0
+	near 'examples/record: names and shares' "$(share "$out" ';work_60( |;)')" 60 8
+	run "$tmp/record" sh -c 'exit 3'
+	is 'examples/record: passes a status on' "$status" 3
+	run "$tmp/record" /no/such/program
+	is 'examples/record: what cannot be run' "$status" 1
+	has 'examples/record: and says so' "$err" 'cannot run /no/such/program: No such file'
+else
+	skip 'examples/record' "$why_not"
+fi
+
 # Headers stand on their own, in C and in C++ projects' C files alike.
 for h in include/rawprof/*.h; do
 	echo "#include <rawprof/$(basename "$h")>" >"$tmp/h.c"

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "programs/shared/profile.h"
-#include "record/unwind_feed.h"
+#include "record/tables.h"
 
 #include "../unit/unwind_self.h"
 
@@ -71,7 +71,7 @@ static const struct asm_program program = { .name = "walk",
 
 static int fds[MAPS], prog;
 static struct rp_link *link_;
-static struct unwind_feed *feed;
+static struct record_tables *feed;
 static struct self self;
 static struct stack_scratch *scratch; /* of all CPUs */
 static unsigned int most;	      /* frames */
@@ -95,7 +95,7 @@ static void open_walk(bool bounded, unsigned int frames)
 	ck_assert_int_eq(rp_maps_create(maps, MAPS, fds), 0);
 	prog = rp_program_load(&program, &bind);
 	ck_assert_msg(prog >= 0, "%s", log_text);
-	ck_assert_int_eq(unwind_feed_open(&feed, &(struct unwind_feed_maps){ fds[PROCS], fds[RANGE],
+	ck_assert_int_eq(record_tables_open(&feed, &(struct record_tables_maps){ fds[PROCS], fds[RANGE],
 									     fds[INDEX], fds[RULES],
 									     fds[ROWS] }),
 			 0);
@@ -114,7 +114,7 @@ static void close_walk(void)
 	rp_link_close(link_);
 	link_ = NULL;
 	close(prog);
-	unwind_feed_close(feed);
+	record_tables_close(feed);
 	rp_fds_close(fds, MAPS);
 	self_close(&self);
 	free(scratch);
@@ -211,7 +211,7 @@ START_TEST(test_as_in_c)
 	if (without(bounded))
 		return;
 	open_walk(bounded, 256);
-	unwind_feed_process(feed, (uint32_t)getpid());
+	record_tables_publish(feed, (uint32_t)getpid());
 	all_shapes();
 	ck_assert_uint_ge(walks, 20);
 	ck_assert_uint_eq(whole, walks); /* none is deeper than 64 */
@@ -228,7 +228,7 @@ START_TEST(test_deep)
 	if (without(bounded))
 		return;
 	open_walk(bounded, 1000);
-	unwind_feed_process(feed, (uint32_t)getpid());
+	record_tables_publish(feed, (uint32_t)getpid());
 	nest(700);
 	ck_assert_uint_eq(deepest, bounded ? UNWIND_BOUNDED_FRAMES : deepest);
 	ck_assert_uint_gt(deepest, bounded ? 63 : 700);
@@ -258,7 +258,7 @@ START_TEST(test_torn)
 	if (without(false))
 		return;
 	open_walk(false, 256);
-	unwind_feed_process(feed, (uint32_t)getpid());
+	record_tables_publish(feed, (uint32_t)getpid());
 	all_shapes();
 	found = read_found();
 	for (size_t i = 0; i < UNWIND_CACHED; i++) {
@@ -315,7 +315,7 @@ START_TEST(test_remapped)
 	if (without(false))
 		return;
 	open_walk(false, 256);
-	unwind_feed_process(feed, pid);
+	record_tables_publish(feed, pid);
 	nest(5);
 	ck_assert_uint_eq(whole, walks);
 	syscall(CALL, MAGIC);
@@ -342,7 +342,7 @@ START_TEST(test_remapped)
 	ck_assert_uint_eq(read_scratch()->record.frames[0], pc);
 	ck_assert_uint_eq(read_scratch()->walk.n, 1);
 
-	unwind_feed_ended(feed, pid);
+	record_tables_ended(feed, pid);
 	syscall(CALL, MAGIC);
 	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_MAPPING);
 	ck_assert_uint_eq(read_scratch()->walk.n, 0);
@@ -410,7 +410,7 @@ START_TEST(test_followed)
 		return;
 	open_walk(true, 16);
 	open_followers();
-	unwind_feed_process(feed, (uint32_t)getpid());
+	record_tables_publish(feed, (uint32_t)getpid());
 	ck_assert_int_eq(proc_of(getpid(), &parent), 0);
 
 	pid = fork_gated(&gate);
@@ -426,9 +426,9 @@ START_TEST(test_followed)
 	ck_assert_int_eq(poll(&ring, 1, 10000), 1); /* woken */
 	ck_assert_int_eq(proc_of(pid, &child), 0);
 	ck_assert_uint_eq(child.count, 0);
-	unwind_feed_executed(feed, (uint32_t)pid);
-	ck_assert_uint_lt(unwind_feed_hurry(feed), UINT64_MAX);
-	unwind_feed_refresh(feed);
+	record_tables_executed(feed, (uint32_t)pid);
+	ck_assert_uint_lt(record_tables_urgent(feed), UINT64_MAX);
+	record_tables_refresh(feed);
 	ck_assert_int_eq(proc_of(pid, &child), 0);
 	ck_assert_uint_gt(child.count, 0);
 	ck_assert_uint_ne(child.generation, parent.generation);

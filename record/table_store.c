@@ -9,7 +9,7 @@
 #include <rawprof/loader.h>
 #include "symbolize/proc.h"
 
-#include "unwind_store.h"
+#include "table_store.h"
 
 /* An array of rows; what is beyond used is free. A part never lies in two of them. */
 struct shard {
@@ -17,8 +17,8 @@ struct shard {
 	uint32_t used;
 };
 
-struct unwind_store {
-	struct unwind_store_maps maps;
+struct record_table_store {
+	struct record_table_store_maps maps;
 	uint32_t index_used, rules_used;
 	struct shard shards[UNWIND_SHARDS];
 	uint32_t nshards;
@@ -30,9 +30,10 @@ struct unwind_store {
 	bool full_said;
 };
 
-int unwind_store_open(struct unwind_store **out, const struct unwind_store_maps *maps)
+int record_table_store_open(struct record_table_store **out,
+			    const struct record_table_store_maps *maps)
 {
-	struct unwind_store *s = calloc(1, sizeof(*s));
+	struct record_table_store *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
@@ -43,7 +44,7 @@ int unwind_store_open(struct unwind_store **out, const struct unwind_store_maps 
 	return 0;
 }
 
-void unwind_store_close(struct unwind_store *s)
+void record_table_store_close(struct record_table_store *s)
 {
 	if (!s)
 		return;
@@ -63,7 +64,7 @@ void unwind_store_close(struct unwind_store *s)
 
 /* ---- room in the maps ------------------------------------------------------------------------------------- */
 
-static int add_shard(struct unwind_store *s)
+static int add_shard(struct record_table_store *s)
 {
 	int fd, err;
 
@@ -82,7 +83,7 @@ static int add_shard(struct unwind_store *s)
 }
 
 /* The shard that has room for so many rows. */
-static int find_shard(struct unwind_store *s, uint32_t nrows, uint32_t *out)
+static int find_shard(struct record_table_store *s, uint32_t nrows, uint32_t *out)
 {
 	for (uint32_t i = 0; i < s->nshards; i++)
 		if (UNWIND_PART_ROWS - s->shards[i].used >= nrows) {
@@ -117,7 +118,8 @@ static struct unwind_rule placed_rule(struct unwind_rule rule)
 }
 
 /* The index counts rows within their part, the program within their shard. */
-static int write_index(struct unwind_store *s, const struct unwind_part *part, uint32_t first_row)
+static int write_index(struct record_table_store *s, const struct unwind_part *part,
+		       uint32_t first_row)
 {
 	uint32_t n = part->npages + 1, *index = malloc(n * sizeof(*index));
 	int err;
@@ -132,7 +134,7 @@ static int write_index(struct unwind_store *s, const struct unwind_part *part, u
 	return err;
 }
 
-static int place_part(struct unwind_store *s, const struct unwind_part *part, uint32_t rules,
+static int place_part(struct record_table_store *s, const struct unwind_part *part, uint32_t rules,
 		      struct stored_part *out)
 {
 	struct shard *to;
@@ -161,7 +163,7 @@ static int place_part(struct unwind_store *s, const struct unwind_part *part, ui
 	return 0;
 }
 
-static int write_rules(struct unwind_store *s, const struct unwind_table *t)
+static int write_rules(struct record_table_store *s, const struct unwind_table *t)
 {
 	struct unwind_rule *rules = malloc(t->nrules * sizeof(*rules));
 	int err;
@@ -176,7 +178,7 @@ static int write_rules(struct unwind_store *s, const struct unwind_table *t)
 	return err;
 }
 
-static int place_table(struct unwind_store *s, const struct unwind_table *t,
+static int place_table(struct record_table_store *s, const struct unwind_table *t,
 		       struct stored_file *file)
 {
 	int err;
@@ -196,7 +198,7 @@ static int place_table(struct unwind_store *s, const struct unwind_table *t,
 	return err;
 }
 
-static void store_table(struct unwind_store *s, const struct unwind_table *t,
+static void store_table(struct record_table_store *s, const struct unwind_table *t,
 			struct stored_file *file)
 {
 	int err = place_table(s, t, file);
@@ -250,7 +252,7 @@ static int read_loads(const struct source *src, struct stored_file *file)
 	return 0;
 }
 
-static struct stored_file *find_file(const struct unwind_store *s, const struct stat *st)
+static struct stored_file *find_file(const struct record_table_store *s, const struct stat *st)
 {
 	for (size_t i = 0; i < s->nfiles; i++) {
 		struct stored_file *f = &s->files[i];
@@ -263,7 +265,8 @@ static struct stored_file *find_file(const struct unwind_store *s, const struct 
 	return NULL;
 }
 
-const struct stored_file *unwind_store_known(const struct unwind_store *s, const struct stat *st)
+const struct stored_file *record_table_store_known(const struct record_table_store *s,
+						   const struct stat *st)
 {
 	const struct stored_file *file = find_file(s, st);
 
@@ -279,7 +282,7 @@ const struct stored_file *unwind_store_known(const struct unwind_store *s, const
  * cached: no sample lost at 499, 999 and 3,999 Hz; at 9,999 Hz, on a busy machine, 0 to 19 %, with cached
  * tables 0 to 1 %: who samples as often as that does it twice.
  */
-const struct stored_file *unwind_store_file(struct unwind_store *s, int fd)
+const struct stored_file *record_table_store_file(struct record_table_store *s, int fd)
 {
 	const struct source src = { .fd = fd };
 	struct stored_file *file;
@@ -326,7 +329,7 @@ static int take_vdso(void *ctx, const struct sym_proc_map *m)
 	return 1;
 }
 
-const struct stored_file *unwind_store_vdso(struct unwind_store *s)
+const struct stored_file *record_table_store_vdso(struct record_table_store *s)
 {
 	struct source src = { .fd = -1 };
 	struct unwind_table *t;

@@ -3,8 +3,8 @@
  * Unwind tables of files, in the maps where the BPF program reads them. Each file is digested once, however many
  * processes map it, and stays.
  */
-#ifndef CLI_UNWIND_STORE_H
-#define CLI_UNWIND_STORE_H
+#ifndef RECORD_TABLE_STORE_H
+#define RECORD_TABLE_STORE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -33,24 +33,26 @@ struct stored_file {
 	uint32_t nloads, nparts;
 };
 
-struct unwind_store;
+struct record_table_store;
 
 /* The maps of programs.h by descriptor, which stay the caller's. 0 or a negative errno after a message. */
-struct unwind_store_maps {
+struct record_table_store_maps {
 	int index, rules, rows;
 };
-int unwind_store_open(struct unwind_store **out, const struct unwind_store_maps *maps);
-void unwind_store_close(struct unwind_store *s);
+int record_table_store_open(struct record_table_store **out,
+			    const struct record_table_store_maps *maps);
+void record_table_store_close(struct record_table_store *s);
 
 /*
  * The file open as fd, digested if it is new. NULL if it is no ELF file of this machine, or there is no memory. The
  * answer lives until the next call.
  */
-const struct stored_file *unwind_store_file(struct unwind_store *s, int fd);
+const struct stored_file *record_table_store_file(struct record_table_store *s, int fd);
 /* The same for a file that was digested before, by what stat(2) says of it: NULL too if it is new. */
 struct stat;
-const struct stored_file *unwind_store_known(const struct unwind_store *s, const struct stat *st);
+const struct stored_file *record_table_store_known(const struct record_table_store *s,
+						   const struct stat *st);
 /* The same for the vdso, whose image every process shares. */
-const struct stored_file *unwind_store_vdso(struct unwind_store *s);
+const struct stored_file *record_table_store_vdso(struct record_table_store *s);
 
 #endif

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the stacks of a recording to a report, and out. */
+/* From the stacks of a recording to a report: named, weighed, with what the reader is to know beside. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "system.h"
-#include "probe_frames.h"
-#include "profile.h"
+#include "own_frames.h"
+#include "recording.h"
 
-/* ---- names ------------------------------------------------------------------------------------------------ */
+/* ---- names */
+
+struct name_owner record_owner(const struct stack_record *r)
+{
+	return (struct name_owner){ .pid = (uint32_t)(r->pid_tgid >> 32),
+				    .time = r->time,
+				    .generation = r->start_time + r->exec_id };
+}
+
+bool record_comm_wanted(const struct recording *rec, const char *comm)
+{
+	return !rec->comm_glob || !fnmatch(rec->comm_glob, comm, 0);
+}
 
 static const uint64_t *user_frames(const struct stack_record *r)
 {
@@ -36,8 +48,8 @@ int record_prepare_kernel(struct recording *rec)
 			else
 				leaves[nleaves++] = stack->record->frames[i];
 	if (returns && leaves && n) {
-		sym_kernel_prepare(rec->session.kernel, leaves, nleaves, false);
-		sym_kernel_prepare(rec->session.kernel, returns, nreturns, true);
+		sym_kernel_prepare(rec->kernel, leaves, nleaves, false);
+		sym_kernel_prepare(rec->kernel, returns, nreturns, true);
 	}
 	n = returns && leaves;
 	free(returns);
@@ -61,7 +73,7 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 	size_t nkernel = kernel->kernel_bytes / 8;
 	struct name_owner owner = record_owner(r);
 	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
-	size_t ours = record_probe_frames(&rec->session, kernel->frames, nkernel);
+	size_t ours = record_own_frames(rec, kernel->frames, nkernel);
 	int err = record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
 				      ours ? NAMES_RETURN : NAMES_AT, ids);
 
@@ -70,7 +82,7 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 			names, &owner, user_frames(r), r->user_bytes / 8,
 			rec->profiler->at_return
 				? NAMES_RETURN
-				: record_names_entered(&rec->session, kernel->frames, nkernel),
+				: record_names_entered(rec, kernel->frames, nkernel),
 			ids);
 	return err;
 }
@@ -112,7 +124,7 @@ static int add_stacks(struct recording *rec, struct report *report)
 	int err = record_prepare_kernel(rec);
 
 	if (!err)
-		err = record_names_open(&names, &rec->session, report);
+		err = record_names_open(&names, rec, report);
 	if (!err && rec->profiler->samples)
 		err = rec->profiler->samples(rec, report, names);
 	while (!err && !rec->profiler->samples && (stack = record_stacks_next(rec->stacks, stack)))
@@ -121,9 +133,9 @@ static int add_stacks(struct recording *rec, struct report *report)
 	return err;
 }
 
-/* ---- what the reader is told beside ----------------------------------------------------------------------- */
+/* ---- what stands beside the stacks */
 
-static char *join_ids(const char *what, const struct id_list *list)
+static char *join_ids(const char *what, const struct record_ids *list)
 {
 	char *text = NULL;
 	size_t size;
@@ -155,7 +167,7 @@ static char *join_program(char **program)
 	return fclose(f) ? NULL : text;
 }
 
-static char *describe_target(const struct options *opt)
+static char *describe_target(const struct record_options *opt)
 {
 	if (opt->program)
 		return join_program(opt->program);
@@ -175,7 +187,7 @@ static char *describe_ends(struct recording *rec)
 	size_t size;
 	FILE *f;
 
-	if (!rec->session.feed)
+	if (!rec->tables)
 		return NULL;
 	while ((stack = record_stacks_next(rec->stacks, stack))) {
 		uint32_t end = stack->record->user_end;
@@ -220,8 +232,6 @@ static char *describe(struct recording *rec)
 
 int record_info(struct recording *rec, const char *note, struct record_info *out)
 {
-	const struct session *s = &rec->session;
-
 	*out = (struct record_info){ .target = describe_target(rec->opt) };
 	if (!out->target)
 		return -ENOMEM;
@@ -229,10 +239,10 @@ int record_info(struct recording *rec, const char *note, struct record_info *out
 		.command = rec->profiler->command,
 		.target = out->target,
 		.note = note,
-		.main_module = s->target.program,
+		.main_module = rec->target.program,
 		.kernel_build_id = record_kernel_build_id(out->build_id),
-		.start_ns = s->begin_ns + s->wall_offset,
-		.duration_ns = s->end_ns - s->begin_ns,
+		.start_ns = rec->begin_ns + rec->wall_offset,
+		.duration_ns = rec->end_ns - rec->begin_ns,
 	};
 	if (!uname(&out->name)) {
 		out->info.host = out->name.nodename;
@@ -248,85 +258,45 @@ void record_info_free(struct record_info *info)
 	free(info->target);
 }
 
-static int set_info(struct recording *rec, struct report *report, const char *note)
+/* ---- all together */
+
+static int fill(struct recording *rec, struct report *report)
 {
 	struct record_info info;
-	int err = record_info(rec, note, &info);
+	int err = add_stacks(rec, report);
 
+	if (err)
+		return err;
+	rec->note = describe(rec);
+	err = record_info(rec, rec->note, &info);
 	if (err)
 		return err;
 	err = report_set_info(report, &info.info);
 	record_info_free(&info);
+	if (!err)
+		err = record_ledger(rec, report_total(report, 0), &rec->ledger);
+	if (!err)
+		err = report_set_ledger(report, &rec->ledger.report);
+	if (!err)
+		report_set_cost(report, &rec->ledger.cost);
 	return err;
 }
 
-/* ---- all together ----------------------------------------------------------------------------------------- */
-
-/* Formats that print bare numbers show times in microseconds, as people are used to; but CPU time as it is. */
-static void choose_unit(struct recording *rec, const struct report_value_type *type)
-{
-	if (rec->profiler->micros && !strcmp(type->unit, "nanoseconds")) {
-		rec->output.show.divisor = 1000;
-		rec->output.show.unit = "us";
-	}
-}
-
-int record_choose_weight(struct recording *rec)
-{
-	size_t ntypes;
-	const struct report_value_type *types = rec->profiler->types(rec, &ntypes);
-	char names[128] = "";
-
-	if (!rec->opt->weight) {
-		rec->output.show.weight = rec->profiler->weight;
-		return 0;
-	}
-	for (unsigned int i = 0; i < ntypes; i++) {
-		if (!strcmp(rec->opt->weight, types[i].type)) {
-			rec->output.show.weight = i;
-			return 0;
-		}
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", types[i].type);
-	}
-	rec->output.unfit = true;
-	return rp_fail(-EINVAL, "no weight '%s': there are %s", rec->opt->weight, names);
-}
-
-int record_report(struct recording *rec)
+int record_report(struct recording *rec, struct report **out)
 {
 	size_t ntypes;
 	const struct report_value_type *types = rec->profiler->types(rec, &ntypes);
 	struct report *report = NULL;
-	struct record_ledger ledger;
-	char *note = NULL;
-	int err = record_choose_weight(rec);
+	int err = report_new(types, ntypes, &report);
 
-	if (err)
-		return err;
-	choose_unit(rec, &types[rec->output.show.weight]);
-	rec->output.show.color_by_label = rec->profiler->color_by_label;
-	rec->output.show.label_order = rec->profiler->label_order;
-	err = report_new(types, ntypes, &report);
 	if (!err)
-		err = add_stacks(rec, report);
-	note = describe(rec);
-	if (!err)
-		err = set_info(rec, report, note);
-	if (!err)
-		err = record_ledger(rec, report_total(report, 0), &ledger);
-	if (!err)
-		err = report_set_ledger(report, &ledger.report);
+		err = fill(rec, report);
 	if (err == -ENOMEM)
 		rp_log(RP_ERROR, "out of memory while naming %zu stacks",
 		       record_stacks_count(rec->stacks));
-	if (!err) {
-		report_set_cost(report, &ledger.cost);
-		err = output_report(&rec->output, rec->opt, report);
-	}
-	if (!err)
-		err = output_tell(&rec->output, rec->opt, note, &ledger.report, &ledger.cost);
-	report_free(report);
-	free(note);
+	if (err)
+		report_free(report);
+	else
+		*out = report;
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "probe_frames.h"
+#include "own_frames.h"
 
 /* Between a tracepoint and the first line of a program; by their beginnings. */
 static bool is_ours(const char *name)
@@ -24,13 +24,13 @@ static bool is_ours(const char *name)
 	return false;
 }
 
-size_t record_probe_frames(struct session *s, const uint64_t *addrs, size_t n)
+size_t record_own_frames(struct recording *rec, const uint64_t *addrs, size_t n)
 {
 	struct sym_frame f;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		sym_kernel_lookup(s->kernel, addrs[i], i > 0, &f);
+		sym_kernel_lookup(rec->kernel, addrs[i], i > 0, &f);
 		if (!is_ours(f.name))
 			break;
 	}

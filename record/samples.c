@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --samples: every record as it comes, named and printed at once. */
+/* Samples: every record as it comes, named and handed over at once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile.h"
+#include "recording.h"
 
 int record_samples_keep(struct recording *rec, const struct stack_record *record)
 {
@@ -28,12 +28,12 @@ int record_samples_keep(struct recording *rec, const struct stack_record *record
 	return 0;
 }
 
-static int print_one(struct recording *rec, const struct stack_record *r)
+static int hand_over(struct recording *rec, const struct stack_record *r)
 {
 	size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8;
 	struct name_frames frames = { 0 };
 	struct name_owner owner = record_owner(r);
-	struct report_event event = { .wall_ns = r->time + rec->session.wall_offset,
+	struct report_event event = { .wall_ns = r->time + rec->wall_offset,
 				      .mono_ns = r->time,
 				      .comm = r->comm,
 				      .event = rec->profiler->event ? rec->profiler->event(rec)
@@ -44,25 +44,21 @@ static int print_one(struct recording *rec, const struct stack_record *r)
 				      .value = r->value[0] };
 	int err;
 
-	err = record_names_stack(&rec->session, NULL, r->frames, nkernel, NAMES_AT, &frames);
+	err = record_names_stack(rec, NULL, r->frames, nkernel, NAMES_AT, &frames);
 	if (!err)
-		err = record_names_stack(&rec->session, &owner, r->frames + nkernel, nuser,
-					 record_names_entered(&rec->session, r->frames, nkernel),
-					 &frames);
-	if (err)
-		goto out;
+		err = record_names_stack(rec, &owner, r->frames + nkernel, nuser,
+					 record_names_entered(rec, r->frames, nkernel), &frames);
 	event.frames = frames.frame;
 	event.nframes = frames.n;
-	err = rec->opt->folded_samples
-		      ? report_write_event_folded(rec->output.stream, &event, &rec->output.show)
-		      : report_write_event(rec->output.stream, &event, &rec->output.show);
-	rec->printed++;
-out:
+	if (!err) {
+		err = rec->opt->sample(rec->opt->ctx, &event);
+		rec->handed_over++;
+	}
 	free(frames.frame);
 	return err;
 }
 
-int record_samples_print(struct recording *rec)
+int record_samples_hand_over(struct recording *rec)
 {
 	struct record_queue *q = &rec->queue;
 	int err = 0;
@@ -71,23 +67,25 @@ int record_samples_print(struct recording *rec)
 		if (!record_comm_wanted(rec, q->records[i]->comm))
 			rec->not_wanted++;
 		else if (!err)
-			err = print_one(rec, q->records[i]);
+			err = hand_over(rec, q->records[i]);
 		free(q->records[i]);
 	}
 	if (!err && q->n)
-		err = output_flush(&rec->output);
+		err = rec->opt->sample(rec->opt->ctx, NULL);
 	q->n = 0;
-	return output_failed(&rec->output, err);
+	return err;
 }
 
 int record_samples_end(struct recording *rec)
 {
-	struct record_ledger ledger;
-	int err = record_samples_print(rec);
+	int err = record_samples_hand_over(rec);
 
+	return err ? err : record_ledger(rec, rec->handed_over, &rec->ledger);
+}
+
+void record_samples_free(struct recording *rec)
+{
+	for (size_t i = 0; i < rec->queue.n; i++)
+		free(rec->queue.records[i]);
 	free(rec->queue.records);
-	rec->queue = (struct record_queue){ 0 };
-	if (!err)
-		err = record_ledger(rec, rec->printed, &ledger);
-	return err ? err : output_tell(&rec->output, rec->opt, NULL, &ledger.report, &ledger.cost);
 }

@@ -13,7 +13,7 @@
 #include "symbolize/proc.h"
 
 #include "base/clock.h"
-#include "unwind_feed.h"
+#include "tables.h"
 
 #define MAX_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
 
@@ -37,8 +37,8 @@ struct slice {
 	uint64_t left_ns; /* when it was given up */
 };
 
-struct unwind_feed {
-	struct unwind_store *store;
+struct record_tables {
+	struct record_table_store *store;
 	int procs_fd, ranges_fd;
 	uint64_t *changes;   /* of struct unwind_mappings, where the programs see it */
 	uint32_t used;	     /* of UNWIND_MAPPINGS */
@@ -55,7 +55,7 @@ struct unwind_feed {
 
 /* What a process is read into before it is published. */
 struct reading {
-	struct unwind_feed *feed;
+	struct record_tables *tables;
 	uint32_t pid, n;
 	uint64_t start[MAX_RANGES];
 	struct unwind_mapping range[MAX_RANGES];
@@ -70,41 +70,41 @@ static void *map_pages(size_t bytes, int flags, int fd)
 }
 
 /* The programs keep what they have found in unwind_procs: no longer. */
-static void procs_changed(struct unwind_feed *f)
+static void procs_changed(struct record_tables *f)
 {
 	__atomic_fetch_add(f->changes, 1, __ATOMIC_RELEASE);
 }
 
-int unwind_feed_open(struct unwind_feed **out, const struct unwind_feed_maps *maps)
+int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps)
 {
-	const struct unwind_store_maps store = { maps->index, maps->rules, maps->rows };
-	struct unwind_feed *f = calloc(1, sizeof(*f));
+	const struct record_table_store_maps store = { maps->index, maps->rules, maps->rows };
+	struct record_tables *f = calloc(1, sizeof(*f));
 	int err = -ENOMEM;
 
 	if (!f)
 		return -ENOMEM;
 	f->procs_fd = maps->procs;
-	f->ranges_fd = maps->ranges;
+	f->ranges_fd = maps->mappings;
 	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
 	f->slice_of_pid = map_pages(MAX_PIDS * sizeof(*f->slice_of_pid),
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (f->changes && f->slice_of_pid)
-		err = unwind_store_open(&f->store, &store);
+		err = record_table_store_open(&f->store, &store);
 	if (f->changes)
 		procs_changed(f); /* what the programs keep begins as 0, and is nobody's */
 	if (err) {
-		unwind_feed_close(f);
+		record_tables_close(f);
 		return err;
 	}
 	*out = f;
 	return 0;
 }
 
-void unwind_feed_close(struct unwind_feed *f)
+void record_tables_close(struct record_tables *f)
 {
 	if (!f)
 		return;
-	unwind_store_close(f->store);
+	record_table_store_close(f->store);
 	if (f->slice_of_pid)
 		munmap(f->slice_of_pid, MAX_PIDS * sizeof(*f->slice_of_pid));
 	if (f->changes)
@@ -197,13 +197,13 @@ static const struct stored_file *find_mapped(const struct reading *r, const stru
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	if (!stat(path, &st))
-		file = unwind_store_known(r->feed->store, &st);
+		file = record_table_store_known(r->tables->store, &st);
 	if (file)
 		return file;
 	fd = open_mapped(r, m, path);
 	if (fd < 0)
 		return NULL;
-	file = unwind_store_file(r->feed->store, fd);
+	file = record_table_store_file(r->tables->store, fd);
 	close(fd);
 	return file;
 }
@@ -221,7 +221,7 @@ static void add_file(struct reading *r, const struct sym_proc_map *m)
 
 static void add_vdso(struct reading *r, const struct sym_proc_map *m)
 {
-	const struct stored_file *file = unwind_store_vdso(r->feed->store);
+	const struct stored_file *file = record_table_store_vdso(r->tables->store);
 
 	if (file)
 		add_parts(r, file, m->start, m->end, m->start - file->loads[0].vaddr);
@@ -246,20 +246,20 @@ static int add_mapping(void *ctx, const struct sym_proc_map *m)
 
 /* ---- slices ----------------------------------------------------------------------------------------------- */
 
-static struct slice *slice_of(const struct unwind_feed *f, uint32_t pid)
+static struct slice *slice_of(const struct record_tables *f, uint32_t pid)
 {
 	uint32_t number = pid < MAX_PIDS ? f->slice_of_pid[pid] : 0;
 
 	return number ? &f->slices[number - 1] : NULL;
 }
 
-static void take_slice(struct unwind_feed *f, struct slice *slice, uint32_t pid)
+static void take_slice(struct record_tables *f, struct slice *slice, uint32_t pid)
 {
 	slice->pid = pid;
 	f->slice_of_pid[pid] = (uint32_t)(slice - f->slices) + 1;
 }
 
-static void give_up(struct unwind_feed *f, struct slice *slice)
+static void give_up(struct record_tables *f, struct slice *slice)
 {
 	f->slice_of_pid[slice->pid] = 0;
 	slice->pid = 0;
@@ -267,7 +267,7 @@ static void give_up(struct unwind_feed *f, struct slice *slice)
 }
 
 /* The smallest that was given up long enough ago and has room, but not twice too much. */
-static struct slice *used_slice(struct unwind_feed *f, uint32_t capacity)
+static struct slice *used_slice(struct record_tables *f, uint32_t capacity)
 {
 	uint64_t now = rp_monotonic_ns();
 	struct slice *best = NULL;
@@ -282,7 +282,7 @@ static struct slice *used_slice(struct unwind_feed *f, uint32_t capacity)
 	return best;
 }
 
-static struct slice *new_slice(struct unwind_feed *f, uint32_t capacity)
+static struct slice *new_slice(struct record_tables *f, uint32_t capacity)
 {
 	if (capacity > UNWIND_MAPPINGS - f->used)
 		return NULL;
@@ -300,7 +300,7 @@ static struct slice *new_slice(struct unwind_feed *f, uint32_t capacity)
 	return &f->slices[f->nslices++];
 }
 
-static int write_slice(struct unwind_feed *f, const struct slice *slice, struct reading *r)
+static int write_slice(struct record_tables *f, const struct slice *slice, struct reading *r)
 {
 	static struct unwind_mapping
 		nobodys[MAX_RANGES]; /* never written; const would lie in the file */
@@ -318,7 +318,7 @@ static int write_slice(struct unwind_feed *f, const struct slice *slice, struct 
 	return err ? err : rp_map_write(f->ranges_fd, ranges_at, r->range, bytes);
 }
 
-static void publish(struct unwind_feed *f, struct reading *r)
+static void publish(struct record_tables *f, struct reading *r)
 {
 	uint32_t capacity = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
 	struct slice *old, *slice = used_slice(f, capacity);
@@ -349,36 +349,36 @@ static void publish(struct unwind_feed *f, struct reading *r)
 
 /* ---- processes -------------------------------------------------------------------------------------------- */
 
-void unwind_feed_process(struct unwind_feed *f, uint32_t pid)
+void record_tables_publish(struct record_tables *f, uint32_t pid)
 {
 	static struct reading r; /* too large for the stack */
 
-	r.feed = f;
+	r.tables = f;
 	r.pid = pid;
 	r.n = 0;
 	if (pid < MAX_PIDS && !sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
 		publish(f, &r);
 }
 
-void unwind_feed_expect(struct unwind_feed *f, const char *path)
+void record_tables_expect(struct record_tables *f, const char *path)
 {
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 
-	unwind_feed_process(f, (uint32_t)getpid());
+	record_tables_publish(f, (uint32_t)getpid());
 	if (fd < 0)
 		return; /* whoever executes it will say so */
-	unwind_store_file(f->store, fd);
+	record_table_store_file(f->store, fd);
 	close(fd);
 }
 
-void unwind_feed_changed(struct unwind_feed *f, uint32_t pid)
+void record_tables_changed(struct record_tables *f, uint32_t pid)
 {
 	if (slice_of(f, pid) || rp_id_set_has(&f->young, pid))
 		rp_id_set_add(&f->changed, pid);
 }
 
 /* The program unwind_exec has left word in the map if it is somebody that matters. */
-void unwind_feed_executed(struct unwind_feed *f, uint32_t pid)
+void record_tables_executed(struct record_tables *f, uint32_t pid)
 {
 	struct unwind_proc proc;
 
@@ -389,19 +389,19 @@ void unwind_feed_executed(struct unwind_feed *f, uint32_t pid)
 	f->young_until = rp_monotonic_ns() + YOUTH_NS;
 }
 
-uint64_t unwind_feed_hurry(struct unwind_feed *f)
+uint64_t record_tables_urgent(struct record_tables *f)
 {
 	if (f->young.used && rp_monotonic_ns() >= f->young_until)
 		rp_id_set_free(&f->young);
 	return f->young.used ? YOUNG_LOOK_NS : UINT64_MAX;
 }
 
-void unwind_feed_lost(struct unwind_feed *f, uint32_t pid)
+void record_tables_lost(struct record_tables *f, uint32_t pid)
 {
 	rp_id_set_add(&f->changed, pid);
 }
 
-void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
+void record_tables_ended(struct record_tables *f, uint32_t pid)
 {
 	struct slice *slice = slice_of(f, pid);
 
@@ -412,12 +412,12 @@ void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
 	give_up(f, slice);
 }
 
-void unwind_feed_refresh(struct unwind_feed *f)
+void record_tables_refresh(struct record_tables *f)
 {
 	if (!f->changed.used)
 		return;
 	for (size_t i = 0; i < f->changed.nslots; i++)
 		if (f->changed.slots[i])
-			unwind_feed_process(f, (uint32_t)f->changed.slots[i]);
+			record_tables_publish(f, (uint32_t)f->changed.slots[i]);
 	rp_id_set_free(&f->changed);
 }

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A command that records, from its options to its exit status. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dry_run.h"
+#include "run.h"
+
+/* ---- while it records */
+
+static void show_progress(void *ctx, double seconds, uint64_t stacks, bool last)
+{
+	static bool shown;
+
+	(void)ctx;
+	if (!last) {
+		fprintf(stderr, "\r\033[Krecording: %.0f s, %llu stacks; Ctrl-C ends", seconds,
+			(unsigned long long)stacks);
+		shown = true;
+	} else if (shown) {
+		fputs("\r\033[K", stderr);
+	}
+	fflush(stderr);
+}
+
+static int print_sample(void *ctx, const struct report_event *event)
+{
+	struct run *run = ctx;
+	struct output *out = &run->output;
+	int err;
+
+	if (!event)
+		return output_flush(out);
+	err = run->opt->folded_samples ? report_write_event_folded(out->stream, event, &out->show)
+				       : report_write_event(out->stream, event, &out->show);
+	return output_failed(out, err);
+}
+
+/* ---- what it shows */
+
+/* Formats that print bare numbers show times in microseconds, as people are used to; but CPU time as it is. */
+static void choose_unit(struct run *run, const struct report_value_type *type)
+{
+	if (run->rec.profiler->micros && !strcmp(type->unit, "nanoseconds")) {
+		run->output.show.divisor = 1000;
+		run->output.show.unit = "us";
+	}
+}
+
+/* Which value the options want shown. 0, or -EINVAL after a message: bad usage. */
+static int choose_weight(struct run *run)
+{
+	const struct record_profiler *profiler = run->rec.profiler;
+	const char *wanted = run->opt->weight;
+	const struct report_value_type *types;
+	char names[128] = "";
+	size_t ntypes;
+
+	if (!profiler->types)
+		return 0;
+	types = profiler->types(&run->rec, &ntypes);
+	run->output.show.weight = profiler->weight;
+	for (unsigned int i = 0; wanted && i < ntypes; i++) {
+		if (!strcmp(wanted, types[i].type)) {
+			run->output.show.weight = i;
+			wanted = NULL;
+		} else {
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 i ? ", " : "", types[i].type);
+		}
+	}
+	if (!wanted) {
+		choose_unit(run, &types[run->output.show.weight]);
+		return 0;
+	}
+	run->output.unfit = true;
+	return rp_fail(-EINVAL, "no weight '%s': there are %s", wanted, names);
+}
+
+int run_tell(struct recording *rec, const char *note, const struct record_ledger *ledger)
+{
+	return output_tell(output_of(rec), options_of(rec), note, &ledger->report, &ledger->cost);
+}
+
+int run_report(struct recording *rec)
+{
+	struct run *run = run_of(rec);
+	struct report *report;
+	int err = record_report(rec, &report);
+
+	if (err)
+		return err;
+	run->output.show.color_by_label = rec->profiler->color_by_label;
+	run->output.show.label_order = rec->profiler->label_order;
+	err = output_report(&run->output, run->opt, report);
+	if (!err)
+		err = run_tell(rec, rec->note, &rec->ledger);
+	report_free(report);
+	return err;
+}
+
+static int report(struct run *run)
+{
+	struct recording *rec = &run->rec;
+	int err;
+
+	if (!run->opt->record.samples)
+		return rec->profiler->report ? rec->profiler->report(rec) : run_report(rec);
+	err = record_samples_end(rec);
+	return err ? err : run_tell(rec, NULL, &rec->ledger);
+}
+
+/* ---- from the beginning to the end */
+
+/* What waits for the target to run, such as probes in its files, is not tried. */
+static int dry_run(struct recording *rec, struct dry_run *out)
+{
+	struct report_info info = { 0 };
+	int err = record_open(rec);
+
+	if (!err && rec->profiler->start)
+		err = rec->profiler->start(rec);
+	if (!err && rec->profiler->describe)
+		rec->profiler->describe(rec, &info);
+	snprintf(out->event, sizeof(out->event), "%s", info.event ? info.event : "");
+	for (size_t i = 0; i < rec->nprograms; i++)
+		dry_run_note(out, rec->code[i]);
+	out->err = err;
+	record_close(rec);
+	return err ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int record(struct run *run)
+{
+	int err = output_open(&run->output, run->opt, run->rec.profiler->output);
+
+	if (!err)
+		err = record_open(&run->rec);
+	if (!err)
+		err = choose_weight(run); /* before anybody waits for the end */
+	if (!err && run->opt->record.samples)
+		err = output_empty(&run->output);
+	if (!err)
+		err = record_run(&run->rec);
+	return err;
+}
+
+static int exit_status(struct run *run, int err)
+{
+	if (!err)
+		return record_finish(&run->rec);
+	if (err == -EINTR && run->rec.caught)
+		return EXIT_SIGNAL + run->rec.caught;
+	if (err == -EPIPE)
+		return EXIT_SIGNAL + SIGPIPE;
+	return run->output.unfit ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int run_profiler(const struct record_profiler *profiler, const struct options *opt, void *ctx)
+{
+	const bool quiet = opt->verbosity < 0 || opt->record.samples || !isatty(STDERR_FILENO);
+	struct record_options options = opt->record;
+	struct run run = { .opt = opt };
+	int err, status;
+
+	options.signals = true;
+	options.sample = print_sample;
+	options.progress = quiet ? NULL : show_progress;
+	options.ctx = &run;
+	options.lines_in_names = options.lines && output_merges_by_name(opt->format);
+	record_init(&run.rec, profiler, &options, ctx);
+	if (opt->dry_run)
+		return dry_run(&run.rec, opt->dry_run);
+	err = record(&run);
+	if (!err)
+		err = report(&run);
+	err = output_close(&run.output, err);
+	status = exit_status(&run, err);
+	record_close(&run.rec);
+	return status;
+}

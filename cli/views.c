@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "views.h"
+
+/* ---- histograms ------------------------------------------------------------------------------------------- */
+
+int hists_part(struct recording *rec, struct report_hists *set)
+{
+	int err = output_begin(output_of(rec));
+
+	output_of(rec)->show.part = true;
+	if (!err)
+		err = output_failed(output_of(rec),
+				    options_of(rec)->format->write_hists(
+					    set, output_of(rec)->stream, &output_of(rec)->show));
+	output_of(rec)->show.part = false;
+	report_hists_clear(set);
+	return err;
+}
+
+int hists_end(struct recording *rec, uint64_t kept, struct report_hists *set)
+{
+	struct record_ledger ledger;
+	int err = record_ledger(rec, kept, &ledger);
+
+	if (!err)
+		err = report_hists_set_ledger(set, &ledger.report);
+	if (!err && rec->opt->interval) /* the parts of a series are in the file already */
+		err = output_begin(output_of(rec));
+	if (err)
+		return err;
+	report_hists_set_cost(set, &ledger.cost);
+	err = rec->opt->interval
+		      ? output_failed(output_of(rec),
+				      options_of(rec)->format->write_hists(
+					      set, output_of(rec)->stream, &output_of(rec)->show))
+		      : output_hists(output_of(rec), options_of(rec), set);
+	return err ? err : run_tell(rec, NULL, &ledger);
+}
+
+int hists_report(struct recording *rec, struct report_hists *set)
+{
+	struct record_info info;
+	int err = record_info(rec, NULL, &info);
+
+	if (err)
+		return err;
+	err = report_hists_set_info(set, &info.info);
+	record_info_free(&info);
+	return err ? err : hists_end(rec, 0, set);
+}
+
+int hist_merge(struct report_hist *hist, const struct asm_map *map, const void *value,
+	       unsigned int nslots)
+{
+	size_t stride = rp_map_cpu_stride(map);
+	int err = 0;
+
+	for (int cpu = 0; !err && cpu < rp_cpus_possible(); cpu++) {
+		const struct asm_hist *h =
+			(const void *)((const char *)value + (size_t)cpu * stride);
+		const struct report_hist_counts counts = { .sum = h->sum,
+							   .not_least = h->not_least,
+							   .greatest = h->greatest,
+							   .slots = h->slots,
+							   .nslots = nslots };
+
+		err = report_hist_merge(hist, &counts);
+	}
+	return err;
+}
+
+/* ---- a grid ----------------------------------------------------------------------------------------------- */
+
+int grid_part(struct recording *rec, struct report_grid *grid)
+{
+	int err = output_begin(output_of(rec));
+
+	output_of(rec)->show.part = true;
+	if (!err)
+		err = output_failed(output_of(rec),
+				    options_of(rec)->format->write_grid(
+					    grid, output_of(rec)->stream, &output_of(rec)->show));
+	output_of(rec)->show.part = false;
+	report_grid_clear(grid);
+	return err;
+}
+
+int grid_ledger(struct recording *rec, uint64_t kept, struct report_grid *grid,
+		struct record_ledger *ledger)
+{
+	int err = record_ledger(rec, kept, ledger);
+
+	if (!err)
+		err = report_grid_set_ledger(grid, &ledger->report);
+	if (!err)
+		report_grid_set_cost(grid, &ledger->cost);
+	return err;
+}
+
+int grid_end(struct recording *rec, uint64_t kept, struct report_grid *grid)
+{
+	struct record_ledger ledger;
+	int err = grid_ledger(rec, kept, grid, &ledger);
+
+	if (!err && rec->opt->interval)
+		err = output_begin(output_of(rec));
+	if (err)
+		return err;
+	err = rec->opt->interval
+		      ? output_failed(output_of(rec),
+				      options_of(rec)->format->write_grid(
+					      grid, output_of(rec)->stream, &output_of(rec)->show))
+		      : output_grid(output_of(rec), options_of(rec), grid);
+	return err ? err : run_tell(rec, NULL, &ledger);
+}
+
+int grid_report(struct recording *rec, struct report_grid *grid)
+{
+	struct record_info info;
+	int err = record_info(rec, NULL, &info);
+
+	if (err)
+		return err;
+	err = report_grid_set_info(grid, &info.info);
+	record_info_free(&info);
+	return err ? err : grid_end(rec, 0, grid);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the options to the configuration of the programs: what to look at, how stacks are walked, how deep. */
+#include <linux/bpf_perf_event.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "recording.h"
+#include "system.h"
+
+#define DEFAULT_MAX_STACK 256
+
+static uint32_t wanted_frames(const struct record_options *opt)
+{
+	return opt->max_stack ? opt->max_stack : DEFAULT_MAX_STACK;
+}
+
+/* The kernel's own walk has a limit, and room for more would only be walked by the verifier. */
+static uint32_t kernel_walk_bytes(const struct record_options *opt)
+{
+	char text[32];
+	unsigned long limit = 127;
+
+	if (rp_read_small_file("/proc/sys/kernel/perf_event_max_stack", text, sizeof(text)) > 0)
+		limit = strtoul(text, NULL, 10);
+	if (opt->max_stack > limit)
+		rp_log(RP_WARN,
+		       "kernel.perf_event_max_stack allows %lu frames: stacks of the kernel end there",
+		       limit);
+	return 8 * (wanted_frames(opt) < limit ? wanted_frames(opt) : (uint32_t)limit);
+}
+
+/* Kernels before 5.17 walk by tables too, with limits. */
+static void choose_walk(const struct recording *rec, struct program_config *c)
+{
+	const bool regs = rp_has(RP_HAS_TASK_REGS) && rp_has(RP_HAS_KERNEL_BTF);
+
+	if (rec->opt->kernel_only || rec->opt->call_graph == RECORD_CALL_GRAPH_FP)
+		return;
+	c->own_regs = !regs;
+	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
+	c->eh = regs || rec->profiler->has_regs;
+	if (!c->eh)
+		rp_log(RP_WARN,
+		       "no unwinding by tables here, which needs Linux 5.15 with BTF: user stacks by frame pointers");
+	else if (c->own_regs)
+		rp_log(RP_WARN,
+		       "stacks of system calls go by frame pointers: Linux 5.15 with BTF shows their registers");
+	if (c->eh && c->bounded)
+		rp_log(RP_INFO, "before Linux 5.17 user stacks end after %d frames",
+		       UNWIND_BOUNDED_FRAMES);
+}
+
+static void choose_stacks(const struct recording *rec, struct program_config *c)
+{
+	const struct record_options *opt = rec->opt;
+
+	choose_walk(rec, c);
+	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
+	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
+	c->user_frames = c->user_bytes / 8;
+	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
+	/* riscv64's context does not tell: what says so lies behind the registers that it shows. */
+	c->user_code = rec->profiler->has_regs &&
+		       UNWIND_MODE_REG < offsetof(struct bpf_perf_event_data, sample_period);
+}
+
+/* The first pid namespace of all (include/linux/proc_ns.h: PROC_PID_INIT_INO). */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+/* Where the pids that we see are not the machine's, the program has to count as we do. */
+static void look_at_namespace(const struct record_options *opt, struct program_config *c)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_PID_NAMESPACE)
+		return;
+	c->ns_device = st.st_dev;
+	c->ns_inode = st.st_ino;
+	rp_log(RP_INFO, "inside a pid namespace: only its own processes are seen");
+	if (opt->program)
+		rp_log(RP_WARN,
+		       "inside a pid namespace the children of the program are not followed");
+}
+
+int record_configure(struct recording *rec)
+{
+	const struct record_options *opt = rec->opt;
+	struct program_config *c = &rec->config;
+	int err = 0;
+
+	if (!rec->profiler->no_stacks)
+		choose_stacks(rec, c);
+	c->by_pid = opt->pids.n || opt->program;
+	c->by_tid = opt->tids.n != 0;
+	c->each = opt->samples;
+	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
+	if (opt->cgroup)
+		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);
+	if (opt->comm && asm_comm_filter(opt->comm, &c->comm))
+		rec->comm_glob = opt->comm;
+	look_at_namespace(opt, c);
+	c->filtering = c->ns_inode || c->by_pid || c->by_tid || c->cgroup_id || c->comm.mask[0];
+	if (!err && rec->profiler->configure)
+		err = rec->profiler->configure(rec);
+	c->both_bytes = c->user_bytes + c->kernel_bytes;
+	return err;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ledger: every event is kept, filtered or lost, by cause. And what the recording has cost. */
+#include <string.h>
+
+#include "recording.h"
+#include "system.h"
+
+static void bpf_cost(struct recording *rec, struct report_cost *cost)
+{
+	if (rec->stats < 0)
+		return;
+	for (size_t i = 0; i < rec->nprograms; i++) {
+		struct rp_prog_stats stats;
+
+		if (rp_prog_stats(rec->program[i], &stats))
+			continue;
+		cost->bpf_ns += stats.run_time_ns;
+		cost->bpf_runs += stats.run_cnt;
+	}
+}
+
+void record_ledger_add(struct record_ledger *b, const char *name, uint64_t count,
+		       enum report_fate fate)
+{
+	b->lines[b->report.nlines++] = (struct report_ledger_line){ name, count, fate };
+}
+
+/* The profiler's own struct of counters begins with these. */
+union counters {
+	struct program_stats common;
+	uint64_t capacity[64];
+};
+
+int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
+{
+	union counters stats = { 0 };
+	int err = record_stacks_stats(rec->stacks, &stats);
+
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	*b = (struct record_ledger){ 0 };
+	b->report = (struct report_ledger){ .fired = stats.common.fired,
+					    .kept = kept,
+					    .lines = b->lines };
+	record_ledger_add(b, "idle", stats.common.idle, REPORT_FILTERED);
+	record_ledger_add(b, "not asked for", stats.common.filtered + rec->not_wanted,
+			  REPORT_FILTERED);
+	record_ledger_add(b, "ring full", stats.common.ring_full, REPORT_LOST);
+	record_ledger_add(b, "busy", stats.common.busy, REPORT_LOST);
+	if (stats.common.uncounted)
+		rp_log(RP_INFO,
+		       "%llu stacks found no room in the map and came through the ring each time",
+		       (unsigned long long)stats.common.uncounted);
+	if (stats.common.ring_full * 100 > stats.common.fired) /* seldom: told in the ledger */
+		rp_log(RP_WARN,
+		       "%llu of %llu are lost: stacks never seen before came faster than they could be read",
+		       (unsigned long long)stats.common.ring_full,
+		       (unsigned long long)stats.common.fired);
+	if (stats.common.unfollowed)
+		rp_log(RP_WARN, "%llu children were not followed: more than %d processes at once",
+		       (unsigned long long)stats.common.unfollowed, RECORD_FOLLOWED);
+	if (rec->profiler->ledger)
+		err = rec->profiler->ledger(rec, kept, b);
+	record_own_cost(&b->cost);
+	bpf_cost(rec, &b->cost);
+	return err;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A recording is opened: its target, the symbolizer, the side-band, maps and programs; and closed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "recording.h"
+
+/*
+ * The symbolizer holds every file that gave a name. Only after the program to be profiled has been forked, which is
+ * to find the limits as they were.
+ */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int use_debuginfod(struct recording *rec)
+{
+	int err = sym_user_use_debuginfod(rec->user);
+
+	switch (err) {
+	case -EDESTADDRREQ:
+		return rp_fail(err, "--debuginfod: DEBUGINFOD_URLS names no server (sudo drops it: "
+				    "sudo --preserve-env=DEBUGINFOD_URLS)");
+	case -ELIBACC:
+		return rp_fail(err, "--debuginfod: libdebuginfod.so.1 cannot be loaded; Debian and "
+				    "Ubuntu have it in the package libdebuginfod1");
+	case -ENOSYS:
+		return rp_fail(err,
+			       "--debuginfod: this rawprof is a static program, which can load "
+			       "no library; use the other one, or debuginfod-find");
+	}
+	return err;
+}
+
+/* Names that nobody had are no fault; servers that cannot be asked are, and files that cannot be read. */
+static void report_debug_files(const struct recording *rec)
+{
+	struct sym_debuginfod_stats stats;
+	const char *path;
+	size_t n;
+
+	if (!rec->user)
+		return;
+	n = sym_user_unreadable_source(rec->user, &path);
+	if (n)
+		rp_log(RP_WARN,
+		       "no source lines of %s%s: the debug data is damaged, or packed as this libdw cannot "
+		       "read it (zstd needs elfutils 0.189)",
+		       path, n > 1 ? " and others" : "");
+	stats = sym_user_debuginfod_stats(rec->user);
+	if (stats.asked)
+		rp_log(stats.error ? RP_WARN : RP_INFO,
+		       "debuginfod: %u files asked for, %u found%s%s", stats.asked, stats.found,
+		       stats.error ? "; the last error: " : "",
+		       stats.error ? strerror(-stats.error) : "");
+}
+
+static int open_symbolizer(struct recording *rec)
+{
+	const struct sym_kernel_source source = record_ksym_source(&rec->ksym);
+	int err = sym_kernel_open(&rec->kernel, &source);
+
+	if (!err)
+		err = sym_user_open(&rec->user, NULL);
+	if (!err && rec->opt->debuginfod)
+		err = use_debuginfod(rec);
+	return err ? err : sym_demangler_open(&rec->demangler);
+}
+
+static int open_sideband(struct recording *rec)
+{
+	/*
+	 * No build ids: as long as one event asks for them, the kernel (6.18 too) says of the mmap records of all
+	 * other events that they have one, and a perf that records at the same time stumbles over its own data.
+	 */
+	const struct rp_side_options side = { .build_ids = false };
+
+	return rp_sideband_open(&side, &rec->side);
+}
+
+/* ---- maps and programs */
+
+/* The ring grows with the number of CPUs that fill it. */
+static uint32_t ring_bytes(const struct record_profiler *profiler)
+{
+	uint32_t bytes = (1 << 19) * (profiler->ring_factor ? profiler->ring_factor : 1);
+	int cpus = rp_cpus_possible();
+
+	for (int covered = 2; covered < cpus && bytes < 1u << 26; covered *= 2)
+		bytes *= 2;
+	return bytes;
+}
+
+static int on_record(void *ctx, const struct stack_record *record)
+{
+	uint32_t pid = (uint32_t)(record->pid_tgid >> 32);
+	struct recording *rec = ctx;
+
+	rec->seen++;
+	record_saw(rec, pid, (uint32_t)(record->start_time + record->exec_id));
+	if (record->user_end == UNWIND_NO_MAPPING || record->user_end == STACK_NO_TABLE) {
+		record_had_no_tables(rec, pid);
+		rec->no_tables = true;
+	}
+	return rec->opt->samples ? record_samples_keep(rec, record) : 0;
+}
+
+static int open_stacks(struct recording *rec)
+{
+	const struct record_options *opt = rec->opt;
+	const struct stacks_options options = { .maps = rec->profiler->maps,
+						.nmaps = rec->profiler->nmaps,
+						.config = &rec->config,
+						.nids = opt->program ? RECORD_FOLLOWED
+								     : opt->pids.n + opt->tids.n,
+						.ring_bytes = ring_bytes(rec->profiler) };
+
+	return record_stacks_open(&options, on_record, rec, &rec->stacks);
+}
+
+/* What the walker needs beside the program: which process maps which tables. */
+static int open_tables(struct recording *rec)
+{
+	const struct record_tables_maps maps = {
+		.procs = record_stacks_map(rec->stacks, STACK_MAP_PROCS),
+		.mappings = record_stacks_map(rec->stacks, STACK_MAP_MAPPINGS),
+		.index = record_stacks_map(rec->stacks, STACK_MAP_INDEX),
+		.rules = record_stacks_map(rec->stacks, STACK_MAP_RULES),
+		.rows = record_stacks_map(rec->stacks, STACK_MAP_ROWS)
+	};
+	int err = record_tables_open(&rec->tables, &maps);
+
+	if (!err && rp_has(RP_HAS_TP_BTF) && !rec->config.ns_inode)
+		err = record_follow_mappings(rec);
+
+	if (!err && rec->opt->program)
+		record_tables_expect(rec->tables, rec->target.program);
+	for (uint32_t i = 0; !err && i < rec->opt->pids.n; i++)
+		record_tables_publish(rec->tables, rec->opt->pids.id[i]);
+	return err;
+}
+
+static int add_targets(struct recording *rec)
+{
+	const struct record_options *opt = rec->opt;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < opt->pids.n; i++)
+		err = record_stacks_add_id(rec->stacks, STACK_MAP_PIDS, opt->pids.id[i]);
+	for (uint32_t i = 0; !err && i < opt->tids.n; i++)
+		err = record_stacks_add_id(rec->stacks, STACK_MAP_TIDS, opt->tids.id[i]);
+	if (!err && opt->program)
+		err = record_stacks_add_id(rec->stacks, STACK_MAP_PIDS,
+					   (uint32_t)rec->target.child);
+	return err;
+}
+
+static int open_programs(struct recording *rec)
+{
+	int err = open_stacks(rec);
+
+	if (!err && rec->config.eh)
+		err = open_tables(rec);
+	if (!err)
+		err = add_targets(rec);
+	if (!err && rec->opt->program && !rec->config.ns_inode)
+		err = record_follow_children(rec);
+	if (!err)
+		err = rec->profiler->attach(rec);
+	rp_btf_kernel_release();
+	return err;
+}
+
+/* ---- all together */
+
+void record_init(struct recording *rec, const struct record_profiler *profiler,
+		 const struct record_options *opt, void *ctx)
+{
+	*rec = (struct recording){ .profiler = profiler, .ctx = ctx, .opt = opt };
+	rec->signals = rec->wake = rec->stats = -1;
+	rec->target.gate = rec->target.exec_error = -1;
+	record_ksym_init(&rec->ksym);
+}
+
+int record_open(struct recording *rec)
+{
+	int err;
+
+	rec->wall_offset = rp_wall_offset_ns();
+	if (rec->profiler->ctx_size) {
+		rec->ctx = calloc(1, rec->profiler->ctx_size);
+		if (!rec->ctx)
+			return -ENOMEM;
+	}
+	rec->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = rec->wake < 0 ? rp_fail(-errno, "eventfd: %s", strerror(errno))
+			    : record_target_open(&rec->target, rec->opt);
+	raise_file_limit();
+	if (!err)
+		err = record_take_signals(rec);
+	if (!err)
+		err = open_symbolizer(rec);
+	if (!err)
+		err = open_sideband(rec);
+	if (err)
+		return err;
+	rec->stats = rp_stats_enable();
+	err = record_configure(rec);
+	return err ? err : open_programs(rec);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void record_close(struct recording *rec)
+{
+	record_detach(rec);
+	rp_fds_close(rec->program, rec->nprograms);
+	if (rec->profiler->close)
+		rec->profiler->close(rec);
+	record_tables_close(rec->tables);
+	record_target_close(&rec->target);
+	record_release_signals(rec);
+	rp_sideband_close(rec->side);
+	report_debug_files(rec);
+	sym_user_close(rec->user);
+	sym_kernel_close(rec->kernel);
+	sym_demangler_close(rec->demangler);
+	record_ksym_close(&rec->ksym);
+	close_fd(rec->stats);
+	close_fd(rec->wake);
+	record_processes_free(rec);
+	record_samples_free(rec);
+	record_stacks_close(rec->stacks);
+	free(rec->note);
+	if (rec->profiler->ctx_size)
+		free(rec->ctx);
+}
+
+int record_finish(struct recording *rec)
+{
+	return record_target_finish(&rec->target);
+}
+
+int record_new(const struct record_profiler *profiler, const struct record_options *opt,
+	       struct recording **out)
+{
+	struct recording *rec = malloc(sizeof(*rec));
+	int err;
+
+	if (!rec)
+		return -ENOMEM;
+	record_init(rec, profiler, opt, NULL);
+	err = record_open(rec);
+	if (err)
+		record_free(rec);
+	else
+		*out = rec;
+	return err;
+}
+
+void record_free(struct recording *rec)
+{
+	if (rec)
+		record_close(rec);
+	free(rec);
+}

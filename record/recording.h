@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recording from the inside, for those who say what is recorded: the commands of cli/, and cpu.c here.
+ *
+ *	record_open	the target, the symbolizer, the maps, the programs (open.c, config.c, attach.c)
+ *	record_run	lets the target go; drains until time, a signal or the target's end (run.c, process.c)
+ *	record_report	names the stacks, weighs them as the profiler says (report.c, ledger.c)
+ *	record_close
+ *
+ * A profiler is a struct record_profiler: its maps, what it attaches, and what a stack is worth.
+ */
+#ifndef RECORD_RECORDING_H
+#define RECORD_RECORDING_H
+
+#include <sys/utsname.h>
+
+#include <rawprof/loader.h>
+#include <rawprof/record.h>
+#include <rawprof/symbolize.h>
+
+#include "base/id_set.h"
+#include "ksym.h"
+#include "names.h"
+#include "programs/shared/profile.h"
+#include "tables.h"
+#include "target.h"
+
+/* The ledger of a recording, while it is being written. */
+#define RECORD_LEDGER_LINES 20
+struct record_ledger {
+	struct report_ledger_line lines[RECORD_LEDGER_LINES];
+	struct report_ledger report;
+	struct report_cost cost;
+};
+void record_ledger_add(struct record_ledger *l, const char *name, uint64_t count,
+		       enum report_fate fate);
+
+/* What comes out of a recording. */
+enum record_output { RECORD_STACKS, RECORD_HISTS, RECORD_GRID };
+
+/* What makes one profiler different from another. All are called with the recording. */
+struct record_profiler {
+	const char *command;
+	const struct asm_map *maps; /* STACK_MAP_LIST and its own */
+	size_t nmaps;
+	size_t ctx_size; /* of what it keeps in rec->ctx, zeroed at the beginning; 0: ctx is the caller's */
+	/* The ring is so many times as large as samples need: a power of two; 0: once. */
+	unsigned int ring_factor;
+
+	bool no_stacks; /* its programs take none */
+	bool has_regs;	/* its programs' context is a perf event's, which has registers */
+	bool at_return; /* user stacks begin with a return address */
+	bool often; /* drains ten times a second: prints as it comes, or follows what is mapped */
+
+	/* How it is shown: which value, unless another is asked for; */
+	unsigned int weight;
+	bool micros; /* times in microseconds where there is but a number; */
+	/* a label that tells what a stack's weight was, and its values in order: struct report_options. */
+	const char *color_by_label;
+	const char *const *label_order;
+	enum record_output output;
+	/* Shows it otherwise than as stacks, where the options say so; NULL: as stacks. */
+	int (*report)(struct recording *rec);
+
+	/* May change rec->config, before the maps are made. NULL: nothing to change. */
+	int (*configure)(struct recording *rec);
+	/* Loads and attaches its programs; what fires must wait for start, or not matter before. */
+	int (*attach)(struct recording *rec);
+	/* Events on, just before the target runs; may be NULL. */
+	int (*start)(struct recording *rec);
+	/* Events off, before the last drain; NULL: links are closed. */
+	int (*stop)(struct recording *rec);
+	/* Stacks came whose walk had no tables, which have been read since. NULL: they are as they are. */
+	int (*walk_again)(struct recording *rec);
+	int (*tick)(struct recording *rec);	/* once a second; may be NULL */
+	int (*interval)(struct recording *rec); /* every --interval, after a drain; may be NULL */
+	int (*drain)(struct recording *rec);	/* takes what is in rings of its own; may be NULL */
+	/* The program is being loaded, see record_target_start_watched(); may be NULL. */
+	int (*loaded)(struct recording *rec, pid_t pid);
+	/* A process has mapped code, a moment ago; may be NULL. */
+	int (*mapped)(struct recording *rec, const struct rp_side_event *e);
+	/* When all has been drained and before any of it is shown: what else the maps tell. May be NULL. */
+	int (*collect)(struct recording *rec);
+	/* Releases what it opened; may be NULL. */
+	void (*close)(struct recording *rec);
+
+	/* Value types, from the first: what the stacks are weighed by. They may depend on the event. */
+	const struct report_value_type *(*types)(const struct recording *rec, size_t *n);
+	/* From the weights of the kernel to values of these types; false: not to be shown. NULL: as they are. */
+	bool (*values)(const struct recording *rec, const struct stack *stack, uint64_t *values);
+	/* Adds everything to the report by itself; NULL: each stack is a sample, with what decorate adds. */
+	int (*samples)(struct recording *rec, struct report *report, struct names *names);
+	/* Labels and frames of its own (a state, a lock); may be NULL. */
+	int (*decorate)(struct recording *rec, const struct stack *stack,
+			struct report_sample *sample);
+	/* The event that one record is about, for --samples; NULL: "samples". */
+	const char *(*event)(const struct recording *rec);
+	/* Event, rate, period: what the reader sees beside. May be NULL. */
+	void (*describe)(struct recording *rec, struct report_info *info);
+	/* A line of how well the recording went, malloc'd; NULL: nothing to say. May be NULL. */
+	char *(*note)(struct recording *rec);
+	/* Adds lines to the ledger; kept is the sum of the first value. NULL: kept is what the report holds. */
+	int (*ledger)(struct recording *rec, uint64_t kept, struct record_ledger *l);
+};
+
+#define RECORD_PROGRAMS 24
+
+struct recording {
+	const struct record_profiler *profiler;
+	void *ctx; /* the profiler's */
+	const struct record_options *opt;
+	struct target target;
+	struct sym_user *user;
+	struct sym_kernel *kernel;
+	struct sym_demangler *demangler;
+	struct ksym ksym;
+	struct rp_sideband *side;
+	struct program_config config;
+	struct stacks *stacks;
+	struct record_tables
+		*tables;       /* of the unwinder; NULL: stacks are walked by frame pointers */
+	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
+
+	/* Programs that run, for their cost, and what holds them; closed with the recording. */
+	int program[RECORD_PROGRAMS];
+	const struct asm_program *code[RECORD_PROGRAMS];
+	size_t nprograms;
+	struct rp_link *link[RECORD_PROGRAMS];
+	size_t nlinks;
+	int stats; /* holds BPF_ENABLE_STATS on; negative: not to be had */
+
+	/* processes (process.c) */
+	struct id_set known;   /* whose mappings are known: seen being made, or read */
+	struct id_set family;  /* the program that was started, and all its descendants */
+	struct id_set met;     /* that a sample was taken of, by generation; */
+	struct id_set sampled; /*   their process ids alone; */
+	struct id_set fresh;   /*   those that were met since the last drain */
+	size_t max_events;     /* to remember, before processes that ended are forgotten */
+	unsigned int rereads;  /* of mappings since the last tick: a walk had no tables */
+	bool no_tables;	       /* records of such walks have come since the last drain */
+
+	/* time (run.c) */
+	bool begun;		   /* what processes map is of interest from then on */
+	int signals;		   /* signalfd; -1 */
+	int wake;		   /* eventfd of record_stop() */
+	int caught;		   /* the signal that ended the recording, 0 */
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t busy_ns;	   /* of all CPUs, between the two */
+	uint64_t wall_offset;	   /* to add to get nanoseconds since 1970 */
+
+	uint64_t seen;	     /* records so far */
+	uint64_t not_wanted; /* by comm_glob */
+
+	/* samples: records that wait until their processes are known */
+	struct record_queue {
+		struct stack_record **records;
+		size_t n, capacity;
+	} queue;
+	uint64_t handed_over;
+
+	/* what record_report() has found out beside the report */
+	char *note; /* how well it went; NULL: nothing to say */
+	struct record_ledger ledger;
+};
+
+/* A recording that is not open: from here on it may be closed. */
+void record_init(struct recording *rec, const struct record_profiler *profiler,
+		 const struct record_options *opt, void *ctx);
+/* All below: 0 or a negative errno after a message. */
+int record_open(struct recording *rec);
+void record_close(struct recording *rec);
+
+/* ---- attach.c */
+
+/* Loads a program with the maps of the recording; config begins with rec->config. Its descriptor, the recording's. */
+int record_load(struct recording *rec, const struct asm_program *program, const void *config);
+/* Keeps a link until the events are to stop. */
+int record_hold(struct recording *rec, struct rp_link *link);
+/* Both for a BTF raw tracepoint program. */
+int record_attach(struct recording *rec, const struct asm_program *program, const void *config);
+void record_detach(struct recording *rec);
+/* Programs that follow the children of the target, and the mappings of processes. */
+int record_follow_children(struct recording *rec);
+int record_follow_mappings(struct recording *rec);
+
+/* ---- config.c */
+
+/* At most so many processes of a program that was started are followed at a time. */
+#define RECORD_FOLLOWED 16384
+
+int record_configure(struct recording *rec);
+
+/* ---- process.c */
+
+/*
+ * A sample of this process was met, which executes its generation-th program: the next drain sees to it that it can
+ * be named after its end.
+ */
+void record_saw(struct recording *rec, uint32_t pid, uint64_t generation);
+/* Is this process the program that was started, or one of its descendants, also if it has ended? */
+bool record_follows(const struct recording *rec, uint32_t pid);
+/* A walk in this process had no tables: it has made executable what was not. */
+void record_had_no_tables(struct recording *rec, uint32_t pid);
+/* Takes what the kernel has: samples first, then what processes did. */
+int record_drain(struct recording *rec);
+/* Forgets processes that ended, when there are many of them. */
+int record_forget_ended(struct recording *rec);
+/* The last of what processes did, once the events are stopped; then everything can be named. */
+int record_settle(struct recording *rec);
+void record_processes_free(struct recording *rec);
+
+/* ---- run.c: SIGINT, SIGTERM and SIGHUP, if the options say so, come through rec->signals */
+
+int record_take_signals(struct recording *rec);
+void record_release_signals(struct recording *rec);
+
+/* ---- samples.c: keeps a record; hands over those that wait, named; the last of them */
+
+int record_samples_keep(struct recording *rec, const struct stack_record *record);
+int record_samples_hand_over(struct recording *rec);
+int record_samples_end(struct recording *rec);
+void record_samples_free(struct recording *rec);
+
+/* ---- report.c, ledger.c */
+
+struct name_owner record_owner(const struct stack_record *record);
+/* False: --comm has a pattern that it does not match. */
+bool record_comm_wanted(const struct recording *rec, const char *comm);
+/* The record that has the kernel's side of a stack: itself, or one that was made when it was still all there. */
+const struct stack_record *record_kernel_record(const struct recording *rec,
+						const struct stack_record *record);
+/* Adds the frames of a stack, leaf first: of the kernel, then of the program. */
+int record_frames(struct recording *rec, struct names *names, const struct stack_record *record,
+		  struct name_ids *ids);
+/* Looks up the kernel's frames of all stacks, so that sym_kernel_lookup() knows them. -ENOMEM. */
+int record_prepare_kernel(struct recording *rec);
+/* The lines that all profilers have, the profiler's own, and the cost. */
+int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *l);
+
+/* What was recorded, of what, when; note: a line of how well it went, or NULL. What it says lives as long as *out. */
+struct record_info {
+	struct report_info info;
+	char *target;
+	char build_id[41];
+	struct utsname name;
+};
+int record_info(struct recording *rec, const char *note, struct record_info *out);
+void record_info_free(struct record_info *info);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The time of a recording: it begins when the target goes, drains what comes, and ends by time, signal or target. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "recording.h"
+#include "system.h"
+
+/* ---- signals */
+
+static void signal_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+int record_take_signals(struct recording *rec)
+{
+	sigset_t set;
+
+	if (!rec->opt->signals)
+		return 0;
+	signal_set(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return rec->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static int caught_signal(struct recording *rec)
+{
+	struct signalfd_siginfo info;
+
+	if (read(rec->signals, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	return (int)info.ssi_signo;
+}
+
+void record_release_signals(struct recording *rec)
+{
+	sigset_t set;
+
+	if (rec->signals < 0)
+		return;
+	while (caught_signal(rec)) /* what came twice within a moment meant the same */
+		;
+	close(rec->signals);
+	rec->signals = -1;
+	signal_set(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void record_stop(struct recording *rec)
+{
+	const uint64_t one = 1;
+
+	if (write(rec->wake, &one, sizeof(one)) < 0)
+		return; /* it is set already */
+}
+
+/* ---- waiting */
+
+/* How a wait can end. */
+enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TARGET };
+
+static bool all_ended(const struct pollfd *fds, uint32_t n)
+{
+	uint32_t ended = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		ended += fds[i].fd < 0;
+	return n && ended == n;
+}
+
+/* What comes next, CLOCK_MONOTONIC, ns; UINT64_MAX: never. */
+struct deadlines {
+	uint64_t tick, step;  /* looks at what changes, so often; */
+	uint64_t part, pause; /* a part of a series */
+	uint64_t end;
+};
+
+static uint64_t earliest(const struct deadlines *d)
+{
+	uint64_t first = d->tick < d->part ? d->tick : d->part;
+
+	return first < d->end ? first : d->end;
+}
+
+/* Until something wakes us, but no longer than max_ns. */
+static int wait_until(const struct recording *rec, struct pollfd *fds, uint64_t then,
+		      uint64_t max_ns)
+{
+	const uint64_t now = rp_monotonic_ns();
+	uint64_t left = then > now ? then - now : 0;
+	struct timespec t;
+
+	left = left < max_ns ? left : max_ns;
+	t = (struct timespec){ .tv_sec = (time_t)(left / NS_PER_SECOND),
+			       .tv_nsec = (long)(left % NS_PER_SECOND) };
+	if (ppoll(fds, WAKE_TARGET + rec->target.npidfds, &t, NULL) < 0 && errno != EINTR)
+		return rp_fail(-errno, "poll: %s", strerror(errno));
+	return 0;
+}
+
+static bool is_over(struct recording *rec, struct pollfd *fds, uint64_t now, uint64_t end)
+{
+	struct pollfd *target = fds + WAKE_TARGET;
+
+	if (fds[WAKE_SIGNAL].revents)
+		rec->caught = caught_signal(rec);
+	for (uint32_t i = 0; i < rec->target.npidfds; i++)
+		if (target[i].revents)
+			target[i].fd = -1;
+	return now >= end || rec->caught || fds[WAKE_STOP].revents ||
+	       all_ended(target, rec->target.npidfds);
+}
+
+static void show_progress(struct recording *rec, bool last)
+{
+	if (rec->opt->progress)
+		rec->opt->progress(rec->opt->ctx,
+				   (double)(rp_monotonic_ns() - rec->begin_ns) / NS_PER_SECOND,
+				   rec->seen, last);
+}
+
+static int tick(struct recording *rec)
+{
+	int err = 0;
+
+	show_progress(rec, false);
+	rec->rereads = 0;
+	rec->wall_offset = rp_wall_offset_ns();
+	rp_sideband_hotplug(rec->side);
+	if (rec->profiler->tick)
+		err = rec->profiler->tick(rec);
+	return err ? err : record_forget_ended(rec);
+}
+
+/* What is due by now. */
+static int keep_deadlines(struct recording *rec, struct deadlines *d, uint64_t now)
+{
+	int err = 0;
+
+	if (now >= d->tick) {
+		d->tick = now + d->step;
+		err = tick(rec);
+	}
+	if (!err && now >= d->part) {
+		d->part += d->pause * ((now - d->part) / d->pause + 1);
+		err = record_drain(rec);
+		if (!err)
+			err = rec->profiler->interval(rec);
+	}
+	return err;
+}
+
+static struct deadlines first_deadlines(const struct recording *rec, bool often)
+{
+	struct deadlines d = { .step = often ? NS_PER_SECOND / 10 : NS_PER_SECOND,
+			       .part = UINT64_MAX,
+			       .end = UINT64_MAX };
+
+	d.tick = rec->begin_ns + d.step;
+	if (rec->profiler->interval)
+		d.pause = (uint64_t)(rec->opt->interval * NS_PER_SECOND);
+	if (d.pause)
+		d.part = rec->begin_ns + d.pause;
+	if (rec->opt->duration)
+		d.end = rec->begin_ns + (uint64_t)(rec->opt->duration * NS_PER_SECOND);
+	return d;
+}
+
+/*
+ * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is little to
+ * do; what is printed as it comes is looked for ten times a second.
+ */
+static int wait_and_drain(struct recording *rec, struct pollfd *fds)
+{
+	const bool often = rec->opt->samples || rec->profiler->often;
+	struct deadlines d = first_deadlines(rec, often);
+
+	for (;;) {
+		uint64_t urgent = rec->tables ? record_tables_urgent(rec->tables) : UINT64_MAX;
+		int err = wait_until(rec, fds, earliest(&d), urgent);
+		uint64_t now = rp_monotonic_ns();
+
+		if (err || is_over(rec, fds, now, d.end))
+			return err;
+		if (fds[WAKE_STACKS].revents || fds[WAKE_SIDEBAND].revents || often ||
+		    urgent != UINT64_MAX)
+			err = record_drain(rec);
+		if (!err)
+			err = keep_deadlines(rec, &d, now);
+		if (err < 0)
+			return err;
+	}
+}
+
+/* ---- from the beginning to the end */
+
+static int on_loaded(void *ctx, pid_t pid)
+{
+	struct recording *rec = ctx;
+
+	if (rec->tables) /* before any of it runs, so that no walk comes too early */
+		record_tables_publish(rec->tables, (uint32_t)pid);
+	return rec->profiler->loaded(rec, pid);
+}
+
+static int start(struct recording *rec)
+{
+	int err = rec->profiler->start ? rec->profiler->start(rec) : 0;
+
+	if (!err && rec->profiler->loaded)
+		err = record_target_start_watched(&rec->target, rec->opt, on_loaded, rec);
+	else if (!err)
+		err = record_target_start(&rec->target, rec->opt);
+	if (!err)
+		rp_log(RP_INFO, "recording");
+	return err;
+}
+
+static struct pollfd *poll_list(const struct recording *rec)
+{
+	uint32_t n = WAKE_TARGET + rec->target.npidfds;
+	struct pollfd *fds = calloc(n, sizeof(*fds));
+
+	if (!fds)
+		return NULL;
+	fds[WAKE_SIGNAL].fd = rec->signals;
+	fds[WAKE_STOP].fd = rec->wake;
+	fds[WAKE_STACKS].fd = record_stacks_map(rec->stacks, STACK_MAP_EVENTS);
+	fds[WAKE_SIDEBAND].fd = rp_sideband_fd(rec->side);
+	for (uint32_t i = 0; i < rec->target.npidfds; i++)
+		fds[WAKE_TARGET + i].fd = rec->target.pidfd[i];
+	for (uint32_t i = 0; i < n; i++)
+		fds[i].events = POLLIN;
+	return fds;
+}
+
+/* -EINTR when a signal came before it began. A second signal, once it is over, does what it always does. */
+static int run(struct recording *rec)
+{
+	struct pollfd *fds = poll_list(rec);
+	int err;
+
+	if (!fds)
+		return -ENOMEM;
+	rec->begun = true;
+	rec->caught = caught_signal(rec);
+	rec->begin_ns = rp_monotonic_ns();
+	rec->busy_ns = record_busy_ns();
+	err = rec->caught ? -EINTR : start(rec);
+	if (!err)
+		err = wait_and_drain(rec, fds);
+	rec->end_ns = rp_monotonic_ns();
+	rec->busy_ns = record_busy_ns() - rec->busy_ns;
+	show_progress(rec, true);
+	record_release_signals(rec);
+	free(fds);
+	return err;
+}
+
+int record_run(struct recording *rec)
+{
+	int err = run(rec);
+
+	if (!err && rec->profiler->stop)
+		err = rec->profiler->stop(rec);
+	if (!err) {
+		record_detach(rec);
+		rp_quiesce();
+		err = record_stacks_finish(rec->stacks);
+	}
+	if (!err)
+		err = record_settle(rec);
+	if (!err && rec->profiler->collect)
+		err = rec->profiler->collect(rec);
+	return err;
+}
