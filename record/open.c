@@ -230,7 +230,7 @@ void record_close(struct recording *rec)
 {
 	record_detach(rec);
 	rp_fds_close(rec->program, rec->nprograms);
-	if (rec->profiler->close)
+	if (rec->profiler->close && rec->ctx)
 		rec->profiler->close(rec);
 	record_tables_close(rec->tables);
 	record_target_close(&rec->target);
