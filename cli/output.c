@@ -85,7 +85,7 @@ int output_failed(struct output *out, int err)
 	return err;
 }
 
-/* A print that failed keeps its bytes in the buffer, but not its reason: the next try has it again. */
+/* A print that failed keeps its bytes in the buffer, but not its reason: the next try has it. */
 int output_flush(struct output *out)
 {
 	errno = 0;
@@ -111,7 +111,7 @@ int output_begin(struct output *out)
 
 int output_report(struct output *out, const struct options *opt, const struct report *report)
 {
-	/* Only now: until there is something to write, the old contents are worth more than none. */
+	/* Only now: until there is something to write, the old contents are worth more. */
 	int err = output_empty(out);
 
 	return err ? err : output_failed(out, opt->format->write(report, out->stream, &out->show));

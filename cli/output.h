@@ -18,12 +18,14 @@ struct output {
 /* Not every format is fit for everything. */
 
 /*
- * Opens the file, without emptying it yet, or takes standard output; finds out what the terminal can show.
- * 0 or a negative errno after a message: a directory that cannot be written, a binary format on a terminal.
+ * Opens the file, without emptying it yet, or takes standard output; finds out what the terminal
+ * can show.
+ * 0 or a negative errno after a message: a directory that cannot be written, a binary format on
+ * a terminal.
  */
 int output_open(struct output *out, const struct options *opt, enum record_output kind);
 
-/* The format makes one of frames of the same name, and has no place for their lines but the name. */
+/* Frames of the same name are one in this format, which has no place for lines but the name. */
 bool output_merges_by_name(const struct report_format *format);
 
 /* Throws away what the file held before. 0 or a negative errno after a message. */
@@ -32,14 +34,14 @@ int output_empty(struct output *out);
 int output_begin(struct output *out);
 
 /*
- * Says, once, that it cannot be written, and why: err, a negative errno, which is returned. 0 and -EPIPE are nothing to
- * tell.
+ * Says, once, that it cannot be written, and why: err, a negative errno, which is returned. 0 and
+ * -EPIPE are nothing to tell.
  */
 int output_failed(struct output *out, int err);
 /* What was printed has arrived: 0, or a negative errno as output_failed(). */
 int output_flush(struct output *out);
 
-/* Writes the report as the options say. 0; -EPIPE when the reader has gone, silently; else after a message. */
+/* Writes the report as the options say. 0; -EPIPE, silently; else an errno after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);
 
 /* The same for histograms and for grids. */
@@ -47,13 +49,13 @@ int output_hists(struct output *out, const struct options *opt, const struct rep
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid);
 
 /*
- * Tells standard error what a format without room for it cannot: that a file was written, a note (or NULL), the ledger, the cost.
- * Nothing with -q.
+ * Tells standard error what a format without room for it cannot: that a file was written, a note
+ * (or NULL), the ledger, the cost. Nothing with -q.
  */
 int output_tell(const struct output *out, const struct options *opt, const char *note,
 		const struct report_ledger *ledger, const struct report_cost *cost);
 
-/* Closes, and says so if what was written did not arrive. Returns err, or the first error of its own. */
+/* Closes; says so if what was written did not arrive. Returns err, or its own first error. */
 int output_close(struct output *out, int err);
 
 #endif

@@ -41,7 +41,9 @@ static int print_sample(void *ctx, const struct report_event *event)
 
 /* ---- what it shows */
 
-/* Formats that print bare numbers show times in microseconds, as people are used to; but CPU time as it is. */
+/*
+ * Formats that print bare numbers show times in us, as people are used to; but CPU time as it is.
+ */
 static void choose_unit(struct run *run, const struct report_value_type *type)
 {
 	if (run->rec.profiler->micros && !strcmp(type->unit, "nanoseconds")) {

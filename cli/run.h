@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A command that records: the recording (record/), with the options as they were given and what it writes to. The
- * profilers of cli/ get at these two by way of their recording.
+ * A command that records: the recording (record/), with the options as they were given and what it
+ * writes to. The profilers of cli/ get at these two by way of their recording.
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "views.h"
 
-/* ---- histograms ------------------------------------------------------------------------------------------- */
+/* ---- histograms */
 
 int hists_part(struct recording *rec, struct report_hists *set)
 {
@@ -69,7 +69,7 @@ int hist_merge(struct report_hist *hist, const struct asm_map *map, const void *
 	return err;
 }
 
-/* ---- a grid ----------------------------------------------------------------------------------------------- */
+/* ---- a grid */
 
 int grid_part(struct recording *rec, struct report_grid *grid)
 {

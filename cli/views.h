@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a profiler shows in place of stacks, histograms or a grid: with what was recorded and the ledger, and out. The
- * caller has filled it, and frees it. All return 0 or a negative errno.
+ * What a profiler shows in place of stacks, histograms or a grid: with what was recorded and the
+ * ledger, and out. The caller has filled it, and frees it. All return 0 or a negative errno.
  */
 #ifndef CLI_VIEWS_H
 #define CLI_VIEWS_H
@@ -19,14 +19,14 @@ int grid_report(struct recording *rec, struct report_grid *grid);
 int hists_part(struct recording *rec, struct report_hists *set);
 int grid_part(struct recording *rec, struct report_grid *grid);
 
-/* The end, of a series too: the ledger, in which kept were kept, the last of the output, what it cost. */
+/* The end, of a series too: the ledger (kept: events kept), the last output, the cost. */
 int hists_end(struct recording *rec, uint64_t kept, struct report_hists *set);
 int grid_end(struct recording *rec, uint64_t kept, struct report_grid *grid);
 /* The ledger alone. */
 int grid_ledger(struct recording *rec, uint64_t kept, struct report_grid *grid,
 		struct record_ledger *ledger);
 
-/* Adds a value of a per-CPU map, of which each CPU's begins with a struct asm_hist of so many slots. */
+/* Adds a value of a per-CPU map: each CPU's begins with a struct asm_hist of nslots slots. */
 int hist_merge(struct report_hist *hist, const struct asm_map *map, const void *value,
 	       unsigned int nslots);
 

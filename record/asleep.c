@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The iterator that visits threads which sleep since before the recording began. */
 #include <rawprof/loader.h>
 
 #include "asleep.h"

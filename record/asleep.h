@@ -8,8 +8,9 @@
 #include "recording.h"
 
 /*
- * Loads the iterator with the maps of the profile; config is the profiler's own. *program: its descriptor, the
- * profile's, or -1 where the kernel has none, which is said. 0 or a negative errno after a message.
+ * Loads the iterator with the maps of the profile; config is the profiler's own. *program: its
+ * descriptor, the profile's, or -1 where the kernel has none, which is said. 0 or a negative errno
+ * after a message.
  */
 int record_asleep_load(struct recording *rec, const struct sched_config *config, int *program);
 /* Visits all threads once. Nothing to do for program -1. */

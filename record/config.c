@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the options to the configuration of the programs: what to look at, how stacks are walked, how deep. */
+/* From the options to the configuration of the programs: the target, and how stacks are walked. */
 #include <linux/bpf_perf_event.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ static uint32_t kernel_walk_bytes(const struct record_options *opt)
 		limit = strtoul(text, NULL, 10);
 	if (opt->max_stack > limit)
 		rp_log(RP_WARN,
-		       "kernel.perf_event_max_stack allows %lu frames: stacks of the kernel end there",
+		       "kernel.perf_event_max_stack allows %lu frames: kernel stacks end there",
 		       limit);
 	return 8 * (wanted_frames(opt) < limit ? wanted_frames(opt) : (uint32_t)limit);
 }
@@ -41,11 +41,11 @@ static void choose_walk(const struct recording *rec, struct program_config *c)
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
 	c->eh = regs || rec->profiler->has_regs;
 	if (!c->eh)
-		rp_log(RP_WARN,
-		       "no unwinding by tables here, which needs Linux 5.15 with BTF: user stacks by frame pointers");
+		rp_log(RP_WARN, "no unwinding by tables here, which needs Linux 5.15 with BTF: "
+				"user stacks by frame pointers");
 	else if (c->own_regs)
-		rp_log(RP_WARN,
-		       "stacks of system calls go by frame pointers: Linux 5.15 with BTF shows their registers");
+		rp_log(RP_WARN, "stacks of system calls go by frame pointers: "
+				"Linux 5.15 with BTF shows their registers");
 	if (c->eh && c->bounded)
 		rp_log(RP_INFO, "before Linux 5.17 user stacks end after %d frames",
 		       UNWIND_BOUNDED_FRAMES);

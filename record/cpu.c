@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CPU time: opens the events that sample, and says what a sample is worth. In the kernel: programs/cpu.c. */
+/*
+ * CPU time: opens the events that sample, and says what a sample is worth. Program: programs/cpu.c.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,8 +70,8 @@ static bool is_clock(const char *event)
 }
 
 /*
- * CPU time where the event can tell it: a clock counts nanoseconds itself; cycles are sampled so many times a
- * second. Anything else is worth what it counts.
+ * CPU time where the event can tell it: a clock counts nanoseconds itself; cycles are sampled so
+ * many times a second. Anything else is worth what it counts.
  */
 static bool worth_time(const struct recording *rec)
 {
@@ -103,8 +105,8 @@ static bool values(const struct recording *rec, const struct stack *stack, uint6
 /* ---- what stands beside the stacks */
 
 /*
- * Samples a second of CPU time, 0 where it cannot be told: an idle CPU has no cycles and may have no clock ticks.
- * The kernel counts in hundredths of a second, so little work is no measure.
+ * Samples a second of CPU time, 0 where it cannot be told: an idle CPU has no cycles and may have
+ * no clock ticks. The kernel counts in hundredths of a second, so little work is no measure.
  */
 static double achieved_rate(struct recording *rec)
 {
@@ -118,8 +120,8 @@ static double achieved_rate(struct recording *rec)
 }
 
 /*
- * The ledger is about runs of the program. The kernel skips it while another BPF program, or a change of a BPF map,
- * is at work on that CPU, and stops events that fire too often.
+ * The ledger is about runs of the program. The kernel skips it while another BPF program, or a
+ * change of a BPF map, is at work on that CPU, and stops events that fire too often.
  */
 static void describe(struct recording *rec, struct report_info *info)
 {
@@ -128,7 +130,8 @@ static void describe(struct recording *rec, struct report_info *info)
 
 	if (rate > 0 && rate < 0.9 * (double)cpu->freq)
 		rp_log(RP_WARN,
-		       "%.0f samples a second of CPU time instead of %.0f: the kernel skipped or throttled them",
+		       "%.0f samples a second of CPU time instead of %.0f: "
+		       "the kernel skipped or throttled them",
 		       rate, (double)cpu->freq);
 	info->event = event_name(rec);
 	info->period_type = cpu->freq ? (struct report_value_type){ "cpu", "nanoseconds" }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Which frames of a kernel stack belong to an interrupt, by its entry functions' names. */
 #include <string.h>
 
 #include "interrupt.h"
 
-/* x86 (arch/x86/include/asm/idtentry.h), arm64 (kernel/entry-common.c, kernel/entry.S), riscv (kernel/traps.c). */
+/* arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry-common.c, arch/riscv/kernel/traps.c. */
 bool record_interrupt_begins(const char *name)
 {
 	static const char *const functions[] = { "asm_common_interrupt",

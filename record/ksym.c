@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of kernel addresses by the kernel itself: a program that prints them, run on request. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

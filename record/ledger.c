@@ -51,9 +51,9 @@ int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 		rp_log(RP_INFO,
 		       "%llu stacks found no room in the map and came through the ring each time",
 		       (unsigned long long)stats.common.uncounted);
-	if (stats.common.ring_full * 100 > stats.common.fired) /* seldom: told in the ledger */
+	if (stats.common.ring_full * 100 > stats.common.fired) /* few: the ledger says it */
 		rp_log(RP_WARN,
-		       "%llu of %llu are lost: stacks never seen before came faster than they could be read",
+		       "%llu of %llu are lost: new stacks came faster than they could be read",
 		       (unsigned long long)stats.common.ring_full,
 		       (unsigned long long)stats.common.fired);
 	if (stats.common.unfollowed)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* From addresses to frames of a report: each address of a mapping is looked up once. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,9 @@
 #include "recording.h"
 
 /*
- * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A process may map one
- * file after another at the same address, so what was mapped belongs to the key. A slot is empty while its address is
+ * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A
+ * process may map one file after another at the same address, so what was mapped belongs to the
+ * key. A slot is empty while its address is
  * 0. The frames of one are names.ids.id[first] and the count - 1 behind it.
  */
 struct slot {
@@ -23,8 +25,8 @@ struct slot {
 };
 
 /*
- * The most frames that a stack has with inlined ones in it: so many are always left for the addresses themselves, of
- * which both sides of a stack have at most 1023 each.
+ * The most frames that a stack has with inlined ones in it: so many are always left for the
+ * addresses themselves, of which both sides of a stack have at most 1023 each.
  */
 #define INLINED_ROOM (REPORT_MAX_STACK - 2 * 1023 - SYM_INLINE_MAX)
 
@@ -113,7 +115,7 @@ static const char *readable(const struct recording *rec, const char *name)
 	return !name || rec->opt->keep_mangled ? name : sym_demangle(rec->demangler, name);
 }
 
-/* What is in the source at @f; *whole is the frame of the address, which gets its line. Returns how many more. */
+/* What is in the source at f; *whole, the address's frame, gets its line. Returns how many more. */
 static size_t add_source(const struct recording *rec, const struct sym_frame *f,
 			 struct report_frame *whole, struct report_frame *inlined)
 {
@@ -175,8 +177,9 @@ enum names_first record_names_entered(struct recording *rec, const uint64_t *ker
 }
 
 /*
- * A system call may leave for another place than it came from: a signal handler, what a handler interrupted, the start
- * of a program. There is no system call before that. Where the code is not to be had it is taken for the usual case.
+ * A system call may leave for another place than it came from: a signal handler, what a handler
+ * interrupted, the start of a program. There is no system call before that. Where the code is not
+ * to be had it is taken for the usual case.
  */
 static bool is_after_syscall(const struct recording *rec, const struct sym_frame *f)
 {

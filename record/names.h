@@ -9,7 +9,7 @@
 
 struct recording;
 
-/* Whose addresses they are: the same pid may have been another program before. time: CLOCK_MONOTONIC, ns. */
+/* The process of addresses; its pid may have been another's before. time: CLOCK_MONOTONIC, ns. */
 struct name_owner {
 	uint32_t pid;
 	uint64_t time;
@@ -22,8 +22,9 @@ int record_names_open(struct names **out, struct recording *rec, struct report *
 void record_names_close(struct names *names);
 
 /*
- * Frames, or ids of frames in a report, leaf first. An address gives one; with --inline one more for each function
- * that was inlined there, innermost first, before the one that contains it. Zeroed: none. Freed by free().
+ * Frames, or ids of frames in a report, leaf first. An address gives one; with --inline one more
+ * for each function that was inlined there, innermost first, before the one that contains it.
+ * Zeroed: none. Freed by free().
  */
 struct name_frames {
 	struct report_frame *frame; /* strings live as long as the session */
@@ -40,26 +41,28 @@ enum names_first {
 	NAMES_RETURN, /* one too */
 	NAMES_AT,     /* where the CPU was */
 	/*
-	 * Where the process entered the kernel by a system call, the instruction behind it. If that call was the last
-	 * one of its function, the address is the next function's, which has nothing to do with it.
+	 * Where the process entered the kernel by a system call, the instruction behind it. If that
+	 * call was the last one of its function, the address is the next function's, which has
+	 * nothing to do with it.
 	 */
 	NAMES_SYSCALL,
 };
 
-/* NAMES_SYSCALL if the kernel's side of the stack, leaf first, begins with a system call, else NAMES_AT. */
+/* NAMES_SYSCALL if the kernel's frames, leaf first, end in a system call's entry, else NAMES_AT. */
 enum names_first record_names_entered(struct recording *rec, const uint64_t *kernel, size_t n);
 
 /* Adds the frames of n addresses. owner NULL: kernel addresses. -ENOMEM. */
 int record_names_stack(struct recording *rec, const struct name_owner *owner, const uint64_t *addrs,
 		       size_t n, enum names_first first, struct name_frames *out);
 
-/* The same as ids in the report. Each address is looked up once for all that was mapped there. -ENOMEM. */
+/* Adds the frames as ids in the report. Each address of a mapping is looked up once. -ENOMEM. */
 int record_names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
 			size_t n, enum names_first first, struct name_ids *out);
 
 /*
- * An address as a walk of a user stack wrote it: false if it is no return address although it is not the innermost,
- * because a signal interrupted the program there; *addr loses the mark that says so.
+ * An address as a walk of a user stack wrote it: false if it is no return address although it is
+ * not the innermost, because a signal interrupted the program there; *addr loses the mark that says
+ * so.
  */
 bool record_names_take_mark(const struct name_owner *owner, uint64_t *addr);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A recording is opened: its target, the symbolizer, the side-band, maps and programs; and closed. */
+/*
+ * Opens a recording: its target, the symbolizer, the side-band, maps and programs; and closes it.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,8 @@
 #include "recording.h"
 
 /*
- * The symbolizer holds every file that gave a name. Only after the program to be profiled has been forked, which is
- * to find the limits as they were.
+ * The symbolizer holds every file that gave a name. Only after the program to be profiled has been
+ * forked, which is to find the limits as they were.
  */
 static void raise_file_limit(void)
 {
@@ -43,7 +45,7 @@ static int use_debuginfod(struct recording *rec)
 	return err;
 }
 
-/* Names that nobody had are no fault; servers that cannot be asked are, and files that cannot be read. */
+/* A name that no server has is no fault; a server that fails is, and a file that cannot be read. */
 static void report_debug_files(const struct recording *rec)
 {
 	struct sym_debuginfod_stats stats;
@@ -55,8 +57,8 @@ static void report_debug_files(const struct recording *rec)
 	n = sym_user_unreadable_source(rec->user, &path);
 	if (n)
 		rp_log(RP_WARN,
-		       "no source lines of %s%s: the debug data is damaged, or packed as this libdw cannot "
-		       "read it (zstd needs elfutils 0.189)",
+		       "no source lines of %s%s: the debug data is damaged, or packed "
+		       "as this libdw cannot read it (zstd needs elfutils 0.189)",
 		       path, n > 1 ? " and others" : "");
 	stats = sym_user_debuginfod_stats(rec->user);
 	if (stats.asked)
@@ -81,8 +83,9 @@ static int open_symbolizer(struct recording *rec)
 static int open_sideband(struct recording *rec)
 {
 	/*
-	 * No build ids: as long as one event asks for them, the kernel (6.18 too) says of the mmap records of all
-	 * other events that they have one, and a perf that records at the same time stumbles over its own data.
+	 * No build ids: as long as one event asks for them, the kernel (6.18 too) says of the mmap
+	 * records of all other events that they have one, and a perf that records at the same time
+	 * stumbles over its own data.
 	 */
 	const struct rp_side_options side = { .build_ids = false };
 

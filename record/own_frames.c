@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Frames of a kernel stack that are the profiler's own doing, by their functions' names. */
 #include <string.h>
 
 #include "own_frames.h"

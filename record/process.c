@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What processes do while a recording goes on, from the side-band: they map code, execute programs, fork and end. The
- * symbolizer and the tables of the unwinder follow.
+ * What processes do while a recording goes on, from the side-band: they map code, execute programs,
+ * fork and end. The symbolizer and the tables of the unwinder follow.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static int on_fork(struct recording *rec, const struct rp_side_event *e)
 	return err;
 }
 
-/* Whether others live on after the main thread: the directory has a link for each thread, beside its own. */
+/* Whether threads outlive the main one: the directory has a link for each, beside its own three. */
 static bool has_threads(uint32_t pid)
 {
 	char path[64];
@@ -145,7 +145,7 @@ static int hold_fresh(struct recording *rec)
 	return err;
 }
 
-/* Code that has no place, garbage that looks like a stack: reading the mappings again does not always help. */
+/* Garbage that looks like a stack: reading the mappings again does not always help. */
 #define MAX_REREADS 100
 
 void record_had_no_tables(struct recording *rec, uint32_t pid)
@@ -163,7 +163,7 @@ static int drain_profiler(struct recording *rec)
 	return !err && rec->profiler->drain ? rec->profiler->drain(rec) : err;
 }
 
-/* Now the processes that were met are known: their samples can be named, their walks tried again. */
+/* The processes that were met are known now: samples can be named, walks tried again. */
 static int use_processes(struct recording *rec)
 {
 	int err = 0;
@@ -177,8 +177,8 @@ static int use_processes(struct recording *rec)
 }
 
 /*
- * Samples first, then the side-band: what a sample needs was written before it, so it is there by now. Order
- * does not matter to the symbolizer, which sorts.
+ * Samples first, then the side-band: what a sample needs was written before it, so it is there by
+ * now. Order does not matter to the symbolizer, which sorts.
  */
 int record_drain(struct recording *rec)
 {
@@ -207,8 +207,8 @@ static bool will_be_named(void *ctx, uint32_t pid)
 #define EVENTS_REMEMBERED 16384
 
 /*
- * Recordings may go on for days, and most processes live for milliseconds, without a sample. Before anything is
- * forgotten all that happened until then is read.
+ * Recordings may go on for days, and most processes live for milliseconds, without a sample. Before
+ * anything is forgotten all that happened until then is read.
  */
 int record_forget_ended(struct recording *rec)
 {

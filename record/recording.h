@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recording from the inside, for those who say what is recorded: the commands of cli/, and cpu.c here.
+ * A recording from the inside, for those who say what is recorded: the commands of cli/, and cpu.c
+ * here.
  *
- *	record_open	the target, the symbolizer, the maps, the programs (open.c, config.c, attach.c)
- *	record_run	lets the target go; drains until time, a signal or the target's end (run.c, process.c)
- *	record_report	names the stacks, weighs them as the profiler says (report.c, ledger.c)
+ *	record_open	the target, the symbolizer, maps, programs (open.c, config.c, attach.c)
+ *	record_run	lets the target go; drains until the end (run.c, process.c)
+ *	record_report	names and weighs the stacks (report.c, ledger.c)
  *	record_close
  *
  * A profiler is a struct record_profiler: its maps, what it attaches, and what a stack is worth.
@@ -43,7 +44,7 @@ struct record_profiler {
 	const char *command;
 	const struct asm_map *maps; /* STACK_MAP_LIST and its own */
 	size_t nmaps;
-	size_t ctx_size; /* of what it keeps in rec->ctx, zeroed at the beginning; 0: ctx is the caller's */
+	size_t ctx_size; /* of rec->ctx, zeroed at the beginning; 0: ctx is the caller's */
 	/* The ring is so many times as large as samples need: a power of two; 0: once. */
 	unsigned int ring_factor;
 
@@ -55,7 +56,7 @@ struct record_profiler {
 	/* How it is shown: which value, unless another is asked for; */
 	unsigned int weight;
 	bool micros; /* times in microseconds where there is but a number; */
-	/* a label that tells what a stack's weight was, and its values in order: struct report_options. */
+	/* a label that says what a weight was, and its values in order: struct report_options. */
 	const char *color_by_label;
 	const char *const *label_order;
 	enum record_output output;
@@ -70,7 +71,7 @@ struct record_profiler {
 	int (*start)(struct recording *rec);
 	/* Events off, before the last drain; NULL: links are closed. */
 	int (*stop)(struct recording *rec);
-	/* Stacks came whose walk had no tables, which have been read since. NULL: they are as they are. */
+	/* Walks had no tables, which have been read since. NULL: their stacks stay as they are. */
 	int (*walk_again)(struct recording *rec);
 	int (*tick)(struct recording *rec);	/* once a second; may be NULL */
 	int (*interval)(struct recording *rec); /* every --interval, after a drain; may be NULL */
@@ -79,16 +80,16 @@ struct record_profiler {
 	int (*loaded)(struct recording *rec, pid_t pid);
 	/* A process has mapped code, a moment ago; may be NULL. */
 	int (*mapped)(struct recording *rec, const struct rp_side_event *e);
-	/* When all has been drained and before any of it is shown: what else the maps tell. May be NULL. */
+	/* All has been drained, nothing is shown yet: what else the maps hold. May be NULL. */
 	int (*collect)(struct recording *rec);
 	/* Releases what it opened; may be NULL. */
 	void (*close)(struct recording *rec);
 
-	/* Value types, from the first: what the stacks are weighed by. They may depend on the event. */
+	/* Value types: what the stacks are weighed by. They may depend on the event. */
 	const struct report_value_type *(*types)(const struct recording *rec, size_t *n);
-	/* From the weights of the kernel to values of these types; false: not to be shown. NULL: as they are. */
+	/* From the kernel's weights to these values; false: not to be shown. NULL: as they are. */
 	bool (*values)(const struct recording *rec, const struct stack *stack, uint64_t *values);
-	/* Adds everything to the report by itself; NULL: each stack is a sample, with what decorate adds. */
+	/* Adds all samples by itself; NULL: each stack is a sample, with what decorate adds. */
 	int (*samples)(struct recording *rec, struct report *report, struct names *names);
 	/* Labels and frames of its own (a state, a lock); may be NULL. */
 	int (*decorate)(struct recording *rec, const struct stack *stack,
@@ -99,7 +100,7 @@ struct record_profiler {
 	void (*describe)(struct recording *rec, struct report_info *info);
 	/* A line of how well the recording went, malloc'd; NULL: nothing to say. May be NULL. */
 	char *(*note)(struct recording *rec);
-	/* Adds lines to the ledger; kept is the sum of the first value. NULL: kept is what the report holds. */
+	/* Adds lines to the ledger; kept: the sum of the first value. NULL: there are no others. */
 	int (*ledger)(struct recording *rec, uint64_t kept, struct record_ledger *l);
 };
 
@@ -172,7 +173,7 @@ void record_close(struct recording *rec);
 
 /* ---- attach.c */
 
-/* Loads a program with the maps of the recording; config begins with rec->config. Its descriptor, the recording's. */
+/* Loads a program with the recording's maps; config begins with rec->config. Its descriptor. */
 int record_load(struct recording *rec, const struct asm_program *program, const void *config);
 /* Keeps a link until the events are to stop. */
 int record_hold(struct recording *rec, struct rp_link *link);
@@ -193,8 +194,8 @@ int record_configure(struct recording *rec);
 /* ---- process.c */
 
 /*
- * A sample of this process was met, which executes its generation-th program: the next drain sees to it that it can
- * be named after its end.
+ * A sample of this process was met, which executes its generation-th program: the next drain sees
+ * to it that it can be named after its end.
  */
 void record_saw(struct recording *rec, uint32_t pid, uint64_t generation);
 /* Is this process the program that was started, or one of its descendants, also if it has ended? */
@@ -226,7 +227,7 @@ void record_samples_free(struct recording *rec);
 struct name_owner record_owner(const struct stack_record *record);
 /* False: --comm has a pattern that it does not match. */
 bool record_comm_wanted(const struct recording *rec, const char *comm);
-/* The record that has the kernel's side of a stack: itself, or one that was made when it was still all there. */
+/* The record that has the kernel's side of a stack: itself, or one that was made earlier. */
 const struct stack_record *record_kernel_record(const struct recording *rec,
 						const struct stack_record *record);
 /* Adds the frames of a stack, leaf first: of the kernel, then of the program. */
@@ -237,7 +238,7 @@ int record_prepare_kernel(struct recording *rec);
 /* The lines that all profilers have, the profiler's own, and the cost. */
 int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *l);
 
-/* What was recorded, of what, when; note: a line of how well it went, or NULL. What it says lives as long as *out. */
+/* What was recorded, of what, when. note: how well it went, or NULL. Texts live as long as *out. */
 struct record_info {
 	struct report_info info;
 	char *target;

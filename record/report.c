@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the stacks of a recording to a report: named, weighed, with what the reader is to know beside. */
+/* From the stacks of a recording to a report: named, weighed, with the ledger and the cost. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -72,7 +72,7 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 	const struct stack_record *kernel = record_kernel_record(rec, r);
 	size_t nkernel = kernel->kernel_bytes / 8;
 	struct name_owner owner = record_owner(r);
-	/* A perf event interrupts; a tracepoint is called, and what it was called from is a return address. */
+	/* A perf event interrupts; a tracepoint is called, from a return address. */
 	size_t ours = record_own_frames(rec, kernel->frames, nkernel);
 	int err = record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
 				      ours ? NAMES_RETURN : NAMES_AT, ids);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The time of a recording: it begins when the target goes, drains what comes, and ends by time, signal or target. */
+/* The time of a recording: from the target's start to a deadline, a signal or the target's end. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -178,8 +178,8 @@ static struct deadlines first_deadlines(const struct recording *rec, bool often)
 }
 
 /*
- * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is little to
- * do; what is printed as it comes is looked for ten times a second.
+ * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is
+ * little to do; what is printed as it comes is looked for ten times a second.
  */
 static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 {
@@ -245,7 +245,7 @@ static struct pollfd *poll_list(const struct recording *rec)
 	return fds;
 }
 
-/* -EINTR when a signal came before it began. A second signal, once it is over, does what it always does. */
+/* -EINTR when a signal came before it began. Once it is over, signals do what they always do. */
 static int run(struct recording *rec)
 {
 	struct pollfd *fds = poll_list(rec);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The perf events of a recording that samples: which event, on which CPUs. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>

@@ -8,8 +8,9 @@
 #include <rawprof/record.h>
 
 /*
- * Opens, disabled, the event that the options name, or the best there is, on the CPUs that they name, and attaches the
- * program: so many times a second (freq), or every so many events (period). 0 or a negative errno after a message.
+ * Opens, disabled, the event that the options name, or the best there is, on the CPUs that they
+ * name, and attaches the program: so many times a second (freq), or every so many events (period).
+ * 0 or a negative errno after a message.
  */
 int record_sampling_open(const struct record_options *opt, uint64_t freq, uint64_t period,
 			 int program, struct rp_perf **out);

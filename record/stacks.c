@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The user side of stack.c: makes the maps of a recording, and puts together what comes back: the stacks that came
- * through the ring, and what each weighs in the kernel.
+ * The user side of stack.c: makes the maps of a recording, and puts together what comes back: the
+ * stacks that came through the ring, and what each weighs in the kernel.
  */
 #include <errno.h>
 #include <stdlib.h>

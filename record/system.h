@@ -8,10 +8,10 @@
 
 #include <rawprof/report.h>
 
-/* The kernel's GNU build-id in hex digits, from /sys/kernel/notes; NULL if it has none. text holds 41 bytes. */
+/* The kernel's GNU build id in hex, from /sys/kernel/notes; NULL if it has none. */
 const char *record_kernel_build_id(char text[41]);
 
-/* Time that all CPUs together have spent on anything but being idle, as /proc/stat counts it; 0: unknown. */
+/* Time that all CPUs together were not idle, as /proc/stat counts it, in ns; 0: unknown. */
 uint64_t record_busy_ns(void);
 
 /* CPU time and peak memory of this process so far. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Unwind tables in the maps: each file's once, for all processes. */
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ void record_table_store_close(struct record_table_store *s)
 	free(s);
 }
 
-/* ---- room in the maps ------------------------------------------------------------------------------------- */
+/* ---- room in the maps */
 
 static int add_shard(struct record_table_store *s)
 {
@@ -94,9 +95,9 @@ static int find_shard(struct record_table_store *s, uint32_t nrows, uint32_t *ou
 	return add_shard(s);
 }
 
-/* ---- a table into the maps -------------------------------------------------------------------------------- */
+/* ---- a table into the maps */
 
-/* DWARF's number of a register is of no use to the program: where the kernel saved it is. -1: nowhere. */
+/* From DWARF's number of a register to where the kernel saved it. -1: nowhere. */
 static int saved_register(int dwarf)
 {
 	const struct asm_arch *arch = asm_arch_host();
@@ -205,13 +206,14 @@ static void store_table(struct record_table_store *s, const struct unwind_table 
 
 	if (err && !s->full_said) {
 		rp_log(RP_WARN,
-		       "no room for more unwind tables (%s): other programs' stacks go by frame pointers",
+		       "no room for more unwind tables (%s): "
+		       "other programs' stacks go by frame pointers",
 		       strerror(-err));
 		s->full_said = true;
 	}
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files */
 
 /* Reads bytes of a file or of an image in memory. */
 struct source {
@@ -274,13 +276,14 @@ const struct stored_file *record_table_store_known(const struct record_table_sto
 }
 
 /*
- * A table is made here and now, while nobody drains the ring; not by a thread of its own. What that would save is
- * time that the ring has anyway: made for the first time on a machine, the table of libLLVM (100 MB) takes 57 ms, that of
- * node 24, all others under 10; later they come from disk, in 7 and 2. Samples wait in the kernel meanwhile, those of
- * the file in question marked as without a table, and a ring of 256 KB for each CPU that wakes us at a quarter holds
- * what 499 samples a second bring in 0.7 s. Clang and node, begun while the whole machine was sampled and no table was
- * cached: no sample lost at 499, 999 and 3,999 Hz; at 9,999 Hz, on a busy machine, 0 to 19 %, with cached
- * tables 0 to 1 %: who samples as often as that does it twice.
+ * A table is made here and now, while the ring is not drained; not by a thread of its own. What
+ * that would save is time that the ring has anyway: made for the first time on a machine, the table
+ * of libLLVM (100 MB) takes 57 ms, that of node 24, all others under 10; later they come from disk,
+ * in 7 and 2. Samples wait in the kernel meanwhile, those of the file in question marked as without
+ * a table, and a ring of 256 KB for each CPU that wakes us at a quarter holds what 499 samples a
+ * second bring in 0.7 s. Clang and node, begun while the whole machine was sampled and no table was
+ * cached: no sample lost at 499, 999 and 3,999 Hz; at 9,999 Hz, on a busy machine, 0 to 19 %, with
+ * cached tables 0 to 1 %: who samples as often as that does it twice.
  */
 const struct stored_file *record_table_store_file(struct record_table_store *s, int fd)
 {

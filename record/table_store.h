@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind tables of files, in the maps where the BPF program reads them. Each file is digested once, however many
- * processes map it, and stays.
+ * Unwind tables of files, in the maps where the BPF program reads them. Each file is digested once,
+ * however many processes map it, and stays.
  */
 #ifndef RECORD_TABLE_STORE_H
 #define RECORD_TABLE_STORE_H
@@ -35,7 +35,7 @@ struct stored_file {
 
 struct record_table_store;
 
-/* The maps of programs.h by descriptor, which stay the caller's. 0 or a negative errno after a message. */
+/* Descriptors of the maps, which stay the caller's. 0 or a negative errno after a message. */
 struct record_table_store_maps {
 	int index, rules, rows;
 };
@@ -44,15 +44,15 @@ int record_table_store_open(struct record_table_store **out,
 void record_table_store_close(struct record_table_store *s);
 
 /*
- * The file open as fd, digested if it is new. NULL if it is no ELF file of this machine, or there is no memory. The
- * answer lives until the next call.
+ * The file open as fd, digested if it is new. NULL if it is no ELF file of this machine, or there
+ * is no memory. The answer lives until the next call.
  */
 const struct stored_file *record_table_store_file(struct record_table_store *s, int fd);
-/* The same for a file that was digested before, by what stat(2) says of it: NULL too if it is new. */
+/* A file that was digested before, by what stat(2) says of it; NULL if it is new. */
 struct stat;
 const struct stored_file *record_table_store_known(const struct record_table_store *s,
 						   const struct stat *st);
-/* The same for the vdso, whose image every process shares. */
+/* The vdso, whose image every process shares. */
 const struct stored_file *record_table_store_vdso(struct record_table_store *s);
 
 #endif

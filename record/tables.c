@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Publishes which process maps which tables where, for the unwinder in the kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,8 +22,8 @@
 #define SLICE_STEP 16
 
 /* A program maps its libraries within so long of being executed. */
-#define YOUTH_NS (NS_PER_SECOND / 125)
-#define YOUNG_LOOK_NS (NS_PER_SECOND / 2500)
+#define EXEC_WINDOW_NS (NS_PER_SECOND / 125)
+#define EXEC_LOOK_NS (NS_PER_SECOND / 2500)
 
 /* include/linux/threads.h: PID_MAX_LIMIT */
 #define MAX_PIDS (4u << 20)
@@ -45,11 +46,11 @@ struct record_tables {
 	uint32_t generation; /* of what was published last */
 	struct slice *slices;
 	size_t nslices, capacity;
-	uint32_t *
-		slice_of_pid; /* number in slices + 1, of MAX_PIDS; pages of it appear as they are used */
+	/* By pid, of MAX_PIDS: number in slices + 1. Its pages appear as they are used. */
+	uint32_t *slice_of_pid;
 	struct id_set changed;
-	struct id_set young; /* have just executed a program */
-	uint64_t young_until;
+	struct id_set executed; /* a moment ago */
+	uint64_t fresh_until;
 	bool full_said;
 };
 
@@ -91,7 +92,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	if (f->changes && f->slice_of_pid)
 		err = record_table_store_open(&f->store, &store);
 	if (f->changes)
-		procs_changed(f); /* what the programs keep begins as 0, and is nobody's */
+		procs_changed(f); /* what the programs keep begins as 0: of no process */
 	if (err) {
 		record_tables_close(f);
 		return err;
@@ -110,12 +111,12 @@ void record_tables_close(struct record_tables *f)
 	if (f->changes)
 		munmap(f->changes, sizeof(*f->changes));
 	rp_id_set_free(&f->changed);
-	rp_id_set_free(&f->young);
+	rp_id_set_free(&f->executed);
 	free(f->slices);
 	free(f);
 }
 
-/* ---- from mappings to ranges ------------------------------------------------------------------------------ */
+/* ---- from mappings to ranges */
 
 static void add_range(struct reading *r, uint64_t start, struct unwind_mapping range)
 {
@@ -174,7 +175,7 @@ static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t
 	return false;
 }
 
-/* The mapping itself leads to the very file; its path may lead to another, or, in a container, to none. */
+/* The mapping leads to the very file; its path may lead to another, or, in a container, to none. */
 static int open_mapped(const struct reading *r, const struct sym_proc_map *m, const char *link_path)
 {
 	int fd = -1, link = open(link_path, O_PATH | O_CLOEXEC);
@@ -244,7 +245,7 @@ static int add_mapping(void *ctx, const struct sym_proc_map *m)
 	return 0;
 }
 
-/* ---- slices ----------------------------------------------------------------------------------------------- */
+/* ---- slices */
 
 static struct slice *slice_of(const struct record_tables *f, uint32_t pid)
 {
@@ -311,7 +312,7 @@ static int write_slice(struct record_tables *f, const struct slice *slice, struc
 
 	for (uint32_t i = 0; i < r->n; i++)
 		r->range[i].generation = f->generation;
-	/* Children of who had it before may have it yet: none may find new starts with old ranges. */
+	/* Children of its last process may use it yet: none may find new starts with old ranges. */
 	err = rp_map_write(f->ranges_fd, ranges_at, nobodys, bytes);
 	if (!err)
 		err = rp_map_write(f->ranges_fd, starts_at, r->start, r->n * sizeof(r->start[0]));
@@ -328,16 +329,15 @@ static void publish(struct record_tables *f, struct reading *r)
 		slice = new_slice(f, capacity);
 	if (!slice) {
 		if (!f->full_said)
-			rp_log(RP_WARN,
-			       "no room for the mappings of more processes: their stacks go by frame "
-			       "pointers");
+			rp_log(RP_WARN, "no room for the mappings of more processes: "
+					"their stacks go by frame pointers");
 		f->full_said = true;
 		return;
 	}
 	proc.first = slice->first;
 	if (write_slice(f, slice, r))
 		return;				 /* it stays free */
-	__atomic_thread_fence(__ATOMIC_RELEASE); /* before anybody can find them */
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* before they can be found */
 	old = slice_of(f, r->pid);
 	if (rp_map_update(f->procs_fd, &r->pid, &proc, BPF_ANY))
 		return;
@@ -347,7 +347,7 @@ static void publish(struct record_tables *f, struct reading *r)
 	take_slice(f, slice, r->pid);
 }
 
-/* ---- processes -------------------------------------------------------------------------------------------- */
+/* ---- processes */
 
 void record_tables_publish(struct record_tables *f, uint32_t pid)
 {
@@ -366,18 +366,18 @@ void record_tables_expect(struct record_tables *f, const char *path)
 
 	record_tables_publish(f, (uint32_t)getpid());
 	if (fd < 0)
-		return; /* whoever executes it will say so */
+		return; /* its execution will say so */
 	record_table_store_file(f->store, fd);
 	close(fd);
 }
 
 void record_tables_changed(struct record_tables *f, uint32_t pid)
 {
-	if (slice_of(f, pid) || rp_id_set_has(&f->young, pid))
+	if (slice_of(f, pid) || rp_id_set_has(&f->executed, pid))
 		rp_id_set_add(&f->changed, pid);
 }
 
-/* The program unwind_exec has left word in the map if it is somebody that matters. */
+/* The program unwind_exec has left a mark in the map if it is a process of interest. */
 void record_tables_executed(struct record_tables *f, uint32_t pid)
 {
 	struct unwind_proc proc;
@@ -385,15 +385,15 @@ void record_tables_executed(struct record_tables *f, uint32_t pid)
 	if (rp_map_lookup(f->procs_fd, &pid, &proc) || proc.count)
 		return;
 	rp_id_set_add(&f->changed, pid);
-	rp_id_set_add(&f->young, pid);
-	f->young_until = rp_monotonic_ns() + YOUTH_NS;
+	rp_id_set_add(&f->executed, pid);
+	f->fresh_until = rp_monotonic_ns() + EXEC_WINDOW_NS;
 }
 
 uint64_t record_tables_urgent(struct record_tables *f)
 {
-	if (f->young.used && rp_monotonic_ns() >= f->young_until)
-		rp_id_set_free(&f->young);
-	return f->young.used ? YOUNG_LOOK_NS : UINT64_MAX;
+	if (f->executed.used && rp_monotonic_ns() >= f->fresh_until)
+		rp_id_set_free(&f->executed);
+	return f->executed.used ? EXEC_LOOK_NS : UINT64_MAX;
 }
 
 void record_tables_lost(struct record_tables *f, uint32_t pid)

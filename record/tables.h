@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells the unwinder in the kernel which tables hold for which addresses of which process. A process is read when
- * it is first met and again when it has mapped more; its ranges are written to a fresh place and then published by
- * one update of the map unwind_procs, so that the program sees either the old or the new.
+ * Tells the unwinder in the kernel which tables hold for which addresses of which process. A
+ * process is read when it is first met and again when it has mapped more; its ranges are written to
+ * a fresh place and then published by one update of the map unwind_procs, so that the program sees
+ * either the old or the new.
  */
 #ifndef RECORD_TABLES_H
 #define RECORD_TABLES_H
@@ -19,17 +20,17 @@ struct record_tables_maps {
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps);
 void record_tables_close(struct record_tables *f);
 
-/* Reads the mappings of a process and publishes them. A process that is gone, or not ours to read, is skipped. */
+/* Reads the mappings of a process and publishes them. One that cannot be read is skipped. */
 void record_tables_publish(struct record_tables *f, uint32_t pid);
 /*
- * Digests beforehand what a program that is about to be started will map for certain: its file, if it was found, and
- * the C library, which is ours too.
+ * Digests beforehand what a program that is about to be started will map for certain: its file, if
+ * it was found, and the C library, which is ours too.
  */
 void record_tables_expect(struct record_tables *f, const char *path);
 
 /* It has executed a program; the next thing it does is to map libraries. */
 void record_tables_executed(struct record_tables *f, uint32_t pid);
-/* In how many nanoseconds to look at the side-band again, whatever else happens; UINT64_MAX: no hurry. */
+/* In how many ns to read the side-band again, whatever else happens; UINT64_MAX: whenever. */
 uint64_t record_tables_urgent(struct record_tables *f);
 /* It has mapped something, or has ended: of interest if it was fed before. */
 void record_tables_changed(struct record_tables *f, uint32_t pid);

@@ -14,36 +14,38 @@ struct target {
 	int gate;	  /* the child executes the program when this is closed; -1 */
 	int exec_error;	  /* the child writes the errno of its exec here; -1 */
 	int *pidfd;	  /* readable when a process has ended; of the child, or of --pid */
-	uint32_t npidfds; /* 0: nobody to wait for */
+	uint32_t npidfds; /* 0: none to wait for */
 	int wait_status;  /* of the child once it has ended */
 	bool ended;
-	char *program; /* path of the file that is executed, of the first --pid or --tid; NULL: not known */
+	char *program; /* path of the file executed, or of the first process; NULL: unknown */
 };
 
 /*
- * Checks that --pid and --tid are there, or makes the child, which waits at the gate so that everything is in
- * place before its first instruction. 0, or a negative errno after a message.
+ * Checks that --pid and --tid are there, or makes the child, which waits at the gate so that
+ * everything is in place before its first instruction. 0, or a negative errno after a message.
  */
 int record_target_open(struct target *t, const struct record_options *opt);
 /* Opens the gate. -ENOENT, -EACCES, ... after a message: the program could not be executed. */
 int record_target_start(struct target *t, const struct record_options *opt);
 /*
- * The same for a child, which stops each time that the program has code mapped while it is loaded, before any of that
- * code runs, and loaded is called; it has to be quick, and what it returns below 0 ends it all and is returned. Where
- * ptrace(2) is not allowed the program starts without, after a warning.
+ * The same for a child, which stops each time that the program has code mapped while it is loaded,
+ * before any of that code runs, and loaded is called; it has to be quick, and what it returns below
+ * 0 ends it all and is returned. Where ptrace(2) is not allowed the program starts without, after a
+ * warning.
  */
 int record_target_start_watched(struct target *t, const struct record_options *opt,
 				int (*loaded)(void *ctx, pid_t pid), void *ctx);
 /*
- * The recording is over: asks a child that still runs to end (SIGTERM, after two seconds SIGKILL). Returns the
- * exit status that rawprof passes on: the program's own, 128 + N if signal N ended it before we asked, else 0.
+ * The recording is over: asks a child that still runs to end (SIGTERM, after two seconds SIGKILL).
+ * Returns the exit status that rawprof passes on: the program's own, 128 + N if signal N ended it
+ * before we asked, else 0.
  */
 int record_target_finish(struct target *t);
 void record_target_close(struct target *t);
 
 /*
- * Warns that so many files with code of a process cannot be opened, and so not probed: what follows from that ("calls
- * of an allocator there are not counted"), and what can be done.
+ * Warns that so many files with code of a process cannot be opened, and so not probed: what follows
+ * from that ("calls of an allocator there are not counted"), and what can be done.
  */
 void record_target_tell_unopened(uint32_t pid, size_t files, const char *follows);
 

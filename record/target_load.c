@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The start of a program, from its execution to its first own instruction, with a stop whenever code was mapped: so
- * that probes can be put on a library before anything of it has run, its constructors included.
+ * The start of a program, from its execution to its first own instruction, with a stop whenever
+ * code was mapped: so that probes can be put on a library before anything of it has run, its
+ * constructors included.
  *
- *	exec -> [the program and its dynamic linker are mapped] -> mmap -> [a library is mapped] -> ... -> own code
+ *	exec -> [program and dynamic linker are mapped] -> mmap -> [a library is mapped] -> ... -> own code
  *
- * ptrace(2) makes the stops. The way ends at a system call that the dynamic linker has not made: then all that was to
- * be loaded is there. A program that makes none for a while is stopped for a look where it is. Nothing of ours is in
- * the program, so it goes on by itself if we are killed on the way.
+ * ptrace(2) makes the stops. The way ends at a system call that the dynamic linker has not made:
+ * then all that was to be loaded is there. A program that makes none for a while is stopped for a
+ * look where it is. Nothing of ours is in the program, so it goes on by itself if we are killed on
+ * the way.
  */
 #include <elf.h>
 #include <errno.h>
@@ -38,7 +40,7 @@ struct load {
 	void *ctx;
 };
 
-/* ---- what the kernel has mapped --------------------------------------------------------------------------- */
+/* ---- what the kernel has mapped */
 
 static int read_auxv(struct load *l)
 {
@@ -72,7 +74,7 @@ static int find_linker(void *ctx, const struct sym_proc_map *m)
 	return 0;
 }
 
-/* ---- stops ------------------------------------------------------------------------------------------------ */
+/* ---- stops */
 
 enum next { GO_ON, LET_GO };
 
@@ -136,14 +138,17 @@ static int on_stop(struct load *l, int status, int *signal)
 	if (event == PTRACE_EVENT_STOP && sig == SIGTRAP)
 		return on_look(l);
 	if (event)
-		return GO_ON; /* stopped by job control: then it goes on sooner than its user thought */
+		return GO_ON; /* stopped by job control: it goes on sooner than its user thought */
 	if (sig == (SIGTRAP | 0x80))
 		return on_syscall(l);
 	*signal = sig;
 	return GO_ON;
 }
 
-/* The next stop; false if the program has ended, which is left for record_target_finish to see. SIGCHLD is blocked. */
+/*
+ * The next stop; false: the program has ended, as record_target_finish() will see. SIGCHLD is
+ * blocked.
+ */
 static bool wait_stop(struct load *l, const sigset_t *child, int *status)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AFTER_MS * 1000000l };
@@ -189,7 +194,8 @@ int record_target_start_watched(struct target *t, const struct record_options *o
 		return 0;
 	if (ptrace(PTRACE_SEIZE, l.pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
 		rp_log(RP_WARN,
-		       "ptrace: %s: the first calls of the program may come before its libraries are found",
+		       "ptrace: %s: the first calls of the program "
+		       "may come before its libraries are found",
 		       strerror(errno));
 		return record_target_start(t, opt);
 	}

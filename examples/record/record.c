@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* record PROGRAM ARGS…: where a program spends its CPU time, as folded stacks, by librawprof alone. */
+/* record PROGRAM ARGS: where it spends its CPU time, as folded stacks, by librawprof alone. */
 #include <rawprof/record.h>
 #include <stdio.h>
 
