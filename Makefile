@@ -159,8 +159,8 @@ check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 	$(Q)scripts/run-tests $(KERNEL)
 check-cli: rawprof $(WORKLOAD) ## tests of ./rawprof as a person uses it; root. T=split: only that file
 	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
-check-house:
-	$(Q)scripts/run-tests scripts/lint-house
+check-house: $(LIB)
+	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house
 
 # What the end-to-end tests profile. Frame pointers and no tail calls: each function is a frame.
 WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
@@ -223,7 +223,7 @@ bench-io: deps-bench ## what a request to a disk costs in BPF programs, beside b
 # ---- style -------------------------------------------------------------------------------------
 
 .PHONY: lint format
-lint: ## warnings of gcc and clang as errors, clang-format, cppcheck, shellcheck, rules of the house
+lint: $(LIB) ## warnings of gcc and clang as errors, clang-format, cppcheck, shellcheck, rules of the house
 	$(Q)scripts/lint
 format: ## let clang-format lay out every source file
 	$(Q)clang-format -i $$(scripts/sources)
