@@ -13,14 +13,13 @@
 
 static void show_progress(void *ctx, double seconds, uint64_t stacks, bool last)
 {
-	static bool shown;
+	struct run *run = ctx;
 
-	(void)ctx;
 	if (!last) {
 		fprintf(stderr, "\r\033[Krecording: %.0f s, %llu stacks; Ctrl-C ends", seconds,
 			(unsigned long long)stacks);
-		shown = true;
-	} else if (shown) {
+		run->progress_shown = true;
+	} else if (run->progress_shown) {
 		fputs("\r\033[K", stderr);
 	}
 	fflush(stderr);

@@ -13,6 +13,7 @@ struct run {
 	struct recording rec; /* the first: run_of() */
 	const struct options *opt;
 	struct output output;
+	bool progress_shown;
 };
 
 static inline struct run *run_of(struct recording *rec)
