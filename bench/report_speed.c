@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report_speed.c: what a profile of 100,000 samples on 20,000 distinct stacks, about 30 frames deep,
- * costs from the first report_add() to the last byte of each format: CPU time, and peak memory.
+ * report_speed.c: what a profile of 100,000 samples on 20,000 distinct stacks, about 30 frames
+ * deep, costs from the first report_add() to the last byte of each format: CPU time, and peak
+ * memory.
  *
- *	gcc -O2 -Iinclude -D_GNU_SOURCE -o build/report_speed bench/report_speed.c report/[a-z]*.c -lz
+ *	gcc -O2 -Iinclude -D_GNU_SOURCE -o build/report_speed bench/report_speed.c \
+ *		build/librawprof.a -lz -lm
  *	build/report_speed [FORMAT]
  */
 #include <stdlib.h>
@@ -61,7 +63,10 @@ static int add_frames(struct report *r, uint32_t ids[FUNCTIONS])
 	return err;
 }
 
-/* A tree as a program has it: near its root all stacks are one, and with each frame they part further. */
+/*
+ * A tree as a program has it: near its root all stacks are one, and with each frame they part
+ * further.
+ */
 static size_t make_stack(uint32_t n, const uint32_t ids[FUNCTIONS], uint32_t *frames)
 {
 	size_t depth = 25 + n % 11;

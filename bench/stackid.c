@@ -4,9 +4,9 @@
  * the cost of a sample can be compared where no such profiler is installed.
  *
  * The program makes the same calls of the kernel as profile of bcc's libbpf-tools, in the same
- * order, with maps of the same types and sizes: the id of the process, its name, two stack ids of at
- * most 127 frames in a table for 1,024, and a count by all of that in a hash for 10,240. It prints
- * how many samples it counted, and how many of them kept no user stack.
+ * order, with maps of the same types and sizes: the id of the process, its name, two stack ids of
+ * at most 127 frames in a table for 1,024, and a count by all of that in a hash for 10,240. It
+ * prints how many samples it counted, and how many of them kept no user stack.
  */
 #include <errno.h>
 #include <inttypes.h>

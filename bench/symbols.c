@@ -5,14 +5,14 @@
  *	symbols [-n ROUNDS] [-a ADDRESSES] FILE…
  *
  *	load	from nothing to the first name: headers, symbols read and sorted
- *	named	ADDRESSES (100,000) addresses at random in the largest executable section, each asked for
- *		the first time: what the names of a profile cost
+ *	named	ADDRESSES (100,000) addresses at random in the largest executable section, each
+ *		asked for the first time: what the names of a profile cost
  *	again	the same addresses once more, when every name has been read
  *	memory	by how much the resident set grew until then
  *
- * and the same of /proc/kallsyms: read and sorted, then addresses of the kernel image. Each round is a
- * process of its own. CPU time, so that what else the machine does counts little; medians, with the
- * smallest and the largest.
+ * and the same of /proc/kallsyms: read and sorted, then addresses of the kernel image. Each round
+ * is a process of its own. CPU time, so that what else the machine does counts little; medians,
+ * with the smallest and the largest.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -266,7 +266,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: symbols [-n ROUNDS] [-a ADDRESSES] FILE…\n");
 		return 2;
 	}
-	printf("| %zu addresses | load, ms | named, ms | again, ms | memory, MB | have a name, %% |\n",
+	printf("| %zu addresses | load, ms | named, ms | again, ms | memory, MB | have a name, %% "
+	       "|\n",
 	       addresses);
 	printf("|---|---|---|---|---|---|\n");
 	for (; optind < argc; optind++) {

@@ -44,8 +44,8 @@ struct bad_case {
 	const char *at;
 	/* Kernels before this one cannot have such a program at all. */
 	int needs;
-	/* Of a program that is accepted: kernels before the first refuse it, as `says` has it, those
-	   from the second on accept it; in between it is not known. 0: all accept it. */
+	/* Of a program that is accepted: kernels before the first refuse it, as `says` has it;
+	   those from the second on accept it; in between it is not known. 0: all accept it. */
 	int refused_before, accepted_since;
 	/* Loaded with no other capability than CAP_BPF. */
 	bool unprivileged;

@@ -330,7 +330,8 @@ int main(int argc, char **argv)
 	verbose = *argv && !strcmp(*argv, "-v");
 	argv += verbose;
 	if (!rp_cap_has(RP_CAP_BPF) || !rp_cap_has(RP_CAP_PERFMON)) {
-		printf("skip all: it takes CAP_BPF and CAP_PERFMON to be refused by the verifier (run "
+		printf("skip all: it takes CAP_BPF and CAP_PERFMON to be refused by the verifier "
+		       "(run "
 		       "it as root)\n0 passed, 0 failed, %d skipped\n",
 		       ncases());
 		return 0;

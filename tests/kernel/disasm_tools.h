@@ -118,7 +118,10 @@ static inline void find_call_base(void)
 	call_base = base.addr;
 }
 
-/* Is the name one of those that the kernel has at this address? Most have one; of several any will do. */
+/*
+ * Is the name one of those that the kernel has at this address? Most have one; of several any will
+ * do.
+ */
 static inline bool kernel_has(uint64_t address, const char *name)
 {
 	struct sym_ksym found[64];

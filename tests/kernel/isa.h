@@ -132,8 +132,8 @@ static inline int isa_needs(const struct bpf_insn *insn)
 	return -1;
 }
 
-/* Is there something among the lines that this kernel does not know? Says so (isa_knows has told of the feature as a
- * whole), and counts the lines as covered: they are in a table. */
+/* Is there something among the lines that this kernel does not know? Says so (isa_knows has said it
+ * of the feature as a whole), and counts the lines as covered: they are in a table. */
 static inline bool isa_skip(const struct asm_insn *lines, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

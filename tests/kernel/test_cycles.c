@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hardware cycles: a sample every so many of them, and a count. On a machine whose clock counts instructions
- * (qemu -icount, one cycle each) all of it is known beforehand and exact.
+ * Hardware cycles: a sample every so many of them, and a count. On a machine whose clock counts
+ * instructions (qemu -icount, one cycle each) all of it is known beforehand and exact.
  */
 #include "test_loader.h"
 
@@ -14,7 +14,10 @@ struct counts {
 static const struct asm_map counts = { "counts", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct counts),
 				       1,	 BPF_F_MMAPABLE };
 
-/* struct bpf_perf_event_data: the registers, then sample_period; how many there are is the architecture's. */
+/*
+ * struct bpf_perf_event_data: the registers, then sample_period; how many there are is the
+ * architecture's.
+ */
 #if defined(__aarch64__)
 enum { SAMPLE_PERIOD = 272 };
 #elif defined(__x86_64__)
@@ -138,7 +141,10 @@ START_TEST(test_a_sample_every_period)
 	cycles = count_of(perf);
 	printf("%llu cycles, %llu samples\n", (unsigned long long)cycles,
 	       (unsigned long long)seen->samples);
-	/* The counter runs on while an overflow is being handled, so a few may be missing, never more. */
+	/*
+	 * The counter runs on while an overflow is being handled, so a few may be missing, never
+	 * more.
+	 */
 	ck_assert_uint_gt(seen->samples, 0);
 	ck_assert_uint_le(seen->samples, cycles / PERIOD);
 	ck_assert_uint_eq(seen->periods, seen->samples * PERIOD);

@@ -236,7 +236,8 @@ START_TEST(the_program_holds_every_opcode)
 	char text[ASM_DISASM_SIZE];
 
 	if (!knows_all) {
-		printf("skip the_program_holds_every_opcode (this kernel does not know all of them)\n");
+		printf("skip the_program_holds_every_opcode (this kernel does not know all of "
+		       "them)\n");
 		return;
 	}
 	for (uint32_t slot = 0; slot < image.ninsns; slot++)

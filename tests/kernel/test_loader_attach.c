@@ -228,7 +228,8 @@ START_TEST(test_wrong_type)
 	ck_assert_int_eq(rp_attach_tracepoint(prog, "syscalls", "sys_enter_getpgid", 0, &link),
 			 -EINVAL);
 	ck_assert_logged(
-		"cannot attach to tracepoint syscalls:sys_enter_getpgid: the program is of another type");
+		"cannot attach to tracepoint syscalls:sys_enter_getpgid: the program is of another "
+		"type");
 	ck_assert_ptr_null(link);
 	close(prog);
 }

@@ -181,7 +181,8 @@ START_TEST(test_hardware_falls_back)
 	} else {
 		ck_assert_str_eq(rp_perf_event(perf)->name, "cpu-clock");
 		ck_assert_logged(
-			"1: perf_event_open(cycles): this machine has no such hardware counter; using cpu-clock");
+			"1: perf_event_open(cycles): this machine has no such hardware counter; "
+			"using cpu-clock");
 	}
 	rp_perf_close(perf);
 	if (rp_has(RP_HAS_HW_EVENTS))

@@ -169,8 +169,8 @@ START_TEST(test_drained_meanwhile)
 	for (int i = 0; i < CHILDREN; i++)
 		ck_assert_msg(w->stage[i] == (FORKED | EXECED | MAPPED | EXITED), "child %d: %d", i,
 			      w->stage[i]);
-	/* A record takes less than the millisecond it is waited for, unless the CPU that writes it is
-	 * emulated by a program that has to wait for its turn. */
+	/* A record takes less than the millisecond it is waited for, unless the CPU that writes
+	 * it is emulated by a program that has to wait for its turn. */
 	if (!getenv("VM_EMULATED"))
 		ck_assert_int_eq(w->out_of_order, 0);
 	rp_sideband_close(side);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LOG2, LOG_LINEAR and HIST_ADD, in the kernel, against buckets that are laid out here one after the
- * other, and against those of a histogram in user space.
+ * LOG2, LOG_LINEAR and HIST_ADD, in the kernel, against buckets that are laid out here one after
+ * the other, and against those of a histogram in user space.
  */
 #include <rawprof/hist.h>
 

@@ -220,8 +220,8 @@ static int take_all(void *ctx, const struct sym_ksym *sym)
 }
 
 /*
- * What the kernel may call an address that the file has no name for: by data, by padding, by a mark that it takes for
- * more than that, by a function that would be too long to be one.
+ * What the kernel may call an address that the file has no name for: by data, by padding, by a mark
+ * that it takes for more than that, by a function that would be too long to be one.
  */
 static bool may_be_nameless(const struct sym_kallsyms *ks, const struct sym_frame *f)
 {
@@ -231,7 +231,10 @@ static bool may_be_nameless(const struct sym_kallsyms *ks, const struct sym_fram
 	       !sym_kallsyms_find(ks, f->name, &sym, 1) || !sym.size;
 }
 
-/* Where one way has no name, the other must not invent one: both ends of the gaps between functions. */
+/*
+ * Where one way has no name, the other must not invent one: both ends of the gaps between
+ * functions.
+ */
 START_TEST(test_gaps_agree)
 {
 	struct printer printer = make_printer();

@@ -117,7 +117,7 @@ START_TEST(test_vdso)
 }
 END_TEST
 
-/* ---- the kernel's records ---- */
+/* ---- the kernel's records */
 
 enum { PAGES = 256, MAX_CPUS = 64 };
 

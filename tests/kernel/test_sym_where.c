@@ -34,7 +34,10 @@ START_TEST(test_mount_namespace)
 }
 END_TEST
 
-/* A file system of two layers: its files may have one device and inode in mappings, another in stat. */
+/*
+ * A file system of two layers: its files may have one device and inode in mappings, another in
+ * stat.
+ */
 static int own_overlay(void)
 {
 	char options[1200];

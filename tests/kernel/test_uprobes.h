@@ -167,7 +167,10 @@ static inline struct rp_uprobes *attach(const struct target *t, enum rp_uprobe_w
 	struct rp_uprobes *probes;
 
 	ck_assert_int_eq(rp_attach_uprobes(&set, &probes), 0);
-	/* Without uprobe_multi they are attached one by one: the first has seen the loader's own calls meanwhile. */
+	/*
+	 * Without uprobe_multi they are attached one by one: the first has seen the loader's own
+	 * calls meanwhile.
+	 */
 	*seen = (struct seen){ 0 };
 	return probes;
 }

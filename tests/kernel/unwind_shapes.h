@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks of all shapes, each of which calls probe() at its end. For test_unwind.c, whose probe(), compare(), read_state()
- * and counters they use.
+ * Stacks of all shapes, each of which calls probe() at its end. For test_unwind.c, whose probe(),
+ * compare(), read_state() and counters they use.
  */
 #ifndef TESTS_KERNEL_UNWIND_SHAPES_H
 #define TESTS_KERNEL_UNWIND_SHAPES_H
@@ -58,8 +58,8 @@ static void at_edge(void)
 }
 
 /*
- * On a stack behind whose end there is no memory: what is read at once would reach over it. Compared, but not counted:
- * libc does not always say that such a stack ends.
+ * On a stack behind whose end there is no memory: what is read at once would reach over it.
+ * Compared, but not counted: libc does not always say that such a stack ends.
  */
 static void on_small_stack(void)
 {
@@ -111,8 +111,8 @@ static void *in_thread(void *ctx)
 
 #if defined(__x86_64__)
 /*
- * System calls between pushes and pops, five rules within one block of code. What the first walks have left for the
- * block must not be taken where another rule holds.
+ * System calls between pushes and pops, five rules within one block of code. What the first walks
+ * have left for the block must not be taken where another rule holds.
  */
 void pushes(void);
 void compare_step(void);
@@ -120,7 +120,10 @@ __attribute__((used)) void compare_step(void)
 {
 	compare();
 }
-/* The stack pointer as a spare register: whatever it points to is not in what was read of another stack. */
+/*
+ * The stack pointer as a spare register: whatever it points to is not in what was read of another
+ * stack.
+ */
 void compare_low(void);
 __attribute__((used)) void compare_low(void)
 {
@@ -147,7 +150,8 @@ __asm__(".text\n .balign " TEXT(
 		      "sub $40, %rsp\n .cfi_adjust_cfa_offset 40\n" STEP STEP_LOW
 		      "add $40, %rsp\n .cfi_adjust_cfa_offset -40\n" STEP
 		      "pop %r12\n .cfi_adjust_cfa_offset -8\n" STEP
-		      "pop %rbx\n .cfi_adjust_cfa_offset -8\n ret\n .cfi_endproc\n .size pushes, . - pushes\n");
+		      "pop %rbx\n .cfi_adjust_cfa_offset -8\n ret\n .cfi_endproc\n .size pushes, . "
+		      "- pushes\n");
 _Static_assert(CALL == 121 && MAGIC == 0x7efa11, "STEP has them as numbers");
 #else
 static void pushes(void)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What an older kernel would refuse of bpf(2) and perf_event_open(2). It stands between rawprof and
- * the running kernel (preload.c) or a kernel of the test's own (tests/unit/test_old_kernels.c): what
- * it lets pass goes on to that one. Version numbers are those of include/uapi/linux/{bpf,perf_event}.h
- * and of kernel/bpf/{syscall,verifier}.c when each thing came; distributions carry some of it back.
+ * the running kernel (preload.c) or a kernel of the test's own (tests/unit/test_old_kernels.c):
+ * what it lets pass goes on to that one. Version numbers are those of
+ * include/uapi/linux/{bpf,perf_event}.h and of kernel/bpf/{syscall,verifier}.c when each thing
+ * came; distributions carry some of it back.
  */
 #ifndef TESTS_OLD_KERNEL_H
 #define TESTS_OLD_KERNEL_H
@@ -223,7 +224,9 @@ static inline int old_uprobe(void)
 static inline int old_perf_event_open(const struct perf_event_attr *attr)
 {
 	const uint32_t known = old_version < 505 ? 112 : old_version < 513 ? 120 : 128;
-	/* Of the flags: cgroup 5.7, text_poke 5.9, build_id 5.12, inherit_thread and two more 5.13. */
+	/*
+	 * Of the flags: cgroup 5.7, text_poke 5.9, build_id 5.12, inherit_thread and two more 5.13.
+	 */
 	const int bits = old_version < 507   ? 32
 			 : old_version < 509 ? 33
 			 : old_version < 512 ? 34

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the running kernel look to rawprof like the one that OLD_KERNEL names (5.10): what that would
- * have refused is refused before it gets there. Preloaded, or linked into a static file with
+ * Makes the running kernel look to rawprof like the one that OLD_KERNEL names (5.10): what that
+ * would have refused is refused before it gets there. Preloaded, or linked into a static file with
  * --wrap=syscall (OLD_WRAP).
  */
 #include <dlfcn.h>

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * A document is turned into lines "path value", so that a test can ask for one: ".a[0].b" "\"text\"". Text is
- * kept as it is written, in quotes and with its escapes.
+ * A document is turned into lines "path value", so that a test can ask for one: ".a[0].b"
+ * "\"text\"". Text is kept as it is written, in quotes and with its escapes.
  */
 struct parser {
 	const char *at;

@@ -252,7 +252,10 @@ START_TEST(machine_registers_by_dwarf_number)
 	ck_assert_int_eq(asm_arch_x86_64.dwarf[15], 0);	    /* r15 */
 	ck_assert_int_eq(asm_arch_arm64.dwarf[30], 30 * 8); /* x30 */
 	ck_assert_int_eq(asm_arch_riscv64.dwarf[1], 8);	    /* ra */
-	/* None that is not saved: x86-64 numbers its vector registers from 17 on, x0 is no register of its own. */
+	/*
+	 * None that is not saved: x86-64 numbers its vector registers from 17 on, x0 is no register
+	 * of its own.
+	 */
 	ck_assert_int_eq(asm_arch_x86_64.dwarf[16], -1);
 	ck_assert_int_eq(asm_arch_x86_64.dwarf[31], -1);
 	ck_assert_int_eq(asm_arch_riscv64.dwarf[0], -1);

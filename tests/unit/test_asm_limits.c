@@ -81,8 +81,8 @@ START_TEST(a_hundred_thousand_lines_are_quick)
 }
 END_TEST
 
-/* As many labels as there can be to look through. Half a minute under the sanitizers, if each jump and
- * each label meant a walk over all of them. */
+/* As many labels as there can be to look through. Half a minute under the sanitizers, if each jump
+ * and each label meant a walk over all of them. */
 START_TEST(many_labels_in_one_scope)
 {
 	enum { N = 50000 };

@@ -8,7 +8,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* ---- a kernel of our own: it counts what it is asked, refuses what the test says, and grants the rest */
+/*
+ * ---- a kernel of our own: it counts what it is asked, refuses what the test says, and grants the
+ * rest
+ */
 
 enum { GRANTED_FD = 1000 };
 
@@ -213,7 +216,8 @@ START_TEST(test_refused)
 	k.refuse_cmd = BPF_PROG_LOAD;
 	k.refuse_err = -EACCES;
 	k.verifier_says =
-		"0: (b7) r0 = 0\n1: (95) exit\nR0 is wrong today\nprocessed 2 insns (limit 1000000) max_states_per_insn 0\n";
+		"0: (b7) r0 = 0\n1: (95) exit\nR0 is wrong today\nprocessed 2 insns (limit "
+		"1000000) max_states_per_insn 0\n";
 	ck_assert_int_eq(rp_prog_load(&prog), -EACCES);
 	ck_assert_logged(
 		"0: cannot load prog (kprobe program, 2 instructions): refused by the verifier\n"
@@ -325,7 +329,8 @@ START_TEST(test_no_capability)
 	k.refuse_err = -EPERM;
 	ck_assert_int_eq(rp_map_create(&map), -EPERM);
 	ck_assert_logged(
-		"cannot create map counts (hash, key 4, value 8 bytes, 10 entries): CAP_BPF is needed");
+		"cannot create map counts (hash, key 4, value 8 bytes, 10 entries): CAP_BPF is "
+		"needed");
 	k.refuse_cmd = BPF_PROG_LOAD;
 	ck_assert_int_eq(rp_prog_load(&prog), -EPERM);
 	ck_assert_logged("cannot load prog (kprobe program, 2 instructions): CAP_BPF is needed");
@@ -342,8 +347,8 @@ START_TEST(test_perf_not_permitted)
 	drop_caps();
 	k.perf_err = -EACCES;
 	ck_assert_int_eq(rp_perf_open(&opt, &perf), -EACCES);
-	ck_assert_logged(
-		"perf_event_open(cpu-clock) on CPU 0: Permission denied: kernel.perf_event_paranoid is 3. CAP_PERFMON is needed");
+	ck_assert_logged("perf_event_open(cpu-clock) on CPU 0: Permission denied: "
+			 "kernel.perf_event_paranoid is 3. CAP_PERFMON is needed");
 	ck_assert_int_eq(k.perf_calls, 1); /* not once a CPU */
 	ck_assert_ptr_null(perf);
 }
@@ -541,8 +546,8 @@ START_TEST(test_no_probe_pmu)
 
 	put_file("/sys/devices/system/cpu/online", "0\n");
 	ck_assert_int_eq(rp_attach_uprobe(5, &probe, &link), -EOPNOTSUPP);
-	ck_assert_logged(
-		"this kernel has no uprobes (no /sys/bus/event_source/devices/uprobe: CONFIG_UPROBE_EVENTS is off)");
+	ck_assert_logged("this kernel has no uprobes (no /sys/bus/event_source/devices/uprobe: "
+			 "CONFIG_UPROBE_EVENTS is off)");
 	ck_assert_int_eq(k.perf_calls, 0);
 	ck_assert_ptr_null(link);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Books of mappings: what goes in parts, what fails, and ten thousand random calls against a map of single pages. */
+/*
+ * Books of mappings: what goes in parts, what fails, and ten thousand random calls against a map of
+ * single pages.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +167,10 @@ START_TEST(files)
 	tell(MEM_RANGE_GOES, MEM_MREMAP, 1, 0, 1, 5000, 90);
 	tell(MEM_RANGE_COMES, MEM_MREMAP, 1, 7, 1, 6000, 120);
 	check_site(7, 1, 120, 0, 0);
-	/* and what a mremap that takes nothing away maps is not of a file because the call before was of one */
+	/*
+	 * and what a mremap that takes nothing away maps is not of a file because the call before
+	 * was of one
+	 */
 	tell(MEM_RANGE_COMES, MEM_MMAP_FILE, 1, 0, 1, 8000, 100);
 	unmaps(8000, 100);
 	tell(MEM_RANGE_COMES, MEM_MREMAP, 1, 8, 1, 9000, 50);

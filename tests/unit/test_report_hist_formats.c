@@ -86,31 +86,31 @@ START_TEST(a_table_in_a_pipe)
 	char *text = written_hists(set, "table", NULL);
 
 	ck_assert_str_eq(
-		text,
-		"rawprof io: whole machine\n"
-		"10 requests in 2.00 s on 2 CPUs; latency of block requests by disk, op\n"
-		"\n"
-		"disk=sda op=read\n"
-		"  7 requests (3.50/s), sum 27.0 us (13.5 us/s), mean 3.86 us\n"
-		"  p50 1.50 us  p90 9.00 us  p99 9.00 us  p99.9 9.00 us  max 9.00 us\n"
-		"  [1.02 us, 2.05 us)  4 |" STARS40 "|\n"
-		"  [2.05 us, 4.10 us)  1 |@@@@@@@@@@" SPACES10 SPACES10 SPACES10 "|\n"
-		"  [4.10 us, 8.19 us)  0 |" SPACES10 SPACES10 SPACES10 SPACES10 "|\n"
-		"  [8.19 us, 16.4 us)  2 |@@@@@@@@@@@@@@@@@@@@" SPACES10 SPACES10 "|\n"
-		"\n"
-		"disk=sdb9 op=read\n"
-		"  1 request (0.50/s), sum 0 ns (0 ns/s), mean 0 ns\n"
-		"  p50 0 ns  p90 0 ns  p99 0 ns  p99.9 0 ns  max 0 ns\n"
-		"  [0 ns]  1 |" STARS40 "|\n"
-		"\n"
-		"disk=sdb10 op=write\n"
-		"  2 requests (1.00/s), sum 2.00 ms (1.00 ms/s), mean 1.00 ms\n"
-		"  p50 1.00 ms  p90 1.00 ms  p99 1.00 ms  p99.9 1.00 ms  max 1.00 ms\n"
-		"  [524 us, 1.05 ms)  2 |" STARS40 "|\n"
-		"\n"
-		"ledger: 13 requests fired = 10 kept + 3 filtered (merged 3) + 0 lost\n"
-		"own cost: BPF 5.00 us in 10 runs (500 ns each), CPU 2.00 ms user + 1.00 ms system, "
-		"memory 3.00 MiB\n");
+		text, "rawprof io: whole machine\n"
+		      "10 requests in 2.00 s on 2 CPUs; latency of block requests by disk, op\n"
+		      "\n"
+		      "disk=sda op=read\n"
+		      "  7 requests (3.50/s), sum 27.0 us (13.5 us/s), mean 3.86 us\n"
+		      "  p50 1.50 us  p90 9.00 us  p99 9.00 us  p99.9 9.00 us  max 9.00 us\n"
+		      "  [1.02 us, 2.05 us)  4 |" STARS40 "|\n"
+		      "  [2.05 us, 4.10 us)  1 |@@@@@@@@@@" SPACES10 SPACES10 SPACES10 "|\n"
+		      "  [4.10 us, 8.19 us)  0 |" SPACES10 SPACES10 SPACES10 SPACES10 "|\n"
+		      "  [8.19 us, 16.4 us)  2 |@@@@@@@@@@@@@@@@@@@@" SPACES10 SPACES10 "|\n"
+		      "\n"
+		      "disk=sdb9 op=read\n"
+		      "  1 request (0.50/s), sum 0 ns (0 ns/s), mean 0 ns\n"
+		      "  p50 0 ns  p90 0 ns  p99 0 ns  p99.9 0 ns  max 0 ns\n"
+		      "  [0 ns]  1 |" STARS40 "|\n"
+		      "\n"
+		      "disk=sdb10 op=write\n"
+		      "  2 requests (1.00/s), sum 2.00 ms (1.00 ms/s), mean 1.00 ms\n"
+		      "  p50 1.00 ms  p90 1.00 ms  p99 1.00 ms  p99.9 1.00 ms  max 1.00 ms\n"
+		      "  [524 us, 1.05 ms)  2 |" STARS40 "|\n"
+		      "\n"
+		      "ledger: 13 requests fired = 10 kept + 3 filtered (merged 3) + 0 lost\n"
+		      "own cost: BPF 5.00 us in 10 runs (500 ns each), CPU 2.00 ms user + 1.00 ms "
+		      "system, "
+		      "memory 3.00 MiB\n");
 	free(text);
 	report_hists_free(set);
 }
@@ -368,8 +368,8 @@ static char *only_counts(const char *document)
 	return counts;
 }
 
-/* Labels come back as they were; those that no reader would take, or that would move a terminal, are
- * told apart all the same: the reader refuses a series that is there twice. */
+/* Labels come back as they were; those that no reader would take, or that would move a terminal,
+ * are told apart all the same: the reader refuses a series that is there twice. */
 START_TEST(prometheus_labels)
 {
 	static const char *const odd[] = { "\\xff", "\xff", "\\\\xff",	"\n",

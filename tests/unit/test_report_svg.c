@@ -102,8 +102,10 @@ static size_t boxes(const char *svg, struct box *out, size_t max)
 		memset(b, 0, sizeof(*b));
 		ck_assert_int_eq(
 			sscanf(at,
-			       "<g class=\"f\" data-x=\"%llu\" data-w=\"%llu\" data-d=\"%u\"><title>%511[^(](%63[^)])"
-			       "</title><rect x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"17\" rx=\"2\" fill=\"%7[^\"]\"",
+			       "<g class=\"f\" data-x=\"%llu\" data-w=\"%llu\" "
+			       "data-d=\"%u\"><title>%511[^(](%63[^)])"
+			       "</title><rect x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"17\" "
+			       "rx=\"2\" fill=\"%7[^\"]\"",
 			       &b->begin, &b->weight, &b->depth, b->name, b->count, &b->x, &b->y,
 			       &b->width, b->color),
 			9);

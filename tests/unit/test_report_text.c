@@ -135,15 +135,20 @@ START_TEST(long_names_lose_their_arguments_first)
 		const char *name, *shown;
 	} cases[] = {
 		{ "f(int)", "  f(int)  " },
-		{ "std::map<std::pair<int, long>, std::vector<std::string>>::find_or_insert(std::pair<int, long> const&)",
+		{ "std::map<std::pair<int, long>, "
+		  "std::vector<std::string>>::find_or_insert(std::pair<int, long> const&)",
 		  "  std::map<...>::find_or_insert(std::pair<...> const&)  " },
-		{ "std::map<std::pair<int, long>, int>::find(std::pair<int, long> const&, a_very_long_type_name_here &)",
+		{ "std::map<std::pair<int, long>, int>::find(std::pair<int, long> const&, "
+		  "a_very_long_type_name_here &)",
 		  "  std::map<...>::find(...)  " },
-		{ "std::basic_ostream<char>& std::operator<< <std::char_traits<char> >(std::basic_ostream<char>&, x)",
+		{ "std::basic_ostream<char>& std::operator<< <std::char_traits<char> "
+		  ">(std::basic_ostream<char>&, x)",
 		  "  std::basic_ostream<...>& std::operator<< <...>(...)  " },
-		{ "a_name_without_any_brackets_that_goes_on_for_much_longer_than_the_column_is_wide_to_its_very_end",
+		{ "a_name_without_any_brackets_that_goes_on_for_much_longer_"
+		  "than_the_column_is_wide_to_its_very_end",
 		  "  a_name_without_any_brackets_tha..._column_is_wide_to_its_very_end  " },
-		{ "unbalanced<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<",
+		{ "unbalanced<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<"
+		  "<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<",
 		  "  unbalanced<<<<<<<<<<<<<<<<<<<<<...<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<  " },
 	};
 
@@ -353,14 +358,14 @@ START_TEST(events_as_they_come)
 
 	setenv("TZ", "UTC-5:30", 1);
 	text = event_text(&e, 0, NULL);
-	ck_assert_str_eq(
-		text,
-		"2026-01-02T08:34:05.123456+05:30  Web Content 2  pid 12  tid 13  cpu 3  cpu-clock\n"
-		"    ffffffff81000010  vfs_read+0x10  ([kernel])\n"
-		"    ffffffffc0000020  ext4_read+0x20  (ext4)\n"
-		"    0000000000401234  tiny (inlined)\n"
-		"    0000000000401234  run(int, A const&)+0x34  (/bin/my app)  run.c:12\n"
-		"    00000000007f0010  [x.so]  (/lib/x.so)\n\n");
+	ck_assert_str_eq(text,
+			 "2026-01-02T08:34:05.123456+05:30  Web Content 2  pid 12  tid 13  cpu 3  "
+			 "cpu-clock\n"
+			 "    ffffffff81000010  vfs_read+0x10  ([kernel])\n"
+			 "    ffffffffc0000020  ext4_read+0x20  (ext4)\n"
+			 "    0000000000401234  tiny (inlined)\n"
+			 "    0000000000401234  run(int, A const&)+0x34  (/bin/my app)  run.c:12\n"
+			 "    00000000007f0010  [x.so]  (/lib/x.so)\n\n");
 	free(text);
 	text = event_text(&e, 1, NULL);
 	ck_assert_str_eq(text, "2026-01-02T08:34:05.123456+05:30 Web_Content_2 12 13 3 "

@@ -317,7 +317,9 @@ START_TEST(colours_of_a_reversed_graph)
 }
 END_TEST
 
-/* Stack and state of one comm end a stack that goes on elsewhere; values are numbers and hostile. */
+/*
+ * Stack and state of one comm end a stack that goes on elsewhere; values are numbers and hostile.
+ */
 START_TEST(odd_labels)
 {
 	struct report_options options = { .width = 80, .color_by_label = "k" };

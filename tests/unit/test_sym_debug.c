@@ -75,7 +75,7 @@ static void ck_not_named(void)
 	ck_assert(!look_at("first").name || look_at("first").is_place);
 }
 
-/* ---- by build-id ---- */
+/* ---- by build-id */
 
 START_TEST(test_build_id)
 {
@@ -112,7 +112,7 @@ START_TEST(test_build_id_of_another)
 }
 END_TEST
 
-/* ---- by link ---- */
+/* ---- by link */
 
 static const char *const places[] = { "bin/", "bin/.debug/", NULL };
 
@@ -203,7 +203,7 @@ START_TEST(test_bad_links)
 }
 END_TEST
 
-/* ---- which of several ---- */
+/* ---- which of several */
 
 /* The debug file's names count for more than the program's own, which are those of its makers. */
 START_TEST(test_debug_before_own)
@@ -228,7 +228,7 @@ START_TEST(test_debug_without_symbols)
 }
 END_TEST
 
-/* ---- .gnu_debugdata ---- */
+/* ---- .gnu_debugdata */
 
 static bool have_xz(void)
 {
@@ -290,7 +290,7 @@ START_TEST(test_bad_debugdata)
 }
 END_TEST
 
-/* ---- packed tables ---- */
+/* ---- packed tables */
 
 static struct elf_file file;
 
@@ -382,7 +382,7 @@ START_TEST(test_packed_badly)
 }
 END_TEST
 
-/* ---- what is installed ---- */
+/* ---- what is installed */
 
 struct libc {
 	char path[512];

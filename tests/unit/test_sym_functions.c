@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions by name: in files made by compilers of the day, in libc beside nm, in what we have mapped. */
+/*
+ * Functions by name: in files made by compilers of the day, in libc beside nm, in what we have
+ * mapped.
+ */
 #include <check.h>
 #include <elf.h>
 #include <errno.h>
@@ -88,7 +91,8 @@ static const char source[] =
 	"int chosen(void) __attribute__((ifunc(\"choose\")));\n"
 	"int plain_data[4] = { 1 };\n"
 	"__asm__(\".text\\n.globl by_hand\\nby_hand: nop\\nret\\n\");\n"
-	"int main(void) { return plain(chosen()) + hidden_away(2) + plain_data[0] + (malloc(1) != 0); }\n";
+	"int main(void) { return plain(chosen()) + hidden_away(2) + plain_data[0] + (malloc(1) != "
+	"0); }\n";
 
 static const struct {
 	const char *name, *flags;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every ELF file that is installed: its symbols and its unwind table are made without an error, or the
- * error is one that has a reason. A tenth of the files, chosen by their names; ALL_FILES=1: all, which
- * takes half a minute.
+ * Every ELF file that is installed: its symbols and its unwind table are made without an error, or
+ * the error is one that has a reason. A tenth of the files, chosen by their names; ALL_FILES=1:
+ * all, which takes half a minute.
  */
 #include <fcntl.h>
 #include <elf.h>
@@ -57,7 +57,10 @@ static enum reason look_at_table(const char *path, int fd, const Elf64_Ehdr *eh)
 	int err = unwind_table_build(&t, fd);
 
 	if (!err) {
-		/* A row that no rule expresses ends a walk, and is counted; a record that makes no sense too. */
+		/*
+		 * A row that no rule expresses ends a walk, and is counted; a record that makes no
+		 * sense too.
+		 */
 		if (t->stats.bad_fdes) {
 			damaged++;
 			printf("%s: %" PRIu64 " of %" PRIu64 " FDEs make no sense\n", path,

@@ -100,7 +100,9 @@ START_TEST(test_lookup)
 }
 END_TEST
 
-/* arm64: modules below the image, a header before the text, exit functions right behind the mark. */
+/*
+ * arm64: modules below the image, a header before the text, exit functions right behind the mark.
+ */
 static const char arm64[] = "ffffffc080000000 T _text\n"
 			    "ffffffc080000000 T __pi__text\n"
 			    "ffffffc080010000 T _stext\n"
@@ -138,8 +140,9 @@ START_TEST(test_lookup_arm64)
 END_TEST
 
 /*
- * Modules, whose symbols are in the order of their files, data among functions: data ends the function before it, the
- * marks of arm64 ("$x" for code, "$d" for data) and the compiler's labels neither name nor end anything.
+ * Modules, whose symbols are in the order of their files, data among functions: data ends the
+ * function before it, the marks of arm64 ("$x" for code, "$d" for data) and the compiler's labels
+ * neither name nor end anything.
  */
 static const char modules[] = "ffffffff81000000 T _stext\n"
 			      "ffffffffc0402000 r _note_10\t[x86]\n"

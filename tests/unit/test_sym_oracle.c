@@ -55,7 +55,7 @@ static void find_debug(char *out, size_t size)
 		*out = '\0';
 }
 
-/* ---- names ---- */
+/* ---- names */
 
 struct nm_symbol {
 	uint64_t addr, size; /* size 0: it has none */
@@ -68,7 +68,9 @@ struct nm {
 	uint64_t *reach; /* the furthest end of a sized symbol up to each one */
 };
 
-/* Its lines are "name |value| class | type|size| line|section"; what is data in code is left out. */
+/*
+ * Its lines are "name |value| class | type|size| line|section"; what is data in code is left out.
+ */
 static void add_nm(struct nm *nm, const char *options, const char *path)
 {
 	static char line[1 << 16], name[1 << 16];
@@ -162,8 +164,8 @@ static const struct nm_symbol *covering(const struct nm *nm, uint64_t addr)
 }
 
 /*
- * How an answer relates to what one would read off a sorted list of nm's: the last symbol at or below
- * the address, as addr2line does. All but the last are as they should be.
+ * How an answer relates to what one would read off a sorted list of nm's: the last symbol at or
+ * below the address, as addr2line does. All but the last are as they should be.
  */
 enum relation { SAME, ALIAS, NESTED, ENDED, PLT, UNSIZED, UNEXPLAINED, RELATIONS };
 static const char *const relations[RELATIONS] = {
@@ -243,14 +245,16 @@ START_TEST(test_names)
 }
 END_TEST
 
-/* ---- source ---- */
+/* ---- source */
 
 struct answer {
 	char function[256], file[256];
 	unsigned long line;
 };
 
-/* The tools that may be there, and how each is asked; they print alike but for how an answer ends. */
+/*
+ * The tools that may be there, and how each is asked; they print alike but for how an answer ends.
+ */
 static const struct tool {
 	const char *name, *options;
 	bool has_columns;
@@ -354,9 +358,10 @@ static void choose_addresses(uint64_t *addrs, uint64_t *at)
 }
 
 /*
- * Two differences are as they should be. Where no unit of the debug data has the address, the tool knows the
- * symbol table's name of it and no line, and we know nothing. And where a unit is little but the inclusion
- * of another file, as many of the C library are, addr2line gives the unit's name to lines of that file.
+ * Two differences are as they should be. Where no unit of the debug data has the address, the tool
+ * knows the symbol table's name of it and no line, and we know nothing. And where a unit is little
+ * but the inclusion of another file, as many of the C library are, addr2line gives the unit's name
+ * to lines of that file.
  */
 static void compare_source(const struct tool *tool, const char *path)
 {

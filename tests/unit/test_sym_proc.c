@@ -99,7 +99,7 @@ START_TEST(test_snapshot_reused)
 }
 END_TEST
 
-/* ---- generated code ---- */
+/* ---- generated code */
 
 static void write_jit(int pid, int ns_pid, const char *text)
 {

@@ -127,7 +127,7 @@ START_TEST(test_snapshot)
 }
 END_TEST
 
-/* ---- against a history that forgets nothing: those asked about at all times, those alive from then on ---- */
+/* ---- against a history that forgets nothing */
 
 enum { PIDS = 12, STEPS = 300, PRUNE_AT = 200 };
 

@@ -64,7 +64,8 @@ static bool compile(const struct build *b)
 	    "'-Dalways_inline=__attribute__((always_inline))' "
 	    "'-Dnoinline=__attribute__((noinline,noipa))' %s -o whole a.%s",
 	    dir, b->compiler, b->flags,
-	    b->cxx ? "'-Dnamespace_begin=namespace ns {' '-Dnamespace_end=}' -Duse=ns::outer -Dlocal="
+	    b->cxx ? "'-Dnamespace_begin=namespace ns {' '-Dnamespace_end=}' -Duse=ns::outer "
+		     "-Dlocal="
 		   : "-Dnamespace_begin= -Dnamespace_end= -Duse=outer -Dlocal=static",
 	    ext);
 	if (!b->separate) {
@@ -72,7 +73,8 @@ static bool compile(const struct build *b)
 		return true;
 	}
 	run("cd %s && strip -s -o a whole && objcopy --only-keep-debug whole whole.debug", dir);
-	run("cd %s && id=$(readelf -n whole | sed -n 's/.*Build ID: //p') && install -D whole.debug "
+	run("cd %s && id=$(readelf -n whole | sed -n 's/.*Build ID: //p') && install -D "
+	    "whole.debug "
 	    "root/usr/lib/debug/.build-id/$(echo $id | sed 's/../&\\//').debug",
 	    dir);
 	return true;
@@ -130,7 +132,9 @@ static void check_outer(const struct build *b)
 			seen_5_in_9 |= l[0].line == 5 && l[1].line == 9;
 			seen_5_in_12 |= l[0].line == 5 && l[1].line == 12;
 		}
-		/* Without the inlined ones it is the line of the address, which is the innermost's. */
+		/*
+		 * Without the inlined ones it is the line of the address, which is the innermost's.
+		 */
 		ck_assert_uint_eq(sym_user_source(user, &f, false, false, &plain, 1), 1);
 		ck_assert_ptr_null(plain.function);
 		ck_assert_str_eq(plain.file, l[0].file);
@@ -260,7 +264,9 @@ START_TEST(test_as_addr2line)
 }
 END_TEST
 
-/* A return address is that of the call before it, though it may be another function's first byte. */
+/*
+ * A return address is that of the call before it, though it may be another function's first byte.
+ */
 START_TEST(test_return_address)
 {
 	struct sym_line l[SYM_INLINE_MAX + 1], before[SYM_INLINE_MAX + 1];
@@ -329,7 +335,10 @@ START_TEST(test_none)
 }
 END_TEST
 
-/* Packed by zstd, which libelf may not know: then there is no source, which is told, and all else is as ever. */
+/*
+ * Packed by zstd, which libelf may not know: then there is no source, which is told, and all else
+ * is as ever.
+ */
 START_TEST(test_zstd)
 {
 	struct sym_line l;

@@ -184,7 +184,7 @@ START_TEST(test_remember_depth)
 }
 END_TEST
 
-/* ---- CIEs and pointers ---- */
+/* ---- CIEs and pointers */
 
 /*
  * One CIE and one FDE for MADE_CODE + 0x20, 0x40 long, with the address as the CIE's letter R says.
@@ -333,7 +333,10 @@ START_TEST(test_lengths)
 }
 END_TEST
 
-/* .debug_frame: CIEs have an id of all ones, 0 being an offset like others, and eight bytes of it if the length has. */
+/*
+ * .debug_frame: CIEs have an id of all ones, 0 being an offset like others, and eight bytes of it
+ * if the length has.
+ */
 START_TEST(test_debug_frame)
 {
 	const size_t pad = 4 + 8 + 8 + 16 + 4;

@@ -236,7 +236,7 @@ START_TEST(test_not_for_us)
 }
 END_TEST
 
-/* ---- signal trampolines ---- */
+/* ---- signal trampolines */
 
 static const struct trampoline {
 	const char *what;
@@ -341,7 +341,7 @@ START_TEST(test_many_trampolines)
 }
 END_TEST
 
-/* ---- damaged files ---- */
+/* ---- damaged files */
 
 /* Headers that promise more than the file has. */
 START_TEST(test_lies)
@@ -390,7 +390,7 @@ START_TEST(test_truncated)
 }
 END_TEST
 
-/* ---- what is installed ---- */
+/* ---- what is installed */
 
 /* Whether there is code and an .eh_frame worth the name, looked up in another way than ours. */
 static bool should_have_table(const char *path)
@@ -399,12 +399,12 @@ static bool should_have_table(const char *path)
 	unsigned long size = 0;
 	FILE *p;
 
-	snprintf(
-		command, sizeof(command),
-		"readelf -lSW '%s' 2>/dev/null | awk '/^  LOAD .* R.E / { code = 1 } "
-		"/ \\.eh_frame +(PROGBITS|X86_64_UNWIND|LOPROC)/ { sub(/.*\\] /, \"\"); size = $5 } "
-		"END { print code ? size : 0 }'",
-		path);
+	snprintf(command, sizeof(command),
+		 "readelf -lSW '%s' 2>/dev/null | awk '/^  LOAD .* R.E / { code = 1 } "
+		 "/ \\.eh_frame +(PROGBITS|X86_64_UNWIND|LOPROC)/ { sub(/.*\\] /, \"\"); size = $5 "
+		 "} "
+		 "END { print code ? size : 0 }'",
+		 path);
 	p = popen(command, "r");
 	ck_assert_ptr_nonnull(p);
 	if (fgets(line, sizeof(line), p))

@@ -146,7 +146,9 @@ static bool is_same(const struct machine *m, int ra_reg, const struct printed *p
 		return r->kind == UNWIND_STOP;
 	if (!strcmp(p->ra, "exp"))
 		return r->kind == UNWIND_SIGNAL || r->kind == UNWIND_UNSUP;
-	/* Calls of x86-64 put it there; elsewhere it is with the frame pointer, 32 KB off at most. */
+	/*
+	 * Calls of x86-64 put it there; elsewhere it is with the frame pointer, 32 KB off at most.
+	 */
 	if (p->ra[0] == 'c' &&
 	    (m->has_link_register ? atoi(p->ra + 1) < INT16_MIN : strcmp(p->ra, "c-8") != 0))
 		return r->kind == UNWIND_UNSUP;
@@ -434,7 +436,7 @@ START_TEST(test_signed)
 }
 END_TEST
 
-/* ---- .debug_frame, where there is no .eh_frame ---- */
+/* ---- .debug_frame, where there is no .eh_frame */
 
 static const struct debug_frame_case {
 	const char *what, *options;
@@ -483,7 +485,8 @@ START_TEST(test_debug_frame)
 	fputs(source, f);
 	fclose(f);
 	if (!runs(dir,
-		  "gcc -shared -fPIC -nostdlib -g -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables "
+		  "gcc -shared -fPIC -nostdlib -g -O2 -fno-asynchronous-unwind-tables "
+		  "-fno-unwind-tables "
 		  "-Wl,--no-ld-generated-unwind-info,--build-id=none %s -o t.so t.c 2>err",
 		  c->options)) {
 		printf("skip .debug_frame, %s (no gcc that makes it)\n", c->what);

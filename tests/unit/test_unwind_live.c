@@ -129,7 +129,7 @@ static void check_steps(void (*work)(int), size_t at_least)
 	self_close(&self);
 }
 
-/* ---- what is stepped through ---- */
+/* ---- what is stepped through */
 
 /* Without frame pointers, although the sanitizers' build has them; clang has no way to say so. */
 #ifdef __clang__
@@ -308,7 +308,10 @@ static void busy(void)
 START_TEST(test_by_the_clock)
 {
 	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
-	/* Longer than a walk takes under sanitizers on a busy machine, or nothing but walks would be done. */
+	/*
+	 * Longer than a walk takes under sanitizers on a busy machine, or nothing but walks would
+	 * be done.
+	 */
 	struct itimerspec every = { { 0, 3000000 }, { 0, 3000000 } };
 	timer_t timer;
 

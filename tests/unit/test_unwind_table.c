@@ -25,7 +25,7 @@ static void teardown(void)
 	unwind_table_free(table);
 }
 
-/* ---- functions that tell their CFA at every few bytes ---- */
+/* ---- functions that tell their CFA at every few bytes */
 
 enum { FUNCTIONS = 150, ROWS = 8 };
 
@@ -217,7 +217,7 @@ START_TEST(test_dense_page)
 }
 END_TEST
 
-/* ---- files larger than the rest of these tests like ---- */
+/* ---- files larger than the rest of these tests like */
 
 static int wide_table(uint64_t code_end)
 {
@@ -302,7 +302,7 @@ START_TEST(test_many_rules)
 }
 END_TEST
 
-/* ---- damage ---- */
+/* ---- damage */
 
 /* Whatever the bytes, a table is sound, and every address has a rule. */
 START_TEST(test_spoiled)

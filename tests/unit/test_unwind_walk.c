@@ -286,8 +286,8 @@ START_TEST(test_signed_addresses)
 END_TEST
 
 /*
- * AArch64: a signal interrupts a leaf, whose return address is in x30, and the kernel has saved that. The leaf's own
- * caller is left by a call, where it would be of no use.
+ * AArch64: a signal interrupts a leaf, whose return address is in x30, and the kernel has saved
+ * that. The leaf's own caller is left by a call, where it would be of no use.
  */
 START_TEST(test_arm64_signal)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where probes go, on functions assembled for it: each rule that keeps one at the entry, and each that
- * lets it move; and the returns. */
+/*
+ * Where probes go, on functions assembled for it: each rule that keeps one at the entry, and each
+ * that lets it move; and the returns. */
 #include <check.h>
 #include <elf.h>
 #include <errno.h>
@@ -152,7 +153,8 @@ static int assemble(const char *tools, const char *flags, const struct expected 
 	ck_assert_ptr_nonnull(f);
 	for (size_t i = 0; i < n; i++)
 		fprintf(f,
-			".text\n.p2align 4\n.globl %s\n.hidden %s\n.type %s, %%function\n%s: %s\n.size %s, . - %s\n",
+			".text\n.p2align 4\n.globl %s\n.hidden %s\n.type %s, %%function\n%s: %s\n"
+			".size %s, . - %s\n",
 			e[i].name, e[i].name, e[i].name, e[i].name, e[i].lines, e[i].name,
 			e[i].name);
 	fclose(f);

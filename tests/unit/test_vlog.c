@@ -125,15 +125,18 @@ START_TEST(linux_6_1)
 		"func#0 @0\n"
 		"0: R1=ctx(off=0,imm=0) R10=fp0\n"
 		"; MOV_REG(R6, R1)\n"
-		"0: (bf) r6 = r1                       ; R1=ctx(off=0,imm=0) R6_w=ctx(off=0,imm=0)\n"
+		"0: (bf) r6 = r1                       ; R1=ctx(off=0,imm=0) "
+		"R6_w=ctx(off=0,imm=0)\n"
 		"1: (85) call bpf_get_prandom_u32#7    ; R0=scalar()\n"
 		"2: (57) r0 &= 7                       ; R0_w=scalar(umax=7,var_off=(0x0; 0x7))\n"
-		"3: (63) *(u32 *)(r10 -4) = r0         ; R0_w=scalar(umax=7,var_off=(0x0; 0x7)) R10=fp0 "
+		"3: (63) *(u32 *)(r10 -4) = r0         ; R0_w=scalar(umax=7,var_off=(0x0; 0x7)) "
+		"R10=fp0 "
 		"fp-8=mmmm????\n"
 		"4: (18) r1 = 0xffff888103c49400       ; R1_w=map_ptr(off=0,ks=4,vs=8,imm=0)\n"
 		"6: (bf) r2 = r10                      ; R2_w=fp0 R10=fp0\n"
 		"7: (07) r2 += -4                      ; R2_w=fp-4\n"
-		"8: (85) call bpf_map_lookup_elem#1    ; R0_w=map_value_or_null(id=1,off=0,ks=4,vs=8,imm=0)\n"
+		"8: (85) call bpf_map_lookup_elem#1    ; "
+		"R0_w=map_value_or_null(id=1,off=0,ks=4,vs=8,imm=0)\n"
 		"9: (15) if r0 == 0x0 goto pc+1        ; R0_w=map_value(off=0,ks=4,vs=8,imm=0)\n"
 		"10: (b7) r0 = 0                       ; R0_w=0\n"
 		"11: (95) exit\n"
@@ -143,7 +146,8 @@ START_TEST(linux_6_1)
 		"11: (95) exit\n"
 		"verification time 76 usec\n"
 		"stack depth 4\n"
-		"processed 12 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 "
+		"processed 12 insns (limit 1000000) max_states_per_insn 0 total_states 0 "
+		"peak_states 0 "
 		"mark_read 0\n");
 
 	ck_assert_uint_eq(steps(&log), 12);
@@ -164,25 +168,26 @@ END_TEST
 /* Linux 5.15 and before: the whole frame before each instruction, numbers are "inv". */
 START_TEST(linux_5_15)
 {
-	struct asm_vlog log = parsed(
-		"0: R1=ctx(id=0,off=0,imm=0) R10=fp0\n"
-		"0: (b7) r6 = 0\n"
-		"1: R1=ctx(id=0,off=0,imm=0) R6_w=inv0 R10=fp0\n"
-		"1: (85) call bpf_ktime_get_ns#5\n"
-		"2: R0_w=inv(id=0) R6_w=invP0 R10=fp0\n"
-		"2: (77) r0 >>= 56\n"
-		"3: R0_w=inv(id=0,umax_value=255,var_off=(0x0; 0xff)) R6_w=inv0 R10=fp0\n"
-		"3: (15) if r0 == 0x3 goto pc+1\n"
-		" R0_w=inv(id=0,umax_value=255,var_off=(0x0; 0xff)) R6_w=inv0 R10=fp0\n"
-		"4: R0_w=inv(id=0,umax_value=255,var_off=(0x0; 0xff)) R6_w=inv0 R10=fp0\n"
-		"4: (b7) r0 = 0\n"
-		"5: R0_w=inv0 R6_w=inv0 R10=fp0\n"
-		"5: (95) exit\n"
-		"\n"
-		"from 3 to 5: R0_w=inv3 R6_w=inv0 R10=fp0\n"
-		"5: R0_w=inv3 R6_w=inv0 R10=fp0\n"
-		"5: (95) exit\n"
-		"processed 7 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0\n");
+	struct asm_vlog log =
+		parsed("0: R1=ctx(id=0,off=0,imm=0) R10=fp0\n"
+		       "0: (b7) r6 = 0\n"
+		       "1: R1=ctx(id=0,off=0,imm=0) R6_w=inv0 R10=fp0\n"
+		       "1: (85) call bpf_ktime_get_ns#5\n"
+		       "2: R0_w=inv(id=0) R6_w=invP0 R10=fp0\n"
+		       "2: (77) r0 >>= 56\n"
+		       "3: R0_w=inv(id=0,umax_value=255,var_off=(0x0; 0xff)) R6_w=inv0 R10=fp0\n"
+		       "3: (15) if r0 == 0x3 goto pc+1\n"
+		       " R0_w=inv(id=0,umax_value=255,var_off=(0x0; 0xff)) R6_w=inv0 R10=fp0\n"
+		       "4: R0_w=inv(id=0,umax_value=255,var_off=(0x0; 0xff)) R6_w=inv0 R10=fp0\n"
+		       "4: (b7) r0 = 0\n"
+		       "5: R0_w=inv0 R6_w=inv0 R10=fp0\n"
+		       "5: (95) exit\n"
+		       "\n"
+		       "from 3 to 5: R0_w=inv3 R6_w=inv0 R10=fp0\n"
+		       "5: R0_w=inv3 R6_w=inv0 R10=fp0\n"
+		       "5: (95) exit\n"
+		       "processed 7 insns (limit 1000000) max_states_per_insn 0 total_states 0 "
+		       "peak_states 0\n");
 
 	ck_assert_uint_eq(steps(&log), 7);
 	ck_assert_str_eq(BEFORE(&log, 1), "R1=ctx R6=0 R10=fp0");
@@ -340,8 +345,8 @@ static const struct {
 	{ "fp[1]-8", "fp[1]-8" },
 	{ "map_ptr(map=counts,ks=12,vs=8)", "map_ptr(counts)" },
 	{ "map_value(map=scratch,ks=4,vs=4176,off=64)", "map_value(scratch+64)" },
-	{ "map_value(map=s,ks=4,vs=41,off=80,smin=smin32=0,smax=umax=smax32=umax32=1016,var_off=(0x0; "
-	  "0x3ff))",
+	{ "map_value(map=s,ks=4,vs=41,off=80,smin=smin32=0,smax=umax=smax32=umax32=1016,"
+	  "var_off=(0x0; 0x3ff))",
 	  "map_value(s+80..1096)" },
 	{ "map_value(map=s,ks=4,vs=41,umax=0xffffffffff,var_off=(0x0; 0xffffffffff))",
 	  "map_value(s+?)" },
@@ -449,7 +454,9 @@ START_TEST(odd)
 }
 END_TEST
 
-/* Cut at every byte, and with every byte changed: always an answer, and no touch beyond the text. */
+/*
+ * Cut at every byte, and with every byte changed: always an answer, and no touch beyond the text.
+ */
 START_TEST(mutilated)
 {
 	char *text = data_file("nullcheck-6.18.log");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vmexit STATUS: ends the virtual machine. On x86 by qemu's isa-debug-exit device at port 0xf4, which
- * makes qemu exit with 2 * STATUS + 1; on arm64 by semihosting, SYS_EXIT_EXTENDED (0x20) and
+ * vmexit STATUS: ends the virtual machine. On x86 by qemu's isa-debug-exit device at port 0xf4,
+ * which makes qemu exit with 2 * STATUS + 1; on arm64 by semihosting, SYS_EXIT_EXTENDED (0x20) and
  * ADP_Stopped_ApplicationExit, which qemu takes from user space if told to (userspace=on).
  */
 #include <stdint.h>

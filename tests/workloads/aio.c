@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * aio FILE N DEPTH: reads 4 KB N times past the page cache, DEPTH at once; prints the 50th and the 99th percentile of
- * how long they took by its own clock, each from where it is given to the kernel to where it is taken back, in
- * nanoseconds. What fio does, where there is none.
+ * aio FILE N DEPTH: reads 4 KB N times past the page cache, DEPTH at once; prints the 50th and the
+ * 99th percentile of how long they took by its own clock, each from where it is given to the kernel
+ * to where it is taken back, in nanoseconds. What fio does, where there is none.
  */
 #include <fcntl.h>
 #include <linux/aio_abi.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bpforphans: lists the BPF objects that exist although no process has a descriptor of them, one line
- * each, "program 12". Who leaves such a thing behind (by a pin, or an attachment that nobody owns)
- * has a leak; some belong to the system. A test compares the lists before and after.
+ * bpforphans: lists the BPF objects that exist although no process has a descriptor of them, one
+ * line each, "program 12". Who leaves such a thing behind (by a pin, or an attachment that nobody
+ * owns) has a leak; some belong to the system. A test compares the lists before and after.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * compat NUMBER TIMES: a system call of 32-bit programs, so many times; then it says how many there were.
+ * compat NUMBER TIMES: a system call of 32-bit programs, so many times; then it says how many there
+ * were.
  *
- * The number is that of another call for 64-bit programs; what would be its first two arguments, 1 and 0, mean a
- * descriptor, or a futex that is waited for. Status 77 where there are no such calls.
+ * The number is that of another call for 64-bit programs; what would be its first two arguments, 1
+ * and 0, mean a descriptor, or a futex that is waited for. Status 77 where there are no such calls.
  */
 #include <signal.h>
 #include <stdio.h>

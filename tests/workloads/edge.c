@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * edge [CPU-SECONDS]: a system call that is the last instruction of its function. All that is known of
- * the caller is where it will go on: the first address of the next function, which does nothing.
+ * edge [CPU-SECONDS]: a system call that is the last instruction of its function. All that is known
+ * of the caller is where it will go on: the first address of the next function, which does nothing.
  */
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fsyncs FILE N [direct]: writes 4 KB and calls fsync, N times; prints how long all fsyncs took by its own clock, in
- * nanoseconds. With `direct` it reads 4 KB at places far from each other instead, past the page cache.
+ * fsyncs FILE N [direct]: writes 4 KB and calls fsync, N times; prints how long all fsyncs took by
+ * its own clock, in nanoseconds. With `direct` it reads 4 KB at places far from each other instead,
+ * past the page cache.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -45,8 +45,8 @@ NOINLINE static void run_jitted(loop_fn *hot, loop_fn *warm, uint64_t end)
 	uint64_t t = thread_cpu_ns(), random = 1;
 
 	/*
-	 * Three rounds to one: ratios of equal loops need no clock. It is read seldom, for the time that takes is
-	 * neither's: after 40,000 rounds it would be 5 % in a virtual machine.
+	 * Three rounds to one: ratios of equal loops need no clock. It is read seldom, for the time
+	 * that takes is neither's: after 40,000 rounds it would be 5 % in a virtual machine.
 	 */
 	while (t < end) {
 		const uint64_t n = 150000 + next_random(&random) % 100000;

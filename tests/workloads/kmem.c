@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kmem FILES PAGES [hold]: opens /dev/null so many times, makes a pipe of so many pages, a power of two, and fills
- * it, and closes all of it again; with `hold` it waits before that, until somebody ends it.
+ * kmem FILES PAGES [hold]: opens /dev/null so many times, makes a pipe of so many pages, a power of
+ * two, and fills it, and closes all of it again; with `hold` it waits before that, until somebody
+ * ends it.
  *
- * Of the kernel's memory, open_files() takes a filp and for a moment a name for each file, fill_pipe() the pages.
+ * Of the kernel's memory, open_files() takes a filp and for a moment a name for each file,
+ * fill_pipe() the pages.
  */
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * leaf [CPU-SECONDS]: all time in a function that calls nobody and has no frame of its own, as most that are busy
- * have none. Built without frame pointers. On arm64 and riscv64 its return address is nowhere but in a register.
+ * leaf [CPU-SECONDS]: all time in a function that calls nobody and has no frame of its own, as most
+ * that are busy have none. Built without frame pointers. On arm64 and riscv64 its return address is
+ * nowhere but in a register.
  *
  * A profiler that goes by unwind tables must find main;calls_leaf;leaf.
  */

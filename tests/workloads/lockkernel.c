@@ -6,7 +6,8 @@
  *	rename	rename files within one directory: its i_rwsem, for writing
  *	epoll	ask one epoll which of many files are ready: its mutex
  *	signals	ignore a signal while many are pending: the siglock of the process, a spinlock
- *	groups	look through all processes, and start a process group: tasklist_lock, a spinning one of readers and writers
+ *	groups	look through all processes, and start a process group: tasklist_lock, which
+ *		spins, of readers and writers
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -64,7 +65,10 @@ static void ask_once(void)
 	epoll_wait(epoll, events, FILES, 0);
 }
 
-/* Those that are pending, of which there are many, are looked through for the one that is to be ignored. */
+/*
+ * Those that are pending, of which there are many, are looked through for the one that is to be
+ * ignored.
+ */
 static void signal_once(void)
 {
 	const struct sigaction ignored = { .sa_handler = SIG_IGN };
@@ -112,8 +116,9 @@ static const struct {
 	       { "groups", group_once } };
 
 /*
- * Who spins is on a CPU, and so is who has the lock. On a busy machine all threads may well be left on the same CPU, or
- * have two CPUs by turns: so each is told where to be, and goes before others there.
+ * Who spins is on a CPU, and so is who has the lock. On a busy machine all threads may well be left
+ * on the same CPU, or have two CPUs by turns: so each is told where to be, and goes before others
+ * there.
  */
 static void spread_out(long number)
 {

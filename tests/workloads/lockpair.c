@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lockpair WHAT [ROUNDS [MS]]: two threads and a lock, of which it is known who waits how long for whom.
+ * lockpair WHAT [ROUNDS [MS]]: two threads and a lock, of which it is known who waits how long for
+ * whom.
  *
- *	mutex		"keeper" holds cache_lock for MS in rebuild(), while "asker" wants it in lookup(): ROUNDS times
+ *	mutex		"keeper" holds cache_lock for MS in rebuild(), while "asker" wants it in
+ *			lookup(): ROUNDS times
  *	pi		the same with a mutex that lends priority
  *	rwlock		the same, with keeper writing and asker reading
- *	cond		asker waits in lookup() for a condition variable that keeper signals in rebuild() after MS
+ *	cond		asker waits in lookup() for a condition variable that keeper signals in
+ *			rebuild() after MS
  *	sem		the same with a semaphore
  *	join		asker waits for a thread that ends after MS
  *	timeout		asker waits for MS for a condition variable that nobody signals

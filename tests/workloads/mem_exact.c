@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_exact [TIMES [SECONDS]]: what an allocator's functions mean, each in a function of its own, so many times each;
- * prints for each "NAME allocated bytes kept bytes", as it must be by what the functions have returned. What only the
- * C library knows is printed as "-". SECONDS: to wait before, with as many blocks in hand that are freed after it.
+ * mem_exact [TIMES [SECONDS]]: what an allocator's functions mean, each in a function of its own,
+ * so many times each; prints for each "NAME allocated bytes kept bytes", as it must be by what the
+ * functions have returned. What only the C library knows is printed as "-". SECONDS: to wait
+ * before, with as many blocks in hand that are freed after it.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_many N: makes N blocks of 32 bytes, all in use at the same time, then frees all but every tenth. Prints how many
- * it made and how many it kept.
+ * mem_many N: makes N blocks of 32 bytes, all in use at the same time, then frees all but every
+ * tenth. Prints how many it made and how many it kept.
  */
 #include <stdio.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_mmap [TIMES [SECONDS]]: what mmap, munmap, mremap and brk mean, each in a function of its own, so many times
- * each; prints for each "NAME allocated bytes kept bytes" as they must be. SECONDS: to wait before, with a block of
- * TIMES pages in hand that is unmapped after it. With an argument "exec" it does nothing but unmap, at the address
- * that follows, what its predecessor had mapped there. With "huge" alone it maps huge pages.
+ * mem_mmap [TIMES [SECONDS]]: what mmap, munmap, mremap and brk mean, each in a function of its
+ * own, so many times each; prints for each "NAME allocated bytes kept bytes" as they must be.
+ * SECONDS: to wait before, with a block of TIMES pages in hand that is unmapped after it. With an
+ * argument "exec" it does nothing but unmap, at the address that follows, what its predecessor had
+ * mapped there. With "huge" alone it maps huge pages.
  *
- * -DRAW makes the system calls in the functions themselves: not every C library is built so that its callers are to be
- * seen, and musl's sbrk does nothing.
+ * -DRAW makes the system calls in the functions themselves: not every C library is built so that
+ * its callers are to be seen, and musl's sbrk does nothing.
  */
 #include <errno.h>
 #include <fcntl.h>

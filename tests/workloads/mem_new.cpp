@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_new [TIMES]: as mem_exact, what C++ has of its own. mem_new TIMES limited: no more, but then sets itself a limit
- * on its memory and finds that new throws; and again when it has as many mappings as it may have.
+ * mem_new [TIMES]: as mem_exact, what C++ has of its own. mem_new TIMES limited: no more, but then
+ * sets itself a limit on its memory and finds that new throws; and again when it has as many
+ * mappings as it may have.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -60,7 +61,7 @@ NOINLINE void case_new_aligned(void)
 
 NOINLINE void case_new_throws(void)
 {
-	/* The exception itself is allocated too, where is not our affair: only that nothing of it stays. */
+	/* The exception itself is allocated too: nothing of it may stay. */
 	long caught = 0;
 
 	for (long i = 0; i < times; i++) {

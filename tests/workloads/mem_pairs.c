@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_pairs PAIRS [DEPTH [WAIT]]: so many times malloc and free of 64 bytes, called from so many functions deep, as
- * fast as it goes; prints the nanoseconds that a pair took. WAIT: seconds to wait before, for whoever attaches.
+ * mem_pairs PAIRS [DEPTH [WAIT]]: so many times malloc and free of 64 bytes, called from so many
+ * functions deep, as fast as it goes; prints the nanoseconds that a pair took. WAIT: seconds to
+ * wait before, for whoever attaches.
  */
 #include <stdio.h>
 #include <unistd.h>

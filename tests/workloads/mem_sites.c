@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_sites [CALLS]: 50 functions, site_00 to site_49, that allocate, in four threads. site_N makes CALLS blocks of
- * 256 (N + 1) bytes in each thread, and keeps every (N + 2)nd. Prints "NAME allocated bytes kept bytes" of each.
+ * mem_sites [CALLS]: 50 functions, site_00 to site_49, that allocate, in four threads. site_N makes
+ * CALLS blocks of 256 (N + 1) bytes in each thread, and keeps every (N + 2)nd. Prints
+ * "NAME allocated bytes kept bytes" of each.
  */
 #include <pthread.h>
 #include <stdio.h>

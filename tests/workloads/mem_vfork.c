@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_vfork [TIMES]: a child that works in its parent's memory (vfork, clone with CLONE_VM) frees its blocks, and the
- * parent frees the child's; prints for each function "NAME allocated bytes kept bytes".
+ * mem_vfork [TIMES]: a child that works in its parent's memory (vfork, clone with CLONE_VM) frees
+ * its blocks, and the parent frees the child's; prints for each function "NAME allocated bytes kept
+ * bytes".
  */
 #include <sched.h>
 #include <stdio.h>

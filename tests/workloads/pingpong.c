@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pingpong [SECONDS]: two threads on one CPU that wake each other through pipes, as fast as they can. Prints how many
- * switches that were, by the kernel's own count.
+ * pingpong [SECONDS]: two threads on one CPU that wake each other through pipes, as fast as they
+ * can. Prints how many switches that were, by the kernel's own count.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * remap FILE1 FILE2 OFFSET [CPU-SECONDS]: maps the first file, spends half of the time in the function at
- * that offset, then maps the second at the same address and does the same. The function has the bytes
- * of a different name in each, and is void (*)(volatile long *), which counts down to 0.
+ * remap FILE1 FILE2 OFFSET [CPU-SECONDS]: maps the first file, spends half of the time in the
+ * function at that offset, then maps the second at the same address and does the same. The function
+ * has the bytes of a different name in each, and is void (*)(volatile long *), which counts down to
+ * 0.
  */
 #include <fcntl.h>
 #include <stdio.h>

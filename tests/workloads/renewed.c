@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * renewed SECONDS: a thread, which is not the first, executes the program again, which sleeps for half of the time, and
- * once more. The first thread is gone then, and the process, with its id and its birth, lives on.
+ * renewed SECONDS: a thread, which is not the first, executes the program again, which sleeps for
+ * half of the time, and once more. The first thread is gone then, and the process, with its id and
+ * its birth, lives on.
  */
 #include <pthread.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * slowdisk DIR MIB US [EVERY LATE_US]: a file DIR/disk in memory, each read, write and fsync of which is answered US
- * microseconds after it came, every EVERY-th one after LATE_US instead; with a loop device over it a disk whose
- * latency is known, however many requests it has at once. A file system of its own, by fuse(4), until it is unmounted.
+ * slowdisk DIR MIB US [EVERY LATE_US]: a file DIR/disk in memory, each read, write and fsync of
+ * which is answered US microseconds after it came, every EVERY-th one after LATE_US instead; with a
+ * loop device over it a disk whose latency is known, however many requests it has at once. A file
+ * system of its own, by fuse(4), until it is unmounted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,10 @@ static void answer(uint64_t unique, int error, const void *data, size_t size)
 		perror("slowdisk: answer");
 }
 
-/* The one moment at which there may be no room is never: the kernel has been told how many it may send at once. */
+/*
+ * The one moment at which there may be no room is never: the kernel has been told how many it may
+ * send at once.
+ */
 static struct waiting *wait_for(uint64_t unique, const void *data, uint32_t size)
 {
 	struct waiting *w = &slow.waiting[slow.n++];

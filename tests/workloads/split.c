@@ -32,7 +32,10 @@ int main(int argc, char **argv)
 	uint64_t total = (uint64_t)(seconds_arg(argc, argv, 1, 5) * 1e9);
 	uint64_t before = thread_cpu_ns(), t, end, random = 88172645463325252u, unit;
 
-	/* Rounds of 0.5 to 1.5 ms, or on a slow machine of 25 to 75 times what burning can tell apart. */
+	/*
+	 * Rounds of 0.5 to 1.5 ms, or on a slow machine of 25 to 75 times what burning can tell
+	 * apart.
+	 */
 	burn_until(0);
 	t = thread_cpu_ns();
 	unit = 25 * (t - before);

@@ -3,9 +3,9 @@
  * swarm COUNT CPU-MS DIRECTORY: many short-lived programs, two at a time, each a copy of this file
  * under a name of its own in DIRECTORY: swarm-000 to swarm-499 for a COUNT of 500. The copies stay.
  *
- * A profiler must find every one of the names, with nearly all of the time in swarm_work(), although
- * no process is left to look at when it reports. Each copy has its own inode, and all have one build
- * id, so that tables may be shared.
+ * A profiler must find every one of the names, with nearly all of the time in swarm_work(),
+ * although no process is left to look at when it reports. Each copy has its own inode, and all have
+ * one build id, so that tables may be shared.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * unheard [N]: sends so many datagrams to a port of this machine at which nobody listens.
  *
- * The answer of each, an ICMP message, is made in a softirq, in the middle of the system call that sent it: what it
- * takes is no allocation of this process. Status 1 without a loopback interface.
+ * The answer of each, an ICMP message, is made in a softirq, in the middle of the system call that
+ * sent it: what it takes is no allocation of this process. Status 1 without a loopback interface.
  */
 #include <arpa/inet.h>
 #include <errno.h>

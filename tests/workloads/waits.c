@@ -2,9 +2,10 @@
 /*
  * waits [SECONDS]: threads that wait in different ways, and know for how long.
  *
- * Each is named after its wait: nap (nanosleep), read (an empty pipe), futex, poll, vfork (uninterruptible, until the
- * child ends), burn (does not wait, but burns CPU time). At the end each prints "NAME TID WAITED BURNT TIMES", the two
- * in the middle in microseconds by its own clocks.
+ * Each is named after its wait: nap (nanosleep), read (an empty pipe), futex, poll, vfork
+ * (uninterruptible, until the child ends), burn (does not wait, but burns CPU time). At the end
+ * each prints "NAME TID WAITED BURNT TIMES", the two in the middle in microseconds by its own
+ * clocks.
  */
 #include <linux/futex.h>
 #include <poll.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * without-caps LIST PROGRAM ARGS...: runs it without these capabilities, or with "!LIST" without all others.
- * What is gone from the bounding set is not given to root at exec either (capabilities(7)).
+ * without-caps LIST PROGRAM ARGS...: runs it without these capabilities, or with "!LIST" without
+ * all others. What is gone from the bounding set is not given to root at exec either
+ * (capabilities(7)).
  */
 #include <stdbool.h>
 #include <stdio.h>
