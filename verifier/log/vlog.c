@@ -9,7 +9,7 @@
  *	3: (15) if r0 == 0x0 goto pc+2 6: R0=0	level 1, where the path is cut out between the two
  *	from 3 to 6: R0=0 R10=fp0		the other branch, its whole frame
  *	6: safe, from 3 to 6: safe		a state that was seen before
- *	caller:, callee:, to caller at 4:	frames follow, each on a line that begins with a blank
+ *	caller:, callee:, to caller at 4:	frames follow, each on a line behind a blank
  *
  * Behind the last of them stands what is wrong, if something is, and then the statistics.
  */
@@ -22,7 +22,7 @@
 
 struct parser {
 	struct reader reader;
-	/* The lines that nobody understood, since the last that somebody did. */
+	/* The lines that were not understood, since the last that was. */
 	const char *odd, *odd_end;
 	bool explained;	 /* what follows are the kernel's reasons */
 	bool whole_next; /* the next frame is all of it */
@@ -365,8 +365,24 @@ static bool frame_heading(struct parser *p, const char *line, const char *end)
 	return false;
 }
 
+/* A message may lack its end of line: "expected prog array map for tail callprocessed 3 insns". */
+static const char *cut_statistics(struct parser *p, const char *line, const char *end)
+{
+	for (const char *at = line; (at = find(at, end, "processed ")); at++) {
+		const char *number = at + strlen("processed ");
+		uint32_t n;
+
+		if (at > line && take_number(&number, end, &n) && begins(number, end, " insns (")) {
+			statistics(p, at, end);
+			return at;
+		}
+	}
+	return end;
+}
+
 static void odd_line(struct parser *p, const char *line, const char *end)
 {
+	end = cut_statistics(p, line, end);
 	if (!p->odd)
 		p->odd = line;
 	p->odd_end = end;
