@@ -180,7 +180,7 @@ static const struct {
 	       "lead to reference leak\n"),
 	  "another takes over", "RING_DISCARD", "on every path to" },
 	{ PATH("0: (85) call bpf_tail_call#12\nverifier bug: callback unexpected regs 1\n"),
-	  "a tail call there", "behind bpf_loop", "makers" },
+	  "a tail call in it", "behind bpf_loop", "makers" },
 };
 
 START_TEST(said_of_this_path)

@@ -334,8 +334,7 @@ const struct known_message asm_refusal_messages[] = {
 	  TRACE_NOWHERE,
 	  "A function makes a tail call, and the frames of what calls it take {1} bytes; less than "
 	  "256 are allowed.",
-	  "Make the tail call in the program itself, or keep large things in a per-CPU array map. "
-	  "" },
+	  "Make the tail call in the program itself, or keep large things in a per-CPU map." },
 	{ "tail_call would lead to reference leak", TRACE_NONE,
 	  "Something that was acquired is still held when another program takes over.",
 	  "Give it back before the tail call: a ring record by RING_SUBMIT or RING_DISCARD." },
@@ -346,14 +345,11 @@ const struct known_message asm_refusal_messages[] = {
 	  "Without the JIT compiler a program has tail calls or functions, not both.",
 	  "Turn the compiler on (sysctl net.core.bpf_jit_enable=1), or use one of the two only." },
 	{ "verifier bug: callback unexpected regs", TRACE_NONE,
-	  "The verifier lost its way in a callback: a tail call there does that (seen on Linux "
-	  "6.18).",
-	  "Make tail calls outside of callbacks: leave the index in memory, and call behind "
-	  "bpf_loop." },
+	  "The verifier cannot follow this callback; a tail call in it is a reason (Linux 6.18).",
+	  "Leave the index in memory, and make the tail call behind bpf_loop." },
 	{ "cannot pass map_type 3 into func %w#%n", TRACE_NONE,
 	  "{f} does not work on a prog array (map_type 3), of which bpf_tail_call alone makes use.",
-	  "Programs name an entry by its index, R3 of bpf_tail_call; user space fills the entries. "
-	  "" },
+	  "Programs name an entry by its index, R3 of bpf_tail_call; user space fills it." },
 	{ "cannot pass map_type %n into func %w#%n", TRACE_NONE,
 	  "{2} does not work on maps of this type ({1} in enum bpf_map_type).",
 	  "Give it the map that it is made for, or make this one of another type." },

@@ -272,7 +272,7 @@ static bool numbered_line(struct parser *p, const char *line, const char *end)
 	else if (is_frame(at, end))
 		state_line(p, insn, at, end);
 	else if (begins(at, end, "safe"))
-		asm_vlog_reader_prune(&p->reader, insn);
+		asm_vlog_reader_prune(&p->reader, insn, true);
 	else
 		return false;
 	return true;
@@ -295,7 +295,7 @@ static bool branch_line(struct parser *p, const char *line, const char *end)
 		return false;
 	asm_vlog_reader_branch(&p->reader, from, to, speculative);
 	if (begins(at, end, " safe"))
-		asm_vlog_reader_prune(&p->reader, to);
+		asm_vlog_reader_prune(&p->reader, to, false);
 	else if (is_frame(at, end))
 		asm_vlog_reader_state(&p->reader, STATE_WHOLE, at, end);
 	else
