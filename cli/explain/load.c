@@ -167,6 +167,8 @@ int explained_make(struct explained *e, const struct program_entry *entry,
 	};
 	if (opt->kernel_log)
 		return make_from_file(e);
+	if (opt->lint)
+		return assemble(e);
 	if (!rp_cap_has(RP_CAP_BPF)) {
 		rp_log(RP_WARN,
 		       "what the verifier sees is not shown: %s; or give a saved log with "

@@ -186,7 +186,15 @@ struct finding {
 };
 
 /* What asm_lint_graph.c finds out about a slot. */
-enum { SLOT_SECOND = 1, SLOT_ENTRY = 2, SLOT_REACHED = 4, SLOT_JOIN = 8 };
+enum {
+	SLOT_SECOND = 1,
+	SLOT_ENTRY = 2,
+	SLOT_REACHED = 4,
+	SLOT_JOIN = 8,
+	/* Of the first slot of a function: its calls are being followed, and have been. */
+	SLOT_OPEN = 16,
+	SLOT_DONE = 32,
+};
 
 struct lint {
 	const struct asm_image *image;
