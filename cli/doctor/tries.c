@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be done here: each mechanism is used for a moment, and its errno is kept and explained. */
+/* What can be done here: each mechanism is used for a moment, and its errno explained. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -293,7 +293,7 @@ void doctor_ways(const struct finding all[DOCTOR_MECHANISMS], struct finding out
 
 /* ---- commands */
 
-/* As they are called; the name and its option. `mem` and `lock --hold` want to know whom: somebody who never runs. */
+/* The name of a command, with its option. `mem` and `lock --hold` want a target. */
 static const struct {
 	const char *name, *option;
 	bool program;
@@ -311,7 +311,7 @@ static const struct {
 	{ "io" },
 };
 
-/* The first error is the reason, what follows from it is not; warnings tell what is lacking all the same. */
+/* The first error is the reason, what follows from it is not; warnings say what is lacking. */
 struct said {
 	char error[256], warnings[384];
 };

@@ -111,7 +111,7 @@ const char *explained_value(const struct asm_vlog_value *values, uint32_t n, int
 int explain_broken(FILE *out, struct explained *e);
 /* Also a negative errno, after the findings, if one of them is an error. */
 int explain_lint(FILE *out, const struct explained *e);
-/* Fills in insns, xlated and jited as the options ask for; what the kernel does not show is told. */
+/* Fills in insns, xlated and jited as the options ask for; says what the kernel does not show. */
 int explain_what_became(struct explained *e);
 void explain_head(FILE *out, const struct explained *e);
 void explain_refusal(FILE *out, const struct explained *e);

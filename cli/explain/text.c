@@ -140,7 +140,7 @@ static void put_labels(struct listing *l, uint32_t slot)
 
 /* ---- what became of an instruction */
 
-/* The same instruction, but for the name of the label that only we know. */
+/* Is it the instruction that was loaded, but for the name of the label? */
 static bool is_unchanged(struct listing *l, uint32_t slot, const char *theirs)
 {
 	char ours[ASM_DISASM_SIZE], *name;

@@ -230,7 +230,7 @@ static void report_unreachable(struct lint *l)
 
 /* ---- recursion */
 
-/* The calls that lead from one function to the next, the first of them in the function at `root`. */
+/* Calls that lead from one function to the next, the first of them in the function at `root`. */
 struct chain {
 	const uint32_t *calls;
 	uint32_t n, root;
@@ -241,7 +241,7 @@ static uint32_t called_by(const struct lint *l, uint32_t call)
 	return call + 1 + (uint32_t)l->insns[call].imm;
 }
 
-/* The last call leads to a function that the chain has come through: "f calls g, which calls f". */
+/* The last call leads to a function that the chain came through: "f calls g, which calls f". */
 static void report_recursion(struct lint *l, const struct chain *c)
 {
 	const uint32_t again = called_by(l, c->calls[c->n - 1]);

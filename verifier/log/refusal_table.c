@@ -314,7 +314,7 @@ const struct known_message asm_refusal_messages[] = {
 	{ "%r must be a known constant*", TRACE_VALUE,
 	  "{f} wants a constant as argument {r}; R{r} is {v}.", "MOV or LD_PARAM a number." },
 	{ "%r doesn't point to a const string*", TRACE_VALUE,
-	  "{f} wants a text that nobody can change as argument {r}.",
+	  "{f} wants a text that cannot be changed as argument {r}.",
 	  "Keep it in an array map with BPF_F_RDONLY_PROG, frozen before the program is loaded." },
 	{ "invalid func %w#%n", TRACE_NONE, "This kernel has no helper number {2}.",
 	  "`rawprof doctor` says what this kernel can; CALL(name) checks names, INSN does not." },
@@ -363,7 +363,8 @@ const struct known_message asm_refusal_messages[] = {
 	  "The descriptor {1}, loaded as a map, is none.",
 	  "LD_MAP(reg, name) takes it from the maps that were created." },
 	{ "the call stack of %n frames is too deep*", TRACE_NONE,
-	  "Functions may call each other 8 deep.", "Flatten them." },
+	  "Functions may call each other 8 deep, and none may call itself.",
+	  "Make one function of several, or a loop of what calls itself (a jump, bpf_loop)." },
 
 	/* ---- references */
 	{ "Unreleased reference id=%n alloc_insn=%n", TRACE_ACQUIRED,

@@ -136,7 +136,7 @@ static void read_source(struct parser *p)
 }
 
 /* "(85) call bpf_loop#181": the number, or -1. */
-static int32_t asm_helper_of(const char *text, const char *end)
+static int32_t helper_of(const char *text, const char *end)
 {
 	const char *number = find(text, end, "#");
 	uint32_t helper;
@@ -205,7 +205,7 @@ static void insn_line(struct parser *p, uint32_t insn, const char *text, const c
 	if (!met)
 		return;
 	asm_vlog_reader_visit(&p->reader, insn, (uint8_t)code_of(text, end),
-			      written_by(text, text_end), asm_helper_of(text, text_end));
+			      written_by(text, text_end), helper_of(text, text_end));
 	met = asm_vlog_reader_meet(&p->reader, insn);
 	if (met && !met->text)
 		met->text = copy(p, text, text_end);

@@ -3,9 +3,9 @@
  * Inside the reader of verifier logs.
  *
  *	vlog.c		lines -> what they are about
- *	vlog_state.c	the state of the frame as the lines change it, collected by instruction
- *	vlog_value.c	one value, read
- *	vlog_join.c	several values, joined and written
+ *	state.c		the state of the frame as the lines change it, collected by instruction
+ *	value.c		one value, read
+ *	join.c		several values, joined and written
  */
 #ifndef ASM_VLOG_H
 #define ASM_VLOG_H
