@@ -138,6 +138,7 @@ static const char explain_usage[] =
 	"      --jit                below each, its machine code (with objdump)\n"
 	"      --break WHAT         take out an instruction and see it refused: its number, FILE:LINE, or its text\n"
 	"      --flip               with --break: turn the condition round instead\n"
+	"      --lint               what is wrong with it, found without the kernel; status 1 if something is\n"
 	"      --kernel-log FILE    use a verifier log that was saved (level 2), not the kernel; needs no root, and no\n"
 	"                           PROGRAM: then what the log says alone. - is standard input\n"
 	"      --dot                the control-flow graph, for graphviz\n"

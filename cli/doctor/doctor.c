@@ -67,7 +67,7 @@ static void print_findings(const char *title, const struct finding *f, int n)
 	printf("\n%s\n", title);
 	for (int i = 0; i < n; i++) {
 		printf("  %-3s  %-16s %-5s ", f[i].err ? "no" : "yes", f[i].name, f[i].since);
-		/* What is told in several lines stays in its column. */
+		/* A text of several lines stays in its column. */
 		for (const char *c = f[i].text; *c; c++)
 			if (*c == '\n')
 				printf("\n%31s", "");

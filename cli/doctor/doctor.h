@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What doctor.c shows and doctor_tries.c finds out, by trying. */
+/* What doctor.c shows and tries.c finds out, by trying. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
@@ -21,16 +21,16 @@ enum { DOCTOR_MECHANISMS = RP_FEATURES + 4 };
 void doctor_mechanisms(struct finding out[DOCTOR_MECHANISMS]);
 
 /*
- * What there are several ways to do. The text says which way is taken and why not a better one; err is that of
- * the last way if there is none.
+ * What there are several ways to do. The text says which way is taken and why not a better one; err
+ * is that of the last way if there is none.
  */
 enum { DOCTOR_WAYS = 7 };
 void doctor_ways(const struct finding mechanisms[DOCTOR_MECHANISMS],
 		 struct finding out[DOCTOR_WAYS]);
 
 /*
- * The commands that record, and what of them records otherwise. Each is set up whole and taken down again; the text
- * says by which mechanisms it would run.
+ * The commands that record, and what of them records otherwise. Each is set up whole and taken down
+ * again; the text says by which mechanisms it would run.
  */
 enum { DOCTOR_COMMANDS = 11 };
 /* Is it a command as it is called without options? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be done here: each mechanism is used for a moment, and its errno is kept and explained. */
+/* What can be done here: each mechanism is used for a moment, and its errno explained. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,12 +56,12 @@ static const struct {
 	{ RP_HAS_BATCH, "map_batch", "5.6", "reading maps fast", "", RP_CAP_BPF, RP_CAP_BPF },
 	{ RP_HAS_BPF_LOOP, "bpf_loop", "5.17", "stacks by unwind tables", "", RP_CAP_BPF,
 	  RP_CAP_PERFMON },
-	{ RP_HAS_TASK_REGS, "task_regs", "5.15", "the same while the kernel works for a program",
-	  "", RP_CAP_BPF, RP_CAP_PERFMON },
-	{ RP_HAS_TASK_ITER, "task_iter", "5.18", "stacks of threads that sleep since before", "",
-	  RP_CAP_BPF, RP_CAP_PERFMON },
-	{ RP_HAS_TASK_BTF, "task_btf", "5.11", "telling apart who had the same pid before", "",
-	  RP_CAP_BPF, RP_CAP_PERFMON },
+	{ RP_HAS_TASK_REGS, "task_regs", "5.15",
+	  "stacks of a program while the kernel works for it", "", RP_CAP_BPF, RP_CAP_PERFMON },
+	{ RP_HAS_TASK_ITER, "task_iter", "5.18",
+	  "stacks of threads that slept before the recording", "", RP_CAP_BPF, RP_CAP_PERFMON },
+	{ RP_HAS_TASK_BTF, "task_btf", "5.11",
+	  "telling apart processes of a pid that was used before", "", RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_PROG_BTF, "prog_btf", "5.0", "source lines in the verifier's words", "",
 	  RP_CAP_BPF, RP_CAP_BPF },
 	{ RP_HAS_KERNEL_BTF, "kernel_btf", "5.4", "offsets in the kernel's types",
@@ -75,28 +75,29 @@ static const struct {
 	  RP_CAP_PERFMON },
 	{ HAS_TRACEPOINT, "tracepoint", "4.7", "events of the kernel",
 	  "no tracefs, or no such event: CONFIG_FTRACE is off", RP_CAP_PERFMON, RP_CAP_SYS_ADMIN },
-	{ RP_HAS_RAW_TP, "raw_tp", "4.17", "the same, without formatting the record", "",
+	{ RP_HAS_RAW_TP, "raw_tp", "4.17", "events of the kernel, without formatting a record", "",
 	  RP_CAP_BPF, RP_CAP_PERFMON },
-	{ RP_HAS_TP_BTF, "tp_btf", "5.5", "the same, with the kernel's types", "no kernel BTF",
+	{ RP_HAS_TP_BTF, "tp_btf", "5.5", "events of the kernel, with its types", "no kernel BTF",
 	  RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_KPROBE, "kprobe", "4.17", "functions of the kernel, one at a time",
 	  "CONFIG_KPROBE_EVENTS is off", RP_CAP_BPF, RP_CAP_PERFMON },
-	{ RP_HAS_KPROBE_MULTI, "kprobe_multi", "5.18", "the same, many at once",
+	{ RP_HAS_KPROBE_MULTI, "kprobe_multi", "5.18", "functions of the kernel, many at once",
 	  "CONFIG_FPROBE is off", RP_CAP_BPF, RP_CAP_PERFMON },
-	{ RP_HAS_FENTRY, "fentry", "5.5", "the same, fastest, with results",
+	{ RP_HAS_FENTRY, "fentry", "5.5", "functions of the kernel, fastest, with results",
 	  "programs load, but cannot be attached: ftrace has no direct calls (arm64: Linux 6.4)",
 	  RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_UPROBE, "uprobe", "4.17", "functions of programs, one at a time",
 	  "CONFIG_UPROBE_EVENTS is off", RP_CAP_BPF, RP_CAP_SYS_ADMIN },
-	{ RP_HAS_UPROBE_MULTI, "uprobe_multi", "6.6", "the same, many at once", "", RP_CAP_BPF,
-	  RP_CAP_PERFMON },
-	{ RP_HAS_UPROBE_MULTI_PID, "uprobe_multi_pid", "6.10", "the same, of one process", "",
+	{ RP_HAS_UPROBE_MULTI, "uprobe_multi", "6.6", "functions of programs, many at once", "",
 	  RP_CAP_BPF, RP_CAP_PERFMON },
+	{ RP_HAS_UPROBE_MULTI_PID, "uprobe_multi_pid", "6.10",
+	  "functions of programs, in one process", "", RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_UPROBE_NOP, "uprobe_nop", "6.18",
-	  "the same where a nop is, for a third of the cost", "x86-64 only", RP_CAP_BPF,
-	  RP_CAP_PERFMON },
+	  "functions of programs that begin with a nop, for a third of the cost", "x86-64 only",
+	  RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_UPROBE_SESSION, "uprobe_session", "6.13",
-	  "the same, entry and return by one program", "", RP_CAP_BPF, RP_CAP_PERFMON },
+	  "functions of programs, entry and return by one program", "", RP_CAP_BPF,
+	  RP_CAP_PERFMON },
 	{ RP_HAS_MMAP_BUILD_ID, "mmap_build_id", "5.12", "build ids of what processes map", "",
 	  RP_CAP_PERFMON, RP_CAP_PERFMON },
 	{ RP_HAS_STATS, "run_stats", "5.8", "what rawprof's programs cost", "", RP_CAP_SYS_ADMIN,
@@ -292,7 +293,7 @@ void doctor_ways(const struct finding all[DOCTOR_MECHANISMS], struct finding out
 
 /* ---- commands */
 
-/* As they are called; the name and its option. `mem` and `lock --hold` want to know whom: somebody who never runs. */
+/* The name of a command, with its option. `mem` and `lock --hold` want a target. */
 static const struct {
 	const char *name, *option;
 	bool program;
@@ -310,7 +311,7 @@ static const struct {
 	{ "io" },
 };
 
-/* The first error is the reason, what follows from it is not; warnings tell what is lacking all the same. */
+/* The first error is the reason, what follows from it is not; warnings say what is lacking. */
 struct said {
 	char error[256], warnings[384];
 };

@@ -17,6 +17,8 @@ static int show(FILE *out, struct explained *e)
 {
 	int err;
 
+	if (e->opt->lint)
+		return explain_lint(out, e);
 	if (e->opt->broken)
 		return explain_broken(out, e);
 	err = explain_what_became(e);
@@ -32,7 +34,7 @@ static int show(FILE *out, struct explained *e)
 	}
 	explain_head(out, e);
 	err = explain_text(out, e);
-	/* Of a saved log nobody said whether it ended well; of our own, the kernel did. */
+	/* Whether it ended well a saved log does not say; of our own the kernel said it. */
 	if (!err && !(e->asked && e->loaded >= 0))
 		explain_refusal(out, e);
 	return err;
@@ -108,7 +110,7 @@ static int write_it(const struct program_entry *entry, bool just_list,
 	if (!err && (fflush(out) || ferror(out)))
 		err = errno ? -errno : -EIO;
 	if (pager)
-		pclose(pager); /* who leaves it early has seen enough */
+		pclose(pager); /* it may be left early */
 	else if (err == -EPIPE)
 		return EXIT_SIGNAL + SIGPIPE;
 	else if (err && ferror(out))
@@ -127,6 +129,7 @@ enum {
 	OPT_STATE,
 	OPT_BREAK,
 	OPT_FLIP,
+	OPT_LINT,
 	OPT_LOG,
 	OPT_FORMAT,
 	OPT_NO_COLOR,
@@ -141,6 +144,7 @@ static const struct option long_options[] = {
 	{ "state", no_argument, NULL, OPT_STATE },
 	{ "break", required_argument, NULL, OPT_BREAK },
 	{ "flip", no_argument, NULL, OPT_FLIP },
+	{ "lint", no_argument, NULL, OPT_LINT },
 	{ "kernel-log", required_argument, NULL, OPT_LOG },
 	{ "format", required_argument, NULL, OPT_FORMAT },
 	{ "no-color", no_argument, NULL, OPT_NO_COLOR },
@@ -195,6 +199,9 @@ static int take_option(struct command_line *line, int option)
 	case OPT_FLIP:
 		line->opt.flip = true;
 		return 0;
+	case OPT_LINT:
+		line->opt.lint = true;
+		return 0;
 	case OPT_LOG:
 		line->opt.kernel_log = optarg;
 		return 0;
@@ -247,12 +254,16 @@ static int check(const struct command_line *line)
 
 	if (opt->flip && !opt->broken)
 		return complain("--flip turns round what --break names");
+	if (opt->lint && (opt->broken || opt->kernel_log || opt->bytes || opt->xlated || opt->jit ||
+			  opt->state || opt->shape))
+		return complain("--lint goes alone: it looks at the program as it is written");
 	if (opt->broken && opt->kernel_log)
 		return complain("--break asks the kernel, --kernel-log does not");
 	if ((opt->xlated || opt->jit) && opt->kernel_log)
 		return complain("a saved log does not say what the kernel made of the program");
 	if (!line->name && !opt->kernel_log &&
-	    (opt->broken || opt->bytes || opt->xlated || opt->jit || opt->state || opt->shape))
+	    (opt->lint || opt->broken || opt->bytes || opt->xlated || opt->jit || opt->state ||
+	     opt->shape))
 		return complain("which program? 'rawprof explain' lists them");
 	return 0;
 }

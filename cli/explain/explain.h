@@ -3,14 +3,15 @@
  * What the parts of `rawprof explain` share.
  *
  *	explain.c		options, where it is written
- *	explain_find.c		the list of programs
- *	explain_load.c		a program assembled, loaded, and everything that is known of it
- *	explain_break.c		the same with one instruction taken out
- *	explain_head.c		totals, maps, the stack drawn
- *	explain_text.c		instruction by instruction
- *	explain_bytes.c		an instruction's bit fields
+ *	find.c			the list of programs
+ *	load.c			a program assembled, loaded, and everything that is known of it
+ *	break.c			a program with one instruction taken out
+ *	head.c			totals, maps, the stack drawn
+ *	text.c			instruction by instruction
+ *	lint.c			what is wrong with it, without asking the kernel
+ *	bytes.c			an instruction's bit fields
  *	explain_kernel.c	what the kernel made of it: rewritten, and as machine code
- *	explain_json.c, explain_dot.c	other shapes
+ *	json.c, dot.c		other shapes
  *
  * Everything but explain.c needs no command line: explain_entry() shows any program that comes with
  * its maps.
@@ -31,6 +32,7 @@ struct explain_options {
 	enum { EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT, EXPLAIN_LOG } shape;
 	const char *broken; /* an instruction to take out: its number, FILE:LINE or its text */
 	bool flip;	    /* turn its condition round rather than taking it out */
+	bool lint;	    /* what is wrong with it, rather than what it is */
 	bool color;
 };
 
@@ -75,7 +77,7 @@ int explain_entry(FILE *out, const struct program_entry *entry, const struct exp
 /* Shows what a log says by itself, of whatever program. */
 int explain_log(FILE *out, const struct explain_options *opt);
 
-/* ---- explain_load.c */
+/* ---- load.c */
 
 int explained_make(struct explained *e, const struct program_entry *entry,
 		   const struct explain_options *opt);
@@ -107,7 +109,9 @@ const char *explained_value(const struct asm_vlog_value *values, uint32_t n, int
 /* ---- the others: 0 or a negative errno after a message */
 
 int explain_broken(FILE *out, struct explained *e);
-/* Fills in insns, xlated and jited as the options ask for; what the kernel does not show is told. */
+/* Also a negative errno, after the findings, if one of them is an error. */
+int explain_lint(FILE *out, const struct explained *e);
+/* Fills in insns, xlated and jited as the options ask for; says what the kernel does not show. */
 int explain_what_became(struct explained *e);
 void explain_head(FILE *out, const struct explained *e);
 void explain_refusal(FILE *out, const struct explained *e);

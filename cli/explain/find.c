@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which programs there are to explain: rawprof's own by name, those of the course as LESSON/NAME. */
+/* Which programs can be explained: rawprof's own by name, those of the course as LESSON/NAME. */
 #include <string.h>
 
 #include "examples/table.h"
@@ -39,7 +39,8 @@ int explain_list(FILE *out)
 	fputs("Programs that can be explained: rawprof explain NAME\n\n", out);
 	each_program(print_one, out);
 	if (!example_lessons->name)
-		fputs("\nThe programs of the course are not in this file, which was made to be small.\n",
+		fputs("\nThe programs of the course are not in this file, which was made "
+		      "to be small.\n",
 		      out);
 	return 0;
 }
@@ -50,7 +51,7 @@ struct search {
 	size_t matches;
 };
 
-/* The whole name, or a beginning that only one has; "cpu" is cpu_sample, "05/racy" is 05-counting/racy. */
+/* The whole name, or a beginning that only one has: "cpu", "05/racy" of 05-counting/racy. */
 static bool match(void *ctx, const char *name, const struct program_entry *entry)
 {
 	struct search *s = ctx;

@@ -204,7 +204,7 @@ static void put_slots(FILE *out, const struct explained *e)
 			put_bytes(out, e, -8 * (slot + 1), 8, "");
 }
 
-/* What the functions of the parts call theirs; the log tells of the program's own frame alone what was written. */
+/* The frames of the functions of parts; what was written the log says of the program's alone. */
 static void put_part_frames(FILE *out, const struct asm_insn *lines, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The same for programs: one JSON object. What is not known is left out. */
+/* The listing for programs: one JSON object. What is not known is left out. */
 #include <inttypes.h>
 #include <string.h>
 

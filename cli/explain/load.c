@@ -59,7 +59,7 @@ static int read_log(struct explained *e)
 	return err;
 }
 
-/* Any text can be read as a log, and its end as a refusal; a log has instructions, or counts them. */
+/* Any text can be read as a log; a real one has instructions, or counts them. */
 static bool is_log(const struct explained *e)
 {
 	for (uint32_t i = 0; i < e->log.ninsns; i++)
@@ -124,7 +124,7 @@ static int log_of_kernel(struct explained *e)
 	if (fd < 0)
 		return rp_prog_load(&prog); /* which says why */
 	close(fd);
-	/* Once more as everybody else loads it: the log takes most of the time. */
+	/* Once more without the log, which takes most of the time. */
 	begin = rp_monotonic_ns();
 	e->loaded = rp_prog_load(&prog);
 	e->load_ns = rp_monotonic_ns() - begin;
@@ -167,6 +167,8 @@ int explained_make(struct explained *e, const struct program_entry *entry,
 	};
 	if (opt->kernel_log)
 		return make_from_file(e);
+	if (opt->lint)
+		return assemble(e);
 	if (!rp_cap_has(RP_CAP_BPF)) {
 		rp_log(RP_WARN,
 		       "what the verifier sees is not shown: %s; or give a saved log with "

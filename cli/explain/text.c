@@ -140,14 +140,16 @@ static void put_labels(struct listing *l, uint32_t slot)
 
 /* ---- what became of an instruction */
 
-/* The same instruction, but for the name of the label that only we know. */
+/* Is it the instruction that was loaded, but for the name of the label? */
 static bool is_unchanged(struct listing *l, uint32_t slot, const char *theirs)
 {
-	char ours[ASM_DISASM_SIZE];
+	char ours[ASM_DISASM_SIZE], *name;
 
+	/* "if r0 < 0x3f goto pc-4 <next>": the name is the last word. */
 	explained_disasm(l->e, slot, ours);
-	if (strstr(ours, " <"))
-		*strstr(ours, " <") = '\0';
+	name = strrchr(ours, ' ');
+	if (name && name[1] == '<' && strchr(name, '>'))
+		*name = '\0';
 	return l->e->insns[slot].nxlated == explained_slots(l->e, slot) && !strcmp(ours, theirs);
 }
 

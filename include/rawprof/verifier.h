@@ -59,15 +59,15 @@ struct asm_vlog {
 	uint64_t processed, total_states, peak_states, max_states_per_insn, usec;
 	const char *stack_depth; /* bytes of each function: "32", "16+8" */
 	uint64_t speculative;	 /* visits */
-	/* Bytes of the program's own frame that were written on any path: the byte at R10 - 1 - i. */
+	/* Bytes of the program's own frame that any path wrote: the byte at R10 - 1 - i. */
 	unsigned char written[512];
 	/* The path that the verifier was on when the log ended, from instruction 0. */
 	const struct asm_vlog_step *path;
 	size_t npath;
 	/* What the refusal says, lines separated by '\n'; NULL: the log ends without one. */
 	const char *message;
-	const struct asm_vlog_value
-		*last; /* the frame when the log ended, as the kernel wrote it */
+	/* The frame when the log ended, as the kernel wrote it. */
+	const struct asm_vlog_value *last;
 	uint32_t nlast;
 	void *arena; /* holds all of the above but insns */
 };
@@ -100,8 +100,8 @@ struct asm_refusal {
 	const char *at;	     /* that line, as above; NULL */
 	const char *message; /* the verifier's own words, lines separated by '\n' */
 	const char *history; /* where what it complains of came from, one fact a line; NULL */
-	/* What that means and what to do, a sentence each. NULL: a message that is not known, or one
-	   that a kernel of 7.3 and later explains itself. */
+	/* What that means and what to do, a sentence each. NULL: a message that is not known, or
+	   that the kernel explains itself (7.3 and later). */
 	const char *why;
 	const char *advice;
 	void *arena; /* holds all of the above */

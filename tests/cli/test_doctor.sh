@@ -19,6 +19,8 @@ cp "$out" "$tmp/all"
 # What works for root in a machine of its own may be forbidden in a container: those lines are not tested there.
 own_machine() { [ "$(answer "$work/without-caps" sys_ptrace true)" = yes ]; }
 
+lacks 'doctor: every line can be read alone' "$out" '^ +(yes|no) .*\b[Tt]he same\b'
+
 # ---- the same by other means
 is 'kernel_btf' "$(says kernel_btf)" "$(answer test -r /sys/kernel/btf/vmlinux)"
 pmu=/sys/bus/event_source/devices

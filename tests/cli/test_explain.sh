@@ -12,7 +12,7 @@ programs=$(awk '/^  / && $1 !~ /\// { print $1 }' "$out") # rawprof's own; those
 holds 'alone: lists several' "$(wc -w <<<"$programs") >= 6"
 run "$rawprof" help explain
 is 'help explain: status' "$status" 0
-for o in --bytes --state --xlated --jit --dot --break --flip --kernel-log --format; do
+for o in --bytes --state --xlated --jit --dot --break --flip --lint --kernel-log --format; do
 	has "explain --help names $o" "$out" "^ +(-., )?$o\b"
 done
 
@@ -36,7 +36,20 @@ refused 'a value to an option that takes none' '--jit takes no value' ksym --jit
 refused 'an unknown format' 'jpeg' ksym --format jpeg
 refused '--flip alone' '--break' ksym --flip
 refused '--break with a saved log' 'kernel' ksym --break 0 --kernel-log x
+refused '--lint of nothing' 'which program' --lint
+refused '--lint with a saved log' 'alone' ksym --lint --kernel-log x
 refused '--break of nothing' 'which program' --break 0
+
+# ---- what is wrong, without a kernel
+
+run "$rawprof" explain cpu --lint
+is '--lint of a good program: status' "$status" 0
+has '--lint of a good program: says so' "$out" '^cpu_sample: nothing was found\.'
+run "$rawprof" explain 09/wrong_order --lint
+is '--lint of a bad program: status' "$status" 1
+has '--lint: the line' "$out" '^examples/09-[a-z-]+/bad\.c:[0-9]+: .*get_stackid'
+has '--lint: the fault' "$out" '^  error: R1 of .* has to be the context'
+is '--lint: nothing else' "$(grep -cvE '^(  (error|warning): |[^ ]+:[0-9]+: )' "$out")" 0
 
 data=$PWD/tests/data
 run "$rawprof" explain --kernel-log "$data/nullcheck-6.18.log"
@@ -145,6 +158,9 @@ done
 run "$rawprof" explain cpu --xlated
 has '--xlated: a look-up is inlined' "$out" "^ +[0-9]+' .*r0 <<= 3"
 has '--xlated: the kernel names its functions' "$out" "' \(85\) call bpf_get_current_pid_tgid#"
+run "$rawprof" explain 06/by_loop --xlated
+has 'states that were seen before are part of what holds' "$out" 'returns R0=0\.\.63$'
+lacks '--xlated: a comparison that was left as it is' "$out" "' \(a5\) if r0 < "
 run "$rawprof" explain ksym --bytes
 has '--bytes' "$out" '^ +code 0xb7 = ALU64 \| MOV \| K   dst 8   src 0   off 0   imm 0$'
 has '--bytes: a 64-bit constant' "$out" "code 0x18 = LD \| IMM \| DW .*address in a map's value"

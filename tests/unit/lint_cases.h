@@ -267,6 +267,16 @@ static const struct asm_insn unreachable_lines[] = { DONE, MOV(R0, 1), MOV(R6, 2
 static const struct asm_insn unreachable_label[] = {
 	JA(out), LABEL(unused), MOV(R6, 1), LABEL(out), DONE
 };
+static const struct asm_insn calls_itself[] = {
+	CALL_FUNC(f), DONE, FUNC(f), MOV(R1, 0), CALL_FUNC(f), DONE,
+};
+static const struct asm_insn call_each_other[] = {
+	CALL_FUNC(f), DONE, FUNC(f), MOV(R1, 0), CALL_FUNC(g), DONE, FUNC(g), MOV(R1, 0), CALL_FUNC(f), DONE,
+};
+/* Two ways to one function are no recursion. */
+static const struct asm_insn called_twice[] = {
+	CALL_FUNC(f), CALL_FUNC(g), DONE, FUNC(f), CALL_FUNC(g), DONE, FUNC(g), DONE,
+};
 static const struct asm_insn function_never_called[] = { DONE, FUNC(step), DONE };
 static const struct asm_insn into_a_constant[] = {
 	LDX(DW, R0, R1, 0), INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, 1, 0), LD_IMM64(R6, 1), DONE
@@ -479,6 +489,11 @@ static const struct lint_case lint_cases[] = {
 	FAULT(unreachable_label, "MOV(R6, 1)",
 	      "unreachable: label 'unused' is never reached, nothing jumps to it and what "
 	      "stands above it does not go on (1 instruction)"),
+	FAULT(calls_itself, "CALL_FUNC(f)",
+	      "f calls itself: a program may not call itself; loop by a jump or bpf_loop"),
+	FAULT(call_each_other, "CALL_FUNC(g)",
+	      "f calls g, which calls f: a program may not call itself; loop by a jump or bpf_loop"),
+	CLEAN(called_twice),
 	FAULT(function_never_called, "MOV(R0, 0)",
 	      "unreachable: function 'step' is never called"),
 	FAULT(into_a_constant, "INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, 1, 0)",
@@ -489,9 +504,9 @@ static const struct lint_case lint_cases[] = {
 	FAULT(into_another_function, "INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, -4, 0)",
 	      "the jump leads into another function, to instruction 1"),
 	FAULT(reserved_field, "INSN(BPF_ALU64 | BPF_MOV | BPF_K, R0, R3, 0, 0)",
-	      "BPF_MOV uses reserved fields"),
+	      "BPF_MOV uses reserved fields: one that it does not use is not 0"),
 	FAULT(unknown_opcode, "INSN(0xff, 0, 0, 0, 0)",
-	      "unknown opcode ff"),
+	      "unknown opcode ff: there is no such instruction"),
 	FAULT(unknown_atomic, "INSN(0xdb, R10, R1, -8, 0x10)",
 	      "there is no such atomic operation"),
 	FAULT(unknown_helper, "INSN(BPF_JMP | BPF_CALL, 0, 0, 0, 9999)",

@@ -94,7 +94,7 @@ static const struct {
 	{ "G25", 2, "math between fp pointer", "added to the fp pointer",
 	  "R2 was loaded at instruction 0", "AND(" },
 	{ "G26", -1, "fd 777 is not", "descriptor 777", NULL, "LD_MAP" },
-	{ "G28", 0, "invalid bpf_context access", "may not access 8 bytes at offset 400", NULL,
+	{ "G28", 0, "invalid bpf_context access", "may not read 8 bytes at offset 400", NULL,
 	  "bpf_perf_event_data" },
 	{ "G29", 4, "R2 min value is negative", "The size in R2 may be below 0",
 	  "R2 was loaded at instruction 0", "AND(R2, mask)" },
@@ -132,6 +132,93 @@ START_TEST(of_the_gallery)
 		ck_assert_msg(r.history && strstr(r.history, gallery[_i].history), "%s", r.history);
 	else
 		ck_assert_ptr_null(r.history);
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* ---- what is true of one path only is said of that path only */
+
+#define START "0: R1=ctx() R10=fp0\n"
+#define LOADED "0: (79) r7 = *(u64 *)(r6 +0)   ; R6=map_value(map=m,ks=4,vs=64) R7=scalar()\n"
+#define PATH(lines) START lines
+
+static const struct {
+	const char *log, *why, *advice;
+	const char *never; /* what must not be said, here */
+} of_a_path[] = {
+	/* R1-R5 are said to be destroyed by calls where there was a call. */
+	{ PATH("0: (bf) r0 = r2\nR2 !read_ok\n"), "R2 is read", "on every path", "call" },
+	{ PATH("0: (85) call bpf_x#7   ; R0=scalar()\n1: (bf) r0 = r2\nR2 !read_ok\n"),
+	  "R2 is read", "MOV_REG(R6, R2) before the call", "every path" },
+	{ PATH("0: (95) exit\nR0 !read_ok\n"), "R0 is read", "this EXIT()", "R1-R5" },
+	{ PATH("0: (bf) r1 = r0\nR0 !read_ok\n"), "R0 is read", "on every path", "EXIT()" },
+	/* The number that is added: as much as is known of it. */
+	{ PATH("0: (65) if r7 s> 0x64 goto pc+2   ; R7=scalar(smax=100)\n1: (0f) r6 += r7\nmath "
+	       "between map_value pointer and register with unbounded min value is not allowed\n"),
+	  "R7 (scalar s<=100), may be far below 0", "AND(", "can be anything" },
+	{ PATH("0: (0f) r1 += r2\nmath between ctx pointer and register with unbounded min value\n"),
+	  "this adds R2 (not readable)", "LDX(DW", "anything" },
+	/* Only what was loaded can be an address. */
+	{ PATH("0: (b7) r2 = 5   ; R2=5\n1: (79) r0 = *(u64 *)(r2 +0)\nR2 invalid mem access 'scalar'\n"),
+	  "(5)", "Pointers come from R10", "probe_read" },
+	{ PATH(LOADED
+	       "1: (bf) r1 = r7\n2: (79) r0 = *(u64 *)(r1 +0)\nR1 invalid mem access 'scalar'\n"),
+	  "a number", "probe_read_kernel", "Pointers come" },
+	/* A store is no read of a wrong size. */
+	{ PATH("0: (63) *(u32 *)(r1 +4) = r2\ninvalid bpf_context access off=4 size=4\n"),
+	  "may not write 4 bytes at offset 4", "only be read", "size)" },
+	{ PATH("0: (61) r2 = *(u32 *)(r1 +4)\ninvalid bpf_context access off=4 size=4\n"),
+	  "may not read 4 bytes at offset 4", "bpf_perf_event_data", "write" },
+	/* Tail calls. This message has no end of line. */
+	{ PATH("0: (85) call bpf_tail_call#12\nexpected prog array map for tail callprocessed 3 insns "
+	       "(limit 1000000) max_states_per_insn 0 total_states 0\n"),
+	  "BPF_MAP_TYPE_PROG_ARRAY", "LD_MAP(R2", "processed" },
+	{ PATH("0: (85) call bpf_map_lookup_elem#1\ncannot pass map_type 3 into func "
+	       "bpf_map_lookup_elem#1\n"),
+	  "prog array", "index", "another type" },
+	{ PATH("0: (85) call bpf_tail_call#12\nUnreleased reference id=2 alloc_insn=0\ntail_call would "
+	       "lead to reference leak\n"),
+	  "another takes over", "RING_DISCARD", "on every path to" },
+	{ PATH("0: (85) call bpf_tail_call#12\nverifier bug: callback unexpected regs 1\n"),
+	  "a tail call in it", "behind bpf_loop", "makers" },
+};
+
+START_TEST(said_of_this_path)
+{
+	struct asm_refusal r = explained(of_a_path[_i].log);
+
+	ck_assert_msg(r.why && strstr(r.why, of_a_path[_i].why), "%s", r.why);
+	ck_assert_msg(strstr(r.advice, of_a_path[_i].advice), "%s", r.advice);
+	ck_assert_msg(!strstr(r.why, of_a_path[_i].never), "%s", r.why);
+	ck_assert_msg(!strstr(r.advice, of_a_path[_i].never), "%s", r.advice);
+	ck_assert_ptr_null(strstr(r.message, "processed"));
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* What is found when all paths have been followed belongs to no instruction. */
+START_TEST(said_of_the_program)
+{
+	struct asm_refusal r = explained(PATH(
+		"0: (b7) r0 = 0   ; R0=0\n1: (95) exit\ntail_calls are not allowed when call stack "
+		"of previous frames is 400 bytes. Too large\n"));
+
+	ck_assert_int_eq(r.insn, -1);
+	ck_assert_ptr_null(r.at);
+	ck_assert_ptr_nonnull(strstr(r.why, "take 400 bytes"));
+	asm_refusal_free(&r);
+}
+END_TEST
+
+/* bpf_tail_call comes back with nothing in R0. */
+START_TEST(nothing_returned)
+{
+	struct asm_refusal r =
+		explained(PATH("0: (85) call bpf_tail_call#12\n1: (95) exit\nR0 !read_ok\n"));
+
+	ck_assert_str_eq(r.history,
+			 "R0 was destroyed by instruction 0: (85) call bpf_tail_call#12, "
+			 "which returns nothing");
 	asm_refusal_free(&r);
 }
 END_TEST
@@ -274,6 +361,29 @@ START_TEST(gone_around)
 }
 END_TEST
 
+/* The other function writes the register too: that is no help here. */
+START_TEST(written_in_another_function)
+{
+	static const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 2 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 0, .src_reg = 6 },
+		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 6, .imm = 1 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 1 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	const struct asm_refused refused = { .log = PATH("1: (bf) r0 = r6\nR6 !read_ok\n"),
+					     .insns = insns,
+					     .ninsns = COUNT_OF(insns),
+					     .line = line };
+	struct asm_refusal r;
+
+	ck_assert_int_eq(asm_refusal_explain(&refused, &r), 0);
+	ck_assert_str_eq(r.history, "nothing has written R6 on this path since the program began");
+	asm_refusal_free(&r);
+}
+END_TEST
+
 /* A log of another program than the instructions given. */
 START_TEST(other_instructions)
 {
@@ -339,6 +449,10 @@ int main(void)
 	TCase *all = tcase_create("refusals");
 
 	tcase_add_loop_test(all, of_the_gallery, 0, COUNT_OF(gallery));
+	tcase_add_loop_test(all, said_of_this_path, 0, COUNT_OF(of_a_path));
+	tcase_add_test(all, said_of_the_program);
+	tcase_add_test(all, nothing_returned);
+	tcase_add_test(all, written_in_another_function);
 	tcase_add_test(all, every_message);
 	tcase_add_test(all, unknown_message);
 	tcase_add_test(all, no_refusal);

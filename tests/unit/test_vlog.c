@@ -165,6 +165,58 @@ START_TEST(linux_6_1)
 }
 END_TEST
 
+/* "if w7 > 10": of the whole number little is known, of its lower half all. */
+START_TEST(lower_half)
+{
+	struct asm_vlog log = parsed(
+		"0: R7=scalar(smax=0x7fffffff0000000a,umax=0xffffffff0000000a,smin32=0,smax32=umax32=10,"
+		"var_off=(0x0; 0xffffffff0000000f)) R8=scalar(smin32=-5,smax32=3) R9=scalar(umax=7) R10=fp0\n"
+		"0: (b7) r0 = 0   ; R0=0\n"
+		"1: R1=inv(id=0,s32_min_value=0,u32_max_value=9) R2=scalar(umin=1,umax=0x1ffffffff) R10=fp0\n"
+		"1: (95) exit\n"
+		"from 0 to 1: R1=inv(id=0,u32_min_value=20,u32_max_value=30) R2=6 R10=fp0\n"
+		"1: (95) exit\n");
+
+	ck_assert_str_eq(BEFORE(&log, 0), "R7=scalar s<=0x7fffffff0000000a low32 0..10 "
+					  "R8=scalar low32 -5..3 R9=0..7 R10=fp0");
+	ck_assert_str_eq(BEFORE(&log, 1), "R1=scalar low32 0..30 R2=1..2^33-1 R10=fp0");
+	asm_vlog_free(&log);
+}
+END_TEST
+
+/* What the kernel does not look at again is joined to what it did: R0 of the loop, at its end. */
+START_TEST(behind_pruning)
+{
+	struct asm_vlog log = parsed("0: R0=0 R1=scalar() R2=1 R10=fp0\n"
+				     "0: (b5) if r1 <= 0x1 goto pc+2   ; R1=scalar(umin=2)\n"
+				     "1: (b7) r0 = 62   ; R0=62\n"
+				     "2: (05) goto pc-3\n"
+				     "0: (b5) if r1 <= 0x1 goto pc+2   ; R1=scalar(umin=2)\n"
+				     "1: (b7) r0 = 63   ; R0=63\n"
+				     "2: (07) r0 += 0   ; R0=63\n"
+				     "3: (95) exit\n"
+				     "\n"
+				     "from 0 to 3: safe\n"
+				     "\n"
+				     "from 0 to 3: safe\n");
+
+	ck_assert_str_eq(BEFORE(&log, 3), "R0=63 or 0 or 62 R1=scalar R2=1 R10=fp0");
+	ck_assert_str_eq(from_text(&log.insns[3]), "0 2");
+	ck_assert_uint_eq(log.insns[3].pruned, 2);
+	asm_vlog_free(&log);
+	/* Falling into it: the state is the one that stands there. */
+	log = parsed("0: R0=0 R1=scalar() R10=fp0\n"
+		     "0: (15) if r1 == 0x1 goto pc+1   ; R1=scalar()\n"
+		     "1: (b7) r0 = 5   ; R0=5\n"
+		     "2: (95) exit\n"
+		     "from 0 to 1: R0=0 R1=1 R10=fp0\n"
+		     "1: (b7) r0 = 7   ; R0=7\n"
+		     "2: safe\n");
+	ck_assert_str_eq(BEFORE(&log, 2), "R0=5 or 7 R1=scalar R10=fp0");
+	asm_vlog_free(&log);
+}
+END_TEST
+
 /* Linux 5.15 and before: the whole frame before each instruction, numbers are "inv". */
 START_TEST(linux_5_15)
 {
@@ -512,6 +564,8 @@ int main(void)
 	tcase_add_test(logs, frames);
 	tcase_add_test(logs, equals);
 	tcase_add_test(logs, linux_6_1);
+	tcase_add_test(logs, lower_half);
+	tcase_add_test(logs, behind_pruning);
 	tcase_add_test(logs, linux_5_15);
 	tcase_add_test(logs, speculation);
 	tcase_add_test(logs, path_of_branches);

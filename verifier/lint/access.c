@@ -7,7 +7,7 @@
 
 /* ---- registers that hold nothing */
 
-const char *asm_lint_by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE])
+const char *asm_lint_way_text(const struct lint *l, const struct state *s, char text[WAY_SIZE])
 {
 	text[0] = '\0';
 	if (s->jump != NO_SLOT)
@@ -25,7 +25,7 @@ bool asm_read_reg(struct lint *l, struct state *s, unsigned int number)
 	case UNWRITTEN:
 		asm_lint_finding(l, s->at, RULE_REGISTER + number,
 				 "R%u is read here, but nothing was written to it before%s", number,
-				 asm_lint_by_way(l, s, way));
+				 asm_lint_way_text(l, s, way));
 		break;
 	case DESTROYED:
 		asm_lint_finding(
@@ -221,7 +221,7 @@ void asm_check_written(struct lint *l, struct state *s, int offset, unsigned int
 		snprintf(to, sizeof(to), " to R10%+d", first + n - 1);
 	asm_lint_finding(l, s->at, RULE_STACK, "%s%s, R10%+d%s, %s never written%s", part, what,
 			 first, to, n == 1 || n == (int)bytes ? "was" : "were",
-			 asm_lint_by_way(l, s, way));
+			 asm_lint_way_text(l, s, way));
 	asm_stack_write(s, offset, bytes, false);
 }
 

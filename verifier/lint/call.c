@@ -25,7 +25,7 @@ void asm_step_exit(struct lint *l, struct state *s)
 			l, s->at, RULE_RESULT,
 			"R0 is not set when the %s ends here%s: it is the result, MOV(R0, 0) "
 			"before EXIT()",
-			s->frame == MAIN ? "program" : "callback", asm_lint_by_way(l, s, way));
+			s->frame == MAIN ? "program" : "callback", asm_lint_way_text(l, s, way));
 	if (s->frame != MAIN)
 		return;
 	for (unsigned int i = 0; i < s->nrefs; i++)
@@ -33,7 +33,7 @@ void asm_step_exit(struct lint *l, struct state *s)
 			l, s->refs[i].where, RULE_REFERENCE,
 			"what is reserved here is neither submitted nor discarded on a path that "
 			"ends at line %u%s",
-			asm_lint_line_at(l, s->at), asm_lint_by_way(l, s, way));
+			asm_lint_line_at(l, s->at), asm_lint_way_text(l, s, way));
 }
 
 /* ---- what a call leaves behind */

@@ -3,6 +3,8 @@
  * Each instruction by itself: does it exist, and are the fields that it does not use 0? The macros
  * of the DSL make no others, but INSN() takes any. What is wrong is said in the verifier's words.
  */
+#include <string.h>
+
 #include "lint.h"
 
 bool asm_is_imm64(const struct bpf_insn *insn)
@@ -182,7 +184,8 @@ static bool check_insn(struct lint *l, uint32_t at, const bool exists[256])
 	const char *wrong;
 
 	if (!exists[insn->code]) {
-		asm_lint_finding(l, at, RULE_ENCODING, "unknown opcode %02x", insn->code);
+		asm_lint_finding(l, at, RULE_ENCODING,
+				 "unknown opcode %02x: there is no such instruction", insn->code);
 		return false;
 	}
 	wrong = check_fields(insn, next);
@@ -191,7 +194,10 @@ static bool check_insn(struct lint *l, uint32_t at, const bool exists[256])
 	if (!wrong && insn->dst_reg == R10 && writes_dst(insn))
 		wrong = "R10 is the frame pointer: it is read only. Copy it, and change the copy";
 	if (wrong)
-		asm_lint_finding(l, at, RULE_ENCODING, "%s", wrong);
+		asm_lint_finding(l, at, RULE_ENCODING, "%s%s", wrong,
+				 strstr(wrong, "reserved fields")
+					 ? ": one that it does not use is not 0"
+					 : "");
 	return !wrong;
 }
 

@@ -4,6 +4,7 @@
  * it looks at a single value: every instruction is reached, every jump stays in its function, no
  * function runs into the next.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lint.h"
@@ -227,6 +228,78 @@ static void report_unreachable(struct lint *l)
 	}
 }
 
+/* ---- recursion */
+
+/* Calls that lead from one function to the next, the first of them in the function at `root`. */
+struct chain {
+	const uint32_t *calls;
+	uint32_t n, root;
+};
+
+static uint32_t called_by(const struct lint *l, uint32_t call)
+{
+	return call + 1 + (uint32_t)l->insns[call].imm;
+}
+
+/* The last call leads to a function that the chain came through: "f calls g, which calls f". */
+static void report_recursion(struct lint *l, const struct chain *c)
+{
+	const uint32_t again = called_by(l, c->calls[c->n - 1]);
+	uint32_t first = 0;
+	char way[200] = "";
+	size_t used = 0;
+
+	for (uint32_t begin = c->root; begin != again; begin = called_by(l, c->calls[first++]))
+		;
+	for (uint32_t i = first; i + 1 < c->n && used < sizeof(way); i++)
+		used += (size_t)snprintf(way + used, sizeof(way) - used, "%s, which calls ",
+					 func_name(l, called_by(l, c->calls[i])));
+	asm_lint_finding(l, c->calls[first], RULE_FLOW,
+			 "%s calls %s%s: a program may not call itself; loop by a jump or bpf_loop",
+			 func_name(l, again), way, *way ? func_name(l, again) : "itself");
+}
+
+/* Follows the calls of the function at `root`, with room for a call of each slot. */
+static bool check_recursion_from(struct lint *l, uint32_t *calls, uint32_t root)
+{
+	uint32_t begin = root, n = 0;
+
+	l->slots[root] |= SLOT_OPEN;
+	for (uint32_t at = root;;) {
+		uint32_t target;
+
+		if (at >= l->n || (at != begin && l->slots[at] & SLOT_ENTRY)) {
+			l->slots[begin] |= SLOT_DONE;
+			if (!n)
+				return true;
+			at = next_of(l, calls[--n]);
+			begin = n ? called_by(l, calls[n - 1]) : root;
+			continue;
+		}
+		target = is_call_to(&l->insns[at]) ? called_by(l, at) : NO_SLOT;
+		if (target == NO_SLOT || l->slots[target] & SLOT_DONE) {
+			at = next_of(l, at);
+			continue;
+		}
+		calls[n++] = at;
+		if (l->slots[target] & SLOT_OPEN) {
+			report_recursion(l, &(struct chain){ calls, n, root });
+			return false;
+		}
+		l->slots[target] |= SLOT_OPEN;
+		begin = at = target;
+	}
+}
+
+static bool check_recursion(struct lint *l, uint32_t *calls)
+{
+	for (uint32_t at = 0; at < l->n; at = next_of(l, at))
+		if (l->slots[at] & SLOT_ENTRY && !(l->slots[at] & SLOT_DONE) &&
+		    !check_recursion_from(l, calls, at))
+			return false;
+	return true;
+}
+
 /* False if paths cannot be followed. */
 bool asm_lint_graph(struct lint *l)
 {
@@ -244,6 +317,7 @@ bool asm_lint_graph(struct lint *l)
 		if (!w.ends)
 			asm_lint_finding(l, 0, RULE_FLOW,
 					 "the program never ends: no path leads to an EXIT()");
+		right = check_recursion(l, w.stack);
 	}
 	free(w.stack);
 	return right;

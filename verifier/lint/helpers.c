@@ -43,8 +43,10 @@ static const struct helper helpers[] = {
 	HELPER(read_branch_records, NUMBER, ARG_CTX, ARG_ANY, ARG_ANY, ARG_ANY),
 	HELPER(perf_prog_read_value, NUMBER, ARG_CTX, ARG_OUT, ARG_SIZE),
 	HELPER_OF(PERF_EVENT_ARRAY, perf_event_read, NUMBER, ARG_MAP, ARG_ANY),
-	HELPER_OF(PERF_EVENT_ARRAY, perf_event_read_value, NUMBER, ARG_MAP, ARG_ANY, ARG_OUT, ARG_SIZE),
-	HELPER_OF(PERF_EVENT_ARRAY, perf_event_output, NUMBER, ARG_CTX, ARG_MAP, ARG_ANY, ARG_IN, ARG_SIZE),
+	HELPER_OF(PERF_EVENT_ARRAY, perf_event_read_value, NUMBER, ARG_MAP, ARG_ANY, ARG_OUT,
+		  ARG_SIZE),
+	HELPER_OF(PERF_EVENT_ARRAY, perf_event_output, NUMBER, ARG_CTX, ARG_MAP, ARG_ANY, ARG_IN,
+		  ARG_SIZE),
 
 	HELPER_OF(RINGBUF, ringbuf_output, NUMBER, ARG_MAP, ARG_IN, ARG_SIZE, ARG_ANY),
 	HELPER_OF(RINGBUF, ringbuf_reserve, RECORD, ARG_MAP, ARG_CONST, ARG_ANY),

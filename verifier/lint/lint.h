@@ -2,18 +2,18 @@
 /*
  * The lint's parts and what they hand to each other.
  *
- *	asm_lint_encoding.c	each instruction by itself: does it exist, are its fields in order
- *	asm_lint_graph.c	where instructions lead: unreachable ones, jumps to nowhere, missing EXIT
- *	lint_arc.c	sets of numbers, and arithmetic on them
- *	lint_state.c	registers, stack and references at one point of one path
- *	lint_access.c	may a register or memory be read, an address be followed
- *	lint_memory.c	loads, stores, atomics: one step of a path
- *	lint_alu.c	arithmetic
- *	lint_branch.c	conditional jumps: which ways are open
- *	lint_helpers.c	what the helpers take and give
- *	lint_args.c	are a call's arguments that
- *	lint_call.c	calls and EXIT
- *	lint_path.c	follows the paths
+ *	encoding.c	each instruction by itself: does it exist, are its fields in order
+ *	graph.c		where instructions lead: unreachable ones, jumps to nowhere, missing EXIT
+ *	arc.c		sets of numbers, and arithmetic on them
+ *	state.c		registers, stack and references at one point of one path
+ *	access.c	may a register or memory be read, an address be followed
+ *	memory.c	loads, stores, atomics: one step of a path
+ *	alu.c		arithmetic
+ *	branch.c	conditional jumps: which ways are open
+ *	helpers.c	what the helpers take and give
+ *	args.c		are a call's arguments that
+ *	call.c		calls and EXIT
+ *	path.c		follows the paths
  *	lint.c		runs them, collects and reports
  *
  * A path is followed with *less* knowledge than the verifier has, never with other: where a number
@@ -155,7 +155,7 @@ void asm_stack_spill(struct state *s, int offset, unsigned int size, const struc
 const struct reg *asm_stack_filled(const struct state *s, int offset, unsigned int size);
 /* All of these bytes are anything? */
 bool asm_stack_is_random(const struct state *s, int offset, unsigned int size);
-/* The first byte that nobody wrote, and how many follow it; false if all are written. */
+/* The first byte that was not written, and how many follow it; false if all are. */
 bool asm_stack_unwritten(const struct state *s, int offset, unsigned int size, int *first, int *n);
 /* Somebody may have written anywhere. */
 void asm_stack_forget(struct state *s);
@@ -185,8 +185,16 @@ struct finding {
 	char *message;
 };
 
-/* What asm_lint_graph.c finds out about a slot. */
-enum { SLOT_SECOND = 1, SLOT_ENTRY = 2, SLOT_REACHED = 4, SLOT_JOIN = 8 };
+/* What graph.c finds out about a slot. */
+enum {
+	SLOT_SECOND = 1,
+	SLOT_ENTRY = 2,
+	SLOT_REACHED = 4,
+	SLOT_JOIN = 8,
+	/* Of the first slot of a function: its calls are being followed, and have been. */
+	SLOT_OPEN = 16,
+	SLOT_DONE = 32,
+};
 
 struct lint {
 	const struct asm_image *image;
@@ -222,7 +230,7 @@ unsigned int asm_access_bytes(const struct bpf_insn *insn);
 /* Does the register hold anything? Says so if not, and takes it for something from then on. */
 bool asm_read_reg(struct lint *l, struct state *s, unsigned int number);
 
-/* One step each. They change the state; asm_step_branch() and asm_step_call() may open further paths. */
+/* One step each. They change the state; a branch and a call may open further paths. */
 void asm_step_alu(struct lint *l, struct state *s, const struct bpf_insn *insn);
 void asm_step_imm64(struct lint *l, struct state *s, const struct bpf_insn *insn);
 void asm_step_load(struct lint *l, struct state *s, const struct bpf_insn *insn);
@@ -239,7 +247,7 @@ void asm_open_function(struct lint *l, const struct state *entry);
 
 /* " (on the way where the jump at line 12 is taken)", on a path that began with one. */
 #define WAY_SIZE 80
-const char *asm_lint_by_way(const struct lint *l, const struct state *s, char text[WAY_SIZE]);
+const char *asm_lint_way_text(const struct lint *l, const struct state *s, char text[WAY_SIZE]);
 /* Programs whose context holds numbers only. */
 bool asm_has_plain_context(const struct lint *l);
 /* These three and asm_check_written() say what is wrong; false: do not go on with the access. */

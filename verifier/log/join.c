@@ -32,6 +32,10 @@ static void widen(struct value *to, const struct value *by)
 	to->most = by->most > to->most ? by->most : to->most;
 	to->uleast = by->uleast < to->uleast ? by->uleast : to->uleast;
 	to->umost = by->umost > to->umost ? by->umost : to->umost;
+	to->low.least = by->low.least < to->low.least ? by->low.least : to->low.least;
+	to->low.most = by->low.most > to->low.most ? by->low.most : to->low.most;
+	to->low.uleast = by->low.uleast < to->low.uleast ? by->low.uleast : to->low.uleast;
+	to->low.umost = by->low.umost > to->low.umost ? by->low.umost : to->low.umost;
 }
 
 static void add_to_groups(struct join *join, const struct value *value)
@@ -56,7 +60,7 @@ bool asm_vlog_value_same(const struct value *a, const struct value *b)
 {
 	return same_kind(a, b) && !strcmp(a->bytes, b->bytes) && a->least == b->least &&
 	       a->most == b->most && a->uleast == b->uleast && a->umost == b->umost &&
-	       a->unknown == b->unknown;
+	       a->unknown == b->unknown && !memcmp(&a->low, &b->low, sizeof(a->low));
 }
 
 void asm_vlog_join_add(struct join *join, const struct values *values, uint32_t number)
@@ -75,6 +79,24 @@ void asm_vlog_join_add(struct join *join, const struct values *values, uint32_t 
 		join->listed[join->nlisted++] = number;
 	else
 		join->unlisted = true;
+}
+
+bool asm_vlog_join_merge(struct join *join, const struct join *other, const struct values *values)
+{
+	const struct join before = *join;
+	bool more = false;
+
+	for (uint32_t i = 0; i < other->nlisted; i++)
+		asm_vlog_join_add(join, values, other->listed[i]);
+	for (uint32_t i = 0; other->unlisted && i < other->ngroups; i++)
+		add_to_groups(join, &other->groups[i]);
+	join->unlisted |= other->unlisted;
+	join->ungrouped |= other->ungrouped;
+	join->count = before.count;
+	for (uint32_t i = 0; i < join->ngroups && i < before.ngroups; i++)
+		more |= !asm_vlog_value_same(&join->groups[i], &before.groups[i]);
+	return more || join->ngroups != before.ngroups || join->nlisted != before.nlisted ||
+	       join->unlisted != before.unlisted || join->ungrouped != before.ungrouped;
 }
 
 /* ---- writing */
@@ -119,6 +141,27 @@ static void put_signed(struct text *t, int64_t n)
 	put_unsigned(t, size);
 }
 
+/* " low32 0..10": what is known of the lower half of a number that is larger than that. */
+static void put_low(struct text *t, const struct value *v)
+{
+	const struct bounds32 *low = &v->low;
+
+	if (v->umost <= UINT32_MAX || (v->least >= INT32_MIN && v->most <= INT32_MAX))
+		return;
+	if (low->uleast || low->umost < UINT32_MAX) {
+		put(t, " low32 ");
+		put_unsigned(t, low->uleast);
+		put(t, low->uleast == low->umost ? "" : "..");
+		if (low->uleast != low->umost)
+			put_unsigned(t, low->umost);
+	} else if (low->least > INT32_MIN || low->most < INT32_MAX) {
+		put(t, " low32 ");
+		put_signed(t, low->least);
+		put(t, "..");
+		put_signed(t, low->most);
+	}
+}
+
 /* "scalar" is any number. */
 static void put_number(struct text *t, const struct value *v)
 {
@@ -157,6 +200,7 @@ static void put_number(struct text *t, const struct value *v)
 		put(t, " step ");
 		put_unsigned(t, UINT64_C(1) << step);
 	}
+	put_low(t, v);
 }
 
 static void put_pointer(struct text *t, const struct value *v)

@@ -99,13 +99,44 @@ static void lengthen(const char *pattern, struct matched *m)
 		m->len[m->n - 1] = strcspn(m->at[m->n - 1], stops);
 }
 
-static const struct known_message *find_message(const char *message, struct matched *m)
+/* "(7b) *(u64 *)(r1 +0) = r2", "(db) lock *(u64 *)(r1 +0) += r2" */
+static bool is_store(const char *text)
+{
+	return strlen(text) > 5 && (!strncmp(text + 5, "*(", 2) || !strncmp(text + 5, "lock ", 5) ||
+				    !strncmp(text + 5, "store_", 6));
+}
+
+/* Does what the row asks of the path hold? */
+static bool applies(const struct explaining *e, enum when when, int reg)
+{
+	const struct asm_vlog *log = e->log;
+	const char *text = NULL;
+
+	if (log->npath)
+		text = asm_refusal_insn_text(e, log->path[log->npath - 1].insn);
+	switch (when) {
+	case WHEN_ALWAYS:
+		return true;
+	case WHEN_AT_EXIT:
+		return text && strstr(text, ") exit");
+	case WHEN_STORE:
+		return text && is_store(text);
+	case WHEN_DESTROYED:
+		return asm_refusal_is_destroyed(e, reg);
+	case WHEN_LOADED:
+		return asm_refusal_is_loaded(e, reg);
+	}
+	return false;
+}
+
+static const struct known_message *find_message(const struct explaining *e, const char *message,
+						struct matched *m)
 {
 	for (const char *line = message; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		for (const struct known_message *k = asm_refusal_messages; k->pattern; k++) {
 			*m = (struct matched){ .reg = -1 };
-			if (match(k->pattern, line, m)) {
+			if (match(k->pattern, line, m) && applies(e, k->when, m->reg)) {
 				lengthen(k->pattern, m);
 				if (m->reg < 0 && line[0] == 'R' && isdigit((unsigned char)line[1]))
 					m->reg = line[1] - '0';
@@ -231,6 +262,33 @@ static const char *called(struct explaining *e, int64_t insn)
 	return copy ? copy : "the call";
 }
 
+/*
+ * "*(u64 *)(r2 +8)": the register that memory is reached through; where that is the stack, which
+ * needs no explanation, the last one, and that of "r1 += r2".
+ */
+static int operand(const char *text)
+{
+	const char *at = text ? strstr(text, ")(r") : NULL;
+	int reg = -1;
+
+	if (at && atoi(at + 3) != 10)
+		return atoi(at + 3);
+	for (at = text; at && (at = strstr(at, " r")); at += 2)
+		if (isdigit((unsigned char)at[2]))
+			reg = atoi(at + 2);
+	return reg;
+}
+
+/* "R2 (any number)"; of "r1 += 8" the number alone is there, and said by the message. */
+static const char *name_operand(struct explaining *e, int64_t insn)
+{
+	const int reg = operand(insn >= 0 ? asm_refusal_insn_text(e, (uint32_t)insn) : NULL);
+
+	if (reg < 0)
+		return "a number";
+	return asm_arena_printf(&e->arena, "R%d (%s)", reg, value_of(e, reg));
+}
+
 static const char *fill_in(struct explaining *e, const char *sentence, const struct matched *m,
 			   int64_t insn)
 {
@@ -245,6 +303,8 @@ static const char *fill_in(struct explaining *e, const char *sentence, const str
 			put = "";
 			if (at[1] == 'v')
 				put = value_of(e, m->reg);
+			else if (at[1] == 'o')
+				put = name_operand(e, insn);
 			else if (at[1] == 'f')
 				put = called(e, insn);
 			else if (at[1] == 'r' && m->reg >= 0)
@@ -266,29 +326,13 @@ static const char *fill_in(struct explaining *e, const char *sentence, const str
 	return asm_arena_printf(&e->arena, "%s", text);
 }
 
-/*
- * "*(u64 *)(r2 +8)": the register that memory is reached through; where that is the stack, which
- * needs no explanation, the last one, and that of "r1 += r2".
- */
-static int operand(const char *text)
-{
-	const char *at = text ? strstr(text, ")(r") : NULL;
-	int reg = -1;
-
-	if (at && atoi(at + 3) != 10)
-		return atoi(at + 3);
-	for (at = text; at && (at = strstr(at, " r")); at += 2)
-		if (isdigit((unsigned char)at[2]))
-			reg = atoi(at + 2);
-	return reg;
-}
-
 static void tell_past(struct explaining *e, const struct known_message *k, const struct matched *m,
 		      const struct asm_refusal *out)
 {
 	switch (k->trace) {
 	case TRACE_NONE:
 	case TRACE_PLACE:
+	case TRACE_NOWHERE:
 		break;
 	case TRACE_VALUE:
 		if (m->reg >= 0)
@@ -320,12 +364,14 @@ static void tell_past(struct explaining *e, const struct known_message *k, const
 static void explain(struct explaining *e, struct asm_refusal *out)
 {
 	struct matched m;
-	const struct known_message *k = find_message(out->message, &m);
+	const struct known_message *k = find_message(e, out->message, &m);
 
 	if (!k || strstr(out->message, "Verification failed:"))
 		return;
 	if (k->trace == TRACE_PLACE && m.numbers && m.number[0] >= 0 && m.number[0] < UINT32_MAX)
 		out->insn = m.number[0];
+	if (k->trace == TRACE_NOWHERE)
+		out->insn = -1;
 	tell_past(e, k, &m, out);
 	out->why = fill_in(e, k->why, &m, out->insn);
 	out->advice = fill_in(e, k->advice, &m, out->insn);

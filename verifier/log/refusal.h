@@ -15,27 +15,39 @@
 
 #include "asm/internal.h"
 
-/* What to tell of the past. */
+/* What to say of the past. */
 enum trace {
 	TRACE_NONE,
 	TRACE_VALUE,	/* where the register's value came from */
-	TRACE_OPERAND,	/* the same for the register that the instruction adds or goes through */
+	TRACE_OPERAND,	/* where that of the register came from which is added, or gone through */
 	TRACE_READ,	/* why the register holds nothing */
-	TRACE_FRAME,	/* which bytes of the frame nobody wrote */
+	TRACE_FRAME,	/* which bytes of the frame were never written */
 	TRACE_PLACE,	/* nothing: the first number is the instruction */
+	TRACE_NOWHERE,	/* nothing: it is said of the program, when all paths have been followed */
 	TRACE_ACQUIRED, /* the second number is the instruction that acquired */
 };
 
+/* What a row asks of the path beside the message. */
+enum when {
+	WHEN_ALWAYS,
+	WHEN_AT_EXIT,	/* the verifier stopped at EXIT() */
+	WHEN_STORE,	/* at an instruction that writes memory */
+	WHEN_DESTROYED, /* the register was destroyed by a call */
+	WHEN_LOADED,	/* the register's value was loaded from memory */
+};
+
 /*
- * A message begins with the pattern: %r is a register (%c: one of R1-R5), %n a number, %w a word, * anything. In why
- * and advice {1}, {2}, ... are what these matched, in order; {r} is the first register, {v} what it
- * holds, {f} the function that is called.
+ * A message begins with the pattern: %r is a register (%c: one of R1-R5), %n a number, %w a word;
+ * an asterisk is anything. In why and advice {1}, {2}, ... are what these matched, in order; {r} is
+ * the first register, {v} what it holds, {o} the register that the instruction adds or goes through
+ * and what it holds, {f} the function that is called.
  */
 struct known_message {
 	const char *pattern;
 	enum trace trace;
 	const char *why;
 	const char *advice;
+	enum when when;
 };
 /* The more special before the more general; ends with a NULL pattern. */
 extern const struct known_message asm_refusal_messages[];
@@ -68,6 +80,8 @@ const char *asm_refusal_name_insn(struct explaining *e, uint32_t insn);
 /* The instruction as the kernel prints it; NULL: the log has it not. */
 const char *asm_refusal_insn_text(const struct explaining *e, uint32_t insn);
 
+bool asm_refusal_is_destroyed(const struct explaining *e, int reg);
+bool asm_refusal_is_loaded(const struct explaining *e, int reg);
 void asm_refusal_trace_value(struct explaining *e, int reg);
 void asm_refusal_trace_unreadable(struct explaining *e, int reg);
 

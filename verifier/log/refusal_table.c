@@ -1,36 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The verifier's messages and what they mean, in the order in which people meet them. The wording
+ * The verifier's messages and what they mean, in the order in which they are met. The wording
  * on the left was taken down from Linux 5.4 to 6.18; where it changed, both stand here. tests/bad/
  * has a program for most.
  */
 #include "refusal.h"
 
+static const char read_through[] =
+	"If it is an address, read through it with probe_read_kernel or probe_read_user; LD_FIELD "
+	"follows pointers of known kernel types.";
+static const char known_pointers[] =
+	"Pointers come from R10, the context, LD_MAP_VALUE and calls; a record that was given away "
+	"is one no longer.";
+
 const struct known_message asm_refusal_messages[] = {
 	/* ---- registers */
 	{ "R0 !read_ok", TRACE_READ, "R0 is read, but holds nothing here.",
-	  "R0 is the result of a call, and of the program: MOV(R0, 0) on every path to EXIT()." },
+	  "R0 is what is returned: MOV(R0, 0) on every path to this EXIT().", WHEN_AT_EXIT },
 	{ "%c !read_ok", TRACE_READ, "R{r} is read, but holds nothing here.",
-	  "R1-R5 do not survive a call: keep what is needed later in R6-R9 (the context: MOV_REG(R6, "
-	  "R1) as the first line)." },
+	  "R1-R5 do not survive a call: keep what is needed later in one of R6-R9, MOV_REG(R6, "
+	  "R{r}) before the call.",
+	  WHEN_DESTROYED },
 	{ "%r !read_ok", TRACE_READ, "R{r} is read, but holds nothing here.",
 	  "Write it on every path that leads here." },
 	{ "%r is invalid", TRACE_NONE, "There is no register {1}: they are R0 to R10.",
 	  "Use one of R0-R9." },
 	{ "frame pointer is read only", TRACE_NONE,
 	  "R10 is the frame pointer and cannot be written.",
-	  "Copy it, MOV_REG(R2, R10), and change the copy; the frame needs no making, all 512 bytes "
-	  "below R10 are there." },
+	  "Copy it, MOV_REG(R2, R10), and change the copy; the frame needs no making, all 512 "
+	  "bytes below R10 are there." },
 	{ "invalid shift %n", TRACE_NONE, "A shift by {1} is by all the bits there are, or more.",
 	  "Shift by 0 to 63 (32-bit operations: 0 to 31)." },
 	{ "div by zero", TRACE_NONE, "The divisor is the constant 0.",
 	  "Divide by a register if 0 may happen: that gives 0 and is allowed." },
 	{ "%r pointer arithmetic with %w operator prohibited", TRACE_VALUE,
 	  "R{r} is a pointer ({v}); pointers can only be added to and subtracted from.",
-	  "Load what it points to first (LDX), or keep pointer and number in registers of their own." },
+	  "Load what it points to first (LDX), or keep pointer and number in registers of their "
+	  "own." },
 	{ "%r bitwise operator %w on pointer prohibited", TRACE_VALUE,
 	  "R{r} is a pointer ({v}); pointers can only be added to and subtracted from.",
-	  "Load what it points to first (LDX), or keep pointer and number in registers of their own." },
+	  "Load what it points to first (LDX), or keep pointer and number in registers of their "
+	  "own." },
 	{ "%r pointer arithmetic on %w prohibited, null-check it first", TRACE_VALUE,
 	  "R{r} may still be 0 ({2}), and 0 plus something is no longer known to be 0.",
 	  "JEQ(R{r}, 0, somewhere) before anything is added." },
@@ -48,7 +58,8 @@ const struct known_message asm_refusal_messages[] = {
 	  "Turn the operands round." },
 	{ "%r subtraction from stack pointer prohibited", TRACE_VALUE,
 	  "The verifier follows the frame pointer only when a constant is subtracted by ADD.",
-	  "ADD(R{r}, -8) rather than SUB." },
+	  "ADD(R{r}, -8) rather than SUB(R{r}, 8); a number that is known only at run time cannot "
+	  "be subtracted." },
 	{ "%r tried to add from different maps, paths, or prohibited types", TRACE_VALUE,
 	  "On different paths a different pointer comes here, or one of another kind.",
 	  "Make each path do its own arithmetic." },
@@ -57,13 +68,14 @@ const struct known_message asm_refusal_messages[] = {
 	  "the outcome would give its address away.",
 	  "Compare what it points to, or with 0." },
 	{ "math between ctx pointer and register with", TRACE_OPERAND,
-	  "The context is read at constant offsets only; this adds a number that can be anything.",
-	  "Put the offset into the load: LDX(DW, reg, R1, offset)." },
+	  "The context is read at constant offsets only; this adds {o}.",
+	  "Put a constant offset into the load: LDX(DW, reg, R1, offset)." },
 	{ "math between %w pointer and register with unbounded min value is not allowed",
 	  TRACE_OPERAND,
-	  "The number that is added to the {1} pointer can be anything, below 0 too.",
-	  "Bound it first: AND(reg, size - 1) for a power of two, or JGT(reg, limit, out); for memory "
-	  "whose address is a number use probe_read_kernel or probe_read_user." },
+	  "The number that is added to the {1} pointer, {o}, may be far below 0 as a signed "
+	  "number.",
+	  "Bound it first: AND(reg, size - 1) for a power of two, or JGT(reg, limit, out). If the "
+	  "number is the address, and not an offset, use probe_read_kernel or probe_read_user." },
 	{ "math between %w pointer and %n is not allowed", TRACE_OPERAND,
 	  "{2} added to the {1} pointer leads outside of anything that it can point to.",
 	  "Check the constant: offsets are bytes, not elements." },
@@ -94,21 +106,24 @@ const struct known_message asm_refusal_messages[] = {
 	/* ---- the stack frame */
 	{ "invalid write to stack %r off=%n size=%n", TRACE_VALUE,
 	  "{3} bytes at offset {2} from R10 are not within the frame, -512 to -1.",
-	  "Describe the frame as a struct and take offsets from FRAME(); of more than 512 bytes keep "
-	  "the rest in a per-CPU array map." },
+	  "Describe the frame as a struct and take offsets from FRAME(); of more than 512 bytes "
+	  "keep the rest in a per-CPU array map." },
 	{ "invalid read from stack %r off=%n size=%n", TRACE_FRAME,
 	  "{3} bytes at offset {2} from R10 reach out of the frame, or were never written.",
-	  "Point at the lowest byte of what is read, ADD(reg, -size) after the copy of R10, and check "
-	  "that the size (a map's key_size or value_size) is that of the struct." },
+	  "Point at the lowest byte of what is read, ADD(reg, -size) after the copy of R10, and "
+	  "check that the size (a map's key_size or value_size) is that of the struct." },
 	{ "invalid read from stack %r off %n+%n size %n", TRACE_FRAME,
 	  "The byte {3} of the {4} bytes at offset {2} from R10 was never written.",
-	  "Write all of it, padding too: ZERO(offset, bytes) or ZERO_FRAME(struct) at the beginning." },
+	  "Write all of it, padding too: ZERO(offset, bytes) or ZERO_FRAME(struct) at the "
+	  "beginning." },
 	{ "invalid read from stack off %n+%n size %n", TRACE_FRAME,
 	  "The byte {2} of the {3} bytes at offset {1} from R10 was never written.",
-	  "Write all of it, padding too: ZERO(offset, bytes) or ZERO_FRAME(struct) at the beginning." },
+	  "Write all of it, padding too: ZERO(offset, bytes) or ZERO_FRAME(struct) at the "
+	  "beginning." },
 	{ "invalid indirect read from stack %r off %n+%n size %n", TRACE_FRAME,
 	  "{f} reads {4} bytes at offset {2} from R10, and the byte {3} of them was never written.",
-	  "Write all of it, padding too: ZERO(offset, bytes) or ZERO_FRAME(struct) at the beginning." },
+	  "Write all of it, padding too: ZERO(offset, bytes) or ZERO_FRAME(struct) at the "
+	  "beginning." },
 	{ "invalid indirect access to stack %r off=%n size=%n", TRACE_FRAME,
 	  "{f} would go over {3} bytes at offset {2} from R10, which are not all in the frame.",
 	  "Point at the lowest byte of them, and check the size." },
@@ -125,9 +140,10 @@ const struct known_message asm_refusal_messages[] = {
 	  "An access of {2} bytes has to lie at a multiple of {2}.",
 	  "Read it in smaller pieces, or copy it with a helper first." },
 	{ "misaligned access off * size %n", TRACE_OPERAND,
-	  "An access of {1} bytes has to lie at a multiple of {1} from what its register points to.",
-	  "Check the offset, and that a pointer is used which is known: the address of something else "
-	  "may stand in the register." },
+	  "An access of {1} bytes has to lie at a multiple of {1} from what its register points "
+	  "to.",
+	  "Check the offset, and that a pointer is used which is known: the address of something "
+	  "else may stand in the register." },
 	{ "invalid size of register spill", TRACE_OPERAND,
 	  "A pointer takes 8 bytes; a narrower store to the stack would keep a part of it.",
 	  "STX(DW, R10, offset, reg), at a multiple of 8." },
@@ -135,7 +151,8 @@ const struct known_message asm_refusal_messages[] = {
 	  "A part of the 8 bytes that hold a saved pointer would be overwritten.",
 	  "Give the pointer a place of its own in the frame." },
 	{ "corrupted spill memory", TRACE_NONE,
-	  "A part of the 8 bytes that held a saved pointer was overwritten before they are read back.",
+	  "A part of the 8 bytes that held a saved pointer was overwritten before they are read "
+	  "back.",
 	  "Give the pointer a place of its own in the frame." },
 	{ "invalid size of register fill", TRACE_NONE,
 	  "What is read lies across a register that was saved to the stack.",
@@ -144,10 +161,12 @@ const struct known_message asm_refusal_messages[] = {
 	  "Where in the frame this is depends on a number that is known only when it runs.",
 	  "Keep arrays that are indexed in a map's value." },
 	{ "invalid variable-offset * stack %r", TRACE_VALUE,
-	  "Where in the frame this is depends on a number, and not all places it may be are written.",
+	  "Where in the frame this is depends on a number, and not all places it may be are "
+	  "written.",
 	  "Write all of the array first, or keep it in a map's value." },
-	{ "combined stack size of %n calls is %n. Too large", TRACE_NONE,
-	  "The frames of {1} functions that call each other take {2} bytes together; 512 are allowed.",
+	{ "combined stack size of %n calls is %n. Too large", TRACE_NOWHERE,
+	  "The frames of {1} functions that call each other take {2} bytes together; 512 are "
+	  "allowed.",
 	  "Keep large things in a per-CPU array map." },
 
 	/* ---- pointers into memory */
@@ -158,13 +177,15 @@ const struct known_message asm_refusal_messages[] = {
 	  "R{r} may be 0, and has not been compared with 0.",
 	  "JEQ(R{r}, 0, out) before it is used." },
 	{ "%r invalid mem access 'scalar'", TRACE_VALUE,
-	  "R{r} is a number to the verifier ({v}), not a pointer that it knows.",
-	  "An address that was read from memory is read through by probe_read_kernel or "
-	  "probe_read_user; LD_FIELD follows pointers of known kernel types." },
+	  "R{r} is a number to the verifier ({v}), not a pointer that it knows.", read_through,
+	  WHEN_LOADED },
+	{ "%r invalid mem access 'scalar'", TRACE_VALUE,
+	  "R{r} is a number to the verifier ({v}), not a pointer that it knows.", known_pointers },
 	{ "%r invalid mem access 'inv'", TRACE_VALUE,
-	  "R{r} is a number to the verifier, not a pointer that it knows.",
-	  "An address that was read from memory is read through by probe_read_kernel or "
-	  "probe_read_user; LD_FIELD follows pointers of known kernel types." },
+	  "R{r} is a number to the verifier, not a pointer that it knows.", read_through,
+	  WHEN_LOADED },
+	{ "%r invalid mem access 'inv'", TRACE_VALUE,
+	  "R{r} is a number to the verifier, not a pointer that it knows.", known_pointers },
 	{ "%r invalid mem access 'map_ptr'", TRACE_VALUE,
 	  "R{r} is the map itself, not a value in it.",
 	  "Look a key up: MAP_LOOKUP(map, key) gives a pointer to its value in R0." },
@@ -185,12 +206,13 @@ const struct known_message asm_refusal_messages[] = {
 	  "Compare with the end of the packet first: pointer + {2} > data_end is the way out." },
 	{ "%r min value is outside of the allowed memory range", TRACE_VALUE,
 	  "The least that R{r} can be ({v}) lies before what it points into.",
-	  "Bound the number that was added from below: JSLT(reg, 0, out)." },
+	  "If a number was added, bound it from below: JSLT(reg, 0, out); a constant offset has to "
+	  "lead behind the beginning." },
 	{ "%r max value is outside of the allowed memory range", TRACE_VALUE,
 	  "The most that R{r} can be ({v}) leaves no room for this access.",
-	  "Bound the number that was added: AND(reg, mask), or JGT(reg, limit, out)." },
+	  "If a number was added, bound it: AND(reg, mask), or JGT(reg, limit, out)." },
 	{ "%r unbounded memory access, make sure to bounds check any such access", TRACE_VALUE,
-	  "Nothing bounds the number that was added to the pointer in R{r} ({v}).",
+	  "The number that was added to the pointer in R{r} ({v}) may be larger than anything is.",
 	  "Bound it: AND(reg, mask), or JGT(reg, limit, out)." },
 	{ "%r min value is negative, either use unsigned index or do a if (index >=0) check.",
 	  TRACE_VALUE, "The number that was added to the pointer in R{r} may be below 0 ({v}).",
@@ -198,12 +220,18 @@ const struct known_message asm_refusal_messages[] = {
 	{ "%r offset is outside of the packet", TRACE_VALUE,
 	  "The packet may end before what is read.", "Compare with the end of the packet first." },
 	{ "invalid bpf_context access off=%n size=%n", TRACE_NONE,
-	  "Programs of this type may not access {2} bytes at offset {1} of their context.",
-	  "Read its members as they are (offset and size) from the context's struct: "
-	  "bpf_perf_event_data, pt_regs, or a tracepoint's format, whose first 8 bytes are closed; "
-	  "LD_TP and LD_ARG know the offsets." },
+	  "Programs of this type may not write {2} bytes at offset {1} of their context.",
+	  "The contexts of most types can only be read: write to a map's value or to the stack.",
+	  WHEN_STORE },
+	{ "invalid bpf_context access off=%n size=%n", TRACE_NONE,
+	  "Programs of this type may not read {2} bytes at offset {1} of their context.",
+	  "Read its members as they are (offset and size). Perf events: struct "
+	  "bpf_perf_event_data; kprobes: pt_regs; tracepoints: the event's format without its "
+	  "first 8 bytes, LD_TP knows the offsets; BTF and raw tracepoints: the event's arguments, "
+	  "LD_ARG." },
 	{ "dereference of modified %w ptr %r off=%n disallowed", TRACE_VALUE,
-	  "Something was added to the pointer in R{r}; one of this kind ({1}) has to stay as it is.",
+	  "Something was added to the pointer in R{r}; one of this kind ({1}) has to stay as it "
+	  "is.",
 	  "Put the offset into the load or store itself." },
 	{ "variable %w access var_off=* disallowed", TRACE_OPERAND,
 	  "Where in the {1} this is depends on a number that is known only when it runs.",
@@ -213,8 +241,8 @@ const struct known_message asm_refusal_messages[] = {
 	  "LD_FIELD finds the offset in the running kernel's BTF." },
 	{ "cannot access ptr member %w with moff %n in struct %w with off %n size %n", TRACE_VALUE,
 	  "{1} of struct {3} is a pointer, and can only be read whole: 8 bytes at offset {2}.",
-	  "LD_FIELD finds out how large a member is; a pointer is there of one type, and this one may "
-	  "not be what the register points to." },
+	  "LD_FIELD finds out how large a member is; a pointer is there of one type, and this one "
+	  "may not be what the register points to." },
 	{ "%r is ptr_%w invalid * access: off=%n*", TRACE_VALUE,
 	  "This offset is not one of a member of {2}.",
 	  "LD_FIELD finds the offset in the running "
@@ -276,7 +304,7 @@ const struct known_message asm_refusal_messages[] = {
 	  "The size in R{r} may be below 0 ({v}).",
 	  "Bound it: AND(R{r}, mask), or JSLT(R{r}, 0, out) and JGT(R{r}, limit, out)." },
 	{ "%r unbounded memory access, use 'var &= const' or 'if (var < const)'", TRACE_VALUE,
-	  "The size in R{r} has no upper bound ({v}).",
+	  "The size in R{r} may be larger than anything is ({v}).",
 	  "Bound it: AND(R{r}, mask), or JGT(R{r}, limit, out)." },
 	{ "%r invalid zero-sized read*", TRACE_VALUE, "The size in R{r} may be 0 ({v}).",
 	  "JEQ(R{r}, 0, out) before the call." },
@@ -286,7 +314,7 @@ const struct known_message asm_refusal_messages[] = {
 	{ "%r must be a known constant*", TRACE_VALUE,
 	  "{f} wants a constant as argument {r}; R{r} is {v}.", "MOV or LD_PARAM a number." },
 	{ "%r doesn't point to a const string*", TRACE_VALUE,
-	  "{f} wants a text that nobody can change as argument {r}.",
+	  "{f} wants a text that cannot be changed as argument {r}.",
 	  "Keep it in an array map with BPF_F_RDONLY_PROG, frozen before the program is loaded." },
 	{ "invalid func %w#%n", TRACE_NONE, "This kernel has no helper number {2}.",
 	  "`rawprof doctor` says what this kernel can; CALL(name) checks names, INSN does not." },
@@ -299,6 +327,29 @@ const struct known_message asm_refusal_messages[] = {
 	{ "cannot call GPL-restricted function from non-GPL compatible program", TRACE_NONE,
 	  "{f} is only for programs under a licence compatible with the GPL.",
 	  "Set .license of the program to \"GPL\" or \"Dual BSD/GPL\"." },
+	{ "expected prog array map for tail call", TRACE_NONE,
+	  "Argument 2 of bpf_tail_call has to be a map of the type BPF_MAP_TYPE_PROG_ARRAY.",
+	  "LD_MAP(R2, name) of such a map; the program is its entry, whose index is in R3." },
+	{ "tail_calls are not allowed when call stack of previous frames is %n bytes*",
+	  TRACE_NOWHERE,
+	  "A function makes a tail call, and the frames of what calls it take {1} bytes; less than "
+	  "256 are allowed.",
+	  "Make the tail call in the program itself, or keep large things in a per-CPU map." },
+	{ "tail_call would lead to reference leak", TRACE_NONE,
+	  "Something that was acquired is still held when another program takes over.",
+	  "Give it back before the tail call: a ring record by RING_SUBMIT or RING_DISCARD." },
+	{ "tail_call is only allowed in functions that return 'int'", TRACE_NONE,
+	  "The program that is called returns in the place of this function, a number.",
+	  "Let the BTF say that the function returns an int, or make the tail call elsewhere." },
+	{ "tail_calls are not allowed in non-JITed programs with bpf-to-bpf calls", TRACE_NONE,
+	  "Without the JIT compiler a program has tail calls or functions, not both.",
+	  "Turn the compiler on (sysctl net.core.bpf_jit_enable=1), or use one of the two only." },
+	{ "verifier bug: callback unexpected regs", TRACE_NONE,
+	  "The verifier cannot follow this callback; a tail call in it is a reason (Linux 6.18).",
+	  "Leave the index in memory, and make the tail call behind bpf_loop." },
+	{ "cannot pass map_type 3 into func %w#%n", TRACE_NONE,
+	  "{f} does not work on a prog array (map_type 3), of which bpf_tail_call alone makes use.",
+	  "Programs name an entry by its index, R3 of bpf_tail_call; user space fills it." },
 	{ "cannot pass map_type %n into func %w#%n", TRACE_NONE,
 	  "{2} does not work on maps of this type ({1} in enum bpf_map_type).",
 	  "Give it the map that it is made for, or make this one of another type." },
@@ -312,12 +363,14 @@ const struct known_message asm_refusal_messages[] = {
 	  "The descriptor {1}, loaded as a map, is none.",
 	  "LD_MAP(reg, name) takes it from the maps that were created." },
 	{ "the call stack of %n frames is too deep*", TRACE_NONE,
-	  "Functions may call each other 8 deep.", "Flatten them." },
+	  "Functions may call each other 8 deep, and none may call itself.",
+	  "Make one function of several, or a loop of what calls itself (a jump, bpf_loop)." },
 
 	/* ---- references */
 	{ "Unreleased reference id=%n alloc_insn=%n", TRACE_ACQUIRED,
-	  "Something that was acquired is still held when the program ends.",
-	  "Submit or discard (RING_SUBMIT, RING_DISCARD) on every path." },
+	  "Something that was acquired is still held when the program ends, or another takes over.",
+	  "Give it back on every path before that: a ring record by RING_SUBMIT or RING_DISCARD, "
+	  "anything else by the helper that releases its kind." },
 	{ "%r must be referenced when passed to release function", TRACE_VALUE,
 	  "R{r} is given back to the kernel without having been acquired.",
 	  "Pass the pointer itself that the acquiring call returned." },
@@ -333,7 +386,8 @@ const struct known_message asm_refusal_messages[] = {
 	  "Take the line out, or jump to it; a loop without a way out makes all that follows "
 	  "unreachable." },
 	{ "jump out of range from insn %n to %n", TRACE_PLACE,
-	  "The jump leads to instruction {2}, which is not in this program or is in another function.",
+	  "The jump leads to instruction {2}, which is not in this program or is in another "
+	  "function.",
 	  "Jump to a label: the distance is counted by the assembler." },
 	{ "jump into the middle of ldimm64 insn %n", TRACE_PLACE,
 	  "The jump leads into the second half of a 64-bit constant, which takes two slots.",
@@ -343,13 +397,13 @@ const struct known_message asm_refusal_messages[] = {
 	  "Loops need Linux 5.3 and CAP_BPF; unroll it, or use bpf_loop." },
 	{ "infinite loop detected at insn %n", TRACE_PLACE,
 	  "The loop came round in a state that it had been in before: it would never end.",
-	  "Change something in each round that the exit depends on: a counter in a register, compared "
-	  "with a constant." },
+	  "Change something in each round that the exit depends on: a counter in a register, "
+	  "compared with a constant." },
 	{ "BPF program is too large. Processed %n insn", TRACE_NONE,
 	  "The verifier gave up after a million steps: it follows every round of a loop, and every "
 	  "combination of branches.",
-	  "Bound loops by a constant (JLT(counter, 64, again)) or use bpf_loop, whose body is verified "
-	  "once." },
+	  "Bound loops by a constant (JLT(counter, 64, again)) or use bpf_loop, whose body is "
+	  "verified once." },
 	{ "The sequence of %n jumps is too complex", TRACE_NONE,
 	  "Too many branches were left to be looked at, at one time.",
 	  "Split the program, or let both ways of a branch meet again in the same state." },
@@ -385,7 +439,7 @@ const struct known_message asm_refusal_messages[] = {
 	  "The BTF names more functions than calls lead to, or fewer.",
 	  "Call each FUNC (CALL_FUNC, LD_FUNC), or take it out." },
 	{ "verifier bug: *", TRACE_NONE, "The verifier found itself in a state that should not be.",
-	  "Look at what is odd about this line, a call that leads nowhere for instance; the kernel's "
-	  "makers want to know of it." },
-	{ NULL, TRACE_NONE, NULL, NULL },
+	  "Look at what is odd about this line, a call that leads nowhere for instance; the "
+	  "kernel's makers want to know of it." },
+	{ NULL, TRACE_NONE, NULL, NULL, WHEN_ALWAYS },
 };

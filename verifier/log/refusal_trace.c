@@ -175,7 +175,35 @@ void asm_refusal_trace_value(struct explaining *e, int reg)
 	}
 }
 
+bool asm_refusal_is_loaded(const struct explaining *e, int reg)
+{
+	int64_t step = (int64_t)e->log->npath - 1;
+
+	while (step >= 0 && reg >= 0) {
+		enum effect effect = EFFECT_NONE;
+		int from = -1;
+
+		step = find_effect(e, (size_t)step, reg, &effect, &from);
+		if (step >= 0 && effect == EFFECT_LOAD)
+			return true;
+		if (step < 0 || (effect != EFFECT_COPY && effect != EFFECT_CHANGE))
+			return false;
+		reg = effect == EFFECT_COPY ? from : reg;
+	}
+	return false;
+}
+
 /* ---- registers that hold nothing */
+
+bool asm_refusal_is_destroyed(const struct explaining *e, int reg)
+{
+	enum effect effect = EFFECT_NONE;
+	int from;
+
+	return e->log->npath && reg >= 0 &&
+	       find_effect(e, e->log->npath - 1, reg, &effect, &from) >= 0 &&
+	       effect == EFFECT_DESTROY;
+}
 
 static bool writes(const struct bpf_insn *insn, int reg)
 {
@@ -191,14 +219,44 @@ static bool writes(const struct bpf_insn *insn, int reg)
 	return false;
 }
 
-/* The register is written somewhere, but the path went around it. */
+/* The instruction that a call, or the address of a function, leads to; 0: it is neither. */
+static uint32_t function_at(const struct bpf_insn *insn, uint32_t at)
+{
+	const bool call = insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL;
+	const bool address =
+		insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_FUNC;
+
+	return call || address ? at + 1 + (uint32_t)insn->imm : 0;
+}
+
+/* The function that the instruction is in, from its first to behind its last. */
+static void find_function(const struct asm_refused *r, uint32_t insn, uint32_t *begin,
+			  uint32_t *end)
+{
+	*begin = 0;
+	*end = r->ninsns;
+	for (uint32_t i = 0; i < r->ninsns; i++) {
+		const uint32_t target = function_at(&r->insns[i], i);
+
+		if (target > *begin && target <= insn)
+			*begin = target;
+		if (target > insn && target < *end)
+			*end = target;
+	}
+}
+
+/* The register is written somewhere in the function, but the path went around it. */
 static void tell_elsewhere(struct explaining *e, int reg)
 {
 	const struct asm_refused *r = e->refused;
 	const struct asm_vlog_step *path = e->log->path;
 	const uint32_t stopped = path[e->log->npath - 1].insn;
+	uint32_t begin, end;
 
-	for (uint32_t i = 0; r->insns && i < r->ninsns; i++) {
+	if (!r->insns)
+		return;
+	find_function(r, stopped, &begin, &end);
+	for (uint32_t i = begin; i < end; i++) {
 		if (r->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && i + 1 < r->ninsns &&
 		    r->insns[i].dst_reg != reg) {
 			i++;
@@ -237,6 +295,11 @@ void asm_refusal_trace_unreadable(struct explaining *e, int reg)
 		return;
 	}
 	step = (size_t)found;
+	if (effect == EFFECT_RETURN) {
+		asm_refusal_add_fact(e, "R0 was destroyed by %s, which returns nothing",
+				     asm_refusal_name_insn(e, e->log->path[step].insn));
+		return;
+	}
 	if (effect != EFFECT_DESTROY) {
 		asm_refusal_add_fact(e, "R%d was written at %s", reg,
 				     asm_refusal_name_insn(e, e->log->path[step].insn));

@@ -90,26 +90,25 @@ static void collect_before(struct reader *r, uint32_t insn)
 			collect(r, &met->before, i, frame->at[i]);
 }
 
-static void collect_edge(struct reader *r, uint32_t to)
+static void collect_edge(struct reader *r, struct edges *edges)
 {
-	struct met *met = &r->met[to];
 	const uint32_t from = (uint32_t)r->prev;
 	uint32_t i;
 
 	if (r->prev < 0)
 		return;
-	for (i = met->nfrom; i && met->from[i - 1] > from; i--)
+	for (i = edges->n; i && edges->from[i - 1] > from; i--)
 		;
-	if (i && met->from[i - 1] == from)
+	if (i && edges->from[i - 1] == from)
 		return;
-	if (!make_room((void **)&met->from, &met->from_capacity, met->nfrom + 1,
-		       sizeof(*met->from))) {
+	if (!make_room((void **)&edges->from, &edges->capacity, edges->n + 1,
+		       sizeof(*edges->from))) {
 		r->no_memory = true;
 		return;
 	}
-	memmove(met->from + i + 1, met->from + i, (met->nfrom - i) * sizeof(*met->from));
-	met->from[i] = from;
-	met->nfrom++;
+	memmove(edges->from + i + 1, edges->from + i, (edges->n - i) * sizeof(*edges->from));
+	edges->from[i] = from;
+	edges->n++;
 }
 
 static void collect_written(struct reader *r, uint32_t place, uint32_t number)
@@ -317,7 +316,7 @@ void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int wr
 	} else {
 		r->log->insns[insn].visits++;
 		collect_before(r, insn);
-		collect_edge(r, insn);
+		collect_edge(r, &r->met[insn].came);
 	}
 	r->prev = r->current = insn;
 	r->code = code;
@@ -333,11 +332,24 @@ static void end_path(struct reader *r)
 	r->calling = false;
 }
 
-void asm_vlog_reader_prune(struct reader *r, uint32_t insn)
+/* Its text begins with its opcode: "(15) if r0 == 0x0 goto pc+2". */
+static bool came_by_jump(const struct reader *r)
 {
+	const char *text = r->prev >= 0 ? r->log->insns[r->prev].text : NULL;
+
+	return text && is_conditional((uint8_t)strtoul(text + 1, NULL, 16));
+}
+
+void asm_vlog_reader_prune(struct reader *r, uint32_t insn, bool printed)
+{
+	settle_call(r);
 	if (asm_vlog_reader_meet(r, insn) && !r->speculative) {
 		r->log->insns[insn].pruned++;
-		collect_edge(r, insn);
+		collect_edge(r, &r->met[insn].came);
+		if (printed)
+			collect_before(r, insn);
+		else if (came_by_jump(r))
+			collect_edge(r, &r->met[insn].ended);
 	}
 	end_path(r);
 }
@@ -396,11 +408,51 @@ static const struct asm_vlog_value *write_joins(struct reader *r, const struct j
 	return out;
 }
 
+/*
+ * A path that ended at an instruction in a state that was not printed: it is one of those that the
+ * jump was met in. What cannot be read in all of them, perhaps cannot be read in this one.
+ */
+static bool merge_ended(struct reader *r, struct met *to, const struct met *from)
+{
+	bool more = false;
+
+	for (uint32_t i = 0; i < to->before.n; i++) {
+		struct join *join = &to->before.all[i];
+		const struct join *other = NULL;
+
+		for (uint32_t k = 0; k < from->before.n && !other; k++)
+			if (from->before.all[k].where == join->where &&
+			    from->before.all[k].count == from->states)
+				other = &from->before.all[k];
+		if (other) {
+			more |= asm_vlog_join_merge(join, other, &r->values);
+		} else {
+			more |= join->count != 0;
+			join->count = 0;
+		}
+	}
+	return more;
+}
+
+/* One such jump may be behind another: until there is nothing to add. */
+static void merge_all_ended(struct reader *r)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < r->log->ninsns; i++)
+			for (uint32_t k = 0; k < r->met[i].ended.n; k++)
+				more |= merge_ended(r, &r->met[i],
+						    &r->met[r->met[i].ended.from[k]]);
+	}
+}
+
 static void finish_insn(struct reader *r, uint32_t i)
 {
 	struct asm_vlog_insn *insn = &r->log->insns[i];
 	struct met *met = &r->met[i];
-	uint32_t *from = asm_arena_alloc(&r->arena, (met->nfrom + 1) * sizeof(*from));
+	uint32_t *from = asm_arena_alloc(&r->arena, (met->came.n + 1) * sizeof(*from));
 
 	insn->before = write_joins(r, &met->before, met->states, &insn->nbefore);
 	insn->after = write_joins(r, &met->after, 0, &insn->nafter);
@@ -408,10 +460,10 @@ static void finish_insn(struct reader *r, uint32_t i)
 		r->no_memory = true;
 		return;
 	}
-	if (met->nfrom)
-		memcpy(from, met->from, met->nfrom * sizeof(*from));
+	if (met->came.n)
+		memcpy(from, met->came.from, met->came.n * sizeof(*from));
 	insn->from = from;
-	insn->nfrom = met->nfrom;
+	insn->nfrom = met->came.n;
 }
 
 static void finish_path(struct reader *r)
@@ -442,6 +494,8 @@ static void finish_path(struct reader *r)
 
 void asm_vlog_reader_finish(struct reader *r)
 {
+	if (!r->no_memory)
+		merge_all_ended(r);
 	for (uint32_t i = 0; i < r->log->ninsns && !r->no_memory; i++)
 		finish_insn(r, i);
 	finish_path(r);
@@ -452,7 +506,8 @@ void asm_vlog_reader_free(struct reader *r)
 	for (uint32_t i = 0; i < r->log->ninsns; i++) {
 		free(r->met[i].before.all);
 		free(r->met[i].after.all);
-		free(r->met[i].from);
+		free(r->met[i].came.from);
+		free(r->met[i].ended.from);
 	}
 	free(r->met);
 	free(r->path);

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "vlog.h"
 
@@ -27,9 +28,13 @@ static bool is_key(const struct attribute *a, const char *name)
 		const char *stop = eq ? eq : end;
 		size_t len = (size_t)(stop - at);
 
-		/* Before Linux 5.18: "umax_value". */
+		/* Before Linux 5.18 "umax_value", and "u32_max_value" for "umax32". */
 		if (len > 6 && !memcmp(stop - 6, "_value", 6) && memcmp(at, "map_", 4) != 0)
 			len -= 6;
+		if (len == 7 && n == 6 && !memcmp(at + 1, "32_", 3))
+			if (*at == *name && !memcmp(at + 4, name + 1, 3) &&
+			    !strncmp(name + 4, "32", 2))
+				return true;
 		if (len == n && !memcmp(at, name, n))
 			return true;
 		at = stop + 1;
@@ -103,6 +108,28 @@ static void add_name(struct described *d, const char *text, size_t len)
 	d->name_len += len;
 }
 
+/* False: it is no bound. */
+static bool take_bound(struct value *v, const struct attribute *a, uint64_t number)
+{
+	const bool bounds[] = {
+		is_key(a, "smin"),   is_key(a, "smax"),	  is_key(a, "umin"),   is_key(a, "umax"),
+		is_key(a, "smin32"), is_key(a, "smax32"), is_key(a, "umin32"), is_key(a, "umax32"),
+	};
+	bool any = false;
+
+	v->least = bounds[0] ? (int64_t)number : v->least;
+	v->most = bounds[1] ? (int64_t)number : v->most;
+	v->uleast = bounds[2] ? number : v->uleast;
+	v->umost = bounds[3] ? number : v->umost;
+	v->low.least = bounds[4] ? (int32_t)number : v->low.least;
+	v->low.most = bounds[5] ? (int32_t)number : v->low.most;
+	v->low.uleast = bounds[6] ? (uint32_t)number : v->low.uleast;
+	v->low.umost = bounds[7] ? (uint32_t)number : v->low.umost;
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+		any |= bounds[i];
+	return any;
+}
+
 static void take_attribute(struct value *v, struct described *d, const struct attribute *a)
 {
 	const uint64_t number = number_at(a->value, a->value_len);
@@ -127,19 +154,7 @@ static void take_attribute(struct value *v, struct described *d, const struct at
 		v->unknown = unknown_bits(a);
 		return;
 	}
-	if (is_key(a, "smin"))
-		v->least = (int64_t)number;
-	if (is_key(a, "smax"))
-		v->most = (int64_t)number;
-	if (is_key(a, "umin"))
-		v->uleast = number;
-	if (is_key(a, "umax"))
-		v->umost = number;
-	if (is_key(a, "smin") || is_key(a, "smax") || is_key(a, "umin") || is_key(a, "umax"))
-		return;
-	if (is_key(a, "imm") || is_key(a, "smin32") || is_key(a, "smax32") || is_key(a, "umin32") ||
-	    is_key(a, "umax32") || is_key(a, "s32_min") || is_key(a, "s32_max") ||
-	    is_key(a, "u32_min") || is_key(a, "u32_max"))
+	if (take_bound(v, a, number) || is_key(a, "imm"))
 		return;
 	if (d->has_map && (is_key(a, "ks") || is_key(a, "vs")))
 		return;
@@ -161,6 +176,8 @@ static void set_constant(struct value *v, uint64_t number)
 	v->least = v->most = (int64_t)number;
 	v->uleast = v->umost = number;
 	v->unknown = 0;
+	v->low = (struct bounds32){ (int32_t)number, (int32_t)number, (uint32_t)number,
+				    (uint32_t)number };
 }
 
 static bool starts(const char *text, size_t len, const char *with)
@@ -171,13 +188,32 @@ static bool starts(const char *text, size_t len, const char *with)
 /* What a number's signed bounds say of the unsigned ones, and the other way round. */
 static void agree(struct value *v)
 {
+	struct bounds32 *low = &v->low;
+
 	if (v->least >= 0) {
-		v->uleast = v->uleast > (uint64_t)v->least ? v->uleast : (uint64_t)v->least;
-		v->umost = v->umost < (uint64_t)v->most ? v->umost : (uint64_t)v->most;
+		v->uleast = MAX(v->uleast, (uint64_t)v->least);
+		v->umost = MIN(v->umost, (uint64_t)v->most);
 	}
 	if (v->umost <= INT64_MAX) {
 		v->least = (int64_t)v->uleast;
 		v->most = (int64_t)v->umost;
+	}
+	/* A number that fits is its own lower half. */
+	if (v->umost <= UINT32_MAX) {
+		low->uleast = MAX(low->uleast, (uint32_t)v->uleast);
+		low->umost = MIN(low->umost, (uint32_t)v->umost);
+	}
+	if (v->least >= INT32_MIN && v->most <= INT32_MAX) {
+		low->least = MAX(low->least, (int32_t)v->least);
+		low->most = MIN(low->most, (int32_t)v->most);
+	}
+	if (low->least >= 0) {
+		low->uleast = MAX(low->uleast, (uint32_t)low->least);
+		low->umost = MIN(low->umost, (uint32_t)low->most);
+	}
+	if (low->umost <= INT32_MAX) {
+		low->least = (int32_t)low->uleast;
+		low->most = (int32_t)low->umost;
 	}
 }
 
@@ -196,6 +232,7 @@ static void set_distance(struct value *v, int64_t fixed)
 	v->least = v->least > -ANY_DISTANCE ? v->least + fixed : -ANY_DISTANCE;
 	v->most = v->most < ANY_DISTANCE ? v->most + fixed : ANY_DISTANCE;
 	v->unknown = v->uleast = v->umost = 0;
+	v->low = ANY_LOW;
 }
 
 /* "type(attributes)"; without a type it is what is left of "invP(id=0)". False without memory. */
@@ -209,6 +246,7 @@ static bool read_typed(struct value *v, struct arena **arena, const char *text, 
 	v->least = INT64_MIN;
 	v->most = INT64_MAX;
 	v->umost = v->unknown = UINT64_MAX;
+	v->low = ANY_LOW;
 	v->kind = !type_len || starts(text, type_len, "scalar") || starts(text, type_len, "inv")
 			  ? VALUE_NUMBER
 			  : VALUE_POINTER;

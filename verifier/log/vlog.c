@@ -9,7 +9,7 @@
  *	3: (15) if r0 == 0x0 goto pc+2 6: R0=0	level 1, where the path is cut out between the two
  *	from 3 to 6: R0=0 R10=fp0		the other branch, its whole frame
  *	6: safe, from 3 to 6: safe		a state that was seen before
- *	caller:, callee:, to caller at 4:	frames follow, each on a line that begins with a blank
+ *	caller:, callee:, to caller at 4:	frames follow, each on a line behind a blank
  *
  * Behind the last of them stands what is wrong, if something is, and then the statistics.
  */
@@ -22,7 +22,7 @@
 
 struct parser {
 	struct reader reader;
-	/* The lines that nobody understood, since the last that somebody did. */
+	/* The lines that were not understood, since the last that was. */
 	const char *odd, *odd_end;
 	bool explained;	 /* what follows are the kernel's reasons */
 	bool whole_next; /* the next frame is all of it */
@@ -136,7 +136,7 @@ static void read_source(struct parser *p)
 }
 
 /* "(85) call bpf_loop#181": the number, or -1. */
-static int32_t asm_helper_of(const char *text, const char *end)
+static int32_t helper_of(const char *text, const char *end)
 {
 	const char *number = find(text, end, "#");
 	uint32_t helper;
@@ -205,7 +205,7 @@ static void insn_line(struct parser *p, uint32_t insn, const char *text, const c
 	if (!met)
 		return;
 	asm_vlog_reader_visit(&p->reader, insn, (uint8_t)code_of(text, end),
-			      written_by(text, text_end), asm_helper_of(text, text_end));
+			      written_by(text, text_end), helper_of(text, text_end));
 	met = asm_vlog_reader_meet(&p->reader, insn);
 	if (met && !met->text)
 		met->text = copy(p, text, text_end);
@@ -272,7 +272,7 @@ static bool numbered_line(struct parser *p, const char *line, const char *end)
 	else if (is_frame(at, end))
 		state_line(p, insn, at, end);
 	else if (begins(at, end, "safe"))
-		asm_vlog_reader_prune(&p->reader, insn);
+		asm_vlog_reader_prune(&p->reader, insn, true);
 	else
 		return false;
 	return true;
@@ -295,7 +295,7 @@ static bool branch_line(struct parser *p, const char *line, const char *end)
 		return false;
 	asm_vlog_reader_branch(&p->reader, from, to, speculative);
 	if (begins(at, end, " safe"))
-		asm_vlog_reader_prune(&p->reader, to);
+		asm_vlog_reader_prune(&p->reader, to, false);
 	else if (is_frame(at, end))
 		asm_vlog_reader_state(&p->reader, STATE_WHOLE, at, end);
 	else
@@ -365,8 +365,24 @@ static bool frame_heading(struct parser *p, const char *line, const char *end)
 	return false;
 }
 
+/* A message may lack its end of line: "expected prog array map for tail callprocessed 3 insns". */
+static const char *cut_statistics(struct parser *p, const char *line, const char *end)
+{
+	for (const char *at = line; (at = find(at, end, "processed ")); at++) {
+		const char *number = at + strlen("processed ");
+		uint32_t n;
+
+		if (at > line && take_number(&number, end, &n) && begins(number, end, " insns (")) {
+			statistics(p, at, end);
+			return at;
+		}
+	}
+	return end;
+}
+
 static void odd_line(struct parser *p, const char *line, const char *end)
 {
+	end = cut_statistics(p, line, end);
 	if (!p->odd)
 		p->odd = line;
 	p->odd_end = end;

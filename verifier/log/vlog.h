@@ -3,9 +3,9 @@
  * Inside the reader of verifier logs.
  *
  *	vlog.c		lines -> what they are about
- *	vlog_state.c	the state of the frame as the lines change it, collected by instruction
- *	vlog_value.c	one value, read
- *	vlog_join.c	several values, joined and written
+ *	state.c		the state of the frame as the lines change it, collected by instruction
+ *	value.c		one value, read
+ *	join.c		several values, joined and written
  */
 #ifndef ASM_VLOG_H
 #define ASM_VLOG_H
@@ -36,11 +36,17 @@ struct value {
 	bool or_null;
 	int64_t least, most;	/* as signed numbers; of pointers, the distance */
 	uint64_t uleast, umost; /* of numbers */
-	uint64_t unknown;	/* bits that may be 1 or 0 */
+	struct bounds32 {	/* and what is known of their lower halves alone */
+		int32_t least, most;
+		uint32_t uleast, umost;
+	} low;
+	uint64_t unknown; /* bits that may be 1 or 0 */
 };
 
 /* The verifier lets no pointer go further (BPF_MAX_VAR_OFF): beyond means anywhere. */
 #define ANY_DISTANCE (INT64_C(1) << 29)
+
+#define ANY_LOW ((struct bounds32){ INT32_MIN, INT32_MAX, 0, UINT32_MAX })
 
 /* Values by their text; number 0 is none. */
 struct values {
@@ -71,6 +77,8 @@ struct join {
 /* Are they one and the same when written? Ids and marks are not. */
 bool asm_vlog_value_same(const struct value *a, const struct value *b);
 void asm_vlog_join_add(struct join *join, const struct values *values, uint32_t number);
+/* Adds what the other saw in its place. True if that was more. */
+bool asm_vlog_join_merge(struct join *join, const struct join *other, const struct values *values);
 /* NULL without memory. */
 const char *asm_vlog_join_text(const struct join *join, const struct values *values,
 			       struct arena **arena);
@@ -94,12 +102,17 @@ struct joins {
 	uint32_t n, capacity;
 };
 
+struct edges {
+	uint32_t *from; /* ascending */
+	uint32_t n, capacity;
+};
+
 /* What is collected of an instruction. */
 struct met {
 	struct joins before, after;
-	uint32_t *from; /* ascending */
-	uint32_t nfrom, from_capacity;
-	uint32_t states; /* how many `before` was joined of */
+	struct edges came;  /* all, visited or pruned */
+	struct edges ended; /* where a path ended that came from there, in a state not printed */
+	uint32_t states;    /* how many `before` was joined of */
 };
 
 struct reader {
@@ -140,8 +153,8 @@ struct asm_vlog_insn *asm_vlog_reader_meet(struct reader *r, uint32_t insn);
  * -1: none. */
 void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes,
 			   int32_t helper);
-/* "N: safe" */
-void asm_vlog_reader_prune(struct reader *r, uint32_t insn);
+/* "N: safe"; printed: the state was, or is what the instruction before left. */
+void asm_vlog_reader_prune(struct reader *r, uint32_t insn, bool printed);
 /* "from A to B:" */
 void asm_vlog_reader_branch(struct reader *r, uint32_t from, uint32_t to, bool speculative);
 /* "frame1: R1=ctx() fp-8=0" */
