@@ -128,7 +128,7 @@ static int dry_run(struct recording *rec, struct dry_run *out)
 		rec->profiler->describe(rec, &info);
 	snprintf(out->event, sizeof(out->event), "%s", info.event ? info.event : "");
 	for (size_t i = 0; i < rec->nprograms; i++)
-		dry_run_note(out, rec->code[i]);
+		dry_run_note(out, rec->loaded[i], rec->attach_type[i]);
 	out->err = err;
 	record_close(rec);
 	return err ? EXIT_FAILED : EXIT_DONE;

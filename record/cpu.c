@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "programs/programs.h"
+#include "programs/cpu.h"
 #include "recording.h"
 #include "sampling.h"
 
@@ -24,7 +24,7 @@ static int attach(struct recording *rec)
 {
 	const struct cpu_config config = { .common = rec->config, .keep_idle = rec->opt->idle };
 	struct cpu *cpu = rec->ctx;
-	int program = record_load(rec, &rp_cpu_sample_program, &config);
+	int program = record_load(rec, rp_cpu_programs, &config);
 
 	cpu->freq = rec->opt->freq || rec->opt->period ? rec->opt->freq : DEFAULT_FREQ;
 	cpu->period = rec->opt->period;

@@ -7,16 +7,13 @@
 
 static void bpf_cost(struct recording *rec, struct report_cost *cost)
 {
+	struct record_runs runs;
+
 	if (rec->stats < 0)
 		return;
-	for (size_t i = 0; i < rec->nprograms; i++) {
-		struct rp_prog_stats stats;
-
-		if (rp_prog_stats(rec->program[i], &stats))
-			continue;
-		cost->bpf_ns += stats.run_time_ns;
-		cost->bpf_runs += stats.run_cnt;
-	}
+	runs = record_runs(rec, NULL, RECORD_ALL_ROLES);
+	cost->bpf_ns += runs.ns;
+	cost->bpf_runs += runs.runs;
 }
 
 void record_ledger_add(struct record_ledger *b, const char *name, uint64_t count,

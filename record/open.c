@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "programs/shared/follow.h"
 #include "recording.h"
 
 /*
@@ -144,8 +145,8 @@ static int open_tables(struct recording *rec)
 	};
 	int err = record_tables_open(&rec->tables, &maps);
 
-	if (!err && rp_has(RP_HAS_TP_BTF) && !rec->config.ns_inode)
-		err = record_follow_mappings(rec);
+	if (!err && !rec->config.ns_inode)
+		err = record_attach(rec, rp_unwind_follow_programs, RECORD_ALL_ROLES, &rec->config);
 
 	if (!err && rec->opt->program)
 		record_tables_expect(rec->tables, rec->target.program);
@@ -178,7 +179,7 @@ static int open_programs(struct recording *rec)
 	if (!err)
 		err = add_targets(rec);
 	if (!err && rec->opt->program && !rec->config.ns_inode)
-		err = record_follow_children(rec);
+		err = record_attach(rec, rp_follow_programs, RECORD_ALL_ROLES, NULL);
 	if (!err)
 		err = rec->profiler->attach(rec);
 	rp_btf_kernel_release();
@@ -231,7 +232,7 @@ static void close_fd(int fd)
 
 void record_close(struct recording *rec)
 {
-	record_detach(rec);
+	record_detach_list(rec, NULL);
 	rp_fds_close(rec->program, rec->nprograms);
 	if (rec->profiler->close && rec->ctx)
 		rec->profiler->close(rec);

@@ -19,10 +19,11 @@
 #include <rawprof/record.h>
 #include <rawprof/symbolize.h>
 
+#include "attach.h"
 #include "base/id_set.h"
 #include "ksym.h"
 #include "names.h"
-#include "programs/shared/profile.h"
+#include "stacks.h"
 #include "tables.h"
 #include "target.h"
 
@@ -104,7 +105,7 @@ struct record_profiler {
 	int (*ledger)(struct recording *rec, uint64_t kept, struct record_ledger *l);
 };
 
-#define RECORD_PROGRAMS 24
+#define RECORD_PROGRAMS 32
 
 struct recording {
 	const struct record_profiler *profiler;
@@ -122,12 +123,12 @@ struct recording {
 		*tables;       /* of the unwinder; NULL: stacks are walked by frame pointers */
 	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
 
-	/* Programs that run, for their cost, and what holds them; closed with the recording. */
+	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */
+	const struct rp_program *loaded[RECORD_PROGRAMS];
+	uint32_t attach_type[RECORD_PROGRAMS]; /* of probes that of the way they are made */
 	int program[RECORD_PROGRAMS];
-	const struct asm_program *code[RECORD_PROGRAMS];
-	size_t nprograms;
 	struct rp_link *link[RECORD_PROGRAMS];
-	size_t nlinks;
+	size_t nprograms;
 	int stats; /* holds BPF_ENABLE_STATS on; negative: not to be had */
 
 	/* processes (process.c) */
@@ -170,19 +171,6 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 /* All below: 0 or a negative errno after a message. */
 int record_open(struct recording *rec);
 void record_close(struct recording *rec);
-
-/* ---- attach.c */
-
-/* Loads a program with the recording's maps; config begins with rec->config. Its descriptor. */
-int record_load(struct recording *rec, const struct asm_program *program, const void *config);
-/* Keeps a link until the events are to stop. */
-int record_hold(struct recording *rec, struct rp_link *link);
-/* Both for a BTF raw tracepoint program. */
-int record_attach(struct recording *rec, const struct asm_program *program, const void *config);
-void record_detach(struct recording *rec);
-/* Programs that follow the children of the target, and the mappings of processes. */
-int record_follow_children(struct recording *rec);
-int record_follow_mappings(struct recording *rec);
 
 /* ---- config.c */
 

@@ -275,7 +275,7 @@ int record_run(struct recording *rec)
 	if (!err && rec->profiler->stop)
 		err = rec->profiler->stop(rec);
 	if (!err) {
-		record_detach(rec);
+		record_detach_list(rec, NULL);
 		rp_quiesce();
 		err = record_stacks_finish(rec->stacks);
 	}

@@ -5,7 +5,7 @@
  * Each frame holds the address of its caller's, and next to it the address to return to. The kernel's own walk
  * (bpf_get_stack) goes the same way, but what it does before the first frame costs more than ten frames here.
  */
-#include "profile.h"
+#include "stack.h"
 
 struct fp_frame {
 	uint64_t scratch; /* address of the struct stack_scratch, whose record takes the stack */

@@ -5,7 +5,7 @@
  * What nobody asked for is not even assembled: WHEN drops the lines of a filter that is off, so looking at the
  * whole machine costs one call.
  */
-#include "profile.h"
+#include "stack.h"
 
 /* Its stack frame. */
 struct target_frame {
