@@ -272,19 +272,16 @@ static int hold_fresh(struct session *s)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->fresh.nslots; i++) {
-		uint32_t pid = (uint32_t)s->fresh.slots[i];
+	for (uint32_t i = 0; !err && i < rp_id_set_count(&s->fresh); i++) {
+		uint32_t pid = (uint32_t)rp_id_set_at(&s->fresh, i);
 
-		if (!pid)
-			continue;
 		err = read_process(s, pid);
 		if (s->feed)
 			unwind_feed_process(s->feed, pid);
 		if (!err && sym_user_keep(s->user, pid) == -ENOMEM)
 			err = -ENOMEM;
 	}
-	if (s->fresh.used)
-		rp_id_set_free(&s->fresh);
+	rp_id_set_free(&s->fresh);
 	if (s->feed)
 		unwind_feed_refresh(s->feed);
 	return err;

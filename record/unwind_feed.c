@@ -391,9 +391,9 @@ void unwind_feed_executed(struct unwind_feed *f, uint32_t pid)
 
 uint64_t unwind_feed_hurry(struct unwind_feed *f)
 {
-	if (f->young.used && rp_monotonic_ns() >= f->young_until)
+	if (rp_id_set_count(&f->young) && rp_monotonic_ns() >= f->young_until)
 		rp_id_set_free(&f->young);
-	return f->young.used ? YOUNG_LOOK_NS : UINT64_MAX;
+	return rp_id_set_count(&f->young) ? YOUNG_LOOK_NS : UINT64_MAX;
 }
 
 void unwind_feed_lost(struct unwind_feed *f, uint32_t pid)
@@ -414,10 +414,7 @@ void unwind_feed_ended(struct unwind_feed *f, uint32_t pid)
 
 void unwind_feed_refresh(struct unwind_feed *f)
 {
-	if (!f->changed.used)
-		return;
-	for (size_t i = 0; i < f->changed.nslots; i++)
-		if (f->changed.slots[i])
-			unwind_feed_process(f, (uint32_t)f->changed.slots[i]);
+	for (uint32_t i = 0; i < rp_id_set_count(&f->changed); i++)
+		unwind_feed_process(f, (uint32_t)rp_id_set_at(&f->changed, i));
 	rp_id_set_free(&f->changed);
 }

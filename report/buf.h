@@ -44,8 +44,4 @@ void report_out_buf(struct out *o,
 		    const struct buf *b); /* an error of the buffer becomes the stream's */
 int report_out_end(struct out *o);	  /* flushes; 0 or the first error */
 
-/* Makes room for n elements of the given size in an array that has room for *cap; doubles. 0,
- * -ENOMEM or, where n is beyond 32 bits, -EOVERFLOW. */
-int report_array_grow(void *array_pointer, uint32_t *cap, uint64_t n, size_t size);
-
 #endif

@@ -19,7 +19,7 @@ struct tree_node {
 struct tree {
 	struct tree_node *nodes;
 	uint32_t count, cap;
-	struct index index;
+	struct hash_index index;
 };
 
 struct tree_view {

@@ -34,20 +34,16 @@ static int take(void *ctx, const void *elf64_sym)
 	const Elf64_Sym *s = elf64_sym;
 	struct reader *r = ctx;
 	struct sym_data *d = r->data;
-	struct variable *p;
 
 	if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || s->st_shndx == SHN_UNDEF ||
 	    s->st_shndx == SHN_ABS || s->st_shndx == SHN_COMMON || !s->st_size ||
 	    s->st_value + s->st_size < s->st_value)
 		return 0;
-	p = sym_grow(d->items, d->count, &d->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	d->items = p;
-	p[d->count++] = (struct variable){
-		.vaddr = s->st_value, .size = s->st_size, .name = s->st_name, .table = r->table
-	};
-	return 0;
+	return RP_PUSH(d->items, d->count, d->capacity,
+		       (struct variable){ .vaddr = s->st_value,
+					  .size = s->st_size,
+					  .name = s->st_name,
+					  .table = r->table });
 }
 
 /* Of two names of one place that of .symtab, and there the first one. */

@@ -53,8 +53,7 @@ struct sym_file {
 struct sym_files {
 	struct sym_file *items;
 	size_t count, capacity;
-	uint32_t *slots; /* number + 1 of the file, 0: free; open addressing, at most half full */
-	size_t slot_count;
+	struct hash_index index; /* of their numbers */
 	struct sym_image *images;
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;

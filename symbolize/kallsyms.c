@@ -120,18 +120,11 @@ static int keep_texts(struct sym_kallsyms *ks, const struct line *l)
 static int keep_entry(struct sym_kallsyms *ks, const struct line *l, bool is_named)
 {
 	size_t text = is_named ? ks->texts_used : NO_NAME;
-	struct entry *p;
-	int err = 0;
+	int err = is_named ? keep_texts(ks, l) : 0;
 
-	p = sym_grow(ks->entries, ks->count, &ks->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	ks->entries = p;
-	if (is_named)
-		err = keep_texts(ks, l);
-	if (!err)
-		p[ks->count++] = (struct entry){ .addr = l->addr, .name = text };
-	return err;
+	return err ? err
+		   : RP_PUSH(ks->entries, ks->count, ks->capacity,
+			     (struct entry){ .addr = l->addr, .name = text });
 }
 
 /* Whatever comes next in the file ends the symbols before it, also what is not kept. */

@@ -66,16 +66,11 @@ static int add_range(struct ranges *r, const struct sym_object *code, uint64_t s
 		     uint32_t id)
 {
 	uint64_t len = end - start;
-	struct sym_span *p;
 
 	if (end <= start || !sym_object_code(code, start))
 		return 0;
-	p = sym_grow(r->item, r->count, &r->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	r->item = p;
-	p[r->count++] = (struct sym_span){ start, len < UINT32_MAX ? len : UINT32_MAX, id };
-	return 0;
+	return RP_PUSH(r->item, r->count, r->capacity,
+		       (struct sym_span){ start, len < UINT32_MAX ? len : UINT32_MAX, id });
 }
 
 /* The ranges of @die, be they many or one. */
@@ -122,18 +117,13 @@ static int read_units(struct sym_dwarf *d)
 
 	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, &split)) {
 		int tag = dwarf_tag(&die);
-		struct unit *p;
 
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 			continue;
-		p = sym_grow(d->units, d->unit_count, &d->unit_capacity, sizeof(*p));
-		if (!p) {
-			err = -ENOMEM;
-			break;
-		}
-		d->units = p;
-		p[d->unit_count] = (struct unit){ .die = die, .tree = split.cu ? split : die };
-		err = add_ranges(&r, d->code, &die, d->unit_count++);
+		err = RP_PUSH(d->units, d->unit_count, d->unit_capacity,
+			      (struct unit){ .die = die, .tree = split.cu ? split : die });
+		if (!err)
+			err = add_ranges(&r, d->code, &die, d->unit_count - 1);
 	}
 	if (!err && !d->unit_count)
 		err = -ENODATA;
@@ -218,16 +208,10 @@ static int add_function(struct sym_dwarf *d, struct unit *u, struct ranges *r, D
 {
 	size_t before = r->count;
 	int err = add_ranges(r, d->code, die, u->function_count);
-	Dwarf_Die *p;
 
 	if (err || r->count == before)
 		return err;
-	p = sym_grow(u->functions, u->function_count, &u->function_capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	u->functions = p;
-	p[u->function_count++] = *die;
-	return 0;
+	return RP_PUSH(u->functions, u->function_count, u->function_capacity, *die);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "space.h"
 
 /*
@@ -50,7 +51,7 @@ struct sym_name {
 	bool and_before; /* a snapshot's */
 };
 
-/* A pid. Epochs and names are in order of time. A thread that is not a leader has names alone. */
+/* A pid, which is the key. Epochs and names are in order of time. A thread that is not a leader has names alone. */
 struct sym_task {
 	uint32_t pid;
 	struct sym_epoch *epochs;
@@ -59,18 +60,19 @@ struct sym_task {
 	size_t name_count, name_capacity;
 };
 
-/* Open addressing by pid; the number of slots is a power of two, at most half of them taken. */
 struct sym_tasks {
-	struct sym_task **slots;
-	size_t slot_count, count;
+	struct hash_map by_pid; /* of struct sym_task */
+	uint32_t last;		/* found last: the next question is often about it again */
 };
 
+void sym_tasks_init(struct sym_tasks *ts);
+/* Forgets all, and can be used again. */
 void sym_tasks_free(struct sym_tasks *ts);
 
-/* Forgets all that happened. */
+/* Forgets what happened and keeps the memory. */
 void sym_tasks_clear(struct sym_tasks *ts);
 
-struct sym_task *sym_tasks_find(const struct sym_tasks *ts, uint32_t pid);
+struct sym_task *sym_tasks_find(struct sym_tasks *ts, uint32_t pid);
 struct sym_epoch *sym_task_epoch_at(const struct sym_task *t, uint64_t time);
 
 /* What happened, in order of time. 0 or -ENOMEM. */

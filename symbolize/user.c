@@ -156,7 +156,6 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 	struct sym_file key = { .path = m->path,
 				.dev = makedev(m->dev_major, m->dev_minor),
 				.inode = m->inode };
-	struct sym_mapping *p;
 	uint32_t file;
 	int err;
 
@@ -165,12 +164,8 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 	err = sym_files_add(&r->u->files, &key, &file);
 	if (err)
 		return err;
-	p = sym_grow(r->maps, r->count, &r->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	r->maps = p;
-	p[r->count++] = (struct sym_mapping){ r->time, m->start, m->end, m->offset, file, r->pid };
-	return 0;
+	return RP_PUSH(r->maps, r->count, r->capacity,
+		       (struct sym_mapping){ r->time, m->start, m->end, m->offset, file, r->pid });
 }
 
 int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time)
@@ -210,14 +205,10 @@ static struct known_jit *find_known(struct sym_user *u, uint32_t pid, uint64_t b
 
 static struct known_jit *add_known(struct sym_user *u, uint32_t pid, uint64_t born)
 {
-	struct known_jit *p = sym_grow(u->jits, u->jit_count, &u->jit_capacity, sizeof(*p));
+	const struct known_jit k = { .pid = pid, .born = born };
 
-	if (!p)
-		return NULL;
-	u->jits = p;
-	p += u->jit_count++;
-	*p = (struct known_jit){ .pid = pid, .born = born };
-	return p;
+	return RP_PUSH(u->jits, u->jit_count, u->jit_capacity, k) ? NULL
+								  : &u->jits[u->jit_count - 1];
 }
 
 /* Opens the map of the process that has @k->pid now, if that is the one meant. */

@@ -73,15 +73,9 @@ static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t
 
 static int add_found(struct build *b, struct found found)
 {
-	struct found *p = sym_grow(b->found, b->nfound, &b->capacity, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	b->found = p;
-	if (b->nfound && found.start <= p[b->nfound - 1].start)
+	if (b->nfound && found.start <= b->found[b->nfound - 1].start)
 		b->is_sorted = false;
-	p[b->nfound++] = found;
-	return 0;
+	return RP_PUSH(b->found, b->nfound, b->capacity, found);
 }
 
 /*

@@ -163,14 +163,11 @@ static int list_entries(const struct unwind_cache *c, struct entries *list)
 		if (!is_entry_name(e->d_name) ||
 		    fstatat(c->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		p = sym_grow(list->items, list->count, &list->capacity, sizeof(*p));
-		if (!p) {
-			err = -ENOMEM;
+		err = RP_PUSH(list->items, list->count, list->capacity,
+			      (struct entry){ .bytes = st.st_size, .used = st.st_mtim });
+		if (err)
 			break;
-		}
-		list->items = p;
-		p += list->count++;
-		*p = (struct entry){ .bytes = st.st_size, .used = st.st_mtim };
+		p = &list->items[list->count - 1];
 		memcpy(p->name, e->d_name, strlen(e->d_name) + 1);
 		list->bytes += st.st_size;
 	}

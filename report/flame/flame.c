@@ -24,7 +24,7 @@ struct flame {
 	struct out *out;
 	const struct report *r;
 	struct report_options options;
-	struct names names;
+	struct frame_names names;
 	struct tree tree;
 	uint64_t *begin;	    /* of each node of the tree, in units of weight */
 	unsigned int rows;	    /* that are visible */

@@ -30,7 +30,7 @@ struct flame_labels {
 
 /* The names and the tree have to be made with options->color_by_label. 0 or -ENOMEM; to be freed in
  * either case. */
-int report_flame_labels_make(const struct names *names, const struct tree *tree,
+int report_flame_labels_make(const struct frame_names *names, const struct tree *tree,
 			     const char *const *label_order, struct flame_labels *labels);
 void report_flame_labels_free(struct flame_labels *labels);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "grids.h"
 #include "report/prometheus.h"
 
@@ -90,8 +91,7 @@ int report_grid_add(struct report_grid *g, const struct report_cell *cells)
 {
 	size_t n = g->spec.ncolumns;
 	struct cell *row;
-	int err = report_array_grow(&g->cells, &g->cap, ((uint64_t)g->rows + 1) * n,
-				    sizeof(*g->cells));
+	int err = RP_GROW_TO(g->cells, ((size_t)g->rows + 1) * n, g->cap);
 
 	if (err)
 		return err;

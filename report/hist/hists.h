@@ -23,14 +23,14 @@ struct report_hist {
 struct tuple {
 	uint32_t value[REPORT_HISTS_MAX_KEYS];
 };
-POOL_ELEMENT(struct tuple, REPORT_HISTS_MAX_KEYS * 4);
+SET_ELEMENT(struct tuple, REPORT_HISTS_MAX_KEYS * 4);
 
 struct report_hists {
 	struct report_meta meta;
 	struct report_hists_spec spec; /* texts are owned */
 	char *keys[REPORT_HISTS_MAX_KEYS];
 	struct strings strings;
-	struct pool tuples;
+	struct hash_map tuples;
 	struct report_hist **hists; /* of each tuple; NULL: memory ran out when it came */
 	uint32_t cap;
 };
