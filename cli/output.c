@@ -136,8 +136,7 @@ int output_tell(const struct output *out, const struct options *opt, const char 
 		return 0;
 	if (out->path && !opt->samples)
 		fprintf(stderr, "wrote %s (%s)\n", out->path, opt->format->name);
-	if (!opt->samples &&
-	    (opt->format->write == report_write_table || opt->format->write == report_write_json))
+	if (!opt->samples && opt->format->has_ledger)
 		return 0;
 	if (note)
 		fprintf(stderr, "%s\n", note);

@@ -71,12 +71,6 @@ static int grow(struct names *names)
 	return 0;
 }
 
-static bool merges_by_name(const struct report_format *format)
-{
-	return format->write == report_write_table || format->write == report_write_folded ||
-	       format->write == report_write_svg || format->write == report_write_html;
-}
-
 int record_names_open(struct names **out, struct session *s, struct report *report)
 {
 	struct names *names = calloc(1, sizeof(*names));
@@ -85,7 +79,7 @@ int record_names_open(struct names **out, struct session *s, struct report *repo
 		return -ENOMEM;
 	names->session = s;
 	names->report = report;
-	names->lines_in_names = s->opt->lines && merges_by_name(s->opt->format);
+	names->lines_in_names = s->opt->lines && s->opt->format->by_name;
 	*out = names;
 	return 0;
 }

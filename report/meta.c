@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile.h"
+#include "report.h"
 #include "text.h"
 
 /* The texts of report_info, for copying and freeing them alike. */

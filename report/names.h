@@ -3,7 +3,7 @@
 #ifndef REPORT_NAMES_H
 #define REPORT_NAMES_H
 
-#include "profile.h"
+#include "report.h"
 #include "text.h"
 
 /* Beside enum report_frame_kind. */

@@ -4,7 +4,7 @@
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H
 
-#include "profile.h"
+#include "report.h"
 
 /*
  * Node 0 is the root, whose total is that of the profile; below it are the processes' names, below

@@ -4,7 +4,7 @@
 #define REPORT_WRITE_H
 
 #include "names.h"
-#include "profile.h"
+#include "report.h"
 #include "text.h"
 #include "tree.h"
 

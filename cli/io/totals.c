@@ -252,8 +252,7 @@ static int fill(struct recording *rec)
 #define CLEAR_SCREEN "\033[H\033[2J"
 static void clear_screen(struct recording *rec)
 {
-	if (rec->opt->show.top_functions && rec->output.show.color &&
-	    rec->opt->format->write == report_write_table)
+	if (rec->opt->show.top_functions && rec->output.show.color && rec->opt->format->for_people)
 		fputs(CLEAR_SCREEN, rec->output.stream);
 }
 

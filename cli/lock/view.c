@@ -383,7 +383,7 @@ static int report(struct recording *rec, bool part)
 		err = fill_grid(rec, g, &list, part, &ledger);
 	if (!err)
 		err = write_out(rec, g, part);
-	if (!err && rec->opt->format->write == report_write_table)
+	if (!err && rec->opt->format->for_people)
 		err = print_sentences(rec->output.stream, &list);
 	if (!err)
 		err = output_flush(&rec->output);

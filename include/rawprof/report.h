@@ -265,12 +265,15 @@ typedef int report_grid_writer(const struct report_grid *g, FILE *out,
 /* A shape need not be fit for everything: a writer may be NULL. */
 struct report_format {
 	const char *name;	/* as in --format */
-	const char *summary;	/* one line for --help */
 	const char *endings[3]; /* of file names, unused ones NULL */
-	bool binary;		/* not for a terminal */
 	report_writer *write;	/* of a profile */
 	report_hists_writer *write_hists;
 	report_grid_writer *write_grid;
+	bool binary;	 /* not for a terminal */
+	bool for_people; /* text that sentences may follow */
+	bool json;	 /* a document of JSON, to which lines of JSON are akin */
+	bool by_name;	 /* frames of one name are one, so a line number belongs to the name */
+	bool has_ledger; /* the ledger is in the document: it need not be printed beside it */
 };
 
 extern const struct report_format report_formats[];		     /* ends with a NULL name */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "grids.h"
-#include "report/profile.h"
+#include "report/report.h"
 #include "report/table/table.h"
 
 enum { GAP = 2, MIN_TEXT = 8 };

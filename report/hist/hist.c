@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "hists.h"
-#include "report/profile.h"
+#include "report/report.h"
 
 unsigned int report_hist_slots(unsigned int bits)
 {

@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 #include "hists.h"
-#include "report/profile.h"
+#include "report/report.h"
 #include "report/prometheus.h"
 
 static bool spec_makes_sense(const struct report_hists_spec *spec)

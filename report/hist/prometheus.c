@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "hists.h"
-#include "report/profile.h"
+#include "report/report.h"
 #include "report/prometheus.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* profile.h: how a profile lies in memory; for the writers, which only read it. */
-#ifndef REPORT_PROFILE_H
-#define REPORT_PROFILE_H
+/* How a profile lies in memory; for the writers, which only read it. */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
 
 #include <string.h>
 

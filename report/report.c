@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* profile.c: a profile in memory: interned frames, a trie of stacks, samples with weights. */
+/* A profile in memory: interned frames, a trie of stacks, samples with weights. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
-#include "profile.h"
+#include "report.h"
 
 int report_new(const struct report_value_type *types, size_t ntypes, struct report **out)
 {
