@@ -188,9 +188,20 @@ static bool is_after_syscall(const struct session *s, const struct sym_frame *f)
 	       !memcmp(code, syscall_insn, sizeof(code));
 }
 
+/* What was mapped at one address, or, if it is not just where the CPU was, before it. */
+static struct sym_mapped find_mapped(const struct session *s, const struct name_owner *owner,
+				     uint64_t addr, enum names_first what)
+{
+	struct sym_mapped at = { 0 };
+
+	if (owner)
+		sym_user_find(s->user, owner->pid, owner->time, addr - (what != NAMES_AT), &at);
+	return at;
+}
+
 /* Finds the name of one address; returns whether it was taken for a return address. */
 static bool look_up(struct session *s, const struct name_owner *owner, uint64_t addr,
-		    enum names_first what, struct sym_frame *f)
+		    enum names_first what, const struct sym_mapped *at, struct sym_frame *f)
 {
 	bool is_return = what == NAMES_RETURN;
 
@@ -198,21 +209,24 @@ static bool look_up(struct session *s, const struct name_owner *owner, uint64_t 
 		sym_kernel_lookup(s->kernel, addr, is_return, f);
 		return is_return;
 	}
-	sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, f);
-	if (what == NAMES_SYSCALL && is_after_syscall(s, f)) {
+	if (what == NAMES_SYSCALL) {
+		sym_user_lookup(s->user, owner->pid, owner->time, addr, false, f);
+		if (!is_after_syscall(s, f))
+			return false;
 		is_return = true;
-		sym_user_lookup(s->user, owner->pid, owner->time, addr, is_return, f);
 	}
+	sym_user_name(s->user, owner->pid, owner->time, addr, is_return, at, f);
 	return is_return;
 }
 
 /* Writes the frames of one address, the address itself last; returns how many. */
 static size_t name_address(struct session *s, const struct name_owner *owner, uint64_t addr,
-			   enum names_first what, struct report_frame out[SYM_INLINE_MAX + 1])
+			   enum names_first what, const struct sym_mapped *at,
+			   struct report_frame out[SYM_INLINE_MAX + 1])
 {
 	struct report_frame whole;
 	struct sym_frame f;
-	bool is_return = look_up(s, owner, addr, what, &f);
+	bool is_return = look_up(s, owner, addr, what, at, &f);
 	size_t n = 0;
 
 	whole = (struct report_frame){
@@ -299,7 +313,8 @@ static int add_frames(struct names *names, const struct report_frame *frames, si
 }
 
 /* Fills in the frames of *wanted. */
-static int intern_address(struct names *names, const struct name_owner *owner, struct slot *wanted)
+static int intern_address(struct names *names, const struct name_owner *owner,
+			  const struct sym_mapped *at, struct slot *wanted)
 {
 	struct report_frame frames[SYM_INLINE_MAX + 1];
 	struct slot *slot;
@@ -315,8 +330,8 @@ static int intern_address(struct names *names, const struct name_owner *owner, s
 		return 0;
 	}
 	wanted->first = (uint32_t)names->ids.n;
-	wanted->count =
-		(uint16_t)name_address(names->session, owner, wanted->addr, wanted->what, frames);
+	wanted->count = (uint16_t)name_address(names->session, owner, wanted->addr, wanted->what,
+					       at, frames);
 	err = add_frames(names, frames, wanted->count);
 	if (!err && wanted->addr) { /* address 0, of a broken stack, is not worth remembering */
 		*slot = *wanted;
@@ -341,15 +356,14 @@ int record_names_intern(struct names *names, const struct name_owner *owner, con
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++) {
+		struct sym_mapped at;
 		size_t from = 0;
 
 		wanted.addr = addrs[i];
 		wanted.what = what_is(owner, &wanted.addr, i, first);
-		if (owner)
-			wanted.mapping =
-				sym_user_mapping(names->session->user, owner->pid, owner->time,
-						 wanted.addr - (wanted.what != NAMES_AT));
-		err = intern_address(names, owner, &wanted);
+		at = find_mapped(names->session, owner, wanted.addr, wanted.what);
+		wanted.mapping = at.number;
+		err = intern_address(names, owner, &at, &wanted);
 		if (out->n >= INLINED_ROOM)
 			from = wanted.count - 1u;
 		for (; !err && from < wanted.count; from++)
@@ -364,6 +378,7 @@ int record_names_stack(struct session *s, const struct name_owner *owner, const 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t addr = addrs[i];
 		enum names_first what = what_is(owner, &addr, i, first);
+		struct sym_mapped at = find_mapped(s, owner, addr, what);
 
 		if (out->capacity - out->n < SYM_INLINE_MAX + 1) {
 			size_t capacity = out->capacity * 2 + 2 * (SYM_INLINE_MAX + 1);
@@ -374,7 +389,7 @@ int record_names_stack(struct session *s, const struct name_owner *owner, const 
 			out->frame = grown;
 			out->capacity = capacity;
 		}
-		out->n += name_address(s, owner, addr, what, out->frame + out->n);
+		out->n += name_address(s, owner, addr, what, &at, out->frame + out->n);
 	}
 	return 0;
 }

@@ -244,10 +244,26 @@ void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t a
 		     bool is_return_address, struct sym_frame *out);
 
 /*
- * A number for what @pid had mapped at @addr at @time: the same as long as it is the same place of the
- * same file, so that names found for one such address hold for the next. 0: nothing is known.
+ * The two halves of sym_user_lookup(), for a caller that remembers names: first what was mapped at
+ * an address, then, if that is new to the caller, its name.
  */
-uint64_t sym_user_mapping(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
+struct sym_mapped {
+	/*
+	 * Equal for equal places of one file, so that the name found for an address holds wherever
+	 * address and number are these. 0: nothing is known.
+	 */
+	uint64_t number;
+	/* For sym_user_name(): the mapping, and when the process was born. */
+	uint64_t since, start, end, offset, born;
+	uint32_t file, maker;
+};
+
+/* Fills @out, always: what @pid had mapped at @addr at @time. */
+void sym_user_find(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		   struct sym_mapped *out);
+/* As sym_user_lookup(); @at is what sym_user_find() said of @addr - @is_return_address. */
+void sym_user_name(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		   bool is_return_address, const struct sym_mapped *at, struct sym_frame *out);
 
 /*
  * Reads the @n bytes of code right before the address of @f, which sym_user_lookup() of @u has filled
