@@ -6,6 +6,7 @@
 
 #include <rawprof/unwind.h>
 
+#include "base/machine.h"
 #include "names.h"
 
 /*
@@ -143,14 +144,6 @@ static size_t add_source(const struct session *s, const struct sym_frame *f,
 	return n ? n - 1 : 0;
 }
 
-#if defined(__aarch64__)
-static const uint8_t syscall_insn[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
-#elif defined(__riscv)
-static const uint8_t syscall_insn[] = { 0x73, 0x00, 0x00, 0x00 }; /* ecall */
-#else
-static const uint8_t syscall_insn[] = { 0x0f, 0x05 }; /* syscall */
-#endif
-
 /* How the kernel is entered by system calls; a new thread begins as if it came back from one. */
 static bool is_syscall_entry(const char *name)
 {
@@ -182,10 +175,11 @@ enum names_first record_names_entered(struct session *s, const uint64_t *kernel,
  */
 static bool is_after_syscall(const struct session *s, const struct sym_frame *f)
 {
-	uint8_t code[sizeof(syscall_insn)];
+	const struct machine_bytes *call = &rp_machine_host()->syscall;
+	uint8_t code[sizeof(call->bytes)];
 
-	return sym_user_code_before(s->user, f, code, sizeof(code)) ||
-	       !memcmp(code, syscall_insn, sizeof(code));
+	return sym_user_code_before(s->user, f, code, call->size) ||
+	       !memcmp(code, call->bytes, call->size);
 }
 
 /* What was mapped at one address, or, if it is not just where the CPU was, before it. */

@@ -31,7 +31,7 @@ struct found {
 
 struct build {
 	const struct unwind_source *source;
-	const struct unwind_machine *machine;
+	const struct machine *machine;
 	struct unwind_frames frames;
 	struct parsed_cie cies[CIE_SLOTS]; /* by offset */
 	struct found *found;
@@ -169,7 +169,8 @@ static int run_trampoline(struct build *b, const struct found *found, uint64_t n
 {
 	static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 	uint64_t end = found->start + 1 + UNWIND_TRAMPOLINE_SIZE;
-	int err = unwind_rows_add(&b->rows, found->start, &b->machine->signal);
+	const struct unwind_rule signal = unwind_signal_rule(b->machine);
+	int err = unwind_rows_add(&b->rows, found->start, &signal);
 
 	return err || end >= next ? err : unwind_rows_add(&b->rows, end, &nothing);
 }
@@ -208,7 +209,7 @@ int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct 
 	b->rows.part_rows = part_rows;
 	b->rows.stats.eh_frame_size = s->size;
 	b->source = s;
-	b->machine = unwind_machine(s->machine);
+	b->machine = rp_machine(s->machine);
 	b->frames = (struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame };
 	for (int i = 0; i < CIE_SLOTS; i++)
 		b->cies[i].offset = SIZE_MAX;

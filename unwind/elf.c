@@ -237,7 +237,7 @@ static int read_source(struct unwind_source *s, struct reader *r)
 	int err;
 
 	if (!gelf_getehdr(r->elf, &eh) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] != ELFDATA2LSB || !unwind_machine(eh.e_machine))
+	    eh.e_ident[EI_DATA] != ELFDATA2LSB || !rp_machine(eh.e_machine))
 		return -ENOEXEC;
 	s->machine = eh.e_machine;
 	if (elf_getphdrnum(r->elf, &r->nphdr))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where an allocator's functions are in the files of a process, and probes there. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/machine.h"
 #include "user.h"
 
 /* The whole list is looked for in every file; of operator new only if the file has an allocator of its own. */
@@ -299,20 +299,12 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 					      : probe_file(look->probes, file, look->pid, object);
 }
 
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#else
-#define OUR_MACHINE EM_RISCV
-#endif
-
 /* Of a process nobody named the file: one that cannot be probed is not worth the whole recording. */
 static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	int err;
 
-	if (file->functions->count && file->functions->machine != OUR_MACHINE) {
+	if (file->functions->count && file->functions->machine != rp_machine_host()->elf) {
 		rp_log(RP_WARN, "%s: code of another machine: its calls are not counted",
 		       file->path);
 		return 0;

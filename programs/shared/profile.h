@@ -20,6 +20,8 @@
 #include <rawprof/macros.h>
 #include <rawprof/unwind.h>
 
+#include "base/machine.h"
+
 /* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
 #define GOLDEN_RATIO_64 0x9e3779b97f4a7c15
 
@@ -42,46 +44,13 @@
 #define UNWIND_MAPPING_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
 
 /*
- * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of them, and how
- * they tell that it was entered from 64-bit user code.
- */
-#if defined(__aarch64__)
-#define UNWIND_REGS_BYTES 272
-#define UNWIND_MODE_REG 264 /* pstate */
-#define UNWIND_MODE_MASK 0x1f
-#define UNWIND_MODE_USER64 0
-#define UNWIND_RA_MASK 0xffffffffffff
-#define UNWIND_LINK_REG 240 /* where a call leaves the return address, as the next */
-#elif defined(__riscv)
-#define UNWIND_REGS_BYTES 264
-#define UNWIND_MODE_REG 256 /* status, which the kernel keeps behind the registers that it shows */
-#define UNWIND_MODE_MASK 0x100 /* SPP: what was interrupted was the kernel */
-#define UNWIND_MODE_USER64 0
-#define UNWIND_LINK_REG 8
-#define UNWIND_FP_RECORD                                                                           \
-	-16 /* where the caller's fp and the return address are, from fp; elsewhere 0 */
-#else
-#define UNWIND_REGS_BYTES 168
-#define UNWIND_MODE_REG 136 /* cs */
-#define UNWIND_MODE_MASK 0xffff
-#define UNWIND_MODE_USER64 0x33
-#endif
-
-/*
  * On to the label out if the current thread is in a system call of 32-bit programs: the tracepoints sys_enter and
- * sys_exit give it a number too, of another table. room: 8 bytes at a frame offset. Source: TS_COMPAT of x86, which
- * is of this one call, for 64-bit programs may make such calls too; TIF_32BIT of arm64. R0 to R5 are lost.
+ * sys_exit give it a number too, of another table. room: 8 bytes at a frame offset. R0 to R5
+ * are lost.
  */
-#if defined(__riscv) /* programs of 32 bits are not known there */
+#ifndef COMPAT_MEMBER
 #define LEAVE_COMPAT_CALL(room, out) SCOPE("LEAVE_COMPAT_CALL(" #room ", " #out ")"), END
 #else
-#ifdef __aarch64__
-#define COMPAT_MEMBER "thread_info.flags"
-#define COMPAT_BIT (1 << 22)
-#else
-#define COMPAT_MEMBER "thread_info.status"
-#define COMPAT_BIT 2
-#endif
 #define LEAVE_COMPAT_CALL(room, out)                                                               \
 	SCOPE("LEAVE_COMPAT_CALL(" #room ", " #out ")"), CALL(get_current_task),                   \
 		READ_FIELD(room, R0, "task_struct", COMPAT_MEMBER), LDX(W, R1, R10, room),         \

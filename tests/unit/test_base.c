@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What all folders stand on: arrays that grow, the hash map, sets of ids, also without memory. */
 #include <check.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include <rawprof/asm.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/id_set.h"
+#include "base/machine.h"
 
 extern void *__libc_malloc(size_t size) __attribute__((weak));
 extern void *__interceptor_malloc(size_t size) __attribute__((weak));
@@ -216,6 +221,37 @@ START_TEST(set_says_what_is_new)
 }
 END_TEST
 
+/* What is said of this machine agrees with this program's file and with the assembler. */
+START_TEST(machine_is_the_one_that_runs_this)
+{
+	const struct machine *m = rp_machine_host();
+	const struct asm_arch *arch = asm_arch_host();
+	Elf64_Ehdr eh;
+	FILE *f = fopen("/proc/self/exe", "re");
+
+	ck_assert_uint_eq(fread(&eh, sizeof(eh), 1, f), 1);
+	fclose(f);
+	ck_assert_uint_eq(m->elf, eh.e_machine);
+	ck_assert_ptr_eq(rp_machine(m->elf), m);
+	ck_assert_ptr_null(rp_machine(EM_386));
+	ck_assert_int_eq(arch->dwarf[m->sp], arch->reg[ASM_REG_SP]);
+	ck_assert_int_eq(arch->dwarf[m->fp], arch->reg[ASM_REG_FP]);
+#ifdef UNWIND_LINK_REG
+	ck_assert(m->has_link_register);
+	ck_assert_int_eq(arch->dwarf[m->ra], UNWIND_LINK_REG);
+#else
+	ck_assert(!m->has_link_register);
+#endif
+	for (int i = 0; i < 2; i++) { /* they end with the system call */
+		const struct machine_bytes *t = &m->trampolines[i];
+
+		if (t->size)
+			ck_assert_mem_eq(t->bytes + t->size - m->syscall.size, m->syscall.bytes,
+					 m->syscall.size);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("base");
@@ -231,6 +267,7 @@ int main(void)
 	tcase_add_test(t, map_without_memory_stays_as_it_is);
 	tcase_add_test(t, index_meets_all_of_one_hash);
 	tcase_add_test(t, set_says_what_is_new);
+	tcase_add_test(t, machine_is_the_one_that_runs_this);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
