@@ -6,21 +6,23 @@
 
 #include <rawprof/unwind.h>
 
+#include "base/grow.h"
+#include "base/hash.h"
 #include "base/machine.h"
 #include "names.h"
 
 /*
- * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A process may map one
- * file after another at the same address, so what was mapped belongs to the key. A slot is empty while its address is
- * 0. The frames of one are names.ids.id[first] and the count - 1 behind it.
+ * An address that has been named. owner is 0 for the kernel. A process may map one file after another at the same
+ * address, so what was mapped belongs to the key, as do all members up to `what`. Its frames are names.ids.id[first]
+ * and the count - 1 behind it; count is 0 until it has been named.
  */
-struct slot {
+struct named {
 	uint64_t addr;
 	uint64_t owner;
 	uint64_t mapping;
+	uint64_t what; /* enum names_first */
 	uint32_t first;
-	uint16_t count;
-	uint16_t what; /* enum names_first */
+	uint32_t count;
 };
 
 /*
@@ -32,8 +34,7 @@ struct slot {
 struct names {
 	struct session *session;
 	struct report *report;
-	struct slot *slots;
-	size_t nslots, used;
+	struct hash_map named; /* of struct named */
 	struct name_ids ids;
 	bool lines_in_names; /* the format has no other place for them */
 };
@@ -45,33 +46,6 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return h ^ h >> 32;
 }
 
-static struct slot *find(struct slot *slots, size_t nslots, const struct slot *wanted)
-{
-	size_t i = mix(wanted->addr ^ wanted->mapping, wanted->owner) & (nslots - 1);
-
-	while (slots[i].addr &&
-	       (slots[i].addr != wanted->addr || slots[i].owner != wanted->owner ||
-		slots[i].mapping != wanted->mapping || slots[i].what != wanted->what))
-		i = (i + 1) & (nslots - 1);
-	return &slots[i];
-}
-
-static int grow(struct names *names)
-{
-	size_t nslots = names->nslots ? names->nslots * 2 : 1024;
-	struct slot *slots = calloc(nslots, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < names->nslots; i++)
-		if (names->slots[i].addr)
-			*find(slots, nslots, &names->slots[i]) = names->slots[i];
-	free(names->slots);
-	names->slots = slots;
-	names->nslots = nslots;
-	return 0;
-}
-
 int record_names_open(struct names **out, struct session *s, struct report *report)
 {
 	struct names *names = calloc(1, sizeof(*names));
@@ -79,6 +53,7 @@ int record_names_open(struct names **out, struct session *s, struct report *repo
 	if (!names)
 		return -ENOMEM;
 	names->session = s;
+	names->named = HASH_MAP(struct named, what);
 	names->report = report;
 	names->lines_in_names = s->opt->lines && s->opt->format->by_name;
 	*out = names;
@@ -88,7 +63,7 @@ int record_names_open(struct names **out, struct session *s, struct report *repo
 void record_names_close(struct names *names)
 {
 	if (names) {
-		free(names->slots);
+		rp_hash_free(&names->named);
 		free(names->ids.id);
 	}
 	free(names);
@@ -258,17 +233,7 @@ static uint64_t owner_number(const struct name_owner *owner)
 
 static int add_id(struct name_ids *ids, uint32_t id)
 {
-	if (ids->n == ids->capacity) {
-		size_t capacity = ids->capacity ? ids->capacity * 2 : 128;
-		uint32_t *grown = realloc(ids->id, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		ids->id = grown;
-		ids->capacity = capacity;
-	}
-	ids->id[ids->n++] = id;
-	return 0;
+	return RP_PUSH(ids->id, ids->n, ids->capacity, id);
 }
 
 /* Interns a frame under the name "function file.c:12". */
@@ -306,32 +271,23 @@ static int add_frames(struct names *names, const struct report_frame *frames, si
 	return err;
 }
 
-/* Fills in the frames of *wanted. */
-static int intern_address(struct names *names, const struct name_owner *owner,
-			  const struct sym_mapped *at, struct slot *wanted)
+/* The frames of an address, of which *key has the key; NULL: err. */
+static const struct named *intern_address(struct names *names, const struct name_owner *owner,
+					  const struct sym_mapped *at, const struct named *key,
+					  int *err)
 {
 	struct report_frame frames[SYM_INLINE_MAX + 1];
-	struct slot *slot;
-	int err = 0;
+	struct named *named = rp_hash_add(&names->named, key);
 
-	if (names->used * 2 >= names->nslots)
-		err = grow(names);
-	if (err)
-		return err;
-	slot = find(names->slots, names->nslots, wanted);
-	if (slot->addr) {
-		*wanted = *slot;
-		return 0;
+	*err = named ? 0 : -ENOMEM;
+	if (named && !named->count) {
+		size_t n = name_address(names->session, owner, key->addr, key->what, at, frames);
+
+		named->first = (uint32_t)names->ids.n;
+		*err = add_frames(names, frames, n);
+		named->count = *err ? 0 : (uint32_t)n;
 	}
-	wanted->first = (uint32_t)names->ids.n;
-	wanted->count = (uint16_t)name_address(names->session, owner, wanted->addr, wanted->what,
-					       at, frames);
-	err = add_frames(names, frames, wanted->count);
-	if (!err && wanted->addr) { /* address 0, of a broken stack, is not worth remembering */
-		*slot = *wanted;
-		names->used++;
-	}
-	return err;
+	return *err ? NULL : named;
 }
 
 /* What address number i of a stack is, whose mark it loses. */
@@ -346,22 +302,23 @@ static enum names_first what_is(const struct name_owner *owner, uint64_t *addr, 
 int record_names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
 			size_t n, enum names_first first, struct name_ids *out)
 {
-	struct slot wanted = { .owner = owner_number(owner) };
+	struct named key = { .owner = owner_number(owner) };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++) {
+		const struct named *named;
 		struct sym_mapped at;
-		size_t from = 0;
+		uint32_t from = 0;
 
-		wanted.addr = addrs[i];
-		wanted.what = what_is(owner, &wanted.addr, i, first);
-		at = find_mapped(names->session, owner, wanted.addr, wanted.what);
-		wanted.mapping = at.number;
-		err = intern_address(names, owner, &at, &wanted);
-		if (out->n >= INLINED_ROOM)
-			from = wanted.count - 1u;
-		for (; !err && from < wanted.count; from++)
-			err = add_id(out, names->ids.id[wanted.first + from]);
+		key.addr = addrs[i];
+		key.what = what_is(owner, &key.addr, i, first);
+		at = find_mapped(names->session, owner, key.addr, key.what);
+		key.mapping = at.number;
+		named = intern_address(names, owner, &at, &key, &err);
+		if (!err && out->n >= INLINED_ROOM)
+			from = named->count - 1;
+		for (; !err && from < named->count; from++)
+			err = add_id(out, names->ids.id[named->first + from]);
 	}
 	return err;
 }
@@ -374,15 +331,8 @@ int record_names_stack(struct session *s, const struct name_owner *owner, const 
 		enum names_first what = what_is(owner, &addr, i, first);
 		struct sym_mapped at = find_mapped(s, owner, addr, what);
 
-		if (out->capacity - out->n < SYM_INLINE_MAX + 1) {
-			size_t capacity = out->capacity * 2 + 2 * (SYM_INLINE_MAX + 1);
-			struct report_frame *grown = realloc(out->frame, capacity * sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			out->frame = grown;
-			out->capacity = capacity;
-		}
+		if (RP_GROW_TO(out->frame, out->n + SYM_INLINE_MAX + 1, out->capacity))
+			return -ENOMEM;
 		out->n += name_address(s, owner, addr, what, &at, out->frame + out->n);
 	}
 	return 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
+#include "base/grow.h"
 #include "symbolize/proc.h"
 
 #include "base/clock.h"
@@ -286,15 +287,8 @@ static struct slice *new_slice(struct unwind_feed *f, uint32_t capacity)
 {
 	if (capacity > UNWIND_MAPPINGS - f->used)
 		return NULL;
-	if (f->nslices == f->capacity) {
-		size_t more = f->capacity ? 2 * f->capacity : 64;
-		struct slice *grown = realloc(f->slices, more * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		f->slices = grown;
-		f->capacity = more;
-	}
+	if (RP_GROW(f->slices, f->nslices, f->capacity))
+		return NULL;
 	f->slices[f->nslices] = (struct slice){ .first = f->used, .capacity = capacity };
 	f->used += capacity;
 	return &f->slices[f->nslices++];

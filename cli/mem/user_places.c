@@ -10,6 +10,7 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/grow.h"
 #include "base/machine.h"
 #include "user.h"
 
@@ -258,15 +259,8 @@ static struct object *find_object(const struct mem_probes *m, uint64_t dev, uint
 static int add_object(struct mem_probes *m, uint64_t dev, uint64_t inode, pid_t pid,
 		      struct object **out)
 {
-	if (m->nobjects == m->capacity) {
-		size_t capacity = m->capacity ? 2 * m->capacity : 16;
-		struct object *grown = realloc(m->objects, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		m->objects = grown;
-		m->capacity = capacity;
-	}
+	if (RP_GROW(m->objects, m->nobjects, m->capacity))
+		return -ENOMEM;
 	*out = &m->objects[m->nobjects++];
 	**out = (struct object){ .dev = dev, .inode = inode, .pid = pid };
 	return 0;
