@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Memory for @need items of @size bytes; *@capacity, which is below @max, becomes at least @need. */
+/* Memory for @need items of @size bytes; *@capacity becomes at least @need, below @max. */
 int rp_grow(void **array, size_t need, size_t *capacity, size_t max, size_t size);
 
 /*

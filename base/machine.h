@@ -13,16 +13,16 @@
 #include <stdint.h>
 
 /*
- * UNWIND_REGS_BYTES	the registers that the kernel saved when it was entered (struct user_pt_regs)
+ * UNWIND_REGS_BYTES	the registers that the kernel saved when entered (struct user_pt_regs)
  * UNWIND_MODE_*	how they tell that it was entered from 64-bit user code
  * UNWIND_RA_MASK	a return address without a signature; not defined: there are none
  * UNWIND_LINK_REG	where a call leaves the return address; not defined: on the stack
  * UNWIND_FP_RECORD	where the caller's fp and the return address are, from fp; not defined: 0
  * RETURN_SLOT		bytes that a call leaves on the stack for the return to take
  * REG_NR, REG_ARG0, REG_ARG1	a system call's number and arguments, in the kernel's struct pt_regs
- * REG_CAUSE, SYSCALL_CAUSE	why the kernel was entered; not defined: REG_NR is negative if it was
- *				no system call (orig_ax in arch/x86/include/asm/ptrace.h, syscallno
- *				in that of arm64)
+ * REG_CAUSE, SYSCALL_CAUSE	why the kernel was entered; not defined: REG_NR is negative if
+ *				that was no system call (orig_ax in arch/x86/include/asm/ptrace.h,
+ *				syscallno in that of arm64)
  * COMPAT_*	what of struct task_struct tells that a system call is one of 32-bit programs:
  *		TS_COMPAT of x86, which is of this one call, for 64-bit programs may make such calls
  *		too; TIF_32BIT of arm64; not defined: there are none

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* buf.c: bytes that grow, and a stream that remembers its first error. */
+/* Bytes that grow, and a stream that remembers its first error. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * folded.c: one line a stack, "comm;frame;frame count", root first: what flamegraph.pl, inferno,
+ * One line a stack, "comm;frame;frame count", root first: what flamegraph.pl, inferno,
  * speedscope and Pyroscope read. Stacks of one text are one line; lines are sorted frame by frame.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* meta.c: what was profiled, whether every event is accounted for, and what the recording cost. */
+/* What was profiled, whether every event is accounted for, and what the recording cost. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: what frames and processes are called in the formats that merge them by name. */
+/* What frames and processes are called in the formats that merge them by name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

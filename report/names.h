@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: what frames and processes are called in the formats that merge them by name. */
+/* What frames and processes are called in the formats that merge them by name. */
 #ifndef REPORT_NAMES_H
 #define REPORT_NAMES_H
 

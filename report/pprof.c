@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof.c: the profile as gzipped protobuf, proto/profile.proto of github.com/google/pprof.
+ * The profile as gzipped protobuf, proto/profile.proto of github.com/google/pprof.
  *
  * Stricter readers than `go tool pprof` are served too: ids of mappings, functions and locations
  * are 1, 2, 3… in the order of the file, and every label has a key. Samples are sorted by content;
@@ -237,7 +237,7 @@ static bool is_main(const struct report *r, const char *path)
 
 enum { ROUNDS = 4 };
 
-/* Which round of number_mappings() gives a mapping its id: main program, files, "[vdso]" and the like, kernel. */
+/* The round of number_mappings() that gives an id: main program, files, "[vdso]", kernel. */
 static int mapping_round(const struct report *r, uint32_t mapping)
 {
 	const char *path;
@@ -327,7 +327,7 @@ static void add_line(struct pprof *p, const struct frame *f, bool has_mapping)
 
 	if (!name || !*name) {
 		if (has_mapping)
-			return; /* whoever reads it may have symbols, or name it by the mapping */
+			return; /* its reader may have symbols, or name it by the mapping */
 		name = "[unknown]";
 	}
 	fn.name = (uint32_t)string_id(p, name);

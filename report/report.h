@@ -70,10 +70,9 @@ struct report {
 	struct hash_map mappings, functions, frames, label_sets, samples;
 	struct node *nodes;
 	uint32_t nnodes, nodes_cap;
-	struct hash_index node_index; /* by parent and frame */
-	struct hash_index
-		stack_index; /* by all frames, of nodes that were reached by report_add() */
-	uint64_t *values;    /* ntypes weights of each sample */
+	struct hash_index node_index;  /* by parent and frame */
+	struct hash_index stack_index; /* by all frames, of nodes that report_add() has reached */
+	uint64_t *values;	       /* ntypes weights of each sample */
 	uint32_t values_cap;
 
 	struct report_meta meta;

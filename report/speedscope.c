@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope.c: "sampled" profiles of speedscope's file format (src/lib/file-format-spec.ts of
+ * "sampled" profiles of speedscope's file format (src/lib/file-format-spec.ts of
  * github.com/jlfwong/speedscope), one for each value type, so that the viewer can switch between
  * them. Stacks are root first and begin with the process's name.
  */

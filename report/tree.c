@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.c: the stacks of a profile merged by what a view calls equal. */
+/* The stacks of a profile merged by what a view calls equal. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

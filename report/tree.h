@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.h: the stacks of a profile merged by what a view calls equal: flame graphs, folded, top
+/* The stacks of a profile merged by what a view calls equal: flame graphs, folded, top
  * stacks. */
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* write.c: what several writers share. */
+/* What several writers share. */
 #include <errno.h>
 #include <string.h>
 

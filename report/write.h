@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* write.h: what several writers share. */
+/* What several writers share. */
 #ifndef REPORT_WRITE_H
 #define REPORT_WRITE_H
 

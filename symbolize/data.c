@@ -10,7 +10,7 @@
 #include "file.h"
 #include "base/grow.h"
 
-/* Room that one variable takes; in order of address, and of those that begin together the largest first. */
+/* One variable; in order of address, and of those that begin together the largest first. */
 struct variable {
 	uint64_t vaddr, size;
 	uint32_t name; /* in the strings of */
@@ -23,7 +23,7 @@ struct sym_data {
 	size_t count, capacity;
 };
 
-/* Who reads a table. */
+/* What reading a table needs. */
 struct reader {
 	struct sym_data *data;
 	uint32_t table;

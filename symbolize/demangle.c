@@ -85,7 +85,7 @@ static void append(const char *s, size_t n, void *ctx)
 		longjmp(t->full, 1);
 }
 
-/* False if @mangled is the mangled form of nothing. Old Rust names look like C++, so Rust is first. */
+/* False if @mangled means nothing. Old Rust names look like C++, so Rust is first. */
 static bool demangle(const char *mangled, struct text *t)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP;

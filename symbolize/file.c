@@ -54,7 +54,7 @@ void sym_files_free(struct sym_files *fs)
 	*fs = (struct sym_files){ 0 };
 }
 
-/* ---- which file a mapping told of ---- */
+/* ---- which file a mapping is of */
 
 /* Devices are never opened: for some of them that alone does something. */
 static enum sym_file_kind kind_of(const char *path)
@@ -112,7 +112,7 @@ int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *nu
 	return 0;
 }
 
-/* ---- where it is ---- */
+/* ---- where it is */
 
 /* Some file systems show one device in mappings and another in stat(2). */
 static bool has_two_devices(int fd)
@@ -180,7 +180,7 @@ static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32
 	return fd;
 }
 
-/* ---- what is in it ---- */
+/* ---- what is in it */
 
 static bool has_build_id(const struct sym_file *f, const struct sym_object *o)
 {
@@ -312,7 +312,7 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	return f->image;
 }
 
-/* Where files stay when the process that runs them ends; elsewhere they may be built, run and deleted. */
+/* Where files outlive the processes that run them; elsewhere they may be built, run and deleted. */
 static bool is_installed(const char *path)
 {
 	static const char *const places[] = { "/usr/", "/lib", "/bin/", "/sbin/", "/opt/" };

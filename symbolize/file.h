@@ -64,7 +64,7 @@ void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const cha
 void sym_files_free(struct sym_files *fs);
 
 /*
- * The number of the file that a mapping told of; the same for the same. @key.path is copied.
+ * The number of the file that a mapping is of: one for each file. @key.path is copied.
  * -ENOMEM.
  */
 int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number);
@@ -81,7 +81,7 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
  */
 int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
 
-/* The object with the debug data of @image, which may be asked of the server; NULL if there is none. */
+/* The object with the debug data of @image, which a server may have; NULL if there is none. */
 const struct sym_object *sym_files_debug_data(struct sym_files *fs, struct sym_image *image);
 
 /* Opens the file behind @m if its path alone would not lead to it. */

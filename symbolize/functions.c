@@ -245,7 +245,7 @@ static struct sym_function_found describe(const struct reader *r, size_t at, siz
 	return out;
 }
 
-/* Names are counted first and pointed to when all of them are there, as they may move until then. */
+/* Names are counted first and pointed to when all are there, as they may move until then. */
 static int hand_out(struct reader *r, struct found *f)
 {
 	size_t capacity = 0, names = 0, names_capacity = 0, n;

@@ -62,7 +62,7 @@ static int stop_at_first(void *ctx, const struct sym_proc_map *m)
 	return 1;
 }
 
-/* A zombie has no mappings; of one that nobody waits for there is not even a directory. */
+/* A zombie has no mappings; of one that was reaped there is not even a directory. */
 static bool has_ended(const char *proc, uint32_t pid)
 {
 	const int ret = sym_proc_maps(proc, pid, stop_at_first, NULL);

@@ -22,7 +22,7 @@ void sym_history_free(struct sym_history *h)
 	*h = (struct sym_history){ 0 };
 }
 
-/* ---- events as they come ---- */
+/* ---- events as they come */
 
 static int add_event(struct sym_history *h, struct sym_event e)
 {
@@ -91,7 +91,7 @@ int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uin
 	return err;
 }
 
-/* ---- events applied ---- */
+/* ---- events applied */
 
 static int apply(struct sym_history *h, const struct sym_event *ev)
 {
@@ -152,7 +152,7 @@ int sym_history_update(struct sym_history *h)
 	return err;
 }
 
-/* ---- questions ---- */
+/* ---- questions */
 
 /* The mapping of @addr among those of a snapshot, which do not overlap. */
 static const struct sym_mapping *find_seen(const struct sym_history *h,

@@ -26,7 +26,7 @@ enum {
 	MAX_SIZE = 65536,
 	/* Regions begin on pages of their own. */
 	PAGE = 4096,
-	/* An entry's name while the file is read: of no function, but the one before it ends there. */
+	/* In place of a name while the file is read: no function, but the one before it ends. */
 	NO_NAME = UINT32_MAX,
 };
 
@@ -150,8 +150,8 @@ static bool begins_with(const struct line *l, const char *start)
 }
 
 /*
- * What the assembler leaves in modules: where code ("$x") and data ("$d") begin on arm64, its own labels. The kernel
- * skips these too.
+ * What the assembler leaves in modules: where code ("$x") and data ("$d") begin on arm64, its own
+ * labels. The kernel skips these too.
  */
 static bool is_mark(const struct line *l)
 {
@@ -332,7 +332,7 @@ void sym_kallsyms_close(struct sym_kallsyms *ks)
 	free(ks);
 }
 
-/* Where functions follow at once, as those for exit do on arm64, the mark is a name like any other. */
+/* Where functions follow at once (those for exit on arm64), the mark is a name like any other. */
 static bool is_region_end(const struct sym_kallsyms *ks, const struct entry *e)
 {
 	const struct entry *next = e, *end = ks->entries + ks->count;

@@ -59,7 +59,7 @@ struct sym_dwarf {
 	size_t span_count;
 };
 
-/* ---- ranges of units and functions ---- */
+/* ---- ranges of units and functions */
 
 /* What the linker dropped lies where no code is. */
 static int add_range(struct ranges *r, const struct sym_object *code, uint64_t start, uint64_t end,
@@ -106,7 +106,7 @@ static int make_spans(struct ranges *r, struct sym_span **spans, size_t *count)
 	return err;
 }
 
-/* ---- units ---- */
+/* ---- units */
 
 static int read_units(struct sym_dwarf *d)
 {
@@ -202,7 +202,7 @@ void sym_dwarf_close(struct sym_dwarf *d)
 	free(d);
 }
 
-/* ---- functions of a unit ---- */
+/* ---- functions of a unit */
 
 static int add_function(struct sym_dwarf *d, struct unit *u, struct ranges *r, Dwarf_Die *die)
 {
@@ -256,7 +256,7 @@ static int read_functions(struct sym_dwarf *d, struct unit *u)
 	return err ? err : make_spans(&r, &u->spans, &u->span_count);
 }
 
-/* ---- questions ---- */
+/* ---- questions */
 
 /* The name that the linker would know it by, which tells overloads apart; else the plain one. */
 static const char *name_of(Dwarf_Die *die)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A history without what nobody will ask about. All events are gone through in order, each belongs to
- * a life, and a life is kept, kept from its last exec on, or dropped; then what is left is applied anew.
+ * A history without what will not be asked about. All events are gone through in order, each
+ * belongs to a life, and a life is kept, kept from its last exec on, or dropped; then what is left
+ * is applied anew.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 enum { NONE = UINT32_MAX };
 
 /*
- * A time during which a pid was one process. Lives are in order of their first event, so a parent comes
- * before its children.
+ * A time during which a pid was one process. Lives are in order of their first event, so a parent
+ * comes before its children.
  */
 struct life {
 	uint32_t pid;
@@ -71,10 +72,10 @@ static uint32_t place(struct pruning *p, uint32_t i)
 		return begin_life(p, e->pid, life);
 	}
 	if (e->type == SYM_EVENT_SNAPSHOT && p->lives[life].has_ended)
-		life = begin_life(p, e->pid, NONE); /* whose fork nobody saw */
+		life = begin_life(p, e->pid, NONE); /* whose fork was not seen */
 	if (life == NONE || e->time >= p->before)
 		return life;
-	/* Whoever does anything after its end, as forking above, had threads that lived on. */
+	/* What does anything after its end, as forking above, had threads that lived on. */
 	p->lives[life].has_ended = e->type == SYM_EVENT_EXIT;
 	if (e->type == SYM_EVENT_EXEC)
 		p->lives[life].exec = i;
@@ -82,8 +83,8 @@ static uint32_t place(struct pruning *p, uint32_t i)
 }
 
 /*
- * Children before their parents: one that is kept, or that goes on without an exec behind it, has the
- * mappings of its parent.
+ * Children before their parents: one that is kept, or that goes on without an exec behind it, has
+ * the mappings of its parent.
  */
 static void judge(struct pruning *p, bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx)
 {
@@ -104,7 +105,7 @@ static bool is_left(const struct pruning *p, uint32_t i)
 	return l->is_kept || (!l->is_gone && i >= l->exec);
 }
 
-/* ---- what is left ---- */
+/* ---- what is left */
 
 struct rest {
 	struct sym_event *events;

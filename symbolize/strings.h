@@ -22,7 +22,7 @@ struct sym_strings {
 
 /* The kept copy of the @len bytes at @s, NUL added; they must not hold one. NULL: out of memory. */
 const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len);
-/* The same for one text after the other. */
+/* The kept copy of one text behind the other. */
 const char *sym_strings_join(struct sym_strings *set, const char *a, const char *b);
 void sym_strings_free(struct sym_strings *set);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who had a pid when: events applied one after the other. */
+/* Which process had a pid when: events applied one after the other. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who had a pid when, what it was called, and which address space was its. */
+/* Which process had a pid when, what it was called, and which address space it had. */
 #ifndef SYMBOLIZE_TASKS_H
 #define SYMBOLIZE_TASKS_H
 
@@ -51,9 +51,9 @@ struct sym_name {
 	bool and_before; /* a snapshot's */
 };
 
-/* A pid, which is the key. Epochs and names are in order of time. A thread that is not a leader has names alone. */
+/* Epochs and names are in order of time. A thread that is not a leader has names alone. */
 struct sym_task {
-	uint32_t pid;
+	uint32_t pid; /* the key */
 	struct sym_epoch *epochs;
 	size_t epoch_count, epoch_capacity;
 	struct sym_name *names;

@@ -84,7 +84,7 @@ struct sym_debuginfod_stats sym_user_debuginfod_stats(const struct sym_user *u)
 	return u->files.server ? u->files.server->stats : (struct sym_debuginfod_stats){ 0 };
 }
 
-/* ---- events ---- */
+/* ---- events */
 
 int sym_user_comm(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t tid, const char *comm,
 		  bool is_exec)
@@ -140,7 +140,7 @@ size_t sym_user_events(const struct sym_user *u)
 	return u->history.event_count;
 }
 
-/* ---- processes that are already running ---- */
+/* ---- processes that are already running */
 
 struct reading {
 	struct sym_user *u;
@@ -186,7 +186,7 @@ int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time)
 	return err;
 }
 
-/* ---- generated code ---- */
+/* ---- generated code */
 
 /* Procfs tells the time of birth in ticks of 10 ms, and a pid is not used twice within a second. */
 static bool is_same_birth(uint64_t a, uint64_t b)
@@ -308,7 +308,7 @@ int sym_user_keep(struct sym_user *u, uint32_t pid)
 	return sym_history_each(&u->history, pid, keep_mapping, u);
 }
 
-/* ---- the vdso ---- */
+/* ---- the vdso */
 
 struct vdso_range {
 	uint64_t start, end;
@@ -348,7 +348,7 @@ static bool is_our_vdso(const struct sym_user *u, const struct sym_mapping *m)
 	return u->vdso && (m->start > UINT32_MAX) == (u->vdso_base > UINT32_MAX);
 }
 
-/* ---- questions ---- */
+/* ---- questions */
 
 /* @out->module is what was mapped. */
 static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t offset,

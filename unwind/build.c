@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From .eh_frame or .debug_frame to a table: finds the FDEs, puts them in order, and runs one after another. */
+/* From .eh_frame or .debug_frame to a table: finds the FDEs, orders them, runs each. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum {
 	CIE_SLOTS = 64, /* most files have fewer than ten */
-	/* Gaps as short as this are padding between functions: nobody will ask about them. */
+	/* Gaps as short as this are padding between functions: no sample is in them. */
 	PADDING = 16,
 };
 
@@ -79,8 +79,8 @@ static int add_found(struct build *b, struct found found)
 }
 
 /*
- * A byte early, as the C library does it where it has an FDE for it: a handler returns to the first instruction, and
- * a return address is looked up by the byte before it.
+ * A byte early, as the C library does it where it has an FDE for it: a handler returns to the first
+ * instruction, and a return address is looked up by the byte before it.
  */
 static int find_trampolines(struct build *b)
 {

@@ -30,9 +30,9 @@ struct unwind_cache {
 	bool is_counted; /* bytes is the sum of all entries */
 };
 
-/* ---- the directory ---- */
+/* ---- the directory */
 
-/* Nobody else may have put anything into it. */
+/* No other user may have put anything into it. */
 static int check_dir(int fd)
 {
 	struct stat st;
@@ -122,7 +122,7 @@ void unwind_cache_close(struct unwind_cache *c)
 	free(c);
 }
 
-/* ---- making room ---- */
+/* ---- making room */
 
 struct entry {
 	char name[NAME_SIZE];
@@ -214,7 +214,7 @@ static int make_room(struct unwind_cache *c, uint64_t more)
 	return err;
 }
 
-/* ---- entries ---- */
+/* ---- entries */
 
 static void name_of(const struct unwind_key *key, char name[NAME_SIZE])
 {

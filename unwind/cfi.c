@@ -67,7 +67,7 @@ struct unwind_rule unwind_signal_rule(const struct machine *m)
 				     .arg = m->signal.link };
 }
 
-/* ---- registers ---- */
+/* ---- registers */
 
 static struct unwind_saved *saved_of(const struct run *r, struct unwind_state *s, uint64_t reg)
 {
@@ -170,7 +170,7 @@ static int register_insn(struct run *r, uint8_t op)
 	return 0;
 }
 
-/* ---- the CFA ---- */
+/* ---- the CFA */
 
 static int cfa_insn(struct run *r, uint8_t op)
 {
@@ -206,7 +206,7 @@ static int cfa_insn(struct run *r, uint8_t op)
 	return s->cfa_is == CFA_UNKNOWN ? -EBADMSG : 0;
 }
 
-/* ---- the rest ---- */
+/* ---- the rest */
 
 static int state_insn(struct run *r, uint8_t op)
 {

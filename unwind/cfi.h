@@ -3,8 +3,8 @@
  * Call frame instructions (DWARF 5, 6.4) of one FDE, run as far as rules need: where the CFA is,
  * the frame pointer and the return address. All other registers are passed over.
  */
-#ifndef SYMBOLIZE_UNWIND_CFI_H
-#define SYMBOLIZE_UNWIND_CFI_H
+#ifndef UNWIND_CFI_H
+#define UNWIND_CFI_H
 
 #include <rawprof/unwind.h>
 

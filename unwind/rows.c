@@ -59,7 +59,7 @@ void unwind_rows_free(struct unwind_rows *r)
 	*r = (struct unwind_rows){ 0 };
 }
 
-/* ---- pages and parts ---- */
+/* ---- pages and parts */
 
 static int push_row(struct unwind_rows *r, uint64_t addr, uint16_t rule)
 {
@@ -171,7 +171,7 @@ int unwind_rows_add_fde(struct unwind_rows *r, uint64_t addr)
 	return PUSH(r, fdes, nfdes, fde_capacity, from_start);
 }
 
-/* ---- the table ---- */
+/* ---- the table */
 
 int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_table **out)
 {

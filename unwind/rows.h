@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows on their way into a table: merged, counted by page, cut into parts. */
-#ifndef SYMBOLIZE_UNWIND_ROWS_H
-#define SYMBOLIZE_UNWIND_ROWS_H
+#ifndef UNWIND_ROWS_H
+#define UNWIND_ROWS_H
 
 #include <rawprof/unwind.h>
 

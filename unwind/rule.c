@@ -82,8 +82,9 @@ static bool set_ra(const struct machine *m, const struct unwind_state *s, uint32
 }
 
 /*
- * All three where the stack pointer leads: glibc's trampoline tells it so, in ucontext's layout. Those of kernels, in
- * the vdso, tell nothing that leads to it, or point to the handler's frame record.
+ * All three where the stack pointer leads: glibc's trampoline tells it so, in ucontext's layout.
+ * Those of kernels, in the vdso, tell nothing that leads to it, or point to the handler's frame
+ * record.
  */
 static bool set_signal(const struct machine *m, const struct unwind_value *cfa,
 		       const struct unwind_state *s, struct unwind_rule *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Signal trampolines by their code: what a handler returns to, and what makes the kernel go back to where it was
- * interrupted. musl and Go describe theirs nowhere, and arm64's vdso does not since Linux 5.9.
+ * Signal trampolines by their code: what a handler returns to, and what makes the kernel go back to
+ * where it was interrupted. musl and Go describe theirs nowhere, and arm64's vdso does not since
+ * Linux 5.9.
  */
 #include <string.h>
 

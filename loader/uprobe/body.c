@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* uprobe_body.c: where the instructions of a function lead. */
+/* Where the instructions of a function lead. */
 #include "base/grow.h"
 #include "loader/internal.h"
 #include "code.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* uprobe_code.h: between the files that choose places for probes. */
+/* Between the files that choose places for probes. */
 #ifndef LOADER_UPROBE_CODE_H
 #define LOADER_UPROBE_CODE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* grid.c: rows and columns of figures in memory, and their order. */
+/* Rows and columns of figures in memory, and their order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

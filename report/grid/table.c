@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * grid_table.c: a grid for a person: names to the left of their columns, figures to the right. What
+ * A grid for a person: names to the left of their columns, figures to the right. What
  * does not fit on a terminal is taken from the widest text.
  */
 #include <errno.h>

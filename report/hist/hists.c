@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hists.c: a set of histograms, one for each tuple of labels. */
+/* A set of histograms, one for each tuple of labels. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

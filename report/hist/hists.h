@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hists.h: how histograms lie in memory; for their writers. */
+/* How histograms lie in memory; for their writers. */
 #ifndef REPORT_HISTS_H
 #define REPORT_HISTS_H
 
@@ -11,7 +11,7 @@
 /*
  * count is the sum of the slots. least and greatest are of the values that were told one by one or
  * together with their sum; where they are in the outermost slots that hold something, they are the
- * true ones. Nothing told: least > greatest. What is in slot `open` may be beyond its end.
+ * true ones. Nothing given: least > greatest. What is in slot `open` may be beyond its end.
  */
 struct report_hist {
 	unsigned int bits, open;
@@ -41,7 +41,7 @@ static inline uint64_t hist_last(const struct report_hist *h, unsigned int slot)
 	return slot == h->open ? UINT64_MAX : report_hist_last(slot, h->bits);
 }
 
-/* Whether a sum was told; without one a mean would be a lie. */
+/* Whether a sum was given; without one there is no mean. */
 static inline bool hist_has_sum(const struct report_hist *h)
 {
 	return h->sum || h->slots[0] == h->count;
