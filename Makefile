@@ -107,7 +107,7 @@ $(SAN_CLI): $(patsubst $(BUILD)/%,$(BUILD)/san/%,$(filter-out %/main.o,$(CLI_OBJ
 # `make static` is to stay below 2 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
-  FAST := bench/% unwind/% $(addprefix symbolize/,functions guide kallsyms prune radix spans strings symtab% user)
+  FAST := bench/% base/% unwind/% $(addprefix symbolize/,functions guide kallsyms prune radix spans strings symtab% user)
   COLD := -Os
   LEAN := -fno-asynchronous-unwind-tables
 endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The clocks of the machine, and how far they are apart. */
 #include <stdint.h>
 #include <time.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Small files, read in one go: those of procfs and sysfs change between two reads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -48,12 +48,6 @@ static const char *unfit(const struct report_format *format, enum record_output 
 	}
 }
 
-bool output_merges_by_name(const struct report_format *format)
-{
-	return format->write == report_write_table || format->write == report_write_folded ||
-	       format->write == report_write_svg || format->write == report_write_html;
-}
-
 int output_open(struct output *out, const struct options *opt, enum record_output kind)
 {
 	const char *why = opt->record.samples ? NULL : unfit(opt->format, kind);
@@ -142,8 +136,7 @@ int output_tell(const struct output *out, const struct options *opt, const char 
 		return 0;
 	if (out->path && !opt->record.samples)
 		fprintf(stderr, "wrote %s (%s)\n", out->path, opt->format->name);
-	if (!opt->record.samples &&
-	    (opt->format->write == report_write_table || opt->format->write == report_write_json))
+	if (!opt->record.samples && opt->format->has_ledger)
 		return 0;
 	if (note)
 		fprintf(stderr, "%s\n", note);

@@ -25,9 +25,6 @@ struct output {
  */
 int output_open(struct output *out, const struct options *opt, enum record_output kind);
 
-/* Frames of the same name are one in this format, which has no place for lines but the name. */
-bool output_merges_by_name(const struct report_format *format);
-
 /* Throws away what the file held before. 0 or a negative errno after a message. */
 int output_empty(struct output *out);
 /* The same before the first of a series, and nothing before the others. */

@@ -7,21 +7,24 @@
 
 #include <rawprof/unwind.h>
 
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/machine.h"
 #include "recording.h"
 
 /*
- * Addresses that have been named: open addressing, at most half full. owner is 0 for the kernel. A
- * process may map one file after another at the same address, so what was mapped belongs to the
- * key. A slot is empty while its address is
- * 0. The frames of one are names.ids.id[first] and the count - 1 behind it.
+ * An address that has been named. owner is 0 for the kernel. A process may map one file after
+ * another at the same address, so what was mapped belongs to the key, as do all members up to
+ * `what`. Its frames are names.ids.id[first] and the count - 1 behind it; count is 0 until it has
+ * been named.
  */
-struct slot {
+struct named {
 	uint64_t addr;
 	uint64_t owner;
 	uint64_t mapping;
+	uint64_t what; /* enum names_first */
 	uint32_t first;
-	uint16_t count;
-	uint16_t what; /* enum names_first */
+	uint32_t count;
 };
 
 /*
@@ -33,8 +36,7 @@ struct slot {
 struct names {
 	struct recording *rec;
 	struct report *report;
-	struct slot *slots;
-	size_t nslots, used;
+	struct hash_map named; /* of struct named */
 	struct name_ids ids;
 };
 
@@ -45,33 +47,6 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return h ^ h >> 32;
 }
 
-static struct slot *find(struct slot *slots, size_t nslots, const struct slot *wanted)
-{
-	size_t i = mix(wanted->addr ^ wanted->mapping, wanted->owner) & (nslots - 1);
-
-	while (slots[i].addr &&
-	       (slots[i].addr != wanted->addr || slots[i].owner != wanted->owner ||
-		slots[i].mapping != wanted->mapping || slots[i].what != wanted->what))
-		i = (i + 1) & (nslots - 1);
-	return &slots[i];
-}
-
-static int grow(struct names *names)
-{
-	size_t nslots = names->nslots ? names->nslots * 2 : 1024;
-	struct slot *slots = calloc(nslots, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < names->nslots; i++)
-		if (names->slots[i].addr)
-			*find(slots, nslots, &names->slots[i]) = names->slots[i];
-	free(names->slots);
-	names->slots = slots;
-	names->nslots = nslots;
-	return 0;
-}
-
 int record_names_open(struct names **out, struct recording *rec, struct report *report)
 {
 	struct names *names = calloc(1, sizeof(*names));
@@ -79,6 +54,7 @@ int record_names_open(struct names **out, struct recording *rec, struct report *
 	if (!names)
 		return -ENOMEM;
 	names->rec = rec;
+	names->named = HASH_MAP(struct named, what);
 	names->report = report;
 	*out = names;
 	return 0;
@@ -87,7 +63,7 @@ int record_names_open(struct names **out, struct recording *rec, struct report *
 void record_names_close(struct names *names)
 {
 	if (names) {
-		free(names->slots);
+		rp_hash_free(&names->named);
 		free(names->ids.id);
 	}
 	free(names);
@@ -143,14 +119,6 @@ static size_t add_source(const struct recording *rec, const struct sym_frame *f,
 	return n ? n - 1 : 0;
 }
 
-#if defined(__aarch64__)
-static const uint8_t syscall_insn[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
-#elif defined(__riscv)
-static const uint8_t syscall_insn[] = { 0x73, 0x00, 0x00, 0x00 }; /* ecall */
-#else
-static const uint8_t syscall_insn[] = { 0x0f, 0x05 }; /* syscall */
-#endif
-
 /* How the kernel is entered by system calls; a new thread begins as if it came back from one. */
 static bool is_syscall_entry(const char *name)
 {
@@ -183,15 +151,27 @@ enum names_first record_names_entered(struct recording *rec, const uint64_t *ker
  */
 static bool is_after_syscall(const struct recording *rec, const struct sym_frame *f)
 {
-	uint8_t code[sizeof(syscall_insn)];
+	const struct machine_bytes *call = &rp_machine_host()->syscall;
+	uint8_t code[sizeof(call->bytes)];
 
-	return sym_user_code_before(rec->user, f, code, sizeof(code)) ||
-	       !memcmp(code, syscall_insn, sizeof(code));
+	return sym_user_code_before(rec->user, f, code, call->size) ||
+	       !memcmp(code, call->bytes, call->size);
+}
+
+/* What was mapped at one address, or, if it is not just where the CPU was, before it. */
+static struct sym_mapped find_mapped(const struct recording *rec, const struct name_owner *owner,
+				     uint64_t addr, enum names_first what)
+{
+	struct sym_mapped at = { 0 };
+
+	if (owner)
+		sym_user_find(rec->user, owner->pid, owner->time, addr - (what != NAMES_AT), &at);
+	return at;
 }
 
 /* Finds the name of one address; returns whether it was taken for a return address. */
 static bool look_up(struct recording *rec, const struct name_owner *owner, uint64_t addr,
-		    enum names_first what, struct sym_frame *f)
+		    enum names_first what, const struct sym_mapped *at, struct sym_frame *f)
 {
 	bool is_return = what == NAMES_RETURN;
 
@@ -199,21 +179,24 @@ static bool look_up(struct recording *rec, const struct name_owner *owner, uint6
 		sym_kernel_lookup(rec->kernel, addr, is_return, f);
 		return is_return;
 	}
-	sym_user_lookup(rec->user, owner->pid, owner->time, addr, is_return, f);
-	if (what == NAMES_SYSCALL && is_after_syscall(rec, f)) {
+	if (what == NAMES_SYSCALL) {
+		sym_user_lookup(rec->user, owner->pid, owner->time, addr, false, f);
+		if (!is_after_syscall(rec, f))
+			return false;
 		is_return = true;
-		sym_user_lookup(rec->user, owner->pid, owner->time, addr, is_return, f);
 	}
+	sym_user_name(rec->user, owner->pid, owner->time, addr, is_return, at, f);
 	return is_return;
 }
 
 /* Writes the frames of one address, the address itself last; returns how many. */
 static size_t name_address(struct recording *rec, const struct name_owner *owner, uint64_t addr,
-			   enum names_first what, struct report_frame out[SYM_INLINE_MAX + 1])
+			   enum names_first what, const struct sym_mapped *at,
+			   struct report_frame out[SYM_INLINE_MAX + 1])
 {
 	struct report_frame whole;
 	struct sym_frame f;
-	bool is_return = look_up(rec, owner, addr, what, &f);
+	bool is_return = look_up(rec, owner, addr, what, at, &f);
 	size_t n = 0;
 
 	whole = (struct report_frame){
@@ -251,17 +234,7 @@ static uint64_t owner_number(const struct name_owner *owner)
 
 static int add_id(struct name_ids *ids, uint32_t id)
 {
-	if (ids->n == ids->capacity) {
-		size_t capacity = ids->capacity ? ids->capacity * 2 : 128;
-		uint32_t *grown = realloc(ids->id, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		ids->id = grown;
-		ids->capacity = capacity;
-	}
-	ids->id[ids->n++] = id;
-	return 0;
+	return RP_PUSH(ids->id, ids->n, ids->capacity, id);
 }
 
 /* Interns a frame under the name "function file.c:12". */
@@ -299,31 +272,23 @@ static int add_frames(struct names *names, const struct report_frame *frames, si
 	return err;
 }
 
-/* Fills in the frames of *wanted. */
-static int intern_address(struct names *names, const struct name_owner *owner, struct slot *wanted)
+/* The frames of an address, of which *key has the key; NULL: err. */
+static const struct named *intern_address(struct names *names, const struct name_owner *owner,
+					  const struct sym_mapped *at, const struct named *key,
+					  int *err)
 {
 	struct report_frame frames[SYM_INLINE_MAX + 1];
-	struct slot *slot;
-	int err = 0;
+	struct named *named = rp_hash_add(&names->named, key);
 
-	if (names->used * 2 >= names->nslots)
-		err = grow(names);
-	if (err)
-		return err;
-	slot = find(names->slots, names->nslots, wanted);
-	if (slot->addr) {
-		*wanted = *slot;
-		return 0;
+	*err = named ? 0 : -ENOMEM;
+	if (named && !named->count) {
+		size_t n = name_address(names->rec, owner, key->addr, key->what, at, frames);
+
+		named->first = (uint32_t)names->ids.n;
+		*err = add_frames(names, frames, n);
+		named->count = *err ? 0 : (uint32_t)n;
 	}
-	wanted->first = (uint32_t)names->ids.n;
-	wanted->count =
-		(uint16_t)name_address(names->rec, owner, wanted->addr, wanted->what, frames);
-	err = add_frames(names, frames, wanted->count);
-	if (!err && wanted->addr) { /* address 0, of a broken stack, is not worth remembering */
-		*slot = *wanted;
-		names->used++;
-	}
-	return err;
+	return *err ? NULL : named;
 }
 
 /* What address number i of a stack is, whose mark it loses. */
@@ -338,22 +303,23 @@ static enum names_first what_is(const struct name_owner *owner, uint64_t *addr, 
 int record_names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
 			size_t n, enum names_first first, struct name_ids *out)
 {
-	struct slot wanted = { .owner = owner_number(owner) };
+	struct named key = { .owner = owner_number(owner) };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++) {
-		size_t from = 0;
+		const struct named *named;
+		struct sym_mapped at;
+		uint32_t from = 0;
 
-		wanted.addr = addrs[i];
-		wanted.what = what_is(owner, &wanted.addr, i, first);
-		if (owner)
-			wanted.mapping = sym_user_mapping(names->rec->user, owner->pid, owner->time,
-							  wanted.addr - (wanted.what != NAMES_AT));
-		err = intern_address(names, owner, &wanted);
-		if (out->n >= INLINED_ROOM)
-			from = wanted.count - 1u;
-		for (; !err && from < wanted.count; from++)
-			err = add_id(out, names->ids.id[wanted.first + from]);
+		key.addr = addrs[i];
+		key.what = what_is(owner, &key.addr, i, first);
+		at = find_mapped(names->rec, owner, key.addr, key.what);
+		key.mapping = at.number;
+		named = intern_address(names, owner, &at, &key, &err);
+		if (!err && out->n >= INLINED_ROOM)
+			from = named->count - 1;
+		for (; !err && from < named->count; from++)
+			err = add_id(out, names->ids.id[named->first + from]);
 	}
 	return err;
 }
@@ -364,17 +330,11 @@ int record_names_stack(struct recording *rec, const struct name_owner *owner, co
 	for (size_t i = 0; i < n; i++) {
 		uint64_t addr = addrs[i];
 		enum names_first what = what_is(owner, &addr, i, first);
+		struct sym_mapped at = find_mapped(rec, owner, addr, what);
 
-		if (out->capacity - out->n < SYM_INLINE_MAX + 1) {
-			size_t capacity = out->capacity * 2 + 2 * (SYM_INLINE_MAX + 1);
-			struct report_frame *grown = realloc(out->frame, capacity * sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			out->frame = grown;
-			out->capacity = capacity;
-		}
-		out->n += name_address(rec, owner, addr, what, out->frame + out->n);
+		if (RP_GROW_TO(out->frame, out->n + SYM_INLINE_MAX + 1, out->capacity))
+			return -ENOMEM;
+		out->n += name_address(rec, owner, addr, what, &at, out->frame + out->n);
 	}
 	return 0;
 }

@@ -127,19 +127,16 @@ static int hold_fresh(struct recording *rec)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < rec->fresh.nslots; i++) {
-		uint32_t pid = (uint32_t)rec->fresh.slots[i];
+	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->fresh); i++) {
+		uint32_t pid = (uint32_t)rp_id_set_at(&rec->fresh, i);
 
-		if (!pid)
-			continue;
 		err = read_process(rec, pid);
 		if (rec->tables)
 			record_tables_publish(rec->tables, pid);
 		if (!err && sym_user_keep(rec->user, pid) == -ENOMEM)
 			err = -ENOMEM;
 	}
-	if (rec->fresh.used)
-		rp_id_set_free(&rec->fresh);
+	rp_id_set_free(&rec->fresh);
 	if (rec->tables)
 		record_tables_refresh(rec->tables);
 	return err;

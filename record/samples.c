@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "recording.h"
 
 int record_samples_keep(struct recording *rec, const struct stack_record *record)
@@ -11,16 +12,8 @@ int record_samples_keep(struct recording *rec, const struct stack_record *record
 	struct record_queue *q = &rec->queue;
 	size_t bytes = sizeof(*record) + record->user_bytes + record->kernel_bytes;
 
-	if (q->n == q->capacity) {
-		size_t capacity = q->capacity ? q->capacity * 2 : 256;
-		struct stack_record **grown =
-			realloc(q->records, capacity * sizeof(struct stack_record *));
-
-		if (!grown)
-			return -ENOMEM;
-		q->records = grown;
-		q->capacity = capacity;
-	}
+	if (RP_GROW(q->records, q->n, q->capacity))
+		return -ENOMEM;
 	q->records[q->n] = malloc(bytes);
 	if (!q->records[q->n])
 		return -ENOMEM;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include <rawprof/loader.h>
+#include "base/hash.h"
 #include "stacks.h"
 
 /* A stack waits in blocks of this size, copied once and never moved, so that pointers to it stay
@@ -21,9 +22,12 @@ struct block {
 	unsigned char bytes[];
 };
 
-/*
- * Stacks by hash: open addressing, at most half full. A slot is empty while its record is NULL.
- */
+/* Stacks are found by the hash of their record. */
+struct stack_slot {
+	uint64_t hash;
+	struct stack stack;
+};
+
 struct stacks {
 	struct asm_map *maps;
 	int *fds;
@@ -32,9 +36,8 @@ struct stacks {
 	uint32_t ring_mark;
 	struct rp_ring *ring;
 	bool each;
-	bool table; /* the map counts is one of struct stack_count */
-	struct stack *slots;
-	size_t nslots, used;
+	bool table;	       /* the map counts is one of struct stack_count */
+	struct hash_map slots; /* of struct stack_slot */
 	struct block *blocks;
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
@@ -65,50 +68,28 @@ static const struct stack_record *keep_record(struct stacks *s, const struct sta
 	return copy;
 }
 
-static struct stack *find_slot(struct stack *slots, size_t nslots, uint64_t hash)
+static struct stack *find(const struct stacks *s, uint64_t hash)
 {
-	size_t i = hash & (nslots - 1);
+	struct stack_slot *slot = rp_hash_find(&s->slots, &hash);
 
-	while (slots[i].record && slots[i].record->hash != hash)
-		i = (i + 1) & (nslots - 1);
-	return &slots[i];
-}
-
-static int grow(struct stacks *s)
-{
-	size_t nslots = s->nslots ? s->nslots * 2 : 1024;
-	struct stack *slots = calloc(nslots, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->nslots; i++)
-		if (s->slots[i].record)
-			*find_slot(slots, nslots, s->slots[i].record->hash) = s->slots[i];
-	free(s->slots);
-	s->slots = slots;
-	s->nslots = nslots;
-	return 0;
+	return slot ? &slot->stack : NULL;
 }
 
 static int add_record(struct stacks *s, const struct stack_record *record)
 {
-	struct stack *slot;
+	struct stack *stack = find(s, record->hash);
 
-	if (s->used * 2 >= s->nslots) {
-		int err = grow(s);
+	if (!stack) {
+		const struct stack_record *kept = keep_record(s, record);
+		struct stack_slot *slot = kept ? rp_hash_add(&s->slots, &kept->hash) : NULL;
 
-		if (err)
-			return err;
-	}
-	slot = find_slot(s->slots, s->nslots, record->hash);
-	if (!slot->record) {
-		slot->record = keep_record(s, record);
-		if (!slot->record)
+		if (!slot)
 			return -ENOMEM;
-		s->used++;
+		stack = &slot->stack;
+		stack->record = kept;
 	}
 	for (uint32_t i = 0; i < s->nvalues; i++)
-		slot->value[i] += record->value[i];
+		stack->value[i] += record->value[i];
 	return 0;
 }
 
@@ -137,12 +118,12 @@ static int take_count(void *ctx, const void *key, const void *value)
 {
 	const uint64_t *hash = key, *values = value;
 	struct stacks *s = ctx;
-	struct stack *slot = find_slot(s->slots, s->nslots, *hash);
+	struct stack *stack = find(s, *hash);
 
-	if (!slot->record)
+	if (!stack)
 		return -EBADMSG; /* the program writes the record before the count */
 	for (uint32_t i = 0; i < s->nvalues; i++)
-		slot->value[i] += values[i];
+		stack->value[i] += values[i];
 	return 0;
 }
 
@@ -167,7 +148,7 @@ int record_stacks_finish(struct stacks *s)
 {
 	int n = record_stacks_drain(s);
 
-	if (n < 0 || !s->used)
+	if (n < 0 || !s->slots.count)
 		return n < 0 ? n : 0;
 	if (s->table)
 		return take_table(s);
@@ -177,35 +158,34 @@ int record_stacks_finish(struct stacks *s)
 
 const struct stack *record_stacks_next(const struct stacks *s, const struct stack *after)
 {
-	size_t i = after ? (size_t)(after - s->slots) + 1 : 0;
+	const struct stack_slot *slot = s->slots.items;
 
-	for (; i < s->nslots; i++)
-		if (s->slots[i].record)
-			return &s->slots[i];
-	return NULL;
+	if (after)
+		slot = (const void *)((const char *)after - offsetof(struct stack_slot, stack));
+	slot += after != NULL;
+	return slot < (const struct stack_slot *)s->slots.items + s->slots.count ? &slot->stack
+										 : NULL;
 }
 
 const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash)
 {
-	const struct stack *slot = find_slot(s->slots, s->nslots, hash);
-
-	return slot->record ? slot : NULL;
+	return find(s, hash);
 }
 
 int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES])
 {
-	struct stack *slot = find_slot(s->slots, s->nslots, hash);
+	struct stack *stack = find(s, hash);
 
-	if (!slot->record)
+	if (!stack)
 		return -ENOENT;
 	for (int i = 0; i < STACK_VALUES; i++)
-		slot->value[i] += value[i];
+		stack->value[i] += value[i];
 	return 0;
 }
 
 size_t record_stacks_count(const struct stacks *s)
 {
-	return s->used;
+	return s->slots.count;
 }
 
 int record_stacks_stats(const struct stacks *s, void *out)
@@ -275,6 +255,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 
 	if (!s)
 		return -ENOMEM;
+	s->slots = HASH_MAP(struct stack_slot, hash);
 	s->each = opt->config->each;
 	s->table = opt->maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY;
 	s->nvalues = s->table ? STACK_TABLE_VALUES : opt->maps[STACK_MAP_COUNTS].value_size / 8;
@@ -292,8 +273,6 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 		s->nmaps = opt->nmaps;
 		err = rp_ring_open(s->fds[STACK_MAP_EVENTS], opt->ring_bytes, &s->ring);
 	}
-	if (!err)
-		err = grow(s);
 	if (err < 0) {
 		record_stacks_close(s);
 		return err;
@@ -316,6 +295,6 @@ void record_stacks_close(struct stacks *s)
 		free(s->blocks);
 		s->blocks = older;
 	}
-	free(s->slots);
+	rp_hash_free(&s->slots);
 	free(s);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
+#include "base/grow.h"
 #include "symbolize/proc.h"
 
 #include "table_store.h"
@@ -297,15 +298,8 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 	file = find_file(s, &st);
 	if (file)
 		return file->nloads ? file : NULL;
-	if (s->nfiles == s->capacity) {
-		size_t capacity = s->capacity ? 2 * s->capacity : 64;
-		struct stored_file *grown = realloc(s->files, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		s->files = grown;
-		s->capacity = capacity;
-	}
+	if (RP_GROW(s->files, s->nfiles, s->capacity))
+		return NULL;
 	file = &s->files[s->nfiles++];
 	*file = (struct stored_file){
 		.dev = st.st_dev, .inode = st.st_ino, .size = st.st_size, .changed = st.st_mtim

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
+#include "base/grow.h"
 #include "symbolize/proc.h"
 
 #include "base/clock.h"
@@ -287,15 +288,8 @@ static struct slice *new_slice(struct record_tables *f, uint32_t capacity)
 {
 	if (capacity > UNWIND_MAPPINGS - f->used)
 		return NULL;
-	if (f->nslices == f->capacity) {
-		size_t more = f->capacity ? 2 * f->capacity : 64;
-		struct slice *grown = realloc(f->slices, more * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		f->slices = grown;
-		f->capacity = more;
-	}
+	if (RP_GROW(f->slices, f->nslices, f->capacity))
+		return NULL;
 	f->slices[f->nslices] = (struct slice){ .first = f->used, .capacity = capacity };
 	f->used += capacity;
 	return &f->slices[f->nslices++];
@@ -391,9 +385,9 @@ void record_tables_executed(struct record_tables *f, uint32_t pid)
 
 uint64_t record_tables_urgent(struct record_tables *f)
 {
-	if (f->executed.used && rp_monotonic_ns() >= f->fresh_until)
+	if (rp_id_set_count(&f->executed) && rp_monotonic_ns() >= f->fresh_until)
 		rp_id_set_free(&f->executed);
-	return f->executed.used ? EXEC_LOOK_NS : UINT64_MAX;
+	return rp_id_set_count(&f->executed) ? EXEC_LOOK_NS : UINT64_MAX;
 }
 
 void record_tables_lost(struct record_tables *f, uint32_t pid)
@@ -414,10 +408,7 @@ void record_tables_ended(struct record_tables *f, uint32_t pid)
 
 void record_tables_refresh(struct record_tables *f)
 {
-	if (!f->changed.used)
-		return;
-	for (size_t i = 0; i < f->changed.nslots; i++)
-		if (f->changed.slots[i])
-			record_tables_publish(f, (uint32_t)f->changed.slots[i]);
+	for (uint32_t i = 0; i < rp_id_set_count(&f->changed); i++)
+		record_tables_publish(f, (uint32_t)rp_id_set_at(&f->changed, i));
 	rp_id_set_free(&f->changed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* buf.c: bytes that grow, and a stream that remembers its first error. */
+/* Bytes that grow, and a stream that remembers its first error. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -160,26 +160,4 @@ int report_out_end(struct out *o)
 	if (!o->err && fflush(o->file))
 		out_fail(o);
 	return o->err;
-}
-
-int report_array_grow(void *array_pointer, uint32_t *cap, uint64_t n, size_t size)
-{
-	uint64_t want = *cap ? *cap : 16;
-	void *old, *array;
-
-	if (n <= *cap)
-		return 0;
-	if (n > UINT32_MAX - 1)
-		return -EOVERFLOW;
-	while (want < n)
-		want *= 2;
-	if (want > UINT32_MAX)
-		want = UINT32_MAX;
-	memcpy(&old, array_pointer, sizeof(old));
-	array = reallocarray(old, want, size);
-	if (!array)
-		return -ENOMEM;
-	memcpy(array_pointer, &array, sizeof(array));
-	*cap = (uint32_t)want;
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* buf.h: bytes that grow, and a stream that remembers its first error. */
+/* Bytes that grow, and a stream that remembers its first error. */
 #ifndef REPORT_BUF_H
 #define REPORT_BUF_H
 
@@ -20,8 +20,8 @@ void report_buf_add(struct buf *b, const void *bytes, size_t n);
 void report_buf_puts(struct buf *b, const char *s);
 void report_buf_printf(struct buf *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void report_buf_reset(
-	struct buf *b); /* empty, memory and error kept; s is a string afterwards if !err */
+/* Empties it; memory and error are kept; s is a string afterwards if !err. */
+void report_buf_reset(struct buf *b);
 void report_buf_free(struct buf *b);
 
 /* err is the negative errno of the first write that failed; nothing is written after it. */
@@ -34,18 +34,14 @@ void report_out_write(struct out *o, const void *bytes, size_t n);
 void report_out_puts(struct out *o, const char *s);
 void report_out_putc(struct out *o, char c);
 void report_out_u64(struct out *o, uint64_t v);
-void report_out_hex(struct out *o, uint64_t v, unsigned int digits,
-		    char pad);			     /* at least so many, padded */
+/* At least so many digits, padded. */
+void report_out_hex(struct out *o, uint64_t v, unsigned int digits, char pad);
 void report_out_hundredths(struct out *o, double v); /* v >= 0, with two decimals */
 void report_out_fill(struct out *o, char c, size_t n);
 void report_out_printf(struct out *o, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void report_out_buf(struct out *o,
-		    const struct buf *b); /* an error of the buffer becomes the stream's */
-int report_out_end(struct out *o);	  /* flushes; 0 or the first error */
-
-/* Makes room for n elements of the given size in an array that has room for *cap; doubles. 0,
- * -ENOMEM or, where n is beyond 32 bits, -EOVERFLOW. */
-int report_array_grow(void *array_pointer, uint32_t *cap, uint64_t n, size_t size);
+/* An error of the buffer becomes the stream's. */
+void report_out_buf(struct out *o, const struct buf *b);
+int report_out_end(struct out *o); /* flushes; 0 or the first error */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clock.c: moments as clocks on walls show them. */
+/* Moments as clocks on walls show them. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

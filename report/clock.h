@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clock.h: moments as clocks on walls show them. */
+/* Moments as clocks on walls show them. */
 #ifndef REPORT_CLOCK_H
 #define REPORT_CLOCK_H
 
@@ -15,8 +15,9 @@ struct wall_clock {
 struct wall_clock report_clock_utc(uint64_t ns);
 
 /*
- * The same in local time; in UTC, and offset says so, where the C library knows of no time zones: `make static`
- * leaves them out, which are a tenth of the file and seldom there on the machines that it is for.
+ * @ns in local time; in UTC, and offset says so, where the C library knows of no time zones:
+ * `make static` leaves them out, which are a tenth of the file and seldom there on the machines
+ * that it is for.
  */
 struct wall_clock report_clock_local(uint64_t ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* event.c: samples as they come, in lines for a person or one folded line each. */
+/* Samples as they come, in lines for a person or one folded line each. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

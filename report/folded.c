@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * folded.c: one line a stack, "comm;frame;frame count", root first: what flamegraph.pl, inferno,
+ * One line a stack, "comm;frame;frame count", root first: what flamegraph.pl, inferno,
  * speedscope and Pyroscope read. Stacks of one text are one line; lines are sorted frame by frame.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "tree.h"
 #include "write.h"
 
-static void write_line(struct out *o, const struct names *names, const struct tree *t,
+static void write_line(struct out *o, const struct frame_names *names, const struct tree *t,
 		       uint32_t leaf, uint64_t divisor)
 {
 	uint32_t path[2 * REPORT_MAX_STACK + 2], depth = 0;
@@ -29,7 +29,7 @@ int report_write_folded(const struct report *r, FILE *file, const struct report_
 {
 	struct report_options options;
 	struct out o = { .file = file };
-	struct names names = { 0 };
+	struct frame_names names = { 0 };
 	struct tree tree = { 0 };
 	unsigned int depth = 0;
 	int err = report_options_resolve(r, given, &options);

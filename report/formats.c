@@ -1,47 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* formats.c: the shapes that a profile can leave in, by name and by the ending of a file's name. */
+/* The shapes that a profile can leave in, by name and by the ending of a file's name. */
 #include <string.h>
 
 #include <rawprof/grid.h>
 #include <rawprof/hist.h>
 
 const struct report_format report_formats[] = {
-	{ "table",
-	  "for a person",
-	  { ".txt" },
-	  false,
-	  report_write_table,
-	  report_hists_write_table,
-	  report_grid_write_table },
-	{ "folded",
-	  "one line a stack, for flamegraph.pl",
-	  { ".folded" },
-	  false,
-	  report_write_folded },
-	{ "svg", "an interactive flame graph", { ".svg" }, false, report_write_svg },
-	{ "html", "the same in a page", { ".html", ".htm" }, false, report_write_html },
-	{ "pprof",
-	  "for go tool pprof, Pyroscope, Parca",
-	  { ".pb.gz", ".pprof" },
-	  true,
-	  report_write_pprof },
-	{ "perf", "text as perf script prints it", { ".perf" }, false, report_write_perf },
-	{ "speedscope", "for speedscope", { ".speedscope.json" }, false, report_write_speedscope },
-	{ "json",
-	  "everything, as one JSON document",
-	  { ".json" },
-	  false,
-	  report_write_json,
-	  report_hists_write_json,
-	  report_grid_write_json },
-	{ "prometheus",
-	  "text for Prometheus: figures, no stacks",
-	  { ".prom" },
-	  false,
-	  NULL,
-	  report_hists_write_prometheus,
-	  report_grid_write_prometheus },
-	{ NULL },
+	{ .name = "table", /* for a person */
+	  .endings = { ".txt" },
+	  .write = report_write_table,
+	  .write_hists = report_hists_write_table,
+	  .write_grid = report_grid_write_table,
+	  .for_people = true,
+	  .by_name = true,
+	  .has_ledger = true },
+	{ .name = "folded", /* one line a stack, for flamegraph.pl */
+	  .endings = { ".folded" },
+	  .write = report_write_folded,
+	  .by_name = true },
+	{ .name = "svg", /* an interactive flame graph */
+	  .endings = { ".svg" },
+	  .write = report_write_svg,
+	  .by_name = true },
+	{ .name = "html", /* the flame graph in a page */
+	  .endings = { ".html", ".htm" },
+	  .write = report_write_html,
+	  .by_name = true },
+	{ .name = "pprof", /* for go tool pprof, Pyroscope, Parca */
+	  .endings = { ".pb.gz", ".pprof" },
+	  .write = report_write_pprof,
+	  .binary = true },
+	{ .name = "perf", /* text as perf script prints it */
+	  .endings = { ".perf" },
+	  .write = report_write_perf },
+	{ .name = "speedscope", /* for speedscope.app */
+	  .endings = { ".speedscope.json" },
+	  .write = report_write_speedscope },
+	{ .name = "json", /* everything, as one JSON document */
+	  .endings = { ".json" },
+	  .write = report_write_json,
+	  .write_hists = report_hists_write_json,
+	  .write_grid = report_grid_write_json,
+	  .json = true,
+	  .has_ledger = true },
+	{ .name = "prometheus", /* text for Prometheus: figures, no stacks */
+	  .endings = { ".prom" },
+	  .write_hists = report_hists_write_prometheus,
+	  .write_grid = report_grid_write_prometheus },
+	{ .name = NULL },
 };
 
 const struct report_format *report_format_by_name(const char *name)

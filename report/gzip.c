@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gzip.c: a stream that is compressed on its way out. */
+/* A stream that is compressed on its way out. */
 #include <errno.h>
 #include <limits.h>
 

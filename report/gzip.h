@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gzip.h: a stream that is compressed on its way out (RFC 1952), with no time stamp or name in it.
+/* A stream that is compressed on its way out (RFC 1952), with no time stamp or name in it.
  */
 #ifndef REPORT_GZIP_H
 #define REPORT_GZIP_H

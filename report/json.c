@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * json.c: the whole profile as one JSON document (RFC 8259). Counts are numbers; addresses, which may
+ * The whole profile as one JSON document (RFC 8259). Counts are numbers; addresses, which may
  * not fit into a double, are strings "0x...". Members that are not known are left out. Version 1:
  *
  *   schema: "rawprof-profile", version: 1
- *   info: command, target, event, host, kernel, main_module, kernel_build_id, note, start_ns, duration_ns,
- *         rate_asked, rate_achieved, cpus, period: { type, unit, value }
+ *   info: command, target, event, host, kernel, main_module, kernel_build_id, note, start_ns,
+ *         duration_ns, rate_asked, rate_achieved, cpus, period: { type, unit, value }
  *   value_types: [{ type, unit }], totals: [a number for each value type]
  *   frames: [{ name, module, build_id, kind, address, symbol_offset, module_address,
  *              map: { start, end, offset }, file, line, return }]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_out.c: the parts that every JSON document has. */
+/* The parts that every JSON document has. */
 #include <inttypes.h>
 #include <math.h>
 

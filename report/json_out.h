@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * json_out.h: members of JSON objects (RFC 8259) with their commas, and the members that every
+ * Members of JSON objects (RFC 8259) with their commas, and the members that every
  * document has: info, ledger, cost; their shapes are in json.c.
  */
 #ifndef REPORT_JSON_OUT_H

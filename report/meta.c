@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* meta.c: what was profiled, whether every event is accounted for, and what the recording cost. */
+/* What was profiled, whether every event is accounted for, and what the recording cost. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile.h"
+#include "report.h"
 #include "text.h"
 
 /* The texts of report_info, for copying and freeing them alike. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * meta.h: what every result has beside its figures, be it a profile, histograms or a grid: what was
+ * What every result has beside its figures, be it a profile, histograms or a grid: what was
  * recorded, whether every event is accounted for, and what the recording cost.
  */
 #ifndef REPORT_META_H

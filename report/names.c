@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: what frames and processes are called in the formats that merge them by name. */
+/* What frames and processes are called in the formats that merge them by name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -93,17 +93,17 @@ struct report_frame report_frame_public(const struct report *r, uint32_t frame)
 	};
 }
 
-static int add_name(struct names *n, const struct buf *b, uint32_t kind, uint32_t *id)
+static int add_name(struct frame_names *n, const struct buf *b, uint32_t kind, uint32_t *id)
 {
 	struct name name = { .kind = kind };
 	int err = b->err;
 
 	if (!err)
 		err = report_strings_add(&n->strings, b->s, &name.text);
-	return err ? err : report_pool_add(&n->pool, &name, sizeof(name), id);
+	return err ? err : rp_hash_number(&n->pool, &name, id);
 }
 
-static int add_fixed(struct names *n, struct buf *b, const char *s, uint32_t *id)
+static int add_fixed(struct frame_names *n, struct buf *b, const char *s, uint32_t *id)
 {
 	report_buf_reset(b);
 	report_buf_puts(b, s);
@@ -111,7 +111,7 @@ static int add_fixed(struct names *n, struct buf *b, const char *s, uint32_t *id
 }
 
 struct ranking {
-	const struct names *names;
+	const struct frame_names *names;
 	const uint32_t *text_rank;
 };
 
@@ -126,7 +126,7 @@ static int by_text_and_kind(const void *a, const void *b, void *arg)
 	return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-static int rank_names(struct names *n)
+static int rank_names(struct frame_names *n)
 {
 	struct ranking by = { .names = n, .text_rank = report_strings_rank(&n->strings) };
 	uint32_t *sorted = malloc((n->pool.count + 1) * sizeof(*sorted));
@@ -147,7 +147,7 @@ static int rank_names(struct names *n)
 }
 
 static int name_frames(const struct report *r, const struct report_options *options, bool folded,
-		       struct names *n, struct buf *b)
+		       struct frame_names *n, struct buf *b)
 {
 	int err = 0;
 
@@ -161,7 +161,7 @@ static int name_frames(const struct report *r, const struct report_options *opti
 	return err;
 }
 
-static int name_comms(const struct report *r, bool folded, struct names *n, struct buf *b)
+static int name_comms(const struct report *r, bool folded, struct frame_names *n, struct buf *b)
 {
 	int err = 0;
 
@@ -179,7 +179,7 @@ static int name_comms(const struct report *r, bool folded, struct names *n, stru
 }
 
 /* "[blocked]", "[4]" */
-static int name_labels(const struct report *r, const char *key, bool folded, struct names *n,
+static int name_labels(const struct report *r, const char *key, bool folded, struct frame_names *n,
 		       struct buf *b)
 {
 	int err = 0;
@@ -203,9 +203,9 @@ static int name_labels(const struct report *r, const char *key, bool folded, str
 }
 
 int report_names_make(const struct report *r, const struct report_options *options, bool folded,
-		      struct names *names)
+		      struct frame_names *names)
 {
-	struct names n = { .delimiter = NONE };
+	struct frame_names n = { .pool = HASH_SET(struct name), .delimiter = NONE };
 	struct buf b = { 0 };
 	int err = report_strings_init(&n.strings);
 
@@ -233,13 +233,13 @@ int report_names_make(const struct report *r, const struct report_options *optio
 	return err;
 }
 
-void report_names_free(struct names *names)
+void report_names_free(struct frame_names *names)
 {
 	report_strings_free(&names->strings);
-	report_pool_free(&names->pool);
+	rp_hash_free(&names->pool);
 	free(names->of_frame);
 	free(names->of_comm);
 	free(names->of_labels);
 	free(names->rank);
-	*names = (struct names){ 0 };
+	*names = (struct frame_names){ 0 };
 }

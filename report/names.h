@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: what frames and processes are called in the formats that merge them by name. */
+/* What frames and processes are called in the formats that merge them by name. */
 #ifndef REPORT_NAMES_H
 #define REPORT_NAMES_H
 
-#include "profile.h"
+#include "report.h"
 #include "text.h"
 
 /* Beside enum report_frame_kind. */
@@ -16,11 +16,11 @@ struct name {
 	uint32_t text; /* in names.strings */
 	uint32_t kind;
 };
-POOL_ELEMENT(struct name, 2 * 4);
+SET_ELEMENT(struct name, 2 * 4);
 
-struct names {
+struct frame_names {
 	struct strings strings;
-	struct pool pool;     /* of struct name */
+	struct hash_map pool; /* of struct name */
 	uint32_t *of_frame;   /* frame -> name */
 	uint32_t *of_comm;    /* string of a sample's comm -> name; others are NONE */
 	uint32_t *of_labels;  /* set of labels -> name of options->color_by_label's value, or NONE;
@@ -33,15 +33,15 @@ struct names {
 /* In `folded` names neither the separator ';' nor a comm with spaces occurs. 0 or -ENOMEM; to be
  * freed if 0. */
 int report_names_make(const struct report *r, const struct report_options *options, bool folded,
-		      struct names *names);
-void report_names_free(struct names *names);
+		      struct frame_names *names);
+void report_names_free(struct frame_names *names);
 
-static inline const struct name *name_get(const struct names *n, uint32_t name)
+static inline const struct name *name_get(const struct frame_names *n, uint32_t name)
 {
 	return (const struct name *)n->pool.items + name;
 }
 
-static inline const char *name_text(const struct names *n, uint32_t name)
+static inline const char *name_text(const struct frame_names *n, uint32_t name)
 {
 	return strings_get(&n->strings, name_get(n, name)->text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* order.c: orders that depend on what is in a profile, not on the order in which it came. */
+/* Orders that depend on what is in a profile, not on the order in which it came. */
 #include <errno.h>
 #include <stdlib.h>
 

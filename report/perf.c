@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf.c: samples as `perf script` prints them, which stackcollapse-perf.pl, speedscope, the Firefox
+ * Samples as `perf script` prints them, which stackcollapse-perf.pl, speedscope, the Firefox
  * Profiler and flamescope read, an empty line after each:
  *
  *	comm pid/tid [cpu] seconds.microseconds: period event:

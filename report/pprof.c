@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof.c: the profile as gzipped protobuf, proto/profile.proto of github.com/google/pprof.
+ * The profile as gzipped protobuf, proto/profile.proto of github.com/google/pprof.
  *
  * Stricter readers than `go tool pprof` are served too: ids of mappings, functions and locations
  * are 1, 2, 3… in the order of the file, and every label has a key. Samples are sorted by content;
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "gzip.h"
 #include "pprof_fields.h"
 #include "proto.h"
@@ -25,12 +26,12 @@
 struct link {
 	uint32_t frame, inner; /* inner: another link, or NONE */
 };
-POOL_ELEMENT(struct link, 2 * 4);
+SET_ELEMENT(struct link, 2 * 4);
 
 struct pprof_function {
 	uint32_t name, file; /* in pprof.strings */
 };
-POOL_ELEMENT(struct pprof_function, 2 * 4);
+SET_ELEMENT(struct pprof_function, 2 * 4);
 
 enum { KERNEL_MAPPING = -2u }; /* beside the profile's own mappings and NONE */
 
@@ -41,7 +42,7 @@ struct pprof {
 	struct out out;
 	struct gzip gzip;
 	struct strings strings; /* 0 is "", as the format wants it */
-	struct pool links, functions;
+	struct hash_map links, functions;
 	uint32_t *id_of_link, nlocations; /* location id from 1, 0: none yet */
 	uint32_t *locations;		  /* link of location id - 1 */
 	uint32_t locations_cap, ids_cap;
@@ -94,15 +95,13 @@ static uint64_t location_id(struct pprof *p, uint32_t link)
 	if (link >= p->ids_cap) {
 		uint32_t had = p->ids_cap;
 
-		fail(p, report_array_grow(&p->id_of_link, &p->ids_cap, (uint64_t)link + 1,
-					  sizeof(*p->id_of_link)));
+		fail(p, RP_GROW(p->id_of_link, link, p->ids_cap));
 		if (p->err)
 			return 0;
 		memset(p->id_of_link + had, 0, (p->ids_cap - had) * sizeof(*p->id_of_link));
 	}
 	if (!p->id_of_link[link]) {
-		fail(p, report_array_grow(&p->locations, &p->locations_cap,
-					  (uint64_t)p->nlocations + 1, sizeof(*p->locations)));
+		fail(p, RP_GROW(p->locations, p->nlocations, p->locations_cap));
 		if (p->err)
 			return 0;
 		p->locations[p->nlocations] = link;
@@ -128,7 +127,7 @@ static void add_locations(struct pprof *p, struct buf *b, uint32_t node)
 		uint32_t caller = r->nodes[node].parent, id;
 
 		link.frame = r->nodes[node].frame;
-		fail(p, report_pool_add(&p->links, &link, sizeof(link), &id));
+		fail(p, rp_hash_number(&p->links, &link, &id));
 		if (p->err)
 			return;
 		if (caller &&
@@ -238,7 +237,7 @@ static bool is_main(const struct report *r, const char *path)
 
 enum { ROUNDS = 4 };
 
-/* Which round of number_mappings() gives a mapping its id: main program, files, "[vdso]" and the like, kernel. */
+/* The round of number_mappings() that gives an id: main program, files, "[vdso]", kernel. */
 static int mapping_round(const struct report *r, uint32_t mapping)
 {
 	const char *path;
@@ -269,9 +268,7 @@ static void number_mappings(struct pprof *p, struct mapping_facts *facts)
 			gather_facts(p->r, p, p->locations[i], f);
 			if (f->id)
 				continue;
-			fail(p,
-			     report_array_grow(&p->mappings, &p->mappings_cap,
-					       (uint64_t)p->nmappings + 1, sizeof(*p->mappings)));
+			fail(p, RP_GROW(p->mappings, p->nmappings, p->mappings_cap));
 			if (p->err)
 				return;
 			p->mappings[p->nmappings] = mapping;
@@ -330,12 +327,12 @@ static void add_line(struct pprof *p, const struct frame *f, bool has_mapping)
 
 	if (!name || !*name) {
 		if (has_mapping)
-			return; /* whoever reads it may have symbols, or name it by the mapping */
+			return; /* its reader may have symbols, or name it by the mapping */
 		name = "[unknown]";
 	}
 	fn.name = (uint32_t)string_id(p, name);
 	fn.file = (uint32_t)string_id(p, text(p->r, f->file));
-	fail(p, p->err ? 0 : report_pool_add(&p->functions, &fn, sizeof(fn), &id));
+	fail(p, p->err ? 0 : rp_hash_number(&p->functions, &fn, &id));
 	if (p->err)
 		return;
 	report_buf_reset(&p->part);
@@ -455,8 +452,8 @@ static void pprof_free(struct pprof *p)
 {
 	report_order_free(&p->order);
 	report_strings_free(&p->strings);
-	report_pool_free(&p->links);
-	report_pool_free(&p->functions);
+	rp_hash_free(&p->links);
+	rp_hash_free(&p->functions);
 	free(p->id_of_link);
 	free(p->locations);
 	free(p->mappings);
@@ -474,6 +471,8 @@ int report_write_pprof(const struct report *r, FILE *file, const struct report_o
 	if (!p)
 		return -ENOMEM;
 	p->r = r;
+	p->links = HASH_SET(struct link);
+	p->functions = HASH_SET(struct pprof_function);
 	p->out.file = file;
 	err = report_options_resolve(r, options, &p->options);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pprof_fields.h: the field numbers of proto/profile.proto of github.com/google/pprof. */
+/* The field numbers of proto/profile.proto of github.com/google/pprof. */
 #ifndef REPORT_PPROF_FIELDS_H
 #define REPORT_PPROF_FIELDS_H
 

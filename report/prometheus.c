@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* prometheus.c: names, labels and values of the text exposition format. */
+/* Names, labels and values of the text exposition format. */
 #include <inttypes.h>
 #include <string.h>
 

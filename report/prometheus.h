@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* prometheus.h: the text exposition format 0.0.4, as histograms and grids need it. */
+/* The text exposition format 0.0.4, as histograms and grids need it. */
 #ifndef REPORT_PROMETHEUS_H
 #define REPORT_PROMETHEUS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* proto.c: protobuf's wire format. */
+/* Protobuf's wire format. */
 #include "proto.h"
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };

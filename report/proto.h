@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proto.h: protobuf's wire format, as far as pprof needs it
+ * Protobuf's wire format, as far as pprof needs it
  * (protobuf.dev/programming-guides/encoding): a message is a run of (field number, value); a value
  * is a varint or bytes with their length in front.
  */

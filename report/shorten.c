@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* shorten.c: names that are too long for their column. */
+/* Names that are too long for their column. */
 #include <string.h>
 
 #include "text.h"
@@ -39,7 +39,7 @@ void report_buf_elide(struct buf *b, const char *s, unsigned int columns, const 
 	buf_columns(b, s, width - (columns - gap - head), width);
 }
 
-/* The end of the bracket that opens at s, behind its closing one; NULL if it does not close. The '>' of
+/* The end of the bracket that opens at s, behind its closing one; NULL: it stays open. The '>' of
  * "->" closes nothing. */
 static const char *bracket_end(const char *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope.c: "sampled" profiles of speedscope's file format (src/lib/file-format-spec.ts of
+ * "sampled" profiles of speedscope's file format (src/lib/file-format-spec.ts of
  * github.com/jlfwong/speedscope), one for each value type, so that the viewer can switch between
  * them. Stacks are root first and begin with the process's name.
  */
@@ -39,7 +39,7 @@ static void put_place(struct out *o, const struct report *r, uint32_t frame)
 }
 
 /* first[name] = the frame to take file and line from, NONE: none (a comm). */
-static void find_places(const struct report *r, const struct names *names,
+static void find_places(const struct report *r, const struct frame_names *names,
 			const struct order *order, uint32_t *first)
 {
 	memset(first, 0xff, names->pool.count * sizeof(*first));
@@ -56,8 +56,8 @@ static void find_places(const struct report *r, const struct names *names,
 
 /* number[name] = its index in the file: the names that occur in stacks, in their order; others
  * NONE. by_rank is room for as many. */
-static uint32_t number_names(const struct report *r, const struct names *names, uint32_t *by_rank,
-			     uint32_t *number)
+static uint32_t number_names(const struct report *r, const struct frame_names *names,
+			     uint32_t *by_rank, uint32_t *number)
 {
 	uint32_t n = 0;
 
@@ -126,7 +126,7 @@ static void put_profile(struct out *o, const struct report *r, const struct tree
 	report_out_puts(o, "]}");
 }
 
-static void put_frames(struct out *o, const struct report *r, const struct names *names,
+static void put_frames(struct out *o, const struct report *r, const struct frame_names *names,
 		       const uint32_t *used, uint32_t n, const uint32_t *first)
 {
 	report_out_puts(o, "\"shared\":{\"frames\":[");
@@ -156,7 +156,7 @@ int report_write_speedscope(const struct report *r, FILE *file, const struct rep
 {
 	struct report_options options;
 	struct out o = { .file = file };
-	struct names names = { 0 };
+	struct frame_names names = { 0 };
 	struct order order = { 0 };
 	uint32_t *tables = NULL, count;
 	int err = report_options_resolve(r, given, &options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text.c: numbers for people, and any bytes made safe for a terminal, JSON and XML. */
+/* Numbers for people, and any bytes made safe for a terminal, JSON and XML. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text.h: numbers for people, and any bytes made safe for a terminal, JSON and XML. */
+/* Numbers for people, and any bytes made safe for a terminal, JSON and XML. */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
@@ -22,8 +22,8 @@ char *report_text_real(double v, enum report_unit unit,
 double report_text_percent(uint64_t part, uint64_t whole); /* 0 if whole is */
 
 /*
- * "1,234 samples", "1 sample": events is a plural, which may go on behind the word (times on a CPU), made printable.
- * Two of them (switches and samples) stay as they are.
+ * "1,234 samples", "1 sample": events is a plural, which may go on behind the word (times on a
+ * CPU), made printable. Two of them (switches and samples) stay as they are.
  */
 void report_add_events(struct buf *b, uint64_t n, const char *events);
 
@@ -43,10 +43,10 @@ unsigned int report_text_columns(const char *s); /* width of the printable form 
 
 /* Appends the printable form. `from`, if not 0, is written as `to`. */
 void report_buf_clean(struct buf *b, const char *s, char from, char to);
-/* The same, at most `columns` wide: what is too long loses its middle, for which `dots` stands. */
+/* At most `columns` of it: what is too long loses its middle, for which `dots` stands. */
 void report_buf_elide(struct buf *b, const char *s, unsigned int columns, const char *dots);
 
-/* The same for a function: template arguments and parameters go first, "run<...>(...)". */
+/* The elided name of a function: template arguments and parameters go first, "run<...>(...)". */
 void report_buf_shorten(struct buf *b, const char *name, unsigned int columns, const char *dots);
 
 void report_out_clean(struct out *o, const char *s);

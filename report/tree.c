@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.c: the stacks of a profile merged by what a view calls equal. */
+/* The stacks of a profile merged by what a view calls equal. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "buf.h"
+#include "base/grow.h"
 #include "tree.h"
 
 static int step(struct tree *t, uint32_t parent, uint32_t key, uint32_t *node)
 {
-	uint32_t hash = hash_pair(parent, key), at = hash, found;
-	int err = index_reserve(&t->index);
+	uint32_t hash = rp_hash_pair(parent, key), at = hash, found;
+	int err = rp_index_reserve(&t->index);
 
 	if (err)
 		return err;
-	while ((found = index_next(&t->index, hash, &at)) != NONE) {
+	while ((found = rp_index_next(&t->index, hash, &at)) != NONE) {
 		if (t->nodes[found].parent == parent && t->nodes[found].key == key) {
 			*node = found;
 			return 0;
 		}
 	}
-	err = report_array_grow(&t->nodes, &t->cap, (uint64_t)t->count + 1, sizeof(*t->nodes));
+	err = RP_GROW(t->nodes, t->count, t->cap);
 	if (err)
 		return err;
 	t->nodes[t->count] = (struct tree_node){ parent, key, NONE, NONE, 0, 0 };
-	report_index_put(&t->index, hash, t->count);
+	rp_index_put(&t->index, hash, t->count);
 	*node = t->count++;
 	return 0;
 }
@@ -137,7 +137,7 @@ int report_tree_build(const struct report *r, const struct tree_view *view, stru
 
 	*t = (struct tree){ 0 };
 	if (memory.comm && memory.node)
-		err = report_array_grow(&t->nodes, &t->cap, 64, sizeof(*t->nodes));
+		err = RP_GROW_TO(t->nodes, 64, t->cap);
 	if (!err) {
 		t->nodes[t->count++] = (struct tree_node){ NONE, NONE, NONE, NONE, 0, 0 };
 		err = add_samples(r, view, t, &memory);
@@ -201,6 +201,6 @@ uint32_t report_tree_next(const struct tree *t, uint32_t at, unsigned int *depth
 void report_tree_free(struct tree *t)
 {
 	free(t->nodes);
-	report_index_free(&t->index);
+	rp_index_free(&t->index);
 	*t = (struct tree){ 0 };
 }

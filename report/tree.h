@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.h: the stacks of a profile merged by what a view calls equal: flame graphs, folded, top
+/* The stacks of a profile merged by what a view calls equal: flame graphs, folded, top
  * stacks. */
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H
 
-#include "profile.h"
+#include "report.h"
 
 /*
  * Node 0 is the root, whose total is that of the profile; below it are the processes' names, below
@@ -19,7 +19,7 @@ struct tree_node {
 struct tree {
 	struct tree_node *nodes;
 	uint32_t count, cap;
-	struct index index;
+	struct hash_index index;
 };
 
 struct tree_view {

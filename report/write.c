@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* write.c: what several writers share. */
+/* What several writers share. */
 #include <errno.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ int report_options_resolve(const struct report *r, const struct report_options *
 	return 0;
 }
 
-int report_tree_by_name(const struct report *r, const struct names *names,
+int report_tree_by_name(const struct report *r, const struct frame_names *names,
 			const struct report_options *options, struct tree *t)
 {
 	struct tree_view view = {

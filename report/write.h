@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* write.h: what several writers share. */
+/* What several writers share. */
 #ifndef REPORT_WRITE_H
 #define REPORT_WRITE_H
 
 #include "names.h"
-#include "profile.h"
+#include "report.h"
 #include "text.h"
 #include "tree.h"
 
@@ -19,7 +19,7 @@ static inline uint64_t divide_rounded(uint64_t v, uint64_t divisor)
 }
 
 /* The tree of the names, children sorted by name. */
-int report_tree_by_name(const struct report *r, const struct names *names,
+int report_tree_by_name(const struct report *r, const struct frame_names *names,
 			const struct report_options *options, struct tree *t);
 
 void report_add_profile_circumstances(struct buf *b, const struct report *r);

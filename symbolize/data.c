@@ -10,7 +10,7 @@
 #include "file.h"
 #include "base/grow.h"
 
-/* Room that one variable takes; in order of address, and of those that begin together the largest first. */
+/* One variable; in order of address, and of those that begin together the largest first. */
 struct variable {
 	uint64_t vaddr, size;
 	uint32_t name; /* in the strings of */
@@ -23,7 +23,7 @@ struct sym_data {
 	size_t count, capacity;
 };
 
-/* Who reads a table. */
+/* What reading a table needs. */
 struct reader {
 	struct sym_data *data;
 	uint32_t table;
@@ -34,20 +34,16 @@ static int take(void *ctx, const void *elf64_sym)
 	const Elf64_Sym *s = elf64_sym;
 	struct reader *r = ctx;
 	struct sym_data *d = r->data;
-	struct variable *p;
 
 	if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || s->st_shndx == SHN_UNDEF ||
 	    s->st_shndx == SHN_ABS || s->st_shndx == SHN_COMMON || !s->st_size ||
 	    s->st_value + s->st_size < s->st_value)
 		return 0;
-	p = sym_grow(d->items, d->count, &d->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	d->items = p;
-	p[d->count++] = (struct variable){
-		.vaddr = s->st_value, .size = s->st_size, .name = s->st_name, .table = r->table
-	};
-	return 0;
+	return RP_PUSH(d->items, d->count, d->capacity,
+		       (struct variable){ .vaddr = s->st_value,
+					  .size = s->st_size,
+					  .name = s->st_name,
+					  .table = r->table });
 }
 
 /* Of two names of one place that of .symtab, and there the first one. */

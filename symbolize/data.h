@@ -17,7 +17,7 @@ struct sym_data;
 int sym_data_open(struct sym_data **out, struct sym_symtab *t);
 void sym_data_close(struct sym_data *d);
 
-/* The variable that contains @vaddr, and where it starts: the innermost one. False if there is none. */
+/* The innermost variable that contains @vaddr, and where it starts. False if there is none. */
 bool sym_data_lookup(struct sym_data *d, uint64_t vaddr, const char **name, uint64_t *start);
 
 #endif

@@ -26,7 +26,7 @@ enum {
 	UNPACKED_MAX = 256 << 20, /* of a large program: 10 MB */
 };
 
-/* ---- files ---- */
+/* ---- files */
 
 struct search {
 	const struct sym_object *object;
@@ -167,7 +167,7 @@ int sym_debug_fetch(struct sym_object **out, const struct sym_object *object,
 	return 0;
 }
 
-/* ---- .gnu_debugdata ---- */
+/* ---- .gnu_debugdata */
 
 #ifdef HAVE_LZMA
 

@@ -6,7 +6,7 @@
 #include "debuginfod.h"
 #include "object.h"
 
-/* Where files are looked for: below the root of the process that mapped the object, then below ours. */
+/* Where files are looked for: below the root of the process that mapped it, then below ours. */
 struct sym_debug_place {
 	const char *proc; /* where procfs is mounted */
 	uint32_t pid;

@@ -15,11 +15,12 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/hash.h"
 #include "strings.h"
 
 /*
- * What is known so far. Slots are an open-addressing hash by the mangled name, at most half full;
- * what did not make sense is kept with itself as its meaning.
+ * What is known so far, by the pointer to the mangled name in the strings. What did not make sense
+ * is kept with itself as its meaning.
  */
 struct known {
 	const char *mangled, *readable;
@@ -27,8 +28,7 @@ struct known {
 
 struct sym_demangler {
 	struct sym_strings strings;
-	struct known *slots;
-	size_t nslots, count;
+	struct hash_map known;
 };
 
 bool sym_can_demangle(void)
@@ -46,6 +46,7 @@ int sym_demangler_open(struct sym_demangler **out)
 
 	if (!d)
 		return -ENOMEM;
+	d->known = HASH_MAP(struct known, mangled);
 	*out = d;
 	return 0;
 }
@@ -55,7 +56,7 @@ void sym_demangler_close(struct sym_demangler *d)
 	if (!d)
 		return;
 	sym_strings_free(&d->strings);
-	free(d->slots);
+	rp_hash_free(&d->known);
 	free(d);
 }
 
@@ -84,7 +85,7 @@ static void append(const char *s, size_t n, void *ctx)
 		longjmp(t->full, 1);
 }
 
-/* False if @mangled is the mangled form of nothing. Old Rust names look like C++, so Rust is first. */
+/* False if @mangled means nothing. Old Rust names look like C++, so Rust is first. */
 static bool demangle(const char *mangled, struct text *t)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP;
@@ -148,32 +149,6 @@ static const char *work_out(struct sym_demangler *d, const char *name)
 	return readable;
 }
 
-static struct known *find(struct known *slots, size_t nslots, const char *name)
-{
-	size_t i = sym_hash(name, strlen(name)) & (nslots - 1);
-
-	while (slots[i].mangled && strcmp(slots[i].mangled, name))
-		i = (i + 1) & (nslots - 1);
-	return &slots[i];
-}
-
-static int grow(struct sym_demangler *d)
-{
-	size_t nslots = d->nslots ? 2 * d->nslots : 256;
-	struct known *slots = calloc(nslots, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < d->nslots; i++) {
-		if (d->slots[i].mangled)
-			*find(slots, nslots, d->slots[i].mangled) = d->slots[i];
-	}
-	free(d->slots);
-	d->slots = slots;
-	d->nslots = nslots;
-	return 0;
-}
-
 const char *sym_demangle(struct sym_demangler *d, const char *name)
 {
 	const char *mangled, *readable;
@@ -181,16 +156,11 @@ const char *sym_demangle(struct sym_demangler *d, const char *name)
 
 	if (!sym_can_demangle() || (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2)))
 		return name;
-	if (2 * (d->count + 1) > d->nslots && grow(d))
-		return name;
-	k = find(d->slots, d->nslots, name);
-	if (k->mangled)
-		return k->readable == k->mangled ? name : k->readable;
 	mangled = sym_strings_add(&d->strings, name, strlen(name));
-	readable = mangled ? work_out(d, mangled) : NULL;
-	if (!readable)
+	k = mangled ? rp_hash_add(&d->known, &mangled) : NULL;
+	if (!k)
 		return name;
-	*k = (struct known){ mangled, readable };
-	d->count++;
-	return readable == mangled ? name : readable;
+	readable = k->readable ? k->readable : work_out(d, mangled);
+	k->readable = readable;
+	return !readable || readable == mangled ? name : readable;
 }

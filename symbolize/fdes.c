@@ -31,18 +31,13 @@ static bool is_code(const struct unwind_source *s, uint64_t addr)
 static int add(struct sym_fdes *f, const struct unwind_fde *fde)
 {
 	uint64_t start = fde->start - f->base, len = fde->end - fde->start;
-	struct sym_span *p;
 
 	if (start > UINT32_MAX)
 		return 0;
-	p = sym_grow(f->spans, f->count, &f->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	f->spans = p;
-	p[f->count++] = (struct sym_span){ .start = fde->start,
-					   .len = len < UINT32_MAX ? len : UINT32_MAX,
-					   .id = start };
-	return 0;
+	return RP_PUSH(f->spans, f->count, f->capacity,
+		       (struct sym_span){ .start = fde->start,
+					  .len = len < UINT32_MAX ? len : UINT32_MAX,
+					  .id = start });
 }
 
 /* What a linker left of functions that it dropped lies at address 0 or thereabouts: no code. */

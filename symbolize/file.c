@@ -50,11 +50,11 @@ void sym_files_free(struct sym_files *fs)
 			close(fs->items[i].fd);
 	}
 	free(fs->items);
-	free(fs->slots);
+	rp_index_free(&fs->index);
 	*fs = (struct sym_files){ 0 };
 }
 
-/* ---- which file a mapping told of ---- */
+/* ---- which file a mapping is of */
 
 /* Devices are never opened: for some of them that alone does something. */
 static enum sym_file_kind kind_of(const char *path)
@@ -76,65 +76,43 @@ static bool is_same_key(const struct sym_file *a, const struct sym_file *b)
 	       !memcmp(a->build_id, b->build_id, a->build_id_size);
 }
 
-static uint64_t hash_key(const struct sym_file *f)
+static uint32_t hash_key(const struct sym_file *f)
 {
 	const uint64_t parts[] = { (uintptr_t)f->path, f->dev, f->inode };
 
-	return sym_hash(parts, sizeof(parts)) ^ sym_hash(f->build_id, f->build_id_size);
-}
-
-static uint32_t *find_slot(const struct sym_files *fs, uint32_t *slots, size_t n,
-			   const struct sym_file *key)
-{
-	size_t i = hash_key(key) & (n - 1);
-
-	while (slots[i] && !is_same_key(&fs->items[slots[i] - 1], key))
-		i = (i + 1) & (n - 1);
-	return &slots[i];
-}
-
-static int grow_slots(struct sym_files *fs)
-{
-	size_t n = fs->slot_count ? 2 * fs->slot_count : 64;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < fs->count; i++)
-		*find_slot(fs, slots, n, &fs->items[i]) = i + 1;
-	free(fs->slots);
-	fs->slots = slots;
-	fs->slot_count = n;
-	return 0;
+	return rp_hash_bytes(parts, sizeof(parts)) ^ rp_hash_bytes(f->build_id, f->build_id_size);
 }
 
 int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number)
 {
 	const char *path = key->path;
-	struct sym_file f = *key, *p;
-	uint32_t *slot;
+	struct sym_file f = *key;
+	uint32_t hash, at, found;
+	int err;
 
 	if (!*path || !strcmp(path, "//anon"))
 		path = "[anon]";
 	f.path = sym_strings_add(fs->strings, path, strlen(path));
-	if (!f.path || (2 * (fs->count + 1) > fs->slot_count && grow_slots(fs)))
+	if (!f.path || rp_index_reserve(&fs->index))
 		return -ENOMEM;
-	slot = find_slot(fs, fs->slots, fs->slot_count, &f);
-	if (!*slot) {
-		p = sym_grow(fs->items, fs->count, &fs->capacity, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		fs->items = p;
+	at = hash = hash_key(&f);
+	while ((found = rp_index_next(&fs->index, hash, &at)) != HASH_NONE)
+		if (is_same_key(&fs->items[found], &f))
+			break;
+	if (found == HASH_NONE) {
 		f.kind = kind_of(f.path);
 		f.fd = -1;
-		p[fs->count++] = f;
-		*slot = fs->count;
+		found = fs->count;
+		err = RP_PUSH(fs->items, fs->count, fs->capacity, f);
+		if (err)
+			return err;
+		rp_index_put(&fs->index, hash, found);
 	}
-	*number = *slot - 1;
+	*number = found;
 	return 0;
 }
 
-/* ---- where it is ---- */
+/* ---- where it is */
 
 /* Some file systems show one device in mappings and another in stat(2). */
 static bool has_two_devices(int fd)
@@ -202,7 +180,7 @@ static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32
 	return fd;
 }
 
-/* ---- what is in it ---- */
+/* ---- what is in it */
 
 static bool has_build_id(const struct sym_file *f, const struct sym_object *o)
 {
@@ -334,7 +312,7 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	return f->image;
 }
 
-/* Where files stay when the process that runs them ends; elsewhere they may be built, run and deleted. */
+/* Where files outlive the processes that run them; elsewhere they may be built, run and deleted. */
 static bool is_installed(const char *path)
 {
 	static const char *const places[] = { "/usr/", "/lib", "/bin/", "/sbin/", "/opt/" };

@@ -53,8 +53,7 @@ struct sym_file {
 struct sym_files {
 	struct sym_file *items;
 	size_t count, capacity;
-	uint32_t *slots; /* number + 1 of the file, 0: free; open addressing, at most half full */
-	size_t slot_count;
+	struct hash_index index; /* of their numbers */
 	struct sym_image *images;
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;
@@ -65,7 +64,7 @@ void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const cha
 void sym_files_free(struct sym_files *fs);
 
 /*
- * The number of the file that a mapping told of; the same for the same. @key.path is copied.
+ * The number of the file that a mapping is of: one for each file. @key.path is copied.
  * -ENOMEM.
  */
 int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number);
@@ -82,7 +81,7 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
  */
 int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
 
-/* The object with the debug data of @image, which may be asked of the server; NULL if there is none. */
+/* The object with the debug data of @image, which a server may have; NULL if there is none. */
 const struct sym_object *sym_files_debug_data(struct sym_files *fs, struct sym_image *image);
 
 /* Opens the file behind @m if its path alone would not lead to it. */

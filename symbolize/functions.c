@@ -143,7 +143,6 @@ static int take(void *ctx, const void *elf64_sym)
 	const int type = ELF64_ST_TYPE(s->st_info);
 	const bool is_label = type == STT_NOTYPE && ELF64_ST_BIND(s->st_info) == STB_LOCAL;
 	struct candidate c = { .vaddr = s->st_value, .size = s->st_size, .pattern = NO_PATTERN };
-	struct candidate *p;
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
 	    s->st_shndx == SHN_UNDEF || s->st_shndx == SHN_ABS || s->st_shndx == SHN_COMMON)
@@ -157,12 +156,7 @@ static int take(void *ctx, const void *elf64_sym)
 	c.is_ifunc = type == STT_GNU_IFUNC;
 	if (!is_label)
 		c.pattern = match(&r->wanted, c.name);
-	p = sym_grow(r->items, r->count, &r->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	r->items = p;
-	p[r->count++] = c;
-	return 0;
+	return RP_PUSH(r->items, r->count, r->capacity, c);
 }
 
 /* The strings of a table, no more of them than the file holds. */
@@ -196,13 +190,9 @@ static int compare_candidates(const void *a, const void *b)
 
 static int add_name(struct found *f, const char *name, size_t *count, size_t *capacity)
 {
-	const char **p = sym_grow(f->names, *count, capacity, sizeof(*p));
+	const char *kept = sym_strings_add(&f->strings, name, strlen(name));
 
-	if (!p)
-		return -ENOMEM;
-	f->names = p;
-	p[*count] = sym_strings_add(&f->strings, name, strlen(name));
-	return p[(*count)++] ? 0 : -ENOMEM;
+	return kept ? RP_PUSH(f->names, *count, *capacity, kept) : -ENOMEM;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -255,7 +245,7 @@ static struct sym_function_found describe(const struct reader *r, size_t at, siz
 	return out;
 }
 
-/* Names are counted first and pointed to when all of them are there, as they may move until then. */
+/* Names are counted first and pointed to when all are there, as they may move until then. */
 static int hand_out(struct reader *r, struct found *f)
 {
 	size_t capacity = 0, names = 0, names_capacity = 0, n;
@@ -269,12 +259,10 @@ static int hand_out(struct reader *r, struct found *f)
 			n++;
 		if (r->items[i].pattern == NO_PATTERN)
 			continue;
-		p = sym_grow(f->functions.items, f->functions.count, &capacity, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		f->functions.items = p;
-		p += f->functions.count++;
-		*p = describe(r, i, n);
+		err = RP_PUSH(f->functions.items, f->functions.count, capacity, describe(r, i, n));
+		if (err)
+			return err;
+		p = &f->functions.items[f->functions.count - 1];
 		err = add_names(f, &r->items[i], n, &names, &names_capacity, &p->name_count);
 	}
 	names = 0;

@@ -27,7 +27,6 @@ static int take(void *ctx, const struct sym_proc_map *m)
 				      .dev = makedev(m->dev_major, m->dev_minor),
 				      .inode = m->inode };
 	const size_t known = all->files.count;
-	struct sym_mapping *p;
 	uint32_t file;
 	int err;
 
@@ -36,14 +35,10 @@ static int take(void *ctx, const struct sym_proc_map *m)
 	err = sym_files_add(&all->files, &key, &file);
 	if (err || file < known)
 		return err;
-	p = sym_grow(all->maps, all->count, &all->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	all->maps = p;
-	p[all->count++] = (struct sym_mapping){
-		.start = m->start, .end = m->end, .offset = m->offset, .file = file
-	};
-	return 0;
+	return RP_PUSH(
+		all->maps, all->count, all->capacity,
+		(struct sym_mapping){
+			.start = m->start, .end = m->end, .offset = m->offset, .file = file });
 }
 
 /* One file under two paths is looked at once. */
@@ -67,7 +62,7 @@ static int stop_at_first(void *ctx, const struct sym_proc_map *m)
 	return 1;
 }
 
-/* A zombie has no mappings; of one that nobody waits for there is not even a directory. */
+/* A zombie has no mappings; of one that was reaped there is not even a directory. */
 static bool has_ended(const char *proc, uint32_t pid)
 {
 	const int ret = sym_proc_maps(proc, pid, stop_at_first, NULL);

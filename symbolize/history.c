@@ -10,6 +10,7 @@
 void sym_history_init(struct sym_history *h, struct sym_strings *strings)
 {
 	*h = (struct sym_history){ .strings = strings };
+	sym_tasks_init(&h->tasks);
 }
 
 void sym_history_free(struct sym_history *h)
@@ -21,18 +22,12 @@ void sym_history_free(struct sym_history *h)
 	*h = (struct sym_history){ 0 };
 }
 
-/* ---- events as they come ---- */
+/* ---- events as they come */
 
 static int add_event(struct sym_history *h, struct sym_event e)
 {
-	struct sym_event *p = sym_grow(h->events, h->event_count, &h->event_capacity, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	h->events = p;
 	e.seq = h->event_count;
-	p[h->event_count++] = e;
-	return 0;
+	return RP_PUSH(h->events, h->event_count, h->event_capacity, e);
 }
 
 int sym_history_fork(struct sym_history *h, uint64_t time, uint32_t pid, uint32_t ppid)
@@ -62,14 +57,7 @@ int sym_history_comm(struct sym_history *h, uint64_t time, uint32_t pid, uint32_
 
 static int add_mapping(struct sym_history *h, const struct sym_mapping *m)
 {
-	struct sym_mapping *p =
-		sym_grow(h->mappings, h->mapping_count, &h->mapping_capacity, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	h->mappings = p;
-	p[h->mapping_count++] = *m;
-	return 0;
+	return RP_PUSH(h->mappings, h->mapping_count, h->mapping_capacity, *m);
 }
 
 int sym_history_mmap(struct sym_history *h, const struct sym_mapping *m)
@@ -86,27 +74,24 @@ int sym_history_mmap(struct sym_history *h, const struct sym_mapping *m)
 int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uint64_t born,
 			 const char *comm, const struct sym_mapping *m, size_t n)
 {
-	struct sym_snapshot s = { .born = born, .first = h->mapping_count, .count = n }, *p;
-	int err = 0;
+	struct sym_snapshot s = { .born = born, .first = h->mapping_count, .count = n };
+	int err;
 
 	s.comm = comm ? sym_strings_add(h->strings, comm, strlen(comm)) : NULL;
 	if (comm && !s.comm)
 		return -ENOMEM;
-	p = sym_grow(h->snapshots, h->snapshot_count, &h->snapshot_capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	h->snapshots = p;
+	err = RP_GROW(h->snapshots, h->snapshot_count, h->snapshot_capacity);
 	for (size_t i = 0; i < n && !err; i++)
 		err = add_mapping(h, &m[i]);
 	if (!err)
 		err = add_event(h, (struct sym_event){ time, .pid = pid, .type = SYM_EVENT_SNAPSHOT,
 						       .number = h->snapshot_count });
 	if (!err)
-		p[h->snapshot_count++] = s;
+		h->snapshots[h->snapshot_count++] = s;
 	return err;
 }
 
-/* ---- events applied ---- */
+/* ---- events applied */
 
 static int apply(struct sym_history *h, const struct sym_event *ev)
 {
@@ -167,7 +152,7 @@ int sym_history_update(struct sym_history *h)
 	return err;
 }
 
-/* ---- questions ---- */
+/* ---- questions */
 
 /* The mapping of @addr among those of a snapshot, which do not overlap. */
 static const struct sym_mapping *find_seen(const struct sym_history *h,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes over time: who had a pid, what it was called, what it had mapped. */
+/* Processes over time: which had a pid, what it was called, what it had mapped. */
 #ifndef SYMBOLIZE_HISTORY_H
 #define SYMBOLIZE_HISTORY_H
 
@@ -62,7 +62,7 @@ int sym_history_each(struct sym_history *h, uint32_t pid,
 int sym_history_prune(struct sym_history *h, uint64_t before,
 		      bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx);
 
-/* ---- between the files of the history ---- */
+/* ---- between the files of the history */
 
 enum sym_event_type {
 	SYM_EVENT_FORK,
@@ -78,7 +78,7 @@ struct sym_event {
 	uint32_t seq; /* among events of one time, the order in which they came */
 	uint32_t pid; /* the process; of COMM, the process of the thread */
 	enum sym_event_type type;
-	uint32_t tid; /* of COMM: who it is about */
+	uint32_t tid; /* of COMM: the thread that it is about */
 	union {
 		uint32_t ppid;
 		uint32_t number; /* of the mapping, or of the snapshot */

@@ -130,7 +130,7 @@ static int compare(const void *a, const void *b)
 /* A last line without a newline is still being written, and left for the next time. */
 static int parse(struct sym_jit *j, const char *text, size_t len)
 {
-	struct sym_span *spans = NULL, *p;
+	struct sym_span *spans = NULL;
 	const char *line = text, *end = text + len, *newline, *name;
 	size_t count = 0, capacity = 0;
 	int err = 0;
@@ -140,13 +140,9 @@ static int parse(struct sym_jit *j, const char *text, size_t len)
 
 		if (count == MAX_LINES || !parse_line(line, newline, &s, &name))
 			continue;
-		p = sym_grow(spans, count, &capacity, sizeof(*p));
-		if (!p) {
-			err = -ENOMEM;
+		err = RP_PUSH(spans, count, capacity, s);
+		if (err)
 			break;
-		}
-		spans = p;
-		spans[count++] = s;
 	}
 	if (!err && count)
 		qsort(spans, count, sizeof(*spans), compare);

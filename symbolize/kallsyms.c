@@ -26,7 +26,7 @@ enum {
 	MAX_SIZE = 65536,
 	/* Regions begin on pages of their own. */
 	PAGE = 4096,
-	/* An entry's name while the file is read: of no function, but the one before it ends there. */
+	/* In place of a name while the file is read: no function, but the one before it ends. */
 	NO_NAME = UINT32_MAX,
 };
 
@@ -120,18 +120,11 @@ static int keep_texts(struct sym_kallsyms *ks, const struct line *l)
 static int keep_entry(struct sym_kallsyms *ks, const struct line *l, bool is_named)
 {
 	size_t text = is_named ? ks->texts_used : NO_NAME;
-	struct entry *p;
-	int err = 0;
+	int err = is_named ? keep_texts(ks, l) : 0;
 
-	p = sym_grow(ks->entries, ks->count, &ks->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	ks->entries = p;
-	if (is_named)
-		err = keep_texts(ks, l);
-	if (!err)
-		p[ks->count++] = (struct entry){ .addr = l->addr, .name = text };
-	return err;
+	return err ? err
+		   : RP_PUSH(ks->entries, ks->count, ks->capacity,
+			     (struct entry){ .addr = l->addr, .name = text });
 }
 
 /* Whatever comes next in the file ends the symbols before it, also what is not kept. */
@@ -157,8 +150,8 @@ static bool begins_with(const struct line *l, const char *start)
 }
 
 /*
- * What the assembler leaves in modules: where code ("$x") and data ("$d") begin on arm64, its own labels. The kernel
- * skips these too.
+ * What the assembler leaves in modules: where code ("$x") and data ("$d") begin on arm64, its own
+ * labels. The kernel skips these too.
  */
 static bool is_mark(const struct line *l)
 {
@@ -339,7 +332,7 @@ void sym_kallsyms_close(struct sym_kallsyms *ks)
 	free(ks);
 }
 
-/* Where functions follow at once, as those for exit do on arm64, the mark is a name like any other. */
+/* Where functions follow at once (those for exit on arm64), the mark is a name like any other. */
 static bool is_region_end(const struct sym_kallsyms *ks, const struct entry *e)
 {
 	const struct entry *next = e, *end = ks->entries + ks->count;

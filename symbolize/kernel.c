@@ -6,6 +6,7 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/grow.h"
 #include "note.h"
 #include "strings.h"
 
@@ -199,23 +200,6 @@ static const struct answer *find(const struct sym_kernel *k, uint64_t addr)
 	return bsearch(&key, k->answers, k->count, sizeof(key), compare);
 }
 
-static int reserve(struct sym_kernel *k, size_t more)
-{
-	size_t capacity = k->capacity ? k->capacity : 64;
-	struct answer *p;
-
-	while (capacity - k->count < more)
-		capacity *= 2;
-	if (capacity == k->capacity)
-		return 0;
-	p = realloc(k->answers, capacity * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	k->answers = p;
-	k->capacity = capacity;
-	return 0;
-}
-
 int sym_kernel_prepare(struct sym_kernel *k, const uint64_t *addrs, size_t n,
 		       bool are_return_addresses)
 {
@@ -223,7 +207,7 @@ int sym_kernel_prepare(struct sym_kernel *k, const uint64_t *addrs, size_t n,
 	size_t count = 0;
 	int err;
 
-	err = reserve(k, n);
+	err = RP_GROW_TO(k->answers, k->count + n, k->capacity);
 	if (err)
 		return err;
 	new = k->answers + k->count;

@@ -59,23 +59,18 @@ struct sym_dwarf {
 	size_t span_count;
 };
 
-/* ---- ranges of units and functions ---- */
+/* ---- ranges of units and functions */
 
 /* What the linker dropped lies where no code is. */
 static int add_range(struct ranges *r, const struct sym_object *code, uint64_t start, uint64_t end,
 		     uint32_t id)
 {
 	uint64_t len = end - start;
-	struct sym_span *p;
 
 	if (end <= start || !sym_object_code(code, start))
 		return 0;
-	p = sym_grow(r->item, r->count, &r->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	r->item = p;
-	p[r->count++] = (struct sym_span){ start, len < UINT32_MAX ? len : UINT32_MAX, id };
-	return 0;
+	return RP_PUSH(r->item, r->count, r->capacity,
+		       (struct sym_span){ start, len < UINT32_MAX ? len : UINT32_MAX, id });
 }
 
 /* The ranges of @die, be they many or one. */
@@ -111,7 +106,7 @@ static int make_spans(struct ranges *r, struct sym_span **spans, size_t *count)
 	return err;
 }
 
-/* ---- units ---- */
+/* ---- units */
 
 static int read_units(struct sym_dwarf *d)
 {
@@ -122,18 +117,13 @@ static int read_units(struct sym_dwarf *d)
 
 	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, &split)) {
 		int tag = dwarf_tag(&die);
-		struct unit *p;
 
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 			continue;
-		p = sym_grow(d->units, d->unit_count, &d->unit_capacity, sizeof(*p));
-		if (!p) {
-			err = -ENOMEM;
-			break;
-		}
-		d->units = p;
-		p[d->unit_count] = (struct unit){ .die = die, .tree = split.cu ? split : die };
-		err = add_ranges(&r, d->code, &die, d->unit_count++);
+		err = RP_PUSH(d->units, d->unit_count, d->unit_capacity,
+			      (struct unit){ .die = die, .tree = split.cu ? split : die });
+		if (!err)
+			err = add_ranges(&r, d->code, &die, d->unit_count - 1);
 	}
 	if (!err && !d->unit_count)
 		err = -ENODATA;
@@ -212,22 +202,16 @@ void sym_dwarf_close(struct sym_dwarf *d)
 	free(d);
 }
 
-/* ---- functions of a unit ---- */
+/* ---- functions of a unit */
 
 static int add_function(struct sym_dwarf *d, struct unit *u, struct ranges *r, Dwarf_Die *die)
 {
 	size_t before = r->count;
 	int err = add_ranges(r, d->code, die, u->function_count);
-	Dwarf_Die *p;
 
 	if (err || r->count == before)
 		return err;
-	p = sym_grow(u->functions, u->function_count, &u->function_capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	u->functions = p;
-	p[u->function_count++] = *die;
-	return 0;
+	return RP_PUSH(u->functions, u->function_count, u->function_capacity, *die);
 }
 
 /*
@@ -272,7 +256,7 @@ static int read_functions(struct sym_dwarf *d, struct unit *u)
 	return err ? err : make_spans(&r, &u->spans, &u->span_count);
 }
 
-/* ---- questions ---- */
+/* ---- questions */
 
 /* The name that the linker would know it by, which tells overloads apart; else the plain one. */
 static const char *name_of(Dwarf_Die *die)

@@ -11,8 +11,8 @@ struct sym_dwarf;
 
 /*
  * Opens the debug data in the file of @data, which describes the code of @code (the same object, or
- * the one that @data was separated from); both must outlive it. Reads where each unit lies; the rest
- * is read unit by unit. -ENODATA: there is none that libdw can read, or no libdw; -ENOMEM.
+ * the one that @data was separated from); both must outlive it. Reads where each unit lies; the
+ * rest is read unit by unit. -ENODATA: there is none that libdw can read, or no libdw; -ENOMEM.
  */
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		   const struct sym_object *code);

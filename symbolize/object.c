@@ -208,7 +208,7 @@ static int compare_sections(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Overlapping sections are nobody's work but a forger's; each then ends where the next begins. */
+/* No linker makes sections that overlap; each then ends where the next begins. */
 static void order_code(struct sym_object *o)
 {
 	if (!o->code_count)

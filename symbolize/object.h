@@ -71,7 +71,7 @@ struct sym_object {
  */
 int sym_object_open(struct sym_object **out, int fd);
 
-/* The same from memory; @image is copied. */
+/* Opens one that is in memory; @image is copied. */
 int sym_object_open_image(struct sym_object **out, const void *image, size_t size);
 
 void sym_object_close(struct sym_object *o);

@@ -13,7 +13,7 @@ static char *put(char *at, const char *s, size_t n)
 	return at + n;
 }
 
-/* "[libc.so.6+0x27190]", "[vdso+0x1000]"; NULL without memory. Not printf's: this is asked often. */
+/* "[libc.so.6+0x27190]", "[vdso+0x1000]"; NULL without memory. Asked often, so not by printf. */
 static const char *name_of_place(struct sym_strings *strings, const char *path, uint64_t start)
 {
 	static const char deleted[] = " (deleted)";

@@ -50,7 +50,7 @@ int sym_proc_open_regular(int path_fd);
  */
 int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path);
 
-/* The same where @path may be a symbolic link itself, which is followed below that root (5.6). */
+/* As sym_proc_open_in_root(), but a @path that is a symbolic link is followed there (5.6). */
 int sym_proc_follow_in_root(const char *proc, uint32_t pid, const char *path);
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A history without what nobody will ask about. All events are gone through in order, each belongs to
- * a life, and a life is kept, kept from its last exec on, or dropped; then what is left is applied anew.
+ * A history without what will not be asked about. All events are gone through in order, each
+ * belongs to a life, and a life is kept, kept from its last exec on, or dropped; then what is left
+ * is applied anew.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "history.h"
 
 enum { NONE = UINT32_MAX };
 
 /*
- * A time during which a pid was one process. Lives are in order of their first event, so a parent comes
- * before its children.
+ * A time during which a pid was one process. Lives are in order of their first event, so a parent
+ * comes before its children.
  */
 struct life {
 	uint32_t pid;
@@ -29,40 +31,31 @@ struct pruning {
 	uint64_t before;
 	struct life *lives;
 	size_t count, capacity;
-	uint32_t *life_of; /* of each event */
-	uint32_t *slots;   /* the latest life of a pid + 1, 0: free; open addressing, half full */
-	size_t slot_count;
+	uint32_t *life_of;	/* of each event */
+	struct hash_map latest; /* of struct latest */
 };
 
-static uint32_t *find_slot(const struct pruning *p, uint32_t pid)
-{
-	size_t i = (pid * 2654435761U) & (p->slot_count - 1);
+/* The latest life of a pid. */
+struct latest {
+	uint32_t pid, life;
+};
 
-	while (p->slots[i] && p->lives[p->slots[i] - 1].pid != pid)
-		i = (i + 1) & (p->slot_count - 1);
-	return &p->slots[i];
-}
-
-/* NONE: out of memory. There is a slot for each event and each parent. */
+/* NONE: out of memory. */
 static uint32_t begin_life(struct pruning *p, uint32_t pid, uint32_t parent)
 {
-	struct life *l = sym_grow(p->lives, p->count, &p->capacity, sizeof(*l));
-	uint32_t *slot;
+	struct latest *latest = rp_hash_add(&p->latest, &pid);
 
-	if (!l)
+	if (!latest || RP_PUSH(p->lives, p->count, p->capacity,
+			       (struct life){ .pid = pid, .parent = parent, .exec = NONE }))
 		return NONE;
-	p->lives = l;
-	slot = find_slot(p, pid);
-	l[p->count++] = (struct life){ .pid = pid, .parent = parent, .exec = NONE };
-	*slot = p->count;
-	return p->count - 1;
+	return latest->life = p->count - 1;
 }
 
 static uint32_t current_life(struct pruning *p, uint32_t pid)
 {
-	uint32_t latest = *find_slot(p, pid);
+	const struct latest *latest = rp_hash_find(&p->latest, &pid);
 
-	return latest ? latest - 1 : begin_life(p, pid, NONE);
+	return latest ? latest->life : begin_life(p, pid, NONE);
 }
 
 /* The life that event @i belongs to, which may begin with it. */
@@ -79,10 +72,10 @@ static uint32_t place(struct pruning *p, uint32_t i)
 		return begin_life(p, e->pid, life);
 	}
 	if (e->type == SYM_EVENT_SNAPSHOT && p->lives[life].has_ended)
-		life = begin_life(p, e->pid, NONE); /* whose fork nobody saw */
+		life = begin_life(p, e->pid, NONE); /* whose fork was not seen */
 	if (life == NONE || e->time >= p->before)
 		return life;
-	/* Whoever does anything after its end, as forking above, had threads that lived on. */
+	/* What does anything after its end, as forking above, had threads that lived on. */
 	p->lives[life].has_ended = e->type == SYM_EVENT_EXIT;
 	if (e->type == SYM_EVENT_EXEC)
 		p->lives[life].exec = i;
@@ -90,8 +83,8 @@ static uint32_t place(struct pruning *p, uint32_t i)
 }
 
 /*
- * Children before their parents: one that is kept, or that goes on without an exec behind it, has the
- * mappings of its parent.
+ * Children before their parents: one that is kept, or that goes on without an exec behind it, has
+ * the mappings of its parent.
  */
 static void judge(struct pruning *p, bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx)
 {
@@ -112,7 +105,7 @@ static bool is_left(const struct pruning *p, uint32_t i)
 	return l->is_kept || (!l->is_gone && i >= l->exec);
 }
 
-/* ---- what is left ---- */
+/* ---- what is left */
 
 struct rest {
 	struct sym_event *events;
@@ -188,11 +181,8 @@ static void replace(struct sym_history *h, const struct rest *r)
 
 static int sort_lives(struct pruning *p)
 {
-	for (p->slot_count = 64; p->slot_count < 4 * p->h->event_count;)
-		p->slot_count *= 2;
-	p->slots = calloc(p->slot_count, sizeof(*p->slots));
 	p->life_of = malloc((p->h->event_count + 1) * sizeof(*p->life_of));
-	if (!p->slots || !p->life_of)
+	if (!p->life_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->h->event_count; i++) {
 		p->life_of[i] = place(p, i);
@@ -205,7 +195,7 @@ static int sort_lives(struct pruning *p)
 int sym_history_prune(struct sym_history *h, uint64_t before,
 		      bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx)
 {
-	struct pruning p = { .h = h, .before = before };
+	struct pruning p = { .h = h, .before = before, .latest = HASH_MAP(struct latest, pid) };
 	struct rest rest = { 0 };
 	int err = sym_history_update(h);
 
@@ -223,6 +213,6 @@ int sym_history_prune(struct sym_history *h, uint64_t before,
 	}
 	free(p.lives);
 	free(p.life_of);
-	free(p.slots);
+	rp_hash_free(&p.latest);
 	return err;
 }

@@ -3,12 +3,12 @@
 #ifndef SYMBOLIZE_SOURCE_H
 #define SYMBOLIZE_SOURCE_H
 
+#include "base/hash.h"
 #include "lines.h"
 
 /*
  * An address that was asked about, and what came of it: lines[first] to lines[first + count - 1].
- * key is the address twice, plus 1 if inlined functions were wanted; slots are open addressing by
- * it, at most half full. A free one has key 0, as no code has address 0.
+ * key is the address twice, plus 1 if inlined functions were wanted.
  */
 struct sym_asked {
 	uint64_t key;
@@ -18,9 +18,8 @@ struct sym_asked {
 struct sym_source {
 	struct sym_dwarf *dwarf; /* NULL: not opened, or nothing to be had */
 	bool opened;
-	bool unreadable; /* there is debug data, but none that can be read */
-	struct sym_asked *slots;
-	size_t nslots, asked;
+	bool unreadable;       /* there is debug data, but none that can be read */
+	struct hash_map asked; /* of struct sym_asked */
 	struct sym_line *lines;
 	size_t line_count, line_capacity;
 };

@@ -15,13 +15,7 @@ enum { TAIL = 48 };
 
 int sym_space_add(struct sym_space *s, uint32_t map)
 {
-	uint32_t *p = sym_grow(s->maps, s->count, &s->capacity, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	s->maps = p;
-	p[s->count++] = map;
-	return 0;
+	return RP_PUSH(s->maps, s->count, s->capacity, map);
 }
 
 static void drop_index(struct sym_space *s)

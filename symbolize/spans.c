@@ -25,12 +25,10 @@ static uint64_t end_of(const struct sym_span *s)
 static int push(struct heap *h, const struct sym_span *s)
 {
 	size_t i = h->count;
-	void *p = sym_grow(h->item, h->count, &h->capacity, sizeof(*h->item));
+	int err = RP_PUSH(h->item, h->count, h->capacity, s);
 
-	if (!p)
-		return -ENOMEM;
-	h->item = p;
-	h->count++;
+	if (err)
+		return err;
 	for (; i > 0 && h->item[(i - 1) / 2]->id < s->id; i = (i - 1) / 2)
 		h->item[i] = h->item[(i - 1) / 2];
 	h->item[i] = s;
@@ -54,18 +52,14 @@ static void pop(struct heap *h)
 
 static int emit(struct list *l, uint64_t start, uint64_t end, uint32_t id)
 {
-	struct sym_span *last = l->count ? &l->span[l->count - 1] : NULL, *p;
+	struct sym_span *last = l->count ? &l->span[l->count - 1] : NULL;
 
 	if (last && last->id == id && end_of(last) == start) {
 		last->len = end - last->start;
 		return 0;
 	}
-	p = sym_grow(l->span, l->count, &l->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	l->span = p;
-	p[l->count++] = (struct sym_span){ .start = start, .len = end - start, .id = id };
-	return 0;
+	return RP_PUSH(l->span, l->count, l->capacity,
+		       (struct sym_span){ .start = start, .len = end - start, .id = id });
 }
 
 static int sweep(const struct sym_span *in, size_t n, struct heap *h, struct list *l)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "strings.h"
 
 enum { CHUNK = 8192 - 2 * sizeof(void *) };
@@ -29,52 +30,26 @@ static char *allocate(struct sym_strings *set, size_t size)
 	return c->text;
 }
 
-static const char **find_slot(const char **slots, size_t nslots, const char *s, size_t len)
-{
-	size_t i = sym_hash(s, len) & (nslots - 1);
-
-	while (slots[i] && (strncmp(slots[i], s, len) || slots[i][len]))
-		i = (i + 1) & (nslots - 1);
-	return &slots[i];
-}
-
-static int grow(struct sym_strings *set)
-{
-	size_t nslots = set->nslots ? 2 * set->nslots : 64;
-	const char **slots = calloc(nslots, sizeof(*slots));
-
-	if (!slots)
-		return -1;
-	for (size_t i = 0; i < set->nslots; i++) {
-		const char *s = set->slots[i];
-
-		if (s)
-			*find_slot(slots, nslots, s, strlen(s)) = s;
-	}
-	free(set->slots);
-	set->slots = slots;
-	set->nslots = nslots;
-	return 0;
-}
-
 const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
 {
-	const char **slot, *kept;
+	uint32_t hash = rp_hash_bytes(s, len), at = hash, found;
 	char *copy;
 
-	if (2 * (set->count + 1) > set->nslots && grow(set))
+	if (rp_index_reserve(&set->index))
 		return NULL;
-	slot = find_slot(set->slots, set->nslots, s, len);
-	kept = *slot;
-	if (kept)
-		return kept;
-	copy = allocate(set, len + 1);
+	while ((found = rp_index_next(&set->index, hash, &at)) != HASH_NONE) {
+		const char *kept = set->kept[found];
+
+		if (!strncmp(kept, s, len) && !kept[len])
+			return kept;
+	}
+	copy = RP_GROW(set->kept, set->count, set->capacity) ? NULL : allocate(set, len + 1);
 	if (!copy)
 		return NULL;
 	memcpy(copy, s, len);
 	copy[len] = '\0';
-	set->count++;
-	*slot = copy;
+	set->kept[set->count] = copy;
+	rp_index_put(&set->index, hash, set->count++);
 	return copy;
 }
 
@@ -86,7 +61,8 @@ void sym_strings_free(struct sym_strings *set)
 		free(set->chunk);
 		set->chunk = next;
 	}
-	free(set->slots);
+	free(set->kept);
+	rp_index_free(&set->index);
 	*set = (struct sym_strings){ 0 };
 }
 

@@ -173,19 +173,15 @@ static const char *choose_name(struct sym_symtab *t, uint32_t ref)
 static const char *name_of(struct sym_symtab *t, struct sym_function *f)
 {
 	const uint32_t settled = SYM_NAME_SPECIAL | SYM_NAME_SETTLED;
-	const char *name, **p;
+	const char *name;
 
 	if ((f->name & settled) == settled)
 		return t->names[f->name & ~settled];
 	name = choose_name(t, f->name);
 	if (!(f->name & SYM_NAME_SPECIAL) && t->text[table_of(f->name)])
 		return name; /* it is found as fast the next time */
-	p = sym_grow(t->names, t->name_count, &t->name_capacity, sizeof(*p));
-	if (!p)
-		return name; /* it will be read again the next time */
-	t->names = p;
-	t->names[t->name_count] = name;
-	f->name = settled | t->name_count++;
+	if (!RP_PUSH(t->names, t->name_count, t->name_capacity, name))
+		f->name = settled | (t->name_count - 1); /* otherwise it will be read again */
 	return name;
 }
 

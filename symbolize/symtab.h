@@ -37,8 +37,8 @@ struct sym_symtab {
 	size_t name_count, name_capacity;
 	uint32_t reads[SYM_TABLES]; /* of single names */
 	/*
-	 * All strings, once many names were wanted, or NULL. Each ends with a NUL where its @VERSION
-	 * began, so that a name is where its offset says.
+	 * All strings, once many names were wanted, or NULL. Each ends with a NUL where its
+	 * @VERSION began, so that a name is where its offset says.
 	 */
 	char *text[SYM_TABLES];
 	size_t text_size[SYM_TABLES];
@@ -53,8 +53,8 @@ struct sym_symtab {
 
 /*
  * Reads .symtab and .dynsym of @object. @debug, unless NULL, is the object of the same code whose
- * .symtab is read instead. All must outlive the table, and so must @strings. No symbols at all is no
- * error. -ENOMEM.
+ * .symtab is read instead. All must outlive the table, and so must @strings. No symbols at all is
+ * no error. -ENOMEM.
  */
 int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
 		    const struct sym_object *debug, struct sym_strings *strings);
@@ -67,13 +67,14 @@ void sym_symtab_close(struct sym_symtab *t);
 bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, uint64_t *start);
 
 /*
- * The same for code without a symbol: the function's place is its name, "[libc.so.6+0x27190]". @path
- * is what the file was called, one of the table's strings. false if .eh_frame tells of none there.
+ * The name of code without a symbol is its place, "[libc.so.6+0x27190]".
+ * @path is what the file was called, one of the table's strings. false if .eh_frame tells of none
+ * there.
  */
 bool sym_symtab_place(struct sym_symtab *t, uint64_t vaddr, const char *path, const char **name,
 		      uint64_t *start);
 
-/* ---- between the files of the table ---- */
+/* ---- between the files of the table */
 
 enum { SYM_NAME_OFFSET = (1 << 30) - 1, SYM_NAME_DYNSYM = 1 << 30 };
 #define SYM_NAME_SPECIAL (1U << 31)

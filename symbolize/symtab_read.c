@@ -31,13 +31,7 @@ struct raws {
 
 static int add(struct raws *r, struct raw item)
 {
-	struct raw *p = sym_grow(r->item, r->count, &r->capacity, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	r->item = p;
-	p[r->count++] = item;
-	return 0;
+	return RP_PUSH(r->item, r->count, r->capacity, item);
 }
 
 static Elf64_Sym widen(const Elf32_Sym *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who had a pid when: events applied one after the other. */
+/* Which process had a pid when: events applied one after the other. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,87 +15,57 @@ static void clear_task(struct sym_task *t)
 	t->epoch_count = t->name_count = 0;
 }
 
+static struct sym_task *task(const struct sym_tasks *ts, uint32_t i)
+{
+	return (struct sym_task *)ts->by_pid.items + i;
+}
+
+void sym_tasks_init(struct sym_tasks *ts)
+{
+	ts->by_pid = HASH_MAP(struct sym_task, pid);
+}
+
 void sym_tasks_clear(struct sym_tasks *ts)
 {
-	for (size_t i = 0; i < ts->slot_count; i++) {
-		if (ts->slots[i])
-			clear_task(ts->slots[i]);
-	}
+	for (uint32_t i = 0; i < ts->by_pid.count; i++)
+		clear_task(task(ts, i));
 }
 
 void sym_tasks_free(struct sym_tasks *ts)
 {
 	sym_tasks_clear(ts);
-	for (size_t i = 0; i < ts->slot_count; i++) {
-		if (!ts->slots[i])
-			continue;
-		free(ts->slots[i]->epochs);
-		free(ts->slots[i]->names);
-		free(ts->slots[i]);
+	for (uint32_t i = 0; i < ts->by_pid.count; i++) {
+		free(task(ts, i)->epochs);
+		free(task(ts, i)->names);
 	}
-	free(ts->slots);
-	*ts = (struct sym_tasks){ 0 };
+	rp_hash_free(&ts->by_pid);
 }
 
-static struct sym_task **find_slot(struct sym_task **slots, size_t n, uint32_t pid)
+struct sym_task *sym_tasks_find(struct sym_tasks *ts, uint32_t pid)
 {
-	size_t i = (pid * 2654435761U) & (n - 1);
+	if (ts->last >= ts->by_pid.count || task(ts, ts->last)->pid != pid) {
+		struct sym_task *t = rp_hash_find(&ts->by_pid, &pid);
 
-	while (slots[i] && slots[i]->pid != pid)
-		i = (i + 1) & (n - 1);
-	return &slots[i];
-}
-
-struct sym_task *sym_tasks_find(const struct sym_tasks *ts, uint32_t pid)
-{
-	return ts->slot_count ? *find_slot(ts->slots, ts->slot_count, pid) : NULL;
-}
-
-static int grow_slots(struct sym_tasks *ts)
-{
-	size_t n = ts->slot_count ? 2 * ts->slot_count : 64;
-	struct sym_task **slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < ts->slot_count; i++) {
-		if (ts->slots[i])
-			*find_slot(slots, n, ts->slots[i]->pid) = ts->slots[i];
+		if (!t)
+			return NULL;
+		ts->last = t - task(ts, 0);
 	}
-	free(ts->slots);
-	ts->slots = slots;
-	ts->slot_count = n;
-	return 0;
+	return task(ts, ts->last);
 }
 
-/* NULL: out of memory. */
+/* NULL: out of memory. Other tasks may move. */
 static struct sym_task *get_task(struct sym_tasks *ts, uint32_t pid)
 {
-	struct sym_task **slot;
-
-	if (2 * (ts->count + 1) > ts->slot_count && grow_slots(ts))
-		return NULL;
-	slot = find_slot(ts->slots, ts->slot_count, pid);
-	if (!*slot) {
-		*slot = calloc(1, sizeof(**slot));
-		if (*slot) {
-			(*slot)->pid = pid;
-			ts->count++;
-		}
-	}
-	return *slot;
+	return rp_hash_add(&ts->by_pid, &pid);
 }
 
 static struct sym_epoch *add_epoch(struct sym_task *t, uint64_t time)
 {
-	struct sym_epoch *p = sym_grow(t->epochs, t->epoch_count, &t->epoch_capacity, sizeof(*p));
+	const struct sym_epoch e = { .time = time, .life = { .exited = UINT64_MAX } };
 
-	if (!p)
-		return NULL;
-	t->epochs = p;
-	p += t->epoch_count++;
-	*p = (struct sym_epoch){ .time = time, .life = { .exited = UINT64_MAX } };
-	return p;
+	return RP_PUSH(t->epochs, t->epoch_count, t->epoch_capacity, e)
+		       ? NULL
+		       : &t->epochs[t->epoch_count - 1];
 }
 
 /*
@@ -109,11 +79,11 @@ static struct sym_epoch *current_epoch(struct sym_task *t)
 
 int sym_tasks_fork(struct sym_tasks *ts, uint64_t time, uint32_t pid, uint32_t ppid)
 {
-	struct sym_task *parent = get_task(ts, ppid), *t = get_task(ts, pid);
-	struct sym_epoch *e = parent && t ? current_epoch(parent) : NULL;
+	struct sym_task *parent = get_task(ts, ppid), *t;
+	struct sym_epoch *e = parent ? current_epoch(parent) : NULL;
 
-	if (e)
-		e = add_epoch(t, time);
+	t = e ? get_task(ts, pid) : NULL;
+	e = t ? add_epoch(t, time) : NULL;
 	if (!e)
 		return -ENOMEM;
 	e->life.born = time;
@@ -168,13 +138,7 @@ int sym_tasks_mmap(struct sym_tasks *ts, uint32_t pid, uint32_t mapping)
 
 static int add_name(struct sym_task *t, struct sym_name name)
 {
-	struct sym_name *p = sym_grow(t->names, t->name_count, &t->name_capacity, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	t->names = p;
-	p[t->name_count++] = name;
-	return 0;
+	return RP_PUSH(t->names, t->name_count, t->name_capacity, name);
 }
 
 int sym_tasks_comm(struct sym_tasks *ts, uint64_t time, uint32_t tid, const char *comm)
@@ -195,16 +159,15 @@ int sym_tasks_snapshot(struct sym_tasks *ts, uint64_t time, uint32_t pid, uint32
 {
 	struct sym_task *t = get_task(ts, pid);
 	struct sym_epoch *e = t ? current_epoch(t) : NULL;
-	struct sym_seen *p;
-	int err = 0;
+	int err;
 
 	if (e && !is_same_birth(e->life.born, s->born))
 		e = add_epoch(t, s->born > e->time && s->born < time ? s->born : time);
-	p = e ? sym_grow(e->seen, e->seen_count, &e->seen_capacity, sizeof(*p)) : NULL;
-	if (!p)
+	if (!e)
 		return -ENOMEM;
-	e->seen = p;
-	p[e->seen_count++] = (struct sym_seen){ time, number };
+	err = RP_PUSH(e->seen, e->seen_count, e->seen_capacity, (struct sym_seen){ time, number });
+	if (err)
+		return err;
 	if (!e->life.born)
 		e->life.born = s->born;
 	for (uint32_t i = 0; i < s->count && !err; i++)

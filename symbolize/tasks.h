@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who had a pid when, what it was called, and which address space was its. */
+/* Which process had a pid when, what it was called, and which address space it had. */
 #ifndef SYMBOLIZE_TASKS_H
 #define SYMBOLIZE_TASKS_H
 
@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "space.h"
 
 /*
@@ -50,27 +51,28 @@ struct sym_name {
 	bool and_before; /* a snapshot's */
 };
 
-/* A pid. Epochs and names are in order of time. A thread that is not a leader has names alone. */
+/* Epochs and names are in order of time. A thread that is not a leader has names alone. */
 struct sym_task {
-	uint32_t pid;
+	uint32_t pid; /* the key */
 	struct sym_epoch *epochs;
 	size_t epoch_count, epoch_capacity;
 	struct sym_name *names;
 	size_t name_count, name_capacity;
 };
 
-/* Open addressing by pid; the number of slots is a power of two, at most half of them taken. */
 struct sym_tasks {
-	struct sym_task **slots;
-	size_t slot_count, count;
+	struct hash_map by_pid; /* of struct sym_task */
+	uint32_t last;		/* found last: the next question is often about it again */
 };
 
+void sym_tasks_init(struct sym_tasks *ts);
+/* Forgets all, and can be used again. */
 void sym_tasks_free(struct sym_tasks *ts);
 
-/* Forgets all that happened. */
+/* Forgets what happened and keeps the memory. */
 void sym_tasks_clear(struct sym_tasks *ts);
 
-struct sym_task *sym_tasks_find(const struct sym_tasks *ts, uint32_t pid);
+struct sym_task *sym_tasks_find(struct sym_tasks *ts, uint32_t pid);
 struct sym_epoch *sym_task_epoch_at(const struct sym_task *t, uint64_t time);
 
 /* What happened, in order of time. 0 or -ENOMEM. */

@@ -84,7 +84,7 @@ struct sym_debuginfod_stats sym_user_debuginfod_stats(const struct sym_user *u)
 	return u->files.server ? u->files.server->stats : (struct sym_debuginfod_stats){ 0 };
 }
 
-/* ---- events ---- */
+/* ---- events */
 
 int sym_user_comm(struct sym_user *u, uint64_t time, uint32_t pid, uint32_t tid, const char *comm,
 		  bool is_exec)
@@ -140,7 +140,7 @@ size_t sym_user_events(const struct sym_user *u)
 	return u->history.event_count;
 }
 
-/* ---- processes that are already running ---- */
+/* ---- processes that are already running */
 
 struct reading {
 	struct sym_user *u;
@@ -156,7 +156,6 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 	struct sym_file key = { .path = m->path,
 				.dev = makedev(m->dev_major, m->dev_minor),
 				.inode = m->inode };
-	struct sym_mapping *p;
 	uint32_t file;
 	int err;
 
@@ -165,12 +164,8 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 	err = sym_files_add(&r->u->files, &key, &file);
 	if (err)
 		return err;
-	p = sym_grow(r->maps, r->count, &r->capacity, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	r->maps = p;
-	p[r->count++] = (struct sym_mapping){ r->time, m->start, m->end, m->offset, file, r->pid };
-	return 0;
+	return RP_PUSH(r->maps, r->count, r->capacity,
+		       (struct sym_mapping){ r->time, m->start, m->end, m->offset, file, r->pid });
 }
 
 int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time)
@@ -191,7 +186,7 @@ int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time)
 	return err;
 }
 
-/* ---- generated code ---- */
+/* ---- generated code */
 
 /* Procfs tells the time of birth in ticks of 10 ms, and a pid is not used twice within a second. */
 static bool is_same_birth(uint64_t a, uint64_t b)
@@ -210,14 +205,10 @@ static struct known_jit *find_known(struct sym_user *u, uint32_t pid, uint64_t b
 
 static struct known_jit *add_known(struct sym_user *u, uint32_t pid, uint64_t born)
 {
-	struct known_jit *p = sym_grow(u->jits, u->jit_count, &u->jit_capacity, sizeof(*p));
+	const struct known_jit k = { .pid = pid, .born = born };
 
-	if (!p)
-		return NULL;
-	u->jits = p;
-	p += u->jit_count++;
-	*p = (struct known_jit){ .pid = pid, .born = born };
-	return p;
+	return RP_PUSH(u->jits, u->jit_count, u->jit_capacity, k) ? NULL
+								  : &u->jits[u->jit_count - 1];
 }
 
 /* Opens the map of the process that has @k->pid now, if that is the one meant. */
@@ -270,14 +261,13 @@ static bool name_jit(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t t
 }
 
 /* Code that was generated before a fork is known by the name of the process that generated it. */
-static bool name_generated(struct sym_user *u, uint32_t pid, const struct sym_life *life,
-			   uint64_t time, uint64_t addr, const struct sym_mapping *m,
-			   struct sym_frame *out)
+static bool name_generated(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t time,
+			   uint64_t addr, const struct sym_mapping *m, struct sym_frame *out)
 {
 	struct sym_mapping same;
 	struct sym_life maker;
 
-	if (name_jit(u, pid, life->born, time, addr, out))
+	if (name_jit(u, pid, born, time, addr, out))
 		return true;
 	if (m->pid == pid || sym_history_find(&u->history, m->pid, m->time, addr, &same, &maker))
 		return false;
@@ -318,7 +308,7 @@ int sym_user_keep(struct sym_user *u, uint32_t pid)
 	return sym_history_each(&u->history, pid, keep_mapping, u);
 }
 
-/* ---- the vdso ---- */
+/* ---- the vdso */
 
 struct vdso_range {
 	uint64_t start, end;
@@ -358,7 +348,7 @@ static bool is_our_vdso(const struct sym_user *u, const struct sym_mapping *m)
 	return u->vdso && (m->start > UINT32_MAX) == (u->vdso_base > UINT32_MAX);
 }
 
-/* ---- questions ---- */
+/* ---- questions */
 
 /* @out->module is what was mapped. */
 static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t offset,
@@ -399,22 +389,42 @@ static void name_in_file(struct sym_user *u, uint32_t pid, const struct sym_mapp
 	}
 }
 
-void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
-		     bool is_return_address, struct sym_frame *out)
+void sym_user_find(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		   struct sym_mapped *out)
 {
-	uint64_t at = addr - is_return_address, offset;
 	struct sym_mapping m;
 	struct sym_life life;
+	int err = sym_history_find(&u->history, pid, time, addr, &m, &life);
+
+	*out = (struct sym_mapped){ .born = life.born };
+	if (err)
+		return;
+	out->number = (m.start - m.offset) * 0x9e3779b97f4a7c15 + m.file + 1;
+	if (!out->number)
+		out->number = 1;
+	out->since = m.time;
+	out->start = m.start;
+	out->end = m.end;
+	out->offset = m.offset;
+	out->file = m.file;
+	out->maker = m.pid;
+}
+
+void sym_user_name(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		   bool is_return_address, const struct sym_mapped *at, struct sym_frame *out)
+{
+	const struct sym_mapping m = { at->since,  at->start, at->end,
+				       at->offset, at->file,  at->maker };
+	uint64_t where = addr - is_return_address, offset = where - m.start + m.offset;
 	const struct sym_file *f;
 
 	*out = (struct sym_frame){ .kind = SYM_UNKNOWN, .module_addr = addr };
-	if (sym_history_find(&u->history, pid, time, at, &m, &life)) {
-		if (name_jit(u, pid, life.born, time, at, out))
+	if (!at->number) {
+		if (name_jit(u, pid, at->born, time, where, out))
 			out->offset += is_return_address;
 		return;
 	}
 	f = &u->files.items[m.file];
-	offset = at - m.start + m.offset;
 	out->module = f->path;
 	out->map_start = m.start;
 	out->map_end = m.end;
@@ -426,25 +436,22 @@ void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t a
 		if (!u->vdso_read)
 			read_vdso(u);
 		if (is_our_vdso(u, &m))
-			name_in_object(u->vdso, u->vdso_symtab, at - m.start, is_return_address,
+			name_in_object(u->vdso, u->vdso_symtab, where - m.start, is_return_address,
 				       out);
 	}
 	if (f->kind == SYM_FILE_ANON || (f->kind == SYM_FILE && !f->image)) {
-		if (name_generated(u, pid, &life, time, at, &m, out))
+		if (name_generated(u, pid, at->born, time, where, &m, out))
 			out->offset += is_return_address;
 	}
 }
 
-uint64_t sym_user_mapping(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr)
+void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		     bool is_return_address, struct sym_frame *out)
 {
-	struct sym_mapping m;
-	struct sym_life life;
-	uint64_t number;
+	struct sym_mapped at;
 
-	if (sym_history_find(&u->history, pid, time, addr, &m, &life))
-		return 0;
-	number = (m.start - m.offset) * 0x9e3779b97f4a7c15 + m.file + 1;
-	return number ? number : 1;
+	sym_user_find(u, pid, time, addr - is_return_address, &at);
+	sym_user_name(u, pid, time, addr, is_return_address, &at, out);
 }
 
 int sym_user_code_before(struct sym_user *u, const struct sym_frame *f, void *code, size_t n)

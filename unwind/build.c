@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From .eh_frame or .debug_frame to a table: finds the FDEs, puts them in order, and runs one after another. */
+/* From .eh_frame or .debug_frame to a table: finds the FDEs, orders them, runs each. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum {
 	CIE_SLOTS = 64, /* most files have fewer than ten */
-	/* Gaps as short as this are padding between functions: nobody will ask about them. */
+	/* Gaps as short as this are padding between functions: no sample is in them. */
 	PADDING = 16,
 };
 
@@ -31,7 +31,7 @@ struct found {
 
 struct build {
 	const struct unwind_source *source;
-	const struct unwind_machine *machine;
+	const struct machine *machine;
 	struct unwind_frames frames;
 	struct parsed_cie cies[CIE_SLOTS]; /* by offset */
 	struct found *found;
@@ -73,20 +73,14 @@ static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t
 
 static int add_found(struct build *b, struct found found)
 {
-	struct found *p = sym_grow(b->found, b->nfound, &b->capacity, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	b->found = p;
-	if (b->nfound && found.start <= p[b->nfound - 1].start)
+	if (b->nfound && found.start <= b->found[b->nfound - 1].start)
 		b->is_sorted = false;
-	p[b->nfound++] = found;
-	return 0;
+	return RP_PUSH(b->found, b->nfound, b->capacity, found);
 }
 
 /*
- * A byte early, as the C library does it where it has an FDE for it: a handler returns to the first instruction, and
- * a return address is looked up by the byte before it.
+ * A byte early, as the C library does it where it has an FDE for it: a handler returns to the first
+ * instruction, and a return address is looked up by the byte before it.
  */
 static int find_trampolines(struct build *b)
 {
@@ -175,7 +169,8 @@ static int run_trampoline(struct build *b, const struct found *found, uint64_t n
 {
 	static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 	uint64_t end = found->start + 1 + UNWIND_TRAMPOLINE_SIZE;
-	int err = unwind_rows_add(&b->rows, found->start, &b->machine->signal);
+	const struct unwind_rule signal = unwind_signal_rule(b->machine);
+	int err = unwind_rows_add(&b->rows, found->start, &signal);
 
 	return err || end >= next ? err : unwind_rows_add(&b->rows, end, &nothing);
 }
@@ -214,7 +209,7 @@ int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct 
 	b->rows.part_rows = part_rows;
 	b->rows.stats.eh_frame_size = s->size;
 	b->source = s;
-	b->machine = unwind_machine(s->machine);
+	b->machine = rp_machine(s->machine);
 	b->frames = (struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame };
 	for (int i = 0; i < CIE_SLOTS; i++)
 		b->cies[i].offset = SIZE_MAX;

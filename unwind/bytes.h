@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading numbers out of bytes that nobody vouches for. */
-#ifndef SYMBOLIZE_UNWIND_BYTES_H
-#define SYMBOLIZE_UNWIND_BYTES_H
+/* Reading numbers out of bytes that may be anything. */
+#ifndef UNWIND_BYTES_H
+#define UNWIND_BYTES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -30,9 +30,9 @@ struct unwind_cache {
 	bool is_counted; /* bytes is the sum of all entries */
 };
 
-/* ---- the directory ---- */
+/* ---- the directory */
 
-/* Nobody else may have put anything into it. */
+/* No other user may have put anything into it. */
 static int check_dir(int fd)
 {
 	struct stat st;
@@ -122,7 +122,7 @@ void unwind_cache_close(struct unwind_cache *c)
 	free(c);
 }
 
-/* ---- making room ---- */
+/* ---- making room */
 
 struct entry {
 	char name[NAME_SIZE];
@@ -163,14 +163,11 @@ static int list_entries(const struct unwind_cache *c, struct entries *list)
 		if (!is_entry_name(e->d_name) ||
 		    fstatat(c->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		p = sym_grow(list->items, list->count, &list->capacity, sizeof(*p));
-		if (!p) {
-			err = -ENOMEM;
+		err = RP_PUSH(list->items, list->count, list->capacity,
+			      (struct entry){ .bytes = st.st_size, .used = st.st_mtim });
+		if (err)
 			break;
-		}
-		list->items = p;
-		p += list->count++;
-		*p = (struct entry){ .bytes = st.st_size, .used = st.st_mtim };
+		p = &list->items[list->count - 1];
 		memcpy(p->name, e->d_name, strlen(e->d_name) + 1);
 		list->bytes += st.st_size;
 	}
@@ -217,7 +214,7 @@ static int make_room(struct unwind_cache *c, uint64_t more)
 	return err;
 }
 
-/* ---- entries ---- */
+/* ---- entries */
 
 static void name_of(const struct unwind_key *key, char name[NAME_SIZE])
 {

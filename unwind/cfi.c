@@ -48,7 +48,7 @@ enum { REMEMBER_MAX = 16 };
 
 struct run {
 	const struct unwind_frames *f;
-	const struct unwind_machine *m;
+	const struct machine *m;
 	const struct unwind_cie *cie;
 	const struct unwind_state *initial; /* NULL while the CIE's own instructions run */
 	struct unwind_bytes b;
@@ -58,32 +58,16 @@ struct run {
 	uint64_t addr;
 };
 
-/*
- * Offsets from sp, at the trampoline: struct sigcontext (arm64, riscv: behind the siginfo of 128 bytes) in struct
- * ucontext, arch/.../include/uapi/asm/.
- */
-#define SIGNAL_RULE(pc, sp, fp, link)                                                              \
-	{                                                                                          \
-		.kind = UNWIND_SIGNAL, .ra_off = (pc), .cfa_off = (sp), .fp_off = (fp),            \
-		.arg = (link)                                                                      \
-	}
-
-const struct unwind_machine *unwind_machine(uint16_t machine)
+struct unwind_rule unwind_signal_rule(const struct machine *m)
 {
-	static const struct unwind_machine machines[] = {
-		{ EM_X86_64, 7, 6, 16, false, SIGNAL_RULE(168, 160, 120, 0) },
-		{ EM_AARCH64, 31, 29, 30, true, SIGNAL_RULE(568, 560, 544, 552) },
-		{ EM_RISCV, 2, 8, 1, true, SIGNAL_RULE(304, 320, 368, 312) },
-	};
-
-	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
-		if (machines[i].machine == machine)
-			return &machines[i];
-	}
-	return NULL;
+	return (struct unwind_rule){ .kind = UNWIND_SIGNAL,
+				     .ra_off = m->signal.pc,
+				     .cfa_off = m->signal.sp,
+				     .fp_off = m->signal.fp,
+				     .arg = m->signal.link };
 }
 
-/* ---- registers ---- */
+/* ---- registers */
 
 static struct unwind_saved *saved_of(const struct run *r, struct unwind_state *s, uint64_t reg)
 {
@@ -186,7 +170,7 @@ static int register_insn(struct run *r, uint8_t op)
 	return 0;
 }
 
-/* ---- the CFA ---- */
+/* ---- the CFA */
 
 static int cfa_insn(struct run *r, uint8_t op)
 {
@@ -222,7 +206,7 @@ static int cfa_insn(struct run *r, uint8_t op)
 	return s->cfa_is == CFA_UNKNOWN ? -EBADMSG : 0;
 }
 
-/* ---- the rest ---- */
+/* ---- the rest */
 
 static int state_insn(struct run *r, uint8_t op)
 {
@@ -306,7 +290,7 @@ static int run_until_advance(struct run *r, uint64_t *delta)
 	return 0;
 }
 
-int unwind_cfi_begin(const struct unwind_frames *f, const struct unwind_machine *m,
+int unwind_cfi_begin(const struct unwind_frames *f, const struct machine *m,
 		     const struct unwind_cie *cie, struct unwind_state *out)
 {
 	struct run r = { .f = f, .m = m, .cie = cie, .b = cie->insns };
@@ -318,7 +302,7 @@ int unwind_cfi_begin(const struct unwind_frames *f, const struct unwind_machine 
 	return 0;
 }
 
-int unwind_cfi_run(const struct unwind_frames *f, const struct unwind_machine *m,
+int unwind_cfi_run(const struct unwind_frames *f, const struct machine *m,
 		   const struct unwind_cie *cie, const struct unwind_state *initial,
 		   const struct unwind_fde *fde, uint64_t end, unwind_row_fn *row, void *ctx)
 {

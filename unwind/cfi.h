@@ -3,11 +3,12 @@
  * Call frame instructions (DWARF 5, 6.4) of one FDE, run as far as rules need: where the CFA is,
  * the frame pointer and the return address. All other registers are passed over.
  */
-#ifndef SYMBOLIZE_UNWIND_CFI_H
-#define SYMBOLIZE_UNWIND_CFI_H
+#ifndef UNWIND_CFI_H
+#define UNWIND_CFI_H
 
 #include <rawprof/unwind.h>
 
+#include "base/machine.h"
 #include "frame.h"
 
 /*
@@ -60,22 +61,13 @@ struct unwind_state {
 	bool is_signed; /* arm64: the return address is */
 };
 
-/* How a machine's registers are numbered: its psABI, "DWARF register number mapping". */
-struct unwind_machine {
-	uint16_t machine;
-	uint32_t sp, fp, ra;
-	bool has_link_register; /* a call leaves the return address in register ra */
-	struct unwind_rule
-		signal; /* by where its kernel saves the registers of a frame that a signal interrupts */
-};
-
-/* NULL for machines other than x86-64, AArch64 and RISC-V. */
-const struct unwind_machine *unwind_machine(uint16_t machine);
+/* For a frame that a signal interrupted: where the machine's kernel saves its registers. */
+struct unwind_rule unwind_signal_rule(const struct machine *m);
 
 /*
  * Runs the instructions of @cie, for the state in which its FDEs begin. 0 or -EBADMSG.
  */
-int unwind_cfi_begin(const struct unwind_frames *f, const struct unwind_machine *m,
+int unwind_cfi_begin(const struct unwind_frames *f, const struct machine *m,
 		     const struct unwind_cie *cie, struct unwind_state *out);
 
 /* Takes the rule that holds from @addr on. 0, or a negative errno that ends the run. */
@@ -86,12 +78,12 @@ typedef int unwind_row_fn(void *ctx, uint64_t addr, const struct unwind_rule *ru
  * on. Returns what @row did if that is not 0; -EBADMSG if the instructions make no sense: the last
  * rule told is then UNWIND_UNSUP.
  */
-int unwind_cfi_run(const struct unwind_frames *f, const struct unwind_machine *m,
+int unwind_cfi_run(const struct unwind_frames *f, const struct machine *m,
 		   const struct unwind_cie *cie, const struct unwind_state *initial,
 		   const struct unwind_fde *fde, uint64_t end, unwind_row_fn *row, void *ctx);
 
 /* What a walker does in state @s. */
-struct unwind_rule unwind_rule_of(const struct unwind_machine *m, const struct unwind_cie *cie,
+struct unwind_rule unwind_rule_of(const struct machine *m, const struct unwind_cie *cie,
 				  const struct unwind_state *s);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * .debug_frame (DWARF 5, 6.4.1): the same records, for debuggers. It is all that there is in programs that are built
- * without unwind tables, such as Go's and musl; compressed often, and in a separate file if the program was stripped.
+ * .debug_frame (DWARF 5, 6.4.1): the same records, for debuggers. It is all that there is in
+ * programs that are built without unwind tables, such as Go's and musl; compressed often, and in a
+ * separate file if the program was stripped.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -14,7 +15,7 @@
 #include "symbolize/debug.h"
 #include "elf.h"
 
-/* libelf knows zlib, and zstd from 0.189 on. The older way of GNU is told by the name and not by a flag. */
+/* libelf knows zlib, and zstd from 0.189 on. The older way of GNU shows in the name alone. */
 static bool unpack(Elf_Scn *scn, const char *name)
 {
 	GElf_Shdr sh;

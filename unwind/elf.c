@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds .eh_frame: where PT_GNU_EH_FRAME says, as the program's own unwinder does, or else by the
- * section, as static programs of glibc have no such header. And what stands in for it where there is none.
+ * section, as static programs of glibc have no such header. And what stands in for it where there
+ * is none.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -16,7 +17,7 @@
 #include "elf.h"
 #include "frame.h"
 
-/* Without .eh_frame, the C library is the only one that has a trampoline; Go's programs, which may be larger, too. */
+/* Without .eh_frame, only the C library has a trampoline, and Go programs, which may be larger. */
 #define TRAMPOLINE_TEXT_MAX (8ULL << 20)
 
 /* An .eh_frame as short as this is the record that ends it. */
@@ -59,7 +60,7 @@ static size_t read_at(const struct reader *r, uint64_t offset, void *buf, size_t
 	return done;
 }
 
-/* ---- code ---- */
+/* ---- code */
 
 static int by_start(const void *a, const void *b)
 {
@@ -106,7 +107,7 @@ static int read_code(struct unwind_source *s, const struct reader *r)
 	return s->ncode ? 0 : -ENODATA;
 }
 
-/* ---- .eh_frame ---- */
+/* ---- .eh_frame */
 
 /* The rest of the segment that has @addr in the file. */
 static struct extent extent_of(const struct reader *r, uint64_t addr)
@@ -152,8 +153,8 @@ static struct extent find_section(const struct reader *r, uint64_t at)
 
 /*
  * What .eh_frame_hdr points to (LSB Core 10.6.2): version 1, the encodings of the pointer, of the
- * count and of the table, and the pointer. The length is not told: up to the end of the segment, or
- * to the empty record before.
+ * count and of the table, and the pointer. The length is not there: up to the end of the segment,
+ * or to the empty record before.
  */
 static struct extent find_by_header(const struct reader *r)
 {
@@ -200,7 +201,7 @@ static int read_eh_frame(struct unwind_source *s, const struct reader *r)
 	return s->size == e.size ? 0 : -EIO;
 }
 
-/* ---- signal trampolines ---- */
+/* ---- signal trampolines */
 
 static void take_trampolines(struct unwind_source *s, const uint8_t *code, size_t size,
 			     uint64_t addr)
@@ -237,7 +238,7 @@ static int read_source(struct unwind_source *s, struct reader *r)
 	int err;
 
 	if (!gelf_getehdr(r->elf, &eh) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] != ELFDATA2LSB || !unwind_machine(eh.e_machine))
+	    eh.e_ident[EI_DATA] != ELFDATA2LSB || !rp_machine(eh.e_machine))
 		return -ENOEXEC;
 	s->machine = eh.e_machine;
 	if (elf_getphdrnum(r->elf, &r->nphdr))
@@ -275,7 +276,7 @@ int unwind_source_read(struct unwind_source *out, int fd, const void *image, siz
 		r.size = st.st_size;
 	}
 	elf_version(EV_CURRENT);
-	/* libelf takes memory without const, and writes to it only if it is told to. */
+	/* libelf takes memory without const, and writes to it only when asked to. */
 	r.elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)image, size);
 	err = r.elf ? read_source(&s, &r) : -ENOEXEC;
 	elf_end(r.elf);

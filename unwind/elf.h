@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What unwind tables are made of: where an ELF file has code, its .eh_frame, and its signal trampolines. */
-#ifndef SYMBOLIZE_UNWIND_ELF_H
-#define SYMBOLIZE_UNWIND_ELF_H
+/* What unwind tables are made of: an ELF file's code, .eh_frame and signal trampolines. */
+#ifndef UNWIND_ELF_H
+#define UNWIND_ELF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,11 +24,11 @@ struct unwind_source {
 	uint16_t machine;
 	struct unwind_code *code; /* executable segments: ascending, disjoint, not empty */
 	size_t ncode;
-	bool is_debug_frame; /* there is no .eh_frame, but .debug_frame, in the file or in its separate debug file */
-	uint64_t addr; /* of .eh_frame */
-	uint8_t *data; /* its bytes */
+	bool is_debug_frame; /* no .eh_frame, but this, in the file or its debug file */
+	uint64_t addr;	     /* of .eh_frame */
+	uint8_t *data;	     /* its bytes */
 	size_t size;
-	/* Ascending. Looked for only where .eh_frame does not tell of them: without it, and in a vdso. */
+	/* Ascending. Looked for only where .eh_frame lacks them: without it, and in a vdso. */
 	uint64_t trampolines[UNWIND_TRAMPOLINES];
 	size_t ntrampolines;
 };
@@ -39,15 +39,15 @@ struct unwind_source {
  */
 int unwind_source_read(struct unwind_source *s, int fd, const void *image, size_t size);
 /*
- * Where in @code, which is @size bytes at @addr, the next signal trampoline begins: two instructions, the call
- * rt_sigreturn. From *@at on, which is then behind it. False: there is none.
+ * Where in @code, which is @size bytes at @addr, the next signal trampoline begins: two
+ * instructions, the call rt_sigreturn. From *@at on, which is then behind it. False: there is none.
  */
 bool unwind_trampoline_next(uint16_t machine, const uint8_t *code, size_t size, size_t *at,
 			    size_t *start);
 
 /*
- * Reads .debug_frame of the file open as @elf, or, unless @fd, the same file, is negative, of its separate debug file.
- * -ENODATA, -EFBIG, -ENOMEM.
+ * Reads .debug_frame of the file open as @elf, or, unless @fd, the same file, is negative, of its
+ * separate debug file. -ENODATA, -EFBIG, -ENOMEM.
  */
 int unwind_debug_frame_read(struct unwind_source *s, Elf *elf, int fd);
 

@@ -29,7 +29,7 @@ struct file_header {
 
 static const char magic[8] = "rpunwind";
 
-/* ---- fingerprints ---- */
+/* ---- fingerprints */
 
 static uint64_t rotate(uint64_t v, int n)
 {
@@ -92,7 +92,7 @@ static struct unwind_key sum_of(const struct iovec v[PIECES])
 	return k;
 }
 
-/* ---- writing ---- */
+/* ---- writing */
 
 static int write_all(int fd, const void *buf, size_t len)
 {
@@ -151,7 +151,7 @@ int unwind_file_write(int fd, const struct unwind_key *key, const struct unwind_
 	return err;
 }
 
-/* ---- reading ---- */
+/* ---- reading */
 
 static int read_all(int fd, void *buf, size_t len)
 {

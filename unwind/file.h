@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables as files, and the fingerprint of what a table was made of. */
-#ifndef SYMBOLIZE_UNWIND_FILE_H
-#define SYMBOLIZE_UNWIND_FILE_H
+#ifndef UNWIND_FILE_H
+#define UNWIND_FILE_H
 
 #include <rawprof/unwind.h>
 

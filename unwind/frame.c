@@ -75,8 +75,8 @@ uint64_t unwind_pointer(const struct unwind_frames *f, struct unwind_bytes *b, u
 }
 
 /*
- * What tells a CIE from an FDE, and where the FDE's CIE is. In .eh_frame: 0, or how far it is back from here, in four
- * bytes even if the length has eight. In .debug_frame: all ones, or its offset.
+ * What tells a CIE from an FDE, and where the FDE's CIE is. In .eh_frame: 0, or how far it is back
+ * from here, in four bytes even if the length has eight. In .debug_frame: all ones, or its offset.
  */
 static void read_id(const struct unwind_frames *f, struct unwind_bytes *b, unsigned int size,
 		    struct unwind_record *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records of .eh_frame and .debug_frame: CIEs and FDEs (LSB Core 5.0, 10.6.1; DWARF 5, 6.4.1). */
-#ifndef SYMBOLIZE_UNWIND_FRAME_H
-#define SYMBOLIZE_UNWIND_FRAME_H
+/* CIEs and FDEs, the records of .eh_frame and .debug_frame: LSB Core 5.0, 10.6.1; DWARF 5, 6.4. */
+#ifndef UNWIND_FRAME_H
+#define UNWIND_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

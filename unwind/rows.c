@@ -17,74 +17,19 @@ enum {
 };
 
 /* Appends to the array member @name; -ENOMEM. */
-#define PUSH(r, name, count, capacity, item)                                                       \
-	({                                                                                         \
-		__typeof__((r)->name) p_ =                                                         \
-			sym_grow((r)->name, (r)->count, &(r)->capacity, sizeof(*p_));              \
-		if (p_) {                                                                          \
-			(r)->name = p_;                                                            \
-			p_[(r)->count++] = (item);                                                 \
-		}                                                                                  \
-		p_ ? 0 : -ENOMEM;                                                                  \
-	})
+#define PUSH(r, name, count, capacity, item) RP_PUSH((r)->name, (r)->count, (r)->capacity, item)
 
-/* ---- rules ---- */
-
-static uint64_t hash_rule(const struct unwind_rule *rule)
-{
-	uint64_t a;
-	uint32_t b;
-
-	memcpy(&a, rule, 8);
-	memcpy(&b, (const char *)rule + 8, 4);
-	a = (a ^ (uint64_t)b << 29) * 0x9e3779b97f4a7c15;
-	return a ^ a >> 32;
-}
-
-static uint32_t *find_slot(const struct unwind_rows *r, const struct unwind_rule *rule)
-{
-	size_t i = hash_rule(rule) & (r->nslots - 1);
-
-	while (r->slots[i] && memcmp(&r->rules[r->slots[i] - 1], rule, sizeof(*rule)))
-		i = (i + 1) & (r->nslots - 1);
-	return &r->slots[i];
-}
-
-static int grow_slots(struct unwind_rows *r)
-{
-	size_t n = r->nslots ? 2 * r->nslots : 1024;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	free(r->slots);
-	r->slots = slots;
-	r->nslots = n;
-	for (size_t i = 0; i < r->nrules; i++)
-		*find_slot(r, &r->rules[i]) = i + 1;
-	return 0;
-}
+/* ---- rules */
 
 static int rule_number(struct unwind_rows *r, const struct unwind_rule *rule, uint16_t *number)
 {
-	uint32_t *slot;
-	int err = 2 * (r->nrules + 1) > r->nslots ? grow_slots(r) : 0;
+	uint32_t n = RULE_UNSUP;
+	int err = 0;
 
-	if (err)
-		return err;
-	slot = find_slot(r, rule);
-	if (!*slot) {
-		if (r->nrules == RULES_MAX) {
-			*number = RULE_UNSUP;
-			return 0;
-		}
-		err = PUSH(r, rules, nrules, rule_capacity, *rule);
-		if (err)
-			return err;
-		*slot = r->nrules;
-	}
-	*number = *slot - 1;
-	return 0;
+	if (r->rules.count < RULES_MAX || rp_hash_find(&r->rules, rule))
+		err = rp_hash_number(&r->rules, rule, &n);
+	*number = n;
+	return err;
 }
 
 int unwind_rows_init(struct unwind_rows *r)
@@ -95,7 +40,8 @@ int unwind_rows_init(struct unwind_rows *r)
 	uint16_t number;
 	int err = 0;
 
-	*r = (struct unwind_rows){ .part_rows = UNWIND_PART_ROWS };
+	*r = (struct unwind_rows){ .part_rows = UNWIND_PART_ROWS,
+				   .rules = HASH_SET(struct unwind_rule) };
 	for (int i = 0; i < 2 && !err; i++)
 		err = rule_number(r, &first[i], &number);
 	if (err)
@@ -109,12 +55,11 @@ void unwind_rows_free(struct unwind_rows *r)
 	free(r->rows);
 	free(r->index);
 	free(r->fdes);
-	free(r->rules);
-	free(r->slots);
+	rp_hash_free(&r->rules);
 	*r = (struct unwind_rows){ 0 };
 }
 
-/* ---- pages and parts ---- */
+/* ---- pages and parts */
 
 static int push_row(struct unwind_rows *r, uint64_t addr, uint16_t rule)
 {
@@ -226,7 +171,7 @@ int unwind_rows_add_fde(struct unwind_rows *r, uint64_t addr)
 	return PUSH(r, fdes, nfdes, fde_capacity, from_start);
 }
 
-/* ---- the table ---- */
+/* ---- the table */
 
 int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_table **out)
 {
@@ -241,14 +186,14 @@ int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_ta
 	if (err)
 		return err;
 	counts.nparts = r->nparts;
-	counts.nrules = r->nrules;
+	counts.nrules = r->rules.count;
 	counts.nindex = r->nindex;
 	counts.nrows = r->nrows;
 	counts.nfdes = r->nfdes;
 	t = unwind_table_new(&counts, &a);
 	if (!t)
 		return -ENOMEM;
-	memcpy(a.rules, r->rules, r->nrules * sizeof(*r->rules));
+	memcpy(a.rules, r->rules.items, r->rules.count * sizeof(*a.rules));
 	memcpy(a.index, r->index, r->nindex * sizeof(*r->index));
 	memcpy(a.rows, r->rows, r->nrows * sizeof(*r->rows));
 	if (r->nfdes)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows on their way into a table: merged, counted by page, cut into parts. */
-#ifndef SYMBOLIZE_UNWIND_ROWS_H
-#define SYMBOLIZE_UNWIND_ROWS_H
+#ifndef UNWIND_ROWS_H
+#define UNWIND_ROWS_H
 
 #include <rawprof/unwind.h>
+
+#include "base/hash.h"
 
 struct unwind_open_part {
 	uint64_t start;
@@ -19,10 +21,9 @@ struct unwind_rows {
 	struct unwind_open_part *parts;
 	struct unwind_row *rows;
 	uint32_t *index, *fdes;
-	struct unwind_rule *rules;
-	uint32_t *slots; /* hash of rules: number + 1, 0 if free; a power of two, half of it used */
-	size_t nparts, nrows, nindex, nfdes, nrules, nslots;
-	size_t part_capacity, row_capacity, index_capacity, fde_capacity, rule_capacity;
+	struct hash_map rules; /* the set of struct unwind_rule */
+	size_t nparts, nrows, nindex, nfdes;
+	size_t part_capacity, row_capacity, index_capacity, fde_capacity;
 	uint64_t last;	    /* address of the last row */
 	uint32_t part_rows; /* most rows of a part: UNWIND_PART_ROWS, less in tests */
 	struct unwind_stats stats;

@@ -23,8 +23,7 @@ static struct unwind_value cfa_of(const struct unwind_state *s)
 				      .off = s->cfa_off };
 }
 
-static bool set_cfa(const struct unwind_machine *m, const struct unwind_value *cfa,
-		    struct unwind_rule *r)
+static bool set_cfa(const struct machine *m, const struct unwind_value *cfa, struct unwind_rule *r)
 {
 	if (!fits32(cfa->off) || !fits16(cfa->arg))
 		return false;
@@ -50,8 +49,7 @@ static bool set_cfa(const struct unwind_machine *m, const struct unwind_value *c
 	return false;
 }
 
-static void set_fp(const struct unwind_machine *m, const struct unwind_saved *fp,
-		   struct unwind_rule *r)
+static void set_fp(const struct machine *m, const struct unwind_saved *fp, struct unwind_rule *r)
 {
 	if (fp->where == SAVED_NOT)
 		return;
@@ -64,7 +62,7 @@ static void set_fp(const struct unwind_machine *m, const struct unwind_saved *fp
 	}
 }
 
-static bool set_ra(const struct unwind_machine *m, const struct unwind_state *s, uint32_t ra_reg,
+static bool set_ra(const struct machine *m, const struct unwind_state *s, uint32_t ra_reg,
 		   struct unwind_rule *r)
 {
 	const struct unwind_saved *ra = &s->ra;
@@ -84,14 +82,15 @@ static bool set_ra(const struct unwind_machine *m, const struct unwind_state *s,
 }
 
 /*
- * All three where the stack pointer leads: glibc's trampoline tells it so, in ucontext's layout. Those of kernels, in
- * the vdso, tell nothing that leads to it, or point to the handler's frame record.
+ * All three where the stack pointer leads: glibc's trampoline tells it so, in ucontext's layout.
+ * Those of kernels, in the vdso, tell nothing that leads to it, or point to the handler's frame
+ * record.
  */
-static bool set_signal(const struct unwind_machine *m, const struct unwind_value *cfa,
+static bool set_signal(const struct machine *m, const struct unwind_value *cfa,
 		       const struct unwind_state *s, struct unwind_rule *r)
 {
 	if (m->has_link_register) {
-		*r = m->signal;
+		*r = unwind_signal_rule(m);
 		return true;
 	}
 	if (cfa->kind != VALUE_DEREF || cfa->reg != m->sp || cfa->arg || s->ra.where != SAVED_AT ||
@@ -104,7 +103,7 @@ static bool set_signal(const struct unwind_machine *m, const struct unwind_value
 	return true;
 }
 
-struct unwind_rule unwind_rule_of(const struct unwind_machine *m, const struct unwind_cie *cie,
+struct unwind_rule unwind_rule_of(const struct machine *m, const struct unwind_cie *cie,
 				  const struct unwind_state *s)
 {
 	struct unwind_value cfa = cfa_of(s);

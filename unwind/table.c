@@ -108,7 +108,7 @@ int unwind_table_fde_start(const struct unwind_table *t, uint64_t vaddr, uint64_
 	return 0;
 }
 
-/* ---- tables from elsewhere ---- */
+/* ---- tables from elsewhere */
 
 static bool is_sound_part(const struct unwind_table *t, const struct unwind_part *p)
 {

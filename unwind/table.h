@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How a table lies in memory, for those that make one. */
-#ifndef SYMBOLIZE_UNWIND_TABLE_H
-#define SYMBOLIZE_UNWIND_TABLE_H
+#ifndef UNWIND_TABLE_H
+#define UNWIND_TABLE_H
 
 #include <rawprof/unwind.h>
 

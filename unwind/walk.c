@@ -13,12 +13,12 @@ struct walk {
 	unwind_read_fn *read;
 	void *ctx;
 	uint64_t pc, sp, fp;
-	uint64_t fp_addr;  /* where fp is to be read first, or 0 */
-	bool is_return;	   /* pc was left by a call */
-	bool is_innermost; /* regs->reg are this frame's */
-	uint64_t link;	   /* the link register of a frame that a signal interrupted, */
-	int link_reg;	   /*   which has this number; -1: it is not known */
-	const struct unwind_machine *machine; /* of the code at hand */
+	uint64_t fp_addr;	       /* where fp is to be read first, or 0 */
+	bool is_return;		       /* pc was left by a call */
+	bool is_innermost;	       /* regs->reg are this frame's */
+	uint64_t link;		       /* the link register of a frame that a signal interrupted, */
+	int link_reg;		       /*   which has this number; -1: it is not known */
+	const struct machine *machine; /* of the code at hand */
 	struct unwind_result *result;
 };
 
@@ -199,7 +199,7 @@ static int step(struct walk *w)
 		break;
 	}
 	key -= s->bias;
-	w->machine = unwind_machine(s->table->machine);
+	w->machine = rp_machine(s->table->machine);
 	return step_by_rule(w, unwind_table_rule(s->table, key), key);
 }
 

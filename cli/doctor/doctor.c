@@ -156,7 +156,7 @@ static void print_json(const struct diagnosis *d)
 int command_doctor(const struct options *opt)
 {
 	struct diagnosis *d = calloc(1, sizeof(*d));
-	const bool json = !strcmp(opt->format->name, "json");
+	const bool json = opt->format->json;
 	int status = EXIT_DONE;
 
 	if (!d) {

@@ -14,6 +14,7 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/machine.h"
 #include "explain.h"
 
 /* ---- from ours to theirs */
@@ -173,16 +174,6 @@ void xlated_disasm(struct xlated_names *names, uint32_t at, char text[ASM_DISASM
 
 /* ---- machine code */
 
-#if defined(__x86_64__)
-#define OBJDUMP_MACHINE "i386:x86-64"
-#elif defined(__aarch64__)
-#define OBJDUMP_MACHINE "aarch64"
-#elif defined(__riscv)
-#define OBJDUMP_MACHINE "riscv:rv64"
-#else
-#define OBJDUMP_MACHINE "UNKNOWN!"
-#endif
-
 /* "   4:\t48 89 e5             \tmov    %rsp,%rbp" */
 static int add_line(struct machine_code *code, const char *line)
 {
@@ -228,9 +219,8 @@ int machine_code_read(const struct explained *e, struct machine_code *out)
 		close(fd);
 		return -EIO;
 	}
-	snprintf(command, sizeof(command),
-		 "objdump -D -b binary -m " OBJDUMP_MACHINE " /proc/%d/fd/%d 2>/dev/null",
-		 (int)getpid(), fd);
+	snprintf(command, sizeof(command), "objdump -D -b binary -m %s /proc/%d/fd/%d 2>/dev/null",
+		 rp_machine_host()->objdump, (int)getpid(), fd);
 	in = popen(command, "re");
 	if (in) {
 		err = read_objdump(in, out);

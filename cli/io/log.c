@@ -98,11 +98,6 @@ static void put_json(struct recording *rec, const struct io_record *r, const cha
 	fprintf(f, ",\"end_ns\":%" PRIu64 "}\n", r->end);
 }
 
-static bool as_json(const struct recording *rec)
-{
-	return options_of(rec)->format->write == report_write_json;
-}
-
 static int take_record(void *ctx, const void *record, size_t size)
 {
 	const struct io_record *r = record;
@@ -118,7 +113,7 @@ static int take_record(void *ctx, const void *record, size_t size)
 		return 0;
 	}
 	io->kept++;
-	if (as_json(rec))
+	if (options_of(rec)->format->json)
 		put_json(rec, r, comm);
 	else
 		put_line(rec, r, comm);
@@ -141,7 +136,7 @@ static int begin(struct recording *rec)
 
 	if (err)
 		return err;
-	if (!as_json(rec))
+	if (!options_of(rec)->format->json)
 		fprintf(output_of(rec)->stream,
 			"%12s %-16s %7s %-10s %-12s %12s %9s %10s %10s %10s %s\n", "TIME(s)",
 			"COMMAND", "PID", "DISK", "OP", "SECTOR", "BYTES", "QUEUE(ms)",

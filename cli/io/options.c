@@ -109,8 +109,7 @@ const char *io_check(const struct options *opt)
 		return "--interval is for histograms and tables of figures";
 	if (!own->stacks && !opt->format->write_hists && !own->log)
 		return "that format is for stacks: --stacks";
-	if (own->log && opt->format->write != report_write_table &&
-	    opt->format->write != report_write_json)
+	if (own->log && !opt->format->for_people && !opt->format->json)
 		return "--log is lines of text, or of JSON";
 	if ((opt->show.top_functions || opt->sort) && !io_wants_processes(opt) && !own->pattern &&
 	    !own->stacks)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "io.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -245,16 +246,8 @@ static int take_entry(void *ctx, const void *key, const void *value)
 	memcpy(&whole, key, map->key_size);
 	if (whole.bank != t->bank)
 		return 0;
-	if (t->n == t->capacity) {
-		size_t capacity = t->capacity ? 2 * t->capacity : 64;
-		struct io_key *grown = realloc(t->taken, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->taken = grown;
-		t->capacity = capacity;
-	}
-	t->taken[t->n++] = whole;
+	if (RP_PUSH(t->taken, t->n, t->capacity, whole))
+		return -ENOMEM;
 	return t->fn(t->rec, &whole, value);
 }
 

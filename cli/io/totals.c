@@ -6,6 +6,7 @@
 
 #include <rawprof/grid.h>
 
+#include "base/grow.h"
 #include "io.h"
 #include "base/clock.h"
 #include "cli/views.h"
@@ -75,15 +76,8 @@ static int take_total(struct recording *rec, const struct io_key *key, const voi
 	size_t stride = rp_map_cpu_stride(map);
 	struct row *row;
 
-	if (t->n == t->capacity) {
-		size_t capacity = t->capacity ? 2 * t->capacity : 64;
-		struct row *grown = realloc(t->rows, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->rows = grown;
-		t->capacity = capacity;
-	}
+	if (RP_GROW(t->rows, t->n, t->capacity))
+		return -ENOMEM;
 	row = &t->rows[t->n];
 	*row = (struct row){ .process = key->process, .disk = key->disk };
 	memcpy(row->comm, key->comm, sizeof(key->comm));
@@ -252,8 +246,7 @@ static int fill(struct recording *rec)
 #define CLEAR_SCREEN "\033[H\033[2J"
 static void clear_screen(struct recording *rec)
 {
-	if (options_of(rec)->show.top_functions && output_of(rec)->show.color &&
-	    options_of(rec)->format->write == report_write_table)
+	if (options_of(rec)->show.top_functions && output_of(rec)->show.color && options_of(rec)->format->for_people)
 		fputs(CLEAR_SCREEN, output_of(rec)->stream);
 }
 

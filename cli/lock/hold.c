@@ -7,6 +7,7 @@
 #include <rawprof/symbolize.h>
 #include <rawprof/uprobe.h>
 
+#include "base/grow.h"
 #include "lock.h"
 
 /* What the programs are attached as. */
@@ -111,19 +112,13 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 	struct look *look = ctx;
 	struct lock_probes *l = look->probes;
 	struct object *o;
-	int err = 0;
+	int err = RP_PUSH(
+		l->objects, l->n, l->capacity,
+		(struct object){ .dev = file->dev, .inode = file->inode, .pid = look->pid });
 
-	if (l->n == l->capacity) {
-		size_t capacity = l->capacity ? 2 * l->capacity : 16;
-
-		o = realloc(l->objects, capacity * sizeof(*o));
-		if (!o)
-			return -ENOMEM;
-		l->objects = o;
-		l->capacity = capacity;
-	}
-	o = &l->objects[l->n++];
-	*o = (struct object){ .dev = file->dev, .inode = file->inode, .pid = look->pid };
+	if (err)
+		return err;
+	o = &l->objects[l->n - 1];
 	for (int role = ROLES - 1; !err && role >= 0; role--)
 		err = attach_role(l, file, look->pid, (enum role)role, &o->probes[role]);
 	return err;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "lock.h"
 #include "record/own_frames.h"
 
@@ -285,20 +286,10 @@ static struct caller user_caller(struct recording *rec, const struct stack_recor
 
 static int keep(struct lock_list *list, char *text, const char **out)
 {
-	if (!text)
+	if (!text || RP_PUSH(list->text, list->ntexts, list->texts_capacity, text)) {
+		free(text);
 		return -ENOMEM;
-	if (list->ntexts == list->texts_capacity) {
-		size_t capacity = list->texts_capacity ? 2 * list->texts_capacity : 256;
-		char **grown = realloc(list->text, capacity * sizeof(*grown));
-
-		if (!grown) {
-			free(text);
-			return -ENOMEM;
-		}
-		list->text = grown;
-		list->texts_capacity = capacity;
 	}
-	list->text[list->ntexts++] = text;
 	*out = text;
 	return 0;
 }

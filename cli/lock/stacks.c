@@ -7,22 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "lock.h"
 #include "record/own_frames.h"
 
 static int push(struct name_ids *to, uint32_t id)
 {
-	if (to->n == to->capacity) {
-		size_t capacity = to->capacity ? 2 * to->capacity : 64;
-		uint32_t *grown = realloc(to->id, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		to->id = grown;
-		to->capacity = capacity;
-	}
-	to->id[to->n++] = id;
-	return 0;
+	return RP_PUSH(to->id, to->n, to->capacity, id);
 }
 
 static int push_mark(struct report *report, struct name_ids *to, const char *name)

@@ -385,7 +385,7 @@ static int report(struct recording *rec, bool part)
 		err = fill_grid(rec, g, &list, part, &ledger);
 	if (!err)
 		err = write_out(rec, g, part);
-	if (!err && options_of(rec)->format->write == report_write_table)
+	if (!err && options_of(rec)->format->for_people)
 		err = print_sentences(output_of(rec)->stream, &list);
 	if (!err)
 		err = output_flush(output_of(rec));

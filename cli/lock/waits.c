@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "lock.h"
 
 void lock_list_free(struct lock_list *list)
@@ -31,15 +32,8 @@ static int add_item(struct walk *w, const struct lock_pair *pair, const struct l
 	struct lock_list *list = w->list;
 	struct lock_item *item;
 
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 256;
-		struct lock_item *grown = realloc(list->item, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		list->item = grown;
-		list->capacity = capacity;
-	}
+	if (RP_GROW(list->item, list->n, list->capacity))
+		return -ENOMEM;
 	item = &list->item[list->n];
 	*item = (struct lock_item){ .waiter = record_stacks_find(w->rec->stacks, pair->waiter),
 				    .releaser = pair->releaser ? record_stacks_find(w->rec->stacks,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "kernel.h"
 
 /* Room for so many stacks: every process has its own. */
@@ -118,15 +119,8 @@ static int take_cache(void *ctx, const void *key, const void *value)
 	struct mem_kernel *mk = ctx;
 	struct mem_kernel_cache *cache;
 
-	if (mk->ncaches == mk->caches_capacity) {
-		size_t capacity = mk->caches_capacity ? 2 * mk->caches_capacity : 256;
-		struct mem_kernel_cache *grown = realloc(mk->caches, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		mk->caches = grown;
-		mk->caches_capacity = capacity;
-	}
+	if (RP_GROW(mk->caches, mk->ncaches, mk->caches_capacity))
+		return -ENOMEM;
 	cache = &mk->caches[mk->ncaches++];
 	memcpy(&cache->tag, key, sizeof(cache->tag));
 	snprintf(cache->name, sizeof(cache->name), "%.*s", MEM_KERNEL_NAME - 1,

@@ -9,6 +9,7 @@
 #ifndef CLI_MEM_KERNEL_H
 #define CLI_MEM_KERNEL_H
 
+#include "base/hash.h"
 #include "programs/mem/kernel.h"
 
 #include "mem.h"
@@ -24,14 +25,14 @@ enum place {
 	PLACE_SLAB,	 /* the slab allocator, that asks for pages to make objects of */
 };
 
-/* Addresses that have been looked at: open addressing, at most half full, empty while addr is 0. */
+/* Addresses that have been looked at. */
+struct place_slot {
+	uint64_t addr;
+	enum place place;
+};
 struct places {
 	struct recording *rec;
-	struct place_slot {
-		uint64_t addr;
-		enum place place;
-	} * slots;
-	size_t nslots, used;
+	struct hash_map slots; /* of struct place_slot */
 };
 void places_free(struct places *places);
 

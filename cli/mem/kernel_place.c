@@ -69,31 +69,6 @@ static enum place place_of(struct recording *rec, uint64_t addr)
 
 /* ---- remembered ------------------------------------------------------------------------------------------- */
 
-static struct place_slot *find_slot(struct place_slot *slots, size_t nslots, uint64_t addr)
-{
-	size_t i = (addr * 0x9e3779b97f4a7c15 >> 32) & (nslots - 1);
-
-	while (slots[i].addr && slots[i].addr != addr)
-		i = (i + 1) & (nslots - 1);
-	return &slots[i];
-}
-
-static int grow(struct places *p)
-{
-	size_t nslots = p->nslots ? p->nslots * 2 : 4096;
-	struct place_slot *slots = calloc(nslots, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->nslots; i++)
-		if (p->slots[i].addr)
-			*find_slot(slots, nslots, p->slots[i].addr) = p->slots[i];
-	free(p->slots);
-	p->slots = slots;
-	p->nslots = nslots;
-	return 0;
-}
-
 static int look_up(struct places *p, uint64_t addr, enum place *out)
 {
 	struct place_slot *slot;
@@ -101,17 +76,14 @@ static int look_up(struct places *p, uint64_t addr, enum place *out)
 	*out = PLACE_ELSEWHERE;
 	if (!addr)
 		return 0;
-	if (p->used * 2 >= p->nslots) {
-		int err = grow(p);
-
-		if (err)
-			return err;
-	}
-	slot = find_slot(p->slots, p->nslots, addr);
-	if (!slot->addr) {
-		slot->addr = addr;
+	p->slots.key_size = sizeof(addr);
+	p->slots.size = sizeof(*slot);
+	slot = rp_hash_find(&p->slots, &addr);
+	if (!slot) {
+		slot = rp_hash_add(&p->slots, &addr);
+		if (!slot)
+			return -ENOMEM;
 		slot->place = place_of(p->rec, addr);
-		p->used++;
 	}
 	*out = slot->place;
 	return 0;
@@ -119,7 +91,7 @@ static int look_up(struct places *p, uint64_t addr, enum place *out)
 
 void places_free(struct places *places)
 {
-	free(places->slots);
+	rp_hash_free(&places->slots);
 }
 
 int places_of(struct places *places, const struct stack_record *r, struct stack_place *out)

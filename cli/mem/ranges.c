@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "ranges.h"
 
 /* One call that mapped. A block without a site is of a file: it is known so that nobody takes it for memory. */
@@ -31,13 +32,19 @@ struct piece {
 };
 
 struct site {
-	uint64_t hash; /* 0: an empty slot */
+	uint64_t hash;
 	uint64_t value[MEM_WEIGHTS];
+};
+
+/* Sites do not move, for blocks know them. */
+struct site_slot {
+	uint64_t hash;
+	struct site *site; /* NULL: memory ran out when it came */
 };
 
 /* The latest call of a thread that took something away, which it may yet have failed to do. */
 struct call {
-	uint32_t thread; /* 0: an empty slot */
+	uint32_t thread;
 	uint32_t call;
 	bool known;	    /* it took something that is memory */
 	bool file;	    /* it took something that is a file's */
@@ -45,14 +52,11 @@ struct call {
 	struct piece *gone; /* a tree */
 };
 
-/* Both tables: open addressing, at most half full. Sites do not move, for blocks know them. */
 struct mem_ranges {
 	struct piece *pieces;
 	struct block *blocks;
-	struct site **sites;
-	size_t nsites, site_slots;
-	struct call *calls;
-	size_t ncalls, call_slots;
+	struct hash_map sites; /* of struct site_slot */
+	struct hash_map calls; /* of struct call */
 	struct mem_ranges_counts counts;
 	uint64_t random;
 };
@@ -180,46 +184,23 @@ static void drop(struct piece *tree)
 
 /* ---- sites ------------------------------------------------------------------------------------------------ */
 
-static size_t find_site(struct site *const *slots, size_t n, uint64_t hash)
+static struct site *find_site(const struct mem_ranges *r, uint64_t hash)
 {
-	size_t i = hash & (n - 1);
+	const struct site_slot *slot = rp_hash_find(&r->sites, &hash);
 
-	while (slots[i] && slots[i]->hash != hash)
-		i = (i + 1) & (n - 1);
-	return i;
-}
-
-static int grow_sites(struct mem_ranges *r)
-{
-	const size_t n = r->site_slots ? 2 * r->site_slots : 64;
-	struct site **slots = calloc(n, sizeof(struct site *));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->site_slots; i++)
-		if (r->sites[i])
-			slots[find_site(slots, n, r->sites[i]->hash)] = r->sites[i];
-	free(r->sites);
-	r->sites = slots;
-	r->site_slots = n;
-	return 0;
+	return slot ? slot->site : NULL;
 }
 
 static int get_site(struct mem_ranges *r, uint64_t hash, struct site **out)
 {
-	size_t i;
+	struct site_slot *slot = rp_hash_add(&r->sites, &hash);
 
-	if (2 * r->nsites >= r->site_slots && grow_sites(r))
+	if (slot && !slot->site)
+		slot->site = calloc(1, sizeof(struct site));
+	*out = slot ? slot->site : NULL;
+	if (!*out)
 		return -ENOMEM;
-	i = find_site(r->sites, r->site_slots, hash);
-	if (!r->sites[i]) {
-		r->sites[i] = calloc(1, sizeof(struct site));
-		if (!r->sites[i])
-			return -ENOMEM;
-		r->sites[i]->hash = hash;
-		r->nsites++;
-	}
-	*out = r->sites[i];
+	(*out)->hash = hash;
 	return 0;
 }
 
@@ -274,39 +255,10 @@ static void put_back(struct mem_ranges *r, struct piece *tree)
 
 /* ---- calls ------------------------------------------------------------------------------------------------ */
 
-static size_t find_call(const struct call *slots, size_t n, uint32_t thread)
-{
-	size_t i = (size_t)(thread * GOLDEN_RATIO_64 >> 32) & (n - 1);
-
-	while (slots[i].thread && slots[i].thread != thread)
-		i = (i + 1) & (n - 1);
-	return i;
-}
-
-static int grow_calls(struct mem_ranges *r)
-{
-	const size_t n = r->call_slots ? 2 * r->call_slots : 64;
-	struct call *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->call_slots; i++)
-		if (r->calls[i].thread)
-			slots[find_call(slots, n, r->calls[i].thread)] = r->calls[i];
-	free(r->calls);
-	r->calls = slots;
-	r->call_slots = n;
-	return 0;
-}
-
 static int get_call(struct mem_ranges *r, uint32_t thread, struct call **out)
 {
-	if (2 * r->ncalls >= r->call_slots && grow_calls(r))
-		return -ENOMEM;
-	*out = &r->calls[find_call(r->calls, r->call_slots, thread)];
-	r->ncalls += !(*out)->thread;
-	(*out)->thread = thread;
-	return 0;
+	*out = rp_hash_add(&r->calls, &thread);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* It took away what it said, and that is the end of it. */
@@ -361,10 +313,8 @@ static void stays(struct mem_ranges *r, uint32_t thread, uint64_t *counter)
 	struct call *c;
 
 	++*counter;
-	if (!r->call_slots)
-		return;
-	c = &r->calls[find_call(r->calls, r->call_slots, thread)];
-	if (!c->open)
+	c = rp_hash_find(&r->calls, &thread);
+	if (!c || !c->open)
 		return;
 	count_gone(r, c, -1);
 	put_back(r, c->gone);
@@ -454,7 +404,9 @@ struct mem_ranges *mem_ranges_new(void)
 	struct mem_ranges *r = calloc(1, sizeof(*r));
 
 	if (r)
-		r->random = GOLDEN_RATIO_64;
+		*r = (struct mem_ranges){ .sites = HASH_MAP(struct site_slot, hash),
+					  .calls = HASH_MAP(struct call, thread),
+					  .random = GOLDEN_RATIO_64 };
 	return r;
 }
 
@@ -462,13 +414,13 @@ void mem_ranges_free(struct mem_ranges *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->call_slots; i++)
-		drop(r->calls[i].gone);
+	for (uint32_t i = 0; i < r->calls.count; i++)
+		drop(((struct call *)r->calls.items)[i].gone);
 	drop(r->pieces);
-	for (size_t i = 0; i < r->site_slots; i++)
-		free(r->sites[i]);
-	free(r->sites);
-	free(r->calls);
+	for (uint32_t i = 0; i < r->sites.count; i++)
+		free(((struct site_slot *)r->sites.items)[i].site);
+	rp_hash_free(&r->sites);
+	rp_hash_free(&r->calls);
 	free(r);
 }
 
@@ -481,16 +433,18 @@ int mem_ranges_sites(const struct mem_ranges *r, mem_ranges_site_fn fn, void *ct
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < r->site_slots; i++)
-		if (r->sites[i])
-			err = fn(ctx, r->sites[i]->hash, r->sites[i]->value);
+	for (uint32_t i = 0; !err && i < r->sites.count; i++) {
+		const struct site_slot *slot = (const struct site_slot *)r->sites.items + i;
+
+		if (slot->site)
+			err = fn(ctx, slot->hash, slot->site->value);
+	}
 	return err;
 }
 
 bool mem_ranges_site(const struct mem_ranges *r, uint64_t hash, uint64_t value[MEM_WEIGHTS])
 {
-	const struct site *site =
-		r->site_slots ? r->sites[find_site(r->sites, r->site_slots, hash)] : NULL;
+	const struct site *site = find_site(r, hash);
 
 	if (site)
 		memcpy(value, site->value, sizeof(site->value));

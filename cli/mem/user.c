@@ -147,15 +147,6 @@ static int count_in_flight(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-static struct mem_old *find_old(const struct mem_user *m, uint64_t hash)
-{
-	size_t i = hash & (m->nold - 1);
-
-	while (m->old[i].objects && m->old[i].hash != hash)
-		i = (i + 1) & (m->nold - 1);
-	return &m->old[i];
-}
-
 static int take_old_block(void *ctx, const struct mem_block *block)
 {
 	struct recording *rec = ctx;
@@ -166,8 +157,9 @@ static int take_old_block(void *ctx, const struct mem_block *block)
 		return 0;
 	if (!record_stacks_find(rec->stacks, block->hash))
 		return 0; /* its stack was lost */
-	old = find_old(m, block->hash);
-	old->hash = block->hash;
+	old = rp_hash_add(&m->old, &block->hash);
+	if (!old)
+		return -ENOMEM;
 	old->objects++;
 	old->bytes += block->size;
 	return 0;
@@ -192,11 +184,7 @@ static int collect(struct recording *rec)
 	if (n < 0)
 		return n;
 	if (m->mem->older_ns) {
-		for (m->nold = 64; m->nold < 2 * record_stacks_count(rec->stacks);)
-			m->nold *= 2;
-		m->old = calloc(m->nold, sizeof(*m->old));
-		if (!m->old)
-			return -ENOMEM;
+		m->old = HASH_MAP(struct mem_old, hash);
 		n = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_BLOCKS),
 				&maps[MEM_MAP_BLOCKS], take_old, rec);
 		if (n >= 0 && m->mmap)
@@ -237,11 +225,11 @@ void mem_user_values(const struct mem_user *m, const struct stack *stack,
 		value[MEM_INUSE_OBJECTS] = value[MEM_ALLOC_OBJECTS] - value[MEM_GONE_OBJECTS];
 		value[MEM_INUSE_SPACE] = value[MEM_ALLOC_SPACE] - value[MEM_GONE_SPACE];
 	}
-	if (m->old) {
-		const struct mem_old *old = find_old(m, stack->record->hash);
+	if (m->old.size) {
+		const struct mem_old *old = rp_hash_find(&m->old, &stack->record->hash);
 
-		value[MEM_INUSE_OBJECTS] = old->objects;
-		value[MEM_INUSE_SPACE] = old->bytes;
+		value[MEM_INUSE_OBJECTS] = old ? old->objects : 0;
+		value[MEM_INUSE_SPACE] = old ? old->bytes : 0;
 	}
 	if (m->config.sample)
 		mem_sample_weigh(stack->record, m->mean, value);
@@ -505,7 +493,7 @@ int mem_user(const struct options *opt)
 	mem_overhead_close(m.overhead);
 	mem_trace_close(m.trace);
 	mem_mmap_close(m.mmap);
-	free(m.old);
+	rp_hash_free(&m.old);
 	free(m.series.row);
 	return status;
 }

@@ -3,6 +3,7 @@
 #ifndef CLI_MEM_USER_H
 #define CLI_MEM_USER_H
 
+#include "base/hash.h"
 #include "programs/mem/user.h"
 #include <rawprof/uprobe.h>
 
@@ -64,9 +65,7 @@ struct mem_user {
 	uint64_t mean;	     /* bytes from sample to sample */
 	uint64_t in_flight;  /* calls that had not returned at the end */
 	uint64_t sizes_kept; /* calls whose sizes were counted */
-	struct mem_old
-		*old; /* by hash: open addressing, at most half full, empty while objects is 0 */
-	size_t nold;
+	struct hash_map old; /* of struct mem_old */
 	char note[160];
 	bool collected;		  /* stacks have all of their weights */
 	struct mem_series series; /* with --interval */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where an allocator's functions are in the files of a process, and probes there. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +10,8 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/grow.h"
+#include "base/machine.h"
 #include "user.h"
 
 /* The whole list is looked for in every file; of operator new only if the file has an allocator of its own. */
@@ -260,15 +261,8 @@ static struct object *find_object(const struct mem_probes *m, uint64_t dev, uint
 static int add_object(struct mem_probes *m, uint64_t dev, uint64_t inode, pid_t pid,
 		      struct object **out)
 {
-	if (m->nobjects == m->capacity) {
-		size_t capacity = m->capacity ? 2 * m->capacity : 16;
-		struct object *grown = realloc(m->objects, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		m->objects = grown;
-		m->capacity = capacity;
-	}
+	if (RP_GROW(m->objects, m->nobjects, m->capacity))
+		return -ENOMEM;
 	*out = &m->objects[m->nobjects++];
 	**out = (struct object){ .dev = dev, .inode = inode, .pid = pid };
 	return 0;
@@ -301,20 +295,12 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 					      : probe_file(look->probes, file, look->pid, object);
 }
 
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#else
-#define OUR_MACHINE EM_RISCV
-#endif
-
 /* Of a process nobody named the file: one that cannot be probed is not worth the whole recording. */
 static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	int err;
 
-	if (file->functions->count && file->functions->machine != OUR_MACHINE) {
+	if (file->functions->count && file->functions->machine != rp_machine_host()->elf) {
 		rp_log(RP_WARN, "%s: code of another machine: its calls are not counted",
 		       file->path);
 		return 0;

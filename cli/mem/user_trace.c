@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "user.h"
 #include "record/names.h"
 
@@ -52,16 +53,8 @@ static int keep(void *ctx, const void *data, size_t size)
 
 	if (size != sizeof(*e))
 		return -EBADMSG;
-	if (t->n == t->capacity) {
-		size_t capacity = t->capacity ? 2 * t->capacity : 1024;
-		struct mem_event *grown = realloc(t->waiting, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->waiting = grown;
-		t->capacity = capacity;
-	}
-	t->waiting[t->n++] = *e;
+	if (RP_PUSH(t->waiting, t->n, t->capacity, *e))
+		return -ENOMEM;
 	record_saw(t->rec, (uint32_t)(e->ids >> 32), 0);
 	return 0;
 }

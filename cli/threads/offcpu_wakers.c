@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "record/interrupt.h"
 #include "offcpu.h"
 #include "record/own_frames.h"
@@ -17,17 +18,7 @@
 
 static int keep(struct offcpu *o, const struct offcpu_ended *ended)
 {
-	if (o->nended == o->capacity) {
-		size_t capacity = o->capacity ? 2 * o->capacity : 256;
-		struct offcpu_ended *grown = realloc(o->ended, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		o->ended = grown;
-		o->capacity = capacity;
-	}
-	o->ended[o->nended++] = *ended;
-	return 0;
+	return RP_PUSH(o->ended, o->nended, o->capacity, *ended);
 }
 
 static int take_pair(void *ctx, const void *key, const void *value)
@@ -55,17 +46,7 @@ int offcpu_add_waiting(struct recording *rec, uint64_t stack, uint64_t ns)
 
 static int add_id(struct name_ids *ids, uint32_t id)
 {
-	if (ids->n == ids->capacity) {
-		size_t capacity = ids->capacity ? ids->capacity * 2 : 128;
-		uint32_t *grown = realloc(ids->id, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		ids->id = grown;
-		ids->capacity = capacity;
-	}
-	ids->id[ids->n++] = id;
-	return 0;
+	return RP_PUSH(ids->id, ids->n, ids->capacity, id);
 }
 
 static int add_mark(struct report *report, const char *name, struct name_ids *ids)

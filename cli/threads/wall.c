@@ -228,8 +228,8 @@ static char *note(struct recording *rec)
 	char *text;
 
 	if (asprintf(&text,
-		     "%zu threads lived for %.3f s together, of which %.3f s are here (%.2f %%)%s",
-		     w->threads.used, all, told, all > 0 ? 100 * told / all : 100,
+		     "%u threads lived for %.3f s together, of which %.3f s are here (%.2f %%)%s",
+		     w->threads.count, all, told, all > 0 ? 100 * told / all : 100,
 		     w->lost_ns ? ", some of it without a stack" : "") < 0)
 		return NULL;
 	return text;
@@ -286,6 +286,6 @@ int command_wall(const struct options *opt)
 	status = run_profiler(&profiler, opt, &w);
 
 	rp_perf_close(w.perf);
-	free(w.threads.slots);
+	rp_hash_free(&w.threads);
 	return status;
 }

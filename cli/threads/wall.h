@@ -3,6 +3,7 @@
 #ifndef CLI_WALL_H
 #define CLI_WALL_H
 
+#include "base/hash.h"
 #include "programs/threads/wall.h"
 
 #include "cli/run.h"
@@ -10,7 +11,7 @@
 extern const char wall_usage[];
 const char *wall_check(const struct options *opt);
 
-/* What became of a thread: open addressing by pid_tgid, which is 0 in an empty slot. */
+/* What became of a thread. */
 struct wall_thread {
 	uint64_t pid_tgid;
 	char comm[16];
@@ -18,24 +19,20 @@ struct wall_thread {
 	uint64_t samples;	       /* where it was on the CPU */
 	uint64_t shared, given; /* samples that have got their part of on_cpu, and how much */
 };
-struct wall_threads {
-	struct wall_thread *slots;
-	size_t nslots, used;
-};
-/* The thread's slot, made if it is new. NULL: no memory. */
-struct wall_thread *wall_thread(struct wall_threads *threads, uint64_t pid_tgid);
+/* The thread's entry, made if it is new. NULL: no memory. */
+struct wall_thread *wall_thread(struct hash_map *threads, uint64_t pid_tgid);
 
 struct wall {
 	struct sched_config config;
 	struct rp_perf *perf;
 	uint64_t freq, period;
-	int visitor;	 /* the program that visits threads, -1 */
-	uint64_t end_ns; /* CLOCK_MONOTONIC, when counting ended */
-	struct wall_threads threads;
-	uint64_t lifetime_ns; /* of all threads, within the recording */
-	uint64_t told_ns;     /* of it, what the report holds */
-	uint64_t lost_ns;     /* of that, without a stack */
-	uint64_t samples;     /* that the report holds; its counts are of waits too */
+	int visitor;		 /* the program that visits threads, -1 */
+	uint64_t end_ns;	 /* CLOCK_MONOTONIC, when counting ended */
+	struct hash_map threads; /* of struct wall_thread */
+	uint64_t lifetime_ns;	 /* of all threads, within the recording */
+	uint64_t told_ns;	 /* of it, what the report holds */
+	uint64_t lost_ns;	 /* of that, without a stack */
+	uint64_t samples;	 /* that the report holds; its counts are of waits too */
 };
 
 /* Adds all samples to the report. 0 or -ENOMEM. */

@@ -16,40 +16,11 @@ const char *const wall_states[] = { ON_CPU, RUNNABLE, "disk",  "network", "pipe"
 
 /* ---- threads ---------------------------------------------------------------------------------------------- */
 
-static struct wall_thread *find(const struct wall_threads *t, uint64_t pid_tgid)
+struct wall_thread *wall_thread(struct hash_map *threads, uint64_t pid_tgid)
 {
-	size_t i = (pid_tgid * 0x9e3779b97f4a7c15) >> 32 & (t->nslots - 1);
-
-	while (t->slots[i].pid_tgid && t->slots[i].pid_tgid != pid_tgid)
-		i = (i + 1) & (t->nslots - 1);
-	return &t->slots[i];
-}
-
-static bool grow(struct wall_threads *t)
-{
-	struct wall_threads grown = { .nslots = t->nslots ? 2 * t->nslots : 256, .used = t->used };
-
-	grown.slots = calloc(grown.nslots, sizeof(*grown.slots));
-	if (!grown.slots)
-		return false;
-	for (size_t i = 0; i < t->nslots; i++)
-		if (t->slots[i].pid_tgid)
-			*find(&grown, t->slots[i].pid_tgid) = t->slots[i];
-	free(t->slots);
-	*t = grown;
-	return true;
-}
-
-struct wall_thread *wall_thread(struct wall_threads *threads, uint64_t pid_tgid)
-{
-	struct wall_thread *slot;
-
-	if (2 * threads->used >= threads->nslots && !grow(threads))
-		return NULL;
-	slot = find(threads, pid_tgid);
-	threads->used += !slot->pid_tgid;
-	slot->pid_tgid = pid_tgid;
-	return slot;
+	threads->key_size = sizeof(pid_tgid);
+	threads->size = sizeof(struct wall_thread);
+	return rp_hash_add(threads, &pid_tgid);
 }
 
 /* ---- samples ---------------------------------------------------------------------------------------------- */
@@ -177,8 +148,7 @@ int wall_samples(struct recording *rec, struct report *report, struct names *nam
 	while (!err && (stack = record_stacks_next(rec->stacks, stack)))
 		if (stack->record->tag != WALL_ENDED)
 			err = add_stack(&a, stack);
-	for (size_t i = 0; !err && i < w->threads.nslots; i++)
-		if (w->threads.slots[i].pid_tgid)
-			err = add_thread(&a, &w->threads.slots[i]);
+	for (uint32_t i = 0; !err && i < w->threads.count; i++)
+		err = add_thread(&a, (const struct wall_thread *)w->threads.items + i);
 	return err;
 }

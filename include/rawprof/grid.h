@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * grid.h: rows and columns of figures, for tops ("by process", "by lock"), and every shape they
+ * Rows and columns of figures, for tops ("by process", "by lock"), and every shape they
  * leave in.
  *
  *	report_grid_new()	says which columns there are,
@@ -59,9 +59,9 @@ size_t report_grid_rows(const struct report_grid *g);
 int report_grid_column(const struct report_grid *g, const char *key);
 
 /*
- * How rows are shown: by this column, figures the largest first, texts and ids the smallest
- * first, or the other way round; ties by the other columns from the left. At most top rows, 0: all; the rest
- * is said in one line, with its sums. Default: column 0, all. -EINVAL: no such column.
+ * How rows are shown: by this column, figures the largest first, texts and ids the smallest first,
+ * or the other way round; ties by the other columns from the left. At most top rows, 0: all; the
+ * rest is said in one line, with its sums. Default: column 0, all. -EINVAL: no such column.
  */
 int report_grid_sort(struct report_grid *g, unsigned int column, bool reverse, unsigned int top);
 

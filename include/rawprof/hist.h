@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hist.h: histograms by label (disk=sda, op=read), and every shape they leave in.
+ * Histograms by label (disk=sda, op=read), and every shape they leave in.
  *
  *	report_hists_new()	says what is counted, in which unit, by which labels,
  *	report_hists_get()	gives the histogram of one tuple of labels,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.h: a profile in memory, and every shape it leaves in.
+ * A profile in memory, and every shape it leaves in.
  *
- * A profile is a set of samples: weights on named stacks. Whoever profiles
+ * A profile is a set of samples: weights on named stacks. In the order of use:
  *
  *	report_new()		says what the weights are,
  *	report_frame_add()	interns each distinct frame once and keeps its id,
  *	report_add()		adds weights to a (comm, pid, tid, labels, stack),
  *	report_set_info()	says what was profiled, when, how,
  *	report_set_ledger()	and report_set_cost() close the ledger,
- *	report_format_by_name()	picks a shape, and its ->write() writes it.
+ *	report_format_by_name("svg")->write(report, stdout, NULL)	writes it in a shape.
  *
  * Nothing here knows of BPF, of perf events or of symbol tables. Writers take a const report, so
  * one profile can leave in many formats. Equal profiles give byte-identical output, whatever the
@@ -83,9 +83,8 @@ struct report_sample {
 	int32_t pid, tid; /* tid 0: not told apart by thread */
 	const struct report_label *labels;
 	size_t nlabels;
-	const uint32_t
-		*frames; /* ids of report_frame_add(), leaf first; kernel frames are leafmost */
-	size_t nframes;	 /* 0 is a stack too: "[unknown]" */
+	const uint32_t *frames; /* of report_frame_add(), leaf first, kernel frames leafmost */
+	size_t nframes;		/* 0 is a stack too: "[unknown]" */
 	const uint64_t *values; /* one for each value type */
 };
 
@@ -93,7 +92,7 @@ struct report_sample {
  * out. */
 struct report_info {
 	const char *command;	     /* the view: "cpu", "offcpu" */
-	const char *target;	     /* whom: "whole machine", "pid 1234", "./prog --fast" */
+	const char *target;	     /* "whole machine", "pid 1234", "./prog --fast" */
 	const char *event;	     /* what made the samples: "cycles", "cpu-clock" */
 	const char *main_module;     /* path of the profiled program, pprof's first mapping */
 	const char *kernel_build_id; /* in hexadecimal */
@@ -108,7 +107,7 @@ struct report_info {
 	double rate_achieved; /* and that came while a CPU was busy, however the caller measures it
 	                       */
 	unsigned int cpus;    /* CPUs that were watched */
-	bool has_events; /* the head of a table says this number of them instead of the sum of counts, */
+	bool has_events; /* a table's head says this number of them instead of the sum of counts, */
 	uint64_t events; /* which has more than them, or has them several times */
 };
 
@@ -206,23 +205,22 @@ struct report_options {
 	const char *unit;    /* name of the result, "us"; NULL: the value type's own unit */
 
 	/*
-	 * Key of a label ("state") that tells what a stack's weight was, or NULL. In folded, svg and
-	 * html each stack then ends with a frame of the label's value, "[blocked]", leafmost, and a
-	 * frame all of whose weight is of one value has the colour of that value; the table shows the
-	 * sum of each value.
+	 * Key of a label ("state") that tells what a stack's weight was, or NULL. In folded, svg
+	 * and html each stack then ends with a frame of the label's value, "[blocked]", leafmost,
+	 * and a frame all of whose weight is of one value has the colour of that value; the table
+	 * shows the sum of each value.
 	 */
 	const char *color_by_label;
 	const char *const *label_order; /* values, NULL at the end, that come first, in this order,
 					   and have the first colours; NULL: none do */
 
 	/* table; of these, histograms and grids know width, utf8, color, part */
-	bool part;		    /* one of a series: without books, and the head is short */
+	bool part;		    /* one of a series: without a ledger, and with a short head */
 	unsigned int top_functions; /* rows; 0: 20 */
 	unsigned int top_stacks;    /* 0: 5 */
 	enum report_sort sort;
-	unsigned int
-		width; /* columns of the terminal; 0: not a terminal, so 100 columns and no bars */
-	bool utf8;     /* the terminal can show bars */
+	unsigned int width; /* of the terminal; 0: there is none, so 100 columns and no bars */
+	bool utf8;	    /* the terminal can show bars */
 	bool color;
 
 	/* names of frames in folded and svg */
@@ -265,18 +263,21 @@ typedef int report_grid_writer(const struct report_grid *g, FILE *out,
 /* A shape need not be fit for everything: a writer may be NULL. */
 struct report_format {
 	const char *name;	/* as in --format */
-	const char *summary;	/* one line for --help */
 	const char *endings[3]; /* of file names, unused ones NULL */
-	bool binary;		/* not for a terminal */
 	report_writer *write;	/* of a profile */
 	report_hists_writer *write_hists;
 	report_grid_writer *write_grid;
+	bool binary;	 /* not for a terminal */
+	bool for_people; /* text that sentences may follow */
+	bool json;	 /* a document of JSON, to which lines of JSON are akin */
+	bool by_name;	 /* frames of one name are one, so a line number belongs to the name */
+	bool has_ledger; /* the ledger is in the document: it need not be printed beside it */
 };
 
 extern const struct report_format report_formats[];		     /* ends with a NULL name */
 const struct report_format *report_format_by_name(const char *name); /* NULL: none */
-const struct report_format *report_format_by_path(
-	const char *path); /* longest ending; NULL: none */
+/* By the longest ending that fits; NULL: none. */
+const struct report_format *report_format_by_path(const char *path);
 
 /*
  * One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel
@@ -311,8 +312,8 @@ int report_write_event_folded(FILE *out, const struct report_event *event,
 int report_write_perf_sample(FILE *out, const struct report_event *event);
 
 /*
- * "14:03:05.123456": the time of day in local time, of @wall_ns since 1970; in UTC where the C library knows of no time
- * zones, as in a static file.
+ * "14:03:05.123456": the time of day in local time, of @wall_ns since 1970; in UTC where the C
+ * library knows of no time zones, as in a static file.
  */
 #define REPORT_CLOCK_TEXT 32
 void report_clock(uint64_t wall_ns, char text[REPORT_CLOCK_TEXT]);

@@ -5,6 +5,8 @@
  *
  * Every function that can fail returns 0 or a negative errno and leaves its outputs untouched when
  * it fails. Nothing here is thread-safe. Times are CLOCK_MONOTONIC nanoseconds throughout.
+ *
+ *	sym_kernel_lookup(kernel, addr, true, &frame);	printf("%s\n", frame.name);
  */
 #ifndef RAWPROF_SYMBOLIZE_H
 #define RAWPROF_SYMBOLIZE_H
@@ -50,9 +52,7 @@ struct sym_frame {
 	struct sym_image *image; /* for sym_user_source(); NULL: no file was found */
 };
 
-/*
- * ---- Kernel addresses ----
- */
+/* ---- kernel addresses */
 
 /* Room for one text of sym_kernel_source.name; KSYM_NAME_LEN is 512 since 6.1, 128 before. */
 enum { SYM_KERNEL_TEXT = 640 };
@@ -97,9 +97,9 @@ int sym_kernel_prepare(struct sym_kernel *k, const uint64_t *addrs, size_t n,
 void sym_kernel_lookup(struct sym_kernel *k, uint64_t addr, bool is_return_address,
 		       struct sym_frame *out);
 
+/* ---- /proc/kallsyms */
+
 /*
- * ---- /proc/kallsyms ----
- *
  * Addresses to names where the kernel will not say them itself, and names to addresses.
  */
 struct sym_kallsyms;
@@ -143,9 +143,9 @@ int sym_kallsyms_glob(const struct sym_kallsyms *ks, const char *pattern,
 /* The kallsyms of @k, opened on first use and closed with it. Errors of sym_kallsyms_open(). */
 int sym_kernel_kallsyms(struct sym_kernel *k, const struct sym_kallsyms **out);
 
+/* ---- processes */
+
 /*
- * ---- Processes ----
- *
  * A history, told by the caller in any order of time (events come from one ring per CPU) and put in
  * order when somebody asks: tell all there is before asking, as an event older than what was asked
  * about before has the history put together anew. A process is known by its pid and a time at which
@@ -159,11 +159,12 @@ int sym_user_open(struct sym_user **out, const char *proc);
 void sym_user_close(struct sym_user *u);
 
 /*
- * From now on what this machine lacks is asked of the servers in $DEBUGINFOD_URLS, by build-id: the debug
- * file of a program without .symtab when its first function is named, of one without debug data when
- * its source is asked for; each once. This takes as long as the servers and the network do. The
- * library keeps what it was given (debuginfod_find_debuginfo(3)). -EDESTADDRREQ if that variable is not
- * set; -ELIBACC if libdebuginfod.so.1 cannot be loaded, -ENOSYS in a program that can load none; -ENOMEM.
+ * From now on what this machine lacks is asked of the servers in $DEBUGINFOD_URLS, by build-id: the
+ * debug file of a program without .symtab when its first function is named, of one without debug
+ * data when its source is asked for; each once. This takes as long as the servers and the network
+ * do. The library keeps what it was given (debuginfod_find_debuginfo(3)). -EDESTADDRREQ if that
+ * variable is not set; -ELIBACC if libdebuginfod.so.1 cannot be loaded, -ENOSYS in a program that
+ * can load none; -ENOMEM.
  */
 int sym_user_use_debuginfod(struct sym_user *u);
 
@@ -216,17 +217,18 @@ int sym_user_exit(struct sym_user *u, uint64_t time, uint32_t pid);
 int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time);
 
 /*
- * Takes hold of what will be out of reach once process @pid has ended: its JIT map, and the
- * files it has mapped that its death would delete, that lie where files come and go (outside of
- * /usr, /lib*, /bin, /sbin, /opt), or whose mount namespace it would take along. Call it now and then while the process lives. 0, -ESRCH if it is gone, -ENOMEM.
+ * Takes hold of what will be out of reach once process @pid has ended: its JIT map, and the files
+ * it has mapped that its death would delete, that lie where files come and go (outside of /usr,
+ * /lib*, /bin, /sbin, /opt), or whose mount namespace it would take along. Call it now and then
+ * while the process lives. 0, -ESRCH if it is gone, -ENOMEM.
  */
 int sym_user_keep(struct sym_user *u, uint32_t pid);
 
 /*
- * Forgets what nobody will ask about any more, for recordings that go on for days: processes that ended
- * before @before, and what living ones were before their last exec, unless @is_wanted says that @pid will
- * be asked about, or a process that goes on has its mappings from there. All that happened before @before
- * must have been told. -ENOMEM: nothing was forgotten.
+ * Forgets what nobody will ask about any more, for recordings that go on for days: processes that
+ * ended before @before, and what living ones were before their last exec, unless @is_wanted says
+ * that @pid will be asked about, or a process that goes on has its mappings from there. All that
+ * happened before @before must have been told. -ENOMEM: nothing was forgotten.
  */
 int sym_user_prune(struct sym_user *u, uint64_t before, bool (*is_wanted)(void *ctx, uint32_t pid),
 		   void *ctx);
@@ -244,14 +246,31 @@ void sym_user_lookup(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t a
 		     bool is_return_address, struct sym_frame *out);
 
 /*
- * A number for what @pid had mapped at @addr at @time: the same as long as it is the same place of the
- * same file, so that names found for one such address hold for the next. 0: nothing is known.
+ * The two halves of sym_user_lookup(), for a caller that remembers names: first what was mapped at
+ * an address, then, if that is new to the caller, its name.
  */
-uint64_t sym_user_mapping(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
+struct sym_mapped {
+	/*
+	 * Equal for equal places of one file, so that the name found for an address holds wherever
+	 * address and number are these. 0: nothing is known.
+	 */
+	uint64_t number;
+	/* For sym_user_name(): the mapping, and when the process was born. */
+	uint64_t since, start, end, offset, born;
+	uint32_t file, maker;
+};
+
+/* Fills @out, always: what @pid had mapped at @addr at @time. */
+void sym_user_find(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		   struct sym_mapped *out);
+/* As sym_user_lookup(); @at is what sym_user_find() said of @addr - @is_return_address. */
+void sym_user_name(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr,
+		   bool is_return_address, const struct sym_mapped *at, struct sym_frame *out);
 
 /*
- * Reads the @n bytes of code right before the address of @f, which sym_user_lookup() of @u has filled
- * in without is_return_address. -ENOENT if there is no file, or they are in none of its code.
+ * Reads the @n bytes of code right before the address of @f, which sym_user_lookup() of @u has
+ * filled in without is_return_address. -ENOENT if there is no file, or they are in none of its
+ * code.
  */
 int sym_user_code_before(struct sym_user *u, const struct sym_frame *f, void *code, size_t n);
 
@@ -281,15 +300,16 @@ size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_re
 
 /*
  * The variable at @addr, if it is in the file that has the code of @f, which sym_user_lookup() has
- * filled in for the address @code of the same process: name, offset and module of @out. Variables of
- * a file are read when the first one is asked for; those of threads (TLS) have no addresses of their
- * own. False, and @out untouched, if there is none.
+ * filled in for the address @code of the same process: name, offset and module of @out. Variables
+ * of a file are read when the first one is asked for; those of threads (TLS) have no addresses of
+ * their own. False, and @out untouched, if there is none.
  */
 bool sym_user_data(const struct sym_frame *f, uint64_t code, uint64_t addr, struct sym_frame *out);
 
 /*
  * How many files have debug data that could not be read so far, as it is damaged or packed in a way
- * that libdw does not know (zstd before 0.189); *@path, if there are any, is what one of them is called.
+ * that libdw does not know (zstd before 0.189); *@path, if there are any, is what one of them is
+ * called.
  */
 size_t sym_user_unreadable_source(const struct sym_user *u, const char **path);
 
@@ -302,9 +322,9 @@ bool sym_can_find_source(void);
  */
 const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time);
 
+/* ---- functions by name */
+
 /*
- * ---- Functions by name ----
- *
  * Where in a file the functions are that somebody wants to probe.
  */
 
@@ -338,10 +358,10 @@ struct sym_functions {
 
 /*
  * Finds the functions of the ELF file open as @fd, which stays the caller's, with a name that
- * matches one of the @n fnmatch(3) @patterns; one without * ? [ \ is a plain name, and many of those
- * are looked up at once. Looks at .symtab and .dynsym, which are read once. None is no error. Names
- * that are undefined here (in the PLT only) are left out. Free with sym_functions_free(). -ENOEXEC if
- * it is no ELF file of this byte order, -ENOMEM.
+ * matches one of the @n fnmatch(3) @patterns; one without * ? [ \ is a plain name, and many of
+ * those are looked up at once. Looks at .symtab and .dynsym, which are read once. None is no error.
+ * Names that are undefined here (in the PLT only) are left out. Free with sym_functions_free().
+ * -ENOEXEC if it is no ELF file of this byte order, -ENOMEM.
  */
 int sym_functions_find(int fd, const char *const *patterns, size_t n, struct sym_functions **out);
 void sym_functions_free(struct sym_functions *f);
@@ -357,21 +377,19 @@ struct sym_mapped_functions {
 
 /*
  * Looks through every file that process @pid executes from, each once (device and inode), and calls
- * @fn on each ELF file, whether it has some of the functions or none, until it returns non-zero, which
- * is returned. Files that @skip, unless NULL, says true to are not even opened: it sees their path and
- * where they are mapped, fd is -1, functions NULL. Files are opened by the mapping itself (deleted ones
- * too), else by their path below the process's root, so mount namespaces make no difference; *@unread,
- * unless NULL, is how many could not be opened, 0 if the process has ended meanwhile. @proc: NULL for /proc.
- * -ESRCH, -EACCES, -EPERM, -ENOMEM.
+ * @fn on each ELF file, whether it has some of the functions or none, until it returns non-zero,
+ * which is returned. Files that @skip, unless NULL, says true to are not even opened: it sees their
+ * path and where they are mapped, fd is -1, functions NULL. Files are opened by the mapping itself
+ * (deleted ones too), else by their path below the process's root, so mount namespaces make no
+ * difference; *@unread, unless NULL, is how many could not be opened, 0 if the process has ended
+ * meanwhile. @proc: NULL for /proc. -ESRCH, -EACCES, -EPERM, -ENOMEM.
  */
 int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patterns, size_t n,
 			 bool (*skip)(void *ctx, const struct sym_mapped_functions *m),
 			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
 			 size_t *unread);
 
-/*
- * ---- Names as people wrote them ----
- */
+/* ---- names as people wrote them */
 struct sym_demangler;
 
 enum { SYM_DEMANGLED_MAX = 4096 };

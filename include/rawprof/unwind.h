@@ -7,6 +7,8 @@
  * can fail returns 0 or a negative errno and leaves its outputs untouched when it fails. Distinct
  * objects may be used by distinct threads; a table, once built, by any number of them.
  *
+ *	err = unwind_table_build(&table, fd);	finds the rules of the ELF file open as fd
+ *
  * Sources: "Exception Frames" of the Linux Standard Base Core 5.0, section 10.6; DWARF 5, sections
  * 6.4 and 7.24; the psABIs of x86-64, AArch64 and RISC-V.
  */
@@ -17,16 +19,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---- tables: what user space writes and the BPF program reads */
+
 /*
- * ---- Tables: what user space writes and the BPF program reads ----
- *
  * Addresses are those of the ELF file (p_vaddr). A table has one or more *parts*, each of which
  * describes a range of addresses and becomes one segment of every process that maps the file.
  *
  *	part	start, npages: it describes [start, start + npages * UNWIND_PAGE)
  *	index	npages + 1 numbers. index[p] is the first row that begins on page p, so the rows of
  *		page p are [index[p], index[p + 1]); that range is empty if none begins there.
- *	rows	in order of address. Row 0 begins on no page: it is the guard, and says UNWIND_NO_ROW.
+ *	rows	in order of address. Row 0 begins on no page: it is a guard of UNWIND_NO_ROW.
  *		So index[0] is 1, and "the row before the first of a page" always exists: it is
  *		the one that spills over from the pages before.
  *	rules	shared by all parts of a table; rule 0 is all zero, UNWIND_NO_ROW.
@@ -42,7 +44,7 @@
  *	h = n / 2; if (rows[row + h].pc_low <= at % UNWIND_PAGE) row += h; n -= h;
  * done UNWIND_SEARCH_STEPS times never looks at it (h is 0 as soon as n is 1).
  *
- * Row numbers count within their part: whoever puts several parts into one array adds where the
+ * Row numbers count within their part: a copy of several parts in one array adds where the
  * part begins to its index. The same goes for rule numbers.
  */
 enum {
@@ -97,7 +99,7 @@ struct unwind_rule {
 	int32_t cfa_off;
 	int16_t fp_off;
 	int16_t ra_off; /* or a register, with UNWIND_RA_REG */
-	/* PLT: first offset in a stub after its push; DEREF: added; REG: DWARF number; SIGNAL: above */
+	/* PLT: first offset in a stub after its push; DEREF: added; REG: DWARF number */
 	int16_t arg;
 	uint8_t kind;  /* enum unwind_kind */
 	uint8_t flags; /* enum unwind_flags */
@@ -138,9 +140,7 @@ enum unwind_stop {
  */
 #define UNWIND_PC_EXACT (1ULL << 63)
 
-/*
- * ---- Building ----
- */
+/* ---- building */
 
 struct unwind_part {
 	uint64_t start; /* address in the file, a multiple of UNWIND_PAGE */
@@ -150,7 +150,7 @@ struct unwind_part {
 	const struct unwind_row *rows;
 };
 
-/* What was seen while building; for tests and for who wants to know. */
+/* What was seen while building; for tests and for the curious. */
 struct unwind_stats {
 	uint64_t fdes;		/* those that describe code of this file */
 	uint64_t raw_rows;	/* before equal neighbours were merged */
@@ -173,9 +173,9 @@ struct unwind_table {
 
 /*
  * Digests the .eh_frame of the ELF file open as @fd (which stays the caller's, its file position
- * too), or of one in memory such as the vdso: read as a file is, at p_offset. A file without it: its
- * .debug_frame, or that of its separate debug file, which is found by build-id or debug link. Signal
- * trampolines that nothing describes are known by their code.
+ * too), or of one in memory such as the vdso: read as a file is, at p_offset. A file without it:
+ * its .debug_frame, or that of its separate debug file, which is found by build-id or debug link.
+ * Signal trampolines that nothing describes are known by their code.
  *
  * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: none of
  * these, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB
@@ -198,9 +198,7 @@ const struct unwind_rule *unwind_table_rule(const struct unwind_table *t, uint64
 /* The start of the FDE, that is mostly of the function, that describes @vaddr. -ENOENT: none. */
 int unwind_table_fde_start(const struct unwind_table *t, uint64_t vaddr, uint64_t *start);
 
-/*
- * ---- Keeping tables on disk ----
- */
+/* ---- keeping tables on disk */
 
 struct unwind_cache;
 
@@ -222,9 +220,9 @@ void unwind_cache_close(struct unwind_cache *c);
  */
 int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool *was_cached);
 
+/* ---- walking */
+
 /*
- * ---- Walking ----
- *
  * The walk of the BPF program, in C, over whatever @read reads: a running process, or registers
  * and stack that were recorded.
  */
@@ -240,7 +238,7 @@ struct unwind_space {
 	const struct unwind_space_mapping *segments; /* in order of start; they do not overlap */
 	size_t count;
 	uint64_t ra_mask; /* and-ed to return addresses, which PAC bits are cleared by; 0: none */
-	/* Where the caller's fp and behind it the return address lie, from fp: 0, on riscv64 -16. */
+	/* Where the caller's fp and then the return address lie, from fp: 0, on riscv64 -16. */
 	int32_t fp_record;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uprobe.h: probes on functions of programs, as cheap as the kernel lets them be: which instruction
+ * Probes on functions of programs, as cheap as the kernel lets them be: which instruction
  * to put one on (rp_code_*), and how to put a program on many of them (rp_uprobes_*). The functions
  * themselves are found by sym_functions_find() of symbolize.h. Errors and messages as in loader.h.
  *
@@ -18,14 +18,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- where (loader/uprobe/code.c, loader/uprobe/body.c, loader/uprobe/place.c, loader/insn_*.c) */
+/* ---- where (code.c, body.c, place.c, insn_*.c in loader/uprobe/) */
 
 /* What the kernel does with the instruction under a probe, cheapest first. */
 enum rp_step {
 	RP_STEP_CALL,	  /* a nop of 5 bytes, which becomes a call: no exception at all; 6.18 */
-	RP_STEP_EMULATED, /* one exception, then the kernel does what the instruction would have done */
-	RP_STEP_SINGLE,	 /* runs a copy with the trap flag set: two more exceptions */
-	RP_STEP_UNKNOWN, /* not decoded; the kernel may refuse a probe here (-EOPNOTSUPP) */
+	RP_STEP_EMULATED, /* one exception, then the kernel does the instruction's work */
+	RP_STEP_SINGLE,	  /* runs a copy with the trap flag set: two more exceptions */
+	RP_STEP_UNKNOWN,  /* not decoded; the kernel may refuse a probe here (-EOPNOTSUPP) */
 };
 
 enum { RP_PLACE_WHY = 160 };
@@ -71,8 +71,8 @@ struct rp_function {
  * them. Serves any number of functions.
  *
  * fd: the file, duplicated. machine: EM_X86_64 or EM_AARCH64 (elf.h), of the file; with any other
- * the probes stay at the entry. offset, size: the segment in the file (struct sym_functions has them).
- * -EINVAL if it is above 4 GiB, -ENOMEM, or what dup and pread said.
+ * the probes stay at the entry. offset, size: the segment in the file (struct sym_functions has
+ * them). -EINVAL if it is above 4 GiB, -ENOMEM, or what dup and pread said.
  */
 struct rp_code;
 int rp_code_open(int fd, uint16_t machine, uint64_t offset, uint64_t size, struct rp_code **out);

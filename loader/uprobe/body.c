@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* uprobe_body.c: where the instructions of a function lead. */
+/* Where the instructions of a function lead. */
+#include "base/grow.h"
 #include "loader/internal.h"
 #include "code.h"
 
@@ -39,37 +40,17 @@ static bool get_bit(const uint64_t *bits, uint32_t i)
 
 static int go_to(struct walk *w, int64_t to)
 {
-	uint32_t *p;
-
 	if (to < 0 || to >= w->b->size || get_bit(w->seen, (uint32_t)to))
 		return 0;
-	if (w->ntodo == w->capacity) {
-		w->capacity = w->capacity ? 2 * w->capacity : 64;
-		p = realloc(w->todo, w->capacity * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		w->todo = p;
-	}
 	w->seen[to / 64] |= 1ULL << to % 64;
-	w->todo[w->ntodo++] = (uint32_t)to;
-	return 0;
+	return RP_PUSH(w->todo, w->ntodo, w->capacity, (uint32_t)to);
 }
 
 static int add_return(struct body *b, uint32_t at, enum rp_step step)
 {
-	uint32_t *p = b->returns;
-
-	/* Grows at powers of two. */
-	if (!(b->nreturns & (b->nreturns - 1))) {
-		p = realloc(p, (b->nreturns ? 2 * b->nreturns : 1) * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		b->returns = p;
-	}
-	p[b->nreturns++] = at;
 	if (step > b->return_step)
 		b->return_step = step;
-	return 0;
+	return RP_PUSH(b->returns, b->nreturns, b->capacity, at);
 }
 
 static void note_entry(struct body *b, int64_t to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* uprobe_code.h: between the files that choose places for probes. */
+/* Between the files that choose places for probes. */
 #ifndef LOADER_UPROBE_CODE_H
 #define LOADER_UPROBE_CODE_H
 
@@ -19,7 +19,7 @@ struct body {
 	uint32_t size;
 	uint64_t entered;  /* bit i: something jumps from within to offset i, i < PROLOGUE */
 	uint32_t *returns; /* ascending; NULL unless asked for */
-	uint32_t nreturns;
+	uint32_t nreturns, capacity;
 	enum rp_step return_step; /* of the dearest */
 	const char *unknown;	  /* what could not be followed; NULL: nothing */
 	const char *leaves;	  /* by what other than a return it may leave; NULL: nothing */

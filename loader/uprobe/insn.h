@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* insn.h: as much of machine instructions as it takes to choose one for a probe. */
+/* As much of machine instructions as it takes to choose one for a probe. */
 #ifndef LOADER_INSN_H
 #define LOADER_INSN_H
 
@@ -20,9 +20,8 @@ enum insn_flow {
  * i-th integer argument. */
 enum {
 	INSN_ARGS = 8, /* at most; x86-64 has 6 */
-	INSN_OTHER =
-		1U
-		<< 15, /* memory, a register that callers keep, the stack by who knows what; or it may fault */
+	/* memory, a register that callers keep, the stack by an unknown amount; or it may fault */
+	INSN_OTHER = 1U << 15,
 };
 
 struct insn {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * insn_arm64.c: what arm64 instructions mean to a probe (Arm's Architecture Reference Manual,
+ * What arm64 instructions mean to a probe (Arm's Architecture Reference Manual,
  * chapter C4), and what the kernel does to have them run (arch/arm64/kernel/probes/decode-insn.c of
  * Linux). Little-endian, as is every program on Linux that people profile.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * insn_x86.c: what x86-64 instructions mean to a probe: where they lead, what they change, and what
+ * What x86-64 instructions mean to a probe: where they lead, what they change, and what
  * the kernel does to have them run (arch/x86/kernel/uprobes.c of Linux).
  */
 #include "insn.h"

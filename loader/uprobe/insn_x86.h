@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* insn_x86.h: between the two halves of the x86-64 decoder. */
+/* Between the two halves of the x86-64 decoder. */
 #ifndef LOADER_INSN_X86_H
 #define LOADER_INSN_X86_H
 
@@ -25,8 +25,8 @@ struct x86_parts {
 };
 
 /*
- * Takes the instruction at p->code, of p->n bytes, apart; p->at is its length then. False if that is
- * not known for certain.
+ * Takes the instruction at p->code, of p->n bytes, apart; p->at is its length then. False if that
+ * is not known for certain.
  */
 bool rp_x86_take_apart(struct x86_parts *p);
 

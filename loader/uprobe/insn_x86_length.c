@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * insn_x86_length.c: how long x86-64 instructions are, and of what parts. After the opcode maps of
+ * How long x86-64 instructions are, and of what parts. After the opcode maps of
  * Intel's manual (volume 2, appendix A) and AMD's (volume 3, appendix A, which has XOP). What the
  * two see differently, and what a map does not have, is unknown rather than guessed; an opcode that
  * is reserved amidst its kind has their length, and traps.
@@ -81,7 +81,7 @@ static bool next(struct x86_parts *p, uint8_t *byte)
 }
 
 /* Up to the opcode's first byte. REX counts only if nothing comes between it and the opcode; the
- * processor ignores one that is misplaced, and nobody writes it. */
+ * processor ignores one that is misplaced, and compilers write none. */
 static bool take_prefixes(struct x86_parts *p)
 {
 	while (next(p, &p->opcode)) {

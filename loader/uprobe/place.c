@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uprobe_place.c: the cheapest instruction for a probe on the entry of a function.
+ * The cheapest instruction for a probe on the entry of a function.
  *
  * The invariant: between the entry and the place there is one straight line, which nothing enters
  * but at its top and nothing leaves but at its end, and whose instructions leave alone what a
- * program may look at. So whoever calls passes the place once, looking as at the entry.
+ * program may look at. So each call passes the place once, looking as at the entry.
  */
 #include "code.h"
 

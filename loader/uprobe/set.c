@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* uprobe_set.c: a program on many places of a file, by the best way that the kernel has. */
+/* A program on many places of a file, by the best way that the kernel has. */
 #include "loader/internal.h"
 
 #include <rawprof/uprobe.h>
@@ -66,14 +66,15 @@ static int check(const struct rp_uprobe_set *set, const char *path)
 		return rp_fail(-EINVAL, "uprobes on %s: no places, or not a program for each",
 			       path);
 	if (set->way == RP_UPROBE_NONE)
-		return rp_fail(
-			-EOPNOTSUPP,
-			"uprobes on %s: this kernel has none, or does not let us (see rawprof doctor)",
-			path);
+		return rp_fail(-EOPNOTSUPP,
+			       "uprobes on %s: this kernel has none, or does not let us "
+			       "(see rawprof doctor)",
+			       path);
 	if (set->way == RP_UPROBE_PERF && set->nprogs == 1 && has_cookies(set))
 		return rp_fail(
 			-EOPNOTSUPP,
-			"uprobes on %s: before Linux 5.15 probes have no cookies, so each needs a program of its own",
+			"uprobes on %s: before Linux 5.15 probes have no cookies, so each needs a "
+			"program of its own",
 			path);
 	if (set->way >= RP_UPROBE_MULTI && set->nprogs != 1)
 		return rp_fail(-EINVAL, "uprobes on %s: a %s takes one program", path,

@@ -48,18 +48,6 @@ static const struct asm_layout frame_layout = ASM_LAYOUT(
 	ASM_FIELD(struct call_frame, disk), ASM_FIELD(struct call_frame, number),
 	ASM_FIELD(struct call_frame, tid));
 
-/* Members of struct pt_regs: the first argument of a system call, and its number. */
-#if defined(__aarch64__)
-#define ARGUMENT "regs[0]"
-#define CALL_NUMBER "syscallno"
-#elif defined(__riscv)
-#define ARGUMENT "orig_a0"
-#define CALL_NUMBER "a7"
-#else
-#define ARGUMENT "di"
-#define CALL_NUMBER "orig_ax"
-#endif
-
 /* reg = a pointer that lies in an object of the kernel, whose address reg is; to is room at a frame offset. 0: there is none. */
 #define FOLLOW(reg, type, path, to)                                                                \
 	SCOPE("FOLLOW(" #reg ", " #type ", " #path ", " #to ")"), READ_FIELD(to, reg, type, path), \
@@ -123,7 +111,7 @@ static const struct asm_insn enter_lines[] = {
 	STX(W, R10, TID, R0),
 	ZERO(CALL_AT, sizeof(struct io_call)),
 	STX(W, R10, CALL_AT + CALL_MEMBER(kind), R8),
-	LD_FIELD(R6, R7, "pt_regs", ARGUMENT),
+	LD_FIELD(R6, R7, "pt_regs", REG_ARG0),
 	STX(W, R10, CALL_AT + CALL_MEMBER(fd), R6),
 
 	/* How much the flushes of its disk have come to so far. */
@@ -169,7 +157,7 @@ LABEL(out),
 static const struct asm_insn exit_lines[] = {
 	LDX(DW, R7, R1, 0),
 	LDX(DW, R9, R1, 8),
-	LD_FIELD(R2, R7, "pt_regs", CALL_NUMBER),
+	LD_FIELD(R2, R7, "pt_regs", REG_NR),
 	CALL_KIND(R2, out),
 	LEAVE_COMPAT_CALL(DISK, out),
 	CALL(ktime_get_ns),

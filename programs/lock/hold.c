@@ -14,13 +14,6 @@
 
 #include "lock.h"
 
-/* What a call leaves on the stack for the return to take: on x86-64 the return address, elsewhere nothing. */
-#ifdef __x86_64__
-#define RETURN_SLOT 8
-#else
-#define RETURN_SLOT 0
-#endif
-
 /* The stack frame of all. */
 struct hold_frame {
 	struct lock_call call;

@@ -21,21 +21,6 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-/* Where a system call's number and arguments are in the registers. */
-#if defined(__aarch64__)
-#define REG_NR "syscallno"
-#define REG_ARG0 "regs[0]"
-#define REG_ARG1 "regs[1]"
-#elif defined(__riscv)
-#define REG_NR "a7"
-#define REG_ARG0 "orig_a0"
-#define REG_ARG1 "a1"
-#else
-#define REG_NR "orig_ax"
-#define REG_ARG0 "di"
-#define REG_ARG1 "si"
-#endif
-
 /* Numbers of the kernel for calls that a signal has ended, and that may begin again (include/linux/errno.h). */
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516

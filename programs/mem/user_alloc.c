@@ -4,13 +4,6 @@
 
 #include "user.h"
 
-/* What a call leaves on the stack for the return to take: on x86-64 the return address, elsewhere nothing. */
-#ifdef __x86_64__
-#define RETURN_SLOT 8
-#else
-#define RETURN_SLOT 0
-#endif
-
 /* Offsets in what a thread is doing. */
 enum {
 	SP = offsetof(struct mem_thread, sp),

@@ -28,12 +28,10 @@ enum {
 };
 
 /* The return address of a function at whose entry the program runs, on the stack or in the link register. */
-#ifdef __x86_64__
-#define RETURN_ADDRESS(to, ctx) LD_SP(R1, ctx), READ_USER(to, 8, R1)
-#elif defined(__aarch64__)
-#define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, 30 * 8), STX(DW, R10, to, R1)
+#ifdef UNWIND_LINK_REG
+#define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, UNWIND_LINK_REG), STX(DW, R10, to, R1)
 #else
-#define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, 1 * 8), STX(DW, R10, to, R1)
+#define RETURN_ADDRESS(to, ctx) LD_SP(R1, ctx), READ_USER(to, 8, R1)
 #endif
 
 /*

@@ -6,6 +6,7 @@
 #include <rawprof/asm.h>
 #include <rawprof/macros.h>
 #include <rawprof/unwind.h>
+#include "base/machine.h"
 #include "config.h"
 
 #define UNWIND_FRAMES 1024	   /* of one stack */
@@ -18,37 +19,11 @@
 #define UNWIND_CACHED (2u << UNWIND_CACHE_SHIFT) /* rules that were looked up, for the next time */
 #define UNWIND_PREFETCH 32			 /* frames whose rules are fetched together */
 #define UNWIND_WINDOW 1024			 /* bytes of user stack that are read at once, */
-#define UNWIND_WINDOW_BELOW                                                                        \
-	56 /*   so many of them below the return address, where a frame pointer may be saved */
+/* So many of them are below the return address, where a frame pointer may be saved. */
+#define UNWIND_WINDOW_BELOW 56
 #define UNWIND_NO_WINDOW INT32_MIN /*   sign-extended, far from any address of a process */
 #define UNWIND_BLOCK 512	   /* bytes of code that share a pair of these */
 #define UNWIND_MAPPING_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
-
-/*
- * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of
- * them, and how they tell that it was entered from 64-bit user code.
- */
-#if defined(__aarch64__)
-#define UNWIND_REGS_BYTES 272
-#define UNWIND_MODE_REG 264 /* pstate */
-#define UNWIND_MODE_MASK 0x1f
-#define UNWIND_MODE_USER64 0
-#define UNWIND_RA_MASK 0xffffffffffff
-#define UNWIND_LINK_REG 240 /* where a call leaves the return address, as the next */
-#elif defined(__riscv)
-#define UNWIND_REGS_BYTES 264
-#define UNWIND_MODE_REG 256 /* status, which the kernel keeps behind the registers that it shows */
-#define UNWIND_MODE_MASK 0x100 /* SPP: what was interrupted was the kernel */
-#define UNWIND_MODE_USER64 0
-#define UNWIND_LINK_REG 8
-#define UNWIND_FP_RECORD                                                                           \
-	-16 /* where the caller's fp and the return address are, from fp; elsewhere 0 */
-#else
-#define UNWIND_REGS_BYTES 168
-#define UNWIND_MODE_REG 136 /* cs */
-#define UNWIND_MODE_MASK 0xffff
-#define UNWIND_MODE_USER64 0x33
-#endif
 
 /* One walk. What it finds goes into a record, which lies behind it: struct stack_scratch. */
 struct unwind_state {

@@ -28,18 +28,13 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
-/*
- * dst is negative if the kernel was entered by something else than a system call. Source: orig_ax in
- * arch/x86/include/asm/ptrace.h, syscallno in that of arm64; riscv's cause is 8 for a system call.
- */
-#if defined(__aarch64__)
-#define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "syscallno")
-#elif defined(__riscv)
+/* dst is negative if the kernel was entered by something else than a system call. */
+#ifdef REG_CAUSE
 #define LD_ENTRY(dst, regs)                                                                        \
-	LD_FIELD(dst, regs, "pt_regs", "cause"), XOR(dst, 8), MOV_REG(R2, dst), NEG(R2),           \
-		OR_REG(dst, R2)
+	LD_FIELD(dst, regs, "pt_regs", REG_CAUSE), XOR(dst, SYSCALL_CAUSE), MOV_REG(R2, dst),      \
+		NEG(R2), OR_REG(dst, R2)
 #else
-#define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "orig_ax")
+#define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", REG_NR)
 #endif
 
 /* clang-format off */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report_flame_color.c: the colours of a flame graph. The kind of code chooses a range of hues; in it the
+ * The colours of a flame graph. The kind of code chooses a range of hues; in it the
  * beginning of a name (a namespace, a prefix) chooses most of the hue, so that what belongs
  * together looks alike, and the whole name the rest and the lightness.
  */

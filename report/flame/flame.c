@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flame.c: a flame graph as SVG: the root at the bottom, a row for each depth, widths by weight,
+ * A flame graph as SVG: the root at the bottom, a row for each depth, widths by weight,
  * siblings by name. It is complete without its script, which adds zoom, search and a width that
  * follows the window.
  *
@@ -24,7 +24,7 @@ struct flame {
 	struct out *out;
 	const struct report *r;
 	struct report_options options;
-	struct names names;
+	struct frame_names names;
 	struct tree tree;
 	uint64_t *begin;	    /* of each node of the tree, in units of weight */
 	unsigned int rows;	    /* that are visible */
@@ -242,12 +242,12 @@ static void put_head(struct flame *f)
 {
 	struct buf *b = &f->scratch;
 
-	report_out_printf(
-		f->out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rawprof\" width=\"%u\" height=\"%u\" "
-		"viewBox=\"0 0 %u %u\"%s>\n<style><![CDATA[\n%s]]></style>\n",
-		f->options.image_width, f->height, f->options.image_width, f->height,
-		f->fixed ? " data-fixed=\"1\"" : "", report_flame_style);
+	report_out_printf(f->out,
+			  "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rawprof\" "
+			  "width=\"%u\" height=\"%u\" "
+			  "viewBox=\"0 0 %u %u\"%s>\n<style><![CDATA[\n%s]]></style>\n",
+			  f->options.image_width, f->height, f->options.image_width, f->height,
+			  f->fixed ? " data-fixed=\"1\"" : "", report_flame_style);
 	report_out_printf(f->out, "<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n");
 	report_buf_reset(b);
 	report_flame_title(f->r, &f->options, b);

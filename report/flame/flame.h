@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* flame.h: what the flame graph's drawing, its script and its page share. */
+/* What the flame graph's drawing, its script and its page share. */
 #ifndef REPORT_FLAME_H
 #define REPORT_FLAME_H
 
@@ -17,11 +17,11 @@ int report_flame_write(const struct report *r, struct out *o, const struct repor
  * graph. */
 void report_flame_color(const char *name, uint32_t kind, char color[8]);
 
-/* The same for a frame whose weight is all of one value of a label, the place-th, or of several. */
+/* The colour of a frame whose weight is of one value of a label, the place-th, or of several. */
 #define FLAME_MIXED UINT_MAX
 void report_flame_color_of_label(const char *name, unsigned int place, char color[8]);
 
-/* flame_labels.c: whose weight is of which value. */
+/* labels.c: whose weight is of which value. */
 struct flame_labels {
 	uint32_t *values; /* the names of the values that occur, by place */
 	uint32_t nvalues;
@@ -30,7 +30,7 @@ struct flame_labels {
 
 /* The names and the tree have to be made with options->color_by_label. 0 or -ENOMEM; to be freed in
  * either case. */
-int report_flame_labels_make(const struct names *names, const struct tree *tree,
+int report_flame_labels_make(const struct frame_names *names, const struct tree *tree,
 			     const char *const *label_order, struct flame_labels *labels);
 void report_flame_labels_free(struct flame_labels *labels);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flame_labels.c: a flame graph coloured by a label, such as the state of a thread: a frame has a
+ * A flame graph coloured by a label, such as the state of a thread: a frame has a
  * value's colour if all of its weight is of that value, and none if it is of several.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define UNSEEN (FLAME_MIXED - 1)
 
 struct by_place {
-	const struct names *names;
+	const struct frame_names *names;
 	const char *const *order;
 };
 
@@ -63,12 +63,12 @@ static void find_values(struct by_place *by, const struct tree *tree, struct fla
 }
 
 /*
- * A value's node and all below it are of that value: below it is something in a graph that begins at
- * the leaves. A node that has weight of its own otherwise is of none. Then upwards, children before
- * their parents: a parent is of what its children are of, if that is one value.
+ * A value's node and all below it are of that value: below it is something in a graph that begins
+ * at the leaves. A node that has weight of its own otherwise is of none. Then upwards, children
+ * before their parents: a parent is of what its children are of, if that is one value.
  */
-static void spread(const struct names *names, const struct tree *tree, const uint32_t *of_name,
-		   uint32_t *place)
+static void spread(const struct frame_names *names, const struct tree *tree,
+		   const uint32_t *of_name, uint32_t *place)
 {
 	place[0] = UNSEEN;
 	for (uint32_t i = 1; i < tree->count; i++) {
@@ -91,7 +91,7 @@ static void spread(const struct names *names, const struct tree *tree, const uin
 	}
 }
 
-int report_flame_labels_make(const struct names *names, const struct tree *tree,
+int report_flame_labels_make(const struct frame_names *names, const struct tree *tree,
 			     const char *const *label_order, struct flame_labels *labels)
 {
 	struct by_place by = { names, label_order };

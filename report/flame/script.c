@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report_flame_script.c: style and script of the flame graph, which go into every file, so that it needs
+ * Style and script of the flame graph, which go into every file, so that it needs
  * nothing else. State lives in the page's address: #x=&y= is the frame zoomed to, by data-x and
  * data-d, s= the search.
  */
@@ -12,7 +12,8 @@ const char report_flame_style[] =
 "  'Liberation Mono', monospace; }\n"
 ".back { fill: #fff; }\n"
 "text { fill: #24292f; }\n"
-"text.title { font: 600 16px system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; }\n"
+"text.title { font: 600 16px system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, "
+"sans-serif; }\n"
 "text.dim { fill: #6b7480; }\n"
 "text.button { fill: #0b63c5; cursor: pointer; display: none; }\n"
 "text.button.on { display: inline; }\n"

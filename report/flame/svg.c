@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* svg.c: the flame graph as a file of its own, and in a page. */
+/* The flame graph as a file of its own, and in a page. */
 #include <errno.h>
 
 #include "flame.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* grid.c: rows and columns of figures in memory, and their order. */
+/* Rows and columns of figures in memory, and their order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "grids.h"
 #include "report/prometheus.h"
 
@@ -90,8 +91,7 @@ int report_grid_add(struct report_grid *g, const struct report_cell *cells)
 {
 	size_t n = g->spec.ncolumns;
 	struct cell *row;
-	int err = report_array_grow(&g->cells, &g->cap, ((uint64_t)g->rows + 1) * n,
-				    sizeof(*g->cells));
+	int err = RP_GROW_TO(g->cells, ((size_t)g->rows + 1) * n, g->cap);
 
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* grids.h: how a grid lies in memory; for its writers. */
+/* How a grid lies in memory; for its writers. */
 #ifndef REPORT_GRIDS_H
 #define REPORT_GRIDS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * grid_json.c: a grid as one JSON document in one line, so that a series of them is JSON Lines.
+ * A grid as one JSON document in one line, so that a series of them is JSON Lines.
  * Members that are not known are left out. Version 1:
  *
  *   schema: "rawprof-grid", version: 1

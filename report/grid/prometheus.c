@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* grid_prometheus.c: a grid as gauges: one for each column of figures, labelled by the others. */
+/* A grid as gauges: one for each column of figures, labelled by the others. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * grid_table.c: a grid for a person: names to the left of their columns, figures to the right. What
+ * A grid for a person: names to the left of their columns, figures to the right. What
  * does not fit on a terminal is taken from the widest text.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "grids.h"
-#include "report/profile.h"
+#include "report/report.h"
 #include "report/table/table.h"
 
 enum { GAP = 2, MIN_TEXT = 8 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hist.c: one histogram: its buckets, what is in them, percentiles. */
+/* One histogram: its buckets, what is in them, percentiles. */
 #include <errno.h>
 
 #include "hists.h"
-#include "report/profile.h"
+#include "report/report.h"
 
 unsigned int report_hist_slots(unsigned int bits)
 {
@@ -105,7 +105,7 @@ static void outermost(const struct report_hist *h, unsigned int *low, unsigned i
 		--*high;
 }
 
-/* The extremes as far as they are known: the true ones if they were told, else ends of slots. */
+/* The extremes as far as they are known: the true ones if they were given, else ends of slots. */
 static void extremes(const struct report_hist *h, uint64_t *least, uint64_t *greatest)
 {
 	unsigned int low, high;

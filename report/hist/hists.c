@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hists.c: a set of histograms, one for each tuple of labels. */
+/* A set of histograms, one for each tuple of labels. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "hists.h"
-#include "report/profile.h"
+#include "report/report.h"
 #include "report/prometheus.h"
 
 static bool spec_makes_sense(const struct report_hists_spec *spec)
@@ -55,6 +56,7 @@ int report_hists_new(const struct report_hists_spec *spec, struct report_hists *
 	set = calloc(1, sizeof(*set));
 	if (!set)
 		return -ENOMEM;
+	set->tuples = HASH_SET(struct tuple);
 	err = copy_spec(set, spec);
 	if (!err)
 		err = report_strings_init(&set->strings);
@@ -72,7 +74,7 @@ void report_hists_free(struct report_hists *set)
 	for (uint32_t i = 0; i < set->tuples.count; i++)
 		free(set->hists[i]);
 	free(set->hists);
-	report_pool_free(&set->tuples);
+	rp_hash_free(&set->tuples);
 	report_strings_free(&set->strings);
 	for (size_t i = 0; i < REPORT_HISTS_MAX_KEYS; i++)
 		free(set->keys[i]);
@@ -95,14 +97,13 @@ int report_hists_get(struct report_hists *set, const char *const *values, struct
 {
 	struct tuple tuple = { 0 };
 	uint32_t before = set->tuples.count, id;
-	int err = report_array_grow(&set->hists, &set->cap, (uint64_t)before + 1,
-				    sizeof(*set->hists));
+	int err = RP_GROW(set->hists, before, set->cap);
 
 	for (size_t i = 0; i < set->spec.nkeys && !err; i++)
 		err = report_strings_add(&set->strings, values[i] ? values[i] : "",
 					 &tuple.value[i]);
 	if (!err)
-		err = report_pool_add(&set->tuples, &tuple, sizeof(tuple), &id);
+		err = rp_hash_number(&set->tuples, &tuple, &id);
 	if (err)
 		return err;
 	if (id == before)

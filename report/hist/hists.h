@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hists.h: how histograms lie in memory; for their writers. */
+/* How histograms lie in memory; for their writers. */
 #ifndef REPORT_HISTS_H
 #define REPORT_HISTS_H
 
@@ -11,7 +11,7 @@
 /*
  * count is the sum of the slots. least and greatest are of the values that were told one by one or
  * together with their sum; where they are in the outermost slots that hold something, they are the
- * true ones. Nothing told: least > greatest. What is in slot `open` may be beyond its end.
+ * true ones. Nothing given: least > greatest. What is in slot `open` may be beyond its end.
  */
 struct report_hist {
 	unsigned int bits, open;
@@ -23,14 +23,14 @@ struct report_hist {
 struct tuple {
 	uint32_t value[REPORT_HISTS_MAX_KEYS];
 };
-POOL_ELEMENT(struct tuple, REPORT_HISTS_MAX_KEYS * 4);
+SET_ELEMENT(struct tuple, REPORT_HISTS_MAX_KEYS * 4);
 
 struct report_hists {
 	struct report_meta meta;
 	struct report_hists_spec spec; /* texts are owned */
 	char *keys[REPORT_HISTS_MAX_KEYS];
 	struct strings strings;
-	struct pool tuples;
+	struct hash_map tuples;
 	struct report_hist **hists; /* of each tuple; NULL: memory ran out when it came */
 	uint32_t cap;
 };
@@ -41,7 +41,7 @@ static inline uint64_t hist_last(const struct report_hist *h, unsigned int slot)
 	return slot == h->open ? UINT64_MAX : report_hist_last(slot, h->bits);
 }
 
-/* Whether a sum was told; without one a mean would be a lie. */
+/* Whether a sum was given; without one there is no mean. */
 static inline bool hist_has_sum(const struct report_hist *h)
 {
 	return h->sum || h->slots[0] == h->count;

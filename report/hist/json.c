@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hist_json.c: histograms as one JSON document in one line, so that a series of them is JSON Lines.
+ * Histograms as one JSON document in one line, so that a series of them is JSON Lines.
  * Figures are numbers in the unit named. Members that are not known are left out. Version 1:
  *
  *   schema: "rawprof-histograms", version: 1

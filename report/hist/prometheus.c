@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hist_prometheus.c: histograms as Prometheus has them: cumulative, le the greatest value that a
+ * Histograms as Prometheus has them: cumulative, le the greatest value that a
  * bucket may have. The edges are 2^k - 1 for a range of k that depends on the unit alone: values
  * are whole, so that no bucket of a histogram lies across one of these edges.
  */
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "hists.h"
-#include "report/profile.h"
+#include "report/report.h"
 #include "report/prometheus.h"
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hist_table.c: histograms for a person: for each the figures, and a row for each power of two with
+ * Histograms for a person: for each the figures, and a row for each power of two with
  * a bar. A row is what log-linear buckets without bits would be: row 0 is the value 0, row i the
  * values from 2^(i-1) up to 2^i.
  */

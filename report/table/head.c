@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report_table_head.c: what stands above every table. */
+/* What stands above every table. */
 #include "report/clock.h"
 #include "table.h"
 

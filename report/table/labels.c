@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* table_labels.c: the weight of each value of a label, such as the state of a thread. */
+/* The weight of each value of a label, such as the state of a thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * table_stacks.c: the heaviest stacks of the table. Stacks of the same functions are one, whatever
+ * The heaviest stacks of the table. Stacks of the same functions are one, whatever
  * the addresses; each is a chain from the function that ran to its outermost caller, wrapped like a
  * text.
  */

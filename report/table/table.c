@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * table.c: the profile for a person: functions by their own weight and by that of all they call,
+ * The profile for a person: functions by their own weight and by that of all they call,
  * the heaviest stacks, the ledger. Percentages are of what was kept.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* table.h: what the tables share, above all the two halves of a profile's: functions, stacks. */
+/* What the tables share, above all the two halves of a profile's: functions, stacks. */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 

@@ -291,7 +291,13 @@ END_TEST
 START_TEST(formats_by_name_and_path)
 {
 	ck_assert_ptr_eq(report_format_by_name("pprof")->write, report_write_pprof);
-	ck_assert(report_format_by_name("pprof")->binary);
+	for (const struct report_format *f = report_formats; f->name; f++) {
+		ck_assert_int_eq(f->binary, !strcmp(f->name, "pprof"));
+		ck_assert_int_eq(f->for_people, !strcmp(f->name, "table"));
+		ck_assert_int_eq(f->json, !strcmp(f->name, "json"));
+		ck_assert_int_eq(f->has_ledger, f->json || f->for_people);
+		ck_assert_int_eq(f->by_name, strstr("table folded svg html", f->name) != NULL);
+	}
 	ck_assert_ptr_null(report_format_by_name("Pprof"));
 	ck_assert_ptr_eq(report_format_by_path("x/flame.svg")->write, report_write_svg);
 	ck_assert_ptr_eq(report_format_by_path("a.pb.gz")->write, report_write_pprof);

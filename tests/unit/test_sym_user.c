@@ -339,6 +339,14 @@ START_TEST(test_anonymous_over_file)
 }
 END_TEST
 
+static uint64_t mapped_number(uint32_t pid, uint64_t time, uint64_t addr)
+{
+	struct sym_mapped at;
+
+	sym_user_find(user, pid, time, addr, &at);
+	return at.number;
+}
+
 /* One number for one place of one file, another for everything else. */
 START_TEST(test_mapping_numbers)
 {
@@ -349,17 +357,50 @@ START_TEST(test_mapping_numbers)
 	map(30, 1, 0x1000, 0x9000, 0x1000, "/b");
 	map(40, 1, 0x1000, 0x9000, 0x2000, "/b"); /* another part of it */
 	map(50, 1, 0x1000, 0x9000, 0x1000, "/a");
-	ck_assert_uint_eq(sym_user_mapping(user, 1, 9, 0x2000), 0);
-	ck_assert_uint_eq(sym_user_mapping(user, 1, 10, 0x9000), 0);
-	ck_assert_uint_eq(sym_user_mapping(user, 2, 10, 0x2000), 0);
-	first = sym_user_mapping(user, 1, 10, 0x2000);
+	ck_assert_uint_eq(mapped_number(1, 9, 0x2000), 0);
+	ck_assert_uint_eq(mapped_number(1, 10, 0x9000), 0);
+	ck_assert_uint_eq(mapped_number(2, 10, 0x2000), 0);
+	first = mapped_number(1, 10, 0x2000);
 	ck_assert_uint_ne(first, 0);
-	ck_assert_uint_eq(sym_user_mapping(user, 1, 25, 0x2000), first);
-	second = sym_user_mapping(user, 1, 30, 0x2000);
+	ck_assert_uint_eq(mapped_number(1, 25, 0x2000), first);
+	second = mapped_number(1, 30, 0x2000);
 	ck_assert_uint_ne(second, first);
-	ck_assert_uint_ne(sym_user_mapping(user, 1, 40, 0x2000), first);
-	ck_assert_uint_ne(sym_user_mapping(user, 1, 40, 0x2000), second);
-	ck_assert_uint_eq(sym_user_mapping(user, 1, 50, 0x2000), first);
+	ck_assert_uint_ne(mapped_number(1, 40, 0x2000), first);
+	ck_assert_uint_ne(mapped_number(1, 40, 0x2000), second);
+	ck_assert_uint_eq(mapped_number(1, 50, 0x2000), first);
+}
+END_TEST
+
+/* What was found before names were asked for gives the frame that one question gives. */
+START_TEST(test_found_and_named)
+{
+	const char *path = in_dir("lib");
+
+	write_elf(path, one, NULL);
+	map(10, 1, 0x70000000, 0x70003000, 0, path);
+	map(10, 1, 0x80000000, 0x80001000, 0x5000, "//anon");
+	for (uint64_t addr = 0x6fffffff; addr < 0x80002000; addr += 0xfff) {
+		for (int is_return = 0; is_return < 2; is_return++) {
+			struct sym_frame f, whole;
+			struct sym_mapped at;
+
+			memset(&f, 0, sizeof(f));
+			memset(&whole, 0, sizeof(whole));
+			sym_user_find(user, 1, 15, addr - is_return, &at);
+			sym_user_lookup(user, 1, 15, addr, is_return, &whole);
+			sym_user_name(user, 1, 15, addr, is_return, &at, &f);
+			ck_assert_ptr_eq(f.name, whole.name);
+			ck_assert_ptr_eq(f.module, whole.module);
+			ck_assert_ptr_eq(f.image, whole.image);
+			ck_assert_int_eq(f.kind, whole.kind);
+			ck_assert_uint_eq(f.offset, whole.offset);
+			ck_assert_uint_eq(f.module_addr, whole.module_addr);
+			ck_assert_uint_eq(f.map_start, whole.map_start);
+			ck_assert_int_eq(at.number != 0, f.module != NULL);
+		}
+		if (addr == 0x70003ffe)
+			addr = 0x7fffffff - 0xfff;
+	}
 }
 END_TEST
 
@@ -409,6 +450,7 @@ int main(void)
 	tcase_add_test(t, test_no_elf);
 	tcase_add_test(t, test_anonymous_over_file);
 	tcase_add_test(t, test_mapping_numbers);
+	tcase_add_test(t, test_found_and_named);
 	tcase_add_test(t, test_code_before);
 	return run_all(s, t);
 }

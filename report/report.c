@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* profile.c: a profile in memory: interned frames, a trie of stacks, samples with weights. */
+/* A profile in memory: interned frames, a trie of stacks, samples with weights. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "buf.h"
-#include "profile.h"
+#include "base/grow.h"
+#include "report.h"
 
 int report_new(const struct report_value_type *types, size_t ntypes, struct report **out)
 {
@@ -23,6 +23,11 @@ int report_new(const struct report_value_type *types, size_t ntypes, struct repo
 	if (!r)
 		return -ENOMEM;
 	r->ntypes = ntypes;
+	r->mappings = HASH_SET(struct mapping);
+	r->functions = HASH_SET(struct function);
+	r->frames = HASH_SET(struct frame);
+	r->label_sets = HASH_SET(struct label_set);
+	r->samples = HASH_SET(struct sample);
 	err = report_strings_init(&r->strings);
 	for (size_t i = 0; i < ntypes && !err; i++) {
 		err = report_strings_add(&r->strings, types[i].type, &r->types[i].type);
@@ -30,9 +35,9 @@ int report_new(const struct report_value_type *types, size_t ntypes, struct repo
 			err = report_strings_add(&r->strings, types[i].unit, &r->types[i].unit);
 	}
 	if (!err)
-		err = report_pool_add(&r->label_sets, &no_labels, sizeof(no_labels), &empty);
+		err = rp_hash_number(&r->label_sets, &no_labels, &empty);
 	if (!err)
-		err = report_array_grow(&r->nodes, &r->nodes_cap, 64, sizeof(*r->nodes));
+		err = RP_GROW_TO(r->nodes, 64, r->nodes_cap);
 	if (err) {
 		report_free(r);
 		return err;
@@ -47,14 +52,14 @@ void report_free(struct report *r)
 	if (!r)
 		return;
 	report_strings_free(&r->strings);
-	report_pool_free(&r->mappings);
-	report_pool_free(&r->functions);
-	report_pool_free(&r->frames);
-	report_pool_free(&r->label_sets);
-	report_pool_free(&r->samples);
+	rp_hash_free(&r->mappings);
+	rp_hash_free(&r->functions);
+	rp_hash_free(&r->frames);
+	rp_hash_free(&r->label_sets);
+	rp_hash_free(&r->samples);
 	free(r->nodes);
-	report_index_free(&r->node_index);
-	report_index_free(&r->stack_index);
+	rp_index_free(&r->node_index);
+	rp_index_free(&r->stack_index);
 	free(r->values);
 	report_meta_free(&r->meta);
 	free(r);
@@ -84,34 +89,33 @@ int report_frame_add(struct report *r, const struct report_frame *frame, uint32_
 		err = report_strings_add(&r->strings, frame->file, &f.file);
 	m.path = fn.path;
 	if (!err)
-		err = report_pool_add(&r->mappings, &m, sizeof(m), &f.mapping);
+		err = rp_hash_number(&r->mappings, &m, &f.mapping);
 	if (!err)
-		err = report_pool_add(&r->functions, &fn, sizeof(fn), &f.function);
+		err = rp_hash_number(&r->functions, &fn, &f.function);
 	if (!err)
-		err = report_pool_add(&r->frames, &f, sizeof(f), id);
+		err = rp_hash_number(&r->frames, &f, id);
 	return err;
 }
 
 /* The node that is reached from `parent` by `frame`, made if it is not there yet. */
 static int step(struct report *r, uint32_t parent, uint32_t frame, uint32_t *node)
 {
-	uint32_t hash = hash_pair(parent, frame), at = hash, found;
-	int err = index_reserve(&r->node_index);
+	uint32_t hash = rp_hash_pair(parent, frame), at = hash, found;
+	int err = rp_index_reserve(&r->node_index);
 
 	if (err)
 		return err;
-	while ((found = index_next(&r->node_index, hash, &at)) != NONE) {
+	while ((found = rp_index_next(&r->node_index, hash, &at)) != NONE) {
 		if (r->nodes[found].parent == parent && r->nodes[found].frame == frame) {
 			*node = found;
 			return 0;
 		}
 	}
-	err = report_array_grow(&r->nodes, &r->nodes_cap, (uint64_t)r->nnodes + 1,
-				sizeof(*r->nodes));
+	err = RP_GROW(r->nodes, r->nnodes, r->nodes_cap);
 	if (err)
 		return err;
 	r->nodes[r->nnodes] = (struct node){ parent, frame };
-	report_index_put(&r->node_index, hash, r->nnodes);
+	rp_index_put(&r->node_index, hash, r->nnodes);
 	*node = r->nnodes++;
 	return 0;
 }
@@ -133,11 +137,11 @@ static int add_stack(struct report *r, const uint32_t *frames, size_t n, uint32_
 
 	if (n > REPORT_MAX_STACK)
 		return -E2BIG;
-	err = index_reserve(&r->stack_index);
+	err = rp_index_reserve(&r->stack_index);
 	if (err)
 		return err;
-	at = hash = report_hash_bytes(frames, n * sizeof(*frames));
-	while ((found = index_next(&r->stack_index, hash, &at)) != NONE) {
+	at = hash = rp_hash_bytes(frames, n * sizeof(*frames));
+	while ((found = rp_index_next(&r->stack_index, hash, &at)) != NONE) {
 		if (is_stack(r, found, frames, n)) {
 			*node = found;
 			return 0;
@@ -151,7 +155,7 @@ static int add_stack(struct report *r, const uint32_t *frames, size_t n, uint32_
 		err = step(r, found, frames[n], &found);
 	if (err)
 		return err;
-	report_index_put(&r->stack_index, hash, found);
+	rp_index_put(&r->stack_index, hash, found);
 	*node = found;
 	return 0;
 }
@@ -190,7 +194,7 @@ static int add_labels(struct report *r, const struct report_label *labels, size_
 		if (!err && !sorted[i]->str)
 			err = report_strings_add(&r->strings, sorted[i]->unit, &set.labels[i].unit);
 	}
-	return err ? err : report_pool_add(&r->label_sets, &set, sizeof(set), id);
+	return err ? err : rp_hash_number(&r->label_sets, &set, id);
 }
 
 int report_add(struct report *r, const struct report_sample *sample)
@@ -200,8 +204,7 @@ int report_add(struct report *r, const struct report_sample *sample)
 	uint64_t *values;
 	int err;
 
-	err = report_array_grow(&r->values, &r->values_cap, ((uint64_t)before + 1) * r->ntypes,
-				sizeof(*r->values));
+	err = RP_GROW_TO(r->values, ((size_t)before + 1) * r->ntypes, r->values_cap);
 	if (!err)
 		err = add_stack(r, sample->frames, sample->nframes, &s.node);
 	if (!err && sample->nlabels)
@@ -209,7 +212,7 @@ int report_add(struct report *r, const struct report_sample *sample)
 	if (!err)
 		err = report_strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
 	if (!err)
-		err = report_pool_add(&r->samples, &s, sizeof(s), &id);
+		err = rp_hash_number(&r->samples, &s, &id);
 	if (err)
 		return err;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* profile.h: how a profile lies in memory; for the writers, which only read it. */
-#ifndef REPORT_PROFILE_H
-#define REPORT_PROFILE_H
+/* How a profile lies in memory; for the writers, which only read it. */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
 
 #include <string.h>
 
@@ -15,14 +15,14 @@ struct mapping {
 	uint32_t path, build_id; /* strings */
 	uint64_t start, end, offset;
 };
-POOL_ELEMENT(struct mapping, 2 * 4 + 3 * 8);
+SET_ELEMENT(struct mapping, 2 * 4 + 3 * 8);
 
 /* What a person calls a function: frames that agree in name, module path and kind. */
 struct function {
 	uint32_t name, path; /* strings */
 	uint32_t kind;	     /* enum report_frame_kind */
 };
-POOL_ELEMENT(struct function, 3 * 4);
+SET_ELEMENT(struct function, 3 * 4);
 
 struct frame {
 	uint64_t address, symbol_offset, module_addr;
@@ -30,7 +30,7 @@ struct frame {
 	uint32_t file, line; /* file: a string */
 	uint64_t is_return;  /* 0 or 1 */
 };
-POOL_ELEMENT(struct frame, 4 * 8 + 4 * 4);
+SET_ELEMENT(struct frame, 4 * 8 + 4 * 4);
 
 /*
  * Stacks are a trie, root first: node 0 is the root, every other node is a frame called by its
@@ -51,14 +51,14 @@ struct label_set {
 	uint64_t count;
 	struct label labels[REPORT_MAX_LABELS];
 };
-POOL_ELEMENT(struct label, 8 + 4 * 4);
-POOL_ELEMENT(struct label_set, 8 + REPORT_MAX_LABELS * sizeof(struct label));
+SET_ELEMENT(struct label, 8 + 4 * 4);
+SET_ELEMENT(struct label_set, 8 + REPORT_MAX_LABELS * sizeof(struct label));
 
 struct sample {
 	uint32_t node, comm, label_set;
 	int32_t pid, tid;
 };
-POOL_ELEMENT(struct sample, 5 * 4);
+SET_ELEMENT(struct sample, 5 * 4);
 
 struct report {
 	struct strings strings;
@@ -67,12 +67,12 @@ struct report {
 	} types[REPORT_MAX_VALUES];
 	size_t ntypes;
 
-	struct pool mappings, functions, frames, label_sets, samples;
+	struct hash_map mappings, functions, frames, label_sets, samples;
 	struct node *nodes;
 	uint32_t nnodes, nodes_cap;
-	struct index node_index;  /* by parent and frame */
-	struct index stack_index; /* by all frames, of nodes that were reached by report_add() */
-	uint64_t *values;	  /* ntypes weights of each sample */
+	struct hash_index node_index;  /* by parent and frame */
+	struct hash_index stack_index; /* by all frames, of nodes that report_add() has reached */
+	uint64_t *values;	       /* ntypes weights of each sample */
 	uint32_t values_cap;
 
 	struct report_meta meta;

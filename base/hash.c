@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A hash index of numbers, and a map of entries with their keys on top of it. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+#include "hash.h"
+
+static int resize(struct hash_index *x, uint32_t size)
+{
+	struct hash_index old = *x;
+
+	x->slots = malloc((size_t)size * sizeof(*x->slots));
+	if (!x->slots) {
+		x->slots = old.slots;
+		return -ENOMEM;
+	}
+	memset(x->slots, 0xff, (size_t)size * sizeof(*x->slots));
+	x->mask = size - 1;
+	x->used = 0;
+	for (uint32_t i = 0; old.slots && i <= old.mask; i++)
+		if (old.slots[i].id != HASH_NONE)
+			rp_index_put(x, old.slots[i].hash, old.slots[i].id);
+	free(old.slots);
+	return 0;
+}
+
+int rp_index_grow(struct hash_index *x)
+{
+	if (!x->slots)
+		return resize(x, 64);
+	return x->mask >= UINT32_MAX / 2 ? -ENOMEM : resize(x, (x->mask + 1) * 2);
+}
+
+void rp_index_put(struct hash_index *x, uint32_t hash, uint32_t id)
+{
+	uint32_t at = hash;
+
+	while (x->slots[at & x->mask].id != HASH_NONE)
+		at++;
+	x->slots[at & x->mask] = (struct hash_slot){ hash, id };
+	x->used++;
+}
+
+void rp_index_free(struct hash_index *x)
+{
+	free(x->slots);
+	*x = (struct hash_index){ 0 };
+}
+
+/* Odd numbers with bits all over: the first is 2^64 by the golden ratio. */
+uint32_t rp_hash_bytes(const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+	uint64_t h = n * 0x9e3779b97f4a7c15ull, word;
+
+	for (; n >= 8; n -= 8, p += 8) {
+		memcpy(&word, p, 8);
+		h = (h ^ word) * 0xd6e8feb86659fd93ull;
+		h ^= h >> 32;
+	}
+	if (n) {
+		word = 0;
+		if (n == 4) /* most ids: no call */
+			memcpy(&word, p, 4);
+		else
+			memcpy(&word, p, n);
+		h = (h ^ word) * 0xd6e8feb86659fd93ull;
+	}
+	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15ull;
+	return (uint32_t)(h >> 32);
+}
+
+static void *entry(const struct hash_map *map, uint32_t number)
+{
+	return (char *)map->items + (size_t)number * map->size;
+}
+
+/* Numbers are compared without a call: most keys are one. */
+static bool is_equal(const void *a, const void *b, size_t n)
+{
+	return n == 8 ? !memcmp(a, b, 8) : n == 4 ? !memcmp(a, b, 4) : !memcmp(a, b, n);
+}
+
+static uint32_t find(const struct hash_map *map, const void *key, uint32_t hash)
+{
+	uint32_t at = hash, found;
+
+	do
+		found = rp_index_next(&map->index, hash, &at);
+	while (found != HASH_NONE && !is_equal(entry(map, found), key, map->key_size));
+	return found;
+}
+
+void *rp_hash_find(const struct hash_map *map, const void *key)
+{
+	uint32_t found = HASH_NONE;
+
+	if (map->count)
+		found = find(map, key, rp_hash_bytes(key, map->key_size));
+	return found == HASH_NONE ? NULL : entry(map, found);
+}
+
+/* Room for one more. The size of an entry is known at run time, so RP_GROW() is of no use. */
+static int reserve(struct hash_map *map)
+{
+	size_t capacity = map->capacity;
+	int err = rp_index_reserve(&map->index);
+
+	if (!err && map->count == capacity) {
+		err = rp_grow(&map->items, capacity + 1, &capacity, HASH_NONE, map->size);
+		map->capacity = (uint32_t)capacity;
+	}
+	return err;
+}
+
+int rp_hash_number(struct hash_map *map, const void *key, uint32_t *number)
+{
+	uint32_t hash = rp_hash_bytes(key, map->key_size), found = HASH_NONE;
+	unsigned char *new;
+	int err;
+
+	if (map->count)
+		found = find(map, key, hash);
+	if (found == HASH_NONE) {
+		err = reserve(map);
+		if (err)
+			return err;
+		found = map->count++;
+		new = entry(map, found);
+		memcpy(new, key, map->key_size);
+		memset(new + map->key_size, 0, map->size - map->key_size);
+		rp_index_put(&map->index, hash, found);
+	}
+	*number = found;
+	return 0;
+}
+
+void *rp_hash_add(struct hash_map *map, const void *key)
+{
+	uint32_t number;
+
+	return rp_hash_number(map, key, &number) ? NULL : entry(map, number);
+}
+
+void rp_hash_free(struct hash_map *map)
+{
+	free(map->items);
+	rp_index_free(&map->index);
+	*map = (struct hash_map){ .key_size = map->key_size, .size = map->size };
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What all folders stand on: arrays that grow, the hash map, sets of ids, also without memory. */
+#include <check.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rawprof/asm.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/id_set.h"
+#include "base/machine.h"
+
+extern void *__libc_malloc(size_t size) __attribute__((weak));
+extern void *__interceptor_malloc(size_t size) __attribute__((weak));
+
+/* The allocation that fails, counted from 1; 0: none does. */
+static int fails_at, allocations;
+
+static bool fails(void)
+{
+	return fails_at && ++allocations == fails_at;
+}
+
+void *malloc(size_t size)
+{
+	if (fails())
+		return NULL;
+	return __interceptor_malloc ? __interceptor_malloc(size) : __libc_malloc(size);
+}
+
+void *reallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (fails() || __builtin_mul_overflow(n, size, &bytes))
+		return NULL;
+	return realloc(p, bytes);
+}
+
+static void fail_at(int n)
+{
+	fails_at = n;
+	allocations = 0;
+}
+
+START_TEST(array_grows_and_keeps_its_items)
+{
+	uint32_t *item = NULL, capacity = 0, n = 0;
+
+	for (uint32_t i = 0; i < 1000; i++)
+		ck_assert_int_eq(RP_PUSH(item, n, capacity, i * 3), 0);
+	ck_assert_uint_eq(n, 1000);
+	ck_assert_uint_ge(capacity, 1000);
+	ck_assert_uint_le(capacity, 1502);
+	for (uint32_t i = 0; i < n; i++)
+		ck_assert_uint_eq(item[i], i * 3);
+	ck_assert_int_eq(RP_GROW_TO(item, 5000, capacity), 0);
+	ck_assert_uint_ge(capacity, 5000);
+	ck_assert_uint_eq(item[999], 2997);
+	free(item);
+}
+END_TEST
+
+START_TEST(array_without_memory_stays_as_it_is)
+{
+	char *item = NULL, *before;
+	size_t capacity = 0, n = 0, had;
+
+	ck_assert_int_eq(RP_PUSH(item, n, capacity, 'a'), 0);
+	n = had = capacity;
+	before = item;
+	fail_at(1);
+	ck_assert_int_eq(RP_PUSH(item, n, capacity, 'b'), -ENOMEM);
+	fail_at(0);
+	ck_assert_ptr_eq(item, before);
+	ck_assert_uint_eq(capacity, had);
+	ck_assert_uint_eq(n, had);
+	ck_assert_int_eq(item[0], 'a');
+	free(item);
+}
+END_TEST
+
+/* A capacity of 8 bits counts to 254: 255 may be a number that stands for none. */
+START_TEST(array_is_no_larger_than_its_capacity_can_say)
+{
+	uint64_t *item = NULL;
+	uint8_t capacity = 0;
+	unsigned int n = 0;
+
+	while (n < 254)
+		ck_assert_int_eq(RP_PUSH(item, n, capacity, n), 0);
+	ck_assert_uint_eq(capacity, 254);
+	ck_assert_int_eq(RP_PUSH(item, n, capacity, n), -EOVERFLOW);
+	ck_assert_uint_eq(capacity, 254);
+	ck_assert_uint_eq(item[253], 253);
+	free(item);
+}
+END_TEST
+
+struct seen {
+	uint32_t pid, tid; /* the key */
+	uint64_t value;
+};
+
+START_TEST(map_finds_what_was_added)
+{
+	struct hash_map map = HASH_MAP(struct seen, tid);
+	struct seen *s;
+
+	ck_assert_ptr_null(rp_hash_find(&map, &(uint32_t[]){ 1, 2 }));
+	for (uint32_t i = 0; i < 5000; i++) {
+		s = rp_hash_add(&map, &(uint32_t[]){ i % 7, i });
+		ck_assert_uint_eq(s->pid, i % 7);
+		ck_assert_uint_eq(s->tid, i);
+		ck_assert_uint_eq(s->value, 0);
+		s->value = i * 11ull;
+	}
+	ck_assert_uint_eq(map.count, 5000);
+	for (uint32_t i = 0; i < 5000; i++) {
+		uint32_t number = 0;
+
+		s = rp_hash_find(&map, &(uint32_t[]){ i % 7, i });
+		ck_assert_ptr_nonnull(s);
+		ck_assert_uint_eq(s->value, i * 11ull);
+		ck_assert_ptr_eq(rp_hash_add(&map, &(uint32_t[]){ i % 7, i }), s);
+		ck_assert_int_eq(rp_hash_number(&map, &(uint32_t[]){ i % 7, i }, &number), 0);
+		ck_assert_uint_eq(number, i);
+		ck_assert_ptr_null(rp_hash_find(&map, &(uint32_t[]){ i % 7 + 1, i }));
+	}
+	ck_assert_uint_eq(map.count, 5000);
+	rp_hash_free(&map);
+	ck_assert_ptr_null(rp_hash_find(&map, &(uint32_t[]){ 1, 1 }));
+	ck_assert_ptr_nonnull(rp_hash_add(&map, &(uint32_t[]){ 1, 1 }));
+	ck_assert_uint_eq(map.count, 1);
+	rp_hash_free(&map);
+}
+END_TEST
+
+/* Keys of all lengths, whose bytes differ in one place. */
+START_TEST(hash_looks_at_every_byte)
+{
+	unsigned char key[33] = { 0 };
+
+	for (size_t n = 1; n <= sizeof(key); n++) {
+		uint32_t before = rp_hash_bytes(key, n);
+
+		ck_assert_uint_ne(before, rp_hash_bytes(key, n - 1));
+		for (size_t i = 0; i < n; i++) {
+			key[i] = 1;
+			ck_assert_uint_ne(rp_hash_bytes(key, n), before);
+			key[i] = 0;
+		}
+	}
+}
+END_TEST
+
+/* Whichever allocation fails: what was there is found, what failed is not, the next try works. */
+START_TEST(map_without_memory_stays_as_it_is)
+{
+	for (int at = 1; at < 16; at++) {
+		struct hash_map map = HASH_SET(uint64_t);
+		uint64_t key = 0;
+
+		fail_at(at);
+		while (rp_hash_add(&map, &key))
+			key++;
+		fail_at(0);
+		ck_assert_uint_eq(map.count, key);
+		ck_assert_ptr_null(rp_hash_find(&map, &key));
+		for (uint64_t i = 0; i < key; i++)
+			ck_assert_ptr_nonnull(rp_hash_find(&map, &i));
+		ck_assert_ptr_nonnull(rp_hash_add(&map, &key));
+		ck_assert_uint_eq(map.count, key + 1);
+		rp_hash_free(&map);
+	}
+}
+END_TEST
+
+/* Things of one hash are told apart by their owner: each of them is met once. */
+START_TEST(index_meets_all_of_one_hash)
+{
+	struct hash_index x = { 0 };
+	uint32_t at = 77, found, sum = 0;
+
+	for (uint32_t id = 0; id < 100; id++) {
+		ck_assert_int_eq(rp_index_reserve(&x), 0);
+		rp_index_put(&x, 77, id);
+	}
+	while ((found = rp_index_next(&x, 77, &at)) != HASH_NONE)
+		sum += found;
+	ck_assert_uint_eq(sum, 99 * 100 / 2);
+	at = 78;
+	ck_assert_uint_eq(rp_index_next(&x, 78, &at), HASH_NONE);
+	rp_index_free(&x);
+}
+END_TEST
+
+START_TEST(set_says_what_is_new)
+{
+	struct id_set set = { 0 };
+
+	ck_assert(rp_id_set_has(&set, 0));
+	ck_assert(!rp_id_set_add(&set, 0));
+	ck_assert(!rp_id_set_has(&set, 1));
+	for (uint64_t id = 1; id < 1000; id++)
+		ck_assert(rp_id_set_add(&set, id << 32 | 5));
+	for (uint64_t id = 1; id < 1000; id++)
+		ck_assert(!rp_id_set_add(&set, id << 32 | 5));
+	ck_assert(!rp_id_set_has(&set, 5));
+	rp_id_set_free(&set);
+	fail_at(1);
+	ck_assert(rp_id_set_add(&set, 9));
+	fail_at(0);
+	ck_assert(!rp_id_set_has(&set, 9));
+	ck_assert(rp_id_set_add(&set, 9));
+	rp_id_set_free(&set);
+}
+END_TEST
+
+/* What is said of this machine agrees with this program's file and with the assembler. */
+START_TEST(machine_is_the_one_that_runs_this)
+{
+	const struct machine *m = rp_machine_host();
+	const struct asm_arch *arch = asm_arch_host();
+	Elf64_Ehdr eh;
+	FILE *f = fopen("/proc/self/exe", "re");
+
+	ck_assert_uint_eq(fread(&eh, sizeof(eh), 1, f), 1);
+	fclose(f);
+	ck_assert_uint_eq(m->elf, eh.e_machine);
+	ck_assert_ptr_eq(rp_machine(m->elf), m);
+	ck_assert_ptr_null(rp_machine(EM_386));
+	ck_assert_int_eq(arch->dwarf[m->sp], arch->reg[ASM_REG_SP]);
+	ck_assert_int_eq(arch->dwarf[m->fp], arch->reg[ASM_REG_FP]);
+#ifdef UNWIND_LINK_REG
+	ck_assert(m->has_link_register);
+	ck_assert_int_eq(arch->dwarf[m->ra], UNWIND_LINK_REG);
+#else
+	ck_assert(!m->has_link_register);
+#endif
+	for (int i = 0; i < 2; i++) { /* they end with the system call */
+		const struct machine_bytes *t = &m->trampolines[i];
+
+		if (t->size)
+			ck_assert_mem_eq(t->bytes + t->size - m->syscall.size, m->syscall.bytes,
+					 m->syscall.size);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("base");
+	TCase *t = tcase_create("base");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, array_grows_and_keeps_its_items);
+	tcase_add_test(t, array_without_memory_stays_as_it_is);
+	tcase_add_test(t, array_is_no_larger_than_its_capacity_can_say);
+	tcase_add_test(t, map_finds_what_was_added);
+	tcase_add_test(t, hash_looks_at_every_byte);
+	tcase_add_test(t, map_without_memory_stays_as_it_is);
+	tcase_add_test(t, index_meets_all_of_one_hash);
+	tcase_add_test(t, set_says_what_is_new);
+	tcase_add_test(t, machine_is_the_one_that_runs_this);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
