@@ -35,8 +35,11 @@
  * Registers. R0: return value of calls and of the program. R1-R5: arguments, every call destroys
  * them. R6-R9: survive calls. R10: the frame pointer, read only; the 512 bytes below it are the
  * stack frame.
+ *
+ * What they are as numbers is nothing that a program computes with, so the compiler can tell a
+ * register from an immediate; the low four bits are the register's number (BPF_REG_0 …).
  */
-enum asm_reg { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
+enum asm_reg { R0 = 0x52656700, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
 
 #define ASM_STACK_SIZE 512
 
@@ -76,18 +79,25 @@ struct asm_part;
  * if param_signed), and config_size, which must be the size of the configuration that the program is assembled with.
  */
 struct asm_insn {
-	struct bpf_insn insn;
-	uint32_t line : 22; /* more the kernel's line_info does not hold either */
-	uint32_t kind : 5;  /* enum asm_kind */
-	uint32_t param_size : 4;
-	uint32_t param_signed : 1;
-	uint16_t param_offset;
-	uint16_t config_size;
-	const char *text;
 	union {
-		const char *sym;
-		uint64_t value;
-		const struct asm_part *part;
+		/* The first, so that what is no line at all (a macro's name misspelt) spoils this
+		 * element of an array and not those behind it. */
+		int no_line;
+		struct {
+			struct bpf_insn insn;
+			uint32_t line : 22; /* more the kernel's line_info does not hold either */
+			uint32_t kind : 5;  /* enum asm_kind */
+			uint32_t param_size : 4;
+			uint32_t param_signed : 1;
+			uint16_t param_offset;
+			uint16_t config_size;
+			const char *text;
+			union {
+				const char *sym;
+				uint64_t value;
+				const struct asm_part *part;
+			};
+		};
 	};
 };
 

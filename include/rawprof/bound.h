@@ -6,6 +6,9 @@
  */
 #ifndef RAWPROF_BOUND_H
 #define RAWPROF_BOUND_H
+#ifndef ASM_SHOW_EXPANSION
+#pragma GCC system_header
+#endif
 
 #include <rawprof/isa.h>
 
@@ -16,13 +19,16 @@
  * value, sign-extended if its type is signed, is written into the instructions, so it costs nothing
  * when the program runs.
  */
+#define ASM_SIGNED(number)                                                                         \
+	_Generic((number), char                                                                    \
+		 : (char)-1 < (char)1, signed char : 1, short : 1, int : 1, long : 1,              \
+		   long long : 1, default : 0)
 #define ASM_PARAM(type, member)                                                                    \
 	.param_offset = offsetof(type, member),                                                    \
 	.param_size = sizeof(((type *)0)->member) +                                                \
 		      ASM_CHECK(sizeof(((type *)0)->member) <= 8, "a parameter is a number") +     \
 		      ASM_CHECK(sizeof(type) <= 65535, "a configuration has at most 65535 bytes"), \
-	.param_signed = (__typeof__(((type *)0)->member))-1 < (__typeof__(((type *)0)->member))1,  \
-	.config_size = sizeof(type)
+	.param_signed = ASM_SIGNED(((type *)0)->member), .config_size = sizeof(type)
 
 #define LD_PARAM(dst, type, member)                                                                \
 	ASM_LINE(ASM_LD_PARAM, "LD_PARAM(" #dst ", " #type ", " #member ")",                       \
@@ -141,11 +147,18 @@
 /* Clears `bytes` bytes at offset `off` from R10 with as few stores as it takes. */
 #define ASM_ZERO_LINE(text_, off_, bytes)                                                          \
 	ASM_LINE(ASM_ZERO, text_,                                                                  \
-		 ASM_CODE(BPF_ST | BPF_MEM | BPF_DW, R10, 0, ASM_MEM(10, off_, BPF_B), 0),         \
+		 ASM_CODE(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, ASM_MEM(R10, off_, BPF_B), 0), \
 		 .value = (bytes) +                                                                \
 			  ASM_CHECK((long long)(bytes) > 0 && (off_) + (long long)(bytes) <= 0,    \
 				    "beyond the stack frame"))
 #define ZERO(off, bytes) ASM_ZERO_LINE("ZERO(" #off ", " #bytes ")", off, bytes)
-#define ZERO_FRAME(type) ASM_ZERO_LINE("ZERO_FRAME(" #type ")", -(int)sizeof(type), sizeof(type))
+#define ZERO_FRAME(type)                                                                           \
+	ASM_LINE(ASM_ZERO, "ZERO_FRAME(" #type ")",                                                \
+		 ASM_CODE(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0,                                \
+			  -(int)sizeof(type) +                                                     \
+				  ASM_CHECK(sizeof(type) <= ASM_STACK_SIZE,                        \
+					    "outside the stack frame: R10-512 up to R10-1"),       \
+			  0),                                                                      \
+		 .value = sizeof(type))
 
 #endif

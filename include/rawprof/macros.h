@@ -8,6 +8,9 @@
  */
 #ifndef RAWPROF_MACROS_H
 #define RAWPROF_MACROS_H
+#ifndef ASM_SHOW_EXPANSION
+#pragma GCC system_header
+#endif
 
 #include <errno.h>
 
