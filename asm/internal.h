@@ -81,6 +81,8 @@ struct assembly {
 	uint32_t nslots;
 };
 
+/* Reports a fault, remembering nothing of it. Returns -EINVAL. */
+int asm_refuse(struct assembly *a, const struct asm_diag *diag);
 /* Reports a fault of a line and remembers err. */
 void asm_fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -90,7 +92,7 @@ void asm_warning(struct assembly *a, uint32_t line, const char *fmt, ...)
 /* The line as the user wrote it: "MAP_ADD(counts, KEY, ONE): CALL(map_lookup_elem)". */
 const char *asm_line_text(struct assembly *a, uint32_t line);
 
-/* Tells as well which file each line is from. 0, -ENOMEM, or -EINVAL for a part that includes itself. */
+/* Says also which file each line is from. 0, -ENOMEM, or -EINVAL, reported, for a part that includes itself or is NULL. */
 int asm_splice(struct assembly *a);
 void asm_layout(struct assembly *a);
 void asm_encode(struct assembly *a, struct asm_image *image);

@@ -107,11 +107,48 @@ void rp_prog_of_image(const struct asm_image *image, struct rp_prog *out)
 	};
 }
 
+/* Without descriptors the assembler wrote numbers of maps in their place: 0, 1, 2 … of this process. */
+static int check_map_fds(const struct asm_image *image, const struct asm_bindings *bindings)
+{
+	for (uint32_t i = 0; !bindings->map_fds && i < image->ninsns; i++) {
+		const struct asm_insn *line = &image->program->lines[image->line_of[i]];
+
+		if (line->kind == ASM_LD_MAP || line->kind == ASM_LD_MAP_VALUE)
+			return rp_fail(
+				-EINVAL,
+				"%s:%u: error: map '%s' has no descriptor: bindings.map_fds is missing "
+				"(rp_maps_create() makes them)\n\t%s",
+				image->file_of[i], line->line, line->sym, image->text_of[i]);
+	}
+	return 0;
+}
+
+/* What the verifier refused without saying where, the lint may know. */
+static void report_errors(void *ctx, const struct asm_diag *diag)
+{
+	if (diag->severity == ASM_ERROR)
+		report(ctx, diag);
+}
+
+static int load_image(const struct asm_image *image, const struct asm_bindings *bindings)
+{
+	struct rp_prog prog;
+	bool located = true;
+	int fd = check_map_fds(image, bindings);
+
+	if (fd)
+		return fd;
+	rp_prog_of_image(image, &prog);
+	fd = rp_prog_load_located(&prog, &located);
+	if (fd < 0 && !located)
+		asm_lint(image, bindings, report_errors, NULL);
+	return fd;
+}
+
 int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind)
 {
-	struct asm_bindings bindings = *bind;
+	struct asm_bindings bindings = bind ? *bind : (struct asm_bindings){ 0 };
 	struct asm_image image;
-	struct rp_prog prog;
 	int fd;
 
 	if (!bindings.field)
@@ -121,8 +158,7 @@ int rp_program_load(const struct asm_program *program, const struct asm_bindings
 	fd = asm_assemble(program, &bindings, &image, report, NULL);
 	if (fd)
 		return fd;
-	rp_prog_of_image(&image, &prog);
-	fd = rp_prog_load(&prog);
+	fd = load_image(&image, &bindings);
 	asm_image_free(&image);
 	return fd;
 }

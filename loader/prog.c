@@ -169,13 +169,17 @@ static const char *reason(int err, const struct rp_prog *prog)
 	return strerror(-err);
 }
 
-static void report_refusal(int err, const struct rp_prog *prog, const char *log)
+static void report_refusal(int err, const struct rp_prog *prog, const char *log, bool *located)
 {
-	char *said = rp_verifier_log_explain(prog, log ? log : "", TAIL_LINES);
+	char *said = rp_verifier_log_explain(prog, log ? log : "", TAIL_LINES, located);
 
 	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s", prog->name,
 	       rp_prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
 	free(said);
+	if (err == -E2BIG)
+		*located = false; /* where the verifier gave up is not where the fault is */
+	else if (err != -EINVAL && err != -EACCES)
+		*located = true; /* not the verifier's word */
 }
 
 /*
@@ -204,10 +208,18 @@ static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int btf
 
 int rp_prog_load(const struct rp_prog *prog)
 {
+	bool located;
+
+	return rp_prog_load_located(prog, &located);
+}
+
+int rp_prog_load_located(const struct rp_prog *prog, bool *located)
+{
 	union rp_attr attr;
 	char *log = NULL;
 	int btf_fd, fd;
 
+	*located = true;
 	fd = fill_attr(&attr, prog);
 	if (fd)
 		return fd;
@@ -221,7 +233,7 @@ int rp_prog_load(const struct rp_prog *prog)
 		if (fd == -ENOSPC || fd == -ENOMEM)
 			fd = first;
 		if (fd < 0)
-			report_refusal(fd, prog, log);
+			report_refusal(fd, prog, log, located);
 		free(log);
 	}
 	if (btf_fd >= 0)

@@ -202,9 +202,9 @@ extern const struct asm_arch asm_arch_x86_64, asm_arch_arm64, asm_arch_riscv64;
 const struct asm_arch *asm_arch_host(void);
 
 /*
- * What the assembler has to be told about the world. maps and map_fds run in parallel; without
- * map_fds a map's index stands for its descriptor, so that programs can be assembled, shown and
- * checked with no kernel at hand. field and tp_field return 0 or a negative errno and, on failure,
+ * What the assembler has to know of the world. maps and map_fds run in parallel, no two maps have one
+ * name; without map_fds a map's index stands for its descriptor, so that programs can be assembled,
+ * shown and checked with no kernel at hand: rp_program_load() refuses that. field and tp_field return 0 or a negative errno and, on failure,
  * may write why to `why`.
  */
 #define ASM_WHY_SIZE 160
@@ -273,7 +273,7 @@ struct asm_image {
 };
 
 /*
- * Assembles a program. Every fault is reported (report may be NULL), then -EINVAL is returned and
+ * Assembles a program; bindings may be NULL where there is nothing to bind. Every fault is reported (report may be NULL), then -EINVAL is returned and
  * *out left as it was. If nothing is wrong but that a kernel type, member or tracepoint is not
  * there, which another program may do without, the errno of bindings->field or tp_field (-ENOENT,
  * -EOPNOTSUPP for bit fields). -ENOMEM. On success free with asm_image_free().

@@ -268,6 +268,13 @@ static const struct asm_insn unreachable_label[] = {
 	JA(out), LABEL(unused), MOV(R6, 1), LABEL(out), DONE
 };
 static const struct asm_insn function_never_called[] = { DONE, FUNC(step), DONE };
+static const struct asm_insn calls_itself[] = {
+	CALL_FUNC(step), DONE, FUNC(step), JEQ(R1, 0, out), CALL_FUNC(step), LABEL(out), DONE
+};
+static const struct asm_insn call_each_other[] = {
+	CALL_FUNC(one),	 DONE,		 FUNC(one), CALL_FUNC(two), DONE,
+	FUNC(two),	 MOV(R1, 0),	 CALL_FUNC(three), DONE, FUNC(three), CALL_FUNC(one), DONE
+};
 static const struct asm_insn into_a_constant[] = {
 	LDX(DW, R0, R1, 0), INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, 1, 0), LD_IMM64(R6, 1), DONE
 };
@@ -481,6 +488,9 @@ static const struct lint_case lint_cases[] = {
 	      "stands above it does not go on (1 instruction)"),
 	FAULT(function_never_called, "MOV(R0, 0)",
 	      "unreachable: function 'step' is never called"),
+	FAULT(calls_itself, "CALL_FUNC(step)", "function 'step' calls itself"),
+	FAULT(call_each_other, "CALL_FUNC(one)",
+	      "function 'one' calls itself, by way of 'three'"),
 	FAULT(into_a_constant, "INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, 1, 0)",
 	      "the jump leads into the middle of a 64-bit constant: instruction 3 is the "
 	      "second half of LD_IMM64(R6, 1)"),

@@ -5,6 +5,7 @@
  * function runs into the next.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "lint.h"
 
@@ -209,6 +210,73 @@ static void report_unreached(struct lint *l, uint32_t at, uint32_t n)
 			n, n == 1 ? "" : "s");
 }
 
+/* ---- recursion */
+
+/* Functions that were looked at on the way from a function back to itself. */
+struct recursion {
+	uint32_t of; /* an index into funcs */
+	bool *seen;
+};
+
+static uint32_t func_at(const struct lint *l, uint32_t slot)
+{
+	uint32_t func = 0;
+
+	for (uint32_t i = 1; i < l->image->nfuncs; i++)
+		if (l->image->funcs[i].insn <= slot)
+			func = i;
+	return func;
+}
+
+/* The call, in `func` or in what it calls, that leads back; NO_SLOT. */
+static uint32_t call_back(const struct lint *l, struct recursion *r, uint32_t func)
+{
+	const uint32_t end = func + 1 < l->image->nfuncs ? l->image->funcs[func + 1].insn : l->n;
+	uint32_t found = NO_SLOT;
+
+	for (uint32_t at = l->image->funcs[func].insn; at < end; at = next_of(l, at)) {
+		uint32_t callee;
+
+		if (!is_call_to(&l->insns[at]))
+			continue;
+		callee = func_at(l, at + 1 + (uint32_t)l->insns[at].imm);
+		if (callee == r->of)
+			return at;
+		if (!r->seen[callee]) {
+			r->seen[callee] = true;
+			found = call_back(l, r, callee);
+		}
+		if (found != NO_SLOT)
+			break;
+	}
+	return found;
+}
+
+/* No function may be on the stack of calls twice, whatever the program knows of when it ends. */
+static void report_recursion(struct lint *l)
+{
+	struct recursion r = { .seen = calloc(l->image->nfuncs, sizeof(*r.seen)) };
+
+	if (!r.seen) {
+		l->nomem = true;
+		return;
+	}
+	for (; r.of < l->image->nfuncs; r.of++) {
+		const struct asm_symbol *func = &l->image->funcs[r.of], *last;
+		uint32_t at = call_back(l, &r, r.of);
+
+		if (at != NO_SLOT) {
+			last = &l->image->funcs[func_at(l, at)];
+			asm_lint_finding(l, at, RULE_FLOW, "function '%s' calls itself%s%s%s",
+					 func->name, last == func ? "" : ", by way of '",
+					 last == func ? "" : last->name, last == func ? "" : "'");
+			break;
+		}
+		memset(r.seen, 0, l->image->nfuncs * sizeof(*r.seen));
+	}
+	free(r.seen);
+}
+
 /* One message for each run of lines that are not reached. */
 static void report_unreachable(struct lint *l)
 {
@@ -241,6 +309,7 @@ bool asm_lint_graph(struct lint *l)
 	if (right) {
 		walk(l, &w, 0);
 		report_unreachable(l);
+		report_recursion(l);
 		if (!w.ends)
 			asm_lint_finding(l, 0, RULE_FLOW,
 					 "the program never ends: no path leads to an EXIT()");
