@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Before everything else: INCLUDE lines give way to what they include, so that the passes see one
- * flat array and need not know of parts. From here on each line of that array has its file beside it.
+ * flat array and need not know of parts. From here on each line of that array has its file beside
+ * it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -57,8 +58,8 @@ struct whole {
 };
 
 /*
- * A part knows only the struct that the configurations of all its programs begin with; what it means lies at the
- * same place in the whole.
+ * A part knows only the struct that the configurations of all its programs begin with; what it
+ * means lies at the same place in the whole.
  */
 static void copy(struct whole *to, const struct asm_part *part, size_t config_size, bool in_part)
 {

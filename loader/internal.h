@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* internal.h: what the files of the loader share with each other and with nobody else. */
+/* internal.h: what the files of the loader share with each other alone. */
 #ifndef LOADER_INTERNAL_H
 #define LOADER_INTERNAL_H
 
@@ -52,8 +52,8 @@ char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int t
 			      bool *located);
 
 /* ---- prog.c */
-/* rp_prog_load(); *located is false if the verifier refused the program and did not say which line is
- * at fault. */
+/* rp_prog_load(); *located is false if the verifier refused the program and did not say which line
+ * is at fault. */
 int rp_prog_load_located(const struct rp_prog *prog, bool *located);
 
 /* ---- perf_errors.c */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The instructions of the DSL: every one of RFC 9669 (BPF Instruction Set Architecture). Each macro
- * makes one struct asm_insn; asm.h says what that is. bound.h has the lines whose numbers are known
- * only when a program is loaded, macros.h those that stand for several.
+ * The instructions of the DSL: every one of RFC 9669 (BPF Instruction Set Architecture). Each
+ * macro makes one struct asm_insn; asm.h says what that is. macros.h has the lines whose numbers
+ * are known only when a program is loaded, and those that stand for several.
+ *
+ *	LDX(W, R0, R1, 8), AND(R0, 0xff), JEQ(R0, 0, out),
  *
  * What the compiler can know it checks here: a helper's name, an immediate that does not fit, a
  * write to R10, an access outside the 512-byte stack frame.
@@ -10,7 +12,8 @@
 #ifndef RAWPROF_ISA_H
 #define RAWPROF_ISA_H
 
-/* A mistake is reported at the line of the program alone, without the macros that it went through. */
+/* A mistake is reported at the program's own line, without the macros that it went through; this
+ * shows them. */
 #ifndef ASM_SHOW_EXPANSION
 #pragma GCC system_header
 #endif
@@ -21,8 +24,8 @@
 
 /*
  * 0, or a compile-time error with a message; usable in static initialisers. A condition that names
- * what does not exist passes: the compiler has said so by then, and sizeof() of a struct with such a
- * member makes no second error of it.
+ * what does not exist passes: the compiler has said so by then, and sizeof() of a struct with such
+ * a member makes no second error of it.
  */
 #define ASM_CHECK(condition, message)                                                              \
 	(0 * (int)sizeof(struct {                                                                  \
@@ -481,8 +484,8 @@
 
 /* ---- calls */
 
-/* A helper by its name in bpf-helpers(7) without "bpf_". Destroys R1-R5, the result is in R0 (an errno
- * of map_update_elem and map_delete_elem in its low half only, before Linux 6.4). */
+/* A helper by its name in bpf-helpers(7) without "bpf_". Destroys R1-R5, the result is in R0 (an
+ * errno of map_update_elem and map_delete_elem in its low half only, before Linux 6.4). */
 #define CALL(helper)                                                                               \
 	ASM_LINE(ASM_INSN, "CALL(" #helper ")",                                                    \
 		 ASM_CODE(BPF_JMP | BPF_CALL, 0, 0, 0, ASM_HELPER_##helper))

@@ -3,10 +3,10 @@
  * uprobe_code.c: the code of a file, and what jumps where in it.
  *
  * Whether anything jumps into a function's prologue from outside is asked of two: of a set that
- * holds the target of whatever may be a call or a far jump in the segment (on x86-64 at any byte, be
- * it the start of an instruction or not, so nothing is missed and a few targets are none), and, for
- * the short jumps of x86-64, of the functions next to it, decoded from several bytes at which an
- * instruction may begin, of which those that are wrong soon fall in with the one that is right.
+ * holds the target of whatever may be a call or a far jump in the segment (on x86-64 at any byte,
+ * be it the start of an instruction or not, so nothing is missed and a few targets are none), and,
+ * for the short jumps of x86-64, of the functions next to it, decoded from several bytes at which
+ * an instruction may begin, of which those that are wrong soon fall in with the one that is right.
  */
 #include "loader/internal.h"
 #include "code.h"
@@ -89,7 +89,8 @@ static int32_t word_at(const uint8_t *p)
 	return w;
 }
 
-/* The target of what may be a far jump at @p, of which FAR_MOST bytes can be read; 0: it is none. */
+/* The target of what may be a far jump at @p, of which FAR_MOST bytes can be read; 0: it is none.
+ * */
 static int64_t far_target(const struct insn_arch *arch, const uint8_t *p)
 {
 	struct insn i;

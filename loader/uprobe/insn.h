@@ -21,8 +21,7 @@ enum insn_flow {
 enum {
 	INSN_ARGS = 8, /* at most; x86-64 has 6 */
 	INSN_OTHER =
-		1U
-		<< 15, /* memory, a register that callers keep, the stack by who knows what; or it may fault */
+		1U << 15, /* memory, a register that callers keep, the stack; or it may fault */
 };
 
 struct insn {

@@ -25,8 +25,8 @@ struct x86_parts {
 };
 
 /*
- * Takes the instruction at p->code, of p->n bytes, apart; p->at is its length then. False if that is
- * not known for certain.
+ * Takes the instruction at p->code, of p->n bytes, apart; p->at is its length then. False if that
+ * is not known for certain.
  */
 bool rp_x86_take_apart(struct x86_parts *p);
 

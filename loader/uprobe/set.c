@@ -68,12 +68,14 @@ static int check(const struct rp_uprobe_set *set, const char *path)
 	if (set->way == RP_UPROBE_NONE)
 		return rp_fail(
 			-EOPNOTSUPP,
-			"uprobes on %s: this kernel has none, or does not let us (see rawprof doctor)",
+			"uprobes on %s: this kernel has none, or does not let us (see rawprof "
+			"doctor)",
 			path);
 	if (set->way == RP_UPROBE_PERF && set->nprogs == 1 && has_cookies(set))
 		return rp_fail(
 			-EOPNOTSUPP,
-			"uprobes on %s: before Linux 5.15 probes have no cookies, so each needs a program of its own",
+			"uprobes on %s: before Linux 5.15 probes have no cookies, so each needs a "
+			"program of its own",
 			path);
 	if (set->way >= RP_UPROBE_MULTI && set->nprogs != 1)
 		return rp_fail(-EINVAL, "uprobes on %s: a %s takes one program", path,

@@ -267,6 +267,57 @@ START_TEST(test_the_lint_is_silent_where_the_line_is_known)
 }
 END_TEST
 
+/* ---- the verifier's log of one's own program */
+
+START_TEST(test_explain)
+{
+	int map = rp_map_create(&counts);
+	const struct asm_bindings bind = { .maps = &counts, .map_fds = &map, .nmaps = 1 };
+	static const struct asm_insn lines[] = { JA(nowhere), EXIT() };
+	struct asm_program bad = answer;
+	char *log;
+
+	capture_log();
+	ck_assert_int_eq(rp_program_explain(&answer, NULL, &log), 0);
+	ck_assert_ptr_nonnull(strstr(log, "; MOV(R0, 42)"));
+	ck_assert_ptr_nonnull(strstr(log, "R0=42")); /* level 2: the states */
+	free(log);
+	ck_assert_int_eq(rp_program_explain(&unchecked, &bind, &log), -EACCES);
+	ck_assert_ptr_nonnull(strstr(log, "; CALL(map_lookup_elem)"));
+	ck_assert_ptr_nonnull(strstr(log, "R0 invalid mem access"));
+	free(log);
+	ck_assert_not_logged("cannot load"); /* the log says it all */
+	bad.lines = lines;
+	ck_assert_int_eq(rp_program_explain(&bad, NULL, &log), -EINVAL);
+	ck_assert_ptr_null(log);
+	ck_assert_logged("nowhere");
+	close(map);
+}
+END_TEST
+
+START_TEST(test_explain_by_the_environment)
+{
+	int fd;
+
+	capture_log();
+	rp_log_setup(RP_WARN, keep_log, NULL);
+	for (int i = 0; i < 3; i++) {
+		static const char *const values[] = { "", "0", "1" };
+
+		setenv("RAWPROF_EXPLAIN", values[i], 1);
+		fd = rp_program_load(&answer, NULL);
+		ck_assert_int_ge(fd, 0);
+		close(fd);
+		if (i < 2)
+			ck_assert_str_eq(log_text, "");
+	}
+	ck_assert_logged("the verifier, of an odd/name, too long:\n");
+	ck_assert_logged("; MOV(R0, 42)");
+	ck_assert_logged("R0=42");
+	unsetenv("RAWPROF_EXPLAIN");
+}
+END_TEST
+
 /* ---- bindings */
 
 START_TEST(test_nothing_to_bind)
@@ -523,6 +574,8 @@ int main(void)
 	tcase_add_loop_test(tc, test_the_lint_names_the_line, 0,
 			    sizeof(unlocated) / sizeof(unlocated[0]));
 	tcase_add_test(tc, test_the_lint_is_silent_where_the_line_is_known);
+	tcase_add_test(tc, test_explain);
+	tcase_add_test(tc, test_explain_by_the_environment);
 	tcase_add_test(tc, test_nothing_to_bind);
 	tcase_add_test(tc, test_forgotten_map_fds);
 	tcase_add_test(tc, test_kernel_fields);

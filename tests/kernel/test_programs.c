@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <rawprof/verifier.h>
+
 #include "programs/programs.h"
 
 /* ---- configurations */
