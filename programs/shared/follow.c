@@ -103,9 +103,7 @@ const struct asm_program rp_follow_exit_program = {
 /* clang-format off */
 static const struct asm_insn follow_fork_classic[] = {
 	LD_TP(R6, R1, "sched", "sched_process_fork", "child_pid"),
-	CALL(get_current_pid_tgid),
-	RSH(R0, 32),
-	STX(W, R10, PARENT, R0),
+	READ_PID(PARENT),
 	STX(W, R10, CHILD, R6),
 	FILTER_SET(pids, PARENT, out),
 
