@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rawprof: `make help` lists the targets, V=1 shows the commands.
 
-VERSION := $(shell sed -n 's/^.define RAWPROF_VERSION "\(.*\)"/\1/p' include/rawprof/version.h)
+VERSION := $(shell sed -n 's/^.define RAWPROF_VERSION "\(.*\)"/\1/p' include/rawprof/asm.h)
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 # CROSS=aarch64-linux-gnu- builds for another machine, in a directory of its own.

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The assembler from outside: lines in, image out. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
 /* No line makes more instructions than a frame has bytes, so slots can be counted in 32 bits. */
 #define MAX_LINES (UINT32_MAX / ASM_STACK_SIZE)
 
-/* A fault that there is no line to blame for. */
+int asm_refuse(struct assembly *a, const struct asm_diag *diag)
+{
+	if (a->report)
+		a->report(a->report_ctx, diag);
+	return -EINVAL;
+}
+
+/* A fault that is no line's. */
 static int blame_program(struct assembly *a, const char *message)
 {
 	const char *name = a->program->name ? a->program->name : message;
@@ -15,9 +24,25 @@ static int blame_program(struct assembly *a, const char *message)
 		.severity = ASM_ERROR, .file = name, .text = "", .message = message
 	};
 
-	if (a->report)
-		a->report(a->report_ctx, &diag);
-	return -EINVAL;
+	return asm_refuse(a, &diag);
+}
+
+static int check_maps(struct assembly *a)
+{
+	const struct asm_map *maps = a->bindings->maps;
+	char message[128];
+
+	for (size_t i = 0; i < a->bindings->nmaps; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(maps[i].name, maps[k].name))
+				continue;
+			snprintf(message, sizeof(message),
+				 "two of the maps that it is bound to are named '%s'",
+				 maps[i].name);
+			return blame_program(a, message);
+		}
+	}
+	return 0;
 }
 
 static int check_shape(struct assembly *a)
@@ -38,8 +63,6 @@ static int make_whole(struct assembly *a)
 {
 	int err = asm_splice(a);
 
-	if (err == -EINVAL)
-		return blame_program(a, "a part that is included has no lines, or includes itself");
 	return err ? err : check_shape(a);
 }
 
@@ -70,12 +93,16 @@ static int allocate(struct assembly *a, struct asm_image *image)
 int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
 		 struct asm_image *out, asm_diag_fn report, void *ctx)
 {
-	struct assembly a = {
-		.program = program, .bindings = bindings, .report = report, .report_ctx = ctx
-	};
+	static const struct asm_bindings nothing = { 0 };
+	struct assembly a = { .program = program,
+			      .bindings = bindings ? bindings : &nothing,
+			      .report = report,
+			      .report_ctx = ctx };
 	struct asm_image image = { 0 };
 	int err = check_shape(&a);
 
+	if (!err)
+		err = check_maps(&a);
 	if (!err)
 		err = make_whole(&a);
 	image.program = a.program;

@@ -46,8 +46,8 @@ static void jump_to_label(struct encoder *e)
 	} else {
 		asm_fault(e->a, -EINVAL, e->index,
 			  "label '%s' is %" PRId64
-			  " instructions away, a conditional jump reaches 32767: turn "
-			  "the condition round and JA, which has 32 bits",
+			  " instructions away, a conditional jump reaches 32767: turn the "
+			  "condition round and JA, which has 32 bits",
 			  label->name, distance);
 	}
 }
@@ -101,9 +101,9 @@ static void load_map(struct encoder *e)
 	}
 	if (e->line->kind == ASM_LD_MAP_VALUE) {
 		if (b->maps[map].max_entries != 1 || b->maps[map].type != BPF_MAP_TYPE_ARRAY)
-			asm_fault(
-				e->a, -EINVAL, e->index,
-				"only the value of an array map of one element has a constant address");
+			asm_fault(e->a, -EINVAL, e->index,
+				  "only the value of an array map of one element has a constant "
+				  "address");
 		if (offset < 0 || offset >= b->maps[map].value_size)
 			asm_fault(e->a, -EINVAL, e->index,
 				  "byte %" PRId64 " of a value of %u bytes", offset,
@@ -170,11 +170,10 @@ static void load_through(struct encoder *e)
 			return;
 		}
 		if (hop->offset > INT16_MAX) {
-			asm_fault(
-				e->a, -EINVAL, e->index,
-				"lies %u bytes into the type, a load reaches 32767: take its address with "
-				"ADD_FIELD_OFFSET",
-				hop->offset);
+			asm_fault(e->a, -EINVAL, e->index,
+				  "lies %u bytes into the type, a load reaches 32767: take its "
+				  "address with ADD_FIELD_OFFSET",
+				  hop->offset);
 			return;
 		}
 		e->out[i] = e->line->insn;

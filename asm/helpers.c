@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Helper functions by number, for everyone who shows instructions. */
+/* Helper functions by number, for messages and the disassembler. */
 #include <rawprof/helpers.h>
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
  *
  *	splice.c	lines, parts -> one array of lines
  *	layout.c	lines -> which stay, their slots, scopes, labels, functions
- *	labels.c	labels by name, function and scope
+ *	labels.c	labels, functions and maps by name
  *	encode.c	lines + layout -> struct bpf_insn[], every label and binding resolved
  *	source.c	instructions -> the text each came from
  *	btf.c		text, file and line -> BTF, func_info, line_info
@@ -81,6 +81,8 @@ struct assembly {
 	uint32_t nslots;
 };
 
+/* Reports a fault, remembering nothing of it. Returns -EINVAL. */
+int asm_refuse(struct assembly *a, const struct asm_diag *diag);
 /* Reports a fault of a line and remembers err. */
 void asm_fault(struct assembly *a, int err, uint32_t line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -90,7 +92,8 @@ void asm_warning(struct assembly *a, uint32_t line, const char *fmt, ...)
 /* The line as the user wrote it: "MAP_ADD(counts, KEY, ONE): CALL(map_lookup_elem)". */
 const char *asm_line_text(struct assembly *a, uint32_t line);
 
-/* Tells as well which file each line is from. 0, -ENOMEM, or -EINVAL for a part that includes itself. */
+/* Says also which file each line is from. 0, -ENOMEM, or -EINVAL, reported, for a part that
+ * includes itself or is NULL. */
 int asm_splice(struct assembly *a);
 void asm_layout(struct assembly *a);
 void asm_encode(struct assembly *a, struct asm_image *image);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Labels by name. A label belongs to a function and to the SCOPE it stands in, and is seen from
- * there inwards: the innermost wins. So it is looked for from the jump's own scope outwards, each
- * time under (function, scope, name), in a hash table that is at most half full.
+ * Names: of labels, functions and maps. A label belongs to a function and to the SCOPE it stands
+ * in, and is seen from there inwards: the innermost wins. So it is looked for from the jump's own
+ * scope outwards, each time under (function, scope, name), in a hash table that is at most half
+ * full.
  */
 #include <errno.h>
 #include <string.h>
@@ -134,4 +135,31 @@ void asm_check_unused_labels(struct assembly *a)
 		if (!a->labels[i].used)
 			asm_warning(a, a->labels[i].line, "label '%s' is never used",
 				    a->labels[i].name);
+}
+
+/* ---- other names */
+
+bool asm_is_dropped(struct assembly *a, enum asm_kind kind, const char *name)
+{
+	for (uint32_t i = 0; i < a->program->nlines; i++)
+		if (a->placed[i].dropped && a->program->lines[i].kind == kind &&
+		    !strcmp(a->program->lines[i].sym, name))
+			return true;
+	return false;
+}
+
+const struct func *asm_find_func(struct assembly *a, const char *name)
+{
+	for (uint32_t i = 1; i < a->nfuncs; i++)
+		if (!strcmp(a->funcs[i].name, name))
+			return &a->funcs[i];
+	return NULL;
+}
+
+int asm_find_map(struct assembly *a, const char *name)
+{
+	for (size_t i = 0; i < a->bindings->nmaps; i++)
+		if (!strcmp(a->bindings->maps[i].name, name))
+			return (int)i;
+	return -1;
 }

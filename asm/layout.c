@@ -54,11 +54,10 @@ static int64_t param_value(struct assembly *a, uint32_t index)
 	uint64_t value;
 
 	if (line->config_size != config_size) {
-		asm_fault(
-			a, -EINVAL, index,
-			"the program is assembled with a configuration of %zu bytes, this line means one of "
-			"%u bytes",
-			config_size, line->config_size);
+		asm_fault(a, -EINVAL, index,
+			  "the program is assembled with a configuration of %zu bytes, this line "
+			  "means one of %u bytes",
+			  config_size, line->config_size);
 		return 0;
 	}
 	if (size != 1 && size != 2 && size != 4 && size != 8) {
@@ -267,29 +266,4 @@ void asm_layout(struct assembly *a)
 		asm_fault(a, -EINVAL, 0, "the program has no instructions");
 	a->nslots = c.slot;
 	asm_check_labels(a);
-}
-
-bool asm_is_dropped(struct assembly *a, enum asm_kind kind, const char *name)
-{
-	for (uint32_t i = 0; i < a->program->nlines; i++)
-		if (a->placed[i].dropped && a->program->lines[i].kind == kind &&
-		    !strcmp(a->program->lines[i].sym, name))
-			return true;
-	return false;
-}
-
-const struct func *asm_find_func(struct assembly *a, const char *name)
-{
-	for (uint32_t i = 1; i < a->nfuncs; i++)
-		if (!strcmp(a->funcs[i].name, name))
-			return &a->funcs[i];
-	return NULL;
-}
-
-int asm_find_map(struct assembly *a, const char *name)
-{
-	for (size_t i = 0; i < a->bindings->nmaps; i++)
-		if (!strcmp(a->bindings->maps[i].name, name))
-			return (int)i;
-	return -1;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Before everything else: INCLUDE lines give way to what they include, so that the passes see one
- * flat array and need not know of parts. From here on each line of that array has its file beside it.
+ * flat array and need not know of parts. From here on each line of that array has its file beside
+ * it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,20 +13,39 @@
 /* A part that includes itself has no end. */
 #define MAX_DEPTH 8
 
-static int count(const struct asm_insn *lines, size_t n, int depth, size_t *total)
+/* A part that cannot be included, blamed on the line that does. */
+static int refuse(struct assembly *a, const struct asm_part *part, const struct asm_insn *line,
+		  const char *message)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (lines[i].kind != ASM_INCLUDE) {
-			(*total)++;
-		} else if (depth == MAX_DEPTH || !lines[i].part) {
-			return -EINVAL;
-		} else {
-			int err = count(lines[i].part->lines, lines[i].part->nlines, depth + 1,
-					total);
+	const struct asm_diag diag = { .severity = ASM_ERROR,
+				       .file = part->file ? part->file : "",
+				       .line = line->line,
+				       .text = line->text,
+				       .message = message };
 
-			if (err)
-				return err;
+	return asm_refuse(a, &diag);
+}
+
+static int count(struct assembly *a, const struct asm_part *part, int depth, size_t *total)
+{
+	for (size_t i = 0; i < part->nlines; i++) {
+		const struct asm_insn *line = &part->lines[i];
+		int err;
+
+		if (line->kind != ASM_INCLUDE) {
+			(*total)++;
+			continue;
 		}
+		if (!line->part)
+			return refuse(a, part, line,
+				      "there is no part to include: its address is NULL");
+		if (depth == MAX_DEPTH)
+			return refuse(
+				a, part, line,
+				"the part includes itself, or parts are nested deeper than 8");
+		err = count(a, line->part, depth + 1, total);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -38,8 +58,8 @@ struct whole {
 };
 
 /*
- * A part knows only the struct that the configurations of all its programs begin with; what it means lies at the
- * same place in the whole.
+ * A part knows only the struct that the configurations of all its programs begin with; what it
+ * means lies at the same place in the whole.
  */
 static void copy(struct whole *to, const struct asm_part *part, size_t config_size, bool in_part)
 {
@@ -89,7 +109,7 @@ int asm_splice(struct assembly *a)
 
 	if (!includes(program))
 		return splice_nothing(a, &body);
-	err = count(program->lines, program->nlines, 0, &total);
+	err = count(a, &body, 0, &total);
 	if (err)
 		return err;
 	whole = asm_arena_alloc(&a->arena, sizeof(*whole));

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rawprof/asm.h>
 #include <rawprof/loader.h>
-#include <rawprof/version.h>
 
 #include "commands.h"
 #include "options_own.h"

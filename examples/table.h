@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The programs of all lessons, for who shows programs; examples.mk writes the table. */
+/* The programs of all lessons, as `explain` shows them; examples.mk writes the table. */
 #ifndef EXAMPLES_TABLE_H
 #define EXAMPLES_TABLE_H
 

@@ -199,11 +199,11 @@ int rp_attach_trace(int prog_fd, struct rp_link **out)
 	if (fd == -EOPNOTSUPP)
 		return rp_fail(
 			fd,
-			"this kernel loads fentry and fexit programs but cannot attach them (its errno 524: no direct calls "
-			"from ftrace on this architecture)");
+			"this kernel loads fentry and fexit programs but cannot attach them (its "
+			"errno 524: no direct calls from ftrace on this architecture)");
 	if (fd == -EBUSY)
-		return rp_fail(
-			fd,
-			"cannot attach to the function's entry: something else patches it (kprobe, livepatch)");
+		return rp_fail(fd,
+			       "cannot attach to the function's entry: something else patches it "
+			       "(kprobe, livepatch)");
 	return attach_failed(fd, "the function's entry or exit");
 }

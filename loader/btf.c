@@ -190,7 +190,8 @@ int rp_btf_kernel(const struct rp_btf **out)
 			return rp_fail(
 				err, "/sys/kernel/btf/vmlinux cannot be used: %s",
 				err == -EINVAL
-					? "it is malformed, or of a newer kind than this program knows"
+					? "it is malformed, or of a newer kind than this program "
+					  "knows"
 					: strerror(-err));
 	}
 	*out = kernel_btf;

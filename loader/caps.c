@@ -12,23 +12,26 @@ static const struct {
 	const char *hint;
 } caps[] = {
 	[RP_CAP_BPF] = { CAP_BPF, true,
-			 "CAP_BPF is needed to load BPF programs (before Linux 5.8: CAP_SYS_ADMIN): run as root, or give the "
-			 "file the right with `setcap cap_bpf,cap_perfmon,cap_syslog,cap_sys_ptrace+ep`" },
+			 "CAP_BPF is needed to load BPF programs (before Linux 5.8: "
+			 "CAP_SYS_ADMIN): run as root, or give the file the right with `setcap "
+			 "cap_bpf,cap_perfmon,cap_syslog,cap_sys_ptrace+ep`" },
 	[RP_CAP_PERFMON] = { CAP_PERFMON, true,
-			     "CAP_PERFMON is needed to watch other processes and the kernel (before Linux 5.8: "
-			     "CAP_SYS_ADMIN): run as root, or give the file the right with "
-			     "`setcap cap_bpf,cap_perfmon+ep` (tracepoints need /sys/kernel/tracing readable too)" },
+			     "CAP_PERFMON is needed to watch other processes and the kernel "
+			     "(before Linux 5.8: CAP_SYS_ADMIN): run as root, or give the file "
+			     "the right with `setcap cap_bpf,cap_perfmon+ep` (tracepoints need "
+			     "/sys/kernel/tracing readable too)" },
 	[RP_CAP_SYS_ADMIN] = { CAP_SYS_ADMIN, false, "CAP_SYS_ADMIN is needed: run as root" },
 	[RP_CAP_SYSLOG] = { CAP_SYSLOG, false,
-			    "CAP_SYSLOG is needed to read kernel addresses (/proc/kallsyms): run as root, or give the "
-			    "file the right with `setcap cap_bpf,cap_perfmon,cap_syslog+ep`" },
+			    "CAP_SYSLOG is needed to read kernel addresses (/proc/kallsyms): run "
+			    "as root, or give the file the right with `setcap "
+			    "cap_bpf,cap_perfmon,cap_syslog+ep`" },
 	[RP_CAP_SYS_PTRACE] = { CAP_SYS_PTRACE, false,
-				"CAP_SYS_PTRACE is needed to read the memory maps and files of other users' processes: "
-				"run as root, or give the file the right with "
-				"`setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep`" },
+				"CAP_SYS_PTRACE is needed to read the memory maps and files of "
+				"other users' processes: run as root, or give the file the right "
+				"with `setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep`" },
 	[RP_CAP_SYS_RESOURCE] = { CAP_SYS_RESOURCE, false,
-				  "CAP_SYS_RESOURCE is needed to raise limits (`ulimit -n`, `ulimit -l`): run as root, "
-				  "or raise them before the start" },
+				  "CAP_SYS_RESOURCE is needed to raise limits (`ulimit -n`, "
+				  "`ulimit -l`): run as root, or raise them before the start" },
 };
 
 bool rp_cap_has(enum rp_cap cap)

@@ -165,8 +165,9 @@ static int unknown_event(const char *name)
 	}
 	return rp_fail(
 		-ENOENT,
-		"no event is called `%s'%s%s%s; there are cycles, instructions, cache-misses, branch-misses, cpu-clock, "
-		"page-faults, context-switches and others of perf-list(1), and rNNN for the processor's own",
+		"no event is called `%s'%s%s%s; there are cycles, instructions, cache-misses, "
+		"branch-misses, cpu-clock, page-faults, context-switches and others of "
+		"perf-list(1), and rNNN for the processor's own",
 		name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 

@@ -280,7 +280,7 @@ static int try_uprobe_multi_pid(void)
 	return try_uprobe_link(BPF_TRACE_UPROBE_MULTI, -1) == -EINVAL ? 0 : -EINVAL;
 }
 
-/* Such a call leads to a system call of its own, which refuses whoever else makes it. */
+/* Such a call leads to a system call of its own, which refuses every other caller. */
 static int try_uprobe_nop(void)
 {
 	const int err = rp_sys_uprobe();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* internal.h: what the files of the loader share with each other and with nobody else. */
+/* internal.h: what the files of the loader share with each other alone. */
 #ifndef LOADER_INTERNAL_H
 #define LOADER_INTERNAL_H
 
@@ -46,8 +46,15 @@ void rp_kernel_name(char out[16], const char *name);
 /* ---- verifier_log.c */
 /* The part of a verifier log that matters, malloc'd, or NULL. *insn is where it stopped, or -1. */
 char *rp_verifier_log_tail(const char *log, int max_lines, long *insn);
-/* What there is to say of a refusal, each line behind a newline, malloc'd; NULL: nothing. */
-char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines);
+/* What there is to say of a refusal, each line behind a newline, malloc'd; NULL: nothing. *located:
+ * the line of the program is among it. */
+char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines,
+			      bool *located);
+
+/* ---- prog.c */
+/* rp_prog_load(); *located is false if the verifier refused the program and did not say which line
+ * is at fault. */
+int rp_prog_load_located(const struct rp_prog *prog, bool *located);
 
 /* ---- perf_errors.c */
 /* Say why perf_event_open refused, and what to do. Returns err. */

@@ -4,7 +4,10 @@
 #include "internal.h"
 
 #include <rawprof/asm.h>
+#include <rawprof/verifier.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 /* ---- what the assembler asks of the kernel */
 
@@ -23,9 +26,9 @@ int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_acce
 	(void)ctx;
 	err = rp_btf_kernel(&btf);
 	if (err)
-		return say_why(
-			why, err,
-			"this kernel carries no BTF (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)");
+		return say_why(why, err,
+			       "this kernel carries no BTF (/sys/kernel/btf/vmlinux, "
+			       "CONFIG_DEBUG_INFO_BTF)");
 	return rp_btf_access(btf, type, path, out, why);
 }
 
@@ -107,22 +110,111 @@ void rp_prog_of_image(const struct asm_image *image, struct rp_prog *out)
 	};
 }
 
+/* Without descriptors the assembler wrote numbers of maps in their place: 0, 1, 2 … of this
+ * process. */
+static int check_map_fds(const struct asm_image *image, const struct asm_bindings *bindings)
+{
+	for (uint32_t i = 0; !bindings->map_fds && i < image->ninsns; i++) {
+		const struct asm_insn *line = &image->program->lines[image->line_of[i]];
+
+		if (line->kind == ASM_LD_MAP || line->kind == ASM_LD_MAP_VALUE)
+			return rp_fail(
+				-EINVAL,
+				"%s:%u: error: map '%s' has no descriptor: bindings.map_fds is "
+				"missing (rp_maps_create() makes them)\n\t%s",
+				image->file_of[i], line->line, line->sym, image->text_of[i]);
+	}
+	return 0;
+}
+
+/* Of what the lint finds in a program that the verifier refused without saying where. */
+static void report_errors(void *ctx, const struct asm_diag *diag)
+{
+	if (diag->severity == ASM_ERROR)
+		report(ctx, diag);
+}
+
+/* With RAWPROF_EXPLAIN=1 in the environment every program that is loaded is explained. */
+static void explain_if_asked(const struct rp_prog *prog)
+{
+	const char *asked = getenv("RAWPROF_EXPLAIN");
+	char *log;
+	int fd;
+
+	if (!asked || !*asked || !strcmp(asked, "0"))
+		return;
+	fd = rp_prog_load_verbose(prog, 2, &log);
+	if (fd >= 0)
+		close(fd);
+	if (log)
+		rp_log(RP_WARN, "the verifier, of %s:\n%s", prog->name, log);
+	free(log);
+}
+
+static int load_image(const struct asm_image *image, const struct asm_bindings *bindings)
+{
+	struct rp_prog prog;
+	bool located;
+	int fd;
+
+	rp_prog_of_image(image, &prog);
+	explain_if_asked(&prog);
+	fd = rp_prog_load_located(&prog, &located);
+	if (fd < 0 && !located)
+		asm_lint(image, bindings, report_errors, NULL);
+	return fd;
+}
+
+/* What the caller left out of the bindings is the running kernel's. */
+static int assemble(const struct asm_program *program, const struct asm_bindings *bind,
+		    struct asm_bindings *bindings, struct asm_image *image)
+{
+	int err;
+
+	*bindings = bind ? *bind : (struct asm_bindings){ 0 };
+	if (!bindings->field)
+		bindings->field = rp_bind_field;
+	if (!bindings->tp_field)
+		bindings->tp_field = rp_bind_tp_field;
+	err = asm_assemble(program, bindings, image, report, NULL);
+	if (err)
+		return err;
+	err = check_map_fds(image, bindings);
+	if (err)
+		asm_image_free(image);
+	return err;
+}
+
 int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind)
 {
-	struct asm_bindings bindings = *bind;
+	struct asm_bindings bindings;
+	struct asm_image image;
+	int fd = assemble(program, bind, &bindings, &image);
+
+	if (fd)
+		return fd;
+	fd = load_image(&image, &bindings);
+	asm_image_free(&image);
+	return fd;
+}
+
+int rp_program_explain(const struct asm_program *program, const struct asm_bindings *bind,
+		       char **log)
+{
+	struct asm_bindings bindings;
 	struct asm_image image;
 	struct rp_prog prog;
 	int fd;
 
-	if (!bindings.field)
-		bindings.field = rp_bind_field;
-	if (!bindings.tp_field)
-		bindings.tp_field = rp_bind_tp_field;
-	fd = asm_assemble(program, &bindings, &image, report, NULL);
+	*log = NULL;
+	fd = assemble(program, bind, &bindings, &image);
 	if (fd)
 		return fd;
 	rp_prog_of_image(&image, &prog);
-	fd = rp_prog_load(&prog);
+	fd = rp_prog_load_verbose(&prog, 2, log);
 	asm_image_free(&image);
-	return fd;
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
 }

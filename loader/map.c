@@ -42,9 +42,11 @@ uint64_t rp_map_cpu_sum(const struct asm_map *map, const void *value, unsigned i
 static const char *what_is_invalid(const struct asm_map *map)
 {
 	if (map->type != BPF_MAP_TYPE_RINGBUF)
-		return "this kernel does not know the type or a flag, or a size is out of its range";
+		return "this kernel does not know the type or a flag, or a size is out of its "
+		       "range";
 	if (!rp_has(RP_HAS_RINGBUF))
-		return "this kernel is too old: ring buffers exist since Linux 5.8, and nothing stands in for them";
+		return "this kernel is too old: ring buffers exist since Linux 5.8, and nothing "
+		       "stands in for them";
 	return "a ring buffer's size must be a power of two and whole pages";
 }
 
@@ -56,7 +58,8 @@ static int creation_failed(int err, const struct asm_map *map)
 	switch (err) {
 	case -EPERM:
 		why = rp_cap_has(RP_CAP_BPF)
-			      ? "not permitted: the memory limit (ulimit -l) is too low, or the kernel is locked down"
+			      ? "not permitted: the memory limit (ulimit -l) is too low, or the "
+				"kernel is locked down"
 			      : rp_cap_hint(RP_CAP_BPF);
 		break;
 	case -EINVAL:
@@ -202,7 +205,8 @@ int rp_map_mmap(int fd, const struct asm_map *map, void **out, size_t *size)
 
 		return rp_fail(
 			err,
-			"cannot map the values of %s into memory: %s (it needs BPF_F_MMAPABLE, Linux 5.5)",
+			"cannot map the values of %s into memory: %s (it needs BPF_F_MMAPABLE, "
+			"Linux 5.5)",
 			map->name ? map->name : "a map", strerror(-err));
 	}
 	*out = at;

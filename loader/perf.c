@@ -69,7 +69,8 @@ static int set_program(const struct rp_perf *p, int fd, int prog_fd)
 	if (err == -EINVAL)
 		return rp_fail(
 			err,
-			"the kernel takes no BPF program on event %s: it must be of type perf event, on an event that samples",
+			"the kernel takes no BPF program on event %s: it must be of type perf "
+			"event, on an event that samples",
 			p->event.name);
 	if (err == -EEXIST)
 		return rp_fail(err, "event %s has a program already", p->event.name);
@@ -171,12 +172,13 @@ static int fall_back(struct rp_perf *p, const struct rp_perf_options *opt,
 
 	if (opt->freq)
 		rp_log(RP_WARN,
-		       "perf_event_open(%s): this machine has no such hardware counter; using cpu-clock instead",
+		       "perf_event_open(%s): this machine has no such hardware counter; using "
+		       "cpu-clock instead",
 		       p->event.name);
 	else
 		rp_log(RP_WARN,
-		       "perf_event_open(%s): this machine has no such hardware counter; using cpu-clock instead, one sample "
-		       "every %llu ns",
+		       "perf_event_open(%s): this machine has no such hardware counter; using "
+		       "cpu-clock instead, one sample every %llu ns",
 		       p->event.name, (unsigned long long)opt->period);
 	p->event = clock;
 	set_attr(p, opt);

@@ -10,15 +10,15 @@ static int not_allowed(int err, const char *what, const char *where)
 	if (rp_cap_has(RP_CAP_PERFMON) && !rp_cap_has(RP_CAP_SYS_ADMIN) && paranoid > 2)
 		return rp_fail(
 			err,
-			"perf_event_open(%s) on %s: %s: kernel.perf_event_paranoid is %lld, and above 2 some "
-			"distributions' kernels ask for CAP_SYS_ADMIN rather than CAP_PERFMON: "
-			"`sysctl kernel.perf_event_paranoid=2`, or run as root",
+			"perf_event_open(%s) on %s: %s: kernel.perf_event_paranoid is %lld, and "
+			"above 2 some distributions' kernels ask for CAP_SYS_ADMIN rather than "
+			"CAP_PERFMON: `sysctl kernel.perf_event_paranoid=2`, or run as root",
 			what, where, strerror(-err), paranoid);
 	if (rp_cap_has(RP_CAP_PERFMON))
 		return rp_fail(
 			err,
-			"perf_event_open(%s) on %s: %s although CAP_PERFMON is there: the kernel is locked down, or a "
-			"seccomp filter (a container's) forbids the call",
+			"perf_event_open(%s) on %s: %s although CAP_PERFMON is there: the kernel "
+			"is locked down, or a seccomp filter (a container's) forbids the call",
 			what, where, strerror(-err));
 	return rp_fail(err, "perf_event_open(%s) on %s: %s: kernel.perf_event_paranoid is %lld. %s",
 		       what, where, strerror(-err), paranoid, rp_cap_hint(RP_CAP_PERFMON));
@@ -39,13 +39,15 @@ int rp_perf_open_failed(int err, const struct perf_event_attr *attr, const char 
 			what, where, strerror(-err),
 			attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
 					attr->type == PERF_TYPE_RAW
-				? ": virtual machines often lack the hardware; cpu-clock is always there"
+				? ": virtual machines often lack the hardware; cpu-clock is "
+				  "always there"
 				: "");
 	case -EMFILE:
 	case -ENFILE:
 		return rp_fail(
 			err,
-			"perf_event_open(%s) on %s: too many open files; one is needed for each CPU: raise `ulimit -n`",
+			"perf_event_open(%s) on %s: too many open files; one is needed for each "
+			"CPU: raise `ulimit -n`",
 			what, where);
 	case -ESRCH:
 		return rp_fail(err, "perf_event_open(%s): there is no %s", what, where);
@@ -60,7 +62,8 @@ int rp_perf_open_failed(int err, const struct perf_event_attr *attr, const char 
 		    attr->sample_freq > (uint64_t)rp_perf_max_rate())
 			return rp_fail(
 				err,
-				"%llu samples a second are above the kernel's limit of %d: lower the frequency, or `sysctl "
+				"%llu samples a second are above the kernel's limit of %d: lower "
+				"the frequency, or `sysctl "
 				"kernel.perf_event_max_sample_rate=%llu`",
 				(unsigned long long)attr->sample_freq, rp_perf_max_rate(),
 				(unsigned long long)attr->sample_freq);

@@ -48,10 +48,10 @@ static int pmu_attr(const char *pmu, bool at_return, uint64_t ref_ctr_offset,
 	int bit;
 
 	if (type == -ENOENT)
-		return rp_fail(
-			-EOPNOTSUPP,
-			"this kernel has no %ss (no /sys/bus/event_source/devices/%s: CONFIG_%s_EVENTS is off)",
-			pmu, pmu, *pmu == 'k' ? "KPROBE" : "UPROBE");
+		return rp_fail(-EOPNOTSUPP,
+			       "this kernel has no %ss (no /sys/bus/event_source/devices/%s: "
+			       "CONFIG_%s_EVENTS is off)",
+			       pmu, pmu, *pmu == 'k' ? "KPROBE" : "UPROBE");
 	if (type < 0)
 		return rp_fail(type, "cannot read /sys/bus/event_source/devices/%s/type: %s", pmu,
 			       strerror(-type));
@@ -69,7 +69,8 @@ static int pmu_attr(const char *pmu, bool at_return, uint64_t ref_ctr_offset,
 		if (bit < 0)
 			return rp_fail(
 				-EOPNOTSUPP,
-				"this kernel cannot count up USDT semaphores: that needs Linux 4.20");
+				"this kernel cannot count up USDT semaphores: that needs Linux "
+				"4.20");
 		attr->config |= ref_ctr_offset << bit;
 	}
 	return 0;
@@ -113,7 +114,8 @@ int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link 
 	case -ENOENT:
 		return rp_fail(
 			fd,
-			"%s: the kernel has no such function (inlined, perhaps, or in a module that is not loaded)",
+			"%s: the kernel has no such function (inlined, perhaps, or in a module "
+			"that is not loaded)",
 			what);
 	case -EADDRNOTAVAIL:
 		return rp_fail(fd, "%s: the name is that of several functions; give the address",
@@ -122,8 +124,8 @@ int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link 
 	case -EILSEQ:
 		return rp_fail(
 			fd,
-			"%s: no probe may be put there (the function is on the kernel's list of exceptions, or the address is "
-			"within an instruction)",
+			"%s: no probe may be put there (the function is on the kernel's list of "
+			"exceptions, or the address is within an instruction)",
 			what);
 	}
 	return rp_perf_open_failed(fd, &attr, what, "all CPUs");
@@ -153,7 +155,8 @@ int rp_attach_uprobe(int prog_fd, const struct rp_uprobe *probe, struct rp_link 
 	case -EINVAL:
 		return rp_fail(
 			fd,
-			"%s: no probe may be put there (the file is not a regular one, or the offset lies outside it)",
+			"%s: no probe may be put there (the file is not a regular one, or the "
+			"offset lies outside it)",
 			what);
 	case -ESRCH:
 		return rp_fail(fd, "%s: there is no process %d", what, (int)probe->pid);
@@ -190,7 +193,8 @@ int rp_attach_kprobe_multi(int prog_fd, const struct rp_kprobe_multi *probe, str
 	case -ESRCH:
 		return rp_fail(
 			fd,
-			"kprobe_multi: one of %u functions is not there, or ftrace does not cover it",
+			"kprobe_multi: one of %u functions is not there, or ftrace does not cover "
+			"it",
 			probe->n);
 	case -EINVAL:
 		if (!rp_has(RP_HAS_KPROBE_MULTI))

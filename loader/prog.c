@@ -26,7 +26,8 @@ static int load_btf(const struct rp_prog *prog)
 		fd = rp_sys_bpf(BPF_BTF_LOAD, &attr);
 	if (fd < 0)
 		rp_log(RP_INFO,
-		       "the kernel takes no BTF for %s (%s): its messages will not quote source lines",
+		       "the kernel takes no BTF for %s (%s): its messages will not quote source "
+		       "lines",
 		       prog->name, strerror(-fd));
 	return fd;
 }
@@ -57,10 +58,10 @@ static int find_target(const struct rp_prog *prog, uint32_t *id)
 		return 0;
 	found = rp_btf_kernel(&btf);
 	if (found == -ENOENT)
-		return rp_fail(
-			found,
-			"%s attaches to %s by kernel BTF, which this kernel has not (/sys/kernel/btf/vmlinux)",
-			prog->name, prog->target);
+		return rp_fail(found,
+			       "%s attaches to %s by kernel BTF, which this kernel has not "
+			       "(/sys/kernel/btf/vmlinux)",
+			       prog->name, prog->target);
 	if (found)
 		return found;
 	if (snprintf(name, sizeof(name), "%s%s", target_prefix(prog->attach_type), prog->target) >=
@@ -70,7 +71,8 @@ static int find_target(const struct rp_prog *prog, uint32_t *id)
 	if (found < 0)
 		return rp_fail(
 			found,
-			"%s: this kernel has no %s %s to attach to (not in its BTF; in a module, perhaps)",
+			"%s: this kernel has no %s %s to attach to (not in its BTF; in a module, "
+			"perhaps)",
 			prog->name, tracepoint ? "tracepoint" : "function", prog->target);
 	*id = (uint32_t)found;
 	return 0;
@@ -105,9 +107,9 @@ static void set_source(union rp_attr *attr, const struct rp_prog *prog, int btf_
 }
 
 /*
- * Room for a log. Memory is taken for what the kernel writes alone, so there is room for the longest from the start:
- * a log that turns out to be too long has been written out by the kernel for nothing. Less is for machines that
- * promise no more memory than they have.
+ * Room for a log. Memory is taken for what the kernel writes alone, so there is room for the
+ * longest from the start: a log that turns out to be too long has been written out by the kernel
+ * for nothing. Less is for machines that promise no more memory than they have.
  */
 static const uint32_t log_rooms[] = { LOG_MOST, 64 << 20, LOG_OLD_MOST, 1 << 20 };
 
@@ -137,7 +139,8 @@ static int load_logged(union rp_attr *attr, uint32_t level, char **log)
 		if (!buf)
 			continue;
 		fd = load_into(attr, level, buf, log_rooms[i]);
-		/* An old kernel says so, and no word more, of more room than it knows what to do with. */
+		/* An old kernel says so, and no word more, of more room than it knows what to do
+		 * with. */
 		if (fd != -EINVAL || buf[0] || log_rooms[i] <= LOG_OLD_MOST) {
 			*log = buf;
 			return fd;
@@ -154,14 +157,17 @@ static const char *reason(int err, const struct rp_prog *prog)
 		if (!rp_cap_has(RP_CAP_BPF))
 			return rp_cap_hint(RP_CAP_BPF);
 		if (prog->type == BPF_PROG_TYPE_TRACING)
-			return "not permitted: this kernel does not allow programs of this kind (locked down, or no BPF trampolines)";
+			return "not permitted: this kernel does not allow programs of this kind "
+			       "(locked down, or no BPF trampolines)";
 		if (!rp_cap_has(RP_CAP_PERFMON))
 			return rp_cap_hint(RP_CAP_PERFMON);
-		return "not permitted (is the kernel locked down? see /sys/kernel/security/lockdown)";
+		return "not permitted (is the kernel locked down? see "
+		       "/sys/kernel/security/lockdown)";
 	case -EOPNOTSUPP:
 		return "this kernel cannot attach programs of this kind (its errno 524)";
 	case -E2BIG:
-		return "too much for the verifier: too long, more than a million steps, or too deep a stack of calls";
+		return "too much for the verifier: too long, more than a million steps, or too "
+		       "deep a stack of calls";
 	case -EINVAL:
 	case -EACCES:
 		return "refused by the verifier";
@@ -169,13 +175,17 @@ static const char *reason(int err, const struct rp_prog *prog)
 	return strerror(-err);
 }
 
-static void report_refusal(int err, const struct rp_prog *prog, const char *log)
+static void report_refusal(int err, const struct rp_prog *prog, const char *log, bool *located)
 {
-	char *said = rp_verifier_log_explain(prog, log ? log : "", TAIL_LINES);
+	char *said = rp_verifier_log_explain(prog, log ? log : "", TAIL_LINES, located);
 
 	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s", prog->name,
 	       rp_prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
 	free(said);
+	if (err == -E2BIG)
+		*located = false; /* where the verifier gave up is not where the fault is */
+	else if (err != -EINVAL && err != -EACCES)
+		*located = true; /* not the verifier's word */
 }
 
 /*
@@ -204,10 +214,18 @@ static int load_quietly(union rp_attr *attr, const struct rp_prog *prog, int btf
 
 int rp_prog_load(const struct rp_prog *prog)
 {
+	bool located;
+
+	return rp_prog_load_located(prog, &located);
+}
+
+int rp_prog_load_located(const struct rp_prog *prog, bool *located)
+{
 	union rp_attr attr;
 	char *log = NULL;
 	int btf_fd, fd;
 
+	*located = true;
 	fd = fill_attr(&attr, prog);
 	if (fd)
 		return fd;
@@ -221,7 +239,7 @@ int rp_prog_load(const struct rp_prog *prog)
 		if (fd == -ENOSPC || fd == -ENOMEM)
 			fd = first;
 		if (fd < 0)
-			report_refusal(fd, prog, log);
+			report_refusal(fd, prog, log, located);
 		free(log);
 	}
 	if (btf_fd >= 0)

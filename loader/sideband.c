@@ -110,10 +110,10 @@ static int add_ring(struct rp_sideband *s, int cpu)
 		if (page)
 			munmap(page, s->page + s->bytes);
 		close(fd);
-		return rp_fail(
-			err,
-			"cannot map the side-band ring of CPU %d (%zu kB): %s; raise kernel.perf_event_mlock_kb",
-			cpu, s->bytes >> 10, strerror(-err));
+		return rp_fail(err,
+			       "cannot map the side-band ring of CPU %d (%zu kB): %s; raise "
+			       "kernel.perf_event_mlock_kb",
+			       cpu, s->bytes >> 10, strerror(-err));
 	}
 	*ring = (struct side_ring){ .fd = fd, .cpu = cpu, .page = page };
 	s->n++;
@@ -148,7 +148,8 @@ static int open_rings(struct rp_sideband *s, const struct rp_side_options *opt)
 		err = add_ring(s, s->cpus.cpu[i]);
 		if (err == -EINVAL && i == 0 && opt->build_ids) {
 			rp_log(RP_INFO,
-			       "this kernel puts no build ids into mmap records (that needs Linux 5.12)");
+			       "this kernel puts no build ids into mmap records (that needs Linux "
+			       "5.12)");
 			rp_perf_attr_build_id(&s->attr, 0);
 			err = add_ring(s, s->cpus.cpu[i]);
 		}

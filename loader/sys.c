@@ -73,7 +73,8 @@ static uint32_t used_size(const void *attr, uint32_t size, uint32_t least)
 
 int rp_sys_bpf(int cmd, union rp_attr *attr)
 {
-	/* With a log the kernel answers how long it would be (6.4), where it finds room for that. */
+	/* With a log the kernel answers how long it would be (6.4), where it finds room for that.
+	 * */
 	const bool answers = cmd == BPF_PROG_LOAD && attr->prog.log_buf;
 	const uint32_t size = answers ? sizeof(attr->prog) : used_size(attr, sizeof(*attr), 8);
 	int r, tries = 0;

@@ -24,7 +24,8 @@ static int open_existing(void)
 		const int fd = rp_root_open(places[i], O_RDONLY | O_DIRECTORY);
 		int events = -1;
 
-		/* The directory is there without a file system on it as well. access(2) would not count capabilities. */
+		/* The directory is there without a file system on it as well. access(2) would not
+		 * count capabilities. */
 		if (fd >= 0)
 			events = openat(fd, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (events >= 0) {
@@ -38,8 +39,8 @@ static int open_existing(void)
 }
 
 /*
- * A mount that is attached nowhere: nobody else sees it, and it ends with the descriptor. Linux
- * 5.2; a kernel without these calls answers ENOSYS.
+ * A mount that is attached nowhere: no other process sees it, it ends with the descriptor.
+ * Linux 5.2; a kernel without these calls answers ENOSYS.
  */
 static int mount_detached(void)
 {
@@ -79,14 +80,14 @@ int rp_tracefs(void)
 	const int fd = find_tracefs();
 
 	if (fd == -ENODEV)
-		return rp_fail(
-			fd,
-			"this kernel has no tracefs (CONFIG_TRACING), and so no tracepoints by name");
+		return rp_fail(fd, "this kernel has no tracefs (CONFIG_TRACING), and so no "
+				   "tracepoints by name");
 	if (fd < 0)
 		return rp_fail(
 			fd,
-			"tracefs is not to be read at /sys/kernel/tracing and cannot be mounted (%s): run as root, or "
-			"with CAP_DAC_READ_SEARCH too, or `mount -t tracefs tracefs /sys/kernel/tracing`",
+			"tracefs is not to be read at /sys/kernel/tracing and cannot be mounted "
+			"(%s): run as root, or with CAP_DAC_READ_SEARCH too, or `mount -t tracefs "
+			"tracefs /sys/kernel/tracing`",
 			strerror(-fd));
 	return fd;
 }

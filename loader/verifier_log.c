@@ -93,7 +93,8 @@ static void put_refusal(FILE *out, const struct asm_refusal *refusal)
 	put_lines(out, "try: ", "     ", refusal->advice);
 }
 
-char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines)
+char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int tail_lines,
+			      bool *located)
 {
 	const struct asm_refused refused = { .log = log,
 					     .insns = prog->insns,
@@ -109,7 +110,9 @@ char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int t
 	if (!out)
 		return NULL;
 	tail = rp_verifier_log_tail(log, tail_lines, &insn);
+	*located = false;
 	if (!asm_refusal_explain(&refused, &refusal)) {
+		*located = refusal.at != NULL;
 		put_lines(out, "at ", "", refusal.at);
 		put_refusal(out, &refusal);
 		asm_refusal_free(&refusal);

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <rawprof/version.h>
+#include <rawprof/asm.h>
 
 #include "cli/commands.h"
 #include "doctor.h"

@@ -50,7 +50,7 @@ static const struct asm_program padding_cleared = {
 	ASM_LINES(padding_cleared_lines),
 };
 
-/* The same without ZERO_FRAME. */
+/* That program without ZERO_FRAME. */
 static const struct asm_insn padding_left_lines[] = {
 	CALL_FUNC(litter),
 	CALL_FUNC(count),
@@ -132,7 +132,8 @@ int main(void)
 	printf("--- what the verifier does not check: the bytes that no member owns\n");
 	run_and_show(&lesson_good[1]);
 
-	printf("--- unless you have CAP_BPF alone: without CAP_PERFMON no stack residue is shown\n");
+	printf("--- unless you have CAP_BPF alone: without CAP_PERFMON no stack residue is "
+	       "shown\n");
 	keep_only_cap_bpf();
 	fd = lesson_try(&lesson_good[1], &map);
 	printf("==> %s\n", fd < 0 ? strerror(-fd) : "ACCEPTED");

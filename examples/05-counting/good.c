@@ -143,7 +143,8 @@ int main(void)
 	printf("--- what the verifier does not check: that nobody else counts\n");
 	/* On a busy machine the two may not meet: once more, then. */
 	for (int tries = 0; !race(PLAIN, fds, &cpus) && tries < 10; tries++)
-		must(rp_map_update(fds[PLAIN], &(uint32_t){ 0 }, &(uint64_t){ 0 }, BPF_ANY), "reset");
+		must(rp_map_update(fds[PLAIN], &(uint32_t){ 0 }, &(uint64_t){ 0 }, BPF_ANY),
+		     "reset");
 	race(ATOMIC, fds, &cpus);
 	race(PER_CPU, fds, &cpus);
 	rp_cpus_free(&cpus);

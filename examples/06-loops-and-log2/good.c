@@ -52,7 +52,7 @@ static const struct asm_program by_halves = {
 	ASM_LINES(by_halves_lines),
 };
 
-/* The same questions without a jump: (t | -t) >> 63 is 1 unless t is 0. LOG2 is in macros.h. */
+/* Those questions without a jump: (t | -t) >> 63 is 1 unless t is 0. LOG2 is in macros.h. */
 static const struct asm_insn branch_free_lines[] = {
 	LD_NUMBER(R1),
 	LOG2(R0, R1, R2, R3),
@@ -172,7 +172,8 @@ int main(void)
 {
 	int fds[2];
 
-	lesson_begin("Seven lines find the highest bit set. How many lines does the verifier read?");
+	lesson_begin("Seven lines find the highest bit set. How many lines does the verifier "
+		     "read?");
 	must(rp_maps_create(maps, 2, fds), "maps");
 	lesson_refused(fds);
 	compare(fds);

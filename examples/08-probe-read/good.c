@@ -7,7 +7,7 @@
 
 enum { TEXT = 64 };
 struct exec {
-	int64_t file_bytes;  /* what probe_read_user_str returned: bytes with the NUL, or an errno */
+	int64_t file_bytes;  /* what READ_USER_STR returned: bytes with the NUL, or an errno */
 	int64_t kernel_read; /* what probe_read_kernel says to the same address */
 	char file[TEXT];
 	char argument[TEXT];
@@ -30,34 +30,25 @@ enum {
 
 static const struct asm_map execs = { "execs", BPF_MAP_TYPE_LRU_HASH, 4, sizeof(struct exec), 64 };
 
-/* R0 = length of the string in the process at the address in R3, of which at most 64 bytes are
- * copied to the frame offset. */
-#define READ_STRING(to)                                                  \
-	SCOPE("READ_STRING(" #to ")"), FRAME_PTR(R1, to), MOV(R2, TEXT), \
-		CALL(probe_read_user_str), END
-
 static const struct asm_insn on_execve_lines[] = {
 	ZERO_FRAME(struct frame),
 	LD_TP(R6, R1, "syscalls", "sys_enter_execve", "filename"),
 	LD_TP(R7, R1, "syscalls", "sys_enter_execve", "argv"),
 
-	MOV_REG(R3, R6),
-	READ_STRING(FILE_NAME),
+	READ_USER_STR(FILE_NAME, TEXT, R6),
 	STX(DW, R10, FILE_BYTES, R0),
 
 	/* argv[1]: first the pointer, then what it points to. */
 	ADD(R7, 8),
 	READ_USER(POINTER, 8, R7),
 	LDX(DW, R3, R10, POINTER),
-	READ_STRING(ARGUMENT),
+	READ_USER_STR(ARGUMENT, TEXT, R3),
 
-	/* The same address, taken for one of the kernel's. */
+	/* That address, taken for one of the kernel's. */
 	READ_KERNEL(POINTER, 8, R6),
 	STX(DW, R10, KERNEL_READ, R0),
 
-	CALL(get_current_pid_tgid),
-	RSH(R0, 32),
-	STX(W, R10, PID, R0),
+	READ_PID(PID),
 	MAP_UPDATE(execs, PID, EXEC, BPF_ANY),
 	MOV(R0, 0),
 	EXIT(),

@@ -192,7 +192,8 @@ int main(void)
 {
 	int fds[MAPS];
 
-	lesson_begin("1024 different stacks, a map with room for 1024. How many does it hold then?");
+	lesson_begin("1024 different stacks, a map with room for 1024. How many does it hold "
+		     "then?");
 	must(rp_maps_create(maps, MAPS, fds), "maps");
 	lesson_refused(fds);
 	rp_fds_close(fds, MAPS);

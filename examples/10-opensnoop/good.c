@@ -73,7 +73,10 @@ static const struct asm_insn exit_lines[] = {
 	EXIT(),
 };
 static const struct asm_program openat_exit = {
-	.name = "openat_exit", .type = BPF_PROG_TYPE_TRACEPOINT, .license = "GPL", ASM_LINES(exit_lines)
+	.name = "openat_exit",
+	.type = BPF_PROG_TYPE_TRACEPOINT,
+	.license = "GPL",
+	ASM_LINES(exit_lines),
 };
 const struct lesson_program lesson_good[] = {
 	{ &openat_enter, maps, 3, "remembers which file is being opened" },

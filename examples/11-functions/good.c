@@ -83,7 +83,8 @@ static void throw(const struct lesson_program *entry, double darts)
 
 int main(void)
 {
-	lesson_begin("A loop of a thousand rounds, a loop of a million: which takes longer to verify?");
+	lesson_begin("A loop of a thousand rounds, a loop of a million: which takes longer to "
+		     "verify?");
 	lesson_refused(NULL);
 	throw(&lesson_good[0], 1000);
 	throw(&lesson_good[1], 1000000);

@@ -2,7 +2,7 @@
 /* Three tables of lines that the kernel does not take. */
 #include "lines.h"
 
-/* The same line twice: the kernel wants them in rising order of instructions. */
+/* One line twice: the kernel wants them in rising order of instructions. */
 static const struct bpf_line_info twice[] = {
 	LINE(0, TEXT_FIRST, 1),
 	LINE(0, TEXT_SECOND, 2),

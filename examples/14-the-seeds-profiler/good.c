@@ -40,16 +40,14 @@ static const struct asm_insn profile_lines[] = {
 	ZERO_FRAME(struct frame), /* padding and frames that are not there are 0 (C11) */
 	ST(DW, R10, ONE, 1),
 
-	CALL(get_current_pid_tgid),
-	RSH(R0, 32),
+	READ_PID(PID),
 	JEQ(R0, 0, out), /* the idle task */
-	STX(W, R10, PID, R0),
 	CALL(get_current_task_btf),
 	LD_FIELD(R1, R0, "task_struct", "start_boottime"),
 	STX(DW, R10, START, R1),
 
 	/* (context, where to, bytes, flags), in this order (C3). If there is no such stack the
-	   bytes stay 0: an errno is nobody's stack (C8). */
+	   bytes stay 0: an errno is no stack (C8). */
 	MOV_REG(R1, R6),
 	FRAME_PTR(R2, USER),
 	MOV(R3, 8 * FRAMES),
@@ -77,7 +75,8 @@ static const struct asm_program profile = {
 
 const struct lesson_program lesson_good[] = {
 	{ &profile, maps, 2, "counts stacks by their contents" },
-	{ &seed_accepted, seed_maps, SEED_MAPS, "the tutorial's program, where the kernel takes it" },
+	{ &seed_accepted, seed_maps, SEED_MAPS, "the tutorial's program, where the kernel takes "
+						"it" },
 	{ &seed_without_licence, seed_maps, SEED_MAPS, "the same without a licence" },
 	{ &count_alone, seed_maps, SEED_MAPS, "its way to count" },
 	{ &both_miss, seed_maps, SEED_MAPS, "its way to begin a count, on two CPUs at a time" },
@@ -201,7 +200,8 @@ static void report(const int *fds, double elapsed, int ncpus)
 	must(rp_map_each(fds[0], &maps[0], add_stack, &r), "map");
 	must(rp_map_lookup(fds[1], &(uint32_t){ 0 }, &stats), "look-up");
 	qsort(r.line, (size_t)r.nlines, sizeof(r.line[0]), by_count);
-	printf("%llu samples of %.1f s on %d CPUs, %llu lost; ours are %llu, %.0f %% in the kernel\n",
+	printf("%llu samples of %.1f s on %d CPUs, %llu lost; ours are %llu, %.0f %% in the "
+	       "kernel\n",
 	       (unsigned long long)r.all, elapsed, ncpus, (unsigned long long)stats.lost,
 	       (unsigned long long)r.ours, 100.0 * r.kernel_samples / (r.ours ? r.ours : 1));
 	for (int i = 0; i < r.nlines && i < 4; i++)
@@ -217,7 +217,8 @@ int main(void)
 	struct rp_perf *perf;
 	double start;
 
-	lesson_begin("A profiler from a tutorial. How many of its fifteen faults does the verifier find?");
+	lesson_begin("A profiler from a tutorial. How many of its fifteen faults does the "
+		     "verifier find?");
 	must(rp_maps_create(seed_maps, SEED_MAPS, seed_fds), "maps");
 	lesson_refused(seed_fds);
 	rp_fds_close(seed_fds, SEED_MAPS);

@@ -114,7 +114,9 @@ static __attribute__((noinline)) void dig(int depth, double time)
 /* Samples a thread of this process, or everything (tid 0), while work runs. */
 static void sample(int fd, pid_t tid, uint64_t freq, void (*work)(void))
 {
-	struct rp_perf_options options = { .freq = freq, .tasks = tid ? &tid : NULL, .ntasks = !!tid };
+	struct rp_perf_options options = { .freq = freq,
+					   .tasks = tid ? &tid : NULL,
+					   .ntasks = !!tid };
 	struct rp_perf *perf;
 
 	must(rp_event_parse("cpu-clock", &options.event), "event");
@@ -360,7 +362,8 @@ static void meet_twice(void)
 	of.pid = (uint32_t)first;
 	must(rp_map_each(fds[CPU_SAMPLES], &seed_maps[CPU_SAMPLES], add_pid, &of), "map");
 	if (second == first)
-		printf("C15 process %d was alice and then bob: %llu samples of pid %d, whoever it was\n",
+		printf("C15 process %d was alice and then bob: %llu samples of pid %d, whoever it "
+		       "was\n",
 		       first, (unsigned long long)of.samples, first);
 	else
 		printf("C15 needs the right to choose a pid, which we have not: %s\n",

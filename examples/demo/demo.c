@@ -4,11 +4,11 @@
  *
  * A photo shop with two threads, each keeping one CPU busy (or half of one, if there is only one):
  *
- *	painter		paint_mandelbrot() calls shade_row(), which calls escape_time(): here is where
- *			the painter's time goes, and the one function worth making faster.
+ *	painter		paint_mandelbrot() calls shade_row(), which calls escape_time(): here
+ *			the painter spends its time, in the one function worth making faster.
  *	archivist	pack_photos(): three fifths of its time in checksum(), one fifth in
- *			sort_names(), and one fifth in fetch_photo(), which is the kernel's: reads from
- *			/dev/urandom.
+ *			sort_names(), and one fifth in fetch_photo(), which is the kernel: it reads
+ *			from /dev/urandom.
  *
  * So of all samples a profile should show about 50 % in escape_time, 30 % in checksum, 10 % in
  * sort_names, and 10 % below fetch_photo, nearly all of it in kernel frames.
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 /*
- * gcc leaves out the frame of a function that calls nobody, even with -fno-omit-frame-pointer, and
- * then the function that called it is missing from the stacks that go by frame pointers.
+ * gcc leaves out the frame of a function that calls no other, even with -fno-omit-frame-pointer,
+ * and then the function that called it is missing from the stacks that go by frame pointers.
  */
 #define KEEP_FRAME() __asm__ volatile("" ::"r"(__builtin_frame_address(0)))
 
@@ -93,7 +93,7 @@ static unsigned char photo[PHOTO];
 static uint32_t names[NAMES];
 
 /*
- * libc's read() keeps no frame pointer, so a profiler that goes by those misses whoever calls it.
+ * libc's read() keeps no frame pointer, so a profiler that goes by those misses its caller.
  * That is this function, and not the one that is worth a name.
  */
 __attribute__((noinline)) static void read_all(int fd, unsigned char *to, size_t size)

@@ -13,7 +13,7 @@
  *	};
  *
  * One line is one instruction, a label, or a composed macro (macros.h). Every line carries its own
- * text and number, and ASM_LINES() the file, so that whoever refuses it (the C compiler, the
+ * text and number, and ASM_LINES() the file, so that what refuses it (the C compiler, the
  * assembler, the kernel's verifier) can quote it.
  *
  * Mnemonics, sizes and semantics are those of RFC 9669 (BPF Instruction Set Architecture). What the
@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RAWPROF_VERSION "0.1.0"
+
 #include <rawprof/helpers.h>
 #include <rawprof/uapi.h>
 
@@ -35,8 +37,11 @@
  * Registers. R0: return value of calls and of the program. R1-R5: arguments, every call destroys
  * them. R6-R9: survive calls. R10: the frame pointer, read only; the 512 bytes below it are the
  * stack frame.
+ *
+ * What they are as numbers is nothing that a program computes with, so the compiler can tell a
+ * register from an immediate; the low four bits are the register's number (BPF_REG_0 …).
  */
-enum asm_reg { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
+enum asm_reg { R0 = 0x52656700, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
 
 #define ASM_STACK_SIZE 512
 
@@ -70,24 +75,32 @@ enum asm_kind {
 struct asm_part;
 
 /*
- * One line. The kind tells which of sym, value and part there is, and what it means: see above; where sym is two or
- * three names, each but the last ends with a NUL. Profilers are thousands of lines, so a line is no longer than it
- * must be. One that refers to the load-time configuration says where in it: param_offset, param_size (bytes; signed
- * if param_signed), and config_size, which must be the size of the configuration that the program is assembled with.
+ * One line. The kind says which of sym, value and part there is, and what it means: see above;
+ * where sym is two or three names, each but the last ends with a NUL. Profilers are thousands of
+ * lines, so a line is no longer than it must be. One that refers to the load-time configuration
+ * says where in it: param_offset, param_size (bytes; signed if param_signed), and config_size,
+ * which must be the size of the configuration that the program is assembled with.
  */
 struct asm_insn {
-	struct bpf_insn insn;
-	uint32_t line : 22; /* more the kernel's line_info does not hold either */
-	uint32_t kind : 5;  /* enum asm_kind */
-	uint32_t param_size : 4;
-	uint32_t param_signed : 1;
-	uint16_t param_offset;
-	uint16_t config_size;
-	const char *text;
 	union {
-		const char *sym;
-		uint64_t value;
-		const struct asm_part *part;
+		/* The first, so that what is no line at all (a macro's name misspelt) spoils this
+		 * element of an array and not those behind it. */
+		int no_line;
+		struct {
+			struct bpf_insn insn;
+			uint32_t line : 22; /* more the kernel's line_info does not hold either */
+			uint32_t kind : 5;  /* enum asm_kind */
+			uint32_t param_size : 4;
+			uint32_t param_signed : 1;
+			uint16_t param_offset;
+			uint16_t config_size;
+			const char *text;
+			union {
+				const char *sym;
+				uint64_t value;
+				const struct asm_part *part;
+			};
+		};
 	};
 };
 
@@ -97,7 +110,7 @@ struct asm_part {
 	const struct asm_insn *lines;
 	size_t nlines;
 	const char *file; /* that they are written in */
-	/* What its functions call the bytes below R10, for whoever shows memory. */
+	/* What its functions call the bytes below R10, for what shows memory. */
 	const struct asm_func_frame {
 		const char *func;
 		const struct asm_layout *layout;
@@ -123,7 +136,7 @@ enum asm_machine_reg {
 
 /* ---- maps and programs as the assembler sees them */
 
-/* A C struct for whoever shows memory: its members by name, in bytes. ASM_LAYOUT() makes one. */
+/* A C struct for what shows memory: its members by name, in bytes. ASM_LAYOUT() makes one. */
 struct asm_field {
 	const char *name;
 	uint32_t offset, size;
@@ -147,7 +160,7 @@ struct asm_map {
 	const struct asm_layout *key, *value; /* NULL: a number, or not known */
 };
 
-/* A program: what the kernel is told of it, and its lines. */
+/* A program: what the kernel has to know of it, and its lines. */
 struct asm_program {
 	const char *name;     /* as for maps */
 	uint32_t type;	      /* enum bpf_prog_type */
@@ -192,10 +205,10 @@ extern const struct asm_arch asm_arch_x86_64, asm_arch_arm64, asm_arch_riscv64;
 const struct asm_arch *asm_arch_host(void);
 
 /*
- * What the assembler has to be told about the world. maps and map_fds run in parallel; without
- * map_fds a map's index stands for its descriptor, so that programs can be assembled, shown and
- * checked with no kernel at hand. field and tp_field return 0 or a negative errno and, on failure,
- * may write why to `why`.
+ * What the assembler has to know of the world. maps and map_fds run in parallel, no two maps have
+ * one name; without map_fds a map's index stands for its descriptor, so that programs can be
+ * assembled, shown and checked with no kernel at hand; rp_program_load() refuses that. field and
+ * tp_field return 0 or a negative errno and, on failure, may write why to `why`.
  */
 #define ASM_WHY_SIZE 160
 struct asm_bindings {
@@ -225,8 +238,7 @@ struct asm_diag {
 	const char *message;
 };
 typedef void (*asm_diag_fn)(void *ctx, const struct asm_diag *diag);
-/* Prints "file:line: error: message" and the line's text to the FILE * that ctx is (NULL: stderr).
- */
+/* Prints "file:line: error: message" and the line's text to the FILE * ctx (NULL: stderr). */
 void asm_diag_print(void *ctx, const struct asm_diag *diag);
 
 /* A label or a function, and the instruction that it names. */
@@ -263,10 +275,11 @@ struct asm_image {
 };
 
 /*
- * Assembles a program. Every fault is reported (report may be NULL), then -EINVAL is returned and
- * *out left as it was. If nothing is wrong but that a kernel type, member or tracepoint is not
- * there, which another program may do without, the errno of bindings->field or tp_field (-ENOENT,
- * -EOPNOTSUPP for bit fields). -ENOMEM. On success free with asm_image_free().
+ * Assembles a program; bindings may be NULL where there is nothing to bind. Every fault is
+ * reported (report may be NULL), then -EINVAL is returned and *out left as it was. If nothing is
+ * wrong but that a kernel type, member or tracepoint is not there, which another program may do
+ * without, the errno of bindings->field or tp_field (-ENOENT, -EOPNOTSUPP for bit fields).
+ * -ENOMEM. On success free with asm_image_free().
  */
 int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
 		 struct asm_image *out, asm_diag_fn report, void *ctx);
@@ -319,22 +332,7 @@ int asm_disasm(const struct asm_disasm_options *options, const struct bpf_insn *
 /* The log's dialect with the labels, functions and maps of an image, which has to outlive it. */
 struct asm_disasm_options asm_disasm_options(const struct asm_image *image);
 
-/* ---- lint (verifier/lint/lint.c) */
-
-/*
- * Looks for what the verifier would refuse, and for stack bytes that nobody wrote, without a
- * kernel. It follows paths as the verifier does and reports as an error only what it met on one
- * that the verifier has to follow as well: it may miss a fault, it does not cry wolf. A warning is
- * of what only newer kernels allow. The order is that of the instructions. bindings as for
- * asm_assemble(); only maps and nmaps are used. Reports at most ASM_LINT_MAX, and then says that
- * there are more. Returns the number of errors among them, or -ENOMEM with nothing reported.
- */
-#define ASM_LINT_MAX 100
-int asm_lint(const struct asm_image *image, const struct asm_bindings *bindings, asm_diag_fn report,
-	     void *ctx);
-
 #include <rawprof/isa.h>
-#include <rawprof/bound.h>
 #include <rawprof/macros.h>
 
 #endif

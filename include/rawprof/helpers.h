@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The helper functions of the BPF ABI, by number.
+ * The helper functions of the BPF ABI, by number: CALL(ktime_get_ns) is call 5.
  *
  * The numbers are fixed for ever by include/uapi/linux/bpf.h; the list ended at 211 in Linux 6.2,
  * since then the kernel offers kfuncs instead. It stands here so that CALL(name) is checked by the

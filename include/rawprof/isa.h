@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The instructions of the DSL: every one of RFC 9669 (BPF Instruction Set Architecture). Each macro
- * makes one struct asm_insn; asm.h says what that is. bound.h has the lines whose numbers are known
- * only when a program is loaded, macros.h those that stand for several.
+ * The instructions of the DSL: every one of RFC 9669 (BPF Instruction Set Architecture). Each
+ * macro makes one struct asm_insn; asm.h says what that is. macros.h has the lines whose numbers
+ * are known only when a program is loaded, and those that stand for several.
+ *
+ *	LDX(W, R0, R1, 8), AND(R0, 0xff), JEQ(R0, 0, out),
  *
  * What the compiler can know it checks here: a helper's name, an immediate that does not fit, a
  * write to R10, an access outside the 512-byte stack frame.
@@ -10,39 +12,57 @@
 #ifndef RAWPROF_ISA_H
 #define RAWPROF_ISA_H
 
+/* A mistake is reported at the program's own line, without the macros that it went through; this
+ * shows them. */
+#ifndef ASM_SHOW_EXPANSION
+#pragma GCC system_header
+#endif
+
 #include <rawprof/asm.h>
 
 /* ---- checks made by the compiler */
 
-/* 0, or a compile-time error with a message; usable in static initialisers. */
+/*
+ * 0, or a compile-time error with a message; usable in static initialisers. A condition that names
+ * what does not exist passes: the compiler has said so by then, and sizeof() of a struct with such
+ * a member makes no second error of it.
+ */
 #define ASM_CHECK(condition, message)                                                              \
 	(0 * (int)sizeof(struct {                                                                  \
-		 _Static_assert(condition, message);                                               \
+		 _Static_assert(sizeof(struct { char no[(condition) ? 1 : 2]; }) != 2, message);   \
 		 int unused;                                                                       \
 	 }))
 
 #define ASM_BYTES(size_code)                                                                       \
 	((size_code) == BPF_B ? 1 : (size_code) == BPF_H ? 2 : (size_code) == BPF_W ? 4 : 8)
 
+/* A register where a number belongs, or one with a number added. */
+#define ASM_LOOKS_LIKE_REG(number) ((long long)(number) >> 13 == R0 >> 13)
+#define ASM_NUMBER(number)                                                                         \
+	ASM_CHECK(!ASM_LOOKS_LIKE_REG(number),                                                     \
+		  "a register where a number belongs: the _REG form takes a register")
+#define ASM_SRC(reg)                                                                               \
+	(((int)(reg)&15) + ASM_CHECK((long long)(reg) >= R0 && (long long)(reg) <= R10,            \
+				     "no such register: one of R0 to R10 belongs here"))
 #define ASM_DST(reg)                                                                               \
-	((reg) + ASM_CHECK((reg) != 10, "R10 is the frame pointer: it is read only") +             \
-	 ASM_CHECK((int)(reg) >= 0 && (reg) <= 10, "no such register"))
-#define ASM_SRC(reg) ((reg) + ASM_CHECK((int)(reg) >= 0 && (reg) <= 10, "no such register"))
+	(ASM_SRC(reg) + ASM_CHECK((reg) != R10, "R10 is the frame pointer: it is read only"))
 
 /* Immediates of 64-bit operations are 32 bits wide and sign-extended. */
 #define ASM_S32(imm)                                                                               \
-	((int32_t)(imm) +                                                                          \
+	((int32_t)(imm) + ASM_NUMBER(imm) +                                                        \
 	 ASM_CHECK((long long)(imm) >= -2147483648LL && (long long)(imm) <= 2147483647LL,          \
 		   "immediate does not fit 32 bits, which are sign-extended to 64: "               \
 		   "use LD_IMM64 and the _REG form"))
 /* Immediates of 32-bit operations: any 32 bits, however they are spelled. */
 #define ASM_I32(imm)                                                                               \
-	((int32_t)(uint32_t)(imm) +                                                                \
+	((int32_t)(uint32_t)(imm) + ASM_NUMBER(imm) +                                              \
 	 ASM_CHECK((long long)(imm) >= -2147483648LL && (long long)(imm) <= 4294967295LL,          \
 		   "immediate does not fit 32 bits"))
 #define ASM_SHIFT(imm, width)                                                                      \
-	((int32_t)(imm) + ASM_CHECK((long long)(imm) >= 0 && (long long)(imm) < (width),           \
-				    "shift by as many bits as there are, or more"))
+	((int32_t)(imm) + ASM_NUMBER(imm) +                                                        \
+	 ASM_CHECK(ASM_LOOKS_LIKE_REG(imm) ||                                                      \
+			   ((long long)(imm) >= 0 && (long long)(imm) < (width)),                  \
+		   "shift by as many bits as there are, or more"))
 #define ASM_DIVISOR(imm) (ASM_CHECK((imm) != 0, "division by zero: the verifier refuses it"))
 /* Offsets may be of any type: offsetof() is unsigned. */
 #define ASM_OFF(off)                                                                               \
@@ -50,14 +70,14 @@
 				    "offset does not fit 16 bits"))
 #define ASM_MEM(reg, off, size_code)                                                               \
 	(ASM_OFF(off) +                                                                            \
-	 ASM_CHECK((reg) != 10 || ((long long)(off) >= -ASM_STACK_SIZE &&                          \
-				   (long long)(off) <= -ASM_BYTES(size_code)),                     \
+	 ASM_CHECK((reg) != R10 || ((long long)(off) >= -ASM_STACK_SIZE &&                         \
+				    (long long)(off) <= -ASM_BYTES(size_code)),                    \
 		   "outside the stack frame: R10-512 up to R10-1") +                               \
-	 ASM_CHECK((reg) != 10 || (long long)(off) % ASM_BYTES(size_code) == 0,                    \
+	 ASM_CHECK((reg) != R10 || (long long)(off) % ASM_BYTES(size_code) == 0,                   \
 		   "misaligned stack access: the offset must be a multiple of the size"))
 #define ASM_STORED(imm, size_code)                                                                 \
-	((int32_t)(uint32_t)(imm) +                                                                \
-	 ASM_CHECK((size_code) == BPF_DW                                                           \
+	((int32_t)(uint32_t)(imm) + ASM_NUMBER(imm) +                                              \
+	 ASM_CHECK(ASM_LOOKS_LIKE_REG(imm) || (size_code) == BPF_DW                                \
 			   ? (long long)(imm) >= -2147483648LL && (long long)(imm) <= 2147483647LL \
 			   : (long long)(imm) >= -(1LL << (8 * ASM_BYTES(size_code) - 1)) &&       \
 				     (long long)(imm) < (1LL << (8 * ASM_BYTES(size_code) % 64)),  \
@@ -83,7 +103,7 @@
 /* Any instruction, unchecked: for tests and for showing what the verifier says. */
 #define INSN(code, dst, src, off, imm)                                                             \
 	ASM_LINE(ASM_INSN, "INSN(" #code ", " #dst ", " #src ", " #off ", " #imm ")",              \
-		 ASM_CODE(code, dst, src, off, imm))
+		 ASM_CODE(code, (dst)&15, (src)&15, off, imm))
 
 /* ---- arithmetic, RFC 9669 section 4.1 */
 
@@ -464,8 +484,8 @@
 
 /* ---- calls */
 
-/* A helper by its name in bpf-helpers(7) without "bpf_". Destroys R1-R5, the result is in R0 (an errno
- * of map_update_elem and map_delete_elem in its low half only, before Linux 6.4). */
+/* A helper by its name in bpf-helpers(7) without "bpf_". Destroys R1-R5, the result is in R0 (an
+ * errno of map_update_elem and map_delete_elem in its low half only, before Linux 6.4). */
 #define CALL(helper)                                                                               \
 	ASM_LINE(ASM_INSN, "CALL(" #helper ")",                                                    \
 		 ASM_CODE(BPF_JMP | BPF_CALL, 0, 0, 0, ASM_HELPER_##helper))
@@ -488,7 +508,7 @@
 #define LD_IMM64(dst, imm)                                                                         \
 	ASM_LINE(ASM_LD_IMM64, "LD_IMM64(" #dst ", " #imm ")",                                     \
 		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), 0, 0, 0),                       \
-		 .value = (uint64_t)(imm))
+		 .value = (uint64_t)(imm) + ASM_NUMBER(imm))
 #define LD_MAP(dst, map)                                                                           \
 	ASM_LINE(ASM_LD_MAP, "LD_MAP(" #dst ", " #map ")",                                         \
 		 ASM_CODE(BPF_LD | BPF_IMM | BPF_DW, ASM_DST(dst), BPF_PSEUDO_MAP_FD, 0, 0),       \

@@ -3,6 +3,8 @@
  * loader.h: what rawprof asks of the kernel, as thin and complete wrappers of bpf(2),
  * perf_event_open(2), tracefs and kernel BTF. It knows nothing of profiling.
  *
+ *	int fd = rp_program_load(&program, NULL); // and rp_attach_tracepoint(fd, …, &link)
+ *
  * Every function that can fail returns 0 (or a descriptor, or a count) or a negative errno, and
  * leaves *out untouched on failure. The reason is said once, through rp_log(), where it is known;
  * callers pass the number on and stay silent. Functions that report an expected answer (-ENOENT of
@@ -32,8 +34,7 @@ struct perf_event_attr;
 
 enum rp_level { RP_ERROR, RP_WARN, RP_INFO, RP_DEBUG };
 
-/* Gets one message without prefix and without newline at its end; it may hold newlines within (a
- * verifier log). */
+/* Gets one message without prefix or newline at its end; a verifier log has newlines within. */
 typedef void (*rp_log_fn)(void *ctx, enum rp_level level, const char *message);
 
 /* Messages above `most` are dropped (RP_WARN to begin with; -v is RP_INFO, -vv is RP_DEBUG, -q is
@@ -42,8 +43,7 @@ void rp_log_setup(enum rp_level most, rp_log_fn sink, void *ctx);
 bool rp_log_wants(enum rp_level level);
 void rp_log(enum rp_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Log at RP_ERROR and return err, so that a failing function ends with `return rp_fail(err, "what,
- * on what: what to do")`. */
+/* Log at RP_ERROR and return err: `return rp_fail(err, "what, on what: what to do")`. */
 int rp_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- system calls (loader/sys.c) */
@@ -83,8 +83,7 @@ enum rp_cap {
  * the kernel. Never looks at the uid. */
 bool rp_cap_has(enum rp_cap cap);
 
-/* What the person can do about a missing one, as a sentence: "CAP_BPF is needed to load BPF
- * programs: run as root, or …". */
+/* What to do about a missing one: "CAP_BPF is needed to load BPF programs: run as root, or …". */
 const char *rp_cap_hint(enum rp_cap cap);
 
 /* ---- features (loader/features.c) */
@@ -117,8 +116,7 @@ enum rp_feature {
 	RP_FEATURES
 };
 
-/* Tried on the running kernel at the first question, then remembered. Logs the kernel's answer at
- * RP_DEBUG. */
+/* Tried on the running kernel at the first question, then remembered. Logged at RP_DEBUG. */
 bool rp_has(enum rp_feature feature);
 /* Short name ("kprobe_multi") and the errno (0 or negative) of the try, for `doctor`. */
 const char *rp_feature_name(enum rp_feature feature);
@@ -132,14 +130,12 @@ struct rp_cpus {
 	int n;
 };
 
-/* "0-3,8,10-11\n". -EINVAL for anything else, also strides ("0-7:2/4") and numbers
- * above 65535. */
+/* "0-3,8,10-11\n". -EINVAL for anything else, also strides ("0-7:2/4") and numbers above 65535. */
 int rp_cpus_parse(const char *text, struct rp_cpus *out);
 int rp_cpus_online(struct rp_cpus *out);
 bool rp_cpus_has(const struct rp_cpus *cpus, int cpu);
 void rp_cpus_free(struct rp_cpus *cpus);
-/* Slots of a per-CPU map value: possible CPUs, which may be more than are online. Read once. At
- * least 1. */
+/* Slots of a per-CPU map value: possible CPUs, which may be more than are online. At least 1. */
 int rp_cpus_possible(void);
 
 /* ---- maps (loader/map.c, loader/map_walk.c) */
@@ -154,7 +150,7 @@ void rp_fds_close(int *fds, size_t n);
 /* Bytes that a lookup writes: value_size, or for per-CPU types value_size rounded up to 8 times
  * rp_cpus_possible(). */
 size_t rp_map_value_bytes(const struct asm_map *map);
-/* Distance in bytes from one CPU's value to the next one's; 0 if the type is not per-CPU. */
+/* Bytes from one CPU's value to the next one's; 0 if the type is not per-CPU. */
 size_t rp_map_cpu_stride(const struct asm_map *map);
 
 /* These four log nothing: -ENOENT, -EEXIST, -E2BIG and -EBUSY are answers. */
@@ -173,8 +169,8 @@ int rp_map_freeze(int fd);
 /* The values of an array made with BPF_F_MMAPABLE, read-write: value_size rounded up to 8,
  * max_entries times, in *size bytes of whole pages. Unmap with munmap. */
 int rp_map_mmap(int fd, const struct asm_map *map, void **out, size_t *size);
-/* Writes into the values of such an array, at a byte offset, mapping only the pages it needs and only so long: what
- * is mapped counts as memory of the process. -EINVAL beyond its end, -ENOMEM; logs nothing. */
+/* Writes into the values of such an array, at a byte offset, mapping only the pages that it needs
+ * (they count as memory of the process). -EINVAL beyond its end, -ENOMEM; logs nothing. */
 int rp_map_write(int fd, uint64_t offset, const void *data, size_t bytes);
 
 /* One entry. `value` has rp_map_value_bytes(). A negative return ends the walk with it. */
@@ -186,7 +182,7 @@ typedef int (*rp_map_fn)(void *ctx, const void *key, const void *value);
  * once if the map changes). Returns the number of entries.
  */
 int rp_map_each(int fd, const struct asm_map *map, rp_map_fn fn, void *ctx);
-/* The same, and each entry is deleted as it is read. Not for arrays. */
+/* rp_map_each(), and each entry is deleted as it is read. Not for arrays. */
 int rp_map_drain(int fd, const struct asm_map *map, rp_map_fn fn, void *ctx);
 /* Add up the i-th u64 of all CPUs' values in what rp_map_each handed out. */
 uint64_t rp_map_cpu_sum(const struct asm_map *map, const void *value, unsigned i);
@@ -196,9 +192,9 @@ uint64_t rp_map_cpu_sum(const struct asm_map *map, const void *value, unsigned i
 /* A program as bytes. Everything after ninsns may be 0. */
 struct rp_prog {
 	const char *name; /* any text; cut and cleaned to the kernel's 15 characters */
-	uint32_t type, attach_type, flags; /* BPF_PROG_TYPE_*, BPF_TRACE_* …, BPF_F_SLEEPABLE … */
+	uint32_t type, attach_type, flags; /* BPF_PROG_TYPE_*, BPF_TRACE_*, BPF_F_SLEEPABLE … */
 	const char *license;		   /* NULL: "GPL" */
-	const char *target; /* function or tracepoint of a BTF program (tp_btf, fentry, fexit …) */
+	const char *target; /* function or tracepoint of a BTF program (tp_btf, fentry …) */
 	const struct bpf_insn *insns;
 	uint32_t ninsns;
 	const void *btf; /* a BTF blob; left out if the kernel refuses it */
@@ -215,16 +211,28 @@ struct rp_prog {
  * such BTF target. Returns a descriptor. */
 int rp_prog_load(const struct rp_prog *prog);
 
-/* The same, and the verifier's log at level (1, 2, |4 statistics) comes back whole in *log
- * (malloc'd, on refusal too, with nothing logged; NULL if it did not come so far). */
+/* rp_prog_load() with the verifier's log at level (1, 2, |4 statistics), whole, in *log (malloc'd,
+ * on refusal too, with nothing logged; NULL if it did not come so far). */
 int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log);
 
 /*
- * Assemble and load a DSL program. `bind` gives maps, map_fds and config; its field and tp_field
- * are filled from kernel BTF and tracefs where they are NULL. Errors of assembly are logged with
- * file:line. Returns a descriptor.
+ * Assemble and load a DSL program. `bind` gives maps, map_fds and config, or is NULL where there is
+ * nothing to bind; field and tp_field are those of kernel BTF and tracefs where they are NULL.
+ * Errors of assembly are logged with file:line, and where the verifier refuses a program without
+ * naming a line, what the lint finds in it. -EINVAL, logged: the program uses a map, and map_fds is
+ * missing. Returns a descriptor. With RAWPROF_EXPLAIN=1 in the environment the log of
+ * rp_program_explain() is logged first, at RP_WARN.
  */
 int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind);
+
+/*
+ * What the verifier knows at each line of a program, in the kernel's own words: *log is its log of
+ * level 2, malloc'd, with the DSL lines in it ("; MOV(R0, 42) @ prog.c:12"), also of a program that
+ * it refuses; NULL if it did not come so far. 0 if the program was accepted, else as
+ * rp_program_load(). The program does not stay loaded.
+ */
+int rp_program_explain(const struct asm_program *program, const struct asm_bindings *bind,
+		       char **log);
 
 /* An assembled program as rp_prog_load and rp_prog_load_verbose take it; image must outlive it. */
 void rp_prog_of_image(const struct asm_image *image, struct rp_prog *out);
@@ -268,8 +276,8 @@ int rp_btf_size(const struct rp_btf *btf, const char *type);
 int rp_btf_enum(const struct rp_btf *btf, const char *type, const char *name, int64_t *out);
 /* Number of parameters of a function (kind FUNC by name), or -ENOENT. */
 int rp_btf_func_nargs(const struct rp_btf *btf, const char *name);
-/* 1 if the n-th argument, from 0, of a tracepoint's BTF program is a pointer to this struct, or a struct; 0 if it is
- * something else. -ENOENT: no such tracepoint, or fewer arguments. */
+/* Is the n-th argument, from 0, of a tracepoint's BTF program a pointer to this struct, or it? 1 or
+ * 0. -ENOENT: no such tracepoint, or fewer arguments. */
 int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigned int n,
 			    const char *type);
 /* Call fn for every function in the BTF whose name matches the glob (fnmatch(3)). Returns the
@@ -279,12 +287,11 @@ int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
 
 /* ---- tracefs (loader/tracefs.c, loader/tp_format.c) */
 
-/* The mount point, found once; mounted for this process alone (a private mount namespace is not
- * needed: a detached mount is used) if nobody has. -EPERM, -ENODEV. Returns a directory descriptor
- * that must not be closed. */
+/* A directory descriptor of its mount point, found once (where there is none, of a detached mount
+ * of this process alone), not to be closed. -EPERM, -ENODEV. */
 int rp_tracefs(void);
-/* Whether a tracepoint is there and may be read: 0 or a negative errno (-ENOENT: this kernel has none of the name;
- * -EPERM, -EACCES: not for us; -ENODEV: no tracefs). Logs nothing. */
+/* Is a tracepoint there and readable? 0 or a negative errno (-ENOENT: this kernel has none of the
+ * name; -EPERM, -EACCES: not for us; -ENODEV: no tracefs). Logs nothing. */
 int rp_tp_try(const char *group, const char *event);
 
 struct rp_tp_field {
@@ -330,7 +337,7 @@ struct rp_event {
 };
 
 /* "cycles", "instructions", "cache-misses", "branch-misses", "cpu-clock", "task-clock",
- * "page-faults", "context-switches" …, with aliases as perf(1) has them; "L1-dcache-load-misses" …;
+ * "page-faults", "context-switches" …, with the aliases of perf(1); "L1-dcache-load-misses" …;
  * "rNNN" raw; "tp:group:event" or "group:event". -ENOENT is logged with the names. */
 int rp_event_parse(const char *name, struct rp_event *out);
 /* All names that rp_event_parse knows without a colon, in order; NULL at the end. */
@@ -382,24 +389,22 @@ int rp_perf_max_rate(void);
 
 /* ---- attaching (loader/attach.c, loader/probe.c) */
 
-/* An attached program; closing detaches it. A prog_fd below 0 is returned as it is, by all that attach: why there is
- * no program has been said. Freed and detached by rp_link_close, which takes
- * NULL. */
+/* An attached program. A prog_fd below 0 is returned as it is, by all that attach: why there is no
+ * program has been said. Detached and freed by rp_link_close, which takes NULL. */
 struct rp_link;
 void rp_link_close(struct rp_link *link);
-/* Waits until no program that was detached before is still running, on any CPU; some 20 ms. What programs count is
- * complete only then. Source: membarrier(2), MEMBARRIER_CMD_GLOBAL. */
+/* Waits until no program that was detached before is still running, on any CPU; some 20 ms. What
+ * programs count is complete only then. Source: membarrier(2), MEMBARRIER_CMD_GLOBAL. */
 void rp_quiesce(void);
 
-/* cookie is what bpf_get_attach_cookie returns (5.15); a cookie that the kernel cannot take is
- * -EOPNOTSUPP. */
+/* cookie: what bpf_get_attach_cookie returns (5.15); -EOPNOTSUPP where the kernel takes none. */
 int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint64_t cookie,
 			 struct rp_link **out);
 /* name NULL for programs with a BTF target (tp_btf). */
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out);
 /*
- * Runs an iterator program (attach type BPF_TRACE_ITER, target "task") once over all there is; returns when it has
- * seen everything, and what it writes is thrown away. kernel/bpf/bpf_iter.c, 5.8.
+ * Runs an iterator program (attach type BPF_TRACE_ITER, target "task") once over all there is; what
+ * it writes is thrown away. kernel/bpf/bpf_iter.c, 5.8.
  */
 int rp_iterate(int prog_fd);
 /* fentry, fexit, fmod_ret: the target is in the program. -EOPNOTSUPP where the kernel cannot (its
@@ -485,8 +490,8 @@ enum rp_side_type {
 	RP_SIDE_UNTHROTTLE
 };
 
-/* Strings live until the callback returns. pid is the process (tgid), tid the thread, as the
- * pid namespace of whoever opened the side-band numbers them; time is CLOCK_MONOTONIC in ns. */
+/* Strings live until the callback returns. pid is the process (tgid), tid the thread, by the pid
+ * namespace of the process that opened the side-band; time is CLOCK_MONOTONIC in ns. */
 struct rp_side_event {
 	enum rp_side_type type;
 	uint32_t pid, tid;
@@ -541,8 +546,7 @@ void rp_sideband_close(struct rp_sideband *side);
 
 /* ---- running and measuring (loader/testrun.c, loader/stats.c) */
 
-/* BPF_PROG_TEST_RUN (man bpf(2), 4.12; raw tracepoints 5.10, syscall programs 5.14). Unused members
- * are 0. */
+/* BPF_PROG_TEST_RUN (bpf(2), 4.12; raw tracepoints 5.10, syscalls 5.14). Unused members are 0. */
 struct rp_test_run {
 	const void *data_in;
 	void *data_out;
@@ -569,8 +573,7 @@ struct rp_prog_stats {
 	uint32_t verified_insns; /* 0 before 5.16 */
 };
 int rp_prog_stats(int prog_fd, struct rp_prog_stats *out);
-/* The program after the verifier's rewriting (*n instructions, malloc'd). -EPERM without
- * CAP_SYS_ADMIN-like rights. */
+/* The program as the verifier rewrote it (*n instructions, malloc'd). -EPERM: no CAP_SYS_ADMIN. */
 int rp_prog_xlated(int prog_fd, struct bpf_insn **out, uint32_t *n);
 /* The machine code (*size bytes, malloc'd). -ENOENT if the program is interpreted. */
 int rp_prog_jited(int prog_fd, uint8_t **out, uint32_t *size);
@@ -584,12 +587,14 @@ struct rp_prog_line {
 /* In order (*n of them, malloc'd). -ENOENT if the program has none; -EPERM as above. */
 int rp_prog_lines(int prog_fd, struct rp_prog_line **out, uint32_t *n);
 
+/* ---- names (loader/names.c) */
+
 /* What the kernel's numbers are called: "LRU hash", "perf event", "type 99". The text is good until
  * the next call. */
+const char *rp_map_type_name(uint32_t type);
+const char *rp_prog_type_name(uint32_t type);
 /* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63
  * letters. */
 unsigned rp_name_distance(const char *a, const char *b);
-const char *rp_map_type_name(uint32_t type);
-const char *rp_prog_type_name(uint32_t type);
 
 #endif

@@ -4,6 +4,8 @@
  * 5.10 on will do), and the only place for such things. Values and layouts are ABI:
  * include/uapi/linux/{bpf,btf,perf_event}.h of Linux 6.18.
  *
+ *	union rp_attr attr = { .prog.type = BPF_PROG_TYPE_KPROBE };
+ *
  * The macros stand after the includes, so where the header has an enumerator of the same name and
  * value the macro merely hides it.
  */

@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the kernel's verifier says, read by a program: its log as a table by instruction, and a
- * refusal as a sentence. Nothing here talks to the kernel; a log that was saved on another machine
- * will do.
+ * refusal as a sentence; and the lint, which says much of it without a kernel. Nothing here talks to
+ * the kernel; a log that was saved on another machine will do.
+ *
+ *	asm_lint(&image, &bindings, asm_diag_print, NULL);
  */
 #ifndef RAWPROF_VERIFIER_H
 #define RAWPROF_VERIFIER_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <rawprof/asm.h>
 
-struct bpf_insn;
+/* ---- lint (verifier/lint/lint.c) */
+
+/*
+ * Looks for what the verifier would refuse, and for stack bytes that no line wrote, without a
+ * kernel. It follows paths as the verifier does and reports as an error only what it met on one
+ * that the verifier has to follow as well: it may miss a fault, it does not cry wolf. A warning is
+ * of what only newer kernels allow. The order is that of the instructions. bindings as for
+ * asm_assemble(); only maps and nmaps are used. Reports at most ASM_LINT_MAX, and then says that
+ * there are more. Returns the number of errors among them, or -ENOMEM with nothing reported.
+ */
+#define ASM_LINT_MAX 100
+int asm_lint(const struct asm_image *image, const struct asm_bindings *bindings, asm_diag_fn report,
+	     void *ctx);
 
 /* ---- the log (verifier/log/vlog.c) */
 

@@ -114,8 +114,7 @@ LABEL(out),
 
 /* At the end of a thread, in the thread: a later one may have its number. */
 static const struct asm_insn thread_exit_lines[] = {
-	CALL(get_current_pid_tgid),
-	STX(W, R10, TID, R0),
+	READ_TID(TID),
 	WHEN(struct lock_config, hold),
 		MAP_DELETE(calls, TID),
 	END,

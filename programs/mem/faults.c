@@ -49,8 +49,7 @@ static const struct asm_layout frame_layout =
 /* ---- begin ------------------------------------------------------------------------------------------------- */
 
 static const struct asm_insn begin_lines[] = {
-	CALL(get_current_pid_tgid),
-	STX(W, R10, THREAD, R0),
+	READ_TID(THREAD),
 	MAP_LOOKUP(faulting, THREAD),
 	JNE(R0, 0, known),
 	/* Its first fault. */
@@ -113,8 +112,7 @@ static const struct asm_insn end_lines[] = {
 	MOV_REG(R7, R0),
 
 	/* R8 = what it took. */
-	CALL(get_current_pid_tgid),
-	STX(W, R10, THREAD, R0),
+	READ_TID(THREAD),
 	MAP_LOOKUP(faulting, THREAD),
 	MOV(R8, 0),
 	JEQ(R0, 0, taken), /* it began before we looked */

@@ -245,8 +245,7 @@ static const struct asm_layout exit_frame_layout =
 /* It runs in the thread that ends, so the context is of no interest. */
 /* clang-format off */
 static const struct asm_insn thread_exit[] = {
-	CALL(get_current_pid_tgid),
-	STX(W, R10, TID, R0),
+	READ_TID(TID),
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, out),
 	LDX(DW, R1, R0, offsetof(struct mem_thread, sp)),

@@ -58,8 +58,7 @@ FUNC(mem_enter),
 	MOV_REG(R7, R0),
 
 	/* R9 = what this thread is doing. */
-	CALL(get_current_pid_tgid),
-	STX(W, R10, ENTER_TID, R0),
+	READ_TID(ENTER_TID),
 	MAP_LOOKUP(threads, ENTER_TID),
 	JNE(R0, 0, known),
 	ZERO(NEW_THREAD, sizeof(struct mem_thread)),
@@ -211,8 +210,7 @@ static const struct asm_insn returned_lines[] = {
 	/* mem_returned(context): what the thread was doing; 0 if an outermost call is not what returns. */
 FUNC(mem_returned),
 	MOV_REG(R6, R1),
-	CALL(get_current_pid_tgid),
-	STX(W, R10, RETURNED_TID, R0),
+	READ_TID(RETURNED_TID),
 	MAP_LOOKUP(threads, RETURNED_TID),
 	JEQ(R0, 0, out),
 	MOV_REG(R7, R0),

@@ -85,9 +85,7 @@ LABEL(out),
 /* clang-format off */
 static const struct asm_insn follow_fork_classic[] = {
 	LD_TP(R6, R1, "sched", "sched_process_fork", "child_pid"),
-	CALL(get_current_pid_tgid),
-	RSH(R0, 32),
-	STX(W, R10, PARENT, R0),
+	READ_PID(PARENT),
 	STX(W, R10, CHILD, R6),
 	FILTER_SET(pids, PARENT, out),
 

@@ -5,6 +5,7 @@
  * as they come or put in order first, so that more of them get as far as being followed.
  */
 #include <rawprof/asm.h>
+#include <rawprof/verifier.h>
 
 #include "fuzz.h"
 

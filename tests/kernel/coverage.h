@@ -23,7 +23,6 @@
 	__asm__(".pushsection .rodata\n" #name ": .incbin \"" path "\"\n.byte 0\n.popsection\n");  \
 	extern const char name[] __attribute__((visibility("hidden")))
 COVERAGE_HEADER(coverage_isa_h, "include/rawprof/isa.h");
-COVERAGE_HEADER(coverage_bound_h, "include/rawprof/bound.h");
 COVERAGE_HEADER(coverage_macros_h, "include/rawprof/macros.h");
 
 static const struct {
@@ -38,12 +37,14 @@ static const struct {
 	{ coverage_isa_h, "labels and scopes", "jump" },
 	{ coverage_isa_h, "calls", "call" },
 	{ coverage_isa_h, "64-bit constants: two slots each", "call" },
-	{ coverage_bound_h, "bound at load time", "bound" },
-	{ coverage_bound_h, "structs by the names of their members", "bound" }, /* no lines of it */
-	{ coverage_bound_h, "the stack frame as a C struct", "macros" },
+	{ coverage_macros_h, "bound at load time", "bound" },
+	{ coverage_macros_h, "structs by the names of their members",
+	  "bound" }, /* no lines of it */
+	{ coverage_macros_h, "the stack frame as a C struct", "macros" },
 	{ coverage_macros_h, "maps", "macros" },
 	{ coverage_macros_h, "ring buffer", "macros" },
 	{ coverage_macros_h, "reading memory", "macros" },
+	{ coverage_macros_h, "the thread that runs, at a frame offset", "macros" },
 	{ coverage_macros_h, "filters: go on, or jump to the label out", "filters" },
 	{ coverage_macros_h, "histograms", "histograms" },
 };
@@ -125,7 +126,7 @@ static inline unsigned int coverage_check_header(const char *test, const char *h
 static inline void coverage_check(const char *test)
 {
 	unsigned int macros = coverage_check_header(test, coverage_isa_h) +
-			      coverage_check_header(test, coverage_bound_h) +
+			      coverage_check_header(test, coverage_macros_h) +
 			      coverage_check_header(test, coverage_macros_h);
 
 	ck_assert_uint_gt(macros, 0);

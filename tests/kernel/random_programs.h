@@ -80,12 +80,12 @@ static inline int32_t some_number(void)
 /* Mostly a register that a sensible program would use. */
 static inline int some_reg(void)
 {
-	return chance(70) ? R6 + (int)below(4) : (int)below(11);
+	return chance(70) ? BPF_REG_6 + (int)below(4) : (int)below(11);
 }
 
 static inline int some_dst(void)
 {
-	return chance(70) ? R6 + (int)below(4) : (int)below(10);
+	return chance(70) ? BPF_REG_6 + (int)below(4) : (int)below(10);
 }
 
 static inline int some_slot(void)
@@ -135,8 +135,8 @@ static inline void add_memory(struct maker *m)
 {
 	static const uint8_t sizes[] = { BPF_B, BPF_H, BPF_W, BPF_DW, BPF_DW, BPF_W };
 	uint8_t size = sizes[below(sizeof(sizes))];
-	int base = chance(60) ? R10 : some_reg();
-	int off = base == R10 ? some_slot() + (chance(20) ? 4 : 0) : (int)below(10) * 4;
+	int base = chance(60) ? BPF_REG_10 : some_reg();
+	int off = base == BPF_REG_10 ? some_slot() + (chance(20) ? 4 : 0) : (int)below(10) * 4;
 
 	switch (below(5)) {
 	case 0:
@@ -171,20 +171,20 @@ static inline void add_jump(struct maker *m)
 	if (chance(25))
 		add(m, class | op | BPF_X, some_reg(), some_reg(), 1 + (int)below(6), 0);
 	else
-		add(m, class | op | BPF_K, chance(30) ? (int)R0 : some_reg(), 0, 1 + (int)below(6),
-		    chance(40) ? 0 : some_number());
+		add(m, class | op | BPF_K, chance(30) ? (int)BPF_REG_0 : some_reg(), 0,
+		    1 + (int)below(6), chance(40) ? 0 : some_number());
 }
 
 static inline void call(struct maker *m, int32_t helper)
 {
 	add(m, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 	if (chance(60))
-		add(m, BPF_ALU64 | BPF_MOV | BPF_X, R6 + (int)below(4), R0, 0, 0);
+		add(m, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6 + (int)below(4), BPF_REG_0, 0, 0);
 }
 
 static inline void stack_address(struct maker *m, int dst)
 {
-	add(m, BPF_ALU64 | BPF_MOV | BPF_X, dst, R10, 0, 0);
+	add(m, BPF_ALU64 | BPF_MOV | BPF_X, dst, BPF_REG_10, 0, 0);
 	add(m, BPF_ALU64 | BPF_ADD | BPF_K, dst, 0, 0, some_slot());
 }
 
@@ -196,45 +196,45 @@ static inline void add_map_call(struct maker *m)
 	int32_t helper = helpers[below(sizeof(helpers) / sizeof(helpers[0]))];
 
 	if (chance(80))
-		add(m, BPF_ST | BPF_MEM | BPF_DW, R10, 0, some_slot(), (int32_t)below(3));
-	load_map(m, R1, chance(50) ? "hash" : "array");
-	stack_address(m, R2);
+		add(m, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, some_slot(), (int32_t)below(3));
+	load_map(m, BPF_REG_1, chance(50) ? "hash" : "array");
+	stack_address(m, BPF_REG_2);
 	if (helper == BPF_FUNC_map_update_elem) {
-		stack_address(m, R3);
-		add(m, BPF_ALU64 | BPF_MOV | BPF_K, R4, 0, 0, (int32_t)below(3));
+		stack_address(m, BPF_REG_3);
+		add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_4, 0, 0, (int32_t)below(3));
 	}
 	call(m, helper);
 	if (helper == BPF_FUNC_map_lookup_elem && chance(80))
-		add(m, BPF_JMP | BPF_JEQ | BPF_K, chance(80) ? (int)R0 : some_reg(), 0,
+		add(m, BPF_JMP | BPF_JEQ | BPF_K, chance(80) ? (int)BPF_REG_0 : some_reg(), 0,
 		    1 + (int)below(5), 0);
 }
 
 static inline void add_ring_call(struct maker *m)
 {
-	load_map(m, R1, "ring");
-	add(m, BPF_ALU64 | BPF_MOV | BPF_K, R2, 0, 0, 8 + 8 * (int32_t)below(3));
-	add(m, BPF_ALU64 | BPF_MOV | BPF_K, R3, 0, 0, 0);
+	load_map(m, BPF_REG_1, "ring");
+	add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, 8 + 8 * (int32_t)below(3));
+	add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 0);
 	call(m, BPF_FUNC_ringbuf_reserve);
-	add(m, BPF_JMP | BPF_JEQ | BPF_K, R0, 0, chance(80) ? 5 : 3, 0);
-	add(m, BPF_STX | BPF_MEM | BPF_DW, R0, R10, (int)below(3) * 8, 0);
-	add(m, BPF_ALU64 | BPF_MOV | BPF_X, R1, R0, 0, 0);
-	add(m, BPF_ALU64 | BPF_MOV | BPF_K, R2, 0, 0, 0);
+	add(m, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, chance(80) ? 5 : 3, 0);
+	add(m, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_10, (int)below(3) * 8, 0);
+	add(m, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0, 0);
+	add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, 0);
 	if (chance(85))
 		add(m, BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_ringbuf_submit);
 }
 
 static inline void add_bytes_call(struct maker *m)
 {
-	stack_address(m, R1);
+	stack_address(m, BPF_REG_1);
 	if (chance(70))
-		add(m, BPF_ALU64 | BPF_MOV | BPF_K, R2, 0, 0, 1 + (int32_t)below(24));
+		add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, 1 + (int32_t)below(24));
 	else
-		add(m, BPF_ALU64 | BPF_MOV | BPF_X, R2, some_reg(), 0, 0);
+		add(m, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, some_reg(), 0, 0);
 	if (chance(50)) {
 		call(m, BPF_FUNC_get_current_comm);
 		return;
 	}
-	add(m, BPF_ALU64 | BPF_MOV | BPF_X, R3, some_reg(), 0, 0);
+	add(m, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_3, some_reg(), 0, 0);
 	call(m, chance(50) ? BPF_FUNC_probe_read_kernel : BPF_FUNC_probe_read_kernel_str);
 }
 
@@ -249,7 +249,7 @@ static inline void add_number_call(struct maker *m)
 
 static inline void add_context(struct maker *m)
 {
-	add(m, BPF_LDX | BPF_MEM | BPF_DW, some_dst(), chance(70) ? (int)R1 : some_reg(),
+	add(m, BPF_LDX | BPF_MEM | BPF_DW, some_dst(), chance(70) ? (int)BPF_REG_1 : some_reg(),
 	    8 * (int)below(21), 0);
 }
 
@@ -331,7 +331,7 @@ static inline void add_end(struct maker *m)
 	if (m->n > MAX_LINES - 2)
 		m->n = MAX_LINES - 2;
 	if (chance(95))
-		add(m, BPF_ALU64 | BPF_MOV | BPF_K, R0, 0, 0, 0);
+		add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
 	add(m, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
@@ -340,7 +340,7 @@ static inline void add_function(struct maker *m)
 	uint32_t begin = m->n;
 
 	add_line(m, ASM_FUNC, (struct bpf_insn){ 0 }, "function");
-	for (int r = R6; r <= R9; r++)
+	for (int r = BPF_REG_6; r <= BPF_REG_9; r++)
 		if (chance(80))
 			add(m, BPF_ALU64 | BPF_MOV | BPF_K, r, 0, 0, some_number());
 	for (uint32_t i = 1 + below(6); i; i--)
@@ -356,17 +356,17 @@ static inline void make_random(struct maker *m)
 
 	m->n = 0;
 	if (chance(90)) {
-		add(m, BPF_ALU64 | BPF_MOV | BPF_X, R6, R1, 0, 0);
-		add(m, BPF_ALU64 | BPF_MOV | BPF_K, R7, 0, 0, some_number());
+		add(m, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
+		add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, some_number());
 		call(m, BPF_FUNC_get_prandom_u32);
-		add(m, BPF_ALU64 | BPF_MOV | BPF_X, R8, R0, 0, 0);
-		add(m, BPF_ALU64 | BPF_MOV | BPF_K, R9, 0, 0, some_number());
+		add(m, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_8, BPF_REG_0, 0, 0);
+		add(m, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_9, 0, 0, some_number());
 	}
 	for (int slot = -8; slot >= -32; slot -= 8)
 		if (chance(80))
-			add(m, BPF_ST | BPF_MEM | BPF_DW, R10, 0, slot, (int32_t)below(3));
+			add(m, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, slot, (int32_t)below(3));
 	if (function) {
-		stack_address(m, R1);
+		stack_address(m, BPF_REG_1);
 		add_line(
 			m, ASM_CALL_FUNC,
 			(struct bpf_insn){ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL },

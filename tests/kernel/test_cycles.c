@@ -89,7 +89,7 @@ static struct rp_perf *open_cycles(uint64_t period)
 				       .no_fallback = true };
 	struct rp_perf *perf;
 
-	ck_assert_int_eq(rp_event_parse("cycles", &opt.record.event), 0);
+	ck_assert_int_eq(rp_event_parse("cycles", &opt.event), 0);
 	ck_assert_int_eq(rp_perf_open(&opt, &perf), 0);
 	return perf;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <rawprof/asm.h>
+#include <rawprof/verifier.h>
 #include <rawprof/loader.h>
 
 #include "random_programs.h"

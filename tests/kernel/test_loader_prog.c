@@ -207,6 +207,144 @@ START_TEST(test_assembly_error_is_logged)
 }
 END_TEST
 
+/* ---- what the kernel does not say the line of, asked of the lint */
+
+/* The line that the case is about is the third of its array. */
+#define CASE(name, ...)                                                                            \
+	static const struct asm_insn name[] = { CALL(ktime_get_ns), MOV(R1, 1), __VA_ARGS__ }
+CASE(no_exit, MOV(R0, 0));
+CASE(never_called, MOV(R0, 0), EXIT(), FUNC(lonely), MOV(R0, 1), EXIT());
+CASE(reserved, INSN(BPF_ALU64 | BPF_MOV | BPF_K, R0, R1, 0, 1), EXIT());
+CASE(no_opcode, INSN(0xff, R0, 0, 0, 0), MOV(R0, 0), EXIT());
+CASE(recursive, CALL_FUNC(f), EXIT(), FUNC(f), JEQ(R1, 0, out), CALL_FUNC(f), LABEL(out),
+     MOV(R0, 0), EXIT());
+CASE(in_turn, CALL_FUNC(f), EXIT(), FUNC(f), CALL_FUNC(g), MOV(R0, 0), EXIT(), FUNC(g), MOV(R1, 0),
+     CALL_FUNC(f), EXIT());
+
+static const struct {
+	const struct asm_insn *lines;
+	size_t nlines;
+	const char *says, *text;
+} unlocated[] = {
+#define ROW(name, says, text)                                                                      \
+	{                                                                                          \
+		name, sizeof(name) / sizeof((name)[0]), says, text                                 \
+	}
+	ROW(no_exit, "the program runs off its end: EXIT() is missing", "MOV(R0, 0)"),
+	ROW(never_called, "function 'lonely' is never called", "MOV(R0, 1)"),
+	ROW(reserved, "reserved", "INSN(BPF_ALU64 | BPF_MOV | BPF_K, R0, R1, 0, 1)"),
+	ROW(no_opcode, "unknown opcode ff", "INSN(0xff, R0, 0, 0, 0)"),
+	ROW(recursive, "f calls itself", "CALL_FUNC(f)"),
+	ROW(in_turn, "f calls g, which calls f", "CALL_FUNC(g)"),
+#undef ROW
+};
+
+START_TEST(test_the_lint_names_the_line)
+{
+	const struct asm_program program = {
+		.name = "wrong",
+		.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.license = "GPL",
+		.lines = unlocated[_i].lines,
+		.nlines = unlocated[_i].nlines,
+		.file = "wrong.c",
+	};
+
+	capture_log();
+	ck_assert_int_lt(rp_program_load(&program, &(struct asm_bindings){ 0 }), 0);
+	ck_assert_logged("cannot load wrong");
+	ck_assert_logged("wrong.c:");
+	ck_assert_logged(unlocated[_i].says);
+	ck_assert_logged(unlocated[_i].text);
+}
+END_TEST
+
+/* Where the verifier names the line there is nothing to add. */
+START_TEST(test_the_lint_is_silent_where_the_line_is_known)
+{
+	check_refused();
+	ck_assert_not_logged("error: ");
+}
+END_TEST
+
+/* ---- the verifier's log of one's own program */
+
+START_TEST(test_explain)
+{
+	int map = rp_map_create(&counts);
+	const struct asm_bindings bind = { .maps = &counts, .map_fds = &map, .nmaps = 1 };
+	static const struct asm_insn lines[] = { JA(nowhere), EXIT() };
+	struct asm_program bad = answer;
+	char *log;
+
+	capture_log();
+	ck_assert_int_eq(rp_program_explain(&answer, NULL, &log), 0);
+	ck_assert_ptr_nonnull(strstr(log, "; MOV(R0, 42)"));
+	ck_assert_ptr_nonnull(strstr(log, "R0=42")); /* level 2: the states */
+	free(log);
+	ck_assert_int_eq(rp_program_explain(&unchecked, &bind, &log), -EACCES);
+	ck_assert_ptr_nonnull(strstr(log, "; CALL(map_lookup_elem)"));
+	ck_assert_ptr_nonnull(strstr(log, "R0 invalid mem access"));
+	free(log);
+	ck_assert_not_logged("cannot load"); /* the log says it all */
+	bad.lines = lines;
+	ck_assert_int_eq(rp_program_explain(&bad, NULL, &log), -EINVAL);
+	ck_assert_ptr_null(log);
+	ck_assert_logged("nowhere");
+	close(map);
+}
+END_TEST
+
+START_TEST(test_explain_by_the_environment)
+{
+	int fd;
+
+	capture_log();
+	rp_log_setup(RP_WARN, keep_log, NULL);
+	for (int i = 0; i < 3; i++) {
+		static const char *const values[] = { "", "0", "1" };
+
+		setenv("RAWPROF_EXPLAIN", values[i], 1);
+		fd = rp_program_load(&answer, NULL);
+		ck_assert_int_ge(fd, 0);
+		close(fd);
+		if (i < 2)
+			ck_assert_str_eq(log_text, "");
+	}
+	ck_assert_logged("the verifier, of an odd/name, too long:\n");
+	ck_assert_logged("; MOV(R0, 42)");
+	ck_assert_logged("R0=42");
+	unsetenv("RAWPROF_EXPLAIN");
+}
+END_TEST
+
+/* ---- bindings */
+
+START_TEST(test_nothing_to_bind)
+{
+	const int fd = rp_program_load(&answer, NULL);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+}
+END_TEST
+
+START_TEST(test_forgotten_map_fds)
+{
+	const struct asm_bindings bind = { .maps = &counts, .nmaps = 1 };
+	char place[256];
+
+	capture_log();
+	ck_assert_int_eq(rp_program_load(&unchecked, &bind), -EINVAL);
+	snprintf(place, sizeof(place), "%s:%d: error: ", __FILE__, unchecked_line - 4);
+	ck_assert_logged(place);
+	ck_assert_logged("map 'counts' has no descriptor: bindings.map_fds is missing");
+	ck_assert_not_logged("cannot load");
+	/* A program that uses none of them is none the worse. */
+	ck_assert_int_ge(rp_program_load(&answer, &bind), 0);
+}
+END_TEST
+
 /* ---- kernel types */
 
 static struct asm_access access_of(const char *type, const char *path)
@@ -433,6 +571,13 @@ int main(void)
 	tcase_add_test(tc, test_log_grows);
 	tcase_add_test(tc, test_verbose_of_an_accepted_program);
 	tcase_add_test(tc, test_assembly_error_is_logged);
+	tcase_add_loop_test(tc, test_the_lint_names_the_line, 0,
+			    sizeof(unlocated) / sizeof(unlocated[0]));
+	tcase_add_test(tc, test_the_lint_is_silent_where_the_line_is_known);
+	tcase_add_test(tc, test_explain);
+	tcase_add_test(tc, test_explain_by_the_environment);
+	tcase_add_test(tc, test_nothing_to_bind);
+	tcase_add_test(tc, test_forgotten_map_fds);
 	tcase_add_test(tc, test_kernel_fields);
 	tcase_add_test(tc, test_field_is_right_at_run_time);
 	tcase_add_loop_test(tc, test_bad_field, 0, sizeof(bad_fields) / sizeof(bad_fields[0]));

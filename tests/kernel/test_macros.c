@@ -403,6 +403,87 @@ START_TEST(reading_memory)
 }
 END_TEST
 
+/* Strings are cut to fit, their NUL counts, and what cannot be read is -EFAULT. */
+START_TEST(reading_strings)
+{
+	static const struct asm_insn user[] = {
+		MOV_REG(R3, R1),
+		ZERO(TEXT, 40),
+		READ_USER_STR(TEXT, 32, R3),
+		LDX(DW, R6, R10, TEXT + 24),
+	};
+	static const struct asm_insn cut[] = {
+		MOV_REG(R3, R1),
+		ST(DW, R10, TEXT, -1),
+		READ_USER_STR(TEXT, 4, R3),
+		LDX(DW, R6, R10, TEXT),
+	};
+	static const struct asm_insn kernel[] = {
+		CALL(get_current_task),
+		MOV_REG(R6, R0),
+		ADD_FIELD_OFFSET(R6, "task_struct", "comm"),
+		ZERO(TEXT, 16),
+		READ_KERNEL_STR(TEXT, 16, R6),
+		LDX(DW, R6, R10, TEXT),
+		LDX(DW, R7, R10, TEXT + 8),
+	};
+	static const struct asm_insn nowhere[] = {
+		MOV_REG(R6, R1),
+		READ_USER_STR(TEXT, 8, R6),
+	};
+	char name[16] = "fourteen chars";
+	struct isa_cell cell;
+
+	cell = RUN(user, (uintptr_t)here, 0, 0);
+	ck_assert_int_eq((int64_t)cell.out[0], 27);
+	ck_assert_int_eq(memcmp(&cell.out[6], "yz\0\0\0\0\0", 8), 0);
+	cell = RUN(cut, (uintptr_t)here, 0, 0);
+	ck_assert_int_eq((int64_t)cell.out[0], 4);
+	ck_assert_int_eq(memcmp(&cell.out[6], "abc\0\xff\xff\xff\xff", 8), 0);
+	ck_assert_int_eq(prctl(PR_SET_NAME, name), 0);
+	cell = RUN(kernel, 0, 0, 0);
+	ck_assert_int_eq((int64_t)cell.out[0], 15);
+	ck_assert_int_eq(memcmp(&cell.out[6], name, 16), 0);
+	ck_assert_int_eq((int64_t)RUN(nowhere, 1, 0, 0).out[0], -EFAULT);
+}
+END_TEST
+
+/* Only the bytes that are named are written. */
+START_TEST(the_thread_that_runs)
+{
+	static const struct asm_insn process[] = {
+		ST(DW, R10, TEXT, -1),
+		READ_PID(TEXT),
+		LDX(DW, R6, R10, TEXT),
+	};
+	static const struct asm_insn thread[] = {
+		ST(DW, R10, TEXT, -1),
+		READ_TID(TEXT),
+		LDX(DW, R6, R10, TEXT),
+	};
+	static const struct asm_insn comm[] = {
+		ST(DW, R10, TEXT + 16, -1),  READ_COMM(TEXT),
+		LDX(DW, R6, R10, TEXT),	     LDX(DW, R7, R10, TEXT + 8),
+		LDX(DW, R8, R10, TEXT + 16),
+	};
+	const uint64_t beside = 0xffffffffULL << 32;
+	const uint32_t pid = (uint32_t)getpid(), tid = (uint32_t)gettid();
+	char name[16] = "who runs";
+	struct isa_cell cell;
+
+	cell = RUN(process, 0, 0, 0);
+	ck_assert_uint_eq(cell.out[0], pid);
+	ck_assert_uint_eq(cell.out[6], beside | pid);
+	cell = RUN(thread, 0, 0, 0);
+	ck_assert_uint_eq(cell.out[0], (uint64_t)pid << 32 | tid);
+	ck_assert_uint_eq(cell.out[6], beside | tid);
+	ck_assert_int_eq(prctl(PR_SET_NAME, name), 0);
+	cell = RUN(comm, 0, 0, 0);
+	ck_assert_int_eq(memcmp(&cell.out[6], name, 16), 0);
+	ck_assert_uint_eq(cell.out[8], UINT64_MAX);
+}
+END_TEST
+
 /* ---- the frame */
 
 START_TEST(addresses_in_the_frame)
@@ -496,6 +577,8 @@ int main(void)
 		tcase_add_test(tc, no_insertion_overwrites_another);
 		tcase_add_test(tc, rings);
 		tcase_add_test(tc, reading_memory);
+		tcase_add_test(tc, reading_strings);
+		tcase_add_test(tc, the_thread_that_runs);
 		tcase_add_test(tc, addresses_in_the_frame);
 		tcase_add_test(tc, zero);
 		tcase_add_test(tc, nothing_is_left_out);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <rawprof/program.h>
+#include <rawprof/verifier.h>
 #include "programs/shared/ksym.h"
 
 /* ---- configurations */

@@ -278,6 +278,10 @@ static const struct asm_insn called_twice[] = {
 	CALL_FUNC(f), CALL_FUNC(g), DONE, FUNC(f), CALL_FUNC(g), DONE, FUNC(g), DONE,
 };
 static const struct asm_insn function_never_called[] = { DONE, FUNC(step), DONE };
+static const struct asm_insn call_in_turn[] = {
+	CALL_FUNC(one),	 DONE,		 FUNC(one), CALL_FUNC(two), DONE,
+	FUNC(two),	 MOV(R1, 0),	 CALL_FUNC(three), DONE, FUNC(three), CALL_FUNC(one), DONE
+};
 static const struct asm_insn into_a_constant[] = {
 	LDX(DW, R0, R1, 0), INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, 1, 0), LD_IMM64(R6, 1), DONE
 };
@@ -496,6 +500,9 @@ static const struct lint_case lint_cases[] = {
 	CLEAN(called_twice),
 	FAULT(function_never_called, "MOV(R0, 0)",
 	      "unreachable: function 'step' is never called"),
+	FAULT(call_in_turn, "CALL_FUNC(two)",
+	      "one calls two, which calls three, which calls one: a program may not call itself; "
+	      "loop by a jump or bpf_loop"),
 	FAULT(into_a_constant, "INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, 1, 0)",
 	      "the jump leads into the middle of a 64-bit constant: instruction 3 is the "
 	      "second half of LD_IMM64(R6, 1)"),

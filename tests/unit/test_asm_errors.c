@@ -279,6 +279,41 @@ START_TEST(the_name_stands_for_a_file_that_is_not_told)
 }
 END_TEST
 
+START_TEST(two_maps_of_one_name)
+{
+	static const struct asm_insn lines[] = { LD_MAP(R1, counts), MOV(R0, 0), EXIT() };
+	static const struct asm_map twice[] = { { .name = "counts" },
+						{ .name = "other" },
+						{ .name = "counts" } };
+	struct asm_bindings bindings = { .maps = twice, .nmaps = COUNT_OF(twice) };
+	struct asm_image image;
+
+	ck_assert_int_eq(assemble_in(lines, COUNT_OF(lines), &bindings, &image), -EINVAL);
+	ck_assert_uint_eq(nsaid, 1);
+	ck_assert_str_eq(said[0].message, "two of the maps that it is bound to are named 'counts'");
+	ck_assert_str_eq(said[0].file, "test");
+}
+END_TEST
+
+/* No bindings are bindings to nothing. */
+START_TEST(no_bindings)
+{
+	static const struct asm_insn lines[] = { MOV(R0, 0), EXIT() },
+				     with_map[] = { LD_MAP(R1, counts), MOV(R0, 0), EXIT() };
+	struct asm_program program = { .name = "free", .lines = lines, .nlines = 2 };
+	struct asm_image image;
+
+	ck_assert_int_eq(asm_assemble(&program, NULL, &image, keep, NULL), 0);
+	ck_assert_uint_eq(image.ninsns, 2);
+	asm_image_free(&image);
+	nsaid = 0;
+	program.lines = with_map;
+	program.nlines = 3;
+	ck_assert_int_eq(asm_assemble(&program, NULL, &image, keep, NULL), -EINVAL);
+	ck_assert_str_eq(said[0].message, "unknown map 'counts'");
+}
+END_TEST
+
 START_TEST(programs_without_anything)
 {
 	static const struct asm_insn lines[] = { WHEN(struct config, off), MOV(R0, 0), EXIT(),
@@ -418,6 +453,8 @@ int main(void)
 	tcase_add_test(tc, end_missing_or_one_too_many);
 	tcase_add_test(tc, functions);
 	tcase_add_test(tc, programs_without_anything);
+	tcase_add_test(tc, two_maps_of_one_name);
+	tcase_add_test(tc, no_bindings);
 	tcase_add_test(tc, the_name_stands_for_a_file_that_is_not_told);
 	tcase_add_test(tc, lines_that_no_macro_makes);
 	tcase_add_test(tc, all_errors_come_in_one_pass);

@@ -2,6 +2,7 @@
 /* INCLUDE: lines that several programs have in common. */
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,12 @@ static void keep_message(void *ctx, const struct asm_diag *diag)
 	strncpy(ctx, diag->message, 127);
 }
 
+static void keep_line(void *ctx, const struct asm_diag *diag)
+{
+	ck_assert_uint_gt(diag->line, 0);
+	snprintf(ctx, 128, "%s: %s", diag->file, diag->text);
+}
+
 START_TEST(a_part_cannot_include_itself)
 {
 	static const struct asm_insn lines[] = { MOV(R0, 0), EXIT(), INCLUDE(&snake) };
@@ -76,7 +83,26 @@ START_TEST(a_part_cannot_include_itself)
 	char said[128] = "";
 
 	ck_assert_int_eq(assemble(lines, 3, &image, keep_message, said), -EINVAL);
-	ck_assert_str_eq(said, "a part that is included has no lines, or includes itself");
+	ck_assert_str_eq(said, "the part includes itself, or parts are nested deeper than 8");
+}
+END_TEST
+
+/* The fault is that of the line, wherever it stands. */
+START_TEST(a_part_that_is_missing)
+{
+	static const struct asm_insn outer[] = { MOV(R0, 0), INCLUDE(NULL), EXIT() };
+	static const struct asm_part part = { ASM_LINES(outer) };
+	static const struct asm_insn lines[] = { INCLUDE(&part) };
+	struct asm_image image;
+	char said[128] = "";
+
+	ck_assert_int_eq(assemble(outer, 3, &image, keep_line, said), -EINVAL);
+	ck_assert_str_eq(said, "whole.c: INCLUDE(NULL)");
+	said[0] = '\0';
+	ck_assert_int_eq(assemble(lines, 1, &image, keep_line, said), -EINVAL);
+	ck_assert_str_eq(said, __FILE__ ": INCLUDE(NULL)");
+	ck_assert_int_eq(assemble(lines, 1, &image, keep_message, said), -EINVAL);
+	ck_assert_str_eq(said, "there is no part to include: its address is NULL");
 }
 END_TEST
 
@@ -124,6 +150,7 @@ int main(void)
 
 	tcase_add_test(t, parts_stand_where_they_are_included);
 	tcase_add_test(t, a_part_cannot_include_itself);
+	tcase_add_test(t, a_part_that_is_missing);
 	tcase_add_test(t, a_part_of_one_line);
 	tcase_add_test(t, an_empty_part_is_nothing);
 	suite_add_tcase(s, t);

@@ -48,6 +48,8 @@ static int run(const char *command, char **said)
 struct mistake {
 	const char *wrong, *right, *words;
 };
+#define NO_REGISTER "no such register: one of R0 to R10 belongs here"
+#define A_REGISTER "a register where a number belongs: the _REG form takes a register"
 static const struct mistake mistakes[] = {
 	/* registers */
 	{ "MOV(R10, 1)", "MOV(R9, 1)", "R10 is the frame pointer: it is read only" },
@@ -63,9 +65,43 @@ static const struct mistake mistakes[] = {
 	  "R10 is the frame pointer: it is read only" },
 	{ "ATOMIC_XCHG(DW, R1, 0, R10)", "ATOMIC_XCHG(DW, R1, 0, R9)",
 	  "R10 is the frame pointer: it is read only" },
-	{ "MOV(11, 0)", "MOV(0, 0)", "no such register" },
-	{ "MOV_REG(R0, 11)", "MOV_REG(R0, 9)", "no such register" },
-	{ "JEQ(-1, 0, l)", "JEQ(1, 0, l)", "no such register" },
+	{ "MOV((enum asm_reg)(R10 + 1), 0)", "MOV((enum asm_reg)(R8 + 1), 0)", NO_REGISTER },
+	{ "JEQ(R0 - 1, 0, l)", "JEQ(R0 + 1, 0, l)", NO_REGISTER },
+	{ "MOV(0, 0)", "MOV(R0, 0)", NO_REGISTER },
+	{ "MOV_REG(R1, 5)", "MOV(R1, 5)", NO_REGISTER },
+	{ "MOV32_REG(R1, 5)", "MOV32(R1, 5)", NO_REGISTER },
+	{ "ADD_REG(R1, KEY)", "ADD(R1, KEY)", NO_REGISTER },
+	{ "RSH_REG(R1, 32)", "RSH(R1, 32)", NO_REGISTER },
+	{ "NEG(1)", "NEG(R1)", NO_REGISTER },
+	{ "MOVSX(R1, 2, 8)", "MOVSX(R1, R2, 8)", NO_REGISTER },
+	{ "STX(DW, R10, -8, 0)", "ST(DW, R10, -8, 0)", NO_REGISTER },
+	{ "STX(DW, 10, -8, R0)", "STX(DW, R10, -8, R0)", NO_REGISTER },
+	{ "LDX(DW, R0, 1, 0)", "LDX(DW, R0, R1, 0)", NO_REGISTER },
+	{ "ATOMIC_ADD(DW, R1, 0, 1)", "ATOMIC_ADD(DW, R1, 0, R1)", NO_REGISTER },
+	{ "JEQ_REG(R1, 0, l)", "JEQ(R1, 0, l)", NO_REGISTER },
+	{ "JSGT32_REG(R1, 0, l)", "JSGT32(R1, 0, l)", NO_REGISTER },
+	{ "LD_FIELD(R1, 2, \"t\", \"m\")", "LD_FIELD(R1, R2, \"t\", \"m\")", NO_REGISTER },
+	/* a register where an immediate belongs */
+	{ "MOV(R0, R7)", "MOV_REG(R0, R7)", A_REGISTER },
+	{ "MOV32(R0, R7)", "MOV32_REG(R0, R7)", A_REGISTER },
+	{ "ADD(R0, R10)", "ADD_REG(R0, R10)", A_REGISTER },
+	{ "ADD(R2, R10 - 512)", "ADD(R2, -512)", A_REGISTER },
+	{ "SUB(R0, (enum asm_reg)(R1 + 1))", "SUB_REG(R0, (enum asm_reg)(R1 + 1))", A_REGISTER },
+	{ "DIV(R0, R1)", "DIV_REG(R0, R1)", A_REGISTER },
+	{ "SMOD32(R0, R1)", "SMOD32_REG(R0, R1)", A_REGISTER },
+	{ "AND(R0, R1)", "AND_REG(R0, R1)", A_REGISTER },
+	{ "XOR32(R0, R0)", "XOR32_REG(R0, R0)", A_REGISTER },
+	{ "LSH(R0, R1)", "LSH_REG(R0, R1)", A_REGISTER },
+	{ "ARSH32(R0, R1)", "ARSH32_REG(R0, R1)", A_REGISTER },
+	{ "JEQ(R0, R1, l)", "JEQ_REG(R0, R1, l)", A_REGISTER },
+	{ "JSET(R0, R1, l)", "JSET_REG(R0, R1, l)", A_REGISTER },
+	{ "JLT32(R0, R1, l)", "JLT32_REG(R0, R1, l)", A_REGISTER },
+	{ "ST(DW, R10, -8, R1)", "STX(DW, R10, -8, R1)", A_REGISTER },
+	{ "ST(B, R1, 0, R0)", "STX(B, R1, 0, R0)", A_REGISTER },
+	{ "LD_IMM64(R0, R1)", "LD_IMM64(R0, 0x5265670052656700)", A_REGISTER },
+	{ "LD_MAP_VALUE(R0, m, R1)", "LD_MAP_VALUE(R0, m, sizeof(struct c64))", A_REGISTER },
+	{ "MAP_UPDATE(m, KEY, KEY, R1)", "MAP_UPDATE(m, KEY, KEY, BPF_ANY)", A_REGISTER },
+	{ "RING_SUBMIT(0, 0)", "RING_SUBMIT(R0, 0)", NO_REGISTER },
 	/* immediates */
 	{ "AND(R0, 0xffffffff)", "AND32(R0, 0xffffffff)",
 	  "immediate does not fit 32 bits, which are sign-extended to 64: use LD_IMM64 and the _REG form" },
@@ -92,6 +128,7 @@ static const struct mistake mistakes[] = {
 	{ "ST(DW, R1, 0, 0xffffffff)", "ST(DW, R1, 0, 0x7fffffff)",
 	  "immediate does not fit what is stored" },
 	/* memory */
+	{ "LDX(W, R0, R1, R2)", "LDX(W, R0, R1, (long long)-8)", "offset does not fit 16 bits" },
 	{ "LDX(W, R0, R1, 40000)", "LDX(W, R0, R1, 32767)", "offset does not fit 16 bits" },
 	{ "LDX(W, R0, R1, offsetof(struct c, beyond))", "LDX(W, R0, R1, offsetof(struct c, u32))",
 	  "offset does not fit 16 bits" },
@@ -144,6 +181,7 @@ static void write_snippets(FILE *file, bool wrong)
 	      "struct c64 { uint64_t x[64]; };\n"
 	      "struct large { uint64_t x[65]; };\n"
 	      "struct odd { uint32_t x; };\n"
+	      "enum { KEY = -8 };\n"
 	      "#line 1 \"mistakes\"\n",
 	      file);
 	for (size_t i = 0; i < COUNT_OF(mistakes); i++)
@@ -225,6 +263,75 @@ START_TEST(what_is_right_passes)
 }
 END_TEST
 
+/* ---- in few lines */
+
+/* How many lines a compiler prints, by default, of a program with the snippet in its midst. */
+static unsigned int lines_about(const char *compiler, const char *snippet, char **said)
+{
+	char path[] = "/tmp/rawprof-lines-XXXXXX", command[256];
+	int fd = mkstemp(path);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	unsigned int lines = 0;
+
+	ck_assert_ptr_nonnull(file);
+	fprintf(file,
+		"#include <rawprof/asm.h>\n"
+		"struct c { uint32_t u32; };\n"
+		"enum { KEY = -8 };\n"
+		"const struct asm_insn l[] = {\n\tMOV(R0, 0),\n\t%s,\n\tMOV(R0, 0),\n\tEXIT(),\n};\n",
+		snippet);
+	ck_assert_int_eq(fclose(file), 0);
+	snprintf(command, sizeof(command),
+		 "LC_ALL=C %s -std=gnu11 -Iinclude -Wall -Wextra -fsyntax-only -x c %s 2>&1",
+		 compiler, path);
+	ck_assert_msg(run(command, said) != 0, "%s: %s is not refused", compiler, snippet);
+	unlink(path);
+	for (const char *at = *said; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	return lines;
+}
+
+START_TEST(a_mistake_costs_few_lines)
+{
+	/* A name that does not exist costs what one error costs, however often a macro uses it. */
+	static const struct {
+		const char *snippet;
+		unsigned int lines[COUNT_OF(compilers)];
+	} cases[] = {
+		{ "CALL(get_stakid)", { 5, 13 } },
+		{ "MOV(R11, 0)", { 5, 8 } },
+		{ "MOV(R0, nokey)", { 5, 8 } },
+		{ "MOV(R0, R1)", { 5, 24 } },
+		{ "MOV_REG(R0, 1)", { 5, 24 } },
+		{ "STX(DW, R10, nokey, R1)", { 5, 10 } },
+		{ "STX(DW, R10, -8, 0)", { 5, 24 } },
+		{ "STX(DW, R10, -520, R1)", { 5, 24 } },
+		{ "LDX(Q, R0, R10, -8)", { 5, 100 } },
+		{ "ADD(R10, 8)", { 5, 24 } },
+		{ "MOVE(R0, 1)", { 12, 12 } },
+		{ "MAP_LOKUP(counts, KEY)", { 10, 12 } },
+		{ "MAP_ADD(counts, KEY)", { 11, 11 } },
+		{ "MAP_ADD(counts, nokey, KEY)", { 5, 20 } },
+		{ "LOG2(R11, R1, R2, R3)", { 5, 24 } },
+		{ "MAP_UPDATE(counts, KEY, KEY, BPF_ALL)", { 5, 110 } },
+		{ "LD_PARAM(R1, struct c, u23)", { 14, 60 } },
+	};
+	unsigned int lines;
+	char *said;
+
+	if (!have(compilers[_i])) {
+		printf("skip: no %s here\n", compilers[_i]);
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		lines = lines_about(compilers[_i], cases[i].snippet, &said);
+		ck_assert_msg(lines <= cases[i].lines[_i], "%s, %s: %u lines:\n%s", compilers[_i],
+			      cases[i].snippet, lines, said);
+		free(said);
+	}
+}
+END_TEST
+
 /* ---- every macro */
 
 static char *read_file(const char *path)
@@ -250,7 +357,7 @@ static bool uses(const char *text, const char *name, size_t length)
 
 START_TEST(no_macro_is_left_out)
 {
-	static const char *const headers[] = { "include/rawprof/isa.h", "include/rawprof/bound.h",
+	static const char *const headers[] = { "include/rawprof/isa.h",
 					       "include/rawprof/macros.h" };
 	char *text = read_file("tests/unit/every_macro.c");
 	unsigned int macros = 0;
@@ -288,10 +395,11 @@ START_TEST(no_macro_makes_a_warning)
 		printf("skip: no %s here\n", compilers[_i]);
 		return;
 	}
-	snprintf(command, sizeof(command),
-		 "%s -std=c11 -Iinclude -Wall -Wextra -Wpedantic -Wshadow -Wconversion "
-		 "-fsyntax-only tests/unit/every_macro.c 2>&1",
-		 compilers[_i]);
+	snprintf(
+		command, sizeof(command),
+		"%s -std=c11 -Iinclude -DASM_SHOW_EXPANSION -Wall -Wextra -Wpedantic -Wshadow -Wconversion "
+		"-fsyntax-only tests/unit/every_macro.c 2>&1",
+		compilers[_i]);
 	status = run(command, &said);
 	ck_assert_msg(status == 0 && !*said, "%s: %s", compilers[_i], said);
 	free(said);
@@ -308,6 +416,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, mistakes_are_refused, 0, COUNT_OF(compilers));
 	tcase_add_loop_test(tc, what_is_right_passes, 0, COUNT_OF(compilers));
+	tcase_add_loop_test(tc, a_mistake_costs_few_lines, 0, COUNT_OF(compilers));
 	tcase_add_test(tc, no_macro_is_left_out);
 	tcase_add_loop_test(tc, no_macro_makes_a_warning, 0, COUNT_OF(compilers));
 	suite_add_tcase(suite, tc);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <rawprof/verifier.h>
+
 #include "lint_cases.h"
 
 /* ---- what was said */

@@ -10,6 +10,7 @@
 
 #include <rawprof/unwind.h>
 
+#include "base/hash.h"
 #include "sym_table.h"
 
 static const char *const roots[] = { "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec" };
@@ -81,7 +82,7 @@ static enum reason look_at_table(const char *path, int fd, const Elf64_Ehdr *eh)
 
 static bool is_chosen(const char *path)
 {
-	return getenv("ALL_FILES") || sym_hash(path, strlen(path)) % EVERY == 0;
+	return getenv("ALL_FILES") || rp_hash_bytes(path, strlen(path)) % EVERY == 0;
 }
 
 static int look(const char *path, const struct stat *st, int type, struct FTW *where)

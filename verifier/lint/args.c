@@ -128,23 +128,23 @@ static void check_of_map(struct call *c, unsigned int number, bool key, bool wri
 
 static void check_record_argument(struct call *c)
 {
-	struct reg *reg = &c->s->regs[R1];
+	struct reg *reg = &c->s->regs[BPF_REG_1];
 
 	switch (reg->kind) {
 	case RECORD:
 	case OTHER:
 		return;
 	case RECORD_OR_NULL:
-		asm_check_access(c->l, c->s, reg, R1, 0, 0, "");
+		asm_check_access(c->l, c->s, reg, BPF_REG_1, 0, 0, "");
 		return;
 	case RELEASED:
-		asm_lint_finding(c->l, c->s->at, RULE_ARGUMENT + R1,
+		asm_lint_finding(c->l, c->s->at, RULE_ARGUMENT + BPF_REG_1,
 				 "the ring record in R1 was already given back by %s at line %u",
 				 asm_lint_text_at(c->l, reg->where),
 				 asm_lint_line_at(c->l, reg->where));
 		return;
 	}
-	wrong_argument(c, R1, "what RING_RESERVE() returned");
+	wrong_argument(c, BPF_REG_1, "what RING_RESERVE() returned");
 }
 
 static void check_const(struct call *c, unsigned int number)
@@ -243,9 +243,9 @@ void asm_lint_find_map_argument(struct call *c)
 {
 	c->map_number = NO_MAP;
 	for (int i = 0; i < 5; i++)
-		if (c->helper->args[i] == ARG_MAP && c->s->regs[R1 + i].kind == MAP) {
-			c->map_number = c->s->regs[R1 + i].map;
-			c->map = asm_lint_map_of(c->l, &c->s->regs[R1 + i]);
+		if (c->helper->args[i] == ARG_MAP && c->s->regs[BPF_REG_1 + i].kind == MAP) {
+			c->map_number = c->s->regs[BPF_REG_1 + i].map;
+			c->map = asm_lint_map_of(c->l, &c->s->regs[BPF_REG_1 + i]);
 		}
 }
 
@@ -255,6 +255,6 @@ bool asm_read_arguments(struct call *c)
 
 	for (unsigned int i = 0; i < 5; i++)
 		if (c->helper->args[i] != ARG_NONE)
-			right &= asm_read_reg(c->l, c->s, R1 + i);
+			right &= asm_read_reg(c->l, c->s, BPF_REG_1 + i);
 	return right;
 }

@@ -17,7 +17,7 @@ static bool may_return_nothing(const struct lint *l, const struct state *s)
 
 void asm_step_exit(struct lint *l, struct state *s)
 {
-	uint8_t kind = s->regs[R0].kind;
+	uint8_t kind = s->regs[BPF_REG_0].kind;
 	char way[WAY_SIZE];
 
 	if ((kind == UNWRITTEN || kind == NOTHING) && !may_return_nothing(l, s))
@@ -45,9 +45,9 @@ static void release(struct reg *reg, void *ctx)
 
 static void give_back(struct state *s)
 {
-	uint32_t id = s->regs[R1].id;
+	uint32_t id = s->regs[BPF_REG_1].id;
 
-	if (s->regs[R1].kind != RECORD)
+	if (s->regs[BPF_REG_1].kind != RECORD)
 		s->nrefs = 0;
 	else if (asm_state_release(s, id))
 		asm_state_each_copy(s, id, release, &s->at);
@@ -59,7 +59,7 @@ static void give_back(struct state *s)
  */
 static bool may_know_index(const struct call *c)
 {
-	const struct reg *key = &c->s->regs[R2], *index;
+	const struct reg *key = &c->s->regs[BPF_REG_2], *index;
 
 	if (!c->map ||
 	    (c->map->type != BPF_MAP_TYPE_ARRAY && c->map->type != BPF_MAP_TYPE_PERCPU_ARRAY) ||
@@ -109,7 +109,7 @@ static struct reg looked_up(struct call *c)
 
 static struct reg reserved(struct call *c)
 {
-	const struct reg *bytes = &c->s->regs[R2];
+	const struct reg *bytes = &c->s->regs[BPF_REG_2];
 	struct reg record = { .kind = RECORD_OR_NULL,
 			      .exact = true,
 			      .id = asm_state_new_id(c->s),
@@ -152,9 +152,9 @@ static struct reg returned(struct call *c)
 
 static void finish(struct state *s, struct reg result)
 {
-	for (int r = R1; r <= R5; r++)
+	for (int r = BPF_REG_1; r <= BPF_REG_5; r++)
 		s->regs[r] = (struct reg){ .kind = DESTROYED, .where = s->at };
-	s->regs[R0] = result;
+	s->regs[BPF_REG_0] = result;
 }
 
 /* ---- functions of the program */
@@ -164,7 +164,7 @@ static void hand_over(struct state *s)
 {
 	bool stack = false, record = false;
 
-	for (int r = R1; r <= R5; r++) {
+	for (int r = BPF_REG_1; r <= BPF_REG_5; r++) {
 		stack |= s->regs[r].kind == STACK || s->regs[r].kind == OTHER;
 		record |= s->regs[r].kind == RECORD || s->regs[r].kind == RECORD_OR_NULL;
 	}
@@ -188,7 +188,7 @@ static void call_function(struct lint *l, struct state *s, const struct bpf_insn
 static void open_callback(struct call *c, const struct reg *function)
 {
 	bool loops = c->helper == asm_helper_of(BPF_FUNC_loop);
-	const struct reg *rounds = &c->s->regs[R1];
+	const struct reg *rounds = &c->s->regs[BPF_REG_1];
 	struct state entry;
 
 	if (function->kind != FUNCTION || (loops && (rounds->kind != NUMBER || !rounds->known ||
@@ -196,7 +196,7 @@ static void open_callback(struct call *c, const struct reg *function)
 		return;
 	asm_state_start(&entry, (uint32_t)function->offset, CALLBACK);
 	if (loops)
-		entry.regs[R1] = asm_number_any(4, false);
+		entry.regs[BPF_REG_1] = asm_number_any(4, false);
 	asm_open_function(c->l, &entry);
 }
 
@@ -222,8 +222,8 @@ void asm_step_call(struct lint *l, struct state *s, const struct bpf_insn *insn)
 	if (asm_read_arguments(&c)) {
 		for (unsigned int i = 0; i < 5; i++) {
 			if (c.helper->args[i] == ARG_FUNC)
-				open_callback(&c, &s->regs[R1 + i]);
-			asm_check_argument(&c, R1 + i, c.helper->args[i]);
+				open_callback(&c, &s->regs[BPF_REG_1 + i]);
+			asm_check_argument(&c, BPF_REG_1 + i, c.helper->args[i]);
 		}
 	} else {
 		asm_stack_forget(s);

@@ -74,7 +74,7 @@ static const char *check_atomic(const struct bpf_insn *insn)
 	case BPF_OR | BPF_FETCH:
 	case BPF_XOR | BPF_FETCH:
 	case BPF_XCHG:
-		if (insn->src_reg == R10)
+		if (insn->src_reg == BPF_REG_10)
 			return "R10 is the frame pointer: it is read only";
 		break;
 	case BPF_ADD:
@@ -189,9 +189,9 @@ static bool check_insn(struct lint *l, uint32_t at, const bool exists[256])
 		return false;
 	}
 	wrong = check_fields(insn, next);
-	if (!wrong && (insn->dst_reg > R10 || insn->src_reg > R10))
+	if (!wrong && (insn->dst_reg > BPF_REG_10 || insn->src_reg > BPF_REG_10))
 		wrong = "there is no register above R10";
-	if (!wrong && insn->dst_reg == R10 && writes_dst(insn))
+	if (!wrong && insn->dst_reg == BPF_REG_10 && writes_dst(insn))
 		wrong = "R10 is the frame pointer: it is read only. Copy it, and change the copy";
 	if (wrong)
 		asm_lint_finding(l, at, RULE_ENCODING, "%s%s", wrong,

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 
 #include <rawprof/asm.h>
+#include <rawprof/verifier.h>
 
 #define NO_SLOT UINT32_MAX
 #define NO_MAP UINT32_MAX

@@ -195,7 +195,7 @@ static void step_atomic(struct lint *l, struct state *s, const struct bpf_insn *
 		asm_stack_forget(s);
 	}
 	if (insn->imm == BPF_CMPXCHG)
-		s->regs[R0] = old;
+		s->regs[BPF_REG_0] = old;
 	else if (insn->imm & BPF_FETCH)
 		s->regs[insn->src_reg] = old;
 }
@@ -206,7 +206,7 @@ static void step_stx(struct lint *l, struct state *s, const struct bpf_insn *ins
 
 	if (!asm_read_reg(l, s, insn->src_reg))
 		return;
-	if (atomic && insn->imm == BPF_CMPXCHG && !asm_read_reg(l, s, R0))
+	if (atomic && insn->imm == BPF_CMPXCHG && !asm_read_reg(l, s, BPF_REG_0))
 		return;
 	if (!check_base(l, s, insn->dst_reg, insn->off, asm_access_bytes(insn),
 			atomic ? "an atomic operation" : "a store"))
@@ -237,10 +237,10 @@ void asm_step_store(struct lint *l, struct state *s, const struct bpf_insn *insn
 /* Classic BPF's loads from a packet: R6 is the context, and they end like calls. */
 void asm_step_packet(struct lint *l, struct state *s, const struct bpf_insn *insn)
 {
-	if (!asm_read_reg(l, s, R6) ||
+	if (!asm_read_reg(l, s, BPF_REG_6) ||
 	    (BPF_MODE(insn->code) == BPF_IND && !asm_read_reg(l, s, insn->src_reg)))
 		return;
-	s->regs[R0] = asm_number_unknown();
-	for (int r = R1; r <= R5; r++)
+	s->regs[BPF_REG_0] = asm_number_unknown();
+	for (int r = BPF_REG_1; r <= BPF_REG_5; r++)
 		s->regs[r] = (struct reg){ .kind = DESTROYED, .where = s->at };
 }

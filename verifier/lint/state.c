@@ -62,11 +62,11 @@ void asm_state_start(struct state *s, uint32_t at, enum frame frame)
 	s->at = at;
 	s->jump = NO_SLOT;
 	s->frame = (uint8_t)frame;
-	s->regs[R10] = (struct reg){ .kind = STACK, .known = true, .exact = true };
+	s->regs[BPF_REG_10] = (struct reg){ .kind = STACK, .known = true, .exact = true };
 	if (frame == MAIN)
-		s->regs[R1] = (struct reg){ .kind = CONTEXT, .known = true, .exact = true };
+		s->regs[BPF_REG_1] = (struct reg){ .kind = CONTEXT, .known = true, .exact = true };
 	else
-		for (int r = R1; r <= R5; r++)
+		for (int r = BPF_REG_1; r <= BPF_REG_5; r++)
 			s->regs[r] = asm_lint_other();
 }
 
@@ -98,7 +98,7 @@ uint32_t asm_state_new_id(struct state *s)
 void asm_state_each_copy(struct state *s, uint32_t id, void (*fn)(struct reg *reg, void *ctx),
 			 void *ctx)
 {
-	for (int r = R0; r <= R9; r++)
+	for (int r = BPF_REG_0; r <= BPF_REG_9; r++)
 		if (s->regs[r].id == id)
 			fn(&s->regs[r], ctx);
 	for (unsigned int i = 0; i < s->nspills; i++)
@@ -112,7 +112,7 @@ bool asm_state_is_shared(const struct state *s, uint32_t id)
 
 	if (!id)
 		return false;
-	for (int r = R0; r <= R9; r++)
+	for (int r = BPF_REG_0; r <= BPF_REG_9; r++)
 		n += s->regs[r].id == id;
 	for (unsigned int i = 0; i < s->nspills; i++)
 		n += s->spills[i].reg.id == id;
@@ -143,7 +143,7 @@ struct state_hash asm_state_hash(const struct state *s)
 	struct state_hash h = { .shape = mix(UINT64_C(0xcbf29ce484222325),
 					     s->frame | (uint64_t)s->nrefs << 8) };
 
-	for (int r = R0; r <= R9; r++)
+	for (int r = BPF_REG_0; r <= BPF_REG_9; r++)
 		mix_reg(&h, &s->regs[r]);
 	for (size_t i = 0; i < ASM_STACK_SIZE / 64; i++)
 		if (s->written[i])
