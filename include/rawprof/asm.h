@@ -127,6 +127,7 @@ enum asm_machine_reg {
 struct asm_field {
 	const char *name;
 	uint32_t offset, size;
+	const struct asm_layout *layout; /* of a struct that is shown by its members; or NULL */
 };
 struct asm_layout {
 	const char *name; /* "struct cpu_key" */

@@ -110,24 +110,109 @@
 /* ---- structs by the names of their members */
 
 /*
- * A struct asm_layout for whoever shows memory, of the stack frame or of a map's keys and values:
+ * A struct asm_layout for those who show memory, of the stack frame or of a map's keys and values:
  *
- *	ASM_LAYOUT(struct cpu_key, ASM_FIELD(struct cpu_key, hash), ...)
+ *	ASM_LAYOUT(struct cpu_key, hash, (thread, &thread_layout), count)
  *
- * Members in the order in which they lie; what is left out counts as padding.
+ * Members in the order in which they lie; what is left out counts as padding. In parentheses: a
+ * member that is a struct, with the layout by which its own members are shown.
  */
-#define ASM_LAYOUT(type, ...)                                                                      \
+#define ASM_LAYOUT(type, ...) ASM_LAYOUT_FROM(ASM_LAYOUT_FIELD, type, __VA_ARGS__)
+
+/*
+ * The stack frame of a program or function, described once:
+ *
+ *	ASM_FRAME(leave_frame,
+ *		(uint64_t, now, NOW),
+ *		(struct pair, pair, PAIR, &pair_layout),
+ *		(pair.sleeper, PAIR_SLEEPER));
+ *
+ * makes the struct leave_frame, padded to a multiple of 8 bytes; the offsets NOW, PAIR and
+ * PAIR_SLEEPER from R10, at which it ends; and leave_frame_layout, which names its bytes. An array
+ * is (char[16], comm, COMM). An entry of two words names a part of a member that stands above it.
+ */
+#define ASM_FRAME(tag, ...)                                                                        \
+	struct tag {                                                                               \
+		ASM_EACH(ASM_FRAME_MEMBER, tag, __VA_ARGS__)                                       \
+	} __attribute__((aligned(8)));                                                             \
+	enum { ASM_EACH(ASM_FRAME_OFFSET, struct tag, __VA_ARGS__) };                              \
+	static const struct asm_layout tag##_layout __attribute__((unused)) =                      \
+		ASM_LAYOUT_FROM(ASM_FRAME_FIELD, struct tag, __VA_ARGS__)
+
+/* What the functions of a part call their bytes: ASM_FRAMES({ "leave", &leave_frame_layout }). */
+#define ASM_FRAMES(...)                                                                            \
+	.frames = (const struct asm_func_frame[]){ __VA_ARGS__ },                                  \
+	.nframes = sizeof((const struct asm_func_frame[]){ __VA_ARGS__ }) /                        \
+		   sizeof(struct asm_func_frame)
+
+/* How they are made of their lists. An entry in parentheses has a macro for each count of words. */
+#define ASM_LAYOUT_FROM(field, type, ...)                                                          \
 	{                                                                                          \
 		.name = #type, .size = sizeof(type),                                               \
-		.fields = (const struct asm_field[]){ __VA_ARGS__ },                               \
-		.nfields = sizeof((const struct asm_field[]){ __VA_ARGS__ }) /                     \
-			   sizeof(struct asm_field)                                                \
+		.fields = (const struct asm_field[]){ ASM_EACH(field, type, __VA_ARGS__) },        \
+		.nfields =                                                                         \
+			sizeof((const struct asm_field[]){ ASM_EACH(field, type, __VA_ARGS__) }) / \
+			sizeof(struct asm_field)                                                   \
 	}
-#define ASM_FIELD(type, member)                                                                    \
-	{                                                                                          \
-		.name = #member, .offset = offsetof(type, member),                                 \
-		.size = sizeof(((type *)0)->member)                                                \
-	}
+#define ASM_FIELD(type, member, layout)                                                            \
+	{ #member, offsetof(type, member), sizeof(((type *)0)->member), layout },
+#define ASM_LAYOUT_FIELD(type, entry) ASM_JOIN(ASM_LAYOUT_FIELD_, ASM_IS_LIST(entry))(type, entry)
+#define ASM_LAYOUT_FIELD_0(type, member) ASM_FIELD(type, member, 0)
+#define ASM_LAYOUT_FIELD_1(type, entry) ASM_CALL(ASM_FIELD, type, ASM_WORDS entry)
+
+#define ASM_FRAME_MEMBER(tag, entry)                                                               \
+	ASM_CALL(ASM_JOIN(ASM_MEMBER_, ASM_COUNT entry), ASM_WORDS entry)
+#define ASM_MEMBER_2(part, offset)
+#define ASM_MEMBER_3(type, member, offset) __typeof__(type) member;
+#define ASM_MEMBER_4(type, member, offset, layout) __typeof__(type) member;
+#define ASM_FRAME_OFFSET(frame, entry)                                                             \
+	ASM_CALL(ASM_JOIN(ASM_OFFSET_, ASM_COUNT entry), frame, ASM_WORDS entry)
+#define ASM_OFFSET_2(frame, part, offset) offset = FRAME(frame, part),
+#define ASM_OFFSET_3(frame, type, member, offset) offset = FRAME(frame, member),
+#define ASM_OFFSET_4(frame, type, member, offset, layout) offset = FRAME(frame, member),
+#define ASM_FRAME_FIELD(frame, entry)                                                              \
+	ASM_CALL(ASM_JOIN(ASM_FIELD_, ASM_COUNT entry), frame, ASM_WORDS entry)
+#define ASM_FIELD_2(frame, part, offset)
+#define ASM_FIELD_3(frame, type, member, offset) ASM_FIELD(frame, member, 0)
+#define ASM_FIELD_4(frame, type, member, offset, layout) ASM_FIELD(frame, member, layout)
+
+/* ASM_EACH(f, x, a, b, ...) is f(x, a) f(x, b) ..., for at most 24. */
+#define ASM_EACH(f, x, ...) ASM_JOIN(ASM_EACH_, ASM_COUNT(__VA_ARGS__))(f, x, __VA_ARGS__)
+#define ASM_EACH_1(f, x, a) f(x, a)
+#define ASM_EACH_2(f, x, a, ...) f(x, a) ASM_EACH_1(f, x, __VA_ARGS__)
+#define ASM_EACH_3(f, x, a, ...) f(x, a) ASM_EACH_2(f, x, __VA_ARGS__)
+#define ASM_EACH_4(f, x, a, ...) f(x, a) ASM_EACH_3(f, x, __VA_ARGS__)
+#define ASM_EACH_5(f, x, a, ...) f(x, a) ASM_EACH_4(f, x, __VA_ARGS__)
+#define ASM_EACH_6(f, x, a, ...) f(x, a) ASM_EACH_5(f, x, __VA_ARGS__)
+#define ASM_EACH_7(f, x, a, ...) f(x, a) ASM_EACH_6(f, x, __VA_ARGS__)
+#define ASM_EACH_8(f, x, a, ...) f(x, a) ASM_EACH_7(f, x, __VA_ARGS__)
+#define ASM_EACH_9(f, x, a, ...) f(x, a) ASM_EACH_8(f, x, __VA_ARGS__)
+#define ASM_EACH_10(f, x, a, ...) f(x, a) ASM_EACH_9(f, x, __VA_ARGS__)
+#define ASM_EACH_11(f, x, a, ...) f(x, a) ASM_EACH_10(f, x, __VA_ARGS__)
+#define ASM_EACH_12(f, x, a, ...) f(x, a) ASM_EACH_11(f, x, __VA_ARGS__)
+#define ASM_EACH_13(f, x, a, ...) f(x, a) ASM_EACH_12(f, x, __VA_ARGS__)
+#define ASM_EACH_14(f, x, a, ...) f(x, a) ASM_EACH_13(f, x, __VA_ARGS__)
+#define ASM_EACH_15(f, x, a, ...) f(x, a) ASM_EACH_14(f, x, __VA_ARGS__)
+#define ASM_EACH_16(f, x, a, ...) f(x, a) ASM_EACH_15(f, x, __VA_ARGS__)
+#define ASM_EACH_17(f, x, a, ...) f(x, a) ASM_EACH_16(f, x, __VA_ARGS__)
+#define ASM_EACH_18(f, x, a, ...) f(x, a) ASM_EACH_17(f, x, __VA_ARGS__)
+#define ASM_EACH_19(f, x, a, ...) f(x, a) ASM_EACH_18(f, x, __VA_ARGS__)
+#define ASM_EACH_20(f, x, a, ...) f(x, a) ASM_EACH_19(f, x, __VA_ARGS__)
+#define ASM_EACH_21(f, x, a, ...) f(x, a) ASM_EACH_20(f, x, __VA_ARGS__)
+#define ASM_EACH_22(f, x, a, ...) f(x, a) ASM_EACH_21(f, x, __VA_ARGS__)
+#define ASM_EACH_23(f, x, a, ...) f(x, a) ASM_EACH_22(f, x, __VA_ARGS__)
+#define ASM_EACH_24(f, x, a, ...) f(x, a) ASM_EACH_23(f, x, __VA_ARGS__)
+#define ASM_COUNT(...)                                                                             \
+	ASM_25TH(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, \
+		 6, 5, 4, 3, 2, 1, ~)
+#define ASM_25TH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, ...) y
+#define ASM_IS_LIST(entry) ASM_CALL(ASM_SECOND, ASM_LIST_PROBE entry, 0, ~)
+#define ASM_LIST_PROBE(...) ~, 1
+#define ASM_SECOND(a, b, ...) b
+#define ASM_WORDS(...) __VA_ARGS__
+#define ASM_CALL(f, ...) f(__VA_ARGS__)
+#define ASM_JOIN(a, b) ASM_JOIN_(a, b)
+#define ASM_JOIN_(a, b) a##b
 
 /* ---- the stack frame as a C struct */
 

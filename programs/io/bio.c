@@ -9,12 +9,7 @@
 #include "io.h"
 
 /* The stack frame of the programs here. */
-struct bio_frame {
-	uint64_t bio;
-};
-enum { KEY = FRAME(struct bio_frame, bio) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct bio_frame, ASM_FIELD(struct bio_frame, bio));
+ASM_FRAME(bio_frame, (uint64_t, bio, KEY));
 
 /* clang-format off */
 
@@ -88,7 +83,7 @@ LABEL(out),
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
 		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct io_config), .frame = &frame_layout                    \
+		.config_size = sizeof(struct io_config), .frame = &bio_frame_layout                \
 	}
 
 const struct asm_program rp_io_bio_start_program =

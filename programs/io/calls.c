@@ -13,39 +13,22 @@
 #define CALL_MEMBER(member) offsetof(struct io_call, member)
 
 /* The stack frame of the programs for system calls. */
-struct call_frame {
-	struct io_key key;
-	struct io_call call;
-	struct io_flushes none;
-	uint64_t type_name, text[2]; /* of the file system */
-	uint64_t disk;
-	uint32_t number, tid;
-};
-enum {
-	KEY = FRAME(struct call_frame, key),
-	KEY_FLAGS = FRAME(struct call_frame, key.flags),
-	KEY_PHASE = FRAME(struct call_frame, key.phase),
-	KEY_BANK = FRAME(struct call_frame, key.bank),
-	KEY_PROCESS = FRAME(struct call_frame, key.process),
-	KEY_GROUP = FRAME(struct call_frame, key.group),
-	KEY_COMM = FRAME(struct call_frame, key.comm),
-	CALL_AT = FRAME(struct call_frame, call),
-	NO_FLUSHES = FRAME(struct call_frame, none),
-	TYPE_NAME = FRAME(struct call_frame, type_name),
-	TEXT = FRAME(struct call_frame, text),
-	DISK = FRAME(struct call_frame, disk),
-	NUMBER = FRAME(struct call_frame, number),
-	TID = FRAME(struct call_frame, tid)
-};
-static const struct asm_layout frame_layout = ASM_LAYOUT(
-	struct call_frame, ASM_FIELD(struct call_frame, key.disk),
-	ASM_FIELD(struct call_frame, key.flags), ASM_FIELD(struct call_frame, key.phase),
-	ASM_FIELD(struct call_frame, key.bank), ASM_FIELD(struct call_frame, key.process),
-	ASM_FIELD(struct call_frame, key.group), ASM_FIELD(struct call_frame, key.comm),
-	ASM_FIELD(struct call_frame, call), ASM_FIELD(struct call_frame, none),
-	ASM_FIELD(struct call_frame, type_name), ASM_FIELD(struct call_frame, text),
-	ASM_FIELD(struct call_frame, disk), ASM_FIELD(struct call_frame, number),
-	ASM_FIELD(struct call_frame, tid));
+ASM_FRAME(call_frame,
+	(struct io_key, key, KEY, &rp_io_key_layout),
+	(key.flags, KEY_FLAGS),
+	(key.phase, KEY_PHASE),
+	(key.bank, KEY_BANK),
+	(key.process, KEY_PROCESS),
+	(key.group, KEY_GROUP),
+	(key.comm, KEY_COMM),
+	(struct io_call, call, CALL_AT),
+	(struct io_flushes, none, NO_FLUSHES),
+	/* of the file system */
+	(uint64_t, type_name, TYPE_NAME),
+	(uint64_t[2], text, TEXT),
+	(uint64_t, disk, DISK),
+	(uint32_t, number, NUMBER),
+	(uint32_t, tid, TID));
 
 /* Members of struct pt_regs: the first argument of a system call, and its number. */
 #if defined(__aarch64__)
@@ -71,12 +54,7 @@ static const struct asm_layout frame_layout = ASM_LAYOUT(
 		END
 
 /* The stack frame of io_super_block. */
-struct file_frame {
-	uint64_t pointer;
-};
-enum { POINTER = FRAME(struct file_frame, pointer) };
-static const struct asm_layout file_layout =
-	ASM_LAYOUT(struct file_frame, ASM_FIELD(struct file_frame, pointer));
+ASM_FRAME(file_frame, (uint64_t, pointer, POINTER));
 
 /* clang-format off */
 static const struct asm_insn file_lines[] = {
@@ -105,9 +83,8 @@ LABEL(none),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame file_frames[] = { { "io_super_block", &file_layout } };
-static const struct asm_part file_part = { ASM_LINES(file_lines), .frames = file_frames,
-					   .nframes = 1 };
+static const struct asm_part file_part = { ASM_LINES(file_lines),
+					   ASM_FRAMES({ "io_super_block", &file_frame_layout }) };
 
 /* clang-format off */
 
@@ -326,7 +303,7 @@ LABEL(out),
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
 		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct io_config), .frame = &frame_layout                    \
+		.config_size = sizeof(struct io_config), .frame = &call_frame_layout               \
 	}
 
 const struct asm_program rp_io_call_enter_program = HOOK("io_call_enter", "sys_enter", enter_lines);

@@ -10,24 +10,13 @@
 #include "io.h"
 
 /* The stack frame of the programs here. */
-struct classic_frame {
-	uint64_t key; /* disk << 32 ^ sector */
-	uint64_t rest_key;
-	struct io_request rest; /* of one that was done in part */
-	char rwbs[8];
-};
-enum {
-	KEY = FRAME(struct classic_frame, key),
-	REST_KEY = FRAME(struct classic_frame, rest_key),
-	REST = FRAME(struct classic_frame, rest),
-	REST_DONE = FRAME(struct classic_frame, rest.done),
-	REST_LEN = FRAME(struct classic_frame, rest.len),
-	RWBS = FRAME(struct classic_frame, rwbs)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct classic_frame, ASM_FIELD(struct classic_frame, key),
-		   ASM_FIELD(struct classic_frame, rest_key), ASM_FIELD(struct classic_frame, rest),
-		   ASM_FIELD(struct classic_frame, rwbs));
+ASM_FRAME(classic_frame,
+	(uint64_t, key, KEY), /* disk << 32 ^ sector */
+	(uint64_t, rest_key, REST_KEY),
+	(struct io_request, rest, REST), /* of one that was done in part */
+	(rest.done, REST_DONE),
+	(rest.len, REST_LEN),
+	(char[8], rwbs, RWBS));
 
 /* One letter and what it stands for. */
 #define OP_LETTER(letter, op)                                                                      \
@@ -136,7 +125,8 @@ LABEL(out),
 #define HOOK(name_, lines_)                                                                        \
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
-		ASM_LINES(lines_), .config_size = sizeof(struct io_config), .frame = &frame_layout \
+		ASM_LINES(lines_), .config_size = sizeof(struct io_config),                        \
+		.frame = &classic_frame_layout                                                     \
 	}
 
 const struct asm_program rp_io_issue_classic_program = HOOK("io_issue_tp", issue_lines);

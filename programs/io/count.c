@@ -5,33 +5,18 @@
 #define TOTAL(member) offsetof(struct io_total, member)
 
 /* The stack frame of io_count. */
-struct count_frame {
-	struct io_key key;
-	struct io_total none; /* as new sums start */
-	uint64_t end;
-	uint32_t disk;
-	uint32_t unused;
-};
-enum {
-	KEY = FRAME(struct count_frame, key),
-	KEY_DISK = FRAME(struct count_frame, key.disk),
-	KEY_FLAGS = FRAME(struct count_frame, key.flags),
-	KEY_PHASE = FRAME(struct count_frame, key.phase),
-	KEY_BANK = FRAME(struct count_frame, key.bank),
-	KEY_PROCESS = FRAME(struct count_frame, key.process),
-	KEY_GROUP = FRAME(struct count_frame, key.group),
-	KEY_COMM = FRAME(struct count_frame, key.comm),
-	NONE = FRAME(struct count_frame, none),
-	END_TIME = FRAME(struct count_frame, end),
-	DISK = FRAME(struct count_frame, disk)
-};
-static const struct asm_layout count_layout = ASM_LAYOUT(
-	struct count_frame, ASM_FIELD(struct count_frame, key.disk),
-	ASM_FIELD(struct count_frame, key.flags), ASM_FIELD(struct count_frame, key.phase),
-	ASM_FIELD(struct count_frame, key.bank), ASM_FIELD(struct count_frame, key.process),
-	ASM_FIELD(struct count_frame, key.group), ASM_FIELD(struct count_frame, key.comm),
-	ASM_FIELD(struct count_frame, none), ASM_FIELD(struct count_frame, end),
-	ASM_FIELD(struct count_frame, disk));
+ASM_FRAME(count_frame,
+	(struct io_key, key, KEY, &rp_io_key_layout),
+	(key.disk, KEY_DISK),
+	(key.flags, KEY_FLAGS),
+	(key.phase, KEY_PHASE),
+	(key.bank, KEY_BANK),
+	(key.process, KEY_PROCESS),
+	(key.group, KEY_GROUP),
+	(key.comm, KEY_COMM),
+	(struct io_total, none, NONE), /* as new sums start */
+	(uint64_t, end, END_TIME),
+	(uint32_t, disk, DISK));
 
 /* Counts ns, in a register, as that phase; destroys R1 to R5. */
 #define PHASE(phase, ns)                                                                           \
@@ -324,6 +309,5 @@ LABEL(out),
 	END,
 };
 /* clang-format on */
-static const struct asm_func_frame count_frames[] = { { "io_count", &count_layout } };
-const struct asm_part rp_io_count_part = { ASM_LINES(count_lines), .frames = count_frames,
-					   .nframes = 1 };
+const struct asm_part rp_io_count_part = { ASM_LINES(count_lines),
+					   ASM_FRAMES({ "io_count", &count_frame_layout }) };

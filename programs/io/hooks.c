@@ -8,18 +8,13 @@
 #include "io.h"
 
 /* The stack frame of the programs here. */
-struct hook_frame {
-	uint64_t request;
-};
-enum { KEY = FRAME(struct hook_frame, request) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct hook_frame, ASM_FIELD(struct hook_frame, request));
+ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 
 #define HOOK(name_, target_, lines_)                                                               \
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
 		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct io_config), .frame = &frame_layout                    \
+		.config_size = sizeof(struct io_config), .frame = &hook_frame_layout               \
 	}
 
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. R6 = the request, R7 = the context. */
@@ -70,18 +65,11 @@ static const struct asm_layout frame_layout =
 /* ---- flushes ---------------------------------------------------------------------------------------------- */
 
 /* The stack frame of io_begin_flush. */
-struct flush_frame {
-	uint64_t request, waiting; /* addresses */
-	struct io_request none;
-};
-enum {
-	FLUSH_KEY = FRAME(struct flush_frame, request),
-	WAITING_KEY = FRAME(struct flush_frame, waiting),
-	FLUSH_NONE = FRAME(struct flush_frame, none)
-};
-static const struct asm_layout flush_layout =
-	ASM_LAYOUT(struct flush_frame, ASM_FIELD(struct flush_frame, request),
-		   ASM_FIELD(struct flush_frame, waiting), ASM_FIELD(struct flush_frame, none));
+ASM_FRAME(flush_frame,
+	/* addresses */
+	(uint64_t, request, FLUSH_KEY),
+	(uint64_t, waiting, WAITING_KEY),
+	(struct io_request, none, FLUSH_NONE));
 
 /* Copies members from one entry to the other. */
 #define COPY(size, to, from, member, t)                                                            \
@@ -150,9 +138,8 @@ LABEL(requests_full),
 	JA(out),
 };
 /* clang-format on */
-static const struct asm_func_frame flush_frames[] = { { "io_begin_flush", &flush_layout } };
-static const struct asm_part flush_part = { ASM_LINES(flush_lines), .frames = flush_frames,
-					    .nframes = 1 };
+static const struct asm_part flush_part = { ASM_LINES(flush_lines),
+					    ASM_FRAMES({ "io_begin_flush", &flush_frame_layout }) };
 
 /* ---- tracepoints ------------------------------------------------------------------------------------------ */
 

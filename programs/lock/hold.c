@@ -21,20 +21,13 @@
 #define RETURN_SLOT 0
 #endif
 
+static const struct asm_layout call_layout = ASM_LAYOUT(struct lock_call, sp, mutex);
 /* The stack frame of all. */
-struct hold_frame {
-	struct lock_call call;
-	uint32_t tid, unused;
-};
-enum {
-	HOLD_CALL = FRAME(struct hold_frame, call),
-	NEW_SP = FRAME(struct hold_frame, call.sp),
-	NEW_MUTEX = FRAME(struct hold_frame, call.mutex),
-	TID = FRAME(struct hold_frame, tid)
-};
-static const struct asm_layout hold_layout =
-	ASM_LAYOUT(struct hold_frame, ASM_FIELD(struct hold_frame, call.sp),
-		   ASM_FIELD(struct hold_frame, call.mutex), ASM_FIELD(struct hold_frame, tid));
+ASM_FRAME(hold_frame,
+	(struct lock_call, call, HOLD_CALL, &call_layout),
+	(call.sp, NEW_SP),
+	(call.mutex, NEW_MUTEX),
+	(uint32_t, tid, TID));
 enum { SP = offsetof(struct lock_call, sp), MUTEX = offsetof(struct lock_call, mutex) };
 
 /* clang-format off */
@@ -131,7 +124,7 @@ LABEL(out),
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_KPROBE, .license = "Dual BSD/GPL",            \
 		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
-		.frame = &hold_layout                                                              \
+		.frame = &hold_frame_layout                                                        \
 	}
 const struct asm_program rp_lock_hold_enter_program = HOLD_PROGRAM("lock_hold_enter", enter_lines);
 const struct asm_program rp_lock_hold_leave_program = HOLD_PROGRAM("lock_hold_leave", leave_lines);

@@ -6,18 +6,10 @@
  */
 #include "lock.h"
 
-struct now_frame {
-	uint64_t now;
-	uint32_t zero, tid;
-};
-enum {
-	NOW = FRAME(struct now_frame, now),
-	GUARD_ZERO = FRAME(struct now_frame, zero),
-	TID = FRAME(struct now_frame, tid)
-};
-static const struct asm_layout now_layout =
-	ASM_LAYOUT(struct now_frame, ASM_FIELD(struct now_frame, now),
-		   ASM_FIELD(struct now_frame, zero), ASM_FIELD(struct now_frame, tid));
+ASM_FRAME(now_frame,
+	(uint64_t, now, NOW),
+	(uint32_t, zero, GUARD_ZERO),
+	(uint32_t, tid, TID));
 
 /* R3 = outcome of what contention_end returned in R2: 0, or why the lock was not acquired. */
 #define KERNEL_OUTCOME                                                                             \
@@ -195,12 +187,13 @@ LABEL(out),
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
 		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct lock_config), .frame = &now_layout                    \
+		.config_size = sizeof(struct lock_config), .frame = &now_frame_layout              \
 	}
 #define CLASSIC_PROGRAM(name_, lines_)                                                             \
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
-		ASM_LINES(lines_), .config_size = sizeof(struct lock_config), .frame = &now_layout \
+		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
+		.frame = &now_frame_layout                                                         \
 	}
 const struct asm_program rp_lock_contention_begin_program =
 	BTF_PROGRAM("lock_begin", "contention_begin", begin_lines);

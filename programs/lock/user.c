@@ -39,21 +39,12 @@
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
 
-struct futex_frame {
-	uint64_t now, address, compat;
-	uint32_t zero, tid;
-};
-enum {
-	NOW = FRAME(struct futex_frame, now),
-	ADDRESS = FRAME(struct futex_frame, address),
-	COMPAT = FRAME(struct futex_frame, compat),
-	GUARD_ZERO = FRAME(struct futex_frame, zero),
-	TID = FRAME(struct futex_frame, tid)
-};
-static const struct asm_layout futex_layout =
-	ASM_LAYOUT(struct futex_frame, ASM_FIELD(struct futex_frame, now),
-		   ASM_FIELD(struct futex_frame, address), ASM_FIELD(struct futex_frame, compat),
-		   ASM_FIELD(struct futex_frame, zero), ASM_FIELD(struct futex_frame, tid));
+ASM_FRAME(futex_frame,
+	(uint64_t, now, NOW),
+	(uint64_t, address, ADDRESS),
+	(uint64_t, compat, COMPAT),
+	(uint32_t, zero, GUARD_ZERO),
+	(uint32_t, tid, TID));
 
 /* R8 = how the operation of futex(2) in R1 waits; those that do not, to the label out. */
 #define FUTEX_HOW(out)                                                                             \
@@ -213,7 +204,7 @@ const struct asm_program rp_lock_futex_enter_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(enter_lines),
 	.config_size = sizeof(struct lock_config),
-	.frame = &futex_layout,
+	.frame = &futex_frame_layout,
 };
 const struct asm_program rp_lock_futex_exit_program = {
 	.name = "lock_futex_exit",
@@ -223,13 +214,13 @@ const struct asm_program rp_lock_futex_exit_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(exit_lines),
 	.config_size = sizeof(struct lock_config),
-	.frame = &futex_layout,
+	.frame = &futex_frame_layout,
 };
 #define CLASSIC_PROGRAM(name_, lines_)                                                             \
 	{                                                                                          \
 		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
 		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
-		.frame = &futex_layout                                                             \
+		.frame = &futex_frame_layout                                                       \
 	}
 const struct asm_program rp_lock_futex_enter_tp_program =
 	CLASSIC_PROGRAM("lock_futex_tp", enter_classic);

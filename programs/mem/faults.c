@@ -12,9 +12,7 @@
  */
 #include "faults.h"
 
-#define THREAD_FIELD(member) ASM_FIELD(struct mem_faults_thread, member)
-static const struct asm_layout thread_layout =
-	ASM_LAYOUT(struct mem_faults_thread, THREAD_FIELD(bytes), THREAD_FIELD(inside));
+static const struct asm_layout thread_layout = ASM_LAYOUT(struct mem_faults_thread, bytes, inside);
 
 /* Threads that have ended make room for others by themselves. */
 const struct asm_map rp_mem_faults_maps[MEM_FAULTS_MAPS] = {
@@ -31,18 +29,10 @@ enum {
 };
 
 /* The stack frame of all of them. */
-struct faults_frame {
-	struct mem_faults_thread begun; /* what a thread begins with */
-	uint32_t thread, unused;
-};
-enum {
-	BEGUN = FRAME(struct faults_frame, begun),
-	BEGUN_INSIDE = FRAME(struct faults_frame, begun.inside),
-	THREAD = FRAME(struct faults_frame, thread)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct faults_frame, ASM_FIELD(struct faults_frame, begun),
-		   ASM_FIELD(struct faults_frame, thread));
+ASM_FRAME(faults_frame,
+	(struct mem_faults_thread, begun, BEGUN), /* what a thread begins with */
+	(begun.inside, BEGUN_INSIDE),
+	(uint32_t, thread, THREAD));
 
 /* clang-format off */
 
@@ -162,7 +152,7 @@ LABEL(out),
 	{                                                                                          \
 		.name = name_, .type = type_, .attach_type = attach, .target = target_,            \
 		.license = "Dual BSD/GPL", ASM_LINES(lines_),                                      \
-		.config_size = sizeof(struct mem_faults_config), .frame = &frame_layout            \
+		.config_size = sizeof(struct mem_faults_config), .frame = &faults_frame_layout     \
 	}
 const struct asm_program rp_mem_fault_user_program = PROGRAM(
 	"mem_fault_user", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "page_fault_user", begin_lines);

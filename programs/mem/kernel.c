@@ -13,17 +13,11 @@
  */
 #include "kernel.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct mem_kernel_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_kernel_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
-	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
-	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(failed),
-	STATS_FIELD(told_twice), STATS_FIELD(frees), STATS_FIELD(unknown), STATS_FIELD(nothing),
-	STATS_FIELD(map_full), STATS_FIELD(map_busy), STATS_FIELD(reused), STATS_FIELD(torn));
-#define BLOCK_FIELD(member) ASM_FIELD(struct mem_kernel_block, member)
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct mem_kernel_stats, (common, &rp_program_stats_layout), failed, told_twice,
+		   frees, unknown, nothing, map_full, map_busy, reused, torn);
 static const struct asm_layout block_layout =
-	ASM_LAYOUT(struct mem_kernel_block, BLOCK_FIELD(size), BLOCK_FIELD(hash), BLOCK_FIELD(time),
-		   BLOCK_FIELD(thread));
+	ASM_LAYOUT(struct mem_kernel_block, size, hash, time, thread);
 
 const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_KERNEL_WEIGHTS), struct mem_kernel_stats, stats_layout),
@@ -39,24 +33,19 @@ const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 /* ---- allocations ------------------------------------------------------------------------------------------ */
 
 /* The stack frame of kernel_alloc. */
-struct alloc_frame {
-	uint64_t context, address, asked, tag; /* the arguments */
-	struct mem_kernel_block block;	       /* and the size */
-	uint32_t kind, unused;
-};
-enum {
-	CONTEXT = FRAME(struct alloc_frame, context),
-	ADDRESS = FRAME(struct alloc_frame, address),
-	ASKED = FRAME(struct alloc_frame, asked),
-	TAG = FRAME(struct alloc_frame, tag),
-	BLOCK = FRAME(struct alloc_frame, block),
-	SIZE = FRAME(struct alloc_frame, block.size),
-	HASH = FRAME(struct alloc_frame, block.hash),
-	TIME = FRAME(struct alloc_frame, block.time),
-	THREAD = FRAME(struct alloc_frame, block.thread),
-	UNUSED = FRAME(struct alloc_frame, block.unused),
-	KIND = FRAME(struct alloc_frame, kind)
-};
+ASM_FRAME(alloc_frame,
+	/* the arguments */
+	(uint64_t, context, CONTEXT),
+	(uint64_t, address, ADDRESS),
+	(uint64_t, asked, ASKED),
+	(uint64_t, tag, TAG),
+	(struct mem_kernel_block, block, BLOCK, &block_layout), /* and the size */
+	(block.size, SIZE),
+	(block.hash, HASH),
+	(block.time, TIME),
+	(block.thread, THREAD),
+	(block.unused, UNUSED),
+	(uint32_t, kind, KIND));
 
 /* clang-format off */
 static const struct asm_insn alloc_lines[] = {
@@ -175,33 +164,18 @@ LABEL(out),
 	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
-static const struct asm_layout alloc_layout = ASM_LAYOUT(
-	struct alloc_frame, ASM_FIELD(struct alloc_frame, context),
-	ASM_FIELD(struct alloc_frame, address), ASM_FIELD(struct alloc_frame, asked),
-	ASM_FIELD(struct alloc_frame, tag), ASM_FIELD(struct alloc_frame, block.size),
-	ASM_FIELD(struct alloc_frame, block.hash), ASM_FIELD(struct alloc_frame, block.time),
-	ASM_FIELD(struct alloc_frame, block.thread), ASM_FIELD(struct alloc_frame, kind));
-static const struct asm_func_frame alloc_frames[] = { { "kernel_alloc", &alloc_layout } };
-const struct asm_part rp_mem_kernel_alloc_part = { ASM_LINES(alloc_lines), .frames = alloc_frames,
-						   .nframes = 1 };
+const struct asm_part rp_mem_kernel_alloc_part = {
+	ASM_LINES(alloc_lines), ASM_FRAMES({ "kernel_alloc", &alloc_frame_layout })
+};
 
 /* ---- frees ------------------------------------------------------------------------------------------------ */
 
 /* The stack frame of kernel_free and page_free. */
-struct free_frame {
-	uint64_t address;
-	uint64_t part; /* the key of what remains of pages */
-	struct mem_kernel_block block;
-};
-enum {
-	FREED = FRAME(struct free_frame, address),
-	PART = FRAME(struct free_frame, part),
-	REST = FRAME(struct free_frame, block),
-	REST_SIZE = FRAME(struct free_frame, block.size)
-};
-static const struct asm_layout free_layout =
-	ASM_LAYOUT(struct free_frame, ASM_FIELD(struct free_frame, address),
-		   ASM_FIELD(struct free_frame, part), ASM_FIELD(struct free_frame, block));
+ASM_FRAME(free_frame,
+	(uint64_t, address, FREED),
+	(uint64_t, part, PART), /* the key of what remains of pages */
+	(struct mem_kernel_block, block, REST),
+	(block.size, REST_SIZE));
 
 /* clang-format off */
 static const struct asm_insn free_lines[] = {
@@ -286,9 +260,9 @@ LABEL(freed),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame free_frames[] = { { "kernel_free", &free_layout } };
-static const struct asm_func_frame page_free_frames[] = { { "page_free", &free_layout } };
-const struct asm_part rp_mem_kernel_free_part = { ASM_LINES(free_lines), .frames = free_frames,
-						  .nframes = 1 };
-const struct asm_part rp_mem_kernel_page_free_part = { ASM_LINES(page_free_lines),
-						       .frames = page_free_frames, .nframes = 1 };
+const struct asm_part rp_mem_kernel_free_part = {
+	ASM_LINES(free_lines), ASM_FRAMES({ "kernel_free", &free_frame_layout })
+};
+const struct asm_part rp_mem_kernel_page_free_part = {
+	ASM_LINES(page_free_lines), ASM_FRAMES({ "page_free", &free_frame_layout })
+};

@@ -69,19 +69,10 @@ static const struct asm_program kmalloc_node_program =
 /* ---- kmem_cache_alloc(call_site, ptr, cache, gfp_flags, node) ---------------------------------------------- */
 
 /* The stack frame of mem_cache_alloc. */
-struct cache_frame {
-	uint64_t object;
-	uint64_t name; /* its address */
-	char text[MEM_KERNEL_NAME];
-};
-enum {
-	OBJECT = FRAME(struct cache_frame, object),
-	NAME = FRAME(struct cache_frame, name),
-	TEXT = FRAME(struct cache_frame, text)
-};
-static const struct asm_layout cache_layout =
-	ASM_LAYOUT(struct cache_frame, ASM_FIELD(struct cache_frame, object),
-		   ASM_FIELD(struct cache_frame, name), ASM_FIELD(struct cache_frame, text));
+ASM_FRAME(cache_frame,
+	(uint64_t, object, OBJECT),
+	(uint64_t, name, NAME), /* its address */
+	(char[MEM_KERNEL_NAME], text, TEXT));
 
 /* clang-format off */
 static const struct asm_insn cache_alloc_lines[] = {
@@ -131,7 +122,7 @@ const struct asm_program rp_mem_cache_alloc_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(cache_alloc_lines),
 	.config_size = sizeof(struct mem_kernel_config),
-	.frame = &cache_layout,
+	.frame = &cache_frame_layout,
 };
 const struct asm_program rp_mem_cache_alloc_tp_program =
 	CLASSIC_HOOK("mem_cachealc_tp", cache_alloc_classic);

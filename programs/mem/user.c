@@ -17,33 +17,17 @@
 
 #include "user.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct mem_user_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_user_stats, STATS_FIELD(common), STATS_FIELD(inside), STATS_FIELD(nothing),
-	STATS_FIELD(failed), STATS_FIELD(passed), STATS_FIELD(unknown), STATS_FIELD(freed),
-	STATS_FIELD(traced), STATS_FIELD(threads_full), STATS_FIELD(left), STATS_FIELD(untracked),
-	STATS_FIELD(untracked_bytes), STATS_FIELD(replaced), STATS_FIELD(unsubtracted),
-	STATS_FIELD(throwing), STATS_FIELD(unchanged), STATS_FIELD(restore_lost),
-	STATS_FIELD(in_use), STATS_FIELD(peak));
-static const struct asm_layout key_layout =
-	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
-		   ASM_FIELD(struct mem_block_key, address));
-static const struct asm_layout block_layout =
-	ASM_LAYOUT(struct mem_block, ASM_FIELD(struct mem_block, size),
-		   ASM_FIELD(struct mem_block, hash), ASM_FIELD(struct mem_block, time));
-static const struct asm_layout thread_layout = ASM_LAYOUT(
-	struct mem_thread, ASM_FIELD(struct mem_thread, sp), ASM_FIELD(struct mem_thread, ids),
-	ASM_FIELD(struct mem_thread, size), ASM_FIELD(struct mem_thread, pointer),
-	ASM_FIELD(struct mem_thread, old), ASM_FIELD(struct mem_thread, result),
-	ASM_FIELD(struct mem_thread, space), ASM_FIELD(struct mem_thread, hash),
-	ASM_FIELD(struct mem_thread, latest), ASM_FIELD(struct mem_thread, call),
-	ASM_FIELD(struct mem_thread, function), ASM_FIELD(struct mem_thread, had_old),
-	ASM_FIELD(struct mem_thread, passed), ASM_FIELD(struct mem_thread, map_call),
-	ASM_FIELD(struct mem_thread, map_told), ASM_FIELD(struct mem_thread, map_start),
-	ASM_FIELD(struct mem_thread, map_bytes));
-static const struct asm_layout sizes_layout = ASM_LAYOUT(
-	struct mem_sizes, ASM_FIELD(struct mem_sizes, sum), ASM_FIELD(struct mem_sizes, not_least),
-	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct mem_user_stats, common, inside, nothing, failed, passed, unknown, freed,
+		   traced, threads_full, left, untracked, untracked_bytes, replaced, unsubtracted,
+		   throwing, unchanged, restore_lost, in_use, peak);
+static const struct asm_layout key_layout = ASM_LAYOUT(struct mem_block_key, space, address);
+static const struct asm_layout block_layout = ASM_LAYOUT(struct mem_block, size, hash, time);
+static const struct asm_layout thread_layout =
+	ASM_LAYOUT(struct mem_thread, sp, ids, size, pointer, old, result, space, hash, latest,
+		   call, function, had_old, passed, map_call, map_told, map_start, map_bytes);
+static const struct asm_layout sizes_layout =
+	ASM_LAYOUT(struct mem_sizes, sum, not_least, greatest, slots);
 
 const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_WEIGHTS), struct mem_user_stats, stats_layout),
@@ -63,19 +47,14 @@ const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 /* ---- what they have in common ----------------------------------------------------------------------------- */
 
 /* The stack frame of mem_subtract. */
-struct subtract_frame {
-	uint64_t hash, size;
-	struct stack_record record;
-};
-enum {
-	SUB_HASH = FRAME(struct subtract_frame, hash),
-	SUB_SIZE = FRAME(struct subtract_frame, size),
-	SUB_RECORD = FRAME(struct subtract_frame, record),
-	SUB_RECORD_HASH = FRAME(struct subtract_frame, record.hash),
-	SUB_RECORD_IDS = FRAME(struct subtract_frame, record.pid_tgid),
-	SUB_RECORD_OBJECTS = FRAME(struct subtract_frame, record.value[MEM_GONE_OBJECTS]),
-	SUB_RECORD_SPACE = FRAME(struct subtract_frame, record.value[MEM_GONE_SPACE])
-};
+ASM_FRAME(subtract_frame,
+	(uint64_t, hash, SUB_HASH),
+	(uint64_t, size, SUB_SIZE),
+	(struct stack_record, record, SUB_RECORD),
+	(record.hash, SUB_RECORD_HASH),
+	(record.pid_tgid, SUB_RECORD_IDS),
+	(record.value[MEM_GONE_OBJECTS], SUB_RECORD_OBJECTS),
+	(record.value[MEM_GONE_SPACE], SUB_RECORD_SPACE));
 
 /* clang-format off */
 static const struct asm_insn space_lines[] = {
@@ -158,14 +137,10 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout subtract_frame_layout = ASM_LAYOUT(
-	struct subtract_frame, ASM_FIELD(struct subtract_frame, hash),
-	ASM_FIELD(struct subtract_frame, size), ASM_FIELD(struct subtract_frame, record));
-static const struct asm_func_frame subtract_frames[] = { { "mem_subtract",
-							   &subtract_frame_layout } };
 const struct asm_part rp_mem_space_part = { ASM_LINES(space_lines) };
-const struct asm_part rp_mem_subtract_part = { ASM_LINES(subtract_lines), .frames = subtract_frames,
-					       .nframes = 1 };
+const struct asm_part rp_mem_subtract_part = {
+	ASM_LINES(subtract_lines), ASM_FRAMES({ "mem_subtract", &subtract_frame_layout })
+};
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
@@ -248,12 +223,7 @@ const struct asm_program rp_mem_idle_program = { .name = "mem_idle",
 
 /* ---- the end of a thread ---------------------------------------------------------------------------------- */
 
-struct exit_frame {
-	uint32_t tid, unused;
-};
-enum { TID = FRAME(struct exit_frame, tid) };
-static const struct asm_layout exit_frame_layout =
-	ASM_LAYOUT(struct exit_frame, ASM_FIELD(struct exit_frame, tid));
+ASM_FRAME(exit_frame, (uint32_t, tid, TID));
 
 /* It runs in the thread that ends, so the context is of no interest. */
 /* clang-format off */

@@ -41,18 +41,13 @@ enum {
 /* ---- the entry -------------------------------------------------------------------------------------------- */
 
 /* The stack frame of mem_enter. */
-struct enter_frame {
-	struct mem_thread thread; /* what is written down of a thread that was never seen before */
-	struct mem_block_key key;
-	uint32_t tid, unused;
-};
-enum {
-	NEW_THREAD = FRAME(struct enter_frame, thread),
-	OLD_SPACE = FRAME(struct enter_frame, key.space),
-	OLD_ADDRESS = FRAME(struct enter_frame, key.address),
-	OLD_KEY = FRAME(struct enter_frame, key),
-	ENTER_TID = FRAME(struct enter_frame, tid)
-};
+ASM_FRAME(enter_frame,
+	/* what is written down of a thread that was never seen before */
+	(struct mem_thread, thread, NEW_THREAD),
+	(struct mem_block_key, key, OLD_KEY),
+	(key.space, OLD_SPACE),
+	(key.address, OLD_ADDRESS),
+	(uint32_t, tid, ENTER_TID));
 
 /* clang-format off */
 static const struct asm_insn enter_lines[] = {
@@ -194,24 +189,15 @@ LABEL(filtered),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout enter_frame_layout =
-	ASM_LAYOUT(struct enter_frame, ASM_FIELD(struct enter_frame, thread),
-		   ASM_FIELD(struct enter_frame, key), ASM_FIELD(struct enter_frame, tid));
-static const struct asm_func_frame enter_frames[] = { { "mem_enter", &enter_frame_layout } };
-const struct asm_part rp_mem_enter_part = { ASM_LINES(enter_lines), .frames = enter_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_enter_part = { ASM_LINES(enter_lines),
+					    ASM_FRAMES({ "mem_enter", &enter_frame_layout }) };
 
 /* ---- the return ------------------------------------------------------------------------------------------- */
 
 /* The stack frame of mem_returned. */
-struct returned_frame {
-	uint64_t pointer; /* that posix_memalign wrote */
-	uint32_t tid, unused;
-};
-enum {
-	WRITTEN = FRAME(struct returned_frame, pointer),
-	RETURNED_TID = FRAME(struct returned_frame, tid)
-};
+ASM_FRAME(returned_frame,
+	(uint64_t, pointer, WRITTEN), /* that posix_memalign wrote */
+	(uint32_t, tid, RETURNED_TID));
 
 /* clang-format off */
 static const struct asm_insn returned_lines[] = {
@@ -252,28 +238,19 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout returned_frame_layout =
-	ASM_LAYOUT(struct returned_frame, ASM_FIELD(struct returned_frame, pointer),
-		   ASM_FIELD(struct returned_frame, tid));
-static const struct asm_func_frame returned_frames[] = { { "mem_returned",
-							   &returned_frame_layout } };
-const struct asm_part rp_mem_returned_part = { ASM_LINES(returned_lines), .frames = returned_frames,
-					       .nframes = 1 };
+const struct asm_part rp_mem_returned_part = {
+	ASM_LINES(returned_lines), ASM_FRAMES({ "mem_returned", &returned_frame_layout })
+};
 
 /* The stack frame of mem_leave. */
-struct leave_frame {
-	struct mem_block_key key;
-	struct mem_block block;
-};
-enum {
-	KEY = FRAME(struct leave_frame, key),
-	KEY_SPACE = FRAME(struct leave_frame, key.space),
-	KEY_ADDRESS = FRAME(struct leave_frame, key.address),
-	BLOCK = FRAME(struct leave_frame, block),
-	NEW_SIZE = FRAME(struct leave_frame, block.size),
-	NEW_HASH = FRAME(struct leave_frame, block.hash),
-	NEW_TIME = FRAME(struct leave_frame, block.time)
-};
+ASM_FRAME(leave_frame,
+	(struct mem_block_key, key, KEY),
+	(key.space, KEY_SPACE),
+	(key.address, KEY_ADDRESS),
+	(struct mem_block, block, BLOCK),
+	(block.size, NEW_SIZE),
+	(block.hash, NEW_HASH),
+	(block.time, NEW_TIME));
 
 /*
  * The most that was in use: raised to the number in the register now. On the way other CPUs may raise it too; who
@@ -475,9 +452,5 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout leave_frame_layout =
-	ASM_LAYOUT(struct leave_frame, ASM_FIELD(struct leave_frame, key),
-		   ASM_FIELD(struct leave_frame, block));
-static const struct asm_func_frame leave_frames[] = { { "mem_leave", &leave_frame_layout } };
-const struct asm_part rp_mem_leave_part = { ASM_LINES(leave_lines), .frames = leave_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_leave_part = { ASM_LINES(leave_lines),
+					    ASM_FRAMES({ "mem_leave", &leave_frame_layout }) };

@@ -4,21 +4,12 @@
 
 #include "user.h"
 
-struct free_frame {
-	struct mem_block_key key;
-	uint64_t hash;
-	uint32_t tid, unused;
-};
-enum {
-	KEY = FRAME(struct free_frame, key),
-	KEY_SPACE = FRAME(struct free_frame, key.space),
-	KEY_ADDRESS = FRAME(struct free_frame, key.address),
-	HASH = FRAME(struct free_frame, hash),
-	TID = FRAME(struct free_frame, tid)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct free_frame, ASM_FIELD(struct free_frame, key),
-		   ASM_FIELD(struct free_frame, hash), ASM_FIELD(struct free_frame, tid));
+ASM_FRAME(free_frame,
+	(struct mem_block_key, key, KEY),
+	(key.space, KEY_SPACE),
+	(key.address, KEY_ADDRESS),
+	(uint64_t, hash, HASH),
+	(uint32_t, tid, TID));
 
 enum {
 	SP = offsetof(struct mem_thread, sp),
@@ -146,26 +137,18 @@ const struct asm_program rp_mem_free_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(free_lines),
 	.config_size = sizeof(struct mem_user_config),
-	.frame = &frame_layout,
+	.frame = &free_frame_layout,
 };
 
 /* ---- as they come ----------------------------------------------------------------------------------------- */
 
-struct trace_frame {
-	struct mem_event event;
-	uint32_t tid, unused;
-};
-enum {
-	EVENT = FRAME(struct trace_frame, event),
-	EVENT_IDS = FRAME(struct trace_frame, event.ids),
-	EVENT_POINTER = FRAME(struct trace_frame, event.pointer),
-	EVENT_CALLER = FRAME(struct trace_frame, event.caller),
-	EVENT_CALL = FRAME(struct trace_frame, event.call),
-	TRACE_TID = FRAME(struct trace_frame, tid)
-};
-static const struct asm_layout trace_layout =
-	ASM_LAYOUT(struct trace_frame, ASM_FIELD(struct trace_frame, event),
-		   ASM_FIELD(struct trace_frame, tid));
+ASM_FRAME(trace_frame,
+	(struct mem_event, event, EVENT),
+	(event.ids, EVENT_IDS),
+	(event.pointer, EVENT_POINTER),
+	(event.caller, EVENT_CALLER),
+	(event.call, EVENT_CALL),
+	(uint32_t, tid, TRACE_TID));
 
 /* clang-format off */
 static const struct asm_insn trace_lines[] = {
@@ -215,5 +198,5 @@ const struct asm_program rp_mem_trace_free_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(trace_lines),
 	.config_size = sizeof(struct mem_user_config),
-	.frame = &trace_layout,
+	.frame = &trace_frame_layout,
 };

@@ -30,22 +30,16 @@ enum {
 
 /* ---- what they have in common ----------------------------------------------------------------------------- */
 
-struct tell_frame {
-	struct mem_range_event event;
-};
-enum {
-	EVENT = FRAME(struct tell_frame, event),
-	EVENT_TIME = FRAME(struct tell_frame, event.time),
-	EVENT_SPACE = FRAME(struct tell_frame, event.space),
-	EVENT_HASH = FRAME(struct tell_frame, event.hash),
-	EVENT_START = FRAME(struct tell_frame, event.start),
-	EVENT_BYTES = FRAME(struct tell_frame, event.bytes),
-	EVENT_THREAD = FRAME(struct tell_frame, event.thread),
-	EVENT_WHAT = FRAME(struct tell_frame, event.what),
-	EVENT_CALL = FRAME(struct tell_frame, event.call)
-};
-static const struct asm_layout tell_frame_layout =
-	ASM_LAYOUT(struct tell_frame, ASM_FIELD(struct tell_frame, event));
+ASM_FRAME(tell_frame,
+	(struct mem_range_event, event, EVENT),
+	(event.time, EVENT_TIME),
+	(event.space, EVENT_SPACE),
+	(event.hash, EVENT_HASH),
+	(event.start, EVENT_START),
+	(event.bytes, EVENT_BYTES),
+	(event.thread, EVENT_THREAD),
+	(event.what, EVENT_WHAT),
+	(event.call, EVENT_CALL));
 
 /* clang-format off */
 static const struct asm_insn tell_lines[] = {
@@ -70,20 +64,15 @@ FUNC(range_tell),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame tell_frames[] = { { "range_tell", &tell_frame_layout } };
-static const struct asm_part tell_part = { ASM_LINES(tell_lines), .frames = tell_frames,
-					   .nframes = 1 };
+static const struct asm_part tell_part = { ASM_LINES(tell_lines),
+					   ASM_FRAMES({ "range_tell", &tell_frame_layout }) };
 
 /* ---- the begin of a call ---------------------------------------------------------------------------------- */
 
-struct begin_frame {
-	struct mem_thread thread; /* what is written down of a thread that was never seen before */
-	uint32_t tid, unused;
-};
-enum { NEW_THREAD = FRAME(struct begin_frame, thread), TID = FRAME(struct begin_frame, tid) };
-static const struct asm_layout begin_frame_layout =
-	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, thread),
-		   ASM_FIELD(struct begin_frame, tid));
+ASM_FRAME(begin_frame,
+	/* what is written down of a thread that was never seen before */
+	(struct mem_thread, thread, NEW_THREAD),
+	(uint32_t, tid, TID));
 
 /* reg, in bytes, becomes that of whole pages, the last one begun. */
 #define TO_WHOLE_PAGES(reg, t)                                                                     \
@@ -144,8 +133,7 @@ FUNC(range_note),
 	MOV(R0, 0),
 	EXIT(),
 };
-static const struct asm_func_frame begin_frames[] = { { "range_begin", &begin_frame_layout } };
-static const struct asm_part begin_part = { ASM_LINES(begin_lines), .frames = begin_frames, .nframes = 1 };
+static const struct asm_part begin_part = { ASM_LINES(begin_lines), ASM_FRAMES({ "range_begin", &begin_frame_layout }) };
 
 /* What the programs end with. */
 #define BEGIN_ENDS                                                                                 \
@@ -316,18 +304,10 @@ LABEL(unchanged),
 
 /* ---- its end ---------------------------------------------------------------------------------------------- */
 
-struct end_frame {
-	uint64_t context, result;
-	uint32_t tid, unused;
-};
-enum {
-	CONTEXT = FRAME(struct end_frame, context),
-	RESULT = FRAME(struct end_frame, result),
-	END_TID = FRAME(struct end_frame, tid)
-};
-static const struct asm_layout end_frame_layout =
-	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context),
-		   ASM_FIELD(struct end_frame, result), ASM_FIELD(struct end_frame, tid));
+ASM_FRAME(end_frame,
+	(uint64_t, context, CONTEXT),
+	(uint64_t, result, RESULT),
+	(uint32_t, tid, END_TID));
 
 static const struct asm_insn end_lines[] = {
 	/* range_end(context, what the call returned) */
@@ -410,8 +390,7 @@ LABEL(out),
 	INCLUDE(&rp_mem_space_part),
 	INCLUDE(&rp_stack_part),
 };
-static const struct asm_func_frame end_frames[] = { { "range_end", &end_frame_layout } };
-static const struct asm_part end_part = { ASM_LINES(end_lines), .frames = end_frames, .nframes = 1 };
+static const struct asm_part end_part = { ASM_LINES(end_lines), ASM_FRAMES({ "range_end", &end_frame_layout }) };
 
 #define END_OF(event)                                                                              \
 	LD_TP(R2, R1, "syscalls", event, "ret"), CALL_FUNC(range_end), MOV(R0, 0), EXIT(),         \

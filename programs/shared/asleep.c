@@ -11,29 +11,15 @@
  */
 #include "sched_thread.h"
 
-struct asleep_frame {
-	struct sched_thread thread; /* a new entry of the map threads */
-	uint64_t old;		    /* hash of the entry that there is, 0: none */
-	uint64_t ids;		    /* process << 32 | thread */
-	uint64_t switches;	    /* how often it had left before we looked */
-	uint32_t tid, tgid;
-	char comm[16];
-};
-enum {
-	THREAD = FRAME(struct asleep_frame, thread),
-	OLD = FRAME(struct asleep_frame, old),
-	IDS = FRAME(struct asleep_frame, ids),
-	SWITCHES = FRAME(struct asleep_frame, switches),
-	TID = FRAME(struct asleep_frame, tid),
-	TGID = FRAME(struct asleep_frame, tgid),
-	COMM = FRAME(struct asleep_frame, comm)
-};
-
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct asleep_frame, SCHED_THREAD_FIELDS(struct asleep_frame),
-		   ASM_FIELD(struct asleep_frame, old), ASM_FIELD(struct asleep_frame, ids),
-		   ASM_FIELD(struct asleep_frame, switches), ASM_FIELD(struct asleep_frame, tid),
-		   ASM_FIELD(struct asleep_frame, tgid), ASM_FIELD(struct asleep_frame, comm));
+ASM_FRAME(asleep_frame,
+	/* a new entry of the map threads */
+	(struct sched_thread, thread, THREAD, &rp_sched_thread_layout),
+	(uint64_t, old, OLD), /* hash of the entry that there is, 0: none */
+	(uint64_t, ids, IDS), /* process << 32 | thread */
+	(uint64_t, switches, SWITCHES), /* how often it had left before we looked */
+	(uint32_t, tid, TID),
+	(uint32_t, tgid, TGID),
+	(char[16], comm, COMM));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
@@ -233,7 +219,7 @@ const struct asm_program rp_asleep_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(asleep),
 	.config_size = sizeof(struct sched_config),
-	.frame = &frame_layout,
+	.frame = &asleep_frame_layout,
 };
 
 const struct sched_config rp_asleep_usual_config = {

@@ -8,18 +8,10 @@
  */
 #include "profile.h"
 
-struct follow_frame {
-	uint32_t parent, child;
-	uint64_t value;
-};
-enum {
-	PARENT = FRAME(struct follow_frame, parent),
-	CHILD = FRAME(struct follow_frame, child),
-	VALUE = FRAME(struct follow_frame, value)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct follow_frame, ASM_FIELD(struct follow_frame, parent),
-		   ASM_FIELD(struct follow_frame, child), ASM_FIELD(struct follow_frame, value));
+ASM_FRAME(follow_frame,
+	(uint32_t, parent, PARENT),
+	(uint32_t, child, CHILD),
+	(uint64_t, value, VALUE));
 
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
@@ -54,7 +46,7 @@ const struct asm_program rp_follow_fork_program = {
 	.target = "sched_process_fork",
 	.license = "Dual BSD/GPL",
 	ASM_LINES(follow_fork),
-	.frame = &frame_layout,
+	.frame = &follow_frame_layout,
 };
 
 /*
@@ -92,7 +84,7 @@ const struct asm_program rp_follow_exit_program = {
 	.target = "sched_process_free",
 	.license = "Dual BSD/GPL",
 	ASM_LINES(follow_exit),
-	.frame = &frame_layout,
+	.frame = &follow_frame_layout,
 };
 
 /*
@@ -124,5 +116,5 @@ const struct asm_program rp_follow_fork_classic_program = {
 	.type = BPF_PROG_TYPE_TRACEPOINT,
 	.license = "Dual BSD/GPL",
 	ASM_LINES(follow_fork_classic),
-	.frame = &frame_layout,
+	.frame = &follow_frame_layout,
 };

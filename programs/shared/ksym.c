@@ -11,8 +11,7 @@
 #include <rawprof/loader.h>
 #include "programs/programs.h"
 
-static const struct asm_layout io_layout = ASM_LAYOUT(
-	struct ksym_io, ASM_FIELD(struct ksym_io, addr), ASM_FIELD(struct ksym_io, text));
+static const struct asm_layout io_layout = ASM_LAYOUT(struct ksym_io, addr, text);
 
 const struct asm_map rp_ksym_maps[KSYM_MAPS] = {
 	/* The format has to lie in memory that nobody can change any more: read-only for programs,
@@ -23,12 +22,7 @@ const struct asm_map rp_ksym_maps[KSYM_MAPS] = {
 			  BPF_F_MMAPABLE, .value = &io_layout },
 };
 
-struct ksym_frame {
-	uint64_t addr;
-};
-enum { ADDR = FRAME(struct ksym_frame, addr) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct ksym_frame, ASM_FIELD(struct ksym_frame, addr));
+ASM_FRAME(ksym_frame, (uint64_t, addr, ADDR));
 
 /* clang-format off */
 static const struct asm_insn ksym[] = {
@@ -66,7 +60,7 @@ const struct asm_program rp_ksym_program = {
 	.flags = BPF_F_SLEEPABLE,
 	.license = "Dual BSD/GPL",
 	ASM_LINES(ksym),
-	.frame = &frame_layout,
+	.frame = &ksym_frame_layout,
 };
 
 const struct asm_program rp_ksym_raw_program = {
@@ -74,7 +68,7 @@ const struct asm_program rp_ksym_raw_program = {
 	.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 	.license = "Dual BSD/GPL",
 	ASM_LINES(ksym),
-	.frame = &frame_layout,
+	.frame = &ksym_frame_layout,
 };
 
 int rp_ksym_prepare(const int *fds)

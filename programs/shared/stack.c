@@ -17,33 +17,23 @@
  */
 #include "stack_frame.h"
 
-#define RECORD_FIELD(member) ASM_FIELD(struct stack_scratch, record.member)
-const struct asm_layout rp_stack_scratch_layout = ASM_LAYOUT(
-	struct stack_scratch, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
-	RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy), RECORD_FIELD(kernel_of),
-	RECORD_FIELD(tag), RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
-	RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
-#define STATS_FIELD(member) ASM_FIELD(struct program_stats, member)
+static const struct asm_layout record_layout =
+	ASM_LAYOUT(struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, tag,
+		   pid_tgid, user_bytes, user_end, start_time, exec_id, comm);
+const struct asm_layout rp_stack_scratch_layout =
+	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
 const struct asm_layout rp_program_stats_layout = ASM_LAYOUT(
-	struct program_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
-	STATS_FIELD(ring_full), STATS_FIELD(busy), STATS_FIELD(uncounted), STATS_FIELD(unfollowed));
+	struct program_stats, fired, idle, filtered, ring_full, busy, uncounted, unfollowed);
 
 /* The stack frame of stack_begin. */
-struct begin_frame {
-	uint64_t context, pid_tgid, tag; /* the arguments */
-	uint32_t slot, unused;
-};
-enum {
-	BEGIN_CONTEXT = FRAME(struct begin_frame, context),
-	IDS = FRAME(struct begin_frame, pid_tgid),
-	TAG_ARG = FRAME(struct begin_frame, tag),
-	BEGIN_SLOT = FRAME(struct begin_frame, slot)
-};
+ASM_FRAME(begin_frame,
+	/* the arguments */
+	(uint64_t, context, BEGIN_CONTEXT),
+	(uint64_t, pid_tgid, IDS),
+	(uint64_t, tag, TAG_ARG),
+	(uint32_t, slot, BEGIN_SLOT));
 /* The stack frame of stack_end. */
-struct end_frame {
-	uint64_t context;
-};
-enum { CONTEXT = FRAME(struct end_frame, context) };
+ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 
 /*
  * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32
@@ -282,15 +272,6 @@ LABEL(hashed),
 	END,
 };
 /* clang-format on */
-static const struct asm_layout begin_frame_layout =
-	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, context),
-		   ASM_FIELD(struct begin_frame, pid_tgid), ASM_FIELD(struct begin_frame, tag),
-		   ASM_FIELD(struct begin_frame, slot));
-static const struct asm_layout end_frame_layout =
-	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context));
-static const struct asm_func_frame frames[] = {
-	{ "stack_begin", &begin_frame_layout },
-	{ "stack_end", &end_frame_layout },
-};
-const struct asm_part rp_stack_pieces_part = { ASM_LINES(stack_pieces), .frames = frames,
-					       .nframes = sizeof(frames) / sizeof(frames[0]) };
+const struct asm_part rp_stack_pieces_part = { ASM_LINES(stack_pieces),
+					       ASM_FRAMES({ "stack_begin", &begin_frame_layout },
+							  { "stack_end", &end_frame_layout }) };

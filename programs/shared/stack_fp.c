@@ -7,18 +7,12 @@
  */
 #include "profile.h"
 
-struct fp_frame {
-	uint64_t scratch; /* address of the struct stack_scratch, whose record takes the stack */
-};
-struct step_frame {
-	uint64_t caller_fp, return_address;
-};
-enum {
-	SCRATCH_SLOT = FRAME(struct fp_frame, scratch),
-	RECORD = FRAME(struct step_frame, caller_fp),
-	CALLER_FP = FRAME(struct step_frame, caller_fp),
-	RETURN_ADDRESS = FRAME(struct step_frame, return_address)
-};
+/* address of the struct stack_scratch, whose record takes the stack */
+ASM_FRAME(fp_frame, (uint64_t, scratch, SCRATCH_SLOT));
+ASM_FRAME(step_frame,
+	(uint64_t, caller_fp, RECORD),
+	(caller_fp, CALLER_FP),
+	(uint64_t, return_address, RETURN_ADDRESS));
 enum {
 	FP = offsetof(struct unwind_state, fp),
 	N = offsetof(struct unwind_state, n),
@@ -96,11 +90,6 @@ LABEL(last),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout fp_layout =
-	ASM_LAYOUT(struct fp_frame, ASM_FIELD(struct fp_frame, scratch));
-static const struct asm_layout step_layout =
-	ASM_LAYOUT(struct step_frame, ASM_FIELD(struct step_frame, caller_fp),
-		   ASM_FIELD(struct step_frame, return_address));
-static const struct asm_func_frame frames[] = { { "stack_fp", &fp_layout },
-						{ "fp_step", &step_layout } };
-const struct asm_part rp_stack_fp_part = { ASM_LINES(fp_lines), .frames = frames, .nframes = 2 };
+const struct asm_part rp_stack_fp_part = { ASM_LINES(fp_lines),
+					   ASM_FRAMES({ "stack_fp", &fp_frame_layout },
+						      { "fp_step", &step_frame_layout }) };

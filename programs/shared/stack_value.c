@@ -17,16 +17,11 @@
 #include "stack_frame.h"
 
 /* The stack frame of stack_value. */
-struct value_frame {
-	uint64_t none[STACK_VALUES]; /* what a new key starts with */
-	uint32_t id;		     /* a pid and */
-	uint32_t generation; /* which program it is, start time and exec id: the key of seen */
-};
-enum {
-	NONE = FRAME(struct value_frame, none),
-	SEEN_KEY = FRAME(struct value_frame, id),
-	SEEN_GENERATION = FRAME(struct value_frame, generation)
-};
+ASM_FRAME(value_frame,
+	(uint64_t[STACK_VALUES], none, NONE), /* what a new key starts with */
+	(uint32_t, id, SEEN_KEY), /* a pid and */
+	/* which program it is, start time and exec id: the key of seen */
+	(uint32_t, generation, SEEN_GENERATION));
 
 /* Offsets in a place of the table. */
 enum {
@@ -197,9 +192,5 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout value_frame_layout =
-	ASM_LAYOUT(struct value_frame, ASM_FIELD(struct value_frame, none),
-		   ASM_FIELD(struct value_frame, id), ASM_FIELD(struct value_frame, generation));
-static const struct asm_func_frame frames[] = { { "stack_value", &value_frame_layout } };
-const struct asm_part rp_stack_value_part = { ASM_LINES(value_lines), .frames = frames,
-					      .nframes = 1 };
+const struct asm_part rp_stack_value_part = { ASM_LINES(value_lines),
+					      ASM_FRAMES({ "stack_value", &value_frame_layout }) };

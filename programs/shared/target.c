@@ -8,20 +8,15 @@
 #include "profile.h"
 
 /* Its stack frame. */
-struct target_frame {
-	struct bpf_pidns_info ns_ids; /* { thread, process } as our pid namespace counts */
-	char comm[16];
-	uint64_t id;		/* a pid, a tid: key of the filter maps */
-	uint32_t first, unused; /* 0: key of the first element of scratch */
-};
-enum {
-	NS_TGID = FRAME(struct target_frame, ns_ids.tgid),
-	NS_PID = FRAME(struct target_frame, ns_ids.pid),
-	NS_IDS = FRAME(struct target_frame, ns_ids),
-	COMM = FRAME(struct target_frame, comm),
-	ID = FRAME(struct target_frame, id),
-	FIRST = FRAME(struct target_frame, first)
-};
+static const struct asm_layout ids_layout = ASM_LAYOUT(struct bpf_pidns_info, pid, tgid);
+ASM_FRAME(target_frame,
+	/* { thread, process } as our pid namespace counts */
+	(struct bpf_pidns_info, ns_ids, NS_IDS, &ids_layout),
+	(ns_ids.tgid, NS_TGID),
+	(ns_ids.pid, NS_PID),
+	(char[16], comm, COMM),
+	(uint64_t, id, ID), /* a pid, a tid: key of the filter maps */
+	(uint32_t, first, FIRST)); /* 0: key of the first element of scratch */
 
 /* clang-format off */
 static const struct asm_insn target_lines[] = {
@@ -88,12 +83,5 @@ LABEL(not_asked_for),
 	END,
 };
 /* clang-format on */
-static const struct asm_layout target_frame_layout = ASM_LAYOUT(
-	struct target_frame, ASM_FIELD(struct target_frame, ns_ids.pid),
-	ASM_FIELD(struct target_frame, ns_ids.tgid), ASM_FIELD(struct target_frame, comm),
-	ASM_FIELD(struct target_frame, id), ASM_FIELD(struct target_frame, first));
-static const struct asm_func_frame frames[] = {
-	{ "target_ids", &target_frame_layout },
-};
-const struct asm_part rp_target_part = { ASM_LINES(target_lines), .frames = frames,
-					 .nframes = sizeof(frames) / sizeof(frames[0]) };
+const struct asm_part rp_target_part = { ASM_LINES(target_lines),
+					 ASM_FRAMES({ "target_ids", &target_frame_layout }) };

@@ -12,25 +12,17 @@
  */
 #include "profile.h"
 
-struct follow_frame {
-	uint32_t parent, child;
-	struct unwind_proc none;
-};
-enum {
-	PARENT = FRAME(struct follow_frame, parent),
-	CHILD = FRAME(struct follow_frame, child),
-	NO_RANGES = FRAME(struct follow_frame, none)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct follow_frame, ASM_FIELD(struct follow_frame, parent),
-		   ASM_FIELD(struct follow_frame, child), ASM_FIELD(struct follow_frame, none));
+ASM_FRAME(follow_frame,
+	(uint32_t, parent, PARENT),
+	(uint32_t, child, CHILD),
+	(struct unwind_proc, none, NO_RANGES));
 
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
 
 #define ON_TRACEPOINT(event, text_lines)                                                           \
 	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
-	.license = "Dual BSD/GPL", ASM_LINES(text_lines), .frame = &frame_layout
+	.license = "Dual BSD/GPL", ASM_LINES(text_lines), .frame = &follow_frame_layout
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
 /* clang-format off */

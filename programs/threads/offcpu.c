@@ -11,12 +11,9 @@
  */
 #include "programs/shared/sched_thread.h"
 
-static const struct asm_layout pair_layout =
-	ASM_LAYOUT(struct offcpu_pair, ASM_FIELD(struct offcpu_pair, sleeper),
-		   ASM_FIELD(struct offcpu_pair, waker));
+static const struct asm_layout pair_layout = ASM_LAYOUT(struct offcpu_pair, sleeper, waker);
 static const struct asm_layout pair_weights_layout =
-	ASM_LAYOUT(struct offcpu_pair_weights, ASM_FIELD(struct offcpu_pair_weights, count),
-		   ASM_FIELD(struct offcpu_pair_weights, ns));
+	ASM_LAYOUT(struct offcpu_pair_weights, count, ns);
 
 const struct asm_map rp_offcpu_maps[OFFCPU_MAPS] = {
 	SCHED_MAP_LIST(OFFCPU_WEIGHTS, SCHED_OFFCPU_BYTES, rp_sched_offcpu_layout),
@@ -26,33 +23,20 @@ const struct asm_map rp_offcpu_maps[OFFCPU_MAPS] = {
 };
 
 /* The stack frame of the programs. */
-struct leave_frame {
-	struct sched_thread
-		thread; /* as a new entry of the map threads, which must all be written */
-	uint64_t now, ran;
-	uint32_t tid, unused;
-};
-enum {
-	THREAD = FRAME(struct leave_frame, thread),
-	NOW = FRAME(struct leave_frame, now),
-	RAN = FRAME(struct leave_frame, ran),
-	LEAVE_TID = FRAME(struct leave_frame, tid)
-};
+ASM_FRAME(leave_frame,
+	/* a new entry, all written */
+	(struct sched_thread, thread, THREAD, &rp_sched_offcpu_layout),
+	(uint64_t, now, NOW),
+	(uint64_t, ran, RAN),
+	(uint32_t, tid, LEAVE_TID));
 /* The stack frame of offcpu_back. */
-struct back_frame {
-	uint32_t tid, unused;
-};
-enum { BACK_TID = FRAME(struct back_frame, tid) };
+ASM_FRAME(back_frame, (uint32_t, tid, BACK_TID));
 /* The stack frame of offcpu_add. */
-struct add_frame {
-	struct offcpu_pair_weights none;
-	struct offcpu_pair pair;
-};
-enum {
-	ADD_NONE = FRAME(struct add_frame, none),
-	ADD_HASH = FRAME(struct add_frame, pair.sleeper),
-	ADD_WAKER = FRAME(struct add_frame, pair.waker)
-};
+ASM_FRAME(add_frame,
+	(struct offcpu_pair_weights, none, ADD_NONE, &pair_weights_layout),
+	(struct offcpu_pair, pair, ADD_PAIR, &pair_layout),
+	(pair.sleeper, ADD_HASH),
+	(pair.waker, ADD_WAKER));
 
 /* The same in a record. */
 enum {
@@ -181,22 +165,9 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout leave_frame_layout =
-	ASM_LAYOUT(struct leave_frame, SCHED_OFFCPU_FIELDS(struct leave_frame),
-		   ASM_FIELD(struct leave_frame, now), ASM_FIELD(struct leave_frame, ran),
-		   ASM_FIELD(struct leave_frame, tid));
-static const struct asm_layout back_frame_layout =
-	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
-static const struct asm_layout add_frame_layout =
-	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, none.count),
-		   ASM_FIELD(struct add_frame, none.ns), ASM_FIELD(struct add_frame, pair.sleeper),
-		   ASM_FIELD(struct add_frame, pair.waker));
-static const struct asm_func_frame frames[] = {
-	{ "offcpu_back", &back_frame_layout },
-	{ "offcpu_add", &add_frame_layout },
-};
-static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines), .frames = frames,
-					     .nframes = sizeof(frames) / sizeof(frames[0]) };
+static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines),
+					     ASM_FRAMES({ "offcpu_back", &back_frame_layout },
+							{ "offcpu_add", &add_frame_layout }) };
 
 /* clang-format off */
 /*

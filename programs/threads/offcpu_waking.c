@@ -13,14 +13,9 @@
  */
 #include "programs/shared/sched_thread.h"
 
-struct waking_frame {
-	uint64_t ids;
-	uint32_t tid, unused;
-};
-enum { IDS = FRAME(struct waking_frame, ids), TID = FRAME(struct waking_frame, tid) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct waking_frame, ASM_FIELD(struct waking_frame, ids),
-		   ASM_FIELD(struct waking_frame, tid));
+ASM_FRAME(waking_frame,
+	(uint64_t, ids, IDS),
+	(uint32_t, tid, TID));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
@@ -140,7 +135,7 @@ const struct asm_program rp_offcpu_waking_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(waking),
 	.config_size = sizeof(struct sched_config),
-	.frame = &frame_layout,
+	.frame = &waking_frame_layout,
 };
 
 const struct asm_program rp_offcpu_waking_classic_program = {
@@ -149,7 +144,7 @@ const struct asm_program rp_offcpu_waking_classic_program = {
 	.license = "Dual BSD/GPL",
 	ASM_LINES(waking_classic),
 	.config_size = sizeof(struct sched_config),
-	.frame = &frame_layout,
+	.frame = &waking_frame_layout,
 };
 
 const struct sched_config rp_offcpu_waking_usual_config = {

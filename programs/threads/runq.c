@@ -7,21 +7,14 @@
  */
 #include "programs/shared/sched.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct runq_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct runq_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
-	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
-	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(unknown),
-	STATS_FIELD(hists_full), STATS_FIELD(threads_full), STATS_FIELD(backwards));
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct runq_stats, (common, &rp_program_stats_layout), unknown, hists_full,
+		   threads_full, backwards);
 static const struct asm_layout thread_layout =
-	ASM_LAYOUT(struct runq_thread, ASM_FIELD(struct runq_thread, since),
-		   ASM_FIELD(struct runq_thread, pid_tgid), ASM_FIELD(struct runq_thread, waited));
-static const struct asm_layout key_layout = ASM_LAYOUT(
-	struct runq_key, ASM_FIELD(struct runq_key, cpu), ASM_FIELD(struct runq_key, process));
+	ASM_LAYOUT(struct runq_thread, since, pid_tgid, waited);
+static const struct asm_layout key_layout = ASM_LAYOUT(struct runq_key, cpu, process);
 static const struct asm_layout hist_layout =
-	ASM_LAYOUT(struct runq_hist, ASM_FIELD(struct runq_hist, sum),
-		   ASM_FIELD(struct runq_hist, not_least), ASM_FIELD(struct runq_hist, greatest),
-		   ASM_FIELD(struct runq_hist, slots), ASM_FIELD(struct runq_hist, comm));
+	ASM_LAYOUT(struct runq_hist, sum, not_least, greatest, slots, comm);
 
 const struct asm_map rp_runq_maps[RUNQ_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct runq_stats, stats_layout),
@@ -39,26 +32,14 @@ const struct asm_map rp_runq_maps[RUNQ_MAPS] = {
 _Static_assert(offsetof(struct runq_hist, slots) == offsetof(struct asm_hist, slots),
 	       "HIST_ADD() writes it");
 
-struct runq_frame {
-	struct runq_thread thread;
-	uint32_t tid, unused;
-};
-enum { THREAD = FRAME(struct runq_frame, thread), TID = FRAME(struct runq_frame, tid) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct runq_frame, ASM_FIELD(struct runq_frame, thread.since),
-		   ASM_FIELD(struct runq_frame, thread.pid_tgid),
-		   ASM_FIELD(struct runq_frame, thread.waited), ASM_FIELD(struct runq_frame, tid));
+ASM_FRAME(runq_frame,
+	(struct runq_thread, thread, THREAD, &thread_layout),
+	(uint32_t, tid, TID));
 /* The stack frame of runq_add. */
-struct add_frame {
-	struct runq_key key;
-};
-enum {
-	KEY_CPU = FRAME(struct add_frame, key.cpu),
-	KEY_PROCESS = FRAME(struct add_frame, key.process)
-};
-static const struct asm_layout add_frame_layout =
-	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, key.cpu),
-		   ASM_FIELD(struct add_frame, key.process));
+ASM_FRAME(add_frame,
+	(struct runq_key, key, ADD_KEY, &key_layout),
+	(key.cpu, KEY_CPU),
+	(key.process, KEY_PROCESS));
 
 enum {
 	SINCE = offsetof(struct runq_thread, since),
@@ -100,8 +81,8 @@ LABEL(full),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame frames[] = { { "runq_add", &add_frame_layout } };
-static const struct asm_part add_part = { ASM_LINES(add_lines), .frames = frames, .nframes = 1 };
+static const struct asm_part add_part = { ASM_LINES(add_lines),
+					  ASM_FRAMES({ "runq_add", &add_frame_layout }) };
 
 /* clang-format off */
 static const struct asm_insn runq_switch[] = {
@@ -342,7 +323,7 @@ LABEL(out),
 #define ON_TRACEPOINT(event, text_lines)                                                           \
 	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
 	.license = "Dual BSD/GPL", ASM_LINES(text_lines),                                          \
-	.config_size = sizeof(struct sched_config), .frame = &frame_layout
+	.config_size = sizeof(struct sched_config), .frame = &runq_frame_layout
 
 const struct asm_program rp_runq_switch_program = {
 	.name = "runq_switch",
@@ -359,7 +340,7 @@ const struct asm_program rp_runq_new_program = {
 
 #define CLASSIC(text_lines)                                                                        \
 	.type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL", ASM_LINES(text_lines),        \
-	.config_size = sizeof(struct sched_config), .frame = &frame_layout
+	.config_size = sizeof(struct sched_config), .frame = &runq_frame_layout
 
 const struct asm_program rp_runq_switch_classic_program = {
 	.name = "runq_classic",

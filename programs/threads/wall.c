@@ -23,32 +23,21 @@ const struct asm_map rp_wall_maps[WALL_MAPS] = {
 };
 
 /* The stack frame of wall_leave. */
-struct leave_frame {
-	struct sched_thread thread; /* a new entry of the map threads */
-	uint64_t context, state, now,
-		prev; /* arguments; prev is the task by its BTF type, or when it came */
-	uint64_t ran; /* since it came to its CPU, by the kernel's sum */
-	uint32_t tid, unused;
-};
-enum {
-	THREAD = FRAME(struct leave_frame, thread),
-	CONTEXT = FRAME(struct leave_frame, context),
-	STATE = FRAME(struct leave_frame, state),
-	NOW = FRAME(struct leave_frame, now),
-	PREV = FRAME(struct leave_frame, prev),
-	RAN = FRAME(struct leave_frame, ran),
-	LEAVE_TID = FRAME(struct leave_frame, tid)
-};
+ASM_FRAME(leave_frame,
+	/* a new entry of the map threads */
+	(struct sched_thread, thread, THREAD, &rp_sched_thread_layout),
+	/* arguments; prev is the task by its BTF type, or when it came */
+	(uint64_t, context, CONTEXT),
+	(uint64_t, state, STATE),
+	(uint64_t, now, NOW),
+	(uint64_t, prev, PREV),
+	(uint64_t, ran, RAN), /* since it came to its CPU, by the kernel's sum */
+	(uint32_t, tid, LEAVE_TID));
 /* The stack frame of wall_back, of wall_add and of the program on sched_wakeup. */
-struct back_frame {
-	uint64_t hash, now;
-	uint32_t tid, unused;
-};
-enum {
-	ADD_HASH = FRAME(struct back_frame, hash),
-	BACK_NOW = FRAME(struct back_frame, now),
-	BACK_TID = FRAME(struct back_frame, tid)
-};
+ASM_FRAME(back_frame,
+	(uint64_t, hash, ADD_HASH),
+	(uint64_t, now, BACK_NOW),
+	(uint32_t, tid, BACK_TID));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
@@ -349,21 +338,10 @@ LABEL(filtered),
 	INCLUDE(&rp_wall_ended_part),
 };
 /* clang-format on */
-static const struct asm_layout back_frame_layout =
-	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, hash),
-		   ASM_FIELD(struct back_frame, now), ASM_FIELD(struct back_frame, tid));
-#define LEAVE_FIELD(member) ASM_FIELD(struct leave_frame, member)
-static const struct asm_layout leave_frame_layout =
-	ASM_LAYOUT(struct leave_frame, SCHED_THREAD_FIELDS(struct leave_frame),
-		   LEAVE_FIELD(context), LEAVE_FIELD(state), LEAVE_FIELD(now), LEAVE_FIELD(prev),
-		   LEAVE_FIELD(ran), LEAVE_FIELD(tid));
-static const struct asm_func_frame frames[] = {
-	{ "wall_add", &back_frame_layout },
-	{ "wall_back", &back_frame_layout },
-	{ "wall_leave", &leave_frame_layout },
-};
-static const struct asm_part wall_part = { ASM_LINES(wall_lines), .frames = frames,
-					   .nframes = sizeof(frames) / sizeof(frames[0]) };
+static const struct asm_part wall_part = { ASM_LINES(wall_lines),
+					   ASM_FRAMES({ "wall_add", &back_frame_layout },
+						      { "wall_back", &back_frame_layout },
+						      { "wall_leave", &leave_frame_layout }) };
 
 /* sched_switch, see offcpu.c */
 /* clang-format off */

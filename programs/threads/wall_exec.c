@@ -8,18 +8,11 @@
  */
 #include "programs/shared/sched_thread.h"
 
-struct exec_frame {
-	struct sched_thread thread; /* a new entry of the map threads */
-	uint32_t old, tid;
-};
-enum {
-	THREAD = FRAME(struct exec_frame, thread),
-	OLD = FRAME(struct exec_frame, old),
-	TID = FRAME(struct exec_frame, tid)
-};
-static const struct asm_layout exec_frame_layout =
-	ASM_LAYOUT(struct exec_frame, SCHED_THREAD_FIELDS(struct exec_frame),
-		   ASM_FIELD(struct exec_frame, old), ASM_FIELD(struct exec_frame, tid));
+ASM_FRAME(exec_frame,
+	/* a new entry of the map threads */
+	(struct sched_thread, thread, THREAD, &rp_sched_thread_layout),
+	(uint32_t, old, OLD),
+	(uint32_t, tid, TID));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
