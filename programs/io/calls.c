@@ -42,16 +42,24 @@ ASM_FRAME(call_frame,
 #define CALL_NUMBER "orig_ax"
 #endif
 
+/* clang-format off */
 /* reg = a pointer that lies in an object of the kernel, whose address reg is; to is room at a frame offset. 0: there is none. */
 #define FOLLOW(reg, type, path, to)                                                                \
-	SCOPE("FOLLOW(" #reg ", " #type ", " #path ", " #to ")"), READ_FIELD(to, reg, type, path), \
-		LDX(DW, reg, R10, to), END
+	SCOPE("FOLLOW(" #reg ", " #type ", " #path ", " #to ")"),                                  \
+		READ_FIELD(to, reg, type, path),                                                   \
+		LDX(DW, reg, R10, to),                                                             \
+	END
 
 /* R8 = enum io_call_kind of the system call whose number is in a register; on if it is one of ours, else to out. */
 #define CALL_KIND(number, out)                                                                     \
-	SCOPE("CALL_KIND(" #number ", " #out ")"), STX(W, R10, NUMBER, number),                    \
-		MAP_LOOKUP(calls, NUMBER), JEQ(R0, 0, out), LDX(W, R8, R0, 0), JEQ(R8, 0, out),    \
-		END
+	SCOPE("CALL_KIND(" #number ", " #out ")"),                                                 \
+		STX(W, R10, NUMBER, number),                                                       \
+		MAP_LOOKUP(calls, NUMBER),                                                         \
+		JEQ(R0, 0, out),                                                                   \
+		LDX(W, R8, R0, 0),                                                                 \
+		JEQ(R8, 0, out),                                                                   \
+	END
+/* clang-format on */
 
 /* The stack frame of io_super_block. */
 ASM_FRAME(file_frame, (uint64_t, pointer, POINTER));

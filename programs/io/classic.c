@@ -18,27 +18,47 @@ ASM_FRAME(classic_frame,
 	(rest.len, REST_LEN),
 	(char[8], rwbs, RWBS));
 
+/* clang-format off */
 /* One letter and what it stands for. */
 #define OP_LETTER(letter, op)                                                                      \
-	SCOPE("OP_LETTER(" #letter ", " #op ")"), JNE(R1, letter, .other), MOV(R9, op),            \
-		LABEL(.other), END
+	SCOPE("OP_LETTER(" #letter ", " #op ")"),                                                  \
+		JNE(R1, letter, .other),                                                           \
+		MOV(R9, op),                                                                       \
+		LABEL(.other),                                                                     \
+	END
 
 /*
  * R7 = the disk, R8 = the sector, R9 = the operation, and the key, of the record of an event in R6. The letters of
  * rwbs are those of blk_fill_rwbs() in kernel/trace/blktrace.c: an F in front is a flush that comes with it.
  */
 #define RECORD(event, rwbs_param)                                                                  \
-	SCOPE("RECORD(" #event ", " #rwbs_param ")"), LD_TP(R7, R6, "block", event, "dev"),        \
-		LD_TP(R8, R6, "block", event, "sector"), MOV_REG(R3, R6),                          \
-		LD_PARAM(R1, struct io_config, rwbs_param), ADD_REG(R3, R1), FRAME_PTR(R1, RWBS),  \
-		MOV(R2, 8), CALL(probe_read_kernel), LDX(B, R1, R10, RWBS), JNE(R1, 'F', .letter), \
-		LDX(B, R1, R10, RWBS + 1), LABEL(.letter), MOV(R9, IO_OP_OTHER),                   \
-		OP_LETTER('R', 0), OP_LETTER('W', IO_OP_WRITE), OP_LETTER('D', 3),                 \
-		OP_LETTER('F', IO_OP_FLUSH), JNE(R9, IO_OP_FLUSH, .sector), MOV(R8, -1),           \
-		LABEL(.sector), MOV_REG(R1, R7), LSH(R1, 32), XOR_REG(R1, R8),                     \
-		STX(DW, R10, KEY, R1), END
+	SCOPE("RECORD(" #event ", " #rwbs_param ")"),                                              \
+		LD_TP(R7, R6, "block", event, "dev"),                                              \
+		LD_TP(R8, R6, "block", event, "sector"),                                           \
+		MOV_REG(R3, R6),                                                                   \
+		LD_PARAM(R1, struct io_config, rwbs_param),                                        \
+		ADD_REG(R3, R1),                                                                   \
+		FRAME_PTR(R1, RWBS),                                                               \
+		MOV(R2, 8),                                                                        \
+		CALL(probe_read_kernel),                                                           \
+		LDX(B, R1, R10, RWBS),                                                             \
+		JNE(R1, 'F', .letter),                                                             \
+		LDX(B, R1, R10, RWBS + 1),                                                         \
+		LABEL(.letter),                                                                    \
+		MOV(R9, IO_OP_OTHER),                                                              \
+		OP_LETTER('R', 0),                                                                 \
+		OP_LETTER('W', IO_OP_WRITE),                                                       \
+		OP_LETTER('D', 3),                                                                 \
+		OP_LETTER('F', IO_OP_FLUSH),                                                       \
+		JNE(R9, IO_OP_FLUSH, .sector),                                                     \
+		MOV(R8, -1),                                                                       \
+		LABEL(.sector),                                                                    \
+		MOV_REG(R1, R7),                                                                   \
+		LSH(R1, 32),                                                                       \
+		XOR_REG(R1, R8),                                                                   \
+		STX(DW, R10, KEY, R1),                                                             \
+	END
 
-/* clang-format off */
 static const struct asm_insn issue_lines[] = {
 	MOV_REG(R6, R1),
 	RECORD("block_rq_issue", rwbs_issue),

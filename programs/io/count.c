@@ -18,29 +18,51 @@ ASM_FRAME(count_frame,
 	(uint64_t, end, END_TIME),
 	(uint32_t, disk, DISK));
 
+/* clang-format off */
 /* Counts ns, in a register, as that phase; destroys R1 to R5. */
 #define PHASE(phase, ns)                                                                           \
-	SCOPE("PHASE(" #phase ", " #ns ")"), MOV_REG(R2, ns), ST(B, R10, KEY_PHASE, phase),        \
-		FRAME_PTR(R1, KEY), CALL_FUNC(io_hist), END
+	SCOPE("PHASE(" #phase ", " #ns ")"),                                                       \
+		MOV_REG(R2, ns),                                                                   \
+		ST(B, R10, KEY_PHASE, phase),                                                      \
+		FRAME_PTR(R1, KEY),                                                                \
+		CALL_FUNC(io_hist),                                                                \
+	END
 
 /*
  * R0 = the value of the map hists for the key whose address is in a register, made if there is none; 0: there is no
  * room.
  */
 #define HISTS_OF(key)                                                                              \
-	SCOPE("HISTS_OF(" #key ")"), LD_MAP(R1, hists), MOV_REG(R2, key), CALL(map_lookup_elem),   \
-		JNE(R0, 0, .found), LD_MAP(R1, hists), MOV_REG(R2, key),                           \
-		LD_MAP_VALUE(R3, zero, 0), MOV(R4, BPF_NOEXIST), CALL(map_update_elem),            \
-		LD_MAP(R1, hists), MOV_REG(R2, key), CALL(map_lookup_elem), LABEL(.found), END
+	SCOPE("HISTS_OF(" #key ")"),                                                               \
+		LD_MAP(R1, hists),                                                                 \
+		MOV_REG(R2, key),                                                                  \
+		CALL(map_lookup_elem),                                                             \
+		JNE(R0, 0, .found),                                                                \
+		LD_MAP(R1, hists),                                                                 \
+		MOV_REG(R2, key),                                                                  \
+		LD_MAP_VALUE(R3, zero, 0),                                                         \
+		MOV(R4, BPF_NOEXIST),                                                              \
+		CALL(map_update_elem),                                                             \
+		LD_MAP(R1, hists),                                                                 \
+		MOV_REG(R2, key),                                                                  \
+		CALL(map_lookup_elem),                                                             \
+		LABEL(.found),                                                                     \
+	END
 
 /* The same for ns in R9 and one of the common phases, whose histograms are in R7, if there is room. Destroys R8. */
 #define COMMON_PHASE(phase, which)                                                                 \
-	SCOPE("COMMON_PHASE(" #phase ", " #which ")"), JSLT(R9, 0, .apart), JEQ(R7, 0, .apart),    \
-		MOV_REG(R8, R7), ADD(R8, (which)*IO_HIST_BYTES),                                   \
-		HIST_ADD(R8, R9, IO_HIST_BITS, IO_HIST_SLOTS), JA(.counted), LABEL(.apart),        \
-		PHASE(phase, R9), LABEL(.counted), END
+	SCOPE("COMMON_PHASE(" #phase ", " #which ")"),                                             \
+		JSLT(R9, 0, .apart),                                                               \
+		JEQ(R7, 0, .apart),                                                                \
+		MOV_REG(R8, R7),                                                                   \
+		ADD(R8, (which)*IO_HIST_BYTES),                                                    \
+		HIST_ADD(R8, R9, IO_HIST_BITS, IO_HIST_SLOTS),                                     \
+		JA(.counted),                                                                      \
+		LABEL(.apart),                                                                     \
+		PHASE(phase, R9),                                                                  \
+		LABEL(.counted),                                                                   \
+	END
 
-/* clang-format off */
 static const struct asm_insn hist_lines[] = {
 	/*
 	 * io_hist(key, value): counts a value in the histogram of that key, or sends it to where there is room.

@@ -17,20 +17,32 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 		.config_size = sizeof(struct io_config), .frame = &hook_frame_layout               \
 	}
 
+/* clang-format off */
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. R6 = the request, R7 = the context. */
 #define TP_REQUEST                                                                                 \
-	MOV_REG(R7, R1), WHEN(struct io_config, kernel.queue_argument), LDX(DW, R6, R7, 8), END,   \
-		UNLESS(struct io_config, kernel.queue_argument), LDX(DW, R6, R7, 0), END,          \
-		STX(DW, R10, KEY, R6)
+	MOV_REG(R7, R1),                                                                           \
+	WHEN(struct io_config, kernel.queue_argument),                                             \
+		LDX(DW, R6, R7, 8),                                                                \
+	END,                                                                                       \
+	UNLESS(struct io_config, kernel.queue_argument),                                           \
+		LDX(DW, R6, R7, 0),                                                                \
+	END,                                                                                       \
+	STX(DW, R10, KEY, R6)
 
 /* dst = the disk of a request in register rq: major << 20 | minor. */
 #define REQUEST_DISK(dst, rq, t)                                                                   \
 	SCOPE("REQUEST_DISK(" #dst ", " #rq ", " #t ")"),                                          \
 		UNLESS(struct io_config, kernel.disk_in_request),                                  \
-		LD_FIELD(t, rq, "request", "q.disk"), END,                                         \
+			LD_FIELD(t, rq, "request", "q.disk"),                                      \
+		END,                                                                               \
 		WHEN(struct io_config, kernel.disk_in_request),                                    \
-		LD_FIELD(t, rq, "request", "rq_disk"), END, LD_FIELD(dst, t, "gendisk", "major"),  \
-		LSH(dst, 20), LD_FIELD(t, t, "gendisk", "first_minor"), OR_REG(dst, t), END
+			LD_FIELD(t, rq, "request", "rq_disk"),                                     \
+		END,                                                                               \
+		LD_FIELD(dst, t, "gendisk", "major"),                                              \
+		LSH(dst, 20),                                                                      \
+		LD_FIELD(t, t, "gendisk", "first_minor"),                                          \
+		OR_REG(dst, t),                                                                    \
+	END
 
 /*
  * The current task starts the request in R6, R7 being the context. What has no data, but is to be on the disk with
@@ -38,14 +50,27 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
  * old as the task's batch of requests. Before 6.4 there is no event at the start, and its time is the better one.
  */
 #define BEGIN                                                                                      \
-	SCOPE("BEGIN"), LD_FIELD(R4, R6, "request", "cmd_flags"),                                  \
-		LD_FIELD(R1, R6, "request", "__data_len"), JNE(R1, 0, .op_known), MOV_REG(R1, R4), \
-		AND(R1, IO_OP_MASK), JNE(R1, IO_OP_WRITE, .op_known), OR(R4, IO_OP_EMPTY_FLUSH),   \
-		LABEL(.op_known), MOV(R3, 0), WHEN(struct io_config, noted),                       \
-		REQUEST_DISK(R3, R6, R1), END, MOV(R5, 0),                                         \
+	SCOPE("BEGIN"),                                                                            \
+		LD_FIELD(R4, R6, "request", "cmd_flags"),                                          \
+		LD_FIELD(R1, R6, "request", "__data_len"),                                         \
+		JNE(R1, 0, .op_known),                                                             \
+		MOV_REG(R1, R4),                                                                   \
+		AND(R1, IO_OP_MASK),                                                               \
+		JNE(R1, IO_OP_WRITE, .op_known),                                                   \
+		OR(R4, IO_OP_EMPTY_FLUSH),                                                         \
+		LABEL(.op_known),                                                                  \
+		MOV(R3, 0),                                                                        \
+		WHEN(struct io_config, noted),                                                     \
+			REQUEST_DISK(R3, R6, R1),                                                  \
+		END,                                                                               \
+		MOV(R5, 0),                                                                        \
 		UNLESS(struct io_config, kernel.start_told),                                       \
-		LD_FIELD(R5, R6, "request", "start_time_ns"), END, MOV_REG(R1, R7),                \
-		MOV_REG(R2, R6), CALL_FUNC(io_begin), END
+			LD_FIELD(R5, R6, "request", "start_time_ns"),                              \
+		END,                                                                               \
+		MOV_REG(R1, R7),                                                                   \
+		MOV_REG(R2, R6),                                                                   \
+		CALL_FUNC(io_begin),                                                               \
+	END
 
 /*
  * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4 nobody tells of the
@@ -53,14 +78,30 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
  * one is that of a request that it has taken up.
  */
 #define UNDER_WAY(out)                                                                             \
-	SCOPE("UNDER_WAY(" #out ")"), MAP_LOOKUP(requests, KEY),                                   \
-		UNLESS(struct io_config, kernel.start_told), JEQ(R0, 0, .new),                     \
-		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, .new), JEQ(R1, -1, .known),            \
-		LD_FIELD(R2, R6, "request", "start_time_ns"), JEQ(R2, 0, .known),                  \
-		JLE_REG(R2, R1, .known), LABEL(.new), BEGIN, LABEL(.known), END, JEQ(R0, 0, out),  \
-		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, out), MOV_REG(R8, R0),                 \
-		WHEN(struct io_config, owner), LDX(DW, R1, R8, REQUEST(pid_tgid)),                 \
-		JEQ(R1, -1, out), END, END
+	SCOPE("UNDER_WAY(" #out ")"),                                                              \
+		MAP_LOOKUP(requests, KEY),                                                         \
+		UNLESS(struct io_config, kernel.start_told),                                       \
+			JEQ(R0, 0, .new),                                                          \
+			LDX(DW, R1, R0, REQUEST(start)),                                           \
+			JEQ(R1, 0, .new),                                                          \
+			JEQ(R1, -1, .known),                                                       \
+			LD_FIELD(R2, R6, "request", "start_time_ns"),                              \
+			JEQ(R2, 0, .known),                                                        \
+			JLE_REG(R2, R1, .known),                                                   \
+			LABEL(.new),                                                               \
+			BEGIN,                                                                     \
+			LABEL(.known),                                                             \
+		END,                                                                               \
+		JEQ(R0, 0, out),                                                                   \
+		LDX(DW, R1, R0, REQUEST(start)),                                                   \
+		JEQ(R1, 0, out),                                                                   \
+		MOV_REG(R8, R0),                                                                   \
+		WHEN(struct io_config, owner),                                                     \
+			LDX(DW, R1, R8, REQUEST(pid_tgid)),                                        \
+			JEQ(R1, -1, out),                                                          \
+		END,                                                                               \
+	END
+/* clang-format on */
 
 /* ---- flushes ---------------------------------------------------------------------------------------------- */
 
@@ -247,16 +288,27 @@ LABEL(out),
 
 /* R6, a request with a flush before or behind it, has done its data, and will be told of again. To the label out. */
 #define DATA_DONE(out)                                                                             \
-	SCOPE("DATA_DONE(" #out ")"), WHEN(struct io_config, timeline),                            \
-		STX(DW, R10, KEY, R6), MAP_LOOKUP(requests, KEY), JEQ(R0, 0, out),                 \
-		MOV_REG(R8, R0), CALL(ktime_get_ns), STX(DW, R8, REQUEST(data_done), R0), END,     \
-		JA(out), END
+	SCOPE("DATA_DONE(" #out ")"),                                                              \
+		WHEN(struct io_config, timeline),                                                  \
+			STX(DW, R10, KEY, R6),                                                     \
+			MAP_LOOKUP(requests, KEY),                                                 \
+			JEQ(R0, 0, out),                                                           \
+			MOV_REG(R8, R0),                                                           \
+			CALL(ktime_get_ns),                                                        \
+			STX(DW, R8, REQUEST(data_done), R0),                                       \
+		END,                                                                               \
+		JA(out),                                                                           \
+	END
 
 /* The request in R6 has ended. */
 #define FINISH                                                                                     \
-	SCOPE("FINISH"), REQUEST_DISK(R2, R6, R1), LD_FIELD(R3, R6, "request", "cmd_flags"),       \
-		LD_FIELD(R4, R6, "request", "start_time_ns"), MOV_REG(R1, R6),                     \
-		CALL_FUNC(io_finish), END
+	SCOPE("FINISH"),                                                                           \
+		REQUEST_DISK(R2, R6, R1),                                                          \
+		LD_FIELD(R3, R6, "request", "cmd_flags"),                                          \
+		LD_FIELD(R4, R6, "request", "start_time_ns"),                                      \
+		MOV_REG(R1, R6),                                                                   \
+		CALL_FUNC(io_finish),                                                              \
+	END
 
 /* block_io_done(struct request *rq): wherever the CPU was. */
 static const struct asm_insn done_lines[] = {

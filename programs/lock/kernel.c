@@ -11,13 +11,19 @@ ASM_FRAME(now_frame,
 	(uint32_t, zero, GUARD_ZERO),
 	(uint32_t, tid, TID));
 
+/* clang-format off */
 /* R3 = outcome of what contention_end returned in R2: 0, or why the lock was not acquired. */
 #define KERNEL_OUTCOME                                                                             \
-	SCOPE("KERNEL_OUTCOME"), MOV(R3, LOCK_GOT), JEQ32(R2, 0, .known), MOV(R3, LOCK_TIMED_OUT), \
-		JEQ32(R2, -ETIMEDOUT, .known), MOV(R3, LOCK_INTERRUPTED),                          \
-		JEQ32(R2, -EINTR, .known), MOV(R3, LOCK_FAILED), LABEL(.known), END
-
-/* clang-format off */
+	SCOPE("KERNEL_OUTCOME"),                                                                   \
+		MOV(R3, LOCK_GOT),                                                                 \
+		JEQ32(R2, 0, .known),                                                              \
+		MOV(R3, LOCK_TIMED_OUT),                                                           \
+		JEQ32(R2, -ETIMEDOUT, .known),                                                     \
+		MOV(R3, LOCK_INTERRUPTED),                                                         \
+		JEQ32(R2, -EINTR, .known),                                                         \
+		MOV(R3, LOCK_FAILED),                                                              \
+		LABEL(.known),                                                                     \
+	END
 
 /* contention_begin(void *lock, unsigned int flags) */
 static const struct asm_insn begin_lines[] = {
@@ -101,8 +107,11 @@ LABEL(out),
 /* One wait that nobody has told the end of. */
 #define COUNT_UNENDED(waits, i)                                                                    \
 	SCOPE("COUNT_UNENDED(" #waits ", " #i ")"),                                                \
-		LDX(DW, R1, waits, offsetof(struct lock_waits, wait[i].lock)), JEQ(R1, 0, .free),  \
-		COUNT(stats, struct lock_stats, unended), LABEL(.free), END
+		LDX(DW, R1, waits, offsetof(struct lock_waits, wait[i].lock)),                     \
+		JEQ(R1, 0, .free),                                                                 \
+		COUNT(stats, struct lock_stats, unended),                                          \
+		LABEL(.free),                                                                      \
+	END
 
 /* At the end of a thread, in the thread: a later one may have its number. */
 static const struct asm_insn thread_exit_lines[] = {

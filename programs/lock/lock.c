@@ -55,13 +55,24 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
+/* clang-format off */
 /* On to the label found with R0 = the slot of the waits in register waits that holds the number in register lock. */
 #define FIND_WAIT(waits, lock, found)                                                              \
-	SCOPE("FIND_WAIT(" #waits ", " #lock ", " #found ")"), MOV_REG(R0, waits),                 \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), END
+	SCOPE("FIND_WAIT(" #waits ", " #lock ", " #found ")"),                                     \
+		MOV_REG(R0, waits),                                                                \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+		ADD(R0, SLOT),                                                                     \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+		ADD(R0, SLOT),                                                                     \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+		ADD(R0, SLOT),                                                                     \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+	END
+/* clang-format on */
 
 /* ---- the beginning ---------------------------------------------------------------------------------------- */
 

@@ -46,46 +46,86 @@ ASM_FRAME(futex_frame,
 	(uint32_t, zero, GUARD_ZERO),
 	(uint32_t, tid, TID));
 
+/* clang-format off */
 /* R8 = how the operation of futex(2) in R1 waits; those that do not, to the label out. */
 #define FUTEX_HOW(out)                                                                             \
-	SCOPE("FUTEX_HOW(" #out ")"), AND(R1, FUTEX_CMD_MASK & 0xffff), MOV(R8, LOCK_FUTEX),       \
-		JEQ(R1, FUTEX_WAIT, .waits), JEQ(R1, FUTEX_WAIT_BITSET, .waits),                   \
-		MOV(R8, LOCK_FUTEX | LOCK_FUTEX_PI), JEQ(R1, FUTEX_LOCK_PI, .waits),               \
-		JEQ(R1, FUTEX_LOCK_PI2, .waits), JNE(R1, FUTEX_WAIT_REQUEUE_PI, out),              \
-		LABEL(.waits), END
+	SCOPE("FUTEX_HOW(" #out ")"),                                                              \
+		AND(R1, FUTEX_CMD_MASK & 0xffff),                                                  \
+		MOV(R8, LOCK_FUTEX),                                                               \
+		JEQ(R1, FUTEX_WAIT, .waits),                                                       \
+		JEQ(R1, FUTEX_WAIT_BITSET, .waits),                                                \
+		MOV(R8, LOCK_FUTEX | LOCK_FUTEX_PI),                                               \
+		JEQ(R1, FUTEX_LOCK_PI, .waits),                                                    \
+		JEQ(R1, FUTEX_LOCK_PI2, .waits),                                                   \
+		JNE(R1, FUTEX_WAIT_REQUEUE_PI, out),                                               \
+		LABEL(.waits),                                                                     \
+	END
 
 /* R7 = the address of the first futex of the array at the address in R7. */
 #define FIRST_FUTEX                                                                                \
-	SCOPE("FIRST_FUTEX"), ADD(R7, offsetof(struct futex_waitv, uaddr)),                        \
-		READ_USER(ADDRESS, 8, R7), LDX(DW, R7, R10, ADDRESS), END
+	SCOPE("FIRST_FUTEX"),                                                                      \
+		ADD(R7, offsetof(struct futex_waitv, uaddr)),                                      \
+		READ_USER(ADDRESS, 8, R7),                                                         \
+		LDX(DW, R7, R10, ADDRESS),                                                         \
+	END
 
 /* R7 = the address, R8 = how: the wait begins. */
 #define FUTEX_BEGIN                                                                                \
-	SCOPE("FUTEX_BEGIN"), JEQ(R7, 0, .out), CALL(ktime_get_ns), STX(DW, R10, NOW, R0),         \
-		LOCK_ENTER(GUARD_ZERO, .nested, .out), MOV_REG(R1, R6), MOV_REG(R2, R7),           \
-		MOV_REG(R3, R8), LDX(DW, R4, R10, NOW), CALL_FUNC(lock_begin),                     \
-		LOCK_LEAVE(GUARD_ZERO, .out), JA(.out), LABEL(.nested),                            \
+	SCOPE("FUTEX_BEGIN"),                                                                      \
+		JEQ(R7, 0, .out),                                                                  \
+		CALL(ktime_get_ns),                                                                \
+		STX(DW, R10, NOW, R0),                                                             \
+		LOCK_ENTER(GUARD_ZERO, .nested, .out),                                             \
+		MOV_REG(R1, R6),                                                                   \
+		MOV_REG(R2, R7),                                                                   \
+		MOV_REG(R3, R8),                                                                   \
+		LDX(DW, R4, R10, NOW),                                                             \
+		CALL_FUNC(lock_begin),                                                             \
+		LOCK_LEAVE(GUARD_ZERO, .out),                                                      \
+		JA(.out),                                                                          \
+		LABEL(.nested),                                                                    \
 		COUNT(stats, struct lock_stats, common.fired),                                     \
-		COUNT(stats, struct lock_stats, nested), LABEL(.out), END
+		COUNT(stats, struct lock_stats, nested),                                           \
+		LABEL(.out),                                                                       \
+	END
 
 /*
  * R8 = what the call returned: its wait ends, if one is in the first slot. A call of another kind has begun none.
  * futex_waitv returns which one it was. FUTEX_LOCK_PI may fail in ways of its own.
  */
 #define FUTEX_END                                                                                  \
-	SCOPE("FUTEX_END"), CALL(ktime_get_ns), STX(DW, R10, NOW, R0), CALL(get_current_pid_tgid), \
-		STX(W, R10, TID, R0), LOCK_ENTER(GUARD_ZERO, .out, .out),                          \
-		MAP_LOOKUP(threads, TID), JEQ(R0, 0, .leave),                                      \
-		LDX(DW, R1, R0, offsetof(struct lock_waits, wait[0].lock)), JEQ(R1, 0, .leave),    \
-		LDX(W, R2, R0, offsetof(struct lock_waits, wait[0].how)), AND(R2, LOCK_FUTEX),     \
-		JEQ(R2, 0, .leave), MOV(R2, LOCK_GOT), JSGE(R8, 0, .known),                        \
-		MOV(R2, LOCK_TIMED_OUT), JEQ(R8, -ETIMEDOUT, .known), MOV(R2, LOCK_CHANGED),       \
-		JEQ(R8, -EAGAIN, .known), MOV(R2, LOCK_INTERRUPTED), JEQ(R8, -EINTR, .known),      \
-		JSLT(R8, -ERESTART_RESTARTBLOCK, .failed), JSLE(R8, -ERESTARTSYS, .known),         \
-		LABEL(.failed), MOV(R2, LOCK_FAILED), LABEL(.known), LDX(DW, R3, R10, NOW),        \
-		CALL_FUNC(lock_end), LABEL(.leave), LOCK_LEAVE(GUARD_ZERO, .out), LABEL(.out), END
-
-/* clang-format off */
+	SCOPE("FUTEX_END"),                                                                        \
+		CALL(ktime_get_ns),                                                                \
+		STX(DW, R10, NOW, R0),                                                             \
+		CALL(get_current_pid_tgid),                                                        \
+		STX(W, R10, TID, R0),                                                              \
+		LOCK_ENTER(GUARD_ZERO, .out, .out),                                                \
+		MAP_LOOKUP(threads, TID),                                                          \
+		JEQ(R0, 0, .leave),                                                                \
+		LDX(DW, R1, R0, offsetof(struct lock_waits, wait[0].lock)),                        \
+		JEQ(R1, 0, .leave),                                                                \
+		LDX(W, R2, R0, offsetof(struct lock_waits, wait[0].how)),                          \
+		AND(R2, LOCK_FUTEX),                                                               \
+		JEQ(R2, 0, .leave),                                                                \
+		MOV(R2, LOCK_GOT),                                                                 \
+		JSGE(R8, 0, .known),                                                               \
+		MOV(R2, LOCK_TIMED_OUT),                                                           \
+		JEQ(R8, -ETIMEDOUT, .known),                                                       \
+		MOV(R2, LOCK_CHANGED),                                                             \
+		JEQ(R8, -EAGAIN, .known),                                                          \
+		MOV(R2, LOCK_INTERRUPTED),                                                         \
+		JEQ(R8, -EINTR, .known),                                                           \
+		JSLT(R8, -ERESTART_RESTARTBLOCK, .failed),                                         \
+		JSLE(R8, -ERESTARTSYS, .known),                                                    \
+		LABEL(.failed),                                                                    \
+		MOV(R2, LOCK_FAILED),                                                              \
+		LABEL(.known),                                                                     \
+		LDX(DW, R3, R10, NOW),                                                             \
+		CALL_FUNC(lock_end),                                                               \
+		LABEL(.leave),                                                                     \
+		LOCK_LEAVE(GUARD_ZERO, .out),                                                      \
+		LABEL(.out),                                                                       \
+	END
 
 /* sys_enter(struct pt_regs *regs, long id), of all system calls */
 static const struct asm_insn enter_lines[] = {

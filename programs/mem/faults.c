@@ -70,11 +70,22 @@ LABEL(out),
  * is the only one that changes its entry.
  */
 #define COUNT_PAGE                                                                                 \
-	JNE32(R8, 1, out), CALL(get_current_pid_tgid), STX(W, R10, THREAD, R0),                    \
-		MAP_LOOKUP(faulting, THREAD), JEQ(R0, 0, out), LDX(DW, R1, R0, INSIDE),            \
-		JEQ(R1, 0, out), LD_PARAM(R1, struct mem_faults_config, page_bytes), AND(R7, 63),  \
-		LSH_REG(R1, R7), LDX(DW, R2, R0, BYTES), ADD_REG(R2, R1), STX(DW, R0, BYTES, R2),  \
-		LABEL(out), MOV(R0, 0), EXIT()
+	JNE32(R8, 1, out),                                                                         \
+	CALL(get_current_pid_tgid),                                                                \
+	STX(W, R10, THREAD, R0),                                                                   \
+	MAP_LOOKUP(faulting, THREAD),                                                              \
+	JEQ(R0, 0, out),                                                                           \
+	LDX(DW, R1, R0, INSIDE),                                                                   \
+	JEQ(R1, 0, out),                                                                           \
+	LD_PARAM(R1, struct mem_faults_config, page_bytes),                                        \
+	AND(R7, 63),                                                                               \
+	LSH_REG(R1, R7),                                                                           \
+	LDX(DW, R2, R0, BYTES),                                                                    \
+	ADD_REG(R2, R1),                                                                           \
+	STX(DW, R0, BYTES, R2),                                                                    \
+	LABEL(out),                                                                                \
+	MOV(R0, 0),                                                                                \
+	EXIT()
 
 /* mm_page_alloc(page, order, gfp_flags, migratetype), the context; 8 bytes each. */
 static const struct asm_insn page_lines[] = {

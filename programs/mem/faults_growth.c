@@ -31,15 +31,19 @@ ASM_FRAME(growth_frame,
 	(call.most, MOST),
 	(uint32_t, thread, THREAD));
 
+/* clang-format off */
 /* reg, in bytes, becomes so many whole pages, the last one begun. */
 #define TO_PAGES(reg, t)                                                                           \
-	SCOPE("TO_PAGES(" #reg ", " #t ")"), LD_PARAM(t, struct mem_growth_config, page_bytes),    \
-		SUB(t, 1), ADD_REG(reg, t), LD_PARAM(t, struct mem_growth_config, page_shift),     \
-		RSH_REG(reg, t), END
+	SCOPE("TO_PAGES(" #reg ", " #t ")"),                                                       \
+		LD_PARAM(t, struct mem_growth_config, page_bytes),                                 \
+		SUB(t, 1),                                                                         \
+		ADD_REG(reg, t),                                                                   \
+		LD_PARAM(t, struct mem_growth_config, page_shift),                                 \
+		RSH_REG(reg, t),                                                                   \
+	END
 
 /* ---- the begin of a call: R7 = the least, R8 = the most pages by which it can change the process ------------ */
 
-/* clang-format off */
 static const struct asm_insn note_lines[] = {
 	/* note_call(R1 = least, R2 = most) */
 FUNC(note_call),
@@ -214,8 +218,11 @@ LABEL(out),
 static const struct asm_part weigh_part = { ASM_LINES(weigh_lines), ASM_FRAMES({ "weigh_call", &growth_frame_layout }) };
 
 #define LEAVE(event)                                                                               \
-	LD_TP(R2, R1, "syscalls", event, "ret"), CALL_FUNC(weigh_call), MOV(R0, 0), EXIT(),        \
-		INCLUDE(&weigh_part)
+	LD_TP(R2, R1, "syscalls", event, "ret"),                                                   \
+	CALL_FUNC(weigh_call),                                                                     \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&weigh_part)
 static const struct asm_insn mapped_lines[] = { LEAVE("sys_exit_mmap") };
 static const struct asm_insn unmapped_lines[] = { LEAVE("sys_exit_munmap") };
 static const struct asm_insn remapped_lines[] = { LEAVE("sys_exit_mremap") };

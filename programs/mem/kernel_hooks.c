@@ -11,19 +11,29 @@
 /* The arguments of a raw tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R6, 8 * (n))
 
+/* clang-format off */
 /* reg, the detail of a kind, becomes a tag. */
 #define TAG_OF(kind, reg, t)                                                                       \
 	SCOPE("TAG_OF(" #kind ", " #reg ", " #t ")"),                                              \
-		LD_IMM64(t, (uint64_t)(kind) << MEM_KERNEL_TAG_SHIFT), OR_REG(reg, t), END
+		LD_IMM64(t, (uint64_t)(kind) << MEM_KERNEL_TAG_SHIFT),                             \
+		OR_REG(reg, t),                                                                    \
+	END
 
 /* reg = bytes of so many pages: 1 << order of them. order is destroyed. */
 #define PAGES_BYTES(reg, order)                                                                    \
-	SCOPE("PAGES_BYTES(" #reg ", " #order ")"), AND(order, 63),                                \
-		LD_PARAM(reg, struct mem_kernel_config, page_bytes), LSH_REG(reg, order), END
+	SCOPE("PAGES_BYTES(" #reg ", " #order ")"),                                                \
+		AND(order, 63),                                                                    \
+		LD_PARAM(reg, struct mem_kernel_config, page_bytes),                               \
+		LSH_REG(reg, order),                                                               \
+	END
 
 /* reg, a type of migration, becomes 1 if it is MIGRATE_MOVABLE (include/linux/mmzone.h: 1), else 0. */
 #define MOVABLE(reg)                                                                               \
-	SCOPE("MOVABLE(" #reg ")"), JEQ32(reg, 1, .movable), MOV(reg, 0), LABEL(.movable), END
+	SCOPE("MOVABLE(" #reg ")"),                                                                \
+		JEQ32(reg, 1, .movable),                                                           \
+		MOV(reg, 0),                                                                       \
+		LABEL(.movable),                                                                   \
+	END
 
 #define HOOK(name_, type_, attach, target_, lines_)                                                \
 	{                                                                                          \
@@ -36,7 +46,6 @@
 
 /* ---- kmalloc(call_site, ptr, bytes_req, bytes_alloc, gfp_flags, node) -------------------------------------- */
 
-/* clang-format off */
 static const struct asm_insn kmalloc_lines[] = {
 	MOV_REG(R6, R1),
 	TP_ARG(R2, 1),
@@ -52,9 +61,14 @@ static const struct asm_insn kmalloc_lines[] = {
 
 /* kmalloc_node has the same fields; both are one since 6.1. */
 #define KMALLOC_CLASSIC(event)                                                                     \
-	LD_TP(R2, R1, "kmem", event, "ptr"), LD_TP(R3, R1, "kmem", event, "bytes_alloc"),          \
-	LD_TP(R4, R1, "kmem", event, "bytes_req"), MOV_REG(R5, R3),                                \
-	TAG_OF(MEM_KERNEL_KMALLOC, R5, R0), CALL_FUNC(kernel_alloc), MOV(R0, 0), EXIT(),           \
+	LD_TP(R2, R1, "kmem", event, "ptr"),                                                       \
+	LD_TP(R3, R1, "kmem", event, "bytes_alloc"),                                               \
+	LD_TP(R4, R1, "kmem", event, "bytes_req"),                                                 \
+	MOV_REG(R5, R3),                                                                           \
+	TAG_OF(MEM_KERNEL_KMALLOC, R5, R0),                                                        \
+	CALL_FUNC(kernel_alloc),                                                                   \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
 	INCLUDE(&rp_mem_kernel_alloc_part)
 static const struct asm_insn kmalloc_classic[] = { KMALLOC_CLASSIC("kmalloc") };
 static const struct asm_insn kmalloc_node_classic[] = { KMALLOC_CLASSIC("kmalloc_node") };
@@ -107,9 +121,14 @@ LABEL(out),
 };
 
 #define CACHE_CLASSIC(event)                                                                       \
-	LD_TP(R2, R1, "kmem", event, "ptr"), LD_TP(R3, R1, "kmem", event, "bytes_alloc"),          \
-	LD_TP(R4, R1, "kmem", event, "bytes_req"), MOV_REG(R5, R3), CALL_FUNC(kernel_alloc),       \
-	MOV(R0, 0), EXIT(), INCLUDE(&rp_mem_kernel_alloc_part)
+	LD_TP(R2, R1, "kmem", event, "ptr"),                                                       \
+	LD_TP(R3, R1, "kmem", event, "bytes_alloc"),                                               \
+	LD_TP(R4, R1, "kmem", event, "bytes_req"),                                                 \
+	MOV_REG(R5, R3),                                                                           \
+	CALL_FUNC(kernel_alloc),                                                                   \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&rp_mem_kernel_alloc_part)
 static const struct asm_insn cache_alloc_classic[] = { CACHE_CLASSIC("kmem_cache_alloc") };
 static const struct asm_insn cache_alloc_node_classic[] = { CACHE_CLASSIC("kmem_cache_alloc_node") };
 /* clang-format on */
@@ -144,7 +163,10 @@ static const struct asm_insn free_lines[] = {
 };
 
 #define FREE_CLASSIC(event)                                                                        \
-	LD_TP(R1, R1, "kmem", event, "ptr"), CALL_FUNC(kernel_free), MOV(R0, 0), EXIT(),           \
+	LD_TP(R1, R1, "kmem", event, "ptr"),                                                       \
+	CALL_FUNC(kernel_free),                                                                    \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
 	INCLUDE(&rp_mem_kernel_free_part)
 static const struct asm_insn kfree_classic[] = { FREE_CLASSIC("kfree") };
 static const struct asm_insn cache_free_classic[] = { FREE_CLASSIC("kmem_cache_free") };

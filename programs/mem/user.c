@@ -144,15 +144,23 @@ const struct asm_part rp_mem_subtract_part = {
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 /* mem_leave, and what it needs. */
 #define LEAVE                                                                                      \
-	INCLUDE(&rp_mem_returned_part), WHEN(struct mem_user_config, follow),                      \
-		INCLUDE(&rp_mem_leave_part), INCLUDE(&rp_mem_subtract_part),                       \
-		INCLUDE(&rp_stack_part), END, WHEN(struct mem_user_config, sizes),                 \
-		INCLUDE(&rp_mem_sizes_part), END, WHEN(struct mem_user_config, trace),             \
-		INCLUDE(&rp_mem_trace_part), INCLUDE(&rp_mem_emit_part), END
+	INCLUDE(&rp_mem_returned_part),                                                            \
+	WHEN(struct mem_user_config, follow),                                                      \
+		INCLUDE(&rp_mem_leave_part),                                                       \
+		INCLUDE(&rp_mem_subtract_part),                                                    \
+		INCLUDE(&rp_stack_part),                                                           \
+	END,                                                                                       \
+	WHEN(struct mem_user_config, sizes),                                                       \
+		INCLUDE(&rp_mem_sizes_part),                                                       \
+	END,                                                                                       \
+	WHEN(struct mem_user_config, trace),                                                       \
+		INCLUDE(&rp_mem_trace_part),                                                       \
+		INCLUDE(&rp_mem_emit_part),                                                        \
+	END
 
-/* clang-format off */
 static const struct asm_insn session_lines[] = {
 	/* At the return the instruction pointer is the caller's already. */
 	MOV_REG(R6, R1),

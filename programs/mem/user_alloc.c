@@ -252,18 +252,26 @@ ASM_FRAME(leave_frame,
 	(block.hash, NEW_HASH),
 	(block.time, NEW_TIME));
 
+/* clang-format off */
 /*
  * The most that was in use: raised to the number in the register now. On the way other CPUs may raise it too; who
  * finds that it has changed tries again, some times.
  */
 #define RAISE_PEAK(now)                                                                            \
 	SCOPE("RAISE_PEAK(" #now ")"),                                                             \
-		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)), MOV(R3, 0),        \
-		LABEL(.again), LDX(DW, R0, R1, 0), JGE_REG(R0, now, .done), MOV_REG(R2, R0),       \
-		ATOMIC_CMPXCHG(DW, R1, 0, now), JEQ_REG(R0, R2, .done), ADD(R3, 1),                \
-		JLT(R3, 8, .again), LABEL(.done), END
+		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)),                    \
+		MOV(R3, 0),                                                                        \
+		LABEL(.again),                                                                     \
+		LDX(DW, R0, R1, 0),                                                                \
+		JGE_REG(R0, now, .done),                                                           \
+		MOV_REG(R2, R0),                                                                   \
+		ATOMIC_CMPXCHG(DW, R1, 0, now),                                                    \
+		JEQ_REG(R0, R2, .done),                                                            \
+		ADD(R3, 1),                                                                        \
+		JLT(R3, 8, .again),                                                                \
+		LABEL(.done),                                                                      \
+	END
 
-/* clang-format off */
 static const struct asm_insn leave_lines[] = {
 	/* mem_leave(context) */
 FUNC(mem_leave),

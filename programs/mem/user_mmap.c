@@ -74,13 +74,17 @@ ASM_FRAME(begin_frame,
 	(struct mem_thread, thread, NEW_THREAD),
 	(uint32_t, tid, TID));
 
+/* clang-format off */
 /* reg, in bytes, becomes that of whole pages, the last one begun. */
 #define TO_WHOLE_PAGES(reg, t)                                                                     \
 	SCOPE("TO_WHOLE_PAGES(" #reg ", " #t ")"),                                                 \
-		LD_PARAM(t, struct mem_user_config, page_bytes), SUB(t, 1), ADD_REG(reg, t),       \
-		XOR(t, -1), AND_REG(reg, t), END
+		LD_PARAM(t, struct mem_user_config, page_bytes),                                   \
+		SUB(t, 1),                                                                         \
+		ADD_REG(reg, t),                                                                   \
+		XOR(t, -1),                                                                        \
+		AND_REG(reg, t),                                                                   \
+	END
 
-/* clang-format off */
 static const struct asm_insn begin_lines[] = {
 	/* range_begin(): what the thread is doing, if it begins a system call of the program's own; else 0. */
 FUNC(range_begin),
@@ -137,9 +141,15 @@ static const struct asm_part begin_part = { ASM_LINES(begin_lines), ASM_FRAMES({
 
 /* What the programs end with. */
 #define BEGIN_ENDS                                                                                 \
-	LABEL(no_room), COUNT(stats, struct mem_user_stats, common.ring_full), LABEL(out),        \
-		MOV(R0, 0), EXIT(), INCLUDE(&begin_part), INCLUDE(&tell_part),                     \
-		INCLUDE(&rp_target_part), INCLUDE(&rp_mem_space_part)
+	LABEL(no_room),                                                                            \
+	COUNT(stats, struct mem_user_stats, common.ring_full),                                     \
+	LABEL(out),                                                                                \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&begin_part),                                                                      \
+	INCLUDE(&tell_part),                                                                       \
+	INCLUDE(&rp_target_part),                                                                  \
+	INCLUDE(&rp_mem_space_part)
 
 static const struct asm_insn mmap_lines[] = {
 	MOV_REG(R6, R1),
@@ -393,8 +403,11 @@ LABEL(out),
 static const struct asm_part end_part = { ASM_LINES(end_lines), ASM_FRAMES({ "range_end", &end_frame_layout }) };
 
 #define END_OF(event)                                                                              \
-	LD_TP(R2, R1, "syscalls", event, "ret"), CALL_FUNC(range_end), MOV(R0, 0), EXIT(),         \
-		INCLUDE(&end_part)
+	LD_TP(R2, R1, "syscalls", event, "ret"),                                                   \
+	CALL_FUNC(range_end),                                                                      \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&end_part)
 static const struct asm_insn mapped_lines[] = { END_OF("sys_exit_mmap") };
 static const struct asm_insn unmapped_lines[] = { END_OF("sys_exit_munmap") };
 static const struct asm_insn remapped_lines[] = { END_OF("sys_exit_mremap") };

@@ -30,15 +30,20 @@ enum {
 
 #define MAX_LEVELS 32 /* of control groups */
 
+/* clang-format off */
 /* On to the label unless the task in R6 sleeps, and has left a CPU as often as register R0 says, which is destroyed. */
 #define STILL_ASLEEP(awake)                                                                        \
-	SCOPE("STILL_ASLEEP(" #awake ")"), LD_STATE(R1, R6), JEQ(R1, 0, awake),                    \
-		LD_FIELD(R1, R6, "task_struct", "on_cpu"), JNE(R1, 0, awake),                      \
+	SCOPE("STILL_ASLEEP(" #awake ")"),                                                         \
+		LD_STATE(R1, R6),                                                                  \
+		JEQ(R1, 0, awake),                                                                 \
+		LD_FIELD(R1, R6, "task_struct", "on_cpu"),                                         \
+		JNE(R1, 0, awake),                                                                 \
 		LD_FIELD(R1, R6, "task_struct", "nvcsw"),                                          \
-		LD_FIELD(R2, R6, "task_struct", "nivcsw"), ADD_REG(R1, R2),                        \
-		JNE_REG(R1, R0, awake), END
+		LD_FIELD(R2, R6, "task_struct", "nivcsw"),                                         \
+		ADD_REG(R1, R2),                                                                   \
+		JNE_REG(R1, R0, awake),                                                            \
+	END
 
-/* clang-format off */
 static const struct asm_insn asleep[] = {
 	LDX(DW, R6, R1, 8), /* struct bpf_iter__task: meta, task */
 	JEQ(R6, 0, out), /* at the end */

@@ -35,30 +35,47 @@ ASM_FRAME(begin_frame,
 /* The stack frame of stack_end. */
 ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 
+/* clang-format off */
 /*
  * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32
  * for each. at, i and t are destroyed. Pairs, as the verifier walks every round of the loop.
  */
 #define HASH_WORD(hash, at, n, golden, t)                                                          \
-	LDX(DW, t, at, 8 * (n)), XOR_REG(hash, t), MUL_REG(hash, golden), MOV_REG(t, hash),        \
-		RSH(t, 32), XOR_REG(hash, t)
+	LDX(DW, t, at, 8 * (n)),                                                                   \
+	XOR_REG(hash, t),                                                                          \
+	MUL_REG(hash, golden),                                                                     \
+	MOV_REG(t, hash),                                                                          \
+	RSH(t, 32),                                                                                \
+	XOR_REG(hash, t)
 #define HASH_PAIRS(hash, at, pairs, golden, i, t)                                                  \
 	SCOPE("HASH_PAIRS(" #hash ", " #at ", " #pairs ", " #golden ", " #i ", " #t ")"),          \
-		MOV(i, 0), LABEL(.next), HASH_WORD(hash, at, 0, golden, t),                        \
-		HASH_WORD(hash, at, 1, golden, t), ADD(at, 16), ADD(i, 1),                         \
-		JLT_REG(i, pairs, .next), END
+		MOV(i, 0),                                                                         \
+		LABEL(.next),                                                                      \
+		HASH_WORD(hash, at, 0, golden, t),                                                 \
+		HASH_WORD(hash, at, 1, golden, t),                                                 \
+		ADD(at, 16),                                                                       \
+		ADD(i, 1),                                                                         \
+		JLT_REG(i, pairs, .next),                                                          \
+	END
 
 /*
  * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line if it is in use.
  * Whoever finds that he is not alone steps back; that both do is no harm.
  */
 #define TRY_SLOT(number, taken, out)                                                               \
-	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"), ST(W, R10, BEGIN_SLOT, number),      \
-		MAP_LOOKUP(scratch, BEGIN_SLOT), JEQ(R0, 0, out), MOV_REG(R8, R0),                 \
-		ADD(R8, RECORD), MOV(R1, 1), ATOMIC_ADD(W, R8, BUSY, R1), LDX(W, R1, R8, BUSY),    \
-		JEQ(R1, 1, taken), STACK_DONE(R8), END
+	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"),                                      \
+		ST(W, R10, BEGIN_SLOT, number),                                                    \
+		MAP_LOOKUP(scratch, BEGIN_SLOT),                                                   \
+		JEQ(R0, 0, out),                                                                   \
+		MOV_REG(R8, R0),                                                                   \
+		ADD(R8, RECORD),                                                                   \
+		MOV(R1, 1),                                                                        \
+		ATOMIC_ADD(W, R8, BUSY, R1),                                                       \
+		LDX(W, R1, R8, BUSY),                                                              \
+		JEQ(R1, 1, taken),                                                                 \
+		STACK_DONE(R8),                                                                    \
+	END
 
-/* clang-format off */
 static const struct asm_insn kernel_lines[] = {
 	UNLESS(struct program_config, kernel_bytes),
 		MOV(R0, 0),

@@ -33,12 +33,14 @@ enum {
 };
 _Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts");
 
+/* clang-format off */
 /* On to the label if the place that R6 points to is that of the hash R1, or nobody's; else to the next one. */
 #define TRY_PLACE(known, nobodys)                                                                  \
-	LDX(DW, R2, R6, COUNT_HASH), JEQ_REG(R2, R1, known), JEQ(R2, 0, nobodys),                  \
-		ADD(R6, COUNT_BYTES)
+	LDX(DW, R2, R6, COUNT_HASH),                                                               \
+	JEQ_REG(R2, R1, known),                                                                    \
+	JEQ(R2, 0, nobodys),                                                                       \
+	ADD(R6, COUNT_BYTES)
 
-/* clang-format off */
 static const struct asm_insn value_lines[] = {
 	/* stack_value(record): its weights in the map, or 0 when the record has travelled instead. */
 FUNC(stack_value),

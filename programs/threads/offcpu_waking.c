@@ -29,14 +29,16 @@ enum {
 #if defined(__aarch64__)
 #define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "syscallno")
 #elif defined(__riscv)
+/* clang-format off */
 #define LD_ENTRY(dst, regs)                                                                        \
-	LD_FIELD(dst, regs, "pt_regs", "cause"), XOR(dst, 8), MOV_REG(R2, dst), NEG(R2),           \
-		OR_REG(dst, R2)
+	LD_FIELD(dst, regs, "pt_regs", "cause"),                                                   \
+	XOR(dst, 8),                                                                               \
+	MOV_REG(R2, dst),                                                                          \
+	NEG(R2),                                                                                   \
+	OR_REG(dst, R2)
 #else
 #define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "orig_ax")
 #endif
-
-/* clang-format off */
 
 /* R6 = context, R7 = entry of the thread that is woken: how the programs end. */
 static const struct asm_insn take_lines[] = {

@@ -54,11 +54,14 @@ enum {
 	WAS_QUEUED = 8 * WALL_WEIGHT_QUEUED
 };
 
+/* clang-format off */
 /* dst += what it takes from the time in a to the one in b, which is not before it. */
 #define ADD_TIME(thread, member, a, b, t)                                                          \
-	LDX(DW, t, thread, member), ADD_REG(t, b), SUB_REG(t, a), STX(DW, thread, member, t)
+	LDX(DW, t, thread, member),                                                                \
+	ADD_REG(t, b),                                                                             \
+	SUB_REG(t, a),                                                                             \
+	STX(DW, thread, member, t)
 
-/* clang-format off */
 static const struct asm_insn wall_lines[] = {
 	/*
 	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it left with.
