@@ -103,7 +103,7 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 	END
 /* clang-format on */
 
-/* ---- flushes ---------------------------------------------------------------------------------------------- */
+/* ---- flushes */
 
 /* The stack frame of io_begin_flush. */
 ASM_FRAME(flush_frame,
@@ -182,7 +182,7 @@ LABEL(requests_full),
 static const struct asm_part flush_part = { ASM_LINES(flush_lines),
 					    ASM_FRAMES({ "io_begin_flush", &flush_frame_layout }) };
 
-/* ---- tracepoints ------------------------------------------------------------------------------------------ */
+/* ---- tracepoints */
 
 /* clang-format off */
 

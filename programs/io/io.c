@@ -38,7 +38,7 @@ const struct asm_map rp_io_maps[IO_MAPS] = {
 	[IO_MAP_FLUSHES] = { "flushes", BPF_MAP_TYPE_HASH, 4, sizeof(struct io_flushes), 4096 },
 };
 
-/* ---- start ------------------------------------------------------------------------------------------------ */
+/* ---- start */
 
 /* The stack frame of io_begin. */
 ASM_FRAME(begin_frame,
@@ -167,7 +167,7 @@ LABEL(lost),
 const struct asm_part rp_io_begin_part = { ASM_LINES(begin_lines),
 					   ASM_FRAMES({ "io_begin", &begin_frame_layout }) };
 
-/* ---- on its way ------------------------------------------------------------------------------------------- */
+/* ---- on its way */
 
 /* The stack frame of io_issued. */
 ASM_FRAME(issued_frame,
@@ -230,7 +230,7 @@ LABEL(out),
 const struct asm_part rp_io_issued_part = { ASM_LINES(issued_lines),
 					    ASM_FRAMES({ "io_issued", &issued_frame_layout }) };
 
-/* ---- end -------------------------------------------------------------------------------------------------- */
+/* ---- end */
 
 /* The stack frame of io_finish. */
 ASM_FRAME(finish_frame,

@@ -74,7 +74,7 @@ enum {
 	END
 /* clang-format on */
 
-/* ---- the beginning ---------------------------------------------------------------------------------------- */
+/* ---- the beginning */
 
 /* The stack frame of lock_begin. */
 ASM_FRAME(begin_frame,
@@ -197,7 +197,7 @@ LABEL(filtered),
 const struct asm_part rp_lock_begin_part = { ASM_LINES(begin_lines),
 					     ASM_FRAMES({ "lock_begin", &begin_frame_layout }) };
 
-/* ---- the end ---------------------------------------------------------------------------------------------- */
+/* ---- the end */
 
 /* The stack frame of lock_end. */
 ASM_FRAME(end_frame,
@@ -351,7 +351,7 @@ LABEL(shorter),
 const struct asm_part rp_lock_end_part = { ASM_LINES(end_lines),
 					   ASM_FRAMES({ "lock_end", &end_frame_layout }) };
 
-/* ---- who lets go ------------------------------------------------------------------------------------------ */
+/* ---- who lets go */
 
 static const struct asm_layout ids_layout = ASM_LAYOUT(struct bpf_pidns_info, pid, tgid);
 /* The stack frame of lock_wake. */

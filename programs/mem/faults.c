@@ -36,7 +36,7 @@ ASM_FRAME(faults_frame,
 
 /* clang-format off */
 
-/* ---- begin ------------------------------------------------------------------------------------------------- */
+/* ---- begin */
 
 static const struct asm_insn begin_lines[] = {
 	CALL(get_current_pid_tgid),
@@ -63,7 +63,7 @@ LABEL(out),
 	END,
 };
 
-/* ---- a page: R7 = its order, R8 = its type of migration ----------------------------------------------------- */
+/* ---- a page: R7 = its order, R8 = its type of migration */
 
 /*
  * Only pages that can be moved: those of users and of files. The rest is the kernel's, page tables above all. The thread
@@ -104,7 +104,7 @@ static const struct asm_insn page_classic[] = {
 	COUNT_PAGE,
 };
 
-/* ---- end --------------------------------------------------------------------------------------------------- */
+/* ---- end */
 
 static const struct asm_insn end_lines[] = {
 	MOV_REG(R6, R1),

@@ -42,7 +42,7 @@ ASM_FRAME(growth_frame,
 		RSH_REG(reg, t),                                                                   \
 	END
 
-/* ---- the begin of a call: R7 = the least, R8 = the most pages by which it can change the process ------------ */
+/* ---- the begin of a call: R7 = the least, R8 = the most pages by which it can change the process */
 
 static const struct asm_insn note_lines[] = {
 	/* note_call(R1 = least, R2 = most) */
@@ -134,7 +134,7 @@ LABEL(noted),
 	INCLUDE(&note_part),
 };
 
-/* ---- its end ------------------------------------------------------------------------------------------------ */
+/* ---- its end */
 
 static const struct asm_insn weigh_lines[] = {
 	/* weigh_call(R1 = context, R2 = what the call returned) */

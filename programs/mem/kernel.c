@@ -30,7 +30,7 @@ const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 				   MEM_KERNEL_KINDS },
 };
 
-/* ---- allocations ------------------------------------------------------------------------------------------ */
+/* ---- allocations */
 
 /* The stack frame of kernel_alloc. */
 ASM_FRAME(alloc_frame,
@@ -168,7 +168,7 @@ const struct asm_part rp_mem_kernel_alloc_part = {
 	ASM_LINES(alloc_lines), ASM_FRAMES({ "kernel_alloc", &alloc_frame_layout })
 };
 
-/* ---- frees ------------------------------------------------------------------------------------------------ */
+/* ---- frees */
 
 /* The stack frame of kernel_free and page_free. */
 ASM_FRAME(free_frame,

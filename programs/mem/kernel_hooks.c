@@ -44,7 +44,7 @@
 #define RAW_HOOK(name_, lines_) HOOK(name_, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL, lines_)
 #define CLASSIC_HOOK(name_, lines_) HOOK(name_, BPF_PROG_TYPE_TRACEPOINT, 0, NULL, lines_)
 
-/* ---- kmalloc(call_site, ptr, bytes_req, bytes_alloc, gfp_flags, node) -------------------------------------- */
+/* ---- kmalloc(call_site, ptr, bytes_req, bytes_alloc, gfp_flags, node) */
 
 static const struct asm_insn kmalloc_lines[] = {
 	MOV_REG(R6, R1),
@@ -80,7 +80,7 @@ const struct asm_program rp_mem_kmalloc_tp_program =
 static const struct asm_program kmalloc_node_program =
 	CLASSIC_HOOK("mem_kmallocn_tp", kmalloc_node_classic);
 
-/* ---- kmem_cache_alloc(call_site, ptr, cache, gfp_flags, node) ---------------------------------------------- */
+/* ---- kmem_cache_alloc(call_site, ptr, cache, gfp_flags, node) */
 
 /* The stack frame of mem_cache_alloc. */
 ASM_FRAME(cache_frame,
@@ -148,7 +148,7 @@ const struct asm_program rp_mem_cache_alloc_tp_program =
 static const struct asm_program cache_alloc_node_program =
 	CLASSIC_HOOK("mem_cachenod_tp", cache_alloc_node_classic);
 
-/* ---- kfree(call_site, ptr), kmem_cache_free(call_site, ptr, cache) ----------------------------------------- */
+/* ---- kfree(call_site, ptr), kmem_cache_free(call_site, ptr, cache) */
 
 /* Either may end what the other's partner made: the address alone says which block it is. */
 
@@ -178,7 +178,7 @@ const struct asm_program rp_mem_kfree_tp_program = CLASSIC_HOOK("mem_kfree_tp", 
 const struct asm_program rp_mem_cache_free_tp_program =
 	CLASSIC_HOOK("mem_cachefre_tp", cache_free_classic);
 
-/* ---- mm_page_alloc(page, order, gfp_flags, migratetype), mm_page_free(page, order) ------------------------- */
+/* ---- mm_page_alloc(page, order, gfp_flags, migratetype), mm_page_free(page, order) */
 
 /*
  * mm_page_free tells of every page that is freed; those freed in batches are told of by mm_page_free_batched once
@@ -251,7 +251,7 @@ const struct asm_program rp_mem_page_alloc_tp_program =
 const struct asm_program rp_mem_page_free_tp_program =
 	CLASSIC_HOOK("mem_pagefree_tp", page_free_classic);
 
-/* ---- the per-CPU allocator: rarely called, so the classic way is good enough ------------------------------- */
+/* ---- the per-CPU allocator: rarely called, so the classic way is good enough */
 
 /* Its memory lies in each unit of a chunk at the same offset: the address is that in the first one. */
 /* clang-format off */
@@ -287,7 +287,7 @@ const struct asm_program rp_mem_percpu_alloc_program =
 const struct asm_program rp_mem_percpu_free_program =
 	CLASSIC_HOOK("mem_percpu_free", percpu_free_lines);
 
-/* ---- which of them ---------------------------------------------------------------------------------------- */
+/* ---- which of them */
 
 /* Frees first: what is allocated from now on is not missed when it ends. */
 const struct mem_kernel_hook rp_mem_kernel_raw_hooks[] = {

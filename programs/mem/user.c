@@ -44,7 +44,7 @@ const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 	[MEM_MAP_RANGES] = { "ranges", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 21 },
 };
 
-/* ---- what they have in common ----------------------------------------------------------------------------- */
+/* ---- what they have in common */
 
 /* The stack frame of mem_subtract. */
 ASM_FRAME(subtract_frame,
@@ -142,7 +142,7 @@ const struct asm_part rp_mem_subtract_part = {
 	ASM_LINES(subtract_lines), ASM_FRAMES({ "mem_subtract", &subtract_frame_layout })
 };
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
+/* ---- programs */
 
 /* clang-format off */
 /* mem_leave, and what it needs. */
@@ -229,7 +229,7 @@ const struct asm_program rp_mem_idle_program = { .name = "mem_idle",
 						 .license = "Dual BSD/GPL",
 						 ASM_LINES(idle_lines) };
 
-/* ---- the end of a thread ---------------------------------------------------------------------------------- */
+/* ---- the end of a thread */
 
 ASM_FRAME(exit_frame, (uint32_t, tid, TID));
 

@@ -38,7 +38,7 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
-/* ---- the entry -------------------------------------------------------------------------------------------- */
+/* ---- the entry */
 
 /* The stack frame of mem_enter. */
 ASM_FRAME(enter_frame,
@@ -192,7 +192,7 @@ LABEL(filtered),
 const struct asm_part rp_mem_enter_part = { ASM_LINES(enter_lines),
 					    ASM_FRAMES({ "mem_enter", &enter_frame_layout }) };
 
-/* ---- the return ------------------------------------------------------------------------------------------- */
+/* ---- the return */
 
 /* The stack frame of mem_returned. */
 ASM_FRAME(returned_frame,

@@ -140,7 +140,7 @@ const struct asm_program rp_mem_free_program = {
 	.frame = &free_frame_layout,
 };
 
-/* ---- as they come ----------------------------------------------------------------------------------------- */
+/* ---- as they come */
 
 ASM_FRAME(trace_frame,
 	(struct mem_event, event, EVENT),

@@ -28,7 +28,7 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
-/* ---- what they have in common ----------------------------------------------------------------------------- */
+/* ---- what they have in common */
 
 ASM_FRAME(tell_frame,
 	(struct mem_range_event, event, EVENT),
@@ -67,7 +67,7 @@ FUNC(range_tell),
 static const struct asm_part tell_part = { ASM_LINES(tell_lines),
 					   ASM_FRAMES({ "range_tell", &tell_frame_layout }) };
 
-/* ---- the begin of a call ---------------------------------------------------------------------------------- */
+/* ---- the begin of a call */
 
 ASM_FRAME(begin_frame,
 	/* what is written down of a thread that was never seen before */
@@ -312,7 +312,7 @@ LABEL(unchanged),
 	BEGIN_ENDS,
 };
 
-/* ---- its end ---------------------------------------------------------------------------------------------- */
+/* ---- its end */
 
 ASM_FRAME(end_frame,
 	(uint64_t, context, CONTEXT),

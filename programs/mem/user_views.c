@@ -12,7 +12,7 @@ enum {
 	CALL_KIND = offsetof(struct mem_thread, call)
 };
 
-/* ---- sizes ------------------------------------------------------------------------------------------------ */
+/* ---- sizes */
 
 ASM_FRAME(sizes_frame, (uint32_t, call, SIZES_KEY));
 
@@ -42,7 +42,7 @@ LABEL(out),
 const struct asm_part rp_mem_sizes_part = { ASM_LINES(sizes_lines),
 					    ASM_FRAMES({ "mem_leave", &sizes_frame_layout }) };
 
-/* ---- every call ------------------------------------------------------------------------------------------- */
+/* ---- every call */
 
 ASM_FRAME(trace_frame,
 	(struct mem_event, event, EVENT),
