@@ -2,9 +2,9 @@
 /*
  * io_bio: disks that have no requests: device mapper, md, zram, brd.
  *
- * They take what a file system gives them, a bio, as it is, so it goes from its start to the device at once. The
- * kernel tells of bios of all disks; those that become requests are none of our concern here. A bio's address is used
- * again only by chance, so its entry goes when it ends.
+ * They take what a file system gives them, a bio, as it is, so it goes from its start to the device
+ * at once. The kernel tells of bios of all disks; those that become requests are none of our
+ * concern here. A bio's address is used again only by chance, so its entry goes when it ends.
  */
 #include "io.h"
 
@@ -56,8 +56,9 @@ LABEL(out),
 };
 
 /*
- * block_bio_complete(struct request_queue *q, struct bio *bio). The disk may be another by now, where one hands its
- * bios on to those that it is made of; so it is asked of the entry whether this one is ours.
+ * block_bio_complete(struct request_queue *q, struct bio *bio). The disk may be another by now,
+ * where one hands its bios on to those that it is made of; so it is asked of the entry whether this
+ * one is ours.
  */
 static const struct asm_insn complete_lines[] = {
 	LDX(DW, R6, R1, 8),

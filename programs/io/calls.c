@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * io_calls: how long do programs wait in read, write, fsync and open, by the file system that the file is on?
+ * io_calls: how long do programs wait in read, write, fsync and open, by the file system that the
+ * file is on?
  *
- * The time between sys_enter and sys_exit, whatever it went into: memory, locks, a disk, somebody at the other end of
- * a pipe. The file system is that of the file which the thread's descriptor stands for.
+ * The time between sys_enter and sys_exit, whatever it went into: memory, locks, a disk, a process
+ * at the other end of a pipe. The file system is that of the file which the thread's descriptor
+ * stands for.
  *
- * A flush of a disk's cache is a request of its own, and often another thread asks for it: the journal's. So fsync is
- * joined with the flushes of its disk that ended while it ran.
+ * A flush of a disk's cache is a request of its own, and often another thread asks for it: the
+ * journal's. So fsync is joined with the flushes of its disk that ended while it ran.
  */
 #include "io.h"
 
@@ -43,14 +45,14 @@ ASM_FRAME(call_frame,
 #endif
 
 /* clang-format off */
-/* reg = a pointer that lies in an object of the kernel, whose address reg is; to is room at a frame offset. 0: there is none. */
+/* reg = a pointer that lies in the kernel's object at reg; to: 8 bytes of the frame. 0: none. */
 #define FOLLOW(reg, type, path, to)                                                                \
 	SCOPE("FOLLOW(" #reg ", " #type ", " #path ", " #to ")"),                                  \
 		READ_FIELD(to, reg, type, path),                                                   \
 		LDX(DW, reg, R10, to),                                                             \
 	END
 
-/* R8 = enum io_call_kind of the system call whose number is in a register; on if it is one of ours, else to out. */
+/* R8 = enum io_call_kind of the system call with that number; to out if it is not one of ours. */
 #define CALL_KIND(number, out)                                                                     \
 	SCOPE("CALL_KIND(" #number ", " #out ")"),                                                 \
 		STX(W, R10, NUMBER, number),                                                       \
@@ -67,7 +69,8 @@ ASM_FRAME(file_frame, (uint64_t, pointer, POINTER));
 /* clang-format off */
 static const struct asm_insn file_lines[] = {
 	/*
-	 * io_super_block(descriptor): the address of the super block that the current thread's file is on; 0 for none.
+	 * io_super_block(descriptor): the address of the super block that the current thread's file
+	 * is on; 0 for none.
 	 */
 FUNC(io_super_block),
 	MOV32_REG(R6, R1),
@@ -195,7 +198,7 @@ LABEL(opened),
 		LDX(DW, R7, R0, offsetof(struct io_flushes, ns)),
 		LDX(DW, R2, R10, CALL_AT + CALL_MEMBER(flush_ns)),
 		SUB_REG(R7, R2),
-		JLE_REG(R7, R6, no_flush), /* one may have begun before, and one may wait for several */
+		JLE_REG(R7, R6, no_flush), /* one call may wait for several */
 		MOV_REG(R7, R6),
 LABEL(no_flush),
 	END,

@@ -2,10 +2,10 @@
 /*
  * io_classic: requests on kernels without BTF.
  *
- * The records of classic tracepoints have no address of the request, so it goes by disk and first sector, from where
- * it is issued to where it is completed: before that others are merged into it, and its sector may change. A flush is
- * told of with sector 0 when it is issued and with -1 when it is done. What waits for one without data is never
- * issued, and not seen.
+ * The records of classic tracepoints have no address of the request, so it goes by disk and first
+ * sector, from where it is issued to where it is completed: before that others are merged into it,
+ * and its sector may change. A flush has sector 0 when it is issued and -1 when it is done. What
+ * waits for one without data is never issued, and not seen.
  */
 #include "io.h"
 
@@ -28,8 +28,9 @@ ASM_FRAME(classic_frame,
 	END
 
 /*
- * R7 = the disk, R8 = the sector, R9 = the operation, and the key, of the record of an event in R6. The letters of
- * rwbs are those of blk_fill_rwbs() in kernel/trace/blktrace.c: an F in front is a flush that comes with it.
+ * R7 = the disk, R8 = the sector, R9 = the operation, and the key, of the record of an event in R6.
+ * The letters of rwbs are those of blk_fill_rwbs() in kernel/trace/blktrace.c: an F in front is a
+ * flush that comes with it.
  */
 #define RECORD(event, rwbs_param)                                                                  \
 	SCOPE("RECORD(" #event ", " #rwbs_param ")"),                                              \
@@ -95,7 +96,7 @@ static const struct asm_insn complete_lines[] = {
 	RECORD("block_rq_complete", rwbs_complete),
 	LD_TP(R6, R6, "block", "block_rq_complete", "nr_sector"),
 	JNE(R6, 0, has_data),
-	JNE(R9, IO_OP_FLUSH, out), /* what waited for a flush, told of for the second time */
+	JNE(R9, IO_OP_FLUSH, out), /* what waited for a flush, seen for the second time */
 LABEL(has_data),
 
 	/* Done in part: what is left begins behind it. */

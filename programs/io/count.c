@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What becomes of a request that has ended: values in histograms, sums, weights of a stack, a record. */
+/* Where a request that has ended is counted: histograms, sums, values of a stack, a record. */
 #include "io.h"
 
 #define TOTAL(member) offsetof(struct io_total, member)
@@ -29,8 +29,8 @@ ASM_FRAME(count_frame,
 	END
 
 /*
- * R0 = the value of the map hists for the key whose address is in a register, made if there is none; 0: there is no
- * room.
+ * R0 = the value of the map hists for the key whose address is in a register, made if there is
+ * none; 0: there is no room.
  */
 #define HISTS_OF(key)                                                                              \
 	SCOPE("HISTS_OF(" #key ")"),                                                               \
@@ -49,7 +49,7 @@ ASM_FRAME(count_frame,
 		LABEL(.found),                                                                     \
 	END
 
-/* The same for ns in R9 and one of the common phases, whose histograms are in R7, if there is room. Destroys R8. */
+/* PHASE for ns in R9 and a common phase, whose histograms are in R7, if any. Destroys R8. */
 #define COMMON_PHASE(phase, which)                                                                 \
 	SCOPE("COMMON_PHASE(" #phase ", " #which ")"),                                             \
 		JSLT(R9, 0, .apart),                                                               \
@@ -65,7 +65,8 @@ ASM_FRAME(count_frame,
 
 static const struct asm_insn hist_lines[] = {
 	/*
-	 * io_hist(key, value): counts a value in the histogram of that key, or sends it to where there is room.
+	 * io_hist(key, value): counts a value in the histogram of that key, or sends it to where
+	 * there is room.
 	 */
 FUNC(io_hist),
 	MOV_REG(R6, R1),
@@ -116,9 +117,7 @@ const struct asm_part rp_io_hist_part = { ASM_LINES(hist_lines) };
 
 /* clang-format off */
 static const struct asm_insn count_lines[] = {
-	/*
-	 * io_count(what we know of it or 0, disk, when it ended, for how long it took, flags)
-	 */
+	/* io_count(what we know of it or 0, disk, when it ended, for how long it took, flags) */
 FUNC(io_count),
 	MOV_REG(R6, R1),
 	STX(W, R10, DISK, R2),
@@ -160,8 +159,11 @@ FUNC(io_count),
 		JEQ(R6, 0, out), /* never */
 		LDX(W, R1, R6, REQUEST(issues)),
 		JNE(R1, 0, was_issued),
-		/* What only waits for a flush is not. Of all others the kernel has not run our program: while one is at work on
-		   this CPU, the same one is not run for what interrupts it. */
+		/*
+		 * What only waits for a flush is not. Of all others the kernel has not run our
+		 * program: while one is at work on this CPU, the same one is not run for what
+		 * interrupts it.
+		 */
 		LDX(W, R1, R6, REQUEST(flags)),
 		AND(R1, IO_OP_MASK),
 		JNE(R1, IO_OP_EMPTY_FLUSH, not_seen),
@@ -297,7 +299,10 @@ LABEL(ring_full),
 		ATOMIC_ADD(DW, R0, 8 * IO_WEIGHT_NS, R8),
 		ATOMIC_ADD(DW, R0, 8 * IO_WEIGHT_BYTES, R7),
 		JA(out),
-		/* The map was full when it started. Its stack went through the ring, and so do its weights. */
+		/*
+		 * The map was full when it started: its stack went through the ring, and so do its
+		 * values.
+		 */
 LABEL(uncounted),
 		RING_RESERVE(events, sizeof(struct stack_record)),
 		JEQ(R0, 0, events_full),

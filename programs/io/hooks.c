@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * io_hooks: the tracepoints of the block layer (include/trace/events/block.h), and what each says of a request.
+ * io_hooks: the tracepoints of the block layer (include/trace/events/block.h), and what each says
+ * of a request.
  *
- * Their counts do not pair. A request that is requeued is issued again; one that comes with a flush is done twice, with
- * its data and with the flush behind it; the flush is a request of its own, that nobody has started.
+ * Their counts do not pair. A request that is requeued is issued again; one that comes with a flush
+ * is done twice, with its data and with the flush behind it; the flush is a request of its own,
+ * that no program has started.
  */
 #include "io.h"
 
@@ -18,7 +20,7 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 	}
 
 /* clang-format off */
-/* The arguments of a BTF tracepoint are its context, 8 bytes each. R6 = the request, R7 = the context. */
+/* A BTF tracepoint's context is its arguments, 8 bytes each. R6 = the request, R7 = the context. */
 #define TP_REQUEST                                                                                 \
 	MOV_REG(R7, R1),                                                                           \
 	WHEN(struct io_config, kernel.queue_argument),                                             \
@@ -45,9 +47,10 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 	END
 
 /*
- * The current task starts the request in R6, R7 being the context. What has no data, but is to be on the disk with
- * what was before, only waits for a flush. The kernel notes a time of the start too, but since 6.9 one that may be as
- * old as the task's batch of requests. Before 6.4 there is no event at the start, and its time is the better one.
+ * The current task starts the request in R6, R7 being the context. What has no data, but is to be
+ * on the disk with what was before, only waits for a flush. The kernel notes a time of the start
+ * too, but since 6.9 one that may be as old as the task's batch of requests. Before 6.4 there is no
+ * event at the start, and its time is the better one.
  */
 #define BEGIN                                                                                      \
 	SCOPE("BEGIN"),                                                                            \
@@ -73,9 +76,9 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 	END
 
 /*
- * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4 nobody tells of the
- * start, so where we meet it first is where it starts; it is another one if the kernel has noted a later time. An earlier
- * one is that of a request that it has taken up.
+ * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4
+ * the start has no tracepoint, so where we meet it first is where it starts; it is another one if
+ * the kernel has noted a later time. An earlier one is that of a request that it has taken up.
  */
 #define UNDER_WAY(out)                                                                             \
 	SCOPE("UNDER_WAY(" #out ")"),                                                              \
@@ -119,8 +122,9 @@ ASM_FRAME(flush_frame,
 /* clang-format off */
 static const struct asm_insn flush_lines[] = {
 	/*
-	 * io_begin_flush(request): the block layer flushes a device's cache for requests that wait for it, by a request
-	 * of its own, which no task has started. It goes by the tag of the first of those.
+	 * io_begin_flush(request): the block layer flushes a device's cache for requests that wait
+	 * for it, by a request of its own, which no task has started. It goes by the tag of the
+	 * first of those.
 	 */
 FUNC(io_begin_flush),
 	STX(DW, R10, FLUSH_KEY, R1),
@@ -196,7 +200,7 @@ static const struct asm_insn start_lines[] = {
 	INCLUDE(&rp_io_begin_part),
 };
 
-/* block_rq_insert(struct request *rq): into the scheduler, if there is one and it is not passed by. */
+/* block_rq_insert(struct request *rq): into the scheduler, if there is one in use. */
 static const struct asm_insn insert_lines[] = {
 	TP_REQUEST,
 	UNDER_WAY(out),
@@ -221,8 +225,9 @@ static const struct asm_insn issue_lines[] = {
 	AND(R1, IO_OP_MASK),
 	JNE(R1, IO_OP_FLUSH, not_flush),
 	/*
-	 * Begun when it is issued for the first time; for a second one it is under way. A queue has few of them, which
-	 * serve again and again: a later time is another flush, and the end of the one before was missed.
+	 * Begun when it is issued for the first time; for a second one it is under way. A queue has
+	 * few of them, which serve again and again: a later time is another flush, and the end of
+	 * the one before was missed.
 	 */
 	MAP_LOOKUP(requests, KEY),
 	JEQ(R0, 0, begin_flush),
@@ -286,7 +291,7 @@ LABEL(out),
 	EXIT(),
 };
 
-/* R6, a request with a flush before or behind it, has done its data, and will be told of again. To the label out. */
+/* R6, a request with a flush around it, has done its data, and will end again. To out. */
 #define DATA_DONE(out)                                                                             \
 	SCOPE("DATA_DONE(" #out ")"),                                                              \
 		WHEN(struct io_config, timeline),                                                  \
@@ -330,8 +335,8 @@ LABEL(out),
 };
 
 /*
- * block_rq_complete(struct request *rq, blk_status_t error, unsigned int nr_bytes): so many bytes of what was left.
- * For kernels before 6.4.
+ * block_rq_complete(struct request *rq, blk_status_t error, unsigned int nr_bytes): so many bytes
+ * of what was left. For kernels before 6.4.
  */
 static const struct asm_insn complete_lines[] = {
 	LDX(DW, R6, R1, 0),

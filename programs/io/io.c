@@ -2,9 +2,9 @@
 /*
  * io: how long do requests to block devices take?
  *
- * Here is a request's way from its start to its end, for the programs of io_hooks.c, io_bio.c and io_classic.c, which
- * know how the kernel tells of it. Who started it is asked when it starts: it may be issued by a thread of the kernel,
- * and end in any context.
+ * Here is a request's way from its start to its end, for the programs of io_hooks.c, io_bio.c and
+ * io_classic.c, which know what the kernel shows of it. The task that started it is noted when it
+ * starts: it may be issued by a thread of the kernel, and end in any context.
  */
 #include "io.h"
 
@@ -53,8 +53,8 @@ ASM_FRAME(begin_frame,
 /* clang-format off */
 static const struct asm_insn begin_lines[] = {
 	/*
-	 * io_begin(context, key, disk, flags, when it started or 0 for now): the current task starts a request. R0 = its
-	 * entry, or 0.
+	 * io_begin(context, key, disk, flags, when it started or 0 for now): the current task
+	 * starts a request. R0 = its entry, or 0.
 	 */
 FUNC(io_begin),
 	STX(DW, R10, CONTEXT, R1),
@@ -132,7 +132,7 @@ LABEL(requests_full),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* The request that was here before has ended, or it could not be here again, and the kernel ran no program for it. */
+	/* The request that was here before has ended, but our program did not run. */
 	WHEN(struct io_config, kernel.merge_told),
 LABEL(no_end),
 		JEQ(R1, -1, fresh), /* it is among the lost */
@@ -179,7 +179,8 @@ ASM_FRAME(issued_frame,
 /* clang-format off */
 static const struct asm_insn issued_lines[] = {
 	/*
-	 * io_issued(entry, sector, bytes): the device has it. What was merged into it has been by now.
+	 * io_issued(entry, sector, bytes): the device has it. What was merged into it has been by
+	 * now.
 	 */
 FUNC(io_issued),
 	MOV_REG(R6, R1),
@@ -240,7 +241,8 @@ ASM_FRAME(finish_frame,
 /* clang-format off */
 static const struct asm_insn finish_lines[] = {
 	/*
-	 * io_finish(key, disk, flags, when it started as the kernel has noted it or 0): a request has ended.
+	 * io_finish(key, disk, flags, when it started as the kernel has noted it or 0): a request
+	 * has ended.
 	 */
 FUNC(io_finish),
 	STX(DW, R10, FINISHED, R1),
@@ -285,8 +287,8 @@ LABEL(started),
 	JA(ended),
 
 	/*
-	 * Nobody has told us of its start. It was before we looked; or the block layer made it, for a flush. The kernel's
-	 * own note does, if nothing else is to be known.
+	 * Its start was not seen. It was before we looked; or the block layer made it, for a flush.
+	 * The kernel's own note does, if nothing else is to be known.
 	 */
 LABEL(not_started),
 	MOV(R7, 0),

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_hold: how long are the mutexes of programs held? From the return of the function that took one to the call of the
- * one that gives it back. To wait for a condition variable is to give its mutex back and to take it again.
+ * lock_hold: how long are the mutexes of programs held? From the return of the function that took
+ * one to the call of the one that gives it back. To wait for a condition variable is to give its
+ * mutex back and to take it again.
  *
  *	entry of lock, trylock, cond_wait	-> calls[thread] = { stack pointer, mutex }
- *	their return				-> it is held from now on, as a wait would go on (lock.c)
+ *	their return				-> it is held from now on, as a wait (lock.c)
  *	entry of unlock, cond_wait		-> it no longer is
  *
- * Some C libraries make one of these functions of another one. A call from within another lies below it on the stack,
- * and does not count.
+ * Some C libraries make one of these functions of another one. A call from within another lies
+ * below it on the stack, and does not count.
  */
 #include <linux/bpf_perf_event.h>
 
 #include "lock.h"
 
-/* What a call leaves on the stack for the return to take: on x86-64 the return address, elsewhere nothing. */
+/* What a call leaves on the stack: on x86-64 the return address, elsewhere nothing. */
 #ifdef __x86_64__
 #define RETURN_SLOT 8
 #else

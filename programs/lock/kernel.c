@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_kernel: waits for the kernel's own locks, as it tells of them since Linux 5.19: contention_begin when a lock is
- * not to be had at once, contention_end when it is, or when whoever wanted it gives up. And who wakes whom, which
- * says who let go of a lock that somebody slept for.
+ * lock_kernel: waits for the kernel's own locks, as it tells of them since Linux 5.19:
+ * contention_begin when a lock is not to be had at once, contention_end when it is, or when the
+ * thread gives up. And which thread wakes which: it says which one let go of a lock that another
+ * slept for.
  */
 #include "lock.h"
 
@@ -104,7 +105,7 @@ LABEL(out),
 	INCLUDE(&rp_lock_wake_part),
 };
 
-/* One wait that nobody has told the end of. */
+/* One wait whose end was not seen. */
 #define COUNT_UNENDED(waits, i)                                                                    \
 	SCOPE("COUNT_UNENDED(" #waits ", " #i ")"),                                                \
 		LDX(DW, R1, waits, offsetof(struct lock_waits, wait[i].lock)),                     \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock: who waits for which lock, for how long, and who let it go?
+ * lock: which threads wait for which lock, for how long, and which ones let it go?
  *
- *	begin	the stack of who waits		-> a slot of the thread, or of the CPU for who spins
- *	wake	the stack of who wakes it	-> the same slot
+ *	begin	the stack of the waiter		-> a slot of the thread; of the CPU while it spins
+ *	wake	the stack of the waker		-> the same slot
  *	end	the time between		-> results[{ waiter, releaser, how, outcome }]
  *
- * These programs run inside the kernel's locks, so they take care not to wait for themselves: what they do when one of
- * them is at work on this CPU already is nothing (LOCK_ENTER), and the end of a wait, which holds the lock, takes
- * none that the beginning takes: it never writes to the ring.
+ * These programs run inside the kernel's locks, so they must not wait for themselves: what they do
+ * when one of them is at work on this CPU already is nothing (LOCK_ENTER), and the end of a wait,
+ * which holds the lock, takes none that the beginning takes: it never writes to the ring.
  */
 #include "lock.h"
 
@@ -56,7 +56,7 @@ enum {
 };
 
 /* clang-format off */
-/* On to the label found with R0 = the slot of the waits in register waits that holds the number in register lock. */
+/* To the label found with R0 = that slot of the waits which holds the number in register lock. */
 #define FIND_WAIT(waits, lock, found)                                                              \
 	SCOPE("FIND_WAIT(" #waits ", " #lock ", " #found ")"),                                     \
 		MOV_REG(R0, waits),                                                                \
@@ -98,7 +98,7 @@ FUNC(lock_begin),
 	MOV_REG(R6, R2),
 	ST(W, R10, BEGIN_ZERO, 0),
 
-	/* R7 = the slots: who spins stays on its CPU, where an interrupt may spin too. */
+	/* R7 = the slots: a thread that spins stays on its CPU, where an interrupt may spin too. */
 	CALL(get_current_pid_tgid),
 	STX(W, R10, BEGIN_TID, R0),
 	WHEN(struct lock_config, spinning),
@@ -115,7 +115,7 @@ LABEL(slots),
 	END,
 	MOV_REG(R7, R0),
 
-	/* A mutex tells again when spinning has not helped, and when it spins once more: it is the same wait. */
+	/* A mutex begins again when spinning has not helped, and to spin once more: one wait. */
 	JEQ(R7, 0, new),
 	FIND_WAIT(R7, R6, again),
 LABEL(new),
@@ -144,7 +144,7 @@ LABEL(known),
 LABEL(free),
 	MOV_REG(R7, R0),
 
-	/* R9 = where it waits. The stack is made known with nothing on it; the map results has what it weighs. */
+	/* R9 = where it waits. The stack is recorded without values: the map results has them. */
 	LDX(DW, R1, R10, CONTEXT),
 	MOV_REG(R2, R8),
 	MOV_REG(R3, R6),
@@ -272,12 +272,14 @@ LABEL(forwards),
 	STX(W, R10, PAIR_HOW, R9),
 	LDX(DW, R2, R10, OUTCOME),
 	STX(W, R10, PAIR_OUTCOME, R2),
-	/* Who woke it has given it something only if it has it: a timer and a signal wake too. */
+	/*
+	 * Its waker let go of the lock only if it has the lock now: a timer and a signal wake too.
+	 */
 	MOV(R1, 0),
 	UNLESS(struct lock_config, hold),
-		JNE(R2, LOCK_GOT, nobody),
+		JNE(R2, LOCK_GOT, not_got),
 		LDX(DW, R1, R7, RELEASER),
-LABEL(nobody),
+LABEL(not_got),
 	END,
 	STX(DW, R10, PAIR_RELEASER, R1),
 	ST(DW, R7, LOCK, 0),
@@ -351,7 +353,7 @@ LABEL(shorter),
 const struct asm_part rp_lock_end_part = { ASM_LINES(end_lines),
 					   ASM_FRAMES({ "lock_end", &end_frame_layout }) };
 
-/* ---- who lets go */
+/* ---- the thread that lets go */
 
 static const struct asm_layout ids_layout = ASM_LAYOUT(struct bpf_pidns_info, pid, tgid);
 /* The stack frame of lock_wake. */
@@ -365,8 +367,8 @@ ASM_FRAME(wake_frame,
 /* clang-format off */
 static const struct asm_insn wake_lines[] = {
 	/*
-	 * lock_wake(context, thread): the current task wakes the thread. Whoever it is, asked for or not, it is what the
-	 * thread has waited for.
+	 * lock_wake(context, thread): the current task wakes the thread. Target or not, it is what
+	 * the thread has waited for.
 	 */
 FUNC(lock_wake),
 	STX(DW, R10, WAKE_CONTEXT, R1),
@@ -389,7 +391,7 @@ FUNC(lock_wake),
 	JEQ(R1, 0, out),
 LABEL(waits),
 
-	/* R8 = who wakes. The idle task does nothing by itself: an interrupt does. */
+	/* R8 = the waker. The idle task does nothing by itself: an interrupt does. */
 	CALL(get_current_pid_tgid),
 	MOV_REG(R8, R0),
 	JEQ(R8, 0, out),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_user: waits for futexes, which are what mutexes, condition variables and semaphores of user space are made of.
- * A thread that finds one taken asks the kernel to let it sleep until somebody wakes it; which of the system call's
- * operations do that is in the first half of this file.
+ * lock_user: waits for futexes, which are what mutexes, condition variables and semaphores of user
+ * space are made of. A thread that finds one taken asks the kernel to let it sleep until another
+ * one wakes it; which of the system call's operations do that is in the first half of this file.
  *
- * What is woken by whom is not asked of FUTEX_WAKE and its kin: it would be a guess where several wait, or are moved
- * from one futex to another. sched_waking says it (lock_kernel.c).
+ * Which thread wakes which is not asked of FUTEX_WAKE and its kin: it would be a guess where
+ * several wait, or are moved from one futex to another. sched_waking says it (lock_kernel.c).
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -35,7 +35,7 @@
 #define REG_ARG1 "si"
 #endif
 
-/* Numbers of the kernel for calls that a signal has ended, and that may begin again (include/linux/errno.h). */
+/* The kernel's numbers for calls that a signal has interrupted (include/linux/errno.h). */
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
 
@@ -90,8 +90,8 @@ ASM_FRAME(futex_frame,
 	END
 
 /*
- * R8 = what the call returned: its wait ends, if one is in the first slot. A call of another kind has begun none.
- * futex_waitv returns which one it was. FUTEX_LOCK_PI may fail in ways of its own.
+ * R8 = what the call returned: its wait ends, if one is in the first slot. A call of another kind
+ * has begun none. futex_waitv returns which one it was. FUTEX_LOCK_PI may fail in ways of its own.
  */
 #define FUTEX_END                                                                                  \
 	SCOPE("FUTEX_END"),                                                                        \

@@ -2,13 +2,15 @@
 /*
  * mem_faults: which code makes a process grow, page by page?
  *
- * Memory becomes real when it is touched for the first time: by a page fault. That happens once for every page, and
- * not for every malloc, so it costs a program that allocates and frees next to nothing.
+ * Memory becomes real when it is touched for the first time: by a page fault. That happens once for
+ * every page, and not for every malloc, so it costs a program that allocates and frees next to
+ * nothing.
  *
- *	begins -> nothing yet -> [a page is allocated -> its bytes]... -> ends well: a fault, so many bytes, a stack
+ *	begins -> nothing yet -> [a page is allocated -> its bytes]... -> ends well: a fault
  *
- * A fault may take no page at all (the file is in memory already), one, or a huge one; it may be for a copy of a page
- * that was shared. What it took is known by the allocations of the same thread between its begin and its end.
+ * A fault may take no page at all (the file is in memory already), one, or a huge one; it may be
+ * for a copy of a page that was shared. What it took is known by the allocations of the same thread
+ * between its begin and its end.
  */
 #include "faults.h"
 
@@ -66,8 +68,8 @@ LABEL(out),
 /* ---- a page: R7 = its order, R8 = its type of migration */
 
 /*
- * Only pages that can be moved: those of users and of files. The rest is the kernel's, page tables above all. The thread
- * is the only one that changes its entry.
+ * Only pages that can be moved: those of users and of files. The rest is the kernel's, page tables
+ * above all. The thread is the only one that changes its entry.
  */
 #define COUNT_PAGE                                                                                 \
 	JNE32(R8, 1, out),                                                                         \

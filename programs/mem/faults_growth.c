@@ -2,12 +2,13 @@
 /*
  * mem_growth: which code maps memory, and gives it back?
  *
- * A call of mmap, munmap, mremap or brk is noted when it begins, and weighed when it returns: by how many pages the
- * process has become larger (mm->total_vm). What the call was asked for would not do: a mapping may replace another one,
- * munmap may find nothing, brk may refuse without saying so.
+ * A call of mmap, munmap, mremap or brk is noted when it begins, and weighed when it returns: by
+ * how many pages the process has become larger (mm->total_vm). What the call was asked for would
+ * not do: a mapping may replace another one, munmap may find nothing, brk may refuse without saying
+ * so.
  *
- * If another thread maps at the same time, its pages are in the difference too. So no more is counted than what the
- * call itself can have done.
+ * If another thread maps at the same time, its pages are in the difference too. So no more is
+ * counted than what the call itself can have done.
  */
 #include "faults.h"
 
@@ -42,7 +43,7 @@ ASM_FRAME(growth_frame,
 		RSH_REG(reg, t),                                                                   \
 	END
 
-/* ---- the begin of a call: R7 = the least, R8 = the most pages by which it can change the process */
+/* ---- a call begins: R7 = the least, R8 = the most pages by which the process can change */
 
 static const struct asm_insn note_lines[] = {
 	/* note_call(R1 = least, R2 = most) */
@@ -73,7 +74,8 @@ LABEL(out),
 	EXIT(),
 	INCLUDE(&rp_target_part),
 };
-static const struct asm_part note_part = { ASM_LINES(note_lines), ASM_FRAMES({ "note_call", &growth_frame_layout }) };
+static const struct asm_part note_part = { ASM_LINES(note_lines),
+					   ASM_FRAMES({ "note_call", &growth_frame_layout }) };
 
 static const struct asm_insn mmap_lines[] = {
 	LD_TP(R2, R1, "syscalls", "sys_enter_mmap", "len"),
@@ -215,7 +217,8 @@ LABEL(out),
 	INCLUDE(&rp_target_part),
 	INCLUDE(&rp_stack_part),
 };
-static const struct asm_part weigh_part = { ASM_LINES(weigh_lines), ASM_FRAMES({ "weigh_call", &growth_frame_layout }) };
+static const struct asm_part weigh_part = { ASM_LINES(weigh_lines),
+					    ASM_FRAMES({ "weigh_call", &growth_frame_layout }) };
 
 #define LEAVE(event)                                                                               \
 	LD_TP(R2, R1, "syscalls", event, "ret"),                                                   \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_kernel: who allocates memory in the kernel, and what has not been freed?
+ * mem_kernel: which code allocates memory in the kernel, and what has not been freed?
  *
- * The kernel tells of each allocation and each free of its allocators by a tracepoint. The parts here are called by
- * the programs of mem_kernel_hooks.c, which know the arguments of each.
+ * The kernel tells of each allocation and each free of its allocators by a tracepoint. The parts
+ * here are called by the programs of mem_kernel_hooks.c, which know the arguments of each.
  *
  *	allocation -> asked for? -> stack -> into the map blocks -> counted under the stack's hash
  *	free -> out of the map blocks
  *
- * An allocation that finds no room in the map is lost as a whole, so that whatever is counted is followed to its end.
- * A free costs one look-up, and needs no stack.
+ * An allocation that finds no room in the map is lost as a whole, so that whatever is counted is
+ * followed to its end. A free costs one look-up, and needs no stack.
  */
 #include "kernel.h"
 
@@ -21,7 +21,7 @@ static const struct asm_layout block_layout =
 
 const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_KERNEL_WEIGHTS), struct mem_kernel_stats, stats_layout),
-	/* Made beforehand: nothing may be allocated while an allocation is being told of. */
+	/* Preallocated: nothing may be allocated inside a tracepoint of an allocation. */
 	[MEM_KERNEL_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, 8, sizeof(struct mem_kernel_block),
 				    65536, .value = &block_layout },
 	[MEM_KERNEL_MAP_CACHES] = { "caches", BPF_MAP_TYPE_HASH, 8, MEM_KERNEL_NAME, 1024 },
@@ -50,8 +50,8 @@ ASM_FRAME(alloc_frame,
 /* clang-format off */
 static const struct asm_insn alloc_lines[] = {
 	/*
-	 * kernel_alloc(context, address, size, size that was asked for, tag): R0 = 1 when the stack was seen for
-	 * the first time, else 0.
+	 * kernel_alloc(context, address, size, size that was asked for, tag): R0 = 1 when the stack
+	 * was seen for the first time, else 0.
 	 */
 FUNC(kernel_alloc),
 	STX(DW, R10, CONTEXT, R1),
@@ -90,8 +90,9 @@ FUNC(kernel_alloc),
 	JNE(R0, -EEXIST, not_followed),
 
 	/*
-	 * It is there already. Of kmalloc's large blocks some kernels tell twice (6.18: the function that makes
-	 * them, and the one that called it). Else it was freed without a word: in bulk, by RCU.
+	 * It is there already. Of kmalloc's large blocks some kernels tell twice (6.18: the
+	 * function that makes them, and the one that called it). Else it was freed without a word:
+	 * in bulk, by RCU.
 	 */
 	MAP_LOOKUP(blocks, ADDRESS),
 	JEQ(R0, 0, again), /* another CPU has just freed it */
@@ -114,7 +115,7 @@ LABEL(again),
 
 LABEL(followed),
 	WHEN(struct mem_kernel_config, sizes),
-		LDX(DW, R1, R6, offsetof(struct stack_record, tag)), /* a number; that in the frame may be a pointer */
+		LDX(DW, R1, R6, offsetof(struct stack_record, tag)), /* not TAG: a pointer */
 		MOV(R2, MEM_KERNEL_SLAB),
 		JSLT(R1, 0, kind), /* the address of a cache's name */
 		MOV_REG(R2, R1),
@@ -179,7 +180,7 @@ ASM_FRAME(free_frame,
 
 /* clang-format off */
 static const struct asm_insn free_lines[] = {
-	/* kernel_free(address). NULL may be freed, and so may what kmalloc(0) gives: ZERO_SIZE_PTR, 16. */
+	/* kernel_free(address). NULL may be freed, and ZERO_SIZE_PTR (16) of kmalloc(0). */
 FUNC(kernel_free),
 	STX(DW, R10, FREED, R1),
 	COUNT(stats, struct mem_kernel_stats, common.fired),
@@ -205,9 +206,9 @@ LABEL(freed),
 
 static const struct asm_insn page_free_lines[] = {
 	/*
-	 * page_free(key of the first page, bytes). Pages that were allocated together may be freed in parts, from the
-	 * first on. Then the block is halved, and its upper half is a block of its own, until the lower one is what
-	 * is being freed.
+	 * page_free(key of the first page, bytes). Pages that were allocated together may be freed
+	 * in parts, from the first on. Then the block is halved, and its upper half is a block of
+	 * its own, until the lower one is what is being freed.
 	 */
 FUNC(page_free),
 	STX(DW, R10, FREED, R1),

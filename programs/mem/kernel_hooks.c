@@ -2,9 +2,10 @@
 /*
  * mem_kernel_hooks: the tracepoints of the kernel's allocators, and what their arguments mean.
  *
- * Each is there twice: for the raw tracepoint, whose arguments are the kernel's own; and for the classic one, whose
- * record costs more to make, but whose fields can be found by name on every kernel. Only of kmem_cache_alloc the types
- * of the arguments matter, for there is a name to be found behind them.
+ * Each is there twice: for the raw tracepoint, whose arguments are the kernel's own; and for the
+ * classic one, whose record costs more to make, but whose fields can be found by name on every
+ * kernel. Only of kmem_cache_alloc the types of the arguments matter, for there is a name to be
+ * found behind them.
  */
 #include "kernel.h"
 
@@ -27,7 +28,7 @@
 		LSH_REG(reg, order),                                                               \
 	END
 
-/* reg, a type of migration, becomes 1 if it is MIGRATE_MOVABLE (include/linux/mmzone.h: 1), else 0. */
+/* reg, a migration type, becomes 1 for MIGRATE_MOVABLE (1, include/linux/mmzone.h), else 0. */
 #define MOVABLE(reg)                                                                               \
 	SCOPE("MOVABLE(" #reg ")"),                                                                \
 		JEQ32(reg, 1, .movable),                                                           \
@@ -92,7 +93,7 @@ ASM_FRAME(cache_frame,
 static const struct asm_insn cache_alloc_lines[] = {
 	MOV_REG(R6, R1),
 	TP_ARG(R7, 2),
-	/* The address is a const void *, which a program with types must not touch on every kernel (6.1). */
+	/* A const void * of BTF must not be touched on every kernel (6.1). */
 	MOV_REG(R3, R6),
 	ADD(R3, 8 * 1),
 	READ_KERNEL(OBJECT, 8, R3),
@@ -130,7 +131,9 @@ LABEL(out),
 	EXIT(),                                                                                    \
 	INCLUDE(&rp_mem_kernel_alloc_part)
 static const struct asm_insn cache_alloc_classic[] = { CACHE_CLASSIC("kmem_cache_alloc") };
-static const struct asm_insn cache_alloc_node_classic[] = { CACHE_CLASSIC("kmem_cache_alloc_node") };
+static const struct asm_insn cache_alloc_node_classic[] = {
+	CACHE_CLASSIC("kmem_cache_alloc_node"),
+};
 /* clang-format on */
 
 const struct asm_program rp_mem_cache_alloc_program = {
@@ -181,8 +184,8 @@ const struct asm_program rp_mem_cache_free_tp_program =
 /* ---- mm_page_alloc(page, order, gfp_flags, migratetype), mm_page_free(page, order) */
 
 /*
- * mm_page_free tells of every page that is freed; those freed in batches are told of by mm_page_free_batched once
- * more.
+ * mm_page_free fires for every page that is freed; for those freed in batches mm_page_free_batched
+ * fires once more.
  */
 
 /* clang-format off */
@@ -253,7 +256,7 @@ const struct asm_program rp_mem_page_free_tp_program =
 
 /* ---- the per-CPU allocator: rarely called, so the classic way is good enough */
 
-/* Its memory lies in each unit of a chunk at the same offset: the address is that in the first one. */
+/* It lies at one offset in each unit of a chunk; the address is that in the first unit. */
 /* clang-format off */
 static const struct asm_insn percpu_alloc_lines[] = {
 	MOV_REG(R6, R1),

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_user: who allocates in user space, and what has not been freed?
+ * mem_user: which code allocates in user space, and what has not been freed?
  *
  *	entry	which call is it, how much does it want?	-> the map threads
- *	return	the block that came back, who wanted it?	-> the maps blocks and counts
- *	free	the block that is given back			-> off the map blocks, out of the counts
+ *	return	the block that came back, which code?	-> the maps blocks and counts
+ *	free	the block that is given back		-> off the map blocks and the counts
  *
- * A free is taken at its entry and an allocation at its return, so a block is on the map only while nobody else can
- * be given its address: no order of threads and CPUs makes one block out of two. realloc does both: it takes the old
- * block off at its entry, and puts it back if it has failed.
+ * A free is taken at its entry and an allocation at its return, so a block is on the map only while
+ * no other can have its address: no order of threads and CPUs makes one block out of two. realloc
+ * does both: it takes the old block off at its entry, and puts it back if it has failed.
  *
- * The programs run in the context of the thread that calls, and may be preempted; what a thread is doing is its own,
- * and records of stacks are marked while in use (stack.c).
+ * The programs run in the context of the thread that calls, and may be preempted; what a thread is
+ * doing is its own, and records of stacks are marked while in use (stack.c).
  */
 #include <linux/bpf_perf_event.h>
 
@@ -59,15 +59,16 @@ ASM_FRAME(subtract_frame,
 /* clang-format off */
 static const struct asm_insn space_lines[] = {
 	/*
-	 * mem_space(): a number for the memory that the current task sees: a child's copy of a block is another
-	 * block than its parent's, and so is what the next program of a process has at the same address. Of a child
-	 * that works in its parent's memory (vfork), it is the parent's: the number is that of who owns the memory.
+	 * mem_space(): a number for the memory that the current task sees: a child's copy of a
+	 * block is another block than its parent's, and so is what the next program of a process
+	 * has at the same address. Of a child that works in its parent's memory (vfork), it is the
+	 * parent's: the number is that of the memory's owner.
 	 */
 FUNC(mem_space),
 	WHEN(struct mem_user_config, by_owner),
 		CALL(get_current_task_btf),
 		LD_FIELD(R3, R0, "task_struct", "mm.owner"),
-		JEQ(R3, 0, nobody), /* who it was has ended */
+		JEQ(R3, 0, ended), /* that process has ended */
 		LD_FIELD(R0, R3, "task_struct", "tgid"),
 		LD_IMM64(R1, GOLDEN_RATIO_64),
 		MUL_REG(R0, R1),
@@ -76,7 +77,7 @@ FUNC(mem_space),
 		ADD_REG(R2, R1),
 		XOR_REG(R0, R2),
 		EXIT(),
-LABEL(nobody),
+LABEL(ended),
 	END,
 	CALL(get_current_pid_tgid),
 	RSH(R0, 32),
@@ -114,7 +115,7 @@ FUNC(mem_subtract),
 		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_SPACE, R1),
 		JA(out),
 
-		/* The map had no room for the stack: a record without frames goes the way of its others. */
+		/* The map is full: the values go through the ring, in a record without frames. */
 LABEL(uncounted),
 		ZERO(SUB_RECORD, sizeof(struct stack_record)),
 		LDX(DW, R1, R10, SUB_HASH),

@@ -4,7 +4,7 @@
 
 #include "user.h"
 
-/* What a call leaves on the stack for the return to take: on x86-64 the return address, elsewhere nothing. */
+/* What a call leaves on the stack: on x86-64 the return address, elsewhere nothing. */
 #ifdef __x86_64__
 #define RETURN_SLOT 8
 #else
@@ -91,7 +91,10 @@ LABEL(known),
 	END,
 LABEL(returns),
 
-	/* A call from within another is no allocation of its own. One that jumps to it has the same stack pointer. */
+	/*
+	 * A call inside another is no allocation. One that was jumped to has the same stack
+	 * pointer.
+	 */
 	LD_SP(R3, R6),
 	LDX(DW, R4, R9, SP),
 	JEQ(R4, 0, outermost),
@@ -150,7 +153,10 @@ LABEL(known_size),
 	STX(DW, R9, POINTER, R5),
 LABEL(to_return),
 
-	/* A malloc that is no sample is of no further interest. Others may call one, which must not be taken for one. */
+	/*
+	 * A malloc that is no sample ends here. Other functions may call one that must not be
+	 * counted.
+	 */
 	WHEN(struct mem_user_config, sample),
 		LDX(DW, R1, R9, SIZE),
 		CALL_FUNC(mem_draw),
@@ -201,7 +207,7 @@ ASM_FRAME(returned_frame,
 
 /* clang-format off */
 static const struct asm_insn returned_lines[] = {
-	/* mem_returned(context): what the thread was doing; 0 if an outermost call is not what returns. */
+	/* mem_returned(context): the thread's entry; 0 if what returns is not an outermost call. */
 FUNC(mem_returned),
 	MOV_REG(R6, R1),
 	CALL(get_current_pid_tgid),
@@ -254,8 +260,8 @@ ASM_FRAME(leave_frame,
 
 /* clang-format off */
 /*
- * The most that was in use: raised to the number in the register now. On the way other CPUs may raise it too; who
- * finds that it has changed tries again, some times.
+ * The most that was in use: raised to the number in the register now. On the way other CPUs may
+ * raise it too; the one that finds that it has changed tries again, some times.
  */
 #define RAISE_PEAK(now)                                                                            \
 	SCOPE("RAISE_PEAK(" #now ")"),                                                             \
@@ -308,7 +314,10 @@ LABEL(allocated),
 		STX(DW, R10, NEW_TIME, R0),
 	END,
 
-	/* Without stacks a thread's allocations differ in nothing but size: their record is known from the first. */
+	/*
+	 * Without stacks a thread's allocations differ in size alone: the first one's record serves
+	 * all.
+	 */
 	WHEN(struct mem_user_config, plain),
 		LDX(DW, R1, R10, KEY_SPACE),
 		LDX(DW, R2, R7, THREAD_SPACE),
@@ -328,7 +337,10 @@ LABEL(allocated),
 LABEL(first),
 	END,
 
-	/* R9 = a record of who wanted it: at the return the caller is the innermost frame. */
+	/*
+	 * R9 = a record of the stack that wanted it: at the return the caller is the innermost
+	 * frame.
+	 */
 	MOV_REG(R1, R6),
 	LDX(DW, R2, R7, IDS),
 	MOV(R3, 0),
@@ -402,7 +414,7 @@ LABEL(done),
 	STACK_DONE(R9),
 	JA(out),
 
-	/* A call that was lost on the way has no block: its free would be subtracted from nothing. */
+	/* A call that was lost has no block: its free would be subtracted from nothing. */
 LABEL(travelled),
 	LDX(DW, R1, R9, RECORD_HASH),
 	JNE(R1, 0, done),
@@ -415,7 +427,9 @@ LABEL(travelled),
 	END,
 	JA(done),
 
-	/* NULL: realloc(block, 0) has freed it, any other call has failed, and an old block is still there. */
+	/*
+	 * NULL: realloc(block, 0) has freed it; any other call has failed and left the old block.
+	 */
 LABEL(no_block),
 	LDX(H, R1, R7, CALL_KIND),
 	JEQ(R1, MEM_REALLOC, perhaps_freed),

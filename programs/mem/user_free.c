@@ -18,7 +18,7 @@ enum {
 	BLOCK_HASH = offsetof(struct mem_block, hash)
 };
 
-/* The return address of a function at whose entry the program runs, on the stack or in the link register. */
+/* The return address at a function's entry: on the stack, or in the link register. */
 #ifdef __x86_64__
 #define RETURN_ADDRESS(to, ctx) LD_SP(R1, ctx), READ_USER(to, 8, R1)
 #elif defined(__aarch64__)
@@ -28,8 +28,8 @@ enum {
 #endif
 
 /*
- * A block on the map is freed whoever does it: the allocator's own calls are about blocks that are not there, for
- * realloc has taken its off and what it allocates in a call is never put on.
+ * A block on the map is freed by any call: the allocator's own calls are about blocks that are not
+ * there, for realloc has taken its off and what it allocates in a call is never put on.
  */
 /* clang-format off */
 static const struct asm_insn free_lines[] = {
@@ -69,7 +69,10 @@ static const struct asm_insn free_lines[] = {
 	END,
 	JA(remember),
 
-	/* Somebody else's; a part of another call; or from before we looked. Of samples that is the usual case. */
+	/*
+	 * Another program's, a part of another call, or older than we are: of samples the usual
+	 * case.
+	 */
 LABEL(unknown),
 		WHEN(struct mem_user_config, sample),
 		WHEN(struct mem_user_config, common.filtering),

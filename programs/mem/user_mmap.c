@@ -2,13 +2,13 @@
 /*
  * mem_user_mmap: memory that a program has from the kernel itself, by mmap, mremap and brk.
  *
- *	enter	is it the program's own call?		-> the map threads; what goes away: the ring ranges
- *	leave	what has it mapped, who wanted it?	-> the ring ranges
+ *	enter	is it the program's own call?		-> the map threads; the ring ranges
+ *	leave	what has it mapped, which code?	-> the ring ranges
  *
- * An allocator's own calls are no allocations of the program: whoever is inside malloc is let alone. What a call takes
- * away may be a part of a block, or some blocks and parts of others, so they are not on the map blocks, which knows
- * where a block begins and no more: user space keeps books of them (mem_ranges.c), and all that is needed here is to
- * tell it in the right order.
+ * An allocator's own calls are no allocations of the program: a thread inside malloc is let alone.
+ * What a call takes away may be a part of a block, or some blocks and parts of others, so they are
+ * not on the map blocks, which knows where a block begins and no more: user space keeps a ledger of
+ * them (mem_ranges.c), and all that is needed here is to tell it in the right order.
  */
 #include <linux/mman.h>
 
@@ -43,7 +43,10 @@ ASM_FRAME(tell_frame,
 
 /* clang-format off */
 static const struct asm_insn tell_lines[] = {
-	/* range_tell(what, call, start, bytes, hash): it goes to user space; R0 = 0, or not 0 if there is no room. */
+	/*
+	 * range_tell(what, call, start, bytes, hash): sent to user space. R0 = 0; else the ring is
+	 * full.
+	 */
 FUNC(range_tell),
 	STX(H, R10, EVENT_WHAT, R1),
 	STX(H, R10, EVENT_CALL, R2),
@@ -86,7 +89,10 @@ ASM_FRAME(begin_frame,
 	END
 
 static const struct asm_insn begin_lines[] = {
-	/* range_begin(): what the thread is doing, if it begins a system call of the program's own; else 0. */
+	/*
+	 * range_begin(): the thread's entry, if it begins a system call of the program's own; else
+	 * 0.
+	 */
 FUNC(range_begin),
 	COUNT(stats, struct mem_user_stats, common.fired),
 	CALL_FUNC(target_ids),
@@ -107,7 +113,7 @@ LABEL(known),
 	LDX(W, R1, R0, CALL_KIND),
 	JEQ(R1, 0, begun),
 	ST(W, R0, CALL_KIND, 0),
-	JEQ(R1, MEM_MUNMAP, begun), /* which has been told all the same */
+	JEQ(R1, MEM_MUNMAP, begun), /* which was sent all the same */
 	MOV_REG(R7, R0),
 	COUNT(stats, struct mem_user_stats, left),
 	MOV_REG(R0, R7),
@@ -127,8 +133,8 @@ LABEL(not_ours),
 	EXIT(),
 
 	/*
-	 * range_note(thread, call, start, bytes): it is in this call, which is to map so much. What goes away must
-	 * have been told before; if there was no room for that nothing is noted.
+	 * range_note(thread, call, start, bytes): it is in this call, which is to map so much. What
+	 * goes away must have been sent before; if the ring was full nothing is noted.
 	 */
 FUNC(range_note),
 	STX(W, R1, CALL_KIND, R2),
@@ -137,7 +143,8 @@ FUNC(range_note),
 	MOV(R0, 0),
 	EXIT(),
 };
-static const struct asm_part begin_part = { ASM_LINES(begin_lines), ASM_FRAMES({ "range_begin", &begin_frame_layout }) };
+static const struct asm_part begin_part = { ASM_LINES(begin_lines),
+					    ASM_FRAMES({ "range_begin", &begin_frame_layout }) };
 
 /* What the programs end with. */
 #define BEGIN_ENDS                                                                                 \
@@ -237,7 +244,10 @@ static const struct asm_insn mremap_lines[] = {
 	TO_WHOLE_PAGES(R9, R1),
 	ST(W, R7, TOLD, 0),
 
-	/* Shared memory of 0 bytes is mapped once more; with MREMAP_DONTUNMAP the old addresses stay too. */
+	/*
+	 * Shared memory of 0 bytes is mapped once more; with MREMAP_DONTUNMAP the old addresses
+	 * stay too.
+	 */
 	LD_TP(R4, R6, "syscalls", "sys_enter_mremap", "old_len"),
 	TO_WHOLE_PAGES(R4, R1),
 	JEQ(R4, 0, old_stays),
@@ -274,7 +284,10 @@ LABEL(noted),
 	BEGIN_ENDS,
 };
 
-/* brk names the end that is wanted; where it is, the process knows. An end before the heap's beginning only asks. */
+/*
+ * brk names the end that is wanted; where it is, the process knows. An end before the heap's
+ * beginning only asks.
+ */
 static const struct asm_insn brk_lines[] = {
 	MOV_REG(R6, R1),
 	CALL_FUNC(range_begin),
@@ -337,7 +350,7 @@ FUNC(range_end),
 	LDX(DW, R2, R10, RESULT),
 	JEQ(R8, MEM_BRK, heap),
 	JGT(R2, -4096, failed), /* -errno */
-	JEQ(R8, MEM_MUNMAP, out), /* what is gone has been told */
+	JEQ(R8, MEM_MUNMAP, out), /* what is gone has been sent */
 	JA(mapped),
 
 	/* brk says where the end is now. */
@@ -349,7 +362,7 @@ LABEL(heap),
 	STX(DW, R10, RESULT, R1),
 	JEQ_REG(R1, R3, out),
 
-	/* R9 = the hash of who wanted it. */
+	/* R9 = the hash of the stack that wanted it. */
 LABEL(mapped),
 	MOV(R9, 0),
 	JEQ(R8, MEM_MMAP_FILE, tell),
@@ -400,7 +413,8 @@ LABEL(out),
 	INCLUDE(&rp_mem_space_part),
 	INCLUDE(&rp_stack_part),
 };
-static const struct asm_part end_part = { ASM_LINES(end_lines), ASM_FRAMES({ "range_end", &end_frame_layout }) };
+static const struct asm_part end_part = { ASM_LINES(end_lines),
+					  ASM_FRAMES({ "range_end", &end_frame_layout }) };
 
 #define END_OF(event)                                                                              \
 	LD_TP(R2, R1, "syscalls", event, "ret"),                                                   \

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mem_user_views: allocations when blocks are not followed: sizes alone, or every call as it comes. */
+/*
+ * mem_user_views: allocations when blocks are not followed: sizes alone, or every call as it comes.
+ */
 #include <linux/bpf_perf_event.h>
 
 #include "user.h"

@@ -2,12 +2,13 @@
 /*
  * asleep: threads whose stack could not be taken when they left.
  *
- * Who sleeps since before the recording began has never been seen leaving. Who falls asleep right after it has executed a program
- * has been, but its mappings were not known yet. An iterator visits every thread, finds these, and walks their stacks
- * while they sleep; their memory is read as a debugger would, with page faults if need be, so it is a sleepable program.
+ * A thread that slept when the recording began was never seen leaving. One that falls asleep right
+ * after it has executed a program has been, but its mappings were not known yet. An iterator visits
+ * every thread, finds these, and walks their stacks while they sleep; their memory is read as a
+ * debugger would, with page faults if need be, so it is a sleepable program.
  *
- * A thread may wake at any time. So its entry is made first and looked at again afterwards: if it still sleeps, and has
- * not run in between, then whoever sees it wake will find the entry.
+ * A thread may wake at any time. So its entry is made first and looked at again afterwards: if it
+ * still sleeps, and has not run in between, then the program that sees it wake will find the entry.
  */
 #include "sched_thread.h"
 
@@ -31,7 +32,7 @@ enum {
 #define MAX_LEVELS 32 /* of control groups */
 
 /* clang-format off */
-/* On to the label unless the task in R6 sleeps, and has left a CPU as often as register R0 says, which is destroyed. */
+/* To the label unless the task in R6 sleeps and has left a CPU R0 times. R0 is destroyed. */
 #define STILL_ASLEEP(awake)                                                                        \
 	SCOPE("STILL_ASLEEP(" #awake ")"),                                                         \
 		LD_STATE(R1, R6),                                                                  \
@@ -126,7 +127,7 @@ LABEL(queued),
 		ADD_REG(R1, R2),
 		LDX(DW, R0, R10, SWITCHES),
 		JEQ_REG(R1, R0, out),
-LABEL(moved), /* it was switched while we looked, and whoever saw that may not have seen the entry */
+LABEL(moved), /* switched while we looked, maybe before the entry was there */
 		MAP_DELETE(threads, TID),
 		JA(out),
 LABEL(sleeps),
@@ -143,7 +144,7 @@ LABEL(sleeps),
 	STX(DW, R10, OLD, R1),
 	LDX(W, R1, R0, USER_END),
 	JEQ(R1, UNWIND_NO_MAPPING, walk),
-	JNE32(R1, -2, out), /* STACK_NO_TABLE */
+	JNE32(R1, STACK_NO_TABLE, out),
 
 LABEL(walk),
 	MOV_REG(R1, R6),
@@ -157,7 +158,7 @@ LABEL(walk),
 	ST(DW, R8, RECORD_VALUES + 16, 0),
 	ST(DW, R8, RECORD_VALUES + 24, 0),
 	LDX(DW, R1, R10, OLD),
-	STX(DW, R8, RECORD_KERNEL_OF, R1), /* of a sleeping task the kernel does not show the scheduler's own frames */
+	STX(DW, R8, RECORD_KERNEL_OF, R1), /* without the scheduler's own frames */
 	MOV_REG(R1, R8),
 	CALL_FUNC(stack_value),
 	LDX(DW, R7, R8, RECORD_HASH),
@@ -186,7 +187,7 @@ LABEL(lost), /* and counted as such, so it is an event too */
 	COUNT(stats, struct sched_stats, common.fired),
 	JA(out),
 
-	/* It is awake: if nobody has met the entry yet, nobody will. */
+	/* It is awake: an entry that no program has met yet will not be met. */
 LABEL(awake),
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, counted),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * follow: keeps the map pids true while a program that is being profiled has children. A value is the
- * time at which the process was born.
+ * follow: keeps the map pids true while a program that is being profiled has children. A value is
+ * the time at which the process was born.
  *
  * It runs in the parent, before the child has executed an instruction, so nothing of the child is
  * missed, however short it lives. A thread is a fork too: its process is in the map already.
@@ -50,12 +50,14 @@ const struct asm_program rp_follow_fork_program = {
 };
 
 /*
- * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did while it ended
- * has been sampled too. By then the kernel may have given its pid to somebody else, so the process goes off the map
- * only if it is still the one that was born when this one was.
+ * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did
+ * while it ended has been sampled too. By then the kernel may have given its pid to another
+ * process, so the process goes off the map only if it is still the one that was born when this one
+ * was.
  *
- * The first thread is freed last, but for one case: another thread has executed a program. Then it has taken over the
- * pid and the time of birth, and the thread that had them is freed under the other's old id while the process lives on.
+ * The first thread is freed last, but for one case: another thread has executed a program. Then it
+ * has taken over the pid and the time of birth, and the thread that had them is freed under the
+ * other's old id while the process lives on.
  */
 /* clang-format off */
 static const struct asm_insn follow_exit[] = {
@@ -88,9 +90,9 @@ const struct asm_program rp_follow_exit_program = {
 };
 
 /*
- * The same for kernels without BTF. child_pid is the new task's own id, which is its process only
- * if it is no thread; the ids of threads that get into the map do no harm, no process has them at
- * the same time.
+ * For kernels without BTF. child_pid is the new task's own id, which is its process only if it is
+ * no thread; the ids of threads that get into the map do no harm, no process has them at the same
+ * time.
  */
 /* clang-format off */
 static const struct asm_insn follow_fork_classic[] = {

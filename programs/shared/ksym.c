@@ -14,8 +14,10 @@
 static const struct asm_layout io_layout = ASM_LAYOUT(struct ksym_io, addr, text);
 
 const struct asm_map rp_ksym_maps[KSYM_MAPS] = {
-	/* The format has to lie in memory that nobody can change any more: read-only for programs,
-	   and frozen. */
+	/*
+	 * The format has to lie in memory that cannot change any more: read-only for programs, and
+	 * frozen.
+	 */
 	[KSYM_MAP_FORMAT] = { "ksym_format", BPF_MAP_TYPE_ARRAY, 4, sizeof(KSYM_FORMAT), 1,
 			      BPF_F_RDONLY_PROG },
 	[KSYM_MAP_IO] = { "ksym_io", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct ksym_io), 1,

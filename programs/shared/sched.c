@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of what the programs that watch the scheduler keep in their maps, for whoever shows it. */
+/* Layouts of what the programs that watch the scheduler keep in their maps. */
 #include "sched.h"
 
 const struct asm_layout rp_sched_thread_layout =

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack: who is it, where is it, and has that been seen before?
+ * stack: which task, where is it, and has that stack been seen before?
  *
- * stack_take writes down who runs and the two stacks, and hashes all of it to 64 bits. stack_value (stack_value.c)
- * finds the weights under that hash. Only a stack that was not seen before travels to user space, through the ring;
- * from then on its hash is found in the map and its weights go up. So stacks are exact (none is thrown out by another,
- * as bpf_get_stackid does), and the common case costs one look-up.
+ * stack_take records the task and its two stacks, and hashes both to 64 bits. stack_value
+ * (stack_value.c) finds the weights under that hash. Only a stack that was not seen before travels
+ * to user space, through the ring; from then on its hash is found in the map and its weights go up.
+ * So stacks are exact (none is thrown out by another, as bpf_get_stackid does), and the common case
+ * costs one look-up.
  *
- *	who? -> stacks -> hash -> known? --yes--> its weights, in the kernel
+ *	task -> stacks -> hash -> known? --yes--> its weights, in the kernel
  *				      \---no--> ring, then remember the hash
  *
  * When the map is full nothing is lost: what it cannot remember goes through the ring every time.
  *
- * A CPU may be at work on several stacks at once: an interrupt wakes somebody while a task is being switched, a task
- * is preempted in the middle of a probe. So it has some records to write on, and each is marked while in use.
+ * A CPU may be at work on several stacks at once: an interrupt wakes a thread while a task is being
+ * switched, a task is preempted in the middle of a probe. So it has some records to write on, and
+ * each is marked while in use.
  */
 #include "stack_frame.h"
 
@@ -37,8 +39,9 @@ ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 
 /* clang-format off */
 /*
- * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32
- * for each. at, i and t are destroyed. Pairs, as the verifier walks every round of the loop.
+ * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) *
+ * golden; h ^= h >> 32 for each. at, i and t are destroyed. Pairs, as the verifier walks every
+ * round of the loop.
  */
 #define HASH_WORD(hash, at, n, golden, t)                                                          \
 	LDX(DW, t, at, 8 * (n)),                                                                   \
@@ -59,8 +62,8 @@ ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 	END
 
 /*
- * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line if it is in use.
- * Whoever finds that he is not alone steps back; that both do is no harm.
+ * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line
+ * if it is in use. A program that finds the record in use steps back; that both do is no harm.
  */
 #define TRY_SLOT(number, taken, out)                                                               \
 	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"),                                      \
@@ -81,7 +84,7 @@ static const struct asm_insn kernel_lines[] = {
 		MOV(R0, 0),
 	END,
 	WHEN(struct program_config, kernel_bytes),
-		WHEN(struct program_config, user_code), /* there is none, which the helper takes long to say */
+		WHEN(struct program_config, user_code), /* then without the slow helper */
 			LDX(DW, R0, R1, UNWIND_MODE_REG),
 			AND(R0, UNWIND_MODE_MASK),
 			JEQ(R0, UNWIND_MODE_USER64, no_kernel_stack),
@@ -126,8 +129,8 @@ const struct asm_part rp_stack_part = { ASM_LINES(stack_lines) };
 
 static const struct asm_insn stack_pieces[] = {
 	/*
-	 * stack_begin(context, process << 32 | thread, tag): a record of the current task without its stacks, 0 if none
-	 * is to spare. With of_task the first argument is the task.
+	 * stack_begin(context, process << 32 | thread, tag): a record of the current task without
+	 * its stacks, 0 if none is to spare. With of_task the first argument is the task.
 	 */
 FUNC(stack_begin),
 	STX(DW, R10, BEGIN_CONTEXT, R1),
@@ -149,9 +152,9 @@ LABEL(taken),
 	LDX(DW, R1, R10, IDS),
 	STX(DW, R8, PID_TGID, R1),
 	/*
-	 * Its name, and of its process what tells it from others that had the same pid, or it executed before. Straight
-	 * from the task: a call of the kernel's code, which the processor has not seen since the last sample, would cost
-	 * more than all of this.
+	 * Its name, and of its process what tells it from others that had the same pid, or it
+	 * executed before. Straight from the task: a call of the kernel's code, which the processor
+	 * has not seen since the last sample, would cost more than all of this.
 	 */
 	WHEN(struct program_config, identity),
 		UNLESS(struct program_config, of_task),
@@ -183,9 +186,7 @@ LABEL(taken),
 	MOV_REG(R0, R8),
 	EXIT(),
 
-	/*
-	 * stack_end(record, context, bytes of kernel stack at FRAMES): adds the user stack.
-	 */
+	/* stack_end(record, context, bytes of kernel stack at FRAMES): adds the user stack. */
 FUNC(stack_end),
 	MOV_REG(R8, R1),
 	STX(DW, R10, CONTEXT, R2),
@@ -194,8 +195,9 @@ FUNC(stack_end),
 
 	/* R7 = bytes of user stack, which goes behind that of the kernel. */
 	MOV(R7, 0),
-	ST(W, R8, USER_END, -1), /* STACK_BY_FP */
-	JGT_PARAM(R9, struct program_config, kernel_bytes, user_stack), /* never: bounds for the verifier */
+	ST(W, R8, USER_END, STACK_BY_FP),
+	/* Jumps marked "never" give the verifier a bound. */
+	JGT_PARAM(R9, struct program_config, kernel_bytes, user_stack), /* never */
 	WHEN(struct program_config, user_bytes),
 		WHEN(struct program_config, some_kernel_only),
 			LDX(DW, R1, R8, TAG),
@@ -210,54 +212,62 @@ FUNC(stack_end),
 			MOV_REG(R5, R9),
 			RSH(R5, 3),
 			CALL_FUNC(unwind_user),
-			JGT_PARAM(R0, struct program_config, user_frames, by_frame_pointer), /* never */
+			/* never */
+			JGT_PARAM(R0, struct program_config, user_frames, by_frame_pointer),
 			MOV_REG(R7, R0),
 			LSH(R7, 3),
 			LDX(W, R1, R8, WALK_END),
 			STX(W, R8, USER_END, R1),
 			JGE(R1, UNWIND_OTHER_CODE, by_frame_pointer),
-			/* Not one step: it has just been started, or has made code that nobody knows yet. */
+			/*
+			 * Not one step: the process is new, or has made code that has no table yet.
+			 */
 			JNE(R1, UNWIND_NO_MAPPING, user_stack),
 			JGT(R7, 8, user_stack),
-			ST(W, R8, USER_END, -2), /* STACK_NO_TABLE */
+			ST(W, R8, USER_END, STACK_NO_TABLE),
 			MOV(R7, 0),
 LABEL(by_frame_pointer),
 		END,
-		UNLESS(struct program_config, of_task), /* the kernel does not walk another task's */
-					WHEN(struct program_config, probe),
-			MOV_REG(R1, R8),
-			SUB(R1, RECORD),
-			LDX(DW, R2, R10, CONTEXT),
-			MOV_REG(R3, R9),
-			RSH(R3, 3),
-			CALL_FUNC(stack_fp),
-			JGT_PARAM(R0, struct program_config, user_frames, user_stack), /* never */
-			MOV_REG(R7, R0),
-			LSH(R7, 3),
-		END,
-		UNLESS(struct program_config, probe),
-			LDX(DW, R1, R10, CONTEXT),
-			MOV_REG(R2, R8),
-			ADD_REG(R2, R9),
-			ADD(R2, FRAMES),
-			LD_PARAM(R3, struct program_config, fp_bytes),
-			MOV(R4, BPF_F_USER_STACK),
-			CALL(get_stack),
-			JSLT(R0, 0, user_stack), /* a thread of the kernel has none */
-			MOV_REG(R7, R0),
-		END,
+		/* By frame pointers: the kernel does not walk the user stack of another task. */
+		UNLESS(struct program_config, of_task),
+			WHEN(struct program_config, probe),
+				MOV_REG(R1, R8),
+				SUB(R1, RECORD),
+				LDX(DW, R2, R10, CONTEXT),
+				MOV_REG(R3, R9),
+				RSH(R3, 3),
+				CALL_FUNC(stack_fp),
+				/* never */
+				JGT_PARAM(R0, struct program_config, user_frames, user_stack),
+				MOV_REG(R7, R0),
+				LSH(R7, 3),
+			END,
+			UNLESS(struct program_config, probe),
+				LDX(DW, R1, R10, CONTEXT),
+				MOV_REG(R2, R8),
+				ADD_REG(R2, R9),
+				ADD(R2, FRAMES),
+				LD_PARAM(R3, struct program_config, fp_bytes),
+				MOV(R4, BPF_F_USER_STACK),
+				CALL(get_stack),
+				JSLT(R0, 0, user_stack), /* a thread of the kernel has none */
+				MOV_REG(R7, R0),
+			END,
 		END,
 	END,
 LABEL(user_stack),
 	STX(W, R8, USER_BYTES, R7),
 
 	/*
-	 * R0 = hash of who and where. Two stacks that differ in one frame never collide, for every step can be
-	 * undone; any two do with a chance of 2^-64.
+	 * R0 = hash of task and stacks. Two stacks that differ in one frame never collide, for
+	 * every step can be undone; any two do with a chance of 2^-64.
 	 */
 	LD_IMM64(R3, GOLDEN_RATIO_64),
 	MOV(R0, 0),
-	/* How many words is read anew: so all ways that lead here are one to the verifier, and it walks the loop once. */
+	/*
+	 * The number of words is read anew: so all paths are one to the verifier here, and the loop
+	 * is walked once.
+	 */
 	LDX(W, R2, R8, KERNEL_BYTES),
 	LDX(W, R7, R8, USER_BYTES),
 	ADD_REG(R2, R7),

@@ -2,13 +2,14 @@
 /*
  * target: is the task at hand one that was asked for?
  *
- * What nobody asked for is not even assembled: WHEN drops the lines of a filter that is off, so looking at the
- * whole machine costs one call.
+ * A filter that is off is not even assembled: WHEN drops its lines, so looking at the whole machine
+ * costs one call.
  */
 #include "profile.h"
 
 /* Its stack frame. */
 static const struct asm_layout ids_layout = ASM_LAYOUT(struct bpf_pidns_info, pid, tgid);
+enum { CHANGES = offsetof(struct unwind_mappings, changes) };
 ASM_FRAME(target_frame,
 	/* { thread, process } as our pid namespace counts */
 	(struct bpf_pidns_info, ns_ids, NS_IDS, &ids_layout),
@@ -25,7 +26,7 @@ FUNC(target_ids),
 	CALL(get_current_pid_tgid),
 	MOV_REG(R6, R0),
 
-	/* In a container our pids are not the machine's: those that have none of ours are not for us. */
+	/* In a container our pids are not the machine's: a task without one of ours is filtered. */
 	WHEN(struct program_config, ns_inode),
 		LD_PARAM(R1, struct program_config, ns_device),
 		LD_PARAM(R2, struct program_config, ns_inode),
@@ -43,9 +44,9 @@ FUNC(target_ids),
 		MOV_REG(R1, R6),
 		RSH(R1, 32),
 		STX(W, R10, ID, R1),
-		/* Whoever was the last that this CPU has found there still is, unless a process has changed since. */
+		/* The last task found by this CPU is still there, unless a process has changed. */
 		WHEN(struct program_config, eh),
-			LD_MAP_VALUE(R7, unwind_mappings, offsetof(struct unwind_mappings, changes)),
+			LD_MAP_VALUE(R7, unwind_mappings, CHANGES),
 			LDX(W, R7, R7, 0),
 			LSH(R1, 32),
 			OR_REG(R7, R1),

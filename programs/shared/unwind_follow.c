@@ -6,9 +6,10 @@
  *	exec	they are gone; an entry without ranges stays, which says that there was one
  *	end	so is the process
  *
- * All three run before the process executes an instruction in its new state, so no sample of it is walked by ranges
- * that are not its own. User space is woken at an exec of who was asked for: it has to read the new mappings, and
- * there are programs that live for less than it takes to notice by other means.
+ * All three run before the process executes an instruction in its new state, so no sample of it is
+ * walked by ranges that are not its own. User space is woken at an exec of a target: it has to read
+ * the new mappings, and there are programs that live for less than it takes to notice by other
+ * means.
  */
 #include "profile.h"
 
@@ -43,7 +44,7 @@ static const struct asm_insn fork_lines[] = {
 	MOV(R4, BPF_NOEXIST),
 	CALL(map_update_elem),
 	JEQ(R0, 0, out),
-	/* Somebody's who had the pid before, and whose end was missed. */
+	/* Those of a process that had the pid before, and whose end was missed. */
 	LD_MAP(R1, unwind_procs),
 	FRAME_PTR(R2, CHILD),
 	MOV_REG(R3, R6),
@@ -79,7 +80,7 @@ static const struct asm_insn exec_lines[] = {
 	MAP_UPDATE(unwind_procs, CHILD, NO_RANGES, BPF_ANY),
 	PROCS_CHANGED,
 
-	/* A record that is thrown away wakes too, and nobody has to read it. */
+	/* A record that is thrown away wakes too, and need not be read. */
 	WHEN(struct program_config, by_pid),
 		LD_MAP(R1, events),
 		MOV(R2, 8),

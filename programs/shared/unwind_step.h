@@ -97,9 +97,9 @@ extern const struct asm_part unwind_find_part;
 
 /* clang-format off */
 /*
- * One halving: of n entries from at on, the last that is not above the key lies in the upper half if the first of
- * that half is not above it. load fetches that one into R0 from index R0; (key - R0) >> 63 is -1 if it is above.
- * When one entry is left it goes on to the label.
+ * One halving: of n entries from at on, the last that is not above the key lies in the upper half
+ * if the first of that half is not above it. load fetches that one into R0 from index R0; (key -
+ * R0) >> 63 is -1 if it is above. When one entry is left it goes on to the label.
  */
 #define HALVE(at, n, key, label, ...)                                                              \
 	JEQ(n, 1, label),                                                                          \
@@ -129,9 +129,9 @@ extern const struct asm_part unwind_find_part;
 	      LDX(H, R0, R0, 0))
 
 /*
- * On to the label with the rule in the state, if what R9 points to is for the address R7, in the block R3 of the
- * mappings R8. R5 = GOLDEN_RATIO_64; R0, R1, R2 and R4 are lost. Other CPUs write while we read, but what is half of
- * one rule and half of another fits no address.
+ * On to the label with the rule in the state, if what R9 points to is for the address R7, in the
+ * block R3 of the mappings R8. R5 = GOLDEN_RATIO_64; R0, R1, R2 and R4 are lost. Other CPUs write
+ * while we read, but what is half of one rule and half of another fits no address.
  */
 #define RULE_OF_FOUND(to)                                                                          \
 	SCOPE("RULE_OF_FOUND(" #to ")"),                                                           \

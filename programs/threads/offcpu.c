@@ -2,9 +2,10 @@
 /*
  * offcpu: where do threads wait, and for how long?
  *
- * sched_switch fires when a CPU goes from one thread (prev) to another (next). It runs in the context of prev, whose
- * stack is therefore at hand: it is taken when a thread leaves. When the thread is next again, the time since then is
- * added to the stack that it left with, whose hash it has kept in the map threads.
+ * sched_switch fires when a CPU goes from one thread (prev) to another (next). It runs in the
+ * context of prev, whose stack is therefore at hand: it is taken when a thread leaves. When the
+ * thread is next again, the time since then is added to the stack that it left with, whose hash it
+ * has kept in the map threads.
  *
  *	prev leaves: stack -> threads[prev] = { hash, now }
  *	next is back: counts[threads[next].hash] += { 1, now - since }
@@ -50,7 +51,8 @@ enum {
 /* clang-format off */
 static const struct asm_insn offcpu_lines[] = {
 	/*
-	 * offcpu_back(tid): the thread runs again. Ends the interval that it was in, if it was in one: then the time, else 0.
+	 * offcpu_back(tid): the thread runs again. Ends the interval that it was in, if it was in
+	 * one: then the time, else 0.
 	 */
 FUNC(offcpu_back),
 	STX(W, R10, BACK_TID, R1),
@@ -60,7 +62,7 @@ FUNC(offcpu_back),
 	JEQ(R7, 0, out),
 	MOV_REG(R6, R0),
 	ST(DW, R6, HASH, 0),
-	CALL(ktime_get_ns), /* not before: there are many threads that nobody asked for */
+	CALL(ktime_get_ns), /* not before: most threads are no targets */
 	MOV_REG(R8, R0),
 	MOV_REG(R2, R0),
 	LDX(DW, R1, R6, SINCE),
@@ -77,7 +79,8 @@ LABEL(out),
 	EXIT(),
 
 	/*
-	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker): an interval that has ended.
+	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker): an interval that has
+	 * ended.
 	 */
 FUNC(offcpu_add),
 	STX(DW, R10, ADD_HASH, R1),
@@ -117,7 +120,10 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* The map was full when it left. Its stack went through the ring, and so do its weights: a record without frames. */
+	/*
+	 * The map was full when it left: its values go through the ring too, in a record without
+	 * frames.
+	 */
 LABEL(uncounted),
 	RING_RESERVE(events, sizeof(struct stack_record)),
 	JEQ(R0, 0, ring_full),
@@ -144,8 +150,8 @@ LABEL(longer),
 	END,
 
 	/*
-	 * offcpu_unseen(thread, now, ran): the thread is about to leave. If nobody has told us that it was back, it was
-	 * since it has run for so many ns, which the kernel knows.
+	 * offcpu_unseen(thread, now, ran): the thread is about to leave. If its return was not
+	 * seen, it was since it has run for so many ns, which the kernel knows.
 	 */
 FUNC(offcpu_unseen),
 	LDX(DW, R4, R1, HASH),
@@ -171,8 +177,9 @@ static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines),
 
 /* clang-format off */
 /*
- * R6 = context, R2 = thread, R3 = state, R4 = ran, R8 = now or 0: the current thread stops running; it has run for so
- * many ns. How the programs end, and no function: the way of the kernel stack leads through every function of ours.
+ * R6 = context, R2 = thread, R3 = state, R4 = ran, R8 = now or 0: the current thread stops running;
+ * it has run for so many ns. How the programs end, and no function: the way of the kernel stack
+ * leads through every function of ours.
  */
 static const struct asm_insn leave_lines[] = {
 	JEQ(R2, 0, idle), /* on every CPU */
@@ -192,7 +199,10 @@ static const struct asm_insn leave_lines[] = {
 LABEL(known),
 	STX(DW, R10, NOW, R8),
 
-	/* R8 = where it leaves. The stack is made known with nothing on it; that comes when the thread is back. */
+	/*
+	 * R8 = where it leaves. The stack is recorded without values; they come when the thread is
+	 * back.
+	 */
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R9),
 	MOV_REG(R3, R7),
@@ -312,7 +322,7 @@ const struct asm_program rp_offcpu_switch_program = {
 	.frame = &leave_frame_layout,
 };
 
-/* The same for kernels without BTF. */
+/* For kernels without BTF. */
 /* clang-format off */
 static const struct asm_insn offcpu_switch_classic[] = {
 	MOV_REG(R6, R1),

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offcpu_waking: who ends a wait?
+ * offcpu_waking: which thread ends a wait?
  *
- * sched_waking runs in the context of whoever wakes a thread, unlike sched_wakeup, which may run on the thread's own
- * CPU. Its stack is kept with the thread until that is back. It may be called before the thread has quite left, so
- * what it says is not forgotten when the thread leaves; and of several the last one counts, which is the one that
- * found it asleep.
+ * sched_waking runs in the context of the waker, unlike sched_wakeup, which may run on the thread's
+ * own CPU. Its stack is kept with the thread until that is back. It may be called before the thread
+ * has quite left, so what it says is not forgotten when the thread leaves; and of several the last
+ * one counts, which is the one that found it asleep.
  *
- * In an interrupt the current task is only the one that was interrupted. If that was in user code, the kernel was not
- * entered by a system call, and the task's own stack, which may be anywhere, is left out. The rest is told apart by
- * the names of the kernel's functions.
+ * In an interrupt the current task is only the one that was interrupted. If that was in user code,
+ * the kernel was not entered by a system call, and the task's own stack, which may be anywhere, is
+ * left out. The rest is told apart by the names of the kernel's functions.
  */
 #include "programs/shared/sched_thread.h"
 
@@ -23,8 +23,9 @@ enum {
 };
 
 /*
- * dst is negative if the kernel was entered by something else than a system call. Source: orig_ax in
- * arch/x86/include/asm/ptrace.h, syscallno in that of arm64; riscv's cause is 8 for a system call.
+ * dst is negative if the kernel was entered by something else than a system call. Source: orig_ax
+ * in arch/x86/include/asm/ptrace.h, syscallno in that of arm64; riscv's cause is 8 for a system
+ * call.
  */
 #if defined(__aarch64__)
 #define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", "syscallno")
@@ -94,7 +95,7 @@ static const struct asm_insn waking[] = {
 
 	CALL(get_current_pid_tgid),
 	STX(DW, R10, IDS, R0),
-	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	JEQ(R0, 0, interrupted), /* the idle task wakes no thread by itself */
 	CALL(get_current_task_btf),
 	LD_FIELD(R1, R0, "task_struct", "mm"),
 	JEQ(R1, 0, a_task), /* of the kernel, which has never been in user code */
@@ -109,8 +110,8 @@ LABEL(a_task),
 };
 
 /*
- * The same for kernels without BTF, where nothing but the names of the kernel's functions tells of interrupts: user
- * space takes the stack of whom they interrupted away.
+ * For kernels without BTF, where only the names of the kernel's functions show interrupts: user
+ * space removes the stack of the task that was interrupted.
  */
 static const struct asm_insn waking_classic[] = {
 	MOV_REG(R6, R1),
@@ -122,7 +123,7 @@ static const struct asm_insn waking_classic[] = {
 	MOV_REG(R7, R0),
 	CALL(get_current_pid_tgid),
 	STX(DW, R10, IDS, R0),
-	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	JEQ(R0, 0, interrupted), /* the idle task wakes no thread by itself */
 	INCLUDE(&take_part),
 
 	INCLUDE(&rp_stack_pieces_part),

@@ -2,8 +2,8 @@
 /*
  * runq: how long do threads wait for a CPU?
  *
- * A thread is queued when it is woken, when it is born, and when it has to leave a CPU though it could run on. It has
- * waited when it is next.
+ * A thread is queued when it is woken, when it is born, and when it has to leave a CPU though it
+ * could run on. It has waited when it is next.
  */
 #include "programs/shared/sched.h"
 
@@ -49,7 +49,9 @@ enum {
 
 /* clang-format off */
 static const struct asm_insn add_lines[] = {
-	/* runq_add(ns, process): somebody of the process waited so long for this CPU. R0 = the histogram, 0: no room. */
+	/*
+	 * runq_add(ns, process): a thread waited so long for this CPU. R0 = the histogram, 0: none.
+	 */
 FUNC(runq_add),
 	MOV_REG(R7, R1),
 	ST(W, R10, KEY_PROCESS, 0),
@@ -91,7 +93,7 @@ static const struct asm_insn runq_switch[] = {
 	CALL(ktime_get_ns),
 	MOV_REG(R7, R0),
 
-	/* Who leaves: R8 = since when it is queued, which is now if it could run on. */
+	/* The thread that leaves: R8 = since when it is queued, which is now if it could run on. */
 	LD_SWITCH_STATE(R3, R9, R6, R1),
 	LD_FIELD(R1, R9, "task_struct", "pid"),
 	JEQ(R1, 0, comes), /* the idle task, on every CPU */
@@ -116,7 +118,7 @@ LABEL(new),
 LABEL(dead),
 	MAP_DELETE(threads, TID),
 
-	/* Who comes. */
+	/* The thread that comes. */
 LABEL(comes),
 	LDX(DW, R9, R6, 16),
 	LD_FIELD(R1, R9, "task_struct", "pid"),
@@ -137,7 +139,7 @@ LABEL(forwards),
 	MOV_REG(R1, R7),
 	LD_FIELD(R2, R9, "task_struct", "tgid"),
 	CALL_FUNC(runq_add),
-	WHEN(struct sched_config, by_process), /* its name, which changes when it executes a program */
+	WHEN(struct sched_config, by_process), /* an exec changes the name */
 		JEQ(R0, 0, out),
 		MOV_REG(R1, R0),
 		ADD(R1, offsetof(struct runq_hist, comm)),
@@ -153,7 +155,7 @@ LABEL(out),
 LABEL(unknown),
 	COUNT(stats, struct runq_stats, unknown),
 	JA(out),
-LABEL(stranger), /* of all threads, one that was queued before we looked; else nobody who was asked for */
+LABEL(stranger), /* queued before we looked; or not a target */
 	WHEN(struct sched_config, common.filtering),
 		COUNT(stats, struct runq_stats, common.filtered),
 	END,
@@ -200,8 +202,8 @@ LABEL(out),
 };
 
 /*
- * The same for kernels without BTF. Of who comes to a CPU nothing is known but his number; so what he has waited is kept
- * until he leaves it, in his own context.
+ * For kernels without BTF. Of the thread that comes to a CPU only its id is known; so what it has
+ * waited is kept until he leaves it, in his own context.
  */
 static const struct asm_insn runq_switch_classic[] = {
 	MOV_REG(R6, R1),
@@ -209,7 +211,7 @@ static const struct asm_insn runq_switch_classic[] = {
 	CALL(ktime_get_ns),
 	MOV_REG(R7, R0),
 
-	/* Who leaves. */
+	/* The thread that leaves. */
 	LD_TP(R1, R6, "sched", "sched_switch", "prev_pid"),
 	JEQ(R1, 0, comes), /* the idle task, on every CPU */
 	STX(W, R10, TID, R1),
@@ -257,7 +259,7 @@ LABEL(leaves),
 LABEL(dead),
 	MAP_DELETE(threads, TID),
 
-	/* Who comes. */
+	/* The thread that comes. */
 LABEL(comes),
 	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
 	JEQ(R1, 0, out),

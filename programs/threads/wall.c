@@ -2,15 +2,17 @@
 /*
  * wall: all time of threads.
  *
- * At any time a thread is on a CPU, is waiting for one, or is waiting for something else. What ends one of these is an
- * event, so nothing is missing between them and their sum is the time since the thread was first known.
+ * At any time a thread is on a CPU, is waiting for one, or is waiting for something else. What ends
+ * one of these is an event, so nothing is missing between them and their sum is the time since the
+ * thread was first known.
  *
  *	sched_switch, it leaves		on_cpu += since then; its stack is taken
  *	sched_wakeup			its wait is over; it is queued
  *	sched_switch, it is next	what it waited and was queued is added to its stack
  *	sched_process_exec		it may have another id from now on
  *
- * Where it was on the CPU is sampled by a perf event: how long is exact, for the thread, and its samples share that out.
+ * Where it was on the CPU is sampled by a perf event: how long is exact, for the thread, and its
+ * samples share that out.
  */
 #include <linux/bpf_perf_event.h>
 
@@ -64,7 +66,8 @@ enum {
 
 static const struct asm_insn wall_lines[] = {
 	/*
-	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it left with.
+	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it
+	 * left with.
 	 */
 FUNC(wall_add),
 	MOV_REG(R6, R1),
@@ -107,7 +110,10 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* The map was full when it left. Its stack went through the ring, and so do its weights: a record without frames. */
+	/*
+	 * The map was full when it left: its values go through the ring too, in a record without
+	 * frames.
+	 */
 LABEL(uncounted),
 	RING_RESERVE(events, sizeof(struct stack_record)),
 	JEQ(R0, 0, ring_full),
@@ -139,16 +145,14 @@ LABEL(new),
 	ADD_TIME(R6, QUEUED, R8, R7, R1),
 	JA(out),
 
-	/*
-	 * wall_back(tid, now): the thread runs again.
-	 */
+	/* wall_back(tid, now): the thread runs again. */
 FUNC(wall_back),
 	STX(W, R10, BACK_TID, R1),
 	STX(DW, R10, BACK_NOW, R2),
 	MAP_LOOKUP(threads, BACK_TID),
 	JEQ(R0, 0, out),
 	LDX(W, R1, R0, PHASE),
-	JEQ(R1, PHASE_ON_CPU, out), /* nobody has told that it had left */
+	JEQ(R1, PHASE_ON_CPU, out), /* its leaving was not seen */
 	MOV_REG(R6, R0),
 	MOV_REG(R1, R6),
 	LDX(DW, R2, R10, BACK_NOW),
@@ -163,8 +167,8 @@ LABEL(out),
 	EXIT(),
 
 	/*
-	 * wall_leave(context, tid, state, now, task): the current thread stops running. Without BTF the last one is when it
-	 * came to its CPU.
+	 * wall_leave(context, tid, state, now, task): the current thread stops running. Without BTF
+	 * the last one is when it came to its CPU.
 	 */
 FUNC(wall_leave),
 	JEQ(R2, 0, idle), /* on every CPU */
@@ -186,7 +190,7 @@ FUNC(wall_leave),
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JNE(R0, 0, known),
 
-	/* Who is it? Born after the gate was opened, or one of those that have become such as are asked for. */
+	/* Born after the gate was opened, or one that has become a target since. */
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	STX(DW, R10, THREAD + PID_TGID, R0),
@@ -212,7 +216,10 @@ LABEL(came),
 	UNLESS(struct sched_config, classic),
 		LDX(DW, R5, R10, PREV),
 
-		/* One that has left before is not new: it has come within reach, or has got its id by an exec. */
+		/*
+		 * One that has left before is not new: it has become a target, or got its id by an
+		 * exec.
+		 */
 		LD_FIELD(R1, R5, "task_struct", "nvcsw"),
 		LD_FIELD(R4, R5, "task_struct", "nivcsw"),
 		ADD_REG(R1, R4),
@@ -220,7 +227,10 @@ LABEL(came),
 		LD_FIELD(R1, R5, "task_struct", "start_time"),
 		JLT_REG(R1, R2, old),
 
-		/* Of a new one the kernel knows how long it has run; else it was waiting for its first time on a CPU. */
+		/*
+		 * Of a new one the kernel knows how long it has run; before that it waited for a
+		 * CPU.
+		 */
 		JGE_REG(R1, R3, old),
 		STX(DW, R10, THREAD + BORN, R1),
 		LD_FIELD(R4, R5, "task_struct", "se.prev_sum_exec_runtime"),
@@ -248,7 +258,7 @@ LABEL(old),
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JEQ(R0, 0, full),
 
-	/* It was on the CPU until now. Or else nobody has told that it was back: then since it has run for so long. */
+	/* On the CPU until now; or, if its return was not seen, since it has run for so long. */
 LABEL(known),
 	MOV_REG(R8, R0),
 	LDX(DW, R7, R10, NOW),
@@ -394,7 +404,7 @@ LABEL(out),
 };
 static const struct asm_part wakeup_part = { ASM_LINES(wakeup_lines) };
 
-/* sched_wakeup(struct task_struct *p): after it has left its CPU for good, which sched_waking need not be. */
+/* sched_wakeup(struct task_struct *p): unlike sched_waking always after it has left its CPU. */
 static const struct asm_insn wall_wakeup[] = {
 	LDX(DW, R1, R1, 0),
 	LD_FIELD(R1, R1, "task_struct", "pid"),
@@ -402,7 +412,7 @@ static const struct asm_insn wall_wakeup[] = {
 	INCLUDE(&wakeup_part),
 };
 
-/* ---- the same for kernels without BTF: what a task_struct would tell is noted from switch to switch */
+/* ---- without BTF: what a task_struct would say is noted from switch to switch */
 
 static const struct asm_insn wall_switch_classic[] = {
 	MOV_REG(R6, R1),
@@ -417,7 +427,7 @@ static const struct asm_insn wall_switch_classic[] = {
 	CALL_FUNC(wall_back),
 LABEL(next_is_idle),
 
-	/* R5 = when the one who leaves came, and the next one comes now. */
+	/* R5 = when the one that leaves came; the next one comes now. */
 	ST(W, R10, BACK_TID, 0),
 	MAP_LOOKUP(switched, BACK_TID),
 	JEQ(R0, 0, out), /* never */

@@ -2,9 +2,10 @@
 /*
  * wall_exec: threads that go on under another id.
  *
- * A thread that is not the first of its process executes a program: the others end, and it gets the id, and even the time
- * of birth, of the first. Nobody leaves a CPU by its old id any more, so that one has ended. It did when the thread last
- * came to a CPU: it may have left since by the new one, which tells of all that it ran.
+ * A thread that is not the first of its process executes a program: the others end, and it gets the
+ * id, and even the time of birth, of the first. No thread leaves a CPU by its old id any more, so
+ * that one has ended. It did when the thread last came to a CPU: it may have left since by the new
+ * one, which tells of all that it ran.
  */
 #include "programs/shared/sched_thread.h"
 
@@ -22,8 +23,8 @@ enum {
 /* clang-format off */
 static const struct asm_insn ended_lines[] = {
 	/*
-	 * wall_ended(thread, record, until): the sums of a thread that has ended go to user space, under the stack in
-	 * the record, which is given back.
+	 * wall_ended(thread, record, until): the sums of a thread that has ended go to user space,
+	 * under the stack in the record, which is given back.
 	 */
 FUNC(wall_ended),
 	MOV_REG(R6, R2),
@@ -115,7 +116,7 @@ static const struct asm_insn wall_exec[] = {
 	INCLUDE(&exec_part),
 };
 
-/* The same for kernels without BTF. */
+/* For kernels without BTF. */
 static const struct asm_insn wall_exec_classic[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),
