@@ -16,8 +16,19 @@ ASM_FRAME(follow_frame,
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
 
-/* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
 /* clang-format off */
+/* The child's process goes into the map, and both programs of a fork end. */
+static const struct asm_insn add_child_lines[] = {
+	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
+	JEQ(R0, 0, out),
+	COUNT(stats, struct program_stats, unfollowed),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+static const struct asm_part add_child_part = { ASM_LINES(add_child_lines) };
+
+/* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
 static const struct asm_insn follow_fork[] = {
 	TP_ARG(R2, 0),
 	LD_FIELD(R6, R2, "task_struct", "tgid"),
@@ -29,13 +40,7 @@ static const struct asm_insn follow_fork[] = {
 	LD_FIELD(R3, R2, "task_struct", "start_time"),
 	STX(DW, R10, VALUE, R3),
 	FILTER_SET(pids, PARENT, out),
-
-	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
-	JEQ(R0, 0, out),
-	COUNT(stats, struct program_stats, unfollowed),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
+	INCLUDE(&add_child_part),
 };
 /* clang-format on */
 
@@ -102,14 +107,8 @@ static const struct asm_insn follow_fork_classic[] = {
 	STX(W, R10, PARENT, R0),
 	STX(W, R10, CHILD, R6),
 	FILTER_SET(pids, PARENT, out),
-
 	ST(DW, R10, VALUE, 0),
-	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
-	JEQ(R0, 0, out),
-	COUNT(stats, struct program_stats, unfollowed),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
+	INCLUDE(&add_child_part),
 };
 /* clang-format on */
 

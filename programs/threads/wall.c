@@ -356,8 +356,21 @@ static const struct asm_part wall_part = { ASM_LINES(wall_lines),
 						      { "wall_back", &back_frame_layout },
 						      { "wall_leave", &leave_frame_layout }) };
 
-/* sched_switch, see offcpu.c */
 /* clang-format off */
+/* How both programs of sched_switch end, with the arguments of wall_leave in R1 to R5. */
+static const struct asm_insn leave_lines[] = {
+	CALL_FUNC(wall_leave),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&wall_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_pieces_part),
+};
+static const struct asm_part leave_part = { ASM_LINES(leave_lines) };
+
+/* sched_switch, see offcpu.c */
 static const struct asm_insn wall_switch[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),
@@ -377,14 +390,7 @@ LABEL(next_is_idle),
 	LD_FIELD(R2, R9, "task_struct", "pid"),
 	LDX(DW, R4, R10, BACK_NOW),
 	MOV_REG(R5, R9),
-	CALL_FUNC(wall_leave),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-
-	INCLUDE(&wall_part),
-	INCLUDE(&rp_target_part),
-	INCLUDE(&rp_stack_pieces_part),
+	INCLUDE(&leave_part),
 };
 
 /* The thread is on a run queue now. */
@@ -437,14 +443,7 @@ LABEL(next_is_idle),
 	LD_CLASSIC_STATE(R3, R6),
 	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
 	MOV_REG(R1, R6),
-	CALL_FUNC(wall_leave),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-
-	INCLUDE(&wall_part),
-	INCLUDE(&rp_target_part),
-	INCLUDE(&rp_stack_pieces_part),
+	INCLUDE(&leave_part),
 };
 static const struct asm_insn wall_wakeup_classic[] = {
 	LD_TP(R1, R1, "sched", "sched_wakeup", "pid"),

@@ -175,7 +175,7 @@ run "$rawprof" explain follow_fork --break 'JEQ(R0, 0, out)' --flip
 has '--break --flip' "$out" 'now \(55\) if r0 != 0x0'
 run "$rawprof" explain follow_fork --break 'MOV_REG(R2, R10)'
 has '--break within a macro' "$out" '^  at   programs/shared/follow\.c:[0-9]+: FILTER_SET\(pids, PARENT, out\): CALL\(map_lookup_elem\)$'
-run "$rawprof" explain cpu --break 'ST(W, R8, USER_END, -1)'
+run "$rawprof" explain cpu --break 'ST(W, R8, USER_END, STACK_BY_FP)'
 has '--break of what the verifier does not need' "$out" '^accepted: .*What it computes is another matter'
 run "$rawprof" explain cpu --break 99999
 is '--break of nothing: status' "$status" 1
