@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
-#include "programs/programs.h"
+#include <rawprof/program.h>
+#include <rawprof/unwind.h>
 
 enum { ROUNDS = 9, MAX_MAPS = 32 };
 
@@ -35,15 +36,7 @@ static int by_value(const void *a, const void *b)
 
 /* ---- the program ----------------------------------------------------------------------------------------- */
 
-static const struct program_entry *find_program(const char *name)
-{
-	for (size_t i = 0; i < rp_program_count; i++)
-		if (!strcmp(rp_program_entries[i].program->name, name))
-			return &rp_program_entries[i];
-	return NULL;
-}
-
-static int load_once(const struct program_entry *entry, double *ms)
+static int load_once(const struct rp_program *entry, double *ms)
 {
 	int fds[MAX_MAPS], program, err = rp_maps_create(entry->maps, entry->nmaps, fds);
 	const struct asm_bindings bind = {
@@ -51,14 +44,14 @@ static int load_once(const struct program_entry *entry, double *ms)
 		.map_fds = fds,
 		.nmaps = entry->nmaps,
 		.config = entry->config,
-		.config_size = entry->program->config_size,
+		.config_size = entry->code.config_size,
 	};
 	double begin;
 
 	if (err)
 		return err;
 	begin = now_ms();
-	program = rp_program_load(entry->program, &bind);
+	program = rp_program_load(&entry->code, &bind);
 	*ms = now_ms() - begin;
 	if (program >= 0)
 		close(program);
@@ -68,7 +61,7 @@ static int load_once(const struct program_entry *entry, double *ms)
 
 static int print_load(void)
 {
-	const struct program_entry *entry = find_program("cpu_sample");
+	const struct rp_program *entry = rp_program_named("cpu_sample");
 	double ms[ROUNDS], first;
 	int err = entry && entry->nmaps <= MAX_MAPS ? load_once(entry, &first) : -ENOENT;
 

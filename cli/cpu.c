@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "programs/programs.h"
+#include "programs/cpu.h"
 
 #include "commands.h"
 #include "base/clock.h"
@@ -24,7 +24,7 @@ static int attach(struct recording *rec)
 {
 	const struct cpu_config config = { .common = rec->config, .keep_idle = rec->opt->idle };
 	struct cpu *cpu = rec->ctx;
-	int program = record_load(rec, &rp_cpu_sample_program, &config);
+	int program = record_load(rec, rp_cpu_programs, &config);
 
 	return program < 0 ? program
 			   : record_sampling_open(rec->opt, cpu->freq, cpu->period, program,

@@ -16,28 +16,32 @@ static const char *const names[WAYS] = {
 	[WAY_TASK_ITER] = "task_iter",
 };
 
-static enum dry_run_way way_of(const struct asm_program *program)
+static enum dry_run_way way_of(enum rp_hook_kind kind, uint32_t attach_type)
 {
-	switch (program->type) {
-	case BPF_PROG_TYPE_PERF_EVENT:
+	switch (kind) {
+	case RP_HOOK_PERF:
 		return WAY_SAMPLES;
-	case BPF_PROG_TYPE_TRACING:
-		return program->attach_type == BPF_TRACE_ITER ? WAY_TASK_ITER : WAY_TP_BTF;
-	case BPF_PROG_TYPE_RAW_TRACEPOINT:
+	case RP_HOOK_ITER:
+		return WAY_TASK_ITER;
+	case RP_HOOK_TP_BTF:
+		return WAY_TP_BTF;
+	case RP_HOOK_RAW_TP:
 		return WAY_RAW_TP;
-	case BPF_PROG_TYPE_TRACEPOINT:
+	case RP_HOOK_TP:
 		return WAY_TRACEPOINT;
-	case BPF_PROG_TYPE_KPROBE:
-		return program->attach_type == BPF_TRACE_UPROBE_SESSION ? WAY_UPROBE_SESSION
-		       : program->attach_type == BPF_TRACE_UPROBE_MULTI ? WAY_UPROBE_MULTI
-									: WAY_UPROBE;
+	case RP_HOOK_UPROBE:
+		return attach_type == BPF_TRACE_UPROBE_SESSION ? WAY_UPROBE_SESSION
+		       : attach_type == BPF_TRACE_UPROBE_MULTI ? WAY_UPROBE_MULTI
+							       : WAY_UPROBE;
+	case RP_HOOK_TEST_RUN:
+		break;
 	}
 	return WAYS;
 }
 
-void dry_run_note(struct dry_run *r, const struct asm_program *program)
+void dry_run_note(struct dry_run *r, const struct rp_program *program, uint32_t attach_type)
 {
-	const enum dry_run_way way = way_of(program);
+	const enum dry_run_way way = way_of(program->hook.kind, attach_type);
 
 	if (way < WAYS)
 		r->ways |= 1u << way;

@@ -6,7 +6,7 @@
 #ifndef CLI_DRY_RUN_H
 #define CLI_DRY_RUN_H
 
-#include <rawprof/asm.h>
+#include <rawprof/program.h>
 
 struct dry_run {
 	int err;	/* 0 or a negative errno */
@@ -27,8 +27,8 @@ enum dry_run_way {
 	WAYS
 };
 
-/* One of the command's programs has been loaded. */
-void dry_run_note(struct dry_run *r, const struct asm_program *program);
+/* One of the command's programs has been loaded, with this attach type. */
+void dry_run_note(struct dry_run *r, const struct rp_program *program, uint32_t attach_type);
 /* "samples by cpu-clock, tp_btf, task_iter": the names that doctor has for mechanisms. */
 void dry_run_text(const struct dry_run *r, char *text, size_t size);
 

@@ -35,7 +35,7 @@ $(BUILD)/examples/shown/%.o: examples/%.c $(BUILD)/flags
 $(BUILD)/examples/shown/table.c: examples/examples.mk examples/table.h
 	$(Q)mkdir -p $(@D) && { \
 	echo '#include "examples/table.h"'; \
-	$(foreach l,$(LESSONS),echo 'extern const struct program_entry $(call lesson_id,$l)_good[], $(call lesson_id,$l)_bad[];';) \
+	$(foreach l,$(LESSONS),echo 'extern const struct lesson_program $(call lesson_id,$l)_good[], $(call lesson_id,$l)_bad[];';) \
 	echo 'const struct example_lesson example_lessons[] = {'; \
 	$(foreach l,$(LESSONS),echo '	{ "$l", $(call lesson_id,$l)_good, $(call lesson_id,$l)_bad },';) \
 	echo '	{ 0 },'; echo '};'; } > $@

@@ -16,10 +16,10 @@
 
 #include <rawprof/asm.h>
 #include <rawprof/loader.h>
-#include "programs/programs.h"
+#include "examples/table.h"
 
-extern const struct program_entry lesson_good[];
-extern const struct program_entry lesson_bad[];
+extern const struct lesson_program lesson_good[];
+extern const struct lesson_program lesson_bad[];
 
 static inline void lesson_print(void *ctx, enum rp_level level, const char *message)
 {
@@ -49,7 +49,7 @@ static inline int must(int result, const char *what)
 	return result;
 }
 
-static inline int lesson_try(const struct program_entry *entry, const int *fds)
+static inline int lesson_try(const struct lesson_program *entry, const int *fds)
 {
 	const struct asm_bindings bind = { .maps = entry->maps,
 					   .map_fds = fds,
@@ -59,13 +59,13 @@ static inline int lesson_try(const struct program_entry *entry, const int *fds)
 }
 
 /* Loads a program of lesson_good; fds are the descriptors of its maps. */
-static inline int lesson_load(const struct program_entry *entry, const int *fds)
+static inline int lesson_load(const struct lesson_program *entry, const int *fds)
 {
 	return must(lesson_try(entry, fds), entry->program->name);
 }
 
 /* Loads a program and attaches it to a tracepoint, until rp_link_close(). */
-static inline struct rp_link *lesson_attach(const struct program_entry *entry, const int *fds,
+static inline struct rp_link *lesson_attach(const struct lesson_program *entry, const int *fds,
 					    const char *group, const char *event)
 {
 	int fd = lesson_load(entry, fds);
@@ -79,7 +79,7 @@ static inline struct rp_link *lesson_attach(const struct program_entry *entry, c
 /* Offers the kernel every program of lesson_bad. The loader prints what it says to each. */
 static inline void lesson_refused(const int *fds)
 {
-	for (const struct program_entry *entry = lesson_bad; entry->program; entry++) {
+	for (const struct lesson_program *entry = lesson_bad; entry->program; entry++) {
 		int fd;
 
 		printf("\n--- %s: %s\n", entry->program->name, entry->summary);

@@ -8,7 +8,7 @@
  */
 #include <linux/bpf_perf_event.h>
 
-#include "programs.h"
+#include "programs/cpu.h"
 
 const struct asm_map rp_cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
 	STACK_COUNTS_TABLE, struct program_stats, rp_program_stats_layout) };
@@ -66,13 +66,10 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_cpu_sample_program = {
-	.name = "cpu_sample",
-	.type = BPF_PROG_TYPE_PERF_EVENT,
-	.license =
-		"Dual BSD/GPL", /* get_stack and get_current_task_btf are for GPL programs only */
-	ASM_LINES(cpu_sample),
-	.config_size = sizeof(struct cpu_config),
-};
+static const struct cpu_config usual_config = { .common = PROGRAM_TABLE_CONFIG };
 
-const struct cpu_config rp_cpu_usual_config = { .common = PROGRAM_TABLE_CONFIG };
+const struct rp_program rp_cpu_programs[] = {
+	{ RP_CODE("cpu_sample", cpu_sample), RP_ON_PERF_EVENT, RP_MAPS(rp_cpu_maps, STACK_MAPS),
+	  RP_CONFIG(usual_config), .summary = "counts the stacks that a perf event interrupts" },
+	RP_LIST_END,
+};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <rawprof/loader.h>
 
+#include "programs/shared/asleep.h"
+
 #include "asleep.h"
 
-static const char *why_not(const struct program_config *c)
+static const char *why_not(const struct program_config *c, const struct rp_program **out)
 {
-	if (!rp_has(RP_HAS_TASK_ITER))
+	if (record_choose(rp_asleep_programs, 0, out))
 		return "that needs Linux 5.18 with BTF";
 	if (c->ns_inode)
 		return "not inside a pid namespace";
@@ -15,7 +17,8 @@ static const char *why_not(const struct program_config *c)
 int record_asleep_load(struct recording *rec, const struct sched_config *config, int *program)
 {
 	struct sched_config c = *config;
-	const char *why = why_not(&c.common);
+	const struct rp_program *asleep;
+	const char *why = why_not(&c.common, &asleep);
 	int fd;
 
 	*program = -1;
@@ -25,7 +28,7 @@ int record_asleep_load(struct recording *rec, const struct sched_config *config,
 		return 0;
 	}
 	c.common.of_task = 1;
-	fd = record_load(rec, &rp_asleep_program, &c);
+	fd = record_load(rec, asleep, &c);
 	if (fd >= 0)
 		*program = fd;
 	return fd < 0 ? fd : 0;

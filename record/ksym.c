@@ -6,6 +6,7 @@
 
 #include <rawprof/loader.h>
 
+#include "attach.h"
 #include "ksym.h"
 
 void record_ksym_init(struct ksym *k)
@@ -26,22 +27,25 @@ void record_ksym_close(struct ksym *k)
 
 static int load(struct ksym *k)
 {
-	const struct asm_program *program =
-		rp_has(RP_HAS_SYSCALL_PROG) ? &rp_ksym_program : &rp_ksym_raw_program;
-	struct asm_bindings bind = { .maps = rp_ksym_maps, .map_fds = k->maps, .nmaps = KSYM_MAPS };
+	const struct rp_program *ksym;
+	struct asm_bindings bind = { .map_fds = k->maps };
 	void *io;
-	int err;
+	int err = record_choose(rp_ksym_programs, KSYM_NAME, &ksym);
 
-	err = rp_maps_create(rp_ksym_maps, KSYM_MAPS, k->maps);
+	if (err)
+		return err;
+	bind.maps = ksym->maps;
+	bind.nmaps = ksym->nmaps;
+	err = rp_maps_create(ksym->maps, ksym->nmaps, k->maps);
 	if (err >= 0)
-		err = rp_ksym_prepare(k->maps);
+		err = ksym->prepare(k->maps);
 	if (err >= 0)
-		err = rp_map_mmap(k->maps[KSYM_MAP_IO], &rp_ksym_maps[KSYM_MAP_IO], &io,
+		err = rp_map_mmap(k->maps[KSYM_MAP_IO], &ksym->maps[KSYM_MAP_IO], &io,
 				  &k->io_bytes);
 	if (err < 0)
 		return err;
 	k->io = io;
-	k->program = rp_program_load(program, &bind);
+	k->program = rp_program_load(&ksym->code, &bind);
 	return k->program < 0 ? k->program : 0;
 }
 

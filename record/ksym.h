@@ -3,7 +3,7 @@
 #ifndef CLI_KSYM_H
 #define CLI_KSYM_H
 
-#include "programs/programs.h"
+#include "programs/shared/ksym.h"
 #include <rawprof/symbolize.h>
 
 struct ksym {

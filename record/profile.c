@@ -14,6 +14,7 @@
 #include "system.h"
 #include "profile.h"
 #include "cli/dry_run.h"
+#include "programs/shared/follow.h"
 
 #define DEFAULT_MAX_STACK 256
 #define FOLLOWED_PROCESSES 16384
@@ -143,60 +144,6 @@ static int add_targets(struct recording *rec)
 	return err;
 }
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
-
-int record_load(struct recording *rec, const struct asm_program *program, const void *config)
-{
-	int fd = record_stacks_load(rec->stacks, program, config);
-
-	if (fd >= 0)
-		rec->program[rec->nprograms++] = fd;
-	if (fd >= 0 && rec->opt->dry_run)
-		dry_run_note(rec->opt->dry_run, program);
-	return fd;
-}
-
-int record_hold(struct recording *rec, struct rp_link *link)
-{
-	rec->link[rec->nlinks++] = link;
-	return 0;
-}
-
-int record_attach(struct recording *rec, const struct asm_program *program, const void *config)
-{
-	struct rp_link *link;
-	int err = record_load(rec, program, config);
-
-	if (err >= 0)
-		err = rp_attach_raw_tracepoint(err, NULL, &link);
-	return err < 0 ? err : record_hold(rec, link);
-}
-
-static int follow_children(struct recording *rec)
-{
-	struct rp_link *link;
-	int err;
-
-	if (!rp_has(RP_HAS_TP_BTF)) {
-		rp_log(RP_INFO, "no BTF tracepoints: children are followed by a classic one");
-		err = record_load(rec, &rp_follow_fork_classic_program, NULL);
-		if (err >= 0)
-			err = rp_attach_tracepoint(err, "sched", "sched_process_fork", 0, &link);
-		return err < 0 ? err : record_hold(rec, link);
-	}
-	err = record_attach(rec, &rp_follow_fork_program, NULL);
-	return err ? err : record_attach(rec, &rp_follow_exit_program, NULL);
-}
-
-static int follow_mappings(struct recording *rec)
-{
-	int err = record_attach(rec, &unwind_fork_program, NULL);
-
-	if (!err)
-		err = record_attach(rec, &unwind_exec_program, &rec->config);
-	return err ? err : record_attach(rec, &unwind_exit_program, NULL);
-}
-
 /* What the walker needs beside the program: who maps which tables. */
 static int open_feed(struct recording *rec)
 {
@@ -209,8 +156,8 @@ static int open_feed(struct recording *rec)
 	};
 	int err = unwind_feed_open(&rec->session.feed, &maps);
 
-	if (!err && rp_has(RP_HAS_TP_BTF) && !rec->config.ns_inode)
-		err = follow_mappings(rec);
+	if (!err && !rec->config.ns_inode)
+		err = record_attach(rec, rp_unwind_follow_programs, RECORD_ALL_ROLES, &rec->config);
 
 	if (!err && rec->opt->program)
 		unwind_feed_expect(rec->session.feed, rec->session.target.program);
@@ -302,12 +249,6 @@ static uint64_t samples(const void *ctx)
 	return rec->seen;
 }
 
-static void close_links(struct recording *rec)
-{
-	while (rec->nlinks)
-		rp_link_close(rec->link[--rec->nlinks]);
-}
-
 int record_run(struct recording *rec)
 {
 	const struct session_work work = { .ctx = rec,
@@ -327,7 +268,7 @@ int record_run(struct recording *rec)
 	if (!err && rec->profiler->stop)
 		err = rec->profiler->stop(rec);
 	if (!err) {
-		close_links(rec);
+		record_detach_list(rec, NULL);
 		rp_quiesce();
 		err = record_stacks_finish(rec->stacks);
 	}
@@ -354,16 +295,13 @@ bool record_comm_wanted(const struct recording *rec, const char *comm)
 
 static void bpf_cost(struct recording *rec, struct report_cost *cost)
 {
+	struct record_runs runs;
+
 	if (rec->session.stats < 0)
 		return;
-	for (size_t i = 0; i < rec->nprograms; i++) {
-		struct rp_prog_stats stats;
-
-		if (rp_prog_stats(rec->program[i], &stats))
-			continue;
-		cost->bpf_ns += stats.run_time_ns;
-		cost->bpf_runs += stats.run_cnt;
-	}
+	runs = record_runs(rec, NULL, RECORD_ALL_ROLES);
+	cost->bpf_ns += runs.ns;
+	cost->bpf_runs += runs.runs;
 }
 
 void record_ledger_add(struct record_ledger *b, const char *name, uint64_t count,
@@ -451,7 +389,7 @@ int record_open(struct recording *rec)
 	if (!err)
 		err = add_targets(rec);
 	if (!err && rec->opt->program && !rec->config.ns_inode)
-		err = follow_children(rec);
+		err = record_attach(rec, rp_follow_programs, RECORD_ALL_ROLES, NULL);
 	if (!err)
 		err = rec->profiler->attach(rec);
 	rp_btf_kernel_release();
@@ -464,7 +402,7 @@ int record_open(struct recording *rec)
 
 void record_close(struct recording *rec)
 {
-	close_links(rec);
+	record_detach_list(rec, NULL);
 	rp_fds_close(rec->program, rec->nprograms);
 	unwind_feed_close(rec->session.feed);
 	record_session_close(&rec->session);
@@ -490,6 +428,8 @@ static int dry_run(struct recording *rec)
 		rec->profiler->describe(rec, &info);
 	snprintf(rec->opt->dry_run->event, sizeof(rec->opt->dry_run->event), "%s",
 		 info.event ? info.event : "");
+	for (size_t i = 0; i < rec->nprograms; i++)
+		dry_run_note(rec->opt->dry_run, rec->loaded[i], rec->attach_type[i]);
 	rec->opt->dry_run->err = err;
 	record_close(rec);
 	return err ? EXIT_FAILED : EXIT_DONE;

@@ -3,7 +3,7 @@
  * A recording of stacks, whatever makes them: what the profilers that look at tasks have in common.
  *
  *	record_open	the output, the session, the maps; whom to look at, and how deep
- *	   (the subcommand loads its programs with record_load, and attaches them)
+ *	   (the subcommand loads and attaches its programs, see attach.h)
  *	record_run	until the end, when the subcommand's events are stopped and all is collected
  *	record_report	names the stacks, weighs them as the subcommand says, writes them; the ledger
  *	record_close
@@ -15,8 +15,9 @@
 
 #include <sys/utsname.h>
 
-#include "programs/shared/profile.h"
+#include "stacks.h"
 
+#include "attach.h"
 #include "names.h"
 #include "cli/output.h"
 #include "session.h"
@@ -93,7 +94,7 @@ struct record_profiler {
 	int (*ledger)(struct recording *rec, uint64_t kept, struct record_ledger *b);
 };
 
-#define RECORD_PROGRAMS 24
+#define RECORD_PROGRAMS 32
 
 struct recording {
 	const struct record_profiler *profiler;
@@ -105,11 +106,12 @@ struct recording {
 	struct output output;
 	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
 
-	/* Programs that run, for their cost, and what holds them; closed with the profile. */
+	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */
+	const struct rp_program *loaded[RECORD_PROGRAMS];
+	uint32_t attach_type[RECORD_PROGRAMS]; /* of probes that of the way they are made */
 	int program[RECORD_PROGRAMS];
-	size_t nprograms;
 	struct rp_link *link[RECORD_PROGRAMS];
-	size_t nlinks;
+	size_t nprograms;
 
 	uint64_t seen; /* records so far */
 	bool lost_way; /* among them some whose walk had no tables, since the last drain */
@@ -127,12 +129,6 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 		 const struct options *opt, void *ctx);
 /* All below: 0 or a negative errno after a message. */
 int record_open(struct recording *rec);
-/* Loads a program with the maps of the profile; config begins with p->config. Its descriptor, the profile's. */
-int record_load(struct recording *rec, const struct asm_program *program, const void *config);
-/* Keeps a link until the events are to stop. */
-int record_hold(struct recording *rec, struct rp_link *link);
-/* Both for a BTF raw tracepoint program. */
-int record_attach(struct recording *rec, const struct asm_program *program, const void *config);
 int record_run(struct recording *rec);
 int record_report(struct recording *rec);
 /* Which value the options want shown. 0, or -EINVAL after a message: bad usage. */

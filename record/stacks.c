@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include <rawprof/loader.h>
-#include "programs/shared/profile.h"
+#include "stacks.h"
 
 /* A stack waits in blocks of this size, copied once and never moved, so that pointers to it stay
  * good. */

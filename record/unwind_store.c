@@ -69,7 +69,7 @@ static int add_shard(struct unwind_store *s)
 
 	if (s->nshards == UNWIND_SHARDS)
 		return -ENOSPC;
-	fd = rp_map_create(&unwind_row_map);
+	fd = rp_map_create(&rp_unwind_row_map);
 	if (fd < 0)
 		return fd;
 	err = rp_map_update(s->maps.rows, &s->nshards, &fd, BPF_ANY);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "programs/programs.h"
+#include "programs/shared/unwind.h"
 
 /* Where a part of a table lies in the maps. */
 struct stored_part {

@@ -39,7 +39,7 @@ static int64_t find_insn(const struct explained *e, const char *what)
 	return rp_fail(-ENOENT,
 		       "%s has no instruction '%s': give its number (0 to %" PRIu32
 		       "), FILE:LINE, or the line as it is written",
-		       e->entry->program->name, what, e->image.ninsns - 1);
+		       e->entry->code.name, what, e->image.ninsns - 1);
 }
 
 /* ---- the change */

@@ -38,7 +38,7 @@ static int show(FILE *out, struct explained *e)
 	return err;
 }
 
-static int make_and_show(FILE *out, const struct program_entry *entry,
+static int make_and_show(FILE *out, const struct rp_program *entry,
 			 const struct explain_options *opt)
 {
 	struct explained e;
@@ -50,7 +50,7 @@ static int make_and_show(FILE *out, const struct program_entry *entry,
 	return err;
 }
 
-int explain_entry(FILE *out, const struct program_entry *entry, const struct explain_options *opt)
+int explain_entry(FILE *out, const struct rp_program *entry, const struct explain_options *opt)
 {
 	return make_and_show(out, entry, opt);
 }
@@ -94,7 +94,7 @@ static bool wants_color(bool off)
 	       strcmp(term, "dumb") != 0;
 }
 
-static int write_it(const struct program_entry *entry, bool just_list,
+static int write_it(const struct rp_program *entry, bool just_list,
 		    const struct explain_options *opt, bool page)
 {
 	FILE *pager = page && isatty(STDOUT_FILENO) ? open_pager() : NULL, *out = pager;
@@ -276,7 +276,7 @@ static int parse(struct command_line *line, int argc, char **argv)
 int command_explain(int argc, char **argv, const char *usage)
 {
 	struct command_line line = { .verbosity = 0 };
-	const struct program_entry *entry = NULL;
+	struct rp_program program;
 
 	if (parse(&line, argc, argv))
 		return EXIT_USAGE;
@@ -284,7 +284,7 @@ int command_explain(int argc, char **argv, const char *usage)
 		fputs(usage, stdout);
 		return EXIT_DONE;
 	}
-	if (line.name && !(entry = explain_find(line.name)))
+	if (line.name && !explain_find(line.name, &program))
 		return EXIT_USAGE;
 	rp_log_setup(line.verbosity < 0	  ? RP_ERROR
 		     : line.verbosity > 1 ? RP_DEBUG
@@ -292,6 +292,6 @@ int command_explain(int argc, char **argv, const char *usage)
 					  : RP_WARN,
 		     NULL, NULL);
 	line.opt.color = wants_color(line.no_color) && line.opt.shape == EXPLAIN_TEXT;
-	return write_it(entry, !entry && !line.opt.kernel_log, &line.opt,
+	return write_it(line.name ? &program : NULL, !line.name && !line.opt.kernel_log, &line.opt,
 			!line.no_pager && line.opt.shape == EXPLAIN_TEXT);
 }

@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 #include <rawprof/loader.h>
-#include "programs/programs.h"
+#include <rawprof/program.h>
 #include <rawprof/verifier.h>
 
 struct explain_options {
@@ -46,7 +46,7 @@ struct explained_insn {
  */
 struct explained {
 	const struct explain_options *opt;
-	const struct program_entry *entry; /* NULL: a log alone */
+	const struct rp_program *entry; /* NULL: a log alone */
 	struct asm_bindings bind;
 	struct asm_image image;
 	bool has_image;
@@ -71,13 +71,13 @@ struct explained {
 };
 
 /* Shows a program. 0, or a negative errno after a message. */
-int explain_entry(FILE *out, const struct program_entry *entry, const struct explain_options *opt);
+int explain_entry(FILE *out, const struct rp_program *entry, const struct explain_options *opt);
 /* Shows what a log says by itself, of whatever program. */
 int explain_log(FILE *out, const struct explain_options *opt);
 
 /* ---- explain_load.c */
 
-int explained_make(struct explained *e, const struct program_entry *entry,
+int explained_make(struct explained *e, const struct rp_program *entry,
 		   const struct explain_options *opt);
 void explained_free(struct explained *e);
 
@@ -150,7 +150,7 @@ const struct explain_colors *explain_colors(const struct explained *e);
 
 /* Every program of rawprof and of the course, a line each. */
 int explain_list(FILE *out);
-/* By name or by its beginning; NULL after a message. */
-const struct program_entry *explain_find(const char *name);
+/* By name or by its beginning; false after a message. */
+bool explain_find(const char *name, struct rp_program *out);
 
 #endif

@@ -6,30 +6,36 @@
 #include "explain.h"
 
 /* Calls fn on every program with the name that finds it, until it returns true. */
-static void each_program(bool (*fn)(void *ctx, const char *name, const struct program_entry *entry),
+static void each_program(bool (*fn)(void *ctx, const char *name, const struct rp_program *entry),
 			 void *ctx)
 {
+	const struct rp_program *p;
 	char name[128];
 
-	for (size_t i = 0; i < rp_program_count; i++)
-		if (fn(ctx, rp_program_entries[i].program->name, &rp_program_entries[i]))
+	for (size_t i = 0; (p = rp_program_number(i)); i++)
+		if (fn(ctx, p->code.name, p))
 			return;
 	for (const struct example_lesson *lesson = example_lessons; lesson->name; lesson++) {
-		const struct program_entry *const lists[] = { lesson->good, lesson->bad };
+		const struct lesson_program *const lists[] = { lesson->good, lesson->bad };
 
 		for (size_t i = 0; i < 2; i++)
-			for (const struct program_entry *e = lists[i]; e->program; e++) {
+			for (const struct lesson_program *l = lists[i]; l->program; l++) {
+				const struct rp_program shown = { .code = *l->program,
+								  .maps = l->maps,
+								  .nmaps = l->nmaps,
+								  .summary = l->summary };
+
 				snprintf(name, sizeof(name), "%s/%s", lesson->name,
-					 e->program->name);
-				if (fn(ctx, name, e))
+					 l->program->name);
+				if (fn(ctx, name, &shown))
 					return;
 			}
 	}
 }
 
-static bool print_one(void *ctx, const char *name, const struct program_entry *entry)
+static bool print_one(void *ctx, const char *name, const struct rp_program *entry)
 {
-	fprintf(ctx, "  %-32s %-15s %s\n", name, rp_prog_type_name(entry->program->type),
+	fprintf(ctx, "  %-32s %-15s %s\n", name, rp_prog_type_name(entry->code.type),
 		entry->summary ? entry->summary : "");
 	return false;
 }
@@ -46,12 +52,12 @@ int explain_list(FILE *out)
 
 struct search {
 	const char *wanted;
-	const struct program_entry *found;
+	struct rp_program *found;
 	size_t matches;
 };
 
 /* The whole name, or a beginning that only one has; "cpu" is cpu_sample, "05/racy" is 05-counting/racy. */
-static bool match(void *ctx, const char *name, const struct program_entry *entry)
+static bool match(void *ctx, const char *name, const struct rp_program *entry)
 {
 	struct search *s = ctx;
 	const char *slash = strchr(s->wanted, '/'), *its_slash = strchr(name, '/');
@@ -61,25 +67,25 @@ static bool match(void *ctx, const char *name, const struct program_entry *entry
 			    : !strncmp(name, s->wanted, strlen(s->wanted));
 
 	if (!strcmp(name, s->wanted)) {
-		s->found = entry;
+		*s->found = *entry;
 		s->matches = 1;
 		return true;
 	}
 	if (begins) {
-		s->found = entry;
+		*s->found = *entry;
 		s->matches++;
 	}
 	return false;
 }
 
-const struct program_entry *explain_find(const char *name)
+bool explain_find(const char *name, struct rp_program *out)
 {
-	struct search s = { .wanted = name };
+	struct search s = { .wanted = name, .found = out };
 
 	each_program(match, &s);
 	if (s.matches == 1)
-		return s.found;
+		return true;
 	fprintf(stderr, "rawprof explain: %s '%s'; 'rawprof explain' lists all\n",
 		s.matches ? "several programs begin with" : "there is no program", name);
-	return NULL;
+	return false;
 }

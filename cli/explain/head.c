@@ -56,7 +56,7 @@ static void put_totals(FILE *out, const struct explained *e)
 	for (uint32_t i = 0; i < slots; i++)
 		n += explained_slots(e, i) != 0;
 	if (e->entry) {
-		const struct asm_program *p = e->entry->program;
+		const struct asm_program *p = &e->entry->code;
 
 		fprintf(out, "%s%s%s   %s program", c->label, p->name, c->off,
 			rp_prog_type_name(p->type));
@@ -269,15 +269,15 @@ static void put_part_frames(FILE *out, const struct asm_insn *lines, size_t n)
 
 static bool has_parts(const struct explained *e)
 {
-	for (size_t i = 0; e->entry && i < e->entry->program->nlines; i++)
-		if (e->entry->program->lines[i].kind == ASM_INCLUDE)
+	for (size_t i = 0; e->entry && i < e->entry->code.nlines; i++)
+		if (e->entry->code.lines[i].kind == ASM_INCLUDE)
 			return true;
 	return false;
 }
 
 static void put_frame(FILE *out, const struct explained *e)
 {
-	const struct asm_layout *frame = e->entry ? e->entry->program->frame : NULL;
+	const struct asm_layout *frame = e->entry ? e->entry->code.frame : NULL;
 	const struct explain_colors *c = explain_colors(e);
 	bool written = e->has_log && memchr(e->log.written, 1, ASM_STACK_SIZE);
 
@@ -289,7 +289,7 @@ static void put_frame(FILE *out, const struct explained *e)
 	else if (written)
 		put_slots(out, e);
 	if (e->entry)
-		put_part_frames(out, e->entry->program->lines, e->entry->program->nlines);
+		put_part_frames(out, e->entry->code.lines, e->entry->code.nlines);
 }
 
 void explain_head(FILE *out, const struct explained *e)

@@ -130,7 +130,7 @@ static void put_maps(struct json *j, const struct explained *e)
 /* Offsets from R10 of the bytes of the frame that no path writes. */
 static void put_frame(struct json *j, const struct explained *e)
 {
-	const struct asm_layout *frame = e->entry ? e->entry->program->frame : NULL;
+	const struct asm_layout *frame = e->entry ? e->entry->code.frame : NULL;
 	struct json bytes;
 
 	put_layout(j, "frame", frame);
@@ -314,9 +314,9 @@ int explain_json(FILE *out, const struct explained *e)
 		return err;
 	fputc('{', out);
 	if (e->entry) {
-		string(&all, "program", e->entry->program->name);
-		string(&all, "type", rp_prog_type_name(e->entry->program->type));
-		string(&all, "target", e->entry->program->target);
+		string(&all, "program", e->entry->code.name);
+		string(&all, "type", rp_prog_type_name(e->entry->code.type));
+		string(&all, "target", e->entry->code.target);
 		string(&all, "summary", e->entry->summary);
 	}
 	put_totals(&all, e);

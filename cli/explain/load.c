@@ -17,24 +17,24 @@ static void report(void *ctx, const struct asm_diag *d)
 
 static int assemble(struct explained *e)
 {
-	const struct program_entry *entry = e->entry;
+	const struct rp_program *entry = e->entry;
 	int err;
 
 	e->bind = (struct asm_bindings){ .maps = entry->maps,
 					 .nmaps = entry->nmaps,
 					 .map_fds = e->fds,
 					 .config = entry->config,
-					 .config_size = entry->program->config_size,
+					 .config_size = entry->code.config_size,
 					 .field = rp_bind_field,
 					 .tp_field = rp_bind_tp_field };
-	err = asm_assemble(entry->program, &e->bind, &e->image, report, NULL);
+	err = asm_assemble(&entry->code, &e->bind, &e->image, report, NULL);
 	e->has_image = !err;
 	return err;
 }
 
 static int make_maps(struct explained *e)
 {
-	const struct program_entry *entry = e->entry;
+	const struct rp_program *entry = e->entry;
 	int err;
 
 	e->fds = calloc(entry->nmaps + 1, sizeof(*e->fds));
@@ -145,19 +145,19 @@ static int make_from_file(struct explained *e)
 		return err;
 	if (assemble(e))
 		rp_log(RP_WARN, "%s cannot be assembled here: only what the log says is shown",
-		       e->entry->program->name);
+		       e->entry->code.name);
 	else if (!log_fits(e)) {
 		rp_log(RP_WARN,
 		       "%s holds the log of another program than %s, or of another build: "
 		       "only what it says is shown",
-		       e->opt->kernel_log, e->entry->program->name);
+		       e->opt->kernel_log, e->entry->code.name);
 		asm_image_free(&e->image);
 		e->has_image = false;
 	}
 	return 0;
 }
 
-int explained_make(struct explained *e, const struct program_entry *entry,
+int explained_make(struct explained *e, const struct rp_program *entry,
 		   const struct explain_options *opt)
 {
 	int err;

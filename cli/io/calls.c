@@ -63,12 +63,11 @@ int io_calls_attach(struct recording *rec)
 			       "which file a system call is about is seen since Linux 5.11, "
 			       "with BTF");
 	err = choose_calls(rec);
-	if (!err)
-		err = io_record_load(rec, &rp_io_call_enter_program);
-	if (!err && io->own->fsync)
-		err = io_record_load(rec, io->config.kernel.start_told ? &rp_io_flush_program
-								       : &rp_io_flush_old_program);
-	return err ? err : io_record_load(rec, &rp_io_call_exit_program);
+	return err ? err
+		   : record_load_list(rec, rp_io_call_programs,
+				      IO_CALL_BEGINS | IO_CALL_ENDS |
+					      (io->own->fsync ? IO_FLUSHES : 0),
+				      &io->config);
 }
 
 /* ---- file systems ----------------------------------------------------------------------------------------- */

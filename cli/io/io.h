@@ -97,12 +97,8 @@ struct io {
 	struct io_stats stats;
 	struct rp_ring *ring;
 	bool classic; /* there are no BTF tracepoints */
-	struct {
-		const struct asm_program *program;
-		const char *event; /* of a classic tracepoint; NULL */
-		int fd;
-	} hook[8]; /* loaded, not yet attached */
-	size_t nhooks;
+	/* What it loads, and attaches when it starts: of requests or of calls, and of bios. */
+	const struct rp_program *programs, *bios;
 	uint64_t bank;	 /* that the programs count in */
 	bool turned;	 /* the other one has not been taken yet */
 	uint64_t kept;	 /* requests, so far */
@@ -141,8 +137,6 @@ int io_turn_bank(struct recording *rec);
 /* Hands over what is in the bank before, or at the end in the one in use, and forgets it there. */
 typedef int (*io_entry_fn)(struct recording *rec, const struct io_key *key, const void *value);
 int io_take_bank(struct recording *rec, int map, io_entry_fn fn);
-/* Loads a program, which io_record_start() will attach, after those that were loaded before. */
-int io_record_load(struct recording *rec, const struct asm_program *program);
 /* Attaches the programs: what profiler.start is, unless a view has something to do before. */
 int io_record_start(struct recording *rec);
 /* What a document says of the time since the last one. */

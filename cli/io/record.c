@@ -91,16 +91,6 @@ static int configure(struct recording *rec)
 
 /* ---- programs --------------------------------------------------------------------------------------------- */
 
-int io_record_load(struct recording *rec, const struct asm_program *program)
-{
-	struct io *io = rec->ctx;
-	int fd = record_load(rec, program, &io->config);
-
-	io->hook[io->nhooks].program = program;
-	io->hook[io->nhooks++].fd = fd;
-	return fd < 0 ? fd : 0;
-}
-
 /* Disks without requests that are in use: most have none, and bios are told of for all. */
 static bool want_bios(const struct io *io)
 {
@@ -115,62 +105,51 @@ static bool want_bios(const struct io *io)
 
 static int load_bios(struct recording *rec)
 {
-	const struct rp_btf *btf;
-	struct asm_access access;
-	int err;
+	struct io *io = rec->ctx;
+	const struct rp_program *starts;
 
-	if (rp_btf_kernel(&btf) || rp_btf_tracepoint_takes(btf, "block_bio_queue", 0, "bio") != 1 ||
-	    rp_btf_access(btf, "bio", "bi_bdev.bd_disk.queue.mq_ops", &access, NULL)) {
+	if (record_choose(rp_io_bio_programs, IO_STARTS, &starts)) {
 		rp_log(RP_WARN, "disks without requests (device mapper, md, zram) are not seen: "
 				"that needs Linux 5.12");
 		return 0;
 	}
-	err = io_record_load(rec, &rp_io_bio_start_program);
-	return err ? err : io_record_load(rec, &rp_io_bio_done_program);
+	io->bios = rp_io_bio_programs;
+	return record_load_list(rec, io->bios, RECORD_ALL_ROLES, &io->config);
 }
 
-static int attach_classic(struct recording *rec)
+/* What has to be seen of a request for what is asked. */
+static uint32_t roles_of(const struct io_config *c)
 {
-	struct io *io = rec->ctx;
-	int err = io_record_load(rec, &rp_io_issue_classic_program);
+	const bool told = c->kernel.start_told;
+	uint32_t roles = IO_ENDS;
 
-	io->hook[0].event = "block_rq_issue";
-	if (!err)
-		err = io_record_load(rec, &rp_io_done_classic_program);
-	io->hook[1].event = "block_rq_complete";
-	return err;
+	if (told)
+		roles |= IO_STARTS;
+	if (c->phases || (!told && c->owner))
+		roles |= IO_INSERTS;
+	if (c->timeline || c->owner)
+		roles |= IO_ISSUES;
+	if (c->extent)
+		roles |= IO_REQUEUES;
+	if (c->kernel.merge_told && (told || c->timeline || c->owner))
+		roles |= IO_MERGES;
+	return roles;
 }
 
-/* In the order in which a request meets them, so that it is not met half-way. */
 static int attach(struct recording *rec)
 {
 	struct io *io = rec->ctx;
-	const struct io_config *c = &io->config;
-	int err = 0;
+	int err;
 
 	io->config.common = rec->config;
 	err = rp_ring_open(record_stacks_map(rec->stacks, IO_MAP_RING),
 			   io->maps[IO_MAP_RING].max_entries, &io->ring);
 	if (err || io_of_calls(io))
 		return err ? err : io_calls_attach(rec);
-	if (io->classic)
-		return attach_classic(rec);
-	if (c->kernel.start_told)
-		err = io_record_load(rec, &rp_io_start_program);
-	if (!err && c->phases)
-		err = io_record_load(rec, &rp_io_insert_program);
-	else if (!err && !c->kernel.start_told && c->owner)
-		err = io_record_load(rec, &rp_io_insert_program);
-	if (!err && (c->timeline || c->owner))
-		err = io_record_load(rec, &rp_io_issue_program);
-	if (!err && c->extent)
-		err = io_record_load(rec, &rp_io_requeue_program);
-	if (!err && c->kernel.merge_told && (c->kernel.start_told || c->timeline || c->owner))
-		err = io_record_load(rec, &rp_io_merge_program);
-	if (!err)
-		err = io_record_load(rec, c->kernel.start_told ? &rp_io_done_program
-							       : &rp_io_complete_program);
-	if (!err && want_bios(io))
+	err = record_load_list(rec, io->programs,
+			       io->classic ? IO_ISSUES | IO_ENDS : roles_of(&io->config),
+			       &io->config);
+	if (!err && !io->classic && want_bios(io))
 		err = load_bios(rec);
 	return err;
 }
@@ -178,34 +157,23 @@ static int attach(struct recording *rec)
 int io_record_start(struct recording *rec)
 {
 	struct io *io = rec->ctx;
-	int err = 0;
+	int err = record_attach_list(rec, io->programs);
 
-	for (size_t i = 0; err >= 0 && i < io->nhooks; i++) {
-		struct rp_link *link;
-
-		err = io->hook[i].event ? rp_attach_tracepoint(io->hook[i].fd, "block",
-							       io->hook[i].event, 0, &link)
-					: rp_attach_raw_tracepoint(io->hook[i].fd, NULL, &link);
-		if (err >= 0)
-			err = record_hold(rec, link);
-	}
+	if (!err && io->bios)
+		err = record_attach_list(rec, io->bios);
 	io->since = rec->session.begin_ns;
-	return err < 0 ? err : 0;
+	return err;
 }
 
-static void count_missed(struct recording *rec)
+/* Ends at which the kernel did not run the program. Classic ones do not count that. */
+static uint64_t missed(const struct recording *rec)
 {
-	struct io *io = rec->ctx;
+	const struct io *io = rec->ctx;
+	uint64_t n = record_runs(rec, io->programs,
+				 io_of_calls(io) ? (uint32_t)IO_CALL_ENDS : (uint32_t)IO_ENDS)
+			     .missed;
 
-	for (size_t i = 0; i < io->nhooks; i++) {
-		struct rp_prog_stats stats;
-		const struct asm_program *program = io->hook[i].program;
-
-		if ((program == &rp_io_done_program || program == &rp_io_complete_program ||
-		     program == &rp_io_bio_done_program || program == &rp_io_call_exit_program) &&
-		    !rp_prog_stats(io->hook[i].fd, &stats))
-			io->missed += stats.recursion_misses;
-	}
+	return io->classic ? 0 : io->bios ? n + record_runs(rec, io->bios, IO_ENDS).missed : n;
 }
 
 static int collect(struct recording *rec)
@@ -217,7 +185,7 @@ static int collect(struct recording *rec)
 		err = io_names_read_disks(&io->names);
 	if (!err)
 		err = record_stacks_stats(rec->stacks, &io->stats);
-	count_missed(rec);
+	io->missed = missed(rec);
 	if (!err && io->classic)
 		err = io_ends_count(rec);
 	return err;
@@ -394,6 +362,9 @@ int io_record_init(struct io *io)
 		io->config.disk = disk->disk;
 	}
 	io->config.min_ns = io->own->min_ns;
+	io->programs = io_of_calls(io) ? rp_io_call_programs
+		       : io->classic   ? rp_io_classic_programs
+				       : rp_io_programs;
 	memcpy(io->maps, rp_io_maps, sizeof(io->maps));
 	io->maps[IO_MAP_REQUESTS].max_entries = requests_possible(&io->names);
 	io->profiler = (struct record_profiler){ .command = "io",
@@ -405,7 +376,6 @@ int io_record_init(struct io *io)
 						 .start = io_record_start,
 						 .stop = io->classic ? io_ends_ask : NULL,
 						 .collect = collect,
-
 						 .ledger = ledger };
 	return 0;
 }

@@ -19,11 +19,11 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof(names) / sizeof(names[0]), FIRST_COND = 1, FIRST_LOCK = 4 };
 
-static const struct asm_program *program_of(enum role role)
+static const struct rp_program *program_of(enum role role)
 {
-	return role == GIVE		      ? &rp_lock_hold_unlock_program
-	       : role == TAKE || role == WAIT ? &rp_lock_hold_enter_program
-					      : &rp_lock_hold_leave_program;
+	return rp_program_of(rp_lock_hold_programs, role == GIVE		   ? LOCK_GIVES
+						    : role == TAKE || role == WAIT ? LOCK_TAKES
+										   : LOCK_TAKEN);
 }
 
 /* A file that was looked at for a process. */
@@ -47,12 +47,11 @@ static int load(struct lock_probes *l, const struct lock_config *config)
 	int err = 0;
 
 	for (int role = 0; err >= 0 && role < ROLES; role++) {
-		struct asm_program program = *program_of((enum role)role);
 		struct lock_config c = *config;
 
 		c.cond = role == WAIT || role == WAITED;
-		program.attach_type = rp_uprobe_attach_type(l->way);
-		err = l->program[role] = record_load(l->rec, &program, &c);
+		err = l->program[role] =
+			record_load_probe(l->rec, program_of((enum role)role), l->way, &c);
 	}
 	return err < 0 ? err : 0;
 }

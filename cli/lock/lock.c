@@ -77,107 +77,12 @@ static int configure(struct recording *rec)
 	return 0;
 }
 
-static int attach_classic(struct recording *rec, const struct asm_program *program,
-			  const struct lock_config *config, const char *group, const char *event)
+/* 0: the kernel tells of waits for its own locks; -ENOENT; or why tracefs cannot be read. */
+static int lacks_contention(void)
 {
-	struct rp_link *link;
-	int err = record_load(rec, program, config);
+	const struct rp_program *begins;
 
-	if (err >= 0)
-		err = rp_attach_tracepoint(err, group, event, 0, &link);
-	return err < 0 ? err : record_hold(rec, link);
-}
-
-static int nothing(void *ctx, const char *group, const char *event)
-{
-	(void)ctx;
-	(void)group;
-	(void)event;
-	return 0;
-}
-
-/* 1, 0, or a negative errno if tracefs cannot be read. */
-static int has_event(const char *name)
-{
-	return rp_tp_each(name, nothing, NULL);
-}
-
-/* Whether the kernel tells of waits for its own locks, as has_event(). BTF knows without tracefs. */
-static int has_contention(void)
-{
-	const struct rp_btf *btf;
-
-	if (rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf))
-		return rp_btf_tracepoint_takes(btf, "contention_begin", 0, "") >= 0;
-	return has_event("lock:contention_begin");
-}
-
-/* Ends first, so that none is missed. */
-static int attach_kernel(struct recording *rec, const struct lock_config *config)
-{
-	int err;
-
-	if (rp_has(RP_HAS_TP_BTF)) {
-		err = record_attach(rec, &rp_lock_contention_end_program, config);
-		return err ? err : record_attach(rec, &rp_lock_contention_begin_program, config);
-	}
-	err = attach_classic(rec, &rp_lock_contention_end_tp_program, config, "lock",
-			     "contention_end");
-	return err ? err
-		   : attach_classic(rec, &rp_lock_contention_begin_tp_program, config, "lock",
-				    "contention_begin");
-}
-
-/* System calls that some kernels do not have. */
-static const struct {
-	const struct asm_program *enter;
-	const char *name, *enter_event, *exit_event;
-} futex_calls[] = {
-	{ &rp_lock_futex_enter_tp_program, "syscalls:sys_enter_futex", "sys_enter_futex",
-	  "sys_exit_futex" },
-	{ &rp_lock_futex_waitv_enter_tp_program, "syscalls:sys_enter_futex_waitv",
-	  "sys_enter_futex_waitv", "sys_exit_futex_waitv" },
-	{ &rp_lock_futex_wait_enter_tp_program, "syscalls:sys_enter_futex_wait",
-	  "sys_enter_futex_wait", "sys_exit_futex_wait" },
-};
-
-static int attach_user(struct recording *rec, const struct lock_config *config)
-{
-	int err = 0;
-
-	if (rp_has(RP_HAS_TP_BTF)) {
-		err = record_attach(rec, &rp_lock_futex_exit_program, config);
-		return err ? err : record_attach(rec, &rp_lock_futex_enter_program, config);
-	}
-	for (size_t i = 0; !err && i < sizeof(futex_calls) / sizeof(futex_calls[0]); i++) {
-		if (i && has_event(futex_calls[i].name) <= 0)
-			continue;
-		err = attach_classic(rec, &rp_lock_futex_exit_tp_program, config, "syscalls",
-				     futex_calls[i].exit_event);
-		if (!err)
-			err = attach_classic(rec, futex_calls[i].enter, config, "syscalls",
-					     futex_calls[i].enter_event);
-	}
-	return err;
-}
-
-static int attach_exit(struct recording *rec, const struct lock_config *config)
-{
-	return rp_has(RP_HAS_TP_BTF) ? record_attach(rec, &rp_lock_thread_exit_program, config)
-				     : attach_classic(rec, &rp_lock_thread_exit_tp_program, config,
-						      "sched", "sched_process_exit");
-}
-
-static int attach_both_sides(struct recording *rec, const struct lock_config *config)
-{
-	int err = attach_exit(rec, config);
-
-	if (err)
-		return err;
-	if (rp_has(RP_HAS_TP_BTF))
-		return record_attach(rec, &rp_lock_waking_program, config);
-	rp_log(RP_INFO, "no BTF tracepoints: locks are told of by classic ones");
-	return attach_classic(rec, &rp_lock_waking_tp_program, config, "sched", "sched_waking");
+	return record_choose(rp_lock_kernel_programs, LOCK_BEGINS, &begins);
 }
 
 static int attach_hold(struct recording *rec, const struct lock_config *config)
@@ -187,7 +92,7 @@ static int attach_hold(struct recording *rec, const struct lock_config *config)
 	int err;
 
 	hold.hold = 1;
-	err = attach_exit(rec, &hold);
+	err = record_attach(rec, rp_lock_kernel_programs, LOCK_THREAD_ENDS, &hold);
 	return err ? err : lock_probes_open(rec, &hold, &l->probes);
 }
 
@@ -196,7 +101,7 @@ static int attach(struct recording *rec)
 	struct lock *l = rec->ctx;
 	struct lock_config user;
 	bool kernel_locks = l->of_kernel;
-	int err, has;
+	int err;
 
 	l->config.common = rec->config;
 	l->config.spinning = 1;
@@ -208,13 +113,13 @@ static int attach(struct recording *rec)
 	if (l->options->hold)
 		return attach_hold(rec, &user);
 	/* Where the events were carried back to an older kernel, it would not take the programs. */
-	has = kernel_locks ? has_contention() : 0;
-	if (has < 0)
+	err = kernel_locks ? lacks_contention() : 0;
+	if (err && err != -ENOENT)
 		return rp_fail(
-			has,
+			err,
 			"which waits this kernel tells of is not known: tracefs cannot be read: %s",
-			strerror(-has));
-	if (kernel_locks && (!has || !rp_has(RP_HAS_BPF_LOOP))) {
+			strerror(-err));
+	if (kernel_locks && (err || !rp_has(RP_HAS_BPF_LOOP))) {
 		if (!l->of_users)
 			return rp_fail(
 				-EOPNOTSUPP,
@@ -224,11 +129,12 @@ static int attach(struct recording *rec)
 				"(lock:contention_begin)");
 		kernel_locks = false;
 	}
-	err = attach_both_sides(rec, &l->config);
-	if (!err && kernel_locks)
-		err = attach_kernel(rec, &l->config);
+	err = record_attach(rec, rp_lock_kernel_programs,
+			    LOCK_THREAD_ENDS | LOCK_WAKES |
+				    (kernel_locks ? LOCK_ENDS | LOCK_BEGINS : 0),
+			    &l->config);
 	if (!err && l->of_users)
-		err = attach_user(rec, &user);
+		err = record_attach(rec, rp_lock_user_programs, RECORD_ALL_ROLES, &user);
 	return err;
 }
 
@@ -273,20 +179,11 @@ static int mapped(struct recording *rec, const struct rp_side_event *e)
 /* Waits that began while their program was at work on that CPU; the kernel has left them out. */
 static int collect(struct recording *rec)
 {
-	static const char *const begins[] = { "lock_begin",    "lock_begin_tp", "lock_futex",
-					      "lock_futex_tp", "lock_waitv_tp", "lock_wait2_tp" };
 	struct lock *l = rec->ctx;
 	int err;
 
-	for (size_t i = 0; i < rec->nprograms; i++) {
-		struct rp_prog_stats stats;
-
-		if (rp_prog_stats(rec->program[i], &stats))
-			continue;
-		for (size_t b = 0; b < sizeof(begins) / sizeof(begins[0]); b++)
-			if (!strcmp(stats.name, begins[b]))
-				l->missed += stats.recursion_misses;
-	}
+	l->missed = record_runs(rec, rp_lock_kernel_programs, LOCK_BEGINS).missed +
+		    record_runs(rec, rp_lock_user_programs, LOCK_USER_BEGINS).missed;
 	err = lock_weigh(rec);
 	return err ? err : record_prepare_kernel(rec);
 }

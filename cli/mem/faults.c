@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/btf.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +36,7 @@ struct faults {
 };
 
 static int open_event(struct recording *rec, int which, const char *name,
-		      const struct asm_program *program)
+		      const struct rp_program *program)
 {
 	struct faults *f = rec->ctx;
 	struct rp_perf_options options = { .period = 1, .disabled = true };
@@ -51,54 +50,34 @@ static int open_event(struct recording *rec, int which, const char *name,
 	return err < 0 ? err : rp_perf_attach(f->perf[which], fd);
 }
 
-static bool has_fault_tracepoints(void)
-{
-	const struct rp_btf *btf;
-
-	return rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
-	       rp_btf_find(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) >= 0 &&
-	       rp_btf_find(btf, "btf_trace_page_fault_kernel", BTF_KIND_TYPEDEF) >= 0;
-}
-
+/* By an event of perf where there are no tracepoints. */
 static int attach_begin(struct recording *rec)
 {
 	struct faults *f = rec->ctx;
-	int err;
+	const struct rp_program *begin;
+	int err = record_choose(rp_mem_faults_programs, MEM_FAULT_BEGIN, &begin);
 
-	if (!has_fault_tracepoints()) {
-		rp_log(RP_INFO, "no tracepoints of page faults here: they begin with an event");
-		return open_event(rec, BEGINS, "page-faults", &rp_mem_fault_begin_program);
-	}
-	err = record_attach(rec, &rp_mem_fault_user_program, &f->config);
-	return err ? err : record_attach(rec, &rp_mem_fault_kernel_program, &f->config);
-}
-
-static int attach_pages(struct recording *rec)
-{
-	struct faults *f = rec->ctx;
-	const struct rp_btf *btf;
-	struct rp_link *link;
-	int err;
-
-	if (rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
-	    rp_btf_tracepoint_takes(btf, "mm_page_alloc", 0, "page") == 1)
-		return record_attach(rec, &rp_mem_fault_page_program, &f->config);
-	err = rp_attach_tracepoint(record_load(rec, &rp_mem_fault_page_tp_program, &f->config),
-				   "kmem", "mm_page_alloc", 0, &link);
-	return err < 0 ? err : record_hold(rec, link);
+	if (err)
+		return err;
+	if (begin->hook.kind != RP_HOOK_PERF)
+		return record_attach(rec, rp_mem_faults_programs,
+				     MEM_FAULT_BEGIN | MEM_FAULT_BEGIN_KERNEL, &f->config);
+	rp_log(RP_INFO, "%s", begin->instead);
+	return open_event(rec, BEGINS, "page-faults", begin);
 }
 
 static int attach_faults(struct recording *rec)
 {
+	const struct rp_program *end = rp_program_of(rp_mem_faults_programs, MEM_FAULT_END);
 	struct faults *f = rec->ctx;
 	int err;
 
 	f->config = (struct mem_faults_config){ .common = rec->config, .page_bytes = page_bytes() };
-	err = open_event(rec, MINOR, "minor-faults", &rp_mem_fault_end_program);
+	err = open_event(rec, MINOR, "minor-faults", end);
 	if (!err)
-		err = open_event(rec, MAJOR, "major-faults", &rp_mem_fault_end_program);
+		err = open_event(rec, MAJOR, "major-faults", end);
 	if (!err)
-		err = attach_pages(rec);
+		err = record_attach(rec, rp_mem_faults_programs, MEM_FAULT_PAGE, &f->config);
 	return err ? err : attach_begin(rec);
 }
 
@@ -180,10 +159,6 @@ static int run_faults(const struct options *opt)
 
 /* ---- growth ----------------------------------------------------------------------------------------------- */
 
-struct growth {
-	int fd[RECORD_PROGRAMS]; /* enter and leave of each hook */
-};
-
 static uint32_t page_shift(void)
 {
 	uint32_t shift = 0;
@@ -199,47 +174,18 @@ static int attach_growth(struct recording *rec)
 						  .page_bytes = page_bytes(),
 						  .page_shift = page_shift() };
 	const char *missing = mem_mmap_missing();
-	struct growth *g = rec->ctx;
-	int *fd = g->fd;
 
 	if (missing)
 		return rp_fail(
 			-EOPNOTSUPP,
 			"--growth is nothing without mmap, munmap, mremap and brk: %s; try --faults",
 			missing);
-	for (const struct mem_growth_hook *hook = rp_mem_growth_hooks; hook->name; hook++) {
-		*fd = record_load(rec, hook->leave, &config);
-		if (*fd++ < 0)
-			return fd[-1];
-		*fd = record_load(rec, hook->enter, &config);
-		if (*fd++ < 0)
-			return fd[-1];
-	}
-	return 0;
-}
-
-static int attach_call(struct recording *rec, int fd, const char *way, const char *name)
-{
-	struct rp_link *link;
-	char event[32];
-	int err;
-
-	snprintf(event, sizeof(event), "sys_%s_%s", way, name);
-	err = rp_attach_tracepoint(fd, "syscalls", event, 0, &link);
-	return err < 0 ? err : record_hold(rec, link);
+	return record_load_list(rec, rp_mem_growth_programs, RECORD_ALL_ROLES, &config);
 }
 
 static int start_growth(struct recording *rec)
 {
-	struct growth *g = rec->ctx;
-	int *fd = g->fd, err = 0;
-
-	for (const struct mem_growth_hook *hook = rp_mem_growth_hooks; !err && hook->name; hook++) {
-		err = attach_call(rec, *fd++, "exit", hook->name);
-		if (!err)
-			err = attach_call(rec, *fd++, "enter", hook->name);
-	}
-	return err;
+	return record_attach_list(rec, rp_mem_growth_programs);
 }
 
 static const struct report_value_type *types_of_growth(const struct recording *rec, size_t *n)
@@ -320,7 +266,6 @@ int mem_faults(const struct options *opt)
 {
 	const struct mem_options *mem = opt->own;
 	const char *wrong = not_for_us(mem), *ours = mem->faults ? "--faults" : "--growth";
-	struct growth growth = { 0 };
 
 	if (!wrong && opt->kernel_only)
 		wrong = "--kernel";
@@ -328,5 +273,5 @@ int mem_faults(const struct options *opt)
 		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, ours);
 		return EXIT_USAGE;
 	}
-	return mem->faults ? run_faults(opt) : record_command(&growth_profiler, opt, &growth);
+	return mem->faults ? run_faults(opt) : record_command(&growth_profiler, opt, NULL);
 }

@@ -29,51 +29,12 @@ static uint32_t blocks_wanted(void)
 				     : (uint32_t)blocks;
 }
 
-/* The arguments that the BTF programs expect: since 6.1 a slab cache is told of by its struct. */
-static bool arguments_are_known(void)
-{
-	const struct rp_btf *btf;
-
-	return rp_has(RP_HAS_TP_BTF) && !rp_btf_kernel(&btf) &&
-	       rp_btf_tracepoint_takes(btf, "kmem_cache_alloc", 2, "kmem_cache") == 1 &&
-	       rp_btf_tracepoint_takes(btf, "kmalloc", 2, "kmem_cache") == 0 &&
-	       rp_btf_tracepoint_takes(btf, "mm_page_alloc", 0, "page") == 1 &&
-	       rp_btf_tracepoint_takes(btf, "mm_page_free", 0, "page") == 1 &&
-	       rp_btf_size(btf, "page") > 0;
-}
-
-static int nothing(void *ctx, const char *group, const char *event)
-{
-	(void)ctx;
-	(void)group;
-	(void)event;
-	return 0;
-}
-
-static bool is_there(const struct mem_kernel_hook *hook)
-{
-	return !hook->optional || rp_tp_each(hook->optional, nothing, NULL) > 0;
-}
-
-static int load_hooks(struct recording *rec, const struct mem_kernel_hook *hook, const void *config)
-{
-	struct mem_kernel *mk = rec->ctx;
-	int fd = 0;
-
-	for (; fd >= 0 && hook->program; hook++) {
-		if (!is_there(hook))
-			continue;
-		fd = record_load(rec, hook->program, config);
-		mk->hooks[mk->nhooks] = hook;
-		mk->hook_fd[mk->nhooks++] = fd;
-	}
-	return fd < 0 ? fd : 0;
-}
-
 static int attach(struct recording *rec)
 {
 	struct mem_kernel *mk = rec->ctx;
-	bool known = arguments_are_known();
+	uint32_t roles = MEM_KFREE | MEM_CACHE_FREE | MEM_PAGE_FREE | MEM_KMALLOC |
+			 MEM_CACHE_ALLOC | MEM_PAGE_ALLOC;
+	const struct rp_program *pages;
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
 	struct mem_kernel_config config = { .common = rec->config,
 					    .page_bytes = page,
@@ -83,38 +44,23 @@ static int attach(struct recording *rec)
 					    .timed = mk->mem->older_ns || mk->mem->ages,
 					    .sizes = mk->mem->sizes };
 	const struct rp_btf *btf;
-	int err = 0;
+	int err = record_choose(rp_mem_kernel_programs, MEM_PAGE_ALLOC, &pages);
 
-	if (known && !rp_btf_kernel(&btf))
+	if (err)
+		return err;
+	if (pages->hook.kind == RP_HOOK_RAW_TP && !rp_btf_kernel(&btf))
 		config.page_stride = (uint32_t)rp_btf_size(btf, "page");
 	else
-		rp_log(RP_INFO, "no BTF tracepoints with the arguments that are known: slab "
-				"caches by the size of their objects");
+		roles |= MEM_KMALLOC_NODE | MEM_CACHE_ALLOC_NODE;
 	if (mk->mem->percpu)
-		err = load_hooks(rec, rp_mem_kernel_percpu_hooks, &config);
-	if (!err)
-		err = load_hooks(rec, known ? rp_mem_kernel_raw_hooks : rp_mem_kernel_classic_hooks,
-				 &config);
-	return err;
+		roles |= MEM_PERCPU_FREE | MEM_PERCPU_ALLOC;
+	return record_load_list(rec, rp_mem_kernel_programs, roles, &config);
 }
 
 /* Not before all are loaded: what the kernel allocates to check a program is nobody's business. */
 static int start(struct recording *rec)
 {
-	struct mem_kernel *mk = rec->ctx;
-	int err = 0;
-
-	for (size_t i = 0; err >= 0 && i < mk->nhooks; i++) {
-		const struct mem_kernel_hook *hook = mk->hooks[i];
-		struct rp_link *link;
-
-		err = hook->group ? rp_attach_tracepoint(mk->hook_fd[i], hook->group, hook->event,
-							 0, &link)
-				  : rp_attach_raw_tracepoint(mk->hook_fd[i], hook->event, &link);
-		if (err >= 0)
-			err = record_hold(rec, link);
-	}
-	return err;
+	return record_attach_list(rec, rp_mem_kernel_programs);
 }
 
 static int configure(struct recording *rec)
@@ -260,18 +206,6 @@ static int count_fates(struct recording *rec)
 	return err;
 }
 
-static void count_missed(struct recording *rec)
-{
-	struct mem_kernel *mk = rec->ctx;
-
-	for (size_t i = 0; i < rec->nprograms; i++) {
-		struct rp_prog_stats stats;
-
-		if (!rp_prog_stats(rec->program[i], &stats) && !strncmp(stats.name, "mem_", 4))
-			mk->missed += stats.recursion_misses;
-	}
-}
-
 static int collect(struct recording *rec)
 {
 	struct mem_kernel *mk = rec->ctx;
@@ -283,7 +217,7 @@ static int collect(struct recording *rec)
 		walk.newest = rec->session.end_ns > mk->mem->older_ns
 				      ? rec->session.end_ns - mk->mem->older_ns
 				      : 0;
-	count_missed(rec);
+	mk->missed = record_runs(rec, rp_mem_kernel_programs, RECORD_ALL_ROLES).missed;
 	err = record_stacks_stats(rec->stacks, &mk->stats);
 	if (!err)
 		err = rp_map_each(record_stacks_map(rec->stacks, MEM_KERNEL_MAP_CACHES),

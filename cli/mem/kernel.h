@@ -52,9 +52,6 @@ struct mem_kernel {
 	const struct mem_options *mem;
 	struct asm_map maps[MEM_KERNEL_MAPS];
 	struct record_profiler profiler;
-	const struct mem_kernel_hook *hooks[RECORD_PROGRAMS]; /* loaded, with their programs */
-	int hook_fd[RECORD_PROGRAMS];
-	size_t nhooks;
 	struct places places;
 	struct mem_kernel_stats stats;
 	uint64_t missed; /* events at which the kernel did not run the program */

@@ -26,20 +26,6 @@ static int configure(struct recording *rec)
 	return 0;
 }
 
-/* Threads that end leave nothing in the map. */
-static int watch_threads(struct recording *rec)
-{
-	struct rp_link *link;
-	int err;
-
-	if (rp_has(RP_HAS_TP_BTF))
-		return record_attach(rec, &rp_mem_thread_exit_program, NULL);
-	err = record_load(rec, &rp_mem_thread_exit_classic_program, NULL);
-	if (err >= 0)
-		err = rp_attach_tracepoint(err, "sched", "sched_process_exit", 0, &link);
-	return err < 0 ? err : record_hold(rec, link);
-}
-
 static bool kernel_knows_owner(void)
 {
 	char why[256];
@@ -74,7 +60,8 @@ static int attach(struct recording *rec)
 		if (!err)
 			err = output_empty(&rec->output);
 	}
-	return err ? err : watch_threads(rec);
+	/* Threads that end leave nothing in the map. */
+	return err ? err : record_attach(rec, rp_mem_user_programs, MEM_THREAD_ENDS, NULL);
 }
 
 static int probe_running(struct recording *rec)

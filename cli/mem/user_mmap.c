@@ -11,13 +11,8 @@
 #include "base/file.h"
 #include "user.h"
 
-#define HOOKS 4
-
 struct mem_mmap {
 	struct recording *rec;
-	int enter[HOOKS], leave[HOOKS]; /* programs, the profile's */
-	struct rp_link *links[2 * HOOKS];
-	size_t nlinks;
 	struct rp_ring *ring;
 	struct mem_ranges *ranges;
 };
@@ -59,21 +54,12 @@ static uint32_t huge_page_bytes(uint32_t page_bytes)
 static int load(struct mem_mmap *m, const struct mem_user_config *user)
 {
 	struct mem_user_config config = *user;
-	int i = 0;
 
 	config.common = m->rec->config;
 	config.common.probe = 0;
 	config.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	config.huge_bytes = huge_page_bytes(config.page_bytes);
-	for (const struct mem_mmap_hook *hook = rp_mem_mmap_hooks; hook->name; hook++, i++) {
-		m->leave[i] = record_load(m->rec, hook->leave, &config);
-		if (m->leave[i] < 0)
-			return m->leave[i];
-		m->enter[i] = record_load(m->rec, hook->enter, &config);
-		if (m->enter[i] < 0)
-			return m->enter[i];
-	}
-	return 0;
+	return record_load_list(m->rec, rp_mem_map_programs, RECORD_ALL_ROLES, &config);
 }
 
 int mem_mmap_open(struct recording *rec, const struct mem_user_config *config,
@@ -99,34 +85,15 @@ int mem_mmap_open(struct recording *rec, const struct mem_user_config *config,
 	return err;
 }
 
-static int attach(struct mem_mmap *m, int fd, const char *way, const char *name)
-{
-	char event[32];
-	int err;
-
-	snprintf(event, sizeof(event), "sys_%s_%s", way, name);
-	err = rp_attach_tracepoint(fd, "syscalls", event, 0, &m->links[m->nlinks]);
-	m->nlinks += !err;
-	return err;
-}
-
 /* The ends of calls first, and what gives back before what maps: nothing is put down whose end is not seen. */
 int mem_mmap_start(struct mem_mmap *m)
 {
-	int err = 0, i = 0;
-
-	for (const struct mem_mmap_hook *hook = rp_mem_mmap_hooks; !err && hook->name; hook++, i++)
-		err = attach(m, m->leave[i], "exit", hook->name);
-	i = 0;
-	for (const struct mem_mmap_hook *hook = rp_mem_mmap_hooks; !err && hook->name; hook++, i++)
-		err = attach(m, m->enter[i], "enter", hook->name);
-	return err;
+	return record_attach_list(m->rec, rp_mem_map_programs);
 }
 
 void mem_mmap_detach(struct mem_mmap *m)
 {
-	while (m->nlinks)
-		rp_link_close(m->links[--m->nlinks]);
+	record_detach_list(m->rec, rp_mem_map_programs);
 }
 
 static int take(void *ctx, const void *data, size_t size)
@@ -184,7 +151,6 @@ void mem_mmap_close(struct mem_mmap *m)
 {
 	if (!m)
 		return;
-	mem_mmap_detach(m);
 	rp_ring_close(m->ring);
 	mem_ranges_free(m->ranges);
 	free(m);

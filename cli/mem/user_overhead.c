@@ -78,7 +78,7 @@ static double time_calls(void)
 
 static double measure_hit(struct recording *rec)
 {
-	struct asm_program idle = rp_mem_idle_program;
+	const struct rp_program *idle = rp_program_of(rp_mem_user_programs, MEM_IDLES);
 	struct place place = { .address = (uint64_t)(uintptr_t)probed };
 	struct rp_uprobe_set set = { .way = rp_uprobe_way(getpid(), false),
 				     .path = "/proc/self/exe",
@@ -92,8 +92,7 @@ static double measure_hit(struct recording *rec)
 
 	if (sym_proc_maps("/proc", (uint32_t)getpid(), find_offset, &place) != 1)
 		return USUAL_HIT_NS;
-	idle.attach_type = rp_uprobe_attach_type(set.way);
-	fd = record_load(rec, &idle, NULL);
+	fd = record_load_probe(rec, idle, set.way, NULL);
 	set.prog_fds = &fd;
 	bare = time_calls();
 	if (fd < 0 || rp_attach_uprobes(&set, &probes))
@@ -155,22 +154,11 @@ static int add_cpu(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-static uint64_t bpf_ns(const struct recording *rec)
-{
-	struct rp_prog_stats stats;
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < rec->nprograms; i++)
-		if (!rp_prog_stats(rec->program[i], &stats))
-			ns += stats.run_time_ns;
-	return ns;
-}
-
 /* Per cent of what the program would have used without us since the last look; negative: it did too little. */
 static double overhead(struct mem_overhead *o)
 {
 	const struct asm_map *map = &record_stacks_maps(o->rec->stacks)[STACK_MAP_PIDS];
-	uint64_t cpu = 0, ran = bpf_ns(o->rec), spent;
+	uint64_t cpu = 0, ran = record_runs(o->rec, NULL, RECORD_ALL_ROLES).ns, spent;
 	struct mem_user_stats stats;
 	double cost;
 

@@ -89,16 +89,18 @@ static int load(struct mem_probes *m, int role, uint32_t cookie)
 {
 	const enum rp_uprobe_way way = m->way[role];
 	struct mem_user_config config = m->config;
-	struct asm_program program = role == LEAVE     ? rp_mem_leave_program
-				     : role == ENTER   ? rp_mem_enter_program
-				     : m->config.trace ? rp_mem_trace_free_program
-						       : rp_mem_free_program;
+	const struct rp_program *program;
 
 	if (way == RP_UPROBE_SESSION)
-		program = rp_mem_session_program;
-	program.attach_type = rp_uprobe_attach_type(way);
+		program = rp_program_of(rp_mem_user_programs, MEM_CALLED);
+	else if (role == FREE)
+		program = rp_program_of(rp_mem_free_programs,
+					m->config.trace ? MEM_TRACES_FREES : MEM_FREES);
+	else
+		program =
+			rp_program_of(rp_mem_user_programs, role == LEAVE ? MEM_LEFT : MEM_ENTERED);
 	config.cookie = cookie;
-	return record_load(m->rec, &program, &config);
+	return record_load_probe(m->rec, program, way, &config);
 }
 
 static bool has_cookies(const struct mem_probes *m, int role)

@@ -74,24 +74,17 @@ static int configure(struct recording *rec)
 static int attach(struct recording *rec)
 {
 	struct offcpu *o = rec->ctx;
-	int err;
+	int err = 0;
 
 	o->config.common = rec->config;
 	o->visitor = -1;
 	if (!o->config.classic) {
 		sched_find_state(&o->config);
 		err = record_asleep_load(rec, &o->config, &o->visitor);
-		if (!err && o->options->wakers)
-			err = record_attach(rec, &rp_offcpu_waking_program, &o->config);
-		return err ? err : record_attach(rec, &rp_offcpu_switch_program, &o->config);
 	}
-	rp_log(RP_INFO, "no BTF tracepoints: sched_switch as a classic one");
-	err = sched_attach_classic(rec, &rp_offcpu_switch_classic_program, &o->config,
-				   "sched_switch");
 	if (!err && o->options->wakers)
-		err = sched_attach_classic(rec, &rp_offcpu_waking_classic_program, &o->config,
-					   "sched_waking");
-	return err;
+		err = record_attach(rec, rp_offcpu_waking_programs, OFFCPU_WAKING, &o->config);
+	return err ? err : record_attach(rec, rp_offcpu_programs, OFFCPU_SWITCH, &o->config);
 }
 
 static int start(struct recording *rec)

@@ -3,7 +3,7 @@
 #ifndef CLI_OFFCPU_H
 #define CLI_OFFCPU_H
 
-#include "programs/shared/sched.h"
+#include "programs/threads/offcpu.h"
 
 #include "record/profile.h"
 

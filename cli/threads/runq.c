@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "offcpu.h"
+#include "programs/threads/runq.h"
 #include "cli/profile_views.h"
 #include "sched.h"
 
@@ -43,35 +44,12 @@ static int configure(struct recording *rec)
 	return 0;
 }
 
-static int attach_classic(struct recording *rec)
-{
-	const struct runq *r = rec->ctx;
-	int err;
-
-	rp_log(RP_INFO,
-	       "no BTF tracepoints: classic ones; processes are named after the thread that waited last");
-	err = sched_attach_classic(rec, &rp_runq_wakeup_classic_program, &r->config,
-				   "sched_wakeup");
-	if (!err)
-		err = sched_attach_classic(rec, &rp_runq_new_classic_program, &r->config,
-					   "sched_wakeup_new");
-	return err ? err
-		   : sched_attach_classic(rec, &rp_runq_switch_classic_program, &r->config,
-					  "sched_switch");
-}
-
 static int attach(struct recording *rec)
 {
 	struct runq *r = rec->ctx;
-	int err;
 
 	r->config.common = rec->config;
-	if (r->config.classic)
-		return attach_classic(rec);
-	err = record_attach(rec, &rp_runq_wakeup_program, &r->config);
-	if (!err)
-		err = record_attach(rec, &rp_runq_new_program, &r->config);
-	return err ? err : record_attach(rec, &rp_runq_switch_program, &r->config);
+	return record_attach(rec, rp_runq_programs, RECORD_ALL_ROLES, &r->config);
 }
 
 static int start(struct recording *rec)

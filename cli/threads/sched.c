@@ -96,17 +96,6 @@ void sched_find_state(struct sched_config *c)
 	c->state_renamed = !rp_btf_access(btf, "task_struct", "__state", &access, NULL);
 }
 
-int sched_attach_classic(struct recording *rec, const struct asm_program *program,
-			 const void *config, const char *event)
-{
-	struct rp_link *link;
-	int err = record_load(rec, program, config);
-
-	if (err >= 0)
-		err = rp_attach_tracepoint(err, "sched", event, 0, &link);
-	return err < 0 ? err : record_hold(rec, link);
-}
-
 int sched_gate(struct recording *rec, uint64_t time)
 {
 	return rp_map_update(record_stacks_map(rec->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 },

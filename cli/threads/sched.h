@@ -15,10 +15,6 @@ const char *sched_state_name(uint64_t state);
 /* Where this kernel keeps the state of a thread that leaves its CPU. */
 void sched_find_state(struct sched_config *c);
 
-/* Loads a program for kernels without BTF and attaches it to sched:event. 0 or a negative errno, after a message. */
-int sched_attach_classic(struct recording *rec, const struct asm_program *program,
-			 const void *config, const char *event);
-
 /* Opens the gate (CLOCK_MONOTONIC, ns), or closes it (0). 0 or a negative errno. */
 int sched_gate(struct recording *rec, uint64_t time);
 /* Says, to who wants to know, what was counted though it was odd. */

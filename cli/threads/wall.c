@@ -44,49 +44,22 @@ static struct sched_config exec_config(const struct wall *w)
 	return c;
 }
 
-static int attach_btf(struct recording *rec)
-{
-	struct wall *w = rec->ctx;
-	const struct sched_config of_exec = exec_config(w);
-	int err = record_attach(rec, &rp_wall_wakeup_program, NULL);
-
-	if (!err)
-		err = record_attach(rec, &rp_wall_exec_program, &of_exec);
-	return err ? err : record_attach(rec, &rp_wall_switch_program, &w->config);
-}
-
-static int attach_classic(struct recording *rec)
-{
-	struct wall *w = rec->ctx;
-	const struct sched_config of_exec = exec_config(w);
-	int err;
-
-	rp_log(RP_INFO, "no BTF tracepoints: classic ones");
-	err = sched_attach_classic(rec, &rp_wall_wakeup_classic_program, &w->config,
-				   "sched_wakeup");
-	if (!err)
-		err = sched_attach_classic(rec, &rp_wall_new_classic_program, &w->config,
-					   "sched_wakeup_new");
-	if (!err)
-		err = sched_attach_classic(rec, &rp_wall_exec_classic_program, &of_exec,
-					   "sched_process_exec");
-	return err ? err
-		   : sched_attach_classic(rec, &rp_wall_switch_classic_program, &w->config,
-					  "sched_switch");
-}
-
 static int attach(struct recording *rec)
 {
 	struct wall *w = rec->ctx;
+	struct sched_config of_exec;
 	int err, program;
 
 	w->config.common = rec->config;
+	of_exec = exec_config(w);
 	err = record_asleep_load(rec, &w->config, &w->visitor);
 	if (!err)
-		err = w->config.classic ? attach_classic(rec) : attach_btf(rec);
+		err = record_attach(rec, rp_wall_exec_programs, WALL_EXEC, &of_exec);
+	if (!err)
+		err = record_attach(rec, rp_wall_programs, RECORD_ALL_ROLES, &w->config);
 	if (err)
 		return err;
-	program = record_load(rec, &rp_wall_sample_program, &w->config);
+	program = record_load(rec, rp_program_of(rp_wall_programs, WALL_SAMPLES), &w->config);
 	return program < 0 ? program
 			   : record_sampling_open(rec->opt, w->freq, w->period, program, &w->perf);
 }

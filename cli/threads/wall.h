@@ -3,7 +3,7 @@
 #ifndef CLI_WALL_H
 #define CLI_WALL_H
 
-#include "programs/shared/sched.h"
+#include "programs/threads/wall.h"
 
 #include "record/profile.h"
 

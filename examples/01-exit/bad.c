@@ -32,7 +32,7 @@ static const struct asm_program dead_end = {
 	ASM_LINES(dead_end_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &falls_off, NULL, 0, "nothing says where it ends" },
 	{ &no_result, NULL, 0, "it ends without a result" },
 	{ &dead_end, NULL, 0, "it goes on after the end" },

@@ -13,7 +13,7 @@ static const struct asm_program answer = {
 	ASM_LINES(answer_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &answer, NULL, 0, "returns 42" },
 	{ 0 },
 };

@@ -41,7 +41,7 @@ static const struct asm_program moves_r10 = {
 	ASM_LINES(moves_r10_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &kept_in_r1, NULL, 0, "a value in R1, and then a call" },
 	{ &on_one_path, NULL, 0, "a value in R6, on one path of two" },
 	{ &moves_r10, NULL, 0, "room for variables, as other machines make it" },

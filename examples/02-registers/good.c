@@ -17,7 +17,7 @@ static const struct asm_program between_calls = {
 	ASM_LINES(between_calls_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &between_calls, NULL, 0, "how many ns a call takes" },
 	{ 0 },
 };

@@ -40,7 +40,7 @@ static const struct asm_program half_a_key = {
 	ASM_LINES(half_a_key_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &too_deep, NULL, 0, "520 bytes below R10" },
 	{ &across, NULL, 0, "8 bytes at an offset of 4" },
 	{ &half_a_key, &counts, 1, "a key that ends beyond the stack" },

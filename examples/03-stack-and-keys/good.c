@@ -72,7 +72,7 @@ static const struct asm_program padding_left = {
 	ASM_LINES(padding_left_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &padding_cleared, &counts, 1, "counts under the key {1, 7}" },
 	{ &padding_left, &counts, 1, "the same, and not: a fault that the verifier lets pass" },
 	{ 0 },
@@ -91,7 +91,7 @@ static int print_entry(void *ctx, const void *key, const void *value)
 }
 
 /* Runs a program five times, and shows what is in the map then. */
-static void run_and_show(const struct program_entry *entry)
+static void run_and_show(const struct lesson_program *entry)
 {
 	unsigned char packet[64] = { 0 };
 	int map = must(rp_map_create(&counts), "map"), fd = lesson_load(entry, &map);

@@ -48,7 +48,7 @@ static const struct asm_program plain_descriptor = {
 	ASM_LINES(plain_descriptor_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &unchecked, &calls, 1, "the result of a look-up, used as it comes" },
 	{ &next_value, &calls, 1, "the next value of the array lies 8 bytes on, does it not?" },
 	{ &plain_descriptor, &calls, 1, "the descriptor, where a map belongs" },

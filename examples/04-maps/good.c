@@ -51,7 +51,7 @@ static const struct asm_program overfill = {
 	ASM_LINES(overfill_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &count_calls, maps, 2, "counts system calls by number" },
 	{ &overfill, maps, 2, "overfills a map, and does not notice" },
 	{ 0 },

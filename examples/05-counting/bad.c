@@ -30,7 +30,7 @@ static const struct asm_program in_the_context = {
 	ASM_LINES(in_the_context_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &one_byte, &plain, 1, "a counter of one byte" },
 	{ &in_the_context, NULL, 0, "a counter in what the program was given" },
 	{ 0 },

@@ -62,7 +62,7 @@ static const struct asm_program count_per_cpu = {
 	ASM_LINES(count_per_cpu_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	[PLAIN] = { &count_plain, maps, MAPS, "load, add, store" },
 	[ATOMIC] = { &count_atomic, maps, MAPS, "an atomic add" },
 	[PER_CPU] = { &count_per_cpu, maps, MAPS, "load, add, store, on each CPU its own" },

@@ -57,7 +57,7 @@ static const struct asm_program any_index = {
 	ASM_LINES(any_index_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &waits, maps, 2, "a loop that waits" },
 	{ &counts_down, maps, 2, "a loop of as many rounds as a number says" },
 	{ &any_index, maps, 2, "an array indexed by a number" },

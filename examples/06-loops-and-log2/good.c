@@ -91,7 +91,7 @@ static const struct asm_program on_switch = {
 	ASM_LINES(on_switch_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &by_loop, maps, 2, "log2 by a loop" },
 	{ &by_halves, maps, 2, "log2 by six comparisons" },
 	{ &branch_free, maps, 2, "log2 without a jump" },

@@ -45,7 +45,7 @@ static const struct asm_program moved_by_data = {
 	ASM_LINES(moved_by_data_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &head_of_record, NULL, 0, "the first 8 bytes of a tracepoint's record" },
 	{ &between_registers, NULL, 0, "8 bytes between two machine registers" },
 	{ &behind_sample, NULL, 0, "400 bytes into a perf event's sample" },

@@ -97,7 +97,7 @@ enum {
 	TOO_WIDE,
 	FAR_FIELD,
 };
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	[ON_KILL] = { &on_kill, &seen, 1, "fields of a tracepoint's record" },
 	[ON_CALL] = { &on_call, &seen, 1, "arguments of a function, from the registers" },
 	[ON_SAMPLE] = { &on_sample, &seen, 1, "the period of a perf event's sample" },
@@ -178,7 +178,7 @@ static void watch_too_wide(const int *map)
 }
 
 /* The verifier knows the type of a program; only attaching it says to what event. */
-static void attach_wrongly(const struct program_entry *entry, const int *map)
+static void attach_wrongly(const struct lesson_program *entry, const int *map)
 {
 	struct rp_link *link;
 	int fd = lesson_load(entry, map), err;

@@ -58,7 +58,7 @@ static const struct asm_program not_gpl = {
 	ASM_LINES(not_gpl_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &follows, NULL, 0, "a load through the address" },
 	{ &any_length, NULL, 0, "a copy of a length that nobody has bounded" },
 	{ &too_long, NULL, 0, "128 bytes into 64" },

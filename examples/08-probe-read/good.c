@@ -69,7 +69,7 @@ static const struct asm_program on_execve = {
 	ASM_LINES(on_execve_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &on_execve, &execs, 1, "file and first argument of everything that is executed" },
 	{ 0 },
 };

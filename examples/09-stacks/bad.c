@@ -50,7 +50,7 @@ static const struct asm_program wrong_licence = {
 	ASM_LINES(wrong_licence_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &wrong_order, maps, 2, "the map first, as in a look-up" },
 	{ &wrong_map, maps, 2, "a hash map, which could hold stacks as well" },
 	{ &wrong_licence, maps, 2, "all is right but the licence" },

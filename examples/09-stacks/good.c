@@ -92,7 +92,7 @@ static const struct asm_program by_contents = {
 	ASM_LINES(by_contents_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &by_id, maps, MAPS, "stacks by id: a stack whose place is taken is refused" },
 	{ &by_id_reused, maps, MAPS, "stacks by id: it takes the place" },
 	{ &no_such_flag, maps, MAPS, "stacks by id, with a flag that does not exist" },
@@ -164,7 +164,7 @@ static int count_stack(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-static void walk_all_ways(const struct program_entry *entry)
+static void walk_all_ways(const struct lesson_program *entry)
 {
 	const struct rp_uprobe probe = { .path = "/proc/self/exe",
 					 .offset = offset_in_file((void *)arrive),
@@ -197,7 +197,7 @@ int main(void)
 	lesson_refused(fds);
 	rp_fds_close(fds, MAPS);
 	printf("--- what the verifier does not check: what becomes of the stacks\n");
-	for (const struct program_entry *entry = lesson_good; entry->program; entry++)
+	for (const struct lesson_program *entry = lesson_good; entry->program; entry++)
 		walk_all_ways(entry);
 	return 0;
 }

@@ -64,7 +64,7 @@ static const struct asm_program any_size = {
 	ASM_LINES(any_size_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &kept, ring, 2, "a record is filled, and kept" },
 	{ &given_twice, ring, 2, "a record is given back twice" },
 	{ &not_asked, ring, 2, "the ring may be full, and nobody asks" },

@@ -75,7 +75,7 @@ static const struct asm_insn exit_lines[] = {
 static const struct asm_program openat_exit = {
 	.name = "openat_exit", .type = BPF_PROG_TYPE_TRACEPOINT, .license = "GPL", ASM_LINES(exit_lines)
 };
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &openat_enter, maps, 3, "remembers which file is being opened" },
 	{ &openat_exit, maps, 3, "reports the file and the result" },
 	{ 0 },

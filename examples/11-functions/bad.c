@@ -67,7 +67,7 @@ static const struct asm_program says_2 = {
 	ASM_LINES(says_2_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &callers_register, NULL, 0, "a function reads what its caller has in R6" },
 	{ &two_frames, NULL, 0, "two frames of 384 bytes" },
 	{ &itself, NULL, 0, "a function calls itself" },

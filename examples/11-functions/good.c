@@ -60,13 +60,13 @@ static const struct asm_program by_bpf_loop = {
 	ASM_LINES(by_bpf_loop_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &by_jumps, NULL, 0, "a thousand darts, in a loop of jumps" },
 	{ &by_bpf_loop, NULL, 0, "a million darts, by bpf_loop" },
 	{ 0 },
 };
 
-static void throw(const struct program_entry *entry, double darts)
+static void throw(const struct lesson_program *entry, double darts)
 {
 	unsigned char packet[64] = { 0 };
 	struct rp_test_run run = { .data_in = packet, .data_size_in = sizeof(packet) };

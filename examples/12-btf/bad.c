@@ -52,7 +52,7 @@ static const struct asm_program misspelt = {
 	ASM_LINES(misspelt_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &mere_number, NULL, 0, "a member of what is only a number" },
 	{ &behind_the_end, NULL, 0, "a load 32760 bytes into a task" },
 	{ &writes, NULL, 0, "a store into a task" },

@@ -64,13 +64,13 @@ static const struct asm_program guess = {
 	ASM_LINES(guess_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &ancestors, &found_map, 1, "the process and its ancestors" },
 	{ &guess, &found_map, 1, "what lies where another kernel has tgid" },
 	{ 0 },
 };
 
-static void run(const struct program_entry *entry, const int *map)
+static void run(const struct lesson_program *entry, const int *map)
 {
 	struct rp_test_run run = { 0 };
 	int fd = lesson_load(entry, map);

@@ -17,7 +17,7 @@ static const struct bpf_line_info between_halves[] = {
 	LINE(1, TEXT_SECOND, 2),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ 0 }, /* these programs are not written in the DSL */
 };
 

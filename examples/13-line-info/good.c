@@ -63,7 +63,7 @@ static const struct bpf_line_info poem[] = {
 	LINE(3, TEXT_THIRD, 3),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ 0 }, /* this program is not written in the DSL */
 };
 

@@ -97,7 +97,7 @@ static const struct asm_program in_order = {
 	ASM_LINES(in_order_lines),
 };
 
-const struct program_entry lesson_bad[] = {
+const struct lesson_program lesson_bad[] = {
 	{ &reading_a, seed_maps, SEED_MAPS, "C1, a map is the number of a register" },
 	{ &reading_b, seed_maps, SEED_MAPS, "C2, a map is its descriptor" },
 	{ &reading_c, seed_maps, SEED_MAPS, "C3, a map is a map, where the context belongs" },

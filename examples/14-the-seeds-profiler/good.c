@@ -75,7 +75,7 @@ static const struct asm_program profile = {
 	ASM_LINES(profile_lines),
 };
 
-const struct program_entry lesson_good[] = {
+const struct lesson_program lesson_good[] = {
 	{ &profile, maps, 2, "counts stacks by their contents" },
 	{ &seed_accepted, seed_maps, SEED_MAPS, "the tutorial's program, where the kernel takes it" },
 	{ &seed_without_licence, seed_maps, SEED_MAPS, "the same without a licence" },

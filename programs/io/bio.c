@@ -80,14 +80,17 @@ LABEL(out),
 };
 /* clang-format on */
 
-#define HOOK(name_, target_, lines_)                                                               \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
-		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct io_config), .frame = &bio_frame_layout                \
-	}
+#define BIO_PROGRAM(role_)                                                                         \
+	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(rp_io_usual_config),              \
+	.code.frame = &bio_frame_layout,                                                           \
+	RP_NEEDS(RP_NEED_ARGUMENT("block_bio_queue", 0, "bio"),                                    \
+		 RP_NEED_FIELD("bio", "bi_bdev.bd_disk.queue.mq_ops"))
 
-const struct asm_program rp_io_bio_start_program =
-	HOOK("io_bio_start", "block_bio_queue", queue_lines);
-const struct asm_program rp_io_bio_done_program =
-	HOOK("io_bio_done", "block_bio_complete", complete_lines);
+const struct rp_program rp_io_bio_programs[] = {
+	{ RP_CODE("io_bio_start", queue_lines), RP_ON_TP_BTF("block_bio_queue"),
+	  BIO_PROGRAM(IO_STARTS),
+	  .summary = "notes the start of what a disk without requests does" },
+	{ RP_CODE("io_bio_done", complete_lines), RP_ON_TP_BTF("block_bio_complete"),
+	  BIO_PROGRAM(IO_ENDS), .summary = "counts what a disk without requests has done" },
+	RP_LIST_END,
+};

@@ -11,6 +11,7 @@
  * journal's. So fsync is joined with the flushes of its disk that ended while it ran.
  */
 #include "io.h"
+#include "programs/shared/compat.h"
 
 #define CALL_MEMBER(member) offsetof(struct io_call, member)
 
@@ -310,22 +311,27 @@ LABEL(out),
 };
 /* clang-format on */
 
-#define HOOK(name_, target_, lines_)                                                               \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
-		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct io_config), .frame = &call_frame_layout               \
-	}
+static const struct io_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
+					       .kernel = { .start_told = 1 },
+					       .flushes = 1,
+					       .hists = 1,
+					       .key_flags = 1,
+					       .key_group = 1 };
 
-const struct asm_program rp_io_call_enter_program = HOOK("io_call_enter", "sys_enter", enter_lines);
-const struct asm_program rp_io_call_exit_program = HOOK("io_call_exit", "sys_exit", exit_lines);
-const struct asm_program rp_io_flush_program = HOOK("io_flush", "block_io_done", flush_lines);
-const struct asm_program rp_io_flush_old_program =
-	HOOK("io_flush_old", "block_rq_complete", flush_lines);
+#define CALL_PROGRAM(role_)                                                                        \
+	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(usual_config),                    \
+	.code.frame = &call_frame_layout
 
-const struct io_config rp_io_calls_usual_config = { .common = PROGRAM_USUAL_CONFIG,
-						    .kernel = { .start_told = 1 },
-						    .flushes = 1,
-						    .hists = 1,
-						    .key_flags = 1,
-						    .key_group = 1 };
+const struct rp_program rp_io_call_programs[] = {
+	{ RP_CODE("io_call_enter", enter_lines), RP_ON_TP_BTF("sys_enter"),
+	  CALL_PROGRAM(IO_CALL_BEGINS),
+	  .summary = "notes when a thread enters read, write, fsync, open" },
+	{ RP_CODE("io_flush", flush_lines), RP_ON_TP_BTF("block_io_done"), CALL_PROGRAM(IO_FLUSHES),
+	  RP_NEEDS(RP_NEED_ARGUMENT("block_io_start", 0, "request")),
+	  .summary = "adds up the flushes of disks" },
+	{ RP_CODE("io_flush_old", flush_lines), RP_ON_TP_BTF("block_rq_complete"),
+	  CALL_PROGRAM(IO_FLUSHES), .summary = "adds up the flushes of disks, before Linux 6.4" },
+	{ RP_CODE("io_call_exit", exit_lines), RP_ON_TP_BTF("sys_exit"), CALL_PROGRAM(IO_CALL_ENDS),
+	  .summary = "counts how long it was there, by file system" },
+	RP_LIST_END,
+};

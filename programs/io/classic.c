@@ -143,22 +143,26 @@ LABEL(out),
 };
 /* clang-format on */
 
-#define HOOK(name_, lines_)                                                                        \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
-		ASM_LINES(lines_), .config_size = sizeof(struct io_config),                        \
-		.frame = &classic_frame_layout                                                     \
-	}
+static const struct io_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
+					       .rwbs_issue = 34,
+					       .rwbs_complete = 34,
+					       .hists = 1,
+					       .latency = 1,
+					       .timeline = 1,
+					       .extent = 1,
+					       .key_disk = 1,
+					       .key_flags = IO_OP_MASK };
 
-const struct asm_program rp_io_issue_classic_program = HOOK("io_issue_tp", issue_lines);
-const struct asm_program rp_io_done_classic_program = HOOK("io_done_tp", complete_lines);
+#define CLASSIC_PROGRAM(role_)                                                                     \
+	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(usual_config),                    \
+	.code.frame = &classic_frame_layout
 
-const struct io_config rp_io_classic_usual_config = { .common = PROGRAM_USUAL_CONFIG,
-						      .rwbs_issue = 34,
-						      .rwbs_complete = 34,
-						      .hists = 1,
-						      .latency = 1,
-						      .timeline = 1,
-						      .extent = 1,
-						      .key_disk = 1,
-						      .key_flags = IO_OP_MASK };
+const struct rp_program rp_io_classic_programs[] = {
+	{ RP_CODE("io_issue_tp", issue_lines), RP_ON_TP("block", "block_rq_issue"),
+	  CLASSIC_PROGRAM(IO_ISSUES),
+	  .summary = "notes when a request goes to its disk, without kernel BTF" },
+	{ RP_CODE("io_done_tp", complete_lines), RP_ON_TP("block", "block_rq_complete"),
+	  CLASSIC_PROGRAM(IO_ENDS),
+	  .summary = "counts a request that has ended, without kernel BTF" },
+	RP_LIST_END,
+};

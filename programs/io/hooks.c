@@ -12,13 +12,6 @@
 /* The stack frame of the programs here. */
 ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 
-#define HOOK(name_, target_, lines_)                                                               \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
-		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct io_config), .frame = &hook_frame_layout               \
-	}
-
 /* clang-format off */
 /* A BTF tracepoint's context is its arguments, 8 bytes each. R6 = the request, R7 = the context. */
 #define TP_REQUEST                                                                                 \
@@ -360,16 +353,6 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_io_start_program = HOOK("io_start", "block_io_start", start_lines);
-const struct asm_program rp_io_insert_program = HOOK("io_insert", "block_rq_insert", insert_lines);
-const struct asm_program rp_io_issue_program = HOOK("io_issue", "block_rq_issue", issue_lines);
-const struct asm_program rp_io_requeue_program =
-	HOOK("io_requeue", "block_rq_requeue", requeue_lines);
-const struct asm_program rp_io_merge_program = HOOK("io_merge", "block_rq_merge", merge_lines);
-const struct asm_program rp_io_done_program = HOOK("io_done", "block_io_done", done_lines);
-const struct asm_program rp_io_complete_program =
-	HOOK("io_complete", "block_rq_complete", complete_lines);
-
 const struct io_config rp_io_usual_config = {
 	.common = PROGRAM_USUAL_CONFIG,
 	.kernel = { .start_told = 1, .flush_seq = 2, .merge_told = 1 },
@@ -378,4 +361,31 @@ const struct io_config rp_io_usual_config = {
 	.latency = 1,
 	.key_disk = 1,
 	.key_flags = IO_OP_MASK
+};
+
+#define IO_PROGRAM(role_)                                                                          \
+	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(rp_io_usual_config),              \
+	.code.frame = &hook_frame_layout
+
+/* In the order in which a request meets them, so that none is met half-way. */
+const struct rp_program rp_io_programs[] = {
+	{ RP_CODE("io_start", start_lines), RP_ON_TP_BTF("block_io_start"), IO_PROGRAM(IO_STARTS),
+	  RP_NEEDS(RP_NEED_ARGUMENT("block_io_start", 0, "request")),
+	  .summary = "notes the start of a request to a disk" },
+	{ RP_CODE("io_insert", insert_lines), RP_ON_TP_BTF("block_rq_insert"),
+	  IO_PROGRAM(IO_INSERTS), .summary = "notes when a request enters the scheduler" },
+	{ RP_CODE("io_issue", issue_lines), RP_ON_TP_BTF("block_rq_issue"), IO_PROGRAM(IO_ISSUES),
+	  .summary = "notes when a request goes to its disk" },
+	{ RP_CODE("io_requeue", requeue_lines), RP_ON_TP_BTF("block_rq_requeue"),
+	  IO_PROGRAM(IO_REQUEUES),
+	  .summary = "notes what a disk did of a request that it gave back" },
+	{ RP_CODE("io_merge", merge_lines), RP_ON_TP_BTF("block_rq_merge"), IO_PROGRAM(IO_MERGES),
+	  RP_NEEDS(RP_NEED_ARGUMENT("block_rq_merge", 0, "request")),
+	  .summary = "forgets a request that has become part of another one" },
+	{ RP_CODE("io_done", done_lines), RP_ON_TP_BTF("block_io_done"), IO_PROGRAM(IO_ENDS),
+	  RP_NEEDS(RP_NEED_ARGUMENT("block_io_start", 0, "request")),
+	  .summary = "counts a request that has ended" },
+	{ RP_CODE("io_complete", complete_lines), RP_ON_TP_BTF("block_rq_complete"),
+	  IO_PROGRAM(IO_ENDS), .summary = "counts a request that has ended, before Linux 6.4" },
+	RP_LIST_END,
 };

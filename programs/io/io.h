@@ -9,25 +9,30 @@
  *	programs/io/bio.c	disks that have no requests
  *	programs/io/calls.c	system calls on files, and the flushes behind fsync
  *
- * The kernel takes requests from pools and uses them again and again, so their addresses are few. Each has an entry in
- * the map requests that stays when the request ends: what it costs to follow one is a look-up at each event.
+ * The kernel takes requests from pools and uses them again and again, so their addresses are few.
+ * Each has an entry in the map requests that stays when the request ends: what it costs to follow
+ * one is a look-up at each event.
  *
- *	block_io_start -> block_rq_insert -> block_rq_issue -> block_rq_requeue -> block_rq_issue -> block_io_done
- *	      |    queue	|   scheduler	   |	     requeue		     |	device	    |
+ *	block_io_start	      queue	until the next:
+ *	block_rq_insert	      scheduler
+ *	block_rq_issue	      requeue	if it is given back (block_rq_requeue) and issued again
+ *	block_rq_issue	      device
+ *	block_io_done
  */
 #ifndef RAWPROF_IO_H
 #define RAWPROF_IO_H
 
-#include "programs/shared/profile.h"
+#include "programs/shared/stack.h"
 
 /* The phases of a request, from its start to its end without a gap. */
 enum io_phase {
 	IO_TOTAL,     /* all of them */
 	IO_QUEUE,     /* from the start to the scheduler, or to the device where there is none */
 	IO_SCHEDULER, /* until it is issued for the first time */
-	IO_REQUEUE, /* until it is issued for the last time, if the device did not take it at once */
-	IO_DEVICE,  /* until the device is done with its data */
-	IO_FLUSH,   /* until its end: the device empties its cache */
+	/* Until it is issued for the last time, if the device did not take it at once. */
+	IO_REQUEUE,
+	IO_DEVICE,	/* until the device is done with its data */
+	IO_FLUSH,	/* until its end: the device empties its cache */
 	IO_FLUSH_ALONE, /* all of one that has no data and waits for that alone */
 	IO_PHASES
 };
@@ -94,9 +99,10 @@ struct io_stats {
 };
 
 /*
- * Value of the map requests, by the address of the request. Times are of CLOCK_MONOTONIC, ns; 0: not yet. What times of
- * phases need comes first: an entry has mostly left the processor's cache when its request goes on, and behind the head
- * that the map gives it, this is the fewest lines of it.
+ * Value of the map requests, by the address of the request. Times are of CLOCK_MONOTONIC, ns; 0:
+ * not yet. What times of phases need comes first: an entry has mostly left the processor's cache
+ * when its request goes on, and behind the head that the map gives it, this is the fewest lines of
+ * it.
  */
 struct io_request {
 	uint64_t start;	 /* 0: it is not under way; -1: it is lost, and has been counted as such */
@@ -130,9 +136,9 @@ struct io_key {
 #define IO_SHORT_KEY offsetof(struct io_key, group)
 
 /*
- * Of the map hists, per CPU: a struct asm_hist. With config->phases there are IO_COMMON_PHASES of them: under the key
- * of IO_TOTAL those that most requests have, IO_QUEUE, IO_SCHEDULER and IO_DEVICE, which costs one look-up; under the
- * key of a phase by itself the first is its own.
+ * Of the map hists, per CPU: a struct asm_hist. With config->phases there are IO_COMMON_PHASES of
+ * them: under the key of IO_TOTAL those that most requests have, IO_QUEUE, IO_SCHEDULER and
+ * IO_DEVICE, which costs one look-up; under the key of a phase by itself the first is its own.
  */
 #define IO_COMMON_PHASES 3
 #define IO_HIST_BITS 5
@@ -167,7 +173,8 @@ enum {
 	IO_MAP_TOTALS,
 	IO_MAP_ENDS,
 	IO_MAP_ZERO, /* a histogram with nothing in it */
-	IO_MAP_BANK, /* the bank in use, 0 or 1, a uint64_t: the other one may be read and emptied */
+	/* The bank in use, 0 or 1, a uint64_t: the other one may be read and emptied */
+	IO_MAP_BANK,
 	IO_MAP_RING,
 	IO_MAP_CALLS,	/* enum io_call_kind by the number of the system call, or 0 */
 	IO_MAP_THREADS, /* struct io_call by thread: what it is in */
@@ -183,12 +190,14 @@ enum { IO_WEIGHT_COUNT, IO_WEIGHT_NS, IO_WEIGHT_BYTES, IO_WEIGHTS };
 /* The tag of a stack says what was asked of which disk: disk << 32 | op. */
 
 /*
- * The functions, to be INCLUDEd behind a program that has the maps above. The key is the address of the request.
+ * The functions, to be INCLUDEd behind a program that has the maps above. The key is the address of
+ * the request.
  *
  *	io_begin(R1 = context, R2 = key, R3 = disk, R4 = flags, R5 = when it started, 0 for now)
  *		the current task starts a request; R0 = its entry in the map requests, or 0
  *	io_issued(R1 = its entry, R2 = sector, R3 = bytes)
- *	io_finish(R1 = key, R2 = disk, R3 = flags, R4 = when it started by the kernel's own note, 0 for none)
+ *	io_finish(R1 = key, R2 = disk, R3 = flags,
+ *		R4 = when it started by the kernel's own note, 0 for none)
  *	io_count(R1 = its entry or 0, R2 = disk, R3 = when it ended, R4 = for how long, R5 = flags)
  *		what io_finish does with one that was asked for
  */
@@ -199,8 +208,8 @@ extern const struct asm_part rp_io_begin_part, rp_io_issued_part, rp_io_finish_p
 #define REQUEST(member) offsetof(struct io_request, member)
 
 /*
- * R0 = the entry under the key at a frame offset; one of zeros, at frame offset none, if it has not been met before; 0
- * if there is no room.
+ * R0 = the entry under the key at a frame offset; one of zeros, at frame offset none, if it has not
+ * been met before; 0 if there is no room.
  */
 #define REQUEST_ENTRY(key, none)                                                                   \
 	SCOPE("REQUEST_ENTRY(" #key ", " #none ")"), MAP_LOOKUP(requests, key),                    \
@@ -217,19 +226,28 @@ extern const struct asm_part rp_io_begin_part, rp_io_issued_part, rp_io_finish_p
 		ST(W, entry, REQUEST(len), 0), ST(W, entry, REQUEST(done), 0),                     \
 		ST(W, entry, REQUEST(jump), 0), END, END
 
-/* For kernels with BTF; the last one for those that do not tell of the end, before 6.4. */
-extern const struct asm_program rp_io_start_program, rp_io_insert_program, rp_io_issue_program,
-	rp_io_requeue_program, rp_io_done_program, rp_io_complete_program, rp_io_merge_program;
-/* On the classic tracepoints block_rq_issue and block_rq_complete, where there is no BTF (programs/io/classic.c). */
-extern const struct asm_program rp_io_issue_classic_program, rp_io_done_classic_program;
-extern const struct io_config rp_io_classic_usual_config;
-
-/* io_hist(R1 = address of a struct io_key, R2 = value): counts it in the histogram, or sends it through the ring. */
-extern const struct asm_part rp_io_hist_part;
-
-/* For disks without requests, since 5.12. */
-extern const struct asm_program rp_io_bio_start_program, rp_io_bio_done_program;
+/* What a request meets, in this order. */
+enum io_role {
+	IO_STARTS = 1 << 0,  /* since Linux 6.4 */
+	IO_INSERTS = 1 << 1, /* into the scheduler */
+	IO_ISSUES = 1 << 2,
+	IO_REQUEUES = 1 << 3,
+	IO_MERGES = 1 << 4, /* into another one; since Linux 5.11 */
+	IO_ENDS = 1 << 5,
+};
+/*
+ * For kernels with BTF (programs/io/hooks.c), and without, which see them issued and ended
+ * (programs/io/classic.c). Disks without requests have starts and ends, since 5.12
+ * (programs/io/bio.c).
+ */
+extern const struct rp_program rp_io_programs[], rp_io_classic_programs[], rp_io_bio_programs[];
 extern const struct io_config rp_io_usual_config;
+
+/*
+ * io_hist(R1 = address of a struct io_key, R2 = value): counts it in the histogram, or sends it
+ * through the ring.
+ */
+extern const struct asm_part rp_io_hist_part;
 
 /* ---- system calls (programs/io/calls.c) */
 
@@ -264,9 +282,11 @@ struct io_flushes {
 	uint64_t count, ns;
 };
 
-/* On sys_enter and sys_exit; on the end of requests, the second before 6.4. */
-extern const struct asm_program rp_io_call_enter_program, rp_io_call_exit_program,
-	rp_io_flush_program, rp_io_flush_old_program;
-extern const struct io_config rp_io_calls_usual_config;
+enum io_call_role {
+	IO_CALL_BEGINS = 1 << 0,
+	IO_FLUSHES = 1 << 1, /* requests that empty the cache of a disk have ended */
+	IO_CALL_ENDS = 1 << 2,
+};
+extern const struct rp_program rp_io_call_programs[];
 
 #endif

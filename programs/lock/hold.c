@@ -121,14 +121,18 @@ LABEL(out),
 };
 /* clang-format on */
 
-#define HOLD_PROGRAM(name_, lines_)                                                                \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_KPROBE, .license = "Dual BSD/GPL",            \
-		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
-		.frame = &hold_frame_layout                                                        \
-	}
-const struct asm_program rp_lock_hold_enter_program = HOLD_PROGRAM("lock_hold_enter", enter_lines);
-const struct asm_program rp_lock_hold_leave_program = HOLD_PROGRAM("lock_hold_leave", leave_lines);
-const struct asm_program rp_lock_hold_unlock_program = HOLD_PROGRAM("lock_hold_end", unlock_lines);
+static const struct lock_config usual_config = { .common = PROGRAM_USUAL_CONFIG, .hold = 1 };
 
-const struct lock_config rp_lock_hold_usual_config = { .common = PROGRAM_USUAL_CONFIG, .hold = 1 };
+#define HOLD_PROGRAM(role_)                                                                        \
+	RP_ON_UPROBE, .role = (role_), RP_MAPS(rp_lock_maps, LOCK_MAPS), RP_CONFIG(usual_config),  \
+		      .code.frame = &hold_frame_layout
+
+const struct rp_program rp_lock_hold_programs[] = {
+	{ RP_CODE("lock_hold_enter", enter_lines), HOLD_PROGRAM(LOCK_TAKES),
+	  .summary = "notes which mutex a function is to take" },
+	{ RP_CODE("lock_hold_leave", leave_lines), HOLD_PROGRAM(LOCK_TAKEN),
+	  .summary = "notes that a mutex is held" },
+	{ RP_CODE("lock_hold_end", unlock_lines), HOLD_PROGRAM(LOCK_GIVES),
+	  .summary = "adds how long a mutex was held" },
+	RP_LIST_END,
+};

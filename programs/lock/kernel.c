@@ -180,31 +180,35 @@ static const struct asm_insn waking_classic[] = {
 };
 /* clang-format on */
 
-#define BTF_PROGRAM(name_, target_, lines_)                                                        \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP,     \
-		.target = target_, .license = "Dual BSD/GPL", ASM_LINES(lines_),                   \
-		.config_size = sizeof(struct lock_config), .frame = &now_frame_layout              \
-	}
-#define CLASSIC_PROGRAM(name_, lines_)                                                             \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
-		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
-		.frame = &now_frame_layout                                                         \
-	}
-const struct asm_program rp_lock_contention_begin_program =
-	BTF_PROGRAM("lock_begin", "contention_begin", begin_lines);
-const struct asm_program rp_lock_contention_end_program =
-	BTF_PROGRAM("lock_end", "contention_end", end_lines);
-const struct asm_program rp_lock_waking_program =
-	BTF_PROGRAM("lock_waking", "sched_waking", waking_lines);
-const struct asm_program rp_lock_thread_exit_program =
-	BTF_PROGRAM("lock_exit", "sched_process_exit", thread_exit_lines);
-const struct asm_program rp_lock_contention_begin_tp_program =
-	CLASSIC_PROGRAM("lock_begin_tp", begin_classic);
-const struct asm_program rp_lock_contention_end_tp_program =
-	CLASSIC_PROGRAM("lock_end_tp", end_classic);
-const struct asm_program rp_lock_waking_tp_program =
-	CLASSIC_PROGRAM("lock_waking_tp", waking_classic);
-const struct asm_program rp_lock_thread_exit_tp_program =
-	CLASSIC_PROGRAM("lock_exit_tp", thread_exit_lines);
+#define LOCK_PROGRAM(role_, config_)                                                               \
+	.role = (role_), RP_MAPS(rp_lock_maps, LOCK_MAPS), RP_CONFIG(config_),                     \
+	.code.frame = &now_frame_layout
+
+const struct rp_program rp_lock_kernel_programs[] = {
+	{ RP_CODE("lock_exit", thread_exit_lines), RP_ON_TP_BTF("sched_process_exit"),
+	  LOCK_PROGRAM(LOCK_THREAD_ENDS, rp_lock_usual_config),
+	  .summary = "forgets what a thread was waiting for when it ends" },
+	{ RP_CODE("lock_exit_tp", thread_exit_lines), RP_ON_TP("sched", "sched_process_exit"),
+	  LOCK_PROGRAM(LOCK_THREAD_ENDS, rp_lock_usual_config),
+	  .summary = "forgets what a thread was waiting for, without kernel BTF" },
+	{ RP_CODE("lock_waking", waking_lines), RP_ON_TP_BTF("sched_waking"),
+	  LOCK_PROGRAM(LOCK_WAKES, rp_lock_usual_config),
+	  .summary = "notes who lets somebody have a lock" },
+	{ RP_CODE("lock_waking_tp", waking_classic), RP_ON_TP("sched", "sched_waking"),
+	  LOCK_PROGRAM(LOCK_WAKES, rp_lock_usual_config),
+	  .summary = "notes who lets somebody have a lock, without kernel BTF",
+	  .instead = "no BTF tracepoints: locks are told of by classic ones" },
+	{ RP_CODE("lock_end", end_lines), RP_ON_TP_BTF("contention_end"), .ends = true,
+	  LOCK_PROGRAM(LOCK_ENDS, rp_lock_usual_config), RP_NEEDS(RP_NEED_HOOK),
+	  .summary = "adds how long it was" },
+	{ RP_CODE("lock_end_tp", end_classic), RP_ON_TP("lock", "contention_end"), .ends = true,
+	  LOCK_PROGRAM(LOCK_ENDS, rp_lock_futex_usual_config), RP_NEEDS(RP_NEED_HOOK),
+	  .summary = "adds how long it was, without kernel BTF" },
+	{ RP_CODE("lock_begin", begin_lines), RP_ON_TP_BTF("contention_begin"),
+	  LOCK_PROGRAM(LOCK_BEGINS, rp_lock_usual_config), RP_NEEDS(RP_NEED_HOOK),
+	  .summary = "notes that somebody waits for a lock of the kernel" },
+	{ RP_CODE("lock_begin_tp", begin_classic), RP_ON_TP("lock", "contention_begin"),
+	  LOCK_PROGRAM(LOCK_BEGINS, rp_lock_usual_config), RP_NEEDS(RP_NEED_HOOK),
+	  .summary = "notes that somebody waits for a lock of the kernel, without kernel BTF" },
+	RP_LIST_END,
+};

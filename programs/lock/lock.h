@@ -7,20 +7,20 @@
  *	programs/lock/user.c	futexes: the system calls in which a thread waits for one
  *	programs/lock/hold.c	how long pthread mutexes are held, by uprobes
  *
- * A wait begins with the stack of who waits, whose tag is the address of the lock: in the upper half of all addresses
- * a lock of the kernel, else a futex of that process. While it lasts it is in a slot of its thread, or of its CPU if it
- * spins. Whoever wakes the thread meanwhile leaves the hash of its own stack there. At the end the time is added to
- * the pair of both stacks.
+ * A wait begins with the stack of who waits, whose tag is the address of the lock: in the upper
+ * half of all addresses a lock of the kernel, else a futex of that process. While it lasts it is in
+ * a slot of its thread, or of its CPU if it spins. Whoever wakes the thread meanwhile leaves the
+ * hash of its own stack there. At the end the time is added to the pair of both stacks.
  */
 #ifndef RAWPROF_LOCK_H
 #define RAWPROF_LOCK_H
 
-#include "programs/shared/profile.h"
+#include "programs/shared/stack.h"
 
 /* Tag of the stack of who wakes a thread that waits; no lock has this address. */
 #define LOCK_RELEASER 1
 
-/* What a thread waits for, and how. The first six are the kernel's (include/trace/events/lock.h). */
+/* What a thread waits for, and how. The first six are those of include/trace/events/lock.h. */
 enum lock_how {
 	LOCK_SPIN = 1 << 0,
 	LOCK_READ = 1 << 1,
@@ -86,8 +86,9 @@ struct lock_wait {
 };
 
 /*
- * Value of the maps threads, by thread, and spinners, of each CPU. A wait may begin inside another one: in an interrupt,
- * or in the kernel on the way to a futex. The one inside takes a slot behind it and ends first.
+ * Value of the maps threads, by thread, and spinners, of each CPU. A wait may begin inside another
+ * one: in an interrupt, or in the kernel on the way to a futex. The one inside takes a slot behind
+ * it and ends first.
  */
 #define LOCK_DEPTH 4
 struct lock_waits {
@@ -105,7 +106,7 @@ struct lock_sum {
 	uint64_t count, ns, max_ns;
 };
 
-/* Value of the map calls, by thread: a function that takes a mutex, from its entry to its return. */
+/* Value of the map calls, by thread: a function that takes a mutex, from entry to return. */
 struct lock_call {
 	uint64_t sp; /* at the entry; 0: none */
 	uint64_t mutex;
@@ -140,10 +141,10 @@ extern const struct asm_map rp_lock_maps[LOCK_MAPS];
  *
  *	lock_begin(R1 = context, R2 = lock, R3 = how, R4 = now)	the current task waits
  *	lock_end(R1 = lock, R2 = outcome, R3 = now)		it no longer does
- *	lock_wake(R1 = context, R2 = thread)			it wakes a thread, which may be waiting
+ *	lock_wake(R1 = context, R2 = thread)	it wakes a thread, which may be waiting
  *
- * Between LOCK_ENTER and LOCK_LEAVE no other of these programs does anything on this CPU: what they would see there is
- * their own doing, or holds what they need.
+ * Between LOCK_ENTER and LOCK_LEAVE no other of these programs does anything on this CPU: what they
+ * would see there is their own doing, or holds what they need.
  */
 extern const struct asm_part rp_lock_begin_part, rp_lock_end_part, rp_lock_wake_part;
 
@@ -160,28 +161,35 @@ extern const struct asm_part rp_lock_begin_part, rp_lock_end_part, rp_lock_wake_
 	SCOPE("LOCK_LEAVE(" #zero ", " #out ")"), MAP_LOOKUP(running, zero), JEQ(R0, 0, out),      \
 		MOV(R1, -1), ATOMIC_ADD(DW, R0, 0, R1), END
 
-/* ---- programs. The classic ones are for kernels without BTF. */
+/* ---- programs: for kernels with BTF, and without */
 
-extern const struct asm_program rp_lock_contention_begin_program, rp_lock_contention_end_program;
-extern const struct asm_program rp_lock_futex_enter_program, rp_lock_futex_exit_program;
-extern const struct asm_program rp_lock_waking_program, rp_lock_thread_exit_program;
-
-extern const struct asm_program rp_lock_contention_begin_tp_program,
-	rp_lock_contention_end_tp_program;
-extern const struct asm_program rp_lock_futex_enter_tp_program,
-	rp_lock_futex_waitv_enter_tp_program, rp_lock_futex_wait_enter_tp_program,
-	rp_lock_futex_exit_tp_program;
-extern const struct asm_program rp_lock_waking_tp_program, rp_lock_thread_exit_tp_program;
-
+/* Of the kernel's own locks, and what any lock needs (programs/lock/kernel.c). */
+enum lock_kernel_role {
+	LOCK_BEGINS = 1 << 0,
+	LOCK_ENDS = 1 << 1,
+	LOCK_WAKES = 1 << 2,	   /* somebody lets go of what a thread waits for */
+	LOCK_THREAD_ENDS = 1 << 3, /* nothing of it is left in the maps */
+};
+/* Of futexes (programs/lock/user.c). Without BTF each system call has programs of its own. */
+enum lock_user_role {
+	LOCK_FUTEX_BEGINS = 1 << 0,
+	LOCK_FUTEX_ENDS = 1 << 1,
+	LOCK_WAITV_BEGINS = 1 << 2, /* futex_waitv */
+	LOCK_WAITV_ENDS = 1 << 3,
+	LOCK_FWAIT_BEGINS = 1 << 4, /* futex_wait */
+	LOCK_FWAIT_ENDS = 1 << 5,
+	LOCK_USER_BEGINS = LOCK_FUTEX_BEGINS | LOCK_WAITV_BEGINS | LOCK_FWAIT_BEGINS,
+};
 /*
- * At the entry and the return of functions that take a mutex, and at the entry of the one that gives it back. Those of
- * condition variables, with config.cond, do both.
+ * At the entry and the return of functions that take a mutex, and at the entry of the one that
+ * gives it back (programs/lock/hold.c). Those of condition variables, with config.cond, do both.
  */
-extern const struct asm_program rp_lock_hold_enter_program, rp_lock_hold_leave_program,
-	rp_lock_hold_unlock_program;
+enum lock_hold_role { LOCK_TAKES = 1 << 0, LOCK_TAKEN = 1 << 1, LOCK_GIVES = 1 << 2 };
 
-/* To show them with: of the kernel's locks, of futexes, of mutexes that are held. */
-extern const struct lock_config rp_lock_usual_config, rp_lock_futex_usual_config,
-	rp_lock_hold_usual_config;
+extern const struct rp_program rp_lock_kernel_programs[], rp_lock_user_programs[],
+	rp_lock_hold_programs[];
+
+/* To show them with: of the kernel's locks, of futexes. */
+extern const struct lock_config rp_lock_usual_config, rp_lock_futex_usual_config;
 
 #endif

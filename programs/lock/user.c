@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "lock.h"
+#include "programs/shared/compat.h"
 
 /* Younger than the headers of some C libraries; the same number everywhere. */
 #define NR_FUTEX __NR_futex
@@ -236,37 +237,38 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_lock_futex_enter_program = {
-	.name = "lock_futex",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sys_enter",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(enter_lines),
-	.config_size = sizeof(struct lock_config),
-	.frame = &futex_frame_layout,
+#define FUTEX_PROGRAM(role_, config_)                                                              \
+	.role = (role_), RP_MAPS(rp_lock_maps, LOCK_MAPS), RP_CONFIG(config_),                     \
+	.code.frame = &futex_frame_layout
+/* Of a system call that some kernels do not have, where those for all system calls cannot run. */
+#define RARE_CALL .optional = true, RP_NEEDS(RP_NEED_LACK(RP_HAS_TP_BTF), RP_NEED_HOOK)
+
+const struct rp_program rp_lock_user_programs[] = {
+	{ RP_CODE("lock_futex_exit", exit_lines), RP_ON_TP_BTF("sys_exit"), .ends = true,
+	  FUTEX_PROGRAM(LOCK_FUTEX_ENDS, rp_lock_usual_config),
+	  .summary = "adds how long that was" },
+	{ RP_CODE("lock_futex_ret", exit_classic), RP_ON_TP("syscalls", "sys_exit_futex"),
+	  .ends = true, FUTEX_PROGRAM(LOCK_FUTEX_ENDS, rp_lock_futex_usual_config),
+	  .summary = "adds how long that was, without kernel BTF" },
+	{ RP_CODE("lock_futex", enter_lines), RP_ON_TP_BTF("sys_enter"),
+	  FUTEX_PROGRAM(LOCK_FUTEX_BEGINS, rp_lock_futex_usual_config),
+	  .summary = "notes that somebody waits for a futex" },
+	{ RP_CODE("lock_futex_tp", enter_classic), RP_ON_TP("syscalls", "sys_enter_futex"),
+	  FUTEX_PROGRAM(LOCK_FUTEX_BEGINS, rp_lock_futex_usual_config),
+	  .summary = "notes that somebody waits for a futex, without kernel BTF" },
+	{ RP_CODE("lock_waitv_ret", exit_classic), RP_ON_TP("syscalls", "sys_exit_futex_waitv"),
+	  .ends = true, FUTEX_PROGRAM(LOCK_WAITV_ENDS, rp_lock_futex_usual_config), RARE_CALL,
+	  .summary = "adds how long a wait for several futexes was, without kernel BTF" },
+	{ RP_CODE("lock_waitv_tp", waitv_enter_classic),
+	  RP_ON_TP("syscalls", "sys_enter_futex_waitv"),
+	  FUTEX_PROGRAM(LOCK_WAITV_BEGINS, rp_lock_futex_usual_config), RARE_CALL,
+	  .summary = "notes that somebody waits for several futexes, without kernel BTF" },
+	{ RP_CODE("lock_fwait_ret", exit_classic), RP_ON_TP("syscalls", "sys_exit_futex_wait"),
+	  .ends = true, FUTEX_PROGRAM(LOCK_FWAIT_ENDS, rp_lock_futex_usual_config), RARE_CALL,
+	  .summary = "adds how long a wait by futex_wait was, without kernel BTF" },
+	{ RP_CODE("lock_fwait_tp", wait_enter_classic),
+	  RP_ON_TP("syscalls", "sys_enter_futex_wait"),
+	  FUTEX_PROGRAM(LOCK_FWAIT_BEGINS, rp_lock_futex_usual_config), RARE_CALL,
+	  .summary = "notes that somebody waits by futex_wait, without kernel BTF" },
+	RP_LIST_END,
 };
-const struct asm_program rp_lock_futex_exit_program = {
-	.name = "lock_futex_exit",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sys_exit",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(exit_lines),
-	.config_size = sizeof(struct lock_config),
-	.frame = &futex_frame_layout,
-};
-#define CLASSIC_PROGRAM(name_, lines_)                                                             \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
-		ASM_LINES(lines_), .config_size = sizeof(struct lock_config),                      \
-		.frame = &futex_frame_layout                                                       \
-	}
-const struct asm_program rp_lock_futex_enter_tp_program =
-	CLASSIC_PROGRAM("lock_futex_tp", enter_classic);
-const struct asm_program rp_lock_futex_waitv_enter_tp_program =
-	CLASSIC_PROGRAM("lock_waitv_tp", waitv_enter_classic);
-const struct asm_program rp_lock_futex_wait_enter_tp_program =
-	CLASSIC_PROGRAM("lock_wait2_tp", wait_enter_classic);
-const struct asm_program rp_lock_futex_exit_tp_program =
-	CLASSIC_PROGRAM("lock_fexit_tp", exit_classic);

@@ -161,28 +161,34 @@ LABEL(out),
 };
 /* clang-format on */
 
-#define PROGRAM(name_, type_, attach, target_, lines_)                                             \
-	{                                                                                          \
-		.name = name_, .type = type_, .attach_type = attach, .target = target_,            \
-		.license = "Dual BSD/GPL", ASM_LINES(lines_),                                      \
-		.config_size = sizeof(struct mem_faults_config), .frame = &faults_frame_layout     \
-	}
-const struct asm_program rp_mem_fault_user_program = PROGRAM(
-	"mem_fault_user", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "page_fault_user", begin_lines);
-const struct asm_program rp_mem_fault_kernel_program =
-	PROGRAM("mem_fault_kern", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "page_fault_kernel",
-		begin_lines);
-const struct asm_program rp_mem_fault_begin_program =
-	PROGRAM("mem_fault_begin", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, begin_lines);
-const struct asm_program rp_mem_fault_page_program = PROGRAM(
-	"mem_fault_page", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "mm_page_alloc", page_lines);
-const struct asm_program rp_mem_fault_page_tp_program =
-	PROGRAM("mem_faultpag_tp", BPF_PROG_TYPE_TRACEPOINT, 0, NULL, page_classic);
-const struct asm_program rp_mem_fault_end_program =
-	PROGRAM("mem_fault_end", BPF_PROG_TYPE_PERF_EVENT, 0, NULL, end_lines);
-
-const struct mem_faults_config rp_mem_faults_usual_config = {
+static const struct mem_faults_config usual_config = {
 	.common = PROGRAM_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.major = 1,
+};
+
+#define FAULT_PROGRAM(role_)                                                                       \
+	.role = (role_), RP_MAPS(rp_mem_faults_maps, MEM_FAULTS_MAPS), RP_CONFIG(usual_config),    \
+	.code.frame = &faults_frame_layout
+
+/* Where a fault begins x86 has tracepoints, elsewhere it is the software event page-faults. */
+const struct rp_program rp_mem_faults_programs[] = {
+	{ RP_CODE("mem_fault_page", page_lines), RP_ON_TP_BTF("mm_page_alloc"),
+	  FAULT_PROGRAM(MEM_FAULT_PAGE), RP_NEEDS(RP_NEED_ARGUMENT("mm_page_alloc", 0, "page")),
+	  .summary = "adds up the pages that a fault takes" },
+	{ RP_CODE("fault_page_tp", page_classic), RP_ON_TP("kmem", "mm_page_alloc"),
+	  FAULT_PROGRAM(MEM_FAULT_PAGE),
+	  .summary = "adds up the pages that a fault takes, without kernel BTF" },
+	{ RP_CODE("mem_fault_user", begin_lines), RP_ON_TP_BTF("page_fault_user"),
+	  FAULT_PROGRAM(MEM_FAULT_BEGIN), RP_NEEDS(RP_NEED_HOOK),
+	  .summary = "notes that user code begins to fault" },
+	{ RP_CODE("mem_fault_begin", begin_lines), RP_ON_PERF_EVENT, FAULT_PROGRAM(MEM_FAULT_BEGIN),
+	  .summary = "notes that a fault begins, where there are no tracepoints of that",
+	  .instead = "no tracepoints of page faults here: they begin with an event" },
+	{ RP_CODE("mem_fault_kern", begin_lines), RP_ON_TP_BTF("page_fault_kernel"),
+	  FAULT_PROGRAM(MEM_FAULT_BEGIN_KERNEL), RP_NEEDS(RP_NEED_HOOK), .optional = true,
+	  .summary = "notes that the kernel begins to fault at a user's address" },
+	{ RP_CODE("mem_fault_end", end_lines), RP_ON_PERF_EVENT, FAULT_PROGRAM(MEM_FAULT_END),
+	  .summary = "counts a fault, and what it took" },
+	RP_LIST_END,
 };

@@ -232,30 +232,33 @@ static const struct asm_insn remapped_lines[] = { LEAVE("sys_exit_mremap") };
 static const struct asm_insn broken_lines[] = { LEAVE("sys_exit_brk") };
 /* clang-format on */
 
-#define PROGRAM(name_, lines_)                                                                     \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
-		ASM_LINES(lines_), .config_size = sizeof(struct mem_growth_config)                 \
-	}
-const struct asm_program rp_mem_growth_mmap_program = PROGRAM("mem_mmap", mmap_lines);
-const struct asm_program rp_mem_growth_munmap_program = PROGRAM("mem_munmap", munmap_lines);
-const struct asm_program rp_mem_growth_mremap_program = PROGRAM("mem_mremap", mremap_lines);
-const struct asm_program rp_mem_growth_brk_program = PROGRAM("mem_brk", brk_lines);
-const struct asm_program rp_mem_growth_mapped_program = PROGRAM("mem_mmap_ret", mapped_lines);
-const struct asm_program rp_mem_growth_unmapped_program = PROGRAM("mem_munmap_ret", unmapped_lines);
-const struct asm_program rp_mem_growth_remapped_program = PROGRAM("mem_mremap_ret", remapped_lines);
-const struct asm_program rp_mem_growth_broken_program = PROGRAM("mem_brk_ret", broken_lines);
-
-const struct mem_growth_hook rp_mem_growth_hooks[] = {
-	{ &rp_mem_growth_mmap_program, &rp_mem_growth_mapped_program, "mmap" },
-	{ &rp_mem_growth_munmap_program, &rp_mem_growth_unmapped_program, "munmap" },
-	{ &rp_mem_growth_mremap_program, &rp_mem_growth_remapped_program, "mremap" },
-	{ &rp_mem_growth_brk_program, &rp_mem_growth_broken_program, "brk" },
-	{ 0 },
-};
-
-const struct mem_growth_config rp_mem_growth_usual_config = {
+static const struct mem_growth_config usual_config = {
 	.common = PROGRAM_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.page_shift = 12,
+};
+
+#define GROWTH_PROGRAM(event, role_)                                                               \
+	RP_ON_TP("syscalls", event), .role = (role_),                                              \
+				     RP_MAPS(rp_mem_growth_maps, MEM_GROWTH_MAPS),                 \
+				     RP_CONFIG(usual_config)
+
+const struct rp_program rp_mem_growth_programs[] = {
+	{ RP_CODE("mem_mmap", mmap_lines), GROWTH_PROGRAM("sys_enter_mmap", 1 << 0),
+	  .summary = "notes that memory is about to be mapped" },
+	{ RP_CODE("mem_mmap_ret", mapped_lines), GROWTH_PROGRAM("sys_exit_mmap", 1 << 1),
+	  .ends = true, .summary = "counts what a mapping changed" },
+	{ RP_CODE("mem_munmap", munmap_lines), GROWTH_PROGRAM("sys_enter_munmap", 1 << 2),
+	  .summary = "notes that memory is about to be unmapped" },
+	{ RP_CODE("mem_munmap_ret", unmapped_lines), GROWTH_PROGRAM("sys_exit_munmap", 1 << 3),
+	  .ends = true, .summary = "counts what an unmapping changed" },
+	{ RP_CODE("mem_mremap", mremap_lines), GROWTH_PROGRAM("sys_enter_mremap", 1 << 4),
+	  .summary = "notes that a mapping is about to change its size" },
+	{ RP_CODE("mem_mremap_ret", remapped_lines), GROWTH_PROGRAM("sys_exit_mremap", 1 << 5),
+	  .ends = true, .summary = "counts what another size of a mapping changed" },
+	{ RP_CODE("mem_brk", brk_lines), GROWTH_PROGRAM("sys_enter_brk", 1 << 6),
+	  .summary = "notes that the heap is about to change its size" },
+	{ RP_CODE("mem_brk_ret", broken_lines), GROWTH_PROGRAM("sys_exit_brk", 1 << 7),
+	  .ends = true, .summary = "counts what another end of the heap changed" },
+	RP_LIST_END,
 };

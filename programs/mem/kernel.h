@@ -2,19 +2,20 @@
 /*
  * Memory of the kernel: what `mem -k` loads, and what both sides share (programs/mem/kernel.c).
  *
- * A block is what one allocation gave: an object of a slab cache, kmalloc's memory, pages, per-CPU memory. It stays
- * in the map blocks until it is freed; what is there at the end is outstanding. Its key is its address. Addresses of
- * the four kinds never meet: objects and per-CPU memory lie where they lie, pages are known by their struct page, or,
- * to classic tracepoints, by their frame number, which is no address of the kernel.
+ * A block is what one allocation gave: an object of a slab cache, kmalloc's memory, pages, per-CPU
+ * memory. It stays in the map blocks until it is freed; what is there at the end is outstanding.
+ * Its key is its address. Addresses of the four kinds never meet: objects and per-CPU memory lie
+ * where they lie, pages are known by their struct page, or, to classic tracepoints, by their frame
+ * number, which is no address of the kernel.
  */
 #ifndef RAWPROF_MEM_KERNEL_H
 #define RAWPROF_MEM_KERNEL_H
 
-#include "programs/shared/profile.h"
+#include "programs/shared/stack.h"
 
 /*
- * The tag of a stack says what was allocated. In the upper half of all addresses it is where the name of the slab
- * cache is; else a kind, above 56 bits of detail.
+ * The tag of a stack says what was allocated. In the upper half of all addresses it is where the
+ * name of the slab cache is; else a kind, above 56 bits of detail.
  */
 enum mem_kernel_kind {
 	MEM_KERNEL_SLAB,    /* detail: bytes of an object, where the cache is not known */
@@ -82,7 +83,7 @@ extern const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS];
 /*
  * The functions, to be INCLUDEd behind a program that has the maps above:
  *
- *	kernel_alloc(R1 = context, R2 = address or 0, R3 = bytes, R4 = bytes that were asked for, R5 = tag)
+ *	kernel_alloc(R1 = context, R2 = address or 0, R3 = bytes, R4 = bytes asked for, R5 = tag)
  *		R0 = 1 when the stack was seen for the first time, else 0
  *	kernel_free(R1 = address)
  *	page_free(R1 = key of the first page, R2 = bytes)
@@ -93,25 +94,22 @@ extern const struct asm_part rp_mem_kernel_alloc_part, rp_mem_kernel_free_part,
 /* ---- the programs (programs/mem/kernel_hooks.c) */
 
 /*
- * A program and what it is for: the classic tracepoint group:event; the raw tracepoint event, if group is NULL; the
- * target of the program itself, if both are.
+ * For each of them a program where the arguments are those of today, as since 6.1, and one where
+ * they are not. Of the two for a node there is only the latter, and only where the kernel has the
+ * event.
  */
-struct mem_kernel_hook {
-	const struct asm_program *program;
-	const char *group, *event;
-	const char *optional; /* the same as "group:event", where a kernel may do without */
+enum mem_kernel_role {
+	MEM_KFREE = 1 << 0,
+	MEM_CACHE_FREE = 1 << 1,
+	MEM_PAGE_FREE = 1 << 2,
+	MEM_KMALLOC = 1 << 3,
+	MEM_KMALLOC_NODE = 1 << 4,
+	MEM_CACHE_ALLOC = 1 << 5,
+	MEM_CACHE_ALLOC_NODE = 1 << 6,
+	MEM_PAGE_ALLOC = 1 << 7,
+	MEM_PERCPU_FREE = 1 << 8,
+	MEM_PERCPU_ALLOC = 1 << 9,
 };
-/* Where BTF says that the arguments are today's, as since 6.1; for all. A NULL program ends them. */
-extern const struct mem_kernel_hook rp_mem_kernel_raw_hooks[], rp_mem_kernel_classic_hooks[];
-/* Beside either. */
-extern const struct mem_kernel_hook rp_mem_kernel_percpu_hooks[];
-
-/* To show them with. */
-extern const struct mem_kernel_config rp_mem_kernel_usual_config;
-extern const struct asm_program rp_mem_kmalloc_program, rp_mem_cache_alloc_program,
-	rp_mem_page_alloc_program, rp_mem_kfree_program, rp_mem_cache_free_program,
-	rp_mem_page_free_program, rp_mem_percpu_alloc_program, rp_mem_percpu_free_program,
-	rp_mem_kmalloc_tp_program, rp_mem_cache_alloc_tp_program, rp_mem_page_alloc_tp_program,
-	rp_mem_kfree_tp_program, rp_mem_cache_free_tp_program, rp_mem_page_free_tp_program;
+extern const struct rp_program rp_mem_kernel_programs[];
 
 #endif

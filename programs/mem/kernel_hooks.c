@@ -36,15 +36,6 @@
 		LABEL(.movable),                                                                   \
 	END
 
-#define HOOK(name_, type_, attach, target_, lines_)                                                \
-	{                                                                                          \
-		.name = name_, .type = type_, .attach_type = attach, .target = target_,            \
-		.license = "Dual BSD/GPL", ASM_LINES(lines_),                                      \
-		.config_size = sizeof(struct mem_kernel_config)                                    \
-	}
-#define RAW_HOOK(name_, lines_) HOOK(name_, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL, lines_)
-#define CLASSIC_HOOK(name_, lines_) HOOK(name_, BPF_PROG_TYPE_TRACEPOINT, 0, NULL, lines_)
-
 /* ---- kmalloc(call_site, ptr, bytes_req, bytes_alloc, gfp_flags, node) */
 
 static const struct asm_insn kmalloc_lines[] = {
@@ -74,12 +65,6 @@ static const struct asm_insn kmalloc_lines[] = {
 static const struct asm_insn kmalloc_classic[] = { KMALLOC_CLASSIC("kmalloc") };
 static const struct asm_insn kmalloc_node_classic[] = { KMALLOC_CLASSIC("kmalloc_node") };
 /* clang-format on */
-
-const struct asm_program rp_mem_kmalloc_program = RAW_HOOK("mem_kmalloc", kmalloc_lines);
-const struct asm_program rp_mem_kmalloc_tp_program =
-	CLASSIC_HOOK("mem_kmalloc_tp", kmalloc_classic);
-static const struct asm_program kmalloc_node_program =
-	CLASSIC_HOOK("mem_kmallocn_tp", kmalloc_node_classic);
 
 /* ---- kmem_cache_alloc(call_site, ptr, cache, gfp_flags, node) */
 
@@ -136,21 +121,6 @@ static const struct asm_insn cache_alloc_node_classic[] = {
 };
 /* clang-format on */
 
-const struct asm_program rp_mem_cache_alloc_program = {
-	.name = "mem_cache_alloc",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "kmem_cache_alloc",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(cache_alloc_lines),
-	.config_size = sizeof(struct mem_kernel_config),
-	.frame = &cache_frame_layout,
-};
-const struct asm_program rp_mem_cache_alloc_tp_program =
-	CLASSIC_HOOK("mem_cachealc_tp", cache_alloc_classic);
-static const struct asm_program cache_alloc_node_program =
-	CLASSIC_HOOK("mem_cachenod_tp", cache_alloc_node_classic);
-
 /* ---- kfree(call_site, ptr), kmem_cache_free(call_site, ptr, cache) */
 
 /* Either may end what the other's partner made: the address alone says which block it is. */
@@ -174,12 +144,6 @@ static const struct asm_insn free_lines[] = {
 static const struct asm_insn kfree_classic[] = { FREE_CLASSIC("kfree") };
 static const struct asm_insn cache_free_classic[] = { FREE_CLASSIC("kmem_cache_free") };
 /* clang-format on */
-
-const struct asm_program rp_mem_kfree_program = RAW_HOOK("mem_kfree", free_lines);
-const struct asm_program rp_mem_cache_free_program = RAW_HOOK("mem_cache_free", free_lines);
-const struct asm_program rp_mem_kfree_tp_program = CLASSIC_HOOK("mem_kfree_tp", kfree_classic);
-const struct asm_program rp_mem_cache_free_tp_program =
-	CLASSIC_HOOK("mem_cachefre_tp", cache_free_classic);
 
 /* ---- mm_page_alloc(page, order, gfp_flags, migratetype), mm_page_free(page, order) */
 
@@ -247,13 +211,6 @@ static const struct asm_insn page_free_classic[] = {
 };
 /* clang-format on */
 
-const struct asm_program rp_mem_page_alloc_program = RAW_HOOK("mem_page_alloc", page_alloc_lines);
-const struct asm_program rp_mem_page_free_program = RAW_HOOK("mem_page_free", page_free_lines);
-const struct asm_program rp_mem_page_alloc_tp_program =
-	CLASSIC_HOOK("mem_pagealoc_tp", page_alloc_classic);
-const struct asm_program rp_mem_page_free_tp_program =
-	CLASSIC_HOOK("mem_pagefree_tp", page_free_classic);
-
 /* ---- the per-CPU allocator: rarely called, so the classic way is good enough */
 
 /* It lies at one offset in each unit of a chunk; the address is that in the first unit. */
@@ -285,46 +242,74 @@ static const struct asm_insn percpu_free_lines[] = {
 };
 /* clang-format on */
 
-const struct asm_program rp_mem_percpu_alloc_program =
-	CLASSIC_HOOK("mem_percpu_alc", percpu_alloc_lines);
-const struct asm_program rp_mem_percpu_free_program =
-	CLASSIC_HOOK("mem_percpu_free", percpu_free_lines);
+/* ---- the programs */
 
-/* ---- which of them */
-
-/* Frees first: what is allocated from now on is not missed when it ends. */
-const struct mem_kernel_hook rp_mem_kernel_raw_hooks[] = {
-	{ &rp_mem_kfree_program, NULL, "kfree" },
-	{ &rp_mem_cache_free_program, NULL, "kmem_cache_free" },
-	{ &rp_mem_page_free_program, NULL, "mm_page_free" },
-	{ &rp_mem_kmalloc_program, NULL, "kmalloc" },
-	{ &rp_mem_cache_alloc_program, NULL, NULL },
-	{ &rp_mem_page_alloc_program, NULL, "mm_page_alloc" },
-	{ 0 },
-};
-const struct mem_kernel_hook rp_mem_kernel_classic_hooks[] = {
-	{ &rp_mem_kfree_tp_program, "kmem", "kfree" },
-	{ &rp_mem_cache_free_tp_program, "kmem", "kmem_cache_free" },
-	{ &rp_mem_page_free_tp_program, "kmem", "mm_page_free" },
-	{ &rp_mem_kmalloc_tp_program, "kmem", "kmalloc" },
-	{ &kmalloc_node_program, "kmem", "kmalloc_node", "kmem:kmalloc_node" },
-	{ &rp_mem_cache_alloc_tp_program, "kmem", "kmem_cache_alloc" },
-	{ &cache_alloc_node_program, "kmem", "kmem_cache_alloc_node",
-	  "kmem:kmem_cache_alloc_node" },
-	{ &rp_mem_page_alloc_tp_program, "kmem", "mm_page_alloc" },
-	{ 0 },
-};
-const struct mem_kernel_hook rp_mem_kernel_percpu_hooks[] = {
-	{ &rp_mem_percpu_free_program, "percpu", "percpu_free_percpu" },
-	{ &rp_mem_percpu_alloc_program, "percpu", "percpu_alloc_percpu" },
-	{ 0 },
-};
-
-const struct mem_kernel_config rp_mem_kernel_usual_config = {
+static const struct mem_kernel_config usual_config = {
 	.common = PROGRAM_USUAL_CONFIG,
 	.page_bytes = 4096,
 	.page_stride = 64,
 	.large = 2 * 4096,
 	.cpus = 4,
 	.timed = 1,
+};
+
+#define KERNEL_PROGRAM(role_)                                                                      \
+	.role = (role_), RP_MAPS(rp_mem_kernel_maps, MEM_KERNEL_MAPS), RP_CONFIG(usual_config)
+
+/*
+ * Where BTF says that the arguments are those of today, as since 6.1: a slab cache is given by its
+ * struct. All or none: the programs at a block's allocation and free must know it by one address.
+ */
+#define TODAYS_ARGUMENTS                                                                           \
+	RP_NEEDS(RP_NEED_FEATURE(RP_HAS_TP_BTF),                                                   \
+		 RP_NEED_ARGUMENT("kmem_cache_alloc", 2, "kmem_cache"),                            \
+		 RP_NEED_OTHER("kmalloc", 2, "kmem_cache"),                                        \
+		 RP_NEED_ARGUMENT("mm_page_alloc", 0, "page"),                                     \
+		 RP_NEED_ARGUMENT("mm_page_free", 0, "page"), RP_NEED_FIELD("page", NULL))
+
+const struct rp_program rp_mem_kernel_programs[] = {
+	{ RP_CODE("mem_kfree", free_lines), RP_ON_RAW_TP("kfree"), TODAYS_ARGUMENTS,
+	  KERNEL_PROGRAM(MEM_KFREE), .ends = true, .summary = "forgets what kfree ends" },
+	{ RP_CODE("mem_kfree_tp", kfree_classic), RP_ON_TP("kmem", "kfree"),
+	  KERNEL_PROGRAM(MEM_KFREE), .ends = true,
+	  .summary = "forgets what kfree ends, without kernel BTF",
+	  .instead = "no BTF tracepoints with the arguments that are known: slab caches by the "
+		     "size of their objects" },
+	{ RP_CODE("mem_cache_free", free_lines), RP_ON_RAW_TP("kmem_cache_free"), TODAYS_ARGUMENTS,
+	  KERNEL_PROGRAM(MEM_CACHE_FREE), .ends = true,
+	  .summary = "forgets objects of slab caches" },
+	{ RP_CODE("mem_slabfree_tp", cache_free_classic), RP_ON_TP("kmem", "kmem_cache_free"),
+	  KERNEL_PROGRAM(MEM_CACHE_FREE), .ends = true,
+	  .summary = "forgets objects of slab caches, without kernel BTF" },
+	{ RP_CODE("mem_page_free", page_free_lines), RP_ON_RAW_TP("mm_page_free"), TODAYS_ARGUMENTS,
+	  KERNEL_PROGRAM(MEM_PAGE_FREE), .ends = true, .summary = "forgets pages, in parts too" },
+	{ RP_CODE("mem_pagefree_tp", page_free_classic), RP_ON_TP("kmem", "mm_page_free"),
+	  KERNEL_PROGRAM(MEM_PAGE_FREE), .ends = true,
+	  .summary = "forgets pages, without kernel BTF" },
+	{ RP_CODE("mem_kmalloc", kmalloc_lines), RP_ON_RAW_TP("kmalloc"), TODAYS_ARGUMENTS,
+	  KERNEL_PROGRAM(MEM_KMALLOC), .summary = "counts what kmalloc gave" },
+	{ RP_CODE("mem_kmalloc_tp", kmalloc_classic), RP_ON_TP("kmem", "kmalloc"),
+	  KERNEL_PROGRAM(MEM_KMALLOC), .summary = "counts what kmalloc gave, without kernel BTF" },
+	{ RP_CODE("mem_kmnode_tp", kmalloc_node_classic), RP_ON_TP("kmem", "kmalloc_node"),
+	  KERNEL_PROGRAM(MEM_KMALLOC_NODE), RP_NEEDS(RP_NEED_HOOK), .optional = true,
+	  .summary = "counts what kmalloc_node gave, before Linux 6.1" },
+	{ RP_CODE("mem_cache_alloc", cache_alloc_lines), RP_ON_TP_BTF("kmem_cache_alloc"),
+	  TODAYS_ARGUMENTS, KERNEL_PROGRAM(MEM_CACHE_ALLOC), .code.frame = &cache_frame_layout,
+	  .summary = "counts objects of slab caches" },
+	{ RP_CODE("mem_slab_tp", cache_alloc_classic), RP_ON_TP("kmem", "kmem_cache_alloc"),
+	  KERNEL_PROGRAM(MEM_CACHE_ALLOC),
+	  .summary = "counts objects of slab caches, without kernel BTF" },
+	{ RP_CODE("mem_slabnode_tp", cache_alloc_node_classic),
+	  RP_ON_TP("kmem", "kmem_cache_alloc_node"), KERNEL_PROGRAM(MEM_CACHE_ALLOC_NODE),
+	  RP_NEEDS(RP_NEED_HOOK), .optional = true,
+	  .summary = "counts objects of slab caches for a node, before Linux 6.1" },
+	{ RP_CODE("mem_page_alloc", page_alloc_lines), RP_ON_RAW_TP("mm_page_alloc"),
+	  TODAYS_ARGUMENTS, KERNEL_PROGRAM(MEM_PAGE_ALLOC), .summary = "counts pages" },
+	{ RP_CODE("mem_page_tp", page_alloc_classic), RP_ON_TP("kmem", "mm_page_alloc"),
+	  KERNEL_PROGRAM(MEM_PAGE_ALLOC), .summary = "counts pages, without kernel BTF" },
+	{ RP_CODE("mem_percpu_free", percpu_free_lines), RP_ON_TP("percpu", "percpu_free_percpu"),
+	  KERNEL_PROGRAM(MEM_PERCPU_FREE), .ends = true, .summary = "forgets memory for each CPU" },
+	{ RP_CODE("mem_percpu", percpu_alloc_lines), RP_ON_TP("percpu", "percpu_alloc_percpu"),
+	  KERNEL_PROGRAM(MEM_PERCPU_ALLOC), .summary = "counts memory for each CPU" },
+	RP_LIST_END,
 };

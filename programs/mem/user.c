@@ -210,25 +210,12 @@ static const struct asm_insn leave_lines[] = {
 };
 /* clang-format on */
 
-#define MEM_PROGRAM(name_, lines_)                                                                 \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_KPROBE, .license = "Dual BSD/GPL",            \
-		ASM_LINES(lines_), .config_size = sizeof(struct mem_user_config)                   \
-	}
-const struct asm_program rp_mem_session_program = MEM_PROGRAM("mem_session", session_lines);
-const struct asm_program rp_mem_enter_program = MEM_PROGRAM("mem_enter", enter_lines);
-const struct asm_program rp_mem_leave_program = MEM_PROGRAM("mem_leave", leave_lines);
-
 /* clang-format off */
 static const struct asm_insn idle_lines[] = {
 	MOV(R0, 0),
 	EXIT(),
 };
 /* clang-format on */
-const struct asm_program rp_mem_idle_program = { .name = "mem_idle",
-						 .type = BPF_PROG_TYPE_KPROBE,
-						 .license = "Dual BSD/GPL",
-						 ASM_LINES(idle_lines) };
 
 /* ---- the end of a thread */
 
@@ -254,23 +241,6 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_mem_thread_exit_program = {
-	.name = "mem_thread_exit",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_process_exit",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(thread_exit),
-	.frame = &exit_frame_layout,
-};
-const struct asm_program rp_mem_thread_exit_classic_program = {
-	.name = "mem_exit_tp",
-	.type = BPF_PROG_TYPE_TRACEPOINT,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(thread_exit),
-	.frame = &exit_frame_layout,
-};
-
 const struct mem_user_config rp_mem_user_usual_config = { .common = PROGRAM_USUAL_CONFIG,
 							  .common.probe = 1,
 							  .follow = 1,
@@ -279,5 +249,25 @@ const struct mem_user_config rp_mem_user_usual_config = { .common = PROGRAM_USUA
 							  .page_bytes = 4096,
 							  .huge_bytes = 2 << 20 };
 
-const struct mem_user_config rp_mem_user_trace_config = { .common = PROGRAM_USUAL_CONFIG,
-							  .trace = 1 };
+#define MEM_PROGRAM(role_) .role = (role_), RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS)
+
+const struct rp_program rp_mem_user_programs[] = {
+	{ RP_CODE("mem_session", session_lines), RP_ON_UPROBE, MEM_PROGRAM(MEM_CALLED),
+	  RP_CONFIG(rp_mem_user_usual_config), RP_NEEDS(RP_NEED_FEATURE(RP_HAS_UPROBE_SESSION)),
+	  .summary = "counts allocations, at the entry and the return of malloc" },
+	{ RP_CODE("mem_enter", enter_lines), RP_ON_UPROBE, MEM_PROGRAM(MEM_ENTERED),
+	  RP_CONFIG(rp_mem_user_usual_config),
+	  .summary = "notes the entry of malloc, before Linux 6.13" },
+	{ RP_CODE("mem_leave", leave_lines), RP_ON_UPROBE, MEM_PROGRAM(MEM_LEFT),
+	  RP_CONFIG(rp_mem_user_usual_config),
+	  .summary = "counts what malloc returned, before Linux 6.13" },
+	{ RP_CODE("mem_idle", idle_lines), RP_ON_UPROBE, MEM_PROGRAM(MEM_IDLES),
+	  .summary = "does nothing, to see what a probe costs" },
+	{ RP_CODE("mem_thread_exit", thread_exit), RP_ON_TP_BTF("sched_process_exit"),
+	  MEM_PROGRAM(MEM_THREAD_ENDS), .code.frame = &exit_frame_layout,
+	  .summary = "forgets what a thread was doing when it ends" },
+	{ RP_CODE("mem_exit_tp", thread_exit), RP_ON_TP("sched", "sched_process_exit"),
+	  MEM_PROGRAM(MEM_THREAD_ENDS), .code.frame = &exit_frame_layout,
+	  .summary = "forgets what a thread was doing, without kernel BTF" },
+	RP_LIST_END,
+};

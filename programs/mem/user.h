@@ -1,36 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Allocations in user space: what programs/mem_user*.c and whoever runs them share.
+ * Allocations in user space: what programs/mem/user*.c and cli/mem/ share.
  *
- * A call of the allocator is followed from its entry to its return in what its thread is doing (struct mem_thread),
- * so that calls within calls are told apart. At the return the block that came back is written down under its
- * address (struct mem_block) with the hash of the stack, whose weights go up; when it is freed they go down again.
+ * A call of the allocator is followed from its entry to its return in what its thread is doing
+ * (struct mem_thread), so that calls within calls are told apart. At the return the block that came
+ * back is written down under its address (struct mem_block) with the hash of the stack, whose
+ * weights go up; when it is freed they go down again.
  */
 #ifndef RAWPROF_MEM_H
 #define RAWPROF_MEM_H
 
-#include "programs/shared/profile.h"
+#include "programs/shared/stack.h"
 
 /* The weights of a stack. */
 enum {
 	MEM_ALLOC_OBJECTS,
 	MEM_ALLOC_SPACE,
-	MEM_GONE_OBJECTS, /* blocks that were freed, or are not followed; with config.temporary: that the thread's next */
-	MEM_GONE_SPACE, /*   call freed */
+	/* Freed, or not followed; with config.temporary: freed by the next call of the thread. */
+	MEM_GONE_OBJECTS,
+	MEM_GONE_SPACE,
 	MEM_WEIGHTS
 };
 
 /* What the functions of an allocator take and give. */
 enum mem_call {
-	MEM_MALLOC = 1,	    /* (size) */
-	MEM_CALLOC,	    /* (n, size) */
-	MEM_REALLOC,	    /* (block, size) */
-	MEM_REALLOCARRAY,   /* (block, n, size) */
-	MEM_ALIGNED,	    /* (alignment, size) */
-	MEM_POSIX_MEMALIGN, /* (where the block goes, alignment, size), which returns 0 or an error */
-	MEM_NEW,	    /* (size), and may throw */
-	MEM_FREE,	    /* (block) */
-	MEM_DELETE,	    /* (block), and may call free itself */
+	MEM_MALLOC = 1,	  /* (size) */
+	MEM_CALLOC,	  /* (n, size) */
+	MEM_REALLOC,	  /* (block, size) */
+	MEM_REALLOCARRAY, /* (block, n, size) */
+	MEM_ALIGNED,	  /* (alignment, size) */
+	/* (where the block goes, alignment, size), which returns 0 or an error */
+	MEM_POSIX_MEMALIGN,
+	MEM_NEW,    /* (size), and may throw */
+	MEM_FREE,   /* (block) */
+	MEM_DELETE, /* (block), and may call free itself */
 	MEM_CALLS
 };
 
@@ -44,8 +47,8 @@ enum mem_map_call {
 };
 
 /*
- * A probe's cookie: an enum mem_call, and a number for the name of the function, which is of no interest to the
- * programs. LD_COOKIE destroys R0-R5.
+ * A probe's cookie: an enum mem_call, and a number for the name of the function, which is of no
+ * interest to the programs. LD_COOKIE destroys R0-R5.
  */
 #define MEM_COOKIE(call, function) ((uint32_t)(call) | (uint32_t)(function) << 16)
 #define LD_COOKIE(dst, ctx)                                                                        \
@@ -66,17 +69,17 @@ struct mem_block {
 };
 
 /*
- * What a thread is doing, under its id in the map threads. sp says whether it is inside a call: then it is the stack
- * pointer at the entry, which every call from within lies below. A greater one means that the call was left without
- * a return (longjmp).
+ * What a thread is doing, under its id in the map threads. sp says whether it is inside a call:
+ * then it is the stack pointer at the entry, which every call from within lies below. A greater one
+ * means that the call was left without a return (longjmp).
  */
 struct mem_thread {
 	uint64_t sp;
 	uint64_t ids;	  /* process << 32 | thread, as we number them */
 	uint64_t size;	  /* that was asked for */
 	uint64_t pointer; /* realloc: the old block; posix_memalign: where the new one goes */
-	struct mem_block
-		old; /* realloc: what was known of the old block, which is off the map meanwhile */
+	/* realloc: what was known of the old block, which is off the map meanwhile */
+	struct mem_block old;
 	uint64_t result; /* the block that came back; 0 */
 	uint64_t space,
 		hash;	   /* with config.plain: of its record in the map counts, of this memory */
@@ -103,7 +106,7 @@ struct mem_event {
 	char comm[16];
 };
 
-/* Sizes, with config.sizes: an element of the map sizes for each mem_call. The last slot begins at 1 TiB. */
+/* Of the map sizes, by mem_call, with config.sizes. The last slot begins at 1 TiB. */
 #define MEM_HIST_BITS 5
 #define MEM_HIST_SLOTS (((40 - MEM_HIST_BITS + 1) << MEM_HIST_BITS) + 1)
 struct mem_sizes {
@@ -112,18 +115,20 @@ struct mem_sizes {
 };
 
 /*
- * Samples, with config.sample. Bytes are counted down as they are allocated, on each CPU for itself (the element of
- * the map left), and what is being allocated when the count arrives at 0 is a sample. Then it begins anew at a number
- * out of the map draws, which user space has filled so that they are distributed exponentially. What is left to go
- * says nothing then of what has gone before, so each byte has the same chance, whatever its block: one of S bytes is
- * a sample with a chance of 1 - exp(-S / R), R being their mean.
+ * Samples, with config.sample. Bytes are counted down as they are allocated, on each CPU for itself
+ * (the element of the map left), and what is being allocated when the count arrives at 0 is a
+ * sample. Then it begins anew at a number out of the map draws, which user space has filled so that
+ * they are distributed exponentially. What is left to go says nothing then of what has gone before,
+ * so each byte has the same chance, whatever its block: one of S bytes is a sample with a chance of
+ * 1 - exp(-S / R), R being their mean.
  */
 #define MEM_DRAWS 4096 /* a power of two */
 
 /*
- * What a system call does to a range of addresses; in the ring ranges, in order: a range goes before the kernel takes
- * it, so before anybody else can have it, and comes when the call returns. mem_ranges.h keeps the ledger of them, and
- * of all that is counted of mappings: in the kernel their stacks weigh nothing.
+ * What a system call does to a range of addresses; in the ring ranges, in order: a range goes
+ * before the kernel takes it, so before anybody else can have it, and comes when the call returns.
+ * mem_ranges.h keeps the ledger of them, and of all that is counted of mappings: in the kernel
+ * their stacks weigh nothing.
  */
 enum mem_range_what {
 	MEM_RANGE_GOES = 1, /* a call begins that takes this range away */
@@ -152,14 +157,15 @@ struct mem_user_config {
 	uint32_t peak;	    /* how much was in use at most */
 	uint32_t sample; /* with follow: samples alone, and the tag of a stack is the size; 5.12 */
 	/*
-	 * An exception cannot pass a return probe, it ends the program. What operator new is asked for beyond this many
-	 * bytes it may not get, so such a call is let alone; and so is every one while the process has a limit on its
-	 * memory, or nearly so many mappings as it may have.
+	 * An exception cannot pass a return probe, it ends the program. What operator new is asked
+	 * for beyond this many bytes it may not get, so such a call is let alone; and so is every
+	 * one while the process has a limit on its memory, or nearly so many mappings as it may
+	 * have.
 	 */
 	uint64_t largest_new;
 	uint32_t most_mappings;
-	uint32_t
-		by_owner; /* the kernel knows who owns a memory (CONFIG_MEMCG); needs common.identity */
+	/* The kernel knows who owns a memory (CONFIG_MEMCG); needs common.identity */
+	uint32_t by_owner;
 	uint32_t page_bytes; /* of the programs for mappings, */
 	uint32_t huge_bytes; /* and of those with MAP_HUGETLB that do not say */
 };
@@ -199,39 +205,33 @@ enum {
 };
 extern const struct asm_map rp_mem_user_maps[MEM_USER_MAPS];
 
-/* For places at the entry of functions that allocate, and at their return. */
-extern const struct asm_program rp_mem_enter_program, rp_mem_leave_program;
-/* Both in one, for session links. */
-extern const struct asm_program rp_mem_session_program;
-/* For those that free. */
-extern const struct asm_program rp_mem_free_program;
-extern const struct asm_program rp_mem_trace_free_program; /* with config.trace */
-/* Does nothing: for whoever wants to know what a probe costs. */
-extern const struct asm_program rp_mem_idle_program;
-/* At a thread's end; with kernel BTF, and without. */
-extern const struct asm_program rp_mem_thread_exit_program, rp_mem_thread_exit_classic_program;
-
-/* For both ends of the system calls: classic tracepoints syscalls:sys_enter_NAME and sys_exit_NAME. */
-struct mem_mmap_hook {
-	const struct asm_program *enter, *leave;
-	const char *name;
+enum mem_user_role {
+	MEM_CALLED = 1 << 0,  /* for session links: entry and return of functions that allocate */
+	MEM_ENTERED = 1 << 1, /* their entry, */
+	MEM_LEFT = 1 << 2,    /*   and their return */
+	MEM_IDLES = 1 << 3,   /* does nothing, to measure what a probe costs */
+	MEM_THREAD_ENDS = 1 << 4, /* of a thread nothing is left in the maps */
 };
-extern const struct mem_mmap_hook
-	rp_mem_mmap_hooks[]; /* those that only give back first; ends with a NULL name */
-extern const struct asm_program rp_mem_mmap_enter_program, rp_mem_mmap_leave_program,
-	rp_mem_munmap_enter_program, rp_mem_munmap_leave_program, rp_mem_mremap_enter_program,
-	rp_mem_mremap_leave_program, rp_mem_brk_enter_program, rp_mem_brk_leave_program;
+enum mem_free_role {
+	MEM_FREES = 1 << 0,	   /* for functions that free */
+	MEM_TRACES_FREES = 1 << 1, /* with config.trace */
+};
+/* rp_mem_map_programs: both ends of the system calls that map memory (programs/mem/user_mmap.c). */
+extern const struct rp_program rp_mem_user_programs[], rp_mem_free_programs[],
+	rp_mem_map_programs[];
 
-extern const struct mem_user_config rp_mem_user_usual_config, rp_mem_user_trace_config;
+/* To show them with. */
+extern const struct mem_user_config rp_mem_user_usual_config;
 
 /* ---- what the programs are made of
  *
  *	mem_space()			R0 = a number for the memory that the current task sees
  *	mem_subtract(R1 = size, R2 = hash)	a block of this stack is no longer in use
  *	mem_enter(R1 = context)		R0 = 1 if the return is of no interest
- *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call returns; else 0
- *	mem_leave(R1 = context)		the same, and writes down what has come back, as the configuration says:
- *					rp_mem_leave_part, rp_mem_sizes_part or rp_mem_trace_part has it
+ *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call
+ *					returns; else 0
+ *	mem_leave(R1 = context)		as mem_returned, and writes down what has come back: one of
+ *					rp_mem_leave_part, rp_mem_sizes_part, rp_mem_trace_part
  *	mem_draw(R1 = size)		R0 = 1 if a block of this size is to be a sample
  *	mem_emit(R1 = event)		fills in time and comm, and sends it
  */

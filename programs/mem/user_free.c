@@ -134,15 +134,6 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_mem_free_program = {
-	.name = "mem_free",
-	.type = BPF_PROG_TYPE_KPROBE,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(free_lines),
-	.config_size = sizeof(struct mem_user_config),
-	.frame = &free_frame_layout,
-};
-
 /* ---- as they come */
 
 ASM_FRAME(trace_frame,
@@ -195,11 +186,15 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_mem_trace_free_program = {
-	.name = "mem_trace_free",
-	.type = BPF_PROG_TYPE_KPROBE,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(trace_lines),
-	.config_size = sizeof(struct mem_user_config),
-	.frame = &trace_frame_layout,
+static const struct mem_user_config trace_config = { .common = PROGRAM_USUAL_CONFIG, .trace = 1 };
+
+const struct rp_program rp_mem_free_programs[] = {
+	{ RP_CODE("mem_free", free_lines), RP_ON_UPROBE, RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS),
+	  RP_CONFIG(rp_mem_user_usual_config), .code.frame = &free_frame_layout, .role = MEM_FREES,
+	  .summary = "counts what is freed" },
+	{ RP_CODE("mem_trace_free", trace_lines), RP_ON_UPROBE,
+	  RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS), RP_CONFIG(trace_config),
+	  .code.frame = &trace_frame_layout, .role = MEM_TRACES_FREES,
+	  .summary = "tells of each free as it comes" },
+	RP_LIST_END,
 };

@@ -428,24 +428,27 @@ static const struct asm_insn remapped_lines[] = { END_OF("sys_exit_mremap") };
 static const struct asm_insn broken_lines[] = { END_OF("sys_exit_brk") };
 /* clang-format on */
 
-#define PROGRAM(name_, lines_)                                                                     \
-	{                                                                                          \
-		.name = name_, .type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL",        \
-		ASM_LINES(lines_), .config_size = sizeof(struct mem_user_config)                   \
-	}
-const struct asm_program rp_mem_mmap_enter_program = PROGRAM("mem_map", mmap_lines);
-const struct asm_program rp_mem_munmap_enter_program = PROGRAM("mem_unmap", munmap_lines);
-const struct asm_program rp_mem_mremap_enter_program = PROGRAM("mem_remap", mremap_lines);
-const struct asm_program rp_mem_brk_enter_program = PROGRAM("mem_heap", brk_lines);
-const struct asm_program rp_mem_mmap_leave_program = PROGRAM("mem_map_ret", mapped_lines);
-const struct asm_program rp_mem_munmap_leave_program = PROGRAM("mem_unmap_ret", unmapped_lines);
-const struct asm_program rp_mem_mremap_leave_program = PROGRAM("mem_remap_ret", remapped_lines);
-const struct asm_program rp_mem_brk_leave_program = PROGRAM("mem_heap_ret", broken_lines);
+#define MAP_PROGRAM(event, role_)                                                                  \
+	RP_ON_TP("syscalls", event), .role = (role_), RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS),    \
+				     RP_CONFIG(rp_mem_user_usual_config)
 
-const struct mem_mmap_hook rp_mem_mmap_hooks[] = {
-	{ &rp_mem_munmap_enter_program, &rp_mem_munmap_leave_program, "munmap" },
-	{ &rp_mem_brk_enter_program, &rp_mem_brk_leave_program, "brk" },
-	{ &rp_mem_mremap_enter_program, &rp_mem_mremap_leave_program, "mremap" },
-	{ &rp_mem_mmap_enter_program, &rp_mem_mmap_leave_program, "mmap" },
-	{ 0 },
+/* What gives back before what maps: no range is put down whose end is not seen. */
+const struct rp_program rp_mem_map_programs[] = {
+	{ RP_CODE("mem_unmap", munmap_lines), MAP_PROGRAM("sys_enter_munmap", 1 << 0),
+	  .summary = "tells of what it is about to unmap" },
+	{ RP_CODE("mem_unmap_ret", unmapped_lines), MAP_PROGRAM("sys_exit_munmap", 1 << 1),
+	  .ends = true, .summary = "tells if that has failed" },
+	{ RP_CODE("mem_heap", brk_lines), MAP_PROGRAM("sys_enter_brk", 1 << 2),
+	  .summary = "notes that a program itself moves the end of its heap" },
+	{ RP_CODE("mem_heap_ret", broken_lines), MAP_PROGRAM("sys_exit_brk", 1 << 3), .ends = true,
+	  .summary = "tells of what has grown" },
+	{ RP_CODE("mem_remap", mremap_lines), MAP_PROGRAM("sys_enter_mremap", 1 << 4),
+	  .summary = "tells of a mapping that is about to change its size" },
+	{ RP_CODE("mem_remap_ret", remapped_lines), MAP_PROGRAM("sys_exit_mremap", 1 << 5),
+	  .ends = true, .summary = "tells where it is now" },
+	{ RP_CODE("mem_map", mmap_lines), MAP_PROGRAM("sys_enter_mmap", 1 << 6),
+	  .summary = "notes that a program maps memory for itself" },
+	{ RP_CODE("mem_map_ret", mapped_lines), MAP_PROGRAM("sys_exit_mmap", 1 << 7), .ends = true,
+	  .summary = "tells of what it has mapped" },
+	RP_LIST_END,
 };

@@ -10,7 +10,9 @@
  * A thread may wake at any time. So its entry is made first and looked at again afterwards: if it
  * still sleeps, and has not run in between, then the program that sees it wake will find the entry.
  */
+#include "asleep.h"
 #include "sched_thread.h"
+#include "programs/threads/offcpu.h"
 
 ASM_FRAME(asleep_frame,
 	/* a new entry of the map threads */
@@ -216,19 +218,7 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_asleep_program = {
-	.name = "asleep",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_ITER,
-	.flags = BPF_F_SLEEPABLE,
-	.target = "task",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(asleep),
-	.config_size = sizeof(struct sched_config),
-	.frame = &asleep_frame_layout,
-};
-
-const struct sched_config rp_asleep_usual_config = {
+static const struct sched_config usual_config = {
 	.common = { .user_bytes = 127 * 8,
 		    .user_frames = 127,
 		    .kernel_bytes = 127 * 8,
@@ -239,4 +229,12 @@ const struct sched_config rp_asleep_usual_config = {
 		    .ring_mark = 1 << 18 },
 	.state_renamed = 1,
 	.states = THREAD_WAITING,
+};
+
+const struct rp_program rp_asleep_programs[] = {
+	{ RP_CODE("asleep", asleep), RP_ON_ITER("task"), RP_MAPS(rp_offcpu_maps, OFFCPU_MAPS),
+	  RP_CONFIG(usual_config), .code.frame = &asleep_frame_layout,
+	  RP_NEEDS(RP_NEED_FEATURE(RP_HAS_TASK_ITER)),
+	  .summary = "walks the stacks of threads that sleep since before" },
+	RP_LIST_END,
 };

@@ -6,7 +6,9 @@
  * It runs in the parent, before the child has executed an instruction, so nothing of the child is
  * missed, however short it lives. A thread is a fork too: its process is in the map already.
  */
-#include "profile.h"
+#include "programs/cpu.h"
+#include "follow.h"
+#include "stack.h"
 
 ASM_FRAME(follow_frame,
 	(uint32_t, parent, PARENT),
@@ -44,16 +46,6 @@ static const struct asm_insn follow_fork[] = {
 };
 /* clang-format on */
 
-const struct asm_program rp_follow_fork_program = {
-	.name = "follow_fork",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_process_fork",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(follow_fork),
-	.frame = &follow_frame_layout,
-};
-
 /*
  * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did
  * while it ended has been sampled too. By then the kernel may have given its pid to another
@@ -84,16 +76,6 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_follow_exit_program = {
-	.name = "follow_exit",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_process_free",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(follow_exit),
-	.frame = &follow_frame_layout,
-};
-
 /*
  * For kernels without BTF. child_pid is the new task's own id, which is its process only if it is
  * no thread; the ids of threads that get into the map do no harm, no process has them at the same
@@ -112,10 +94,18 @@ static const struct asm_insn follow_fork_classic[] = {
 };
 /* clang-format on */
 
-const struct asm_program rp_follow_fork_classic_program = {
-	.name = "follow_fork_tp",
-	.type = BPF_PROG_TYPE_TRACEPOINT,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(follow_fork_classic),
-	.frame = &follow_frame_layout,
+#define FOLLOW_PROGRAM(role_)                                                                      \
+	.role = (role_), RP_MAPS(rp_cpu_maps, STACK_MAPS), .code.frame = &follow_frame_layout
+
+const struct rp_program rp_follow_programs[] = {
+	{ RP_CODE("follow_fork", follow_fork), RP_ON_TP_BTF("sched_process_fork"),
+	  FOLLOW_PROGRAM(FOLLOW_FORK), .summary = "adds the children of profiled processes" },
+	{ RP_CODE("follow_fork_tp", follow_fork_classic), RP_ON_TP("sched", "sched_process_fork"),
+	  FOLLOW_PROGRAM(FOLLOW_FORK),
+	  .summary = "adds the children of profiled processes, without kernel BTF",
+	  .instead = "no BTF tracepoints: children are followed by a classic one" },
+	{ RP_CODE("follow_exit", follow_exit), RP_ON_TP_BTF("sched_process_free"),
+	  FOLLOW_PROGRAM(FOLLOW_EXIT), .optional = true,
+	  .summary = "removes processes that have ended" },
+	RP_LIST_END,
 };

@@ -9,15 +9,12 @@
  * BPF_PROG_TEST_RUN, and reads the texts there.
  */
 #include <rawprof/loader.h>
-#include "programs/programs.h"
+#include "ksym.h"
 
 static const struct asm_layout io_layout = ASM_LAYOUT(struct ksym_io, addr, text);
 
-const struct asm_map rp_ksym_maps[KSYM_MAPS] = {
-	/*
-	 * The format has to lie in memory that cannot change any more: read-only for programs, and
-	 * frozen.
-	 */
+static const struct asm_map ksym_maps[KSYM_MAPS] = {
+	/* The format has to lie in memory that cannot change: read-only for programs, and frozen. */
 	[KSYM_MAP_FORMAT] = { "ksym_format", BPF_MAP_TYPE_ARRAY, 4, sizeof(KSYM_FORMAT), 1,
 			      BPF_F_RDONLY_PROG },
 	[KSYM_MAP_IO] = { "ksym_io", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct ksym_io), 1,
@@ -56,26 +53,22 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_ksym_program = {
-	.name = "ksym",
-	.type = BPF_PROG_TYPE_SYSCALL,
-	.flags = BPF_F_SLEEPABLE,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(ksym),
-	.frame = &ksym_frame_layout,
-};
-
-const struct asm_program rp_ksym_raw_program = {
-	.name = "ksym_raw",
-	.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(ksym),
-	.frame = &ksym_frame_layout,
-};
-
-int rp_ksym_prepare(const int *fds)
+static int prepare(const int *fds)
 {
 	int err = rp_map_update(fds[KSYM_MAP_FORMAT], &(uint32_t){ 0 }, KSYM_FORMAT, BPF_ANY);
 
 	return err ? err : rp_map_freeze(fds[KSYM_MAP_FORMAT]);
 }
+
+#define KSYM_PROGRAM                                                                               \
+	.role = KSYM_NAME, RP_MAPS(ksym_maps, KSYM_MAPS), .prepare = prepare,                      \
+	.code.frame = &ksym_frame_layout
+
+const struct rp_program rp_ksym_programs[] = {
+	{ RP_CODE("ksym", ksym), RP_ON_TEST_RUN(BPF_PROG_TYPE_SYSCALL),
+	  .code.flags = BPF_F_SLEEPABLE, KSYM_PROGRAM,
+	  RP_NEEDS(RP_NEED_FEATURE(RP_HAS_SYSCALL_PROG)), .summary = "names kernel addresses" },
+	{ RP_CODE("ksym_raw", ksym), RP_ON_TEST_RUN(BPF_PROG_TYPE_RAW_TRACEPOINT), KSYM_PROGRAM,
+	  .summary = "names kernel addresses, before Linux 5.14" },
+	RP_LIST_END,
+};

@@ -5,16 +5,15 @@
  *	programs/threads/offcpu.c	time that threads do not run, by where they left
  *	programs/shared/asleep.c	stacks of those that sleep since before
  *	programs/threads/runq.c		how long threads wait for a CPU
- *	programs/threads/wall.c		all time of threads: on a CPU, waiting for one, waiting for something else
- *	programs/threads/wall_exec.c	the same: threads that go on under another id
+ *	programs/threads/wall.c		all time of threads: on a CPU, waiting for one, waiting
+ *	programs/threads/wall_exec.c	threads that go on under another id, for wall
  */
-#ifndef RAWPROF_SCHED_H
-#define RAWPROF_SCHED_H
+#ifndef PROGRAMS_SHARED_SCHED_H
+#define PROGRAMS_SHARED_SCHED_H
 
-#include <rawprof/asm.h>
-#include "profile.h"
+#include "stack.h"
 
-/* As what a thread leaves its CPU: one of these bits. The low ones have the values of the kernel. */
+/* As what a thread leaves its CPU: one of these bits. The low ones have the kernel's values. */
 enum thread_state {
 	THREAD_SLEEPING = 0x01,	 /* S: can be woken by a signal */
 	THREAD_BLOCKED = 0x02,	 /* D: cannot; most often by a disk */
@@ -31,8 +30,8 @@ enum thread_state {
 	 THREAD_IDLE | THREAD_OTHER)
 
 /*
- * From a state as task_struct has it (include/linux/sched.h: a bit below 0x100, and flags above; 0x402 is
- * uninterruptible, and yet no load) to one of the above.
+ * From a state as task_struct has it (include/linux/sched.h: a bit below 0x100, and flags above;
+ * 0x402 is uninterruptible, and yet no load) to one of the above.
  */
 #define THREAD_STATE(state, t)                                                                     \
 	SCOPE("THREAD_STATE(" #state ", " #t ")"), JEQ(state, 0, .runnable), MOV_REG(t, state),    \
@@ -60,11 +59,12 @@ struct sched_config {
 		LD_FIELD(dst, src, "task_struct", "state"), END
 
 /*
- * sched_switch(bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state); the last one
- * since Linux 5.18, because by then somebody may have woken prev and changed its state.
+ * sched_switch(bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int
+ * prev_state); the last one since Linux 5.18, because by then somebody may have woken prev and
+ * changed its state.
  *
- * prev = the task, state = as what it leaves; context holds the arguments. Who is preempted has not left, whatever his
- * state.
+ * prev = the task, state = as what it leaves; context holds the arguments. Who is preempted has not
+ * left, whatever his state.
  */
 #define LD_SWITCH_STATE(state, prev, context, t)                                                   \
 	SCOPE("LD_SWITCH_STATE(" #state ", " #prev ", " #context ", " #t ")"),                     \
@@ -74,8 +74,9 @@ struct sched_config {
 		LD_STATE(state, prev), END, LABEL(.preempted), THREAD_STATE(state, t), END
 
 /*
- * The same of the classic tracepoint's record (include/trace/events/sched.h), which has the state in a shorter form:
- * the bits that ps(1) has letters for, 0x80 for I, 0x100 for preempted, X or Z from the end of a thread on.
+ * LD_SWITCH_STATE by the classic tracepoint's record (include/trace/events/sched.h), which has the
+ * state in a shorter form: the bits that ps(1) has letters for, 0x80 for I, 0x100 for preempted, X
+ * or Z from the end of a thread on.
  */
 #define LD_CLASSIC_STATE(state, context)                                                           \
 	SCOPE("LD_CLASSIC_STATE(" #state ", " #context ")"),                                       \
@@ -97,8 +98,8 @@ struct sched_stats {
 	uint64_t longer;       /* filtered: more than max_ns */
 	uint64_t threads_full; /* lost: no room in the map threads */
 	uint64_t pairs_full;   /* kept, but without who ended the wait: no room in the map pairs */
-	uint64_t
-		unseen; /* kept, though nobody told that it was back: by the kernel's sum of its run time */
+	/* Kept, though nobody told that it was back: by the kernel's sum of its run time */
+	uint64_t unseen;
 	uint64_t backwards; /* kept as 0 ns: the clock of that CPU was behind */
 };
 extern const struct asm_layout rp_sched_stats_layout;
@@ -106,11 +107,12 @@ extern const struct asm_layout rp_sched_stats_layout;
 /* What a thread is at. */
 enum thread_phase {
 	PHASE_WAITING, /* for something; hash says where */
-	PHASE_QUEUED, /* for a CPU; hash says where it left the last one, 0 if it has not been on one */
+	/* For a CPU; hash says where it left the last one, 0 if it has not been on one */
+	PHASE_QUEUED,
 	PHASE_ON_CPU,
 };
 
-/* Value of the map threads, by thread: the interval that it is in. offcpu has the first half alone. */
+/* Value of the map threads, by thread: the interval that it is in. offcpu has the first half. */
 struct sched_thread {
 	uint64_t hash; /* of the stack where it left, 0: it is running, or its stack is lost */
 	uint64_t since;
@@ -119,8 +121,8 @@ struct sched_thread {
 	uint32_t phase;	   /* enum thread_phase */
 	uint64_t waker;	   /* hash of the stack that woke it last, 0: none has been seen */
 	uint64_t woken;	   /* when its wait was over, 0: it is not yet */
-	uint64_t
-		born; /* when we began to count; of the following the sum is the time since then: */
+	/* When we began to count; of the following the sum is the time since then: */
+	uint64_t born;
 	uint64_t on_cpu; /* ns on a CPU, */
 	uint64_t queued; /* waiting for one with no stack yet, */
 	uint64_t lost;	 /* off the CPU with its stack lost, and what its stacks weigh */
@@ -137,112 +139,11 @@ extern const struct asm_layout rp_sched_thread_layout, rp_sched_offcpu_layout;
 					32768,	   .value = &(thread_layout) },                    \
 		[SCHED_MAP_GATE] = { "gate", BPF_MAP_TYPE_ARRAY, 4, 8, 1 }
 /*
- * Nothing is counted before the gate is open, what threads do while everything is being set up. Its value is the time at which it
- * was opened, 0: closed.
+ * Nothing is counted before the gate is open, what threads do while everything is being set up. Its
+ * value is the time at which it was opened, 0: closed.
  */
 #define SCHED_GATE(out)                                                                            \
 	SCOPE("SCHED_GATE(" #out ")"), LD_MAP_VALUE(R1, gate, 0), LDX(DW, R1, R1, 0),              \
 		JEQ(R1, 0, out), END
-
-/* ---- offcpu: time that threads do not run (programs/threads/offcpu.c) */
-
-enum { OFFCPU_WEIGHT_COUNT, OFFCPU_WEIGHT_NS, OFFCPU_WEIGHTS };
-/* Key and value of the map pairs: waits by who waited, and who ended them. */
-struct offcpu_pair {
-	uint64_t sleeper, waker; /* hashes of stacks; waker 0: not seen */
-};
-struct offcpu_pair_weights {
-	uint64_t count, ns;
-};
-/* Tags of wakers: a task, or what it was interrupted by. */
-enum { OFFCPU_WAKER_TASK = 1 << 16, OFFCPU_WAKER_INTERRUPT };
-
-/* Without wakers the last one is not needed. */
-enum { OFFCPU_MAP_PAIRS = SCHED_MAPS, OFFCPU_MAPS };
-extern const struct asm_map rp_offcpu_maps[OFFCPU_MAPS];
-/* On sched_switch, with kernel BTF; the second on the classic tracepoint. */
-extern const struct asm_program rp_offcpu_switch_program, rp_offcpu_switch_classic_program;
-extern const struct sched_config rp_offcpu_usual_config;
-/* On sched_waking, for wakers. Needs RP_HAS_TASK_REGS. */
-extern const struct asm_program rp_offcpu_waking_program, rp_offcpu_waking_classic_program;
-extern const struct sched_config rp_offcpu_waking_usual_config;
-
-/* ---- wall: all time of threads (programs/threads/wall.c) */
-
-/*
- * A stack where a thread left has four weights: how often it waited there and for how long, how often it was only waiting
- * for a CPU and for how long, which it also does after each wait. One where it was sampled has its samples for the first.
- */
-enum {
-	WALL_WEIGHT_COUNT,
-	WALL_WEIGHT_WAITING,
-	WALL_WEIGHT_PREEMPTED,
-	WALL_WEIGHT_QUEUED,
-	WALL_WEIGHTS
-};
-/* Tags of records besides enum thread_state. Those of the latter are threads that have ended, whose weights are, in
- * this order, the members queued, on_cpu and lost of struct sched_thread, and the time from born on. */
-enum { WALL_SAMPLE = 0, WALL_ENDED = THREAD_DEAD };
-/* Of a kernel without BTF: when a CPU was switched last, and when threads were born that have not left one yet. */
-enum { WALL_MAP_SWITCHED = SCHED_MAPS, WALL_MAP_BIRTHS, WALL_MAPS };
-extern const struct asm_map rp_wall_maps[WALL_MAPS];
-/* Function wall_ended, of programs/threads/wall_exec.c: see there. */
-extern const struct asm_part rp_wall_ended_part;
-/* On sched_switch, on sched_wakeup, on sched_process_exec (which needs no stacks), and of a perf event. */
-extern const struct asm_program rp_wall_switch_program, rp_wall_wakeup_program,
-	rp_wall_exec_program, rp_wall_sample_program;
-extern const struct sched_config rp_wall_usual_config;
-/* The same on classic tracepoints, and on sched_wakeup_new. */
-extern const struct asm_program rp_wall_switch_classic_program, rp_wall_wakeup_classic_program,
-	rp_wall_new_classic_program, rp_wall_exec_classic_program;
-extern const struct sched_config rp_wall_classic_usual_config;
-
-/* ---- runq: how long threads wait for a CPU (programs/threads/runq.c) */
-
-/* What became of the times that a thread came to a CPU. */
-struct runq_stats {
-	struct program_stats common;
-	uint64_t unknown;    /* filtered: it was queued before we looked */
-	uint64_t hists_full; /* lost: no room in the map hists */
-	uint64_t
-		threads_full; /* lost: none in the map threads, so when it was queued is not known */
-	uint64_t backwards;   /* kept as 0 ns: the clock of that CPU was behind */
-};
-/* Key and value of the map hists; what they are not told apart by is 0. */
-struct runq_key {
-	uint32_t cpu, process;
-};
-#define RUNQ_HIST_BITS 5
-#define RUNQ_HIST_SLOTS ((40 - RUNQ_HIST_BITS + 1) << RUNQ_HIST_BITS) /* to 2^40 ns, 18 minutes */
-struct runq_hist {
-	uint64_t sum, not_least, greatest; /* as struct asm_hist */
-	uint64_t slots[RUNQ_HIST_SLOTS];
-	char comm[16]; /* of the process */
-};
-/* Value of the map threads. */
-struct runq_thread {
-	uint64_t since; /* when it was queued, 0: it is not */
-	uint64_t pid_tgid;
-	uint64_t
-		waited; /* without BTF: ns, until it leaves and tells whose they are; 0: none, else one more */
-};
-enum { RUNQ_MAP_THREADS = STACK_MAPS, RUNQ_MAP_GATE, RUNQ_MAP_HISTS, RUNQ_MAP_EMPTY, RUNQ_MAPS };
-extern const struct asm_map rp_runq_maps[RUNQ_MAPS];
-/* On sched_switch, sched_wakeup and sched_wakeup_new. */
-extern const struct asm_program rp_runq_switch_program, rp_runq_wakeup_program, rp_runq_new_program;
-extern const struct sched_config rp_runq_usual_config;
-/* The same on classic tracepoints. */
-extern const struct asm_program rp_runq_switch_classic_program, rp_runq_wakeup_classic_program,
-	rp_runq_new_classic_program;
-extern const struct sched_config rp_runq_classic_usual_config;
-
-/* ---- asleep: stacks of those that sleep since before (programs/shared/asleep.c) */
-
-/*
- * An iterator; its configuration is that of the profiler with of_task. It makes entries in the map threads for those that sleep
- * since before the gate was opened, and walks those again whose mappings were not known. RP_HAS_TASK_ITER.
- */
-extern const struct asm_program rp_asleep_program;
-extern const struct sched_config rp_asleep_usual_config;
 
 #endif

@@ -295,7 +295,7 @@ LABEL(hashed),
 		END,
 	END,
 	WHEN(struct program_config, eh),
-		INCLUDE(&unwind_part),
+		INCLUDE(&rp_unwind_part),
 	END,
 };
 /* clang-format on */

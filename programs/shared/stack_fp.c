@@ -6,7 +6,7 @@
  * kernel's own walk (bpf_get_stack) goes the same way, but what it does before the first frame
  * costs more than ten frames here.
  */
-#include "profile.h"
+#include "stack.h"
 
 /* scratch is the address of the struct stack_scratch, whose record takes the stack. */
 ASM_FRAME(fp_frame, (uint64_t, scratch, SCRATCH_SLOT));

@@ -3,7 +3,7 @@
 #ifndef PROGRAMS_STACK_H
 #define PROGRAMS_STACK_H
 
-#include "profile.h"
+#include "stack.h"
 
 enum {
 	HASH = offsetof(struct stack_record, hash),

@@ -5,7 +5,7 @@
  * A filter that is off is not even assembled: WHEN drops its lines, so looking at the whole machine
  * costs one call.
  */
-#include "profile.h"
+#include "stack.h"
 
 /* Its stack frame. */
 static const struct asm_layout ids_layout = ASM_LAYOUT(struct bpf_pidns_info, pid, tgid);

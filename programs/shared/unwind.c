@@ -486,8 +486,8 @@ LABEL(not_leaf),
 	STOP_WALK(UNWIND_NOT_LEAF),
 LABEL(no_rule),
 	STOP_WALK(UNWIND_NO_RULE),
-	INCLUDE(&unwind_find_part),
+	INCLUDE(&rp_unwind_find_part),
 };
 /* clang-format on */
 
-const struct asm_part unwind_part = { ASM_LINES(unwind_lines) };
+const struct asm_part rp_unwind_part = { ASM_LINES(unwind_lines) };

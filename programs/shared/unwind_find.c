@@ -10,7 +10,7 @@
  */
 #include "unwind_step.h"
 
-const struct asm_map unwind_row_map = {
+const struct asm_map rp_unwind_row_map = {
 	"unwind_shard", BPF_MAP_TYPE_ARRAY, 4, UNWIND_PART_ROWS * sizeof(struct unwind_row), 1,
 	BPF_F_MMAPABLE
 };
@@ -206,4 +206,4 @@ LABEL(at_uretprobe),
 };
 /* clang-format on */
 
-const struct asm_part unwind_find_part = { ASM_LINES(find_lines) };
+const struct asm_part rp_unwind_find_part = { ASM_LINES(find_lines) };

@@ -11,7 +11,9 @@
  * the new mappings, and there are programs that live for less than it takes to notice by other
  * means.
  */
-#include "profile.h"
+#include "programs/cpu.h"
+#include "follow.h"
+#include "stack.h"
 
 ASM_FRAME(follow_frame,
 	(uint32_t, parent, PARENT),
@@ -20,10 +22,6 @@ ASM_FRAME(follow_frame,
 
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
-
-#define ON_TRACEPOINT(event, text_lines)                                                           \
-	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
-	.license = "Dual BSD/GPL", ASM_LINES(text_lines), .frame = &follow_frame_layout
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
 /* clang-format off */
@@ -56,11 +54,6 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-
-const struct asm_program unwind_fork_program = {
-	.name = "unwind_fork",
-	ON_TRACEPOINT("sched_process_fork", fork_lines),
-};
 
 /* sched_process_exec(struct task_struct *task, pid_t old, struct linux_binprm *binary) */
 /* clang-format off */
@@ -97,12 +90,6 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program unwind_exec_program = {
-	.name = "unwind_exec",
-	ON_TRACEPOINT("sched_process_exec", exec_lines),
-	.config_size = sizeof(struct program_config),
-};
-
 /* sched_process_free(struct task_struct *task): the last that is heard of it. */
 /* clang-format off */
 static const struct asm_insn exit_lines[] = {
@@ -119,7 +106,21 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program unwind_exit_program = {
-	.name = "unwind_exit",
-	ON_TRACEPOINT("sched_process_free", exit_lines),
+static const struct program_config usual_config = PROGRAM_TABLE_CONFIG;
+
+#define FOLLOW_PROGRAM(role_)                                                                      \
+	.role = (role_), .optional = true, RP_MAPS(rp_cpu_maps, STACK_MAPS),                       \
+	.code.frame = &follow_frame_layout
+
+const struct rp_program rp_unwind_follow_programs[] = {
+	{ RP_CODE("unwind_fork", fork_lines), RP_ON_TP_BTF("sched_process_fork"),
+	  FOLLOW_PROGRAM(UNWIND_FOLLOW_FORK),
+	  .summary = "hands the mappings of a process to its child" },
+	{ RP_CODE("unwind_exec", exec_lines), RP_ON_TP_BTF("sched_process_exec"),
+	  FOLLOW_PROGRAM(UNWIND_FOLLOW_EXEC), RP_CONFIG(usual_config),
+	  .summary = "forgets the mappings of a process that executes a program" },
+	{ RP_CODE("unwind_exit", exit_lines), RP_ON_TP_BTF("sched_process_free"),
+	  FOLLOW_PROGRAM(UNWIND_FOLLOW_EXIT),
+	  .summary = "forgets the mappings of a process that ends" },
+	RP_LIST_END,
 };

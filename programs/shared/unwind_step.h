@@ -3,7 +3,7 @@
 #ifndef PROGRAMS_UNWIND_H
 #define PROGRAMS_UNWIND_H
 
-#include "profile.h"
+#include "stack.h"
 #include <rawprof/unwind.h>
 
 /* Offsets in the state, which R6 points to throughout. */
@@ -87,7 +87,7 @@ enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24 }; /* of unwind_user */
 enum { FP_TASK = -8 };				       /* of unwind_fp */
 
 /* The search, programs/shared/unwind_find.c. */
-extern const struct asm_part unwind_find_part;
+extern const struct asm_part rp_unwind_find_part;
 
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */
 

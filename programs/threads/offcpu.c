@@ -11,6 +11,7 @@
  *	next is back: counts[threads[next].hash] += { 1, now - since }
  */
 #include "programs/shared/sched_thread.h"
+#include "offcpu.h"
 
 static const struct asm_layout pair_layout = ASM_LAYOUT(struct offcpu_pair, sleeper, waker);
 static const struct asm_layout pair_weights_layout =
@@ -311,17 +312,6 @@ LABEL(next_is_idle),
 };
 /* clang-format on */
 
-const struct asm_program rp_offcpu_switch_program = {
-	.name = "offcpu_switch",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_switch",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(offcpu_switch),
-	.config_size = sizeof(struct sched_config),
-	.frame = &leave_frame_layout,
-};
-
 /* For kernels without BTF. */
 /* clang-format off */
 static const struct asm_insn offcpu_switch_classic[] = {
@@ -347,15 +337,19 @@ LABEL(next_is_idle),
 };
 /* clang-format on */
 
-const struct asm_program rp_offcpu_switch_classic_program = {
-	.name = "offcpu_classic",
-	.type = BPF_PROG_TYPE_TRACEPOINT,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(offcpu_switch_classic),
-	.config_size = sizeof(struct sched_config),
-	.frame = &leave_frame_layout,
-};
+static const struct sched_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
+						  .state_argument = 1,
+						  .states = THREAD_WAITING };
 
-const struct sched_config rp_offcpu_usual_config = { .common = PROGRAM_USUAL_CONFIG,
-						     .state_argument = 1,
-						     .states = THREAD_WAITING };
+#define OFFCPU_PROGRAM                                                                             \
+	.role = OFFCPU_SWITCH, RP_MAPS(rp_offcpu_maps, OFFCPU_MAPS), RP_CONFIG(usual_config),      \
+	.code.frame = &leave_frame_layout
+
+const struct rp_program rp_offcpu_programs[] = {
+	{ RP_CODE("offcpu_switch", offcpu_switch), RP_ON_TP_BTF("sched_switch"), OFFCPU_PROGRAM,
+	  .summary = "measures how long threads wait, and where" },
+	{ RP_CODE("offcpu_classic", offcpu_switch_classic), RP_ON_TP("sched", "sched_switch"),
+	  OFFCPU_PROGRAM, .summary = "measures how long threads wait, without kernel BTF",
+	  .instead = "no BTF tracepoints: sched_switch as a classic one" },
+	RP_LIST_END,
+};

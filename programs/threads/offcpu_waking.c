@@ -12,6 +12,7 @@
  * left out. The rest is told apart by the names of the kernel's functions.
  */
 #include "programs/shared/sched_thread.h"
+#include "offcpu.h"
 
 ASM_FRAME(waking_frame,
 	(uint64_t, ids, IDS),
@@ -130,27 +131,7 @@ static const struct asm_insn waking_classic[] = {
 };
 /* clang-format on */
 
-const struct asm_program rp_offcpu_waking_program = {
-	.name = "offcpu_waking",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_waking",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(waking),
-	.config_size = sizeof(struct sched_config),
-	.frame = &waking_frame_layout,
-};
-
-const struct asm_program rp_offcpu_waking_classic_program = {
-	.name = "waking_classic",
-	.type = BPF_PROG_TYPE_TRACEPOINT,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(waking_classic),
-	.config_size = sizeof(struct sched_config),
-	.frame = &waking_frame_layout,
-};
-
-const struct sched_config rp_offcpu_waking_usual_config = {
+static const struct sched_config usual_config = {
 	.common = { .user_bytes = 127 * 8,
 		    .fp_bytes = 127 * 8,
 		    .user_frames = 127,
@@ -161,4 +142,16 @@ const struct sched_config rp_offcpu_waking_usual_config = {
 		    .some_kernel_only = 1,
 		    .ring_mark = 1 << 18 },
 	.wakers = 1,
+};
+
+#define WAKING_PROGRAM                                                                             \
+	.role = OFFCPU_WAKING, RP_MAPS(rp_offcpu_maps, OFFCPU_MAPS), RP_CONFIG(usual_config),      \
+	.code.frame = &waking_frame_layout
+
+const struct rp_program rp_offcpu_waking_programs[] = {
+	{ RP_CODE("offcpu_waking", waking), RP_ON_TP_BTF("sched_waking"), WAKING_PROGRAM,
+	  RP_NEEDS(RP_NEED_FEATURE(RP_HAS_TASK_REGS)), .summary = "notes who ends a wait" },
+	{ RP_CODE("waking_classic", waking_classic), RP_ON_TP("sched", "sched_waking"),
+	  WAKING_PROGRAM, .summary = "notes who ends a wait, without kernel BTF" },
+	RP_LIST_END,
 };

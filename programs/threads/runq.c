@@ -5,7 +5,7 @@
  * A thread is queued when it is woken, when it is born, and when it has to leave a CPU though it
  * could run on. It has waited when it is next.
  */
-#include "programs/shared/sched.h"
+#include "runq.h"
 
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct runq_stats, (common, &rp_program_stats_layout), unknown, hists_full,
@@ -322,44 +322,33 @@ LABEL(out),
 };
 /* clang-format on */
 
-#define ON_TRACEPOINT(event, text_lines)                                                           \
-	.type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_RAW_TP, .target = (event),         \
-	.license = "Dual BSD/GPL", ASM_LINES(text_lines),                                          \
-	.config_size = sizeof(struct sched_config), .frame = &runq_frame_layout
+static const struct sched_config usual_config = { .state_argument = 1,
+						  .by_cpu = 1,
+						  .by_process = 1 };
+static const struct sched_config classic_config = { .classic = 1, .by_cpu = 1, .by_process = 1 };
 
-const struct asm_program rp_runq_switch_program = {
-	.name = "runq_switch",
-	ON_TRACEPOINT("sched_switch", runq_switch),
-};
-const struct asm_program rp_runq_wakeup_program = {
-	.name = "runq_wakeup",
-	ON_TRACEPOINT("sched_wakeup", runq_wakeup),
-};
-const struct asm_program rp_runq_new_program = {
-	.name = "runq_new",
-	ON_TRACEPOINT("sched_wakeup_new", runq_wakeup),
-};
+#define RUNQ_PROGRAM(role_, config_)                                                               \
+	.role = (role_), RP_MAPS(rp_runq_maps, RUNQ_MAPS), RP_CONFIG(config_),                     \
+	.code.frame = &runq_frame_layout
 
-#define CLASSIC(text_lines)                                                                        \
-	.type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL", ASM_LINES(text_lines),        \
-	.config_size = sizeof(struct sched_config), .frame = &runq_frame_layout
-
-const struct asm_program rp_runq_switch_classic_program = {
-	.name = "runq_classic",
-	CLASSIC(runq_switch_classic),
+const struct rp_program rp_runq_programs[] = {
+	{ RP_CODE("runq_wakeup", runq_wakeup), RP_ON_TP_BTF("sched_wakeup"),
+	  RUNQ_PROGRAM(RUNQ_WAKEUP, usual_config), .summary = "notes when a thread is woken" },
+	{ RP_CODE("runq_wakeup_tp", runq_wakeup_classic), RP_ON_TP("sched", "sched_wakeup"),
+	  RUNQ_PROGRAM(RUNQ_WAKEUP, classic_config),
+	  .summary = "notes when a thread is woken, without kernel BTF" },
+	{ RP_CODE("runq_new", runq_wakeup), RP_ON_TP_BTF("sched_wakeup_new"),
+	  RUNQ_PROGRAM(RUNQ_NEW, usual_config), .summary = "notes when a thread is born" },
+	{ RP_CODE("runq_new_tp", runq_wakeup_classic), RP_ON_TP("sched", "sched_wakeup_new"),
+	  RUNQ_PROGRAM(RUNQ_NEW, classic_config),
+	  .summary = "notes when a thread is born, without kernel BTF" },
+	{ RP_CODE("runq_switch", runq_switch), RP_ON_TP_BTF("sched_switch"),
+	  RUNQ_PROGRAM(RUNQ_SWITCH, usual_config),
+	  .summary = "measures how long threads wait for a CPU" },
+	{ RP_CODE("runq_classic", runq_switch_classic), RP_ON_TP("sched", "sched_switch"),
+	  RUNQ_PROGRAM(RUNQ_SWITCH, classic_config),
+	  .summary = "measures how long threads wait for a CPU, without kernel BTF",
+	  .instead = "no BTF tracepoints: classic ones; processes are named after the thread that "
+		     "waited last" },
+	RP_LIST_END,
 };
-const struct asm_program rp_runq_wakeup_classic_program = {
-	.name = "runq_wakeup_tp",
-	CLASSIC(runq_wakeup_classic),
-};
-const struct asm_program rp_runq_new_classic_program = {
-	.name = "runq_new_tp",
-	CLASSIC(runq_wakeup_classic),
-};
-
-const struct sched_config rp_runq_usual_config = { .state_argument = 1,
-						   .by_cpu = 1,
-						   .by_process = 1 };
-const struct sched_config rp_runq_classic_usual_config = { .classic = 1,
-							   .by_cpu = 1,
-							   .by_process = 1 };

@@ -17,6 +17,7 @@
 #include <linux/bpf_perf_event.h>
 
 #include "programs/shared/sched_thread.h"
+#include "wall.h"
 
 const struct asm_map rp_wall_maps[WALL_MAPS] = {
 	SCHED_MAP_LIST(WALL_WEIGHTS, sizeof(struct sched_thread), rp_sched_thread_layout),
@@ -505,56 +506,39 @@ LABEL(out),
 };
 /* clang-format on */
 
-const struct asm_program rp_wall_switch_program = {
-	.name = "wall_switch",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_switch",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(wall_switch),
-	.config_size = sizeof(struct sched_config),
-	.frame = &back_frame_layout,
-};
-const struct asm_program rp_wall_wakeup_program = {
-	.name = "wall_wakeup",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_wakeup",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(wall_wakeup),
-	.frame = &back_frame_layout,
-};
-const struct asm_program rp_wall_sample_program = {
-	.name = "wall_sample",
-	.type = BPF_PROG_TYPE_PERF_EVENT,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(wall_sample),
-	.config_size = sizeof(struct sched_config),
-};
-
-#define CLASSIC(text_lines)                                                                        \
-	.type = BPF_PROG_TYPE_TRACEPOINT, .license = "Dual BSD/GPL", ASM_LINES(text_lines),        \
-	.config_size = sizeof(struct sched_config), .frame = &back_frame_layout
-
-const struct asm_program rp_wall_switch_classic_program = {
-	.name = "wall_classic",
-	CLASSIC(wall_switch_classic),
-};
-const struct asm_program rp_wall_wakeup_classic_program = {
-	.name = "wall_wakeup_tp",
-	CLASSIC(wall_wakeup_classic),
-};
-const struct asm_program rp_wall_new_classic_program = {
-	.name = "wall_new_tp",
-	CLASSIC(wall_new_classic),
-};
-
 const struct sched_config rp_wall_usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						   .state_argument = 1,
 						   .states = THREAD_WAITING | THREAD_RUNNABLE,
 						   .everyone = 1 };
-const struct sched_config rp_wall_classic_usual_config = { .common = PROGRAM_USUAL_CONFIG,
-							   .states =
-								   THREAD_WAITING | THREAD_RUNNABLE,
-							   .everyone = 1,
-							   .classic = 1 };
+const struct sched_config rp_wall_classic_usual_config = {
+	.common = PROGRAM_USUAL_CONFIG,
+	.states = THREAD_WAITING | THREAD_RUNNABLE,
+	.everyone = 1,
+	.classic = 1,
+};
+
+#define CLASSIC(role_)                                                                             \
+	.role = (role_), RP_MAPS(rp_wall_maps, WALL_MAPS),                                         \
+	RP_CONFIG(rp_wall_classic_usual_config), .code.frame = &back_frame_layout
+
+const struct rp_program rp_wall_programs[] = {
+	{ RP_CODE("wall_wakeup", wall_wakeup), RP_ON_TP_BTF("sched_wakeup"),
+	  RP_MAPS(rp_wall_maps, SCHED_MAPS), .code.frame = &back_frame_layout, .role = WALL_WAKEUP,
+	  .summary = "tells when a wait is over" },
+	{ RP_CODE("wall_wakeup_tp", wall_wakeup_classic), RP_ON_TP("sched", "sched_wakeup"),
+	  CLASSIC(WALL_WAKEUP), .summary = "tells when a wait is over, without kernel BTF",
+	  .instead = "no BTF tracepoints: classic ones" },
+	{ RP_CODE("wall_new_tp", wall_new_classic), RP_ON_TP("sched", "sched_wakeup_new"),
+	  CLASSIC(WALL_NEW), RP_NEEDS(RP_NEED_LACK(RP_HAS_TP_BTF)), .optional = true,
+	  .summary = "notes when a thread is born, for wall without kernel BTF" },
+	{ RP_CODE("wall_switch", wall_switch), RP_ON_TP_BTF("sched_switch"),
+	  RP_MAPS(rp_wall_maps, SCHED_MAPS), RP_CONFIG(rp_wall_usual_config),
+	  .code.frame = &back_frame_layout, .role = WALL_SWITCH,
+	  .summary = "measures all time of threads, from switch to switch" },
+	{ RP_CODE("wall_classic", wall_switch_classic), RP_ON_TP("sched", "sched_switch"),
+	  CLASSIC(WALL_SWITCH), .summary = "measures all time of threads, without kernel BTF" },
+	{ RP_CODE("wall_sample", wall_sample), RP_ON_PERF_EVENT, RP_MAPS(rp_wall_maps, SCHED_MAPS),
+	  RP_CONFIG(rp_wall_usual_config), .role = WALL_SAMPLES,
+	  .summary = "counts the stacks that a perf event interrupts, for wall" },
+	RP_LIST_END,
+};

@@ -8,6 +8,7 @@
  * one, which tells of all that it ran.
  */
 #include "programs/shared/sched_thread.h"
+#include "wall.h"
 
 ASM_FRAME(exec_frame,
 	/* a new entry of the map threads */
@@ -128,21 +129,14 @@ static const struct asm_insn wall_exec_classic[] = {
 };
 /* clang-format on */
 
-const struct asm_program rp_wall_exec_program = {
-	.name = "wall_exec",
-	.type = BPF_PROG_TYPE_TRACING,
-	.attach_type = BPF_TRACE_RAW_TP,
-	.target = "sched_process_exec",
-	.license = "Dual BSD/GPL",
-	ASM_LINES(wall_exec),
-	.config_size = sizeof(struct sched_config),
-	.frame = &exec_frame_layout,
-};
-const struct asm_program rp_wall_exec_classic_program = {
-	.name = "wall_exec_tp",
-	.type = BPF_PROG_TYPE_TRACEPOINT,
-	.license = "Dual BSD/GPL",
-	ASM_LINES(wall_exec_classic),
-	.config_size = sizeof(struct sched_config),
-	.frame = &exec_frame_layout,
+const struct rp_program rp_wall_exec_programs[] = {
+	{ RP_CODE("wall_exec", wall_exec), RP_ON_TP_BTF("sched_process_exec"), .role = WALL_EXEC,
+	  RP_MAPS(rp_wall_maps, SCHED_MAPS), RP_CONFIG(rp_wall_usual_config),
+	  .code.frame = &exec_frame_layout,
+	  .summary = "tells when an exec gives a thread another id" },
+	{ RP_CODE("wall_exec_tp", wall_exec_classic), RP_ON_TP("sched", "sched_process_exec"),
+	  .role = WALL_EXEC, RP_MAPS(rp_wall_maps, WALL_MAPS),
+	  RP_CONFIG(rp_wall_classic_usual_config), .code.frame = &exec_frame_layout,
+	  .summary = "tells when an exec gives a thread another id, without kernel BTF" },
+	RP_LIST_END,
 };

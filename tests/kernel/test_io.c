@@ -6,7 +6,7 @@
 #include "test_loader.h"
 
 #include "programs/io/io.h"
-#include "programs/shared/profile.h"
+#include "programs/shared/stack.h"
 
 #define BLOCK 4096
 #define ROUNDS 64
@@ -40,7 +40,8 @@ static bool attach(struct recording *r)
 					   .nmaps = IO_MAPS,
 					   .config = &config,
 					   .config_size = sizeof(config) };
-	const struct asm_program *programs[2] = { &rp_io_start_program, &rp_io_done_program };
+	const struct rp_program *programs[2] = { rp_program_named("io_start"),
+						 rp_program_named("io_done") };
 	const struct rp_btf *btf;
 	int64_t bit;
 
@@ -51,7 +52,7 @@ static bool attach(struct recording *r)
 		rp_btf_enum(btf, NULL, "__RQF_FLUSH_SEQ", &bit) ? 1u << 4 : 1u << bit;
 	config.key_disk = 0; /* by operation alone */
 	for (int i = 0; i < 2; i++) {
-		int fd = rp_program_load(programs[i], &bind);
+		int fd = rp_program_load(&programs[i]->code, &bind);
 
 		ck_assert_int_ge(fd, 0);
 		ck_assert_int_eq(rp_attach_raw_tracepoint(fd, NULL, &r->links[i]), 0);
@@ -246,7 +247,7 @@ START_TEST(a_flush_whose_predecessor_has_not_ended_is_another_one)
 	/* Nobody tells of ends. */
 	config.timeline = 1;
 	config.only_time = 0;
-	fd = rp_program_load(&rp_io_issue_program, &bind);
+	fd = rp_program_load(&rp_program_named("io_issue")->code, &bind);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(rp_attach_raw_tracepoint(fd, NULL, &r.links[0]), 0);
 	close(fd);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include <rawprof/loader.h>
-#include "programs/programs.h"
+#include <rawprof/program.h>
 
 #define MAX_INSNS 65536
 
@@ -122,33 +122,33 @@ static uint32_t find_wrong(const struct asm_image *image, unsigned int *calls)
 	return w.wrong;
 }
 
-static bool assemble(const struct program_entry *entry, const void *config, struct asm_image *out)
+static bool assemble(const struct rp_program *entry, const void *config, struct asm_image *out)
 {
 	int fds[64] = { 0 };
 	const struct asm_bindings bindings = { .maps = entry->maps,
 					       .map_fds = fds,
 					       .nmaps = entry->nmaps,
 					       .config = config,
-					       .config_size =
-						       config ? entry->program->config_size : 0,
+					       .config_size = config ? entry->code.config_size : 0,
 					       .field = rp_bind_field,
 					       .tp_field = rp_bind_tp_field };
 
-	return !asm_assemble(entry->program, &bindings, out, NULL, NULL);
+	return !asm_assemble(&entry->code, &bindings, out, NULL, NULL);
 }
 
 START_TEST(programs_compare_32_bits)
 {
 	unsigned int programs = 0, calls = 0;
+	const struct rp_program *entry;
+	size_t i = 0;
 
-	for (size_t i = 0; i < rp_program_count; i++) {
-		const struct program_entry *entry = &rp_program_entries[i];
+	for (; (entry = rp_program_number(i)); i++) {
 		uint32_t ones[1024];
 		const void *configs[] = { entry->config, ones };
 
 		for (size_t j = 0; j < 1024; j++)
 			ones[j] = 8;
-		if (!entry->program->config_size)
+		if (!entry->code.config_size)
 			configs[1] = NULL;
 		for (int c = 0; c < 2; c++) {
 			struct asm_image image;
@@ -160,12 +160,12 @@ START_TEST(programs_compare_32_bits)
 			wrong = find_wrong(&image, &calls);
 			ck_assert_msg(!wrong,
 				      "%s: %s:%u: %s: an int before Linux 6.4: JEQ32, JNE32",
-				      entry->program->name, image.file_of[wrong - 1],
+				      entry->code.name, image.file_of[wrong - 1],
 				      image.line_of[wrong - 1], image.text_of[wrong - 1]);
 			asm_image_free(&image);
 		}
 	}
-	printf("%u of %zu programs, %u calls\n", programs, rp_program_count, calls);
+	printf("%u of %zu programs, %u calls\n", programs, i, calls);
 	ck_assert_uint_gt(programs, 0);
 	ck_assert_uint_gt(calls, 0);
 }
@@ -203,9 +203,7 @@ static const struct {
 
 START_TEST(what_is_wrong_is_found)
 {
-	const struct program_entry entry = { .program = &cases[_i].program,
-					     .maps = one_map,
-					     .nmaps = 1 };
+	const struct rp_program entry = { .code = cases[_i].program, RP_MAPS(one_map, 1) };
 	struct asm_image image;
 	unsigned int calls = 0;
 

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "programs/mem/user.h"
+#include "record/stacks.h"
 #include <rawprof/symbolize.h>
 #include <rawprof/uprobe.h>
 
@@ -132,12 +133,15 @@ static void probe_all(enum rp_uprobe_way way)
 			way == RP_UPROBE_SESSION ? rp_uprobe_way(getpid(), false) : way;
 
 		if (functions[i].call == MEM_FREE) {
-			attach(i, &rp_mem_free_program, single, false);
+			attach(i, &rp_program_of(rp_mem_free_programs, MEM_FREES)->code, single,
+			       false);
 		} else if (way == RP_UPROBE_SESSION) {
-			attach(i, &rp_mem_session_program, way, false);
+			attach(i, &rp_program_of(rp_mem_user_programs, MEM_CALLED)->code, way,
+			       false);
 		} else {
-			attach(i, &rp_mem_leave_program, way, true);
-			attach(i, &rp_mem_enter_program, way, false);
+			attach(i, &rp_program_of(rp_mem_user_programs, MEM_LEFT)->code, way, true);
+			attach(i, &rp_program_of(rp_mem_user_programs, MEM_ENTERED)->code, way,
+			       false);
 		}
 	}
 }
@@ -350,7 +354,7 @@ static void *map(void *at, size_t bytes, int flags)
 
 START_TEST(system_calls)
 {
-	const struct mem_mmap_hook *hook = rp_mem_mmap_hooks;
+	const struct rp_program *program = rp_mem_map_programs;
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct rp_link *links[8];
 	struct mem_user_stats stats;
@@ -371,20 +375,14 @@ START_TEST(system_calls)
 				      &ring),
 			 0);
 	file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	for (; hook->name; hook++) {
-		const struct asm_program *ends[] = { hook->leave, hook->enter };
+	for (; program->code.name; program++) {
+		int fd = record_stacks_load(stacks, &program->code, &config);
 
-		for (int i = 0; i < 2; i++) {
-			char event[32];
-			int fd = record_stacks_load(stacks, ends[i], &config);
-
-			ck_assert_int_ge(fd, 0);
-			snprintf(event, sizeof(event), "sys_%s_%s", i ? "enter" : "exit",
-				 hook->name);
-			ck_assert_int_eq(
-				rp_attach_tracepoint(fd, "syscalls", event, 0, &links[n++]), 0);
-			close(fd);
-		}
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_eq(rp_attach_tracepoint(fd, program->hook.group, program->hook.name,
+						      0, &links[n++]),
+				 0);
+		close(fd);
 	}
 	/* The loader maps nothing from here on. */
 	while (rp_ring_drain(ring, keep_event, NULL) > 0)

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "programs/programs.h"
+#include <rawprof/program.h>
+#include "programs/shared/ksym.h"
 
 /* ---- configurations */
 
@@ -125,7 +126,7 @@ static void compare_xlated(struct loaded *l)
 /* ---- all of them */
 
 /* A map that programs may only read holds a text, and is frozen, when they are loaded. */
-static void make_maps(const struct program_entry *entry, int *fds)
+static void make_maps(const struct rp_program *entry, int *fds)
 {
 	ck_assert_int_eq(rp_maps_create(entry->maps, entry->nmaps, fds), 0);
 	for (size_t i = 0; i < entry->nmaps; i++)
@@ -146,8 +147,8 @@ static unsigned int nth_configuration(size_t program, unsigned int n)
 static bool in_configuration(size_t number, unsigned int n, int *fds,
 			     void (*check)(struct loaded *l))
 {
-	const struct program_entry *entry = &rp_program_entries[number];
-	const struct asm_program *program = entry->program;
+	const struct rp_program *entry = rp_program_number(number);
+	const struct asm_program *program = &entry->code;
 	unsigned char config[MAX_CONFIG] = { 0 };
 	const struct asm_bindings bindings = { .maps = entry->maps,
 					       .map_fds = fds,
@@ -172,7 +173,7 @@ static bool in_configuration(size_t number, unsigned int n, int *fds,
 /* What walks by unwind tables has a log of megabytes: the tools are compared on the parts of programs, where they load. */
 static bool in_configurations(size_t number, int *fds, void (*check)(struct loaded *l))
 {
-	const struct asm_program *program = rp_program_entries[number].program;
+	const struct asm_program *program = &rp_program_number(number)->code;
 	bool taken = false;
 
 	for (unsigned int n = 0; program->config_size && n < CONFIGS_EACH; n++)
@@ -187,11 +188,12 @@ static bool in_configurations(size_t number, int *fds, void (*check)(struct load
 
 static void each_program(void (*check)(struct loaded *l))
 {
+	const struct rp_program *entry;
 	unsigned int programs = 0;
+	size_t i = 0;
 
 	rp_log_setup(RP_ERROR, keep_error, NULL);
-	for (size_t i = 0; i < rp_program_count; i++) {
-		const struct program_entry *entry = &rp_program_entries[i];
+	for (; (entry = rp_program_number(i)); i++) {
 		int fds[64];
 
 		if (getenv("VM_EMULATED") && i % EMULATED_PROGRAMS)
@@ -203,7 +205,7 @@ static void each_program(void (*check)(struct loaded *l))
 			close(fds[m]);
 	}
 	ck_assert_uint_gt(programs, 0);
-	printf("%u of %zu programs\n", programs, rp_program_count);
+	printf("%u of %zu programs\n", programs, i);
 }
 
 START_TEST(the_lint_has_nothing_to_say)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
-#include "programs/programs.h"
+#include <rawprof/program.h>
 #include <rawprof/verifier.h>
 
 enum { TRIED_IN_ALL = 600, MIN_TRIED = 8 };
@@ -113,9 +113,18 @@ static bool is_looked_at(const struct asm_image *image)
 	return looked_at;
 }
 
+static size_t count_programs(void)
+{
+	size_t n = 0;
+
+	while (rp_program_number(n))
+		n++;
+	return n;
+}
+
 static uint32_t tried_each(void)
 {
-	uint32_t each = (uint32_t)(TRIED_IN_ALL / rp_program_count);
+	uint32_t each = (uint32_t)(TRIED_IN_ALL / count_programs());
 
 	if (getenv("VM_EMULATED"))
 		return EMULATED_TRIED;
@@ -150,11 +159,11 @@ static void break_each(const struct asm_image *image, uint32_t number)
 
 START_TEST(each_instruction)
 {
-	const struct program_entry *entry = &rp_program_entries[_i];
+	const struct rp_program *entry = rp_program_number((size_t)_i);
 	struct asm_bindings bind = { .maps = entry->maps,
 				     .nmaps = entry->nmaps,
 				     .config = entry->config,
-				     .config_size = entry->program->config_size,
+				     .config_size = entry->code.config_size,
 				     .field = rp_bind_field,
 				     .tp_field = rp_bind_tp_field };
 	struct asm_image image;
@@ -167,16 +176,15 @@ START_TEST(each_instruction)
 	if (entry->prepare)
 		ck_assert_int_eq(entry->prepare(fds), 0);
 	bind.map_fds = fds;
-	if (asm_assemble(entry->program, &bind, &image, NULL, NULL)) {
-		printf("skip %s (this kernel lacks what it reads)\n", entry->program->name);
+	if (asm_assemble(&entry->code, &bind, &image, NULL, NULL)) {
+		printf("skip %s (this kernel lacks what it reads)\n", entry->code.name);
 	} else if (!is_looked_at(&image)) {
-		printf("skip %s (this kernel lacks what it is attached to)\n",
-		       entry->program->name);
+		printf("skip %s (this kernel lacks what it is attached to)\n", entry->code.name);
 		asm_image_free(&image);
 	} else {
 		break_each(&image, (uint32_t)_i);
 		asm_image_free(&image);
-		printf("%s: %u refused, %u accepted\n", entry->program->name, refused, accepted);
+		printf("%s: %u refused, %u accepted\n", entry->code.name, refused, accepted);
 		ck_assert_uint_gt(refused, 0);
 		ck_assert_msg(unknown * 20 <= refused, "%u of %u refusals are not explained",
 			      unknown, refused);
@@ -192,7 +200,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_add_loop_test(tests, each_instruction, 0, (int)rp_program_count);
+	tcase_add_loop_test(tests, each_instruction, 0, (int)count_programs());
 	tcase_set_timeout(tests, 300);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

@@ -5,7 +5,7 @@
  */
 #include "test_loader.h"
 
-#include "programs/shared/profile.h"
+#include "record/stacks.h"
 
 enum { TIMES, SUM };
 

@@ -9,7 +9,8 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include "programs/shared/profile.h"
+#include "programs/shared/follow.h"
+#include "programs/shared/stack.h"
 #include "record/unwind_feed.h"
 
 #include "../unit/unwind_self.h"
@@ -59,7 +60,7 @@ static const struct asm_insn lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	INCLUDE(&unwind_part),
+	INCLUDE(&rp_unwind_part),
 };
 /* clang-format on */
 
@@ -352,8 +353,6 @@ END_TEST
 
 /* ---- from birth to end */
 
-static const struct asm_program *const followers[] = { &unwind_fork_program, &unwind_exec_program,
-						       &unwind_exit_program };
 static struct rp_link *following[3];
 
 static void open_followers(void)
@@ -361,12 +360,13 @@ static void open_followers(void)
 	const struct program_config config = { .by_pid = 1 };
 
 	for (int i = 0; i < 3; i++) {
+		const struct asm_program *follower = &rp_unwind_follow_programs[i].code;
 		const struct asm_bindings bind = { .maps = maps,
 						   .map_fds = fds,
 						   .nmaps = MAPS,
 						   .config = &config,
-						   .config_size = followers[i]->config_size };
-		int fd = rp_program_load(followers[i], &bind);
+						   .config_size = follower->config_size };
+		int fd = rp_program_load(follower, &bind);
 
 		ck_assert_msg(fd >= 0, "%s", log_text);
 		ck_assert_int_eq(rp_attach_raw_tracepoint(fd, NULL, &following[i]), 0);

@@ -6,7 +6,8 @@
  */
 #include "test_loader.h"
 
-#include "programs/programs.h"
+#include "programs/cpu.h"
+#include "record/attach.h"
 
 #include "../old/kernel.h"
 
@@ -129,29 +130,29 @@ END_TEST
 
 /* ---- programs */
 
-static int load(const struct asm_program *program, const struct asm_map *maps, size_t nmaps,
-		const void *config, size_t config_size)
+static int load(const char *name, const void *config)
 {
-	int fds[STACK_MAPS + KSYM_MAPS];
-	const struct asm_bindings bind = { .maps = maps,
+	const struct rp_program *p = rp_program_named(name);
+	int fds[STACK_MAPS];
+	const struct asm_bindings bind = { .maps = p->maps,
 					   .map_fds = fds,
-					   .nmaps = nmaps,
+					   .nmaps = p->nmaps,
 					   .config = config,
-					   .config_size = config_size };
+					   .config_size = p->code.config_size };
 
-	for (size_t i = 0; i < nmaps; i++)
+	for (size_t i = 0; i < p->nmaps; i++)
 		fds[i] = GRANTED_FD;
-	return rp_program_load(program, &bind);
+	return rp_program_load(&p->code, &bind);
 }
 
 static int load_cpu(bool identity, bool bounded, bool own_regs)
 {
-	struct cpu_config config = rp_cpu_usual_config;
+	struct cpu_config config = *(const struct cpu_config *)rp_cpu_programs->config;
 
 	config.common.identity = identity;
 	config.common.bounded = bounded;
 	config.common.own_regs = own_regs;
-	return load(&rp_cpu_sample_program, rp_cpu_maps, STACK_MAPS, &config, sizeof(config));
+	return load("cpu_sample", &config);
 }
 
 START_TEST(test_cpu)
@@ -197,12 +198,9 @@ START_TEST(test_follow)
 	if (no_btf())
 		return;
 	become(version);
-	ck_assert_int_eq(load(&rp_follow_fork_classic_program, rp_cpu_maps, STACK_MAPS, NULL, 0),
-			 GRANTED_FD);
-	ck_assert_int_eq(load(&rp_follow_fork_program, rp_cpu_maps, STACK_MAPS, NULL, 0),
-			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
-	ck_assert_int_eq(load(&rp_follow_exit_program, rp_cpu_maps, STACK_MAPS, NULL, 0),
-			 rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
+	ck_assert_int_eq(load("follow_fork_tp", NULL), GRANTED_FD);
+	ck_assert_int_eq(load("follow_fork", NULL), rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
+	ck_assert_int_eq(load("follow_exit", NULL), rp_has(RP_HAS_TP_BTF) ? GRANTED_FD : -EINVAL);
 }
 END_TEST
 
@@ -213,9 +211,44 @@ START_TEST(test_kernel_names)
 	int loaded;
 
 	become(version);
-	loaded = load(rp_has(RP_HAS_SYSCALL_PROG) ? &rp_ksym_program : &rp_ksym_raw_program,
-		      rp_ksym_maps, KSYM_MAPS, NULL, 0);
+	loaded = load(rp_has(RP_HAS_SYSCALL_PROG) ? "ksym" : "ksym_raw", NULL);
 	ck_assert_int_eq(loaded, version >= 513 ? GRANTED_FD : -EINVAL);
+}
+END_TEST
+
+/* Of variants the one with types where the kernel has what it needs, else the other one. */
+static const struct {
+	const char *needs, *instead; /* NULL: nothing takes its place */
+	enum rp_feature feature;
+} chosen[] = {
+	{ "offcpu_switch", "offcpu_classic", RP_HAS_TP_BTF },
+	{ "offcpu_waking", "waking_classic", RP_HAS_TASK_REGS },
+	{ "runq_new", "runq_new_tp", RP_HAS_TP_BTF },
+	{ "follow_fork", "follow_fork_tp", RP_HAS_TP_BTF },
+	{ "follow_exit", NULL, RP_HAS_TP_BTF },
+	{ "asleep", NULL, RP_HAS_TASK_ITER },
+	{ "lock_futex", "lock_futex_tp", RP_HAS_TP_BTF },
+	{ "mem_thread_exit", "mem_exit_tp", RP_HAS_TP_BTF },
+	{ "ksym", "ksym_raw", RP_HAS_SYSCALL_PROG },
+};
+
+START_TEST(test_choose)
+{
+	become(versions[_i]);
+	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++) {
+		const struct rp_program *better = rp_program_named(chosen[i].needs), *got = NULL;
+		int err = record_choose(better, better->role, &got);
+
+		if (rp_has(chosen[i].feature))
+			ck_assert_ptr_eq(got, better);
+		else if (chosen[i].instead)
+			ck_assert_str_eq(got->code.name, chosen[i].instead);
+		else
+			ck_assert_int_eq(err, -EOPNOTSUPP);
+	}
+	/* Beside classic ones alone. */
+	ck_assert_int_eq(record_lacks(rp_program_named("wall_new_tp")),
+			 rp_has(RP_HAS_TP_BTF) ? -EOPNOTSUPP : 0);
 }
 END_TEST
 
@@ -230,6 +263,7 @@ int main(void)
 	tcase_add_loop_test(tc, test_cpu, 0, n);
 	tcase_add_loop_test(tc, test_follow, 0, n);
 	tcase_add_loop_test(tc, test_kernel_names, 0, n);
+	tcase_add_loop_test(tc, test_choose, 0, n);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

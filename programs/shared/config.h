@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What all profilers of tasks are configured with, and what they all count. */
+#ifndef PROGRAMS_CONFIG_H
+#define PROGRAMS_CONFIG_H
+
+#include <rawprof/asm.h>
+#include <rawprof/program.h>
+
+/* Load-time parameters; 0 is off. */
+struct program_config {
+	/* stacks, see stack_take */
+	uint32_t user_bytes;   /* room for the user stack: 8 times the most frames wanted */
+	uint32_t fp_bytes;     /* of which the kernel's frame-pointer walk can use so much */
+	uint32_t user_frames;  /* user_bytes / 8 */
+	uint32_t kernel_bytes; /* room for the kernel stack */
+	uint32_t both_bytes;   /* user_bytes + kernel_bytes */
+	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
+	/* Before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
+	uint32_t bounded;
+	uint32_t own_regs; /* before 5.15: registers from the context, which is a perf event's */
+	/* Of a sleeping task, which takes the place of the context; needs eh, identity */
+	uint32_t of_task;
+	uint32_t some_kernel_only; /* tags with STACK_KERNEL_ONLY in them are in use */
+	/* The context is a perf event's; if it hit user code there is no kernel stack. */
+	uint32_t user_code;
+	uint32_t probe; /* the context is the registers of user code at a probe */
+	uint32_t each;	/* every record goes through the ring, nothing is counted in the kernel */
+	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
+	uint32_t table;	    /* the map counts is a table of struct stack_count */
+	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
+	/* whom, see target_ids */
+	uint32_t filtering; /* any of these is set */
+	uint32_t by_pid;    /* only processes in the map pids */
+	uint32_t by_tid;    /* only threads in the map tids */
+	uint32_t cgroup_level;
+	uint64_t ns_device, ns_inode; /* of the pid namespace to count in; 0: the machine's own */
+	uint64_t cgroup_id;
+	struct asm_comm_filter comm;
+};
+
+/* What became of the events, for the ledger; how the only element of the map stats begins. */
+struct program_stats {
+	uint64_t fired;
+	uint64_t idle;
+	uint64_t filtered;
+	uint64_t ring_full; /* lost: no room in the ring */
+	uint64_t busy;	    /* lost: this CPU was at work on too many stacks at once */
+	/* Kept, but the map counts had no room: their records go through the ring each time */
+	uint64_t uncounted;
+	uint64_t unfollowed; /* children that found no room in the map pids */
+};
+
+/* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
+#define GOLDEN_RATIO_64 0x9e3779b97f4a7c15
+
+/* What a profiler without options would be told, nearly; to show programs with. */
+#define PROGRAM_USUAL_CONFIG PROGRAM_CONFIG_WITH(0)
+#define PROGRAM_TABLE_CONFIG PROGRAM_CONFIG_WITH(1) /* and with STACK_COUNTS_TABLE */
+#define PROGRAM_CONFIG_WITH(table_)                                                                \
+	{                                                                                          \
+		.user_bytes = 127 * 8, .fp_bytes = 127 * 8, .user_frames = 127,                    \
+		.kernel_bytes = 127 * 8, .both_bytes = 2 * 127 * 8, .eh = 1, .identity = 1,        \
+		.table = (table_), .ring_mark = 1 << 18                                            \
+	}
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whole user stacks without frame pointers (programs/shared/unwind.c): maps, and how to call it. */
+#ifndef PROGRAMS_SHARED_UNWIND_H
+#define PROGRAMS_SHARED_UNWIND_H
+
+#include <rawprof/asm.h>
+#include <rawprof/macros.h>
+#include <rawprof/unwind.h>
+#include "config.h"
+
+#define UNWIND_FRAMES 1024	   /* of one stack */
+#define UNWIND_BOUNDED_FRAMES 64   /* of one stack, where the verifier has to walk it too */
+#define UNWIND_MAPPINGS (1u << 16) /* of all processes */
+#define UNWIND_PAGES (1u << 18)	   /* of text of all files: 256 MB */
+#define UNWIND_RULES (1u << 17)	   /* of all files */
+#define UNWIND_SHARDS 64	   /* arrays of UNWIND_PART_ROWS rows, made as they are needed */
+#define UNWIND_CACHE_SHIFT 11
+#define UNWIND_CACHED (2u << UNWIND_CACHE_SHIFT) /* rules that were looked up, for the next time */
+#define UNWIND_PREFETCH 32			 /* frames whose rules are fetched together */
+#define UNWIND_WINDOW 1024			 /* bytes of user stack that are read at once, */
+#define UNWIND_WINDOW_BELOW                                                                        \
+	56 /*   so many of them below the return address, where a frame pointer may be saved */
+#define UNWIND_NO_WINDOW INT32_MIN /*   sign-extended, far from any address of a process */
+#define UNWIND_BLOCK 512	   /* bytes of code that share a pair of these */
+#define UNWIND_MAPPING_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
+
+/*
+ * The registers that the kernel saved when it was entered (struct user_pt_regs), how many bytes of
+ * them, and how they tell that it was entered from 64-bit user code.
+ */
+#if defined(__aarch64__)
+#define UNWIND_REGS_BYTES 272
+#define UNWIND_MODE_REG 264 /* pstate */
+#define UNWIND_MODE_MASK 0x1f
+#define UNWIND_MODE_USER64 0
+#define UNWIND_RA_MASK 0xffffffffffff
+#define UNWIND_LINK_REG 240 /* where a call leaves the return address, as the next */
+#elif defined(__riscv)
+#define UNWIND_REGS_BYTES 264
+#define UNWIND_MODE_REG 256 /* status, which the kernel keeps behind the registers that it shows */
+#define UNWIND_MODE_MASK 0x100 /* SPP: what was interrupted was the kernel */
+#define UNWIND_MODE_USER64 0
+#define UNWIND_LINK_REG 8
+#define UNWIND_FP_RECORD                                                                           \
+	-16 /* where the caller's fp and the return address are, from fp; elsewhere 0 */
+#else
+#define UNWIND_REGS_BYTES 168
+#define UNWIND_MODE_REG 136 /* cs */
+#define UNWIND_MODE_MASK 0xffff
+#define UNWIND_MODE_USER64 0x33
+#endif
+
+/* One walk. What it finds goes into a record, which lies behind it: struct stack_scratch. */
+struct unwind_state {
+	uint64_t pc, sp, fp;   /* of the frame at hand */
+	uint64_t fp_at;	       /* where its fp was saved, if that has not been read yet; else 0 */
+	uint64_t mark;	       /* UNWIND_PC_EXACT for a frame that a signal interrupted */
+	uint64_t is_return;    /* 1 if pc is a return address */
+	uint32_t n, max;       /* frames in the record so far, and when the walk is over; */
+	uint32_t base;	       /*   so many of them are the kernel's */
+	uint32_t end;	       /* enum unwind_stop */
+	uint32_t first, count; /* the ranges of the process; */
+	uint32_t pid, changes; /*   which one it is, and when: struct unwind_mappings */
+	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
+	uint64_t generation;   /* of its mappings */
+	uint64_t cache_at, block; /* where in unwind_cache its rule would be kept, of which block */
+	uint64_t prefetch[UNWIND_PREFETCH]; /* cache_at of the frames, of the last walk too */
+	uint64_t range, range_start;	    /* the one that was found last, its start; -1: none */
+	uint64_t row, nrows;
+	struct unwind_rule rule; /* of this frame; */
+	uint32_t rule_of;	 /*   of which generation */
+	uint64_t words[2];
+	uint64_t regs[UNWIND_REGS_BYTES / 8];
+	uint64_t window_at; /* user address of what is in window, UNWIND_NO_WINDOW if nothing is */
+	uint64_t window[UNWIND_WINDOW / 8];
+};
+
+/* A range of a process's addresses; ordered by start, those of one process behind each other. */
+struct unwind_mapping {
+	uint64_t end;
+	uint64_t base; /* process address of the part's start */
+	/* Where the part's pages are in unwind_index, whose rows count in the shard */
+	uint32_t index;
+	uint32_t npages;
+	uint32_t shard;
+	uint32_t rules;	     /* where the table's rules are in unwind_rules */
+	uint32_t kind;	     /* enum unwind_mapping_kind */
+	uint32_t generation; /* of the process's mappings when this was written */
+};
+/*
+ * The only element of unwind_mappings. changes: how often an entry of unwind_procs was replaced or
+ * removed, or one of pids removed; while it is the same, what was found there holds. Never 0 once
+ * there is somebody to walk. (It may be seen to change a moment before the entry does, which
+ * matters to nobody: after an exec the new ranges are published, and nothing runs any more in a
+ * process that has ended.)
+ */
+struct unwind_mappings {
+	uint64_t changes;
+	uint64_t start[UNWIND_MAPPINGS];
+	struct unwind_mapping range[UNWIND_MAPPINGS];
+};
+/*
+ * Value of unwind_procs, by pid: ranges first to first + count - 1; none if they are not known yet.
+ * The same ranges have the same generation, which is never 0 and never used again.
+ */
+struct unwind_proc {
+	uint32_t first, count;
+	uint32_t generation, unused;
+};
+
+/*
+ * One of a pair in unwind_cache: the rule of a block of UNWIND_BLOCK bytes of code, in mappings of
+ * a generation, from its byte `from` to the one before `to`. Most code has one rule for long: so
+ * what was found for an address serves its neighbours. It is whole if check = address of the block
+ * ^ (the first 8 bytes of it + the second) * GOLDEN_RATIO_64 ^ (from | to << 16). A pair is one
+ * line of the cache (a map that can be mapped begins at a page): the younger is the first, and of a
+ * block two parts may be known.
+ */
+struct unwind_cache {
+	struct unwind_rule rule;
+	uint32_t generation;
+	uint64_t check;
+	uint16_t from, to;
+	uint32_t unused; /* 0 */
+};
+
+/*
+ * Rules in unwind_rules have the offset of a register in pt_regs where those of a table have its
+ * DWARF number (UNWIND_REG, UNWIND_RA_REG).
+ */
+extern const struct asm_map rp_unwind_row_map; /* the inner maps of unwind_rows */
+#define UNWIND_MAP_PROCS(n)                                                                        \
+	{                                                                                          \
+		"unwind_procs", BPF_MAP_TYPE_HASH, 4, sizeof(struct unwind_proc), (n)              \
+	}
+#define UNWIND_MAP_MAPPINGS                                                                        \
+	{                                                                                          \
+		"unwind_mappings", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_mappings), 1,       \
+			BPF_F_MMAPABLE                                                             \
+	}
+#define UNWIND_MAP_CACHE                                                                           \
+	{                                                                                          \
+		"unwind_cache", BPF_MAP_TYPE_ARRAY, 4,                                             \
+			UNWIND_CACHED * sizeof(struct unwind_cache), 1, BPF_F_MMAPABLE             \
+	}
+#define UNWIND_MAP_INDEX                                                                           \
+	{                                                                                          \
+		"unwind_index", BPF_MAP_TYPE_ARRAY, 4, (UNWIND_PAGES + 1) * 4, 1, BPF_F_MMAPABLE   \
+	}
+#define UNWIND_MAP_RULES                                                                           \
+	{                                                                                          \
+		"unwind_rules", BPF_MAP_TYPE_ARRAY, 4, UNWIND_RULES * sizeof(struct unwind_rule),  \
+			1, BPF_F_MMAPABLE                                                          \
+	}
+#define UNWIND_MAP_ROWS                                                                            \
+	{                                                                                          \
+		"unwind_rows", BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, UNWIND_SHARDS, 0,                 \
+			&rp_unwind_row_map                                                         \
+	}
+
+/*
+ * The functions, to be INCLUDEd behind a program that has the maps above:
+ *
+ *	unwind_user(R1 = a struct stack_scratch; R2 = most frames; R3 = pid; R4 = the program's
+ *	context; R5 = frames of the kernel that its record has already)
+ *
+ * walks the user stack of the current task into the record, behind these; R0 = how many frames.
+ * Which way it takes is up to eh, bounded and own_regs of struct program_config, which the
+ * program's configuration begins with; both_bytes is the room in the record.
+ */
+extern const struct asm_part rp_unwind_part;
+
+/* What others have found in unwind_procs, or in pids, holds no longer. R1 and R2 are lost. */
+#define PROCS_CHANGED                                                                              \
+	LD_MAP_VALUE(R1, unwind_mappings, offsetof(struct unwind_mappings, changes)), MOV(R2, 1),  \
+		ATOMIC_ADD(DW, R1, 0, R2)
+
+#endif

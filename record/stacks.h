@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The user side of programs/shared/stack.h: the maps of a recording, the stacks that came back. */
+#ifndef RECORD_STACKS_H
+#define RECORD_STACKS_H
+
+#include "programs/shared/stack.h"
+
+/* The maps of one recording, and the stacks that came back. */
+struct stacks;
+
+struct stacks_options {
+	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
+	size_t nmaps;
+	const struct program_config *config;
+	uint32_t nids;	     /* room in the maps pids and tids; 0: one each, no filter */
+	uint32_t ring_bytes; /* a power of two, at least a page */
+};
+
+/* A distinct stack and what it weighs; record->hash tells it from all others. */
+struct stack {
+	const struct stack_record *record;
+	uint64_t value[STACK_VALUES];
+};
+
+/* For every record as it is drained; it is gone after the return. 0 or a negative errno. */
+typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
+
+/* Makes the maps. 0 or what the loader said. */
+int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,
+		       struct stacks **out);
+void record_stacks_close(struct stacks *s);
+
+/*
+ * Loads a program with these maps. config begins with a struct program_config, of which ring_mark
+ * is filled in; NULL: the program has none. Returns a descriptor, the caller's, or what the loader
+ * said.
+ */
+int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config);
+int record_stacks_map(const struct stacks *s, int map); /* its descriptor */
+/* The maps as they were made: sizes may differ from the profiler's. */
+const struct asm_map *record_stacks_maps(const struct stacks *s);
+int record_stacks_add_id(struct stacks *s, int map,
+			 uint32_t id); /* STACK_MAP_PIDS or STACK_MAP_TIDS */
+
+/* Takes what is in the ring. -ENOMEM, -EBADMSG (it is no record), or what on_record returned. */
+int record_stacks_drain(struct stacks *s);
+/* After the programs were detached: the rest of the ring, and the counts of the kernel. Once. */
+int record_stacks_finish(struct stacks *s);
+/* Distinct stacks, in no order; NULL begins and ends. Not with config->each, which keeps none. */
+const struct stack *record_stacks_next(const struct stacks *s, const struct stack *after);
+/* By hash; NULL: there is none. */
+const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash);
+/* Adds to its weights what the map counts does not know. -ENOENT: there is no such stack. */
+int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES]);
+size_t record_stacks_count(const struct stacks *s);
+/* The counters; size bytes of the profiler's own struct, which begins with struct program_stats. */
+int record_stacks_stats(const struct stacks *s, void *out);
+
+#endif
