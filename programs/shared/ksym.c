@@ -14,7 +14,7 @@
 static const struct asm_layout io_layout = ASM_LAYOUT(struct ksym_io, addr, text);
 
 static const struct asm_map ksym_maps[KSYM_MAPS] = {
-	/* The format has to lie in memory that cannot change: read-only for programs, and frozen. */
+	/* The format has to lie in memory that cannot change: read-only for programs, frozen. */
 	[KSYM_MAP_FORMAT] = { "ksym_format", BPF_MAP_TYPE_ARRAY, 4, sizeof(KSYM_FORMAT), 1,
 			      BPF_F_RDONLY_PROG },
 	[KSYM_MAP_IO] = { "ksym_io", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct ksym_io), 1,
