@@ -129,6 +129,13 @@ explains_itself() {
 chmod 711 "$tmp"
 # shellcheck disable=SC2086 # names without spaces
 at_once explains_itself $programs
+# A struct within a frame or a map's value is shown by its own members.
+run "$rawprof" explain runq_switch
+has 'a struct in a frame: its members' "$out" '^  R10-16\.\.-9 +8  thread\.[a-z_]+ '
+has 'a struct in a part'"'"'s frame: its members' "$out" '^  R10-40\.\.-37 +4  ns_ids\.pid$'
+has 'a struct in a map: its members' "$out" '^ +8  8 +common\.idle$'
+lacks 'a struct in a frame: not as one' "$out" '  thread( |$)'
+
 # The graph as most people ask for it, without a log at hand.
 without_addresses() { sed 's/0x[0-9a-f]\{16\}/ADDRESS/g' "$1"; }
 for p in cpu_sample follow_exit ksym; do
