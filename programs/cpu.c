@@ -2,8 +2,9 @@
 /*
  * cpu: where does CPU time go?
  *
- * A perf event fires on every CPU some hundred times a second and runs cpu_sample, in the context of whatever it
- * interrupted. Who that is, and its two stacks, is the work of stack.c; here the sample is counted.
+ * A perf event fires on every CPU some hundred times a second and runs cpu_sample, in the context
+ * of the task it interrupted. That task and its two stacks are the work of stack.c; here the sample
+ * is counted.
  */
 #include <linux/bpf_perf_event.h>
 
@@ -19,7 +20,7 @@ static const struct asm_insn cpu_sample[] = {
 	MOV_REG(R6, R1), /* the context: calls destroy R1 */
 	COUNT(stats, struct program_stats, fired),
 
-	/* Who? The idle task is process 0, on every CPU. */
+	/* The idle task is process 0, on every CPU. */
 	UNLESS(struct cpu_config, keep_idle),
 		CALL(get_current_pid_tgid),
 		JEQ(R0, 0, idle),

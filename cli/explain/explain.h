@@ -113,6 +113,14 @@ int explain_broken(FILE *out, struct explained *e);
 int explain_lint(FILE *out, const struct explained *e);
 /* Fills in insns, xlated and jited as the options ask for; says what the kernel does not show. */
 int explain_what_became(struct explained *e);
+/* The members of a layout by offset, those of a struct in it one by one; how many. */
+struct explain_field {
+	char name[64];
+	uint32_t offset, size;
+};
+enum { EXPLAIN_MAX_FIELDS = 64 };
+uint32_t explain_fields(const struct asm_layout *layout,
+			struct explain_field fields[EXPLAIN_MAX_FIELDS]);
 void explain_head(FILE *out, const struct explained *e);
 void explain_refusal(FILE *out, const struct explained *e);
 int explain_text(FILE *out, const struct explained *e);

@@ -76,9 +76,38 @@ static void put_totals(FILE *out, const struct explained *e)
 
 /* ---- memory by the names of its members */
 
+static uint32_t add_fields(const struct asm_layout *layout, const char *of, uint32_t at,
+			   struct explain_field *fields, uint32_t n)
+{
+	for (uint32_t i = 0; i < layout->nfields && n < EXPLAIN_MAX_FIELDS; i++) {
+		const struct asm_field *f = &layout->fields[i];
+		struct explain_field *to = &fields[n];
+
+		snprintf(to->name, sizeof(to->name), "%s%s", of, f->name);
+		to->offset = at + f->offset;
+		to->size = f->size;
+		if (f->layout) {
+			char name[sizeof(to->name) + 1];
+
+			snprintf(name, sizeof(name), "%s.", to->name);
+			n = add_fields(f->layout, name, to->offset, fields, n);
+		} else {
+			n++;
+		}
+	}
+	return n;
+}
+
+uint32_t explain_fields(const struct asm_layout *layout,
+			struct explain_field fields[EXPLAIN_MAX_FIELDS])
+{
+	return add_fields(layout, "", 0, fields, 0);
+}
+
 static void put_layout(FILE *out, const char *what, uint32_t size, const struct asm_layout *layout)
 {
-	uint32_t at = 0;
+	struct explain_field fields[EXPLAIN_MAX_FIELDS];
+	uint32_t at = 0, n;
 
 	fprintf(out, "    %-6s %5" PRIu32 " %s", what, size, size == 1 ? "byte" : "bytes");
 	if (!layout) {
@@ -86,8 +115,9 @@ static void put_layout(FILE *out, const char *what, uint32_t size, const struct 
 		return;
 	}
 	fprintf(out, "  %s\n", layout->name);
-	for (uint32_t i = 0; i < layout->nfields; i++) {
-		const struct asm_field *f = &layout->fields[i];
+	n = explain_fields(layout, fields);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct explain_field *f = &fields[i];
 
 		if (f->offset > at)
 			fprintf(out, "           %5" PRIu32 "  %-5" PRIu32 " (padding)\n", at,
@@ -180,12 +210,14 @@ static void put_bytes(FILE *out, const struct explained *e, int from, uint32_t s
 
 static void put_named_frame(FILE *out, const struct explained *e, const struct asm_layout *frame)
 {
+	struct explain_field fields[EXPLAIN_MAX_FIELDS];
+	const uint32_t n = explain_fields(frame, fields);
 	const int begin = -(int)frame->size;
 	uint32_t at = 0;
 
 	fprintf(out, "  %s, %" PRIu32 " bytes that end at R10\n", frame->name, frame->size);
-	for (uint32_t i = 0; i < frame->nfields; i++) {
-		const struct asm_field *f = &frame->fields[i];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct explain_field *f = &fields[i];
 
 		if (f->offset > at)
 			put_bytes(out, e, begin + (int)at, f->offset - at, "(padding)");
@@ -204,6 +236,23 @@ static void put_slots(FILE *out, const struct explained *e)
 			put_bytes(out, e, -8 * (slot + 1), 8, "");
 }
 
+static void put_part_frame(FILE *out, const struct asm_func_frame *of)
+{
+	struct explain_field fields[EXPLAIN_MAX_FIELDS];
+	const uint32_t n = explain_fields(of->layout, fields);
+
+	fprintf(out, "  %s: %s, %" PRIu32 " bytes that end at R10\n", of->func, of->layout->name,
+		of->layout->size);
+	for (uint32_t i = 0; i < n; i++) {
+		int from = (int)fields[i].offset - (int)of->layout->size;
+		char range[40];
+
+		snprintf(range, sizeof(range), "%d..%d", from, from + (int)fields[i].size - 1);
+		fprintf(out, "  R10%-12s %4" PRIu32 "  %s\n", range, fields[i].size,
+			fields[i].name);
+	}
+}
+
 /* The frames of the functions of parts; what was written the log says of the program's alone. */
 static void put_part_frames(FILE *out, const struct asm_insn *lines, size_t n)
 {
@@ -212,21 +261,8 @@ static void put_part_frames(FILE *out, const struct asm_insn *lines, size_t n)
 
 		if (lines[i].kind != ASM_INCLUDE)
 			continue;
-		for (size_t f = 0; f < part->nframes; f++) {
-			const struct asm_layout *frame = part->frames[f].layout;
-
-			fprintf(out, "  %s: %s, %" PRIu32 " bytes that end at R10\n",
-				part->frames[f].func, frame->name, frame->size);
-			for (uint32_t at = 0; at < frame->nfields; at++) {
-				int from = (int)frame->fields[at].offset - (int)frame->size;
-				char range[40];
-
-				snprintf(range, sizeof(range), "%d..%d", from,
-					 from + (int)frame->fields[at].size - 1);
-				fprintf(out, "  R10%-12s %4" PRIu32 "  %s\n", range,
-					frame->fields[at].size, frame->fields[at].name);
-			}
-		}
+		for (size_t f = 0; f < part->nframes; f++)
+			put_part_frame(out, &part->frames[f]);
 		put_part_frames(out, part->lines, part->nlines);
 	}
 }

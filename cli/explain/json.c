@@ -85,19 +85,22 @@ static void put_values(struct json *j, const char *key, const struct asm_vlog_va
 
 static void put_layout(struct json *j, const char *key, const struct asm_layout *layout)
 {
+	struct explain_field members[EXPLAIN_MAX_FIELDS];
 	struct json object, fields, field;
+	uint32_t n;
 
 	if (!layout)
 		return;
+	n = explain_fields(layout, members);
 	open_in(j, key, &object, '{');
 	string(&object, "type", layout->name);
 	number(&object, "size", layout->size);
 	open_in(&object, "fields", &fields, '[');
-	for (uint32_t i = 0; i < layout->nfields; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		open_in(&fields, NULL, &field, '{');
-		string(&field, "name", layout->fields[i].name);
-		number(&field, "offset", layout->fields[i].offset);
-		number(&field, "size", layout->fields[i].size);
+		string(&field, "name", members[i].name);
+		number(&field, "offset", members[i].offset);
+		number(&field, "size", members[i].size);
 		fputc('}', j->out);
 	}
 	fputs("]}", j->out);

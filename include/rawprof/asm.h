@@ -140,6 +140,7 @@ enum asm_machine_reg {
 struct asm_field {
 	const char *name;
 	uint32_t offset, size;
+	const struct asm_layout *layout; /* of a struct that is shown by its members; or NULL */
 };
 struct asm_layout {
 	const char *name; /* "struct cpu_key" */
@@ -331,6 +332,46 @@ int asm_disasm(const struct asm_disasm_options *options, const struct bpf_insn *
 
 /* The log's dialect with the labels, functions and maps of an image, which has to outlive it. */
 struct asm_disasm_options asm_disasm_options(const struct asm_image *image);
+
+/* ---- lists of macro arguments, for macros.h */
+
+/* ASM_EACH(f, x, a, b, ...) is f(x, a) f(x, b) ..., for at most 24. */
+#define ASM_EACH(f, x, ...) ASM_JOIN(ASM_EACH_, ASM_COUNT(__VA_ARGS__))(f, x, __VA_ARGS__)
+#define ASM_EACH_1(f, x, a) f(x, a)
+#define ASM_EACH_2(f, x, a, ...) f(x, a) ASM_EACH_1(f, x, __VA_ARGS__)
+#define ASM_EACH_3(f, x, a, ...) f(x, a) ASM_EACH_2(f, x, __VA_ARGS__)
+#define ASM_EACH_4(f, x, a, ...) f(x, a) ASM_EACH_3(f, x, __VA_ARGS__)
+#define ASM_EACH_5(f, x, a, ...) f(x, a) ASM_EACH_4(f, x, __VA_ARGS__)
+#define ASM_EACH_6(f, x, a, ...) f(x, a) ASM_EACH_5(f, x, __VA_ARGS__)
+#define ASM_EACH_7(f, x, a, ...) f(x, a) ASM_EACH_6(f, x, __VA_ARGS__)
+#define ASM_EACH_8(f, x, a, ...) f(x, a) ASM_EACH_7(f, x, __VA_ARGS__)
+#define ASM_EACH_9(f, x, a, ...) f(x, a) ASM_EACH_8(f, x, __VA_ARGS__)
+#define ASM_EACH_10(f, x, a, ...) f(x, a) ASM_EACH_9(f, x, __VA_ARGS__)
+#define ASM_EACH_11(f, x, a, ...) f(x, a) ASM_EACH_10(f, x, __VA_ARGS__)
+#define ASM_EACH_12(f, x, a, ...) f(x, a) ASM_EACH_11(f, x, __VA_ARGS__)
+#define ASM_EACH_13(f, x, a, ...) f(x, a) ASM_EACH_12(f, x, __VA_ARGS__)
+#define ASM_EACH_14(f, x, a, ...) f(x, a) ASM_EACH_13(f, x, __VA_ARGS__)
+#define ASM_EACH_15(f, x, a, ...) f(x, a) ASM_EACH_14(f, x, __VA_ARGS__)
+#define ASM_EACH_16(f, x, a, ...) f(x, a) ASM_EACH_15(f, x, __VA_ARGS__)
+#define ASM_EACH_17(f, x, a, ...) f(x, a) ASM_EACH_16(f, x, __VA_ARGS__)
+#define ASM_EACH_18(f, x, a, ...) f(x, a) ASM_EACH_17(f, x, __VA_ARGS__)
+#define ASM_EACH_19(f, x, a, ...) f(x, a) ASM_EACH_18(f, x, __VA_ARGS__)
+#define ASM_EACH_20(f, x, a, ...) f(x, a) ASM_EACH_19(f, x, __VA_ARGS__)
+#define ASM_EACH_21(f, x, a, ...) f(x, a) ASM_EACH_20(f, x, __VA_ARGS__)
+#define ASM_EACH_22(f, x, a, ...) f(x, a) ASM_EACH_21(f, x, __VA_ARGS__)
+#define ASM_EACH_23(f, x, a, ...) f(x, a) ASM_EACH_22(f, x, __VA_ARGS__)
+#define ASM_EACH_24(f, x, a, ...) f(x, a) ASM_EACH_23(f, x, __VA_ARGS__)
+#define ASM_COUNT(...)                                                                             \
+	ASM_25TH(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, \
+		 6, 5, 4, 3, 2, 1, ~)
+#define ASM_25TH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, ...) y
+#define ASM_IS_LIST(entry) ASM_CALL(ASM_SECOND, ASM_LIST_PROBE entry, 0, ~)
+#define ASM_LIST_PROBE(...) ~, 1
+#define ASM_SECOND(a, b, ...) b
+#define ASM_WORDS(...) __VA_ARGS__
+#define ASM_CALL(f, ...) f(__VA_ARGS__)
+#define ASM_JOIN(a, b) ASM_JOIN_(a, b)
+#define ASM_JOIN_(a, b) a##b
 
 #include <rawprof/isa.h>
 #include <rawprof/macros.h>

@@ -127,24 +127,71 @@
 /* ---- structs by the names of their members */
 
 /*
- * A struct asm_layout for what shows memory, of the stack frame or of a map's keys and values:
+ * A struct asm_layout for those who show memory, of the stack frame or of a map's keys and values:
  *
- *	ASM_LAYOUT(struct cpu_key, ASM_FIELD(struct cpu_key, hash), ...)
+ *	ASM_LAYOUT(struct cpu_key, hash, (thread, &thread_layout), count)
  *
- * Members in the order in which they lie; what is left out counts as padding.
+ * Members in the order in which they lie; what is left out counts as padding. In parentheses: a
+ * member that is a struct, with the layout by which its own members are shown.
  */
-#define ASM_LAYOUT(type, ...)                                                                      \
+#define ASM_LAYOUT(type, ...) ASM_LAYOUT_FROM(ASM_LAYOUT_FIELD, type, __VA_ARGS__)
+
+/*
+ * The stack frame of a program or function, described once:
+ *
+ *	ASM_FRAME(leave_frame,
+ *		(uint64_t, now, NOW),
+ *		(struct pair, pair, PAIR, &pair_layout),
+ *		(pair.sleeper, PAIR_SLEEPER));
+ *
+ * makes the struct leave_frame, padded to a multiple of 8 bytes; the offsets NOW, PAIR and
+ * PAIR_SLEEPER from R10, at which it ends; and leave_frame_layout, which names its bytes. An array
+ * is (char[16], comm, COMM). An entry of two words names a part of a member that stands above it.
+ */
+#define ASM_FRAME(tag, ...)                                                                        \
+	struct tag {                                                                               \
+		ASM_EACH(ASM_FRAME_MEMBER, tag, __VA_ARGS__)                                       \
+	} __attribute__((aligned(8)));                                                             \
+	enum { ASM_EACH(ASM_FRAME_OFFSET, struct tag, __VA_ARGS__) };                              \
+	static const struct asm_layout tag##_layout __attribute__((unused)) =                      \
+		ASM_LAYOUT_FROM(ASM_FRAME_FIELD, struct tag, __VA_ARGS__)
+
+/* What the functions of a part call their bytes: ASM_FRAMES({ "leave", &leave_frame_layout }). */
+#define ASM_FRAMES(...)                                                                            \
+	.frames = (const struct asm_func_frame[]){ __VA_ARGS__ },                                  \
+	.nframes = sizeof((const struct asm_func_frame[]){ __VA_ARGS__ }) /                        \
+		   sizeof(struct asm_func_frame)
+
+/* How they are made of their lists. An entry in parentheses has a macro for each count of words. */
+#define ASM_LAYOUT_FROM(field, type, ...)                                                          \
 	{                                                                                          \
 		.name = #type, .size = sizeof(type),                                               \
-		.fields = (const struct asm_field[]){ __VA_ARGS__ },                               \
-		.nfields = sizeof((const struct asm_field[]){ __VA_ARGS__ }) /                     \
-			   sizeof(struct asm_field)                                                \
+		.fields = (const struct asm_field[]){ ASM_EACH(field, type, __VA_ARGS__) },        \
+		.nfields =                                                                         \
+			sizeof((const struct asm_field[]){ ASM_EACH(field, type, __VA_ARGS__) }) / \
+			sizeof(struct asm_field)                                                   \
 	}
-#define ASM_FIELD(type, member)                                                                    \
-	{                                                                                          \
-		.name = #member, .offset = offsetof(type, member),                                 \
-		.size = sizeof(((type *)0)->member)                                                \
-	}
+#define ASM_FIELD(type, member, layout)                                                            \
+	{ #member, offsetof(type, member), sizeof(((type *)0)->member), layout },
+#define ASM_LAYOUT_FIELD(type, entry) ASM_JOIN(ASM_LAYOUT_FIELD_, ASM_IS_LIST(entry))(type, entry)
+#define ASM_LAYOUT_FIELD_0(type, member) ASM_FIELD(type, member, 0)
+#define ASM_LAYOUT_FIELD_1(type, entry) ASM_CALL(ASM_FIELD, type, ASM_WORDS entry)
+
+#define ASM_FRAME_MEMBER(tag, entry)                                                               \
+	ASM_CALL(ASM_JOIN(ASM_MEMBER_, ASM_COUNT entry), ASM_WORDS entry)
+#define ASM_MEMBER_2(part, offset)
+#define ASM_MEMBER_3(type, member, offset) __typeof__(type) member;
+#define ASM_MEMBER_4(type, member, offset, layout) __typeof__(type) member;
+#define ASM_FRAME_OFFSET(frame, entry)                                                             \
+	ASM_CALL(ASM_JOIN(ASM_OFFSET_, ASM_COUNT entry), frame, ASM_WORDS entry)
+#define ASM_OFFSET_2(frame, part, offset) offset = FRAME(frame, part),
+#define ASM_OFFSET_3(frame, type, member, offset) offset = FRAME(frame, member),
+#define ASM_OFFSET_4(frame, type, member, offset, layout) offset = FRAME(frame, member),
+#define ASM_FRAME_FIELD(frame, entry)                                                              \
+	ASM_CALL(ASM_JOIN(ASM_FIELD_, ASM_COUNT entry), frame, ASM_WORDS entry)
+#define ASM_FIELD_2(frame, part, offset)
+#define ASM_FIELD_3(frame, type, member, offset) ASM_FIELD(frame, member, 0)
+#define ASM_FIELD_4(frame, type, member, offset, layout) ASM_FIELD(frame, member, layout)
 
 /* ---- the stack frame as a C struct */
 

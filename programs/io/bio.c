@@ -2,19 +2,14 @@
 /*
  * io_bio: disks that have no requests: device mapper, md, zram, brd.
  *
- * They take what a file system gives them, a bio, as it is, so it goes from its start to the device at once. The
- * kernel tells of bios of all disks; those that become requests are none of our concern here. A bio's address is used
- * again only by chance, so its entry goes when it ends.
+ * They take what a file system gives them, a bio, as it is, so it goes from its start to the device
+ * at once. The kernel tells of bios of all disks; those that become requests are none of our
+ * concern here. A bio's address is used again only by chance, so its entry goes when it ends.
  */
 #include "io.h"
 
 /* The stack frame of the programs here. */
-struct bio_frame {
-	uint64_t bio;
-};
-enum { KEY = FRAME(struct bio_frame, bio) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct bio_frame, ASM_FIELD(struct bio_frame, bio));
+ASM_FRAME(bio_frame, (uint64_t, bio, KEY));
 
 /* clang-format off */
 
@@ -61,8 +56,9 @@ LABEL(out),
 };
 
 /*
- * block_bio_complete(struct request_queue *q, struct bio *bio). The disk may be another by now, where one hands its
- * bios on to those that it is made of; so it is asked of the entry whether this one is ours.
+ * block_bio_complete(struct request_queue *q, struct bio *bio). The disk may be another by now,
+ * where one hands its bios on to those that it is made of; so it is asked of the entry whether this
+ * one is ours.
  */
 static const struct asm_insn complete_lines[] = {
 	LDX(DW, R6, R1, 8),
@@ -86,7 +82,7 @@ LABEL(out),
 
 #define BIO_PROGRAM(role_)                                                                         \
 	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(rp_io_usual_config),              \
-	.code.frame = &frame_layout,                                                               \
+	.code.frame = &bio_frame_layout,                                                           \
 	RP_NEEDS(RP_NEED_ARGUMENT("block_bio_queue", 0, "bio"),                                    \
 		 RP_NEED_FIELD("bio", "bi_bdev.bd_disk.queue.mq_ops"))
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * io_calls: how long do programs wait in read, write, fsync and open, by the file system that the file is on?
+ * io_calls: how long do programs wait in read, write, fsync and open, by the file system that the
+ * file is on?
  *
- * The time between sys_enter and sys_exit, whatever it went into: memory, locks, a disk, somebody at the other end of
- * a pipe. The file system is that of the file which the thread's descriptor stands for.
+ * The time between sys_enter and sys_exit, whatever it went into: memory, locks, a disk, a process
+ * at the other end of a pipe. The file system is that of the file which the thread's descriptor
+ * stands for.
  *
- * A flush of a disk's cache is a request of its own, and often another thread asks for it: the journal's. So fsync is
- * joined with the flushes of its disk that ended while it ran.
+ * A flush of a disk's cache is a request of its own, and often another thread asks for it: the
+ * journal's. So fsync is joined with the flushes of its disk that ended while it ran.
  */
 #include "io.h"
 #include "programs/shared/compat.h"
@@ -14,63 +16,50 @@
 #define CALL_MEMBER(member) offsetof(struct io_call, member)
 
 /* The stack frame of the programs for system calls. */
-struct call_frame {
-	struct io_key key;
-	struct io_call call;
-	struct io_flushes none;
-	uint64_t type_name, text[2]; /* of the file system */
-	uint64_t disk;
-	uint32_t number, tid;
-};
-enum {
-	KEY = FRAME(struct call_frame, key),
-	KEY_FLAGS = FRAME(struct call_frame, key.flags),
-	KEY_PHASE = FRAME(struct call_frame, key.phase),
-	KEY_BANK = FRAME(struct call_frame, key.bank),
-	KEY_PROCESS = FRAME(struct call_frame, key.process),
-	KEY_GROUP = FRAME(struct call_frame, key.group),
-	KEY_COMM = FRAME(struct call_frame, key.comm),
-	CALL_AT = FRAME(struct call_frame, call),
-	NO_FLUSHES = FRAME(struct call_frame, none),
-	TYPE_NAME = FRAME(struct call_frame, type_name),
-	TEXT = FRAME(struct call_frame, text),
-	DISK = FRAME(struct call_frame, disk),
-	NUMBER = FRAME(struct call_frame, number),
-	TID = FRAME(struct call_frame, tid)
-};
-static const struct asm_layout frame_layout = ASM_LAYOUT(
-	struct call_frame, ASM_FIELD(struct call_frame, key.disk),
-	ASM_FIELD(struct call_frame, key.flags), ASM_FIELD(struct call_frame, key.phase),
-	ASM_FIELD(struct call_frame, key.bank), ASM_FIELD(struct call_frame, key.process),
-	ASM_FIELD(struct call_frame, key.group), ASM_FIELD(struct call_frame, key.comm),
-	ASM_FIELD(struct call_frame, call), ASM_FIELD(struct call_frame, none),
-	ASM_FIELD(struct call_frame, type_name), ASM_FIELD(struct call_frame, text),
-	ASM_FIELD(struct call_frame, disk), ASM_FIELD(struct call_frame, number),
-	ASM_FIELD(struct call_frame, tid));
+ASM_FRAME(call_frame,
+	(struct io_key, key, KEY, &rp_io_key_layout),
+	(key.flags, KEY_FLAGS),
+	(key.phase, KEY_PHASE),
+	(key.bank, KEY_BANK),
+	(key.process, KEY_PROCESS),
+	(key.group, KEY_GROUP),
+	(key.comm, KEY_COMM),
+	(struct io_call, call, CALL_AT),
+	(struct io_flushes, none, NO_FLUSHES),
+	/* of the file system */
+	(uint64_t, type_name, TYPE_NAME),
+	(uint64_t[2], text, TEXT),
+	(uint64_t, disk, DISK),
+	(uint32_t, number, NUMBER),
+	(uint32_t, tid, TID));
 
-/* reg = a pointer that lies in an object of the kernel, whose address reg is; to is room at a frame offset. 0: there is none. */
+/* clang-format off */
+/* reg = a pointer that lies in the kernel's object at reg; to: 8 bytes of the frame. 0: none. */
 #define FOLLOW(reg, type, path, to)                                                                \
-	SCOPE("FOLLOW(" #reg ", " #type ", " #path ", " #to ")"), READ_FIELD(to, reg, type, path), \
-		LDX(DW, reg, R10, to), END
+	SCOPE("FOLLOW(" #reg ", " #type ", " #path ", " #to ")"),                                  \
+		READ_FIELD(to, reg, type, path),                                                   \
+		LDX(DW, reg, R10, to),                                                             \
+	END
 
-/* R8 = enum io_call_kind of the system call whose number is in a register; on if it is one of ours, else to out. */
+/* R8 = enum io_call_kind of the system call with that number; to out if it is not one of ours. */
 #define CALL_KIND(number, out)                                                                     \
-	SCOPE("CALL_KIND(" #number ", " #out ")"), STX(W, R10, NUMBER, number),                    \
-		MAP_LOOKUP(calls, NUMBER), JEQ(R0, 0, out), LDX(W, R8, R0, 0), JEQ(R8, 0, out),    \
-		END
+	SCOPE("CALL_KIND(" #number ", " #out ")"),                                                 \
+		STX(W, R10, NUMBER, number),                                                       \
+		MAP_LOOKUP(calls, NUMBER),                                                         \
+		JEQ(R0, 0, out),                                                                   \
+		LDX(W, R8, R0, 0),                                                                 \
+		JEQ(R8, 0, out),                                                                   \
+	END
+/* clang-format on */
 
 /* The stack frame of io_super_block. */
-struct file_frame {
-	uint64_t pointer;
-};
-enum { POINTER = FRAME(struct file_frame, pointer) };
-static const struct asm_layout file_layout =
-	ASM_LAYOUT(struct file_frame, ASM_FIELD(struct file_frame, pointer));
+ASM_FRAME(file_frame, (uint64_t, pointer, POINTER));
 
 /* clang-format off */
 static const struct asm_insn file_lines[] = {
 	/*
-	 * io_super_block(descriptor): the address of the super block that the current thread's file is on; 0 for none.
+	 * io_super_block(descriptor): the address of the super block that the current thread's file
+	 * is on; 0 for none.
 	 */
 FUNC(io_super_block),
 	MOV32_REG(R6, R1),
@@ -94,9 +83,8 @@ LABEL(none),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame file_frames[] = { { "io_super_block", &file_layout } };
-static const struct asm_part file_part = { ASM_LINES(file_lines), .frames = file_frames,
-					   .nframes = 1 };
+static const struct asm_part file_part = { ASM_LINES(file_lines),
+					   ASM_FRAMES({ "io_super_block", &file_frame_layout }) };
 
 /* clang-format off */
 
@@ -199,7 +187,7 @@ LABEL(opened),
 		LDX(DW, R7, R0, offsetof(struct io_flushes, ns)),
 		LDX(DW, R2, R10, CALL_AT + CALL_MEMBER(flush_ns)),
 		SUB_REG(R7, R2),
-		JLE_REG(R7, R6, no_flush), /* one may have begun before, and one may wait for several */
+		JLE_REG(R7, R6, no_flush), /* one call may wait for several */
 		MOV_REG(R7, R6),
 LABEL(no_flush),
 	END,
@@ -318,7 +306,7 @@ static const struct io_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
 
 #define CALL_PROGRAM(role_)                                                                        \
 	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(usual_config),                    \
-	.code.frame = &frame_layout
+	.code.frame = &call_frame_layout
 
 const struct rp_program rp_io_call_programs[] = {
 	{ RP_CODE("io_call_enter", enter_lines), RP_ON_TP_BTF("sys_enter"),

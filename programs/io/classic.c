@@ -2,54 +2,64 @@
 /*
  * io_classic: requests on kernels without BTF.
  *
- * The records of classic tracepoints have no address of the request, so it goes by disk and first sector, from where
- * it is issued to where it is completed: before that others are merged into it, and its sector may change. A flush is
- * told of with sector 0 when it is issued and with -1 when it is done. What waits for one without data is never
- * issued, and not seen.
+ * The records of classic tracepoints have no address of the request, so it goes by disk and first
+ * sector, from where it is issued to where it is completed: before that others are merged into it,
+ * and its sector may change. A flush has sector 0 when it is issued and -1 when it is done. What
+ * waits for one without data is never issued, and not seen.
  */
 #include "io.h"
 
 /* The stack frame of the programs here. */
-struct classic_frame {
-	uint64_t key; /* disk << 32 ^ sector */
-	uint64_t rest_key;
-	struct io_request rest; /* of one that was done in part */
-	char rwbs[8];
-};
-enum {
-	KEY = FRAME(struct classic_frame, key),
-	REST_KEY = FRAME(struct classic_frame, rest_key),
-	REST = FRAME(struct classic_frame, rest),
-	REST_DONE = FRAME(struct classic_frame, rest.done),
-	REST_LEN = FRAME(struct classic_frame, rest.len),
-	RWBS = FRAME(struct classic_frame, rwbs)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct classic_frame, ASM_FIELD(struct classic_frame, key),
-		   ASM_FIELD(struct classic_frame, rest_key), ASM_FIELD(struct classic_frame, rest),
-		   ASM_FIELD(struct classic_frame, rwbs));
-
-/* One letter and what it stands for. */
-#define OP_LETTER(letter, op)                                                                      \
-	SCOPE("OP_LETTER(" #letter ", " #op ")"), JNE(R1, letter, .other), MOV(R9, op),            \
-		LABEL(.other), END
-
-/*
- * R7 = the disk, R8 = the sector, R9 = the operation, and the key, of the record of an event in R6. The letters of
- * rwbs are those of blk_fill_rwbs() in kernel/trace/blktrace.c: an F in front is a flush that comes with it.
- */
-#define RECORD(event, rwbs_param)                                                                  \
-	SCOPE("RECORD(" #event ", " #rwbs_param ")"), LD_TP(R7, R6, "block", event, "dev"),        \
-		LD_TP(R8, R6, "block", event, "sector"), MOV_REG(R3, R6),                          \
-		LD_PARAM(R1, struct io_config, rwbs_param), ADD_REG(R3, R1), FRAME_PTR(R1, RWBS),  \
-		MOV(R2, 8), CALL(probe_read_kernel), LDX(B, R1, R10, RWBS), JNE(R1, 'F', .letter), \
-		LDX(B, R1, R10, RWBS + 1), LABEL(.letter), MOV(R9, IO_OP_OTHER),                   \
-		OP_LETTER('R', 0), OP_LETTER('W', IO_OP_WRITE), OP_LETTER('D', 3),                 \
-		OP_LETTER('F', IO_OP_FLUSH), JNE(R9, IO_OP_FLUSH, .sector), MOV(R8, -1),           \
-		LABEL(.sector), MOV_REG(R1, R7), LSH(R1, 32), XOR_REG(R1, R8),                     \
-		STX(DW, R10, KEY, R1), END
+ASM_FRAME(classic_frame,
+	(uint64_t, key, KEY), /* disk << 32 ^ sector */
+	(uint64_t, rest_key, REST_KEY),
+	(struct io_request, rest, REST), /* of one that was done in part */
+	(rest.done, REST_DONE),
+	(rest.len, REST_LEN),
+	(char[8], rwbs, RWBS));
 
 /* clang-format off */
+/* One letter and what it stands for. */
+#define OP_LETTER(letter, op)                                                                      \
+	SCOPE("OP_LETTER(" #letter ", " #op ")"),                                                  \
+		JNE(R1, letter, .other),                                                           \
+		MOV(R9, op),                                                                       \
+		LABEL(.other),                                                                     \
+	END
+
+/*
+ * R7 = the disk, R8 = the sector, R9 = the operation, and the key, of the record of an event in R6.
+ * The letters of rwbs are those of blk_fill_rwbs() in kernel/trace/blktrace.c: an F in front is a
+ * flush that comes with it.
+ */
+#define RECORD(event, rwbs_param)                                                                  \
+	SCOPE("RECORD(" #event ", " #rwbs_param ")"),                                              \
+		LD_TP(R7, R6, "block", event, "dev"),                                              \
+		LD_TP(R8, R6, "block", event, "sector"),                                           \
+		MOV_REG(R3, R6),                                                                   \
+		LD_PARAM(R1, struct io_config, rwbs_param),                                        \
+		ADD_REG(R3, R1),                                                                   \
+		FRAME_PTR(R1, RWBS),                                                               \
+		MOV(R2, 8),                                                                        \
+		CALL(probe_read_kernel),                                                           \
+		LDX(B, R1, R10, RWBS),                                                             \
+		JNE(R1, 'F', .letter),                                                             \
+		LDX(B, R1, R10, RWBS + 1),                                                         \
+		LABEL(.letter),                                                                    \
+		MOV(R9, IO_OP_OTHER),                                                              \
+		OP_LETTER('R', 0),                                                                 \
+		OP_LETTER('W', IO_OP_WRITE),                                                       \
+		OP_LETTER('D', 3),                                                                 \
+		OP_LETTER('F', IO_OP_FLUSH),                                                       \
+		JNE(R9, IO_OP_FLUSH, .sector),                                                     \
+		MOV(R8, -1),                                                                       \
+		LABEL(.sector),                                                                    \
+		MOV_REG(R1, R7),                                                                   \
+		LSH(R1, 32),                                                                       \
+		XOR_REG(R1, R8),                                                                   \
+		STX(DW, R10, KEY, R1),                                                             \
+	END
+
 static const struct asm_insn issue_lines[] = {
 	MOV_REG(R6, R1),
 	RECORD("block_rq_issue", rwbs_issue),
@@ -86,7 +96,7 @@ static const struct asm_insn complete_lines[] = {
 	RECORD("block_rq_complete", rwbs_complete),
 	LD_TP(R6, R6, "block", "block_rq_complete", "nr_sector"),
 	JNE(R6, 0, has_data),
-	JNE(R9, IO_OP_FLUSH, out), /* what waited for a flush, told of for the second time */
+	JNE(R9, IO_OP_FLUSH, out), /* what waited for a flush, seen for the second time */
 LABEL(has_data),
 
 	/* Done in part: what is left begins behind it. */
@@ -145,7 +155,7 @@ static const struct io_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
 
 #define CLASSIC_PROGRAM(role_)                                                                     \
 	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(usual_config),                    \
-	.code.frame = &frame_layout
+	.code.frame = &classic_frame_layout
 
 const struct rp_program rp_io_classic_programs[] = {
 	{ RP_CODE("io_issue_tp", issue_lines), RP_ON_TP("block", "block_rq_issue"),

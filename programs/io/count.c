@@ -1,64 +1,72 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What becomes of a request that has ended: values in histograms, sums, weights of a stack, a record. */
+/* Where a request that has ended is counted: histograms, sums, values of a stack, a record. */
 #include "io.h"
 
 #define TOTAL(member) offsetof(struct io_total, member)
 
 /* The stack frame of io_count. */
-struct count_frame {
-	struct io_key key;
-	struct io_total none; /* as new sums start */
-	uint64_t end;
-	uint32_t disk;
-	uint32_t unused;
-};
-enum {
-	KEY = FRAME(struct count_frame, key),
-	KEY_DISK = FRAME(struct count_frame, key.disk),
-	KEY_FLAGS = FRAME(struct count_frame, key.flags),
-	KEY_PHASE = FRAME(struct count_frame, key.phase),
-	KEY_BANK = FRAME(struct count_frame, key.bank),
-	KEY_PROCESS = FRAME(struct count_frame, key.process),
-	KEY_GROUP = FRAME(struct count_frame, key.group),
-	KEY_COMM = FRAME(struct count_frame, key.comm),
-	NONE = FRAME(struct count_frame, none),
-	END_TIME = FRAME(struct count_frame, end),
-	DISK = FRAME(struct count_frame, disk)
-};
-static const struct asm_layout count_layout = ASM_LAYOUT(
-	struct count_frame, ASM_FIELD(struct count_frame, key.disk),
-	ASM_FIELD(struct count_frame, key.flags), ASM_FIELD(struct count_frame, key.phase),
-	ASM_FIELD(struct count_frame, key.bank), ASM_FIELD(struct count_frame, key.process),
-	ASM_FIELD(struct count_frame, key.group), ASM_FIELD(struct count_frame, key.comm),
-	ASM_FIELD(struct count_frame, none), ASM_FIELD(struct count_frame, end),
-	ASM_FIELD(struct count_frame, disk));
-
-/* Counts ns, in a register, as that phase; destroys R1 to R5. */
-#define PHASE(phase, ns)                                                                           \
-	SCOPE("PHASE(" #phase ", " #ns ")"), MOV_REG(R2, ns), ST(B, R10, KEY_PHASE, phase),        \
-		FRAME_PTR(R1, KEY), CALL_FUNC(io_hist), END
-
-/*
- * R0 = the value of the map hists for the key whose address is in a register, made if there is none; 0: there is no
- * room.
- */
-#define HISTS_OF(key)                                                                              \
-	SCOPE("HISTS_OF(" #key ")"), LD_MAP(R1, hists), MOV_REG(R2, key), CALL(map_lookup_elem),   \
-		JNE(R0, 0, .found), LD_MAP(R1, hists), MOV_REG(R2, key),                           \
-		LD_MAP_VALUE(R3, zero, 0), MOV(R4, BPF_NOEXIST), CALL(map_update_elem),            \
-		LD_MAP(R1, hists), MOV_REG(R2, key), CALL(map_lookup_elem), LABEL(.found), END
-
-/* The same for ns in R9 and one of the common phases, whose histograms are in R7, if there is room. Destroys R8. */
-#define COMMON_PHASE(phase, which)                                                                 \
-	SCOPE("COMMON_PHASE(" #phase ", " #which ")"), JSLT(R9, 0, .apart), JEQ(R7, 0, .apart),    \
-		MOV_REG(R8, R7), ADD(R8, (which)*IO_HIST_BYTES),                                   \
-		HIST_ADD(R8, R9, IO_HIST_BITS, IO_HIST_SLOTS), JA(.counted), LABEL(.apart),        \
-		PHASE(phase, R9), LABEL(.counted), END
+ASM_FRAME(count_frame,
+	(struct io_key, key, KEY, &rp_io_key_layout),
+	(key.disk, KEY_DISK),
+	(key.flags, KEY_FLAGS),
+	(key.phase, KEY_PHASE),
+	(key.bank, KEY_BANK),
+	(key.process, KEY_PROCESS),
+	(key.group, KEY_GROUP),
+	(key.comm, KEY_COMM),
+	(struct io_total, none, NONE), /* as new sums start */
+	(uint64_t, end, END_TIME),
+	(uint32_t, disk, DISK));
 
 /* clang-format off */
+/* Counts ns, in a register, as that phase; destroys R1 to R5. */
+#define PHASE(phase, ns)                                                                           \
+	SCOPE("PHASE(" #phase ", " #ns ")"),                                                       \
+		MOV_REG(R2, ns),                                                                   \
+		ST(B, R10, KEY_PHASE, phase),                                                      \
+		FRAME_PTR(R1, KEY),                                                                \
+		CALL_FUNC(io_hist),                                                                \
+	END
+
+/*
+ * R0 = the value of the map hists for the key whose address is in a register, made if there is
+ * none; 0: there is no room.
+ */
+#define HISTS_OF(key)                                                                              \
+	SCOPE("HISTS_OF(" #key ")"),                                                               \
+		LD_MAP(R1, hists),                                                                 \
+		MOV_REG(R2, key),                                                                  \
+		CALL(map_lookup_elem),                                                             \
+		JNE(R0, 0, .found),                                                                \
+		LD_MAP(R1, hists),                                                                 \
+		MOV_REG(R2, key),                                                                  \
+		LD_MAP_VALUE(R3, zero, 0),                                                         \
+		MOV(R4, BPF_NOEXIST),                                                              \
+		CALL(map_update_elem),                                                             \
+		LD_MAP(R1, hists),                                                                 \
+		MOV_REG(R2, key),                                                                  \
+		CALL(map_lookup_elem),                                                             \
+		LABEL(.found),                                                                     \
+	END
+
+/* PHASE for ns in R9 and a common phase, whose histograms are in R7, if any. Destroys R8. */
+#define COMMON_PHASE(phase, which)                                                                 \
+	SCOPE("COMMON_PHASE(" #phase ", " #which ")"),                                             \
+		JSLT(R9, 0, .apart),                                                               \
+		JEQ(R7, 0, .apart),                                                                \
+		MOV_REG(R8, R7),                                                                   \
+		ADD(R8, (which)*IO_HIST_BYTES),                                                    \
+		HIST_ADD(R8, R9, IO_HIST_BITS, IO_HIST_SLOTS),                                     \
+		JA(.counted),                                                                      \
+		LABEL(.apart),                                                                     \
+		PHASE(phase, R9),                                                                  \
+		LABEL(.counted),                                                                   \
+	END
+
 static const struct asm_insn hist_lines[] = {
 	/*
-	 * io_hist(key, value): counts a value in the histogram of that key, or sends it to where there is room.
+	 * io_hist(key, value): counts a value in the histogram of that key, or sends it to where
+	 * there is room.
 	 */
 FUNC(io_hist),
 	MOV_REG(R6, R1),
@@ -109,9 +117,7 @@ const struct asm_part rp_io_hist_part = { ASM_LINES(hist_lines) };
 
 /* clang-format off */
 static const struct asm_insn count_lines[] = {
-	/*
-	 * io_count(what we know of it or 0, disk, when it ended, for how long it took, flags)
-	 */
+	/* io_count(what we know of it or 0, disk, when it ended, for how long it took, flags) */
 FUNC(io_count),
 	MOV_REG(R6, R1),
 	STX(W, R10, DISK, R2),
@@ -153,8 +159,11 @@ FUNC(io_count),
 		JEQ(R6, 0, out), /* never */
 		LDX(W, R1, R6, REQUEST(issues)),
 		JNE(R1, 0, was_issued),
-		/* What only waits for a flush is not. Of all others the kernel has not run our program: while one is at work on
-		   this CPU, the same one is not run for what interrupts it. */
+		/*
+		 * What only waits for a flush is not. Of all others the kernel has not run our
+		 * program: while one is at work on this CPU, the same one is not run for what
+		 * interrupts it.
+		 */
 		LDX(W, R1, R6, REQUEST(flags)),
 		AND(R1, IO_OP_MASK),
 		JNE(R1, IO_OP_EMPTY_FLUSH, not_seen),
@@ -290,7 +299,10 @@ LABEL(ring_full),
 		ATOMIC_ADD(DW, R0, 8 * IO_WEIGHT_NS, R8),
 		ATOMIC_ADD(DW, R0, 8 * IO_WEIGHT_BYTES, R7),
 		JA(out),
-		/* The map was full when it started. Its stack went through the ring, and so do its weights. */
+		/*
+		 * The map was full when it started: its stack went through the ring, and so do its
+		 * values.
+		 */
 LABEL(uncounted),
 		RING_RESERVE(events, sizeof(struct stack_record)),
 		JEQ(R0, 0, events_full),
@@ -324,6 +336,5 @@ LABEL(out),
 	END,
 };
 /* clang-format on */
-static const struct asm_func_frame count_frames[] = { { "io_count", &count_layout } };
-const struct asm_part rp_io_count_part = { ASM_LINES(count_lines), .frames = count_frames,
-					   .nframes = 1 };
+const struct asm_part rp_io_count_part = { ASM_LINES(count_lines),
+					   ASM_FRAMES({ "io_count", &count_frame_layout }) };

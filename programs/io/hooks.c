@@ -1,80 +1,112 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * io_hooks: the tracepoints of the block layer (include/trace/events/block.h), and what each says of a request.
+ * io_hooks: the tracepoints of the block layer (include/trace/events/block.h), and what each says
+ * of a request.
  *
- * Their counts do not pair. A request that is requeued is issued again; one that comes with a flush is done twice, with
- * its data and with the flush behind it; the flush is a request of its own, that nobody has started.
+ * Their counts do not pair. A request that is requeued is issued again; one that comes with a flush
+ * is done twice, with its data and with the flush behind it; the flush is a request of its own,
+ * that no program has started.
  */
 #include "io.h"
 
 /* The stack frame of the programs here. */
-struct hook_frame {
-	uint64_t request;
-};
-enum { KEY = FRAME(struct hook_frame, request) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct hook_frame, ASM_FIELD(struct hook_frame, request));
+ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 
-/* The arguments of a BTF tracepoint are its context, 8 bytes each. R6 = the request, R7 = the context. */
+/* clang-format off */
+/* A BTF tracepoint's context is its arguments, 8 bytes each. R6 = the request, R7 = the context. */
 #define TP_REQUEST                                                                                 \
-	MOV_REG(R7, R1), WHEN(struct io_config, kernel.queue_argument), LDX(DW, R6, R7, 8), END,   \
-		UNLESS(struct io_config, kernel.queue_argument), LDX(DW, R6, R7, 0), END,          \
-		STX(DW, R10, KEY, R6)
+	MOV_REG(R7, R1),                                                                           \
+	WHEN(struct io_config, kernel.queue_argument),                                             \
+		LDX(DW, R6, R7, 8),                                                                \
+	END,                                                                                       \
+	UNLESS(struct io_config, kernel.queue_argument),                                           \
+		LDX(DW, R6, R7, 0),                                                                \
+	END,                                                                                       \
+	STX(DW, R10, KEY, R6)
 
 /* dst = the disk of a request in register rq: major << 20 | minor. */
 #define REQUEST_DISK(dst, rq, t)                                                                   \
 	SCOPE("REQUEST_DISK(" #dst ", " #rq ", " #t ")"),                                          \
 		UNLESS(struct io_config, kernel.disk_in_request),                                  \
-		LD_FIELD(t, rq, "request", "q.disk"), END,                                         \
+			LD_FIELD(t, rq, "request", "q.disk"),                                      \
+		END,                                                                               \
 		WHEN(struct io_config, kernel.disk_in_request),                                    \
-		LD_FIELD(t, rq, "request", "rq_disk"), END, LD_FIELD(dst, t, "gendisk", "major"),  \
-		LSH(dst, 20), LD_FIELD(t, t, "gendisk", "first_minor"), OR_REG(dst, t), END
+			LD_FIELD(t, rq, "request", "rq_disk"),                                     \
+		END,                                                                               \
+		LD_FIELD(dst, t, "gendisk", "major"),                                              \
+		LSH(dst, 20),                                                                      \
+		LD_FIELD(t, t, "gendisk", "first_minor"),                                          \
+		OR_REG(dst, t),                                                                    \
+	END
 
 /*
- * The current task starts the request in R6, R7 being the context. What has no data, but is to be on the disk with
- * what was before, only waits for a flush. The kernel notes a time of the start too, but since 6.9 one that may be as
- * old as the task's batch of requests. Before 6.4 there is no event at the start, and its time is the better one.
+ * The current task starts the request in R6, R7 being the context. What has no data, but is to be
+ * on the disk with what was before, only waits for a flush. The kernel notes a time of the start
+ * too, but since 6.9 one that may be as old as the task's batch of requests. Before 6.4 there is no
+ * event at the start, and its time is the better one.
  */
 #define BEGIN                                                                                      \
-	SCOPE("BEGIN"), LD_FIELD(R4, R6, "request", "cmd_flags"),                                  \
-		LD_FIELD(R1, R6, "request", "__data_len"), JNE(R1, 0, .op_known), MOV_REG(R1, R4), \
-		AND(R1, IO_OP_MASK), JNE(R1, IO_OP_WRITE, .op_known), OR(R4, IO_OP_EMPTY_FLUSH),   \
-		LABEL(.op_known), MOV(R3, 0), WHEN(struct io_config, noted),                       \
-		REQUEST_DISK(R3, R6, R1), END, MOV(R5, 0),                                         \
+	SCOPE("BEGIN"),                                                                            \
+		LD_FIELD(R4, R6, "request", "cmd_flags"),                                          \
+		LD_FIELD(R1, R6, "request", "__data_len"),                                         \
+		JNE(R1, 0, .op_known),                                                             \
+		MOV_REG(R1, R4),                                                                   \
+		AND(R1, IO_OP_MASK),                                                               \
+		JNE(R1, IO_OP_WRITE, .op_known),                                                   \
+		OR(R4, IO_OP_EMPTY_FLUSH),                                                         \
+		LABEL(.op_known),                                                                  \
+		MOV(R3, 0),                                                                        \
+		WHEN(struct io_config, noted),                                                     \
+			REQUEST_DISK(R3, R6, R1),                                                  \
+		END,                                                                               \
+		MOV(R5, 0),                                                                        \
 		UNLESS(struct io_config, kernel.start_told),                                       \
-		LD_FIELD(R5, R6, "request", "start_time_ns"), END, MOV_REG(R1, R7),                \
-		MOV_REG(R2, R6), CALL_FUNC(io_begin), END
+			LD_FIELD(R5, R6, "request", "start_time_ns"),                              \
+		END,                                                                               \
+		MOV_REG(R1, R7),                                                                   \
+		MOV_REG(R2, R6),                                                                   \
+		CALL_FUNC(io_begin),                                                               \
+	END
 
 /*
- * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4 nobody tells of the
- * start, so where we meet it first is where it starts; it is another one if the kernel has noted a later time. An earlier
- * one is that of a request that it has taken up.
+ * R8 = the entry of a request that is under way and was asked for, or to the label out. Before 6.4
+ * the start has no tracepoint, so where we meet it first is where it starts; it is another one if
+ * the kernel has noted a later time. An earlier one is that of a request that it has taken up.
  */
 #define UNDER_WAY(out)                                                                             \
-	SCOPE("UNDER_WAY(" #out ")"), MAP_LOOKUP(requests, KEY),                                   \
-		UNLESS(struct io_config, kernel.start_told), JEQ(R0, 0, .new),                     \
-		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, .new), JEQ(R1, -1, .known),            \
-		LD_FIELD(R2, R6, "request", "start_time_ns"), JEQ(R2, 0, .known),                  \
-		JLE_REG(R2, R1, .known), LABEL(.new), BEGIN, LABEL(.known), END, JEQ(R0, 0, out),  \
-		LDX(DW, R1, R0, REQUEST(start)), JEQ(R1, 0, out), MOV_REG(R8, R0),                 \
-		WHEN(struct io_config, owner), LDX(DW, R1, R8, REQUEST(pid_tgid)),                 \
-		JEQ(R1, -1, out), END, END
+	SCOPE("UNDER_WAY(" #out ")"),                                                              \
+		MAP_LOOKUP(requests, KEY),                                                         \
+		UNLESS(struct io_config, kernel.start_told),                                       \
+			JEQ(R0, 0, .new),                                                          \
+			LDX(DW, R1, R0, REQUEST(start)),                                           \
+			JEQ(R1, 0, .new),                                                          \
+			JEQ(R1, -1, .known),                                                       \
+			LD_FIELD(R2, R6, "request", "start_time_ns"),                              \
+			JEQ(R2, 0, .known),                                                        \
+			JLE_REG(R2, R1, .known),                                                   \
+			LABEL(.new),                                                               \
+			BEGIN,                                                                     \
+			LABEL(.known),                                                             \
+		END,                                                                               \
+		JEQ(R0, 0, out),                                                                   \
+		LDX(DW, R1, R0, REQUEST(start)),                                                   \
+		JEQ(R1, 0, out),                                                                   \
+		MOV_REG(R8, R0),                                                                   \
+		WHEN(struct io_config, owner),                                                     \
+			LDX(DW, R1, R8, REQUEST(pid_tgid)),                                        \
+			JEQ(R1, -1, out),                                                          \
+		END,                                                                               \
+	END
+/* clang-format on */
 
-/* ---- flushes ---------------------------------------------------------------------------------------------- */
+/* ---- flushes */
 
 /* The stack frame of io_begin_flush. */
-struct flush_frame {
-	uint64_t request, waiting; /* addresses */
-	struct io_request none;
-};
-enum {
-	FLUSH_KEY = FRAME(struct flush_frame, request),
-	WAITING_KEY = FRAME(struct flush_frame, waiting),
-	FLUSH_NONE = FRAME(struct flush_frame, none)
-};
-static const struct asm_layout flush_layout =
-	ASM_LAYOUT(struct flush_frame, ASM_FIELD(struct flush_frame, request),
-		   ASM_FIELD(struct flush_frame, waiting), ASM_FIELD(struct flush_frame, none));
+ASM_FRAME(flush_frame,
+	/* addresses */
+	(uint64_t, request, FLUSH_KEY),
+	(uint64_t, waiting, WAITING_KEY),
+	(struct io_request, none, FLUSH_NONE));
 
 /* Copies members from one entry to the other. */
 #define COPY(size, to, from, member, t)                                                            \
@@ -83,8 +115,9 @@ static const struct asm_layout flush_layout =
 /* clang-format off */
 static const struct asm_insn flush_lines[] = {
 	/*
-	 * io_begin_flush(request): the block layer flushes a device's cache for requests that wait for it, by a request
-	 * of its own, which no task has started. It goes by the tag of the first of those.
+	 * io_begin_flush(request): the block layer flushes a device's cache for requests that wait
+	 * for it, by a request of its own, which no task has started. It goes by the tag of the
+	 * first of those.
 	 */
 FUNC(io_begin_flush),
 	STX(DW, R10, FLUSH_KEY, R1),
@@ -143,11 +176,10 @@ LABEL(requests_full),
 	JA(out),
 };
 /* clang-format on */
-static const struct asm_func_frame flush_frames[] = { { "io_begin_flush", &flush_layout } };
-static const struct asm_part flush_part = { ASM_LINES(flush_lines), .frames = flush_frames,
-					    .nframes = 1 };
+static const struct asm_part flush_part = { ASM_LINES(flush_lines),
+					    ASM_FRAMES({ "io_begin_flush", &flush_frame_layout }) };
 
-/* ---- tracepoints ------------------------------------------------------------------------------------------ */
+/* ---- tracepoints */
 
 /* clang-format off */
 
@@ -161,7 +193,7 @@ static const struct asm_insn start_lines[] = {
 	INCLUDE(&rp_io_begin_part),
 };
 
-/* block_rq_insert(struct request *rq): into the scheduler, if there is one and it is not passed by. */
+/* block_rq_insert(struct request *rq): into the scheduler, if there is one in use. */
 static const struct asm_insn insert_lines[] = {
 	TP_REQUEST,
 	UNDER_WAY(out),
@@ -186,8 +218,9 @@ static const struct asm_insn issue_lines[] = {
 	AND(R1, IO_OP_MASK),
 	JNE(R1, IO_OP_FLUSH, not_flush),
 	/*
-	 * Begun when it is issued for the first time; for a second one it is under way. A queue has few of them, which
-	 * serve again and again: a later time is another flush, and the end of the one before was missed.
+	 * Begun when it is issued for the first time; for a second one it is under way. A queue has
+	 * few of them, which serve again and again: a later time is another flush, and the end of
+	 * the one before was missed.
 	 */
 	MAP_LOOKUP(requests, KEY),
 	JEQ(R0, 0, begin_flush),
@@ -251,18 +284,29 @@ LABEL(out),
 	EXIT(),
 };
 
-/* R6, a request with a flush before or behind it, has done its data, and will be told of again. To the label out. */
+/* R6, a request with a flush around it, has done its data, and will end again. To out. */
 #define DATA_DONE(out)                                                                             \
-	SCOPE("DATA_DONE(" #out ")"), WHEN(struct io_config, timeline),                            \
-		STX(DW, R10, KEY, R6), MAP_LOOKUP(requests, KEY), JEQ(R0, 0, out),                 \
-		MOV_REG(R8, R0), CALL(ktime_get_ns), STX(DW, R8, REQUEST(data_done), R0), END,     \
-		JA(out), END
+	SCOPE("DATA_DONE(" #out ")"),                                                              \
+		WHEN(struct io_config, timeline),                                                  \
+			STX(DW, R10, KEY, R6),                                                     \
+			MAP_LOOKUP(requests, KEY),                                                 \
+			JEQ(R0, 0, out),                                                           \
+			MOV_REG(R8, R0),                                                           \
+			CALL(ktime_get_ns),                                                        \
+			STX(DW, R8, REQUEST(data_done), R0),                                       \
+		END,                                                                               \
+		JA(out),                                                                           \
+	END
 
 /* The request in R6 has ended. */
 #define FINISH                                                                                     \
-	SCOPE("FINISH"), REQUEST_DISK(R2, R6, R1), LD_FIELD(R3, R6, "request", "cmd_flags"),       \
-		LD_FIELD(R4, R6, "request", "start_time_ns"), MOV_REG(R1, R6),                     \
-		CALL_FUNC(io_finish), END
+	SCOPE("FINISH"),                                                                           \
+		REQUEST_DISK(R2, R6, R1),                                                          \
+		LD_FIELD(R3, R6, "request", "cmd_flags"),                                          \
+		LD_FIELD(R4, R6, "request", "start_time_ns"),                                      \
+		MOV_REG(R1, R6),                                                                   \
+		CALL_FUNC(io_finish),                                                              \
+	END
 
 /* block_io_done(struct request *rq): wherever the CPU was. */
 static const struct asm_insn done_lines[] = {
@@ -284,8 +328,8 @@ LABEL(out),
 };
 
 /*
- * block_rq_complete(struct request *rq, blk_status_t error, unsigned int nr_bytes): so many bytes of what was left.
- * For kernels before 6.4.
+ * block_rq_complete(struct request *rq, blk_status_t error, unsigned int nr_bytes): so many bytes
+ * of what was left. For kernels before 6.4.
  */
 static const struct asm_insn complete_lines[] = {
 	LDX(DW, R6, R1, 0),
@@ -321,7 +365,7 @@ const struct io_config rp_io_usual_config = {
 
 #define IO_PROGRAM(role_)                                                                          \
 	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(rp_io_usual_config),              \
-	.code.frame = &frame_layout
+	.code.frame = &hook_frame_layout
 
 /* In the order in which a request meets them, so that none is met half-way. */
 const struct rp_program rp_io_programs[] = {

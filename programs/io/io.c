@@ -2,44 +2,31 @@
 /*
  * io: how long do requests to block devices take?
  *
- * Here is a request's way from its start to its end, for the programs of io_hooks.c, io_bio.c and io_classic.c, which
- * know how the kernel tells of it. Who started it is asked when it starts: it may be issued by a thread of the kernel,
- * and end in any context.
+ * Here is a request's way from its start to its end, for the programs of io_hooks.c, io_bio.c and
+ * io_classic.c, which know what the kernel shows of it. The task that started it is noted when it
+ * starts: it may be issued by a thread of the kernel, and end in any context.
  */
 #include "io.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct io_stats, member)
 static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct io_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
-	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
-	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(other_disk),
-	STATS_FIELD(shorter), STATS_FIELD(no_data), STATS_FIELD(unknown), STATS_FIELD(not_seen),
-	STATS_FIELD(no_end), STATS_FIELD(map_full), STATS_FIELD(requests_full),
-	STATS_FIELD(phases_lost), STATS_FIELD(backwards));
-#define REQUEST_FIELD(member) ASM_FIELD(struct io_request, member)
-static const struct asm_layout request_layout = ASM_LAYOUT(
-	struct io_request, REQUEST_FIELD(start), REQUEST_FIELD(insert), REQUEST_FIELD(issue),
-	REQUEST_FIELD(last_issue), REQUEST_FIELD(data_done), REQUEST_FIELD(flags),
-	REQUEST_FIELD(disk), REQUEST_FIELD(issues), REQUEST_FIELD(len), REQUEST_FIELD(sector),
-	REQUEST_FIELD(pid_tgid), REQUEST_FIELD(cgroup), REQUEST_FIELD(hash), REQUEST_FIELD(done),
-	REQUEST_FIELD(jump), REQUEST_FIELD(comm));
-#define KEY_FIELD(member) ASM_FIELD(struct io_key, member)
-static const struct asm_layout key_layout =
-	ASM_LAYOUT(struct io_key, KEY_FIELD(disk), KEY_FIELD(flags), KEY_FIELD(phase),
-		   KEY_FIELD(bank), KEY_FIELD(process), KEY_FIELD(group), KEY_FIELD(comm));
-#define TOTAL_FIELD(member) ASM_FIELD(struct io_total, member)
+	struct io_stats, (common, &rp_program_stats_layout), other_disk, shorter, no_data, unknown,
+	not_seen, no_end, map_full, requests_full, phases_lost, backwards);
+static const struct asm_layout request_layout =
+	ASM_LAYOUT(struct io_request, start, insert, issue, last_issue, data_done, flags, disk,
+		   issues, len, sector, pid_tgid, cgroup, hash, done, jump, comm);
+const struct asm_layout rp_io_key_layout =
+	ASM_LAYOUT(struct io_key, disk, flags, phase, bank, process, group, comm);
 static const struct asm_layout total_layout =
-	ASM_LAYOUT(struct io_total, TOTAL_FIELD(count), TOTAL_FIELD(bytes), TOTAL_FIELD(ns),
-		   TOTAL_FIELD(device_ns), TOTAL_FIELD(max_ns), TOTAL_FIELD(sequential));
+	ASM_LAYOUT(struct io_total, count, bytes, ns, device_ns, max_ns, sequential);
 
 const struct asm_map rp_io_maps[IO_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(IO_WEIGHTS), struct io_stats, stats_layout),
 	[IO_MAP_REQUESTS] = { "requests", BPF_MAP_TYPE_HASH, 8, sizeof(struct io_request), 16384,
 			      .value = &request_layout },
 	[IO_MAP_HISTS] = { "hists", BPF_MAP_TYPE_PERCPU_HASH, sizeof(struct io_key), IO_HIST_BYTES,
-			   256, .key = &key_layout },
+			   256, .key = &rp_io_key_layout },
 	[IO_MAP_TOTALS] = { "totals", BPF_MAP_TYPE_PERCPU_HASH, sizeof(struct io_key),
-			    sizeof(struct io_total), 8192, .key = &key_layout,
+			    sizeof(struct io_total), 8192, .key = &rp_io_key_layout,
 			    .value = &total_layout },
 	[IO_MAP_ENDS] = { "ends", BPF_MAP_TYPE_LRU_HASH, sizeof(struct io_end_key), 8, 8192 },
 	[IO_MAP_ZERO] = { "zero", BPF_MAP_TYPE_ARRAY, 4, IO_HIST_BYTES, 1 },
@@ -51,33 +38,23 @@ const struct asm_map rp_io_maps[IO_MAPS] = {
 	[IO_MAP_FLUSHES] = { "flushes", BPF_MAP_TYPE_HASH, 4, sizeof(struct io_flushes), 4096 },
 };
 
-/* ---- start ------------------------------------------------------------------------------------------------ */
+/* ---- start */
 
 /* The stack frame of io_begin. */
-struct begin_frame {
-	uint64_t context, key, start; /* arguments */
-	uint32_t disk, flags;
-	struct io_request none; /* as a new entry starts */
-};
-enum {
-	CONTEXT = FRAME(struct begin_frame, context),
-	KEY = FRAME(struct begin_frame, key),
-	START = FRAME(struct begin_frame, start),
-	DISK = FRAME(struct begin_frame, disk),
-	FLAGS = FRAME(struct begin_frame, flags),
-	NONE = FRAME(struct begin_frame, none)
-};
-static const struct asm_layout begin_layout =
-	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, context),
-		   ASM_FIELD(struct begin_frame, key), ASM_FIELD(struct begin_frame, start),
-		   ASM_FIELD(struct begin_frame, disk), ASM_FIELD(struct begin_frame, flags),
-		   ASM_FIELD(struct begin_frame, none));
+ASM_FRAME(begin_frame,
+	/* arguments */
+	(uint64_t, context, CONTEXT),
+	(uint64_t, key, KEY),
+	(uint64_t, start, START),
+	(uint32_t, disk, DISK),
+	(uint32_t, flags, FLAGS),
+	(struct io_request, none, NONE)); /* as a new entry starts */
 
 /* clang-format off */
 static const struct asm_insn begin_lines[] = {
 	/*
-	 * io_begin(context, key, disk, flags, when it started or 0 for now): the current task starts a request. R0 = its
-	 * entry, or 0.
+	 * io_begin(context, key, disk, flags, when it started or 0 for now): the current task
+	 * starts a request. R0 = its entry, or 0.
 	 */
 FUNC(io_begin),
 	STX(DW, R10, CONTEXT, R1),
@@ -155,7 +132,7 @@ LABEL(requests_full),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* The request that was here before has ended, or it could not be here again, and the kernel ran no program for it. */
+	/* The request that was here before has ended, but our program did not run. */
 	WHEN(struct io_config, kernel.merge_told),
 LABEL(no_end),
 		JEQ(R1, -1, fresh), /* it is among the lost */
@@ -187,31 +164,23 @@ LABEL(lost),
 	END,
 };
 /* clang-format on */
-static const struct asm_func_frame begin_frames[] = { { "io_begin", &begin_layout } };
-const struct asm_part rp_io_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
-					   .nframes = 1 };
+const struct asm_part rp_io_begin_part = { ASM_LINES(begin_lines),
+					   ASM_FRAMES({ "io_begin", &begin_frame_layout }) };
 
-/* ---- on its way ------------------------------------------------------------------------------------------- */
+/* ---- on its way */
 
 /* The stack frame of io_issued. */
-struct issued_frame {
-	struct io_end_key ends;
-	uint64_t end; /* the sector behind it */
-};
-enum {
-	ENDS = FRAME(struct issued_frame, ends),
-	ENDS_DISK = FRAME(struct issued_frame, ends.disk),
-	ENDS_PROCESS = FRAME(struct issued_frame, ends.process),
-	END_SECTOR = FRAME(struct issued_frame, end)
-};
-static const struct asm_layout issued_layout =
-	ASM_LAYOUT(struct issued_frame, ASM_FIELD(struct issued_frame, ends),
-		   ASM_FIELD(struct issued_frame, end));
+ASM_FRAME(issued_frame,
+	(struct io_end_key, ends, ENDS),
+	(ends.disk, ENDS_DISK),
+	(ends.process, ENDS_PROCESS),
+	(uint64_t, end, END_SECTOR)); /* the sector behind it */
 
 /* clang-format off */
 static const struct asm_insn issued_lines[] = {
 	/*
-	 * io_issued(entry, sector, bytes): the device has it. What was merged into it has been by now.
+	 * io_issued(entry, sector, bytes): the device has it. What was merged into it has been by
+	 * now.
 	 */
 FUNC(io_issued),
 	MOV_REG(R6, R1),
@@ -259,26 +228,21 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame issued_frames[] = { { "io_issued", &issued_layout } };
-const struct asm_part rp_io_issued_part = { ASM_LINES(issued_lines), .frames = issued_frames,
-					    .nframes = 1 };
+const struct asm_part rp_io_issued_part = { ASM_LINES(issued_lines),
+					    ASM_FRAMES({ "io_issued", &issued_frame_layout }) };
 
-/* ---- end -------------------------------------------------------------------------------------------------- */
+/* ---- end */
 
 /* The stack frame of io_finish. */
-struct finish_frame {
-	uint64_t key;
-	uint64_t now;
-};
-enum { FINISHED = FRAME(struct finish_frame, key), NOW = FRAME(struct finish_frame, now) };
-static const struct asm_layout finish_layout =
-	ASM_LAYOUT(struct finish_frame, ASM_FIELD(struct finish_frame, key),
-		   ASM_FIELD(struct finish_frame, now));
+ASM_FRAME(finish_frame,
+	(uint64_t, key, FINISHED),
+	(uint64_t, now, NOW));
 
 /* clang-format off */
 static const struct asm_insn finish_lines[] = {
 	/*
-	 * io_finish(key, disk, flags, when it started as the kernel has noted it or 0): a request has ended.
+	 * io_finish(key, disk, flags, when it started as the kernel has noted it or 0): a request
+	 * has ended.
 	 */
 FUNC(io_finish),
 	STX(DW, R10, FINISHED, R1),
@@ -323,8 +287,8 @@ LABEL(started),
 	JA(ended),
 
 	/*
-	 * Nobody has told us of its start. It was before we looked; or the block layer made it, for a flush. The kernel's
-	 * own note does, if nothing else is to be known.
+	 * Its start was not seen. It was before we looked; or the block layer made it, for a flush.
+	 * The kernel's own note does, if nothing else is to be known.
 	 */
 LABEL(not_started),
 	MOV(R7, 0),
@@ -366,6 +330,5 @@ LABEL(out),
 	INCLUDE(&rp_io_count_part),
 };
 /* clang-format on */
-static const struct asm_func_frame finish_frames[] = { { "io_finish", &finish_layout } };
-const struct asm_part rp_io_finish_part = { ASM_LINES(finish_lines), .frames = finish_frames,
-					    .nframes = 1 };
+const struct asm_part rp_io_finish_part = { ASM_LINES(finish_lines),
+					    ASM_FRAMES({ "io_finish", &finish_frame_layout }) };

@@ -183,6 +183,7 @@ enum {
 	IO_MAPS
 };
 extern const struct asm_map rp_io_maps[IO_MAPS];
+extern const struct asm_layout rp_io_key_layout;
 
 enum { IO_WEIGHT_COUNT, IO_WEIGHT_NS, IO_WEIGHT_BYTES, IO_WEIGHTS };
 

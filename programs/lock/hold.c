@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_hold: how long are the mutexes of programs held? From the return of the function that took one to the call of the
- * one that gives it back. To wait for a condition variable is to give its mutex back and to take it again.
+ * lock_hold: how long are the mutexes of programs held? From the return of the function that took
+ * one to the call of the one that gives it back. To wait for a condition variable is to give its
+ * mutex back and to take it again.
  *
  *	entry of lock, trylock, cond_wait	-> calls[thread] = { stack pointer, mutex }
- *	their return				-> it is held from now on, as a wait would go on (lock.c)
+ *	their return				-> it is held from now on, as a wait (lock.c)
  *	entry of unlock, cond_wait		-> it no longer is
  *
- * Some C libraries make one of these functions of another one. A call from within another lies below it on the stack,
- * and does not count.
+ * Some C libraries make one of these functions of another one. A call from within another lies
+ * below it on the stack, and does not count.
  */
 #include <linux/bpf_perf_event.h>
 
 #include "lock.h"
 
+static const struct asm_layout call_layout = ASM_LAYOUT(struct lock_call, sp, mutex);
 /* The stack frame of all. */
-struct hold_frame {
-	struct lock_call call;
-	uint32_t tid, unused;
-};
-enum {
-	HOLD_CALL = FRAME(struct hold_frame, call),
-	NEW_SP = FRAME(struct hold_frame, call.sp),
-	NEW_MUTEX = FRAME(struct hold_frame, call.mutex),
-	TID = FRAME(struct hold_frame, tid)
-};
-static const struct asm_layout hold_layout =
-	ASM_LAYOUT(struct hold_frame, ASM_FIELD(struct hold_frame, call.sp),
-		   ASM_FIELD(struct hold_frame, call.mutex), ASM_FIELD(struct hold_frame, tid));
+ASM_FRAME(hold_frame,
+	(struct lock_call, call, HOLD_CALL, &call_layout),
+	(call.sp, NEW_SP),
+	(call.mutex, NEW_MUTEX),
+	(uint32_t, tid, TID));
 enum { SP = offsetof(struct lock_call, sp), MUTEX = offsetof(struct lock_call, mutex) };
 
 /* clang-format off */
@@ -122,7 +116,7 @@ static const struct lock_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
 
 #define HOLD_PROGRAM(role_)                                                                        \
 	RP_ON_UPROBE, .role = (role_), RP_MAPS(rp_lock_maps, LOCK_MAPS), RP_CONFIG(usual_config),  \
-		      .code.frame = &hold_layout
+		      .code.frame = &hold_frame_layout
 
 const struct rp_program rp_lock_hold_programs[] = {
 	{ RP_CODE("lock_hold_enter", enter_lines), HOLD_PROGRAM(LOCK_TAKES),

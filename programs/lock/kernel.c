@@ -1,39 +1,81 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_kernel: waits for the kernel's own locks, as it tells of them since Linux 5.19: contention_begin when a lock is
- * not to be had at once, contention_end when it is, or when whoever wanted it gives up. And who wakes whom, which
- * says who let go of a lock that somebody slept for.
+ * lock_kernel: waits for the kernel's own locks, as it tells of them since Linux 5.19:
+ * contention_begin when a lock is not to be had at once, contention_end when it is, or when the
+ * thread gives up. And which thread wakes which: it says which one let go of a lock that another
+ * slept for.
  */
 #include "lock.h"
 
-struct now_frame {
-	uint64_t now;
-	uint32_t zero, tid;
-};
-enum {
-	NOW = FRAME(struct now_frame, now),
-	GUARD_ZERO = FRAME(struct now_frame, zero),
-	TID = FRAME(struct now_frame, tid)
-};
-static const struct asm_layout now_layout =
-	ASM_LAYOUT(struct now_frame, ASM_FIELD(struct now_frame, now),
-		   ASM_FIELD(struct now_frame, zero), ASM_FIELD(struct now_frame, tid));
-
-/* R3 = outcome of what contention_end returned in R2: 0, or why the lock was not acquired. */
-#define KERNEL_OUTCOME                                                                             \
-	SCOPE("KERNEL_OUTCOME"), MOV(R3, LOCK_GOT), JEQ32(R2, 0, .known), MOV(R3, LOCK_TIMED_OUT), \
-		JEQ32(R2, -ETIMEDOUT, .known), MOV(R3, LOCK_INTERRUPTED),                          \
-		JEQ32(R2, -EINTR, .known), MOV(R3, LOCK_FAILED), LABEL(.known), END
+ASM_FRAME(now_frame,
+	(uint64_t, now, NOW),
+	(uint32_t, zero, GUARD_ZERO),
+	(uint32_t, tid, TID));
 
 /* clang-format off */
+/* R3 = outcome of what contention_end returned in R2: 0, or why the lock was not acquired. */
+#define KERNEL_OUTCOME                                                                             \
+	SCOPE("KERNEL_OUTCOME"),                                                                   \
+		MOV(R3, LOCK_GOT),                                                                 \
+		JEQ32(R2, 0, .known),                                                              \
+		MOV(R3, LOCK_TIMED_OUT),                                                           \
+		JEQ32(R2, -ETIMEDOUT, .known),                                                     \
+		MOV(R3, LOCK_INTERRUPTED),                                                         \
+		JEQ32(R2, -EINTR, .known),                                                         \
+		MOV(R3, LOCK_FAILED),                                                              \
+		LABEL(.known),                                                                     \
+	END
+
+/* R6 = the context, NOW the time; to the label inside a program that runs on this CPU already. */
+#define ENTER(inside)                                                                              \
+	MOV_REG(R6, R1),                                                                           \
+	LOCK_GATE(out),                                                                            \
+	CALL(ktime_get_ns),                                                                        \
+	STX(DW, R10, NOW, R0),                                                                     \
+	LOCK_ENTER(GUARD_ZERO, inside, out)
+
+/* What the programs end with, whichever way they get their arguments. */
+static const struct asm_insn begin_rest[] = {
+	/* R1 = the context, R2 = the lock, R3 = how it is wanted */
+	LDX(DW, R4, R10, NOW),
+	CALL_FUNC(lock_begin),
+	LOCK_LEAVE(GUARD_ZERO, out),
+	JA(out),
+LABEL(nested),
+	COUNT(stats, struct lock_stats, common.fired),
+	COUNT(stats, struct lock_stats, nested),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&rp_lock_begin_part),
+};
+static const struct asm_part begin_rest_part = { ASM_LINES(begin_rest) };
+static const struct asm_insn end_rest[] = {
+	/* R1 = the lock, R3 = the outcome */
+	MOV_REG(R2, R3),
+	LDX(DW, R3, R10, NOW),
+	CALL_FUNC(lock_end),
+	LOCK_LEAVE(GUARD_ZERO, out),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&rp_lock_end_part),
+};
+static const struct asm_part end_rest_part = { ASM_LINES(end_rest) };
+static const struct asm_insn waking_rest[] = {
+	/* R1 = the context, R2 = the thread that is woken */
+	CALL_FUNC(lock_wake),
+	LOCK_LEAVE(GUARD_ZERO, out),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	INCLUDE(&rp_lock_wake_part),
+};
+static const struct asm_part waking_rest_part = { ASM_LINES(waking_rest) };
 
 /* contention_begin(void *lock, unsigned int flags) */
 static const struct asm_insn begin_lines[] = {
-	MOV_REG(R6, R1),
-	LOCK_GATE(out),
-	CALL(ktime_get_ns),
-	STX(DW, R10, NOW, R0),
-	LOCK_ENTER(GUARD_ZERO, nested, out),
+	ENTER(nested),
 	LDX(DW, R7, R6, 0),
 	LDX(DW, R8, R6, 8),
 	AND(R8, LOCK_KERNEL_FLAGS),
@@ -56,37 +98,16 @@ LABEL(not_sighand),
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R7),
 	MOV_REG(R3, R8),
-	LDX(DW, R4, R10, NOW),
-	CALL_FUNC(lock_begin),
-	LOCK_LEAVE(GUARD_ZERO, out),
-	JA(out),
-LABEL(nested),
-	COUNT(stats, struct lock_stats, common.fired),
-	COUNT(stats, struct lock_stats, nested),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-	INCLUDE(&rp_lock_begin_part),
+	INCLUDE(&begin_rest_part),
 };
 
 /* contention_end(void *lock, int ret) */
 static const struct asm_insn end_lines[] = {
-	MOV_REG(R6, R1),
-	LOCK_GATE(out),
-	CALL(ktime_get_ns),
-	STX(DW, R10, NOW, R0),
-	LOCK_ENTER(GUARD_ZERO, out, out),
+	ENTER(out),
 	LDX(DW, R2, R6, 8),
 	KERNEL_OUTCOME,
 	LDX(DW, R1, R6, 0),
-	MOV_REG(R2, R3),
-	LDX(DW, R3, R10, NOW),
-	CALL_FUNC(lock_end),
-	LOCK_LEAVE(GUARD_ZERO, out),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-	INCLUDE(&rp_lock_end_part),
+	INCLUDE(&end_rest_part),
 };
 
 /* sched_waking(struct task_struct *p), in the task that wakes p */
@@ -98,19 +119,17 @@ static const struct asm_insn waking_lines[] = {
 	LOCK_ENTER(GUARD_ZERO, out, out),
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R7),
-	CALL_FUNC(lock_wake),
-	LOCK_LEAVE(GUARD_ZERO, out),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-	INCLUDE(&rp_lock_wake_part),
+	INCLUDE(&waking_rest_part),
 };
 
-/* One wait that nobody has told the end of. */
+/* One wait whose end was not seen. */
 #define COUNT_UNENDED(waits, i)                                                                    \
 	SCOPE("COUNT_UNENDED(" #waits ", " #i ")"),                                                \
-		LDX(DW, R1, waits, offsetof(struct lock_waits, wait[i].lock)), JEQ(R1, 0, .free),  \
-		COUNT(stats, struct lock_stats, unended), LABEL(.free), END
+		LDX(DW, R1, waits, offsetof(struct lock_waits, wait[i].lock)),                     \
+		JEQ(R1, 0, .free),                                                                 \
+		COUNT(stats, struct lock_stats, unended),                                          \
+		LABEL(.free),                                                                      \
+	END
 
 /* At the end of a thread, in the thread: a later one may have its number. */
 static const struct asm_insn thread_exit_lines[] = {
@@ -131,48 +150,23 @@ LABEL(out),
 	EXIT(),
 };
 
-/* ---- the same without kernel BTF */
+/* ---- without kernel BTF */
 
 static const struct asm_insn begin_classic[] = {
-	MOV_REG(R6, R1),
-	LOCK_GATE(out),
-	CALL(ktime_get_ns),
-	STX(DW, R10, NOW, R0),
-	LOCK_ENTER(GUARD_ZERO, nested, out),
+	ENTER(nested),
 	MOV_REG(R1, R6),
 	LD_TP(R2, R6, "lock", "contention_begin", "lock_addr"),
 	LD_TP(R3, R6, "lock", "contention_begin", "flags"),
 	AND(R3, LOCK_KERNEL_FLAGS),
-	LDX(DW, R4, R10, NOW),
-	CALL_FUNC(lock_begin),
-	LOCK_LEAVE(GUARD_ZERO, out),
-	JA(out),
-LABEL(nested),
-	COUNT(stats, struct lock_stats, common.fired),
-	COUNT(stats, struct lock_stats, nested),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-	INCLUDE(&rp_lock_begin_part),
+	INCLUDE(&begin_rest_part),
 };
 
 static const struct asm_insn end_classic[] = {
-	MOV_REG(R6, R1),
-	LOCK_GATE(out),
-	CALL(ktime_get_ns),
-	STX(DW, R10, NOW, R0),
-	LOCK_ENTER(GUARD_ZERO, out, out),
+	ENTER(out),
 	LD_TP(R2, R6, "lock", "contention_end", "ret"),
 	KERNEL_OUTCOME,
 	LD_TP(R1, R6, "lock", "contention_end", "lock_addr"),
-	MOV_REG(R2, R3),
-	LDX(DW, R3, R10, NOW),
-	CALL_FUNC(lock_end),
-	LOCK_LEAVE(GUARD_ZERO, out),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-	INCLUDE(&rp_lock_end_part),
+	INCLUDE(&end_rest_part),
 };
 
 static const struct asm_insn waking_classic[] = {
@@ -181,18 +175,13 @@ static const struct asm_insn waking_classic[] = {
 	LOCK_ENTER(GUARD_ZERO, out, out),
 	MOV_REG(R1, R6),
 	LD_TP(R2, R6, "sched", "sched_waking", "pid"),
-	CALL_FUNC(lock_wake),
-	LOCK_LEAVE(GUARD_ZERO, out),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-	INCLUDE(&rp_lock_wake_part),
+	INCLUDE(&waking_rest_part),
 };
 /* clang-format on */
 
 #define LOCK_PROGRAM(role_, config_)                                                               \
 	.role = (role_), RP_MAPS(rp_lock_maps, LOCK_MAPS), RP_CONFIG(config_),                     \
-	.code.frame = &now_layout
+	.code.frame = &now_frame_layout
 
 const struct rp_program rp_lock_kernel_programs[] = {
 	{ RP_CODE("lock_exit", thread_exit_lines), RP_ON_TP_BTF("sched_process_exit"),

@@ -1,34 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock: who waits for which lock, for how long, and who let it go?
+ * lock: which threads wait for which lock, for how long, and which ones let it go?
  *
- *	begin	the stack of who waits		-> a slot of the thread, or of the CPU for who spins
- *	wake	the stack of who wakes it	-> the same slot
+ *	begin	the stack of the waiter		-> a slot of the thread; of the CPU while it spins
+ *	wake	the stack of the waker		-> the same slot
  *	end	the time between		-> results[{ waiter, releaser, how, outcome }]
  *
- * These programs run inside the kernel's locks, so they take care not to wait for themselves: what they do when one of
- * them is at work on this CPU already is nothing (LOCK_ENTER), and the end of a wait, which holds the lock, takes
- * none that the beginning takes: it never writes to the ring.
+ * These programs run inside the kernel's locks, so they must not wait for themselves: what they do
+ * when one of them is at work on this CPU already is nothing (LOCK_ENTER), and the end of a wait,
+ * which holds the lock, takes none that the beginning takes: it never writes to the ring.
  */
 #include "lock.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct lock_stats, member)
 static const struct asm_layout stats_layout =
-	ASM_LAYOUT(struct lock_stats, STATS_FIELD(common), STATS_FIELD(shorter),
-		   STATS_FIELD(nested), STATS_FIELD(threads_full), STATS_FIELD(too_deep),
-		   STATS_FIELD(results_full), STATS_FIELD(unended), STATS_FIELD(no_begin),
-		   STATS_FIELD(waker_lost), STATS_FIELD(hists_full));
+	ASM_LAYOUT(struct lock_stats, common, shorter, nested, threads_full, too_deep, results_full,
+		   unended, no_begin, waker_lost, hists_full);
 static const struct asm_layout waits_layout =
-	ASM_LAYOUT(struct lock_waits, ASM_FIELD(struct lock_waits, wait[0]),
-		   ASM_FIELD(struct lock_waits, wait[1]), ASM_FIELD(struct lock_waits, wait[2]),
-		   ASM_FIELD(struct lock_waits, wait[3]));
+	ASM_LAYOUT(struct lock_waits, wait[0], wait[1], wait[2], wait[3]);
 static const struct asm_layout pair_layout =
-	ASM_LAYOUT(struct lock_pair, ASM_FIELD(struct lock_pair, waiter),
-		   ASM_FIELD(struct lock_pair, releaser), ASM_FIELD(struct lock_pair, how),
-		   ASM_FIELD(struct lock_pair, outcome));
-static const struct asm_layout sum_layout =
-	ASM_LAYOUT(struct lock_sum, ASM_FIELD(struct lock_sum, count),
-		   ASM_FIELD(struct lock_sum, ns), ASM_FIELD(struct lock_sum, max_ns));
+	ASM_LAYOUT(struct lock_pair, waiter, releaser, how, outcome);
+static const struct asm_layout sum_layout = ASM_LAYOUT(struct lock_sum, count, ns, max_ns);
 
 const struct asm_map rp_lock_maps[LOCK_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct lock_stats, stats_layout),
@@ -64,29 +55,37 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
-/* On to the label found with R0 = the slot of the waits in register waits that holds the number in register lock. */
+/* clang-format off */
+/* To the label found with R0 = that slot of the waits which holds the number in register lock. */
 #define FIND_WAIT(waits, lock, found)                                                              \
-	SCOPE("FIND_WAIT(" #waits ", " #lock ", " #found ")"), MOV_REG(R0, waits),                 \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), ADD(R0, SLOT),                    \
-		LDX(DW, R1, R0, LOCK), JEQ_REG(R1, lock, found), END
+	SCOPE("FIND_WAIT(" #waits ", " #lock ", " #found ")"),                                     \
+		MOV_REG(R0, waits),                                                                \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+		ADD(R0, SLOT),                                                                     \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+		ADD(R0, SLOT),                                                                     \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+		ADD(R0, SLOT),                                                                     \
+		LDX(DW, R1, R0, LOCK),                                                             \
+		JEQ_REG(R1, lock, found),                                                          \
+	END
+/* clang-format on */
 
-/* ---- the beginning ---------------------------------------------------------------------------------------- */
+/* ---- the beginning */
 
 /* The stack frame of lock_begin. */
-struct begin_frame {
-	uint64_t context, lock, how, now; /* the arguments */
-	uint32_t tid, zero;		  /* keys */
-};
-enum {
-	CONTEXT = FRAME(struct begin_frame, context),
-	BEGIN_LOCK = FRAME(struct begin_frame, lock),
-	BEGIN_HOW = FRAME(struct begin_frame, how),
-	NOW = FRAME(struct begin_frame, now),
-	BEGIN_TID = FRAME(struct begin_frame, tid),
-	BEGIN_ZERO = FRAME(struct begin_frame, zero)
-};
+ASM_FRAME(begin_frame,
+	/* the arguments */
+	(uint64_t, context, CONTEXT),
+	(uint64_t, lock, BEGIN_LOCK),
+	(uint64_t, how, BEGIN_HOW),
+	(uint64_t, now, NOW),
+	/* keys */
+	(uint32_t, tid, BEGIN_TID),
+	(uint32_t, zero, BEGIN_ZERO));
 
 /* clang-format off */
 static const struct asm_insn begin_lines[] = {
@@ -99,7 +98,7 @@ FUNC(lock_begin),
 	MOV_REG(R6, R2),
 	ST(W, R10, BEGIN_ZERO, 0),
 
-	/* R7 = the slots: who spins stays on its CPU, where an interrupt may spin too. */
+	/* R7 = the slots: a thread that spins stays on its CPU, where an interrupt may spin too. */
 	READ_TID(BEGIN_TID),
 	WHEN(struct lock_config, spinning),
 		LDX(DW, R3, R10, BEGIN_HOW),
@@ -115,7 +114,7 @@ LABEL(slots),
 	END,
 	MOV_REG(R7, R0),
 
-	/* A mutex tells again when spinning has not helped, and when it spins once more: it is the same wait. */
+	/* A mutex begins again when spinning has not helped, and to spin once more: one wait. */
 	JEQ(R7, 0, new),
 	FIND_WAIT(R7, R6, again),
 LABEL(new),
@@ -144,7 +143,7 @@ LABEL(known),
 LABEL(free),
 	MOV_REG(R7, R0),
 
-	/* R9 = where it waits. The stack is made known with nothing on it; the map results has what it weighs. */
+	/* R9 = where it waits. The stack is recorded without values: the map results has them. */
 	LDX(DW, R1, R10, CONTEXT),
 	MOV_REG(R2, R8),
 	MOV_REG(R3, R6),
@@ -194,44 +193,30 @@ LABEL(filtered),
 	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
-static const struct asm_layout begin_layout =
-	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, context),
-		   ASM_FIELD(struct begin_frame, lock), ASM_FIELD(struct begin_frame, how),
-		   ASM_FIELD(struct begin_frame, now), ASM_FIELD(struct begin_frame, tid),
-		   ASM_FIELD(struct begin_frame, zero));
-static const struct asm_func_frame begin_frames[] = { { "lock_begin", &begin_layout } };
-const struct asm_part rp_lock_begin_part = { ASM_LINES(begin_lines), .frames = begin_frames,
-					     .nframes = 1 };
+const struct asm_part rp_lock_begin_part = { ASM_LINES(begin_lines),
+					     ASM_FRAMES({ "lock_begin", &begin_frame_layout }) };
 
-/* ---- the end ---------------------------------------------------------------------------------------------- */
+/* ---- the end */
 
 /* The stack frame of lock_end. */
-struct end_frame {
-	struct lock_pair pair;
-	struct lock_sum sum;
-	struct lock_hist_key hist;
-	uint64_t lock, now, outcome; /* the arguments */
-	uint32_t tid, zero;	     /* keys */
-};
-enum {
-	PAIR = FRAME(struct end_frame, pair),
-	SUM = FRAME(struct end_frame, sum),
-	HIST = FRAME(struct end_frame, hist),
-	END_LOCK = FRAME(struct end_frame, lock),
-	END_NOW = FRAME(struct end_frame, now),
-	OUTCOME = FRAME(struct end_frame, outcome),
-	END_TID = FRAME(struct end_frame, tid),
-	END_ZERO = FRAME(struct end_frame, zero)
-};
-enum {
-	PAIR_WAITER = FRAME(struct end_frame, pair.waiter),
-	PAIR_RELEASER = FRAME(struct end_frame, pair.releaser),
-	PAIR_HOW = FRAME(struct end_frame, pair.how),
-	PAIR_OUTCOME = FRAME(struct end_frame, pair.outcome),
-	HIST_LOCK = FRAME(struct end_frame, hist.lock),
-	HIST_PROCESS = FRAME(struct end_frame, hist.process),
-	HIST_HOW = FRAME(struct end_frame, hist.how)
-};
+ASM_FRAME(end_frame,
+	(struct lock_pair, pair, PAIR),
+	(pair.waiter, PAIR_WAITER),
+	(pair.releaser, PAIR_RELEASER),
+	(pair.how, PAIR_HOW),
+	(pair.outcome, PAIR_OUTCOME),
+	(struct lock_sum, sum, SUM),
+	(struct lock_hist_key, hist, HIST),
+	(hist.lock, HIST_LOCK),
+	(hist.process, HIST_PROCESS),
+	(hist.how, HIST_HOW),
+	/* the arguments */
+	(uint64_t, lock, END_LOCK),
+	(uint64_t, now, END_NOW),
+	(uint64_t, outcome, OUTCOME),
+	/* keys */
+	(uint32_t, tid, END_TID),
+	(uint32_t, zero, END_ZERO));
 enum {
 	SUM_COUNT = offsetof(struct lock_sum, count),
 	SUM_NS = offsetof(struct lock_sum, ns),
@@ -285,12 +270,14 @@ LABEL(forwards),
 	STX(W, R10, PAIR_HOW, R9),
 	LDX(DW, R2, R10, OUTCOME),
 	STX(W, R10, PAIR_OUTCOME, R2),
-	/* Who woke it has given it something only if it has it: a timer and a signal wake too. */
+	/*
+	 * Its waker let go of the lock only if it has the lock now: a timer and a signal wake too.
+	 */
 	MOV(R1, 0),
 	UNLESS(struct lock_config, hold),
-		JNE(R2, LOCK_GOT, nobody),
+		JNE(R2, LOCK_GOT, not_got),
 		LDX(DW, R1, R7, RELEASER),
-LABEL(nobody),
+LABEL(not_got),
 	END,
 	STX(DW, R10, PAIR_RELEASER, R1),
 	ST(DW, R7, LOCK, 0),
@@ -359,36 +346,25 @@ LABEL(shorter),
 	END,
 };
 /* clang-format on */
-static const struct asm_layout end_layout = ASM_LAYOUT(
-	struct end_frame, ASM_FIELD(struct end_frame, pair), ASM_FIELD(struct end_frame, sum),
-	ASM_FIELD(struct end_frame, hist), ASM_FIELD(struct end_frame, lock),
-	ASM_FIELD(struct end_frame, now), ASM_FIELD(struct end_frame, outcome),
-	ASM_FIELD(struct end_frame, tid), ASM_FIELD(struct end_frame, zero));
-static const struct asm_func_frame end_frames[] = { { "lock_end", &end_layout } };
-const struct asm_part rp_lock_end_part = { ASM_LINES(end_lines), .frames = end_frames,
-					   .nframes = 1 };
+const struct asm_part rp_lock_end_part = { ASM_LINES(end_lines),
+					   ASM_FRAMES({ "lock_end", &end_frame_layout }) };
 
-/* ---- who lets go ------------------------------------------------------------------------------------------ */
+/* ---- the thread that lets go */
 
+static const struct asm_layout ids_layout = ASM_LAYOUT(struct bpf_pidns_info, pid, tgid);
 /* The stack frame of lock_wake. */
-struct wake_frame {
-	uint64_t context;
-	struct bpf_pidns_info ns_ids;
-	uint32_t tid, unused;
-};
-enum {
-	WAKE_CONTEXT = FRAME(struct wake_frame, context),
-	WAKE_NS_IDS = FRAME(struct wake_frame, ns_ids),
-	WAKE_NS_PID = FRAME(struct wake_frame, ns_ids.pid),
-	WAKE_NS_TGID = FRAME(struct wake_frame, ns_ids.tgid),
-	WAKE_TID = FRAME(struct wake_frame, tid)
-};
+ASM_FRAME(wake_frame,
+	(uint64_t, context, WAKE_CONTEXT),
+	(struct bpf_pidns_info, ns_ids, WAKE_NS_IDS, &ids_layout),
+	(ns_ids.pid, WAKE_NS_PID),
+	(ns_ids.tgid, WAKE_NS_TGID),
+	(uint32_t, tid, WAKE_TID));
 
 /* clang-format off */
 static const struct asm_insn wake_lines[] = {
 	/*
-	 * lock_wake(context, thread): the current task wakes the thread. Whoever it is, asked for or not, it is what the
-	 * thread has waited for.
+	 * lock_wake(context, thread): the current task wakes the thread. Target or not, it is what
+	 * the thread has waited for.
 	 */
 FUNC(lock_wake),
 	STX(DW, R10, WAKE_CONTEXT, R1),
@@ -411,7 +387,7 @@ FUNC(lock_wake),
 	JEQ(R1, 0, out),
 LABEL(waits),
 
-	/* R8 = who wakes. The idle task does nothing by itself: an interrupt does. */
+	/* R8 = the waker. The idle task does nothing by itself: an interrupt does. */
 	CALL(get_current_pid_tgid),
 	MOV_REG(R8, R0),
 	JEQ(R8, 0, out),
@@ -454,13 +430,8 @@ LABEL(out),
 	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
-static const struct asm_layout wake_layout =
-	ASM_LAYOUT(struct wake_frame, ASM_FIELD(struct wake_frame, context),
-		   ASM_FIELD(struct wake_frame, ns_ids.pid),
-		   ASM_FIELD(struct wake_frame, ns_ids.tgid), ASM_FIELD(struct wake_frame, tid));
-static const struct asm_func_frame wake_frames[] = { { "lock_wake", &wake_layout } };
-const struct asm_part rp_lock_wake_part = { ASM_LINES(wake_lines), .frames = wake_frames,
-					    .nframes = 1 };
+const struct asm_part rp_lock_wake_part = { ASM_LINES(wake_lines),
+					    ASM_FRAMES({ "lock_wake", &wake_frame_layout }) };
 
 const struct lock_config rp_lock_usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						  .spinning = 1,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_user: waits for futexes, which are what mutexes, condition variables and semaphores of user space are made of.
- * A thread that finds one taken asks the kernel to let it sleep until somebody wakes it; which of the system call's
- * operations do that is in the first half of this file.
+ * lock_user: waits for futexes, which are what mutexes, condition variables and semaphores of user
+ * space are made of. A thread that finds one taken asks the kernel to let it sleep until another
+ * one wakes it; which of the system call's operations do that is in the first half of this file.
  *
- * What is woken by whom is not asked of FUTEX_WAKE and its kin: it would be a guess where several wait, or are moved
- * from one futex to another. sched_waking says it (lock_kernel.c).
+ * Which thread wakes which is not asked of FUTEX_WAKE and its kin: it would be a guess where
+ * several wait, or are moved from one futex to another. sched_waking says it (lock_kernel.c).
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -21,66 +21,97 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-/* Numbers of the kernel for calls that a signal has ended, and that may begin again (include/linux/errno.h). */
+/* The kernel's numbers for calls that a signal has interrupted (include/linux/errno.h). */
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
 
-struct futex_frame {
-	uint64_t now, address, compat;
-	uint32_t zero, tid;
-};
-enum {
-	NOW = FRAME(struct futex_frame, now),
-	ADDRESS = FRAME(struct futex_frame, address),
-	COMPAT = FRAME(struct futex_frame, compat),
-	GUARD_ZERO = FRAME(struct futex_frame, zero),
-	TID = FRAME(struct futex_frame, tid)
-};
-static const struct asm_layout futex_layout =
-	ASM_LAYOUT(struct futex_frame, ASM_FIELD(struct futex_frame, now),
-		   ASM_FIELD(struct futex_frame, address), ASM_FIELD(struct futex_frame, compat),
-		   ASM_FIELD(struct futex_frame, zero), ASM_FIELD(struct futex_frame, tid));
+ASM_FRAME(futex_frame,
+	(uint64_t, now, NOW),
+	(uint64_t, address, ADDRESS),
+	(uint64_t, compat, COMPAT),
+	(uint32_t, zero, GUARD_ZERO),
+	(uint32_t, tid, TID));
 
+/* clang-format off */
 /* R8 = how the operation of futex(2) in R1 waits; those that do not, to the label out. */
 #define FUTEX_HOW(out)                                                                             \
-	SCOPE("FUTEX_HOW(" #out ")"), AND(R1, FUTEX_CMD_MASK & 0xffff), MOV(R8, LOCK_FUTEX),       \
-		JEQ(R1, FUTEX_WAIT, .waits), JEQ(R1, FUTEX_WAIT_BITSET, .waits),                   \
-		MOV(R8, LOCK_FUTEX | LOCK_FUTEX_PI), JEQ(R1, FUTEX_LOCK_PI, .waits),               \
-		JEQ(R1, FUTEX_LOCK_PI2, .waits), JNE(R1, FUTEX_WAIT_REQUEUE_PI, out),              \
-		LABEL(.waits), END
+	SCOPE("FUTEX_HOW(" #out ")"),                                                              \
+		AND(R1, FUTEX_CMD_MASK & 0xffff),                                                  \
+		MOV(R8, LOCK_FUTEX),                                                               \
+		JEQ(R1, FUTEX_WAIT, .waits),                                                       \
+		JEQ(R1, FUTEX_WAIT_BITSET, .waits),                                                \
+		MOV(R8, LOCK_FUTEX | LOCK_FUTEX_PI),                                               \
+		JEQ(R1, FUTEX_LOCK_PI, .waits),                                                    \
+		JEQ(R1, FUTEX_LOCK_PI2, .waits),                                                   \
+		JNE(R1, FUTEX_WAIT_REQUEUE_PI, out),                                               \
+		LABEL(.waits),                                                                     \
+	END
 
 /* R7 = the address of the first futex of the array at the address in R7. */
 #define FIRST_FUTEX                                                                                \
-	SCOPE("FIRST_FUTEX"), ADD(R7, offsetof(struct futex_waitv, uaddr)),                        \
-		READ_USER(ADDRESS, 8, R7), LDX(DW, R7, R10, ADDRESS), END
+	SCOPE("FIRST_FUTEX"),                                                                      \
+		ADD(R7, offsetof(struct futex_waitv, uaddr)),                                      \
+		READ_USER(ADDRESS, 8, R7),                                                         \
+		LDX(DW, R7, R10, ADDRESS),                                                         \
+	END
 
 /* R7 = the address, R8 = how: the wait begins. */
 #define FUTEX_BEGIN                                                                                \
-	SCOPE("FUTEX_BEGIN"), JEQ(R7, 0, .out), CALL(ktime_get_ns), STX(DW, R10, NOW, R0),         \
-		LOCK_ENTER(GUARD_ZERO, .nested, .out), MOV_REG(R1, R6), MOV_REG(R2, R7),           \
-		MOV_REG(R3, R8), LDX(DW, R4, R10, NOW), CALL_FUNC(lock_begin),                     \
-		LOCK_LEAVE(GUARD_ZERO, .out), JA(.out), LABEL(.nested),                            \
+	SCOPE("FUTEX_BEGIN"),                                                                      \
+		JEQ(R7, 0, .out),                                                                  \
+		CALL(ktime_get_ns),                                                                \
+		STX(DW, R10, NOW, R0),                                                             \
+		LOCK_ENTER(GUARD_ZERO, .nested, .out),                                             \
+		MOV_REG(R1, R6),                                                                   \
+		MOV_REG(R2, R7),                                                                   \
+		MOV_REG(R3, R8),                                                                   \
+		LDX(DW, R4, R10, NOW),                                                             \
+		CALL_FUNC(lock_begin),                                                             \
+		LOCK_LEAVE(GUARD_ZERO, .out),                                                      \
+		JA(.out),                                                                          \
+		LABEL(.nested),                                                                    \
 		COUNT(stats, struct lock_stats, common.fired),                                     \
-		COUNT(stats, struct lock_stats, nested), LABEL(.out), END
+		COUNT(stats, struct lock_stats, nested),                                           \
+		LABEL(.out),                                                                       \
+	END
 
 /*
- * R8 = what the call returned: its wait ends, if one is in the first slot. A call of another kind has begun none.
- * futex_waitv returns which one it was. FUTEX_LOCK_PI may fail in ways of its own.
+ * R8 = what the call returned: its wait ends, if one is in the first slot. A call of another kind
+ * has begun none. futex_waitv returns which one it was. FUTEX_LOCK_PI may fail in ways of its own.
  */
 #define FUTEX_END                                                                                  \
-	SCOPE("FUTEX_END"), CALL(ktime_get_ns), STX(DW, R10, NOW, R0), CALL(get_current_pid_tgid), \
-		STX(W, R10, TID, R0), LOCK_ENTER(GUARD_ZERO, .out, .out),                          \
-		MAP_LOOKUP(threads, TID), JEQ(R0, 0, .leave),                                      \
-		LDX(DW, R1, R0, offsetof(struct lock_waits, wait[0].lock)), JEQ(R1, 0, .leave),    \
-		LDX(W, R2, R0, offsetof(struct lock_waits, wait[0].how)), AND(R2, LOCK_FUTEX),     \
-		JEQ(R2, 0, .leave), MOV(R2, LOCK_GOT), JSGE(R8, 0, .known),                        \
-		MOV(R2, LOCK_TIMED_OUT), JEQ(R8, -ETIMEDOUT, .known), MOV(R2, LOCK_CHANGED),       \
-		JEQ(R8, -EAGAIN, .known), MOV(R2, LOCK_INTERRUPTED), JEQ(R8, -EINTR, .known),      \
-		JSLT(R8, -ERESTART_RESTARTBLOCK, .failed), JSLE(R8, -ERESTARTSYS, .known),         \
-		LABEL(.failed), MOV(R2, LOCK_FAILED), LABEL(.known), LDX(DW, R3, R10, NOW),        \
-		CALL_FUNC(lock_end), LABEL(.leave), LOCK_LEAVE(GUARD_ZERO, .out), LABEL(.out), END
-
-/* clang-format off */
+	SCOPE("FUTEX_END"),                                                                        \
+		CALL(ktime_get_ns),                                                                \
+		STX(DW, R10, NOW, R0),                                                             \
+		CALL(get_current_pid_tgid),                                                        \
+		STX(W, R10, TID, R0),                                                              \
+		LOCK_ENTER(GUARD_ZERO, .out, .out),                                                \
+		MAP_LOOKUP(threads, TID),                                                          \
+		JEQ(R0, 0, .leave),                                                                \
+		LDX(DW, R1, R0, offsetof(struct lock_waits, wait[0].lock)),                        \
+		JEQ(R1, 0, .leave),                                                                \
+		LDX(W, R2, R0, offsetof(struct lock_waits, wait[0].how)),                          \
+		AND(R2, LOCK_FUTEX),                                                               \
+		JEQ(R2, 0, .leave),                                                                \
+		MOV(R2, LOCK_GOT),                                                                 \
+		JSGE(R8, 0, .known),                                                               \
+		MOV(R2, LOCK_TIMED_OUT),                                                           \
+		JEQ(R8, -ETIMEDOUT, .known),                                                       \
+		MOV(R2, LOCK_CHANGED),                                                             \
+		JEQ(R8, -EAGAIN, .known),                                                          \
+		MOV(R2, LOCK_INTERRUPTED),                                                         \
+		JEQ(R8, -EINTR, .known),                                                           \
+		JSLT(R8, -ERESTART_RESTARTBLOCK, .failed),                                         \
+		JSLE(R8, -ERESTARTSYS, .known),                                                    \
+		LABEL(.failed),                                                                    \
+		MOV(R2, LOCK_FAILED),                                                              \
+		LABEL(.known),                                                                     \
+		LDX(DW, R3, R10, NOW),                                                             \
+		CALL_FUNC(lock_end),                                                               \
+		LABEL(.leave),                                                                     \
+		LOCK_LEAVE(GUARD_ZERO, .out),                                                      \
+		LABEL(.out),                                                                       \
+	END
 
 /* sys_enter(struct pt_regs *regs, long id), of all system calls */
 static const struct asm_insn enter_lines[] = {
@@ -193,7 +224,7 @@ LABEL(out),
 
 #define FUTEX_PROGRAM(role_, config_)                                                              \
 	.role = (role_), RP_MAPS(rp_lock_maps, LOCK_MAPS), RP_CONFIG(config_),                     \
-	.code.frame = &futex_layout
+	.code.frame = &futex_frame_layout
 /* Of a system call that some kernels do not have, where those for all system calls cannot run. */
 #define RARE_CALL .optional = true, RP_NEEDS(RP_NEED_LACK(RP_HAS_TP_BTF), RP_NEED_HOOK)
 

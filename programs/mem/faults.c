@@ -2,19 +2,19 @@
 /*
  * mem_faults: which code makes a process grow, page by page?
  *
- * Memory becomes real when it is touched for the first time: by a page fault. That happens once for every page, and
- * not for every malloc, so it costs a program that allocates and frees next to nothing.
+ * Memory becomes real when it is touched for the first time: by a page fault. That happens once for
+ * every page, and not for every malloc, so it costs a program that allocates and frees next to
+ * nothing.
  *
- *	begins -> nothing yet -> [a page is allocated -> its bytes]... -> ends well: a fault, so many bytes, a stack
+ *	begins -> nothing yet -> [a page is allocated -> its bytes]... -> ends well: a fault
  *
- * A fault may take no page at all (the file is in memory already), one, or a huge one; it may be for a copy of a page
- * that was shared. What it took is known by the allocations of the same thread between its begin and its end.
+ * A fault may take no page at all (the file is in memory already), one, or a huge one; it may be
+ * for a copy of a page that was shared. What it took is known by the allocations of the same thread
+ * between its begin and its end.
  */
 #include "faults.h"
 
-#define THREAD_FIELD(member) ASM_FIELD(struct mem_faults_thread, member)
-static const struct asm_layout thread_layout =
-	ASM_LAYOUT(struct mem_faults_thread, THREAD_FIELD(bytes), THREAD_FIELD(inside));
+static const struct asm_layout thread_layout = ASM_LAYOUT(struct mem_faults_thread, bytes, inside);
 
 /* Threads that have ended make room for others by themselves. */
 const struct asm_map rp_mem_faults_maps[MEM_FAULTS_MAPS] = {
@@ -31,22 +31,14 @@ enum {
 };
 
 /* The stack frame of all of them. */
-struct faults_frame {
-	struct mem_faults_thread begun; /* what a thread begins with */
-	uint32_t thread, unused;
-};
-enum {
-	BEGUN = FRAME(struct faults_frame, begun),
-	BEGUN_INSIDE = FRAME(struct faults_frame, begun.inside),
-	THREAD = FRAME(struct faults_frame, thread)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct faults_frame, ASM_FIELD(struct faults_frame, begun),
-		   ASM_FIELD(struct faults_frame, thread));
+ASM_FRAME(faults_frame,
+	(struct mem_faults_thread, begun, BEGUN), /* what a thread begins with */
+	(begun.inside, BEGUN_INSIDE),
+	(uint32_t, thread, THREAD));
 
 /* clang-format off */
 
-/* ---- begin ------------------------------------------------------------------------------------------------- */
+/* ---- begin */
 
 static const struct asm_insn begin_lines[] = {
 	READ_TID(THREAD),
@@ -72,18 +64,29 @@ LABEL(out),
 	END,
 };
 
-/* ---- a page: R7 = its order, R8 = its type of migration ----------------------------------------------------- */
+/* ---- a page: R7 = its order, R8 = its type of migration */
 
 /*
- * Only pages that can be moved: those of users and of files. The rest is the kernel's, page tables above all. The thread
- * is the only one that changes its entry.
+ * Only pages that can be moved: those of users and of files. The rest is the kernel's, page tables
+ * above all. The thread is the only one that changes its entry.
  */
 #define COUNT_PAGE                                                                                 \
-	JNE32(R8, 1, out), CALL(get_current_pid_tgid), STX(W, R10, THREAD, R0),                    \
-		MAP_LOOKUP(faulting, THREAD), JEQ(R0, 0, out), LDX(DW, R1, R0, INSIDE),            \
-		JEQ(R1, 0, out), LD_PARAM(R1, struct mem_faults_config, page_bytes), AND(R7, 63),  \
-		LSH_REG(R1, R7), LDX(DW, R2, R0, BYTES), ADD_REG(R2, R1), STX(DW, R0, BYTES, R2),  \
-		LABEL(out), MOV(R0, 0), EXIT()
+	JNE32(R8, 1, out),                                                                         \
+	CALL(get_current_pid_tgid),                                                                \
+	STX(W, R10, THREAD, R0),                                                                   \
+	MAP_LOOKUP(faulting, THREAD),                                                              \
+	JEQ(R0, 0, out),                                                                           \
+	LDX(DW, R1, R0, INSIDE),                                                                   \
+	JEQ(R1, 0, out),                                                                           \
+	LD_PARAM(R1, struct mem_faults_config, page_bytes),                                        \
+	AND(R7, 63),                                                                               \
+	LSH_REG(R1, R7),                                                                           \
+	LDX(DW, R2, R0, BYTES),                                                                    \
+	ADD_REG(R2, R1),                                                                           \
+	STX(DW, R0, BYTES, R2),                                                                    \
+	LABEL(out),                                                                                \
+	MOV(R0, 0),                                                                                \
+	EXIT()
 
 /* mm_page_alloc(page, order, gfp_flags, migratetype), the context; 8 bytes each. */
 static const struct asm_insn page_lines[] = {
@@ -102,7 +105,7 @@ static const struct asm_insn page_classic[] = {
 	COUNT_PAGE,
 };
 
-/* ---- end --------------------------------------------------------------------------------------------------- */
+/* ---- end */
 
 static const struct asm_insn end_lines[] = {
 	MOV_REG(R6, R1),
@@ -164,7 +167,7 @@ static const struct mem_faults_config usual_config = {
 
 #define FAULT_PROGRAM(role_)                                                                       \
 	.role = (role_), RP_MAPS(rp_mem_faults_maps, MEM_FAULTS_MAPS), RP_CONFIG(usual_config),    \
-	.code.frame = &frame_layout
+	.code.frame = &faults_frame_layout
 
 /* Where a fault begins x86 has tracepoints, elsewhere it is the software event page-faults. */
 const struct rp_program rp_mem_faults_programs[] = {

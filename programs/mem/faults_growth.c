@@ -2,24 +2,21 @@
 /*
  * mem_growth: which code maps memory, and gives it back?
  *
- * A call of mmap, munmap, mremap or brk is noted when it begins, and weighed when it returns: by how many pages the
- * process has become larger (mm->total_vm). What the call was asked for would not do: a mapping may replace another one,
- * munmap may find nothing, brk may refuse without saying so.
+ * A call of mmap, munmap, mremap or brk is noted when it begins, and weighed when it returns: by
+ * how many pages the process has become larger (mm->total_vm). What the call was asked for would
+ * not do: a mapping may replace another one, munmap may find nothing, brk may refuse without saying
+ * so.
  *
- * If another thread maps at the same time, its pages are in the difference too. So no more is counted than what the
- * call itself can have done.
+ * If another thread maps at the same time, its pages are in the difference too. So no more is
+ * counted than what the call itself can have done.
  */
 #include "faults.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct mem_growth_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_growth_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
-	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
-	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(failed),
-	STATS_FIELD(nothing), STATS_FIELD(unfinished), STATS_FIELD(map_full), STATS_FIELD(clamped));
-#define CALL_FIELD(member) ASM_FIELD(struct mem_growth_call, member)
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct mem_growth_stats, (common, &rp_program_stats_layout), failed, nothing,
+		   unfinished, map_full, clamped);
 static const struct asm_layout call_layout =
-	ASM_LAYOUT(struct mem_growth_call, CALL_FIELD(before), CALL_FIELD(least), CALL_FIELD(most));
+	ASM_LAYOUT(struct mem_growth_call, before, least, most);
 
 const struct asm_map rp_mem_growth_maps[MEM_GROWTH_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_GROWTH_WEIGHTS), struct mem_growth_stats, stats_layout),
@@ -28,30 +25,26 @@ const struct asm_map rp_mem_growth_maps[MEM_GROWTH_MAPS] = {
 };
 
 /* The stack frame of all of them. */
-struct growth_frame {
-	struct mem_growth_call call;
-	uint32_t thread, unused;
-};
-enum {
-	NOTED = FRAME(struct growth_frame, call),
-	BEFORE = FRAME(struct growth_frame, call.before),
-	LEAST = FRAME(struct growth_frame, call.least),
-	MOST = FRAME(struct growth_frame, call.most),
-	THREAD = FRAME(struct growth_frame, thread)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct growth_frame, ASM_FIELD(struct growth_frame, call),
-		   ASM_FIELD(struct growth_frame, thread));
-
-/* reg, in bytes, becomes so many whole pages, the last one begun. */
-#define TO_PAGES(reg, t)                                                                           \
-	SCOPE("TO_PAGES(" #reg ", " #t ")"), LD_PARAM(t, struct mem_growth_config, page_bytes),    \
-		SUB(t, 1), ADD_REG(reg, t), LD_PARAM(t, struct mem_growth_config, page_shift),     \
-		RSH_REG(reg, t), END
-
-/* ---- the begin of a call: R7 = the least, R8 = the most pages by which it can change the process ------------ */
+ASM_FRAME(growth_frame,
+	(struct mem_growth_call, call, NOTED),
+	(call.before, BEFORE),
+	(call.least, LEAST),
+	(call.most, MOST),
+	(uint32_t, thread, THREAD));
 
 /* clang-format off */
+/* reg, in bytes, becomes so many whole pages, the last one begun. */
+#define TO_PAGES(reg, t)                                                                           \
+	SCOPE("TO_PAGES(" #reg ", " #t ")"),                                                       \
+		LD_PARAM(t, struct mem_growth_config, page_bytes),                                 \
+		SUB(t, 1),                                                                         \
+		ADD_REG(reg, t),                                                                   \
+		LD_PARAM(t, struct mem_growth_config, page_shift),                                 \
+		RSH_REG(reg, t),                                                                   \
+	END
+
+/* ---- a call begins: R7 = the least, R8 = the most pages by which the process can change */
+
 static const struct asm_insn note_lines[] = {
 	/* note_call(R1 = least, R2 = most) */
 FUNC(note_call),
@@ -80,8 +73,8 @@ LABEL(out),
 	EXIT(),
 	INCLUDE(&rp_target_part),
 };
-static const struct asm_func_frame note_frames[] = { { "note_call", &frame_layout } };
-static const struct asm_part note_part = { ASM_LINES(note_lines), .frames = note_frames, .nframes = 1 };
+static const struct asm_part note_part = { ASM_LINES(note_lines),
+					   ASM_FRAMES({ "note_call", &growth_frame_layout }) };
 
 static const struct asm_insn mmap_lines[] = {
 	LD_TP(R2, R1, "syscalls", "sys_enter_mmap", "len"),
@@ -142,7 +135,7 @@ LABEL(noted),
 	INCLUDE(&note_part),
 };
 
-/* ---- its end ------------------------------------------------------------------------------------------------ */
+/* ---- its end */
 
 static const struct asm_insn weigh_lines[] = {
 	/* weigh_call(R1 = context, R2 = what the call returned) */
@@ -222,12 +215,15 @@ LABEL(out),
 	INCLUDE(&rp_target_part),
 	INCLUDE(&rp_stack_part),
 };
-static const struct asm_func_frame weigh_frames[] = { { "weigh_call", &frame_layout } };
-static const struct asm_part weigh_part = { ASM_LINES(weigh_lines), .frames = weigh_frames, .nframes = 1 };
+static const struct asm_part weigh_part = { ASM_LINES(weigh_lines),
+					    ASM_FRAMES({ "weigh_call", &growth_frame_layout }) };
 
 #define LEAVE(event)                                                                               \
-	LD_TP(R2, R1, "syscalls", event, "ret"), CALL_FUNC(weigh_call), MOV(R0, 0), EXIT(),        \
-		INCLUDE(&weigh_part)
+	LD_TP(R2, R1, "syscalls", event, "ret"),                                                   \
+	CALL_FUNC(weigh_call),                                                                     \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&weigh_part)
 static const struct asm_insn mapped_lines[] = { LEAVE("sys_exit_mmap") };
 static const struct asm_insn unmapped_lines[] = { LEAVE("sys_exit_munmap") };
 static const struct asm_insn remapped_lines[] = { LEAVE("sys_exit_mremap") };

@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_kernel: who allocates memory in the kernel, and what has not been freed?
+ * mem_kernel: which code allocates memory in the kernel, and what has not been freed?
  *
- * The kernel tells of each allocation and each free of its allocators by a tracepoint. The parts here are called by
- * the programs of mem_kernel_hooks.c, which know the arguments of each.
+ * The kernel tells of each allocation and each free of its allocators by a tracepoint. The parts
+ * here are called by the programs of mem_kernel_hooks.c, which know the arguments of each.
  *
  *	allocation -> asked for? -> stack -> into the map blocks -> counted under the stack's hash
  *	free -> out of the map blocks
  *
- * An allocation that finds no room in the map is lost as a whole, so that whatever is counted is followed to its end.
- * A free costs one look-up, and needs no stack.
+ * An allocation that finds no room in the map is lost as a whole, so that whatever is counted is
+ * followed to its end. A free costs one look-up, and needs no stack.
  */
 #include "kernel.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct mem_kernel_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_kernel_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
-	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
-	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(failed),
-	STATS_FIELD(told_twice), STATS_FIELD(frees), STATS_FIELD(unknown), STATS_FIELD(nothing),
-	STATS_FIELD(map_full), STATS_FIELD(map_busy), STATS_FIELD(reused), STATS_FIELD(torn));
-#define BLOCK_FIELD(member) ASM_FIELD(struct mem_kernel_block, member)
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct mem_kernel_stats, (common, &rp_program_stats_layout), failed, told_twice,
+		   frees, unknown, nothing, map_full, map_busy, reused, torn);
 static const struct asm_layout block_layout =
-	ASM_LAYOUT(struct mem_kernel_block, BLOCK_FIELD(size), BLOCK_FIELD(hash), BLOCK_FIELD(time),
-		   BLOCK_FIELD(thread));
+	ASM_LAYOUT(struct mem_kernel_block, size, hash, time, thread);
 
 const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_KERNEL_WEIGHTS), struct mem_kernel_stats, stats_layout),
-	/* Made beforehand: nothing may be allocated while an allocation is being told of. */
+	/* Preallocated: nothing may be allocated inside a tracepoint of an allocation. */
 	[MEM_KERNEL_MAP_BLOCKS] = { "blocks", BPF_MAP_TYPE_HASH, 8, sizeof(struct mem_kernel_block),
 				    65536, .value = &block_layout },
 	[MEM_KERNEL_MAP_CACHES] = { "caches", BPF_MAP_TYPE_HASH, 8, MEM_KERNEL_NAME, 1024 },
@@ -36,33 +30,28 @@ const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 				   MEM_KERNEL_KINDS },
 };
 
-/* ---- allocations ------------------------------------------------------------------------------------------ */
+/* ---- allocations */
 
 /* The stack frame of kernel_alloc. */
-struct alloc_frame {
-	uint64_t context, address, asked, tag; /* the arguments */
-	struct mem_kernel_block block;	       /* and the size */
-	uint32_t kind, unused;
-};
-enum {
-	CONTEXT = FRAME(struct alloc_frame, context),
-	ADDRESS = FRAME(struct alloc_frame, address),
-	ASKED = FRAME(struct alloc_frame, asked),
-	TAG = FRAME(struct alloc_frame, tag),
-	BLOCK = FRAME(struct alloc_frame, block),
-	SIZE = FRAME(struct alloc_frame, block.size),
-	HASH = FRAME(struct alloc_frame, block.hash),
-	TIME = FRAME(struct alloc_frame, block.time),
-	THREAD = FRAME(struct alloc_frame, block.thread),
-	UNUSED = FRAME(struct alloc_frame, block.unused),
-	KIND = FRAME(struct alloc_frame, kind)
-};
+ASM_FRAME(alloc_frame,
+	/* the arguments */
+	(uint64_t, context, CONTEXT),
+	(uint64_t, address, ADDRESS),
+	(uint64_t, asked, ASKED),
+	(uint64_t, tag, TAG),
+	(struct mem_kernel_block, block, BLOCK, &block_layout), /* and the size */
+	(block.size, SIZE),
+	(block.hash, HASH),
+	(block.time, TIME),
+	(block.thread, THREAD),
+	(block.unused, UNUSED),
+	(uint32_t, kind, KIND));
 
 /* clang-format off */
 static const struct asm_insn alloc_lines[] = {
 	/*
-	 * kernel_alloc(context, address, size, size that was asked for, tag): R0 = 1 when the stack was seen for
-	 * the first time, else 0.
+	 * kernel_alloc(context, address, size, size that was asked for, tag): R0 = 1 when the stack
+	 * was seen for the first time, else 0.
 	 */
 FUNC(kernel_alloc),
 	STX(DW, R10, CONTEXT, R1),
@@ -101,8 +90,9 @@ FUNC(kernel_alloc),
 	JNE(R0, -EEXIST, not_followed),
 
 	/*
-	 * It is there already. Of kmalloc's large blocks some kernels tell twice (6.18: the function that makes
-	 * them, and the one that called it). Else it was freed without a word: in bulk, by RCU.
+	 * It is there already. Of kmalloc's large blocks some kernels tell twice (6.18: the
+	 * function that makes them, and the one that called it). Else it was freed without a word:
+	 * in bulk, by RCU.
 	 */
 	MAP_LOOKUP(blocks, ADDRESS),
 	JEQ(R0, 0, again), /* another CPU has just freed it */
@@ -125,7 +115,7 @@ LABEL(again),
 
 LABEL(followed),
 	WHEN(struct mem_kernel_config, sizes),
-		LDX(DW, R1, R6, offsetof(struct stack_record, tag)), /* a number; that in the frame may be a pointer */
+		LDX(DW, R1, R6, offsetof(struct stack_record, tag)), /* not TAG: a pointer */
 		MOV(R2, MEM_KERNEL_SLAB),
 		JSLT(R1, 0, kind), /* the address of a cache's name */
 		MOV_REG(R2, R1),
@@ -175,37 +165,22 @@ LABEL(out),
 	INCLUDE(&rp_stack_part),
 };
 /* clang-format on */
-static const struct asm_layout alloc_layout = ASM_LAYOUT(
-	struct alloc_frame, ASM_FIELD(struct alloc_frame, context),
-	ASM_FIELD(struct alloc_frame, address), ASM_FIELD(struct alloc_frame, asked),
-	ASM_FIELD(struct alloc_frame, tag), ASM_FIELD(struct alloc_frame, block.size),
-	ASM_FIELD(struct alloc_frame, block.hash), ASM_FIELD(struct alloc_frame, block.time),
-	ASM_FIELD(struct alloc_frame, block.thread), ASM_FIELD(struct alloc_frame, kind));
-static const struct asm_func_frame alloc_frames[] = { { "kernel_alloc", &alloc_layout } };
-const struct asm_part rp_mem_kernel_alloc_part = { ASM_LINES(alloc_lines), .frames = alloc_frames,
-						   .nframes = 1 };
+const struct asm_part rp_mem_kernel_alloc_part = {
+	ASM_LINES(alloc_lines), ASM_FRAMES({ "kernel_alloc", &alloc_frame_layout })
+};
 
-/* ---- frees ------------------------------------------------------------------------------------------------ */
+/* ---- frees */
 
 /* The stack frame of kernel_free and page_free. */
-struct free_frame {
-	uint64_t address;
-	uint64_t part; /* the key of what remains of pages */
-	struct mem_kernel_block block;
-};
-enum {
-	FREED = FRAME(struct free_frame, address),
-	PART = FRAME(struct free_frame, part),
-	REST = FRAME(struct free_frame, block),
-	REST_SIZE = FRAME(struct free_frame, block.size)
-};
-static const struct asm_layout free_layout =
-	ASM_LAYOUT(struct free_frame, ASM_FIELD(struct free_frame, address),
-		   ASM_FIELD(struct free_frame, part), ASM_FIELD(struct free_frame, block));
+ASM_FRAME(free_frame,
+	(uint64_t, address, FREED),
+	(uint64_t, part, PART), /* the key of what remains of pages */
+	(struct mem_kernel_block, block, REST),
+	(block.size, REST_SIZE));
 
 /* clang-format off */
 static const struct asm_insn free_lines[] = {
-	/* kernel_free(address). NULL may be freed, and so may what kmalloc(0) gives: ZERO_SIZE_PTR, 16. */
+	/* kernel_free(address). NULL may be freed, and ZERO_SIZE_PTR (16) of kmalloc(0). */
 FUNC(kernel_free),
 	STX(DW, R10, FREED, R1),
 	COUNT(stats, struct mem_kernel_stats, common.fired),
@@ -231,9 +206,9 @@ LABEL(freed),
 
 static const struct asm_insn page_free_lines[] = {
 	/*
-	 * page_free(key of the first page, bytes). Pages that were allocated together may be freed in parts, from the
-	 * first on. Then the block is halved, and its upper half is a block of its own, until the lower one is what
-	 * is being freed.
+	 * page_free(key of the first page, bytes). Pages that were allocated together may be freed
+	 * in parts, from the first on. Then the block is halved, and its upper half is a block of
+	 * its own, until the lower one is what is being freed.
 	 */
 FUNC(page_free),
 	STX(DW, R10, FREED, R1),
@@ -286,9 +261,9 @@ LABEL(freed),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame free_frames[] = { { "kernel_free", &free_layout } };
-static const struct asm_func_frame page_free_frames[] = { { "page_free", &free_layout } };
-const struct asm_part rp_mem_kernel_free_part = { ASM_LINES(free_lines), .frames = free_frames,
-						  .nframes = 1 };
-const struct asm_part rp_mem_kernel_page_free_part = { ASM_LINES(page_free_lines),
-						       .frames = page_free_frames, .nframes = 1 };
+const struct asm_part rp_mem_kernel_free_part = {
+	ASM_LINES(free_lines), ASM_FRAMES({ "kernel_free", &free_frame_layout })
+};
+const struct asm_part rp_mem_kernel_page_free_part = {
+	ASM_LINES(page_free_lines), ASM_FRAMES({ "page_free", &free_frame_layout })
+};

@@ -2,32 +2,42 @@
 /*
  * mem_kernel_hooks: the tracepoints of the kernel's allocators, and what their arguments mean.
  *
- * Each is there twice: for the raw tracepoint, whose arguments are the kernel's own; and for the classic one, whose
- * record costs more to make, but whose fields can be found by name on every kernel. Only of kmem_cache_alloc the types
- * of the arguments matter, for there is a name to be found behind them.
+ * Each is there twice: for the raw tracepoint, whose arguments are the kernel's own; and for the
+ * classic one, whose record costs more to make, but whose fields can be found by name on every
+ * kernel. Only of kmem_cache_alloc the types of the arguments matter, for there is a name to be
+ * found behind them.
  */
 #include "kernel.h"
 
 /* The arguments of a raw tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R6, 8 * (n))
 
+/* clang-format off */
 /* reg, the detail of a kind, becomes a tag. */
 #define TAG_OF(kind, reg, t)                                                                       \
 	SCOPE("TAG_OF(" #kind ", " #reg ", " #t ")"),                                              \
-		LD_IMM64(t, (uint64_t)(kind) << MEM_KERNEL_TAG_SHIFT), OR_REG(reg, t), END
+		LD_IMM64(t, (uint64_t)(kind) << MEM_KERNEL_TAG_SHIFT),                             \
+		OR_REG(reg, t),                                                                    \
+	END
 
 /* reg = bytes of so many pages: 1 << order of them. order is destroyed. */
 #define PAGES_BYTES(reg, order)                                                                    \
-	SCOPE("PAGES_BYTES(" #reg ", " #order ")"), AND(order, 63),                                \
-		LD_PARAM(reg, struct mem_kernel_config, page_bytes), LSH_REG(reg, order), END
+	SCOPE("PAGES_BYTES(" #reg ", " #order ")"),                                                \
+		AND(order, 63),                                                                    \
+		LD_PARAM(reg, struct mem_kernel_config, page_bytes),                               \
+		LSH_REG(reg, order),                                                               \
+	END
 
-/* reg, a type of migration, becomes 1 if it is MIGRATE_MOVABLE (include/linux/mmzone.h: 1), else 0. */
+/* reg, a migration type, becomes 1 for MIGRATE_MOVABLE (1, include/linux/mmzone.h), else 0. */
 #define MOVABLE(reg)                                                                               \
-	SCOPE("MOVABLE(" #reg ")"), JEQ32(reg, 1, .movable), MOV(reg, 0), LABEL(.movable), END
+	SCOPE("MOVABLE(" #reg ")"),                                                                \
+		JEQ32(reg, 1, .movable),                                                           \
+		MOV(reg, 0),                                                                       \
+		LABEL(.movable),                                                                   \
+	END
 
-/* ---- kmalloc(call_site, ptr, bytes_req, bytes_alloc, gfp_flags, node) -------------------------------------- */
+/* ---- kmalloc(call_site, ptr, bytes_req, bytes_alloc, gfp_flags, node) */
 
-/* clang-format off */
 static const struct asm_insn kmalloc_lines[] = {
 	MOV_REG(R6, R1),
 	TP_ARG(R2, 1),
@@ -43,36 +53,32 @@ static const struct asm_insn kmalloc_lines[] = {
 
 /* kmalloc_node has the same fields; both are one since 6.1. */
 #define KMALLOC_CLASSIC(event)                                                                     \
-	LD_TP(R2, R1, "kmem", event, "ptr"), LD_TP(R3, R1, "kmem", event, "bytes_alloc"),          \
-	LD_TP(R4, R1, "kmem", event, "bytes_req"), MOV_REG(R5, R3),                                \
-	TAG_OF(MEM_KERNEL_KMALLOC, R5, R0), CALL_FUNC(kernel_alloc), MOV(R0, 0), EXIT(),           \
+	LD_TP(R2, R1, "kmem", event, "ptr"),                                                       \
+	LD_TP(R3, R1, "kmem", event, "bytes_alloc"),                                               \
+	LD_TP(R4, R1, "kmem", event, "bytes_req"),                                                 \
+	MOV_REG(R5, R3),                                                                           \
+	TAG_OF(MEM_KERNEL_KMALLOC, R5, R0),                                                        \
+	CALL_FUNC(kernel_alloc),                                                                   \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
 	INCLUDE(&rp_mem_kernel_alloc_part)
 static const struct asm_insn kmalloc_classic[] = { KMALLOC_CLASSIC("kmalloc") };
 static const struct asm_insn kmalloc_node_classic[] = { KMALLOC_CLASSIC("kmalloc_node") };
 /* clang-format on */
 
-/* ---- kmem_cache_alloc(call_site, ptr, cache, gfp_flags, node) ---------------------------------------------- */
+/* ---- kmem_cache_alloc(call_site, ptr, cache, gfp_flags, node) */
 
 /* The stack frame of mem_cache_alloc. */
-struct cache_frame {
-	uint64_t object;
-	uint64_t name; /* its address */
-	char text[MEM_KERNEL_NAME];
-};
-enum {
-	OBJECT = FRAME(struct cache_frame, object),
-	NAME = FRAME(struct cache_frame, name),
-	TEXT = FRAME(struct cache_frame, text)
-};
-static const struct asm_layout cache_layout =
-	ASM_LAYOUT(struct cache_frame, ASM_FIELD(struct cache_frame, object),
-		   ASM_FIELD(struct cache_frame, name), ASM_FIELD(struct cache_frame, text));
+ASM_FRAME(cache_frame,
+	(uint64_t, object, OBJECT),
+	(uint64_t, name, NAME), /* its address */
+	(char[MEM_KERNEL_NAME], text, TEXT));
 
 /* clang-format off */
 static const struct asm_insn cache_alloc_lines[] = {
 	MOV_REG(R6, R1),
 	TP_ARG(R7, 2),
-	/* The address is a const void *, which a program with types must not touch on every kernel (6.1). */
+	/* A const void * of BTF must not be touched on every kernel (6.1). */
 	MOV_REG(R3, R6),
 	ADD(R3, 8 * 1),
 	READ_KERNEL(OBJECT, 8, R3),
@@ -101,14 +107,21 @@ LABEL(out),
 };
 
 #define CACHE_CLASSIC(event)                                                                       \
-	LD_TP(R2, R1, "kmem", event, "ptr"), LD_TP(R3, R1, "kmem", event, "bytes_alloc"),          \
-	LD_TP(R4, R1, "kmem", event, "bytes_req"), MOV_REG(R5, R3), CALL_FUNC(kernel_alloc),       \
-	MOV(R0, 0), EXIT(), INCLUDE(&rp_mem_kernel_alloc_part)
+	LD_TP(R2, R1, "kmem", event, "ptr"),                                                       \
+	LD_TP(R3, R1, "kmem", event, "bytes_alloc"),                                               \
+	LD_TP(R4, R1, "kmem", event, "bytes_req"),                                                 \
+	MOV_REG(R5, R3),                                                                           \
+	CALL_FUNC(kernel_alloc),                                                                   \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&rp_mem_kernel_alloc_part)
 static const struct asm_insn cache_alloc_classic[] = { CACHE_CLASSIC("kmem_cache_alloc") };
-static const struct asm_insn cache_alloc_node_classic[] = { CACHE_CLASSIC("kmem_cache_alloc_node") };
+static const struct asm_insn cache_alloc_node_classic[] = {
+	CACHE_CLASSIC("kmem_cache_alloc_node"),
+};
 /* clang-format on */
 
-/* ---- kfree(call_site, ptr), kmem_cache_free(call_site, ptr, cache) ----------------------------------------- */
+/* ---- kfree(call_site, ptr), kmem_cache_free(call_site, ptr, cache) */
 
 /* Either may end what the other's partner made: the address alone says which block it is. */
 
@@ -123,17 +136,20 @@ static const struct asm_insn free_lines[] = {
 };
 
 #define FREE_CLASSIC(event)                                                                        \
-	LD_TP(R1, R1, "kmem", event, "ptr"), CALL_FUNC(kernel_free), MOV(R0, 0), EXIT(),           \
+	LD_TP(R1, R1, "kmem", event, "ptr"),                                                       \
+	CALL_FUNC(kernel_free),                                                                    \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
 	INCLUDE(&rp_mem_kernel_free_part)
 static const struct asm_insn kfree_classic[] = { FREE_CLASSIC("kfree") };
 static const struct asm_insn cache_free_classic[] = { FREE_CLASSIC("kmem_cache_free") };
 /* clang-format on */
 
-/* ---- mm_page_alloc(page, order, gfp_flags, migratetype), mm_page_free(page, order) ------------------------- */
+/* ---- mm_page_alloc(page, order, gfp_flags, migratetype), mm_page_free(page, order) */
 
 /*
- * mm_page_free tells of every page that is freed; those freed in batches are told of by mm_page_free_batched once
- * more.
+ * mm_page_free fires for every page that is freed; for those freed in batches mm_page_free_batched
+ * fires once more.
  */
 
 /* clang-format off */
@@ -195,9 +211,9 @@ static const struct asm_insn page_free_classic[] = {
 };
 /* clang-format on */
 
-/* ---- the per-CPU allocator: rarely called, so the classic way is good enough ------------------------------- */
+/* ---- the per-CPU allocator: rarely called, so the classic way is good enough */
 
-/* Its memory lies in each unit of a chunk at the same offset: the address is that in the first one. */
+/* It lies at one offset in each unit of a chunk; the address is that in the first unit. */
 /* clang-format off */
 static const struct asm_insn percpu_alloc_lines[] = {
 	MOV_REG(R6, R1),
@@ -241,8 +257,8 @@ static const struct mem_kernel_config usual_config = {
 	.role = (role_), RP_MAPS(rp_mem_kernel_maps, MEM_KERNEL_MAPS), RP_CONFIG(usual_config)
 
 /*
- * Where BTF says that the arguments are those of today, as since 6.1: a slab cache is told of by its
- * struct. All or none, for what sees a block come and what sees it go know it by one address.
+ * Where BTF says that the arguments are those of today, as since 6.1: a slab cache is given by its
+ * struct. All or none: the programs at a block's allocation and free must know it by one address.
  */
 #define TODAYS_ARGUMENTS                                                                           \
 	RP_NEEDS(RP_NEED_FEATURE(RP_HAS_TP_BTF),                                                   \
@@ -278,7 +294,7 @@ const struct rp_program rp_mem_kernel_programs[] = {
 	  KERNEL_PROGRAM(MEM_KMALLOC_NODE), RP_NEEDS(RP_NEED_HOOK), .optional = true,
 	  .summary = "counts what kmalloc_node gave, before Linux 6.1" },
 	{ RP_CODE("mem_cache_alloc", cache_alloc_lines), RP_ON_TP_BTF("kmem_cache_alloc"),
-	  TODAYS_ARGUMENTS, KERNEL_PROGRAM(MEM_CACHE_ALLOC), .code.frame = &cache_layout,
+	  TODAYS_ARGUMENTS, KERNEL_PROGRAM(MEM_CACHE_ALLOC), .code.frame = &cache_frame_layout,
 	  .summary = "counts objects of slab caches" },
 	{ RP_CODE("mem_slab_tp", cache_alloc_classic), RP_ON_TP("kmem", "kmem_cache_alloc"),
 	  KERNEL_PROGRAM(MEM_CACHE_ALLOC),

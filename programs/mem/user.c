@@ -1,49 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_user: who allocates in user space, and what has not been freed?
+ * mem_user: which code allocates in user space, and what has not been freed?
  *
  *	entry	which call is it, how much does it want?	-> the map threads
- *	return	the block that came back, who wanted it?	-> the maps blocks and counts
- *	free	the block that is given back			-> off the map blocks, out of the counts
+ *	return	the block that came back, which code?	-> the maps blocks and counts
+ *	free	the block that is given back		-> off the map blocks and the counts
  *
- * A free is taken at its entry and an allocation at its return, so a block is on the map only while nobody else can
- * be given its address: no order of threads and CPUs makes one block out of two. realloc does both: it takes the old
- * block off at its entry, and puts it back if it has failed.
+ * A free is taken at its entry and an allocation at its return, so a block is on the map only while
+ * no other can have its address: no order of threads and CPUs makes one block out of two. realloc
+ * does both: it takes the old block off at its entry, and puts it back if it has failed.
  *
- * The programs run in the context of the thread that calls, and may be preempted; what a thread is doing is its own,
- * and records of stacks are marked while in use (stack.c).
+ * The programs run in the context of the thread that calls, and may be preempted; what a thread is
+ * doing is its own, and records of stacks are marked while in use (stack.c).
  */
 #include <linux/bpf_perf_event.h>
 
 #include "user.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct mem_user_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct mem_user_stats, STATS_FIELD(common), STATS_FIELD(inside), STATS_FIELD(nothing),
-	STATS_FIELD(failed), STATS_FIELD(passed), STATS_FIELD(unknown), STATS_FIELD(freed),
-	STATS_FIELD(traced), STATS_FIELD(threads_full), STATS_FIELD(left), STATS_FIELD(untracked),
-	STATS_FIELD(untracked_bytes), STATS_FIELD(replaced), STATS_FIELD(unsubtracted),
-	STATS_FIELD(throwing), STATS_FIELD(unchanged), STATS_FIELD(restore_lost),
-	STATS_FIELD(in_use), STATS_FIELD(peak));
-static const struct asm_layout key_layout =
-	ASM_LAYOUT(struct mem_block_key, ASM_FIELD(struct mem_block_key, space),
-		   ASM_FIELD(struct mem_block_key, address));
-static const struct asm_layout block_layout =
-	ASM_LAYOUT(struct mem_block, ASM_FIELD(struct mem_block, size),
-		   ASM_FIELD(struct mem_block, hash), ASM_FIELD(struct mem_block, time));
-static const struct asm_layout thread_layout = ASM_LAYOUT(
-	struct mem_thread, ASM_FIELD(struct mem_thread, sp), ASM_FIELD(struct mem_thread, ids),
-	ASM_FIELD(struct mem_thread, size), ASM_FIELD(struct mem_thread, pointer),
-	ASM_FIELD(struct mem_thread, old), ASM_FIELD(struct mem_thread, result),
-	ASM_FIELD(struct mem_thread, space), ASM_FIELD(struct mem_thread, hash),
-	ASM_FIELD(struct mem_thread, latest), ASM_FIELD(struct mem_thread, call),
-	ASM_FIELD(struct mem_thread, function), ASM_FIELD(struct mem_thread, had_old),
-	ASM_FIELD(struct mem_thread, passed), ASM_FIELD(struct mem_thread, map_call),
-	ASM_FIELD(struct mem_thread, map_told), ASM_FIELD(struct mem_thread, map_start),
-	ASM_FIELD(struct mem_thread, map_bytes));
-static const struct asm_layout sizes_layout = ASM_LAYOUT(
-	struct mem_sizes, ASM_FIELD(struct mem_sizes, sum), ASM_FIELD(struct mem_sizes, not_least),
-	ASM_FIELD(struct mem_sizes, greatest), ASM_FIELD(struct mem_sizes, slots));
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct mem_user_stats, common, inside, nothing, failed, passed, unknown, freed,
+		   traced, threads_full, left, untracked, untracked_bytes, replaced, unsubtracted,
+		   throwing, unchanged, restore_lost, in_use, peak);
+static const struct asm_layout key_layout = ASM_LAYOUT(struct mem_block_key, space, address);
+static const struct asm_layout block_layout = ASM_LAYOUT(struct mem_block, size, hash, time);
+static const struct asm_layout thread_layout =
+	ASM_LAYOUT(struct mem_thread, sp, ids, size, pointer, old, result, space, hash, latest,
+		   call, function, had_old, passed, map_call, map_told, map_start, map_bytes);
+static const struct asm_layout sizes_layout =
+	ASM_LAYOUT(struct mem_sizes, sum, not_least, greatest, slots);
 
 const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_WEIGHTS), struct mem_user_stats, stats_layout),
@@ -60,35 +44,31 @@ const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 	[MEM_MAP_RANGES] = { "ranges", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 21 },
 };
 
-/* ---- what they have in common ----------------------------------------------------------------------------- */
+/* ---- what they have in common */
 
 /* The stack frame of mem_subtract. */
-struct subtract_frame {
-	uint64_t hash, size;
-	struct stack_record record;
-};
-enum {
-	SUB_HASH = FRAME(struct subtract_frame, hash),
-	SUB_SIZE = FRAME(struct subtract_frame, size),
-	SUB_RECORD = FRAME(struct subtract_frame, record),
-	SUB_RECORD_HASH = FRAME(struct subtract_frame, record.hash),
-	SUB_RECORD_IDS = FRAME(struct subtract_frame, record.pid_tgid),
-	SUB_RECORD_OBJECTS = FRAME(struct subtract_frame, record.value[MEM_GONE_OBJECTS]),
-	SUB_RECORD_SPACE = FRAME(struct subtract_frame, record.value[MEM_GONE_SPACE])
-};
+ASM_FRAME(subtract_frame,
+	(uint64_t, hash, SUB_HASH),
+	(uint64_t, size, SUB_SIZE),
+	(struct stack_record, record, SUB_RECORD),
+	(record.hash, SUB_RECORD_HASH),
+	(record.pid_tgid, SUB_RECORD_IDS),
+	(record.value[MEM_GONE_OBJECTS], SUB_RECORD_OBJECTS),
+	(record.value[MEM_GONE_SPACE], SUB_RECORD_SPACE));
 
 /* clang-format off */
 static const struct asm_insn space_lines[] = {
 	/*
-	 * mem_space(): a number for the memory that the current task sees: a child's copy of a block is another
-	 * block than its parent's, and so is what the next program of a process has at the same address. Of a child
-	 * that works in its parent's memory (vfork), it is the parent's: the number is that of who owns the memory.
+	 * mem_space(): a number for the memory that the current task sees: a child's copy of a
+	 * block is another block than its parent's, and so is what the next program of a process
+	 * has at the same address. Of a child that works in its parent's memory (vfork), it is the
+	 * parent's: the number is that of the memory's owner.
 	 */
 FUNC(mem_space),
 	WHEN(struct mem_user_config, by_owner),
 		CALL(get_current_task_btf),
 		LD_FIELD(R3, R0, "task_struct", "mm.owner"),
-		JEQ(R3, 0, nobody), /* who it was has ended */
+		JEQ(R3, 0, ended), /* that process has ended */
 		LD_FIELD(R0, R3, "task_struct", "tgid"),
 		LD_IMM64(R1, GOLDEN_RATIO_64),
 		MUL_REG(R0, R1),
@@ -97,7 +77,7 @@ FUNC(mem_space),
 		ADD_REG(R2, R1),
 		XOR_REG(R0, R2),
 		EXIT(),
-LABEL(nobody),
+LABEL(ended),
 	END,
 	CALL(get_current_pid_tgid),
 	RSH(R0, 32),
@@ -135,7 +115,7 @@ FUNC(mem_subtract),
 		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_SPACE, R1),
 		JA(out),
 
-		/* The map had no room for the stack: a record without frames goes the way of its others. */
+		/* The map is full: the values go through the ring, in a record without frames. */
 LABEL(uncounted),
 		ZERO(SUB_RECORD, sizeof(struct stack_record)),
 		LDX(DW, R1, R10, SUB_HASH),
@@ -158,26 +138,30 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout subtract_frame_layout = ASM_LAYOUT(
-	struct subtract_frame, ASM_FIELD(struct subtract_frame, hash),
-	ASM_FIELD(struct subtract_frame, size), ASM_FIELD(struct subtract_frame, record));
-static const struct asm_func_frame subtract_frames[] = { { "mem_subtract",
-							   &subtract_frame_layout } };
 const struct asm_part rp_mem_space_part = { ASM_LINES(space_lines) };
-const struct asm_part rp_mem_subtract_part = { ASM_LINES(subtract_lines), .frames = subtract_frames,
-					       .nframes = 1 };
+const struct asm_part rp_mem_subtract_part = {
+	ASM_LINES(subtract_lines), ASM_FRAMES({ "mem_subtract", &subtract_frame_layout })
+};
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
-
-/* mem_leave, and what it needs. */
-#define LEAVE                                                                                      \
-	INCLUDE(&rp_mem_returned_part), WHEN(struct mem_user_config, follow),                      \
-		INCLUDE(&rp_mem_leave_part), INCLUDE(&rp_mem_subtract_part),                       \
-		INCLUDE(&rp_stack_part), END, WHEN(struct mem_user_config, sizes),                 \
-		INCLUDE(&rp_mem_sizes_part), END, WHEN(struct mem_user_config, trace),             \
-		INCLUDE(&rp_mem_trace_part), INCLUDE(&rp_mem_emit_part), END
+/* ---- programs */
 
 /* clang-format off */
+/* mem_leave, and what it needs. */
+#define LEAVE                                                                                      \
+	INCLUDE(&rp_mem_returned_part),                                                            \
+	WHEN(struct mem_user_config, follow),                                                      \
+		INCLUDE(&rp_mem_leave_part),                                                       \
+		INCLUDE(&rp_mem_subtract_part),                                                    \
+		INCLUDE(&rp_stack_part),                                                           \
+	END,                                                                                       \
+	WHEN(struct mem_user_config, sizes),                                                       \
+		INCLUDE(&rp_mem_sizes_part),                                                       \
+	END,                                                                                       \
+	WHEN(struct mem_user_config, trace),                                                       \
+		INCLUDE(&rp_mem_trace_part),                                                       \
+		INCLUDE(&rp_mem_emit_part),                                                        \
+	END
+
 static const struct asm_insn session_lines[] = {
 	/* At the return the instruction pointer is the caller's already. */
 	MOV_REG(R6, R1),
@@ -233,14 +217,9 @@ static const struct asm_insn idle_lines[] = {
 };
 /* clang-format on */
 
-/* ---- the end of a thread ---------------------------------------------------------------------------------- */
+/* ---- the end of a thread */
 
-struct exit_frame {
-	uint32_t tid, unused;
-};
-enum { TID = FRAME(struct exit_frame, tid) };
-static const struct asm_layout exit_frame_layout =
-	ASM_LAYOUT(struct exit_frame, ASM_FIELD(struct exit_frame, tid));
+ASM_FRAME(exit_frame, (uint32_t, tid, TID));
 
 /* It runs in the thread that ends, so the context is of no interest. */
 /* clang-format off */

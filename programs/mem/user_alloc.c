@@ -31,21 +31,16 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
-/* ---- the entry -------------------------------------------------------------------------------------------- */
+/* ---- the entry */
 
 /* The stack frame of mem_enter. */
-struct enter_frame {
-	struct mem_thread thread; /* what is written down of a thread that was never seen before */
-	struct mem_block_key key;
-	uint32_t tid, unused;
-};
-enum {
-	NEW_THREAD = FRAME(struct enter_frame, thread),
-	OLD_SPACE = FRAME(struct enter_frame, key.space),
-	OLD_ADDRESS = FRAME(struct enter_frame, key.address),
-	OLD_KEY = FRAME(struct enter_frame, key),
-	ENTER_TID = FRAME(struct enter_frame, tid)
-};
+ASM_FRAME(enter_frame,
+	/* what is written down of a thread that was never seen before */
+	(struct mem_thread, thread, NEW_THREAD),
+	(struct mem_block_key, key, OLD_KEY),
+	(key.space, OLD_SPACE),
+	(key.address, OLD_ADDRESS),
+	(uint32_t, tid, ENTER_TID));
 
 /* clang-format off */
 static const struct asm_insn enter_lines[] = {
@@ -88,7 +83,10 @@ LABEL(known),
 	END,
 LABEL(returns),
 
-	/* A call from within another is no allocation of its own. One that jumps to it has the same stack pointer. */
+	/*
+	 * A call inside another is no allocation. One that was jumped to has the same stack
+	 * pointer.
+	 */
 	LD_SP(R3, R6),
 	LDX(DW, R4, R9, SP),
 	JEQ(R4, 0, outermost),
@@ -147,7 +145,10 @@ LABEL(known_size),
 	STX(DW, R9, POINTER, R5),
 LABEL(to_return),
 
-	/* A malloc that is no sample is of no further interest. Others may call one, which must not be taken for one. */
+	/*
+	 * A malloc that is no sample ends here. Other functions may call one that must not be
+	 * counted.
+	 */
 	WHEN(struct mem_user_config, sample),
 		LDX(DW, R1, R9, SIZE),
 		CALL_FUNC(mem_draw),
@@ -186,28 +187,19 @@ LABEL(filtered),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout enter_frame_layout =
-	ASM_LAYOUT(struct enter_frame, ASM_FIELD(struct enter_frame, thread),
-		   ASM_FIELD(struct enter_frame, key), ASM_FIELD(struct enter_frame, tid));
-static const struct asm_func_frame enter_frames[] = { { "mem_enter", &enter_frame_layout } };
-const struct asm_part rp_mem_enter_part = { ASM_LINES(enter_lines), .frames = enter_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_enter_part = { ASM_LINES(enter_lines),
+					    ASM_FRAMES({ "mem_enter", &enter_frame_layout }) };
 
-/* ---- the return ------------------------------------------------------------------------------------------- */
+/* ---- the return */
 
 /* The stack frame of mem_returned. */
-struct returned_frame {
-	uint64_t pointer; /* that posix_memalign wrote */
-	uint32_t tid, unused;
-};
-enum {
-	WRITTEN = FRAME(struct returned_frame, pointer),
-	RETURNED_TID = FRAME(struct returned_frame, tid)
-};
+ASM_FRAME(returned_frame,
+	(uint64_t, pointer, WRITTEN), /* that posix_memalign wrote */
+	(uint32_t, tid, RETURNED_TID));
 
 /* clang-format off */
 static const struct asm_insn returned_lines[] = {
-	/* mem_returned(context): what the thread was doing; 0 if an outermost call is not what returns. */
+	/* mem_returned(context): the thread's entry; 0 if what returns is not an outermost call. */
 FUNC(mem_returned),
 	MOV_REG(R6, R1),
 	READ_TID(RETURNED_TID),
@@ -243,41 +235,40 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout returned_frame_layout =
-	ASM_LAYOUT(struct returned_frame, ASM_FIELD(struct returned_frame, pointer),
-		   ASM_FIELD(struct returned_frame, tid));
-static const struct asm_func_frame returned_frames[] = { { "mem_returned",
-							   &returned_frame_layout } };
-const struct asm_part rp_mem_returned_part = { ASM_LINES(returned_lines), .frames = returned_frames,
-					       .nframes = 1 };
+const struct asm_part rp_mem_returned_part = {
+	ASM_LINES(returned_lines), ASM_FRAMES({ "mem_returned", &returned_frame_layout })
+};
 
 /* The stack frame of mem_leave. */
-struct leave_frame {
-	struct mem_block_key key;
-	struct mem_block block;
-};
-enum {
-	KEY = FRAME(struct leave_frame, key),
-	KEY_SPACE = FRAME(struct leave_frame, key.space),
-	KEY_ADDRESS = FRAME(struct leave_frame, key.address),
-	BLOCK = FRAME(struct leave_frame, block),
-	NEW_SIZE = FRAME(struct leave_frame, block.size),
-	NEW_HASH = FRAME(struct leave_frame, block.hash),
-	NEW_TIME = FRAME(struct leave_frame, block.time)
-};
+ASM_FRAME(leave_frame,
+	(struct mem_block_key, key, KEY),
+	(key.space, KEY_SPACE),
+	(key.address, KEY_ADDRESS),
+	(struct mem_block, block, BLOCK),
+	(block.size, NEW_SIZE),
+	(block.hash, NEW_HASH),
+	(block.time, NEW_TIME));
 
+/* clang-format off */
 /*
- * The most that was in use: raised to the number in the register now. On the way other CPUs may raise it too; who
- * finds that it has changed tries again, some times.
+ * The most that was in use: raised to the number in the register now. On the way other CPUs may
+ * raise it too; the one that finds that it has changed tries again, some times.
  */
 #define RAISE_PEAK(now)                                                                            \
 	SCOPE("RAISE_PEAK(" #now ")"),                                                             \
-		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)), MOV(R3, 0),        \
-		LABEL(.again), LDX(DW, R0, R1, 0), JGE_REG(R0, now, .done), MOV_REG(R2, R0),       \
-		ATOMIC_CMPXCHG(DW, R1, 0, now), JEQ_REG(R0, R2, .done), ADD(R3, 1),                \
-		JLT(R3, 8, .again), LABEL(.done), END
+		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)),                    \
+		MOV(R3, 0),                                                                        \
+		LABEL(.again),                                                                     \
+		LDX(DW, R0, R1, 0),                                                                \
+		JGE_REG(R0, now, .done),                                                           \
+		MOV_REG(R2, R0),                                                                   \
+		ATOMIC_CMPXCHG(DW, R1, 0, now),                                                    \
+		JEQ_REG(R0, R2, .done),                                                            \
+		ADD(R3, 1),                                                                        \
+		JLT(R3, 8, .again),                                                                \
+		LABEL(.done),                                                                      \
+	END
 
-/* clang-format off */
 static const struct asm_insn leave_lines[] = {
 	/* mem_leave(context) */
 FUNC(mem_leave),
@@ -314,7 +305,10 @@ LABEL(allocated),
 		STX(DW, R10, NEW_TIME, R0),
 	END,
 
-	/* Without stacks a thread's allocations differ in nothing but size: their record is known from the first. */
+	/*
+	 * Without stacks a thread's allocations differ in size alone: the first one's record serves
+	 * all.
+	 */
 	WHEN(struct mem_user_config, plain),
 		LDX(DW, R1, R10, KEY_SPACE),
 		LDX(DW, R2, R7, THREAD_SPACE),
@@ -334,7 +328,10 @@ LABEL(allocated),
 LABEL(first),
 	END,
 
-	/* R9 = a record of who wanted it: at the return the caller is the innermost frame. */
+	/*
+	 * R9 = a record of the stack that wanted it: at the return the caller is the innermost
+	 * frame.
+	 */
 	MOV_REG(R1, R6),
 	LDX(DW, R2, R7, IDS),
 	MOV(R3, 0),
@@ -408,7 +405,7 @@ LABEL(done),
 	STACK_DONE(R9),
 	JA(out),
 
-	/* A call that was lost on the way has no block: its free would be subtracted from nothing. */
+	/* A call that was lost has no block: its free would be subtracted from nothing. */
 LABEL(travelled),
 	LDX(DW, R1, R9, RECORD_HASH),
 	JNE(R1, 0, done),
@@ -421,7 +418,9 @@ LABEL(travelled),
 	END,
 	JA(done),
 
-	/* NULL: realloc(block, 0) has freed it, any other call has failed, and an old block is still there. */
+	/*
+	 * NULL: realloc(block, 0) has freed it; any other call has failed and left the old block.
+	 */
 LABEL(no_block),
 	LDX(H, R1, R7, CALL_KIND),
 	JEQ(R1, MEM_REALLOC, perhaps_freed),
@@ -466,9 +465,5 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout leave_frame_layout =
-	ASM_LAYOUT(struct leave_frame, ASM_FIELD(struct leave_frame, key),
-		   ASM_FIELD(struct leave_frame, block));
-static const struct asm_func_frame leave_frames[] = { { "mem_leave", &leave_frame_layout } };
-const struct asm_part rp_mem_leave_part = { ASM_LINES(leave_lines), .frames = leave_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_leave_part = { ASM_LINES(leave_lines),
+					    ASM_FRAMES({ "mem_leave", &leave_frame_layout }) };

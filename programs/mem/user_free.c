@@ -4,21 +4,12 @@
 
 #include "user.h"
 
-struct free_frame {
-	struct mem_block_key key;
-	uint64_t hash;
-	uint32_t tid, unused;
-};
-enum {
-	KEY = FRAME(struct free_frame, key),
-	KEY_SPACE = FRAME(struct free_frame, key.space),
-	KEY_ADDRESS = FRAME(struct free_frame, key.address),
-	HASH = FRAME(struct free_frame, hash),
-	TID = FRAME(struct free_frame, tid)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct free_frame, ASM_FIELD(struct free_frame, key),
-		   ASM_FIELD(struct free_frame, hash), ASM_FIELD(struct free_frame, tid));
+ASM_FRAME(free_frame,
+	(struct mem_block_key, key, KEY),
+	(key.space, KEY_SPACE),
+	(key.address, KEY_ADDRESS),
+	(uint64_t, hash, HASH),
+	(uint32_t, tid, TID));
 
 enum {
 	SP = offsetof(struct mem_thread, sp),
@@ -27,7 +18,7 @@ enum {
 	BLOCK_HASH = offsetof(struct mem_block, hash)
 };
 
-/* The return address of a function at whose entry the program runs, on the stack or in the link register. */
+/* The return address at a function's entry: on the stack, or in the link register. */
 #ifdef UNWIND_LINK_REG
 #define RETURN_ADDRESS(to, ctx) LDX(DW, R1, ctx, UNWIND_LINK_REG), STX(DW, R10, to, R1)
 #else
@@ -35,8 +26,8 @@ enum {
 #endif
 
 /*
- * A block on the map is freed whoever does it: the allocator's own calls are about blocks that are not there, for
- * realloc has taken its off and what it allocates in a call is never put on.
+ * A block on the map is freed by any call: the allocator's own calls are about blocks that are not
+ * there, for realloc has taken its off and what it allocates in a call is never put on.
  */
 /* clang-format off */
 static const struct asm_insn free_lines[] = {
@@ -75,7 +66,10 @@ static const struct asm_insn free_lines[] = {
 	END,
 	JA(remember),
 
-	/* Somebody else's; a part of another call; or from before we looked. Of samples that is the usual case. */
+	/*
+	 * Another program's, a part of another call, or older than we are: of samples the usual
+	 * case.
+	 */
 LABEL(unknown),
 		WHEN(struct mem_user_config, sample),
 		WHEN(struct mem_user_config, common.filtering),
@@ -135,23 +129,15 @@ LABEL(out),
 };
 /* clang-format on */
 
-/* ---- as they come ----------------------------------------------------------------------------------------- */
+/* ---- as they come */
 
-struct trace_frame {
-	struct mem_event event;
-	uint32_t tid, unused;
-};
-enum {
-	EVENT = FRAME(struct trace_frame, event),
-	EVENT_IDS = FRAME(struct trace_frame, event.ids),
-	EVENT_POINTER = FRAME(struct trace_frame, event.pointer),
-	EVENT_CALLER = FRAME(struct trace_frame, event.caller),
-	EVENT_CALL = FRAME(struct trace_frame, event.call),
-	TRACE_TID = FRAME(struct trace_frame, tid)
-};
-static const struct asm_layout trace_layout =
-	ASM_LAYOUT(struct trace_frame, ASM_FIELD(struct trace_frame, event),
-		   ASM_FIELD(struct trace_frame, tid));
+ASM_FRAME(trace_frame,
+	(struct mem_event, event, EVENT),
+	(event.ids, EVENT_IDS),
+	(event.pointer, EVENT_POINTER),
+	(event.caller, EVENT_CALLER),
+	(event.call, EVENT_CALL),
+	(uint32_t, tid, TRACE_TID));
 
 /* clang-format off */
 static const struct asm_insn trace_lines[] = {
@@ -198,11 +184,11 @@ static const struct mem_user_config trace_config = { .common = PROGRAM_USUAL_CON
 
 const struct rp_program rp_mem_free_programs[] = {
 	{ RP_CODE("mem_free", free_lines), RP_ON_UPROBE, RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS),
-	  RP_CONFIG(rp_mem_user_usual_config), .code.frame = &frame_layout, .role = MEM_FREES,
+	  RP_CONFIG(rp_mem_user_usual_config), .code.frame = &free_frame_layout, .role = MEM_FREES,
 	  .summary = "counts what is freed" },
 	{ RP_CODE("mem_trace_free", trace_lines), RP_ON_UPROBE,
 	  RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS), RP_CONFIG(trace_config),
-	  .code.frame = &trace_layout, .role = MEM_TRACES_FREES,
+	  .code.frame = &trace_frame_layout, .role = MEM_TRACES_FREES,
 	  .summary = "tells of each free as it comes" },
 	RP_LIST_END,
 };

@@ -2,13 +2,13 @@
 /*
  * mem_user_mmap: memory that a program has from the kernel itself, by mmap, mremap and brk.
  *
- *	enter	is it the program's own call?		-> the map threads; what goes away: the ring ranges
- *	leave	what has it mapped, who wanted it?	-> the ring ranges
+ *	enter	is it the program's own call?		-> the map threads; the ring ranges
+ *	leave	what has it mapped, which code?	-> the ring ranges
  *
- * An allocator's own calls are no allocations of the program: whoever is inside malloc is let alone. What a call takes
- * away may be a part of a block, or some blocks and parts of others, so they are not on the map blocks, which knows
- * where a block begins and no more: user space keeps books of them (mem_ranges.c), and all that is needed here is to
- * tell it in the right order.
+ * An allocator's own calls are no allocations of the program: a thread inside malloc is let alone.
+ * What a call takes away may be a part of a block, or some blocks and parts of others, so they are
+ * not on the map blocks, which knows where a block begins and no more: user space keeps a ledger of
+ * them (mem_ranges.c), and all that is needed here is to tell it in the right order.
  */
 #include <linux/mman.h>
 
@@ -28,28 +28,25 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
-/* ---- what they have in common ----------------------------------------------------------------------------- */
+/* ---- what they have in common */
 
-struct tell_frame {
-	struct mem_range_event event;
-};
-enum {
-	EVENT = FRAME(struct tell_frame, event),
-	EVENT_TIME = FRAME(struct tell_frame, event.time),
-	EVENT_SPACE = FRAME(struct tell_frame, event.space),
-	EVENT_HASH = FRAME(struct tell_frame, event.hash),
-	EVENT_START = FRAME(struct tell_frame, event.start),
-	EVENT_BYTES = FRAME(struct tell_frame, event.bytes),
-	EVENT_THREAD = FRAME(struct tell_frame, event.thread),
-	EVENT_WHAT = FRAME(struct tell_frame, event.what),
-	EVENT_CALL = FRAME(struct tell_frame, event.call)
-};
-static const struct asm_layout tell_frame_layout =
-	ASM_LAYOUT(struct tell_frame, ASM_FIELD(struct tell_frame, event));
+ASM_FRAME(tell_frame,
+	(struct mem_range_event, event, EVENT),
+	(event.time, EVENT_TIME),
+	(event.space, EVENT_SPACE),
+	(event.hash, EVENT_HASH),
+	(event.start, EVENT_START),
+	(event.bytes, EVENT_BYTES),
+	(event.thread, EVENT_THREAD),
+	(event.what, EVENT_WHAT),
+	(event.call, EVENT_CALL));
 
 /* clang-format off */
 static const struct asm_insn tell_lines[] = {
-	/* range_tell(what, call, start, bytes, hash): it goes to user space; R0 = 0, or not 0 if there is no room. */
+	/*
+	 * range_tell(what, call, start, bytes, hash): sent to user space. R0 = 0; else the ring is
+	 * full.
+	 */
 FUNC(range_tell),
 	STX(H, R10, EVENT_WHAT, R1),
 	STX(H, R10, EVENT_CALL, R2),
@@ -69,30 +66,32 @@ FUNC(range_tell),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame tell_frames[] = { { "range_tell", &tell_frame_layout } };
-static const struct asm_part tell_part = { ASM_LINES(tell_lines), .frames = tell_frames,
-					   .nframes = 1 };
+static const struct asm_part tell_part = { ASM_LINES(tell_lines),
+					   ASM_FRAMES({ "range_tell", &tell_frame_layout }) };
 
-/* ---- the begin of a call ---------------------------------------------------------------------------------- */
+/* ---- the begin of a call */
 
-struct begin_frame {
-	struct mem_thread thread; /* what is written down of a thread that was never seen before */
-	uint32_t tid, unused;
-};
-enum { NEW_THREAD = FRAME(struct begin_frame, thread), TID = FRAME(struct begin_frame, tid) };
-static const struct asm_layout begin_frame_layout =
-	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, thread),
-		   ASM_FIELD(struct begin_frame, tid));
+ASM_FRAME(begin_frame,
+	/* what is written down of a thread that was never seen before */
+	(struct mem_thread, thread, NEW_THREAD),
+	(uint32_t, tid, TID));
 
+/* clang-format off */
 /* reg, in bytes, becomes that of whole pages, the last one begun. */
 #define TO_WHOLE_PAGES(reg, t)                                                                     \
 	SCOPE("TO_WHOLE_PAGES(" #reg ", " #t ")"),                                                 \
-		LD_PARAM(t, struct mem_user_config, page_bytes), SUB(t, 1), ADD_REG(reg, t),       \
-		XOR(t, -1), AND_REG(reg, t), END
+		LD_PARAM(t, struct mem_user_config, page_bytes),                                   \
+		SUB(t, 1),                                                                         \
+		ADD_REG(reg, t),                                                                   \
+		XOR(t, -1),                                                                        \
+		AND_REG(reg, t),                                                                   \
+	END
 
-/* clang-format off */
 static const struct asm_insn begin_lines[] = {
-	/* range_begin(): what the thread is doing, if it begins a system call of the program's own; else 0. */
+	/*
+	 * range_begin(): the thread's entry, if it begins a system call of the program's own; else
+	 * 0.
+	 */
 FUNC(range_begin),
 	COUNT(stats, struct mem_user_stats, common.fired),
 	CALL_FUNC(target_ids),
@@ -112,7 +111,7 @@ LABEL(known),
 	LDX(W, R1, R0, CALL_KIND),
 	JEQ(R1, 0, begun),
 	ST(W, R0, CALL_KIND, 0),
-	JEQ(R1, MEM_MUNMAP, begun), /* which has been told all the same */
+	JEQ(R1, MEM_MUNMAP, begun), /* which was sent all the same */
 	MOV_REG(R7, R0),
 	COUNT(stats, struct mem_user_stats, left),
 	MOV_REG(R0, R7),
@@ -132,8 +131,8 @@ LABEL(not_ours),
 	EXIT(),
 
 	/*
-	 * range_note(thread, call, start, bytes): it is in this call, which is to map so much. What goes away must
-	 * have been told before; if there was no room for that nothing is noted.
+	 * range_note(thread, call, start, bytes): it is in this call, which is to map so much. What
+	 * goes away must have been sent before; if the ring was full nothing is noted.
 	 */
 FUNC(range_note),
 	STX(W, R1, CALL_KIND, R2),
@@ -142,14 +141,20 @@ FUNC(range_note),
 	MOV(R0, 0),
 	EXIT(),
 };
-static const struct asm_func_frame begin_frames[] = { { "range_begin", &begin_frame_layout } };
-static const struct asm_part begin_part = { ASM_LINES(begin_lines), .frames = begin_frames, .nframes = 1 };
+static const struct asm_part begin_part = { ASM_LINES(begin_lines),
+					    ASM_FRAMES({ "range_begin", &begin_frame_layout }) };
 
 /* What the programs end with. */
 #define BEGIN_ENDS                                                                                 \
-	LABEL(no_room), COUNT(stats, struct mem_user_stats, common.ring_full), LABEL(out),        \
-		MOV(R0, 0), EXIT(), INCLUDE(&begin_part), INCLUDE(&tell_part),                     \
-		INCLUDE(&rp_target_part), INCLUDE(&rp_mem_space_part)
+	LABEL(no_room),                                                                            \
+	COUNT(stats, struct mem_user_stats, common.ring_full),                                     \
+	LABEL(out),                                                                                \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&begin_part),                                                                      \
+	INCLUDE(&tell_part),                                                                       \
+	INCLUDE(&rp_target_part),                                                                  \
+	INCLUDE(&rp_mem_space_part)
 
 static const struct asm_insn mmap_lines[] = {
 	MOV_REG(R6, R1),
@@ -237,7 +242,10 @@ static const struct asm_insn mremap_lines[] = {
 	TO_WHOLE_PAGES(R9, R1),
 	ST(W, R7, TOLD, 0),
 
-	/* Shared memory of 0 bytes is mapped once more; with MREMAP_DONTUNMAP the old addresses stay too. */
+	/*
+	 * Shared memory of 0 bytes is mapped once more; with MREMAP_DONTUNMAP the old addresses
+	 * stay too.
+	 */
 	LD_TP(R4, R6, "syscalls", "sys_enter_mremap", "old_len"),
 	TO_WHOLE_PAGES(R4, R1),
 	JEQ(R4, 0, old_stays),
@@ -274,7 +282,10 @@ LABEL(noted),
 	BEGIN_ENDS,
 };
 
-/* brk names the end that is wanted; where it is, the process knows. An end before the heap's beginning only asks. */
+/*
+ * brk names the end that is wanted; where it is, the process knows. An end before the heap's
+ * beginning only asks.
+ */
 static const struct asm_insn brk_lines[] = {
 	MOV_REG(R6, R1),
 	CALL_FUNC(range_begin),
@@ -312,20 +323,12 @@ LABEL(unchanged),
 	BEGIN_ENDS,
 };
 
-/* ---- its end ---------------------------------------------------------------------------------------------- */
+/* ---- its end */
 
-struct end_frame {
-	uint64_t context, result;
-	uint32_t tid, unused;
-};
-enum {
-	CONTEXT = FRAME(struct end_frame, context),
-	RESULT = FRAME(struct end_frame, result),
-	END_TID = FRAME(struct end_frame, tid)
-};
-static const struct asm_layout end_frame_layout =
-	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context),
-		   ASM_FIELD(struct end_frame, result), ASM_FIELD(struct end_frame, tid));
+ASM_FRAME(end_frame,
+	(uint64_t, context, CONTEXT),
+	(uint64_t, result, RESULT),
+	(uint32_t, tid, END_TID));
 
 static const struct asm_insn end_lines[] = {
 	/* range_end(context, what the call returned) */
@@ -344,7 +347,7 @@ FUNC(range_end),
 	LDX(DW, R2, R10, RESULT),
 	JEQ(R8, MEM_BRK, heap),
 	JGT(R2, -4096, failed), /* -errno */
-	JEQ(R8, MEM_MUNMAP, out), /* what is gone has been told */
+	JEQ(R8, MEM_MUNMAP, out), /* what is gone has been sent */
 	JA(mapped),
 
 	/* brk says where the end is now. */
@@ -356,7 +359,7 @@ LABEL(heap),
 	STX(DW, R10, RESULT, R1),
 	JEQ_REG(R1, R3, out),
 
-	/* R9 = the hash of who wanted it. */
+	/* R9 = the hash of the stack that wanted it. */
 LABEL(mapped),
 	MOV(R9, 0),
 	JEQ(R8, MEM_MMAP_FILE, tell),
@@ -407,12 +410,15 @@ LABEL(out),
 	INCLUDE(&rp_mem_space_part),
 	INCLUDE(&rp_stack_part),
 };
-static const struct asm_func_frame end_frames[] = { { "range_end", &end_frame_layout } };
-static const struct asm_part end_part = { ASM_LINES(end_lines), .frames = end_frames, .nframes = 1 };
+static const struct asm_part end_part = { ASM_LINES(end_lines),
+					  ASM_FRAMES({ "range_end", &end_frame_layout }) };
 
 #define END_OF(event)                                                                              \
-	LD_TP(R2, R1, "syscalls", event, "ret"), CALL_FUNC(range_end), MOV(R0, 0), EXIT(),         \
-		INCLUDE(&end_part)
+	LD_TP(R2, R1, "syscalls", event, "ret"),                                                   \
+	CALL_FUNC(range_end),                                                                      \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	INCLUDE(&end_part)
 static const struct asm_insn mapped_lines[] = { END_OF("sys_exit_mmap") };
 static const struct asm_insn unmapped_lines[] = { END_OF("sys_exit_munmap") };
 static const struct asm_insn remapped_lines[] = { END_OF("sys_exit_mremap") };

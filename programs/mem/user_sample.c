@@ -2,10 +2,7 @@
 /* mem_user_sample: is this block a sample? rawprof/mem.h says why it is a fair one. */
 #include "user.h"
 
-struct draw_frame {
-	uint32_t zero, unused;
-};
-enum { ZERO_KEY = FRAME(struct draw_frame, zero) };
+ASM_FRAME(draw_frame, (uint32_t, zero, ZERO_KEY));
 
 /* clang-format off */
 static const struct asm_insn draw_lines[] = {
@@ -41,8 +38,5 @@ LABEL(no),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout draw_frame_layout =
-	ASM_LAYOUT(struct draw_frame, ASM_FIELD(struct draw_frame, zero));
-static const struct asm_func_frame draw_frames[] = { { "mem_draw", &draw_frame_layout } };
-const struct asm_part rp_mem_draw_part = { ASM_LINES(draw_lines), .frames = draw_frames,
-					   .nframes = 1 };
+const struct asm_part rp_mem_draw_part = { ASM_LINES(draw_lines),
+					   ASM_FRAMES({ "mem_draw", &draw_frame_layout }) };

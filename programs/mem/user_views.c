@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mem_user_views: allocations when blocks are not followed: sizes alone, or every call as it comes. */
+/*
+ * mem_user_views: allocations when blocks are not followed: sizes alone, or every call as it comes.
+ */
 #include <linux/bpf_perf_event.h>
 
 #include "user.h"
@@ -12,12 +14,9 @@ enum {
 	CALL_KIND = offsetof(struct mem_thread, call)
 };
 
-/* ---- sizes ------------------------------------------------------------------------------------------------ */
+/* ---- sizes */
 
-struct sizes_frame {
-	uint32_t call, unused;
-};
-enum { SIZES_KEY = FRAME(struct sizes_frame, call) };
+ASM_FRAME(sizes_frame, (uint32_t, call, SIZES_KEY));
 
 /* clang-format off */
 static const struct asm_insn sizes_lines[] = {
@@ -42,26 +41,19 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout sizes_frame_layout =
-	ASM_LAYOUT(struct sizes_frame, ASM_FIELD(struct sizes_frame, call));
-static const struct asm_func_frame sizes_frames[] = { { "mem_leave", &sizes_frame_layout } };
-const struct asm_part rp_mem_sizes_part = { ASM_LINES(sizes_lines), .frames = sizes_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_sizes_part = { ASM_LINES(sizes_lines),
+					    ASM_FRAMES({ "mem_leave", &sizes_frame_layout }) };
 
-/* ---- every call ------------------------------------------------------------------------------------------- */
+/* ---- every call */
 
-struct trace_frame {
-	struct mem_event event;
-};
-enum {
-	EVENT = FRAME(struct trace_frame, event),
-	EVENT_IDS = FRAME(struct trace_frame, event.ids),
-	EVENT_SIZE = FRAME(struct trace_frame, event.size),
-	EVENT_POINTER = FRAME(struct trace_frame, event.pointer),
-	EVENT_RESULT = FRAME(struct trace_frame, event.result),
-	EVENT_CALLER = FRAME(struct trace_frame, event.caller),
-	EVENT_CALL = FRAME(struct trace_frame, event.call)
-};
+ASM_FRAME(trace_frame,
+	(struct mem_event, event, EVENT),
+	(event.ids, EVENT_IDS),
+	(event.size, EVENT_SIZE),
+	(event.pointer, EVENT_POINTER),
+	(event.result, EVENT_RESULT),
+	(event.caller, EVENT_CALLER),
+	(event.call, EVENT_CALL));
 
 /* clang-format off */
 static const struct asm_insn trace_lines[] = {
@@ -116,9 +108,6 @@ LABEL(full),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout trace_frame_layout =
-	ASM_LAYOUT(struct trace_frame, ASM_FIELD(struct trace_frame, event));
-static const struct asm_func_frame trace_frames[] = { { "mem_leave", &trace_frame_layout } };
-const struct asm_part rp_mem_trace_part = { ASM_LINES(trace_lines), .frames = trace_frames,
-					    .nframes = 1 };
+const struct asm_part rp_mem_trace_part = { ASM_LINES(trace_lines),
+					    ASM_FRAMES({ "mem_leave", &trace_frame_layout }) };
 const struct asm_part rp_mem_emit_part = { ASM_LINES(emit_lines) };

@@ -2,40 +2,27 @@
 /*
  * asleep: threads whose stack could not be taken when they left.
  *
- * Who sleeps since before the recording began has never been seen leaving. Who falls asleep right after it has executed a program
- * has been, but its mappings were not known yet. An iterator visits every thread, finds these, and walks their stacks
- * while they sleep; their memory is read as a debugger would, with page faults if need be, so it is a sleepable program.
+ * A thread that slept when the recording began was never seen leaving. One that falls asleep right
+ * after it has executed a program has been, but its mappings were not known yet. An iterator visits
+ * every thread, finds these, and walks their stacks while they sleep; their memory is read as a
+ * debugger would, with page faults if need be, so it is a sleepable program.
  *
- * A thread may wake at any time. So its entry is made first and looked at again afterwards: if it still sleeps, and has
- * not run in between, then whoever sees it wake will find the entry.
+ * A thread may wake at any time. So its entry is made first and looked at again afterwards: if it
+ * still sleeps, and has not run in between, then the program that sees it wake will find the entry.
  */
 #include "asleep.h"
 #include "sched_thread.h"
 #include "programs/threads/offcpu.h"
 
-struct asleep_frame {
-	struct sched_thread thread; /* a new entry of the map threads */
-	uint64_t old;		    /* hash of the entry that there is, 0: none */
-	uint64_t ids;		    /* process << 32 | thread */
-	uint64_t switches;	    /* how often it had left before we looked */
-	uint32_t tid, tgid;
-	char comm[16];
-};
-enum {
-	THREAD = FRAME(struct asleep_frame, thread),
-	OLD = FRAME(struct asleep_frame, old),
-	IDS = FRAME(struct asleep_frame, ids),
-	SWITCHES = FRAME(struct asleep_frame, switches),
-	TID = FRAME(struct asleep_frame, tid),
-	TGID = FRAME(struct asleep_frame, tgid),
-	COMM = FRAME(struct asleep_frame, comm)
-};
-
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct asleep_frame, SCHED_THREAD_FIELDS(struct asleep_frame),
-		   ASM_FIELD(struct asleep_frame, old), ASM_FIELD(struct asleep_frame, ids),
-		   ASM_FIELD(struct asleep_frame, switches), ASM_FIELD(struct asleep_frame, tid),
-		   ASM_FIELD(struct asleep_frame, tgid), ASM_FIELD(struct asleep_frame, comm));
+ASM_FRAME(asleep_frame,
+	/* a new entry of the map threads */
+	(struct sched_thread, thread, THREAD, &rp_sched_thread_layout),
+	(uint64_t, old, OLD), /* hash of the entry that there is, 0: none */
+	(uint64_t, ids, IDS), /* process << 32 | thread */
+	(uint64_t, switches, SWITCHES), /* how often it had left before we looked */
+	(uint32_t, tid, TID),
+	(uint32_t, tgid, TGID),
+	(char[16], comm, COMM));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
@@ -46,15 +33,20 @@ enum {
 
 #define MAX_LEVELS 32 /* of control groups */
 
-/* On to the label unless the task in R6 sleeps, and has left a CPU as often as register R0 says, which is destroyed. */
-#define STILL_ASLEEP(awake)                                                                        \
-	SCOPE("STILL_ASLEEP(" #awake ")"), LD_STATE(R1, R6), JEQ(R1, 0, awake),                    \
-		LD_FIELD(R1, R6, "task_struct", "on_cpu"), JNE(R1, 0, awake),                      \
-		LD_FIELD(R1, R6, "task_struct", "nvcsw"),                                          \
-		LD_FIELD(R2, R6, "task_struct", "nivcsw"), ADD_REG(R1, R2),                        \
-		JNE_REG(R1, R0, awake), END
-
 /* clang-format off */
+/* To the label unless the task in R6 sleeps and has left a CPU R0 times. R0 is destroyed. */
+#define STILL_ASLEEP(awake)                                                                        \
+	SCOPE("STILL_ASLEEP(" #awake ")"),                                                         \
+		LD_STATE(R1, R6),                                                                  \
+		JEQ(R1, 0, awake),                                                                 \
+		LD_FIELD(R1, R6, "task_struct", "on_cpu"),                                         \
+		JNE(R1, 0, awake),                                                                 \
+		LD_FIELD(R1, R6, "task_struct", "nvcsw"),                                          \
+		LD_FIELD(R2, R6, "task_struct", "nivcsw"),                                         \
+		ADD_REG(R1, R2),                                                                   \
+		JNE_REG(R1, R0, awake),                                                            \
+	END
+
 static const struct asm_insn asleep[] = {
 	LDX(DW, R6, R1, 8), /* struct bpf_iter__task: meta, task */
 	JEQ(R6, 0, out), /* at the end */
@@ -137,7 +129,7 @@ LABEL(queued),
 		ADD_REG(R1, R2),
 		LDX(DW, R0, R10, SWITCHES),
 		JEQ_REG(R1, R0, out),
-LABEL(moved), /* it was switched while we looked, and whoever saw that may not have seen the entry */
+LABEL(moved), /* switched while we looked, maybe before the entry was there */
 		MAP_DELETE(threads, TID),
 		JA(out),
 LABEL(sleeps),
@@ -154,7 +146,7 @@ LABEL(sleeps),
 	STX(DW, R10, OLD, R1),
 	LDX(W, R1, R0, USER_END),
 	JEQ(R1, UNWIND_NO_MAPPING, walk),
-	JNE32(R1, -2, out), /* STACK_NO_TABLE */
+	JNE32(R1, STACK_NO_TABLE, out),
 
 LABEL(walk),
 	MOV_REG(R1, R6),
@@ -168,7 +160,7 @@ LABEL(walk),
 	ST(DW, R8, RECORD_VALUES + 16, 0),
 	ST(DW, R8, RECORD_VALUES + 24, 0),
 	LDX(DW, R1, R10, OLD),
-	STX(DW, R8, RECORD_KERNEL_OF, R1), /* of a sleeping task the kernel does not show the scheduler's own frames */
+	STX(DW, R8, RECORD_KERNEL_OF, R1), /* without the scheduler's own frames */
 	MOV_REG(R1, R8),
 	CALL_FUNC(stack_value),
 	LDX(DW, R7, R8, RECORD_HASH),
@@ -197,7 +189,7 @@ LABEL(lost), /* and counted as such, so it is an event too */
 	COUNT(stats, struct sched_stats, common.fired),
 	JA(out),
 
-	/* It is awake: if nobody has met the entry yet, nobody will. */
+	/* It is awake: an entry that no program has met yet will not be met. */
 LABEL(awake),
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, counted),
@@ -241,7 +233,7 @@ static const struct sched_config usual_config = {
 
 const struct rp_program rp_asleep_programs[] = {
 	{ RP_CODE("asleep", asleep), RP_ON_ITER("task"), RP_MAPS(rp_offcpu_maps, OFFCPU_MAPS),
-	  RP_CONFIG(usual_config), .code.frame = &frame_layout,
+	  RP_CONFIG(usual_config), .code.frame = &asleep_frame_layout,
 	  RP_NEEDS(RP_NEED_FEATURE(RP_HAS_TASK_ITER)),
 	  .summary = "walks the stacks of threads that sleep since before" },
 	RP_LIST_END,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * follow: keeps the map pids true while a program that is being profiled has children. A value is the
- * time at which the process was born.
+ * follow: keeps the map pids true while a program that is being profiled has children. A value is
+ * the time at which the process was born.
  *
  * It runs in the parent, before the child has executed an instruction, so nothing of the child is
  * missed, however short it lives. A thread is a fork too: its process is in the map already.
@@ -10,24 +10,27 @@
 #include "follow.h"
 #include "stack.h"
 
-struct follow_frame {
-	uint32_t parent, child;
-	uint64_t value;
-};
-enum {
-	PARENT = FRAME(struct follow_frame, parent),
-	CHILD = FRAME(struct follow_frame, child),
-	VALUE = FRAME(struct follow_frame, value)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct follow_frame, ASM_FIELD(struct follow_frame, parent),
-		   ASM_FIELD(struct follow_frame, child), ASM_FIELD(struct follow_frame, value));
+ASM_FRAME(follow_frame,
+	(uint32_t, parent, PARENT),
+	(uint32_t, child, CHILD),
+	(uint64_t, value, VALUE));
 
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
 
-/* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
 /* clang-format off */
+/* The child's process goes into the map, and both programs of a fork end. */
+static const struct asm_insn add_child_lines[] = {
+	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
+	JEQ(R0, 0, out),
+	COUNT(stats, struct program_stats, unfollowed),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+static const struct asm_part add_child_part = { ASM_LINES(add_child_lines) };
+
+/* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
 static const struct asm_insn follow_fork[] = {
 	TP_ARG(R2, 0),
 	LD_FIELD(R6, R2, "task_struct", "tgid"),
@@ -39,23 +42,19 @@ static const struct asm_insn follow_fork[] = {
 	LD_FIELD(R3, R2, "task_struct", "start_time"),
 	STX(DW, R10, VALUE, R3),
 	FILTER_SET(pids, PARENT, out),
-
-	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
-	JEQ(R0, 0, out),
-	COUNT(stats, struct program_stats, unfollowed),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
+	INCLUDE(&add_child_part),
 };
 /* clang-format on */
 
 /*
- * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did while it ended
- * has been sampled too. By then the kernel may have given its pid to somebody else, so the process goes off the map
- * only if it is still the one that was born when this one was.
+ * sched_process_free(struct task_struct *p): the last that is heard of a task, when all that it did
+ * while it ended has been sampled too. By then the kernel may have given its pid to another
+ * process, so the process goes off the map only if it is still the one that was born when this one
+ * was.
  *
- * The first thread is freed last, but for one case: another thread has executed a program. Then it has taken over the
- * pid and the time of birth, and the thread that had them is freed under the other's old id while the process lives on.
+ * The first thread is freed last, but for one case: another thread has executed a program. Then it
+ * has taken over the pid and the time of birth, and the thread that had them is freed under the
+ * other's old id while the process lives on.
  */
 /* clang-format off */
 static const struct asm_insn follow_exit[] = {
@@ -78,9 +77,9 @@ LABEL(out),
 /* clang-format on */
 
 /*
- * The same for kernels without BTF. child_pid is the new task's own id, which is its process only
- * if it is no thread; the ids of threads that get into the map do no harm, no process has them at
- * the same time.
+ * For kernels without BTF. child_pid is the new task's own id, which is its process only if it is
+ * no thread; the ids of threads that get into the map do no harm, no process has them at the same
+ * time.
  */
 /* clang-format off */
 static const struct asm_insn follow_fork_classic[] = {
@@ -88,19 +87,13 @@ static const struct asm_insn follow_fork_classic[] = {
 	READ_PID(PARENT),
 	STX(W, R10, CHILD, R6),
 	FILTER_SET(pids, PARENT, out),
-
 	ST(DW, R10, VALUE, 0),
-	MAP_UPDATE(pids, CHILD, VALUE, BPF_ANY),
-	JEQ(R0, 0, out),
-	COUNT(stats, struct program_stats, unfollowed),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
+	INCLUDE(&add_child_part),
 };
 /* clang-format on */
 
 #define FOLLOW_PROGRAM(role_)                                                                      \
-	.role = (role_), RP_MAPS(rp_cpu_maps, STACK_MAPS), .code.frame = &frame_layout
+	.role = (role_), RP_MAPS(rp_cpu_maps, STACK_MAPS), .code.frame = &follow_frame_layout
 
 const struct rp_program rp_follow_programs[] = {
 	{ RP_CODE("follow_fork", follow_fork), RP_ON_TP_BTF("sched_process_fork"),

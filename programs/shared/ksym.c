@@ -11,24 +11,17 @@
 #include <rawprof/loader.h>
 #include "ksym.h"
 
-static const struct asm_layout io_layout = ASM_LAYOUT(
-	struct ksym_io, ASM_FIELD(struct ksym_io, addr), ASM_FIELD(struct ksym_io, text));
+static const struct asm_layout io_layout = ASM_LAYOUT(struct ksym_io, addr, text);
 
 static const struct asm_map ksym_maps[KSYM_MAPS] = {
-	/* The format has to lie in memory that nobody can change any more: read-only for programs,
-	   and frozen. */
+	/* The format has to lie in memory that cannot change: read-only for programs, frozen. */
 	[KSYM_MAP_FORMAT] = { "ksym_format", BPF_MAP_TYPE_ARRAY, 4, sizeof(KSYM_FORMAT), 1,
 			      BPF_F_RDONLY_PROG },
 	[KSYM_MAP_IO] = { "ksym_io", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct ksym_io), 1,
 			  BPF_F_MMAPABLE, .value = &io_layout },
 };
 
-struct ksym_frame {
-	uint64_t addr;
-};
-enum { ADDR = FRAME(struct ksym_frame, addr) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct ksym_frame, ASM_FIELD(struct ksym_frame, addr));
+ASM_FRAME(ksym_frame, (uint64_t, addr, ADDR));
 
 /* clang-format off */
 static const struct asm_insn ksym[] = {
@@ -69,7 +62,7 @@ static int prepare(const int *fds)
 
 #define KSYM_PROGRAM                                                                               \
 	.role = KSYM_NAME, RP_MAPS(ksym_maps, KSYM_MAPS), .prepare = prepare,                      \
-	.code.frame = &frame_layout
+	.code.frame = &ksym_frame_layout
 
 const struct rp_program rp_ksym_programs[] = {
 	{ RP_CODE("ksym", ksym), RP_ON_TEST_RUN(BPF_PROG_TYPE_SYSCALL),

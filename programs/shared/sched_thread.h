@@ -20,14 +20,4 @@ enum {
 	THREAD_COMM = offsetof(struct sched_thread, comm)
 };
 
-/* The members of a stack frame that has a new entry, thread: as offcpu has it, and all of it. */
-#define SCHED_OFFCPU_FIELDS(frame)                                                                 \
-	ASM_FIELD(frame, thread.hash), ASM_FIELD(frame, thread.since),                             \
-		ASM_FIELD(frame, thread.pid_tgid), ASM_FIELD(frame, thread.user_end),              \
-		ASM_FIELD(frame, thread.phase), ASM_FIELD(frame, thread.waker)
-#define SCHED_THREAD_FIELDS(frame)                                                                 \
-	SCHED_OFFCPU_FIELDS(frame), ASM_FIELD(frame, thread.woken), ASM_FIELD(frame, thread.born), \
-		ASM_FIELD(frame, thread.on_cpu), ASM_FIELD(frame, thread.queued),                  \
-		ASM_FIELD(frame, thread.lost), ASM_FIELD(frame, thread.comm)
-
 #endif

@@ -1,80 +1,90 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack: who is it, where is it, and has that been seen before?
+ * stack: which task, where is it, and has that stack been seen before?
  *
- * stack_take writes down who runs and the two stacks, and hashes all of it to 64 bits. stack_value (stack_value.c)
- * finds the weights under that hash. Only a stack that was not seen before travels to user space, through the ring;
- * from then on its hash is found in the map and its weights go up. So stacks are exact (none is thrown out by another,
- * as bpf_get_stackid does), and the common case costs one look-up.
+ * stack_take records the task and its two stacks, and hashes both to 64 bits. stack_value
+ * (stack_value.c) finds the weights under that hash. Only a stack that was not seen before travels
+ * to user space, through the ring; from then on its hash is found in the map and its weights go up.
+ * So stacks are exact (none is thrown out by another, as bpf_get_stackid does), and the common case
+ * costs one look-up.
  *
- *	who? -> stacks -> hash -> known? --yes--> its weights, in the kernel
+ *	task -> stacks -> hash -> known? --yes--> its weights, in the kernel
  *				      \---no--> ring, then remember the hash
  *
  * When the map is full nothing is lost: what it cannot remember goes through the ring every time.
  *
- * A CPU may be at work on several stacks at once: an interrupt wakes somebody while a task is being switched, a task
- * is preempted in the middle of a probe. So it has some records to write on, and each is marked while in use.
+ * A CPU may be at work on several stacks at once: an interrupt wakes a thread while a task is being
+ * switched, a task is preempted in the middle of a probe. So it has some records to write on, and
+ * each is marked while in use.
  */
 #include "stack_frame.h"
 
-#define RECORD_FIELD(member) ASM_FIELD(struct stack_scratch, record.member)
-const struct asm_layout rp_stack_scratch_layout = ASM_LAYOUT(
-	struct stack_scratch, RECORD_FIELD(hash), RECORD_FIELD(time), RECORD_FIELD(value),
-	RECORD_FIELD(cpu), RECORD_FIELD(kernel_bytes), RECORD_FIELD(busy), RECORD_FIELD(kernel_of),
-	RECORD_FIELD(tag), RECORD_FIELD(pid_tgid), RECORD_FIELD(user_bytes), RECORD_FIELD(user_end),
-	RECORD_FIELD(start_time), RECORD_FIELD(exec_id), RECORD_FIELD(comm));
-#define STATS_FIELD(member) ASM_FIELD(struct program_stats, member)
+static const struct asm_layout record_layout =
+	ASM_LAYOUT(struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, tag,
+		   pid_tgid, user_bytes, user_end, start_time, exec_id, comm);
+const struct asm_layout rp_stack_scratch_layout =
+	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
 const struct asm_layout rp_program_stats_layout = ASM_LAYOUT(
-	struct program_stats, STATS_FIELD(fired), STATS_FIELD(idle), STATS_FIELD(filtered),
-	STATS_FIELD(ring_full), STATS_FIELD(busy), STATS_FIELD(uncounted), STATS_FIELD(unfollowed));
+	struct program_stats, fired, idle, filtered, ring_full, busy, uncounted, unfollowed);
 
 /* The stack frame of stack_begin. */
-struct begin_frame {
-	uint64_t context, pid_tgid, tag; /* the arguments */
-	uint32_t slot, unused;
-};
-enum {
-	BEGIN_CONTEXT = FRAME(struct begin_frame, context),
-	IDS = FRAME(struct begin_frame, pid_tgid),
-	TAG_ARG = FRAME(struct begin_frame, tag),
-	BEGIN_SLOT = FRAME(struct begin_frame, slot)
-};
+ASM_FRAME(begin_frame,
+	/* the arguments */
+	(uint64_t, context, BEGIN_CONTEXT),
+	(uint64_t, pid_tgid, IDS),
+	(uint64_t, tag, TAG_ARG),
+	(uint32_t, slot, BEGIN_SLOT));
 /* The stack frame of stack_end. */
-struct end_frame {
-	uint64_t context;
-};
-enum { CONTEXT = FRAME(struct end_frame, context) };
-
-/*
- * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) * golden; h ^= h >> 32
- * for each. at, i and t are destroyed. Pairs, as the verifier walks every round of the loop.
- */
-#define HASH_WORD(hash, at, n, golden, t)                                                          \
-	LDX(DW, t, at, 8 * (n)), XOR_REG(hash, t), MUL_REG(hash, golden), MOV_REG(t, hash),        \
-		RSH(t, 32), XOR_REG(hash, t)
-#define HASH_PAIRS(hash, at, pairs, golden, i, t)                                                  \
-	SCOPE("HASH_PAIRS(" #hash ", " #at ", " #pairs ", " #golden ", " #i ", " #t ")"),          \
-		MOV(i, 0), LABEL(.next), HASH_WORD(hash, at, 0, golden, t),                        \
-		HASH_WORD(hash, at, 1, golden, t), ADD(at, 16), ADD(i, 1),                         \
-		JLT_REG(i, pairs, .next), END
-
-/*
- * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line if it is in use.
- * Whoever finds that he is not alone steps back; that both do is no harm.
- */
-#define TRY_SLOT(number, taken, out)                                                               \
-	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"), ST(W, R10, BEGIN_SLOT, number),      \
-		MAP_LOOKUP(scratch, BEGIN_SLOT), JEQ(R0, 0, out), MOV_REG(R8, R0),                 \
-		ADD(R8, RECORD), MOV(R1, 1), ATOMIC_ADD(W, R8, BUSY, R1), LDX(W, R1, R8, BUSY),    \
-		JEQ(R1, 1, taken), STACK_DONE(R8), END
+ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 
 /* clang-format off */
+/*
+ * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) *
+ * golden; h ^= h >> 32 for each. at, i and t are destroyed. Pairs, as the verifier walks every
+ * round of the loop.
+ */
+#define HASH_WORD(hash, at, n, golden, t)                                                          \
+	LDX(DW, t, at, 8 * (n)),                                                                   \
+	XOR_REG(hash, t),                                                                          \
+	MUL_REG(hash, golden),                                                                     \
+	MOV_REG(t, hash),                                                                          \
+	RSH(t, 32),                                                                                \
+	XOR_REG(hash, t)
+#define HASH_PAIRS(hash, at, pairs, golden, i, t)                                                  \
+	SCOPE("HASH_PAIRS(" #hash ", " #at ", " #pairs ", " #golden ", " #i ", " #t ")"),          \
+		MOV(i, 0),                                                                         \
+		LABEL(.next),                                                                      \
+		HASH_WORD(hash, at, 0, golden, t),                                                 \
+		HASH_WORD(hash, at, 1, golden, t),                                                 \
+		ADD(at, 16),                                                                       \
+		ADD(i, 1),                                                                         \
+		JLT_REG(i, pairs, .next),                                                          \
+	END
+
+/*
+ * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line
+ * if it is in use. A program that finds the record in use steps back; that both do is no harm.
+ */
+#define TRY_SLOT(number, taken, out)                                                               \
+	SCOPE("TRY_SLOT(" #number ", " #taken ", " #out ")"),                                      \
+		ST(W, R10, BEGIN_SLOT, number),                                                    \
+		MAP_LOOKUP(scratch, BEGIN_SLOT),                                                   \
+		JEQ(R0, 0, out),                                                                   \
+		MOV_REG(R8, R0),                                                                   \
+		ADD(R8, RECORD),                                                                   \
+		MOV(R1, 1),                                                                        \
+		ATOMIC_ADD(W, R8, BUSY, R1),                                                       \
+		LDX(W, R1, R8, BUSY),                                                              \
+		JEQ(R1, 1, taken),                                                                 \
+		STACK_DONE(R8),                                                                    \
+	END
+
 static const struct asm_insn kernel_lines[] = {
 	UNLESS(struct program_config, kernel_bytes),
 		MOV(R0, 0),
 	END,
 	WHEN(struct program_config, kernel_bytes),
-		WHEN(struct program_config, user_code), /* there is none, which the helper takes long to say */
+		WHEN(struct program_config, user_code), /* then without the slow helper */
 			LDX(DW, R0, R1, UNWIND_MODE_REG),
 			AND(R0, UNWIND_MODE_MASK),
 			JEQ(R0, UNWIND_MODE_USER64, no_kernel_stack),
@@ -119,8 +129,8 @@ const struct asm_part rp_stack_part = { ASM_LINES(stack_lines) };
 
 static const struct asm_insn stack_pieces[] = {
 	/*
-	 * stack_begin(context, process << 32 | thread, tag): a record of the current task without its stacks, 0 if none
-	 * is to spare. With of_task the first argument is the task.
+	 * stack_begin(context, process << 32 | thread, tag): a record of the current task without
+	 * its stacks, 0 if none is to spare. With of_task the first argument is the task.
 	 */
 FUNC(stack_begin),
 	STX(DW, R10, BEGIN_CONTEXT, R1),
@@ -142,9 +152,9 @@ LABEL(taken),
 	LDX(DW, R1, R10, IDS),
 	STX(DW, R8, PID_TGID, R1),
 	/*
-	 * Its name, and of its process what tells it from others that had the same pid, or it executed before. Straight
-	 * from the task: a call of the kernel's code, which the processor has not seen since the last sample, would cost
-	 * more than all of this.
+	 * Its name, and of its process what tells it from others that had the same pid, or it
+	 * executed before. Straight from the task: a call of the kernel's code, which the processor
+	 * has not seen since the last sample, would cost more than all of this.
 	 */
 	WHEN(struct program_config, identity),
 		UNLESS(struct program_config, of_task),
@@ -176,9 +186,7 @@ LABEL(taken),
 	MOV_REG(R0, R8),
 	EXIT(),
 
-	/*
-	 * stack_end(record, context, bytes of kernel stack at FRAMES): adds the user stack.
-	 */
+	/* stack_end(record, context, bytes of kernel stack at FRAMES): adds the user stack. */
 FUNC(stack_end),
 	MOV_REG(R8, R1),
 	STX(DW, R10, CONTEXT, R2),
@@ -187,8 +195,9 @@ FUNC(stack_end),
 
 	/* R7 = bytes of user stack, which goes behind that of the kernel. */
 	MOV(R7, 0),
-	ST(W, R8, USER_END, -1), /* STACK_BY_FP */
-	JGT_PARAM(R9, struct program_config, kernel_bytes, user_stack), /* never: bounds for the verifier */
+	ST(W, R8, USER_END, STACK_BY_FP),
+	/* Jumps marked "never" give the verifier a bound. */
+	JGT_PARAM(R9, struct program_config, kernel_bytes, user_stack), /* never */
 	WHEN(struct program_config, user_bytes),
 		WHEN(struct program_config, some_kernel_only),
 			LDX(DW, R1, R8, TAG),
@@ -203,54 +212,62 @@ FUNC(stack_end),
 			MOV_REG(R5, R9),
 			RSH(R5, 3),
 			CALL_FUNC(unwind_user),
-			JGT_PARAM(R0, struct program_config, user_frames, by_frame_pointer), /* never */
+			/* never */
+			JGT_PARAM(R0, struct program_config, user_frames, by_frame_pointer),
 			MOV_REG(R7, R0),
 			LSH(R7, 3),
 			LDX(W, R1, R8, WALK_END),
 			STX(W, R8, USER_END, R1),
 			JGE(R1, UNWIND_OTHER_CODE, by_frame_pointer),
-			/* Not one step: it has just been started, or has made code that nobody knows yet. */
+			/*
+			 * Not one step: the process is new, or has made code that has no table yet.
+			 */
 			JNE(R1, UNWIND_NO_MAPPING, user_stack),
 			JGT(R7, 8, user_stack),
-			ST(W, R8, USER_END, -2), /* STACK_NO_TABLE */
+			ST(W, R8, USER_END, STACK_NO_TABLE),
 			MOV(R7, 0),
 LABEL(by_frame_pointer),
 		END,
-		UNLESS(struct program_config, of_task), /* the kernel does not walk another task's */
-					WHEN(struct program_config, probe),
-			MOV_REG(R1, R8),
-			SUB(R1, RECORD),
-			LDX(DW, R2, R10, CONTEXT),
-			MOV_REG(R3, R9),
-			RSH(R3, 3),
-			CALL_FUNC(stack_fp),
-			JGT_PARAM(R0, struct program_config, user_frames, user_stack), /* never */
-			MOV_REG(R7, R0),
-			LSH(R7, 3),
-		END,
-		UNLESS(struct program_config, probe),
-			LDX(DW, R1, R10, CONTEXT),
-			MOV_REG(R2, R8),
-			ADD_REG(R2, R9),
-			ADD(R2, FRAMES),
-			LD_PARAM(R3, struct program_config, fp_bytes),
-			MOV(R4, BPF_F_USER_STACK),
-			CALL(get_stack),
-			JSLT(R0, 0, user_stack), /* a thread of the kernel has none */
-			MOV_REG(R7, R0),
-		END,
+		/* By frame pointers: the kernel does not walk the user stack of another task. */
+		UNLESS(struct program_config, of_task),
+			WHEN(struct program_config, probe),
+				MOV_REG(R1, R8),
+				SUB(R1, RECORD),
+				LDX(DW, R2, R10, CONTEXT),
+				MOV_REG(R3, R9),
+				RSH(R3, 3),
+				CALL_FUNC(stack_fp),
+				/* never */
+				JGT_PARAM(R0, struct program_config, user_frames, user_stack),
+				MOV_REG(R7, R0),
+				LSH(R7, 3),
+			END,
+			UNLESS(struct program_config, probe),
+				LDX(DW, R1, R10, CONTEXT),
+				MOV_REG(R2, R8),
+				ADD_REG(R2, R9),
+				ADD(R2, FRAMES),
+				LD_PARAM(R3, struct program_config, fp_bytes),
+				MOV(R4, BPF_F_USER_STACK),
+				CALL(get_stack),
+				JSLT(R0, 0, user_stack), /* a thread of the kernel has none */
+				MOV_REG(R7, R0),
+			END,
 		END,
 	END,
 LABEL(user_stack),
 	STX(W, R8, USER_BYTES, R7),
 
 	/*
-	 * R0 = hash of who and where. Two stacks that differ in one frame never collide, for every step can be
-	 * undone; any two do with a chance of 2^-64.
+	 * R0 = hash of task and stacks. Two stacks that differ in one frame never collide, for
+	 * every step can be undone; any two do with a chance of 2^-64.
 	 */
 	LD_IMM64(R3, GOLDEN_RATIO_64),
 	MOV(R0, 0),
-	/* How many words is read anew: so all ways that lead here are one to the verifier, and it walks the loop once. */
+	/*
+	 * The number of words is read anew: so all paths are one to the verifier here, and the loop
+	 * is walked once.
+	 */
 	LDX(W, R2, R8, KERNEL_BYTES),
 	LDX(W, R7, R8, USER_BYTES),
 	ADD_REG(R2, R7),
@@ -282,15 +299,6 @@ LABEL(hashed),
 	END,
 };
 /* clang-format on */
-static const struct asm_layout begin_frame_layout =
-	ASM_LAYOUT(struct begin_frame, ASM_FIELD(struct begin_frame, context),
-		   ASM_FIELD(struct begin_frame, pid_tgid), ASM_FIELD(struct begin_frame, tag),
-		   ASM_FIELD(struct begin_frame, slot));
-static const struct asm_layout end_frame_layout =
-	ASM_LAYOUT(struct end_frame, ASM_FIELD(struct end_frame, context));
-static const struct asm_func_frame frames[] = {
-	{ "stack_begin", &begin_frame_layout },
-	{ "stack_end", &end_frame_layout },
-};
-const struct asm_part rp_stack_pieces_part = { ASM_LINES(stack_pieces), .frames = frames,
-					       .nframes = sizeof(frames) / sizeof(frames[0]) };
+const struct asm_part rp_stack_pieces_part = { ASM_LINES(stack_pieces),
+					       ASM_FRAMES({ "stack_begin", &begin_frame_layout },
+							  { "stack_end", &end_frame_layout }) };

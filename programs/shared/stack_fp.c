@@ -2,23 +2,18 @@
 /*
  * stack_fp: a user stack by frame pointers, where a probe has interrupted the program.
  *
- * Each frame holds the address of its caller's, and next to it the address to return to. The kernel's own walk
- * (bpf_get_stack) goes the same way, but what it does before the first frame costs more than ten frames here.
+ * Each frame holds the address of its caller's, and next to it the address to return to. The
+ * kernel's own walk (bpf_get_stack) goes the same way, but what it does before the first frame
+ * costs more than ten frames here.
  */
 #include "stack.h"
 
-struct fp_frame {
-	uint64_t scratch; /* address of the struct stack_scratch, whose record takes the stack */
-};
-struct step_frame {
-	uint64_t caller_fp, return_address;
-};
-enum {
-	SCRATCH_SLOT = FRAME(struct fp_frame, scratch),
-	RECORD = FRAME(struct step_frame, caller_fp),
-	CALLER_FP = FRAME(struct step_frame, caller_fp),
-	RETURN_ADDRESS = FRAME(struct step_frame, return_address)
-};
+/* scratch is the address of the struct stack_scratch, whose record takes the stack. */
+ASM_FRAME(fp_frame, (uint64_t, scratch, SCRATCH_SLOT));
+ASM_FRAME(step_frame,
+	(uint64_t, caller_fp, RECORD),
+	(caller_fp, CALLER_FP),
+	(uint64_t, return_address, RETURN_ADDRESS));
 enum {
 	FP = offsetof(struct unwind_state, fp),
 	N = offsetof(struct unwind_state, n),
@@ -31,14 +26,15 @@ enum {
 #endif
 /* Without the signature that arm64 puts into the upper bits. */
 #ifdef UNWIND_RA_MASK
-#define STRIP(reg, t) LD_IMM64(t, UNWIND_RA_MASK), AND_REG(reg, t),
+#define STRIP(reg, t)                                                                              \
+	SCOPE("STRIP(" #reg ", " #t ")"), LD_IMM64(t, UNWIND_RA_MASK), AND_REG(reg, t), END
 #else
-#define STRIP(reg, t)
+#define STRIP(reg, t) SCOPE("STRIP(" #reg ", " #t ")"), END
 #endif
 
 /* clang-format off */
 static const struct asm_insn fp_lines[] = {
-	/* stack_fp(scratch, context, base): how many frames it has written behind those that the record had, base. */
+	/* stack_fp(scratch, context, base): how many frames were written behind base others. */
 FUNC(stack_fp),
 	STX(DW, R10, SCRATCH_SLOT, R1),
 	MOV_REG(R6, R1),
@@ -75,7 +71,7 @@ FUNC(fp_step),
 	JNE(R0, 0, last),
 	LDX(DW, R1, R10, RETURN_ADDRESS),
 	JEQ(R1, 0, last),
-	STRIP(R1, R2)
+	STRIP(R1, R2),
 	LDX(W, R2, R6, N),
 	MOV_REG(R3, R2),
 	ADD(R3, 1),
@@ -96,11 +92,6 @@ LABEL(last),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout fp_layout =
-	ASM_LAYOUT(struct fp_frame, ASM_FIELD(struct fp_frame, scratch));
-static const struct asm_layout step_layout =
-	ASM_LAYOUT(struct step_frame, ASM_FIELD(struct step_frame, caller_fp),
-		   ASM_FIELD(struct step_frame, return_address));
-static const struct asm_func_frame frames[] = { { "stack_fp", &fp_layout },
-						{ "fp_step", &step_layout } };
-const struct asm_part rp_stack_fp_part = { ASM_LINES(fp_lines), .frames = frames, .nframes = 2 };
+const struct asm_part rp_stack_fp_part = { ASM_LINES(fp_lines),
+					   ASM_FRAMES({ "stack_fp", &fp_frame_layout },
+						      { "fp_step", &step_frame_layout }) };

@@ -2,31 +2,27 @@
 /*
  * stack_value: has this stack been seen before?
  *
- * Then its weights lie in the map counts, under its hash, and the answer is where. Else its record travels to user
- * space through the ring, and the hash is remembered. Two kinds of map can do that:
+ * Then its weights lie in the map counts, under its hash, and the answer is where. Else its record
+ * travels to user space through the ring, and the hash is remembered. Two kinds of map can do that:
  *
  *	a hash map	where other programs look up the weights of a hash too
- *	our own table	where none does (struct stack_table): a bit for what was seen once, a place for what comes again
+ *	our own table	where none does: a bit for what was seen once, a place for what comes again
  *
- * Most of what a sampler sees at some hundred samples a second it sees for the first time, and the processor has
- * forgotten what it knew at the sample before. So what counts is how many lines of memory it takes to say "new", and to
- * remember: a hash map's look-up and update together took 1.1 us there, the bit takes one line.
+ * Most of what a sampler sees at some hundred samples a second it sees for the first time, and the
+ * processor has forgotten what it knew at the sample before. So what counts is how many lines of
+ * memory it takes to say "new", and to remember: a hash map's look-up and update together took 1.1
+ * us there, the bit takes one line.
  */
 #include <errno.h>
 
 #include "stack_frame.h"
 
 /* The stack frame of stack_value. */
-struct value_frame {
-	uint64_t none[STACK_VALUES]; /* what a new key starts with */
-	uint32_t id;		     /* a pid and */
-	uint32_t generation; /* which program it is, start time and exec id: the key of seen */
-};
-enum {
-	NONE = FRAME(struct value_frame, none),
-	SEEN_KEY = FRAME(struct value_frame, id),
-	SEEN_GENERATION = FRAME(struct value_frame, generation)
-};
+ASM_FRAME(value_frame,
+	(uint64_t[STACK_VALUES], none, NONE), /* what a new key starts with */
+	(uint32_t, id, SEEN_KEY), /* a pid and */
+	/* which program it is, start time and exec id: the key of seen */
+	(uint32_t, generation, SEEN_GENERATION));
 
 /* Offsets in a place of the table. */
 enum {
@@ -38,14 +34,16 @@ enum {
 };
 _Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts");
 
-/* On to the label if the place that R6 points to is that of the hash R1, or nobody's; else to the next one. */
-#define TRY_PLACE(known, nobodys)                                                                  \
-	LDX(DW, R2, R6, COUNT_HASH), JEQ_REG(R2, R1, known), JEQ(R2, 0, nobodys),                  \
-		ADD(R6, COUNT_BYTES)
-
 /* clang-format off */
+/* To the label if the place at R6 is that of hash R1, or free; else on to the next one. */
+#define TRY_PLACE(known, nobodys)                                                                  \
+	LDX(DW, R2, R6, COUNT_HASH),                                                               \
+	JEQ_REG(R2, R1, known),                                                                    \
+	JEQ(R2, 0, nobodys),                                                                       \
+	ADD(R6, COUNT_BYTES)
+
 static const struct asm_insn value_lines[] = {
-	/* stack_value(record): its weights in the map, or 0 when the record has travelled instead. */
+	/* stack_value(record): its values in the map, or 0 when the record was sent instead. */
 FUNC(stack_value),
 	MOV_REG(R8, R1),
 	UNLESS(struct program_config, each),
@@ -87,7 +85,7 @@ LABEL(seen_before), /* R6 = its place, or the one it may have */
 			TRY_PLACE(known, first_sight),
 			TRY_PLACE(known, first_sight),
 			LDX(DW, R2, R6, COUNT_HASH),
-			JNE_REG(R2, R1, first_sight), /* it may be somebody else's: that comes out below */
+			JNE_REG(R2, R1, first_sight), /* it may be another hash's: see below */
 LABEL(known),
 			MOV_REG(R0, R6),
 			ADD(R0, COUNT_VALUES),
@@ -115,7 +113,7 @@ LABEL(first_sight),
 	MOV(R9, BPF_RB_FORCE_WAKEUP),
 	WHEN(struct program_config, eh),
 		LDX(W, R1, R8, USER_END),
-		JEQ32(R1, -2, output), /* STACK_NO_TABLE */
+		JEQ32(R1, STACK_NO_TABLE, output),
 	END,
 	LDX(W, R1, R8, PID_TGID + 4),
 	STX(W, R10, SEEN_KEY, R1),
@@ -169,7 +167,7 @@ LABEL(output),
 			JNE(R2, 1, not_ours),
 			STX(DW, R6, COUNT_HASH, R1),
 			JA(out),
-LABEL(not_ours), /* somebody's before, or another CPU was faster */
+LABEL(not_ours), /* another hash was first, or another CPU was faster */
 			MOV(R2, -1),
 			ATOMIC_ADD(W, R6, COUNT_OWNERS, R2),
 			LDX(DW, R2, R6, COUNT_HASH),
@@ -184,7 +182,7 @@ LABEL(not_ours), /* somebody's before, or another CPU was faster */
 			MOV(R4, BPF_NOEXIST),
 			CALL(map_update_elem),
 			JEQ(R0, 0, out),
-			JEQ32(R0, -EEXIST, out), /* another CPU was faster; 32 bits: an int before 6.4 */
+			JEQ32(R0, -EEXIST, out), /* another CPU was faster; an int before 6.4 */
 		END,
 		COUNT(stats, struct program_stats, uncounted),
 	END,
@@ -197,9 +195,5 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout value_frame_layout =
-	ASM_LAYOUT(struct value_frame, ASM_FIELD(struct value_frame, none),
-		   ASM_FIELD(struct value_frame, id), ASM_FIELD(struct value_frame, generation));
-static const struct asm_func_frame frames[] = { { "stack_value", &value_frame_layout } };
-const struct asm_part rp_stack_value_part = { ASM_LINES(value_lines), .frames = frames,
-					      .nframes = 1 };
+const struct asm_part rp_stack_value_part = { ASM_LINES(value_lines),
+					      ASM_FRAMES({ "stack_value", &value_frame_layout }) };

@@ -2,26 +2,22 @@
 /*
  * target: is the task at hand one that was asked for?
  *
- * What nobody asked for is not even assembled: WHEN drops the lines of a filter that is off, so looking at the
- * whole machine costs one call.
+ * A filter that is off is not even assembled: WHEN drops its lines, so looking at the whole machine
+ * costs one call.
  */
 #include "stack.h"
 
 /* Its stack frame. */
-struct target_frame {
-	struct bpf_pidns_info ns_ids; /* { thread, process } as our pid namespace counts */
-	char comm[16];
-	uint64_t id;		/* a pid, a tid: key of the filter maps */
-	uint32_t first, unused; /* 0: key of the first element of scratch */
-};
-enum {
-	NS_TGID = FRAME(struct target_frame, ns_ids.tgid),
-	NS_PID = FRAME(struct target_frame, ns_ids.pid),
-	NS_IDS = FRAME(struct target_frame, ns_ids),
-	COMM = FRAME(struct target_frame, comm),
-	ID = FRAME(struct target_frame, id),
-	FIRST = FRAME(struct target_frame, first)
-};
+static const struct asm_layout ids_layout = ASM_LAYOUT(struct bpf_pidns_info, pid, tgid);
+enum { CHANGES = offsetof(struct unwind_mappings, changes) };
+ASM_FRAME(target_frame,
+	/* { thread, process } as our pid namespace counts */
+	(struct bpf_pidns_info, ns_ids, NS_IDS, &ids_layout),
+	(ns_ids.tgid, NS_TGID),
+	(ns_ids.pid, NS_PID),
+	(char[16], comm, COMM),
+	(uint64_t, id, ID), /* a pid, a tid: key of the filter maps */
+	(uint32_t, first, FIRST)); /* 0: key of the first element of scratch */
 
 /* clang-format off */
 static const struct asm_insn target_lines[] = {
@@ -30,7 +26,7 @@ FUNC(target_ids),
 	CALL(get_current_pid_tgid),
 	MOV_REG(R6, R0),
 
-	/* In a container our pids are not the machine's: those that have none of ours are not for us. */
+	/* In a container our pids are not the machine's: a task without one of ours is filtered. */
 	WHEN(struct program_config, ns_inode),
 		LD_PARAM(R1, struct program_config, ns_device),
 		LD_PARAM(R2, struct program_config, ns_inode),
@@ -48,9 +44,9 @@ FUNC(target_ids),
 		MOV_REG(R1, R6),
 		RSH(R1, 32),
 		STX(W, R10, ID, R1),
-		/* Whoever was the last that this CPU has found there still is, unless a process has changed since. */
+		/* The last task found by this CPU is still there, unless a process has changed. */
 		WHEN(struct program_config, eh),
-			LD_MAP_VALUE(R7, unwind_mappings, offsetof(struct unwind_mappings, changes)),
+			LD_MAP_VALUE(R7, unwind_mappings, CHANGES),
 			LDX(W, R7, R7, 0),
 			LSH(R1, 32),
 			OR_REG(R7, R1),
@@ -86,12 +82,5 @@ LABEL(not_asked_for),
 	END,
 };
 /* clang-format on */
-static const struct asm_layout target_frame_layout = ASM_LAYOUT(
-	struct target_frame, ASM_FIELD(struct target_frame, ns_ids.pid),
-	ASM_FIELD(struct target_frame, ns_ids.tgid), ASM_FIELD(struct target_frame, comm),
-	ASM_FIELD(struct target_frame, id), ASM_FIELD(struct target_frame, first));
-static const struct asm_func_frame frames[] = {
-	{ "target_ids", &target_frame_layout },
-};
-const struct asm_part rp_target_part = { ASM_LINES(target_lines), .frames = frames,
-					 .nframes = sizeof(frames) / sizeof(frames[0]) };
+const struct asm_part rp_target_part = { ASM_LINES(target_lines),
+					 ASM_FRAMES({ "target_ids", &target_frame_layout }) };

@@ -2,33 +2,36 @@
 /*
  * unwind: whole user stacks of programs without frame pointers.
  *
- * Compilers leave out frame pointers, but they write down, for every instruction, how to find the caller's
- * frame: .eh_frame. User space has turned that into tables (rawprof/unwind.h says what they look like), and here
- * the walk is made, once for every frame:
+ * Compilers leave out frame pointers, but they write down, for every instruction, how to find the
+ * caller's frame: .eh_frame. User space has turned that into tables (rawprof/unwind.h says what
+ * they look like), and here the walk is made, once for every frame:
  *
  *	pc -> segment (which mapping of the process) -> page -> row -> rule -> caller's pc and sp
  *
- * Both searches are binary: halvings that add a masked half rather than branch, so that the verifier walks one path
- * instead of two to the power of twenty-one; and bpf_loop has it walk that path once instead of once for every frame.
+ * Both searches are binary: halvings that add a masked half rather than branch, so that the
+ * verifier walks one path instead of two to the power of twenty-one; and bpf_loop has it walk that
+ * path once instead of once for every frame.
  *
- * Between two samples the program that is looked at has filled the processor's caches with its own data, and a search
- * would wait for memory a dozen times a frame. So a rule that was found is kept in unwind_cache, by the hash of the
- * block of code that it holds in, where a frame that is seen again or has a neighbour that was, as most have, waits
- * once. And the stack itself is read through a window: one call of the kernel serves several frames.
+ * Between two samples the program that is looked at has filled the processor's caches with its own
+ * data, and a search would wait for memory a dozen times a frame. So a rule that was found is kept
+ * in unwind_cache, by the hash of the block of code that it holds in, where a frame that is seen
+ * again or has a neighbour that was, as most have, waits once. And the stack itself is read through
+ * a window: one call of the kernel serves several frames.
  *
- * The frame pointer is read lazily: a rule that needs it is rare, so what is kept is where it was saved, and a
- * frame costs one word of user memory, its return address.
+ * The frame pointer is read lazily: a rule that needs it is rare, so what is kept is where it was
+ * saved, and a frame costs one word of user memory, its return address.
  */
 #include "unwind_step.h"
 
 /* clang-format off */
 static const struct asm_insn unwind_lines[] = {
 	/*
-	 * unwind_user(scratch, max, pid, context, base): walks the user stack of the current task into the record, behind
-	 * the base frames that it has already. Returns the number of frames; walk.end says how the walk ended. 0 when
-	 * there is nothing to walk by: UNWIND_NO_MAPPING if the process's mappings are not known yet, UNWIND_OTHER_CODE
-	 * for a thread of the kernel or a 32-bit program, UNWIND_IN_KERNEL if its registers cannot be had, UNWIND_GONE
-	 * when it has ended and given its memory back.
+	 * unwind_user(scratch, max, pid, context, base): walks the user stack of the current task
+	 * into the record, behind the base frames that it has already. Returns the number of
+	 * frames; walk.end says how the walk ended. 0 when there is nothing to walk by:
+	 * UNWIND_NO_MAPPING if the process's mappings are not known yet, UNWIND_OTHER_CODE for a
+	 * thread of the kernel or a 32-bit program, UNWIND_IN_KERNEL if its registers cannot be
+	 * had, UNWIND_GONE when it has ended and given its memory back.
 	 */
 FUNC(unwind_user),
 	MOV_REG(R6, R1),
@@ -76,12 +79,15 @@ LABEL(registers_known),
 		END,
 	END,
 
-	/* Before Linux 5.15 they are known of a sample that hit the program itself: then they are the context. */
+	/*
+	 * Before Linux 5.15 they are known only of a sample in user code: then they are the
+	 * context.
+	 */
 	WHEN(struct program_config, own_regs),
 		READ_CONTEXT(in_kernel),
 	END,
 
-	/* The ranges of its process: those of the last walk here, if it was the same one and nothing has changed. */
+	/* The mappings of its process: those of the last walk here, if nothing has changed. */
 	LD_MAP_VALUE(R7, unwind_mappings, CHANGES),
 	LDX(W, R7, R7, 0),
 	LDX(W, R1, R6, KNOWN_CHANGES),
@@ -102,12 +108,13 @@ LABEL(look_up),
 	LDX(W, R1, R10, TGID),
 	STX(W, R6, KNOWN_PID, R1),
 	STX(W, R6, KNOWN_CHANGES, R7),
-	ST(DW, R6, RANGE_START, -1), /* of that process, nobody has looked for any yet */
+	ST(DW, R6, RANGE_START, -1), /* no mapping of that process was looked for yet */
 LABEL(ranges_known),
 
 	/*
-	 * Most frames are where they were in the last walk. Their rules come from memory, and frame by frame each would
-	 * be waited for, as only the one before tells where it is; looked at here, all are on their way at once.
+	 * Most frames are where they were in the last walk. Their rules come from memory, and frame
+	 * by frame each would be waited for, as only the one before tells where it is; looked at
+	 * here, all are on their way at once.
 	 */
 	MOV(R2, 0),
 LABEL(next_prefetch),
@@ -144,7 +151,9 @@ LABEL(next_prefetch),
 		CALL(loop),
 	END,
 
-	/* Before Linux 5.17 the verifier itself walks around the loop, and what it may do is limited. */
+	/*
+	 * Before Linux 5.17 the verifier walks every round of the loop, and its steps are limited.
+	 */
 	WHEN(struct program_config, bounded),
 		MOV(R7, 0),
 LABEL(next_frame),
@@ -182,7 +191,7 @@ LABEL(other_code),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* unwind_fp(state, task): sees to it that state->fp is known. Returns 0 or a negative errno. */
+	/* unwind_fp(state, task): makes state->fp known. Returns 0 or a negative errno. */
 FUNC(unwind_fp),
 	MOV_REG(R6, R1),
 	WHEN(struct program_config, of_task),
@@ -203,7 +212,7 @@ LABEL(elsewhere),
 	READ_MEMORY(FP_TASK),
 	EXIT(),
 
-	/* unwind_step(index, slot of the state): keeps the pc and goes to the caller. Returns 1 at the end. */
+	/* unwind_step(index, slot of the state): keeps the pc, goes to the caller. 1 at the end. */
 FUNC(unwind_step),
 	LDX(DW, R6, R2, 0),
 	WHEN(struct program_config, of_task),
@@ -216,7 +225,9 @@ FUNC(unwind_step),
 	LDX(DW, R7, R6, PC),
 	LDX(DW, R3, R6, MARK),
 	OR_REG(R3, R7),
-	/* Never; for the verifier, to which less than n bytes may be all but one, so it wants room for 8 more. */
+	/*
+	 * Never. The verifier takes "less than n bytes" for all but one, so it wants 8 bytes more.
+	 */
 	MOV_REG(R2, R1),
 	LSH(R2, 3),
 	JGE_PARAM(R2, struct program_config, both_bytes, deep),
@@ -301,7 +312,10 @@ LABEL(arrived),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* A call costs more than the bytes: those that the next frames will want come along. Near the stack's end there are fewer. */
+	/*
+	 * A call costs more than the bytes: it fetches those of the next frames too. Near the
+	 * stack's end there are fewer.
+	 */
 LABEL(beyond_window),
 	MOV_REG(R8, R3),
 	LDX(W, R1, R6, WINDOWLESS),
@@ -337,7 +351,7 @@ LABEL(fp_lost),
 	ST(DW, R6, FP, 0),
 	ST(DW, R6, FP_AT, 0),
 	JA(arrived),
-LABEL(ra_in_register), /* a leaf function of arm64 leaves it where the call put it, and may have no frame */
+LABEL(ra_in_register), /* an arm64 leaf function, which may have no frame */
 	JLT_REG(R7, R2, not_up),
 	LDX(H, R1, R9, RA_OFF),
 #ifdef UNWIND_LINK_REG
@@ -408,7 +422,7 @@ LABEL(from_register), /* any other is known in the innermost frame only */
 	ADD_REG(R7, R1),
 	JA(caller),
 
-LABEL(from_signal), /* what the kernel saved of the interrupted frame: cfa_off, fp_off, ra_off from sp */
+LABEL(from_signal), /* saved by the kernel: cfa_off, fp_off, ra_off from sp */
 	LDX(DW, R8, R6, SP),
 	LD_S16(R3, R9, RA_OFF),
 	ADD_REG(R3, R8),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unwind_find: by which rule is the caller of this address found? The search in the tables, for the addresses that
- * unwind_cache does not know yet:
+ * unwind_find: by which rule is the caller of this address found? The search in the tables, for the
+ * addresses that unwind_cache does not know yet:
  *
  *	address -> segment of the process -> page of the part -> row -> rule
  *
- * It leaves the rule where the next walk will find it, with the part of the block of code that it holds in; the one
- * that was there before stays as the second of its pair.
+ * It leaves the rule where the next walk will find it, with the part of the block of code that it
+ * holds in; the one that was there before stays as the second of its pair.
  */
 #include "unwind_step.h"
 
@@ -21,8 +21,8 @@ enum { SHARD_KEY = -8, ROWS_KEY = -4 };
 /* clang-format off */
 static const struct asm_insn find_lines[] = {
 	/*
-	 * unwind_find(state, address): writes state->rule, UNWIND_NO_ROW where no table says anything. Returns 0, or how
-	 * the walk ends.
+	 * unwind_find(state, address): writes state->rule, UNWIND_NO_ROW where no table says
+	 * anything. Returns 0, or how the walk ends.
 	 */
 FUNC(unwind_find),
 	MOV_REG(R6, R1),
@@ -64,7 +64,7 @@ LABEL(segment_found),
 	LDX(DW, R0, R8, SEG_END),
 	JGE_REG(R7, R0, no_segment),
 LABEL(segment_known),
-	/* Who was copied from its parent may find that the ranges were given to somebody else. */
+	/* The process may be a copy of its parent, and the mappings another process's by now. */
 	LDX(W, R0, R8, SEG_GENERATION),
 	LDX(DW, R1, R6, GENERATION),
 	JNE_REG(R0, R1, no_segment),

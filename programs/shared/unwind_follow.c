@@ -6,26 +6,19 @@
  *	exec	they are gone; an entry without ranges stays, which says that there was one
  *	end	so is the process
  *
- * All three run before the process executes an instruction in its new state, so no sample of it is walked by ranges
- * that are not its own. User space is woken at an exec of who was asked for: it has to read the new mappings, and
- * there are programs that live for less than it takes to notice by other means.
+ * All three run before the process executes an instruction in its new state, so no sample of it is
+ * walked by ranges that are not its own. User space is woken at an exec of a target: it has to read
+ * the new mappings, and there are programs that live for less than it takes to notice by other
+ * means.
  */
 #include "programs/cpu.h"
 #include "follow.h"
 #include "stack.h"
 
-struct follow_frame {
-	uint32_t parent, child;
-	struct unwind_proc none;
-};
-enum {
-	PARENT = FRAME(struct follow_frame, parent),
-	CHILD = FRAME(struct follow_frame, child),
-	NO_RANGES = FRAME(struct follow_frame, none)
-};
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct follow_frame, ASM_FIELD(struct follow_frame, parent),
-		   ASM_FIELD(struct follow_frame, child), ASM_FIELD(struct follow_frame, none));
+ASM_FRAME(follow_frame,
+	(uint32_t, parent, PARENT),
+	(uint32_t, child, CHILD),
+	(struct unwind_proc, none, NO_RANGES));
 
 /* The arguments of a BTF tracepoint are its context, 8 bytes each. */
 #define TP_ARG(dst, n) LDX(DW, dst, R1, 8 * (n))
@@ -49,7 +42,7 @@ static const struct asm_insn fork_lines[] = {
 	MOV(R4, BPF_NOEXIST),
 	CALL(map_update_elem),
 	JEQ(R0, 0, out),
-	/* Somebody's who had the pid before, and whose end was missed. */
+	/* Those of a process that had the pid before, and whose end was missed. */
 	LD_MAP(R1, unwind_procs),
 	FRAME_PTR(R2, CHILD),
 	MOV_REG(R3, R6),
@@ -80,7 +73,7 @@ static const struct asm_insn exec_lines[] = {
 	MAP_UPDATE(unwind_procs, CHILD, NO_RANGES, BPF_ANY),
 	PROCS_CHANGED,
 
-	/* A record that is thrown away wakes too, and nobody has to read it. */
+	/* A record that is thrown away wakes too, and need not be read. */
 	WHEN(struct program_config, by_pid),
 		LD_MAP(R1, events),
 		MOV(R2, 8),
@@ -117,7 +110,7 @@ static const struct program_config usual_config = PROGRAM_TABLE_CONFIG;
 
 #define FOLLOW_PROGRAM(role_)                                                                      \
 	.role = (role_), .optional = true, RP_MAPS(rp_cpu_maps, STACK_MAPS),                       \
-	.code.frame = &frame_layout
+	.code.frame = &follow_frame_layout
 
 const struct rp_program rp_unwind_follow_programs[] = {
 	{ RP_CODE("unwind_fork", fork_lines), RP_ON_TP_BTF("sched_process_fork"),

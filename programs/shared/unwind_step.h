@@ -95,81 +95,152 @@ extern const struct asm_part rp_unwind_find_part;
 #define LD_S32(dst, src, off) LDX(W, dst, src, off), LSH(dst, 32), ARSH(dst, 32)
 #define LD_S16(dst, src, off) LDX(H, dst, src, off), LSH(dst, 48), ARSH(dst, 48)
 
+/* clang-format off */
 /*
- * One halving: of n entries from at on, the last that is not above the key lies in the upper half if the first of
- * that half is not above it. load fetches that one into R0 from index R0; (key - R0) >> 63 is -1 if it is above.
- * When one entry is left it goes on to the label.
+ * One halving: of n entries from at on, the last that is not above the key lies in the upper half
+ * if the first of that half is not above it. load fetches that one into R0 from index R0; (key -
+ * R0) >> 63 is -1 if it is above. When one entry is left it goes on to the label.
  */
 #define HALVE(at, n, key, label, ...)                                                              \
-	JEQ(n, 1, label), MOV_REG(R5, n), RSH(R5, 1), MOV_REG(R0, at), ADD_REG(R0, R5),            \
-		__VA_ARGS__, MOV_REG(R1, key), SUB_REG(R1, R0), ARSH(R1, 63), XOR(R1, -1),         \
-		AND_REG(R1, R5), ADD_REG(at, R1), SUB_REG(n, R5)
+	JEQ(n, 1, label),                                                                          \
+	MOV_REG(R5, n),                                                                            \
+	RSH(R5, 1),                                                                                \
+	MOV_REG(R0, at),                                                                           \
+	ADD_REG(R0, R5),                                                                           \
+	__VA_ARGS__,                                                                               \
+	MOV_REG(R1, key),                                                                          \
+	SUB_REG(R1, R0),                                                                           \
+	ARSH(R1, 63),                                                                              \
+	XOR(R1, -1),                                                                               \
+	AND_REG(R1, R5),                                                                           \
+	ADD_REG(at, R1),                                                                           \
+	SUB_REG(n, R5)
 
 #define HALVE_SEGMENTS                                                                             \
 	HALVE(R2, R3, R7, segment_found, AND(R0, UNWIND_MAPPINGS - 1), LSH(R0, 3),                 \
 	      ADD_REG(R0, R4), LDX(DW, R0, R0, 0))
 /* dst = the segment of that number, less than UNWIND_MAPPINGS, which is destroyed. */
 #define LD_SEGMENT(dst, number)                                                                    \
-	MUL(number, SEG_BYTES), LD_MAP_VALUE(dst, unwind_mappings, RANGES), ADD_REG(dst, number)
+	MUL(number, SEG_BYTES),                                                                    \
+	LD_MAP_VALUE(dst, unwind_mappings, RANGES),                                                \
+	ADD_REG(dst, number)
 #define HALVE_ROWS                                                                                 \
 	HALVE(R2, R3, R7, row_found, AND(R0, UNWIND_PART_ROWS - 1), LSH(R0, 2), ADD_REG(R0, R4),   \
 	      LDX(H, R0, R0, 0))
 
 /*
- * On to the label with the rule in the state, if what R9 points to is for the address R7, in the block R3 of the
- * mappings R8. R5 = GOLDEN_RATIO_64; R0, R1, R2 and R4 are lost. Other CPUs write while we read, but what is half of
- * one rule and half of another fits no address.
+ * On to the label with the rule in the state, if what R9 points to is for the address R7, in the
+ * block R3 of the mappings R8. R5 = GOLDEN_RATIO_64; R0, R1, R2 and R4 are lost. Other CPUs write
+ * while we read, but what is half of one rule and half of another fits no address.
  */
 #define RULE_OF_FOUND(to)                                                                          \
-	SCOPE("RULE_OF_FOUND(" #to ")"), LDX(DW, R2, R9, CACHED_RULE),                             \
-		LDX(DW, R4, R9, CACHED_RULE + 8), LDX(DW, R0, R9, CACHED_EXTENT),                  \
-		STX(DW, R6, RULE, R2), STX(DW, R6, RULE + 8, R4), ADD_REG(R2, R4),                 \
-		MUL_REG(R2, R5), XOR_REG(R2, R3), XOR_REG(R2, R0), LDX(DW, R1, R9, CACHED_CHECK),  \
-		JNE_REG(R1, R2, .other), RSH(R4, 32), JNE_REG(R4, R8, .other), MOV_REG(R1, R7),    \
-		AND(R1, UNWIND_BLOCK - 1), MOV_REG(R2, R0), AND(R2, 0xffff),                       \
-		JLT_REG(R1, R2, .other), RSH(R0, 16), JLT_REG(R1, R0, to), LABEL(.other), END
+	SCOPE("RULE_OF_FOUND(" #to ")"),                                                           \
+		LDX(DW, R2, R9, CACHED_RULE),                                                      \
+		LDX(DW, R4, R9, CACHED_RULE + 8),                                                  \
+		LDX(DW, R0, R9, CACHED_EXTENT),                                                    \
+		STX(DW, R6, RULE, R2),                                                             \
+		STX(DW, R6, RULE + 8, R4),                                                         \
+		ADD_REG(R2, R4),                                                                   \
+		MUL_REG(R2, R5),                                                                   \
+		XOR_REG(R2, R3),                                                                   \
+		XOR_REG(R2, R0),                                                                   \
+		LDX(DW, R1, R9, CACHED_CHECK),                                                     \
+		JNE_REG(R1, R2, .other),                                                           \
+		RSH(R4, 32),                                                                       \
+		JNE_REG(R4, R8, .other),                                                           \
+		MOV_REG(R1, R7),                                                                   \
+		AND(R1, UNWIND_BLOCK - 1),                                                         \
+		MOV_REG(R2, R0),                                                                   \
+		AND(R2, 0xffff),                                                                   \
+		JLT_REG(R1, R2, .other),                                                           \
+		RSH(R0, 16),                                                                       \
+		JLT_REG(R1, R0, to),                                                               \
+		LABEL(.other),                                                                     \
+	END
 /* Makes the younger of the pair that R9 points to the older. */
 #define MOVE_WORD(at) LDX(DW, R1, R9, at), STX(DW, R9, CACHED_BYTES + (at), R1)
-#define MAKE_OLDER MOVE_WORD(0), MOVE_WORD(8), MOVE_WORD(16), MOVE_WORD(24)
+#define MAKE_OLDER                                                                                 \
+	MOVE_WORD(0),                                                                              \
+	MOVE_WORD(8),                                                                              \
+	MOVE_WORD(16),                                                                             \
+	MOVE_WORD(24)
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \
-	MOV_REG(R1, R6), ADD(R1, to), MOV(R2, bytes), READ_MEMORY(STEP_TASK), JNE(R0, 0, unreadable)
+	MOV_REG(R1, R6),                                                                           \
+	ADD(R1, to),                                                                               \
+	MOV(R2, bytes),                                                                            \
+	READ_MEMORY(STEP_TASK),                                                                    \
+	JNE(R0, 0, unreadable)
 /* Of the task that is walked: the current one, or the one that is kept in this slot. */
 #define READ_MEMORY(slot)                                                                          \
-	UNLESS(struct program_config, of_task), CALL(probe_read_user), END,                        \
-		WHEN(struct program_config, of_task), LDX(DW, R4, R10, slot), MOV(R5, 0),          \
-		CALL(copy_from_user_task), END
+	UNLESS(struct program_config, of_task),                                                    \
+		CALL(probe_read_user),                                                             \
+	END,                                                                                       \
+	WHEN(struct program_config, of_task),                                                      \
+		LDX(DW, R4, R10, slot),                                                            \
+		MOV(R5, 0),                                                                        \
+		CALL(copy_from_user_task),                                                         \
+	END
 /* R1 = the word at the user address in R3, if it is in the window; else to the label. */
 #define READ_WINDOW(elsewhere)                                                                     \
-	MOV_REG(R1, R3), LDX(DW, R2, R6, WINDOW_AT), SUB_REG(R1, R2),                              \
-		JGT(R1, UNWIND_WINDOW - 8, elsewhere), ADD_REG(R1, R6), LDX(DW, R1, R1, WINDOW)
+	MOV_REG(R1, R3),                                                                           \
+	LDX(DW, R2, R6, WINDOW_AT),                                                                \
+	SUB_REG(R1, R2),                                                                           \
+	JGT(R1, UNWIND_WINDOW - 8, elsewhere),                                                     \
+	ADD_REG(R1, R6),                                                                           \
+	LDX(DW, R1, R1, WINDOW)
 /* Sees to it that state->fp is known. */
 #define KNOW_FP                                                                                    \
-	MOV_REG(R1, R6), WHEN(struct program_config, of_task), LDX(DW, R2, R10, STEP_TASK), END,   \
-		CALL_FUNC(unwind_fp), JNE(R0, 0, unreadable)
+	MOV_REG(R1, R6),                                                                           \
+	WHEN(struct program_config, of_task),                                                      \
+		LDX(DW, R2, R10, STEP_TASK),                                                       \
+	END,                                                                                       \
+	CALL_FUNC(unwind_fp),                                                                      \
+	JNE(R0, 0, unreadable)
 
 /* From the context, in R4, which no helper reads. */
 #define COPY_REG(at) LDX(DW, R1, R4, at), STX(DW, R6, REGS + (at), R1)
 #define COPY_8_REGS(at)                                                                            \
-	COPY_REG(at), COPY_REG((at) + 8), COPY_REG((at) + 16), COPY_REG((at) + 24),                \
-		COPY_REG((at) + 32), COPY_REG((at) + 40), COPY_REG((at) + 48), COPY_REG((at) + 56)
+	COPY_REG(at),                                                                              \
+	COPY_REG((at) + 8),                                                                        \
+	COPY_REG((at) + 16),                                                                       \
+	COPY_REG((at) + 24),                                                                       \
+	COPY_REG((at) + 32),                                                                       \
+	COPY_REG((at) + 40),                                                                       \
+	COPY_REG((at) + 48),                                                                       \
+	COPY_REG((at) + 56)
 #if UNWIND_REGS_BYTES == 168
-#define COPY_REST_OF_REGS COPY_REG(128), COPY_REG(136), COPY_REG(144), COPY_REG(152), COPY_REG(160)
+#define COPY_REST_OF_REGS                                                                          \
+	COPY_REG(128),                                                                             \
+	COPY_REG(136),                                                                             \
+	COPY_REG(144),                                                                             \
+	COPY_REG(152),                                                                             \
+	COPY_REG(160)
 #else
 #define COPY_REST_OF_REGS                                                                          \
-	COPY_8_REGS(128), COPY_8_REGS(192), COPY_REG(256), COPY_REG(UNWIND_REGS_BYTES - 8)
+	COPY_8_REGS(128),                                                                          \
+	COPY_8_REGS(192),                                                                          \
+	COPY_REG(256),                                                                             \
+	COPY_REG(UNWIND_REGS_BYTES - 8)
 #endif
 
 /* Of a sample that hit the program itself they are the user's; of another on to the label. */
 #define READ_CONTEXT(entered)                                                                      \
-	LDX(DW, R1, R4, UNWIND_MODE_REG), AND(R1, UNWIND_MODE_MASK),                               \
-		JNE(R1, UNWIND_MODE_USER64, entered), COPY_8_REGS(0), COPY_8_REGS(64),             \
-		COPY_REST_OF_REGS
+	LDX(DW, R1, R4, UNWIND_MODE_REG),                                                          \
+	AND(R1, UNWIND_MODE_MASK),                                                                 \
+	JNE(R1, UNWIND_MODE_USER64, entered),                                                      \
+	COPY_8_REGS(0),                                                                            \
+	COPY_8_REGS(64),                                                                           \
+	COPY_REST_OF_REGS
 
 /* On to the label unless this is the innermost frame, whose registers are all known. */
 #define ONLY_INNERMOST(elsewhere)                                                                  \
-	LDX(W, R2, R6, N), LDX(W, R3, R6, BASE), SUB_REG(R2, R3), JNE(R2, 1, elsewhere)
+	LDX(W, R2, R6, N),                                                                         \
+	LDX(W, R3, R6, BASE),                                                                      \
+	SUB_REG(R2, R3),                                                                           \
+	JNE(R2, 1, elsewhere)
+/* clang-format on */
 
 #define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
 

@@ -2,9 +2,10 @@
 /*
  * offcpu: where do threads wait, and for how long?
  *
- * sched_switch fires when a CPU goes from one thread (prev) to another (next). It runs in the context of prev, whose
- * stack is therefore at hand: it is taken when a thread leaves. When the thread is next again, the time since then is
- * added to the stack that it left with, whose hash it has kept in the map threads.
+ * sched_switch fires when a CPU goes from one thread (prev) to another (next). It runs in the
+ * context of prev, whose stack is therefore at hand: it is taken when a thread leaves. When the
+ * thread is next again, the time since then is added to the stack that it left with, whose hash it
+ * has kept in the map threads.
  *
  *	prev leaves: stack -> threads[prev] = { hash, now }
  *	next is back: counts[threads[next].hash] += { 1, now - since }
@@ -12,12 +13,9 @@
 #include "programs/shared/sched_thread.h"
 #include "offcpu.h"
 
-static const struct asm_layout pair_layout =
-	ASM_LAYOUT(struct offcpu_pair, ASM_FIELD(struct offcpu_pair, sleeper),
-		   ASM_FIELD(struct offcpu_pair, waker));
+static const struct asm_layout pair_layout = ASM_LAYOUT(struct offcpu_pair, sleeper, waker);
 static const struct asm_layout pair_weights_layout =
-	ASM_LAYOUT(struct offcpu_pair_weights, ASM_FIELD(struct offcpu_pair_weights, count),
-		   ASM_FIELD(struct offcpu_pair_weights, ns));
+	ASM_LAYOUT(struct offcpu_pair_weights, count, ns);
 
 const struct asm_map rp_offcpu_maps[OFFCPU_MAPS] = {
 	SCHED_MAP_LIST(OFFCPU_WEIGHTS, SCHED_OFFCPU_BYTES, rp_sched_offcpu_layout),
@@ -27,33 +25,20 @@ const struct asm_map rp_offcpu_maps[OFFCPU_MAPS] = {
 };
 
 /* The stack frame of the programs. */
-struct leave_frame {
-	struct sched_thread
-		thread; /* as a new entry of the map threads, which must all be written */
-	uint64_t now, ran;
-	uint32_t tid, unused;
-};
-enum {
-	THREAD = FRAME(struct leave_frame, thread),
-	NOW = FRAME(struct leave_frame, now),
-	RAN = FRAME(struct leave_frame, ran),
-	LEAVE_TID = FRAME(struct leave_frame, tid)
-};
+ASM_FRAME(leave_frame,
+	/* a new entry, all written */
+	(struct sched_thread, thread, THREAD, &rp_sched_offcpu_layout),
+	(uint64_t, now, NOW),
+	(uint64_t, ran, RAN),
+	(uint32_t, tid, LEAVE_TID));
 /* The stack frame of offcpu_back. */
-struct back_frame {
-	uint32_t tid, unused;
-};
-enum { BACK_TID = FRAME(struct back_frame, tid) };
+ASM_FRAME(back_frame, (uint32_t, tid, BACK_TID));
 /* The stack frame of offcpu_add. */
-struct add_frame {
-	struct offcpu_pair_weights none;
-	struct offcpu_pair pair;
-};
-enum {
-	ADD_NONE = FRAME(struct add_frame, none),
-	ADD_HASH = FRAME(struct add_frame, pair.sleeper),
-	ADD_WAKER = FRAME(struct add_frame, pair.waker)
-};
+ASM_FRAME(add_frame,
+	(struct offcpu_pair_weights, none, ADD_NONE, &pair_weights_layout),
+	(struct offcpu_pair, pair, ADD_PAIR, &pair_layout),
+	(pair.sleeper, ADD_HASH),
+	(pair.waker, ADD_WAKER));
 
 /* The same in a record. */
 enum {
@@ -67,7 +52,8 @@ enum {
 /* clang-format off */
 static const struct asm_insn offcpu_lines[] = {
 	/*
-	 * offcpu_back(tid): the thread runs again. Ends the interval that it was in, if it was in one: then the time, else 0.
+	 * offcpu_back(tid): the thread runs again. Ends the interval that it was in, if it was in
+	 * one: then the time, else 0.
 	 */
 FUNC(offcpu_back),
 	STX(W, R10, BACK_TID, R1),
@@ -77,7 +63,7 @@ FUNC(offcpu_back),
 	JEQ(R7, 0, out),
 	MOV_REG(R6, R0),
 	ST(DW, R6, HASH, 0),
-	CALL(ktime_get_ns), /* not before: there are many threads that nobody asked for */
+	CALL(ktime_get_ns), /* not before: most threads are no targets */
 	MOV_REG(R8, R0),
 	MOV_REG(R2, R0),
 	LDX(DW, R1, R6, SINCE),
@@ -94,7 +80,8 @@ LABEL(out),
 	EXIT(),
 
 	/*
-	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker): an interval that has ended.
+	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker): an interval that has
+	 * ended.
 	 */
 FUNC(offcpu_add),
 	STX(DW, R10, ADD_HASH, R1),
@@ -134,7 +121,10 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* The map was full when it left. Its stack went through the ring, and so do its weights: a record without frames. */
+	/*
+	 * The map was full when it left: its values go through the ring too, in a record without
+	 * frames.
+	 */
 LABEL(uncounted),
 	RING_RESERVE(events, sizeof(struct stack_record)),
 	JEQ(R0, 0, ring_full),
@@ -161,8 +151,8 @@ LABEL(longer),
 	END,
 
 	/*
-	 * offcpu_unseen(thread, now, ran): the thread is about to leave. If nobody has told us that it was back, it was
-	 * since it has run for so many ns, which the kernel knows.
+	 * offcpu_unseen(thread, now, ran): the thread is about to leave. If its return was not
+	 * seen, it was since it has run for so many ns, which the kernel knows.
 	 */
 FUNC(offcpu_unseen),
 	LDX(DW, R4, R1, HASH),
@@ -182,27 +172,15 @@ LABEL(out),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_layout leave_frame_layout =
-	ASM_LAYOUT(struct leave_frame, SCHED_OFFCPU_FIELDS(struct leave_frame),
-		   ASM_FIELD(struct leave_frame, now), ASM_FIELD(struct leave_frame, ran),
-		   ASM_FIELD(struct leave_frame, tid));
-static const struct asm_layout back_frame_layout =
-	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, tid));
-static const struct asm_layout add_frame_layout =
-	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, none.count),
-		   ASM_FIELD(struct add_frame, none.ns), ASM_FIELD(struct add_frame, pair.sleeper),
-		   ASM_FIELD(struct add_frame, pair.waker));
-static const struct asm_func_frame frames[] = {
-	{ "offcpu_back", &back_frame_layout },
-	{ "offcpu_add", &add_frame_layout },
-};
-static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines), .frames = frames,
-					     .nframes = sizeof(frames) / sizeof(frames[0]) };
+static const struct asm_part offcpu_part = { ASM_LINES(offcpu_lines),
+					     ASM_FRAMES({ "offcpu_back", &back_frame_layout },
+							{ "offcpu_add", &add_frame_layout }) };
 
 /* clang-format off */
 /*
- * R6 = context, R2 = thread, R3 = state, R4 = ran, R8 = now or 0: the current thread stops running; it has run for so
- * many ns. How the programs end, and no function: the way of the kernel stack leads through every function of ours.
+ * R6 = context, R2 = thread, R3 = state, R4 = ran, R8 = now or 0: the current thread stops running;
+ * it has run for so many ns. How the programs end, and no function: the way of the kernel stack
+ * leads through every function of ours.
  */
 static const struct asm_insn leave_lines[] = {
 	JEQ(R2, 0, idle), /* on every CPU */
@@ -222,7 +200,10 @@ static const struct asm_insn leave_lines[] = {
 LABEL(known),
 	STX(DW, R10, NOW, R8),
 
-	/* R8 = where it leaves. The stack is made known with nothing on it; that comes when the thread is back. */
+	/*
+	 * R8 = where it leaves. The stack is recorded without values; they come when the thread is
+	 * back.
+	 */
 	MOV_REG(R1, R6),
 	MOV_REG(R2, R9),
 	MOV_REG(R3, R7),
@@ -331,7 +312,7 @@ LABEL(next_is_idle),
 };
 /* clang-format on */
 
-/* The same for kernels without BTF. */
+/* For kernels without BTF. */
 /* clang-format off */
 static const struct asm_insn offcpu_switch_classic[] = {
 	MOV_REG(R6, R1),

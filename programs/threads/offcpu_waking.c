@@ -1,43 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offcpu_waking: who ends a wait?
+ * offcpu_waking: which thread ends a wait?
  *
- * sched_waking runs in the context of whoever wakes a thread, unlike sched_wakeup, which may run on the thread's own
- * CPU. Its stack is kept with the thread until that is back. It may be called before the thread has quite left, so
- * what it says is not forgotten when the thread leaves; and of several the last one counts, which is the one that
- * found it asleep.
+ * sched_waking runs in the context of the waker, unlike sched_wakeup, which may run on the thread's
+ * own CPU. Its stack is kept with the thread until that is back. It may be called before the thread
+ * has quite left, so what it says is not forgotten when the thread leaves; and of several the last
+ * one counts, which is the one that found it asleep.
  *
- * In an interrupt the current task is only the one that was interrupted. If that was in user code, the kernel was not
- * entered by a system call, and the task's own stack, which may be anywhere, is left out. The rest is told apart by
- * the names of the kernel's functions.
+ * In an interrupt the current task is only the one that was interrupted. If that was in user code,
+ * the kernel was not entered by a system call, and the task's own stack, which may be anywhere, is
+ * left out. The rest is told apart by the names of the kernel's functions.
  */
 #include "programs/shared/sched_thread.h"
 #include "offcpu.h"
 
-struct waking_frame {
-	uint64_t ids;
-	uint32_t tid, unused;
-};
-enum { IDS = FRAME(struct waking_frame, ids), TID = FRAME(struct waking_frame, tid) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct waking_frame, ASM_FIELD(struct waking_frame, ids),
-		   ASM_FIELD(struct waking_frame, tid));
+ASM_FRAME(waking_frame,
+	(uint64_t, ids, IDS),
+	(uint32_t, tid, TID));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
 	RECORD_VALUE = offsetof(struct stack_record, value)
 };
 
+/* clang-format off */
 /* dst is negative if the kernel was entered by something else than a system call. */
 #ifdef REG_CAUSE
 #define LD_ENTRY(dst, regs)                                                                        \
-	LD_FIELD(dst, regs, "pt_regs", REG_CAUSE), XOR(dst, SYSCALL_CAUSE), MOV_REG(R2, dst),      \
-		NEG(R2), OR_REG(dst, R2)
+	LD_FIELD(dst, regs, "pt_regs", REG_CAUSE),                                                 \
+	XOR(dst, SYSCALL_CAUSE),                                                                   \
+	MOV_REG(R2, dst),                                                                          \
+	NEG(R2),                                                                                   \
+	OR_REG(dst, R2)
 #else
 #define LD_ENTRY(dst, regs) LD_FIELD(dst, regs, "pt_regs", REG_NR)
 #endif
-
-/* clang-format off */
 
 /* R6 = context, R7 = entry of the thread that is woken: how the programs end. */
 static const struct asm_insn take_lines[] = {
@@ -93,7 +90,7 @@ static const struct asm_insn waking[] = {
 
 	CALL(get_current_pid_tgid),
 	STX(DW, R10, IDS, R0),
-	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	JEQ(R0, 0, interrupted), /* the idle task wakes no thread by itself */
 	CALL(get_current_task_btf),
 	LD_FIELD(R1, R0, "task_struct", "mm"),
 	JEQ(R1, 0, a_task), /* of the kernel, which has never been in user code */
@@ -108,8 +105,8 @@ LABEL(a_task),
 };
 
 /*
- * The same for kernels without BTF, where nothing but the names of the kernel's functions tells of interrupts: user
- * space takes the stack of whom they interrupted away.
+ * For kernels without BTF, where only the names of the kernel's functions show interrupts: user
+ * space removes the stack of the task that was interrupted.
  */
 static const struct asm_insn waking_classic[] = {
 	MOV_REG(R6, R1),
@@ -121,7 +118,7 @@ static const struct asm_insn waking_classic[] = {
 	MOV_REG(R7, R0),
 	CALL(get_current_pid_tgid),
 	STX(DW, R10, IDS, R0),
-	JEQ(R0, 0, interrupted), /* the idle task wakes nobody by itself */
+	JEQ(R0, 0, interrupted), /* the idle task wakes no thread by itself */
 	INCLUDE(&take_part),
 
 	INCLUDE(&rp_stack_pieces_part),
@@ -143,7 +140,7 @@ static const struct sched_config usual_config = {
 
 #define WAKING_PROGRAM                                                                             \
 	.role = OFFCPU_WAKING, RP_MAPS(rp_offcpu_maps, OFFCPU_MAPS), RP_CONFIG(usual_config),      \
-	.code.frame = &frame_layout
+	.code.frame = &waking_frame_layout
 
 const struct rp_program rp_offcpu_waking_programs[] = {
 	{ RP_CODE("offcpu_waking", waking), RP_ON_TP_BTF("sched_waking"), WAKING_PROGRAM,

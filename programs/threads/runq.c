@@ -2,26 +2,19 @@
 /*
  * runq: how long do threads wait for a CPU?
  *
- * A thread is queued when it is woken, when it is born, and when it has to leave a CPU though it could run on. It has
- * waited when it is next.
+ * A thread is queued when it is woken, when it is born, and when it has to leave a CPU though it
+ * could run on. It has waited when it is next.
  */
 #include "runq.h"
 
-#define STATS_FIELD(member) ASM_FIELD(struct runq_stats, member)
-static const struct asm_layout stats_layout = ASM_LAYOUT(
-	struct runq_stats, STATS_FIELD(common.fired), STATS_FIELD(common.idle),
-	STATS_FIELD(common.filtered), STATS_FIELD(common.ring_full), STATS_FIELD(common.busy),
-	STATS_FIELD(common.uncounted), STATS_FIELD(common.unfollowed), STATS_FIELD(unknown),
-	STATS_FIELD(hists_full), STATS_FIELD(threads_full), STATS_FIELD(backwards));
+static const struct asm_layout stats_layout =
+	ASM_LAYOUT(struct runq_stats, (common, &rp_program_stats_layout), unknown, hists_full,
+		   threads_full, backwards);
 static const struct asm_layout thread_layout =
-	ASM_LAYOUT(struct runq_thread, ASM_FIELD(struct runq_thread, since),
-		   ASM_FIELD(struct runq_thread, pid_tgid), ASM_FIELD(struct runq_thread, waited));
-static const struct asm_layout key_layout = ASM_LAYOUT(
-	struct runq_key, ASM_FIELD(struct runq_key, cpu), ASM_FIELD(struct runq_key, process));
+	ASM_LAYOUT(struct runq_thread, since, pid_tgid, waited);
+static const struct asm_layout key_layout = ASM_LAYOUT(struct runq_key, cpu, process);
 static const struct asm_layout hist_layout =
-	ASM_LAYOUT(struct runq_hist, ASM_FIELD(struct runq_hist, sum),
-		   ASM_FIELD(struct runq_hist, not_least), ASM_FIELD(struct runq_hist, greatest),
-		   ASM_FIELD(struct runq_hist, slots), ASM_FIELD(struct runq_hist, comm));
+	ASM_LAYOUT(struct runq_hist, sum, not_least, greatest, slots, comm);
 
 const struct asm_map rp_runq_maps[RUNQ_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct runq_stats, stats_layout),
@@ -39,26 +32,14 @@ const struct asm_map rp_runq_maps[RUNQ_MAPS] = {
 _Static_assert(offsetof(struct runq_hist, slots) == offsetof(struct asm_hist, slots),
 	       "HIST_ADD() writes it");
 
-struct runq_frame {
-	struct runq_thread thread;
-	uint32_t tid, unused;
-};
-enum { THREAD = FRAME(struct runq_frame, thread), TID = FRAME(struct runq_frame, tid) };
-static const struct asm_layout frame_layout =
-	ASM_LAYOUT(struct runq_frame, ASM_FIELD(struct runq_frame, thread.since),
-		   ASM_FIELD(struct runq_frame, thread.pid_tgid),
-		   ASM_FIELD(struct runq_frame, thread.waited), ASM_FIELD(struct runq_frame, tid));
+ASM_FRAME(runq_frame,
+	(struct runq_thread, thread, THREAD, &thread_layout),
+	(uint32_t, tid, TID));
 /* The stack frame of runq_add. */
-struct add_frame {
-	struct runq_key key;
-};
-enum {
-	KEY_CPU = FRAME(struct add_frame, key.cpu),
-	KEY_PROCESS = FRAME(struct add_frame, key.process)
-};
-static const struct asm_layout add_frame_layout =
-	ASM_LAYOUT(struct add_frame, ASM_FIELD(struct add_frame, key.cpu),
-		   ASM_FIELD(struct add_frame, key.process));
+ASM_FRAME(add_frame,
+	(struct runq_key, key, ADD_KEY, &key_layout),
+	(key.cpu, KEY_CPU),
+	(key.process, KEY_PROCESS));
 
 enum {
 	SINCE = offsetof(struct runq_thread, since),
@@ -68,7 +49,9 @@ enum {
 
 /* clang-format off */
 static const struct asm_insn add_lines[] = {
-	/* runq_add(ns, process): somebody of the process waited so long for this CPU. R0 = the histogram, 0: no room. */
+	/*
+	 * runq_add(ns, process): a thread waited so long for this CPU. R0 = the histogram, 0: none.
+	 */
 FUNC(runq_add),
 	MOV_REG(R7, R1),
 	ST(W, R10, KEY_PROCESS, 0),
@@ -100,8 +83,8 @@ LABEL(full),
 	EXIT(),
 };
 /* clang-format on */
-static const struct asm_func_frame frames[] = { { "runq_add", &add_frame_layout } };
-static const struct asm_part add_part = { ASM_LINES(add_lines), .frames = frames, .nframes = 1 };
+static const struct asm_part add_part = { ASM_LINES(add_lines),
+					  ASM_FRAMES({ "runq_add", &add_frame_layout }) };
 
 /* clang-format off */
 static const struct asm_insn runq_switch[] = {
@@ -110,7 +93,7 @@ static const struct asm_insn runq_switch[] = {
 	CALL(ktime_get_ns),
 	MOV_REG(R7, R0),
 
-	/* Who leaves: R8 = since when it is queued, which is now if it could run on. */
+	/* The thread that leaves: R8 = since when it is queued, which is now if it could run on. */
 	LD_SWITCH_STATE(R3, R9, R6, R1),
 	LD_FIELD(R1, R9, "task_struct", "pid"),
 	JEQ(R1, 0, comes), /* the idle task, on every CPU */
@@ -135,7 +118,7 @@ LABEL(new),
 LABEL(dead),
 	MAP_DELETE(threads, TID),
 
-	/* Who comes. */
+	/* The thread that comes. */
 LABEL(comes),
 	LDX(DW, R9, R6, 16),
 	LD_FIELD(R1, R9, "task_struct", "pid"),
@@ -156,7 +139,7 @@ LABEL(forwards),
 	MOV_REG(R1, R7),
 	LD_FIELD(R2, R9, "task_struct", "tgid"),
 	CALL_FUNC(runq_add),
-	WHEN(struct sched_config, by_process), /* its name, which changes when it executes a program */
+	WHEN(struct sched_config, by_process), /* an exec changes the name */
 		JEQ(R0, 0, out),
 		MOV_REG(R1, R0),
 		ADD(R1, offsetof(struct runq_hist, comm)),
@@ -172,7 +155,7 @@ LABEL(out),
 LABEL(unknown),
 	COUNT(stats, struct runq_stats, unknown),
 	JA(out),
-LABEL(stranger), /* of all threads, one that was queued before we looked; else nobody who was asked for */
+LABEL(stranger), /* queued before we looked; or not a target */
 	WHEN(struct sched_config, common.filtering),
 		COUNT(stats, struct runq_stats, common.filtered),
 	END,
@@ -219,8 +202,8 @@ LABEL(out),
 };
 
 /*
- * The same for kernels without BTF. Of who comes to a CPU nothing is known but his number; so what he has waited is kept
- * until he leaves it, in his own context.
+ * For kernels without BTF. Of the thread that comes to a CPU only its id is known; so what it has
+ * waited is kept until he leaves it, in his own context.
  */
 static const struct asm_insn runq_switch_classic[] = {
 	MOV_REG(R6, R1),
@@ -228,7 +211,7 @@ static const struct asm_insn runq_switch_classic[] = {
 	CALL(ktime_get_ns),
 	MOV_REG(R7, R0),
 
-	/* Who leaves. */
+	/* The thread that leaves. */
 	LD_TP(R1, R6, "sched", "sched_switch", "prev_pid"),
 	JEQ(R1, 0, comes), /* the idle task, on every CPU */
 	STX(W, R10, TID, R1),
@@ -276,7 +259,7 @@ LABEL(leaves),
 LABEL(dead),
 	MAP_DELETE(threads, TID),
 
-	/* Who comes. */
+	/* The thread that comes. */
 LABEL(comes),
 	LD_TP(R1, R6, "sched", "sched_switch", "next_pid"),
 	JEQ(R1, 0, out),
@@ -346,7 +329,7 @@ static const struct sched_config classic_config = { .classic = 1, .by_cpu = 1, .
 
 #define RUNQ_PROGRAM(role_, config_)                                                               \
 	.role = (role_), RP_MAPS(rp_runq_maps, RUNQ_MAPS), RP_CONFIG(config_),                     \
-	.code.frame = &frame_layout
+	.code.frame = &runq_frame_layout
 
 const struct rp_program rp_runq_programs[] = {
 	{ RP_CODE("runq_wakeup", runq_wakeup), RP_ON_TP_BTF("sched_wakeup"),

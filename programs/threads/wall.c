@@ -2,15 +2,17 @@
 /*
  * wall: all time of threads.
  *
- * At any time a thread is on a CPU, is waiting for one, or is waiting for something else. What ends one of these is an
- * event, so nothing is missing between them and their sum is the time since the thread was first known.
+ * At any time a thread is on a CPU, is waiting for one, or is waiting for something else. What ends
+ * one of these is an event, so nothing is missing between them and their sum is the time since the
+ * thread was first known.
  *
  *	sched_switch, it leaves		on_cpu += since then; its stack is taken
  *	sched_wakeup			its wait is over; it is queued
  *	sched_switch, it is next	what it waited and was queued is added to its stack
  *	sched_process_exec		it may have another id from now on
  *
- * Where it was on the CPU is sampled by a perf event: how long is exact, for the thread, and its samples share that out.
+ * Where it was on the CPU is sampled by a perf event: how long is exact, for the thread, and its
+ * samples share that out.
  */
 #include <linux/bpf_perf_event.h>
 
@@ -24,32 +26,21 @@ const struct asm_map rp_wall_maps[WALL_MAPS] = {
 };
 
 /* The stack frame of wall_leave. */
-struct leave_frame {
-	struct sched_thread thread; /* a new entry of the map threads */
-	uint64_t context, state, now,
-		prev; /* arguments; prev is the task by its BTF type, or when it came */
-	uint64_t ran; /* since it came to its CPU, by the kernel's sum */
-	uint32_t tid, unused;
-};
-enum {
-	THREAD = FRAME(struct leave_frame, thread),
-	CONTEXT = FRAME(struct leave_frame, context),
-	STATE = FRAME(struct leave_frame, state),
-	NOW = FRAME(struct leave_frame, now),
-	PREV = FRAME(struct leave_frame, prev),
-	RAN = FRAME(struct leave_frame, ran),
-	LEAVE_TID = FRAME(struct leave_frame, tid)
-};
+ASM_FRAME(leave_frame,
+	/* a new entry of the map threads */
+	(struct sched_thread, thread, THREAD, &rp_sched_thread_layout),
+	/* arguments; prev is the task by its BTF type, or when it came */
+	(uint64_t, context, CONTEXT),
+	(uint64_t, state, STATE),
+	(uint64_t, now, NOW),
+	(uint64_t, prev, PREV),
+	(uint64_t, ran, RAN), /* since it came to its CPU, by the kernel's sum */
+	(uint32_t, tid, LEAVE_TID));
 /* The stack frame of wall_back, of wall_add and of the program on sched_wakeup. */
-struct back_frame {
-	uint64_t hash, now;
-	uint32_t tid, unused;
-};
-enum {
-	ADD_HASH = FRAME(struct back_frame, hash),
-	BACK_NOW = FRAME(struct back_frame, now),
-	BACK_TID = FRAME(struct back_frame, tid)
-};
+ASM_FRAME(back_frame,
+	(uint64_t, hash, ADD_HASH),
+	(uint64_t, now, BACK_NOW),
+	(uint32_t, tid, BACK_TID));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
@@ -66,14 +57,18 @@ enum {
 	WAS_QUEUED = 8 * WALL_WEIGHT_QUEUED
 };
 
+/* clang-format off */
 /* dst += what it takes from the time in a to the one in b, which is not before it. */
 #define ADD_TIME(thread, member, a, b, t)                                                          \
-	LDX(DW, t, thread, member), ADD_REG(t, b), SUB_REG(t, a), STX(DW, thread, member, t)
+	LDX(DW, t, thread, member),                                                                \
+	ADD_REG(t, b),                                                                             \
+	SUB_REG(t, a),                                                                             \
+	STX(DW, thread, member, t)
 
-/* clang-format off */
 static const struct asm_insn wall_lines[] = {
 	/*
-	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it left with.
+	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it
+	 * left with.
 	 */
 FUNC(wall_add),
 	MOV_REG(R6, R1),
@@ -116,7 +111,10 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	/* The map was full when it left. Its stack went through the ring, and so do its weights: a record without frames. */
+	/*
+	 * The map was full when it left: its values go through the ring too, in a record without
+	 * frames.
+	 */
 LABEL(uncounted),
 	RING_RESERVE(events, sizeof(struct stack_record)),
 	JEQ(R0, 0, ring_full),
@@ -148,16 +146,14 @@ LABEL(new),
 	ADD_TIME(R6, QUEUED, R8, R7, R1),
 	JA(out),
 
-	/*
-	 * wall_back(tid, now): the thread runs again.
-	 */
+	/* wall_back(tid, now): the thread runs again. */
 FUNC(wall_back),
 	STX(W, R10, BACK_TID, R1),
 	STX(DW, R10, BACK_NOW, R2),
 	MAP_LOOKUP(threads, BACK_TID),
 	JEQ(R0, 0, out),
 	LDX(W, R1, R0, PHASE),
-	JEQ(R1, PHASE_ON_CPU, out), /* nobody has told that it had left */
+	JEQ(R1, PHASE_ON_CPU, out), /* its leaving was not seen */
 	MOV_REG(R6, R0),
 	MOV_REG(R1, R6),
 	LDX(DW, R2, R10, BACK_NOW),
@@ -172,8 +168,8 @@ LABEL(out),
 	EXIT(),
 
 	/*
-	 * wall_leave(context, tid, state, now, task): the current thread stops running. Without BTF the last one is when it
-	 * came to its CPU.
+	 * wall_leave(context, tid, state, now, task): the current thread stops running. Without BTF
+	 * the last one is when it came to its CPU.
 	 */
 FUNC(wall_leave),
 	JEQ(R2, 0, idle), /* on every CPU */
@@ -195,7 +191,7 @@ FUNC(wall_leave),
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JNE(R0, 0, known),
 
-	/* Who is it? Born after the gate was opened, or one of those that have become such as are asked for. */
+	/* Born after the gate was opened, or one that has become a target since. */
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	STX(DW, R10, THREAD + PID_TGID, R0),
@@ -221,7 +217,10 @@ LABEL(came),
 	UNLESS(struct sched_config, classic),
 		LDX(DW, R5, R10, PREV),
 
-		/* One that has left before is not new: it has come within reach, or has got its id by an exec. */
+		/*
+		 * One that has left before is not new: it has become a target, or got its id by an
+		 * exec.
+		 */
 		LD_FIELD(R1, R5, "task_struct", "nvcsw"),
 		LD_FIELD(R4, R5, "task_struct", "nivcsw"),
 		ADD_REG(R1, R4),
@@ -229,7 +228,10 @@ LABEL(came),
 		LD_FIELD(R1, R5, "task_struct", "start_time"),
 		JLT_REG(R1, R2, old),
 
-		/* Of a new one the kernel knows how long it has run; else it was waiting for its first time on a CPU. */
+		/*
+		 * Of a new one the kernel knows how long it has run; before that it waited for a
+		 * CPU.
+		 */
 		JGE_REG(R1, R3, old),
 		STX(DW, R10, THREAD + BORN, R1),
 		LD_FIELD(R4, R5, "task_struct", "se.prev_sum_exec_runtime"),
@@ -257,7 +259,7 @@ LABEL(old),
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JEQ(R0, 0, full),
 
-	/* It was on the CPU until now. Or else nobody has told that it was back: then since it has run for so long. */
+	/* On the CPU until now; or, if its return was not seen, since it has run for so long. */
 LABEL(known),
 	MOV_REG(R8, R0),
 	LDX(DW, R7, R10, NOW),
@@ -350,24 +352,26 @@ LABEL(filtered),
 	INCLUDE(&rp_wall_ended_part),
 };
 /* clang-format on */
-static const struct asm_layout back_frame_layout =
-	ASM_LAYOUT(struct back_frame, ASM_FIELD(struct back_frame, hash),
-		   ASM_FIELD(struct back_frame, now), ASM_FIELD(struct back_frame, tid));
-#define LEAVE_FIELD(member) ASM_FIELD(struct leave_frame, member)
-static const struct asm_layout leave_frame_layout =
-	ASM_LAYOUT(struct leave_frame, SCHED_THREAD_FIELDS(struct leave_frame),
-		   LEAVE_FIELD(context), LEAVE_FIELD(state), LEAVE_FIELD(now), LEAVE_FIELD(prev),
-		   LEAVE_FIELD(ran), LEAVE_FIELD(tid));
-static const struct asm_func_frame frames[] = {
-	{ "wall_add", &back_frame_layout },
-	{ "wall_back", &back_frame_layout },
-	{ "wall_leave", &leave_frame_layout },
+static const struct asm_part wall_part = { ASM_LINES(wall_lines),
+					   ASM_FRAMES({ "wall_add", &back_frame_layout },
+						      { "wall_back", &back_frame_layout },
+						      { "wall_leave", &leave_frame_layout }) };
+
+/* clang-format off */
+/* How both programs of sched_switch end, with the arguments of wall_leave in R1 to R5. */
+static const struct asm_insn leave_lines[] = {
+	CALL_FUNC(wall_leave),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&wall_part),
+	INCLUDE(&rp_target_part),
+	INCLUDE(&rp_stack_pieces_part),
 };
-static const struct asm_part wall_part = { ASM_LINES(wall_lines), .frames = frames,
-					   .nframes = sizeof(frames) / sizeof(frames[0]) };
+static const struct asm_part leave_part = { ASM_LINES(leave_lines) };
 
 /* sched_switch, see offcpu.c */
-/* clang-format off */
 static const struct asm_insn wall_switch[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),
@@ -387,14 +391,7 @@ LABEL(next_is_idle),
 	LD_FIELD(R2, R9, "task_struct", "pid"),
 	LDX(DW, R4, R10, BACK_NOW),
 	MOV_REG(R5, R9),
-	CALL_FUNC(wall_leave),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-
-	INCLUDE(&wall_part),
-	INCLUDE(&rp_target_part),
-	INCLUDE(&rp_stack_pieces_part),
+	INCLUDE(&leave_part),
 };
 
 /* The thread is on a run queue now. */
@@ -414,7 +411,7 @@ LABEL(out),
 };
 static const struct asm_part wakeup_part = { ASM_LINES(wakeup_lines) };
 
-/* sched_wakeup(struct task_struct *p): after it has left its CPU for good, which sched_waking need not be. */
+/* sched_wakeup(struct task_struct *p): unlike sched_waking always after it has left its CPU. */
 static const struct asm_insn wall_wakeup[] = {
 	LDX(DW, R1, R1, 0),
 	LD_FIELD(R1, R1, "task_struct", "pid"),
@@ -422,7 +419,7 @@ static const struct asm_insn wall_wakeup[] = {
 	INCLUDE(&wakeup_part),
 };
 
-/* ---- the same for kernels without BTF: what a task_struct would tell is noted from switch to switch */
+/* ---- without BTF: what a task_struct would say is noted from switch to switch */
 
 static const struct asm_insn wall_switch_classic[] = {
 	MOV_REG(R6, R1),
@@ -437,7 +434,7 @@ static const struct asm_insn wall_switch_classic[] = {
 	CALL_FUNC(wall_back),
 LABEL(next_is_idle),
 
-	/* R5 = when the one who leaves came, and the next one comes now. */
+	/* R5 = when the one that leaves came; the next one comes now. */
 	ST(W, R10, BACK_TID, 0),
 	MAP_LOOKUP(switched, BACK_TID),
 	JEQ(R0, 0, out), /* never */
@@ -447,14 +444,7 @@ LABEL(next_is_idle),
 	LD_CLASSIC_STATE(R3, R6),
 	LD_TP(R2, R6, "sched", "sched_switch", "prev_pid"),
 	MOV_REG(R1, R6),
-	CALL_FUNC(wall_leave),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-
-	INCLUDE(&wall_part),
-	INCLUDE(&rp_target_part),
-	INCLUDE(&rp_stack_pieces_part),
+	INCLUDE(&leave_part),
 };
 static const struct asm_insn wall_wakeup_classic[] = {
 	LD_TP(R1, R1, "sched", "sched_wakeup", "pid"),

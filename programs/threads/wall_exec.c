@@ -2,25 +2,19 @@
 /*
  * wall_exec: threads that go on under another id.
  *
- * A thread that is not the first of its process executes a program: the others end, and it gets the id, and even the time
- * of birth, of the first. Nobody leaves a CPU by its old id any more, so that one has ended. It did when the thread last
- * came to a CPU: it may have left since by the new one, which tells of all that it ran.
+ * A thread that is not the first of its process executes a program: the others end, and it gets the
+ * id, and even the time of birth, of the first. No thread leaves a CPU by its old id any more, so
+ * that one has ended. It did when the thread last came to a CPU: it may have left since by the new
+ * one, which tells of all that it ran.
  */
 #include "programs/shared/sched_thread.h"
 #include "wall.h"
 
-struct exec_frame {
-	struct sched_thread thread; /* a new entry of the map threads */
-	uint32_t old, tid;
-};
-enum {
-	THREAD = FRAME(struct exec_frame, thread),
-	OLD = FRAME(struct exec_frame, old),
-	TID = FRAME(struct exec_frame, tid)
-};
-static const struct asm_layout exec_frame_layout =
-	ASM_LAYOUT(struct exec_frame, SCHED_THREAD_FIELDS(struct exec_frame),
-		   ASM_FIELD(struct exec_frame, old), ASM_FIELD(struct exec_frame, tid));
+ASM_FRAME(exec_frame,
+	/* a new entry of the map threads */
+	(struct sched_thread, thread, THREAD, &rp_sched_thread_layout),
+	(uint32_t, old, OLD),
+	(uint32_t, tid, TID));
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
@@ -30,8 +24,8 @@ enum {
 /* clang-format off */
 static const struct asm_insn ended_lines[] = {
 	/*
-	 * wall_ended(thread, record, until): the sums of a thread that has ended go to user space, under the stack in
-	 * the record, which is given back.
+	 * wall_ended(thread, record, until): the sums of a thread that has ended go to user space,
+	 * under the stack in the record, which is given back.
 	 */
 FUNC(wall_ended),
 	MOV_REG(R6, R2),
@@ -121,7 +115,7 @@ static const struct asm_insn wall_exec[] = {
 	INCLUDE(&exec_part),
 };
 
-/* The same for kernels without BTF. */
+/* For kernels without BTF. */
 static const struct asm_insn wall_exec_classic[] = {
 	MOV_REG(R6, R1),
 	SCHED_GATE(out),

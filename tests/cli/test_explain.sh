@@ -142,6 +142,13 @@ explains_itself() {
 chmod 711 "$tmp"
 # shellcheck disable=SC2086 # names without spaces
 at_once explains_itself $programs
+# A struct within a frame or a map's value is shown by its own members.
+run "$rawprof" explain runq_switch
+has 'a struct in a frame: its members' "$out" '^  R10-16\.\.-9 +8  thread\.[a-z_]+ '
+has 'a struct in a part'"'"'s frame: its members' "$out" '^  R10-40\.\.-37 +4  ns_ids\.pid$'
+has 'a struct in a map: its members' "$out" '^ +8  8 +common\.idle$'
+lacks 'a struct in a frame: not as one' "$out" '  thread( |$)'
+
 # The graph as most people ask for it, without a log at hand.
 without_addresses() { sed 's/0x[0-9a-f]\{16\}/ADDRESS/g' "$1"; }
 for p in cpu_sample follow_exit ksym; do
@@ -191,7 +198,7 @@ run "$rawprof" explain follow_fork --break 'JEQ(R0, 0, out)' --flip
 has '--break --flip' "$out" 'now \(55\) if r0 != 0x0'
 run "$rawprof" explain follow_fork --break 'MOV_REG(R2, R10)'
 has '--break within a macro' "$out" '^  at   programs/shared/follow\.c:[0-9]+: FILTER_SET\(pids, PARENT, out\): CALL\(map_lookup_elem\)$'
-run "$rawprof" explain cpu --break 'ST(W, R8, USER_END, -1)'
+run "$rawprof" explain cpu --break 'ST(W, R8, USER_END, STACK_BY_FP)'
 has '--break of what the verifier does not need' "$out" '^accepted: .*What it computes is another matter'
 run "$rawprof" explain cpu --break 99999
 is '--break of nothing: status' "$status" 1

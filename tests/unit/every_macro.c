@@ -10,15 +10,23 @@ struct config {
 	uint64_t cgroup;
 	struct asm_comm_filter comm;
 };
-struct frame {
-	uint64_t one, key;
-	char comm[16];
+struct pair {
+	uint32_t first, second;
 };
-enum {
-	ONE = FRAME(struct frame, one),
-	KEY = FRAME(struct frame, key),
-	COMM = FRAME(struct frame, comm)
-};
+static const struct asm_layout pair_layout = ASM_LAYOUT(struct pair, first, second);
+ASM_FRAME(frame,
+	(uint64_t, one, ONE),
+	(uint64_t, key, KEY),
+	(struct pair, pair, PAIR, &pair_layout),
+	(pair.second, SECOND),
+	(char[16], comm, COMM),
+	(uint32_t, tid, TID));
+_Static_assert(ONE == -48 && PAIR == -32 && SECOND == -28 && COMM == -24 && TID == -8,
+	       "the frame ends at R10 and is a multiple of 8");
+
+extern const struct asm_layout frames_layout;
+const struct asm_layout frames_layout =
+	ASM_LAYOUT(struct frame, one, (pair, &pair_layout), comm[0]);
 
 extern const struct asm_part part;
 extern const struct asm_insn every_macro[];
