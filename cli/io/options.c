@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be asked of `rawprof io`. */
+/* The options of `rawprof io`, and which of them go together. */
 #include <stddef.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "io.h"
-
-#define OWN(name, letter, kind, member)                                                            \
-	{                                                                                          \
-		name, letter, kind, offsetof(struct io_options, member), 0, 0                      \
-	}
-
-const struct own_option io_own_options[] = {
-	OWN("by", 0, OWN_TEXT, by),
-	OWN("disk", 0, OWN_TEXT, disk),
-	OWN("min", 0, OWN_MS, min_ns),
-	OWN("phases", 0, OWN_FLAG, phases),
-	OWN("sizes", 0, OWN_FLAG, sizes),
-	OWN("pattern", 0, OWN_FLAG, pattern),
-	OWN("processes", 0, OWN_FLAG, processes),
-	OWN("log", 0, OWN_FLAG, log),
-	OWN("stacks", 0, OWN_FLAG, stacks),
-	OWN("syscalls", 0, OWN_FLAG, syscalls),
-	OWN("fsync", 0, OWN_FLAG, fsync),
-	{ 0 },
-};
 
 const char *const io_label_names[IO_LABELS] = {
 	[IO_BY_DISK] = "disk",	     [IO_BY_OP] = "op",	    [IO_BY_FLAGS] = "flags",
@@ -94,7 +75,7 @@ static const char *check_by(const struct options *opt)
 	return NULL;
 }
 
-const char *io_check(const struct options *opt)
+static const char *check(const struct options *opt)
 {
 	const struct io_options *own = opt->own;
 	const int views = own->phases + own->sizes + own->pattern + own->processes + own->log +
@@ -119,3 +100,63 @@ const char *io_check(const struct options *opt)
 		return "--weight is for --stacks";
 	return own->by ? check_by(opt) : NULL;
 }
+
+#define AT(member) offsetof(struct io_options, member)
+
+static const struct option_row own[] = {
+	{ "phases", 0, OPTION_VIEW, OPTION_FLAG, AT(phases), NULL,
+	  "where the time goes: queue (before the scheduler), scheduler, requeue, device, flush" },
+	{ "sizes", 0, OPTION_VIEW, OPTION_FLAG, AT(sizes), NULL, "how large requests are" },
+	{ "pattern", 0, OPTION_VIEW, OPTION_FLAG, AT(pattern), NULL,
+	  "random or sequential, by disk and process; sequential begins where the last one ended" },
+	{ "processes", 0, OPTION_VIEW, OPTION_FLAG, AT(processes), NULL,
+	  "totals and rates of processes" },
+	{ "log", 0, OPTION_VIEW, OPTION_FLAG, AT(log), NULL, "a line for each request" },
+	{ "stacks", 0, OPTION_VIEW, OPTION_FLAG, AT(stacks), NULL,
+	  "stacks that start requests, in any format for stacks" },
+	{ "syscalls", 0, OPTION_VIEW, OPTION_FLAG, AT(syscalls), NULL,
+	  "how long read, write, fsync, open and the like take, by file system; costs a little with "
+	  "every system call of the machine" },
+	{ "fsync", 0, OPTION_VIEW, OPTION_FLAG, AT(fsync), NULL,
+	  "fsync and fdatasync, and how much of them is the flush of the disk's cache" },
+	{ "by", 0, OPTION_VIEW, OPTION_TEXT, AT(by), "LIST",
+	  "what histograms are by, at most four (disk,op); of system calls call, fs, process, comm; "
+	  "phase is for --phases and --fsync",
+	  .words = "disk op flags process comm cgroup phase call fs", .least = 1 },
+	{ "disk", 0, OPTION_TARGET, OPTION_TEXT, AT(disk), "NAME", "only requests to this disk",
+	  .least = 1 },
+	{ "min", 0, OPTION_TARGET, OPTION_MS, AT(min_ns), "MS",
+	  "only what takes at least so many milliseconds (0.1 is 100 us)" },
+	{ "format", 0, OPTION_OUTPUT,
+	  .help = "the form of the result; from folded on with --stacks, --log as table or json",
+	  .words = "table json prometheus folded svg html pprof perf speedscope" },
+	{ "top", 'n', OPTION_OUTPUT,
+	  .help = "rows of a table (20); without a view: of --processes, with -i on a terminal in "
+		  "place" },
+	{ "sort", 0, OPTION_OUTPUT, .arg = "COLUMN", .help = "order of --processes and --pattern",
+	  .words = "pid comm disk requests request_rate read written throughput mean device max "
+		   "bytes mean_size sequential random" },
+	{ "weight", 0, OPTION_OUTPUT,
+	  .help = "of --stacks: what the numbers are, by default delay (microseconds in folded and svg)",
+	  .words = "delay requests size" },
+	{ 0 },
+};
+
+const struct command io_command = {
+	.name = "io",
+	.summary = "how slow is storage?",
+	.about = "How slow is storage? Follows every request to a block device from the task that "
+		 "starts it to its end, and shows how long requests take: p50, p90, p99, p99.9, "
+		 "the greatest, and a histogram, by disk and operation; or another view.",
+	.examples =
+		"  rawprof io -i 1                            every second\n"
+		"  rawprof io --top 10 -i 1                   what keeps disks busy, every second\n"
+		"  rawprof io --phases --disk nvme0n1 10      one disk, for ten seconds\n"
+		"  rawprof io --log --min 10                  each that takes 10 ms and longer\n"
+		"  rawprof io --stacks -o io.svg -- ./prog    what in a program waits for disks\n",
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	.own = own,
+	.own_size = sizeof(struct io_options),
+	.check = check,
+	.run = io_run,
+};

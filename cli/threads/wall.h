@@ -7,8 +7,7 @@
 
 #include "record/profile.h"
 
-extern const char wall_usage[];
-const char *wall_check(const struct options *opt);
+int wall_run(const struct options *opt); /* the command */
 
 /* What became of a thread: open addressing by pid_tgid, which is 0 in an empty slot. */
 struct wall_thread {
