@@ -147,7 +147,7 @@ static void print_man_option(FILE *out, const struct taken_option *t)
 	const char *arg = t->row->arg ? arg_of(t) : NULL;
 	char text[HELP_TEXT];
 
-	fputs(".TP\n", out);
+	fputs(".IP \"", out);
 	if (t->row->letter)
 		fprintf(out, "\\fB\\-%c\\fR%s", t->row->letter, t->unnamed ? "" : ", ");
 	if (t->row->alias)
@@ -159,7 +159,7 @@ static void print_man_option(FILE *out, const struct taken_option *t)
 	}
 	if (arg) /* EH|FP are words to be written so, LIST stands for something */
 		fprintf(out, " \\f%c%s\\fR", isupper((unsigned char)*arg) ? 'I' : 'B', arg);
-	fputc('\n', out);
+	fputs("\" 7\n", out);
 	describe(t, text);
 	*text = (char)toupper((unsigned char)*text);
 	strcat(text, ".");

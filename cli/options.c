@@ -118,7 +118,7 @@ const struct option_row common_options[] = {
 	  "say which mechanisms are in use; twice: more" },
 	{ "quiet", 'q', OPTION_OUTPUT, OPTION_QUIET, AT(verbosity), NULL,
 	  "say nothing but the result and errors" },
-	{ "help", 'h', OPTION_OUTPUT, OPTION_HELP, 0, NULL, "this text" },
+	{ "help", 'h', OPTION_OUTPUT, OPTION_HELP, 0, NULL, "say what the command takes" },
 	{ 0 },
 };
 

@@ -48,12 +48,25 @@ is 'help cpu: status' "$status" 0
 cp "$out" "$tmp/help"
 run "$rawprof" cpu --help
 is 'cpu --help is the same' "$(cat "$out")" "$(cat "$tmp/help")"
-# The man page has every command, and every option of cpu.
-for c in $("$rawprof" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+# The man page has every command, and the lists of options that the program has (`make man` writes them).
+commands=$("$rawprof" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+for c in $commands; do
 	has "the man page knows $c" docs/rawprof.1 "^\.B rawprof $c\$"
 done
+run diff <(RAWPROF=$rawprof scripts/man) docs/rawprof.1
+is 'the options of the man page are those of the program' "$status $(cat "$out")" '0 '
 for o in $(grep -oE -- '--[a-z][a-z-]+' "$tmp/help" | sort -u); do
 	has "the man page knows $o" <(sed 's/\\-/-/g' docs/rawprof.1) "$o([^a-z-]|\$)"
+done
+# Help of each command: groups that are known, lines that fit, and each option is taken.
+for c in $commands; do
+	"$rawprof" help "$c" >"$tmp/help_$c"
+	is "help $c: titles" "$(grep -E '^[A-Z][a-z]*$' "$tmp/help_$c" | grep -vxE 'View|Target|Sampling|Output|Examples')" ''
+	is "help $c: the longest line" "$(awk 'length($0) > 100' "$tmp/help_$c")" ''
+	for o in $(sed -nE 's/^  (-., )*( {4})?--([a-z-]+).*/\3/p' "$tmp/help_$c"); do
+		"$rawprof" "$c" "--$o" 2 --frobnicate >"$out" 2>"$err" # 2: its value, or a word
+		lacks "$c takes --$o" "$err" "no option --$o|of no use"
+	done
 done
 for o in --pid --tid --cpu --cgroup --comm --freq --count --event --user --kernel --duration --format --output; do
 	has "cpu --help names $o" "$tmp/help" "(^|[ ,])$o\b"
