@@ -28,9 +28,11 @@ extern const struct command *const commands[]; /* ends with NULL */
 
 /* `rawprof help COMMAND`. */
 void help_print(const struct command *command, FILE *out);
-/* The command's own options for the man page, in roff; NULL: the common ones. */
-void help_man(const struct command *command, FILE *out);
-/* For completion, a line for each option: "-n --top:N:", names, value, words that it may be. */
-void help_words(const struct command *command, FILE *out);
+/*
+ * `rawprof help --list [COMMAND]`, for completion and the man page: a line for each option, "-n
+ * --top:N:::Output:rows of the table (20)". The fields: names, value, words that it may be, "own"
+ * if the command has or describes it itself, group, help. command NULL: all common options.
+ */
+void help_list(const struct command *command, FILE *out);
 
 #endif

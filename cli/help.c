@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is said of options comes from their rows: help, the lists of the man page, completion. */
-#include <ctype.h>
+/* What help, completion and the man page say of options comes from their rows. */
 #include <string.h>
 
 #include "commands.h"
@@ -60,26 +59,33 @@ static void print_wrapped(FILE *out, const char *text, int indent)
 	fputc('\n', out);
 }
 
-/* ---- rawprof help COMMAND ---- */
+/* ---- rawprof help COMMAND */
+
+/* "-t, -L, --tid" */
+static void name_option(const struct taken_option *t, const char *between, char text[HELP_TEXT])
+{
+	const char letters[] = { t->row->letter, t->row->alias, '\0' };
+	size_t n = 0;
+
+	*text = '\0';
+	for (const char *letter = letters; *letter; letter++)
+		n += (size_t)snprintf(text + n, HELP_TEXT - n, "%s-%c", n ? between : "", *letter);
+	if (!t->unnamed)
+		snprintf(text + n, HELP_TEXT - n, "%s--%s", n ? between : "", t->row->name);
+}
 
 static void print_option(FILE *out, const struct taken_option *t)
 {
-	const struct option_row *row = t->row;
-	char left[64] = "      ", text[HELP_TEXT];
-	size_t n = 6;
+	char text[HELP_TEXT];
+	int column;
 
-	if (row->letter)
-		n = (size_t)snprintf(left, sizeof(left), "  -%c%s", row->letter,
-				     t->unnamed ? "" : ", ");
-	if (row->alias)
-		n += (size_t)snprintf(left + n, sizeof(left) - n, "-%c, ", row->alias);
-	if (!t->unnamed)
-		n += (size_t)snprintf(left + n, sizeof(left) - n, "--%s", row->name);
-	if (row->arg)
-		snprintf(left + n, sizeof(left) - n, " %s", arg_of(t));
-	fprintf(out, "%-*s", HELP_COLUMN, left);
-	if (strlen(left) >= HELP_COLUMN)
-		fprintf(out, "\n%*s", HELP_COLUMN, "");
+	name_option(t, ", ", text);
+	column = fprintf(out, "%*s%s", t->row->letter ? 2 : 6, "", text);
+	if (t->row->arg)
+		column += fprintf(out, " %s", arg_of(t));
+	if (column >= HELP_COLUMN)
+		column = fprintf(out, "\n") - 1;
+	fprintf(out, "%*s", HELP_COLUMN - column, "");
 	describe(t, text);
 	print_wrapped(out, text, HELP_COLUMN);
 }
@@ -109,95 +115,24 @@ void help_print(const struct command *c, FILE *out)
 		fprintf(out, "\nExamples\n%s", c->examples);
 }
 
-/* ---- the man page ---- */
+/* ---- for completion and the man page */
 
-static void print_roff(FILE *out, const char *text)
+void help_list(const struct command *c, FILE *out)
 {
-	for (; *text; text++)
-		if (*text == '-')
-			fputs("\\-", out);
-		else
-			fputc(*text, out);
-}
-
-/* Lines of at most 100 columns, none of which roff takes for a request. */
-static void print_roff_text(FILE *out, const char *text)
-{
-	int column = 0;
-
-	while (*text) {
-		const size_t len = strcspn(text, " ");
-		char word[HELP_TEXT];
-
-		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		if (column && column + 1 + (int)len > HELP_WIDTH) {
-			fputc('\n', out);
-			column = 0;
-		}
-		fputs(column ? " " : *word == '.' || *word == '\'' ? "\\&" : "", out);
-		print_roff(out, word);
-		column += 1 + (int)len;
-		text += len + (text[len] == ' ');
-	}
-	fputc('\n', out);
-}
-
-static void print_man_option(FILE *out, const struct taken_option *t)
-{
-	const char *arg = t->row->arg ? arg_of(t) : NULL;
-	char text[HELP_TEXT];
-
-	fputs(".IP \"", out);
-	if (t->row->letter)
-		fprintf(out, "\\fB\\-%c\\fR%s", t->row->letter, t->unnamed ? "" : ", ");
-	if (t->row->alias)
-		fprintf(out, "\\fB\\-%c\\fR, ", t->row->alias);
-	if (!t->unnamed) {
-		fputs("\\fB\\-\\-", out);
-		print_roff(out, t->row->name);
-		fputs("\\fR", out);
-	}
-	if (arg) /* EH|FP are words to be written so, LIST stands for something */
-		fprintf(out, " \\f%c%s\\fR", isupper((unsigned char)*arg) ? 'I' : 'B', arg);
-	fputs("\" 7\n", out);
-	describe(t, text);
-	*text = (char)toupper((unsigned char)*text);
-	strcat(text, ".");
-	print_roff_text(out, text);
-}
-
-void help_man(const struct command *c, FILE *out)
-{
-	static const struct command everything = { .takes = ~0u };
+	static const struct command every = { .takes = ~0u };
 	struct taken_option taken[MAX_OPTIONS];
-	const size_t n = options_taken(c ? c : &everything, taken);
-
-	for (int group = 0; group < OPTION_GROUPS; group++) {
-		if (!c && group != OPTION_VIEW)
-			fprintf(out, ".SS %s\n", group_titles[group]);
-		for (size_t i = 0; i < n; i++)
-			if ((int)taken[i].says->group == group && taken[i].says->help &&
-			    (!c || taken[i].own || taken[i].says != taken[i].row))
-				print_man_option(out, &taken[i]);
-	}
-}
-
-/* ---- completion ---- */
-
-void help_words(const struct command *c, FILE *out)
-{
-	struct taken_option taken[MAX_OPTIONS];
-	const size_t n = options_taken(c, taken);
+	const size_t n = options_taken(c ? c : &every, taken);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct taken_option *t = &taken[i];
 		const char *arg = t->row->arg ? arg_of(t) : "", *words = words_of(t);
+		char names[HELP_TEXT], text[HELP_TEXT] = "";
 
-		if (t->row->letter)
-			fprintf(out, "-%c ", t->row->letter);
-		if (t->row->alias)
-			fprintf(out, "-%c ", t->row->alias);
-		fprintf(out, "%s%s:%s:%s\n", t->unnamed ? "" : "--", t->unnamed ? "" : t->row->name,
-			arg, words ? words : "");
+		name_option(t, " ", names);
+		if (t->says->help)
+			describe(t, text);
+		fprintf(out, "%s:%s:%s:%s:%s:%s\n", names, arg, words ? words : "",
+			t->own || t->says != t->row ? "own" : "", group_titles[t->says->group],
+			text);
 	}
 }

@@ -42,22 +42,19 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* words: COMMAND; also --man [COMMAND] and --words COMMAND, for the man page and completion. */
+/* words: [COMMAND], or --list [COMMAND]. */
 static int help(char **words)
 {
-	void (*print)(const struct command *, FILE *) = help_print;
-	const struct command *c = NULL;
+	const bool list = *words && !strcmp(*words, "--list");
+	const char *name = words[list];
+	const struct command *c = name ? find(name) : NULL;
 
-	if (*words && !strcmp(*words, "--man"))
-		print = help_man;
-	else if (*words && !strcmp(*words, "--words") && words[1])
-		print = help_words;
-	if (print != help_print)
-		words++;
-	if (*words && !(c = find(*words)))
+	if (name && !c)
 		return EXIT_USAGE;
-	if (c || print == help_man)
-		print(c, stdout);
+	if (list)
+		help_list(c, stdout);
+	else if (c)
+		help_print(c, stdout);
 	else
 		usage(stdout);
 	return EXIT_DONE;

@@ -43,7 +43,7 @@ size_t options_taken(const struct command *c, struct taken_option taken[MAX_OPTI
 	return n;
 }
 
-/* ---- values ---- */
+/* ---- values */
 
 /* A decimal number from least to most, and nothing else. */
 static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
@@ -229,7 +229,7 @@ bool option_take(void *values, const struct option_row *row, const char *text)
 	}
 }
 
-/* ---- words for a person ---- */
+/* ---- words for a person */
 
 void option_join(char *text, size_t size, const char *words, const char *between, const char *last)
 {

@@ -50,8 +50,8 @@ const struct option_row common_options[] = {
 	  .wrong = "is no count: one sample every so many events", .least = 1, .most = INT64_MAX,
 	  .takes = TAKES_SAMPLING },
 	{ "event", 'e', OPTION_SAMPLING, OPTION_TEXT, AT(event), "NAME",
-	  "the event to sample by, also raw (r01c2); default: cycles, or cpu-clock where there is "
-	  "no hardware counter; for example",
+	  "the event to sample by, also raw (r01c2), by default cycles, or cpu-clock where there "
+	  "is no hardware counter",
 	  .words = "cpu-clock cycles instructions cache-misses branch-misses page-faults "
 		   "context-switches",
 	  .takes = TAKES_SAMPLING },
@@ -252,7 +252,7 @@ static int take(struct options *opt, const struct taken_option *taken, const cha
 	return misused(opt, "--%s wants %s, not '%s'", row->name, wants, value);
 }
 
-/* A table of functions is ordered by self or total; commands with other tables know their columns. */
+/* A table of functions is ordered by self or total; other tables have columns. */
 static int check_sort(struct options *opt, const struct command *c)
 {
 	if (!opt->sort || !(c->takes & TAKES_STACKS))

@@ -47,13 +47,13 @@ _rawprof() {
 		_rawprof_words "$commands" "$cur"
 		return
 	fi
-	while IFS=: read -r names value words; do
+	while IFS=: read -r names value words _; do
 		known+=" $names " all+=" ${names##* }"
 		if [[ " $names " = *" $prev "* && $value ]]; then
 			_rawprof_value "${names##* }" "$value" "$words"
 			return
 		fi
-	done < <("$prog" help --words "$command" 2>/dev/null)
+	done < <("$prog" help --list "$command" 2>/dev/null)
 	[[ $prev = -* && $known != *" $prev "* ]] || _rawprof_words "$all" "$cur"
 }
 complete -F _rawprof rawprof

@@ -116,7 +116,7 @@ static int write_it(const struct program_entry *entry, bool just_list,
 	return err && !(pager && err == -EPIPE) ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* ---- the command line ---- */
+/* ---- the command line */
 
 struct command_line {
 	struct explain_options opt;
@@ -173,7 +173,7 @@ static const struct option_row own[] = {
 	  "use a saved verifier log (level 2), not the kernel; needs no root and no PROGRAM: then "
 	  "it shows what the log says alone; - is standard input" },
 	{ "format", 0, OPTION_OUTPUT, OPTION_CHOICE, AT(opt.shape), "NAME",
-	  "the form of the result; log is the verifier's own, for --kernel-log",
+	  "the form of the result (log is the verifier's own, for --kernel-log)",
 	  .words = "text json dot log" },
 	{ "dot", 0, OPTION_OUTPUT, OPTION_CHOICE, AT(opt.shape), NULL,
 	  "the control-flow graph, for graphviz", .words = "text json dot log", .value = "dot" },

@@ -63,8 +63,8 @@ static const char *check_by(const struct options *opt)
 	if (own->pattern || io_wants_processes(opt) || own->log || own->stacks)
 		return "--by is for histograms";
 	if (!n)
-		return "--by wants at most four words, each once: disk, op, flags, process, comm, cgroup, "
-		       "phase; of system calls call, fs, process, comm";
+		return "--by wants at most four words, each once: disk, op, flags, process, comm, "
+		       "cgroup, phase; of system calls call, fs, process, comm";
 	for (size_t i = 0; i < n; i++) {
 		if (label[i] == IO_BY_PHASE && !phases)
 			return "--by phase is for --phases and --fsync";
@@ -82,8 +82,8 @@ static const char *check(const struct options *opt)
 			  own->stacks + own->syscalls + own->fsync;
 
 	if (views > 1)
-		return "--phases, --sizes, --pattern, --processes, --log, --stacks, --syscalls and --fsync "
-		       "are different views: one of them";
+		return "--phases, --sizes, --pattern, --processes, --log, --stacks, --syscalls and "
+		       "--fsync are different views: one of them";
 	if (own->disk && (own->syscalls || own->fsync))
 		return "--disk is about requests, not system calls";
 	if (opt->interval && (own->log || own->stacks))
@@ -115,20 +115,20 @@ static const struct option_row own[] = {
 	{ "stacks", 0, OPTION_VIEW, OPTION_FLAG, AT(stacks), NULL,
 	  "stacks that start requests, in any format for stacks" },
 	{ "syscalls", 0, OPTION_VIEW, OPTION_FLAG, AT(syscalls), NULL,
-	  "how long read, write, fsync, open and the like take, by file system; costs a little with "
-	  "every system call of the machine" },
+	  "how long read, write, fsync, open and the like take, by file system; costs a little "
+	  "with every system call of the machine" },
 	{ "fsync", 0, OPTION_VIEW, OPTION_FLAG, AT(fsync), NULL,
 	  "fsync and fdatasync, and how much of them is the flush of the disk's cache" },
 	{ "by", 0, OPTION_VIEW, OPTION_TEXT, AT(by), "LIST",
-	  "what histograms are by, at most four (disk,op); of system calls call, fs, process, comm; "
-	  "phase is for --phases and --fsync",
+	  "at most four words that histograms are by, by default disk,op (call and fs are for "
+	  "system calls, phase is for --phases and --fsync)",
 	  .words = "disk op flags process comm cgroup phase call fs", .least = 1 },
 	{ "disk", 0, OPTION_TARGET, OPTION_TEXT, AT(disk), "NAME", "only requests to this disk",
 	  .least = 1 },
 	{ "min", 0, OPTION_TARGET, OPTION_MS, AT(min_ns), "MS",
 	  "only what takes at least so many milliseconds (0.1 is 100 us)" },
 	{ "format", 0, OPTION_OUTPUT,
-	  .help = "the form of the result; from folded on with --stacks, --log as table or json",
+	  .help = "the form of the result (from folded on with --stacks, --log as table or json)",
 	  .words = "table json prometheus folded svg html pprof perf speedscope" },
 	{ "top", 'n', OPTION_OUTPUT,
 	  .help = "rows of a table (20); without a view: of --processes, with -i on a terminal in "
@@ -137,7 +137,8 @@ static const struct option_row own[] = {
 	  .words = "pid comm disk requests request_rate read written throughput mean device max "
 		   "bytes mean_size sequential random" },
 	{ "weight", 0, OPTION_OUTPUT,
-	  .help = "of --stacks: what the numbers are, by default delay (microseconds in folded and svg)",
+	  .help = "of --stacks: what the numbers are, by default delay (microseconds in folded "
+		  "and svg)",
 	  .words = "delay requests size" },
 	{ 0 },
 };

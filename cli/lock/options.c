@@ -26,7 +26,7 @@ static const char *check(const struct options *opt)
 	if (own->hold && !opt->program && !opt->pids.n)
 		return "--hold needs to know of whom: --pid, or a program after --";
 	if (own->hold && own->by && !strcmp(own->by, "releaser"))
-		return "--hold: the thread that holds a mutex releases it, so there is no --by releaser";
+		return "--hold: a mutex is released by its holder, so there is no --by releaser";
 	if (opt->interval > 0 && own->stacks)
 		return "--interval is for rows and histograms";
 	return NULL;
@@ -48,11 +48,10 @@ static const struct option_row own[] = {
 	{ "min-wait", 'm', OPTION_SAMPLING, OPTION_MS, AT(min_ns), "MS",
 	  "only waits of at least so many milliseconds (0.1 is 100 us)" },
 	{ "type", 'Y', OPTION_TARGET, OPTION_TEXT, AT(types), "LIST",
-	  "only these types, as the column TYPE has them; rwsem is both rwsem:R and rwsem:W",
-	  .least = 1,
-	  .words =
-		  "umutex condvar urwlock usemaphore barrier once join pi-mutex futex mutex "
-		  "spinlock rwlock rwsem semaphore percpu-rwsem rtmutex rtspinlock rtrwlock other" },
+	  "only these types (rwsem is both rwsem:R and rwsem:W)", .least = 1,
+	  .words = "umutex condvar urwlock usemaphore barrier once join pi-mutex futex mutex "
+		   "spinlock rwlock rwsem semaphore percpu-rwsem rtmutex rtspinlock rtrwlock "
+		   "other" },
 	{ "user", 'U', OPTION_TARGET,
 	  .help = "only locks of programs: mutexes, condition variables, all that is a futex" },
 	{ "kernel", 'K', OPTION_TARGET, .help = "only locks of the kernel" },
@@ -61,7 +60,7 @@ static const struct option_row own[] = {
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result",
 	  .words = "table folded svg html pprof perf speedscope json prometheus" },
 	{ "sort", 0, OPTION_OUTPUT, .arg = "KEY",
-	  .help = "order of the table, by default total; also by a column of words",
+	  .help = "order of the table, by default total (or a column of words)",
 	  .words = "total waits average longest timed_out no_wait" },
 	{ "weight", 0, OPTION_OUTPUT,
 	  .help = "what the numbers are, by default delay (microseconds in folded and svg)",
@@ -72,15 +71,14 @@ static const struct option_row own[] = {
 const struct command lock_command = {
 	.name = "lock",
 	.summary = "who waits for which lock, and who holds it up?",
-	.about =
-		"Who waits for which lock, for how long, and who holds it up? Both the kernel's own "
-		"locks (since Linux 5.19) and those of programs, which wait for futexes. The "
-		"thread that wakes a waiter is the one that released the lock.",
+	.about = "Who waits for which lock, for how long, and who holds it up? Both the kernel's "
+		 "own locks (since Linux 5.19) and those of programs, which wait for futexes. The "
+		 "thread that wakes a waiter is the one that released the lock.",
 	.examples =
 		"  rawprof lock 5                             the whole machine, for five seconds\n"
 		"  rawprof lock --user -- ./prog args         the mutexes of a program\n"
 		"  rawprof lock -K --by caller --min-wait 1 10\n"
-		"  rawprof lock -o lock.svg -p 1234 10        stacks of waiters, releasers on top\n",
+		"  rawprof lock -o lock.svg -p 1234 10        stacks that wait, releasers on top\n",
 	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
 	.own = own,
 	.own_size = sizeof(struct lock_options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem: who allocates, who grows, who leaks? Its options, and which of the ways to record they mean. */
+/* The options of `rawprof mem`, and which of its ways to record they mean. */
 #include <stddef.h>
 
 #include "cli/commands.h"
@@ -54,12 +54,12 @@ static const struct option_row own[] = {
 	{ "user", 'U', OPTION_SAMPLING, .help = "with -k, only the program's side of the stacks" },
 	{ "kernel", 'K', OPTION_SAMPLING, .help = "with -k, only the kernel's side of the stacks" },
 	{ "sort", 0, OPTION_OUTPUT, .arg = "KEY",
-	  .help = "order of the table; of stacks self or total, of --processes a column",
+	  .help = "order of the table (of stacks self or total, of --processes a column)",
 	  .words = "self total pid comm allocations bytes rate inuse inuse_bytes outstanding "
 		   "outstanding_bytes" },
 	{ "weight", 0, OPTION_OUTPUT,
-	  .help = "what the numbers are; of --faults resident, faults, "
-		  "major_faults; of --growth grown, calls, returned; else",
+	  .help = "what the numbers are (of --faults resident, faults, major_faults; of "
+		  "--growth grown, calls, returned)",
 	  .words = "alloc_space alloc_objects inuse_space inuse_objects" },
 	{ 0 },
 };
@@ -74,15 +74,18 @@ static const char *check(const struct options *opt)
 		return "--percpu is about the kernel: with -k";
 	if ((mem->faults || mem->growth) &&
 	    (mem->leaks || mem->older_ns || mem->temporary || mem->sample_bytes))
-		return "--faults and --growth know nothing of blocks, when they are freed or how old they are";
+		return "--faults and --growth do not follow blocks: no --leaks, --older, "
+		       "--temporary, --sample-bytes";
 	if (mem->no_mmap && (mem->kernel || mem->faults || mem->growth))
-		return "--no-mmap is about the allocations of programs: not with --kernel, --faults or --growth";
+		return "--no-mmap is about allocations of programs: not with --kernel, --faults, "
+		       "--growth";
 	if (mem->sizes + mem->ages + mem->processes + mem->trace + mem->temporary > 1)
 		return "--sizes, --ages, --processes, --trace and --temporary are different views";
 	if (mem->sample_bytes && (mem->sizes || mem->ages || mem->trace || mem->temporary))
 		return "--sample-bytes is for stacks and --processes";
 	if (mem->temporary && (mem->leaks || mem->older_ns))
-		return "--temporary is about what was freed, --leaks and --older about what was not";
+		return "--temporary is about what was freed, --leaks and --older about what is not "
+		       "freed";
 	if ((mem->sizes || mem->trace) && (mem->leaks || mem->older_ns))
 		return "--sizes and --trace do not follow blocks: not with --leaks or --older";
 	if (opt->interval && (!mem->processes || mem->kernel || mem->older_ns))

@@ -15,7 +15,8 @@ static const char *check_offcpu(const struct options *opt)
 	if (own->state && !sched_states_parse(own->state, &states))
 		return "--state wants letters of S D T t P I R, their names, or a number";
 	if (own->runq && (own->state || own->wakers || own->min_ns || own->max_ns))
-		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, --max-block";
+		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, "
+		       "--max-block";
 	if ((own->by || opt->interval) && !own->runq)
 		return "--by and --interval are for --runq";
 	if (own->min_ns && own->max_ns && own->max_ns < own->min_ns)
@@ -45,7 +46,7 @@ static const struct option_row offcpu_own[] = {
 	  .least = 1 },
 	{ "interval", 'i', OPTION_SAMPLING, .help = "with --runq: print every so often" },
 	{ "format", 0, OPTION_OUTPUT,
-	  .help = "the form of the result; with --runq table, json, prometheus",
+	  .help = "the form of the result (with --runq table, json, prometheus)",
 	  .words = "table folded svg html pprof perf speedscope json prometheus" },
 	{ "weight", 0, OPTION_OUTPUT,
 	  .help = "what the numbers are, by default delay (microseconds in folded and svg)",
@@ -56,13 +57,12 @@ static const struct option_row offcpu_own[] = {
 const struct command offcpu_command = {
 	.name = "offcpu",
 	.summary = "what are threads waiting for?",
-	.about =
-		"What are threads waiting for? Measures from when a thread leaves its CPU to when it "
-		"is back on one, by the stack that it left with.",
+	.about = "What are threads waiting for? Measures from when a thread leaves its CPU to when "
+		 "it is back on one, by the stack that it left with.",
 	.examples =
 		"  rawprof offcpu -p 1234 5                   one process, for five seconds\n"
 		"  rawprof offcpu --min-block 10 5            only what takes 10 ms and longer\n"
-		"  rawprof offcpu --state D -o disk.svg 10    uninterruptible waits, as a flame graph\n"
+		"  rawprof offcpu --state D -o disk.svg 10    uninterruptible waits\n"
 		"  rawprof offcpu -f -- ./prog args           a program from start to end\n",
 	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
 	.own = offcpu_own,
@@ -87,11 +87,10 @@ static const struct option_row wall_own[] = {
 const struct command wall_command = {
 	.name = "wall",
 	.summary = "where does the time of threads go, on a CPU or not?",
-	.about =
-		"Where does the time of threads go, on a CPU or not? All of it: on a CPU (sampled), "
-		"runnable (waiting for one), and waiting for a disk, the network, a pipe, a futex, a "
-		"lock of the kernel, poll, sleep, a child, a signal. What is shown for a thread adds "
-		"up to the time that it lived.",
+	.about = "Where does the time of threads go, on a CPU or not? All of it: on a CPU "
+		 "(sampled), runnable (waiting for one), and waiting for a disk, the network, a "
+		 "pipe, a futex, a lock of the kernel, poll, sleep, a child, a signal. What is "
+		 "shown for a thread adds up to the time that it lived.",
 	.examples = "  rawprof wall -p 1234 5                     one process, for five seconds\n"
 		    "  rawprof wall -o wall.svg -- ./prog args    a program, coloured by state\n",
 	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_SAMPLING | TAKES_STACKS | TAKES_ROWS,
