@@ -5,6 +5,11 @@
 #include "commands.h"
 #include "option_rows.h"
 
+const struct command *const commands[] = {
+	&cpu_command, &offcpu_command, &lock_command,	 &wall_command, &mem_command,
+	&io_command,  &doctor_command, &explain_command, NULL,
+};
+
 #define HELP_WIDTH 100
 #define HELP_COLUMN 27
 #define HELP_TEXT 512 /* of one option */

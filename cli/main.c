@@ -14,11 +14,6 @@
 #include "commands.h"
 #include "option_rows.h"
 
-const struct command *const commands[] = {
-	&cpu_command, &offcpu_command, &lock_command,	 &wall_command, &mem_command,
-	&io_command,  &doctor_command, &explain_command, NULL,
-};
-
 static void usage(FILE *out)
 {
 	fputs("Usage: rawprof COMMAND [OPTIONS] [-- PROGRAM ARGS...]\n\nCommands\n", out);

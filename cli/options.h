@@ -77,6 +77,34 @@ struct option_row {
 	char alias;	      /* another letter, 0: none */
 };
 
+/*
+ * Rows of options whose values go to OPTION_STRUCT, which the file defines. A member of another
+ * type than the kind's does not compile.
+ */
+#define OPTION(name, letter, group, kind, member, ...)                                             \
+	{                                                                                          \
+		name, letter, OPTION_##group, OPTION_##kind,                                       \
+			offsetof(OPTION_STRUCT, member) *                                          \
+				_Generic(((OPTION_STRUCT *)0)->member, OPTION_TYPE_##kind : 1),    \
+			__VA_ARGS__                                                                \
+	}
+#define FLAG(name, letter, group, member, ...)                                                     \
+	OPTION(name, letter, group, FLAG, member, NULL, __VA_ARGS__)
+#define OPTION_TYPE_FLAG bool
+#define OPTION_TYPE_MORE int
+#define OPTION_TYPE_QUIET int
+#define OPTION_TYPE_NUMBER uint64_t
+#define OPTION_TYPE_UINT unsigned int
+#define OPTION_TYPE_SECONDS double
+#define OPTION_TYPE_MS uint64_t
+#define OPTION_TYPE_BYTES uint64_t
+#define OPTION_TYPE_TEXT const char *
+#define OPTION_TYPE_WORD const char *
+#define OPTION_TYPE_CHOICE unsigned int
+#define OPTION_TYPE_IDS struct id_list
+#define OPTION_TYPE_CPUS const char *
+#define OPTION_TYPE_FORMAT const struct report_format *
+
 struct options {
 	const char *command;
 	struct dry_run *dry_run; /* NULL: for real */
@@ -102,7 +130,7 @@ struct options {
 	bool user_only, kernel_only; /* stacks */
 	bool idle;
 	unsigned int max_stack;
-	enum { CALL_GRAPH_BEST, CALL_GRAPH_FP, CALL_GRAPH_EH } call_graph; /* of user stacks */
+	enum { CALL_GRAPH_BEST, CALL_GRAPH_EH, CALL_GRAPH_FP } call_graph; /* of user stacks */
 
 	/* output */
 	const struct report_format *format;

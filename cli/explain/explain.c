@@ -153,31 +153,27 @@ static int run(const struct options *options)
 			!line->no_pager && opt->shape == EXPLAIN_TEXT);
 }
 
-#define AT(member) offsetof(struct command_line, member)
+#define OPTION_STRUCT struct command_line
 
 static const struct option_row own[] = {
-	{ "bytes", 0, OPTION_VIEW, OPTION_FLAG, AT(opt.bytes), NULL,
-	  "open each instruction's bit fields" },
-	{ "state", 0, OPTION_VIEW, OPTION_FLAG, AT(opt.state), NULL,
-	  "before each instruction, all registers and the stack" },
-	{ "xlated", 0, OPTION_VIEW, OPTION_FLAG, AT(opt.xlated), NULL,
-	  "below each, what the kernel rewrote it to (the lines with a ')" },
-	{ "jit", 0, OPTION_VIEW, OPTION_FLAG, AT(opt.jit), NULL,
-	  "below each, its machine code (with objdump)" },
-	{ "break", 0, OPTION_VIEW, OPTION_TEXT, AT(opt.broken), "WHAT",
-	  "take out an instruction and see the program refused: its number, FILE:LINE, or its "
-	  "text" },
-	{ "flip", 0, OPTION_VIEW, OPTION_FLAG, AT(opt.flip), NULL,
-	  "with --break: turn the condition round instead" },
-	{ "kernel-log", 0, OPTION_TARGET, OPTION_TEXT, AT(opt.kernel_log), "FILE",
-	  "use a saved verifier log (level 2), not the kernel; needs no root and no PROGRAM: then "
-	  "it shows what the log says alone; - is standard input" },
-	{ "format", 0, OPTION_OUTPUT, OPTION_CHOICE, AT(opt.shape), "NAME",
-	  "the form of the result (log is the verifier's own, for --kernel-log)",
-	  .words = "text json dot log" },
-	{ "dot", 0, OPTION_OUTPUT, OPTION_CHOICE, AT(opt.shape), NULL,
-	  "the control-flow graph, for graphviz", .words = "text json dot log", .value = "dot" },
-	{ "no-pager", 0, OPTION_OUTPUT, OPTION_FLAG, AT(no_pager), NULL, "no pager" },
+	FLAG("bytes", 0, VIEW, opt.bytes, "open each instruction's bit fields"),
+	FLAG("state", 0, VIEW, opt.state, "before each instruction, all registers and the stack"),
+	FLAG("xlated", 0, VIEW, opt.xlated,
+	     "below each, what the kernel rewrote it to (the lines with a ')"),
+	FLAG("jit", 0, VIEW, opt.jit, "below each, its machine code (with objdump)"),
+	OPTION("break", 0, VIEW, TEXT, opt.broken, "WHAT",
+	       "take out an instruction and see the program refused: its number, FILE:LINE, or its "
+	       "text"),
+	FLAG("flip", 0, VIEW, opt.flip, "with --break: turn the condition round instead"),
+	OPTION("kernel-log", 0, TARGET, TEXT, opt.kernel_log, "FILE",
+	       "use a saved verifier log (level 2), not the kernel; needs no root and no PROGRAM: then "
+	       "it shows what the log says alone; - is standard input"),
+	OPTION("format", 0, OUTPUT, CHOICE, opt.shape, "NAME",
+	       "the form of the result (log is the verifier's own, for --kernel-log)",
+	       .words = "text json dot log"),
+	OPTION("dot", 0, OUTPUT, CHOICE, opt.shape, NULL, "the control-flow graph, for graphviz",
+	       .words = "text json dot log", .value = "dot"),
+	FLAG("no-pager", 0, OUTPUT, no_pager, "no pager"),
 	{ 0 },
 };
 

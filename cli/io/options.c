@@ -101,32 +101,29 @@ static const char *check(const struct options *opt)
 	return own->by ? check_by(opt) : NULL;
 }
 
-#define AT(member) offsetof(struct io_options, member)
+#define OPTION_STRUCT struct io_options
 
 static const struct option_row own[] = {
-	{ "phases", 0, OPTION_VIEW, OPTION_FLAG, AT(phases), NULL,
-	  "where the time goes: queue (before the scheduler), scheduler, requeue, device, flush" },
-	{ "sizes", 0, OPTION_VIEW, OPTION_FLAG, AT(sizes), NULL, "how large requests are" },
-	{ "pattern", 0, OPTION_VIEW, OPTION_FLAG, AT(pattern), NULL,
-	  "random or sequential, by disk and process; sequential begins where the last one ended" },
-	{ "processes", 0, OPTION_VIEW, OPTION_FLAG, AT(processes), NULL,
-	  "totals and rates of processes" },
-	{ "log", 0, OPTION_VIEW, OPTION_FLAG, AT(log), NULL, "a line for each request" },
-	{ "stacks", 0, OPTION_VIEW, OPTION_FLAG, AT(stacks), NULL,
-	  "stacks that start requests, in any format for stacks" },
-	{ "syscalls", 0, OPTION_VIEW, OPTION_FLAG, AT(syscalls), NULL,
-	  "how long read, write, fsync, open and the like take, by file system; costs a little "
-	  "with every system call of the machine" },
-	{ "fsync", 0, OPTION_VIEW, OPTION_FLAG, AT(fsync), NULL,
-	  "fsync and fdatasync, and how much of them is the flush of the disk's cache" },
-	{ "by", 0, OPTION_VIEW, OPTION_TEXT, AT(by), "LIST",
-	  "at most four words that histograms are by, by default disk,op (call and fs are for "
-	  "system calls, phase is for --phases and --fsync)",
-	  .words = "disk op flags process comm cgroup phase call fs", .least = 1 },
-	{ "disk", 0, OPTION_TARGET, OPTION_TEXT, AT(disk), "NAME", "only requests to this disk",
-	  .least = 1 },
-	{ "min", 0, OPTION_TARGET, OPTION_MS, AT(min_ns), "MS",
-	  "only what takes at least so many milliseconds (0.1 is 100 us)" },
+	FLAG("phases", 0, VIEW, phases,
+	     "where the time goes: queue (before the scheduler), scheduler, requeue, device, flush"),
+	FLAG("sizes", 0, VIEW, sizes, "how large requests are"),
+	FLAG("pattern", 0, VIEW, pattern,
+	     "random or sequential, by disk and process; sequential begins where the last one ended"),
+	FLAG("processes", 0, VIEW, processes, "totals and rates of processes"),
+	FLAG("log", 0, VIEW, log, "a line for each request"),
+	FLAG("stacks", 0, VIEW, stacks, "stacks that start requests, in any format for stacks"),
+	FLAG("syscalls", 0, VIEW, syscalls,
+	     "how long read, write, fsync, open and the like take, by file system; costs a little "
+	     "with every system call of the machine"),
+	FLAG("fsync", 0, VIEW, fsync,
+	     "fsync and fdatasync, and how much of them is the flush of the disk's cache"),
+	OPTION("by", 0, VIEW, TEXT, by, "LIST",
+	       "at most four words that histograms are by, by default disk,op (call and fs are for "
+	       "system calls, phase is for --phases and --fsync)",
+	       .words = "disk op flags process comm cgroup phase call fs", .least = 1),
+	OPTION("disk", 0, TARGET, TEXT, disk, "NAME", "only requests to this disk", .least = 1),
+	OPTION("min", 0, TARGET, MS, min_ns, "MS",
+	       "only what takes at least so many milliseconds (0.1 is 100 us)"),
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the result (from folded on with --stacks, --log as table or json)",
 	  .words = "table json prometheus folded svg html pprof perf speedscope" },

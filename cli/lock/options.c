@@ -32,26 +32,26 @@ static const char *check(const struct options *opt)
 	return NULL;
 }
 
-#define AT(member) offsetof(struct lock_options, member)
+#define OPTION_STRUCT struct lock_options
 
 static const struct option_row own[] = {
-	{ "by", 0, OPTION_VIEW, OPTION_WORD, AT(by), "WHAT", "what a row is, by default a lock",
-	  .words = "lock caller thread type releaser outcome" },
-	{ "hist", 0, OPTION_VIEW, OPTION_WORD, AT(hist), "WHAT",
-	  "histograms of how long waits are, of each", .words = "type lock" },
-	{ "stacks", 0, OPTION_VIEW, OPTION_FLAG, AT(stacks), NULL,
-	  "stacks, in formats that otherwise have rows (table, json)" },
-	{ "hold", 0, OPTION_VIEW, OPTION_FLAG, AT(hold), NULL,
-	  "how long mutexes are held and by whom, in place of waits: by probes on every call of "
-	  "pthread_mutex_lock and the like, which cost some microseconds each; of --pid or a "
-	  "program" },
-	{ "min-wait", 'm', OPTION_SAMPLING, OPTION_MS, AT(min_ns), "MS",
-	  "only waits of at least so many milliseconds (0.1 is 100 us)" },
-	{ "type", 'Y', OPTION_TARGET, OPTION_TEXT, AT(types), "LIST",
-	  "only these types (rwsem is both rwsem:R and rwsem:W)", .least = 1,
-	  .words = "umutex condvar urwlock usemaphore barrier once join pi-mutex futex mutex "
-		   "spinlock rwlock rwsem semaphore percpu-rwsem rtmutex rtspinlock rtrwlock "
-		   "other" },
+	OPTION("by", 0, VIEW, WORD, by, "WHAT", "what a row is, by default a lock",
+	       .words = "lock caller thread type releaser outcome"),
+	OPTION("hist", 0, VIEW, WORD, hist, "WHAT", "histograms of how long waits are, of each",
+	       .words = "type lock"),
+	FLAG("stacks", 0, VIEW, stacks,
+	     "stacks, in formats that otherwise have rows (table, json)"),
+	FLAG("hold", 0, VIEW, hold,
+	     "how long mutexes are held and by whom, in place of waits: by probes on every call of "
+	     "pthread_mutex_lock and the like, which cost some microseconds each; of --pid or a "
+	     "program"),
+	OPTION("min-wait", 'm', SAMPLING, MS, min_ns, "MS",
+	       "only waits of at least so many milliseconds (0.1 is 100 us)"),
+	OPTION("type", 'Y', TARGET, TEXT, types, "LIST",
+	       "only these types (rwsem is both rwsem:R and rwsem:W)", .least = 1,
+	       .words = "umutex condvar urwlock usemaphore barrier once join pi-mutex futex mutex "
+			"spinlock rwlock rwsem semaphore percpu-rwsem rtmutex rtspinlock rtrwlock "
+			"other"),
 	{ "user", 'U', OPTION_TARGET,
 	  .help = "only locks of programs: mutexes, condition variables, all that is a futex" },
 	{ "kernel", 'K', OPTION_TARGET, .help = "only locks of the kernel" },

@@ -24,26 +24,26 @@ static const char *check_offcpu(const struct options *opt)
 	return NULL;
 }
 
-#define AT(member) offsetof(struct offcpu_options, member)
+#define OPTION_STRUCT struct offcpu_options
 
 static const struct option_row offcpu_own[] = {
-	{ "wakers", 'w', OPTION_VIEW, OPTION_FLAG, AT(wakers), NULL,
-	  "each wait with what ended it: behind a frame '--' the waker's stack, reversed, and its "
-	  "name, or [interrupt], [waker not seen]; [still waiting] if the wait outlasts the "
-	  "recording; Linux 5.15 with BTF" },
-	{ "runq", 0, OPTION_VIEW, OPTION_FLAG, AT(runq), NULL,
-	  "in place of stacks: how long threads wait for a CPU, as histograms" },
-	{ "by", 0, OPTION_VIEW, OPTION_WORD, AT(by), "WHAT", "with --runq: a histogram for each",
-	  .words = "cpu process" },
-	{ "min-block", 'm', OPTION_SAMPLING, OPTION_MS, AT(min_ns), "MS",
-	  "only waits of at least so many milliseconds (0.1 is 100 us)" },
-	{ "max-block", 'M', OPTION_SAMPLING, OPTION_MS, AT(max_ns), "MS",
-	  "only waits of at most so many milliseconds" },
-	{ "state", 0, OPTION_SAMPLING, OPTION_TEXT, AT(state), "LIST",
-	  "only threads in these states, by the letters of ps(1): S sleeping, D uninterruptible, T "
-	  "stopped, t traced, P parked, I idle, R runnable; by their names; or by bits of the "
-	  "kernel (2); default: all but R",
-	  .least = 1 },
+	FLAG("wakers", 'w', VIEW, wakers,
+	     "each wait with what ended it: behind a frame '--' the waker's stack, reversed, and its "
+	     "name, or [interrupt], [waker not seen]; [still waiting] if the wait outlasts the "
+	     "recording; Linux 5.15 with BTF"),
+	FLAG("runq", 0, VIEW, runq,
+	     "in place of stacks: how long threads wait for a CPU, as histograms"),
+	OPTION("by", 0, VIEW, WORD, by, "WHAT", "with --runq: a histogram for each",
+	       .words = "cpu process"),
+	OPTION("min-block", 'm', SAMPLING, MS, min_ns, "MS",
+	       "only waits of at least so many milliseconds (0.1 is 100 us)"),
+	OPTION("max-block", 'M', SAMPLING, MS, max_ns, "MS",
+	       "only waits of at most so many milliseconds"),
+	OPTION("state", 0, SAMPLING, TEXT, state, "LIST",
+	       "only threads in these states, by the letters of ps(1): S sleeping, D uninterruptible, T "
+	       "stopped, t traced, P parked, I idle, R runnable; by their names; or by bits of the "
+	       "kernel (2); default: all but R",
+	       .least = 1),
 	{ "interval", 'i', OPTION_SAMPLING, .help = "with --runq: print every so often" },
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the result (with --runq table, json, prometheus)",
