@@ -127,7 +127,6 @@ static void make_tables(const struct command *c, struct getopt_tables *t)
 	struct option *next = t->longs;
 	char *letters = t->shorts;
 
-	memset(t, 0, sizeof(*t));
 	t->n = options_taken(c, t->taken);
 	*letters++ = ':';
 	for (size_t i = 0; i < t->n; i++) {
@@ -310,7 +309,7 @@ static int take_word(struct options *opt, const struct command *c, const char *w
 
 int options_parse(struct options *opt, int argc, char **argv, const struct command *c)
 {
-	struct getopt_tables tables;
+	struct getopt_tables tables = { .n = 0 };
 	int status = -1, met;
 
 	if (c->own_size) {

@@ -118,6 +118,15 @@ refused 'a program that is not there' 1 '/no/such/program' cpu -- /no/such/progr
 refused 'a directory that is not there' 1 '/no/such/dir' cpu -d 0.1 -o /no/such/dir/x.svg
 refused 'a full disk' 1 'No space left' cpu -F 999 -o /dev/full --format folded -- "$work/split" 0.2
 
+# Which way user stacks are walked: only unwind tables have a share of whole ones.
+for way in eh fp; do
+	run "$rawprof" cpu -F 999 --call-graph $way --format folded -o "$tmp/$way" -- "$work/split" 0.3
+	cp "$err" "$tmp/err_$way"
+done
+run "$rawprof" cpu -F 999 --format folded -o "$tmp/best" -- "$work/split" 0.3
+is '--call-graph eh: as without it' "$(grep -c 'user stacks:' "$tmp/err_eh")" "$(grep -c 'user stacks:' "$err")"
+lacks '--call-graph fp: no unwind tables' "$tmp/err_fp" 'user stacks:'
+
 # Not even as root may one write below /proc.
 refused 'a directory that is read-only' 1 '/proc/x.svg' cpu -d 0.1 -o /proc/x.svg
 
