@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof cpu: opens the events that sample. What runs in the kernel is programs/cpu.c. */
+/* rawprof cpu: where is CPU time going? Opens the events that sample; programs/cpu.c is what runs in the kernel. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct cpu {
 	struct report_value_type types[CPU_WEIGHTS];
 };
 
-/* ---- events */
+/* ---- events ----------------------------------------------------------------------------------------------- */
 
 static int attach(struct recording *rec)
 {
@@ -53,7 +53,7 @@ static int tick(struct recording *rec)
 	return joined < 0 ? joined : 0;
 }
 
-/* ---- what a sample is worth */
+/* ---- what a sample is worth ------------------------------------------------------------------------------- */
 
 static const char *event_name(const struct recording *rec)
 {
@@ -68,8 +68,8 @@ static bool is_clock(const char *event)
 }
 
 /*
- * CPU time where the event can tell it: a clock counts nanoseconds itself; cycles are sampled so
- * many times a second. Any other event is worth what it counts.
+ * CPU time where the event can tell it: a clock counts nanoseconds itself; cycles are sampled so many times a
+ * second. Anything else is worth what it counts.
  */
 static bool worth_time(const struct recording *rec)
 {
@@ -100,11 +100,11 @@ static bool values(const struct recording *rec, const struct stack *stack, uint6
 	return true;
 }
 
-/* ---- about the recording */
+/* ---- what the reader is told beside ----------------------------------------------------------------------- */
 
 /*
- * Samples a second of CPU time, 0 where that is not known: an idle CPU has no cycles and may have
- * no clock ticks. The kernel counts in hundredths of a second, so little work is no measure.
+ * Samples a second of CPU time, 0 where it cannot be told: an idle CPU has no cycles and may have no clock ticks.
+ * The kernel counts in hundredths of a second, so little work is no measure.
  */
 static double achieved_rate(struct recording *rec)
 {
@@ -118,8 +118,8 @@ static double achieved_rate(struct recording *rec)
 }
 
 /*
- * The ledger is about runs of the program. The kernel skips it while another BPF program, or a
- * change of a BPF map, is at work on that CPU, and stops events that fire too often.
+ * The ledger are about runs of the program. The kernel skips it while another BPF program, or a change of a BPF map,
+ * is at work on that CPU, and stops events that fire too often.
  */
 static void describe(struct recording *rec, struct report_info *info)
 {
@@ -128,8 +128,7 @@ static void describe(struct recording *rec, struct report_info *info)
 
 	if (rate > 0 && rate < 0.9 * (double)cpu->freq)
 		rp_log(RP_WARN,
-		       "%.0f samples a second of CPU time instead of %.0f: the kernel skipped or "
-		       "throttled them",
+		       "%.0f samples a second of CPU time instead of %.0f: the kernel skipped or throttled them",
 		       rate, (double)cpu->freq);
 	info->event = event_name(rec);
 	info->period_type = cpu->freq ? (struct report_value_type){ "cpu", "nanoseconds" }
@@ -140,7 +139,7 @@ static void describe(struct recording *rec, struct report_info *info)
 	info->cpus = (unsigned int)rp_perf_count(cpu->perf);
 }
 
-/* ---- the command */
+/* ---- the command ------------------------------------------------------------------------------------------ */
 
 static const struct record_profiler cpu_profiler = {
 	.command = "cpu",

@@ -38,8 +38,8 @@ const struct option_row common_options[] = {
 	  .takes = TAKES_TARGET },
 
 	COMMON(RESULT, "duration", 'd', SAMPLING, SECONDS, duration, "SECONDS",
-	       "how long (also 2m, 1h, or just the number); default: until Ctrl-C or the program's end; "
-	       "a second Ctrl-C abandons the report",
+	       "how long (also 2m, 1h, or just the number); default: until Ctrl-C or the "
+	       "program's end; a second Ctrl-C abandons the report",
 	       .wrong = "is no duration"),
 	COMMON(INTERVAL, "interval", 'i', SAMPLING, SECONDS, interval, "SECONDS",
 	       "print every so often", .wrong = "is no interval in seconds"),
@@ -53,8 +53,8 @@ const struct option_row common_options[] = {
 	       .wrong = "is no count: one sample every so many events", .least = 1,
 	       .most = INT64_MAX),
 	COMMON(SAMPLING, "event", 'e', SAMPLING, TEXT, event, "NAME",
-	       "the event to sample by, also raw (r01c2), by default cycles, or cpu-clock where there "
-	       "is no hardware counter",
+	       "the event to sample by, also raw (r01c2), by default cycles, or cpu-clock where "
+	       "there is no hardware counter",
 	       .words = "cpu-clock cycles instructions cache-misses branch-misses page-faults "
 			"context-switches"),
 	SWITCH(SAMPLING, "sw-event", 0, SAMPLING, software_event,
@@ -74,8 +74,8 @@ const struct option_row common_options[] = {
 	COMMON(STACKS, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
 	       .value = "folded"),
 	COMMON(RESULT, "output", 'o', OUTPUT, TEXT, output, "FILE",
-	       "write to FILE; its ending chooses the format unless that is named: .svg .html .folded "
-	       ".pb.gz .json"),
+	       "write to FILE; its ending chooses the format unless that is named: .svg .html "
+	       ".folded .pb.gz .json"),
 	COMMON(ROWS, "top", 'n', OUTPUT, UINT, show.top_functions, "N", "rows of the table (20)",
 	       .wrong = "is no number of rows", .least = 1, .most = 1000000),
 	COMMON(ROWS, "sort", 0, OUTPUT, TEXT, sort, "self|total", "order of the table",

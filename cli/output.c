@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A result on its way out: the file or terminal, the format, errors of writing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -73,14 +72,14 @@ int output_open(struct output *out, const struct options *opt, enum output_kind 
 
 int output_failed(struct output *out, int err)
 {
-	if (err && err != -EPIPE && !out->complained)
+	if (err && err != -EPIPE && !out->told)
 		rp_log(RP_ERROR, "cannot write %s: %s", out->path ? out->path : "standard output",
 		       strerror(-err));
-	out->complained = out->complained || err;
+	out->told = out->told || err;
 	return err;
 }
 
-/* A failed print keeps its bytes but not its reason: the next try has that again. */
+/* A print that failed keeps its bytes in the buffer, but not its reason: the next try has it again. */
 int output_flush(struct output *out)
 {
 	errno = 0;
@@ -106,7 +105,7 @@ int output_begin(struct output *out)
 
 int output_report(struct output *out, const struct options *opt, const struct report *report)
 {
-	/* Only now: before there is a report, the old contents are worth more than none. */
+	/* Only now: until there is something to write, the old contents are worth more than none. */
 	int err = output_empty(out);
 
 	return err ? err : output_failed(out, opt->format->write(report, out->stream, &out->show));

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Histograms and grids of a recording: one report, or a series of parts. */
 #include "profile_views.h"
 
 static int tell(struct recording *rec, const struct record_ledger *ledger)
@@ -7,7 +6,7 @@ static int tell(struct recording *rec, const struct record_ledger *ledger)
 	return output_tell(&rec->output, rec->opt, NULL, &ledger->report, &ledger->cost);
 }
 
-/* ---- histograms */
+/* ---- histograms ------------------------------------------------------------------------------------------- */
 
 int profile_hists_part(struct recording *rec, struct report_hists *set)
 {
@@ -75,7 +74,7 @@ int profile_hist_merge(struct report_hist *hist, const struct asm_map *map, cons
 	return err;
 }
 
-/* ---- a grid */
+/* ---- a grid ----------------------------------------------------------------------------------------------- */
 
 int profile_grid_part(struct recording *rec, struct report_grid *grid)
 {

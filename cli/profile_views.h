@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Histograms or a grid in place of stacks: written with the facts of the recording and the ledger.
- * The caller fills them, and frees them. All return 0 or a negative errno.
+ * What a profiler shows in place of stacks, histograms or a grid: with what was recorded and the ledger, and out. The
+ * caller has filled it, and frees it. All return 0 or a negative errno.
  */
 #ifndef CLI_PROFILE_VIEWS_H
 #define CLI_PROFILE_VIEWS_H
@@ -11,7 +11,7 @@
 
 #include "record/profile.h"
 
-/* All of it, for a recording that has one report: the facts, and the end. */
+/* All of it, for a recording that has one report: whose it is, and the end. */
 int profile_hists_report(struct recording *rec, struct report_hists *set);
 int profile_grid_report(struct recording *rec, struct report_grid *grid);
 
@@ -19,14 +19,14 @@ int profile_grid_report(struct recording *rec, struct report_grid *grid);
 int profile_hists_part(struct recording *rec, struct report_hists *set);
 int profile_grid_part(struct recording *rec, struct report_grid *grid);
 
-/* The end, of a series too: the ledger, with so many kept, the last output, what it cost. */
+/* The end, of a series too: the ledger, in which kept were kept, the last of the output, what it cost. */
 int profile_hists_end(struct recording *rec, uint64_t kept, struct report_hists *set);
 int profile_grid_end(struct recording *rec, uint64_t kept, struct report_grid *grid);
 /* The ledger alone. */
 int profile_grid_ledger(struct recording *rec, uint64_t kept, struct report_grid *grid,
 			struct record_ledger *ledger);
 
-/* Adds a value of a per-CPU map: each begins with a struct asm_hist of so many slots. */
+/* Adds a value of a per-CPU map, of which each CPU's begins with a struct asm_hist of so many slots. */
 int profile_hist_merge(struct report_hist *hist, const struct asm_map *map, const void *value,
 		       unsigned int nslots);
 

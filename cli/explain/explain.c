@@ -166,8 +166,8 @@ static const struct option_row own[] = {
 	       "text"),
 	FLAG("flip", 0, VIEW, opt.flip, "with --break: turn the condition round instead"),
 	OPTION("kernel-log", 0, TARGET, TEXT, opt.kernel_log, "FILE",
-	       "use a saved verifier log (level 2), not the kernel; needs no root and no PROGRAM: then "
-	       "it shows what the log says alone; - is standard input"),
+	       "use a saved verifier log (level 2), not the kernel; needs no root and no PROGRAM: "
+	       "then it shows what the log says alone; - is standard input"),
 	OPTION("format", 0, OUTPUT, CHOICE, opt.shape, "NAME",
 	       "the form of the result (log is the verifier's own, for --kernel-log)",
 	       .words = "text json dot log"),

@@ -105,10 +105,12 @@ static const char *check(const struct options *opt)
 
 static const struct option_row own[] = {
 	FLAG("phases", 0, VIEW, phases,
-	     "where the time goes: queue (before the scheduler), scheduler, requeue, device, flush"),
+	     "where the time goes: queue (before the scheduler), scheduler, requeue, device, "
+	     "flush"),
 	FLAG("sizes", 0, VIEW, sizes, "how large requests are"),
 	FLAG("pattern", 0, VIEW, pattern,
-	     "random or sequential, by disk and process; sequential begins where the last one ended"),
+	     "random or sequential, by disk and process; sequential begins where the last one "
+	     "ended"),
 	FLAG("processes", 0, VIEW, processes, "totals and rates of processes"),
 	FLAG("log", 0, VIEW, log, "a line for each request"),
 	FLAG("stacks", 0, VIEW, stacks, "stacks that start requests, in any format for stacks"),

@@ -37,8 +37,8 @@ static const struct option_row own[] = {
 	       "one sample in so many bytes (512K), weighed so that sums are right; Linux 5.12",
 	       .least = 1),
 	OPTION("max-overhead", 0, SAMPLING, NUMBER, max_overhead, "PCT",
-	       "when the probes cost more than so much of what the program does without them: a sample "
-	       "in 512 KiB from then on; if that still costs too much, no probes",
+	       "when the probes cost more than so much of what the program does without them: a "
+	       "sample in 512 KiB from then on; if that still costs too much, no probes",
 	       .least = 1, .most = 100000),
 	OPTION("blocks", 0, SAMPLING, NUMBER, blocks, "N",
 	       "follow at most so many blocks at a time; default: by memory, at most a million",

@@ -28,8 +28,8 @@ static const char *check_offcpu(const struct options *opt)
 
 static const struct option_row offcpu_own[] = {
 	FLAG("wakers", 'w', VIEW, wakers,
-	     "each wait with what ended it: behind a frame '--' the waker's stack, reversed, and its "
-	     "name, or [interrupt], [waker not seen]; [still waiting] if the wait outlasts the "
+	     "each wait with what ended it: behind a frame '--' the waker's stack, reversed, and "
+	     "its name, or [interrupt], [waker not seen]; [still waiting] if the wait outlasts the "
 	     "recording; Linux 5.15 with BTF"),
 	FLAG("runq", 0, VIEW, runq,
 	     "in place of stacks: how long threads wait for a CPU, as histograms"),
@@ -40,9 +40,9 @@ static const struct option_row offcpu_own[] = {
 	OPTION("max-block", 'M', SAMPLING, MS, max_ns, "MS",
 	       "only waits of at most so many milliseconds"),
 	OPTION("state", 0, SAMPLING, TEXT, state, "LIST",
-	       "only threads in these states, by the letters of ps(1): S sleeping, D uninterruptible, T "
-	       "stopped, t traced, P parked, I idle, R runnable; by their names; or by bits of the "
-	       "kernel (2); default: all but R",
+	       "only threads in these states, by the letters of ps(1): S sleeping, "
+	       "D uninterruptible, T stopped, t traced, P parked, I idle, R runnable; by their "
+	       "names; or by bits of the kernel (2); default: all but R",
 	       .least = 1),
 	{ "interval", 'i', OPTION_SAMPLING, .help = "with --runq: print every so often" },
 	{ "format", 0, OPTION_OUTPUT,
