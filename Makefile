@@ -228,6 +228,10 @@ lint: $(LIB) ## warnings of gcc and clang as errors, clang-format, cppcheck, she
 format: ## let clang-format lay out every source file
 	$(Q)clang-format -i $$(scripts/sources)
 
+.PHONY: man
+man: rawprof ## write the lists of options that ./rawprof has into docs/rawprof.1
+	$(Q)scripts/man > $(BUILD)/rawprof.1 && cp $(BUILD)/rawprof.1 docs/rawprof.1
+
 # ---- packages and installation -----------------------------------------------------------------
 
 .PHONY: deps deps-check deps-bench

@@ -1,27 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The subcommands: each takes checked options and returns the exit status. */
+/* A subcommand as one value: what help says of it, what it takes, how it is run. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "options.h"
+#include <stdio.h>
 
-int command_cpu(const struct options *opt);
-int command_mem(const struct options *opt);
-int command_offcpu(const struct options *opt);
-int command_lock(const struct options *opt);
-int command_io(const struct options *opt);
-int command_wall(const struct options *opt);
-int command_doctor(const struct options *opt);
-int command_explain(int argc, char **argv, const char *usage);
+#include "options.h"
 
 struct command {
 	const char *name;
-	const char *summary;	  /* one line, the question it answers */
-	struct options_spec spec; /* and what it takes */
+	const char *summary;	      /* one line, the question it answers */
+	const char *about;	      /* paragraphs, with an empty line between them */
+	const char *examples;	      /* lines of the help */
+	unsigned int takes;	      /* TAKES_... */
+	const struct option_row *own; /* NULL: none */
+	size_t own_size;
+	/* What is wrong with these options together, for a person; NULL: nothing. */
+	const char *(*check)(const struct options *opt);
+	/* Takes checked options, returns the exit status. */
 	int (*run)(const struct options *opt);
-	/* Of a command that does not record and has options of its own: reads them itself. */
-	int (*main)(int argc, char **argv, const char *usage);
 };
-extern const struct command commands[]; /* ends with a NULL name */
+
+extern const struct command cpu_command, offcpu_command, wall_command, lock_command, mem_command,
+	io_command, doctor_command, explain_command;
+
+extern const struct command *const commands[]; /* ends with NULL */
+
+/* `rawprof help COMMAND`. */
+void help_print(const struct command *command, FILE *out);
+/*
+ * `rawprof help --list [COMMAND]`, for completion and the man page: a line for each option, "-n
+ * --top:N:::Output:rows of the table (20)". The fields: names, value, words that it may be, "own"
+ * if the command has or describes it itself, group, help. command NULL: all common options.
+ */
+void help_list(const struct command *command, FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For whoever only wants to know whether a command can record, and by which mechanisms: everything is set up as for a
- * recording, and taken down again. Nothing is waited for, and nothing is written.
+ * Whether a command can record, and by which mechanisms: everything is set up as for a recording,
+ * and taken down again. Nothing is waited for, and nothing is written.
  */
 #ifndef CLI_DRY_RUN_H
 #define CLI_DRY_RUN_H
@@ -14,7 +14,7 @@ struct dry_run {
 	char event[64]; /* that it samples by; "" */
 };
 
-/* In the order in which they are told. */
+/* In the order in which they are printed. */
 enum dry_run_way {
 	WAY_SAMPLES,
 	WAY_TP_BTF,

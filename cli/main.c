@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof: finds the command, has its options read, runs it. */
+/* rawprof: finds the command, reads its options, runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -12,13 +12,13 @@
 #include <rawprof/loader.h>
 
 #include "commands.h"
-#include "options_own.h"
+#include "option_rows.h"
 
 static void usage(FILE *out)
 {
 	fputs("Usage: rawprof COMMAND [OPTIONS] [-- PROGRAM ARGS...]\n\nCommands\n", out);
-	for (const struct command *c = commands; c->name; c++)
-		fprintf(out, "  %-10s %s\n", c->name, c->summary);
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
 	fputs("\n'rawprof help COMMAND' says more.\n", out);
 }
 
@@ -26,29 +26,32 @@ static const struct command *find(const char *name)
 {
 	const char *near = NULL;
 
-	for (const struct command *c = commands; c->name; c++)
-		if (!strcmp(c->name, name))
-			return c;
-	for (const struct command *c = commands; c->name; c++)
-		nearest_of(name, c->name, &near);
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	for (const struct command *const *c = commands; *c; c++)
+		nearest_of(name, (*c)->name, &near);
 	fprintf(stderr, "rawprof: there is no command '%s'%s%s%s\n", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	usage(stderr);
 	return NULL;
 }
 
-static int help(const char *name)
+/* words: [COMMAND], or --list [COMMAND]. */
+static int help(char **words)
 {
-	const struct command *c;
+	const bool list = *words && !strcmp(*words, "--list");
+	const char *name = words[list];
+	const struct command *c = name ? find(name) : NULL;
 
-	if (!name) {
-		usage(stdout);
-		return EXIT_DONE;
-	}
-	c = find(name);
-	if (!c)
+	if (name && !c)
 		return EXIT_USAGE;
-	fputs(c->spec.usage, stdout);
+	if (list)
+		help_list(c, stdout);
+	else if (c)
+		help_print(c, stdout);
+	else
+		usage(stdout);
 	return EXIT_DONE;
 }
 
@@ -65,9 +68,7 @@ static int run(const struct command *c, int argc, char **argv)
 	struct options opt = { .command = c->name };
 	int status;
 
-	if (c->main)
-		return c->main(argc, argv, c->spec.usage);
-	status = options_parse(&opt, argc, argv, &c->spec);
+	status = options_parse(&opt, argc, argv, c);
 	if (status < 0) {
 		rp_log_setup(level_of(opt.verbosity), NULL, NULL);
 		status = c->run(&opt);
@@ -76,7 +77,7 @@ static int run(const struct command *c, int argc, char **argv)
 	return status;
 }
 
-/* What was printed last may not have arrived. */
+/* What was printed last may not have been written. */
 static int settle(int status)
 {
 	if (status != EXIT_DONE || !(fflush(stdout) || ferror(stdout)))
@@ -87,7 +88,7 @@ static int settle(int status)
 	return EXIT_FAILED;
 }
 
-/* If one of the first three is closed, the next file opened takes its place, and gets what is meant for a person. */
+/* The next file opened takes the place of a closed one, and gets what is meant for a person. */
 static void open_standard_streams(void)
 {
 	int fd;
@@ -105,15 +106,15 @@ int main(int argc, char **argv)
 
 	open_standard_streams();
 	setlocale(LC_CTYPE, "");
-	signal(SIGCHLD,
-	       SIG_DFL); /* ignored, as we may have inherited it, a child's status is lost */
-	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of a write, told once */
+	/* SIGCHLD may be inherited ignored: then the status of a child is lost. */
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of a write, said once */
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return settle(help(argc > 2 ? argv[2] : NULL));
+		return settle(help(argv + 2));
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
 	    !strcmp(argv[1], "version")) {
 		puts("rawprof " RAWPROF_VERSION);

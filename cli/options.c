@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the command line. Long names are the contract; short ones follow bcc where it has them. */
-#include <errno.h>
+/* The common options and the command line. Letters are those of bcc where it has one. */
 #include <getopt.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,121 +9,154 @@
 #include <rawprof/loader.h>
 #include <rawprof/symbolize.h>
 
-#include "options_own.h"
+#include "commands.h"
+#include "option_rows.h"
 
-enum {
-	OPT_CGROUP = 256,
-	OPT_COMM,
-	OPT_SW_EVENT,
-	OPT_MAX_STACK,
-	OPT_CALL_GRAPH,
-	OPT_FORMAT,
-	OPT_SORT,
-	OPT_WEIGHT,
-	OPT_SAMPLES,
-	OPT_NO_COLOR,
-	OPT_LINES,
-	OPT_INLINE,
-	OPT_NO_DEMANGLE,
-	OPT_DEBUGINFOD,
-	OPT_TITLE,
-	OPT_REVERSE,
-	OPT_INVERTED,
-	OPT_ANNOTATIONS,
-	OPT_DELIMITED,
+#define OPTION_STRUCT struct options
+/* Options of the commands that have TAKES_set. */
+#define COMMON(set, name, letter, group, kind, member, ...)                                        \
+	OPTION(name, letter, group, kind, member, __VA_ARGS__, .takes = TAKES_##set)
+#define SWITCH(set, name, letter, group, member, ...)                                              \
+	COMMON(set, name, letter, group, FLAG, member, NULL, __VA_ARGS__)
+
+const struct option_row common_options[] = {
+	{ "all", 'a', OPTION_TARGET, OPTION_NOTHING, 0, NULL,
+	  "the whole machine, which is the default", .takes = TAKES_TARGET },
+	COMMON(TARGET, "pid", 'p', TARGET, IDS, record.pids, "LIST",
+	       "these processes: numbers with commas between them",
+	       .wrong = "is no list of process ids"),
+	COMMON(TARGET, "tid", 't', TARGET, IDS, record.tids, "LIST", "these threads",
+	       .wrong = "is no list of thread ids", .alias = 'L'),
+	COMMON(CPUS, "cpu", 'C', TARGET, CPUS, record.cpus, "LIST", "these CPUs: 0-3,7",
+	       .wrong = "is no list of CPUs: 0-3,7"),
+	COMMON(TARGET, "cgroup", 0, TARGET, TEXT, record.cgroup, "PATH",
+	       "processes of this version 2 control group and of those below it"),
+	COMMON(TARGET, "comm", 0, TARGET, TEXT, record.comm, "GLOB",
+	       "threads whose command name matches: 'nginx', 'worker*'", .least = 1),
+	{ "", 0, OPTION_TARGET, OPTION_NOTHING, 0, "PROGRAM ARGS",
+	  "run this program, follow its children, stop when it ends, exit with its status",
+	  .takes = TAKES_TARGET },
+
+	COMMON(RESULT, "duration", 'd', SAMPLING, SECONDS, record.duration, "SECONDS",
+	       "how long (also 2m, 1h, or just the number); default: until Ctrl-C or the "
+	       "program's end; a second Ctrl-C abandons the report",
+	       .wrong = "is no duration"),
+	COMMON(INTERVAL, "interval", 'i', SAMPLING, SECONDS, record.interval, "SECONDS",
+	       "print every so often", .wrong = "is no interval in seconds"),
+	COMMON(SAMPLING, "freq", 'F', SAMPLING, NUMBER, record.freq, "HZ",
+	       "samples a second on each CPU (99); the kernel's limit is in "
+	       "/proc/sys/kernel/perf_event_max_sample_rate",
+	       .wrong = "is no frequency: samples a second, from 1 on", .least = 1,
+	       .most = 10 * 1000 * 1000),
+	COMMON(SAMPLING, "count", 'c', SAMPLING, NUMBER, record.period, "N",
+	       "a sample every N events instead",
+	       .wrong = "is no count: one sample every so many events", .least = 1,
+	       .most = INT64_MAX),
+	COMMON(SAMPLING, "event", 'e', SAMPLING, TEXT, record.event, "NAME",
+	       "the event to sample by, also raw (r01c2), by default cycles, or cpu-clock where "
+	       "there is no hardware counter",
+	       .words = "cpu-clock cycles instructions cache-misses branch-misses page-faults "
+			"context-switches"),
+	SWITCH(SAMPLING, "sw-event", 0, SAMPLING, record.software_event,
+	       "the event cpu-clock, even where there are hardware counters"),
+	SWITCH(STACKS, "user", 'U', SAMPLING, record.user_only,
+	       "only the program's side of the stacks"),
+	SWITCH(STACKS, "kernel", 'K', SAMPLING, record.kernel_only,
+	       "only the kernel's side of the stacks"),
+	SWITCH(SAMPLING, "include-idle", 'I', SAMPLING, record.idle, "count idle CPUs too"),
+	COMMON(STACKS, "max-stack", 0, SAMPLING, UINT, record.max_stack, "N",
+	       "the most frames of each side of a stack (256)", .least = 1, .most = 1023),
+	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
+	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
+	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),
+
+	COMMON(RESULT, "format", 0, OUTPUT, FORMAT, format, "NAME", "the form of the result",
+	       .words = "table folded svg html pprof perf speedscope json"),
+	COMMON(STACKS, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
+	       .value = "folded"),
+	COMMON(RESULT, "output", 'o', OUTPUT, TEXT, output, "FILE",
+	       "write to FILE; its ending chooses the format unless that is named: .svg .html "
+	       ".folded .pb.gz .json"),
+	COMMON(ROWS, "top", 'n', OUTPUT, UINT, show.top_functions, "N", "rows of the table (20)",
+	       .wrong = "is no number of rows", .least = 1, .most = 1000000),
+	COMMON(ROWS, "sort", 0, OUTPUT, TEXT, sort, "self|total", "order of the table",
+	       .words = "self total"),
+	COMMON(STACKS, "weight", 0, OUTPUT, TEXT, weight, "TYPE",
+	       "which of the command's values is shown where there is room for one"),
+	SWITCH(SAMPLES, "samples", 0, OUTPUT, record.samples, "print every sample as it comes"),
+	SWITCH(SAMPLES, "fold-extend", 'E', OUTPUT, folded_samples,
+	       "print every sample as it comes, each in one folded line"),
+	SWITCH(STACKS, "address", 'A', OUTPUT, show.addresses,
+	       "addresses of frames that have no name"),
+	SWITCH(STACKS, "annotations", 0, OUTPUT, show.annotate,
+	       "mark frames of the kernel with _[k], of just-in-time compilers with _[j]"),
+	SWITCH(STACKS, "delimited", 0, OUTPUT, show.delimiter,
+	       "a frame '-' between the user and the kernel side"),
+	COMMON(STACKS, "title", 0, OUTPUT, TEXT, show.title, "TEXT", "title of the flame graph"),
+	SWITCH(STACKS, "reverse", 0, OUTPUT, show.reverse,
+	       "merge the flame graph from the innermost function"),
+	SWITCH(STACKS, "inverted", 0, OUTPUT, show.inverted, "turn the flame graph upside down"),
+	SWITCH(STACKS, "lines", 0, OUTPUT, record.lines,
+	       "source lines, where there is debug information"),
+	SWITCH(STACKS, "inline", 0, OUTPUT, record.inlined,
+	       "functions that the compiler inlined as frames of their own"),
+	SWITCH(STACKS, "no-demangle", 0, OUTPUT, record.keep_mangled,
+	       "names of C++ and Rust functions as the linker has them"),
+	SWITCH(STACKS, "debuginfod", 0, OUTPUT, record.debuginfod,
+	       "fetch missing symbols and lines from the servers in DEBUGINFOD_URLS"),
+	FLAG("no-color", 0, OUTPUT, color_off, "no colour; so does the variable NO_COLOR"),
+	OPTION("verbose", 'v', OUTPUT, MORE, verbosity, NULL,
+	       "say which mechanisms are in use; twice: more"),
+	OPTION("quiet", 'q', OUTPUT, QUIET, verbosity, NULL,
+	       "say nothing but the result and errors"),
+	{ "help", 'h', OPTION_OUTPUT, OPTION_HELP, 0, NULL, "say what the command takes" },
+	{ 0 },
 };
 
-/* The options that commands have in common, and which group of them each belongs to (0: everybody's). */
-static const struct common_option {
-	const char *name;
-	int has_arg;
-	int letter;
-	unsigned int group;
-} common_options[] = {
-	{ "all", no_argument, 'a', TAKES_TARGET },
-	{ "pid", required_argument, 'p', TAKES_TARGET },
-	{ "tid", required_argument, 't', TAKES_TARGET },
-	{ "cpu", required_argument, 'C', TAKES_CPUS },
-	{ "cgroup", required_argument, OPT_CGROUP, TAKES_TARGET },
-	{ "comm", required_argument, OPT_COMM, TAKES_TARGET },
-	{ "duration", required_argument, 'd', 0 },
-	{ "interval", required_argument, 'i', TAKES_INTERVAL },
-	{ "freq", required_argument, 'F', TAKES_SAMPLING },
-	{ "count", required_argument, 'c', TAKES_SAMPLING },
-	{ "event", required_argument, 'e', TAKES_SAMPLING },
-	{ "sw-event", no_argument, OPT_SW_EVENT, TAKES_SAMPLING },
-	{ "user", no_argument, 'U', TAKES_STACKS },
-	{ "kernel", no_argument, 'K', TAKES_STACKS },
-	{ "include-idle", no_argument, 'I', TAKES_SAMPLING },
-	{ "max-stack", required_argument, OPT_MAX_STACK, TAKES_STACKS },
-	{ "call-graph", required_argument, OPT_CALL_GRAPH, TAKES_STACKS },
-	{ "format", required_argument, OPT_FORMAT, 0 },
-	{ "folded", no_argument, 'f', TAKES_STACKS },
-	{ "output", required_argument, 'o', 0 },
-	{ "top", required_argument, 'n', TAKES_ROWS },
-	{ "sort", required_argument, OPT_SORT, TAKES_ROWS },
-	{ "weight", required_argument, OPT_WEIGHT, TAKES_STACKS },
-	{ "samples", no_argument, OPT_SAMPLES, TAKES_SAMPLES },
-	{ "fold-extend", no_argument, 'E', TAKES_SAMPLES },
-	{ "address", no_argument, 'A', TAKES_STACKS },
-	{ "annotations", no_argument, OPT_ANNOTATIONS, TAKES_STACKS },
-	{ "delimited", no_argument, OPT_DELIMITED, TAKES_STACKS },
-	{ "title", required_argument, OPT_TITLE, TAKES_STACKS },
-	{ "reverse", no_argument, OPT_REVERSE, TAKES_STACKS },
-	{ "inverted", no_argument, OPT_INVERTED, TAKES_STACKS },
-	{ "lines", no_argument, OPT_LINES, TAKES_STACKS },
-	{ "inline", no_argument, OPT_INLINE, TAKES_STACKS },
-	{ "no-demangle", no_argument, OPT_NO_DEMANGLE, TAKES_STACKS },
-	{ "debuginfod", no_argument, OPT_DEBUGINFOD, TAKES_STACKS },
-	{ "no-color", no_argument, OPT_NO_COLOR, 0 },
-	{ "verbose", no_argument, 'v', 0 },
-	{ "quiet", no_argument, 'q', 0 },
-	{ "help", no_argument, 'h', 0 },
-};
-#define COMMON_OPTIONS (sizeof(common_options) / sizeof(common_options[0]))
+_Static_assert(RECORD_CALL_GRAPH_FP == RECORD_CALL_GRAPH_EH + 1,
+	       "the order of the words of --call-graph");
 
-/* Beyond all letters: the n-th of the command's own options. */
-#define OWN_BASE 1000
-
-/* The same as getopt_long() wants it: the command's own first, then the common ones that it takes. */
-#define MAX_OPTIONS 100
+/* What getopt_long() wants: the value of the n-th option taken is OPTION_BASE + n. */
+#define OPTION_BASE 1000
 struct getopt_tables {
-	struct option longs[MAX_OPTIONS];
-	char shorts[3 * MAX_OPTIONS];
+	struct taken_option taken[MAX_OPTIONS];
+	size_t n;
+	struct option longs[MAX_OPTIONS + 1];
+	char shorts[4 * MAX_OPTIONS];
 };
 
-static void add_option(struct getopt_tables *t, size_t *n, struct option option, int letter)
+static void make_tables(const struct command *c, struct getopt_tables *t)
 {
-	size_t len = strlen(t->shorts);
+	struct option *next = t->longs;
+	char *letters = t->shorts;
 
-	t->longs[(*n)++] = option;
-	if (letter && letter < 256)
-		snprintf(t->shorts + len, sizeof(t->shorts) - len, "%c%s", letter,
-			 option.has_arg ? ":" : "");
+	t->n = options_taken(c, t->taken);
+	*letters++ = ':';
+	for (size_t i = 0; i < t->n; i++) {
+		const struct option_row *row = t->taken[i].row;
+
+		if (!t->taken[i].unnamed && *row->name)
+			*next++ = (struct option){ row->name,
+						   row->arg ? required_argument : no_argument, NULL,
+						   OPTION_BASE + (int)i };
+		for (int j = 0; j < 2; j++) {
+			const char letter = j ? row->alias : row->letter;
+
+			if (letter)
+				letters += sprintf(letters, "%c%s", letter, row->arg ? ":" : "");
+		}
+	}
 }
 
-static void make_tables(const struct options_spec *spec, struct getopt_tables *t)
+/* The option that getopt_long() has come to: by its value or its letter. NULL: none. */
+static const struct taken_option *option_met(const struct getopt_tables *t, int value)
 {
-	size_t n = 0;
-
-	*t = (struct getopt_tables){ .shorts = ":" };
-	for (const struct own_option *own = spec->own; own && own->name; own++)
-		add_option(t, &n,
-			   (struct option){ own->name, own->kind != OWN_FLAG, NULL,
-					    OWN_BASE + (int)(own - spec->own) },
-			   own->letter);
-	for (size_t i = 0; i < COMMON_OPTIONS; i++) {
-		const struct common_option *c = &common_options[i];
-
-		if (c->group && !(c->group & spec->takes))
-			continue;
-		if (own_by_letter(spec->own, c->letter))
-			continue;
-		add_option(t, &n, (struct option){ c->name, c->has_arg, NULL, c->letter },
-			   c->letter);
-		if (c->letter == 't')
-			strcat(t->shorts, "L:"); /* as some tools call it */
-	}
+	if (value >= OPTION_BASE)
+		return &t->taken[value - OPTION_BASE];
+	for (size_t i = 0; i < t->n; i++)
+		if (value && (value == t->taken[i].row->letter || value == t->taken[i].row->alias))
+			return &t->taken[i];
+	return NULL;
 }
 
 /* Says what is wrong and returns the exit status for it. */
@@ -142,261 +173,96 @@ misused(const struct options *opt, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-/* Seconds: "5", "0.5", "5s", "2m", "1h". */
-static bool read_seconds(const char *text, double *out)
+/*
+ * Whether it is the word before optind that getopt_long() refused, as a long option. In the middle
+ * of letters (-vyq) optind has not gone on, and the word is one that it took before.
+ */
+static bool is_long(const char *word, bool lacks_value)
 {
-	char *end;
-	double value;
-
-	errno = 0;
-	value = strtod(text, &end);
-	if (errno || end == text || !isfinite(value) || value <= 0)
-		return false;
-	if (*end && !end[1])
-		value *= *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : 0;
-	else if (*end)
-		return false;
-	if (value <= 0 || value > 365.0 * 86400)
-		return false;
-	*out = value;
-	return true;
+	return !strncmp(word, "--", 2) && (!optopt || lacks_value || strchr(word, '='));
 }
 
-static bool add_ids(const char *text, struct record_ids *list)
+/* A letter that getopt_long() refused, or that lacks its value. */
+static int letter_refused(const struct options *opt, const struct getopt_tables *t,
+			  bool lacks_value)
 {
-	char *copy = strdup(text), *rest = copy, *word;
-	bool good = copy && *text;
+	const struct taken_option *met = option_met(t, optopt);
 
-	while (good && (word = strsep(&rest, ","))) {
-		uint64_t id;
-		uint32_t *grown = realloc(list->id, (list->n + 1) * sizeof(*grown));
-
-		if (grown)
-			list->id = grown;
-		good = grown && option_number(word, 1, INT32_MAX, &id);
-		if (good)
-			list->id[list->n++] = (uint32_t)id;
-	}
-	free(copy);
-	return good;
+	if (lacks_value)
+		return misused(opt, "-%c (--%s) wants a value", optopt, met->row->name);
+	for (const struct option_row *row = common_options; row->name; row++)
+		if (optopt && row->letter == optopt)
+			return misused(opt, "-%c is of no use to %s", optopt, opt->command);
+	return misused(opt, "there is no option -%c", optopt);
 }
 
-static bool cpu_list_is_good(const char *text)
-{
-	struct rp_cpus cpus;
-
-	if (rp_cpus_parse(text, &cpus))
-		return false;
-	rp_cpus_free(&cpus);
-	return true;
-}
-
-/* What getopt could not make sense of; it points behind the word that it stopped at. */
+/* What getopt_long() could not make sense of; it points behind the word that it stopped at. */
 static int not_understood(const struct options *opt, const struct getopt_tables *t, char **argv,
 			  bool lacks_value)
 {
-	char letter[3] = { '-', (char)optopt, '\0' }, wrong[OPTION_WRONG];
-	const char *name = letter;
+	char *word = argv[optind - 1];
+	const char *near = NULL;
 
-	if (option_is_long(argv[optind - 1], lacks_value))
-		name = argv[optind - 1];
-	else
-		for (const struct option *o = t->longs; o->name; o++)
-			if (lacks_value && o->val == optopt)
-				return misused(opt, "%s (--%s) wants a value", letter, o->name);
+	if (!is_long(word, lacks_value))
+		return letter_refused(opt, t, lacks_value);
 	if (lacks_value)
-		return misused(opt, "%s wants a value", name);
-	for (size_t i = 0; i < COMMON_OPTIONS; i++)
-		if (name == letter ? common_options[i].letter == optopt
-				   : !strcmp(common_options[i].name, name + 2))
-			return misused(opt, "%s is of no use to %s", name, opt->command);
-	if (name == letter)
-		return misused(opt, "there is no option %s", name);
-	option_wrong(wrong, name, t->longs);
-	return misused(opt, "%s", wrong);
+		return misused(opt, "%s wants a value", word);
+	word[strcspn(word, "=")] = '\0';
+	if (optopt) /* getopt_long() knows the option: the value is what is wrong */
+		return misused(opt, "%s takes no value", word);
+	for (const struct option_row *row = common_options; row->name; row++)
+		if (!strcmp(row->name, word + 2))
+			return misused(opt, "%s is of no use to %s", word, opt->command);
+	for (const struct option *o = t->longs; o->name; o++)
+		nearest_of(word + 2, o->name, &near);
+	return misused(opt, "there is no option %s%s%s%s", word, near ? "; did you mean --" : "",
+		       near ? near : "", near ? "?" : "");
 }
 
-static int take_own(struct options *opt, const struct own_option *own, const char *value)
+static int no_such_format(const struct options *opt, const char *name)
 {
-	if (own_take(opt->own, own, value))
-		return -1;
-	return misused(opt, "--%s wants %s, not '%s'", own->name, own_wants(own), value);
+	fprintf(stderr, "rawprof %s: no format '%s'; there are:", opt->command, name);
+	for (const struct report_format *f = report_formats; f->name; f++)
+		fprintf(stderr, " %s", f->name);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
 }
 
-static int choose_format(struct options *opt, const char *name)
+static int take(struct options *opt, const struct taken_option *taken, const char *value)
 {
-	opt->format = report_format_by_name(name);
-	if (!opt->format) {
-		fprintf(stderr, "rawprof %s: no format '%s'; there are:", opt->command, name);
-		for (const struct report_format *f = report_formats; f->name; f++)
-			fprintf(stderr, " %s", f->name);
-		fputc('\n', stderr);
-		return EXIT_USAGE;
-	}
-	return -1;
+	const struct option_row *row = taken->row;
+	char wants[OPTION_WANTS];
+
+	if (option_take(taken->own ? opt->own : opt, row, row->value ? row->value : value))
+		return -1;
+	if (row->kind == OPTION_FORMAT)
+		return no_such_format(opt, value);
+	if (row->wrong)
+		return misused(opt, "'%s' %s", value, row->wrong);
+	option_wants(row, wants);
+	return misused(opt, "--%s wants %s, not '%s'", row->name, wants, value);
 }
 
-static int take(struct options *opt, int letter, const char *value)
+/* A table of functions is ordered by self or total; other tables have columns. */
+static int check_sort(struct options *opt, const struct command *c)
 {
-	uint64_t number;
-
-	switch (letter) {
-	case 'a':
-		return -1; /* the whole machine, which is the default */
-	case 'p':
-		return add_ids(value, &opt->record.pids)
-			       ? -1
-			       : misused(opt, "'%s' is no list of process ids", value);
-	case 't':
-	case 'L':
-		return add_ids(value, &opt->record.tids)
-			       ? -1
-			       : misused(opt, "'%s' is no list of thread ids", value);
-	case 'C':
-		opt->record.cpus = value;
-		return cpu_list_is_good(value)
-			       ? -1
-			       : misused(opt, "'%s' is no list of CPUs: 0-3,7", value);
-	case OPT_CGROUP:
-		opt->record.cgroup = value;
-		return -1;
-	case OPT_COMM:
-		opt->record.comm = value;
-		return *value ? -1 : misused(opt, "--comm wants a name");
-	case 'd':
-		return read_seconds(value, &opt->record.duration)
-			       ? -1
-			       : misused(opt, "'%s' is no duration", value);
-	case 'i':
-		return read_seconds(value, &opt->record.interval)
-			       ? -1
-			       : misused(opt, "'%s' is no interval in seconds", value);
-	case 'F':
-		if (!option_number(value, 1, 10 * 1000 * 1000, &opt->record.freq))
-			return misused(opt, "'%s' is no frequency: samples a second, from 1 on",
-				       value);
-		return -1;
-	case 'c':
-		if (!option_number(value, 1, INT64_MAX, &opt->record.period))
-			return misused(opt, "'%s' is no count: one sample every so many events",
-				       value);
-		return -1;
-	case 'e':
-		opt->record.event = value;
-		return -1;
-	case OPT_SW_EVENT:
-		opt->record.software_event = true;
-		return -1;
-	case 'U':
-		opt->record.user_only = true;
-		return -1;
-	case 'K':
-		opt->record.kernel_only = true;
-		return -1;
-	case 'I':
-		opt->record.idle = true;
-		return -1;
-	case OPT_MAX_STACK:
-		if (!option_number(value, 1, 1023, &number))
-			return misused(opt, "--max-stack is from 1 to 1023, not '%s'", value);
-		opt->record.max_stack = (unsigned int)number;
-		return -1;
-	case OPT_CALL_GRAPH:
-		if (strcmp(value, "fp") && strcmp(value, "eh"))
-			return misused(
-				opt,
-				"--call-graph is fp (frame pointers) or eh (unwind tables), not '%s'",
-				value);
-		opt->record.call_graph =
-			*value == 'e' ? RECORD_CALL_GRAPH_EH : RECORD_CALL_GRAPH_FP;
-		return -1;
-	case OPT_FORMAT:
-		return choose_format(opt, value);
-	case 'f':
-		return choose_format(opt, "folded");
-	case 'o':
-		opt->output = value;
-		return -1;
-	case 'n':
-		if (!option_number(value, 1, 1000000, &number))
-			return misused(opt, "'%s' is no number of rows", value);
-		opt->show.top_functions = (unsigned int)number;
-		return -1;
-	case OPT_SORT:
-		opt->sort = value;
-		return -1;
-	case OPT_WEIGHT:
-		opt->weight = value;
-		return -1;
-	case 'E':
-		opt->folded_samples = true;
-		opt->record.samples = true;
-		return -1;
-	case OPT_SAMPLES:
-		opt->record.samples = true;
-		return -1;
-	case 'A':
-		opt->show.addresses = true;
-		return -1;
-	case OPT_ANNOTATIONS:
-		opt->show.annotate = true;
-		return -1;
-	case OPT_DELIMITED:
-		opt->show.delimiter = true;
-		return -1;
-	case OPT_TITLE:
-		opt->show.title = value;
-		return -1;
-	case OPT_REVERSE:
-		opt->show.reverse = true;
-		return -1;
-	case OPT_INVERTED:
-		opt->show.inverted = true;
-		return -1;
-	case OPT_LINES:
-		opt->record.lines = true;
-		return -1;
-	case OPT_INLINE:
-		opt->record.inlined = true;
-		return -1;
-	case OPT_DEBUGINFOD:
-		opt->record.debuginfod = true;
-		return -1;
-	case OPT_NO_DEMANGLE:
-		opt->record.keep_mangled = true;
-		return -1;
-	case OPT_NO_COLOR:
-		opt->color_off = true;
-		return -1;
-	case 'v':
-		opt->verbosity++;
-		return -1;
-	case 'q':
-		opt->verbosity = -1;
-		return -1;
-	}
-	return EXIT_USAGE; /* no letter is left: the table of options has one more than this */
-}
-
-/* A table of functions is ordered by self or total; commands with other tables know their columns. */
-static int check_sort(struct options *opt, const struct options_spec *spec)
-{
-	if (!opt->sort || !(spec->takes & TAKES_STACKS))
+	if (!opt->sort || !(c->takes & TAKES_STACKS))
 		return -1;
 	if (!strcmp(opt->sort, "total"))
 		opt->show.sort = REPORT_BY_TOTAL;
 	else if (!strcmp(opt->sort, "self"))
 		opt->show.sort = REPORT_BY_SELF;
-	else if (!spec->own)
+	else if (!c->own_size)
 		return misused(opt, "--sort is self or total, not '%s'", opt->sort);
 	return -1;
 }
 
 /* What only shows when everything has been read. */
-static int check_together(struct options *opt, const struct options_spec *spec)
+static int check_together(struct options *opt, const struct command *c)
 {
 	const char *wrong;
 
+	opt->record.samples = opt->record.samples || opt->folded_samples;
 	if (opt->record.program && (opt->record.pids.n || opt->record.tids.n))
 		return misused(opt, "either a program to run, or --pid and --tid");
 	if (opt->record.pids.n && opt->record.tids.n)
@@ -416,66 +282,71 @@ static int check_together(struct options *opt, const struct options_spec *spec)
 		opt->format = report_format_by_path(opt->output);
 	if (!opt->format)
 		opt->format = report_format_by_name("table");
-	wrong = spec->check ? spec->check(opt) : NULL;
+	wrong = c->check ? c->check(opt) : NULL;
 	if (!wrong && opt->record.user_only && opt->record.kernel_only)
 		wrong = "--user and --kernel leave no stacks at all";
-	return wrong ? misused(opt, "%s", wrong) : check_sort(opt, spec);
+	return wrong ? misused(opt, "%s", wrong) : check_sort(opt, c);
 }
 
-static int take_any(struct options *opt, const struct options_spec *spec, int letter,
-		    const char *value)
+/* A word that is no option: how long, or what it is about. */
+static int take_word(struct options *opt, const struct command *c, const char *word)
 {
-	const struct own_option *own = letter >= OWN_BASE ? &spec->own[letter - OWN_BASE]
-							  : own_by_letter(spec->own, letter);
+	double again;
 
-	return own ? take_own(opt, own, value) : take(opt, letter, value);
+	if (c->takes & TAKES_NAME) {
+		if (opt->name)
+			return misused(opt, "one program at a time");
+		opt->name = word;
+		return -1;
+	}
+	if (!(c->takes & TAKES_TARGET))
+		return misused(opt, "'%s' is not for it: it takes options alone", word);
+	if (opt->record.duration && option_seconds(word, &again))
+		return misused(opt, "the duration is given twice: %g s and '%s'",
+			       opt->record.duration, word);
+	if (!option_seconds(word, &opt->record.duration))
+		return misused(opt, "'%s' is no duration in seconds%s", word,
+			       opt->record.program ? "" : "; a program to run stands behind --");
+	return -1;
 }
 
-int options_parse(struct options *opt, int argc, char **argv, const struct options_spec *spec)
+int options_parse(struct options *opt, int argc, char **argv, const struct command *c)
 {
-	struct getopt_tables tables;
-	int status = -1, letter;
+	struct getopt_tables tables = { .n = 0 };
+	int status = -1, met;
 
-	if (spec->own_size) {
-		opt->own = calloc(1, spec->own_size);
+	if (c->own_size) {
+		opt->own = calloc(1, c->own_size);
 		if (!opt->own)
 			return EXIT_FAILED;
 	}
-	/* What stands behind "--" is not ours, whatever it looks like. */
-	for (int i = 1; i < argc; i++)
+	/* What stands behind "--" is another command line, whatever it looks like. */
+	for (int i = 1; i < argc && !(c->takes & TAKES_NAME); i++)
 		if (!strcmp(argv[i], "--")) {
 			opt->record.program = argv + i + 1;
 			argc = i;
 		}
-	make_tables(spec, &tables);
+	make_tables(c, &tables);
 	optind = 0; /* for getopt to begin anew */
 	while (status < 0 &&
-	       (letter = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
-		if (letter == 'h') {
-			fputs(spec->usage, stdout);
+	       (met = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+		if (met == '?' || met == ':') {
+			status = not_understood(opt, &tables, argv, met == ':');
+			continue;
+		}
+		const struct taken_option *taken = option_met(&tables, met);
+
+		if (taken->row->kind == OPTION_HELP) {
+			help_print(c, stdout);
 			return EXIT_DONE;
 		}
-		status = letter == '?' || letter == ':'
-				 ? not_understood(opt, &tables, argv, letter == ':')
-				 : take_any(opt, spec, letter, optarg);
+		status = take(opt, taken, optarg);
 	}
-	for (; status < 0 && optind < argc; optind++) {
-		double again;
-
-		if (!(spec->takes & TAKES_TARGET))
-			status = misused(opt, "'%s' is not for it: it takes options alone",
-					 argv[optind]);
-		else if (opt->record.duration && read_seconds(argv[optind], &again))
-			status = misused(opt, "the duration is given twice: %g s and '%s'",
-					 opt->record.duration, argv[optind]);
-		else if (!read_seconds(argv[optind], &opt->record.duration))
-			status = misused(
-				opt, "'%s' is no duration in seconds%s", argv[optind],
-				opt->record.program ? "" : "; a program to run stands behind --");
-	}
-	if (status < 0 && opt->record.program && !(spec->takes & TAKES_TARGET))
+	for (; status < 0 && optind < argc; optind++)
+		status = take_word(opt, c, argv[optind]);
+	if (status < 0 && opt->record.program && !(c->takes & TAKES_TARGET))
 		status = misused(opt, "it does not run programs");
-	return status < 0 ? check_together(opt, spec) : status;
+	return status < 0 ? check_together(opt, c) : status;
 }
 
 void options_free(struct options *opt)

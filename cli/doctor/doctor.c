@@ -153,7 +153,7 @@ static void print_json(const struct diagnosis *d)
 	printf("\n}\n");
 }
 
-int command_doctor(const struct options *opt)
+static int run(const struct options *opt)
 {
 	struct diagnosis *d = calloc(1, sizeof(*d));
 	const bool json = opt->format->json;
@@ -178,3 +178,29 @@ int command_doctor(const struct options *opt)
 	}
 	return status;
 }
+
+/* Accepted and of no use: a duration and a file. */
+static const struct option_row own[] = {
+	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result", .words = "table json" },
+	{ "duration", 'd' },
+	{ "output", 'o' },
+	{ 0 },
+};
+
+const struct command doctor_command = {
+	.name = "doctor",
+	.summary = "what can be done here, and what will each command use?",
+	.about =
+		"Tries every mechanism of the kernel that rawprof can use. Says which of them this "
+		"kernel and these capabilities give, why not the others, and what is used in "
+		"their place. A bug report begins with it.\n\n"
+		"yes and no say whether a mechanism works, tried a moment ago; a number such as "
+		"5.8 is the Linux that brought it. Each command is set up as for a recording and "
+		"taken down again: under Commands is what runs its programs, and what it has to "
+		"do without.\n\n"
+		"Exit status: 0 if the commands work, 1 if one of them does not. Options that do "
+		"not work, as in mem -k, do not count.",
+	.takes = TAKES_RESULT,
+	.own = own,
+	.run = run,
+};

@@ -329,11 +329,11 @@ static void keep_said(void *ctx, enum rp_level level, const char *message)
 
 static const struct command *find_command(const char *name)
 {
-	const struct command *c = commands;
+	const struct command *const *c = commands;
 
-	while (strcmp(c->name, name))
+	while (strcmp((*c)->name, name))
 		c++;
-	return c;
+	return *c;
 }
 
 static int dry_run(const struct command *c, char **argv, struct dry_run *r)
@@ -343,7 +343,7 @@ static int dry_run(const struct command *c, char **argv, struct dry_run *r)
 
 	while (argv[argc])
 		argc++;
-	status = options_parse(&opt, argc, argv, &c->spec);
+	status = options_parse(&opt, argc, argv, c);
 	if (status < 0)
 		status = c->run(&opt);
 	options_free(&opt);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rawprof explain: what a program's bytecode is, and what the kernel knows of it. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 
 #include "cli/commands.h"
 #include "explain.h"
-#include "cli/options_own.h"
 
 /* ---- one program, or a log */
 
@@ -121,188 +119,85 @@ static int write_it(const struct rp_program *entry, bool just_list,
 
 /* ---- the command line */
 
-enum {
-	OPT_BYTES = 256,
-	OPT_XLATED,
-	OPT_JIT,
-	OPT_DOT,
-	OPT_STATE,
-	OPT_BREAK,
-	OPT_FLIP,
-	OPT_LINT,
-	OPT_LOG,
-	OPT_FORMAT,
-	OPT_NO_COLOR,
-	OPT_NO_PAGER
-};
-
-static const struct option long_options[] = {
-	{ "bytes", no_argument, NULL, OPT_BYTES },
-	{ "xlated", no_argument, NULL, OPT_XLATED },
-	{ "jit", no_argument, NULL, OPT_JIT },
-	{ "dot", no_argument, NULL, OPT_DOT },
-	{ "state", no_argument, NULL, OPT_STATE },
-	{ "break", required_argument, NULL, OPT_BREAK },
-	{ "flip", no_argument, NULL, OPT_FLIP },
-	{ "lint", no_argument, NULL, OPT_LINT },
-	{ "kernel-log", required_argument, NULL, OPT_LOG },
-	{ "format", required_argument, NULL, OPT_FORMAT },
-	{ "no-color", no_argument, NULL, OPT_NO_COLOR },
-	{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
 struct command_line {
 	struct explain_options opt;
-	bool no_color, no_pager, help;
-	int verbosity;
-	const char *name;
+	bool no_pager;
 };
 
-static int take_format(struct command_line *line, const char *name)
+static const char *check(const struct options *options)
 {
-	if (!strcmp(name, "json"))
-		line->opt.shape = EXPLAIN_JSON;
-	else if (!strcmp(name, "dot"))
-		line->opt.shape = EXPLAIN_DOT;
-	else if (!strcmp(name, "log"))
-		line->opt.shape = EXPLAIN_LOG;
-	else if (strcmp(name, "text") != 0) {
-		fprintf(stderr, "rawprof explain: '%s' is no format: text, json, dot, log\n", name);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int take_option(struct command_line *line, int option)
-{
-	switch (option) {
-	case OPT_BYTES:
-		line->opt.bytes = true;
-		return 0;
-	case OPT_XLATED:
-		line->opt.xlated = true;
-		return 0;
-	case OPT_JIT:
-		line->opt.jit = true;
-		return 0;
-	case OPT_STATE:
-		line->opt.state = true;
-		return 0;
-	case OPT_DOT:
-		line->opt.shape = EXPLAIN_DOT;
-		return 0;
-	case OPT_BREAK:
-		line->opt.broken = optarg;
-		return 0;
-	case OPT_FLIP:
-		line->opt.flip = true;
-		return 0;
-	case OPT_LINT:
-		line->opt.lint = true;
-		return 0;
-	case OPT_LOG:
-		line->opt.kernel_log = optarg;
-		return 0;
-	case OPT_FORMAT:
-		return take_format(line, optarg);
-	case OPT_NO_COLOR:
-		line->no_color = true;
-		return 0;
-	case OPT_NO_PAGER:
-		line->no_pager = true;
-		return 0;
-	case 'v':
-		line->verbosity++;
-		return 0;
-	case 'q':
-		line->verbosity = -1;
-		return 0;
-	case 'h':
-		line->help = true;
-		return 0;
-	}
-	return -EINVAL; /* no letter is left */
-}
-
-static int complain(const char *what)
-{
-	fprintf(stderr, "rawprof explain: %s\n", what);
-	return -EINVAL;
-}
-
-/* What getopt could not make sense of; it points behind the word that it stopped at. */
-static int not_understood(const char *word, bool lacks_value)
-{
-	char wrong[OPTION_WRONG];
-
-	if (lacks_value)
-		snprintf(wrong, sizeof(wrong), "%s wants a value", word);
-	else if (option_is_long(word, lacks_value))
-		option_wrong(wrong, word, long_options);
-	else
-		snprintf(wrong, sizeof(wrong), "there is no option -%c", optopt);
-	complain(wrong);
-	fputs("Try 'rawprof help explain'.\n", stderr);
-	return -EINVAL;
-}
-
-static int check(const struct command_line *line)
-{
+	const struct command_line *line = options->own;
 	const struct explain_options *opt = &line->opt;
 
 	if (opt->flip && !opt->broken)
-		return complain("--flip turns round what --break names");
+		return "--flip turns round what --break names";
 	if (opt->lint && (opt->broken || opt->kernel_log || opt->bytes || opt->xlated || opt->jit ||
 			  opt->state || opt->shape))
-		return complain("--lint goes alone: it looks at the program as it is written");
+		return "--lint goes alone: it looks at the program as it is written";
 	if (opt->broken && opt->kernel_log)
-		return complain("--break asks the kernel, --kernel-log does not");
+		return "--break asks the kernel, --kernel-log does not";
 	if ((opt->xlated || opt->jit) && opt->kernel_log)
-		return complain("a saved log does not say what the kernel made of the program");
-	if (!line->name && !opt->kernel_log &&
+		return "a saved log does not say what the kernel made of the program";
+	if (!options->name && !opt->kernel_log &&
 	    (opt->lint || opt->broken || opt->bytes || opt->xlated || opt->jit || opt->state ||
 	     opt->shape))
-		return complain("which program? 'rawprof explain' lists them");
-	return 0;
+		return "which program? 'rawprof explain' lists them";
+	return NULL;
 }
 
-static int parse(struct command_line *line, int argc, char **argv)
+static int run(const struct options *options)
 {
-	int option, err = 0;
-
-	optind = 1;
-	while (!err && (option = getopt_long(argc, argv, ":vqh", long_options, NULL)) != -1)
-		err = option == '?' || option == ':'
-			      ? not_understood(argv[optind - 1], option == ':')
-			      : take_option(line, option);
-	if (!err && argc - optind > 1)
-		err = complain("one program at a time");
-	if (!err && optind < argc)
-		line->name = argv[optind];
-	return err ? err : check(line);
-}
-
-int command_explain(int argc, char **argv, const char *usage)
-{
-	struct command_line line = { .verbosity = 0 };
+	struct command_line *line = options->own;
+	struct explain_options *opt = &line->opt;
 	struct rp_program program;
 
-	if (parse(&line, argc, argv))
+	if (options->name && !explain_find(options->name, &program))
 		return EXIT_USAGE;
-	if (line.help) {
-		fputs(usage, stdout);
-		return EXIT_DONE;
-	}
-	if (line.name && !explain_find(line.name, &program))
-		return EXIT_USAGE;
-	rp_log_setup(line.verbosity < 0	  ? RP_ERROR
-		     : line.verbosity > 1 ? RP_DEBUG
-		     : line.verbosity	  ? RP_INFO
-					  : RP_WARN,
-		     NULL, NULL);
-	line.opt.color = wants_color(line.no_color) && line.opt.shape == EXPLAIN_TEXT;
-	return write_it(line.name ? &program : NULL, !line.name && !line.opt.kernel_log, &line.opt,
-			!line.no_pager && line.opt.shape == EXPLAIN_TEXT);
+	opt->color = wants_color(options->color_off) && opt->shape == EXPLAIN_TEXT;
+	return write_it(options->name ? &program : NULL, !options->name && !opt->kernel_log, opt,
+			!line->no_pager && opt->shape == EXPLAIN_TEXT);
 }
+
+#define OPTION_STRUCT struct command_line
+
+static const struct option_row own[] = {
+	FLAG("bytes", 0, VIEW, opt.bytes, "open each instruction's bit fields"),
+	FLAG("state", 0, VIEW, opt.state, "before each instruction, all registers and the stack"),
+	FLAG("xlated", 0, VIEW, opt.xlated,
+	     "below each, what the kernel rewrote it to (the lines with a ')"),
+	FLAG("jit", 0, VIEW, opt.jit, "below each, its machine code (with objdump)"),
+	OPTION("break", 0, VIEW, TEXT, opt.broken, "WHAT",
+	       "take out an instruction and see the program refused: its number, FILE:LINE, or its "
+	       "text"),
+	FLAG("flip", 0, VIEW, opt.flip, "with --break: turn the condition round instead"),
+	FLAG("lint", 0, VIEW, opt.lint,
+	     "what is wrong with it, found without the kernel; status 1 if something is"),
+	OPTION("kernel-log", 0, TARGET, TEXT, opt.kernel_log, "FILE",
+	       "use a saved verifier log (level 2), not the kernel; needs no root and no PROGRAM: "
+	       "then it shows what the log says alone; - is standard input"),
+	OPTION("format", 0, OUTPUT, CHOICE, opt.shape, "NAME",
+	       "the form of the result (log is the verifier's own, for --kernel-log)",
+	       .words = "text json dot log"),
+	OPTION("dot", 0, OUTPUT, CHOICE, opt.shape, NULL, "the control-flow graph, for graphviz",
+	       .words = "text json dot log", .value = "dot"),
+	FLAG("no-pager", 0, OUTPUT, no_pager, "no pager"),
+	{ 0 },
+};
+
+const struct command explain_command = {
+	.name = "explain",
+	.summary = "what is a program's bytecode, and what does the verifier see?",
+	.about = "The bytecode of rawprof's programs, instruction by instruction: its source line, "
+		 "its bytes, what the verifier knows behind it, joined over all paths that it "
+		 "took. Without a program: the list of programs. How to read it: docs/explain.md.",
+	.examples =
+		"  rawprof explain cpu                        the program that samples stacks\n"
+		"  rawprof explain cpu --break 'MOV_REG(R6, R1)'  what the line is there for\n"
+		"  rawprof explain follow_fork --dot | dot -Tsvg -o graph.svg\n"
+		"  rawprof explain --kernel-log refused.log   the log of any program, explained\n",
+	.takes = TAKES_NAME,
+	.own = own,
+	.own_size = sizeof(struct command_line),
+	.check = check,
+	.run = run,
+};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rawprof io: how slow is storage? Which view of it is meant. */
-#include "cli/commands.h"
 #include "io.h"
 
 static int setup(struct io *io, const struct options *opt)
@@ -15,7 +14,7 @@ static int setup(struct io *io, const struct options *opt)
 	return own->log ? io_log_setup(io) : own->stacks ? io_stacks_setup(io) : io_hists_setup(io);
 }
 
-int command_io(const struct options *opt)
+int io_run(const struct options *opt)
 {
 	struct io io = { .own = opt->own };
 	int err = setup(&io, opt);

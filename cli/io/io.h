@@ -27,9 +27,7 @@ struct io_options {
 	const char *disk;
 	uint64_t min_ns;
 };
-extern const struct own_option io_own_options[];
-extern const char io_usage[];
-const char *io_check(const struct options *opt);
+int io_run(const struct options *opt); /* the command */
 /* A table of processes: asked for, or a number of rows or an order without another view. */
 bool io_wants_processes(const struct options *opt);
 

@@ -2,62 +2,15 @@
 /* rawprof lock: who waits for which lock, and who holds it up? programs/lock/lock.c is what runs in the kernel. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
 #include "lock.h"
 #include "base/clock.h"
-
-#define OWN(name, letter, kind, member)                                                            \
-	{                                                                                          \
-		name, letter, kind, offsetof(struct lock_options, member), 0, 0                    \
-	}
-
-const struct own_option lock_own_options[] = {
-	OWN("min-wait", 'm', OWN_MS, min_ns),
-	OWN("by", 0, OWN_TEXT, by),
-	OWN("type", 'Y', OWN_TEXT, types),
-	OWN("hist", 0, OWN_TEXT, hist),
-	OWN("hold", 0, OWN_FLAG, hold),
-	OWN("stacks", 0, OWN_FLAG, stacks),
-	{ 0 },
-};
-const size_t lock_own_size = sizeof(struct lock_options);
 
 /* Room for the histograms of so many locks. */
 #define HIST_LOCKS 512
 #define HIST_TYPES 64
-
-const char *lock_check(const struct options *opt)
-{
-	const struct lock_options *own = opt->own;
-
-	if (opt->record.user_only && opt->record.kernel_only)
-		return "--user and --kernel: either only locks of programs, or only the kernel's";
-	if (own->types && !lock_types_known(own->types))
-		return "--type wants, separated by commas, of programs: umutex, condvar, urwlock, usemaphore, barrier, "
-		       "once, join, pi-mutex, futex; of the kernel: mutex, spinlock, rwlock, rwsem, semaphore, "
-		       "percpu-rwsem, rtmutex, rtspinlock, rtrwlock, other; and what TYPE has behind them, rwsem:R";
-	if (own->by && !lock_by_name(own->by))
-		return "--by wants lock, caller, thread, type, releaser or outcome";
-	if (own->hist && strcmp(own->hist, "type") && strcmp(own->hist, "lock"))
-		return "--hist wants type or lock";
-	if (own->hist && (own->by || own->stacks || own->types))
-		return "--hist is a view of its own: without --by, --type and --stacks";
-	if (own->stacks && own->by)
-		return "--by is for rows, --stacks for stacks";
-	if (own->hold && opt->record.kernel_only)
-		return "--hold is about mutexes of programs: not with --kernel";
-	if (own->hold && !opt->record.program && !opt->record.pids.n)
-		return "--hold wants to know of whom: --pid, or a program after --";
-	if (own->hold && own->by && !strcmp(own->by, "releaser"))
-		return "--hold: whoever holds a mutex lets go of it himself, so there is no --by releaser";
-	if (opt->record.interval > 0 && own->stacks)
-		return "--interval is for rows and histograms";
-	return NULL;
-}
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
 
@@ -288,7 +241,7 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 	}
 }
 
-int command_lock(const struct options *opt)
+int lock_run(const struct options *opt)
 {
 	struct lock l = { .options = opt->own,
 			  .of_users = !opt->record.kernel_only,

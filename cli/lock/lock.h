@@ -2,6 +2,7 @@
 /*
  * `rawprof lock`, in parts:
  *
+ *	options.c	the options
  *	lock.c		the recording
  *	lock_waits.c	what came of it: waits, by who waits and who let go
  *	lock_names.c	in words: which lock, of which type, whose fault
@@ -17,8 +18,6 @@
 
 #include "cli/run.h"
 
-extern const char lock_usage[];
-
 struct lock_options {
 	uint64_t min_ns;
 	const char *by;	   /* what a row of the table is; NULL: a lock */
@@ -27,9 +26,7 @@ struct lock_options {
 	bool hold;	   /* how long mutexes are held, in place of waits */
 	bool stacks;	   /* stacks, where the format could do with rows */
 };
-extern const struct own_option lock_own_options[];
-extern const size_t lock_own_size;
-const char *lock_check(const struct options *opt);
+int lock_run(const struct options *opt); /* the command */
 
 /* What can be said of a wait; also what rows can be by. */
 enum lock_word {

@@ -1,37 +1,65 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem: who allocates, who grows, who leaks? Its options, and which of the ways to record they mean. */
+/* The options of `rawprof mem`, and which of its ways to record they mean. */
 #include <stddef.h>
 
 #include "cli/commands.h"
 #include "mem.h"
 
-#define OWN(name, letter, kind, member)                                                            \
-	{                                                                                          \
-		name, letter, kind, offsetof(struct mem_options, member), 0, 0                     \
-	}
+#define OPTION_STRUCT struct mem_options
 
-const struct own_option mem_own_options[] = {
-	OWN("kernel", 'k', OWN_FLAG, kernel),
-	OWN("percpu", 0, OWN_FLAG, percpu),
-	OWN("faults", 0, OWN_FLAG, faults),
-	OWN("growth", 0, OWN_FLAG, growth),
-	OWN("leaks", 0, OWN_FLAG, leaks),
-	OWN("older", 0, OWN_MS, older_ns),
-	OWN("temporary", 0, OWN_FLAG, temporary),
-	OWN("sizes", 0, OWN_FLAG, sizes),
-	OWN("ages", 0, OWN_FLAG, ages),
-	OWN("processes", 0, OWN_FLAG, processes),
-	OWN("trace", 0, OWN_FLAG, trace),
-	OWN("no-mmap", 0, OWN_FLAG, no_mmap),
-	OWN("obj", 0, OWN_TEXT, obj),
-	OWN("symbols-prefix", 0, OWN_TEXT, prefix),
-	{ "sample-bytes", 0, OWN_BYTES, offsetof(struct mem_options, sample_bytes), 1, 0 },
-	{ "blocks", 0, OWN_NUMBER, offsetof(struct mem_options, blocks), 1, 1u << 28 },
-	{ "max-overhead", 0, OWN_NUMBER, offsetof(struct mem_options, max_overhead), 1, 100000 },
+static const struct option_row own[] = {
+	FLAG("kernel", 'k', VIEW, kernel,
+	     "the kernel's own memory: slab caches, kmalloc, pages; not that of a program"),
+	FLAG("percpu", 0, VIEW, percpu, "with --kernel: its memory for each CPU too"),
+	FLAG("faults", 0, VIEW, faults,
+	     "page faults, and the pages that they take; costs next to nothing"),
+	FLAG("growth", 0, VIEW, growth,
+	     "what mmap, mremap and brk add to a process, and munmap takes away; costs next to "
+	     "nothing"),
+	FLAG("leaks", 0, VIEW, leaks, "only what is not freed at the end"),
+	OPTION("older", 0, VIEW, MS, older_ns, "MS",
+	       "only what is not freed at the end and was allocated at least so many milliseconds "
+	       "before"),
+	FLAG("temporary", 0, VIEW, temporary,
+	     "only what the next call of the same thread freed again"),
+	FLAG("sizes", 0, VIEW, sizes, "a histogram of sizes"),
+	FLAG("ages", 0, VIEW, ages, "a histogram of the ages of what has not been freed"),
+	FLAG("processes", 0, VIEW, processes, "totals, rates and memory in use, by process"),
+	FLAG("trace", 0, VIEW, trace,
+	     "each call as it comes: its arguments, its result, its caller"),
+	OPTION("obj", 0, TARGET, TEXT, obj, "PATH",
+	       "only the allocator in this file, from the start, whichever process maps it",
+	       .least = 1),
+	OPTION("symbols-prefix", 0, TARGET, TEXT, prefix, "P",
+	       "the functions are called Pmalloc, Pfree and so on: je_", .least = 1),
+	FLAG("no-mmap", 0, TARGET, no_mmap, "the allocator alone, without what is mapped"),
+	OPTION("sample-bytes", 0, SAMPLING, BYTES, sample_bytes, "N",
+	       "one sample in so many bytes (512K), weighed so that sums are right; Linux 5.12",
+	       .least = 1),
+	OPTION("max-overhead", 0, SAMPLING, NUMBER, max_overhead, "PCT",
+	       "when the probes cost more than so much of what the program does without them: a "
+	       "sample in 512 KiB from then on; if that still costs too much, no probes",
+	       .least = 1, .most = 100000),
+	OPTION("blocks", 0, SAMPLING, NUMBER, blocks, "N",
+	       "follow at most so many blocks at a time; default: by memory, at most a million",
+	       .least = 1, .most = 1u << 28),
+	{ "all", 'a' },
+	{ "interval", 'i', OPTION_SAMPLING,
+	  .help = "with --processes of programs: every so often what is new, and what is in use" },
+	{ "user", 'U', OPTION_SAMPLING, .help = "with -k, only the program's side of the stacks" },
+	{ "kernel", 'K', OPTION_SAMPLING, .help = "with -k, only the kernel's side of the stacks" },
+	{ "sort", 0, OPTION_OUTPUT, .arg = "KEY",
+	  .help = "order of the table (of stacks self or total, of --processes a column)",
+	  .words = "self total pid comm allocations bytes rate inuse inuse_bytes outstanding "
+		   "outstanding_bytes" },
+	{ "weight", 0, OPTION_OUTPUT,
+	  .help = "what the numbers are (of --faults resident, faults, major_faults; of "
+		  "--growth grown, calls, returned)",
+	  .words = "alloc_space alloc_objects inuse_space inuse_objects" },
 	{ 0 },
 };
 
-const char *mem_check(const struct options *opt)
+static const char *check(const struct options *opt)
 {
 	const struct mem_options *mem = opt->own;
 
@@ -41,15 +69,18 @@ const char *mem_check(const struct options *opt)
 		return "--percpu is about the kernel: with -k";
 	if ((mem->faults || mem->growth) &&
 	    (mem->leaks || mem->older_ns || mem->temporary || mem->sample_bytes))
-		return "--faults and --growth know nothing of blocks, when they are freed or how old they are";
+		return "--faults and --growth do not follow blocks: no --leaks, --older, "
+		       "--temporary, --sample-bytes";
 	if (mem->no_mmap && (mem->kernel || mem->faults || mem->growth))
-		return "--no-mmap is about the allocations of programs: not with --kernel, --faults or --growth";
+		return "--no-mmap is about allocations of programs: not with --kernel, --faults, "
+		       "--growth";
 	if (mem->sizes + mem->ages + mem->processes + mem->trace + mem->temporary > 1)
 		return "--sizes, --ages, --processes, --trace and --temporary are different views";
 	if (mem->sample_bytes && (mem->sizes || mem->ages || mem->trace || mem->temporary))
 		return "--sample-bytes is for stacks and --processes";
 	if (mem->temporary && (mem->leaks || mem->older_ns))
-		return "--temporary is about what was freed, --leaks and --older about what was not";
+		return "--temporary is about what was freed, --leaks and --older about what is not "
+		       "freed";
 	if ((mem->sizes || mem->trace) && (mem->leaks || mem->older_ns))
 		return "--sizes and --trace do not follow blocks: not with --leaks or --older";
 	if (opt->record.interval && (!mem->processes || mem->kernel || mem->older_ns))
@@ -57,7 +88,7 @@ const char *mem_check(const struct options *opt)
 	return NULL;
 }
 
-int command_mem(const struct options *opt)
+static int run(const struct options *opt)
 {
 	const struct mem_options *mem = opt->own;
 
@@ -65,3 +96,24 @@ int command_mem(const struct options *opt)
 		return mem_faults(opt);
 	return mem->kernel ? mem_kernel(opt) : mem_user(opt);
 }
+
+const struct command mem_command = {
+	.name = "mem",
+	.summary = "who allocates, who grows, who leaks?",
+	.about = "Who allocates, who grows, who leaks? Counts each call of the allocator (malloc, "
+		 "calloc, realloc, free and the like, in any library) by the stack that made it, "
+		 "and follows each block until it is freed. What the program has from the kernel "
+		 "itself, by mmap, mremap and brk, is followed until it is unmapped. Without an "
+		 "option for a view: the allocator of a program or process.",
+	.examples =
+		"  rawprof mem --leaks -p 1234 60             what a process keeps of a minute\n"
+		"  rawprof mem --format pprof -o mem.pb.gz -- ./prog\n"
+		"  rawprof mem -k 10                          the kernel, by slab cache and stack\n"
+		"  rawprof mem -k --processes --sort rate 10  which process makes it allocate\n"
+		"  rawprof mem --faults -p 1234 -o grows.svg 60\n",
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	.own = own,
+	.own_size = sizeof(struct mem_options),
+	.check = check,
+	.run = run,
+};

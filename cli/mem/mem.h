@@ -32,9 +32,6 @@ struct mem_options {
 	uint64_t max_overhead; /* per cent; 0: whatever it takes */
 };
 
-extern const struct own_option mem_own_options[];
-const char *mem_check(const struct options *opt);
-
 /* Each is one way to record: the whole command, its exit status. */
 int mem_user(const struct options *opt);
 int mem_kernel(const struct options *opt);

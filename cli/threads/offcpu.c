@@ -1,49 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rawprof offcpu: what are threads waiting for? programs/threads/offcpu.c is what runs in the kernel. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "record/asleep.h"
-#include "cli/commands.h"
 #include "base/clock.h"
 #include "offcpu.h"
 #include "sched.h"
-
-#define OWN(name, letter, kind, member)                                                            \
-	{                                                                                          \
-		name, letter, kind, offsetof(struct offcpu_options, member), 0, 0                  \
-	}
-
-const struct own_option offcpu_own_options[] = {
-	OWN("min-block", 'm', OWN_MS, min_ns),
-	OWN("max-block", 'M', OWN_MS, max_ns),
-	OWN("state", 0, OWN_TEXT, state),
-	OWN("wakers", 'w', OWN_FLAG, wakers),
-	OWN("runq", 0, OWN_FLAG, runq),
-	OWN("by", 0, OWN_TEXT, by),
-	{ 0 },
-};
-const size_t offcpu_own_size = sizeof(struct offcpu_options);
-
-const char *offcpu_check(const struct options *opt)
-{
-	const struct offcpu_options *own = opt->own;
-	uint32_t states;
-
-	if (own->state && !sched_states_parse(own->state, &states))
-		return "--state wants letters of S D T t P I R, their names, or a number";
-	if (own->runq && (own->state || own->wakers || own->min_ns || own->max_ns))
-		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, --max-block";
-	if ((own->by || opt->record.interval) && !own->runq)
-		return "--by and --interval are for --runq";
-	if (own->by && strcmp(own->by, "cpu") && strcmp(own->by, "process"))
-		return "--by is cpu or process";
-	if (own->min_ns && own->max_ns && own->max_ns < own->min_ns)
-		return "--max-block is less than --min-block";
-	return NULL;
-}
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
 
@@ -223,7 +187,7 @@ static const struct record_profiler offcpu_profiler = {
 	.ledger = ledger,
 };
 
-int command_offcpu(const struct options *opt)
+int offcpu_run(const struct options *opt)
 {
 	struct offcpu o = { .options = opt->own };
 	struct record_profiler profiler = offcpu_profiler;

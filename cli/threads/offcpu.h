@@ -7,8 +7,6 @@
 
 #include "cli/run.h"
 
-extern const char offcpu_usage[];
-
 struct offcpu_options {
 	uint64_t min_ns, max_ns; /* 0: any */
 	const char *state;	 /* NULL: all in which a thread waits */
@@ -19,9 +17,7 @@ struct offcpu_options {
 /* runq.c: --runq, the whole command. */
 int runq_run(const struct options *opt);
 
-extern const struct own_option offcpu_own_options[];
-extern const size_t offcpu_own_size;
-const char *offcpu_check(const struct options *opt);
+int offcpu_run(const struct options *opt); /* the command */
 
 /* A wait by who ended it; waker 0: nobody has been seen to. */
 struct offcpu_ended {

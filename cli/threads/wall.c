@@ -6,19 +6,12 @@
 #include <string.h>
 
 #include "record/asleep.h"
-#include "cli/commands.h"
 #include "base/clock.h"
 #include "record/sampling.h"
 #include "sched.h"
 #include "wall.h"
 
 #define DEFAULT_FREQ 99
-
-const char *wall_check(const struct options *opt)
-{
-	return opt->record.idle ? "--include-idle is of no use: an idle CPU is nobody's time"
-				: NULL;
-}
 
 /* ---- the recording ---------------------------------------------------------------------------------------- */
 
@@ -273,7 +266,7 @@ static const struct record_profiler wall_profiler = {
 	.ledger = ledger,
 };
 
-int command_wall(const struct options *opt)
+int wall_run(const struct options *opt)
 {
 	struct record_profiler profiler = wall_profiler;
 	struct wall w = { .freq = opt->record.freq || opt->record.period ? opt->record.freq

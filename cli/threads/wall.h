@@ -8,8 +8,7 @@
 
 #include "cli/run.h"
 
-extern const char wall_usage[];
-const char *wall_check(const struct options *opt);
+int wall_run(const struct options *opt); /* the command */
 
 /* What became of a thread. */
 struct wall_thread {

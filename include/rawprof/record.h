@@ -29,8 +29,8 @@ struct record_ids {
 /* How user stacks are walked. */
 enum record_call_graph {
 	RECORD_CALL_GRAPH_BEST, /* by unwind tables where the kernel allows it, else by frame pointers */
-	RECORD_CALL_GRAPH_FP, /* by frame pointers */
 	RECORD_CALL_GRAPH_EH, /* by unwind tables */
+	RECORD_CALL_GRAPH_FP, /* by frame pointers */
 };
 
 /* What to record. All zero: all processes and CPUs, 99 times a second, until a signal or record_stop(). */

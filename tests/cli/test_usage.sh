@@ -48,12 +48,25 @@ is 'help cpu: status' "$status" 0
 cp "$out" "$tmp/help"
 run "$rawprof" cpu --help
 is 'cpu --help is the same' "$(cat "$out")" "$(cat "$tmp/help")"
-# The man page has every command, and every option of cpu.
-for c in $("$rawprof" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+# The man page has every command, and the lists of options that the program has (`make man` writes them).
+commands=$("$rawprof" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+for c in $commands; do
 	has "the man page knows $c" docs/rawprof.1 "^\.B rawprof $c\$"
 done
+run diff <(RAWPROF=$rawprof scripts/man) docs/rawprof.1
+is 'the options of the man page are those of the program' "$status $(cat "$out")" '0 '
 for o in $(grep -oE -- '--[a-z][a-z-]+' "$tmp/help" | sort -u); do
 	has "the man page knows $o" <(sed 's/\\-/-/g' docs/rawprof.1) "$o([^a-z-]|\$)"
+done
+# Help of each command: groups that are known, lines that fit, and each option is taken.
+for c in $commands; do
+	"$rawprof" help "$c" >"$tmp/help_$c"
+	is "help $c: titles" "$(grep -E '^[A-Z][a-z]*$' "$tmp/help_$c" | grep -vxE 'View|Target|Sampling|Output|Examples')" ''
+	is "help $c: the longest line" "$(awk 'length($0) > 100' "$tmp/help_$c")" ''
+	for o in $(sed -nE 's/^  (-., )*( {4})?--([a-z-]+).*/\3/p' "$tmp/help_$c"); do
+		"$rawprof" "$c" "--$o" 2 --frobnicate >"$out" 2>"$err" # 2: its value, or a word
+		lacks "$c takes --$o" "$err" "no option --$o|of no use"
+	done
 done
 for o in --pid --tid --cpu --cgroup --comm --freq --count --event --user --kernel --duration --format --output; do
 	has "cpu --help names $o" "$tmp/help" "(^|[ ,])$o\b"
@@ -104,6 +117,15 @@ refused 'a weight that mem has not' 2 "no weight 'foo': there are .*inuse_space"
 refused 'a program that is not there' 1 '/no/such/program' cpu -- /no/such/program
 refused 'a directory that is not there' 1 '/no/such/dir' cpu -d 0.1 -o /no/such/dir/x.svg
 refused 'a full disk' 1 'No space left' cpu -F 999 -o /dev/full --format folded -- "$work/split" 0.2
+
+# Which way user stacks are walked: only unwind tables have a share of whole ones.
+for way in eh fp; do
+	run "$rawprof" cpu -F 999 --call-graph $way --format folded -o "$tmp/$way" -- "$work/split" 0.3
+	cp "$err" "$tmp/err_$way"
+done
+run "$rawprof" cpu -F 999 --format folded -o "$tmp/best" -- "$work/split" 0.3
+is '--call-graph eh: as without it' "$(grep -c 'user stacks:' "$tmp/err_eh")" "$(grep -c 'user stacks:' "$err")"
+lacks '--call-graph fp: no unwind tables' "$tmp/err_fp" 'user stacks:'
 
 # Not even as root may one write below /proc.
 refused 'a directory that is read-only' 1 '/proc/x.svg' cpu -d 0.1 -o /proc/x.svg
