@@ -10,7 +10,7 @@
  *	text.c			instruction by instruction
  *	lint.c			what is wrong with it, without asking the kernel
  *	bytes.c			an instruction's bit fields
- *	explain_kernel.c	what the kernel made of it: rewritten, and as machine code
+ *	kernel.c	what the kernel made of it: rewritten, and as machine code
  *	json.c, dot.c		other shapes
  *
  * Everything but explain.c needs no command line: explain_entry() shows any program that comes with

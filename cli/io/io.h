@@ -3,15 +3,15 @@
  * What the parts of `rawprof io` share.
  *
  *	io.c		the command: which view is meant
- *	io_options.c	what can be asked for
- *	io_record.c	records: programs, maps, the ledger
- *	io_ends.c	requests whose end was not told of
- *	io_names.c	names of disks, operations, flags, control groups
- *	io_hists.c	histograms of latency, phases, sizes
- *	io_totals.c	by process; random or sequential
- *	io_log.c	a line for each request
- *	io_stacks.c	who starts them
- *	io_calls.c	system calls instead
+ *	options.c	what can be asked for
+ *	record.c	records: programs, maps, the ledger
+ *	ends.c	requests whose end was not told of
+ *	names.c	names of disks, operations, flags, control groups
+ *	hists.c	histograms of latency, phases, sizes
+ *	totals.c	by process; random or sequential
+ *	log.c	a line for each request
+ *	stacks.c	who starts them
+ *	calls.c	system calls instead
  */
 #ifndef CLI_IO_H
 #define CLI_IO_H
@@ -56,7 +56,7 @@ struct io_names {
 		uint32_t disk;		  /* major << 20 | minor */
 		bool bios;		  /* it has no requests */
 		bool used;		  /* it has a size */
-		uint64_t under_way, left; /* io_ends.c: requests that it has, and entries */
+		uint64_t under_way, left; /* ends.c: requests that it has, and entries */
 		char name[32];
 	} * disks;
 	size_t ndisks;
@@ -103,10 +103,10 @@ struct io {
 	uint64_t told;	 /* of them in intervals before */
 	uint64_t missed; /* events at which the kernel did not run the program */
 	uint64_t asked,
-		unended; /* io_ends.c: when disks were asked, and what they do not have any more */
+		unended; /* ends.c: when disks were asked, and what they do not have any more */
 	uint64_t since;	 /* CLOCK_MONOTONIC: when the interval began */
 
-	struct io_totals *totals; /* io_totals.c */
+	struct io_totals *totals; /* totals.c */
 
 	/* histograms */
 	struct report_hists *set;

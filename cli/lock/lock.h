@@ -4,12 +4,12 @@
  *
  *	options.c	the options
  *	lock.c		the recording
- *	lock_waits.c	what came of it: waits, by who waits and who let go
- *	lock_names.c	in words: which lock, of which type, whose fault
- *	lock_view.c	tables and sentences
- *	lock_hist.c	histograms
- *	lock_stacks.c	stacks
- *	lock_hold.c	probes for --hold
+ *	waits.c	what came of it: waits, by who waits and who let go
+ *	names.c	in words: which lock, of which type, whose fault
+ *	view.c	tables and sentences
+ *	hist.c	histograms
+ *	stacks.c	stacks
+ *	hold.c	probes for --hold
  */
 #ifndef CLI_LOCK_H
 #define CLI_LOCK_H

@@ -2,9 +2,9 @@
 /*
  * What the parts of `rawprof mem -k` share.
  *
- *	mem_kernel.c		records: programs, maps, what is outstanding, the ledger
- *	mem_kernel_place.c	what the frames of a stack say: an interrupt? the slab allocator's own pages?
- *	mem_kernel_view.c	by process, by size, by age
+ *	kernel.c		records: programs, maps, what is outstanding, the ledger
+ *	kernel_place.c	what the frames of a stack say: an interrupt? the slab allocator's own pages?
+ *	kernel_view.c	by process, by size, by age
  */
 #ifndef CLI_MEM_KERNEL_H
 #define CLI_MEM_KERNEL_H

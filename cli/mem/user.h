@@ -11,7 +11,7 @@
 #include "processes.h"
 #include "cli/run.h"
 
-/* ---- the allocator's functions (mem_user_places.c) */
+/* ---- the allocator's functions (user_places.c) */
 
 struct mem_probes;
 
@@ -38,10 +38,10 @@ size_t mem_probes_count(const struct mem_probes *m);
 void mem_probes_detach(struct mem_probes *m);
 void mem_probes_close(struct mem_probes *m);
 
-/* What operator new may be asked for and still have a probe (mem_user_new.c): largest_new, most_mappings. */
+/* What operator new may be asked for and still have a probe (user_new.c): largest_new, most_mappings. */
 void mem_new_limits(const struct recording *rec, struct mem_user_config *config);
 
-/* ---- the recording (mem_user.c) */
+/* ---- the recording (user.c) */
 
 struct mem_trace;
 struct mem_overhead;
@@ -78,14 +78,14 @@ enum { MEM_INUSE_OBJECTS = MEM_GONE_OBJECTS, MEM_INUSE_SPACE = MEM_GONE_SPACE };
 void mem_user_values(const struct mem_user *m, const struct stack *stack,
 		     uint64_t value[MEM_WEIGHTS]);
 
-/* ---- views: the whole output, as record_report() (mem_user_view.c) */
+/* ---- views: the whole output, as record_report() (user_view.c) */
 
 int mem_user_processes(struct recording *rec);
 int mem_user_interval(struct recording *rec); /* a part of it */
 int mem_user_sizes(struct recording *rec);
 int mem_user_ages(struct recording *rec);
 
-/* ---- samples (mem_user_sample.c) */
+/* ---- samples (user_sample.c) */
 
 /* Fills the maps left and draws for samples every so many bytes in the mean. 0 or a negative errno after a message. */
 int mem_sample_fill(struct stacks *stacks, uint64_t mean);
@@ -93,7 +93,7 @@ int mem_sample_fill(struct stacks *stacks, uint64_t mean);
 void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
 		      uint64_t value[MEM_WEIGHTS]);
 
-/* ---- what is mapped (mem_user_mmap.c); errors after a message, but for -ENOMEM */
+/* ---- what is mapped (user_mmap.c); errors after a message, but for -ENOMEM */
 
 /* What keeps us from seeing these calls, a right or a kernel; NULL if nothing does. */
 const char *mem_mmap_missing(void);
@@ -108,14 +108,14 @@ int mem_mmap_finish(struct mem_mmap *m);
 const struct mem_ranges *mem_mmap_ranges(const struct mem_mmap *m);
 void mem_mmap_close(struct mem_mmap *m);
 
-/* ---- --max-overhead (mem_user_overhead.c) */
+/* ---- --max-overhead (user_overhead.c) */
 
 int mem_overhead_open(struct recording *rec, struct mem_overhead **out);
 /* Has a look once a second; 0 or a negative errno after a message. */
 int mem_overhead_tick(struct mem_overhead *o);
 void mem_overhead_close(struct mem_overhead *o);
 
-/* ---- --trace (mem_user_trace.c); errors after a message */
+/* ---- --trace (user_trace.c); errors after a message */
 
 int mem_trace_open(struct recording *rec, struct mem_trace **out);
 /* Prints what came by the last drain, and takes what is there now. */

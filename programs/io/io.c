@@ -2,8 +2,8 @@
 /*
  * io: how long do requests to block devices take?
  *
- * Here is a request's way from its start to its end, for the programs of io_hooks.c, io_bio.c and
- * io_classic.c, which know what the kernel shows of it. The task that started it is noted when it
+ * Here is a request's way from its start to its end, for the programs of hooks.c, bio.c and
+ * classic.c, which know what the kernel shows of it. The task that started it is noted when it
  * starts: it may be issued by a thread of the kernel, and end in any context.
  */
 #include "io.h"

@@ -5,7 +5,7 @@
  * one wakes it; which of the system call's operations do that is in the first half of this file.
  *
  * Which thread wakes which is not asked of FUTEX_WAKE and its kin: it would be a guess where
- * several wait, or are moved from one futex to another. sched_waking says it (lock_kernel.c).
+ * several wait, or are moved from one futex to another. sched_waking says it (kernel.c).
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -3,7 +3,7 @@
  * mem_kernel: which code allocates memory in the kernel, and what has not been freed?
  *
  * The kernel tells of each allocation and each free of its allocators by a tracepoint. The parts
- * here are called by the programs of mem_kernel_hooks.c, which know the arguments of each.
+ * here are called by the programs of kernel_hooks.c, which know the arguments of each.
  *
  *	allocation -> asked for? -> stack -> into the map blocks -> counted under the stack's hash
  *	free -> out of the map blocks

@@ -127,7 +127,7 @@ struct mem_sizes {
 /*
  * What a system call does to a range of addresses; in the ring ranges, in order: a range goes
  * before the kernel takes it, so before anybody else can have it, and comes when the call returns.
- * mem_ranges.h keeps the ledger of them, and of all that is counted of mappings: in the kernel
+ * cli/mem/ranges.h keeps the ledger of them, and of all that is counted of mappings: in the kernel
  * their stacks weigh nothing.
  */
 enum mem_range_what {

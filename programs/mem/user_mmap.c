@@ -8,7 +8,7 @@
  * An allocator's own calls are no allocations of the program: a thread inside malloc is let alone.
  * What a call takes away may be a part of a block, or some blocks and parts of others, so they are
  * not on the map blocks, which knows where a block begins and no more: user space keeps a ledger of
- * them (mem_ranges.c), and all that is needed here is to tell it in the right order.
+ * them (cli/mem/ranges.c), and all that is needed here is to tell it in the right order.
  */
 #include <linux/mman.h>
 

@@ -52,10 +52,10 @@ void report_table_add_function(struct buf *b, const struct report *r, uint32_t f
 /* " 12.3%  1,234", the weight so many columns wide, or as much space for nothing. */
 void report_table_put_share(struct table *t, uint64_t weight, unsigned int weights);
 
-/* table_labels.c: the weight of each value of options->color_by_label. 0 or -ENOMEM. */
+/* labels.c: the weight of each value of options->color_by_label. 0 or -ENOMEM. */
 int report_table_put_labels(struct table *t);
 
-/* table_stacks.c: the heaviest stacks. 0 or -ENOMEM. */
+/* stacks.c: the heaviest stacks. 0 or -ENOMEM. */
 int report_table_put_stacks(struct table *t);
 
 #endif
