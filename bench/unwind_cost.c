@@ -34,7 +34,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* ---- the program ----------------------------------------------------------------------------------------- */
+/* ---- the program */
 
 static int load_once(const struct rp_program *entry, double *ms)
 {
@@ -76,7 +76,7 @@ static int print_load(void)
 	return 0;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------------- */
+/* ---- tables */
 
 /* Bytes of the segments that are executable; 0 if the file is no ELF file. */
 static uint64_t report_text_bytes(int fd)
@@ -153,7 +153,8 @@ int main(int argc, char **argv)
 	}
 	if (unwind_cache_open(&cache, NULL, 0))
 		cache = NULL;
-	printf("\n| file | text, MB | rows | rules | table, KB | KB per MB of text | made in, ms | from the cache, ms |\n"
+	printf("\n| file | text, MB | rows | rules | table, KB | KB per MB of text | made in, ms | "
+	       "from the cache, ms |\n"
 	       "|---|---|---|---|---|---|---|---|\n");
 	for (int i = 1; i < argc; i++)
 		print_table(argv[i], cache);

@@ -4,7 +4,7 @@
  * code was mapped: so that probes can be put on a library before anything of it has run, its
  * constructors included.
  *
- *	exec -> [program and dynamic linker are mapped] -> mmap -> [library mapped] -> ... -> own code
+ *	exec -> [program and dynamic linker mapped] -> mmap -> [library mapped] -> ... -> own code
  *
  * ptrace(2) makes the stops. The way ends at a system call that the dynamic linker has not made:
  * then all that was to be loaded is there. A program that makes none for a while is stopped for a

@@ -79,7 +79,7 @@ const struct asm_program both_miss = {
 
 static const struct lesson_program accepted_entry = { &seed_accepted, seed_maps, SEED_MAPS, "" };
 static const struct lesson_program no_licence_entry = { &seed_without_licence, seed_maps, SEED_MAPS,
-						       "" };
+							"" };
 static const struct lesson_program count_entry = { &count_alone, seed_maps, SEED_MAPS, "" };
 static const struct lesson_program miss_entry = { &both_miss, seed_maps, SEED_MAPS, "" };
 

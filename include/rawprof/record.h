@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recording, the whole way: programs are loaded and attached, stacks are taken until the time is over, named, and
- * handed over as a report, which leaves in any format (report.h).
+ * Recording, the whole way: programs are loaded and attached, stacks are taken until the time is
+ * over, named, and handed over as a report, which leaves in any format (report.h).
  *
  *	struct recording *rec;
  *	struct report *report;
@@ -10,8 +10,9 @@
  *	if (!err && !(err = record_run(rec)) && !(err = record_report(rec, &report)))
  *		err = report_write_table(report, stdout, NULL);
  *
- * What goes wrong is said once, where it is known (rp_log() of loader.h); the functions return 0 or a negative errno.
- * A process needs CAP_BPF and CAP_PERFMON, and for names of other users' processes CAP_SYS_PTRACE.
+ * What goes wrong is said once, where it is known (rp_log() of loader.h); the functions return 0 or
+ * a negative errno. A process needs CAP_BPF and CAP_PERFMON, and for names of other users'
+ * processes CAP_SYS_PTRACE.
  */
 #ifndef RAWPROF_RECORD_H
 #define RAWPROF_RECORD_H
@@ -28,14 +29,20 @@ struct record_ids {
 
 /* How user stacks are walked. */
 enum record_call_graph {
-	RECORD_CALL_GRAPH_BEST, /* by unwind tables where the kernel allows it, else by frame pointers */
-	RECORD_CALL_GRAPH_EH, /* by unwind tables */
-	RECORD_CALL_GRAPH_FP, /* by frame pointers */
+	RECORD_CALL_GRAPH_BEST, /* by tables where the kernel allows it, else by frame pointers */
+	RECORD_CALL_GRAPH_EH,	/* by unwind tables */
+	RECORD_CALL_GRAPH_FP,	/* by frame pointers */
 };
 
-/* What to record. All zero: all processes and CPUs, 99 times a second, until a signal or record_stop(). */
+/*
+ * What to record. All zero: all processes and CPUs, 99 times a second, until a signal or
+ * record_stop().
+ */
 struct record_options {
-	/* target: these processes, threads, CPUs, this control group, commands of this name (a glob) */
+	/*
+	 * target: these processes, threads, CPUs, this control group, commands of this name (a
+	 * glob)
+	 */
 	struct record_ids pids, tids;
 	const char *cpus; /* as the kernel writes them, "0-3,8"; NULL: all */
 	const char *cgroup;
@@ -44,7 +51,7 @@ struct record_options {
 
 	double duration; /* seconds; 0: until a signal, record_stop(), or the program's end */
 	double interval; /* seconds between parts of a series; 0: there are none */
-	bool signals; /* SIGINT, SIGTERM and SIGHUP end the recording, and do nothing else meanwhile */
+	bool signals;	 /* SIGINT, SIGTERM and SIGHUP end the recording, and do nothing else */
 
 	/* sampling; freq and period 0: 99 Hz */
 	uint64_t freq;	     /* Hz, or */
@@ -60,14 +67,15 @@ struct record_options {
 
 	/* names */
 	bool lines;	     /* of source, from debug data */
-	bool lines_in_names; /* in the names of frames: the report's format has no other place for them */
+	bool lines_in_names; /* in the names of frames, if a format has no other place */
 	bool inlined;	     /* functions that were inlined, as frames of their own */
-	bool debuginfod;   /* servers are asked for debug files that are not there */
-	bool keep_mangled; /* names of C++ and Rust as their symbol tables have them */
+	bool debuginfod;     /* servers are asked for debug files that are not there */
+	bool keep_mangled;   /* names of C++ and Rust as their symbol tables have them */
 
 	/*
-	 * Samples: every record is handed over, named, soon after it came; nothing is counted. sample() is called with
-	 * each, and with NULL behind those that came together. What it returns below 0 ends the recording.
+	 * Samples: every record is handed over, named, soon after it came; nothing is counted.
+	 * sample() is called with each, and with NULL behind those that came together. What it
+	 * returns below 0 ends the recording.
 	 */
 	bool samples;
 	int (*sample)(void *ctx, const struct report_event *event);
@@ -79,12 +87,15 @@ struct record_options {
 struct recording;
 struct record_profiler; /* what is recorded */
 
-/* CPU time: the stacks that a perf event interrupts. Values: samples, cpu time or the event's count. */
+/*
+ * CPU time: the stacks that a perf event interrupts. Values: samples, cpu time or the event's
+ * count.
+ */
 extern const struct record_profiler record_cpu;
 
 /*
- * Checks the options, starts the program (which waits), loads and attaches. opt and what it points to must outlive the
- * recording. -ESRCH, -ENOENT, -EPERM, -EINVAL, what the loader returns.
+ * Checks the options, starts the program (which waits), loads and attaches. opt and what it points
+ * to must outlive the recording. -ESRCH, -ENOENT, -EPERM, -EINVAL, what the loader returns.
  */
 int record_new(const struct record_profiler *profiler, const struct record_options *opt,
 	       struct recording **out);
@@ -95,10 +106,16 @@ int record_run(struct recording *rec);
 /* The recording ends as if its time were over. From a signal handler or another thread. */
 void record_stop(struct recording *rec);
 
-/* The stacks of a recording that has ended, by name, with what each is worth, the ledger and the cost. Once. */
+/*
+ * The stacks of a recording that has ended, by name, with what each is worth, the ledger and the
+ * cost. Once.
+ */
 int record_report(struct recording *rec, struct report **out);
 
-/* Ends the program that was started, if it still runs: its exit status, 128 + N if signal N ended it; else 0. */
+/*
+ * Ends the program that was started, if it still runs: its exit status, 128 + N if signal N ended
+ * it; else 0.
+ */
 int record_finish(struct recording *rec);
 
 /* Closes everything. NULL is allowed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the kernel's verifier says, read by a program: its log as a table by instruction, and a
- * refusal as a sentence; and the lint, which says much of it without a kernel. Nothing here talks to
- * the kernel; a log that was saved on another machine will do.
+ * refusal as a sentence; and the lint, which says much of it without a kernel. Nothing here talks
+ * to the kernel; a log that was saved on another machine will do.
  *
  *	asm_lint(&image, &bindings, asm_diag_print, NULL);
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The programs of io where there is no room: values for which no histogram can be made come through the ring, and
- * requests that find no place are counted. On whatever disk the working directory is, or a null_blk.
+ * The programs of io where there is no room: values for which no histogram can be made come through
+ * the ring, and requests that find no place are counted. On whatever disk the working directory is,
+ * or a null_blk.
  */
 #include "test_loader.h"
 
@@ -111,7 +112,10 @@ static int add_sample(void *ctx, const void *record, size_t size)
 	return 0;
 }
 
-/* Everything ended and adds up: what was told of is in a histogram, came through the ring, or is lost and counted. */
+/*
+ * Everything ended and adds up: what was told of is in a histogram, came through the ring, or is
+ * lost and counted.
+ */
 static struct io_stats collect(struct recording *r)
 {
 	struct io_stats stats;
@@ -134,7 +138,9 @@ static void release(struct recording *r)
 	rp_fds_close(r->fds, IO_MAPS);
 }
 
-/* False, with a word, where nothing has come of it: no event at the start, a file system in memory. */
+/*
+ * False, with a word, where nothing has come of it: no event at the start, a file system in memory.
+ */
 static bool recorded(struct recording *r, struct io_stats *stats)
 {
 	const char *why = NULL;
@@ -152,8 +158,8 @@ static bool recorded(struct recording *r, struct io_stats *stats)
 }
 
 /*
- * Writes have a histogram, still empty. Else it would go to the operation that ends first, and on a machine that is
- * busy that may be anybody's: a flush, of which there are few.
+ * Writes have a histogram, still empty. Else it would go to the operation that ends first, and on a
+ * machine that is busy that may be anybody's: a flush, of which there are few.
  */
 static void give_writes_the_room(struct recording *r)
 {

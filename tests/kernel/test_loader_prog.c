@@ -119,7 +119,8 @@ static void check_refused(void)
 	capture_log();
 	ck_assert_int_eq(rp_program_load(&unchecked, &bind), -EACCES);
 	ck_assert_logged(
-		"cannot load unchecked (raw tracepoint program, 8 instructions): refused by the verifier");
+		"cannot load unchecked (raw tracepoint program, 8 instructions): refused by the "
+		"verifier");
 	snprintf(place, sizeof(place), "at %s:%d: LDX(DW, R0, R0, 0)", __FILE__, unchecked_line);
 	ck_assert_logged(place);
 	ck_assert_logged("R0 invalid mem access 'map_value_or_null'");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Before Linux 6.4 what changes a map returns an int: of -EEXIST in R0 only the lower half is sure. So no program may
- * compare all of it with anything but 0. In each program every way from such a call is followed, for as long as a
- * register holds what it returned.
+ * Before Linux 6.4 what changes a map returns an int: of -EEXIST in R0 only the lower half is sure.
+ * So no program may compare all of it with anything but 0. In each program every way from such a
+ * call is followed, for as long as a register holds what it returned.
  */
 #include <check.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The programs of `rawprof mem` on an allocator that does what the test says: what is on their maps after each call, by
- * every way that this kernel has to probe; and what the system calls that map tell.
+ * The programs of `rawprof mem` on an allocator that does what the test says: what is on their maps
+ * after each call, by every way that this kernel has to probe; and what the system calls that map
+ * tell.
  */
 #include "test_loader.h"
 

@@ -16,9 +16,11 @@
 
 #define MAX_CONFIG 4096
 
-/* All zero, all one, and some of each: the configuration is switches and small numbers. Every program gets the first
- * two, and others that differ from program to program, for they share their parts. What is made up like that may be no
- * program at all; the one that the command loads it with, nearly, has to be. */
+/*
+ * All zero, all one, and some of each: the configuration is switches and small numbers. Every
+ * program gets the first two, and others that differ from program to program, for they share their
+ * parts. What is made up like that may be no program at all; the sample configuration has to be.
+ */
 enum { CONFIGS = 12, CONFIGS_EACH = 3, USUAL = CONFIGS };
 /* Logs are long, and an emulated machine is slow: there every so many programs. */
 enum { EMULATED_PROGRAMS = 6 };
@@ -171,7 +173,10 @@ static bool in_configuration(size_t number, unsigned int n, int *fds,
 	return true;
 }
 
-/* What walks by unwind tables has a log of megabytes: the tools are compared on the parts of programs, where they load. */
+/*
+ * What walks by unwind tables has a log of megabytes: the tools are compared on the parts of
+ * programs, where they load.
+ */
 static bool in_configurations(size_t number, int *fds, void (*check)(struct loaded *l))
 {
 	const struct asm_program *program = &rp_program_number(number)->code;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Every program of rawprof with one instruction taken out, or its condition turned round: whatever
- * the running kernel refuses has to be explained, with a line of the program. There are many programs, and long ones
- * take the verifier a while: of each every n-th instruction is tried, from another one on, so that the parts that
- * they share are tried everywhere.
+ * the running kernel refuses has to be explained, with a line of the program. There are many
+ * programs, and long ones take the verifier a while: of each every n-th instruction is tried, from
+ * another one on, so that the parts that they share are tried everywhere.
  */
 #include <check.h>
 #include <stdio.h>
@@ -57,8 +57,8 @@ static void say_nothing(void *ctx, enum rp_level level, const char *message)
 }
 
 /*
- * Most are accepted, and nobody reads what the kernel then says: its log, ten times as dear as the verdict, is
- * asked for when it has refused. Both ways of loading have to agree.
+ * Most are accepted, and nobody reads what the kernel then says: its log, ten times as dear as the
+ * verdict, is asked for when it has refused. Both ways of loading have to agree.
  */
 static int load(const struct rp_prog *prog, char **log)
 {

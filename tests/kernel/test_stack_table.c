@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks whose weights are in the table of programs/shared/stack.c: each must weigh what it was given, whether it has come
- * once, has a place, or has found its bucket full.
+ * Stacks whose weights are in the table of programs/shared/stack.c: each must weigh what it was
+ * given, whether it has come once, has a place, or has found its bucket full.
  */
 #include "test_loader.h"
 
@@ -110,7 +110,9 @@ static struct program_stats finish(uint64_t n, uint64_t times)
 	return stats;
 }
 
-/* The first time and the second it travels, unless another one has had the same bit; then no more. */
+/*
+ * The first time and the second it travels, unless another one has had the same bit; then no more.
+ */
 START_TEST(test_places)
 {
 	enum { N = 1000, TIMES_EACH = 7 };

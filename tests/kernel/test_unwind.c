@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The walk in the kernel: at a system call of this very process, the stack that the BPF program finds is the one that
- * the walk in C finds, from the registers that the program saw; fed by what feeds it in rawprof.
+ * The walk in the kernel: at a system call of this very process, the stack that the BPF program
+ * finds is the one that the walk in C finds, from the registers that the program saw; fed by what
+ * feeds it in rawprof.
  */
 #include "test_loader.h"
 
@@ -96,10 +97,11 @@ static void open_walk(bool bounded, unsigned int frames)
 	ck_assert_int_eq(rp_maps_create(maps, MAPS, fds), 0);
 	prog = rp_program_load(&program, &bind);
 	ck_assert_msg(prog >= 0, "%s", log_text);
-	ck_assert_int_eq(record_tables_open(&feed, &(struct record_tables_maps){ fds[PROCS], fds[RANGE],
-									     fds[INDEX], fds[RULES],
-									     fds[ROWS] }),
-			 0);
+	ck_assert_int_eq(
+		record_tables_open(&feed,
+				   &(struct record_tables_maps){ fds[PROCS], fds[RANGE], fds[INDEX],
+								 fds[RULES], fds[ROWS] }),
+		0);
 	scratch = calloc((size_t)rp_cpus_possible(), rp_map_cpu_stride(&maps[SCRATCH]));
 	ck_assert_ptr_nonnull(scratch);
 	CPU_ZERO(&one);
@@ -167,8 +169,8 @@ static void compare(void)
 }
 
 /*
- * The call itself, twice: the second finds the rules that the first has left. No function is called for it, whose
- * frame would be gone when the stacks are compared.
+ * The call itself, twice: the second finds the rules that the first has left. No function is called
+ * for it, whose frame would be gone when the stacks are compared.
  */
 static __attribute__((noinline)) void probe(void)
 {
@@ -328,7 +330,9 @@ START_TEST(test_remapped)
 	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_mappings, range), &nothing,
 				      sizeof(nothing)),
 			 0);
-	/* A process whose ranges were given to another one is unknown rather than walked by those. */
+	/*
+	 * A process whose ranges were given to another one is unknown rather than walked by those.
+	 */
 	syscall(CALL, MAGIC);
 	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_MAPPING);
 	/* Where its ranges are is asked again when a process has changed, and not before. */

@@ -104,7 +104,8 @@ static const struct mistake mistakes[] = {
 	{ "RING_SUBMIT(0, 0)", "RING_SUBMIT(R0, 0)", NO_REGISTER },
 	/* immediates */
 	{ "AND(R0, 0xffffffff)", "AND32(R0, 0xffffffff)",
-	  "immediate does not fit 32 bits, which are sign-extended to 64: use LD_IMM64 and the _REG form" },
+	  "immediate does not fit 32 bits, which are sign-extended to 64: use LD_IMM64 and the "
+	  "_REG form" },
 	{ "MOV(R0, 0x80000000)", "MOV(R0, 0x7fffffff)", "immediate does not fit 32 bits" },
 	{ "MOV(R0, -2147483649LL)", "MOV(R0, -2147483648LL)", "immediate does not fit 32 bits" },
 	{ "JGT(R0, 4294967295, l)", "JGT32(R0, 4294967295, l)", "immediate does not fit 32 bits" },
@@ -186,7 +187,8 @@ static void write_snippets(FILE *file, bool wrong)
 	      file);
 	for (size_t i = 0; i < COUNT_OF(mistakes); i++)
 		fprintf(file,
-			"extern const struct asm_insn l%zu[]; const struct asm_insn l%zu[] = { %s };\n",
+			"extern const struct asm_insn l%zu[]; const struct asm_insn l%zu[] = { %s "
+			"};\n",
 			i, i, wrong ? mistakes[i].wrong : mistakes[i].right);
 }
 
@@ -201,13 +203,13 @@ static int compile(const char *compiler, bool wrong, char **said)
 	write_snippets(file, wrong);
 	ck_assert_int_eq(fclose(file), 0);
 	/* gcc names the place in the header first, unless told to forget how macros expand. */
-	snprintf(
-		command, sizeof(command),
-		"LC_ALL=C %s -std=gnu11 -Iinclude -Wall -Wextra -Werror -fsyntax-only %s -x c %s 2>&1",
-		compiler,
-		strcmp(compiler, "gcc") ? "-ferror-limit=0 -fno-caret-diagnostics"
-					: "-ftrack-macro-expansion=0 -fno-diagnostics-show-caret",
-		path);
+	snprintf(command, sizeof(command),
+		 "LC_ALL=C %s -std=gnu11 -Iinclude -Wall -Wextra -Werror -fsyntax-only %s -x c %s "
+		 "2>&1",
+		 compiler,
+		 strcmp(compiler, "gcc") ? "-ferror-limit=0 -fno-caret-diagnostics"
+					 : "-ftrack-macro-expansion=0 -fno-diagnostics-show-caret",
+		 path);
 	status = run(command, said);
 	unlink(path);
 	return status;
@@ -278,7 +280,8 @@ static unsigned int lines_about(const char *compiler, const char *snippet, char 
 		"#include <rawprof/asm.h>\n"
 		"struct c { uint32_t u32; };\n"
 		"enum { KEY = -8 };\n"
-		"const struct asm_insn l[] = {\n\tMOV(R0, 0),\n\t%s,\n\tMOV(R0, 0),\n\tEXIT(),\n};\n",
+		"const struct asm_insn l[] = {\n\tMOV(R0, 0),\n\t%s,\n\tMOV(R0, 0),\n\tEXIT(),\n"
+		"};\n",
 		snippet);
 	ck_assert_int_eq(fclose(file), 0);
 	snprintf(command, sizeof(command),
@@ -395,11 +398,11 @@ START_TEST(no_macro_makes_a_warning)
 		printf("skip: no %s here\n", compilers[_i]);
 		return;
 	}
-	snprintf(
-		command, sizeof(command),
-		"%s -std=c11 -Iinclude -DASM_SHOW_EXPANSION -Wall -Wextra -Wpedantic -Wshadow -Wconversion "
-		"-fsyntax-only tests/unit/every_macro.c 2>&1",
-		compilers[_i]);
+	snprintf(command, sizeof(command),
+		 "%s -std=c11 -Iinclude -DASM_SHOW_EXPANSION -Wall -Wextra -Wpedantic -Wshadow "
+		 "-Wconversion "
+		 "-fsyntax-only tests/unit/every_macro.c 2>&1",
+		 compilers[_i]);
 	status = run(command, &said);
 	ck_assert_msg(status == 0 && !*said, "%s: %s", compilers[_i], said);
 	free(said);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Linux 5.4 to 6.18 as tests/old/kernel.h knows them, and all else granted: each probe finds out what
- * is there and what is not, and each program of rawprof loads in the configuration that follows from
- * the probes, or says what it needs.
+ * Linux 5.4 to 6.18 as tests/old/kernel.h knows them, and all else granted: each probe finds out
+ * what is there and what is not, and each program of rawprof loads in the configuration that
+ * follows from the probes, or says what it needs.
  */
 #include "test_loader.h"
 

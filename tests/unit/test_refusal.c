@@ -52,7 +52,8 @@ static const struct {
 	  "8 bytes at offset 8 are not all within the map's value of 8 bytes",
 	  "R0 is what was returned by instruction 6", "value_size" },
 	{ "G9", 1, "R1 !read_ok", "R1 is read, but holds nothing here",
-	  "R1 was destroyed by instruction 0: (85) call bpf_ktime_get_ns#5\nbefore that it held the "
+	  "R1 was destroyed by instruction 0: (85) call bpf_ktime_get_ns#5\nbefore that it held "
+	  "the "
 	  "context",
 	  "MOV_REG(R6, R1)" },
 	{ "G10", 0, "frame pointer is read only", "R10", NULL, "MOV_REG(R2, R10)" },
@@ -156,10 +157,12 @@ static const struct {
 	{ PATH("0: (65) if r7 s> 0x64 goto pc+2   ; R7=scalar(smax=100)\n1: (0f) r6 += r7\nmath "
 	       "between map_value pointer and register with unbounded min value is not allowed\n"),
 	  "R7 (scalar s<=100), may be far below 0", "AND(", "can be anything" },
-	{ PATH("0: (0f) r1 += r2\nmath between ctx pointer and register with unbounded min value\n"),
+	{ PATH("0: (0f) r1 += r2\nmath between ctx pointer and register with unbounded min "
+	       "value\n"),
 	  "this adds R2 (not readable)", "LDX(DW", "anything" },
 	/* Only what was loaded can be an address. */
-	{ PATH("0: (b7) r2 = 5   ; R2=5\n1: (79) r0 = *(u64 *)(r2 +0)\nR2 invalid mem access 'scalar'\n"),
+	{ PATH("0: (b7) r2 = 5   ; R2=5\n1: (79) r0 = *(u64 *)(r2 +0)\nR2 invalid mem access "
+	       "'scalar'\n"),
 	  "(5)", "Pointers come from R10", "probe_read" },
 	{ PATH(LOADED
 	       "1: (bf) r1 = r7\n2: (79) r0 = *(u64 *)(r1 +0)\nR1 invalid mem access 'scalar'\n"),
@@ -170,13 +173,15 @@ static const struct {
 	{ PATH("0: (61) r2 = *(u32 *)(r1 +4)\ninvalid bpf_context access off=4 size=4\n"),
 	  "may not read 4 bytes at offset 4", "bpf_perf_event_data", "write" },
 	/* Tail calls. This message has no end of line. */
-	{ PATH("0: (85) call bpf_tail_call#12\nexpected prog array map for tail callprocessed 3 insns "
+	{ PATH("0: (85) call bpf_tail_call#12\nexpected prog array map for tail callprocessed 3 "
+	       "insns "
 	       "(limit 1000000) max_states_per_insn 0 total_states 0\n"),
 	  "BPF_MAP_TYPE_PROG_ARRAY", "LD_MAP(R2", "processed" },
 	{ PATH("0: (85) call bpf_map_lookup_elem#1\ncannot pass map_type 3 into func "
 	       "bpf_map_lookup_elem#1\n"),
 	  "prog array", "index", "another type" },
-	{ PATH("0: (85) call bpf_tail_call#12\nUnreleased reference id=2 alloc_insn=0\ntail_call would "
+	{ PATH("0: (85) call bpf_tail_call#12\nUnreleased reference id=2 alloc_insn=0\ntail_call "
+	       "would "
 	       "lead to reference leak\n"),
 	  "another takes over", "RING_DISCARD", "on every path to" },
 	{ PATH("0: (85) call bpf_tail_call#12\nverifier bug: callback unexpected regs 1\n"),
@@ -286,7 +291,8 @@ END_TEST
 START_TEST(no_refusal)
 {
 	const struct asm_refused none = {
-		.log = "0: R1=ctx() R10=fp0\n0: (b7) r0 = 0   ; R0=0\n1: (95) exit\nprocessed 2 insns\n"
+		.log = "0: R1=ctx() R10=fp0\n0: (b7) r0 = 0   ; R0=0\n1: (95) exit\nprocessed 2 "
+		       "insns\n"
 	};
 	struct asm_refusal r = { .insn = 77 };
 

@@ -169,10 +169,13 @@ END_TEST
 START_TEST(lower_half)
 {
 	struct asm_vlog log = parsed(
-		"0: R7=scalar(smax=0x7fffffff0000000a,umax=0xffffffff0000000a,smin32=0,smax32=umax32=10,"
-		"var_off=(0x0; 0xffffffff0000000f)) R8=scalar(smin32=-5,smax32=3) R9=scalar(umax=7) R10=fp0\n"
+		"0: "
+		"R7=scalar(smax=0x7fffffff0000000a,umax=0xffffffff0000000a,smin32=0,"
+		"smax32=umax32=10,var_off=(0x0; 0xffffffff0000000f)) R8=scalar(smin32=-5,smax32=3) "
+		"R9=scalar(umax=7) R10=fp0\n"
 		"0: (b7) r0 = 0   ; R0=0\n"
-		"1: R1=inv(id=0,s32_min_value=0,u32_max_value=9) R2=scalar(umin=1,umax=0x1ffffffff) R10=fp0\n"
+		"1: R1=inv(id=0,s32_min_value=0,u32_max_value=9) "
+		"R2=scalar(umin=1,umax=0x1ffffffff) R10=fp0\n"
 		"1: (95) exit\n"
 		"from 0 to 1: R1=inv(id=0,u32_min_value=20,u32_max_value=30) R2=6 R10=fp0\n"
 		"1: (95) exit\n");
