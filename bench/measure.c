@@ -10,8 +10,8 @@
  *	RSS	the largest resident set of any one of them (wait4)
  *	-t	from exec to the last system call that attaches something: perf_event_open, ioctl
  *		PERF_EVENT_IOC_SET_BPF or _ENABLE, bpf BPF_LINK_CREATE or BPF_RAW_TRACEPOINT_OPEN,
- *		before the first pause of 0.3 s; and, with -d, from DURATION after that to the end of
- *		the process: the time to print. The kernel's own time stamps, by tracefs.
+ *		before the first pause of 0.3 s; and, with -d, from DURATION after that to the end
+ *		of the process: the time to print. The kernel's own time stamps, by tracefs.
  *	-b	BPF run time per run of the command's busiest program (BPF_ENABLE_STATS and fdinfo),
  *		read after 80 % of DURATION, and its runs per second
  *
