@@ -93,7 +93,7 @@ static int sample_ourselves(int prog_fd, const int *map_fds)
 
 	while (!rp_map_next_key(map_fds[MAP_CPU_SAMPLES], NULL, &key))
 		rp_map_delete(map_fds[MAP_CPU_SAMPLES], &key);
-	err = rp_event_parse("cpu-clock", &opt.record.event);
+	err = rp_event_parse("cpu-clock", &opt.event);
 	if (!err)
 		err = rp_perf_open(&opt, &perf);
 	if (err)

@@ -15,11 +15,9 @@ static double seconds(void)
 /* The function that the stacks of this process must show. */
 static __attribute__((noinline)) void burn(double for_seconds)
 {
-	volatile uint64_t n = 0;
-
 	for (double end = seconds() + for_seconds; seconds() < end;)
-		for (int i = 0; i < 100000; i++)
-			n += (uint64_t)i;
+		for (volatile int i = 0; i < 100000; i++)
+			;
 }
 
 static void *burn_and_stop(void *rec)
