@@ -21,8 +21,11 @@ struct command {
 	int (*run)(const struct options *opt);
 };
 
-extern const struct command cpu_command, offcpu_command, wall_command, lock_command, mem_command,
-	io_command, doctor_command, explain_command;
+/* All of them, in the order of the help: a new one is one more word here. */
+#define COMMANDS(X) X(cpu) X(offcpu) X(lock) X(wall) X(mem) X(io) X(doctor) X(explain)
+
+#define DECLARE_COMMAND(name) extern const struct command name##_command;
+COMMANDS(DECLARE_COMMAND)
 
 extern const struct command *const commands[]; /* ends with NULL */
 

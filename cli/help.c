@@ -5,10 +5,8 @@
 #include "commands.h"
 #include "option_rows.h"
 
-const struct command *const commands[] = {
-	&cpu_command, &offcpu_command, &lock_command,	 &wall_command, &mem_command,
-	&io_command,  &doctor_command, &explain_command, NULL,
-};
+#define LIST(name) &name##_command,
+const struct command *const commands[] = { COMMANDS(LIST) NULL };
 
 #define HELP_WIDTH 100
 #define HELP_COLUMN 27

@@ -110,7 +110,7 @@ static int report(struct run *run)
 
 	if (!run->opt->record.samples)
 		return rec->profiler->report ? rec->profiler->report(rec) : run_report(rec);
-	err = record_samples_end(rec);
+	err = record_ledger(rec, rec->handed_over, &rec->ledger);
 	return err ? err : run_tell(rec, NULL, &rec->ledger);
 }
 

@@ -14,7 +14,5 @@ struct cpu_config {
 enum { CPU_WEIGHT_SAMPLES, CPU_WEIGHT_PERIOD, CPU_WEIGHTS };
 /* What also programs without maps of their own are shown with. */
 extern const struct asm_map rp_cpu_maps[STACK_MAPS];
-/* One program, for samples of a perf event. */
-extern const struct rp_program rp_cpu_programs[];
 
 #endif

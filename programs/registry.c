@@ -2,51 +2,14 @@
 /* Every program there is: the lists of all profilers. */
 #include <string.h>
 
-#include "programs/cpu.h"
-#include "programs/io/io.h"
-#include "programs/lock/lock.h"
-#include "programs/mem/faults.h"
-#include "programs/mem/kernel.h"
-#include "programs/mem/user.h"
-#include "programs/shared/asleep.h"
-#include "programs/shared/follow.h"
-#include "programs/shared/ksym.h"
-#include "programs/threads/offcpu.h"
-#include "programs/threads/runq.h"
-#include "programs/threads/wall.h"
+#include "programs/registry.h"
 
-/* clang-format off */
-const struct rp_program *const rp_program_lists[] = {
-	rp_cpu_programs,
-	rp_offcpu_programs,
-	rp_offcpu_waking_programs,
-	rp_runq_programs,
-	rp_wall_programs,
-	rp_wall_exec_programs,
-	rp_asleep_programs,
-	rp_io_programs,
-	rp_io_bio_programs,
-	rp_io_classic_programs,
-	rp_io_call_programs,
-	rp_lock_kernel_programs,
-	rp_lock_user_programs,
-	rp_lock_hold_programs,
-	rp_mem_user_programs,
-	rp_mem_free_programs,
-	rp_mem_map_programs,
-	rp_mem_kernel_programs,
-	rp_mem_faults_programs,
-	rp_mem_growth_programs,
-	rp_follow_programs,
-	rp_unwind_follow_programs,
-	rp_ksym_programs,
-	NULL,
-};
-/* clang-format on */
+#define LIST(name) rp_##name##_programs,
+const struct rp_program *const rp_program_lists[] = { RP_PROGRAM_LISTS(LIST) NULL };
 
 const struct rp_program *rp_program_of(const struct rp_program *list, uint32_t roles)
 {
-	while (list->code.name && !(list->role & roles))
+	while (list->code.name && list->role && !(list->role & roles))
 		list++;
 	return list->code.name ? list : NULL;
 }

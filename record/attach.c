@@ -73,11 +73,12 @@ int record_load_list(struct recording *rec, const struct rp_program *list, uint3
 	size_t n = 0;
 	int err = 0;
 
-	for (const struct rp_program *p = list; !err && p->code.name; p++)
-		if (p->role & roles & ~met) {
-			met |= p->role;
-			err = choose(list, p, chosen, &n);
-		}
+	for (const struct rp_program *p = list; !err && p->code.name; p++) {
+		if (p->role ? !(p->role & roles & ~met) : p != list)
+			continue;
+		met |= p->role;
+		err = choose(list, p, chosen, &n);
+	}
 	for (int begins = 0; begins < 2; begins++)
 		for (size_t i = 0; err >= 0 && i < n; i++)
 			if (chosen[i]->ends == !begins)
@@ -143,7 +144,8 @@ struct record_runs record_runs(const struct recording *rec, const struct rp_prog
 	for (size_t i = 0; i < rec->nprograms; i++) {
 		struct rp_prog_stats stats;
 
-		if (!is_of(rec->loaded[i], list) || (list && !(rec->loaded[i]->role & roles)) ||
+		if (!is_of(rec->loaded[i], list) ||
+		    (list && rec->loaded[i]->role && !(rec->loaded[i]->role & roles)) ||
 		    rp_prog_stats(rec->program[i], &stats))
 			continue;
 		sum.ns += stats.run_time_ns;

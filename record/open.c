@@ -17,14 +17,15 @@
  * The symbolizer holds every file that gave a name. Only after the program to be profiled has been
  * forked, which is to find the limits as they were.
  */
-static void raise_file_limit(void)
+static void raise_file_limit(struct recording *rec)
 {
 	struct rlimit limit;
 
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return;
+	rec->files = limit;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int use_debuginfod(struct recording *rec)
@@ -123,12 +124,15 @@ static int on_record(void *ctx, const struct stack_record *record)
 static int open_stacks(struct recording *rec)
 {
 	const struct record_options *opt = rec->opt;
-	const struct stacks_options options = { .maps = rec->profiler->maps,
-						.nmaps = rec->profiler->nmaps,
-						.config = &rec->config,
-						.nids = opt->program ? RECORD_FOLLOWED
-								     : opt->pids.n + opt->tids.n,
-						.ring_bytes = ring_bytes(rec->profiler) };
+	const struct record_profiler *profiler = rec->profiler;
+	const bool own_maps = profiler->maps != NULL;
+	const struct stacks_options options = {
+		.maps = own_maps ? profiler->maps : profiler->programs->maps,
+		.nmaps = own_maps ? profiler->nmaps : profiler->programs->nmaps,
+		.config = &rec->config,
+		.nids = opt->program ? RECORD_FOLLOWED : opt->pids.n + opt->tids.n,
+		.ring_bytes = ring_bytes(rec->profiler)
+	};
 
 	return record_stacks_open(&options, on_record, rec, &rec->stacks);
 }
@@ -170,6 +174,13 @@ static int add_targets(struct recording *rec)
 	return err;
 }
 
+static int attach(struct recording *rec)
+{
+	if (rec->profiler->attach)
+		return rec->profiler->attach(rec);
+	return record_attach(rec, rec->profiler->programs, RECORD_ALL_ROLES, &rec->config);
+}
+
 static int open_programs(struct recording *rec)
 {
 	int err = open_stacks(rec);
@@ -181,7 +192,7 @@ static int open_programs(struct recording *rec)
 	if (!err && rec->opt->program && !rec->config.ns_inode)
 		err = record_attach(rec, rp_follow_programs, RECORD_ALL_ROLES, NULL);
 	if (!err)
-		err = rec->profiler->attach(rec);
+		err = attach(rec);
 	rp_btf_kernel_release();
 	return err;
 }
@@ -191,7 +202,8 @@ static int open_programs(struct recording *rec)
 void record_init(struct recording *rec, const struct record_profiler *profiler,
 		 const struct record_options *opt, void *ctx)
 {
-	*rec = (struct recording){ .profiler = profiler, .ctx = ctx, .opt = opt };
+	*rec = (struct recording){ .profiler = profiler, .ctx = ctx, .options = *opt };
+	rec->opt = &rec->options;
 	rec->signals = rec->wake = rec->stats = -1;
 	rec->target.gate = rec->target.exec_error = -1;
 	record_ksym_init(&rec->ksym);
@@ -210,7 +222,7 @@ int record_open(struct recording *rec)
 	rec->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = rec->wake < 0 ? rp_fail(-errno, "eventfd: %s", strerror(errno))
 			    : record_target_open(&rec->target, rec->opt);
-	raise_file_limit();
+	raise_file_limit(rec);
 	if (!err)
 		err = record_take_signals(rec);
 	if (!err)
@@ -253,6 +265,8 @@ void record_close(struct recording *rec)
 	free(rec->note);
 	if (rec->profiler->ctx_size)
 		free(rec->ctx);
+	if (rec->files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &rec->files);
 }
 
 int record_finish(struct recording *rec)
@@ -263,11 +277,11 @@ int record_finish(struct recording *rec)
 int record_new(const struct record_profiler *profiler, const struct record_options *opt,
 	       struct recording **out)
 {
-	struct recording *rec = malloc(sizeof(*rec));
-	int err;
+	int err = record_check(profiler, opt);
+	struct recording *rec = err ? NULL : malloc(sizeof(*rec));
 
 	if (!rec)
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	record_init(rec, profiler, opt, NULL);
 	err = record_open(rec);
 	if (err)

@@ -13,6 +13,8 @@
 #ifndef RECORD_RECORDING_H
 #define RECORD_RECORDING_H
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <rawprof/loader.h>
@@ -43,7 +45,8 @@ enum record_output { RECORD_STACKS, RECORD_HISTS, RECORD_GRID };
 /* What makes one profiler different from another. All are called with the recording. */
 struct record_profiler {
 	const char *command;
-	const struct asm_map *maps; /* STACK_MAP_LIST and its own */
+	const struct rp_program *programs; /* what attach loads, unless it has more to say */
+	const struct asm_map *maps;	   /* STACK_MAP_LIST and its own; NULL: those of programs */
 	size_t nmaps;
 	size_t ctx_size; /* of rec->ctx, zeroed at the beginning; 0: ctx is the caller's */
 	/* The ring is so many times as large as samples need: a power of two; 0: once. */
@@ -66,7 +69,10 @@ struct record_profiler {
 
 	/* May change rec->config, before the maps are made. NULL: nothing to change. */
 	int (*configure)(struct recording *rec);
-	/* Loads and attaches its programs; what fires must wait for start, or not matter before. */
+	/*
+	 * Loads and attaches its programs; what fires must wait for start, or not matter before. NULL:
+	 * those of the list, with rec->config.
+	 */
 	int (*attach)(struct recording *rec);
 	/* Events on, just before the target runs; may be NULL. */
 	int (*start)(struct recording *rec);
@@ -109,8 +115,9 @@ struct record_profiler {
 
 struct recording {
 	const struct record_profiler *profiler;
-	void *ctx; /* the profiler's */
-	const struct record_options *opt;
+	void *ctx;			  /* the profiler's */
+	const struct record_options *opt; /* a copy of those that it was opened with: */
+	struct record_options options;
 	struct target target;
 	struct sym_user *user;
 	struct sym_kernel *kernel;
@@ -142,7 +149,10 @@ struct recording {
 	bool no_tables;	       /* records of such walks have come since the last drain */
 
 	/* time (run.c) */
-	bool begun;		   /* what processes map is of interest from then on */
+	bool begun; /* what processes map is of interest from then on */
+	bool reported;
+	sigset_t blocked;	   /* signals, before these were taken */
+	struct rlimit files;	   /* before it was raised; rlim_max 0: it was not */
 	int signals;		   /* signalfd; -1 */
 	int wake;		   /* eventfd of record_stop() */
 	int caught;		   /* the signal that ended the recording, 0 */
@@ -171,6 +181,11 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 /* All below: 0 or a negative errno after a message. */
 int record_open(struct recording *rec);
 void record_close(struct recording *rec);
+
+/* ---- check.c */
+
+/* -EINVAL after a message, for options that make no sense together. */
+int record_check(const struct record_profiler *profiler, const struct record_options *opt);
 
 /* ---- config.c */
 
@@ -203,11 +218,10 @@ void record_processes_free(struct recording *rec);
 int record_take_signals(struct recording *rec);
 void record_release_signals(struct recording *rec);
 
-/* ---- samples.c: keeps a record; hands over those that wait, named; the last of them */
+/* ---- samples.c: keeps a record; hands over those that wait, named */
 
 int record_samples_keep(struct recording *rec, const struct stack_record *record);
 int record_samples_hand_over(struct recording *rec);
-int record_samples_end(struct recording *rec);
 void record_samples_free(struct recording *rec);
 
 /* ---- report.c, ledger.c */

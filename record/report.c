@@ -36,6 +36,7 @@ int record_prepare_kernel(struct recording *rec)
 	const struct stack *stack = NULL;
 	uint64_t *returns, *leaves;
 	size_t n = 0, nleaves = 0, nreturns = 0;
+	int err;
 
 	while ((stack = record_stacks_next(rec->stacks, stack)))
 		n += stack->record->kernel_bytes / 8;
@@ -51,10 +52,10 @@ int record_prepare_kernel(struct recording *rec)
 		sym_kernel_prepare(rec->kernel, leaves, nleaves, false);
 		sym_kernel_prepare(rec->kernel, returns, nreturns, true);
 	}
-	n = returns && leaves;
+	err = returns && leaves ? 0 : -ENOMEM;
 	free(returns);
 	free(leaves);
-	return n ? 0 : -ENOMEM;
+	return err;
 }
 
 const struct stack_record *record_kernel_record(const struct recording *rec,
@@ -274,7 +275,9 @@ static int fill(struct recording *rec, struct report *report)
 	err = report_set_info(report, &info.info);
 	record_info_free(&info);
 	if (!err)
-		err = record_ledger(rec, report_total(report, 0), &rec->ledger);
+		err = record_ledger(rec,
+				    rec->opt->samples ? rec->handed_over : report_total(report, 0),
+				    &rec->ledger);
 	if (!err)
 		err = report_set_ledger(report, &rec->ledger.report);
 	if (!err)
@@ -284,11 +287,17 @@ static int fill(struct recording *rec, struct report *report)
 
 int record_report(struct recording *rec, struct report **out)
 {
-	size_t ntypes;
-	const struct report_value_type *types = rec->profiler->types(rec, &ntypes);
+	const struct report_value_type *types;
 	struct report *report = NULL;
-	int err = report_new(types, ntypes, &report);
+	size_t ntypes;
+	int err;
 
+	if (!rec->begun || rec->reported)
+		return rp_fail(rec->begun ? -EALREADY : -EINVAL,
+			       "a recording is reported once, after it has run");
+	rec->reported = true;
+	types = rec->profiler->types(rec, &ntypes);
+	err = report_new(types, ntypes, &report);
 	if (!err)
 		err = fill(rec, report);
 	if (err == -ENOMEM)

@@ -29,7 +29,7 @@ int record_take_signals(struct recording *rec)
 	if (!rec->opt->signals)
 		return 0;
 	signal_set(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	pthread_sigmask(SIG_BLOCK, &set, &rec->blocked);
 	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return rec->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
 }
@@ -45,16 +45,13 @@ static int caught_signal(struct recording *rec)
 
 void record_release_signals(struct recording *rec)
 {
-	sigset_t set;
-
 	if (rec->signals < 0)
 		return;
 	while (caught_signal(rec)) /* what came twice within a moment meant the same */
 		;
 	close(rec->signals);
 	rec->signals = -1;
-	signal_set(&set);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	pthread_sigmask(SIG_SETMASK, &rec->blocked, NULL);
 }
 
 void record_stop(struct recording *rec)
@@ -246,7 +243,7 @@ static struct pollfd *poll_list(const struct recording *rec)
 }
 
 /* -EINTR when a signal came before it began. Once it is over, signals do what they always do. */
-static int run(struct recording *rec)
+static int run_until_end(struct recording *rec)
 {
 	struct pollfd *fds = poll_list(rec);
 	int err;
@@ -270,7 +267,7 @@ static int run(struct recording *rec)
 
 int record_run(struct recording *rec)
 {
-	int err = run(rec);
+	int err = rec->begun ? rp_fail(-EALREADY, "a recording runs once") : run_until_end(rec);
 
 	if (!err && rec->profiler->stop)
 		err = rec->profiler->stop(rec);
@@ -281,6 +278,8 @@ int record_run(struct recording *rec)
 	}
 	if (!err)
 		err = record_settle(rec);
+	if (!err && rec->opt->samples) /* what the last drain brought */
+		err = record_samples_hand_over(rec);
 	if (!err && rec->profiler->collect)
 		err = rec->profiler->collect(rec);
 	return err;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "own_frames.h"
 #include "recording.h"
 
 int record_samples_keep(struct recording *rec, const struct stack_record *record)
@@ -24,6 +25,7 @@ int record_samples_keep(struct recording *rec, const struct stack_record *record
 static int hand_over(struct recording *rec, const struct stack_record *r)
 {
 	size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8;
+	size_t ours = record_own_frames(rec, r->frames, nkernel);
 	struct name_frames frames = { 0 };
 	struct name_owner owner = record_owner(r);
 	struct report_event event = { .wall_ns = r->time + rec->wall_offset,
@@ -37,7 +39,8 @@ static int hand_over(struct recording *rec, const struct stack_record *r)
 				      .value = r->value[0] };
 	int err;
 
-	err = record_names_stack(rec, NULL, r->frames, nkernel, NAMES_AT, &frames);
+	err = record_names_stack(rec, NULL, r->frames + ours, nkernel - ours,
+				 ours ? NAMES_RETURN : NAMES_AT, &frames);
 	if (!err)
 		err = record_names_stack(rec, &owner, r->frames + nkernel, nuser,
 					 record_names_entered(rec, r->frames, nkernel), &frames);
@@ -67,13 +70,6 @@ int record_samples_hand_over(struct recording *rec)
 		err = rec->opt->sample(rec->opt->ctx, NULL);
 	q->n = 0;
 	return err;
-}
-
-int record_samples_end(struct recording *rec)
-{
-	int err = record_samples_hand_over(rec);
-
-	return err ? err : record_ledger(rec, rec->handed_over, &rec->ledger);
 }
 
 void record_samples_free(struct recording *rec)

@@ -183,14 +183,30 @@ int record_target_open(struct target *t, const struct record_options *opt)
 	return find_running(t, opt);
 }
 
+/* Without a signal for the application if the child has gone. */
+static bool open_gate(int gate)
+{
+	sigset_t pipe, before;
+	bool opened;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	opened = write(gate, "", 1) == 1;
+	if (!opened && !sigismember(&before, SIGPIPE))
+		sigtimedwait(&pipe, NULL, &(struct timespec){ 0 });
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return opened;
+}
+
 int record_target_start(struct target *t, const struct record_options *opt)
 {
 	int err = 0;
 
 	if (!t->child)
 		return 0;
-	if (write(t->gate, "", 1) != 1)
-		return rp_fail(-errno, "%s ended before it began", opt->program[0]);
+	if (!open_gate(t->gate))
+		return rp_fail(-ECHILD, "%s ended before it began", opt->program[0]);
 	/* The pipe closes itself when the program is executed; only a failure writes. */
 	if (read(t->exec_error, &err, sizeof(err)) == sizeof(err))
 		return rp_fail(-err, "cannot run %s: %s", opt->program[0], strerror(err));

@@ -75,7 +75,7 @@ struct rp_program {
 	const void *config;  /* to show it with, of code.config_size bytes; NULL: it has none */
 	const char *summary; /* what it does: "counts the stacks that a perf event interrupts" */
 	const struct rp_need *needs; /* NULL: nothing */
-	uint32_t role;		     /* a bit of its own; 0: the only one in its list */
+	uint32_t role;		     /* a bit of its own; 0: all in the list are variants of one */
 	bool ends;     /* it sees the ends of what others see the beginnings of: attached first */
 	bool optional; /* the profiler can do without where no variant can run */
 	const char *instead; /* said where it takes the place of a better variant; NULL */

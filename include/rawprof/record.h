@@ -10,6 +10,11 @@
  *	if (!err && !(err = record_run(rec)) && !(err = record_report(rec, &report)))
  *		err = report_write_table(report, stdout, NULL);
  *
+ * The options are copied, what they point to must outlive the recording. One thread uses a recording;
+ * record_stop() alone may be called by any, and by signal handlers. The loader and the symbolizer
+ * below are not safe for threads either: one recording at a time.
+ *
+ * While it is open the process may open as many files as its hard limit allows (RLIMIT_NOFILE).
  * What goes wrong is said once, where it is known (rp_log() of loader.h); the functions return 0 or
  * a negative errno. A process needs CAP_BPF and CAP_PERFMON, and for names of other users'
  * processes CAP_SYS_PTRACE.
@@ -51,7 +56,8 @@ struct record_options {
 
 	double duration; /* seconds; 0: until a signal, record_stop(), or the program's end */
 	double interval; /* seconds between parts of a series; 0: there are none */
-	bool signals;	 /* SIGINT, SIGTERM and SIGHUP end the recording, and do nothing else */
+	/* SIGINT, SIGTERM and SIGHUP end it, and do nothing else: to be opened before threads start. */
+	bool signals;
 
 	/* sampling; freq and period 0: 99 Hz */
 	uint64_t freq;	     /* Hz, or */
@@ -94,13 +100,16 @@ struct record_profiler; /* what is recorded */
 extern const struct record_profiler record_cpu;
 
 /*
- * Checks the options, starts the program (which waits), loads and attaches. opt and what it points
- * to must outlive the recording. -ESRCH, -ENOENT, -EPERM, -EINVAL, what the loader returns.
+ * Checks the options, starts the program (which waits), loads and attaches. -EINVAL for options that
+ * make no sense together, -ESRCH, -ENOENT, -EPERM, what the loader returns.
  */
 int record_new(const struct record_profiler *profiler, const struct record_options *opt,
 	       struct recording **out);
 
-/* Records until the end. 0; -EINTR when a signal came before it began; else what went wrong. */
+/*
+ * Records until the end. 0; -EINTR when a signal came before it began; -EALREADY the second time; else
+ * what went wrong.
+ */
 int record_run(struct recording *rec);
 
 /* The recording ends as if its time were over. From a signal handler or another thread. */
@@ -108,7 +117,8 @@ void record_stop(struct recording *rec);
 
 /*
  * The stacks of a recording that has ended, by name, with what each is worth, the ledger and the
- * cost. Once.
+ * cost; of samples, which were handed over, the ledger and the cost. Once: -EALREADY the second
+ * time, -EINVAL before record_run().
  */
 int record_report(struct recording *rec, struct report **out);
 

@@ -236,11 +236,10 @@ enum io_role {
 	IO_ENDS = 1 << 5,
 };
 /*
- * For kernels with BTF (programs/io/hooks.c), and without, which see them issued and ended
- * (programs/io/classic.c). Disks without requests have starts and ends, since 5.12
- * (programs/io/bio.c).
+ * The lists: io for kernels with BTF (programs/io/hooks.c); io_classic for those without, which see
+ * requests issued and ended; io_bio for disks without requests, which have starts and ends, since
+ * Linux 5.12. To show them with:
  */
-extern const struct rp_program rp_io_programs[], rp_io_classic_programs[], rp_io_bio_programs[];
 extern const struct io_config rp_io_usual_config;
 
 /*
@@ -287,6 +286,5 @@ enum io_call_role {
 	IO_FLUSHES = 1 << 1, /* requests that empty the cache of a disk have ended */
 	IO_CALL_ENDS = 1 << 2,
 };
-extern const struct rp_program rp_io_call_programs[];
 
 #endif

@@ -34,7 +34,6 @@ enum mem_faults_role {
 	MEM_FAULT_PAGE = 1 << 2,	 /* the pages that it takes */
 	MEM_FAULT_END = 1 << 3,		 /* for minor-faults and major-faults: it ends well */
 };
-extern const struct rp_program rp_mem_faults_programs[];
 
 /* ---- mappings */
 
@@ -65,7 +64,5 @@ struct mem_growth_call {
 enum { MEM_GROWTH_MAP_CALLS = STACK_MAPS, MEM_GROWTH_MAPS };
 extern const struct asm_map rp_mem_growth_maps[MEM_GROWTH_MAPS];
 
-/* Both ends of mmap, munmap, mremap and brk. */
-extern const struct rp_program rp_mem_growth_programs[];
 
 #endif

@@ -110,6 +110,5 @@ enum mem_kernel_role {
 	MEM_PERCPU_FREE = 1 << 8,
 	MEM_PERCPU_ALLOC = 1 << 9,
 };
-extern const struct rp_program rp_mem_kernel_programs[];
 
 #endif

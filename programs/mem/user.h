@@ -216,9 +216,6 @@ enum mem_free_role {
 	MEM_FREES = 1 << 0,	   /* for functions that free */
 	MEM_TRACES_FREES = 1 << 1, /* with config.trace */
 };
-/* rp_mem_map_programs: both ends of the system calls that map memory (programs/mem/user_mmap.c). */
-extern const struct rp_program rp_mem_user_programs[], rp_mem_free_programs[],
-	rp_mem_map_programs[];
 
 /* To show them with. */
 extern const struct mem_user_config rp_mem_user_usual_config;

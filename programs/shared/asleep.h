@@ -11,6 +11,5 @@
 
 #include "sched.h"
 
-extern const struct rp_program rp_asleep_programs[];
 
 #endif

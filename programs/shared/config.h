@@ -4,7 +4,7 @@
 #define PROGRAMS_CONFIG_H
 
 #include <rawprof/asm.h>
-#include <rawprof/program.h>
+#include "programs/registry.h"
 
 /* Load-time parameters; 0 is off. */
 struct program_config {

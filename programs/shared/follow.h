@@ -3,14 +3,13 @@
 #ifndef PROGRAMS_FOLLOW_H
 #define PROGRAMS_FOLLOW_H
 
-#include <rawprof/program.h>
+#include "programs/registry.h"
 
 /* The map pids: children of processes that are in it (programs/shared/follow.c). */
 enum follow_role {
 	FOLLOW_FORK = 1 << 0, /* a child is added when it is born */
 	FOLLOW_EXIT = 1 << 1, /* it is removed when its last thread is gone; with kernel BTF */
 };
-extern const struct rp_program rp_follow_programs[];
 
 /*
  * The map unwind_procs (programs/shared/unwind_follow.c); with kernel BTF. The configuration is a
@@ -21,6 +20,5 @@ enum unwind_follow_role {
 	UNWIND_FOLLOW_EXEC = 1 << 1,
 	UNWIND_FOLLOW_EXIT = 1 << 2,
 };
-extern const struct rp_program rp_unwind_follow_programs[];
 
 #endif

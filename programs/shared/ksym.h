@@ -3,7 +3,7 @@
 #ifndef PROGRAMS_KSYM_H
 #define PROGRAMS_KSYM_H
 
-#include <rawprof/program.h>
+#include "programs/registry.h"
 
 /*
  * The only element of the mmapable map ksym_io: addresses in, ended by a 0 when there are fewer;
@@ -20,6 +20,5 @@ struct ksym_io {
 enum { KSYM_MAP_FORMAT, KSYM_MAP_IO, KSYM_MAPS };
 #define KSYM_FORMAT "%pS"
 enum { KSYM_NAME = 1 };
-extern const struct rp_program rp_ksym_programs[];
 
 #endif

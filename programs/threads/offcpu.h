@@ -24,6 +24,5 @@ enum offcpu_role {
 	OFFCPU_SWITCH = 1 << 0, /* on sched_switch */
 	OFFCPU_WAKING = 1 << 1, /* on sched_waking, for wakers (programs/threads/offcpu_waking.c) */
 };
-extern const struct rp_program rp_offcpu_programs[], rp_offcpu_waking_programs[];
 
 #endif

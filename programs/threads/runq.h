@@ -40,6 +40,5 @@ enum runq_role {
 	RUNQ_NEW = 1 << 1,    /* on sched_wakeup_new */
 	RUNQ_SWITCH = 1 << 2, /* on sched_switch */
 };
-extern const struct rp_program rp_runq_programs[];
 
 #endif

@@ -39,7 +39,6 @@ enum wall_role {
 	WALL_SAMPLES = 1 << 3, /* for samples of a perf event */
 	WALL_EXEC = 1 << 4, /* on sched_process_exec; of rp_wall_exec_programs, needs no stacks */
 };
-extern const struct rp_program rp_wall_programs[], rp_wall_exec_programs[];
 /* To show them with. */
 extern const struct sched_config rp_wall_usual_config, rp_wall_classic_usual_config;
 

@@ -126,6 +126,138 @@ START_TEST(samples_come_one_by_one)
 }
 END_TEST
 
+/* "12 samples fired = 9 kept + ...": the numbers of the ledger that a report has. */
+static void read_ledger(struct report *report, unsigned long *kept)
+{
+	char *text = NULL, *at;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	ck_assert_int_eq(report_write_table(report, f, NULL), 0);
+	fclose(f);
+	at = strstr(text, " fired = ");
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_null(strstr(text, "does not close"));
+	*kept = strtoul(at + strlen(" fired = "), NULL, 10);
+	free(text);
+}
+
+static int count(void *ctx, const struct report_event *event)
+{
+	*(unsigned int *)ctx += event != NULL;
+	return 0;
+}
+
+/* What came last, when the recording was over already, is handed over as well. */
+START_TEST(no_sample_is_missing)
+{
+	uint32_t pid;
+	struct record_options options = myself(&pid);
+	struct recording *rec;
+	struct report *report;
+	pthread_t thread;
+	unsigned int events = 0;
+	unsigned long kept;
+
+	options.samples = true;
+	options.sample = count;
+	options.ctx = &events;
+	ck_assert_int_eq(record_new(&record_cpu, &options, &rec), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, burn_and_stop, rec), 0);
+	ck_assert_int_eq(record_run(rec), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(record_report(rec, &report), 0);
+	read_ledger(report, &kept);
+	ck_assert_uint_gt(events, 0);
+	ck_assert_uint_eq(events, kept);
+	report_free(report);
+	record_free(rec);
+}
+END_TEST
+
+/* The options of the caller are gone when it runs; it runs and is reported once. */
+START_TEST(a_recording_runs_once)
+{
+	struct recording *rec;
+	struct report *report = NULL;
+
+	{
+		uint32_t pid;
+		struct record_options *options = malloc(sizeof(*options));
+
+		*options = myself(&pid);
+		options->pids.n = 0;
+		options->duration = 0.2;
+		ck_assert_int_eq(record_new(&record_cpu, options, &rec), 0);
+		memset(options, 0xff, sizeof(*options));
+		free(options);
+	}
+	capture_log();
+	ck_assert_int_eq(record_report(rec, &report), -EINVAL);
+	ck_assert_int_eq(record_run(rec), 0);
+	ck_assert_int_eq(record_run(rec), -EALREADY);
+	ck_assert_logged("a recording runs once");
+	ck_assert_int_eq(record_report(rec, &report), 0);
+	ck_assert_int_eq(record_report(rec, &report), -EALREADY);
+	report_free(report);
+	record_free(rec);
+}
+END_TEST
+
+START_TEST(options_that_make_no_sense)
+{
+	char *none[] = { NULL }, path[] = "/bin/true", *program[] = { path, NULL };
+	uint32_t pid = (uint32_t)getpid();
+	const struct {
+		struct record_options options;
+		const char *says;
+	} bad[] = {
+		{ { .samples = true }, "samples want a function" },
+		{ { .program = none }, "no name to run" },
+		{ { .program = program, .pids = { &pid, 1 } }, "either program" },
+		{ { .pids = { &pid, 1 }, .tids = { &pid, 1 } }, "either pids or tids" },
+		{ { .duration = -1 }, "not below 0" },
+		{ { .interval = 1 }, "no parts of a series" },
+		{ { .freq = 99, .period = 10 }, "either freq or period" },
+		{ { .event = "cpu-clock", .software_event = true }, "either event" },
+		{ { .user_only = true, .kernel_only = true }, "no stacks at all" },
+		{ { .max_stack = 5000 }, "at most 1023" },
+	};
+	struct recording *rec = NULL;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		capture_log();
+		ck_assert_int_eq(record_new(&record_cpu, &bad[i].options, &rec), -EINVAL);
+		ck_assert_logged(bad[i].says);
+		ck_assert_ptr_null(rec);
+	}
+}
+END_TEST
+
+/* A program that has gone before it began is an error, not a signal for the application. */
+START_TEST(a_program_that_was_killed_before_it_began)
+{
+	char path[] = "/bin/true", *program[] = { path, NULL };
+	struct record_options options = { .program = program };
+	char children[128], list[64] = "";
+	struct recording *rec;
+	int fd;
+
+	ck_assert_int_eq(record_new(&record_cpu, &options, &rec), 0);
+	snprintf(children, sizeof(children), "/proc/self/task/%d/children", getpid());
+	fd = open(children, O_RDONLY);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_gt(read(fd, list, sizeof(list) - 1), 0);
+	close(fd);
+	kill(atoi(list), SIGKILL);
+	usleep(100000);
+	capture_log();
+	ck_assert_int_eq(record_run(rec), -ECHILD);
+	ck_assert_logged("/bin/true ended before it began");
+	record_free(rec);
+}
+END_TEST
+
 START_TEST(signals_stay_the_applications)
 {
 	uint32_t pid;
@@ -147,6 +279,33 @@ START_TEST(signals_stay_the_applications)
 	record_free(rec);
 	sigprocmask(SIG_BLOCK, NULL, &blocked);
 	ck_assert(!sigismember(&blocked, SIGINT) && !sigismember(&blocked, SIGTERM));
+
+	sigaddset(&blocked, SIGINT); /* what was blocked before stays so */
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	ck_assert_int_eq(record_new(&record_cpu, &options, &rec), 0);
+	ck_assert_int_eq(record_run(rec), 0);
+	record_free(rec);
+	sigprocmask(SIG_BLOCK, NULL, &blocked);
+	ck_assert(sigismember(&blocked, SIGINT) && !sigismember(&blocked, SIGTERM));
+}
+END_TEST
+
+START_TEST(limits_stay_the_applications)
+{
+	uint32_t pid;
+	struct record_options options = myself(&pid);
+	struct rlimit before = { 0 }, after;
+	struct recording *rec;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	before.rlim_cur = 200;
+	setrlimit(RLIMIT_NOFILE, &before);
+	options.duration = 0.1;
+	ck_assert_int_eq(record_new(&record_cpu, &options, &rec), 0);
+	ck_assert_int_eq(record_run(rec), 0);
+	record_free(rec);
+	getrlimit(RLIMIT_NOFILE, &after);
+	ck_assert_uint_eq(after.rlim_cur, 200);
 }
 END_TEST
 
@@ -210,7 +369,12 @@ int main(void)
 
 	tcase_add_test(tc, a_thread_of_the_application_stops_it);
 	tcase_add_test(tc, samples_come_one_by_one);
+	tcase_add_test(tc, no_sample_is_missing);
+	tcase_add_test(tc, a_recording_runs_once);
+	tcase_add_test(tc, options_that_make_no_sense);
+	tcase_add_test(tc, a_program_that_was_killed_before_it_began);
 	tcase_add_test(tc, signals_stay_the_applications);
+	tcase_add_test(tc, limits_stay_the_applications);
 	tcase_add_test(tc, what_cannot_be_recorded_is_said);
 	tcase_add_test(tc, nothing_stays_open);
 	tcase_set_timeout(tc, 120);

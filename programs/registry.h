@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The lists of programs of all profilers, by name: a new one is one more line here. */
+#ifndef PROGRAMS_REGISTRY_H
+#define PROGRAMS_REGISTRY_H
+
+#include <rawprof/program.h>
+
+/* clang-format off */
+#define RP_PROGRAM_LISTS(X) \
+	X(cpu) \
+	X(offcpu) \
+	X(offcpu_waking) \
+	X(runq) \
+	X(wall) \
+	X(wall_exec) \
+	X(asleep) \
+	X(io) \
+	X(io_bio) \
+	X(io_classic) \
+	X(io_call) \
+	X(lock_kernel) \
+	X(lock_user) \
+	X(lock_hold) \
+	X(mem_user) \
+	X(mem_free) \
+	X(mem_map) \
+	X(mem_kernel) \
+	X(mem_faults) \
+	X(mem_growth) \
+	X(follow) \
+	X(unwind_follow) \
+	X(ksym)
+/* clang-format on */
+
+/* extern const struct rp_program rp_cpu_programs[], ... */
+#define RP_DECLARE_LIST(name) extern const struct rp_program rp_##name##_programs[];
+RP_PROGRAM_LISTS(RP_DECLARE_LIST)
+
+#endif
