@@ -65,10 +65,14 @@ int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char
 static void report(void *ctx, const struct asm_diag *d)
 {
 	const bool error = d->severity == ASM_ERROR;
+	char line[16] = "";
 
 	(void)ctx;
-	rp_log(error ? RP_ERROR : RP_WARN, "%s:%u: %s: %s\n\t%s", d->file, d->line,
-	       error ? "error" : "warning", d->message, d->text ? d->text : "");
+	if (d->line)
+		snprintf(line, sizeof(line), ":%u", d->line);
+	rp_log(error ? RP_ERROR : RP_WARN, "%s%s: %s: %s%s%s", d->file, line,
+	       error ? "error" : "warning", d->message, d->text && *d->text ? "\n\t" : "",
+	       d->text ? d->text : "");
 }
 
 static const char *line_of(void *ctx, uint32_t insn)
@@ -147,7 +151,7 @@ static void explain_if_asked(const struct rp_prog *prog)
 	if (fd >= 0)
 		close(fd);
 	if (log)
-		rp_log(RP_WARN, "the verifier, of %s:\n%s", prog->name, log);
+		rp_log(RP_ERROR, "the verifier, of %s:\n%s", prog->name, log); /* with -q too */
 	free(log);
 }
 

@@ -39,9 +39,12 @@
  * stack frame.
  *
  * What they are as numbers is nothing that a program computes with, so the compiler can tell a
- * register from an immediate; the low four bits are the register's number (BPF_REG_0 …).
+ * register from an immediate. In C, as an index or in a struct bpf_insn, write ASM_REG_NUMBER(R6)
+ * or BPF_REG_6. As immediates the 8,192 numbers around R0, and those below 0, are taken by this
+ * (0x1b8de000 to 0x1b8dffff, no text in either byte order): where one is meant, write INSN().
  */
-enum asm_reg { R0 = 0x52656700, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
+enum asm_reg { R0 = 0x1b8df000, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
+#define ASM_REG_NUMBER(reg) ((int)(reg) & 15)
 
 #define ASM_STACK_SIZE 512
 

@@ -221,7 +221,7 @@ int rp_prog_load_verbose(const struct rp_prog *prog, uint32_t level, char **log)
  * Errors of assembly are logged with file:line, and where the verifier refuses a program without
  * naming a line, what the lint finds in it. -EINVAL, logged: the program uses a map, and map_fds is
  * missing. Returns a descriptor. With RAWPROF_EXPLAIN=1 in the environment the log of
- * rp_program_explain() is logged first, at RP_WARN.
+ * rp_program_explain() is logged first, as if it were an error.
  */
 int rp_program_load(const struct asm_program *program, const struct asm_bindings *bind);
 

@@ -35,7 +35,7 @@ int asm_lint(const struct asm_image *image, const struct asm_bindings *bindings,
  * verifier knows no more: '?' never written, 'm' written, '0' zero.
  */
 struct asm_vlog_value {
-	int where; /* a register, 0 to 10, or an offset from R10, -8 to -512 */
+	int where; /* a register (ASM_REG_NUMBER()), or an offset from R10, -8 to -512 */
 	const char *text;
 };
 
