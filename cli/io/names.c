@@ -19,7 +19,7 @@ const char *const io_phase_names[IO_PHASES] = {
 	[IO_FLUSH_ALONE] = "flush",
 };
 
-/* ---- disks ------------------------------------------------------------------------------------------------ */
+/* ---- disks */
 
 static struct io_disk *disk_by_number(const struct io_names *names, uint32_t disk)
 {
@@ -113,7 +113,7 @@ const char *io_disk_name(const struct io_names *names, uint32_t disk, char *text
 	return text;
 }
 
-/* ---- operations and flags --------------------------------------------------------------------------------- */
+/* ---- operations and flags */
 
 /* As include/linux/blk_types.h has them now; where the kernel's BTF says otherwise it is right. */
 static struct {
@@ -205,7 +205,7 @@ const char *io_flags_text(uint32_t flags, char *text)
 	return n ? text : "-";
 }
 
-/* ---- control groups --------------------------------------------------------------------------------------- */
+/* ---- control groups */
 
 static struct io_names *walking; /* nftw(3) has no context */
 

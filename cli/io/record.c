@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* ---- what the running kernel has -------------------------------------------------------------------------- */
+/* ---- what the running kernel has */
 
 /* Bit 4 until 6.9, when the bits became an enum. */
 #define OLD_FLUSH_SEQ (1u << 4)
@@ -90,7 +90,7 @@ static int configure(struct recording *rec)
 	return 0;
 }
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
+/* ---- programs */
 
 /* Disks without requests that are in use: most have none, and bios are told of for all. */
 static bool want_bios(const struct io *io)
@@ -192,7 +192,7 @@ static int collect(struct recording *rec)
 	return err;
 }
 
-/* ---- maps ------------------------------------------------------------------------------------------------- */
+/* ---- maps */
 
 static uint64_t memory_bytes(void)
 {
@@ -282,7 +282,7 @@ int io_interval_info(struct recording *rec, struct record_info *out)
 	return 0;
 }
 
-/* ---- the ledger -------------------------------------------------------------------------------------------- */
+/* ---- the ledger */
 
 static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
@@ -317,7 +317,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	return 0;
 }
 
-/* ---- all together ----------------------------------------------------------------------------------------- */
+/* ---- all together */
 
 /* Requests that all disks together may have under way: their pools are made beforehand. */
 static uint32_t requests_possible(const struct io_names *names)

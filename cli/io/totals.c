@@ -25,7 +25,7 @@ struct io_totals {
 	size_t n, capacity;
 };
 
-/* ---- rows ------------------------------------------------------------------------------------------------- */
+/* ---- rows */
 
 static int by_owner(const void *a, const void *b)
 {
@@ -96,7 +96,7 @@ static int take_total(struct recording *rec, const struct io_key *key, const voi
 	return 0;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------- */
+/* ---- tables */
 
 /* Which columns a view has, and how it is ordered at first. */
 struct io_table {
@@ -211,7 +211,7 @@ static const struct io_table tables[] = {
 	  pattern_cells },
 };
 
-/* ---- the output ------------------------------------------------------------------------------------------- */
+/* ---- the output */
 
 static int fill(struct recording *rec)
 {
@@ -274,7 +274,7 @@ static int report(struct recording *rec)
 	return err ? err : grid_end(rec, io->kept, io->totals->grid);
 }
 
-/* ---- the view --------------------------------------------------------------------------------------------- */
+/* ---- the view */
 
 static int sort(const struct options *opt, struct io_totals *t)
 {

@@ -12,7 +12,7 @@
 #define HIST_LOCKS 512
 #define HIST_TYPES 64
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- the recording */
 
 static int configure(struct recording *rec)
 {
@@ -141,7 +141,7 @@ static int collect(struct recording *rec)
 	return err ? err : record_prepare_kernel(rec);
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- the report */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {

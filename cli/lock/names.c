@@ -10,7 +10,7 @@
 #include "lock.h"
 #include "record/own_frames.h"
 
-/* ---- what kind of lock ------------------------------------------------------------------------------------ */
+/* ---- what kind of lock */
 
 const char *lock_outcome_name(uint32_t outcome)
 {
@@ -131,7 +131,7 @@ bool lock_types_known(const char *list)
 	}
 }
 
-/* ---- which function --------------------------------------------------------------------------------------- */
+/* ---- which function */
 
 static bool begins_with_one(const char *name, const char *const *beginnings, size_t n)
 {
@@ -282,7 +282,7 @@ static struct caller user_caller(struct recording *rec, const struct stack_recor
 	return c;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words */
 
 static int keep(struct lock_list *list, char *text, const char **out)
 {

@@ -56,7 +56,7 @@ const struct lock_by *lock_by_name(const char *name)
 	return NULL;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------- */
+/* ---- rows */
 
 static const struct report_column words[LOCK_WORDS] = {
 	[LOCK_WORD_TYPE] = { "TYPE", "type", REPORT_UNIT_TEXT },
@@ -212,7 +212,7 @@ static int add_rows(struct report_grid *g, const struct shape *s, struct lock_li
 	return err;
 }
 
-/* ---- sentences -------------------------------------------------------------------------------------------- */
+/* ---- sentences */
 
 /* All waits of one command for one lock in one function, that the same command let go of in the same function. */
 static const struct lock_by pairs = { .key = { LOCK_WORD_COMMAND, LOCK_WORD_CALLER, LOCK_WORD_LOCK,
@@ -287,7 +287,7 @@ static int print_sentences(FILE *out, struct lock_list *list)
 	return 0;
 }
 
-/* ---- all together ----------------------------------------------------------------------------------------- */
+/* ---- all together */
 
 static int sort_grid(const struct recording *rec, struct report_grid *g)
 {

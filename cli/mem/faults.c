@@ -27,7 +27,7 @@ static int user_stacks_only(struct recording *rec)
 	return 0;
 }
 
-/* ---- faults ----------------------------------------------------------------------------------------------- */
+/* ---- faults */
 
 enum { BEGINS, MINOR, MAJOR, EVENTS };
 struct faults {
@@ -157,7 +157,7 @@ static int run_faults(const struct options *opt)
 	return status;
 }
 
-/* ---- growth ----------------------------------------------------------------------------------------------- */
+/* ---- growth */
 
 static uint32_t page_shift(void)
 {
@@ -247,7 +247,7 @@ static const struct record_profiler growth_profiler = {
 	.ledger = growth_ledger,
 };
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* ---- the command */
 
 /* What is about single blocks, or another way to show them. */
 static const char *not_for_us(const struct mem_options *mem)

@@ -18,7 +18,7 @@
 #define MAX_BLOCKS (1u << 20)
 #define BLOCK_COST 96 /* with the hash table's own 48 bytes, as hashtab.c in kernel/bpf has them */
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
+/* ---- programs */
 
 static uint32_t blocks_wanted(void)
 {
@@ -105,7 +105,7 @@ static int stop(struct recording *rec)
 	return err;
 }
 
-/* ---- what it found ---------------------------------------------------------------------------------------- */
+/* ---- what it found */
 
 static int by_tag(const void *a, const void *b)
 {
@@ -227,7 +227,7 @@ static int collect(struct recording *rec)
 	return err;
 }
 
-/* ---- what it weighs --------------------------------------------------------------------------------------- */
+/* ---- what it weighs */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
@@ -282,7 +282,7 @@ static int decorate(struct recording *rec, const struct stack *stack, struct rep
 	return 0;
 }
 
-/* ---- the ledger -------------------------------------------------------------------------------------------- */
+/* ---- the ledger */
 
 static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
@@ -315,7 +315,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	return 0;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* ---- the command */
 
 static const struct record_profiler mem_kernel_profiler = {
 	.command = "mem",

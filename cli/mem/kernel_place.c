@@ -13,7 +13,7 @@
 #include "record/interrupt.h"
 #include "record/own_frames.h"
 
-/* ---- names ------------------------------------------------------------------------------------------------ */
+/* ---- names */
 
 /* The name, and perhaps what the compiler has made of it: "allocate_slab.isra.0". */
 static bool is(const char *name, const char *function)
@@ -67,7 +67,7 @@ static enum place place_of(struct recording *rec, uint64_t addr)
 				    : PLACE_ELSEWHERE;
 }
 
-/* ---- remembered ------------------------------------------------------------------------------------------- */
+/* ---- remembered */
 
 static int look_up(struct places *p, uint64_t addr, enum place *out)
 {

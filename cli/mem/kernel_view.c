@@ -10,7 +10,7 @@
 #include "processes.h"
 #include "cli/views.h"
 
-/* ---- by process ------------------------------------------------------------------------------------------- */
+/* ---- by process */
 
 static int take_row(struct recording *rec, const struct stack *stack, struct mem_row *row)
 {
@@ -48,7 +48,7 @@ int mem_kernel_processes(struct recording *rec)
 	return mem_processes_report(rec, &view);
 }
 
-/* ---- histograms by kind ----------------------------------------------------------------------------------- */
+/* ---- histograms by kind */
 
 static const char *const kinds[MEM_KERNEL_KINDS] = { [MEM_KERNEL_SLAB] = "slab",
 						     [MEM_KERNEL_KMALLOC] = "kmalloc",

@@ -159,7 +159,7 @@ int mem_processes_report(struct recording *rec, const struct mem_processes *view
 	return err;
 }
 
-/* ---- a series --------------------------------------------------------------------------------------------- */
+/* ---- a series */
 
 static int fill_part(struct recording *rec, const struct mem_processes *view,
 		     struct mem_series *series, struct report_grid *g)

@@ -61,7 +61,7 @@ struct mem_ranges {
 	uint64_t random;
 };
 
-/* ---- the tree --------------------------------------------------------------------------------------------- */
+/* ---- the tree */
 
 static uint32_t draw(struct mem_ranges *r)
 {
@@ -182,7 +182,7 @@ static void drop(struct piece *tree)
 	free(tree);
 }
 
-/* ---- sites ------------------------------------------------------------------------------------------------ */
+/* ---- sites */
 
 static struct site *find_site(const struct mem_ranges *r, uint64_t hash)
 {
@@ -204,7 +204,7 @@ static int get_site(struct mem_ranges *r, uint64_t hash, struct site **out)
 	return 0;
 }
 
-/* ---- what goes, and what comes back ----------------------------------------------------------------------- */
+/* ---- what goes, and what comes back */
 
 static void weigh_gone(struct mem_ranges *r, struct call *c, const struct piece *p)
 {
@@ -253,7 +253,7 @@ static void put_back(struct mem_ranges *r, struct piece *tree)
 	insert(&r->pieces, tree);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------ */
+/* ---- calls */
 
 static int get_call(struct mem_ranges *r, uint32_t thread, struct call **out)
 {
@@ -397,7 +397,7 @@ void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told)
 		r->counts.under_way++;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- all of it */
 
 struct mem_ranges *mem_ranges_new(void)
 {

@@ -11,7 +11,7 @@
 
 #include "user.h"
 
-/* ---- probes ----------------------------------------------------------------------------------------------- */
+/* ---- probes */
 
 /* A probe is in user code: the kernel's side says nothing. */
 static int configure(struct recording *rec)
@@ -135,7 +135,7 @@ static int stop(struct recording *rec)
 	return 0;
 }
 
-/* ---- what is left at the end ------------------------------------------------------------------------------ */
+/* ---- what is left at the end */
 
 static int count_in_flight(void *ctx, const void *key, const void *value)
 {
@@ -195,7 +195,7 @@ static int collect(struct recording *rec)
 	return n < 0 ? n : 0;
 }
 
-/* ---- what a call is worth --------------------------------------------------------------------------------- */
+/* ---- what a call is worth */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
@@ -245,7 +245,7 @@ static bool values(const struct recording *rec, const struct stack *stack, uint6
 	return value[MEM_ALLOC_OBJECTS] != 0; /* a file was mapped */
 }
 
-/* ---- ledger ------------------------------------------------------------------------------------------------ */
+/* ---- ledger */
 
 static void say_what_is_missing(const struct mem_user_stats *stats)
 {
@@ -345,7 +345,7 @@ static void describe(struct recording *rec, struct report_info *info)
 	info->note = m->note;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* ---- the command */
 
 static const struct record_profiler mem_user_profiler = {
 	.command = "mem",

@@ -33,7 +33,7 @@ struct mem_overhead {
 	enum { EVERY_CALL, SAMPLES, OFF } tier;
 };
 
-/* ---- the cost of a probe ---------------------------------------------------------------------------------- */
+/* ---- the cost of a probe */
 
 /* Begins with an instruction that the kernel emulates, as most functions do where the probes are put. */
 static __attribute__((noinline)) void probed(void)
@@ -123,7 +123,7 @@ void mem_overhead_close(struct mem_overhead *o)
 	free(o);
 }
 
-/* ---- the cost of all of them ------------------------------------------------------------------------------ */
+/* ---- the cost of all of them */
 
 /* What a process has run, in user code and in the kernel: fields 14 and 15 of /proc/PID/stat, in clock ticks. */
 static uint64_t process_cpu_ns(uint32_t pid)
@@ -178,7 +178,7 @@ static double overhead(struct mem_overhead *o)
 	return 100 * cost / ((double)spent > 2 * cost ? (double)spent - cost : (double)spent / 2);
 }
 
-/* ---- what to do about it ---------------------------------------------------------------------------------- */
+/* ---- what to do about it */
 
 static int probe_again(void *ctx, const void *key, const void *value)
 {

@@ -84,7 +84,7 @@ struct mem_probes {
 	bool late; /* what is found now runs already */
 };
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
+/* ---- programs */
 
 static int load(struct mem_probes *m, int role, uint32_t cookie)
 {
@@ -120,7 +120,7 @@ static int program_for(struct mem_probes *m, int role, size_t function)
 	return *fd;
 }
 
-/* ---- places ----------------------------------------------------------------------------------------------- */
+/* ---- places */
 
 /* The places of one role in a file. */
 struct places {
@@ -246,7 +246,7 @@ static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *f
 	return err;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files */
 
 static struct object *find_object(const struct mem_probes *m, uint64_t dev, uint64_t inode,
 				  pid_t pid)
@@ -443,7 +443,7 @@ size_t mem_probes_count(const struct mem_probes *m)
 	return m->nplaces;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- all of it */
 
 /* For a dry_run: otherwise each is loaded when the first place for it is found. */
 static int load_all(struct mem_probes *m)

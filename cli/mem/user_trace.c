@@ -59,7 +59,7 @@ static int keep(void *ctx, const void *data, size_t size)
 	return 0;
 }
 
-/* ---- a line ----------------------------------------------------------------------------------------------- */
+/* ---- a line */
 
 static void print_time(FILE *f, uint64_t wall_ns)
 {
@@ -111,7 +111,7 @@ static int print_one(struct mem_trace *t, const struct mem_event *e)
 	return err ? err : ferror(f) ? output_flush(output_of(t->rec)) : 0;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------ */
+/* ---- all of them */
 
 static int print_waiting(struct mem_trace *t)
 {

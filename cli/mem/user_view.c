@@ -11,7 +11,7 @@
 #include "user.h"
 #include "cli/views.h"
 
-/* ---- by process ------------------------------------------------------------------------------------------- */
+/* ---- by process */
 
 /* While recording, the rest of a stack's weights is in the kernel, and in the ledger of what is mapped. */
 static void add_what_is_elsewhere(struct recording *rec, struct stack *stack)
@@ -77,7 +77,7 @@ int mem_user_processes(struct recording *rec)
 				  : mem_processes_report(rec, &view);
 }
 
-/* ---- histograms ------------------------------------------------------------------------------------------- */
+/* ---- histograms */
 
 struct sizes {
 	struct report_hists *set;

@@ -9,7 +9,7 @@
 #include "offcpu.h"
 #include "sched.h"
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- the recording */
 
 static int configure(struct recording *rec)
 {
@@ -112,7 +112,7 @@ static int collect(struct recording *rec)
 	return n < 0 ? n : 0;
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- the report */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {

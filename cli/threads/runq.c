@@ -28,7 +28,7 @@ struct runq {
 	size_t nseen;
 };
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- the recording */
 
 static int configure(struct recording *rec)
 {
@@ -61,7 +61,7 @@ static int start(struct recording *rec)
 			     &(uint64_t){ 1 }, BPF_ANY);
 }
 
-/* ---- what was counted since the last report --------------------------------------------------------------- */
+/* ---- what was counted since the last report */
 
 static struct seen *seen_before(struct runq *r, const struct runq_key *key)
 {
@@ -145,7 +145,7 @@ static int fill(struct recording *rec)
 	return err;
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- the report */
 
 static int interval(struct recording *rec)
 {

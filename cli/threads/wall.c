@@ -13,7 +13,7 @@
 
 #define DEFAULT_FREQ 99
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- the recording */
 
 static int configure(struct recording *rec)
 {
@@ -93,7 +93,7 @@ static int tick(struct recording *rec)
 	return joined < 0 ? joined : 0;
 }
 
-/* ---- what the maps hold in the end ------------------------------------------------------------------------ */
+/* ---- what the maps hold in the end */
 
 static uint64_t between(uint64_t from, uint64_t to)
 {
@@ -180,7 +180,7 @@ static int collect(struct recording *rec)
 	return err ? err : n < 0 ? n : 0;
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- the report */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {

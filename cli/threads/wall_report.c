@@ -14,7 +14,7 @@
 const char *const wall_states[] = { ON_CPU, RUNNABLE, "disk",  "network", "pipe",  "futex", "lock",
 				    "poll", "sleep",  "child", "signal",  "other", NULL };
 
-/* ---- threads ---------------------------------------------------------------------------------------------- */
+/* ---- threads */
 
 struct wall_thread *wall_thread(struct hash_map *threads, uint64_t pid_tgid)
 {
@@ -23,7 +23,7 @@ struct wall_thread *wall_thread(struct hash_map *threads, uint64_t pid_tgid)
 	return rp_hash_add(threads, &pid_tgid);
 }
 
-/* ---- samples ---------------------------------------------------------------------------------------------- */
+/* ---- samples */
 
 /* What all that is added has in common. */
 struct adding {
