@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The recording of requests: what the programs are told, how they are attached, the maps, the ledger. */
+/* The recording of requests: configuration, programs, maps and ledger. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static int look_at_tracepoints(struct io *io)
 		return rp_fail(-EOPNOTSUPP, "which file a system call is about is seen by BTF "
 					    "tracepoints alone, and this kernel has none");
 	rp_log(RP_WARN,
-	       "no BTF tracepoints: requests count from where they are issued, by whom they "
+	       "no BTF tracepoints: requests count from where they are issued, by the task that "
 	       "are issued, and go by disk and sector; disks without requests are not seen");
 	return err ? err : letters_at("block_rq_complete", &io->config.rwbs_complete);
 }
@@ -81,7 +81,7 @@ static int configure(struct recording *rec)
 			config->cgroup || config->records || config->totals || config->stacks;
 	if (!config->key_comm && !config->key_group)
 		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
-	/* A part that is done is told by its length. */
+	/* A part that is done has a length. */
 	config->timeline |= io->classic;
 	config->extent |= io->classic;
 	config->noted = config->by_disk || config->pattern || config->stacks;
@@ -92,7 +92,7 @@ static int configure(struct recording *rec)
 
 /* ---- programs */
 
-/* Disks without requests that are in use: most have none, and bios are told of for all. */
+/* Disks in use without requests: most systems have none, and events of bios come for all disks. */
 static bool want_bios(const struct io *io)
 {
 	for (size_t i = 0; i < io->names.ndisks; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums of requests, as tables of figures: who reads and writes how much, and in which order. */
+/* Sums of requests as tables: which process reads and writes how much, and in which order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +246,8 @@ static int fill(struct recording *rec)
 #define CLEAR_SCREEN "\033[H\033[2J"
 static void clear_screen(struct recording *rec)
 {
-	if (options_of(rec)->show.top_functions && output_of(rec)->show.color && options_of(rec)->format->for_people)
+	if (options_of(rec)->show.top_functions && output_of(rec)->show.color &&
+	    options_of(rec)->format->for_people)
 		fputs(CLEAR_SCREEN, output_of(rec)->stream);
 }
 

@@ -33,7 +33,7 @@ static int find_hist(struct fill *f, const struct lock_hist_key *key, struct rep
 
 	if (!f->by_lock)
 		return report_hists_get(f->set, labels, out);
-	/* The map knows the lock alone; whoever has waited for it knows what it is called. */
+	/* The map has the lock's address alone; a wait for it has the name. */
 	for (size_t i = 0; i < f->list->n; i++) {
 		const struct lock_item *item = &f->list->item[i];
 		const struct stack_record *r = item->waiter->record;
@@ -68,7 +68,7 @@ static struct lock_hist_seen *seen_before(struct lock *l, const struct lock_hist
 	return grown;
 }
 
-/* Of all CPUs, without what an earlier report has had. Its extremes are not known, but for the buckets they are in. */
+/* Of all CPUs, what is new since the last report. Its extremes are only known as buckets. */
 static int add_new(struct fill *f, const struct lock_hist_key *key, const void *value,
 		   struct report_hist *hist)
 {
@@ -113,7 +113,7 @@ static int take_hist(void *ctx, const void *key, const void *value)
 				LOCK_HIST_SLOTS);
 }
 
-/* Waits that go on are in no histogram: nobody knows how long they will be. */
+/* Waits that go on are in no histogram: their length is not known yet. */
 static void leave_out_waiting(const struct lock_list *list)
 {
 	uint64_t waiting = 0;

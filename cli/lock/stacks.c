@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits for locks as stacks: that of who waits and, where somebody let go, his on top of it, the other way round, so
- * that the two places meet: below "[released by]" what waits, above it what let go, and who that was at the top.
+ * Waits for locks as stacks. The releaser's stack is on top of the waiter's, in reverse, so that
+ * the two places meet at the mark "[released by]"; the releaser's name is the leaf.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int intern(struct recording *rec, struct names *names, const struct stack
 					 out);
 }
 
-/* frames: who let go from the outside in, the mark, who waits from the inside out. */
+/* frames: the releaser from the root, the mark, the waiter from the leaf. */
 static int add_releaser(struct recording *rec, struct names *names, struct report *report,
 			const struct stack_record *r, struct name_ids *frames)
 {

@@ -78,7 +78,7 @@ static const struct report_column figures[FIGURES] = {
 	[CHANGED] = { "NO WAIT", "no_wait", REPORT_UNIT_COUNT, .adds = true },
 };
 
-/* Locks of the same name in different processes are different locks; those of the kernel are nobody's. */
+/* Locks of one name in different processes are different locks; the kernel's are of no process. */
 static uint64_t place(const struct lock_item *item)
 {
 	return item->how & LOCK_FUTEX ? item->waiter->record->pid_tgid >> 32 : 0;
@@ -130,7 +130,7 @@ static char *word_of_row(const struct lock_item *first, size_t n, enum lock_word
 	return asprintf(&out, "%s%s", *text ? text : "-", several ? ", ..." : "") < 0 ? NULL : out;
 }
 
-/* What a table has columns for: mutexes that are held know of fewer things. */
+/* What a table has columns for: held mutexes have fewer. */
 struct shape {
 	struct lock_by by;
 	size_t nfigures;
@@ -214,7 +214,7 @@ static int add_rows(struct report_grid *g, const struct shape *s, struct lock_li
 
 /* ---- sentences */
 
-/* All waits of one command for one lock in one function, that the same command let go of in the same function. */
+/* All waits of a command for a lock in a function, released by one command in one function. */
 static const struct lock_by pairs = { .key = { LOCK_WORD_COMMAND, LOCK_WORD_CALLER, LOCK_WORD_LOCK,
 					       LOCK_WORD_RELEASED },
 				      .nkeys = 4 };

@@ -44,7 +44,7 @@ static int add_item(struct walk *w, const struct lock_pair *pair, const struct l
 				    .count = sum->count,
 				    .ns = sum->ns,
 				    .max_ns = sum->max_ns };
-	if (!item->waiter) /* the program makes it known before anything refers to it */
+	if (!item->waiter) /* a stack is published before anything refers to it */
 		return rp_fail(-EBADMSG, "a thread waits where no stack is known");
 	list->n++;
 	return 0;
@@ -95,7 +95,7 @@ static int take_result(void *ctx, const void *key, const void *value)
 
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
-	/* While it goes on: it came after the stacks were fetched, and is of the next interval. */
+	/* It came after the stacks were fetched, and is of the next interval. */
 	if (w->rec->opt->interval && !record_stacks_find(w->rec->stacks, pair.waiter))
 		return 0;
 	if (!w->now)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rawprof mem --faults and --growth: which code makes a process grow? programs/mem/faults.c and
- * programs/mem/faults_growth.c are what runs in the kernel.
+ * rawprof mem --faults and --growth: which code makes a process grow? The programs:
+ * programs/mem/faults.c, programs/mem/faults_growth.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static uint32_t page_bytes(void)
 	return (uint32_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Where the kernel was is no question: it was faulting, or mapping. */
+/* The kernel's frames say nothing: it was faulting, or mapping. */
 static int user_stacks_only(struct recording *rec)
 {
 	rec->config.kernel_bytes = 0;
@@ -125,7 +125,7 @@ static const struct report_value_type *types_of_faults(const struct recording *r
 	return types;
 }
 
-/* The program waits until its libraries are there and its tables known: what it does first counts like the rest. */
+/* With this the program waits until its libraries and tables are known: its first faults count. */
 static int loaded(struct recording *rec, pid_t pid)
 {
 	(void)rec;
@@ -176,10 +176,9 @@ static int attach_growth(struct recording *rec)
 	const char *missing = mem_mmap_missing();
 
 	if (missing)
-		return rp_fail(
-			-EOPNOTSUPP,
-			"--growth is nothing without mmap, munmap, mremap and brk: %s; try --faults",
-			missing);
+		return rp_fail(-EOPNOTSUPP,
+			       "--growth needs mmap, munmap, mremap and brk: %s; try --faults",
+			       missing);
 	return record_load_list(rec, rp_mem_growth_programs, RECORD_ALL_ROLES, &config);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem -k: who allocates memory in the kernel? programs/mem/kernel.c is what runs there. */
+/* rawprof mem -k: which code allocates memory in the kernel? See programs/mem/kernel.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /* Room for so many stacks: every process has its own. */
 #define STACKS 65536
-/* Blocks that can be followed at the same time: as many as fit in this part of memory, within these bounds. */
+/* Blocks followed at a time: as many as fit in this part of memory, within these bounds. */
 #define BLOCKS_SHARE 64
 #define MIN_BLOCKS (1u << 16)
 #define MAX_BLOCKS (1u << 20)
@@ -58,7 +58,7 @@ static int attach(struct recording *rec)
 	return record_load_list(rec, rp_mem_kernel_programs, roles, &config);
 }
 
-/* Not before all are loaded: what the kernel allocates to check a program is nobody's business. */
+/* Not before all are loaded: what the kernel allocates to check a program does not count. */
 static int start(struct recording *rec)
 {
 	return record_attach_list(rec, rp_mem_kernel_programs);
@@ -74,20 +74,20 @@ static int configure(struct recording *rec)
 			"--sizes are counted in the kernel, which cannot tell '%s': try a name, or "
 			"its beginning and *",
 			rec->comm_glob);
-	/* The kernel's side tells whose it is, also where it is not shown. */
+	/* The kernel's frames decide the kind of an allocation, also where they are not shown. */
 	if (rec->opt->user_only)
 		rec->config.kernel_bytes = rec->config.fp_bytes;
 	return 0;
 }
 
-/* How often to look whether something is still being freed; how often nothing may have been, and at most. */
+/* How long between looks at what is still freed; looks without any that end it; looks at most. */
 #define SETTLE_US 20000
 #define SETTLE_QUIET 2
 #define SETTLE_MOST 50
 
 /*
- * What ends with a process ends a little later: files and their kind by RCU, thousands of them in small portions. So
- * there is a grace period, and more of them for as long as blocks that are followed go on being freed.
+ * What ends with a process is freed a little later: files by RCU, thousands in small portions.
+ * So wait for a grace period, and for more while blocks that are followed go on being freed.
  */
 static int stop(struct recording *rec)
 {
@@ -296,7 +296,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
 	record_ledger_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
 	record_ledger_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
-	record_ledger_add(b, "told twice", s->told_twice, REPORT_FILTERED);
+	record_ledger_add(b, "seen twice", s->told_twice, REPORT_FILTERED);
 	record_ledger_add(b, "failed", s->failed, REPORT_FILTERED);
 	record_ledger_add(b, "in interrupts", mk->fate[KERNEL_IN_INTERRUPT], REPORT_FILTERED);
 	record_ledger_add(b, "no room for blocks", s->map_full, REPORT_LOST);
@@ -304,7 +304,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "nested", mk->missed, REPORT_LOST);
 	if (s->reused)
 		rp_log(leaks_only(mk) ? RP_WARN : RP_INFO,
-		       "%" PRIu64 " blocks were given out again though no free of them was told "
+		       "%" PRIu64 " blocks were given out again though no free of them was seen "
 		       "(in bulk, by RCU): some of what is outstanding may be free",
 		       s->reused);
 	if (s->torn)

@@ -2,8 +2,8 @@
 /*
  * What the frames of a stack say of an allocation.
  *
- * In an interrupt, the task that is current has nothing to do with what happens. And the slab allocator takes pages
- * to make objects of, which are counted when they are given out: the pages would count them a second time.
+ * In an interrupt, the current task has nothing to do with what happens. And the slab allocator
+ * takes pages to make objects of, which count when they are given out: the pages do not.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static bool is(const char *name, const char *function)
 }
 
 /*
- * Deferred work, in whichever way its thread or the end of an interrupt runs it, is no doing of the current task either.
+ * Deferred work, run by its thread or at the end of an interrupt, is not the current task's either.
  */
 static bool is_interrupt(const char *name)
 {

@@ -68,7 +68,7 @@ static int read_map(const struct kind_hists *h, int map, rp_map_fn fn)
 	return n < 0 ? n : 0;
 }
 
-/* Sizes were counted before anybody knew of what: the slab allocator's own pages are among them. */
+/* Sizes were counted without stacks: the slab allocator's own pages are among them. */
 static int take_sizes(void *ctx, const void *key, const void *value)
 {
 	const struct kind_hists *h = ctx;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of processes: rows added up from stacks, once or as a series. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

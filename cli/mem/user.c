@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem: who allocates in user space, and what has not been freed? programs/mem/user.c is what runs there. */
+/* rawprof mem: allocations in user space, and what is not freed. See programs/mem/user.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int attach(struct recording *rec)
 	m->config.common = rec->config;
 	m->config.by_owner = rec->config.identity && kernel_knows_owner();
 	if (rec->opt->pids.n && !rec->opt->tids.n) {
-		/* Who it is, the probes know: they are on these processes alone. */
+		/* No filter: the probes are on these processes alone. */
 		m->config.common.by_pid = 0;
 		m->config.common.filtering =
 			rec->config.ns_inode || rec->config.cgroup_id || rec->config.comm.mask[0];
@@ -82,7 +82,7 @@ static int probe_running(struct recording *rec)
 	return err;
 }
 
-/* The allocator first: what it maps while nobody sees it inside a call would be taken for the program's. */
+/* The allocator first: what it maps outside of a call that is seen would count as the program's. */
 static int start(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;
@@ -252,12 +252,11 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 	if (stats->untracked)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks of %" PRIu64
-		       " bytes found no room: they count as allocated, but whether they were freed is not "
+		       " bytes found no room: they count as allocated, but frees of them are not "
 		       "known (--blocks N makes room for more)",
 		       stats->untracked, stats->untracked_bytes);
 	if (stats->replaced)
-		rp_log(RP_WARN, "%" PRIu64 " blocks were freed without our seeing it",
-		       stats->replaced);
+		rp_log(RP_WARN, "%" PRIu64 " blocks were freed unseen", stats->replaced);
 	if (stats->unsubtracted)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks were freed and are shown as in use: the ring was full",
@@ -265,12 +264,12 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 	if (stats->restore_lost)
 		rp_log(RP_WARN,
 		       "%" PRIu64
-		       " calls of munmap and the like failed, and what they were to give back is shown "
+		       " calls of munmap and the like failed, and their ranges are shown "
 		       "as given back: the ring was full",
 		       stats->restore_lost);
 }
 
-/* A call is kept if it allocated, whether or not the view shows its stack, or freed a block that we knew. */
+/* A call is kept if it allocated, also if the view leaves out its stack, or freed a known block. */
 static uint64_t calls_kept(const struct recording *rec, const struct mem_user_stats *stats)
 {
 	const struct mem_user *m = rec->ctx;
@@ -322,7 +321,7 @@ static int put_bytes(char *text, size_t size, uint64_t bytes)
 	return snprintf(text, size, "%" PRIu64 " bytes", bytes);
 }
 
-/* What a person is told beside: how much was in use at most. */
+/* The report's note: how much was in use at most. */
 static void describe(struct recording *rec, struct report_info *info)
 {
 	struct mem_user *m = rec->ctx;
@@ -351,8 +350,7 @@ static const struct record_profiler mem_user_profiler = {
 	.command = "mem",
 	.nmaps = MEM_USER_MAPS,
 	.at_return = true,
-	.ring_factor =
-		16, /* a program that starts allocates in thousands of places while we read its tables */
+	.ring_factor = 16, /* a program that starts allocates in thousands of places at once */
 	.weight = MEM_ALLOC_SPACE,
 	.configure = configure,
 	.attach = attach,
@@ -370,7 +368,7 @@ static const struct record_profiler mem_user_profiler = {
 	.ledger = ledger,
 };
 
-/* All has been printed: the ledger remain. */
+/* All has been printed: the ledger remains. */
 static int end_trace(struct recording *rec)
 {
 	struct record_ledger b;
@@ -438,7 +436,7 @@ static void size_maps(struct mem_user *m)
 		m->maps[MEM_MAP_RANGES].max_entries = 1 << 16;
 }
 
-/* Samples do not say who is inside the allocator; and the other views are about its functions. */
+/* Samples do not show what is inside the allocator; and the other views are about its functions. */
 static bool wants_mappings(const struct mem_options *mem)
 {
 	const char *missing;
@@ -462,8 +460,8 @@ int mem_user(const struct options *opt)
 
 	if (!opt->record.program && !opt->record.pids.n && !opt->record.tids.n) {
 		rp_log(RP_ERROR,
-		       "whose allocations? -p PID, -t TID or -- PROGRAM; of the whole machine there are -k, "
-		       "--faults and --growth, since probes on every malloc would slow all of it down");
+		       "which process? -p PID, -t TID or -- PROGRAM; for the whole machine: "
+		       "-k, --faults, --growth, since probes on every malloc would slow it down");
 		return EXIT_USAGE;
 	}
 	m.config = (struct mem_user_config){

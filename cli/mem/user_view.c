@@ -13,7 +13,7 @@
 
 /* ---- by process */
 
-/* While recording, the rest of a stack's weights is in the kernel, and in the ledger of what is mapped. */
+/* While recording, the rest of a stack's weights is in the kernel and the ledger of mappings. */
 static void add_what_is_elsewhere(struct recording *rec, struct stack *stack)
 {
 	const struct mem_user *m = rec->ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offcpu --wakers: each wait with who ended it. From the root: the stack that waited, a mark "--", and the stack that
- * woke it the other way round, which ends with its name:
+ * offcpu --wakers: each wait with its waker. From the root: the stack that waited, a mark "--",
+ * and the stack that woke it in reverse, which ends with the waker's name:
  *
  *	main; ...; futex_wait; schedule; --; wake_up_q; futex_wake; ...; main; worker
  */
@@ -58,7 +58,7 @@ static int add_mark(struct report *report, const char *name, struct name_ids *id
 	return err ? err : add_id(ids, id);
 }
 
-/* The waker, outermost first, and the mark; behind them, leaf first, comes who waited. */
+/* The waker, outermost first, and the mark; behind them comes the waiting stack, leaf first. */
 static int add_waker(struct recording *rec, struct report *report, struct names *names,
 		     const struct stack *waker, struct name_ids *ids)
 {
@@ -67,7 +67,7 @@ static int add_waker(struct recording *rec, struct report *report, struct names 
 	size_t nkernel = r->kernel_bytes / 8, ours, interrupt;
 	int err = record_frames(rec, names, r, &frames);
 
-	/* Frames of the kernel are never more than addresses; of whom was interrupted nothing is shown. */
+	/* Kernel frames are addresses; of an interrupted task nothing is shown. */
 	ours = record_own_frames(rec, r->frames, nkernel);
 	interrupt = record_interrupt_frames(rec, r->frames + ours, nkernel - ours);
 	if (!err)
@@ -135,7 +135,7 @@ int offcpu_add_pairs(struct recording *rec, struct report *report, struct names 
 			return rp_fail(-EBADMSG, "a wait ended whose stack is not known");
 		err = add_ended(rec, report, names, sleeper, waker,
 				e->waiting ? "[still waiting]" : NOT_SEEN, &e->weights);
-		if (!err) /* for who asks how whole the stacks are */
+		if (!err) /* it counts whole stacks */
 			err = record_stacks_add(
 				rec->stacks, e->pair.sleeper,
 				(uint64_t[STACK_VALUES]){ e->weights.count, e->weights.ns });

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof offcpu --runq: how long threads wait for a CPU, as histograms. programs/threads/runq.c is what runs in the kernel. */
+/* rawprof offcpu --runq: how long threads wait for a CPU, as histograms. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct runq {
 	size_t nseen;
 };
 
-/* ---- the recording */
+/* ---- recording */
 
 static int configure(struct recording *rec)
 {
@@ -114,7 +114,7 @@ static int take_hist(void *ctx, const void *key, const void *value)
 		r->kept += n;
 	}
 	if (!err && h->sum != seen->sum)
-		/* Of an interval the extremes are not known: they are those since the beginning. */
+		/* The extremes are those since the beginning: of an interval they are unknown. */
 		report_hist_add_sum(hist, h->sum - seen->sum,
 				    seen->sum ? UINT64_MAX : ~h->not_least,
 				    seen->sum ? 0 : h->greatest);
@@ -145,7 +145,7 @@ static int fill(struct recording *rec)
 	return err;
 }
 
-/* ---- the report */
+/* ---- report */
 
 static int interval(struct recording *rec)
 {

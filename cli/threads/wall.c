@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof wall: where does the time of threads go, on a CPU or not? programs/threads/wall.c is what runs in the kernel. */
+/* rawprof wall: where does the time of threads go, on a CPU or not? See programs/threads/wall.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define DEFAULT_FREQ 99
 
-/* ---- the recording */
+/* ---- recording */
 
 static int configure(struct recording *rec)
 {
@@ -180,7 +180,7 @@ static int collect(struct recording *rec)
 	return err ? err : n < 0 ? n : 0;
 }
 
-/* ---- the report */
+/* ---- report */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {

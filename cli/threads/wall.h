@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of `rawprof wall` share: wall.c records, wall_report.c adds up. */
+/* The state of `rawprof wall`: wall.c records, wall_report.c adds up. */
 #ifndef CLI_WALL_H
 #define CLI_WALL_H
 

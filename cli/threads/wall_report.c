@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the sums and stacks of `rawprof wall` to samples: what state each was in, and how long that was. */
+/* From the sums and stacks of `rawprof wall` to samples: the state of each, and its time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +60,8 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 }
 
 /*
- * Samples of a thread share its time on the CPU: the first k of n have k / n of it, so that whatever the rounding
- * their sum is exact.
+ * Samples of a thread share its time on the CPU: the first k of n have k / n of it, so that
+ * rounding leaves their sum exact.
  */
 static uint64_t share(struct wall_thread *thread, uint64_t samples)
 {
@@ -102,7 +102,7 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 	return err;
 }
 
-/* Time that no stack tells of, under a mark that says why. */
+/* Time without a stack, under a mark that says why. */
 static int add_mark(const struct adding *a, const struct wall_thread *thread, const char *state,
 		    const char *mark, uint64_t ns)
 {
