@@ -56,13 +56,12 @@ static int count_entry(void *ctx, const void *key, const void *value)
 int io_ends_count(struct recording *rec)
 {
 	struct io *io = rec->ctx;
-	int err = rp_map_each(record_stacks_map(rec->stacks, IO_MAP_REQUESTS),
-			      &io->maps[IO_MAP_REQUESTS], count_entry, io);
+	int err = record_stacks_each(rec->stacks, IO_MAP_REQUESTS, count_entry, io);
 
-	for (size_t i = 0; err >= 0 && i < io->names.ndisks; i++) {
+	for (size_t i = 0; !err && i < io->names.ndisks; i++) {
 		const struct io_disk *d = &io->names.disks[i];
 
 		io->unended += d->left > d->under_way ? d->left - d->under_way : 0;
 	}
-	return err < 0 ? err : 0;
+	return err;
 }

@@ -228,13 +228,13 @@ static int set_info(struct recording *rec)
 {
 	struct io *io = rec->ctx;
 	struct record_info info;
-	int err = io_interval_info(rec, &info);
+	int err = record_info_since(rec, &io->since, &info);
 
 	if (err)
 		return err;
 	info.info.has_events = io->own->fsync; /* of a call there are parts too */
-	info.info.events = io->kept - io->told;
-	io->told = io->kept;
+	info.info.events = io->kept - io->shown;
+	io->shown = io->kept;
 	err = report_hists_set_info(io->set, &info.info);
 	record_info_free(&info);
 	return err;

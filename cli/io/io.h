@@ -58,12 +58,12 @@ struct io_names {
 		uint64_t under_way, left; /* ends.c: requests that it has, and entries */
 		char name[32];
 	} * disks;
-	size_t ndisks;
+	size_t ndisks, disks_capacity;
 	struct io_group {
 		uint64_t id;
 		char *path;
 	} * groups;
-	size_t ngroups;
+	size_t ngroups, groups_capacity;
 	bool groups_read;
 	size_t root_length; /* of the path of the hierarchy */
 };
@@ -99,7 +99,7 @@ struct io {
 	uint64_t bank;	 /* that the programs count in */
 	bool turned;	 /* the other one has not been taken yet */
 	uint64_t kept;	 /* requests, so far */
-	uint64_t told;	 /* of them in intervals before */
+	uint64_t shown;	 /* of them in intervals before */
 	uint64_t missed; /* events at which the kernel did not run the program */
 	/* ends.c: when disks were asked, and requests that they do not have any more */
 	uint64_t asked, unended;
@@ -136,8 +136,6 @@ typedef int (*io_entry_fn)(struct recording *rec, const struct io_key *key, cons
 int io_take_bank(struct recording *rec, int map, io_entry_fn fn);
 /* Attaches the programs: what profiler.start is, unless a view has something to do before. */
 int io_record_start(struct recording *rec);
-/* What a document says of the time since the last one. */
-int io_interval_info(struct recording *rec, struct record_info *out);
 
 /* Views; each fills io->profiler and io->config. 0 or a negative errno after a message. */
 int io_hists_setup(struct io *io);

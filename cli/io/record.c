@@ -44,7 +44,7 @@ static int look_at_tracepoints(struct io *io)
 					    "tracepoints alone, and this kernel has none");
 	rp_log(RP_WARN,
 	       "no BTF tracepoints: requests count from where they are issued, by the task that "
-	       "are issued, and go by disk and sector; disks without requests are not seen");
+	       "issues them, and go by disk and sector; disks without requests are not seen");
 	return err ? err : letters_at("block_rq_complete", &io->config.rwbs_complete);
 }
 
@@ -121,18 +121,18 @@ static int load_bios(struct recording *rec)
 /* What has to be seen of a request for what is asked. */
 static uint32_t roles_of(const struct io_config *c)
 {
-	const bool told = c->kernel.start_told;
+	const bool starts = c->kernel.start_told;
 	uint32_t roles = IO_ENDS;
 
-	if (told)
+	if (starts)
 		roles |= IO_STARTS;
-	if (c->phases || (!told && c->owner))
+	if (c->phases || (!starts && c->owner))
 		roles |= IO_INSERTS;
 	if (c->timeline || c->owner)
 		roles |= IO_ISSUES;
 	if (c->extent)
 		roles |= IO_REQUEUES;
-	if (c->kernel.merge_told && (told || c->timeline || c->owner))
+	if (c->kernel.merge_told && (starts || c->timeline || c->owner))
 		roles |= IO_MERGES;
 	return roles;
 }
@@ -162,7 +162,6 @@ int io_record_start(struct recording *rec)
 
 	if (!err && io->bios)
 		err = record_attach_list(rec, io->bios);
-	io->since = rec->begin_ns;
 	return err;
 }
 
@@ -259,27 +258,13 @@ int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
 			  .bank = (uint8_t)(io->turned ? !io->bank : io->bank),
 			  .fn = fn };
 	const int fd = record_stacks_map(rec->stacks, map);
-	int err = rp_map_each(fd, &record_stacks_maps(rec->stacks)[map], take_entry, &t);
+	int err = record_stacks_each(rec->stacks, map, take_entry, &t);
 
-	for (size_t i = 0; err >= 0 && i < t.n; i++)
+	for (size_t i = 0; !err && i < t.n; i++)
 		rp_map_delete(fd, &t.taken[i]);
 	free(t.taken);
 	io->turned = false;
-	return err < 0 ? err : 0;
-}
-
-int io_interval_info(struct recording *rec, struct record_info *out)
-{
-	struct io *io = rec->ctx;
-	const uint64_t now = rec->end_ns ? rec->end_ns : rp_monotonic_ns();
-	int err = record_info(rec, NULL, out);
-
-	if (err)
-		return err;
-	out->info.start_ns = io->since + rec->wall_offset;
-	out->info.duration_ns = now - io->since;
-	io->since = now;
-	return 0;
+	return err;
 }
 
 /* ---- the ledger */

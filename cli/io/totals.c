@@ -222,7 +222,7 @@ static int fill(struct recording *rec)
 	int err = io_take_bank(rec, IO_MAP_TOTALS, take_total);
 
 	if (!err)
-		err = io_interval_info(rec, &info);
+		err = record_info_since(rec, &io->since, &info);
 	if (err)
 		return err;
 	seconds = (double)info.info.duration_ns / NS_PER_SECOND;
@@ -277,25 +277,10 @@ static int report(struct recording *rec)
 
 /* ---- the view */
 
-static int sort(const struct options *opt, struct io_totals *t)
-{
-	const struct report_grid_spec *spec = &t->table->spec;
-	int column = report_grid_column(t->grid, opt->sort ? opt->sort : t->table->sort);
-	char names[256] = "";
-
-	for (size_t i = 0; i < spec->ncolumns; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", spec->columns[i].key);
-	if (column < 0)
-		return rp_fail(-EINVAL, "no column '%s': there are %s", opt->sort, names);
-	return report_grid_sort(t->grid, (unsigned int)column, false, opt->show.top_functions);
-}
-
 int io_totals_setup(struct io *io, const struct options *opt)
 {
 	struct io_config *c = &io->config;
 	struct io_totals *t = calloc(1, sizeof(*t));
-	int err;
 
 	if (!t)
 		return -ENOMEM;
@@ -311,8 +296,7 @@ int io_totals_setup(struct io *io, const struct options *opt)
 	io->profiler.output = RECORD_GRID;
 	io->profiler.interval = interval;
 	io->profiler.report = report;
-	err = report_grid_new(&t->table->spec, &t->grid);
-	return err ? err : sort(opt, t);
+	return grid_new(opt, &t->table->spec, t->table->sort, 0, &t->grid);
 }
 
 void io_totals_free(struct io *io)

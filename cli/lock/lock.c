@@ -195,7 +195,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	b->report.kept = l->kept;
 	record_ledger_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
 	record_ledger_add(b, "other types", l->other_types, REPORT_FILTERED);
-	record_ledger_add(b, "while we were at work", s.nested + l->missed, REPORT_LOST);
+	record_ledger_add(b, "nested", s.nested + l->missed, REPORT_LOST);
 	record_ledger_add(b, "too many threads", s.threads_full, REPORT_LOST);
 	record_ledger_add(b, "inside too many others", s.too_deep, REPORT_LOST);
 	record_ledger_add(b, "too many stacks", s.results_full, REPORT_LOST);
@@ -243,7 +243,9 @@ int lock_run(const struct options *opt)
 {
 	struct lock l = { .options = opt->own,
 			  .of_users = !opt->record.kernel_only,
-			  .of_kernel = !opt->record.user_only };
+			  .of_kernel = !opt->record.user_only,
+			  .earlier = HASH_MAP(struct lock_earlier, pair),
+			  .hists_seen = HASH_MAP(struct lock_hist_seen, key) };
 	struct record_profiler profiler = lock_profiler;
 	struct asm_map maps[LOCK_MAPS];
 	struct options both_sides = *opt;
@@ -265,8 +267,7 @@ int lock_run(const struct options *opt)
 	}
 	status = run_profiler(&profiler, &both_sides, &l);
 	lock_probes_close(l.probes);
-	free(l.earlier_key);
-	free(l.earlier);
-	free(l.hists_seen);
+	rp_hash_free(&l.earlier);
+	rp_hash_free(&l.hists_seen);
 	return status;
 }

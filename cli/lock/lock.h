@@ -14,6 +14,7 @@
 #ifndef CLI_LOCK_H
 #define CLI_LOCK_H
 
+#include "base/hash.h"
 #include "programs/lock/lock.h"
 
 #include "cli/run.h"
@@ -58,6 +59,16 @@ struct lock_list {
 };
 void lock_list_free(struct lock_list *list);
 
+/* Sums as they were at the last report: what the maps hold only grows. */
+struct lock_earlier {
+	struct lock_pair pair;
+	struct lock_sum sum;
+};
+struct lock_hist_seen {
+	struct lock_hist_key key;
+	uint64_t sum, slots[LOCK_HIST_SLOTS];
+};
+
 struct lock_probes;
 
 struct lock {
@@ -69,13 +80,10 @@ struct lock {
 	uint64_t shorter; /* of waits that were cut off by the end */
 	uint64_t missed;  /* by programs that were at work already */
 	uint64_t kept, other_types;
-	struct lock_pair *earlier_key; /* what the last interval knew, sorted */
-	struct lock_sum *earlier;
-	size_t nearlier;
-	uint64_t earlier_ns;		   /* when that was */
-	bool written;			   /* one of the series at least */
-	struct lock_hist_seen *hists_seen; /* what the last interval knew */
-	size_t nhists_seen;
+	/* --interval: what the last report had, and when; one of the series at least is written */
+	struct hash_map earlier, hists_seen;
+	uint64_t earlier_ns;
+	bool written;
 };
 
 /*

@@ -289,22 +289,6 @@ static int print_sentences(FILE *out, struct lock_list *list)
 
 /* ---- all together */
 
-static int sort_grid(const struct recording *rec, struct report_grid *g)
-{
-	int column = report_grid_column(g, options_of(rec)->sort ? options_of(rec)->sort : "total");
-
-	if (column < 0)
-		return rp_fail(
-			-EINVAL,
-			"no column '%s': there are waits, total, average, longest, timed_out, "
-			"no_wait, "
-			"and those of the words",
-			options_of(rec)->sort);
-	return report_grid_sort(
-		g, (unsigned int)column, false,
-		options_of(rec)->show.top_functions ? options_of(rec)->show.top_functions : ROWS);
-}
-
 static int new_grid(const struct recording *rec, struct report_grid **out)
 {
 	const struct lock *l = rec->ctx;
@@ -326,7 +310,7 @@ static int new_grid(const struct recording *rec, struct report_grid **out)
 		columns[shape.by.nkeys + WAITS].title = "HOLDS";
 		columns[shape.by.nkeys + WAITS].key = "holds";
 	}
-	return report_grid_new(&spec, out);
+	return grid_new(options_of(rec), &spec, "total", ROWS, out);
 }
 
 static int fill_grid(struct recording *rec, struct report_grid *g, struct lock_list *list,
@@ -338,19 +322,10 @@ static int fill_grid(struct recording *rec, struct report_grid *g, struct lock_l
 	int err = add_rows(g, &shape, list);
 
 	if (!err)
-		err = sort_grid(rec, g);
-	if (!err)
-		err = record_info(rec, NULL, &info);
+		err = part ? record_info_since(rec, &l->earlier_ns, &info)
+			   : record_info(rec, NULL, &info);
 	if (err)
 		return err;
-	if (part) {
-		const uint64_t now = rp_monotonic_ns();
-		const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->begin_ns;
-
-		info.info.start_ns = before + rec->wall_offset;
-		info.info.duration_ns = now - before;
-		l->earlier_ns = now;
-	}
 	err = report_grid_set_info(g, &info.info);
 	record_info_free(&info);
 	return err ? err : grid_ledger(rec, 0, g, ledger);

@@ -210,16 +210,15 @@ static int count_call(void *ctx, const void *key, const void *value)
 
 static int growth_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	const struct asm_map *map = &record_stacks_maps(rec->stacks)[MEM_GROWTH_MAP_CALLS];
 	struct mem_growth_stats stats;
 	uint64_t unfinished = 0;
 	int err = record_stacks_stats(rec->stacks, &stats);
 
 	(void)kept;
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_GROWTH_MAP_CALLS), map,
-				  count_call, &unfinished);
-	if (err < 0)
+		err = record_stacks_each(rec->stacks, MEM_GROWTH_MAP_CALLS, count_call,
+					 &unfinished);
+	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	record_ledger_add(b, "changed nothing", stats.nothing, REPORT_FILTERED);
 	record_ledger_add(b, "failed", stats.failed, REPORT_FILTERED);
@@ -249,7 +248,7 @@ static const struct record_profiler growth_profiler = {
 /* ---- the command */
 
 /* What is about single blocks, or another way to show them. */
-static const char *not_for_us(const struct mem_options *mem)
+static const char *not_with_faults(const struct mem_options *mem)
 {
 	return mem->sizes	   ? "--sizes"
 	       : mem->ages	   ? "--ages"
@@ -264,12 +263,12 @@ static const char *not_for_us(const struct mem_options *mem)
 int mem_faults(const struct options *opt)
 {
 	const struct mem_options *mem = opt->own;
-	const char *wrong = not_for_us(mem), *ours = mem->faults ? "--faults" : "--growth";
+	const char *wrong = not_with_faults(mem), *own = mem->faults ? "--faults" : "--growth";
 
 	if (!wrong && opt->record.kernel_only)
 		wrong = "--kernel";
 	if (wrong) {
-		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, ours);
+		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, own);
 		return EXIT_USAGE;
 	}
 	return mem->faults ? run_faults(opt) : run_profiler(&growth_profiler, opt, NULL);

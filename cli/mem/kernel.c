@@ -12,23 +12,11 @@
 
 /* Room for so many stacks: every process has its own. */
 #define STACKS 65536
-/* Blocks followed at a time: as many as fit in this part of memory, within these bounds. */
+/* Blocks followed at a time: as many as fit in this part of memory. */
 #define BLOCKS_SHARE 64
-#define MIN_BLOCKS (1u << 16)
-#define MAX_BLOCKS (1u << 20)
 #define BLOCK_COST 96 /* with the hash table's own 48 bytes, as hashtab.c in kernel/bpf has them */
 
 /* ---- programs */
-
-static uint32_t blocks_wanted(void)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
-
-	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
-	       : blocks > MAX_BLOCKS ? MAX_BLOCKS
-				     : (uint32_t)blocks;
-}
 
 static int attach(struct recording *rec)
 {
@@ -204,7 +192,6 @@ static int collect(struct recording *rec)
 {
 	struct mem_kernel *mk = rec->ctx;
 	struct walk walk = { .rec = rec, .newest = UINT64_MAX };
-	const struct asm_map *maps = record_stacks_maps(rec->stacks);
 	int err;
 
 	if (mk->mem->older_ns)
@@ -212,19 +199,15 @@ static int collect(struct recording *rec)
 	mk->missed = record_runs(rec, rp_mem_kernel_programs, RECORD_ALL_ROLES).missed;
 	err = record_stacks_stats(rec->stacks, &mk->stats);
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_KERNEL_MAP_CACHES),
-				  &maps[MEM_KERNEL_MAP_CACHES], take_cache, mk);
-	if (err >= 0)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_KERNEL_MAP_BLOCKS),
-				  &maps[MEM_KERNEL_MAP_BLOCKS], take_block, &walk);
+		err = record_stacks_each(rec->stacks, MEM_KERNEL_MAP_CACHES, take_cache, mk);
+	if (!err)
+		err = record_stacks_each(rec->stacks, MEM_KERNEL_MAP_BLOCKS, take_block, &walk);
 	if (mk->ncaches)
 		qsort(mk->caches, mk->ncaches, sizeof(*mk->caches), by_tag);
 	mk->places.rec = rec;
-	if (err >= 0)
+	if (!err)
 		err = record_prepare_kernel(rec);
-	if (err >= 0)
-		err = count_fates(rec);
-	return err;
+	return err ? err : count_fates(rec);
 }
 
 /* ---- what it weighs */
@@ -358,7 +341,7 @@ int mem_kernel(const struct options *opt)
 	}
 	memcpy(mk.maps, rp_mem_kernel_maps, sizeof(mk.maps));
 	mk.maps[STACK_MAP_COUNTS].max_entries = STACKS;
-	mk.maps[MEM_KERNEL_MAP_BLOCKS].max_entries = blocks_wanted();
+	mk.maps[MEM_KERNEL_MAP_BLOCKS].max_entries = mem_blocks_wanted(BLOCKS_SHARE, BLOCK_COST);
 	mk.profiler.maps = mk.maps;
 	if (leaks_only(&mk))
 		mk.profiler.weight = MEM_KERNEL_LIVE_BYTES;

@@ -97,18 +97,18 @@ void places_free(struct places *places)
 int places_of(struct places *places, const struct stack_record *r, struct stack_place *out)
 {
 	uint32_t n = r->kernel_bytes / 8;
-	size_t ours = record_own_frames(places->rec, r->frames, n);
+	size_t own = record_own_frames(places->rec, r->frames, n);
 	int err = 0;
 
-	*out = (struct stack_place){ .frames = n - (uint32_t)ours };
-	for (uint32_t i = (uint32_t)ours; !err && i < n; i++) {
+	*out = (struct stack_place){ .frames = n - (uint32_t)own };
+	for (uint32_t i = (uint32_t)own; !err && i < n; i++) {
 		enum place place;
 
 		err = look_up(places, r->frames[i], &place);
 		if (place == PLACE_SLAB && !out->interrupt)
 			out->slab = true;
 		if (place == PLACE_INTERRUPT) /* interrupts interrupt each other: the outermost */
-			out->interrupt = i + 1 - (uint32_t)ours;
+			out->interrupt = i + 1 - (uint32_t)own;
 	}
 	return err;
 }

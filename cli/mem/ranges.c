@@ -389,9 +389,9 @@ int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e)
 	}
 }
 
-void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told)
+void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool seen)
 {
-	if (told)
+	if (seen)
 		stays(r, thread, &r->counts.under_way);
 	else
 		r->counts.under_way++;

@@ -33,7 +33,7 @@ void mem_ranges_free(struct mem_ranges *r);
 /* Events in the order of the ring. 0 or -ENOMEM, after which the ledger is wrong. */
 int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e);
 /* At the end: a thread's call has not returned, so what it was to take away, if seen, is there. */
-void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told);
+void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool seen);
 void mem_ranges_count(const struct mem_ranges *r, struct mem_ranges_counts *out);
 
 /* Each stack that has mapped, with its weights. Ends early if fn returns not 0, with that. */

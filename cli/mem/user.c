@@ -9,6 +9,7 @@
 
 #include "ranges.h"
 
+#include "cli/views.h"
 #include "user.h"
 
 /* ---- probes */
@@ -128,7 +129,7 @@ static int stop(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;
 
-	/* And the other way round. */
+	/* In reverse order of start(). */
 	if (m->mmap)
 		mem_mmap_detach(m->mmap);
 	mem_probes_detach(m->probes);
@@ -173,26 +174,19 @@ static int take_old(void *ctx, const void *key, const void *value)
 
 static int collect(struct recording *rec)
 {
-	const struct asm_map *maps = record_stacks_maps(rec->stacks);
 	struct mem_user *m = rec->ctx;
-	int n = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
-			    count_in_flight, &m->in_flight);
+	int err = record_stacks_each(rec->stacks, MEM_MAP_THREADS, count_in_flight, &m->in_flight);
 
-	if (n >= 0 && m->mmap)
-		n = mem_mmap_finish(m->mmap);
+	if (!err && m->mmap)
+		err = mem_mmap_finish(m->mmap);
 	m->collected = true;
-	if (n < 0)
-		return n;
-	if (m->mem->older_ns) {
+	if (!err && m->mem->older_ns) {
 		m->old = HASH_MAP(struct mem_old, hash);
-		n = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_BLOCKS),
-				&maps[MEM_MAP_BLOCKS], take_old, rec);
-		if (n >= 0 && m->mmap)
-			n = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, rec);
+		err = record_stacks_each(rec->stacks, MEM_MAP_BLOCKS, take_old, rec);
+		if (!err && m->mmap)
+			err = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, rec);
 	}
-	if (n >= 0 && m->trace)
-		n = mem_trace_finish(m->trace);
-	return n < 0 ? n : 0;
+	return !err && m->trace ? mem_trace_finish(m->trace) : err;
 }
 
 /* ---- what a call is worth */
@@ -368,15 +362,9 @@ static const struct record_profiler mem_user_profiler = {
 	.ledger = ledger,
 };
 
-/* All has been printed: the ledger remains. */
 static int end_trace(struct recording *rec)
 {
-	struct record_ledger b;
-	int err = record_ledger(rec, 0, &b);
-
-	if (!err && options_of(rec)->verbosity >= 0)
-		err = report_print_ledger(stderr, &b.report, "calls");
-	return err || options_of(rec)->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
+	return ledger_print(rec, 0, "calls");
 }
 
 static void choose_view(struct mem_user *m)
@@ -405,26 +393,15 @@ static void choose_view(struct mem_user *m)
 /* As many blocks as fit into this part of memory, if all of them are in use. */
 #define BLOCKS_SHARE 16
 #define BLOCK_COST 128 /* with what the kernel keeps beside, and the slots of the hash table */
-#define MIN_BLOCKS (1u << 16)
-#define MAX_BLOCKS (1u << 20) /* the slots alone, which are there from the start, are 16 MiB */
-
-static uint32_t blocks_wanted(void)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
-
-	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
-	       : blocks > MAX_BLOCKS ? MAX_BLOCKS
-				     : (uint32_t)blocks;
-}
 
 /* Maps that the view has no use for are small. */
 static void size_maps(struct mem_user *m)
 {
 	memcpy(m->maps, rp_mem_user_maps, sizeof(m->maps));
 	m->maps[MEM_MAP_BLOCKS].max_entries = !m->config.follow ? 1
-					      : m->mem->blocks	? (uint32_t)m->mem->blocks
-								: blocks_wanted();
+					      : m->mem->blocks
+						      ? (uint32_t)m->mem->blocks
+						      : mem_blocks_wanted(BLOCKS_SHARE, BLOCK_COST);
 	/* Memory for a block when it comes; older kernels warn of that in programs like these. */
 	if (rp_has(RP_HAS_UPROBE_MULTI))
 		m->maps[MEM_MAP_BLOCKS].flags = BPF_F_NO_PREALLOC;
@@ -470,7 +447,6 @@ int mem_user(const struct options *opt)
 		.trace = m.mem->trace,
 		.times = m.mem->older_ns || m.mem->ages,
 		.temporary = m.mem->temporary,
-
 		.sample = m.mem->sample_bytes != 0,
 		.plain = m.mem->processes && !m.mem->sample_bytes,
 		.peak = !m.mem->sizes && !m.mem->trace && !m.mem->sample_bytes &&

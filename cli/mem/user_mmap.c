@@ -136,10 +136,8 @@ int mem_mmap_finish(struct mem_mmap *m)
 	int err = mem_mmap_drain(m);
 
 	if (!err)
-		err = rp_map_each(record_stacks_map(stacks, MEM_MAP_THREADS),
-				  &record_stacks_maps(stacks)[MEM_MAP_THREADS], still_inside,
-				  m->ranges);
-	return err < 0 ? err : mem_ranges_sites(m->ranges, add_site, stacks);
+		err = record_stacks_each(stacks, MEM_MAP_THREADS, still_inside, m->ranges);
+	return err ? err : mem_ranges_sites(m->ranges, add_site, stacks);
 }
 
 const struct mem_ranges *mem_mmap_ranges(const struct mem_mmap *m)

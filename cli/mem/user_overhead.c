@@ -157,13 +157,12 @@ static int add_cpu(void *ctx, const void *key, const void *value)
 /* Per cent of the CPU time without probes, since the last look; negative: there is too little. */
 static double overhead(struct mem_overhead *o)
 {
-	const struct asm_map *map = &record_stacks_maps(o->rec->stacks)[STACK_MAP_PIDS];
 	uint64_t cpu = 0, ran = record_runs(o->rec, NULL, RECORD_ALL_ROLES).ns, spent;
 	struct mem_user_stats stats;
 	double cost;
 
 	if (record_stacks_stats(o->rec->stacks, &stats) ||
-	    rp_map_each(record_stacks_map(o->rec->stacks, STACK_MAP_PIDS), map, add_cpu, &cpu) < 0)
+	    record_stacks_each(o->rec->stacks, STACK_MAP_PIDS, add_cpu, &cpu))
 		return -1;
 	spent = cpu > o->cpu_ns ? cpu - o->cpu_ns : 0;
 	/* Half of the calls allocate, and hit a probe at the return too; few do with samples. */
@@ -204,10 +203,8 @@ static int take_samples(struct recording *rec)
 	if (!err && m->mem->obj)
 		err = mem_probes_object(probes, m->mem->obj);
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, STACK_MAP_PIDS),
-				  &record_stacks_maps(rec->stacks)[STACK_MAP_PIDS], probe_again,
-				  probes);
-	if (err < 0) {
+		err = record_stacks_each(rec->stacks, STACK_MAP_PIDS, probe_again, probes);
+	if (err) {
 		mem_probes_close(probes);
 		return err;
 	}

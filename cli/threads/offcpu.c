@@ -104,12 +104,9 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 static int collect(struct recording *rec)
 {
 	struct offcpu *o = rec->ctx;
-	int n = rp_map_each(record_stacks_map(rec->stacks, SCHED_MAP_THREADS),
-			    &record_stacks_maps(rec->stacks)[SCHED_MAP_THREADS], add_asleep, rec);
+	int err = record_stacks_each(rec->stacks, SCHED_MAP_THREADS, add_asleep, rec);
 
-	if (n >= 0 && o->options->wakers)
-		n = offcpu_take_pairs(rec);
-	return n < 0 ? n : 0;
+	return !err && o->options->wakers ? offcpu_take_pairs(rec) : err;
 }
 
 /* ---- report */

@@ -174,10 +174,8 @@ static int take_ended(struct recording *rec)
 static int collect(struct recording *rec)
 {
 	int err = take_ended(rec);
-	int n = rp_map_each(record_stacks_map(rec->stacks, SCHED_MAP_THREADS),
-			    &record_stacks_maps(rec->stacks)[SCHED_MAP_THREADS], take_thread, rec);
 
-	return err ? err : n < 0 ? n : 0;
+	return err ? err : record_stacks_each(rec->stacks, SCHED_MAP_THREADS, take_thread, rec);
 }
 
 /* ---- report */
@@ -216,13 +214,13 @@ static void describe(struct recording *rec, struct report_info *info)
 static char *note(struct recording *rec)
 {
 	const struct wall *w = rec->ctx;
-	double told = (double)w->told_ns / NS_PER_SECOND;
+	double shown = (double)w->shown_ns / NS_PER_SECOND;
 	double all = (double)w->lifetime_ns / NS_PER_SECOND;
 	char *text;
 
 	if (asprintf(&text,
 		     "%u threads lived for %.3f s together, of which %.3f s are here (%.2f %%)%s",
-		     w->threads.count, all, told, all > 0 ? 100 * told / all : 100,
+		     w->threads.count, all, shown, all > 0 ? 100 * shown / all : 100,
 		     w->lost_ns ? ", some of it without a stack" : "") < 0)
 		return NULL;
 	return text;

@@ -29,7 +29,7 @@ struct wall {
 	uint64_t end_ns;	 /* CLOCK_MONOTONIC, when counting ended */
 	struct hash_map threads; /* of struct wall_thread */
 	uint64_t lifetime_ns;	 /* of all threads, within the recording */
-	uint64_t told_ns;	 /* of it, what the report holds */
+	uint64_t shown_ns;	 /* of it, what the report holds */
 	uint64_t lost_ns;	 /* of that, without a stack */
 	uint64_t samples;	 /* that the report holds; its counts are of waits too */
 };
