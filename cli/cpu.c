@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof cpu: where is CPU time going? All of it is in the library: record/cpu.c, programs/cpu.c. */
+/* rawprof cpu: where is CPU time going? See record/cpu.c and programs/cpu.c. */
 #include "commands.h"
 #include "run.h"
 

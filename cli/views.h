@@ -15,6 +15,10 @@
 int hists_report(struct recording *rec, struct report_hists *set);
 int grid_report(struct recording *rec, struct report_grid *grid);
 
+/* A grid sorted by --sort or this column, with --top or so many rows. The caller frees it. */
+int grid_new(const struct options *opt, const struct report_grid_spec *spec, const char *sort,
+	     unsigned int top, struct report_grid **out);
+
 /* One of a series (--interval), which is empty afterwards. */
 int hists_part(struct recording *rec, struct report_hists *set);
 int grid_part(struct recording *rec, struct report_grid *grid);
@@ -22,7 +26,9 @@ int grid_part(struct recording *rec, struct report_grid *grid);
 /* The end, of a series too: the ledger (kept: events kept), the last output, the cost. */
 int hists_end(struct recording *rec, uint64_t kept, struct report_hists *set);
 int grid_end(struct recording *rec, uint64_t kept, struct report_grid *grid);
-/* The ledger alone. */
+/* The ledger and the cost alone, on stderr: events were shown as they came. */
+int ledger_print(struct recording *rec, uint64_t kept, const char *events);
+/* The ledger of a grid alone. */
 int grid_ledger(struct recording *rec, uint64_t kept, struct report_grid *grid,
 		struct record_ledger *ledger);
 

@@ -232,9 +232,18 @@ static uint64_t owner_number(const struct name_owner *owner)
 	return owner ? mix(owner->pid, owner->generation) | 1 : 0;
 }
 
-static int add_id(struct name_ids *ids, uint32_t id)
+int record_names_push(struct name_ids *ids, uint32_t id)
 {
 	return RP_PUSH(ids->id, ids->n, ids->capacity, id);
+}
+
+int record_names_mark(struct report *report, const char *name, struct name_ids *ids)
+{
+	const struct report_frame frame = { .name = name, .kind = REPORT_MARK };
+	uint32_t id;
+	int err = report_frame_add(report, &frame, &id);
+
+	return err ? err : record_names_push(ids, id);
 }
 
 /* Interns a frame under the name "function file.c:12". */
@@ -267,7 +276,7 @@ static int add_frames(struct names *names, const struct report_frame *frames, si
 		else
 			err = report_frame_add(names->report, f, &id);
 		if (!err)
-			err = add_id(&names->ids, id);
+			err = record_names_push(&names->ids, id);
 	}
 	return err;
 }
@@ -319,7 +328,7 @@ int record_names_intern(struct names *names, const struct name_owner *owner, con
 		if (!err && out->n >= INLINED_ROOM)
 			from = named->count - 1;
 		for (; !err && from < named->count; from++)
-			err = add_id(out, names->ids.id[named->first + from]);
+			err = record_names_push(out, names->ids.id[named->first + from]);
 	}
 	return err;
 }

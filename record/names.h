@@ -58,6 +58,9 @@ int record_names_stack(struct recording *rec, const struct name_owner *owner, co
 /* Adds the frames as ids in the report. Each address of a mapping is looked up once. -ENOMEM. */
 int record_names_intern(struct names *names, const struct name_owner *owner, const uint64_t *addrs,
 			size_t n, enum names_first first, struct name_ids *out);
+/* Adds one, and a frame that is a mark. 0 or a negative errno. */
+int record_names_push(struct name_ids *ids, uint32_t id);
+int record_names_mark(struct report *report, const char *name, struct name_ids *ids);
 
 /*
  * An address as a walk of a user stack wrote it: false if it is no return address although it is

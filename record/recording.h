@@ -248,6 +248,8 @@ struct record_info {
 	struct utsname name;
 };
 int record_info(struct recording *rec, const char *note, struct record_info *out);
+/* Of the time since *since (CLOCK_MONOTONIC, ns; 0: the beginning), which becomes the present. */
+int record_info_since(struct recording *rec, uint64_t *since, struct record_info *out);
 void record_info_free(struct record_info *info);
 
 #endif

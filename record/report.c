@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "system.h"
 #include "own_frames.h"
 #include "recording.h"
@@ -251,6 +252,20 @@ int record_info(struct recording *rec, const char *note, struct record_info *out
 	}
 	if (rec->profiler->describe)
 		rec->profiler->describe(rec, &out->info);
+	return 0;
+}
+
+int record_info_since(struct recording *rec, uint64_t *since, struct record_info *out)
+{
+	const uint64_t now = rec->end_ns ? rec->end_ns : rp_monotonic_ns();
+	const uint64_t before = *since ? *since : rec->begin_ns;
+	int err = record_info(rec, NULL, out);
+
+	if (err)
+		return err;
+	out->info.start_ns = before + rec->wall_offset;
+	out->info.duration_ns = now - before;
+	*since = now;
 	return 0;
 }
 

@@ -208,6 +208,13 @@ const struct asm_map *record_stacks_maps(const struct stacks *s)
 	return s->maps;
 }
 
+int record_stacks_each(const struct stacks *s, int map, rp_map_fn fn, void *ctx)
+{
+	int n = rp_map_each(s->fds[map], &s->maps[map], fn, ctx);
+
+	return n < 0 ? n : 0;
+}
+
 int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config)
 {
 	struct asm_bindings bind = { .maps = s->maps, .map_fds = s->fds, .nmaps = s->nmaps };

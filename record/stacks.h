@@ -39,6 +39,8 @@ int record_stacks_load(struct stacks *s, const struct asm_program *program, cons
 int record_stacks_map(const struct stacks *s, int map); /* its descriptor */
 /* The maps as they were made: sizes may differ from the profiler's. */
 const struct asm_map *record_stacks_maps(const struct stacks *s);
+/* All entries of a map, as rp_map_each(). 0, or the negative number that ended it. */
+int record_stacks_each(const struct stacks *s, int map, rp_map_fn fn, void *ctx);
 int record_stacks_add_id(struct stacks *s, int map,
 			 uint32_t id); /* STACK_MAP_PIDS or STACK_MAP_TIDS */
 

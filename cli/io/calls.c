@@ -70,7 +70,7 @@ int io_calls_attach(struct recording *rec)
 				      &io->config);
 }
 
-/* ---- file systems ----------------------------------------------------------------------------------------- */
+/* ---- file systems */
 
 const char *io_type_name(struct recording *rec, uint64_t address, char *text)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests whose end no program was run for, on kernels without BTF.
+ * Requests whose end ran no program, on kernels without BTF.
  *
- * The kernel passes over the programs of a classic tracepoint while another BPF program is at work on that CPU, and
- * counts that nowhere. An entry of the map goes when its request ends, so what is left of them when the recording
- * ends, and the disk does not have any more, has ended without our being told.
+ * The kernel skips the programs of a classic tracepoint while another BPF program runs on that CPU,
+ * and counts that nowhere. An entry of the map goes when its request ends: entries that are left at
+ * the end, beyond those that the disk still has, ended without the program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* Before the programs are taken off: what comes and goes from here on only makes the number too small. */
+/* Before the programs are detached: what changes from here on only makes the number too small. */
 int io_ends_ask(struct recording *rec)
 {
 	struct io *io = rec->ctx;
@@ -56,13 +56,12 @@ static int count_entry(void *ctx, const void *key, const void *value)
 int io_ends_count(struct recording *rec)
 {
 	struct io *io = rec->ctx;
-	int err = rp_map_each(record_stacks_map(rec->stacks, IO_MAP_REQUESTS),
-			      &io->maps[IO_MAP_REQUESTS], count_entry, io);
+	int err = record_stacks_each(rec->stacks, IO_MAP_REQUESTS, count_entry, io);
 
-	for (size_t i = 0; err >= 0 && i < io->names.ndisks; i++) {
+	for (size_t i = 0; !err && i < io->names.ndisks; i++) {
 		const struct io_disk *d = &io->names.disks[i];
 
 		io->unended += d->left > d->under_way ? d->left - d->under_way : 0;
 	}
-	return err < 0 ? err : 0;
+	return err;
 }

@@ -7,7 +7,7 @@
 #include "io.h"
 #include "cli/views.h"
 
-/* ---- what the programs count by --------------------------------------------------------------------------- */
+/* ---- what the programs count by */
 
 static void count_by(struct io *io, enum io_label label)
 {
@@ -78,7 +78,7 @@ static uint32_t keys_wanted(const struct io *io)
 	return 2 * n; /* banks */
 }
 
-/* ---- what they counted ------------------------------------------------------------------------------------ */
+/* ---- what they counted */
 
 /* Of fsync: all of it; while its disk was flushed; and not. */
 static const char *phase_name(const struct io *io, uint8_t phase)
@@ -222,19 +222,19 @@ static int drain(struct recording *rec)
 	return n < 0 ? n : 0;
 }
 
-/* ---- the output ------------------------------------------------------------------------------------------- */
+/* ---- the output */
 
 static int set_info(struct recording *rec)
 {
 	struct io *io = rec->ctx;
 	struct record_info info;
-	int err = io_interval_info(rec, &info);
+	int err = record_info_since(rec, &io->since, &info);
 
 	if (err)
 		return err;
 	info.info.has_events = io->own->fsync; /* of a call there are parts too */
-	info.info.events = io->kept - io->told;
-	io->told = io->kept;
+	info.info.events = io->kept - io->shown;
+	io->shown = io->kept;
 	err = report_hists_set_info(io->set, &info.info);
 	record_info_free(&info);
 	return err;
@@ -272,7 +272,7 @@ static int report(struct recording *rec)
 	return err ? err : hists_end(rec, io->kept, io->set);
 }
 
-/* ---- the view --------------------------------------------------------------------------------------------- */
+/* ---- the view */
 
 int io_hists_setup(struct io *io)
 {

@@ -5,12 +5,12 @@
  *	io.c		the command: which view is meant
  *	options.c	what can be asked for
  *	record.c	records: programs, maps, the ledger
- *	ends.c	requests whose end was not told of
+ *	ends.c		requests whose end was not seen
  *	names.c	names of disks, operations, flags, control groups
  *	hists.c	histograms of latency, phases, sizes
  *	totals.c	by process; random or sequential
  *	log.c	a line for each request
- *	stacks.c	who starts them
+ *	stacks.c	the stacks that start them
  *	calls.c	system calls instead
  */
 #ifndef CLI_IO_H
@@ -45,8 +45,7 @@ enum io_label {
 	IO_LABELS
 };
 extern const char *const io_label_names[IO_LABELS];
-/* From "disk,op" to labels. Returns how many, at most REPORT_HISTS_MAX_KEYS; 0: a word is unknown or comes twice, or
- * there are too many. */
+/* From "disk,op" to labels; returns how many. 0: a word is unknown or twice, or too many. */
 size_t io_labels_parse(const char *text, enum io_label *out);
 
 /* ---- names */
@@ -59,12 +58,12 @@ struct io_names {
 		uint64_t under_way, left; /* ends.c: requests that it has, and entries */
 		char name[32];
 	} * disks;
-	size_t ndisks;
+	size_t ndisks, disks_capacity;
 	struct io_group {
 		uint64_t id;
 		char *path;
 	} * groups;
-	size_t ngroups;
+	size_t ngroups, groups_capacity;
 	bool groups_read;
 	size_t root_length; /* of the path of the hierarchy */
 };
@@ -84,7 +83,7 @@ const char *io_cgroup_path(struct io_names *names, uint64_t id, char *text);
 uint32_t io_flags_named(void);
 extern const char *const io_phase_names[IO_PHASES];
 
-/* ---- the recording */
+/* ---- recording */
 
 struct io {
 	const struct io_options *own;
@@ -100,11 +99,11 @@ struct io {
 	uint64_t bank;	 /* that the programs count in */
 	bool turned;	 /* the other one has not been taken yet */
 	uint64_t kept;	 /* requests, so far */
-	uint64_t told;	 /* of them in intervals before */
+	uint64_t shown;	 /* of them in intervals before */
 	uint64_t missed; /* events at which the kernel did not run the program */
-	uint64_t asked,
-		unended; /* ends.c: when disks were asked, and what they do not have any more */
-	uint64_t since;	 /* CLOCK_MONOTONIC: when the interval began */
+	/* ends.c: when disks were asked, and requests that they do not have any more */
+	uint64_t asked, unended;
+	uint64_t since; /* CLOCK_MONOTONIC: when the interval began */
 
 	struct io_totals *totals; /* totals.c */
 
@@ -130,17 +129,15 @@ int io_ends_ask(struct recording *rec);
 int io_ends_count(struct recording *rec);
 /* Makes room for so many entries in a map of values by CPU, as far as memory should go. */
 void io_size_map(struct io *io, int map, uint32_t wanted);
-/* Turns to the other bank, and waits until nobody writes to the one before. */
+/* Turns to the other bank, and waits until no program writes to the one before. */
 int io_turn_bank(struct recording *rec);
 /* Hands over what is in the bank before, or at the end in the one in use, and forgets it there. */
 typedef int (*io_entry_fn)(struct recording *rec, const struct io_key *key, const void *value);
 int io_take_bank(struct recording *rec, int map, io_entry_fn fn);
 /* Attaches the programs: what profiler.start is, unless a view has something to do before. */
 int io_record_start(struct recording *rec);
-/* What a document says of the time since the last one. */
-int io_interval_info(struct recording *rec, struct record_info *out);
 
-/* Views; each fills io->profiler and io->config, and returns 0 or a negative errno after a message. */
+/* Views; each fills io->profiler and io->config. 0 or a negative errno after a message. */
 int io_hists_setup(struct io *io);
 void io_hists_free(struct io *io);
 int io_totals_setup(struct io *io, const struct options *opt);
@@ -152,7 +149,7 @@ int io_stacks_setup(struct io *io);
 
 int io_calls_attach(struct recording *rec);
 const char *io_call_name(uint32_t kind);
-/* The type of a file system, "ext4", by where the kernel has its name; "-" where a call was about no file. */
+/* The type of a file system, "ext4", by the address of its name; "-": the call had no file. */
 const char *io_type_name(struct recording *rec, uint64_t address, char *text);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "io.h"
 #include "base/clock.h"
+#include "cli/views.h"
 
 /* Times of a request whose sum is the whole. */
 struct times {
@@ -146,14 +147,9 @@ static int begin(struct recording *rec)
 
 static int report(struct recording *rec)
 {
-	struct io *io = rec->ctx;
-	struct record_ledger ledger;
-	int err = record_ledger(rec, io->kept, &ledger);
+	const struct io *io = rec->ctx;
 
-	if (err || options_of(rec)->verbosity < 0)
-		return err;
-	err = report_print_ledger(stderr, &ledger.report, "requests");
-	return err ? err : report_print_cost(stderr, &ledger.cost);
+	return ledger_print(rec, io->kept, "requests");
 }
 
 int io_log_setup(struct io *io)

@@ -12,6 +12,7 @@
 
 #include "io.h"
 #include "base/file.h"
+#include "base/grow.h"
 
 const char *const io_phase_names[IO_PHASES] = {
 	[IO_TOTAL] = "total",	    [IO_QUEUE] = "queue",   [IO_SCHEDULER] = "scheduler",
@@ -19,7 +20,7 @@ const char *const io_phase_names[IO_PHASES] = {
 	[IO_FLUSH_ALONE] = "flush",
 };
 
-/* ---- disks ------------------------------------------------------------------------------------------------ */
+/* ---- disks */
 
 static struct io_disk *disk_by_number(const struct io_names *names, uint32_t disk)
 {
@@ -58,7 +59,7 @@ static bool has_size(const char *name)
 
 static int add_disk(struct io_names *names, const char *name)
 {
-	struct io_disk *disk, *grown;
+	struct io_disk *disk;
 	char path[300], text[32], *colon;
 	uint32_t number;
 
@@ -70,11 +71,9 @@ static int add_disk(struct io_names *names, const char *name)
 		number |= (uint32_t)strtoul(colon + 1, NULL, 10);
 	disk = disk_by_number(names, number);
 	if (!disk) {
-		grown = realloc(names->disks, (names->ndisks + 1) * sizeof(*grown));
-		if (!grown)
+		if (RP_GROW(names->disks, names->ndisks, names->disks_capacity))
 			return -ENOMEM;
-		names->disks = grown;
-		disk = &grown[names->ndisks++];
+		disk = &names->disks[names->ndisks++];
 	}
 	*disk = (struct io_disk){ .disk = number,
 				  .bios = !has_queues(name),
@@ -113,7 +112,7 @@ const char *io_disk_name(const struct io_names *names, uint32_t disk, char *text
 	return text;
 }
 
-/* ---- operations and flags --------------------------------------------------------------------------------- */
+/* ---- operations and flags */
 
 /* As include/linux/blk_types.h has them now; where the kernel's BTF says otherwise it is right. */
 static struct {
@@ -205,7 +204,7 @@ const char *io_flags_text(uint32_t flags, char *text)
 	return n ? text : "-";
 }
 
-/* ---- control groups --------------------------------------------------------------------------------------- */
+/* ---- control groups */
 
 static struct io_names *walking; /* nftw(3) has no context */
 
@@ -233,19 +232,18 @@ static size_t group_root(char *root, size_t size)
 /* Its id is the number of the directory. */
 static int add_group(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	struct io_group *grown;
+	struct io_names *names = walking;
+	struct io_group group = { .id = st->st_ino };
 
 	(void)ftw;
 	if (type != FTW_D)
 		return 0;
-	grown = realloc(walking->groups, (walking->ngroups + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	walking->groups = grown;
-	path += walking->root_length;
-	grown[walking->ngroups] =
-		(struct io_group){ .id = st->st_ino, .path = strdup(*path ? path : "/") };
-	return grown[walking->ngroups++].path ? 0 : -ENOMEM;
+	path += names->root_length;
+	group.path = strdup(*path ? path : "/");
+	if (group.path && !RP_PUSH(names->groups, names->ngroups, names->groups_capacity, group))
+		return 0;
+	free(group.path);
+	return -ENOMEM;
 }
 
 const char *io_cgroup_path(struct io_names *names, uint64_t id, char *text)

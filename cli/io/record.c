@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The recording of requests: what the programs are told, how they are attached, the maps, the ledger. */
+/* The recording of requests: configuration, programs, maps and ledger. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* ---- what the running kernel has -------------------------------------------------------------------------- */
+/* ---- what the running kernel has */
 
 /* Bit 4 until 6.9, when the bits became an enum. */
 #define OLD_FLUSH_SEQ (1u << 4)
@@ -43,8 +43,8 @@ static int look_at_tracepoints(struct io *io)
 		return rp_fail(-EOPNOTSUPP, "which file a system call is about is seen by BTF "
 					    "tracepoints alone, and this kernel has none");
 	rp_log(RP_WARN,
-	       "no BTF tracepoints: requests count from where they are issued, by whom they "
-	       "are issued, and go by disk and sector; disks without requests are not seen");
+	       "no BTF tracepoints: requests count from where they are issued, by the task that "
+	       "issues them, and go by disk and sector; disks without requests are not seen");
 	return err ? err : letters_at("block_rq_complete", &io->config.rwbs_complete);
 }
 
@@ -81,7 +81,7 @@ static int configure(struct recording *rec)
 			config->cgroup || config->records || config->totals || config->stacks;
 	if (!config->key_comm && !config->key_group)
 		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
-	/* A part that is done is told by its length. */
+	/* A part that is done has a length. */
 	config->timeline |= io->classic;
 	config->extent |= io->classic;
 	config->noted = config->by_disk || config->pattern || config->stacks;
@@ -90,9 +90,9 @@ static int configure(struct recording *rec)
 	return 0;
 }
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
+/* ---- programs */
 
-/* Disks without requests that are in use: most have none, and bios are told of for all. */
+/* Disks in use without requests: most systems have none, and events of bios come for all disks. */
 static bool want_bios(const struct io *io)
 {
 	for (size_t i = 0; i < io->names.ndisks; i++) {
@@ -121,18 +121,18 @@ static int load_bios(struct recording *rec)
 /* What has to be seen of a request for what is asked. */
 static uint32_t roles_of(const struct io_config *c)
 {
-	const bool told = c->kernel.start_told;
+	const bool starts = c->kernel.start_told;
 	uint32_t roles = IO_ENDS;
 
-	if (told)
+	if (starts)
 		roles |= IO_STARTS;
-	if (c->phases || (!told && c->owner))
+	if (c->phases || (!starts && c->owner))
 		roles |= IO_INSERTS;
 	if (c->timeline || c->owner)
 		roles |= IO_ISSUES;
 	if (c->extent)
 		roles |= IO_REQUEUES;
-	if (c->kernel.merge_told && (told || c->timeline || c->owner))
+	if (c->kernel.merge_told && (starts || c->timeline || c->owner))
 		roles |= IO_MERGES;
 	return roles;
 }
@@ -162,7 +162,6 @@ int io_record_start(struct recording *rec)
 
 	if (!err && io->bios)
 		err = record_attach_list(rec, io->bios);
-	io->since = rec->begin_ns;
 	return err;
 }
 
@@ -192,7 +191,7 @@ static int collect(struct recording *rec)
 	return err;
 }
 
-/* ---- maps ------------------------------------------------------------------------------------------------- */
+/* ---- maps */
 
 static uint64_t memory_bytes(void)
 {
@@ -259,30 +258,16 @@ int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
 			  .bank = (uint8_t)(io->turned ? !io->bank : io->bank),
 			  .fn = fn };
 	const int fd = record_stacks_map(rec->stacks, map);
-	int err = rp_map_each(fd, &record_stacks_maps(rec->stacks)[map], take_entry, &t);
+	int err = record_stacks_each(rec->stacks, map, take_entry, &t);
 
-	for (size_t i = 0; err >= 0 && i < t.n; i++)
+	for (size_t i = 0; !err && i < t.n; i++)
 		rp_map_delete(fd, &t.taken[i]);
 	free(t.taken);
 	io->turned = false;
-	return err < 0 ? err : 0;
+	return err;
 }
 
-int io_interval_info(struct recording *rec, struct record_info *out)
-{
-	struct io *io = rec->ctx;
-	const uint64_t now = rec->end_ns ? rec->end_ns : rp_monotonic_ns();
-	int err = record_info(rec, NULL, out);
-
-	if (err)
-		return err;
-	out->info.start_ns = io->since + rec->wall_offset;
-	out->info.duration_ns = now - io->since;
-	io->since = now;
-	return 0;
-}
-
-/* ---- the ledger -------------------------------------------------------------------------------------------- */
+/* ---- the ledger */
 
 static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
@@ -317,7 +302,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	return 0;
 }
 
-/* ---- all together ----------------------------------------------------------------------------------------- */
+/* ---- all together */
 
 /* Requests that all disks together may have under way: their pools are made beforehand. */
 static uint32_t requests_possible(const struct io_names *names)

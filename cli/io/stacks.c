@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who starts requests: stacks, with how many, for how long, how many bytes. */
+/* The stacks that start requests: how many, for how long, how many bytes. */
 #include <stdio.h>
 
 #include "io.h"
@@ -17,7 +17,7 @@ static const struct report_value_type *types(const struct recording *rec, size_t
 	return values;
 }
 
-/* A stack is made known when a request starts, which may end after the end, or sooner than was asked for. */
+/* A stack is published when its request starts, which may end too soon or after the end. */
 static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
 	(void)rec;

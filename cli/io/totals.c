@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums of requests, as tables of figures: who reads and writes how much, and in which order. */
+/* Sums of requests as tables: which process reads and writes how much, and in which order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct io_totals {
 	size_t n, capacity;
 };
 
-/* ---- rows ------------------------------------------------------------------------------------------------- */
+/* ---- rows */
 
 static int by_owner(const void *a, const void *b)
 {
@@ -96,7 +96,7 @@ static int take_total(struct recording *rec, const struct io_key *key, const voi
 	return 0;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------- */
+/* ---- tables */
 
 /* Which columns a view has, and how it is ordered at first. */
 struct io_table {
@@ -211,7 +211,7 @@ static const struct io_table tables[] = {
 	  pattern_cells },
 };
 
-/* ---- the output ------------------------------------------------------------------------------------------- */
+/* ---- the output */
 
 static int fill(struct recording *rec)
 {
@@ -222,7 +222,7 @@ static int fill(struct recording *rec)
 	int err = io_take_bank(rec, IO_MAP_TOTALS, take_total);
 
 	if (!err)
-		err = io_interval_info(rec, &info);
+		err = record_info_since(rec, &io->since, &info);
 	if (err)
 		return err;
 	seconds = (double)info.info.duration_ns / NS_PER_SECOND;
@@ -246,7 +246,8 @@ static int fill(struct recording *rec)
 #define CLEAR_SCREEN "\033[H\033[2J"
 static void clear_screen(struct recording *rec)
 {
-	if (options_of(rec)->show.top_functions && output_of(rec)->show.color && options_of(rec)->format->for_people)
+	if (options_of(rec)->show.top_functions && output_of(rec)->show.color &&
+	    options_of(rec)->format->for_people)
 		fputs(CLEAR_SCREEN, output_of(rec)->stream);
 }
 
@@ -274,27 +275,12 @@ static int report(struct recording *rec)
 	return err ? err : grid_end(rec, io->kept, io->totals->grid);
 }
 
-/* ---- the view --------------------------------------------------------------------------------------------- */
-
-static int sort(const struct options *opt, struct io_totals *t)
-{
-	const struct report_grid_spec *spec = &t->table->spec;
-	int column = report_grid_column(t->grid, opt->sort ? opt->sort : t->table->sort);
-	char names[256] = "";
-
-	for (size_t i = 0; i < spec->ncolumns; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", spec->columns[i].key);
-	if (column < 0)
-		return rp_fail(-EINVAL, "no column '%s': there are %s", opt->sort, names);
-	return report_grid_sort(t->grid, (unsigned int)column, false, opt->show.top_functions);
-}
+/* ---- the view */
 
 int io_totals_setup(struct io *io, const struct options *opt)
 {
 	struct io_config *c = &io->config;
 	struct io_totals *t = calloc(1, sizeof(*t));
-	int err;
 
 	if (!t)
 		return -ENOMEM;
@@ -310,8 +296,7 @@ int io_totals_setup(struct io *io, const struct options *opt)
 	io->profiler.output = RECORD_GRID;
 	io->profiler.interval = interval;
 	io->profiler.report = report;
-	err = report_grid_new(&t->table->spec, &t->grid);
-	return err ? err : sort(opt, t);
+	return grid_new(opt, &t->table->spec, t->table->sort, 0, &t->grid);
 }
 
 void io_totals_free(struct io *io)

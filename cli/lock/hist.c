@@ -8,14 +8,7 @@
 #include <rawprof/hist.h>
 
 #include "lock.h"
-#include "base/clock.h"
 #include "cli/views.h"
-
-/* A histogram as it was at the last report: what the map holds only grows. */
-struct lock_hist_seen {
-	struct lock_hist_key key;
-	uint64_t sum, slots[LOCK_HIST_SLOTS];
-};
 
 struct fill {
 	struct recording *rec;
@@ -29,11 +22,10 @@ static int find_hist(struct fill *f, const struct lock_hist_key *key, struct rep
 {
 	const char *labels[3] = { lock_kernel_type(key->how) };
 	char process[16] = "";
-	int err;
 
 	if (!f->by_lock)
 		return report_hists_get(f->set, labels, out);
-	/* The map knows the lock alone; whoever has waited for it knows what it is called. */
+	/* The map has the lock's address alone; a wait for it has the name. */
 	for (size_t i = 0; i < f->list->n; i++) {
 		const struct lock_item *item = &f->list->item[i];
 		const struct stack_record *r = item->waiter->record;
@@ -47,34 +39,17 @@ static int find_hist(struct fill *f, const struct lock_hist_key *key, struct rep
 	if (key->process)
 		snprintf(process, sizeof(process), "%u", key->process);
 	labels[2] = process;
-	err = report_hists_get(f->set, labels, out);
-	return err;
+	return report_hists_get(f->set, labels, out);
 }
 
-static struct lock_hist_seen *seen_before(struct lock *l, const struct lock_hist_key *key)
-{
-	struct lock_hist_seen *grown;
-
-	for (size_t i = 0; i < l->nhists_seen; i++)
-		if (!memcmp(&l->hists_seen[i].key, key, sizeof(*key)))
-			return &l->hists_seen[i];
-	grown = realloc(l->hists_seen, (l->nhists_seen + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	l->hists_seen = grown;
-	grown += l->nhists_seen++;
-	memset(grown, 0, sizeof(*grown));
-	grown->key = *key;
-	return grown;
-}
-
-/* Of all CPUs, without what an earlier report has had. Its extremes are not known, but for the buckets they are in. */
+/* Of all CPUs, what is new since the last report. Its extremes are only known as buckets. */
 static int add_new(struct fill *f, const struct lock_hist_key *key, const void *value,
 		   struct report_hist *hist)
 {
 	const size_t stride =
 		rp_map_cpu_stride(&record_stacks_maps(f->rec->stacks)[LOCK_MAP_HISTS]);
-	struct lock_hist_seen *seen = seen_before(f->rec->ctx, key), now = { 0 };
+	struct lock *l = f->rec->ctx;
+	struct lock_hist_seen *seen = rp_hash_add(&l->hists_seen, key), now = { 0 };
 	int err = seen ? 0 : -ENOMEM;
 
 	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++) {
@@ -113,7 +88,7 @@ static int take_hist(void *ctx, const void *key, const void *value)
 				LOCK_HIST_SLOTS);
 }
 
-/* Waits that go on are in no histogram: nobody knows how long they will be. */
+/* Waits that go on are in no histogram: their length is not known yet. */
 static void leave_out_waiting(const struct lock_list *list)
 {
 	uint64_t waiting = 0;
@@ -128,29 +103,22 @@ static void leave_out_waiting(const struct lock_list *list)
 
 static int fill_hists(struct fill *f)
 {
-	struct recording *rec = f->rec;
-	int n = rp_map_each(record_stacks_map(rec->stacks, LOCK_MAP_HISTS),
-			    &record_stacks_maps(rec->stacks)[LOCK_MAP_HISTS], take_hist, f);
+	int err = record_stacks_each(f->rec->stacks, LOCK_MAP_HISTS, take_hist, f);
 
-	if (n >= 0 && !f->part)
+	if (!err && !f->part)
 		leave_out_waiting(f->list);
-	return n < 0 ? n : 0;
+	return err;
 }
 
 /* What is in it, and out. */
 static int write_part(struct recording *rec, struct report_hists *set)
 {
 	struct lock *l = rec->ctx;
-	const uint64_t now = rp_monotonic_ns();
-	const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->begin_ns;
 	struct record_info info;
-	int err = record_info(rec, NULL, &info);
+	int err = record_info_since(rec, &l->earlier_ns, &info);
 
 	if (err)
 		return err;
-	info.info.start_ns = before + rec->wall_offset;
-	info.info.duration_ns = now - before;
-	l->earlier_ns = now;
 	err = report_hists_set_info(set, &info.info);
 	record_info_free(&info);
 	return err ? err : hists_part(rec, set);

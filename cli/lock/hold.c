@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Probes on the functions that take mutexes and give them back, in the files of who is looked at. */
+/* Probes on the functions that lock and unlock mutexes, in the files of the target. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
@@ -106,7 +106,7 @@ static bool is_known(void *ctx, const struct sym_mapped_functions *file)
 	return knows(look->probes, file->dev, file->inode, look->pid);
 }
 
-/* First what gives back: nothing is held whose end is not seen. A file that has nothing is remembered as well. */
+/* Unlocks first: no hold begins whose end is not seen. A file without any is remembered too. */
 static int on_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	struct look *look = ctx;
@@ -161,7 +161,7 @@ int lock_probes_open(struct recording *rec, const struct lock_config *config,
 	if (l->way == RP_UPROBE_NONE)
 		err = rp_fail(-EOPNOTSUPP,
 			      "--hold needs uprobes, which this kernel has not, or does "
-			      "not let us have: see rawprof doctor");
+			      "not permit: see rawprof doctor");
 	if (!err)
 		err = load(l, config);
 	for (uint32_t i = 0; !err && i < rec->opt->pids.n; i++)
@@ -175,7 +175,7 @@ int lock_probes_open(struct recording *rec, const struct lock_config *config,
 	return err;
 }
 
-/* What takes first: what is held from now on is nobody's business. */
+/* Probes of locks first: holds that begin from now on do not count. */
 void lock_probes_detach(struct lock_probes *l)
 {
 	for (size_t i = 0; l && i < l->n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof lock: who waits for which lock, and who holds it up? programs/lock/lock.c is what runs in the kernel. */
+/* rawprof lock: waits for locks, by waiter and releaser. The programs: programs/lock/. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 #define HIST_LOCKS 512
 #define HIST_TYPES 64
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- recording */
 
 static int configure(struct recording *rec)
 {
 	struct lock *l = rec->ctx;
 
 	if (rec->config.eh && rec->config.bounded && !l->options->hold) {
-		/* Unrolled, as before Linux 5.17, and beside all else it is more than the verifier takes. */
+		/* Unrolled, as before Linux 5.17, the walk is more than the verifier takes here. */
 		rp_log(RP_WARN,
 		       "no unwinding by tables before Linux 5.17: user stacks by frame pointers");
 		rec->config.eh = 0;
@@ -30,7 +30,7 @@ static int configure(struct recording *rec)
 	return 0;
 }
 
-/* 0: the kernel tells of waits for its own locks; -ENOENT; or why tracefs cannot be read. */
+/* 0: the kernel has events of waits for its locks; -ENOENT: none; or why tracefs cannot be read. */
 static int lacks_contention(void)
 {
 	const struct rp_program *begins;
@@ -68,16 +68,14 @@ static int attach(struct recording *rec)
 	/* Where the events were carried back to an older kernel, it would not take the programs. */
 	err = kernel_locks ? lacks_contention() : 0;
 	if (err && err != -ENOENT)
-		return rp_fail(
-			err,
-			"which waits this kernel tells of is not known: tracefs cannot be read: %s",
-			strerror(-err));
+		return rp_fail(err, "the kernel's events are not known: tracefs cannot be read: %s",
+			       strerror(-err));
 	if (kernel_locks && (err || !rp_has(RP_HAS_BPF_LOOP))) {
 		if (!l->of_users)
 			return rp_fail(
 				-EOPNOTSUPP,
-				"this kernel does not tell of waits for its locks: Linux 5.19 and later do "
-				"(lock:contention_begin); --user shows those of programs");
+				"waits for kernel locks need Linux 5.19 (lock:contention_begin); "
+				"--user shows those of programs");
 		rp_log(RP_WARN, "only locks of programs: those of the kernel need Linux 5.19 "
 				"(lock:contention_begin)");
 		kernel_locks = false;
@@ -114,7 +112,7 @@ static int stop(struct recording *rec)
 	return err;
 }
 
-/* The mappings of a program that we start are read before any of it runs: its first walk has tables. */
+/* The mappings of a started program are read before it runs: its first walk has tables. */
 static int loaded(struct recording *rec, pid_t pid)
 {
 	struct lock *l = rec->ctx;
@@ -129,7 +127,7 @@ static int mapped(struct recording *rec, const struct rp_side_event *e)
 	return lock_probes_mapped(l->probes, e);
 }
 
-/* Waits that began while their program was at work on that CPU; the kernel has left them out. */
+/* Waits that began while a BPF program ran on that CPU: the kernel has left them out. */
 static int collect(struct recording *rec)
 {
 	struct lock *l = rec->ctx;
@@ -141,7 +139,7 @@ static int collect(struct recording *rec)
 	return err ? err : record_prepare_kernel(rec);
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- report */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
@@ -187,7 +185,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 		       "%" PRIu64 " waits had begun before, or were lost: their ends are left out",
 		       s.no_begin);
 	if (s.waker_lost)
-		rp_log(RP_WARN, "%" PRIu64 " times who let go of a lock is not known: no room",
+		rp_log(RP_WARN, "%" PRIu64 " times the releaser of a lock is not known: no room",
 		       s.waker_lost);
 	if (s.hists_full)
 		rp_log(RP_WARN, "%" PRIu64 " waits are in no histogram: for more than %d locks",
@@ -197,7 +195,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	b->report.kept = l->kept;
 	record_ledger_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
 	record_ledger_add(b, "other types", l->other_types, REPORT_FILTERED);
-	record_ledger_add(b, "while we were at work", s.nested + l->missed, REPORT_LOST);
+	record_ledger_add(b, "nested", s.nested + l->missed, REPORT_LOST);
 	record_ledger_add(b, "too many threads", s.threads_full, REPORT_LOST);
 	record_ledger_add(b, "inside too many others", s.too_deep, REPORT_LOST);
 	record_ledger_add(b, "too many stacks", s.results_full, REPORT_LOST);
@@ -210,7 +208,7 @@ static const struct record_profiler lock_profiler = {
 	.nmaps = LOCK_MAPS,
 	.weight = 1,
 	.micros = true,
-	.ring_factor = 2, /* beside each that waits another one that lets go */
+	.ring_factor = 2, /* for each waiter a releaser too */
 	.configure = configure,
 	.attach = attach,
 	.start = start,
@@ -245,13 +243,15 @@ int lock_run(const struct options *opt)
 {
 	struct lock l = { .options = opt->own,
 			  .of_users = !opt->record.kernel_only,
-			  .of_kernel = !opt->record.user_only };
+			  .of_kernel = !opt->record.user_only,
+			  .earlier = HASH_MAP(struct lock_earlier, pair),
+			  .hists_seen = HASH_MAP(struct lock_hist_seen, key) };
 	struct record_profiler profiler = lock_profiler;
 	struct asm_map maps[LOCK_MAPS];
 	struct options both_sides = *opt;
 	int status;
 
-	/* Here these say which locks, and not which side of the stacks. */
+	/* In this command -U and -K choose locks, not the side of the stacks. */
 	both_sides.record.user_only = both_sides.record.kernel_only = false;
 	memcpy(maps, rp_lock_maps, sizeof(maps));
 	if (l.options->hist)
@@ -267,8 +267,7 @@ int lock_run(const struct options *opt)
 	}
 	status = run_profiler(&profiler, &both_sides, &l);
 	lock_probes_close(l.probes);
-	free(l.earlier_key);
-	free(l.earlier);
-	free(l.hists_seen);
+	rp_hash_free(&l.earlier);
+	rp_hash_free(&l.hists_seen);
 	return status;
 }

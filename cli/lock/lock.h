@@ -4,8 +4,8 @@
  *
  *	options.c	the options
  *	lock.c		the recording
- *	waits.c	what came of it: waits, by who waits and who let go
- *	names.c	in words: which lock, of which type, whose fault
+ *	waits.c	waits, by the stacks of waiter and releaser
+ *	names.c	in words: the lock, its type, waiter and releaser
  *	view.c	tables and sentences
  *	hist.c	histograms
  *	stacks.c	stacks
@@ -14,6 +14,7 @@
 #ifndef CLI_LOCK_H
 #define CLI_LOCK_H
 
+#include "base/hash.h"
 #include "programs/lock/lock.h"
 
 #include "cli/run.h"
@@ -35,7 +36,7 @@ enum lock_word {
 	LOCK_WORD_CALLER,   /* the function that wants it */
 	LOCK_WORD_COMMAND,  /* of the thread that waits */
 	LOCK_WORD_THREAD,   /* its number */
-	LOCK_WORD_RELEASER, /* command of the thread that let go; "" if nobody did */
+	LOCK_WORD_RELEASER, /* command of the thread that let go; "" if none */
 	LOCK_WORD_RELEASED, /* the function in which it did */
 	LOCK_WORD_OUTCOME,  /* "got", "timed out" */
 	LOCK_WORDS
@@ -43,7 +44,7 @@ enum lock_word {
 
 /* All waits of one stack that ended in the same way, by the same releaser. */
 struct lock_item {
-	const struct stack *waiter, *releaser; /* releaser NULL: nobody */
+	const struct stack *waiter, *releaser; /* releaser NULL: none */
 	uint32_t how;			       /* enum lock_how */
 	uint32_t outcome;		       /* enum lock_outcome */
 	uint64_t count, ns, max_ns;
@@ -58,6 +59,16 @@ struct lock_list {
 };
 void lock_list_free(struct lock_list *list);
 
+/* Sums as they were at the last report: what the maps hold only grows. */
+struct lock_earlier {
+	struct lock_pair pair;
+	struct lock_sum sum;
+};
+struct lock_hist_seen {
+	struct lock_hist_key key;
+	uint64_t sum, slots[LOCK_HIST_SLOTS];
+};
+
 struct lock_probes;
 
 struct lock {
@@ -69,21 +80,18 @@ struct lock {
 	uint64_t shorter; /* of waits that were cut off by the end */
 	uint64_t missed;  /* by programs that were at work already */
 	uint64_t kept, other_types;
-	struct lock_pair *earlier_key; /* what the last interval knew, sorted */
-	struct lock_sum *earlier;
-	size_t nearlier;
-	uint64_t earlier_ns;		   /* when that was */
-	bool written;			   /* one of the series at least */
-	struct lock_hist_seen *hists_seen; /* what the last interval knew */
-	size_t nhists_seen;
+	/* --interval: what the last report had, and when; one of the series at least is written */
+	struct hash_map earlier, hists_seen;
+	uint64_t earlier_ns;
+	bool written;
 };
 
 /*
- * The waits that are to be shown, with their words. earlier: without those that an earlier call with this has had.
+ * The waits to be shown, with their words. earlier: only what is new since the last such call.
  * Counts what was left out. 0 or a negative errno.
  */
 int lock_waits(struct recording *rec, bool earlier, struct lock_list *out);
-/* Tells the stacks what they weigh. 0 or a negative errno. */
+/* Gives the stacks their weights. 0 or a negative errno. */
 int lock_weigh(struct recording *rec);
 /* Whether the type was asked for. */
 bool lock_wanted(const struct lock *l, const char *type);
@@ -92,16 +100,15 @@ bool lock_wanted(const struct lock *l, const char *type);
 
 /* "mutex", "spinlock": of the kernel's flags. */
 const char *lock_kernel_type(uint32_t how);
-/* Whether each of these, separated by commas, can be the type of a lock, or what is before the ':' of one. */
+/* Whether each word, separated by commas, is a type of lock, or what is before the ':' of one. */
 bool lock_types_known(const char *list);
 /* Whether the first len characters of word stand for that type. */
 bool lock_type_matches(const char *type, const char *word, size_t len);
 const char *lock_outcome_name(uint32_t outcome);
-/*
- * Fills in the words of the item; those that are not constants are added to the list's texts. -ENOMEM.
- */
+/* Fills in the words of the item; those that are no constants become texts of the list. -ENOMEM. */
 int lock_describe(struct recording *rec, struct lock_list *list, struct lock_item *item);
-/* ---- --hold. 0 or a negative errno. */
+
+/* ---- --hold */
 
 /* Loads the programs, and probes the processes that were asked for. */
 int lock_probes_open(struct recording *rec, const struct lock_config *config,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waits in words: which lock it was, of which type, who wanted it, and who let go. */
+/* Waits in words: the lock, its type, the function that wanted it, and the one that let go. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "lock.h"
 #include "record/own_frames.h"
 
-/* ---- what kind of lock ------------------------------------------------------------------------------------ */
+/* ---- what kind of lock */
 
 const char *lock_outcome_name(uint32_t outcome)
 {
@@ -131,7 +131,7 @@ bool lock_types_known(const char *list)
 	}
 }
 
-/* ---- which function --------------------------------------------------------------------------------------- */
+/* ---- which function */
 
 static bool begins_with_one(const char *name, const char *const *beginnings, size_t n)
 {
@@ -276,13 +276,13 @@ static struct caller user_caller(struct recording *rec, const struct stack_recor
 		}
 		if (!c.type && name && !f.is_place)
 			c.type = user_type(name);
-		if (name && !f.is_place) /* if there is nobody else */
+		if (name && !f.is_place) /* if there is no better one */
 			c.name = name;
 	}
 	return c;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words */
 
 static int keep(struct lock_list *list, char *text, const char **out)
 {
@@ -301,7 +301,7 @@ static char *format_hex(uint64_t number)
 	return asprintf(&text, "0x%" PRIx64, number) < 0 ? NULL : text;
 }
 
-/* A symbol, and how far behind it; the caller's. */
+/* A symbol, and the offset from it. The caller frees it. */
 static char *with_offset(const char *name, uint64_t offset)
 {
 	char *text;
@@ -311,7 +311,7 @@ static char *with_offset(const char *name, uint64_t offset)
 	return asprintf(&text, "%s+0x%" PRIx64, name, offset) < 0 ? NULL : text;
 }
 
-/* A variable of one of the files that the stack goes through: who waits for a lock knows where it is. */
+/* A variable of one of the files that the stack goes through. */
 static void find_variable(struct recording *rec, const struct stack_record *r,
 			  struct sym_frame *out)
 {
@@ -333,7 +333,7 @@ static void find_variable(struct recording *rec, const struct stack_record *r,
 	}
 }
 
-/* How a lock is called; the caller's. */
+/* The name of a lock. The caller frees it. */
 static char *name_lock(struct recording *rec, const struct stack_record *r, uint32_t how)
 {
 	struct sym_frame f = { 0 };

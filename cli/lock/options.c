@@ -24,7 +24,7 @@ static const char *check(const struct options *opt)
 	if (own->hold && opt->record.kernel_only)
 		return "--hold is about mutexes of programs: not with --kernel";
 	if (own->hold && !opt->record.program && !opt->record.pids.n)
-		return "--hold needs to know of whom: --pid, or a program after --";
+		return "--hold needs a target: --pid, or a program after --";
 	if (own->hold && own->by && !strcmp(own->by, "releaser"))
 		return "--hold: a mutex is released by its holder, so there is no --by releaser";
 	if (opt->record.interval > 0 && own->stacks)

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits for locks as stacks: that of who waits and, where somebody let go, his on top of it, the other way round, so
- * that the two places meet: below "[released by]" what waits, above it what let go, and who that was at the top.
+ * Waits for locks as stacks. The releaser's stack is on top of the waiter's, in reverse, so that
+ * the two places meet at the mark "[released by]"; the releaser's name is the leaf.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "lock.h"
 #include "record/own_frames.h"
-
-static int push(struct name_ids *to, uint32_t id)
-{
-	return RP_PUSH(to->id, to->n, to->capacity, id);
-}
-
-static int push_mark(struct report *report, struct name_ids *to, const char *name)
-{
-	const struct report_frame mark = { .name = name, .kind = REPORT_MARK };
-	uint32_t id;
-	int err = report_frame_add(report, &mark, &id);
-
-	return err ? err : push(to, id);
-}
 
 /* Leaf first; a wait for a futex begins with a system call. */
 static int intern(struct recording *rec, struct names *names, const struct stack_record *r,
@@ -32,9 +17,9 @@ static int intern(struct recording *rec, struct names *names, const struct stack
 	const struct lock *l = rec->ctx;
 	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
 	const struct name_owner owner = record_owner(r);
-	const size_t ours = record_own_frames(rec, r->frames, nkernel);
-	int err = record_names_intern(names, NULL, r->frames + ours, nkernel - ours, NAMES_RETURN,
-				      out);
+	const size_t own = record_own_frames(rec, r->frames, nkernel);
+	int err =
+		record_names_intern(names, NULL, r->frames + own, nkernel - own, NAMES_RETURN, out);
 
 	return err ? err
 		   : record_names_intern(names, &owner, r->frames + nkernel, nuser,
@@ -44,7 +29,7 @@ static int intern(struct recording *rec, struct names *names, const struct stack
 					 out);
 }
 
-/* frames: who let go from the outside in, the mark, who waits from the inside out. */
+/* frames: the releaser from the root, the mark, the waiter from the leaf. */
 static int add_releaser(struct recording *rec, struct names *names, struct report *report,
 			const struct stack_record *r, struct name_ids *frames)
 {
@@ -52,11 +37,11 @@ static int add_releaser(struct recording *rec, struct names *names, struct repor
 	int err = intern(rec, names, r, &theirs);
 
 	if (!err)
-		err = push_mark(report, frames, r->comm);
+		err = record_names_mark(report, r->comm, frames);
 	while (!err && theirs.n)
-		err = push(frames, theirs.id[--theirs.n]);
+		err = record_names_push(frames, theirs.id[--theirs.n]);
 	if (!err)
-		err = push_mark(report, frames, "[released by]");
+		err = record_names_mark(report, "[released by]", frames);
 	free(theirs.id);
 	return err;
 }

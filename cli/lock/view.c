@@ -56,7 +56,7 @@ const struct lock_by *lock_by_name(const char *name)
 	return NULL;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------- */
+/* ---- rows */
 
 static const struct report_column words[LOCK_WORDS] = {
 	[LOCK_WORD_TYPE] = { "TYPE", "type", REPORT_UNIT_TEXT },
@@ -78,7 +78,7 @@ static const struct report_column figures[FIGURES] = {
 	[CHANGED] = { "NO WAIT", "no_wait", REPORT_UNIT_COUNT, .adds = true },
 };
 
-/* Locks of the same name in different processes are different locks; those of the kernel are nobody's. */
+/* Locks of one name in different processes are different locks; the kernel's are of no process. */
 static uint64_t place(const struct lock_item *item)
 {
 	return item->how & LOCK_FUTEX ? item->waiter->record->pid_tgid >> 32 : 0;
@@ -130,7 +130,7 @@ static char *word_of_row(const struct lock_item *first, size_t n, enum lock_word
 	return asprintf(&out, "%s%s", *text ? text : "-", several ? ", ..." : "") < 0 ? NULL : out;
 }
 
-/* What a table has columns for: mutexes that are held know of fewer things. */
+/* What a table has columns for: held mutexes have fewer. */
 struct shape {
 	struct lock_by by;
 	size_t nfigures;
@@ -212,9 +212,9 @@ static int add_rows(struct report_grid *g, const struct shape *s, struct lock_li
 	return err;
 }
 
-/* ---- sentences -------------------------------------------------------------------------------------------- */
+/* ---- sentences */
 
-/* All waits of one command for one lock in one function, that the same command let go of in the same function. */
+/* All waits of a command for a lock in a function, released by one command in one function. */
 static const struct lock_by pairs = { .key = { LOCK_WORD_COMMAND, LOCK_WORD_CALLER, LOCK_WORD_LOCK,
 					       LOCK_WORD_RELEASED },
 				      .nkeys = 4 };
@@ -287,23 +287,7 @@ static int print_sentences(FILE *out, struct lock_list *list)
 	return 0;
 }
 
-/* ---- all together ----------------------------------------------------------------------------------------- */
-
-static int sort_grid(const struct recording *rec, struct report_grid *g)
-{
-	int column = report_grid_column(g, options_of(rec)->sort ? options_of(rec)->sort : "total");
-
-	if (column < 0)
-		return rp_fail(
-			-EINVAL,
-			"no column '%s': there are waits, total, average, longest, timed_out, "
-			"no_wait, "
-			"and those of the words",
-			options_of(rec)->sort);
-	return report_grid_sort(
-		g, (unsigned int)column, false,
-		options_of(rec)->show.top_functions ? options_of(rec)->show.top_functions : ROWS);
-}
+/* ---- all together */
 
 static int new_grid(const struct recording *rec, struct report_grid **out)
 {
@@ -326,7 +310,7 @@ static int new_grid(const struct recording *rec, struct report_grid **out)
 		columns[shape.by.nkeys + WAITS].title = "HOLDS";
 		columns[shape.by.nkeys + WAITS].key = "holds";
 	}
-	return report_grid_new(&spec, out);
+	return grid_new(options_of(rec), &spec, "total", ROWS, out);
 }
 
 static int fill_grid(struct recording *rec, struct report_grid *g, struct lock_list *list,
@@ -338,19 +322,10 @@ static int fill_grid(struct recording *rec, struct report_grid *g, struct lock_l
 	int err = add_rows(g, &shape, list);
 
 	if (!err)
-		err = sort_grid(rec, g);
-	if (!err)
-		err = record_info(rec, NULL, &info);
+		err = part ? record_info_since(rec, &l->earlier_ns, &info)
+			   : record_info(rec, NULL, &info);
 	if (err)
 		return err;
-	if (part) {
-		const uint64_t now = rp_monotonic_ns();
-		const uint64_t before = l->earlier_ns ? l->earlier_ns : rec->begin_ns;
-
-		info.info.start_ns = before + rec->wall_offset;
-		info.info.duration_ns = now - before;
-		l->earlier_ns = now;
-	}
 	err = report_grid_set_info(g, &info.info);
 	record_info_free(&info);
 	return err ? err : grid_ledger(rec, 0, g, ledger);

@@ -21,10 +21,6 @@ struct walk {
 	struct recording *rec;
 	struct lock_list *list;
 	uint64_t now; /* until when waits that go on have lasted */
-	/* With intervals: what is found now, for the next one. */
-	struct lock_pair *key;
-	struct lock_sum *sum;
-	size_t n, capacity;
 };
 
 static int add_item(struct walk *w, const struct lock_pair *pair, const struct lock_sum *sum)
@@ -44,45 +40,23 @@ static int add_item(struct walk *w, const struct lock_pair *pair, const struct l
 				    .count = sum->count,
 				    .ns = sum->ns,
 				    .max_ns = sum->max_ns };
-	if (!item->waiter) /* the program makes it known before anything refers to it */
+	if (!item->waiter) /* a stack is published before anything refers to it */
 		return rp_fail(-EBADMSG, "a thread waits where no stack is known");
 	list->n++;
 	return 0;
 }
 
-static int compare_pairs(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct lock_pair));
-}
-
 /* What of it is new since the last interval; remembers it for the next one. */
-static int take_new(struct walk *w, const struct lock_pair *pair, struct lock_sum *sum)
+static int take_new(struct lock *l, const struct lock_pair *pair, struct lock_sum *sum)
 {
-	const struct lock *l = w->rec->ctx;
-	const struct lock_pair *known;
+	struct lock_earlier *known = rp_hash_add(&l->earlier, pair);
+	const struct lock_sum now = *sum;
 
-	if (w->n == w->capacity) {
-		size_t capacity = w->capacity ? 2 * w->capacity : 256;
-		struct lock_pair *keys = realloc(w->key, capacity * sizeof(*keys));
-		struct lock_sum *sums;
-
-		if (keys)
-			w->key = keys;
-		sums = keys ? realloc(w->sum, capacity * sizeof(*sums)) : NULL;
-		if (!sums)
-			return -ENOMEM;
-		w->sum = sums;
-		w->capacity = capacity;
-	}
-	w->key[w->n] = *pair;
-	w->sum[w->n++] = *sum;
-	known = l->nearlier
-			? bsearch(pair, l->earlier_key, l->nearlier, sizeof(*pair), compare_pairs)
-			: NULL;
-	if (known) {
-		sum->count -= l->earlier[known - l->earlier_key].count;
-		sum->ns -= l->earlier[known - l->earlier_key].ns;
-	}
+	if (!known)
+		return -ENOMEM;
+	sum->count -= known->sum.count;
+	sum->ns -= known->sum.ns;
+	known->sum = now;
 	return 0;
 }
 
@@ -95,11 +69,11 @@ static int take_result(void *ctx, const void *key, const void *value)
 
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
-	/* While it goes on: it came after the stacks were fetched, and is of the next interval. */
+	/* It came after the stacks were fetched, and is of the next interval. */
 	if (w->rec->opt->interval && !record_stacks_find(w->rec->stacks, pair.waiter))
 		return 0;
 	if (!w->now)
-		err = take_new(w, &pair, &sum);
+		err = take_new(w->rec->ctx, &pair, &sum);
 	return err || !sum.count ? err : add_item(w, &pair, &sum);
 }
 
@@ -144,14 +118,6 @@ static int take_spinners(void *ctx, const void *key, const void *value)
 	return err;
 }
 
-static int each(struct walk *w, int map, int (*fn)(void *ctx, const void *key, const void *value))
-{
-	int n = rp_map_each(record_stacks_map(w->rec->stacks, map),
-			    &record_stacks_maps(w->rec->stacks)[map], fn, w);
-
-	return n < 0 ? n : 0;
-}
-
 static int weigh(void *ctx, const void *key, const void *value)
 {
 	struct recording *rec = ctx;
@@ -168,10 +134,7 @@ static int weigh(void *ctx, const void *key, const void *value)
 
 int lock_weigh(struct recording *rec)
 {
-	int n = rp_map_each(record_stacks_map(rec->stacks, LOCK_MAP_RESULTS),
-			    &record_stacks_maps(rec->stacks)[LOCK_MAP_RESULTS], weigh, rec);
-
-	return n < 0 ? n : 0;
+	return record_stacks_each(rec->stacks, LOCK_MAP_RESULTS, weigh, rec);
 }
 
 bool lock_wanted(const struct lock *l, const char *type)
@@ -212,27 +175,6 @@ static int choose(struct recording *rec, struct lock_list *list)
 	return err;
 }
 
-/* Pairs and their sums in the order of the pairs. */
-static int sort_earlier(struct walk *w)
-{
-	struct both {
-		struct lock_pair key;
-		struct lock_sum sum;
-	} *both = malloc((w->n + 1) * sizeof(*both));
-
-	if (!both)
-		return -ENOMEM;
-	for (size_t i = 0; i < w->n; i++)
-		both[i] = (struct both){ w->key[i], w->sum[i] };
-	qsort(both, w->n, sizeof(*both), compare_pairs);
-	for (size_t i = 0; i < w->n; i++) {
-		w->key[i] = both[i].key;
-		w->sum[i] = both[i].sum;
-	}
-	free(both);
-	return 0;
-}
-
 int lock_waits(struct recording *rec, bool earlier, struct lock_list *out)
 {
 	struct lock *l = rec->ctx;
@@ -241,29 +183,17 @@ int lock_waits(struct recording *rec, bool earlier, struct lock_list *out)
 	int err;
 
 	l->shorter = 0; /* a series asks more than once */
-	err = each(&w, LOCK_MAP_RESULTS, take_result);
+	err = record_stacks_each(rec->stacks, LOCK_MAP_RESULTS, take_result, &w);
 	if (!err && !earlier)
-		err = each(&w, LOCK_MAP_THREADS, take_thread);
+		err = record_stacks_each(rec->stacks, LOCK_MAP_THREADS, take_thread, &w);
 	if (!err && !earlier)
-		err = each(&w, LOCK_MAP_SPINNERS, take_spinners);
+		err = record_stacks_each(rec->stacks, LOCK_MAP_SPINNERS, take_spinners, &w);
 	rec->not_wanted = l->other_types = 0;
 	if (!err)
 		err = choose(rec, &list);
 	l->kept = 0;
 	for (size_t i = 0; !err && i < list.n; i++)
 		l->kept += list.item[i].count;
-	if (!err && earlier)
-		err = sort_earlier(&w);
-	if (!err && earlier) {
-		free(l->earlier_key);
-		free(l->earlier);
-		l->earlier_key = w.key;
-		l->earlier = w.sum;
-		l->nearlier = w.n;
-	} else {
-		free(w.key);
-		free(w.sum);
-	}
 	if (err)
 		lock_list_free(&list);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rawprof mem --faults and --growth: which code makes a process grow? programs/mem/faults.c and
- * programs/mem/faults_growth.c are what runs in the kernel.
+ * rawprof mem --faults and --growth: which code makes a process grow? The programs:
+ * programs/mem/faults.c, programs/mem/faults_growth.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,14 +20,14 @@ static uint32_t page_bytes(void)
 	return (uint32_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Where the kernel was is no question: it was faulting, or mapping. */
+/* The kernel's frames say nothing: it was faulting, or mapping. */
 static int user_stacks_only(struct recording *rec)
 {
 	rec->config.kernel_bytes = 0;
 	return 0;
 }
 
-/* ---- faults ----------------------------------------------------------------------------------------------- */
+/* ---- faults */
 
 enum { BEGINS, MINOR, MAJOR, EVENTS };
 struct faults {
@@ -125,7 +125,7 @@ static const struct report_value_type *types_of_faults(const struct recording *r
 	return types;
 }
 
-/* The program waits until its libraries are there and its tables known: what it does first counts like the rest. */
+/* With this the program waits until its libraries and tables are known: its first faults count. */
 static int loaded(struct recording *rec, pid_t pid)
 {
 	(void)rec;
@@ -157,7 +157,7 @@ static int run_faults(const struct options *opt)
 	return status;
 }
 
-/* ---- growth ----------------------------------------------------------------------------------------------- */
+/* ---- growth */
 
 static uint32_t page_shift(void)
 {
@@ -176,10 +176,9 @@ static int attach_growth(struct recording *rec)
 	const char *missing = mem_mmap_missing();
 
 	if (missing)
-		return rp_fail(
-			-EOPNOTSUPP,
-			"--growth is nothing without mmap, munmap, mremap and brk: %s; try --faults",
-			missing);
+		return rp_fail(-EOPNOTSUPP,
+			       "--growth needs mmap, munmap, mremap and brk: %s; try --faults",
+			       missing);
 	return record_load_list(rec, rp_mem_growth_programs, RECORD_ALL_ROLES, &config);
 }
 
@@ -211,16 +210,15 @@ static int count_call(void *ctx, const void *key, const void *value)
 
 static int growth_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
-	const struct asm_map *map = &record_stacks_maps(rec->stacks)[MEM_GROWTH_MAP_CALLS];
 	struct mem_growth_stats stats;
 	uint64_t unfinished = 0;
 	int err = record_stacks_stats(rec->stacks, &stats);
 
 	(void)kept;
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_GROWTH_MAP_CALLS), map,
-				  count_call, &unfinished);
-	if (err < 0)
+		err = record_stacks_each(rec->stacks, MEM_GROWTH_MAP_CALLS, count_call,
+					 &unfinished);
+	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	record_ledger_add(b, "changed nothing", stats.nothing, REPORT_FILTERED);
 	record_ledger_add(b, "failed", stats.failed, REPORT_FILTERED);
@@ -247,10 +245,10 @@ static const struct record_profiler growth_profiler = {
 	.ledger = growth_ledger,
 };
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* ---- the command */
 
 /* What is about single blocks, or another way to show them. */
-static const char *not_for_us(const struct mem_options *mem)
+static const char *not_with_faults(const struct mem_options *mem)
 {
 	return mem->sizes	   ? "--sizes"
 	       : mem->ages	   ? "--ages"
@@ -265,12 +263,12 @@ static const char *not_for_us(const struct mem_options *mem)
 int mem_faults(const struct options *opt)
 {
 	const struct mem_options *mem = opt->own;
-	const char *wrong = not_for_us(mem), *ours = mem->faults ? "--faults" : "--growth";
+	const char *wrong = not_with_faults(mem), *own = mem->faults ? "--faults" : "--growth";
 
 	if (!wrong && opt->record.kernel_only)
 		wrong = "--kernel";
 	if (wrong) {
-		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, ours);
+		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, own);
 		return EXIT_USAGE;
 	}
 	return mem->faults ? run_faults(opt) : run_profiler(&growth_profiler, opt, NULL);

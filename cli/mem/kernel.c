@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem -k: who allocates memory in the kernel? programs/mem/kernel.c is what runs there. */
+/* rawprof mem -k: which code allocates memory in the kernel? See programs/mem/kernel.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,23 +12,11 @@
 
 /* Room for so many stacks: every process has its own. */
 #define STACKS 65536
-/* Blocks that can be followed at the same time: as many as fit in this part of memory, within these bounds. */
+/* Blocks followed at a time: as many as fit in this part of memory. */
 #define BLOCKS_SHARE 64
-#define MIN_BLOCKS (1u << 16)
-#define MAX_BLOCKS (1u << 20)
 #define BLOCK_COST 96 /* with the hash table's own 48 bytes, as hashtab.c in kernel/bpf has them */
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
-
-static uint32_t blocks_wanted(void)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
-
-	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
-	       : blocks > MAX_BLOCKS ? MAX_BLOCKS
-				     : (uint32_t)blocks;
-}
+/* ---- programs */
 
 static int attach(struct recording *rec)
 {
@@ -58,7 +46,7 @@ static int attach(struct recording *rec)
 	return record_load_list(rec, rp_mem_kernel_programs, roles, &config);
 }
 
-/* Not before all are loaded: what the kernel allocates to check a program is nobody's business. */
+/* Not before all are loaded: what the kernel allocates to check a program does not count. */
 static int start(struct recording *rec)
 {
 	return record_attach_list(rec, rp_mem_kernel_programs);
@@ -74,20 +62,20 @@ static int configure(struct recording *rec)
 			"--sizes are counted in the kernel, which cannot tell '%s': try a name, or "
 			"its beginning and *",
 			rec->comm_glob);
-	/* The kernel's side tells whose it is, also where it is not shown. */
+	/* The kernel's frames decide the kind of an allocation, also where they are not shown. */
 	if (rec->opt->user_only)
 		rec->config.kernel_bytes = rec->config.fp_bytes;
 	return 0;
 }
 
-/* How often to look whether something is still being freed; how often nothing may have been, and at most. */
+/* How long between looks at what is still freed; looks without any that end it; looks at most. */
 #define SETTLE_US 20000
 #define SETTLE_QUIET 2
 #define SETTLE_MOST 50
 
 /*
- * What ends with a process ends a little later: files and their kind by RCU, thousands of them in small portions. So
- * there is a grace period, and more of them for as long as blocks that are followed go on being freed.
+ * What ends with a process is freed a little later: files by RCU, thousands in small portions.
+ * So wait for a grace period, and for more while blocks that are followed go on being freed.
  */
 static int stop(struct recording *rec)
 {
@@ -105,7 +93,7 @@ static int stop(struct recording *rec)
 	return err;
 }
 
-/* ---- what it found ---------------------------------------------------------------------------------------- */
+/* ---- what it found */
 
 static int by_tag(const void *a, const void *b)
 {
@@ -204,7 +192,6 @@ static int collect(struct recording *rec)
 {
 	struct mem_kernel *mk = rec->ctx;
 	struct walk walk = { .rec = rec, .newest = UINT64_MAX };
-	const struct asm_map *maps = record_stacks_maps(rec->stacks);
 	int err;
 
 	if (mk->mem->older_ns)
@@ -212,22 +199,18 @@ static int collect(struct recording *rec)
 	mk->missed = record_runs(rec, rp_mem_kernel_programs, RECORD_ALL_ROLES).missed;
 	err = record_stacks_stats(rec->stacks, &mk->stats);
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_KERNEL_MAP_CACHES),
-				  &maps[MEM_KERNEL_MAP_CACHES], take_cache, mk);
-	if (err >= 0)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_KERNEL_MAP_BLOCKS),
-				  &maps[MEM_KERNEL_MAP_BLOCKS], take_block, &walk);
+		err = record_stacks_each(rec->stacks, MEM_KERNEL_MAP_CACHES, take_cache, mk);
+	if (!err)
+		err = record_stacks_each(rec->stacks, MEM_KERNEL_MAP_BLOCKS, take_block, &walk);
 	if (mk->ncaches)
 		qsort(mk->caches, mk->ncaches, sizeof(*mk->caches), by_tag);
 	mk->places.rec = rec;
-	if (err >= 0)
+	if (!err)
 		err = record_prepare_kernel(rec);
-	if (err >= 0)
-		err = count_fates(rec);
-	return err;
+	return err ? err : count_fates(rec);
 }
 
-/* ---- what it weighs --------------------------------------------------------------------------------------- */
+/* ---- what it weighs */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
@@ -282,7 +265,7 @@ static int decorate(struct recording *rec, const struct stack *stack, struct rep
 	return 0;
 }
 
-/* ---- the ledger -------------------------------------------------------------------------------------------- */
+/* ---- the ledger */
 
 static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
@@ -296,7 +279,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
 	record_ledger_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
 	record_ledger_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
-	record_ledger_add(b, "told twice", s->told_twice, REPORT_FILTERED);
+	record_ledger_add(b, "seen twice", s->told_twice, REPORT_FILTERED);
 	record_ledger_add(b, "failed", s->failed, REPORT_FILTERED);
 	record_ledger_add(b, "in interrupts", mk->fate[KERNEL_IN_INTERRUPT], REPORT_FILTERED);
 	record_ledger_add(b, "no room for blocks", s->map_full, REPORT_LOST);
@@ -304,7 +287,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "nested", mk->missed, REPORT_LOST);
 	if (s->reused)
 		rp_log(leaks_only(mk) ? RP_WARN : RP_INFO,
-		       "%" PRIu64 " blocks were given out again though no free of them was told "
+		       "%" PRIu64 " blocks were given out again though no free of them was seen "
 		       "(in bulk, by RCU): some of what is outstanding may be free",
 		       s->reused);
 	if (s->torn)
@@ -315,7 +298,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	return 0;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* ---- the command */
 
 static const struct record_profiler mem_kernel_profiler = {
 	.command = "mem",
@@ -358,7 +341,7 @@ int mem_kernel(const struct options *opt)
 	}
 	memcpy(mk.maps, rp_mem_kernel_maps, sizeof(mk.maps));
 	mk.maps[STACK_MAP_COUNTS].max_entries = STACKS;
-	mk.maps[MEM_KERNEL_MAP_BLOCKS].max_entries = blocks_wanted();
+	mk.maps[MEM_KERNEL_MAP_BLOCKS].max_entries = mem_blocks_wanted(BLOCKS_SHARE, BLOCK_COST);
 	mk.profiler.maps = mk.maps;
 	if (leaks_only(&mk))
 		mk.profiler.weight = MEM_KERNEL_LIVE_BYTES;

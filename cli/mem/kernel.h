@@ -3,7 +3,7 @@
  * What the parts of `rawprof mem -k` share.
  *
  *	kernel.c		records: programs, maps, what is outstanding, the ledger
- *	kernel_place.c	what the frames of a stack say: an interrupt? the slab allocator's own pages?
+ *	kernel_place.c	what the frames of a stack say: an interrupt, the slab allocator's pages
  *	kernel_view.c	by process, by size, by age
  */
 #ifndef CLI_MEM_KERNEL_H
@@ -38,13 +38,13 @@ void places_free(struct places *places);
 
 struct stack_place {
 	bool slab;	    /* these pages hold what is counted as objects */
-	uint32_t frames;    /* of the kernel, ours left out, */
+	uint32_t frames;    /* of the kernel, without rawprof's */
 	uint32_t interrupt; /*   of which so many are an interrupt's; 0: it was none */
 };
 /* -ENOMEM. */
 int places_of(struct places *places, const struct stack_record *record, struct stack_place *out);
 
-/* ---- the recording */
+/* ---- recording */
 
 /* What becomes of an allocation whose stack came back. */
 enum mem_kernel_fate { KERNEL_KEPT, KERNEL_SLAB_PAGES, KERNEL_IN_INTERRUPT, KERNEL_FATES };

@@ -2,8 +2,8 @@
 /*
  * What the frames of a stack say of an allocation.
  *
- * In an interrupt, the task that is current has nothing to do with what happens. And the slab allocator takes pages
- * to make objects of, which are counted when they are given out: the pages would count them a second time.
+ * In an interrupt, the current task has nothing to do with what happens. And the slab allocator
+ * takes pages to make objects of, which count when they are given out: the pages do not.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "record/interrupt.h"
 #include "record/own_frames.h"
 
-/* ---- names ------------------------------------------------------------------------------------------------ */
+/* ---- names */
 
 /* The name, and perhaps what the compiler has made of it: "allocate_slab.isra.0". */
 static bool is(const char *name, const char *function)
@@ -24,7 +24,7 @@ static bool is(const char *name, const char *function)
 }
 
 /*
- * Deferred work, in whichever way its thread or the end of an interrupt runs it, is no doing of the current task either.
+ * Deferred work, run by its thread or at the end of an interrupt, is not the current task's either.
  */
 static bool is_interrupt(const char *name)
 {
@@ -67,7 +67,7 @@ static enum place place_of(struct recording *rec, uint64_t addr)
 				    : PLACE_ELSEWHERE;
 }
 
-/* ---- remembered ------------------------------------------------------------------------------------------- */
+/* ---- remembered */
 
 static int look_up(struct places *p, uint64_t addr, enum place *out)
 {
@@ -97,18 +97,18 @@ void places_free(struct places *places)
 int places_of(struct places *places, const struct stack_record *r, struct stack_place *out)
 {
 	uint32_t n = r->kernel_bytes / 8;
-	size_t ours = record_own_frames(places->rec, r->frames, n);
+	size_t own = record_own_frames(places->rec, r->frames, n);
 	int err = 0;
 
-	*out = (struct stack_place){ .frames = n - (uint32_t)ours };
-	for (uint32_t i = (uint32_t)ours; !err && i < n; i++) {
+	*out = (struct stack_place){ .frames = n - (uint32_t)own };
+	for (uint32_t i = (uint32_t)own; !err && i < n; i++) {
 		enum place place;
 
 		err = look_up(places, r->frames[i], &place);
 		if (place == PLACE_SLAB && !out->interrupt)
 			out->slab = true;
 		if (place == PLACE_INTERRUPT) /* interrupts interrupt each other: the outermost */
-			out->interrupt = i + 1 - (uint32_t)ours;
+			out->interrupt = i + 1 - (uint32_t)own;
 	}
 	return err;
 }

@@ -10,7 +10,7 @@
 #include "processes.h"
 #include "cli/views.h"
 
-/* ---- by process ------------------------------------------------------------------------------------------- */
+/* ---- by process */
 
 static int take_row(struct recording *rec, const struct stack *stack, struct mem_row *row)
 {
@@ -48,7 +48,7 @@ int mem_kernel_processes(struct recording *rec)
 	return mem_processes_report(rec, &view);
 }
 
-/* ---- histograms by kind ----------------------------------------------------------------------------------- */
+/* ---- histograms by kind */
 
 static const char *const kinds[MEM_KERNEL_KINDS] = { [MEM_KERNEL_SLAB] = "slab",
 						     [MEM_KERNEL_KMALLOC] = "kmalloc",
@@ -60,15 +60,7 @@ struct kind_hists {
 	struct report_hists *set;
 };
 
-static int read_map(const struct kind_hists *h, int map, rp_map_fn fn)
-{
-	int n = rp_map_each(record_stacks_map(h->rec->stacks, map),
-			    &record_stacks_maps(h->rec->stacks)[map], fn, (void *)h);
-
-	return n < 0 ? n : 0;
-}
-
-/* Sizes were counted before anybody knew of what: the slab allocator's own pages are among them. */
+/* Sizes were counted without stacks: the slab allocator's own pages are among them. */
 static int take_sizes(void *ctx, const void *key, const void *value)
 {
 	const struct kind_hists *h = ctx;
@@ -83,18 +75,6 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 	return err ? err
 		   : hist_merge(hist, &record_stacks_maps(h->rec->stacks)[MEM_KERNEL_MAP_SIZES],
 				value, MEM_KERNEL_HIST_SLOTS);
-}
-
-static int fill_sizes(const struct kind_hists *h)
-{
-	struct mem_kernel *mk = h->rec->ctx;
-
-	for (int fate = 0; fate < KERNEL_FATES; fate++)
-		if (fate != KERNEL_KEPT) {
-			mk->fate[KERNEL_KEPT] += mk->fate[fate];
-			mk->fate[fate] = 0;
-		}
-	return read_map(h, MEM_KERNEL_MAP_SIZES, take_sizes);
 }
 
 static int take_age(void *ctx, const void *key, const void *value)
@@ -124,19 +104,14 @@ static int take_age(void *ctx, const void *key, const void *value)
 	return err;
 }
 
-static int fill_ages(const struct kind_hists *h)
-{
-	return read_map(h, MEM_KERNEL_MAP_BLOCKS, take_age);
-}
-
-static int show_hists(struct recording *rec, const struct report_hists_spec *spec,
-		      int (*fill)(const struct kind_hists *h))
+static int show_hists(struct recording *rec, const struct report_hists_spec *spec, int map,
+		      rp_map_fn take)
 {
 	struct kind_hists h = { .rec = rec };
 	int err = report_hists_new(spec, &h.set);
 
 	if (!err)
-		err = fill(&h);
+		err = record_stacks_each(rec->stacks, map, take, &h);
 	if (!err)
 		err = hists_report(rec, h.set);
 	report_hists_free(h.set);
@@ -154,8 +129,14 @@ int mem_kernel_sizes(struct recording *rec)
 						.bits = MEM_KERNEL_HIST_BITS,
 						.keys = &kind_key,
 						.nkeys = 1 };
+	struct mem_kernel *mk = rec->ctx;
 
-	return show_hists(rec, &spec, fill_sizes);
+	for (int fate = 0; fate < KERNEL_FATES; fate++)
+		if (fate != KERNEL_KEPT) {
+			mk->fate[KERNEL_KEPT] += mk->fate[fate];
+			mk->fate[fate] = 0;
+		}
+	return show_hists(rec, &spec, MEM_KERNEL_MAP_SIZES, take_sizes);
 }
 
 int mem_kernel_ages(struct recording *rec)
@@ -168,5 +149,5 @@ int mem_kernel_ages(struct recording *rec)
 						.keys = &kind_key,
 						.nkeys = 1 };
 
-	return show_hists(rec, &spec, fill_ages);
+	return show_hists(rec, &spec, MEM_KERNEL_MAP_BLOCKS, take_age);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options of `rawprof mem`, and which of its ways to record they mean. */
 #include <stddef.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "mem.h"
+
+#define MIN_BLOCKS (1u << 16)
+#define MAX_BLOCKS (1u << 20) /* the slots alone of the hash table are 16 MiB */
 
 #define OPTION_STRUCT struct mem_options
 
@@ -86,6 +90,16 @@ static const char *check(const struct options *opt)
 	if (opt->record.interval && (!mem->processes || mem->kernel || mem->older_ns))
 		return "--interval is for --processes of programs, and not with --older";
 	return NULL;
+}
+
+uint32_t mem_blocks_wanted(uint64_t share, uint64_t bytes)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t blocks = memory / share / bytes;
+
+	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
+	       : blocks > MAX_BLOCKS ? MAX_BLOCKS
+				     : (uint32_t)blocks;
 }
 
 static int run(const struct options *opt)

@@ -32,6 +32,9 @@ struct mem_options {
 	uint64_t max_overhead; /* per cent; 0: whatever it takes */
 };
 
+/* Blocks of so many bytes to follow at a time: they fit in 1 / share of memory, within bounds. */
+uint32_t mem_blocks_wanted(uint64_t share, uint64_t bytes);
+
 /* Each is one way to record: the whole command, its exit status. */
 int mem_user(const struct options *opt);
 int mem_kernel(const struct options *opt);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of processes: rows added up from stacks, once or as a series. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,22 +87,6 @@ static int add_cells(struct report_grid *g, const struct mem_row *row, double se
 	return report_grid_add(g, cells);
 }
 
-static int sort_grid(const struct recording *rec, const struct mem_processes *view,
-		     struct report_grid *g)
-{
-	int column = view->by_live ? LIVE_BYTES : BYTES;
-
-	if (options_of(rec)->sort)
-		column = report_grid_column(g, options_of(rec)->sort);
-	if (column < 0)
-		return rp_fail(
-			-EINVAL,
-			"no column '%s': there are pid, comm, allocations, bytes, rate, %s, %s",
-			options_of(rec)->sort, view->live.key, view->live_bytes.key);
-	return report_grid_sort(g, (unsigned int)column, false,
-				options_of(rec)->show.top_functions);
-}
-
 static int fill_grid(struct recording *rec, const struct mem_processes *view,
 		     struct mem_series *series, uint64_t ns, struct report_grid *g)
 {
@@ -122,10 +107,11 @@ static int fill_grid(struct recording *rec, const struct mem_processes *view,
 	} else {
 		free(rows.row);
 	}
-	return err ? err : sort_grid(rec, view, g);
+	return err;
 }
 
-static int new_grid(const struct mem_processes *view, struct report_grid **g)
+static int new_grid(const struct recording *rec, const struct mem_processes *view,
+		    struct report_grid **g)
 {
 	const struct report_column columns[COLUMNS] = {
 		[PID] = { "PID", "pid", REPORT_UNIT_ID },
@@ -143,13 +129,14 @@ static int new_grid(const struct mem_processes *view, struct report_grid **g)
 					       .columns = columns,
 					       .ncolumns = COLUMNS };
 
-	return report_grid_new(&spec, g);
+	return grid_new(options_of(rec), &spec, view->by_live ? view->live_bytes.key : "bytes", 0,
+			g);
 }
 
 int mem_processes_report(struct recording *rec, const struct mem_processes *view)
 {
 	struct report_grid *g = NULL;
-	int err = new_grid(view, &g);
+	int err = new_grid(rec, view, &g);
 
 	if (!err)
 		err = fill_grid(rec, view, NULL, rec->end_ns - rec->begin_ns, g);
@@ -159,29 +146,21 @@ int mem_processes_report(struct recording *rec, const struct mem_processes *view
 	return err;
 }
 
-/* ---- a series --------------------------------------------------------------------------------------------- */
+/* ---- a series */
 
 static int fill_part(struct recording *rec, const struct mem_processes *view,
 		     struct mem_series *series, struct report_grid *g)
 {
-	const uint64_t now = rec->end_ns ? rec->end_ns : rp_monotonic_ns();
 	struct record_info info;
-	int err = 0;
+	int err = series->since ? 0 : output_empty(output_of(rec));
 
-	if (!series->since) {
-		series->since = rec->begin_ns;
-		err = output_empty(output_of(rec));
-	}
 	if (!err)
-		err = fill_grid(rec, view, series, now - series->since, g);
-	if (!err)
-		err = record_info(rec, NULL, &info);
+		err = record_info_since(rec, &series->since, &info);
 	if (err)
 		return err;
-	info.info.start_ns = series->since + rec->wall_offset;
-	info.info.duration_ns = now - series->since;
-	series->since = now;
-	err = report_grid_set_info(g, &info.info);
+	err = fill_grid(rec, view, series, info.info.duration_ns, g);
+	if (!err)
+		err = report_grid_set_info(g, &info.info);
 	record_info_free(&info);
 	return err;
 }
@@ -190,7 +169,7 @@ static int write_part(struct recording *rec, const struct mem_processes *view,
 		      struct mem_series *series, bool last)
 {
 	struct report_grid *g = NULL;
-	int err = new_grid(view, &g);
+	int err = new_grid(rec, view, &g);
 
 	if (!err)
 		err = fill_part(rec, view, series, g);

@@ -18,10 +18,9 @@ struct mem_row {
 
 struct mem_processes {
 	const char *title, *metric;
-	struct report_column live, live_bytes; /* what it calls that which has not been freed */
+	struct report_column live, live_bytes; /* columns of what is not freed */
 	bool by_live;			       /* the order, unless --sort says otherwise */
-	/* Fills in the values of a row, which is that of the stack's process. 1; 0: it has no place there; else a
-	 * negative errno. */
+	/* Fills in the row of the stack's process. 1; 0: no row; or a negative errno. */
 	int (*take)(struct recording *rec, const struct stack *stack, struct mem_row *row);
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is mapped where, by whom? See rawprof/mem_ranges.h.
+ * What is mapped where, by which stack? See ranges.h.
  *
- * The pieces of all address spaces are one tree, ordered by space and address, no two of which overlap: a treap, whose
- * nodes also have random priorities, greater above, which keeps it balanced whatever comes in what order. A range is
+ * The pieces of all address spaces are one tree, ordered by space and address, without overlap: a
+ * treap, whose nodes have random priorities, greater above, which keep it balanced. A range is
  * taken out by cutting the pieces at its two ends, and splitting the tree there.
  */
 #include <errno.h>
@@ -14,13 +14,13 @@
 #include "base/hash.h"
 #include "ranges.h"
 
-/* One call that mapped. A block without a site is of a file: it is known so that nobody takes it for memory. */
+/* One call that mapped. A block without a site is of a file, and does not count as memory. */
 struct site;
 struct block {
 	struct site *site;
 	uint64_t time;
 	uint64_t bytes;		    /* that are still there */
-	uint64_t pieces;	    /* that know it, in the tree or put aside */
+	uint64_t pieces;	    /* that refer to it, in the tree or not */
 	struct block *next, **link; /* link: what points here */
 };
 
@@ -36,7 +36,7 @@ struct site {
 	uint64_t value[MEM_WEIGHTS];
 };
 
-/* Sites do not move, for blocks know them. */
+/* Sites do not move, for blocks refer to them. */
 struct site_slot {
 	uint64_t hash;
 	struct site *site; /* NULL: memory ran out when it came */
@@ -61,7 +61,7 @@ struct mem_ranges {
 	uint64_t random;
 };
 
-/* ---- the tree --------------------------------------------------------------------------------------------- */
+/* ---- the tree */
 
 static uint32_t draw(struct mem_ranges *r)
 {
@@ -182,7 +182,7 @@ static void drop(struct piece *tree)
 	free(tree);
 }
 
-/* ---- sites ------------------------------------------------------------------------------------------------ */
+/* ---- sites */
 
 static struct site *find_site(const struct mem_ranges *r, uint64_t hash)
 {
@@ -204,7 +204,7 @@ static int get_site(struct mem_ranges *r, uint64_t hash, struct site **out)
 	return 0;
 }
 
-/* ---- what goes, and what comes back ----------------------------------------------------------------------- */
+/* ---- what goes, and what comes back */
 
 static void weigh_gone(struct mem_ranges *r, struct call *c, const struct piece *p)
 {
@@ -253,7 +253,7 @@ static void put_back(struct mem_ranges *r, struct piece *tree)
 	insert(&r->pieces, tree);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------ */
+/* ---- calls */
 
 static int get_call(struct mem_ranges *r, uint32_t thread, struct call **out)
 {
@@ -363,7 +363,7 @@ static int comes(struct mem_ranges *r, const struct mem_range_event *e)
 	file |= e->call == MEM_MREMAP && c->open && c->call == MEM_MREMAP && c->file && !c->known;
 	settle(c);
 
-	/* How what lay here went has escaped us: it was lost on the way. */
+	/* The event that took away what lay here was lost. */
 	err = take_out(r, e->space, e->start, e->start + e->bytes, &unseen);
 	if (err)
 		return err;
@@ -389,15 +389,15 @@ int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e)
 	}
 }
 
-void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool told)
+void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool seen)
 {
-	if (told)
+	if (seen)
 		stays(r, thread, &r->counts.under_way);
 	else
 		r->counts.under_way++;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- all of it */
 
 struct mem_ranges *mem_ranges_new(void)
 {

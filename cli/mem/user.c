@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem: who allocates in user space, and what has not been freed? programs/mem/user.c is what runs there. */
+/* rawprof mem: allocations in user space, and what is not freed. See programs/mem/user.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 
 #include "ranges.h"
 
+#include "cli/views.h"
 #include "user.h"
 
-/* ---- probes ----------------------------------------------------------------------------------------------- */
+/* ---- probes */
 
 /* A probe is in user code: the kernel's side says nothing. */
 static int configure(struct recording *rec)
@@ -42,7 +43,7 @@ static int attach(struct recording *rec)
 	m->config.common = rec->config;
 	m->config.by_owner = rec->config.identity && kernel_knows_owner();
 	if (rec->opt->pids.n && !rec->opt->tids.n) {
-		/* Who it is, the probes know: they are on these processes alone. */
+		/* No filter: the probes are on these processes alone. */
 		m->config.common.by_pid = 0;
 		m->config.common.filtering =
 			rec->config.ns_inode || rec->config.cgroup_id || rec->config.comm.mask[0];
@@ -82,7 +83,7 @@ static int probe_running(struct recording *rec)
 	return err;
 }
 
-/* The allocator first: what it maps while nobody sees it inside a call would be taken for the program's. */
+/* The allocator first: what it maps outside of a call that is seen would count as the program's. */
 static int start(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;
@@ -128,14 +129,14 @@ static int stop(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;
 
-	/* And the other way round. */
+	/* In reverse order of start(). */
 	if (m->mmap)
 		mem_mmap_detach(m->mmap);
 	mem_probes_detach(m->probes);
 	return 0;
 }
 
-/* ---- what is left at the end ------------------------------------------------------------------------------ */
+/* ---- what is left at the end */
 
 static int count_in_flight(void *ctx, const void *key, const void *value)
 {
@@ -173,29 +174,22 @@ static int take_old(void *ctx, const void *key, const void *value)
 
 static int collect(struct recording *rec)
 {
-	const struct asm_map *maps = record_stacks_maps(rec->stacks);
 	struct mem_user *m = rec->ctx;
-	int n = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_THREADS), &maps[MEM_MAP_THREADS],
-			    count_in_flight, &m->in_flight);
+	int err = record_stacks_each(rec->stacks, MEM_MAP_THREADS, count_in_flight, &m->in_flight);
 
-	if (n >= 0 && m->mmap)
-		n = mem_mmap_finish(m->mmap);
+	if (!err && m->mmap)
+		err = mem_mmap_finish(m->mmap);
 	m->collected = true;
-	if (n < 0)
-		return n;
-	if (m->mem->older_ns) {
+	if (!err && m->mem->older_ns) {
 		m->old = HASH_MAP(struct mem_old, hash);
-		n = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_BLOCKS),
-				&maps[MEM_MAP_BLOCKS], take_old, rec);
-		if (n >= 0 && m->mmap)
-			n = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, rec);
+		err = record_stacks_each(rec->stacks, MEM_MAP_BLOCKS, take_old, rec);
+		if (!err && m->mmap)
+			err = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_old_block, rec);
 	}
-	if (n >= 0 && m->trace)
-		n = mem_trace_finish(m->trace);
-	return n < 0 ? n : 0;
+	return !err && m->trace ? mem_trace_finish(m->trace) : err;
 }
 
-/* ---- what a call is worth --------------------------------------------------------------------------------- */
+/* ---- what a call is worth */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
@@ -245,19 +239,18 @@ static bool values(const struct recording *rec, const struct stack *stack, uint6
 	return value[MEM_ALLOC_OBJECTS] != 0; /* a file was mapped */
 }
 
-/* ---- ledger ------------------------------------------------------------------------------------------------ */
+/* ---- ledger */
 
 static void say_what_is_missing(const struct mem_user_stats *stats)
 {
 	if (stats->untracked)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks of %" PRIu64
-		       " bytes found no room: they count as allocated, but whether they were freed is not "
+		       " bytes found no room: they count as allocated, but frees of them are not "
 		       "known (--blocks N makes room for more)",
 		       stats->untracked, stats->untracked_bytes);
 	if (stats->replaced)
-		rp_log(RP_WARN, "%" PRIu64 " blocks were freed without our seeing it",
-		       stats->replaced);
+		rp_log(RP_WARN, "%" PRIu64 " blocks were freed unseen", stats->replaced);
 	if (stats->unsubtracted)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks were freed and are shown as in use: the ring was full",
@@ -265,12 +258,12 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 	if (stats->restore_lost)
 		rp_log(RP_WARN,
 		       "%" PRIu64
-		       " calls of munmap and the like failed, and what they were to give back is shown "
+		       " calls of munmap and the like failed, and their ranges are shown "
 		       "as given back: the ring was full",
 		       stats->restore_lost);
 }
 
-/* A call is kept if it allocated, whether or not the view shows its stack, or freed a block that we knew. */
+/* A call is kept if it allocated, also if the view leaves out its stack, or freed a known block. */
 static uint64_t calls_kept(const struct recording *rec, const struct mem_user_stats *stats)
 {
 	const struct mem_user *m = rec->ctx;
@@ -322,7 +315,7 @@ static int put_bytes(char *text, size_t size, uint64_t bytes)
 	return snprintf(text, size, "%" PRIu64 " bytes", bytes);
 }
 
-/* What a person is told beside: how much was in use at most. */
+/* The report's note: how much was in use at most. */
 static void describe(struct recording *rec, struct report_info *info)
 {
 	struct mem_user *m = rec->ctx;
@@ -345,14 +338,13 @@ static void describe(struct recording *rec, struct report_info *info)
 	info->note = m->note;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* ---- the command */
 
 static const struct record_profiler mem_user_profiler = {
 	.command = "mem",
 	.nmaps = MEM_USER_MAPS,
 	.at_return = true,
-	.ring_factor =
-		16, /* a program that starts allocates in thousands of places while we read its tables */
+	.ring_factor = 16, /* a program that starts allocates in thousands of places at once */
 	.weight = MEM_ALLOC_SPACE,
 	.configure = configure,
 	.attach = attach,
@@ -370,15 +362,9 @@ static const struct record_profiler mem_user_profiler = {
 	.ledger = ledger,
 };
 
-/* All has been printed: the ledger remain. */
 static int end_trace(struct recording *rec)
 {
-	struct record_ledger b;
-	int err = record_ledger(rec, 0, &b);
-
-	if (!err && options_of(rec)->verbosity >= 0)
-		err = report_print_ledger(stderr, &b.report, "calls");
-	return err || options_of(rec)->verbosity < 0 ? err : report_print_cost(stderr, &b.cost);
+	return ledger_print(rec, 0, "calls");
 }
 
 static void choose_view(struct mem_user *m)
@@ -407,26 +393,15 @@ static void choose_view(struct mem_user *m)
 /* As many blocks as fit into this part of memory, if all of them are in use. */
 #define BLOCKS_SHARE 16
 #define BLOCK_COST 128 /* with what the kernel keeps beside, and the slots of the hash table */
-#define MIN_BLOCKS (1u << 16)
-#define MAX_BLOCKS (1u << 20) /* the slots alone, which are there from the start, are 16 MiB */
-
-static uint32_t blocks_wanted(void)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t blocks = memory / BLOCKS_SHARE / BLOCK_COST;
-
-	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
-	       : blocks > MAX_BLOCKS ? MAX_BLOCKS
-				     : (uint32_t)blocks;
-}
 
 /* Maps that the view has no use for are small. */
 static void size_maps(struct mem_user *m)
 {
 	memcpy(m->maps, rp_mem_user_maps, sizeof(m->maps));
 	m->maps[MEM_MAP_BLOCKS].max_entries = !m->config.follow ? 1
-					      : m->mem->blocks	? (uint32_t)m->mem->blocks
-								: blocks_wanted();
+					      : m->mem->blocks
+						      ? (uint32_t)m->mem->blocks
+						      : mem_blocks_wanted(BLOCKS_SHARE, BLOCK_COST);
 	/* Memory for a block when it comes; older kernels warn of that in programs like these. */
 	if (rp_has(RP_HAS_UPROBE_MULTI))
 		m->maps[MEM_MAP_BLOCKS].flags = BPF_F_NO_PREALLOC;
@@ -438,7 +413,7 @@ static void size_maps(struct mem_user *m)
 		m->maps[MEM_MAP_RANGES].max_entries = 1 << 16;
 }
 
-/* Samples do not say who is inside the allocator; and the other views are about its functions. */
+/* Samples do not show what is inside the allocator; and the other views are about its functions. */
 static bool wants_mappings(const struct mem_options *mem)
 {
 	const char *missing;
@@ -462,8 +437,8 @@ int mem_user(const struct options *opt)
 
 	if (!opt->record.program && !opt->record.pids.n && !opt->record.tids.n) {
 		rp_log(RP_ERROR,
-		       "whose allocations? -p PID, -t TID or -- PROGRAM; of the whole machine there are -k, "
-		       "--faults and --growth, since probes on every malloc would slow all of it down");
+		       "which process? -p PID, -t TID or -- PROGRAM; for the whole machine: "
+		       "-k, --faults, --growth, since probes on every malloc would slow it down");
 		return EXIT_USAGE;
 	}
 	m.config = (struct mem_user_config){
@@ -472,7 +447,6 @@ int mem_user(const struct options *opt)
 		.trace = m.mem->trace,
 		.times = m.mem->older_ns || m.mem->ages,
 		.temporary = m.mem->temporary,
-
 		.sample = m.mem->sample_bytes != 0,
 		.plain = m.mem->processes && !m.mem->sample_bytes,
 		.peak = !m.mem->sizes && !m.mem->trace && !m.mem->sample_bytes &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of `rawprof mem` for allocations in user space share. */
+/* The state of `rawprof mem` for allocations in user space, and its parts. */
 #ifndef CLI_MEM_USER_H
 #define CLI_MEM_USER_H
 
@@ -16,29 +16,29 @@
 struct mem_probes;
 
 /*
- * Makes ready to probe: programs are loaded as they are needed. config is copied, without what differs by program.
- * pid: the only process to be probed; -1: whoever maps the same files.
+ * Makes ready to probe: programs are loaded as needed. config is copied, and adapted to each.
+ * pid: the only process to be probed; -1: every process that maps the files.
  */
 int mem_probes_open(struct recording *rec, const struct mem_user_config *config,
 		    struct mem_probes **out);
 /*
- * Probes what the files that a process executes from have of an allocator; each file once. 0, also if there is
- * nothing; or a negative errno after a message.
+ * Probes the allocators in the files that a process executes from; each file once. 0, also if there
+ * is none; or a negative errno after a message.
  */
 int mem_probes_process(struct mem_probes *m, uint32_t pid);
 /* Probes this file, of --obj, and from then on no other. */
 int mem_probes_object(struct mem_probes *m, const char *path);
-/* A file was mapped, by a process that is profiled: the same, if it is a new one. */
+/* A process of the target mapped a file: probes it if it is new. */
 int mem_probes_mapped(struct mem_probes *m, const struct rp_side_event *e);
 /* Of the number in a cookie: "malloc". */
 const char *mem_function_name(uint16_t function);
 /* How many places are probed. */
 size_t mem_probes_count(const struct mem_probes *m);
-/* The programs see nothing any more. */
+/* Detaches the probes. */
 void mem_probes_detach(struct mem_probes *m);
 void mem_probes_close(struct mem_probes *m);
 
-/* What operator new may be asked for and still have a probe (user_new.c): largest_new, most_mappings. */
+/* Sets largest_new and most_mappings: what operator new may be asked for and have a probe. */
 void mem_new_limits(const struct recording *rec, struct mem_user_config *config);
 
 /* ---- the recording (user.c) */
@@ -87,7 +87,7 @@ int mem_user_ages(struct recording *rec);
 
 /* ---- samples (user_sample.c) */
 
-/* Fills the maps left and draws for samples every so many bytes in the mean. 0 or a negative errno after a message. */
+/* Fills the maps left and draws for one sample in mean bytes. 0 or an errno after a message. */
 int mem_sample_fill(struct stacks *stacks, uint64_t mean);
 /* What the samples of a stack stand for; those with tag 0 are none, but all that there was. */
 void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
@@ -95,13 +95,13 @@ void mem_sample_weigh(const struct stack_record *record, uint64_t mean,
 
 /* ---- what is mapped (user_mmap.c); errors after a message, but for -ENOMEM */
 
-/* What keeps us from seeing these calls, a right or a kernel; NULL if nothing does. */
+/* Why these calls cannot be seen: a missing right, an old kernel; NULL: they can. */
 const char *mem_mmap_missing(void);
 int mem_mmap_open(struct recording *rec, const struct mem_user_config *config,
 		  struct mem_mmap **out);
 int mem_mmap_start(struct mem_mmap *m);
 int mem_mmap_drain(struct mem_mmap *m);
-/* The programs see nothing any more. */
+/* Detaches the probes. */
 void mem_mmap_detach(struct mem_mmap *m);
 /* After that: the rest, and the weights of its stacks. Once. */
 int mem_mmap_finish(struct mem_mmap *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem: what a program has from the kernel itself, by mmap, mremap and brk; beside its allocator's blocks. */
+/* rawprof mem: what a program has from the kernel by mmap, mremap and brk, without malloc. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +34,12 @@ const char *mem_mmap_missing(void)
 		return "Linux 5.11 with BTF is needed";
 	err = rp_tp_try("syscalls", "sys_exit_mmap");
 	if (is_refusal(err))
-		return "tracefs (/sys/kernel/tracing) cannot be read: run as root, or with CAP_DAC_READ_SEARCH too";
+		return "tracefs cannot be read: run as root, or with CAP_DAC_READ_SEARCH too";
 	return err ? "this kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)"
 		   : NULL;
 }
 
-/* Of the size that the kernel takes where none is named; without huge pages nobody can have them mapped. */
+/* The default size of huge pages; without any, none can be mapped. */
 static uint32_t huge_page_bytes(uint32_t page_bytes)
 {
 	char text[8192];
@@ -50,7 +50,7 @@ static uint32_t huge_page_bytes(uint32_t page_bytes)
 	return line ? (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10) << 10 : page_bytes;
 }
 
-/* The context is a tracepoint's, and who is asked for is up to us: no probe knows it. */
+/* The context is a tracepoint's, and the target is checked by the program: there is no probe. */
 static int load(struct mem_mmap *m, const struct mem_user_config *user)
 {
 	struct mem_user_config config = *user;
@@ -85,7 +85,7 @@ int mem_mmap_open(struct recording *rec, const struct mem_user_config *config,
 	return err;
 }
 
-/* The ends of calls first, and what gives back before what maps: nothing is put down whose end is not seen. */
+/* Ends of calls first, and unmapping before mapping: nothing is recorded whose end is not seen. */
 int mem_mmap_start(struct mem_mmap *m)
 {
 	return record_attach_list(m->rec, rp_mem_map_programs);
@@ -136,10 +136,8 @@ int mem_mmap_finish(struct mem_mmap *m)
 	int err = mem_mmap_drain(m);
 
 	if (!err)
-		err = rp_map_each(record_stacks_map(stacks, MEM_MAP_THREADS),
-				  &record_stacks_maps(stacks)[MEM_MAP_THREADS], still_inside,
-				  m->ranges);
-	return err < 0 ? err : mem_ranges_sites(m->ranges, add_site, stacks);
+		err = record_stacks_each(stacks, MEM_MAP_THREADS, still_inside, m->ranges);
+	return err ? err : mem_ranges_sites(m->ranges, add_site, stacks);
 }
 
 const struct mem_ranges *mem_mmap_ranges(const struct mem_mmap *m)

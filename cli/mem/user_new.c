@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When may operator new have a probe at its return? An exception would meet it there, which ends the program. */
+/* When may operator new have a probe at its return? An exception that meets it ends the program. */
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rawprof mem --max-overhead: what the probes cost the program, once a second, and something cheaper if that is too
- * much: first samples instead of every call, then no probes at all.
+ * rawprof mem --max-overhead: measures each second what the probes cost; if that is too much,
+ * samples replace counting every call, and then the probes are taken off.
  *
- * The cost is what the BPF programs ran, which the kernel measures, and for each probe that was hit what it takes to
- * come there and back, which is measured before, on a function of ours.
+ * The cost is the run time of the BPF programs, which the kernel measures, and for each hit of a
+ * probe the way there and back, which is measured before, on a function of rawprof.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,9 +33,9 @@ struct mem_overhead {
 	enum { EVERY_CALL, SAMPLES, OFF } tier;
 };
 
-/* ---- the cost of a probe ---------------------------------------------------------------------------------- */
+/* ---- the cost of a probe */
 
-/* Begins with an instruction that the kernel emulates, as most functions do where the probes are put. */
+/* Begins with an instruction that the kernel emulates, as most probed functions do. */
 static __attribute__((noinline)) void probed(void)
 {
 #ifdef __x86_64__
@@ -123,9 +123,9 @@ void mem_overhead_close(struct mem_overhead *o)
 	free(o);
 }
 
-/* ---- the cost of all of them ------------------------------------------------------------------------------ */
+/* ---- the cost of all of them */
 
-/* What a process has run, in user code and in the kernel: fields 14 and 15 of /proc/PID/stat, in clock ticks. */
+/* CPU time of a process, user and kernel: fields 14 and 15 of /proc/PID/stat, in clock ticks. */
 static uint64_t process_cpu_ns(uint32_t pid)
 {
 	char path[64], text[1024], *at;
@@ -154,19 +154,18 @@ static int add_cpu(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-/* Per cent of what the program would have used without us since the last look; negative: it did too little. */
+/* Per cent of the CPU time without probes, since the last look; negative: there is too little. */
 static double overhead(struct mem_overhead *o)
 {
-	const struct asm_map *map = &record_stacks_maps(o->rec->stacks)[STACK_MAP_PIDS];
 	uint64_t cpu = 0, ran = record_runs(o->rec, NULL, RECORD_ALL_ROLES).ns, spent;
 	struct mem_user_stats stats;
 	double cost;
 
 	if (record_stacks_stats(o->rec->stacks, &stats) ||
-	    rp_map_each(record_stacks_map(o->rec->stacks, STACK_MAP_PIDS), map, add_cpu, &cpu) < 0)
+	    record_stacks_each(o->rec->stacks, STACK_MAP_PIDS, add_cpu, &cpu))
 		return -1;
 	spent = cpu > o->cpu_ns ? cpu - o->cpu_ns : 0;
-	/* An allocation is hit at its return too, and half of the calls are one; but few of them if only samples are. */
+	/* Half of the calls allocate, and hit a probe at the return too; few do with samples. */
 	cost = (double)(stats.common.fired - stats.common.filtered - o->hits) *
 		       (o->tier == EVERY_CALL ? 1.5 : 1) * o->hit_ns +
 	       (double)(ran - o->bpf_ns);
@@ -178,7 +177,7 @@ static double overhead(struct mem_overhead *o)
 	return 100 * cost / ((double)spent > 2 * cost ? (double)spent - cost : (double)spent / 2);
 }
 
-/* ---- what to do about it ---------------------------------------------------------------------------------- */
+/* ---- what to do about it */
 
 static int probe_again(void *ctx, const void *key, const void *value)
 {
@@ -189,7 +188,7 @@ static int probe_again(void *ctx, const void *key, const void *value)
 	return mem_probes_process(ctx, pid);
 }
 
-/* The new probes are there before the old ones go: a call that meets both counts once, as one from within. */
+/* New probes come before the old ones go: a call that hits both counts once, as a nested one. */
 static int take_samples(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;
@@ -204,14 +203,12 @@ static int take_samples(struct recording *rec)
 	if (!err && m->mem->obj)
 		err = mem_probes_object(probes, m->mem->obj);
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, STACK_MAP_PIDS),
-				  &record_stacks_maps(rec->stacks)[STACK_MAP_PIDS], probe_again,
-				  probes);
-	if (err < 0) {
+		err = record_stacks_each(rec->stacks, STACK_MAP_PIDS, probe_again, probes);
+	if (err) {
 		mem_probes_close(probes);
 		return err;
 	}
-	if (m->mmap) /* samples do not say who is inside the allocator */
+	if (m->mmap) /* samples do not show what is inside the allocator */
 		mem_mmap_detach(m->mmap);
 	mem_probes_close(m->probes);
 	m->probes = probes;
@@ -236,14 +233,15 @@ int mem_overhead_tick(struct mem_overhead *o)
 	if (o->tier == EVERY_CALL && m->config.follow && m->can_sample) {
 		o->tier = SAMPLES;
 		rp_log(RP_WARN,
-		       "the probes cost %.0f %%, more than %llu %%: from now on a sample every 512 KiB%s",
+		       "the probes cost %.0f %% (limit %llu %%): a sample every 512 KiB "
+		       "from now on%s",
 		       percent, (unsigned long long)m->mem->max_overhead,
 		       m->mmap ? ", and no mappings" : "");
 		return take_samples(rec);
 	}
 	o->tier = OFF;
 	rp_log(RP_WARN,
-	       "the probes cost %.0f %%, more than %llu %%: they are taken off; what was seen until now is "
+	       "the probes cost %.0f %% (limit %llu %%): they are taken off; what was seen is "
 	       "shown at the end (--growth costs next to nothing)",
 	       percent, (unsigned long long)m->mem->max_overhead);
 	if (m->mmap)

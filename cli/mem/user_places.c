@@ -14,7 +14,7 @@
 #include "base/machine.h"
 #include "user.h"
 
-/* The whole list is looked for in every file; of operator new only if the file has an allocator of its own. */
+/* Every file is searched for the whole list; operator new counts if the file has an allocator. */
 static const struct mem_function {
 	const char *name;
 	enum mem_call call;
@@ -73,7 +73,7 @@ struct object {
 struct mem_probes {
 	struct recording *rec;
 	struct mem_user_config config;
-	bool for_all; /* who maps the files, not only the processes that were asked for */
+	bool for_all; /* every process that maps the files, not only the target's */
 	enum rp_uprobe_way way[ROLES]; /* RP_UPROBE_SESSION: ENTER is LEAVE too */
 	/* By call where there are no cookies, else under 0; 0: not loaded yet. */
 	int program[ROLES][MEM_CALLS];
@@ -84,7 +84,7 @@ struct mem_probes {
 	bool late; /* what is found now runs already */
 };
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
+/* ---- programs */
 
 static int load(struct mem_probes *m, int role, uint32_t cookie)
 {
@@ -109,7 +109,7 @@ static bool has_cookies(const struct mem_probes *m, int role)
 	return m->way[role] != RP_UPROBE_PERF || role == LEAVE; /* which needs none */
 }
 
-/* The descriptor for a place of a function, or a negative errno. Without cookies it has the name of its like. */
+/* The program for a function, or a negative errno. Without cookies each call has its own. */
 static int program_for(struct mem_probes *m, int role, size_t function)
 {
 	const enum mem_call call = has_cookies(m, role) ? 0 : functions[function].call;
@@ -120,7 +120,7 @@ static int program_for(struct mem_probes *m, int role, size_t function)
 	return *fd;
 }
 
-/* ---- places ----------------------------------------------------------------------------------------------- */
+/* ---- places */
 
 /* The places of one role in a file. */
 struct places {
@@ -226,19 +226,19 @@ static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *f
 		if (!err && role == ENTER && m->way[ENTER] != RP_UPROBE_SESSION)
 			err = add_place(m, code, &f->items[i], LEAVE, &places[LEAVE]);
 	}
-	/* First what gives back, then what allocates: no block is put on the map whose free is not seen. */
+	/* Frees first, then allocations: no block is on the map whose free is not seen. */
 	for (int role = ROLES - 1; !err && role >= 0; role--)
 		err = attach(m, file, pid, role, &places[role], &object->probes[role]);
 	n = places[ENTER].n + places[FREE].n;
 	m->nplaces += err ? 0 : n;
 	if (!err && n)
 		rp_log(m->late ? RP_WARN : RP_INFO, "%s: %u functions are probed%s", file->path, n,
-		       m->late ? " since just now: its calls before are not counted, and are with --obj PATH"
-			       : "");
+		       m->late ? " from now on: --obj PATH would count earlier calls too" : "");
 	if (!err && throws)
 		rp_log(RP_WARN,
-		       "%s: operator new is not probed: if memory ran out an exception would meet the probe, which "
-		       "ends the program (Linux 6.13 and no limit on memory are safe)",
+		       "%s: operator new is not probed: if memory ran out, its exception "
+		       "would end the program at the probe (Linux 6.13 and no limit on memory are "
+		       "safe)",
 		       file->path);
 	for (int role = 0; role < ROLES; role++)
 		places_free(&places[role]);
@@ -246,7 +246,7 @@ static int probe_file(struct mem_probes *m, const struct sym_mapped_functions *f
 	return err;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files */
 
 static struct object *find_object(const struct mem_probes *m, uint64_t dev, uint64_t inode,
 				  pid_t pid)
@@ -274,7 +274,7 @@ struct look {
 	pid_t pid; /* to be probed; -1 all */
 };
 
-/* What was looked at, and be it that it had nothing, is not looked at again: that takes as long as to begin with. */
+/* A file is read once, also if it had nothing. */
 static bool is_known(void *ctx, const struct sym_mapped_functions *file)
 {
 	const struct look *look = ctx;
@@ -295,7 +295,7 @@ static int on_file(void *ctx, const struct sym_mapped_functions *file)
 					      : probe_file(look->probes, file, look->pid, object);
 }
 
-/* Of a process nobody named the file: one that cannot be probed is not worth the whole recording. */
+/* The file was not named by an option: one that cannot be probed does not end the recording. */
 static int on_mapped_file(void *ctx, const struct sym_mapped_functions *file)
 {
 	int err;
@@ -336,7 +336,7 @@ int mem_probes_process(struct mem_probes *m, uint32_t pid)
 	return err;
 }
 
-/* Of --obj: whether or not anybody has mapped it yet. */
+/* The file of --obj, mapped yet or not. */
 static int probe_path(struct mem_probes *m, const char *path, pid_t pid)
 {
 	struct sym_mapped_functions file = { .path = path };
@@ -380,8 +380,8 @@ int mem_probes_object(struct mem_probes *m, const char *path)
 }
 
 /*
- * A file that a process of ours had mapped for less time than it took us to look. The next one that maps it is seen,
- * if it is where the first one said.
+ * A file whose process ended before its mappings were read. The next process that maps the file is
+ * seen, if the path leads to it.
  */
 static int probe_too_late(struct mem_probes *m, const struct rp_side_event *e, uint64_t dev)
 {
@@ -402,11 +402,11 @@ static int probe_too_late(struct mem_probes *m, const struct rp_side_event *e, u
 		err = on_mapped_file(&look, &file);
 		if (!err && m->nplaces > before)
 			rp_log(RP_WARN,
-			       "%s: process %u, which used it, had ended before: its calls are not counted",
+			       "%s: process %u, which used it, ended: its calls are not counted",
 			       e->mmap.path, e->pid);
 	} else {
 		rp_log(RP_WARN,
-		       "%s: process %u had ended before it could be looked at: if it has an allocator, its calls "
+		       "%s: process %u had ended before it was read: calls of an allocator in it "
 		       "are not counted",
 		       e->mmap.path, e->pid);
 		err = add_object(m, dev, e->mmap.ino, -1, &object); /* once is enough */
@@ -443,7 +443,7 @@ size_t mem_probes_count(const struct mem_probes *m)
 	return m->nplaces;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- all of it */
 
 /* For a dry_run: otherwise each is loaded when the first place for it is found. */
 static int load_all(struct mem_probes *m)
@@ -482,7 +482,7 @@ int mem_probes_open(struct recording *rec, const struct mem_user_config *config,
 		}
 	if (!err && m->way[FREE] == RP_UPROBE_NONE)
 		err = rp_fail(-EOPNOTSUPP,
-			      "this kernel has no uprobes, or does not let us: see rawprof doctor; "
+			      "uprobes are missing or not permitted: see rawprof doctor; "
 			      "--faults and --growth do without");
 	if (!err && options_of(rec)->dry_run)
 		err = load_all(m);
@@ -495,7 +495,7 @@ int mem_probes_open(struct recording *rec, const struct mem_user_config *config,
 
 void mem_probes_detach(struct mem_probes *m)
 {
-	/* What allocates first, as above. */
+	/* Allocations first: no free of a block on the map is missed. */
 	for (int role = 0; role < ROLES; role++)
 		for (size_t i = 0; i < m->nobjects; i++) {
 			rp_uprobes_close(m->objects[i].probes[role]);

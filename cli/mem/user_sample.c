@@ -9,8 +9,8 @@
 #include "user.h"
 
 /*
- * Draws from an exponential distribution of this mean: the mean value of each of so many equally likely parts of it,
- * so that one of them taken at random is as good as a new draw, and all together have that mean exactly.
+ * Draws from an exponential distribution of this mean: it is cut into MEM_DRAWS equally likely
+ * parts, and each draw is the mean of its part, so that all together have that mean exactly.
  */
 static void make_draws(uint64_t mean, uint64_t draws[MEM_DRAWS])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof mem --trace: every call of the allocator as it comes, with who called it. */
+/* rawprof mem --trace: every call of the allocator as it comes, with its caller. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "user.h"
 #include "record/names.h"
 
-/* Calls wait until the next drain: by then the files of a new process are known, and its functions have names. */
+/* Calls wait for the next drain: by then the files of a new process are known and named. */
 struct mem_trace {
 	struct recording *rec;
 	struct rp_ring *ring;
@@ -59,7 +59,7 @@ static int keep(void *ctx, const void *data, size_t size)
 	return 0;
 }
 
-/* ---- a line ----------------------------------------------------------------------------------------------- */
+/* ---- a line */
 
 static void print_time(FILE *f, uint64_t wall_ns)
 {
@@ -111,7 +111,7 @@ static int print_one(struct mem_trace *t, const struct mem_event *e)
 	return err ? err : ferror(f) ? output_flush(output_of(t->rec)) : 0;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------ */
+/* ---- all of them */
 
 static int print_waiting(struct mem_trace *t)
 {

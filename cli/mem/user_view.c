@@ -11,9 +11,9 @@
 #include "user.h"
 #include "cli/views.h"
 
-/* ---- by process ------------------------------------------------------------------------------------------- */
+/* ---- by process */
 
-/* While recording, the rest of a stack's weights is in the kernel, and in the ledger of what is mapped. */
+/* While recording, the rest of a stack's weights is in the kernel and the ledger of mappings. */
 static void add_what_is_elsewhere(struct recording *rec, struct stack *stack)
 {
 	const struct mem_user *m = rec->ctx;
@@ -77,7 +77,7 @@ int mem_user_processes(struct recording *rec)
 				  : mem_processes_report(rec, &view);
 }
 
-/* ---- histograms ------------------------------------------------------------------------------------------- */
+/* ---- histograms */
 
 struct sizes {
 	struct report_hists *set;
@@ -130,10 +130,9 @@ int mem_user_sizes(struct recording *rec)
 	int err = report_hists_new(&spec, &sizes.set);
 
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_SIZES), sizes.map,
-				  take_sizes, &sizes);
+		err = record_stacks_each(rec->stacks, MEM_MAP_SIZES, take_sizes, &sizes);
 	m->sizes_kept = sizes.counted;
-	if (err >= 0)
+	if (!err)
 		err = hists_report(rec, sizes.set);
 	report_hists_free(sizes.set);
 	return err;
@@ -173,12 +172,10 @@ int mem_user_ages(struct recording *rec)
 	if (!err)
 		err = report_hists_get(set, NULL, &ages.hist);
 	if (!err)
-		err = rp_map_each(record_stacks_map(rec->stacks, MEM_MAP_BLOCKS),
-				  &record_stacks_maps(rec->stacks)[MEM_MAP_BLOCKS], take_age,
-				  &ages);
-	if (err >= 0 && m->mmap)
+		err = record_stacks_each(rec->stacks, MEM_MAP_BLOCKS, take_age, &ages);
+	if (!err && m->mmap)
 		err = mem_ranges_blocks(mem_mmap_ranges(m->mmap), take_age_of, &ages);
-	if (err >= 0)
+	if (!err)
 		err = hists_report(rec, set);
 	report_hists_free(set);
 	return err;

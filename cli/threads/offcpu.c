@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof offcpu: what are threads waiting for? programs/threads/offcpu.c is what runs in the kernel. */
+/* rawprof offcpu: what are threads waiting for? The programs: programs/threads/offcpu.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "offcpu.h"
 #include "sched.h"
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- recording */
 
 static int configure(struct recording *rec)
 {
@@ -27,8 +27,8 @@ static int configure(struct recording *rec)
 		return rp_fail(-EOPNOTSUPP, "--wakers needs Linux 5.15, where there is BTF");
 	if (o->options->wakers && o->config.classic && !rec->config.kernel_bytes)
 		return rp_fail(-EOPNOTSUPP,
-			       "--wakers with -U needs BTF: else kernel stacks alone tell "
-			       "whom an interrupt has interrupted");
+			       "--wakers with -U needs BTF: else only kernel stacks show "
+			       "which task was interrupted");
 	if (o->options->wakers && rec->config.ns_inode)
 		return rp_fail(-EOPNOTSUPP,
 			       "--wakers: inside a pid namespace most wakers have no names");
@@ -56,7 +56,7 @@ static int start(struct recording *rec)
 	struct offcpu *o = rec->ctx;
 	int err = sched_gate(rec, rp_monotonic_ns());
 
-	/* A program that we start waits for nothing but us so far. */
+	/* A program that rawprof starts has waited for nothing but rawprof so far. */
 	return err || rec->opt->program ? err : record_asleep_visit(o->visitor);
 }
 
@@ -75,7 +75,7 @@ static int stop(struct recording *rec)
 	return sched_gate(rec, 0);
 }
 
-/* Who has not come back by the end has waited until then. */
+/* A thread that has not come back by the end has waited until then. */
 static int add_asleep(void *ctx, const void *key, const void *value)
 {
 	struct recording *rec = ctx;
@@ -104,15 +104,12 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 static int collect(struct recording *rec)
 {
 	struct offcpu *o = rec->ctx;
-	int n = rp_map_each(record_stacks_map(rec->stacks, SCHED_MAP_THREADS),
-			    &record_stacks_maps(rec->stacks)[SCHED_MAP_THREADS], add_asleep, rec);
+	int err = record_stacks_each(rec->stacks, SCHED_MAP_THREADS, add_asleep, rec);
 
-	if (n >= 0 && o->options->wakers)
-		n = offcpu_take_pairs(rec);
-	return n < 0 ? n : 0;
+	return !err && o->options->wakers ? offcpu_take_pairs(rec) : err;
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- report */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
@@ -126,7 +123,7 @@ static const struct report_value_type *types(const struct recording *rec, size_t
 	return values;
 }
 
-/* Many stacks are made known when a thread leaves, and the thread comes back after the end, or too soon. */
+/* A stack is published when its thread leaves, which may come back too soon or after the end. */
 static bool values(const struct recording *rec, const struct stack *stack, uint64_t *value)
 {
 	(void)rec;
@@ -157,7 +154,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	b->report.events = "switches";
 	sched_tell(&stats);
 	if (stats.pairs_full)
-		rp_log(RP_WARN, "%llu waits are without who ended them: too many different ones",
+		rp_log(RP_WARN, "%llu waits are without their waker: too many different ones",
 		       (unsigned long long)stats.pairs_full);
 	record_ledger_add(b, "runnable", stats.runnable, REPORT_FILTERED);
 	record_ledger_add(b, "other states", stats.state, REPORT_FILTERED);

@@ -10,7 +10,7 @@
 struct offcpu_options {
 	uint64_t min_ns, max_ns; /* 0: any */
 	const char *state;	 /* NULL: all in which a thread waits */
-	bool wakers;		 /* and who ended the wait */
+	bool wakers;		 /* and the thread that ended the wait */
 	bool runq;		 /* waits for a CPU instead, as histograms */
 	const char *by;		 /* of these: "cpu", "process"; NULL: all together */
 };
@@ -19,18 +19,18 @@ int runq_run(const struct options *opt);
 
 int offcpu_run(const struct options *opt); /* the command */
 
-/* A wait by who ended it; waker 0: nobody has been seen to. */
+/* A wait and the stack that ended it; waker 0: none was seen. */
 struct offcpu_ended {
 	struct offcpu_pair pair;
 	struct offcpu_pair_weights weights;
-	bool waiting; /* it has not ended, so nobody could be */
+	bool waiting; /* it has not ended: there is no waker */
 };
 struct offcpu {
 	const struct offcpu_options *options;
 	struct sched_config config;
 	int visitor;		    /* the program that visits those asleep, -1 */
 	uint64_t end_ns;	    /* CLOCK_MONOTONIC, when counting ended */
-	uint64_t shorter, longer;   /* intervals that it cut off */
+	uint64_t shorter, longer;   /* intervals that the limits left out */
 	struct offcpu_ended *ended; /* with wakers */
 	size_t nended, capacity;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offcpu --wakers: each wait with who ended it. From the root: the stack that waited, a mark "--", and the stack that
- * woke it the other way round, which ends with its name:
+ * offcpu --wakers: each wait with its waker. From the root: the stack that waited, a mark "--",
+ * and the stack that woke it in reverse, which ends with the waker's name:
  *
  *	main; ...; futex_wait; schedule; --; wake_up_q; futex_wake; ...; main; worker
  */
@@ -33,8 +33,7 @@ static int take_pair(void *ctx, const void *key, const void *value)
 
 int offcpu_take_pairs(struct recording *rec)
 {
-	return rp_map_each(record_stacks_map(rec->stacks, OFFCPU_MAP_PAIRS),
-			   &record_stacks_maps(rec->stacks)[OFFCPU_MAP_PAIRS], take_pair, rec);
+	return record_stacks_each(rec->stacks, OFFCPU_MAP_PAIRS, take_pair, rec);
 }
 
 int offcpu_add_waiting(struct recording *rec, uint64_t stack, uint64_t ns)
@@ -44,38 +43,24 @@ int offcpu_add_waiting(struct recording *rec, uint64_t stack, uint64_t ns)
 	return keep(rec->ctx, &waiting);
 }
 
-static int add_id(struct name_ids *ids, uint32_t id)
-{
-	return RP_PUSH(ids->id, ids->n, ids->capacity, id);
-}
-
-static int add_mark(struct report *report, const char *name, struct name_ids *ids)
-{
-	const struct report_frame frame = { .name = name, .kind = REPORT_MARK };
-	uint32_t id;
-	int err = report_frame_add(report, &frame, &id);
-
-	return err ? err : add_id(ids, id);
-}
-
-/* The waker, outermost first, and the mark; behind them, leaf first, comes who waited. */
+/* The waker, outermost first, and the mark; behind them comes the waiting stack, leaf first. */
 static int add_waker(struct recording *rec, struct report *report, struct names *names,
 		     const struct stack *waker, struct name_ids *ids)
 {
 	const struct stack_record *r = waker->record;
 	struct name_ids frames = { 0 };
-	size_t nkernel = r->kernel_bytes / 8, ours, interrupt;
+	size_t nkernel = r->kernel_bytes / 8, own, interrupt;
 	int err = record_frames(rec, names, r, &frames);
 
-	/* Frames of the kernel are never more than addresses; of whom was interrupted nothing is shown. */
-	ours = record_own_frames(rec, r->frames, nkernel);
-	interrupt = record_interrupt_frames(rec, r->frames + ours, nkernel - ours);
+	/* Kernel frames are addresses; of an interrupted task nothing is shown. */
+	own = record_own_frames(rec, r->frames, nkernel);
+	interrupt = record_interrupt_frames(rec, r->frames + own, nkernel - own);
 	if (!err)
-		err = add_mark(report, interrupt ? "[interrupt]" : r->comm, ids);
+		err = record_names_mark(report, interrupt ? "[interrupt]" : r->comm, ids);
 	if (interrupt && frames.n > interrupt)
 		frames.n = interrupt;
 	for (size_t i = frames.n; !err && i; i--)
-		err = add_id(ids, frames.id[i - 1]);
+		err = record_names_push(ids, frames.id[i - 1]);
 	free(frames.id);
 	return err;
 }
@@ -98,9 +83,10 @@ static int add_ended(struct recording *rec, struct report *report, struct names 
 		rec->not_wanted += weights->count;
 		return 0;
 	}
-	err = waker ? add_waker(rec, report, names, waker, &ids) : add_mark(report, mark, &ids);
+	err = waker ? add_waker(rec, report, names, waker, &ids)
+		    : record_names_mark(report, mark, &ids);
 	if (!err)
-		err = add_mark(report, "--", &ids);
+		err = record_names_mark(report, "--", &ids);
 	if (!err)
 		err = record_frames(rec, names, r, &ids);
 	sample.frames = ids.id;
@@ -135,7 +121,7 @@ int offcpu_add_pairs(struct recording *rec, struct report *report, struct names 
 			return rp_fail(-EBADMSG, "a wait ended whose stack is not known");
 		err = add_ended(rec, report, names, sleeper, waker,
 				e->waiting ? "[still waiting]" : NOT_SEEN, &e->weights);
-		if (!err) /* for who asks how whole the stacks are */
+		if (!err) /* it counts whole stacks */
 			err = record_stacks_add(
 				rec->stacks, e->pair.sleeper,
 				(uint64_t[STACK_VALUES]){ e->weights.count, e->weights.ns });

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof offcpu --runq: how long threads wait for a CPU, as histograms. programs/threads/runq.c is what runs in the kernel. */
+/* rawprof offcpu --runq: how long threads wait for a CPU, as histograms. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rawprof/hist.h>
 
-#include "base/clock.h"
+#include "base/hash.h"
 #include "offcpu.h"
 #include "programs/threads/runq.h"
 #include "cli/views.h"
@@ -24,11 +23,10 @@ struct runq {
 	struct sched_config config;
 	struct report_hists *set;
 	uint64_t kept, last_ns; /* time of the last report */
-	struct seen **seen;
-	size_t nseen;
+	struct hash_map seen;	/* of struct seen */
 };
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- recording */
 
 static int configure(struct recording *rec)
 {
@@ -54,33 +52,11 @@ static int attach(struct recording *rec)
 
 static int start(struct recording *rec)
 {
-	struct runq *r = rec->ctx;
-
-	r->last_ns = rp_monotonic_ns();
 	return rp_map_update(record_stacks_map(rec->stacks, RUNQ_MAP_GATE), &(uint32_t){ 0 },
 			     &(uint64_t){ 1 }, BPF_ANY);
 }
 
-/* ---- what was counted since the last report --------------------------------------------------------------- */
-
-static struct seen *seen_before(struct runq *r, const struct runq_key *key)
-{
-	struct seen **grown, *seen;
-
-	for (size_t i = 0; i < r->nseen; i++)
-		if (!memcmp(&r->seen[i]->key, key, sizeof(*key)))
-			return r->seen[i];
-	grown = realloc(r->seen, (r->nseen + 1) * sizeof(struct seen *));
-	if (!grown)
-		return NULL;
-	r->seen = grown;
-	seen = calloc(1, sizeof(*seen));
-	if (!seen)
-		return NULL;
-	seen->key = *key;
-	r->seen[r->nseen++] = seen;
-	return seen;
-}
+/* ---- what was counted since the last report */
 
 static int find_hist(struct runq *r, const struct runq_key *key, const struct runq_hist *h,
 		     struct report_hist **out)
@@ -103,7 +79,7 @@ static int take_hist(void *ctx, const void *key, const void *value)
 	int err;
 
 	memcpy(&k, key, sizeof(k));
-	seen = seen_before(r, &k);
+	seen = rp_hash_add(&r->seen, &k);
 	err = seen ? find_hist(r, &k, h, &hist) : -ENOMEM;
 	for (unsigned int i = 0; !err && i < RUNQ_HIST_SLOTS; i++) {
 		uint64_t n = h->slots[i] - seen->slots[i];
@@ -114,7 +90,7 @@ static int take_hist(void *ctx, const void *key, const void *value)
 		r->kept += n;
 	}
 	if (!err && h->sum != seen->sum)
-		/* Of an interval the extremes are not known: they are those since the beginning. */
+		/* The extremes are those since the beginning: of an interval they are unknown. */
 		report_hist_add_sum(hist, h->sum - seen->sum,
 				    seen->sum ? UINT64_MAX : ~h->not_least,
 				    seen->sum ? 0 : h->greatest);
@@ -127,25 +103,19 @@ static int fill(struct recording *rec)
 {
 	struct runq *r = rec->ctx;
 	struct record_info info;
-	int n = rp_map_each(record_stacks_map(rec->stacks, RUNQ_MAP_HISTS),
-			    &record_stacks_maps(rec->stacks)[RUNQ_MAP_HISTS], take_hist, r);
-	int err = n < 0 ? n : record_info(rec, NULL, &info);
+	int err = record_stacks_each(rec->stacks, RUNQ_MAP_HISTS, take_hist, r);
 
+	if (!err)
+		err = rec->opt->interval ? record_info_since(rec, &r->last_ns, &info)
+					 : record_info(rec, NULL, &info);
 	if (err)
 		return err;
-	if (rec->opt->interval) {
-		uint64_t now = rp_monotonic_ns();
-
-		info.info.start_ns = r->last_ns + rec->wall_offset;
-		info.info.duration_ns = now - r->last_ns;
-		r->last_ns = now;
-	}
 	err = report_hists_set_info(r->set, &info.info);
 	record_info_free(&info);
 	return err;
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- report */
 
 static int interval(struct recording *rec)
 {
@@ -215,7 +185,7 @@ static const struct record_profiler runq_profiler = {
 int runq_run(const struct options *opt)
 {
 	static const char *const by_cpu[] = { "cpu" }, *const by_process[] = { "pid", "comm" };
-	struct runq r = { .options = opt->own };
+	struct runq r = { .options = opt->own, .seen = HASH_MAP(struct seen, key) };
 	const char *by = r.options->by;
 	const struct report_hists_spec spec = {
 		.title = "waits for a CPU",
@@ -233,8 +203,6 @@ int runq_run(const struct options *opt)
 	if (!report_hists_new(&spec, &r.set))
 		status = run_profiler(&runq_profiler, opt, &r);
 	report_hists_free(r.set);
-	for (size_t i = 0; i < r.nseen; i++)
-		free(r.seen[i]);
-	free(r.seen);
+	rp_hash_free(&r.seen);
 	return status;
 }

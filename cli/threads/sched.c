@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* States of threads from options, and from where this kernel keeps them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,14 +19,6 @@ static const struct {
 	{ 'R', THREAD_RUNNABLE, "runnable" }, { 'o', THREAD_OTHER, "other" },
 };
 #define STATES (sizeof(states) / sizeof(states[0]))
-
-const char *sched_state_name(uint64_t state)
-{
-	for (size_t i = 0; i < STATES; i++)
-		if (states[i].state == state)
-			return states[i].name;
-	return "other";
-}
 
 static uint32_t state_by_name(const char *word, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the commands share that look at the scheduler. */
+/* Thread states and the gate, for the commands that watch the scheduler. */
 #ifndef CLI_SCHED_H
 #define CLI_SCHED_H
 
@@ -7,17 +7,15 @@
 
 #include "cli/run.h"
 
-/* States as a person names them: "SD", "S,D", "sleeping,disk", or the kernel's bits as a number. */
+/* States as options give them: "SD", "S,D", "sleeping,disk", or the kernel's bits as a number. */
 bool sched_states_parse(const char *text, uint32_t *out);
-/* How a state is called, for a person. */
-const char *sched_state_name(uint64_t state);
 
 /* Where this kernel keeps the state of a thread that leaves its CPU. */
 void sched_find_state(struct sched_config *c);
 
 /* Opens the gate (CLOCK_MONOTONIC, ns), or closes it (0). 0 or a negative errno. */
 int sched_gate(struct recording *rec, uint64_t time);
-/* Says, to who wants to know, what was counted though it was odd. */
+/* Logs what was counted though it was odd. */
 void sched_tell(const struct sched_stats *stats);
 
 #endif

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wait is named by the innermost function of the kernel that has to do with one thing only. How the scheduler was reached is
- * common to all waits and tells nothing; which system call it began with tells little: a read may be of a file, a pipe
- * or a socket.
+ * The kind of a wait: the innermost kernel function that stands for one kind alone. How the
+ * scheduler was reached is common to all waits, and a read may be of a file, a pipe or a socket.
  */
 #include <string.h>
 
 #include "wait_kind.h"
-
-const char *const wait_kinds[] = { "disk",  "network", "pipe",	 "futex", "lock", "poll",
-				   "sleep", "child",   "signal", "other", NULL };
 
 /* Beginnings of names; the longest one that fits wins. */
 static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rawprof wall: where does the time of threads go, on a CPU or not? programs/threads/wall.c is what runs in the kernel. */
+/* rawprof wall: where does the time of threads go, on a CPU or not? See programs/threads/wall.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define DEFAULT_FREQ 99
 
-/* ---- the recording ---------------------------------------------------------------------------------------- */
+/* ---- recording */
 
 static int configure(struct recording *rec)
 {
@@ -93,7 +93,7 @@ static int tick(struct recording *rec)
 	return joined < 0 ? joined : 0;
 }
 
-/* ---- what the maps hold in the end ------------------------------------------------------------------------ */
+/* ---- what the maps hold in the end */
 
 static uint64_t between(uint64_t from, uint64_t to)
 {
@@ -174,13 +174,11 @@ static int take_ended(struct recording *rec)
 static int collect(struct recording *rec)
 {
 	int err = take_ended(rec);
-	int n = rp_map_each(record_stacks_map(rec->stacks, SCHED_MAP_THREADS),
-			    &record_stacks_maps(rec->stacks)[SCHED_MAP_THREADS], take_thread, rec);
 
-	return err ? err : n < 0 ? n : 0;
+	return err ? err : record_stacks_each(rec->stacks, SCHED_MAP_THREADS, take_thread, rec);
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- report */
 
 static const struct report_value_type *types(const struct recording *rec, size_t *n)
 {
@@ -216,13 +214,13 @@ static void describe(struct recording *rec, struct report_info *info)
 static char *note(struct recording *rec)
 {
 	const struct wall *w = rec->ctx;
-	double told = (double)w->told_ns / NS_PER_SECOND;
+	double shown = (double)w->shown_ns / NS_PER_SECOND;
 	double all = (double)w->lifetime_ns / NS_PER_SECOND;
 	char *text;
 
 	if (asprintf(&text,
 		     "%u threads lived for %.3f s together, of which %.3f s are here (%.2f %%)%s",
-		     w->threads.count, all, told, all > 0 ? 100 * told / all : 100,
+		     w->threads.count, all, shown, all > 0 ? 100 * shown / all : 100,
 		     w->lost_ns ? ", some of it without a stack" : "") < 0)
 		return NULL;
 	return text;

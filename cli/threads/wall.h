@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of `rawprof wall` share: wall.c records, wall_report.c adds up. */
+/* The state of `rawprof wall`: wall.c records, wall_report.c adds up. */
 #ifndef CLI_WALL_H
 #define CLI_WALL_H
 
@@ -29,7 +29,7 @@ struct wall {
 	uint64_t end_ns;	 /* CLOCK_MONOTONIC, when counting ended */
 	struct hash_map threads; /* of struct wall_thread */
 	uint64_t lifetime_ns;	 /* of all threads, within the recording */
-	uint64_t told_ns;	 /* of it, what the report holds */
+	uint64_t shown_ns;	 /* of it, what the report holds */
 	uint64_t lost_ns;	 /* of that, without a stack */
 	uint64_t samples;	 /* that the report holds; its counts are of waits too */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the sums and stacks of `rawprof wall` to samples: what state each was in, and how long that was. */
+/* From the sums and stacks of `rawprof wall` to samples: the state of each, and its time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 const char *const wall_states[] = { ON_CPU, RUNNABLE, "disk",  "network", "pipe",  "futex", "lock",
 				    "poll", "sleep",  "child", "signal",  "other", NULL };
 
-/* ---- threads ---------------------------------------------------------------------------------------------- */
+/* ---- threads */
 
 struct wall_thread *wall_thread(struct hash_map *threads, uint64_t pid_tgid)
 {
@@ -23,7 +23,7 @@ struct wall_thread *wall_thread(struct hash_map *threads, uint64_t pid_tgid)
 	return rp_hash_add(threads, &pid_tgid);
 }
 
-/* ---- samples ---------------------------------------------------------------------------------------------- */
+/* ---- samples */
 
 /* What all that is added has in common. */
 struct adding {
@@ -49,7 +49,7 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 
 	if (!count && !ns)
 		return 0;
-	w->told_ns += ns;
+	w->shown_ns += ns;
 	if (!record_comm_wanted(a->rec, comm)) {
 		a->rec->not_wanted += count;
 		return 0;
@@ -60,8 +60,8 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 }
 
 /*
- * Samples of a thread share its time on the CPU: the first k of n have k / n of it, so that whatever the rounding
- * their sum is exact.
+ * Samples of a thread share its time on the CPU: the first k of n have k / n of it, so that
+ * rounding leaves their sum exact.
  */
 static uint64_t share(struct wall_thread *thread, uint64_t samples)
 {
@@ -89,11 +89,10 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 	} else if (!err) {
 		const struct stack_record *kernel = record_kernel_record(a->rec, r);
 		size_t n = kernel->kernel_bytes / 8;
-		size_t ours = record_own_frames(a->rec, kernel->frames, n);
+		size_t own = record_own_frames(a->rec, kernel->frames, n);
 
-		err = add(a, r->comm, r->pid_tgid,
-			  wait_kind(a->rec, kernel->frames + ours, n - ours), &ids,
-			  value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING]);
+		err = add(a, r->comm, r->pid_tgid, wait_kind(a->rec, kernel->frames + own, n - own),
+			  &ids, value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING]);
 		if (!err)
 			err = add(a, r->comm, r->pid_tgid, RUNNABLE, &ids,
 				  value[WALL_WEIGHT_PREEMPTED], value[WALL_WEIGHT_QUEUED]);
@@ -102,17 +101,17 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 	return err;
 }
 
-/* Time that no stack tells of, under a mark that says why. */
+/* Time without a stack, under a mark that says why. */
 static int add_mark(const struct adding *a, const struct wall_thread *thread, const char *state,
 		    const char *mark, uint64_t ns)
 {
-	const struct report_frame frame = { .name = mark, .kind = REPORT_MARK };
-	struct name_ids ids = { .n = 1 };
-	uint32_t id;
-	int err = ns ? report_frame_add(a->report, &frame, &id) : 0;
+	struct name_ids ids = { 0 };
+	int err = ns ? record_names_mark(a->report, mark, &ids) : 0;
 
-	ids.id = &id;
-	return err || !ns ? err : add(a, thread->comm, thread->pid_tgid, state, &ids, 0, ns);
+	if (!err && ns)
+		err = add(a, thread->comm, thread->pid_tgid, state, &ids, 0, ns);
+	free(ids.id);
+	return err;
 }
 
 static int add_thread(const struct adding *a, const struct wall_thread *thread)

@@ -144,7 +144,7 @@ else
 	holds '--hold -p: most of the time' "$(held total_seconds 'lock="cache_lock"') > 0.5"
 	ledger_closes '--hold -p'
 fi
-refused '--hold of everybody' 'of whom' --hold 1
+refused '--hold of everybody' 'needs a target' --hold 1
 refused '--hold of the kernel' 'mutexes of programs' --hold -K -p 1 1
 
 # ---- views
