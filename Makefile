@@ -254,10 +254,15 @@ $(STATIC_OBJ): symbolize/lines.c $(BUILD)/flags $(BUILD)/static/flags
 # No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c). Nothing to unwind stacks
 # with, 25 KB, which the C library has for threads that are cancelled: there are none.
 NO_UNWINDER := -Wl,--defsym,_Unwind_Resume=abort -Wl,--defsym,__gcc_personality_v0=abort
-$(BUILD)/static/rawprof: $(CLI_OBJ) $(STATIC_OBJ) $(LIB)
+# Nor its tables, 70 KB; but for the beginning and the end of them, which the start files look for.
+NO_TABLES := $(BUILD)/static/no-tables.ld
+$(NO_TABLES):
+	@mkdir -p $(@D) && printf '%s\n' 'SECTIONS { /DISCARD/ : {' \
+		'*(EXCLUDE_FILE(*crtbegin*.o *crtend*.o) .eh_frame) *(.gcc_except_table*) } } INSERT BEFORE .text;' > $@
+$(BUILD)/static/rawprof: $(CLI_OBJ) $(STATIC_OBJ) $(LIB) $(NO_TABLES)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -static -Wl,--gc-sections -Wl,-z,noseparate-code \
-		-Wl,--wrap=dlopen $(NO_UNWINDER) \
+		-Wl,--wrap=dlopen $(NO_UNWINDER) -Wl,-T,$(NO_TABLES) \
 		-o $@ $(filter %.o,$^) $(LIB) $(STATIC_LIBS) && $(STRIP) $@
 
 include tests/vm/vm.mk

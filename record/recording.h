@@ -70,8 +70,8 @@ struct record_profiler {
 	/* May change rec->config, before the maps are made. NULL: nothing to change. */
 	int (*configure)(struct recording *rec);
 	/*
-	 * Loads and attaches its programs; what fires must wait for start, or not matter before. NULL:
-	 * those of the list, with rec->config.
+	 * Loads and attaches its programs; what fires must wait for start, or not matter before.
+	 * NULL: those of the list, with rec->config.
 	 */
 	int (*attach)(struct recording *rec);
 	/* Events on, just before the target runs; may be NULL. */

@@ -49,7 +49,7 @@ static int done(void)
 	return clock_seconds(CLOCK_MONOTONIC) >= stop_at;
 }
 
-/* ---- the painter ---- */
+/* ---- the painter */
 
 __attribute__((noinline)) static int escape_time(double cx, double cy)
 {
@@ -87,7 +87,7 @@ static void *painter(void *unused)
 	return unused;
 }
 
-/* ---- the archivist ---- */
+/* ---- the archivist */
 
 static unsigned char photo[PHOTO];
 static uint32_t names[NAMES];

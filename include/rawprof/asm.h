@@ -44,7 +44,7 @@
  * (0x1b8de000 to 0x1b8dffff, no text in either byte order): where one is meant, write INSN().
  */
 enum asm_reg { R0 = 0x1b8df000, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
-#define ASM_REG_NUMBER(reg) ((int)(reg) & 15)
+#define ASM_REG_NUMBER(reg) ((int)(reg)&15)
 
 #define ASM_STACK_SIZE 512
 

@@ -38,7 +38,8 @@
 
 /* A register where a number belongs, or one with a number added, or with a minus before it. */
 #define ASM_LOOKS_LIKE_REG(number)                                                                 \
-	((long long)(number) >> 13 == R0 >> 13 || (0 - (unsigned long long)(number)) >> 13 == R0 >> 13)
+	((long long)(number) >> 13 == R0 >> 13 ||                                                  \
+	 (0 - (unsigned long long)(number)) >> 13 == R0 >> 13)
 #define ASM_NUMBER(number)                                                                         \
 	ASM_CHECK(!ASM_LOOKS_LIKE_REG(number),                                                     \
 		  "a register where a number belongs: the _REG form takes a register")

@@ -10,9 +10,9 @@
  *	if (!err && !(err = record_run(rec)) && !(err = record_report(rec, &report)))
  *		err = report_write_table(report, stdout, NULL);
  *
- * The options are copied, what they point to must outlive the recording. One thread uses a recording;
- * record_stop() alone may be called by any, and by signal handlers. The loader and the symbolizer
- * below are not safe for threads either: one recording at a time.
+ * The options are copied, what they point to must outlive the recording. One thread uses a
+ * recording; record_stop() alone may be called by any, and by signal handlers. The loader and the
+ * symbolizer below are not safe for threads either: one recording at a time.
  *
  * While it is open the process may open as many files as its hard limit allows (RLIMIT_NOFILE).
  * What goes wrong is said once, where it is known (rp_log() of loader.h); the functions return 0 or
@@ -56,7 +56,10 @@ struct record_options {
 
 	double duration; /* seconds; 0: until a signal, record_stop(), or the program's end */
 	double interval; /* seconds between parts of a series; 0: there are none */
-	/* SIGINT, SIGTERM and SIGHUP end it, and do nothing else: to be opened before threads start. */
+	/*
+	 * SIGINT, SIGTERM and SIGHUP end it, and do nothing else: to be opened before threads
+	 * start.
+	 */
 	bool signals;
 
 	/* sampling; freq and period 0: 99 Hz */
@@ -100,15 +103,15 @@ struct record_profiler; /* what is recorded */
 extern const struct record_profiler record_cpu;
 
 /*
- * Checks the options, starts the program (which waits), loads and attaches. -EINVAL for options that
- * make no sense together, -ESRCH, -ENOENT, -EPERM, what the loader returns.
+ * Checks the options, starts the program (which waits), loads and attaches. -EINVAL for options
+ * that make no sense together, -ESRCH, -ENOENT, -EPERM, what the loader returns.
  */
 int record_new(const struct record_profiler *profiler, const struct record_options *opt,
 	       struct recording **out);
 
 /*
- * Records until the end. 0; -EINTR when a signal came before it began; -EALREADY the second time; else
- * what went wrong.
+ * Records until the end. 0; -EINTR when a signal came before it began; -EALREADY the second time;
+ * else what went wrong.
  */
 int record_run(struct recording *rec);
 

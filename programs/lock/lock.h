@@ -186,7 +186,6 @@ enum lock_user_role {
  */
 enum lock_hold_role { LOCK_TAKES = 1 << 0, LOCK_TAKEN = 1 << 1, LOCK_GIVES = 1 << 2 };
 
-
 /* To show them with: of the kernel's locks, of futexes. */
 extern const struct lock_config rp_lock_usual_config, rp_lock_futex_usual_config;
 

@@ -64,5 +64,4 @@ struct mem_growth_call {
 enum { MEM_GROWTH_MAP_CALLS = STACK_MAPS, MEM_GROWTH_MAPS };
 extern const struct asm_map rp_mem_growth_maps[MEM_GROWTH_MAPS];
 
-
 #endif

@@ -11,5 +11,4 @@
 
 #include "sched.h"
 
-
 #endif

@@ -317,7 +317,7 @@ START_TEST(a_mistake_costs_few_lines)
 		{ "MAP_ADD(counts, KEY)", { 11, 11 } },
 		{ "MAP_ADD(counts, nokey, KEY)", { 5, 20 } },
 		{ "LOG2(R11, R1, R2, R3)", { 5, 24 } },
-		{ "MAP_UPDATE(counts, KEY, KEY, BPF_ALL)", { 5, 110 } },
+		{ "MAP_UPDATE(counts, KEY, KEY, BPF_ALL)", { 5, 130 } },
 		{ "LD_PARAM(R1, struct c, u23)", { 14, 60 } },
 	};
 	unsigned int lines;

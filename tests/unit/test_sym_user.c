@@ -2,7 +2,7 @@
 /* Processes over time, told by events alone, and the files behind their mappings. */
 #include "sym_user.h"
 
-/* ---- mappings over time ---- */
+/* ---- mappings over time */
 
 START_TEST(test_mappings)
 {
@@ -217,7 +217,7 @@ START_TEST(test_many)
 }
 END_TEST
 
-/* ---- files ---- */
+/* ---- files */
 
 static const struct elf_symbol two[] = { { "two", 0x1000, 0x100, STT_FUNC, STB_GLOBAL, 0 } };
 static const uint8_t id_one[] = { 1, 1, 1, 1 };
