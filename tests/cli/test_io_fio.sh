@@ -59,6 +59,8 @@ hist() { python3 tests/cli/io.py figures "$tmp/json" "$1"; }
 # ---- a disk of 10 ms, every 50th time 40
 
 as_fio() { awk "BEGIN { d = $1 - $2; exit !(d <= $2 / 20 && -d <= $2 / 20) }"; }
+# fio may be late, as it has to be woken first; the disk takes 40 ms for one request in 50.
+as_slow() { awk "BEGIN { exit !($1 >= 38000 && $1 <= $2 * 1.05) }"; }
 slow() { load --filename="$loop" --iodepth="$1" --io_size="$2"; }
 if [ ! -c /dev/fuse ]; then
 	skip 'a disk of 10 ms' 'there is no /dev/fuse'
@@ -79,14 +81,15 @@ for depth in 1 16 64; do
 		record "--by op --disk ${loop#/dev/}" slow $depth $((depth == 1 ? 4096 * 300 : 4096 * 4000))
 		read -r count sum p50 p99 < <(hist read)
 		read -r fio_count fio_bytes fio_p50 fio_p99 < <(python3 tests/cli/io.py fio "$tmp/fio")
-		[ "$count" = "$requests" ] && as_fio "$p50" "$fio_p50" && as_fio "$p99" "$fio_p99" && break
+		[ "$count" = "$requests" ] && as_fio "$p50" "$fio_p50" && as_slow "$p99" "$fio_p99" && break
 	done
 	is "depth $depth: status" $status 0
 	is "depth $depth: requests, by the kernel" "$count" "$requests"
 	is "depth $depth: requests, by fio" "$count" "$fio_count"
 	is "depth $depth: bytes, by the kernel and fio" "$bytes" "$fio_bytes"
 	near "depth $depth: p50 in us, by fio" "$p50" "$fio_p50" "$(awk "BEGIN { print $fio_p50 / 20 }")"
-	near "depth $depth: p99 in us, by fio" "$p99" "$fio_p99" "$(awk "BEGIN { print $fio_p99 / 20 }")"
+	holds "depth $depth: p99 in us, the slow requests, and not later than fio sees them" \
+		"$p99 >= 38000 && $p99 <= $fio_p99 * 1.05"
 	holds "depth $depth: none is faster than the disk" "$p50 >= 9700 && $sum >= 9900 * $count"
 done
 [ -z "$loop" ] || {

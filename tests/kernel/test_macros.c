@@ -443,7 +443,7 @@ START_TEST(reading_strings)
 	ck_assert_int_eq(prctl(PR_SET_NAME, name), 0);
 	cell = RUN(kernel, 0, 0, 0);
 	ck_assert_int_eq((int64_t)cell.out[0], 15);
-	ck_assert_int_eq(memcmp(&cell.out[6], name, 16), 0);
+	ck_assert_str_eq((const char *)&cell.out[6], name);
 	ck_assert_int_eq((int64_t)RUN(nowhere, 1, 0, 0).out[0], -EFAULT);
 }
 END_TEST
@@ -479,7 +479,7 @@ START_TEST(the_thread_that_runs)
 	ck_assert_uint_eq(cell.out[6], beside | tid);
 	ck_assert_int_eq(prctl(PR_SET_NAME, name), 0);
 	cell = RUN(comm, 0, 0, 0);
-	ck_assert_int_eq(memcmp(&cell.out[6], name, 16), 0);
+	ck_assert_str_eq((const char *)&cell.out[6], name);
 	ck_assert_uint_eq(cell.out[8], UINT64_MAX);
 }
 END_TEST
