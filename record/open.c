@@ -178,7 +178,7 @@ static int attach(struct recording *rec)
 {
 	if (rec->profiler->attach)
 		return rec->profiler->attach(rec);
-	return record_attach(rec, rec->profiler->programs, RECORD_ALL_ROLES, &rec->config);
+	return record_load_list(rec, rec->profiler->programs, RECORD_ALL_ROLES, &rec->config);
 }
 
 static int open_programs(struct recording *rec)

@@ -56,6 +56,11 @@ struct record_profiler {
 	bool has_regs;	/* its programs' context is a perf event's, which has registers */
 	bool at_return; /* user stacks begin with a return address */
 	bool often; /* drains ten times a second: prints as it comes, or follows what is mapped */
+	/*
+	 * The program that is started stops each time that code of it is mapped while it is loaded,
+	 * until its tables are known: record_target_start_watched().
+	 */
+	bool stop_at_loads;
 
 	/* How it is shown: which value, unless another is asked for; */
 	unsigned int weight;
@@ -83,7 +88,7 @@ struct record_profiler {
 	int (*tick)(struct recording *rec);	/* once a second; may be NULL */
 	int (*interval)(struct recording *rec); /* every --interval, after a drain; may be NULL */
 	int (*drain)(struct recording *rec);	/* takes what is in rings of its own; may be NULL */
-	/* The program is being loaded, see record_target_start_watched(); may be NULL. */
+	/* With stop_at_loads: the program has code mapped that has not run yet; may be NULL. */
 	int (*loaded)(struct recording *rec, pid_t pid);
 	/* A process has mapped code, a moment ago; may be NULL. */
 	int (*mapped)(struct recording *rec, const struct rp_side_event *e);

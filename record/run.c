@@ -208,14 +208,17 @@ static int on_loaded(void *ctx, pid_t pid)
 
 	if (rec->tables) /* before any of it runs, so that no walk comes too early */
 		record_tables_publish(rec->tables, (uint32_t)pid);
-	return rec->profiler->loaded(rec, pid);
+	return rec->profiler->loaded ? rec->profiler->loaded(rec, pid) : 0;
 }
 
 static int start(struct recording *rec)
 {
-	int err = rec->profiler->start ? rec->profiler->start(rec) : 0;
+	const struct record_profiler *profiler = rec->profiler;
+	int err = profiler->attach ? 0 : record_attach_list(rec, profiler->programs);
 
-	if (!err && rec->profiler->loaded)
+	if (!err && profiler->start)
+		err = profiler->start(rec);
+	if (!err && profiler->stop_at_loads)
 		err = record_target_start_watched(&rec->target, rec->opt, on_loaded, rec);
 	else if (!err)
 		err = record_target_start(&rec->target, rec->opt);

@@ -213,6 +213,7 @@ static const struct record_profiler lock_profiler = {
 	.attach = attach,
 	.start = start,
 	.stop = stop,
+	.stop_at_loads = true,
 	.loaded = loaded,
 	.collect = collect,
 	.types = types,

@@ -125,14 +125,6 @@ static const struct report_value_type *types_of_faults(const struct recording *r
 	return types;
 }
 
-/* With this the program waits until its libraries and tables are known: its first faults count. */
-static int loaded(struct recording *rec, pid_t pid)
-{
-	(void)rec;
-	(void)pid;
-	return 0;
-}
-
 static const struct record_profiler faults_profiler = {
 	.command = "mem",
 	.maps = rp_mem_faults_maps,
@@ -141,7 +133,7 @@ static const struct record_profiler faults_profiler = {
 	.configure = user_stacks_only,
 	.attach = attach_faults,
 	.start = start_faults,
-	.loaded = loaded,
+	.stop_at_loads = true,
 	.stop = stop_faults,
 	.tick = tick_faults,
 	.types = types_of_faults,
@@ -240,7 +232,7 @@ static const struct record_profiler growth_profiler = {
 	.configure = user_stacks_only,
 	.attach = attach_growth,
 	.start = start_growth,
-	.loaded = loaded,
+	.stop_at_loads = true,
 	.types = types_of_growth,
 	.ledger = growth_ledger,
 };

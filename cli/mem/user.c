@@ -349,6 +349,7 @@ static const struct record_profiler mem_user_profiler = {
 	.configure = configure,
 	.attach = attach,
 	.start = start,
+	.stop_at_loads = true,
 	.loaded = loaded,
 	.mapped = mapped,
 	.often = true,
