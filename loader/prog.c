@@ -182,7 +182,7 @@ static void report_refusal(int err, const struct rp_prog *prog, const char *log,
 	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s", prog->name,
 	       rp_prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
 	free(said);
-	/* Where the verifier gave up is not where the fault is; a back-edge may be a function's call. */
+	/* Where the verifier gave up is not the fault; a back-edge may be a call of a function. */
 	if (err == -E2BIG || (log && strstr(log, "back-edge")))
 		*located = false;
 	else if (err != -EINVAL && err != -EACCES)
