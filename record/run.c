@@ -149,7 +149,7 @@ static int keep_deadlines(struct recording *rec, struct deadlines *d, uint64_t n
 		d->tick = now + d->step;
 		err = tick(rec);
 	}
-	if (!err && now >= d->part) {
+	if (!err && d->pause && now >= d->part) {
 		d->part += d->pause * ((now - d->part) / d->pause + 1);
 		err = record_drain(rec);
 		if (!err)
