@@ -15,7 +15,7 @@ int asm_comm_filter(const char *pattern, struct asm_comm_filter *out)
 	if (length > 15)
 		return -E2BIG;
 	memcpy(want, pattern, length);
-	/* A whole name is compared with the NUL that ends it; the bytes behind that are anybody's.
+	/* A whole name is compared with the NUL that ends it; the bytes behind it may be anything.
 	 */
 	memset(mask, 0xff, pattern[length] ? length : length + 1);
 	memcpy(out->mask, mask, sizeof(mask));

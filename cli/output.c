@@ -72,10 +72,10 @@ int output_open(struct output *out, const struct options *opt, enum record_outpu
 
 int output_failed(struct output *out, int err)
 {
-	if (err && err != -EPIPE && !out->told)
+	if (err && err != -EPIPE && !out->failed)
 		rp_log(RP_ERROR, "cannot write %s: %s", out->path ? out->path : "standard output",
 		       strerror(-err));
-	out->told = out->told || err;
+	out->failed = out->failed || err;
 	return err;
 }
 

@@ -10,9 +10,9 @@ struct output {
 	FILE *stream;
 	const char *path; /* NULL: standard output */
 	struct report_options show;
-	bool unfit; /* the options ask for what this cannot be: bad usage */
-	bool told;  /* that it cannot be written */
-	bool begun; /* one of a series is written, or is about to be */
+	bool unfit;  /* the options ask for what this cannot be: bad usage */
+	bool failed; /* and that has been said */
+	bool begun;  /* one of a series is written, or is about to be */
 };
 
 /* Not every format is fit for everything. */
@@ -27,7 +27,7 @@ int output_open(struct output *out, const struct options *opt, enum record_outpu
 
 /* Throws away what the file held before. 0 or a negative errno after a message. */
 int output_empty(struct output *out);
-/* The same before the first of a series, and nothing before the others. */
+/* output_empty() before the first of a series, nothing before the others. */
 int output_begin(struct output *out);
 
 /*
@@ -41,7 +41,7 @@ int output_flush(struct output *out);
 /* Writes the report as the options say. 0; -EPIPE, silently; else an errno after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);
 
-/* The same for histograms and for grids. */
+/* As output_report(), histograms and grids. */
 int output_hists(struct output *out, const struct options *opt, const struct report_hists *set);
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid);
 

@@ -141,7 +141,7 @@ static int record(struct run *run)
 	if (!err)
 		err = record_open(&run->rec);
 	if (!err)
-		err = choose_weight(run); /* before anybody waits for the end */
+		err = choose_weight(run); /* before the recording, not after it */
 	if (!err && run->opt->record.samples)
 		err = output_empty(&run->output);
 	if (!err)

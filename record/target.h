@@ -28,8 +28,9 @@ int record_target_open(struct target *t, const struct record_options *opt);
 /* Opens the gate. -ENOENT, -EACCES, ... after a message: the program could not be executed. */
 int record_target_start(struct target *t, const struct record_options *opt);
 /*
- * The same for a child, which stops each time that the program has code mapped while it is loaded,
- * before any of that code runs, and loaded is called; it has to be quick, and what it returns below
+ * As record_target_start(), but the child stops each time that the program has code mapped while it
+ * is loaded, before any of that code runs, and loaded is called; it has to be quick, and what it
+ * returns below
  * 0 ends it all and is returned. Where ptrace(2) is not allowed the program starts without, after a
  * warning.
  */

@@ -9,7 +9,7 @@
 
 #include "clock.h"
 
-/* In a static file it is there only if somebody else insists on it. */
+/* In a static file it is there only if other code needs it. */
 #pragma weak localtime_r
 
 static bool is_leap(unsigned int year)

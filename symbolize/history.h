@@ -11,7 +11,7 @@
 #include "tasks.h"
 
 /*
- * Events are kept as they came. When somebody asks, those that are new are sorted and applied; if
+ * Events are kept as they came. At a question, those that are new are sorted and applied; if
  * one of them is older than what was applied before, all are applied again. Mappings and snapshots
  * keep their numbers.
  */

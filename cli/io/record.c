@@ -57,12 +57,12 @@ static int look_at_kernel(struct io *io)
 
 	if (!rp_has(RP_HAS_TP_BTF) || rp_btf_kernel(&btf))
 		return look_at_tracepoints(io);
-	k->start_told = rp_btf_tracepoint_takes(btf, "block_io_start", 0, "request") == 1;
+	k->has_start = rp_btf_tracepoint_takes(btf, "block_io_start", 0, "request") == 1;
 	k->queue_argument = rp_btf_tracepoint_takes(btf, "block_rq_issue", 1, "request") == 1;
-	k->merge_told = rp_btf_tracepoint_takes(btf, "block_rq_merge", 0, "request") == 1;
+	k->has_merge = rp_btf_tracepoint_takes(btf, "block_rq_merge", 0, "request") == 1;
 	k->disk_in_request = !rp_btf_access(btf, "request", "rq_disk", &access, NULL);
 	k->flush_seq = rp_btf_enum(btf, NULL, "__RQF_FLUSH_SEQ", &bit) ? OLD_FLUSH_SEQ : 1u << bit;
-	if (!k->start_told)
+	if (!k->has_start)
 		rp_log(RP_INFO,
 		       "no block_io_start, which came with Linux 6.4: a request starts "
 		       "where it is inserted or issued, at the time that the kernel noted");
@@ -121,7 +121,7 @@ static int load_bios(struct recording *rec)
 /* What has to be seen of a request for what is asked. */
 static uint32_t roles_of(const struct io_config *c)
 {
-	const bool starts = c->kernel.start_told;
+	const bool starts = c->kernel.has_start;
 	uint32_t roles = IO_ENDS;
 
 	if (starts)
@@ -132,7 +132,7 @@ static uint32_t roles_of(const struct io_config *c)
 		roles |= IO_ISSUES;
 	if (c->extent)
 		roles |= IO_REQUEUES;
-	if (c->kernel.merge_told && (starts || c->timeline || c->owner))
+	if (c->kernel.has_merge && (starts || c->timeline || c->owner))
 		roles |= IO_MERGES;
 	return roles;
 }

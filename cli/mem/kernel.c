@@ -279,7 +279,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "frees of blocks not known", s->unknown, REPORT_FILTERED);
 	record_ledger_add(b, "frees of nothing", s->nothing, REPORT_FILTERED);
 	record_ledger_add(b, "pages for slabs", mk->fate[KERNEL_SLAB_PAGES], REPORT_FILTERED);
-	record_ledger_add(b, "seen twice", s->told_twice, REPORT_FILTERED);
+	record_ledger_add(b, "seen twice", s->seen_twice, REPORT_FILTERED);
 	record_ledger_add(b, "failed", s->failed, REPORT_FILTERED);
 	record_ledger_add(b, "in interrupts", mk->fate[KERNEL_IN_INTERRUPT], REPORT_FILTERED);
 	record_ledger_add(b, "no room for blocks", s->map_full, REPORT_LOST);

@@ -118,7 +118,7 @@ static int still_inside(void *ctx, const void *key, const void *value)
 
 	memcpy(&tid, key, sizeof(tid));
 	if (thread->map_call)
-		mem_ranges_under_way(ctx, tid, thread->map_told);
+		mem_ranges_under_way(ctx, tid, thread->map_announced);
 	return 0;
 }
 

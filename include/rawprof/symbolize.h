@@ -147,7 +147,7 @@ int sym_kernel_kallsyms(struct sym_kernel *k, const struct sym_kallsyms **out);
 
 /*
  * A history, told by the caller in any order of time (events come from one ring per CPU) and put in
- * order when somebody asks: tell all there is before asking, as an event older than what was asked
+ * order at a question: tell all there is before asking, as an event older than what was asked
  * about before has the history put together anew. A process is known by its pid and a time at which
  * it lived, so a pid that was reused, or that ran another program before exec, gets the names of
  * that time.
@@ -225,7 +225,7 @@ int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time);
 int sym_user_keep(struct sym_user *u, uint32_t pid);
 
 /*
- * Forgets what nobody will ask about any more, for recordings that go on for days: processes that
+ * Forgets what will not be asked about any more, for recordings that go on for days: processes that
  * ended before @before, and what living ones were before their last exec, unless @is_wanted says
  * that @pid will be asked about, or a process that goes on has its mappings from there. All that
  * happened before @before must have been told. -ENOMEM: nothing was forgotten.
@@ -325,7 +325,7 @@ const char *sym_user_comm_at(struct sym_user *u, uint32_t tid, uint64_t time);
 /* ---- functions by name */
 
 /*
- * Where in a file the functions are that somebody wants to probe.
+ * Where in a file the functions are that are to be probed.
  */
 
 /* One function. Several names of one place are one function. */

@@ -18,7 +18,7 @@ static int64_t sign_extend(uint32_t word, int from, int bits)
 	return (int64_t)(field ^ sign) - sign;
 }
 
-/* x9 to x17 are anybody's between the entry and the first call. x8 may be where a result goes. */
+/* x9 to x17 are free between the entry and the first call. x8 may be where a result goes. */
 static uint16_t writes(uint32_t reg, bool may_be_sp)
 {
 	if (reg < INSN_ARGS)

@@ -298,7 +298,7 @@ LABEL(out),
 /* clang-format on */
 
 static const struct io_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
-					       .kernel = { .start_told = 1 },
+					       .kernel = { .has_start = 1 },
 					       .flushes = 1,
 					       .hists = 1,
 					       .key_flags = 1,

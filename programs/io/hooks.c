@@ -60,7 +60,7 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 			REQUEST_DISK(R3, R6, R1),                                                  \
 		END,                                                                               \
 		MOV(R5, 0),                                                                        \
-		UNLESS(struct io_config, kernel.start_told),                                       \
+		UNLESS(struct io_config, kernel.has_start),                                       \
 			LD_FIELD(R5, R6, "request", "start_time_ns"),                              \
 		END,                                                                               \
 		MOV_REG(R1, R7),                                                                   \
@@ -76,7 +76,7 @@ ASM_FRAME(hook_frame, (uint64_t, request, KEY));
 #define UNDER_WAY(out)                                                                             \
 	SCOPE("UNDER_WAY(" #out ")"),                                                              \
 		MAP_LOOKUP(requests, KEY),                                                         \
-		UNLESS(struct io_config, kernel.start_told),                                       \
+		UNLESS(struct io_config, kernel.has_start),                                       \
 			JEQ(R0, 0, .new),                                                          \
 			LDX(DW, R1, R0, REQUEST(start)),                                           \
 			JEQ(R1, 0, .new),                                                          \
@@ -206,7 +206,7 @@ static const struct asm_insn insert_lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	UNLESS(struct io_config, kernel.start_told),
+	UNLESS(struct io_config, kernel.has_start),
 		INCLUDE(&rp_io_begin_part),
 	END,
 };
@@ -248,7 +248,7 @@ LABEL(out),
 	WHEN(struct io_config, timeline),
 		INCLUDE(&rp_io_issued_part),
 	END,
-	UNLESS(struct io_config, kernel.start_told),
+	UNLESS(struct io_config, kernel.has_start),
 		INCLUDE(&rp_io_begin_part),
 	END,
 };
@@ -355,7 +355,7 @@ LABEL(out),
 
 const struct io_config rp_io_usual_config = {
 	.common = PROGRAM_USUAL_CONFIG,
-	.kernel = { .start_told = 1, .flush_seq = 2, .merge_told = 1 },
+	.kernel = { .has_start = 1, .flush_seq = 2, .has_merge = 1 },
 	.only_time = 1,
 	.hists = 1,
 	.latency = 1,

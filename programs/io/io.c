@@ -65,7 +65,7 @@ FUNC(io_begin),
 	REQUEST_ENTRY(KEY, NONE),
 	JEQ(R0, 0, requests_full),
 	MOV_REG(R7, R0),
-	WHEN(struct io_config, kernel.merge_told),
+	WHEN(struct io_config, kernel.has_merge),
 		LDX(DW, R1, R7, REQUEST(start)),
 		JNE(R1, 0, no_end),
 LABEL(fresh),
@@ -133,7 +133,7 @@ LABEL(requests_full),
 	EXIT(),
 
 	/* The request that was here before has ended, but our program did not run. */
-	WHEN(struct io_config, kernel.merge_told),
+	WHEN(struct io_config, kernel.has_merge),
 LABEL(no_end),
 		JEQ(R1, -1, fresh), /* it is among the lost */
 		WHEN(struct io_config, by_disk),

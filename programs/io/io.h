@@ -40,17 +40,17 @@ enum io_phase {
 /* REQ_OP_* of include/linux/blk_types.h are the low byte of flags; the last two are our own. */
 #define IO_OP_MASK 0xff
 #define IO_OP_WRITE 1
-#define IO_OP_FLUSH 2	       /* the device's cache, told by the block layer itself */
+#define IO_OP_FLUSH 2	       /* the device's cache, counted by the block layer itself */
 #define IO_OP_EMPTY_FLUSH 0xff /* a write without data, which waits for such a flush: fsync(2) */
 #define IO_OP_OTHER 0xfe       /* what a classic tracepoint has no letter for */
 
 /* What the running kernel calls things; 0 or 1 unless said otherwise. Part of the configuration. */
 struct io_kernel {
-	uint32_t start_told;	  /* it has block_io_start and block_io_done, 6.4 */
+	uint32_t has_start;	  /* it has block_io_start and block_io_done, 6.4 */
 	uint32_t queue_argument;  /* the queue is the first argument, before 5.11 */
 	uint32_t disk_in_request; /* request.rq_disk, before 5.17; later request.q->disk */
 	uint32_t flush_seq;	  /* the bit RQF_FLUSH_SEQ */
-	uint32_t merge_told;	  /* it has block_rq_merge, 5.11 */
+	uint32_t has_merge;	  /* it has block_rq_merge, 5.11 */
 };
 
 struct io_config {
@@ -89,8 +89,8 @@ struct io_stats {
 	uint64_t other_disk;	/* filtered */
 	uint64_t shorter;	/* filtered: less than min_ns */
 	uint64_t no_data;	/* filtered: with pattern no read or write; with stacks flushes */
-	uint64_t unknown;	/* lost: nobody has told us when it started */
-	uint64_t not_seen;	/* lost: its issue was not told of */
+	uint64_t unknown;	/* lost: its start was not seen */
+	uint64_t not_seen;	/* lost: its issue was not seen */
 	uint64_t no_end;	/* lost: its end was not, and another request has taken its place */
 	uint64_t map_full;	/* lost: no room in the map totals */
 	uint64_t requests_full; /* starts that found no room in requests: unknown when they end */

@@ -2,7 +2,7 @@
 /*
  * Waits for locks: what `lock` loads, and what both sides share.
  *
- *	programs/lock/lock.c		a wait from its beginning to its end, whoever tells of it
+ *	programs/lock/lock.c		a wait from its beginning to its end
  *	programs/lock/kernel.c	the kernel's own locks: contention_begin, contention_end
  *	programs/lock/user.c	futexes: the system calls in which a thread waits for one
  *	programs/lock/hold.c	how long pthread mutexes are held, by uprobes
@@ -40,7 +40,7 @@ enum lock_how {
 enum lock_outcome {
 	LOCK_GOT,
 	LOCK_TIMED_OUT,
-	LOCK_CHANGED, /* a futex that had another value by then: nobody slept (EAGAIN) */
+	LOCK_CHANGED, /* a futex that had another value by then: no thread slept (EAGAIN) */
 	LOCK_INTERRUPTED,
 	LOCK_FAILED,
 	LOCK_WAITING, /* not yet: the recording ended first */
@@ -54,7 +54,7 @@ struct lock_config {
 	struct program_config common;
 	uint64_t min_ns;    /* shorter waits are left out; 0: none are */
 	uint32_t spinning;  /* some of the locks are spun for */
-	uint32_t hold;	    /* what is told of are not waits but how long a mutex is held */
+	uint32_t hold;	    /* not waits are measured but how long a mutex is held */
 	uint32_t hist;	    /* any, */
 	uint32_t hist_lock; /*   one for each lock and not for each type */
 	uint32_t cond;	    /* with hold: the functions are those of condition variables */
@@ -69,7 +69,7 @@ struct lock_stats {
 	uint64_t threads_full; /* lost: no room for the thread */
 	uint64_t too_deep;     /* lost: inside so many other waits */
 	uint64_t results_full; /* lost: no room for another pair of stacks */
-	uint64_t unended;      /* lost: the thread ended, and nobody told us that the wait did */
+	uint64_t unended;      /* lost: the thread ended, the end of its wait was not seen */
 	uint64_t no_begin;     /* ends of waits that had begun before, or were lost */
 	uint64_t waker_lost;   /* releasers whose stack was lost */
 	uint64_t hists_full;   /* kept, but not in a histogram: no room for another */
@@ -80,7 +80,7 @@ struct lock_wait {
 	uint64_t lock;	   /* 0: a free slot */
 	uint64_t hash;	   /* of the stack of who waits */
 	uint64_t since;	   /* CLOCK_MONOTONIC, ns */
-	uint64_t releaser; /* hash of the stack of the last one who woke it; 0: nobody did */
+	uint64_t releaser; /* hash of the stack that woke it last; 0: none did */
 	uint32_t how;	   /* enum lock_how */
 	uint32_t again;	   /* a mutex that is held: how often its thread has taken it beside */
 };
@@ -167,7 +167,7 @@ extern const struct asm_part rp_lock_begin_part, rp_lock_end_part, rp_lock_wake_
 enum lock_kernel_role {
 	LOCK_BEGINS = 1 << 0,
 	LOCK_ENDS = 1 << 1,
-	LOCK_WAKES = 1 << 2,	   /* somebody lets go of what a thread waits for */
+	LOCK_WAKES = 1 << 2,	   /* a thread lets go of what another waits for */
 	LOCK_THREAD_ENDS = 1 << 3, /* nothing of it is left in the maps */
 };
 /* Of futexes (programs/lock/user.c). Without BTF each system call has programs of its own. */

@@ -14,7 +14,7 @@
 #include "kernel.h"
 
 static const struct asm_layout stats_layout =
-	ASM_LAYOUT(struct mem_kernel_stats, (common, &rp_program_stats_layout), failed, told_twice,
+	ASM_LAYOUT(struct mem_kernel_stats, (common, &rp_program_stats_layout), failed, seen_twice,
 		   frees, unknown, nothing, map_full, map_busy, reused, torn);
 static const struct asm_layout block_layout =
 	ASM_LAYOUT(struct mem_kernel_block, size, hash, time, thread);
@@ -105,7 +105,7 @@ FUNC(kernel_alloc),
 	LDX(W, R1, R0, offsetof(struct mem_kernel_block, thread)),
 	LDX(W, R2, R10, THREAD),
 	JNE_REG(R1, R2, reused),
-	COUNT(stats, struct mem_kernel_stats, told_twice),
+	COUNT(stats, struct mem_kernel_stats, seen_twice),
 	JA(done),
 LABEL(reused),
 	COUNT(stats, struct mem_kernel_stats, reused),

@@ -48,13 +48,13 @@ struct mem_kernel_config {
 struct mem_kernel_stats {
 	struct program_stats common;
 	uint64_t failed;     /* allocations that gave nothing */
-	uint64_t told_twice; /* by the kernel, of the same block */
+	uint64_t seen_twice; /* by the kernel, of the same block */
 	uint64_t frees;	     /* of blocks in the map */
 	uint64_t unknown;    /* of blocks that are not there */
 	uint64_t nothing;    /* of NULL */
 	uint64_t map_full;   /* lost: no room in blocks */
 	uint64_t map_busy;   /* lost: blocks could not be changed at that moment */
-	uint64_t reused; /* blocks whose end was not told: their address has been given out again */
+	uint64_t reused; /* blocks whose end was not seen: their address has been given out again */
 	uint64_t torn;	 /* parts of blocks that were freed in parts, for which there was no room */
 };
 

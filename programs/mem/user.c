@@ -25,7 +25,7 @@ static const struct asm_layout key_layout = ASM_LAYOUT(struct mem_block_key, spa
 static const struct asm_layout block_layout = ASM_LAYOUT(struct mem_block, size, hash, time);
 static const struct asm_layout thread_layout =
 	ASM_LAYOUT(struct mem_thread, sp, ids, size, pointer, old, result, space, hash, latest,
-		   call, function, had_old, passed, map_call, map_told, map_start, map_bytes);
+		   call, function, had_old, passed, map_call, map_announced, map_start, map_bytes);
 static const struct asm_layout sizes_layout =
 	ASM_LAYOUT(struct mem_sizes, sum, not_least, greatest, slots);
 

@@ -89,7 +89,7 @@ struct mem_thread {
 	uint16_t had_old;
 	uint16_t passed;	       /* it was not chosen as a sample */
 	uint32_t map_call;	       /* enum mem_map_call: the system call that it is in; 0 */
-	uint32_t map_told;	       /* that it takes something away has been told */
+	uint32_t map_announced;	       /* that it takes something away has been told */
 	uint64_t map_start, map_bytes; /* what it is to map, as far as that is known before */
 };
 
@@ -126,7 +126,7 @@ struct mem_sizes {
 
 /*
  * What a system call does to a range of addresses; in the ring ranges, in order: a range goes
- * before the kernel takes it, so before anybody else can have it, and comes when the call returns.
+ * before the kernel takes it, so before another can have it, and comes when the call returns.
  * cli/mem/ranges.h keeps the ledger of them, and of all that is counted of mappings: in the kernel
  * their stacks weigh nothing.
  */

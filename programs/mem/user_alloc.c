@@ -124,7 +124,7 @@ LABEL(reallocation),
 		STX(DW, R10, OLD_ADDRESS, R5),
 		JEQ(R5, 0, to_return), /* which is a malloc */
 
-		/* The old block goes off the map before anybody else may get its address. */
+		/* The old block goes off the map before its address may be given out again. */
 		CALL_FUNC(mem_space),
 		STX(DW, R10, OLD_SPACE, R0),
 		MAP_LOOKUP(blocks, OLD_KEY),

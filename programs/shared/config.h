@@ -28,7 +28,7 @@ struct program_config {
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t table;	    /* the map counts is a table of struct stack_count */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
-	/* whom, see target_ids */
+	/* the target, see target_ids */
 	uint32_t filtering; /* any of these is set */
 	uint32_t by_pid;    /* only processes in the map pids */
 	uint32_t by_tid;    /* only threads in the map tids */
@@ -53,7 +53,7 @@ struct program_stats {
 /* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */
 #define GOLDEN_RATIO_64 0x9e3779b97f4a7c15
 
-/* What a profiler without options would be told, nearly; to show programs with. */
+/* Nearly the configuration of a profiler without options; to show programs with. */
 #define PROGRAM_USUAL_CONFIG PROGRAM_CONFIG_WITH(0)
 #define PROGRAM_TABLE_CONFIG PROGRAM_CONFIG_WITH(1) /* and with STACK_COUNTS_TABLE */
 #define PROGRAM_CONFIG_WITH(table_)                                                                \

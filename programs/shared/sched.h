@@ -60,7 +60,7 @@ struct sched_config {
 
 /*
  * sched_switch(bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int
- * prev_state); the last one since Linux 5.18, because by then somebody may have woken prev and
+ * prev_state); the last one since Linux 5.18, because by then prev may have been woken and
  * changed its state.
  *
  * prev = the task, state = as what it leaves; context holds the arguments. Who is preempted has not
@@ -98,7 +98,7 @@ struct sched_stats {
 	uint64_t longer;       /* filtered: more than max_ns */
 	uint64_t threads_full; /* lost: no room in the map threads */
 	uint64_t pairs_full;   /* kept, but without who ended the wait: no room in the map pairs */
-	/* Kept, though nobody told that it was back: by the kernel's sum of its run time */
+	/* Kept, though its return was not seen: by the kernel's sum of its run time */
 	uint64_t unseen;
 	uint64_t backwards; /* kept as 0 ns: the clock of that CPU was behind */
 };

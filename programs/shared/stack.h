@@ -55,7 +55,7 @@ struct stack_scratch {
 	struct unwind_state walk;
 	/* pid << 32 | changes of who was found in the map pids; of the first element only */
 	uint64_t asked;
-	uint64_t told; /* the key of who was found in the map seen */
+	uint64_t last_seen; /* the key that was found in the map seen */
 	struct stack_record record;
 };
 #define STACK_SCRATCH_BYTES(frame_bytes)                                                           \
@@ -72,7 +72,7 @@ struct stack_scratch {
 #define STACK_PLACES (STACK_WAYS << STACK_BUCKETS_SHIFT)
 #define STACK_TABLE_VALUES 2 /* weights of a stack there */
 struct stack_count {
-	uint64_t hash;	 /* 0: nobody is here */
+	uint64_t hash;	 /* 0: the place is free */
 	uint32_t owners; /* how many want to be it: the one who finds himself alone is, for ever */
 	uint32_t unused;
 	uint64_t value[STACK_TABLE_VALUES];
@@ -153,7 +153,7 @@ _Static_assert(sizeof(struct stack_record) == 16 * 8, "STACK_RECORD_CLEAR() clea
 
 /* How the maps of a profiler begin; its own follow, from STACK_MAPS on. */
 enum {
-	STACK_MAP_EVENTS, /* the first: what lacks a ring buffer is too old, and is told so */
+	STACK_MAP_EVENTS, /* the first: what lacks a ring buffer is too old, which is said */
 	STACK_MAP_PIDS,
 	STACK_MAP_TIDS,
 	STACK_MAP_SEEN,

@@ -26,7 +26,7 @@ enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
 /* The record in struct stack_scratch, and from there back to the walk. */
 enum {
 	RECORD = offsetof(struct stack_scratch, record),
-	TOLD = (int)offsetof(struct stack_scratch, told) - RECORD,
+	LAST_SEEN = (int)offsetof(struct stack_scratch, last_seen) - RECORD,
 	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD
 };
 

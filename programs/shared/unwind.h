@@ -65,8 +65,8 @@ struct unwind_mapping {
 /*
  * The only element of unwind_mappings. changes: how often an entry of unwind_procs was replaced or
  * removed, or one of pids removed; while it is the same, what was found there holds. Never 0 once
- * there is somebody to walk. (It may be seen to change a moment before the entry does, which
- * matters to nobody: after an exec the new ranges are published, and nothing runs any more in a
+ * there is a process to walk. (It may be seen to change a moment before the entry does, which
+ * does no harm: after an exec the new ranges are published, and nothing runs any more in a
  * process that has ended.)
  */
 struct unwind_mappings {

@@ -40,7 +40,7 @@ ASM_FRAME(add_frame,
 	(pair.sleeper, ADD_HASH),
 	(pair.waker, ADD_WAKER));
 
-/* The same in a record. */
+/* These members in a record. */
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
 	RECORD_COUNT = offsetof(struct stack_record, value[OFFCPU_WEIGHT_COUNT]),
