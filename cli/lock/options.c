@@ -43,8 +43,8 @@ static const struct option_row own[] = {
 	     "stacks, in formats that otherwise have rows (table, json)"),
 	FLAG("hold", 0, VIEW, hold,
 	     "how long mutexes are held and by which thread, in place of waits: by probes on every "
-	     "call of pthread_mutex_lock and the like, which cost some microseconds each; of --pid or a "
-	     "program"),
+	     "call of pthread_mutex_lock and the like, which cost some microseconds each; of --pid "
+	     "or a program"),
 	OPTION("min-wait", 'm', SAMPLING, MS, min_ns, "MS",
 	       "only waits of at least so many milliseconds (0.1 is 100 us)"),
 	OPTION("type", 'Y', TARGET, TEXT, types, "LIST",
