@@ -63,7 +63,8 @@ START_TEST(variants_follow_each_other)
 				ck_assert_msg(before->ends == p->ends, "%s: ends", p->code.name);
 			met |= p->role;
 		}
-		ck_assert_ptr_null(rp_program_of(*list, ~met));
+		if (met) /* one of role 0 plays every role */
+			ck_assert_ptr_null(rp_program_of(*list, ~met));
 	}
 }
 END_TEST
