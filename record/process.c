@@ -119,6 +119,8 @@ void record_saw(struct recording *rec, uint32_t pid, uint64_t generation)
 	if (rp_id_set_add(&rec->met, pid | generation << 32)) {
 		rp_id_set_add(&rec->fresh, pid);
 		rp_id_set_add(&rec->sampled, pid);
+	} else {
+		rp_id_set_add(&rec->again, pid);
 	}
 }
 
@@ -192,6 +194,17 @@ int record_drain(struct recording *rec)
 	return err;
 }
 
+int record_look_again(struct recording *rec)
+{
+	int err = record_drain(rec);
+
+	for (uint32_t i = 0; err >= 0 && i < rp_id_set_count(&rec->again); i++)
+		if (sym_user_keep_jit(rec->user, (uint32_t)rp_id_set_at(&rec->again, i)) == -ENOMEM)
+			err = -ENOMEM;
+	rp_id_set_free(&rec->again);
+	return err;
+}
+
 /* --samples names them as they come; a report names them at the end. */
 static bool will_be_named(void *ctx, uint32_t pid)
 {
@@ -240,5 +253,6 @@ void record_processes_free(struct recording *rec)
 	rp_id_set_free(&rec->family);
 	rp_id_set_free(&rec->met);
 	rp_id_set_free(&rec->fresh);
+	rp_id_set_free(&rec->again);
 	rp_id_set_free(&rec->sampled);
 }

@@ -149,6 +149,7 @@ struct recording {
 	struct id_set met;     /* that a sample was taken of, by generation; */
 	struct id_set sampled; /*   their process ids alone; */
 	struct id_set fresh;   /*   those that were met since the last drain */
+	struct id_set again;   /*   those that have come with new stacks since the last look */
 	size_t max_events;     /* to remember, before processes that ended are forgotten */
 	unsigned int rereads;  /* of mappings since the last tick: a walk had no tables */
 	bool no_tables;	       /* records of such walks have come since the last drain */
@@ -208,6 +209,8 @@ int record_configure(struct recording *rec);
 void record_saw(struct recording *rec, uint32_t pid, uint64_t generation);
 /* Is this process the program that was started, or one of its descendants, also if it has ended? */
 bool record_follows(const struct recording *rec, uint32_t pid);
+/* Once a second: processes with new stacks may have written a perf map by now. -ENOMEM. */
+int record_look_again(struct recording *rec);
 /* A walk in this process had no tables: it has made executable what was not. */
 void record_had_no_tables(struct recording *rec, uint32_t pid);
 /* Takes what the kernel has: samples first, then what processes did. */

@@ -137,6 +137,8 @@ static int tick(struct recording *rec)
 	rp_sideband_hotplug(rec->side);
 	if (rec->profiler->tick)
 		err = rec->profiler->tick(rec);
+	if (!err)
+		err = record_look_again(rec);
 	return err ? err : record_forget_ended(rec);
 }
 

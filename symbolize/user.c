@@ -282,30 +282,31 @@ static int keep_mapping(void *ctx, const struct sym_mapping *m)
 	return 0;
 }
 
-int sym_user_keep(struct sym_user *u, uint32_t pid)
+int sym_user_keep_jit(struct sym_user *u, uint32_t pid)
 {
-	struct known_jit *k;
-	uint64_t born;
-	int err;
+	struct known_jit *k, now = { .pid = pid };
+	int err = sym_proc_start(u->proc, pid, &now.born);
 
-	err = sym_proc_start(u->proc, pid, &born);
 	if (err)
 		return err;
-	k = find_known(u, pid, born);
-	if (!k || !k->jit) {
-		struct known_jit now = { .pid = pid, .born = born };
-
-		if (!open_known(u, &now)) {
-			if (!k)
-				k = add_known(u, pid, born);
-			if (!k) {
-				sym_jit_close(now.jit);
-				return -ENOMEM;
-			}
-			*k = now;
-		}
+	k = find_known(u, pid, now.born);
+	if ((k && k->jit) || open_known(u, &now))
+		return 0;
+	if (!k)
+		k = add_known(u, pid, now.born);
+	if (!k) {
+		sym_jit_close(now.jit);
+		return -ENOMEM;
 	}
-	return sym_history_each(&u->history, pid, keep_mapping, u);
+	*k = now;
+	return 0;
+}
+
+int sym_user_keep(struct sym_user *u, uint32_t pid)
+{
+	int err = sym_user_keep_jit(u, pid);
+
+	return err ? err : sym_history_each(&u->history, pid, keep_mapping, u);
 }
 
 /* ---- the vdso */

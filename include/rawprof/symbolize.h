@@ -223,6 +223,8 @@ int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time);
  * while the process lives. 0, -ESRCH if it is gone, -ENOMEM.
  */
 int sym_user_keep(struct sym_user *u, uint32_t pid);
+/* Its perf map alone, which a compiler writes when the process has run for a while. */
+int sym_user_keep_jit(struct sym_user *u, uint32_t pid);
 
 /*
  * Forgets what will not be asked about any more, for recordings that go on for days: processes that
