@@ -122,8 +122,8 @@ static int dry_run(struct recording *rec, struct dry_run *out)
 	struct report_info info = { 0 };
 	int err = record_open(rec);
 
-	if (!err && rec->profiler->start)
-		err = rec->profiler->start(rec);
+	if (!err)
+		err = record_start_events(rec);
 	if (!err && rec->profiler->describe)
 		rec->profiler->describe(rec, &info);
 	snprintf(out->event, sizeof(out->event), "%s", info.event ? info.event : "");

@@ -196,9 +196,9 @@ int record_drain(struct recording *rec)
 
 int record_look_again(struct recording *rec)
 {
-	int err = record_drain(rec);
+	int err = 0;
 
-	for (uint32_t i = 0; err >= 0 && i < rp_id_set_count(&rec->again); i++)
+	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->again); i++)
 		if (sym_user_keep_jit(rec->user, (uint32_t)rp_id_set_at(&rec->again, i)) == -ENOMEM)
 			err = -ENOMEM;
 	rp_id_set_free(&rec->again);

@@ -209,7 +209,7 @@ int record_configure(struct recording *rec);
 void record_saw(struct recording *rec, uint32_t pid, uint64_t generation);
 /* Is this process the program that was started, or one of its descendants, also if it has ended? */
 bool record_follows(const struct recording *rec, uint32_t pid);
-/* Once a second: processes with new stacks may have written a perf map by now. -ENOMEM. */
+/* After a drain: processes with new stacks may have written a perf map by now. 0 or -ENOMEM. */
 int record_look_again(struct recording *rec);
 /* A walk in this process had no tables: it has made executable what was not. */
 void record_had_no_tables(struct recording *rec, uint32_t pid);
@@ -221,8 +221,11 @@ int record_forget_ended(struct recording *rec);
 int record_settle(struct recording *rec);
 void record_processes_free(struct recording *rec);
 
-/* ---- run.c: SIGINT, SIGTERM and SIGHUP, if the options say so, come through rec->signals */
+/* ---- run.c */
 
+/* Attaches what is attached at the start, and calls the profiler's own. */
+int record_start_events(struct recording *rec);
+/* SIGINT, SIGTERM and SIGHUP, if the options say so, come through rec->signals from then on. */
 int record_take_signals(struct recording *rec);
 void record_release_signals(struct recording *rec);
 

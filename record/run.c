@@ -142,7 +142,7 @@ static int tick(struct recording *rec)
 	return err ? err : record_forget_ended(rec);
 }
 
-/* What is due by now. */
+/* What is due by now, of what has just been drained. */
 static int keep_deadlines(struct recording *rec, struct deadlines *d, uint64_t now)
 {
 	int err = 0;
@@ -153,9 +153,7 @@ static int keep_deadlines(struct recording *rec, struct deadlines *d, uint64_t n
 	}
 	if (!err && d->pause && now >= d->part) {
 		d->part += d->pause * ((now - d->part) / d->pause + 1);
-		err = record_drain(rec);
-		if (!err)
-			err = rec->profiler->interval(rec);
+		err = rec->profiler->interval(rec);
 	}
 	return err;
 }
@@ -193,7 +191,7 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 		if (err || is_over(rec, fds, now, d.end))
 			return err;
 		if (fds[WAKE_STACKS].revents || fds[WAKE_SIDEBAND].revents || often ||
-		    urgent != UINT64_MAX)
+		    urgent != UINT64_MAX || now >= earliest(&d))
 			err = record_drain(rec);
 		if (!err)
 			err = keep_deadlines(rec, &d, now);
@@ -213,14 +211,19 @@ static int on_loaded(void *ctx, pid_t pid)
 	return rec->profiler->loaded ? rec->profiler->loaded(rec, pid) : 0;
 }
 
-static int start(struct recording *rec)
+int record_start_events(struct recording *rec)
 {
 	const struct record_profiler *profiler = rec->profiler;
 	int err = profiler->attach ? 0 : record_attach_list(rec, profiler->programs);
 
-	if (!err && profiler->start)
-		err = profiler->start(rec);
-	if (!err && profiler->stop_at_loads)
+	return !err && profiler->start ? profiler->start(rec) : err;
+}
+
+static int start(struct recording *rec)
+{
+	int err = record_start_events(rec);
+
+	if (!err && rec->profiler->stop_at_loads)
 		err = record_target_start_watched(&rec->target, rec->opt, on_loaded, rec);
 	else if (!err)
 		err = record_target_start(&rec->target, rec->opt);
