@@ -95,7 +95,8 @@ int output_empty(struct output *out)
 	return 0;
 }
 
-int output_begin(struct output *out)
+/* Only now: until there is something to write, the old contents are worth more. */
+static int begin(struct output *out)
 {
 	int err = out->begun ? 0 : output_empty(out);
 
@@ -105,15 +106,14 @@ int output_begin(struct output *out)
 
 int output_report(struct output *out, const struct options *opt, const struct report *report)
 {
-	/* Only now: until there is something to write, the old contents are worth more. */
-	int err = output_empty(out);
+	int err = begin(out);
 
 	return err ? err : output_failed(out, opt->format->write(report, out->stream, &out->show));
 }
 
 int output_hists(struct output *out, const struct options *opt, const struct report_hists *set)
 {
-	int err = output_empty(out);
+	int err = begin(out);
 
 	return err ? err
 		   : output_failed(out, opt->format->write_hists(set, out->stream, &out->show));
@@ -121,7 +121,7 @@ int output_hists(struct output *out, const struct options *opt, const struct rep
 
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid)
 {
-	int err = output_empty(out);
+	int err = begin(out);
 
 	return err ? err
 		   : output_failed(out, opt->format->write_grid(grid, out->stream, &out->show));

@@ -27,8 +27,6 @@ int output_open(struct output *out, const struct options *opt, enum record_outpu
 
 /* Throws away what the file held before. 0 or a negative errno after a message. */
 int output_empty(struct output *out);
-/* output_empty() before the first of a series, nothing before the others. */
-int output_begin(struct output *out);
 
 /*
  * Says, once, that it cannot be written, and why: err, a negative errno, which is returned. 0 and
@@ -41,7 +39,7 @@ int output_flush(struct output *out);
 /* Writes the report as the options say. 0; -EPIPE, silently; else an errno after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);
 
-/* As output_report(), histograms and grids. */
+/* As output_report(), histograms and grids; of a series (show.part) each behind the one before. */
 int output_hists(struct output *out, const struct options *opt, const struct report_hists *set);
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid);
 

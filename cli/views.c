@@ -20,14 +20,12 @@ int ledger_print(struct recording *rec, uint64_t kept, const char *events)
 
 int hists_part(struct recording *rec, struct report_hists *set)
 {
-	int err = output_begin(output_of(rec));
+	struct output *out = output_of(rec);
+	int err;
 
-	output_of(rec)->show.part = true;
-	if (!err)
-		err = output_failed(output_of(rec),
-				    options_of(rec)->format->write_hists(
-					    set, output_of(rec)->stream, &output_of(rec)->show));
-	output_of(rec)->show.part = false;
+	out->show.part = true;
+	err = output_hists(out, options_of(rec), set);
+	out->show.part = false;
 	report_hists_clear(set);
 	return err;
 }
@@ -39,16 +37,10 @@ int hists_end(struct recording *rec, uint64_t kept, struct report_hists *set)
 
 	if (!err)
 		err = report_hists_set_ledger(set, &ledger.report);
-	if (!err && rec->opt->interval) /* the parts of a series are in the file already */
-		err = output_begin(output_of(rec));
 	if (err)
 		return err;
 	report_hists_set_cost(set, &ledger.cost);
-	err = rec->opt->interval
-		      ? output_failed(output_of(rec),
-				      options_of(rec)->format->write_hists(
-					      set, output_of(rec)->stream, &output_of(rec)->show))
-		      : output_hists(output_of(rec), options_of(rec), set);
+	err = output_hists(output_of(rec), options_of(rec), set);
 	return err ? err : run_tell(rec, NULL, &ledger);
 }
 
@@ -106,14 +98,12 @@ int grid_new(const struct options *opt, const struct report_grid_spec *spec, con
 
 int grid_part(struct recording *rec, struct report_grid *grid)
 {
-	int err = output_begin(output_of(rec));
+	struct output *out = output_of(rec);
+	int err;
 
-	output_of(rec)->show.part = true;
-	if (!err)
-		err = output_failed(output_of(rec),
-				    options_of(rec)->format->write_grid(
-					    grid, output_of(rec)->stream, &output_of(rec)->show));
-	output_of(rec)->show.part = false;
+	out->show.part = true;
+	err = output_grid(out, options_of(rec), grid);
+	out->show.part = false;
 	report_grid_clear(grid);
 	return err;
 }
@@ -135,15 +125,8 @@ int grid_end(struct recording *rec, uint64_t kept, struct report_grid *grid)
 	struct record_ledger ledger;
 	int err = grid_ledger(rec, kept, grid, &ledger);
 
-	if (!err && rec->opt->interval)
-		err = output_begin(output_of(rec));
-	if (err)
-		return err;
-	err = rec->opt->interval
-		      ? output_failed(output_of(rec),
-				      options_of(rec)->format->write_grid(
-					      grid, output_of(rec)->stream, &output_of(rec)->show))
-		      : output_grid(output_of(rec), options_of(rec), grid);
+	if (!err)
+		err = output_grid(output_of(rec), options_of(rec), grid);
 	return err ? err : run_tell(rec, NULL, &ledger);
 }
 

@@ -80,10 +80,9 @@ struct lock {
 	uint64_t shorter; /* of waits that were cut off by the end */
 	uint64_t missed;  /* by programs that were at work already */
 	uint64_t kept, other_types;
-	/* --interval: what the last report had, and when; one of the series at least is written */
+	/* --interval: what the last report had, and when */
 	struct hash_map earlier, hists_seen;
 	uint64_t earlier_ns;
-	bool written;
 };
 
 /*

@@ -331,22 +331,6 @@ static int fill_grid(struct recording *rec, struct report_grid *g, struct lock_l
 	return err ? err : grid_ledger(rec, 0, g, ledger);
 }
 
-/* A series goes to one file, which is emptied before the first of them. */
-static int write_out(struct recording *rec, const struct report_grid *g, bool part)
-{
-	struct lock *l = rec->ctx;
-	int err = 0;
-
-	output_of(rec)->show.part = part;
-	if (!l->written)
-		err = output_empty(output_of(rec));
-	l->written = true;
-	if (!err)
-		err = options_of(rec)->format->write_grid(g, output_of(rec)->stream,
-							  &output_of(rec)->show);
-	return output_failed(output_of(rec), err);
-}
-
 static int report(struct recording *rec, bool part)
 {
 	struct lock_list list = { 0 };
@@ -358,8 +342,9 @@ static int report(struct recording *rec, bool part)
 		err = new_grid(rec, &g);
 	if (!err)
 		err = fill_grid(rec, g, &list, part, &ledger);
+	output_of(rec)->show.part = part;
 	if (!err)
-		err = write_out(rec, g, part);
+		err = output_grid(output_of(rec), options_of(rec), g);
 	if (!err && options_of(rec)->format->for_people)
 		err = print_sentences(output_of(rec)->stream, &list);
 	if (!err)

@@ -152,10 +152,8 @@ static int fill_part(struct recording *rec, const struct mem_processes *view,
 		     struct mem_series *series, struct report_grid *g)
 {
 	struct record_info info;
-	int err = series->since ? 0 : output_empty(output_of(rec));
+	int err = record_info_since(rec, &series->since, &info);
 
-	if (!err)
-		err = record_info_since(rec, &series->since, &info);
 	if (err)
 		return err;
 	err = fill_grid(rec, view, series, info.info.duration_ns, g);
