@@ -18,6 +18,11 @@ uint64_t rp_monotonic_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t rp_thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* The monotonic clock is read on both sides; the pair that lies closest together wins. */
 uint64_t rp_wall_offset_ns(void)
 {

@@ -11,6 +11,7 @@
 #include <rawprof/asm.h>
 #include <rawprof/loader.h>
 
+#include "base/text.h"
 #include "commands.h"
 #include "option_rows.h"
 
@@ -31,8 +32,8 @@ static const struct command *find(const char *name)
 			return *c;
 	for (const struct command *const *c = commands; *c; c++)
 		nearest_of(name, (*c)->name, &near);
-	fprintf(stderr, "rawprof: there is no command '%s'%s%s%s\n", name,
-		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	rp_text_print(stderr, "rawprof: there is no command '%s'%s%s%s\n", name,
+		      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	usage(stderr);
 	return NULL;
 }
@@ -109,6 +110,7 @@ int main(int argc, char **argv)
 	/* SIGCHLD may be inherited ignored: then the status of a child is lost. */
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of a write, said once */
+	signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;

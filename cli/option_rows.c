@@ -142,8 +142,10 @@ static bool read_ids(const char *text, struct record_ids *list)
 static bool is_cpu_list(const char *text)
 {
 	struct rp_cpus cpus;
+	const int err = rp_cpus_parse(text, &cpus);
 
-	if (rp_cpus_parse(text, &cpus))
+	errno = -err;
+	if (err)
 		return false;
 	rp_cpus_free(&cpus);
 	return true;
@@ -194,6 +196,7 @@ bool option_take(void *values, const struct option_row *row, const char *text)
 	void *at = (char *)values + row->offset;
 	int word;
 
+	errno = 0;
 	switch (row->kind) {
 	case OPTION_FLAG:
 		*(bool *)at = true;

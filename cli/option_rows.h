@@ -18,7 +18,10 @@ struct taken_option {
 /* The command's own, then common ones, in the order of their tables. Returns how many. */
 size_t options_taken(const struct command *command, struct taken_option taken[MAX_OPTIONS]);
 
-/* Puts a value where the row says, in the struct at values. False: it makes no sense. */
+/*
+ * Puts a value where the row says, in the struct at values. False: it makes no sense, or errno is
+ * ENOMEM.
+ */
 bool option_take(void *values, const struct option_row *row, const char *text);
 /* What it wants, for a person: "a number from 1 to 1023", "fp or eh". */
 #define OPTION_WANTS 256

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The common options and the command line. Letters are those of bcc where it has one. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <rawprof/loader.h>
 #include <rawprof/symbolize.h>
 
+#include "base/text.h"
 #include "commands.h"
 #include "option_rows.h"
 
@@ -71,8 +73,9 @@ const struct option_row common_options[] = {
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),
 
-	COMMON(RESULT, "format", 0, OUTPUT, FORMAT, format, "NAME", "the form of the result",
-	       .words = "table folded svg html pprof perf speedscope json"),
+	OPTION("format", 0, OUTPUT, FORMAT, format, "NAME", "the form of the result",
+	       .words = "table folded svg html pprof perf speedscope json",
+	       .takes = TAKES_RESULT | TAKES_FORMAT),
 	COMMON(STACKS, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
 	       .value = "folded"),
 	COMMON(RESULT, "output", 'o', OUTPUT, TEXT, output, "FILE",
@@ -165,12 +168,14 @@ static int __attribute__((format(printf, 2, 3)))
 misused(const struct options *opt, const char *fmt, ...)
 {
 	va_list args;
+	char *wrong;
 
-	fprintf(stderr, "rawprof %s: ", opt->command);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	wrong = rp_text_format(fmt, args);
 	va_end(args);
-	fprintf(stderr, "\nTry 'rawprof help %s'.\n", opt->command);
+	fprintf(stderr, "rawprof %s: %s\nTry 'rawprof help %s'.\n", opt->command,
+		wrong ? wrong : "out of memory", opt->command);
+	free(wrong);
 	return EXIT_USAGE;
 }
 
@@ -222,7 +227,7 @@ static int not_understood(const struct options *opt, const struct getopt_tables 
 
 static int no_such_format(const struct options *opt, const char *name)
 {
-	fprintf(stderr, "rawprof %s: no format '%s'; there are:", opt->command, name);
+	rp_text_print(stderr, "rawprof %s: no format '%s'; there are:", opt->command, name);
 	for (const struct report_format *f = report_formats; f->name; f++)
 		fprintf(stderr, " %s", f->name);
 	fputc('\n', stderr);
@@ -234,8 +239,12 @@ static int take(struct options *opt, const struct taken_option *taken, const cha
 	const struct option_row *row = taken->row;
 	char wants[OPTION_WANTS];
 
+	opt->given |= row->takes;
+	errno = 0;
 	if (option_take(taken->own ? opt->own : opt, row, row->value ? row->value : value))
 		return -1;
+	if (errno == ENOMEM)
+		return command_failed(opt->command, -ENOMEM, rp_log_errors());
 	if (row->kind == OPTION_FORMAT)
 		return no_such_format(opt, value);
 	if (row->wrong)
@@ -319,7 +328,7 @@ int options_parse(struct options *opt, int argc, char **argv, const struct comma
 	if (c->own_size) {
 		opt->own = calloc(1, c->own_size);
 		if (!opt->own)
-			return EXIT_FAILED;
+			return command_failed(opt->command, -ENOMEM, rp_log_errors());
 	}
 	/* What stands behind "--" is another command line, whatever it looks like. */
 	for (int i = 1; i < argc && !(c->takes & TAKES_NAME); i++)
@@ -355,4 +364,11 @@ void options_free(struct options *opt)
 	free(opt->record.pids.id);
 	free(opt->record.tids.id);
 	free(opt->own);
+}
+
+int command_failed(const char *name, int err, unsigned long errors)
+{
+	if (rp_log_errors() == errors)
+		rp_fail(err, "%s failed: %s", name, strerror(-err));
+	return EXIT_FAILED;
 }

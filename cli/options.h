@@ -12,6 +12,12 @@
 /* Exit statuses (sysexits are of no use to a shell script that looks for 0, 1, 2). */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
+/*
+ * Names the failure of a command where nothing else has since rp_log_errors() was @errors. err: a
+ * negative errno. Returns EXIT_FAILED.
+ */
+int command_failed(const char *name, int err, unsigned long errors);
+
 struct command;
 struct dry_run;
 
@@ -26,6 +32,7 @@ enum {
 	TAKES_ROWS = 1 << 6,	 /* -n --sort */
 	TAKES_RESULT = 1 << 7,	 /* -d --format -o */
 	TAKES_NAME = 1 << 8,	 /* no option: a word, what it is about */
+	TAKES_FORMAT = 1 << 9,	 /* --format alone */
 };
 
 /*
@@ -103,6 +110,7 @@ struct option_row {
 struct options {
 	const char *command;
 	struct dry_run *dry_run; /* NULL: for real */
+	unsigned int given;	 /* TAKES_... of the options that were */
 	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
 	const char *name;	 /* with TAKES_NAME; NULL */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a result goes, and that it has arrived there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -9,6 +10,7 @@
 
 #include <rawprof/loader.h>
 
+#include "base/text.h"
 #include "output.h"
 
 static void look_at_terminal(struct output *out, const struct options *opt)
@@ -25,14 +27,19 @@ static void look_at_terminal(struct output *out, const struct options *opt)
 		!opt->color_off && !(no_color && *no_color) && term && strcmp(term, "dumb");
 }
 
-static FILE *open_file(const char *path)
+static int open_file(struct output *out)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+	int err = output_file_open(out->path, &out->file);
 
-	if (fd >= 0 && !stream)
-		close(fd);
-	return stream;
+	if (err)
+		return err;
+	out->stream = fdopen(out->file.fd, "w");
+	if (out->stream)
+		return 0;
+	err = rp_fail(-errno, "cannot write %s: %s", out->path, strerror(errno));
+	close(out->file.fd);
+	output_file_close(&out->file);
+	return err;
 }
 
 /* Why the format cannot hold it; NULL: it can. */
@@ -64,10 +71,7 @@ int output_open(struct output *out, const struct options *opt, enum record_outpu
 				       opt->format->name);
 		return 0;
 	}
-	out->stream = open_file(out->path);
-	if (!out->stream)
-		return rp_fail(-errno, "cannot write %s: %s", out->path, strerror(errno));
-	return 0;
+	return open_file(out);
 }
 
 int output_failed(struct output *out, int err)
@@ -88,20 +92,61 @@ int output_flush(struct output *out)
 	return 0;
 }
 
-int output_empty(struct output *out)
+static int keeper_commits(void *file, const void *data, size_t size, int fd)
 {
-	if (out->path && ftruncate(fileno(out->stream), 0) && errno != EINVAL)
-		return output_failed(out, -errno);
-	return 0;
+	(void)data;
+	(void)size;
+	(void)fd;
+	return output_commit(file);
 }
 
-/* Only now: until there is something to write, the old contents are worth more. */
-static int begin(struct output *out)
+static void keeper_closes(void *file)
 {
-	int err = out->begun ? 0 : output_empty(out);
+	output_file_close(file);
+}
+
+const struct record_duty output_duty = { .run = keeper_commits, .end = keeper_closes };
+
+/*
+ * What was written has arrived, and the file gets its name. Some file systems (NFS, FUSE) say that
+ * there is no room only when a descriptor is closed.
+ */
+static int publish(struct output *out)
+{
+	int err = output_flush(out), fd;
+
+	if (err || !out->path || out->named)
+		return err;
+	fd = fcntl(out->file.fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && close(fd))
+		err = -errno;
+	if (!err)
+		err = out->keeper ? record_keeper_ask(out->keeper, OUTPUT_DUTY, NULL, 0, -1)
+				  : output_commit(&out->file);
+	out->named = !err;
+	return output_failed(out, err);
+}
+
+int output_empty(struct output *out)
+{
+	const bool in_place = out->path && out->file.dir < 0;
 
 	out->begun = true;
-	return err;
+	if (in_place && ftruncate(out->file.fd, 0) && errno != EINVAL)
+		return output_failed(out, -errno);
+	return publish(out);
+}
+
+/* Only now: until there is something to write, the old contents are worth more. A series is seen
+ * as it grows, anything else when it is whole. */
+static int begin(struct output *out)
+{
+	const bool series = out->show.part;
+
+	if (out->begun)
+		return 0;
+	out->begun = true;
+	return series || (out->path && out->file.dir < 0) ? output_empty(out) : 0;
 }
 
 int output_report(struct output *out, const struct options *opt, const struct report *report)
@@ -127,19 +172,19 @@ int output_grid(struct output *out, const struct options *opt, const struct repo
 		   : output_failed(out, opt->format->write_grid(grid, out->stream, &out->show));
 }
 
-int output_tell(const struct output *out, const struct options *opt, const char *note,
+int output_tell(struct output *out, const struct options *opt, const char *note,
 		const struct report_ledger *ledger, const struct report_cost *cost)
 {
-	int err = 0;
+	int err = publish(out);
 
-	if (opt->verbosity < 0)
-		return 0;
+	if (err || opt->verbosity < 0)
+		return err;
 	if (out->path && !opt->record.samples)
-		fprintf(stderr, "wrote %s (%s)\n", out->path, opt->format->name);
+		rp_text_print(stderr, "wrote %s (%s)\n", out->path, opt->format->name);
 	if (!opt->record.samples && opt->format->has_ledger)
 		return 0;
 	if (note)
-		fprintf(stderr, "%s\n", note);
+		rp_text_print(stderr, "%s\n", note);
 	err = report_print_ledger(stderr, ledger, "samples");
 	return err ? err : report_print_cost(stderr, cost);
 }
@@ -148,8 +193,12 @@ int output_close(struct output *out, int err)
 {
 	if (!out->stream)
 		return err;
+	if (!err && out->begun)
+		err = publish(out);
 	if (out->path ? fclose(out->stream) : fflush(out->stream))
 		err = err ? err : output_failed(out, -errno);
+	if (out->path)
+		output_file_close(&out->file);
 	out->stream = NULL;
 	return err;
 }

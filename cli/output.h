@@ -4,7 +4,13 @@
 #define CLI_OUTPUT_H
 
 #include "options.h"
+#include "output_file.h"
 #include "record/recording.h"
+#include "record/table_keeper.h"
+
+/* What the keeper does for it, with its file as ctx: record_keeper_start(). */
+enum { OUTPUT_DUTY = RECORD_DUTIES };
+extern const struct record_duty output_duty;
 
 struct output {
 	FILE *stream;
@@ -12,20 +18,24 @@ struct output {
 	struct report_options show;
 	bool unfit;  /* the options ask for what this cannot be: bad usage */
 	bool failed; /* and that has been said */
-	bool begun;  /* one of a series is written, or is about to be */
+	bool begun;  /* something is written, or is about to be */
+	bool named;  /* the file has its name */
+	struct output_file file;
+	struct record_keeper *keeper; /* gives the file its name (OUTPUT_DUTY); NULL: we do */
 };
 
-/* Not every format is fit for everything. */
-
 /*
- * Opens the file, without emptying it yet, or takes standard output; finds out what the terminal
- * can show.
+ * Opens a file that is to take the place of what has the name, or takes standard output; finds out
+ * what the terminal can show.
  * 0 or a negative errno after a message: a directory that cannot be written, a binary format on
  * a terminal.
  */
 int output_open(struct output *out, const struct options *opt, enum record_output kind);
 
-/* Throws away what the file held before. 0 or a negative errno after a message. */
+/*
+ * Throws away what the file held before: what is written from now on can be seen as it comes. 0 or
+ * a negative errno after a message.
+ */
 int output_empty(struct output *out);
 
 /*
@@ -44,13 +54,17 @@ int output_hists(struct output *out, const struct options *opt, const struct rep
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid);
 
 /*
- * Tells standard error what a format without room for it cannot: that a file was written, a note
- * (or NULL), the ledger, the cost. Nothing with -q.
+ * The result is complete, and the file gets its name. Tells standard error what a format without
+ * room for it cannot: that a file was written, a note (or NULL), the ledger, the cost. With -q only
+ * errors.
  */
-int output_tell(const struct output *out, const struct options *opt, const char *note,
+int output_tell(struct output *out, const struct options *opt, const char *note,
 		const struct report_ledger *ledger, const struct report_cost *cost);
 
-/* Closes; says so if what was written did not arrive. Returns err, or its own first error. */
+/*
+ * Closes; says so if what was written did not arrive. Returns err, or its own first error. After an
+ * error what the file held before is still there, but for a series and what is written in place.
+ */
 int output_close(struct output *out, int err);
 
 #endif

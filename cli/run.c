@@ -134,10 +134,26 @@ static int dry_run(struct recording *rec, struct dry_run *out)
 	return err ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* What a confined recording cannot do itself: its options say that it is to be one. */
+static int start_keeper(struct run *run)
+{
+	static struct record_duty duties[OUTPUT_DUTY + 1];
+	int err;
+
+	duties[RECORD_DUTY_TABLES] = record_table_duty;
+	duties[OUTPUT_DUTY] = output_duty;
+	duties[OUTPUT_DUTY].ctx = &run->output.file;
+	err = record_keeper_start(duties, OUTPUT_DUTY + 1, &run->rec.keeper);
+	run->output.keeper = run->rec.keeper;
+	return err;
+}
+
 static int record(struct run *run)
 {
 	int err = output_open(&run->output, run->opt, run->rec.profiler->output);
 
+	if (!err)
+		err = start_keeper(run);
 	if (!err)
 		err = record_open(&run->rec);
 	if (!err)
@@ -165,9 +181,11 @@ int run_profiler(const struct record_profiler *profiler, const struct options *o
 	const bool quiet = opt->verbosity < 0 || opt->record.samples || !isatty(STDERR_FILENO);
 	struct record_options options = opt->record;
 	struct run run = { .opt = opt };
+	const unsigned long errors = rp_log_errors();
 	int err, status;
 
 	options.signals = true;
+	options.confine = true;
 	options.sample = print_sample;
 	options.progress = quiet ? NULL : show_progress;
 	options.ctx = &run;
@@ -180,6 +198,9 @@ int run_profiler(const struct record_profiler *profiler, const struct options *o
 		err = report(&run);
 	err = output_close(&run.output, err);
 	status = exit_status(&run, err);
+	if (err && status < EXIT_SIGNAL)
+		command_failed(opt->command, err, errors);
 	record_close(&run.rec);
+	record_keeper_close(run.rec.keeper);
 	return status;
 }

@@ -6,7 +6,7 @@
 #	good: REGEX		a line of the output matches the extended regular expression
 #	bad: TEXT		a line has this in it, as it stands; may be followed by [kernel>=6.12]
 #				or [kernel<6.2], or both, which limit it to such kernels
-#	with: COMMAND		runs a second after the lesson has begun, for it to see
+#	with: COMMAND		runs again and again beside the lesson, for it to see
 #
 # README.md: what stands in fenced blocks marked "verifier" or "output" must be in the output, line
 # after line; a line "..." stands for any number of them. Addresses of the kernel are all alike, in
@@ -52,12 +52,12 @@ run_lesson() {
 	local with background=''
 	with=$(sed -n 's/^with: //p' "examples/$1/EXPECT")
 	if [ -n "$with" ]; then
-		(sleep 1 && sh -c "$with") >/dev/null 2>&1 &
+		(while sleep 0.3; do sh -c "$with"; done) >/dev/null 2>&1 &
 		background=$!
 	fi
 	timeout -k 5 120 "build/examples/$1/run" >"$log" 2>&1
 	status=$?
-	[ -z "$background" ] || wait "$background"
+	[ -z "$background" ] || { kill "$background"; wait "$background" 2>/dev/null; }
 }
 
 check_expectations() {

@@ -150,22 +150,26 @@ static int iterator(int prog_fd)
 	return fd;
 }
 
-int rp_iterate(int prog_fd)
+int rp_iterate(int prog_fd, size_t at_once, int (*between)(void *ctx), void *ctx)
 {
 	char unused[4096];
+	const size_t most = at_once && at_once < sizeof(unused) ? at_once : sizeof(unused);
 	int fd = prog_fd < 0 ? prog_fd : iterator(prog_fd);
+	int err = 0;
 	ssize_t n;
 
 	if (prog_fd < 0)
 		return prog_fd;
 	if (fd < 0)
 		return rp_fail(fd, "cannot run an iterator: %s", strerror(-fd));
-	do
-		n = read(fd, unused, sizeof(unused));
-	while (n > 0 || (n < 0 && errno == EAGAIN));
+	do {
+		n = read(fd, unused, most);
+		if (n == (ssize_t)most && between)
+			err = between(ctx);
+	} while (!err && (n > 0 || (n < 0 && errno == EAGAIN)));
 	n = n < 0 ? -errno : 0;
 	close(fd);
-	return n ? rp_fail((int)n, "running an iterator: %s", strerror((int)-n)) : 0;
+	return n ? rp_fail((int)n, "running an iterator: %s", strerror((int)-n)) : err;
 }
 
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out)

@@ -2,7 +2,7 @@
 /*
  * btf.c: reading BTF (Documentation/bpf/btf.rst), the kernel's own above all. Loading it costs, so
  * it is done when the first program asks, and everything is looked up in place: no index beyond a
- * landmark for every 64th type.
+ * landmark for every 64th type, and none of types behind the last that was asked for.
  */
 #include "btf.h"
 
@@ -55,29 +55,34 @@ size_t rp_btf_record_size(const struct btf_type *t)
 	return 0;
 }
 
-/* Count the types, see that each record lies within the section, and set the landmarks. */
-static int index_types(struct rp_btf *btf)
+bool rp_btf_walk_to(const struct rp_btf *btf, uint32_t id)
+{
+	struct btf_walked *w = btf->walked;
+
+	while (w->ntypes < id) {
+		const uint32_t left = btf->types_len - w->end;
+		size_t size = 0;
+
+		if (left >= sizeof(struct btf_type))
+			size = rp_btf_record_size(btf_at_offset(btf, w->end));
+		if (!size || size > left)
+			return false;
+		if (w->ntypes % BTF_STEP == 0)
+			w->landmarks[w->ntypes / BTF_STEP] = w->end;
+		w->ntypes++;
+		w->end += (uint32_t)size;
+	}
+	return true;
+}
+
+static int begin_walk(struct rp_btf *btf)
 {
 	const uint32_t most = btf->types_len / sizeof(struct btf_type);
-	uint32_t offset = 0, n = 0;
 
-	btf->landmarks = malloc((most / BTF_STEP + 1) * sizeof(uint32_t));
-	if (!btf->landmarks)
+	btf->walked = malloc(sizeof(*btf->walked) + (most / BTF_STEP + 1) * sizeof(uint32_t));
+	if (!btf->walked)
 		return -ENOMEM;
-	while (offset < btf->types_len) {
-		size_t size;
-
-		if (btf->types_len - offset < sizeof(struct btf_type))
-			return -EINVAL;
-		size = rp_btf_record_size(btf_at_offset(btf, offset));
-		if (!size || size > btf->types_len - offset)
-			return -EINVAL;
-		if (n % BTF_STEP == 0)
-			btf->landmarks[n / BTF_STEP] = offset;
-		n++;
-		offset += (uint32_t)size;
-	}
-	btf->ntypes = n;
+	btf->walked->ntypes = btf->walked->end = 0;
 	return 0;
 }
 
@@ -121,7 +126,7 @@ static int open_blob(void *data, size_t size, bool mapped, struct rp_btf **out)
 	if (btf->memo)
 		err = find_sections(btf);
 	if (!err)
-		err = index_types(btf);
+		err = begin_walk(btf);
 	if (err)
 		rp_btf_free(btf);
 	else
@@ -132,11 +137,22 @@ static int open_blob(void *data, size_t size, bool mapped, struct rp_btf **out)
 int rp_btf_parse(const void *data, size_t size, struct rp_btf **out)
 {
 	void *copy = malloc(size ? size : 1);
+	struct rp_btf *btf;
+	int err;
 
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, data, size);
-	return open_blob(copy, size, false, out);
+	err = open_blob(copy, size, false, &btf);
+	if (err)
+		return err;
+	rp_btf_walk_to(btf, UINT32_MAX);
+	if (btf->walked->end != btf->types_len) {
+		rp_btf_free(btf);
+		return -EINVAL;
+	}
+	*out = btf;
+	return 0;
 }
 
 void rp_btf_free(struct rp_btf *btf)
@@ -150,7 +166,7 @@ void rp_btf_free(struct rp_btf *btf)
 	for (int i = 0; btf->memo && i < MEMOS; i++)
 		free(btf->memo->name[i]);
 	free(btf->memo);
-	free(btf->landmarks);
+	free(btf->walked);
 	free(btf);
 }
 
@@ -211,9 +227,9 @@ const struct btf_type *rp_btf_type_at(const struct rp_btf *btf, uint32_t id)
 	const struct btf_type *t;
 	uint32_t offset;
 
-	if (id == 0 || id > btf->ntypes)
+	if (id == 0 || !rp_btf_has(btf, id))
 		return NULL;
-	offset = btf->landmarks[(id - 1) / BTF_STEP];
+	offset = btf->walked->landmarks[(id - 1) / BTF_STEP];
 	t = btf_at_offset(btf, offset);
 	for (uint32_t i = (id - 1) % BTF_STEP; i; i--)
 		t = btf_at_offset(btf, offset += (uint32_t)rp_btf_record_size(t));
@@ -249,7 +265,7 @@ int rp_btf_find(const struct rp_btf *btf, const char *name, uint32_t kind)
 
 	if (id >= 0 || !*name)
 		return id;
-	for (uint32_t i = 1; i <= btf->ntypes; i++) {
+	for (uint32_t i = 1; rp_btf_has(btf, i); i++) {
 		t = btf_at_offset(btf, offset);
 		if (btf_kind(t) == kind && !strcmp(btf_str(btf, t->name_off), name)) {
 			remember(btf, name, kind, i);
@@ -257,6 +273,11 @@ int rp_btf_find(const struct rp_btf *btf, const char *name, uint32_t kind)
 		}
 		offset += (uint32_t)rp_btf_record_size(t);
 	}
+	if (btf->walked->end < btf->types_len)
+		rp_log(RP_WARN,
+		       "kernel BTF: type %u is malformed, or of a newer kind than this program "
+		       "knows; %s was not found before it",
+		       btf->walked->ntypes + 1, name);
 	return -ENOENT;
 }
 
@@ -357,7 +378,7 @@ int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
 	uint32_t offset = 0;
 	int n = 0, err;
 
-	for (uint32_t i = 1; i <= btf->ntypes; i++) {
+	for (uint32_t i = 1; rp_btf_has(btf, i); i++) {
 		const struct btf_type *t = btf_at_offset(btf, offset);
 		const char *name = btf_str(btf, t->name_off);
 

@@ -5,16 +5,25 @@
 
 #include "internal.h"
 
-/* Type id 0 is void; ids 1 … ntypes lie one after the other and vary in size. */
+/*
+ * How far the types have been walked, by whatever was asked for: of the kernel's that is most often
+ * a small part.
+ */
+struct btf_walked {
+	uint32_t ntypes; /* so many, each found to lie within types_len; */
+	uint32_t end;	 /* the offset behind them */
+	/* Byte offset of types 1, 1 + BTF_STEP, 1 + 2 * BTF_STEP …: the others are reached by
+	 * walking from there. */
+	uint32_t landmarks[];
+};
+
+/* Type id 0 is void; the others lie one after the other and vary in size. */
 struct rp_btf {
 	const uint8_t *types;
 	uint32_t types_len;
 	const char *strs; /* begins and ends with a NUL */
 	uint32_t strs_len;
-	uint32_t ntypes;
-	/* Byte offset of types 1, 1 + BTF_STEP, 1 + 2 * BTF_STEP …: the others are reached by
-	 * walking from there. Every record up to ntypes has been found to lie within types_len. */
-	uint32_t *landmarks;
+	struct btf_walked *walked;
 	void *data;
 	size_t size;
 	bool mapped; /* data is from mmap, not malloc */
@@ -52,6 +61,12 @@ static inline const struct btf_type *btf_at_offset(const struct rp_btf *btf, uin
 
 /* Bytes of a whole record, or 0 for a kind that is not known. */
 size_t rp_btf_record_size(const struct btf_type *t);
+/* Walks up to that type. False if there is none, or a record before it is malformed. */
+bool rp_btf_walk_to(const struct rp_btf *btf, uint32_t id);
+static inline bool rp_btf_has(const struct rp_btf *btf, uint32_t id)
+{
+	return id <= btf->walked->ntypes || rp_btf_walk_to(btf, id);
+}
 /* NULL for void and for ids out of range. */
 const struct btf_type *rp_btf_type_at(const struct rp_btf *btf, uint32_t id);
 /* Through typedefs, const and the like. NULL for void and for chains that do not end. */

@@ -301,7 +301,7 @@ int rp_btf_enum(const struct rp_btf *btf, const char *type, const char *name, in
 {
 	uint32_t offset = 0;
 
-	for (uint32_t id = 1; id <= btf->ntypes; id++) {
+	for (uint32_t id = 1; rp_btf_has(btf, id); id++) {
 		const struct btf_type *t = btf_at_offset(btf, offset);
 
 		offset += (uint32_t)rp_btf_record_size(t);

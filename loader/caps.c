@@ -3,6 +3,8 @@
 #include "internal.h"
 
 #include <linux/capability.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,6 +47,38 @@ bool rp_cap_has(enum rp_cap cap)
 	if (data[bit / 32].effective & (1U << bit % 32))
 		return true;
 	return caps[cap].admin && (data[0].effective & (1U << CAP_SYS_ADMIN));
+}
+
+/* A call that makes no sense, which the kernel refuses as such before it looks at any right. */
+static int call_nonsense(bool perf)
+{
+	const struct perf_event_attr event = { 0 };
+	union rp_attr attr = { 0 };
+
+	return perf ? rp_sys_perf_event_nonsense(&event) : rp_sys_bpf(-1, &attr);
+}
+
+bool rp_filtered(int err, bool perf)
+{
+	char *text;
+	bool filter = false;
+
+	if (err == -EPERM)
+		return (perf || rp_cap_has(RP_CAP_BPF)) && !rp_in_user_namespace() &&
+		       call_nonsense(perf) == -EPERM;
+	if (err == -ENOSYS && !rp_read_file("/proc/self/status", &text)) {
+		filter = strstr(text, "\nSeccomp:\t2");
+		free(text);
+	}
+	return filter;
+}
+
+bool rp_in_user_namespace(void)
+{
+	struct stat st;
+
+	/* include/linux/proc_ns.h: PROC_USER_INIT_INO, the number of the first one */
+	return !stat("/proc/self/ns/user", &st) && st.st_ino != 0xeffffffd;
 }
 
 const char *rp_cap_hint(enum rp_cap cap)

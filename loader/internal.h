@@ -23,9 +23,15 @@ static inline size_t round_up(size_t n, size_t to)
  * is -EOPNOTSUPP here */
 int rp_sys_bpf(int cmd, union rp_attr *attr);
 int rp_sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
+/* With flags that no kernel knows. */
+int rp_sys_perf_event_nonsense(const struct perf_event_attr *attr);
 int rp_sys_ioctl(int fd, unsigned long request, unsigned long arg);
 int rp_sys_uprobe(void);
 void rp_features_forget(void);
+
+/* ---- log.c: rp_log() with a text of several lines behind the message, NULL: none */
+void rp_log_lines(enum rp_level level, const char *lines, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* ---- limits.c: true if it was raised, so that it is worth trying again */
 bool rp_raise_memlock(void);
@@ -55,6 +61,17 @@ char *rp_verifier_log_explain(const struct rp_prog *prog, const char *log, int t
 /* rp_prog_load(); *located is false if the verifier refused the program and did not say which line
  * is at fault. */
 int rp_prog_load_located(const struct rp_prog *prog, bool *located);
+
+/* ---- caps.c */
+/* Capabilities are of a user namespace; BPF and perf ask for those of the first one. */
+bool rp_in_user_namespace(void);
+#define RP_USER_NAMESPACE                                                                          \
+	"these capabilities are of a user namespace (a container without root, or `unshare -r`), " \
+	"and the kernel wants those of the machine: run it outside, as root"
+#define RP_FILTERED                                                                                \
+	"a filter of system calls (seccomp) refuses it, as containers have one: run it outside, "  \
+	"or let the filter allow bpf and perf_event_open (docker: --security-opt "                 \
+	"seccomp=unconfined)"
 
 /* ---- perf_errors.c */
 /* Say why perf_event_open refused, and what to do. Returns err. */

@@ -25,10 +25,16 @@ int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_acce
 
 	(void)ctx;
 	err = rp_btf_kernel(&btf);
-	if (err)
+	if (err == -ENOENT)
 		return say_why(why, err,
 			       "this kernel carries no BTF (/sys/kernel/btf/vmlinux, "
 			       "CONFIG_DEBUG_INFO_BTF)");
+	if (err)
+		return say_why(
+			why, err,
+			err == -EMFILE || err == -ENFILE
+				? "its BTF is not read: too many open files, raise `ulimit -n`"
+				: "its BTF (/sys/kernel/btf/vmlinux) cannot be read");
 	return rp_btf_access(btf, type, path, out, why);
 }
 
@@ -70,9 +76,12 @@ static void report(void *ctx, const struct asm_diag *d)
 	(void)ctx;
 	if (d->line)
 		snprintf(line, sizeof(line), ":%u", d->line);
-	rp_log(error ? RP_ERROR : RP_WARN, "%s%s: %s: %s%s%s", d->file, line,
-	       error ? "error" : "warning", d->message, d->text && *d->text ? "\n\t" : "",
-	       d->text ? d->text : "");
+	if (d->text && *d->text)
+		rp_log(error ? RP_ERROR : RP_WARN, "%s%s: %s: %s\n\t%s", d->file, line,
+		       error ? "error" : "warning", d->message, d->text);
+	else
+		rp_log(error ? RP_ERROR : RP_WARN, "%s%s: %s: %s", d->file, line,
+		       error ? "error" : "warning", d->message);
 }
 
 static const char *line_of(void *ctx, uint32_t insn)
@@ -138,10 +147,13 @@ static void report_errors(void *ctx, const struct asm_diag *diag)
 		report(ctx, diag);
 }
 
-/* With RAWPROF_EXPLAIN=1 in the environment every program that is loaded is explained. */
+/*
+ * With RAWPROF_EXPLAIN=1 in the environment every program that is loaded is explained; not with
+ * file capabilities, where the environment is the user's own.
+ */
 static void explain_if_asked(const struct rp_prog *prog)
 {
-	const char *asked = getenv("RAWPROF_EXPLAIN");
+	const char *asked = secure_getenv("RAWPROF_EXPLAIN");
 	char *log;
 	int fd;
 
@@ -151,7 +163,7 @@ static void explain_if_asked(const struct rp_prog *prog)
 	if (fd >= 0)
 		close(fd);
 	if (log)
-		rp_log(RP_ERROR, "the verifier, of %s:\n%s", prog->name, log); /* with -q too */
+		rp_log_lines(RP_ERROR, log, "the verifier, of %s:\n", prog->name); /* -q too */
 	free(log);
 }
 

@@ -50,6 +50,18 @@ static const char *what_is_invalid(const struct asm_map *map)
 	return "a ring buffer's size must be a power of two and whole pages";
 }
 
+static const char *why_not_permitted(void)
+{
+	if (!rp_cap_has(RP_CAP_BPF))
+		return rp_cap_hint(RP_CAP_BPF);
+	if (rp_in_user_namespace())
+		return RP_USER_NAMESPACE;
+	return rp_filtered(-EPERM, false)
+		       ? RP_FILTERED
+		       : "not permitted: the memory limit (ulimit -l) is too low, or the kernel is "
+			 "locked down";
+}
+
 static int creation_failed(int err, const struct asm_map *map)
 {
 	const char *type = rp_map_type_name(map->type), *name = map->name ? map->name : "";
@@ -57,10 +69,11 @@ static int creation_failed(int err, const struct asm_map *map)
 
 	switch (err) {
 	case -EPERM:
-		why = rp_cap_has(RP_CAP_BPF)
-			      ? "not permitted: the memory limit (ulimit -l) is too low, or the "
-				"kernel is locked down"
-			      : rp_cap_hint(RP_CAP_BPF);
+		why = why_not_permitted();
+		break;
+	case -EMFILE:
+	case -ENFILE:
+		why = "too many open files: raise `ulimit -n`";
 		break;
 	case -EINVAL:
 		why = what_is_invalid(map);
@@ -72,7 +85,9 @@ static int creation_failed(int err, const struct asm_map *map)
 		why = "the kernel has no memory for it";
 		break;
 	case -ENOSYS:
-		why = "this kernel was built without bpf(2) (CONFIG_BPF_SYSCALL)";
+		why = rp_filtered(err, false)
+			      ? RP_FILTERED
+			      : "this kernel was built without bpf(2) (CONFIG_BPF_SYSCALL)";
 		break;
 	}
 	return rp_fail(err, "cannot create map %s (%s, key %u, value %u bytes, %u entries): %s",

@@ -279,7 +279,9 @@ static int control(const struct rp_perf *p, unsigned long request)
 
 	for (int i = 0; i < p->n && !err; i++)
 		err = rp_sys_ioctl(p->slots[i].fd, request, 0);
-	return err;
+	return err ? rp_fail(err, "cannot switch event %s %s: %s", p->event.name,
+			     request == PERF_EVENT_IOC_ENABLE ? "on" : "off", strerror(-err))
+		   : 0;
 }
 
 int rp_perf_enable(struct rp_perf *p)
@@ -405,6 +407,8 @@ int rp_perf_hotplug(struct rp_perf *p)
 		if (has_slot(p, now.cpu[i]))
 			continue;
 		err = join(p, now.cpu[i]);
+		if (err == -EACCES || err == -EPERM)
+			err = 0; /* since rights were given up: left out, as has been said */
 		joined += err > 0;
 	}
 	rp_cpus_free(&p->cpus);

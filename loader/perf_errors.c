@@ -14,11 +14,17 @@ static int not_allowed(int err, const char *what, const char *where)
 			"above 2 some distributions' kernels ask for CAP_SYS_ADMIN rather than "
 			"CAP_PERFMON: `sysctl kernel.perf_event_paranoid=2`, or run as root",
 			what, where, strerror(-err), paranoid);
+	if (rp_cap_has(RP_CAP_PERFMON) && rp_in_user_namespace())
+		return rp_fail(err, "perf_event_open(%s) on %s: %s: %s", what, where,
+			       strerror(-err), RP_USER_NAMESPACE);
+	if (rp_filtered(err, true))
+		return rp_fail(err, "perf_event_open(%s) on %s: %s: %s", what, where,
+			       strerror(-err), RP_FILTERED);
 	if (rp_cap_has(RP_CAP_PERFMON))
 		return rp_fail(
 			err,
 			"perf_event_open(%s) on %s: %s although CAP_PERFMON is there: the kernel "
-			"is locked down, or a seccomp filter (a container's) forbids the call",
+			"is locked down, or a security module forbids the call",
 			what, where, strerror(-err));
 	return rp_fail(err, "perf_event_open(%s) on %s: %s: kernel.perf_event_paranoid is %lld. %s",
 		       what, where, strerror(-err), paranoid, rp_cap_hint(RP_CAP_PERFMON));
@@ -55,8 +61,10 @@ int rp_perf_open_failed(int err, const struct perf_event_attr *attr, const char 
 		return rp_fail(err, "perf_event_open(%s) on %s: another tool holds the counter",
 			       what, where);
 	case -ENOSYS:
-		return rp_fail(err,
-			       "this kernel was built without perf events (CONFIG_PERF_EVENTS)");
+		return rp_fail(err, "perf_event_open(%s) on %s: %s", what, where,
+			       rp_filtered(err, true)
+				       ? RP_FILTERED
+				       : "this kernel was built without it (CONFIG_PERF_EVENTS)");
 	case -EINVAL:
 		if (attr->freq && rp_perf_max_rate() > 0 &&
 		    attr->sample_freq > (uint64_t)rp_perf_max_rate())

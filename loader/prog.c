@@ -156,6 +156,10 @@ static const char *reason(int err, const struct rp_prog *prog)
 	case -EPERM:
 		if (!rp_cap_has(RP_CAP_BPF))
 			return rp_cap_hint(RP_CAP_BPF);
+		if (rp_in_user_namespace())
+			return RP_USER_NAMESPACE;
+		if (rp_filtered(err, false))
+			return RP_FILTERED;
 		if (prog->type == BPF_PROG_TYPE_TRACING)
 			return "not permitted: this kernel does not allow programs of this kind "
 			       "(locked down, or no BPF trampolines)";
@@ -163,6 +167,9 @@ static const char *reason(int err, const struct rp_prog *prog)
 			return rp_cap_hint(RP_CAP_PERFMON);
 		return "not permitted (is the kernel locked down? see "
 		       "/sys/kernel/security/lockdown)";
+	case -EMFILE:
+	case -ENFILE:
+		return "too many open files: raise `ulimit -n`";
 	case -EOPNOTSUPP:
 		return "this kernel cannot attach programs of this kind (its errno 524)";
 	case -E2BIG:
@@ -179,8 +186,8 @@ static void report_refusal(int err, const struct rp_prog *prog, const char *log,
 {
 	char *said = rp_verifier_log_explain(prog, log ? log : "", TAIL_LINES, located);
 
-	rp_log(RP_ERROR, "cannot load %s (%s program, %u instructions): %s%s", prog->name,
-	       rp_prog_type_name(prog->type), prog->ninsns, reason(err, prog), said ? said : "");
+	rp_log_lines(RP_ERROR, said, "cannot load %s (%s program, %u instructions): %s", prog->name,
+		     rp_prog_type_name(prog->type), prog->ninsns, reason(err, prog));
 	free(said);
 	/* Where the verifier gave up is not the fault; a back-edge may be a call of a function. */
 	if (err == -E2BIG || (log && strstr(log, "back-edge")))
@@ -231,6 +238,9 @@ int rp_prog_load_located(const struct rp_prog *prog, bool *located)
 	if (fd)
 		return fd;
 	btf_fd = load_btf(prog);
+	if (btf_fd == -EMFILE || btf_fd == -ENFILE)
+		return rp_fail(btf_fd, "cannot load %s: too many open files: raise `ulimit -n`",
+			       prog->name);
 	set_source(&attr, prog, btf_fd);
 	fd = load_quietly(&attr, prog, btf_fd);
 	if (fd < 0) {

@@ -5,6 +5,7 @@
  */
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -98,12 +99,18 @@ static int add_ring(struct rp_sideband *s, int cpu)
 	struct side_ring *ring = &s->rings[s->n];
 	struct epoll_event ready = { .events = EPOLLIN };
 	int fd = open_event(s, cpu), err;
+	char where[32];
 	void *page;
 
 	if (fd == -ENODEV || (fd == -EINVAL && s->n > 0))
 		return 0; /* went offline since the list was made */
+	snprintf(where, sizeof(where), "CPU %d", cpu);
+	if ((fd == -EACCES || fd == -EPERM) && s->n > 0) { /* since rights were given up */
+		rp_log(RP_WARN, "%s came online, but its processes may not be followed", where);
+		return 0;
+	}
 	if (fd < 0)
-		return fd;
+		return rp_perf_open_failed(fd, &s->attr, "side-band of processes", where);
 	page = map_ring_shrinking(s, fd);
 	if (!page || epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ready)) {
 		err = -errno;
@@ -111,9 +118,9 @@ static int add_ring(struct rp_sideband *s, int cpu)
 			munmap(page, s->page + s->bytes);
 		close(fd);
 		return rp_fail(err,
-			       "cannot map the side-band ring of CPU %d (%zu kB): %s; raise "
-			       "kernel.perf_event_mlock_kb",
-			       cpu, s->bytes >> 10, strerror(-err));
+			       "cannot map the side-band ring of CPU %d (%zu kB): %s; raise %s",
+			       cpu, s->bytes >> 10, strerror(-err),
+			       err == -ENOMEM ? "`ulimit -v`" : "kernel.perf_event_mlock_kb");
 	}
 	*ring = (struct side_ring){ .fd = fd, .cpu = cpu, .page = page };
 	s->n++;
@@ -129,9 +136,9 @@ static int allocate(struct rp_sideband *s)
 	s->heap = calloc(most, sizeof(struct side_ring *));
 	s->record = malloc(MAX_RECORD);
 	if (!s->rings || !s->heap || !s->record)
-		return -ENOMEM;
+		return rp_fail(-ENOMEM, "out of memory for the side-band of processes");
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	return s->epoll < 0 ? -errno : 0;
+	return s->epoll < 0 ? rp_fail(-errno, "epoll_create1: %s", strerror(errno)) : 0;
 }
 
 /* Shorter on machines with many CPUs, on each of which less happens. */
@@ -140,23 +147,31 @@ static size_t default_bytes(int cpus)
 	return cpus <= 16 ? 256 << 10 : cpus <= 64 ? 128 << 10 : 64 << 10;
 }
 
+/* Build ids are asked for where the kernel knows them. */
+static void try_build_ids(struct rp_sideband *s)
+{
+	int fd = open_event(s, s->cpus.cpu[0]);
+
+	if (fd == -EINVAL) {
+		rp_log(RP_INFO,
+		       "this kernel puts no build ids into mmap records (that needs Linux 5.12)");
+		rp_perf_attr_build_id(&s->attr, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 static int open_rings(struct rp_sideband *s, const struct rp_side_options *opt)
 {
 	int err = 0;
 
-	for (int i = 0; i < s->cpus.n && !err; i++) {
+	if (opt->build_ids && s->cpus.n)
+		try_build_ids(s);
+	for (int i = 0; i < s->cpus.n && !err; i++)
 		err = add_ring(s, s->cpus.cpu[i]);
-		if (err == -EINVAL && i == 0 && opt->build_ids) {
-			rp_log(RP_INFO,
-			       "this kernel puts no build ids into mmap records (that needs Linux "
-			       "5.12)");
-			rp_perf_attr_build_id(&s->attr, 0);
-			err = add_ring(s, s->cpus.cpu[i]);
-		}
-		if (err && !s->n)
-			rp_perf_open_failed(err, &s->attr, "side-band of processes", "all CPUs");
-	}
-	return !err && !s->n ? -ENODEV : err;
+	if (!err && !s->n)
+		err = rp_fail(-ENODEV, "there is no CPU whose processes can be followed");
+	return err;
 }
 
 int rp_sideband_open(const struct rp_side_options *opt, struct rp_sideband **out)
@@ -165,7 +180,7 @@ int rp_sideband_open(const struct rp_side_options *opt, struct rp_sideband **out
 	int err;
 
 	if (!s)
-		return -ENOMEM;
+		return rp_fail(-ENOMEM, "out of memory for the side-band of processes");
 	s->epoll = -1;
 	err = opt->pages & (opt->pages - 1) ? -EINVAL : rp_cpus_online(&s->cpus);
 	if (!err)

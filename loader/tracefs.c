@@ -216,8 +216,8 @@ static int no_event(int err, const char *group, const char *event, char *why, si
 	if (tracefs < 0) {
 		snprintf(why, size, "%s:%s: tracefs cannot be read", group, event);
 	} else if (err != -ENOENT) {
-		snprintf(why, size, "cannot read the tracepoint %s:%s: %s", group, event,
-			 strerror(-err));
+		snprintf(why, size, "cannot read the tracepoint %s:%s: %s%s", group, event,
+			 strerror(-err), err == -EMFILE ? ", raise `ulimit -n`" : "");
 	} else {
 		rp_tp_each("*", nearer, &n);
 		snprintf(why, size, "this kernel has no tracepoint %s:%s%s%s%s", group, event,

@@ -35,7 +35,31 @@ int record_asleep_load(struct recording *rec, const struct sched_config *config,
 	return fd < 0 ? fd : 0;
 }
 
-int record_asleep_visit(int program)
+static int drain(void *ctx)
 {
-	return program < 0 ? 0 : rp_iterate(program);
+	const struct recording *rec = ctx;
+
+	return record_stacks_drain(rec->stacks);
+}
+
+int record_asleep_visit(struct recording *rec, int program)
+{
+	const struct program_config *c = &rec->config;
+	/* The largest records that fill half of the ring; the program writes a byte for each. */
+	size_t at_once = record_stacks_maps(rec->stacks)[STACK_MAP_EVENTS].max_entries / 2 /
+			 (sizeof(struct stack_record) + c->both_bytes);
+
+	return program < 0 ? 0 : rp_iterate(program, at_once ? at_once : 1, drain, rec);
+}
+
+int record_asleep_begin(struct recording *rec, int program)
+{
+	int err = 0;
+
+	/* With filters the first visit tells which processes are met. */
+	if (program >= 0 && rec->tables && !rec->config.filtering)
+		err = record_read_all(rec);
+	if (!err)
+		err = record_asleep_visit(rec, program);
+	return err ? err : record_drain(rec); /* what has been read does not wake us any more */
 }

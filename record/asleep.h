@@ -13,7 +13,8 @@
  * after a message.
  */
 int record_asleep_load(struct recording *rec, const struct sched_config *config, int *program);
-/* Visits all threads once. Nothing to do for program -1. */
-int record_asleep_visit(int program);
+/* Visits all threads for the first time, and again. Nothing to do for program -1. */
+int record_asleep_begin(struct recording *rec, int program);
+int record_asleep_visit(struct recording *rec, int program);
 
 #endif

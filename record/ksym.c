@@ -50,6 +50,12 @@ static int load(struct ksym *k)
 	return k->program < 0 ? k->program : 0;
 }
 
+void record_ksym_prepare(struct ksym *k)
+{
+	if (k->program < 0 && !k->err)
+		k->err = load(k);
+}
+
 static int name_batch(struct ksym *k, const uint64_t *addrs, size_t n, char *texts, size_t stride)
 {
 	struct rp_test_run run = { 0 };
@@ -67,10 +73,10 @@ static int name_batch(struct ksym *k, const uint64_t *addrs, size_t n, char *tex
 static int name(void *ctx, const uint64_t *addrs, size_t n, char *texts, size_t stride)
 {
 	struct ksym *k = ctx;
-	int err = 0;
+	int err;
 
-	if (!k->io || k->program < 0)
-		err = load(k);
+	record_ksym_prepare(k);
+	err = k->err;
 	for (size_t done = 0; !err && done < n; done += KSYM_BATCH) {
 		size_t some = n - done < KSYM_BATCH ? n - done : KSYM_BATCH;
 

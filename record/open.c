@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/lack.h"
 #include "programs/shared/follow.h"
 #include "recording.h"
+#include "system.h"
 
 /*
  * The symbolizer holds every file that gave a name. Only after the program to be profiled has been
@@ -35,7 +37,8 @@ static int use_debuginfod(struct recording *rec)
 	switch (err) {
 	case -EDESTADDRREQ:
 		return rp_fail(err, "--debuginfod: DEBUGINFOD_URLS names no server (sudo drops it: "
-				    "sudo --preserve-env=DEBUGINFOD_URLS)");
+				    "sudo --preserve-env=DEBUGINFOD_URLS; with setcap it is not "
+				    "read)");
 	case -ELIBACC:
 		return rp_fail(err, "--debuginfod: libdebuginfod.so.1 cannot be loaded; Debian and "
 				    "Ubuntu have it in the package libdebuginfod1");
@@ -62,6 +65,9 @@ static void report_debug_files(const struct recording *rec)
 		       "no source lines of %s%s: the debug data is damaged, or packed "
 		       "as this libdw cannot read it (zstd needs elfutils 0.189)",
 		       path, n > 1 ? " and others" : "");
+	n = rec->demangler ? sym_demangler_given_up(rec->demangler) : 0;
+	if (n)
+		rp_log(RP_WARN, "%zu names of functions are left mangled: they take too long", n);
 	stats = sym_user_debuginfod_stats(rec->user);
 	if (stats.asked)
 		rp_log(stats.error ? RP_WARN : RP_INFO,
@@ -77,9 +83,11 @@ static int open_symbolizer(struct recording *rec)
 
 	if (!err)
 		err = sym_user_open(&rec->user, NULL);
-	if (!err && rec->opt->debuginfod)
-		err = use_debuginfod(rec);
-	return err ? err : sym_demangler_open(&rec->demangler);
+	if (!err)
+		err = sym_demangler_open(&rec->demangler);
+	if (err)
+		return rp_fail(err, "cannot open the symbolizer: %s", strerror(-err));
+	return rec->opt->debuginfod ? use_debuginfod(rec) : 0;
 }
 
 static int open_sideband(struct recording *rec)
@@ -96,13 +104,22 @@ static int open_sideband(struct recording *rec)
 
 /* ---- maps and programs */
 
-/* The ring grows with the number of CPUs that fill it. */
-static uint32_t ring_bytes(const struct record_profiler *profiler)
+#define RING_MOST_BYTES (1u << 26)
+/* Three records of 30 frames: where a thread waits, and where others were let first. */
+#define RING_THREAD_BYTES 1024u
+
+/*
+ * The ring grows with the number of CPUs that fill it; and, where threads have stacks of their own,
+ * so that those of all threads that there are fit in before user space has its turn.
+ */
+static uint32_t ring_bytes(const struct record_profiler *profiler, uint32_t threads)
 {
 	uint32_t bytes = (1 << 19) * (profiler->ring_factor ? profiler->ring_factor : 1);
 	int cpus = rp_cpus_possible();
 
-	for (int covered = 2; covered < cpus && bytes < 1u << 26; covered *= 2)
+	for (int covered = 2; covered < cpus && bytes < RING_MOST_BYTES; covered *= 2)
+		bytes *= 2;
+	while (bytes / RING_THREAD_BYTES < threads && bytes < RING_MOST_BYTES)
 		bytes *= 2;
 	return bytes;
 }
@@ -115,7 +132,7 @@ static int on_record(void *ctx, const struct stack_record *record)
 	rec->seen++;
 	record_saw(rec, pid, (uint32_t)(record->start_time + record->exec_id));
 	if (record->user_end == UNWIND_NO_MAPPING || record->user_end == STACK_NO_TABLE) {
-		record_had_no_tables(rec, pid);
+		record_had_no_tables(rec, record);
 		rec->no_tables = true;
 	}
 	return rec->opt->samples ? record_samples_keep(rec, record) : 0;
@@ -126,12 +143,15 @@ static int open_stacks(struct recording *rec)
 	const struct record_options *opt = rec->opt;
 	const struct record_profiler *profiler = rec->profiler;
 	const bool own_maps = profiler->maps != NULL;
+	const uint32_t threads = profiler->thread_map ? record_threads() : 0;
 	const struct stacks_options options = {
 		.maps = own_maps ? profiler->maps : profiler->programs->maps,
 		.nmaps = own_maps ? profiler->nmaps : profiler->programs->nmaps,
 		.config = &rec->config,
 		.nids = opt->program ? RECORD_FOLLOWED : opt->pids.n + opt->tids.n,
-		.ring_bytes = ring_bytes(rec->profiler)
+		.ring_bytes = ring_bytes(rec->profiler, threads),
+		.threads = threads,
+		.thread_map = profiler->thread_map
 	};
 
 	return record_stacks_open(&options, on_record, rec, &rec->stacks);
@@ -145,11 +165,18 @@ static int open_tables(struct recording *rec)
 		.mappings = record_stacks_map(rec->stacks, STACK_MAP_MAPPINGS),
 		.index = record_stacks_map(rec->stacks, STACK_MAP_INDEX),
 		.rules = record_stacks_map(rec->stacks, STACK_MAP_RULES),
-		.rows = record_stacks_map(rec->stacks, STACK_MAP_ROWS)
+		.rows = record_stacks_map(rec->stacks, STACK_MAP_ROWS),
+		/* A walk that is not made again at the next sample has to find all of them. */
+		.only_hit = !rec->opt->program && !rec->opt->pids.n && !rec->opt->tids.n &&
+			    !rec->profiler->walk_again,
+		.keeper = rec->keeper
 	};
 	int err = record_tables_open(&rec->tables, &maps);
 
-	if (!err && !rec->config.ns_inode)
+	if (err)
+		return rp_fail(err, "cannot map the tables of the unwinder: %s%s", strerror(-err),
+			       err == -ENOMEM ? ": raise `ulimit -v`, or use --call-graph fp" : "");
+	if (!rec->config.ns_inode)
 		err = record_attach(rec, rp_unwind_follow_programs, RECORD_ALL_ROLES, &rec->config);
 
 	if (!err && rec->opt->program)
@@ -171,7 +198,7 @@ static int add_targets(struct recording *rec)
 	if (!err && opt->program)
 		err = record_stacks_add_id(rec->stacks, STACK_MAP_PIDS,
 					   (uint32_t)rec->target.child);
-	return err;
+	return err ? rp_fail(err, "cannot write down what is recorded: %s", strerror(-err)) : 0;
 }
 
 static int attach(struct recording *rec)
@@ -199,6 +226,12 @@ static int open_programs(struct recording *rec)
 
 /* ---- all together */
 
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 void record_init(struct recording *rec, const struct record_profiler *profiler,
 		 const struct record_options *opt, void *ctx)
 {
@@ -209,15 +242,38 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 	record_ksym_init(&rec->ksym);
 }
 
+/*
+ * What all of it needs, so that what fails for want of it later is not said to lack something else.
+ */
+static int check_machine(void)
+{
+	static const struct asm_map smallest = { "smallest", BPF_MAP_TYPE_ARRAY, 4, 8, 1 };
+	int fd;
+
+	if (access("/proc/self/status", F_OK))
+		return rp_fail(-ENOENT, "there is no /proc, where processes and what they map are "
+					"listed: `mount -t proc proc /proc`");
+	if (access("/sys/kernel", F_OK))
+		rp_log(RP_WARN, "there is no /sys, where the kernel's types (BTF) and events are: "
+				"`mount -t sysfs sysfs /sys`");
+	fd = rp_map_create(&smallest);
+	close_fd(fd);
+	return fd < 0 ? fd : 0;
+}
+
 int record_open(struct recording *rec)
 {
-	int err;
+	int err = check_machine();
 
+	if (err)
+		return err;
+	rec->errors = rp_log_errors();
+	rp_lacks_take();
 	rec->wall_offset = rp_wall_offset_ns();
 	if (rec->profiler->ctx_size) {
 		rec->ctx = calloc(1, rec->profiler->ctx_size);
 		if (!rec->ctx)
-			return -ENOMEM;
+			return rp_fail(-ENOMEM, "out of memory for a recording");
 	}
 	rec->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = rec->wake < 0 ? rp_fail(-errno, "eventfd: %s", strerror(errno))
@@ -236,10 +292,14 @@ int record_open(struct recording *rec)
 	return err ? err : open_programs(rec);
 }
 
-static void close_fd(int fd)
+/* A failure has a message of its own. */
+static void report_lacks(const struct recording *rec)
 {
-	if (fd >= 0)
-		close(fd);
+	const struct rp_lacks lacks = rp_lacks_take();
+
+	if (lacks.n && rp_log_errors() == rec->errors)
+		rp_log(RP_WARN, "names, parts of stacks or of the text are missing: %s%s: %s",
+		       lacks.what, lacks.n > 1 ? ", and more" : "", strerror(-lacks.err));
 }
 
 void record_close(struct recording *rec)
@@ -253,6 +313,7 @@ void record_close(struct recording *rec)
 	record_release_signals(rec);
 	rp_sideband_close(rec->side);
 	report_debug_files(rec);
+	report_lacks(rec);
 	sym_user_close(rec->user);
 	sym_kernel_close(rec->kernel);
 	sym_demangler_close(rec->demangler);

@@ -3,8 +3,10 @@
  * What processes do while a recording goes on, from the side-band: they map code, execute programs,
  * fork and end. The symbolizer and the tables of the unwinder follow.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,14 +14,70 @@
 #include "recording.h"
 
 /* A process that ran before the recording: no record of its mappings comes, so they are read. */
-static int read_process(struct recording *rec, uint32_t pid)
+static int read_process(struct recording *rec, uint32_t pid, bool again)
 {
 	int err;
 
-	if (!rp_id_set_add(&rec->known, pid))
+	if (!rp_id_set_add(&rec->known, pid) && !again)
 		return 0;
+	rp_id_set_add(&rec->threaded, pid); /* or so it may be */
 	err = sym_user_snapshot(rec->user, pid, rp_monotonic_ns());
 	return err == -ENOMEM ? err : 0; /* gone, or not ours: its frames stay addresses */
+}
+
+/* And its tables are published: its mappings are read once for both. */
+static int read_with_tables(struct recording *rec, uint32_t pid, bool again)
+{
+	int err;
+
+	if (!rec->tables || rec->end_ns) /* what it has mapped is not walked any more */
+		return read_process(rec, pid, again);
+	if (!rp_id_set_add(&rec->known, pid) && !again) {
+		record_tables_publish(rec->tables, pid);
+		return 0;
+	}
+	rp_id_set_add(&rec->threaded, pid);
+	record_tables_begin(rec->tables, pid);
+	err = sym_user_snapshot_with(rec->user, pid, rp_monotonic_ns(), record_tables_map,
+				     rec->tables);
+	if (!err)
+		record_tables_end(rec->tables);
+	return err == -ENOMEM ? err : 0;
+}
+
+int record_read_all(struct recording *rec)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int err = 0;
+
+	while (proc && !err && (entry = readdir(proc))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (pid && rp_id_set_add(&rec->read, pid))
+			err = read_with_tables(rec, pid, false);
+	}
+	if (proc)
+		closedir(proc);
+	return err;
+}
+
+/* How often a process has mapped code since something was forgotten. */
+struct mapper {
+	uint32_t pid, times;
+};
+
+static int count_mapping(struct recording *rec, uint32_t pid)
+{
+	struct mapper *m;
+
+	rec->mappers.key_size = sizeof(m->pid);
+	rec->mappers.size = sizeof(*m);
+	m = rp_hash_add(&rec->mappers, &pid);
+	if (!m)
+		return -ENOMEM;
+	m->times++;
+	return 0;
 }
 
 static int on_mmap(struct recording *rec, const struct rp_side_event *e)
@@ -42,20 +100,23 @@ static int on_mmap(struct recording *rec, const struct rp_side_event *e)
 	if (rec->tables)
 		record_tables_changed(rec->tables, e->pid);
 	memcpy(m.build_id, e->mmap.build_id, sizeof(m.build_id));
-	err = sym_user_mmap(rec->user, &m);
+	err = count_mapping(rec, e->pid);
+	if (!err)
+		err = sym_user_mmap(rec->user, &m);
 	if (err && err != -EINVAL)
 		return err;
 	return rec->begun && rec->profiler->mapped ? rec->profiler->mapped(rec, e) : 0;
 }
 
+/* Samples have the names of their threads with them: what else is renamed is of no interest. */
 static int on_comm(struct recording *rec, const struct rp_side_event *e)
 {
-	if (e->comm.exec) {
-		rp_id_set_add(&rec->known, e->pid);
-		if (rec->tables)
-			record_tables_executed(rec->tables, e->pid);
-	}
-	return sym_user_comm(rec->user, e->time, e->pid, e->tid, e->comm.comm, e->comm.exec);
+	if (!e->comm.exec)
+		return 0;
+	rp_id_set_add(&rec->known, e->pid);
+	if (rec->tables)
+		record_tables_executed(rec->tables, e->pid);
+	return sym_user_exec(rec->user, e->time, e->pid);
 }
 
 bool record_follows(const struct recording *rec, uint32_t pid)
@@ -68,11 +129,13 @@ static int on_fork(struct recording *rec, const struct rp_side_event *e)
 {
 	int err;
 
-	if (e->pid == e->fork.ppid)
-		return 0; /* a thread */
+	if (e->pid == e->fork.ppid) {
+		rp_id_set_add(&rec->threaded, e->pid);
+		return 0;
+	}
 	if (record_follows(rec, e->fork.ppid))
 		rp_id_set_add(&rec->family, e->pid);
-	err = read_process(rec, e->fork.ppid); /* what the child inherits */
+	err = read_process(rec, e->fork.ppid, false); /* what the child inherits */
 	if (!err)
 		err = sym_user_fork(rec->user, e->time, e->pid, e->fork.ppid);
 	rp_id_set_add(&rec->known, e->pid);
@@ -80,18 +143,20 @@ static int on_fork(struct recording *rec, const struct rp_side_event *e)
 }
 
 /* Whether threads outlive the main one: the directory has a link for each, beside its own three. */
-static bool has_threads(uint32_t pid)
+static bool has_threads(const struct recording *rec, uint32_t pid)
 {
 	char path[64];
 	struct stat st;
 
+	if (!rec->missed && !rp_id_set_has(&rec->threaded, pid))
+		return false;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	return !stat(path, &st) && st.st_nlink > 3;
 }
 
 static int on_end(struct recording *rec, const struct rp_side_event *e)
 {
-	if (e->pid != e->tid || has_threads(e->pid))
+	if (e->pid != e->tid || has_threads(rec, e->pid))
 		return 0;
 	if (rec->tables)
 		record_tables_ended(rec->tables, e->pid);
@@ -118,7 +183,6 @@ void record_saw(struct recording *rec, uint32_t pid, uint64_t generation)
 {
 	if (rp_id_set_add(&rec->met, pid | generation << 32)) {
 		rp_id_set_add(&rec->fresh, pid);
-		rp_id_set_add(&rec->sampled, pid);
 	} else {
 		rp_id_set_add(&rec->again, pid);
 	}
@@ -132,14 +196,14 @@ static int hold_fresh(struct recording *rec)
 	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->fresh); i++) {
 		uint32_t pid = (uint32_t)rp_id_set_at(&rec->fresh, i);
 
-		err = read_process(rec, pid);
-		if (rec->tables)
-			record_tables_publish(rec->tables, pid);
+		if (!rp_id_set_has(&rec->read, pid))
+			err = read_with_tables(rec, pid, rec->missed);
 		if (!err && sym_user_keep(rec->user, pid) == -ENOMEM)
 			err = -ENOMEM;
 	}
 	rp_id_set_free(&rec->fresh);
-	if (rec->tables)
+	rp_id_set_free(&rec->read); /* from now on they may have become others */
+	if (rec->tables && !rec->end_ns)
 		record_tables_refresh(rec->tables);
 	return err;
 }
@@ -147,12 +211,13 @@ static int hold_fresh(struct recording *rec)
 /* Garbage that looks like a stack: reading the mappings again does not always help. */
 #define MAX_REREADS 100
 
-void record_had_no_tables(struct recording *rec, uint32_t pid)
+void record_had_no_tables(struct recording *rec, const struct stack_record *record)
 {
 	if (!rec->tables || rec->rereads == MAX_REREADS)
 		return;
 	rec->rereads++;
-	record_tables_lost(rec->tables, pid);
+	record_tables_lost(rec->tables, (uint32_t)(record->pid_tgid >> 32),
+			   record->frames + record->kernel_bytes / 8, record->user_bytes / 8);
 }
 
 static int drain_profiler(struct recording *rec)
@@ -175,6 +240,16 @@ static int use_processes(struct recording *rec)
 	return rec->opt->samples ? record_samples_hand_over(rec) : 0;
 }
 
+static int drain_sideband(struct recording *rec)
+{
+	int err = rp_sideband_drain(rec->side, true, on_side_event, rec);
+	uint64_t lost = rp_sideband_lost(rec->side);
+
+	rec->missed |= lost > rec->lost;
+	rec->lost = lost;
+	return err < 0 ? err : 0;
+}
+
 /*
  * Samples first, then the side-band: what a sample needs was written before it, so it is there by
  * now. Order does not matter to the symbolizer, which sorts.
@@ -184,8 +259,8 @@ int record_drain(struct recording *rec)
 	int err = drain_profiler(rec);
 
 	if (!err)
-		err = rp_sideband_drain(rec->side, true, on_side_event, rec);
-	if (err >= 0)
+		err = drain_sideband(rec);
+	if (!err)
 		err = hold_fresh(rec);
 	if (!err)
 		err = use_processes(rec);
@@ -194,52 +269,104 @@ int record_drain(struct recording *rec)
 	return err;
 }
 
+/* What was lost may have been about them; so many are read again, once a second. */
+#define MAX_READ_AGAIN 64
+
 int record_look_again(struct recording *rec)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->again); i++)
-		if (sym_user_keep_jit(rec->user, (uint32_t)rp_id_set_at(&rec->again, i)) == -ENOMEM)
+	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->again); i++) {
+		uint32_t pid = (uint32_t)rp_id_set_at(&rec->again, i);
+
+		if (rec->missed && i < MAX_READ_AGAIN)
+			err = read_process(rec, pid, true);
+		if (!err && sym_user_keep_jit(rec->user, pid) == -ENOMEM)
 			err = -ENOMEM;
+	}
+	rec->missed = false;
 	rp_id_set_free(&rec->again);
 	return err;
 }
 
-/* --samples names them as they come; a report names them at the end. */
-static bool will_be_named(void *ctx, uint32_t pid)
-{
-	const struct recording *rec = ctx;
-
-	return !rec->opt->samples && rp_id_set_has(&rec->sampled, pid);
-}
+/* ---- forgetting */
 
 /* So much is always remembered: 2 MB. */
 #define EVENTS_REMEMBERED 16384
+/* How long after its end a process is remembered whatever it was. */
+#define REMEMBERED_NS NS_PER_SECOND
+/* Sets of processes that ended long ago are begun anew from this size on: it costs a look more. */
+#define IDS_REMEMBERED 65536
+/* What maps more often than this while so much happens is read, to know what is still mapped. */
+#define MANY_MAPPINGS 128
+
+static void read_mappers(struct recording *rec)
+{
+	const struct mapper *m = rec->mappers.items;
+
+	for (uint32_t i = 0; i < rec->mappers.count; i++)
+		if (m[i].times > MANY_MAPPINGS)
+			sym_user_snapshot(rec->user, m[i].pid, rp_monotonic_ns());
+	rp_hash_free(&rec->mappers);
+}
+
+/* What a report will ask; --samples are named as they come. */
+static void use_stacks(struct recording *rec)
+{
+	const struct stack *stack;
+
+	while ((stack = record_stacks_at(rec->stacks, rec->used))) {
+		const struct stack_record *r = stack->record;
+		struct name_owner owner = record_owner(r);
+
+		for (uint32_t i = 0; i < r->user_bytes / 8; i++) {
+			uint64_t addr = r->frames[r->kernel_bytes / 8 + i];
+			bool is_return = record_names_take_mark(&owner, &addr);
+
+			if (is_return)
+				sym_user_use(rec->user, owner.pid, owner.time, addr - 1);
+			if (!is_return || !i)
+				sym_user_use(rec->user, owner.pid, owner.time, addr);
+		}
+		rec->used++;
+	}
+}
+
+static enum sym_wanted what_was_used(void *ctx, uint32_t pid)
+{
+	(void)ctx;
+	(void)pid;
+	return SYM_WANTED_USED;
+}
+
+static void forget_ids(struct id_set *set)
+{
+	if (rp_id_set_count(set) > IDS_REMEMBERED)
+		rp_id_set_free(set);
+}
 
 /*
- * Recordings may go on for days, and most processes live for milliseconds, without a sample. Before
- * anything is forgotten all that happened until then is read.
+ * Recordings may go on for days, and most processes live for milliseconds, without a sample; and
+ * some map or execute without end. Without memory it is tried again later.
  */
-int record_forget_ended(struct recording *rec)
+void record_forget_ended(struct recording *rec)
 {
-	uint64_t before = rp_monotonic_ns();
-	int err = 0;
-
 	if (sym_user_events(rec->user) < rec->max_events + EVENTS_REMEMBERED)
-		return 0;
-	err = record_drain(rec);
-	if (!err)
-		sym_user_prune(rec->user, before, will_be_named,
-			       rec); /* or later, without memory */
-	rec->max_events = 2 * sym_user_events(rec->user);
-	return err;
+		return;
+	read_mappers(rec);
+	use_stacks(rec);
+	sym_user_prune(rec->user, rp_monotonic_ns() - REMEMBERED_NS, what_was_used, NULL);
+	rec->max_events = sym_user_events(rec->user) / 2 * 3;
+	forget_ids(&rec->known);
+	forget_ids(&rec->met);
+	forget_ids(&rec->threaded);
 }
 
 int record_settle(struct recording *rec)
 {
-	int err = rp_sideband_drain(rec->side, true, on_side_event, rec);
+	int err = drain_sideband(rec);
 
-	if (err >= 0)
+	if (!err)
 		err = hold_fresh(rec);
 	if (rp_sideband_lost(rec->side))
 		rp_log(RP_WARN, "%llu records about processes were lost: some may lack names",
@@ -253,6 +380,8 @@ void record_processes_free(struct recording *rec)
 	rp_id_set_free(&rec->family);
 	rp_id_set_free(&rec->met);
 	rp_id_set_free(&rec->fresh);
+	rp_id_set_free(&rec->read);
 	rp_id_set_free(&rec->again);
-	rp_id_set_free(&rec->sampled);
+	rp_id_set_free(&rec->threaded);
+	rp_hash_free(&rec->mappers);
 }

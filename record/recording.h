@@ -23,6 +23,7 @@
 
 #include "attach.h"
 #include "base/id_set.h"
+#include "keeper.h"
 #include "ksym.h"
 #include "names.h"
 #include "stacks.h"
@@ -51,6 +52,13 @@ struct record_profiler {
 	size_t ctx_size; /* of rec->ctx, zeroed at the beginning; 0: ctx is the caller's */
 	/* The ring is so many times as large as samples need: a power of two; 0: once. */
 	unsigned int ring_factor;
+
+	/*
+	 * The map that has an entry for each thread; 0: none. All threads have stacks of their own
+	 * and show them at about the same time: there is room for those that there are, see
+	 * record_stacks_open().
+	 */
+	unsigned int thread_map;
 
 	bool no_stacks; /* its programs take none */
 	bool has_regs;	/* its programs' context is a perf event's, which has registers */
@@ -81,6 +89,8 @@ struct record_profiler {
 	int (*attach)(struct recording *rec);
 	/* Events on, just before the target runs; may be NULL. */
 	int (*start)(struct recording *rec);
+	/* Confined: reads what others have, before the first drain; may be NULL. */
+	int (*begin)(struct recording *rec);
 	/* Events off, before the last drain; NULL: links are closed. */
 	int (*stop)(struct recording *rec);
 	/* Walks had no tables, which have been read since. NULL: their stacks stay as they are. */
@@ -131,6 +141,7 @@ struct recording {
 	struct rp_sideband *side;
 	struct program_config config;
 	struct stacks *stacks;
+	struct record_keeper *keeper; /* writes for it once it is confined; NULL: it is not */
 	struct record_tables
 		*tables;       /* of the unwinder; NULL: stacks are walked by frame pointers */
 	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
@@ -144,15 +155,20 @@ struct recording {
 	int stats; /* holds BPF_ENABLE_STATS on; negative: not to be had */
 
 	/* processes (process.c) */
-	struct id_set known;   /* whose mappings are known: seen being made, or read */
-	struct id_set family;  /* the program that was started, and all its descendants */
-	struct id_set met;     /* that a sample was taken of, by generation; */
-	struct id_set sampled; /*   their process ids alone; */
-	struct id_set fresh;   /*   those that were met since the last drain */
-	struct id_set again;   /*   those that have come with new stacks since the last look */
-	size_t max_events;     /* to remember, before processes that ended are forgotten */
-	unsigned int rereads;  /* of mappings since the last tick: a walk had no tables */
-	bool no_tables;	       /* records of such walks have come since the last drain */
+	struct id_set known;	 /* whose mappings are known: seen being made, or read */
+	struct id_set family;	 /* the program that was started, and all its descendants */
+	struct id_set threaded;	 /* that may have threads which outlive the main one */
+	struct id_set met;	 /* that a sample was taken of, by generation; */
+	struct id_set fresh;	 /*   those that were met since the last drain; */
+	struct id_set read;	 /*   those of which all has just been read beforehand */
+	struct id_set again;	 /*   those that have come with new stacks since the last look */
+	struct hash_map mappers; /* that have mapped code since something was forgotten */
+	size_t max_events;	 /* to remember, before processes that ended are forgotten */
+	size_t used;		 /* stacks that the symbolizer knows to keep what names them */
+	uint64_t lost;		 /* records of processes, so far; */
+	bool missed;		 /*   and since the last tick */
+	unsigned int rereads;	 /* of mappings since the last tick: a walk had no tables */
+	bool no_tables;		 /* records of such walks have come since the last drain */
 
 	/* time (run.c) */
 	bool begun; /* what processes map is of interest from then on */
@@ -161,7 +177,9 @@ struct recording {
 	struct rlimit files;	   /* before it was raised; rlim_max 0: it was not */
 	int signals;		   /* signalfd; -1 */
 	int wake;		   /* eventfd of record_stop() */
-	int caught;		   /* the signal that ended the recording, 0 */
+	unsigned long errors;	   /* as of rp_log_errors() at its beginning */
+	int caught;		   /* the signal that ended the recording, 0; */
+	uint64_t caught_ns;	   /*   and when it was seen */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t busy_ns;	   /* of all CPUs, between the two */
 	uint64_t wall_offset;	   /* to add to get nanoseconds since 1970 */
@@ -211,12 +229,17 @@ void record_saw(struct recording *rec, uint32_t pid, uint64_t generation);
 bool record_follows(const struct recording *rec, uint32_t pid);
 /* After a drain: processes with new stacks may have written a perf map by now. 0 or -ENOMEM. */
 int record_look_again(struct recording *rec);
+/*
+ * Reads what all processes that there are have mapped, before the next drain: for programs that
+ * are about to meet all of them. 0 or -ENOMEM.
+ */
+int record_read_all(struct recording *rec);
 /* A walk in this process had no tables: it has made executable what was not. */
-void record_had_no_tables(struct recording *rec, uint32_t pid);
+void record_had_no_tables(struct recording *rec, const struct stack_record *record);
 /* Takes what the kernel has: samples first, then what processes did. */
 int record_drain(struct recording *rec);
-/* Forgets processes that ended, when there are many of them. */
-int record_forget_ended(struct recording *rec);
+/* After a drain: forgets processes that ended, when there are many of them. */
+void record_forget_ended(struct recording *rec);
 /* The last of what processes did, once the events are stopped; then everything can be named. */
 int record_settle(struct recording *rec);
 void record_processes_free(struct recording *rec);

@@ -32,30 +32,35 @@ static const uint64_t *user_frames(const struct stack_record *r)
 }
 
 /* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
+static int prepare_kernel(struct recording *rec, const struct id_set *addrs, bool are_returns)
+{
+	uint32_t n = rp_id_set_count(addrs);
+	uint64_t *list = malloc(((size_t)n + 1) * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		list[i] = rp_id_set_at(addrs, i);
+	if (n)
+		sym_kernel_prepare(rec->kernel, list, n, are_returns);
+	free(list);
+	return 0;
+}
+
 int record_prepare_kernel(struct recording *rec)
 {
 	const struct stack *stack = NULL;
-	uint64_t *returns, *leaves;
-	size_t n = 0, nleaves = 0, nreturns = 0;
+	struct id_set leaves = { 0 }, returns = { 0 };
 	int err;
 
 	while ((stack = record_stacks_next(rec->stacks, stack)))
-		n += stack->record->kernel_bytes / 8;
-	returns = calloc(n + 1, sizeof(*returns));
-	leaves = calloc(n + 1, sizeof(*leaves));
-	while (returns && leaves && (stack = record_stacks_next(rec->stacks, stack)))
 		for (uint32_t i = 0; i < stack->record->kernel_bytes / 8; i++)
-			if (i)
-				returns[nreturns++] = stack->record->frames[i];
-			else
-				leaves[nleaves++] = stack->record->frames[i];
-	if (returns && leaves && n) {
-		sym_kernel_prepare(rec->kernel, leaves, nleaves, false);
-		sym_kernel_prepare(rec->kernel, returns, nreturns, true);
-	}
-	err = returns && leaves ? 0 : -ENOMEM;
-	free(returns);
-	free(leaves);
+			rp_id_set_add(i ? &returns : &leaves, stack->record->frames[i]);
+	err = prepare_kernel(rec, &leaves, false);
+	if (!err)
+		err = prepare_kernel(rec, &returns, true);
+	rp_id_set_free(&leaves);
+	rp_id_set_free(&returns);
 	return err;
 }
 
@@ -180,7 +185,10 @@ static char *describe_target(const struct record_options *opt)
 	return strdup(opt->cgroup ? opt->cgroup : "whole machine");
 }
 
-/* How many samples ended how; NULL when stacks were walked by frame pointers, which never know. */
+/*
+ * How many samples ended how; NULL when there are none, or stacks were walked by frame pointers,
+ * which never know.
+ */
 static char *describe_ends(struct recording *rec)
 {
 	uint64_t ends[UNWIND_STOPS + 1] = { 0 }, total = 0;
@@ -202,11 +210,13 @@ static char *describe_ends(struct recording *rec)
 		ends[end < UNWIND_STOPS ? end : UNWIND_STOPS] += values[0];
 		total += values[0];
 	}
+	if (!total)
+		return NULL;
 	f = open_memstream(&text, &size);
 	if (!f)
 		return NULL;
 	fprintf(f, "user stacks: %.1f %% whole",
-		total ? 100.0 * (double)ends[UNWIND_COMPLETE] / (double)total : 0);
+		100.0 * (double)ends[UNWIND_COMPLETE] / (double)total);
 	for (int end = 0; end <= UNWIND_STOPS; end++)
 		if (end != UNWIND_COMPLETE && ends[end])
 			fprintf(f, ", %" PRIu64 " %s", ends[end],
@@ -318,6 +328,7 @@ int record_report(struct recording *rec, struct report **out)
 	if (err == -ENOMEM)
 		rp_log(RP_ERROR, "out of memory while naming %zu stacks",
 		       record_stacks_count(rec->stacks));
+	record_stacks_forget(rec->stacks);
 	if (err)
 		report_free(report);
 	else

@@ -8,7 +8,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
+#include "confine.h"
 #include "recording.h"
 #include "system.h"
 
@@ -22,18 +24,6 @@ static void signal_set(sigset_t *set)
 	sigaddset(set, SIGHUP);
 }
 
-int record_take_signals(struct recording *rec)
-{
-	sigset_t set;
-
-	if (!rec->opt->signals)
-		return 0;
-	signal_set(&set);
-	pthread_sigmask(SIG_BLOCK, &set, &rec->blocked);
-	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return rec->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
-}
-
 static int caught_signal(struct recording *rec)
 {
 	struct signalfd_siginfo info;
@@ -43,12 +33,59 @@ static int caught_signal(struct recording *rec)
 	return (int)info.ssi_signo;
 }
 
+static bool has_signal(const struct recording *rec)
+{
+	struct pollfd fd = { .fd = rec->signals, .events = POLLIN };
+
+	return rec->signals >= 0 && poll(&fd, 1, 0) == 1;
+}
+
+/* What comes twice within so long meant the same. */
+#define SAME_SIGNAL_NS (NS_PER_SECOND / 4)
+
+/*
+ * Looks for a signal in the middle of long work; the first one ends the recording. A second one
+ * ends rawprof as it would have without us: as soon as it is no longer blocked.
+ */
+static bool wants_to_stop(void *ctx)
+{
+	struct recording *rec = ctx;
+
+	if (!has_signal(rec))
+		return rec->caught;
+	if (rec->caught && rp_monotonic_ns() - rec->caught_ns > SAME_SIGNAL_NS) {
+		pthread_sigmask(SIG_SETMASK, &rec->blocked, NULL);
+		caught_signal(rec); /* unless it was blocked before us too */
+		return true;
+	}
+	if (!rec->caught)
+		rec->caught_ns = rp_monotonic_ns();
+	rec->caught = caught_signal(rec);
+	return rec->caught;
+}
+
+int record_take_signals(struct recording *rec)
+{
+	sigset_t set;
+
+	if (!rec->opt->signals)
+		return 0;
+	signal_set(&set);
+	pthread_sigmask(SIG_BLOCK, &set, &rec->blocked);
+	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (rec->signals < 0)
+		return rp_fail(-errno, "signalfd: %s", strerror(errno));
+	rp_work_watch(wants_to_stop, rec);
+	return 0;
+}
+
 void record_release_signals(struct recording *rec)
 {
 	if (rec->signals < 0)
 		return;
-	while (caught_signal(rec)) /* what came twice within a moment meant the same */
-		;
+	while (has_signal(rec))
+		wants_to_stop(rec);
+	rp_work_watch(NULL, NULL);
 	close(rec->signals);
 	rec->signals = -1;
 	pthread_sigmask(SIG_SETMASK, &rec->blocked, NULL);
@@ -99,6 +136,7 @@ static int wait_until(const struct recording *rec, struct pollfd *fds, uint64_t 
 	struct timespec t;
 
 	left = left < max_ns ? left : max_ns;
+	left = rec->caught ? 0 : left; /* while something else was done */
 	t = (struct timespec){ .tv_sec = (time_t)(left / NS_PER_SECOND),
 			       .tv_nsec = (long)(left % NS_PER_SECOND) };
 	if (ppoll(fds, WAKE_TARGET + rec->target.npidfds, &t, NULL) < 0 && errno != EINTR)
@@ -110,8 +148,7 @@ static bool is_over(struct recording *rec, struct pollfd *fds, uint64_t now, uin
 {
 	struct pollfd *target = fds + WAKE_TARGET;
 
-	if (fds[WAKE_SIGNAL].revents)
-		rec->caught = caught_signal(rec);
+	wants_to_stop(rec);
 	for (uint32_t i = 0; i < rec->target.npidfds; i++)
 		if (target[i].revents)
 			target[i].fd = -1;
@@ -137,9 +174,7 @@ static int tick(struct recording *rec)
 	rp_sideband_hotplug(rec->side);
 	if (rec->profiler->tick)
 		err = rec->profiler->tick(rec);
-	if (!err)
-		err = record_look_again(rec);
-	return err ? err : record_forget_ended(rec);
+	return err ? err : record_look_again(rec);
 }
 
 /* What is due by now, of what has just been drained. */
@@ -195,6 +230,7 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 			err = record_drain(rec);
 		if (!err)
 			err = keep_deadlines(rec, &d, now);
+		record_forget_ended(rec);
 		if (err < 0)
 			return err;
 	}
@@ -232,6 +268,19 @@ static int start(struct recording *rec)
 	return err;
 }
 
+static int confine(struct recording *rec)
+{
+	const struct record_profiler *profiler = rec->profiler;
+	const struct record_confine what = { .child = rec->target.child,
+					     .attaches = profiler->mapped || profiler->loaded,
+					     .network = rec->opt->debuginfod };
+
+	if (!rec->opt->confine)
+		return 0;
+	record_ksym_prepare(&rec->ksym);
+	return record_confine(&what);
+}
+
 static struct pollfd *poll_list(const struct recording *rec)
 {
 	uint32_t n = WAKE_TARGET + rec->target.npidfds;
@@ -257,12 +306,17 @@ static int run_until_end(struct recording *rec)
 	int err;
 
 	if (!fds)
-		return -ENOMEM;
+		return rp_fail(-ENOMEM, "out of memory for a recording");
 	rec->begun = true;
-	rec->caught = caught_signal(rec);
+	wants_to_stop(rec);
 	rec->begin_ns = rp_monotonic_ns();
 	rec->busy_ns = record_busy_ns();
 	err = rec->caught ? -EINTR : start(rec);
+	wants_to_stop(rec); /* start() may have ended for that */
+	if (!err)
+		err = confine(rec);
+	if (!err && rec->profiler->begin)
+		err = rec->profiler->begin(rec);
 	if (!err)
 		err = wait_and_drain(rec, fds);
 	rec->end_ns = rp_monotonic_ns();

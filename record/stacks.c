@@ -16,6 +16,9 @@
  * good. */
 #define BLOCK_BYTES (256 * 1024)
 
+/* Of a map that grows with the threads. */
+#define MOST_ENTRIES (1u << 20)
+
 struct block {
 	struct block *older;
 	size_t used;
@@ -160,11 +163,20 @@ const struct stack *record_stacks_next(const struct stacks *s, const struct stac
 {
 	const struct stack_slot *slot = s->slots.items;
 
+	if (!slot)
+		return NULL;
 	if (after)
 		slot = (const void *)((const char *)after - offsetof(struct stack_slot, stack));
 	slot += after != NULL;
 	return slot < (const struct stack_slot *)s->slots.items + s->slots.count ? &slot->stack
 										 : NULL;
+}
+
+const struct stack *record_stacks_at(const struct stacks *s, size_t i)
+{
+	const struct stack_slot *slot = s->slots.items;
+
+	return i < s->slots.count ? &slot[i].stack : NULL;
 }
 
 const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash)
@@ -236,8 +248,18 @@ int record_stacks_load(struct stacks *s, const struct asm_program *program, cons
 	return fd;
 }
 
+static void at_least(struct asm_map *map, uint64_t entries)
+{
+	if (map->max_entries < entries)
+		map->max_entries = entries < MOST_ENTRIES ? (uint32_t)entries : MOST_ENTRIES;
+}
+
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 {
+	if (opt->thread_map) {
+		at_least(&maps[opt->thread_map], 2 * (uint64_t)opt->threads);
+		at_least(&maps[STACK_MAP_COUNTS], 4 * (uint64_t)opt->threads);
+	}
 	if (opt->nids)
 		maps[STACK_MAP_PIDS].max_entries = maps[STACK_MAP_TIDS].max_entries = opt->nids;
 	maps[STACK_MAP_SCRATCH].value_size = STACK_SCRATCH_BYTES(opt->config->both_bytes);
@@ -288,6 +310,17 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	return 0;
 }
 
+void record_stacks_forget(struct stacks *s)
+{
+	while (s->blocks) {
+		struct block *older = s->blocks->older;
+
+		free(s->blocks);
+		s->blocks = older;
+	}
+	rp_hash_free(&s->slots);
+}
+
 void record_stacks_close(struct stacks *s)
 {
 	if (!s)
@@ -296,12 +329,6 @@ void record_stacks_close(struct stacks *s)
 	rp_fds_close(s->fds, s->nmaps);
 	free(s->maps);
 	free(s->fds);
-	while (s->blocks) {
-		struct block *older = s->blocks->older;
-
-		free(s->blocks);
-		s->blocks = older;
-	}
-	rp_hash_free(&s->slots);
+	record_stacks_forget(s);
 	free(s);
 }

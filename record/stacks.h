@@ -14,6 +14,12 @@ struct stacks_options {
 	const struct program_config *config;
 	uint32_t nids;	     /* room in the maps pids and tids; 0: one each, no filter */
 	uint32_t ring_bytes; /* a power of two, at least a page */
+	/*
+	 * The number of a map that has twice so many entries as there are threads, if that is more
+	 * than it has by itself; then counts has room for four stacks of each. 0: no such map.
+	 */
+	unsigned int thread_map;
+	uint32_t threads;
 };
 
 /* A distinct stack and what it weighs; record->hash tells it from all others. */
@@ -50,11 +56,15 @@ int record_stacks_drain(struct stacks *s);
 int record_stacks_finish(struct stacks *s);
 /* Distinct stacks, in no order; NULL begins and ends. Not with config->each, which keeps none. */
 const struct stack *record_stacks_next(const struct stacks *s, const struct stack *after);
+/* Number @i of them in the order they came; NULL: there are no more. */
+const struct stack *record_stacks_at(const struct stacks *s, size_t i);
 /* By hash; NULL: there is none. */
 const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash);
 /* Adds to its weights what the map counts does not know. -ENOENT: there is no such stack. */
 int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES]);
 size_t record_stacks_count(const struct stacks *s);
+/* Frees the stacks: what is made of them needs the memory. The maps stay. */
+void record_stacks_forget(struct stacks *s);
 /* The counters; size bytes of the profiler's own struct, which begins with struct program_stats. */
 int record_stacks_stats(const struct stacks *s, void *out);
 

@@ -67,6 +67,17 @@ uint64_t record_busy_ns(void)
 	       (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+uint32_t record_threads(void)
+{
+	char text[64];
+	const char *slash;
+
+	if (rp_read_small_file("/proc/loadavg", text, sizeof(text)) < 0)
+		return 0;
+	slash = strchr(text, '/'); /* "0.18 0.11 0.05 2/345 678": running / all, the last pid */
+	return slash ? (uint32_t)strtoul(slash + 1, NULL, 10) : 0;
+}
+
 static uint64_t timeval_ns(struct timeval t)
 {
 	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_usec * 1000;

@@ -13,6 +13,8 @@ const char *record_kernel_build_id(char text[41]);
 
 /* Time that all CPUs together were not idle, as /proc/stat counts it, in ns; 0: unknown. */
 uint64_t record_busy_ns(void);
+/* How many threads the machine has; 0: not known. Source: proc(5), /proc/loadavg. */
+uint32_t record_threads(void);
 
 /* CPU time and peak memory of this process so far. */
 void record_own_cost(struct report_cost *cost);

@@ -9,8 +9,11 @@
 
 #include <rawprof/loader.h>
 #include "base/grow.h"
+#include "base/hash.h"
+#include "base/lack.h"
 #include "symbolize/proc.h"
 
+#include "table_keeper.h"
 #include "table_store.h"
 
 /* An array of rows; what is beyond used is free. A part never lies in two of them. */
@@ -18,6 +21,23 @@ struct shard {
 	int fd;
 	uint32_t used;
 };
+
+/*
+ * What the files of one user have of the maps and of our time. The maps are everyone's: users but
+ * root may fill three quarters of them each, so that theirs do not push out all others.
+ */
+struct owner {
+	uint32_t uid;
+	bool time_said, room_said;
+	uint64_t pages, rules, rows;
+	uint64_t bytes; /* of files that were read */
+};
+
+#define OWNER_MOST(all) ((uint64_t)(all) / 4 * 3)
+/* So much of a file is read at most: no larger .eh_frame is. That can cost a second, */
+#define FILE_BYTES (64ULL << 20)
+/*   and of a user's files it is this sum. */
+#define OWNER_BYTES (1ULL << 30)
 
 struct record_table_store {
 	struct record_table_store_maps maps;
@@ -29,7 +49,8 @@ struct record_table_store {
 	struct stored_file vdso;
 	bool vdso_tried;
 	struct unwind_cache *cache; /* NULL: none */
-	bool full_said;
+	struct hash_map owners;	    /* struct owner, by uid */
+	bool is_full, full_said;
 };
 
 int record_table_store_open(struct record_table_store **out,
@@ -40,10 +61,48 @@ int record_table_store_open(struct record_table_store **out,
 	if (!s)
 		return -ENOMEM;
 	s->maps = *maps;
+	s->owners = HASH_MAP(struct owner, uid);
 	if (unwind_cache_open(&s->cache, NULL, 0))
 		s->cache = NULL;
 	*out = s;
 	return 0;
+}
+
+static void free_file(struct stored_file *file)
+{
+	free(file->loads);
+	free(file->parts);
+	*file = (struct stored_file){ 0 };
+}
+
+void record_table_store_forget(struct record_table_store *s)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		free_file(&s->files[i]);
+	s->nfiles = 0;
+	free_file(&s->vdso);
+	s->vdso_tried = false;
+	s->index_used = s->rules_used = 0;
+	for (uint32_t i = 0; i < s->nshards; i++)
+		s->shards[i].used = 0;
+	/* What was read, and said, is not undone. */
+	for (uint32_t i = 0; i < s->owners.count; i++) {
+		struct owner *o = (struct owner *)s->owners.items + i;
+
+		o->pages = o->rules = o->rows = 0;
+	}
+	s->is_full = false;
+}
+
+bool record_table_store_is_full(const struct record_table_store *s)
+{
+	return s->is_full;
+}
+
+void record_table_store_kept_by(struct record_table_store *s, struct record_keeper *keeper)
+{
+	if (s->cache)
+		record_tables_kept_by(s->cache, keeper);
 }
 
 void record_table_store_close(struct record_table_store *s)
@@ -52,12 +111,8 @@ void record_table_store_close(struct record_table_store *s)
 		return;
 	for (uint32_t i = 0; i < s->nshards; i++)
 		close(s->shards[i].fd);
-	for (size_t i = 0; i < s->nfiles; i++) {
-		free(s->files[i].loads);
-		free(s->files[i].parts);
-	}
-	free(s->vdso.loads);
-	free(s->vdso.parts);
+	record_table_store_forget(s);
+	rp_hash_free(&s->owners);
 	free(s->files);
 	if (s->cache)
 		unwind_cache_close(s->cache);
@@ -205,6 +260,7 @@ static void store_table(struct record_table_store *s, const struct unwind_table 
 {
 	int err = place_table(s, t, file);
 
+	s->is_full |= err == -ENOSPC;
 	if (err && !s->full_said) {
 		rp_log(RP_WARN,
 		       "no room for more unwind tables (%s): "
@@ -212,6 +268,50 @@ static void store_table(struct record_table_store *s, const struct unwind_table 
 		       strerror(-err));
 		s->full_said = true;
 	}
+}
+
+/* ---- owners */
+
+static void say_owner(const struct owner *o, bool *is_said, const char *what)
+{
+	if (!*is_said)
+		rp_log(RP_WARN,
+		       "the files of user %u have %s: "
+		       "stacks in more of them go by frame pointers",
+		       o->uid, what);
+	*is_said = true;
+}
+
+/* Whether a file of @o may be read too. */
+static bool may_read(struct owner *o, uint64_t size)
+{
+	if (size > FILE_BYTES)
+		size = FILE_BYTES;
+	if (o->uid && o->bytes + size > OWNER_BYTES) {
+		say_owner(o, &o->time_said, "taken their share of the time for unwind tables");
+		return false;
+	}
+	o->bytes += size;
+	return true;
+}
+
+static bool may_store(struct owner *o, const struct unwind_table *t)
+{
+	struct owner after = *o;
+
+	after.rules += t->nrules;
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		after.pages += t->parts[i].npages + 1;
+		after.rows += t->parts[i].nrows;
+	}
+	if (o->uid &&
+	    (after.rules > OWNER_MOST(UNWIND_RULES) || after.pages > OWNER_MOST(UNWIND_PAGES) ||
+	     after.rows > OWNER_MOST((uint64_t)UNWIND_SHARDS * UNWIND_PART_ROWS))) {
+		say_owner(o, &o->room_said, "filled their share of the room for unwind tables");
+		return false;
+	}
+	*o = after;
+	return true;
 }
 
 /* ---- files */
@@ -225,8 +325,14 @@ struct source {
 
 static bool read_at(const struct source *src, uint64_t offset, void *to, size_t bytes)
 {
-	if (!src->image)
-		return pread(src->fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
+	ssize_t n;
+
+	if (!src->image) {
+		n = pread(src->fd, to, bytes, (off_t)offset);
+		if (n < 0)
+			rp_lack_file(-errno, src->fd);
+		return n == (ssize_t)bytes;
+	}
 	if (offset > src->size || bytes > src->size - offset)
 		return false;
 	memcpy(to, src->image + offset, bytes);
@@ -235,11 +341,13 @@ static bool read_at(const struct source *src, uint64_t offset, void *to, size_t 
 
 static int read_loads(const struct source *src, struct stored_file *file)
 {
+	enum { PARTS_MAX = 65536 / sizeof(Elf64_Phdr) }; /* as the kernel has it */
 	Elf64_Ehdr head;
 	Elf64_Phdr part;
 
 	if (!read_at(src, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(part))
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(part) ||
+	    head.e_phnum > PARTS_MAX)
 		return -ENOEXEC;
 	file->loads = calloc(head.e_phnum + 1u, sizeof(*file->loads));
 	if (!file->loads)
@@ -271,9 +379,7 @@ static struct stored_file *find_file(const struct record_table_store *s, const s
 const struct stored_file *record_table_store_known(const struct record_table_store *s,
 						   const struct stat *st)
 {
-	const struct stored_file *file = find_file(s, st);
-
-	return file && file->nloads ? file : NULL;
+	return find_file(s, st);
 }
 
 /*
@@ -289,30 +395,40 @@ const struct stored_file *record_table_store_known(const struct record_table_sto
 const struct stored_file *record_table_store_file(struct record_table_store *s, int fd)
 {
 	const struct source src = { .fd = fd };
+	struct unwind_table *t = NULL;
 	struct stored_file *file;
-	struct unwind_table *t;
+	struct owner *owner;
 	struct stat st;
+	int err;
 
-	if (fstat(fd, &st))
+	if (fstat(fd, &st)) {
+		rp_lack_file(-errno, fd);
 		return NULL;
+	}
 	file = find_file(s, &st);
 	if (file)
-		return file->nloads ? file : NULL;
-	if (RP_GROW(s->files, s->nfiles, s->capacity))
+		return file;
+	owner = rp_hash_add(&s->owners, &(uint32_t){ st.st_uid });
+	if (!owner || RP_GROW(s->files, s->nfiles, s->capacity)) {
+		rp_lack_file(-ENOMEM, fd);
 		return NULL;
+	}
 	file = &s->files[s->nfiles++];
 	*file = (struct stored_file){
 		.dev = st.st_dev, .inode = st.st_ino, .size = st.st_size, .changed = st.st_mtim
 	};
-	if (read_loads(&src, file)) {
+	err = read_loads(&src, file);
+	if (err)
 		file->nloads = 0; /* remembered as no ELF file */
-		return NULL;
-	}
-	if (!unwind_cache_table(s->cache, &t, fd, NULL)) {
-		store_table(s, t, file);
+	else if (may_read(owner, (uint64_t)st.st_size))
+		err = unwind_cache_table(s->cache, &t, fd, NULL);
+	rp_lack_file(err, fd);
+	if (t) {
+		if (may_store(owner, t))
+			store_table(s, t, file);
 		unwind_table_free(t);
 	}
-	return file->nloads ? file : NULL;
+	return file;
 }
 
 static int take_vdso(void *ctx, const struct sym_proc_map *m)

@@ -28,7 +28,7 @@ struct stored_file {
 	ino_t inode;
 	off_t size;
 	struct timespec changed;
-	struct stored_load *loads;
+	struct stored_load *loads; /* none: it is no ELF file of this machine */
 	struct stored_part *parts; /* ordered by start; none: the file has no table */
 	uint32_t nloads, nparts;
 };
@@ -41,17 +41,21 @@ struct record_table_store_maps {
 };
 int record_table_store_open(struct record_table_store **out,
 			    const struct record_table_store_maps *maps);
+/* @keeper puts tables into the cache, NULL: this process. */
+struct record_keeper;
+void record_table_store_kept_by(struct record_table_store *s, struct record_keeper *keeper);
 void record_table_store_close(struct record_table_store *s);
 
-/*
- * The file open as fd, digested if it is new. NULL if it is no ELF file of this machine, or there
- * is no memory. The answer lives until the next call.
- */
+/* The file open as fd, digested if it is new. NULL without memory. It lives until the next call. */
 const struct stored_file *record_table_store_file(struct record_table_store *s, int fd);
 /* A file that was digested before, by what stat(2) says of it; NULL if it is new. */
 struct stat;
 const struct stored_file *record_table_store_known(const struct record_table_store *s,
 						   const struct stat *st);
+/* A table was not placed for want of room. */
+bool record_table_store_is_full(const struct record_table_store *s);
+/* Forgets all tables; no walk may use them any more. */
+void record_table_store_forget(struct record_table_store *s);
 /* The vdso, whose image every process shares. */
 const struct stored_file *record_table_store_vdso(struct record_table_store *s);
 

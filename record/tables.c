@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <rawprof/loader.h>
+#include "base/file.h"
 #include "base/grow.h"
+#include "base/lack.h"
 #include "symbolize/proc.h"
 
 #include "base/clock.h"
@@ -20,7 +22,7 @@
 #define MAX_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
 
 /* Slices are given out in multiples of this, so that what one process leaves another can use. */
-#define SLICE_STEP 16
+#define SLICE_STEP 8
 
 /* A program maps its libraries within so long of being executed. */
 #define EXEC_WINDOW_NS (NS_PER_SECOND / 125)
@@ -36,8 +38,20 @@
 struct slice {
 	uint32_t pid;
 	uint32_t first, capacity;
-	uint64_t left_ns; /* when it was given up */
+	uint64_t left_ns; /* when it was given up last; 0: never */
 };
+
+/* An address of a process that a sample had, without a table for it. */
+struct hit {
+	uint32_t pid;
+	uint64_t addr;
+};
+
+/* More between two looks at the processes than anyone's samples need. */
+#define MAX_HITS 4096
+
+/* What fills the maps is forgotten this often at most: what samples hit comes back. */
+#define FORGET_NS (10 * NS_PER_SECOND)
 
 struct record_tables {
 	struct record_table_store *store;
@@ -52,7 +66,13 @@ struct record_tables {
 	struct id_set changed;
 	struct id_set executed; /* a moment ago */
 	uint64_t fresh_until;
-	bool full_said;
+	struct id_set current; /* published since the last refresh */
+	bool only_hit;
+	struct hit *hits; /* since the last refresh */
+	size_t nhits, hits_capacity;
+	uint64_t forgotten_ns; /* when the maps were emptied last */
+	bool is_full, full_said;
+	struct reading *reading;
 };
 
 /* What a process is read into before it is published. */
@@ -87,11 +107,15 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 		return -ENOMEM;
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->mappings;
+	f->only_hit = maps->only_hit;
 	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
 	f->slice_of_pid = map_pages(MAX_PIDS * sizeof(*f->slice_of_pid),
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-	if (f->changes && f->slice_of_pid)
+	f->reading = malloc(sizeof(*f->reading));
+	if (f->changes && f->slice_of_pid && f->reading)
 		err = record_table_store_open(&f->store, &store);
+	if (!err)
+		record_table_store_kept_by(f->store, maps->keeper);
 	if (f->changes)
 		procs_changed(f); /* what the programs keep begins as 0: of no process */
 	if (err) {
@@ -112,8 +136,11 @@ void record_tables_close(struct record_tables *f)
 	if (f->changes)
 		munmap(f->changes, sizeof(*f->changes));
 	rp_id_set_free(&f->changed);
+	rp_id_set_free(&f->current);
 	rp_id_set_free(&f->executed);
 	free(f->slices);
+	free(f->reading);
+	free(f->hits);
 	free(f);
 }
 
@@ -179,42 +206,65 @@ static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t
 /* The mapping leads to the very file; its path may lead to another, or, in a container, to none. */
 static int open_mapped(const struct reading *r, const struct sym_proc_map *m, const char *link_path)
 {
-	int fd = -1, link = open(link_path, O_PATH | O_CLOEXEC);
+	int fd = rp_open_regular(AT_FDCWD, link_path);
+	struct stat st;
 
-	if (link >= 0) {
-		fd = sym_proc_open_regular(link);
-		close(link);
+	if (fd >= 0)
+		return fd;
+	fd = sym_proc_open_in_root("/proc", r->pid, m->path);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+		close(fd); /* another file has the name by now */
+		return -ESTALE;
 	}
-	return fd >= 0 ? fd : sym_proc_open_in_root("/proc", r->pid, m->path);
+	return fd;
 }
 
-/* Most are known: then one system call will do. */
-static const struct stored_file *find_mapped(const struct reading *r, const struct sym_proc_map *m)
+static bool is_wanted(const struct reading *r, const struct sym_proc_map *m)
 {
-	const struct stored_file *file = NULL;
+	const struct record_tables *f = r->tables;
+
+	for (size_t i = 0; f->only_hit && i < f->nhits; i++)
+		if (f->hits[i].pid == r->pid && f->hits[i].addr >= m->start &&
+		    f->hits[i].addr < m->end)
+			return true;
+	return !f->only_hit;
+}
+
+/* Most are known: then one system call will do. False: no sample has hit it, it can wait. */
+static bool find_mapped(const struct reading *r, const struct sym_proc_map *m,
+			const struct stored_file **file)
+{
 	char path[96];
 	struct stat st;
 	int fd;
 
+	*file = NULL;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	if (!stat(path, &st))
-		file = record_table_store_known(r->tables->store, &st);
-	if (file)
-		return file;
+		*file = record_table_store_known(r->tables->store, &st);
+	if (*file)
+		return true;
+	if (!is_wanted(r, m))
+		return false;
 	fd = open_mapped(r, m, path);
-	if (fd < 0)
-		return NULL;
-	file = record_table_store_file(r->tables->store, fd);
+	if (fd < 0) {
+		rp_lack(fd, m->path);
+		return true;
+	}
+	*file = record_table_store_file(r->tables->store, fd);
 	close(fd);
-	return file;
+	return true;
 }
 
+/* Of a file that waits there is no range: a walk ends there, and says so. */
 static void add_file(struct reading *r, const struct sym_proc_map *m)
 {
-	const struct stored_file *file = find_mapped(r, m);
+	const struct stored_file *file;
 	uint64_t vaddr;
 
+	if (!find_mapped(r, m, &file))
+		return;
 	if (file && find_vaddr(file, m->offset, m->end - m->start, &vaddr))
 		add_parts(r, file, m->start, m->end, m->start - vaddr);
 	else
@@ -243,7 +293,7 @@ static int add_mapping(void *ctx, const struct sym_proc_map *m)
 		add_file(r, m);
 	else
 		add_bare(r, m->start, m->end, UNWIND_BY_FP); /* what a JIT has made, mostly */
-	return 0;
+	return r->n == MAX_RANGES; /* what has that many more need not be looked at */
 }
 
 /* ---- slices */
@@ -295,19 +345,21 @@ static struct slice *new_slice(struct record_tables *f, uint32_t capacity)
 	return &f->slices[f->nslices++];
 }
 
+/* Of generation 0, which is no process's. Never written; const would lie in the file. */
+static struct unwind_mapping nobodys[MAX_RANGES + SLICE_STEP];
+
 static int write_slice(struct record_tables *f, const struct slice *slice, struct reading *r)
 {
-	static struct unwind_mapping
-		nobodys[MAX_RANGES]; /* never written; const would lie in the file */
 	const uint64_t starts_at = offsetof(struct unwind_mappings, start[slice->first]),
 		       ranges_at = offsetof(struct unwind_mappings, range[slice->first]);
 	const size_t bytes = r->n * sizeof(r->range[0]);
-	int err;
+	int err = 0;
 
 	for (uint32_t i = 0; i < r->n; i++)
 		r->range[i].generation = f->generation;
 	/* Children of its last process may use it yet: none may find new starts with old ranges. */
-	err = rp_map_write(f->ranges_fd, ranges_at, nobodys, bytes);
+	if (slice->left_ns)
+		err = rp_map_write(f->ranges_fd, ranges_at, nobodys, bytes);
 	if (!err)
 		err = rp_map_write(f->ranges_fd, starts_at, r->start, r->n * sizeof(r->start[0]));
 	return err ? err : rp_map_write(f->ranges_fd, ranges_at, r->range, bytes);
@@ -322,9 +374,12 @@ static void publish(struct record_tables *f, struct reading *r)
 	if (!slice)
 		slice = new_slice(f, capacity);
 	if (!slice) {
+		f->is_full = true;
 		if (!f->full_said)
-			rp_log(RP_WARN, "no room for the mappings of more processes: "
-					"their stacks go by frame pointers");
+			rp_log(RP_WARN,
+			       "no room for the mappings of more processes: "
+			       "their stacks go by frame pointers%s",
+			       f->only_hit ? " for seconds" : "");
 		f->full_said = true;
 		return;
 	}
@@ -343,15 +398,40 @@ static void publish(struct record_tables *f, struct reading *r)
 
 /* ---- processes */
 
+void record_tables_begin(struct record_tables *f, uint32_t pid)
+{
+	f->reading->tables = f;
+	f->reading->pid = pid;
+	f->reading->n = 0;
+}
+
+int record_tables_map(void *tables, const struct sym_proc_map *m)
+{
+	struct record_tables *f = tables;
+
+	return add_mapping(f->reading, m);
+}
+
+void record_tables_end(struct record_tables *f)
+{
+	rp_id_set_add(&f->current, f->reading->pid);
+	if (f->reading->pid < MAX_PIDS && f->reading->n)
+		publish(f, f->reading);
+}
+
 void record_tables_publish(struct record_tables *f, uint32_t pid)
 {
-	static struct reading r; /* too large for the stack */
+	char path[32];
+	int err;
 
-	r.tables = f;
-	r.pid = pid;
-	r.n = 0;
-	if (pid < MAX_PIDS && !sym_proc_maps("/proc", pid, add_mapping, &r) && r.n)
-		publish(f, &r);
+	record_tables_begin(f, pid);
+	err = sym_proc_maps("/proc", pid, record_tables_map, f);
+	if (err >= 0) {
+		record_tables_end(f);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	rp_lack(err, path);
 }
 
 void record_tables_expect(struct record_tables *f, const char *path)
@@ -365,18 +445,28 @@ void record_tables_expect(struct record_tables *f, const char *path)
 	close(fd);
 }
 
+static void read_again(struct record_tables *f, uint32_t pid)
+{
+	if (rp_id_set_has(&f->current, pid))
+		rp_id_set_free(&f->current); /* what was published is older than this */
+	rp_id_set_add(&f->changed, pid);
+}
+
 void record_tables_changed(struct record_tables *f, uint32_t pid)
 {
 	if (slice_of(f, pid) || rp_id_set_has(&f->executed, pid))
-		rp_id_set_add(&f->changed, pid);
+		read_again(f, pid);
 }
 
-/* The program unwind_exec has left a mark in the map if it is a process of interest. */
+/*
+ * The program unwind_exec has left a mark in the map if it is a process of interest. Of a whole
+ * machine none is before it is sampled: compilers execute a hundred a second.
+ */
 void record_tables_executed(struct record_tables *f, uint32_t pid)
 {
 	struct unwind_proc proc;
 
-	if (rp_map_lookup(f->procs_fd, &pid, &proc) || proc.count)
+	if (f->only_hit || rp_map_lookup(f->procs_fd, &pid, &proc) || proc.count)
 		return;
 	rp_id_set_add(&f->changed, pid);
 	rp_id_set_add(&f->executed, pid);
@@ -390,9 +480,13 @@ uint64_t record_tables_urgent(struct record_tables *f)
 	return rp_id_set_count(&f->executed) ? EXEC_LOOK_NS : UINT64_MAX;
 }
 
-void record_tables_lost(struct record_tables *f, uint32_t pid)
+void record_tables_lost(struct record_tables *f, uint32_t pid, const uint64_t *pcs, uint32_t n)
 {
-	rp_id_set_add(&f->changed, pid);
+	read_again(f, pid);
+	for (uint32_t i = 0; f->only_hit && i < n && f->nhits < MAX_HITS; i++)
+		if (RP_PUSH(f->hits, f->nhits, f->hits_capacity,
+			    (struct hit){ pid, pcs[i] & ~UNWIND_PC_EXACT }))
+			return; /* without memory it waits for the next sample */
 }
 
 void record_tables_ended(struct record_tables *f, uint32_t pid)
@@ -406,9 +500,56 @@ void record_tables_ended(struct record_tables *f, uint32_t pid)
 	give_up(f, slice);
 }
 
+/*
+ * Nothing is published any more, nor is what children that are not known yet have inherited worth
+ * anything. Walks that began before are over when this returns.
+ */
+static void forget_all(struct record_tables *f)
+{
+	for (size_t i = 0; i < f->nslices; i++) {
+		const struct slice *s = &f->slices[i];
+
+		rp_map_write(f->ranges_fd, offsetof(struct unwind_mappings, range[s->first]),
+			     nobodys, s->capacity * sizeof(nobodys[0]));
+		if (s->pid) {
+			rp_map_delete(f->procs_fd, &s->pid);
+			f->slice_of_pid[s->pid] = 0;
+		}
+	}
+	procs_changed(f);
+	f->nslices = 0;
+	f->used = 0;
+	rp_quiesce();
+	record_table_store_forget(f->store);
+}
+
+/*
+ * What samples hit comes back at once, from the cache mostly, and nothing else does: so the tables
+ * go that were not used for longest. Where all are wanted it would be the same ones that come back.
+ */
+static void make_room(struct record_tables *f)
+{
+	uint64_t now = rp_monotonic_ns();
+
+	if (!f->only_hit || !(f->is_full || record_table_store_is_full(f->store)) ||
+	    now - f->forgotten_ns < FORGET_NS)
+		return;
+	forget_all(f);
+	rp_id_set_free(&f->current);
+	f->is_full = false;
+	f->forgotten_ns = now;
+}
+
 void record_tables_refresh(struct record_tables *f)
 {
-	for (uint32_t i = 0; i < rp_id_set_count(&f->changed); i++)
-		record_tables_publish(f, (uint32_t)rp_id_set_at(&f->changed, i));
+	make_room(f);
+	for (uint32_t i = 0; i < rp_id_set_count(&f->changed); i++) {
+		uint32_t pid = (uint32_t)rp_id_set_at(&f->changed, i);
+
+		if (!rp_id_set_has(&f->current, pid))
+			record_tables_publish(f, pid);
+	}
 	rp_id_set_free(&f->changed);
+	rp_id_set_free(&f->current);
+	f->nhits = 0;
 }

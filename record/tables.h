@@ -14,14 +14,26 @@
 struct record_tables;
 
 /* fds: the maps of programs.h, which stay the caller's. 0 or a negative errno after a message. */
+struct record_keeper;
 struct record_tables_maps {
 	int procs, mappings, index, rules, rows;
+	/*
+	 * Only files that samples hit get a table: of a whole machine most processes are never
+	 * seen, and most files of those that are hold no frame.
+	 */
+	bool only_hit;
+	struct record_keeper *keeper; /* puts tables into the cache; NULL: this process does */
 };
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps);
 void record_tables_close(struct record_tables *f);
 
 /* Reads the mappings of a process and publishes them. One that cannot be read is skipped. */
 void record_tables_publish(struct record_tables *f, uint32_t pid);
+/* In three steps, for mappings that another reads too: begin, map for each of them, end. */
+struct sym_proc_map;
+void record_tables_begin(struct record_tables *f, uint32_t pid);
+int record_tables_map(void *tables, const struct sym_proc_map *m);
+void record_tables_end(struct record_tables *f);
 /*
  * Digests beforehand what a program that is about to be started will map for certain: its file, if
  * it was found, and the C library, which is ours too.
@@ -35,8 +47,11 @@ uint64_t record_tables_urgent(struct record_tables *f);
 /* It has mapped something, or has ended: of interest if it was fed before. */
 void record_tables_changed(struct record_tables *f, uint32_t pid);
 void record_tables_ended(struct record_tables *f, uint32_t pid);
-/* A walk came to code of it that no table is known for. */
-void record_tables_lost(struct record_tables *f, uint32_t pid);
+/*
+ * A walk came to code of it that no table is known for: among the @n addresses of @pcs there is at
+ * least one in the file that lacks it.
+ */
+void record_tables_lost(struct record_tables *f, uint32_t pid, const uint64_t *pcs, uint32_t n);
 /* Reads those again that have changed, or where a walk was lost. */
 void record_tables_refresh(struct record_tables *f);
 

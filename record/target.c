@@ -17,8 +17,14 @@
 #include "base/file.h"
 #include "target.h"
 
+/* As of a program that returned 1. */
+#define STATUS_NOT_KNOWN W_EXITCODE(1, 0)
+
 /* The exit status of a program that signal N ended is this + N, as a shell has it. */
 #define SIGNAL_STATUS 128
+
+/* What a program has to end after a signal. */
+#define PATIENCE_MS 2000
 
 static int pidfd_open(pid_t pid)
 {
@@ -59,16 +65,6 @@ static int watch(struct target *t, pid_t pid)
 		return fd;
 	t->pidfd[t->npidfds++] = fd;
 	return 0;
-}
-
-/* Kernels before 5.3 have no pidfd_open: then the recording ends by time or by hand. */
-static int watch_if_possible(struct target *t, pid_t pid)
-{
-	int err = watch(t, pid);
-
-	if (err == -ENOSYS)
-		rp_log(RP_INFO, "cannot see process %d end: pidfd_open needs Linux 5.3", (int)pid);
-	return err == -ENOSYS ? 0 : err;
 }
 
 /* The file that execvp(3) takes, without symbolic links, which is how its mappings are called. */
@@ -114,11 +110,17 @@ static int find_running(struct target *t, const struct record_options *opt)
 		if (process && process != id)
 			return rp_fail(-ESRCH, "%u is a thread, not a process: use --tid", id);
 		if (!err)
-			err = watch_if_possible(t, (pid_t)id);
+			err = watch(t, (pid_t)id);
 		if (err == -ESRCH)
 			return rp_fail(err, "there is no process %u", id);
-		if (err)
-			return rp_fail(err, "process %u: %s", id, strerror(-err));
+		if (err == -EPERM || err == -ENOSYS) /* what is refused is its end alone */
+			rp_log(RP_WARN,
+			       "cannot see process %u end: pidfd_open: %s (a filter of system "
+			       "calls?): the recording ends by its duration or by hand",
+			       id, strerror(-err));
+		else if (err)
+			return rp_fail(err, "cannot watch process %u: pidfd_open: %s", id,
+				       strerror(-err));
 	}
 	return 0;
 }
@@ -133,6 +135,7 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	while (poll(&go, 1, -1) < 0 && errno == EINTR)
 		;
 	if (!(go.revents & POLLIN))
@@ -146,7 +149,7 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 
 static int make_child(struct target *t, char **program)
 {
-	int gate[2], error_pipe[2];
+	int gate[2], error_pipe[2], err;
 	pid_t pid;
 
 	if (pipe2(gate, O_CLOEXEC))
@@ -168,7 +171,14 @@ static int make_child(struct target *t, char **program)
 	if (pid < 0)
 		return rp_fail(-errno, "fork: %s", strerror(errno));
 	t->child = pid;
-	return watch_if_possible(t, pid);
+	err = watch(t, pid);
+	if (err == -EPERM || err == -ENOSYS)
+		return rp_fail(err,
+			       "cannot see %s end: pidfd_open: %s: a filter of system calls "
+			       "(seccomp) refuses it, as containers have one: run rawprof outside",
+			       program[0], strerror(-err));
+	return err ? rp_fail(err, "cannot watch %s: pidfd_open: %s", program[0], strerror(-err))
+		   : 0;
 }
 
 int record_target_open(struct target *t, const struct record_options *opt)
@@ -219,7 +229,13 @@ static bool reap(struct target *t, int timeout_ms)
 	for (int waited = 0;; waited += 10) {
 		pid_t pid = waitpid(t->child, &t->wait_status, timeout_ms < 0 ? 0 : WNOHANG);
 
-		if (pid == t->child || (pid < 0 && errno == ECHILD)) {
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			rp_log(RP_ERROR, "cannot see how process %d ends: %s", (int)t->child,
+			       strerror(errno));
+		if (pid) {
+			t->wait_status = pid < 0 ? STATUS_NOT_KNOWN : t->wait_status;
 			t->ended = true;
 			return true;
 		}
@@ -230,16 +246,26 @@ static bool reap(struct target *t, int timeout_ms)
 	}
 }
 
+/* A program that cannot be killed, such as another user's, is left to itself. */
+static void end_child(struct target *t)
+{
+	const int err = kill(t->child, SIGKILL) ? errno : 0;
+
+	if (reap(t, err ? PATIENCE_MS : -1))
+		return;
+	rp_log(RP_WARN, "process %d goes on: it cannot be killed: %s", (int)t->child,
+	       strerror(err));
+	t->ended = true;
+}
+
 int record_target_finish(struct target *t)
 {
 	if (!t->child || t->ended)
 		return 0;
 	if (!reap(t, 0)) {
 		kill(t->child, SIGTERM);
-		if (!reap(t, 2000)) {
-			kill(t->child, SIGKILL);
-			reap(t, -1);
-		}
+		if (!reap(t, PATIENCE_MS))
+			end_child(t);
 		/* It ended because we said so, which is no fault of its own. */
 		return WIFEXITED(t->wait_status) ? WEXITSTATUS(t->wait_status) : 0;
 	}
@@ -250,12 +276,10 @@ int record_target_finish(struct target *t)
 
 void record_target_close(struct target *t)
 {
-	if (t->child && !t->ended) {
-		kill(t->child, SIGKILL);
-		reap(t, -1);
-	}
 	if (t->gate >= 0)
-		close(t->gate);
+		close(t->gate); /* a child that waits there ends by itself */
+	if (t->child && !t->ended)
+		end_child(t);
 	if (t->exec_error >= 0)
 		close(t->exec_error);
 	for (uint32_t i = 0; i < t->npidfds; i++)

@@ -30,9 +30,9 @@ int record_target_start(struct target *t, const struct record_options *opt);
 /*
  * As record_target_start(), but the child stops each time that the program has code mapped while it
  * is loaded, before any of that code runs, and loaded is called; it has to be quick, and what it
- * returns below
- * 0 ends it all and is returned. Where ptrace(2) is not allowed the program starts without, after a
- * warning.
+ * returns below 0 ends it all and is returned. -EINTR: a signal that ends rawprof is pending. Where
+ * ptrace(2) is not allowed the program starts without, after a warning. After a failure the program
+ * may stand still: record_target_close() kills it.
  */
 int record_target_start_watched(struct target *t, const struct record_options *opt,
 				int (*loaded)(void *ctx, pid_t pid), void *ctx);

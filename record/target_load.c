@@ -14,6 +14,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 #include "target.h"
 
 #define LOOK_AFTER_MS 50 /* since the last stop */
+#define KILLED_WITHIN_MS 1000
 
 struct load {
 	pid_t pid;
@@ -145,43 +147,93 @@ static int on_stop(struct load *l, int status, int *signal)
 	return GO_ON;
 }
 
+/* A signal that ends rawprof, which is blocked. */
+static bool is_interrupted(void)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) &&
+	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+		sigismember(&pending, SIGHUP) == 1);
+}
+
+static int failed(const char *call)
+{
+	return rp_fail(-errno,
+		       "%s: %s: the program cannot be followed through its start, and is killed",
+		       call, strerror(errno));
+}
+
+static bool is_there(const struct load *l)
+{
+	const int err = errno;
+	bool there = !kill(l->pid, 0);
+
+	errno = err;
+	return there;
+}
+
 /*
- * The next stop; false: the program has ended, as record_target_finish() will see. SIGCHLD is
- * blocked.
+ * Waits for the next stop: 1; 0: the program has ended, as record_target_finish() will see.
+ * SIGCHLD is blocked.
  */
-static bool wait_stop(struct load *l, const sigset_t *child, int *status)
+static int wait_stop(struct load *l, const sigset_t *child, int *status)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AFTER_MS * 1000000l };
 	siginfo_t info = { 0 };
 
-	while (!waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) &&
-	       !info.si_pid)
+	for (;;) {
+		if (waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG))
+			return errno == ECHILD && !is_there(l) ? 0 : failed("waitid");
+		if (info.si_pid)
+			break;
+		if (is_interrupted())
+			return -EINTR;
 		if (sigtimedwait(child, NULL, &pause) < 0 && errno == EAGAIN)
 			ptrace(PTRACE_INTERRUPT, l->pid, 0, 0);
+	}
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
-		return false;
-	return waitpid(l->pid, status, __WALL) == l->pid && WIFSTOPPED(*status);
+		return 0;
+	if (waitpid(l->pid, status, __WALL) != l->pid)
+		return failed("waitpid");
+	return WIFSTOPPED(*status);
+}
+
+/* Lets it go on. One that was killed while it stood still does not obey, and ends. */
+static int resume(const struct load *l, int request, int signal)
+{
+	siginfo_t info = { 0 };
+	int err;
+
+	if (!ptrace(request, l->pid, 0, signal))
+		return 0;
+	err = errno;
+	for (int ms = 0; ms < KILLED_WITHIN_MS && !info.si_pid; ms++) {
+		poll(NULL, 0, 1);
+		waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOWAIT | WNOHANG);
+	}
+	errno = err;
+	return info.si_pid ? 0 : failed("ptrace");
 }
 
 static int follow(struct load *l)
 {
-	int status, signal = 0, next = GO_ON;
+	int status, signal = 0, err;
 	sigset_t child, before;
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, &before);
-	while (wait_stop(l, &child, &status)) {
-		next = on_stop(l, status, &signal);
-		if (next != GO_ON) {
-			ptrace(PTRACE_DETACH, l->pid, 0, signal);
-			break;
-		}
-		if (ptrace(PTRACE_SYSCALL, l->pid, 0, signal))
+	while ((err = wait_stop(l, &child, &status)) > 0) {
+		int next = on_stop(l, status, &signal);
+
+		err = resume(l, next == GO_ON ? PTRACE_SYSCALL : PTRACE_DETACH, signal);
+		err = next < 0 ? next : err;
+		if (err || next != GO_ON)
 			break;
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return next < 0 ? next : 0;
+	return err;
 }
 
 int record_target_start_watched(struct target *t, const struct record_options *opt,

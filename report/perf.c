@@ -17,7 +17,7 @@
  * of those. */
 static void put_comm(struct out *o, const char *comm)
 {
-	char unit[UNIT_SIZE];
+	char unit[RP_TEXT_UNIT];
 
 	if (!comm || !*comm)
 		comm = "[unknown]";
@@ -27,7 +27,7 @@ static void put_comm(struct out *o, const char *comm)
 		comm++;
 	while (*comm) {
 		bool space = *comm == ' ' && comm[1] >= '0' && comm[1] <= '9';
-		size_t n = report_text_unit(&comm, unit, NULL);
+		size_t n = rp_text_unit(&comm, unit, NULL);
 
 		if (space)
 			*unit = '_';
@@ -38,17 +38,17 @@ static void put_comm(struct out *o, const char *comm)
 /* A printable text of which no character is in `not`; those become '_'. */
 static void put_word(struct out *o, const char *s, const char * not )
 {
-	char unit[UNIT_SIZE];
+	char unit[RP_TEXT_UNIT];
 
 	while (*s) {
-		size_t n = report_text_plain(s), before = strcspn(s, not );
+		size_t n = rp_text_plain(s), before = strcspn(s, not );
 
 		n = n < before ? n : before;
 		report_out_write(o, s, n);
 		s += n;
 		if (!*s)
 			break;
-		n = report_text_unit(&s, unit, NULL);
+		n = rp_text_unit(&s, unit, NULL);
 		if (n == 1 && strchr(not, *unit))
 			*unit = '_';
 		report_out_write(o, unit, n);

@@ -31,9 +31,9 @@ void report_prometheus_head(struct out *o, const char *name, const char *help, c
 static bool stands_as_it_is(const char *s)
 {
 	while (*s) {
-		char unit[UNIT_SIZE];
+		char unit[RP_TEXT_UNIT];
 		const char *at = s;
-		size_t n = report_text_unit(&s, unit, NULL);
+		size_t n = rp_text_unit(&s, unit, NULL);
 
 		if (n != (size_t)(s - at) || memcmp(unit, at, n))
 			return false;
@@ -50,10 +50,10 @@ void report_prometheus_label(struct out *o, bool *first, const char *key, const 
 	report_out_printf(o, "%s%s=\"", *first ? "" : ",", key);
 	*first = false;
 	while (*value) {
-		char unit[UNIT_SIZE];
+		char unit[RP_TEXT_UNIT];
 		bool backslash = *value == '\\';
 
-		report_text_unit(&value, unit, NULL);
+		rp_text_unit(&value, unit, NULL);
 		if (backslash && !plain)
 			report_out_puts(o, "\\\\");
 		for (const char *c = unit; *c; c++) {

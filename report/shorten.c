@@ -9,10 +9,10 @@
 static void buf_columns(struct buf *b, const char *s, unsigned int first, unsigned int last)
 {
 	unsigned int at = 0, columns;
-	char unit[UNIT_SIZE];
+	char unit[RP_TEXT_UNIT];
 
 	while (*s && at < last) {
-		size_t n = report_text_unit(&s, unit, &columns);
+		size_t n = rp_text_unit(&s, unit, &columns);
 
 		if (at >= first && at + columns <= last)
 			report_buf_add(b, unit, n);

@@ -105,7 +105,7 @@ static void put_profile(struct out *o, const struct report *r, const struct tree
 	report_out_json(o, text(r, r->types[type].type));
 	report_out_printf(o, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":",
 			  viewer_unit(text(r, r->types[type].unit)));
-	report_out_u64(o, t->nodes[0].total);
+	report_out_u64(o, t->links[0].total);
 	report_out_puts(o, ",\n\"samples\":[");
 	for (uint32_t at = 0; (at = report_tree_next(t, at, &depth));) {
 		if (!t->nodes[at].self)

@@ -106,107 +106,33 @@ double report_text_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Length of the UTF-8 character at s (RFC 3629: shortest form, no surrogates), its code point in
- * *code; 0 if there is none. */
-static size_t decode(const unsigned char *s, uint32_t *code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0x80	 ? 1
-		   : s[0] < 0xc2 ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-		   : s[0] < 0xf5 ? 4
-				 : 0;
-
-	if (n <= 1) {
-		*code = s[0];
-		return n;
-	}
-	*code = s[0] & (0x7f >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (s[i] & 0x3f);
-	}
-	if (*code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000))
-		return 0;
-	return n;
-}
-
-/* Nothing a terminal obeys, a line of text ends at, or XML forbids (C0, DEL, C1, U+2028, U+2029,
- * the directional overrides, U+FFFE, U+FFFF). */
-static bool printable(uint32_t code)
-{
-	if (code < 0x20 || (code >= 0x7f && code < 0xa0))
-		return false;
-	if (code >= 0x2028 && code <= 0x202e)
-		return false;
-	return !(code >= 0x2066 && code <= 0x2069) && (code & 0xfffe) != 0xfffe;
-}
-
-size_t report_text_unit(const char **s, char out[UNIT_SIZE], unsigned int *columns)
-{
-	const unsigned char *p = (const unsigned char *)*s;
-	uint32_t code;
-	size_t n = decode(p, &code), length;
-
-	if (n && printable(code)) {
-		memcpy(out, p, n);
-		out[n] = 0;
-		*s += n;
-		if (columns)
-			*columns = 1;
-		return n;
-	}
-	*s += 1; /* the rest of a longer one follows as bytes of its own */
-	if (*p == '\n' || *p == '\t' || *p == '\r')
-		length = (size_t)snprintf(out, UNIT_SIZE, "\\%c",
-					  *p == '\n'   ? 'n'
-					  : *p == '\t' ? 't'
-						       : 'r');
-	else
-		length = (size_t)snprintf(out, UNIT_SIZE, "\\x%02x", *p);
-	if (columns)
-		*columns = (unsigned int)length;
-	return length;
-}
-
-size_t report_text_plain(const char *s)
-{
-	size_t n = 0;
-
-	while (s[n] >= 0x20 && s[n] < 0x7f)
-		n++;
-	return n;
-}
-
 unsigned int report_text_columns(const char *s)
 {
 	unsigned int sum = 0, columns;
-	char unit[UNIT_SIZE];
+	char unit[RP_TEXT_UNIT];
 	size_t plain;
 
 	for (; *s; sum += columns) {
-		plain = report_text_plain(s);
+		plain = rp_text_plain(s);
 		sum += (unsigned int)plain;
 		s += plain;
 		if (!*s)
 			break;
-		report_text_unit(&s, unit, &columns);
+		rp_text_unit(&s, unit, &columns);
 	}
 	return sum;
 }
 
 void report_buf_clean(struct buf *b, const char *s, char from, char to)
 {
-	char unit[UNIT_SIZE];
+	char unit[RP_TEXT_UNIT];
 	size_t n;
 
 	report_buf_add(b, "", 0);
 	while (*s) {
 		size_t at = b->len;
 
-		n = report_text_plain(s);
+		n = rp_text_plain(s);
 		report_buf_add(b, s, n);
 		s += n;
 		for (; from && at < b->len; at++)
@@ -214,23 +140,23 @@ void report_buf_clean(struct buf *b, const char *s, char from, char to)
 				b->s[at] = to;
 		if (!*s)
 			break;
-		n = report_text_unit(&s, unit, NULL);
+		n = rp_text_unit(&s, unit, NULL);
 		report_buf_add(b, unit, n);
 	}
 }
 
 void report_out_clean(struct out *o, const char *s)
 {
-	char unit[UNIT_SIZE];
+	char unit[RP_TEXT_UNIT];
 
 	while (*s) {
-		size_t n = report_text_plain(s);
+		size_t n = rp_text_plain(s);
 
 		report_out_write(o, s, n);
 		s += n;
 		if (!*s)
 			break;
-		n = report_text_unit(&s, unit, NULL);
+		n = rp_text_unit(&s, unit, NULL);
 		report_out_write(o, unit, n);
 	}
 }
@@ -276,7 +202,7 @@ void report_add_events(struct buf *b, uint64_t n, const char *events)
 	report_buf_clean(b, events + word, 0, 0);
 }
 
-/* As report_text_plain(), but ends also at one of the characters in `special`. */
+/* As rp_text_plain(), but ends also at one of the characters in `special`. */
 static size_t plain_until(const char *s, const char *special)
 {
 	size_t n = 0;
@@ -288,7 +214,7 @@ static size_t plain_until(const char *s, const char *special)
 
 void report_out_json(struct out *o, const char *s)
 {
-	uint32_t code;
+	char unit[RP_TEXT_UNIT];
 
 	if (!s) {
 		report_out_puts(o, "null");
@@ -302,23 +228,15 @@ void report_out_json(struct out *o, const char *s)
 		s += n;
 		if (!*s)
 			break;
-		n = decode((const unsigned char *)s, &code);
-		if (!n)
-			report_out_printf(o, "\\\\x%02x", (unsigned char)*s);
-		else if (code < 0x20 || code == 0x7f)
-			report_out_printf(o, "\\u%04x", (unsigned int)code);
-		else if (code == '"' || code == '\\')
-			report_out_printf(o, "\\%c", (char)code);
-		else
-			report_out_write(o, s, n);
-		s += n ? n : 1;
+		n = rp_text_json_unit(&s, unit);
+		report_out_write(o, unit, n);
 	}
 	report_out_putc(o, '"');
 }
 
 void report_out_xml(struct out *o, const char *s)
 {
-	char unit[UNIT_SIZE];
+	char unit[RP_TEXT_UNIT];
 
 	while (*s) {
 		size_t n = plain_until(s, "<>&\"'");
@@ -327,7 +245,7 @@ void report_out_xml(struct out *o, const char *s)
 		s += n;
 		if (!*s)
 			break;
-		n = report_text_unit(&s, unit, NULL);
+		n = rp_text_unit(&s, unit, NULL);
 		if (*unit == '<')
 			report_out_puts(o, "&lt;");
 		else if (*unit == '>')

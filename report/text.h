@@ -5,6 +5,7 @@
 
 #include <rawprof/report.h>
 
+#include "base/text.h"
 #include "buf.h"
 
 #define NUMBER_SIZE 32
@@ -26,18 +27,6 @@ double report_text_percent(uint64_t part, uint64_t whole); /* 0 if whole is */
  * CPU), made printable. Two of them (switches and samples) stay as they are.
  */
 void report_add_events(struct buf *b, uint64_t n, const char *events);
-
-/*
- * Takes one character from *s, which is not at its end, and puts its printable form into out:
- * itself, or \n, \t, \x1b for a control character, \xff for a byte that is not UTF-8. No terminal
- * is moved by the result and every reader of UTF-8 takes it. Returns the length of out; *columns,
- * if wanted, how wide it is.
- */
-#define UNIT_SIZE 8
-size_t report_text_unit(const char **s, char out[UNIT_SIZE], unsigned int *columns);
-
-/* How many bytes at s are printable ASCII, thus their own printable form. */
-size_t report_text_plain(const char *s);
 
 unsigned int report_text_columns(const char *s); /* width of the printable form */
 

@@ -23,7 +23,7 @@ static int step(struct tree *t, uint32_t parent, uint32_t key, uint32_t *node)
 	err = RP_GROW(t->nodes, t->count, t->cap);
 	if (err)
 		return err;
-	t->nodes[t->count] = (struct tree_node){ parent, key, NONE, NONE, 0, 0 };
+	t->nodes[t->count] = (struct tree_node){ parent, key, 0 };
 	rp_index_put(&t->index, hash, t->count);
 	*node = t->count++;
 	return 0;
@@ -139,22 +139,28 @@ int report_tree_build(const struct report *r, const struct tree_view *view, stru
 	if (memory.comm && memory.node)
 		err = RP_GROW_TO(t->nodes, 64, t->cap);
 	if (!err) {
-		t->nodes[t->count++] = (struct tree_node){ NONE, NONE, NONE, NONE, 0, 0 };
+		t->nodes[t->count++] = (struct tree_node){ NONE, NONE, 0 };
 		err = add_samples(r, view, t, &memory);
 	}
 	free(memory.comm);
 	free(memory.node);
-	if (err)
-		return err;
-	for (uint32_t i = t->count; i--;) {
-		struct tree_node *n = &t->nodes[i];
+	rp_index_free(&t->index); /* as large as the nodes */
+	return err;
+}
 
-		n->total = add_saturating(n->total, n->self);
+static void add_up(struct tree *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		t->links[i] = (struct tree_link){ NONE, NONE, 0 };
+	for (uint32_t i = t->count; i--;) {
+		const struct tree_node *n = &t->nodes[i];
+		uint64_t total = add_saturating(t->links[i].total, n->self);
+
+		t->links[i].total = total;
 		if (i)
-			t->nodes[n->parent].total =
-				add_saturating(t->nodes[n->parent].total, n->total);
+			t->links[n->parent].total =
+				add_saturating(t->links[n->parent].total, total);
 	}
-	return 0;
 }
 
 int report_tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks)
@@ -162,11 +168,13 @@ int report_tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks)
 	uint32_t *start = calloc((size_t)nranks + 1, sizeof(*start));
 	uint32_t *sorted = malloc(t->count * sizeof(*sorted));
 
-	if (!start || !sorted) {
+	t->links = malloc(t->count * sizeof(*t->links));
+	if (!start || !sorted || !t->links) {
 		free(start);
 		free(sorted);
 		return -ENOMEM;
 	}
+	add_up(t);
 	for (uint32_t i = 1; i < t->count; i++)
 		start[rank[t->nodes[i].key] + 1]++;
 	for (uint32_t i = 0; i < nranks; i++)
@@ -175,9 +183,9 @@ int report_tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks)
 		sorted[start[rank[t->nodes[i].key]]++] = i;
 	/* Every list grows at its front, so the last in order is put there first. */
 	for (uint32_t i = t->count - 1; i--;) {
-		struct tree_node *n = &t->nodes[sorted[i]], *parent = &t->nodes[n->parent];
+		struct tree_link *parent = &t->links[t->nodes[sorted[i]].parent];
 
-		n->next = parent->child;
+		t->links[sorted[i]].next = parent->child;
 		parent->child = sorted[i];
 	}
 	free(start);
@@ -187,20 +195,21 @@ int report_tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks)
 
 uint32_t report_tree_next(const struct tree *t, uint32_t at, unsigned int *depth)
 {
-	if (t->nodes[at].child != NONE) {
+	if (t->links[at].child != NONE) {
 		++*depth;
-		return t->nodes[at].child;
+		return t->links[at].child;
 	}
-	while (at && t->nodes[at].next == NONE) {
+	while (at && t->links[at].next == NONE) {
 		at = t->nodes[at].parent;
 		--*depth;
 	}
-	return at ? t->nodes[at].next : 0;
+	return at ? t->links[at].next : 0;
 }
 
 void report_tree_free(struct tree *t)
 {
 	free(t->nodes);
+	free(t->links);
 	rp_index_free(&t->index);
 	*t = (struct tree){ 0 };
 }

@@ -7,19 +7,28 @@
 #include "report.h"
 
 /*
- * Node 0 is the root, whose total is that of the profile; below it are the processes' names, below
- * them frames. A parent has a smaller number than its children. total = self + the totals of the
- * children. child and next are NONE until report_tree_sort() has linked them.
+ * Node 0 is the root; below it are the processes' names, below them frames. A parent has a smaller
+ * number than its children.
  */
 struct tree_node {
-	uint32_t parent, key, child, next;
-	uint64_t self, total;
+	uint32_t parent, key;
+	uint64_t self;
+};
+
+/*
+ * What a sorted tree has beside each node. total = self + the totals of the children; that of the
+ * root is the profile's. child and next are NONE at the end of their lists.
+ */
+struct tree_link {
+	uint32_t child, next;
+	uint64_t total;
 };
 
 struct tree {
 	struct tree_node *nodes;
+	struct tree_link *links; /* NULL until report_tree_sort() */
 	uint32_t count, cap;
-	struct hash_index index;
+	struct hash_index index; /* empty once the tree is built */
 };
 
 struct tree_view {
@@ -35,7 +44,7 @@ struct tree_view {
 
 /* Samples without weight are left out. 0 or -ENOMEM; to be freed in either case. */
 int report_tree_build(const struct report *r, const struct tree_view *view, struct tree *t);
-/* Links children in the order of rank[key], which is below nranks. */
+/* Adds up totals and links children in the order of rank[key], which is below nranks. */
 int report_tree_sort(struct tree *t, const uint32_t *rank, uint32_t nranks);
 void report_tree_free(struct tree *t);
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -14,9 +13,10 @@
 #include <lzma.h>
 #endif
 
-#include "proc.h"
-
+#include "base/budget.h"
+#include "base/file.h"
 #include "debug.h"
+#include "proc.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 
@@ -24,6 +24,7 @@ enum {
 	CHUNK = 1 << 16,
 	PACKED_MAX = 64 << 20,
 	UNPACKED_MAX = 256 << 20, /* of a large program: 10 MB */
+	LZMA_MEMORY = 72 << 20,	  /* xz -9 needs 65 */
 };
 
 /* ---- files */
@@ -35,21 +36,34 @@ struct search {
 	uint32_t crc;
 };
 
+/* For all files together: two gigabytes take about as many seconds. */
+#define SUMS_MAX (2ULL << 30)
+static uint64_t summed;
+
 static bool checksum_is(const struct sym_object *o, uint32_t expected)
 {
-	uint8_t *buf = malloc(CHUNK);
+	uint8_t *buf = o->size <= o->believed ? malloc(CHUNK) : NULL;
+	struct rp_work work = rp_work_for(o->size, 2);
 	uint64_t offset = 0;
 	uLong crc = crc32(0, NULL, 0);
 	size_t n;
 
 	if (!buf)
 		return false;
-	while ((n = sym_object_read(o, offset, buf, CHUNK))) {
+	while (summed < SUMS_MAX && rp_work_spend(&work, CHUNK) &&
+	       (n = sym_object_read(o, offset, buf, CHUNK))) {
+		summed += n;
 		crc = crc32(crc, buf, n);
 		offset += n;
 	}
 	free(buf);
-	return crc == expected;
+	return offset == o->size && crc == expected;
+}
+
+/* What another user put beside a program, or where its process sees /usr/lib/debug, is not its. */
+static bool is_of_its_owner(const struct sym_object *o, const struct sym_object *debug)
+{
+	return debug->owner == o->owner || !debug->owner || debug->owner == geteuid();
 }
 
 static bool belongs(const struct search *s, const struct sym_object *debug)
@@ -57,29 +71,18 @@ static bool belongs(const struct search *s, const struct sym_object *debug)
 	const struct sym_object *o = s->object;
 
 	if (debug->machine != o->machine || debug->is64 != o->is64 ||
-	    (!debug->symbols[SYM_SYMTAB].count && !debug->has_dwarf))
+	    (!debug->symbols[SYM_SYMTAB].count && !debug->has_dwarf) || !is_of_its_owner(o, debug))
 		return false;
 	if (o->build_id[0] && debug->build_id[0])
 		return !strcmp(o->build_id, debug->build_id);
 	return s->has_crc && checksum_is(debug, s->crc);
 }
 
-static int open_here(const char *path)
-{
-	int path_fd = open(path, O_PATH | O_CLOEXEC), fd;
-
-	if (path_fd < 0)
-		return -errno;
-	fd = sym_proc_open_regular(path_fd);
-	close(path_fd);
-	return fd;
-}
-
 /* -ENOENT if it is not there, or of another file. */
 static int try_path(const struct search *s, const char *path, struct sym_object **out)
 {
 	for (int here = 0; here < 2; here++) {
-		int fd = here ? open_here(path)
+		int fd = here ? rp_open_regular(AT_FDCWD, path)
 			      : sym_proc_follow_in_root(s->place->proc, s->place->pid, path);
 		struct sym_object *debug;
 
@@ -171,75 +174,104 @@ int sym_debug_fetch(struct sym_object **out, const struct sym_object *object,
 
 #ifdef HAVE_LZMA
 
-/* 0, -ENOSPC if it needs more than @size bytes, -EBADMSG. */
-static int unpack(const uint8_t *packed, size_t packed_size, uint8_t *out, size_t size,
-		  size_t *used)
+/* *@size becomes what it is. -EFBIG: it does not fit; -EBADMSG. */
+static int unpack(const uint8_t *packed, size_t packed_size, uint8_t *out, size_t *size)
 {
-	uint64_t memory = 128 << 20;
+	uint64_t memory = LZMA_MEMORY;
 	size_t in = 0, at = 0;
 	lzma_ret ret = lzma_stream_buffer_decode(&memory, 0, NULL, packed, &in, packed_size, out,
-						 &at, size);
+						 &at, *size);
 
-	*used = at;
-	return ret == LZMA_OK ? 0 : ret == LZMA_BUF_ERROR ? -ENOSPC : -EBADMSG;
+	*size = at;
+	return ret == LZMA_OK ? 0 : ret == LZMA_BUF_ERROR ? -EFBIG : -EBADMSG;
+}
+
+/* What it will be stands in the index at the end, if it is one stream, as it is. */
+static uint64_t unpacked_size(const uint8_t *packed, size_t size)
+{
+	uint64_t memory = LZMA_MEMORY, out = 0;
+	lzma_stream_flags footer;
+	lzma_index *index;
+	size_t at = 0;
+
+	if (size < 2 * LZMA_STREAM_HEADER_SIZE ||
+	    lzma_stream_footer_decode(&footer, packed + size - LZMA_STREAM_HEADER_SIZE) !=
+		    LZMA_OK ||
+	    footer.backward_size > size - 2 * LZMA_STREAM_HEADER_SIZE)
+		return 0;
+	packed += size - LZMA_STREAM_HEADER_SIZE - footer.backward_size;
+	if (lzma_index_buffer_decode(&index, &memory, NULL, packed, &at, footer.backward_size) !=
+	    LZMA_OK)
+		return 0;
+	out = lzma_index_uncompressed_size(index);
+	lzma_index_end(index, NULL);
+	return out;
 }
 
 #else
 
-static int unpack(const uint8_t *packed, size_t packed_size, uint8_t *out, size_t size,
-		  size_t *used)
+static int unpack(const uint8_t *packed, size_t packed_size, uint8_t *out, size_t *size)
 {
 	(void)packed;
 	(void)packed_size;
 	(void)out;
 	(void)size;
-	(void)used;
 	return -EBADMSG;
+}
+
+static uint64_t unpacked_size(const uint8_t *packed, size_t size)
+{
+	(void)packed;
+	(void)size;
+	return 0;
 }
 
 #endif
 
-/* What it will be is not told beforehand: room is doubled until it fits. */
-static int unpack_all(const uint8_t *packed, size_t n, uint8_t **out, size_t *size)
+/* The image is the object's, with the memory taken for it. */
+static int unpack_object(struct sym_object **out, const uint8_t *packed, size_t packed_size)
 {
-	int err = -ENOSPC;
+	const uint64_t taken = unpacked_size(packed, packed_size);
+	size_t size = taken;
+	uint8_t *image;
+	int err = -ENOMEM;
 
-	for (size_t capacity = 8 * n + CHUNK; err == -ENOSPC; capacity *= 2) {
-		uint8_t *p;
-
-		if (capacity > UNPACKED_MAX)
-			return -EFBIG;
-		p = malloc(capacity);
-		if (!p)
-			return -ENOMEM;
-		err = unpack(packed, n, p, capacity, size);
-		if (!err)
-			*out = p;
-		else
-			free(p);
-	}
+	if (!taken)
+		return -EBADMSG;
+	if (taken > UNPACKED_MAX || !sym_object_may_unpack(packed_size, taken))
+		return -EFBIG;
+	image = malloc(size);
+	if (image)
+		err = unpack(packed, packed_size, image, &size);
+	if (!err && size != taken)
+		err = -EBADMSG;
+	if (!err)
+		return sym_object_take_image(out, image, size);
+	free(image);
+	rp_memory_give(taken);
 	return err;
 }
 
 int sym_debug_unpack(struct sym_object **out, const struct sym_object *object)
 {
-	uint8_t *packed, *image;
-	size_t size;
-	int err;
+	const struct sym_bytes *data = &object->debugdata;
+	uint64_t size = sym_object_there(object, data->offset, data->size);
+	uint8_t *packed;
+	int err = -ENOMEM;
 
-	if (!object->debugdata.size)
+	if (!data->size)
 		return -ENOENT;
-	if (object->debugdata.size > PACKED_MAX)
+	if (data->size > PACKED_MAX)
 		return -EFBIG;
-	packed = malloc(object->debugdata.size);
-	if (!packed)
+	if (!rp_memory_take(size))
 		return -ENOMEM;
-	size = sym_object_read(object, object->debugdata.offset, packed, object->debugdata.size);
-	err = unpack_all(packed, size, &image, &size);
+	packed = malloc(size + 1);
+	if (packed) {
+		size_t n = sym_object_read(object, data->offset, packed, size);
+
+		err = unpack_object(out, packed, n);
+	}
 	free(packed);
-	if (err)
-		return err;
-	err = sym_object_open_image(out, image, size);
-	free(image);
+	rp_memory_give(size);
 	return err == -ENOEXEC ? -EBADMSG : err;
 }

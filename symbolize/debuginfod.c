@@ -13,7 +13,8 @@
 
 int sym_debuginfod_open(struct sym_debuginfod **out)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
+	/* Not with file capabilities: the user would say from where root's rights read. */
+	const char *urls = secure_getenv("DEBUGINFOD_URLS");
 	struct sym_debuginfod *d;
 	void *(*begin)(void) = NULL;
 	int err = -ENOMEM;

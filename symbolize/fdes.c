@@ -19,15 +19,6 @@ struct sym_fdes {
 	struct sym_guide guide;
 };
 
-static bool is_code(const struct unwind_source *s, uint64_t addr)
-{
-	for (size_t i = 0; i < s->ncode; i++) {
-		if (addr - s->code[i].start < s->code[i].end - s->code[i].start)
-			return true;
-	}
-	return false;
-}
-
 static int add(struct sym_fdes *f, const struct unwind_fde *fde)
 {
 	uint64_t start = fde->start - f->base, len = fde->end - fde->start;
@@ -43,7 +34,8 @@ static int add(struct sym_fdes *f, const struct unwind_fde *fde)
 /* What a linker left of functions that it dropped lies at address 0 or thereabouts: no code. */
 static int collect(struct sym_fdes *f, const struct unwind_source *s)
 {
-	const struct unwind_frames frames = { s->data, s->size, s->addr };
+	struct rp_work work = rp_work_for(s->size, UNWIND_WORK_TIMES);
+	const struct unwind_frames frames = { s->data, s->size, s->addr, s->is_debug_frame, &work };
 	size_t offset = 0, cie_offset = SIZE_MAX;
 	struct unwind_record r;
 	struct unwind_cie cie;
@@ -59,10 +51,11 @@ static int collect(struct sym_fdes *f, const struct unwind_source *s)
 			cie_offset = r.cie;
 			is_good = !unwind_cie_parse(&frames, r.cie, &cie);
 		}
-		if (is_good && !unwind_fde_parse(&frames, &r, &cie, &fde) && is_code(s, fde.start))
+		if (is_good && !unwind_fde_parse(&frames, &r, &cie, &fde) &&
+		    unwind_source_code(s, fde.start))
 			err = add(f, &fde);
 	}
-	return err;
+	return err || work.left ? err : -EFBIG;
 }
 
 _Static_assert(sizeof(struct sym_span) == 16, "radix.h sorts such");

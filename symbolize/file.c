@@ -13,9 +13,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/grow.h"
+#include "base/lack.h"
 #include "debug.h"
 #include "file.h"
-#include "base/grow.h"
 #include "proc.h"
 
 enum { MAX_TRIES = 8 };
@@ -127,7 +129,11 @@ static bool is_same_file(const struct sym_file *f, int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st)) {
+		rp_lack(-errno, f->path);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode))
 		return false;
 	if (!f->inode)
 		return true; /* the build-id will tell */
@@ -140,25 +146,14 @@ static int open_mapped(const struct sym_files *fs, uint32_t pid, const struct sy
 
 	if (snprintf(path, sizeof(path), "%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, fs->proc,
 		     pid, m->start, m->end) >= (int)sizeof(path))
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
-static int asm_open_path(const char *path)
-{
-	int path_fd = open(path, O_PATH | O_CLOEXEC), fd;
-
-	if (path_fd < 0)
-		return -1;
-	fd = sym_proc_open_regular(path_fd);
-	close(path_fd);
-	return fd;
+		return -ENAMETOOLONG;
+	return rp_open_regular(AT_FDCWD, path);
 }
 
 /*
- * A descriptor of the file by way number @way, or -1: by the mapping itself, which leads even to
- * files that are deleted; by its path in the process's root; by its path here, for processes that
- * are gone.
+ * A descriptor of the file by way number @way, or a negative errno: by the mapping itself, which
+ * leads even to files that are deleted; by its path in the process's root; by its path here, for
+ * processes that are gone.
  */
 enum { WAYS = 3 };
 
@@ -172,10 +167,10 @@ static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32
 	else if (way == 1)
 		fd = sym_proc_open_in_root(fs->proc, pid, f->path);
 	else
-		fd = asm_open_path(f->path);
+		fd = rp_open_regular(AT_FDCWD, f->path);
 	if (fd >= 0 && !is_same_file(f, fd)) {
 		close(fd);
-		fd = -1;
+		fd = -ENOENT;
 	}
 	return fd;
 }
@@ -192,14 +187,22 @@ static bool has_build_id(const struct sym_file *f, const struct sym_object *o)
 	return !strcmp(text, o->build_id);
 }
 
+/*
+ * Copies of one file are one image, those of a container too, if their owner is the same: another
+ * user's may say that it is the C library.
+ */
 static struct sym_image *find_image(const struct sym_files *fs, const struct sym_image *key)
 {
+	const struct sym_object *k = key->object;
+
 	for (struct sym_image *i = fs->images; i; i = i->next) {
-		if (key->object->build_id[0]
-			    ? !strcmp(i->object->build_id, key->object->build_id)
-			    : !i->object->build_id[0] && i->dev == key->dev &&
-				      i->inode == key->inode && i->size == key->size &&
-				      i->mtime == key->mtime)
+		const struct sym_object *o = i->object;
+
+		if (i->dev == key->dev && i->inode == key->inode && i->size == key->size &&
+		    i->mtime == key->mtime)
+			return i;
+		if (k->build_id[0] && !strcmp(o->build_id, k->build_id) && o->owner == k->owner &&
+		    o->size == k->size)
 			return i;
 	}
 	return NULL;
@@ -279,6 +282,7 @@ static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 	int err = sym_object_open(&object, fd);
 
 	if (err) {
+		rp_lack(err, f->path);
 		f->settled = err == -ENOEXEC && !f->build_id_size;
 		return;
 	}
@@ -288,11 +292,14 @@ static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 	}
 	f->image = get_image(fs, object, &place);
 	f->settled = f->image;
+	if (!f->image)
+		rp_lack(-ENOMEM, f->path);
 }
 
 struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
 {
 	struct sym_file *f = &fs->items[m->file];
+	int err = 0;
 
 	if (f->kind != SYM_FILE || f->settled || f->tries == MAX_TRIES ||
 	    (f->tries && f->last_pid == pid))
@@ -308,7 +315,11 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 
 		if (fd >= 0)
 			try_fd(fs, f, pid, fd);
+		else if (!err)
+			err = fd;
 	}
+	if (!f->settled)
+		rp_lack(err, f->path);
 	return f->image;
 }
 

@@ -19,7 +19,7 @@ enum sym_file_kind {
 	SYM_FILE_VDSO,
 };
 
-/* One ELF file with its functions: one for each build-id, or, without one, for each file. */
+/* One ELF file with its functions: one for each build-id of an owner, else for each file. */
 struct sym_image {
 	struct sym_image *next;
 	struct sym_object *object;
@@ -29,7 +29,7 @@ struct sym_image {
 	struct sym_data *data; /* read when the first variable is asked for */
 	struct sym_source source;
 	bool was_asked_for;		  /* its debug file, of a server */
-	uint64_t dev, inode, size, mtime; /* what it is known by if it has no build-id */
+	uint64_t dev, inode, size, mtime; /* what it is known by, as by its build-id */
 };
 
 /*

@@ -134,21 +134,62 @@ static void sort_events(struct sym_event *e, size_t n)
 		qsort(e, n, sizeof(*e), compare_events);
 }
 
+/* The task that an event changes: the order of events of different ones does not matter. */
+static uint32_t subject(const struct sym_event *e)
+{
+	return e->type == SYM_EVENT_COMM ? e->tid : e->pid;
+}
+
+/* Whether something later has been applied to its task. */
+static bool is_late(struct sym_history *h, const struct sym_event *e)
+{
+	const struct sym_task *t = sym_tasks_find(&h->tasks, subject(e));
+
+	return t && t->last > e->time;
+}
+
+static int apply_next(struct sym_history *h)
+{
+	const struct sym_event *e = &h->events[h->applied];
+	struct sym_task *t;
+	int err = apply(h, e);
+
+	if (err)
+		return err;
+	t = sym_tasks_find(&h->tasks, subject(e));
+	t->last = e->time;
+	if (e->type == SYM_EVENT_FORK || e->type == SYM_EVENT_EXEC)
+		t->epochs[t->epoch_count - 1].event = (uint32_t)h->applied;
+	h->applied++;
+	return 0;
+}
+
+void sym_history_sort(struct sym_history *h)
+{
+	if (h->disordered)
+		sort_events(h->events, h->event_count);
+	h->disordered = false;
+}
+
 int sym_history_update(struct sym_history *h)
 {
-	struct sym_event *new = h->events + h->applied;
+	struct sym_event *new;
 	int err = 0;
 
 	if (h->applied == h->event_count)
 		return 0;
+	new = h->events + h->applied;
 	sort_events(new, h->event_count - h->applied);
-	if (h->applied && compare_events(new - 1, new) > 0) {
-		sym_tasks_clear(&h->tasks);
-		sort_events(h->events, h->event_count);
-		h->applied = 0;
+	if (h->applied && compare_events(new - 1, new) > 0)
+		h->disordered = true;
+	while (h->applied < h->event_count && !err) {
+		if (is_late(h, &h->events[h->applied])) {
+			sym_history_sort(h);
+			sym_tasks_clear(&h->tasks);
+			h->applied = 0;
+		}
+		err = apply_next(h);
 	}
-	for (; h->applied < h->event_count && !err; h->applied += !err)
-		err = apply(h, &h->events[h->applied]);
 	return err;
 }
 
@@ -158,7 +199,7 @@ int sym_history_update(struct sym_history *h)
 static const struct sym_mapping *find_seen(const struct sym_history *h,
 					   const struct sym_snapshot *s, uint64_t addr)
 {
-	const struct sym_mapping *m = h->mappings + s->first;
+	const struct sym_mapping *m = s->count ? h->mappings + s->first : NULL;
 	size_t lo = 0, hi = s->count;
 
 	while (lo < hi) {
@@ -177,13 +218,13 @@ static const struct sym_mapping *find_seen(const struct sym_history *h,
  * the two tells when it came.
  */
 static int find_own(const struct sym_history *h, struct sym_epoch *e, uint64_t time, uint64_t addr,
-		    struct sym_mapping *out)
+		    uint32_t *out)
 {
 	uint32_t number;
 	int err = sym_space_find(&e->space, h->mappings, time, addr, &number);
 
 	if (!err)
-		*out = h->mappings[number];
+		*out = number;
 	for (size_t i = 0; i < e->seen_count && err == -ENOENT; i++) {
 		const struct sym_mapping *m;
 
@@ -196,7 +237,7 @@ static int find_own(const struct sym_history *h, struct sym_epoch *e, uint64_t t
 		if (!err)
 			return -ENOENT;
 		if (err == -ENOENT) {
-			*out = *m;
+			*out = (uint32_t)(m - h->mappings);
 			err = 0;
 		}
 	}
@@ -206,8 +247,9 @@ static int find_own(const struct sym_history *h, struct sym_epoch *e, uint64_t t
 /* Generations that a question is passed on to; only what contradicts itself has more. */
 enum { ANCESTORS = 1000 };
 
-int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr,
-		     struct sym_mapping *m, struct sym_life *life)
+/* The number of the mapping. With @use what leads to it is marked. */
+static int find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr, bool use,
+		uint32_t *number, struct sym_life *life)
 {
 	struct sym_epoch *e;
 	int err;
@@ -221,12 +263,36 @@ int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_
 		*life = e->life;
 	err = -ENOENT;
 	for (int i = 0; e && err == -ENOENT && i < ANCESTORS; i++) {
-		err = find_own(h, e, time, addr, m);
+		err = find_own(h, e, time, addr, number);
+		if (use && e->event != UINT32_MAX)
+			h->events[e->event].used = true;
 		if (!e->inherits)
 			break;
 		time = e->life.born;
 		e = sym_task_epoch_at(sym_tasks_find(&h->tasks, e->ppid), time);
 	}
+	return err;
+}
+
+int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr,
+		     struct sym_mapping *m, struct sym_life *life)
+{
+	uint32_t number;
+	int err = find(h, pid, time, addr, false, &number, life);
+
+	if (!err)
+		*m = h->mappings[number];
+	return err;
+}
+
+int sym_history_use(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr)
+{
+	struct sym_life life;
+	uint32_t number;
+	int err = find(h, pid, time, addr, true, &number, &life);
+
+	if (!err)
+		h->mappings[number].used = true;
 	return err;
 }
 

@@ -7,17 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rawprof/symbolize.h>
+
 #include "strings.h"
 #include "tasks.h"
 
 /*
  * Events are kept as they came. At a question, those that are new are sorted and applied; if
- * one of them is older than what was applied before, all are applied again. Mappings and snapshots
- * keep their numbers.
+ * one of them is older than what was applied to its task before, all are applied again. Mappings
+ * and snapshots keep their numbers.
  */
 struct sym_history {
 	struct sym_event *events;
 	size_t event_count, event_capacity, applied;
+	bool disordered;	      /* those that were applied, but not those of one task */
 	struct sym_mapping *mappings; /* of mmap events and of snapshots */
 	size_t mapping_count, mapping_capacity;
 	struct sym_snapshot *snapshots;
@@ -51,6 +54,9 @@ int sym_history_snapshot(struct sym_history *h, uint64_t time, uint32_t pid, uin
 int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr,
 		     struct sym_mapping *m, struct sym_life *life);
 
+/* Pruning is to leave what sym_history_find() answers to this. -ENOENT, -ENOMEM. */
+int sym_history_use(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr);
+
 /* The name of @tid at @time, or NULL. */
 const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t time);
 
@@ -60,7 +66,7 @@ int sym_history_each(struct sym_history *h, uint32_t pid,
 
 /* As in rawprof/symbolize.h. */
 int sym_history_prune(struct sym_history *h, uint64_t before,
-		      bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx);
+		      enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx);
 
 /* ---- between the files of the history */
 
@@ -77,7 +83,8 @@ struct sym_event {
 	uint64_t time;
 	uint32_t seq; /* among events of one time, the order in which they came */
 	uint32_t pid; /* the process; of COMM, the process of the thread */
-	enum sym_event_type type;
+	uint8_t type; /* enum sym_event_type */
+	bool used;    /* something will be asked of the time that it begins */
 	uint32_t tid; /* of COMM: the thread that it is about */
 	union {
 		uint32_t ppid;
@@ -86,7 +93,9 @@ struct sym_event {
 	};
 };
 
-/* Puts all events in order and applies them. -ENOMEM */
+/* Applies all events. -ENOMEM */
 int sym_history_update(struct sym_history *h);
+/* Puts those that were applied in order. */
+void sym_history_sort(struct sym_history *h);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * perf-PID.map: a line "START SIZE NAME" for each piece of generated code, numbers in hex, written
- * by the process itself and so by anyone at all: the text is never trusted.
+ * by the process itself and so by anyone at all: the text is never trusted. Lines are added at the
+ * end, so what was read is not read again; where it is another file after all, or changes without
+ * end, what was known stays as it was until there is something left to read it with.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "jit.h"
 #include "proc.h"
@@ -19,18 +23,46 @@
 enum {
 	MAX_TEXT = 32 << 20, /* of a longer file the end is read, where the newest code is */
 	MAX_LINES = 1 << 20,
+	MAX_NAME = 4096,
+	LEAST_READ = 4096,
+	MANY_NEW = 1024,       /* and an eighth of the old ones: then they are one table */
+	COMPARED = 64,	       /* bytes at the end of what was read: is it the same file? */
+	BURST = 128 << 20,     /* bytes that may be looked at: at once, */
+	PER_SECOND = 16 << 20, /* and with time */
 };
+
+/* .id of a span is where in the text its line begins: later lines win. */
+struct table {
+	struct sym_span *spans;
+	size_t count;
+};
+
+enum { OLD, NEW };
 
 struct sym_jit {
 	char path[32];
 	int fd;
 	off_t size; /* of the file when it was read, and its time; -1: it was not */
 	struct timespec mtime;
-	char *text;
-	size_t len;
-	struct sym_span *spans; /* .id is where in the text the line begins: later lines win */
-	size_t count;
+	off_t from; /* where in the file the text begins */
+	char *text; /* whole lines */
+	size_t len, room;
+	struct table known[2];	 /* what was read before; what was read since, and wins */
+	uint64_t allowed, since; /* bytes that may be looked at, as of this time */
+	uint64_t taken, named;	 /* of the memory of all files: for these; for names given away */
 };
+
+/*
+ * The process wrote it, or root for it. What root alone can read is none: whoever has a mount
+ * namespace may have bound any file to this name.
+ */
+static bool is_map_of(const struct stat *st, const struct sym_proc_ids *ids)
+{
+	if (!S_ISREG(st->st_mode))
+		return false;
+	return st->st_uid == ids->uid || st->st_uid == ids->euid ||
+	       (!st->st_uid && st->st_mode & S_IROTH);
+}
 
 int sym_jit_open(struct sym_jit **out, const char *proc, uint32_t pid)
 {
@@ -47,11 +79,12 @@ int sym_jit_open(struct sym_jit **out, const char *proc, uint32_t pid)
 		return -ENOMEM;
 	snprintf(j->path, sizeof(j->path), "/tmp/perf-%" PRIu32 ".map", ids.ns_pid);
 	j->size = -1;
+	j->allowed = BURST;
+	j->since = rp_monotonic_ns();
 	j->fd = sym_proc_open_in_root(proc, pid, j->path);
 	if (j->fd < 0)
 		err = j->fd;
-	else if (fstat(j->fd, &st) || !S_ISREG(st.st_mode) ||
-		 (st.st_uid != ids.uid && st.st_uid != ids.euid && st.st_uid != 0))
+	else if (fstat(j->fd, &st) || !is_map_of(&st, &ids))
 		err = -EPERM;
 	if (err) {
 		sym_jit_close(j);
@@ -67,8 +100,10 @@ void sym_jit_close(struct sym_jit *j)
 		return;
 	if (j->fd >= 0)
 		close(j->fd);
+	rp_memory_give(j->taken + j->named);
 	free(j->text);
-	free(j->spans);
+	free(j->known[OLD].spans);
+	free(j->known[NEW].spans);
 	free(j);
 }
 
@@ -127,89 +162,236 @@ static int compare(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* A last line without a newline is still being written, and left for the next time. */
-static int parse(struct sym_jit *j, const char *text, size_t len)
+/* ---- reading */
+
+/* False: there is too little left for @bytes to be looked at. */
+static bool spend(struct sym_jit *j, uint64_t bytes)
 {
-	struct sym_span *spans = NULL;
-	const char *line = text, *end = text + len, *newline, *name;
-	size_t count = 0, capacity = 0;
+	const uint64_t now = rp_monotonic_ns(), ms = (now - j->since) / 1000000;
+
+	if (ms) {
+		j->allowed += (ms < 10000 ? ms : 10000) * (PER_SECOND / 1000);
+		if (j->allowed > BURST)
+			j->allowed = BURST;
+		j->since = now;
+	}
+	if (bytes > j->allowed)
+		return false;
+	j->allowed -= bytes;
+	return true;
+}
+
+static bool take_memory(struct sym_jit *j, uint64_t bytes)
+{
+	if (!rp_memory_take(bytes))
+		return false;
+	j->taken += bytes;
+	return true;
+}
+
+static void give_memory(struct sym_jit *j, uint64_t bytes)
+{
+	rp_memory_give(bytes);
+	j->taken -= bytes;
+}
+
+static bool make_room(struct sym_jit *j, size_t size)
+{
+	char *text;
+
+	if (size <= j->room)
+		return true;
+	if (size < 2 * j->room && 2 * j->room <= MAX_TEXT)
+		size = 2 * j->room;
+	if (!take_memory(j, size - j->room))
+		return false;
+	text = realloc(j->text, size);
+	if (!text) {
+		give_memory(j, size - j->room);
+		return false;
+	}
+	j->text = text;
+	j->room = size;
+	return true;
+}
+
+/* The spans of the lines in [text + at, text + len), in the order of sym_spans_flatten(). */
+static int parse(const struct sym_jit *j, size_t at, size_t len, struct sym_span **out, size_t *n)
+{
+	const char *line = j->text + at, *end = j->text + len, *newline, *name;
+	size_t capacity = 0;
 	int err = 0;
 
-	for (; (newline = memchr(line, '\n', end - line)); line = newline + 1) {
-		struct sym_span s = { .id = line - text };
+	for (; !err && (newline = memchr(line, '\n', end - line)); line = newline + 1) {
+		struct sym_span s = { .id = line - j->text };
 
-		if (count == MAX_LINES || !parse_line(line, newline, &s, &name))
-			continue;
-		err = RP_PUSH(spans, count, capacity, s);
-		if (err)
-			break;
+		if (*n < MAX_LINES && parse_line(line, newline, &s, &name))
+			err = RP_PUSH(*out, *n, capacity, s);
 	}
-	if (!err && count)
-		qsort(spans, count, sizeof(*spans), compare);
-	if (!err) {
-		free(j->spans);
-		j->spans = NULL;
-		j->count = 0;
-		err = sym_spans_flatten(spans, count, &j->spans, &j->count);
-	}
-	free(spans);
+	if (*n)
+		qsort(*out, *n, sizeof(**out), compare);
 	return err;
 }
 
-static char *read_tail(int fd, off_t size, size_t *len)
+/* Lays the @n spans at @added, which are in order as the known ones are, over these. */
+static int merge(struct table *t, const struct sym_span *added, size_t n)
 {
-	off_t from = size > MAX_TEXT ? size - MAX_TEXT : 0;
-	char *text = malloc(size - from + 1);
-	ssize_t n = 1;
+	struct sym_span *all = malloc((t->count + n) * sizeof(*all)), *flat;
+	size_t i = 0, k = 0, count;
+	int err = all ? 0 : -ENOMEM;
 
-	*len = 0;
-	while (text && n > 0 && *len < (size_t)(size - from)) {
-		n = pread(fd, text + *len, size - from - *len, from + *len);
-		if (n > 0)
-			*len += n;
+	while (!err && i + k < t->count + n) {
+		bool is_old = k == n || (i < t->count && t->spans[i].start <= added[k].start);
+
+		all[i + k] = is_old ? t->spans[i] : added[k];
+		*(is_old ? &i : &k) += 1;
 	}
-	return text;
+	if (!err)
+		err = sym_spans_flatten(all, t->count + n, &flat, &count);
+	free(all);
+	if (err)
+		return err;
+	free(t->spans);
+	*t = (struct table){ flat, count };
+	return 0;
 }
 
-/* Reads the file again if it is not what it was. */
+static bool add(struct sym_jit *j, const struct sym_span *added, size_t n)
+{
+	struct table *old = &j->known[OLD], *new = &j->known[NEW];
+
+	if (old->count + new->count + n > MAX_LINES || !take_memory(j, n * 2 * sizeof(*added)) ||
+	    merge(new, added, n))
+		return false;
+	if (new->count > MANY_NEW + old->count / 8 && spend(j, old->count * sizeof(*added)) &&
+	    !merge(old, new->spans, new->count)) {
+		free(new->spans);
+		*new = (struct table){ 0 };
+	}
+	return true;
+}
+
+/* Takes in what stands behind the lines that are known, up to @size. */
+static bool read_more(struct sym_jit *j, off_t size)
+{
+	size_t want = size - j->from - j->len, have = 0, n = 0, begin = j->len, whole;
+	struct sym_span *added = NULL;
+	ssize_t got = 1;
+	const char *p;
+	bool good;
+
+	if (!make_room(j, j->len + want + 1))
+		return false;
+	while (have < want && got > 0) {
+		got = pread(j->fd, j->text + j->len + have, want - have, j->from + j->len + have);
+		if (got > 0)
+			have += got;
+	}
+	/* A last line without a newline is still being written, and left for the next time. */
+	p = memrchr(j->text + j->len, '\n', have);
+	whole = p ? (size_t)(p + 1 - j->text) : j->len;
+	if (p && !begin && j->from) /* in the middle of a line */
+		begin = (char *)memchr(j->text, '\n', have) + 1 - j->text;
+	good = !parse(j, begin, whole, &added, &n) && (!n || add(j, added, n));
+	free(added);
+	if (good)
+		j->len = whole;
+	return good;
+}
+
+static void forget(struct sym_jit *j, off_t from)
+{
+	for (int i = OLD; i <= NEW; i++) {
+		free(j->known[i].spans);
+		j->known[i] = (struct table){ 0 };
+	}
+	free(j->text);
+	j->text = NULL;
+	give_memory(j, j->taken);
+	j->len = j->room = 0;
+	j->from = from;
+}
+
+/* Whether the file has been written to at its end alone since it was read. */
+static bool has_grown(const struct sym_jit *j, off_t size)
+{
+	size_t n = j->len < COMPARED ? j->len : COMPARED;
+	char end[COMPARED];
+
+	return j->text && size > j->size && size - j->from <= MAX_TEXT &&
+	       pread(j->fd, end, n, j->from + j->len - n) == (ssize_t)n &&
+	       !memcmp(end, j->text + j->len - n, n);
+}
+
+/* Reads what is new in the file if it is not what it was, and may be looked at yet. */
 static bool refresh(struct sym_jit *j)
 {
+	off_t from = 0;
 	struct stat st;
-	char *text;
-	size_t len;
 
 	if (fstat(j->fd, &st) || (st.st_size == j->size && st.st_mtim.tv_sec == j->mtime.tv_sec &&
 				  st.st_mtim.tv_nsec == j->mtime.tv_nsec))
 		return false;
-	text = read_tail(j->fd, st.st_size, &len);
-	if (!text || parse(j, text, len)) {
-		free(text);
-		return false;
+	if (has_grown(j, st.st_size)) {
+		if (!spend(j, st.st_size - j->from - j->len + LEAST_READ +
+				      j->known[NEW].count * sizeof(struct sym_span)))
+			return false;
+	} else {
+		/* Half of it, once a file is too long: it is read on for as long again. */
+		if (st.st_size > MAX_TEXT)
+			from = st.st_size - (j->size < 0 ? MAX_TEXT : MAX_TEXT / 2);
+		if (!spend(j, 2 * (st.st_size - from) + LEAST_READ))
+			return false;
+		forget(j, from);
 	}
-	free(j->text);
-	j->text = text;
-	j->len = len;
+	if (!read_more(j, st.st_size))
+		return false;
 	j->size = st.st_size;
 	j->mtime = st.st_mtim;
 	return true;
 }
 
+static const struct sym_span *find(const struct sym_jit *j, uint64_t addr)
+{
+	const struct table *old = &j->known[OLD], *new = &j->known[NEW];
+	const struct sym_span *span = sym_spans_find(new->spans, new->count, addr);
+
+	return span ? span : sym_spans_find(old->spans, old->count, addr);
+}
+
+static const char *keep_name(struct sym_jit *j, struct sym_strings *strings, const char *name,
+			     size_t size)
+{
+	const uint32_t known = strings->count;
+	size_t len = strnlen(name, size < MAX_NAME ? size : MAX_NAME);
+	const char *kept;
+
+	if (!rp_memory_take(len))
+		return NULL;
+	kept = sym_strings_add(strings, name, len);
+	if (strings->count == known)
+		rp_memory_give(len);
+	else
+		j->named += len;
+	return kept;
+}
+
 bool sym_jit_lookup(struct sym_jit *j, struct sym_strings *strings, uint64_t addr,
 		    const char **name, uint64_t *start)
 {
-	const struct sym_span *span = sym_spans_find(j->spans, j->count, addr);
+	const struct sym_span *span = find(j, addr);
 	const char *line, *end, *text, *kept;
 	struct sym_span s;
 
 	if (!span && refresh(j))
-		span = sym_spans_find(j->spans, j->count, addr);
+		span = find(j, addr);
 	if (!span)
 		return false;
 	line = j->text + span->id;
 	end = memchr(line, '\n', j->text + j->len - line);
 	if (!end || !parse_line(line, end, &s, &text))
 		return false;
-	kept = sym_strings_add(strings, text, strnlen(text, end - text));
+	kept = keep_name(j, strings, text, end - text);
 	if (!kept)
 		return false;
 	*name = kept;

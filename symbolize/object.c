@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The headers of an ELF file, by libelf, which is given back at once. */
-#include <endian.h>
+/* What lies where in an ELF file, which may be made to do harm: no part is larger than the file. */
+#include <elf.h>
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#include "object.h"
+#include "base/budget.h"
+#include "base/grow.h"
+#include "base/lack.h"
+#include "headers.h"
+
+enum {
+	LOADS_MAX = 256, /* segments: these are looked through for each address */
+	RATIO_MAX = 128, /* symbols and strings are packed to a quarter */
+	HOLES = 16,	 /* times what is on the disk: that may be packed as well */
+	SMALL = 1 << 16,
+};
 
 /* Beyond this a table is taken for corrupt (or for a trap): no linker wrote that many symbols. */
-#define TABLE_MAX (1ULL << 30)
+#define TABLE_MAX (1ULL << 29)
 
 static size_t read_memory(const char *bytes, size_t size, uint64_t offset, void *buf, size_t len)
 {
@@ -36,6 +46,8 @@ size_t sym_object_read(const struct sym_object *o, uint64_t offset, void *buf, s
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0)
+			rp_lack_file(-errno, o->fd);
 		if (n <= 0)
 			break;
 		done += n;
@@ -43,24 +55,53 @@ size_t sym_object_read(const struct sym_object *o, uint64_t offset, void *buf, s
 	return done;
 }
 
-static int read_segments(struct sym_object *o, Elf *elf)
-{
-	size_t n, kept = 0;
-	GElf_Phdr ph;
+/* ---- how much there is */
 
-	if (elf_getphdrnum(elf, &n) || !n)
+/* A file of 60 GB with a hole in it is as small as any. Some file systems tell no blocks. */
+static void measure(struct sym_object *o)
+{
+	struct stat st;
+
+	o->size = o->image_size;
+	o->believed = o->size;
+	if (o->fd < 0 || fstat(o->fd, &st) || st.st_size < 0)
+		return;
+	o->size = o->believed = (uint64_t)st.st_size;
+	o->owner = st.st_uid;
+	if (st.st_blocks && o->believed > SMALL + st.st_blocks * 512ULL * HOLES)
+		o->believed = SMALL + st.st_blocks * 512ULL * HOLES;
+}
+
+uint64_t sym_object_there(const struct sym_object *o, uint64_t offset, uint64_t size)
+{
+	const uint64_t end = offset >= SYM_UNPACKED ? SYM_UNPACKED + o->unpacked_size : o->size;
+
+	if (offset >= end)
 		return 0;
-	o->segments = calloc(n, sizeof(*o->segments));
+	if (size > end - offset)
+		size = end - offset;
+	return offset >= SYM_UNPACKED || size <= o->believed ? size : 0;
+}
+
+/* ---- what is kept of them */
+
+static int read_segments(struct sym_object *o, const struct sym_headers *h)
+{
+	size_t n = h->phnum < LOADS_MAX ? h->phnum : LOADS_MAX, kept = 0;
+
+	o->segments = calloc(n + 1, sizeof(*o->segments));
 	if (!o->segments)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		if (!gelf_getphdr(elf, i, &ph) || ph.p_type != PT_LOAD)
+	for (size_t i = 0; i < h->phnum && kept < n; i++) {
+		const Elf64_Phdr *ph = &h->ph[i];
+
+		if (ph->p_type != PT_LOAD)
 			continue;
 		o->segments[kept++] = (struct sym_segment){
-			.offset = ph.p_offset,
-			.size = ph.p_filesz,
-			.vaddr = ph.p_vaddr,
-			.exec = ph.p_flags & PF_X,
+			.offset = ph->p_offset,
+			.size = ph->p_filesz,
+			.vaddr = ph->p_vaddr,
+			.exec = ph->p_flags & PF_X,
 		};
 	}
 	o->segment_count = kept;
@@ -79,124 +120,153 @@ static bool take_build_id(struct sym_object *o, uint64_t offset, uint64_t size, 
 }
 
 /* In PT_NOTE where there are program headers; separate and object files have sections alone. */
-static void read_build_id(struct sym_object *o, Elf *elf)
+static void read_build_id(struct sym_object *o, const struct sym_headers *h)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Phdr ph;
-	GElf_Shdr sh;
-	size_t n = 0;
+	for (size_t i = 0; i < h->phnum; i++) {
+		const Elf64_Phdr *ph = &h->ph[i];
 
-	if (elf_getphdrnum(elf, &n))
-		n = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (gelf_getphdr(elf, i, &ph) && ph.p_type == PT_NOTE &&
-		    take_build_id(o, ph.p_offset, ph.p_filesz, ph.p_align))
+		if (ph->p_type == PT_NOTE &&
+		    take_build_id(o, ph->p_offset, ph->p_filesz, ph->p_align))
 			return;
 	}
-	while ((scn = elf_nextscn(elf, scn))) {
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE &&
-		    take_build_id(o, sh.sh_offset, sh.sh_size, sh.sh_addralign))
+	for (size_t i = 0; i < h->shnum; i++) {
+		const Elf64_Shdr *sh = &h->sh[i];
+
+		if (sh->sh_type == SHT_NOTE &&
+		    take_build_id(o, sh->sh_offset, sh->sh_size, sh->sh_addralign))
 			return;
 	}
 }
 
-static int take_code(struct sym_object *o, const GElf_Shdr *sh, const char *name)
+static int take_code(struct sym_object *o, const Elf64_Shdr *sh, const char *name)
 {
-	struct sym_section *p;
-
 	if (!sh->sh_size || sh->sh_addr + sh->sh_size < sh->sh_addr)
 		return 0;
-	p = realloc(o->code, (o->code_count + 1) * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	o->code = p;
-	p[o->code_count++] = (struct sym_section){
-		.addr = sh->sh_addr,
-		.size = sh->sh_size,
-		.offset = sh->sh_offset,
-		.entsize = sh->sh_entsize,
-		.is_plt = !strncmp(name, ".plt", 4),
-	};
-	return 0;
+	return RP_PUSH(o->code, o->code_count, o->code_capacity,
+		       (struct sym_section){
+			       .addr = sh->sh_addr,
+			       .size = sh->sh_size,
+			       .offset = sh->sh_offset,
+			       .entsize = sh->sh_entsize,
+			       .is_plt = !strncmp(name, ".plt", 4),
+		       });
+}
+
+bool sym_object_may_unpack(uint64_t packed, uint64_t size)
+{
+	return size && size <= SMALL + packed * RATIO_MAX && rp_memory_take(size);
+}
+
+/* The head of a section that is packed by zlib: how many bytes it takes, and of how many it is. */
+static size_t read_packing(const struct sym_object *o, const Elf64_Shdr *sh, uint64_t *size)
+{
+	Elf64_Chdr ch = { 0 };
+	Elf32_Chdr small = { 0 };
+
+	if (o->is64) {
+		sym_object_read(o, sh->sh_offset, &ch, sizeof(ch));
+		*size = ch.ch_size;
+		return ch.ch_type == ELFCOMPRESS_ZLIB ? sizeof(ch) : 0;
+	}
+	sym_object_read(o, sh->sh_offset, &small, sizeof(small));
+	*size = small.ch_size;
+	return small.ch_type == ELFCOMPRESS_ZLIB ? sizeof(small) : 0;
+}
+
+/* Unpacks it to behind what is unpacked already, where there is room. */
+static bool inflate_section(struct sym_object *o, const Elf64_Shdr *sh, size_t head, uint64_t size)
+{
+	const uint64_t packed_size = sh->sh_size - head;
+	uLongf done = size;
+	char *packed;
+	bool good;
+
+	if (!rp_memory_take(packed_size))
+		return false;
+	packed = malloc(packed_size);
+	good = packed &&
+	       sym_object_read(o, sh->sh_offset + head, packed, packed_size) == packed_size;
+	good = good && uncompress((Bytef *)o->unpacked + o->unpacked_size, &done, (Bytef *)packed,
+				  packed_size) == Z_OK;
+	free(packed);
+	rp_memory_give(packed_size);
+	return good && done == size;
 }
 
 /*
  * Keeps the contents of a section that is compressed (gABI, "Section Compression") and changes @sh
- * to tell where. libelf knows zlib, and zstd from 0.189 on.
+ * to tell where. Few are: what is packed, mostly, is DWARF.
  */
-static bool unpack(struct sym_object *o, Elf_Scn *scn, GElf_Shdr *sh)
+static bool unpack(struct sym_object *o, Elf64_Shdr *sh)
 {
-	GElf_Chdr ch;
-	Elf_Data *data;
+	uint64_t size;
+	size_t head;
 	char *p;
 
 	if (!(sh->sh_flags & SHF_COMPRESSED))
 		return true;
-	if (!gelf_getchdr(scn, &ch) || ch.ch_size > TABLE_MAX || elf_compress(scn, 0, 0) < 0)
+	head = read_packing(o, sh, &size);
+	if (!head || sh->sh_size <= head || sh->sh_size > TABLE_MAX || size > TABLE_MAX ||
+	    sym_object_there(o, sh->sh_offset, sh->sh_size) < sh->sh_size ||
+	    !sym_object_may_unpack(sh->sh_size, size))
 		return false;
-	data = elf_rawdata(scn, NULL);
-	if (!data || !data->d_size)
-		return false;
-	p = realloc(o->unpacked, o->unpacked_size + data->d_size);
+	o->taken += size;
+	p = realloc(o->unpacked, o->unpacked_size + size);
 	if (!p)
 		return false;
-	memcpy(p + o->unpacked_size, data->d_buf, data->d_size);
-	sh->sh_offset = SYM_UNPACKED + o->unpacked_size;
-	sh->sh_size = data->d_size;
 	o->unpacked = p;
-	o->unpacked_size += data->d_size;
+	if (!inflate_section(o, sh, head, size))
+		return false;
+	sh->sh_offset = SYM_UNPACKED + o->unpacked_size;
+	sh->sh_size = size;
+	o->unpacked_size += size;
 	return true;
 }
 
-static void take_symbols(struct sym_object *o, Elf *elf, Elf_Scn *scn, GElf_Shdr *sh)
+/* Of several tables the first with symbols counts. */
+static void take_symbols(struct sym_object *o, const struct sym_headers *h, Elf64_Shdr sh)
 {
-	struct sym_symbols *s = &o->symbols[sh->sh_type == SHT_SYMTAB ? SYM_SYMTAB : SYM_DYNSYM];
+	struct sym_symbols *s = &o->symbols[sh.sh_type == SHT_SYMTAB ? SYM_SYMTAB : SYM_DYNSYM];
 	size_t entsize = o->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	Elf_Scn *strings = elf_getscn(elf, sh->sh_link);
-	GElf_Shdr str;
+	Elf64_Shdr str = { 0 };
 
-	if (s->count || sh->sh_entsize != entsize || !strings || !gelf_getshdr(strings, &str) ||
-	    str.sh_type != SHT_STRTAB || !unpack(o, scn, sh) || !unpack(o, strings, &str) ||
-	    sh->sh_size > TABLE_MAX || str.sh_size > TABLE_MAX)
+	if (sh.sh_link < h->shnum)
+		str = h->sh[sh.sh_link];
+	if (s->entsize || !sh.sh_size || sh.sh_entsize != entsize || str.sh_type != SHT_STRTAB)
 		return;
-	*s = (struct sym_symbols){
-		.offset = sh->sh_offset,
-		.count = sh->sh_size / entsize,
-		.entsize = entsize,
-		.strings = str.sh_offset,
-		.strings_size = str.sh_size,
-	};
+	s->entsize = entsize; /* it is tried once */
+	if (!unpack(o, &sh) || !unpack(o, &str) || sh.sh_size > TABLE_MAX ||
+	    str.sh_size > TABLE_MAX)
+		return;
+	s->offset = sh.sh_offset;
+	s->count = sym_object_there(o, sh.sh_offset, sh.sh_size) / entsize;
+	s->strings = str.sh_offset;
+	s->strings_size = sym_object_there(o, str.sh_offset, str.sh_size);
 }
 
-static int take_section(struct sym_object *o, Elf *elf, Elf_Scn *scn, size_t names)
+static int take_section(struct sym_object *o, const struct sym_headers *h, const Elf64_Shdr *sh)
 {
-	const char *name;
-	GElf_Shdr sh;
+	const char *name = sym_headers_name(h, sh);
 
-	if (!gelf_getshdr(scn, &sh))
-		return 0;
-	name = elf_strptr(elf, names, sh.sh_name);
-	if (!name)
-		name = "";
-	if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM) {
-		take_symbols(o, elf, scn, &sh);
-	} else if (sh.sh_type == SHT_PROGBITS && !(sh.sh_flags & SHF_ALLOC)) {
+	if (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM) {
+		take_symbols(o, h, *sh);
+	} else if (sh->sh_type == SHT_PROGBITS && !(sh->sh_flags & SHF_ALLOC)) {
 		if (!strcmp(name, ".gnu_debuglink"))
-			o->debuglink = (struct sym_bytes){ sh.sh_offset, sh.sh_size };
+			o->debuglink = (struct sym_bytes){ sh->sh_offset, sh->sh_size };
 		else if (!strcmp(name, ".gnu_debugdata"))
-			o->debugdata = (struct sym_bytes){ sh.sh_offset, sh.sh_size };
+			o->debugdata = (struct sym_bytes){ sh->sh_offset, sh->sh_size };
 		else if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))
 			o->has_dwarf = true;
-	} else if (sh.sh_type == SHT_RELA && sh.sh_flags & SHF_ALLOC && sh.sh_size < TABLE_MAX &&
+	} else if (sh->sh_type == SHT_RELA && sh->sh_flags & SHF_ALLOC && sh->sh_size < TABLE_MAX &&
 		   o->reloc_count < sizeof(o->relocs) / sizeof(o->relocs[0])) {
 		o->relocs[o->reloc_count++] = (struct sym_relocs){
-			.offset = sh.sh_offset,
-			.size = sh.sh_size,
+			.offset = sh->sh_offset,
+			.size = sym_object_there(o, sh->sh_offset, sh->sh_size),
 			.is_plt = !strcmp(name, ".rela.plt"),
 		};
-	} else if (sh.sh_type != SHT_NOBITS &&
-		   (sh.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR)) {
-		return take_code(o, &sh, name);
+	} else if (sh->sh_type != SHT_NOBITS &&
+		   (sh->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR)) {
+		return take_code(o, sh, name);
 	}
 	return 0;
 }
@@ -222,37 +292,28 @@ static void order_code(struct sym_object *o)
 	}
 }
 
-static int read_headers(struct sym_object *o, Elf *elf)
+static int read_headers(struct sym_object *o)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Ehdr eh;
-	size_t names;
+	struct sym_headers h;
 	int err;
 
-	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
-	    eh.e_ident[EI_DATA] != (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB))
+	measure(o);
+	if (!sym_headers_read(o, &h))
 		return -ENOEXEC;
-	o->machine = eh.e_machine;
-	o->is64 = eh.e_ident[EI_CLASS] == ELFCLASS64;
-	err = read_segments(o, elf);
-	if (elf_getshdrstrndx(elf, &names))
-		names = 0;
-	while (!err && (scn = elf_nextscn(elf, scn)))
-		err = take_section(o, elf, scn, names);
+	o->machine = h.eh.e_machine;
+	err = read_segments(o, &h);
+	for (size_t i = 1; !err && i < h.shnum; i++)
+		err = take_section(o, &h, &h.sh[i]);
 	order_code(o);
-	read_build_id(o, elf);
+	read_build_id(o, &h);
+	sym_headers_free(&h);
 	return err;
 }
 
 static int open_object(struct sym_object **out, struct sym_object *o)
 {
-	Elf *elf;
-	int err;
+	int err = read_headers(o);
 
-	elf_version(EV_CURRENT);
-	elf = o->fd >= 0 ? elf_begin(o->fd, ELF_C_READ, NULL) : elf_memory(o->image, o->image_size);
-	err = elf ? read_headers(o, elf) : -ENOEXEC;
-	elf_end(elf);
 	if (err) {
 		sym_object_close(o);
 		return err;
@@ -273,20 +334,35 @@ int sym_object_open(struct sym_object **out, int fd)
 	return open_object(out, o);
 }
 
-int sym_object_open_image(struct sym_object **out, const void *image, size_t size)
+int sym_object_take_image(struct sym_object **out, void *image, size_t size)
 {
 	struct sym_object *o = calloc(1, sizeof(*o));
 
-	if (o)
-		o->image = malloc(size ? size : 1);
-	if (!o || !o->image) {
-		free(o);
+	if (!o) {
+		free(image);
+		rp_memory_give(size);
 		return -ENOMEM;
 	}
-	memcpy(o->image, image, size);
 	o->fd = -1;
+	o->image = image;
 	o->image_size = size;
+	o->taken = size;
 	return open_object(out, o);
+}
+
+int sym_object_open_image(struct sym_object **out, const void *image, size_t size)
+{
+	void *copy;
+
+	if (!rp_memory_take(size))
+		return -ENOMEM;
+	copy = malloc(size ? size : 1);
+	if (!copy) {
+		rp_memory_give(size);
+		return -ENOMEM;
+	}
+	memcpy(copy, image, size);
+	return sym_object_take_image(out, copy, size);
 }
 
 void sym_object_close(struct sym_object *o)
@@ -295,6 +371,7 @@ void sym_object_close(struct sym_object *o)
 		return;
 	if (o->fd >= 0)
 		close(o->fd);
+	rp_memory_give(o->taken);
 	free(o->image);
 	free(o->unpacked);
 	free(o->segments);

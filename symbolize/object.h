@@ -47,13 +47,17 @@ struct sym_object {
 	int fd;	     /* -1: the image is */
 	void *image; /* the vdso, copied */
 	size_t image_size;
+	uint64_t size;	   /* of the file, or the image */
+	uint64_t believed; /* no part of it is larger: less than .size of a file with holes */
+	uid_t owner;
+	uint64_t taken;	  /* of the memory of all files (base/budget.h) */
 	uint16_t machine; /* EM_* */
 	bool is64;
 	char build_id[SYM_BUILD_ID_TEXT]; /* "" if there is none */
 	struct sym_segment *segments;	  /* in the order of the program headers */
 	size_t segment_count;
 	struct sym_section *code; /* allocated, executable sections by address */
-	size_t code_count;
+	size_t code_count, code_capacity;
 	struct sym_symbols symbols[SYM_TABLES];
 	struct sym_relocs relocs[2];
 	size_t reloc_count;
@@ -73,12 +77,27 @@ int sym_object_open(struct sym_object **out, int fd);
 
 /* Opens one that is in memory; @image is copied. */
 int sym_object_open_image(struct sym_object **out, const void *image, size_t size);
+/* Opens @image, which the object owns from then on, and its @size bytes taken of the memory. */
+int sym_object_take_image(struct sym_object **out, void *image, size_t size);
 
 void sym_object_close(struct sym_object *o);
 
 /* Reads at most @len bytes at @offset; returns how many there were, 0 beyond the end or on error.
  */
 size_t sym_object_read(const struct sym_object *o, uint64_t offset, void *buf, size_t len);
+
+/*
+ * How many of the @size bytes at @offset there are; 0 if they are more than what a file with holes
+ * has on the disk.
+ */
+uint64_t sym_object_there(const struct sym_object *o, uint64_t offset, uint64_t size);
+
+/*
+ * Whether @packed bytes may become @size, as they say themselves: these are then taken of the
+ * memory of all files, and to be given back by rp_memory_give(). False if that is far more than
+ * what they hold can be, or than there is.
+ */
+bool sym_object_may_unpack(uint64_t packed, uint64_t size);
 
 /* The address, in the file's numbering, of the byte at @offset. -ENOENT if no segment loads it. */
 int sym_object_vaddr(const struct sym_object *o, uint64_t offset, uint64_t *vaddr);

@@ -12,7 +12,7 @@
 
 struct sym_plt_entry {
 	uint64_t start;
-	const char *name; /* NULL: it has none */
+	const char *name; /* NULL: it has none, or is not known yet */
 };
 
 enum {
@@ -77,7 +77,7 @@ static const char *name_of_reloc(struct sym_symtab *t, const Elf64_Rela *r)
 	return sym_symtab_name(t, SYM_DYNSYM, sym.st_name, "@plt");
 }
 
-static bool find_slot(const struct sym_object *o, const struct sym_relocs *table, uint64_t slot,
+static bool find_slot(struct sym_symtab *t, const struct sym_relocs *table, uint64_t slot,
 		      Elf64_Rela *out)
 {
 	Elf64_Rela *chunk = malloc(CHUNK * sizeof(*chunk));
@@ -87,8 +87,10 @@ static bool find_slot(const struct sym_object *o, const struct sym_relocs *table
 	if (count > MAX_RELOCS)
 		count = MAX_RELOCS;
 	for (; chunk && !found && n && done < count; done += n) {
+		if (!rp_work_spend(&t->work, CHUNK * sizeof(*chunk)))
+			break;
 		n = count - done < CHUNK ? count - done : CHUNK;
-		n = sym_object_read(o, table->offset + done * sizeof(*chunk), chunk,
+		n = sym_object_read(t->object, table->offset + done * sizeof(*chunk), chunk,
 				    n * sizeof(*chunk)) /
 		    sizeof(*chunk);
 		for (uint64_t i = 0; i < n && !found; i++) {
@@ -113,7 +115,7 @@ static const char *name_stub(struct sym_symtab *t, uint64_t start, uint64_t offs
 		const struct sym_relocs *table = &o->relocs[i];
 
 		if (slot) {
-			if (find_slot(o, table, slot, &r))
+			if (find_slot(t, table, slot, &r))
 				return name_of_reloc(t, &r);
 		} else if (table->is_plt && index < table->size / sizeof(r) &&
 			   sym_object_read(o, table->offset + index * sizeof(r), &r, sizeof(r)) ==
@@ -129,25 +131,26 @@ bool sym_plt_lookup(struct sym_symtab *t, const struct sym_section *plt, uint64_
 {
 	size_t size = plt->entsize == 8 ? 8 : 16;
 	uint64_t within = (vaddr - plt->addr) & -size;
-	struct sym_plt_entry entry = { .start = plt->addr + within }, *p;
-	size_t i;
+	uint64_t at = plt->addr + within;
+	const struct sym_plt_entry *known = rp_hash_find(&t->plt, &at);
+	struct sym_plt_entry entry = { .start = at }, *added;
 
-	for (i = 0; i < t->plt_count && t->plt[i].start != entry.start;)
-		i++;
-	if (i < t->plt_count) {
-		entry = t->plt[i];
-	} else {
+	if (!known) {
 		if (plt->size - within >= size)
-			entry.name = name_stub(t, entry.start, plt->offset + within, size);
-		p = realloc(t->plt, (t->plt_count + 1) * sizeof(*p));
-		if (p) {
-			t->plt = p;
-			p[t->plt_count++] = entry;
-		}
+			entry.name = name_stub(t, at, plt->offset + within, size);
+		added = rp_hash_add(&t->plt, &at);
+		if (added)
+			*added = entry;
+		known = &entry;
 	}
-	if (!entry.name)
+	if (!known->name)
 		return false;
-	*name = entry.name;
-	*start = entry.start;
+	*name = known->name;
+	*start = at;
 	return true;
+}
+
+void sym_plt_prepare(struct sym_symtab *t)
+{
+	t->plt = HASH_MAP(struct sym_plt_entry, start);
 }

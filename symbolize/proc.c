@@ -4,13 +4,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,8 +35,9 @@ static int read_file(const char *proc, uint32_t pid, const char *name, char *buf
 
 	if (fd < 0)
 		return fd;
-	while (have < size - 1 && (n = read(fd, buf + have, size - 1 - have)) > 0)
-		have += n;
+	while (have < size - 1 &&
+	       ((n = read(fd, buf + have, size - 1 - have)) > 0 || (n < 0 && errno == EINTR)))
+		have += n > 0 ? (size_t)n : 0;
 	n = n < 0 ? -errno : 0;
 	close(fd);
 	buf[have] = '\0';
@@ -128,16 +126,30 @@ int sym_proc_maps(const char *proc, uint32_t pid,
 		if (parse_map(line, &m))
 			ret = fn(ctx, &m);
 	}
+	if (!ret && !feof(f))
+		ret = errno ? -errno : -EIO;
 	free(line);
 	fclose(f);
 	return ret;
 }
 
-int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time)
+/* A name as stat has it; false: what it was before its newlines and backslashes were escaped? */
+static bool copy_comm(const char *name, size_t n, char comm[16])
+{
+	if (memchr(name, '\\', n))
+		return false;
+	if (n > 15)
+		n = 15;
+	memcpy(comm, name, n);
+	comm[n] = '\0';
+	return true;
+}
+
+int sym_proc_identity(const char *proc, uint32_t pid, uint64_t *time, char comm[16])
 {
 	struct timespec boot, mono;
 	char buf[1024];
-	const char *p;
+	const char *p, *name;
 	uint64_t ticks;
 	int64_t suspended;
 	int err;
@@ -146,7 +158,12 @@ int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time)
 	if (err)
 		return err;
 	/* Field 2, the name, is in parentheses and may hold any; field 22 is the start. */
+	name = strchr(buf, '(');
 	p = strrchr(buf, ')');
+	if (comm && !(name && p && copy_comm(name + 1, (size_t)(p - name - 1), comm)))
+		err = sym_proc_comm(proc, pid, comm);
+	if (err)
+		return err;
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	if (!p || !take(&p, ' ') || !take_number(&p, 10, &ticks))
@@ -156,6 +173,11 @@ int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time)
 	suspended = (boot.tv_sec - mono.tv_sec) * 1000000000LL + (boot.tv_nsec - mono.tv_nsec);
 	*time = ticks * (1000000000ULL / sysconf(_SC_CLK_TCK)) - suspended;
 	return 0;
+}
+
+int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time)
+{
+	return sym_proc_identity(proc, pid, time, NULL);
 }
 
 int sym_proc_comm(const char *proc, uint32_t pid, char comm[16])
@@ -198,49 +220,4 @@ int sym_proc_ids(const char *proc, uint32_t pid, struct sym_proc_ids *ids)
 		out.ns_pid = ns_pid;
 	*ids = out;
 	return 0;
-}
-
-int sym_proc_open_regular(int path_fd)
-{
-	char path[32];
-	struct stat st;
-	int fd;
-
-	if (fstat(path_fd, &st) || !S_ISREG(st.st_mode))
-		return -EPERM;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-static int open_in_root(const char *proc, uint32_t pid, const char *path, int nofollow)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | nofollow,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	char root[PATH_MAX];
-	int dir, fd, path_fd;
-
-	if (snprintf(root, sizeof(root), "%s/%" PRIu32 "/root", proc, pid) >= (int)sizeof(root))
-		return -ENAMETOOLONG;
-	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	path_fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	if (path_fd < 0 && errno == ENOSYS) /* before 5.6; the caller checks what it got */
-		path_fd = openat(dir, path + strspn(path, "/"), O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	fd = path_fd < 0 ? -errno : sym_proc_open_regular(path_fd);
-	if (path_fd >= 0)
-		close(path_fd);
-	close(dir);
-	return fd;
-}
-
-int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path)
-{
-	return open_in_root(proc, pid, path, O_NOFOLLOW);
-}
-
-int sym_proc_follow_in_root(const char *proc, uint32_t pid, const char *path)
-{
-	return open_in_root(proc, pid, path, 0);
 }

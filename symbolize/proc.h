@@ -32,16 +32,13 @@ int sym_proc_maps(const char *proc, uint32_t pid,
 /* When it started, in ns of CLOCK_MONOTONIC, to a clock tick (10 ms). */
 int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time);
 
+/* Both from one file: when it started, and, if @comm is not NULL, its name. */
+int sym_proc_identity(const char *proc, uint32_t pid, uint64_t *time, char comm[16]);
+
 /* Its name, without a newline; @comm has room for 16 bytes. */
 int sym_proc_comm(const char *proc, uint32_t pid, char comm[16]);
 
 int sym_proc_ids(const char *proc, uint32_t pid, struct sym_proc_ids *ids);
-
-/*
- * Opens the plain file that @path_fd, opened with O_PATH, leads to. What is no plain file is not
- * even opened, for that may do something (-EPERM). Returns a descriptor or a negative errno.
- */
-int sym_proc_open_regular(int path_fd);
 
 /*
  * Opens the plain file at the absolute @path for reading as the process itself would see it: in its
@@ -50,7 +47,7 @@ int sym_proc_open_regular(int path_fd);
  */
 int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path);
 
-/* As sym_proc_open_in_root(), but a @path that is a symbolic link is followed there (5.6). */
+/* As sym_proc_open_in_root(), but a @path that is a symbolic link is followed there. */
 int sym_proc_follow_in_root(const char *proc, uint32_t pid, const char *path);
 
 #endif

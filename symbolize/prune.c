@@ -13,17 +13,23 @@
 
 enum { NONE = UINT32_MAX };
 
+/* Of a process that maps more than this what is gone again is told by its snapshots. */
+#define MANY_MAPPINGS 512
+
 /*
  * A time during which a pid was one process. Lives are in order of their first event, so a parent
  * comes before its children.
  */
 struct life {
 	uint32_t pid;
-	uint32_t parent; /* the life that it was forked from, or NONE */
-	uint32_t exec;	 /* its last exec before the time given: number of the event, or NONE */
-	bool has_ended;	 /* before that time */
-	bool is_kept;
-	bool is_gone; /* else it is kept from .exec on */
+	uint32_t parent;   /* the life that it was forked from, or NONE */
+	uint32_t exec;	   /* its last exec before the time given: number of the event, or NONE */
+	uint32_t snapshot; /* the last one: number of the event, or NONE */
+	uint32_t mappings; /* that events told of */
+	bool is_used;	   /* by what will be asked */
+	bool has_ended;	   /* before that time; else it is kept from .exec on */
+	enum sym_wanted wanted;
+	bool is_inherited; /* by a life that is kept as it is */
 };
 
 struct pruning {
@@ -45,8 +51,9 @@ static uint32_t begin_life(struct pruning *p, uint32_t pid, uint32_t parent)
 {
 	struct latest *latest = rp_hash_add(&p->latest, &pid);
 
-	if (!latest || RP_PUSH(p->lives, p->count, p->capacity,
-			       (struct life){ .pid = pid, .parent = parent, .exec = NONE }))
+	if (!latest ||
+	    RP_PUSH(p->lives, p->count, p->capacity,
+		    (struct life){ .pid = pid, .parent = parent, .exec = NONE, .snapshot = NONE }))
 		return NONE;
 	return latest->life = p->count - 1;
 }
@@ -58,22 +65,52 @@ static uint32_t current_life(struct pruning *p, uint32_t pid)
 	return latest ? latest->life : begin_life(p, pid, NONE);
 }
 
+/* The mappings of an event; returns how many. */
+static uint32_t mappings_of(const struct sym_history *h, const struct sym_event *e, uint32_t *first)
+{
+	if (e->type == SYM_EVENT_SNAPSHOT) {
+		*first = h->snapshots[e->number].first;
+		return h->snapshots[e->number].count;
+	}
+	*first = e->number;
+	return e->type == SYM_EVENT_MMAP;
+}
+
+static uint32_t count_used(const struct sym_history *h, const struct sym_event *e)
+{
+	uint32_t first, n = mappings_of(h, e, &first), used = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+		used += h->mappings[first + j].used;
+	return used;
+}
+
 /* The life that event @i belongs to, which may begin with it. */
 static uint32_t place(struct pruning *p, uint32_t i)
 {
 	const struct sym_event *e = &p->h->events[i];
 	uint32_t life =
 		e->type == SYM_EVENT_FORK ? current_life(p, e->ppid) : current_life(p, e->pid);
+	uint32_t first;
 
 	if (life == NONE)
 		return life;
 	if (e->type == SYM_EVENT_FORK) {
 		p->lives[life].has_ended = false;
-		return begin_life(p, e->pid, life);
+		life = begin_life(p, e->pid, life);
+		if (life != NONE)
+			p->lives[life].is_used = e->used;
+		return life;
 	}
 	if (e->type == SYM_EVENT_SNAPSHOT && p->lives[life].has_ended)
 		life = begin_life(p, e->pid, NONE); /* whose fork was not seen */
-	if (life == NONE || e->time >= p->before)
+	if (life == NONE)
+		return life;
+	if (e->type == SYM_EVENT_SNAPSHOT)
+		p->lives[life].snapshot = i;
+	p->lives[life].mappings += mappings_of(p->h, e, &first);
+	p->lives[life].is_used |= e->used || count_used(p->h, e);
+	if (e->time >= p->before)
 		return life;
 	/* What does anything after its end, as forking above, had threads that lived on. */
 	p->lives[life].has_ended = e->type == SYM_EVENT_EXIT;
@@ -86,23 +123,42 @@ static uint32_t place(struct pruning *p, uint32_t i)
  * Children before their parents: one that is kept, or that goes on without an exec behind it, has
  * the mappings of its parent.
  */
-static void judge(struct pruning *p, bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx)
+static void judge(struct pruning *p, enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx)
 {
 	for (size_t i = p->count; i-- > 0;) {
-		struct life *l = &p->lives[i];
+		struct life *l = &p->lives[i], *parent;
 
-		l->is_kept |= is_wanted(ctx, l->pid) || (!l->has_ended && l->exec == NONE);
-		l->is_gone = !l->is_kept && l->has_ended;
-		if (l->is_kept && l->parent != NONE)
-			p->lives[l->parent].is_kept = true;
+		if (l->wanted != SYM_WANTED)
+			l->wanted = wanted(ctx, l->pid);
+		if (l->wanted == SYM_WANTED_USED && !l->is_used)
+			l->wanted = SYM_NOT_WANTED;
+		if (l->parent == NONE)
+			continue;
+		parent = &p->lives[l->parent];
+		if (l->wanted == SYM_WANTED)
+			parent->wanted = SYM_WANTED;
+		if (l->is_inherited || (!l->has_ended && l->exec == NONE))
+			parent->is_inherited = true;
 	}
 }
 
-static bool is_left(const struct pruning *p, uint32_t i)
+/* How much of an event is left: of a mapping or a snapshot it may be what was used. */
+enum left { NOTHING, USED, ALL };
+
+static enum left what_is_left(const struct pruning *p, uint32_t i)
 {
 	const struct life *l = &p->lives[p->life_of[i]];
+	const struct sym_event *e = &p->h->events[i];
+	bool of_mappings = e->type == SYM_EVENT_MMAP || e->type == SYM_EVENT_SNAPSHOT;
+	bool is_flooded = l->mappings > MANY_MAPPINGS && l->snapshot != NONE;
 
-	return l->is_kept || (!l->is_gone && i >= l->exec);
+	if (l->wanted == SYM_WANTED)
+		return ALL;
+	if (l->is_inherited || (!l->has_ended && (l->exec == NONE || i >= l->exec)))
+		return is_flooded && of_mappings && i < l->snapshot ? USED : ALL;
+	if (l->wanted == SYM_NOT_WANTED || (e->type == SYM_EVENT_EXEC && !e->used))
+		return NOTHING;
+	return of_mappings ? USED : ALL;
 }
 
 /* ---- what is left */
@@ -120,15 +176,14 @@ static int make_room(const struct pruning *p, struct rest *r)
 
 	for (uint32_t i = 0; i < p->h->event_count; i++) {
 		const struct sym_event *e = &p->h->events[i];
+		enum left left = what_is_left(p, i);
+		uint32_t first;
 
-		if (!is_left(p, i))
+		if (left == NOTHING)
 			continue;
 		events++;
-		mappings += e->type == SYM_EVENT_MMAP;
-		if (e->type == SYM_EVENT_SNAPSHOT) {
-			mappings += p->h->snapshots[e->number].count;
-			snapshots++;
-		}
+		mappings += left == ALL ? mappings_of(p->h, e, &first) : count_used(p->h, e);
+		snapshots += e->type == SYM_EVENT_SNAPSHOT;
 	}
 	r->events = malloc((events + 1) * sizeof(*r->events));
 	r->mappings = malloc((mappings + 1) * sizeof(*r->mappings));
@@ -141,19 +196,25 @@ static int make_room(const struct pruning *p, struct rest *r)
 	return -ENOMEM;
 }
 
-static void take(const struct sym_history *h, struct rest *r, struct sym_event e)
+static void take(const struct pruning *p, struct rest *r, uint32_t i)
 {
-	if (e.type == SYM_EVENT_MMAP) {
-		r->mappings[r->mapping_count] = h->mappings[e.number];
-		e.number = r->mapping_count++;
-	}
-	if (e.type == SYM_EVENT_SNAPSHOT) {
-		struct sym_snapshot s = h->snapshots[e.number];
+	struct sym_event e = p->h->events[i];
+	enum left left = what_is_left(p, i);
+	uint32_t first, n, to = r->mapping_count;
 
-		for (uint32_t i = 0; i < s.count; i++)
-			r->mappings[r->mapping_count + i] = h->mappings[s.first + i];
-		s.first = r->mapping_count;
-		r->mapping_count += s.count;
+	n = left == NOTHING ? 0 : mappings_of(p->h, &e, &first);
+	for (uint32_t j = 0; j < n; j++)
+		if (left == ALL || p->h->mappings[first + j].used)
+			r->mappings[r->mapping_count++] = p->h->mappings[first + j];
+	if (left == NOTHING || (left == USED && r->mapping_count == to))
+		return;
+	if (e.type == SYM_EVENT_MMAP)
+		e.number = to;
+	if (e.type == SYM_EVENT_SNAPSHOT) {
+		struct sym_snapshot s = p->h->snapshots[e.number];
+
+		s.first = to;
+		s.count = r->mapping_count - to;
 		r->snapshots[r->snapshot_count] = s;
 		e.number = r->snapshot_count++;
 	}
@@ -193,23 +254,27 @@ static int sort_lives(struct pruning *p)
 }
 
 int sym_history_prune(struct sym_history *h, uint64_t before,
-		      bool (*is_wanted)(void *ctx, uint32_t pid), void *ctx)
+		      enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx)
 {
 	struct pruning p = { .h = h, .before = before, .latest = HASH_MAP(struct latest, pid) };
 	struct rest rest = { 0 };
 	int err = sym_history_update(h);
 
+	sym_history_sort(h);
 	if (!err)
 		err = sort_lives(&p);
 	if (!err) {
-		judge(&p, is_wanted, ctx);
+		judge(&p, wanted, ctx);
 		err = make_room(&p, &rest);
 	}
 	if (!err) {
 		for (uint32_t i = 0; i < h->event_count; i++)
-			if (is_left(&p, i))
-				take(h, &rest, h->events[i]);
+			take(&p, &rest, i);
 		replace(h, &rest);
+	}
+	if (err) { /* they may be in another order now */
+		sym_tasks_clear(&h->tasks);
+		h->applied = 0;
 	}
 	free(p.lives);
 	free(p.life_of);

@@ -9,9 +9,10 @@
 struct sym_mapping {
 	uint64_t time; /* from when on it held */
 	uint64_t start, end;
-	uint64_t offset; /* of start, in the file */
-	uint32_t file;	 /* the owner's number for it */
-	uint32_t pid;	 /* of the process that made it */
+	uint64_t offset;   /* of start, in the file */
+	uint32_t file;	   /* the owner's number for it */
+	uint32_t pid : 31; /* of the process that made it */
+	uint32_t used : 1; /* something will be asked that it is the answer to */
 };
 
 /*

@@ -12,7 +12,11 @@ enum {
 	LONG_NAME = 65536, /* C++ gets to thousands; what is longer is cut */
 	MANY_NAMES = 1000, /* take as long to read one by one as all strings of a large file */
 	TEXT_MAX = 64 << 20,
+	ALIASES_MAX = 4096, /* that a name is chosen from */
 };
+
+/* Of a file's names, read one by one: an honest file comes to some megabytes. */
+#define WORK (1ULL << 30)
 
 int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
 		    const struct sym_object *debug, struct sym_strings *strings)
@@ -26,6 +30,8 @@ int sym_symtab_open(struct sym_symtab **out, const struct sym_object *object,
 	t->from[SYM_SYMTAB] = debug ? debug : object;
 	t->from[SYM_DYNSYM] = object;
 	t->strings = strings;
+	t->work = rp_work_for(WORK, 1);
+	sym_plt_prepare(t);
 	err = sym_symtab_read(t);
 	if (err) {
 		sym_symtab_close(t);
@@ -46,10 +52,19 @@ void sym_symtab_close(struct sym_symtab *t)
 	free(t->names);
 	for (int which = 0; which < SYM_TABLES; which++)
 		free(t->text[which]);
-	free(t->plt);
+	rp_hash_free(&t->plt);
 	sym_fdes_close(t->fdes);
 	free(t->places);
+	rp_memory_give(t->taken);
 	free(t);
+}
+
+bool sym_symtab_take(struct sym_symtab *t, uint64_t bytes)
+{
+	if (!rp_memory_take(bytes))
+		return false;
+	t->taken += bytes;
+	return true;
 }
 
 /* Ends each name before its @VERSION, and at LONG_NAME bytes at most. @text[@size] is NUL. */
@@ -71,9 +86,11 @@ static void cut_names(char *text, size_t size)
 static void read_all_strings(struct sym_symtab *t, int which)
 {
 	const struct sym_symbols *s = &t->from[which]->symbols[which];
-	char *text = s->strings_size <= TEXT_MAX ? malloc(s->strings_size + 1) : NULL;
+	char *text = NULL;
 	size_t size;
 
+	if (s->strings_size <= TEXT_MAX && sym_symtab_take(t, s->strings_size))
+		text = malloc(s->strings_size + 1);
 	if (!text)
 		return;
 	size = sym_object_read(t->from[which], s->strings, text, s->strings_size);
@@ -94,9 +111,11 @@ static const char *read_alone(struct sym_symtab *t, int which, uint64_t offset, 
 
 	for (;;) {
 		size_t left = s->strings_size - offset, want = capacity - extra;
-		size_t n =
-			sym_object_read(from, s->strings + offset, buf, want < left ? want : left);
+		size_t n = 0;
 
+		if (rp_work_spend(&t->work, want))
+			n = sym_object_read(from, s->strings + offset, buf,
+					    want < left ? want : left);
 		len = strnlen(buf, n);
 		if (len < n || n < want || capacity == LONG_NAME)
 			break;
@@ -109,7 +128,7 @@ static const char *read_alone(struct sym_symtab *t, int which, uint64_t offset, 
 	if (version)
 		len = version - buf;
 	memcpy(buf + len, suffix, extra);
-	if (len)
+	if (len && sym_symtab_take(t, len))
 		name = sym_strings_add(t->strings, buf, len + extra);
 	if (buf != short_name)
 		free(buf);
@@ -163,11 +182,13 @@ static const char *choose_name(struct sym_symtab *t, uint32_t ref)
 
 	if (!(ref & SYM_NAME_SPECIAL))
 		return read_name(t, ref);
-	for (tie = &t->ties[ref & ~SYM_NAME_SPECIAL];; tie++) {
+	tie = &t->ties[ref & ~SYM_NAME_SPECIAL];
+	for (size_t i = 0; i < ALIASES_MAX; i++, tie++) {
 		name = better(name, read_name(t, *tie));
 		if (*tie & SYM_LAST)
-			return name;
+			break;
 	}
+	return name;
 }
 
 static const char *name_of(struct sym_symtab *t, struct sym_function *f)

@@ -3,6 +3,8 @@
 #ifndef SYMBOLIZE_SYMTAB_H
 #define SYMBOLIZE_SYMTAB_H
 
+#include "base/budget.h"
+#include "base/hash.h"
 #include "fdes.h"
 #include "guide.h"
 #include "object.h"
@@ -42,8 +44,9 @@ struct sym_symtab {
 	 */
 	char *text[SYM_TABLES];
 	size_t text_size[SYM_TABLES];
-	struct sym_plt_entry *plt; /* stubs named so far */
-	size_t plt_count;
+	struct hash_map plt;   /* stubs named so far */
+	struct rp_work work;   /* bytes that may still be read to find names */
+	uint64_t taken;	       /* of the memory of all files */
 	struct sym_fdes *fdes; /* read when the first address without a symbol is asked for */
 	bool fdes_read;
 	const char *
@@ -76,6 +79,9 @@ bool sym_symtab_place(struct sym_symtab *t, uint64_t vaddr, const char *path, co
 
 /* ---- between the files of the table */
 
+/* Memory for what is kept of the file, given back with the table. False: there is no more. */
+bool sym_symtab_take(struct sym_symtab *t, uint64_t bytes);
+
 enum { SYM_NAME_OFFSET = (1 << 30) - 1, SYM_NAME_DYNSYM = 1 << 30 };
 #define SYM_NAME_SPECIAL (1U << 31)
 #define SYM_NAME_SETTLED (1U << 30)
@@ -99,6 +105,8 @@ int sym_symtab_each(const struct sym_object *o, int which,
 
 /* Symbol @index of table @which, widened if the file is 32-bit. */
 bool sym_symtab_symbol(const struct sym_object *o, int which, uint64_t index, void *elf64_sym);
+
+void sym_plt_prepare(struct sym_symtab *t);
 
 /* As sym_symtab_lookup, for an address in a PLT section that no symbol covers. */
 bool sym_plt_lookup(struct sym_symtab *t, const struct sym_section *plt, uint64_t vaddr,

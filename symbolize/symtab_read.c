@@ -14,7 +14,12 @@
 #include "radix.h"
 #include "symtab.h"
 
-enum { CHUNK = 2048 }; /* symbols read at once: 48 KB */
+enum {
+	CHUNK = 2048, /* symbols read at once: 48 KB */
+	PAID_AT_ONCE = 1 << 14,
+	MOST_EACH =
+		96, /* bytes for a function while the spans are made; half of it while it grows */
+};
 
 struct raw {
 	uint32_t addr; /* from the base */
@@ -27,10 +32,16 @@ _Static_assert(sizeof(struct raw) == 16, "radix.h sorts such");
 struct raws {
 	struct raw *item;
 	size_t count, capacity;
+	size_t paid; /* of the memory of all files, MOST_EACH bytes each */
 };
 
 static int add(struct raws *r, struct raw item)
 {
+	if (r->count == r->paid) {
+		if (!rp_memory_take((uint64_t)PAID_AT_ONCE * MOST_EACH))
+			return -EFBIG;
+		r->paid += PAID_AT_ONCE;
+	}
 	return RP_PUSH(r->item, r->count, r->capacity, item);
 }
 
@@ -66,6 +77,7 @@ int sym_symtab_each(const struct sym_object *o, int which,
 {
 	const struct sym_symbols *table = &o->symbols[which];
 	char *chunk = table->count ? malloc(CHUNK * sizeof(Elf64_Sym)) : NULL;
+	struct rp_work work = rp_work_for(UINT64_MAX, 1);
 	uint64_t done = 0, n;
 	int err = 0;
 
@@ -89,7 +101,8 @@ int sym_symtab_each(const struct sym_object *o, int which,
 			err = fn(ctx, &s);
 		}
 		done += n;
-	} while (!err && n && done < table->count);
+	} while (!err && n && done < table->count &&
+		 rp_work_spend(&work, CHUNK * sizeof(Elf64_Sym)));
 	free(chunk);
 	return err;
 }
@@ -299,6 +312,8 @@ static void shrink(struct sym_symtab *t)
 	p = t->tie_count ? realloc(t->ties, t->tie_count * sizeof(*t->ties)) : NULL;
 	if (p)
 		t->ties = p;
+	sym_symtab_take(t, functions * sizeof(*t->functions) + t->tie_count * sizeof(*t->ties) +
+				   t->span_count * (sizeof(*t->spans) + sizeof(uint32_t)));
 }
 
 int sym_symtab_read(struct sym_symtab *t)
@@ -319,10 +334,13 @@ int sym_symtab_read(struct sym_symtab *t)
 		extend_unsized(&r, t);
 		err = make_spans(t, &r);
 		if (!err) {
+			rp_memory_give(r.paid * MOST_EACH);
+			r.paid = 0;
 			shrink(t);
 			sym_guide_make(&t->guide, t->spans, t->span_count);
 		}
 	}
 	free(r.item);
-	return err;
+	rp_memory_give(r.paid * MOST_EACH);
+	return err == -EFBIG ? 0 : err; /* that there are too many is as if there were none */
 }

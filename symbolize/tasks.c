@@ -13,6 +13,7 @@ static void clear_task(struct sym_task *t)
 		free(t->epochs[i].seen);
 	}
 	t->epoch_count = t->name_count = 0;
+	t->last = 0;
 }
 
 static struct sym_task *task(const struct sym_tasks *ts, uint32_t i)
@@ -61,7 +62,9 @@ static struct sym_task *get_task(struct sym_tasks *ts, uint32_t pid)
 
 static struct sym_epoch *add_epoch(struct sym_task *t, uint64_t time)
 {
-	const struct sym_epoch e = { .time = time, .life = { .exited = UINT64_MAX } };
+	const struct sym_epoch e = { .time = time,
+				     .life = { .exited = UINT64_MAX },
+				     .event = UINT32_MAX };
 
 	return RP_PUSH(t->epochs, t->epoch_count, t->epoch_capacity, e)
 		       ? NULL
@@ -148,12 +151,6 @@ int sym_tasks_comm(struct sym_tasks *ts, uint64_t time, uint32_t tid, const char
 	return t ? add_name(t, (struct sym_name){ time, comm, false }) : -ENOMEM;
 }
 
-/* The clock ticks that procfs counts in are coarse; a pid is not used twice within a second. */
-static bool is_same_birth(uint64_t a, uint64_t b)
-{
-	return !a || !b || (a > b ? a - b : b - a) < 1000000000;
-}
-
 int sym_tasks_snapshot(struct sym_tasks *ts, uint64_t time, uint32_t pid, uint32_t number,
 		       const struct sym_snapshot *s)
 {
@@ -161,7 +158,7 @@ int sym_tasks_snapshot(struct sym_tasks *ts, uint64_t time, uint32_t pid, uint32
 	struct sym_epoch *e = t ? current_epoch(t) : NULL;
 	int err;
 
-	if (e && !is_same_birth(e->life.born, s->born))
+	if (e && !sym_is_same_birth(e->life.born, s->born))
 		e = add_epoch(t, s->born > e->time && s->born < time ? s->born : time);
 	if (!e)
 		return -ENOMEM;

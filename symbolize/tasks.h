@@ -38,8 +38,9 @@ struct sym_life {
 struct sym_epoch {
 	uint64_t time;
 	struct sym_life life;
-	uint32_t ppid; /* of the fork that began this life; 0: none was seen */
-	bool inherits; /* its mappings are the parent's at life.born, beneath its own */
+	uint32_t ppid;	/* of the fork that began this life; 0: none was seen */
+	uint32_t event; /* number of the fork or exec that began it; UINT32_MAX: of neither */
+	bool inherits;	/* its mappings are the parent's at life.born, beneath its own */
 	struct sym_space space;
 	struct sym_seen *seen; /* snapshots, in order of time */
 	size_t seen_count, seen_capacity;
@@ -53,7 +54,8 @@ struct sym_name {
 
 /* Epochs and names are in order of time. A thread that is not a leader has names alone. */
 struct sym_task {
-	uint32_t pid; /* the key */
+	uint32_t pid;  /* the key */
+	uint64_t last; /* the time of what was applied last */
 	struct sym_epoch *epochs;
 	size_t epoch_count, epoch_capacity;
 	struct sym_name *names;
@@ -74,6 +76,15 @@ void sym_tasks_clear(struct sym_tasks *ts);
 
 struct sym_task *sym_tasks_find(struct sym_tasks *ts, uint32_t pid);
 struct sym_epoch *sym_task_epoch_at(const struct sym_task *t, uint64_t time);
+
+/*
+ * Whether two times of birth, 0 if not known, can be one process's: procfs tells it in ticks of 10
+ * ms, and a pid is not used twice within a second.
+ */
+static inline bool sym_is_same_birth(uint64_t a, uint64_t b)
+{
+	return !a || !b || (a > b ? a - b : b - a) < 1000000000;
+}
 
 /* What happened, in order of time. 0 or -ENOMEM. */
 int sym_tasks_fork(struct sym_tasks *ts, uint64_t time, uint32_t pid, uint32_t ppid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses in processes: what was mapped there then, which file that was, and its function. */
 #include <errno.h>
+#include <stdio.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,9 @@
 
 #include "debuginfod.h"
 #include "file.h"
+#include "base/clock.h"
 #include "base/grow.h"
+#include "base/lack.h"
 #include "history.h"
 #include "jit.h"
 #include "proc.h"
@@ -129,10 +132,15 @@ int sym_user_mmap(struct sym_user *u, const struct sym_mmap *m)
 	return err ? err : sym_history_mmap(&u->history, &mapping);
 }
 
-int sym_user_prune(struct sym_user *u, uint64_t before, bool (*is_wanted)(void *ctx, uint32_t pid),
-		   void *ctx)
+int sym_user_prune(struct sym_user *u, uint64_t before,
+		   enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx)
 {
-	return sym_history_prune(&u->history, before, is_wanted, ctx);
+	return sym_history_prune(&u->history, before, wanted, ctx);
+}
+
+int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr)
+{
+	return sym_history_use(&u->history, pid, time, addr);
 }
 
 size_t sym_user_events(const struct sym_user *u)
@@ -144,6 +152,8 @@ size_t sym_user_events(const struct sym_user *u)
 
 struct reading {
 	struct sym_user *u;
+	sym_user_map_fn also;
+	void *ctx;
 	struct sym_mapping *maps;
 	size_t count, capacity;
 	uint64_t time;
@@ -161,6 +171,8 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 
 	if (!(m->prot & PROT_EXEC))
 		return 0;
+	if (r->also && r->also(r->ctx, m))
+		r->also = NULL; /* it has enough */
 	err = sym_files_add(&r->u->files, &key, &file);
 	if (err)
 		return err;
@@ -170,34 +182,36 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 
 int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time)
 {
-	struct reading r = { .u = u, .time = time, .pid = pid };
+	return sym_user_snapshot_with(u, pid, time, NULL, NULL);
+}
+
+int sym_user_snapshot_with(struct sym_user *u, uint32_t pid, uint64_t time, sym_user_map_fn also,
+			   void *ctx)
+{
+	struct reading r = { .u = u, .also = also, .ctx = ctx, .time = time, .pid = pid };
 	uint64_t born = 0;
-	char comm[16];
+	char comm[16], path[32];
 	int err;
 
-	err = sym_proc_start(u->proc, pid, &born);
-	if (!err)
-		err = sym_proc_comm(u->proc, pid, comm);
+	err = sym_proc_identity(u->proc, pid, &born, comm);
 	if (!err)
 		err = sym_proc_maps(u->proc, pid, take_map, &r);
 	if (!err)
 		err = sym_history_snapshot(&u->history, time, pid, born, comm, r.maps, r.count);
 	free(r.maps);
+	if (err) {
+		snprintf(path, sizeof(path), "/proc/%u", pid);
+		rp_lack(err, path);
+	}
 	return err;
 }
 
 /* ---- generated code */
 
-/* Procfs tells the time of birth in ticks of 10 ms, and a pid is not used twice within a second. */
-static bool is_same_birth(uint64_t a, uint64_t b)
-{
-	return !a || !b || (a > b ? a - b : b - a) < 1000000000;
-}
-
 static struct known_jit *find_known(struct sym_user *u, uint32_t pid, uint64_t born)
 {
 	for (size_t i = u->jit_count; i-- > 0;) {
-		if (u->jits[i].pid == pid && is_same_birth(u->jits[i].born, born))
+		if (u->jits[i].pid == pid && sym_is_same_birth(u->jits[i].born, born))
 			return &u->jits[i];
 	}
 	return NULL;
@@ -217,7 +231,7 @@ static int open_known(struct sym_user *u, struct known_jit *k)
 	uint64_t born;
 	int err = sym_proc_start(u->proc, k->pid, &born);
 
-	if (!err && !is_same_birth(born, k->born))
+	if (!err && !sym_is_same_birth(born, k->born))
 		err = -ESRCH;
 	if (!err)
 		err = sym_jit_open(&k->jit, u->proc, k->pid);
@@ -302,11 +316,38 @@ int sym_user_keep_jit(struct sym_user *u, uint32_t pid)
 	return 0;
 }
 
+/* 1 if code may lie there that the process has generated. */
+static int is_no_plain_file(void *ctx, const struct sym_mapping *m)
+{
+	struct sym_user *u = ctx;
+	const struct sym_file *f = &u->files.items[m->file];
+
+	if (f->kind == SYM_FILE)
+		return !f->image && !f->reachable;
+	return f->kind != SYM_FILE_VDSO && strcmp(f->path, "[vsyscall]");
+}
+
+/*
+ * Whether a perf map need not be looked for: programs that generate code begin with it soon, and
+ * this one has run for a while with none but that of files. Should it begin later, then its new
+ * stacks cause another look.
+ */
+static bool is_settled(struct sym_user *u, uint32_t pid)
+{
+	const uint64_t now = rp_monotonic_ns();
+	struct sym_mapping m;
+	struct sym_life life;
+
+	sym_history_find(&u->history, pid, now, 0, &m, &life);
+	return life.born && life.born + 2 * NS_PER_SECOND < now &&
+	       !sym_history_each(&u->history, pid, is_no_plain_file, u);
+}
+
 int sym_user_keep(struct sym_user *u, uint32_t pid)
 {
-	int err = sym_user_keep_jit(u, pid);
+	int err = sym_history_each(&u->history, pid, keep_mapping, u);
 
-	return err ? err : sym_history_each(&u->history, pid, keep_mapping, u);
+	return err || is_settled(u, pid) ? err : sym_user_keep_jit(u, pid);
 }
 
 /* ---- the vdso */

@@ -3,21 +3,26 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "cfi.h"
 #include "elf.h"
 #include "rows.h"
 #include "table.h"
 
 enum {
-	CIE_SLOTS = 64, /* most files have fewer than ten */
+	CIES_MAX = 4096, /* that are remembered; most files have fewer than ten */
+	ROW_WORK = 16,	 /* what a row costs, in bytes */
+	/* So many times the bytes of .eh_frame is taken for its rows: three times what is usual. */
+	MEMORY_TIMES = 4,
 	/* Gaps as short as this are padding between functions: no sample is in them. */
 	PADDING = 16,
 };
 
 struct parsed_cie {
-	size_t offset; /* SIZE_MAX: none yet */
-	bool is_bad;
+	uint64_t offset;
+	bool is_parsed, is_bad;
 	struct unwind_cie cie;
 	struct unwind_state initial;
 };
@@ -33,42 +38,32 @@ struct build {
 	const struct unwind_source *source;
 	const struct machine *machine;
 	struct unwind_frames frames;
-	struct parsed_cie cies[CIE_SLOTS]; /* by offset */
+	struct rp_work work;
+	struct hash_map cies; /* struct parsed_cie, by offset */
 	struct found *found;
 	size_t nfound, capacity;
 	bool is_sorted;
 	struct unwind_rows rows;
 };
 
-/* NULL if there is no CIE at @offset, or none that makes sense. */
-static const struct parsed_cie *get_cie(struct build *b, size_t offset)
+/* NULL if there is no CIE at @offset, or none that makes sense, or no memory or work left. */
+static const struct parsed_cie *get_cie(struct build *b, uint64_t offset)
 {
-	struct parsed_cie *p = &b->cies[offset / 8 % CIE_SLOTS];
+	struct parsed_cie *p;
 
 	if (offset >= b->frames.size)
 		return NULL;
-	if (p->offset != offset) {
-		p->offset = offset;
+	p = rp_hash_find(&b->cies, &offset);
+	if (!p && b->cies.count == CIES_MAX)
+		rp_hash_free(&b->cies);
+	if (!p)
+		p = rp_hash_add(&b->cies, &offset);
+	if (p && !p->is_parsed) {
+		p->is_parsed = true;
 		p->is_bad = unwind_cie_parse(&b->frames, offset, &p->cie) ||
 			    unwind_cfi_begin(&b->frames, b->machine, &p->cie, &p->initial);
 	}
-	return p->is_bad ? NULL : p;
-}
-
-/* The segment that @addr is in, or NULL. */
-static const struct unwind_code *code_at(const struct unwind_source *s, uint64_t addr)
-{
-	for (size_t lo = 0, hi = s->ncode; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (addr < s->code[mid].start)
-			hi = mid;
-		else if (addr >= s->code[mid].end)
-			lo = mid + 1;
-		else
-			return &s->code[mid];
-	}
-	return NULL;
+	return p && !p->is_bad ? p : NULL;
 }
 
 static int add_found(struct build *b, struct found found)
@@ -109,7 +104,7 @@ static int find_fdes(struct build *b)
 			b->rows.stats.bad_fdes++;
 			continue;
 		}
-		if (code_at(b->source, fde.start))
+		if (unwind_source_code(b->source, fde.start))
 			err = add_found(b, (struct found){ fde.start, r.offset });
 	}
 	return err;
@@ -126,7 +121,9 @@ static int by_start(const void *a, const void *b)
 
 static int add_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 {
-	return unwind_rows_add(ctx, addr, rule);
+	struct build *b = ctx;
+
+	return rp_work_spend(&b->work, ROW_WORK) ? unwind_rows_add(&b->rows, addr, rule) : -EFBIG;
 }
 
 /*
@@ -136,7 +133,7 @@ static int add_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 static int run_fde(struct build *b, const struct found *found, uint64_t next)
 {
 	static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
-	const struct unwind_code *code = code_at(b->source, found->start);
+	const struct unwind_code *code = unwind_source_code(b->source, found->start);
 	size_t offset = found->offset;
 	const struct parsed_cie *cie;
 	struct unwind_record r;
@@ -144,8 +141,8 @@ static int run_fde(struct build *b, const struct found *found, uint64_t next)
 	uint64_t end;
 	int err;
 
-	unwind_frames_next(&b->frames, &offset, &r);
-	cie = get_cie(b, r.cie);
+	if (!unwind_frames_next(&b->frames, &offset, &r) || !(cie = get_cie(b, r.cie)))
+		return -EFBIG; /* it was there a moment ago: its work is used up */
 	err = unwind_fde_parse(&b->frames, &r, &cie->cie, &fde);
 	if (err)
 		return err;
@@ -153,7 +150,7 @@ static int run_fde(struct build *b, const struct found *found, uint64_t next)
 	if (end > next)
 		end = next;
 	err = unwind_cfi_run(&b->frames, b->machine, &cie->cie, &cie->initial, &fde, end, add_row,
-			     &b->rows);
+			     b);
 	if (err == -EBADMSG) {
 		b->rows.stats.bad_fdes++;
 		err = 0;
@@ -181,6 +178,8 @@ static int run_all(struct build *b)
 
 	b->is_sorted = true;
 	err = find_fdes(b);
+	if (!err && !b->work.left)
+		err = -EFBIG;
 	if (!err)
 		err = find_trampolines(b);
 	if (!err && !b->nfound)
@@ -201,25 +200,33 @@ static int run_all(struct build *b)
 
 int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct unwind_table **out)
 {
-	struct build *b = calloc(1, sizeof(*b));
-	int err = b ? unwind_rows_init(&b->rows) : -ENOMEM;
+	const uint64_t memory = (uint64_t)MEMORY_TIMES * s->size;
+	struct build *b;
+	int err;
 
+	if (!rp_memory_take(memory))
+		return -ENOMEM;
+	b = calloc(1, sizeof(*b));
+	err = b ? unwind_rows_init(&b->rows) : -ENOMEM;
 	if (err)
 		goto out;
 	b->rows.part_rows = part_rows;
 	b->rows.stats.eh_frame_size = s->size;
 	b->source = s;
 	b->machine = rp_machine(s->machine);
-	b->frames = (struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame };
-	for (int i = 0; i < CIE_SLOTS; i++)
-		b->cies[i].offset = SIZE_MAX;
+	b->work = rp_work_for(s->size, UNWIND_WORK_TIMES);
+	b->frames =
+		(struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame, &b->work };
+	b->cies = HASH_MAP(struct parsed_cie, offset);
 	err = run_all(b);
 	if (!err)
 		err = unwind_rows_finish(&b->rows, s->machine, out);
 	free(b->found);
+	rp_hash_free(&b->cies);
 	unwind_rows_free(&b->rows);
 out:
 	free(b);
+	rp_memory_give(memory);
 	return err;
 }
 

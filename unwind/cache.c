@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The directory of tables. An entry is named by its key, appears whole by rename(2), and is never
- * changed but for its modification time, which is when it was used last.
+ * changed but for its modification time, which is when it was used last. Keys are made with a
+ * secret of the directory's own: no file can be made so that it takes the place of another.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,22 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/grow.h"
 #include "elf.h"
+#include "cache.h"
 #include "file.h"
 #include "table.h"
 
 enum { NAME_SIZE = 2 * 16 + 1 };
 
 static const uint64_t default_max = 1ULL << 30;
+/* Seconds: when an entry was used last is known so well. */
+enum { USED_EVERY = 3600 };
+static const char secret_name[] = "secret";
 
 struct unwind_cache {
-	int dir;
-	uint64_t max_bytes, bytes;
-	bool is_counted; /* bytes is the sum of all entries */
+	struct unwind_cache_dir dir;
+	uid_t owner; /* of the directory and its entries */
+	struct unwind_secret secret;
+	unwind_cache_keep *keep; /* NULL: this process writes itself */
+	void *ctx;
 };
 
 /* ---- the directory */
@@ -61,10 +70,14 @@ static int open_below(int at, const char *name, bool is_ours)
 	return fd;
 }
 
-/* XDG Base Directory Specification 0.8: a path that is not absolute does not count. */
+/*
+ * XDG Base Directory Specification 0.8: a path that is not absolute does not count. With file
+ * capabilities the environment is not asked, and there is no cache: where root's rights write and
+ * read is not for a user to say.
+ */
 static int default_base(char path[PATH_MAX])
 {
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *xdg = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
 	int n;
 
 	if (xdg && xdg[0] == '/')
@@ -97,31 +110,6 @@ static int open_default(void)
 	return fd;
 }
 
-int unwind_cache_open(struct unwind_cache **out, const char *dir, uint64_t max_bytes)
-{
-	int fd = dir ? open_below(AT_FDCWD, dir, true) : open_default();
-	struct unwind_cache *c;
-
-	if (fd < 0)
-		return fd;
-	c = malloc(sizeof(*c));
-	if (!c) {
-		close(fd);
-		return -ENOMEM;
-	}
-	*c = (struct unwind_cache){ .dir = fd, .max_bytes = max_bytes ? max_bytes : default_max };
-	*out = c;
-	return 0;
-}
-
-void unwind_cache_close(struct unwind_cache *c)
-{
-	if (!c)
-		return;
-	close(c->dir);
-	free(c);
-}
-
 /* ---- making room */
 
 struct entry {
@@ -144,9 +132,9 @@ static bool is_entry_name(const char *name)
 	return len < NAME_SIZE && (len == NAME_SIZE - 1 || !strncmp(name, "new-", 4));
 }
 
-static int list_entries(const struct unwind_cache *c, struct entries *list)
+static int list_entries(const struct unwind_cache_dir *c, struct entries *list)
 {
-	int fd = openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	int fd = openat(c->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	struct stat st;
@@ -161,7 +149,7 @@ static int list_entries(const struct unwind_cache *c, struct entries *list)
 		struct entry *p;
 
 		if (!is_entry_name(e->d_name) ||
-		    fstatat(c->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		    fstatat(c->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		err = RP_PUSH(list->items, list->count, list->capacity,
 			      (struct entry){ .bytes = st.st_size, .used = st.st_mtim });
@@ -189,7 +177,7 @@ static int by_use(const void *a, const void *b)
  * Deletes those that were used least recently until @more bytes fit; a quarter more than needed, so
  * that the next ones find room without a look at the directory. -ENOSPC if they cannot fit.
  */
-static int make_room(struct unwind_cache *c, uint64_t more)
+static int make_room(struct unwind_cache_dir *c, uint64_t more)
 {
 	struct entries list = { 0 };
 	int err;
@@ -204,7 +192,7 @@ static int make_room(struct unwind_cache *c, uint64_t more)
 
 		qsort(list.items, list.count, sizeof(list.items[0]), by_use);
 		for (size_t i = 0; i < list.count && list.bytes > keep; i++) {
-			if (!unlinkat(c->dir, list.items[i].name, 0))
+			if (!unlinkat(c->fd, list.items[i].name, 0))
 				list.bytes -= list.items[i].bytes;
 		}
 	}
@@ -214,6 +202,192 @@ static int make_room(struct unwind_cache *c, uint64_t more)
 	return err;
 }
 
+static void drop_entries(struct unwind_cache_dir *c)
+{
+	struct entries list = { 0 };
+
+	list_entries(c, &list);
+	for (size_t i = 0; i < list.count; i++)
+		unlinkat(c->fd, list.items[i].name, 0);
+	free(list.items);
+	c->is_counted = false;
+}
+
+/* ---- writing entries */
+
+/* A negative errno, or 0 when all of it is in the file. */
+static int write_all(int fd, const char *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENOSPC;
+		p += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* A file of a name of its own, "new-…". A file beyond the limit would be the end of the process. */
+static int write_fresh(int dir, char name[NAME_SIZE], const void *bytes, size_t size)
+{
+	struct rlimit limit;
+	uint64_t number;
+	int fd, err;
+
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		return -EAGAIN;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || size > limit.rlim_cur)
+		return -EFBIG;
+	snprintf(name, NAME_SIZE, "new-%016" PRIx64, number);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, bytes, size);
+	if (close(fd) && !err)
+		err = -errno;
+	if (err)
+		unlinkat(dir, name, 0);
+	return err;
+}
+
+static bool is_key(const char *name)
+{
+	return strlen(name) == NAME_SIZE - 1 && strspn(name, "0123456789abcdef") == NAME_SIZE - 1;
+}
+
+int unwind_cache_store(struct unwind_cache_dir *c, const char *name, const void *bytes, size_t size)
+{
+	char fresh[NAME_SIZE];
+	int err;
+
+	if (!is_key(name))
+		return -EINVAL;
+	err = make_room(c, size);
+	if (!err)
+		err = write_fresh(c->fd, fresh, bytes, size);
+	if (err)
+		return err;
+	if (renameat(c->fd, fresh, c->fd, name)) {
+		err = -errno;
+		unlinkat(c->fd, fresh, 0);
+		return err;
+	}
+	c->bytes += size;
+	return 0;
+}
+
+void unwind_cache_used(struct unwind_cache_dir *c, const char *name)
+{
+	if (is_key(name))
+		utimensat(c->fd, name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+/* ---- the secret */
+
+/* One that others can read, or that is not whole, is none. */
+static int read_secret(int dir, struct unwind_secret *secret)
+{
+	int fd = openat(dir, secret_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) ||
+		 st.st_size != sizeof(*secret) ||
+		 read(fd, secret, sizeof(*secret)) != sizeof(*secret))
+		err = -EPERM;
+	close(fd);
+	return err;
+}
+
+/* Entries that were there before have another secret's names, if any's. */
+static int make_secret(struct unwind_cache_dir *c)
+{
+	struct unwind_secret secret;
+	char fresh[NAME_SIZE];
+	size_t had = 0;
+	int err;
+
+	while (had < sizeof(secret)) { /* 256 bytes at once come whole, and without waiting */
+		size_t n = sizeof(secret) - had < 256 ? sizeof(secret) - had : 256;
+
+		if (getrandom((char *)&secret + had, n, GRND_NONBLOCK) != (ssize_t)n)
+			return -EAGAIN;
+		had += n;
+	}
+	drop_entries(c);
+	err = write_fresh(c->fd, fresh, &secret, sizeof(secret));
+	if (err)
+		return err;
+	if (renameat(c->fd, fresh, c->fd, secret_name)) {
+		err = -errno;
+		unlinkat(c->fd, fresh, 0);
+	}
+	return err; /* should another rawprof do this now, the entries of one of us are in vain */
+}
+
+static int get_secret(struct unwind_cache_dir *c, struct unwind_secret *secret)
+{
+	int err = read_secret(c->fd, secret);
+
+	if (!err || (err != -ENOENT && err != -EPERM && err != -ELOOP))
+		return err; /* it may be there the next time */
+	if (err != -ENOENT && unlinkat(c->fd, secret_name, 0))
+		return -errno;
+	err = make_secret(c);
+	return err ? err : read_secret(c->fd, secret);
+}
+
+/* ---- opening */
+
+int unwind_cache_open(struct unwind_cache **out, const char *dir, uint64_t max_bytes)
+{
+	int fd = dir ? open_below(AT_FDCWD, dir, true) : open_default(), err = -ENOMEM;
+	struct unwind_cache *c;
+
+	if (fd < 0)
+		return fd;
+	c = calloc(1, sizeof(*c));
+	if (c) {
+		c->dir.fd = fd;
+		c->owner = geteuid();
+		c->dir.max_bytes = max_bytes ? max_bytes : default_max;
+		err = get_secret(&c->dir, &c->secret);
+	}
+	if (err) {
+		free(c);
+		close(fd);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void unwind_cache_keep_by(struct unwind_cache *c, unwind_cache_keep *keep, void *ctx)
+{
+	c->keep = keep;
+	c->ctx = ctx;
+}
+
+struct unwind_cache_dir *unwind_cache_dir(struct unwind_cache *c)
+{
+	return &c->dir;
+}
+
+void unwind_cache_close(struct unwind_cache *c)
+{
+	if (!c)
+		return;
+	close(c->dir.fd);
+	free(c);
+}
+
 /* ---- entries */
 
 static void name_of(const struct unwind_key *key, char name[NAME_SIZE])
@@ -221,26 +395,35 @@ static void name_of(const struct unwind_key *key, char name[NAME_SIZE])
 	snprintf(name, NAME_SIZE, "%016" PRIx64 "%016" PRIx64, key->word[0], key->word[1]);
 }
 
-static int load(const struct unwind_cache *c, const struct unwind_key *key,
-		struct unwind_table **out)
+static int keep(struct unwind_cache *c, const char *name, const void *bytes, size_t size)
+{
+	if (c->keep)
+		return c->keep(c->ctx, name, bytes, size);
+	if (bytes)
+		return unwind_cache_store(&c->dir, name, bytes, size);
+	unwind_cache_used(&c->dir, name);
+	return 0;
+}
+
+static int load(struct unwind_cache *c, const struct unwind_key *key, struct unwind_table **out)
 {
 	char name[NAME_SIZE];
 	struct stat st;
 	int fd, err;
 
 	name_of(key, name);
-	fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = openat(c->dir.fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))
 		err = -errno;
-	else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+	else if (!S_ISREG(st.st_mode) || st.st_uid != c->owner || (st.st_mode & 022))
 		err = -EPERM;
 	else
 		err = unwind_file_read(fd, key, out);
-	if (!err)
-		futimens(fd, NULL);
 	close(fd);
+	if (!err && time(NULL) - st.st_mtime > USED_EVERY)
+		keep(c, name, NULL, 0);
 	return err;
 }
 
@@ -248,26 +431,15 @@ static int load(const struct unwind_cache *c, const struct unwind_key *key,
 static void store(struct unwind_cache *c, const struct unwind_key *key,
 		  const struct unwind_table *t)
 {
-	char name[NAME_SIZE], fresh[NAME_SIZE];
-	uint64_t number;
-	struct stat st;
-	int fd, err;
+	char name[NAME_SIZE];
+	void *bytes;
+	size_t size;
 
-	if (make_room(c, unwind_table_size(t)) ||
-	    getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+	if (unwind_file_make(key, t, &bytes, &size))
 		return;
 	name_of(key, name);
-	snprintf(fresh, sizeof(fresh), "new-%016" PRIx64, number);
-	fd = openat(c->dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	err = unwind_file_write(fd, key, t);
-	if (!err && fstat(fd, &st))
-		err = -errno;
-	if (close(fd) || err || renameat(c->dir, fresh, c->dir, name))
-		unlinkat(c->dir, fresh, 0);
-	else
-		c->bytes += st.st_size;
+	keep(c, name, bytes, size);
+	free(bytes);
 }
 
 int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool *was_cached)
@@ -280,7 +452,7 @@ int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd
 	if (err)
 		return err;
 	if (c) {
-		key = unwind_source_key(&s);
+		key = unwind_source_key(&s, &c->secret);
 		is_cached = !load(c, &key, out);
 	}
 	if (!is_cached)

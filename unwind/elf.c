@@ -5,60 +5,28 @@
  * is none.
  */
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "cfi.h"
+#include "base/budget.h"
 #include "elf.h"
 #include "frame.h"
+#include "image.h"
 
-/* Without .eh_frame, only the C library has a trampoline, and Go programs, which may be larger. */
+/*
+ * Without .eh_frame, only the C library has a trampoline, and Go programs, which may be larger: so
+ * much text of a file is searched.
+ */
 #define TRAMPOLINE_TEXT_MAX (8ULL << 20)
 
 /* An .eh_frame as short as this is the record that ends it. */
 enum { EMPTY_EH_FRAME = 4 };
 
-struct reader {
-	int fd;
-	const uint8_t *image;
-	uint64_t size; /* of the file or image */
-	Elf *elf;
-	size_t nphdr;
-};
-
 /* Where a piece of the file lies; size 0: nowhere. */
 struct extent {
 	uint64_t addr, offset, size;
 };
-
-static size_t read_at(const struct reader *r, uint64_t offset, void *buf, size_t len)
-{
-	size_t done = 0;
-
-	if (offset >= r->size)
-		return 0;
-	if (len > r->size - offset)
-		len = r->size - offset;
-	if (r->fd < 0) {
-		memcpy(buf, r->image + offset, len);
-		return len;
-	}
-	while (done < len) {
-		ssize_t n = pread(r->fd, (char *)buf + done, len - done, offset + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += n;
-	}
-	return done;
-}
 
 /* ---- code */
 
@@ -85,43 +53,60 @@ static size_t merge_ranges(struct unwind_code *v, size_t n)
 	return kept;
 }
 
-static int read_code(struct unwind_source *s, const struct reader *r)
+static bool is_code(const Elf64_Phdr *ph)
+{
+	return ph->p_type == PT_LOAD && ph->p_flags & PF_X;
+}
+
+static int read_code(struct unwind_source *s, const struct unwind_image *m)
 {
 	size_t n = 0;
-	GElf_Phdr ph;
 
-	s->code = calloc(r->nphdr ? r->nphdr : 1, sizeof(*s->code));
+	s->code = calloc(m->nsegments ? m->nsegments : 1, sizeof(*s->code));
 	if (!s->code)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->nphdr; i++) {
+	for (size_t i = 0; i < m->nsegments; i++) {
+		const Elf64_Phdr *ph = &m->segments[i];
 		uint64_t size;
 
-		if (!gelf_getphdr(r->elf, i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) ||
-		    ph.p_offset >= r->size)
+		if (!is_code(ph) || ph->p_offset >= m->size)
 			continue;
-		size = ph.p_filesz < r->size - ph.p_offset ? ph.p_filesz : r->size - ph.p_offset;
-		if (size && ph.p_vaddr + size > ph.p_vaddr)
-			s->code[n++] = (struct unwind_code){ ph.p_vaddr, ph.p_vaddr + size };
+		size = m->size - ph->p_offset;
+		if (size > ph->p_filesz)
+			size = ph->p_filesz;
+		if (size && ph->p_vaddr + size > ph->p_vaddr)
+			s->code[n++] = (struct unwind_code){ ph->p_vaddr, ph->p_vaddr + size };
 	}
 	s->ncode = merge_ranges(s->code, n);
 	return s->ncode ? 0 : -ENODATA;
 }
 
+const struct unwind_code *unwind_source_code(const struct unwind_source *s, uint64_t addr)
+{
+	for (size_t lo = 0, hi = s->ncode; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < s->code[mid].start)
+			hi = mid;
+		else if (addr >= s->code[mid].end)
+			lo = mid + 1;
+		else
+			return &s->code[mid];
+	}
+	return NULL;
+}
+
 /* ---- .eh_frame */
 
 /* The rest of the segment that has @addr in the file. */
-static struct extent extent_of(const struct reader *r, uint64_t addr)
+static struct extent extent_of(const struct unwind_image *m, uint64_t addr)
 {
-	GElf_Phdr ph;
+	for (size_t i = 0; i < m->nsegments; i++) {
+		const Elf64_Phdr *ph = &m->segments[i];
+		uint64_t into = addr - ph->p_vaddr;
 
-	for (size_t i = 0; i < r->nphdr; i++) {
-		uint64_t into;
-
-		if (!gelf_getphdr(r->elf, i, &ph) || ph.p_type != PT_LOAD)
-			continue;
-		into = addr - ph.p_vaddr;
-		if (addr >= ph.p_vaddr && into < ph.p_filesz)
-			return (struct extent){ addr, ph.p_offset + into, ph.p_filesz - into };
+		if (ph->p_type == PT_LOAD && addr >= ph->p_vaddr && into < ph->p_filesz)
+			return (struct extent){ addr, ph->p_offset + into, ph->p_filesz - into };
 	}
 	return (struct extent){ 0 };
 }
@@ -130,23 +115,15 @@ static struct extent extent_of(const struct reader *r, uint64_t addr)
  * The section called .eh_frame, wherever @at points into it, or the first one if that is 0. Its
  * type is SHT_PROGBITS or SHT_X86_64_UNWIND; in files of debug information it is SHT_NOBITS.
  */
-static struct extent find_section(const struct reader *r, uint64_t at)
+static struct extent find_section(const struct unwind_image *m, uint64_t at)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	size_t names;
+	for (size_t i = 0; i < m->nsections; i++) {
+		const Elf64_Shdr *sh = &m->sections[i];
 
-	if (elf_getshdrstrndx(r->elf, &names))
-		return (struct extent){ 0 };
-	while ((scn = elf_nextscn(r->elf, scn))) {
-		const char *name;
-
-		if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_ALLOC) || !sh.sh_size ||
-		    (sh.sh_type != SHT_PROGBITS && sh.sh_type != SHT_X86_64_UNWIND))
-			continue;
-		name = elf_strptr(r->elf, names, sh.sh_name);
-		if (name && !strcmp(name, ".eh_frame") && (!at || at == sh.sh_addr))
-			return (struct extent){ sh.sh_addr, sh.sh_offset, sh.sh_size };
+		if ((sh->sh_flags & SHF_ALLOC) && sh->sh_size && (!at || at == sh->sh_addr) &&
+		    (sh->sh_type == SHT_PROGBITS || sh->sh_type == SHT_X86_64_UNWIND) &&
+		    !strcmp(unwind_image_name(m, sh), ".eh_frame"))
+			return (struct extent){ sh->sh_addr, sh->sh_offset, sh->sh_size };
 	}
 	return (struct extent){ 0 };
 }
@@ -156,20 +133,21 @@ static struct extent find_section(const struct reader *r, uint64_t at)
  * count and of the table, and the pointer. The length is not there: up to the end of the segment,
  * or to the empty record before.
  */
-static struct extent find_by_header(const struct reader *r)
+static struct extent find_by_header(const struct unwind_image *m)
 {
 	struct unwind_frames f = { 0 };
 	struct unwind_bytes b = { 0 };
 	uint8_t head[16];
-	GElf_Phdr ph;
 	uint64_t addr;
 
-	for (size_t i = 0; i < r->nphdr; i++) {
-		if (!gelf_getphdr(r->elf, i, &ph) || ph.p_type != PT_GNU_EH_FRAME)
+	for (size_t i = 0; i < m->nsegments; i++) {
+		const Elf64_Phdr *ph = &m->segments[i];
+
+		if (ph->p_type != PT_GNU_EH_FRAME)
 			continue;
 		f.data = head;
-		f.size = read_at(r, ph.p_offset, head, sizeof(head));
-		f.addr = ph.p_vaddr;
+		f.size = unwind_image_read(m, ph->p_offset, head, sizeof(head));
+		f.addr = ph->p_vaddr;
 		break;
 	}
 	if (f.size < 4 || head[0] != 1)
@@ -177,28 +155,41 @@ static struct extent find_by_header(const struct reader *r)
 	b.at = head + 4;
 	b.end = head + f.size;
 	addr = unwind_pointer(&f, &b, head[1], f.addr);
-	return b.bad ? (struct extent){ 0 } : extent_of(r, addr);
+	return b.bad ? (struct extent){ 0 } : extent_of(m, addr);
 }
 
-static int read_eh_frame(struct unwind_source *s, const struct reader *r)
+int unwind_source_data(struct unwind_source *s, uint64_t size)
 {
-	struct extent e = find_by_header(r), section;
+	if (size > UNWIND_FRAMES_MAX)
+		return -EFBIG;
+	if (!rp_memory_take(size))
+		return -ENOMEM;
+	s->data = malloc(size);
+	if (!s->data) {
+		rp_memory_give(size);
+		return -ENOMEM;
+	}
+	s->size = size;
+	return 0;
+}
 
-	section = find_section(r, e.addr);
+static int read_eh_frame(struct unwind_source *s, const struct unwind_image *m)
+{
+	struct extent e = find_by_header(m), section;
+	int err;
+
+	section = find_section(m, e.addr);
 	if (section.size)
 		e = section;
-	if (e.size <= EMPTY_EH_FRAME || e.offset >= r->size)
+	if (e.size <= EMPTY_EH_FRAME || e.offset >= m->size)
 		return -ENODATA;
-	if (e.size > r->size - e.offset)
-		e.size = r->size - e.offset;
-	if (e.size > UNWIND_FRAMES_MAX)
-		return -EFBIG;
-	s->data = malloc(e.size);
-	if (!s->data)
-		return -ENOMEM;
+	if (e.size > m->size - e.offset)
+		e.size = m->size - e.offset;
+	err = unwind_source_data(s, e.size);
+	if (err)
+		return err;
 	s->addr = e.addr;
-	s->size = read_at(r, e.offset, s->data, e.size);
-	return s->size == e.size ? 0 : -EIO;
+	return unwind_image_read(m, e.offset, s->data, e.size) == e.size ? 0 : -EIO;
 }
 
 /* ---- signal trampolines */
@@ -214,72 +205,60 @@ static void take_trampolines(struct unwind_source *s, const uint8_t *code, size_
 			s->trampolines[s->ntrampolines++] = addr + start;
 }
 
-static int find_trampolines(struct unwind_source *s, const struct reader *r)
+static int find_trampolines(struct unwind_source *s, const struct unwind_image *m)
 {
-	for (size_t i = 0; i < r->nphdr; i++) {
-		uint8_t *code;
-		GElf_Phdr ph;
+	uint64_t left = TRAMPOLINE_TEXT_MAX;
 
-		if (!gelf_getphdr(r->elf, i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) ||
-		    ph.p_filesz > TRAMPOLINE_TEXT_MAX || !ph.p_filesz)
+	for (size_t i = 0; i < m->nsegments; i++) {
+		const Elf64_Phdr *ph = &m->segments[i];
+		uint8_t *code;
+
+		if (!is_code(ph) || !ph->p_filesz || ph->p_filesz > left)
 			continue;
-		code = malloc(ph.p_filesz);
+		code = malloc(ph->p_filesz);
 		if (!code)
 			return -ENOMEM;
-		take_trampolines(s, code, read_at(r, ph.p_offset, code, ph.p_filesz), ph.p_vaddr);
+		left -= ph->p_filesz;
+		take_trampolines(s, code, unwind_image_read(m, ph->p_offset, code, ph->p_filesz),
+				 ph->p_vaddr);
 		free(code);
 	}
 	return 0;
 }
 
-static int read_source(struct unwind_source *s, struct reader *r)
+static int read_source(struct unwind_source *s, const struct unwind_image *m)
 {
-	GElf_Ehdr eh;
-	int err;
+	int err = read_code(s, m);
 
-	if (!gelf_getehdr(r->elf, &eh) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] != ELFDATA2LSB || !rp_machine(eh.e_machine))
-		return -ENOEXEC;
-	s->machine = eh.e_machine;
-	if (elf_getphdrnum(r->elf, &r->nphdr))
-		r->nphdr = 0;
-	err = read_code(s, r);
-	if (err)
-		return err;
-	err = read_eh_frame(s, r);
+	s->machine = m->machine;
+	if (!err)
+		err = read_eh_frame(s, m);
 	if (err && err != -ENODATA)
 		return err;
+	if (!s->ncode)
+		return err;
 	/* Of a vdso .eh_frame tells all but this. */
-	if (err || r->fd < 0) {
-		int failed = find_trampolines(s, r);
+	if (err || m->fd < 0) {
+		int failed = find_trampolines(s, m);
 
 		if (failed)
 			return failed;
 	}
 	if (err)
-		err = unwind_debug_frame_read(s, r->elf, r->fd);
+		err = unwind_debug_frame_read(s, m);
 	return err == -ENODATA && s->ntrampolines ? 0 : err;
 }
 
 int unwind_source_read(struct unwind_source *out, int fd, const void *image, size_t size)
 {
-	struct reader r = { .fd = fd, .image = image, .size = size };
 	struct unwind_source s = { 0 };
-	struct stat st;
-	int err;
+	struct unwind_image m;
+	int err = unwind_image_open(&m, fd, image, size);
 
-	if (fd >= 0) {
-		if (fstat(fd, &st))
-			return -errno;
-		if (!S_ISREG(st.st_mode))
-			return -ENOEXEC;
-		r.size = st.st_size;
-	}
-	elf_version(EV_CURRENT);
-	/* libelf takes memory without const, and writes to it only when asked to. */
-	r.elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)image, size);
-	err = r.elf ? read_source(&s, &r) : -ENOEXEC;
-	elf_end(r.elf);
+	if (err)
+		return err;
+	err = read_source(&s, &m);
+	unwind_image_close(&m);
 	if (err)
 		unwind_source_free(&s);
 	else
@@ -289,6 +268,8 @@ int unwind_source_read(struct unwind_source *out, int fd, const void *image, siz
 
 void unwind_source_free(struct unwind_source *s)
 {
+	if (s->data)
+		rp_memory_give(s->size);
 	free(s->code);
 	free(s->data);
 	*s = (struct unwind_source){ 0 };

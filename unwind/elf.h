@@ -6,10 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <libelf.h>
 
 /* The largest .eh_frame of real files is some 20 MB. */
-#define UNWIND_FRAMES_MAX (512ULL << 20)
+#define UNWIND_FRAMES_MAX (64ULL << 20)
 
 struct unwind_code {
 	uint64_t start, end;
@@ -26,7 +25,7 @@ struct unwind_source {
 	size_t ncode;
 	bool is_debug_frame; /* no .eh_frame, but this, in the file or its debug file */
 	uint64_t addr;	     /* of .eh_frame */
-	uint8_t *data;	     /* its bytes */
+	uint8_t *data;	     /* its bytes, taken from the memory that files may have */
 	size_t size;
 	/* Ascending. Looked for only where .eh_frame lacks them: without it, and in a vdso. */
 	uint64_t trampolines[UNWIND_TRAMPOLINES];
@@ -45,11 +44,18 @@ int unwind_source_read(struct unwind_source *s, int fd, const void *image, size_
 bool unwind_trampoline_next(uint16_t machine, const uint8_t *code, size_t size, size_t *at,
 			    size_t *start);
 
+/* The segment that @addr is in, or NULL. */
+const struct unwind_code *unwind_source_code(const struct unwind_source *s, uint64_t addr);
+
+/* Gives it @size bytes of data to be filled in. -EFBIG, -ENOMEM. */
+int unwind_source_data(struct unwind_source *s, uint64_t size);
+
 /*
- * Reads .debug_frame of the file open as @elf, or, unless @fd, the same file, is negative, of its
- * separate debug file. -ENODATA, -EFBIG, -ENOMEM.
+ * Reads .debug_frame of the file @m, or, unless it is an image in memory, of its separate debug
+ * file. -ENODATA, -EFBIG, -ENOMEM.
  */
-int unwind_debug_frame_read(struct unwind_source *s, Elf *elf, int fd);
+struct unwind_image;
+int unwind_debug_frame_read(struct unwind_source *s, const struct unwind_image *m);
 
 void unwind_source_free(struct unwind_source *s);
 

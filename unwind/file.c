@@ -11,7 +11,7 @@
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 2 };
+enum { FORMAT_VERSION = 3 };
 
 struct file_part {
 	uint64_t start;
@@ -31,16 +31,25 @@ static const char magic[8] = "rpunwind";
 
 /* ---- fingerprints */
 
-static uint64_t rotate(uint64_t v, int n)
+struct unwind_key unwind_source_key(const struct unwind_source *s,
+				    const struct unwind_secret *secret)
 {
-	return v << n | v >> (64 - n);
+	struct unwind_sip sip;
+
+	unwind_sip_begin(&sip, secret->sip);
+	unwind_sip_word(&sip, s->machine | (uint64_t)s->is_debug_frame << 16);
+	unwind_sip_word(&sip, s->addr);
+	unwind_sip_data(&sip, secret, s->code, s->ncode * sizeof(*s->code));
+	unwind_sip_data(&sip, secret, s->trampolines, s->ntrampolines * sizeof(*s->trampolines));
+	unwind_sip_data(&sip, secret, s->data, s->size);
+	return unwind_sip_end(&sip, FORMAT_VERSION);
 }
 
 /*
- * Two lanes of xor, rotate and multiply by an odd number: each step can be undone, so that a change
- * of any one word always shows.
+ * Of what is in a file of ours, against accidents: two lanes of xor, rotate and multiply by an odd
+ * number. Each step can be undone, so that a change of any one word always shows.
  */
-static void add_to_key(struct unwind_key *k, const void *data, size_t size)
+static void add_to_sum(struct unwind_key *k, const void *data, size_t size)
 {
 	const uint8_t *p = data;
 	uint64_t a = k->word[0] ^ size, b = k->word[1], w[2];
@@ -51,24 +60,12 @@ static void add_to_key(struct unwind_key *k, const void *data, size_t size)
 		if (n < 16)
 			memset(w, 0, sizeof(w));
 		memcpy(w, p, n);
-		a = rotate(a ^ w[0], 29) * 0x9fb21c651e98df25;
-		b = rotate(b ^ w[1], 31) * 0xd6e8feb86659fd93;
+		a = unwind_rotate(a ^ w[0], 29) * 0x9fb21c651e98df25;
+		b = unwind_rotate(b ^ w[1], 31) * 0xd6e8feb86659fd93;
 		size -= n;
 	}
-	k->word[0] = a ^ rotate(b, 32);
+	k->word[0] = a ^ unwind_rotate(b, 32);
 	k->word[1] = b * 0xa0761d6478bd642f + a;
-}
-
-struct unwind_key unwind_source_key(const struct unwind_source *s)
-{
-	struct unwind_key k = { { FORMAT_VERSION,
-				  s->machine | (uint64_t)s->is_debug_frame << 16 } };
-
-	add_to_key(&k, &s->addr, sizeof(s->addr));
-	add_to_key(&k, s->code, s->ncode * sizeof(*s->code));
-	add_to_key(&k, s->trampolines, s->ntrampolines * sizeof(*s->trampolines));
-	add_to_key(&k, s->data, s->size);
-	return k;
 }
 
 /* The pieces of a file after the sum, in order. */
@@ -88,28 +85,11 @@ static struct unwind_key sum_of(const struct iovec v[PIECES])
 	struct unwind_key k = { { 0 } };
 
 	for (int i = 0; i < PIECES; i++)
-		add_to_key(&k, v[i].iov_base, v[i].iov_len);
+		add_to_sum(&k, v[i].iov_base, v[i].iov_len);
 	return k;
 }
 
 /* ---- writing */
-
-static int write_all(int fd, const void *buf, size_t len)
-{
-	const char *p = buf;
-
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENOSPC;
-		p += n;
-		len -= n;
-	}
-	return 0;
-}
 
 static void count(const struct unwind_table *t, struct unwind_counts *c)
 {
@@ -124,31 +104,37 @@ static void count(const struct unwind_table *t, struct unwind_counts *c)
 	}
 }
 
-int unwind_file_write(int fd, const struct unwind_key *key, const struct unwind_table *t)
+int unwind_file_make(const struct unwind_key *key, const struct unwind_table *t, void **bytes,
+		     size_t *size)
 {
-	struct file_header h = {
-		.version = FORMAT_VERSION, .size = sizeof(h), .key = *key, .stats = t->stats
-	};
-	struct file_part *parts = calloc(t->nparts, sizeof(*parts));
+	struct file_header *h;
+	struct unwind_counts counts;
+	struct file_part *parts;
 	struct iovec v[PIECES];
-	int err;
+	size_t n = sizeof(*h) + t->nparts * sizeof(*parts);
 
-	if (!parts)
+	count(t, &counts);
+	h = calloc(1, n + unwind_counts_size(&counts));
+	if (!h)
 		return -ENOMEM;
+	parts = (struct file_part *)(h + 1);
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		parts[i].start = t->parts[i].start;
 		parts[i].npages = t->parts[i].npages;
 		parts[i].nrows = t->parts[i].nrows;
 	}
-	memcpy(h.magic, magic, sizeof(magic));
-	count(t, &h.counts);
-	pieces_of(&h, parts, (void *)t->rules, v);
-	h.sum = sum_of(v);
-	err = write_all(fd, &h, sizeof(h));
-	for (int i = 2; i < PIECES && !err; i++)
-		err = write_all(fd, v[i].iov_base, v[i].iov_len);
-	free(parts);
-	return err;
+	memcpy((char *)h + n, t->rules, unwind_counts_size(&counts));
+	memcpy(h->magic, magic, sizeof(magic));
+	h->version = FORMAT_VERSION;
+	h->size = sizeof(*h);
+	h->key = *key;
+	h->stats = t->stats;
+	h->counts = counts;
+	pieces_of(h, parts, (char *)h + n, v);
+	h->sum = sum_of(v);
+	*bytes = h;
+	*size = n + unwind_counts_size(&counts);
+	return 0;
 }
 
 /* ---- reading */

@@ -6,17 +6,15 @@
 #include <rawprof/unwind.h>
 
 #include "elf.h"
-
-/* 128 bits against accidents, not against someone who makes two files alike on purpose. */
-struct unwind_key {
-	uint64_t word[2];
-};
+#include "keyed.h"
 
 /* Of everything that the table of @s depends on, this version's way of making it included. */
-struct unwind_key unwind_source_key(const struct unwind_source *s);
+struct unwind_key unwind_source_key(const struct unwind_source *s,
+				    const struct unwind_secret *secret);
 
-/* Writes the table of what has @key to the empty file @fd. 0 or a negative errno. */
-int unwind_file_write(int fd, const struct unwind_key *key, const struct unwind_table *t);
+/* What a file with the table of what has @key consists of: *@size bytes, to be freed. -ENOMEM. */
+int unwind_file_make(const struct unwind_key *key, const struct unwind_table *t, void **bytes,
+		     size_t *size);
 
 /* -EBADMSG if it is not a whole, sound table of @key by this version; -ENOMEM; what read said. */
 int unwind_file_read(int fd, const struct unwind_key *key, struct unwind_table **out);

@@ -93,23 +93,27 @@ static void read_id(const struct unwind_frames *f, struct unwind_bytes *b, unsig
 	}
 }
 
+/* What any record costs, in bytes: it is found, parsed, sorted and run. */
+enum { RECORD_WORK = 64 };
+
 bool unwind_frames_next(const struct unwind_frames *f, size_t *offset, struct unwind_record *out)
 {
-	struct unwind_bytes b = { .end = f->data + f->size };
 	struct unwind_record r = { .offset = *offset };
 	unsigned int id_size = 4;
+	struct unwind_bytes b;
 	uint64_t len;
 
 	if (*offset >= f->size)
 		return false;
-	b.at = f->data + *offset;
+	b = (struct unwind_bytes){ f->data + *offset, f->data + f->size, false };
 	len = unwind_uint(&b, 4);
 	if (len == UINT32_MAX) {
 		len = unwind_uint(&b, 8);
 		if (f->is_debug_frame)
 			id_size = 8;
 	}
-	if (b.bad || !len || len > unwind_left(&b))
+	if (b.bad || !len || len > unwind_left(&b) ||
+	    (f->work && !rp_work_spend(f->work, len + RECORD_WORK)))
 		return false;
 	b.end = b.at + len;
 	*offset = b.end - f->data;

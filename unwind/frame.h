@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "bytes.h"
 
 struct unwind_frames {
@@ -14,7 +15,12 @@ struct unwind_frames {
 	size_t size;
 	uint64_t addr;	     /* of data[0] */
 	bool is_debug_frame; /* else .eh_frame */
+	/* What reading it may cost yet; NULL: anything. Used up: there are no more records. */
+	struct rp_work *work;
 };
+
+/* So many times the bytes that there are: the work for real files is a third of that, at most. */
+enum { UNWIND_WORK_TIMES = 16 };
 
 struct unwind_record {
 	size_t offset; /* of its length */
@@ -40,7 +46,8 @@ struct unwind_fde {
 
 /*
  * Reads the record at *@offset and moves *@offset to the next. False at the end: no bytes left, an
- * empty record, or a length beyond what there is, after which nothing can be trusted.
+ * empty record, or a length beyond what there is, after which nothing can be trusted; or the work
+ * that it may cost is used up.
  */
 bool unwind_frames_next(const struct unwind_frames *f, size_t *offset, struct unwind_record *out);
 

@@ -12,6 +12,7 @@ enum {
 	RULE_END = 0,
 	RULE_UNSUP = 1, /* in place, should there be no number left for another */
 	RULES_MAX = 65536,
+	ROWS_MAX = 16 << 20, /* 64 MB; of libraries with 100 MB of code some 4 million */
 	PAGE_ROWS_MAX = (1 << UNWIND_SEARCH_STEPS) - 1,
 	GAP_MAX = 64 << 10, /* pages without code that are worth a part of their own */
 };
@@ -64,7 +65,7 @@ void unwind_rows_free(struct unwind_rows *r)
 static int push_row(struct unwind_rows *r, uint64_t addr, uint16_t rule)
 {
 	struct unwind_row row = { addr % UNWIND_PAGE, rule };
-	int err = PUSH(r, rows, nrows, row_capacity, row);
+	int err = r->nrows < ROWS_MAX ? PUSH(r, rows, nrows, row_capacity, row) : -EFBIG;
 
 	if (!err)
 		r->parts[r->nparts - 1].nrows++;

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "doctor.h"
 #include "base/file.h"
+#include "base/text.h"
 
 struct setting {
 	const char *name, *path;
@@ -94,33 +95,17 @@ static void print_text(const struct diagnosis *d)
 
 /* ---- as JSON */
 
-static void print_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		const unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20 || c > 0x7e)
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
-}
-
 static void print_list(const char *title, const struct finding *f, int n)
 {
 	printf(",\n  \"%s\": [", title);
 	for (int i = 0; i < n; i++) {
 		printf("%s\n    { \"name\": ", i ? "," : "");
-		print_string(f[i].name);
+		rp_text_print_json(stdout, f[i].name);
 		printf(", \"works\": %s, \"errno\": %d, \"since\": ", f[i].err ? "false" : "true",
 		       -f[i].err);
-		print_string(f[i].since);
+		rp_text_print_json(stdout, f[i].since);
 		printf(", \"text\": ");
-		print_string(f[i].text);
+		rp_text_print_json(stdout, f[i].text);
 		printf(" }");
 	}
 	printf("\n  ]");
@@ -129,19 +114,19 @@ static void print_list(const char *title, const struct finding *f, int n)
 static void print_json(const struct diagnosis *d)
 {
 	printf("{\n  \"rawprof\": ");
-	print_string(RAWPROF_VERSION);
+	rp_text_print_json(stdout, RAWPROF_VERSION);
 	printf(",\n  \"linux\": ");
-	print_string(d->uts.release);
+	rp_text_print_json(stdout, d->uts.release);
 	printf(",\n  \"machine\": ");
-	print_string(d->uts.machine);
+	rp_text_print_json(stdout, d->uts.machine);
 	printf(",\n  \"cpus\": %ld,\n  \"page_size\": %ld,\n  \"settings\": {", d->cpus,
 	       d->page_size);
 	for (int i = 0; i < SETTINGS; i++) {
 		printf("%s\n    ", i ? "," : "");
-		print_string(d->settings[i].name);
+		rp_text_print_json(stdout, d->settings[i].name);
 		printf(": ");
 		if (*d->settings[i].value)
-			print_string(d->settings[i].value);
+			rp_text_print_json(stdout, d->settings[i].value);
 		else
 			printf("null");
 	}
@@ -179,11 +164,15 @@ static int run(const struct options *opt)
 	return status;
 }
 
-/* Accepted and of no use: a duration and a file. */
+static const char *check(const struct options *opt)
+{
+	return opt->format->json || opt->format == report_format_by_name("table")
+		       ? NULL
+		       : "it has the formats table and json";
+}
+
 static const struct option_row own[] = {
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result", .words = "table json" },
-	{ "duration", 'd' },
-	{ "output", 'o' },
 	{ 0 },
 };
 
@@ -200,7 +189,8 @@ const struct command doctor_command = {
 		"do without.\n\n"
 		"Exit status: 0 if the commands work, 1 if one of them does not. Options that do "
 		"not work, as in mem -k, do not count.",
-	.takes = TAKES_RESULT,
+	.takes = TAKES_FORMAT,
 	.own = own,
+	.check = check,
 	.run = run,
 };

@@ -193,6 +193,24 @@ static const char *missing_right(int i)
 	return NULL;
 }
 
+/* What lies outside of the kernel: a limit, a file system that is not mounted, a filter. */
+static const char *outside(int feature, int err)
+{
+	const bool perf = feature == HAS_CPU_CLOCK || feature == RP_HAS_HW_EVENTS ||
+			  feature == RP_HAS_MMAP_BUILD_ID || feature == RP_HAS_UPROBE ||
+			  feature == RP_HAS_KPROBE;
+
+	if (err == -EMFILE || err == -ENFILE)
+		return "raise ulimit -n";
+	if (err == -ENOENT && feature == HAS_KALLSYMS && access("/proc/self", F_OK))
+		return "/proc is not mounted";
+	if (err == -ENOENT && feature != HAS_KALLSYMS && access("/sys/kernel", F_OK))
+		return "/sys is not mounted";
+	if ((err == -EPERM || err == -ENOSYS) && rp_filtered(err, perf))
+		return "a filter of system calls (seccomp) refuses it";
+	return NULL;
+}
+
 static void explain(struct finding *f, int i)
 {
 	const bool refused = f->err == -EPERM || f->err == -EACCES,
@@ -204,7 +222,9 @@ static void explain(struct finding *f, int i)
 			 right ? right : mechanisms[i].good_for);
 		return;
 	}
-	if (refused)
+	if (outside(mechanisms[i].feature, f->err))
+		why = outside(mechanisms[i].feature, f->err);
+	else if (refused)
 		why = mechanisms[i].refused ? mechanisms[i].refused
 					    : "this kernel's policy, not a capability";
 	else if (unknown || !*why)

@@ -98,6 +98,7 @@ static int write_it(const struct rp_program *entry, bool just_list,
 		    const struct explain_options *opt, bool page)
 {
 	FILE *pager = page && isatty(STDOUT_FILENO) ? open_pager() : NULL, *out = pager;
+	const unsigned long errors = rp_log_errors();
 	int err;
 
 	if (!out)
@@ -114,6 +115,8 @@ static int write_it(const struct rp_program *entry, bool just_list,
 	else if (err && ferror(out))
 		fprintf(stderr, "rawprof explain: cannot write standard output: %s\n",
 			strerror(-err));
+	else if (err && !opt->lint) /* whose findings are the result */
+		command_failed("explain", err, errors);
 	return err && !(pager && err == -EPIPE) ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -2,6 +2,7 @@
 /* Which programs can be explained: rawprof's own by name, those of the course as LESSON/NAME. */
 #include <string.h>
 
+#include "base/text.h"
 #include "examples/table.h"
 #include "explain.h"
 
@@ -86,7 +87,7 @@ bool explain_find(const char *name, struct rp_program *out)
 	each_program(match, &s);
 	if (s.matches == 1)
 		return true;
-	fprintf(stderr, "rawprof explain: %s '%s'; 'rawprof explain' lists all\n",
-		s.matches ? "several programs begin with" : "there is no program", name);
+	rp_text_print(stderr, "rawprof explain: %s '%s'; 'rawprof explain' lists all\n",
+		      s.matches ? "several programs begin with" : "there is no program", name);
 	return false;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "explain.h"
+#include "base/text.h"
 
 /* ---- totals */
 
@@ -64,7 +65,9 @@ static void put_totals(FILE *out, const struct explained *e)
 			fprintf(out, " at %s", p->target);
 		fprintf(out, ": %s\n", e->entry->summary);
 	} else {
-		fprintf(out, "%s%s%s\n", c->label, e->opt->kernel_log, c->off);
+		fputs(c->label, out);
+		rp_text_print(out, "%s", e->opt->kernel_log);
+		fprintf(out, "%s\n", c->off);
 	}
 	fprintf(out, "  written     %" PRIu32 " instructions in %" PRIu32 " slots of 8 bytes%s\n",
 		n, slots, e->has_image ? "" : ", as far as the log tells");

@@ -7,6 +7,7 @@
 
 #include "explain.h"
 #include "base/clock.h"
+#include "base/text.h"
 
 static void report(void *ctx, const struct asm_diag *d)
 {
@@ -68,6 +69,18 @@ static bool is_log(const struct explained *e)
 	return strstr(e->log_text, "processed ") != NULL;
 }
 
+/* A file may hold anything; what the kernel says is of programs that are known. */
+static int clean_log(struct explained *e)
+{
+	char *text = rp_text_lines(e->log_text);
+
+	if (!text)
+		return -ENOMEM;
+	free(e->log_text);
+	e->log_text = text;
+	return 0;
+}
+
 static int log_of_file(struct explained *e)
 {
 	FILE *in = !strcmp(e->opt->kernel_log, "-") ? stdin : fopen(e->opt->kernel_log, "r");
@@ -83,6 +96,8 @@ static int log_of_file(struct explained *e)
 			      e->opt->kernel_log);
 	if (in != stdin)
 		fclose(in);
+	if (!err)
+		err = clean_log(e);
 	err = err ? err : read_log(e);
 	if (!err && !is_log(e))
 		err = rp_fail(-EINVAL,

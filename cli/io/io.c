@@ -17,8 +17,12 @@ static int setup(struct io *io, const struct options *opt)
 int io_run(const struct options *opt)
 {
 	struct io io = { .own = opt->own };
-	int err = setup(&io, opt);
-	int status = err ? EXIT_FAILED : run_profiler(&io.profiler, opt, &io);
+	const unsigned long errors = rp_log_errors();
+	const int err = setup(&io, opt);
+	int status;
+
+	status = err ? command_failed(opt->command, err, errors)
+		     : run_profiler(&io.profiler, opt, &io);
 
 	io_hists_free(&io);
 	io_totals_free(&io);

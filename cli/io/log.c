@@ -7,6 +7,7 @@
 
 #include "io.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/views.h"
 
 /* Times of a request whose sum is the whole. */
@@ -28,50 +29,27 @@ static double seconds_since_start(const struct recording *rec, uint64_t time)
 	return (double)(int64_t)(time - rec->begin_ns) / NS_PER_SECOND;
 }
 
-/* Names of commands may have any byte. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
 /* A flush is of the whole disk. */
 static bool has_sector(const struct io_request *q)
 {
 	return q->issues && q->sector != UINT64_MAX;
 }
 
-static void put_line(struct recording *rec, const struct io_record *r, const char *comm)
+static int put_line(struct recording *rec, const struct io_record *r, const char *comm)
 {
 	struct io *io = rec->ctx;
 	const struct io_request *q = &r->request;
 	const struct times t = times_of(r);
-	char disk[IO_TEXT], op[IO_TEXT], flags[IO_TEXT], name[17], sector[24] = "-";
+	char disk[IO_TEXT], op[IO_TEXT], flags[IO_TEXT], sector[24] = "-";
 
-	snprintf(name, sizeof(name), "%s", comm);
-	clean(name);
 	if (has_sector(q))
 		snprintf(sector, sizeof(sector), "%" PRIu64, q->sector);
-	fprintf(output_of(rec)->stream,
-		"%12.6f %-16s %7u %-10s %-12s %12s %9u %10.3f %10.3f %10.3f %s\n",
-		seconds_since_start(rec, r->end), name, (uint32_t)(q->pid_tgid >> 32),
-		io_disk_name(&io->names, r->disk, disk), io_op_name(q->flags, op), sector,
-		q->done + q->len, t.queue, t.device, t.queue + t.device,
-		io_flags_text(q->flags, flags));
-}
-
-static void put_json_text(FILE *f, const char *text)
-{
-	putc('"', f);
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\')
-			fprintf(f, "\\%c", *text);
-		else if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
-			fprintf(f, "\\u%04x", (unsigned char)*text);
-		else
-			putc(*text, f);
-	putc('"', f);
+	return rp_text_print(output_of(rec)->stream,
+			     "%12.6f %-16s %7u %-10s %-12s %12s %9u %10.3f %10.3f %10.3f %s\n",
+			     seconds_since_start(rec, r->end), comm, (uint32_t)(q->pid_tgid >> 32),
+			     io_disk_name(&io->names, r->disk, disk), io_op_name(q->flags, op),
+			     sector, q->done + q->len, t.queue, t.device, t.queue + t.device,
+			     io_flags_text(q->flags, flags));
 }
 
 static void put_json(struct recording *rec, const struct io_record *r, const char *comm)
@@ -82,10 +60,10 @@ static void put_json(struct recording *rec, const struct io_record *r, const cha
 	char text[IO_TEXT];
 
 	fprintf(f, "{\"time_ns\":%" PRIu64 ",\"comm\":", r->end + rec->wall_offset);
-	put_json_text(f, comm);
+	rp_text_print_json(f, comm);
 	fprintf(f, ",\"pid\":%u,\"tid\":%u,\"disk\":", (uint32_t)(q->pid_tgid >> 32),
 		(uint32_t)q->pid_tgid);
-	put_json_text(f, io_disk_name(&io->names, r->disk, text));
+	rp_text_print_json(f, io_disk_name(&io->names, r->disk, text));
 	fprintf(f, ",\"op\":\"%s\",", io_op_name(q->flags, text));
 	fprintf(f, "\"flags\":\"%s\",", io_flags_text(q->flags, text));
 	if (has_sector(q))
@@ -105,6 +83,7 @@ static int take_record(void *ctx, const void *record, size_t size)
 	struct recording *rec = ctx;
 	struct io *io = rec->ctx;
 	char comm[17];
+	int err = 0;
 
 	if (size != sizeof(*r))
 		return -EBADMSG;
@@ -117,8 +96,8 @@ static int take_record(void *ctx, const void *record, size_t size)
 	if (options_of(rec)->format->json)
 		put_json(rec, r, comm);
 	else
-		put_line(rec, r, comm);
-	return ferror(output_of(rec)->stream) ? output_flush(output_of(rec)) : 0;
+		err = put_line(rec, r, comm);
+	return err ? err : ferror(output_of(rec)->stream) ? output_flush(output_of(rec)) : 0;
 }
 
 static int drain(struct recording *rec)

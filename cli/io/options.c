@@ -97,6 +97,9 @@ static const char *check(const struct options *opt)
 		return "--top and --sort are for tables: --processes, --pattern, --stacks";
 	if (opt->weight && !own->stacks)
 		return "--weight is for --stacks";
+	if ((opt->given & TAKES_STACKS) && !own->stacks)
+		return "options of stacks (--user, --kernel, --call-graph, --lines, ...) are for "
+		       "--stacks";
 	return own->by ? check_by(opt) : NULL;
 }
 

@@ -42,9 +42,11 @@ static int look_at_tracepoints(struct io *io)
 	if (io->own->syscalls || io->own->fsync)
 		return rp_fail(-EOPNOTSUPP, "which file a system call is about is seen by BTF "
 					    "tracepoints alone, and this kernel has none");
-	rp_log(RP_WARN,
-	       "no BTF tracepoints: requests count from where they are issued, by the task that "
-	       "issues them, and go by disk and sector; disks without requests are not seen");
+	if (rp_has(RP_HAS_BPF)) /* else nothing works, as will be said */
+		rp_log(RP_WARN,
+		       "no BTF tracepoints: requests count from where they are issued, by the task "
+		       "that issues them, and go by disk and sector; disks without requests are "
+		       "not seen");
 	return err ? err : letters_at("block_rq_complete", &io->config.rwbs_complete);
 }
 

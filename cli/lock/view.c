@@ -9,6 +9,7 @@
 
 #include "lock.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/views.h"
 
 #define ROWS 20
@@ -234,13 +235,13 @@ static void print_time(FILE *out, uint64_t ns)
 
 static void print_sentence(FILE *out, const struct lock_item *i, const struct lock_item *sum)
 {
-	fprintf(out, "  %s waited ", i->word[LOCK_WORD_COMMAND]);
+	rp_text_print(out, "  %s waited ", i->word[LOCK_WORD_COMMAND]);
 	print_time(out, sum->ns);
-	fprintf(out, " for %s (%s", i->word[LOCK_WORD_LOCK], i->word[LOCK_WORD_TYPE]);
+	rp_text_print(out, " for %s (%s", i->word[LOCK_WORD_LOCK], i->word[LOCK_WORD_TYPE]);
 	if (sum->count > 1)
 		fprintf(out, ", %" PRIu64 " times", sum->count);
-	fprintf(out, ") in %s, released by %s in %s\n", i->word[LOCK_WORD_CALLER],
-		i->word[LOCK_WORD_RELEASER], i->word[LOCK_WORD_RELEASED]);
+	rp_text_print(out, ") in %s, released by %s in %s\n", i->word[LOCK_WORD_CALLER],
+		      i->word[LOCK_WORD_RELEASER], i->word[LOCK_WORD_RELEASED]);
 }
 
 /* A pair, by where it begins in the list. */

@@ -423,8 +423,9 @@ static bool wants_mappings(const struct mem_options *mem)
 		return false;
 	missing = mem_mmap_missing();
 	if (missing) {
-		rp_log(RP_WARN, "mmap, mremap and brk are not seen, only the allocator: %s",
-		       missing);
+		if (rp_has(RP_HAS_BPF)) /* else nothing works, as will be said */
+			rp_log(RP_WARN, "mmap, mremap and brk are not seen, only the allocator: %s",
+			       missing);
 		return false;
 	}
 	return true;

@@ -33,6 +33,8 @@ const char *mem_mmap_missing(void)
 	if (err)
 		return "Linux 5.11 with BTF is needed";
 	err = rp_tp_try("syscalls", "sys_exit_mmap");
+	if (err == -EMFILE)
+		return "too many open files: raise `ulimit -n`";
 	if (is_refusal(err))
 		return "tracefs cannot be read: run as root, or with CAP_DAC_READ_SEARCH too";
 	return err ? "this kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)"

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "symbolize/proc.h"
@@ -45,14 +44,6 @@ static __attribute__((noinline)) void probed(void)
 #endif
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
-}
-
 struct place {
 	uint64_t address, offset;
 };
@@ -69,11 +60,11 @@ static int find_offset(void *ctx, const struct sym_proc_map *m)
 
 static double time_calls(void)
 {
-	const uint64_t begin = thread_cpu_ns();
+	const uint64_t begin = rp_thread_cpu_ns();
 
 	for (int i = 0; i < CALLS; i++)
 		probed();
-	return (double)(thread_cpu_ns() - begin) / CALLS;
+	return (double)(rp_thread_cpu_ns() - begin) / CALLS;
 }
 
 static double measure_hit(struct recording *rec)

@@ -10,6 +10,7 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/machine.h"
 #include "user.h"
@@ -345,8 +346,10 @@ static int probe_path(struct mem_probes *m, const char *path, pid_t pid)
 	struct stat st;
 	int err = 0;
 
-	file.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (file.fd < 0 || fstat(file.fd, &st))
+	file.fd = rp_open_regular(AT_FDCWD, path);
+	if (file.fd < 0)
+		err = file.fd;
+	else if (fstat(file.fd, &st))
 		err = -errno;
 	if (!err)
 		err = sym_functions_find(file.fd, (const char *const *)m->names, FUNCTIONS, &found);
@@ -388,7 +391,7 @@ static int probe_too_late(struct mem_probes *m, const struct rp_side_event *e, u
 	struct sym_mapped_functions file = { .path = e->mmap.path,
 					     .dev = dev,
 					     .inode = e->mmap.ino,
-					     .fd = open(e->mmap.path, O_RDONLY | O_CLOEXEC) };
+					     .fd = rp_open_regular(AT_FDCWD, e->mmap.path) };
 	struct look look = { .probes = m, .pid = -1 };
 	const size_t before = m->nplaces;
 	struct sym_functions *found = NULL;

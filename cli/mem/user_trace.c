@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "user.h"
 #include "record/names.h"
 
@@ -91,7 +92,7 @@ static int print_caller(struct mem_trace *t, FILE *f, const struct mem_event *e)
 	int err = record_names_stack(t->rec, &owner, &e->caller, 1, NAMES_RETURN, &frames);
 
 	if (!err && frames.n && frames.frame[0].name)
-		fprintf(f, "  %s", frames.frame[0].name);
+		err = rp_text_print(f, "  %s", frames.frame[0].name);
 	else
 		fprintf(f, "  %#" PRIx64, e->caller);
 	free(frames.frame);
@@ -104,9 +105,11 @@ static int print_one(struct mem_trace *t, const struct mem_event *e)
 	int err;
 
 	print_time(f, e->time + t->rec->wall_offset);
-	fprintf(f, "%.16s %u/%u  ", e->comm, (uint32_t)(e->ids >> 32), (uint32_t)e->ids);
+	err = rp_text_print(f, "%.16s %u/%u  ", e->comm, (uint32_t)(e->ids >> 32),
+			    (uint32_t)e->ids);
 	print_call(f, e);
-	err = print_caller(t, f, e);
+	if (!err)
+		err = print_caller(t, f, e);
 	fputc('\n', f);
 	return err ? err : ferror(f) ? output_flush(output_of(t->rec)) : 0;
 }

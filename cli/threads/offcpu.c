@@ -53,18 +53,22 @@ static int attach(struct recording *rec)
 
 static int start(struct recording *rec)
 {
+	return sched_gate(rec, rp_monotonic_ns());
+}
+
+static int begin(struct recording *rec)
+{
 	struct offcpu *o = rec->ctx;
-	int err = sched_gate(rec, rp_monotonic_ns());
 
 	/* A program that rawprof starts has waited for nothing but rawprof so far. */
-	return err || rec->opt->program ? err : record_asleep_visit(o->visitor);
+	return rec->opt->program ? 0 : record_asleep_begin(rec, o->visitor);
 }
 
 static int walk_again(struct recording *rec)
 {
 	struct offcpu *o = rec->ctx;
 
-	return record_asleep_visit(o->visitor);
+	return record_asleep_visit(rec, o->visitor);
 }
 
 static int stop(struct recording *rec)
@@ -169,11 +173,13 @@ static const struct record_profiler offcpu_profiler = {
 	.command = "offcpu",
 	.maps = rp_offcpu_maps,
 	.nmaps = SCHED_MAPS, /* OFFCPU_MAPS with --wakers */
+	.thread_map = SCHED_MAP_THREADS,
 	.weight = OFFCPU_WEIGHT_NS,
 	.micros = true,
 	.configure = configure,
 	.attach = attach,
 	.start = start,
+	.begin = begin,
 	.stop = stop,
 	.collect = collect,
 	.walk_again = walk_again,

@@ -17,6 +17,8 @@ static const char *check_offcpu(const struct options *opt)
 	if (own->runq && (own->state || own->wakers || own->min_ns || own->max_ns))
 		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, "
 		       "--max-block";
+	if (own->runq && (opt->given & TAKES_STACKS))
+		return "--runq has no stacks: no --user, --kernel, --call-graph, --lines, ...";
 	if ((own->by || opt->record.interval) && !own->runq)
 		return "--by and --interval are for --runq";
 	if (own->min_ns && own->max_ns && own->max_ns < own->min_ns)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <rawprof/hist.h>
+#include <rawprof/loader.h>
 
 #include "base/hash.h"
 #include "offcpu.h"
@@ -198,10 +199,12 @@ int runq_run(const struct options *opt)
 			 : *by == 'c' ? 1
 				      : 2,
 	};
-	int status = EXIT_FAILED;
+	const unsigned long errors = rp_log_errors();
+	const int err = report_hists_new(&spec, &r.set);
+	int status;
 
-	if (!report_hists_new(&spec, &r.set))
-		status = run_profiler(&runq_profiler, opt, &r);
+	status = err ? command_failed(opt->command, err, errors)
+		     : run_profiler(&runq_profiler, opt, &r);
 	report_hists_free(r.set);
 	rp_hash_free(&r.seen);
 	return status;

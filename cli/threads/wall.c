@@ -65,7 +65,15 @@ static int start(struct recording *rec)
 
 	if (!err)
 		err = sched_gate(rec, rp_monotonic_ns());
-	return err ? err : record_asleep_visit(w->visitor);
+	/* A program that rawprof starts is met before it runs: its time is counted from there. */
+	return err || !rec->opt->program ? err : record_asleep_begin(rec, w->visitor);
+}
+
+static int begin(struct recording *rec)
+{
+	struct wall *w = rec->ctx;
+
+	return rec->opt->program ? 0 : record_asleep_begin(rec, w->visitor);
 }
 
 static int stop(struct recording *rec)
@@ -82,7 +90,7 @@ static int walk_again(struct recording *rec)
 {
 	struct wall *w = rec->ctx;
 
-	return record_asleep_visit(w->visitor);
+	return record_asleep_visit(rec, w->visitor);
 }
 
 static int tick(struct recording *rec)
@@ -245,6 +253,7 @@ static const struct record_profiler wall_profiler = {
 	.command = "wall",
 	.maps = rp_wall_maps,
 	.nmaps = SCHED_MAPS,
+	.thread_map = SCHED_MAP_THREADS,
 	.weight = 1,
 	.micros = true,
 	.color_by_label = "state",
@@ -252,6 +261,7 @@ static const struct record_profiler wall_profiler = {
 	.configure = configure,
 	.attach = attach,
 	.start = start,
+	.begin = begin,
 	.stop = stop,
 	.walk_again = walk_again,
 	.tick = tick,

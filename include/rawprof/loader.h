@@ -34,12 +34,12 @@ struct perf_event_attr;
 
 enum rp_level { RP_ERROR, RP_WARN, RP_INFO, RP_DEBUG };
 
-/* Gets one message without prefix or newline at its end; a verifier log has newlines within. */
+/* Gets one printable message without a prefix; a verifier log has newlines within. */
 typedef void (*rp_log_fn)(void *ctx, enum rp_level level, const char *message);
 
-/* Messages above `most` are dropped (RP_WARN to begin with; -v is RP_INFO, -vv is RP_DEBUG, -q is
- * RP_ERROR). A NULL sink is standard error, as "rawprof: message". */
+/* Messages above `most` (RP_WARN to begin with) are dropped. A NULL sink is standard error. */
 void rp_log_setup(enum rp_level most, rp_log_fn sink, void *ctx);
+unsigned long rp_log_errors(void); /* how many of RP_ERROR there have been */
 bool rp_log_wants(enum rp_level level);
 void rp_log(enum rp_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -79,12 +79,12 @@ enum rp_cap {
 	RP_CAP_SYS_RESOURCE
 };
 
-/* Is it in the effective set (capget(2))? CAP_SYS_ADMIN stands for BPF and PERFMON, as it does in
- * the kernel. Never looks at the uid. */
+/* Is it in the effective set (capget(2))? CAP_SYS_ADMIN stands for BPF and PERFMON. Not the uid. */
 bool rp_cap_has(enum rp_cap cap);
-
 /* What to do about a missing one: "CAP_BPF is needed to load BPF programs: run as root, or …". */
 const char *rp_cap_hint(enum rp_cap cap);
+/* Whether a filter of system calls (seccomp) is why bpf(2), or perf_event_open(2), fails so. */
+bool rp_filtered(int err, bool perf);
 
 /* ---- features (loader/features.c) */
 
@@ -403,10 +403,10 @@ int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint
 /* name NULL for programs with a BTF target (tp_btf). */
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out);
 /*
- * Runs an iterator program (attach type BPF_TRACE_ITER, target "task") once over all there is; what
- * it writes is thrown away. kernel/bpf/bpf_iter.c, 5.8.
+ * Runs an iterator program (BPF_TRACE_ITER, target "task") once. What it writes is thrown away; at
+ * each at_once bytes (at most 4096) between(), if any, is called, whose error ends it. 5.8.
  */
-int rp_iterate(int prog_fd);
+int rp_iterate(int prog_fd, size_t at_once, int (*between)(void *ctx), void *ctx);
 /* fentry, fexit, fmod_ret: the target is in the program. -EOPNOTSUPP where the kernel cannot (its
  * errno 524), -EPERM where it may not: try kprobe_multi, then kprobe. */
 int rp_attach_trace(int prog_fd, struct rp_link **out);

@@ -61,6 +61,12 @@ struct record_options {
 	 * start.
 	 */
 	bool signals;
+	/*
+	 * Once it has begun, the process gives up, for good, what it does not need to read what
+	 * other users wrote: it is neither root nor can it open files for writing, execute programs
+	 * or use the network. For processes that do nothing else, with one thread.
+	 */
+	bool confine;
 
 	/* sampling; freq and period 0: 99 Hz */
 	uint64_t freq;	     /* Hz, or */

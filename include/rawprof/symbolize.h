@@ -215,6 +215,11 @@ int sym_user_exit(struct sym_user *u, uint64_t time, uint32_t pid);
  * or -EPERM if it is not ours to read, -ENOMEM.
  */
 int sym_user_snapshot(struct sym_user *u, uint32_t pid, uint64_t time);
+/* And hands each of the mappings to @also (NULL: none), which ends it by not returning 0. */
+struct sym_proc_map;
+typedef int (*sym_user_map_fn)(void *ctx, const struct sym_proc_map *m);
+int sym_user_snapshot_with(struct sym_user *u, uint32_t pid, uint64_t time, sym_user_map_fn also,
+			   void *ctx);
 
 /*
  * Takes hold of what will be out of reach once process @pid has ended: its JIT map, and the files
@@ -226,14 +231,20 @@ int sym_user_keep(struct sym_user *u, uint32_t pid);
 /* Its perf map alone, which a compiler writes when the process has run for a while. */
 int sym_user_keep_jit(struct sym_user *u, uint32_t pid);
 
+/* What will be asked about a pid: nothing, anything, or only what sym_user_use() was told of. */
+enum sym_wanted { SYM_NOT_WANTED, SYM_WANTED, SYM_WANTED_USED };
+
 /*
  * Forgets what will not be asked about any more, for recordings that go on for days: processes that
- * ended before @before, and what living ones were before their last exec, unless @is_wanted says
- * that @pid will be asked about, or a process that goes on has its mappings from there. All that
- * happened before @before must have been told. -ENOMEM: nothing was forgotten.
+ * ended before @before, and what living ones were before their last exec, unless @wanted says that
+ * @pid will be asked about, or a process that goes on has its mappings from there. Of a living
+ * process that has mapped thousands of times, what it mapped before its last snapshot goes as well.
+ * All that happened before @before must have been told. -ENOMEM: nothing was forgotten.
  */
-int sym_user_prune(struct sym_user *u, uint64_t before, bool (*is_wanted)(void *ctx, uint32_t pid),
-		   void *ctx);
+int sym_user_prune(struct sym_user *u, uint64_t before,
+		   enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx);
+/* This will be asked: what @addr meant to the process that had @pid at @time. -ENOENT, -ENOMEM. */
+int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
 
 /* How many events are remembered; a process that runs a program takes about ten, of 100 bytes. */
 size_t sym_user_events(const struct sym_user *u);
@@ -405,8 +416,14 @@ void sym_demangler_close(struct sym_demangler *d);
  * it returns, "core::fmt::write" without the hash. What is longer than SYM_DEMANGLED_MAX bytes ends
  * in "..."; "@plt" stays behind it. Any other name comes back as it is, the same pointer, as does
  * every name if there is no memory. Each one is worked out once; the result lives as long as @d.
+ *
+ * Names were made that take years. One that takes 20 ms of CPU time is given up, and comes back as
+ * it is; so does what might take long once all together took a second and 20 us each. The clock is
+ * ITIMER_VIRTUAL, whose SIGVTALRM has a handler from sym_demangler_open() on.
  */
 const char *sym_demangle(struct sym_demangler *d, const char *name);
+/* How many were given up. */
+size_t sym_demangler_given_up(const struct sym_demangler *d);
 
 /* False if this was built without a demangler: all names then stay as they are. */
 bool sym_can_demangle(void);

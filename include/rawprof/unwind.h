@@ -178,8 +178,9 @@ struct unwind_table {
  * Signal trampolines that nothing describes are known by their code.
  *
  * -ENOEXEC: not ELF, or not of 64 bits and little-endian, or of another machine; -ENODATA: none of
- * these, or no code described in it; -EFBIG: more than 512 MB of it, or code more than 4 GB
- * apart; -ENOMEM; -EIO. A file that is damaged in parts gives the table of the other parts, and
+ * these, or no code described in it; -EFBIG: more than 64 MB of it, code more than 4 GB apart, or
+ * much more work than real tables of that size are, or the person wants to stop (base/budget.h);
+ * -ENOMEM; -EIO. A file that is damaged in parts gives the table of the other parts, and
  * stats.bad_fdes.
  */
 int unwind_table_build(struct unwind_table **out, int fd);

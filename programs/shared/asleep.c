@@ -20,6 +20,7 @@ ASM_FRAME(asleep_frame,
 	(uint64_t, old, OLD), /* hash of the entry that there is, 0: none */
 	(uint64_t, ids, IDS), /* process << 32 | thread */
 	(uint64_t, switches, SWITCHES), /* how often it had left before we looked */
+	(uint64_t, seq, SEQ), /* the file that reads the iterator */
 	(uint32_t, tid, TID),
 	(uint32_t, tgid, TGID),
 	(char[16], comm, COMM));
@@ -50,6 +51,9 @@ enum {
 static const struct asm_insn asleep[] = {
 	LDX(DW, R6, R1, 8), /* struct bpf_iter__task: meta, task */
 	JEQ(R6, 0, out), /* at the end */
+	LDX(DW, R1, R1, 0),
+	LDX(DW, R1, R1, 0), /* struct bpf_iter_meta: seq */
+	STX(DW, R10, SEQ, R1),
 	SCHED_GATE(out),
 
 	/* The filters of target.c, of another task. */
@@ -166,6 +170,11 @@ LABEL(walk),
 	LDX(DW, R7, R8, RECORD_HASH),
 	LDX(W, R9, R8, RECORD_USER_END),
 	STACK_DONE(R8),
+	/* A byte for what may be in the ring now: user space reads that before all is full. */
+	LDX(DW, R1, R10, SEQ),
+	FRAME_PTR(R2, TID),
+	MOV(R3, 1),
+	CALL(seq_write),
 	JEQ(R7, 0, lost),
 	LDX(DW, R1, R10, OLD),
 	JNE(R1, 0, again),

@@ -33,15 +33,16 @@ ASM_FRAME(begin_frame,
 	(uint64_t, context, BEGIN_CONTEXT),
 	(uint64_t, pid_tgid, IDS),
 	(uint64_t, tag, TAG_ARG),
-	(uint32_t, slot, BEGIN_SLOT));
+	(uint32_t, slot, BEGIN_SLOT),
+	(uint64_t, leader, LEADER));
 /* The stack frame of stack_end. */
 ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 
 /* clang-format off */
 /*
- * hash = hash of so many pairs of words, at least one, from the address at on: h = (h ^ word) *
- * golden; h ^= h >> 32 for each. at, i and t are destroyed. Pairs, as the verifier walks every
- * round of the loop.
+ * hash = hash of so many times four words, at least once, from the address at on: h = (h ^ word) *
+ * golden; h ^= h >> 32 for each. at, i and t are destroyed. Four, as the verifier walks every round
+ * of the loop and each is a branch to it.
  */
 #define HASH_WORD(hash, at, n, golden, t)                                                          \
 	LDX(DW, t, at, 8 * (n)),                                                                   \
@@ -50,15 +51,17 @@ ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 	MOV_REG(t, hash),                                                                          \
 	RSH(t, 32),                                                                                \
 	XOR_REG(hash, t)
-#define HASH_PAIRS(hash, at, pairs, golden, i, t)                                                  \
-	SCOPE("HASH_PAIRS(" #hash ", " #at ", " #pairs ", " #golden ", " #i ", " #t ")"),          \
+#define HASH_FOURS(hash, at, fours, golden, i, t)                                                  \
+	SCOPE("HASH_FOURS(" #hash ", " #at ", " #fours ", " #golden ", " #i ", " #t ")"),          \
 		MOV(i, 0),                                                                         \
 		LABEL(.next),                                                                      \
 		HASH_WORD(hash, at, 0, golden, t),                                                 \
 		HASH_WORD(hash, at, 1, golden, t),                                                 \
-		ADD(at, 16),                                                                       \
+		HASH_WORD(hash, at, 2, golden, t),                                                 \
+		HASH_WORD(hash, at, 3, golden, t),                                                 \
+		ADD(at, 32),                                                                       \
 		ADD(i, 1),                                                                         \
-		JLT_REG(i, pairs, .next),                                                          \
+		JLT_REG(i, fours, .next),                                                          \
 	END
 
 /*
@@ -154,7 +157,9 @@ LABEL(taken),
 	/*
 	 * Its name, and of its process what tells it from others that had the same pid, or it
 	 * executed before. Straight from the task: a call of the kernel's code, which the processor
-	 * has not seen since the last sample, would cost more than all of this.
+	 * has not seen since the last sample, would cost more than all of this. But a pointer is
+	 * copied: of one that is loaded the verifier wants to know whether it may be trusted, and
+	 * searches the kernel's types by name, one after the other, up to four times: 2 ms.
 	 */
 	WHEN(struct program_config, identity),
 		UNLESS(struct program_config, of_task),
@@ -169,10 +174,32 @@ LABEL(taken),
 		STX(DW, R8, COMM, R1),
 		LDX(DW, R1, R2, 8),
 		STX(DW, R8, COMM + 8, R1),
-		LD_FIELD(R1, R0, "task_struct", "group_leader.start_time"),
-		STX(DW, R8, START_TIME, R1),
 		LD_FIELD(R1, R0, "task_struct", "self_exec_id"),
 		STX(DW, R8, EXEC_ID, R1),
+		/* A kernel that is locked down copies nothing; unwind_user needs it anyway. */
+		UNLESS(struct program_config, eh),
+			LD_FIELD(R1, R0, "task_struct", "group_leader.start_time"),
+			STX(DW, R8, START_TIME, R1),
+		END,
+		WHEN(struct program_config, eh),
+			LD_FIELD(R1, R0, "task_struct", "start_time"),
+			STX(DW, R8, START_TIME, R1),
+			LD_FIELD(R1, R0, "task_struct", "pid"),
+			LD_FIELD(R2, R0, "task_struct", "tgid"),
+			JEQ_REG(R1, R2, identified),
+			MOV_REG(R3, R0),
+			ADD_FIELD_OFFSET(R3, "task_struct", "group_leader"),
+			FRAME_PTR(R1, LEADER),
+			MOV(R2, 8),
+			CALL(probe_read_kernel),
+			LDX(DW, R3, R10, LEADER),
+			ADD_FIELD_OFFSET(R3, "task_struct", "start_time"),
+			MOV_REG(R1, R8),
+			ADD(R1, START_TIME),
+			MOV(R2, 8),
+			CALL(probe_read_kernel),
+LABEL(identified),
+		END,
 	END,
 	UNLESS(struct program_config, identity),
 		MOV_REG(R1, R8),
@@ -190,8 +217,9 @@ LABEL(taken),
 FUNC(stack_end),
 	MOV_REG(R8, R1),
 	STX(DW, R10, CONTEXT, R2),
-	MOV_REG(R9, R3),
-	STX(W, R8, KERNEL_BYTES, R9),
+	STX(W, R8, KERNEL_BYTES, R3),
+	/* Read anew, so that the verifier takes no stack of the kernel and any for one case. */
+	LDX(W, R9, R8, KERNEL_BYTES),
 
 	/* R7 = bytes of user stack, which goes behind that of the kernel. */
 	MOV(R7, 0),
@@ -276,13 +304,15 @@ LABEL(user_stack),
 	JGT_PARAM(R2, struct program_config, both_bytes, hashed), /* never */
 	MOV_REG(R1, R8),
 	ADD_REG(R1, R2),
-	ST(DW, R1, FRAMES, 0), /* the other half of the last pair, if there are no more words */
+	ST(DW, R1, FRAMES, 0), /* the rest of the last four, if there are no more words */
+	ST(DW, R1, FRAMES + 8, 0),
+	ST(DW, R1, FRAMES + 16, 0),
 	RSH(R2, 3),
-	ADD(R2, HASHED_WORDS + 1),
-	RSH(R2, 1),
+	ADD(R2, HASHED_WORDS + 3),
+	RSH(R2, 2),
 	MOV_REG(R1, R8),
 	ADD(R1, TAG),
-	HASH_PAIRS(R0, R1, R2, R3, R4, R5),
+	HASH_FOURS(R0, R1, R2, R3, R4, R5),
 LABEL(hashed),
 	STX(DW, R8, HASH, R0),
 	MOV_REG(R0, R8),

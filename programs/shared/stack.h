@@ -60,7 +60,7 @@ struct stack_scratch {
 };
 #define STACK_SCRATCH_BYTES(frame_bytes)                                                           \
 	((uint32_t)sizeof(struct stack_scratch) + (frame_bytes) +                                  \
-	 8) /* 8: see unwind_step, stack_end */
+	 24) /* 24: see unwind_step, stack_end */
 
 /*
  * The map counts, where stacks have their weights by hash: a hash map, or where only stack_value

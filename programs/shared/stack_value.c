@@ -32,6 +32,8 @@ enum {
 	COUNT_BYTES = sizeof(struct stack_count),
 	BUCKET_SHIFT = 8
 };
+/* Where in the table a place is. */
+enum { NO_PLACE = -1, PLACE_MASK = (STACK_PLACES - 1) * COUNT_BYTES };
 _Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts");
 
 /* clang-format off */
@@ -66,7 +68,7 @@ FUNC(stack_value),
 			LD_MAP_VALUE(R5, counts, offsetof(struct stack_table, once)),
 			ADD_REG(R5, R4),
 			LDX(DW, R2, R5, 0),
-			MOV(R6, 0),
+			MOV(R6, NO_PLACE),
 			JSET_REG(R2, R3, seen_before),
 			OR_REG(R2, R3),
 			STX(DW, R5, 0, R2),
@@ -77,19 +79,26 @@ LABEL(seen_before), /* R6 = its place, or the one it may have */
 			AND(R2, (1 << STACK_BUCKETS_SHIFT) - 1),
 			LSH(R2, BUCKET_SHIFT),
 			ADD_REG(R6, R2),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
-			TRY_PLACE(known, first_sight),
+			TRY_PLACE(known, may_have),
+			TRY_PLACE(known, may_have),
+			TRY_PLACE(known, may_have),
+			TRY_PLACE(known, may_have),
+			TRY_PLACE(known, may_have),
+			TRY_PLACE(known, may_have),
+			TRY_PLACE(known, may_have),
 			LDX(DW, R2, R6, COUNT_HASH),
-			JNE_REG(R2, R1, first_sight), /* it may be another hash's: see below */
+			JNE_REG(R2, R1, may_have), /* it may be another hash's: see below */
 LABEL(known),
 			MOV_REG(R0, R6),
 			ADD(R0, COUNT_VALUES),
 			EXIT(),
+			/*
+			 * A distance, no pointer: so the verifier walks what follows once, not
+			 * once for each of eight places.
+			 */
+LABEL(may_have),
+			LD_MAP_VALUE(R5, counts, 0),
+			SUB_REG(R6, R5),
 		END,
 LABEL(first_sight),
 	END,
@@ -159,7 +168,10 @@ LABEL(output),
 	/* Only now: whatever is found in the map has come through the ring. */
 	UNLESS(struct program_config, each),
 		WHEN(struct program_config, table),
-			JEQ(R6, 0, out), /* it wants no place yet */
+			JEQ(R6, NO_PLACE, out), /* it wants none yet */
+			AND(R6, PLACE_MASK),
+			LD_MAP_VALUE(R1, counts, 0),
+			ADD_REG(R6, R1),
 			MOV(R1, 1),
 			ATOMIC_ADD(W, R6, COUNT_OWNERS, R1),
 			LDX(W, R2, R6, COUNT_OWNERS),

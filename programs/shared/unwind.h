@@ -11,7 +11,7 @@
 
 #define UNWIND_FRAMES 1024	   /* of one stack */
 #define UNWIND_BOUNDED_FRAMES 64   /* of one stack, where the verifier has to walk it too */
-#define UNWIND_MAPPINGS (1u << 16) /* of all processes */
+#define UNWIND_MAPPINGS (1u << 17) /* of all processes */
 #define UNWIND_PAGES (1u << 18)	   /* of text of all files: 256 MB */
 #define UNWIND_RULES (1u << 17)	   /* of all files */
 #define UNWIND_SHARDS 64	   /* arrays of UNWIND_PART_ROWS rows, made as they are needed */

@@ -82,14 +82,16 @@ enum {
 };
 
 /* The stack frames of the functions. */
-enum { STEP_TASK = -8 };			       /* of unwind_step */
-enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24 }; /* of unwind_user */
-enum { FP_TASK = -8 };				       /* of unwind_fp */
+enum { STEP_TASK = -8 };						  /* of unwind_step */
+enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24, MEMORY_SLOT = -32 }; /* of unwind_user */
+enum { FP_TASK = -8 };							  /* of unwind_fp */
 
 /* The search, programs/shared/unwind_find.c. */
 extern const struct asm_part rp_unwind_find_part;
 
-#define PF_KTHREAD 0x200000 /* include/linux/sched.h */
+/* include/linux/sched.h */
+#define PF_EXITING 0x4
+#define PF_KTHREAD 0x200000
 
 /* Loads and sign-extends, on kernels that have no LDXS too. */
 #define LD_S32(dst, src, off) LDX(W, dst, src, off), LSH(dst, 32), ARSH(dst, 32)
@@ -157,6 +159,12 @@ extern const struct asm_part rp_unwind_find_part;
 		JLT_REG(R1, R0, to),                                                               \
 		LABEL(.other),                                                                     \
 	END
+/* Has the processor fetch the rules of frame n, of those at R4; R5 = unwind_cache. */
+#define FETCH_RULE(n)                                                                              \
+	LDX(DW, R1, R4, PREFETCH + 8 * (n)),                                                       \
+	AND(R1, (UNWIND_CACHED / 2 - 1) << CACHED_PAIR_SHIFT),                                     \
+	ADD_REG(R1, R5),                                                                           \
+	LDX(DW, R1, R1, 0)
 /* Makes the younger of the pair that R9 points to the older. */
 #define MOVE_WORD(at) LDX(DW, R1, R9, at), STX(DW, R9, CACHED_BYTES + (at), R1)
 #define MAKE_OLDER                                                                                 \

@@ -39,33 +39,33 @@ struct flame {
 
 static bool visible(const struct flame *f, uint32_t node)
 {
-	return (double)f->tree.nodes[node].total * f->scale >= f->options.min_width;
+	return (double)f->tree.links[node].total * f->scale >= f->options.min_width;
 }
 
 /* The next visible node in preorder, 0 after the last: what is below an invisible one is narrower
  * still. */
 static uint32_t next_visible(const struct flame *f, uint32_t at, unsigned int *depth)
 {
-	const struct tree_node *nodes = f->tree.nodes;
-	uint32_t next = nodes[at].child;
+	const struct tree_link *links = f->tree.links;
+	uint32_t next = links[at].child;
 
 	++*depth;
 	for (;;) {
 		while (next != NONE && !visible(f, next))
-			next = nodes[next].next;
+			next = links[next].next;
 		if (next != NONE)
 			return next;
 		if (!at)
 			return 0;
-		next = nodes[at].next;
-		at = nodes[at].parent;
+		next = links[at].next;
+		at = f->tree.nodes[at].parent;
 		--*depth;
 	}
 }
 
 static int measure(struct flame *f)
 {
-	const struct tree_node *nodes = f->tree.nodes;
+	const struct tree_link *links = f->tree.links;
 	unsigned int depth = 0;
 
 	f->begin = calloc(f->tree.count, sizeof(*f->begin));
@@ -75,19 +75,19 @@ static int measure(struct flame *f)
 	for (uint32_t i = 0; i < f->tree.count; i++) {
 		uint64_t at = f->begin[i];
 
-		for (uint32_t child = nodes[i].child; child != NONE; child = nodes[child].next) {
+		for (uint32_t child = links[i].child; child != NONE; child = links[child].next) {
 			f->begin[child] = at;
-			at = add_saturating(at, nodes[child].total);
+			at = add_saturating(at, links[child].total);
 		}
 	}
-	f->scale = (f->options.image_width - 2.0 * PAD) / (double)nodes[0].total;
-	while (nodes[0].total >> f->shift >= 1ull << 52)
+	f->scale = (f->options.image_width - 2.0 * PAD) / (double)links[0].total;
+	while (links[0].total >> f->shift >= 1ull << 52)
 		f->shift++;
 	f->rows = 1;
 	for (uint32_t at = 0; (at = next_visible(f, at, &depth));) {
 		if (depth + 1 > f->rows)
 			f->rows = depth + 1;
-		f->kinds[name_get(&f->names, nodes[at].key)->kind] = true;
+		f->kinds[name_get(&f->names, f->tree.nodes[at].key)->kind] = true;
 	}
 	f->height = HEAD + f->rows * ROW + FOOT;
 	return 0;
@@ -103,9 +103,9 @@ static void put_cut(struct flame *f, const char *name, double width)
 		return;
 	report_buf_reset(&f->scratch);
 	for (size_t n = whole ? capacity : capacity - 1; n && *name; n--) {
-		char unit[UNIT_SIZE];
+		char unit[RP_TEXT_UNIT];
 
-		report_buf_add(&f->scratch, unit, report_text_unit(&name, unit, NULL));
+		report_buf_add(&f->scratch, unit, rp_text_unit(&name, unit, NULL));
 	}
 	if (!whole)
 		report_buf_puts(&f->scratch, "…");
@@ -131,7 +131,7 @@ static void put_weight(struct flame *f, uint64_t weight)
 		report_out_xml(f->out, unit);
 	}
 	report_out_puts(f->out, ", ");
-	report_out_hundredths(f->out, report_text_percent(weight, f->tree.nodes[0].total));
+	report_out_hundredths(f->out, report_text_percent(weight, f->tree.links[0].total));
 	report_out_putc(f->out, '%');
 }
 
@@ -150,9 +150,10 @@ static void put_pixels(struct flame *f, const char *before, double v)
 static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
 {
 	const struct tree_node *n = &f->tree.nodes[node];
+	uint64_t total = f->tree.links[node].total;
 	const char *name = node ? name_text(&f->names, n->key) : "all";
-	uint64_t begin = f->begin[node], end = add_saturating(begin, n->total);
-	double x = PAD + (double)begin * f->scale, width = (double)n->total * f->scale;
+	uint64_t begin = f->begin[node], end = add_saturating(begin, total);
+	double x = PAD + (double)begin * f->scale, width = (double)total * f->scale;
 	unsigned int row = f->options.inverted ? depth : f->rows - 1 - depth;
 	unsigned int y = HEAD + row * ROW;
 	char color[8] = "#d9dce1";
@@ -167,7 +168,7 @@ static void put_frame(struct flame *f, uint32_t node, unsigned int depth)
 	report_out_puts(f->out, "\"><title>");
 	report_out_xml(f->out, name);
 	report_out_puts(f->out, " (");
-	put_weight(f, n->total);
+	put_weight(f, total);
 	put_pixels(f, ")</title><rect x=\"", x);
 	put_integer(f, "\" y=\"", y);
 	put_pixels(f, "\" width=\"", width);
@@ -296,13 +297,13 @@ int report_flame_write(const struct report *r, struct out *o, const struct repor
 	err = report_names_make(r, &f.options, false, &f.names);
 	if (!err)
 		err = report_tree_by_name(r, &f.names, &f.options, &f.tree);
-	if (!err && f.tree.nodes[0].total)
+	if (!err && f.tree.links[0].total)
 		err = measure(&f);
 	if (!err && f.options.color_by_label)
 		err = report_flame_labels_make(&f.names, &f.tree, f.options.label_order, &f.labels);
 	if (!err) {
 		put_head(&f);
-		if (f.tree.nodes[0].total)
+		if (f.tree.links[0].total)
 			put_graph(&f);
 		else
 			report_out_printf(o,

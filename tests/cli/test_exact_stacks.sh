@@ -1,11 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# 20,000 different stacks at 4,999 Hz for 10 s: none lost, none merged, all accounted for.
+# 20,000 different stacks at 4,999 Hz for 10 s: none lost, none merged, all accounted for; and in
+# how much memory.
 . "$(dirname "$0")/lib.sh"
 need_profile
 
-run "$rawprof" cpu -F 4999 --format folded -o "$tmp/deep.folded" -- "$work/deep" 10
+# Prints on file descriptor 3 the most memory that the command had, in KiB.
+peak='import os, resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+os.write(3, b"%d" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(status)'
+measured=()
+have_python && measured=(python3 -c "$peak")
+
+exec 3>"$tmp/peak"
+run "${measured[@]}" "$rawprof" cpu -F 4999 --format folded -o "$tmp/deep.folded" -- "$work/deep" 10
 is 'deep: ends well' "$status" 0
+if have_python; then
+	holds 'deep: at most 56 MiB of memory' "$(cat "$tmp/peak") < 56 * 1024"
+else
+	skip 'deep: at most 56 MiB of memory' 'python3 is not installed'
+fi
 
 # A whole stack spells five digits five times over. One that lacks the caller of leaf was caught in
 # leaf's first or last instruction, where the frame pointer is the caller's caller's: that is how

@@ -60,6 +60,15 @@ printf 'zz 10 a\n\n  \n12\n12 \n12 10\nffffffffffffffff ffffffffffffffff b\n0 0 
 	"$(head -c 70000 /dev/zero | tr '\0' 'a')" | jit_map 'JIT map of nonsense'
 printf '0 7fffffffffffffff everything\n' | jit_map 'JIT map that claims all memory'
 
+# Files that had a process mapped may be anything by the time that they are opened: opening a FIFO would wait for ever.
+cat >"$tmp/swap" <<'END'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	cp /bin/true "$1/mapped.$i" && "$1/mapped.$i" && rm "$1/mapped.$i" && mkfifo "$1/mapped.$i"
+done
+END
+RUN_TIMEOUT=60 run "$rawprof" mem -- bash "$tmp/swap" "$tmp"
+is 'mapped files that became FIFOs: status' "$status" 0
+
 # Names with any byte in them must not break a format.
 name=$(printf 'we;ird "na<me>\t&\001\377')
 cp "$work/split" "$tmp/$name"

@@ -41,7 +41,7 @@ if [ "$status" -eq 0 ] && ! setpriv --reuid=65534 --clear-groups test -x /sys/ke
 	lacks 'with CAP_DAC_READ_SEARCH: all of it' "$err" 'are not seen'
 	as '' mem -- true
 	is 'without rights: status' "$status" 1
-	has 'without rights: which' "$err" 'only the allocator: CAP_BPF and CAP_PERFMON are needed'
+	has 'without rights: which' "$err" 'CAP_BPF is needed'
 	lacks 'without rights: not the kernel' "$err" 'Linux 5.11'
 else
 	skip 'without tracefs' 'cannot leave rights away, or tracefs is for all'

@@ -323,4 +323,22 @@ else
 	skip 'perf sched timehist agrees' 'perf or python3 is not installed, or perf cannot record here'
 fi
 leaves_nothing
+# ---- many threads, whose stacks are all new at once
+
+: >"$said" # what it held before is no sign
+"$work/naps" 1000 100 >>"$said" &
+naps=$!
+for ((i = 0; i < 600; i++)); do
+	[ -s "$said" ] && break
+	sleep 0.1
+done
+is 'naps: all threads are there' "$(cat "$said")" '1000 threads'
+for profiler in offcpu wall; do
+	run "$rawprof" $profiler -p $naps -d 1
+	is "$profiler: 1000 threads: status" "$status" 0
+	holds "$profiler: 1000 threads: next to nothing is lost" "$(ledger LOST) <= 0.01 * $(ledger FIRED)"
+	ledger_closes "$profiler: 1000 threads"
+done
+kill $naps
+
 finish

@@ -24,4 +24,10 @@ ledger_closes 'whole machine'
 holds 'whole machine: samples' "$(total "$out") > 500"
 holds 'whole machine: whole stacks' "$(whole_share "$out") > 85"
 
+sleep 100 &
+run "$rawprof" cpu -p $! -d 0.2
+kill $!
+has 'no stack: that is said' "$out" 'Nothing was recorded'
+lacks 'no stack: none of them is called whole' "$out" 'user stacks'
+
 finish

@@ -201,4 +201,12 @@ else
 fi
 
 leaves_nothing
+# What a command or a view would not use is refused.
+for words in 'doctor -d 5' 'doctor -o x' 'doctor --format svg' 'doctor -p 1' 'explain -d 5' 'io --lines' 'io -U' \
+	'io --log --max-stack 5' 'offcpu --runq --call-graph fp'; do
+	# shellcheck disable=SC2086 # they are words
+	run "$rawprof" $words
+	is "$words: status" $status 2
+	has "$words: says so" "$err" 'of no use|has the formats|are for --stacks|has no stacks|no program|no option'
+done
 finish

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stacks whose weights are in the table of programs/shared/stack.c: each must weigh what it was
- * given, whether it has come once, has a place, or has found its bucket full.
+ * given, whether it has come once, has a place, or has found its bucket full. And maps that are
+ * full: what they cannot hold is lost nowhere, or is counted as lost.
  */
 #include "test_loader.h"
 
@@ -57,12 +58,12 @@ static int count_record(void *ctx, const struct stack_record *record)
 	return 0;
 }
 
-static void open_table(void)
+static void open_maps(const struct asm_map *of, uint32_t ring_bytes)
 {
 	const struct program_config config = { .identity = rp_has(RP_HAS_KERNEL_BTF) &&
 							   rp_has(RP_HAS_TASK_BTF) };
 	const struct stacks_options options = {
-		.maps = maps, .nmaps = STACK_MAPS, .config = &config, .ring_bytes = 1 << 24
+		.maps = of, .nmaps = STACK_MAPS, .config = &config, .ring_bytes = ring_bytes
 	};
 
 	capture_log();
@@ -70,6 +71,11 @@ static void open_table(void)
 	prog = record_stacks_load(stacks, &program, &config);
 	ck_assert_msg(prog >= 0, "%s", log_text);
 	records = 0;
+}
+
+static void open_table(void)
+{
+	open_maps(maps, 1 << 24);
 }
 
 static void close_table(void)
@@ -140,6 +146,48 @@ START_TEST(test_full)
 }
 END_TEST
 
+/* The other kind of counts, a hash map: what finds no room in it travels every time. */
+START_TEST(test_hash_full)
+{
+	enum { N = 1000, ROOM = 100, TIMES_EACH = 3 };
+	struct asm_map hashed[STACK_MAPS];
+
+	memcpy(hashed, maps, sizeof(maps));
+	hashed[STACK_MAP_COUNTS] = (struct asm_map)STACK_COUNTS_MAP(2);
+	hashed[STACK_MAP_COUNTS].max_entries = ROOM;
+	open_maps(hashed, 1 << 24);
+	for (int i = 0; i < TIMES_EACH; i++)
+		weigh_all(N);
+	ck_assert_uint_eq(finish(N, TIMES_EACH).uncounted, TIMES_EACH * (N - ROOM));
+	ck_assert_uint_eq(records, N + (TIMES_EACH - 1) * (N - ROOM));
+	close_table();
+}
+END_TEST
+
+/* A ring that is not read in time loses what finds no room, and says how much that was. */
+START_TEST(test_ring_full)
+{
+	enum { N = 1000 };
+	struct program_stats stats;
+	uint64_t kept = 0;
+
+	open_maps(maps, 4096);
+	for (uint64_t tag = 1; tag <= N; tag++)
+		ck_assert_int_eq(weigh(tag, tag), 0);
+	ck_assert_int_eq(record_stacks_finish(stacks), 0);
+	ck_assert_int_eq(record_stacks_stats(stacks, &stats), 0);
+	for (const struct stack *s = NULL; (s = record_stacks_next(stacks, s));) {
+		ck_assert_uint_eq(s->value[SUM], s->record->tag * s->value[TIMES]);
+		kept += s->value[TIMES];
+	}
+	ck_assert_uint_gt(kept, 0);
+	ck_assert_uint_gt(stats.ring_full, 0);
+	ck_assert_uint_eq(kept + stats.ring_full, N);
+	ck_assert_uint_eq(record_stacks_count(stacks), kept);
+	close_table();
+}
+END_TEST
+
 enum { THREADS = 4, SHARED = 5000, ROUNDS = 5 };
 
 static void *weigh_along(void *failed)
@@ -176,6 +224,8 @@ int main(void)
 
 	tcase_add_test(tc, test_places);
 	tcase_add_test(tc, test_full);
+	tcase_add_test(tc, test_hash_full);
+	tcase_add_test(tc, test_ring_full);
 	tcase_add_test(tc, test_together);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(suite, tc);

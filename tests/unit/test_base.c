@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all folders stand on: arrays that grow, the hash map, sets of ids, also without memory. */
+/* What all folders stand on: arrays, the hash map, sets of ids, also without memory; budgets. */
 #include <check.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <rawprof/asm.h>
 
+#include "base/budget.h"
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/id_set.h"
@@ -252,6 +260,124 @@ START_TEST(machine_is_the_one_that_runs_this)
 }
 END_TEST
 
+static unsigned int stop_asked;
+
+static bool stops_at_third(void *ctx)
+{
+	(void)ctx;
+	return ++stop_asked == 3;
+}
+
+START_TEST(work_ends_when_it_is_used_up_or_stopped)
+{
+	const uint64_t mb = 1 << 20;
+	struct rp_work work = rp_work_for(10 * mb, 2), small = rp_work_for(1, 2);
+
+	ck_assert(rp_work_spend(&work, 20 * mb));
+	ck_assert(!rp_work_spend(&work, 1));
+	ck_assert(!rp_work_spend(&work, 0));
+	ck_assert(rp_work_spend(&small, mb)); /* small files have something to spend as well */
+	ck_assert(!rp_work_spend(&small, UINT64_MAX));
+	ck_assert(!rp_work_spend(&small, 1));
+
+	rp_work_watch(stops_at_third, NULL);
+	work = rp_work_for(UINT64_MAX, 2);
+	ck_assert(rp_work_spend(&work, mb));
+	ck_assert(rp_work_spend(&work, 1)); /* too little to ask */
+	ck_assert(rp_work_spend(&work, mb));
+	ck_assert(!rp_work_spend(&work, mb));
+	ck_assert_uint_eq(stop_asked, 3);
+	ck_assert(!rp_work_spend(&work, 0));
+	rp_work_watch(NULL, NULL);
+}
+END_TEST
+
+START_TEST(memory_is_one_sum)
+{
+	rp_memory_limit(1000);
+	ck_assert(rp_memory_take(600));
+	ck_assert(!rp_memory_take(401));
+	ck_assert(!rp_memory_take(UINT64_MAX));
+	ck_assert(rp_memory_take(400));
+	ck_assert_uint_eq(rp_memory_taken(), 1000);
+	rp_memory_give(1000);
+	ck_assert(rp_memory_take(1000));
+	rp_memory_give(1000);
+}
+END_TEST
+
+/* ---- files of others */
+
+/* A lease makes others wait in open(2); it is that of a child. */
+static pid_t hold_lease(const char *path)
+{
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		int fd = open(path, O_RDWR);
+
+		signal(SIGIO, SIG_IGN);
+		c = fd >= 0 && !fcntl(fd, F_SETLEASE, F_WRLCK) ? 'y' : 'n';
+		if (write(ready[1], &c, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	ck_assert_int_eq(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	ck_assert_int_eq(c, 'y');
+	return pid;
+}
+
+START_TEST(plain_files_alone_are_opened)
+{
+	char dir[] = "/tmp/rawprof-test-XXXXXX", c;
+	int dirfd, fd;
+	pid_t holder;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	dirfd = open(dir, O_RDONLY | O_DIRECTORY);
+	fd = openat(dirfd, "file", O_WRONLY | O_CREAT, 0600);
+	ck_assert_int_eq(write(fd, "x", 1), 1);
+	close(fd);
+	ck_assert_int_eq(mkfifoat(dirfd, "fifo", 0600), 0);
+	ck_assert_int_eq(symlinkat("file", dirfd, "link"), 0);
+	ck_assert_int_eq(symlinkat("/dev/zero", dirfd, "device"), 0);
+	ck_assert_int_eq(symlinkat("circle", dirfd, "circle"), 0);
+
+	for (int i = 0; i < 2; i++) {
+		fd = rp_open_regular(dirfd, i ? "link" : "file");
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_eq(read(fd, &c, 1), 1);
+		ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+		close(fd);
+	}
+	ck_assert_int_eq(rp_open_regular(dirfd, "fifo"), -EPERM);
+	ck_assert_int_eq(rp_open_regular(dirfd, "device"), -EPERM);
+	ck_assert_int_eq(rp_open_regular(dirfd, "."), -EPERM);
+	ck_assert_int_eq(rp_open_regular(dirfd, "none"), -ENOENT);
+	ck_assert_int_eq(rp_open_regular(dirfd, "circle"), -ELOOP);
+
+	ck_assert_int_eq(fchdir(dirfd), 0);
+	holder = hold_lease("file");
+	ck_assert_int_eq(rp_open_regular(AT_FDCWD, "file"), -EAGAIN);
+	kill(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	unlink("device");
+	unlink("circle");
+	unlink("fifo");
+	unlink("link");
+	unlink("file");
+	close(dirfd);
+	ck_assert_int_eq(chdir("/"), 0);
+	rmdir(dir);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("base");
@@ -268,6 +394,9 @@ int main(void)
 	tcase_add_test(t, index_meets_all_of_one_hash);
 	tcase_add_test(t, set_says_what_is_new);
 	tcase_add_test(t, machine_is_the_one_that_runs_this);
+	tcase_add_test(t, work_ends_when_it_is_used_up_or_stopped);
+	tcase_add_test(t, memory_is_one_sum);
+	tcase_add_test(t, plain_files_alone_are_opened);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -455,6 +455,39 @@ START_TEST(test_kernel_file_is_no_btf)
 }
 END_TEST
 
+/* Of a kernel whose BTF has a kind that came later, what lies before it is used all the same. */
+START_TEST(test_kernel_of_a_newer_kind)
+{
+	uint8_t data[sizeof(struct btf_header) + sizeof(b.words) + sizeof(b.strings)];
+	const struct rp_btf *btf = NULL;
+	char path[128];
+	size_t size;
+	FILE *f;
+
+	begin();
+	integer("int", 4, BTF_INT_SIGNED, 32);
+	type("early", BTF_KIND_TYPEDEF, 0, 1);
+	type("new", 0x1f, 0, 0);
+	type("late", BTF_KIND_TYPEDEF, 0, 1);
+	size = blob(data);
+	capture_log();
+	put_file("/sys/kernel/btf/vmlinux", "");
+	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", root);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(data, 1, size, f), size);
+	fclose(f);
+	ck_assert_int_eq(rp_btf_kernel(&btf), 0);
+	ck_assert_int_eq(rp_btf_find(btf, "early", BTF_KIND_TYPEDEF), 2);
+	ck_assert_not_logged("newer kind");
+	ck_assert_int_eq(rp_btf_size(btf, "early"), 4);
+	ck_assert_int_eq(rp_btf_find(btf, "late", BTF_KIND_TYPEDEF), -ENOENT);
+	ck_assert_logged("type 3 is malformed, or of a newer kind");
+	rp_btf_kernel_release();
+	remove_root();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("loader: BTF");
@@ -469,6 +502,7 @@ int main(void)
 	tcase_add_test(tc, test_cut_anywhere);
 	tcase_add_test(tc, test_bent_anywhere);
 	tcase_add_test(tc, test_kernel_file_is_no_btf);
+	tcase_add_test(tc, test_kernel_of_a_newer_kind);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -143,6 +143,67 @@ START_TEST(test_deep)
 }
 END_TEST
 
+/* ---- names that would take years */
+
+static char *put_reference(char *at, char letter, int number)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	*at++ = letter;
+	if (number >= 36)
+		*at++ = digits[number / 36];
+	*at++ = digits[number % 36];
+	*at++ = '_';
+	return at;
+}
+
+/* What may be the arguments of a template that is converted to is read twice, also within. */
+static void write_conversions(char *name, int deep, int seed)
+{
+	char *at = name + sprintf(name, "_ZN5s%04dcvT_I", seed);
+
+	for (int i = 0; i < deep; i++)
+		at = stpcpy(at, "T_I");
+	*at++ = 'i';
+	memset(at, 'E', deep + 1);
+	strcpy(at + deep + 1, "Ev");
+}
+
+/* Each argument is there twice, so the last is 2^deep nodes: looked through for a pack, in vain. */
+static void write_pairs(char *name, int deep, int seed)
+{
+	char *at = name + sprintf(name, "_Z5f%04dDp1PI", seed);
+
+	for (int i = 1; i < deep; i++)
+		at = stpcpy(at, "S_I");
+	at = stpcpy(at, "iiE");
+	for (int i = 0; i < deep - 1; i++) {
+		at = put_reference(at, 'S', i);
+		*at++ = 'E';
+	}
+	*at = '\0';
+}
+
+static void (*const writers[])(char *name, int deep, int seed) = { write_conversions, write_pairs };
+
+/* Minutes are made of one name, or of 20,000 that take some milliseconds each. */
+START_TEST(test_dear)
+{
+	const bool is_one = _i % 2;
+	char name[1024];
+
+	if (!sym_can_demangle())
+		return;
+	for (int i = 0; i < (is_one ? 1 : 20000); i++) {
+		writers[_i / 2](name, is_one ? 100 : 21, i);
+		ck_assert(sym_demangle(demangler, name) == name || !is_one);
+	}
+	ck_assert_uint_gt(sym_demangler_given_up(demangler), 0);
+	ck_assert_str_eq(sym_demangle(demangler, "_ZN4ListIiE3addERKi"),
+			 "List<int>::add(int const&)");
+}
+END_TEST
+
 /* No bytes whatever make it fall over. */
 START_TEST(test_garbage)
 {
@@ -178,6 +239,7 @@ int main(void)
 	tcase_add_test(t, test_endless_rust);
 	tcase_add_test(t, test_deep);
 	tcase_add_test(t, test_garbage);
+	tcase_add_loop_test(t, test_dear, 0, 2 * sizeof(writers) / sizeof(*writers));
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);

@@ -15,11 +15,12 @@ static uint64_t make_proc(int pid, int ns_pid, uid_t uid, const char *maps)
 	run("mkdir -p %s/proc/%d/root/tmp", dir, pid);
 	snprintf(path, sizeof(path), "proc/%d/stat", pid);
 	snprintf(text, sizeof(text),
-		 "%d (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %" PRIu64 " 23 24\n",
+		 "%d (a ) b\\nc) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %" PRIu64
+		 " 23 24\n",
 		 pid, ticks);
 	write_file(in_dir(path), text, strlen(text));
 	snprintf(path, sizeof(path), "proc/%d/comm", pid);
-	write_file(in_dir(path), "run\ning\n", 8);
+	write_file(in_dir(path), "a ) b\nc\n", 8);
 	snprintf(path, sizeof(path), "proc/%d/status", pid);
 	snprintf(text, sizeof(text), "Name:\tx\nNStgid:\t%d\t%d\nUid:\t%u\t%u\t%u\t%u\n", pid,
 		 ns_pid, uid, uid, uid, uid);
@@ -52,8 +53,8 @@ START_TEST(test_snapshot)
 	ck_module(50, now, 0x2010, NULL);
 	ck_module(50, now, 0x3010, "[anon]");
 	ck_assert_int_eq(look(50, now, 0x7ffe1010).kind, SYM_VDSO);
-	ck_comm(50, now + 5, "run\ning");
-	ck_comm(50, now - 500, "run\ning");
+	ck_comm(50, now + 5, "a ) b\nc");
+	ck_comm(50, now - 500, "a ) b\nc");
 	ck_assert_int_eq(sym_user_snapshot(user, 51, now), -ESRCH);
 }
 END_TEST
@@ -76,7 +77,7 @@ START_TEST(test_snapshot_merged)
 	ck_module(50, now + 99, 0x1000, "/old");
 	ck_module(50, now + 100, 0x1000, "/new");
 	ck_module(60, now, 0x5000, "/kept"); /* a child from before the snapshot */
-	ck_comm(60, now, "run\ning");
+	ck_comm(60, now, "a ) b\nc");
 	sym_user_exec(user, now + 200, 50);
 	ck_module(50, now + 199, 0x5000, "/kept");
 	ck_module(50, now + 200, 0x5000, NULL);
@@ -164,8 +165,12 @@ START_TEST(test_jit_refused)
 		write_jit(50, 50, "1000 100 forged\n");
 		run("chown 12345 %s/proc/50/root/tmp/perf-50.map", dir);
 		ck_jit(50, now, 0x1000, NULL, 0);
+		/* Root's, which it cannot read itself: it may be mounted there. */
+		run("chown 0 %s/proc/50/root/tmp/perf-50.map", dir);
+		run("chmod 0640 %s/proc/50/root/tmp/perf-50.map", dir);
+		ck_jit(50, now + 2000000000, 0x1000, NULL, 0);
 		run("chown %u %s/proc/50/root/tmp/perf-50.map", getuid() + 1, dir);
-		ck_jit(50, now + 2000000000, 0x1000, "forged", 0);
+		ck_jit(50, now + 4000000000, 0x1000, "forged", 0);
 	}
 	now = make_proc(51, 51, getuid(), "1000-9000 rwxp 0 00:00 0 \n");
 	write_file(in_dir("elsewhere"), "1000 100 linked\n", 16);

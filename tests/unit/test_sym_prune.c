@@ -3,9 +3,9 @@
 #include "sym_user.h"
 
 /* Bit N of *ctx: pid N will be asked about. */
-static bool is_wanted(void *ctx, uint32_t pid)
+static enum sym_wanted is_wanted(void *ctx, uint32_t pid)
 {
-	return pid < 64 && *(uint64_t *)ctx >> pid & 1;
+	return pid < 64 && *(uint64_t *)ctx >> pid & 1 ? SYM_WANTED : SYM_NOT_WANTED;
 }
 
 static void prune(uint64_t before, uint64_t wanted)
@@ -229,6 +229,140 @@ START_TEST(test_long)
 }
 END_TEST
 
+/* ---- what was used */
+
+static enum sym_wanted is_used(void *ctx, uint32_t pid)
+{
+	(void)ctx;
+	(void)pid;
+	return SYM_WANTED_USED;
+}
+
+static void forget(uint64_t before)
+{
+	ck_assert_int_eq(sym_user_prune(user, before, is_used, NULL), 0);
+}
+
+START_TEST(test_used)
+{
+	map(1, 1, 0x1000, 0x2000, 0, "/shell");
+	for (uint32_t pid = 2; pid < 5; pid++) {
+		sym_user_fork(user, 10, pid, 1);
+		run_program(20, pid, "/first");
+		map(22, pid, 0x4000, 0x5000, 0, "/libfirst");
+		run_program(30, pid, "/second");
+		sym_user_exit(user, 40, pid);
+	}
+	ck_assert_int_eq(sym_user_use(user, 2, 25, 0x1000), 0);
+	ck_assert_int_eq(sym_user_use(user, 3, 15, 0x1000), 0);
+	ck_assert_int_eq(sym_user_use(user, 3, 35, 0x9000), -ENOENT);
+	forget(50);
+	ck_module(2, 25, 0x1000, "/first");
+	ck_module(2, 25, 0x4000, NULL);
+	ck_module(3, 15, 0x1000, "/shell");
+	ck_module(3, 35, 0x9000, NULL);
+	ck_module(3, 35, 0x1000, NULL);
+	ck_module(4, 25, 0x1000, NULL);
+	forget(60); /* what was used is not forgotten later on either */
+	ck_module(2, 25, 0x1000, "/first");
+	ck_module(3, 15, 0x1000, "/shell");
+	/* Fork, exec, exit, two names each; the mapping of the one, and the shell. */
+	ck_assert_uint_eq(sym_user_events(user), 2 * 5 + 1 + 1);
+}
+END_TEST
+
+/* A build machine of which each process was met: what each is remembered by is what was asked. */
+START_TEST(test_all_used)
+{
+	for (uint32_t i = 1; i <= 10000; i++) {
+		uint32_t pid = 2 + i % 100;
+
+		sym_user_fork(user, 100 * i, pid, 1);
+		run_program(100 * i + 1, pid, "/cc");
+		for (uint64_t j = 0; j < 20; j++)
+			map(100 * i + 10 + j, pid, 0x4000 + j * 0x1000, 0x5000 + j * 0x1000, 0,
+			    "/lib");
+		sym_user_exit(user, 100 * i + 50, pid);
+		if (i % 100 == 7)
+			ck_assert_int_eq(sym_user_use(user, pid, 100 * i + 40, 0x6000), 0);
+		if (i % 1000 == 0)
+			forget(100 * i);
+	}
+	forget(100 * 10001);
+	ck_assert_uint_eq(sym_user_events(user), 100 * 5);
+	for (uint32_t i = 7; i < 10000; i += 100)
+		ck_module(2 + i % 100, 100 * i + 40, 0x6000, "/lib");
+}
+END_TEST
+
+/* One that maps without end: what it has mapped now is known from /proc. */
+START_TEST(test_flood)
+{
+	enum { FLOOD = 200000, OFTEN = 10000, USED = 12345 };
+	const uint64_t base = 0x100000000000;
+	uint32_t self = getpid();
+	struct sym_frame f;
+
+	sym_user_close(user);
+	ck_assert_int_eq(sym_user_open(&user, NULL), 0);
+	for (uint64_t i = 1; i < FLOOD; i++) {
+		map(i, self, base + i * 0x1000, base + (i + 1) * 0x1000, 0, "/flood");
+		if (i == USED)
+			ck_assert_int_eq(sym_user_use(user, self, i, base + i * 0x1000), 0);
+		if (i % OFTEN)
+			continue;
+		ck_assert_int_eq(sym_user_snapshot(user, self, i), 0);
+		forget(i);
+		ck_assert_uint_lt(sym_user_events(user), OFTEN);
+	}
+	ck_module(self, FLOOD, base + USED * 0x1000, "/flood");
+	ck_module(self, FLOOD, base + (FLOOD - 1) * 0x1000, "/flood");
+	ck_module(self, FLOOD, base + 0x2000, NULL);
+	sym_user_lookup(user, self, FLOOD, (uintptr_t)run_program, false, &f);
+	ck_assert_str_eq(f.name, "run_program");
+}
+END_TEST
+
+/* What is told late, after questions, changes what it would have changed if told in time. */
+START_TEST(test_late)
+{
+	bool alive[PIDS] = { [1] = true }, also[PIDS] = { [1] = true };
+	unsigned int seed = _i, same = _i, late = _i;
+	struct sym_user *in_order;
+
+	ck_assert_int_eq(sym_user_open(&in_order, in_dir("proc")), 0);
+	for (uint64_t time = 1; time < STEPS; time++)
+		happen(in_order, 10 * time, also, &same);
+	for (uint64_t time = 1; time < STEPS; time += 2) {
+		if (rand_r(&late) % 4 == 0) {
+			struct sym_mmap m = { .time = 10 * time + 5,
+					      .pid = 1,
+					      .start = 0x1000 * (1 + time % 3),
+					      .len = 0x1000,
+					      .filename = "/late" };
+
+			ck_assert_int_eq(sym_user_mmap(in_order, &m), 0);
+			happen(user, 10 * time, alive, &seed);
+			happen(user, 10 * (time + 1), alive, &seed);
+			look(2, 10 * time, 0x1000);
+			ck_assert_int_eq(sym_user_mmap(user, &m), 0);
+			continue;
+		}
+		happen(user, 10 * time, alive, &seed);
+		happen(user, 10 * (time + 1), alive, &seed);
+	}
+	for (uint32_t pid = 1; pid < PIDS; pid++)
+		for (uint64_t time = 1; time < 10 * (STEPS - 1); time += 7)
+			for (uint64_t addr = 0x1000; addr < 0x4000; addr += 0x1000) {
+				struct sym_frame f;
+
+				sym_user_lookup(in_order, pid, time, addr, false, &f);
+				ck_module(pid, time, addr, f.module);
+			}
+	sym_user_close(in_order);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("forgetting");
@@ -243,5 +377,10 @@ int main(void)
 	tcase_add_test(t, test_snapshot);
 	tcase_add_loop_test(t, test_random, 0, 50);
 	tcase_add_test(t, test_long);
+	tcase_add_test(t, test_used);
+	tcase_add_test(t, test_all_used);
+	tcase_add_test(t, test_flood);
+	tcase_add_loop_test(t, test_late, 0, 20);
+	tcase_set_timeout(t, 60);
 	return run_all(s, t);
 }

@@ -6,12 +6,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rawprof/unwind.h>
+
+#include "unwind/cache.h"
 
 static char base[] = "/tmp/rawprof-unwind-XXXXXX", dir[PATH_MAX];
 static struct unwind_cache *cache;
@@ -81,7 +86,7 @@ static int entries(char path[PATH_MAX])
 
 	ck_assert_ptr_nonnull(d);
 	while ((e = readdir(d))) {
-		if (e->d_name[0] == '.')
+		if (e->d_name[0] == '.' || !strcmp(e->d_name, "secret"))
 			continue;
 		n++;
 		if (path)
@@ -307,6 +312,138 @@ START_TEST(test_bounded)
 }
 END_TEST
 
+/* ---- the secret */
+
+static void secret_path(char path[PATH_MAX])
+{
+	ck_assert_int_lt(snprintf(path, PATH_MAX, "%s/secret", dir), PATH_MAX);
+}
+
+static void read_secret(char secret[2048], size_t *size)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	secret_path(path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	*size = read(fd, secret, 2048);
+	close(fd);
+}
+
+/* It is made once, for us alone; names of entries depend on it. */
+START_TEST(test_secret)
+{
+	char path[PATH_MAX], first[PATH_MAX], second[PATH_MAX], one[2048], other[2048];
+	size_t size, again;
+	struct stat st;
+
+	open_cache(0);
+	unwind_table_free(get(cache, libc, false));
+	ck_assert_int_eq(entries(first), 1);
+	secret_path(path);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0600);
+	read_secret(one, &size);
+	ck_assert_uint_ge(size, 16);
+	open_cache(0);
+	read_secret(other, &again);
+	ck_assert(size == again && !memcmp(one, other, size));
+	unwind_table_free(get(cache, libc, true));
+
+	/* Another one: nothing of the first is left. */
+	ck_assert_int_eq(unlink(path), 0);
+	open_cache(0);
+	read_secret(other, &again);
+	ck_assert(size == again && memcmp(one, other, size));
+	ck_assert_int_eq(entries(NULL), 0);
+	unwind_table_free(get(cache, libc, false));
+	ck_assert_int_eq(entries(second), 1);
+	ck_assert_str_ne(first, second);
+}
+END_TEST
+
+/* Cut short, longer, readable by others, of another user, no file: it is made anew. */
+START_TEST(test_spoilt_secret)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	open_cache(0);
+	secret_path(path);
+	for (int i = 0; i < 7; i++) {
+		unwind_table_free(get(cache, libc, false));
+		ck_assert_int_eq(stat(path, &st), 0);
+		if (i < 3)
+			ck_assert_int_eq(truncate(path, (off_t[]){ 0, 8, 4096 }[i]), 0);
+		else if (i == 3)
+			ck_assert_int_eq(chmod(path, 0604), 0);
+		else if (i == 4)
+			ck_assert_int_eq(chmod(path, 0640), 0);
+		else
+			ck_assert_int_eq(unlink(path), 0);
+		if (i == 5)
+			ck_assert_int_eq(mkfifo(path, 0600), 0);
+		if (i == 6)
+			ck_assert_int_eq(symlink("/etc/passwd", path), 0);
+		open_cache(0);
+		ck_assert_int_eq(lstat(path, &st), 0);
+		ck_assert(S_ISREG(st.st_mode) && (st.st_mode & 07777) == 0600);
+		ck_assert_int_eq(entries(NULL), 0);
+	}
+	unwind_table_free(get(cache, libc, false));
+	unwind_table_free(get(cache, libc, true));
+}
+END_TEST
+
+/* ---- writing */
+
+static const char name[] = "0123456789abcdef0123456789abcdef";
+
+/* A full disk, and a limit for files, leave nothing that was half written. */
+START_TEST(test_no_room)
+{
+	static char bytes[256 << 10];
+	const struct rlimit small = { 4096, RLIM_INFINITY };
+	struct unwind_cache_dir d = { .fd = -1, .max_bytes = 1 << 30 };
+	struct unwind_table *t;
+
+	open_cache(0);
+	d.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	ck_assert_int_eq(unwind_cache_store(&d, name, bytes, sizeof(bytes)), -EFBIG);
+	t = get(cache, libc, false); /* it is there all the same */
+	unwind_table_free(t);
+	ck_assert_int_eq(entries(NULL), 0);
+	ck_assert_int_eq(unwind_cache_store(&d, name, bytes, 4096), 0);
+	ck_assert_int_eq(entries(NULL), 1);
+	ck_assert_int_eq(unwind_cache_store(&d, "secret", bytes, 16), -EINVAL);
+	ck_assert_int_eq(unwind_cache_store(&d, "../../etc/passwd", bytes, 16), -EINVAL);
+	close(d.fd);
+}
+END_TEST
+
+START_TEST(test_full_disk)
+{
+	static char bytes[256 << 10];
+	struct unwind_cache_dir d = { .max_bytes = 1 << 30 };
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return; /* not root */
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	ck_assert_int_eq(mount("none", dir, "tmpfs", 0, "size=16k,mode=700"), 0);
+	open_cache(0);
+	d.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(unwind_cache_store(&d, name, bytes, sizeof(bytes)), -ENOSPC);
+	unwind_table_free(get(cache, libc, false));
+	ck_assert_int_eq(entries(NULL), 0);
+	close(d.fd);
+	unwind_cache_close(cache);
+	cache = NULL;
+	ck_assert_int_eq(umount2(dir, MNT_DETACH), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("unwind tables on disk");
@@ -324,6 +461,10 @@ int main(void)
 	tcase_add_test(t, test_foreign_directory);
 	tcase_add_test(t, test_default_directory);
 	tcase_add_test(t, test_bounded);
+	tcase_add_test(t, test_secret);
+	tcase_add_test(t, test_spoilt_secret);
+	tcase_add_test(t, test_no_room);
+	tcase_add_test(t, test_full_disk);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);

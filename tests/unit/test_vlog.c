@@ -499,6 +499,8 @@ static const char *const oddities[] = {
 	"0: (85) call bpf_x#99999999999\n1: (85) call #\n2: (85) call",
 	"1: (15) if r1 == 0x0 goto pc+2 : R1=5\n",
 	"0: safe\n0: safe\n",
+	"from 900 to 1: safe\n",
+	"from 999999999 to 1: safe\n1: (b7) r0 = 0\n",
 };
 
 START_TEST(odd)

@@ -371,7 +371,7 @@ void asm_vlog_reader_branch(struct reader *r, uint32_t from, uint32_t to, bool s
 	if (n)
 		r->path[n - 1].taken_up = true;
 	r->speculative = speculative;
-	r->prev = from;
+	r->prev = asm_vlog_reader_meet(r, from) ? (int64_t)from : -1;
 	end_path(r);
 	asm_vlog_reader_meet(r, to);
 }

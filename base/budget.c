@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Budgets: of work, which a file has, and of memory, which the process has. */
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "budget.h"
+
+#define MB (1024ULL * 1024)
+
+/* ---- work */
+
+#define LEAST_WORK (4 * MB)
+#define WATCH_EVERY (256 * 1024) /* bytes: some tenths of a millisecond */
+
+static bool (*watch_stop)(void *ctx);
+static void *watch_ctx;
+
+void rp_work_watch(bool (*stop)(void *ctx), void *ctx)
+{
+	watch_stop = stop;
+	watch_ctx = ctx;
+}
+
+struct rp_work rp_work_for(uint64_t size, unsigned int times)
+{
+	uint64_t left;
+
+	if (__builtin_mul_overflow(size, times, &left))
+		left = UINT64_MAX;
+	if (left < LEAST_WORK)
+		left = LEAST_WORK;
+	return (struct rp_work){ .left = left == UINT64_MAX ? left : left + 1 };
+}
+
+bool rp_work_spend(struct rp_work *work, uint64_t bytes)
+{
+	if (bytes >= work->left) { /* the last one stands for "used up" */
+		work->left = 0;
+		return false;
+	}
+	work->left -= bytes;
+	work->unwatched += bytes;
+	if (work->unwatched < WATCH_EVERY)
+		return true;
+	work->unwatched = 0;
+	if (watch_stop && watch_stop(watch_ctx))
+		work->left = 0;
+	return work->left > 0;
+}
+
+/* ---- memory */
+
+static _Atomic uint64_t memory_taken;
+static uint64_t memory_limit = 512 * MB;
+
+void rp_memory_limit(uint64_t bytes)
+{
+	memory_limit = bytes;
+}
+
+bool rp_memory_take(uint64_t bytes)
+{
+	uint64_t taken = atomic_load(&memory_taken);
+
+	do {
+		if (bytes > memory_limit || taken > memory_limit - bytes)
+			return false;
+	} while (!atomic_compare_exchange_weak(&memory_taken, &taken, taken + bytes));
+	return true;
+}
+
+void rp_memory_give(uint64_t bytes)
+{
+	atomic_fetch_sub(&memory_taken, bytes);
+}
+
+uint64_t rp_memory_taken(void)
+{
+	return atomic_load(&memory_taken);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A seccomp filter: the system calls of a process that reads, and writes to what is open. */
+#ifndef RECORD_SYSCALLS_H
+#define RECORD_SYSCALLS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * All others return -EPERM from now on: none executes a program, makes a process or a socket, opens
+ * a file for writing, moves or deletes one. Signals go to this process and to @child. No program of
+ * BPF is loaded and no event of a single process opened, unless the recording @attaches some later.
+ * 0; -ENOSYS: the kernel has no filters; else a negative errno. The process must have given up to
+ * gain privileges, or have CAP_SYS_ADMIN.
+ */
+int record_filter_syscalls(pid_t child, bool attaches);
+
+#endif

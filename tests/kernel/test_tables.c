@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which files get a table in the maps: those that samples hit, where the whole machine is recorded;
+ * no more of one user than leaves room for others; and when all is full, those that come again.
+ */
+#include "test_loader.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include "programs/shared/unwind.h"
+#include "record/tables.h"
+
+enum { PROCS, RANGE, INDEX, RULES, ROWS, MAPS };
+static const struct asm_map maps[MAPS] = {
+	[PROCS] = UNWIND_MAP_PROCS(16), [RANGE] = UNWIND_MAP_MAPPINGS, [INDEX] = UNWIND_MAP_INDEX,
+	[RULES] = UNWIND_MAP_RULES,	[ROWS] = UNWIND_MAP_ROWS,
+};
+static int fds[MAPS];
+
+static void open_maps(void)
+{
+	capture_log();
+	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* tables are made, not found */
+	ck_assert_int_eq(rp_maps_create(maps, MAPS, fds), 0);
+}
+
+/* ---- samples */
+
+static uint32_t by_table(void)
+{
+	struct unwind_mappings *m = mmap(NULL, sizeof(*m), PROT_READ, MAP_SHARED, fds[RANGE], 0);
+	struct unwind_proc proc = { 0 };
+	uint32_t n = 0;
+
+	ck_assert_ptr_ne(m, MAP_FAILED);
+	rp_map_lookup(fds[PROCS], &(uint32_t){ (uint32_t)getpid() }, &proc);
+	for (uint32_t i = 0; i < proc.count; i++)
+		n += m->range[proc.first + i].kind == UNWIND_BY_TABLE;
+	munmap(m, sizeof(*m));
+	return n;
+}
+
+START_TEST(test_only_files_that_are_hit)
+{
+	struct record_tables_maps to;
+	const uint64_t ours = (uintptr_t)by_table, libc = (uintptr_t)getppid;
+	const uint32_t pid = (uint32_t)getpid();
+	struct record_tables *feed;
+	uint32_t none, some, more;
+
+	open_maps();
+	to = (struct record_tables_maps){ fds[PROCS], fds[RANGE], fds[INDEX],
+					  fds[RULES], fds[ROWS],  .only_hit = true };
+	ck_assert_int_eq(record_tables_open(&feed, &to), 0);
+	record_tables_publish(feed, pid);
+	none = by_table(); /* the vdso */
+	record_tables_lost(feed, pid, &ours, 1);
+	record_tables_refresh(feed);
+	some = by_table();
+	ck_assert_uint_gt(some, none);
+	record_tables_lost(feed, pid, &ours, 1); /* nothing new */
+	record_tables_lost(feed, pid + 1, &libc, 1);
+	record_tables_refresh(feed);
+	ck_assert_uint_eq(by_table(), some);
+	record_tables_lost(feed, pid, &libc, 1);
+	record_tables_refresh(feed);
+	more = by_table();
+	if (getauxval(AT_BASE)) /* a static program is its own libc */
+		ck_assert_uint_gt(more, some);
+	record_tables_publish(feed, pid); /* those that are known stay */
+	ck_assert_uint_eq(by_table(), more);
+	/* An exec is of no interest before there is a sample. */
+	record_tables_executed(feed, pid);
+	ck_assert_uint_eq(record_tables_urgent(feed), UINT64_MAX);
+	record_tables_close(feed);
+
+	to.only_hit = false;
+	ck_assert_int_eq(record_tables_open(&feed, &to), 0);
+	record_tables_publish(feed, pid);
+	if (getauxval(AT_BASE))
+		ck_assert_uint_gt(by_table(), more);
+	else
+		ck_assert_uint_ge(by_table(), more);
+	record_tables_close(feed);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
+/* ---- room */
+
+/* A file of @uid's with @mb MB of code in one function: an index of so many pages, two rows. */
+static int code_file(uid_t uid, uint64_t mb)
+{
+	enum { AT = 0x200, SIZE = 64, CODE = 0x1000 };
+	const uint64_t bytes = mb << 20;
+	static const uint8_t cie[] = { 20, 0,	 0, 0, 0,    0, 0, 0, 1, 0, 1, 0x78,
+				       16, 0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0, 0, 0 };
+	const Elf64_Ehdr eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+				.e_machine = EM_X86_64,
+				.e_phoff = sizeof(eh),
+				.e_phentsize = sizeof(Elf64_Phdr),
+				.e_phnum = 1,
+				.e_shoff = 0x100,
+				.e_shentsize = sizeof(Elf64_Shdr),
+				.e_shnum = 3,
+				.e_shstrndx = 1 };
+	const Elf64_Phdr ph = { .p_type = PT_LOAD,
+				.p_flags = PF_R | PF_X,
+				.p_offset = CODE,
+				.p_vaddr = CODE,
+				.p_filesz = bytes };
+	const Elf64_Shdr sh[3] = {
+		[1] = { .sh_type = SHT_STRTAB, .sh_offset = AT + 128, .sh_size = 16 },
+		[2] = { .sh_name = 1,
+			.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_ALLOC,
+			.sh_addr = AT,
+			.sh_offset = AT,
+			.sh_size = SIZE },
+	};
+	const struct {
+		uint32_t len, cie;
+		uint64_t start, size;
+	} fde = { 28, 28, CODE, bytes };
+	int fd = memfd_create("code", MFD_CLOEXEC);
+
+	ck_assert_int_eq(ftruncate(fd, (off_t)(CODE + bytes)), 0);
+	ck_assert_int_eq(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	ck_assert_int_eq(pwrite(fd, &ph, sizeof(ph), sizeof(eh)), sizeof(ph));
+	ck_assert_int_eq(pwrite(fd, sh, sizeof(sh), 0x100), sizeof(sh));
+	ck_assert_int_eq(pwrite(fd, cie, sizeof(cie), AT), sizeof(cie));
+	ck_assert_int_eq(pwrite(fd, &fde, sizeof(fde), AT + sizeof(cie)), sizeof(fde));
+	ck_assert_int_eq(pwrite(fd, "\0.eh_frame", 11, AT + 128), 11);
+	ck_assert_int_eq(fchown(fd, uid, (gid_t)-1), 0);
+	return fd;
+}
+
+static bool has_table(struct record_table_store *s, uid_t uid, uint64_t mb)
+{
+	int fd = code_file(uid, mb);
+	const struct stored_file *file = record_table_store_file(s, fd);
+	struct stat st;
+	bool has;
+
+	ck_assert_ptr_nonnull(file);
+	has = file->nparts > 0;
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_ptr_nonnull(record_table_store_known(s, &st));
+	close(fd);
+	return has;
+}
+
+static struct record_table_store *open_store(void)
+{
+	struct record_table_store *s;
+
+	open_maps();
+	ck_assert_int_eq(
+		record_table_store_open(
+			&s, &(struct record_table_store_maps){ fds[INDEX], fds[RULES], fds[ROWS] }),
+		0);
+	return s;
+}
+
+START_TEST(test_owners)
+{
+	struct record_table_store *s = open_store();
+
+	if (geteuid())
+		return;
+	ck_assert(has_table(s, 1000, 100));
+	ck_assert(!has_table(s, 1000, 100)); /* 200 of 256 MB are too many */
+	ck_assert_ptr_nonnull(strstr(log_text, "user 1000"));
+	ck_assert(has_table(s, 1000, 80));
+	ck_assert(!has_table(s, 1000, 80));
+	ck_assert(!record_table_store_is_full(s));
+	ck_assert(has_table(s, 0, 60)); /* there is room for others yet */
+	ck_assert(has_table(s, 1001, 10));
+	ck_assert(!record_table_store_is_full(s));
+	record_table_store_close(s);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
+/* Reading is bounded too, of files that give no table above all. */
+START_TEST(test_owners_time)
+{
+	struct record_table_store *s = open_store();
+	int n = 0;
+
+	if (geteuid())
+		return;
+	while (n < 100 && !strstr(log_text, "time for unwind tables"))
+		has_table(s, 1000, n++ < 1 ? 180 : 100);
+	ck_assert_int_gt(n, 10);
+	ck_assert_int_lt(n, 20);
+	ck_assert(has_table(s, 1001, 10));
+	record_table_store_close(s);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
+START_TEST(test_forgotten)
+{
+	struct record_table_store *s = open_store();
+
+	ck_assert(has_table(s, geteuid(), 100));
+	ck_assert(!geteuid() || !has_table(s, geteuid(), 100));
+	if (geteuid())
+		return;
+	ck_assert(has_table(s, 0, 100));
+	ck_assert(!has_table(s, 0, 100));
+	ck_assert(record_table_store_is_full(s));
+	ck_assert_ptr_nonnull(strstr(log_text, "no room for more unwind tables"));
+	record_table_store_forget(s);
+	ck_assert(!record_table_store_is_full(s));
+	ck_assert(has_table(s, 0, 100));
+	ck_assert(has_table(s, 0, 100));
+	record_table_store_close(s);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
+/* A child that the kernel alone knows has the ranges of its parent: they hold no longer. */
+START_TEST(test_children_are_forgotten)
+{
+	const uint32_t pid = (uint32_t)getpid(), child = pid + 1;
+	struct record_tables *feed;
+	struct unwind_mappings *m;
+	struct unwind_proc proc;
+
+	if (geteuid())
+		return;
+	open_maps();
+	ck_assert_int_eq(
+		record_tables_open(&feed,
+				   &(struct record_tables_maps){ fds[PROCS], fds[RANGE], fds[INDEX],
+								 fds[RULES], fds[ROWS], true }),
+		0);
+	m = mmap(NULL, sizeof(*m), PROT_READ, MAP_SHARED, fds[RANGE], 0);
+	ck_assert_ptr_ne(m, MAP_FAILED);
+	for (int i = 0; i < 3; i++) { /* the third finds no room */
+		int fd = code_file(0, 100);
+		char *code = mmap(NULL, 100 << 20, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		const uint64_t addr = (uintptr_t)code + (1 << 20);
+
+		ck_assert_ptr_ne(code, MAP_FAILED);
+		record_tables_lost(feed, pid, &addr, 1);
+		record_tables_refresh(feed);
+		close(fd);
+	}
+	ck_assert_ptr_nonnull(strstr(log_text, "no room for more unwind tables"));
+	ck_assert_int_eq(rp_map_lookup(fds[PROCS], &pid, &proc), 0);
+	ck_assert_uint_eq(m->range[proc.first].generation, proc.generation);
+	ck_assert_int_eq(rp_map_update(fds[PROCS], &child, &proc, BPF_ANY), 0);
+	record_tables_refresh(feed);
+	ck_assert_int_lt(rp_map_lookup(fds[PROCS], &pid, &proc), 0);
+	ck_assert_int_eq(rp_map_lookup(fds[PROCS], &child, &proc), 0);
+	ck_assert_uint_gt(proc.count, 0);
+	for (uint32_t i = 0; i < proc.count; i++)
+		ck_assert_uint_ne(m->range[proc.first + i].generation, proc.generation);
+	munmap(m, sizeof(*m));
+	record_tables_close(feed);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("tables");
+	TCase *tc = tcase_create("kernel");
+
+	tcase_add_test(tc, test_only_files_that_are_hit);
+	tcase_add_test(tc, test_owners);
+	tcase_add_test(tc, test_owners_time);
+	tcase_add_test(tc, test_forgotten);
+	tcase_add_test(tc, test_children_are_forgotten);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
