@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ELF files have beside symbols: .gnu_debugdata, FDEs, debug data. */
+/* What ELF files (elf-seeds) have beside symbols: .gnu_debugdata, FDEs, debug data. */
 #include "symbolize/debug.h"
 #include "symbolize/fdes.h"
 #include "symbolize/lines.h"

@@ -2,13 +2,16 @@
 /*
  * driver.c: runs a fuzz target where there is no libFuzzer, with its options as far as needed:
  *
- *	TARGET -max_total_time=SECONDS -artifact_prefix=PATH FILES AND DIRECTORIES…
+ *	TARGET -max_total_time=SECONDS -timeout=SECONDS -artifact_prefix=PATH FILES AND DIRECTORIES…
  *
  * Each seed as it is, then random changes of them, blindly. The same seeds give the same inputs. An
- * input that a sanitizer stops is left in PATHcrash.
+ * input that a sanitizer stops, or that takes longer than the timeout, is left in PATHcrash. What
+ * the target prints is dropped, the sanitizers' reports are not.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <sanitizer/common_interface_defs.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -25,7 +28,15 @@ static size_t nseeds;
 static uint8_t input[INPUT_ROOM];
 static size_t input_size;
 static const char *prefix = "";
+static unsigned int timeout = 60;
+static int said = STDERR_FILENO; /* where what a person is to know goes */
 static uint64_t random_state = 88172645463325252u;
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "hard_rss_limit_mb=2560:handle_abort=1";
+}
 
 static uint64_t random_below(uint64_t n)
 {
@@ -38,15 +49,34 @@ static uint64_t random_below(uint64_t n)
 static void save_input(void)
 {
 	char path[512];
-	FILE *f;
+	int fd;
 
 	snprintf(path, sizeof(path), "%scrash", prefix);
-	f = fopen(path, "w");
-	if (f) {
-		fwrite(input, 1, input_size, f);
-		fclose(f);
-		fprintf(stderr, "the input is in %s\n", path);
-	}
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd >= 0 && write(fd, input, input_size) == (ssize_t)input_size)
+		dprintf(said, "the input is in %s\n", path);
+}
+
+static void too_long(int signal)
+{
+	(void)signal;
+	dprintf(said, "one input takes longer than %u s\n", timeout);
+	save_input();
+	_exit(70);
+}
+
+static void run(const uint8_t *data, size_t size)
+{
+	uint8_t *copy;
+
+	if (data != input && size)
+		memcpy(input, data, size);
+	input_size = size;
+	copy = fuzz_copy(input, size);
+	alarm(timeout);
+	LLVMFuzzerTestOneInput(copy, size);
+	alarm(0);
+	free(copy);
 }
 
 static void add_seed(const char *path)
@@ -126,36 +156,51 @@ static void mutate(void)
 
 static void load(const struct seed *seed)
 {
-	memcpy(input, seed->data, seed->size);
+	if (seed->size)
+		memcpy(input, seed->data, seed->size);
 	input_size = seed->size;
+}
+
+static void be_quiet(void)
+{
+	const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	said = dup(STDERR_FILENO);
+	__sanitizer_set_report_fd((void *)(intptr_t)said);
+	dup2(nothing, STDOUT_FILENO);
+	dup2(nothing, STDERR_FILENO);
+	close(nothing);
 }
 
 int main(int argc, char **argv)
 {
 	long seconds = 10, runs = 0;
-	struct seed none = { input, 0 };
+	struct seed none = { NULL, 0 };
 	time_t end;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strncmp(argv[i], "-max_total_time=", 16))
 			seconds = atol(argv[i] + 16);
+		else if (!strncmp(argv[i], "-timeout=", 9))
+			timeout = (unsigned int)atol(argv[i] + 9);
 		else if (!strncmp(argv[i], "-artifact_prefix=", 17))
 			prefix = argv[i] + 17;
 		else if (argv[i][0] != '-')
 			add_seeds(argv[i]);
 	}
 	__sanitizer_set_death_callback(save_input);
-	for (size_t i = 0; i < nseeds; i++, runs++) {
-		load(&seeds[i]);
-		LLVMFuzzerTestOneInput(input, input_size);
-	}
-	for (end = time(NULL) + seconds; time(NULL) < end; runs++) {
+	signal(SIGALRM, too_long);
+	be_quiet();
+	end = time(NULL) + seconds;
+	for (size_t i = 0; i < nseeds; i++, runs++)
+		run(seeds[i].data, seeds[i].size);
+	for (; time(NULL) < end; runs++) {
 		load(nseeds ? &seeds[random_below(nseeds)] : &none);
 		for (uint64_t i = random_below(8) + 1; i; i--)
 			mutate();
-		LLVMFuzzerTestOneInput(input, input_size);
+		run(input, input_size);
 	}
-	printf("executed %ld inputs\n", runs);
+	dprintf(said, "executed %ld inputs\n", runs);
 	for (size_t i = 0; i < nseeds; i++)
 		free(seeds[i].data);
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * .eh_frame or .debug_frame, in an ELF file or bare, to a table; then look-ups and a walk by that
- * table over a stack that is the input itself. Bare: the first byte is the machine and which of the
- * two, the rest the section.
+ * .eh_frame or .debug_frame, in an ELF file (elf-seeds) or bare, to a table; then look-ups and a
+ * walk by that table over a stack that is the input itself. Bare: the first byte is the machine and
+ * which of the two, the rest the section.
  */
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ELF files: headers, symbol tables, PLT, from memory and from a descriptor. */
+/* ELF files (elf-seeds): headers, symbol tables, PLT, from memory and from a descriptor. */
 #include "symbolize/symtab.h"
 #include "fuzz.h"
 

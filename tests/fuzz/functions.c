@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes can be an ELF file: the functions found in it lie within its executable segments. */
+/*
+ * Any bytes can be an ELF file (elf-seeds): the functions found in it lie within its executable
+ * segments.
+ */
 #include <rawprof/symbolize.h>
 
 #include "fuzz.h"

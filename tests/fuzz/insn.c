@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes can be code: places for probes stay within them, on an instruction. */
+/* Any bytes, also elf-seeds, can be code: places for probes stay in it, on an instruction. */
 #include <elf.h>
 #include <rawprof/uprobe.h>
 

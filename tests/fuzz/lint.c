@@ -73,23 +73,23 @@ static struct asm_insn line_for(struct bpf_insn insn, uint32_t number)
 
 	if (insn.code != (BPF_LD | BPF_IMM | BPF_DW))
 		return line;
-	line.value = (uint32_t)insn.imm;
 	line.insn.dst_reg %= 10;
 	line.insn.src_reg = 0;
-	line.sym = maps[(uint32_t)insn.imm % 4].name;
 	switch (insn.src_reg & 3) {
 	case 0:
 		line.kind = ASM_LD_IMM64;
+		line.value = (uint32_t)insn.imm;
 		break;
 	case 1:
 		line.kind = ASM_LD_MAP;
 		line.insn.src_reg = BPF_PSEUDO_MAP_FD;
+		line.sym = maps[(uint32_t)insn.imm % 4].name;
 		break;
 	case 2:
 		line.kind = ASM_LD_MAP_VALUE;
 		line.insn.src_reg = BPF_PSEUDO_MAP_VALUE;
+		line.insn.imm = (int32_t)((uint32_t)insn.imm % 24);
 		line.sym = "array";
-		line.value %= 24;
 		break;
 	default: /* as it stands: half a constant, or with what follows a whole */
 		line.insn = insn;

@@ -21,8 +21,9 @@ static void check(const struct asm_vlog *log)
 			if (insn->before[k].where > 10 || insn->before[k].where < -512 ||
 			    !insn->before[k].text)
 				abort();
-		for (uint32_t k = 1; k < insn->nfrom; k++)
-			if (insn->from[k] <= insn->from[k - 1])
+		for (uint32_t k = 0; k < insn->nfrom; k++)
+			if (insn->from[k] >= log->ninsns ||
+			    (k && insn->from[k] <= insn->from[k - 1]))
 				abort();
 	}
 	for (size_t i = 0; i < log->npath; i++)

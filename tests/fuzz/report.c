@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every form of a profile, of names that are anything: the input is a program that adds frames and
+ * samples, its texts end with newlines. What is for people is printable, JSON is JSON, pprof refers
+ * to nothing that it lacks, and folded lines have the weights that were put in.
+ */
+#include <rawprof/report.h>
+
+#include "fuzz_json.h"
+#include "fuzz_pprof.h"
+
+enum { FRAMES = 24, SAMPLES = 16, TEXTS = 8 };
+
+static const struct report_value_type types[] = { { "samples", "count" },
+						  { "cpu", "nanoseconds" } };
+
+struct made {
+	struct report *report;
+	char *texts[TEXTS];
+	uint32_t frames[FRAMES];
+	size_t nframes;
+};
+
+static const char *pick(struct made *m, struct fuzz_input *in)
+{
+	uint64_t i = fuzz_below(in, TEXTS + 1);
+
+	return i < TEXTS ? m->texts[i] : NULL;
+}
+
+static void add_frame(struct made *m, struct fuzz_input *in)
+{
+	struct report_frame f = { .name = pick(m, in),
+				  .module = pick(m, in),
+				  .build_id = pick(m, in),
+				  .file = pick(m, in),
+				  .address = fuzz_take(in, 2) << 8,
+				  .line = (uint32_t)fuzz_take(in, 1),
+				  .kind = (enum report_frame_kind)fuzz_below(in, REPORT_MARK + 1) };
+
+	f.map_start = f.address & ~0xfffu;
+	f.map_end = f.map_start + 0x1000 * fuzz_below(in, 3);
+	fuzz_check(!report_frame_add(m->report, &f, &m->frames[m->nframes++]));
+}
+
+static uint64_t add_sample(struct made *m, struct fuzz_input *in)
+{
+	const uint64_t n = fuzz_take(in, 1) % 8;
+	uint32_t stack[8];
+	uint64_t values[2] = { fuzz_take(in, 1), fuzz_take(in, 3) };
+	struct report_label label = { .key = pick(m, in), .str = pick(m, in) };
+	struct report_sample s = { .comm = pick(m, in),
+				   .pid = (int32_t)fuzz_take(in, 1),
+				   .frames = stack,
+				   .nframes = m->nframes ? n : 0,
+				   .values = values };
+
+	for (uint64_t i = 0; i < s.nframes; i++)
+		stack[i] = m->frames[fuzz_below(in, m->nframes)];
+	if (label.key) {
+		s.labels = &label;
+		s.nlabels = 1;
+	}
+	return report_add(m->report, &s) ? 0 : values[0];
+}
+
+static char *written(const struct made *m, report_writer *write, size_t *size)
+{
+	const struct report_options show = { .color_by_label = m->texts[1],
+					     .title = m->texts[2],
+					     .annotate = true,
+					     .delimiter = m->nframes & 1,
+					     .reverse = m->nframes & 2,
+					     .width = 80 };
+	char *text = NULL;
+	FILE *f = open_memstream(&text, size);
+
+	fuzz_check(!write(m->report, f, m->nframes & 4 ? NULL : &show) && !fclose(f));
+	return text;
+}
+
+static uint64_t folded_sum(const char *text)
+{
+	uint64_t sum = 0;
+
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		const char *weight = memrchr(text, ' ', (size_t)(end - text));
+
+		fuzz_check(weight && weight > text);
+		sum += strtoull(weight + 1, NULL, 10);
+	}
+	fuzz_check(!*text);
+	return sum;
+}
+
+static void check_forms(const struct made *m, uint64_t total)
+{
+	for (const struct report_format *f = report_formats; f->name; f++) {
+		size_t size;
+		char *text;
+
+		if (!f->write)
+			continue;
+		text = written(m, f->write, &size);
+		if (f->binary)
+			fuzz_check_pprof(text, size);
+		else
+			fuzz_check_printable(text, size);
+		if (f->json)
+			fuzz_check_json(text);
+		if (!strcmp(f->name, "folded"))
+			fuzz_check(folded_sum(text) == total);
+		free(text);
+	}
+	fuzz_check(report_total(m->report, 0) == total);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, data + size };
+	struct made m = { .nframes = 0 };
+	uint64_t total = 0, frames, samples;
+	struct report_info info;
+
+	if (report_new(types, 2, &m.report))
+		return 0;
+	for (size_t i = 0; i < TEXTS; i++)
+		m.texts[i] = fuzz_text(&in);
+	info = (struct report_info){ .command = m.texts[0],
+				     .target = m.texts[1],
+				     .event = m.texts[2],
+				     .main_module = m.texts[3],
+				     .kernel_build_id = m.texts[4],
+				     .host = m.texts[5],
+				     .note = m.texts[6] };
+	fuzz_check(!report_set_info(m.report, &info));
+	frames = fuzz_below(&in, FRAMES);
+	samples = fuzz_below(&in, SAMPLES);
+	while (frames--)
+		add_frame(&m, &in);
+	while (samples--)
+		total += add_sample(&m, &in);
+	check_forms(&m, total);
+	report_free(m.report);
+	for (size_t i = 0; i < TEXTS; i++)
+		free(m.texts[i]);
+	return 0;
+}
