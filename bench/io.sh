@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `make bench-io`: what a request to a disk costs in BPF programs, by `rawprof io` and biolatency of libbpf-tools, which
-# watch the same requests at the same time; whether they say the same; and what fio says. Writes bench/io.md. Root; five
+# `make bench ONLY=io`: what a request to a disk costs in BPF programs, by `rawprof io` and biolatency of libbpf-tools, which
+# watch the same requests at the same time; whether they say the same; and what fio says. Root; five
 # minutes. RUNS=5, REQUESTS=200000 for each; BIOLATENCY names the program to compare with.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -127,7 +127,7 @@ head -c 64M /dev/urandom >"$tmp/memory/disk"
 loop=$(losetup -f --show "$tmp/memory/disk") || exit 1
 
 say '# What a request to a disk costs' '' \
-	"By \`make bench-io\`, $(date +%F), Linux $(uname -r), $(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(
+	"By bench/io.sh, $(date +%F), Linux $(uname -r), $(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(
 		. /etc/os-release && echo "$PRETTY_NAME"
 	), $("$peer" --version 2>&1 | head -n 1), $(fio --version); load $(cut -d ' ' -f 1 /proc/loadavg) when it began." '' \
 	"A loop device over memory, 4 KB reads here and there by fio, 16 at once, $requests for each run. Both programs watch the
@@ -168,5 +168,4 @@ if [ -c /dev/fuse ] && [ -x "$build/workloads/slowdisk" ]; then
 	beside_fio '10 ms, one at a time, psync' --ioengine=psync --io_size=$((4096 * 400))
 	beside_fio '10 ms, 64 at once, libaio' --ioengine=libaio --iodepth=64 --io_size=$((4096 * 10000))
 fi
-cp "$results" bench/io.md
-cat bench/io.md
+cp "$results" "${OUTPUT:-/dev/stdout}"

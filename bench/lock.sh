@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What watching locks costs: two threads that meet at a barrier, over and over, so that they do little but wait for each
 # other; how long that takes alone, and beside rawprof and the tools that people use today. In turn, ROUNDS (5) times;
-# prints the medians as a table. Root. `make build/workloads/lockpair rawprof` first.
+# the medians as a table. Root. `make bench ONLY=locks`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
@@ -56,6 +56,8 @@ for ((round = 0; round < rounds; round++)); do
 done
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 alone=$(median "$tmp/times.0")
+exec >"${OUTPUT:-/dev/stdout}"
+printf '# What watching locks costs\n\nTwo threads that meet at a barrier %s times, medians of %s runs: bench/lock.sh.\n\n' "$meetings" "$rounds"
 echo '| beside | seconds | more, for each meeting |'
 echo '|---|---|---|'
 for i in "${!names[@]}"; do

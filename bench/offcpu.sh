@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a switch costs while `rawprof offcpu` and `wall` watch, beside offcputime of libbpf-tools on the same run; writes
-# bench/offcpu.md. Root; `make rawprof` and the workloads first. ROUNDS=5, SECONDS_EACH=3, BUILD=build.
+# What a switch costs while `rawprof offcpu` and `wall` watch, beside offcputime of libbpf-tools on the same run. Root.
+# `make bench ONLY=switches`. ROUNDS=5, SECONDS_EACH=3, BUILD=build.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build} rounds=${ROUNDS:-5} each=${SECONDS_EACH:-3}
@@ -52,5 +52,4 @@ table 'By process, the one that switches' :: 'rawprof offcpu' "${rawprof[@]}" -p
 ! have_theirs || theirs=(:: offcputime offcputime -p "$sleeper" "$each")
 table 'By process, another one' :: 'rawprof offcpu' "${rawprof[@]}" -p "$sleeper" \
 	:: 'every switch' "${rawprof[@]}" "${all[@]}" -p "$sleeper" "${theirs[@]}"
-cp "$tmp/results.md" bench/offcpu.md
-echo 'bench/offcpu.md is written'
+cp "$tmp/results.md" "${OUTPUT:-/dev/stdout}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `make bench-unwind`: how whole are the user stacks of what a distribution ships, without frame
-# pointers, and what does that cost? Writes bench/unwind.md. Root; about ten minutes, most of which
+# `make bench ONLY=unwind`: how whole are the user stacks of what a distribution ships, without frame
+# pointers, and what does that cost? Root; about ten minutes, most of which
 # perf needs to name its stacks. ONLY=python3,node: those programs; ONLY=cost: only the second half.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -91,7 +91,7 @@ program() {
 }
 
 say '# Whole user stacks' '' \
-	"By \`make bench-unwind\`, $(date -u +%Y-%m-%d), Linux $(uname -r), $(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(sed -n "s/^PRETTY_NAME=\"\(.*\)\"/\1/p" /etc/os-release), $(perf --version)." ''
+	"By bench/unwind/run.sh, $(date -u +%Y-%m-%d), Linux $(uname -r), $(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(sed -n "s/^PRETTY_NAME=\"\(.*\)\"/\1/p" /etc/os-release), $(perf --version)." ''
 
 if [ "$only" != ,cost, ]; then
 	say "Programs as the distribution ships them, sampled 499 times a second by \`rawprof cpu\` and, in the same run, by \`perf record" \
@@ -139,5 +139,4 @@ if wanted cost; then
 		/usr/lib/*/libLLVM-*.so.1 >>"$results"
 fi
 
-cp "$results" "${OUTPUT:-bench/unwind.md}"
-echo "${OUTPUT:-bench/unwind.md} is written"
+cp "$results" "${OUTPUT:-/dev/stdout}"
