@@ -190,6 +190,7 @@ int run_profiler(const struct record_profiler *profiler, const struct options *o
 	options.progress = quiet ? NULL : show_progress;
 	options.ctx = &run;
 	options.lines_in_names = options.lines && opt->format->by_name;
+	options.stream = opt->format->timed && !options.samples;
 	record_init(&run.rec, profiler, &options, ctx);
 	if (opt->dry_run)
 		return dry_run(&run.rec, opt->dry_run);

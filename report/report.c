@@ -22,13 +22,14 @@ int report_new(const struct report_value_type *types, size_t ntypes, struct repo
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
+	r->stream = calloc(1, sizeof(*r->stream));
 	r->ntypes = ntypes;
 	r->mappings = HASH_SET(struct mapping);
 	r->functions = HASH_SET(struct function);
 	r->frames = HASH_SET(struct frame);
 	r->label_sets = HASH_SET(struct label_set);
 	r->samples = HASH_SET(struct sample);
-	err = report_strings_init(&r->strings);
+	err = r->stream ? report_strings_init(&r->strings) : -ENOMEM;
 	for (size_t i = 0; i < ntypes && !err; i++) {
 		err = report_strings_add(&r->strings, types[i].type, &r->types[i].type);
 		if (!err)
@@ -61,6 +62,9 @@ void report_free(struct report *r)
 	rp_index_free(&r->node_index);
 	rp_index_free(&r->stack_index);
 	free(r->values);
+	if (r->stream)
+		free(r->stream->moments);
+	free(r->stream);
 	report_meta_free(&r->meta);
 	free(r);
 }
@@ -197,10 +201,10 @@ static int add_labels(struct report *r, const struct report_label *labels, size_
 	return err ? err : rp_hash_number(&r->label_sets, &set, id);
 }
 
-int report_add(struct report *r, const struct report_sample *sample)
+int report_add_id(struct report *r, const struct report_sample *sample, uint32_t *id)
 {
 	struct sample s = { .pid = sample->pid, .tid = sample->tid };
-	uint32_t id, before = r->samples.count;
+	const uint32_t before = r->samples.count;
 	uint64_t *values;
 	int err;
 
@@ -212,16 +216,23 @@ int report_add(struct report *r, const struct report_sample *sample)
 	if (!err)
 		err = report_strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
 	if (!err)
-		err = rp_hash_number(&r->samples, &s, &id);
+		err = rp_hash_number(&r->samples, &s, id);
 	if (err)
 		return err;
 
-	values = &r->values[(uint64_t)id * r->ntypes];
-	if (id == before)
+	values = &r->values[(uint64_t)*id * r->ntypes];
+	if (*id == before)
 		memset(values, 0, r->ntypes * sizeof(*values));
 	for (size_t i = 0; i < r->ntypes; i++)
 		values[i] = add_saturating(values[i], sample->values[i]);
 	return 0;
+}
+
+int report_add(struct report *r, const struct report_sample *sample)
+{
+	uint32_t id;
+
+	return report_add_id(r, sample, &id);
 }
 
 size_t report_samples(const struct report *r)

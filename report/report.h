@@ -75,6 +75,14 @@ struct report {
 	uint64_t *values;	       /* ntypes weights of each sample */
 	uint32_t values_cap;
 
+	struct report_stream {
+		struct report_moment *moments; /* in the order of time, unless is_unsorted */
+		size_t n, capacity;
+		uint64_t missed;
+		unsigned int value;
+		bool present, is_unsorted;
+	} * stream; /* never NULL: who reads a report may sort it */
+
 	struct report_meta meta;
 };
 

@@ -93,6 +93,8 @@ struct record_options {
 	 * returns below 0 ends the recording.
 	 */
 	bool samples;
+	/* The report has a stream: when its samples were. See struct report_moment. */
+	bool stream;
 	int (*sample)(void *ctx, const struct report_event *event);
 	/* Called once a second, and with last set at the end: how far it is. May be NULL. */
 	void (*progress)(void *ctx, double seconds, uint64_t stacks, bool last);

@@ -7,6 +7,7 @@
  *	report_new()		says what the weights are,
  *	report_frame_add()	interns each distinct frame once and keeps its id,
  *	report_add()		adds weights to a (comm, pid, tid, labels, stack),
+ *	report_add_moment()	says when some of them were, for the formats that show time,
  *	report_set_info()	says what was profiled, when, how,
  *	report_set_ledger()	and report_set_cost() close the ledger,
  *	report_format_by_name("svg")->write(report, stdout, NULL)	writes it in a shape.
@@ -88,6 +89,30 @@ struct report_sample {
 	const uint64_t *values; /* one for each value type */
 };
 
+/*
+ * The stream: when samples were, in the order of time, beside the sums. A moment adds nothing to
+ * the sums; who has both adds to both. What the kernel counted before it was asked for times, and
+ * what did not fit, is in the sums alone: so a stream's sum is at most that of the samples.
+ */
+enum report_moment_kind {
+	REPORT_AT,    /* a point of time: a sample, an allocation */
+	REPORT_UNTIL, /* an interval of weight nanoseconds that ended then: a wait, a request */
+	REPORT_WOKEN, /* the thread of the sample was woken, on that CPU, by the thread weight */
+};
+
+struct report_moment {
+	uint64_t
+		time_ns : 48; /* since info.start_ns; what was before is at 0, what is later than */
+			      /*   78 hours at the last */
+	uint64_t cpu : 12;    /* REPORT_NO_CPU: not known, or none of the first 4095 */
+	uint64_t kind : 4;    /* enum report_moment_kind */
+	uint64_t weight;      /* of the value type that report_set_stream() named */
+	uint32_t sample;      /* as report_add_id() numbered it */
+	uint32_t count;	      /* of the first value type; 0 of REPORT_WOKEN */
+};
+#define REPORT_NO_CPU 0xfff
+#define REPORT_MOMENT_LAST ((1ull << 48) - 1)
+
 /* What was profiled, when and how. Everything is optional: NULL or 0 is "not known", and is left
  * out. */
 struct report_info {
@@ -162,6 +187,18 @@ int report_frame_add(struct report *r, const struct report_frame *frame, uint32_
  * key that occurs twice. -E2BIG: more than REPORT_MAX_STACK frames or REPORT_MAX_LABELS labels.
  */
 int report_add(struct report *r, const struct report_sample *sample);
+/* The same, and *id tells the sample from all others, for report_add_moment(). */
+int report_add_id(struct report *r, const struct report_sample *sample, uint32_t *id);
+
+/*
+ * The report has a stream, whose weights are of this value type; missed: that it has no room for.
+ * May be called again, as missed grows. -EINVAL: there is no such type.
+ */
+int report_set_stream(struct report *r, unsigned int value, uint64_t missed);
+/* -EINVAL: no such sample or kind. */
+int report_add_moment(struct report *r, const struct report_moment *moment);
+/* The moments in the order of time; NULL: it has none. They stay the report's. */
+const struct report_moment *report_moments(const struct report *r, size_t *n);
 
 /* Each may be called again; the last call counts. */
 int report_set_info(struct report *r, const struct report_info *info);
@@ -272,6 +309,7 @@ struct report_format {
 	bool json;	 /* a document of JSON, to which lines of JSON are akin */
 	bool by_name;	 /* frames of one name are one, so a line number belongs to the name */
 	bool has_ledger; /* the ledger is in the document: it need not be printed beside it */
+	bool timed;	 /* it shows when: the report should have a stream */
 };
 
 extern const struct report_format report_formats[];		     /* ends with a NULL name */
