@@ -2,7 +2,7 @@
 /* The stream of a profile: moments, in the order of time. */
 #include "test_report.h"
 
-static const struct report_value_type cpu_types[] = { { "samples", "count" },
+static const struct report_value_type stream_types[] = { { "samples", "count" },
 						      { "cpu", "nanoseconds" } };
 
 static uint32_t add(struct report *r, int32_t tid, uint64_t n)
@@ -23,7 +23,7 @@ START_TEST(moments_are_sorted)
 	uint32_t a, b;
 	size_t n = 1;
 
-	ck_assert_int_eq(report_new(cpu_types, 2, &r), 0);
+	ck_assert_int_eq(report_new(stream_types, 2, &r), 0);
 	ck_assert_ptr_null(report_moments(r, &n));
 	ck_assert_uint_eq(n, 0);
 	a = add(r, 1, 4);
