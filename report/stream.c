@@ -37,7 +37,7 @@ int report_add_moment(struct report *r, const struct report_moment *moment)
 			return (a) < (b) ? -1 : 1;                                                 \
 	} while (0)
 
-/* Two that differ in nothing but the sample have no order that would not depend on who came first. */
+/* Of two that differ in the sample alone the one that was added first is the first. */
 static int by_time(const void *a, const void *b)
 {
 	const struct report_moment *x = a, *y = b;
