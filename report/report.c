@@ -222,10 +222,13 @@ int report_sample_add(struct report *r, const struct sample *s, const uint64_t *
 int report_add_id(struct report *r, const struct report_sample *sample, uint32_t *id)
 {
 	struct sample s = { .pid = sample->pid, .tid = sample->tid };
-	int err = add_stack(r, sample->frames, sample->nframes, &s.node);
+	int err = 0;
 
-	if (!err && sample->nlabels)
+	/* The stack last: its nodes would be seen in formats even if no sample came to have it. */
+	if (sample->nlabels)
 		err = add_labels(r, sample->labels, sample->nlabels, &s.label_set);
+	if (!err)
+		err = add_stack(r, sample->frames, sample->nframes, &s.node);
 	if (!err)
 		err = report_strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
 	return err ? err : report_sample_add(r, &s, sample->values, id);
