@@ -103,12 +103,12 @@ enum report_moment_kind {
 struct report_moment {
 	uint64_t
 		time_ns : 48; /* since info.start_ns; what was before is at 0, what is later than */
-			      /*   78 hours at the last */
-	uint64_t cpu : 12;    /* REPORT_NO_CPU: not known, or none of the first 4095 */
-	uint64_t kind : 4;    /* enum report_moment_kind */
-	uint64_t weight;      /* of the value type that report_set_stream() named */
-	uint32_t sample;      /* as report_add_id() numbered it */
-	uint32_t count;	      /* of the first value type; 0 of REPORT_WOKEN */
+	/*   78 hours at the last */
+	uint64_t cpu : 12; /* REPORT_NO_CPU: not known, or none of the first 4095 */
+	uint64_t kind : 4; /* enum report_moment_kind */
+	uint64_t weight;   /* of the value type that report_set_stream() named */
+	uint32_t sample;   /* as report_add_id() numbered it */
+	uint32_t count;	   /* of the first value type; 0 of REPORT_WOKEN */
 };
 #define REPORT_NO_CPU 0xfff
 #define REPORT_MOMENT_LAST ((1ull << 48) - 1)
@@ -124,6 +124,8 @@ struct report_info {
 	const char *host;	     /* host name and */
 	const char *kernel;	     /* kernel release that it was recorded on */
 	const char *note;	     /* one line for a person, of how well the recording went */
+	/* What a head says in place of the number of events: "5 of 90 blocks left"; or NULL. */
+	const char *counted;
 	struct report_value_type period_type; /* with period: one sample stands for period units */
 	uint64_t period;
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
