@@ -265,6 +265,7 @@ extern const struct mem_user_config rp_mem_user_usual_config, rp_mem_peak_config
  *					no longer in use; time 0: it is not known how long it was
  *	mem_use(R1 = hash, R2 = space, R3 = objects, R4 = bytes)	so much more is in use
  *	mem_lived(R1 = size, R2 = time)	a block that was allocated then is freed
+ *	mem_hist(R1 = number, R2 = value)	a value for this histogram of the map sizes
  *	mem_enter(R1 = context)		R0 = 1 if the return is of no interest
  *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call
  *					returns; else 0
@@ -275,7 +276,8 @@ extern const struct mem_user_config rp_mem_user_usual_config, rp_mem_peak_config
  */
 extern const struct asm_part rp_mem_space_part, rp_mem_subtract_part, rp_mem_enter_part,
 	rp_mem_returned_part, rp_mem_leave_part, rp_mem_sizes_part, rp_mem_trace_part,
-	rp_mem_draw_part, rp_mem_emit_part, rp_mem_use_part, rp_mem_site_part, rp_mem_lived_part;
+	rp_mem_draw_part, rp_mem_emit_part, rp_mem_use_part, rp_mem_site_part, rp_mem_lived_part,
+	rp_mem_hist_part;
 
 /*
  * The most that was in use: raised to the number in the register now, and then R0 is less than it.
