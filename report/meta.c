@@ -270,7 +270,10 @@ void report_add_circumstances(struct buf *b, const struct report_info *info, uin
 {
 	char s[NUMBER_SIZE];
 
-	report_add_events(b, info->has_events ? info->events : count, events);
+	if (info->counted)
+		report_buf_clean(b, info->counted, 0, 0);
+	else
+		report_add_events(b, info->has_events ? info->events : count, events);
 	if (info->event) {
 		report_buf_puts(b, " of ");
 		report_buf_clean(b, info->event, 0, 0);

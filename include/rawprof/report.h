@@ -124,6 +124,8 @@ struct report_info {
 	const char *host;	     /* host name and */
 	const char *kernel;	     /* kernel release that it was recorded on */
 	const char *note;	     /* one line for a person, of how well the recording went */
+	/* What a head says in place of the number of events: "5 of 90 blocks left"; or NULL. */
+	const char *counted;
 	struct report_value_type period_type; /* with period: one sample stands for period units */
 	uint64_t period;
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
