@@ -133,6 +133,9 @@ static inline uint64_t value_of(const struct report *r, uint32_t sample, size_t 
 	return r->values[(uint64_t)sample * r->ntypes + type];
 }
 
+/* For qsort: two moments by time, and then by all else they have. */
+int report_moment_compare(const void *a, const void *b);
+
 static inline uint64_t add_saturating(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;

@@ -37,8 +37,8 @@ int report_add_moment(struct report *r, const struct report_moment *moment)
 			return (a) < (b) ? -1 : 1;                                                 \
 	} while (0)
 
-/* Two that differ in nothing but the sample have no order that would not depend on who came first. */
-static int by_time(const void *a, const void *b)
+/* Two that differ in the sample alone have no order that would not depend on who came first. */
+int report_moment_compare(const void *a, const void *b)
 {
 	const struct report_moment *x = a, *y = b;
 
@@ -56,7 +56,7 @@ const struct report_moment *report_moments(const struct report *r, size_t *n)
 	struct report_stream *s = r->stream;
 
 	if (s->is_unsorted)
-		qsort(s->moments, s->n, sizeof(*s->moments), by_time);
+		qsort(s->moments, s->n, sizeof(*s->moments), report_moment_compare);
 	s->is_unsorted = false;
 	*n = s->n;
 	return s->moments;
