@@ -101,6 +101,7 @@ BENCH    := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/attach_time.c,$(wildcar
 WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
             $(addprefix $(BUILD)/workloads/,cxx split-stripped split-static-pie)
 DEMO     := $(BUILD)/examples/demo/demo
+HTML_PAGES := $(BUILD)/html/pages
 
 .PHONY: all
 all: rawprof ## build ./rawprof and build/librawprof.a (the default); MINIMAL=1: on libelf and zlib alone
@@ -170,7 +171,7 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 
 .PHONY: check check-unit check-valgrind check-kernel check-cli check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run; VM=no: on this kernel alone
-	$(AGAIN) rawprof $(WORKLOAD) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples
+	$(AGAIN) rawprof $(WORKLOAD) $(HTML_PAGES) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples
 	$(VM_BUILD)
 	$(Q)$(VM_ENV) SECOND_TRY=1 scripts/run-tests $(UNIT) $(KERNEL) $(BUILD)/bad/check examples/check.sh scripts/lint-house tests/fuzz/check.sh \
 		tests/cli/test_*.sh tests/vm/test_riscv64.sh tests/vm/test_kernels.sh; $(GIVE_BACK)
@@ -193,13 +194,17 @@ $(BUILD)/valgrind/%: tests/unit/%.c $(BUILD)/cli.a $(LIB)
 $(BUILD)/cli.a: $(filter-out %/main.o,$(CLI_OBJ))
 check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 	$(Q)scripts/run-tests $(KERNEL)
-check-cli: rawprof $(WORKLOAD) ## tests of ./rawprof as a person uses it; root. T=split: only that file
+check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) ## tests of ./rawprof as a person uses it; root. T=split: only that file
 	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
 check-house: $(LIB)
 	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house
 
+.PHONY: check-html deps-html
+deps-html:
+	$(Q)scripts/deps build test html
+check-html: deps-html ## install a browser (400 MB) and use the HTML page in it; `make check` does if there is one
+	$(AGAIN) check-cli T=html
 # Pages of all kinds, for a browser to open.
-HTML_PAGES := $(BUILD)/html/pages
 $(HTML_PAGES): tests/html/pages.c $(LIB)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(LIBS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pages to test in a browser: `pages KIND` writes one. All in them is known beforehand, and
- * tests/html/browser.py says what of it has to be seen.
+ * Pages to test in a browser: `pages KIND` writes one, `pages KIND svg` a flame graph. All in them
+ * is known beforehand, and tests/html/check.py says what of it has to be seen.
  *
  *	burst	2 s, a sample each 10 ms of a CPU; from 1.2 to 1.4 s two CPUs are in other_work()
  *	deep	a stack of 150 frames
@@ -238,6 +238,7 @@ int main(int argc, char **argv)
 		      { "lines", lines } };
 	struct report_options options = { 0 };
 	const char *kind = argc > 1 ? argv[1] : "";
+	report_writer *write;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const bool is_wall = !strcmp(kind, "wall");
@@ -252,10 +253,11 @@ int main(int argc, char **argv)
 							   .color_by_label = "state",
 							   .label_order = order };
 		kinds[i].make();
-		need(report_write_html(r, stdout, &options));
+		write = report_format_by_name(argc > 2 ? argv[2] : "html")->write;
+		need(write(r, stdout, &options));
 		report_free(r);
 		return 0;
 	}
-	fprintf(stderr, "usage: pages burst|deep|many|wall|lines\n");
+	fprintf(stderr, "usage: pages burst|deep|many|wall|lines [svg]\n");
 	return 2;
 }
