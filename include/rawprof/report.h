@@ -297,9 +297,9 @@ report_writer report_write_perf;  /* text of `perf script`; the weight is the pe
 report_writer report_write_json;  /* everything, as one document; its shape is in report/json.c */
 report_writer report_write_speedscope; /* a "sampled" profile of speedscope's file format */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
-report_writer report_write_html;       /* the same in a page */
-report_writer report_write_saved;      /* all of it, for report_read() */
-report_writer report_write_tree;       /* text: who calls what, or, reverse, is called by what */
+report_writer report_write_html;  /* a page: flame graph, functions, heat map, threads; one file */
+report_writer report_write_saved; /* all of it, for report_read() */
+report_writer report_write_tree;  /* text: who calls what, or, reverse, is called by what */
 
 struct report_hists;
 struct report_grid;
