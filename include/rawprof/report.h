@@ -103,12 +103,12 @@ enum report_moment_kind {
 struct report_moment {
 	uint64_t
 		time_ns : 48; /* since info.start_ns; what was before is at 0, what is later than */
-			      /*   78 hours at the last */
-	uint64_t cpu : 12;    /* REPORT_NO_CPU: not known, or none of the first 4095 */
-	uint64_t kind : 4;    /* enum report_moment_kind */
-	uint64_t weight;      /* of the value type that report_set_stream() named */
-	uint32_t sample;      /* as report_add_id() numbered it */
-	uint32_t count;	      /* of the first value type; 0 of REPORT_WOKEN */
+	/*   78 hours at the last */
+	uint64_t cpu : 12; /* REPORT_NO_CPU: not known, or none of the first 4095 */
+	uint64_t kind : 4; /* enum report_moment_kind */
+	uint64_t weight;   /* of the value type that report_set_stream() named */
+	uint32_t sample;   /* as report_add_id() numbered it */
+	uint32_t count;	   /* of the first value type; 0 of REPORT_WOKEN */
 };
 #define REPORT_NO_CPU 0xfff
 #define REPORT_MOMENT_LAST ((1ull << 48) - 1)
@@ -287,6 +287,9 @@ report_writer report_write_pprof; /* gzip; proto/profile.proto of github.com/goo
 report_writer report_write_perf;  /* text of `perf script`; the weight is the period */
 report_writer report_write_json;  /* everything, as one document; its shape is in report/json.c */
 report_writer report_write_speedscope; /* a "sampled" profile of speedscope's file format */
+report_writer report_write_firefox;    /* processed profile of Firefox Profiler, version 66 */
+report_writer report_write_perfetto;   /* a trace of Perfetto, protobuf */
+report_writer report_write_chrome;     /* Chrome's Trace Event Format, JSON */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
 report_writer report_write_html;       /* the same in a page */
 

@@ -9,7 +9,7 @@
 #include "fuzz_json.h"
 #include "fuzz_pprof.h"
 
-enum { FRAMES = 24, SAMPLES = 16, TEXTS = 8 };
+enum { FRAMES = 24, SAMPLES = 16, TEXTS = 8, MOMENTS = 32 };
 
 static const struct report_value_type types[] = { { "samples", "count" },
 						  { "cpu", "nanoseconds" } };
@@ -64,6 +64,24 @@ static uint64_t add_sample(struct made *m, struct fuzz_input *in)
 	return report_add(m->report, &s) ? 0 : values[0];
 }
 
+static void add_moments(struct made *m, struct fuzz_input *in)
+{
+	const size_t samples = report_samples(m->report);
+
+	for (uint64_t n = fuzz_below(in, MOMENTS); n-- && samples;) {
+		const struct report_moment moment = {
+			.time_ns = fuzz_take(in, 2) << fuzz_below(in, 32),
+			.cpu = fuzz_below(in, 3) ? fuzz_below(in, 4) : REPORT_NO_CPU,
+			.kind = fuzz_below(in, 3),
+			.weight = fuzz_take(in, 3),
+			.sample = (uint32_t)fuzz_below(in, samples),
+			.count = (uint32_t)fuzz_below(in, 2),
+		};
+
+		fuzz_check(!report_add_moment(m->report, &moment));
+	}
+}
+
 static char *written(const struct made *m, report_writer *write, size_t *size)
 {
 	const struct report_options show = { .color_by_label = m->texts[1],
@@ -93,6 +111,31 @@ static uint64_t folded_sum(const char *text)
 	return sum;
 }
 
+/* A trace of Perfetto is packets, each a field 1. */
+static void check_packets(const char *text, size_t size)
+{
+	struct pprof_part trace = { (const uint8_t *)text, (const uint8_t *)text + size };
+	struct pprof_field packet, field;
+
+	while (pprof_next(&trace, &packet)) {
+		fuzz_check(packet.number == 1 && packet.is_part);
+		while (pprof_next(&packet.part, &field))
+			fuzz_check(field.number);
+	}
+}
+
+/* Each thread's slices begin and end in the order of a stack. */
+static void check_slices(const char *text)
+{
+	uint64_t open = 0;
+
+	for (; (text = strstr(text, "\n{\"ph\":\"")); text++) {
+		open += text[8] == 'B';
+		fuzz_check(text[8] != 'E' || open--);
+	}
+	fuzz_check(!open);
+}
+
 static void check_forms(const struct made *m, uint64_t total)
 {
 	for (const struct report_format *f = report_formats; f->name; f++) {
@@ -102,12 +145,16 @@ static void check_forms(const struct made *m, uint64_t total)
 		if (!f->write)
 			continue;
 		text = written(m, f->write, &size);
-		if (f->binary)
+		if (!strcmp(f->name, "pprof"))
 			fuzz_check_pprof(text, size);
+		else if (f->binary)
+			check_packets(text, size);
 		else
 			fuzz_check_printable(text, size);
-		if (f->json)
+		if (f->json || strstr(f->endings[0], ".json"))
 			fuzz_check_json(text);
+		if (!strcmp(f->name, "chrome"))
+			check_slices(text);
 		if (!strcmp(f->name, "folded"))
 			fuzz_check(folded_sum(text) == total);
 		free(text);
@@ -132,7 +179,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				     .main_module = m.texts[3],
 				     .kernel_build_id = m.texts[4],
 				     .host = m.texts[5],
-				     .note = m.texts[6] };
+				     .note = m.texts[6],
+				     .period = 1000,
+				     .period_type = { "cpu", "nanoseconds" } };
 	fuzz_check(!report_set_info(m.report, &info));
 	frames = fuzz_below(&in, FRAMES);
 	samples = fuzz_below(&in, SAMPLES);
@@ -140,6 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_frame(&m, &in);
 	while (samples--)
 		total += add_sample(&m, &in);
+	add_moments(&m, &in);
 	check_forms(&m, total);
 	report_free(m.report);
 	for (size_t i = 0; i < TEXTS; i++)
