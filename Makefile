@@ -114,7 +114,7 @@ $(SAN_CLI): $(patsubst $(BUILD)/%,$(BUILD)/san/%,$(filter-out %/main.o,$(CLI_OBJ
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# `make static` is to stay below 2 MB: what runs once in a while is small rather than fast, and nothing has tables to
+# `make static` is to stay below 2.5 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
   FAST := bench/% base/hash base/grow $(addprefix unwind/,build cfi expr table) $(addprefix symbolize/,functions kallsyms radix spans strings user)

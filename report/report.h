@@ -86,6 +86,12 @@ struct report {
 	struct report_meta meta;
 };
 
+/* The node that is reached from `parent` by `frame`, made if it is not there yet. */
+int report_node_add(struct report *r, uint32_t parent, uint32_t frame, uint32_t *node);
+/* As report_add_id(), of a sample whose parts are the report's already. */
+int report_sample_add(struct report *r, const struct sample *s, const uint64_t *values,
+		      uint32_t *id);
+
 static inline const char *text(const struct report *r, uint32_t id)
 {
 	return strings_get(&r->strings, id);

@@ -263,6 +263,8 @@ struct report_options {
 	/* names of frames in folded and svg */
 	bool annotate;	/* append _[k] to kernel, _[j] to JIT, _[i] to inlined frames */
 	bool delimiter; /* a frame "-" between user and kernel frames */
+	/* A person wants to see lines: saved profiles keep it for report_lines_in_names(). */
+	bool lines;
 	bool addresses; /* unnamed frames carry the address: [libfoo.so+0x1234] */
 
 	/* svg and html */
@@ -292,6 +294,7 @@ report_writer report_write_perfetto;   /* a trace of Perfetto, protobuf */
 report_writer report_write_chrome;     /* Chrome's Trace Event Format, JSON */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
 report_writer report_write_html;       /* the same in a page */
+report_writer report_write_saved;      /* all of it, for report_read() */
 
 struct report_hists;
 struct report_grid;
@@ -299,6 +302,8 @@ typedef int report_hists_writer(const struct report_hists *set, FILE *out,
 				const struct report_options *options);
 typedef int report_grid_writer(const struct report_grid *g, FILE *out,
 			       const struct report_options *options);
+report_hists_writer report_hists_write_saved;
+report_grid_writer report_grid_write_saved;
 
 /* A shape need not be fit for everything: a writer may be NULL. */
 struct report_format {
@@ -319,6 +324,32 @@ extern const struct report_format report_formats[];		     /* ends with a NULL na
 const struct report_format *report_format_by_name(const char *name); /* NULL: none */
 /* By the longest ending that fits; NULL: none. */
 const struct report_format *report_format_by_path(const char *path);
+
+/*
+ * A result that was kept in a file, and how its maker shows it. Histograms and grids can be kept,
+ * too; of a series each part is followed by the next.
+ */
+#define REPORT_WHY 256
+struct report_file {
+	struct report *report; /* one of these three, the others are NULL */
+	struct report_hists *hists;
+	struct report_grid *grid;
+	struct report_options show; /* all 0 but for what the file says; texts are the file's */
+	struct report_file *next;   /* of a series, the part behind it; NULL: the last */
+	char why[REPORT_WHY];	    /* after an error: what is wrong with it, printable */
+	void *texts;		    /* those of show; the file's own */
+};
+
+/*
+ * Reads a file's contents, which may be anything: a profile that rawprof saved, or what other
+ * readers take (report/file.c). Every count, size and number in it is checked, and what it says
+ * beside is bounded by its size. 0; -EINVAL: it is not of such a form, or damaged, and why says
+ * how; -EFBIG: it is too large. After an error nothing is to be freed.
+ */
+int report_read(const void *data, size_t size, struct report_file *out);
+/* Reads a file; also what open(2) and read(2) return. path may be a pipe. */
+int report_open(const char *path, struct report_file *out);
+void report_file_free(struct report_file *file); /* all parts; not file itself */
 
 /*
  * One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel
