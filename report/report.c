@@ -222,10 +222,13 @@ int report_sample_add(struct report *r, const struct sample *s, const uint64_t *
 int report_add_id(struct report *r, const struct report_sample *sample, uint32_t *id)
 {
 	struct sample s = { .pid = sample->pid, .tid = sample->tid };
-	int err = add_stack(r, sample->frames, sample->nframes, &s.node);
+	int err = 0;
 
-	if (!err && sample->nlabels)
+	/* The stack last: its nodes would be seen in formats even if no sample came to have it. */
+	if (sample->nlabels)
 		err = add_labels(r, sample->labels, sample->nlabels, &s.label_set);
+	if (!err)
+		err = add_stack(r, sample->frames, sample->nframes, &s.node);
 	if (!err)
 		err = report_strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
 	return err ? err : report_sample_add(r, &s, sample->values, id);
@@ -267,6 +270,16 @@ int report_value_by_name(const struct report *r, const char *type)
 		if (!strcmp(text(r, r->types[i].type), type))
 			return (int)i;
 	return -ENOENT;
+}
+
+size_t report_value_types(const struct report *r)
+{
+	return r->ntypes;
+}
+
+struct report_value_type report_value_type(const struct report *r, size_t i)
+{
+	return (struct report_value_type){ text(r, r->types[i].type), text(r, r->types[i].unit) };
 }
 
 uint64_t report_total(const struct report *r, unsigned int value)
