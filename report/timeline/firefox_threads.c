@@ -65,53 +65,64 @@ static int64_t weight_of(const struct firefox *f, const struct span *s)
 	return cell(f->t.options.weight ? s->weight : s->count);
 }
 
-/* CPU time since the row before, in ns. */
-static int64_t cpu_time(const struct firefox *f, const struct span *s)
+/* A thread's rows, as they are added in the order of time. */
+struct filling {
+	struct rows rows;
+	uint64_t before; /* the last row */
+	uint64_t until;	 /* what the rows show ends, 0: it has ended */
+	uint64_t waited; /* the last wait ended */
+};
+
+/* What a row without a stack has for a sample: nothing. */
+static void add_row(struct firefox *f, struct filling *x, uint64_t time, const struct span *s)
 {
-	if (s->kind != SPAN_AT)
-		return 0;
-	return cell(is_time(f->t.r, f->t.value) ? s->weight : s->count * f->t.interval);
+	const uint64_t idle = x->waited > x->before ? x->waited : x->before;
+	int64_t stack = CELL_NULL, weight = 0, cpu = 0;
+
+	if (s) {
+		stack = stack_of(f, s);
+		weight = weight_of(f, s);
+	}
+	/* CPU time is that since the row before. What is known of all waits is better than samples. */
+	if (report_timeline_has_states(&f->t))
+		cpu = x->rows.n && time > idle && (!s || s->kind != SPAN_REST) ? cell(time - idle)
+									       : 0;
+	else if (s && s->kind == SPAN_AT)
+		cpu = cell(is_time(f->t.r, f->t.value) ? s->weight : s->count * f->t.interval);
+	push(f, &x->rows, SAMPLE_COLUMNS, (int64_t[]){ stack, cell(time), weight, cpu });
+	x->before = time;
 }
 
-static void add_gap(struct firefox *f, struct rows *rows, uint64_t time)
+/* So that the row before a sample is as near as the sample before it would be. */
+static void add_gap_before(struct firefox *f, struct filling *x, const struct span *s)
 {
-	push(f, rows, SAMPLE_COLUMNS, (int64_t[]){ CELL_NULL, cell(time), 0, 0 });
+	const uint64_t from = s->start > f->t.interval ? s->start - f->t.interval : 0;
+
+	if (s->kind == SPAN_AT && !x->until && f->t.interval && from >= x->before &&
+	    from < s->start && !report_timeline_has_states(&f->t))
+		add_row(f, x, from, NULL);
 }
 
-/* CPU time is that since the row before, which is to be near. */
-static void add_gap_before(struct firefox *f, struct rows *rows, uint64_t start, uint64_t before)
+static void add_samples(struct firefox *f, const struct timeline_thread *thread, struct filling *x)
 {
-	const uint64_t from = start > f->t.interval ? start - f->t.interval : 0;
-
-	if (f->t.interval && from >= before && from < start)
-		add_gap(f, rows, from);
-}
-
-static void add_samples(struct firefox *f, const struct timeline_thread *thread, struct rows *rows)
-{
-	uint64_t until = 0, before = 0;
-
 	for (size_t i = 0; i < thread->n; i++) {
 		const struct span *s = &f->t.spans[thread->first + i];
 
 		if (s->kind == SPAN_WOKEN)
 			continue;
-		if (until && s->start > until) {
-			add_gap(f, rows, until);
-			before = until;
-			until = 0;
+		if (x->until && s->start > x->until) {
+			add_row(f, x, x->until, NULL);
+			x->until = 0;
 		}
-		if (s->kind == SPAN_AT && !until)
-			add_gap_before(f, rows, s->start, before);
-		push(f, rows, SAMPLE_COLUMNS,
-		     (int64_t[]){ stack_of(f, s), cell(s->start), weight_of(f, s),
-				  cpu_time(f, s) });
-		before = s->start;
-		if (s->end > s->start && s->end > until)
-			until = s->end;
+		add_gap_before(f, x, s);
+		add_row(f, x, s->start, s);
+		if (s->end > s->start && s->end > x->until)
+			x->until = s->end;
+		if (s->kind == SPAN_WAIT && s->end > x->waited)
+			x->waited = s->end;
 	}
-	if (until)
-		add_gap(f, rows, until);
+	if (x->until)
+		add_row(f, x, x->until, NULL);
 }
 
 static void put_samples(struct firefox *f, const struct timeline_thread *thread)
@@ -120,20 +131,21 @@ static void put_samples(struct firefox *f, const struct timeline_thread *thread)
 	const unsigned int weight = f->t.options.weight;
 	const bool ms = is_time(r, weight),
 		   bytes = !strcmp(text(r, r->types[weight].unit), "bytes");
-	const char *columns = f->t.interval ? ms ? "stack ~time ~weight threadCPUDelta"
-						 : "stack ~time weight threadCPUDelta"
-			      : ms	    ? "stack ~time ~weight -"
-					    : "stack ~time weight -";
-	struct rows rows = { 0 };
+	const bool cpu = f->t.interval || report_timeline_has_states(&f->t);
+	const char *columns = cpu  ? ms ? "stack ~time ~weight threadCPUDelta"
+					: "stack ~time weight threadCPUDelta"
+			      : ms ? "stack ~time ~weight -"
+				   : "stack ~time weight -";
+	struct filling x = { 0 };
 
-	add_samples(f, thread, &rows);
+	add_samples(f, thread, &x);
 	report_out_printf(&f->out, "\n\"samples\":{\"weightType\":\"%s\",",
 			  ms	  ? "tracing-ms"
 			  : bytes ? "bytes"
 				  : "samples");
-	report_columns_put(&f->out, columns, rows.cells, rows.n / SAMPLE_COLUMNS);
+	report_columns_put(&f->out, columns, x.rows.cells, x.rows.n / SAMPLE_COLUMNS);
 	report_out_puts(&f->out, "},\n");
-	free(rows.cells);
+	free(x.rows.cells);
 }
 
 /* ---- markers */

@@ -95,10 +95,18 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+/* What the moments of a sample are, together. */
+struct told {
+	uint64_t count, weight;	      /* of all */
+	uint64_t at_count, at_weight; /* of points of time */
+	uint64_t shared, given;
+};
+
 static void add_moments(struct timeline *t, const struct report_moment *m, size_t n,
-			uint64_t (*told)[2])
+			struct told *all)
 {
 	for (size_t i = 0; i < n; i++) {
+		struct told *told = &all[m[i].sample];
 		struct span *s = &t->spans[t->nspans++];
 
 		*s = (struct span){ .start = m[i].time_ns,
@@ -110,22 +118,49 @@ static void add_moments(struct timeline *t, const struct report_moment *m, size_
 				    .kind = m[i].kind == REPORT_AT	? SPAN_AT
 					    : m[i].kind == REPORT_UNTIL ? SPAN_WAIT
 									: SPAN_WOKEN };
-		if (s->kind == SPAN_WAIT)
-			s->start = less(s->end, s->weight);
 		if (s->end > t->end)
 			t->end = s->end;
 		if (s->kind == SPAN_WOKEN)
 			continue;
-		told[s->sample][0] = add_saturating(told[s->sample][0], s->count);
-		told[s->sample][1] = add_saturating(told[s->sample][1], s->weight);
+		told->count = add_saturating(told->count, s->count);
+		told->weight = add_saturating(told->weight, s->weight);
+		if (s->kind == SPAN_WAIT) {
+			s->start = less(s->end, s->weight);
+			continue;
+		}
+		told->at_count = add_saturating(told->at_count, s->count);
+		told->at_weight = add_saturating(told->at_weight, s->weight);
 	}
 }
 
-static void add_rest(struct timeline *t, uint64_t (*told)[2])
+/*
+ * Samples whose weight was known only in the end, as the time of a thread on its CPUs is, have equal
+ * parts of it: the first k of n have k / n, so that their sum is exact.
+ */
+static void share_weight(struct timeline *t, struct told *all)
+{
+	for (size_t i = 0; i < t->nspans; i++) {
+		struct span *s = &t->spans[i];
+		struct told *told = &all[s->sample];
+		const uint64_t counts = value_of(t->r, s->sample, 0);
+		const uint64_t weight = value_of(t->r, s->sample, t->value);
+		uint64_t before = told->given;
+
+		if (s->kind != SPAN_AT || told->at_weight || told->at_count > counts ||
+		    told->weight || !s->count)
+			continue;
+		told->shared += s->count;
+		told->given = (uint64_t)((unsigned __int128)weight * told->shared / counts);
+		s->weight = told->given - before;
+	}
+}
+
+static void add_rest(struct timeline *t, const struct told *all)
 {
 	for (uint32_t i = 0; i < t->r->samples.count; i++) {
-		uint64_t count = less(value_of(t->r, i, 0), told[i][0]);
-		uint64_t weight = less(value_of(t->r, i, t->value), told[i][1]);
+		const uint64_t count = less(value_of(t->r, i, 0), all[i].count);
+		const uint64_t weight =
+			less(value_of(t->r, i, t->value), all[i].weight + all[i].given);
 
 		if (count || weight)
 			t->spans[t->nspans++] = (struct span){ .start = t->end,
@@ -143,7 +178,7 @@ static int add_spans(struct timeline *t)
 	const struct report *r = t->r;
 	const unsigned int asked = t->options.weight;
 	const struct report_moment *moments = NULL;
-	uint64_t(*told)[2];
+	struct told *told;
 	size_t n = 0;
 
 	/* The count is in every moment, of the others one. */
@@ -155,6 +190,7 @@ static int add_spans(struct timeline *t)
 	told = calloc((size_t)r->samples.count + 1, sizeof(*told));
 	if (t->spans && told) {
 		add_moments(t, moments, n, told);
+		share_weight(t, told);
 		add_rest(t, told);
 	}
 	free(told);

@@ -51,18 +51,49 @@ START_TEST(a_thread_over_time)
 	assert_line(lines, ".threads[1].isMainThread false");
 	assert_line(lines, ".threads[1].processName \"app\"");
 	assert_line(lines, ".threads[0].samples.weightType \"tracing-ms\"");
-	assert_line(lines, ".threads[0].samples.length 7");
+	assert_line(lines, ".threads[0].samples.length 6");
 	/* Two samples, the wait, what is runnable, nothing, what has no time. */
-	assert_column(lines, ".threads[0].samples.time", "0,5,15,20,50,60,100");
-	assert_column(lines, ".threads[0].samples.stack", "null,2,2,4,5,null,2");
-	assert_column(lines, ".threads[0].samples.weight", "0,10,10,30,10,0,70");
-	assert_column(lines, ".threads[0].samples.threadCPUDelta", "0,10000000,10000000,0,0,0,0");
-	assert_column(lines, ".threads[1].samples.time", "39,49,59");
+	assert_column(lines, ".threads[0].samples.time", "5,15,20,50,60,100");
+	assert_column(lines, ".threads[0].samples.stack", "2,2,4,5,null,2");
+	assert_column(lines, ".threads[0].samples.weight", "10,10,30,10,0,70");
+	/* It runs when it does not wait. */
+	assert_column(lines, ".threads[0].samples.threadCPUDelta", "0,10000000,5000000,0,0,0");
+	assert_column(lines, ".threads[1].samples.time", "49,59");
+	assert_column(lines, ".threads[1].samples.threadCPUDelta", "0,10000000");
 	free(lines);
 
 	lines = parsed(r, 0);
 	assert_line(lines, ".threads[0].samples.weightType \"samples\"");
-	assert_column(lines, ".threads[0].samples.weight", "0,1,1,1,0,0,7");
+	assert_column(lines, ".threads[0].samples.weight", "1,1,1,0,0,7");
+	free(lines);
+	report_free(r);
+}
+END_TEST
+
+START_TEST(samples_on_cpus)
+{
+	const struct report_info info = { .period_type = { "cpu", "nanoseconds" },
+					  .period = 10 * MS,
+					  .duration_ns = 60 * MS };
+	struct report *r = new_cpu_report();
+	const uint32_t frame = user(r, "f");
+	const uint64_t values[] = { 3, 30 * MS };
+	const uint32_t id = sample_of_thread(r, "app", 1, 1, NULL, 0, &frame, 1, values);
+	char *lines;
+
+	ck_assert_int_eq(report_set_info(r, &info), 0);
+	ck_assert_int_eq(report_set_stream(r, 1, 0), 0);
+	/* Times whose weights were known in the end alone have equal parts of them. */
+	moment(r, REPORT_AT, 5 * MS, 0, id, 0, 1);
+	moment(r, REPORT_AT, 15 * MS, 0, id, 0, 1);
+	moment(r, REPORT_AT, 40 * MS, 0, id, 0, 1);
+	lines = parsed(r, 1);
+	assert_column(lines, ".threads[0].samples.time", "0,5,15,25,30,40,50");
+	assert_column(lines, ".threads[0].samples.stack", "null,0,0,null,null,0,null");
+	assert_column(lines, ".threads[0].samples.weight", "0,10,10,0,0,10,0");
+	assert_column(lines, ".threads[0].samples.threadCPUDelta",
+		      "0,10000000,10000000,0,0,10000000,0");
+	assert_line(lines, ".meta.profilingEndTime 60");
 	free(lines);
 	report_free(r);
 }
@@ -177,6 +208,7 @@ END_TEST
 static void add_tests(TCase *t)
 {
 	tcase_add_test(t, a_thread_over_time);
+	tcase_add_test(t, samples_on_cpus);
 	tcase_add_test(t, shared_tables);
 	tcase_add_test(t, waits_are_markers);
 	tcase_add_test(t, order_does_not_matter);
