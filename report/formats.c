@@ -47,6 +47,14 @@ const struct report_format report_formats[] = {
 	  .endings = { ".prom" },
 	  .write_hists = report_hists_write_prometheus,
 	  .write_grid = report_grid_write_prometheus },
+	{ .name = "rawprof", /* for rawprof report */
+	  .endings = { ".rawprof" },
+	  .write = report_write_saved,
+	  .write_hists = report_hists_write_saved,
+	  .write_grid = report_grid_write_saved,
+	  .binary = true,
+	  .saved = true,
+	  .timed = true },
 	{ .name = NULL },
 };
 

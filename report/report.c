@@ -101,8 +101,7 @@ int report_frame_add(struct report *r, const struct report_frame *frame, uint32_
 	return err;
 }
 
-/* The node that is reached from `parent` by `frame`, made if it is not there yet. */
-static int step(struct report *r, uint32_t parent, uint32_t frame, uint32_t *node)
+int report_node_add(struct report *r, uint32_t parent, uint32_t frame, uint32_t *node)
 {
 	uint32_t hash = rp_hash_pair(parent, frame), at = hash, found;
 	int err = rp_index_reserve(&r->node_index);
@@ -156,7 +155,7 @@ static int add_stack(struct report *r, const uint32_t *frames, size_t n, uint32_
 			return -EINVAL;
 	found = 0;
 	while (n-- && !err)
-		err = step(r, found, frames[n], &found);
+		err = report_node_add(r, found, frames[n], &found);
 	if (err)
 		return err;
 	rp_index_put(&r->stack_index, hash, found);
@@ -201,31 +200,38 @@ static int add_labels(struct report *r, const struct report_label *labels, size_
 	return err ? err : rp_hash_number(&r->label_sets, &set, id);
 }
 
+int report_sample_add(struct report *r, const struct sample *s, const uint64_t *values,
+		      uint32_t *id)
+{
+	const uint32_t before = r->samples.count;
+	uint64_t *sums;
+	int err = RP_GROW_TO(r->values, ((size_t)before + 1) * r->ntypes, r->values_cap);
+
+	if (!err)
+		err = rp_hash_number(&r->samples, s, id);
+	if (err)
+		return err;
+	sums = &r->values[(uint64_t)*id * r->ntypes];
+	if (*id == before)
+		memset(sums, 0, r->ntypes * sizeof(*sums));
+	for (size_t i = 0; i < r->ntypes; i++)
+		sums[i] = add_saturating(sums[i], values[i]);
+	return 0;
+}
+
 int report_add_id(struct report *r, const struct report_sample *sample, uint32_t *id)
 {
 	struct sample s = { .pid = sample->pid, .tid = sample->tid };
-	const uint32_t before = r->samples.count;
-	uint64_t *values;
-	int err;
+	int err = 0;
 
-	err = RP_GROW_TO(r->values, ((size_t)before + 1) * r->ntypes, r->values_cap);
-	if (!err)
-		err = add_stack(r, sample->frames, sample->nframes, &s.node);
-	if (!err && sample->nlabels)
+	/* The stack last: its nodes would be seen in formats even if no sample came to have it. */
+	if (sample->nlabels)
 		err = add_labels(r, sample->labels, sample->nlabels, &s.label_set);
 	if (!err)
-		err = report_strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
+		err = add_stack(r, sample->frames, sample->nframes, &s.node);
 	if (!err)
-		err = rp_hash_number(&r->samples, &s, id);
-	if (err)
-		return err;
-
-	values = &r->values[(uint64_t)*id * r->ntypes];
-	if (*id == before)
-		memset(values, 0, r->ntypes * sizeof(*values));
-	for (size_t i = 0; i < r->ntypes; i++)
-		values[i] = add_saturating(values[i], sample->values[i]);
-	return 0;
+		err = report_strings_add(&r->strings, sample->comm ? sample->comm : "", &s.comm);
+	return err ? err : report_sample_add(r, &s, sample->values, id);
 }
 
 int report_add(struct report *r, const struct report_sample *sample)
@@ -264,6 +270,16 @@ int report_value_by_name(const struct report *r, const char *type)
 		if (!strcmp(text(r, r->types[i].type), type))
 			return (int)i;
 	return -ENOENT;
+}
+
+size_t report_value_types(const struct report *r)
+{
+	return r->ntypes;
+}
+
+struct report_value_type report_value_type(const struct report *r, size_t i)
+{
+	return (struct report_value_type){ text(r, r->types[i].type), text(r, r->types[i].unit) };
 }
 
 uint64_t report_total(const struct report *r, unsigned int value)

@@ -86,6 +86,12 @@ struct report {
 	struct report_meta meta;
 };
 
+/* The node that is reached from `parent` by `frame`, made if it is not there yet. */
+int report_node_add(struct report *r, uint32_t parent, uint32_t frame, uint32_t *node);
+/* As report_add_id(), of a sample whose parts are the report's already. */
+int report_sample_add(struct report *r, const struct sample *s, const uint64_t *values,
+		      uint32_t *id);
+
 static inline const char *text(const struct report *r, uint32_t id)
 {
 	return strings_get(&r->strings, id);
@@ -132,9 +138,6 @@ static inline uint64_t value_of(const struct report *r, uint32_t sample, size_t 
 {
 	return r->values[(uint64_t)sample * r->ntypes + type];
 }
-
-/* For qsort: two moments by time, and then by all else they have. */
-int report_moment_compare(const void *a, const void *b);
 
 static inline uint64_t add_saturating(uint64_t a, uint64_t b)
 {

@@ -124,6 +124,8 @@ struct report_info {
 	const char *host;	     /* host name and */
 	const char *kernel;	     /* kernel release that it was recorded on */
 	const char *note;	     /* one line for a person, of how well the recording went */
+	/* What a head says in place of the number of events: "5 of 90 blocks left"; or NULL. */
+	const char *counted;
 	struct report_value_type period_type; /* with period: one sample stands for period units */
 	uint64_t period;
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
@@ -205,6 +207,9 @@ int report_set_info(struct report *r, const struct report_info *info);
 int report_set_ledger(struct report *r, const struct report_ledger *ledger);
 void report_set_cost(struct report *r, const struct report_cost *cost);
 
+const struct report_info *report_get_info(const struct report *r);
+const struct report_ledger *report_get_ledger(const struct report *r); /* NULL: it has none */
+
 size_t report_samples(const struct report *r); /* distinct (comm, pid, tid, labels, stack) */
 size_t report_stacks(const struct report *r);  /* distinct stacks of frames, addresses told apart */
 uint64_t report_total(const struct report *r, unsigned int value); /* sum over all samples */
@@ -221,6 +226,8 @@ int report_print_cost(FILE *out, const struct report_cost *cost);
 
 /* The value type of this name, for report_options.weight; -ENOENT. */
 int report_value_by_name(const struct report *r, const char *type);
+size_t report_value_types(const struct report *r); /* how many there are */
+struct report_value_type report_value_type(const struct report *r, size_t i);
 
 /* What a figure counts, in histograms (hist.h) and grids (grid.h). */
 enum report_unit {
@@ -263,6 +270,8 @@ struct report_options {
 	/* names of frames in folded and svg */
 	bool annotate;	/* append _[k] to kernel, _[j] to JIT, _[i] to inlined frames */
 	bool delimiter; /* a frame "-" between user and kernel frames */
+	/* A person wants to see lines: saved profiles keep it for report_lines_in_names(). */
+	bool lines;
 	bool addresses; /* unnamed frames carry the address: [libfoo.so+0x1234] */
 
 	/* svg and html */
@@ -288,7 +297,9 @@ report_writer report_write_perf;  /* text of `perf script`; the weight is the pe
 report_writer report_write_json;  /* everything, as one document; its shape is in report/json.c */
 report_writer report_write_speedscope; /* a "sampled" profile of speedscope's file format */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
-report_writer report_write_html; /* a page: flame graph, functions, heat map, threads; one file */
+report_writer report_write_html;  /* a page: flame graph, functions, heat map, threads; one file */
+report_writer report_write_saved; /* all of it, for report_read() */
+report_writer report_write_tree;  /* text: who calls what, or, reverse, is called by what */
 
 struct report_hists;
 struct report_grid;
@@ -296,6 +307,8 @@ typedef int report_hists_writer(const struct report_hists *set, FILE *out,
 				const struct report_options *options);
 typedef int report_grid_writer(const struct report_grid *g, FILE *out,
 			       const struct report_options *options);
+report_hists_writer report_hists_write_saved;
+report_grid_writer report_grid_write_saved;
 
 /* A shape need not be fit for everything: a writer may be NULL. */
 struct report_format {
@@ -309,6 +322,7 @@ struct report_format {
 	bool json;	 /* a document of JSON, to which lines of JSON are akin */
 	bool by_name;	 /* frames of one name are one, so a line number belongs to the name */
 	bool has_ledger; /* the ledger is in the document: it need not be printed beside it */
+	bool saved;	 /* it is read again, and what of it is shown is chosen then */
 	bool timed;	 /* it shows when: the report should have a stream */
 };
 
@@ -316,6 +330,82 @@ extern const struct report_format report_formats[];		     /* ends with a NULL na
 const struct report_format *report_format_by_name(const char *name); /* NULL: none */
 /* By the longest ending that fits; NULL: none. */
 const struct report_format *report_format_by_path(const char *path);
+
+/*
+ * A result that was kept in a file, and how its maker shows it. Histograms and grids can be kept,
+ * too; of a series each part is followed by the next.
+ */
+#define REPORT_WHY 256
+struct report_file {
+	struct report *report; /* one of these three, the others are NULL */
+	struct report_hists *hists;
+	struct report_grid *grid;
+	struct report_options show; /* all 0 but for what the file says; texts are the file's */
+	struct report_file *next;   /* of a series, the part behind it; NULL: the last */
+	char why[REPORT_WHY];	    /* after an error: what is wrong with it, printable */
+	void *texts;		    /* those of show; the file's own */
+};
+
+/*
+ * Reads a file's contents, which may be anything: a profile that rawprof saved, or what other
+ * readers take (report/file.c). Every count, size and number in it is checked, and what it says
+ * beside is bounded by its size. 0; -EINVAL: it is not of such a form, or damaged, and why says
+ * how; -EFBIG: it is too large. After an error nothing is to be freed.
+ */
+int report_read(const void *data, size_t size, struct report_file *out);
+/* Reads a file; also what open(2) and read(2) return. path may be a pipe. */
+int report_open(const char *path, struct report_file *out);
+/* What stands beside the figures, of whichever of the three it is; NULL: the file has none. */
+const struct report_info *report_file_info(const struct report_file *file);
+const struct report_ledger *report_file_ledger(const struct report_file *file);
+const struct report_cost *report_file_cost(const struct report_file *file);
+void report_file_free(struct report_file *file); /* all parts; not file itself */
+
+/*
+ * Profiles made of others, which stay as they are: 0 and a new one, or a negative errno.
+ */
+
+/* Calls change() with each frame, which may change it; its texts are copied before the next call.
+ * What it returns below 0 is the end. Samples that become equal are added up. */
+int report_change_frames(const struct report *r,
+			 int (*change)(void *ctx, struct report_frame *frame), void *ctx,
+			 struct report **out);
+/*
+ * The samples for which an expression holds, "comm=nginx and not symbol~^malloc":
+ *
+ *	KEY=GLOB,GLOB  KEY!=GLOB  KEY~REGEX  KEY!~REGEX  and  or  not  ( )
+ *
+ * of the keys comm, pid, tid, symbol and dso (of any frame), leaf (the innermost function), and
+ * labels. Values may be in quotes. What is left out is filtered in the ledger. -EINVAL: why says
+ * what is wrong with the expression.
+ */
+int report_select(const struct report *r, const char *expression, struct report **out,
+		  char why[REPORT_WHY]);
+/*
+ * What was in [from_ns, to_ns) since the beginning, summed up from the stream: the first value, and
+ * the one that it has weights of. Intervals count where they end, and weigh what of them is within.
+ * -EINVAL: it has no stream.
+ */
+int report_between(const struct report *r, uint64_t from_ns, uint64_t to_ns, struct report **out,
+		   char why[REPORT_WHY]);
+/* What of the first value the stream lacks. */
+uint64_t report_without_time(const struct report *r);
+/*
+ * The stacks with a function (globs, as in expressions): callers: those that end in it; else what
+ * begins with it. One that calls itself is taken where it is innermost, and else outermost.
+ * -EINVAL: there is none.
+ */
+int report_around(const struct report *r, const char *function, bool callers, struct report **out,
+		  char why[REPORT_WHY]);
+/*
+ * Sums by these keys, with commas between them: comm, pid, tid, symbol and dso (of the innermost
+ * function), labels, and cpu if it has a stream; with the share in this value, the largest first;
+ * top as report_grid_sort(). -EINVAL: why says which key there is not.
+ */
+int report_group(const struct report *r, const char *keys, unsigned int weight, unsigned int top,
+		 struct report_grid **out, char why[REPORT_WHY]);
+/* Names with source lines, "function file.c:12", as formats that merge frames by name want them. */
+int report_lines_in_names(const struct report *r, struct report **out);
 
 /*
  * One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel

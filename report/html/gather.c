@@ -141,7 +141,7 @@ static int number_names(struct html *h)
 	return 0;
 }
 
-/* Moments of one time in an order of their own, as the page numbers samples. */
+/* They are in an order already that depends on nothing but what they are. */
 static int take_moments(struct gathering *g)
 {
 	struct html *h = g->h;
@@ -156,7 +156,6 @@ static int take_moments(struct gathering *g)
 		h->moments[i].sample = g->sample_of[moments[i].sample];
 	}
 	h->nmoments = n;
-	qsort(h->moments, n, sizeof(*h->moments), report_moment_compare);
 	return 0;
 }
 

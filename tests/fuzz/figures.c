@@ -15,10 +15,32 @@ static const struct report_column columns[] = { { "NAME", "name", REPORT_UNIT_TE
 						  .per_second = true },
 						{ "TIME", "time", REPORT_UNIT_NS } };
 
-static void check_text(char *text, size_t size, bool json)
+/* What was saved is saved again as the same bytes. */
+static void check_saved(const char *saved, size_t size, const struct report_options *show)
 {
-	fuzz_check_printable(text, size);
-	if (json)
+	struct report_file file;
+	char *again = NULL;
+	size_t length;
+	FILE *out = open_memstream(&again, &length);
+
+	fuzz_check(!report_read(saved, size, &file));
+	if (file.hists)
+		fuzz_check(!report_hists_write_saved(file.hists, out, show));
+	else
+		fuzz_check(!report_grid_write_saved(file.grid, out, show));
+	fuzz_check(!fclose(out) && length == size && !memcmp(saved, again, size));
+	free(again);
+	report_file_free(&file);
+}
+
+static void check_text(char *text, size_t size, const struct report_format *f,
+		       const struct report_options *show)
+{
+	if (f->binary)
+		check_saved(text, size, show);
+	else
+		fuzz_check_printable(text, size);
+	if (f->json)
 		fuzz_check_json(text);
 	free(text);
 }
@@ -36,7 +58,7 @@ static void check_hists(const struct report_hists *set)
 			continue;
 		out = open_memstream(&text, &size);
 		fuzz_check(!f->write_hists(set, out, &show) && !fclose(out));
-		check_text(text, size, f->json);
+		check_text(text, size, f, &show);
 	}
 }
 
@@ -53,7 +75,7 @@ static void check_grid(const struct report_grid *g)
 			continue;
 		out = open_memstream(&text, &size);
 		fuzz_check(!f->write_grid(g, out, &show) && !fclose(out));
-		check_text(text, size, f->json);
+		check_text(text, size, f, &show);
 	}
 }
 

@@ -292,7 +292,7 @@ START_TEST(formats_by_name_and_path)
 {
 	ck_assert_ptr_eq(report_format_by_name("pprof")->write, report_write_pprof);
 	for (const struct report_format *f = report_formats; f->name; f++) {
-		ck_assert_int_eq(f->binary, !strcmp(f->name, "pprof"));
+		ck_assert_int_eq(f->binary, strstr("pprof rawprof", f->name) != NULL);
 		ck_assert_int_eq(f->for_people, !strcmp(f->name, "table"));
 		ck_assert_int_eq(f->json, !strcmp(f->name, "json"));
 		ck_assert_int_eq(f->has_ledger, f->json || f->for_people);
@@ -305,6 +305,7 @@ START_TEST(formats_by_name_and_path)
 	ck_assert_ptr_eq(report_format_by_path("a.speedscope.json")->write,
 			 report_write_speedscope);
 	ck_assert_ptr_eq(report_format_by_path("a.folded")->write, report_write_folded);
+	ck_assert_ptr_eq(report_format_by_path("a.rawprof")->write, report_write_saved);
 	ck_assert_ptr_null(report_format_by_path("a.gz"));
 	ck_assert_ptr_null(report_format_by_path("svg"));
 	ck_assert_ptr_null(report_format_by_path(""));

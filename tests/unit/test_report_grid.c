@@ -336,7 +336,7 @@ START_TEST(a_full_disk_is_noticed)
 		fclose(full);
 		n++;
 	}
-	ck_assert_int_eq(n, 3);
+	ck_assert_int_eq(n, 4);
 	report_grid_free(g);
 }
 END_TEST

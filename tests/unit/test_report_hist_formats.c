@@ -458,7 +458,7 @@ START_TEST(a_full_disk_is_noticed)
 		fclose(full);
 		n++;
 	}
-	ck_assert_int_eq(n, 3);
+	ck_assert_int_eq(n, 4);
 	report_hists_free(set);
 }
 END_TEST

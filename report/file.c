@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files that a profile can be read from, told apart by how they begin. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/text.h"
+#include "file.h"
+#include "grid/grids.h"
+#include "hist/hists.h"
+#include "saved/saved.h"
+
+/* More than that is no profile. */
+#define LARGEST_FILE (4ull << 30)
+
+static const struct form {
+	const char *magic; /* the bytes that it begins with */
+	size_t size;
+	report_reader *read;
+} forms[] = {
+	{ SAVED_MAGIC, SAVED_MAGIC_SIZE, report_read_saved },
+};
+
+int report_why(struct report_file *file, int err, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = rp_text_format(format, args);
+	va_end(args);
+	snprintf(file->why, sizeof(file->why), "%s", text ? text : "out of memory");
+	free(text);
+	return err;
+}
+
+int report_read(const void *data, size_t size, struct report_file *out)
+{
+	*out = (struct report_file){ 0 };
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (size >= forms[i].size && !memcmp(data, forms[i].magic, forms[i].size))
+			return forms[i].read(data, size, out);
+	if (!size)
+		return report_why(out, -EINVAL, "it is empty");
+	return report_why(out, -EINVAL, "it is no profile that rawprof has saved");
+}
+
+/* What descriptor fd has up to its end; *data is to be freed, after an error too. */
+static int read_all(int fd, char **data, size_t *size)
+{
+	size_t capacity = 0;
+	ssize_t n = 1;
+
+	while (n) {
+		if (RP_GROW_TO(*data, *size + 65536, capacity))
+			return -ENOMEM;
+		n = read(fd, *data + *size, capacity - *size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		*size += (size_t)n;
+		if (*size > LARGEST_FILE)
+			return -EFBIG;
+	}
+	return 0;
+}
+
+int report_open(const char *path, struct report_file *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
+	char *data = NULL;
+	size_t size = 0;
+
+	*out = (struct report_file){ 0 };
+	err = fd < 0 ? -errno : read_all(fd, &data, &size);
+	if (err)
+		report_why(out, err, "%s", strerror(-err));
+	else
+		err = report_read(data, size, out);
+	if (err && !*out->why)
+		report_why(out, err, "%s", strerror(-err));
+	free(data);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static const struct report_meta *meta_of(const struct report_file *file)
+{
+	return file->report  ? &file->report->meta
+	       : file->hists ? &file->hists->meta
+			     : &file->grid->meta;
+}
+
+const struct report_info *report_file_info(const struct report_file *file)
+{
+	return &meta_of(file)->info;
+}
+
+const struct report_ledger *report_file_ledger(const struct report_file *file)
+{
+	return meta_of(file)->has_ledger ? &meta_of(file)->ledger : NULL;
+}
+
+const struct report_cost *report_file_cost(const struct report_file *file)
+{
+	return meta_of(file)->has_cost ? &meta_of(file)->cost : NULL;
+}
+
+void report_file_free(struct report_file *file)
+{
+	struct report_file *next = file->next;
+
+	report_free(file->report);
+	report_hists_free(file->hists);
+	report_grid_free(file->grid);
+	free(file->texts);
+	*file = (struct report_file){ 0 };
+	while (next) {
+		struct report_file *part = next;
+
+		next = part->next;
+		part->next = NULL;
+		report_file_free(part);
+		free(part);
+	}
+}
