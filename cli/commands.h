@@ -22,7 +22,7 @@ struct command {
 };
 
 /* All of them, in the order of the help: a new one is one more word here. */
-#define COMMANDS(X) X(cpu) X(offcpu) X(lock) X(wall) X(mem) X(io) X(doctor) X(explain)
+#define COMMANDS(X) X(cpu) X(offcpu) X(lock) X(wall) X(mem) X(io) X(diff) X(doctor) X(explain)
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;
 COMMANDS(DECLARE_COMMAND)

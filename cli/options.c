@@ -78,9 +78,10 @@ const struct option_row common_options[] = {
 	       .takes = TAKES_RESULT | TAKES_FORMAT),
 	COMMON(STACKS, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
 	       .value = "folded"),
-	COMMON(RESULT, "output", 'o', OUTPUT, TEXT, output, "FILE",
+	OPTION("output", 'o', OUTPUT, TEXT, output, "FILE",
 	       "write to FILE; its ending chooses the format unless that is named: .svg .html "
-	       ".folded .pb.gz .json"),
+	       ".folded .pb.gz .json",
+	       .takes = TAKES_RESULT | TAKES_FILE),
 	COMMON(ROWS, "top", 'n', OUTPUT, UINT, show.top_functions, "N", "rows of the table (20)",
 	       .wrong = "is no number of rows", .least = 1, .most = 1000000),
 	COMMON(ROWS, "sort", 0, OUTPUT, TEXT, sort, "self|total", "order of the table",
@@ -304,9 +305,13 @@ static int take_word(struct options *opt, const struct command *c, const char *w
 	double again;
 
 	if (c->takes & TAKES_NAME) {
-		if (opt->name)
-			return misused(opt, "one program at a time");
-		opt->name = word;
+		const char **place =
+			opt->name && c->takes & TAKES_SECOND ? &opt->second : &opt->name;
+
+		if (*place)
+			return misused(opt, c->takes & TAKES_SECOND ? "it takes two files"
+								    : "one program at a time");
+		*place = word;
 		return -1;
 	}
 	if (!(c->takes & TAKES_TARGET))

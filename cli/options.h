@@ -33,6 +33,8 @@ enum {
 	TAKES_RESULT = 1 << 7,	 /* -d --format -o */
 	TAKES_NAME = 1 << 8,	 /* no option: a word, what it is about */
 	TAKES_FORMAT = 1 << 9,	 /* --format alone */
+	TAKES_FILE = 1 << 10,	 /* -o alone */
+	TAKES_SECOND = 1 << 11,	 /* with TAKES_NAME: another word */
 };
 
 /*
@@ -61,6 +63,7 @@ struct option_row {
 		OPTION_SECONDS, /* double; 5, 0.5, 2m, 1h */
 		OPTION_MS,	/* uint64_t, nanoseconds; 10, 0.1 */
 		OPTION_BYTES,	/* uint64_t; 4096, 4K, 512KiB, 1M */
+		OPTION_PERCENT, /* const char *, for option_percent(); 0 to 100, with decimals */
 		OPTION_TEXT,	/* const char *, of at least so many bytes */
 		OPTION_WORD,	/* const char *, one of words */
 		OPTION_CHOICE,	/* an enum: least for the first of words, and so on */
@@ -100,6 +103,7 @@ struct option_row {
 #define OPTION_TYPE_SECONDS double
 #define OPTION_TYPE_MS uint64_t
 #define OPTION_TYPE_BYTES uint64_t
+#define OPTION_TYPE_PERCENT const char *
 #define OPTION_TYPE_TEXT const char *
 #define OPTION_TYPE_WORD const char *
 #define OPTION_TYPE_CHOICE unsigned int
@@ -113,6 +117,7 @@ struct options {
 	unsigned int given;	 /* TAKES_... of the options that were */
 	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
 	const char *name;	 /* with TAKES_NAME; NULL */
+	const char *second;	 /* with TAKES_SECOND; NULL */
 
 	struct record_options record; /* what is recorded */
 

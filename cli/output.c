@@ -139,7 +139,7 @@ int output_empty(struct output *out)
 
 /* Only now: until there is something to write, the old contents are worth more. A series is seen
  * as it grows, anything else when it is whole. */
-static int begin(struct output *out)
+int output_begin(struct output *out)
 {
 	const bool series = out->show.part;
 
@@ -151,14 +151,14 @@ static int begin(struct output *out)
 
 int output_report(struct output *out, const struct options *opt, const struct report *report)
 {
-	int err = begin(out);
+	int err = output_begin(out);
 
 	return err ? err : output_failed(out, opt->format->write(report, out->stream, &out->show));
 }
 
 int output_hists(struct output *out, const struct options *opt, const struct report_hists *set)
 {
-	int err = begin(out);
+	int err = output_begin(out);
 
 	return err ? err
 		   : output_failed(out, opt->format->write_hists(set, out->stream, &out->show));
@@ -166,7 +166,7 @@ int output_hists(struct output *out, const struct options *opt, const struct rep
 
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid)
 {
-	int err = begin(out);
+	int err = output_begin(out);
 
 	return err ? err
 		   : output_failed(out, opt->format->write_grid(grid, out->stream, &out->show));
