@@ -8,6 +8,14 @@
 #define LIST(name) &name##_command,
 const struct command *const commands[] = { COMMANDS(LIST) NULL };
 
+const struct command *command_by_name(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
 #define HELP_WIDTH 100
 #define HELP_COLUMN 27
 #define HELP_TEXT 512 /* of one option */

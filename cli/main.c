@@ -25,11 +25,11 @@ static void usage(FILE *out)
 
 static const struct command *find(const char *name)
 {
+	const struct command *found = command_by_name(name);
 	const char *near = NULL;
 
-	for (const struct command *const *c = commands; *c; c++)
-		if (!strcmp((*c)->name, name))
-			return *c;
+	if (found)
+		return found;
 	for (const struct command *const *c = commands; *c; c++)
 		nearest_of(name, (*c)->name, &near);
 	rp_text_print(stderr, "rawprof: there is no command '%s'%s%s%s\n", name,
@@ -67,8 +67,10 @@ static enum rp_level level_of(int verbosity)
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = { .command = c->name };
+	const struct command *instead = c->instead ? c->instead(&opt, &argc, &argv) : NULL;
 	int status;
 
+	c = instead ? instead : c;
 	status = options_parse(&opt, argc, argv, c);
 	if (status < 0) {
 		rp_log_setup(level_of(opt.verbosity), NULL, NULL);

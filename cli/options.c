@@ -74,33 +74,33 @@ const struct option_row common_options[] = {
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),
 
 	OPTION("format", 0, OUTPUT, FORMAT, format, "NAME", "the form of the result",
-	       .words = "table folded svg html pprof perf speedscope json",
+	       .words = "table folded svg html pprof perf speedscope json rawprof",
 	       .takes = TAKES_RESULT | TAKES_FORMAT),
-	COMMON(STACKS, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
+	COMMON(FRAMES, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
 	       .value = "folded"),
 	OPTION("output", 'o', OUTPUT, TEXT, output, "FILE",
 	       "write to FILE; its ending chooses the format unless that is named: .svg .html "
-	       ".folded .pb.gz .json",
-	       .takes = TAKES_RESULT | TAKES_FILE),
+	       ".folded .pb.gz .json .rawprof",
+	       .takes = TAKES_RESULT | TAKES_OUTPUT),
 	COMMON(ROWS, "top", 'n', OUTPUT, UINT, show.top_functions, "N", "rows of the table (20)",
 	       .wrong = "is no number of rows", .least = 1, .most = 1000000),
 	COMMON(ROWS, "sort", 0, OUTPUT, TEXT, sort, "self|total", "order of the table",
 	       .words = "self total"),
-	COMMON(STACKS, "weight", 0, OUTPUT, TEXT, weight, "TYPE",
+	COMMON(FRAMES, "weight", 0, OUTPUT, TEXT, weight, "TYPE",
 	       "which of the command's values is shown where there is room for one"),
 	SWITCH(SAMPLES, "samples", 0, OUTPUT, record.samples, "print every sample as it comes"),
 	SWITCH(SAMPLES, "fold-extend", 'E', OUTPUT, folded_samples,
 	       "print every sample as it comes, each in one folded line"),
-	SWITCH(STACKS, "address", 'A', OUTPUT, show.addresses,
+	SWITCH(FRAMES, "address", 'A', OUTPUT, show.addresses,
 	       "addresses of frames that have no name"),
-	SWITCH(STACKS, "annotations", 0, OUTPUT, show.annotate,
+	SWITCH(FRAMES, "annotations", 0, OUTPUT, show.annotate,
 	       "mark frames of the kernel with _[k], of just-in-time compilers with _[j]"),
-	SWITCH(STACKS, "delimited", 0, OUTPUT, show.delimiter,
+	SWITCH(FRAMES, "delimited", 0, OUTPUT, show.delimiter,
 	       "a frame '-' between the user and the kernel side"),
-	COMMON(STACKS, "title", 0, OUTPUT, TEXT, show.title, "TEXT", "title of the flame graph"),
-	SWITCH(STACKS, "reverse", 0, OUTPUT, show.reverse,
+	COMMON(FRAMES, "title", 0, OUTPUT, TEXT, show.title, "TEXT", "title of the flame graph"),
+	SWITCH(FRAMES, "reverse", 0, OUTPUT, show.reverse,
 	       "merge the flame graph from the innermost function"),
-	SWITCH(STACKS, "inverted", 0, OUTPUT, show.inverted, "turn the flame graph upside down"),
+	SWITCH(FRAMES, "inverted", 0, OUTPUT, show.inverted, "turn the flame graph upside down"),
 	SWITCH(STACKS, "lines", 0, OUTPUT, record.lines,
 	       "source lines, where there is debug information"),
 	SWITCH(STACKS, "inline", 0, OUTPUT, record.inlined,
@@ -257,7 +257,7 @@ static int take(struct options *opt, const struct taken_option *taken, const cha
 /* A table of functions is ordered by self or total; other tables have columns. */
 static int check_sort(struct options *opt, const struct command *c)
 {
-	if (!opt->sort || !(c->takes & TAKES_STACKS))
+	if (!opt->sort || !(c->takes & TAKES_FRAMES))
 		return -1;
 	if (!strcmp(opt->sort, "total"))
 		opt->show.sort = REPORT_BY_TOTAL;
@@ -287,6 +287,13 @@ static int check_together(struct options *opt, const struct command *c)
 	if ((opt->record.lines || opt->record.inlined) && !sym_can_find_source())
 		return misused(opt, "%s: this rawprof was built without libdw, which that needs",
 			       opt->record.lines ? "--lines" : "--inline");
+	if (opt->keep && opt->format && !opt->format->saved)
+		return misused(opt, "it saves a profile: --format is for the command itself, or "
+				    "for report");
+	if (opt->keep && !opt->record.samples) {
+		opt->format = report_format_by_name("rawprof");
+		opt->output = opt->output ? opt->output : SAVED_PROFILE;
+	}
 	if (opt->record.samples && opt->format)
 		return misused(opt, "--samples has its own form; --format is for a profile");
 	if (!opt->format && opt->output && !opt->record.samples)
@@ -309,8 +316,10 @@ static int take_word(struct options *opt, const struct command *c, const char *w
 			opt->name && c->takes & TAKES_SECOND ? &opt->second : &opt->name;
 
 		if (*place)
-			return misused(opt, c->takes & TAKES_SECOND ? "it takes two files"
-								    : "one program at a time");
+			return place == &opt->name
+				       ? misused(opt, "one at a time: '%s' or '%s'", opt->name,
+						 word)
+				       : misused(opt, "two at a time: '%s' is a third", word);
 		*place = word;
 		return -1;
 	}

@@ -18,6 +18,9 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
  */
 int command_failed(const char *name, int err, unsigned long errors);
 
+/* What `rawprof record` writes and `rawprof report` reads if they are not told. */
+#define SAVED_PROFILE "profile.rawprof"
+
 struct command;
 struct dry_run;
 
@@ -33,8 +36,10 @@ enum {
 	TAKES_RESULT = 1 << 7,	 /* -d --format -o */
 	TAKES_NAME = 1 << 8,	 /* no option: a word, what it is about */
 	TAKES_FORMAT = 1 << 9,	 /* --format alone */
-	TAKES_FILE = 1 << 10,	 /* -o alone */
-	TAKES_SECOND = 1 << 11,	 /* with TAKES_NAME: another word */
+	TAKES_OUTPUT = 1 << 10,	 /* -o */
+	TAKES_SHOWN = 1 << 11,	 /* of TAKES_STACKS: how frames are shown, not which are taken */
+	TAKES_FRAMES = TAKES_STACKS | TAKES_SHOWN,
+	TAKES_SECOND = 1 << 12,	 /* with TAKES_NAME: another word */
 };
 
 /*
@@ -128,6 +133,7 @@ struct options {
 	const char *sort;   /* a column of a command that has its own; NULL */
 	const char *weight; /* name of a value type, NULL: the first */
 	bool folded_samples;
+	bool keep; /* to be saved, in no other format: rawprof record */
 	bool color_off;
 	int verbosity; /* -1 with -q, 0, 1 with -v, ... */
 };

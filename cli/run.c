@@ -45,7 +45,9 @@ static int print_sample(void *ctx, const struct report_event *event)
  */
 static void choose_unit(struct run *run, const struct report_value_type *type)
 {
-	if (run->rec.profiler->micros && !strcmp(type->unit, "nanoseconds")) {
+	/* Which value is shown of a saved one is chosen again; the unit is for its times. */
+	if (run->rec.profiler->micros &&
+	    (run->opt->format->saved || !strcmp(type->unit, "nanoseconds"))) {
 		run->output.show.divisor = 1000;
 		run->output.show.unit = "us";
 	}
@@ -96,6 +98,7 @@ int run_report(struct recording *rec)
 		return err;
 	run->output.show.color_by_label = rec->profiler->color_by_label;
 	run->output.show.label_order = rec->profiler->label_order;
+	run->output.show.lines = rec->opt->lines;
 	err = output_report(&run->output, run->opt, report);
 	if (!err)
 		err = run_tell(rec, rec->note, &rec->ledger);

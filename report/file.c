@@ -7,12 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rawprof/grid.h>
-#include <rawprof/hist.h>
-
 #include "base/grow.h"
 #include "base/text.h"
 #include "file.h"
+#include "grid/grids.h"
+#include "hist/hists.h"
 #include "read/read.h"
 #include "saved/saved.h"
 
@@ -90,6 +89,28 @@ int report_open(const char *path, struct report_file *out)
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+static const struct report_meta *meta_of(const struct report_file *file)
+{
+	return file->report  ? &file->report->meta
+	       : file->hists ? &file->hists->meta
+			     : &file->grid->meta;
+}
+
+const struct report_info *report_file_info(const struct report_file *file)
+{
+	return &meta_of(file)->info;
+}
+
+const struct report_ledger *report_file_ledger(const struct report_file *file)
+{
+	return meta_of(file)->has_ledger ? &meta_of(file)->ledger : NULL;
+}
+
+const struct report_cost *report_file_cost(const struct report_file *file)
+{
+	return meta_of(file)->has_cost ? &meta_of(file)->cost : NULL;
 }
 
 void report_file_free(struct report_file *file)

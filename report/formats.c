@@ -53,6 +53,7 @@ const struct report_format report_formats[] = {
 	  .write_hists = report_hists_write_saved,
 	  .write_grid = report_grid_write_saved,
 	  .binary = true,
+	  .saved = true,
 	  .timed = true },
 	{ .name = NULL },
 };

@@ -121,6 +121,16 @@ void report_set_cost(struct report *r, const struct report_cost *cost)
 	report_meta_set_cost(&r->meta, cost);
 }
 
+const struct report_info *report_get_info(const struct report *r)
+{
+	return &r->meta.info;
+}
+
+const struct report_ledger *report_get_ledger(const struct report *r)
+{
+	return r->meta.has_ledger ? &r->meta.ledger : NULL;
+}
+
 /* The sum needs more than 64 bits: counters read while they run may be anything. */
 static unsigned __int128 ledger_sum(const struct report_ledger *ledger, enum report_fate fate)
 {

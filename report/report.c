@@ -272,6 +272,16 @@ int report_value_by_name(const struct report *r, const char *type)
 	return -ENOENT;
 }
 
+size_t report_value_types(const struct report *r)
+{
+	return r->ntypes;
+}
+
+struct report_value_type report_value_type(const struct report *r, size_t i)
+{
+	return (struct report_value_type){ text(r, r->types[i].type), text(r, r->types[i].unit) };
+}
+
 uint64_t report_total(const struct report *r, unsigned int value)
 {
 	uint64_t sum = 0;

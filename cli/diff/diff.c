@@ -208,7 +208,7 @@ const struct command diff_command = {
 		"  rawprof diff before.pb.gz after.pb.gz            what changed beyond chance\n"
 		"  rawprof diff -o diff.svg before.folded after.folded   red grew, blue shrank\n"
 		"  rawprof diff --fail-above 2 main.pb.gz branch.pb.gz   for CI\n",
-	.takes = TAKES_NAME | TAKES_SECOND | TAKES_FORMAT | TAKES_FILE,
+	.takes = TAKES_NAME | TAKES_SECOND | TAKES_FORMAT | TAKES_OUTPUT,
 	.own = own,
 	.own_size = sizeof(struct diff_options),
 	.check = check,

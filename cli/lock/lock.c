@@ -222,7 +222,10 @@ static const struct record_profiler lock_profiler = {
 	.ledger = ledger,
 };
 
-/* Rows where the format has them, unless stacks were asked for. */
+/*
+ * Rows where the format has them, unless stacks were asked for. A saved one has the stacks, from
+ * which all else is made, unless rows were asked for.
+ */
 static void choose_view(const struct options *opt, struct record_profiler *profiler)
 {
 	const struct lock_options *own = opt->own;
@@ -232,7 +235,7 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 		profiler->output = RECORD_HISTS;
 		if (opt->record.interval > 0)
 			profiler->interval = lock_report_hists_interval;
-	} else if (!own->stacks && opt->format->write_grid) {
+	} else if (!own->stacks && opt->format->write_grid && (own->by || !opt->format->saved)) {
 		profiler->report = lock_report_grid;
 		profiler->output = RECORD_GRID;
 		if (opt->record.interval > 0)

@@ -205,6 +205,9 @@ int report_set_info(struct report *r, const struct report_info *info);
 int report_set_ledger(struct report *r, const struct report_ledger *ledger);
 void report_set_cost(struct report *r, const struct report_cost *cost);
 
+const struct report_info *report_get_info(const struct report *r);
+const struct report_ledger *report_get_ledger(const struct report *r); /* NULL: it has none */
+
 size_t report_samples(const struct report *r); /* distinct (comm, pid, tid, labels, stack) */
 size_t report_stacks(const struct report *r);  /* distinct stacks of frames, addresses told apart */
 uint64_t report_total(const struct report *r, unsigned int value); /* sum over all samples */
@@ -221,6 +224,8 @@ int report_print_cost(FILE *out, const struct report_cost *cost);
 
 /* The value type of this name, for report_options.weight; -ENOENT. */
 int report_value_by_name(const struct report *r, const char *type);
+size_t report_value_types(const struct report *r); /* how many there are */
+struct report_value_type report_value_type(const struct report *r, size_t i);
 
 /* What a figure counts, in histograms (hist.h) and grids (grid.h). */
 enum report_unit {
@@ -314,6 +319,7 @@ struct report_format {
 	bool json;	 /* a document of JSON, to which lines of JSON are akin */
 	bool by_name;	 /* frames of one name are one, so a line number belongs to the name */
 	bool has_ledger; /* the ledger is in the document: it need not be printed beside it */
+	bool saved;	 /* it is read again, and what of it is shown is chosen then */
 	bool timed;	 /* it shows when: the report should have a stream */
 };
 
@@ -346,7 +352,23 @@ struct report_file {
 int report_read(const void *data, size_t size, struct report_file *out);
 /* Reads a file; also what open(2) and read(2) return. path may be a pipe. */
 int report_open(const char *path, struct report_file *out);
+/* What stands beside the figures, of whichever of the three it is; NULL: the file has none. */
+const struct report_info *report_file_info(const struct report_file *file);
+const struct report_ledger *report_file_ledger(const struct report_file *file);
+const struct report_cost *report_file_cost(const struct report_file *file);
 void report_file_free(struct report_file *file); /* all parts; not file itself */
+
+/*
+ * Profiles made of others, which stay as they are: 0 and a new one, or a negative errno.
+ */
+
+/* Calls change() with each frame, which may change it; its texts are copied before the next call.
+ * What it returns below 0 is the end. Samples that become equal are added up. */
+int report_change_frames(const struct report *r,
+			 int (*change)(void *ctx, struct report_frame *frame), void *ctx,
+			 struct report **out);
+/* Names with source lines, "function file.c:12", as formats that merge frames by name want them. */
+int report_lines_in_names(const struct report *r, struct report **out);
 
 /*
  * One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof report: from a file to the output. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include <rawprof/grid.h>
+#include <rawprof/hist.h>
+#include <rawprof/loader.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "report.h"
+
+static enum record_output kind_of(const struct report_file *file)
+{
+	return file->hists ? RECORD_HISTS : file->grid ? RECORD_GRID : RECORD_STACKS;
+}
+
+/* What the file says, but for what was asked for now, and for what the terminal can. */
+static struct report_options shown(const struct report_options *saved,
+				   const struct report_options *now)
+{
+	struct report_options o = *saved;
+
+	o.annotate = o.annotate || now->annotate;
+	o.delimiter = o.delimiter || now->delimiter;
+	o.addresses = o.addresses || now->addresses;
+	o.reverse = o.reverse || now->reverse;
+	o.inverted = o.inverted || now->inverted;
+	o.title = now->title ? now->title : o.title;
+	o.top_functions = now->top_functions ? now->top_functions : o.top_functions;
+	o.width = now->width;
+	o.utf8 = now->utf8;
+	o.color = now->color;
+	return o;
+}
+
+/* Which value is shown: --weight, or what its command shows. */
+static int choose_weight(const struct options *opt, const struct report *r,
+			 struct report_options *show)
+{
+	char names[256] = "";
+
+	if (opt->weight) {
+		const int value = report_value_by_name(r, opt->weight);
+
+		for (size_t i = 0; i < report_value_types(r); i++)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 i ? ", " : "", report_value_type(r, i).type);
+		if (value < 0)
+			return rp_fail(-EINVAL, "no weight '%s': there are %s", opt->weight, names);
+		show->weight = (unsigned int)value;
+	}
+	/* The unit is for times: saved ones have it whatever they show. */
+	if (strcmp(report_value_type(r, show->weight).unit, "nanoseconds")) {
+		show->divisor = 0;
+		show->unit = NULL;
+	}
+	return 0;
+}
+
+/* Ledger and cost, where the format has no room for them; of histograms and grids without note. */
+static int tell(struct output *out, const struct options *opt, const struct report_file *file)
+{
+	const struct report_ledger *ledger = report_file_ledger(file);
+	const struct report_cost *cost = report_file_cost(file);
+	struct options quiet = *opt;
+
+	if (!ledger || !cost) {
+		quiet.verbosity = -1;
+		return output_tell(out, &quiet, NULL, ledger, cost);
+	}
+	return output_tell(out, opt, file->report ? report_file_info(file)->note : NULL, ledger,
+			   cost);
+}
+
+static int show(struct output *out, const struct options *opt, const struct report_file *file)
+{
+	const struct report_options terminal = out->show;
+	int err = 0;
+
+	for (; !err && file; file = file->next) {
+		out->show = shown(&file->show, &terminal);
+		if (opt->sort)
+			out->show.sort = opt->show.sort;
+		if (file->report)
+			err = choose_weight(opt, file->report, &out->show);
+		out->unfit = err;
+		if (err)
+			break;
+		err = file->report  ? output_report(out, opt, file->report)
+		      : file->hists ? output_hists(out, opt, file->hists)
+				    : output_grid(out, opt, file->grid);
+		if (!err && !file->next)
+			err = tell(out, opt, file);
+	}
+	return err;
+}
+
+static int read_file(const char *path, struct report_file *file)
+{
+	int err = report_open(path, file);
+
+	return err ? rp_fail(err, "cannot read %s: %s", path, file->why) : 0;
+}
+
+static int run(const struct options *opt)
+{
+	const unsigned long errors = rp_log_errors();
+	struct report_file file = { 0 };
+	struct output out = { 0 };
+	bool usage = false;
+	int err = read_file(opt->name ? opt->name : SAVED_PROFILE, &file), status;
+
+	if (!err)
+		err = report_change(opt, &file, &usage);
+	if (!err)
+		err = output_open(&out, opt, kind_of(&file));
+	if (!err)
+		err = show(&out, opt, &file);
+	err = output_close(&out, err);
+	status = err == -EPIPE	      ? EXIT_SIGNAL + SIGPIPE
+		 : usage || out.unfit ? EXIT_USAGE
+		 : err		      ? command_failed(opt->command, err, errors)
+				      : EXIT_DONE;
+	report_file_free(&file);
+	return status;
+}
+
+#define OPTION_STRUCT struct report_own
+
+static const struct option_row own[] = {
+	{ 0 },
+};
+
+const struct command report_command = {
+	.name = "report",
+	.summary = "show a saved profile, in any format",
+	.about = "rawprof report [FILE] shows what rawprof record, or -o FILE.rawprof, has saved; "
+		 "without a FILE it is " SAVED_PROFILE
+		 ". It needs neither root nor the machine that it "
+		 "was recorded on. What it shows is what the command itself would have shown, byte "
+		 "for byte, in every format.",
+	.examples = "  rawprof report                             the table of " SAVED_PROFILE "\n"
+		    "  rawprof report -o flame.svg a.rawprof\n",
+	.takes = TAKES_NAME | TAKES_FORMAT | TAKES_OUTPUT | TAKES_SHOWN | TAKES_ROWS,
+	.own = own,
+	.own_size = sizeof(struct report_own),
+	.run = run,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From one profile to another: samples of the first are added to the second, with what they refer
+ * to. What no sample refers to does not come along.
+ */
+#ifndef REPORT_COPY_H
+#define REPORT_COPY_H
+
+#include "report.h"
+
+struct copying {
+	const struct report *from;
+	struct report *to;
+	/* What has come along has these numbers there; NONE: it has not. */
+	uint32_t *strings, *frames, *nodes, *label_sets, *samples;
+	/* Changes a frame on its way, if it likes; texts are copied. NULL: none is changed. */
+	int (*change)(void *ctx, struct report_frame *frame);
+	void *ctx;
+};
+
+/* A profile with these value types, and what is known about @from. 0 or a negative errno. */
+int report_copy_begin(struct copying *c, const struct report *from,
+		      const struct report_value_type *types, size_t ntypes);
+/* 0 and the profile, or err, or another negative errno. */
+int report_copy_end(struct copying *c, int err, struct report **out);
+
+/* The same frame, node, sample there; samples with the stack that ends at node, and these values. */
+int report_copy_frame(struct copying *c, uint32_t frame, uint32_t *out);
+int report_copy_node(struct copying *c, uint32_t node, uint32_t *out);
+int report_copy_sample(struct copying *c, uint32_t sample, uint32_t node, const uint64_t *values);
+
+/* All value types of a profile; how many. */
+size_t report_copy_types(const struct report *r, struct report_value_type types[REPORT_MAX_VALUES]);
+/* Moments of the samples that have come along, if there is a stream. */
+int report_copy_stream(struct copying *c);
+
+/* The ledger says that so many events less are in it: filtered by @cause. */
+int report_copy_ledger(struct copying *c, const char *cause);
+
+#endif
