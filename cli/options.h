@@ -135,6 +135,7 @@ struct options {
 	bool folded_samples;
 	bool keep; /* to be saved, in no other format: rawprof record */
 	bool color_off;
+	bool advice_off;
 	int verbosity; /* -1 with -q, 0, 1 with -v, ... */
 };
 

@@ -438,7 +438,7 @@ struct report_diff_options {
 /*
  * What became of each function and each stack. A function is a name; its weight is tested as a
  * count of events (samples, by the value type that counts), and all functions together are wrong
- * with a probability of 1 %: report/diff/stats.c. To be freed before the profiles are.
+ * with a probability of 0.2 %: report/diff/stats.c. To be freed before the profiles are.
  * -EINVAL: no such value type; -ENODATA: a profile has no weight; -ENOENT: it does not say how
  * long it was recorded, for REPORT_DIFF_TIME.
  */
@@ -465,5 +465,27 @@ struct report_diff_growth {
  * none did. The name is the difference's. */
 bool report_diff_worst(const struct report_diff *d, double above,
 		       struct report_diff_growth *growth);
+
+/* ---- advice */
+
+/* What a result suggests, in a few sentences that name its figures; nothing without evidence. */
+#define REPORT_ADVICE_MOST 5
+struct report_advice {
+	char *text[REPORT_ADVICE_MOST];	      /* printable, one line each */
+	const char *rule[REPORT_ADVICE_MOST]; /* the name of the rule that says so */
+	size_t n;
+};
+
+/* The package that has the symbols of a file, in text; false: not known. NULL: nobody is asked. */
+#define REPORT_PACKAGE 128
+typedef bool report_package(const char *path, char text[REPORT_PACKAGE]);
+
+/* Adds to advice, which begins as all 0, as long as there is room; the rules are rows of
+ * report/advice/. 0 or -ENOMEM. */
+int report_advise(const struct report *r, const struct report_options *options,
+		  report_package *package, struct report_advice *advice);
+int report_advise_hists(const struct report_hists *set, struct report_advice *advice);
+int report_advise_grid(const struct report_grid *g, struct report_advice *advice);
+void report_advice_free(struct report_advice *advice);
 
 #endif

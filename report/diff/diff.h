@@ -29,7 +29,7 @@ struct diff_name {
 };
 SET_ELEMENT(struct diff_name, 2 * 4);
 
-#define DIFF_CERTAIN 0.01 /* that any of the functions said to have changed has not */
+#define DIFF_CERTAIN 0.002 /* that any of the functions said to have changed has not */
 
 enum diff_verdict {
 	DIFF_SAME,    /* not beyond chance */

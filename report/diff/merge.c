@@ -47,6 +47,10 @@ static float clump_of(const char *name)
 		{ "handle_softirqs", 16 },
 		{ "__do_softirq", 16 },
 		{ "irqentry_exit", 16 },
+		/* on the way out of a system call another program had its turn */
+		{ "exit_to_user_mode_loop", 16 },
+		{ "do_notify_resume", 16 },
+
 		/* faults, whose cost is that of the memory which others leave */
 		{ "asm_exc_page_fault", 8 },
 		{ "handle_mm_fault", 8 },

@@ -199,9 +199,10 @@ static void put_end(struct diff_table *t)
 	const uint32_t changed = d->verdicts[DIFF_SELF] + d->verdicts[DIFF_TOTAL];
 
 	if (!changed)
-		report_out_printf(&t->out,
-				  "\nNothing changed beyond chance: no function of %u, at 99 %%.\n",
-				  d->names.count);
+		report_out_printf(
+			&t->out,
+			"\nNothing changed beyond chance: no function of %u, at %.1f %%.\n",
+			d->names.count, 100 * (1 - DIFF_CERTAIN));
 	else
 		report_out_printf(&t->out,
 				  "\n%u function%s changed beyond chance, %u call%s them; %u did "
