@@ -17,8 +17,10 @@ struct command {
 	size_t own_size;
 	/* What is wrong with these options together, for a person; NULL: nothing. */
 	const char *(*check)(const struct options *opt);
-	/* Another command that runs in its place, told by the words, of which it may take some away:
-	 * NULL: none does. May be NULL. */
+	/*
+	 * Another command that runs in its place, told by the words, of which it may take some
+	 * away; NULL: none does. May be NULL.
+	 */
 	const struct command *(*instead)(struct options *opt, int *argc, char ***argv);
 	/* Takes checked options, returns the exit status. */
 	int (*run)(const struct options *opt);

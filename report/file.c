@@ -10,10 +10,10 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "file.h"
-#include "grid/grids.h"
-#include "hist/hists.h"
-#include "read/read.h"
-#include "saved/saved.h"
+#include "report/grid/grids.h"
+#include "report/hist/hists.h"
+#include "report/read/read.h"
+#include "report/saved/saved.h"
 
 /* More than that is no profile. */
 #define LARGEST_FILE (4ull << 30)

@@ -12,9 +12,14 @@
 #include "cli/commands.h"
 #include "report.h"
 
-static enum record_output kind_of(const struct report_file *file)
+static enum record_output kind_of(const struct options *opt, const struct report_file *file)
 {
-	return file->hists ? RECORD_HISTS : file->grid ? RECORD_GRID : RECORD_STACKS;
+	const struct report_own *own = opt->own;
+
+	return file->report && own->by ? RECORD_GRID
+	       : file->hists	       ? RECORD_HISTS
+	       : file->grid	       ? RECORD_GRID
+				       : RECORD_STACKS;
 }
 
 /* What the file says, but for what was asked for now, and for what the terminal can. */
@@ -75,6 +80,39 @@ static int tell(struct output *out, const struct options *opt, const struct repo
 			   cost);
 }
 
+/* Sums by keys, in place of stacks. */
+static int show_by(struct output *out, const struct options *opt, const struct report *r)
+{
+	const struct report_own *own = opt->own;
+	struct report_grid *grid;
+	char why[REPORT_WHY];
+	int err = report_group(r, own->by, out->show.weight, opt->show.top_functions, &grid, why);
+
+	out->unfit = err == -EINVAL;
+	if (err)
+		return out->unfit ? rp_fail(err, "--by '%s': %s", own->by, why) : err;
+	err = output_grid(out, opt, grid);
+	report_grid_free(grid);
+	return err;
+}
+
+/* The table may be a tree. */
+static int show_stacks(struct output *out, const struct options *opt, const struct report *r)
+{
+	const struct report_own *own = opt->own;
+	struct report_format tree = { .write = report_write_tree, .name = opt->format->name };
+	struct options other = *opt;
+
+	if (own->by)
+		return show_by(out, opt, r);
+	if (!opt->format->for_people || !(own->tree || own->callers || own->callees))
+		return output_report(out, opt, r);
+	/* What ends in a function is read from there. */
+	out->show.reverse = out->show.reverse || (own->callers && !own->callees);
+	other.format = &tree;
+	return output_report(out, &other, r);
+}
+
 static int show(struct output *out, const struct options *opt, const struct report_file *file)
 {
 	const struct report_options terminal = out->show;
@@ -89,7 +127,7 @@ static int show(struct output *out, const struct options *opt, const struct repo
 		out->unfit = err;
 		if (err)
 			break;
-		err = file->report  ? output_report(out, opt, file->report)
+		err = file->report  ? show_stacks(out, opt, file->report)
 		      : file->hists ? output_hists(out, opt, file->hists)
 				    : output_grid(out, opt, file->grid);
 		if (!err && !file->next)
@@ -116,7 +154,7 @@ static int run(const struct options *opt)
 	if (!err)
 		err = report_change(opt, &file, &usage);
 	if (!err)
-		err = output_open(&out, opt, kind_of(&file));
+		err = output_open(&out, opt, kind_of(opt, &file));
 	if (!err)
 		err = show(&out, opt, &file);
 	err = output_close(&out, err);
@@ -128,9 +166,41 @@ static int run(const struct options *opt)
 	return status;
 }
 
+static const char *check(const struct options *opt)
+{
+	const struct report_own *own = opt->own;
+
+	if (own->by && (own->tree || opt->show.reverse || opt->show.inverted))
+		return "--by is a table of figures, not of stacks";
+	if (own->by && !opt->format->write_grid)
+		return "--by is a table of figures: its formats are table, json, prometheus and "
+		       "rawprof";
+	if (own->tree && !opt->format->for_people)
+		return "--tree is text, in place of the table";
+	return NULL;
+}
+
 #define OPTION_STRUCT struct report_own
 
 static const struct option_row own[] = {
+	FLAG("tree", 0, VIEW, tree, "who calls what, as a tree, in place of the table"),
+	OPTION("callers", 0, VIEW, TEXT, callers, "FUNCTION",
+	       "only stacks with this function (a name or a glob), from it to the outermost caller",
+	       .least = 1, .wrong = "is no name of a function"),
+	OPTION("callees", 0, VIEW, TEXT, callees, "FUNCTION",
+	       "only stacks with this function, from it to the innermost", .least = 1,
+	       .wrong = "is no name of a function"),
+	OPTION("by", 0, VIEW, TEXT, by, "KEY,KEY",
+	       "sums in place of stacks: of comm, pid, tid, dso, symbol (the function that "
+	       "ran), cpu, and labels: state, cgroup",
+	       .least = 1, .wrong = "is no list of keys"),
+	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
+	       "only samples for which it holds: 'comm=nginx,php* and not symbol~^malloc'; keys "
+	       "are comm, pid, tid, symbol, dso, leaf and labels, = and != compare with globs, ~ "
+	       "and !~ with regular expressions"),
+	OPTION("between", 0, VIEW, TEXT, between, "T1,T2",
+	       "only what was then: seconds since the beginning of the recording", .least = 1,
+	       .wrong = "is no time: two numbers of seconds, 2,2.5"),
 	{ 0 },
 };
 
@@ -147,5 +217,6 @@ const struct command report_command = {
 	.takes = TAKES_NAME | TAKES_FORMAT | TAKES_OUTPUT | TAKES_SHOWN | TAKES_ROWS,
 	.own = own,
 	.own_size = sizeof(struct report_own),
+	.check = check,
 	.run = run,
 };

@@ -297,6 +297,7 @@ report_writer report_write_speedscope; /* a "sampled" profile of speedscope's fi
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
 report_writer report_write_html;       /* the same in a page */
 report_writer report_write_saved;      /* all of it, for report_read() */
+report_writer report_write_tree;       /* text: who calls what, or, reverse, is called by what */
 
 struct report_hists;
 struct report_grid;
@@ -367,6 +368,40 @@ void report_file_free(struct report_file *file); /* all parts; not file itself *
 int report_change_frames(const struct report *r,
 			 int (*change)(void *ctx, struct report_frame *frame), void *ctx,
 			 struct report **out);
+/*
+ * The samples for which an expression holds, "comm=nginx and not symbol~^malloc":
+ *
+ *	KEY=GLOB,GLOB  KEY!=GLOB  KEY~REGEX  KEY!~REGEX  and  or  not  ( )
+ *
+ * of the keys comm, pid, tid, symbol and dso (of any frame), leaf (the innermost function), and
+ * labels. Values may be in quotes. What is left out is filtered in the ledger. -EINVAL: why says
+ * what is wrong with the expression.
+ */
+int report_select(const struct report *r, const char *expression, struct report **out,
+		  char why[REPORT_WHY]);
+/*
+ * What was in [from_ns, to_ns) since the beginning, summed up from the stream: the first value, and
+ * the one that it has weights of. Intervals count where they end, and weigh what of them is within.
+ * -EINVAL: it has no stream.
+ */
+int report_between(const struct report *r, uint64_t from_ns, uint64_t to_ns, struct report **out,
+		   char why[REPORT_WHY]);
+/* What of the first value the stream lacks. */
+uint64_t report_without_time(const struct report *r);
+/*
+ * The stacks with a function (globs, as in expressions): callers: those that end in it; else what
+ * begins with it. One that calls itself is taken where it is innermost, and else outermost.
+ * -EINVAL: there is none.
+ */
+int report_around(const struct report *r, const char *function, bool callers, struct report **out,
+		  char why[REPORT_WHY]);
+/*
+ * Sums by these keys, with commas between them: comm, pid, tid, symbol and dso (of the innermost
+ * function), labels, and cpu if it has a stream; with the share in this value, the largest first;
+ * top as report_grid_sort(). -EINVAL: why says which key there is not.
+ */
+int report_group(const struct report *r, const char *keys, unsigned int weight, unsigned int top,
+		 struct report_grid **out, char why[REPORT_WHY]);
 /* Names with source lines, "function file.c:12", as formats that merge frames by name want them. */
 int report_lines_in_names(const struct report *r, struct report **out);
 
