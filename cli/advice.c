@@ -49,7 +49,7 @@ static bool list_has(int dir, const char *name, const char *path, char *text)
 	return has_line(text, path);
 }
 
-/* "libfoo6:amd64.list" has libfoo6-dbgsym; the C library's symbols have a package of another name. */
+/* "libfoo6:amd64.list" has libfoo6-dbgsym; those of the C library are in libc6-dbg. */
 static void name_symbols(const char *list, char text[REPORT_PACKAGE])
 {
 	const char *colon = strchr(list, ':');

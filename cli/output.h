@@ -47,8 +47,8 @@ int output_failed(struct output *out, int err);
 /* What was printed has arrived: 0, or a negative errno as output_failed(). */
 int output_flush(struct output *out);
 
-/* Before the first byte is written; what else writes a result here does it by itself. 0 or a negative
- * errno after a message. */
+/* Before the first byte is written, by those who write it themselves. 0 or a negative errno after a
+ * message. */
 int output_begin(struct output *out);
 
 /* Writes the report as the options say. 0; -EPIPE, silently; else an errno after a message. */

@@ -165,13 +165,13 @@ static const char *check(const struct options *opt)
 #define OPTION_STRUCT struct diff_options
 static const struct option_row own[] = {
 	OPTION("normalize", 0, VIEW, CHOICE, scale, "HOW",
-	       "by what the weights of B are divided: so that most functions stay the same (stable, "
-	       "the default), so that both are 100 % (total), by how long they were recorded "
+	       "by what the weights of B are divided: so that most functions stay the same "
+	       "(stable, the default), so that both are 100 % (total), by how long they were recorded "
 	       "(time), or not at all (none)",
 	       .words = "stable total time none"),
 	OPTION("fail-above", 0, VIEW, PERCENT, fail_above, "PCT",
-	       "exit with status 1 if a function grew by more than PCT percent of A's total, beyond "
-	       "chance, and name the one that grew the most"),
+	       "exit with status 1 if a function grew by more than PCT percent of A's total, "
+	       "beyond chance, and name the one that grew the most"),
 	OPTION("min", 0, VIEW, PERCENT, min, "PCT",
 	       "leave out what changed by less than PCT percent of A's total"),
 	OPTION("noise", 0, VIEW, PERCENT, noise, "PCT",

@@ -28,7 +28,7 @@ static void put_weight_name(struct buf *b, const struct advice_view *v)
 	report_buf_clean(b, v->type, 0, 0);
 }
 
-/* Without a name a frame is called by its place in its file, "[libfoo.so+0x1234]", or not at all. */
+/* Without a name a frame is called by its place, "[libfoo.so+0x1234]", or not at all. */
 static bool is_unnamed(const struct report *r, const struct function *fn)
 {
 	const char *name = text(r, fn->name);

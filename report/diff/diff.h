@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two profiles beside each other: names and stacks that both have, their weights, what is certain. */
+/* Two profiles beside each other: names and stacks of both, their weights, what is certain. */
 #ifndef REPORT_DIFF_DIFF_H
 #define REPORT_DIFF_DIFF_H
 

@@ -14,8 +14,8 @@
  *
  * Many functions are tested at once, each by its own weight and with what it calls. p is corrected
  * by Holm's method: that anything is said to have changed where nothing has is less probable than
- * DIFF_CERTAIN, however the tests depend on each other. What has fewer events than could ever be certain
- * is not tested, and two tests of the same numbers are one.
+ * DIFF_CERTAIN, however the tests depend on each other. What has fewer events than could ever be
+ * certain is not tested, and two tests of the same numbers are one.
  */
 #include <errno.h>
 #include <math.h>

@@ -78,8 +78,9 @@ static int take_count(struct folded *f, uint64_t *count)
 	char *blank = strrchr(f->text, ' ');
 
 	if (!blank || blank == f->text || !parse_count(f, blank + 1, count))
-		return report_why(f->out, -EINVAL, "line %" PRIu64 " is no folded stack: no count at its end",
-			f->line);
+		return report_why(f->out, -EINVAL,
+				  "line %" PRIu64 " is no folded stack: it ends in no count",
+				  f->line);
 	*blank = '\0';
 	f->length = (size_t)(blank - f->text);
 	return 0;
@@ -159,8 +160,9 @@ static int add_line(struct folded *f, struct report *r, uint64_t count)
 
 	while ((semicolon = memrchr(f->text, ';', f->length))) {
 		if (s.nframes == REPORT_MAX_STACK)
-			return report_why(f->out, -EINVAL, "line %" PRIu64 ": a stack of more than %d frames", f->line,
-				REPORT_MAX_STACK);
+			return report_why(f->out, -EINVAL,
+					  "line %" PRIu64 ": a stack of more than %d frames",
+					  f->line, REPORT_MAX_STACK);
 		err = add_frame(r, semicolon + 1, &frames[s.nframes++]);
 		if (err)
 			return err;

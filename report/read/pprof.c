@@ -48,7 +48,7 @@ struct pprof {
 	struct type types[REPORT_MAX_VALUES];
 	size_t ntypes, nvalues; /* nvalues: that a sample has, of which the first ntypes count */
 	uint32_t *frames, nframes, frames_cap;
-	uint64_t work; /* frames that may still be added: a few bytes can name thousands */
+	uint64_t work;	 /* frames that may still be added: a few bytes can name thousands */
 	bool lacks_text; /* one that was referred to */
 	uint64_t comment, default_type;
 	struct type period_type;

@@ -290,7 +290,7 @@ START_TEST(gzip)
 }
 END_TEST
 
-/* A small file that says it is 16 TB: a location of 4,096 lines, named by each sample 4,096 times. */
+/* A small file with much in it: a location of 4,000 lines, which 3,000 samples name. */
 START_TEST(bombs)
 {
 	enum { LINES = 4000, SAMPLES = 3000 };
