@@ -3,7 +3,7 @@
 const VIEWS = ['graph', 'table', 'callers', 'threads', 'about'];
 const DEFAULTS = {
 	view: 'graph', weight: data.weight || 0, zoom: -1, find: '', anyCase: false, from: -1, to: -1, thread: -1,
-	fn: -1, turned: false, leaf: !!data.reverse, byLine: false, sort: 'self', down: true, rows: 'cpu',
+	fn: -1, turned: false, leaf: !!data.reverse, byLine: false, sort: 'self', down: true, rows: '',
 };
 // Short names in the address; what is as it was at first is not in it.
 const WORDS = {
