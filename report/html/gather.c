@@ -141,7 +141,7 @@ static int number_names(struct html *h)
 	return 0;
 }
 
-/* They are in an order already that depends on nothing but what they are. */
+/* As they are, which is an order that does not depend on who came first. */
 static int take_moments(struct gathering *g)
 {
 	struct html *h = g->h;
