@@ -124,14 +124,16 @@ function rowMode() { return heat.modes.includes(state.rows) ? state.rows : heat.
 // Which row a moment is in, and what the rows are called.
 function heatRows(type) {
 	if (rowMode() === data.label) {
-		const names = labelNames.slice(0, MAX_ROWS).map(name => data.names[name].slice(1, -1)), row = labelPlace;
+		const names = labelNames.slice(0, MAX_ROWS).map(name => data.names[name].slice(1, -1));
+		const row = labelPlace;
 		if (labelNames.length > MAX_ROWS)
 			names[MAX_ROWS - 1] = `${labelNames.length - MAX_ROWS + 1} others`;
 		return { names, of: i => Math.min(row.has(samples.label[stream.sample[i]]) ?
 			row.get(samples.label[stream.sample[i]]) : -1, MAX_ROWS - 1) };
 	}
 	if (rowMode() === 'CPU') {
-		const group = Math.ceil(heat.cpus.length / MAX_ROWS), row = new Map(heat.cpus.map((cpu, i) => [cpu, Math.floor(i / group)]));
+		const group = Math.ceil(heat.cpus.length / MAX_ROWS);
+		const row = new Map(heat.cpus.map((cpu, i) => [cpu, Math.floor(i / group)]));
 		const names = [];
 		heat.cpus.forEach((cpu, i) => {
 			if (i % group === 0)
@@ -157,7 +159,8 @@ function heatRows(type) {
 function fillBins() {
 	const type = isTimed(state.weight) ? state.weight : stream.value, step = columnTime();
 	const first = Math.floor(heat.from / step), n = Math.ceil(heat.to / step) - first;
-	const { names, of } = heatRows(type), bins = new Float64Array(names.length * n), slope = new Float64Array(names.length * (n + 1));
+	const { names, of } = heatRows(type), bins = new Float64Array(names.length * n);
+	const slope = new Float64Array(names.length * (n + 1));
 	const start = momentAt(first * step), thread = state.thread;
 	const end = stream.intervals ? stream.n : momentAt((first + n) * step);
 	for (let i = start; i < end; i++) {
@@ -168,7 +171,8 @@ function fillBins() {
 			continue;
 		const column = Math.floor(stream.time[i] / step) - first;
 		if (stream.kind[i] === UNTIL && type === stream.value)
-			spread(bins, slope, row, n, (stream.time[i] - stream.weight[i] / 1000) / step - first, stream.time[i] / step - first, step);
+			spread(bins, slope, row, n, (stream.time[i] - stream.weight[i] / 1000) / step - first,
+				stream.time[i] / step - first, step);
 		else if (column < n)
 			bins[row * n + column] += weight;
 	}
@@ -210,7 +214,8 @@ function paintTime() {
 	if (!stream)
 		return;
 	const { names, bins, n, first, step } = heat.bins, width = byId('heat').clientWidth, plot = plotWidth();
-	const rowHeight = Math.max(names.length > 12 ? 5 : 12, Math.min(16, Math.floor(96 / names.length))), height = SUM + names.length * rowHeight + AXIS;
+	const rowHeight = Math.max(names.length > 12 ? 5 : 12, Math.min(16, Math.floor(96 / names.length)));
+	const height = SUM + names.length * rowHeight + AXIS;
 	const c = fitCanvas(heat.canvas, width, height), scale = plot / (heat.to - heat.from);
 	const x = column => GUTTER + ((first + column) * step - heat.from) * scale;
 	// States differ by orders of magnitude: each row is as dark as it gets at its own most.
@@ -230,7 +235,8 @@ function paintTime() {
 	c.fillStyle = theme.cold;
 	c.fillRect(GUTTER, SUM, plot, names.length * rowHeight - 1);
 	for (let i = 0; i < n; i++) {
-		const left = x(i), wide = Math.max(1, x(i + 1) - left - (step * scale > 4 ? 1 : 0)), tall = sums[i] / tallest * (SUM - 6);
+		const left = x(i), wide = Math.max(1, x(i + 1) - left - (step * scale > 4 ? 1 : 0));
+		const tall = sums[i] / tallest * (SUM - 6);
 		if (!sums[i])
 			continue;
 		c.fillStyle = theme.accent;
@@ -239,7 +245,8 @@ function paintTime() {
 			if (!bins[row * n + i])
 				continue;
 			const share = bins[row * n + i] / most[own ? row : 0];
-			c.fillStyle = own ? placeColor(row) : theme.heat[Math.min(theme.heat.length - 1, Math.floor(share * theme.heat.length))];
+			c.fillStyle = own ? placeColor(row) :
+				theme.heat[Math.min(theme.heat.length - 1, Math.floor(share * theme.heat.length))];
 			c.globalAlpha = own ? 0.1 + 0.9 * share : 1;
 			c.fillRect(left, SUM + row * rowHeight, wide, rowHeight - 1);
 			c.globalAlpha = 1;

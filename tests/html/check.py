@@ -55,7 +55,8 @@ class Page:
         return self.b.run('main.graph.name(main.graph.zoom)')
 
     def row(self, n):
-        return self.b.run(f"[...table.elements[{n}].querySelectorAll('b, em, .name, .module')].map(e => e.textContent).join(' ')")
+        cells = f"[...table.elements[{n}].querySelectorAll('b, em, .name, .module')]"
+        return self.b.run(cells + ".map(e => e.textContent).join(' ')")
 
 
 def graph(b):
