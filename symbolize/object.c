@@ -64,8 +64,12 @@ static void measure(struct sym_object *o)
 
 	o->size = o->image_size;
 	o->believed = o->size;
-	if (o->fd < 0 || fstat(o->fd, &st) || st.st_size < 0)
+	if (o->fd < 0)
 		return;
+	if (fstat(o->fd, &st)) {
+		rp_lack_file(-errno, o->fd);
+		return;
+	}
 	o->size = o->believed = (uint64_t)st.st_size;
 	o->owner = st.st_uid;
 	if (st.st_blocks && o->believed > SMALL + st.st_blocks * 512ULL * HOLES)
