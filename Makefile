@@ -158,7 +158,7 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(CHECK_LIBS) $(LIBS)
 
-.PHONY: check check-unit check-valgrind check-kernel check-cli check-house
+.PHONY: check check-unit check-valgrind check-kernel check-cli check-consumers check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run; VM=no: on this kernel alone
 	$(AGAIN) rawprof $(WORKLOAD) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples
 	$(VM_BUILD)
@@ -185,6 +185,8 @@ check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 	$(Q)scripts/run-tests $(KERNEL)
 check-cli: rawprof $(WORKLOAD) ## tests of ./rawprof as a person uses it; root. T=split: only that file
 	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
+check-consumers: rawprof $(WORKLOAD) ## profiles over time in Firefox Profiler and Perfetto, from npm and PyPI; root
+	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/consumers/check.sh
 check-house: $(LIB)
 	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house
 

@@ -134,8 +134,8 @@ static void add_moments(struct timeline *t, const struct report_moment *m, size_
 }
 
 /*
- * Samples whose weight was known only in the end, as the time of a thread on its CPUs is, have equal
- * parts of it: the first k of n have k / n, so that their sum is exact.
+ * Samples whose weight was known only in the end, as the time of a thread on its CPUs is, have
+ * equal parts of it: the first k of n have k / n, so that their sum is exact.
  */
 static void share_weight(struct timeline *t, struct told *all)
 {
