@@ -102,6 +102,10 @@ static void close_frames(struct chrome *c, uint32_t depth)
 		const struct open_frame *f = &c->open[--c->depth];
 
 		begin_event(c, 'E', c->until);
+		/* The format does without, Firefox Profiler does not. */
+		report_out_puts(&c->out, ",\"name\":");
+		report_out_json(&c->out, f->wait ? report_timeline_reason(&c->t, f->wait)
+						 : name_text(&c->names, f->name));
 		if (f->count || f->weight) {
 			report_out_puts(&c->out, ",\"args\":{");
 			put_weights(c, f->count, f->weight);
@@ -193,7 +197,7 @@ static void put_instant(struct chrome *c, const struct span *s)
 		report_out_json(&c->out, text(c->t.r, by->comm));
 	}
 	if (s->cpu != REPORT_NO_CPU)
-		report_out_printf(&c->out, ",\"cpu\":%u", s->cpu);
+		report_out_printf(&c->out, ",\"on_cpu\":%u", s->cpu);
 	report_out_puts(&c->out, "}}");
 }
 
