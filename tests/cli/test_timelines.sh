@@ -72,8 +72,9 @@ shown wall perfetto
 holds 'wall: states of threads' "$(found states) >= 1"
 holds 'wall: slices' "$(found slices) > 2"
 
-# pingpong: two threads wake each other.
-recorded wakers offcpu --wakers -- "$work/pingpong" 1
+# Two shells: what one writes wakes the other.
+# shellcheck disable=SC2016 # the inner shell's
+recorded wakers offcpu --wakers -- bash -c 'for i in {1..60}; do sleep 0.005; echo $i; done | while read -r l; do :; done'
 all_formats wakers delay
 shown wakers perfetto
 holds 'offcpu --wakers: arrows' "$(found arrows) > 10 && $(found arrows) <= $(found wakes)"
