@@ -110,7 +110,7 @@ class Graph {
 	}
 	color(node) {
 		const { tree } = this, key = tree.key[node];
-		const place = tree.label ? tree.label[node] : 0, id = tree.label ? key * 64 + place : key;
+		const place = tree.label ? tree.label[node] : 0, id = tree.label ? key * 65536 + place + 2 : key;
 		let color = this.colors.get(id);
 		if (!color) {
 			color = colorIn(tree.label ? labelRange(place) : data.ranges.kinds[keys.kind[key]], keys.text[key]);

@@ -298,6 +298,7 @@ function describeHeat(e) {
 	for (let r = 0; r < names.length; r++)
 		sum += bins[r * n + i];
 	const [from, to] = [(first + i) * step, (first + i + 1) * step].map(v => (v / 1e6).toFixed(2));
-	const inRow = row >= 0 && row < names.length ? `\n${names[row]}: ${figure(Math.round(bins[row * n + i]), type)}` : '';
+	const inRow = row >= 0 && row < names.length ?
+		`\n${names[row]}: ${figure(Math.round(bins[row * n + i]), type)}` : '';
 	showTip(`${from}\u2013${to} s: ${figure(Math.round(sum), type)}${inRow}`, e);
 }

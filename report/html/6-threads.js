@@ -68,7 +68,7 @@ function drawThreads() {
 	const { box, canvas } = lanes.scroll, width = box.clientWidth, height = box.clientHeight;
 	// The names have less where there is little.
 	lanes.left = Math.min(210, Math.round(0.36 * width));
-	const c = fitCanvas(canvas, width, height), top = box.scrollTop, most = Math.max(1, ...lanes.sums);
+	const c = fitCanvas(canvas, width, height), top = box.scrollTop, most = lanes.sums.reduce((a, b) => Math.max(a, b), 1);
 	const first = Math.max(0, Math.floor((top - AXIS) / LANE));
 	for (let i = first; i < lanes.list.length && AXIS + i * LANE - top < height; i++) {
 		const t = lanes.list[i], y = AXIS + i * LANE - top;
@@ -111,7 +111,8 @@ function drawLane(c, t, y, width) {
 	};
 	for (let k = lanes.start[t]; k < lanes.start[t + 1]; k++) {
 		const i = lanes.moments[k], end = (stream.time[i] - heat.from) * scale;
-		const name = samples.label[stream.sample[i]], place = labelPlace.has(name) ? labelPlace.get(name) : labelNames.length;
+		const name = samples.label[stream.sample[i]];
+		const place = labelPlace.has(name) ? labelPlace.get(name) : labelNames.length;
 		if (stream.kind[i] === AT) {
 			if (end >= 0 && end < width && stream.count[i])
 				add(Math.floor(end), place, 0.3 * stream.count[i]);
@@ -179,7 +180,8 @@ function describeMoment(t, time) {
 				woken = `\nwoken by thread ${stream.weight[i]}`;
 			continue;
 		}
-		const away = stream.kind[i] === UNTIL && at >= time && at - stream.weight[i] / 1000 <= time ? 0 : Math.abs(at - time);
+		const within = stream.kind[i] === UNTIL && at >= time && at - stream.weight[i] / 1000 <= time;
+		const away = within ? 0 : Math.abs(at - time);
 		if (away < gap) {
 			best = i;
 			gap = away;

@@ -10,7 +10,7 @@ if [ -z "$chromium" ] || ! have_python; then
 	finish
 fi
 
-for kind in burst deep many wall lines; do
+for kind in burst deep many wall lines empty; do
 	run "$pages" $kind
 	is "$kind: is written" "$status" 0
 	mv "$out" "$tmp/$kind.html"

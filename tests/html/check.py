@@ -235,6 +235,14 @@ def deep(b):
     see('deep: as a flame graph, too', 0 < again.place('level_149')[1] < 770, True)
 
 
+def empty(b):
+    p = Page(b, 'empty')
+    see('empty: says nothing was', p.text('#total'), '0 samples')
+    for key in ('2', '3', '4', '5', '1', 'l', 'i'):
+        b.key(key, key)
+    see('empty: all views', b.run('state.view'), 'graph')
+
+
 def themes(b):
     back = "getComputedStyle(document.body).backgroundColor"
     Page(b, 'burst')
@@ -303,7 +311,7 @@ def recorded(b):
 def main():
     b = Browser(sys.argv[1])
     try:
-        for part in (graph, colors, search, heat_map, functions, thread_rows, lines, deep, themes, speed, svg, recorded):
+        for part in (graph, colors, search, heat_map, functions, thread_rows, lines, deep, empty, themes, speed, svg, recorded):
             b.errors.clear()
             try:
                 part(b)

@@ -8,6 +8,7 @@
  *	many	50,000 distinct stacks
  *	wall	threads that run, sleep and wait for the disk, by intervals; two values of weight
  *	lines	frames with source lines; no times
+ *	empty	nothing at all, but a stream
  */
 #include <stdlib.h>
 #include <string.h>
@@ -225,17 +226,19 @@ static void lines(void)
 	describe("cpu", 1);
 }
 
+static void empty(void)
+{
+	describe("cpu", 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const order[] = { "running", "disk", "sleeping", NULL };
 	static const struct {
 		const char *name;
 		void (*make)(void);
-	} kinds[] = { { "burst", burst },
-		      { "deep", deep },
-		      { "many", many },
-		      { "wall", wall },
-		      { "lines", lines } };
+	} kinds[] = { { "burst", burst }, { "deep", deep },   { "many", many },
+		      { "wall", wall },	  { "lines", lines }, { "empty", empty } };
 	struct report_options options = { 0 };
 	const char *kind = argc > 1 ? argv[1] : "";
 	report_writer *write;
@@ -258,6 +261,6 @@ int main(int argc, char **argv)
 		report_free(r);
 		return 0;
 	}
-	fprintf(stderr, "usage: pages burst|deep|many|wall|lines [svg]\n");
+	fprintf(stderr, "usage: pages burst|deep|many|wall|lines|empty [svg]\n");
 	return 2;
 }
