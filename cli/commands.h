@@ -17,8 +17,10 @@ struct command {
 	size_t own_size;
 	/* What is wrong with these options together, for a person; NULL: nothing. */
 	const char *(*check)(const struct options *opt);
-	/* Another command that runs in its place, told by the words, of which it may take some away:
-	 * NULL: none does. May be NULL. */
+	/*
+	 * Another command that runs in its place, told by the words, of which it may take some
+	 * away; NULL: none does. May be NULL.
+	 */
 	const struct command *(*instead)(struct options *opt, int *argc, char ***argv);
 	/* Takes checked options, returns the exit status. */
 	int (*run)(const struct options *opt);
@@ -26,7 +28,8 @@ struct command {
 
 /* All of them, in the order of the help: a new one is one more word here. */
 #define COMMANDS(X)                                                                                \
-	X(cpu) X(offcpu) X(lock) X(wall) X(mem) X(io) X(record) X(report) X(doctor) X(explain)
+	X(cpu)                                                                                     \
+	X(offcpu) X(lock) X(wall) X(mem) X(io) X(record) X(report) X(diff) X(doctor) X(explain)
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;
 COMMANDS(DECLARE_COMMAND)

@@ -80,6 +80,15 @@ bool option_seconds(const char *text, double *out)
 	return true;
 }
 
+bool option_percent(const char *text, double *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtod(text, &end);
+	return *text >= '0' && *text <= '9' && !errno && !*end && *out <= 100;
+}
+
 /* Milliseconds as nanoseconds. */
 static bool read_ms(const char *text, uint64_t *out)
 {
@@ -185,7 +194,11 @@ static bool take_number(void *at, const struct option_row *row, const char *text
 
 static bool take_text(const char **at, const struct option_row *row, const char *text)
 {
+	double percent;
+
 	*at = text;
+	if (row->kind == OPTION_PERCENT)
+		return option_percent(text, &percent);
 	return row->kind == OPTION_CPUS	  ? is_cpu_list(text)
 	       : row->kind == OPTION_WORD ? word_index(row->words, text) >= 0
 					  : strlen(text) >= row->least;
@@ -217,6 +230,7 @@ bool option_take(void *values, const struct option_row *row, const char *text)
 	case OPTION_TEXT:
 	case OPTION_WORD:
 	case OPTION_CPUS:
+	case OPTION_PERCENT:
 		return take_text(at, row, text);
 	case OPTION_CHOICE:
 		word = word_index(row->words, text);
@@ -249,10 +263,11 @@ void option_join(char *text, size_t size, const char *words, const char *between
 
 void option_wants(const struct option_row *row, char text[OPTION_WANTS])
 {
-	const char *what = row->kind == OPTION_MS      ? "a time in milliseconds"
-			   : row->kind == OPTION_BYTES ? "a size in bytes (4096, 512K, 1M)"
-			   : row->kind == OPTION_TEXT  ? "a text"
-						       : "a number";
+	const char *what = row->kind == OPTION_MS	 ? "a time in milliseconds"
+			   : row->kind == OPTION_BYTES	 ? "a size in bytes (4096, 512K, 1M)"
+			   : row->kind == OPTION_TEXT	 ? "a text"
+			   : row->kind == OPTION_PERCENT ? "a number from 0 to 100"
+							 : "a number";
 
 	*text = '\0';
 	if (row->kind == OPTION_WORD || row->kind == OPTION_CHOICE)

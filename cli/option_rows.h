@@ -27,6 +27,7 @@ bool option_take(void *values, const struct option_row *row, const char *text);
 #define OPTION_WANTS 256
 void option_wants(const struct option_row *row, char text[OPTION_WANTS]);
 bool option_seconds(const char *text, double *out);
+bool option_percent(const char *text, double *out);
 /* Appends words with that between them, and last before the last one. */
 void option_join(char *text, size_t size, const char *words, const char *between, const char *last);
 

@@ -110,6 +110,9 @@ const struct option_row common_options[] = {
 	       "names of C++ and Rust functions as the linker has them"),
 	SWITCH(STACKS, "debuginfod", 0, OUTPUT, record.debuginfod,
 	       "fetch missing symbols and lines from the servers in DEBUGINFOD_URLS"),
+	OPTION("no-advice", 0, OUTPUT, FLAG, advice_off, NULL,
+	       "do not say, on standard error, what the result suggests",
+	       .takes = TAKES_RESULT | TAKES_SHOWN),
 	FLAG("no-color", 0, OUTPUT, color_off, "no colour; so does the variable NO_COLOR"),
 	OPTION("verbose", 'v', OUTPUT, MORE, verbosity, NULL,
 	       "say which mechanisms are in use; twice: more"),
@@ -313,9 +316,15 @@ static int take_word(struct options *opt, const struct command *c, const char *w
 	double again;
 
 	if (c->takes & TAKES_NAME) {
-		if (opt->name)
-			return misused(opt, "one at a time: '%s' or '%s'", opt->name, word);
-		opt->name = word;
+		const char **place =
+			opt->name && c->takes & TAKES_SECOND ? &opt->second : &opt->name;
+
+		if (*place)
+			return place == &opt->name
+				       ? misused(opt, "one at a time: '%s' or '%s'", opt->name,
+						 word)
+				       : misused(opt, "two at a time: '%s' is a third", word);
+		*place = word;
 		return -1;
 	}
 	if (!(c->takes & TAKES_TARGET))

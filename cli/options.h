@@ -39,6 +39,7 @@ enum {
 	TAKES_OUTPUT = 1 << 10,	 /* -o */
 	TAKES_SHOWN = 1 << 11,	 /* of TAKES_STACKS: how frames are shown, not which are taken */
 	TAKES_FRAMES = TAKES_STACKS | TAKES_SHOWN,
+	TAKES_SECOND = 1 << 12,	 /* with TAKES_NAME: another word */
 };
 
 /*
@@ -67,6 +68,7 @@ struct option_row {
 		OPTION_SECONDS, /* double; 5, 0.5, 2m, 1h */
 		OPTION_MS,	/* uint64_t, nanoseconds; 10, 0.1 */
 		OPTION_BYTES,	/* uint64_t; 4096, 4K, 512KiB, 1M */
+		OPTION_PERCENT, /* const char *, for option_percent(); 0 to 100, with decimals */
 		OPTION_TEXT,	/* const char *, of at least so many bytes */
 		OPTION_WORD,	/* const char *, one of words */
 		OPTION_CHOICE,	/* an enum: least for the first of words, and so on */
@@ -106,6 +108,7 @@ struct option_row {
 #define OPTION_TYPE_SECONDS double
 #define OPTION_TYPE_MS uint64_t
 #define OPTION_TYPE_BYTES uint64_t
+#define OPTION_TYPE_PERCENT const char *
 #define OPTION_TYPE_TEXT const char *
 #define OPTION_TYPE_WORD const char *
 #define OPTION_TYPE_CHOICE unsigned int
@@ -119,6 +122,7 @@ struct options {
 	unsigned int given;	 /* TAKES_... of the options that were */
 	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
 	const char *name;	 /* with TAKES_NAME; NULL */
+	const char *second;	 /* with TAKES_SECOND; NULL */
 
 	struct record_options record; /* what is recorded */
 
@@ -131,6 +135,7 @@ struct options {
 	bool folded_samples;
 	bool keep; /* to be saved, in no other format: rawprof record */
 	bool color_off;
+	bool advice_off;
 	int verbosity; /* -1 with -q, 0, 1 with -v, ... */
 };
 

@@ -10,6 +10,7 @@
 
 #include <rawprof/loader.h>
 
+#include "advice.h"
 #include "base/text.h"
 #include "output.h"
 
@@ -139,7 +140,7 @@ int output_empty(struct output *out)
 
 /* Only now: until there is something to write, the old contents are worth more. A series is seen
  * as it grows, anything else when it is whole. */
-static int begin(struct output *out)
+int output_begin(struct output *out)
 {
 	const bool series = out->show.part;
 
@@ -151,25 +152,35 @@ static int begin(struct output *out)
 
 int output_report(struct output *out, const struct options *opt, const struct report *report)
 {
-	int err = begin(out);
+	int err = output_begin(out);
 
-	return err ? err : output_failed(out, opt->format->write(report, out->stream, &out->show));
+	if (!err)
+		err = output_failed(out, opt->format->write(report, out->stream, &out->show));
+	if (!err)
+		advice_of_report(opt, report, &out->show, &out->advice);
+	return err;
 }
 
 int output_hists(struct output *out, const struct options *opt, const struct report_hists *set)
 {
-	int err = begin(out);
+	int err = output_begin(out);
 
-	return err ? err
-		   : output_failed(out, opt->format->write_hists(set, out->stream, &out->show));
+	if (!err)
+		err = output_failed(out, opt->format->write_hists(set, out->stream, &out->show));
+	if (!err && !out->show.part)
+		advice_of_hists(opt, set, &out->advice);
+	return err;
 }
 
 int output_grid(struct output *out, const struct options *opt, const struct report_grid *grid)
 {
-	int err = begin(out);
+	int err = output_begin(out);
 
-	return err ? err
-		   : output_failed(out, opt->format->write_grid(grid, out->stream, &out->show));
+	if (!err)
+		err = output_failed(out, opt->format->write_grid(grid, out->stream, &out->show));
+	if (!err && !out->show.part)
+		advice_of_grid(opt, grid, &out->advice);
+	return err;
 }
 
 int output_tell(struct output *out, const struct options *opt, const char *note,
@@ -200,5 +211,8 @@ int output_close(struct output *out, int err)
 	if (out->path)
 		output_file_close(&out->file);
 	out->stream = NULL;
+	if (!err)
+		advice_print(&out->advice);
+	report_advice_free(&out->advice);
 	return err;
 }

@@ -21,6 +21,7 @@ struct output {
 	bool begun;  /* something is written, or is about to be */
 	bool named;  /* the file has its name */
 	struct output_file file;
+	struct report_advice advice; /* on what was written, said when it is closed */
 	struct record_keeper *keeper; /* gives the file its name (OUTPUT_DUTY); NULL: we do */
 };
 
@@ -45,6 +46,10 @@ int output_empty(struct output *out);
 int output_failed(struct output *out, int err);
 /* What was printed has arrived: 0, or a negative errno as output_failed(). */
 int output_flush(struct output *out);
+
+/* Before the first byte is written, by those who write it themselves. 0 or a negative errno after a
+ * message. */
+int output_begin(struct output *out);
 
 /* Writes the report as the options say. 0; -EPIPE, silently; else an errno after a message. */
 int output_report(struct output *out, const struct options *opt, const struct report *report);

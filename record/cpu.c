@@ -121,18 +121,14 @@ static double achieved_rate(struct recording *rec)
 
 /*
  * The ledger is about runs of the program. The kernel skips it while another BPF program, or a
- * change of a BPF map, is at work on that CPU, and stops events that fire too often.
+ * change of a BPF map, is at work on that CPU, and stops events that fire too often: the rate
+ * achieved tells (report/advice/rules.c).
  */
 static void describe(struct recording *rec, struct report_info *info)
 {
 	const struct cpu *cpu = rec->ctx;
 	double rate = achieved_rate(rec);
 
-	if (rate > 0 && rate < 0.9 * (double)cpu->freq)
-		rp_log(RP_WARN,
-		       "%.0f samples a second of CPU time instead of %.0f: "
-		       "the kernel skipped or throttled them",
-		       rate, (double)cpu->freq);
 	info->event = event_name(rec);
 	info->period_type = cpu->freq ? (struct report_value_type){ "cpu", "nanoseconds" }
 				      : (struct report_value_type){ event_name(rec), "count" };

@@ -24,7 +24,7 @@ int report_copy_begin(struct copying *c, const struct report *from,
 /* 0 and the profile, or err, or another negative errno. */
 int report_copy_end(struct copying *c, int err, struct report **out);
 
-/* The same frame, node, sample there; samples with the stack that ends at node, and these values. */
+/* The same frame, node, sample there; a sample with the stack that ends at node there. */
 int report_copy_frame(struct copying *c, uint32_t frame, uint32_t *out);
 int report_copy_node(struct copying *c, uint32_t node, uint32_t *out);
 int report_copy_sample(struct copying *c, uint32_t sample, uint32_t node, const uint64_t *values);

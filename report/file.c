@@ -10,9 +10,10 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "file.h"
-#include "grid/grids.h"
-#include "hist/hists.h"
-#include "saved/saved.h"
+#include "report/grid/grids.h"
+#include "report/hist/hists.h"
+#include "report/read/read.h"
+#include "report/saved/saved.h"
 
 /* More than that is no profile. */
 #define LARGEST_FILE (4ull << 30)
@@ -23,6 +24,8 @@ static const struct form {
 	report_reader *read;
 } forms[] = {
 	{ SAVED_MAGIC, SAVED_MAGIC_SIZE, report_read_saved },
+	{ "\x1f\x8b", 2, report_read_gzip },
+	{ "", 0, report_read_others }, /* which have none */
 };
 
 int report_why(struct report_file *file, int err, const char *format, ...)
@@ -44,9 +47,7 @@ int report_read(const void *data, size_t size, struct report_file *out)
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (size >= forms[i].size && !memcmp(data, forms[i].magic, forms[i].size))
 			return forms[i].read(data, size, out);
-	if (!size)
-		return report_why(out, -EINVAL, "it is empty");
-	return report_why(out, -EINVAL, "it is no profile that rawprof has saved");
+	return report_why(out, -EINVAL, "it is no profile that can be read");
 }
 
 /* What descriptor fd has up to its end; *data is to be freed, after an error too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Forms of files that can be read, each by a reader of its own: a new one is one more row of file.c. */
+/* Forms of files that can be read, each by its own reader: a new one is one more row of file.c. */
 #ifndef REPORT_FILE_H
 #define REPORT_FILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Conditions on samples, "comm=nginx and not symbol~^malloc": report_select() in rawprof/report.h. */
+/* Conditions on samples, "comm=nginx and not symbol~^malloc": report_select(). */
 #ifndef REPORT_FILTER_H
 #define REPORT_FILTER_H
 
@@ -22,7 +22,7 @@ int report_pattern_new(const char *text, bool regex, struct pattern **out, char 
 bool report_pattern_fits(const struct pattern *p, const char *text);
 void report_pattern_free(struct pattern *p);
 
-/* For each function whether its name, or, with dso, its module fits; to be freed. NULL: no memory. */
+/* For each function whether its name, or, with dso, its module fits; to be freed; or NULL. */
 bool *report_pattern_functions(const struct report *r, const struct pattern *p, bool dso);
 
 /* What a function and its module are called where they are looked for: "[unknown]" without. */

@@ -259,10 +259,11 @@ static int make_grid(const struct grouping *g, const char *list, unsigned int to
 		{ .title = "SHARE", .key = "share", .unit = REPORT_UNIT_PERCENT, .adds = true }
 	};
 	struct report_grid_spec spec = {
-		.metric = "report", .rows = "rows", .columns = columns, .ncolumns = 1
+		.metric = "report", .rows = "groups", .columns = columns, .ncolumns = 1
 	};
 	size_t type[REPORT_MAX_VALUES], n = types_of(g, type), shown = 0;
 	const struct report *r = g->r;
+	struct report_info info = r->meta.info;
 	struct buf title = { 0 };
 	uint64_t whole = 0;
 	int err;
@@ -286,11 +287,13 @@ static int make_grid(const struct grouping *g, const char *list, unsigned int to
 	report_buf_free(&title);
 	if (err)
 		return err;
+	info.counted = NULL;
+	info.has_events = false; /* the head says how many groups there are */
 	err = report_grid_sort(*out, 0, false, top);
 	if (!err)
 		err = fill(g, shown, whole, n, *out);
 	if (!err)
-		err = report_grid_set_info(*out, &r->meta.info);
+		err = report_grid_set_info(*out, &info);
 	if (!err && r->meta.has_ledger)
 		err = report_grid_set_ledger(*out, &r->meta.ledger);
 	if (!err && r->meta.has_cost)

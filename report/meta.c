@@ -8,8 +8,7 @@
 #include "report.h"
 #include "text.h"
 
-/* The texts of report_info, for copying and freeing them alike. */
-static const char **info_text(struct report_info *info, size_t i)
+const char **report_info_text(struct report_info *info, size_t i)
 {
 	const char **const texts[] = { &info->command,
 				       &info->target,
@@ -20,7 +19,8 @@ static const char **info_text(struct report_info *info, size_t i)
 				       &info->host,
 				       &info->kernel,
 				       &info->period_type.type,
-				       &info->period_type.unit };
+				       &info->period_type.unit,
+				       &info->counted };
 
 	return i < sizeof(texts) / sizeof(*texts) ? texts[i] : NULL;
 }
@@ -29,7 +29,7 @@ static void info_free(struct report_info *info)
 {
 	const char **s;
 
-	for (size_t i = 0; (s = info_text(info, i)); i++)
+	for (size_t i = 0; (s = report_info_text(info, i)); i++)
 		free((char *)*s);
 	*info = (struct report_info){ 0 };
 }
@@ -40,7 +40,7 @@ int report_meta_set_info(struct report_meta *meta, const struct report_info *inf
 	const char **s;
 	int err = 0;
 
-	for (size_t i = 0; (s = info_text(&copy, i)); i++) {
+	for (size_t i = 0; (s = report_info_text(&copy, i)); i++) {
 		if (!*s)
 			continue;
 		*s = strdup(*s);
@@ -270,7 +270,10 @@ void report_add_circumstances(struct buf *b, const struct report_info *info, uin
 {
 	char s[NUMBER_SIZE];
 
-	report_add_events(b, info->has_events ? info->events : count, events);
+	if (info->counted)
+		report_buf_clean(b, info->counted, 0, 0);
+	else
+		report_add_events(b, info->has_events ? info->events : count, events);
 	if (info->event) {
 		report_buf_puts(b, " of ");
 		report_buf_clean(b, info->event, 0, 0);

@@ -231,13 +231,13 @@ static const struct option_row own[] = {
 	     "print an address of profiler.firefox.com that shows the profile in a browser on this "
 	     "machine, and hand it out on a port of 127.0.0.1 until Ctrl-C"),
 	OPTION("by", 0, VIEW, TEXT, by, "KEY,KEY",
-	       "sums in place of stacks: of comm, pid, tid, dso, symbol (the function that ran), cpu, "
-	       "and labels: state, cgroup",
+	       "sums in place of stacks: of comm, pid, tid, dso, symbol (the function that "
+	       "ran), cpu, and labels: state, cgroup",
 	       .least = 1, .wrong = "is no list of keys"),
 	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
-	       "only samples for which it holds: 'comm=nginx,php* and not symbol~^malloc'; keys are "
-	       "comm, pid, tid, symbol, dso, leaf and labels, = and != compare with globs, ~ and !~ "
-	       "with regular expressions"),
+	       "only samples for which it holds: 'comm=nginx,php* and not symbol~^malloc'; keys "
+	       "are comm, pid, tid, symbol, dso, leaf and labels, = and != compare with globs, ~ "
+	       "and !~ with regular expressions"),
 	OPTION("between", 0, VIEW, TEXT, between, "T1,T2",
 	       "only what was then: seconds since the beginning of the recording", .least = 1,
 	       .wrong = "is no time: two numbers of seconds, 2,2.5"),

@@ -124,6 +124,8 @@ struct report_info {
 	const char *host;	     /* host name and */
 	const char *kernel;	     /* kernel release that it was recorded on */
 	const char *note;	     /* one line for a person, of how well the recording went */
+	/* What a head says in place of the number of events: "5 of 90 blocks left"; or NULL. */
+	const char *counted;
 	struct report_value_type period_type; /* with period: one sample stands for period units */
 	uint64_t period;
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
@@ -298,9 +300,9 @@ report_writer report_write_firefox;    /* processed profile of Firefox Profiler,
 report_writer report_write_perfetto;   /* a trace of Perfetto, protobuf */
 report_writer report_write_chrome;     /* Chrome's Trace Event Format, JSON */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
-report_writer report_write_html;       /* the same in a page */
-report_writer report_write_saved;      /* all of it, for report_read() */
-report_writer report_write_tree;       /* text: who calls what, or, reverse, is called by what */
+report_writer report_write_html;  /* a page: flame graph, functions, heat map, threads; one file */
+report_writer report_write_saved; /* all of it, for report_read() */
+report_writer report_write_tree;  /* text: who calls what, or, reverse, is called by what */
 
 struct report_hists;
 struct report_grid;
@@ -446,5 +448,84 @@ int report_write_perf_sample(FILE *out, const struct report_event *event);
  */
 #define REPORT_CLOCK_TEXT 32
 void report_clock(uint64_t wall_ns, char text[REPORT_CLOCK_TEXT]);
+
+/* ---- two profiles beside each other */
+
+/*
+ * By how much the weights of B are divided to be compared with those of A.
+ *
+ * The function that became slower takes a larger share, and so all others take smaller ones: of
+ * shares alone, everything has changed. STABLE is the factor by which most functions have not.
+ */
+enum report_diff_scale {
+	REPORT_DIFF_STABLE,
+	REPORT_DIFF_TOTAL, /* both are 100 % */
+	REPORT_DIFF_TIME,  /* by how long they were recorded */
+	REPORT_DIFF_NONE,  /* as they are: the same work was done */
+};
+
+struct report_diff_options {
+	const char *name_a, *name_b;	 /* of the profiles, for people: their paths */
+	unsigned int weight_a, weight_b; /* which value types are compared */
+	enum report_diff_scale scale;
+	double noise; /* how much a function's weight differs from run to run, relative to it,
+			 besides chance; 0: 0.015 */
+	double min;   /* changes of less than so many percent points are not shown */
+	bool all;     /* what did not change beyond chance is shown too */
+	struct report_options show;
+};
+
+/*
+ * What became of each function and each stack. A function is a name; its weight is tested as a
+ * count of events (samples, by the value type that counts), and all functions together are wrong
+ * with a probability of 0.2 %: report/diff/stats.c. To be freed before the profiles are.
+ * -EINVAL: no such value type; -ENODATA: a profile has no weight; -ENOENT: it does not say how
+ * long it was recorded, for REPORT_DIFF_TIME.
+ */
+struct report_diff;
+int report_diff_new(const struct report *a, const struct report *b,
+		    const struct report_diff_options *options, struct report_diff **out);
+void report_diff_free(struct report_diff *d);
+
+typedef int report_diff_writer(const struct report_diff *d, FILE *out);
+report_diff_writer report_diff_write_table;
+report_diff_writer report_diff_write_folded; /* "stack a b", as difffolded.pl writes it */
+report_diff_writer report_diff_write_json;
+report_diff_writer report_diff_write_svg; /* as wide as the larger of both; red grew, blue shrank */
+report_diff_writer report_diff_write_html;
+
+struct report_diff_growth {
+	const char *name;
+	double points;	 /* of A's total, in percent */
+	double relative; /* B's weight divided by A's; 0: A has none */
+	double p;	 /* that chance alone does this to any function */
+	bool with_calls; /* not its own weight, but that with what it calls */
+};
+/* The function that grew the most beyond chance, and by more than so many percent points. False:
+ * none did. The name is the difference's. */
+bool report_diff_worst(const struct report_diff *d, double above,
+		       struct report_diff_growth *growth);
+
+/* ---- advice */
+
+/* What a result suggests, in a few sentences that name its figures; nothing without evidence. */
+#define REPORT_ADVICE_MOST 5
+struct report_advice {
+	char *text[REPORT_ADVICE_MOST];	      /* printable, one line each */
+	const char *rule[REPORT_ADVICE_MOST]; /* the name of the rule that says so */
+	size_t n;
+};
+
+/* The package that has the symbols of a file, in text; false: not known. NULL: nobody is asked. */
+#define REPORT_PACKAGE 128
+typedef bool report_package(const char *path, char text[REPORT_PACKAGE]);
+
+/* Adds to advice, which begins as all 0, as long as there is room; the rules are rows of
+ * report/advice/. 0 or -ENOMEM. */
+int report_advise(const struct report *r, const struct report_options *options,
+		  report_package *package, struct report_advice *advice);
+int report_advise_hists(const struct report_hists *set, struct report_advice *advice);
+int report_advise_grid(const struct report_grid *g, struct report_advice *advice);
+void report_advice_free(struct report_advice *advice);
 
 #endif

@@ -83,7 +83,7 @@ static void add_row(struct firefox *f, struct filling *x, uint64_t time, const s
 		stack = stack_of(f, s);
 		weight = weight_of(f, s);
 	}
-	/* CPU time since the row before; where all waits are known, what is between them. */
+	/* CPU time since the row before: what is known of all waits is better than samples. */
 	if (report_timeline_has_states(&f->t))
 		cpu = x->rows.n && time > idle && (!s || s->kind != SPAN_REST) ? cell(time - idle)
 									       : 0;

@@ -210,6 +210,53 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && !strncmp(text + n - m, end, m);
 }
 
+static uint64_t number_at(const char *at, int n)
+{
+	uint64_t v = 0;
+
+	while (n--)
+		v = v << 8 | (unsigned char)at[n];
+	return v;
+}
+
+/*
+ * What the sections of a saved profile say, one after the other, a line for each text; NULL: it is
+ * not whole (docs/saved.md).
+ */
+static char *unpack_saved(const char *file, size_t size)
+{
+	enum { HEAD = 16, ENTRY = 24, MOST = 16 << 20 };
+	const size_t n = size >= HEAD ? number_at(file + 10, 2) : 0;
+	size_t at = HEAD + n * ENTRY, length = 0;
+	char *text = NULL;
+
+	for (size_t i = 0; i < n && at < size; i++) {
+		const char *entry = file + HEAD + i * ENTRY;
+		const uint64_t packed = number_at(entry + 8, 8);
+		uLongf inflated = number_at(entry + 16, 8);
+		char *longer = inflated < MOST ? realloc(text, length + inflated + 1) : NULL;
+
+		if (!longer || packed > size - at ||
+		    uncompress((Bytef *)longer + length, &inflated, (const Bytef *)file + at,
+			       packed) != Z_OK) {
+			free(longer ? longer : text);
+			return NULL;
+		}
+		text = longer;
+		length += inflated;
+		at += packed;
+	}
+	for (size_t i = 0; i < length; i++)
+		if (!text[i])
+			text[i] = '\n';
+	if (text)
+		text[length] = 0;
+	if (at == size)
+		return text;
+	free(text);
+	return NULL;
+}
+
 /* Whether it came to its end. *text may be replaced by what is packed in it. */
 static bool is_complete(enum form form, char **text, size_t size)
 {
@@ -225,7 +272,8 @@ static bool is_complete(enum form form, char **text, size_t size)
 	case PACKETS:
 		return is_packets(*text, size);
 	case PPROF:
-		inner = unpack(*text, size);
+	case SAVED:
+		inner = form == SAVED ? unpack_saved(*text, size) : unpack(*text, size);
 		if (!inner)
 			return false;
 		free(*text);

@@ -4,7 +4,8 @@
  * add a row:
  *
  *	the arguments	@prog is a program that does a little of everything and ends (target.c),
- *			@pid a process that does it for ever, @out a file for the result
+ *			@pid a process that does it for ever, @out a file for the result,
+ *			@saved a saved profile
  *	the form	of the result, which says how it is seen to be complete
  *	{ ... }		regular expressions that a whole result holds, at most three: of a result
  *			that lacks one of them, something has to be said
@@ -82,6 +83,16 @@ const struct row rows[] = {
 	{ "io --fsync -- @prog", TEXT, { LEDGER, ENDS } },
 	{ "io --format json -o @out.json -- @prog", JSON, { "hist|disk|\\[" } },
 	{ "io --format prometheus -- @prog", TEXT, { "# (HELP|TYPE)|^rawprof" } },
+	{ "cpu -F 999 -d 0.1 -p @pid -o @out.rawprof", SAVED, { "faults_burn" } },
+	{ "record offcpu -d 0.1 -p @pid -o @out", SAVED, { "faults_sleep" } },
+	{ "io --format rawprof -o @out -- @prog", SAVED, { "requests" } },
+	{ "report @saved", TEXT, { "leaf", LEDGER } },
+	{ "report --tree @saved", TEXT, { "leaf", LEDGER } },
+	{ "report --by comm,symbol @saved", TEXT, { "leaf", LEDGER } },
+	{ "report --callers leaf @saved", TEXT, { "main", LEDGER } },
+	{ "report --filter comm=app --format folded -o @out @saved", TEXT, { "leaf" } },
+	{ "report --between 0,1 -o @out.svg @saved", SVG, { "leaf" } },
+	{ "report --format pprof -o @out @saved", PPROF, { "leaf" } },
 	{ "explain", TEXT, { "cpu_sample", "mem_" } },
 	{ "explain cpu_sample", TEXT, { "EXIT\\(\\)" } },
 	{ "explain cpu_sample --bytes --state", TEXT, { "EXIT\\(\\)" } },

@@ -140,6 +140,10 @@ static void make_arguments(const struct run *run, char *words, size_t size, char
 			n += (size_t)sprintf(words + n, "%s/../tests/data/nullcheck-6.18.log",
 					     places.build),
 				in += 4;
+		else if (!strncmp(in, "@saved", 6))
+			n += (size_t)sprintf(words + n, "%s/../tests/fuzz/corpus/saved/file",
+					     places.build),
+				in += 6;
 		else
 			words[n++] = *in++;
 	}

@@ -160,6 +160,20 @@ static void check_saved(const struct made *m, const char *saved, size_t size)
 	report_file_free(&file);
 }
 
+/* The data of a page are JSON in which nothing ends the element that they are in. */
+static void check_page(char *page)
+{
+	static const char begin[] = "id=\"data\">";
+	char *data = strstr(page, begin), *end;
+
+	fuzz_check(data);
+	data += strlen(begin);
+	end = strchr(data, '<');
+	fuzz_check(end && !strncmp(end, "</script>", 9));
+	*end = 0;
+	fuzz_check_json(data);
+}
+
 static void check_forms(const struct made *m, uint64_t total)
 {
 	for (const struct report_format *f = report_formats; f->name; f++) {
@@ -179,6 +193,8 @@ static void check_forms(const struct made *m, uint64_t total)
 			fuzz_check_printable(text, size);
 		if (f->json || strstr(f->endings[0], ".json"))
 			fuzz_check_json(text);
+		if (!strcmp(f->name, "html"))
+			check_page(text);
 		if (!strcmp(f->name, "chrome"))
 			check_slices(text);
 		if (!strcmp(f->name, "folded"))

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stacks of two profiles in one tree of names, and the weights of each name on both sides. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "diff.h"
+
+/* ---- names */
+
+/* The names of one side, as the other side knows them too. */
+struct side_names {
+	struct frame_names own;
+	uint32_t *shared; /* of each own name */
+	float *clump;	  /* of each own name: see clump_of() */
+	uint32_t empty;	  /* the shared name of a stack without frames */
+};
+
+static int share_name(struct report_diff *d, const struct frame_names *own, uint32_t name,
+		      uint32_t *shared)
+{
+	struct diff_name key = { .is_comm = name_get(own, name)->kind == KIND_COMM };
+	int err = report_strings_add(&d->strings, name_text(own, name), &key.text);
+
+	return err ? err : rp_hash_number(&d->names, &key, shared);
+}
+
+/*
+ * What interrupts a program is not its own doing and comes in bursts, from other programs and
+ * devices that one run has beside it and another has not: so many samples of it say no more than
+ * one of the program's does.
+ */
+static float clump_of(const char *name)
+{
+	static const struct {
+		const char *prefix;
+		float samples;
+	} entries[] = {
+		/* interrupts: x86, arm64, riscv; what they leave to be done */
+		{ "asm_sysvec_", 16 },
+		{ "asm_common_interrupt", 16 },
+		{ "asm_exc_nmi", 16 },
+		{ "el0t_64_irq", 16 },
+		{ "el0t_64_fiq", 16 },
+		{ "el1h_64_irq", 16 },
+		{ "do_irq", 16 },
+		{ "handle_softirqs", 16 },
+		{ "__do_softirq", 16 },
+		{ "irqentry_exit", 16 },
+		/* on the way out of a system call another program had its turn */
+		{ "exit_to_user_mode_loop", 16 },
+		{ "do_notify_resume", 16 },
+
+		/* faults, whose cost is that of the memory which others leave */
+		{ "asm_exc_page_fault", 8 },
+		{ "handle_mm_fault", 8 },
+		{ "try_to_free_pages", 64 },
+	};
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
+		if (!strncmp(name, entries[i].prefix, strlen(entries[i].prefix)))
+			return entries[i].samples;
+	return 1;
+}
+
+static int share_names(struct report_diff *d, int side, struct side_names *names)
+{
+	static const struct report_options plain;
+	int err = report_names_make(d->r[side], &plain, false, &names->own);
+
+	if (err)
+		return err;
+	names->shared = malloc(((size_t)names->own.pool.count + 1) * sizeof(*names->shared));
+	names->clump = malloc(((size_t)names->own.pool.count + 1) * sizeof(*names->clump));
+	if (!names->shared || !names->clump)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < names->own.pool.count && !err; i++) {
+		err = share_name(d, &names->own, i, &names->shared[i]);
+		names->clump[i] = clump_of(name_text(&names->own, i));
+	}
+	if (!err)
+		names->empty = names->shared[names->own.empty_stack];
+	return err;
+}
+
+static void side_names_free(struct side_names *names)
+{
+	if (names->own.of_frame)
+		report_names_free(&names->own);
+	free(names->shared);
+	free(names->clump);
+}
+
+/* Does it tell processes apart? Not all formats can. */
+static bool has_comms(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->samples.count; i++)
+		if (*text(r, sample_of(r, i)->comm))
+			return true;
+	return false;
+}
+
+/* ---- weights */
+
+/* Which value counts the events whose weights are shown: the last one before it whose unit is a
+ * count, as pprof has them in pairs. -1: there is none. */
+static int counting_type(const struct report *r, unsigned int weight)
+{
+	for (int i = (int)weight; i >= 0; i--)
+		if (!strcmp(text(r, r->types[i].unit), "count"))
+			return i;
+	return -1;
+}
+
+/* How many events a sample's weight is made of; at least one. */
+static double events_of(const struct report *r, unsigned int weight, uint32_t sample)
+{
+	const struct report_info *info = &r->meta.info;
+	const int type = counting_type(r, weight);
+	const char *unit = text(r, r->types[weight].unit);
+	const uint64_t w = value_of(r, sample, weight);
+	const bool by_period =
+		info->period > 1 && info->period_type.unit && !strcmp(info->period_type.unit, unit);
+	double n = type < 0 ? 1 : (double)value_of(r, sample, (size_t)type), limit;
+
+	/* One event stands for a period; what counts more has been multiplied (heap profiles). */
+	limit = by_period ? (double)w / (double)info->period : n;
+	if (type < 0 || limit < n)
+		n = limit;
+	return n < 1 ? 1 : n;
+}
+
+static void add_weight(struct diff_weight *to, const struct diff_weight *w)
+{
+	to->w = add_saturating(to->w, w->w);
+	to->spread += w->spread;
+}
+
+static void add_pair(struct diff_pair *to, const struct diff_pair *p)
+{
+	for (int side = 0; side < SIDES; side++)
+		add_weight(&to->of[side], &p->of[side]);
+}
+
+/* ---- the tree */
+
+static int step(struct report_diff *d, uint32_t parent, uint32_t name, uint32_t *node)
+{
+	uint32_t hash = rp_hash_pair(parent, name), at = hash, found;
+	int err = rp_index_reserve(&d->index);
+
+	if (err)
+		return err;
+	while ((found = rp_index_next(&d->index, hash, &at)) != NONE) {
+		if (d->nodes[found].parent == parent && d->nodes[found].name == name) {
+			*node = found;
+			return 0;
+		}
+	}
+	err = RP_PUSH(d->nodes, d->nnodes, d->nodes_cap,
+		      (struct diff_node){ .parent = parent, .name = name });
+	if (err)
+		return err;
+	rp_index_put(&d->index, hash, d->nnodes - 1);
+	*node = d->nnodes - 1;
+	return 0;
+}
+
+static int add_sample(struct report_diff *d, int side, const struct side_names *names, bool comms,
+		      uint32_t sample)
+{
+	const struct report *r = d->r[side];
+	const struct sample *s = sample_of(r, sample);
+	uint32_t path[REPORT_MAX_STACK], depth = 0, at = 0;
+	struct diff_weight w = { .w = value_of(r, sample, d->weight[side]) };
+	float clump = 1;
+	int err = 0;
+
+	if (!w.w)
+		return 0;
+	for (uint32_t node = s->node; node; node = r->nodes[node].parent) {
+		const uint32_t name = names->own.of_frame[r->nodes[node].frame];
+
+		if (names->clump[name] > clump)
+			clump = names->clump[name];
+		path[depth++] = names->shared[name];
+	}
+	w.spread = clump * (double)w.w * (double)w.w / events_of(r, d->weight[side], sample);
+	if (comms)
+		err = step(d, at, names->shared[names->own.of_comm[s->comm]], &at);
+	while (depth && !err)
+		err = step(d, at, path[--depth], &at);
+	if (!err && !s->node)
+		err = step(d, at, names->empty, &at);
+	if (!err)
+		add_weight(&d->nodes[at].self.of[side], &w);
+	return err;
+}
+
+static int add_side(struct report_diff *d, int side, bool comms)
+{
+	struct side_names names = { .shared = NULL };
+	int err = share_names(d, side, &names);
+
+	for (uint32_t i = 0; !err && i < d->r[side]->samples.count; i++)
+		err = add_sample(d, side, &names, comms, i);
+	side_names_free(&names);
+	return err;
+}
+
+/* ---- rows */
+
+/* What a name is, for people: of the first frame that has it. */
+static int describe_side(struct report_diff *d, int side)
+{
+	const struct report *r = d->r[side];
+	struct side_names names = { .shared = NULL };
+	int err = share_names(d, side, &names);
+
+	for (uint32_t i = 0; !err && i < r->frames.count; i++) {
+		struct diff_row *row = &d->rows[names.shared[names.own.of_frame[i]]];
+		const struct function *fn = function_of(r, frame_of(r, i)->function);
+
+		if (!row->module)
+			row->module = text(r, fn->path);
+		if (!row->kind)
+			row->kind = fn->kind;
+	}
+	side_names_free(&names);
+	return err;
+}
+
+/* A stack's weight goes to the total of a name once, however often it is in it. */
+static int weigh(struct report_diff *d)
+{
+	uint32_t *seen = calloc((size_t)d->names.count + 1, sizeof(*seen));
+
+	if (!seen)
+		return -ENOMEM;
+	for (uint32_t leaf = 1; leaf < d->nnodes; leaf++) {
+		const struct diff_pair *p = &d->nodes[leaf].self;
+
+		if (!p->of[SIDE_A].w && !p->of[SIDE_B].w)
+			continue;
+		add_pair(&d->whole, p);
+		add_pair(&d->rows[d->nodes[leaf].name].self, p);
+		for (uint32_t node = leaf; node; node = d->nodes[node].parent) {
+			const uint32_t name = d->nodes[node].name;
+
+			if (seen[name] != leaf)
+				add_pair(&d->rows[name].total, p);
+			seen[name] = leaf;
+		}
+	}
+	free(seen);
+	return 0;
+}
+
+int report_diff_merge(struct report_diff *d)
+{
+	const bool comms = has_comms(d->r[SIDE_A]) && has_comms(d->r[SIDE_B]);
+	int err = RP_PUSH(d->nodes, d->nnodes, d->nodes_cap,
+			  (struct diff_node){ .parent = NONE, .name = NONE });
+
+	for (int side = 0; side < SIDES && !err; side++)
+		err = add_side(d, side, comms);
+	rp_index_free(&d->index);
+	if (err)
+		return err;
+	d->rows = calloc((size_t)d->names.count + 1, sizeof(*d->rows));
+	if (!d->rows)
+		return -ENOMEM;
+	for (int side = 0; side < SIDES && !err; side++)
+		err = describe_side(d, side);
+	for (uint32_t i = 0; i < d->names.count; i++)
+		if (diff_name_of(d, i)->is_comm)
+			d->rows[i].kind = KIND_COMM;
+	return err ? err : weigh(d);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What of a difference is certain.
+ *
+ * A function's weight is a count of events: samples that met it, or calls, for weights that are
+ * sums of different things as many as would vary alike. Of the events that both profiles have of
+ * it, B would have a share that the scale tells, if nothing had changed; how far the share is from
+ * that is said in standard deviations, z. It is the signed root of the deviance, with half an event
+ * taken off for counts being whole, which is near the exact test of a binomial even for a few.
+ *
+ * But two runs differ by more than chance: where code and data lie, what runs beside. So a weight
+ * is allowed a relative error of its own (options.noise), and if most functions differ by more than
+ * both explain, all of them are allowed as much.
+ *
+ * Many functions are tested at once, each by its own weight and with what it calls. p is corrected
+ * by Holm's method: that anything is said to have changed where nothing has is less probable than
+ * DIFF_CERTAIN, however the tests depend on each other. What has fewer events than could ever be
+ * certain is not tested, and two tests of the same numbers are one.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "diff.h"
+
+#define CARRIES 0.05	 /* of a caller, when it is certain that what it calls has changed */
+#define FEWEST 8	 /* events to test, on both sides together */
+#define FEWEST_SPREAD 20 /* events of a function, and */
+#define LEAST_SPREAD 16	 /*   functions, to see how much runs differ */
+#define MEDIAN_CHI2 0.4549
+
+void report_diff_events(const struct report_diff *d, const struct diff_pair *p, double n[SIDES],
+			double unit[SIDES])
+{
+	for (int i = 0; i < SIDES; i++) {
+		const struct diff_weight *w = &p->of[i], *other = &p->of[!i];
+		const struct diff_weight *all = &d->whole.of[i], *all_other = &d->whole.of[!i];
+
+		if (w->w)
+			unit[i] = w->spread / (double)w->w;
+		else if (other->w)
+			unit[i] = other->spread / (double)other->w *
+				  (all->spread / (double)all->w) /
+				  (all_other->spread / (double)all_other->w);
+		else
+			unit[i] = 1;
+		n[i] = (double)w->w / unit[i];
+	}
+}
+
+/* n ln(n / expected), 0 if n is. */
+static double deviance(double n, double expected)
+{
+	return n > 0 ? n * log(n / expected) : 0;
+}
+
+double report_diff_z(const struct report_diff *d, const struct diff_pair *p)
+{
+	double n[SIDES], unit[SIDES], all, expected, shift, a, b, z, noise = d->options.noise;
+
+	report_diff_events(d, p, n, unit);
+	all = n[SIDE_A] + n[SIDE_B];
+	if (!(all > 0))
+		return 0;
+	expected = all * (d->scale / unit[SIDE_B]) / (1 / unit[SIDE_A] + d->scale / unit[SIDE_B]);
+	shift = n[SIDE_B] > expected ? -0.5 : 0.5;
+	if (fabs(n[SIDE_B] - expected) <= 0.5)
+		return 0;
+	a = n[SIDE_A] - shift;
+	b = n[SIDE_B] + shift;
+	z = deviance(a, all - expected) + deviance(b, expected);
+	z = z > 0 ? sqrt(2 * z) : 0;
+	z /= sqrt(d->inflation * (1 + 2 * noise * noise * expected * (all - expected) / all));
+	return shift < 0 ? z : -z;
+}
+
+/* A series for a small part of it, squared. */
+double report_diff_exp_minus(double x)
+{
+	double y = -x / 65536, e;
+
+	if (x > 700)
+		return 0;
+	e = 1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4)));
+	for (int i = 0; i < 16; i++)
+		e *= e;
+	return e;
+}
+
+double report_diff_chance(double z)
+{
+	const double density =
+		report_diff_exp_minus(z * z / 2) * 0.79788456080286536; /* 2 / sqrt(2 pi) */
+	double sum = 0, term;
+
+	z = fabs(z);
+	if (z > 3) { /* the continued fraction of Mills' ratio, from behind */
+		for (int i = 60; i; i--)
+			sum = i / (z + sum);
+		return density / (z + sum);
+	}
+	term = z;
+	for (int i = 3; term > 1e-18; i += 2) {
+		sum += term;
+		term *= z * z / i;
+	}
+	sum = 1 - density * sum;
+	return sum > 0 ? sum : 0;
+}
+
+/* ---- how much runs differ */
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Half of all squares of z are below MEDIAN_CHI2 if chance and noise explain them. */
+static int find_inflation(struct report_diff *d)
+{
+	double *squares = malloc(((size_t)d->names.count + 1) * sizeof(*squares)), n[SIDES],
+	       unit[SIDES], median;
+	size_t count = 0;
+
+	if (!squares)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < d->names.count; i++) {
+		double z = report_diff_z(d, &d->rows[i].self);
+
+		report_diff_events(d, &d->rows[i].self, n, unit);
+		if (n[SIDE_A] + n[SIDE_B] >= FEWEST_SPREAD)
+			squares[count++] = z * z;
+	}
+	qsort(squares, count, sizeof(*squares), by_size);
+	median = count >= LEAST_SPREAD ? squares[count / 2] / MEDIAN_CHI2 : 1;
+	d->inflation = median > 1 ? median : 1;
+	free(squares);
+	return 0;
+}
+
+/* ---- many at once */
+
+struct test {
+	double z; /* without its sign */
+	const struct diff_pair *pair;
+	double *p;
+};
+
+static int by_certainty(const void *a, const void *b)
+{
+	const struct test *x = a, *y = b;
+
+	if (x->z != y->z)
+		return x->z > y->z ? -1 : 1;
+	for (int side = 0; side < SIDES; side++)
+		if (x->pair->of[side].w != y->pair->of[side].w)
+			return x->pair->of[side].w > y->pair->of[side].w ? -1 : 1;
+	return 0;
+}
+
+static void add_test(struct report_diff *d, struct test *tests, size_t *n,
+		     const struct diff_pair *pair, double *z, double *p)
+{
+	double events[SIDES], unit[SIDES];
+
+	*p = 1;
+	*z = report_diff_z(d, pair);
+	report_diff_events(d, pair, events, unit);
+	if (events[SIDE_A] + events[SIDE_B] >= FEWEST)
+		tests[(*n)++] = (struct test){ fabs(*z), pair, p };
+}
+
+/* Holm: the least p is multiplied by the number of tests, the next by one less, and so on. */
+static int test_all(struct report_diff *d)
+{
+	struct test *tests = malloc((2 * (size_t)d->names.count + 1) * sizeof(*tests));
+	double p = 0;
+	size_t n = 0;
+	uint32_t left;
+
+	if (!tests)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < d->names.count; i++) {
+		struct diff_row *row = &d->rows[i];
+
+		add_test(d, tests, &n, &row->self, &row->z_self, &row->p_self);
+		add_test(d, tests, &n, &row->total, &row->z_total, &row->p_total);
+	}
+	qsort(tests, n, sizeof(*tests), by_certainty);
+	for (size_t i = 0; i < n; i++)
+		d->ntests += !i || by_certainty(&tests[i - 1], &tests[i]);
+	left = d->ntests + 1;
+	for (size_t i = 0; i < n; i++) {
+		double corrected;
+
+		left -= !i || by_certainty(&tests[i - 1], &tests[i]);
+		corrected = report_diff_chance(tests[i].z) * left;
+		p = corrected > p ? corrected : p;
+		*tests[i].p = p < 1 ? p : 1;
+	}
+	free(tests);
+	return 0;
+}
+
+/* ---- verdicts */
+
+static void add_pair(struct diff_pair *to, const struct diff_pair *p)
+{
+	for (int side = 0; side < SIDES; side++) {
+		to->of[side].w = add_saturating(to->of[side].w, p->of[side].w);
+		to->of[side].spread += p->of[side].spread;
+	}
+}
+
+/* What functions that changed by themselves have below each name that calls them. */
+static int carry(struct report_diff *d)
+{
+	uint32_t *seen = calloc((size_t)d->names.count + 1, sizeof(*seen));
+
+	if (!seen)
+		return -ENOMEM;
+	for (uint32_t leaf = 1; leaf < d->nnodes; leaf++) {
+		const struct diff_row *row = &d->rows[d->nodes[leaf].name];
+
+		if (row->verdict != DIFF_SELF)
+			continue;
+		for (uint32_t node = leaf; node; node = d->nodes[node].parent) {
+			const uint32_t name = d->nodes[node].name;
+
+			if (seen[name] != leaf)
+				add_pair(&d->rows[name].carried[row->z_self < 0],
+					 &d->nodes[leaf].self);
+			seen[name] = leaf;
+		}
+	}
+	free(seen);
+	return 0;
+}
+
+static bool is_carried(const struct report_diff *d, const struct diff_row *row)
+{
+	for (int shrank = 0; shrank < 2; shrank++) {
+		const double z = report_diff_z(d, &row->carried[shrank]);
+
+		if ((shrank ? z < 0 : z > 0) && report_diff_chance(z) < CARRIES)
+			return true;
+	}
+	return false;
+}
+
+int report_diff_judge(struct report_diff *d)
+{
+	int err;
+
+	d->inflation = 1;
+	err = find_inflation(d);
+	if (!err)
+		err = test_all(d);
+	for (uint32_t i = 0; !err && i < d->names.count; i++)
+		if (d->rows[i].p_self < DIFF_CERTAIN)
+			d->rows[i].verdict = DIFF_SELF;
+	if (!err)
+		err = carry(d);
+	for (uint32_t i = 0; !err && i < d->names.count; i++) {
+		struct diff_row *row = &d->rows[i];
+
+		if (row->verdict == DIFF_SAME && is_carried(d, row))
+			row->verdict = DIFF_CARRIED;
+		else if (row->verdict == DIFF_SAME && row->p_total < DIFF_CERTAIN)
+			row->verdict = DIFF_TOTAL;
+		d->verdicts[row->verdict]++;
+	}
+	return err;
+}

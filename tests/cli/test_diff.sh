@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof diff: what it reads, writes and refuses, on files whose answer is known; of programs, one of them slower.
+. "$(dirname "$0")/lib.sh"
+
+cat >"$tmp/a.folded" <<'END'
+app;main;parse;scan 3000
+app;main;parse;hash 2500
+app;main;render;draw 2000
+app;main;render;blend 1500
+app;main;store;pack 900
+app;main;store;old thing(int, char) 400
+END
+sed 's/draw 2000/draw 2400/; s/old thing(int, char)/new_thing/' "$tmp/a.folded" >"$tmp/b.folded"
+
+# diffed ARGS...: of the two.
+diffed() { run "$rawprof" diff "$@" "$tmp/a.folded" "$tmp/b.folded"; }
+diffed
+is 'status' $status 0
+has 'what grew' "$out" '^  \+3\.88    \+20%   \+3\.88    \+20% +>?9[0-9.]+%  draw '
+has 'its caller' "$out" '  render '
+has 'what is new' "$out" '^  \+3\.88     new   \+3\.88     new  >99\.999%  new_thing'
+has 'what is gone' "$out" '^  -3\.88    gone   -3\.88    gone  >99\.999%  old thing\(int, char\)'
+lacks 'what stayed the same' "$out" ' (scan|hash|blend|pack|parse) '
+diffed --all
+has '--all: what stayed the same' "$out" '^  \+0\.00     \+0% .* scan '
+diffed --min 4
+lacks '--min' "$out" 'new_thing'
+diffed --normalize total
+has '--normalize total: shares' "$out" 'both are 100 %'
+diffed --normalize time
+is '--normalize time, of files without one: status' $status 1
+has '--normalize time, of files without one: says so' "$err" 'do not say how long'
+
+# For CI: one line that names the function.
+diffed --fail-above 3.8 -o "$tmp/x.json"
+is '--fail-above: status' $status 1
+is '--fail-above: one line' "$(wc -l <"$err")" 1
+has '--fail-above: names it' "$err" '^rawprof diff: (draw|new_thing) grew by 3\.88 % of the total \((\+20 %|new)\)$'
+diffed --fail-above 4 -o "$tmp/x.json"
+is '--fail-above, above all: status' "$status $(cat "$err")" '0 '
+run "$rawprof" diff --fail-above 0 "$tmp/b.folded" "$tmp/b.folded"
+is '--fail-above, the same twice: status' $status 0
+
+diffed -f 2>/dev/null
+diffed --format folded
+is 'folded: two columns' "$(sed 's/^.* \([0-9]* [0-9]*\)$/\1/' "$out" | sort -n | tr '\n' ,)" \
+	'0 400,400 0,900 900,1500 1500,2000 2400,2500 2500,3000 3000,'
+diffed --format json
+if command -v python3 >/dev/null; then
+	is 'json: totals and verdicts' "$(python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+v = {f["name"]: f["verdict"] for f in d["functions"]}
+print(d["a"]["total"], d["b"]["total"], d["scale"]["by"], *sorted(n for n in v if v[n] == "self"), v["render"], v["scan"])
+END
+)" '10300 10700 stable draw new_thing old thing(int, char) carried same'
+else
+	skip 'json' 'there is no python3'
+fi
+for format in svg html; do
+	diffed -o "$tmp/x.$format"
+	is "$format: status" $status 0
+	has "$format: what grew" "$tmp/x.$format" '<title>draw \(\+3\.88 points, \+20\.0%; A 2,000, B 2,400\)'
+	has "$format: what is gone is there" "$tmp/x.$format" '<title>old thing\(int, char\) \(-3\.88 points, gone;'
+	cp "$tmp/x.$format" "$tmp/again"
+	diffed -o "$tmp/x.$format"
+	is "$format: the same twice" "$(cmp "$tmp/x.$format" "$tmp/again")" ''
+done
+if command -v xmllint >/dev/null; then
+	run xmllint --noout "$tmp/x.svg"
+	is 'svg: is XML' $status 0
+fi
+
+# refused NAME STATUS MESSAGE ARGS...
+refused() {
+	run "$rawprof" diff "${@:4}"
+	is "$1: status" $status "$2"
+	has "$1: says why" "$err" "$3"
+	is "$1: no result" "$(wc -c <"$out")" 0
+}
+printf 'hello world\n' >"$tmp/text"
+printf '\037\213junk' >"$tmp/junk"
+: >"$tmp/empty"
+refused 'one file' 2 'name both' "$tmp/a.folded"
+refused 'three files' 2 'is a third' "$tmp/a.folded" "$tmp/a.folded" "$tmp/a.folded"
+refused 'no such file' 1 'No such file' "$tmp/a.folded" /no/such/file
+refused 'a text' 1 'text: line 1 is no folded stack' "$tmp/a.folded" "$tmp/text"
+refused 'damaged' 1 'junk: its compressed data are damaged' "$tmp/junk" "$tmp/a.folded"
+refused 'empty' 1 'empty: it is empty' "$tmp/empty" "$tmp/a.folded"
+refused 'a format without two sides' 2 'it has the formats' --format pprof "$tmp/a.folded" "$tmp/a.folded"
+refused 'a percentage that is none' 2 '--fail-above wants a number from 0 to 100' --fail-above x "$tmp/a.folded" "$tmp/a.folded"
+refused 'a weight that is not there' 1 "has no weight 'cpu'" --weight cpu "$tmp/a.folded" "$tmp/a.folded"
+
+if ! can_profile; then
+	skip 'profiles of programs' "$why_not"
+	finish
+fi
+
+# The same profile in three forms is the same.
+run "$rawprof" cpu -q -F 2999 -o "$tmp/p.rawprof" -- "$work/stages" 1
+for form in folded pb.gz; do
+	"$rawprof" report -o "$tmp/p.$form" "$tmp/p.rawprof" 2>/dev/null
+	run "$rawprof" diff "$tmp/p.rawprof" "$tmp/p.$form"
+	has "saved and $form are the same" "$out" '^Nothing changed beyond chance'
+done
+run "$rawprof" diff --format folded "$tmp/p.rawprof" "$tmp/p.pb.gz"
+is 'saved and pprof: each stack' "$(awk '$NF != $(NF - 1)' "$out")" ''
+
+# What is slower, and what calls it, is reported; nothing else, whatever the machine does beside.
+run "$rawprof" cpu -q -F 4999 -o "$tmp/slower.rawprof" -- "$work/stages" 1 draw 100
+run "$rawprof" diff "$tmp/p.rawprof" "$tmp/slower.rawprof"
+has 'twice as slow: it grew' "$out" '^ +\+[0-9.]+ +\+[0-9]+%.* draw '
+has 'twice as slow: its caller' "$out" ' render '
+lacks 'twice as slow: others did not change' "$out" ' (scan|hash|sort|blend|pack|check|copy|parse|store) '
+run "$rawprof" diff --fail-above 5 "$tmp/p.rawprof" "$tmp/slower.rawprof"
+is 'twice as slow: --fail-above' "$status $(grep -c '^rawprof diff: draw grew by' "$err")" '1 1'
+wrong=0
+for i in 1 2 3; do
+	run "$rawprof" cpu -q -F 2999 -o "$tmp/q$i.pb.gz" -- "$work/stages" 0.5
+	run "$rawprof" diff "$tmp/p.rawprof" "$tmp/q$i.pb.gz"
+	grep -q '^Nothing changed' "$out" || wrong=$((wrong + 1))
+done
+holds 'the same program: at most one of three pairs reports anything' "$wrong <= 1"
+
+# Advice follows from the result, on standard error, in every format.
+run "$rawprof" cpu -F 999 -o "$tmp/hot.folded" -- "$work/split" 1
+has 'advice: names the function' "$err" '^advice: [5-7][0-9] % of all samples are in work_60 itself, called by '
+run "$rawprof" cpu --no-advice -F 999 -- "$work/split" 0.5
+lacks '--no-advice' "$err" '^advice'
+run "$rawprof" cpu -q -F 999 -- "$work/split" 0.5
+lacks '-q: no advice' "$err" '^advice'
+if [ -r /var/lib/dpkg/info/coreutils.list ] && ! nm /usr/bin/sha256sum 2>/dev/null | grep -q ' T main'; then
+	head -c 150000000 /dev/zero >"$tmp/zeroes"
+	run "$rawprof" cpu -F 999 -f -- sha256sum "$tmp/zeroes"
+	has 'advice: the package with the symbols' "$err" \
+		'^advice: [0-9]+ % of all samples are in functions of (/usr)?/.*sha256sum that have no names: the package coreutils-dbgsym,'
+else
+	skip 'advice: the package with the symbols' 'no dpkg, or sha256sum has names'
+fi
+finish

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rawprof record, -o FILE.rawprof and rawprof report: what is kept is what was recorded, in every format.
+. "$(dirname "$0")/lib.sh"
+need_profile
+
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs)
+# keep NAME COMMAND ARGS...: saves what the command records in $tmp/NAME.rawprof.
+keep() {
+	local name=$1 command=$2
+	shift 2
+	run "$rawprof" record "$command" -o "$tmp/$name.rawprof" "$@"
+	is "$name: it is saved" "$status" 0
+}
+# report ARGS...: the output in $out.
+report() { run "$rawprof" report "$@"; }
+# number KEY: of the JSON in $out.
+number() { python3 -c 'import json, sys; print(eval("d" + sys.argv[1], { "d": json.load(sys.stdin), "sum": sum }))' "$1" <"$out"; }
+
+# ---- each command: every format comes out of the file, and the file out of itself
+
+each_format() {
+	local name=$1 format sum
+	shift
+	for format in "$@"; do
+		report --format "$format" "$tmp/$name.rawprof"
+		# Without a request there are no lines of stacks.
+		[ "$status" -eq 0 ] && { [ -s "$out" ] || [ "$name" = stacks ]; } ||
+			fail "$name: $format" "status $status"
+	done
+	report --format rawprof "$tmp/$name.rawprof" -o "$tmp/again.rawprof"
+	if cmp -s "$tmp/$name.rawprof" "$tmp/again.rawprof"; then
+		ok "$name: saved again it is the same file"
+	else
+		fail "$name" 'saved again it is another file'
+	fi
+}
+stacks='table folded svg html pprof perf speedscope json'
+figures='table json prometheus'
+# Words of $stacks and $figures are arguments.
+# shellcheck disable=SC2086
+{
+	keep cpu cpu -F 999 -- "$work/split"
+	each_format cpu $stacks
+	keep offcpu offcpu -- "$work/naps"
+	each_format offcpu $stacks
+	keep wall wall -F 999 -- "$work/naps"
+	each_format wall $stacks
+	keep lock lock -- "$work/lockpair"
+	each_format lock $stacks
+	keep mem mem -- "$work/mem_exact"
+	each_format mem $stacks
+	keep hist lock --hist type -- "$work/lockpair"
+	each_format hist $figures
+	keep io io -d 0.5
+	each_format io $figures
+	keep stacks io --stacks -- dd if=/dev/zero of="$tmp/f" bs=64k count=8 conv=fsync status=none
+	each_format stacks $stacks
+	keep runq offcpu --runq -d 0.3
+	each_format runq $figures
+}
+is 'rawprof record and -o do the same' \
+	"$("$rawprof" io --processes -q -d 0.2 -o "$tmp/x.rawprof" && head -c 8 "$tmp/x.rawprof" | od -An -c | tr -d ' ')" \
+	'211RPROF\r\n'
+
+# A program that allocates the same each time: what was saved of one run is what another run is shown as.
+for format in folded table pprof; do
+	run "$rawprof" mem --format "$format" -o "$tmp/direct" -- "$work/mem_exact"
+	report --format "$format" -o "$tmp/saved" "$tmp/mem.rawprof"
+	if [ "$format" = folded ]; then
+		sort "$tmp/direct" >"$tmp/a"
+		sort "$tmp/saved" >"$tmp/b"
+		holds 'mem: stacks' "$(wc -l <"$tmp/a") > 20"
+		is 'mem: folded as directly' "$(cksum <"$tmp/b")" "$(cksum <"$tmp/a")"
+	else
+		holds "mem: $format has it" "$(wc -c <"$tmp/saved") > 1000"
+	fi
+done
+
+# ---- what reading takes: no root, no kernel, whole files
+
+cp "$tmp/cpu.rawprof" "$tmp/open.rawprof"
+chmod 755 "$tmp"
+chmod 644 "$tmp/open.rawprof"
+"$rawprof" report --format folded "$tmp/cpu.rawprof" >"$tmp/by-root" 2>/dev/null
+if "${nobody[@]}" test -x "$rawprof" 2>/dev/null; then
+	run "${nobody[@]}" "$rawprof" report --format folded "$tmp/open.rawprof"
+	is 'without root it is the same' "$(cksum <"$out")" "$(cksum <"$tmp/by-root")"
+else
+	skip 'without root it is the same' 'setpriv cannot'
+fi
+run sh -c "'$rawprof' report --format folded /dev/stdin <'$tmp/cpu.rawprof'"
+is 'from a pipe it is the same' "$(cksum <"$out")" "$(cksum <"$tmp/by-root")"
+size=$(stat -c %s "$tmp/cpu.rawprof")
+for cut in 0 1 15 100 $((size / 2)) $((size - 1)); do
+	head -c "$cut" "$tmp/cpu.rawprof" >"$tmp/cut.rawprof"
+	report "$tmp/cut.rawprof"
+	is "cut at $cut bytes: status" "$status" 1
+	is "cut at $cut bytes: nothing is shown" "$(wc -c <"$out")" 0
+done
+has 'cut: it is said' "$err" 'cut.rawprof: it is truncated'
+report "$tmp/nothing.rawprof"
+has 'no such file' "$err" 'nothing.rawprof: No such file'
+report /bin/sh
+has 'another file' "$err" 'no profile'
+(cd "$tmp" && "$rawprof" record -q -d 0.1 && "$rawprof" report) >"$out" 2>"$err"
+has 'a name by itself' "$out" '^rawprof cpu'
+
+# ---- views
+
+report --by comm --format json "$tmp/cpu.rawprof"
+whole=$(number "['rows'] and sum(r['samples'] for r in d['rows'])" 2>/dev/null)
+report --format json "$tmp/cpu.rawprof"
+kept=$(number "['ledger']['kept']")
+is '--by comm: all samples' "$whole" "$kept"
+report --format folded "$tmp/cpu.rawprof"
+folded=$(awk '{ n += $NF } END { print n + 0 }' "$out")
+is 'folded: all samples' "$folded" "$kept"
+top=work_30
+inside=$(awk -v f="$top" '{ n = $NF; $NF = ""; k = split($0, a, ";"); for (i = 2; i <= k; i++) { sub(/ $/, "", a[i]); if (a[i] == f) { s += n; break } } } END { print s + 0 }' "$out")
+holds "a function that is in it ($top)" "$inside > 100 && $inside < $kept"
+report --filter "symbol='$top'" --format folded "$tmp/cpu.rawprof"
+is '--filter symbol=: its samples' "$(awk '{ n += $NF } END { print n + 0 }' "$out")" "$inside"
+report --filter "not symbol='$top'" --format folded "$tmp/cpu.rawprof"
+is '--filter not: the others' "$(awk '{ n += $NF } END { print n + 0 }' "$out")" "$((kept - inside))"
+tr -d , <"$err" >"$tmp/plain"
+has 'what was left out is filtered' "$tmp/plain" "= $((kept - inside)) kept.*other than --filter $inside"
+report --callees "$top" --format folded "$tmp/cpu.rawprof"
+is '--callees: its samples' "$(awk '{ n += $NF } END { print n + 0 }' "$out")" "$inside"
+is '--callees: each stack begins with it' "$(sed 's/ [0-9]*$//' "$out" | awk -F';' '{ print $2 }' | sort -u)" "$top"
+report --callers "$top" --format folded "$tmp/cpu.rawprof"
+is '--callers: its samples' "$(awk '{ n += $NF } END { print n + 0 }' "$out")" "$inside"
+is '--callers: each stack ends in it' "$(sed 's/ [0-9]*$//' "$out" | awk -F';' '{ print $NF }' | sort -u)" "$top"
+report --tree "$tmp/cpu.rawprof"
+has '--tree' "$out" '^ +100\.0%|TOTAL +SELF +CALLS'
+report --by state --format json "$tmp/wall.rawprof"
+has '--by state' "$out" '"state":"'
+report --weight delay --format folded "$tmp/offcpu.rawprof"
+is '--weight: that which is the default' "$(cksum <"$out")" \
+	"$("$rawprof" report --format folded "$tmp/offcpu.rawprof" 2>/dev/null | cksum)"
+
+# ---- what makes no sense
+
+refused() { # NAME STATUS REGEX ARGS...
+	local name=$1 want=$2 regex=$3
+	shift 3
+	report "$@"
+	is "$name: status" "$status" "$want"
+	has "$name: why" "$err" "$regex"
+}
+refused 'a key that is not there' 2 "nothing has a 'nonsense'" --filter nonsense=1 "$tmp/cpu.rawprof"
+refused 'half an expression' 2 "a '\)' is missing" --filter '(comm=a' "$tmp/cpu.rawprof"
+refused 'no regular expression' 2 'no regular expression' --filter 'comm~[' "$tmp/cpu.rawprof"
+refused 'a function that is not there' 2 'no stack has such a function' --callers nonesuch "$tmp/cpu.rawprof"
+refused 'no times' 2 'wants two times' --between 5,1 "$tmp/cpu.rawprof"
+refused 'a tree of histograms' 2 'is for stacks' --tree "$tmp/hist.rawprof"
+refused 'a flame graph of histograms' 2 'holds no histograms' --format svg "$tmp/hist.rawprof"
+refused 'no such weight' 2 'there are samples, cpu' --weight nonesuch "$tmp/cpu.rawprof"
+run "$rawprof" record --format svg -- true
+is 'record in another format: status' "$status" 2
+finish
