@@ -2,6 +2,7 @@
 /* rawprof report: from a file to the output. */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rawprof/grid.h>
@@ -143,8 +144,35 @@ static int read_file(const char *path, struct report_file *file)
 	return err ? rp_fail(err, "cannot read %s: %s", path, file->why) : 0;
 }
 
+/* Of the formats that the site reads, the one that is named, or its own. */
+static int serve(struct output *out, const struct options *opt, const struct report_file *file)
+{
+	struct options served = *opt;
+	char *document = NULL;
+	size_t size;
+	int err;
+
+	if (opt->format->for_people)
+		served.format = report_format_by_name("firefox");
+	out->unfit = kind_of(opt, file) != RECORD_STACKS || file->next;
+	if (out->unfit)
+		return rp_fail(-EINVAL, "--serve is for stacks, and these are figures");
+	out->stream = open_memstream(&document, &size);
+	if (!out->stream)
+		return -ENOMEM;
+	err = show(out, &served, file);
+	if (fclose(out->stream) && !err)
+		err = -ENOMEM;
+	out->stream = NULL;
+	if (!err)
+		err = report_serve(document, size, opt->verbosity < 0);
+	free(document);
+	return err;
+}
+
 static int run(const struct options *opt)
 {
+	const struct report_own *own = opt->own;
 	const unsigned long errors = rp_log_errors();
 	struct report_file file = { 0 };
 	struct output out = { 0 };
@@ -153,10 +181,14 @@ static int run(const struct options *opt)
 
 	if (!err)
 		err = report_change(opt, &file, &usage);
-	if (!err)
-		err = output_open(&out, opt, kind_of(opt, &file));
-	if (!err)
-		err = show(&out, opt, &file);
+	if (!err && own->serve) {
+		err = serve(&out, opt, &file);
+	} else {
+		if (!err)
+			err = output_open(&out, opt, kind_of(opt, &file));
+		if (!err)
+			err = show(&out, opt, &file);
+	}
 	err = output_close(&out, err);
 	status = err == -EPIPE	      ? EXIT_SIGNAL + SIGPIPE
 		 : usage || out.unfit ? EXIT_USAGE
@@ -175,6 +207,11 @@ static const char *check(const struct options *opt)
 	if (own->by && !opt->format->write_grid)
 		return "--by is a table of figures: its formats are table, json, prometheus and "
 		       "rawprof";
+	if (own->serve && (own->by || own->tree || opt->output))
+		return "--serve hands the whole profile to a browser: without --by, --tree and -o";
+	if (own->serve && !opt->format->for_people && strcmp(opt->format->name, "firefox") &&
+	    strcmp(opt->format->name, "chrome"))
+		return "--serve has the formats firefox, the default, and chrome";
 	if (own->tree && !opt->format->for_people)
 		return "--tree is text, in place of the table";
 	return NULL;
@@ -190,6 +227,9 @@ static const struct option_row own[] = {
 	OPTION("callees", 0, VIEW, TEXT, callees, "FUNCTION",
 	       "only stacks with this function, from it to the innermost", .least = 1,
 	       .wrong = "is no name of a function"),
+	FLAG("serve", 0, VIEW, serve,
+	     "print an address of profiler.firefox.com that shows the profile in a browser on this "
+	     "machine, and hand it out on a port of 127.0.0.1 until Ctrl-C"),
 	OPTION("by", 0, VIEW, TEXT, by, "KEY,KEY",
 	       "sums in place of stacks: of comm, pid, tid, dso, symbol (the function that "
 	       "ran), cpu, and labels: state, cgroup",

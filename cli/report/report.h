@@ -4,6 +4,7 @@
  *
  *	report.c	from the file to the output
  *	change.c	what the options make of a profile before it is shown
+ *	serve.c		a profile for the browser
  */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
@@ -17,6 +18,7 @@ struct report_own {
 	const char *callers; /* of this function, */
 	const char *callees; /* or by it */
 	bool tree;	     /* a tree in place of the table */
+	bool serve;	     /* to profiler.firefox.com */
 };
 
 /*
@@ -25,5 +27,9 @@ struct report_own {
  * message; *usage: the options ask for what cannot be.
  */
 int report_change(const struct options *opt, struct report_file *file, bool *usage);
+
+/* Prints the address that shows this document in a browser, and hands it out until SIGINT or
+ * SIGTERM. 0 or a negative errno after a message. */
+int report_serve(const char *data, size_t size, bool quiet);
 
 #endif

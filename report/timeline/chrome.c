@@ -13,6 +13,10 @@
 #include "columns.h"
 #include "timeline.h"
 
+/* Of more waits than these, which have nothing in common with what goes before and behind, stacks
+ * would be gigabytes. */
+#define MAX_STACKS_OF_WAITS 20000
+
 /* A function that is going on. */
 struct open_frame {
 	uint32_t name;
@@ -30,6 +34,7 @@ struct chrome {
 	int32_t pid;
 	int64_t tid; /* as written: lanes have their own */
 	bool first;
+	bool bare; /* waits have no stacks */
 };
 
 static void begin_event(struct chrome *c, char phase, uint64_t time)
@@ -154,7 +159,8 @@ static uint32_t names_of_stack(const struct chrome *c, const struct span *s,
 
 static void put_span(struct chrome *c, const struct span *s)
 {
-	uint32_t names[REPORT_MAX_STACK], n = names_of_stack(c, s, names), same = 0;
+	uint32_t names[REPORT_MAX_STACK], same = 0;
+	const uint32_t n = c->bare && s->kind == SPAN_WAIT ? 0 : names_of_stack(c, s, names);
 
 	if (c->until < s->start)
 		close_frames(c, 0);
@@ -247,6 +253,15 @@ static void put_threads(struct chrome *c)
 	}
 }
 
+static size_t count_waits(const struct timeline *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nspans; i++)
+		n += t->spans[i].kind == SPAN_WAIT;
+	return n;
+}
+
 static void put_head(struct chrome *c)
 {
 	struct buf title = { 0 };
@@ -273,6 +288,7 @@ int report_write_chrome(const struct report *r, FILE *file, const struct report_
 	if (!err)
 		err = report_names_make(r, &c->t.options, false, &c->names);
 	if (!err) {
+		c->bare = count_waits(&c->t) > MAX_STACKS_OF_WAITS;
 		put_head(c);
 		put_threads(c);
 		report_out_puts(&c->out, "]}\n");

@@ -95,7 +95,7 @@ shown() {
 	case $format in
 	folded)
 		is "$name: each line is a stack and a count" "$(grep -cvE '^[^;]+(;[^;]+)* [0-9]+$' "$out")" 0 ;;
-	json | speedscope)
+	json | speedscope | firefox | chrome)
 		if have_python; then json_lines "$name"; else skip "$name" 'no python3'; fi ;;
 	svg | html)
 		if [ $format = html ] || ! command -v xmllint >/dev/null; then return; fi
@@ -110,7 +110,7 @@ shown() {
 }
 # As escapes, or as what stands between them.
 some='\\x[0-9a-f]|\\u00|[^a]abcdefghij'
-for format in table folded svg html pprof perf speedscope json; do
+for format in table folded svg html pprof perf speedscope json firefox chrome; do
 	shown "cpu as $format" "$some" cpu -F 499 --format $format
 done
 for args in --samples -E '--call-graph fp --format json' '--lines --inline' '--addr --annotations'; do

@@ -86,6 +86,52 @@ all_formats lock delay
 shown lock perfetto
 holds 'lock: waits are slices' "$(found slices) > 0"
 
+# --serve: the address, who gets the profile, and the end.
+"$rawprof" report --serve "$tmp/wall.rawprof" >"$tmp/address" 2>"$err" &
+server=$!
+for ((i = 0; i < 100; i++)); do
+	[ -s "$tmp/address" ] && break
+	sleep 0.1
+done
+has 'serve: the address' "$tmp/address" '^https://profiler.firefox.com/from-url/http%3A%2F%2F127\.0\.0\.1%3A[0-9]+%2F[0-9a-f]{32}%2Fprofile.json$'
+"$rawprof" report -q --format firefox -o "$tmp/same" "$tmp/wall.rawprof"
+cat >"$tmp/fetch.py" <<'END'
+import socket
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+url = urllib.parse.unquote(sys.argv[1].split('/from-url/')[1])
+port = urllib.parse.urlparse(url).port
+socket.create_connection(('127.0.0.1', port)).close()  # who asks nothing holds nobody up
+with urllib.request.urlopen(url) as answer:
+    print('same' if answer.read() == open(sys.argv[2], 'rb').read() else 'another')
+    print('for', answer.headers['Access-Control-Allow-Origin'])
+with urllib.request.urlopen(urllib.request.Request(url, method='OPTIONS')) as answer:
+    print('private', answer.headers['Access-Control-Allow-Private-Network'])
+for other in url[:-1], url + 'x', 'http://127.0.0.1:%d/' % port:
+    try:
+        urllib.request.urlopen(other)
+        print('given')
+    except urllib.error.HTTPError as e:
+        print('refused', e.code)
+listening = [line.split()[1] for line in open('/proc/net/tcp') if line.split()[3] == '0A']
+print('on', *[a for a in listening if a.endswith(':%04X' % port)])
+END
+run python3 "$tmp/fetch.py" "$(cat "$tmp/address")" "$tmp/same"
+is 'serve: what report writes' "$(sed -n 1p "$out")" same
+is 'serve: for that site alone' "$(sed -n 2p "$out")" 'for https://profiler.firefox.com'
+is 'serve: a page may ask' "$(sed -n 3p "$out")" 'private true'
+is 'serve: no other path' "$(grep -c '^refused 404$' "$out")" 3
+has 'serve: on this machine alone' "$out" '^on 0100007F:[0-9A-F]+$'
+kill -INT $server
+wait $server
+is 'serve: Ctrl-C ends it' $? 0
+run "$rawprof" report --serve --format svg "$tmp/wall.rawprof"
+is 'serve: the site reads no svg' "$status" 2
+run "$rawprof" report --serve --by comm "$tmp/wall.rawprof"
+is 'serve: no figures' "$status" 2
+
 # Requests overlap: lanes.
 dd if=/dev/zero of="$tmp/file" bs=1M count=8 conv=fsync 2>/dev/null
 recorded io io --stacks -- dd if="$tmp/file" of=/dev/null bs=64k iflag=direct

@@ -83,6 +83,18 @@ if [ -f "$firefox" ] && "$node" --version >/dev/null 2>&1; then
 	viewer thread markers --list --thread t-0
 	has 'firefox: waits are markers' "$out" 'm-[0-9]+ +sleep'
 	viewer stop
+	"$rawprof" report -q --serve "$tmp/cpu.rawprof" >"$tmp/address" 2>>"$err" &
+	server=$!
+	for ((i = 0; i < 100; i++)); do
+		[ -s "$tmp/address" ] && break
+		sleep 0.1
+	done
+	load "$(python3 -c 'import sys, urllib.parse
+print(urllib.parse.unquote(sys.stdin.read().strip().split("/from-url/")[1]))' <"$tmp/address")"
+	is 'firefox: --serve: the importer has all samples' "$(viewer_total 1 samples)" "$(total_of cpu samples)"
+	viewer stop
+	kill -INT $server
+	wait $server
 	made wall chrome
 	load "$tmp/wall.chrome.json"
 	is "firefox: it loads Chrome's as well" "$status" 0

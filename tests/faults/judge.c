@@ -181,6 +181,26 @@ static char *unpack(const char *bytes, size_t size)
 	return NULL;
 }
 
+/* A trace of Perfetto: field 1, a length, so many bytes, until the end. Made fit to be searched. */
+static bool is_packets(char *bytes, size_t size)
+{
+	for (size_t at = 0, length; at < size; at += length) {
+		if (bytes[at++] != (1 << 3 | 2))
+			return false;
+		length = 0;
+		for (unsigned int shift = 0; shift < 63 && at < size; shift += 7) {
+			length |= (size_t)(bytes[at] & 0x7f) << shift;
+			if (!(bytes[at++] & 0x80))
+				break;
+		}
+		if (length > size - at)
+			return false;
+	}
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = isprint((unsigned char)bytes[i]) ? bytes[i] : ' ';
+	return size;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
@@ -249,6 +269,8 @@ static bool is_complete(enum form form, char **text, size_t size)
 		return ends_with(*text, "</svg>");
 	case HTML:
 		return ends_with(*text, "</html>");
+	case PACKETS:
+		return is_packets(*text, size);
 	case PPROF:
 	case SAVED:
 		inner = form == SAVED ? unpack_saved(*text, size) : unpack(*text, size);

@@ -72,6 +72,29 @@ START_TEST(what_overlaps_has_lanes)
 }
 END_TEST
 
+/* 20,000 waits have their stacks, one more leaves them out; what they weigh stays. */
+START_TEST(many_waits_are_bare)
+{
+	for (unsigned int more = 0; more < 2; more++) {
+		struct report *r = new_cpu_report();
+		const uint32_t frame = user(r, "f");
+		const uint64_t values[] = { 20000 + more, 20000 + more };
+		const uint32_t id = sample_of_thread(r, "app", 1, 1, NULL, 0, &frame, 1, values);
+		char *text;
+
+		ck_assert_int_eq(report_set_stream(r, 1, 0), 0);
+		for (unsigned int i = 0; i < 20000 + more; i++)
+			moment(r, REPORT_UNTIL, 2 * i + 2, 0, id, 1, 1);
+		text = written(r, report_write_chrome, &(struct report_options){ .weight = 1 });
+		ck_assert_int_eq(strstr(text, "\"name\":\"f\"") != NULL, !more);
+		ck_assert_ptr_nonnull(strstr(text, "\"ts\":40,\"name\":\"wait\","
+						   "\"args\":{\"samples\":1,\"cpu\":1}}"));
+		free(text);
+		report_free(r);
+	}
+}
+END_TEST
+
 START_TEST(equal_and_hostile)
 {
 	struct report *a = wall_report(false), *b = wall_report(true), *r = new_cpu_report();
@@ -98,6 +121,7 @@ static void add_tests(TCase *t)
 {
 	tcase_add_test(t, stacks_as_slices);
 	tcase_add_test(t, what_overlaps_has_lanes);
+	tcase_add_test(t, many_waits_are_bare);
 	tcase_add_test(t, equal_and_hostile);
 }
 
