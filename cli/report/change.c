@@ -140,14 +140,15 @@ static int change(const struct options *opt, struct report_file *file, bool *usa
 int report_change(const struct options *opt, struct report_file *file, bool *usage)
 {
 	const struct report_own *own = opt->own;
-	const char *option = own->by	    ? "by"
-			     : own->filter  ? "filter"
-			     : own->between ? "between"
-			     : own->callers ? "callers"
-			     : own->callees ? "callees"
-			     : own->tree    ? "tree"
-			     : own->resolve ? "resolve"
-					    : NULL;
+	const char *option = own->by	     ? "by"
+			     : own->filter   ? "filter"
+			     : own->between  ? "between"
+			     : own->callers  ? "callers"
+			     : own->callees  ? "callees"
+			     : own->tree     ? "tree"
+			     : own->resolve  ? "resolve"
+			     : own->annotate ? "annotate"
+					     : NULL;
 	int err = 0;
 
 	*usage = false;

@@ -139,6 +139,7 @@ report --weight delay --format folded "$tmp/offcpu.rawprof"
 is '--weight: that which is the default' "$(cksum <"$out")" \
 	"$("$rawprof" report --format folded "$tmp/offcpu.rawprof" 2>/dev/null | cksum)"
 
+
 refused() { # NAME STATUS REGEX ARGS...
 	local name=$1 want=$2 regex=$3
 	shift 3
@@ -146,6 +147,28 @@ refused() { # NAME STATUS REGEX ARGS...
 	is "$name: status" "$status" "$want"
 	has "$name: why" "$err" "$regex"
 }
+
+# ---- instructions
+
+if command -v objdump >/dev/null; then
+	report --format folded "$tmp/cpu.rawprof"
+	leaves=$(awk '{ n = $NF; $NF = ""; sub(/ $/, ""); k = split($0, a, ";"); if (a[k] == "work_60") s += n } END { print s + 0 }' "$out")
+	report --annotate work_60 "$tmp/cpu.rawprof"
+	is '--annotate: all samples of the function' \
+		"$(awk 'NR > 3 && $1 ~ /%$/ && $3 ~ /^[0-9]+$/ { s += $3 } END { print s + 0 }' "$out")" "$leaves"
+	has '--annotate: instructions' "$out" '^ +[0-9.]+% +[0-9]+ +[0-9]+  [0-9a-f]+: '
+	report --annotate work_60 -o "$tmp/text" "$tmp/cpu.rawprof"
+	is '--annotate: to a file' "$(cksum <"$tmp/text")" "$("$rawprof" report --annotate work_60 "$tmp/cpu.rawprof" | cksum)"
+	cp "$work/split" "$tmp/program"
+	keep gone cpu -d 1 -- "$tmp/program"
+	cp "$work/naps" "$tmp/program"
+	refused '--annotate: another file' 1 'another file than was recorded' --annotate main "$tmp/gone.rawprof"
+	rm "$tmp/program"
+	refused '--annotate: no file' 1 'No such file' --annotate main "$tmp/gone.rawprof"
+else
+	skip '--annotate' 'objdump is not installed'
+fi
+refused '--annotate: no such function' 2 'no stack has such a function' --annotate nonesuch "$tmp/cpu.rawprof"
 
 # ---- names that come later
 
