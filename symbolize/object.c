@@ -268,8 +268,8 @@ static int take_section(struct sym_object *o, const struct sym_headers *h, const
 			.size = sym_object_there(o, sh->sh_offset, sh->sh_size),
 			.is_plt = !strcmp(name, ".rela.plt"),
 		};
-	} else if (sh->sh_type != SHT_NOBITS &&
-		   (sh->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR)) {
+	} else if ((sh->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR)) {
+		/* In a separate debug file it is there without its bytes (SHT_NOBITS). */
 		return take_code(o, sh, name);
 	}
 	return 0;

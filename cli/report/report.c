@@ -106,6 +106,10 @@ static int show_stacks(struct output *out, const struct options *opt, const stru
 
 	if (own->by)
 		return show_by(out, opt, r);
+	out->begun = out->begun || own->annotate;
+	if (own->annotate)
+		return report_annotate(r, own->annotate, out->show.weight, out->stream,
+				       &out->unfit);
 	if (!opt->format->for_people || !(own->tree || own->callers || own->callees))
 		return output_report(out, opt, r);
 	/* What ends in a function is read from there. */
@@ -212,6 +216,10 @@ static const char *check(const struct options *opt)
 	if (own->serve && !opt->format->for_people && strcmp(opt->format->name, "firefox") &&
 	    strcmp(opt->format->name, "chrome"))
 		return "--serve has the formats firefox, the default, and chrome";
+	if (own->annotate && (own->by || own->tree))
+		return "--annotate, --by and --tree are different views: one of them";
+	if (own->annotate && !opt->format->for_people)
+		return "--annotate is text, in place of the table";
 	if (own->tree && !opt->format->for_people)
 		return "--tree is text, in place of the table";
 	return NULL;
@@ -234,6 +242,10 @@ static const struct option_row own[] = {
 	       "sums in place of stacks: of comm, pid, tid, dso, symbol (the function that "
 	       "ran), cpu, and labels: state, cgroup",
 	       .least = 1, .wrong = "is no list of keys"),
+	OPTION("annotate", 0, VIEW, TEXT, annotate, "FUNCTION",
+	       "instructions of this function with what was at each: by objdump, of the file that "
+	       "was recorded, if it is still there",
+	       .least = 1, .wrong = "is no name of a function"),
 	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
 	       "only samples for which it holds: 'comm=nginx,php* and not symbol~^malloc'; keys "
 	       "are comm, pid, tid, symbol, dso, leaf and labels, = and != compare with globs, ~ "
@@ -241,6 +253,10 @@ static const struct option_row own[] = {
 	OPTION("between", 0, VIEW, TEXT, between, "T1,T2",
 	       "only what was then: seconds since the beginning of the recording", .least = 1,
 	       .wrong = "is no time: two numbers of seconds, 2,2.5"),
+	OPTION("resolve", 0, VIEW, TEXT, resolve, "FILE,FILE",
+	       "names for code that was stripped where it was recorded: files with its symbols, "
+	       "told by their build ids",
+	       .least = 1, .wrong = "is no list of files"),
 	{ 0 },
 };
 

@@ -5,6 +5,8 @@
  *	report.c	from the file to the output
  *	change.c	what the options make of a profile before it is shown
  *	serve.c		a profile for the browser
+ *	resolve.c	names from files that come later
+ *	annotate.c	instructions of a function
  */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
@@ -12,13 +14,15 @@
 #include "cli/output.h"
 
 struct report_own {
-	const char *filter;  /* an expression: report_select() */
-	const char *between; /* seconds since the beginning: "T1,T2" */
-	const char *by;	     /* keys: report_group() */
-	const char *callers; /* of this function, */
-	const char *callees; /* or by it */
-	bool tree;	     /* a tree in place of the table */
-	bool serve;	     /* to profiler.firefox.com */
+	const char *filter;   /* an expression: report_select() */
+	const char *between;  /* seconds since the beginning: "T1,T2" */
+	const char *by;	      /* keys: report_group() */
+	const char *resolve;  /* files with symbols, with commas between them */
+	const char *annotate; /* a function: its instructions in place of stacks */
+	const char *callers;  /* of this function, */
+	const char *callees;  /* or by it */
+	bool tree;	      /* a tree in place of the table */
+	bool serve;	      /* to profiler.firefox.com */
 };
 
 /*
@@ -31,5 +35,15 @@ int report_change(const struct options *opt, struct report_file *file, bool *usa
 /* Prints the address that shows this document in a browser, and hands it out until SIGINT or
  * SIGTERM. 0 or a negative errno after a message. */
 int report_serve(const char *data, size_t size, bool quiet);
+
+/* The profile with names from these files. 0 or a negative errno after a message. */
+int report_resolve(const char *list, const struct report *from, struct report **out);
+
+/*
+ * Prints the instructions of a function with what was at each. 0 or a negative errno after a
+ * message; *usage: there is none of that name.
+ */
+int report_annotate(const struct report *r, const char *function, unsigned int weight, FILE *out,
+		    bool *usage);
 
 #endif

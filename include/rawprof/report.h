@@ -368,6 +368,24 @@ void report_file_free(struct report_file *file); /* all parts; not file itself *
  * Profiles made of others, which stay as they are: 0 and a new one, or a negative errno.
  */
 
+/* An address of a function, and what of a value was there. Texts are the report's. */
+struct report_place {
+	const char *name;
+	const char *module, *build_id; /* NULL if unknown */
+	enum report_frame_kind kind;
+	uint64_t start;	  /* of the function, and */
+	uint64_t address; /*   the place: as the module counts; of calls in the call */
+	uint64_t self;	  /* what ran there, */
+	uint64_t total;	  /*   or in what was called there */
+};
+/*
+ * The places in this function (globs, as in expressions) or in what it is inlined in, sorted by
+ * module and address; to be freed. One that calls itself counts where it is innermost. -EINVAL:
+ * there is none.
+ */
+int report_places(const struct report *r, const char *function, unsigned int weight,
+		  struct report_place **out, size_t *n, char why[REPORT_WHY]);
+
 /* Calls change() with each frame, which may change it; its texts are copied before the next call.
  * What it returns below 0 is the end. Samples that become equal are added up. */
 int report_change_frames(const struct report *r,

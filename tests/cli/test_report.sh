@@ -139,7 +139,6 @@ report --weight delay --format folded "$tmp/offcpu.rawprof"
 is '--weight: that which is the default' "$(cksum <"$out")" \
 	"$("$rawprof" report --format folded "$tmp/offcpu.rawprof" 2>/dev/null | cksum)"
 
-# ---- what makes no sense
 
 refused() { # NAME STATUS REGEX ARGS...
 	local name=$1 want=$2 regex=$3
@@ -148,6 +147,49 @@ refused() { # NAME STATUS REGEX ARGS...
 	is "$name: status" "$status" "$want"
 	has "$name: why" "$err" "$regex"
 }
+
+# ---- instructions
+
+if command -v objdump >/dev/null; then
+	report --format folded "$tmp/cpu.rawprof"
+	leaves=$(awk '{ n = $NF; $NF = ""; sub(/ $/, ""); k = split($0, a, ";"); if (a[k] == "work_60") s += n } END { print s + 0 }' "$out")
+	report --annotate work_60 "$tmp/cpu.rawprof"
+	is '--annotate: all samples of the function' \
+		"$(awk 'NR > 3 && $1 ~ /%$/ && $3 ~ /^[0-9]+$/ { s += $3 } END { print s + 0 }' "$out")" "$leaves"
+	has '--annotate: instructions' "$out" '^ +[0-9.]+% +[0-9]+ +[0-9]+  [0-9a-f]+: '
+	report --annotate work_60 -o "$tmp/text" "$tmp/cpu.rawprof"
+	is '--annotate: to a file' "$(cksum <"$tmp/text")" "$("$rawprof" report --annotate work_60 "$tmp/cpu.rawprof" | cksum)"
+	cp "$work/split" "$tmp/program"
+	keep gone cpu -d 1 -- "$tmp/program"
+	cp "$work/naps" "$tmp/program"
+	refused '--annotate: another file' 1 'another file than was recorded' --annotate main "$tmp/gone.rawprof"
+	rm "$tmp/program"
+	refused '--annotate: no file' 1 'No such file' --annotate main "$tmp/gone.rawprof"
+else
+	skip '--annotate' 'objdump is not installed'
+fi
+refused '--annotate: no such function' 2 'no stack has such a function' --annotate nonesuch "$tmp/cpu.rawprof"
+
+# ---- names that come later
+
+keep stripped cpu -F 999 -- "$work/split-stripped"
+report --by symbol "$tmp/stripped.rawprof"
+lacks '--resolve: before it there are no names' "$out" 'work_60'
+report --resolve "$work/split" --by symbol --format json "$tmp/stripped.rawprof"
+holds '--resolve: work_60 is found' "$(number "['rows'] and [r['samples'] for r in d['rows'] if r['symbol'] == 'work_60'][0]") > 500"
+if command -v objcopy >/dev/null; then
+	cp "$out" "$tmp/whole"
+	objcopy --only-keep-debug "$work/split" "$tmp/split.debug"
+	report --resolve "$work/naps,$tmp/split.debug" --by symbol --format json "$tmp/stripped.rawprof"
+	is '--resolve: a debug file alone has the names' "$(cksum <"$out")" "$(cksum <"$tmp/whole")"
+	has '--resolve: a file that belongs to nothing is named' "$err" 'naps: no address of the profile'
+else
+	skip '--resolve: a debug file' 'objcopy is not installed'
+fi
+refused '--resolve: no ELF file' 1 'passwd: it is no ELF file' --resolve /etc/passwd "$tmp/stripped.rawprof"
+
+# ---- what makes no sense
+
 refused 'a key that is not there' 2 "nothing has a 'nonsense'" --filter nonsense=1 "$tmp/cpu.rawprof"
 refused 'half an expression' 2 "a '\)' is missing" --filter '(comm=a' "$tmp/cpu.rawprof"
 refused 'no regular expression' 2 'no regular expression' --filter 'comm~[' "$tmp/cpu.rawprof"

@@ -72,7 +72,9 @@ static void drop(struct report **r)
 
 static void change(const struct report *r)
 {
+	struct report_place *places;
 	struct report_grid *grid;
+	size_t n;
 	struct report *other = NULL;
 	char why[REPORT_WHY];
 	FILE *out = fopen("/dev/null", "w");
@@ -87,6 +89,8 @@ static void change(const struct report *r)
 	drop(&other);
 	fuzz_check(!report_lines_in_names(r, &other));
 	drop(&other);
+	if (!report_places(r, "*", 0, &places, &n, why))
+		free(places);
 	if (!report_group(r, "comm,pid,symbol,dso,tid", 0, 2, &grid, why))
 		report_grid_free(grid);
 	fuzz_check(!report_write_tree(r, out, NULL));

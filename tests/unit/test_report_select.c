@@ -286,6 +286,55 @@ START_TEST(a_tree)
 }
 END_TEST
 
+START_TEST(places_of_a_function)
+{
+	struct report *r = new_cpu_report();
+	struct report_frame f = { .name = "f",
+				  .module = "/bin/app",
+				  .build_id = "ab",
+				  .address = 0x401010,
+				  .symbol_offset = 0x10,
+				  .module_addr = 0x1010 };
+	const uint32_t leaf = add_frame(r, f), sys = kernel(r, "sys");
+	uint32_t call, inlined;
+	struct report_place *places = NULL;
+	char why[REPORT_WHY];
+	size_t n;
+
+	f.is_return = true;
+	f.module_addr = 0x1020;
+	f.symbol_offset = 0x20;
+	call = add_frame(r, f);
+	f.name = "in";
+	f.kind = REPORT_INLINED;
+	f.symbol_offset = 0;
+	inlined = add_frame(r, f);
+	ADD(r, "app", 1, 3, leaf);
+	ADD(r, "app", 1, 2, sys, call);
+	ADD(r, "app", 1, 5, leaf, call);
+	ADD(r, "app", 1, 7, sys, inlined, call);
+	ck_assert_int_eq(report_places(r, "f", 0, &places, &n, why), 0);
+	ck_assert_uint_eq(n, 2);
+	ck_assert_uint_eq(places[0].start, 0x1000);
+	ck_assert_uint_eq(places[0].address, 0x1010);
+	ck_assert_uint_eq(places[0].self, 8);
+	ck_assert_uint_eq(places[0].total, 8);
+	ck_assert_uint_eq(places[1].start, 0x1000);
+	ck_assert_uint_eq(places[1].address, 0x101f);
+	ck_assert_uint_eq(places[1].self, 0);
+	ck_assert_uint_eq(places[1].total, 9);
+	ck_assert_str_eq(places[1].build_id, "ab");
+	free(places);
+	ck_assert_int_eq(report_places(r, "in", 1, &places, &n, why), 0);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_str_eq(places[0].name, "f");
+	ck_assert_uint_eq(places[0].total, 70);
+	free(places);
+	ck_assert_int_eq(report_places(r, "g", 0, &places, &n, why), -EINVAL);
+	report_free(r);
+}
+END_TEST
+
 START_TEST(lines_go_into_names)
 {
 	struct report *r = new_cpu_report(), *with = NULL;
@@ -316,6 +365,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, waits_weigh_what_is_within);
 	tcase_add_test(tests, sums_by_keys);
 	tcase_add_test(tests, a_tree);
+	tcase_add_test(tests, places_of_a_function);
 	tcase_add_test(tests, lines_go_into_names);
 }
 
