@@ -166,8 +166,8 @@ static const char *check(const struct options *opt)
 static const struct option_row own[] = {
 	OPTION("normalize", 0, VIEW, CHOICE, scale, "HOW",
 	       "by what the weights of B are divided: so that most functions stay the same "
-	       "(stable, the default), so that both are 100 % (total), by how long they were recorded "
-	       "(time), or not at all (none)",
+	       "(stable, the default), so that both are 100 % (total), by how long they were "
+	       "recorded (time), or not at all (none)",
 	       .words = "stable total time none"),
 	OPTION("fail-above", 0, VIEW, PERCENT, fail_above, "PCT",
 	       "exit with status 1 if a function grew by more than PCT percent of A's total, "

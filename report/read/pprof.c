@@ -479,6 +479,7 @@ static int open_report(struct pprof *p)
 {
 	struct report_value_type types[REPORT_MAX_VALUES];
 
+	p->out->show.weight = (unsigned int)p->ntypes - 1; /* unless it says otherwise */
 	for (size_t i = p->ntypes; i--;) {
 		const char *type = text_at(p, p->types[i].type),
 			   *unit = text_at(p, p->types[i].unit);
