@@ -57,7 +57,7 @@ struct pprof {
 
 static int damaged(struct pprof *p, const char *what)
 {
-	return report_why(p->out, -EINVAL, "it is no pprof profile, or a damaged one: %s", what);
+	return report_why(p->out, -EINVAL, "it is no profile, or a damaged one (pprof: %s)", what);
 }
 
 /* A text by its index; NULL for the empty one, and for one that is missing. */
