@@ -87,6 +87,8 @@ LIB_SRC := $(shell find $(LIB_DIR) -name '*.c')
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 SAN_OBJ := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell find cli -name '*.c'))
+# Scripts and styles of documents are files of their own, and in the library compressed arrays.
+PACKED  := $(BUILD)/packed/page.o $(BUILD)/packed/flame.o
 LIB     := $(BUILD)/librawprof.a
 SAN_LIB := $(BUILD)/san/librawprof.a
 # What cli/ has to be tested by itself.
@@ -99,6 +101,7 @@ BENCH    := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/attach_time.c,$(wildcar
 WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
             $(addprefix $(BUILD)/workloads/,cxx split-stripped split-static-pie)
 DEMO     := $(BUILD)/examples/demo/demo
+HTML_PAGES := $(BUILD)/html/pages
 
 .PHONY: all
 all: rawprof ## build ./rawprof and build/librawprof.a (the default); MINIMAL=1: on libelf and zlib alone
@@ -107,14 +110,22 @@ rawprof: $(CLI_OBJ) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) -pie $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
 
-$(LIB): $(LIB_OBJ)
-$(SAN_LIB): $(SAN_OBJ)
+$(LIB): $(LIB_OBJ) $(PACKED)
+$(SAN_LIB): $(SAN_OBJ) $(PACKED)
 $(SAN_CLI): $(patsubst $(BUILD)/%,$(BUILD)/san/%,$(filter-out %/main.o,$(CLI_OBJ)))
 %.a:
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# `make static` is to stay below 2 MB: what runs once in a while is small rather than fast, and nothing has tables to
+$(BUILD)/packed/page.c: $(sort $(wildcard report/html/*.css report/html/*.js)) report/html/page.html
+$(BUILD)/packed/flame.c: report/flame/flame.css report/flame/flame.js
+$(BUILD)/packed/%.c: scripts/pack
+	$(call say,PACK,$@)
+	$(Q)mkdir -p $(@D) && scripts/pack $* $(filter-out scripts/pack,$^) > $@
+$(BUILD)/packed/%.o: $(BUILD)/packed/%.c
+	$(Q)$(CC) $(ALL_CFLAGS) $(HARDEN) -c -o $@ $<
+
+# `make static` is to stay below 2.5 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
   FAST := bench/% base/hash base/grow $(addprefix unwind/,build cfi expr table) $(addprefix symbolize/,functions kallsyms radix spans strings user)
@@ -160,7 +171,7 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 
 .PHONY: check check-unit check-valgrind check-kernel check-cli check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run; VM=no: on this kernel alone
-	$(AGAIN) rawprof $(WORKLOAD) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples
+	$(AGAIN) rawprof $(WORKLOAD) $(HTML_PAGES) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples
 	$(VM_BUILD)
 	$(Q)$(VM_ENV) SECOND_TRY=1 scripts/run-tests $(UNIT) $(KERNEL) $(BUILD)/bad/check examples/check.sh scripts/lint-house tests/fuzz/check.sh \
 		tests/cli/test_*.sh tests/vm/test_riscv64.sh tests/vm/test_kernels.sh; $(GIVE_BACK)
@@ -183,13 +194,23 @@ $(BUILD)/valgrind/%: tests/unit/%.c $(BUILD)/cli.a $(LIB)
 $(BUILD)/cli.a: $(filter-out %/main.o,$(CLI_OBJ))
 check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 	$(Q)scripts/run-tests $(KERNEL)
-check-cli: rawprof $(WORKLOAD) ## tests of ./rawprof as a person uses it; root. T=split: only that file
+check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) ## tests of ./rawprof as a person uses it; root. T=split: only that file
 	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
 .PHONY: check-diff
 check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and compare them: what diff says of nothing, and of 20 %; root, 20 minutes
 	$(Q)scripts/diff-pairs
 check-house: $(LIB)
 	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house
+
+.PHONY: check-html deps-html
+deps-html:
+	$(Q)scripts/deps build test html
+check-html: deps-html ## install a browser (400 MB) and use the HTML page in it; `make check` does if there is one
+	$(AGAIN) check-cli T=html
+# Pages of all kinds, for a browser to open.
+$(HTML_PAGES): tests/html/pages.c $(LIB)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(LIBS)
 
 # What the end-to-end tests profile. Frame pointers and no tail calls: each function is a frame.
 WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
@@ -282,6 +303,10 @@ $(STATIC_OBJ): symbolize/lines.c $(BUILD)/flags $(BUILD)/static/flags
 # No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c). Nothing to unwind stacks
 # with, 25 KB, which the C library has for threads that are cancelled: there are none.
 NO_UNWINDER := -Wl,--defsym,_Unwind_Resume=abort -Wl,--defsym,__gcc_personality_v0=abort
+# Nor messages of the C library in other languages, 16 KB, nor on streams of wide characters, 25 KB: getopt(3) would
+# write such ones, which is told to be silent.
+NO_LANGUAGES := -Wl,--defsym,__dcgettext=rp_text_untranslated -Wl,--defsym,dcgettext=rp_text_untranslated \
+	-Wl,--defsym,__fxprintf=abort -Wl,--defsym,__fxprintf_nocancel=abort
 # Nor its tables, 70 KB; but for the beginning and the end of them, which the start files look for.
 NO_TABLES := $(BUILD)/static/no-tables.ld
 $(NO_TABLES):
@@ -290,7 +315,7 @@ $(NO_TABLES):
 $(BUILD)/static/rawprof: $(CLI_OBJ) $(STATIC_OBJ) $(LIB) $(NO_TABLES)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -static -Wl,--gc-sections -Wl,-z,noseparate-code \
-		-Wl,--wrap=dlopen $(NO_UNWINDER) -Wl,-T,$(NO_TABLES) \
+		-Wl,--wrap=dlopen $(NO_UNWINDER) $(NO_LANGUAGES) -Wl,-T,$(NO_TABLES) \
 		-o $@ $(filter %.o,$^) $(LIB) $(STATIC_LIBS) && $(STRIP) $@
 
 include tests/vm/vm.mk

@@ -35,6 +35,8 @@ char *rp_text_format(const char *fmt, va_list args) __attribute__((format(printf
 int rp_text_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The printable form of a text of several lines: line breaks and tabs stay. NULL: no memory. */
 char *rp_text_lines(const char *s);
+/* dcgettext(3) of a program that has no translations: the message. The static file has it. */
+char *rp_text_untranslated(const char *domain, const char *message, int category);
 /* In quotes. Bytes that are not UTF-8 become \xff (as text). */
 void rp_text_print_json(FILE *f, const char *s);
 

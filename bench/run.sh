@@ -123,6 +123,7 @@ if wanted bpf; then
 		for hz in 99 999 4999; do
 			commands=(:: 'rawprof --call-graph fp' ./rawprof cpu -q --call-graph fp --format folded -F "$hz" -d 5
 				:: 'rawprof, by unwind tables' ./rawprof cpu -q --format folded -F "$hz" -d 5
+				:: 'rawprof, with times' ./rawprof cpu -q --format rawprof -F "$hz" -d 5
 				:: 'stack ids (bench/stackid.c)' build/bench/stackid "$hz" 5)
 			[ -z "$profile" ] || commands+=(:: 'libbpf-tools profile' "$profile" -f -F "$hz" 5)
 			! have_bpftrace || commands+=(:: bpftrace bpftrace -e "profile:hz:$hz { @[comm, ustack, kstack] = count(); }
@@ -132,6 +133,7 @@ if wanted bpf; then
 			table "${what% *}, $hz Hz" -d 5 -b "${commands[@]}"
 			[ "$hz" != 99 ] || short "A sample, by frame pointers, ${what% *}, $hz Hz" 'BPF run, ns'
 			[ "$hz" != 99 ] || short "A sample, by unwind tables, ${what% *}, $hz Hz" 'BPF run, ns' 'unwind tables'
+			[ "$hz" != 99 ] || short "A sample and its time, ${what% *}, $hz Hz" 'BPF run, ns' 'with times'
 			idle
 		done
 	done

@@ -23,6 +23,7 @@
 	X(lock_hold) \
 	X(mem_user) \
 	X(mem_free) \
+	X(mem_peak) \
 	X(mem_map) \
 	X(mem_kernel) \
 	X(mem_faults) \

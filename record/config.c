@@ -94,6 +94,7 @@ int record_configure(struct recording *rec)
 	c->by_pid = opt->pids.n || opt->program;
 	c->by_tid = opt->tids.n != 0;
 	c->each = opt->samples;
+	c->stream = rec->stream != NULL;
 	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	if (opt->cgroup)
 		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);

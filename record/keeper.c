@@ -20,6 +20,7 @@
 struct record_keeper {
 	pid_t pid;
 	int socket;
+	bool ready; /* it has said that its rights are given up */
 };
 
 struct request {
@@ -114,6 +115,16 @@ static void ignore_signals(void)
 		signal(signals[i], SIG_IGN);
 }
 
+/* The first thing it says is whether it has given up its rights: record_keeper_ready(). */
+static void __attribute__((noreturn)) begin(int socket, const struct record_duty *duties, size_t n)
+{
+	const int32_t result = give_up_rights();
+
+	if (send(socket, &result, sizeof(result), MSG_NOSIGNAL) < 0 || result)
+		_exit(1);
+	keep(socket, duties, n);
+}
+
 /* ---- in the recording */
 
 int record_keeper_start(const struct record_duty *duties, size_t n, struct record_keeper **out)
@@ -128,14 +139,13 @@ int record_keeper_start(const struct record_duty *duties, size_t n, struct recor
 		free(k);
 		return err;
 	}
+	k->ready = false;
 	k->pid = fork();
 	if (!k->pid) {
 		close(pair[0]); /* else the keeper would not see the recording end */
 		ignore_signals();
 		prctl(PR_SET_NAME, "rawprof-keeper");
-		if (give_up_rights())
-			_exit(1);
-		keep(pair[1], duties, n);
+		begin(pair[1], duties, n);
 	}
 	if (k->pid < 0)
 		err = rp_fail(-errno, "fork: %s", strerror(errno));
@@ -167,25 +177,45 @@ static int send_request(const struct record_keeper *k, const struct request *r, 
 	return sendmsg(k->socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+static int receive_result(const struct record_keeper *k)
+{
+	int32_t result;
+	ssize_t n;
+
+	do
+		n = recv(k->socket, &result, sizeof(result), 0);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(result) ? result : -ECONNRESET;
+}
+
+int record_keeper_ready(struct record_keeper *k)
+{
+	int err = k->ready ? 0 : receive_result(k);
+
+	k->ready = !err;
+	return err ? rp_fail(err,
+			     "rawprof-keeper, the process that writes, cannot give up its "
+			     "rights: %s",
+			     strerror(-err))
+		   : 0;
+}
+
 int record_keeper_ask(struct record_keeper *k, unsigned int duty, const void *data, size_t size,
 		      int fd)
 {
 	struct request r = { .duty = duty };
-	int32_t result;
-	ssize_t n;
 	int err;
 
 	if (size > sizeof(r.data))
 		return -EMSGSIZE;
 	if (size)
 		memcpy(r.data, data, size);
-	err = send_request(k, &r, sizeof(r.duty) + size, fd);
+	err = record_keeper_ready(k);
+	if (!err)
+		err = send_request(k, &r, sizeof(r.duty) + size, fd);
 	if (err)
 		return err == -EPIPE ? -ECONNRESET : err;
-	do
-		n = recv(k->socket, &result, sizeof(result), 0);
-	while (n < 0 && errno == EINTR);
-	return n == sizeof(result) ? result : -ECONNRESET;
+	return receive_result(k);
 }
 
 void record_keeper_close(struct record_keeper *k)

@@ -135,7 +135,13 @@ static int on_record(void *ctx, const struct stack_record *record)
 		record_had_no_tables(rec, record);
 		rec->no_tables = true;
 	}
-	return rec->opt->samples ? record_samples_keep(rec, record) : 0;
+	return rec->opt->samples ? record_samples_keep(rec, record)
+				 : record_stream_record(rec, record);
+}
+
+static int on_moment(void *rec, const struct stack_moment *moment)
+{
+	return record_stream_moment(rec, moment);
 }
 
 static int open_stacks(struct recording *rec)
@@ -151,7 +157,8 @@ static int open_stacks(struct recording *rec)
 		.nids = opt->program ? RECORD_FOLLOWED : opt->pids.n + opt->tids.n,
 		.ring_bytes = ring_bytes(rec->profiler, threads),
 		.threads = threads,
-		.thread_map = profiler->thread_map
+		.thread_map = profiler->thread_map,
+		.on_moment = rec->stream ? on_moment : NULL,
 	};
 
 	return record_stacks_open(&options, on_record, rec, &rec->stacks);
@@ -288,6 +295,8 @@ int record_open(struct recording *rec)
 	if (err)
 		return err;
 	rec->stats = rp_stats_enable();
+	if (rec->opt->stream && !rec->profiler->no_stacks && record_stream_open(&rec->stream))
+		return rp_fail(-ENOMEM, "out of memory for a recording");
 	err = record_configure(rec);
 	return err ? err : open_programs(rec);
 }
@@ -323,6 +332,7 @@ void record_close(struct recording *rec)
 	record_processes_free(rec);
 	record_samples_free(rec);
 	record_stacks_close(rec->stacks);
+	record_stream_free(rec->stream);
 	free(rec->note);
 	if (rec->profiler->ctx_size)
 		free(rec->ctx);

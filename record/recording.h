@@ -27,6 +27,7 @@
 #include "ksym.h"
 #include "names.h"
 #include "stacks.h"
+#include "stream.h"
 #include "tables.h"
 #include "target.h"
 
@@ -141,6 +142,7 @@ struct recording {
 	struct rp_sideband *side;
 	struct program_config config;
 	struct stacks *stacks;
+	struct record_stream *stream; /* NULL: no times were asked for */
 	struct record_keeper *keeper; /* writes for it once it is confined; NULL: it is not */
 	struct record_tables
 		*tables;       /* of the unwinder; NULL: stacks are walked by frame pointers */

@@ -104,6 +104,7 @@ static int add_stack(struct recording *rec, struct names *names, struct report *
 					.pid = (int32_t)(r->pid_tgid >> 32),
 					.tid = (int32_t)r->pid_tgid,
 					.values = values };
+	uint32_t id;
 	int err;
 
 	memcpy(values, stack->value, sizeof(stack->value));
@@ -119,7 +120,9 @@ static int add_stack(struct recording *rec, struct names *names, struct report *
 	if (!err && rec->profiler->decorate)
 		err = rec->profiler->decorate(rec, stack, &sample);
 	if (!err)
-		err = report_add(report, &sample);
+		err = report_add_id(report, &sample, &id);
+	if (!err)
+		record_stream_sample(rec, r->hash, 0, id);
 	free(ids.id);
 	return err;
 }
@@ -137,7 +140,7 @@ static int add_stacks(struct recording *rec, struct report *report)
 	while (!err && !rec->profiler->samples && (stack = record_stacks_next(rec->stacks, stack)))
 		err = add_stack(rec, names, report, stack);
 	record_names_close(names);
-	return err;
+	return err ? err : record_stream_fill(rec, report);
 }
 
 /* ---- what stands beside the stacks */

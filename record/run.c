@@ -274,11 +274,13 @@ static int confine(struct recording *rec)
 	const struct record_confine what = { .child = rec->target.child,
 					     .attaches = profiler->mapped || profiler->loaded,
 					     .network = rec->opt->debuginfod };
+	int err;
 
 	if (!rec->opt->confine)
 		return 0;
 	record_ksym_prepare(&rec->ksym);
-	return record_confine(&what);
+	err = rec->keeper ? record_keeper_ready(rec->keeper) : 0;
+	return err ? err : record_confine(&what);
 }
 
 static struct pollfd *poll_list(const struct recording *rec)

@@ -44,6 +44,7 @@ struct stacks {
 	struct block *blocks;
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
+	stack_moment_fn on_moment; /* NULL: none are expected */
 	void *ctx;
 };
 
@@ -101,6 +102,10 @@ static int take_record(void *ctx, const void *data, size_t size)
 	struct stacks *s = ctx;
 	const struct stack_record *record = data;
 
+	if (size == sizeof(struct stack_moment) && s->on_moment) {
+		s->error = s->on_moment(s->ctx, data);
+		return s->error;
+	}
 	if (size < sizeof(*record) || record_bytes(record) != size)
 		return -EBADMSG;
 	if (!s->each)
@@ -290,6 +295,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	s->nvalues = s->table ? STACK_TABLE_VALUES : opt->maps[STACK_MAP_COUNTS].value_size / 8;
 	s->ring_mark = opt->ring_bytes / 4;
 	s->on_record = on_record;
+	s->on_moment = opt->on_moment;
 	s->ctx = ctx;
 	s->maps = malloc(opt->nmaps * sizeof(*s->maps));
 	s->fds = malloc(opt->nmaps * sizeof(*s->fds));

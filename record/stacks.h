@@ -3,10 +3,14 @@
 #ifndef RECORD_STACKS_H
 #define RECORD_STACKS_H
 
-#include "programs/shared/stack.h"
+#include "programs/shared/stream.h"
 
 /* The maps of one recording, and the stacks that came back. */
 struct stacks;
+
+/* For every record as it is drained; it is gone after the return. 0 or a negative errno. */
+typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
+typedef int (*stack_moment_fn)(void *ctx, const struct stack_moment *moment);
 
 struct stacks_options {
 	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
@@ -20,6 +24,7 @@ struct stacks_options {
 	 */
 	unsigned int thread_map;
 	uint32_t threads;
+	stack_moment_fn on_moment; /* with config->stream */
 };
 
 /* A distinct stack and what it weighs; record->hash tells it from all others. */
@@ -27,9 +32,6 @@ struct stack {
 	const struct stack_record *record;
 	uint64_t value[STACK_VALUES];
 };
-
-/* For every record as it is drained; it is gone after the return. 0 or a negative errno. */
-typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
 
 /* Makes the maps. 0 or what the loader said. */
 int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,

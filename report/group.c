@@ -287,6 +287,7 @@ static int make_grid(const struct grouping *g, const char *list, unsigned int to
 	report_buf_free(&title);
 	if (err)
 		return err;
+	info.counted = NULL;
 	info.has_events = false; /* the head says how many groups there are */
 	err = report_grid_sort(*out, 0, false, top);
 	if (!err)

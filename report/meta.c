@@ -11,15 +11,11 @@
 /* The texts of report_info, for copying and freeing them alike. */
 static const char **info_text(struct report_info *info, size_t i)
 {
-	const char **const texts[] = { &info->command,
-				       &info->target,
-				       &info->event,
-				       &info->main_module,
-				       &info->kernel_build_id,
-				       &info->note,
-				       &info->host,
-				       &info->kernel,
-				       &info->period_type.type,
+	const char **const texts[] = { &info->command,	       &info->target,
+				       &info->event,	       &info->main_module,
+				       &info->kernel_build_id, &info->note,
+				       &info->counted,	       &info->host,
+				       &info->kernel,	       &info->period_type.type,
 				       &info->period_type.unit };
 
 	return i < sizeof(texts) / sizeof(*texts) ? texts[i] : NULL;
@@ -270,7 +266,10 @@ void report_add_circumstances(struct buf *b, const struct report_info *info, uin
 {
 	char s[NUMBER_SIZE];
 
-	report_add_events(b, info->has_events ? info->events : count, events);
+	if (info->counted)
+		report_buf_clean(b, info->counted, 0, 0);
+	else
+		report_add_events(b, info->has_events ? info->events : count, events);
 	if (info->event) {
 		report_buf_puts(b, " of ");
 		report_buf_clean(b, info->event, 0, 0);

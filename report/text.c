@@ -222,14 +222,17 @@ void report_out_json(struct out *o, const char *s)
 	}
 	report_out_putc(o, '"');
 	while (*s) {
-		size_t n = plain_until(s, "\"\\");
+		size_t n = plain_until(s, o->in_script ? "\"\\<" : "\"\\");
 
 		report_out_write(o, s, n);
 		s += n;
 		if (!*s)
 			break;
 		n = rp_text_json_unit(&s, unit);
-		report_out_write(o, unit, n);
+		if (*unit == '<' && o->in_script)
+			report_out_puts(o, "\\u003c");
+		else
+			report_out_write(o, unit, n);
 	}
 	report_out_putc(o, '"');
 }

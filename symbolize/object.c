@@ -64,8 +64,12 @@ static void measure(struct sym_object *o)
 
 	o->size = o->image_size;
 	o->believed = o->size;
-	if (o->fd < 0 || fstat(o->fd, &st) || st.st_size < 0)
+	if (o->fd < 0)
 		return;
+	if (fstat(o->fd, &st)) {
+		rp_lack_file(-errno, o->fd);
+		return;
+	}
 	o->size = o->believed = (uint64_t)st.st_size;
 	o->owner = st.st_uid;
 	if (st.st_blocks && o->believed > SMALL + st.st_blocks * 512ULL * HOLES)
@@ -264,8 +268,8 @@ static int take_section(struct sym_object *o, const struct sym_headers *h, const
 			.size = sym_object_there(o, sh->sh_offset, sh->sh_size),
 			.is_plt = !strcmp(name, ".rela.plt"),
 		};
-	} else if (sh->sh_type != SHT_NOBITS &&
-		   (sh->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR)) {
+	} else if ((sh->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR)) {
+		/* In a separate debug file it is there without its bytes (SHT_NOBITS). */
 		return take_code(o, sh, name);
 	}
 	return 0;

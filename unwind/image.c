@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lack.h"
 #include "base/machine.h"
 #include "image.h"
 
@@ -33,6 +34,8 @@ size_t unwind_image_read(const struct unwind_image *m, uint64_t offset, void *bu
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0)
+			rp_lack_file(-errno, m->fd);
 		if (n <= 0)
 			break;
 		done += n;

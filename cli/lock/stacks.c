@@ -50,13 +50,19 @@ static int add_item(struct recording *rec, struct names *names, struct report *r
 		    const struct lock_item *item)
 {
 	const struct stack_record *r = item->waiter->record;
+	const struct lock *l = rec->ctx;
 	const struct report_label labels[] = {
 		{ .key = "lock", .str = item->word[LOCK_WORD_LOCK] },
 		{ .key = "outcome", .str = item->word[LOCK_WORD_OUTCOME] },
 		{ .key = "type", .str = item->word[LOCK_WORD_TYPE] },
 	};
 	const uint64_t values[] = { item->count, item->ns };
+	const struct lock_pair pair = { .releaser =
+						item->releaser ? item->releaser->record->hash : 0,
+					.how = item->how,
+					.outcome = item->outcome };
 	struct name_ids frames = { 0 };
+	uint32_t id;
 	struct report_sample sample = { .comm = r->comm,
 					.pid = (int32_t)(r->pid_tgid >> 32),
 					.tid = (int32_t)r->pid_tgid,
@@ -72,7 +78,12 @@ static int add_item(struct recording *rec, struct names *names, struct report *r
 	sample.frames = frames.id;
 	sample.nframes = frames.n;
 	if (!err)
-		err = report_add(report, &sample);
+		err = report_add_id(report, &sample, &id);
+	if (!err && item->outcome == LOCK_WAITING)
+		err = record_stream_until(rec, r->hash, lock_moment_with(&pair), l->end_ns,
+					  item->ns);
+	if (!err)
+		record_stream_sample(rec, r->hash, lock_moment_with(&pair), id);
 	free(frames.id);
 	return err;
 }

@@ -24,9 +24,17 @@ static const struct option_row own[] = {
 	OPTION("older", 0, VIEW, MS, older_ns, "MS",
 	       "only what is not freed at the end and was allocated at least so many milliseconds "
 	       "before"),
+	FLAG("peak", 0, VIEW, peak,
+	     "what was in use at the moment of highest use, also if it was freed later; "
+	     "Linux 5.15 with BTF"),
+	FLAG("pinned", 0, VIEW, pinned,
+	     "resident pages of which live blocks fill less than a quarter, by the stack that "
+	     "allocated them"),
 	FLAG("temporary", 0, VIEW, temporary,
-	     "only what the next call of the same thread freed again"),
+	     "only what was freed before its thread allocated again"),
 	FLAG("sizes", 0, VIEW, sizes, "a histogram of sizes"),
+	FLAG("lifetimes", 0, VIEW, lifetimes,
+	     "histograms of how long blocks lived that were freed, by size"),
 	FLAG("ages", 0, VIEW, ages, "a histogram of the ages of what has not been freed"),
 	FLAG("processes", 0, VIEW, processes, "totals, rates and memory in use, by process"),
 	FLAG("trace", 0, VIEW, trace,
@@ -58,7 +66,8 @@ static const struct option_row own[] = {
 		   "outstanding_bytes" },
 	{ "weight", 0, OPTION_OUTPUT,
 	  .help = "what the numbers are (of --faults resident, faults, major_faults; of "
-		  "--growth grown, calls, returned)",
+		  "--growth grown, calls, returned; of --pinned wasted_space, live_space, "
+		  "pinned_pages, pinned_blocks)",
 	  .words = "alloc_space alloc_objects inuse_space inuse_objects" },
 	{ 0 },
 };
@@ -78,8 +87,19 @@ static const char *check(const struct options *opt)
 	if (mem->no_mmap && (mem->kernel || mem->faults || mem->growth))
 		return "--no-mmap is about allocations of programs: not with --kernel, --faults, "
 		       "--growth";
-	if (mem->sizes + mem->ages + mem->processes + mem->trace + mem->temporary > 1)
-		return "--sizes, --ages, --processes, --trace and --temporary are different views";
+	if (mem->sizes + mem->ages + mem->processes + mem->trace + mem->temporary + mem->peak +
+		    mem->pinned + mem->lifetimes >
+	    1)
+		return "--peak, --pinned, --temporary, --sizes, --lifetimes, --ages, --processes "
+		       "and --trace are different views";
+	if (mem->peak || mem->pinned || mem->lifetimes) {
+		if (mem->kernel || mem->faults || mem->growth)
+			return "--peak, --pinned and --lifetimes are about allocations of "
+			       "programs: not with --kernel, --faults, --growth";
+		if (mem->leaks || mem->older_ns || mem->sample_bytes || mem->max_overhead)
+			return "--peak, --pinned and --lifetimes are about all blocks: no --leaks, "
+			       "--older, --sample-bytes, --max-overhead";
+	}
 	if (mem->sample_bytes && (mem->sizes || mem->ages || mem->trace || mem->temporary))
 		return "--sample-bytes is for stacks and --processes";
 	if (mem->temporary && (mem->leaks || mem->older_ns))
@@ -121,6 +141,7 @@ const struct command mem_command = {
 		 "option for a view: the allocator of a program or process.",
 	.examples =
 		"  rawprof mem --leaks -p 1234 60             what a process keeps of a minute\n"
+		"  rawprof mem --peak -- ./prog               what makes it as large as it gets\n"
 		"  rawprof mem --format pprof -o mem.pb.gz -- ./prog\n"
 		"  rawprof mem -k 10                          the kernel, by slab cache and stack\n"
 		"  rawprof mem -k --processes --sort rate 10  which process makes it allocate\n"

@@ -15,8 +15,11 @@ struct mem_options {
 	/* what is shown */
 	bool leaks;	   /* only what has not been freed */
 	uint64_t older_ns; /*   and is at least so old */
-	bool temporary;	   /* what the next call of the thread frees again */
+	bool peak;	   /* what was in use at the moment of highest use */
+	bool pinned;	   /* resident pages that few blocks hold */
+	bool temporary;	   /* what is freed before the thread's next allocation */
 	bool sizes;	   /* a histogram of sizes */
+	bool lifetimes;	   /* a histogram of how long what was freed has lived */
 	bool ages;	   /* a histogram of the ages of what has not been freed */
 	bool processes;	   /* totals and rates of processes */
 	bool trace;	   /* every call as it comes */

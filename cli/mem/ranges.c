@@ -34,6 +34,9 @@ struct piece {
 struct site {
 	uint64_t hash;
 	uint64_t value[MEM_WEIGHTS];
+	/* What it had at a highest moment, which was of so many bytes: see mem_ranges_at_peak(). */
+	struct mem_ranges_use kept;
+	uint64_t kept_for;
 };
 
 /* Sites do not move, for blocks refer to them. */
@@ -204,6 +207,24 @@ static int get_site(struct mem_ranges *r, uint64_t hash, struct site **out)
 	return 0;
 }
 
+/* ---- the highest moment: a site keeps what it has before it first changes afterwards */
+
+static struct mem_ranges_use use_now(const struct site *site)
+{
+	const uint64_t *value = site->value;
+
+	return (struct mem_ranges_use){ value[MEM_ALLOC_OBJECTS] - value[MEM_GONE_OBJECTS],
+					value[MEM_ALLOC_SPACE] - value[MEM_GONE_SPACE] };
+}
+
+static void keep(const struct mem_ranges *r, struct site *site)
+{
+	if (site->kept_for == r->counts.peak)
+		return;
+	site->kept = use_now(site);
+	site->kept_for = r->counts.peak;
+}
+
 /* ---- what goes, and what comes back */
 
 static void weigh_gone(struct mem_ranges *r, struct call *c, const struct piece *p)
@@ -216,6 +237,7 @@ static void weigh_gone(struct mem_ranges *r, struct call *c, const struct piece 
 	b->bytes -= bytes;
 	if (!b->site)
 		return;
+	keep(r, b->site);
 	b->site->value[MEM_GONE_SPACE] += bytes;
 	b->site->value[MEM_GONE_OBJECTS] += !b->bytes;
 	r->counts.in_use -= bytes;
@@ -227,6 +249,7 @@ static void weigh_back(struct mem_ranges *r, const struct piece *p)
 	struct block *b = p->block;
 
 	if (b->site) {
+		keep(r, b->site);
 		b->site->value[MEM_GONE_SPACE] -= bytes;
 		b->site->value[MEM_GONE_OBJECTS] -= !b->bytes;
 		r->counts.in_use += bytes;
@@ -342,11 +365,14 @@ static int new_block(struct mem_ranges *r, const struct mem_range_event *e, stru
 	r->blocks = b;
 	if (!site)
 		return 0;
+	keep(r, site);
 	site->value[MEM_ALLOC_OBJECTS]++;
 	site->value[MEM_ALLOC_SPACE] += e->bytes;
 	r->counts.in_use += e->bytes;
-	if (r->counts.in_use > r->counts.peak)
+	if (r->counts.in_use > r->counts.peak) {
 		r->counts.peak = r->counts.in_use;
+		r->counts.peak_time = e->time;
+	}
 	return 0;
 }
 
@@ -375,6 +401,20 @@ static int comes(struct mem_ranges *r, const struct mem_range_event *e)
 	return err ? err : new_block(r, e, site);
 }
 
+/* A process has ended or executes another program, and its memory with it. */
+static int ends(struct mem_ranges *r, uint64_t space)
+{
+	struct call unused = { 0 };
+	struct piece *out;
+	int err = take_out(r, space, 0, UINT64_MAX, &out);
+
+	if (err)
+		return err;
+	weigh_all_gone(r, &unused, out);
+	drop(out);
+	return 0;
+}
+
 int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e)
 {
 	switch (e->what) {
@@ -384,6 +424,8 @@ int mem_ranges_event(struct mem_ranges *r, const struct mem_range_event *e)
 	case MEM_RANGE_STAYS:
 		stays(r, e->thread, &r->counts.failed);
 		return 0;
+	case MEM_RANGE_ENDS:
+		return ends(r, e->space);
 	default:
 		return comes(r, e);
 	}
@@ -449,6 +491,15 @@ bool mem_ranges_site(const struct mem_ranges *r, uint64_t hash, uint64_t value[M
 	if (site)
 		memcpy(value, site->value, sizeof(site->value));
 	return site != NULL;
+}
+
+struct mem_ranges_use mem_ranges_at_peak(const struct mem_ranges *r, uint64_t hash)
+{
+	const struct site *site = find_site(r, hash);
+
+	if (!site)
+		return (struct mem_ranges_use){ 0 };
+	return site->kept_for == r->counts.peak ? site->kept : use_now(site);
 }
 
 int mem_ranges_blocks(const struct mem_ranges *r, mem_ranges_block_fn fn, void *ctx)

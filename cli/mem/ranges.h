@@ -23,7 +23,8 @@ struct mem_ranges_counts {
 	uint64_t files;	    /* mapped a file, or moved a mapping of one */
 	uint64_t under_way; /* had not returned */
 	uint64_t in_use;    /* bytes, */
-	uint64_t peak;	    /*   at most */
+	uint64_t peak;	    /*   at most, */
+	uint64_t peak_time; /*   and when: CLOCK_MONOTONIC, ns */
 };
 
 /* NULL: no memory. */
@@ -41,6 +42,14 @@ typedef int (*mem_ranges_site_fn)(void *ctx, uint64_t hash, const uint64_t value
 int mem_ranges_sites(const struct mem_ranges *r, mem_ranges_site_fn fn, void *ctx);
 /* The weights of one of them; false: it has mapped nothing. */
 bool mem_ranges_site(const struct mem_ranges *r, uint64_t hash, uint64_t value[MEM_WEIGHTS]);
+/*
+ * What a stack had mapped when most was mapped of all: blocks, bytes. Mappings of processes that
+ * had ended by then are not in it, if MEM_RANGE_ENDS tells of that.
+ */
+struct mem_ranges_use {
+	uint64_t objects, bytes;
+};
+struct mem_ranges_use mem_ranges_at_peak(const struct mem_ranges *r, uint64_t hash);
 /* Each block of which something is still there. Ends early if fn returns not 0, with that. */
 typedef int (*mem_ranges_block_fn)(void *ctx, const struct mem_block *block);
 int mem_ranges_blocks(const struct mem_ranges *r, mem_ranges_block_fn fn, void *ctx);

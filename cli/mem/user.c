@@ -22,7 +22,7 @@ static int configure(struct recording *rec)
 
 	c->kernel_bytes = 0;
 	c->probe = rp_has(RP_HAS_BPF_LOOP); /* which its walk needs */
-	if (!m->config.follow || m->mem->processes || m->mem->ages)
+	if (!m->config.follow || m->mem->processes || m->mem->ages || m->mem->lifetimes)
 		c->user_bytes = c->user_frames = c->fp_bytes = c->eh = 0;
 	return 0;
 }
@@ -42,6 +42,7 @@ static int attach(struct recording *rec)
 
 	m->config.common = rec->config;
 	m->config.by_owner = rec->config.identity && kernel_knows_owner();
+	m->config.mapped_ends = m->config.peak_sites && m->mmap_too;
 	if (rec->opt->pids.n && !rec->opt->tids.n) {
 		/* No filter: the probes are on these processes alone. */
 		m->config.common.by_pid = 0;
@@ -56,6 +57,10 @@ static int attach(struct recording *rec)
 		err = mem_probes_open(rec, &m->config, &m->probes);
 	if (!err && m->mem->max_overhead)
 		err = mem_overhead_open(rec, &m->overhead);
+	if (!err && m->config.peak_sites)
+		err = mem_peak_open(rec, &m->config, &m->peak);
+	if (!err && m->mem->pinned)
+		err = mem_pinned_open(rec, &m->pinned);
 	if (!err && m->config.trace) {
 		err = mem_trace_open(rec, &m->trace);
 		if (!err)
@@ -121,19 +126,21 @@ static int drain(struct recording *rec)
 static int tick(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;
+	int err = m->overhead ? mem_overhead_tick(m->overhead) : 0;
 
-	return m->overhead ? mem_overhead_tick(m->overhead) : 0;
+	return !err && m->pinned ? mem_pinned_tick(m->pinned) : err;
 }
 
 static int stop(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;
+	int err = m->pinned ? mem_pinned_last(m->pinned) : 0;
 
 	/* In reverse order of start(). */
 	if (m->mmap)
 		mem_mmap_detach(m->mmap);
 	mem_probes_detach(m->probes);
-	return 0;
+	return err;
 }
 
 /* ---- what is left at the end */
@@ -180,6 +187,8 @@ static int collect(struct recording *rec)
 	if (!err && m->mmap)
 		err = mem_mmap_finish(m->mmap);
 	m->collected = true;
+	if (!err && m->peak)
+		err = mem_peak_collect(m->peak);
 	if (!err && m->mem->older_ns) {
 		m->old = HASH_MAP(struct mem_old, hash);
 		err = record_stacks_each(rec->stacks, MEM_MAP_BLOCKS, take_old, rec);
@@ -205,10 +214,16 @@ static const struct report_value_type *types(const struct recording *rec, size_t
 		[MEM_INUSE_OBJECTS] = { "temporary_objects", "count" },
 		[MEM_INUSE_SPACE] = { "temporary_space", "bytes" },
 	};
+	static const struct report_value_type pinned[MEM_WEIGHTS] = {
+		[MEM_PINNED_PAGES] = { "pinned_pages", "count" },
+		[MEM_PINNED_BLOCKS] = { "pinned_blocks", "count" },
+		[MEM_PINNED_LIVE] = { "live_space", "bytes" },
+		[MEM_PINNED_WASTED] = { "wasted_space", "bytes" },
+	};
 	const struct mem_user *m = rec->ctx;
 
 	*n = MEM_WEIGHTS;
-	return m->mem->temporary ? temporary : usual;
+	return m->mem->pinned ? pinned : m->mem->temporary ? temporary : usual;
 }
 
 void mem_user_values(const struct mem_user *m, const struct stack *stack,
@@ -225,6 +240,9 @@ void mem_user_values(const struct mem_user *m, const struct stack *stack,
 		value[MEM_INUSE_OBJECTS] = old ? old->objects : 0;
 		value[MEM_INUSE_SPACE] = old ? old->bytes : 0;
 	}
+	if (m->peak)
+		mem_peak_of(m->peak, stack->record->hash, &value[MEM_INUSE_OBJECTS],
+			    &value[MEM_INUSE_SPACE]);
 	if (m->config.sample)
 		mem_sample_weigh(stack->record, m->mean, value);
 }
@@ -233,8 +251,12 @@ static bool values(const struct recording *rec, const struct stack *stack, uint6
 {
 	const struct mem_user *m = rec->ctx;
 
+	if (m->pinned) {
+		mem_pinned_of(m->pinned, stack->record->hash, value);
+		return value[MEM_PINNED_PAGES] != 0;
+	}
 	mem_user_values(m, stack, value);
-	if (m->mem->leaks || m->mem->temporary)
+	if (m->mem->leaks || m->mem->temporary || m->peak)
 		return value[MEM_INUSE_OBJECTS] != 0;
 	return value[MEM_ALLOC_OBJECTS] != 0; /* a file was mapped */
 }
@@ -255,6 +277,11 @@ static void say_what_is_missing(const struct mem_user_stats *stats)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " blocks were freed and are shown as in use: the ring was full",
 		       stats->unsubtracted);
+	if (stats->no_site)
+		rp_log(RP_WARN,
+		       "%" PRIu64
+		       " changes were of stacks beyond the %u that --peak can tell apart",
+		       stats->no_site, rp_mem_user_maps[MEM_MAP_SITES].max_entries);
 	if (stats->restore_lost)
 		rp_log(RP_WARN,
 		       "%" PRIu64
@@ -306,38 +333,6 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	return 0;
 }
 
-static int put_bytes(char *text, size_t size, uint64_t bytes)
-{
-	if (bytes >= 10 << 20)
-		return snprintf(text, size, "%.1f MiB", (double)bytes / (1 << 20));
-	if (bytes >= 10 << 10)
-		return snprintf(text, size, "%.1f KiB", (double)bytes / (1 << 10));
-	return snprintf(text, size, "%" PRIu64 " bytes", bytes);
-}
-
-/* The report's note: how much was in use at most. */
-static void describe(struct recording *rec, struct report_info *info)
-{
-	struct mem_user *m = rec->ctx;
-	struct mem_ranges_counts mapped = { 0 };
-	struct mem_user_stats stats;
-	char peak[32], peak_mapped[64] = "";
-
-	if (!m->config.peak || record_stacks_stats(rec->stacks, &stats))
-		return;
-	put_bytes(peak, sizeof(peak), stats.peak);
-	if (m->mmap)
-		mem_ranges_count(mem_mmap_ranges(m->mmap), &mapped);
-	if (mapped.peak) {
-		strcpy(peak_mapped, ", and mapped ");
-		put_bytes(peak_mapped + strlen(peak_mapped),
-			  sizeof(peak_mapped) - strlen(peak_mapped), mapped.peak);
-	}
-	snprintf(m->note, sizeof(m->note), "in use: at most %s at a time%s%s%s", peak, peak_mapped,
-		 info->note ? "; " : "", info->note ? info->note : "");
-	info->note = m->note;
-}
-
 /* ---- the command */
 
 static const struct record_profiler mem_user_profiler = {
@@ -359,7 +354,7 @@ static const struct record_profiler mem_user_profiler = {
 	.collect = collect,
 	.types = types,
 	.values = values,
-	.describe = describe,
+	.describe = mem_user_describe,
 	.ledger = ledger,
 };
 
@@ -373,14 +368,19 @@ static void choose_view(struct mem_user *m)
 	const struct mem_options *mem = m->mem;
 	struct record_profiler *view = &m->profiler;
 
-	if (mem->leaks || mem->older_ns || mem->temporary)
+	if (mem->leaks || mem->older_ns || mem->temporary || mem->peak)
 		view->weight = MEM_INUSE_SPACE;
+	if (mem->pinned)
+		view->weight = MEM_PINNED_WASTED;
 	if (mem->processes) {
 		view->report = mem_user_processes;
 		view->interval = mem_user_interval;
 		view->output = RECORD_GRID;
 	} else if (mem->sizes) {
 		view->report = mem_user_sizes;
+		view->output = RECORD_HISTS;
+	} else if (mem->lifetimes) {
+		view->report = mem_user_lifetimes;
 		view->output = RECORD_HISTS;
 	} else if (mem->ages) {
 		view->report = mem_user_ages;
@@ -406,7 +406,9 @@ static void size_maps(struct mem_user *m)
 	/* Memory for a block when it comes; older kernels warn of that in programs like these. */
 	if (rp_has(RP_HAS_UPROBE_MULTI))
 		m->maps[MEM_MAP_BLOCKS].flags = BPF_F_NO_PREALLOC;
-	if (!m->config.sizes)
+	if (!m->config.peak_sites)
+		m->maps[MEM_MAP_SITES].max_entries = 1;
+	if (!m->config.sizes && !m->config.lifetimes)
 		m->maps[MEM_MAP_SIZES].max_entries = 1;
 	if (!m->config.trace)
 		m->maps[MEM_MAP_TRACE].max_entries = 1 << 16;
@@ -419,7 +421,8 @@ static bool wants_mappings(const struct mem_options *mem)
 {
 	const char *missing;
 
-	if (mem->no_mmap || mem->sizes || mem->trace || mem->temporary || mem->sample_bytes)
+	if (mem->no_mmap || mem->sizes || mem->trace || mem->temporary || mem->sample_bytes ||
+	    mem->lifetimes || mem->pinned)
 		return false;
 	missing = mem_mmap_missing();
 	if (missing) {
@@ -447,16 +450,22 @@ int mem_user(const struct options *opt)
 		.follow = !m.mem->sizes && !m.mem->trace,
 		.sizes = m.mem->sizes,
 		.trace = m.mem->trace,
-		.times = m.mem->older_ns || m.mem->ages,
+		.times = m.mem->older_ns || m.mem->ages || m.mem->lifetimes,
 		.temporary = m.mem->temporary,
 		.sample = m.mem->sample_bytes != 0,
 		.plain = m.mem->processes && !m.mem->sample_bytes,
 		.peak = !m.mem->sizes && !m.mem->trace && !m.mem->sample_bytes &&
-			!m.mem->processes && new_atomics,
+			!m.mem->processes && !m.mem->peak && new_atomics,
+		.peak_sites = m.mem->peak,
+		.lifetimes = m.mem->lifetimes,
 	};
 	m.mean = m.mem->sample_bytes;
 	if (m.mean && !new_atomics) {
 		rp_log(RP_ERROR, "--sample-bytes needs Linux 5.12");
+		return EXIT_FAILED;
+	}
+	if (m.mem->peak && !(new_atomics && rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF))) {
+		rp_log(RP_ERROR, "--peak needs Linux 5.15 with BTF");
 		return EXIT_FAILED;
 	}
 	m.can_sample = new_atomics && rp_uprobe_way(-1, false) >= RP_UPROBE_PERF_LINK;
@@ -469,6 +478,8 @@ int mem_user(const struct options *opt)
 	mem_overhead_close(m.overhead);
 	mem_trace_close(m.trace);
 	mem_mmap_close(m.mmap);
+	mem_peak_close(m.peak);
+	mem_pinned_close(m.pinned);
 	rp_hash_free(&m.old);
 	free(m.series.row);
 	return status;

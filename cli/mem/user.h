@@ -46,6 +46,8 @@ void mem_new_limits(const struct recording *rec, struct mem_user_config *config)
 struct mem_trace;
 struct mem_overhead;
 struct mem_mmap;
+struct mem_peak;
+struct mem_pinned;
 
 /* A stack and its blocks that are old enough, with --older. */
 struct mem_old {
@@ -61,14 +63,16 @@ struct mem_user {
 	struct mem_trace *trace;
 	struct mem_overhead *overhead;
 	struct mem_mmap *mmap; /* NULL: the allocator's calls alone */
+	struct mem_peak *peak;
+	struct mem_pinned *pinned;
 	bool can_sample, mmap_too;
-	uint64_t mean;	     /* bytes from sample to sample */
-	uint64_t in_flight;  /* calls that had not returned at the end */
-	uint64_t sizes_kept; /* calls whose sizes were counted */
-	struct hash_map old; /* of struct mem_old */
-	char note[160];
-	bool collected;		  /* stacks have all of their weights */
-	struct mem_series series; /* with --interval */
+	uint64_t mean;		      /* bytes from sample to sample */
+	uint64_t in_flight;	      /* calls that had not returned at the end */
+	uint64_t sizes_kept;	      /* calls whose sizes were counted */
+	struct hash_map old;	      /* of struct mem_old */
+	char note[320], counted[160]; /* of struct report_info */
+	bool collected;		      /* stacks have all of their weights */
+	struct mem_series series;     /* with --interval */
 };
 
 /* What is shown where the programs count what is gone. */
@@ -84,6 +88,53 @@ int mem_user_processes(struct recording *rec);
 int mem_user_interval(struct recording *rec); /* a part of it */
 int mem_user_sizes(struct recording *rec);
 int mem_user_ages(struct recording *rec);
+int mem_user_lifetimes(struct recording *rec);
+
+/* ---- what stands beside the stacks (user_notes.c) */
+
+/* As record_profiler.describe. */
+void mem_user_describe(struct recording *rec, struct report_info *info);
+
+/* ---- --peak (user_peak.c); errors after a message, but for -ENOMEM */
+
+/* Attaches the programs that see processes end. */
+int mem_peak_open(struct recording *rec, const struct mem_user_config *config,
+		  struct mem_peak **out);
+/* At the end: what the kernel kept of the highest moment. */
+int mem_peak_collect(struct mem_peak *p);
+/* What a stack had in use at the highest moment: of the allocator's blocks, of mappings. */
+void mem_peak_of(const struct mem_peak *p, uint64_t hash, uint64_t *objects, uint64_t *bytes);
+/* Of the allocator's blocks, over all stacks. */
+struct mem_peak_sum {
+	uint64_t bytes;	    /* in use then, */
+	uint64_t objects;   /*   in so many blocks, */
+	uint64_t of_stacks; /*   as the stacks add up to: see programs/mem/user_peak.c */
+	uint64_t time;	    /* CLOCK_MONOTONIC, ns; 0: nothing was ever in use */
+	uint32_t processes; /* that had some of it, */
+	uint32_t pid;	    /*   the one that had the most, */
+	uint64_t of_pid;    /*   and how much */
+};
+void mem_peak_sum(const struct mem_peak *p, struct mem_peak_sum *out);
+void mem_peak_close(struct mem_peak *p);
+
+/* ---- --pinned (user_pinned.c); errors after a message, but for -ENOMEM */
+
+int mem_pinned_open(struct recording *rec, struct mem_pinned **out);
+/* After a drain: looks at the pages of all blocks, unless it has just done so. */
+int mem_pinned_tick(struct mem_pinned *p);
+/* The same at once, for the last time: before the probes are detached. */
+int mem_pinned_last(struct mem_pinned *p);
+enum { MEM_PINNED_PAGES, MEM_PINNED_BLOCKS, MEM_PINNED_LIVE, MEM_PINNED_WASTED };
+/* A stack's pages, blocks in them and their bytes, and bytes that are wasted. */
+void mem_pinned_of(const struct mem_pinned *p, uint64_t hash, uint64_t value[MEM_WEIGHTS]);
+struct mem_pinned_sum {
+	uint64_t
+		resident; /* pages with live blocks in them, whole or in part, that are resident; */
+	uint64_t pinned;  /*   few live bytes in them */
+	uint64_t time;	  /* of the look, CLOCK_MONOTONIC, ns; 0: there was none */
+};
+void mem_pinned_sum(const struct mem_pinned *p, struct mem_pinned_sum *out);
+void mem_pinned_close(struct mem_pinned *p);
 
 /* ---- samples (user_sample.c) */
 

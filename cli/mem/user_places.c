@@ -87,22 +87,31 @@ struct mem_probes {
 
 /* ---- programs */
 
+static const struct rp_program *variant_for(const struct mem_user_config *config, int role,
+					    bool session)
+{
+	if (session)
+		return rp_program_of(rp_mem_user_programs,
+				     config->peak_sites ? MEM_PEAK_CALLED : MEM_CALLED);
+	if (role == FREE)
+		return rp_program_of(rp_mem_free_programs, config->trace	? MEM_TRACES_FREES
+							   : config->peak_sites ? MEM_PEAK_FREES
+							   : config->lifetimes	? MEM_LIFE_FREES
+										: MEM_FREES);
+	if (role == LEAVE)
+		return rp_program_of(rp_mem_user_programs,
+				     config->peak_sites ? MEM_PEAK_LEFT : MEM_LEFT);
+	return rp_program_of(rp_mem_user_programs, MEM_ENTERED);
+}
+
 static int load(struct mem_probes *m, int role, uint32_t cookie)
 {
 	const enum rp_uprobe_way way = m->way[role];
 	struct mem_user_config config = m->config;
-	const struct rp_program *program;
 
-	if (way == RP_UPROBE_SESSION)
-		program = rp_program_of(rp_mem_user_programs, MEM_CALLED);
-	else if (role == FREE)
-		program = rp_program_of(rp_mem_free_programs,
-					m->config.trace ? MEM_TRACES_FREES : MEM_FREES);
-	else
-		program =
-			rp_program_of(rp_mem_user_programs, role == LEAVE ? MEM_LEFT : MEM_ENTERED);
 	config.cookie = cookie;
-	return record_load_probe(m->rec, program, way, &config);
+	return record_load_probe(m->rec, variant_for(&config, role, way == RP_UPROBE_SESSION), way,
+				 &config);
 }
 
 static bool has_cookies(const struct mem_probes *m, int role)

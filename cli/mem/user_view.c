@@ -79,20 +79,26 @@ int mem_user_processes(struct recording *rec)
 
 /* ---- histograms */
 
+/* By number of the histogram in the map sizes. */
+static const char *const call_names[MEM_CALLS] = {
+	[MEM_MALLOC] = "malloc",    [MEM_CALLOC] = "calloc",
+	[MEM_REALLOC] = "realloc",  [MEM_REALLOCARRAY] = "reallocarray",
+	[MEM_ALIGNED] = "aligned",  [MEM_POSIX_MEMALIGN] = "posix_memalign",
+	[MEM_NEW] = "operator new",
+};
+/* In the order of their texts too, in which they are shown. */
+static const char *const class_names[MEM_CALLS] = { "up to 1 KiB", "up to 16 KiB", "up to 256 KiB",
+						    "up to 4 MiB", "up to any size" };
+
 struct sizes {
 	struct report_hists *set;
 	const struct asm_map *map;
+	const char *const *names;
 	uint64_t counted;
 };
 
 static int take_sizes(void *ctx, const void *key, const void *value)
 {
-	static const char *const names[MEM_CALLS] = {
-		[MEM_MALLOC] = "malloc",    [MEM_CALLOC] = "calloc",
-		[MEM_REALLOC] = "realloc",  [MEM_REALLOCARRAY] = "reallocarray",
-		[MEM_ALIGNED] = "aligned",  [MEM_POSIX_MEMALIGN] = "posix_memalign",
-		[MEM_NEW] = "operator new",
-	};
 	struct sizes *sizes = ctx;
 	size_t stride = rp_map_cpu_stride(sizes->map);
 	struct report_hist *hist;
@@ -100,9 +106,9 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 	int err;
 
 	memcpy(&call, key, sizeof(call));
-	if (call >= MEM_CALLS || !names[call])
+	if (call >= MEM_CALLS || !sizes->names[call])
 		return 0;
-	err = report_hists_get(sizes->set, &names[call], &hist);
+	err = report_hists_get(sizes->set, &sizes->names[call], &hist);
 	if (!err)
 		err = hist_merge(hist, sizes->map, value, MEM_HIST_SLOTS);
 	for (int cpu = 0; !err && cpu < rp_cpus_possible(); cpu++) {
@@ -112,6 +118,22 @@ static int take_sizes(void *ctx, const void *key, const void *value)
 		for (int i = 0; i < MEM_HIST_SLOTS; i++)
 			sizes->counted += s->slots[i];
 	}
+	return err;
+}
+
+static int report_sizes(struct recording *rec, const struct report_hists_spec *spec,
+			const char *const names[MEM_CALLS], uint64_t *counted)
+{
+	struct sizes sizes = { .map = &record_stacks_maps(rec->stacks)[MEM_MAP_SIZES],
+			       .names = names };
+	int err = report_hists_new(spec, &sizes.set);
+
+	if (!err)
+		err = record_stacks_each(rec->stacks, MEM_MAP_SIZES, take_sizes, &sizes);
+	*counted = sizes.counted;
+	if (!err)
+		err = hists_report(rec, sizes.set);
+	report_hists_free(sizes.set);
 	return err;
 }
 
@@ -126,16 +148,23 @@ int mem_user_sizes(struct recording *rec)
 						.keys = &key,
 						.nkeys = 1 };
 	struct mem_user *m = rec->ctx;
-	struct sizes sizes = { .map = &record_stacks_maps(rec->stacks)[MEM_MAP_SIZES] };
-	int err = report_hists_new(&spec, &sizes.set);
 
-	if (!err)
-		err = record_stacks_each(rec->stacks, MEM_MAP_SIZES, take_sizes, &sizes);
-	m->sizes_kept = sizes.counted;
-	if (!err)
-		err = hists_report(rec, sizes.set);
-	report_hists_free(sizes.set);
-	return err;
+	return report_sizes(rec, &spec, call_names, &m->sizes_kept);
+}
+
+int mem_user_lifetimes(struct recording *rec)
+{
+	static const char *const key = "size";
+	const struct report_hists_spec spec = { .title = "how long blocks lived that were freed",
+						.metric = "mem_lifetime",
+						.events = "blocks",
+						.unit = REPORT_UNIT_NS,
+						.bits = MEM_HIST_BITS,
+						.keys = &key,
+						.nkeys = 1 };
+	uint64_t blocks;
+
+	return report_sizes(rec, &spec, class_names, &blocks);
 }
 
 struct ages {

@@ -119,9 +119,14 @@ static int around(struct report_file *file, const char *function, bool callers, 
 static int change(const struct options *opt, struct report_file *file, bool *usage)
 {
 	const struct report_own *own = opt->own;
+	struct report *named = NULL;
 	int err = 0;
 
-	if (own->between)
+	if (own->resolve) {
+		err = report_resolve(own->resolve, file->report, &named);
+		err = err ? err : replace(file, named);
+	}
+	if (!err && own->between)
 		err = between(opt, file, usage);
 	if (!err && own->filter)
 		err = filter(opt, file, usage);
@@ -141,6 +146,7 @@ int report_change(const struct options *opt, struct report_file *file, bool *usa
 			     : own->callers ? "callers"
 			     : own->callees ? "callees"
 			     : own->tree    ? "tree"
+			     : own->resolve ? "resolve"
 					    : NULL;
 	int err = 0;
 

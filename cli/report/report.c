@@ -201,6 +201,10 @@ static const struct option_row own[] = {
 	OPTION("between", 0, VIEW, TEXT, between, "T1,T2",
 	       "only what was then: seconds since the beginning of the recording", .least = 1,
 	       .wrong = "is no time: two numbers of seconds, 2,2.5"),
+	OPTION("resolve", 0, VIEW, TEXT, resolve, "FILE,FILE",
+	       "names for code that was stripped where it was recorded: files with its symbols, told "
+	       "by their build ids",
+	       .least = 1, .wrong = "is no list of files"),
 	{ 0 },
 };
 

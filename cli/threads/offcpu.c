@@ -79,6 +79,21 @@ static int stop(struct recording *rec)
 	return sched_gate(rec, 0);
 }
 
+static int add_waiting(struct recording *rec, const struct sched_thread *t, uint64_t ns)
+{
+	const struct offcpu *o = rec->ctx;
+	int err = record_stream_until(rec, t->hash, o->options->wakers ? OFFCPU_STILL_WAITING : 0,
+				      o->end_ns, ns);
+
+	if (err)
+		return err;
+	if (o->options->wakers)
+		return offcpu_add_waiting(rec, t->hash, ns);
+	return record_stacks_add(
+		rec->stacks, t->hash,
+		(uint64_t[STACK_VALUES]){ [OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
+}
+
 /* A thread that has not come back by the end has waited until then. */
 static int add_asleep(void *ctx, const void *key, const void *value)
 {
@@ -95,13 +110,8 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 		o->shorter++;
 	else if (o->config.max_ns && ns > o->config.max_ns)
 		o->longer++;
-	else if (o->options->wakers)
-		err = offcpu_add_waiting(rec, t->hash, ns);
 	else
-		err = record_stacks_add(
-			rec->stacks, t->hash,
-			(uint64_t[STACK_VALUES]){
-				[OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
+		err = add_waiting(rec, t, ns);
 	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
 }
 

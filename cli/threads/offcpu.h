@@ -38,6 +38,8 @@ struct offcpu {
 /* offcpu_wakers.c: takes what the map pairs holds; adds all samples. 0 or a negative errno. */
 int offcpu_take_pairs(struct recording *rec);
 /* A thread that waits still, where it left with a stack, for so long. 0 or -ENOMEM. */
+/* struct stack_moment.with of these. */
+#define OFFCPU_STILL_WAITING UINT64_MAX
 int offcpu_add_waiting(struct recording *rec, uint64_t stack, uint64_t ns);
 int offcpu_add_pairs(struct recording *rec, struct report *report, struct names *names);
 

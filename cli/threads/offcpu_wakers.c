@@ -65,10 +65,10 @@ static int add_waker(struct recording *rec, struct report *report, struct names 
 	return err;
 }
 
-/* waker NULL: a mark in its place. */
+/* waker NULL: a mark in its place. with: as struct stack_moment has it. */
 static int add_ended(struct recording *rec, struct report *report, struct names *names,
 		     const struct stack *sleeper, const struct stack *waker, const char *mark,
-		     const struct offcpu_pair_weights *weights)
+		     uint64_t with, const struct offcpu_pair_weights *weights)
 {
 	const struct stack_record *r = sleeper->record;
 	const uint64_t values[] = { weights->count, weights->ns };
@@ -77,6 +77,7 @@ static int add_ended(struct recording *rec, struct report *report, struct names 
 					.pid = (int32_t)(r->pid_tgid >> 32),
 					.tid = (int32_t)r->pid_tgid,
 					.values = values };
+	uint32_t id;
 	int err;
 
 	if (!record_comm_wanted(rec, r->comm)) {
@@ -92,7 +93,9 @@ static int add_ended(struct recording *rec, struct report *report, struct names 
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err)
-		err = report_add(report, &sample);
+		err = report_add_id(report, &sample, &id);
+	if (!err)
+		record_stream_sample(rec, r->hash, with, id);
 	free(ids.id);
 	return err;
 }
@@ -109,7 +112,7 @@ int offcpu_add_pairs(struct recording *rec, struct report *report, struct names 
 							  stack->value[OFFCPU_WEIGHT_NS] };
 
 		if (rest.count)
-			err = add_ended(rec, report, names, stack, NULL, NOT_SEEN, &rest);
+			err = add_ended(rec, report, names, stack, NULL, NOT_SEEN, 0, &rest);
 	}
 	for (size_t i = 0; !err && i < o->nended; i++) {
 		const struct offcpu_ended *e = &o->ended[i];
@@ -120,7 +123,8 @@ int offcpu_add_pairs(struct recording *rec, struct report *report, struct names 
 		if (!sleeper)
 			return rp_fail(-EBADMSG, "a wait ended whose stack is not known");
 		err = add_ended(rec, report, names, sleeper, waker,
-				e->waiting ? "[still waiting]" : NOT_SEEN, &e->weights);
+				e->waiting ? "[still waiting]" : NOT_SEEN,
+				e->waiting ? OFFCPU_STILL_WAITING : e->pair.waker, &e->weights);
 		if (!err) /* it counts whole stacks */
 			err = record_stacks_add(
 				rec->stacks, e->pair.sleeper,

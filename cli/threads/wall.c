@@ -112,7 +112,8 @@ static uint64_t between(uint64_t from, uint64_t to)
 static int add_last(struct recording *rec, const struct sched_thread *t, struct wall_thread *thread)
 {
 	struct wall *w = rec->ctx;
-	uint64_t value[STACK_VALUES] = { 0 }, until = w->end_ns;
+	uint64_t value[STACK_VALUES] = { 0 }, until = w->end_ns, woken = until;
+	int err;
 
 	if (t->phase == PHASE_ON_CPU) {
 		thread->on_cpu += between(t->since, until);
@@ -125,15 +126,20 @@ static int add_last(struct recording *rec, const struct sched_thread *t, struct 
 	}
 	if (t->phase == PHASE_QUEUED) {
 		value[WALL_WEIGHT_PREEMPTED] = 1;
-		value[WALL_WEIGHT_QUEUED] = between(t->since, until);
+		woken = t->since;
 	} else {
-		uint64_t woken = t->woken && t->woken < until ? t->woken : until;
-
 		value[WALL_WEIGHT_COUNT] = 1;
-		value[WALL_WEIGHT_WAITING] = between(t->since, woken);
-		value[WALL_WEIGHT_QUEUED] = between(woken, until);
+		if (t->woken && t->woken < until)
+			woken = t->woken;
 	}
-	return record_stacks_add(rec->stacks, t->hash, value);
+	value[WALL_WEIGHT_WAITING] = between(t->since, woken);
+	value[WALL_WEIGHT_QUEUED] = between(woken, until);
+	err = record_stream_until(rec, t->hash, WALL_MOMENT_WAITING, woken,
+				  value[WALL_WEIGHT_WAITING]);
+	if (!err)
+		err = record_stream_until(rec, t->hash, WALL_MOMENT_QUEUED, until,
+					  value[WALL_WEIGHT_QUEUED]);
+	return err ? err : record_stacks_add(rec->stacks, t->hash, value);
 }
 
 static int take_thread(void *ctx, const void *key, const void *value)

@@ -32,8 +32,9 @@ struct adding {
 	struct names *names;
 };
 
+/* *id: the sample's; as it was if there is none. */
 static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, const char *state,
-	       const struct name_ids *ids, uint64_t count, uint64_t ns)
+	       const struct name_ids *ids, uint64_t count, uint64_t ns, uint32_t *id)
 {
 	const struct report_label label = { .key = "state", .str = state };
 	const uint64_t values[] = { count, ns };
@@ -56,7 +57,19 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 	}
 	if (!strcmp(state, ON_CPU))
 		w->samples += count;
-	return report_add(a->report, &sample);
+	return report_add_id(a->report, &sample, id);
+}
+
+/* Time of a stack, and when it was: with as in struct stack_moment. */
+static int add_of(const struct adding *a, const struct stack_record *r, const char *state,
+		  const struct name_ids *ids, uint64_t count, uint64_t ns, uint64_t with)
+{
+	uint32_t id = HASH_NONE;
+	int err = add(a, r->comm, r->pid_tgid, state, ids, count, ns, &id);
+
+	if (!err && id != HASH_NONE)
+		record_stream_sample(a->rec, r->hash, with, id);
+	return err;
 }
 
 /*
@@ -84,18 +97,19 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 	if (!err && r->tag == WALL_SAMPLE) {
 		struct wall_thread *thread = wall_thread(&w->threads, r->pid_tgid);
 
-		err = add(a, r->comm, r->pid_tgid, ON_CPU, &ids, value[WALL_WEIGHT_COUNT],
-			  share(thread, value[WALL_WEIGHT_COUNT]));
+		err = add_of(a, r, ON_CPU, &ids, value[WALL_WEIGHT_COUNT],
+			     share(thread, value[WALL_WEIGHT_COUNT]), 0);
 	} else if (!err) {
 		const struct stack_record *kernel = record_kernel_record(a->rec, r);
 		size_t n = kernel->kernel_bytes / 8;
 		size_t own = record_own_frames(a->rec, kernel->frames, n);
 
-		err = add(a, r->comm, r->pid_tgid, wait_kind(a->rec, kernel->frames + own, n - own),
-			  &ids, value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING]);
+		err = add_of(a, r, wait_kind(a->rec, kernel->frames + own, n - own), &ids,
+			     value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING],
+			     WALL_MOMENT_WAITING);
 		if (!err)
-			err = add(a, r->comm, r->pid_tgid, RUNNABLE, &ids,
-				  value[WALL_WEIGHT_PREEMPTED], value[WALL_WEIGHT_QUEUED]);
+			err = add_of(a, r, RUNNABLE, &ids, value[WALL_WEIGHT_PREEMPTED],
+				     value[WALL_WEIGHT_QUEUED], WALL_MOMENT_QUEUED);
 	}
 	free(ids.id);
 	return err;
@@ -107,9 +121,10 @@ static int add_mark(const struct adding *a, const struct wall_thread *thread, co
 {
 	struct name_ids ids = { 0 };
 	int err = ns ? record_names_mark(a->report, mark, &ids) : 0;
+	uint32_t id;
 
 	if (!err && ns)
-		err = add(a, thread->comm, thread->pid_tgid, state, &ids, 0, ns);
+		err = add(a, thread->comm, thread->pid_tgid, state, &ids, 0, ns, &id);
 	free(ids.id);
 	return err;
 }

@@ -124,6 +124,8 @@ struct report_info {
 	const char *host;	     /* host name and */
 	const char *kernel;	     /* kernel release that it was recorded on */
 	const char *note;	     /* one line for a person, of how well the recording went */
+	/* What a head says in place of the number of events: "5 of 90 blocks left"; or NULL. */
+	const char *counted;
 	struct report_value_type period_type; /* with period: one sample stands for period units */
 	uint64_t period;
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
@@ -295,9 +297,9 @@ report_writer report_write_perf;  /* text of `perf script`; the weight is the pe
 report_writer report_write_json;  /* everything, as one document; its shape is in report/json.c */
 report_writer report_write_speedscope; /* a "sampled" profile of speedscope's file format */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
-report_writer report_write_html;       /* the same in a page */
-report_writer report_write_saved;      /* all of it, for report_read() */
-report_writer report_write_tree;       /* text: who calls what, or, reverse, is called by what */
+report_writer report_write_html;  /* a page: flame graph, functions, heat map, threads; one file */
+report_writer report_write_saved; /* all of it, for report_read() */
+report_writer report_write_tree;  /* text: who calls what, or, reverse, is called by what */
 
 struct report_hists;
 struct report_grid;

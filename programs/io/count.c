@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where a request that has ended is counted: histograms, sums, values of a stack, a record. */
 #include "io.h"
+#include "programs/shared/stream.h"
 
 #define TOTAL(member) offsetof(struct io_total, member)
 
@@ -298,6 +299,14 @@ LABEL(ring_full),
 		ATOMIC_ADD(DW, R0, 8 * IO_WEIGHT_COUNT, R1),
 		ATOMIC_ADD(DW, R0, 8 * IO_WEIGHT_NS, R8),
 		ATOMIC_ADD(DW, R0, 8 * IO_WEIGHT_BYTES, R7),
+		WHEN(struct io_config, common.stream),
+			LDX(DW, R1, R6, REQUEST(hash)),
+			MOV(R2, 0),
+			LDX(DW, R3, R10, END_TIME),
+			MOV_REG(R4, R8),
+			LD_IMM64(R5, STREAM_KIND(STACK_MOMENT_UNTIL) | 1),
+			CALL_FUNC(stream_moment),
+		END,
 		JA(out),
 		/*
 		 * The map was full when it started: its stack went through the ring, and so do its
@@ -333,6 +342,11 @@ LABEL(out),
 
 	WHEN(struct io_config, hists),
 		INCLUDE(&rp_io_hist_part),
+	END,
+	WHEN(struct io_config, stacks),
+		WHEN(struct io_config, common.stream),
+			INCLUDE(&rp_stream_part),
+		END,
 	END,
 };
 /* clang-format on */

@@ -11,6 +11,7 @@
  * which holds the lock, takes none that the beginning takes: it never writes to the ring.
  */
 #include "lock.h"
+#include "programs/shared/stream.h"
 
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct lock_stats, common, shorter, nested, threads_full, too_deep, results_full,
@@ -301,6 +302,16 @@ LABEL(add),
 	JGE_REG(R1, R8, no_greater),
 	STX(DW, R0, SUM_MAX, R8),
 LABEL(no_greater),
+	WHEN(struct lock_config, common.stream),
+		LDX(DW, R1, R10, PAIR_WAITER),
+		LDX(DW, R2, R10, PAIR_RELEASER),
+		LDX(DW, R3, R10, PAIR_HOW), /* and PAIR_OUTCOME: lock_moment_with() */
+		XOR_REG(R2, R3),
+		LDX(DW, R3, R10, END_NOW),
+		MOV_REG(R4, R8),
+		LD_IMM64(R5, STREAM_KIND(STACK_MOMENT_UNTIL) | 1),
+		CALL_FUNC(stream_moment),
+	END,
 
 	WHEN(struct lock_config, hist),
 		ST(DW, R10, HIST_LOCK, 0),
@@ -343,6 +354,9 @@ LABEL(results_full),
 LABEL(shorter),
 		COUNT(stats, struct lock_stats, shorter),
 		JA(out),
+	END,
+	WHEN(struct lock_config, common.stream),
+		INCLUDE(&rp_stream_part),
 	END,
 };
 /* clang-format on */

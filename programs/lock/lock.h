@@ -102,6 +102,11 @@ struct lock_pair {
 	uint32_t how;
 	uint32_t outcome; /* enum lock_outcome */
 };
+/* What a moment's sample is told by, beside the waiter's stack: see struct stack_moment. */
+static inline uint64_t lock_moment_with(const struct lock_pair *pair)
+{
+	return pair->releaser ^ (pair->how | (uint64_t)pair->outcome << 32);
+}
 struct lock_sum {
 	uint64_t count, ns, max_ns;
 };

@@ -20,12 +20,14 @@
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct mem_user_stats, common, inside, nothing, failed, passed, unknown, freed,
 		   traced, threads_full, left, untracked, untracked_bytes, replaced, unsubtracted,
-		   throwing, unchanged, restore_lost, in_use, peak);
+		   throwing, unchanged, restore_lost, in_use, peak, peak_time, no_site);
 static const struct asm_layout key_layout = ASM_LAYOUT(struct mem_block_key, space, address);
 static const struct asm_layout block_layout = ASM_LAYOUT(struct mem_block, size, hash, time);
-static const struct asm_layout thread_layout =
-	ASM_LAYOUT(struct mem_thread, sp, ids, size, pointer, old, result, space, hash, latest,
-		   call, function, had_old, passed, map_call, map_announced, map_start, map_bytes);
+static const struct asm_layout thread_layout = ASM_LAYOUT(
+	struct mem_thread, sp, ids, size, pointer, old, result, space, hash, latest, newest, call,
+	function, had_old, passed, map_call, map_announced, map_start, map_bytes);
+static const struct asm_layout site_layout =
+	ASM_LAYOUT(struct mem_site, objects, bytes, peak, peak_objects, peak_bytes, space, ended);
 static const struct asm_layout sizes_layout =
 	ASM_LAYOUT(struct mem_sizes, sum, not_least, greatest, slots);
 
@@ -42,6 +44,8 @@ const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 	[MEM_MAP_LEFT] = { "left", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 1 },
 	[MEM_MAP_DRAWS] = { "draws", BPF_MAP_TYPE_ARRAY, 4, 8 * MEM_DRAWS, 1 },
 	[MEM_MAP_RANGES] = { "ranges", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 21 },
+	[MEM_MAP_SITES] = { "sites", BPF_MAP_TYPE_HASH, 8, sizeof(struct mem_site), 1 << 16,
+			    .value = &site_layout },
 };
 
 /* ---- what they have in common */
@@ -50,6 +54,7 @@ const struct asm_map rp_mem_user_maps[MEM_USER_MAPS] = {
 ASM_FRAME(subtract_frame,
 	(uint64_t, hash, SUB_HASH),
 	(uint64_t, size, SUB_SIZE),
+	(uint64_t, time, SUB_TIME),
 	(struct stack_record, record, SUB_RECORD),
 	(record.hash, SUB_RECORD_HASH),
 	(record.pid_tgid, SUB_RECORD_IDS),
@@ -97,14 +102,31 @@ LABEL(ended),
 };
 
 static const struct asm_insn subtract_lines[] = {
-	/* mem_subtract(size, hash): a block of this stack is no longer in use. */
+	/* mem_subtract(size, hash, time): a block of this stack is no longer in use. */
 FUNC(mem_subtract),
 	STX(DW, R10, SUB_SIZE, R1),
 	STX(DW, R10, SUB_HASH, R2),
+	STX(DW, R10, SUB_TIME, R3),
 	WHEN(struct mem_user_config, peak),
 		NEG(R1),
 		LD_MAP_VALUE(R2, stats, offsetof(struct mem_user_stats, in_use)),
 		ATOMIC_ADD(DW, R2, 0, R1),
+	END,
+	WHEN(struct mem_user_config, peak_sites),
+		CALL_FUNC(mem_space),
+		LDX(DW, R1, R10, SUB_HASH),
+		MOV_REG(R2, R0),
+		MOV(R3, -1),
+		LDX(DW, R4, R10, SUB_SIZE),
+		NEG(R4),
+		CALL_FUNC(mem_use),
+	END,
+	WHEN(struct mem_user_config, lifetimes),
+		LDX(DW, R2, R10, SUB_TIME),
+		JEQ(R2, 0, not_known),
+		LDX(DW, R1, R10, SUB_SIZE),
+		CALL_FUNC(mem_lived),
+LABEL(not_known),
 	END,
 	UNLESS(struct mem_user_config, temporary),
 		MAP_LOOKUP(counts, SUB_HASH),
@@ -136,6 +158,14 @@ LABEL(out),
 	END,
 	MOV(R0, 0),
 	EXIT(),
+
+	WHEN(struct mem_user_config, peak_sites),
+		INCLUDE(&rp_mem_use_part),
+		INCLUDE(&rp_mem_site_part),
+	END,
+	WHEN(struct mem_user_config, lifetimes),
+		INCLUDE(&rp_mem_lived_part),
+	END,
 };
 /* clang-format on */
 const struct asm_part rp_mem_space_part = { ASM_LINES(space_lines) };
@@ -268,5 +298,11 @@ const struct rp_program rp_mem_user_programs[] = {
 	{ RP_CODE("mem_exit_tp", thread_exit), RP_ON_TP("sched", "sched_process_exit"),
 	  MEM_PROGRAM(MEM_THREAD_ENDS), .code.frame = &exit_frame_layout,
 	  .summary = "forgets what a thread was doing, without kernel BTF" },
+	{ RP_CODE("mem_peak_call", session_lines), RP_ON_UPROBE, MEM_PROGRAM(MEM_PEAK_CALLED),
+	  RP_CONFIG(rp_mem_peak_config), RP_NEEDS(RP_NEED_FEATURE(RP_HAS_UPROBE_SESSION)),
+	  .summary = "counts allocations, and what is in use at the moment of highest use" },
+	{ RP_CODE("mem_peak_leave", leave_lines), RP_ON_UPROBE, MEM_PROGRAM(MEM_PEAK_LEFT),
+	  RP_CONFIG(rp_mem_peak_config), RP_NEEDS(RP_NEED_FEATURE(RP_HAS_PERF_LINK)),
+	  .summary = "does that at the return of malloc, before Linux 6.13" },
 	RP_LIST_END,
 };

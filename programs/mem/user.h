@@ -16,7 +16,7 @@
 enum {
 	MEM_ALLOC_OBJECTS,
 	MEM_ALLOC_SPACE,
-	/* Freed, or not followed; with config.temporary: freed by the next call of the thread. */
+	/* Freed, or not followed; with config.temporary: before the thread's next allocation. */
 	MEM_GONE_OBJECTS,
 	MEM_GONE_SPACE,
 	MEM_WEIGHTS
@@ -69,6 +69,24 @@ struct mem_block {
 };
 
 /*
+ * What is in use of a stack, with config.peak_sites: under its hash in the map sites. And of a
+ * memory, under its number (mem_space). programs/mem/user_peak.c says what the members are for.
+ */
+struct mem_site {
+	uint64_t objects, bytes; /* now */
+	uint64_t peak;		 /* which highest moment these two are of: how much was in use */
+	uint64_t peak_objects, peak_bytes;
+	uint64_t space; /* that it belongs to */
+	/* Of a memory: 1 + the highest moment before its process ended; 0: it goes on. */
+	uint64_t ended;
+};
+
+/* Classes of sizes, with config.lifetimes: up to 1 KiB, 16 KiB, 256 KiB, 4 MiB, and more. */
+#define MEM_LIFETIME_CLASSES 5
+#define MEM_LIFETIME_FIRST 1024
+#define MEM_LIFETIME_STEP 16
+
+/*
  * What a thread is doing, under its id in the map threads. sp says whether it is inside a call:
  * then it is the stack pointer at the entry, which every call from within lies below. A greater one
  * means that the call was left without a return (longjmp).
@@ -84,6 +102,7 @@ struct mem_thread {
 	uint64_t space,
 		hash;	   /* with config.plain: of its record in the map counts, of this memory */
 	uint64_t latest;   /* block that the latest call gave or took; 0 */
+	uint64_t newest;   /* block that the latest allocation gave, until it is freed; 0 */
 	uint16_t call;	   /* enum mem_call */
 	uint16_t function; /* as the cookie says */
 	uint16_t had_old;
@@ -106,7 +125,10 @@ struct mem_event {
 	char comm[16];
 };
 
-/* Of the map sizes, by mem_call, with config.sizes. The last slot begins at 1 TiB. */
+/*
+ * Of the map sizes: by mem_call, with config.sizes, the last slot begins at 1 TiB; by class of
+ * sizes, with config.lifetimes, at 18 minutes.
+ */
 #define MEM_HIST_BITS 5
 #define MEM_HIST_SLOTS (((40 - MEM_HIST_BITS + 1) << MEM_HIST_BITS) + 1)
 struct mem_sizes {
@@ -134,7 +156,8 @@ enum mem_range_what {
 	MEM_RANGE_GOES = 1, /* a call begins that takes this range away */
 	MEM_RANGE_GOES_TOO, /* this one too: mremap with MREMAP_FIXED takes two */
 	MEM_RANGE_STAYS,    /* the call has failed: what it took away is still there */
-	MEM_RANGE_COMES	    /* a call returns that has mapped this range */
+	MEM_RANGE_COMES,    /* a call returns that has mapped this range */
+	MEM_RANGE_ENDS	    /* with config.mapped_ends: of this memory nothing is left */
 };
 struct mem_range_event {
 	uint64_t time;	/* CLOCK_MONOTONIC, ns */
@@ -147,14 +170,17 @@ struct mem_range_event {
 
 struct mem_user_config {
 	struct program_config common;
-	uint32_t cookie;    /* of the only place that the program is on; 0: the place has it */
-	uint32_t follow;    /* blocks until they are freed, and stacks; else one of these: */
-	uint32_t sizes;	    /*   nothing but sizes is counted */
-	uint32_t trace;	    /*   every call goes through the ring trace, nothing is counted */
-	uint32_t times;	    /* blocks know when they were allocated */
-	uint32_t plain;	    /* without stacks: all that a thread allocates has one record */
-	uint32_t temporary; /* see MEM_GONE_OBJECTS */
-	uint32_t peak;	    /* how much was in use at most */
+	uint32_t cookie;      /* of the only place that the program is on; 0: the place has it */
+	uint32_t follow;      /* blocks until they are freed, and stacks; else one of these: */
+	uint32_t sizes;	      /*   nothing but sizes is counted */
+	uint32_t trace;	      /*   every call goes through the ring trace, nothing is counted */
+	uint32_t times;	      /* blocks know when they were allocated */
+	uint32_t plain;	      /* without stacks: all that a thread allocates has one record */
+	uint32_t temporary;   /* see MEM_GONE_OBJECTS */
+	uint32_t peak;	      /* how much was in use at most; or */
+	uint32_t peak_sites;  /*   that, and of which stacks; needs common.identity; 5.15 */
+	uint32_t mapped_ends; /*   with it: processes that end are in the ring ranges too */
+	uint32_t lifetimes;   /* of what is freed, in the map sizes by class; needs times */
 	uint32_t sample; /* with follow: samples alone, and the tag of a stack is the size; 5.12 */
 	/*
 	 * An exception cannot pass a return probe, it ends the program. What operator new is asked
@@ -190,7 +216,9 @@ struct mem_user_stats {
 	uint64_t unchanged;	  /* filtered: brk that only asked */
 	uint64_t restore_lost;	  /* mappings that did not go away after all: no room to say so */
 	uint64_t in_use;	  /* bytes on the map now, */
-	uint64_t peak;		  /*   at most */
+	uint64_t peak;		  /*   at most, */
+	uint64_t peak_time;	  /*   and when: CLOCK_MONOTONIC, ns, with config.peak_sites */
+	uint64_t no_site;	  /* changes of stacks that found no room in the map sites */
 };
 
 enum {
@@ -201,6 +229,7 @@ enum {
 	MEM_MAP_LEFT,
 	MEM_MAP_DRAWS,
 	MEM_MAP_RANGES,
+	MEM_MAP_SITES,
 	MEM_USER_MAPS
 };
 extern const struct asm_map rp_mem_user_maps[MEM_USER_MAPS];
@@ -211,19 +240,32 @@ enum mem_user_role {
 	MEM_LEFT = 1 << 2,    /*   and their return */
 	MEM_IDLES = 1 << 3,   /* does nothing, to measure what a probe costs */
 	MEM_THREAD_ENDS = 1 << 4, /* of a thread nothing is left in the maps */
+	/* As the first and the third, with config.peak_sites */
+	MEM_PEAK_CALLED = 1 << 5,
+	MEM_PEAK_LEFT = 1 << 6,
+};
+enum mem_peak_role {
+	MEM_PEAK_EXIT = 1 << 0,
+	MEM_PEAK_EXEC = 1 << 1,
 };
 enum mem_free_role {
 	MEM_FREES = 1 << 0,	   /* for functions that free */
 	MEM_TRACES_FREES = 1 << 1, /* with config.trace */
+	MEM_PEAK_FREES = 1 << 2,   /* as the first, with config.peak_sites */
+	MEM_LIFE_FREES = 1 << 3,   /*   or with config.lifetimes */
 };
 
 /* To show them with. */
-extern const struct mem_user_config rp_mem_user_usual_config;
+extern const struct mem_user_config rp_mem_user_usual_config, rp_mem_peak_config;
 
 /* ---- what the programs are made of
  *
  *	mem_space()			R0 = a number for the memory that the current task sees
- *	mem_subtract(R1 = size, R2 = hash)	a block of this stack is no longer in use
+ *	mem_subtract(R1 = size, R2 = hash, R3 = time)	a block of this stack, allocated then, is
+ *					no longer in use; time 0: it is not known how long it was
+ *	mem_use(R1 = hash, R2 = space, R3 = objects, R4 = bytes)	so much more is in use
+ *	mem_lived(R1 = size, R2 = time)	a block that was allocated then is freed
+ *	mem_hist(R1 = number, R2 = value)	a value for this histogram of the map sizes
  *	mem_enter(R1 = context)		R0 = 1 if the return is of no interest
  *	mem_returned(R1 = context)	R0 = what the thread was doing, when an outermost call
  *					returns; else 0
@@ -234,6 +276,29 @@ extern const struct mem_user_config rp_mem_user_usual_config;
  */
 extern const struct asm_part rp_mem_space_part, rp_mem_subtract_part, rp_mem_enter_part,
 	rp_mem_returned_part, rp_mem_leave_part, rp_mem_sizes_part, rp_mem_trace_part,
-	rp_mem_draw_part, rp_mem_emit_part;
+	rp_mem_draw_part, rp_mem_emit_part, rp_mem_use_part, rp_mem_site_part, rp_mem_lived_part,
+	rp_mem_hist_part;
+
+/*
+ * The most that was in use: raised to the number in the register now, and then R0 is less than it.
+ * On the way other CPUs may raise it too; the one that finds that it has changed tries again, some
+ * times. Destroys R1, R2, R3.
+ */
+/* clang-format off */
+#define RAISE_PEAK(now)										\
+	SCOPE("RAISE_PEAK(" #now ")"),								\
+		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)),			\
+		MOV(R3, 0),									\
+	LABEL(.again),										\
+		LDX(DW, R0, R1, 0),								\
+		JGE_REG(R0, now, .done),							\
+		MOV_REG(R2, R0),								\
+		ATOMIC_CMPXCHG(DW, R1, 0, now),							\
+		JEQ_REG(R0, R2, .done),								\
+		ADD(R3, 1),									\
+		JLT(R3, 8, .again),								\
+	LABEL(.done),										\
+	END
+/* clang-format on */
 
 #endif

@@ -17,6 +17,7 @@ enum {
 	THREAD_SPACE = offsetof(struct mem_thread, space),
 	THREAD_HASH = offsetof(struct mem_thread, hash),
 	LATEST = offsetof(struct mem_thread, latest),
+	NEWEST = offsetof(struct mem_thread, newest),
 	CALL_KIND = offsetof(struct mem_thread, call),
 	HAD_OLD = offsetof(struct mem_thread, had_old),
 	PASSED = offsetof(struct mem_thread, passed)
@@ -228,6 +229,7 @@ FUNC(mem_returned),
 LABEL(returned),
 	STX(DW, R7, RESULT, R8),
 	STX(DW, R7, LATEST, R8),
+	STX(DW, R7, NEWEST, R8),
 	MOV_REG(R0, R7),
 	EXIT(),
 LABEL(out),
@@ -250,25 +252,6 @@ ASM_FRAME(leave_frame,
 	(block.time, NEW_TIME));
 
 /* clang-format off */
-/*
- * The most that was in use: raised to the number in the register now. On the way other CPUs may
- * raise it too; the one that finds that it has changed tries again, some times.
- */
-#define RAISE_PEAK(now)                                                                            \
-	SCOPE("RAISE_PEAK(" #now ")"),                                                             \
-		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)),                    \
-		MOV(R3, 0),                                                                        \
-		LABEL(.again),                                                                     \
-		LDX(DW, R0, R1, 0),                                                                \
-		JGE_REG(R0, now, .done),                                                           \
-		MOV_REG(R2, R0),                                                                   \
-		ATOMIC_CMPXCHG(DW, R1, 0, now),                                                    \
-		JEQ_REG(R0, R2, .done),                                                            \
-		ADD(R3, 1),                                                                        \
-		JLT(R3, 8, .again),                                                                \
-		LABEL(.done),                                                                      \
-	END
-
 static const struct asm_insn leave_lines[] = {
 	/* mem_leave(context) */
 FUNC(mem_leave),
@@ -284,6 +267,7 @@ FUNC(mem_leave),
 	JEQ(R1, 0, allocated),
 	LDX(DW, R1, R7, OLD_SIZE),
 	LDX(DW, R2, R7, OLD_HASH),
+	LDX(DW, R3, R7, OLD_TIME),
 	CALL_FUNC(mem_subtract),
 LABEL(allocated),
 
@@ -363,6 +347,7 @@ LABEL(first),
 	JEQ(R0, 0, gone),
 	LDX(DW, R1, R0, BLOCK_SIZE),
 	LDX(DW, R2, R0, BLOCK_HASH),
+	MOV(R3, 0),
 	CALL_FUNC(mem_subtract),
 LABEL(gone),
 	MAP_UPDATE(blocks, KEY, BLOCK, BPF_ANY),
@@ -385,6 +370,13 @@ LABEL(tracked),
 		ATOMIC_FETCH_ADD(DW, R1, 0, R4),
 		ADD_REG(R4, R8),
 		RAISE_PEAK(R4),
+	END,
+	WHEN(struct mem_user_config, peak_sites),
+		LDX(DW, R1, R10, NEW_HASH),
+		LDX(DW, R2, R10, KEY_SPACE),
+		MOV(R3, 1),
+		MOV_REG(R4, R8),
+		CALL_FUNC(mem_use),
 	END,
 
 	/* R8 = its size. Its stack weighs more. */
@@ -416,6 +408,14 @@ LABEL(travelled),
 		LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, in_use)),
 		ATOMIC_ADD(DW, R1, 0, R8),
 	END,
+	WHEN(struct mem_user_config, peak_sites),
+		LDX(DW, R1, R10, NEW_HASH),
+		LDX(DW, R2, R10, KEY_SPACE),
+		MOV(R3, -1),
+		NEG(R8),
+		MOV_REG(R4, R8),
+		CALL_FUNC(mem_use),
+	END,
 	JA(done),
 
 	/*
@@ -434,6 +434,7 @@ LABEL(perhaps_freed),
 	JEQ(R1, 0, unknown),
 	LDX(DW, R1, R7, OLD_SIZE),
 	LDX(DW, R2, R7, OLD_HASH),
+	LDX(DW, R3, R7, OLD_TIME),
 	CALL_FUNC(mem_subtract),
 	COUNT(stats, struct mem_user_stats, freed),
 	JA(out),

@@ -9,13 +9,16 @@ ASM_FRAME(free_frame,
 	(key.space, KEY_SPACE),
 	(key.address, KEY_ADDRESS),
 	(uint64_t, hash, HASH),
+	(uint64_t, time, TIME),
 	(uint32_t, tid, TID));
 
 enum {
 	SP = offsetof(struct mem_thread, sp),
 	LATEST = offsetof(struct mem_thread, latest),
+	NEWEST = offsetof(struct mem_thread, newest),
 	BLOCK_SIZE = offsetof(struct mem_block, size),
-	BLOCK_HASH = offsetof(struct mem_block, hash)
+	BLOCK_HASH = offsetof(struct mem_block, hash),
+	BLOCK_TIME = offsetof(struct mem_block, time)
 };
 
 /* The return address at a function's entry: on the stack, or in the link register. */
@@ -42,24 +45,27 @@ static const struct asm_insn free_lines[] = {
 	JEQ(R0, 0, unknown),
 	LDX(DW, R8, R0, BLOCK_SIZE),
 	LDX(DW, R9, R0, BLOCK_HASH),
+	LDX(DW, R1, R0, BLOCK_TIME),
+	STX(DW, R10, TIME, R1),
 	MAP_DELETE(blocks, KEY),
 	JNE(R0, 0, unknown),
 	MOV_REG(R1, R8),
 	MOV_REG(R2, R9),
+	LDX(DW, R3, R10, TIME),
 	CALL_FUNC(mem_subtract),
 	COUNT(stats, struct mem_user_stats, freed),
 
-	/* Temporary is what the thread's next call frees. */
+	/* Temporary is what is freed before its thread allocates again. */
 	WHEN(struct mem_user_config, temporary),
 		READ_TID(TID),
 		MAP_LOOKUP(threads, TID),
-		JEQ(R0, 0, out),
-		LDX(DW, R1, R0, LATEST),
-		ST(DW, R0, LATEST, 0),
+		JEQ(R0, 0, remember),
+		LDX(DW, R1, R0, NEWEST),
 		JNE_REG(R1, R7, remember),
+		ST(DW, R0, NEWEST, 0),
 		STX(DW, R10, HASH, R9),
 		MAP_LOOKUP(counts, HASH),
-		JEQ(R0, 0, out),
+		JEQ(R0, 0, remember),
 		MOV(R1, 1),
 		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_OBJECTS, R1),
 		ATOMIC_ADD(DW, R0, 8 * MEM_GONE_SPACE, R8),
@@ -181,6 +187,9 @@ LABEL(out),
 /* clang-format on */
 
 static const struct mem_user_config trace_config = { .common = PROGRAM_USUAL_CONFIG, .trace = 1 };
+static const struct mem_user_config lifetimes_config = {
+	.common = PROGRAM_USUAL_CONFIG, .follow = 1, .times = 1, .lifetimes = 1
+};
 
 const struct rp_program rp_mem_free_programs[] = {
 	{ RP_CODE("mem_free", free_lines), RP_ON_UPROBE, RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS),
@@ -190,5 +199,14 @@ const struct rp_program rp_mem_free_programs[] = {
 	  RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS), RP_CONFIG(trace_config),
 	  .code.frame = &trace_frame_layout, .role = MEM_TRACES_FREES,
 	  .summary = "tells of each free as it comes" },
+	{ RP_CODE("mem_peak_free", free_lines), RP_ON_UPROBE,
+	  RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS), RP_CONFIG(rp_mem_peak_config),
+	  RP_NEEDS(RP_NEED_FEATURE(RP_HAS_PERF_LINK)), .code.frame = &free_frame_layout,
+	  .role = MEM_PEAK_FREES,
+	  .summary = "counts what is freed, after the moment of highest use or before" },
+	{ RP_CODE("mem_life_free", free_lines), RP_ON_UPROBE,
+	  RP_MAPS(rp_mem_user_maps, MEM_USER_MAPS), RP_CONFIG(lifetimes_config),
+	  .code.frame = &free_frame_layout, .role = MEM_LIFE_FREES,
+	  .summary = "counts what is freed by how long it has lived" },
 	RP_LIST_END,
 };

@@ -16,33 +16,47 @@ enum {
 
 /* ---- sizes */
 
-ASM_FRAME(sizes_frame, (uint32_t, call, SIZES_KEY));
+/* The stack frame of mem_hist. */
+ASM_FRAME(hist_frame, (uint32_t, number, HIST_NUMBER));
 
 /* clang-format off */
+static const struct asm_insn hist_lines[] = {
+	/* mem_hist(number, value): the value goes into this histogram of the map sizes. */
+FUNC(mem_hist),
+	STX(W, R10, HIST_NUMBER, R1),
+	MOV_REG(R8, R2),
+	MAP_LOOKUP(sizes, HIST_NUMBER),
+	JEQ(R0, 0, out),
+	MOV_REG(R9, R0),
+	HIST_ADD(R9, R8, MEM_HIST_BITS, MEM_HIST_SLOTS),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+};
+
 static const struct asm_insn sizes_lines[] = {
 	/* mem_leave(context): the size goes into its histogram. */
 FUNC(mem_leave),
 	CALL_FUNC(mem_returned),
 	JEQ(R0, 0, out),
-	LDX(DW, R8, R0, SIZE),
+	LDX(DW, R2, R0, SIZE),
 	LDX(DW, R1, R0, RESULT),
 	JEQ(R1, 0, failed),
 	LDX(H, R1, R0, CALL_KIND),
-	STX(W, R10, SIZES_KEY, R1),
-	MAP_LOOKUP(sizes, SIZES_KEY),
-	JEQ(R0, 0, out),
-	MOV_REG(R9, R0),
-	HIST_ADD(R9, R8, MEM_HIST_BITS, MEM_HIST_SLOTS),
+	CALL_FUNC(mem_hist),
 	JA(out),
 LABEL(failed),
 	COUNT(stats, struct mem_user_stats, failed),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
+
+	INCLUDE(&rp_mem_hist_part),
 };
 /* clang-format on */
-const struct asm_part rp_mem_sizes_part = { ASM_LINES(sizes_lines),
-					    ASM_FRAMES({ "mem_leave", &sizes_frame_layout }) };
+const struct asm_part rp_mem_hist_part = { ASM_LINES(hist_lines),
+					   ASM_FRAMES({ "mem_hist", &hist_frame_layout }) };
+const struct asm_part rp_mem_sizes_part = { ASM_LINES(sizes_lines) };
 
 /* ---- every call */
 

@@ -26,6 +26,7 @@ struct program_config {
 	uint32_t probe; /* the context is the registers of user code at a probe */
 	uint32_t each;	/* every record goes through the ring, nothing is counted in the kernel */
 	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
+	uint32_t stream;    /* what is counted is sent as well, with its time: stream.h */
 	uint32_t table;	    /* the map counts is a table of struct stack_count */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	/* the target, see target_ids */
@@ -48,6 +49,7 @@ struct program_stats {
 	/* Kept, but the map counts had no room: their records go through the ring each time */
 	uint64_t uncounted;
 	uint64_t unfollowed; /* children that found no room in the map pids */
+	uint64_t untimed;    /* counted, but there was no room in the ring to say when */
 };
 
 /* 2^64 divided by the golden ratio, made odd: multiplying by it spreads every bit upwards. */

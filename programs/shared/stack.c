@@ -24,8 +24,9 @@ static const struct asm_layout record_layout =
 		   pid_tgid, user_bytes, user_end, start_time, exec_id, comm);
 const struct asm_layout rp_stack_scratch_layout =
 	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
-const struct asm_layout rp_program_stats_layout = ASM_LAYOUT(
-	struct program_stats, fired, idle, filtered, ring_full, busy, uncounted, unfollowed);
+const struct asm_layout rp_program_stats_layout =
+	ASM_LAYOUT(struct program_stats, fired, idle, filtered, ring_full, busy, uncounted,
+		   unfollowed, untimed);
 
 /* The stack frame of stack_begin. */
 ASM_FRAME(begin_frame,

@@ -7,6 +7,7 @@
 
 enum {
 	HASH = offsetof(struct stack_record, hash),
+	VALUE = offsetof(struct stack_record, value),
 	TIME = offsetof(struct stack_record, time),
 	CPU = offsetof(struct stack_record, cpu),
 	KERNEL_BYTES = offsetof(struct stack_record, kernel_bytes),

@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "stack_frame.h"
+#include "stream.h"
 
 /* The stack frame of stack_value. */
 ASM_FRAME(value_frame,
@@ -44,6 +45,27 @@ _Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts
 	JEQ(R2, 0, nobodys),                                                                       \
 	ADD(R6, COUNT_BYTES)
 
+/*
+ * Sends the time of a stack that is known, with the values of its record at R8, and leaves R0 as it
+ * is. Most values are not there yet: those of a wait are added when it is over.
+ */
+#define SEND_TIME                                                                                  \
+	WHEN(struct program_config, stream),                                                       \
+		SCOPE("SEND_TIME"),                                                                \
+			LDX(DW, R5, R8, VALUE),                                                    \
+			JEQ(R5, 0, .nothing),                                                      \
+			MOV_REG(R7, R0),                                                           \
+			LDX(DW, R1, R8, HASH),                                                     \
+			MOV(R2, 0),                                                                \
+			MOV(R3, 0),                                                                \
+			LDX(DW, R4, R8, VALUE + 8),                                                \
+			MOV32_REG(R5, R5),                                                         \
+			CALL_FUNC(stream_moment),                                                  \
+			MOV_REG(R0, R7),                                                           \
+			LABEL(.nothing),                                                           \
+		END,                                                                               \
+	END
+
 static const struct asm_insn value_lines[] = {
 	/* stack_value(record): its values in the map, or 0 when the record was sent instead. */
 FUNC(stack_value),
@@ -54,6 +76,7 @@ FUNC(stack_value),
 			MOV_REG(R2, R8),
 			CALL(map_lookup_elem),
 			JEQ(R0, 0, first_sight),
+			SEND_TIME,
 			EXIT(),
 		END,
 		WHEN(struct program_config, table),
@@ -91,6 +114,7 @@ LABEL(seen_before), /* R6 = its place, or the one it may have */
 LABEL(known),
 			MOV_REG(R0, R6),
 			ADD(R0, COUNT_VALUES),
+			SEND_TIME,
 			EXIT(),
 			/*
 			 * A distance, no pointer: so the verifier walks what follows once, not
@@ -205,6 +229,10 @@ LABEL(ring_full),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
+
+	WHEN(struct program_config, stream),
+		INCLUDE(&rp_stream_part),
+	END,
 };
 /* clang-format on */
 const struct asm_part rp_stack_value_part = { ASM_LINES(value_lines),

@@ -11,6 +11,7 @@
  *	next is back: counts[threads[next].hash] += { 1, now - since }
  */
 #include "programs/shared/sched_thread.h"
+#include "programs/shared/stream.h"
 #include "offcpu.h"
 
 static const struct asm_layout pair_layout = ASM_LAYOUT(struct offcpu_pair, sleeper, waker);
@@ -38,7 +39,8 @@ ASM_FRAME(add_frame,
 	(struct offcpu_pair_weights, none, ADD_NONE, &pair_weights_layout),
 	(struct offcpu_pair, pair, ADD_PAIR, &pair_layout),
 	(pair.sleeper, ADD_HASH),
-	(pair.waker, ADD_WAKER));
+	(pair.waker, ADD_WAKER),
+	(uint64_t, end, ADD_END));
 
 /* These members in a record. */
 enum {
@@ -72,6 +74,7 @@ FUNC(offcpu_back),
 	LDX(DW, R3, R6, PID_TGID),
 	LDX(DW, R4, R6, WAKER),
 	ST(DW, R6, WAKER, 0),
+	MOV_REG(R5, R8),
 	CALL_FUNC(offcpu_add),
 	MOV_REG(R0, R8),
 	EXIT(),
@@ -80,14 +83,15 @@ LABEL(out),
 	EXIT(),
 
 	/*
-	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker): an interval that has
-	 * ended.
+	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker, end): an interval that
+	 * has ended.
 	 */
 FUNC(offcpu_add),
 	STX(DW, R10, ADD_HASH, R1),
 	WHEN(struct sched_config, wakers),
 		STX(DW, R10, ADD_WAKER, R4),
 	END,
+	STX(DW, R10, ADD_END, R5),
 	MOV_REG(R6, R2),
 	MOV_REG(R7, R3),
 	JSGE(R6, 0, forwards),
@@ -117,6 +121,17 @@ LABEL(count), /* weights lie there as they do here */
 	MOV(R1, 1),
 	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_COUNT, R1),
 	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_NS, R6),
+	WHEN(struct sched_config, common.stream),
+		LDX(DW, R1, R10, ADD_HASH),
+		MOV(R2, 0),
+		WHEN(struct sched_config, wakers),
+			LDX(DW, R2, R10, ADD_WAKER),
+		END,
+		LDX(DW, R3, R10, ADD_END),
+		MOV_REG(R4, R6),
+		LD_IMM64(R5, STREAM_KIND(STACK_MOMENT_UNTIL) | 1),
+		CALL_FUNC(stream_moment),
+	END,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -162,6 +177,7 @@ FUNC(offcpu_unseen),
 	JGT_REG(R3, R2, add),
 	SUB_REG(R2, R3),
 LABEL(add),
+	ADD_REG(R5, R2),
 	LDX(DW, R3, R1, PID_TGID),
 	MOV_REG(R1, R4),
 	MOV(R4, 0),

@@ -12,6 +12,7 @@
  * left out. The rest is told apart by the names of the kernel's functions.
  */
 #include "programs/shared/sched_thread.h"
+#include "programs/shared/stream.h"
 #include "offcpu.h"
 
 ASM_FRAME(waking_frame,
@@ -20,7 +21,8 @@ ASM_FRAME(waking_frame,
 
 enum {
 	RECORD_HASH = offsetof(struct stack_record, hash),
-	RECORD_VALUE = offsetof(struct stack_record, value)
+	RECORD_VALUE = offsetof(struct stack_record, value),
+	RECORD_TID = offsetof(struct stack_record, pid_tgid),
 };
 
 /* clang-format off */
@@ -64,6 +66,16 @@ LABEL(take),
 	CALL_FUNC(stack_value),
 	LDX(DW, R1, R8, RECORD_HASH),
 	STX(DW, R7, WAKER, R1),
+	WHEN(struct sched_config, common.stream),
+		MOV_REG(R2, R1),
+		LDX(DW, R1, R7, HASH),
+		JEQ(R1, 0, not_left_yet),
+		MOV(R3, 0),
+		LDX(W, R4, R8, RECORD_TID),
+		LD_IMM64(R5, STREAM_KIND(STACK_MOMENT_WOKEN)),
+		CALL_FUNC(stream_moment),
+LABEL(not_left_yet),
+	END,
 	LDX(DW, R7, R8, RECORD_HASH),
 	STACK_DONE(R8),
 	JNE(R7, 0, out),

@@ -17,6 +17,7 @@
 #include <linux/bpf_perf_event.h>
 
 #include "programs/shared/sched_thread.h"
+#include "programs/shared/stream.h"
 #include "wall.h"
 
 const struct asm_map rp_wall_maps[WALL_MAPS] = {
@@ -65,6 +66,21 @@ enum {
 	SUB_REG(t, a),                                                                             \
 	STX(DW, thread, member, t)
 
+/* Of the stack ADD_HASH: from the time in a to the one in b, if that is later; R5 = its count. */
+#define SEND_INTERVAL(a, b, with)                                                                  \
+	SCOPE("SEND_INTERVAL(" #a ", " #b ", " #with ")"),                                         \
+		MOV_REG(R4, b),                                                                    \
+		SUB_REG(R4, a),                                                                    \
+		JEQ(R4, 0, .nothing),                                                              \
+		LDX(DW, R1, R10, ADD_HASH),                                                        \
+		MOV(R2, with),                                                                     \
+		MOV_REG(R3, b),                                                                    \
+		LD_IMM64(R0, STREAM_KIND(STACK_MOMENT_UNTIL)),                                     \
+		OR_REG(R5, R0),                                                                    \
+		CALL_FUNC(stream_moment),                                                          \
+		LABEL(.nothing),                                                                   \
+	END
+
 static const struct asm_insn wall_lines[] = {
 	/*
 	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it
@@ -94,6 +110,15 @@ LABEL(split),
 	LDX(DW, R1, R6, HASH),
 	JEQ(R1, 0, no_stack),
 	STX(DW, R10, ADD_HASH, R1),
+	WHEN(struct sched_config, common.stream),
+		MOV(R5, 1),
+		SEND_INTERVAL(R8, R9, WALL_MOMENT_WAITING),
+		MOV(R5, 0), /* the wait has been counted */
+		JNE_REG(R8, R9, then_queued),
+		MOV(R5, 1),
+LABEL(then_queued),
+		SEND_INTERVAL(R9, R7, WALL_MOMENT_QUEUED),
+	END,
 	MAP_LOOKUP(counts, ADD_HASH),
 	JEQ(R0, 0, uncounted),
 	SUB_REG(R7, R9),

@@ -23,6 +23,8 @@ enum {
  * time from born on.
  */
 enum { WALL_SAMPLE = 0, WALL_ENDED = THREAD_DEAD };
+/* struct stack_moment.with: what the thread did until then. 0: it was sampled. */
+enum { WALL_MOMENT_WAITING = 1, WALL_MOMENT_QUEUED };
 /*
  * Of a kernel without BTF: when a CPU was switched last, and when threads were born that have not
  * left one yet.

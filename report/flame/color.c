@@ -86,3 +86,23 @@ void report_flame_color_of_label(const char *name, unsigned int place, char colo
 
 	color_in(place == FLAME_MIXED ? &mixed_range : &label_ranges[place % n], name, color);
 }
+
+static void put_ranges(struct out *o, const char *before, const struct range *list, size_t n)
+{
+	report_out_puts(o, before);
+	for (size_t i = 0; i < n; i++) {
+		const struct range *r = &list[i];
+
+		report_out_printf(o, "%s[%g,%g,%g,%g,%g]", i ? "," : "", (double)r->hue,
+				  (double)r->hues, (double)r->saturation, (double)r->lightness,
+				  (double)r->lightnesses);
+	}
+}
+
+void report_flame_ranges(struct out *o)
+{
+	put_ranges(o, "{\"kinds\":[", ranges, sizeof(ranges) / sizeof(*ranges));
+	put_ranges(o, "],\"labels\":[", label_ranges, sizeof(label_ranges) / sizeof(*label_ranges));
+	put_ranges(o, "],\"mixed\":", &mixed_range, 1);
+	report_out_putc(o, '}');
+}

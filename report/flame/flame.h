@@ -7,9 +7,6 @@
 
 #include "report/write.h"
 
-extern const char report_flame_style[];	 /* CSS */
-extern const char report_flame_script[]; /* ECMAScript 5 without "]]>" */
-
 /* Writes the <svg> element, without the XML declaration; does not flush. 0 or -errno. */
 int report_flame_write(const struct report *r, struct out *o, const struct report_options *given);
 
@@ -20,6 +17,9 @@ void report_flame_color(const char *name, uint32_t kind, char color[8]);
 /* The colour of a frame whose weight is of one value of a label, the place-th, or of several. */
 #define FLAME_MIXED UINT_MAX
 void report_flame_color_of_label(const char *name, unsigned int place, char color[8]);
+
+/* The ranges that colours are chosen from, as JSON: see report/html/data.c. */
+void report_flame_ranges(struct out *o);
 
 /* labels.c: whose weight is of which value. */
 struct flame_labels {

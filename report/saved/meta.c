@@ -11,10 +11,12 @@ enum { HAS_LEDGER = 1, HAS_COST = 2, HAS_EVENTS = 4, META_FLAGS = 8 };
 /* The texts of what was recorded, in the order that they have in the file. */
 static const char **info_text(struct report_info *i, size_t n)
 {
-	const char **const texts[] = {
-		&i->command, &i->target, &i->event, &i->main_module,	  &i->kernel_build_id,
-		&i->host,    &i->kernel, &i->note,  &i->period_type.type, &i->period_type.unit
-	};
+	const char **const texts[] = { &i->command,	    &i->target,
+				       &i->event,	    &i->main_module,
+				       &i->kernel_build_id, &i->host,
+				       &i->kernel,	    &i->note,
+				       &i->counted,	    &i->period_type.type,
+				       &i->period_type.unit };
 
 	return n < sizeof(texts) / sizeof(*texts) ? texts[n] : NULL;
 }

@@ -139,8 +139,6 @@ report --weight delay --format folded "$tmp/offcpu.rawprof"
 is '--weight: that which is the default' "$(cksum <"$out")" \
 	"$("$rawprof" report --format folded "$tmp/offcpu.rawprof" 2>/dev/null | cksum)"
 
-# ---- what makes no sense
-
 refused() { # NAME STATUS REGEX ARGS...
 	local name=$1 want=$2 regex=$3
 	shift 3
@@ -148,6 +146,27 @@ refused() { # NAME STATUS REGEX ARGS...
 	is "$name: status" "$status" "$want"
 	has "$name: why" "$err" "$regex"
 }
+
+# ---- names that come later
+
+keep stripped cpu -F 999 -- "$work/split-stripped"
+report --by symbol "$tmp/stripped.rawprof"
+lacks '--resolve: before it there are no names' "$out" 'work_60'
+report --resolve "$work/split" --by symbol --format json "$tmp/stripped.rawprof"
+holds '--resolve: work_60 is found' "$(number "['rows'] and [r['samples'] for r in d['rows'] if r['symbol'] == 'work_60'][0]") > 500"
+if command -v objcopy >/dev/null; then
+	cp "$out" "$tmp/whole"
+	objcopy --only-keep-debug "$work/split" "$tmp/split.debug"
+	report --resolve "$work/naps,$tmp/split.debug" --by symbol --format json "$tmp/stripped.rawprof"
+	is '--resolve: a debug file alone has the names' "$(cksum <"$out")" "$(cksum <"$tmp/whole")"
+	has '--resolve: a file that belongs to nothing is named' "$err" 'naps: no address of the profile'
+else
+	skip '--resolve: a debug file' 'objcopy is not installed'
+fi
+refused '--resolve: no ELF file' 1 'passwd: it is no ELF file' --resolve /etc/passwd "$tmp/stripped.rawprof"
+
+# ---- what makes no sense
+
 refused 'a key that is not there' 2 "nothing has a 'nonsense'" --filter nonsense=1 "$tmp/cpu.rawprof"
 refused 'half an expression' 2 "a '\)' is missing" --filter '(comm=a' "$tmp/cpu.rawprof"
 refused 'no regular expression' 2 'no regular expression' --filter 'comm~[' "$tmp/cpu.rawprof"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -34,8 +35,15 @@ const char *target_harmed(pid_t pid)
 	static char why[64];
 	char path[64], line[256];
 	const char *found = "gone";
+	siginfo_t end = { 0 };
 	FILE *f;
 
+	if (!waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) && end.si_pid) {
+		snprintf(why, sizeof(why), "%s %d",
+			 end.si_code == CLD_EXITED ? "gone: status" : "gone: signal",
+			 end.si_status);
+		return why;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {

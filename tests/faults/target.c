@@ -120,13 +120,11 @@ int main(int argc, char **argv)
 {
 	const char *path = getenv("FAULTS_SANE"), *found = inherited();
 	const bool forever = argc > 1 && !strcmp(argv[1], "forever");
-	char name[] = "target-XXXXXX";
 	pthread_t holder;
 	FILE *f;
 	int fd;
 
-	fd = mkstemp(name);
-	unlink(name);
+	fd = open(".", O_TMPFILE | O_RDWR, 0600); /* no name: it may be killed at any moment */
 	if (pthread_create(&holder, NULL, hold, NULL))
 		return 3;
 	for (int i = 0; forever || i < 12; i++) {

@@ -5,6 +5,8 @@
  * to nothing that it lacks, folded lines have the weights that were put in, and a saved profile is
  * as good as the one that it was made of.
  */
+#include <errno.h>
+
 #include <rawprof/report.h>
 
 #include "fuzz_json.h"
@@ -50,6 +52,8 @@ static uint64_t add_sample(struct made *m, struct fuzz_input *in)
 	uint32_t stack[8];
 	uint64_t values[2] = { fuzz_take(in, 1), fuzz_take(in, 3) };
 	struct report_label label = { .key = pick(m, in), .str = pick(m, in) };
+	struct report_moment moment = { .cpu = (unsigned int)n, .count = 1 };
+	uint32_t id;
 	struct report_sample s = { .comm = pick(m, in),
 				   .pid = (int32_t)fuzz_take(in, 1),
 				   .frames = stack,
@@ -62,7 +66,17 @@ static uint64_t add_sample(struct made *m, struct fuzz_input *in)
 		s.labels = &label;
 		s.nlabels = 1;
 	}
-	return report_add(m->report, &s) ? 0 : values[0];
+	if (report_add_id(m->report, &s, &id))
+		return 0;
+	if (values[1] & 1) {
+		moment.time_ns = values[1] << (values[1] & 31);
+		moment.weight = values[0] * values[1];
+		moment.kind = values[1] >> 4 & 3;
+		moment.sample = id;
+		fuzz_check(report_add_moment(m->report, &moment) ==
+			   (moment.kind == 3 ? -EINVAL : 0));
+	}
+	return values[0];
 }
 
 static char *written(const struct made *m, report_writer *write, size_t *size)
@@ -117,6 +131,20 @@ static void check_saved(const struct made *m, const char *saved, size_t size)
 	report_file_free(&file);
 }
 
+/* The data of a page are JSON in which nothing ends the element that they are in. */
+static void check_page(char *page)
+{
+	static const char begin[] = "id=\"data\">";
+	char *data = strstr(page, begin), *end;
+
+	fuzz_check(data);
+	data += strlen(begin);
+	end = strchr(data, '<');
+	fuzz_check(end && !strncmp(end, "</script>", 9));
+	*end = 0;
+	fuzz_check_json(data);
+}
+
 static void check_forms(const struct made *m, uint64_t total)
 {
 	for (const struct report_format *f = report_formats; f->name; f++) {
@@ -134,6 +162,8 @@ static void check_forms(const struct made *m, uint64_t total)
 			fuzz_check_printable(text, size);
 		if (f->json)
 			fuzz_check_json(text);
+		if (!strcmp(f->name, "html"))
+			check_page(text);
 		if (!strcmp(f->name, "folded"))
 			fuzz_check(folded_sum(text) == total);
 		free(text);

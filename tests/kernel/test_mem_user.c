@@ -70,6 +70,7 @@ static struct stacks *stacks;
 static struct mem_user_config config;
 static struct rp_uprobes *probes[2 * FUNCTIONS];
 static size_t nprobes;
+static bool at_peak; /* it is to be known what was in use at the moment of highest use */
 
 static int on_record(void *ctx, const struct stack_record *record)
 {
@@ -91,7 +92,8 @@ static void open_maps(void)
 	maps[MEM_MAP_BLOCKS].max_entries = 128;
 	maps[MEM_MAP_TRACE].max_entries = 1 << 16;
 	config = (struct mem_user_config){ .follow = 1,
-					   .peak = rp_has(RP_HAS_PERF_LINK),
+					   .peak = !at_peak && rp_has(RP_HAS_PERF_LINK),
+					   .peak_sites = at_peak,
 					   .page_bytes = (uint32_t)sysconf(_SC_PAGESIZE) };
 	config.common.identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	ck_assert_int_eq(record_stacks_open(&options, on_record, NULL, &stacks), 0);
@@ -134,13 +136,23 @@ static void probe_all(enum rp_uprobe_way way)
 			way == RP_UPROBE_SESSION ? rp_uprobe_way(getpid(), false) : way;
 
 		if (functions[i].call == MEM_FREE) {
-			attach(i, &rp_program_of(rp_mem_free_programs, MEM_FREES)->code, single,
-			       false);
+			attach(i,
+			       &rp_program_of(rp_mem_free_programs,
+					      at_peak ? MEM_PEAK_FREES : MEM_FREES)
+					->code,
+			       single, false);
 		} else if (way == RP_UPROBE_SESSION) {
-			attach(i, &rp_program_of(rp_mem_user_programs, MEM_CALLED)->code, way,
-			       false);
+			attach(i,
+			       &rp_program_of(rp_mem_user_programs,
+					      at_peak ? MEM_PEAK_CALLED : MEM_CALLED)
+					->code,
+			       way, false);
 		} else {
-			attach(i, &rp_program_of(rp_mem_user_programs, MEM_LEFT)->code, way, true);
+			attach(i,
+			       &rp_program_of(rp_mem_user_programs,
+					      at_peak ? MEM_PEAK_LEFT : MEM_LEFT)
+					->code,
+			       way, true);
 			attach(i, &rp_program_of(rp_mem_user_programs, MEM_ENTERED)->code, way,
 			       false);
 		}
@@ -317,6 +329,68 @@ START_TEST(an_allocators_calls)
 }
 END_TEST
 
+/* ---- the moment of highest use */
+
+/* Of the stack, which is one, and of the memory: what it had then, what it has now. */
+static int check_site(void *ctx, const void *key, const void *value)
+{
+	const struct mem_site *site = value;
+	const uint64_t *peak = ctx;
+
+	(void)key;
+	ck_assert_uint_eq(site->objects, 2);
+	ck_assert_uint_eq(site->bytes, 62);
+	ck_assert_uint_eq(site->peak, *peak);
+	ck_assert_uint_eq(site->peak_objects, 3);
+	ck_assert_uint_eq(site->peak_bytes, 170);
+	ck_assert_uint_eq(site->ended, 0);
+	return 0;
+}
+
+START_TEST(highest_moment)
+{
+	const enum rp_uprobe_way best = rp_uprobe_way(getpid(), true);
+	const enum rp_uprobe_way way = (enum rp_uprobe_way)_i;
+	struct mem_user_stats stats;
+
+	if (way > best || (way == RP_UPROBE_SESSION && best != way) || !rp_has(RP_HAS_PERF_LINK) ||
+	    !rp_has(RP_HAS_TASK_BTF)) {
+		printf("skip %s (this kernel has none)\n", rp_uprobe_way_name(way));
+		return;
+	}
+	at_peak = true;
+	open_maps();
+	probe_all(way);
+	gives(AT(1), 100);
+	take_back(AT(1));
+	gives(AT(1), 90);
+	gives(AT(2), 20);
+	answer = AT(3);
+	change(AT(2), 50); /* 140, never 160 */
+	gives(AT(4), 30);  /* 170 */
+	gives(NULL, 1000); /* fails */
+	take_back(AT(1));
+	answer = NULL;
+	change(AT(3), 1u << 30); /* fails */
+	answer = AT(5);
+	change(AT(3), 32);
+	gives(AT(6), 100);
+	take_back(AT(6));
+	while (nprobes)
+		rp_uprobes_close(probes[--nprobes]);
+	ck_assert_int_eq(record_stacks_stats(stacks, &stats), 0);
+	ck_assert_uint_eq(stats.peak, 170);
+	ck_assert_uint_eq(stats.in_use, 62);
+	ck_assert_uint_gt(stats.peak_time, 0);
+	ck_assert_uint_eq(stats.no_site, 0);
+	ck_assert_int_eq(rp_map_each(record_stacks_map(stacks, MEM_MAP_SITES),
+				     &record_stacks_maps(stacks)[MEM_MAP_SITES], check_site,
+				     &stats.peak),
+			 2);
+	close_all();
+}
+END_TEST
+
 /* ---- system calls */
 
 static struct mem_range_event events[64];
@@ -437,6 +511,7 @@ int main(void)
 
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, an_allocators_calls, RP_UPROBE_PERF, RP_UPROBE_SESSION + 1);
+	tcase_add_loop_test(tests, highest_moment, RP_UPROBE_PERF, RP_UPROBE_SESSION + 1);
 	tcase_add_test(tests, system_calls);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

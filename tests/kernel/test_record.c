@@ -77,6 +77,45 @@ START_TEST(a_thread_of_the_application_stops_it)
 }
 END_TEST
 
+/* Each sample has its time, in order and within the recording; together they are the sums. */
+START_TEST(a_stream_says_when)
+{
+	uint32_t pid;
+	struct record_options options = myself(&pid);
+	const struct report_moment *m;
+	uint64_t count = 0, weight = 0;
+	double begin = seconds(), took;
+	struct recording *rec;
+	struct report *report;
+	pthread_t thread;
+	size_t n;
+
+	options.stream = true;
+	ck_assert_int_eq(record_new(&record_cpu, &options, &rec), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, burn_and_stop, rec), 0);
+	ck_assert_int_eq(record_run(rec), 0);
+	pthread_join(thread, NULL);
+	took = seconds() - begin;
+	ck_assert_int_eq(record_report(rec, &report), 0);
+	m = report_moments(report, &n);
+	ck_assert_uint_gt(n, 10);
+	for (size_t i = 0; i < n; i++) {
+		ck_assert_uint_eq(m[i].kind, REPORT_AT);
+		ck_assert_uint_lt(m[i].cpu, (unsigned int)rp_cpus_possible());
+		ck_assert(!i || m[i].time_ns >= m[i - 1].time_ns);
+		count += m[i].count;
+		weight += m[i].weight;
+	}
+	ck_assert((double)m[n - 1].time_ns < took * 1e9);
+	ck_assert_uint_gt(m[n - 1].time_ns, m[0].time_ns);
+	ck_assert_uint_eq(count, report_total(report, 0));
+	ck_assert_uint_eq(weight, report_total(report, 1));
+	ck_assert_int_eq(record_finish(rec), 0);
+	report_free(report);
+	record_free(rec);
+}
+END_TEST
+
 struct seen {
 	unsigned int events, batches, of_others;
 };
@@ -377,6 +416,7 @@ int main(void)
 	tcase_add_test(tc, limits_stay_the_applications);
 	tcase_add_test(tc, what_cannot_be_recorded_is_said);
 	tcase_add_test(tc, nothing_stays_open);
+	tcase_add_test(tc, a_stream_says_when);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

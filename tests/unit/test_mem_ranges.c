@@ -95,6 +95,49 @@ START_TEST(parts)
 }
 END_TEST
 
+static void check_peak(uint64_t hash, uint64_t objects, uint64_t bytes)
+{
+	const struct mem_ranges_use use = mem_ranges_at_peak(books, hash);
+
+	ck_assert_uint_eq(use.objects, objects);
+	ck_assert_uint_eq(use.bytes, bytes);
+}
+
+/* What each site had when most was mapped, whatever comes and goes before and after. */
+START_TEST(highest_moment)
+{
+	check_peak(7, 0, 0);
+	maps(7, 1000, 100);
+	maps(8, 2000, 50);
+	check_peak(7, 1, 100);
+	unmaps(1000, 30); /* not 150 any more */
+	check_peak(7, 1, 100);
+	check_peak(8, 1, 50);
+	maps(9, 3000, 20);
+	check_peak(9, 0, 0);
+	maps(9, 4000, 20); /* 160 */
+	check_peak(7, 1, 70);
+	check_peak(8, 1, 50);
+	check_peak(9, 2, 40);
+	ck_assert_uint_eq(counts().peak_time, now);
+	unmaps(0, 10000);
+	maps(8, 5000, 160); /* no more than before */
+	check_peak(8, 1, 50);
+	check_peak(9, 2, 40);
+	check_peak(6, 0, 0);
+
+	/* A memory that ends takes its mappings with it. */
+	tell(MEM_RANGE_COMES, MEM_MMAP, 1, 5, 2, 5000, 20);
+	tell(MEM_RANGE_ENDS, 0, 0, 0, 1, 0, 0);
+	ck_assert_uint_eq(counts().in_use, 20);
+	check_peak(8, 1, 160);
+	tell(MEM_RANGE_COMES, MEM_MMAP, 1, 5, 2, 6000, 200);
+	check_peak(8, 0, 0);
+	check_peak(5, 2, 220);
+	ck_assert_uint_eq(counts().peak, 220);
+}
+END_TEST
+
 START_TEST(failures)
 {
 	maps(7, 1000, 100);
@@ -233,7 +276,7 @@ static int add_left(void *ctx, const struct mem_block *block)
 START_TEST(random_calls)
 {
 	static struct model model;
-	uint64_t left[SITES] = { 0 };
+	uint64_t left[SITES] = { 0 }, peak = 0;
 
 	memset(&model, 0, sizeof(model));
 	srand48(_i);
@@ -258,6 +301,9 @@ START_TEST(random_calls)
 		}
 	}
 	mem_ranges_blocks(books, add_left, left);
+	for (int i = 0; i < SITES; i++)
+		peak += mem_ranges_at_peak(books, (uint64_t)i + 1).bytes;
+	ck_assert_uint_eq(peak, counts().peak);
 	for (int i = 0; i < SITES; i++) {
 		const uint64_t *v = model.value[i];
 
@@ -277,6 +323,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, parts);
+	tcase_add_test(tests, highest_moment);
 	tcase_add_test(tests, failures);
 	tcase_add_test(tests, replaced);
 	tcase_add_test(tests, files);

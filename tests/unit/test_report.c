@@ -296,7 +296,7 @@ START_TEST(formats_by_name_and_path)
 		ck_assert_int_eq(f->for_people, !strcmp(f->name, "table"));
 		ck_assert_int_eq(f->json, !strcmp(f->name, "json"));
 		ck_assert_int_eq(f->has_ledger, f->json || f->for_people);
-		ck_assert_int_eq(f->by_name, strstr("table folded svg html", f->name) != NULL);
+		ck_assert_int_eq(f->by_name, strstr("table folded svg", f->name) != NULL);
 	}
 	ck_assert_ptr_null(report_format_by_name("Pprof"));
 	ck_assert_ptr_eq(report_format_by_path("x/flame.svg")->write, report_write_svg);

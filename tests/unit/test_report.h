@@ -131,7 +131,7 @@ static inline struct report *hostile_report(void)
 		const char *bad = i < HOSTILE_NAMES ? hostile_names[i] : every_byte();
 		struct report_label label = { .key = *bad ? bad : "k", .str = bad };
 		struct report_info info = {
-			bad, bad, bad, bad, bad, bad, bad, bad, { bad, bad }, 1
+			bad, bad, bad, bad, bad, bad, bad, bad, bad, { bad, bad }, 1
 		};
 		struct report_ledger_line line = { bad, 1, REPORT_LOST };
 		struct report_ledger ledger = { 2, 1, &line, 1 };

@@ -3,7 +3,7 @@
 #include "test_report.h"
 
 static const struct report_value_type stream_types[] = { { "samples", "count" },
-						      { "cpu", "nanoseconds" } };
+							 { "cpu", "nanoseconds" } };
 
 static uint32_t add(struct report *r, int32_t tid, uint64_t n)
 {

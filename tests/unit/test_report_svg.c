@@ -325,12 +325,6 @@ START_TEST(empty_and_hostile_are_well_formed)
 	well_formed(svg);
 	ck_assert_ptr_null(strstr(svg, "<script>alert"));
 	free(svg);
-	svg = written(r, report_write_html, &o);
-	ck_assert_ptr_null(strstr(svg, "<script>alert"));
-	ck_assert_ptr_nonnull(strstr(svg, "<!DOCTYPE html>"));
-	*strstr(svg, "</body>") = 0;
-	well_formed(strstr(svg, "<svg "));
-	free(svg);
 	report_free(r);
 }
 END_TEST

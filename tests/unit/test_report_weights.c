@@ -306,7 +306,7 @@ START_TEST(colours_of_a_reversed_graph)
 
 	options.label_order = order;
 	options.reverse = true;
-	svg = written(r, report_write_html, &options);
+	svg = written(r, report_write_svg, &options);
 	ASSERT_HUE(svg, "[running]", 0, 8, 26);
 	ASSERT_HUE(svg, "[disk]", 0, 200, 220);
 	ASSERT_HUE(svg, "read", 0, 200, 220);

@@ -39,6 +39,25 @@ else
 	exact mem_vfork
 fi
 
+# The moment of highest use: BTF, and atomics that fetch.
+name=peak
+run "$rawprof" mem --peak --no-mmap --format folded -o "$tmp/stacks" -- "$work/mem_peak" 2000
+if grep -q -- '--peak needs' "$err"; then
+	skip 'peak' "$(grep -m 1 -- '--peak needs' "$err")"
+else
+	is 'peak: status' "$status" 0
+	while read -r case want; do
+		is "peak: $case" "$(of "$case")" "$want"
+	done < <(awk '/^site_/ { print $1, $5 }' "$out")
+fi
+name=pinned
+recorded --pinned --weight pinned_pages -- "$work/mem_pinned" 2000 5
+is 'pinned: one block in each page' "$(of sparse_a)" "$(awk '$1 == "sparse_a" { print $2 }' "$out")"
+name=lifetimes
+run "$rawprof" mem --lifetimes -- "$work/mem_short" 20
+is 'lifetimes: status' "$status" 0
+has 'lifetimes: of the larger blocks' "$out" '^ +20 blocks '
+
 # Fewer sizes than that many samples would make exact, and a mean of one byte makes a sample of all but nothing.
 name=samples
 recorded --sample-bytes 1 --weight alloc_objects -- "$work/mem_exact" 20

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * --resolve: names for code that was stripped where it was recorded, from files with its symbols.
+ * Which file belongs to which frame is told by the build id alone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rawprof/loader.h>
+#include <rawprof/symbolize.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "report.h"
+#include "symbolize/symtab.h"
+
+struct symbols {
+	const char *path; /* as it was given */
+	struct sym_object *object;
+	struct sym_symtab *symtab;
+	uint64_t frames; /* that it has named */
+};
+
+struct resolver {
+	struct symbols *files;
+	size_t n, capacity;
+	struct sym_strings strings;
+	struct sym_demangler *demangler;
+	char *list; /* the paths */
+};
+
+static int open_file(struct resolver *r, const char *path)
+{
+	struct symbols s = { .path = path };
+	int fd = rp_open_regular(AT_FDCWD, path), err;
+
+	if (fd < 0)
+		return rp_fail(fd, "--resolve %s: %s", path, strerror(-fd));
+	err = sym_object_open(&s.object, fd);
+	if (err == -ENOEXEC)
+		return rp_fail(err, "--resolve %s: it is no ELF file of this byte order", path);
+	if (!err && !*s.object->build_id)
+		err = rp_fail(
+			-EINVAL,
+			"--resolve %s: it has no build id, so what it belongs to is not to be "
+			"told",
+			path);
+	if (!err)
+		err = sym_symtab_open(&s.symtab, s.object, NULL, &r->strings);
+	if (!err)
+		err = RP_PUSH(r->files, r->n, r->capacity, s);
+	if (err) {
+		sym_symtab_close(s.symtab);
+		sym_object_close(s.object);
+	}
+	return err;
+}
+
+static struct symbols *find(struct resolver *r, const char *build_id)
+{
+	for (size_t i = 0; build_id && i < r->n; i++)
+		if (!strcmp(r->files[i].object->build_id, build_id))
+			return &r->files[i];
+	return NULL;
+}
+
+/* The call is in front of a return address. Inlined functions keep the names that they have. */
+static int name(void *ctx, struct report_frame *frame)
+{
+	struct resolver *r = ctx;
+	struct symbols *s = find(r, frame->build_id);
+	const uint64_t at = frame->module_addr - frame->is_return;
+	const char *function;
+	uint64_t start;
+
+	if (!s || frame->kind == REPORT_INLINED || !frame->module_addr ||
+	    !sym_symtab_lookup(s->symtab, at, &function, &start))
+		return 0;
+	frame->name = sym_demangle(r->demangler, function);
+	frame->symbol_offset = frame->module_addr - start;
+	s->frames++;
+	return 0;
+}
+
+static void close_all(struct resolver *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		sym_symtab_close(r->files[i].symtab);
+		sym_object_close(r->files[i].object);
+	}
+	free(r->files);
+	sym_strings_free(&r->strings);
+	if (r->demangler)
+		sym_demangler_close(r->demangler);
+	free(r->list);
+}
+
+static int open_all(struct resolver *r, const char *list)
+{
+	char *rest = r->list = strdup(list), *path;
+	int err = r->list ? sym_demangler_open(&r->demangler) : -ENOMEM;
+
+	while (!err && (path = strsep(&rest, ",")))
+		err = open_file(r, path);
+	return err;
+}
+
+int report_resolve(const char *list, const struct report *from, struct report **out)
+{
+	struct resolver r = { 0 };
+	int err = open_all(&r, list);
+
+	if (!err)
+		err = report_change_frames(from, name, &r, out);
+	for (size_t i = 0; !err && i < r.n; i++)
+		if (!r.files[i].frames)
+			rp_log(RP_WARN,
+			       "--resolve %s: no address of the profile is in it (build id %s)",
+			       r.files[i].path, r.files[i].object->build_id);
+	close_all(&r);
+	return err;
+}
