@@ -215,7 +215,7 @@ static int write_graph(const struct report_diff *d, struct out *out)
 		err = g.scratch.err;
 	}
 	*out = g.out;
-	free(g.texts.memory);
+	free(g.texts.style);
 	free(g.begin);
 	free(g.links);
 	report_buf_free(&g.scratch);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "flame.h"
-#include "report/packed.h"
+#include "texts.h"
 
 enum { PAD = 12, HEAD = 76, FOOT = 34, ROW = 18, BUTTON = 110 };
 
@@ -36,8 +36,7 @@ struct flame {
 	bool fixed; /* the width was asked for, so it does not follow the window */
 	int shift;  /* weights are shifted by this for the script, whose numbers have 53 bits */
 	struct buf scratch;
-	char *style;  /* CSS */
-	char *script; /* ECMAScript 5 without "]]>"; in the memory of style */
+	struct flame_texts texts;
 };
 
 static bool visible(const struct flame *f, uint32_t node)
@@ -251,7 +250,7 @@ static void put_head(struct flame *f)
 			  "width=\"%u\" height=\"%u\" "
 			  "viewBox=\"0 0 %u %u\"%s>\n<style><![CDATA[\n%s]]></style>\n",
 			  f->options.image_width, f->height, f->options.image_width, f->height,
-			  f->fixed ? " data-fixed=\"1\"" : "", f->style);
+			  f->fixed ? " data-fixed=\"1\"" : "", f->texts.style);
 	report_out_printf(f->out, "<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n");
 	report_buf_reset(b);
 	report_flame_title(f->r, &f->options, b);
@@ -283,21 +282,7 @@ static void put_graph(struct flame *f)
 	put_frame(f, 0, 0);
 	for (uint32_t at = 0; (at = next_visible(f, at, &depth));)
 		put_frame(f, at, depth);
-	report_out_printf(f->out, "<script><![CDATA[\n%s]]></script>\n", f->script);
-}
-
-/* Style and script lie packed together, with a line between them. */
-static int unpack(struct flame *f)
-{
-	static const char between[] = "@SCRIPT@\n";
-	int err = report_unpack(&report_packed_flame, &f->style);
-	char *end = err ? NULL : strstr(f->style, between);
-
-	if (!end)
-		return err ? err : -EIO;
-	*end = 0;
-	f->script = end + strlen(between);
-	return 0;
+	report_out_printf(f->out, "<script><![CDATA[\n%s]]></script>\n", f->texts.script);
 }
 
 int report_flame_write(const struct report *r, struct out *o, const struct report_options *given)
@@ -311,7 +296,7 @@ int report_flame_write(const struct report *r, struct out *o, const struct repor
 		return err;
 	if (f.options.image_width < 200)
 		f.options.image_width = 200;
-	err = unpack(&f);
+	err = report_flame_texts(&f.texts);
 	if (!err)
 		err = report_names_make(r, &f.options, false, &f.names);
 	if (!err)
@@ -332,7 +317,7 @@ int report_flame_write(const struct report *r, struct out *o, const struct repor
 		err = f.scratch.err;
 	}
 	free(f.begin);
-	free(f.style);
+	free(f.texts.style);
 	report_flame_labels_free(&f.labels);
 	report_buf_free(&f.scratch);
 	report_tree_free(&f.tree);
