@@ -169,7 +169,7 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(CHECK_LIBS) $(LIBS)
 
-.PHONY: check check-unit check-valgrind check-kernel check-cli check-house
+.PHONY: check check-unit check-valgrind check-kernel check-cli check-consumers check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run; VM=no: on this kernel alone
 	$(AGAIN) rawprof $(WORKLOAD) $(HTML_PAGES) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples
 	$(VM_BUILD)
@@ -199,6 +199,8 @@ check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) ## tests of ./rawprof as a person u
 .PHONY: check-diff
 check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and compare them: what diff says of nothing, and of 20 %; root, 20 minutes
 	$(Q)scripts/diff-pairs
+check-consumers: rawprof $(WORKLOAD) ## profiles over time in Firefox Profiler and Perfetto, from npm and PyPI; root
+	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/consumers/check.sh
 check-house: $(LIB)
 	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house
 

@@ -74,13 +74,14 @@ const struct option_row common_options[] = {
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),
 
 	OPTION("format", 0, OUTPUT, FORMAT, format, "NAME", "the form of the result",
-	       .words = "table folded svg html pprof perf speedscope json rawprof",
+	       .words = "table folded svg html pprof perf speedscope json rawprof firefox "
+			"perfetto chrome",
 	       .takes = TAKES_RESULT | TAKES_FORMAT),
 	COMMON(FRAMES, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
 	       .value = "folded"),
 	OPTION("output", 'o', OUTPUT, TEXT, output, "FILE",
 	       "write to FILE; its ending chooses the format unless that is named: .svg .html "
-	       ".folded .pb.gz .json .rawprof",
+	       ".folded .pb.gz .json .rawprof .firefox.json .perfetto-trace .chrome.json",
 	       .takes = TAKES_RESULT | TAKES_OUTPUT),
 	COMMON(ROWS, "top", 'n', OUTPUT, UINT, show.top_functions, "N", "rows of the table (20)",
 	       .wrong = "is no number of rows", .least = 1, .most = 1000000),

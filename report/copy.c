@@ -180,7 +180,8 @@ int report_copy_ledger(struct copying *c, const char *cause)
 
 	/* It was the number before: the sum is what is left to say. */
 	info.has_events = info.has_events && before == after;
-	info.counted = before == after ? info.counted : NULL;
+	if (before != after)
+		info.counted = NULL;
 	info.start_ns = c->to->meta.info.start_ns;
 	info.duration_ns = c->to->meta.info.duration_ns;
 	err = report_set_info(c->to, &info);

@@ -8,15 +8,19 @@
 #include "report.h"
 #include "text.h"
 
-/* The texts of report_info, for copying and freeing them alike. */
-static const char **info_text(struct report_info *info, size_t i)
+const char **report_info_text(struct report_info *info, size_t i)
 {
-	const char **const texts[] = { &info->command,	       &info->target,
-				       &info->event,	       &info->main_module,
-				       &info->kernel_build_id, &info->note,
-				       &info->counted,	       &info->host,
-				       &info->kernel,	       &info->period_type.type,
-				       &info->period_type.unit };
+	const char **const texts[] = { &info->command,
+				       &info->target,
+				       &info->event,
+				       &info->main_module,
+				       &info->kernel_build_id,
+				       &info->note,
+				       &info->host,
+				       &info->kernel,
+				       &info->period_type.type,
+				       &info->period_type.unit,
+				       &info->counted };
 
 	return i < sizeof(texts) / sizeof(*texts) ? texts[i] : NULL;
 }
@@ -25,7 +29,7 @@ static void info_free(struct report_info *info)
 {
 	const char **s;
 
-	for (size_t i = 0; (s = info_text(info, i)); i++)
+	for (size_t i = 0; (s = report_info_text(info, i)); i++)
 		free((char *)*s);
 	*info = (struct report_info){ 0 };
 }
@@ -36,7 +40,7 @@ int report_meta_set_info(struct report_meta *meta, const struct report_info *inf
 	const char **s;
 	int err = 0;
 
-	for (size_t i = 0; (s = info_text(&copy, i)); i++) {
+	for (size_t i = 0; (s = report_info_text(&copy, i)); i++) {
 		if (!*s)
 			continue;
 		*s = strdup(*s);

@@ -17,6 +17,8 @@ struct report_meta {
 	bool has_ledger, has_cost;
 };
 
+/* Text number i of it, in the order that saved files have; NULL: there are no more. */
+const char **report_info_text(struct report_info *info, size_t i);
 /* 0 or -ENOMEM, and then the meta are as before. */
 int report_meta_set_info(struct report_meta *meta, const struct report_info *info);
 int report_meta_set_ledger(struct report_meta *meta, const struct report_ledger *ledger);

@@ -21,12 +21,16 @@ void report_proto_add_varint(struct buf *b, uint64_t v)
 	report_buf_add(b, bytes, report_proto_varint(bytes, v));
 }
 
-void report_proto_add_uint(struct buf *b, unsigned int field, uint64_t v)
+void report_proto_add_value(struct buf *b, unsigned int field, uint64_t v)
 {
-	if (!v)
-		return;
 	report_proto_add_varint(b, (uint64_t)field << 3 | WIRE_VARINT);
 	report_proto_add_varint(b, v);
+}
+
+void report_proto_add_uint(struct buf *b, unsigned int field, uint64_t v)
+{
+	if (v)
+		report_proto_add_value(b, field, v);
 }
 
 void report_proto_add_bytes(struct buf *b, unsigned int field, const void *bytes, size_t n)

@@ -130,7 +130,8 @@ static const struct option_row own[] = {
 	       "only what takes at least so many milliseconds (0.1 is 100 us)"),
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the result (from folded on with --stacks, --log as table or json)",
-	  .words = "table json prometheus folded svg html pprof perf speedscope" },
+	  .words = "table json prometheus folded svg html pprof perf speedscope "
+		   "firefox perfetto chrome" },
 	{ "top", 'n', OPTION_OUTPUT,
 	  .help = "rows of a table (20); without a view: of --processes, with -i on a terminal in "
 		  "place" },

@@ -49,7 +49,8 @@ static const struct option_row offcpu_own[] = {
 	{ "interval", 'i', OPTION_SAMPLING, .help = "with --runq: print every so often" },
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the result (with --runq table, json, prometheus)",
-	  .words = "table folded svg html pprof perf speedscope json prometheus" },
+	  .words = "table folded svg html pprof perf speedscope json prometheus "
+		   "firefox perfetto chrome" },
 	{ "weight", 0, OPTION_OUTPUT,
 	  .help = "what the numbers are, by default delay (microseconds in folded and svg)",
 	  .words = "delay contentions" },

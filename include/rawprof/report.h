@@ -296,6 +296,9 @@ report_writer report_write_pprof; /* gzip; proto/profile.proto of github.com/goo
 report_writer report_write_perf;  /* text of `perf script`; the weight is the period */
 report_writer report_write_json;  /* everything, as one document; its shape is in report/json.c */
 report_writer report_write_speedscope; /* a "sampled" profile of speedscope's file format */
+report_writer report_write_firefox;    /* processed profile of Firefox Profiler, version 66 */
+report_writer report_write_perfetto;   /* a trace of Perfetto, protobuf */
+report_writer report_write_chrome;     /* Chrome's Trace Event Format, JSON */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
 report_writer report_write_html;  /* a page: flame graph, functions, heat map, threads; one file */
 report_writer report_write_saved; /* all of it, for report_read() */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Style and script of a flame graph, for all that draw one: they lie packed together. */
+/* Style and script of a flame graph, which lie packed together with a line between them. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,11 +9,15 @@
 int report_flame_texts(struct flame_texts *texts)
 {
 	static const char between[] = "@SCRIPT@\n";
-	int err = report_unpack(&report_packed_flame, &texts->style);
-	char *end = err ? NULL : strstr(texts->style, between);
+	char *style, *end;
+	int err = report_unpack(&report_packed_flame, &style);
 
+	if (err)
+		return err;
+	texts->style = style;
+	end = strstr(style, between);
 	if (!end)
-		return err ? err : -EIO;
+		return -EIO;
 	*end = 0;
 	texts->script = end + strlen(between);
 	return 0;

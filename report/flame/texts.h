@@ -4,8 +4,8 @@
 #define REPORT_FLAME_TEXTS_H
 
 struct flame_texts {
-	char *style;	    /* CSS; to be freed */
-	const char *script; /* ECMAScript 5 without "]]>"; in the memory of style */
+	char *style;  /* CSS; to be freed, also after an error */
+	char *script; /* ECMAScript 5 without "]]>"; in the memory of style */
 };
 
 int report_flame_texts(struct flame_texts *texts); /* 0 or a negative errno */

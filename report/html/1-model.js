@@ -40,8 +40,8 @@ const samples = {
 	values: data.samples.values.map(v => column(v, nsamples, Float64Array)),
 };
 const KERNEL = 1, COMM = 5, LABEL = 6;
+const AT = 0, UNTIL = 1, WOKEN = 2;
 const KIND_NAMES = ['user', 'kernel', 'JIT', 'inlined', 'mark', 'process', ''];
-const AT = 0, UNTIL = 1;
 
 // Moments in the order of their times, which are in microseconds, as all times of the page are.
 const stream = data.stream && data.stream.n ? makeStream(data.stream) : null;
@@ -60,7 +60,23 @@ function makeStream(s) {
 		time[i] += time[i - 1];
 	made.end = Math.max(time[s.n - 1] + 1, (data.info.duration_ns || 0) / 1000);
 	made.intervals = made.kind.includes(UNTIL);
+	shareOut(made);
 	return made;
+}
+
+// Points without a weight, of a stack that has some: wall's samples on a CPU, whose time is known in
+// sum. Each stands for its share of what no other moment of the stack has.
+function shareOut({ n, value, kind, weight, count, sample }) {
+	const rest = Float64Array.from(samples.values[value]), points = new Float64Array(nsamples);
+	for (let i = 0; i < n; i++) {
+		if (kind[i] === AT && !weight[i])
+			points[sample[i]] += count[i];
+		else if (kind[i] !== WOKEN)
+			rest[sample[i]] -= weight[i] / (kind[i] === UNTIL ? 2 ** data.types[value].shift : 1);
+	}
+	for (let i = 0; i < n; i++)
+		if (kind[i] === AT && !weight[i] && points[sample[i]])
+			weight[i] = Math.max(0, rest[sample[i]]) * count[i] / points[sample[i]];
 }
 
 // The first moment at or after a time.

@@ -152,11 +152,11 @@ class Tree {
 			label[p] = label[p] === UNSEEN ? label[i] : -1;
 		}
 	}
-	// Self and total of each key; what calls itself is counted once.
+	// Self and total of each key; what calls itself is counted once, what a label's node has is its frame's.
 	functions(nkeys) {
 		const self = new Float64Array(nkeys), total = new Float64Array(nkeys);
 		for (let i = 1; i < this.n; i++) {
-			self[this.key[i]] += this.self[i];
+			self[this.key[this.label && this.labelKinds[i] >= 0 ? this.parent[i] : i]] += this.self[i];
 			if (this.outer[i])
 				total[this.key[i]] += this.total[i];
 		}
@@ -251,6 +251,8 @@ function buildAround(tree, key, up) {
 	}
 	const made = b.finish(keys.rank, keys.text.length);
 	weights.forEach((w, old) => { made.self[made.number[old]] = w; });
+	if (up)
+		made.label = null; // labels are at the leaves
 	made.rootKey = key;
 	made.sum();
 	return made;

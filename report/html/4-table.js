@@ -73,7 +73,8 @@ function fillTable() {
 		sort === 'module' ? (a, b) => moduleOf(a) < moduleOf(b) ? -1 : moduleOf(a) > moduleOf(b) ? 1 : byName(a, b) :
 		(a, b) => figures[a] - figures[b] || (sort === 'self' ? total[a] - total[b] : self[a] - self[b]) || byName(b, a);
 	shown.sort(down ? (a, b) => order(b, a) : order);
-	Object.assign(table, { rows: shown, self, total, whole: main.tree.total[0], at: Math.min(table.at, Math.max(0, shown.length - 1)) });
+	table.at = Math.min(table.at, Math.max(0, shown.length - 1));
+	Object.assign(table, { rows: shown, self, total, whole: main.tree.total[0] });
 	table.sizer.style.height = shown.length * LINE + 'px';
 	for (const b of byId('heads').children)
 		b.setAttribute('aria-sort', b.dataset.sort !== sort ? 'none' : down ? 'descending' : 'ascending');

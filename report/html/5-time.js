@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The heat map: columns of 20 ms over the recording, as many of them in one as have to share a
- * pixel; rows are CPUs or the threads with the most; above them the sum of all rows. What is
- * dragged over is the selection, in whole columns of 20 ms, whatever the zoom.
+ * pixel; rows are states, CPUs or the threads with the most; above them the sum of all rows. What
+ * is dragged over is the selection, in whole columns of 20 ms, whatever the zoom.
  */
 const COLUMN = 20000, GUTTER = 92, SUM = 34, AXIS = 16, MAX_ROWS = 24;
 
-const heat = { from: 0, to: 1, rows: [], byThread: false, bins: null, drag: null };
+const heat = { from: 0, to: 1, modes: [], bins: null, drag: null };
 
 function setupTime() {
 	if (!stream)
@@ -15,11 +15,10 @@ function setupTime() {
 	heat.canvas = byId('heat').firstElementChild;
 	heat.to = wholeTime();
 	heat.cpus = [...new Set(stream.cpu)].sort((a, b) => a - b);
-	if (heat.cpus.length < 2)
-		heat.byThread = true;
-	byId('rows').hidden = heat.cpus.length < 2;
+	heat.modes = [labelNames.length && data.label, heat.cpus.length > 1 && 'CPU', 'thread'].filter(mode => mode);
+	byId('rows').hidden = heat.modes.length < 2;
 	byId('rows').addEventListener('click', () => {
-		state.rows = heat.byThread ? 'cpu' : 'thread';
+		state.rows = heat.modes[(heat.modes.indexOf(rowMode()) + 1) % heat.modes.length];
 		drawTime();
 		remember();
 	});
@@ -28,7 +27,7 @@ function setupTime() {
 	byId('whole').addEventListener('click', () => zoomTime(1e9, 0.5));
 	byId('clear').addEventListener('click', () => select(-1, -1));
 	byId('timehint').textContent = timeHint();
-	watchTime(heat.canvas, GUTTER);
+	watchTime(heat.canvas, () => GUTTER);
 	heat.canvas.addEventListener('mousemove', e => describeHeat(e));
 	heat.canvas.addEventListener('mouseleave', hideTip);
 }
@@ -45,7 +44,7 @@ function timeHint() {
 function watchTime(canvas, gutter) {
 	const timeAt = e => {
 		const at = canvas.getBoundingClientRect();
-		const share = (e.clientX - at.left - gutter) / (at.width - gutter);
+		const share = (e.clientX - at.left - gutter()) / (at.width - gutter());
 		return heat.from + Math.max(0, Math.min(1, share)) * (heat.to - heat.from);
 	};
 	let pending = 0, last = null, moved = false;
@@ -55,7 +54,7 @@ function watchTime(canvas, gutter) {
 			selectColumns(heat.drag, timeAt(last), false);
 	};
 	canvas.addEventListener('pointerdown', e => {
-		if (e.button || e.clientX - canvas.getBoundingClientRect().left < gutter)
+		if (e.button || e.clientX - canvas.getBoundingClientRect().left < gutter())
 			return;
 		heat.drag = timeAt(e);
 		last = e;
@@ -119,10 +118,22 @@ function columnTime() {
 	return COLUMN * Math.max(1, Math.ceil((heat.to - heat.from) / COLUMN / plotWidth()));
 }
 
+// What rows are: as chosen, else what shows most.
+function rowMode() { return heat.modes.includes(state.rows) ? state.rows : heat.modes[0]; }
+
 // Which row a moment is in, and what the rows are called.
 function heatRows(type) {
-	if (!heat.byThread) {
-		const group = Math.ceil(heat.cpus.length / MAX_ROWS), row = new Map(heat.cpus.map((cpu, i) => [cpu, Math.floor(i / group)]));
+	if (rowMode() === data.label) {
+		const names = labelNames.slice(0, MAX_ROWS).map(name => data.names[name].slice(1, -1));
+		const row = labelPlace;
+		if (labelNames.length > MAX_ROWS)
+			names[MAX_ROWS - 1] = `${labelNames.length - MAX_ROWS + 1} others`;
+		return { names, of: i => Math.min(row.has(samples.label[stream.sample[i]]) ?
+			row.get(samples.label[stream.sample[i]]) : -1, MAX_ROWS - 1) };
+	}
+	if (rowMode() === 'CPU') {
+		const group = Math.ceil(heat.cpus.length / MAX_ROWS);
+		const row = new Map(heat.cpus.map((cpu, i) => [cpu, Math.floor(i / group)]));
 		const names = [];
 		heat.cpus.forEach((cpu, i) => {
 			if (i % group === 0)
@@ -148,18 +159,20 @@ function heatRows(type) {
 function fillBins() {
 	const type = isTimed(state.weight) ? state.weight : stream.value, step = columnTime();
 	const first = Math.floor(heat.from / step), n = Math.ceil(heat.to / step) - first;
-	const { names, of } = heatRows(type), bins = new Float64Array(names.length * n), slope = new Float64Array(names.length * (n + 1));
+	const { names, of } = heatRows(type), bins = new Float64Array(names.length * n);
+	const slope = new Float64Array(names.length * (n + 1));
 	const start = momentAt(first * step), thread = state.thread;
 	const end = stream.intervals ? stream.n : momentAt((first + n) * step);
 	for (let i = start; i < end; i++) {
 		if (thread >= 0 && samples.thread[stream.sample[i]] !== thread)
 			continue;
 		const weight = momentWeight(i, type), row = of(i);
-		if (!weight || row >= names.length)
+		if (!weight || row < 0 || row >= names.length)
 			continue;
 		const column = Math.floor(stream.time[i] / step) - first;
 		if (stream.kind[i] === UNTIL && type === stream.value)
-			spread(bins, slope, row, n, (stream.time[i] - stream.weight[i] / 1000) / step - first, stream.time[i] / step - first, step);
+			spread(bins, slope, row, n, (stream.time[i] - stream.weight[i] / 1000) / step - first,
+				stream.time[i] / step - first, step);
 		else if (column < n)
 			bins[row * n + column] += weight;
 	}
@@ -192,9 +205,7 @@ function spread(bins, slope, row, n, a, b, step) {
 function drawTime() {
 	if (!stream)
 		return;
-	if (heat.cpus.length > 1)
-		heat.byThread = state.rows === 'thread';
-	byId('rows').textContent = heat.byThread ? 'Rows: threads' : 'Rows: CPUs';
+	byId('rows').textContent = 'Rows by ' + rowMode();
 	fillBins();
 	paintTime();
 }
@@ -203,13 +214,15 @@ function paintTime() {
 	if (!stream)
 		return;
 	const { names, bins, n, first, step } = heat.bins, width = byId('heat').clientWidth, plot = plotWidth();
-	const rowHeight = Math.max(5, Math.min(16, Math.floor(96 / names.length))), height = SUM + names.length * rowHeight + AXIS;
+	const rowHeight = Math.max(names.length > 12 ? 5 : 12, Math.min(16, Math.floor(96 / names.length)));
+	const height = SUM + names.length * rowHeight + AXIS;
 	const c = fitCanvas(heat.canvas, width, height), scale = plot / (heat.to - heat.from);
 	const x = column => GUTTER + ((first + column) * step - heat.from) * scale;
-	let most = 0;
-	const sums = new Float64Array(n);
+	// States differ by orders of magnitude: each row is as dark as it gets at its own most.
+	const sums = new Float64Array(n), own = rowMode() === data.label, most = new Float64Array(names.length);
 	bins.forEach((v, i) => {
-		most = Math.max(most, v);
+		const row = own ? Math.floor(i / n) : 0;
+		most[row] = Math.max(most[row], v);
 		sums[i % n] += v;
 	});
 	const tallest = sums.reduce((a, b) => Math.max(a, b), 0);
@@ -222,7 +235,8 @@ function paintTime() {
 	c.fillStyle = theme.cold;
 	c.fillRect(GUTTER, SUM, plot, names.length * rowHeight - 1);
 	for (let i = 0; i < n; i++) {
-		const left = x(i), wide = Math.max(1, x(i + 1) - left - (step * scale > 4 ? 1 : 0)), tall = sums[i] / tallest * (SUM - 6);
+		const left = x(i), wide = Math.max(1, x(i + 1) - left - (step * scale > 4 ? 1 : 0));
+		const tall = sums[i] / tallest * (SUM - 6);
 		if (!sums[i])
 			continue;
 		c.fillStyle = theme.accent;
@@ -230,15 +244,19 @@ function paintTime() {
 		for (let row = 0; row < names.length; row++) {
 			if (!bins[row * n + i])
 				continue;
-			c.fillStyle = theme.heat[Math.min(theme.heat.length - 1, Math.floor(bins[row * n + i] / most * theme.heat.length))];
+			const share = bins[row * n + i] / most[own ? row : 0];
+			c.fillStyle = own ? placeColor(row) :
+				theme.heat[Math.min(theme.heat.length - 1, Math.floor(share * theme.heat.length))];
+			c.globalAlpha = own ? 0.1 + 0.9 * share : 1;
 			c.fillRect(left, SUM + row * rowHeight, wide, rowHeight - 1);
+			c.globalAlpha = 1;
 		}
 	}
 	paintSelection(c, GUTTER, scale, 0, height - AXIS);
 	c.restore();
 	c.fillStyle = theme.dim;
 	c.font = '11px system-ui, sans-serif';
-	const every = Math.ceil(13 / rowHeight);
+	const every = Math.ceil(12 / rowHeight);
 	names.forEach((name, row) => {
 		if (row % every === 0)
 			c.fillText(cutText(name, GUTTER - 2), 8, SUM + row * rowHeight + rowHeight / 2);

@@ -3,8 +3,8 @@
  * Threads as rows: what state they were in where the recording has intervals, how many samples there
  * were where it has points, and nothing but a sum where it has no times.
  */
-const LANE = 22, NAMES = 210;
-const lanes = { list: [], sums: null, start: null, moments: null };
+const LANE = 22;
+const lanes = { left: 210, list: [], sums: null, start: null, moments: null };
 
 function threadName(t) {
 	const comm = data.names[threads.comm[t]], id = threads.tid[t] || threads.pid[t];
@@ -16,11 +16,11 @@ function setupThreads() {
 	lanes.scroll = makeScroll(box, drawThreads);
 	if (stream) {
 		indexMoments();
-		watchTime(lanes.scroll.canvas, NAMES);
+		watchTime(lanes.scroll.canvas, () => lanes.left);
 	}
 	lanes.scroll.canvas.addEventListener('click', e => {
 		const lane = laneAt(e);
-		if (lane >= 0 && e.clientX - lanes.scroll.canvas.getBoundingClientRect().left < NAMES)
+		if (lane >= 0 && e.clientX - lanes.scroll.canvas.getBoundingClientRect().left < lanes.left)
 			chooseThread(lanes.list[lane] === state.thread ? -1 : lanes.list[lane]);
 	});
 	lanes.scroll.canvas.addEventListener('mousemove', describeLane);
@@ -48,14 +48,15 @@ function indexMoments() {
 	Object.assign(lanes, { start, moments });
 }
 
-// The busiest first, of the weight that is shown.
+// The busiest first: those with the most weight, or, where all have the same time, the most changes.
 function fillThreads() {
 	const sums = new Float64Array(nthreads), values = samples.values[state.weight];
 	for (let s = 0; s < nsamples; s++)
 		sums[samples.thread[s]] += values[s];
+	const busy = stream && stream.intervals ? t => lanes.start[t + 1] - lanes.start[t] : t => sums[t];
 	lanes.sums = sums;
 	lanes.list = Array.from(sums.keys()).filter(t => sums[t] || (stream && lanes.start[t + 1] > lanes.start[t]))
-		.sort((a, b) => sums[b] - sums[a] || threads.tid[a] - threads.tid[b] || a - b);
+		.sort((a, b) => busy(b) - busy(a) || sums[b] - sums[a] || threads.tid[a] - threads.tid[b] || a - b);
 	lanes.scroll.setHeight(lanes.list.length * LANE + AXIS);
 	fillLegend(byId('states'));
 	drawThreads();
@@ -65,6 +66,8 @@ function drawThreads() {
 	if (state.view !== 'threads')
 		return;
 	const { box, canvas } = lanes.scroll, width = box.clientWidth, height = box.clientHeight;
+	// The names have less where there is little.
+	lanes.left = Math.min(210, Math.round(0.36 * width));
 	const c = fitCanvas(canvas, width, height), top = box.scrollTop, most = Math.max(1, ...lanes.sums);
 	const first = Math.max(0, Math.floor((top - AXIS) / LANE));
 	for (let i = first; i < lanes.list.length && AXIS + i * LANE - top < height; i++) {
@@ -74,33 +77,33 @@ function drawThreads() {
 			c.fillRect(0, y, width, LANE - 1);
 		}
 		if (stream)
-			drawLane(c, t, y, width - NAMES);
+			drawLane(c, t, y, width - lanes.left);
 		c.fillStyle = theme.accent;
 		c.globalAlpha = 0.25;
-		c.fillRect(0, y + 2, NAMES * 0.96 * lanes.sums[t] / most, LANE - 5);
+		c.fillRect(0, y + 2, lanes.left * 0.96 * lanes.sums[t] / most, LANE - 5);
 		c.globalAlpha = 1;
 		c.fillStyle = theme.text;
-		c.fillText(cutText(threadName(t), NAMES - 16), 8, y + LANE / 2);
+		c.fillText(cutText(threadName(t), lanes.left - 16), 8, y + LANE / 2);
 	}
 	if (!stream)
 		return;
-	const scale = (width - NAMES) / (heat.to - heat.from);
+	const scale = (width - lanes.left) / (heat.to - heat.from);
 	c.save();
 	c.beginPath();
-	c.rect(NAMES, 0, width - NAMES, height);
+	c.rect(lanes.left, 0, width - lanes.left, height);
 	c.clip();
-	paintSelection(c, NAMES, scale, AXIS - top < 0 ? 0 : AXIS - top, height);
+	paintSelection(c, lanes.left, scale, AXIS - top < 0 ? 0 : AXIS - top, height);
 	c.fillStyle = theme.back;
-	c.fillRect(NAMES, 0, width, Math.max(0, AXIS));
+	c.fillRect(lanes.left, 0, width, Math.max(0, AXIS));
 	c.fillStyle = theme.dim;
 	c.font = '11px system-ui, sans-serif';
-	paintAxis(c, NAMES, scale, AXIS / 2, width);
+	paintAxis(c, lanes.left, scale, AXIS / 2, width);
 	c.restore();
 }
 
 // What is narrower than a pixel shares it; the pixel shows the state that has the most of it.
 function drawLane(c, t, y, width) {
-	const scale = width / (heat.to - heat.from), kinds = labelNames.length + 1, pixels = new Map();
+	const scale = width / (heat.to - heat.from), kinds = labelNames.length + 1, pixels = new Map(), wakes = [];
 	const add = (x, place, part) => {
 		if (!pixels.has(x))
 			pixels.set(x, new Float32Array(kinds));
@@ -112,7 +115,9 @@ function drawLane(c, t, y, width) {
 		if (stream.kind[i] === AT) {
 			if (end >= 0 && end < width && stream.count[i])
 				add(Math.floor(end), place, 0.3 * stream.count[i]);
-		} else if (stream.kind[i] === UNTIL) {
+		} else if (stream.kind[i] === WOKEN) {
+			wakes.push(end);
+		} else {
 			const begin = Math.max(0, end - stream.weight[i] / 1000 * scale), wide = Math.min(width, end) - begin;
 			if (wide <= 0)
 				continue;
@@ -121,16 +126,20 @@ function drawLane(c, t, y, width) {
 				continue;
 			}
 			c.fillStyle = placeColor(place);
-			c.fillRect(NAMES + begin, y + 2, wide, LANE - 5);
+			c.fillRect(lanes.left + begin, y + 2, wide, LANE - 5);
 		}
 	}
 	for (const [x, parts] of pixels) {
 		const most = parts.reduce((best, v, k) => v > parts[best] ? k : best, 0);
 		c.fillStyle = placeColor(most);
-		c.globalAlpha = Math.min(1, 0.45 + parts[most]);
-		c.fillRect(NAMES + x, y + 2, 1.5, LANE - 5);
+		c.globalAlpha = Math.min(1, 0.7 + parts[most]);
+		c.fillRect(lanes.left + x, y + 2, 1.5, LANE - 5);
 	}
 	c.globalAlpha = 1;
+	c.fillStyle = theme.strong;
+	for (const x of wakes.length < width / 6 ? wakes : [])
+		if (x >= 0 && x < width)
+			c.fillRect(lanes.left + x, y, 1.5, 4);
 }
 
 const placeColors = [];
@@ -152,26 +161,31 @@ function describeLane(e) {
 	const lane = laneAt(e);
 	if (lane < 0)
 		return hideTip();
-	const t = lanes.list[lane], x = e.clientX - lanes.scroll.canvas.getBoundingClientRect().left - NAMES;
+	const t = lanes.list[lane], x = e.clientX - lanes.scroll.canvas.getBoundingClientRect().left - lanes.left;
 	let text = `${threadName(t)} of process ${threads.pid[t]}\n${figure(lanes.sums[t], state.weight)}`;
 	if (stream && x >= 0)
-		text += describeMoment(t, heat.from + x / (lanes.scroll.box.clientWidth - NAMES) * (heat.to - heat.from));
+		text += describeMoment(t, heat.from + x / (lanes.scroll.box.clientWidth - lanes.left) * (heat.to - heat.from));
 	showTip(text, e);
 }
 
 // What the thread did then: the interval around the time, else the nearest sample within three pixels.
 function describeMoment(t, time) {
-	const near = 3 * (heat.to - heat.from) / (lanes.scroll.box.clientWidth - NAMES);
-	let best = -1, gap = near;
+	const near = 3 * (heat.to - heat.from) / (lanes.scroll.box.clientWidth - lanes.left);
+	let best = -1, gap = near, woken = '';
 	for (let k = lanes.start[t]; k < lanes.start[t + 1]; k++) {
 		const i = lanes.moments[k], at = stream.time[i];
+		if (stream.kind[i] === WOKEN) {
+			if (Math.abs(at - time) < near)
+				woken = `\nwoken by thread ${stream.weight[i]}`;
+			continue;
+		}
 		const away = stream.kind[i] === UNTIL && at >= time && at - stream.weight[i] / 1000 <= time ? 0 : Math.abs(at - time);
 		if (away < gap) {
 			best = i;
 			gap = away;
 		}
 	}
-	let text = `\nat ${(time / 1e6).toFixed(3)} s`;
+	let text = `\nat ${(time / 1e6).toFixed(3)} s${woken}`;
 	if (best < 0)
 		return text;
 	const s = stream.sample[best], place = stacks.place[samples.node[s]];

@@ -3,7 +3,7 @@
 const VIEWS = ['graph', 'table', 'callers', 'threads', 'about'];
 const DEFAULTS = {
 	view: 'graph', weight: data.weight || 0, zoom: -1, find: '', anyCase: false, from: -1, to: -1, thread: -1,
-	fn: -1, turned: false, leaf: !!data.reverse, byLine: false, sort: 'self', down: true, rows: 'cpu',
+	fn: -1, turned: false, leaf: !!data.reverse, byLine: false, sort: 'self', down: true, rows: '',
 };
 // Short names in the address; what is as it was at first is not in it.
 const WORDS = {
@@ -289,7 +289,8 @@ function recall() {
 		state.from = state.to = -1;
 	const span = stream && /^(\d+)-(\d+)$/.exec(given.t || '');
 	if (stream)
-		[heat.from, heat.to] = span && +span[2] > +span[1] && +span[2] <= wholeTime() ? [+span[1], +span[2]] : [0, wholeTime()];
+		[heat.from, heat.to] = span && +span[2] > +span[1] && +span[2] <= wholeTime() ?
+			[+span[1], +span[2]] : [0, wholeTime()];
 }
 
 function restore() {
@@ -314,13 +315,15 @@ function showTip(text, e) {
 	if (!text)
 		return;
 	tip.style.left = Math.max(4, Math.min(e.clientX + 14, innerWidth - tip.offsetWidth - 8)) + 'px';
-	tip.style.top = (e.clientY + 18 + tip.offsetHeight > innerHeight ? e.clientY - tip.offsetHeight - 10 : e.clientY + 18) + 'px';
+	const below = e.clientY + 18;
+	tip.style.top = (below + tip.offsetHeight > innerHeight ? e.clientY - tip.offsetHeight - 10 : below) + 'px';
 }
 function hideTip() { byId('tip').hidden = true; }
 
 const KEYS = [
 	['/  Ctrl-F  F3', 'search, a regular expression'], ['Ctrl-I', 'ignore case'],
-	['\u2190 \u2191 \u2192 \u2193', 'go through frames, functions or threads'], ['Enter', 'zoom to the frame; callers and callees of the function'],
+	['\u2190 \u2191 \u2192 \u2193', 'go through frames, functions or threads'],
+	['Enter', 'zoom to the frame; callers and callees of the function'],
 	['Escape', 'clear the search, then the zoom, the selection, the thread'], ['Backspace', 'back'],
 	['c', 'callers and callees of the frame'], ['1 \u2026 5', 'the views'], ['i', 'root at the bottom or on top'],
 	['l', 'merge from the leaf'], ['+ \u2212 0', 'zoom of the time'], ['[ ]', 'move the selection by its own length'],

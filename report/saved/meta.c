@@ -8,25 +8,12 @@
 
 enum { HAS_LEDGER = 1, HAS_COST = 2, HAS_EVENTS = 4, META_FLAGS = 8 };
 
-/* The texts of what was recorded, in the order that they have in the file. */
-static const char **info_text(struct report_info *i, size_t n)
-{
-	const char **const texts[] = { &i->command,	    &i->target,
-				       &i->event,	    &i->main_module,
-				       &i->kernel_build_id, &i->host,
-				       &i->kernel,	    &i->note,
-				       &i->counted,	    &i->period_type.type,
-				       &i->period_type.unit };
-
-	return n < sizeof(texts) / sizeof(*texts) ? texts[n] : NULL;
-}
-
 static void put_info(struct buf *b, const struct report_info *info)
 {
 	struct report_info i = *info;
 	const char **text;
 
-	for (size_t n = 0; (text = info_text(&i, n)); n++)
+	for (size_t n = 0; (text = report_info_text(&i, n)); n++)
 		report_put_text(b, *text);
 	report_proto_add_varint(b, i.period);
 	report_proto_add_varint(b, i.start_ns);
@@ -78,7 +65,7 @@ static int get_info(struct saved_input *in, bool has_events, struct report_meta 
 	struct report_info i = { .has_events = has_events };
 	const char **text;
 
-	for (size_t n = 0; (text = info_text(&i, n)); n++)
+	for (size_t n = 0; (text = report_info_text(&i, n)); n++)
 		*text = report_get_text(in);
 	i.period = report_get_number(in);
 	i.start_ns = report_get_number(in);

@@ -5,14 +5,12 @@
  * to nothing that it lacks, folded lines have the weights that were put in, and a saved profile is
  * as good as the one that it was made of.
  */
-#include <errno.h>
-
 #include <rawprof/report.h>
 
 #include "fuzz_json.h"
 #include "fuzz_pprof.h"
 
-enum { FRAMES = 24, SAMPLES = 16, TEXTS = 8 };
+enum { FRAMES = 24, SAMPLES = 16, TEXTS = 8, MOMENTS = 32 };
 
 static const struct report_value_type types[] = { { "samples", "count" },
 						  { "cpu", "nanoseconds" } };
@@ -52,8 +50,6 @@ static uint64_t add_sample(struct made *m, struct fuzz_input *in)
 	uint32_t stack[8];
 	uint64_t values[2] = { fuzz_take(in, 1), fuzz_take(in, 3) };
 	struct report_label label = { .key = pick(m, in), .str = pick(m, in) };
-	struct report_moment moment = { .cpu = (unsigned int)n, .count = 1 };
-	uint32_t id;
 	struct report_sample s = { .comm = pick(m, in),
 				   .pid = (int32_t)fuzz_take(in, 1),
 				   .frames = stack,
@@ -66,17 +62,25 @@ static uint64_t add_sample(struct made *m, struct fuzz_input *in)
 		s.labels = &label;
 		s.nlabels = 1;
 	}
-	if (report_add_id(m->report, &s, &id))
-		return 0;
-	if (values[1] & 1) {
-		moment.time_ns = values[1] << (values[1] & 31);
-		moment.weight = values[0] * values[1];
-		moment.kind = values[1] >> 4 & 3;
-		moment.sample = id;
-		fuzz_check(report_add_moment(m->report, &moment) ==
-			   (moment.kind == 3 ? -EINVAL : 0));
+	return report_add(m->report, &s) ? 0 : values[0];
+}
+
+static void add_moments(struct made *m, struct fuzz_input *in)
+{
+	const size_t samples = report_samples(m->report);
+
+	for (uint64_t n = fuzz_below(in, MOMENTS); n-- && samples;) {
+		const struct report_moment moment = {
+			.time_ns = fuzz_take(in, 2) << fuzz_below(in, 32),
+			.cpu = fuzz_below(in, 3) ? fuzz_below(in, 4) : REPORT_NO_CPU,
+			.kind = fuzz_below(in, 3),
+			.weight = fuzz_take(in, 3),
+			.sample = (uint32_t)fuzz_below(in, samples),
+			.count = (uint32_t)fuzz_below(in, 2),
+		};
+
+		fuzz_check(!report_add_moment(m->report, &moment));
 	}
-	return values[0];
 }
 
 static char *written(const struct made *m, report_writer *write, size_t *size)
@@ -106,6 +110,31 @@ static uint64_t folded_sum(const char *text)
 	}
 	fuzz_check(!*text);
 	return sum;
+}
+
+/* A trace of Perfetto is packets, each a field 1. */
+static void check_packets(const char *text, size_t size)
+{
+	struct pprof_part trace = { (const uint8_t *)text, (const uint8_t *)text + size };
+	struct pprof_field packet, field;
+
+	while (pprof_next(&trace, &packet)) {
+		fuzz_check(packet.number == 1 && packet.is_part);
+		while (pprof_next(&packet.part, &field))
+			fuzz_check(field.number);
+	}
+}
+
+/* Each thread's slices begin and end in the order of a stack. */
+static void check_slices(const char *text)
+{
+	uint64_t open = 0;
+
+	for (; (text = strstr(text, "\n{\"ph\":\"")); text++) {
+		open += text[8] == 'B';
+		fuzz_check(text[8] != 'E' || open--);
+	}
+	fuzz_check(!open);
 }
 
 /* What is read back leaves in every form as it did before. */
@@ -156,14 +185,18 @@ static void check_forms(const struct made *m, uint64_t total)
 		text = written(m, f->write, &size);
 		if (!strcmp(f->name, "pprof"))
 			fuzz_check_pprof(text, size);
+		else if (!strcmp(f->name, "perfetto"))
+			check_packets(text, size);
 		else if (f->binary)
 			check_saved(m, text, size);
 		else
 			fuzz_check_printable(text, size);
-		if (f->json)
+		if (f->json || strstr(f->endings[0], ".json"))
 			fuzz_check_json(text);
 		if (!strcmp(f->name, "html"))
 			check_page(text);
+		if (!strcmp(f->name, "chrome"))
+			check_slices(text);
 		if (!strcmp(f->name, "folded"))
 			fuzz_check(folded_sum(text) == total);
 		free(text);
@@ -188,7 +221,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				     .main_module = m.texts[3],
 				     .kernel_build_id = m.texts[4],
 				     .host = m.texts[5],
-				     .note = m.texts[6] };
+				     .note = m.texts[6],
+				     .period = 1000,
+				     .period_type = { "cpu", "nanoseconds" } };
 	fuzz_check(!report_set_info(m.report, &info));
 	frames = fuzz_below(&in, FRAMES);
 	samples = fuzz_below(&in, SAMPLES);
@@ -196,6 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_frame(&m, &in);
 	while (samples--)
 		total += add_sample(&m, &in);
+	add_moments(&m, &in);
 	check_forms(&m, total);
 	report_free(m.report);
 	for (size_t i = 0; i < TEXTS; i++)

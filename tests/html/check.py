@@ -55,7 +55,8 @@ class Page:
         return self.b.run('main.graph.name(main.graph.zoom)')
 
     def row(self, n):
-        return self.b.run(f"[...table.elements[{n}].querySelectorAll('b, em, .name, .module')].map(e => e.textContent).join(' ')")
+        cells = f"[...table.elements[{n}].querySelectorAll('b, em, .name, .module')]"
+        return self.b.run(cells + ".map(e => e.textContent).join(' ')")
 
 
 def graph(b):
@@ -187,6 +188,7 @@ def thread_rows(b):
     p = Page(b, 'wall', 'view=threads')
     whole = p.total()
     see('threads: all that was', whole, b.run('data.types[1].total'))
+    see('heat: rows are states', b.run('heat.bins.names.join()'), 'running,disk,sleeping')
     see('threads: rows', b.run('lanes.list.length'), 6)
     see('threads: colours by state', b.run("byId('states').textContent"), 'runningdisksleeping')
     at = b.run("(() => { const r = lanes.scroll.canvas.getBoundingClientRect(); return [r.left, r.top, r.width]; })()")
@@ -197,6 +199,9 @@ def thread_rows(b):
     see('threads: a click on a name is that thread', p.total(), b.run('lanes.sums[state.thread]'))
     see('threads: and says so', p.text('#chips'), name + ' \u00d7')
     b.key('Escape')
+    see('threads: a function has the time of its states', b.run(
+        "main.tree.functions(keys.text.length).self[keys.text.indexOf('io_schedule')]"),
+        b.run("main.tree.functions(keys.text.length).total[keys.text.indexOf('io_schedule')]"))
     halves = 0
     for start, end in ((0, 500000), (500000, 2000000)):
         b.run(f'select({start}, {end})')

@@ -207,7 +207,7 @@ static void wall(void)
 						state ? 3 : 2, 1, length);
 
 			now += length;
-			moment(now, 0, state ? REPORT_UNTIL : REPORT_AT, length, id, 1);
+			moment(now, 0, state ? REPORT_UNTIL : REPORT_AT, state ? length : 0, id, 1);
 		}
 	}
 	describe("wall", 1);

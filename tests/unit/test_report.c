@@ -292,7 +292,8 @@ START_TEST(formats_by_name_and_path)
 {
 	ck_assert_ptr_eq(report_format_by_name("pprof")->write, report_write_pprof);
 	for (const struct report_format *f = report_formats; f->name; f++) {
-		ck_assert_int_eq(f->binary, strstr("pprof rawprof", f->name) != NULL);
+		ck_assert_int_eq(f->binary, strstr(" pprof rawprof perfetto ", f->name) &&
+						    strlen(f->name) > 4);
 		ck_assert_int_eq(f->for_people, !strcmp(f->name, "table"));
 		ck_assert_int_eq(f->json, !strcmp(f->name, "json"));
 		ck_assert_int_eq(f->has_ledger, f->json || f->for_people);
@@ -302,6 +303,9 @@ START_TEST(formats_by_name_and_path)
 	ck_assert_ptr_eq(report_format_by_path("x/flame.svg")->write, report_write_svg);
 	ck_assert_ptr_eq(report_format_by_path("a.pb.gz")->write, report_write_pprof);
 	ck_assert_ptr_eq(report_format_by_path("a.json")->write, report_write_json);
+	ck_assert_ptr_eq(report_format_by_path("a.firefox.json")->write, report_write_firefox);
+	ck_assert_ptr_eq(report_format_by_path("a.perfetto-trace")->write, report_write_perfetto);
+	ck_assert_ptr_eq(report_format_by_path("a.chrome.json")->write, report_write_chrome);
 	ck_assert_ptr_eq(report_format_by_path("a.speedscope.json")->write,
 			 report_write_speedscope);
 	ck_assert_ptr_eq(report_format_by_path("a.folded")->write, report_write_folded);

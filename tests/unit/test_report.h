@@ -130,9 +130,17 @@ static inline struct report *hostile_report(void)
 	for (size_t i = 0; i <= HOSTILE_NAMES; i++) {
 		const char *bad = i < HOSTILE_NAMES ? hostile_names[i] : every_byte();
 		struct report_label label = { .key = *bad ? bad : "k", .str = bad };
-		struct report_info info = {
-			bad, bad, bad, bad, bad, bad, bad, bad, bad, { bad, bad }, 1
-		};
+		struct report_info info = { .command = bad,
+					    .target = bad,
+					    .event = bad,
+					    .main_module = bad,
+					    .kernel_build_id = bad,
+					    .host = bad,
+					    .kernel = bad,
+					    .note = bad,
+					    .counted = bad,
+					    .period_type = { bad, bad },
+					    .period = 1 };
 		struct report_ledger_line line = { bad, 1, REPORT_LOST };
 		struct report_ledger ledger = { 2, 1, &line, 1 };
 		uint64_t values[] = { 1, 2 };

@@ -38,7 +38,7 @@ static struct report *full_report(void)
 					  .host = "here",
 					  .kernel = "6.1",
 					  .note = "",
-					  .counted = "5 of 7",
+					  .counted = "7 calls",
 					  .period_type = { "cpu", "nanoseconds" },
 					  .period = 10101010,
 					  .start_ns = 1767323045123456789,
