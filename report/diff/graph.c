@@ -36,38 +36,41 @@ static void add_up(const struct report_diff *d, struct diff_link *links)
 	}
 }
 
-static int by_name(const void *a, const void *b, void *arg)
+/* All nodes but the root by the ranks of their names: there are many more nodes than names. */
+static void sort_nodes(const struct report_diff *d, uint32_t *start, uint32_t *sorted)
 {
-	const struct report_diff *d = arg;
-	const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const uint32_t x = d->rank[d->nodes[i].name], y = d->rank[d->nodes[j].name];
-
-	return x < y ? -1 : x > y;
+	for (uint32_t i = 1; i < d->nnodes; i++)
+		start[d->rank[d->nodes[i].name] + 1]++;
+	for (uint32_t i = 0; i < d->names.count; i++)
+		start[i + 1] += start[i];
+	for (uint32_t i = 1; i < d->nnodes; i++)
+		sorted[start[d->rank[d->nodes[i].name]]++] = i;
 }
 
 struct diff_link *report_diff_links(const struct report_diff *d)
 {
 	struct diff_link *links = calloc(d->nnodes, sizeof(*links));
+	uint32_t *start = calloc((size_t)d->names.count + 1, sizeof(*start));
 	uint32_t *sorted = malloc(d->nnodes * sizeof(*sorted));
 
-	if (!links || !sorted) {
+	if (!links || !start || !sorted) {
 		free(links);
+		free(start);
 		free(sorted);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < d->nnodes; i++) {
+	for (uint32_t i = 0; i < d->nnodes; i++)
 		links[i].child = links[i].next = NONE;
-		sorted[i] = i;
-	}
 	add_up(d, links);
-	qsort_r(sorted + 1, d->nnodes - 1, sizeof(*sorted), by_name, (void *)d);
+	sort_nodes(d, start, sorted);
 	/* Every list grows at its front, so the last in order is put there first. */
-	for (uint32_t i = d->nnodes; --i;) {
+	for (uint32_t i = d->nnodes - 1; i--;) {
 		struct diff_link *parent = &links[d->nodes[sorted[i]].parent];
 
 		links[sorted[i]].next = parent->child;
 		parent->child = sorted[i];
 	}
+	free(start);
 	free(sorted);
 	return links;
 }

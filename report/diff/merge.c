@@ -26,9 +26,10 @@ static int share_name(struct report_diff *d, const struct frame_names *own, uint
 }
 
 /*
- * What interrupts a program is not its own doing and comes in bursts, from other programs and
- * devices that one run has beside it and another has not: so many samples of it say no more than
- * one of the program's does.
+ * What the kernel does for a program depends on others too: who wakes whom and when, what is in the
+ * cache, how often a pipe is full. What interrupts a program is not its own doing at all. Both come
+ * in bursts, that one run has and another has not: so many samples of them say no more than one of
+ * the program's own does.
  */
 static float clump_of(const char *name)
 {
@@ -51,6 +52,29 @@ static float clump_of(const char *name)
 		{ "exit_to_user_mode_loop", 16 },
 		{ "do_notify_resume", 16 },
 
+		/* waiting, being woken, and the two sides of a pipe or socket */
+		{ "schedule", 16 },
+		{ "__schedule", 16 },
+		{ "try_to_wake_up", 16 },
+		{ "__wake_up", 16 },
+		{ "anon_pipe_", 16 },
+		{ "pipe_", 16 },
+		{ "do_futex", 16 },
+		{ "sock_", 16 },
+		{ "unix_stream_", 16 },
+		{ "do_epoll_wait", 16 },
+		{ "do_poll", 16 },
+		{ "do_sys_poll", 16 },
+		/* where interrupts that were held back come in */
+		{ "_raw_spin_unlock_irq", 16 },
+		/* requests of disks */
+		{ "submit_bio", 16 },
+		{ "blk_mq_", 16 },
+		/* any system call: x86, arm64, riscv */
+		{ "entry_SYSCALL_64", 4 },
+		{ "do_syscall_64", 4 },
+		{ "el0_svc", 4 },
+		{ "do_trap_ecall_u", 4 },
 		/* faults, whose cost is that of the memory which others leave */
 		{ "asm_exc_page_fault", 8 },
 		{ "handle_mm_fault", 8 },

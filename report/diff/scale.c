@@ -116,7 +116,7 @@ static void find_stable(struct report_diff *d, const struct ratio *ratios, size_
 		d->scale = at > 0 ? 1 / report_diff_exp_minus(at) : report_diff_exp_minus(-at);
 	}
 	cost_of(ratios, n, best, &agree);
-	d->nstable = (uint32_t)agree;
+	d->nstable = agree < LEAST ? 0 : (uint32_t)agree;
 }
 
 int report_diff_find_scale(struct report_diff *d)

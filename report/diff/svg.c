@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "graph.h"
@@ -70,13 +71,15 @@ static int measure(struct graph *g)
 }
 
 /* "#rrggbb": between white and the full colour by how much of it changed. */
-static void choose_color(const struct graph *g, const struct diff_pair *p, char color[8])
+static void choose_color(const struct graph *g, uint32_t node, char color[8])
 {
+	const struct diff_pair *p = &g->links[node].total;
 	const double a = (double)p->of[SIDE_A].w, b = (double)p->of[SIDE_B].w / g->d->scale;
-	const double change = (b > a ? b - a : a - b) / (a + b);
+	const double change = sqrt((b > a ? b - a : a - b) / (a + b));
+	const bool known = node && g->d->rows[g->d->nodes[node].name].verdict != DIFF_SAME;
 	const unsigned int pale = 225 - (unsigned int)(145 * change);
 
-	if (report_diff_chance(report_diff_z(g->d, p)) >= TINTED)
+	if (!known && report_diff_chance(report_diff_z(g->d, p)) >= TINTED)
 		snprintf(color, 8, "%s", legend[SAME].color);
 	else if (!p->of[SIDE_A].w || !p->of[SIDE_B].w)
 		snprintf(color, 8, "%s", legend[p->of[SIDE_A].w ? GONE : NEW].color);
@@ -129,7 +132,7 @@ static void put_frame(struct graph *g, uint32_t node, unsigned int depth)
 	const unsigned int y = HEAD + (g->rows - 1 - depth) * ROW;
 	char color[8];
 
-	choose_color(g, &l->total, color);
+	choose_color(g, node, color);
 	report_out_printf(&g->out,
 			  "<g class=\"f\" data-x=\"%" PRIu64 "\" data-w=\"%" PRIu64
 			  "\" data-d=\"%u\"><title>",
@@ -162,6 +165,7 @@ static void put_title(struct graph *g)
 static void put_head(struct graph *g)
 {
 	const unsigned int height = HEAD + g->rows * ROW + FOOT;
+	const uint32_t changed = g->d->verdicts[DIFF_SELF] + g->d->verdicts[DIFF_TOTAL];
 	unsigned int x = PAD;
 
 	report_out_printf(&g->out,
@@ -173,9 +177,9 @@ static void put_head(struct graph *g)
 			  WIDTH, height, WIDTH, height, g->texts.style, PAD);
 	put_title(g);
 	report_out_printf(&g->out,
-			  "</text>\n<text class=\"dim\" x=\"%d\" y=\"44\">%u functions changed "
+			  "</text>\n<text class=\"dim\" x=\"%d\" y=\"44\">%u function%s changed "
 			  "beyond chance; points are percent of A's total</text>\n",
-			  PAD, g->d->verdicts[DIFF_SELF] + g->d->verdicts[DIFF_TOTAL]);
+			  PAD, changed, changed == 1 ? "" : "s");
 	for (size_t i = 0; i < sizeof(legend) / sizeof(*legend); i++) {
 		report_out_printf(&g->out,
 				  "<rect x=\"%u\" y=\"54\" width=\"11\" height=\"11\" rx=\"2\" "

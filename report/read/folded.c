@@ -153,7 +153,7 @@ static int add_frame(struct report *r, char *name, uint32_t *id)
 /* From the leaf to the root, which is the first name of the line. */
 static int add_line(struct folded *f, struct report *r, uint64_t count)
 {
-	static uint32_t frames[REPORT_MAX_STACK];
+	uint32_t frames[REPORT_MAX_STACK];
 	struct report_sample s = { .frames = frames, .values = &count };
 	char *semicolon;
 	int err;

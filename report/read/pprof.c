@@ -57,7 +57,7 @@ struct pprof {
 
 static int damaged(struct pprof *p, const char *what)
 {
-	return report_why(p->out, -EINVAL, "it is no pprof profile, or a damaged one: %s", what);
+	return report_why(p->out, -EINVAL, "it is no profile, or a damaged one (pprof: %s)", what);
 }
 
 /* A text by its index; NULL for the empty one, and for one that is missing. */
@@ -479,6 +479,7 @@ static int open_report(struct pprof *p)
 {
 	struct report_value_type types[REPORT_MAX_VALUES];
 
+	p->out->show.weight = (unsigned int)p->ntypes - 1; /* unless it says otherwise */
 	for (size_t i = p->ntypes; i--;) {
 		const char *type = text_at(p, p->types[i].type),
 			   *unit = text_at(p, p->types[i].unit);

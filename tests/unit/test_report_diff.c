@@ -214,6 +214,35 @@ START_TEST(weights)
 }
 END_TEST
 
+/* What interrupts a program comes in bursts, which say little; the program's own do not. */
+START_TEST(bursts)
+{
+	static const char *const entries[] = { "asm_sysvec_apic_timer_interrupt",
+					       "exit_to_user_mode_loop", "own_work" };
+
+	for (int i = 0; i < 3; i++) {
+		const uint64_t a[] = { 3000, 2500, 2000, 1500 };
+		struct report *profiles[2];
+		struct report_diff *d;
+
+		for (int side = 0; side < 2; side++) {
+			struct report *r = profiles[side] = profile(a, 4);
+			const uint32_t main = user(r, "main");
+
+			ADD(r, "app", 1, side ? 80 : 20, kernel(r, "leaf"), kernel(r, entries[i]),
+			    main);
+		}
+		ck_assert_int_eq(report_diff_new(profiles[0], profiles[1],
+						 &(struct report_diff_options){ .noise = 0 }, &d),
+				 0);
+		ck_assert_str_eq(said(d), i < 2 ? "" : "app leaf main own_work");
+		report_diff_free(d);
+		report_free(profiles[0]);
+		report_free(profiles[1]);
+	}
+}
+END_TEST
+
 /* ---- profiles made up */
 
 static uint64_t state = 88172645463325252u;
@@ -298,6 +327,7 @@ static void add_tests(TCase *t)
 	tcase_add_test(t, new_and_gone);
 	tcase_add_test(t, scales);
 	tcase_add_test(t, weights);
+	tcase_add_test(t, bursts);
 	tcase_add_test(t, thousand_pairs);
 	tcase_add_test(t, hundred_slower);
 }
