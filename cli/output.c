@@ -84,13 +84,18 @@ int output_failed(struct output *out, int err)
 	return err;
 }
 
-/* A print that failed keeps its bytes in the buffer, but not its reason: the next try has it. */
+/*
+ * A print that failed has left no reason. Mostly it has left its bytes in the buffer, and the next
+ * try has the reason; else the result is broken, and one byte more does it no harm.
+ */
 int output_flush(struct output *out)
 {
 	errno = 0;
-	if (fflush(out->stream) || ferror(out->stream))
-		return output_failed(out, errno ? -errno : -EIO);
-	return 0;
+	if (!fflush(out->stream) && !ferror(out->stream))
+		return 0;
+	if (!errno && write(fileno(out->stream), "\n", 1) == 1)
+		errno = EIO;
+	return output_failed(out, -errno);
 }
 
 static int keeper_commits(void *file, const void *data, size_t size, int fd)
