@@ -39,7 +39,7 @@ enum {
 	TAKES_OUTPUT = 1 << 10,	 /* -o */
 	TAKES_SHOWN = 1 << 11,	 /* of TAKES_STACKS: how frames are shown, not which are taken */
 	TAKES_FRAMES = TAKES_STACKS | TAKES_SHOWN,
-	TAKES_SECOND = 1 << 12,	 /* with TAKES_NAME: another word */
+	TAKES_SECOND = 1 << 12, /* with TAKES_NAME: another word */
 };
 
 /*

@@ -21,7 +21,7 @@ struct output {
 	bool begun;  /* something is written, or is about to be */
 	bool named;  /* the file has its name */
 	struct output_file file;
-	struct report_advice advice; /* on what was written, said when it is closed */
+	struct report_advice advice;  /* on what was written, said when it is closed */
 	struct record_keeper *keeper; /* gives the file its name (OUTPUT_DUTY); NULL: we do */
 };
 

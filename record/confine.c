@@ -41,8 +41,7 @@ static uint64_t permitted(void)
 {
 	struct capabilities c;
 
-	return get_capabilities(&c) ? 0
-				    : (uint64_t)c.data[1].permitted << 32 | c.data[0].permitted;
+	return get_capabilities(&c) ? 0 : (uint64_t)c.data[1].permitted << 32 | c.data[0].permitted;
 }
 
 /*

@@ -55,8 +55,8 @@ static uint32_t *children_of(struct tree_text *x, uint32_t node, uint32_t *n)
 
 static const char *color_of(const struct tree_text *x, uint32_t kind)
 {
-	return color_code(&x->options, kind == KIND_COMM		    ? TABLE_BOLD
-				       : kind == REPORT_KERNEL		    ? "\033[36m"
+	return color_code(&x->options, kind == KIND_COMM			   ? TABLE_BOLD
+				       : kind == REPORT_KERNEL			   ? "\033[36m"
 				       : kind == REPORT_MARK || kind == KIND_LABEL ? TABLE_DIM
 										   : "");
 }
@@ -133,8 +133,8 @@ static unsigned int widest(const struct tree_text *x)
 	char s[NUMBER_SIZE];
 
 	for (uint32_t i = 0; i < x->tree.count; i++) {
-		unsigned int n = report_text_columns(
-			report_text_weight(x->tree.links[i].total, x->unit, s));
+		unsigned int n =
+			report_text_columns(report_text_weight(x->tree.links[i].total, x->unit, s));
 
 		widest = n > widest ? n : widest;
 	}
