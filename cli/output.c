@@ -49,6 +49,8 @@ static const char *unfit(const struct report_format *format, enum record_output 
 	switch (kind) {
 	case RECORD_HISTS:
 		return format->write_hists ? NULL : "no histograms";
+	case RECORD_LINES:
+		return NULL;
 	case RECORD_GRID:
 		return format->write_grid ? NULL : "no tables of figures";
 	default:

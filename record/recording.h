@@ -42,7 +42,7 @@ void record_ledger_add(struct record_ledger *l, const char *name, uint64_t count
 		       enum report_fate fate);
 
 /* What comes out of a recording. */
-enum record_output { RECORD_STACKS, RECORD_HISTS, RECORD_GRID };
+enum record_output { RECORD_STACKS, RECORD_HISTS, RECORD_GRID, RECORD_LINES /* its own */ };
 
 /* What makes one profiler different from another. All are called with the recording. */
 struct record_profiler {

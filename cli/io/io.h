@@ -9,7 +9,7 @@
  *	names.c	names of disks, operations, flags, control groups
  *	hists.c	histograms of latency, phases, sizes
  *	totals.c	by process; random or sequential
- *	log.c	a line for each request
+ *	log.c	a line for each request; log_chrome.c: a slice
  *	stacks.c	the stacks that start them
  *	calls.c	system calls instead
  */
@@ -106,6 +106,7 @@ struct io {
 	uint64_t since; /* CLOCK_MONOTONIC: when the interval began */
 
 	struct io_totals *totals; /* totals.c */
+	struct hash_map rows;	  /* log_chrome.c */
 
 	/* histograms */
 	struct report_hists *set;
@@ -143,6 +144,11 @@ void io_hists_free(struct io *io);
 int io_totals_setup(struct io *io, const struct options *opt);
 void io_totals_free(struct io *io);
 int io_log_setup(struct io *io);
+bool io_has_sector(const struct io_request *q); /* a flush is of the whole disk */
+/* log_chrome.c: each request, and what stands before and behind all of them. */
+int io_log_chrome(struct recording *rec, const struct io_record *r, const char *comm);
+void io_log_chrome_begin(struct recording *rec);
+void io_log_chrome_end(struct recording *rec);
 int io_stacks_setup(struct io *io);
 
 /* ---- system calls: another recording for the same histograms */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A line for each request as it ends, for a person or as JSON. */
+/* A line for each request as it ends, for a person, as JSON, or as a slice of Chrome's trace. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,8 +29,7 @@ static double seconds_since_start(const struct recording *rec, uint64_t time)
 	return (double)(int64_t)(time - rec->begin_ns) / NS_PER_SECOND;
 }
 
-/* A flush is of the whole disk. */
-static bool has_sector(const struct io_request *q)
+bool io_has_sector(const struct io_request *q)
 {
 	return q->issues && q->sector != UINT64_MAX;
 }
@@ -42,7 +41,7 @@ static int put_line(struct recording *rec, const struct io_record *r, const char
 	const struct times t = times_of(r);
 	char disk[IO_TEXT], op[IO_TEXT], flags[IO_TEXT], sector[24] = "-";
 
-	if (has_sector(q))
+	if (io_has_sector(q))
 		snprintf(sector, sizeof(sector), "%" PRIu64, q->sector);
 	return rp_text_print(output_of(rec)->stream,
 			     "%12.6f %-16s %7u %-10s %-12s %12s %9u %10.3f %10.3f %10.3f %s\n",
@@ -66,7 +65,7 @@ static void put_json(struct recording *rec, const struct io_record *r, const cha
 	rp_text_print_json(f, io_disk_name(&io->names, r->disk, text));
 	fprintf(f, ",\"op\":\"%s\",", io_op_name(q->flags, text));
 	fprintf(f, "\"flags\":\"%s\",", io_flags_text(q->flags, text));
-	if (has_sector(q))
+	if (io_has_sector(q))
 		fprintf(f, "\"sector\":%" PRIu64 ",", q->sector);
 	fprintf(f, "\"bytes\":%u,\"issues\":%u", q->done + q->len, q->issues);
 	fprintf(f, ",\"start_ns\":%" PRIu64, q->start);
@@ -75,6 +74,11 @@ static void put_json(struct recording *rec, const struct io_record *r, const cha
 	fprintf(f, ",\"last_issue_ns\":%" PRIu64, q->last_issue);
 	fprintf(f, ",\"data_done_ns\":%" PRIu64, q->data_done);
 	fprintf(f, ",\"end_ns\":%" PRIu64 "}\n", r->end);
+}
+
+static bool is_chrome(const struct recording *rec)
+{
+	return !strcmp(options_of(rec)->format->name, "chrome");
 }
 
 static int take_record(void *ctx, const void *record, size_t size)
@@ -93,7 +97,9 @@ static int take_record(void *ctx, const void *record, size_t size)
 		return 0;
 	}
 	io->kept++;
-	if (options_of(rec)->format->json)
+	if (is_chrome(rec))
+		err = io_log_chrome(rec, r, comm);
+	else if (options_of(rec)->format->json)
 		put_json(rec, r, comm);
 	else
 		err = put_line(rec, r, comm);
@@ -116,7 +122,9 @@ static int begin(struct recording *rec)
 
 	if (err)
 		return err;
-	if (!options_of(rec)->format->json)
+	if (is_chrome(rec))
+		io_log_chrome_begin(rec);
+	else if (!options_of(rec)->format->json)
 		fprintf(output_of(rec)->stream,
 			"%12s %-16s %7s %-10s %-12s %12s %9s %10s %10s %10s %s\n", "TIME(s)",
 			"COMMAND", "PID", "DISK", "OP", "SECTOR", "BYTES", "QUEUE(ms)",
@@ -128,6 +136,8 @@ static int report(struct recording *rec)
 {
 	const struct io *io = rec->ctx;
 
+	if (is_chrome(rec))
+		io_log_chrome_end(rec);
 	return ledger_print(rec, io->kept, "requests");
 }
 
@@ -139,7 +149,7 @@ int io_log_setup(struct io *io)
 	io->maps[IO_MAP_HISTS].max_entries = io->maps[IO_MAP_TOTALS].max_entries =
 		io->maps[IO_MAP_ENDS].max_entries = 1;
 	io->maps[IO_MAP_RING].max_entries = 1 << 24;
-	io->profiler.output = RECORD_GRID;
+	io->profiler.output = RECORD_LINES;
 	io->profiler.often = true;
 	io->profiler.start = begin;
 	io->profiler.drain = drain;

@@ -90,8 +90,9 @@ static const char *check(const struct options *opt)
 		return "--interval is for histograms and tables of figures";
 	if (!own->stacks && !opt->format->write_hists && !own->log)
 		return "that format is for stacks: --stacks";
-	if (own->log && !opt->format->for_people && !opt->format->json)
-		return "--log is lines of text, or of JSON";
+	if (own->log && !opt->format->for_people && !opt->format->json &&
+	    strcmp(opt->format->name, "chrome"))
+		return "--log is lines of text, of JSON, or of Chrome's trace events (chrome)";
 	if ((opt->show.top_functions || opt->sort) && !io_wants_processes(opt) && !own->pattern &&
 	    !own->stacks)
 		return "--top and --sort are for tables: --processes, --pattern, --stacks";
@@ -129,9 +130,10 @@ static const struct option_row own[] = {
 	OPTION("min", 0, TARGET, MS, min_ns, "MS",
 	       "only what takes at least so many milliseconds (0.1 is 100 us)"),
 	{ "format", 0, OPTION_OUTPUT,
-	  .help = "the form of the result (from folded on with --stacks, --log as table or json)",
+	  .help = "the form of the result (from folded on with --stacks, --log as table, json or "
+		  "chrome)",
 	  .words = "table json prometheus folded svg html pprof perf speedscope "
-		   "firefox perfetto chrome" },
+		   "firefox perfetto chrome rawprof" },
 	{ "top", 'n', OPTION_OUTPUT,
 	  .help = "rows of a table (20); without a view: of --processes, with -i on a terminal in "
 		  "place" },

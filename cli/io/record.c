@@ -364,4 +364,5 @@ void io_record_free(struct io *io)
 {
 	rp_ring_close(io->ring);
 	io_names_free(&io->names);
+	rp_hash_free(&io->rows);
 }

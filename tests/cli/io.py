@@ -6,6 +6,8 @@ totals FILE        kept, what the histograms hold, what was lost
 log FILE WHAT      of the requests of --log: a sum of WHAT, or how many of them are out of order
 figures FILE NAME  of the histogram with those labels: count, sum, p50, p99; times in microseconds
 fio FILE           of fio's own document, its reads: count, bytes, p50, p99 in microseconds
+chrome FILE COMM   of a trace of Chrome's: slices of COMM, their bytes, how many of all overlap one of their row, and
+                   how many rows have no name
 requeued FILE TRACE  requests of --log, how many were issued more than once, and how many not as often as events
                    block_rq_issue of their sector are in a text of the kernel's tracing
 """
@@ -47,6 +49,19 @@ def requeued(requests, trace):
     print(len(requests), sum(r['issues'] > 1 for r in requests), wrong)
 
 
+def chrome(events, comm):
+    slices = [e for e in events if e['ph'] == 'X']
+    named = {(e['pid'], e['tid']) for e in events if e['name'] == 'thread_name'}
+    last = {}
+    overlaps = 0
+    for s in sorted(slices, key=lambda s: s['ts']):
+        row = s['pid'], s['tid']
+        overlaps += s['ts'] + 0.0005 < last.get(row, 0)
+        last[row] = s['ts'] + s['dur']
+    own = [s for s in slices if s['args']['comm'] == comm]
+    print(len(own), sum(s['args']['bytes'] for s in own), overlaps, len(set(last) - named))
+
+
 def out_of_order(r):
     """The moments of a request, those that it had."""
     names = ['start_ns', 'insert_ns', 'issue_ns', 'last_issue_ns', 'data_done_ns', 'end_ns']
@@ -56,6 +71,10 @@ def out_of_order(r):
 
 def main():
     what, path = sys.argv[1:3]
+    if what == 'chrome':
+        with open(path) as f:
+            chrome(json.load(f), sys.argv[3])
+        return
     if what == 'fio':
         with open(path) as f:
             return fio(json.load(f))

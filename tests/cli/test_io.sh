@@ -193,6 +193,9 @@ run "$rawprof" io --log --disk "$disk" -- dd if=/dev/zero "of=$loop" bs=64k coun
 is 'log as text: status' $status 0
 is 'log as text: lines of dd' "$(grep -cE '^ +[0-9]+\.[0-9]{6} dd +[0-9]+ loop[0-9]+ +write +[0-9]+ +65536 +[0-9.]+ +[0-9.]+ +[0-9.]+ ' "$out")" 20
 is 'log as text: queue and device are the total' "$(awk '$2 == "dd" { d = $8 + $9 - $10; if (d > 0.0021 || d < -0.0021) n++ } END { print n + 0 }' "$out")" 0
+run "$rawprof" io --log --disk "$disk" --format chrome -o "$tmp/chrome" -- dd if=/dev/zero "of=$loop" bs=64k count=20 seek=3000 oflag=direct
+is 'log for Chrome: status' $status 0
+is 'log for Chrome: slices of dd, which do not overlap' "$(python3 tests/cli/io.py chrome "$tmp/chrome" dd)" '20 1310720 0 0'
 run "$rawprof" io --log --disk "$disk" --min 100000 -- dd if=/dev/zero "of=$loop" bs=64k count=20 seek=3000 oflag=direct
 is '--min: nothing takes so long' "$(wc -l <"$out") $(ledger KEPT) $(($(ledger FILTERED) >= 20))" '1 0 1'
 ledger_closes '--min'
