@@ -96,6 +96,7 @@ void advice_of_report(const struct options *opt, const struct report *r,
 	struct utsname here;
 	bool ours = !uname(&here) && info->host && !strcmp(info->host, here.nodename);
 
+	advice->asked_debuginfod = opt->record.debuginfod;
 	if (wanted(opt) && !show->part)
 		report_advise(r, show, ours ? package_of : NULL, advice);
 }

@@ -529,6 +529,7 @@ bool report_diff_worst(const struct report_diff *d, double above,
 /* What a result suggests, in a few sentences that name its figures; nothing without evidence. */
 #define REPORT_ADVICE_MOST 5
 struct report_advice {
+	bool asked_debuginfod; /* the caller's: --debuginfod is no advice, as it was given */
 	char *text[REPORT_ADVICE_MOST];	      /* printable, one line each */
 	const char *rule[REPORT_ADVICE_MOST]; /* the name of the rule that says so */
 	size_t n;

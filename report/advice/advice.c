@@ -94,7 +94,10 @@ int report_advise(const struct report *r, const struct report_options *given,
 		  report_package *package, struct report_advice *advice)
 {
 	struct report_options options;
-	struct advice_view v = { .r = r, .options = &options, .package = package };
+	struct advice_view v = { .r = r,
+				 .options = &options,
+				 .package = package,
+				 .asked_debuginfod = advice->asked_debuginfod };
 	int err = report_options_resolve(r, given, &options);
 
 	if (err)

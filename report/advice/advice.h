@@ -19,6 +19,7 @@ struct advice_view {
 	/* of a profile */
 	const struct report_options *options;
 	report_package *package;
+	bool asked_debuginfod;
 	const char *unit;	/* of the weight */
 	const char *type;	/* "samples", "alloc_space" */
 	const char *command;	/* "cpu"; "" */

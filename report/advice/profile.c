@@ -198,6 +198,8 @@ bool report_advice_unnamed(const struct advice_view *v, double threshold,
 	} else {
 		report_buf_puts(&words[3], "a file with its debug symbols");
 	}
+	if (!v->asked_debuginfod)
+		report_buf_puts(&words[3], ", or --debuginfod,");
 	return true;
 }
 

@@ -24,7 +24,7 @@ const struct advice_rule report_advice_rules[] = {
 	  "--perf-basic-prof",
 	  report_advice_node },
 	{ "missing symbols", NULL, 5,
-	  "%1 of all %2 are in functions of %3 that have no names: %4, or --debuginfod, has them",
+	  "%1 of all %2 are in functions of %3 that have no names: %4 has them",
 	  report_advice_unnamed },
 	{ "stacks cut", NULL, 1,
 	  "%1 user stacks were deeper than they may be and lack their outer frames: a larger "

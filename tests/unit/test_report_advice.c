@@ -185,6 +185,10 @@ START_TEST(missing_symbols)
 		ask(r, 0, NULL);
 		ck_assert_ptr_nonnull(
 			strstr(of("missing symbols"), "a file with its debug symbols"));
+		ck_assert_ptr_nonnull(strstr(of("missing symbols"), "--debuginfod"));
+		advice.asked_debuginfod = true;
+		ck_assert_int_eq(report_advise(r, NULL, NULL, &advice), 0);
+		ck_assert_ptr_null(strstr(advice.text[advice.n - 1], "--debuginfod"));
 		report_free(r);
 	}
 }
