@@ -25,7 +25,7 @@ refused() {
 }
 refused 'an unknown program' "no program 'nonesuch'" nonesuch
 refused 'a beginning that several have' 'several programs' follow
-refused 'two programs' 'one program' ksym follow_fork
+refused 'two programs' 'one at a time' ksym follow_fork
 refused 'an unknown option' 'frobnicate' ksym --frobnicate
 lacks 'an unknown option: nothing is near' "$err" 'did you mean'
 refused 'a misspelt option' 'no option --xlatd; did you mean --xlated\?' ksym --xlatd
