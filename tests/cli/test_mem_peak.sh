@@ -57,7 +57,9 @@ is "$name: the other one has none" "$(sites site_2 | awk '{ print $2, $5 }')" \
 	"$(awk '$1 == "site_2" { print $2, $5; exit }' "$out")"
 name='peak of two programs of a process'
 mem --peak --no-mmap -- sh -c "exec env -i $work/mem_peak 20000"
-is "$name: to the unit" "$(sites site_)" "$(grep ^site_ "$out")"
+# The first calls behind an exec may come before the tables of the new program: their stacks are another site's.
+is "$name: none of the programs before, and one in a hundred at most is elsewhere" "$(paste -d ' ' <(sites site_) <(grep ^site_ "$out") |
+	awk '{ for (i = 2; i < 6; i++) if ($i > $(i + 5) || $i < 0.99 * $(i + 5)) print }')" ''
 
 # What is mapped has a highest moment of its own.
 name='peak of mappings'
