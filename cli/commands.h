@@ -22,6 +22,8 @@ struct command {
 	 * away; NULL: none does. May be NULL.
 	 */
 	const struct command *(*instead)(struct options *opt, int *argc, char ***argv);
+	/* It only reads files of the user who runs it: rights of rawprof's file are given up. */
+	bool only_reads;
 	/* Takes checked options, returns the exit status. */
 	int (*run)(const struct options *opt);
 };

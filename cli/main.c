@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "option_rows.h"
+#include "record/confine.h"
 
 static void usage(FILE *out)
 {
@@ -71,6 +72,9 @@ static int run(const struct command *c, int argc, char **argv)
 	int status;
 
 	c = instead ? instead : c;
+	/* Root keeps what root may read. */
+	if (c->only_reads && geteuid())
+		record_keep_capabilities(0);
 	status = options_parse(&opt, argc, argv, c);
 	if (status < 0) {
 		rp_log_setup(level_of(opt.verbosity), NULL, NULL);

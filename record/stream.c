@@ -16,6 +16,8 @@
 struct stream_key {
 	uint64_t hash, with;
 	uint32_t sample; /* 1 + its number in the report, or NO_SAMPLE */
+	/* Where only the weight of all is known: it, their number, and what has been given out. */
+	uint64_t weight, count, given, counted;
 };
 
 struct kept {
@@ -123,6 +125,28 @@ void record_stream_sample(struct recording *rec, uint64_t hash, uint64_t with, u
 		k->sample = 1 + sample;
 }
 
+void record_stream_share(struct recording *rec, uint64_t hash, uint64_t with, uint64_t count,
+			 uint64_t weight)
+{
+	const uint64_t key[] = { hash, with };
+	struct stream_key *k = rec->stream ? rp_hash_find(&rec->stream->keys, key) : NULL;
+
+	if (k) {
+		k->count = count;
+		k->weight = weight;
+	}
+}
+
+/* The first k of n have k / n of it, so that rounding leaves their sum exact. */
+static uint64_t share(struct stream_key *k, uint32_t count)
+{
+	const uint64_t before = k->given;
+
+	k->counted = k->counted + count < k->count ? k->counted + count : k->count;
+	k->given = (uint64_t)((unsigned __int128)k->weight * k->counted / k->count);
+	return k->given - before;
+}
+
 /* A moment's values are made into those of the report as the sums are. */
 static void weigh(const struct recording *rec, const struct stream_key *key, unsigned int type,
 		  struct kept *m)
@@ -150,7 +174,7 @@ static uint64_t since(uint64_t time, uint64_t begin)
 
 static int add(struct recording *rec, struct report *report, unsigned int type, struct kept *m)
 {
-	const struct stream_key *key = (const struct stream_key *)rec->stream->keys.items + m->key;
+	struct stream_key *key = (struct stream_key *)rec->stream->keys.items + m->key;
 	struct report_moment moment = {
 		.time_ns = since(m->time, rec->begin_ns),
 		.cpu = m->cpu < REPORT_NO_CPU ? m->cpu : REPORT_NO_CPU,
@@ -160,6 +184,8 @@ static int add(struct recording *rec, struct report *report, unsigned int type, 
 	if (key->sample == NO_SAMPLE) /* it was not wanted, or came too late */
 		return 0;
 	weigh(rec, key, type, m);
+	if (key->count)
+		m->weight = share(key, m->count);
 	moment.sample = key->sample - 1;
 	moment.count = m->count;
 	moment.weight = m->weight;

@@ -27,6 +27,9 @@ int record_stream_until(struct recording *rec, uint64_t hash, uint64_t with, uin
 			uint64_t ns);
 /* The moments of this stack, and what it is told by beside, belong to that sample of the report. */
 void record_stream_sample(struct recording *rec, uint64_t hash, uint64_t with, uint32_t sample);
+/* Their weight is known only together: each gets its share. */
+void record_stream_share(struct recording *rec, uint64_t hash, uint64_t with, uint64_t count,
+			 uint64_t weight);
 /* All samples have been added: gives the report the moments of those that are in it. */
 int record_stream_fill(struct recording *rec, struct report *report);
 

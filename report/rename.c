@@ -32,11 +32,14 @@ int report_change_frames(const struct report *r,
 	return report_copy_end(&c, err, out);
 }
 
+#define LONGEST_NAME 65536
+
 static int add_line(void *ctx, struct report_frame *frame)
 {
 	struct buf *b = ctx;
 
-	if (!frame->name || !frame->file)
+	/* A name that a file has once would stand there again with each line. */
+	if (!frame->name || !frame->file || strlen(frame->name) > LONGEST_NAME)
 		return 0;
 	report_buf_reset(b);
 	report_buf_printf(b, "%s %s:%u", frame->name, report_text_base(frame->file), frame->line);

@@ -92,10 +92,13 @@ static int add_moments(struct copying *c, uint64_t from, uint64_t to)
 		err = report_copy_node(c, sample_of(r, m.sample)->node, &node);
 		if (!err)
 			err = report_copy_sample(c, m.sample, node, values);
-		if (err || m.time_ns < from || m.time_ns >= to)
-			continue;
+		if (err)
+			break;
+		if (m.kind == REPORT_UNTIL)
+			m.weight = overlap(&moments[i], from, to);
+		m.count = (uint32_t)values[0];
 		m.sample = c->samples[m.sample];
-		m.time_ns -= from;
+		m.time_ns = (m.time_ns < to ? m.time_ns : to - 1) - from;
 		err = report_add_moment(c->to, &m);
 	}
 	return err;

@@ -212,5 +212,6 @@ const struct command diff_command = {
 	.own = own,
 	.own_size = sizeof(struct diff_options),
 	.check = check,
+	.only_reads = true,
 	.run = run,
 };

@@ -180,9 +180,13 @@ static int run(const struct options *opt)
 	const unsigned long errors = rp_log_errors();
 	struct report_file file = { 0 };
 	struct output out = { 0 };
+	struct options shown = *opt;
 	bool usage = false;
 	int err = read_file(opt->name ? opt->name : SAVED_PROFILE, &file), status;
 
+	/* What was asked for takes most of what is left: that is no advice. */
+	shown.advice_off |= own->callers || own->callees;
+	opt = &shown;
 	if (!err)
 		err = report_change(opt, &file, &usage);
 	if (!err && own->serve) {
@@ -274,5 +278,6 @@ const struct command report_command = {
 	.own = own,
 	.own_size = sizeof(struct report_own),
 	.check = check,
+	.only_reads = true,
 	.run = run,
 };

@@ -39,16 +39,21 @@ static int open_file(struct resolver *r, const char *path)
 	if (fd < 0)
 		return rp_fail(fd, "--resolve %s: %s", path, strerror(-fd));
 	err = sym_object_open(&s.object, fd);
-	if (err == -ENOEXEC)
-		return rp_fail(err, "--resolve %s: it is no ELF file of this byte order", path);
+	if (err)
+		return rp_fail(err, "--resolve %s: %s", path,
+			       err == -ENOEXEC ? "it is no ELF file of this byte order"
+					       : strerror(-err));
 	if (!err && !*s.object->build_id)
 		err = rp_fail(
 			-EINVAL,
 			"--resolve %s: it has no build id, so what it belongs to is not to be "
 			"told",
 			path);
-	if (!err)
+	if (!err) {
 		err = sym_symtab_open(&s.symtab, s.object, NULL, &r->strings);
+		if (err)
+			rp_fail(err, "--resolve %s: %s", path, strerror(-err));
+	}
 	if (!err)
 		err = RP_PUSH(r->files, r->n, r->capacity, s);
 	if (err) {
@@ -58,29 +63,28 @@ static int open_file(struct resolver *r, const char *path)
 	return err;
 }
 
-static struct symbols *find(struct resolver *r, const char *build_id)
-{
-	for (size_t i = 0; build_id && i < r->n; i++)
-		if (!strcmp(r->files[i].object->build_id, build_id))
-			return &r->files[i];
-	return NULL;
-}
-
 /* The call is in front of a return address. Inlined functions keep the names that they have. */
 static int name(void *ctx, struct report_frame *frame)
 {
 	struct resolver *r = ctx;
-	struct symbols *s = find(r, frame->build_id);
 	const uint64_t at = frame->module_addr - frame->is_return;
 	const char *function;
 	uint64_t start;
 
-	if (!s || frame->kind == REPORT_INLINED || !frame->module_addr ||
-	    !sym_symtab_lookup(s->symtab, at, &function, &start))
+	if (!frame->build_id || frame->kind == REPORT_INLINED || !frame->module_addr)
 		return 0;
-	frame->name = sym_demangle(r->demangler, function);
-	frame->symbol_offset = frame->module_addr - start;
-	s->frames++;
+	/* A stripped file and its symbols have the same build id. */
+	for (size_t i = 0; i < r->n; i++) {
+		struct symbols *s = &r->files[i];
+
+		if (strcmp(s->object->build_id, frame->build_id) ||
+		    !sym_symtab_lookup(s->symtab, at, &function, &start))
+			continue;
+		frame->name = sym_demangle(r->demangler, function);
+		frame->symbol_offset = frame->module_addr - start;
+		s->frames++;
+		break;
+	}
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #include <rawprof/loader.h>
 
+#include "base/clock.h"
 #include "report.h"
 
 #define SITE "https://profiler.firefox.com"
@@ -72,7 +73,7 @@ static void send_all(int client, const char *data, size_t size)
 	while (size) {
 		const ssize_t n = send(client, data, size, MSG_NOSIGNAL);
 
-		if (n <= 0 && errno != EINTR)
+		if (n <= 0 && (errno != EINTR || stopped))
 			return;
 		data += n > 0 ? n : 0;
 		size -= n > 0 ? (size_t)n : 0;
@@ -106,11 +107,13 @@ static bool asks_for(const char *request, const char *method, const char *path)
 	return !differs && request[skip + n] == ' ';
 }
 
+/* A client that sends a byte now and then has no more time than one that sends none. */
 static bool read_head(int client, char request[MAX_REQUEST])
 {
+	const uint64_t begin = rp_monotonic_ns();
 	size_t n = 0;
 
-	while (n < MAX_REQUEST - 1) {
+	while (n < MAX_REQUEST - 1 && rp_monotonic_ns() - begin < PATIENCE_S * NS_PER_SECOND) {
 		const ssize_t got = recv(client, request + n, MAX_REQUEST - 1 - n, 0);
 
 		if (got <= 0)
@@ -155,7 +158,7 @@ static int serve_clients(const struct server *s)
 	struct pollfd listening = { .fd = s->socket, .events = POLLIN };
 	sigset_t ending, before;
 
-	/* They come when nothing is under way. */
+	/* They come while it waits, for a client or for what one has to say. */
 	sigemptyset(&ending);
 	sigaddset(&ending, SIGINT);
 	sigaddset(&ending, SIGTERM);
@@ -177,7 +180,9 @@ static int serve_clients(const struct server *s)
 			continue;
 		if (client < 0)
 			return rp_fail(-errno, "accept: %s", strerror(errno));
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		serve_client(s, client);
+		sigprocmask(SIG_BLOCK, &ending, NULL);
 		close(client);
 	}
 	return 0;

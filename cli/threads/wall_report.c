@@ -97,8 +97,10 @@ static int add_stack(const struct adding *a, const struct stack *stack)
 	if (!err && r->tag == WALL_SAMPLE) {
 		struct wall_thread *thread = wall_thread(&w->threads, r->pid_tgid);
 
-		err = add_of(a, r, ON_CPU, &ids, value[WALL_WEIGHT_COUNT],
-			     share(thread, value[WALL_WEIGHT_COUNT]), 0);
+		const uint64_t ns = share(thread, value[WALL_WEIGHT_COUNT]);
+
+		err = add_of(a, r, ON_CPU, &ids, value[WALL_WEIGHT_COUNT], ns, 0);
+		record_stream_share(a->rec, r->hash, 0, value[WALL_WEIGHT_COUNT], ns);
 	} else if (!err) {
 		const struct stack_record *kernel = record_kernel_record(a->rec, r);
 		size_t n = kernel->kernel_bytes / 8;

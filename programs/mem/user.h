@@ -291,7 +291,7 @@ extern const struct asm_part rp_mem_space_part, rp_mem_subtract_part, rp_mem_ent
 		MOV(R3, 0),									\
 	LABEL(.again),										\
 		LDX(DW, R0, R1, 0),								\
-		JGE_REG(R0, now, .done),							\
+		JSGE_REG(R0, now, .done),							\
 		MOV_REG(R2, R0),								\
 		ATOMIC_CMPXCHG(DW, R1, 0, now),							\
 		JEQ_REG(R0, R2, .done),								\

@@ -61,7 +61,7 @@ FUNC(mem_site),
 	 * before any other thread goes on and changes it.
 	 */
 	LDX(DW, R0, R7, PEAK),
-	JEQ_REG(R0, R6, kept),
+	JGE_REG(R0, R6, kept), /* peaks only grow: a greater one is another thread's, and newer */
 	LDX(DW, R8, R7, OBJECTS),
 	LDX(DW, R9, R7, BYTES),
 	MOV_REG(R1, R0),
@@ -121,7 +121,7 @@ LABEL(no_space),
 	/* The highest moment? Then R0 is less than R4. */
 	JSLE(R7, 0, out),
 	RAISE_PEAK(R4),
-	JGE_REG(R0, R4, out),
+	JSGE_REG(R0, R4, out),
 	CALL(ktime_get_ns),
 	LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak_time)),
 	STX(DW, R1, 0, R0),
@@ -177,8 +177,12 @@ FUNC(mem_space_ends),
 	LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, peak)),
 	LDX(DW, R2, R1, 0),
 	ADD(R2, 1), /* 0 means that it goes on */
-	STX(DW, R0, ENDED, R2),
-	LDX(DW, R2, R0, BYTES),
+	/* Threads that are killed together may all find that they are the last one. */
+	MOV_REG(R6, R0),
+	MOV(R0, 0),
+	ATOMIC_CMPXCHG(DW, R6, ENDED, R2),
+	JNE(R0, 0, out),
+	LDX(DW, R2, R6, BYTES),
 	NEG(R2),
 	LD_MAP_VALUE(R1, stats, offsetof(struct mem_user_stats, in_use)),
 	ATOMIC_ADD(DW, R1, 0, R2),

@@ -88,33 +88,30 @@ bool report_advice_hot(const struct advice_view *v, double threshold,
 	return true;
 }
 
-/* Of memory: one function's blocks, of which hardly any are left. */
+/* Of `mem --temporary`: one function's blocks that do not last. */
 bool report_advice_temporary(const struct advice_view *v, double threshold,
 			     struct buf words[ADVICE_WORDS])
 {
 	const struct report *r = v->r;
 	const int made = report_value_by_name(r, "alloc_objects"),
-		  left = report_value_by_name(r, "inuse_objects");
+		  freed = report_value_by_name(r, "temporary_objects");
 	uint64_t *blocks, most = 0;
 	uint32_t best = NONE;
 	char number[NUMBER_SIZE];
 
-	if (made < 0 || left < 0)
+	if (made < 0 || freed < 0)
 		return false;
-	blocks = calloc(2 * ((size_t)r->functions.count + 1), sizeof(*blocks));
+	blocks = calloc((size_t)r->functions.count + 1, sizeof(*blocks));
 	for (uint32_t i = 0; blocks && i < r->samples.count; i++) {
 		const uint32_t node = sample_of(r, i)->node;
-		uint64_t *of =
-			node ? &blocks[2 * frame_of(r, r->nodes[node].frame)->function] : NULL;
+		uint64_t *of = node ? &blocks[frame_of(r, r->nodes[node].frame)->function] : NULL;
 
-		if (!of)
-			continue;
-		of[0] = add_saturating(of[0], value_of(r, i, (size_t)made));
-		of[1] = add_saturating(of[1], value_of(r, i, (size_t)left));
+		if (of)
+			*of = add_saturating(*of, value_of(r, i, (size_t)freed));
 	}
 	for (uint32_t i = 0; blocks && i < r->functions.count; i++)
-		if (blocks[2 * i] > most && blocks[2 * i + 1] <= blocks[2 * i] / 100) {
-			most = blocks[2 * i];
+		if (blocks[i] > most) {
+			most = blocks[i];
 			best = i;
 		}
 	free(blocks);

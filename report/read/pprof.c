@@ -13,21 +13,22 @@
 #include "base/hash.h"
 #include "read.h"
 #include "report/pprof_fields.h"
+#include "report/report.h"
 #include "wire.h"
 
-struct mapping {
+struct pprof_mapping {
 	uint64_t id;
 	uint64_t start, limit, offset;
 	uint64_t filename, build_id; /* texts */
 };
 
-struct function {
+struct pprof_function {
 	uint64_t id;
 	uint64_t name, filename; /* texts */
 };
 
 /* Its frames are made when it is first met in a sample: leaf first, in pprof.frames. */
-struct location {
+struct pprof_location {
 	uint64_t id;
 	struct wire message;
 	uint32_t first, count; /* 0: not made yet */
@@ -36,6 +37,8 @@ struct location {
 struct type {
 	uint64_t type, unit; /* texts */
 };
+
+#define MOST_NODES (16u << 20) /* and half as many as the file has bytes */
 
 struct pprof {
 	struct wire all;
@@ -48,8 +51,9 @@ struct pprof {
 	struct type types[REPORT_MAX_VALUES];
 	size_t ntypes, nvalues; /* nvalues: that a sample has, of which the first ntypes count */
 	uint32_t *frames, nframes, frames_cap;
-	uint64_t work;	 /* frames that may still be added: a few bytes can name thousands */
-	bool lacks_text; /* one that was referred to */
+	uint64_t most_nodes; /* of the report's trie */
+	uint64_t work;	     /* frames that may still be added: a few bytes can name thousands */
+	bool lacks_text;     /* one that was referred to */
 	uint64_t comment, default_type;
 	struct type period_type;
 	struct report_info info;
@@ -121,7 +125,7 @@ static int add_entry(struct pprof *p, struct hash_map *map, const void *entry, c
 
 static int take_mapping(struct pprof *p, struct wire message)
 {
-	struct mapping m = { .id = 0 };
+	struct pprof_mapping m = { .id = 0 };
 	struct wire_field f;
 
 	while (report_wire_next(&message, &f)) {
@@ -151,7 +155,7 @@ static int take_mapping(struct pprof *p, struct wire message)
 
 static int take_function(struct pprof *p, struct wire message)
 {
-	struct function fn = { .id = 0 };
+	struct pprof_function fn = { .id = 0 };
 	struct wire_field f;
 
 	while (report_wire_next(&message, &f)) {
@@ -168,7 +172,7 @@ static int take_function(struct pprof *p, struct wire message)
 
 static int take_location(struct pprof *p, struct wire message)
 {
-	struct location l = { .message = message };
+	struct pprof_location l = { .message = message };
 	struct wire_field f;
 
 	while (report_wire_next(&message, &f))
@@ -253,7 +257,7 @@ static int add_frame(struct pprof *p, const struct report_frame *place, struct w
 {
 	struct report_frame frame = *place;
 	uint64_t id = 0, number = 0;
-	const struct function *fn = NULL;
+	const struct pprof_function *fn = NULL;
 	struct wire_field f;
 	uint32_t frame_id;
 	int err;
@@ -282,7 +286,7 @@ static int add_frame(struct pprof *p, const struct report_frame *place, struct w
 /* What all frames of a location have in common. */
 static int place_of(struct pprof *p, struct wire message, struct report_frame *place)
 {
-	const struct mapping *m = NULL;
+	const struct pprof_mapping *m = NULL;
 	uint64_t mapping = 0;
 	struct wire_field f;
 
@@ -310,7 +314,7 @@ static int place_of(struct pprof *p, struct wire message, struct report_frame *p
 	return 0;
 }
 
-static int make_frames(struct pprof *p, struct location *l)
+static int make_frames(struct pprof *p, struct pprof_location *l)
 {
 	struct report_frame place;
 	struct wire w = l->message, line = { 0 };
@@ -352,7 +356,7 @@ struct taking {
 
 static int take_location_of(struct pprof *p, struct taking *t, uint64_t id)
 {
-	struct location *l = rp_hash_find(&p->locations, &id);
+	struct pprof_location *l = rp_hash_find(&p->locations, &id);
 	int err = 0;
 
 	if (!l)
@@ -456,7 +460,11 @@ static int take_sample(struct pprof *p, struct wire message, struct taking *t)
 		return damaged(p, "a sample");
 	t->sample.nframes = t->nframes;
 	t->sample.nlabels = t->nlabels;
-	return report_add(p->report, &t->sample);
+	err = report_add(p->report, &t->sample);
+	/* A location may stand for many frames, and be named in a byte. */
+	if (!err && p->report->nnodes > p->most_nodes)
+		return damaged(p, "its stacks are too long for its size");
+	return err;
 }
 
 static int take_samples(struct pprof *p)
@@ -531,9 +539,10 @@ int report_read_pprof(const void *bytes, size_t n, struct report_file *out)
 	struct pprof p = { .all = wire_of(bytes, n),
 			   .out = out,
 			   .work = 64 * (uint64_t)n + 65536,
-			   .mappings = HASH_MAP(struct mapping, id),
-			   .functions = HASH_MAP(struct function, id),
-			   .locations = HASH_MAP(struct location, id) };
+			   .most_nodes = n / 2 + MOST_NODES,
+			   .mappings = HASH_MAP(struct pprof_mapping, id),
+			   .functions = HASH_MAP(struct pprof_function, id),
+			   .locations = HASH_MAP(struct pprof_location, id) };
 	int err = take_tables(&p);
 
 	if (!err)

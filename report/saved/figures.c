@@ -80,12 +80,14 @@ static void get_hist(struct saved_input *in, struct report_hist *h)
 	h->greatest = greatest;
 }
 
-static int get_hists(struct saved_input *in, struct report_hists *set)
+static int get_hists(struct saved_input *in, struct report_hists *set, uint64_t *room)
 {
 	/* An empty one has many slots too. */
-	const uint64_t room = SAVED_MOST / (report_hist_slots(set->spec.bits) * sizeof(uint64_t));
-	uint32_t n = report_get_below(in, room);
+	const uint64_t each = report_hist_slots(set->spec.bits) * sizeof(uint64_t);
+	uint32_t n = report_get_below(in, *room / each + 1);
 	int err = 0;
+
+	*room -= n * each;
 
 	for (uint32_t i = 0; i < n && !err && !in->bad; i++) {
 		const char *labels[REPORT_HISTS_MAX_KEYS];
@@ -106,7 +108,7 @@ static int get_hists(struct saved_input *in, struct report_hists *set)
 	return err ? err : in->bad || in->at != in->end ? -EINVAL : 0;
 }
 
-int report_saved_get_hists(struct saved_input *in, struct report_meta *meta,
+int report_saved_get_hists(struct saved_input *in, struct report_meta *meta, uint64_t *room,
 			   struct report_hists **out)
 {
 	const char *keys[REPORT_HISTS_MAX_KEYS];
@@ -128,7 +130,7 @@ int report_saved_get_hists(struct saved_input *in, struct report_meta *meta,
 		return err;
 	}
 	set->meta = *meta;
-	err = get_hists(in, set);
+	err = get_hists(in, set, room);
 	if (err)
 		report_hists_free(set);
 	else

@@ -30,7 +30,7 @@ struct document {
 	const unsigned char *at; /* its first byte, */
 	uint64_t left;		 /*   and how many there are from there to the end of the file */
 	uint64_t size;		 /* its own */
-	uint64_t inflated;	 /* what its sections came to so far */
+	uint64_t *room;		 /* bytes that it may still become */
 	unsigned int nsections;
 	struct report_file *file;
 	struct saved_sections sections;
@@ -122,10 +122,10 @@ static int read_section(struct document *d, const unsigned char *entry)
 				  (const char *)entry);
 	if (d->sections.bytes[tag])
 		return damaged_section(d, entry, "a second one");
-	if (inflated > SAVED_MOST - d->inflated || report_saved_is_bomb(inflated, size))
+	if (inflated > *d->room || report_saved_is_bomb(inflated, size))
 		return report_why(d->file, -EFBIG, "its section %.4s would have %" PRIu64 " bytes",
 				  (const char *)entry, inflated);
-	d->inflated += inflated;
+	*d->room -= inflated;
 	err = inflate_all(&d->sections.in[tag], packed, size, inflated, &d->sections.bytes[tag]);
 	return err == -EINVAL ? damaged_section(d, entry, "the compression") : err;
 }
@@ -153,7 +153,7 @@ static int fill(struct document *d)
 	if (err) {
 		report_meta_free(&meta);
 	} else if (s->bytes[SAVED_HIST]) {
-		err = report_saved_get_hists(&s->in[at = SAVED_HIST], &meta, &file->hists);
+		err = report_saved_get_hists(&s->in[at = SAVED_HIST], &meta, d->room, &file->hists);
 	} else if (s->bytes[SAVED_GRID]) {
 		err = report_saved_get_grid(&s->in[at = SAVED_GRID], &meta, &file->grid);
 	} else {
@@ -168,11 +168,11 @@ static int fill(struct document *d)
 			      : err;
 }
 
-/* Reads one document; *size is how long it is. */
+/* Reads one document; *size is how long it is. *room: what it may take of all memory. */
 static int read_document(const unsigned char *at, uint64_t left, struct report_file *file,
-			 uint64_t *size)
+			 uint64_t *room, uint64_t *size)
 {
-	struct document d = { .at = at, .left = left, .file = file };
+	struct document d = { .at = at, .left = left, .file = file, .room = room };
 	int err = check_header(&d);
 
 	for (unsigned int i = 0; !err && i < d.nsections; i++)
@@ -189,10 +189,11 @@ int report_read_saved(const void *data, size_t size, struct report_file *out)
 {
 	const unsigned char *at = data;
 	struct report_file *part = out;
-	uint64_t left = size, taken;
+	uint64_t left = size, taken, room = SAVED_MOST;
 	int err, n = 0;
 
-	while (!(err = read_document(at, left, part, &taken)) && left > taken && n++ < MAX_PARTS) {
+	while (!(err = read_document(at, left, part, &room, &taken)) && left > taken &&
+	       n++ < MAX_PARTS) {
 		at += taken;
 		left -= taken;
 		part->next = calloc(1, sizeof(*part));

@@ -270,7 +270,7 @@ static void extend_samples(struct timeline *t)
 	}
 }
 
-#define MAX_LANES UINT16_MAX
+#define MAX_LANES 256 /* what a thread waits for at a time; each is a row */
 
 static int choose_lanes(struct timeline *t)
 {
@@ -310,7 +310,7 @@ static uint64_t interval(const struct report_info *info)
 	const char *unit = info->period_type.unit;
 
 	if (info->period && unit && !strcmp(unit, "nanoseconds"))
-		return info->period;
+		return info->period < REPORT_MOMENT_LAST ? info->period : REPORT_MOMENT_LAST;
 	return info->rate_asked >= 1e-3 && info->rate_asked <= 1e9
 		       ? (uint64_t)(1e9 / info->rate_asked)
 		       : 0;
