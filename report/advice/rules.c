@@ -12,8 +12,8 @@ const struct advice_rule report_advice_rules[] = {
 	  report_advice_hot },
 	{ "allocation site", "mem", 50, "%1 of all %2 come from %3%4", report_advice_hot },
 	{ "temporary blocks", "mem", 30,
-	  "%1 of all allocations, %2 blocks, are made in %3 and freed before their thread allocates "
-	  "again: one block that is used again would save them",
+	  "%1 of all allocations, %2 blocks, are made in %3 and freed before their thread "
+	  "allocates again: one block that is used again would save them",
 	  report_advice_temporary },
 	{ "preemption", "wall", 20,
 	  "threads that could run waited for a CPU %1 of that time (%2): there are more of them "
