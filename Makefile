@@ -199,7 +199,7 @@ check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) ## tests of ./rawprof as a person u
 .PHONY: check-diff
 check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and compare them: what diff says of nothing, and of 20 %; root, 20 minutes
 	$(Q)scripts/diff-pairs
-check-consumers: rawprof $(WORKLOAD) ## profiles over time in Firefox Profiler and Perfetto, from npm and PyPI; root
+check-consumers: rawprof $(WORKLOAD) ## profiles in Firefox Profiler, Perfetto and speedscope, from npm and PyPI; root
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/consumers/check.sh
 check-house: $(LIB)
 	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house

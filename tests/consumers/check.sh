@@ -4,6 +4,7 @@
 # and Python into build/consumers; what cannot be had is skipped, and said.
 #
 #	@firefox-devtools/profiler-cli	the importer and the call trees of Firefox Profiler, without a browser
+#	speedscope			its page, which chromium opens
 #	perfetto			the published classes of Perfetto's protocol buffers, and its trace processor, which
 #					it downloads when it is first used
 . "$(dirname "$0")/../cli/lib.sh"
@@ -124,5 +125,23 @@ if "$python" -c 'import perfetto' 2>/dev/null; then
 	done
 else
 	skip 'perfetto' "no package from Python's registry: $(tail -n 1 "$there/pip.log")"
+fi
+
+# ---- speedscope, in its own page
+
+page=$there/node_modules/speedscope/dist/release/index.html
+[ -f "$page" ] || npm install --prefix "$there" --no-audit --no-fund speedscope@1.25.0 >"$there/npm.log" 2>&1
+chromium=$(command -v chromium || command -v chromium-browser)
+if [ -f "$page" ] && [ -n "$chromium" ]; then
+	made cpu speedscope
+	run python3 tests/consumers/speedscope_read.py "$chromium" "$page" "$tmp/cpu.speedscope.json"
+	is 'speedscope: status' "$status" 0
+	is 'speedscope: it has all samples' "$(sed -n 's/^weight //p' "$out")" "$(total_of cpu samples)"
+	is 'speedscope: its functions have all samples' "$(sed -n 's/^self //p' "$out")" "$(total_of cpu samples)"
+	"$rawprof" report -q --format folded "$tmp/cpu.rawprof" >"$tmp/folded" 2>>"$err"
+	is 'speedscope: as many in a function' "$(sed -n 's/^\([0-9]*\) work_60$/\1/p' "$out")" \
+		"$(awk '/work_60 [0-9]+$/ { n += $NF } END { print n }' "$tmp/folded")"
+else
+	skip 'speedscope' "${chromium:+$(tail -n 1 "$there/npm.log")}${chromium:-chromium is not installed: make check-html}"
 fi
 finish
