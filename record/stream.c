@@ -116,10 +116,17 @@ int record_stream_until(struct recording *rec, uint64_t hash, uint64_t with, uin
 
 /* ---- for the report */
 
-void record_stream_sample(struct recording *rec, uint64_t hash, uint64_t with, uint32_t sample)
+/* NULL: no moment has come of it. */
+static struct stream_key *find_key(const struct recording *rec, uint64_t hash, uint64_t with)
 {
 	const uint64_t key[] = { hash, with };
-	struct stream_key *k = rec->stream ? rp_hash_find(&rec->stream->keys, key) : NULL;
+
+	return rec->stream ? rp_hash_find(&rec->stream->keys, key) : NULL;
+}
+
+void record_stream_sample(struct recording *rec, uint64_t hash, uint64_t with, uint32_t sample)
+{
+	struct stream_key *k = find_key(rec, hash, with);
 
 	if (k)
 		k->sample = 1 + sample;
@@ -128,8 +135,7 @@ void record_stream_sample(struct recording *rec, uint64_t hash, uint64_t with, u
 void record_stream_share(struct recording *rec, uint64_t hash, uint64_t with, uint64_t count,
 			 uint64_t weight)
 {
-	const uint64_t key[] = { hash, with };
-	struct stream_key *k = rec->stream ? rp_hash_find(&rec->stream->keys, key) : NULL;
+	struct stream_key *k = find_key(rec, hash, with);
 
 	if (k) {
 		k->count = count;
@@ -153,10 +159,12 @@ static void weigh(const struct recording *rec, const struct stream_key *key, uns
 {
 	struct stack one = { .value = { m->count, m->weight } };
 	uint64_t values[REPORT_MAX_VALUES] = { m->count, m->weight };
-	const struct stack *stack = record_stacks_find(rec->stacks, key->hash);
+	const struct stack *stack;
 
-	if (m->kind != STACK_MOMENT_AT || !stack || !rec->profiler->values ||
-	    rec->profiler->samples)
+	if (m->kind != STACK_MOMENT_AT || !rec->profiler->values || rec->profiler->samples)
+		return;
+	stack = record_stacks_find(rec->stacks, key->hash);
+	if (!stack)
 		return;
 	one.record = stack->record;
 	if (!rec->profiler->values(rec, &one, values))

@@ -10,12 +10,6 @@ struct ordering {
 	const struct order *order;
 };
 
-#define COMPARE(a, b)                                                                              \
-	do {                                                                                       \
-		if ((a) != (b))                                                                    \
-			return (a) < (b) ? -1 : 1;                                                 \
-	} while (0)
-
 static int by_function(const void *a, const void *b, void *arg)
 {
 	const struct ordering *by = arg;

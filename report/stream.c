@@ -32,12 +32,6 @@ int report_add_moment(struct report *r, const struct report_moment *moment)
 	return 0;
 }
 
-#define COMPARE(a, b)                                                                              \
-	do {                                                                                       \
-		if ((a) != (b))                                                                    \
-			return (a) < (b) ? -1 : 1;                                                 \
-	} while (0)
-
 static int by_time(const void *a, const void *b, void *arg)
 {
 	const struct report_moment *x = a, *y = b;

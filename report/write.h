@@ -24,6 +24,13 @@ int report_tree_by_name(const struct report *r, const struct frame_names *names,
 
 void report_add_profile_circumstances(struct buf *b, const struct report *r);
 
+/* In a comparison for qsort: decides if the two differ. */
+#define COMPARE(a, b)                                                                              \
+	do {                                                                                       \
+		if ((a) != (b))                                                                    \
+			return (a) < (b) ? -1 : 1;                                                 \
+	} while (0)
+
 /* order.c: orders that depend on what is in a profile, not on the order in which it came. */
 struct order {
 	uint32_t *strings;   /* rank of each string, */

@@ -197,12 +197,6 @@ static int add_spans(struct timeline *t)
 	return t->spans && told ? 0 : -ENOMEM;
 }
 
-#define COMPARE(a, b)                                                                              \
-	do {                                                                                       \
-		if ((a) != (b))                                                                    \
-			return (a) < (b) ? -1 : 1;                                                 \
-	} while (0)
-
 /* Spans that are equal here are equal in all that is written. */
 static int by_start(const void *a, const void *b, void *rank_of_sample)
 {
