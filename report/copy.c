@@ -7,13 +7,6 @@
 #include "copy.h"
 #include "names.h"
 
-size_t report_copy_types(const struct report *r, struct report_value_type types[REPORT_MAX_VALUES])
-{
-	for (size_t i = 0; i < r->ntypes; i++)
-		types[i] = report_value_type(r, i);
-	return r->ntypes;
-}
-
 static uint32_t *nothing_yet(uint32_t n)
 {
 	uint32_t *numbers = malloc(((size_t)n + 1) * sizeof(*numbers));
@@ -35,8 +28,17 @@ static int copy_meta(struct copying *c)
 	return err;
 }
 
-int report_copy_begin(struct copying *c, const struct report *from,
-		      const struct report_value_type *types, size_t ntypes)
+int report_copy_begin(struct copying *c, const struct report *from)
+{
+	struct report_value_type types[REPORT_MAX_VALUES];
+
+	for (size_t i = 0; i < from->ntypes; i++)
+		types[i] = report_value_type(from, i);
+	return report_copy_begin_types(c, from, types, from->ntypes);
+}
+
+int report_copy_begin_types(struct copying *c, const struct report *from,
+			    const struct report_value_type *types, size_t ntypes)
 {
 	int err;
 
@@ -145,7 +147,17 @@ int report_copy_sample(struct copying *c, uint32_t sample, uint32_t node, const 
 	if (!err)
 		err = copy_labels(c, s.label_set, &s.label_set);
 	s.node = node;
+	if (!values)
+		values = &c->from->values[(size_t)sample * c->from->ntypes];
 	return err ? err : report_sample_add(c->to, &s, values, &c->samples[sample]);
+}
+
+int report_copy_whole(struct copying *c, uint32_t sample)
+{
+	uint32_t node;
+	int err = report_copy_node(c, sample_of(c->from, sample)->node, &node);
+
+	return err ? err : report_copy_sample(c, sample, node, NULL);
 }
 
 int report_copy_stream(struct copying *c)

@@ -18,19 +18,24 @@ struct copying {
 	void *ctx;
 };
 
-/* A profile with these value types, and what is known about @from. 0 or a negative errno. */
-int report_copy_begin(struct copying *c, const struct report *from,
-		      const struct report_value_type *types, size_t ntypes);
+/* A profile with the value types of @from, and what is known about it. 0 or a negative errno. */
+int report_copy_begin(struct copying *c, const struct report *from);
+/* The same with these value types. */
+int report_copy_begin_types(struct copying *c, const struct report *from,
+			    const struct report_value_type *types, size_t ntypes);
 /* 0 and the profile, or err, or another negative errno. */
 int report_copy_end(struct copying *c, int err, struct report **out);
 
-/* The same frame, node, sample there; a sample with the stack that ends at node there. */
+/*
+ * The same frame, node, sample there; a sample with the stack that ends at node there, and these
+ * values, or NULL: its own.
+ */
 int report_copy_frame(struct copying *c, uint32_t frame, uint32_t *out);
 int report_copy_node(struct copying *c, uint32_t node, uint32_t *out);
 int report_copy_sample(struct copying *c, uint32_t sample, uint32_t node, const uint64_t *values);
+/* A sample as it is, with its stack. */
+int report_copy_whole(struct copying *c, uint32_t sample);
 
-/* All value types of a profile; how many. */
-size_t report_copy_types(const struct report *r, struct report_value_type types[REPORT_MAX_VALUES]);
 /* Moments of the samples that have come along, if there is a stream. */
 int report_copy_stream(struct copying *c);
 

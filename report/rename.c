@@ -11,22 +11,15 @@ int report_change_frames(const struct report *r,
 			 int (*change)(void *ctx, struct report_frame *frame), void *ctx,
 			 struct report **out)
 {
-	struct report_value_type types[REPORT_MAX_VALUES];
-	const size_t ntypes = report_copy_types(r, types);
 	struct copying c;
-	int err = report_copy_begin(&c, r, types, ntypes);
+	int err = report_copy_begin(&c, r);
 
 	if (err)
 		return err;
 	c.change = change;
 	c.ctx = ctx;
-	for (uint32_t i = 0; i < r->samples.count && !err; i++) {
-		uint32_t node;
-
-		err = report_copy_node(&c, sample_of(r, i)->node, &node);
-		if (!err)
-			err = report_copy_sample(&c, i, node, &r->values[(size_t)i * ntypes]);
-	}
+	for (uint32_t i = 0; i < r->samples.count && !err; i++)
+		err = report_copy_whole(&c, i);
 	if (!err)
 		err = report_copy_stream(&c);
 	return report_copy_end(&c, err, out);

@@ -13,27 +13,19 @@
 int report_select(const struct report *r, const char *expression, struct report **out,
 		  char why[REPORT_WHY])
 {
-	struct report_value_type types[REPORT_MAX_VALUES];
-	const size_t ntypes = report_copy_types(r, types);
 	struct filter *f = NULL;
 	struct copying c;
 	int err = report_filter_new(r, expression, &f, why);
 
 	if (!err)
-		err = report_copy_begin(&c, r, types, ntypes);
+		err = report_copy_begin(&c, r);
 	if (err) {
 		report_filter_free(f);
 		return err;
 	}
-	for (uint32_t i = 0; i < r->samples.count && !err; i++) {
-		uint32_t node;
-
-		if (!report_filter_takes(f, i))
-			continue;
-		err = report_copy_node(&c, sample_of(r, i)->node, &node);
-		if (!err)
-			err = report_copy_sample(&c, i, node, &r->values[(size_t)i * ntypes]);
-	}
+	for (uint32_t i = 0; i < r->samples.count && !err; i++)
+		if (report_filter_takes(f, i))
+			err = report_copy_whole(&c, i);
 	if (!err)
 		err = report_copy_stream(&c);
 	if (!err)
@@ -120,7 +112,7 @@ int report_between(const struct report *r, uint64_t from_ns, uint64_t to_ns, str
 	*why = '\0';
 	types[0] = report_value_type(r, 0);
 	types[1] = report_value_type(r, s->value);
-	err = report_copy_begin(&c, r, types, s->value ? 2 : 1);
+	err = report_copy_begin_types(&c, r, types, s->value ? 2 : 1);
 	if (err)
 		return err;
 	to_ns = to_ns > REPORT_MOMENT_LAST ? REPORT_MOMENT_LAST + 1 : to_ns;
@@ -181,10 +173,8 @@ static uint32_t find_function(const struct report *r, const bool *fits, uint32_t
 static int around(const struct report *r, const bool *fits, bool callers, struct report **out,
 		  char why[REPORT_WHY])
 {
-	struct report_value_type types[REPORT_MAX_VALUES];
-	const size_t ntypes = report_copy_types(r, types);
 	struct copying c;
-	int err = report_copy_begin(&c, r, types, ntypes);
+	int err = report_copy_begin(&c, r);
 
 	if (err)
 		return err;
@@ -198,7 +188,7 @@ static int around(const struct report *r, const bool *fits, bool callers, struct
 		err = callers ? report_copy_node(&c, at, &node)
 			      : add_path(&c, leaf, r->nodes[at].parent, 0, &node);
 		if (!err)
-			err = report_copy_sample(&c, i, node, &r->values[(size_t)i * ntypes]);
+			err = report_copy_sample(&c, i, node, NULL);
 	}
 	if (!err && !c.to->samples.count) {
 		snprintf(why, REPORT_WHY, "no stack has such a function");
