@@ -10,6 +10,7 @@
 #include <rawprof/loader.h>
 #include <rawprof/symbolize.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "commands.h"
 #include "option_rows.h"
@@ -327,6 +328,10 @@ static int take_word(struct options *opt, const struct command *c, const char *w
 		*place = word;
 		return -1;
 	}
+	if (c->takes & TAKES_WORDS && !option_seconds(word, &again))
+		return RP_PUSH(opt->words, opt->nwords, opt->words_capacity, word)
+			       ? command_failed(opt->command, -ENOMEM, rp_log_errors())
+			       : -1;
 	if (!(c->takes & TAKES_TARGET))
 		return misused(opt, "'%s' is not for it: it takes options alone", word);
 	if (opt->record.duration && option_seconds(word, &again))
@@ -381,6 +386,7 @@ void options_free(struct options *opt)
 {
 	free(opt->record.pids.id);
 	free(opt->record.tids.id);
+	free(opt->words);
 	free(opt->own);
 }
 

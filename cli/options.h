@@ -40,6 +40,7 @@ enum {
 	TAKES_SHOWN = 1 << 11,	 /* of TAKES_STACKS: how frames are shown, not which are taken */
 	TAKES_FRAMES = TAKES_STACKS | TAKES_SHOWN,
 	TAKES_SECOND = 1 << 12, /* with TAKES_NAME: another word */
+	TAKES_WORDS = 1 << 13,	/* no option: words, what it is about, beside the duration */
 };
 
 /*
@@ -123,6 +124,8 @@ struct options {
 	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
 	const char *name;	 /* with TAKES_NAME; NULL */
 	const char *second;	 /* with TAKES_SECOND; NULL */
+	const char **words;	 /* with TAKES_WORDS: nwords of them */
+	size_t nwords, words_capacity;
 
 	struct record_options record; /* what is recorded */
 
