@@ -276,6 +276,7 @@ static int check_sort(struct options *opt, const struct command *c)
 /* What only shows when everything has been read. */
 static int check_together(struct options *opt, const struct command *c)
 {
+	const struct report_format *by_ending;
 	const char *wrong;
 
 	opt->record.samples = opt->record.samples || opt->folded_samples;
@@ -295,6 +296,13 @@ static int check_together(struct options *opt, const struct command *c)
 	if (opt->keep && opt->format && !opt->format->saved)
 		return misused(opt, "it saves a profile: --format is for the command itself, or "
 				    "for report");
+	if (opt->keep && opt->output && (by_ending = report_format_by_path(opt->output)) &&
+	    !by_ending->saved)
+		return misused(
+			opt,
+			"it saves a profile, and %s is the ending of %s: name it .rawprof, and "
+			"have report write the other",
+			strrchr(opt->output, '.'), by_ending->name);
 	if (opt->keep && !opt->record.samples) {
 		opt->format = report_format_by_name("rawprof");
 		opt->output = opt->output ? opt->output : SAVED_PROFILE;

@@ -9,8 +9,10 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "timeline/timeline.h"
 #include "write.h"
 
 /* What separates the pid from the comm is the first space with digits behind it, so a comm has none
@@ -118,6 +120,37 @@ int report_write_perf_sample(FILE *file, const struct report_event *event)
 	return o.err;
 }
 
+/* ---- a profile */
+
+struct perf {
+	struct out out;
+	const struct report *r;
+	unsigned int weight;
+};
+
+static void put_sample(struct perf *p, uint32_t sample, uint64_t ns, uint16_t cpu, uint64_t value)
+{
+	const struct report *r = p->r;
+	const struct sample *s = sample_of(r, sample);
+	const struct report_event e = { .mono_ns = ns,
+					.comm = text(r, s->comm),
+					.event = r->meta.info.event
+							 ? r->meta.info.event
+							 : text(r, r->types[p->weight].type),
+					.pid = s->pid,
+					.tid = s->tid ? s->tid : s->pid,
+					.cpu = cpu == REPORT_NO_CPU ? -1 : cpu,
+					.value = value };
+
+	put_head(&p->out, &e);
+	for (uint32_t node = s->node; node; node = r->nodes[node].parent) {
+		struct report_frame f = report_frame_public(r, r->nodes[node].frame);
+
+		put_frame(&p->out, &f);
+	}
+	report_out_putc(&p->out, '\n');
+}
+
 /* How many ns a weight takes on the time line. */
 static uint64_t time_of(const struct report *r, unsigned int type, uint64_t weight)
 {
@@ -137,41 +170,79 @@ static uint64_t time_of(const struct report *r, unsigned int type, uint64_t weig
  * taken is not known any more, so they lie one after the other, each as long as its weight: readers
  * that draw a time line then give them their due.
  */
-int report_write_perf(const struct report *r, FILE *file, const struct report_options *given)
+static int put_sums(struct perf *p)
 {
-	struct report_options options;
-	struct out o = { .file = file };
 	struct order order = { 0 };
 	uint64_t now = 0;
-	int err = report_options_resolve(r, given, &options);
+	int err = report_order_make(p->r, true, &order);
 
-	if (!err)
-		err = report_order_make(r, true, &order);
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < r->samples.count && !o.err; i++) {
-		const struct sample *s = sample_of(r, order.samples[i]);
-		struct report_event e = { .mono_ns = now,
-					  .comm = text(r, s->comm),
-					  .event = r->meta.info.event
-							   ? r->meta.info.event
-							   : text(r, r->types[options.weight].type),
-					  .pid = s->pid,
-					  .tid = s->tid ? s->tid : s->pid,
-					  .cpu = -1,
-					  .value = value_of(r, order.samples[i], options.weight) };
+	for (uint32_t i = 0; !err && i < p->r->samples.count && !p->out.err; i++) {
+		const uint32_t sample = order.samples[i];
+		const uint64_t value = value_of(p->r, sample, p->weight);
 
-		if (!e.value)
+		if (!value)
 			continue;
-		now = add_saturating(now, time_of(r, options.weight, e.value));
-		put_head(&o, &e);
-		for (uint32_t node = s->node; node; node = r->nodes[node].parent) {
-			struct report_frame f = report_frame_public(r, r->nodes[node].frame);
-
-			put_frame(&o, &f);
-		}
-		report_out_putc(&o, '\n');
+		now = add_saturating(now, time_of(p->r, p->weight, value));
+		put_sample(p, sample, now, REPORT_NO_CPU, value);
 	}
 	report_order_free(&order);
-	return report_out_end(&o);
+	return err;
+}
+
+/* When a span is over: that is when perf would have seen it. A sample has no length. */
+static uint64_t seen(const struct span *s)
+{
+	return s->kind == SPAN_AT ? s->start : s->end;
+}
+
+static int by_time(const void *a, const void *b, void *spans)
+{
+	const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct span *all = spans;
+
+	COMPARE(seen(&all[i]), seen(&all[j]));
+	COMPARE(i, j);
+	return 0;
+}
+
+/* One entry for each time that a sample was taken, in the order of time. */
+static int put_moments(struct perf *p, const struct timeline *t)
+{
+	uint32_t *order = malloc((t->nspans + 1) * sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->nspans; i++)
+		order[i] = i;
+	qsort_r(order, t->nspans, sizeof(*order), by_time, t->spans);
+	for (size_t i = 0; i < t->nspans && !p->out.err; i++) {
+		const struct span *s = &t->spans[order[i]];
+		const uint64_t value = t->options.weight ? s->weight : s->count;
+
+		if (s->kind != SPAN_WOKEN && value)
+			put_sample(p, s->sample, seen(s), s->cpu, value);
+	}
+	free(order);
+	return 0;
+}
+
+int report_write_perf(const struct report *r, FILE *file, const struct report_options *given)
+{
+	struct perf p = { .out = { .file = file }, .r = r };
+	struct timeline t = { .r = r };
+	int err;
+
+	if (r->stream->n) {
+		err = report_timeline_make(r, given, &t);
+		p.weight = t.options.weight;
+		err = err ? err : put_moments(&p, &t);
+		report_timeline_free(&t);
+	} else {
+		struct report_options options;
+
+		err = report_options_resolve(r, given, &options);
+		p.weight = options.weight;
+		err = err ? err : put_sums(&p);
+	}
+	return err ? err : report_out_end(&p.out);
 }

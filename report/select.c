@@ -26,6 +26,10 @@ int report_select(const struct report *r, const char *expression, struct report 
 	for (uint32_t i = 0; i < r->samples.count && !err; i++)
 		if (report_filter_takes(f, i))
 			err = report_copy_whole(&c, i);
+	if (!err && !c.to->samples.count) {
+		snprintf(why, REPORT_WHY, "no sample of the profile fits");
+		err = -EINVAL;
+	}
 	if (!err)
 		err = report_copy_stream(&c);
 	if (!err)

@@ -73,6 +73,26 @@ static int choose_weight(const struct options *opt, const char *path,
 	return found < 0 ? rp_fail(found, "%s has no weight '%s'", path, wanted) : 0;
 }
 
+/* Of bytes and nanoseconds nothing can be said together; of a count and either, only the shares. */
+static int check_units(const struct options *opt, const struct diff_files *f)
+{
+	const struct report_value_type a =
+		report_value_type(f->file[0].report, f->options.weight_a);
+	const struct report_value_type b =
+		report_value_type(f->file[1].report, f->options.weight_b);
+
+	if (!strcmp(a.unit, b.unit))
+		return 0;
+	if (strcmp(a.unit, "count") && strcmp(b.unit, "count"))
+		return rp_fail(-EINVAL,
+			       "%s is in %s (%s), %s in %s (%s): they cannot be compared; --weight "
+			       "chooses another value",
+			       opt->name, a.unit, a.type, opt->second, b.unit, b.type);
+	rp_log(RP_WARN, "%s counts %s, %s is in %s (%s): only shares can be compared", opt->name,
+	       a.type, opt->second, b.unit, b.type);
+	return 0;
+}
+
 static int compare(const struct options *opt, const struct output *out, struct diff_files *f)
 {
 	const struct diff_options *own = opt->own;
@@ -92,6 +112,8 @@ static int compare(const struct options *opt, const struct output *out, struct d
 	err = choose_weight(opt, opt->name, &f->file[0], &f->options.weight_a);
 	if (!err)
 		err = choose_weight(opt, opt->second, &f->file[1], &f->options.weight_b);
+	if (!err)
+		err = check_units(opt, f);
 	if (err)
 		return err;
 	err = report_diff_new(f->file[0].report, f->file[1].report, &f->options, &f->diff);

@@ -123,6 +123,20 @@ static void count_freed(struct recording *rec, struct mem_user *m)
 		 bytes_text(sum[MEM_GONE_SPACE]).text, bytes_text(sum[MEM_ALLOC_SPACE]).text);
 }
 
+/* ---- temporary */
+
+/* Also of stacks without temporary blocks, which are not shown. */
+static void count_temporary(struct recording *rec, struct mem_user *m)
+{
+	uint64_t sum[MEM_WEIGHTS] = { 0 };
+
+	sum_all(rec, sum);
+	snprintf(m->counted, sizeof(m->counted),
+		 "%" PRIu64 " of %" PRIu64 " allocations were temporary, %s of %s,",
+		 sum[MEM_INUSE_OBJECTS], sum[MEM_ALLOC_OBJECTS],
+		 bytes_text(sum[MEM_INUSE_SPACE]).text, bytes_text(sum[MEM_ALLOC_SPACE]).text);
+}
+
 /* ---- pinned */
 
 static void note_pinned(struct recording *rec, struct mem_user *m)
@@ -150,6 +164,8 @@ void mem_user_describe(struct recording *rec, struct report_info *info)
 	m->note[0] = m->counted[0] = '\0';
 	if (m->mem->leaks)
 		count_freed(rec, m);
+	if (m->mem->temporary)
+		count_temporary(rec, m);
 	if (m->peak)
 		note_peak(rec, m);
 	else if (m->config.peak)

@@ -210,6 +210,8 @@ static const char *check(const struct options *opt)
 {
 	const struct report_own *own = opt->own;
 
+	if (opt->sort && strcmp(opt->sort, "self") && strcmp(opt->sort, "total"))
+		return "--sort is self or total";
 	if (own->by && (own->tree || opt->show.reverse || opt->show.inverted))
 		return "--by is a table of figures, not of stacks";
 	if (own->by && !opt->format->write_grid)
@@ -271,7 +273,8 @@ const struct command report_command = {
 		 "without a FILE it is " SAVED_PROFILE
 		 ". It needs neither root nor the machine that it "
 		 "was recorded on. What it shows is what the command itself would have shown, byte "
-		 "for byte, in every format.",
+		 "for byte, in every format. It also reads pprof and folded stacks, of rawprof or "
+		 "of others.",
 	.examples = "  rawprof report                             the table of " SAVED_PROFILE "\n"
 		    "  rawprof report -o flame.svg a.rawprof\n",
 	.takes = TAKES_NAME | TAKES_FORMAT | TAKES_OUTPUT | TAKES_SHOWN | TAKES_ROWS,

@@ -115,13 +115,40 @@ static void side_names_free(struct side_names *names)
 	free(names->clump);
 }
 
-/* Does it tell processes apart? Not all formats can. */
-static bool has_comms(const struct report *r)
+/* Which of its strings are names of processes; NULL if memory ran out. */
+static bool *find_comms(const struct report *r)
 {
-	for (uint32_t i = 0; i < r->samples.count; i++)
-		if (*text(r, sample_of(r, i)->comm))
+	bool *is_comm = calloc((size_t)r->strings.count + 1, sizeof(*is_comm));
+
+	for (uint32_t i = 0; is_comm && i < r->samples.count; i++)
+		is_comm[sample_of(r, i)->comm] = true;
+	if (is_comm)
+		is_comm[0] = false; /* no name */
+	return is_comm;
+}
+
+static bool has_comm(const struct report *r, const bool *is_comm, const char *comm)
+{
+	for (uint32_t i = 0; i < r->strings.count; i++)
+		if (is_comm[i] && !strcmp(text(r, i), comm))
 			return true;
 	return false;
+}
+
+/*
+ * Do both tell processes apart, and have one in common? Not all formats can; and a program under
+ * another name, prog-v1 and prog-v2, is compared function by function all the same.
+ */
+static int have_same_comms(const struct report *a, const struct report *b, bool *same)
+{
+	bool *of_a = find_comms(a), *of_b = find_comms(b);
+
+	*same = false;
+	for (uint32_t i = 0; of_a && of_b && i < a->strings.count && !*same; i++)
+		*same = of_a[i] && has_comm(b, of_b, text(a, i));
+	free(of_a);
+	free(of_b);
+	return of_a && of_b ? 0 : -ENOMEM;
 }
 
 /* ---- weights */
@@ -282,9 +309,13 @@ static int weigh(struct report_diff *d)
 
 int report_diff_merge(struct report_diff *d)
 {
-	const bool comms = has_comms(d->r[SIDE_A]) && has_comms(d->r[SIDE_B]);
-	int err = RP_PUSH(d->nodes, d->nnodes, d->nodes_cap,
-			  (struct diff_node){ .parent = NONE, .name = NONE });
+	bool comms;
+	int err = have_same_comms(d->r[SIDE_A], d->r[SIDE_B], &comms);
+
+	if (err)
+		return err;
+	err = RP_PUSH(d->nodes, d->nnodes, d->nodes_cap,
+		      (struct diff_node){ .parent = NONE, .name = NONE });
 
 	for (int side = 0; side < SIDES && !err; side++)
 		err = add_side(d, side, comms);

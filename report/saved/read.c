@@ -47,11 +47,12 @@ static int check_header(struct document *d)
 	uint64_t table;
 	uLong crc;
 
-	if (d->left < SAVED_HEADER)
-		return truncated(d);
-	if (memcmp(d->at, SAVED_MAGIC, SAVED_MAGIC_SIZE))
+	if (memcmp(d->at, SAVED_MAGIC,
+		   d->left < SAVED_MAGIC_SIZE ? (size_t)d->left : SAVED_MAGIC_SIZE))
 		return report_why(d->file, -EINVAL,
 				  "it is damaged: no part begins behind the last");
+	if (d->left < SAVED_HEADER)
+		return truncated(d);
 	if (get_bytes(d->at + 8, 2) > SAVED_VERSION)
 		return report_why(d->file, -EINVAL,
 				  "it is of version %u, from a newer rawprof: this one reads %u",

@@ -107,6 +107,20 @@ done
 run "$rawprof" diff --format folded "$tmp/p.rawprof" "$tmp/p.pb.gz"
 is 'saved and pprof: each stack' "$(awk '$NF != $(NF - 1)' "$out")" ''
 
+# A program under another name has the same functions.
+cp "$work/stages" "$tmp/stages-v2"
+run "$rawprof" cpu -q -F 2999 -o "$tmp/renamed.rawprof" -- "$tmp/stages-v2" 1
+run "$rawprof" diff --fail-above 5 "$tmp/p.rawprof" "$tmp/renamed.rawprof"
+is 'renamed: none is to blame' "$status" 0
+lacks 'renamed: nothing is new' "$out" ' new '
+
+# Units.
+run "$rawprof" offcpu -q -o "$tmp/by-time.rawprof" -- "$work/naps" 2
+run "$rawprof" mem -q -o "$tmp/bytes.rawprof" -- "$work/mem_short" 50
+refused 'bytes and time' 1 'they cannot be compared' "$tmp/by-time.rawprof" "$tmp/bytes.rawprof"
+run "$rawprof" diff "$tmp/p.rawprof" "$tmp/bytes.rawprof"
+has 'a count and bytes: said' "$err" 'only shares can be compared'
+
 # What is slower, and what calls it, is reported; nothing else, whatever the machine does beside.
 run "$rawprof" cpu -q -F 4999 -o "$tmp/slower.rawprof" -- "$work/stages" 1 draw 100
 run "$rawprof" diff "$tmp/p.rawprof" "$tmp/slower.rawprof"

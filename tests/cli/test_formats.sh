@@ -105,6 +105,10 @@ is 'perf: as many samples' \
 is 'perf: frames look as perf writes them' \
 	"$(grep -cvE '^$|^[^[:space:]].* +[0-9]+(/[0-9]+)? .*:$|^[[:space:]]+[0-9a-f]+ .+ \(.+\)$' "$out")" 0
 
+is 'perf: in the order of time' "$(awk '/^[^\t ].*:.*:$/ { match($0, / [0-9]+\.[0-9]+:/)
+	now = substr($0, RSTART + 1, RLENGTH - 2) + 0; if (now < last) bad++; last = now; n += now > 0 }
+	END { print bad + 0, (n > 0) }' "$out")" '0 1'
+
 # By the file's ending, and overwritten by name.
 run "$rawprof" cpu -F 999 -o "$tmp/by-ending.svg" -- "$work/split" 0.2
 has 'the format follows the ending' "$tmp/by-ending.svg" '<svg'

@@ -113,6 +113,8 @@ name='--temporary'
 mem --temporary -- "$work/mem_short" 200
 is "$name: freed before the next allocation" \
 	"$(for s in at_once lasting with_another never; do sites $s; done | awk '{ print $1, $4, $5 }')" "$(cat "$out")"
+run "$rawprof" mem --temporary -- "$work/mem_short" 200
+has "$name: the head says how many" "$out" '^[0-9]+ of [0-9]+ allocations were temporary, '
 
 # ---- lifetimes
 

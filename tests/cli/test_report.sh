@@ -198,6 +198,13 @@ refused 'no times' 2 'wants two times' --between 5,1 "$tmp/cpu.rawprof"
 refused 'a tree of histograms' 2 'is for stacks' --tree "$tmp/hist.rawprof"
 refused 'a flame graph of histograms' 2 'holds no histograms' --format svg "$tmp/hist.rawprof"
 refused 'no such weight' 2 'there are samples, cpu' --weight nonesuch "$tmp/cpu.rawprof"
+refused 'an order that is none' 2 '--sort is self or total' --sort size "$tmp/cpu.rawprof"
+refused 'nothing fits' 2 'no sample of the profile fits' --filter comm=nonesuch "$tmp/cpu.rawprof"
+{ cat "$tmp/cpu.rawprof"; echo; } >"$tmp/behind.rawprof"
+refused 'something behind the profile' 1 'no part begins behind the last' "$tmp/behind.rawprof"
+run "$rawprof" record -o "$tmp/x.svg" -- true
+is 'record to another ending: status' "$status" 2
+has 'record to another ending: says what to do' "$err" '\.svg is the ending of svg'
 run "$rawprof" record --format svg -- true
 is 'record in another format: status' "$status" 2
 finish

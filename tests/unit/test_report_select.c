@@ -42,6 +42,17 @@ static void assert_selected(const char *expression, uint64_t kept)
 	report_free(r);
 }
 
+static void assert_nothing(const char *expression)
+{
+	struct report *r = some_report(), *part = NULL;
+	char why[REPORT_WHY];
+
+	ck_assert_int_eq(report_select(r, expression, &part, why), -EINVAL);
+	ck_assert_str_eq(why, "no sample of the profile fits");
+	ck_assert_ptr_null(part);
+	report_free(r);
+}
+
 START_TEST(expressions)
 {
 	assert_selected("comm=app", 3);
@@ -54,7 +65,7 @@ START_TEST(expressions)
 	assert_selected("symbol=leaf", 3);
 	assert_selected("symbol=root", 7);
 	assert_selected("leaf=sys", 8);
-	assert_selected("leaf=root", 0);
+	assert_nothing("leaf=root");
 	assert_selected("symbol~^l.*f$", 3);
 	assert_selected("symbol!~oo", 4);
 	assert_selected("dso=app", 11);
