@@ -151,8 +151,9 @@ bool report_diff_worst(const struct report_diff *d, double above, struct report_
 			     p_value = self ? row->p_self : row->p_total;
 
 		/* That there was more to do for a process is no function's fault. */
-		if (row->kind == KIND_COMM || row->verdict == DIFF_SAME || p_value >= DIFF_CERTAIN || points <= above ||
-		    points <= 0 || (worst && !is_worse(row, points, worst, growth->points)))
+		if (row->kind == KIND_COMM || row->verdict == DIFF_SAME ||
+		    p_value >= DIFF_CERTAIN || points <= above || points <= 0 ||
+		    (worst && !is_worse(row, points, worst, growth->points)))
 			continue;
 		worst = row;
 		*growth = (struct report_diff_growth){
