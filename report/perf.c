@@ -182,8 +182,8 @@ static int put_sums(struct perf *p)
 
 		if (!value)
 			continue;
-		now = add_saturating(now, time_of(p->r, p->weight, value));
 		put_sample(p, sample, now, REPORT_NO_CPU, value);
+		now = add_saturating(now, time_of(p->r, p->weight, value));
 	}
 	report_order_free(&order);
 	return err;
