@@ -32,6 +32,12 @@ int record_load(struct recording *rec, const struct rp_program *program, const v
 	return load(rec, program, &program->code, config);
 }
 
+int record_load_as(struct recording *rec, const struct rp_program *program,
+		   const struct asm_program *code, const void *config)
+{
+	return load(rec, program, code, config);
+}
+
 int record_load_probe(struct recording *rec, const struct rp_program *program,
 		      enum rp_uprobe_way way, const void *config)
 {

@@ -42,6 +42,9 @@ void record_detach_list(struct recording *rec, const struct rp_program *list);
 
 /* Loads one program, which the profiler places. The recording's descriptor, or a negative errno. */
 int record_load(struct recording *rec, const struct rp_program *program, const void *config);
+/* As record_load(), of a copy of its code: with another attach type or target, or once more. */
+int record_load_as(struct recording *rec, const struct rp_program *program,
+		   const struct asm_program *code, const void *config);
 /* As record_load(), for probes of this way, which need an attach type of their own. */
 int record_load_probe(struct recording *rec, const struct rp_program *program,
 		      enum rp_uprobe_way way, const void *config);

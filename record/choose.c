@@ -61,6 +61,9 @@ int record_lacks(const struct rp_program *program)
 
 	if (program->hook.kind == RP_HOOK_TP_BTF && !rp_has(RP_HAS_TP_BTF))
 		return -EOPNOTSUPP;
+	if ((program->hook.kind == RP_HOOK_FENTRY || program->hook.kind == RP_HOOK_FEXIT) &&
+	    !rp_has(RP_HAS_FENTRY))
+		return -EOPNOTSUPP;
 	for (const struct rp_need *need = program->needs; !err && need && need->kind; need++)
 		err = lacks(&program->hook, need);
 	return err;

@@ -127,7 +127,7 @@ struct record_profiler {
 	int (*ledger)(struct recording *rec, uint64_t kept, struct record_ledger *l);
 };
 
-#define RECORD_PROGRAMS 32
+#define RECORD_PROGRAMS 512
 
 struct recording {
 	const struct record_profiler *profiler;

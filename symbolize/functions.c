@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "debug.h"
 #include "strings.h"
 #include "symtab.h"
 #include <rawprof/symbolize.h>
@@ -44,7 +45,8 @@ struct wanted {
 
 struct reader {
 	const struct sym_object *object; /* whose segments count */
-	struct wanted wanted;
+	size_t (*match)(void *ctx, const char *name);
+	void *ctx;
 	char *text; /* the strings of the table that is being read */
 	size_t text_size;
 	struct candidate *items;
@@ -85,8 +87,9 @@ static int read_patterns(struct wanted *w, const char *const *patterns, size_t n
 	return 0;
 }
 
-static size_t match(const struct wanted *w, const char *name)
+static size_t match_patterns(void *ctx, const char *name)
 {
+	const struct wanted *w = ctx;
 	size_t lo = 0, hi = w->plain_count, best = NO_PATTERN;
 
 	while (lo < hi) {
@@ -155,23 +158,24 @@ static int take(void *ctx, const void *elf64_sym)
 		return 0;
 	c.is_ifunc = type == STT_GNU_IFUNC;
 	if (!is_label)
-		c.pattern = match(&r->wanted, c.name);
+		c.pattern = r->match(r->ctx, c.name);
 	return RP_PUSH(r->items, r->count, r->capacity, c);
 }
 
 /* The strings of a table, no more of them than the file holds. */
-static int read_text(struct reader *r, const struct sym_symbols *table)
+static int read_text(struct reader *r, const struct sym_object *from,
+		     const struct sym_symbols *table)
 {
 	uint64_t size = table->strings_size;
 	struct stat st;
 
-	if (table->strings < SYM_UNPACKED && !fstat(r->object->fd, &st) &&
+	if (table->strings < SYM_UNPACKED && from->fd >= 0 && !fstat(from->fd, &st) &&
 	    size > (uint64_t)st.st_size)
 		size = (uint64_t)st.st_size;
 	r->text = malloc(size ? size : 1);
 	if (!r->text)
 		return -ENOMEM;
-	r->text_size = sym_object_read(r->object, table->strings, r->text, size);
+	r->text_size = sym_object_read(from, table->strings, r->text, size);
 	return 0;
 }
 
@@ -298,18 +302,19 @@ static void choose_text(const struct sym_object *o, struct sym_functions *f)
 	}
 }
 
-static int find(struct reader *r, const char *const *patterns, size_t n, struct found *f)
+/* from: whose .symtab and whose .dynsym are read; either may be NULL. */
+static int find(struct reader *r, const struct sym_object *const from[SYM_TABLES], struct found *f)
 {
 	char *text[SYM_TABLES] = { NULL };
-	int err = read_patterns(&r->wanted, patterns, n);
+	int err = 0;
 
 	for (int which = 0; !err && which < SYM_TABLES; which++) {
-		if (!r->object->symbols[which].count)
+		if (!from[which] || !from[which]->symbols[which].count)
 			continue;
-		err = read_text(r, &r->object->symbols[which]);
+		err = read_text(r, from[which], &from[which]->symbols[which]);
 		text[which] = r->text;
 		if (!err)
-			err = sym_symtab_each(r->object, which, take, r);
+			err = sym_symtab_each(from[which], which, take, r);
 	}
 	if (!err)
 		err = hand_out(r, f);
@@ -323,27 +328,71 @@ static int find(struct reader *r, const char *const *patterns, size_t n, struct 
 	for (int which = 0; which < SYM_TABLES; which++)
 		free(text[which]);
 	free(r->items);
-	free(r->wanted.plain);
-	free(r->wanted.glob);
+	return err;
+}
+
+static int open_object(int fd, struct sym_object **out)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? -errno : sym_object_open(out, copy);
+}
+
+static int search(struct reader *r, const struct sym_object *symbols, struct sym_functions **out)
+{
+	const struct sym_object *const from[SYM_TABLES] = { [SYM_SYMTAB] = symbols,
+							    [SYM_DYNSYM] = r->object };
+	struct found *f = calloc(1, sizeof(*f));
+	int err = f ? find(r, from, f) : -ENOMEM;
+
+	if (err)
+		sym_functions_free(f ? &f->functions : NULL);
+	else
+		*out = &f->functions;
 	return err;
 }
 
 int sym_functions_find(int fd, const char *const *patterns, size_t n, struct sym_functions **out)
 {
+	struct wanted wanted = { 0 };
+	struct reader r = { .match = match_patterns, .ctx = &wanted };
 	struct sym_object *object;
-	struct found *f;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	int err = copy < 0 ? -errno : sym_object_open(&object, copy);
+	int err = open_object(fd, &object);
 
 	if (err)
 		return err;
-	f = calloc(1, sizeof(*f));
-	err = f ? find(&(struct reader){ .object = object }, patterns, n, f) : -ENOMEM;
+	r.object = object;
+	err = read_patterns(&wanted, patterns, n);
+	if (!err)
+		err = search(&r, object, out);
+	free(wanted.plain);
+	free(wanted.glob);
 	sym_object_close(object);
+	return err;
+}
+
+int sym_functions_match(const struct sym_functions_query *q, struct sym_functions **out)
+{
+	const struct sym_debug_place place = { .proc = q->proc ? q->proc : "/proc",
+					       .pid = q->pid,
+					       .path = q->path };
+	struct sym_object *object, *debug = NULL, *packed = NULL, *symbols;
+	struct reader r = { .match = q->match, .ctx = q->ctx };
+	int err = open_object(q->fd, &object);
+
 	if (err)
-		sym_functions_free(f ? &f->functions : NULL);
-	else
-		*out = &f->functions;
+		return err;
+	symbols = object;
+	if (!object->symbols[SYM_SYMTAB].count && !sym_debug_open(&debug, object, &place) &&
+	    debug->symbols[SYM_SYMTAB].count)
+		symbols = debug;
+	if (!symbols->symbols[SYM_SYMTAB].count && !sym_debug_unpack(&packed, object))
+		symbols = packed;
+	r.object = object;
+	err = search(&r, symbols, out);
+	sym_object_close(packed);
+	sym_object_close(debug);
+	sym_object_close(object);
 	return err;
 }
 

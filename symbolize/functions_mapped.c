@@ -94,8 +94,8 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 			.start = m->start,
 			.offset = m->offset,
 		};
-		struct sym_functions *functions;
-		int err;
+		struct sym_functions *functions = NULL;
+		int err = 0;
 
 		if (f->kind != SYM_FILE || !is_first(&all, i) || (skip && skip(ctx, &found)))
 			continue;
@@ -104,7 +104,8 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 			failed++;
 			continue;
 		}
-		err = sym_functions_find(found.fd, patterns, n, &functions);
+		if (n)
+			err = sym_functions_find(found.fd, patterns, n, &functions);
 		if (!err) {
 			found.functions = functions;
 			ret = fn(ctx, &found);

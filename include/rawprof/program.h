@@ -32,6 +32,10 @@ enum rp_hook_kind {
 	RP_HOOK_TP,	  /* at the classic tracepoint group:name */
 	RP_HOOK_PERF,	  /* for samples of a perf event; the profiler chooses which */
 	RP_HOOK_UPROBE,	  /* at functions of programs; the profiler finds them */
+	RP_HOOK_PROBE,	  /* at functions of programs or the kernel, on their registers */
+	RP_HOOK_FENTRY,	  /* at the entry of functions of the kernel, on their arguments; */
+	RP_HOOK_FEXIT,	  /*   at their return. The profiler finds them; name is one of them */
+	RP_HOOK_RECORD,	  /* at classic tracepoints, whichever the profiler says */
 	RP_HOOK_ITER,	  /* for each object of the kind name, when it is asked to */
 	RP_HOOK_TEST_RUN, /* whenever user space runs it */
 };
@@ -97,6 +101,15 @@ struct rp_program {
 	.hook = { RP_HOOK_TP, group, event }, .code.type = BPF_PROG_TYPE_TRACEPOINT
 #define RP_ON_PERF_EVENT .hook = { RP_HOOK_PERF }, .code.type = BPF_PROG_TYPE_PERF_EVENT
 #define RP_ON_UPROBE .hook = { RP_HOOK_UPROBE }, .code.type = BPF_PROG_TYPE_KPROBE
+#define RP_ON_PROBE .hook = { RP_HOOK_PROBE }, .code.type = BPF_PROG_TYPE_KPROBE
+/* To be shown, and tried, with this function. */
+#define RP_ON_FENTRY(function_)                                                                    \
+	.hook = { RP_HOOK_FENTRY, NULL, function_ }, .code.type = BPF_PROG_TYPE_TRACING,           \
+	.code.attach_type = BPF_TRACE_FENTRY, .code.target = (function_)
+#define RP_ON_FEXIT(function_)                                                                     \
+	.hook = { RP_HOOK_FEXIT, NULL, function_ }, .code.type = BPF_PROG_TYPE_TRACING,            \
+	.code.attach_type = BPF_TRACE_FEXIT, .code.target = (function_)
+#define RP_ON_RECORD .hook = { RP_HOOK_RECORD }, .code.type = BPF_PROG_TYPE_TRACEPOINT
 /* An iterator may sleep, as it reads the memory of others. */
 #define RP_ON_ITER(kind_)                                                                          \
 	.hook = { RP_HOOK_ITER, NULL, kind_ }, .code.type = BPF_PROG_TYPE_TRACING,                 \

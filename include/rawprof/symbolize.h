@@ -379,6 +379,19 @@ struct sym_functions {
 int sym_functions_find(int fd, const char *const *patterns, size_t n, struct sym_functions **out);
 void sym_functions_free(struct sym_functions *f);
 
+/* As sym_functions_find(), by any means; a file that was stripped also has the symbols of its
+ * .gnu_debugdata or of its separate debug file, looked for as those of sym_user_lookup() are. */
+struct sym_functions_query {
+	int fd;
+	const char *path; /* as process @pid sees it */
+	uint32_t pid;	  /* or this one's own */
+	const char *proc; /* NULL: /proc */
+	/* Which pattern a name, without @VERSION, matches; SIZE_MAX: none. */
+	size_t (*match)(void *ctx, const char *name);
+	void *ctx;
+};
+int sym_functions_match(const struct sym_functions_query *q, struct sym_functions **out);
+
 /* A file that a process has mapped, with the functions found in it. */
 struct sym_mapped_functions {
 	const char *path; /* as the process saw it; may end in " (deleted)" */
@@ -391,8 +404,9 @@ struct sym_mapped_functions {
 /*
  * Looks through every file that process @pid executes from, each once (device and inode), and calls
  * @fn on each ELF file, whether it has some of the functions or none, until it returns non-zero,
- * which is returned. Files that @skip, unless NULL, says true to are not even opened: it sees their
- * path and where they are mapped, fd is -1, functions NULL. Files are opened by the mapping itself
+ * which is returned. With no patterns any file is, and functions is NULL. Files that @skip, unless
+ * NULL, says true to are not even opened: it sees their path and where they are mapped, fd is -1,
+ * functions NULL. Files are opened by the mapping itself
  * (deleted ones too), else by their path below the process's root, so mount namespaces make no
  * difference; *@unread, unless NULL, is how many could not be opened, 0 if the process has ended
  * meanwhile. @proc: NULL for /proc. -ESRCH, -EACCES, -EPERM, -ENOMEM.

@@ -18,6 +18,10 @@ static void check_hook(const struct rp_program *p)
 		[RP_HOOK_PERF] = BPF_PROG_TYPE_PERF_EVENT,
 		[RP_HOOK_UPROBE] = BPF_PROG_TYPE_KPROBE,
 		[RP_HOOK_ITER] = BPF_PROG_TYPE_TRACING,
+		[RP_HOOK_PROBE] = BPF_PROG_TYPE_KPROBE,
+		[RP_HOOK_FENTRY] = BPF_PROG_TYPE_TRACING,
+		[RP_HOOK_FEXIT] = BPF_PROG_TYPE_TRACING,
+		[RP_HOOK_RECORD] = BPF_PROG_TYPE_TRACEPOINT,
 	};
 	const enum rp_hook_kind kind = p->hook.kind;
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The list of probes from the inside: what the files of this folder share. */
+#ifndef RECORD_PROBES_LIST_H
+#define RECORD_PROBES_LIST_H
+
+#include <rawprof/uprobe.h>
+
+#include "base/hash.h"
+#include "pattern.h"
+#include "probes.h"
+#include "symbolize/strings.h"
+
+/* A file with functions that are in the list, or that was looked at and has none. */
+struct probe_file {
+	const char *path; /* as the process saw it */
+	int fd;		  /* -1: nothing of it is in the list */
+	uint64_t dev, inode;
+	uint16_t machine;
+	uint64_t text_offset, text_size;
+	bool is_go;
+	uint64_t
+		looked; /* a bit for each pattern that was looked for; those above 63 have bit 63 */
+};
+
+/* What is attached: user probes by file, all else one by one. */
+struct probe_link {
+	enum probe_point point;
+	struct rp_uprobes *uprobes;
+	struct rp_link *link;
+};
+
+/* A program that was loaded, to be used again: which one, and for what. */
+struct probe_program {
+	struct record_probe_use use; /* without .probe */
+	uint32_t attach_type;
+	int fd;
+};
+
+struct record_probes {
+	struct record_probe_scope scope; /* .pids is ours */
+	struct pattern *patterns;
+	struct name_pattern *names; /* of user functions, one for each pattern */
+	size_t npatterns;
+	struct sym_strings strings;
+	struct sym_demangler *demangler;
+	struct sym_kernel *kernel;
+	struct record_probe **items; /* which do not move */
+	uint32_t count, capacity;
+	struct probe_file *files;
+	uint32_t nfiles, files_capacity;
+	bool too_many; /* was said */
+	bool late;     /* what is found now runs already */
+
+	/* attaching */
+	struct recording *rec; /* NULL: not attached */
+	struct record_probe_programs programs;
+	struct probe_program *loaded;
+	uint32_t nloaded, loaded_capacity;
+	struct probe_link *links;
+	uint32_t nlinks, links_capacity;
+	uint32_t attached; /* probes of the list before this one have been attached */
+};
+
+/*
+ * Adds a copy of *@p; its id is given, its strings must be kept ones (record_probes_text). *out, unless
+ * NULL, is the one in the list. -E2BIG after a message, once; -ENOMEM.
+ */
+int record_probes_add(struct record_probes *list, const struct record_probe *p,
+		      struct record_probe **out);
+/* A kept copy; NULL: no memory. */
+const char *record_probes_text(struct record_probes *list, const char *text);
+const char *record_probes_textf(struct record_probes *list, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* ---- user.c: functions of files; errors after a message, but for -ENOMEM */
+
+/* Patterns of files, libraries and the target, as far as they can be looked for now. */
+int record_probes_find_user(struct record_probes *list);
+/* In what a process executes from. */
+int record_probes_find_process(struct record_probes *list, uint32_t pid);
+/* What pattern @at did not find, with the nearest name. -ENOENT. */
+int record_probes_user_missing(struct record_probes *list, size_t at);
+
+/* Was it made of Go (go.c)? */
+bool record_probes_is_go(int fd);
+
+/* ---- library.c: files that are not mapped yet */
+
+/*
+ * Calls @fn with the path of each file that the dynamic linker will map for the program at @path,
+ * itself first, until it does not return 0. What is not found is left out. -ENOMEM.
+ */
+int record_probes_needed(const char *path, int (*fn)(void *ctx, const char *path), void *ctx);
+/* A library by a short name, of this machine's kind, or a program of $PATH. -ENOENT. */
+int record_probes_library(const char *name, char path[4096]);
+
+/* ---- attach.c */
+
+/* Attaches what is new in the list. */
+int record_probes_attach_new(struct record_probes *list);
+/* Keeps what is attached. Closes it without memory. */
+int record_probes_keep_link(struct record_probes *list, const struct probe_link *link);
+/* The recording's descriptor of the program for this use, loaded when it is new; 0: none. */
+int record_probes_program(struct record_probes *list, const struct record_probe_use *use,
+			  uint32_t attach_type, const char *target);
+
+/* ---- attach_user.c */
+
+int record_probes_attach_user(struct record_probes *list, uint32_t from);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Functions of files that are not there: what is called nearly so, and why it may be missing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "list.h"
+
+struct trying {
+	struct record_probes *list;
+	struct nearest nearest;
+	size_t seen;
+};
+
+/* Without the parameters, which nobody types. */
+static size_t try_name(void *ctx, const char *name)
+{
+	struct trying *t = ctx;
+	char text[256];
+
+	t->seen++;
+	snprintf(text, sizeof(text), "%s", sym_demangle(t->list->demangler, name));
+	text[strcspn(text, "(")] = '\0';
+	record_nearest_try(&t->nearest, text, text);
+	return SIZE_MAX;
+}
+
+int record_probes_user_missing(struct record_probes *list, size_t at)
+{
+	const struct pattern *p = &list->patterns[at];
+	struct trying t = { .list = list };
+	const char *path = NULL;
+	char hint[300];
+	size_t files = 0;
+
+	record_nearest_begin(&t.nearest, p->name);
+	for (uint32_t i = 0; i < list->nfiles; i++) {
+		const struct probe_file *f = &list->files[i];
+		struct sym_functions_query query = { .path = f->path,
+						     .match = try_name,
+						     .ctx = &t };
+		struct sym_functions *none;
+
+		if (!(f->looked & 1ull << (at < 63 ? at : 63)))
+			continue;
+		files++;
+		path = f->path;
+		query.fd = rp_open_regular(AT_FDCWD, f->path);
+		if (query.fd < 0)
+			continue;
+		if (!sym_functions_match(&query, &none))
+			sym_functions_free(none);
+		close(query.fd);
+	}
+	if (!files)
+		return rp_fail(-ENOENT, "'%s': no such file is executed from", p->text);
+	if (!t.seen)
+		return rp_fail(-ENOENT,
+			       "'%s': %s has no symbols at all (it was stripped): its debug file "
+			       "would have them",
+			       p->text, files == 1 ? path : "none of the files");
+	if (files > 1)
+		return rp_fail(-ENOENT, "'%s': no such function in the %zu files%s", p->text, files,
+			       record_nearest_hint(&t.nearest, hint, sizeof(hint)));
+	return rp_fail(-ENOENT, "'%s': %s has no such function%s%s", p->text, path,
+		       record_nearest_hint(&t.nearest, hint, sizeof(hint)),
+		       *t.nearest.best ? "" : "; it may be inlined into others");
+}
