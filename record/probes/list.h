@@ -62,8 +62,8 @@ struct record_probes {
 };
 
 /*
- * Adds a copy of *@p; its id is given, its strings must be kept ones (record_probes_text). *out, unless
- * NULL, is the one in the list. -E2BIG after a message, once; -ENOMEM.
+ * Adds a copy of *@p; its id is given, its strings must be kept ones (record_probes_text). *out,
+ * unless NULL, is the one in the list. -E2BIG after a message, once; -ENOMEM.
  */
 int record_probes_add(struct record_probes *list, const struct record_probe *p,
 		      struct record_probe **out);
