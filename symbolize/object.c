@@ -106,6 +106,7 @@ static int read_segments(struct sym_object *o, const struct sym_headers *h)
 			.size = ph->p_filesz,
 			.vaddr = ph->p_vaddr,
 			.exec = ph->p_flags & PF_X,
+			.write = ph->p_flags & PF_W,
 		};
 	}
 	o->segment_count = kept;
@@ -248,10 +249,21 @@ static void take_symbols(struct sym_object *o, const struct sym_headers *h, Elf6
 	s->strings_size = sym_object_there(o, str.sh_offset, str.sh_size);
 }
 
+/* What was compressed is no note that any tool reads. */
+static void take_usdt(struct sym_object *o, const Elf64_Shdr *sh, const char *name)
+{
+	if (sh->sh_type == SHT_NOTE && !(sh->sh_flags & SHF_COMPRESSED) &&
+	    !strcmp(name, ".note.stapsdt"))
+		o->usdt = (struct sym_bytes){ sh->sh_offset, sh->sh_size };
+	else if (sh->sh_flags & SHF_ALLOC && !strcmp(name, ".stapsdt.base"))
+		o->usdt_base = sh->sh_addr;
+}
+
 static int take_section(struct sym_object *o, const struct sym_headers *h, const Elf64_Shdr *sh)
 {
 	const char *name = sym_headers_name(h, sh);
 
+	take_usdt(o, sh, name);
 	if (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM) {
 		take_symbols(o, h, *sh);
 	} else if (sh->sh_type == SHT_PROGBITS && !(sh->sh_flags & SHF_ALLOC)) {

@@ -12,7 +12,7 @@
 
 struct sym_segment { /* PT_LOAD */
 	uint64_t offset, size, vaddr;
-	bool exec;
+	bool exec, write;
 };
 
 struct sym_section {
@@ -63,6 +63,8 @@ struct sym_object {
 	size_t reloc_count;
 	struct sym_bytes debuglink; /* .gnu_debuglink: the name of the file that has the rest */
 	struct sym_bytes debugdata; /* .gnu_debugdata: symbols, an ELF file packed by xz */
+	struct sym_bytes usdt;	    /* .note.stapsdt: the USDT probes */
+	uint64_t usdt_base;	    /* address of .stapsdt.base; 0: there is none */
 	bool has_dwarf;		    /* .debug_info, with contents */
 	char *unpacked;
 	size_t unpacked_size;

@@ -416,6 +416,39 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
 			 size_t *unread);
 
+/* ---- USDT probes by name */
+
+/* One place at which a program passes a probe. What was inlined, or written twice, has several. */
+struct sym_usdt_site {
+	const char *provider, *name; /* any byte but NUL may occur in them */
+	const char *args;   /* where they are, as the note has it: "-4@%eax 8@-16(%rbp)"; or "" */
+	uint64_t vaddr;	    /* of the instruction, a nop, in the file's own numbering */
+	uint64_t offset;    /* the same in the file */
+	uint64_t semaphore; /* in the file: 16 bits that count who listens; 0: it has none */
+};
+
+struct sym_usdt {
+	uint16_t machine;	     /* EM_* of elf.h */
+	struct sym_usdt_site *items; /* by provider, name and offset */
+	size_t count;
+	/* Notes that are damaged, or name an address that the file does not load. */
+	size_t unusable;
+};
+
+/*
+ * Reads .note.stapsdt of the ELF file open as @fd, which stays the caller's. None is no error.
+ * Addresses are where the file has them now, also if prelink has moved it. Free with
+ * sym_usdt_free(). -ENOEXEC if it is no ELF file of this byte order, -EFBIG, -ENOMEM.
+ */
+int sym_usdt_read(int fd, struct sym_usdt **out);
+void sym_usdt_free(struct sym_usdt *usdt);
+
+/*
+ * The address of a variable that an argument of the probes names, "8@counter(%rip)", in the file's
+ * own numbering. -ENOENT; -ENOTUNIQ: several static ones are called so; -ENOMEM.
+ */
+int sym_usdt_variable(const struct sym_usdt *usdt, const char *name, uint64_t *vaddr);
+
 /* ---- names as people wrote them */
 struct sym_demangler;
 

@@ -9,6 +9,9 @@
  *	rp_code_open(fd, machine, text_offset, text_size, &code);
  *	rp_code_entry(code, &function, &place);		for each function
  *	rp_attach_uprobes(&set, &probes);		offsets: function.offset + place.offset
+ *
+ * Probes that were compiled into a program (USDT) have a place already, sym_usdt_read() finds it;
+ * here is how a program reads their arguments (rp_usdt_*).
  */
 #ifndef RAWPROF_UPROBE_H
 #define RAWPROF_UPROBE_H
@@ -127,6 +130,9 @@ struct rp_uprobe_set {
 	int fd;			 /* the open file, be it deleted or in another mount namespace */
 	const uint64_t *offsets; /* n of them, in the file */
 	const uint64_t *cookies; /* what bpf_get_attach_cookie returns; NULL: 0 for all */
+	/* Of USDT semaphores, in the file, which the kernel counts up while the probe is there;
+	 * 0: it has none; NULL: none has. */
+	const uint64_t *semaphores;
 	uint32_t n;
 	pid_t pid;	/* one process with all of its threads, -1 all */
 	bool at_return; /* uretprobes; ignored by RP_UPROBE_SESSION */
@@ -146,5 +152,82 @@ struct rp_uprobes;
 int rp_attach_uprobes(const struct rp_uprobe_set *set, struct rp_uprobes **out);
 /* Detaches. NULL is fine. */
 void rp_uprobes_close(struct rp_uprobes *probes);
+
+/* ---- arguments of USDT probes (loader/usdt/) */
+
+enum { RP_USDT_ARGS = 12 }; /* as many as sys/sdt.h has macros for */
+
+enum rp_usdt_kind {
+	RP_USDT_UNKNOWN,  /* it cannot be read: why */
+	RP_USDT_CONSTANT, /* value */
+	RP_USDT_REGISTER, /* the size bytes at shift bits of base */
+	RP_USDT_MEMORY,	  /* the size bytes at value + base + (index << scale) */
+};
+
+/* One argument, as the note describes it. Registers are bytes from the start of pt_regs. */
+struct rp_usdt_arg {
+	enum rp_usdt_kind kind;
+	uint8_t size; /* 1, 2, 4 or 8 bytes */
+	bool is_signed, is_float;
+	bool from_ip;	      /* add to value the address of the probe, which pt_regs has */
+	int16_t base, index;  /* -1: none */
+	uint8_t shift;	      /* 8 for ah, bh, ch and dh of x86, else 0 */
+	uint8_t scale;	      /* bits */
+	uint8_t index_bits;   /* 64, or 32: the upper half of it does not count, */
+	bool index_signed;    /*   and is its sign */
+	uint8_t address_bits; /* 64, or 32: addresses wrap there */
+	int64_t value;	      /* of a constant: as its type is, widened */
+	const char *why;      /* of RP_USDT_UNKNOWN: "it is in a vector register" */
+	const char *text;     /* "-4@%eax": length bytes of the string that was parsed */
+	uint32_t length;
+};
+
+/* The arguments of one place. n may be more than there is room for: the rest is not read. */
+struct rp_usdt_args {
+	uint32_t n;
+	struct rp_usdt_arg arg[RP_USDT_ARGS];
+};
+
+/* A place, as sym_usdt_site has it, and how variables are found that its arguments name. */
+struct rp_usdt_place {
+	uint16_t machine; /* EM_X86_64, EM_386 or EM_AARCH64; of others nothing is known */
+	uint64_t vaddr;
+	const char *args;
+	/* 0 and the address in the file's own numbering, or a negative errno. NULL: none is. */
+	int (*variable)(void *ctx, const char *name, uint64_t *vaddr);
+	void *ctx;
+};
+/* Fills @out, always; what is not understood is RP_USDT_UNKNOWN. */
+void rp_usdt_parse(const struct rp_usdt_place *place, struct rp_usdt_args *out);
+/* Whether both are read by the same instructions. */
+bool rp_usdt_same(const struct rp_usdt_args *a, const struct rp_usdt_args *b);
+
+/* What a program wants of the arguments. */
+struct rp_usdt_reader {
+	/* Those of different places of one probe, n of them; the program is told which in R0 if
+	 * there are several. Those beyond are taken for the last. */
+	const struct rp_usdt_args *places;
+	uint32_t n;
+	uint32_t nargs;	  /* how many are wanted; those that a place lacks are 0, and failed */
+	int ctx;	  /* R6 to R9 (asm.h): pt_regs */
+	int to;		  /* R6 to R10: what is written lies at, in bytes from it, */
+	int16_t values;	  /*   uint64_t[nargs]: widened to 64 bits as its type is; a float's bits */
+	int16_t failed;	  /*   uint32_t: bit i: argument i could not be read, and is 0; */
+	int16_t texts;	  /*   char[][text_size], a NUL at each end, for those that are */
+	uint32_t strings; /*   bit i: the address of a string; bit 16 + i of failed: that cannot be
+				read, and is empty */
+	uint16_t text_size;
+};
+
+/*
+ * Makes lines of it, which a program INCLUDEs; they destroy R0 to R5. -EINVAL: a register is none
+ * of those above; -E2BIG: of so many places with arguments in different places that no jump reaches
+ * over them; -ENOMEM. Free with rp_usdt_code_free() when the program is loaded.
+ */
+struct rp_usdt_code;
+struct asm_part;
+int rp_usdt_compile(const struct rp_usdt_reader *reader, struct rp_usdt_code **out);
+const struct asm_part *rp_usdt_part(const struct rp_usdt_code *code);
+void rp_usdt_code_free(struct rp_usdt_code *code);
 
 #endif

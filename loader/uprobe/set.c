@@ -96,6 +96,7 @@ static int attach_one(const struct rp_uprobe_set *set, const char *path, uint32_
 		.at_return = set->at_return,
 		/* 0 is what a probe without a cookie answers, and costs no second descriptor */
 		.cookie = set->way == RP_UPROBE_PERF_LINK && set->cookies ? set->cookies[i] : 0,
+		.ref_ctr_offset = set->semaphores ? set->semaphores[i] : 0,
 	};
 
 	return rp_attach_uprobe(set->prog_fds[set->nprogs == 1 ? 0 : i], &probe, out);
@@ -107,6 +108,7 @@ static int attach_all(const struct rp_uprobe_set *set, const char *path, struct 
 		.path = path,
 		.offsets = set->offsets,
 		.cookies = set->cookies,
+		.ref_ctr_offsets = set->semaphores,
 		.n = set->n,
 		.pid = set->pid,
 		.at_return = set->at_return,
