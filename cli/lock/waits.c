@@ -60,6 +60,12 @@ static int take_new(struct lock *l, const struct lock_pair *pair, struct lock_su
 	return 0;
 }
 
+/* It came after the stacks were fetched. */
+static bool is_of_next_interval(const struct walk *w, uint64_t waiter)
+{
+	return w->rec->opt->interval && !record_stacks_find(w->rec->stacks, waiter);
+}
+
 static int take_result(void *ctx, const void *key, const void *value)
 {
 	struct walk *w = ctx;
@@ -69,8 +75,7 @@ static int take_result(void *ctx, const void *key, const void *value)
 
 	memcpy(&pair, key, sizeof(pair));
 	memcpy(&sum, value, sizeof(sum));
-	/* It came after the stacks were fetched, and is of the next interval. */
-	if (w->rec->opt->interval && !record_stacks_find(w->rec->stacks, pair.waiter))
+	if (is_of_next_interval(w, pair.waiter))
 		return 0;
 	if (!w->now)
 		err = take_new(w->rec->ctx, &pair, &sum);
@@ -89,7 +94,7 @@ static int take_waiting(struct walk *w, const struct lock_waits *waits)
 						.outcome = LOCK_WAITING };
 		struct lock_sum sum = { .count = 1 };
 
-		if (!wait->lock)
+		if (!wait->lock || is_of_next_interval(w, wait->hash))
 			continue;
 		sum.ns = sum.max_ns = wait->since < w->now ? w->now - wait->since : 0;
 		if (sum.ns < l->config.min_ns)

@@ -46,9 +46,12 @@ holds 'deep: nearly all the time is in leaf' "$leaf > 0.97 * $all"
 is 'deep: no two stacks are mixed' "$mixed" 0
 is 'deep: no stack is cut short' "$cut" 0
 holds 'deep: only samples at the edge of a function lack a frame' "$edge < 0.003 * $leaf"
-# What drawing $whole times from 20,000 would find, less five standard deviations of that.
+# What drawing $whole times from 20,000 would find, less five standard deviations of that. On a machine that is so busy
+# that not all stacks are visited there are fewer; nearly each visit is sampled.
+visits=$(head -n 1 "$out")
 holds 'deep: as many distinct stacks as there must be' \
-	"$distinct >= 20000 * (1 - exp(-$whole / 20000)) - 5 * sqrt(20000 * exp(-$whole / 20000))"
+	"$distinct >= 20000 * (1 - exp(-$whole / 20000)) - 5 * sqrt(20000 * exp(-$whole / 20000)) ||
+	 $visits < 20000 && $distinct > 0.9 * $visits"
 holds 'deep: and not one more' "$distinct <= 20000"
 is 'deep: nothing is lost' "$(ledger LOST)" 0
 is 'deep: what the ledger kept is in the file' "$(ledger KEPT)" "$all"
