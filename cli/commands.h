@@ -32,7 +32,8 @@ struct command {
 /* All of them, in the order of the help: a new one is one more word here. */
 #define COMMANDS(X)                                                                                \
 	X(cpu)                                                                                     \
-	X(offcpu) X(lock) X(wall) X(mem) X(io) X(record) X(report) X(diff) X(doctor) X(explain)
+	X(offcpu)                                                                                  \
+	X(lock) X(wall) X(mem) X(io) X(trace) X(record) X(report) X(diff) X(doctor) X(explain)
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;
 COMMANDS(DECLARE_COMMAND)

@@ -30,7 +30,8 @@
 	X(mem_growth) \
 	X(follow) \
 	X(unwind_follow) \
-	X(ksym)
+	X(ksym) \
+	X(trace_event)
 /* clang-format on */
 
 /* extern const struct rp_program rp_cpu_programs[], ... */

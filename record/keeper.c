@@ -188,6 +188,11 @@ static int receive_result(const struct record_keeper *k)
 	return n == sizeof(result) ? result : -ECONNRESET;
 }
 
+int record_keeper_pid(const struct record_keeper *k)
+{
+	return k->pid;
+}
+
 int record_keeper_ready(struct record_keeper *k)
 {
 	int err = k->ready ? 0 : receive_result(k);

@@ -29,6 +29,8 @@ int record_keeper_start(const struct record_duty *duties, size_t n, struct recor
 
 #define RECORD_KEEPER_DATA 256 /* bytes at most that go with a request */
 
+int record_keeper_pid(const struct record_keeper *k);
+
 /* Waits until it has given up what it does not need: 0, or a negative errno after a message. */
 int record_keeper_ready(struct record_keeper *k);
 /* What the duty returned; -ECONNRESET: the keeper is gone. */

@@ -127,6 +127,7 @@ struct record_profiler {
 	int (*ledger)(struct recording *rec, uint64_t kept, struct record_ledger *l);
 };
 
+/* Mostly few; a trace has one for each event. */
 #define RECORD_PROGRAMS 512
 
 struct recording {

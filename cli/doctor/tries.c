@@ -329,6 +329,7 @@ static const struct {
 	{ "lock" },
 	{ "lock", "--hold", true },
 	{ "io" },
+	{ "trace" },
 };
 
 /* The first error is the reason, what follows from it is not; warnings say what is lacking. */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of `rawprof trace`, and which of them go together. */
+#include <string.h>
+
+#include "cli/commands.h"
+#include "trace.h"
+
+static const char *check(const struct options *opt)
+{
+	const struct trace_options *own = opt->own;
+
+	if (own->list)
+		return opt->nwords ? "--list has the events that it lists: no others" : NULL;
+	if (!opt->nwords && !opt->dry_run)
+		return "which events? GROUP:EVENT, or a glob; --list GLOB shows those that there "
+		       "are";
+	if (!opt->format->for_people && !opt->format->json)
+		return "events are lines of text or of JSON (json)";
+	if ((opt->given & TAKES_STACKS) && !own->stacks)
+		return "options of stacks (--user, --kernel, --call-graph, --lines, ...) are for "
+		       "--stacks";
+	return NULL;
+}
+
+#define OPTION_STRUCT struct trace_options
+
+static const struct option_row own[] = {
+	OPTION("list", 0, VIEW, TEXT, list, "GLOB",
+	       "the events that there are, with their fields, and nothing else", .least = 1),
+	FLAG("stacks", 0, VIEW, stacks, "below each event where it happened"),
+	OPTION("max-events", 0, TARGET, NUMBER, max_events, "N",
+	       "end when so many have been printed", .least = 1),
+	{ "format", 0, OPTION_OUTPUT, .help = "the form of the lines", .words = "table json" },
+	{ 0 },
+};
+
+const struct command trace_command = {
+	.name = "trace",
+	.summary = "what happens? events of the kernel, one by one",
+	.about = "Prints events of the kernel as they happen: when, in which process and thread, "
+		 "on which CPU, and what the event says: its fields, by name, as people read them. "
+		 "An EVENT is a tracepoint, GROUP:EVENT (sched:sched_switch), or its name alone "
+		 "where only one has it; both may be globs ('block:*').",
+	.examples = "  rawprof trace sched:sched_process_exec       each program that is started\n"
+		    "  rawprof trace 'block:*' --max-events 20      the block layer, twenty lines\n"
+		    "  rawprof trace sched_switch -p 1234 --stacks 5  with where it happened\n"
+		    "  rawprof trace --list 'sched:*'               events and their fields\n",
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_STACKS | TAKES_WORDS,
+	.words = "EVENT...",
+	.own = own,
+	.own_size = sizeof(struct trace_options),
+	.check = check,
+	.run = trace_run,
+};

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The recording of events: a program for each, and what comes through the ring. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/views.h"
+#include "trace.h"
+
+/* ---- programs */
+
+/* Where the words are that say where data of variable length lie. */
+static int note_data(const struct record_event *event, struct trace_config *c)
+{
+	uint32_t n = 0;
+
+	memset(c->loc, 0, sizeof(c->loc));
+	for (uint32_t i = 0; i < event->nfields; i++) {
+		const struct record_field *f = &event->fields[i];
+
+		if (!f->data_loc && !f->rel_loc)
+			continue;
+		if (n == TRACE_LOCS)
+			return rp_fail(-EOPNOTSUPP, "%s has more than %d fields of variable length",
+				       event->name, TRACE_LOCS);
+		c->loc[n] = f->offset;
+		c->loc_base[n++] = f->rel_loc ? f->offset + 4 : 0;
+	}
+	return 0;
+}
+
+static int load_event(struct recording *rec, uint32_t number)
+{
+	struct trace *trace = rec->ctx;
+	const struct record_event *event = trace->events.event[number];
+	struct rp_program *program = &trace->programs[number];
+	struct trace_config *c = &trace->config;
+	int err;
+
+	*program = rp_trace_event_programs[0];
+	program->hook.group = event->format.group;
+	program->hook.name = event->format.event;
+	if (event->bytes > TRACE_BYTES)
+		return rp_fail(-E2BIG, "a record of %s has %u bytes: more than %d are not read",
+			       event->name, event->bytes, TRACE_BYTES);
+	c->event = number;
+	c->bytes = event->bytes;
+	c->reserve = (uint32_t)sizeof(struct trace_record) + event->bytes;
+	err = note_data(event, c);
+	if (!err)
+		err = record_load(rec, program, c);
+	return err < 0 ? err : 0;
+}
+
+static int choose_cpus(struct recording *rec)
+{
+	const struct trace *trace = rec->ctx;
+	const int fd = record_stacks_map(rec->stacks, TRACE_MAP_CPUS);
+	int err = 0;
+
+	for (int i = 0; !err && i < trace->cpus.n; i++)
+		err = rp_map_update(fd, &trace->cpus.cpu[i], &(uint32_t){ 1 }, BPF_ANY);
+	return err;
+}
+
+static int attach(struct recording *rec)
+{
+	struct trace *trace = rec->ctx;
+	struct trace_config *c = &trace->config;
+	int err = rp_ring_open(record_stacks_map(rec->stacks, TRACE_MAP_RING),
+			       trace->maps[TRACE_MAP_RING].max_entries, &trace->ring);
+
+	if (!err)
+		err = choose_cpus(rec);
+	c->common = rec->config;
+	c->own[0] = (uint32_t)getpid();
+	c->own[1] = rec->keeper ? (uint32_t)record_keeper_pid(rec->keeper) : c->own[0];
+	c->by_cpu = trace->cpus.n != 0;
+	c->stacks = trace->own->stacks;
+	for (uint32_t i = 0; !err && i < trace->events.n; i++)
+		err = load_event(rec, i);
+	return err;
+}
+
+/* ---- records */
+
+/* How long after its time a record may still come. */
+#define LATE_NS (NS_PER_SECOND / 1000)
+
+static int take_record(void *ctx, const void *record, size_t size)
+{
+	const struct trace_record *r = record;
+	struct recording *rec = ctx;
+	struct trace *trace = rec->ctx;
+
+	if (size < sizeof(*r) || r->bytes != size - sizeof(*r) || r->event >= trace->events.n)
+		return -EBADMSG;
+	return trace_hold(&trace->held, record, size);
+}
+
+static int show_record(void *ctx, const struct trace_record *r)
+{
+	struct recording *rec = ctx;
+	struct trace *trace = rec->ctx;
+	char comm[17] = "";
+
+	memcpy(comm, r->comm, sizeof(r->comm));
+	if (!record_comm_wanted(rec, comm)) {
+		rec->not_wanted++;
+		return 0;
+	}
+	if (trace->own->max_events && trace->printed == trace->own->max_events) {
+		trace->beyond++;
+		return 0;
+	}
+	if (++trace->printed == trace->own->max_events)
+		record_stop(rec);
+	return trace_put_line(rec, r);
+}
+
+/* Of stacks that records refer to, those before `until` have been drained. */
+static int drain_until(struct recording *rec, uint64_t until)
+{
+	struct trace *trace = rec->ctx;
+	int err = rp_ring_drain(trace->ring, take_record, rec);
+
+	if (err >= 0)
+		err = trace_release(&trace->held, until, show_record, rec);
+	if (!err)
+		err = output_flush(output_of(rec));
+	return err < 0 ? output_failed(output_of(rec), err) : 0;
+}
+
+static int drain(struct recording *rec)
+{
+	const uint64_t now = rp_monotonic_ns();
+	/* The ring of stacks has been drained a moment ago, but not up to now. */
+	int err = rec->tables || rec->config.kernel_bytes ? record_stacks_drain(rec->stacks) : 0;
+
+	return err ? err : drain_until(rec, now - LATE_NS);
+}
+
+static int begin(struct recording *rec)
+{
+	const struct trace *trace = rec->ctx;
+	int err = 0;
+
+	if (!options_of(rec)->dry_run)
+		err = output_empty(output_of(rec));
+	if (!err && !options_of(rec)->dry_run)
+		err = trace_begin_lines(rec);
+	return err ? err : record_attach_list(rec, trace->programs);
+}
+
+static int collect(struct recording *rec)
+{
+	struct trace *trace = rec->ctx;
+
+	trace->missed = record_runs(rec, trace->programs, RECORD_ALL_ROLES).missed;
+	return drain_until(rec, UINT64_MAX);
+}
+
+/* ---- the ledger */
+
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
+{
+	const struct trace *trace = rec->ctx;
+	struct trace_stats stats;
+	int err = record_stacks_stats(rec->stacks, &stats);
+
+	(void)kept;
+	if (err)
+		return err;
+	b->report.events = "events";
+	b->report.fired += trace->missed;
+	record_ledger_add(b, "rawprof's own", stats.own, REPORT_FILTERED);
+	record_ledger_add(b, "behind --max-events", trace->beyond, REPORT_FILTERED);
+	record_ledger_add(b, "nested", trace->missed, REPORT_LOST);
+	if (stats.stack_lost)
+		rp_log(RP_WARN, "%llu events are without their stack: there was no room for it",
+		       (unsigned long long)stats.stack_lost);
+	return 0;
+}
+
+static int report(struct recording *rec)
+{
+	const struct trace *trace = rec->ctx;
+
+	return ledger_print(rec, trace->printed, "events");
+}
+
+/* ---- all together */
+
+int trace_setup(struct trace *trace, const struct options *opt)
+{
+	int err = 0;
+
+	if (opt->record.cpus)
+		err = rp_cpus_parse(opt->record.cpus, &trace->cpus);
+	if (err)
+		return rp_fail(err, "'%s' is no list of CPUs", opt->record.cpus);
+	trace->programs = calloc(trace->events.n + 1, sizeof(*trace->programs));
+	if (!trace->programs)
+		return -ENOMEM;
+	memcpy(trace->maps, rp_trace_maps, sizeof(trace->maps));
+	if (!trace->own->stacks)
+		trace->maps[STACK_MAP_COUNTS].max_entries = 1;
+	if (trace->cpus.n)
+		trace->maps[TRACE_MAP_CPUS].max_entries = (uint32_t)trace->cpus.n;
+	trace->profiler = (struct record_profiler){ .command = "trace",
+						    .maps = trace->maps,
+						    .nmaps = TRACE_MAPS,
+						    .no_stacks = !trace->own->stacks,
+						    .often = true,
+						    .output = RECORD_LINES,
+						    .attach = attach,
+						    .start = begin,
+						    .drain = drain,
+						    .collect = collect,
+						    .report = report,
+						    .ledger = ledger };
+	return 0;
+}
+
+void trace_free(struct trace *trace)
+{
+	rp_ring_close(trace->ring);
+	trace_held_free(&trace->held);
+	record_out_free(&trace->line);
+	trace_stacks_free(trace);
+	trace_events_free(&trace->events);
+	rp_cpus_free(&trace->cpus);
+	free(trace->programs);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof trace: events as they happen. */
+#include <errno.h>
+
+#include "trace.h"
+
+static int setup(struct trace *trace, const struct options *opt)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < opt->nwords; i++)
+		err = trace_select(&trace->events, opt->words[i]);
+	if (opt->dry_run) /* one for all */
+		err = trace_select(&trace->events, "sched:sched_switch");
+	return err ? err : trace_setup(trace, opt);
+}
+
+int trace_run(const struct options *opt)
+{
+	struct trace trace = { .own = opt->own };
+	const unsigned long errors = rp_log_errors();
+	int err, status;
+
+	if (trace.own->list) {
+		err = trace_list(trace.own->list);
+		return err ? command_failed(opt->command, err, errors) : EXIT_DONE;
+	}
+	err = setup(&trace, opt);
+	status = err ? command_failed(opt->command, err, errors)
+		     : run_profiler(&trace.profiler, opt, &trace);
+	trace_free(&trace);
+	return status;
+}

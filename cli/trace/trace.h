@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the parts of `rawprof trace` share.
+ *
+ *	trace.c		the command
+ *	options.c	what can be asked for
+ *	select.c	words of the command line -> events
+ *	list.c		events and their fields, for --list
+ *	record.c	records: programs, maps, the ledger
+ *	held.c		records in the order of their times
+ *	lines.c		a line for each: text and JSON
+ *	stacks.c	the stack below it
+ */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include "cli/run.h"
+#include "programs/trace/trace.h"
+#include "record/events/event.h"
+
+struct trace_options {
+	uint64_t max_events;
+	bool stacks;
+	const char *list;
+};
+int trace_run(const struct options *opt);
+
+/* So many events at a time; each has a program of its own. */
+#define TRACE_MOST_EVENTS 256
+
+struct trace_events {
+	struct record_event **event;
+	size_t n, capacity;
+};
+/*
+ * Adds the events that a word means: group:event, or event alone where there is one of that name;
+ * both may be globs. 0 or a negative errno after a message.
+ */
+int trace_select(struct trace_events *events, const char *word);
+void trace_events_free(struct trace_events *events);
+/* Prints what trace_select() finds, with the fields. */
+int trace_list(const char *word);
+
+/* Records that wait until none can come that is older. */
+struct trace_held {
+	struct trace_held_record {
+		uint64_t time;
+		size_t at; /* in bytes */
+	} * records;
+	size_t n, capacity;
+	unsigned char *bytes;
+	size_t nbytes, bytes_capacity;
+};
+int trace_hold(struct trace_held *held, const void *record, size_t size);
+/* Hands over those before a time, in order, and forgets them. 0 or what fn returned below 0. */
+int trace_release(struct trace_held *held, uint64_t before,
+		  int (*fn)(void *ctx, const struct trace_record *record), void *ctx);
+void trace_held_free(struct trace_held *held);
+
+struct trace {
+	const struct trace_options *own;
+	struct record_profiler profiler;
+	struct asm_map maps[TRACE_MAPS];
+	struct trace_config config;
+	struct trace_events events;
+	struct rp_program *programs; /* one for each event, and a last row */
+	struct rp_ring *ring;
+	struct trace_held held;
+	struct trace_stats stats;
+	struct record_out line;	  /* that is put together */
+	struct hash_map stacks;	  /* texts of stacks by hash: stacks.c */
+	struct rp_cpus cpus;	  /* with --cpu */
+	int name_width;		  /* of events */
+	uint64_t printed, beyond; /* lines; records behind --max-events */
+	uint64_t missed;	  /* events at which the kernel did not run the program */
+};
+
+int trace_setup(struct trace *trace, const struct options *opt);
+void trace_free(struct trace *trace);
+/* 0 or a negative errno. */
+int trace_begin_lines(struct recording *rec);
+int trace_put_line(struct recording *rec, const struct trace_record *record);
+
+/* Appends the stack of a record: indented lines, or an array of JSON. */
+int trace_put_stack(struct recording *rec, const struct trace_record *record, bool json,
+		    struct record_out *out);
+void trace_stacks_free(struct trace *trace);
+
+#endif

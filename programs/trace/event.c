@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * trace_event: a tracepoint, its whole record into the ring.
+ *
+ * A record without data of variable length is copied to where it is read from. One with such data
+ * is put together beforehand, as what is reserved in a ring has to be a constant.
+ */
+#include "trace.h"
+
+const struct asm_layout rp_trace_stats_layout =
+	ASM_LAYOUT(struct trace_stats, (common, &rp_program_stats_layout), own, stack_lost);
+
+const struct asm_map rp_trace_maps[TRACE_MAPS] = {
+	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct trace_stats, rp_trace_stats_layout),
+	[TRACE_MAP_RING] = { "ring", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 24 },
+	[TRACE_MAP_CPUS] = { "cpus", BPF_MAP_TYPE_HASH, 4, 4, 1 },
+	[TRACE_MAP_ASSEMBLY] = { "assembly", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
+				 sizeof(struct trace_assembly), 1 },
+};
+
+/* The stack frame of trace_event. */
+ASM_FRAME(event_frame,
+	(uint64_t, stack, STACK), /* hash of the stack */
+	(uint64_t, ids, IDS), /* process << 32 | thread */
+	(uint32_t, cpu, CPU),
+	(uint32_t, first, FIRST)); /* 0: key of the only element of assembly */
+
+#define MEMBER(member) offsetof(struct trace_record, member)
+
+/* clang-format off */
+/* The task, the CPU and the time, in the record at register rec. */
+#define RECORD_HEAD(rec)                                                                           \
+	SCOPE("RECORD_HEAD(" #rec ")"),                                                            \
+		CALL(ktime_get_ns),                                                                \
+		STX(DW, rec, MEMBER(time), R0),                                                    \
+		LDX(DW, R1, R10, IDS),                                                             \
+		STX(DW, rec, MEMBER(pid_tgid), R1),                                                \
+		LDX(DW, R1, R10, STACK),                                                           \
+		STX(DW, rec, MEMBER(stack), R1),                                                   \
+		CALL(get_smp_processor_id),                                                        \
+		STX(W, rec, MEMBER(cpu), R0),                                                      \
+		LD_PARAM(R1, struct trace_config, event),                                          \
+		STX(W, rec, MEMBER(event), R1),                                                    \
+		ST(W, rec, MEMBER(unused), 0),                                                     \
+		MOV_REG(R1, rec),                                                                  \
+		ADD(R1, MEMBER(comm)),                                                             \
+		MOV(R2, 16),                                                                       \
+		CALL(get_current_comm),                                                            \
+	END
+
+/*
+ * R7 = the greater of R7 and the end of the n-th data of variable length: a word in the record has
+ * their length above their place.
+ */
+#define DATA_END(n)                                                                                \
+	WHEN(struct trace_config, loc[n]),                                                         \
+		SCOPE("DATA_END(" #n ")"),                                                         \
+			LD_PARAM(R1, struct trace_config, loc[n]),                                 \
+			JGT(R1, TRACE_BYTES - 4, .known), /* never */                              \
+			ADD_REG(R1, R8),                                                           \
+			LDX(W, R1, R1, MEMBER(data)),                                              \
+			MOV_REG(R2, R1),                                                           \
+			RSH(R2, 16),                                                               \
+			AND(R1, 0xffff),                                                           \
+			ADD_REG(R1, R2),                                                           \
+			LD_PARAM(R2, struct trace_config, loc_base[n]),                            \
+			ADD_REG(R1, R2),                                                           \
+			JGE_REG(R7, R1, .known),                                                   \
+			MOV_REG(R7, R1),                                                           \
+			LABEL(.known),                                                             \
+		END,                                                                               \
+	END
+
+static const struct asm_insn event_lines[] = {
+	MOV_REG(R6, R1),
+	COUNT(stats, struct trace_stats, common.fired),
+	CALL_FUNC(target_ids),
+	JEQ(R0, -1, filtered),
+	STX(DW, R10, IDS, R0),
+	RSH(R0, 32),
+	JEQ_PARAM(R0, struct trace_config, own[0], own),
+	JEQ_PARAM(R0, struct trace_config, own[1], own),
+	WHEN(struct trace_config, by_cpu),
+		FILTER_CPU(cpus, CPU, filtered),
+	END,
+	ST(DW, R10, STACK, 0),
+
+	WHEN(struct trace_config, stacks),
+		MOV_REG(R1, R6),
+		LDX(DW, R2, R10, IDS),
+		MOV(R3, 0),
+		CALL_FUNC(stack_take),
+		JEQ(R0, 0, no_stack),
+		MOV_REG(R9, R0),
+		ST(DW, R9, offsetof(struct stack_record, value), 0),
+		MOV_REG(R1, R9),
+		CALL_FUNC(stack_value),
+		LDX(DW, R1, R9, offsetof(struct stack_record, hash)),
+		STX(DW, R10, STACK, R1),
+		STACK_DONE(R9),
+		LDX(DW, R1, R10, STACK),
+		JNE(R1, 0, has_stack),
+LABEL(no_stack),
+		COUNT(stats, struct trace_stats, stack_lost),
+LABEL(has_stack),
+	END,
+
+	/* Of fixed length. */
+	UNLESS(struct trace_config, loc[0]),
+		LD_MAP(R1, ring),
+		LD_PARAM(R2, struct trace_config, reserve),
+		MOV(R3, 0),
+		CALL(ringbuf_reserve),
+		JEQ(R0, 0, ring_full),
+		MOV_REG(R8, R0),
+		RECORD_HEAD(R8),
+		LD_PARAM(R2, struct trace_config, bytes),
+		STX(W, R8, MEMBER(bytes), R2),
+		MOV_REG(R1, R8),
+		ADD(R1, MEMBER(data)),
+		MOV_REG(R3, R6),
+		CALL(probe_read_kernel),
+		RING_SUBMIT(R8, BPF_RB_NO_WAKEUP),
+	END,
+
+	/* Of variable length: R7 = how long. */
+	WHEN(struct trace_config, loc[0]),
+		ST(W, R10, FIRST, 0),
+		MAP_LOOKUP(assembly, FIRST),
+		JEQ(R0, 0, out), /* never */
+		MOV_REG(R8, R0),
+		RECORD_HEAD(R8),
+		LD_PARAM(R2, struct trace_config, bytes),
+		MOV_REG(R1, R8),
+		ADD(R1, MEMBER(data)),
+		MOV_REG(R3, R6),
+		CALL(probe_read_kernel),
+		LD_PARAM(R7, struct trace_config, bytes),
+		DATA_END(0),
+		DATA_END(1),
+		DATA_END(2),
+		DATA_END(3),
+		DATA_END(4),
+		DATA_END(5),
+		DATA_END(6),
+		DATA_END(7),
+		JLE(R7, TRACE_BYTES, whole),
+		MOV(R7, TRACE_BYTES),
+LABEL(whole),
+		STX(W, R8, MEMBER(bytes), R7),
+		MOV_REG(R1, R8),
+		ADD(R1, MEMBER(data)),
+		MOV_REG(R2, R7),
+		MOV_REG(R3, R6),
+		CALL(probe_read_kernel),
+		ADD(R7, sizeof(struct trace_record)),
+		RING_OUTPUT(ring, R8, R7, BPF_RB_NO_WAKEUP),
+		JNE(R0, 0, ring_full),
+	END,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(filtered),
+	COUNT(stats, struct trace_stats, common.filtered),
+	JA(out),
+LABEL(own),
+	COUNT(stats, struct trace_stats, own),
+	JA(out),
+LABEL(ring_full),
+	COUNT(stats, struct trace_stats, common.ring_full),
+	JA(out),
+	INCLUDE(&rp_target_part),
+	WHEN(struct trace_config, stacks),
+		INCLUDE(&rp_stack_part),
+	END,
+};
+/* clang-format on */
+
+/* As it is for sched:sched_switch. */
+static const struct trace_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
+						  .own = { 1, 1 },
+						  .bytes = 64,
+						  .reserve = sizeof(struct trace_record) + 64 };
+
+const struct rp_program rp_trace_event_programs[] = {
+	{ RP_CODE("trace_event", event_lines), RP_ON_TP("sched", "sched_switch"),
+	  RP_MAPS(rp_trace_maps, TRACE_MAPS), RP_CONFIG(usual_config),
+	  .code.frame = &event_frame_layout,
+	  .summary = "sends the record of a tracepoint, any: here sched:sched_switch" },
+	RP_LIST_END,
+};
