@@ -15,6 +15,9 @@ const struct asm_map rp_cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
 
 enum { PERIOD = offsetof(struct bpf_perf_event_data, sample_period) };
 
+/* The stack frame of cpu_sample. */
+ASM_FRAME(sample_frame, (uint64_t, time, TIME));
+
 /* clang-format off */
 static const struct asm_insn cpu_sample[] = {
 	MOV_REG(R6, R1), /* the context: calls destroy R1 */
@@ -29,8 +32,10 @@ static const struct asm_insn cpu_sample[] = {
 	JEQ(R0, -1, filtered),
 
 	/* R7 = a record of its stacks. */
+	MOV_REG(R7, R0),
+	STACK_SAMPLE_TIME(struct cpu_config, TIME),
 	MOV_REG(R1, R6),
-	MOV_REG(R2, R0),
+	MOV_REG(R2, R7),
 	MOV(R3, 0),
 	CALL_FUNC(stack_take),
 	JEQ(R0, 0, out),
@@ -38,6 +43,7 @@ static const struct asm_insn cpu_sample[] = {
 
 	/* One sample, that stands for so much time or so many events. R8 = the latter. */
 	LDX(DW, R8, R6, PERIOD),
+	STACK_SET_TIME(struct cpu_config, R7, TIME),
 	ST(DW, R7, offsetof(struct stack_record, value[CPU_WEIGHT_SAMPLES]), 1),
 	STX(DW, R7, offsetof(struct stack_record, value[CPU_WEIGHT_PERIOD]), R8),
 	MOV_REG(R1, R7),
@@ -69,7 +75,8 @@ LABEL(out),
 static const struct cpu_config usual_config = { .common = PROGRAM_TABLE_CONFIG };
 
 const struct rp_program rp_cpu_programs[] = {
-	{ RP_CODE("cpu_sample", cpu_sample), RP_ON_PERF_EVENT, RP_MAPS(rp_cpu_maps, STACK_MAPS),
-	  RP_CONFIG(usual_config), .summary = "counts the stacks that a perf event interrupts" },
+	{ RP_CODE("cpu_sample", cpu_sample), .code.frame = &sample_frame_layout, RP_ON_PERF_EVENT,
+	  RP_MAPS(rp_cpu_maps, STACK_MAPS), RP_CONFIG(usual_config),
+	  .summary = "counts the stacks that a perf event interrupts" },
 	RP_LIST_END,
 };

@@ -83,6 +83,18 @@ static void look_at_namespace(const struct record_options *opt, struct program_c
 		       "inside a pid namespace the children of the program are not followed");
 }
 
+/* Where it is known how often samples come there is room for them beside the ring. */
+static uint32_t times_mask(const struct recording *rec)
+{
+	const struct record_options *opt = rec->opt;
+	uint32_t places;
+
+	if (!rec->stream || opt->period || !rec->profiler->sample_freq)
+		return 0;
+	places = record_times_places(opt->freq ? opt->freq : rec->profiler->sample_freq);
+	return places ? places - 1 : 0;
+}
+
 int record_configure(struct recording *rec)
 {
 	const struct record_options *opt = rec->opt;
@@ -95,6 +107,7 @@ int record_configure(struct recording *rec)
 	c->by_tid = opt->tids.n != 0;
 	c->each = opt->samples;
 	c->stream = rec->stream != NULL;
+	c->times_mask = times_mask(rec);
 	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	if (opt->cgroup)
 		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);

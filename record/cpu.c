@@ -150,6 +150,7 @@ const struct record_profiler record_cpu = {
 	.maps = rp_cpu_maps,
 	.nmaps = STACK_MAPS,
 	.ctx_size = sizeof(struct cpu),
+	.sample_freq = DEFAULT_FREQ,
 	.has_regs = true,
 	.attach = attach,
 	.start = start,

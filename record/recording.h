@@ -61,6 +61,8 @@ struct record_profiler {
 	 */
 	unsigned int thread_map;
 
+	/* Samples a second unless the options say so, of a profiler that takes samples; else 0. */
+	unsigned int sample_freq;
 	bool no_stacks; /* its programs take none */
 	bool has_regs;	/* its programs' context is a perf event's, which has registers */
 	bool at_return; /* user stacks begin with a return address */

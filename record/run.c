@@ -117,10 +117,11 @@ static bool all_ended(const struct pollfd *fds, uint32_t n)
 struct deadlines {
 	uint64_t tick, step;  /* looks at what changes, so often; */
 	uint64_t part, pause; /* a part of a series */
+	uint64_t times;	      /* the map of samples' times is read */
 	uint64_t end;
 };
 
-static uint64_t earliest(const struct deadlines *d)
+static uint64_t next_drain(const struct deadlines *d)
 {
 	uint64_t first = d->tick < d->part ? d->tick : d->part;
 
@@ -197,6 +198,7 @@ static struct deadlines first_deadlines(const struct recording *rec, bool often)
 {
 	struct deadlines d = { .step = often ? NS_PER_SECOND / 10 : NS_PER_SECOND,
 			       .part = UINT64_MAX,
+			       .times = UINT64_MAX,
 			       .end = UINT64_MAX };
 
 	d.tick = rec->begin_ns + d.step;
@@ -204,6 +206,8 @@ static struct deadlines first_deadlines(const struct recording *rec, bool often)
 		d.pause = (uint64_t)(rec->opt->interval * NS_PER_SECOND);
 	if (d.pause)
 		d.part = rec->begin_ns + d.pause;
+	if (rec->config.times_mask)
+		d.times = rec->begin_ns + RECORD_TIMES_NS;
 	if (rec->opt->duration)
 		d.end = rec->begin_ns + (uint64_t)(rec->opt->duration * NS_PER_SECOND);
 	return d;
@@ -220,14 +224,19 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 
 	for (;;) {
 		uint64_t urgent = rec->tables ? record_tables_urgent(rec->tables) : UINT64_MAX;
-		int err = wait_until(rec, fds, earliest(&d), urgent);
+		uint64_t drain = next_drain(&d), next = d.times < drain ? d.times : drain;
+		int err = wait_until(rec, fds, next, urgent);
 		uint64_t now = rp_monotonic_ns();
 
 		if (err || is_over(rec, fds, now, d.end))
 			return err;
 		if (fds[WAKE_STACKS].revents || fds[WAKE_SIDEBAND].revents || often ||
-		    urgent != UINT64_MAX || now >= earliest(&d))
+		    urgent != UINT64_MAX || now >= drain)
 			err = record_drain(rec);
+		if (!err && now >= d.times) {
+			d.times = now + RECORD_TIMES_NS;
+			err = record_stacks_read_times(rec->stacks);
+		}
 		if (!err)
 			err = keep_deadlines(rec, &d, now);
 		record_forget_ended(rec);

@@ -44,7 +44,8 @@ struct stacks {
 	struct block *blocks;
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
-	stack_moment_fn on_moment; /* NULL: none are expected */
+	stack_moment_fn on_moment;  /* NULL: none are expected */
+	struct record_times *times; /* NULL: all moments come through the ring */
 	void *ctx;
 };
 
@@ -122,6 +123,21 @@ int record_stacks_drain(struct stacks *s)
 	return n < 0 ? n : 0;
 }
 
+static int read_times(struct stacks *s, bool all)
+{
+	return s->times ? record_times_read(s->times, all, s->on_moment, s->ctx) : 0;
+}
+
+int record_stacks_read_times(struct stacks *s)
+{
+	return read_times(s, false);
+}
+
+uint64_t record_stacks_lost_times(const struct stacks *s)
+{
+	return record_times_lost(s->times);
+}
+
 static int take_count(void *ctx, const void *key, const void *value)
 {
 	const uint64_t *hash = key, *values = value;
@@ -156,6 +172,8 @@ int record_stacks_finish(struct stacks *s)
 {
 	int n = record_stacks_drain(s);
 
+	if (n >= 0)
+		n = read_times(s, true);
 	if (n < 0 || !s->slots.count)
 		return n < 0 ? n : 0;
 	if (s->table)
@@ -269,6 +287,10 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 		maps[STACK_MAP_PIDS].max_entries = maps[STACK_MAP_TIDS].max_entries = opt->nids;
 	maps[STACK_MAP_SCRATCH].value_size = STACK_SCRATCH_BYTES(opt->config->both_bytes);
 	maps[STACK_MAP_EVENTS].max_entries = opt->ring_bytes;
+	if (opt->config->times_mask) {
+		maps[STACK_MAP_TIMES].value_size = STACK_TIMES_BYTES(opt->config->times_mask + 1);
+		maps[STACK_MAP_TIMES].max_entries = (uint32_t)rp_cpus_possible();
+	}
 	if (opt->config->each && maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY)
 		maps[STACK_MAP_COUNTS].value_size = 8;
 	else if (opt->config->each)
@@ -308,6 +330,9 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 		s->nmaps = opt->nmaps;
 		err = rp_ring_open(s->fds[STACK_MAP_EVENTS], opt->ring_bytes, &s->ring);
 	}
+	if (!err && opt->config->times_mask)
+		err = record_times_open(s->fds[STACK_MAP_TIMES], &s->maps[STACK_MAP_TIMES],
+					&s->times);
 	if (err < 0) {
 		record_stacks_close(s);
 		return err;
@@ -332,6 +357,7 @@ void record_stacks_close(struct stacks *s)
 	if (!s)
 		return;
 	rp_ring_close(s->ring);
+	record_times_close(s->times);
 	rp_fds_close(s->fds, s->nmaps);
 	free(s->maps);
 	free(s->fds);

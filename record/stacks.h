@@ -3,14 +3,13 @@
 #ifndef RECORD_STACKS_H
 #define RECORD_STACKS_H
 
-#include "programs/shared/stream.h"
+#include "times.h"
 
 /* The maps of one recording, and the stacks that came back. */
 struct stacks;
 
 /* For every record as it is drained; it is gone after the return. 0 or a negative errno. */
 typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
-typedef int (*stack_moment_fn)(void *ctx, const struct stack_moment *moment);
 
 struct stacks_options {
 	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
@@ -54,6 +53,10 @@ int record_stacks_add_id(struct stacks *s, int map,
 
 /* Takes what is in the ring. -ENOMEM, -EBADMSG (it is no record), or what on_record returned. */
 int record_stacks_drain(struct stacks *s);
+/* Takes what the map times had at the last call: every RECORD_TIMES_NS with config->times_mask. */
+int record_stacks_read_times(struct stacks *s);
+/* Of how many samples the times are lost, for nobody read them in time. */
+uint64_t record_stacks_lost_times(const struct stacks *s);
 /* After the programs were detached: the rest of the ring, and the counts of the kernel. Once. */
 int record_stacks_finish(struct stacks *s);
 /* Distinct stacks, in no order; NULL begins and ends. Not with config->each, which keeps none. */

@@ -224,7 +224,7 @@ int record_stream_fill(struct recording *rec, struct report *report)
 		return 0;
 	rec->profiler->types(rec, &ntypes);
 	type = ntypes > 1;
-	s->missed += untimed(rec);
+	s->missed += untimed(rec) + record_stacks_lost_times(rec->stacks);
 	if (s->missed)
 		rp_log(RP_WARN,
 		       "the times of %llu events are not known: they are in the sums alone",

@@ -41,10 +41,12 @@ static struct sched_config exec_config(const struct wall *w)
 static int attach(struct recording *rec)
 {
 	struct wall *w = rec->ctx;
-	struct sched_config of_exec;
+	struct sched_config of_exec, of_sample;
 	int err, program;
 
 	w->config.common = rec->config;
+	of_sample = w->config;
+	w->config.common.times_mask = 0; /* it is for programs of perf events */
 	of_exec = exec_config(w);
 	err = record_asleep_load(rec, &w->config, &w->visitor);
 	if (!err)
@@ -53,7 +55,7 @@ static int attach(struct recording *rec)
 		err = record_attach(rec, rp_wall_programs, RECORD_ALL_ROLES, &w->config);
 	if (err)
 		return err;
-	program = record_load(rec, rp_program_of(rp_wall_programs, WALL_SAMPLES), &w->config);
+	program = record_load(rec, rp_program_of(rp_wall_programs, WALL_SAMPLES), &of_sample);
 	return program < 0 ? program
 			   : record_sampling_open(rec->opt, w->freq, w->period, program, &w->perf);
 }
@@ -261,6 +263,7 @@ static const struct record_profiler wall_profiler = {
 	.nmaps = SCHED_MAPS,
 	.thread_map = SCHED_MAP_THREADS,
 	.weight = 1,
+	.sample_freq = DEFAULT_FREQ,
 	.micros = true,
 	.color_by_label = "state",
 	.label_order = wall_states,

@@ -25,8 +25,10 @@ struct program_config {
 	uint32_t user_code;
 	uint32_t probe; /* the context is the registers of user code at a probe */
 	uint32_t each;	/* every record goes through the ring, nothing is counted in the kernel */
-	uint32_t identity;  /* the kernel has BTF: tell apart who had the same pid before */
-	uint32_t stream;    /* what is counted is sent as well, with its time: stream.h */
+	uint32_t identity; /* the kernel has BTF: tell apart who had the same pid before */
+	uint32_t stream;   /* what is counted is sent as well, with its time: stream.h */
+	/* Places in each CPU's row of the map times, less 1, for stack_value; 0: by the ring */
+	uint32_t times_mask;
 	uint32_t table;	    /* the map counts is a table of struct stack_count */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	/* the target, see target_ids */

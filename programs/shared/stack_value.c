@@ -37,6 +37,14 @@ enum {
 enum { NO_PLACE = -1, PLACE_MASK = (STACK_PLACES - 1) * COUNT_BYTES };
 _Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts");
 
+/* Offsets in an element of the map times. */
+enum {
+	TIMES_WRITTEN = offsetof(struct stack_times, written),
+	TIMES_HASH = offsetof(struct stack_times, sample[0].hash),
+	TIMES_TIME = offsetof(struct stack_times, sample[0].time),
+	TIMES_WEIGHT = offsetof(struct stack_times, sample[0].weight)
+};
+
 /* clang-format off */
 /* To the label if the place at R6 is that of hash R1, or free; else on to the next one. */
 #define TRY_PLACE(known, nobodys)                                                                  \
@@ -45,6 +53,28 @@ _Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts
 	JEQ(R2, 0, nobodys),                                                                       \
 	ADD(R6, COUNT_BYTES)
 
+/*
+ * In this CPU's row of the map times, of the stack of the record at R8; R1 to R5 are lost.
+ * written is stored last, which another processor may see first: who reads waits (record/times.c).
+ */
+#define WRITE_TIME(out)                                                                            \
+	CALL(get_smp_processor_id),                                                                \
+	STX(W, R10, SEEN_KEY, R0),                                                                 \
+	MAP_LOOKUP(times, SEEN_KEY),                                                               \
+	JEQ(R0, 0, out), /* never */                                                               \
+	LDX(DW, R1, R0, TIMES_WRITTEN),                                                            \
+	LD_PARAM(R2, struct program_config, times_mask),                                           \
+	AND_REG(R2, R1),                                                                           \
+	MUL(R2, sizeof(struct stack_time)),                                                        \
+	ADD_REG(R2, R0),                                                                           \
+	LDX(DW, R3, R8, HASH),                                                                     \
+	STX(DW, R2, TIMES_HASH, R3),                                                               \
+	LDX(DW, R3, R8, TIME),                                                                     \
+	STX(DW, R2, TIMES_TIME, R3),                                                               \
+	LDX(DW, R3, R8, VALUE + 8),                                                                \
+	STX(DW, R2, TIMES_WEIGHT, R3),                                                             \
+	ADD(R1, 1),                                                                                \
+	STX(DW, R0, TIMES_WRITTEN, R1)
 /*
  * Sends the time of a stack that is known, with the values of its record at R8, and leaves R0 as it
  * is. Most values are not there yet: those of a wait are added when it is over.
@@ -55,12 +85,18 @@ _Static_assert(STACK_WAYS *COUNT_BYTES == 1 << BUCKET_SHIFT, "stack_value shifts
 			LDX(DW, R5, R8, VALUE),                                                    \
 			JEQ(R5, 0, .nothing),                                                      \
 			MOV_REG(R7, R0),                                                           \
-			LDX(DW, R1, R8, HASH),                                                     \
-			MOV(R2, 0),                                                                \
-			MOV(R3, 0),                                                                \
-			LDX(DW, R4, R8, VALUE + 8),                                                \
-			MOV32_REG(R5, R5),                                                         \
-			CALL_FUNC(stream_moment),                                                  \
+			WHEN(struct program_config, times_mask),                                   \
+				WRITE_TIME(.written),                                              \
+				LABEL(.written),                                                   \
+			END,                                                                       \
+			UNLESS(struct program_config, times_mask),                                 \
+				LDX(DW, R1, R8, HASH),                                             \
+				MOV(R2, 0),                                                        \
+				MOV(R3, 0),                                                        \
+				LDX(DW, R4, R8, VALUE + 8),                                        \
+				MOV32_REG(R5, R5),                                                 \
+				CALL_FUNC(stream_moment),                                          \
+			END,                                                                       \
 			MOV_REG(R0, R7),                                                           \
 			LABEL(.nothing),                                                           \
 		END,                                                                               \
@@ -133,8 +169,10 @@ LABEL(first_sight),
 	ADD_REG(R7, R1),
 
 	/* The rest of the record. */
-	CALL(ktime_get_ns),
-	STX(DW, R8, TIME, R0),
+	UNLESS(struct program_config, times_mask),
+		CALL(ktime_get_ns),
+		STX(DW, R8, TIME, R0),
+	END,
 	CALL(get_smp_processor_id),
 	STX(W, R8, CPU, R0),
 
@@ -231,7 +269,9 @@ LABEL(out),
 	EXIT(),
 
 	WHEN(struct program_config, stream),
-		INCLUDE(&rp_stream_part),
+		UNLESS(struct program_config, times_mask),
+			INCLUDE(&rp_stream_part),
+		END,
 	END,
 };
 /* clang-format on */

@@ -87,6 +87,22 @@ for command in cpu wall offcpu lock io 'mem -p' 'trace sched:sched_process_exec'
 	done
 done
 
+# ---- the times of samples: P places of 24 bytes for each CPU, four seconds of them
+check_times() { # FREQUENCY PLACES
+	"$rawprof" cpu -F "$1" -o "$tmp/a.rawprof" -d 60 >"$out" 2>"$err" </dev/null &
+	pid=$!
+	for ((i = 0; i < 300; i++)); do
+		is_confined $pid && break
+		sleep 0.1
+	done
+	"$work/maps" $pid >"$tmp/maps"
+	kill -INT $pid
+	wait $pid
+	has "times at $1 Hz: an element for each CPU" "$tmp/maps" "^times 2 4 $((64 + 24 * $2)) $cpus 1024 "
+}
+check_times 99 512
+check_times 999 4096
+
 # ---- larger machines: the sums are those of the tables
 # sum COMMAND: MiB, by the document.
 sum() {

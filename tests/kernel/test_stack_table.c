@@ -6,6 +6,9 @@
  */
 #include "test_loader.h"
 
+#include <sched.h>
+
+#include "base/clock.h"
 #include "record/stacks.h"
 
 enum { TIMES, SUM };
@@ -23,6 +26,8 @@ static const struct asm_insn lines[] = {
 	JEQ(R0, 0, out),
 	MOV_REG(R7, R0),
 	LDX(DW, R8, R6, 8),
+	CALL(ktime_get_ns),
+	STX(DW, R7, offsetof(struct stack_record, time), R0),
 	ST(DW, R7, offsetof(struct stack_record, value[TIMES]), 1),
 	STX(DW, R7, offsetof(struct stack_record, value[SUM]), R8),
 	MOV_REG(R1, R7),
@@ -58,19 +63,50 @@ static int count_record(void *ctx, const struct stack_record *record)
 	return 0;
 }
 
-static void open_maps(const struct asm_map *of, uint32_t ring_bytes)
+/* The moments that came: of which CPU, the time of the last one, the sum of their weights. */
+static struct {
+	size_t n;
+	unsigned int cpu;
+	uint64_t last, sum;
+} seen;
+
+static int see_moment(void *ctx, const struct stack_moment *m)
+{
+	(void)ctx;
+	ck_assert_uint_eq(m->count, 1);
+	ck_assert_uint_eq(m->kind, STACK_MOMENT_AT);
+	ck_assert_uint_gt(m->time, seen.last);
+	seen.last = m->time;
+	seen.sum += m->weight;
+	seen.cpu = m->cpu;
+	seen.n++;
+	return 0;
+}
+
+/* With places: times too, so many for each CPU. */
+static void open_timed(const struct asm_map *of, uint32_t ring_bytes, uint32_t places)
 {
 	const struct program_config config = { .identity = rp_has(RP_HAS_KERNEL_BTF) &&
-							   rp_has(RP_HAS_TASK_BTF) };
-	const struct stacks_options options = {
-		.maps = of, .nmaps = STACK_MAPS, .config = &config, .ring_bytes = ring_bytes
-	};
+							   rp_has(RP_HAS_TASK_BTF),
+					       .stream = places != 0,
+					       .times_mask = places ? places - 1 : 0 };
+	const struct stacks_options options = { .maps = of,
+						.nmaps = STACK_MAPS,
+						.config = &config,
+						.ring_bytes = ring_bytes,
+						.on_moment = places ? see_moment : NULL };
 
 	capture_log();
 	ck_assert_int_eq(record_stacks_open(&options, count_record, NULL, &stacks), 0);
 	prog = record_stacks_load(stacks, &program, &config);
 	ck_assert_msg(prog >= 0, "%s", log_text);
 	records = 0;
+	memset(&seen, 0, sizeof(seen));
+}
+
+static void open_maps(const struct asm_map *of, uint32_t ring_bytes)
+{
+	open_timed(of, ring_bytes, 0);
 }
 
 static void open_table(void)
@@ -217,6 +253,65 @@ START_TEST(test_together)
 }
 END_TEST
 
+/* On the CPU that it is on. */
+static unsigned int stay_here(void)
+{
+	const int cpu = sched_getcpu();
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)cpu, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	return (unsigned int)cpu;
+}
+
+/* What is known by now comes with its time in its CPU's row; it is read one call later. */
+START_TEST(test_times)
+{
+	enum { PLACES = 256, N = 100 };
+	const uint64_t begin = rp_monotonic_ns();
+	const unsigned int cpu = stay_here();
+
+	open_timed(maps, 1 << 20, PLACES);
+	for (int i = 0; i < 2 + N; i++) /* twice it travels itself */
+		ck_assert_int_eq(weigh(1, 1000 + (uint64_t)i), 0);
+	ck_assert_int_eq(record_stacks_read_times(stacks), 0);
+	ck_assert_uint_eq(seen.n, 0);
+	ck_assert_int_eq(record_stacks_read_times(stacks), 0);
+	ck_assert_uint_eq(seen.n, N);
+	ck_assert_uint_eq(seen.sum, N * 1002 + N * (N - 1) / 2);
+	ck_assert_uint_eq(seen.cpu, cpu);
+	ck_assert(seen.last > begin && seen.last < rp_monotonic_ns());
+
+	/* Of what comes in between only the end is left; in the end nobody writes any more. */
+	for (int i = 0; i < 10 * PLACES; i++)
+		ck_assert_int_eq(weigh(1, 1), 0);
+	ck_assert_int_eq(record_stacks_finish(stacks), 0);
+	ck_assert_uint_eq(seen.n, N + PLACES);
+	ck_assert_uint_eq(seen.sum, N * 1002 + N * (N - 1) / 2 + PLACES);
+	ck_assert_uint_eq(record_stacks_lost_times(stacks), 9 * PLACES);
+	close_table();
+}
+END_TEST
+
+/* While the writer may be at work, what it may be about to write over is not read. */
+START_TEST(test_times_late)
+{
+	enum { PLACES = 256, N = 1000 };
+
+	stay_here();
+	open_timed(maps, 1 << 20, PLACES);
+	for (int i = 0; i < 2 + N; i++)
+		ck_assert_int_eq(weigh(1, 1), 0);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(record_stacks_read_times(stacks), 0);
+	ck_assert_uint_ge(seen.n, PLACES - 32);
+	ck_assert_uint_lt(seen.n, PLACES);
+	ck_assert_uint_eq(seen.n + record_stacks_lost_times(stacks), N);
+	close_table();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stack_table");
@@ -227,6 +322,8 @@ int main(void)
 	tcase_add_test(tc, test_hash_full);
 	tcase_add_test(tc, test_ring_full);
 	tcase_add_test(tc, test_together);
+	tcase_add_test(tc, test_times);
+	tcase_add_test(tc, test_times_late);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
