@@ -51,11 +51,12 @@ struct probe_config {
 	uint32_t unused;
 };
 
-/* The number of the probe, record_probe.id. ctx holds the context and is not R1. R0 to R5 are
- * lost. */
+/* The number of the probe, record_probe.id; what stands above the cookie's 32 bits is for programs
+ * that read the arguments of USDT probes. ctx holds the context and is not R1. R0 to R5 are lost.
+ */
 #define LD_PROBE_ID(dst, ctx, type, member)                                                        \
 	SCOPE("LD_PROBE_ID(" #dst ", " #ctx ")"), WHEN(type, member.by_cookie), MOV_REG(R1, ctx),  \
-		CALL(get_attach_cookie), MOV_REG(dst, R0), END, UNLESS(type, member.by_cookie),    \
+		CALL(get_attach_cookie), MOV32_REG(dst, R0), END, UNLESS(type, member.by_cookie),  \
 		LD_PARAM(dst, type, member.id), END, END
 
 /*

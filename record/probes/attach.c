@@ -93,6 +93,8 @@ int record_probes_attach_new(struct record_probes *list)
 	const uint32_t from = list->attached;
 	int err = from < list->count ? record_probes_attach_user(list, from) : 0;
 
+	if (!err && from < list->count)
+		err = record_probes_attach_usdt(list, from);
 	list->attached = list->count;
 	return err;
 }

@@ -192,7 +192,7 @@ static int parse_patterns(struct record_probes *list, const char *const *pattern
 
 static bool is_of_file(const struct pattern *p)
 {
-	return p->kind == PATTERN_FILE || p->kind == PATTERN_LIBRARY || p->kind == PATTERN_TARGET;
+	return record_pattern_place(p) != PLACE_NONE;
 }
 
 static int check_kind(const struct record_probes *list, const struct pattern *p,
@@ -207,6 +207,8 @@ static int find_one(struct record_probes *list, size_t at)
 {
 	struct pattern *p = &list->patterns[at];
 
+	if (p->kind == PATTERN_USDT)
+		return check_kind(list, p, RECORD_PROBE_USDT, "a USDT probe");
 	if (is_of_file(p))
 		return check_kind(list, p, RECORD_PROBE_USER, "a function of a program");
 	return rp_fail(-EINVAL, "'%s': patterns of this kind are not known yet", p->text);
@@ -275,8 +277,11 @@ void record_probes_close(struct record_probes *list)
 	record_probes_detach(list);
 	for (size_t i = 0; list->patterns && i < list->npatterns; i++)
 		record_pattern_free(&list->patterns[i]);
-	for (uint32_t i = 0; i < list->count; i++)
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->items[i]->kind == RECORD_PROBE_USDT)
+			record_probes_usdt_free(list->items[i]->usdt);
 		free(list->items[i]);
+	}
 	for (uint32_t i = 0; i < list->nfiles; i++)
 		if (list->files[i].fd >= 0)
 			close(list->files[i].fd);

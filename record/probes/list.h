@@ -74,12 +74,29 @@ const char *record_probes_textf(struct record_probes *list, const char *fmt, ...
 
 /* ---- user.c: functions of files; errors after a message, but for -ENOMEM */
 
-/* Patterns of files, libraries and the target, as far as they can be looked for now. */
+/* Patterns of files, libraries and the target, as far as they can be looked for now; USDT probes
+ * too. */
 int record_probes_find_user(struct record_probes *list);
 /* In what a process executes from. */
 int record_probes_find_process(struct record_probes *list, uint32_t pid);
 /* What pattern @at did not find, with the nearest name. -ENOENT. */
 int record_probes_user_missing(struct record_probes *list, size_t at);
+
+/* Files that a pattern is for are those of a path, of a short name, of the target. */
+enum pattern_place { PLACE_NONE, PLACE_PATH, PLACE_NAME, PLACE_TARGET };
+enum pattern_place record_pattern_place(const struct pattern *p);
+
+/* ---- usdt.c: probes that were compiled in */
+
+/* Adds those of a file, open as @fd, that match a pattern of which the bit is set in @patterns. */
+int record_probes_add_usdt(struct record_probes *list, uint32_t file, int fd, uint64_t patterns);
+/* What pattern @at did not find, with the nearest name. -ENOENT. */
+int record_probes_usdt_missing(struct record_probes *list, size_t at);
+void record_probes_usdt_free(struct record_usdt *usdt);
+
+/* ---- attach_usdt.c */
+
+int record_probes_attach_usdt(struct record_probes *list, uint32_t from);
 
 /* Was it made of Go (go.c)? */
 bool record_probes_is_go(int fd);

@@ -69,14 +69,16 @@ static int parse_pair(const char *text, const char *dots, struct pattern *p)
 
 static int parse_usdt(const char *text, const char *rest, struct pattern *p)
 {
-	const char *colon = find_colon(rest);
+	const char *colon = strchr(rest, ':');
 
-	if (!colon || !colon[1])
-		return wrong(text, "a USDT probe is usdt:PROGRAM:NAME or "
-				   "usdt:PROGRAM:PROVIDER:NAME");
+	if (!strcmp(rest, "*"))
+		colon = rest; /* all of the target */
+	if (!colon || (*colon == ':' && !colon[1]))
+		return wrong(text, "a USDT probe is usdt:PROGRAM:NAME, "
+				   "usdt:PROGRAM:PROVIDER:NAME, or usdt::NAME of the target");
 	p->kind = PATTERN_USDT;
 	p->place = cut(rest, colon);
-	p->name = strdup(colon + 1);
+	p->name = strdup(*colon == ':' ? colon + 1 : colon);
 	return p->place && p->name ? 0 : -ENOMEM;
 }
 

@@ -17,7 +17,8 @@ enum pattern_kind {
 	PATTERN_SYSCALL, /* name is that of a call */
 	PATTERN_PAIR,	 /* place:name..end_place:end_name */
 	PATTERN_EVENT,	 /* place is a group */
-	PATTERN_USDT,	 /* place is a file, name is "name" or "provider:name" */
+	PATTERN_USDT,	 /* name is "name" or "provider:name"; place is a path, a short name of a
+			    file, or "": any file of the target */
 };
 
 enum { PATTERN_MAX = 1024 };

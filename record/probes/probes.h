@@ -11,7 +11,8 @@
  *	block:block_rq_issue..block_rq_complete	from one tracepoint to another, in one thread;
  *	irq:irq_handler_entry..irq:irq_handler_exit	the group may be said again
  *	tp:sched:sched_switch		a single tracepoint; without tp: if there is such a group
- *	usdt:prog:name, usdt:prog:provider:name	probes that were compiled into a program
+ *	usdt:prog:name, usdt:prog:provider:name	probes that were compiled into a program or library
+ *	usdt:/path:name, usdt::name	of a file; of whatever the target executes from
  *
  * How a profiler uses it, in the order of a recording:
  *
@@ -34,6 +35,7 @@
 
 #include <rawprof/program.h>
 #include <rawprof/symbolize.h>
+#include <rawprof/uprobe.h>
 
 #include "programs/shared/probe.h"
 
@@ -70,6 +72,19 @@ const char *record_probe_way_name(enum record_probe_way way);
 /* The way with this name; -EINVAL, said with those that there are. */
 int record_probe_way_parse(const char *name, enum record_probe_way *out);
 
+/* Where a USDT probe is: places that were compiled in, and what the arguments are there. */
+struct record_usdt {
+	int fd;	       /* the file, open as long as the list is */
+	uint32_t file; /* in the list's files */
+	struct record_usdt_place {
+		uint64_t offset, semaphore; /* in the file; semaphore 0: it has none */
+		uint32_t args;		    /* which of args are its own */
+	} * places;
+	uint32_t nplaces, places_capacity;
+	struct rp_usdt_args *args; /* different ones */
+	uint32_t nargs, args_capacity;
+};
+
 /* One thing to measure. Strings live as long as the list. */
 struct record_probe {
 	enum record_probe_kind kind;
@@ -105,6 +120,7 @@ struct record_probe {
 			const char *group, *event;	   /* the first, or only one */
 			const char *end_group, *end_event; /* of a pair */
 		} events;
+		struct record_usdt *usdt; /* name is "provider:name" */
 	};
 };
 
@@ -203,6 +219,23 @@ struct rp_side_event;
 int record_probes_mapped(struct record_probes *probes, const struct rp_side_event *e);
 /* Entries first. */
 void record_probes_detach(struct record_probes *probes);
+
+/*
+ * Puts the programs of one USDT probe where it is: one for all places, or, for RP_UPROBE_PERF, one
+ * for each. The cookie is the probe's id, and above its 32 bits which arguments the place has. What
+ * is put there is added to @links: for each process of the scope, or for all that there are. Errors
+ * of rp_attach_uprobes().
+ */
+struct record_usdt_links {
+	struct rp_uprobes **link;
+	size_t n, capacity;
+};
+int record_usdt_attach(const struct record_probes *probes, const struct record_probe *probe,
+		       enum rp_uprobe_way way, const int *progs, uint32_t nprogs,
+		       struct record_usdt_links *links);
+void record_usdt_detach(struct record_usdt_links *links);
+/* The best way that there is for the processes of the scope. */
+enum rp_uprobe_way record_usdt_way(const struct record_probes *probes);
 
 /* ---- for `doctor`: what would be used here, or why nothing can be */
 

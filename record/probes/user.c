@@ -41,7 +41,7 @@ static size_t match(void *ctx, const char *name)
 	const struct matching *m = ctx;
 
 	for (size_t i = 0; i < m->list->npatterns; i++)
-		if (m->patterns & bit_of(i) &&
+		if (m->patterns & bit_of(i) && m->list->patterns[i].kind != PATTERN_USDT &&
 		    record_name_match(&m->list->names[i], m->list->demangler, name))
 			return i;
 	return SIZE_MAX;
@@ -116,18 +116,35 @@ static int add_functions(struct record_probes *list, uint32_t file, const struct
 	return err;
 }
 
+enum pattern_place record_pattern_place(const struct pattern *p)
+{
+	switch (p->kind) {
+	case PATTERN_FILE:
+		return PLACE_PATH;
+	case PATTERN_LIBRARY:
+		return PLACE_NAME;
+	case PATTERN_TARGET:
+		return PLACE_TARGET;
+	case PATTERN_USDT:
+		return strchr(p->place, '/') ? PLACE_PATH : *p->place ? PLACE_NAME : PLACE_TARGET;
+	default:
+		return PLACE_NONE;
+	}
+}
+
 static uint64_t wanted_in(const struct look *look, const char *path, const struct stat *st)
 {
 	uint64_t patterns = 0;
 
 	for (size_t i = 0; i < look->list->npatterns; i++) {
 		const struct pattern *p = &look->list->patterns[i];
+		const enum pattern_place place = record_pattern_place(p);
 		struct stat other;
 
-		if ((p->kind == PATTERN_TARGET && look->of_target) ||
-		    (p->kind == PATTERN_LIBRARY && record_pattern_is_library(p->place, path)) ||
-		    (p->kind == PATTERN_FILE && !stat(p->place, &other) &&
-		     other.st_dev == st->st_dev && other.st_ino == st->st_ino))
+		if ((place == PLACE_TARGET && look->of_target) ||
+		    (place == PLACE_NAME && record_pattern_is_library(p->place, path)) ||
+		    (place == PLACE_PATH && !stat(p->place, &other) && other.st_dev == st->st_dev &&
+		     other.st_ino == st->st_ino))
 			patterns |= bit_of(i);
 	}
 	return patterns;
@@ -150,8 +167,8 @@ static int file_number(struct record_probes *list, const char *path, const struc
 }
 
 /* Looks for the patterns of which bits are set. What is no ELF file has nothing. */
-static int look_for(struct look *look, const char *path, int fd, const struct stat *st,
-		    uint64_t patterns)
+static int look_for_functions(struct look *look, uint32_t file, const char *path, int fd,
+			      uint64_t patterns)
 {
 	struct record_probes *list = look->list;
 	struct matching m = { list, patterns };
@@ -159,22 +176,37 @@ static int look_for(struct look *look, const char *path, int fd, const struct st
 		.fd = fd, .path = path, .pid = look->pid, .match = match, .ctx = &m
 	};
 	struct sym_functions *found;
+	int err = patterns ? sym_functions_match(&query, &found) : -ENOENT;
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	list->files[file].is_go = record_probes_is_go(fd);
+	err = add_functions(list, file, found);
+	sym_functions_free(found);
+	return err;
+}
+
+static int look_for(struct look *look, const char *path, int fd, const struct stat *st,
+		    uint64_t patterns)
+{
+	struct record_probes *list = look->list;
 	const uint32_t before = list->count;
+	uint64_t usdt = 0, functions = 0;
 	uint32_t file;
 	int err = file_number(list, path, st, &file);
 
 	if (err)
 		return err;
-	m.patterns &= ~list->files[file].looked;
-	if (!m.patterns)
+	patterns &= ~list->files[file].looked;
+	for (size_t i = 0; i < list->npatterns; i++)
+		*(list->patterns[i].kind == PATTERN_USDT ? &usdt : &functions) |=
+			patterns & bit_of(i);
+	if (!patterns)
 		return 0;
-	err = sym_functions_match(&query, &found);
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	list->files[file].is_go = record_probes_is_go(fd);
-	err = add_functions(list, file, found);
-	list->files[file].looked |= m.patterns;
-	sym_functions_free(found);
+	err = look_for_functions(look, file, path, fd, functions);
+	if (!err && usdt)
+		err = record_probes_add_usdt(list, file, fd, usdt);
+	list->files[file].looked |= patterns;
 	if (!err && list->count > before && list->files[file].fd < 0) {
 		list->files[file].fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		err = list->files[file].fd < 0 ? -errno : 0;
@@ -309,19 +341,20 @@ int record_probes_find_user(struct record_probes *list)
 	for (size_t i = 0; !err && i < list->npatterns; i++) {
 		const struct pattern *p = &list->patterns[i];
 
-		if (p->kind == PATTERN_FILE && !p->found)
+		const enum pattern_place place = record_pattern_place(p);
+
+		if (place == PLACE_PATH && !p->found)
 			err = find_in_file(list, i);
-		else if (p->kind == PATTERN_LIBRARY && !p->found)
+		else if (place == PLACE_NAME && !p->found)
 			err = find_in_library(list, i);
-		else if (p->kind == PATTERN_TARGET && !has_target)
+		else if (place == PLACE_TARGET && !has_target)
 			err = rp_fail(-EINVAL,
-				      "'%s': in which program? Say -p PID or -- PROGRAM, or "
-				      "FILE:FUNCTION",
-				      p->text);
-		if (!err && !p->found && p->name &&
-		    (p->kind == PATTERN_FILE || p->kind == PATTERN_LIBRARY ||
-		     p->kind == PATTERN_TARGET))
-			err = record_probes_user_missing(list, i);
+				      "'%s': in which program? Say -p PID or -- PROGRAM, or %s",
+				      p->text,
+				      p->kind == PATTERN_USDT ? "usdt:FILE:NAME" : "FILE:FUNCTION");
+		if (!err && !p->found && p->name && place != PLACE_NONE)
+			err = p->kind == PATTERN_USDT ? record_probes_usdt_missing(list, i)
+						      : record_probes_user_missing(list, i);
 	}
 	return err;
 }

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* USDT probes of programs and libraries: those that patterns name, each with all of its places. */
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "base/machine.h"
+#include "list.h"
+
+static uint64_t bit_of(size_t pattern)
+{
+	return 1ull << (pattern < 63 ? pattern : 63);
+}
+
+/* DTrace writes a dash where the name of a probe has two underscores. */
+static void spell(const char *name, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (const char *s = name; *s && n + 3 < size; s++) {
+		out[n++] = *s == '-' ? '_' : *s;
+		if (*s == '-')
+			out[n++] = '_';
+	}
+	out[n] = '\0';
+}
+
+/* Is @name, "provider:name" or "name", with wildcards, this probe? */
+static bool is_named(const char *name, const char *provider, const char *probe)
+{
+	const char *colon = strchr(name, ':'), *last = colon ? colon + 1 : name;
+	char before[PATTERN_MAX + 1], spelled[2 * PATTERN_MAX + 4];
+
+	spell(last, spelled, sizeof(spelled));
+	if (fnmatch(last, probe, 0) && fnmatch(spelled, probe, 0))
+		return false;
+	if (!colon)
+		return true;
+	snprintf(before, sizeof(before), "%.*s", (int)(colon - name), name);
+	return !fnmatch(before, provider, 0);
+}
+
+static size_t match(const struct record_probes *list, uint64_t patterns,
+		    const struct sym_usdt_site *s)
+{
+	for (size_t i = 0; i < list->npatterns; i++) {
+		const struct pattern *p = &list->patterns[i];
+
+		if (p->kind == PATTERN_USDT && patterns & bit_of(i) &&
+		    is_named(p->name, s->provider, s->name))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* ---- one probe */
+
+void record_probes_usdt_free(struct record_usdt *usdt)
+{
+	if (!usdt)
+		return;
+	free(usdt->places);
+	free(usdt->args);
+	free(usdt);
+}
+
+static int find_variable(void *ctx, const char *name, uint64_t *vaddr)
+{
+	return sym_usdt_variable(ctx, name, vaddr);
+}
+
+/* Those that are read by the same instructions are kept once. */
+static int add_args(struct record_usdt *usdt, const struct rp_usdt_args *args, uint32_t *at)
+{
+	for (*at = 0; *at < usdt->nargs; ++*at)
+		if (rp_usdt_same(&usdt->args[*at], args))
+			return 0;
+	return RP_PUSH(usdt->args, usdt->nargs, usdt->args_capacity, *args);
+}
+
+static int add_place(struct record_probes *list, struct record_usdt *usdt, struct sym_usdt *found,
+		     const struct sym_usdt_site *s)
+{
+	struct rp_usdt_place place = { .machine = found->machine,
+				       .vaddr = s->vaddr,
+				       .args = record_probes_text(list, s->args),
+				       .variable = find_variable,
+				       .ctx = found };
+	struct record_usdt_place at = { .offset = s->offset, .semaphore = s->semaphore };
+	struct rp_usdt_args args;
+	int err;
+
+	if (!place.args)
+		return -ENOMEM;
+	rp_usdt_parse(&place, &args);
+	err = add_args(usdt, &args, &at.args);
+	return err ? err : RP_PUSH(usdt->places, usdt->nplaces, usdt->places_capacity, at);
+}
+
+/* The @n sites of one probe. */
+static int add_probe(struct record_probes *list, uint32_t file, size_t pattern,
+		     struct sym_usdt *found, const struct sym_usdt_site *s, size_t n)
+{
+	struct record_usdt *usdt = calloc(1, sizeof(*usdt));
+	struct record_probe p = { .kind = RECORD_PROBE_USDT,
+				  .pattern = pattern,
+				  .name = record_probes_textf(list, "%s:%s", s->provider, s->name),
+				  .symbol = record_probes_text(list, s->name),
+				  .module = list->files[file].path,
+				  .usdt = usdt };
+	int err = usdt && p.name && p.symbol ? 0 : -ENOMEM;
+
+	if (found->machine != rp_machine_host()->elf)
+		p.why_not = "code of another machine";
+	if (usdt)
+		usdt->file = file;
+	for (size_t i = 0; !err && i < n; i++)
+		err = add_place(list, usdt, found, &s[i]);
+	if (!err)
+		err = record_probes_add(list, &p, NULL);
+	if (err)
+		record_probes_usdt_free(usdt);
+	else
+		list->patterns[pattern].found++;
+	return err;
+}
+
+/* A probe that an earlier pattern named. */
+static bool is_listed(const struct record_probes *list, uint32_t file,
+		      const struct sym_usdt_site *s)
+{
+	const size_t n = strlen(s->provider);
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct record_probe *p = list->items[i];
+
+		if (p->kind == RECORD_PROBE_USDT && p->usdt->file == file &&
+		    !strncmp(p->name, s->provider, n) && p->name[n] == ':' &&
+		    !strcmp(p->name + n + 1, s->name))
+			return true;
+	}
+	return false;
+}
+
+/* How many sites from @s on are of its probe. */
+static size_t same_probe(const struct sym_usdt_site *s, size_t left)
+{
+	size_t n = 1;
+
+	while (n < left && !strcmp(s[n].name, s->name) && !strcmp(s[n].provider, s->provider))
+		n++;
+	return n;
+}
+
+int record_probes_add_usdt(struct record_probes *list, uint32_t file, int fd, uint64_t patterns)
+{
+	const uint32_t before = list->count;
+	struct sym_usdt *found;
+	int err = sym_usdt_read(fd, &found);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (found->unusable)
+		rp_log(RP_WARN,
+		       "%s: %zu USDT probes of it are damaged, or in no part that is loaded",
+		       list->files[file].path, found->unusable);
+	for (size_t i = 0, n; !err && i < found->count; i += n) {
+		const struct sym_usdt_site *s = &found->items[i];
+		const size_t pattern = match(list, patterns, s);
+
+		n = same_probe(s, found->count - i);
+		if (pattern != SIZE_MAX && !is_listed(list, file, s))
+			err = add_probe(list, file, pattern, found, s, n);
+	}
+	sym_usdt_free(found);
+	if (err || list->count == before)
+		return err;
+	if (list->files[file].fd < 0)
+		list->files[file].fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (list->files[file].fd < 0)
+		return -errno;
+	for (uint32_t i = before; i < list->count; i++)
+		list->items[i]->usdt->fd = list->files[file].fd;
+	return 0;
+}
+
+/* ---- what is not there */
+
+int record_probes_usdt_missing(struct record_probes *list, size_t at)
+{
+	const struct pattern *p = &list->patterns[at];
+	const bool has_provider = strchr(p->name, ':');
+	size_t files = 0, probes = 0;
+	const char *path = NULL;
+	struct nearest nearest;
+	char hint[300];
+
+	record_nearest_begin(&nearest, p->name);
+	for (uint32_t i = 0; i < list->nfiles; i++) {
+		const struct probe_file *f = &list->files[i];
+		const int fd = f->looked & bit_of(at) ? rp_open_regular(AT_FDCWD, f->path) : -1;
+		struct sym_usdt *found;
+
+		if (fd < 0)
+			continue;
+		files++;
+		path = f->path;
+		if (!sym_usdt_read(fd, &found)) {
+			for (size_t k = 0; k < found->count; k++) {
+				const struct sym_usdt_site *s = &found->items[k];
+				char name[256];
+
+				snprintf(name, sizeof(name), "%s%s%s",
+					 has_provider ? s->provider : "", has_provider ? ":" : "",
+					 s->name);
+				record_nearest_try(&nearest, name, name);
+			}
+			probes += found->count;
+			sym_usdt_free(found);
+		}
+		close(fd);
+	}
+	if (!probes)
+		return rp_fail(-ENOENT, "'%s': %s%s no USDT probes (no .note.stapsdt)", p->text,
+			       files == 1 ? path : "these files", files == 1 ? " has" : " have");
+	return rp_fail(-ENOENT, "'%s': no such USDT probe in %s%s", p->text,
+		       files == 1 ? path : "any of these files",
+		       record_nearest_hint(&nearest, hint, sizeof(hint)));
+}
