@@ -15,7 +15,7 @@
 
 #include <rawprof/asm.h>
 
-#define EVENT_FILTER_SCRATCH 272
+#define EVENT_FILTER_SCRATCH 528
 
 extern const struct asm_part rp_event_filter_part;
 

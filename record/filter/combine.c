@@ -223,8 +223,8 @@ static bool make_numbers(struct filter_parser *p, struct filter_node *left,
 		}
 		if (is_string(other) && !node->named) {
 			WRONG(p, other,
-			      "%s is a string: == and != compare it with a \"text\", ~ and !~ with a "
-			      "\"pattern\"",
+			      "%s is a string: == and != compare it with a \"text\", "
+			      "~ and !~ with a \"pattern\"",
 			      other->field->name);
 			return false;
 		}

@@ -122,4 +122,21 @@ struct record_filter_event {
 bool record_filter_keeps(const struct record_filter *filter,
 			 const struct record_filter_event *event);
 
+/* ---- in the kernel (compile.c) */
+
+/*
+ * Makes of the expression the function of programs/shared/event_filter.h. Each line stands in a
+ * SCOPE that is the part of the expression it is for; the file is "--filter", the line the column
+ * where that part begins. The lines belong to the filter, a second call returns the same. 0 or
+ * -ENOMEM.
+ */
+int record_filter_compile(struct record_filter *filter, const struct asm_part **out);
+
+/*
+ * The lines of a program, malloc'd, with `part` wherever it INCLUDEs rp_event_filter_part itself
+ * (not in a part of a part). As many as before. NULL: out of memory.
+ */
+struct asm_insn *record_filter_place(const struct asm_insn *lines, size_t nlines,
+				     const struct asm_part *part);
+
 #endif

@@ -87,16 +87,20 @@ static struct filter_node *fold_both(struct filter_node *node)
 	return node;
 }
 
-/* A text that is longer than the field is not in it. */
-static void fold_same(struct filter_node *node)
+/* What is longer than the field is not in it; "*" is every string. */
+static void fold_string(struct filter_node *node)
 {
 	const struct record_filter_field *field = node->field;
-	const size_t room = field->kind == RECORD_FILTER_COMM	 ? 15
-			    : field->kind == RECORD_FILTER_CHARS ? field->size
-								 : FILTER_STRING_MAX;
+	const bool chars = field->kind == RECORD_FILTER_CHARS && field->size < FILTER_STRING_MAX;
+	const size_t room = field->kind == RECORD_FILTER_COMM ? 15
+			    : chars			      ? field->size
+							      : FILTER_STRING_MAX;
+	const size_t least = node->op == FILTER_SAME ? node->length : node->glob.nsets;
 
-	if (node->length > room || node->length > FILTER_STRING_MAX)
+	if (least > room)
 		set(node, false);
+	else if (node->op == FILTER_LIKE && node->glob.nruns > 1 && !least)
+		set(node, true);
 }
 
 struct filter_node *record_filter_fold(struct filter_node *node)
@@ -125,7 +129,8 @@ struct filter_node *record_filter_fold(struct filter_node *node)
 		}
 		break;
 	case FILTER_SAME:
-		fold_same(node);
+	case FILTER_LIKE:
+		fold_string(node);
 		break;
 	default:
 		break;

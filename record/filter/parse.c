@@ -284,6 +284,7 @@ void record_filter_free(struct record_filter *filter)
 		record_filter_glob_free(&node->glob);
 		free(node);
 	}
+	record_filter_code_free(filter->code);
 	free(filter->text);
 	free(filter);
 }

@@ -8,6 +8,9 @@
  *	fold.c		what can be said without an event is said
  *	glob.c		patterns
  *	eval.c		tree + event -> kept or not
+ *	compile.c	tree -> lines: conditions and numbers
+ *	strings.c	tree -> lines: strings
+ *	emit.c		lines
  */
 #ifndef RECORD_FILTER_TREE_H
 #define RECORD_FILTER_TREE_H
@@ -101,10 +104,12 @@ static inline bool filter_is_number(const struct filter_node *node)
 	return node->op == FILTER_NUMBER || node->op == FILTER_FIELD || node->op == FILTER_MASK;
 }
 
+struct filter_code;
 struct record_filter {
 	char *text;
 	struct filter_node *root;
 	struct filter_node *nodes;
+	struct filter_code *code; /* what compile.c has made; NULL: nothing yet */
 };
 
 /* What a number can be: below 0, above 2^63 - 1. Of a number as written, what it is. */
@@ -167,5 +172,9 @@ const char *record_filter_near_value(const struct record_filter_field *field, co
 /* ---- fold.c: the node, or the child that it comes to; children are folded already */
 
 struct filter_node *record_filter_fold(struct filter_node *node);
+
+/* ---- emit.c */
+
+void record_filter_code_free(struct filter_code *code);
 
 #endif
