@@ -28,6 +28,8 @@
 	X(mem_kernel) \
 	X(mem_faults) \
 	X(mem_growth) \
+	X(func) \
+	X(func_thread) \
 	X(follow) \
 	X(unwind_follow) \
 	X(ksym) \

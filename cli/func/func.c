@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rawprof func: how long do calls of functions take? The programs: programs/func/. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/views.h"
+#include "func.h"
+
+/* ---- functions */
+
+int func_find(const struct options *opt, struct record_probes **out)
+{
+	const struct func_options *own = opt->own;
+	struct record_probe_scope scope = {
+		.pids = opt->record.pids.id,
+		.npids = opt->record.pids.n,
+		.program = opt->record.program ? opt->record.program[0] : NULL,
+		.kinds = opt->record.user_only ? RECORD_PROBE_BIT(RECORD_PROBE_USER)
+			 : opt->record.kernel_only
+				 ? RECORD_PROBE_CALLS & ~RECORD_PROBE_BIT(RECORD_PROBE_USER)
+				 : RECORD_PROBE_CALLS,
+		.limit = own->limit,
+		.limit_option = "--max-functions",
+		.list_only = own->list,
+	};
+
+	return record_probes_open(&scope, opt->words, opt->nwords, out);
+}
+
+/* Is there another one that is called the same? */
+static bool is_ambiguous(const struct func *f, const struct record_probe *p)
+{
+	for (uint32_t i = 0; i < record_probes_count(f->probes); i++) {
+		const struct record_probe *other = record_probes_at(f->probes, i);
+
+		if (other != p && !other->why_not && !strcmp(other->name, p->name))
+			return true;
+	}
+	return false;
+}
+
+const char *func_name(const struct func *f, uint32_t function)
+{
+	static char text[512];
+	const struct record_probe *p = record_probes_at(f->probes, function);
+
+	if (!p)
+		return "?";
+	if (!is_ambiguous(f, p))
+		return p->name;
+	record_probes_label(p, text, sizeof(text));
+	return text;
+}
+
+/* ---- recording */
+
+/* What of a task the programs read, where this kernel has it. */
+static bool knows_task(const struct recording *rec)
+{
+	static const struct {
+		const char *type, *path;
+	} fields[] = { { "task_struct", "sas_ss_sp" },
+		       { "task_struct", "sas_ss_size" },
+		       { "task_struct", "utask.depth" },
+		       { "task_struct", "mm.uprobes_state.xol_area" },
+		       { "xol_area", "vaddr" } };
+	const struct rp_btf *btf;
+	struct asm_access access;
+
+	if (!rec->config.identity || rp_btf_kernel(&btf))
+		return false;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (rp_btf_access(btf, fields[i].type, fields[i].path, &access, NULL))
+			return false;
+	return true;
+}
+
+static int configure(struct recording *rec)
+{
+	struct func *f = rec->ctx;
+	struct func_config *c = &f->config;
+
+	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
+	c->knows_task = knows_task(rec);
+	c->by_comm |= rec->comm_glob != NULL;
+	f->maps[FUNC_MAP_SUMS].key_size = c->by_comm ? sizeof(struct func_key) : FUNC_SHORT_KEY;
+	return 0;
+}
+
+static void configure_program(void *ctx, const struct record_probe_use *use, void *config)
+{
+	const bool user = use->kind == RECORD_PROBE_USER;
+	struct func_config *c = config;
+
+	(void)ctx;
+	c->probe = use->config;
+	c->kernel = !user;
+	c->common.probe = user;
+	c->at_returns = use->config.go;
+	c->knows_task &= user && !use->config.go;
+}
+
+static const struct rp_program *program(uint32_t role)
+{
+	return rp_program_of(rp_func_programs, role);
+}
+
+static int attach(struct recording *rec)
+{
+	struct func *f = rec->ctx;
+	struct record_probe_programs programs = { .config = &f->config,
+						  .config_size = sizeof(f->config),
+						  .configure = configure_program,
+						  .nargs = f->config.args ? 6 : 1 };
+	int err = 0;
+
+	f->config.common = rec->config;
+	if (f->own->count) {
+		programs.at[PROBE_ENTRY][PROBE_ON_REGS] = program(FUNC_COUNTED);
+	} else {
+		programs.at[PROBE_ENTRY][PROBE_ON_REGS] = program(FUNC_ENTERED);
+		programs.at[PROBE_RETURN][PROBE_ON_REGS] = program(FUNC_RETURNED);
+		err = record_attach(rec, rp_func_thread_programs, RECORD_ALL_ROLES, &f->config);
+	}
+	if (!err && f->config.send)
+		err = rp_ring_open(record_stacks_map(rec->stacks, FUNC_MAP_EVENTS),
+				   f->maps[FUNC_MAP_EVENTS].max_entries, &f->ring);
+	if (!err)
+		err = record_probes_attach(f->probes, rec, &programs);
+	if (!err)
+		record_probes_say_left_out(f->probes);
+	return err;
+}
+
+static int set_gate(struct recording *rec, uint64_t open)
+{
+	return rp_map_update(record_stacks_map(rec->stacks, FUNC_MAP_GATE), &(uint32_t){ 0 }, &open,
+			     BPF_ANY);
+}
+
+static int start(struct recording *rec)
+{
+	return set_gate(rec, 1);
+}
+
+static int stop(struct recording *rec)
+{
+	struct func *f = rec->ctx;
+	int err;
+
+	f->end_ns = rp_monotonic_ns();
+	err = set_gate(rec, 0);
+	record_probes_detach(f->probes);
+	return err;
+}
+
+static int loaded(struct recording *rec, pid_t pid)
+{
+	struct func *f = rec->ctx;
+
+	return record_probes_process(f->probes, (uint32_t)pid);
+}
+
+static int mapped(struct recording *rec, const struct rp_side_event *e)
+{
+	struct func *f = rec->ctx;
+
+	return record_probes_mapped(f->probes, e);
+}
+
+static int collect(struct recording *rec)
+{
+	struct func *f = rec->ctx;
+
+	return f->own->count ? 0 : func_count_under_way(rec);
+}
+
+/* ---- report */
+
+static const struct report_value_type *types(const struct recording *rec, size_t *n)
+{
+	static const struct report_value_type values[] = { { "calls", "count" },
+							   { "time", "nanoseconds" } };
+
+	(void)rec;
+	*n = 2;
+	return values;
+}
+
+static void describe(struct recording *rec, struct report_info *info)
+{
+	static char text[160];
+	const struct options *opt = options_of(rec);
+
+	snprintf(text, sizeof(text), "%s%s%s%s", opt->words[0], opt->nwords > 1 ? ", " : "",
+		 opt->nwords > 1 ? opt->words[1] : "", opt->nwords > 2 ? ", ..." : "");
+	info->event = text;
+}
+
+static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
+{
+	const struct func *f = rec->ctx;
+	struct func_stats s;
+	int err = record_stacks_stats(rec->stacks, &s);
+
+	if (err)
+		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	if (s.no_entry)
+		rp_log(RP_INFO, "%" PRIu64 " returns of calls that had begun before are left out",
+		       s.no_entry);
+	if (s.values_full)
+		rp_log(RP_WARN, "%" PRIu64 " values that were returned found no room",
+		       s.values_full);
+	if (s.events_full)
+		rp_log(RP_WARN, "%" PRIu64 " beginnings of calls found no room in the ring",
+		       s.events_full);
+	if (s.too_nested)
+		rp_log(RP_WARN,
+		       "%" PRIu64 " calls are counted, but not how long they were: the kernel "
+		       "sees the return of no more than 64 calls inside each other",
+		       s.too_nested);
+	b->report.events = "calls";
+	b->report.kept = f->config.stacks ? kept
+					  : s.returned + s.counted - s.sums_full * !f->own->count -
+						    s.calls_full - rec->not_wanted;
+	record_ledger_add(b, "shorter", s.shorter, REPORT_FILTERED);
+	record_ledger_add(b, "under way at the end", f->under_way, REPORT_FILTERED);
+	record_ledger_add(b, "left without a return", s.left, REPORT_FILTERED);
+	record_ledger_add(b, "their thread ended inside", s.thread_ended, REPORT_FILTERED);
+	record_ledger_add(b, "too many threads", s.threads_full, REPORT_LOST);
+	record_ledger_add(b, "inside too many others", s.too_deep, REPORT_LOST);
+	record_ledger_add(b, "too nested for return probes", s.too_nested, REPORT_LOST);
+	record_ledger_add(b, "too many sums", s.sums_full, REPORT_LOST);
+	record_ledger_add(b, "no room to show", s.calls_full, REPORT_LOST);
+	return 0;
+}
+
+/* ---- the command */
+
+static const struct record_profiler func_profiler = {
+	.command = "func",
+	.nmaps = FUNC_MAPS,
+	.weight = 1,
+	.micros = true,
+	.at_return = true,
+	.often = true,
+	.configure = configure,
+	.attach = attach,
+	.start = start,
+	.stop = stop,
+	.stop_at_loads = true,
+	.loaded = loaded,
+	.mapped = mapped,
+	.collect = collect,
+	.types = types,
+	.describe = describe,
+	.ledger = ledger,
+};
+
+static void choose_view(const struct options *opt, struct record_profiler *profiler)
+{
+	const struct func_options *own = opt->own;
+	const bool series = opt->record.interval > 0;
+
+	if (own->hist) {
+		profiler->report = func_report_hists;
+		profiler->interval = series ? func_report_hists_interval : NULL;
+		profiler->output = RECORD_HISTS;
+	} else {
+		profiler->report = func_report_grid;
+		profiler->interval = series ? func_report_interval : NULL;
+		profiler->output = RECORD_GRID;
+	}
+	profiler->no_stacks = true;
+}
+
+static enum func_by by_name(const char *name)
+{
+	return !name || !strcmp(name, "function") ? FUNC_BY_FUNCTION
+	       : !strcmp(name, "thread")	  ? FUNC_BY_THREAD
+	       : !strcmp(name, "process")	  ? FUNC_BY_PROCESS
+						  : FUNC_BY_COMM;
+}
+
+/* More are found when a process maps another file. */
+#define MORE_FUNCTIONS 256
+#define ROWS_BY 8192 /* sums by thread, process, command */
+
+static void size_maps(struct func *f)
+{
+	const uint32_t functions = record_probes_count(f->probes) + MORE_FUNCTIONS;
+	const bool grows = rp_has(RP_HAS_UPROBE_MULTI); /* memory when it is needed, also here */
+
+	memcpy(f->maps, rp_func_maps, sizeof(f->maps));
+	f->maps[FUNC_MAP_CALLS].value_size = f->maps[FUNC_MAP_NO_PAGE].value_size =
+		FUNC_PAGE_BYTES(f->config.slot_bytes);
+	f->maps[FUNC_MAP_SUMS].max_entries = f->by == FUNC_BY_FUNCTION ? functions : ROWS_BY;
+	if (grows)
+		f->maps[FUNC_MAP_CALLS].flags = f->maps[FUNC_MAP_SUMS].flags = BPF_F_NO_PREALLOC;
+	if (f->own->count)
+		f->maps[FUNC_MAP_CALLS].max_entries = 1;
+}
+
+static void make_config(struct func *f)
+{
+	const struct func_options *own = f->own;
+
+	f->by = by_name(own->by);
+	f->config = (struct func_config){
+		.slower_ns = own->slower_us * 1000,
+		.slot_bytes = FUNC_SHORT_CALL,
+		.most_depth = FUNC_DEPTH,
+		.sums = 1,
+		.by_thread = f->by == FUNC_BY_THREAD,
+		.by_process = f->by == FUNC_BY_PROCESS,
+		.by_comm = f->by != FUNC_BY_FUNCTION,
+	};
+}
+
+static int record(const struct options *opt, struct func *f)
+{
+	struct record_profiler profiler = func_profiler;
+	struct options both_sides = *opt;
+
+	/* In this command -U and -K choose functions, not the side of the stacks. */
+	both_sides.record.user_only = both_sides.record.kernel_only = false;
+	make_config(f);
+	size_maps(f);
+	profiler.maps = f->maps;
+	choose_view(opt, &profiler);
+	return run_profiler(&profiler, &both_sides, f);
+}
+
+int func_run(const struct options *opt)
+{
+	struct func f = { .own = opt->own,
+			  .going = HASH_MAP(struct func_going, function),
+			  .seen = HASH_MAP(struct func_seen, key) };
+	const unsigned long errors = rp_log_errors();
+	int status, err;
+
+	if (f.own->list)
+		return func_list(opt);
+	err = func_find(opt, &f.probes);
+	if (err)
+		return command_failed(opt->command, err, errors);
+	status = record(opt, &f);
+	record_probes_close(f.probes);
+	rp_ring_close(f.ring);
+	rp_hash_free(&f.going);
+	rp_hash_free(&f.seen);
+	return status;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls of functions whose number and length are known. `calls WHAT [N]`:
+ *
+ *	sleep N		naps() N times, each with 3 ms of sleep: prints how many microseconds all
+ *			took, and how many the longest
+ *	jump N		leaps() N times, each left by longjmp from leaps_inside(); then steps() once
+ *	over N		dives() N deep, left by one longjmp from the bottom; then steps() once
+ *	recurse N	dives() N deep, which returns
+ *	mutual N	even() and odd() by turns, N deep
+ *	tail N		hands() N times, which jumps to takes(): no call
+ *	threads N	in 4 threads steps() N times each
+ *	signal N	N times a handler on a stack of its own calls steps() inside naps()
+ *	exit		steps() ends the process
+ *	values N	gives() N times: 0, 1, ... 4, -2 and so on
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline, noclone))
+
+static jmp_buf back;
+static volatile int sink;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static APART void naps(void)
+{
+	const struct timespec t = { .tv_nsec = 3000000 };
+
+	nanosleep(&t, NULL);
+	sink++;
+}
+
+static APART void steps(void)
+{
+	sink++;
+}
+
+static APART void leaps_inside(void)
+{
+	sink++;
+	longjmp(back, 1);
+}
+
+static APART void leaps(void)
+{
+	leaps_inside();
+	sink++;
+}
+
+static APART int dives(int deep, int jump)
+{
+	if (!deep && jump)
+		longjmp(back, 1);
+	if (!deep)
+		return 0;
+	return dives(deep - 1, jump) + (sink & 1);
+}
+
+static APART int odd(int deep);
+static APART int even(int deep)
+{
+	return deep ? odd(deep - 1) + (sink & 1) : 0;
+}
+static APART int odd(int deep)
+{
+	return deep ? even(deep - 1) + (sink & 1) : 0;
+}
+
+static APART int takes(int a)
+{
+	sink += a;
+	return sink;
+}
+#define JUMPS optimize("omit-frame-pointer", "optimize-sibling-calls")
+static APART __attribute__((JUMPS)) int hands(int a)
+{
+	return takes(a + 1); /* a jump */
+}
+
+static APART int gives(int i)
+{
+	sink++;
+	return i % 6 == 5 ? -2 : i % 6;
+}
+
+static void nap_often(int n)
+{
+	uint64_t all = 0, longest = 0;
+
+	for (int i = 0; i < n; i++) {
+		const uint64_t from = now_ns();
+		uint64_t took;
+
+		naps();
+		took = now_ns() - from;
+		all += took;
+		longest = took > longest ? took : longest;
+	}
+	printf("%llu %llu\n", (unsigned long long)all / 1000, (unsigned long long)longest / 1000);
+}
+
+static void *thread(void *n)
+{
+	for (int i = 0; i < *(int *)n; i++)
+		steps();
+	return NULL;
+}
+
+static void in_threads(int n)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, thread, &n))
+			exit(1);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	steps();
+}
+
+static APART void raises(void)
+{
+	raise(SIGUSR1);
+	sink++;
+}
+
+static void in_signals(int n)
+{
+	static char room[65536];
+	const stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+
+	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL))
+		exit(1);
+	for (int i = 0; i < n; i++)
+		raises();
+}
+
+static APART void ends(void)
+{
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	volatile int n = argc > 2 ? atoi(argv[2]) : 1;
+
+	if (!strcmp(what, "sleep"))
+		nap_often(n);
+	else if (!strcmp(what, "recurse"))
+		sink += dives(n, 0);
+	else if (!strcmp(what, "mutual"))
+		sink += even(n);
+	else if (!strcmp(what, "threads"))
+		in_threads(n);
+	else if (!strcmp(what, "signal"))
+		in_signals(n);
+	else if (!strcmp(what, "exit"))
+		ends();
+	else if (!strcmp(what, "over")) {
+		if (!setjmp(back))
+			dives(n, 1);
+		steps();
+	} else if (!strcmp(what, "jump")) {
+		for (volatile int i = 0; i < n; i++)
+			if (!setjmp(back))
+				leaps();
+		steps();
+	} else if (!strcmp(what, "tail")) {
+		for (int i = 0; i < n; i++)
+			sink += hands(i);
+	} else if (!strcmp(what, "values")) {
+		for (int i = 0; i < n; i++)
+			sink += gives(i);
+	} else {
+		return 2;
+	}
+	return 0;
+}
