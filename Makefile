@@ -88,7 +88,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 SAN_OBJ := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell find cli -name '*.c'))
 # Scripts and styles of documents are files of their own, and in the library compressed arrays.
-PACKED  := $(BUILD)/packed/page.o $(BUILD)/packed/flame.o
+PACKED  := $(BUILD)/packed/page.o $(BUILD)/packed/flame.o $(BUILD)/packed/syscalls.o
 LIB     := $(BUILD)/librawprof.a
 SAN_LIB := $(BUILD)/san/librawprof.a
 # What cli/ has to be tested by itself.
@@ -119,6 +119,14 @@ $(SAN_CLI): $(patsubst $(BUILD)/%,$(BUILD)/san/%,$(filter-out %/main.o,$(CLI_OBJ
 
 $(BUILD)/packed/page.c: $(sort $(wildcard report/html/*.css report/html/*.js)) report/html/page.html
 $(BUILD)/packed/flame.c: report/flame/flame.css report/flame/flame.js
+# Names of the machine's system calls, by their numbers.
+$(BUILD)/packed/syscalls.c: $(BUILD)/flags
+	$(call say,PACK,$@)
+	$(Q)mkdir -p $(@D) && { echo '#include <asm/unistd.h>'; echo '#include "record/probes/syscalls.h"'; \
+		echo 'const char *const record_syscall_names[RECORD_SYSCALLS] = {'; \
+		echo '#include <asm/unistd.h>' | $(CC) $(CPPFLAGS) -E -dM -x c - | \
+		sed -nE '/arch_specific_syscall|NR_syscalls/d; s/^.define __NR_([a-z0-9_]+) .*/	[__NR_\1] = "\1",/p'; \
+		echo '};'; } > $@
 $(BUILD)/packed/%.c: scripts/pack
 	$(call say,PACK,$@)
 	$(Q)mkdir -p $(@D) && scripts/pack $* $(filter-out scripts/pack,$^) > $@

@@ -372,8 +372,26 @@ int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigne
 	return t && btf_kind(t) == BTF_KIND_STRUCT && !strcmp(btf_str(btf, t->name_off), type);
 }
 
+/* Arguments of a prototype that a BPF program gets as 8 bytes each. */
+static int plain_args(const struct rp_btf *btf, const struct btf_type *func)
+{
+	const struct btf_type *proto = rp_btf_type_at(btf, func->type);
+	const struct btf_param *param = (const void *)(proto + 1);
+
+	if (!proto || btf_kind(proto) != BTF_KIND_FUNC_PROTO)
+		return -ENOENT;
+	for (uint32_t i = 0; i < btf_vlen(proto); i++) {
+		const struct btf_type *t = rp_btf_resolve(btf, param[i].type);
+
+		if (!t || btf_kind(t) == BTF_KIND_STRUCT || btf_kind(t) == BTF_KIND_UNION ||
+		    btf_kind(t) == BTF_KIND_FLOAT || (btf_kind(t) == BTF_KIND_INT && t->size > 8))
+			return -EOPNOTSUPP;
+	}
+	return (int)btf_vlen(proto);
+}
+
 int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
-		     int (*fn)(void *ctx, const char *name), void *ctx)
+		     int (*fn)(void *ctx, const char *name, int nargs), void *ctx)
 {
 	uint32_t offset = 0;
 	int n = 0, err;
@@ -385,7 +403,7 @@ int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
 		offset += (uint32_t)rp_btf_record_size(t);
 		if (btf_kind(t) != BTF_KIND_FUNC || fnmatch(glob, name, 0))
 			continue;
-		err = fn(ctx, name);
+		err = fn(ctx, name, plain_args(btf, t));
 		if (err < 0)
 			return err;
 		n++;

@@ -108,6 +108,8 @@ int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link 
 	attr.config2 = probe->offset;
 	describe_kprobe(probe, what);
 	fd = open_probe(&attr, -1);
+	if (fd < 0 && probe->quiet && fd != -EMFILE)
+		return fd;
 	switch (fd < 0 ? fd : 0) {
 	case 0:
 		return rp_link_perf_event(fd, prog_fd, probe->cookie, what, out);
@@ -184,6 +186,8 @@ int rp_attach_kprobe_multi(int prog_fd, const struct rp_kprobe_multi *probe, str
 	attr.link.kprobe_multi.addrs = ptr64(probe->addrs);
 	attr.link.kprobe_multi.cookies = ptr64(probe->cookies);
 	fd = rp_sys_bpf(BPF_LINK_CREATE, &attr);
+	if (fd < 0 && probe->quiet && fd != -EMFILE)
+		return fd;
 	switch (fd < 0 ? fd : 0) {
 	case 0:
 		return rp_link_from_fd(fd, out);

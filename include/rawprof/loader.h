@@ -280,10 +280,10 @@ int rp_btf_func_nargs(const struct rp_btf *btf, const char *name);
  * 0. -ENOENT: no such tracepoint, or fewer arguments. */
 int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigned int n,
 			    const char *type);
-/* Call fn for every function in the BTF whose name matches the glob (fnmatch(3)). Returns the
- * number or what fn returned below 0. */
+/* Call fn for every function whose name matches the glob (fnmatch(3)); nargs < 0: it has arguments
+ * of more than 8 bytes, or any number. Returns the number or what fn returned below 0. */
 int rp_btf_each_func(const struct rp_btf *btf, const char *glob,
-		     int (*fn)(void *ctx, const char *name), void *ctx);
+		     int (*fn)(void *ctx, const char *name, int nargs), void *ctx);
 
 /* ---- tracefs (loader/tracefs.c, loader/tp_format.c) */
 
@@ -416,7 +416,7 @@ int rp_attach_trace(int prog_fd, struct rp_link **out);
 struct rp_kprobe {
 	const char *symbol;
 	uint64_t offset; /* from the symbol, or the address */
-	bool at_return;
+	bool at_return, quiet; /* quiet: that it cannot be put there is an answer, not logged */
 	uint64_t cookie;
 };
 int rp_attach_kprobe(int prog_fd, const struct rp_kprobe *probe, struct rp_link **out);
@@ -428,7 +428,7 @@ struct rp_kprobe_multi {
 	const uint64_t *addrs;
 	const uint64_t *cookies; /* or NULL */
 	uint32_t n;
-	bool at_return;
+	bool at_return, quiet;
 };
 int rp_attach_kprobe_multi(int prog_fd, const struct rp_kprobe_multi *probe, struct rp_link **out);
 

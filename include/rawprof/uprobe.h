@@ -51,6 +51,9 @@ struct rp_returns {
 	 * jump (a tail call, a cold part elsewhere, a table of addresses) or holds what could not
 	 * be decoded: then only a uretprobe sees all. */
 	bool complete;
+	/* It has a call of its own entry: of calls inside of calls the kernel lets uretprobes see
+	 * 64 (MAX_URETPROBE_DEPTH), and loses those beyond. */
+	bool calls_itself;
 	enum rp_step step; /* of the dearest of them */
 	char why[RP_PLACE_WHY];
 };
@@ -66,6 +69,7 @@ struct rp_function {
 	/* A return probe or a session goes there as well: the kernel takes the return address from
 	 * where the entry has it, so sp_delta must be 0. */
 	bool with_return;
+	bool only_code; /* its compiler puts no data among the instructions: that of Go */
 };
 
 /*

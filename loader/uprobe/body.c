@@ -59,6 +59,8 @@ static void note_entry(struct body *b, int64_t to)
 		b->entered |= 1ULL << to;
 }
 
+static const char computed[] = "a jump to a computed address";
+
 /* One instruction; puts what comes after it on the stack. */
 static int follow(struct walk *w, uint32_t at)
 {
@@ -84,7 +86,7 @@ static int follow(struct walk *w, uint32_t at)
 		err = go_to(w, to);
 		break;
 	case FLOW_TABLE:
-		b->unknown = b->leaves = "a jump to a computed address";
+		b->unknown = b->leaves = computed;
 		break;
 	case FLOW_AWAY:
 		b->leaves = "a jump through memory";
@@ -115,7 +117,27 @@ static void sweep(const struct insn_arch *arch, struct body *b)
 		}
 		if (i.target)
 			note_entry(b, (int64_t)at + i.target);
+		b->calls_itself |= i.is_call && i.target == -(int64_t)at;
 	}
+}
+
+/* Where there is nothing but instructions, a computed jump leads to one of them: all returns count. */
+static int sweep_returns(const struct insn_arch *arch, struct body *b)
+{
+	struct insn i;
+	int err = 0;
+
+	b->nreturns = 0;
+	for (uint32_t at = 0; !err && at < b->size; at += i.len) {
+		if (!arch->decode(b->code + at, b->size - at, &i))
+			return 0;
+		if (i.flow == FLOW_RETURN)
+			err = add_return(b, at, i.step);
+	}
+	b->unknown = NULL;
+	if (b->leaves == computed)
+		b->leaves = NULL;
+	return err;
 }
 
 static int compare_offsets(const void *a, const void *b)
@@ -125,7 +147,8 @@ static int compare_offsets(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, struct body *out)
+int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, bool only_code,
+		 struct body *out)
 {
 	struct body b = { .code = code, .size = size };
 	struct walk w = { .arch = arch, .b = &b };
@@ -135,6 +158,8 @@ int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t siz
 	err = w.seen ? go_to(&w, 0) : -ENOMEM;
 	while (!err && w.ntodo)
 		err = follow(&w, w.todo[--w.ntodo]);
+	if (!err && only_code && b.unknown)
+		err = sweep_returns(arch, &b);
 	free(w.seen);
 	free(w.todo);
 	if (err) {

@@ -21,12 +21,14 @@ struct body {
 	uint32_t *returns; /* ascending; NULL unless asked for */
 	uint32_t nreturns, capacity;
 	enum rp_step return_step; /* of the dearest */
-	const char *unknown;	  /* what could not be followed; NULL: nothing */
-	const char *leaves;	  /* by what other than a return it may leave; NULL: nothing */
+	bool calls_itself;
+	const char *unknown; /* what could not be followed; NULL: nothing */
+	const char *leaves;  /* by what other than a return it may leave; NULL: nothing */
 };
 
-/* Reads @code, of @size bytes. -ENOMEM. Free with rp_body_free. */
-int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size,
+/* Reads @code, of @size bytes; @only_code: there is no data among them. -ENOMEM. Free with
+ * rp_body_free. */
+int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, bool only_code,
 		 struct body *out);
 void rp_body_free(struct body *b);
 

@@ -105,7 +105,10 @@ void rp_place_choose(const struct insn_arch *arch, const struct body *b,
 
 void rp_returns_choose(struct body *b, struct rp_returns *out)
 {
-	struct rp_returns r = { .offsets = b->returns, .n = b->nreturns, .step = b->return_step };
+	struct rp_returns r = { .offsets = b->returns,
+				.n = b->nreturns,
+				.calls_itself = b->calls_itself,
+				.step = b->return_step };
 	const char *leak = b->unknown ? b->unknown : b->leaves;
 
 	b->returns = NULL;

@@ -91,8 +91,12 @@ void record_probes_detach(struct record_probes *list)
 int record_probes_attach_new(struct record_probes *list)
 {
 	const uint32_t from = list->attached;
-	int err = from < list->count ? record_probes_attach_user(list, from) : 0;
+	int err = from < list->count ? record_probes_attach_kernel(list, from) : 0;
 
+	if (!err)
+		err = record_probes_attach_events(list, from);
+	if (!err)
+		err = record_probes_attach_user(list, from);
 	if (!err && from < list->count)
 		err = record_probes_attach_usdt(list, from);
 	list->attached = list->count;

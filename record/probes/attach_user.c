@@ -49,6 +49,16 @@ static bool wants(const struct record_probes *list, enum probe_point point)
 
 /* ---- places */
 
+static struct rp_function function_of(const struct attaching *a, const struct record_probe *p)
+{
+	return (struct rp_function){ .offset = p->user.offset,
+				     .size = p->user.size,
+				     .alone = p->user.alone,
+				     .nargs = a->list->programs.nargs,
+				     .with_return = wants(a->list, PROBE_RETURN),
+				     .only_code = a->file->is_go };
+}
+
 static int add_returns(struct attaching *a, struct rp_code *code, const struct rp_function *f,
 		       struct record_probe *p)
 {
@@ -72,11 +82,7 @@ static int add_returns(struct attaching *a, struct rp_code *code, const struct r
 
 static int add_function(struct attaching *a, struct rp_code *code, struct record_probe *p)
 {
-	const struct rp_function f = { .offset = p->user.offset,
-				       .size = p->user.size,
-				       .alone = p->user.alone,
-				       .nargs = a->list->programs.nargs,
-				       .with_return = wants(a->list, PROBE_RETURN) };
+	const struct rp_function f = function_of(a, p);
 	struct rp_place place;
 	int err = rp_code_entry(code, &f, &place);
 
@@ -101,21 +107,36 @@ static int add_function(struct attaching *a, struct rp_code *code, struct record
 static bool is_new_here(const struct attaching *a, const struct record_probe *p)
 {
 	return p->kind == RECORD_PROBE_USER && !p->why_not &&
-	       &a->list->files[p->user.file] == a->file && p->user.at_returns == a->at_returns;
+	       &a->list->files[p->user.file] == a->file;
 }
 
-static int collect(struct attaching *a, uint32_t from)
+/* One that calls itself may be deeper than uretprobes go. */
+static int choose_returns(const struct attaching *a, struct rp_code *code, struct record_probe *p)
 {
-	const struct probe_file *f = a->file;
-	struct rp_code *code;
-	int err = rp_code_open(f->fd, f->machine, f->text_offset, f->text_size, &code);
+	const struct rp_function f = function_of(a, p);
+	struct rp_returns returns;
+	int err;
 
+	if (!f.with_return || a->file->is_go)
+		return 0;
+	err = rp_code_returns(code, &f, &returns);
 	if (err)
-		return rp_fail(err, "%s: its code cannot be read: %s", f->path, strerror(-err));
+		return err == -ENOMEM ? err : 0;
+	p->user.at_returns =
+		returns.complete && (returns.calls_itself || a->list->scope.at_returns);
+	rp_returns_free(&returns);
+	return 0;
+}
+
+/* The places of those whose returns are probed alike. */
+static int collect(struct attaching *a, struct rp_code *code, uint32_t from)
+{
+	int err = 0;
+
 	for (uint32_t i = from; !err && i < a->list->count; i++)
-		if (is_new_here(a, a->list->items[i]))
+		if (is_new_here(a, a->list->items[i]) &&
+		    a->list->items[i]->user.at_returns == a->at_returns)
 			err = add_function(a, code, a->list->items[i]);
-	rp_code_close(code);
 	return err;
 }
 
@@ -132,7 +153,7 @@ static int programs_for(struct attaching *a, enum probe_point point, int **out, 
 		.context = PROBE_ON_REGS,
 		.kind = RECORD_PROBE_USER,
 		.config = { .by_cookie = !each,
-			    .go = a->at_returns,
+			    .go = a->at_returns && a->file->is_go,
 			    .sp_above = point == PROBE_RETURN && !a->at_returns ? RETURN_SLOT : 0 }
 	};
 	int *fds = calloc(n, sizeof(*fds));
@@ -196,14 +217,34 @@ static int attach_point(struct attaching *a, enum probe_point point)
 	return err;
 }
 
-static int attach_file(struct attaching *a, uint32_t from)
+static int attach_alike(struct attaching *a, struct rp_code *code, uint32_t from)
 {
-	int err = collect(a, from);
+	int err = collect(a, code, from);
 
 	for (int point = PROBE_POINTS - 1; !err && point >= 0; point--)
 		err = attach_point(a, (enum probe_point)point);
 	for (int point = 0; point < PROBE_POINTS; point++)
 		places_free(&a->at[point]);
+	memset(a->at, 0, sizeof(a->at));
+	return err;
+}
+
+static int attach_file(struct attaching *a, uint32_t from)
+{
+	const struct probe_file *f = a->file;
+	struct rp_code *code;
+	int err = rp_code_open(f->fd, f->machine, f->text_offset, f->text_size, &code);
+
+	if (err)
+		return rp_fail(err, "%s: its code cannot be read: %s", f->path, strerror(-err));
+	for (uint32_t i = from; !err && i < a->list->count; i++)
+		if (is_new_here(a, a->list->items[i]))
+			err = choose_returns(a, code, a->list->items[i]);
+	for (int at_returns = 0; !err && at_returns < 2; at_returns++) {
+		a->at_returns = at_returns;
+		err = attach_alike(a, code, from);
+	}
+	rp_code_close(code);
 	return err;
 }
 
@@ -220,10 +261,8 @@ int record_probes_attach_user(struct record_probes *list, uint32_t from)
 	const enum rp_uprobe_way way = rp_uprobe_way(list->scope.npids ? 1 : -1, false);
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < 2 * list->nfiles; i++) {
-		struct attaching a = {
-			.list = list, .file = &list->files[i / 2], .way = way, .at_returns = i & 1
-		};
+	for (uint32_t i = 0; !err && i < list->nfiles; i++) {
+		struct attaching a = { .list = list, .file = &list->files[i], .way = way };
 
 		if (!has_new(&a, from))
 			continue;

@@ -203,15 +203,56 @@ static int check_kind(const struct record_probes *list, const struct pattern *p,
 	return rp_fail(-EINVAL, "'%s': %s cannot be measured here", p->text, what);
 }
 
+/* "a:b" is a tracepoint rather than a function where those are asked for, and there is a group a. */
+static bool is_event(const struct record_probes *list, const struct pattern *p)
+{
+	char path[300];
+	int dir;
+
+	if (!(list->scope.kinds & RECORD_PROBE_BIT(RECORD_PROBE_EVENT)))
+		return false;
+	if (p->kind == PATTERN_SYSCALL)
+		return p->was_event;
+	if (p->kind != PATTERN_LIBRARY)
+		return p->kind == PATTERN_EVENT;
+	if (record_pattern_is_glob(p->place))
+		return true;
+	dir = rp_tracefs();
+	snprintf(path, sizeof(path), "events/%s", p->place);
+	return dir >= 0 && !faccessat(dir, path, F_OK, 0);
+}
+
 static int find_one(struct record_probes *list, size_t at)
 {
 	struct pattern *p = &list->patterns[at];
 
-	if (p->kind == PATTERN_USDT)
-		return check_kind(list, p, RECORD_PROBE_USDT, "a USDT probe");
-	if (is_of_file(p))
+	if (is_event(list, p)) {
+		p->kind = PATTERN_EVENT;
+		return record_probes_find_events(list, at);
+	}
+	switch (p->kind) {
+	case PATTERN_KERNEL:
+		return check_kind(list, p, RECORD_PROBE_KERNEL, "a function of the kernel")
+			       ? -EINVAL
+			       : record_probes_find_kernel(list, at);
+	case PATTERN_SYSCALL:
+		return check_kind(list, p, RECORD_PROBE_SYSCALL, "a system call")
+			       ? -EINVAL
+			       : record_probes_find_syscalls(list, at);
+	case PATTERN_PAIR:
+		return check_kind(list, p, RECORD_PROBE_PAIR, "a pair of tracepoints")
+			       ? -EINVAL
+			       : record_probes_find_pair(list, at);
+	case PATTERN_EVENT:
+		return rp_fail(-EINVAL,
+			       "'%s': a single tracepoint has no end: group:begin..group:end, or "
+			       "rawprof trace",
+			       p->text);
+	case PATTERN_USDT:
+		return check_kind(list, p, RECORD_PROBE_USDT, "a USDT probe, which has no end,");
+	default:
 		return check_kind(list, p, RECORD_PROBE_USER, "a function of a program");
-	return rp_fail(-EINVAL, "'%s': patterns of this kind are not known yet", p->text);
+	}
 }
 
 static int find_all(struct record_probes *list)
@@ -223,6 +264,8 @@ static int find_all(struct record_probes *list)
 		err = find_one(list, i);
 		user |= is_of_file(&list->patterns[i]);
 	}
+	if (!err)
+		err = record_probes_check_kernel(list);
 	if (!err && user)
 		err = record_probes_find_user(list);
 	return err;

@@ -101,6 +101,15 @@ int record_probes_attach_usdt(struct record_probes *list, uint32_t from);
 /* Was it made of Go (go.c)? */
 bool record_probes_is_go(int fd);
 
+/* ---- syscalls.c, events.c, kernel.c: what one pattern names; errors after a message */
+
+int record_probes_find_syscalls(struct record_probes *list, size_t at);
+int record_probes_find_pair(struct record_probes *list, size_t at);
+int record_probes_find_events(struct record_probes *list, size_t at);
+int record_probes_find_kernel(struct record_probes *list, size_t at);
+/* After all patterns: why some functions of the kernel cannot be probed, and their arguments. */
+int record_probes_check_kernel(struct record_probes *list);
+
 /* ---- library.c: files that are not mapped yet */
 
 /*
@@ -124,5 +133,15 @@ int record_probes_program(struct record_probes *list, const struct record_probe_
 /* ---- attach_user.c */
 
 int record_probes_attach_user(struct record_probes *list, uint32_t from);
+
+/* ---- attach_kernel.c */
+
+/* The best way that the kernel has, or the one asked for if it has that: else NULL and why. */
+bool record_probes_can_kernel(const struct record_probe_scope *scope, const char **why);
+int record_probes_attach_kernel(struct record_probes *list, uint32_t from);
+
+/* ---- attach_event.c: system calls, tracepoints */
+
+int record_probes_attach_events(struct record_probes *list, uint32_t from);
 
 #endif

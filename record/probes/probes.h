@@ -38,6 +38,7 @@
 #include <rawprof/uprobe.h>
 
 #include "programs/shared/probe.h"
+#include "syscalls.h"
 
 struct recording;
 
@@ -107,11 +108,15 @@ struct record_probe {
 			uint32_t file;	 /* in the list's files */
 			uint64_t offset; /* in the file */
 			uint64_t vaddr, size, alone;
-			bool at_returns; /* probed at its return instructions, as all of Go's are */
+			/* Probed at its return instructions: as all of Go's are, and those that call
+			 * themselves, of which a uretprobe sees 64 at a time. */
+			bool at_returns;
 		} user;
 		struct {
 			uint64_t addr;
-			int nargs; /* by BTF; negative: it does not know the function */
+			/* By BTF; negative: not known, or not 8 bytes each. */
+			int nargs;
+			bool alone; /* no other function has its name */
 		} kernel;
 		struct {
 			uint32_t nr;
@@ -141,7 +146,8 @@ struct record_probe_scope {
 			 the option named in limit_option */
 	const char *limit_option; /* "--max-functions"; NULL: none to be named */
 	enum record_probe_way way;
-	bool list_only; /* nothing will be attached: what cannot be probed is no mistake */
+	bool at_returns; /* user functions at their return instructions wherever all are known */
+	bool list_only;	 /* nothing will be attached: what cannot be probed is no mistake */
 };
 enum { RECORD_PROBE_LIMIT = 1000 };
 
@@ -166,7 +172,6 @@ int record_probes_label(const struct record_probe *probe, char *text, size_t siz
  * For programs on system calls: ids[nr] becomes the number of the probe of system call nr, plus 1;
  * 0 where there is none. Returns how many there are.
  */
-enum { RECORD_SYSCALLS = 1024 };
 size_t record_probes_syscalls(const struct record_probes *probes, uint32_t ids[RECORD_SYSCALLS]);
 
 /* Says what was left out and why, a line for each reason, at RP_WARN; at RP_INFO each by name. */

@@ -5,8 +5,9 @@
 
 #include "fuzz.h"
 
-static int count(void *ctx, const char *name)
+static int count(void *ctx, const char *name, int nargs)
 {
+	(void)nargs;
 	*(size_t *)ctx += strlen(name);
 	return 0;
 }

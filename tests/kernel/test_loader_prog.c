@@ -458,8 +458,9 @@ START_TEST(test_kernel_enums_and_functions)
 }
 END_TEST
 
-static int count_name(void *ctx, const char *name)
+static int count_name(void *ctx, const char *name, int nargs)
 {
+	(void)nargs;
 	int *n = ctx;
 
 	ck_assert_int_eq(strncmp(name, "vfs_", 4), 0);

@@ -250,8 +250,9 @@ START_TEST(test_bad_field)
 }
 END_TEST
 
-static int count_func(void *ctx, const char *name)
+static int count_func(void *ctx, const char *name, int nargs)
 {
+	(void)nargs;
 	ck_assert_str_eq(name, "do_it");
 	return ++*(int *)ctx > 100 ? -ECANCELED : 0;
 }
