@@ -121,7 +121,7 @@ static void sweep(const struct insn_arch *arch, struct body *b)
 	}
 }
 
-/* Where there is nothing but instructions, a computed jump leads to one of them: all returns count. */
+/* Where all is instructions, a computed jump leads to one of them: every return counts. */
 static int sweep_returns(const struct insn_arch *arch, struct body *b)
 {
 	struct insn i;

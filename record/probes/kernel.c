@@ -66,7 +66,7 @@ static int take(void *ctx, const struct sym_ksym *sym)
 	if (!name)
 		return -ENOMEM;
 	g->list->patterns[g->at].found++;
-	/* Patterns may overlap, and one address may have several names, of which the first counts. */
+	/* Patterns may overlap, and an address may have several names: the first one counts. */
 	if (g->list->npatterns > 1 && is_listed(g->list, sym->addr))
 		return 0;
 	return record_probes_add(g->list, &p, NULL);

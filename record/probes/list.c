@@ -203,7 +203,7 @@ static int check_kind(const struct record_probes *list, const struct pattern *p,
 	return rp_fail(-EINVAL, "'%s': %s cannot be measured here", p->text, what);
 }
 
-/* "a:b" is a tracepoint rather than a function where those are asked for, and there is a group a. */
+/* "a:b" is a tracepoint, not a function, where those are asked for and there is a group a. */
 static bool is_event(const struct record_probes *list, const struct pattern *p)
 {
 	char path[300];

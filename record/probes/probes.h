@@ -108,8 +108,8 @@ struct record_probe {
 			uint32_t file;	 /* in the list's files */
 			uint64_t offset; /* in the file */
 			uint64_t vaddr, size, alone;
-			/* Probed at its return instructions: as all of Go's are, and those that call
-			 * themselves, of which a uretprobe sees 64 at a time. */
+			/* Probed at its return instructions: as all of Go's are, and those that
+			 * call themselves, of which a uretprobe sees 64 at a time. */
 			bool at_returns;
 		} user;
 		struct {
