@@ -33,7 +33,8 @@
 	X(follow) \
 	X(unwind_follow) \
 	X(ksym) \
-	X(trace_event)
+	X(trace_event) \
+	X(trace_usdt)
 /* clang-format on */
 
 /* extern const struct rp_program rp_cpu_programs[], ... */

@@ -35,6 +35,7 @@ static bool symbol(void *ctx, uint64_t address, struct record_out *out)
 static void put_json(struct recording *rec, const struct record_event *event,
 		     const struct trace_record *r, struct record_out *out)
 {
+	const struct record_probe *usdt = trace_usdt_probe(rec->ctx, r->event);
 	const struct record_symbols symbols = { symbol, rec };
 
 	record_out_str(out, "{\"time_ns\":");
@@ -49,6 +50,8 @@ static void put_json(struct recording *rec, const struct record_event *event,
 	record_out_number(out, (uint32_t)r->pid_tgid);
 	record_out_str(out, ",\"cpu\":");
 	record_out_number(out, r->cpu);
+	if (usdt)
+		trace_usdt_put(rec->ctx, usdt, r, true, out);
 	for (uint32_t i = 0; i < event->nfields; i++) {
 		const struct record_field *f = &event->fields[i];
 
@@ -64,6 +67,7 @@ static void put_text(struct recording *rec, const struct record_event *event,
 {
 	const struct record_symbols symbols = { symbol, rec };
 	const struct trace *trace = rec->ctx;
+	const struct record_probe *usdt = trace_usdt_probe(trace, r->event);
 	struct record_out comm = { 0 };
 
 	record_out_quoted(&comm, r->comm, sizeof(r->comm));
@@ -72,6 +76,8 @@ static void put_text(struct recording *rec, const struct record_event *event,
 			  comm.failed ? 0 : (int)comm.n - 2, comm.failed ? "" : comm.text + 1,
 			  (uint32_t)r->pid_tgid, r->cpu, trace->name_width, event->name);
 	record_out_free(&comm);
+	if (usdt)
+		trace_usdt_put(trace, usdt, r, false, out);
 	for (uint32_t i = 0; i < event->nfields; i++) {
 		const struct record_field *f = &event->fields[i];
 

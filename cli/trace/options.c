@@ -8,7 +8,10 @@
 static const char *check(const struct options *opt)
 {
 	const struct trace_options *own = opt->own;
+	uint32_t strings;
 
+	if (own->strings && !trace_usdt_strings(own->strings, &strings))
+		return "--strings takes numbers of arguments from 1 to 12: 1,3";
 	if (own->list)
 		return opt->nwords ? "--list has the events that it lists: no others" : NULL;
 	if (!opt->nwords && !opt->dry_run)
@@ -28,6 +31,8 @@ static const struct option_row own[] = {
 	OPTION("list", 0, VIEW, TEXT, list, "GLOB",
 	       "the events that there are, with their fields, and nothing else", .least = 1),
 	FLAG("stacks", 0, VIEW, stacks, "below each event where it happened"),
+	OPTION("strings", 0, VIEW, TEXT, strings, "N[,N...]",
+	       "these arguments of USDT probes are addresses of strings", .least = 1),
 	OPTION("max-events", 0, TARGET, NUMBER, max_events, "N",
 	       "end when so many have been printed", .least = 1),
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the lines", .words = "table json" },
@@ -40,11 +45,15 @@ const struct command trace_command = {
 	.about = "Prints events of the kernel as they happen: when, in which process and thread, "
 		 "on which CPU, and what the event says: its fields, by name, as people read them. "
 		 "An EVENT is a tracepoint, GROUP:EVENT (sched:sched_switch), or its name alone "
-		 "where only one has it; both may be globs ('block:*').",
+		 "where only one has it; both may be globs ('block:*'). usdt:FILE:NAME is a USDT "
+		 "probe that was compiled into a program or library, with its arguments; "
+		 "usdt::NAME one of the target.",
 	.examples = "  rawprof trace sched:sched_process_exec       each program that is started\n"
 		    "  rawprof trace 'block:*' --max-events 20      the block layer, twenty lines\n"
 		    "  rawprof trace sched_switch -p 1234 --stacks 5  with where it happened\n"
-		    "  rawprof trace --list 'sched:*'               events and their fields\n",
+		    "  rawprof trace --list 'sched:*'               events and their fields\n"
+		    "  rawprof trace usdt:libstdc++:throw           C++ exceptions\n"
+		    "  rawprof trace --list 'usdt:*' -p 1234        USDT probes of a process\n",
 	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_STACKS | TAKES_WORDS,
 	.words = "EVENT...",
 	.own = own,

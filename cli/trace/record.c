@@ -39,6 +39,8 @@ static int load_event(struct recording *rec, uint32_t number)
 	struct trace_config *c = &trace->config;
 	int err;
 
+	if (trace_usdt_probe(trace, number))
+		return trace_usdt_load(rec, number);
 	*program = rp_trace_event_programs[0];
 	program->hook.group = event->format.group;
 	program->hook.name = event->format.event;
@@ -151,7 +153,18 @@ static int begin(struct recording *rec)
 		err = output_empty(output_of(rec));
 	if (!err && !options_of(rec)->dry_run)
 		err = trace_begin_lines(rec);
-	return err ? err : record_attach_list(rec, trace->programs);
+	if (!err)
+		err = record_attach_list(rec, trace->programs);
+	return err ? err : trace_usdt_attach(rec);
+}
+
+static int stop(struct recording *rec)
+{
+	struct trace *trace = rec->ctx;
+
+	record_usdt_detach(&trace->usdt.links);
+	record_detach_list(rec, NULL);
+	return 0;
 }
 
 static int collect(struct recording *rec)
@@ -217,6 +230,7 @@ int trace_setup(struct trace *trace, const struct options *opt)
 						    .output = RECORD_LINES,
 						    .attach = attach,
 						    .start = begin,
+						    .stop = stop,
 						    .drain = drain,
 						    .collect = collect,
 						    .report = report,
@@ -230,6 +244,7 @@ void trace_free(struct trace *trace)
 	trace_held_free(&trace->held);
 	record_out_free(&trace->line);
 	trace_stacks_free(trace);
+	trace_usdt_free(&trace->usdt);
 	trace_events_free(&trace->events);
 	rp_cpus_free(&trace->cpus);
 	free(trace->programs);

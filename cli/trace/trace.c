@@ -9,8 +9,11 @@ static int setup(struct trace *trace, const struct options *opt)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < opt->nwords; i++)
-		err = trace_select(&trace->events, opt->words[i]);
-	if (opt->dry_run) /* one for all */
+		if (!trace_is_usdt(opt->words[i]))
+			err = trace_select(&trace->events, opt->words[i]);
+	if (!err)
+		err = trace_usdt_select(trace, opt);
+	if (!err && opt->dry_run) /* one for all */
 		err = trace_select(&trace->events, "sched:sched_switch");
 	return err ? err : trace_setup(trace, opt);
 }
@@ -22,7 +25,8 @@ int trace_run(const struct options *opt)
 	int err, status;
 
 	if (trace.own->list) {
-		err = trace_list(trace.own->list);
+		err = trace_is_usdt(trace.own->list) ? trace_usdt_list(opt, trace.own->list)
+						     : trace_list(trace.own->list);
 		return err ? command_failed(opt->command, err, errors) : EXIT_DONE;
 	}
 	err = setup(&trace, opt);

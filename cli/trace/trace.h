@@ -9,19 +9,25 @@
  *	record.c	records: programs, maps, the ledger
  *	held.c		records in the order of their times
  *	lines.c		a line for each: text and JSON
+ *	usdt.c		USDT probes as events, with what reads their arguments
+ *	usdt_args.c	what these arguments were; and the list of probes
  *	stacks.c	the stack below it
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
+#include <string.h>
+
 #include "cli/run.h"
 #include "programs/trace/trace.h"
 #include "record/events/event.h"
+#include "record/probes/probes.h"
 
 struct trace_options {
 	uint64_t max_events;
 	bool stacks;
 	const char *list;
+	const char *strings; /* numbers of USDT arguments */
 };
 int trace_run(const struct options *opt);
 
@@ -57,12 +63,29 @@ int trace_release(struct trace_held *held, uint64_t before,
 		  int (*fn)(void *ctx, const struct trace_record *record), void *ctx);
 void trace_held_free(struct trace_held *held);
 
+/* USDT probes: events of the list from number first on, one for each of probes. */
+struct trace_usdts {
+	struct record_probes *probes; /* NULL: there are none */
+	size_t first;
+	uint32_t strings; /* bit i: argument i is the address of a string */
+	struct record_usdt_links links;
+	struct trace_usdt_program {
+		struct rp_usdt_code *code;
+		struct asm_insn *lines;
+	} * programs; /* as long as they may be quoted */
+	size_t nprograms, programs_capacity;
+	int *fds; /* of programs, by probe: from the first_fd of each */
+	size_t nfds, fds_capacity;
+	size_t *first_fd;
+};
+
 struct trace {
 	const struct trace_options *own;
 	struct record_profiler profiler;
 	struct asm_map maps[TRACE_MAPS];
 	struct trace_config config;
 	struct trace_events events;
+	struct trace_usdts usdt;
 	struct rp_program *programs; /* one for each event, and a last row */
 	struct rp_ring *ring;
 	struct trace_held held;
@@ -74,6 +97,26 @@ struct trace {
 	uint64_t printed, beyond; /* lines; records behind --max-events */
 	uint64_t missed;	  /* events at which the kernel did not run the program */
 };
+
+static inline bool trace_is_usdt(const char *word)
+{
+	return !strncmp(word, "usdt:", 5);
+}
+/* Numbers of arguments, from 1, as bits; false: they are none. */
+bool trace_usdt_strings(const char *text, uint32_t *out);
+/* Adds the probes that words of the command line mean, behind all other events. */
+int trace_usdt_select(struct trace *trace, const struct options *opt);
+int trace_usdt_list(const struct options *opt, const char *word);
+/* The probe that an event is; NULL: it is another event. */
+const struct record_probe *trace_usdt_probe(const struct trace *trace, size_t number);
+/* "usdt:libstdc++.so.6.0.30:libstdcxx:throw", printable whatever the file is called. */
+void trace_usdt_label(const struct record_probe *p, char *text, size_t size);
+int trace_usdt_load(struct recording *rec, uint32_t number);
+int trace_usdt_attach(struct recording *rec);
+void trace_usdt_free(struct trace_usdts *usdt);
+/* The arguments that a record has: " arg1=5 arg2=..", or members of JSON. */
+void trace_usdt_put(const struct trace *trace, const struct record_probe *probe,
+		    const struct trace_record *r, bool json, struct record_out *out);
 
 int trace_setup(struct trace *trace, const struct options *opt);
 void trace_free(struct trace *trace);

@@ -3,6 +3,7 @@
  * Events one by one: what `trace` loads, and what both sides share.
  *
  *	programs/trace/event.c	a tracepoint: its record as the kernel made it, into the ring
+ *	programs/trace/usdt.c	a USDT probe and its arguments
  *
  * The kernel writes the record of a classic tracepoint for every event, by its format file. It is
  * copied as it is, with the data of variable length behind it, and read in user space.
@@ -28,6 +29,9 @@ struct trace_config {
 	/* Data of variable length: where words are that say where they lie; 0: no more of them. */
 	uint32_t loc[TRACE_LOCS];
 	uint32_t loc_base[TRACE_LOCS]; /* what such a word counts from: 0, or its own end */
+	/* USDT probes */
+	uint32_t usdt_by_cookie; /* the upper half of the cookie says which arguments; else */
+	uint32_t usdt_args;	 /*   these are the only ones */
 };
 
 struct trace_stats {
@@ -48,6 +52,16 @@ struct trace_record {
 	uint32_t unused;
 	unsigned char data[];
 };
+
+/* The data of a USDT probe's record; behind them its strings, TRACE_USDT_TEXT bytes each. */
+#define TRACE_USDT_TEXT 256
+struct trace_usdt {
+	uint32_t failed; /* struct rp_usdt_reader of uprobe.h */
+	uint32_t args;	 /* which of record_usdt.args */
+	uint64_t value[];
+};
+/* Reads the arguments from pt_regs at R6 into the record at R8; R0: trace_usdt.args. */
+extern const struct asm_part rp_trace_usdt_part;
 
 /* Value of the map assembly: where a CPU puts together what has no fixed length. */
 struct trace_assembly {

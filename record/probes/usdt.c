@@ -18,6 +18,34 @@ static uint64_t bit_of(size_t pattern)
 	return 1ull << (pattern < 63 ? pattern : 63);
 }
 
+/* Names are those of C, and whoever made the file may have written others to move a terminal. */
+static bool is_printable(const struct sym_usdt_site *s)
+{
+	const char *const texts[] = { s->provider, s->name, s->args };
+
+	for (size_t i = 0; i < 3; i++)
+		for (const char *c = texts[i]; *c; c++)
+			if (*c < ' ' || *c > '~')
+				return false;
+	return true;
+}
+
+/* sym_usdt_read() without what is not printable. */
+static int read_probes(int fd, struct sym_usdt **out)
+{
+	int err = sym_usdt_read(fd, out);
+	size_t kept = 0;
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < (*out)->count; i++)
+		if (is_printable(&(*out)->items[i]))
+			(*out)->items[kept++] = (*out)->items[i];
+	(*out)->unusable += (*out)->count - kept;
+	(*out)->count = kept;
+	return 0;
+}
+
 /* DTrace writes a dash where the name of a probe has two underscores. */
 static void spell(const char *name, char *out, size_t size)
 {
@@ -162,7 +190,7 @@ int record_probes_add_usdt(struct record_probes *list, uint32_t file, int fd, ui
 {
 	const uint32_t before = list->count;
 	struct sym_usdt *found;
-	int err = sym_usdt_read(fd, &found);
+	int err = read_probes(fd, &found);
 
 	if (err)
 		return err == -ENOMEM ? err : 0;
@@ -211,7 +239,7 @@ int record_probes_usdt_missing(struct record_probes *list, size_t at)
 			continue;
 		files++;
 		path = f->path;
-		if (!sym_usdt_read(fd, &found)) {
+		if (!read_probes(fd, &found)) {
 			for (size_t k = 0; k < found->count; k++) {
 				const struct sym_usdt_site *s = &found->items[k];
 				char name[256];

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# USDT probes: what there is, as readelf has it; arguments to the last bit; semaphores.
+. "$(dirname "$0")/lib.sh"
+need_profile
+if [ ! -e /sys/bus/event_source/devices/uprobe ]; then
+	skip "$(basename "$0")" 'this kernel has no uprobes'
+	finish
+fi
+usdt=$work/usdt
+
+# ---- what there is
+# names FILE: provider:name of each probe, once, as readelf has them.
+names() { readelf -nW "$1" | awk '/Provider: / { p = $NF } /^    Name: / { print p ":" $2 }' | sort -u; }
+for file in "$usdt" /usr/lib/*-linux-gnu/libstdc++.so.6 /usr/lib/*-linux-gnu/libpython3.11.so.1.0 /usr/bin/python3.11; do
+	[ -e "$file" ] || continue
+	run "$rawprof" trace --list "usdt:$file:*"
+	is "$(basename "$file"): status" "$status" 0
+	is "$(basename "$file"): the probes that readelf has" \
+		"$(sed -n 's/^usdt:[^:]*:\([^ ]*\).*/\1/p' "$out" | LC_ALL=C.UTF-8 sort)" "$(names "$file" | LC_ALL=C.UTF-8 sort)"
+done
+run "$rawprof" trace --list "usdt:$usdt:shop:args1?"
+is 'a glob' "$(grep -c '^usdt:usdt:shop:args1[012]$' "$out")" 3
+has 'where arguments are, and what' "$out" '^    arg9  int32_t    -4@'
+run "$rawprof" trace --list "usdt:$usdt:inlined"
+has 'in several places' "$out" '^usdt:usdt:shop:inlined \(4 places'
+run "$rawprof" trace --list "usdt:$usdt:herd"
+is 'a name that is not there: status' "$status" 1
+has 'what was meant' "$err" 'did you mean heard\?'
+run "$rawprof" trace --list usdt:/bin/sh:begin
+has 'a file without probes' "$err" 'has no USDT probes'
+run "$rawprof" trace usdt:heard
+has 'how they are named' "$err" 'usdt:PROGRAM:NAME'
+run "$rawprof" trace --strings 13 "usdt:$usdt:text"
+is '--strings 13: status' "$status" 2
+
+# ---- arguments
+run "$rawprof" trace "usdt:$usdt:args*" --format json -- "$usdt" all 3
+is 'arguments: status' "$status" 0
+is 'arguments: each time that a probe is passed' "$(wc -l <"$out")" 39
+value=(-5 254 -30001 65533 -2000000001 4294967292 -7000000000000001 18364758544493064720 11 -12 9843086184167632639 120)
+for n in {1..12}; do
+	want=''
+	for ((i = 1; i <= n; i++)); do want+=",\"arg$i\":${value[i - 1]}"; done
+	is "$n of all sizes and signs" "$(grep -c "\"event\":\"usdt:usdt:shop:args$n\".*\"cpu\":[0-9]*$want}\$" "$out")" 3
+done
+run "$rawprof" trace usdt::inlined usdt::text usdt::heard --strings 1 -- "$usdt"
+is 'of the target: status' "$status" 0
+has 'a string' "$out" ' usdt:usdt:shop:text +arg1="bread" arg2=5$'
+has 'a string that cannot be read' "$out" ' usdt:usdt:shop:inlined +arg1=\? arg2=1$'
+has 'behind a semaphore' "$out" ' usdt:usdt:shop:heard '
+run "$rawprof" trace usdt::inlined --format json -- "$usdt"
+is 'inlined: each place has its own' "$(sed 's/.*"arg1":\([0-9]*\),"arg2":\([0-9]*\)}/\1 \2/' "$out" | tr '\n' ,)" '10 1,20 2,30 3,40 4,'
+if [ "$(uname -m)" = x86_64 ]; then
+	run "$rawprof" trace usdt::odd -- "$usdt"
+	has 'a variable, a double, what cannot be read' "$out" ' arg1=-77 arg2=2\.5 arg3=\? arg4=\? arg5=-10$'
+	has 'why not' "$err" 'argument 3 \(8f@%xmm0\) is not read: it is in a vector register'
+fi
+run "$rawprof" trace usdt::hot --stacks --max-events 5 -- "$usdt" hot 1000
+has 'where it happened' "$out" '^        hot \(usdt\)$'
+is 'the ledger closes' "$(ledger FIRED)" "$(($(ledger KEPT) + $(ledger FILTERED) + $(ledger LOST)))"
+if [ -x /usr/bin/python3.11 ]; then
+	run "$rawprof" trace 'usdt:python3.11:import-find-load-*' --strings 1 -- /usr/bin/python3.11 -c 'try: import no_such_module
+except ImportError: pass'
+	is 'Debian'\''s python3: an import begins' "$(grep -c ':import__find__load__start *arg1="no_such_module"$' "$out")" 1
+	is 'Debian'\''s python3: and finds nothing' "$(grep -c ':import__find__load__done *arg1="no_such_module" arg2=0$' "$out")" 1
+else
+	skip 'Debian'\''s python3' 'it is not here'
+fi
+
+# ---- semaphores
+"$usdt" wait >"$tmp/wait" &
+pid=$!
+run "$rawprof" trace usdt::heard -p $pid --max-events 3 10
+is 'a semaphore: status' "$status" 0
+is 'a semaphore: somebody is heard' "$(grep -c ' usdt:usdt:shop:heard arg1=5$' "$out")" 3
+wait_for() { for _ in {1..500}; do [ "$(tail -n 1 "$tmp/wait")" = "$1" ] && return; sleep 0.01; done; }
+wait_for unheard
+is 'a semaphore: down again' "$(tr '\n' , <"$tmp/wait")" 'heard,unheard,'
+"$rawprof" trace usdt::heard -p $pid >"$tmp/killed" 2>&1 &
+killed=$!
+wait_for heard
+kill -KILL $killed
+wait $killed 2>/dev/null
+wait_for unheard
+is 'a semaphore: down after kill -KILL' "$(tr '\n' , <"$tmp/wait")" 'heard,unheard,heard,unheard,'
+kill $pid
+finish
