@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Helper functions by number, for messages and the disassembler. */
-#include <rawprof/helpers.h>
+#include <rawprof/uapi.h>
 #include <stddef.h>
 
 const char *asm_helper_name(unsigned int number)

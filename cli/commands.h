@@ -33,8 +33,9 @@ struct command {
 #define COMMANDS(X)                                                                                \
 	X(cpu)                                                                                     \
 	X(offcpu)                                                                                  \
-	X(lock) X(wall) X(mem) X(io)                                                               \
-	X(func) X(trace) X(record) X(report) X(diff) X(doctor) X(explain)
+	X(lock)                                                                                    \
+	X(wall) X(mem) X(io) X(func) X(trace) X(stat) X(record) X(report) X(diff) X(doctor)        \
+		X(explain)
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;
 COMMANDS(DECLARE_COMMAND)

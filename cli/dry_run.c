@@ -63,7 +63,7 @@ void dry_run_text(const struct dry_run *r, char *text, size_t size)
 {
 	size_t used = 0;
 
-	*text = '\0';
+	snprintf(text, size, "%s", r->counts);
 	for (int way = 0; way < WAYS && used < size; way++) {
 		if (!(r->ways >> way & 1))
 			continue;

@@ -9,9 +9,10 @@
 #include <rawprof/program.h>
 
 struct dry_run {
-	int err;	/* 0 or a negative errno */
-	uint32_t ways;	/* that its programs are run in, by enum dry_run_way */
-	char event[64]; /* that it samples by; "" */
+	int err;	 /* 0 or a negative errno */
+	uint32_t ways;	 /* that its programs are run in, by enum dry_run_way */
+	char event[64];	 /* that it samples by; "" */
+	char counts[96]; /* of one that only counts: which; "" */
 };
 
 /* In the order in which they are printed. */

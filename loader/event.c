@@ -127,32 +127,96 @@ static bool parse_raw(const char *name, struct rp_event *e)
 	return true;
 }
 
+/* A name without a colon, of so many bytes. */
+static bool parse_word(const char *name, size_t length, struct rp_event *e)
+{
+	char word[sizeof(e->name)];
+
+	if (length >= sizeof(word))
+		return false;
+	memcpy(word, name, length);
+	word[length] = '\0';
+	return parse_named(word, e) || parse_raw(word, e) || !rp_event_find_alias(word, e);
+}
+
+/* ---- what stands behind a colon */
+
+static bool is_modifiers(const char *text)
+{
+	return *text && strspn(text, "ukhIGHpDW") == strlen(text);
+}
+
+/* "u": as perf(1) has it, what is not named is excluded. W, a group that may be split, is what all
+ * groups are here. */
+static int apply_modifiers(const char *name, const char *text, struct rp_event *e)
+{
+	if (!is_modifiers(text))
+		return rp_fail(-EINVAL,
+			       "`%s': `%s' are no modifiers; there are u, k, h (user, kernel, "
+			       "hypervisor), I (not the idle task), G, H (guest, host), p "
+			       "(precise), D (pinned)",
+			       name, text);
+	if (strpbrk(text, "ukh")) {
+		e->exclude_user = !strchr(text, 'u');
+		e->exclude_kernel = !strchr(text, 'k');
+		e->exclude_hv = !strchr(text, 'h');
+	}
+	e->exclude_host = e->exclude_host || (strchr(text, 'G') && !strchr(text, 'H'));
+	e->exclude_guest = e->exclude_guest || (strchr(text, 'H') && !strchr(text, 'G'));
+	e->exclude_idle = e->exclude_idle || strchr(text, 'I');
+	e->pinned = e->pinned || strchr(text, 'D');
+	for (; *text; text++)
+		e->precise = (uint8_t)(e->precise + (*text == 'p' && e->precise < 3));
+	return 0;
+}
+
+/* "group:event", and modifiers behind a second colon. */
 static int parse_tracepoint(const char *name, struct rp_event *e)
 {
 	const char *group = strncmp(name, "tp:", 3) ? name : name + 3;
-	const char *colon = strchr(group, ':');
-	char *copy;
+	const char *colon = strchr(group, ':'), *modifiers;
+	char *copy, *event;
 	int id;
 
 	if (!colon)
 		return rp_fail(-ENOENT, "`%s' is no event: a tracepoint is written tp:group:event",
 			       name);
+	modifiers = strchr(colon + 1, ':');
 	copy = strndup(group, (size_t)(colon - group));
-	if (!copy)
-		return -ENOMEM;
-	id = rp_tp_id(copy, colon + 1);
+	event = modifiers ? strndup(colon + 1, (size_t)(modifiers - colon - 1)) : strdup(colon + 1);
+	id = copy && event ? rp_tp_id(copy, event) : -ENOMEM;
 	free(copy);
+	free(event);
 	if (id < 0)
 		return id;
 	e->type = PERF_TYPE_TRACEPOINT;
 	e->config = (uint64_t)id;
-	return 0;
+	return modifiers ? apply_modifiers(name, modifiers + 1, e) : 0;
+}
+
+/* "cpu/event=0x3c/u" */
+static int parse_in_pmu(const char *name, struct rp_event *e)
+{
+	const char *slash = strchr(name, '/'), *end = strrchr(name, '/');
+	char pmu[sizeof(e->pmu)];
+	int err;
+
+	if (end == slash)
+		return rp_fail(-EINVAL, "`%s': a second `/' is missing, as in cpu/event=0x3c/",
+			       name);
+	if ((size_t)(slash - name) >= sizeof(pmu))
+		return rp_fail(-ENOENT, "`%s': there is no PMU of such a name", name);
+	snprintf(pmu, sizeof(pmu), "%.*s", (int)(slash - name), name);
+	err = rp_event_parse_pmu(pmu, slash + 1, (size_t)(end - slash - 1), e);
+	end += end[1] == ':' ? 2 : 1;
+	return err || !*end ? err : apply_modifiers(name, end, e);
 }
 
 static int unknown_event(const char *name)
 {
 	const char *near = NULL;
 	unsigned best = (unsigned)strlen(name) / 2 + 1; /* a short name is near to all others */
+	char alias[64] = "";
 
 	best = best < 5 ? best : 5;
 	for (size_t i = 0; rp_event_names(i); i++) {
@@ -163,25 +227,50 @@ static int unknown_event(const char *name)
 			near = rp_event_names(i);
 		}
 	}
+	rp_event_nearest_alias(name, &best, alias);
+	near = *alias ? alias : near;
 	return rp_fail(
 		-ENOENT,
 		"no event is called `%s'%s%s%s; there are cycles, instructions, cache-misses, "
 		"branch-misses, cpu-clock, page-faults, context-switches and others of "
-		"perf-list(1), and rNNN for the processor's own",
+		"perf-list(1), group:event for a tracepoint, and rNNN for the processor's own",
 		name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+static int parse(const char *name, struct rp_event *e)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!strncmp(name, "tp:", 3))
+		return parse_tracepoint(name, e);
+	if (strchr(name, '/'))
+		return parse_in_pmu(name, e);
+	if (parse_word(name, colon ? (size_t)(colon - name) : strlen(name), e))
+		return colon ? apply_modifiers(name, colon + 1, e) : 0;
+	if (colon && !is_modifiers(colon + 1))
+		return parse_tracepoint(name, e);
+	return unknown_event(name);
 }
 
 int rp_event_parse(const char *name, struct rp_event *out)
 {
 	struct rp_event e = { 0 };
-	int err = 0;
+	int err = parse(name, &e);
 
-	if (!parse_named(name, &e) && !parse_raw(name, &e))
-		err = strchr(name, ':') ? parse_tracepoint(name, &e) : unknown_event(name);
 	if (err)
 		return err;
-	if (snprintf(e.name, sizeof(e.name), "%s", name) >= (int)sizeof(e.name))
+	if (!*e.name || !strchr(name, '/')) /* a PMU's event may have been given a name */
+		snprintf(e.name, sizeof(e.name), "%s", name);
+	if (strlen(name) >= sizeof(e.name))
 		rp_log(RP_DEBUG, "the name of event %s was cut", name);
 	*out = e;
 	return 0;
+}
+
+bool rp_event_is_kernels(const struct rp_event *e)
+{
+	return e->type == PERF_TYPE_TRACEPOINT ||
+	       (e->type == PERF_TYPE_SOFTWARE && (e->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+						  e->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+						  e->config == PERF_COUNT_SW_CGROUP_SWITCHES));
 }

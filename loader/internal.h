@@ -23,6 +23,9 @@ static inline size_t round_up(size_t n, size_t to)
  * is -EOPNOTSUPP here */
 int rp_sys_bpf(int cmd, union rp_attr *attr);
 int rp_sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
+/* Of a control group: a descriptor of its directory. */
+int rp_sys_perf_event_open_cgroup(const struct perf_event_attr *attr, int cgroup, int cpu,
+				  int group);
 /* With flags that no kernel knows. */
 int rp_sys_perf_event_nonsense(const struct perf_event_attr *attr);
 int rp_sys_ioctl(int fd, unsigned long request, unsigned long arg);
@@ -72,6 +75,15 @@ bool rp_in_user_namespace(void);
 	"a filter of system calls (seccomp) refuses it, as containers have one: run it outside, "  \
 	"or let the filter allow bpf and perf_event_open (docker: --security-opt "                 \
 	"seccomp=unconfined)"
+
+/* ---- event_pmu.c: events of a PMU that sysfs describes */
+/* "cpu/event=0x3c,umask=0x0/": the PMU and what stands between the slashes, of so many bytes.
+ * -ENOENT, -EINVAL after a message. */
+int rp_event_parse_pmu(const char *pmu, const char *terms, size_t length, struct rp_event *e);
+/* A name of a PMU's events directory, of whichever PMU has it first. -ENOENT, silently. */
+int rp_event_find_alias(const char *name, struct rp_event *e);
+/* Keeps in *best the name of such an event that is nearer to a misspelt one than *far. */
+void rp_event_nearest_alias(const char *name, unsigned *far, char best[64]);
 
 /* ---- perf_errors.c */
 /* Say why perf_event_open refused, and what to do. Returns err. */

@@ -46,9 +46,14 @@ static void set_attr(struct rp_perf *p, const struct rp_perf_options *opt)
 	a->inherit = opt->inherit && opt->ntasks;
 	a->disabled = opt->disabled || opt->enable_on_exec;
 	a->enable_on_exec = opt->enable_on_exec;
-	a->exclude_user = opt->exclude_user;
-	a->exclude_kernel = opt->exclude_kernel;
-	a->exclude_hv = opt->exclude_kernel;
+	a->exclude_user = opt->exclude_user || p->event.exclude_user;
+	a->exclude_kernel = opt->exclude_kernel || p->event.exclude_kernel;
+	a->exclude_hv = opt->exclude_kernel || p->event.exclude_hv;
+	a->exclude_idle = p->event.exclude_idle;
+	a->exclude_host = p->event.exclude_host;
+	a->exclude_guest = p->event.exclude_guest;
+	a->precise_ip = p->event.precise & 3;
+	a->pinned = p->event.pinned;
 }
 
 /* ---- opening */
@@ -166,9 +171,9 @@ static bool is_missing_hardware(const struct rp_perf *p, int err)
 static int fall_back(struct rp_perf *p, const struct rp_perf_options *opt,
 		     const struct rp_cpus *cpus)
 {
-	const struct rp_event clock = {
-		"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0, 0, false
-	};
+	const struct rp_event clock = { .name = "cpu-clock",
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_CPU_CLOCK };
 
 	if (opt->freq)
 		rp_log(RP_WARN,

@@ -86,16 +86,29 @@ int rp_sys_bpf(int cmd, union rp_attr *attr)
 	return r;
 }
 
-int rp_sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+static int open_perf_event(const struct perf_event_attr *attr, int target, int cpu, int group,
+			   unsigned long flags)
 {
 	struct perf_event_attr a = *attr;
 	int r;
 
 	a.size = used_size(attr, sizeof(*attr), PERF_ATTR_SIZE_VER0);
 	do
-		r = normalize(sys->perf_event_open(&a, pid, cpu, group, PERF_FLAG_FD_CLOEXEC));
+		r = normalize(
+			sys->perf_event_open(&a, target, cpu, group, PERF_FLAG_FD_CLOEXEC | flags));
 	while (r == -EINTR);
 	return r;
+}
+
+int rp_sys_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+{
+	return open_perf_event(attr, pid, cpu, group, 0);
+}
+
+int rp_sys_perf_event_open_cgroup(const struct perf_event_attr *attr, int cgroup, int cpu,
+				  int group)
+{
+	return open_perf_event(attr, cgroup, cpu, group, PERF_FLAG_PID_CGROUP);
 }
 
 int rp_sys_perf_event_nonsense(const struct perf_event_attr *attr)

@@ -61,6 +61,21 @@ static int check_cpus(const struct rp_cpus *cpus)
 		       : rp_fail(err, "CPU %d is not online: online are %s", cpus->cpu[0], text);
 }
 
+int record_cpus(const char *list, struct rp_cpus *out)
+{
+	struct rp_cpus cpus;
+	int err = rp_cpus_parse(list, &cpus);
+
+	if (err)
+		return rp_fail(err, "'%s' is no list of CPUs", list);
+	err = check_cpus(&cpus);
+	if (err)
+		rp_cpus_free(&cpus);
+	else
+		*out = cpus;
+	return err;
+}
+
 int record_sampling_open(const struct record_options *opt, uint64_t freq, uint64_t period,
 			 int program, struct rp_perf **out)
 {
@@ -69,11 +84,7 @@ int record_sampling_open(const struct record_options *opt, uint64_t freq, uint64
 	int err = choose_event(opt, &perf);
 
 	if (!err && opt->cpus) {
-		err = rp_cpus_parse(opt->cpus, &cpus);
-		if (err)
-			rp_log(RP_ERROR, "'%s' is no list of CPUs", opt->cpus);
-		else
-			err = check_cpus(&cpus);
+		err = record_cpus(opt->cpus, &cpus);
 		perf.cpus = &cpus;
 	}
 	if (!err)

@@ -7,6 +7,9 @@
 
 #include <rawprof/record.h>
 
+/* A list of CPUs, "0-3,8". -EINVAL, or -ENODEV if none of them is online, after a message. */
+int record_cpus(const char *list, struct rp_cpus *out);
+
 /*
  * Opens, disabled, the event that the options name, or the best there is, on the CPUs that they
  * name, and attaches the program: so many times a second (freq), or every so many events (period).

@@ -330,6 +330,7 @@ static const struct {
 	{ "lock", "--hold", true },
 	{ "io" },
 	{ "trace" },
+	{ "stat" },
 };
 
 /* The first error is the reason, what follows from it is not; warnings say what is lacking. */

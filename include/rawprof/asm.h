@@ -30,7 +30,7 @@
 
 #define RAWPROF_VERSION "0.1.0"
 
-#include <rawprof/helpers.h>
+#include <rawprof/uapi.h>
 #include <rawprof/uapi.h>
 
 /*

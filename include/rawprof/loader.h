@@ -326,66 +326,7 @@ int rp_tp_id(const char *group, const char *event);
 int rp_tp_each(const char *glob, int (*fn)(void *ctx, const char *group, const char *event),
 	       void *ctx);
 
-/* ---- perf events (loader/event.c, loader/perf.c) */
-
-/* What to count. */
-struct rp_event {
-	char name[64]; /* as asked, "cycles", "r01c2", "tp:sched:sched_switch" */
-	uint32_t type;
-	uint64_t config, config1, config2;
-	bool hardware; /* may be missing in a virtual machine */
-};
-
-/* "cycles", "instructions", "cache-misses", "branch-misses", "cpu-clock", "task-clock",
- * "page-faults", "context-switches" …, with the aliases of perf(1); "L1-dcache-load-misses" …;
- * "rNNN" raw; "tp:group:event" or "group:event". -ENOENT is logged with the names. */
-int rp_event_parse(const char *name, struct rp_event *out);
-/* All names that rp_event_parse knows without a colon, in order; NULL at the end. */
-const char *rp_event_names(size_t i);
-
-struct rp_perf_options {
-	struct rp_event event;
-	uint64_t freq;		    /* samples a second, or */
-	uint64_t period;	    /* one sample every so many events; both 0: count only */
-	const struct rp_cpus *cpus; /* NULL: every online CPU, and those that join later */
-	/* NULL: everything on the CPUs; otherwise these threads, on any CPU (or on cpus). */
-	const pid_t *tasks;
-	size_t ntasks;
-	bool inherit;  /* with tasks: children too */
-	bool disabled; /* opened disabled; rp_perf_enable starts them */
-	bool enable_on_exec;
-	bool exclude_user, exclude_kernel;
-	bool no_fallback; /* missing hardware is -ENOENT rather than cpu-clock with a warning */
-};
-
-/* A set of perf events of one kind, one for each CPU or task. */
-struct rp_perf;
-
-struct rp_perf_counts {
-	uint64_t value;
-	uint64_t enabled_ns, running_ns; /* scale by enabled/running; running 0: never counted */
-};
-
-/* -EINVAL with the limit if freq is above kernel.perf_event_max_sample_rate; -EACCES/-EPERM with
- * kernel.perf_event_paranoid and the capability; -ESRCH if none of the tasks is alive; -EMFILE
- * after the soft limit was raised. */
-int rp_perf_open(const struct rp_perf_options *opt, struct rp_perf **out);
-/* Attach a program of type PERF_EVENT to all of them, also to those that join. The descriptor must
- * stay open. */
-int rp_perf_attach(struct rp_perf *perf, int prog_fd);
-int rp_perf_enable(struct rp_perf *perf);
-int rp_perf_disable(struct rp_perf *perf);
-/* Follow CPUs that came or went: cheap (one small read), meant for once a second. Returns how many
- * joined. */
-int rp_perf_hotplug(struct rp_perf *perf);
-/* Sum over CPUs and tasks. */
-int rp_perf_read(const struct rp_perf *perf, struct rp_perf_counts *out);
-/* What is really being measured (after the fallback), and on how many descriptors. */
-const struct rp_event *rp_perf_event(const struct rp_perf *perf);
-int rp_perf_count(const struct rp_perf *perf);
-void rp_perf_close(struct rp_perf *perf);
-/* kernel.perf_event_max_sample_rate, or -ENOENT. */
-int rp_perf_max_rate(void);
+/* ---- perf events: perf.h, at the end */
 
 /* ---- attaching (loader/attach.c, loader/probe.c) */
 
@@ -596,5 +537,7 @@ const char *rp_prog_type_name(uint32_t type);
 /* Letters to change, add or drop to make one of the other; UINT_MAX / 2 for names above 63
  * letters. */
 unsigned rp_name_distance(const char *a, const char *b);
+
+#include <rawprof/perf.h>
 
 #endif
