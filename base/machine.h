@@ -19,7 +19,7 @@
  * UNWIND_LINK_REG	where a call leaves the return address; not defined: on the stack
  * UNWIND_FP_RECORD	where the caller's fp and the return address are, from fp; not defined: 0
  * RETURN_SLOT		bytes that a call leaves on the stack for the return to take
- * REG_NR, REG_ARG0, REG_ARG1	a system call's number and arguments, in the kernel's struct pt_regs
+ * REG_NR, REG_ARG0 to REG_ARG5	a system call's number and arguments, in the kernel's struct pt_regs
  * REG_CAUSE, SYSCALL_CAUSE	why the kernel was entered; not defined: REG_NR is negative if
  *				that was no system call (orig_ax in arch/x86/include/asm/ptrace.h,
  *				syscallno in that of arm64)
@@ -38,6 +38,10 @@
 #define REG_NR "syscallno"
 #define REG_ARG0 "regs[0]"
 #define REG_ARG1 "regs[1]"
+#define REG_ARG2 "regs[2]"
+#define REG_ARG3 "regs[3]"
+#define REG_ARG4 "regs[4]"
+#define REG_ARG5 "regs[5]"
 #define COMPAT_MEMBER "thread_info.flags"
 #define COMPAT_BIT (1 << 22)
 #elif defined(__riscv)
@@ -51,6 +55,10 @@
 #define REG_NR "a7"
 #define REG_ARG0 "orig_a0"
 #define REG_ARG1 "a1"
+#define REG_ARG2 "a2"
+#define REG_ARG3 "a3"
+#define REG_ARG4 "a4"
+#define REG_ARG5 "a5"
 #define REG_CAUSE "cause"
 #define SYSCALL_CAUSE 8
 #else
@@ -62,6 +70,10 @@
 #define REG_NR "orig_ax"
 #define REG_ARG0 "di"
 #define REG_ARG1 "si"
+#define REG_ARG2 "dx"
+#define REG_ARG3 "r10"
+#define REG_ARG4 "r8"
+#define REG_ARG5 "r9"
 #define COMPAT_MEMBER "thread_info.status"
 #define COMPAT_BIT 2
 #endif

@@ -30,6 +30,10 @@
 	X(mem_growth) \
 	X(func) \
 	X(func_thread) \
+	X(func_kernel) \
+	X(func_syscall) \
+	X(func_classic) \
+	X(func_event) \
 	X(follow) \
 	X(unwind_follow) \
 	X(ksym) \

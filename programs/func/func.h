@@ -5,7 +5,8 @@
  *	programs/func/calls.c	the calls that a thread is in: its stack of calls
  *	programs/func/func.c	a call from its beginning to its end, and what is kept of it
  *	programs/func/send.c	calls as they begin and end, one by one
- *	programs/func/probes.c	the programs at functions, system calls and tracepoints
+ *	programs/func/probes.c	the programs at functions
+ *	programs/func/kernel.c	those of the kernel, system calls and tracepoints
  *	programs/func/threads.c	threads that end, or execute another program
  *
  * A thread is in some calls at a time, one inside the other: they are in an array of its own, the
@@ -297,6 +298,6 @@ enum func_role {
 enum func_thread_role { FUNC_THREAD_ENDS = 1 << 0, FUNC_THREAD_EXECS = 1 << 1 };
 
 /* To show them with. */
-extern const struct func_config rp_func_usual_config;
+extern const struct func_config rp_func_usual_config, rp_func_kernel_config;
 
 #endif
