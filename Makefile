@@ -99,7 +99,7 @@ KERNEL   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/kernel/test_*.c))
 FUZZ     := $(patsubst tests/%.c,$(BUILD)/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/$(or $(T),*).c)))
 BENCH    := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/attach_time.c,$(wildcard bench/*.c)))
 WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
-            $(addprefix $(BUILD)/workloads/,cxx split-stripped split-static-pie)
+            $(addprefix $(BUILD)/workloads/,cxx throws split-stripped split-static-pie)
 DEMO     := $(BUILD)/examples/demo/demo
 HTML_PAGES := $(BUILD)/html/pages
 
@@ -229,7 +229,7 @@ WORK_FLAGS_leaf = -fomit-frame-pointer
 $(BUILD)/workloads/%: tests/workloads/%.c tests/workloads/work.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -o $@ $<
-$(BUILD)/workloads/cxx: tests/workloads/cxx.cpp tests/workloads/work.h
+$(BUILD)/workloads/cxx $(BUILD)/workloads/throws: $(BUILD)/workloads/%: tests/workloads/%.cpp tests/workloads/work.h
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D) && $(CXX) -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
 		-fno-optimize-sibling-calls -o $@ $<

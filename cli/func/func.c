@@ -25,10 +25,12 @@ int func_find(const struct options *opt, struct record_probes **out)
 				 : RECORD_PROBE_CALLS,
 		.limit = own->limit,
 		.limit_option = "--max-functions",
+		.at_returns = own->at_returns,
 		.list_only = own->list,
 	};
+	int err = own->attach ? record_probe_way_parse(own->attach, &scope.way) : 0;
 
-	return record_probes_open(&scope, opt->words, opt->nwords, out);
+	return err ? err : record_probes_open(&scope, opt->words, opt->nwords, out);
 }
 
 /* Is there another one that is called the same? */
@@ -100,13 +102,40 @@ static void configure_program(void *ctx, const struct record_probe_use *use, voi
 	c->probe = use->config;
 	c->kernel = !user;
 	c->common.probe = user;
-	c->at_returns = use->config.go;
+	c->at_returns = use->config.at_returns;
 	c->knows_task &= user && !use->config.go;
 }
 
-static const struct rp_program *program(uint32_t role)
+/* The programs of a point, for every context. */
+static void add_programs(struct record_probe_programs *programs, enum probe_point point,
+			 uint32_t role)
 {
-	return rp_program_of(rp_func_programs, role);
+	static const struct rp_program *const lists[PROBE_CONTEXTS] = {
+		[PROBE_ON_REGS] = rp_func_programs,
+		[PROBE_ON_ARGS] = rp_func_kernel_programs,
+		[PROBE_ON_SYSCALL] = rp_func_syscall_programs,
+		[PROBE_ON_SYSCALL_RECORD] = rp_func_classic_programs,
+		[PROBE_ON_RECORD] = rp_func_event_programs,
+	};
+
+	for (int i = 0; i < PROBE_CONTEXTS; i++)
+		if (lists[i])
+			programs->at[point][i] = rp_program_of(lists[i], role);
+}
+
+static int set_syscalls(struct recording *rec)
+{
+	struct func *f = rec->ctx;
+	uint32_t ids[RECORD_SYSCALLS];
+	int err = 0;
+
+	if (!record_probes_syscalls(f->probes, ids))
+		return 0;
+	for (uint32_t nr = 0; !err && nr < RECORD_SYSCALLS; nr++)
+		if (ids[nr])
+			err = rp_map_update(record_stacks_map(rec->stacks, FUNC_MAP_SYSCALLS), &nr,
+					    &ids[nr], BPF_ANY);
+	return err;
 }
 
 static int attach(struct recording *rec)
@@ -116,15 +145,19 @@ static int attach(struct recording *rec)
 						  .config_size = sizeof(f->config),
 						  .configure = configure_program,
 						  .nargs = f->config.args ? 6 : 1 };
-	int err = 0;
+	int err = set_syscalls(rec);
 
 	f->config.common = rec->config;
 	if (f->own->count) {
-		programs.at[PROBE_ENTRY][PROBE_ON_REGS] = program(FUNC_COUNTED);
+		add_programs(&programs, PROBE_ENTRY, FUNC_COUNTED);
 	} else {
-		programs.at[PROBE_ENTRY][PROBE_ON_REGS] = program(FUNC_ENTERED);
-		programs.at[PROBE_RETURN][PROBE_ON_REGS] = program(FUNC_RETURNED);
-		err = record_attach(rec, rp_func_thread_programs, RECORD_ALL_ROLES, &f->config);
+		add_programs(&programs, PROBE_ENTRY, FUNC_ENTERED);
+		add_programs(&programs, PROBE_RETURN, FUNC_RETURNED);
+		programs.at[PROBE_SESSION][PROBE_ON_REGS] =
+			rp_program_of(rp_func_programs, FUNC_CALLED);
+		if (!err)
+			err = record_attach(rec, rp_func_thread_programs, RECORD_ALL_ROLES,
+					    &f->config);
 	}
 	if (!err && f->config.send)
 		err = rp_ring_open(record_stacks_map(rec->stacks, FUNC_MAP_EVENTS),
@@ -221,7 +254,8 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	if (s.too_nested)
 		rp_log(RP_WARN,
 		       "%" PRIu64 " calls are counted, but not how long they were: the kernel "
-		       "sees the return of no more than 64 calls inside each other",
+		       "sees the return of no more than 64 calls inside each other; --at-returns "
+		       "sees all",
 		       s.too_nested);
 	b->report.events = "calls";
 	b->report.kept = f->config.stacks ? kept
@@ -303,6 +337,8 @@ static void size_maps(struct func *f)
 		f->maps[FUNC_MAP_CALLS].flags = f->maps[FUNC_MAP_SUMS].flags = BPF_F_NO_PREALLOC;
 	if (f->own->count)
 		f->maps[FUNC_MAP_CALLS].max_entries = 1;
+	if (record_probes_kinds(f->probes) & RECORD_PROBE_BIT(RECORD_PROBE_SYSCALL))
+		f->maps[FUNC_MAP_SYSCALLS].max_entries = RECORD_SYSCALLS;
 }
 
 static void make_config(struct func *f)

@@ -24,8 +24,10 @@
 
 struct func_options {
 	uint64_t slower_us;
-	const char *by; /* what a row is of, beside the function; NULL: of the function alone */
-	uint64_t limit; /* most functions; 0: RECORD_PROBE_LIMIT */
+	const char *by;	    /* what a row is of, beside the function; NULL: of the function alone */
+	const char *attach; /* the way for functions of the kernel; NULL: the best */
+	uint64_t limit;	    /* most functions; 0: RECORD_PROBE_LIMIT */
+	bool at_returns;
 	bool list, count, values, hist, stacks, graph, log;
 };
 int func_run(const struct options *opt); /* the command */

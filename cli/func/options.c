@@ -36,6 +36,12 @@ static const struct option_row own[] = {
 	FLAG("list", 0, VIEW, list, "what would be probed, and what would not, and why; no more"),
 	OPTION("slower", 0, SAMPLING, NUMBER, slower_us, "US",
 	       "only calls of at least so many microseconds", .least = 1, .most = 1ull << 40),
+	OPTION("attach", 0, SAMPLING, WORD, attach, "HOW",
+	       "how functions of the kernel are probed, by default the first that it has",
+	       .words = "fentry kprobe-multi kprobe"),
+	FLAG("at-returns", 0, SAMPLING, at_returns,
+	     "probe functions of programs at their return instructions: dearer, but calls may be "
+	     "inside each other however deep, and exceptions may pass"),
 	OPTION("max-functions", 0, TARGET, NUMBER, limit, "N",
 	       "the most functions that patterns may name (1000)", .least = 1, .most = 100000),
 	{ "user", 'U', OPTION_TARGET, .help = "only functions of programs" },

@@ -70,6 +70,7 @@ struct rp_function {
 	 * where the entry has it, so sp_delta must be 0. */
 	bool with_return;
 	bool only_code; /* its compiler puts no data among the instructions: that of Go */
+	bool catches;	/* exceptions may lead to code of it that no jump leads to, as in C++ */
 };
 
 /*

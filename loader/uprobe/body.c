@@ -121,21 +121,35 @@ static void sweep(const struct insn_arch *arch, struct body *b)
 	}
 }
 
-/* Where all is instructions, a computed jump leads to one of them: every return counts. */
-static int sweep_returns(const struct insn_arch *arch, struct body *b)
+/* All return instructions, if there is nothing but instructions, however they are reached. */
+static int sweep_returns(const struct insn_arch *arch, struct body *b, bool *all)
 {
 	struct insn i;
 	int err = 0;
 
-	b->nreturns = 0;
-	for (uint32_t at = 0; !err && at < b->size; at += i.len) {
+	*all = false;
+	for (uint32_t at = 0; at < b->size; at += i.len)
 		if (!arch->decode(b->code + at, b->size - at, &i))
 			return 0;
+	*all = true;
+	b->nreturns = 0;
+	for (uint32_t at = 0; !err && at < b->size; at += i.len) {
+		arch->decode(b->code + at, b->size - at, &i);
 		if (i.flow == FLOW_RETURN)
 			err = add_return(b, at, i.step);
 	}
-	b->unknown = NULL;
-	if (b->leaves == computed)
+	return err;
+}
+
+/* Then a computed jump leads to one of them: every return counts. */
+static int follow_computed(const struct insn_arch *arch, struct body *b)
+{
+	bool all;
+	int err = sweep_returns(arch, b, &all);
+
+	if (all)
+		b->unknown = NULL;
+	if (all && b->leaves == computed)
 		b->leaves = NULL;
 	return err;
 }
@@ -147,19 +161,22 @@ static int compare_offsets(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, bool only_code,
-		 struct body *out)
+int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size,
+		 enum body_how how, struct body *out)
 {
 	struct body b = { .code = code, .size = size };
 	struct walk w = { .arch = arch, .b = &b };
+	bool all;
 	int err;
 
 	w.seen = calloc(size / 64 + 1, sizeof(*w.seen));
 	err = w.seen ? go_to(&w, 0) : -ENOMEM;
 	while (!err && w.ntodo)
 		err = follow(&w, w.todo[--w.ntodo]);
-	if (!err && only_code && b.unknown)
-		err = sweep_returns(arch, &b);
+	if (!err && how == BODY_ONLY_CODE && b.unknown)
+		err = follow_computed(arch, &b);
+	if (!err && how == BODY_CATCHES)
+		err = sweep_returns(arch, &b, &all);
 	free(w.seen);
 	free(w.todo);
 	if (err) {

@@ -26,10 +26,15 @@ struct body {
 	const char *leaves;  /* by what other than a return it may leave; NULL: nothing */
 };
 
-/* Reads @code, of @size bytes; @only_code: there is no data among them. -ENOMEM. Free with
- * rp_body_free. */
-int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size, bool only_code,
-		 struct body *out);
+/* What is known of the code, beside what follows from its instructions. */
+enum body_how {
+	BODY_ANY,
+	BODY_ONLY_CODE, /* there is no data among them */
+	BODY_CATCHES,	/* exceptions lead to some of it */
+};
+/* Reads @code, of @size bytes. -ENOMEM. Free with rp_body_free. */
+int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size,
+		 enum body_how how, struct body *out);
 void rp_body_free(struct body *b);
 
 /*

@@ -251,7 +251,8 @@ const struct func_config rp_func_kernel_config = { .common = PROGRAM_USUAL_CONFI
 
 const struct rp_program rp_func_kernel_programs[] = {
 	{ RP_CODE("func_fentry", fentry_lines), RP_ON_FENTRY("vfs_read"),
-	  KERNEL_PROGRAM(FUNC_ENTERED), .summary = "notes that a function of the kernel is called" },
+	  KERNEL_PROGRAM(FUNC_ENTERED),
+	  .summary = "notes that a function of the kernel is called" },
 	{ RP_CODE("func_fexit", fexit_lines), RP_ON_FEXIT("vfs_read"),
 	  KERNEL_PROGRAM(FUNC_RETURNED), .summary = "adds how long a call of it was" },
 	{ RP_CODE("func_fcount", fentry_count_lines), RP_ON_FENTRY("vfs_read"),

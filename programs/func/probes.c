@@ -86,14 +86,17 @@ const struct func_config rp_func_usual_config = { .common = PROGRAM_USUAL_CONFIG
 						  .sums = 1 };
 
 const struct rp_program rp_func_programs[] = {
-	{ RP_CODE("func_session", session_lines), RP_ON_PROBE, FUNC_PROGRAM(FUNC_CALLED, rp_func_usual_config),
+	{ RP_CODE("func_session", session_lines), RP_ON_PROBE,
+	  FUNC_PROGRAM(FUNC_CALLED, rp_func_usual_config),
 	  RP_NEEDS(RP_NEED_FEATURE(RP_HAS_UPROBE_SESSION)),
 	  .summary = "measures calls, at the entry and the return of a function" },
-	{ RP_CODE("func_enter", enter_lines), RP_ON_PROBE, FUNC_PROGRAM(FUNC_ENTERED, rp_func_usual_config),
+	{ RP_CODE("func_enter", enter_lines), RP_ON_PROBE,
+	  FUNC_PROGRAM(FUNC_ENTERED, rp_func_usual_config),
 	  .summary = "notes that a function is called" },
-	{ RP_CODE("func_leave", leave_lines), RP_ON_PROBE, FUNC_PROGRAM(FUNC_RETURNED, rp_func_usual_config),
+	{ RP_CODE("func_leave", leave_lines), RP_ON_PROBE,
+	  FUNC_PROGRAM(FUNC_RETURNED, rp_func_usual_config),
 	  .summary = "adds how long a call was, when it returns" },
-	{ RP_CODE("func_count", count_lines), RP_ON_PROBE, FUNC_PROGRAM(FUNC_COUNTED, rp_func_usual_config),
-	  .summary = "counts calls" },
+	{ RP_CODE("func_count", count_lines), RP_ON_PROBE,
+	  FUNC_PROGRAM(FUNC_COUNTED, rp_func_usual_config), .summary = "counts calls" },
 	RP_LIST_END,
 };

@@ -16,8 +16,11 @@
 
 #include <rawprof/asm.h>
 
-/* Where in a call a program runs. */
-enum probe_point { PROBE_ENTRY, PROBE_RETURN, PROBE_POINTS };
+/*
+ * Where in a call a program runs. PROBE_SESSION: at both ends, where the kernel has session links
+ * (6.13), in place of two programs: see RP_UPROBE_SESSION in rawprof/uprobe.h.
+ */
+enum probe_point { PROBE_ENTRY, PROBE_RETURN, PROBE_SESSION, PROBE_POINTS };
 
 /* What its context is. A program is written for one of them. */
 enum probe_context {
@@ -48,7 +51,7 @@ struct probe_config {
 	uint32_t nargs;	    /* of fentry and fexit: see PROBE_ON_ARGS */
 	uint32_t sp_above;  /* on registers: how far the stack pointer is above that of the entry */
 	uint32_t go;	    /* a function of Go, whose stacks move: LD_CALL sees to it */
-	uint32_t unused;
+	uint32_t at_returns; /* the return instructions are probed, not the return addresses */
 };
 
 /* The number of the probe, record_probe.id; what stands above the cookie's 32 bits is for programs

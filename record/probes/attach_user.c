@@ -40,6 +40,7 @@ struct attaching {
 	enum rp_uprobe_way way;
 	struct places at[PROBE_POINTS];
 	bool at_returns; /* all of them are probed at their returns */
+	bool session;	 /* both ends by one program */
 };
 
 static bool wants(const struct record_probes *list, enum probe_point point)
@@ -56,7 +57,8 @@ static struct rp_function function_of(const struct attaching *a, const struct re
 				     .alone = p->user.alone,
 				     .nargs = a->list->programs.nargs,
 				     .with_return = wants(a->list, PROBE_RETURN),
-				     .only_code = a->file->is_go };
+				     .only_code = a->file->is_go,
+				     .catches = a->file->throws };
 }
 
 static int add_returns(struct attaching *a, struct rp_code *code, const struct rp_function *f,
@@ -83,6 +85,7 @@ static int add_returns(struct attaching *a, struct rp_code *code, const struct r
 static int add_function(struct attaching *a, struct rp_code *code, struct record_probe *p)
 {
 	const struct rp_function f = function_of(a, p);
+	const bool by_session = a->session && f.with_return && !a->at_returns;
 	struct rp_place place;
 	int err = rp_code_entry(code, &f, &place);
 
@@ -93,13 +96,14 @@ static int add_function(struct attaching *a, struct rp_code *code, struct record
 	if (!err && f.with_return && a->at_returns)
 		err = add_returns(a, code, &f, p);
 	else if (!err && f.with_return)
-		err = places_add(&a->at[PROBE_RETURN], p->user.offset + place.offset, p->id);
+		err = places_add(&a->at[by_session ? PROBE_SESSION : PROBE_RETURN],
+				 p->user.offset + place.offset, p->id);
 	if (err || p->why_not)
 		return err;
 	rp_log(RP_INFO, "%s: %s", p->name, place.why);
 	if (!p->how)
-		p->how = rp_uprobe_way_name(a->way);
-	return wants(a->list, PROBE_ENTRY)
+		p->how = rp_uprobe_way_name(by_session ? RP_UPROBE_SESSION : a->way);
+	return !by_session && wants(a->list, PROBE_ENTRY)
 		       ? places_add(&a->at[PROBE_ENTRY], p->user.offset + place.offset, p->id)
 		       : 0;
 }
@@ -110,7 +114,10 @@ static bool is_new_here(const struct attaching *a, const struct record_probe *p)
 	       &a->list->files[p->user.file] == a->file;
 }
 
-/* One that calls itself may be deeper than uretprobes go. */
+/*
+ * One that calls itself may be deeper than uretprobes go. And where functions are left by
+ * exceptions, these must find the return addresses as they were: a uretprobe ends the program.
+ */
 static int choose_returns(const struct attaching *a, struct rp_code *code, struct record_probe *p)
 {
 	const struct rp_function f = function_of(a, p);
@@ -123,7 +130,8 @@ static int choose_returns(const struct attaching *a, struct rp_code *code, struc
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	p->user.at_returns =
-		returns.complete && (returns.calls_itself || a->list->scope.at_returns);
+		a->file->throws ||
+		(returns.complete && (returns.calls_itself || a->list->scope.at_returns));
 	rp_returns_free(&returns);
 	return 0;
 }
@@ -142,6 +150,11 @@ static int collect(struct attaching *a, struct rp_code *code, uint32_t from)
 
 /* ---- programs and links */
 
+static enum rp_uprobe_way way_of(const struct attaching *a, enum probe_point point)
+{
+	return point == PROBE_SESSION ? RP_UPROBE_SESSION : a->way;
+}
+
 /* Programs for the places: one, or before Linux 5.15, without cookies, one for each function. */
 static int programs_for(struct attaching *a, enum probe_point point, int **out, uint32_t *nout)
 {
@@ -154,15 +167,17 @@ static int programs_for(struct attaching *a, enum probe_point point, int **out, 
 		.kind = RECORD_PROBE_USER,
 		.config = { .by_cookie = !each,
 			    .go = a->at_returns && a->file->is_go,
+			    .at_returns = a->at_returns,
 			    .sp_above = point == PROBE_RETURN && !a->at_returns ? RETURN_SLOT : 0 }
 	};
+	const uint32_t type = rp_uprobe_attach_type(way_of(a, point));
 	int *fds = calloc(n, sizeof(*fds));
 
 	if (!fds)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		use.config.id = each ? (uint32_t)places->cookies[i] : 0;
-		fds[i] = record_probes_program(a->list, &use, rp_uprobe_attach_type(a->way), NULL);
+		fds[i] = record_probes_program(a->list, &use, type, NULL);
 		if (fds[i] < 0) {
 			const int err = fds[i];
 
@@ -179,7 +194,7 @@ static int attach_for(struct attaching *a, enum probe_point point, const int *fd
 		      pid_t pid)
 {
 	const struct places *places = &a->at[point];
-	const struct rp_uprobe_set set = { .way = a->way,
+	const struct rp_uprobe_set set = { .way = way_of(a, point),
 					   .fd = a->file->fd,
 					   .offsets = places->offsets,
 					   .cookies = a->way == RP_UPROBE_PERF ? NULL
@@ -259,10 +274,14 @@ static bool has_new(const struct attaching *a, uint32_t from)
 int record_probes_attach_user(struct record_probes *list, uint32_t from)
 {
 	const enum rp_uprobe_way way = rp_uprobe_way(list->scope.npids ? 1 : -1, false);
+	const bool session = wants(list, PROBE_SESSION) &&
+			     rp_uprobe_way(list->scope.npids ? 1 : -1, true) == RP_UPROBE_SESSION;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < list->nfiles; i++) {
-		struct attaching a = { .list = list, .file = &list->files[i], .way = way };
+		struct attaching a = {
+			.list = list, .file = &list->files[i], .way = way, .session = session
+		};
 
 		if (!has_new(&a, from))
 			continue;

@@ -18,6 +18,7 @@ struct probe_file {
 	uint16_t machine;
 	uint64_t text_offset, text_size;
 	bool is_go;
+	bool throws; /* exceptions may leave its functions */
 	uint64_t
 		looked; /* a bit for each pattern that was looked for; those above 63 have bit 63 */
 };
@@ -100,6 +101,8 @@ int record_probes_attach_usdt(struct record_probes *list, uint32_t from);
 
 /* Was it made of Go (go.c)? */
 bool record_probes_is_go(int fd);
+/* Was it made of C++, Rust or the like, whose functions exceptions may leave? */
+bool record_probes_throws(int fd);
 
 /* ---- syscalls.c, events.c, kernel.c: what one pattern names; errors after a message */
 

@@ -181,6 +181,7 @@ static int look_for_functions(struct look *look, uint32_t file, const char *path
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	list->files[file].is_go = record_probes_is_go(fd);
+	list->files[file].throws = record_probes_throws(fd);
 	err = add_functions(list, file, found);
 	sym_functions_free(found);
 	return err;

@@ -70,6 +70,22 @@ closes '400 longjmps'
 has '400 longjmps: none is still there' "$out" 'left without a return 800\)'
 is '400 longjmps: those that returned' "$(ledger KEPT)" 1
 
+rows dives -- "$calls" recurse 1000
+is 'recursion, 1,000 deep: all calls' "$(of dives)" 1001
+is 'recursion, 1,000 deep: all return' "$(grep -c '^rawprof_func_left{' "$out")" 0
+run "$rawprof" func "$calls:dives" "$calls:steps" -- "$calls" recurse 1000
+closes 'recursion, 1,000 deep'
+is 'recursion, 1,000 deep: the time of each is known' "$(ledger KEPT)" 1001
+rows dives,steps -- "$calls" over 1000
+is 'a longjmp over 1,000 calls: all were left' "$(left dives) $(left steps) $(of steps)" '1001 0 1'
+
+run "$rawprof" func "$work/throws:fails" "$work/throws:passes" "$work/throws:catches" --format prometheus -o "$tmp/rows" \
+	-- "$work/throws" 100
+is 'exceptions pass: the program goes on' "$status $(cat "$out")" '0 100'
+mv "$tmp/rows" "$out"
+is 'exceptions pass: all calls' "$(of 'fails\(int\)') $(of 'passes\(int\)') $(of 'catches\(int\)')" '100 100 100'
+is 'exceptions pass: those that were left' "$(left 'fails\(int\)') $(left 'catches\(int\)')" '100 0'
+
 rows even,odd -- "$calls" mutual 50
 is 'recursion of two functions' "$(of even) $(of odd)" '26 25'
 rows hands,takes -- "$calls" tail 1000
@@ -85,6 +101,9 @@ closes 'a handler on a stack of its own'
 is 'a handler on a stack of its own: all return' "$(ledger KEPT)" 600
 rows ends -- "$calls" exit
 is 'a call that ends the process' "$(of ends)" 1
+run "$rawprof" func syscall:clock_nanosleep --format prometheus -o "$tmp/rows" -- "$calls" sleep 30
+mv "$tmp/rows" "$out"
+is 'a system call' "$(of clock_nanosleep)" 30
 rows steps --count -- "$calls" threads 2000
 is '--count' "$(of steps)" 8000
 rows steps --slower 10000000 -- "$calls" threads 100
