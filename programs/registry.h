@@ -38,7 +38,8 @@
 	X(unwind_follow) \
 	X(ksym) \
 	X(trace_event) \
-	X(trace_usdt)
+	X(trace_usdt) \
+	X(trace_call)
 /* clang-format on */
 
 /* extern const struct rp_program rp_cpu_programs[], ... */

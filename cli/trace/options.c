@@ -35,6 +35,8 @@ static const struct option_row own[] = {
 	       "these arguments of USDT probes are addresses of strings", .least = 1),
 	OPTION("max-events", 0, TARGET, NUMBER, max_events, "N",
 	       "end when so many have been printed", .least = 1),
+	OPTION("string-bytes", 0, OUTPUT, NUMBER, string_bytes, "BYTES",
+	       "of a text of a system call are shown (256)", .least = 2, .most = 2048),
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the lines", .words = "table json" },
 	{ 0 },
 };
@@ -45,8 +47,10 @@ const struct command trace_command = {
 	.about = "Prints events of the kernel as they happen: when, in which process and thread, "
 		 "on which CPU, and what the event says: its fields, by name, as people read them. "
 		 "An EVENT is a tracepoint, GROUP:EVENT (sched:sched_switch), or its name alone "
-		 "where only one has it; both may be globs ('block:*'). usdt:FILE:NAME is a USDT "
-		 "probe that was compiled into a program or library, with its arguments; "
+		 "where only one has it; both may be globs ('block:*'). A system call is syscall:NAME, "
+		 "a line with arguments, result and duration when it ends; syscalls:sys_enter_NAME "
+		 "and syscalls:sys_exit_NAME are its beginning and its end alone. usdt:FILE:NAME is "
+		 "a USDT probe that was compiled into a program or library, with its arguments; "
 		 "usdt::NAME one of the target.",
 	.examples = "  rawprof trace sched:sched_process_exec       each program that is started\n"
 		    "  rawprof trace 'block:*' --max-events 20      the block layer, twenty lines\n"

@@ -34,13 +34,11 @@ static int note_data(const struct record_event *event, struct trace_config *c)
 static int load_event(struct recording *rec, uint32_t number)
 {
 	struct trace *trace = rec->ctx;
-	const struct record_event *event = trace->events.event[number];
-	struct rp_program *program = &trace->programs[number];
+	const struct record_event *event = trace->events.event[number].record;
+	struct rp_program *program = &trace->programs[trace->nprograms++];
 	struct trace_config *c = &trace->config;
 	int err;
 
-	if (trace_usdt_probe(trace, number))
-		return trace_usdt_load(rec, number);
 	*program = rp_trace_event_programs[0];
 	program->hook.group = event->format.group;
 	program->hook.name = event->format.event;
@@ -82,14 +80,21 @@ static int attach(struct recording *rec)
 	c->by_cpu = trace->cpus.n != 0;
 	c->stacks = trace->own->stacks;
 	for (uint32_t i = 0; !err && i < trace->events.n; i++)
-		err = load_event(rec, i);
-	return err;
+		if (trace->events.event[i].kind == TRACE_TRACEPOINT)
+			err = load_event(rec, i);
+		else if (trace->events.event[i].kind == TRACE_USDT)
+			err = trace_usdt_load(rec, i);
+	return !err && trace->events.ncalls ? trace_calls_attach(rec) : err;
 }
 
 /* ---- records */
 
-/* How long after its time a record may still come. */
+/*
+ * How long after its time a record may still come: a tracepoint's at once, a system call's when it
+ * ends. One that takes longer is shown behind those that began after it.
+ */
 #define LATE_NS (NS_PER_SECOND / 1000)
+#define LATE_CALL_NS (NS_PER_SECOND / 10)
 
 static int take_record(void *ctx, const void *record, size_t size)
 {
@@ -137,11 +142,12 @@ static int drain_until(struct recording *rec, uint64_t until)
 
 static int drain(struct recording *rec)
 {
+	const struct trace *trace = rec->ctx;
 	const uint64_t now = rp_monotonic_ns();
 	/* The ring of stacks has been drained a moment ago, but not up to now. */
 	int err = rec->tables || rec->config.kernel_bytes ? record_stacks_drain(rec->stacks) : 0;
 
-	return err ? err : drain_until(rec, now - LATE_NS);
+	return err ? err : drain_until(rec, now - (trace->events.ncalls ? LATE_CALL_NS : LATE_NS));
 }
 
 static int begin(struct recording *rec)
@@ -153,8 +159,10 @@ static int begin(struct recording *rec)
 		err = output_empty(output_of(rec));
 	if (!err && !options_of(rec)->dry_run)
 		err = trace_begin_lines(rec);
-	if (!err)
+	if (!err && trace->nprograms)
 		err = record_attach_list(rec, trace->programs);
+	if (!err && trace->events.ncalls)
+		err = record_attach_list(rec, rp_trace_call_programs);
 	return err ? err : trace_usdt_attach(rec);
 }
 
@@ -171,8 +179,10 @@ static int collect(struct recording *rec)
 {
 	struct trace *trace = rec->ctx;
 
-	trace->missed = record_runs(rec, trace->programs, RECORD_ALL_ROLES).missed;
-	return drain_until(rec, UINT64_MAX);
+	int err = trace->events.ncalls ? trace_calls_collect(rec) : 0;
+
+	trace->missed = record_runs(rec, NULL, RECORD_ALL_ROLES).missed;
+	return err ? err : drain_until(rec, UINT64_MAX);
 }
 
 /* ---- the ledger */
@@ -191,6 +201,8 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "rawprof's own", stats.own, REPORT_FILTERED);
 	record_ledger_add(b, "behind --max-events", trace->beyond, REPORT_FILTERED);
 	record_ledger_add(b, "nested", trace->missed, REPORT_LOST);
+	record_ledger_add(b, "map full", stats.map_full, REPORT_LOST);
+	record_ledger_add(b, "end not seen", stats.no_end, REPORT_LOST);
 	if (stats.stack_lost)
 		rp_log(RP_WARN, "%llu events are without their stack: there was no room for it",
 		       (unsigned long long)stats.stack_lost);
@@ -214,10 +226,13 @@ int trace_setup(struct trace *trace, const struct options *opt)
 		err = rp_cpus_parse(opt->record.cpus, &trace->cpus);
 	if (err)
 		return rp_fail(err, "'%s' is no list of CPUs", opt->record.cpus);
+	trace->config.text_bytes =
+		trace->own->string_bytes ? (uint32_t)trace->own->string_bytes : TRACE_STRING_BYTES;
 	trace->programs = calloc(trace->events.n + 1, sizeof(*trace->programs));
 	if (!trace->programs)
 		return -ENOMEM;
 	memcpy(trace->maps, rp_trace_maps, sizeof(trace->maps));
+	trace_calls_configure(trace);
 	if (!trace->own->stacks)
 		trace->maps[STACK_MAP_COUNTS].max_entries = 1;
 	if (trace->cpus.n)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "record/probes/syscalls.h"
 #include "trace.h"
 
 static bool is_glob(const char *word)
@@ -14,32 +15,128 @@ static bool is_glob(const char *word)
 	return strpbrk(word, "*?[") != NULL;
 }
 
-static bool is_chosen(const struct trace_events *events, const char *group, const char *name)
+/* Nothing is taken twice; a whole call has its beginning in it. */
+static bool is_chosen(const struct trace_events *events, const char *name)
 {
 	for (size_t i = 0; i < events->n; i++)
-		if (!strcmp(events->event[i]->format.group, group) &&
-		    !strcmp(events->event[i]->format.event, name))
+		if (!strcmp(events->event[i].name, name))
 			return true;
 	return false;
 }
 
-static int add(struct trace_events *events, const char *group, const char *name)
+static void free_event(struct trace_event *event)
 {
-	struct record_event *event;
+	record_event_free(event->record);
+	record_call_free(event->call);
+	free(event->name);
+}
+
+static int push(struct trace_events *events, struct trace_event *event)
+{
+	int err = event->name ? RP_PUSH(events->event, events->n, events->capacity, *event)
+			      : -ENOMEM;
+
+	if (err)
+		free_event(event);
+	else
+		events->ncalls += event->call != NULL;
+	return err;
+}
+
+static int add_tracepoint(struct trace_events *events, const char *group, const char *name)
+{
+	struct trace_event event = { .kind = TRACE_TRACEPOINT };
 	int err;
 
-	if (is_chosen(events, group, name))
-		return 0;
-	if (events->n == TRACE_MOST_EVENTS)
+	if (events->n - events->ncalls == TRACE_MOST_EVENTS)
 		return rp_fail(-E2BIG, "these are more than %d events: name fewer",
 			       TRACE_MOST_EVENTS);
-	err = record_event_open(group, name, &event);
+	err = record_event_open(group, name, &event.record);
 	if (err)
 		return err;
-	err = RP_PUSH(events->event, events->n, events->capacity, event);
-	if (err)
-		record_event_free(event);
-	return err;
+	event.name = strdup(event.record->name);
+	return push(events, &event);
+}
+
+/* ---- system calls */
+
+/* The number of the call that the kernel's events have this name for; -1: there is none. */
+static int number_of(const char *event)
+{
+	for (uint32_t nr = 0; nr < TRACE_CALLS; nr++) {
+		const char *name = record_syscall_name(nr);
+
+		if (name && !strcmp(record_call_event(name), event))
+			return (int)nr;
+	}
+	return -1;
+}
+
+static int add_call(struct trace_events *events, enum trace_kind kind, uint32_t number)
+{
+	static const char *const prefixes[] = { [TRACE_ENTER] = "syscalls:sys_enter_",
+						[TRACE_EXIT] = "syscalls:sys_exit_",
+						[TRACE_WHOLE] = "syscall:" };
+	const char *name = record_syscall_name(number);
+	struct trace_event event = { .kind = kind };
+	int err;
+
+	if (asprintf(&event.name, "%s%s", prefixes[kind],
+		     kind == TRACE_WHOLE ? name : record_call_event(name)) < 0)
+		return -ENOMEM;
+	if (is_chosen(events, event.name)) {
+		free(event.name);
+		return 0;
+	}
+	err = record_call_open(number, name, &event.call);
+	if (err) {
+		free(event.name);
+		return err;
+	}
+	return push(events, &event);
+}
+
+/* "syscall:" and a name or glob. */
+static int add_calls(struct trace_events *events, const char *glob)
+{
+	const char *near = NULL;
+	unsigned int best = 4;
+	size_t found = 0;
+	int err = 0;
+
+	for (uint32_t nr = 0; !err && nr < TRACE_CALLS; nr++) {
+		const char *name = record_syscall_name(nr);
+		const unsigned int far = name ? rp_name_distance(glob, name) : best;
+
+		if (name && !fnmatch(glob, name, 0)) {
+			err = add_call(events, TRACE_WHOLE, nr);
+			found++;
+		}
+		if (far < best) {
+			best = far;
+			near = name;
+		}
+	}
+	if (err || found)
+		return err;
+	return rp_fail(-ENOENT, "this machine has no system call '%s'%s%s%s", glob,
+		       near ? "; did you mean syscall:" : "", near ? near : "", near ? "?" : "");
+}
+
+static int add(struct trace_events *events, const char *group, const char *name)
+{
+	const bool enters = !strncmp(name, "sys_enter_", 10), exits = !strncmp(name, "sys_exit_", 9);
+	int number = -1;
+	char full[512];
+
+	snprintf(full, sizeof(full), "%s:%s", group, name);
+	if (is_chosen(events, full))
+		return 0;
+	if (!strcmp(group, "syscalls") && (enters || exits))
+		number = number_of(name + (enters ? 10 : 9));
+	if (number < 0)
+		return add_tracepoint(events, group, name);
+	return add_call(events, enters ? TRACE_ENTER : TRACE_EXIT, (uint32_t)number);
 }
 
 /* The names that match a glob, in the order of the alphabet. */
@@ -127,6 +224,9 @@ static int none(const char *word)
 			       "all that there are",
 			       word);
 	rp_tp_each("*", nearer, &n);
+	for (uint32_t nr = 0; nr < TRACE_CALLS; nr++)
+		if (record_syscall_name(nr) && !strcmp(record_syscall_name(nr), word))
+			snprintf(n.name, sizeof(n.name), "syscall:%s", word);
 	return rp_fail(-ENOENT, "this kernel has no event '%s'%s%s%s", word,
 		       *n.name ? "; did you mean " : "", n.name, *n.name ? "?" : "");
 }
@@ -166,13 +266,15 @@ static int add_event(void *events, const char *group, const char *event)
 
 int trace_select(struct trace_events *events, const char *word)
 {
+	if (!strncmp(word, "syscall:", 8))
+		return add_calls(events, word + 8);
 	return each_event(word, add_event, events);
 }
 
 void trace_events_free(struct trace_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
-		record_event_free(events->event[i]);
+		free_event(&events->event[i]);
 	free(events->event);
 }
 
@@ -193,7 +295,26 @@ static int list_event(void *ctx, const char *group, const char *name)
 	return 0;
 }
 
+static int list_calls(const char *glob)
+{
+	struct trace_events events = { 0 };
+	int err = add_calls(&events, glob);
+
+	for (size_t i = 0; !err && i < events.n; i++) {
+		const struct record_call *call = events.event[i].call;
+
+		printf("%s\n", events.event[i].name);
+		for (uint32_t a = 0; a < call->nargs; a++)
+			printf("    %-24s %s\n", call->arg[a].name, call->arg[a].type);
+		printf("    %-24s %s\n    %-24s %s\n", "ret", "long", "duration", "ns");
+	}
+	trace_events_free(&events);
+	return err;
+}
+
 int trace_list(const char *word)
 {
+	if (!strncmp(word, "syscall:", 8))
+		return list_calls(word + 8);
 	return each_event(word, list_event, NULL);
 }

@@ -11,6 +11,7 @@
  *	lines.c		a line for each: text and JSON
  *	usdt.c		USDT probes as events, with what reads their arguments
  *	usdt_args.c	what these arguments were; and the list of probes
+ *	calls.c		system calls: what is asked of the programs, and their lines
  *	stacks.c	the stack below it
  */
 #ifndef CLI_TRACE_H
@@ -20,27 +21,45 @@
 
 #include "cli/run.h"
 #include "programs/trace/trace.h"
+#include "record/events/call.h"
 #include "record/events/event.h"
 #include "record/probes/probes.h"
 
 struct trace_options {
 	uint64_t max_events;
+	uint64_t string_bytes; /* of texts of system calls; 0: TRACE_STRING_BYTES */
 	bool stacks;
 	const char *list;
 	const char *strings; /* numbers of USDT arguments */
 };
+#define TRACE_STRING_BYTES 256
 int trace_run(const struct options *opt);
 
-/* So many events at a time; each has a program of its own. */
+/* So many tracepoints at a time; each has a program of its own. */
 #define TRACE_MOST_EVENTS 256
 
+enum trace_kind {
+	TRACE_TRACEPOINT,
+	TRACE_ENTER, /* the beginning of a system call, */
+	TRACE_EXIT,  /*   its end, */
+	TRACE_WHOLE, /*   and both as one, when it ends */
+	TRACE_USDT,
+};
+/* Programs know it by its number in the list. */
+struct trace_event {
+	enum trace_kind kind;
+	char *name;		     /* "sched:sched_switch", "syscall:openat" */
+	struct record_event *record; /* of a tracepoint */
+	struct record_call *call;    /* of a system call */
+};
 struct trace_events {
-	struct record_event **event;
+	struct trace_event *event;
 	size_t n, capacity;
+	size_t ncalls; /* of them */
 };
 /*
  * Adds the events that a word means: group:event, or event alone where there is one of that name;
- * both may be globs. 0 or a negative errno after a message.
+ * syscall:name. All may be globs. 0 or a negative errno after a message.
  */
 int trace_select(struct trace_events *events, const char *word);
 void trace_events_free(struct trace_events *events);
@@ -86,7 +105,8 @@ struct trace {
 	struct trace_config config;
 	struct trace_events events;
 	struct trace_usdts usdt;
-	struct rp_program *programs; /* one for each event, and a last row */
+	struct rp_program *programs; /* one for each tracepoint, and a last row */
+	size_t nprograms;
 	struct rp_ring *ring;
 	struct trace_held held;
 	struct trace_stats stats;
@@ -94,6 +114,7 @@ struct trace {
 	struct hash_map stacks;	  /* texts of stacks by hash: stacks.c */
 	struct rp_cpus cpus;	  /* with --cpu */
 	int name_width;		  /* of events */
+	uint32_t started_bytes; /* of a value of the map started */
 	uint64_t printed, beyond; /* lines; records behind --max-events */
 	uint64_t missed;	  /* events at which the kernel did not run the program */
 };
@@ -122,7 +143,23 @@ int trace_setup(struct trace *trace, const struct options *opt);
 void trace_free(struct trace *trace);
 /* 0 or a negative errno. */
 int trace_begin_lines(struct recording *rec);
+/* A member that lines of JSON have themselves: a field of that name gets a prefix. */
+bool trace_is_taken(const char *name);
 int trace_put_line(struct recording *rec, const struct trace_record *record);
+
+/* ---- calls.c */
+
+/* Sizes of what calls need, in the configuration and the maps. */
+void trace_calls_configure(struct trace *trace);
+/* Loads the programs, and says which calls are to be seen. 0 or a negative errno. */
+int trace_calls_attach(struct recording *rec);
+/* At the end: those that are under way are events too, without a result. */
+int trace_calls_collect(struct recording *rec);
+/* Arguments and result: " dfd=3 ... = 0 <1.2 us>", or members of an object of JSON. */
+void trace_call_text(const struct trace *trace, const struct trace_record *record,
+		     struct record_out *out);
+void trace_call_json(const struct trace *trace, const struct trace_record *record,
+		     struct record_out *out);
 
 /* Appends the stack of a record: indented lines, or an array of JSON. */
 int trace_put_stack(struct recording *rec, const struct trace_record *record, bool json,

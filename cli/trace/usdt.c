@@ -39,22 +39,20 @@ void trace_usdt_label(const struct record_probe *p, char *text, size_t size)
 	snprintf(text, size, "usdt:%s", label);
 }
 
-/* An event without fields: what it says is in its arguments. */
+/* What it says is in its arguments. */
 static int add_event(struct trace *trace, const struct record_probe *p)
 {
-	struct record_event *event = calloc(1, sizeof(*event));
+	struct trace_event event = { .kind = TRACE_USDT };
 	char label[512];
-	int err = event ? 0 : -ENOMEM;
+	int err;
 
 	trace_usdt_label(p, label, sizeof(label));
-	if (!err && asprintf(&event->name, "%s", label) < 0) {
-		event->name = NULL;
-		err = -ENOMEM;
-	}
-	if (!err)
-		err = RP_PUSH(trace->events.event, trace->events.n, trace->events.capacity, event);
+	event.name = strdup(label);
+	err = event.name ? RP_PUSH(trace->events.event, trace->events.n, trace->events.capacity,
+				   event)
+			 : -ENOMEM;
 	if (err)
-		record_event_free(event);
+		free(event.name);
 	return err;
 }
 
@@ -76,7 +74,7 @@ int trace_usdt_select(struct trace *trace, const struct options *opt)
 	usdt->first = trace->events.n;
 	for (uint32_t i = 0; !err && usdt->probes && i < record_probes_count(usdt->probes); i++)
 		err = add_event(trace, record_probes_at(usdt->probes, i));
-	if (!err && trace->events.n > TRACE_MOST_EVENTS)
+	if (!err && trace->events.n - trace->events.ncalls > TRACE_MOST_EVENTS)
 		err = rp_fail(-E2BIG, "these are more than %d events: name fewer",
 			      TRACE_MOST_EVENTS);
 	return err;
@@ -105,7 +103,7 @@ static uint32_t args_of(const struct record_usdt *usdt)
 }
 
 /* Once for each argument that cannot be read at some place: which, and why. */
-static void say_unknown(const struct record_event *event, const struct record_usdt *usdt)
+static void say_unknown(const struct trace_event *event, const struct record_usdt *usdt)
 {
 	for (uint32_t i = 0; i < usdt->nargs; i++) {
 		const struct rp_usdt_args *args = &usdt->args[i];
@@ -134,7 +132,7 @@ static struct asm_insn *place_part(const struct asm_program *code, const struct 
 	return lines;
 }
 
-static int compile(struct trace *trace, const struct record_event *event,
+static int compile(struct trace *trace, const struct trace_event *event,
 		   const struct rp_usdt_args *args, uint32_t n, uint32_t nargs,
 		   struct asm_program *code)
 {
@@ -172,10 +170,11 @@ static int compile(struct trace *trace, const struct record_event *event,
 }
 
 /* One for all places; before there were cookies, one for each. */
-static int load_for(struct recording *rec, uint32_t number, enum rp_uprobe_way way, uint32_t place)
+static int load_for(struct recording *rec, uint32_t number, const struct rp_program *program,
+		    enum rp_uprobe_way way, uint32_t place)
 {
 	struct trace *trace = rec->ctx;
-	const struct record_event *event = trace->events.event[number];
+	const struct trace_event *event = &trace->events.event[number];
 	const struct record_usdt *usdt = trace_usdt_probe(trace, number)->usdt;
 	const bool each = way == RP_UPROBE_PERF;
 	const uint32_t nargs = args_of(usdt);
@@ -195,7 +194,7 @@ static int load_for(struct recording *rec, uint32_t number, enum rp_uprobe_way w
 	if (err)
 		return err;
 	code.attach_type = rp_uprobe_attach_type(way);
-	return record_load_as(rec, &trace->programs[number], &code, c);
+	return record_load_as(rec, program, &code, c);
 }
 
 int trace_usdt_load(struct recording *rec, uint32_t number)
@@ -205,6 +204,7 @@ int trace_usdt_load(struct recording *rec, uint32_t number)
 	const struct record_usdt *usdt = trace_usdt_probe(trace, number)->usdt;
 	const enum rp_uprobe_way way = record_usdt_way(usdts->probes);
 	const uint32_t n = way == RP_UPROBE_PERF ? usdt->nplaces : 1;
+	struct rp_program *program;
 	int fd = 0, err = 0;
 
 	if (way == RP_UPROBE_NONE)
@@ -216,10 +216,11 @@ int trace_usdt_load(struct recording *rec, uint32_t number)
 	if (!usdts->first_fd)
 		return -ENOMEM;
 	usdts->first_fd[number - usdts->first] = usdts->nfds;
-	trace->programs[number] = rp_trace_usdt_programs[0];
-	say_unknown(trace->events.event[number], usdt);
+	program = &trace->programs[trace->nprograms++];
+	*program = rp_trace_usdt_programs[0];
+	say_unknown(&trace->events.event[number], usdt);
 	for (uint32_t i = 0; !err && i < n; i++) {
-		fd = load_for(rec, number, way, i);
+		fd = load_for(rec, number, program, way, i);
 		err = fd < 0 ? fd : RP_PUSH(usdts->fds, usdts->nfds, usdts->fds_capacity, fd);
 	}
 	return err;

@@ -5,17 +5,21 @@
  * A record without data of variable length is copied to where it is read from. One with such data
  * is put together beforehand, as what is reserved in a ring has to be a constant.
  */
-#include "trace.h"
+#include "task.h"
 
 const struct asm_layout rp_trace_stats_layout =
-	ASM_LAYOUT(struct trace_stats, (common, &rp_program_stats_layout), own, stack_lost);
+	ASM_LAYOUT(struct trace_stats, (common, &rp_program_stats_layout), own, stack_lost,
+		   map_full, no_end);
 
 const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct trace_stats, rp_trace_stats_layout),
 	[TRACE_MAP_RING] = { "ring", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 24 },
 	[TRACE_MAP_CPUS] = { "cpus", BPF_MAP_TYPE_HASH, 4, 4, 1 },
 	[TRACE_MAP_ASSEMBLY] = { "assembly", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
-				 sizeof(struct trace_assembly), 1 },
+				 sizeof(struct trace_assembly), 2 },
+	[TRACE_MAP_CALLS] = { "calls", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct trace_call_spec),
+			      TRACE_CALLS },
+	[TRACE_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 4, TRACE_STARTED_BYTES(256), 1 },
 };
 
 /* The stack frame of trace_event. */
@@ -74,36 +78,8 @@ ASM_FRAME(event_frame,
 static const struct asm_insn event_lines[] = {
 	MOV_REG(R6, R1),
 	COUNT(stats, struct trace_stats, common.fired),
-	CALL_FUNC(target_ids),
-	JEQ(R0, -1, filtered),
-	STX(DW, R10, IDS, R0),
-	RSH(R0, 32),
-	JEQ_PARAM(R0, struct trace_config, own[0], own),
-	JEQ_PARAM(R0, struct trace_config, own[1], own),
-	WHEN(struct trace_config, by_cpu),
-		FILTER_CPU(cpus, CPU, filtered),
-	END,
-	ST(DW, R10, STACK, 0),
-
-	WHEN(struct trace_config, stacks),
-		MOV_REG(R1, R6),
-		LDX(DW, R2, R10, IDS),
-		MOV(R3, 0),
-		CALL_FUNC(stack_take),
-		JEQ(R0, 0, no_stack),
-		MOV_REG(R9, R0),
-		ST(DW, R9, offsetof(struct stack_record, value), 0),
-		MOV_REG(R1, R9),
-		CALL_FUNC(stack_value),
-		LDX(DW, R1, R9, offsetof(struct stack_record, hash)),
-		STX(DW, R10, STACK, R1),
-		STACK_DONE(R9),
-		LDX(DW, R1, R10, STACK),
-		JNE(R1, 0, has_stack),
-LABEL(no_stack),
-		COUNT(stats, struct trace_stats, stack_lost),
-LABEL(has_stack),
-	END,
+	ASKED_FOR(filtered, own),
+	TAKE_STACK,
 
 	/* Of fixed length. */
 	UNLESS(struct trace_config, loc[0]),

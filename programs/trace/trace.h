@@ -4,6 +4,7 @@
  *
  *	programs/trace/event.c	a tracepoint: its record as the kernel made it, into the ring
  *	programs/trace/usdt.c	a USDT probe and its arguments
+ *	programs/trace/call.c	system calls, from where they begin to their end
  *
  * The kernel writes the record of a classic tracepoint for every event, by its format file. It is
  * copied as it is, with the data of variable length behind it, and read in user space.
@@ -32,12 +33,19 @@ struct trace_config {
 	/* USDT probes */
 	uint32_t usdt_by_cookie; /* the upper half of the cookie says which arguments; else */
 	uint32_t usdt_args;	 /*   these are the only ones */
+	/* system calls */
+	uint32_t classic;    /* the context is the record of raw_syscalls:sys_enter, sys_exit */
+	uint32_t texts[3];   /* calls have a first, second, third text */
+	uint32_t text_bytes; /* of each at most, with a NUL */
+	uint32_t call_bytes; /* of all of them */
 };
 
 struct trace_stats {
 	struct program_stats common;
 	uint64_t own;	     /* filtered: rawprof's own */
 	uint64_t stack_lost; /* events that were kept, but not their stack */
+	uint64_t map_full;   /* lost: more calls under way than there is room for */
+	uint64_t no_end;     /* lost: the thread began another call, and the end was not seen */
 };
 
 /* An event as it comes through the ring. */
@@ -63,13 +71,66 @@ struct trace_usdt {
 /* Reads the arguments from pt_regs at R6 into the record at R8; R0: trace_usdt.args. */
 extern const struct asm_part rp_trace_usdt_part;
 
-/* Value of the map assembly: where a CPU puts together what has no fixed length. */
+/* ---- system calls */
+
+enum { TRACE_ENTERS = 1 << 0, TRACE_EXITS = 1 << 1 }; /* roles of programs */
+
+#define TRACE_CALLS 1024 /* numbers are below */
+#define TRACE_TEXTS 3	 /* arguments of one call that are texts, at most */
+
+/* What of a call is to be seen. */
+enum trace_call_part {
+	TRACE_CALL_ENTER = 1 << 0, /* its beginning */
+	TRACE_CALL_EXIT = 1 << 1,  /* its end */
+	TRACE_CALL_WHOLE = 1 << 2, /* both as one, when it ends; not with TRACE_CALL_ENTER */
+	/* Its texts are read again at its end where they could not be read before. */
+	TRACE_CALL_AGAIN = 1 << 3,
+};
+/* Value of the map calls, by number of the call. */
+struct trace_call_spec {
+	uint32_t parts;
+	uint32_t enter, exit;	       /* numbers of events; enter: of the whole too */
+	uint8_t text[TRACE_TEXTS];     /* number of an argument that is a text, from 1; 0: none */
+	uint8_t counted[TRACE_TEXTS];  /* it is bytes, the next argument says how many */
+	uint8_t unused[2];
+};
+
+#define TRACE_TEXT_NONE (-1)	   /* it is none, or there is no room for it */
+#define TRACE_TEXT_UNREADABLE (-2) /* at its address nothing could be read */
+
+/* The data of its record; behind them its texts, text_bytes from one to the next. */
+struct trace_call {
+	uint64_t args[6];
+	int64_t ret;
+	uint64_t duration;   /* ns */
+	uint32_t number;
+	uint32_t is_over;    /* ret is there, */
+	uint32_t is_timed;   /*   and duration */
+	int32_t text[TRACE_TEXTS]; /* bytes with the NUL, all text_bytes: it may be cut; or above */
+};
+
+/*
+ * Value of the map assembly: where a CPU puts together what has no fixed length. The first is of
+ * tracepoints, which may interrupt a system call that is being read, for which the second is.
+ */
 struct trace_assembly {
 	struct trace_record record;
 	unsigned char data[TRACE_BYTES + 8];
 };
 
-enum { TRACE_MAP_RING = STACK_MAPS, TRACE_MAP_CPUS, TRACE_MAP_ASSEMBLY, TRACE_MAPS };
+/* Value of the map started, with so many bytes of texts. */
+#define TRACE_STARTED_BYTES(texts)                                                                 \
+	((uint32_t)(sizeof(struct trace_record) + sizeof(struct trace_call)) + (texts))
+
+enum {
+	TRACE_MAP_RING = STACK_MAPS,
+	TRACE_MAP_CPUS,
+	TRACE_MAP_ASSEMBLY,
+	TRACE_MAP_CALLS,
+	TRACE_MAP_STARTED, /* by thread: struct trace_record of a call that is under way */
+	TRACE_MAPS
+};
+extern const struct asm_layout rp_trace_stats_layout;
 extern const struct asm_map rp_trace_maps[TRACE_MAPS];
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The expressions of a "print fmt", as a list of nodes: record_print_parse.c makes it, print_eval.c uses. */
+/* The expressions of a "print fmt": a list of nodes, and the rows of its tables. */
 #ifndef RECORD_PRINT_EXPR_H
 #define RECORD_PRINT_EXPR_H
 

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * trace_call: system calls, by the two tracepoints that all of them have.
+ *
+ * What a call is asked with is read when it begins, and waits in the map started for its end. A
+ * text of the program may be in memory that nobody has touched yet, which a BPF program cannot
+ * wait for: then it is read again at the end, when the kernel has read it itself.
+ */
+#include "programs/shared/compat.h"
+#include "task.h"
+
+/* The stack frame of the programs here. */
+ASM_FRAME(call_frame,
+	(uint64_t, ids, IDS), /* process << 32 | thread */
+	(uint64_t, stack, STACK),
+	(uint64_t, ret, RET),
+	(uint64_t, room, ROOM), /* for LEAVE_COMPAT_CALL */
+	(uint32_t, number, NUMBER),
+	(uint32_t, tid, TID),
+	(uint32_t, cpu, CPU),
+	(uint32_t, first, FIRST)); /* key of an element of assembly */
+
+#define MEMBER(member) offsetof(struct trace_record, member)
+#define CALL_MEMBER(member) (sizeof(struct trace_record) + offsetof(struct trace_call, member))
+#define SPEC(member) offsetof(struct trace_call_spec, member)
+enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
+
+/* clang-format off */
+/* R9 = what is asked of the call whose number is in the frame; to the label out if nothing is. */
+#define CALL_SPEC(wanted, out)                                                                      \
+	SCOPE("CALL_SPEC(" #wanted ", " #out ")"),                                                  \
+		MAP_LOOKUP(calls, NUMBER),                                                         \
+		JEQ(R0, 0, out),                                                                   \
+		MOV_REG(R9, R0),                                                                   \
+		LDX(W, R1, R9, SPEC(parts)),                                                       \
+		AND(R1, wanted),                                                                    \
+		JEQ(R1, 0, out),                                                                   \
+	END
+
+/* The head of the record at register rec, and a call without arguments. */
+#define CALL_HEAD(rec)                                                                             \
+	SCOPE("CALL_HEAD(" #rec ")"),                                                              \
+		CALL(ktime_get_ns),                                                                \
+		STX(DW, rec, MEMBER(time), R0),                                                    \
+		LDX(DW, R1, R10, IDS),                                                             \
+		STX(DW, rec, MEMBER(pid_tgid), R1),                                                \
+		LDX(DW, R1, R10, STACK),                                                           \
+		STX(DW, rec, MEMBER(stack), R1),                                                   \
+		CALL(get_smp_processor_id),                                                        \
+		STX(W, rec, MEMBER(cpu), R0),                                                      \
+		ST(W, rec, MEMBER(unused), 0),                                                     \
+		MOV_REG(R1, rec),                                                                  \
+		ADD(R1, MEMBER(comm)),                                                             \
+		MOV(R2, 16),                                                                       \
+		CALL(get_current_comm),                                                            \
+		LDX(W, R1, R10, NUMBER),                                                           \
+		STX(W, rec, CALL_MEMBER(number), R1),                                              \
+		ST(DW, rec, CALL_MEMBER(ret), 0),                                                  \
+		ST(DW, rec, CALL_MEMBER(duration), 0),                                             \
+		ST(W, rec, CALL_MEMBER(is_over), 0),                                               \
+		ST(W, rec, CALL_MEMBER(is_timed), 0),                                              \
+		ST(W, rec, CALL_MEMBER(text[0]), TRACE_TEXT_NONE),                                 \
+		ST(W, rec, CALL_MEMBER(text[1]), TRACE_TEXT_NONE),                                 \
+		ST(W, rec, CALL_MEMBER(text[2]), TRACE_TEXT_NONE),                                 \
+	END
+
+/* One argument into the record at R8, from the registers at R7 or the context at R6. */
+#define COPY_ARG(n)                                                                                \
+	SCOPE("COPY_ARG(" #n ")"),                                                                 \
+		UNLESS(struct trace_config, classic),                                              \
+			LD_FIELD(R1, R7, "pt_regs", REG_ARG##n),                                   \
+		END,                                                                               \
+		WHEN(struct trace_config, classic),                                                \
+			LDX(DW, R1, R6, 16 + 8 * (n)),                                             \
+		END,                                                                               \
+		STX(DW, R8, CALL_MEMBER(args) + 8 * (n), R1),                                      \
+	END
+
+/*
+ * Reads text n of the call at R8, as R9 says, if it is not there yet, and makes R7 the end of the
+ * texts. Nothing is done where the call has fewer.
+ */
+#define READ_TEXT(n, before)                                                                       \
+	WHEN(struct trace_config, texts[n]),                                                       \
+		SCOPE("READ_TEXT(" #n ")"),                                                        \
+			LDX(B, R1, R9, SPEC(text) + (n)),                                          \
+			JEQ(R1, 0, .done),                                                         \
+			LDX(W, R2, R8, CALL_MEMBER(text[n])),                                      \
+			LSH(R2, 32),                                                               \
+			ARSH(R2, 32),                                                              \
+			JSGE(R2, 0, .known),                                                       \
+			SUB(R1, 1),                                                                \
+			JGT(R1, 4, .done), /* never */                                             \
+			LSH(R1, 3),                                                                \
+			ADD_REG(R1, R8),                                                           \
+			LDX(DW, R3, R1, CALL_MEMBER(args)),                                        \
+			LD_PARAM(R2, struct trace_config, text_bytes),                             \
+			LDX(B, R4, R9, SPEC(counted) + (n)),                                       \
+			JEQ(R4, 0, .string),                                                       \
+			LDX(DW, R4, R1, CALL_MEMBER(args) + 8), /* never the last */                \
+			JGE_REG(R4, R2, .long),                                                    \
+			MOV_REG(R2, R4),                                                           \
+			LABEL(.long),                                                              \
+			JEQ(R2, 0, .done),                                                         \
+			STX(DW, R10, ROOM, R2),                                                    \
+			MOV_REG(R1, R8),                                                           \
+			ADD(R1, TEXTS),                                                            \
+			before,                                                                    \
+			CALL(probe_read_user),                                                     \
+			JNE(R0, 0, .unreadable),                                                   \
+			LDX(DW, R2, R10, ROOM),                                                    \
+			JA(.read),                                                                 \
+			LABEL(.string),                                                            \
+			MOV_REG(R1, R8),                                                           \
+			ADD(R1, TEXTS),                                                            \
+			before,                                                                    \
+			CALL(probe_read_user_str),                                                 \
+			JSLE(R0, 0, .unreadable),                                                  \
+			MOV_REG(R2, R0),                                                           \
+			LABEL(.read),                                                              \
+			STX(W, R8, CALL_MEMBER(text[n]), R2),                                      \
+			LABEL(.known),                                                             \
+			MOV_REG(R7, R2),                                                           \
+			SCOPE("the texts before"), TEXT_BEFORE_##n, END,                           \
+			JA(.done),                                                                 \
+			LABEL(.unreadable),                                                        \
+			ST(W, R8, CALL_MEMBER(text[n]), TRACE_TEXT_UNREADABLE),                    \
+			LABEL(.done),                                                              \
+		END,                                                                               \
+	END
+/* How far behind the first text one is: R1, or R7, goes so far on; R4 is lost. */
+#define SKIP_TEXTS(reg, n) LD_PARAM(R4, struct trace_config, text_bytes), MUL(R4, n), ADD_REG(reg, R4)
+#define TEXT_BEFORE_0 SKIP_TEXTS(R7, 0)
+#define TEXT_BEFORE_1 SKIP_TEXTS(R7, 1)
+#define TEXT_BEFORE_2 SKIP_TEXTS(R7, 2)
+#define READ_TEXTS                                                                                 \
+	MOV(R7, 0),                                                                                \
+	READ_TEXT(0, SKIP_TEXTS(R1, 0)),                                                           \
+	READ_TEXT(1, SKIP_TEXTS(R1, 1)),                                                           \
+	READ_TEXT(2, SKIP_TEXTS(R1, 2))
+
+/* Sends the record at R8, with R7 bytes of texts; to the label full if there is no room. */
+#define SEND_CALL(full)                                                                            \
+	SCOPE("SEND_CALL(" #full ")"),                                                             \
+		JLE_PARAM(R7, struct trace_config, call_bytes, .fits),                             \
+		MOV(R7, 0), /* never */                                                            \
+		LABEL(.fits),                                                                      \
+		MOV_REG(R3, R7),                                                                   \
+		ADD(R3, sizeof(struct trace_call)),                                                \
+		STX(W, R8, MEMBER(bytes), R3),                                                     \
+		ADD(R3, sizeof(struct trace_record)),                                              \
+		MOV_REG(R2, R8),                                                                   \
+		LD_MAP(R1, ring),                                                                  \
+		MOV(R4, BPF_RB_NO_WAKEUP),                                                         \
+		CALL(ringbuf_output),                                                              \
+		JNE(R0, 0, full),                                                                  \
+	END
+
+/* sys_enter(struct pt_regs *regs, long id), or the record of raw_syscalls:sys_enter */
+static const struct asm_insn enter_lines[] = {
+	MOV_REG(R6, R1),
+	LDX(DW, R1, R6, 8),
+	STX(W, R10, NUMBER, R1),
+	CALL_SPEC(TRACE_CALL_ENTER | TRACE_CALL_WHOLE, out),
+	UNLESS(struct trace_config, classic),
+		LDX(DW, R7, R6, 0),
+		LEAVE_COMPAT_CALL(ROOM, out),
+	END,
+	COUNT(stats, struct trace_stats, common.fired),
+	ASKED_FOR(filtered, own),
+	TAKE_STACK,
+	ST(W, R10, FIRST, 1),
+	MAP_LOOKUP(assembly, FIRST),
+	JEQ(R0, 0, out), /* never */
+	MOV_REG(R8, R0),
+	CALL_HEAD(R8),
+	LDX(W, R1, R9, SPEC(enter)),
+	STX(W, R8, MEMBER(event), R1),
+	COPY_ARG(0),
+	COPY_ARG(1),
+	COPY_ARG(2),
+	COPY_ARG(3),
+	COPY_ARG(4),
+	COPY_ARG(5),
+	READ_TEXTS,
+
+	/* The beginning alone is sent, unless a text has to be read again. */
+	LDX(W, R1, R9, SPEC(parts)),
+	JSET(R1, TRACE_CALL_WHOLE, start),
+	JSET(R1, TRACE_CALL_AGAIN, again),
+	JA(send),
+LABEL(again),
+	LDX(W, R1, R8, CALL_MEMBER(text[0])),
+	JEQ32(R1, TRACE_TEXT_UNREADABLE, start),
+	LDX(W, R1, R8, CALL_MEMBER(text[1])),
+	JEQ32(R1, TRACE_TEXT_UNREADABLE, start),
+	LDX(W, R1, R8, CALL_MEMBER(text[2])),
+	JEQ32(R1, TRACE_TEXT_UNREADABLE, start),
+LABEL(send),
+	SEND_CALL(ring_full),
+	JA(out),
+
+LABEL(start),
+	STX(W, R8, MEMBER(bytes), R7), /* of its texts, so far */
+	LDX(DW, R1, R10, IDS),
+	STX(W, R10, TID, R1),
+	LD_MAP(R1, started),
+	FRAME_PTR(R2, TID),
+	MOV_REG(R3, R8),
+	MOV(R4, BPF_NOEXIST),
+	CALL(map_update_elem),
+	JEQ32(R0, 0, out),
+	JNE32(R0, -EEXIST, map_full),
+	COUNT(stats, struct trace_stats, no_end),
+	LD_MAP(R1, started),
+	FRAME_PTR(R2, TID),
+	MOV_REG(R3, R8),
+	MOV(R4, BPF_ANY),
+	CALL(map_update_elem),
+	JEQ32(R0, 0, out),
+LABEL(map_full),
+	COUNT(stats, struct trace_stats, map_full),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(filtered),
+	COUNT(stats, struct trace_stats, common.filtered),
+	JA(out),
+LABEL(own),
+	COUNT(stats, struct trace_stats, own),
+	JA(out),
+LABEL(ring_full),
+	COUNT(stats, struct trace_stats, common.ring_full),
+	JA(out),
+	INCLUDE(&rp_target_part),
+	WHEN(struct trace_config, stacks),
+		INCLUDE(&rp_stack_part),
+	END,
+};
+
+/* sys_exit(struct pt_regs *regs, long ret), or the record of raw_syscalls:sys_exit */
+static const struct asm_insn exit_lines[] = {
+	MOV_REG(R6, R1),
+	UNLESS(struct trace_config, classic),
+		LDX(DW, R1, R6, 0),
+		LD_FIELD(R1, R1, "pt_regs", REG_NR),
+		STX(W, R10, NUMBER, R1),
+		LDX(DW, R1, R6, 8),
+		STX(DW, R10, RET, R1),
+	END,
+	WHEN(struct trace_config, classic),
+		LDX(DW, R1, R6, 8),
+		STX(W, R10, NUMBER, R1),
+		LDX(DW, R1, R6, 16),
+		STX(DW, R10, RET, R1),
+	END,
+	CALL_SPEC(TRACE_CALL_ENTER | TRACE_CALL_EXIT | TRACE_CALL_WHOLE, out),
+	UNLESS(struct trace_config, classic),
+		LEAVE_COMPAT_CALL(ROOM, out),
+	END,
+
+	/* What is under way in this thread. */
+	LDX(W, R1, R9, SPEC(parts)),
+	AND(R1, TRACE_CALL_ENTER | TRACE_CALL_WHOLE),
+	JEQ(R1, 0, end_alone),
+	WHEN(struct trace_config, common.ns_inode),
+		CALL_FUNC(target_ids),
+	END,
+	UNLESS(struct trace_config, common.ns_inode),
+		CALL(get_current_pid_tgid),
+	END,
+	STX(W, R10, TID, R0),
+	MAP_LOOKUP(started, TID),
+	JEQ(R0, 0, end_alone), /* it began before, or was not asked for */
+	MOV_REG(R8, R0),
+	LDX(W, R1, R8, CALL_MEMBER(number)),
+	LDX(W, R2, R10, NUMBER),
+	JNE_REG(R1, R2, end_alone),
+	LDX(W, R7, R8, MEMBER(bytes)),
+	LDX(W, R1, R9, SPEC(parts)),
+	JSET(R1, TRACE_CALL_AGAIN, again),
+	JA(read),
+LABEL(again),
+	READ_TEXTS,
+LABEL(read),
+	LDX(W, R1, R9, SPEC(parts)),
+	JSET(R1, TRACE_CALL_ENTER, send),
+	LDX(DW, R1, R10, RET),
+	STX(DW, R8, CALL_MEMBER(ret), R1),
+	ST(W, R8, CALL_MEMBER(is_over), 1),
+	ST(W, R8, CALL_MEMBER(is_timed), 1),
+	CALL(ktime_get_ns),
+	LDX(DW, R1, R8, MEMBER(time)),
+	SUB_REG(R0, R1),
+	STX(DW, R8, CALL_MEMBER(duration), R0),
+LABEL(send),
+	SEND_CALL(start_full),
+LABEL(sent),
+	MAP_DELETE(started, TID),
+
+LABEL(end_alone),
+	LDX(W, R1, R9, SPEC(parts)),
+	JSET(R1, TRACE_CALL_EXIT, end),
+	JA(out),
+LABEL(end),
+	COUNT(stats, struct trace_stats, common.fired),
+	ASKED_FOR(filtered, own),
+	TAKE_STACK,
+	RING_RESERVE(ring, TEXTS),
+	JEQ(R0, 0, ring_full),
+	MOV_REG(R8, R0),
+	CALL_HEAD(R8),
+	LDX(W, R1, R9, SPEC(exit)),
+	STX(W, R8, MEMBER(event), R1),
+	ST(W, R8, MEMBER(bytes), sizeof(struct trace_call)),
+	ST(DW, R8, CALL_MEMBER(args[0]), 0),
+	ST(DW, R8, CALL_MEMBER(args[1]), 0),
+	ST(DW, R8, CALL_MEMBER(args[2]), 0),
+	ST(DW, R8, CALL_MEMBER(args[3]), 0),
+	ST(DW, R8, CALL_MEMBER(args[4]), 0),
+	ST(DW, R8, CALL_MEMBER(args[5]), 0),
+	LDX(DW, R1, R10, RET),
+	STX(DW, R8, CALL_MEMBER(ret), R1),
+	ST(W, R8, CALL_MEMBER(is_over), 1),
+	RING_SUBMIT(R8, BPF_RB_NO_WAKEUP),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(filtered),
+	COUNT(stats, struct trace_stats, common.filtered),
+	JA(out),
+LABEL(own),
+	COUNT(stats, struct trace_stats, own),
+	JA(out),
+LABEL(start_full),
+	COUNT(stats, struct trace_stats, common.ring_full),
+	JA(sent),
+LABEL(ring_full),
+	COUNT(stats, struct trace_stats, common.ring_full),
+	JA(out),
+	INCLUDE(&rp_target_part),
+	WHEN(struct trace_config, stacks),
+		INCLUDE(&rp_stack_part),
+	END,
+};
+/* clang-format on */
+
+#define CALL_CONFIG(classic_)                                                                      \
+	{                                                                                          \
+		.common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 }, .classic = (classic_),            \
+		.texts = { 1, 0, 0 }, .text_bytes = 256, .call_bytes = 256                         \
+	}
+static const struct trace_config usual_config = CALL_CONFIG(0), classic_config = CALL_CONFIG(1);
+
+#define CALL_PROGRAM(role_, config_)                                                               \
+	.role = (role_), RP_MAPS(rp_trace_maps, TRACE_MAPS), RP_CONFIG(config_),                   \
+	.code.frame = &call_frame_layout
+
+const struct rp_program rp_trace_call_programs[] = {
+	{ RP_CODE("trace_enter", enter_lines), RP_ON_TP_BTF("sys_enter"),
+	  CALL_PROGRAM(TRACE_ENTERS, usual_config),
+	  .summary = "notes what a system call is asked with" },
+	{ RP_CODE("trace_enter_tp", enter_lines), RP_ON_TP("raw_syscalls", "sys_enter"),
+	  CALL_PROGRAM(TRACE_ENTERS, classic_config), RP_NEEDS(RP_NEED_HOOK),
+	  .summary = "notes what a system call is asked with, without BTF" },
+	{ RP_CODE("trace_exit", exit_lines), RP_ON_TP_BTF("sys_exit"),
+	  CALL_PROGRAM(TRACE_EXITS, usual_config),
+	  .ends = true, .summary = "sends a system call with what it answered" },
+	{ RP_CODE("trace_exit_tp", exit_lines), RP_ON_TP("raw_syscalls", "sys_exit"),
+	  CALL_PROGRAM(TRACE_EXITS, classic_config), RP_NEEDS(RP_NEED_HOOK), .ends = true,
+	  .summary = "sends a system call with what it answered, without BTF" },
+	RP_LIST_END,
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whose event it is, and where it happened: what the programs of this folder begin with. Their
+ * frames have IDS and STACK, of 8 bytes each, and CPU, of 4; R6 is the context.
+ */
+#ifndef PROGRAMS_TRACE_TASK_H
+#define PROGRAMS_TRACE_TASK_H
+
+#include "trace.h"
+
+/* clang-format off */
+/* IDS = who it is; to filtered or own if he was not asked for. R0 to R5 are lost. */
+#define ASKED_FOR(filtered, own)                                                                   \
+	SCOPE("ASKED_FOR(" #filtered ", " #own ")"),                                               \
+		CALL_FUNC(target_ids),                                                             \
+		JEQ(R0, -1, filtered),                                                             \
+		STX(DW, R10, IDS, R0),                                                             \
+		RSH(R0, 32),                                                                       \
+		JEQ_PARAM(R0, struct trace_config, own[0], own),                                   \
+		JEQ_PARAM(R0, struct trace_config, own[1], own),                                   \
+		WHEN(struct trace_config, by_cpu),                                                 \
+			FILTER_CPU(cpus, CPU, filtered),                                           \
+		END,                                                                               \
+	END
+
+/* STACK = hash of the stack of the current task; 0 without, which is counted. R8 is lost. */
+#define TAKE_STACK                                                                                 \
+	SCOPE("TAKE_STACK"),                                                                       \
+		ST(DW, R10, STACK, 0),                                                             \
+		WHEN(struct trace_config, stacks),                                                 \
+			MOV_REG(R1, R6),                                                           \
+			LDX(DW, R2, R10, IDS),                                                     \
+			MOV(R3, 0),                                                                \
+			CALL_FUNC(stack_take),                                                     \
+			JEQ(R0, 0, .none),                                                         \
+			MOV_REG(R8, R0),                                                           \
+			ST(DW, R8, offsetof(struct stack_record, value), 0),                       \
+			MOV_REG(R1, R8),                                                           \
+			CALL_FUNC(stack_value),                                                    \
+			LDX(DW, R1, R8, offsetof(struct stack_record, hash)),                      \
+			STX(DW, R10, STACK, R1),                                                   \
+			STACK_DONE(R8),                                                            \
+			LDX(DW, R1, R10, STACK),                                                   \
+			JNE(R1, 0, .taken),                                                        \
+			LABEL(.none),                                                              \
+			COUNT(stats, struct trace_stats, stack_lost),                              \
+			LABEL(.taken),                                                             \
+		END,                                                                               \
+	END
+/* clang-format on */
+
+#endif
