@@ -28,8 +28,7 @@ void trace_calls_configure(struct trace *trace)
 
 	for (size_t i = 0; i < trace->events.n; i++) {
 		const struct trace_event *e = &trace->events.event[i];
-		const uint32_t n =
-			e->call && e->kind != TRACE_EXIT ? texts_of(e->call, args) : 0;
+		const uint32_t n = e->call && e->kind != TRACE_EXIT ? texts_of(e->call, args) : 0;
 
 		texts = n > texts ? n : texts;
 	}
@@ -40,7 +39,7 @@ void trace_calls_configure(struct trace *trace)
 	if (!trace->events.ncalls)
 		return;
 	threads = 2 * record_threads();
-	started->max_entries = threads < LEAST_STARTED  ? LEAST_STARTED
+	started->max_entries = threads < LEAST_STARTED	? LEAST_STARTED
 			       : threads > MOST_STARTED ? MOST_STARTED
 							: threads;
 	started->value_size = TRACE_STARTED_BYTES(c->call_bytes);

@@ -9,8 +9,8 @@
 
 bool trace_is_taken(const char *name)
 {
-	static const char *const taken[] = { "time_ns", "event", "comm", "pid",
-					     "tid",	"cpu",	 "stack", "ret", "error", "duration_ns" };
+	static const char *const taken[] = { "time_ns", "event", "comm", "pid",	  "tid",
+					     "cpu",	"stack", "ret",	 "error", "duration_ns" };
 
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		if (!strcmp(taken[i], name))

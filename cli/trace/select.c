@@ -33,8 +33,8 @@ static void free_event(struct trace_event *event)
 
 static int push(struct trace_events *events, struct trace_event *event)
 {
-	int err = event->name ? RP_PUSH(events->event, events->n, events->capacity, *event)
-			      : -ENOMEM;
+	int err =
+		event->name ? RP_PUSH(events->event, events->n, events->capacity, *event) : -ENOMEM;
 
 	if (err)
 		free_event(event);
@@ -125,7 +125,8 @@ static int add_calls(struct trace_events *events, const char *glob)
 
 static int add(struct trace_events *events, const char *group, const char *name)
 {
-	const bool enters = !strncmp(name, "sys_enter_", 10), exits = !strncmp(name, "sys_exit_", 9);
+	const bool enters = !strncmp(name, "sys_enter_", 10),
+		   exits = !strncmp(name, "sys_exit_", 9);
 	int number = -1;
 	char full[512];
 

@@ -114,7 +114,7 @@ struct trace {
 	struct hash_map stacks;	  /* texts of stacks by hash: stacks.c */
 	struct rp_cpus cpus;	  /* with --cpu */
 	int name_width;		  /* of events */
-	uint32_t started_bytes; /* of a value of the map started */
+	uint32_t started_bytes;	  /* of a value of the map started */
 	uint64_t printed, beyond; /* lines; records behind --max-events */
 	uint64_t missed;	  /* events at which the kernel did not run the program */
 };

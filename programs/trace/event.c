@@ -7,9 +7,8 @@
  */
 #include "task.h"
 
-const struct asm_layout rp_trace_stats_layout =
-	ASM_LAYOUT(struct trace_stats, (common, &rp_program_stats_layout), own, stack_lost,
-		   map_full, no_end);
+const struct asm_layout rp_trace_stats_layout = ASM_LAYOUT(
+	struct trace_stats, (common, &rp_program_stats_layout), own, stack_lost, map_full, no_end);
 
 const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct trace_stats, rp_trace_stats_layout),

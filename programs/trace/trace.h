@@ -89,9 +89,9 @@ enum trace_call_part {
 /* Value of the map calls, by number of the call. */
 struct trace_call_spec {
 	uint32_t parts;
-	uint32_t enter, exit;	       /* numbers of events; enter: of the whole too */
-	uint8_t text[TRACE_TEXTS];     /* number of an argument that is a text, from 1; 0: none */
-	uint8_t counted[TRACE_TEXTS];  /* it is bytes, the next argument says how many */
+	uint32_t enter, exit;	      /* numbers of events; enter: of the whole too */
+	uint8_t text[TRACE_TEXTS];    /* number of an argument that is a text, from 1; 0: none */
+	uint8_t counted[TRACE_TEXTS]; /* it is bytes, the next argument says how many */
 	uint8_t unused[2];
 };
 
@@ -102,10 +102,10 @@ struct trace_call_spec {
 struct trace_call {
 	uint64_t args[6];
 	int64_t ret;
-	uint64_t duration;   /* ns */
+	uint64_t duration; /* ns */
 	uint32_t number;
-	uint32_t is_over;    /* ret is there, */
-	uint32_t is_timed;   /*   and duration */
+	uint32_t is_over;	   /* ret is there, */
+	uint32_t is_timed;	   /*   and duration */
 	int32_t text[TRACE_TEXTS]; /* bytes with the NUL, all text_bytes: it may be cut; or above */
 };
 

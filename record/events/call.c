@@ -14,8 +14,8 @@
 static const struct {
 	const char *call, *event;
 } aliases[] = {
-	{ "stat", "newstat" },	 { "fstat", "newfstat" },      { "lstat", "newlstat" },
-	{ "uname", "newuname" }, { "sendfile", "sendfile64" }, { "umount2", "umount" },
+	{ "stat", "newstat" },	      { "fstat", "newfstat" },	    { "lstat", "newlstat" },
+	{ "uname", "newuname" },      { "sendfile", "sendfile64" }, { "umount2", "umount" },
 	{ "fadvise64", "fadvise64" },
 };
 
@@ -55,7 +55,8 @@ static void measure(struct record_arg *a)
 		a->is_signed = true;
 		return;
 	}
-	if (is_one_of(t, " int pid_t key_t clockid_t timer_t qid_t key_serial_t s32 __s32 mqd_t ")) {
+	if (is_one_of(t,
+		      " int pid_t key_t clockid_t timer_t qid_t key_serial_t s32 __s32 mqd_t ")) {
 		a->size = 4;
 		a->is_signed = true;
 	} else if (strstr(t, "mode_t")) {
@@ -199,8 +200,8 @@ static void put_bytes(const char *text, size_t n, bool json, struct record_out *
 	record_out_char(out, '"');
 }
 
-void record_arg_text(const struct record_arg *a, uint64_t value,
-		     const struct record_call_text *t, struct record_out *out)
+void record_arg_text(const struct record_arg *a, uint64_t value, const struct record_call_text *t,
+		     struct record_out *out)
 {
 	bool cut;
 
@@ -240,8 +241,8 @@ void record_arg_text(const struct record_arg *a, uint64_t value,
 	}
 }
 
-void record_arg_json(const struct record_arg *a, uint64_t value,
-		     const struct record_call_text *t, struct record_out *out)
+void record_arg_json(const struct record_arg *a, uint64_t value, const struct record_call_text *t,
+		     struct record_out *out)
 {
 	struct record_out text = { 0 };
 	bool cut;

@@ -66,6 +66,50 @@ run "$rawprof" trace sched:sched_process_exit --stacks -- "$work/tracee" forks 1
 has '--stacks: where it happened' "$out" '^        do_exit'
 has '--stacks: in the program too' "$out" '^        .*\((libc|tracee|ld-linux).*\)$'
 
+# ---- system calls
+run "$rawprof" trace --list syscall:openat
+is 'a system call has arguments' "$(sed -n 's/^    \([a-z]*\) .*/\1/p' "$out" | paste -sd' ')" \
+	'dfd filename flags mode ret duration'
+run "$rawprof" trace syscall:opnat
+has 'a system call that is not there' "$err" 'did you mean syscall:openat\?'
+run "$rawprof" trace openat
+has 'without its group' "$err" 'did you mean syscall:openat\?'
+run "$rawprof" trace syscall:openat syscall:write -- "$work/tracee" opens 1
+grep /nowhere "$out" | sed 's/.* dfd=/dfd=/; s/ <[0-9.]*>$//' >"$tmp/opens"
+is 'a name in quotes, a mode that counts' "$(sed -n 1p "$tmp/opens")" \
+	'dfd=AT_FDCWD filename="/nowhere/\"quoted\\\"\n\x1b\xff" flags=O_RDWR|O_CREAT|O_TRUNC mode=0640 = -1 ENOENT'
+has 'a long name is cut, and it is said' "$tmp/opens" 'filename="/nowhere/x{246}"\.\.\. flags=O_WRONLY|O_APPEND = -1'
+has 'a name in memory that nobody has touched' "$tmp/opens" 'filename="/nowhere/untouched" flags=O_RDONLY'
+has 'no name' "$out" 'filename=NULL flags=O_RDONLY = -1 EFAULT'
+has 'a name that cannot be read' "$out" 'filename=0x8\(unreadable\) flags=O_RDONLY\|O_DIRECTORY = -1 EFAULT'
+has 'bytes that are written' "$out" 'syscall:write +fd=-1 buf="a\\x00b\\n" count=4 = -1 EBADF'
+run "$rawprof" trace syscalls:sys_enter_openat --string-bytes 2048 --format json -- "$work/tracee" opens 3
+is 'the beginning alone: each' "$(grep -c '"filename":"/nowhere/x\{590\}",' "$out")" 3
+is 'memory that nobody has touched: each' "$(grep -c '"filename":"/nowhere/untouched"' "$out")" 3
+lacks 'the beginning alone has no result' "$out" '"ret"|"duration_ns"'
+run "$rawprof" trace syscalls:sys_exit_openat -- "$work/tracee" opens 1
+has 'the end alone' "$out" 'syscalls:sys_exit_openat = -1 ENOENT$'
+run "$rawprof" trace syscall:getppid --format json -- "$work/tracee" calls 5000
+is 'each call' "$(grep -c '"event":"syscall:getppid".*"ret":[0-9]*,"duration_ns":[0-9]*}$' "$out")" 5000
+holds 'calls: the ledger closes' "$(ledger fired) == $(ledger kept) + $(ledger filtered) + $(ledger lost)"
+sleep 3 &
+sleeper=$!
+run "$rawprof" trace syscall:wait4 syscall:clock_nanosleep syscall:read -d 0.3 -t $sleeper
+kill $sleeper
+is 'a call that had begun before is none' "$(sed 1d "$out" | wc -l)" 0
+if command -v strace >/dev/null; then
+	# The same list, flags in one order: path, flags, result.
+	strace -f -e trace=openat -o "$tmp/strace" ls -l / /etc >/dev/null 2>&1
+	sed -n 's/^[0-9]* *openat(AT_FDCWD, "\(.*\)", \([A-Z_|]*\)\(, 0[0-7]*\)\{0,1\}) = \(-*[0-9]* *[A-Z]*\).*/\1 \2 \4/p' "$tmp/strace" >"$tmp/theirs"
+	run "$rawprof" trace syscall:openat -- ls -l / /etc
+	sed -n 's/.* filename="\(.*\)" flags=\([A-Z_|]*\)\( mode=[0-7]*\)\{0,1\} = \(-*[0-9]* *[A-Z]*\) <.*/\1 \2 \4/p' "$out" >"$tmp/ours"
+	sorted() { while read -r path flags ret; do echo "$path $(tr '|' '\n' <<<"$flags" | sort | paste -sd'|') $ret"; done <"$1"; }
+	is 'openat: the list of strace' "$(sorted "$tmp/ours")" "$(sorted "$tmp/theirs")"
+	holds 'openat: it has some' "$(wc -l <"$tmp/ours") > 5"
+else
+	skip 'openat: the list of strace' 'no strace'
+fi
+
 # ---- a storm
 RUN_TIMEOUT=60 run "$rawprof" trace raw_syscalls:sys_enter -o "$tmp/lines" -- "$work/tracee" calls 1500000
 is 'a storm: status' "$status" 0

@@ -4,13 +4,31 @@
  *
  *	forks	so many children, one after the other, which do nothing
  *	calls	so many getppid(2), as fast as they go
+ *	opens	so many times files that are not there, whose names are hard to print and to read
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "work.h"
+
+/* In memory that nobody has touched: it is read from the file when the kernel asks for it. */
+static const char untouched[8192] __attribute__((aligned(4096))) = "/nowhere/untouched";
+
+static void open_them(void)
+{
+	char name[600] = "/nowhere/";
+
+	memset(name + 9, 'x', sizeof(name) - 10);
+	open("/nowhere/\"quoted\\\"\n\x1b\xff", O_RDWR | O_CREAT | O_TRUNC, 0640);
+	open(name, O_WRONLY | O_APPEND);
+	syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY);
+	syscall(SYS_openat, AT_FDCWD, (void *)8, O_RDONLY | O_DIRECTORY);
+	syscall(SYS_openat, AT_FDCWD, untouched, O_RDONLY);
+	syscall(SYS_write, -1, "a\0b\n", 4);
+}
 
 int main(int argc, char **argv)
 {
@@ -20,6 +38,8 @@ int main(int argc, char **argv)
 	for (long i = 0; i < times; i++) {
 		if (!strcmp(kind, "calls")) {
 			syscall(SYS_getppid);
+		} else if (!strcmp(kind, "opens")) {
+			open_them();
 		} else if (!strcmp(kind, "forks")) {
 			const pid_t pid = fork();
 
@@ -28,7 +48,7 @@ int main(int argc, char **argv)
 			if (pid < 0 || waitpid(pid, NULL, 0) != pid)
 				return 1;
 		} else {
-			fprintf(stderr, "tracee: forks or calls, and how many\n");
+			fprintf(stderr, "tracee: forks, calls or opens, and how many\n");
 			return 2;
 		}
 	}
