@@ -27,133 +27,134 @@ enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 
 /* clang-format off */
 /* R9 = what is asked of the call whose number is in the frame; to the label out if nothing is. */
-#define CALL_SPEC(wanted, out)                                                                      \
-	SCOPE("CALL_SPEC(" #wanted ", " #out ")"),                                                  \
-		MAP_LOOKUP(calls, NUMBER),                                                         \
-		JEQ(R0, 0, out),                                                                   \
-		MOV_REG(R9, R0),                                                                   \
-		LDX(W, R1, R9, SPEC(parts)),                                                       \
-		AND(R1, wanted),                                                                    \
-		JEQ(R1, 0, out),                                                                   \
+#define CALL_SPEC(wanted, out)                                                             \
+	SCOPE("CALL_SPEC(" #wanted ", " #out ")"),                                         \
+		MAP_LOOKUP(calls, NUMBER),                                                 \
+		JEQ(R0, 0, out),                                                           \
+		MOV_REG(R9, R0),                                                           \
+		LDX(W, R1, R9, SPEC(parts)),                                               \
+		AND(R1, wanted),                                                           \
+		JEQ(R1, 0, out),                                                           \
 	END
 
 /* The head of the record at register rec, and a call without arguments. */
-#define CALL_HEAD(rec)                                                                             \
-	SCOPE("CALL_HEAD(" #rec ")"),                                                              \
-		CALL(ktime_get_ns),                                                                \
-		STX(DW, rec, MEMBER(time), R0),                                                    \
-		LDX(DW, R1, R10, IDS),                                                             \
-		STX(DW, rec, MEMBER(pid_tgid), R1),                                                \
-		LDX(DW, R1, R10, STACK),                                                           \
-		STX(DW, rec, MEMBER(stack), R1),                                                   \
-		CALL(get_smp_processor_id),                                                        \
-		STX(W, rec, MEMBER(cpu), R0),                                                      \
-		ST(W, rec, MEMBER(unused), 0),                                                     \
-		MOV_REG(R1, rec),                                                                  \
-		ADD(R1, MEMBER(comm)),                                                             \
-		MOV(R2, 16),                                                                       \
-		CALL(get_current_comm),                                                            \
-		LDX(W, R1, R10, NUMBER),                                                           \
-		STX(W, rec, CALL_MEMBER(number), R1),                                              \
-		ST(DW, rec, CALL_MEMBER(ret), 0),                                                  \
-		ST(DW, rec, CALL_MEMBER(duration), 0),                                             \
-		ST(W, rec, CALL_MEMBER(is_over), 0),                                               \
-		ST(W, rec, CALL_MEMBER(is_timed), 0),                                              \
-		ST(W, rec, CALL_MEMBER(text[0]), TRACE_TEXT_NONE),                                 \
-		ST(W, rec, CALL_MEMBER(text[1]), TRACE_TEXT_NONE),                                 \
-		ST(W, rec, CALL_MEMBER(text[2]), TRACE_TEXT_NONE),                                 \
+#define CALL_HEAD(rec)                                                                     \
+	SCOPE("CALL_HEAD(" #rec ")"),                                                      \
+		CALL(ktime_get_ns),                                                        \
+		STX(DW, rec, MEMBER(time), R0),                                            \
+		LDX(DW, R1, R10, IDS),                                                     \
+		STX(DW, rec, MEMBER(pid_tgid), R1),                                        \
+		LDX(DW, R1, R10, STACK),                                                   \
+		STX(DW, rec, MEMBER(stack), R1),                                           \
+		CALL(get_smp_processor_id),                                                \
+		STX(W, rec, MEMBER(cpu), R0),                                              \
+		ST(W, rec, MEMBER(unused), 0),                                             \
+		MOV_REG(R1, rec),                                                          \
+		ADD(R1, MEMBER(comm)),                                                     \
+		MOV(R2, 16),                                                               \
+		CALL(get_current_comm),                                                    \
+		LDX(W, R1, R10, NUMBER),                                                   \
+		STX(W, rec, CALL_MEMBER(number), R1),                                      \
+		ST(DW, rec, CALL_MEMBER(ret), 0),                                          \
+		ST(DW, rec, CALL_MEMBER(duration), 0),                                     \
+		ST(W, rec, CALL_MEMBER(is_over), 0),                                       \
+		ST(W, rec, CALL_MEMBER(is_timed), 0),                                      \
+		ST(W, rec, CALL_MEMBER(text[0]), TRACE_TEXT_NONE),                         \
+		ST(W, rec, CALL_MEMBER(text[1]), TRACE_TEXT_NONE),                         \
+		ST(W, rec, CALL_MEMBER(text[2]), TRACE_TEXT_NONE),                         \
 	END
 
 /* One argument into the record at R8, from the registers at R7 or the context at R6. */
-#define COPY_ARG(n)                                                                                \
-	SCOPE("COPY_ARG(" #n ")"),                                                                 \
-		UNLESS(struct trace_config, classic),                                              \
-			LD_FIELD(R1, R7, "pt_regs", REG_ARG##n),                                   \
-		END,                                                                               \
-		WHEN(struct trace_config, classic),                                                \
-			LDX(DW, R1, R6, 16 + 8 * (n)),                                             \
-		END,                                                                               \
-		STX(DW, R8, CALL_MEMBER(args) + 8 * (n), R1),                                      \
+#define COPY_ARG(n)                                                                        \
+	SCOPE("COPY_ARG(" #n ")"),                                                         \
+		UNLESS(struct trace_config, classic),                                      \
+			LD_FIELD(R1, R7, "pt_regs", REG_ARG##n),                           \
+		END,                                                                       \
+		WHEN(struct trace_config, classic),                                        \
+			LDX(DW, R1, R6, 16 + 8 * (n)),                                     \
+		END,                                                                       \
+		STX(DW, R8, CALL_MEMBER(args) + 8 * (n), R1),                              \
 	END
 
 /*
  * Reads text n of the call at R8, as R9 says, if it is not there yet, and makes R7 the end of the
  * texts. Nothing is done where the call has fewer.
  */
-#define READ_TEXT(n, before)                                                                       \
-	WHEN(struct trace_config, texts[n]),                                                       \
-		SCOPE("READ_TEXT(" #n ")"),                                                        \
-			LDX(B, R1, R9, SPEC(text) + (n)),                                          \
-			JEQ(R1, 0, .done),                                                         \
-			LDX(W, R2, R8, CALL_MEMBER(text[n])),                                      \
-			LSH(R2, 32),                                                               \
-			ARSH(R2, 32),                                                              \
-			JSGE(R2, 0, .known),                                                       \
-			SUB(R1, 1),                                                                \
-			JGT(R1, 4, .done), /* never */                                             \
-			LSH(R1, 3),                                                                \
-			ADD_REG(R1, R8),                                                           \
-			LDX(DW, R3, R1, CALL_MEMBER(args)),                                        \
-			LD_PARAM(R2, struct trace_config, text_bytes),                             \
-			LDX(B, R4, R9, SPEC(counted) + (n)),                                       \
-			JEQ(R4, 0, .string),                                                       \
-			LDX(DW, R4, R1, CALL_MEMBER(args) + 8), /* never the last */                \
-			JGE_REG(R4, R2, .long),                                                    \
-			MOV_REG(R2, R4),                                                           \
-			LABEL(.long),                                                              \
-			JEQ(R2, 0, .done),                                                         \
-			STX(DW, R10, ROOM, R2),                                                    \
-			MOV_REG(R1, R8),                                                           \
-			ADD(R1, TEXTS),                                                            \
-			before,                                                                    \
-			CALL(probe_read_user),                                                     \
-			JNE(R0, 0, .unreadable),                                                   \
-			LDX(DW, R2, R10, ROOM),                                                    \
-			JA(.read),                                                                 \
-			LABEL(.string),                                                            \
-			MOV_REG(R1, R8),                                                           \
-			ADD(R1, TEXTS),                                                            \
-			before,                                                                    \
-			CALL(probe_read_user_str),                                                 \
-			JSLE(R0, 0, .unreadable),                                                  \
-			MOV_REG(R2, R0),                                                           \
-			LABEL(.read),                                                              \
-			STX(W, R8, CALL_MEMBER(text[n]), R2),                                      \
-			LABEL(.known),                                                             \
-			MOV_REG(R7, R2),                                                           \
-			SCOPE("the texts before"), TEXT_BEFORE_##n, END,                           \
-			JA(.done),                                                                 \
-			LABEL(.unreadable),                                                        \
-			ST(W, R8, CALL_MEMBER(text[n]), TRACE_TEXT_UNREADABLE),                    \
-			LABEL(.done),                                                              \
-		END,                                                                               \
+#define READ_TEXT(n, before)                                                               \
+	WHEN(struct trace_config, texts[n]),                                               \
+		SCOPE("READ_TEXT(" #n ")"),                                                \
+			LDX(B, R1, R9, SPEC(text) + (n)),                                  \
+			JEQ(R1, 0, .done),                                                 \
+			LDX(W, R2, R8, CALL_MEMBER(text[n])),                              \
+			LSH(R2, 32),                                                       \
+			ARSH(R2, 32),                                                      \
+			JSGE(R2, 0, .known),                                               \
+			SUB(R1, 1),                                                        \
+			JGT(R1, 4, .done), /* never */                                     \
+			LSH(R1, 3),                                                        \
+			ADD_REG(R1, R8),                                                   \
+			LDX(DW, R3, R1, CALL_MEMBER(args)),                                \
+			LD_PARAM(R2, struct trace_config, text_bytes),                     \
+			LDX(B, R4, R9, SPEC(counted) + (n)),                               \
+			JEQ(R4, 0, .string),                                               \
+			LDX(DW, R4, R1, CALL_MEMBER(args) + 8), /* never the last */       \
+			JGE_REG(R4, R2, .long),                                            \
+			MOV_REG(R2, R4),                                                   \
+			LABEL(.long),                                                      \
+			JEQ(R2, 0, .done),                                                 \
+			STX(DW, R10, ROOM, R2),                                            \
+			MOV_REG(R1, R8),                                                   \
+			ADD(R1, TEXTS),                                                    \
+			before,                                                            \
+			CALL(probe_read_user),                                             \
+			JNE(R0, 0, .unreadable),                                           \
+			LDX(DW, R2, R10, ROOM),                                            \
+			JA(.read),                                                         \
+			LABEL(.string),                                                    \
+			MOV_REG(R1, R8),                                                   \
+			ADD(R1, TEXTS),                                                    \
+			before,                                                            \
+			CALL(probe_read_user_str),                                         \
+			JSLE(R0, 0, .unreadable),                                          \
+			MOV_REG(R2, R0),                                                   \
+			LABEL(.read),                                                      \
+			STX(W, R8, CALL_MEMBER(text[n]), R2),                              \
+			LABEL(.known),                                                     \
+			MOV_REG(R7, R2),                                                   \
+			SCOPE("the texts before"), TEXT_BEFORE_##n, END,                   \
+			JA(.done),                                                         \
+			LABEL(.unreadable),                                                \
+			ST(W, R8, CALL_MEMBER(text[n]), TRACE_TEXT_UNREADABLE),            \
+			LABEL(.done),                                                      \
+		END,                                                                       \
 	END
 /* How far behind the first text one is: R1, or R7, goes so far on; R4 is lost. */
-#define SKIP_TEXTS(reg, n) LD_PARAM(R4, struct trace_config, text_bytes), MUL(R4, n), ADD_REG(reg, R4)
+#define SKIP_TEXTS(reg, n)                                                                         \
+	LD_PARAM(R4, struct trace_config, text_bytes), MUL(R4, n), ADD_REG(reg, R4)
 #define TEXT_BEFORE_0 SKIP_TEXTS(R7, 0)
 #define TEXT_BEFORE_1 SKIP_TEXTS(R7, 1)
 #define TEXT_BEFORE_2 SKIP_TEXTS(R7, 2)
-#define READ_TEXTS                                                                                 \
-	MOV(R7, 0),                                                                                \
-	READ_TEXT(0, SKIP_TEXTS(R1, 0)),                                                           \
-	READ_TEXT(1, SKIP_TEXTS(R1, 1)),                                                           \
+#define READ_TEXTS                                                                         \
+	MOV(R7, 0),                                                                        \
+	READ_TEXT(0, SKIP_TEXTS(R1, 0)),                                                   \
+	READ_TEXT(1, SKIP_TEXTS(R1, 1)),                                                   \
 	READ_TEXT(2, SKIP_TEXTS(R1, 2))
 
 /* Sends the record at R8, with R7 bytes of texts; to the label full if there is no room. */
-#define SEND_CALL(full)                                                                            \
-	SCOPE("SEND_CALL(" #full ")"),                                                             \
-		JLE_PARAM(R7, struct trace_config, call_bytes, .fits),                             \
-		MOV(R7, 0), /* never */                                                            \
-		LABEL(.fits),                                                                      \
-		MOV_REG(R3, R7),                                                                   \
-		ADD(R3, sizeof(struct trace_call)),                                                \
-		STX(W, R8, MEMBER(bytes), R3),                                                     \
-		ADD(R3, sizeof(struct trace_record)),                                              \
-		MOV_REG(R2, R8),                                                                   \
-		LD_MAP(R1, ring),                                                                  \
-		MOV(R4, BPF_RB_NO_WAKEUP),                                                         \
-		CALL(ringbuf_output),                                                              \
-		JNE(R0, 0, full),                                                                  \
+#define SEND_CALL(full)                                                                    \
+	SCOPE("SEND_CALL(" #full ")"),                                                     \
+		JLE_PARAM(R7, struct trace_config, call_bytes, .fits),                     \
+		MOV(R7, 0), /* never */                                                    \
+		LABEL(.fits),                                                              \
+		MOV_REG(R3, R7),                                                           \
+		ADD(R3, sizeof(struct trace_call)),                                        \
+		STX(W, R8, MEMBER(bytes), R3),                                             \
+		ADD(R3, sizeof(struct trace_record)),                                      \
+		MOV_REG(R2, R8),                                                           \
+		LD_MAP(R1, ring),                                                          \
+		MOV(R4, BPF_RB_NO_WAKEUP),                                                 \
+		CALL(ringbuf_output),                                                      \
+		JNE(R0, 0, full),                                                          \
 	END
 
 /* sys_enter(struct pt_regs *regs, long id), or the record of raw_syscalls:sys_enter */
@@ -345,15 +346,15 @@ LABEL(ring_full),
 };
 /* clang-format on */
 
-#define CALL_CONFIG(classic_)                                                                      \
-	{                                                                                          \
-		.common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 }, .classic = (classic_),            \
-		.texts = { 1, 0, 0 }, .text_bytes = 256, .call_bytes = 256                         \
+#define CALL_CONFIG(classic_)                                                              \
+	{                                                                                  \
+		.common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 }, .classic = (classic_),    \
+		.texts = { 1, 0, 0 }, .text_bytes = 256, .call_bytes = 256                 \
 	}
 static const struct trace_config usual_config = CALL_CONFIG(0), classic_config = CALL_CONFIG(1);
 
-#define CALL_PROGRAM(role_, config_)                                                               \
-	.role = (role_), RP_MAPS(rp_trace_maps, TRACE_MAPS), RP_CONFIG(config_),                   \
+#define CALL_PROGRAM(role_, config_)                                                       \
+	.role = (role_), RP_MAPS(rp_trace_maps, TRACE_MAPS), RP_CONFIG(config_),           \
 	.code.frame = &call_frame_layout
 
 const struct rp_program rp_trace_call_programs[] = {

@@ -33,7 +33,6 @@ struct record_call_names {
 	const struct call_name *values, *bits;
 };
 
-/* clang-format off */
 #define N(constant)                                                                                \
 	{                                                                                          \
 		(uint64_t)(constant), #constant                                                    \
