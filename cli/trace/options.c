@@ -44,17 +44,20 @@ static const struct option_row own[] = {
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "what happens? events of the kernel, one by one",
-	.about = "Prints events of the kernel as they happen: when, in which process and thread, "
-		 "on which CPU, and what the event says: its fields, by name, as people read them. "
-		 "An EVENT is a tracepoint, GROUP:EVENT (sched:sched_switch), or its name alone "
-		 "where only one has it; both may be globs ('block:*'). A system call is syscall:NAME, "
-		 "a line with arguments, result and duration when it ends; syscalls:sys_enter_NAME "
-		 "and syscalls:sys_exit_NAME are its beginning and its end alone. usdt:FILE:NAME is "
-		 "a USDT probe that was compiled into a program or library, with its arguments; "
-		 "usdt::NAME one of the target.",
+	.about =
+		"Prints events of the kernel as they happen: when, in which process and thread, "
+		"on which CPU, and what the event says: its fields, by name, as people read them. "
+		"An EVENT is a tracepoint, GROUP:EVENT (sched:sched_switch), or its name alone "
+		"where only one has it; both may be globs ('block:*'). A system call is "
+		"syscall:NAME, a line with arguments, result and duration when it ends; "
+		"syscalls:sys_enter_NAME "
+		"and syscalls:sys_exit_NAME are its beginning and its end alone. usdt:FILE:NAME is "
+		"a USDT probe that was compiled into a program or library, with its arguments; "
+		"usdt::NAME one of the target.",
 	.examples = "  rawprof trace sched:sched_process_exec       each program that is started\n"
 		    "  rawprof trace 'block:*' --max-events 20      the block layer, twenty lines\n"
 		    "  rawprof trace sched_switch -p 1234 --stacks 5  with where it happened\n"
+		    "  rawprof trace syscall:openat -- ls           what it opens, and the errors\n"
 		    "  rawprof trace --list 'sched:*'               events and their fields\n"
 		    "  rawprof trace usdt:libstdc++:throw           C++ exceptions\n"
 		    "  rawprof trace --list 'usdt:*' -p 1234        USDT probes of a process\n",

@@ -48,9 +48,9 @@ static int add_event(struct trace *trace, const struct record_probe *p)
 
 	trace_usdt_label(p, label, sizeof(label));
 	event.name = strdup(label);
-	err = event.name ? RP_PUSH(trace->events.event, trace->events.n, trace->events.capacity,
-				   event)
-			 : -ENOMEM;
+	err = event.name
+		      ? RP_PUSH(trace->events.event, trace->events.n, trace->events.capacity, event)
+		      : -ENOMEM;
 	if (err)
 		free(event.name);
 	return err;
