@@ -13,7 +13,7 @@ struct command {
 	const char *about;	      /* paragraphs, with an empty line between them */
 	const char *examples;	      /* lines of the help */
 	unsigned int takes;	      /* TAKES_... */
-	const char *words;	      /* with TAKES_WORDS: what they are, "EVENT..." */
+	const char *words;	      /* what words it takes, "EVENT..."; NULL: as TAKES_ says */
 	const struct option_row *own; /* NULL: none */
 	size_t own_size;
 	/* What is wrong with these options together, for a person; NULL: nothing. */

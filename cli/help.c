@@ -107,11 +107,11 @@ void help_print(const struct command *c, FILE *out)
 	const size_t n = options_taken(c, taken);
 
 	fprintf(out, "Usage: rawprof %s%s%s [OPTIONS]%s\n\n", c->name,
-		c->takes & TAKES_SECOND	 ? " A B"
-		: c->takes & TAKES_NAME	 ? " [PROGRAM]"
-		: c->takes & TAKES_WORDS ? " "
-					 : "",
-		c->takes & TAKES_WORDS ? c->words : "",
+		c->words		  ? " "
+		: c->takes & TAKES_SECOND ? " A B"
+		: c->takes & TAKES_NAME	  ? " [PROGRAM]"
+					  : "",
+		c->words ? c->words : "",
 		c->takes & TAKES_TARGET ? " [SECONDS] [-- PROGRAM ARGS...]" : "");
 	print_wrapped(out, c->about, 0);
 	for (int group = 0; group < OPTION_GROUPS; group++) {

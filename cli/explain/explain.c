@@ -103,9 +103,10 @@ static int write_it(const struct rp_program *entry, bool just_list,
 
 	if (!out)
 		out = stdout;
-	err = just_list ? explain_list(out)
-	      : entry	? explain_entry(out, entry, opt)
-			: explain_log(out, opt);
+	err = just_list	   ? explain_list(out)
+	      : opt->event ? explain_event(out, opt)
+	      : entry	   ? explain_entry(out, entry, opt)
+			   : explain_log(out, opt);
 	if (!err && (fflush(out) || ferror(out)))
 		err = errno ? -errno : -EIO;
 	if (pager)
@@ -141,6 +142,10 @@ static const char *check(const struct options *options)
 		return "--break asks the kernel, --kernel-log does not";
 	if ((opt->xlated || opt->jit) && opt->kernel_log)
 		return "a saved log does not say what the kernel made of the program";
+	if (options->second && strcmp(options->name, "trace"))
+		return "one program at a time; an EVENT belongs behind 'trace'";
+	if (opt->filter && !options->second)
+		return "--filter is for the program of an event: rawprof explain trace EVENT";
 	if (!options->name && !opt->kernel_log &&
 	    (opt->lint || opt->broken || opt->bytes || opt->xlated || opt->jit || opt->state ||
 	     opt->shape))
@@ -154,7 +159,8 @@ static int run(const struct options *options)
 	struct explain_options *opt = &line->opt;
 	struct rp_program program;
 
-	if (options->name && !explain_find(options->name, &program))
+	opt->event = options->second;
+	if (options->name && !opt->event && !explain_find(options->name, &program))
 		return EXIT_USAGE;
 	opt->color = wants_color(options->color_off) && opt->shape == EXPLAIN_TEXT;
 	return write_it(options->name ? &program : NULL, !options->name && !opt->kernel_log, opt,
@@ -183,6 +189,8 @@ static const struct option_row own[] = {
 	       .words = "text json dot log"),
 	OPTION("dot", 0, OUTPUT, CHOICE, opt.shape, NULL, "the control-flow graph, for graphviz",
 	       .words = "text json dot log", .value = "dot"),
+	OPTION("filter", 0, TARGET, TEXT, opt.filter, "EXPRESSION",
+	       "with trace EVENT: the program as `rawprof trace --filter` loads it", .least = 1),
 	FLAG("no-pager", 0, OUTPUT, no_pager, "no pager"),
 	{ 0 },
 };
@@ -192,13 +200,16 @@ const struct command explain_command = {
 	.summary = "what is a program's bytecode, and what does the verifier see?",
 	.about = "The bytecode of rawprof's programs, instruction by instruction: its source line, "
 		 "its bytes, what the verifier knows behind it, joined over all paths that it "
-		 "took. Without a program: the list of programs. How to read it: docs/explain.md.",
+		 "took. Without a program: the list of programs; 'trace EVENT' is the program that "
+		 "`rawprof trace` loads for a tracepoint. How to read it: docs/explain.md.",
 	.examples =
 		"  rawprof explain cpu                        the program that samples stacks\n"
 		"  rawprof explain cpu --break 'MOV_REG(R6, R1)'  what the line is there for\n"
+		"  rawprof explain trace sched_switch --filter 'next_pid == 1'\n"
 		"  rawprof explain follow_fork --dot | dot -Tsvg -o graph.svg\n"
 		"  rawprof explain --kernel-log refused.log   the log of any program, explained\n",
-	.takes = TAKES_NAME,
+	.takes = TAKES_NAME | TAKES_SECOND,
+	.words = "[PROGRAM | trace EVENT]",
 	.own = own,
 	.own_size = sizeof(struct command_line),
 	.check = check,

@@ -32,6 +32,8 @@ struct explain_options {
 	enum { EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT, EXPLAIN_LOG } shape;
 	const char *broken; /* an instruction to take out: its number, FILE:LINE or its text */
 	bool flip;	    /* turn its condition round rather than taking it out */
+	const char *event;  /* of the program trace: which it is for; NULL: any program */
+	const char *filter; /*   and an expression; NULL */
 	bool lint;	    /* what is wrong with it, rather than what it is */
 	bool color;
 };
@@ -76,6 +78,9 @@ struct explained {
 int explain_entry(FILE *out, const struct rp_program *entry, const struct explain_options *opt);
 /* Shows what a log says by itself, of whatever program. */
 int explain_log(FILE *out, const struct explain_options *opt);
+
+/* The program that `rawprof trace` loads for opt->event, with opt->filter (cli/trace/explain.c). */
+int explain_event(FILE *out, const struct explain_options *opt);
 
 /* ---- load.c */
 

@@ -33,6 +33,10 @@ static const struct option_row own[] = {
 	FLAG("stacks", 0, VIEW, stacks, "below each event where it happened"),
 	OPTION("strings", 0, VIEW, TEXT, strings, "N[,N...]",
 	       "these arguments of USDT probes are addresses of strings", .least = 1),
+	OPTION("filter", 0, TARGET, TEXT, filter, "EXPRESSION",
+	       "only events of which it holds, decided in the kernel: 'prev_pid == 1 && comm ~ "
+	       "\"ssh*\"'",
+	       .least = 1),
 	OPTION("max-events", 0, TARGET, NUMBER, max_events, "N",
 	       "end when so many have been printed", .least = 1),
 	OPTION("string-bytes", 0, OUTPUT, NUMBER, string_bytes, "BYTES",

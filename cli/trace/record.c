@@ -31,6 +31,16 @@ static int note_data(const struct record_event *event, struct trace_config *c)
 	return 0;
 }
 
+int trace_describe(const struct record_event *event, struct trace_config *c)
+{
+	if (event->bytes > TRACE_BYTES)
+		return rp_fail(-E2BIG, "a record of %s has %u bytes: more than %d are not read",
+			       event->name, event->bytes, TRACE_BYTES);
+	c->bytes = event->bytes;
+	c->reserve = (uint32_t)sizeof(struct trace_record) + event->bytes;
+	return note_data(event, c);
+}
+
 static int load_event(struct recording *rec, uint32_t number)
 {
 	struct trace *trace = rec->ctx;
@@ -42,13 +52,10 @@ static int load_event(struct recording *rec, uint32_t number)
 	*program = rp_trace_event_programs[0];
 	program->hook.group = event->format.group;
 	program->hook.name = event->format.event;
-	if (event->bytes > TRACE_BYTES)
-		return rp_fail(-E2BIG, "a record of %s has %u bytes: more than %d are not read",
-			       event->name, event->bytes, TRACE_BYTES);
+	if (trace->filters)
+		program->code.lines = trace->filters[number].lines;
 	c->event = number;
-	c->bytes = event->bytes;
-	c->reserve = (uint32_t)sizeof(struct trace_record) + event->bytes;
-	err = note_data(event, c);
+	err = trace_describe(event, c);
 	if (!err)
 		err = record_load(rec, program, c);
 	return err < 0 ? err : 0;
@@ -79,6 +86,7 @@ static int attach(struct recording *rec)
 	c->own[1] = rec->keeper ? (uint32_t)record_keeper_pid(rec->keeper) : c->own[0];
 	c->by_cpu = trace->cpus.n != 0;
 	c->stacks = trace->own->stacks;
+	c->filter = trace->filters != NULL;
 	for (uint32_t i = 0; !err && i < trace->events.n; i++)
 		if (trace->events.event[i].kind == TRACE_TRACEPOINT)
 			err = load_event(rec, i);
@@ -199,6 +207,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	b->report.events = "events";
 	b->report.fired += trace->missed;
 	record_ledger_add(b, "rawprof's own", stats.own, REPORT_FILTERED);
+	record_ledger_add(b, "by --filter", stats.left_out, REPORT_FILTERED);
 	record_ledger_add(b, "behind --max-events", trace->beyond, REPORT_FILTERED);
 	record_ledger_add(b, "nested", trace->missed, REPORT_LOST);
 	record_ledger_add(b, "map full", stats.map_full, REPORT_LOST);
@@ -218,9 +227,36 @@ static int report(struct recording *rec)
 
 /* ---- all together */
 
-int trace_setup(struct trace *trace, const struct options *opt)
+static int make_filters(struct trace *trace)
 {
 	int err = 0;
+
+	if (!trace->own->filter)
+		return 0;
+	trace->filters = calloc(trace->events.n + 1, sizeof(*trace->filters));
+	if (!trace->filters)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < trace->events.n; i++) {
+		const struct trace_event *event = &trace->events.event[i];
+
+		if (event->kind != TRACE_TRACEPOINT)
+			err = rp_fail(-EINVAL,
+				      "%s: --filter is for tracepoints, and for system calls by "
+				      "their tracepoints raw_syscalls:sys_enter and sys_exit",
+				      event->name);
+		else
+			err = trace_filter_make(trace->own->filter, event->record,
+						&rp_trace_event_programs[0], &trace->filters[i]);
+	}
+	return err;
+}
+
+int trace_setup(struct trace *trace, const struct options *opt)
+{
+	int err = make_filters(trace);
+
+	if (err)
+		return err;
 
 	if (opt->record.cpus)
 		err = rp_cpus_parse(opt->record.cpus, &trace->cpus);
@@ -260,6 +296,9 @@ void trace_free(struct trace *trace)
 	record_out_free(&trace->line);
 	trace_stacks_free(trace);
 	trace_usdt_free(&trace->usdt);
+	for (size_t i = 0; trace->filters && i < trace->events.n; i++)
+		trace_filter_free(&trace->filters[i]);
+	free(trace->filters);
 	trace_events_free(&trace->events);
 	rp_cpus_free(&trace->cpus);
 	free(trace->programs);

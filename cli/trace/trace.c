@@ -30,8 +30,12 @@ int trace_run(const struct options *opt)
 		return err ? command_failed(opt->command, err, errors) : EXIT_DONE;
 	}
 	err = setup(&trace, opt);
-	status = err ? command_failed(opt->command, err, errors)
-		     : run_profiler(&trace.profiler, opt, &trace);
+	if (err)
+		status = command_failed(opt->command, err, errors);
+	else
+		status = run_profiler(&trace.profiler, opt, &trace);
+	if (err == -EINVAL) /* what was asked for makes no sense */
+		status = EXIT_USAGE;
 	trace_free(&trace);
 	return status;
 }

@@ -5,6 +5,8 @@
  *	trace.c		the command
  *	options.c	what can be asked for
  *	select.c	words of the command line -> events
+ *	filter.c	--filter: an expression over the fields of an event
+ *	explain.c	the program of an event, for `rawprof explain trace`
  *	list.c		events and their fields, for --list
  *	record.c	records: programs, maps, the ledger
  *	held.c		records in the order of their times
@@ -20,6 +22,7 @@
 #include <string.h>
 
 #include "cli/run.h"
+#include "filter.h"
 #include "programs/trace/trace.h"
 #include "record/events/call.h"
 #include "record/events/event.h"
@@ -31,6 +34,7 @@ struct trace_options {
 	bool stacks;
 	const char *list;
 	const char *strings; /* numbers of USDT arguments */
+	const char *filter;  /* NULL: every event */
 };
 #define TRACE_STRING_BYTES 256
 int trace_run(const struct options *opt);
@@ -97,6 +101,9 @@ struct trace_usdts {
 	size_t nfds, fds_capacity;
 	size_t *first_fd;
 };
+/* Where the words are that say where data of variable length lie, how long a record is. 0, or a
+ * negative errno after a message. */
+int trace_describe(const struct record_event *event, struct trace_config *c);
 
 struct trace {
 	const struct trace_options *own;
@@ -107,6 +114,7 @@ struct trace {
 	struct trace_usdts usdt;
 	struct rp_program *programs; /* one for each tracepoint, and a last row */
 	size_t nprograms;
+	struct trace_filter *filters; /* of each event; NULL: none */
 	struct rp_ring *ring;
 	struct trace_held held;
 	struct trace_stats stats;

@@ -5,10 +5,12 @@
  * A record without data of variable length is copied to where it is read from. One with such data
  * is put together beforehand, as what is reserved in a ring has to be a constant.
  */
+#include "programs/shared/event_filter.h"
 #include "task.h"
 
 const struct asm_layout rp_trace_stats_layout = ASM_LAYOUT(
-	struct trace_stats, (common, &rp_program_stats_layout), own, stack_lost, map_full, no_end);
+	struct trace_stats, (common, &rp_program_stats_layout), own, left_out, stack_lost,
+	map_full, no_end);
 
 const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct trace_stats, rp_trace_stats_layout),
@@ -19,6 +21,8 @@ const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 	[TRACE_MAP_CALLS] = { "calls", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct trace_call_spec),
 			      TRACE_CALLS },
 	[TRACE_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 4, TRACE_STARTED_BYTES(256), 1 },
+	[TRACE_MAP_FILTER] = { "filter_texts", BPF_MAP_TYPE_PERCPU_ARRAY, 4, EVENT_FILTER_SCRATCH,
+			       1 },
 };
 
 /* The stack frame of trace_event. */
@@ -74,10 +78,26 @@ ASM_FRAME(event_frame,
 		END,                                                                               \
 	END
 
+/* To the label out if --filter leaves out the event whose record is at register rec. */
+#define EVENT_FILTER(rec, out)                                                                     \
+	WHEN(struct trace_config, filter),                                                         \
+		SCOPE("EVENT_FILTER(" #rec ", " #out ")"),                                         \
+			ST(W, R10, FIRST, 0),                                                      \
+			MAP_LOOKUP(filter_texts, FIRST),                                           \
+			JEQ(R0, 0, out), /* never */                                               \
+			MOV_REG(R1, rec),                                                          \
+			MOV_REG(R2, R0),                                                           \
+			LDX(DW, R3, R10, IDS),                                                     \
+			CALL_FUNC(event_filter),                                                   \
+			JEQ(R0, 0, out),                                                           \
+		END,                                                                               \
+	END
+
 static const struct asm_insn event_lines[] = {
 	MOV_REG(R6, R1),
 	COUNT(stats, struct trace_stats, common.fired),
 	ASKED_FOR(filtered, own),
+	EVENT_FILTER(R6, left_out),
 	TAKE_STACK,
 
 	/* Of fixed length. */
@@ -145,6 +165,12 @@ LABEL(own),
 LABEL(ring_full),
 	COUNT(stats, struct trace_stats, common.ring_full),
 	JA(out),
+	WHEN(struct trace_config, filter),
+LABEL(left_out),
+		COUNT(stats, struct trace_stats, left_out),
+		JA(out),
+		INCLUDE(&rp_event_filter_part),
+	END,
 	INCLUDE(&rp_target_part),
 	WHEN(struct trace_config, stacks),
 		INCLUDE(&rp_stack_part),

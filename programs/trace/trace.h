@@ -24,6 +24,7 @@ struct trace_config {
 	uint32_t own[2];  /* processes of rawprof itself, whose events are left out */
 	uint32_t by_cpu;  /* only CPUs that are in the map cpus */
 	uint32_t stacks;  /* where it happened */
+	uint32_t filter;  /* only events that an expression keeps: event_filter.h */
 	uint32_t event;	  /* its number */
 	uint32_t bytes;	  /* of its record, without data of variable length */
 	uint32_t reserve; /* bytes, and what stands before them in the ring */
@@ -43,6 +44,7 @@ struct trace_config {
 struct trace_stats {
 	struct program_stats common;
 	uint64_t own;	     /* filtered: rawprof's own */
+	uint64_t left_out;   /* filtered: by the expression */
 	uint64_t stack_lost; /* events that were kept, but not their stack */
 	uint64_t map_full;   /* lost: more calls under way than there is room for */
 	uint64_t no_end;     /* lost: the thread began another call, and the end was not seen */
@@ -128,6 +130,7 @@ enum {
 	TRACE_MAP_ASSEMBLY,
 	TRACE_MAP_CALLS,
 	TRACE_MAP_STARTED, /* by thread: struct trace_record of a call that is under way */
+	TRACE_MAP_FILTER,
 	TRACE_MAPS
 };
 extern const struct asm_layout rp_trace_stats_layout;

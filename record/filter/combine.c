@@ -221,6 +221,10 @@ static bool make_numbers(struct filter_parser *p, struct filter_node *left,
 			      "by && and ||, ! stands before parentheses");
 			return false;
 		}
+		if (node->op == FILTER_TEXT && other->named) {
+			unknown_name(p, other);
+			return false;
+		}
 		if (is_string(other) && !node->named) {
 			WRONG(p, other,
 			      "%s is a string: == and != compare it with a \"text\", "
@@ -267,6 +271,8 @@ struct filter_node *record_filter_combine(struct filter_parser *p, enum filter_o
 		return right ? both(p, op, left, right) : NULL;
 	}
 	if (op == FILTER_LIKE) {
+		if (left->named)
+			return unknown_name(p, left);
 		if (!is_string(left) || right->op != FILTER_TEXT)
 			return wrong(p, at, at + (negated ? 2 : 1),
 				     "a field that is a string stands left of this, right of it a "
