@@ -8,6 +8,7 @@
 /* clang-format off */
 #define RP_PROGRAM_LISTS(X) \
 	X(cpu) \
+	X(cpu_event) \
 	X(offcpu) \
 	X(offcpu_waking) \
 	X(runq) \

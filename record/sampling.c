@@ -18,7 +18,8 @@ static int choose_event(const struct record_options *opt, struct rp_perf_options
 	err = rp_event_parse(name ? name : "cpu-clock", &perf->event);
 	if (!err && perf->event.type == PERF_TYPE_TRACEPOINT)
 		return rp_fail(-EINVAL,
-			       "'%s' is a tracepoint: samples are taken of clocks and counters",
+			       "'%s' is a tracepoint: samples are taken of clocks and counters, "
+			       "except by rawprof cpu",
 			       name);
 	perf->no_fallback = opt->event != NULL;
 	return err;

@@ -109,6 +109,11 @@ struct record_profiler; /* what is recorded */
  * count.
  */
 extern const struct record_profiler record_cpu;
+/*
+ * The stacks that come by the tracepoint that is the event, every period-th one on each CPU (0:
+ * all). Values: samples, the events that they stand for.
+ */
+extern const struct record_profiler record_cpu_event;
 
 /*
  * Checks the options, starts the program (which waits), loads and attaches. -EINVAL for options
