@@ -80,7 +80,7 @@ static bool suits_fentry(const struct record_probe *p)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (!strcmp(p->symbol, refused[i]))
 			return false;
-	return p->kernel.alone && !p->module && p->kernel.nargs >= 0 &&
+	return p->kernel.alone && !p->module && p->kernel.btf && p->kernel.nargs >= 0 &&
 	       p->kernel.nargs <= FENTRY_ARGS;
 }
 
@@ -134,7 +134,7 @@ static int attach_fentry(struct record_probes *list, struct record_probe *p, enu
 					      .config = { .id = p->id,
 							  .nargs = (uint32_t)p->kernel.nargs } };
 	struct probe_link link = { .point = point };
-	const int fd = record_probes_program(list, &use, 0, p->symbol);
+	const int fd = record_probes_program(list, &use, 0, p->kernel.btf);
 	int err = fd <= 0 ? fd : rp_attach_trace(fd, &link.link);
 
 	return err || !fd ? err : record_probes_keep_link(list, &link);

@@ -13,6 +13,7 @@
 
 #include <rawprof/loader.h>
 
+#include "base/grow.h"
 #include "list.h"
 
 static int functions(struct record_probes *list, const struct sym_kallsyms **out)
@@ -38,13 +39,23 @@ static bool is_part(const char *name)
 	return part || (cold && (!cold[5] || cold[5] == '.'));
 }
 
-static bool is_listed(const struct record_probes *list, uint64_t addr)
+static struct record_probe *find_listed(const struct record_probes *list, uint64_t addr)
 {
 	for (uint32_t i = 0; i < list->count; i++)
 		if (list->items[i]->kind == RECORD_PROBE_KERNEL &&
 		    list->items[i]->kernel.addr == addr)
-			return true;
-	return false;
+			return list->items[i];
+	return NULL;
+}
+
+/* Several names of one address are one function. */
+static int add_name(struct record_probes *list, struct record_probe *p, const char *name)
+{
+	if (!strcmp(p->symbol, name))
+		return 0;
+	p->also = p->also ? record_probes_textf(list, "%s, %s", p->also, name)
+			  : record_probes_text(list, name);
+	return p->also ? 0 : -ENOMEM;
 }
 
 static int take(void *ctx, const struct sym_ksym *sym)
@@ -56,6 +67,7 @@ static int take(void *ctx, const struct sym_ksym *sym)
 				  .name = name,
 				  .symbol = name,
 				  .kernel = { .addr = sym->addr, .nargs = -ENOENT } };
+	struct record_probe *listed;
 
 	if (sym->module && !strcmp(sym->module, "bpf"))
 		return 0;
@@ -66,9 +78,9 @@ static int take(void *ctx, const struct sym_ksym *sym)
 	if (!name)
 		return -ENOMEM;
 	g->list->patterns[g->at].found++;
-	/* Patterns may overlap, and an address may have several names: the first one counts. */
-	if (g->list->npatterns > 1 && is_listed(g->list, sym->addr))
-		return 0;
+	listed = find_listed(g->list, sym->addr);
+	if (listed)
+		return add_name(g->list, listed, name);
 	return record_probes_add(g->list, &p, NULL);
 }
 
@@ -141,50 +153,88 @@ int record_probes_find_kernel(struct record_probes *list, size_t at)
 
 /* ---- what may be traced, and how it is called */
 
-/* The kernel's functions of the list by name, as a sorted array. */
+/* A function of the list, by one of its names: tracefs and BTF may each know another. */
 struct named {
-	struct record_probe **items;
-	size_t n;
-	bool *traced;
+	const char *name;
+	struct record_probe *probe;
+	bool traced;
+};
+struct all_named {
+	struct named *items; /* sorted by name */
+	size_t n, capacity;
+	struct record_probe **by_addr;
+	size_t nprobes;
 };
 
 static int compare(const void *a, const void *b)
 {
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+static int compare_addr(const void *a, const void *b)
+{
 	const struct record_probe *const *x = a, *const *y = b;
 
-	return strcmp((*x)->symbol, (*y)->symbol);
+	return (*x)->kernel.addr < (*y)->kernel.addr ? -1 : (*x)->kernel.addr > (*y)->kernel.addr;
+}
+
+static int collect_name(void *ctx, const struct sym_ksym *sym)
+{
+	struct all_named *all = ctx;
+	const struct record_probe key = { .kernel = { .addr = sym->addr } }, *at = &key;
+	struct record_probe **p =
+		bsearch(&at, all->by_addr, all->nprobes, sizeof(at), compare_addr);
+
+	return p ? RP_PUSH(all->items, all->n, all->capacity,
+			   (struct named){ .name = sym->name, .probe = *p })
+		 : 0;
 }
 
 /* The first with this name; n: none. */
-static size_t find_named(const struct named *all, const char *name)
+static size_t find_named(const struct all_named *all, const char *name)
 {
 	size_t lo = 0, hi = all->n;
 
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 
-		if (strcmp(all->items[mid]->symbol, name) < 0)
+		if (strcmp(all->items[mid].name, name) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < all->n && !strcmp(all->items[lo]->symbol, name) ? lo : all->n;
+	return lo < all->n && !strcmp(all->items[lo].name, name) ? lo : all->n;
 }
 
 static int note_args(void *ctx, const char *name, int nargs)
 {
-	const struct named *all = ctx;
+	const struct all_named *all = ctx;
 
 	for (size_t i = find_named(all, name); i < all->n; i++) {
-		if (strcmp(all->items[i]->symbol, name))
+		if (strcmp(all->items[i].name, name))
 			break;
-		all->items[i]->kernel.nargs = nargs;
+		all->items[i].probe->kernel.nargs = nargs;
+		all->items[i].probe->kernel.btf = all->items[i].name;
+	}
+	return 0;
+}
+
+/* Another function of the same name makes the name alone say too little. */
+static int note_other(void *ctx, const struct sym_ksym *sym)
+{
+	const struct all_named *all = ctx;
+
+	for (size_t i = find_named(all, sym->name); i < all->n; i++) {
+		if (strcmp(all->items[i].name, sym->name))
+			break;
+		if (all->items[i].probe->kernel.addr != sym->addr)
+			all->items[i].probe->kernel.alone = false;
 	}
 	return 0;
 }
 
 /* Lines are "name" or "name [module]". */
-static bool read_traceable(struct named *all, FILE *f)
+static bool read_traceable(struct all_named *all, FILE *f)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -194,9 +244,9 @@ static bool read_traceable(struct named *all, FILE *f)
 		line[strcspn(line, " \t\n")] = '\0';
 		any = true;
 		for (size_t i = find_named(all, line); i < all->n; i++) {
-			if (strcmp(all->items[i]->symbol, line))
+			if (strcmp(all->items[i].name, line))
 				break;
-			all->traced[i] = true;
+			all->items[i].traced = true;
 		}
 	}
 	free(line);
@@ -204,7 +254,7 @@ static bool read_traceable(struct named *all, FILE *f)
 }
 
 /* False if it cannot be read: then there is nothing to be said before it is tried. */
-static bool find_traceable(struct named *all)
+static bool find_traceable(struct all_named *all)
 {
 	const int dir = rp_tracefs();
 	const int fd =
@@ -222,42 +272,56 @@ static bool find_traceable(struct named *all)
 	return any;
 }
 
-static void check_all(struct record_probes *list, struct named *all)
+static void check_traceable(const struct record_probes *list, struct all_named *all)
 {
-	const struct rp_btf *btf;
 	const bool known = find_traceable(all);
 	const char *why = NULL;
 	const bool can = record_probes_can_kernel(&list->scope, &why);
 
-	for (size_t i = 0; i < all->n; i++) {
-		struct record_probe *p = all->items[i];
-
-		p->kernel.alone = (!i || compare(&all->items[i - 1], &all->items[i])) &&
-				  (i + 1 == all->n || compare(&all->items[i + 1], &all->items[i]));
-		if (known && !all->traced[i])
-			p->why_not = "notrace: not among available_filter_functions, which the "
-				     "kernel lets be traced";
+	for (size_t i = 0; i < all->nprobes; i++) {
+		if (known)
+			all->by_addr[i]->why_not = "notrace: not among those that the kernel lets "
+						   "be traced (available_filter_functions)";
 		else if (!can)
-			p->why_not = why;
+			all->by_addr[i]->why_not = why;
 	}
+	for (size_t i = 0; known && i < all->n; i++)
+		if (all->items[i].traced)
+			all->items[i].probe->why_not = can ? NULL : why;
+}
+
+static int check_all(struct record_probes *list, struct all_named *all)
+{
+	const struct sym_kallsyms *ks;
+	const struct rp_btf *btf;
+	int err = functions(list, &ks);
+
+	qsort(all->by_addr, all->nprobes, sizeof(*all->by_addr), compare_addr);
+	if (!err)
+		err = sym_kallsyms_glob(ks, "*", collect_name, all);
+	if (err)
+		return err;
+	qsort(all->items, all->n, sizeof(*all->items), compare);
+	sym_kallsyms_glob(ks, "*", note_other, all);
+	check_traceable(list, all);
 	if (!rp_btf_kernel(&btf))
 		rp_btf_each_func(btf, "*", note_args, all);
+	return 0;
 }
 
 int record_probes_check_kernel(struct record_probes *list)
 {
-	struct named all = { .items = calloc(list->count + 1, sizeof(*all.items)),
-			     .traced = calloc(list->count + 1, sizeof(*all.traced)) };
-	const int err = all.items && all.traced ? 0 : -ENOMEM;
+	struct all_named all = { .by_addr = calloc(list->count + 1, sizeof(*all.by_addr)) };
+	int err = all.by_addr ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < list->count; i++)
-		if (list->items[i]->kind == RECORD_PROBE_KERNEL)
-			all.items[all.n++] = list->items[i];
-	if (!err && all.n) {
-		qsort(all.items, all.n, sizeof(*all.items), compare);
-		check_all(list, &all);
-	}
+		if (list->items[i]->kind == RECORD_PROBE_KERNEL) {
+			list->items[i]->kernel.alone = true;
+			all.by_addr[all.nprobes++] = list->items[i];
+		}
+	if (all.nprobes)
+		err = check_all(list, &all);
 	free(all.items);
-	free(all.traced);
+	free(all.by_addr);
 	return err;
 }

@@ -116,7 +116,8 @@ struct record_probe {
 			uint64_t addr;
 			/* By BTF; negative: not known, or not 8 bytes each. */
 			int nargs;
-			bool alone; /* no other function has its name */
+			const char *btf; /* its name there; NULL */
+			bool alone;	 /* no other function has its name */
 		} kernel;
 		struct {
 			uint32_t nr;
