@@ -30,6 +30,9 @@ int func_find(const struct options *opt, struct record_probes **out)
 	};
 	int err = own->attach ? record_probe_way_parse(own->attach, &scope.way) : 0;
 
+	/* What has no end can be counted. */
+	if ((own->count || own->list) && !opt->record.kernel_only)
+		scope.kinds |= RECORD_PROBE_BIT(RECORD_PROBE_USDT);
 	return err ? err : record_probes_open(&scope, opt->words, opt->nwords, out);
 }
 

@@ -64,7 +64,8 @@ const struct command func_command = {
 		 "(libc:malloc, /path/file:name, 'python3:Py*'; C++ as in the source), of whatever "
 		 "the target executes from (:name), system calls (syscall:read), or the time from "
 		 "one tracepoint to another in a thread "
-		 "(irq:irq_handler_entry..irq_handler_exit). Calls that are left without a return "
+		 "(irq:irq_handler_entry..irq_handler_exit) or from one USDT probe to another "
+		 "(usdt:./prog:begin..end). Calls that are left without a return "
 		 "(longjmp, an exception) are counted apart; recursion is told apart.",
 	.examples = "  rawprof func ./prog:compute -- ./prog    a function of a program\n"
 		    "  rawprof func 'vfs_*' 5                   of the kernel, for five seconds\n"

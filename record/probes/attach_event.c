@@ -77,7 +77,8 @@ int record_probes_attach_events(struct record_probes *list, uint32_t from)
 	for (uint32_t i = from; !err && i < list->count; i++) {
 		struct record_probe *p = list->items[i];
 
-		if (p->why_not || (p->kind != RECORD_PROBE_PAIR && p->kind != RECORD_PROBE_EVENT))
+		if (p->why_not || p->usdt ||
+		    (p->kind != RECORD_PROBE_PAIR && p->kind != RECORD_PROBE_EVENT))
 			continue;
 		p->how = "tracepoint";
 		if (p->kind == RECORD_PROBE_PAIR)

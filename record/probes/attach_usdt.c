@@ -20,9 +20,8 @@ static void arrays_free(struct arrays *a)
 	free(a->cookies);
 }
 
-static int arrays_make(const struct record_probe *p, struct arrays *out)
+static int arrays_make(const struct record_usdt *usdt, uint32_t id, struct arrays *out)
 {
-	const struct record_usdt *usdt = p->usdt;
 	struct arrays a = { calloc(usdt->nplaces + 1, 8), calloc(usdt->nplaces + 1, 8),
 			    calloc(usdt->nplaces + 1, 8) };
 
@@ -33,7 +32,7 @@ static int arrays_make(const struct record_probe *p, struct arrays *out)
 	for (uint32_t i = 0; i < usdt->nplaces; i++) {
 		a.offsets[i] = usdt->places[i].offset;
 		a.semaphores[i] = usdt->places[i].semaphore;
-		a.cookies[i] = (uint64_t)usdt->places[i].args << 32 | p->id;
+		a.cookies[i] = (uint64_t)usdt->places[i].args << 32 | id;
 	}
 	*out = a;
 	return 0;
@@ -60,22 +59,21 @@ static int attach_for(const struct rp_uprobe_set *set, pid_t pid, struct record_
 	return err;
 }
 
-int record_usdt_attach(const struct record_probes *list, const struct record_probe *p,
-		       enum rp_uprobe_way way, const int *progs, uint32_t nprogs,
-		       struct record_usdt_links *links)
+static int attach_places(const struct record_probe_scope *scope, const struct record_usdt *usdt,
+			 uint32_t id, enum rp_uprobe_way way, const int *progs, uint32_t nprogs,
+			 struct record_usdt_links *links)
 {
-	const struct record_probe_scope *scope = &list->scope;
 	struct arrays a;
-	int err = arrays_make(p, &a);
+	int err = arrays_make(usdt, id, &a);
 
 	if (err)
 		return err;
 	const struct rp_uprobe_set set = { .way = way,
-					   .fd = p->usdt->fd,
+					   .fd = usdt->fd,
 					   .offsets = a.offsets,
 					   .cookies = way == RP_UPROBE_PERF ? NULL : a.cookies,
 					   .semaphores = a.semaphores,
-					   .n = p->usdt->nplaces,
+					   .n = usdt->nplaces,
 					   .prog_fds = progs,
 					   .nprogs = nprogs };
 
@@ -89,6 +87,13 @@ int record_usdt_attach(const struct record_probes *list, const struct record_pro
 	return err;
 }
 
+int record_usdt_attach(const struct record_probes *list, const struct record_probe *p,
+		       enum rp_uprobe_way way, const int *progs, uint32_t nprogs,
+		       struct record_usdt_links *links)
+{
+	return attach_places(&list->scope, p->usdt, p->id, way, progs, nprogs, links);
+}
+
 void record_usdt_detach(struct record_usdt_links *links)
 {
 	for (size_t i = 0; i < links->n; i++)
@@ -99,12 +104,12 @@ void record_usdt_detach(struct record_usdt_links *links)
 
 /* ---- the same program for all of a list */
 
-static int keep(struct record_probes *list, struct record_usdt_links *links)
+static int keep(struct record_probes *list, enum probe_point point, struct record_usdt_links *links)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < links->n; i++) {
-		const struct probe_link link = { .point = PROBE_ENTRY, .uprobes = links->link[i] };
+		const struct probe_link link = { .point = point, .uprobes = links->link[i] };
 		const int kept = record_probes_keep_link(list, &link);
 
 		err = err ? err : kept;
@@ -113,12 +118,13 @@ static int keep(struct record_probes *list, struct record_usdt_links *links)
 	return err;
 }
 
-static int attach_one(struct record_probes *list, struct record_probe *p, enum rp_uprobe_way way)
+static int attach_at(struct record_probes *list, struct record_probe *p, enum probe_point point,
+		     const struct record_usdt *usdt, enum rp_uprobe_way way)
 {
 	const bool by_cookie = way != RP_UPROBE_PERF;
-	const struct record_probe_use use = { .point = PROBE_ENTRY,
+	const struct record_probe_use use = { .point = point,
 					      .context = PROBE_ON_REGS,
-					      .kind = RECORD_PROBE_USDT,
+					      .kind = p->kind,
 					      .config = { .by_cookie = by_cookie,
 							  .id = by_cookie ? 0 : p->id } };
 	const int fd = record_probes_program(list, &use, rp_uprobe_attach_type(way), NULL);
@@ -127,13 +133,13 @@ static int attach_one(struct record_probes *list, struct record_probe *p, enum r
 
 	if (fd <= 0)
 		return fd;
-	err = record_usdt_attach(list, p, way, &fd, 1, &links);
+	err = attach_places(&list->scope, usdt, p->id, way, &fd, 1, &links);
 	if (err) {
 		record_usdt_detach(&links);
 		return err;
 	}
 	p->how = rp_uprobe_way_name(way);
-	return keep(list, &links);
+	return keep(list, point, &links);
 }
 
 int record_probes_attach_usdt(struct record_probes *list, uint32_t from)
@@ -144,13 +150,16 @@ int record_probes_attach_usdt(struct record_probes *list, uint32_t from)
 	for (uint32_t i = from; !err && i < list->count; i++) {
 		struct record_probe *p = list->items[i];
 
-		if (p->kind != RECORD_PROBE_USDT || p->why_not)
+		if (!p->usdt || p->why_not)
 			continue;
 		if (way == RP_UPROBE_NONE)
 			return rp_fail(-EOPNOTSUPP,
 				       "USDT probes need uprobes, which this kernel has not, or "
 				       "does not permit: see rawprof doctor");
-		err = attach_one(list, p, way);
+		if (p->usdt_end)
+			err = attach_at(list, p, PROBE_RETURN, p->usdt_end, way);
+		if (!err)
+			err = attach_at(list, p, PROBE_ENTRY, p->usdt, way);
 	}
 	return err;
 }

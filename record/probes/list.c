@@ -92,7 +92,7 @@ int record_probes_label(const struct record_probe *p, char *text, size_t size)
 {
 	const char *slash = p->module ? strrchr(p->module, '/') : NULL;
 
-	if (p->kind == RECORD_PROBE_USER || p->kind == RECORD_PROBE_USDT)
+	if (p->kind == RECORD_PROBE_USER || p->usdt)
 		return snprintf(text, size, "%s:%s", slash ? slash + 1 : p->module, p->name);
 	if (p->kind == RECORD_PROBE_SYSCALL)
 		return snprintf(text, size, "syscall:%s", p->name);
@@ -249,7 +249,14 @@ static int find_one(struct record_probes *list, size_t at)
 			       "rawprof trace",
 			       p->text);
 	case PATTERN_USDT:
-		return check_kind(list, p, RECORD_PROBE_USDT, "a USDT probe, which has no end,");
+		if (p->end_name)
+			return check_kind(list, p, RECORD_PROBE_PAIR, "a pair of USDT probes");
+		return list->scope.kinds & RECORD_PROBE_BIT(RECORD_PROBE_USDT)
+			       ? 0
+			       : rp_fail(-EINVAL,
+					 "'%s': a single USDT probe has no end: "
+					 "usdt:PROGRAM:BEGIN..END, or rawprof trace",
+					 p->text);
 	default:
 		return check_kind(list, p, RECORD_PROBE_USER, "a function of a program");
 	}
@@ -321,8 +328,8 @@ void record_probes_close(struct record_probes *list)
 	for (size_t i = 0; list->patterns && i < list->npatterns; i++)
 		record_pattern_free(&list->patterns[i]);
 	for (uint32_t i = 0; i < list->count; i++) {
-		if (list->items[i]->kind == RECORD_PROBE_USDT)
-			record_probes_usdt_free(list->items[i]->usdt);
+		record_probes_usdt_free(list->items[i]->usdt);
+		record_probes_usdt_free(list->items[i]->usdt_end);
 		free(list->items[i]);
 	}
 	for (uint32_t i = 0; i < list->nfiles; i++)

@@ -67,9 +67,28 @@ static int parse_pair(const char *text, const char *dots, struct pattern *p)
 	return p->place && p->name && p->end_place && p->end_name ? 0 : -ENOMEM;
 }
 
+/* Behind the dots may be no more than the name of the other probe. */
+static int parse_usdt_pair(const char *text, const char *name, const char *dots, struct pattern *p)
+{
+	const char *end = dots + 2;
+	const size_t n = p->place ? strlen(p->place) : 0;
+
+	if (!strncmp(end, "usdt:", 5)) {
+		if (strncmp(end + 5, p->place ? p->place : "", n) || end[5 + n] != ':')
+			return wrong(text, "both USDT probes of a pair are of one file");
+		end += 5 + n + 1;
+	}
+	if (dots == name || !*end || record_pattern_is_glob(name))
+		return wrong(text, "from one USDT probe to another is usdt:PROGRAM:BEGIN..END, "
+				   "two names");
+	p->name = cut(name, dots);
+	p->end_name = strdup(end);
+	return p->place && p->name && p->end_name ? 0 : -ENOMEM;
+}
+
 static int parse_usdt(const char *text, const char *rest, struct pattern *p)
 {
-	const char *colon = strchr(rest, ':');
+	const char *colon = strchr(rest, ':'), *dots;
 
 	if (!strcmp(rest, "*"))
 		colon = rest; /* all of the target */
@@ -78,7 +97,11 @@ static int parse_usdt(const char *text, const char *rest, struct pattern *p)
 				   "usdt:PROGRAM:PROVIDER:NAME, or usdt::NAME of the target");
 	p->kind = PATTERN_USDT;
 	p->place = cut(rest, colon);
-	p->name = strdup(*colon == ':' ? colon + 1 : colon);
+	colon += *colon == ':';
+	dots = strstr(colon, "..");
+	if (dots)
+		return parse_usdt_pair(text, colon, dots, p);
+	p->name = strdup(colon);
 	return p->place && p->name ? 0 : -ENOMEM;
 }
 

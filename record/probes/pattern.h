@@ -18,7 +18,8 @@ enum pattern_kind {
 	PATTERN_PAIR,	 /* place:name..end_place:end_name */
 	PATTERN_EVENT,	 /* place is a group */
 	PATTERN_USDT,	 /* name is "name" or "provider:name"; place is a path, a short name of a
-			    file, or "": any file of the target */
+			    file, or "": any file of the target; end_name is
+			    that of another probe, of a pair, or NULL */
 };
 
 enum { PATTERN_MAX = 1024 };

@@ -13,6 +13,7 @@
  *	tp:sched:sched_switch		a single tracepoint; without tp: if there is such a group
  *	usdt:prog:name, usdt:prog:provider:name	probes that were compiled into a program or library
  *	usdt:/path:name, usdt::name	of a file; of whatever the target executes from
+ *	usdt:prog:begin..end	from one USDT probe to another of the same file, in one thread
  *
  * How a profiler uses it, in the order of a recording:
  *
@@ -48,7 +49,7 @@ enum record_probe_kind {
 	RECORD_PROBE_KERNEL,  /* a function of the kernel */
 	RECORD_PROBE_USER,    /* a function of a program or library */
 	RECORD_PROBE_SYSCALL, /* a system call */
-	RECORD_PROBE_PAIR,    /* from one tracepoint to another */
+	RECORD_PROBE_PAIR,    /* from one tracepoint, or USDT probe, to another */
 	RECORD_PROBE_EVENT,   /* a single tracepoint: it has no return */
 	RECORD_PROBE_USDT,    /* a USDT probe: it has no return */
 	RECORD_PROBE_KINDS
@@ -126,8 +127,10 @@ struct record_probe {
 			const char *group, *event;	   /* the first, or only one */
 			const char *end_group, *end_event; /* of a pair */
 		} events;
-		struct record_usdt *usdt; /* name is "provider:name" */
 	};
+	/* Of a USDT probe, whose name is "provider:name", or where a pair of them begins; and ends.
+	 * NULL: it is none. */
+	struct record_usdt *usdt, *usdt_end;
 };
 
 /* ---- finding */

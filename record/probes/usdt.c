@@ -80,7 +80,7 @@ static size_t match(const struct record_probes *list, uint64_t patterns,
 	for (size_t i = 0; i < list->npatterns; i++) {
 		const struct pattern *p = &list->patterns[i];
 
-		if (p->kind == PATTERN_USDT && patterns & bit_of(i) &&
+		if (p->kind == PATTERN_USDT && !p->end_name && patterns & bit_of(i) &&
 		    is_named(p->name, s->provider, s->name))
 			return i;
 	}
@@ -132,31 +132,99 @@ static int add_place(struct record_probes *list, struct record_usdt *usdt, struc
 }
 
 /* The @n sites of one probe. */
-static int add_probe(struct record_probes *list, uint32_t file, size_t pattern,
-		     struct sym_usdt *found, const struct sym_usdt_site *s, size_t n)
+static int make(struct record_probes *list, uint32_t file, struct sym_usdt *found,
+		const struct sym_usdt_site *s, size_t n, struct record_usdt **out)
 {
 	struct record_usdt *usdt = calloc(1, sizeof(*usdt));
-	struct record_probe p = { .kind = RECORD_PROBE_USDT,
-				  .pattern = pattern,
-				  .name = record_probes_textf(list, "%s:%s", s->provider, s->name),
-				  .symbol = record_probes_text(list, s->name),
-				  .module = list->files[file].path,
-				  .usdt = usdt };
-	int err = usdt && p.name && p.symbol ? 0 : -ENOMEM;
+	int err = usdt ? 0 : -ENOMEM;
 
-	if (found->machine != rp_machine_host()->elf)
-		p.why_not = "code of another machine";
 	if (usdt)
 		usdt->file = file;
 	for (size_t i = 0; !err && i < n; i++)
 		err = add_place(list, usdt, found, &s[i]);
-	if (!err)
-		err = record_probes_add(list, &p, NULL);
 	if (err)
 		record_probes_usdt_free(usdt);
 	else
-		list->patterns[pattern].found++;
+		*out = usdt;
 	return err;
+}
+
+/* Takes what @p has of USDT probes. */
+static int add(struct record_probes *list, const struct sym_usdt *found, struct record_probe *p)
+{
+	int err = p->name && p->symbol ? 0 : -ENOMEM;
+
+	if (found->machine != rp_machine_host()->elf)
+		p->why_not = "code of another machine";
+	if (!err)
+		err = record_probes_add(list, p, NULL);
+	if (err) {
+		record_probes_usdt_free(p->usdt);
+		record_probes_usdt_free(p->usdt_end);
+		return err;
+	}
+	list->patterns[p->pattern].found++;
+	return 0;
+}
+
+static int add_probe(struct record_probes *list, uint32_t file, size_t pattern,
+		     struct sym_usdt *found, const struct sym_usdt_site *s, size_t n)
+{
+	struct record_probe p = { .kind = RECORD_PROBE_USDT,
+				  .pattern = pattern,
+				  .name = record_probes_textf(list, "%s:%s", s->provider, s->name),
+				  .symbol = record_probes_text(list, s->name),
+				  .module = list->files[file].path };
+	int err = make(list, file, found, s, n, &p.usdt);
+
+	return err ? err : add(list, found, &p);
+}
+
+/* How many sites from @s on are of its probe. */
+static size_t same_probe(const struct sym_usdt_site *s, size_t left)
+{
+	size_t n = 1;
+
+	while (n < left && !strcmp(s[n].name, s->name) && !strcmp(s[n].provider, s->provider))
+		n++;
+	return n;
+}
+
+/* The first probe of that name; NULL: there is none. */
+static const struct sym_usdt_site *find_named(const struct sym_usdt *found, const char *name)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (is_named(name, found->items[i].provider, found->items[i].name))
+			return &found->items[i];
+	return NULL;
+}
+
+/* From one to the other, if this file has both. */
+static int add_pair(struct record_probes *list, uint32_t file, size_t pattern,
+		    struct sym_usdt *found)
+{
+	const struct pattern *which = &list->patterns[pattern];
+	const struct sym_usdt_site *begin = find_named(found, which->name);
+	const struct sym_usdt_site *end = find_named(found, which->end_name);
+	const struct sym_usdt_site *behind = found->items + found->count;
+	struct record_probe p = { .kind = RECORD_PROBE_PAIR,
+				  .pattern = pattern,
+				  .module = list->files[file].path };
+	int err;
+
+	if (!begin || !end)
+		return 0;
+	p.name = p.symbol =
+		record_probes_textf(list, "%s:%s..%s", begin->provider, begin->name, end->name);
+	err = make(list, file, found, begin, same_probe(begin, (size_t)(behind - begin)), &p.usdt);
+	if (!err)
+		err = make(list, file, found, end, same_probe(end, (size_t)(behind - end)),
+			   &p.usdt_end);
+	if (err) {
+		record_probes_usdt_free(p.usdt);
+		return err;
+	}
+	return add(list, found, &p);
 }
 
 /* A probe that an earlier pattern named. */
@@ -174,16 +242,6 @@ static bool is_listed(const struct record_probes *list, uint32_t file,
 			return true;
 	}
 	return false;
-}
-
-/* How many sites from @s on are of its probe. */
-static size_t same_probe(const struct sym_usdt_site *s, size_t left)
-{
-	size_t n = 1;
-
-	while (n < left && !strcmp(s[n].name, s->name) && !strcmp(s[n].provider, s->provider))
-		n++;
-	return n;
 }
 
 int record_probes_add_usdt(struct record_probes *list, uint32_t file, int fd, uint64_t patterns)
@@ -206,6 +264,10 @@ int record_probes_add_usdt(struct record_probes *list, uint32_t file, int fd, ui
 		if (pattern != SIZE_MAX && !is_listed(list, file, s))
 			err = add_probe(list, file, pattern, found, s, n);
 	}
+	for (size_t i = 0; !err && i < list->npatterns; i++)
+		if (list->patterns[i].kind == PATTERN_USDT && list->patterns[i].end_name &&
+		    patterns & bit_of(i))
+			err = add_pair(list, file, i, found);
 	sym_usdt_free(found);
 	if (err || list->count == before)
 		return err;
@@ -213,51 +275,77 @@ int record_probes_add_usdt(struct record_probes *list, uint32_t file, int fd, ui
 		list->files[file].fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (list->files[file].fd < 0)
 		return -errno;
-	for (uint32_t i = before; i < list->count; i++)
+	for (uint32_t i = before; i < list->count; i++) {
 		list->items[i]->usdt->fd = list->files[file].fd;
+		if (list->items[i]->usdt_end)
+			list->items[i]->usdt_end->fd = list->files[file].fd;
+	}
 	return 0;
 }
 
 /* ---- what is not there */
 
-int record_probes_usdt_missing(struct record_probes *list, size_t at)
+/* The probes of a file that may be what was meant by @name. */
+static size_t try_names(int fd, const char *name, struct nearest *nearest, bool *there)
 {
-	const struct pattern *p = &list->patterns[at];
-	const bool has_provider = strchr(p->name, ':');
+	const bool has_provider = strchr(name, ':');
+	struct sym_usdt *found;
+	size_t n;
+
+	if (read_probes(fd, &found))
+		return 0;
+	n = found->count;
+	for (size_t i = 0; i < n; i++) {
+		const struct sym_usdt_site *s = &found->items[i];
+		char full[256];
+
+		*there |= is_named(name, s->provider, s->name);
+		snprintf(full, sizeof(full), "%s%s%s", has_provider ? s->provider : "",
+			 has_provider ? ":" : "", s->name);
+		record_nearest_try(nearest, full, full);
+	}
+	sym_usdt_free(found);
+	return n;
+}
+
+/* Looks for the name in the files that pattern @at was looked for in. */
+static int name_missing(struct record_probes *list, size_t at, const char *name)
+{
+	const char *text = list->patterns[at].text;
 	size_t files = 0, probes = 0;
 	const char *path = NULL;
 	struct nearest nearest;
+	bool there = false;
 	char hint[300];
 
-	record_nearest_begin(&nearest, p->name);
+	record_nearest_begin(&nearest, name);
 	for (uint32_t i = 0; i < list->nfiles; i++) {
 		const struct probe_file *f = &list->files[i];
 		const int fd = f->looked & bit_of(at) ? rp_open_regular(AT_FDCWD, f->path) : -1;
-		struct sym_usdt *found;
 
 		if (fd < 0)
 			continue;
 		files++;
 		path = f->path;
-		if (!read_probes(fd, &found)) {
-			for (size_t k = 0; k < found->count; k++) {
-				const struct sym_usdt_site *s = &found->items[k];
-				char name[256];
-
-				snprintf(name, sizeof(name), "%s%s%s",
-					 has_provider ? s->provider : "", has_provider ? ":" : "",
-					 s->name);
-				record_nearest_try(&nearest, name, name);
-			}
-			probes += found->count;
-			sym_usdt_free(found);
-		}
+		probes += try_names(fd, name, &nearest, &there);
 		close(fd);
 	}
+	if (there)
+		return 0;
 	if (!probes)
-		return rp_fail(-ENOENT, "'%s': %s%s no USDT probes (no .note.stapsdt)", p->text,
+		return rp_fail(-ENOENT, "'%s': %s%s no USDT probes (no .note.stapsdt)", text,
 			       files == 1 ? path : "these files", files == 1 ? " has" : " have");
-	return rp_fail(-ENOENT, "'%s': no such USDT probe in %s%s", p->text,
+	return rp_fail(-ENOENT, "'%s': no such USDT probe in %s%s", text,
 		       files == 1 ? path : "any of these files",
 		       record_nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
+int record_probes_usdt_missing(struct record_probes *list, size_t at)
+{
+	const struct pattern *p = &list->patterns[at];
+	int err = name_missing(list, at, p->name);
+
+	if (!err && p->end_name)
+		err = name_missing(list, at, p->end_name);
+	return err ? err : rp_fail(-ENOENT, "'%s': no file has both of these USDT probes", p->text);
 }

@@ -68,6 +68,19 @@ else
 	skip 'Debian'\''s python3' 'it is not here'
 fi
 
+# ---- how long, and how often
+run "$rawprof" func usdt::begin..end -- "$usdt" pairs 20 2
+is 'a pair: status' "$status" 0
+is 'a pair: how often' "$(awk '$1 == "shop:begin..end" { print $2 }' "$out")" 20
+run "$rawprof" func usdt::begin..usdt::shop:end --format json -- "$usdt" pairs 20 2
+holds 'a pair: no shorter than it sleeps' "$(grep -oE '"(min|least)[a-z_]*": ?[0-9]+' "$out" | head -n 1 | grep -oE '[0-9]+$') >= 2000000"
+run "$rawprof" func --count usdt::hot -- "$usdt" hot 20000
+is '--count: each of them' "$(awk '$1 == "shop:hot" { print $2 }' "$out" | tr -d ,)" 20000
+run "$rawprof" func usdt::begin..ent -- "$usdt"
+has 'a pair: what was meant' "$err" 'did you mean end\?'
+run "$rawprof" func usdt::hot -- "$usdt"
+has 'a single one has no end' "$err" 'usdt:PROGRAM:BEGIN\.\.END'
+
 # ---- semaphores
 "$usdt" wait >"$tmp/wait" &
 pid=$!

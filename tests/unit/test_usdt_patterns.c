@@ -117,6 +117,27 @@ START_TEST(places_and_arguments)
 }
 END_TEST
 
+START_TEST(pairs)
+{
+	static const char *const patterns[] = { "usdt::args1..args2", "usdt::args1..usdt::args2",
+						"usdt::shop:args1..usdt::shop:args2" };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct record_probes *list;
+		const struct record_probe *p;
+
+		ck_assert_msg(open_list(patterns[i], &list) == 0, "%s", said);
+		ck_assert_uint_eq(record_probes_count(list), 1);
+		p = record_probes_at(list, 0);
+		ck_assert_int_eq(p->kind, RECORD_PROBE_PAIR);
+		ck_assert_str_eq(p->name, "shop:args1..args2");
+		ck_assert_uint_ne(p->usdt->places[0].offset, p->usdt_end->places[0].offset);
+		ck_assert_int_ge(p->usdt_end->fd, 0);
+		record_probes_close(list);
+	}
+}
+END_TEST
+
 static void refuse(const char *pattern, int err, const char *message)
 {
 	struct record_probes *list;
@@ -133,6 +154,11 @@ START_TEST(mistakes)
 
 	refuse("usdt:", -EINVAL, "a USDT probe is usdt:PROGRAM:NAME");
 	refuse("usdt:heard", -EINVAL, "a USDT probe is usdt:PROGRAM:NAME");
+	refuse("usdt::args1..", -EINVAL, "is usdt:PROGRAM:BEGIN..END");
+	refuse("usdt::..args1", -EINVAL, "is usdt:PROGRAM:BEGIN..END");
+	refuse("usdt::args*..heard", -EINVAL, "is usdt:PROGRAM:BEGIN..END");
+	refuse("usdt:a:args1..usdt:b:heard", -EINVAL, "are of one file");
+	refuse("usdt::args1..herd", -ENOENT, "did you mean heard?");
 	refuse("usdt::", -EINVAL, "a USDT probe is usdt:PROGRAM:NAME");
 	refuse("usdt:test_usdt_patterns:herd", -ENOENT, "did you mean heard?");
 	refuse("usdt:test_usdt_patterns:shop:herd", -ENOENT, "did you mean shop:heard?");
@@ -162,6 +188,7 @@ int main(void)
 	tcase_add_test(tc, by_short_name);
 	tcase_add_test(tc, of_the_target);
 	tcase_add_test(tc, places_and_arguments);
+	tcase_add_test(tc, pairs);
 	tcase_add_test(tc, mistakes);
 	suite_add_tcase(s, tc);
 	runner = srunner_create(s);
