@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
-all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,symbols,report,unwind
+all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,usdt,symbols,report,unwind
 only=,${ONLY:-$all},
 measure=build/bench/measure
 work=build/workloads
@@ -172,6 +172,11 @@ if wanted uprobes && [ -x build/bench/uprobe_cost ]; then
 	build/bench/uprobe_cost >>"$details" 2>&1
 fi
 
+if wanted usdt; then
+	part 'USDT probes' bench/usdt.sh
+	short 'A hit of a USDT probe' 'each with its arguments, ns' rawprof
+	short 'A hit of a USDT probe' 'a count, ns' rawprof
+fi
 if wanted mem; then
 	part 'memory' bench/mem.sh
 	short 'A pair of malloc and free' 'added' 'whole stacks'
