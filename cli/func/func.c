@@ -25,7 +25,8 @@ int func_find(const struct options *opt, struct record_probes **out)
 				 : RECORD_PROBE_CALLS,
 		.limit = own->limit,
 		.limit_option = "--max-functions",
-		.at_returns = own->at_returns,
+		/* A stack would end at the first return address that a probe has changed. */
+		.at_returns = own->at_returns || own->stacks,
 		.list_only = own->list,
 	};
 	int err = own->attach ? record_probe_way_parse(own->attach, &scope.way) : 0;
@@ -103,8 +104,11 @@ static void configure_program(void *ctx, const struct record_probe_use *use, voi
 
 	(void)ctx;
 	c->probe = use->config;
+	/* How a probe came about, or a thread to its system call, is of no interest. */
+	if (user || use->kind == RECORD_PROBE_SYSCALL)
+		c->common.kernel_bytes = 0;
 	c->kernel = !user;
-	c->common.probe = user;
+	c->common.probe = user && rp_has(RP_HAS_BPF_LOOP); /* which its walk needs */
 	c->at_returns = use->config.at_returns;
 	c->knows_task &= user && !use->config.go;
 }
@@ -298,12 +302,44 @@ static const struct record_profiler func_profiler = {
 	.ledger = ledger,
 };
 
+/* --slower alone: each call as it ends. */
+static bool is_log(const struct func_options *own)
+{
+	return own->slower_us && !own->by && !own->hist && !own->values && !own->stacks;
+}
+
+static int start_log(struct recording *rec)
+{
+	int err = func_log_begin(rec);
+
+	return err ? err : start(rec);
+}
+
+static int collect_log(struct recording *rec)
+{
+	int err = func_log_drain(rec);
+
+	return err ? err : collect(rec);
+}
+
 static void choose_view(const struct options *opt, struct record_profiler *profiler)
 {
 	const struct func_options *own = opt->own;
 	const bool series = opt->record.interval > 0;
 
-	if (own->hist) {
+	profiler->no_stacks = !own->stacks;
+	if (own->stacks) {
+		profiler->samples = func_samples;
+	} else if (own->graph || is_log(own)) {
+		profiler->output = RECORD_LINES;
+		profiler->start = start_log;
+		profiler->drain = func_log_drain;
+		profiler->collect = collect_log;
+		profiler->report = func_log_report;
+	} else if (own->values) {
+		profiler->report = func_report_values;
+		profiler->output = RECORD_GRID;
+	} else if (own->hist) {
 		profiler->report = func_report_hists;
 		profiler->interval = series ? func_report_hists_interval : NULL;
 		profiler->output = RECORD_HISTS;
@@ -312,7 +348,6 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 		profiler->interval = series ? func_report_interval : NULL;
 		profiler->output = RECORD_GRID;
 	}
-	profiler->no_stacks = true;
 }
 
 static enum func_by by_name(const char *name)
@@ -326,6 +361,8 @@ static enum func_by by_name(const char *name)
 /* More are found when a process maps another file. */
 #define MORE_FUNCTIONS 256
 #define ROWS_BY 8192 /* sums by thread, process, command */
+#define VALUES 16384
+#define RING_BYTES (1 << 24)
 
 static void size_maps(struct func *f)
 {
@@ -340,6 +377,12 @@ static void size_maps(struct func *f)
 		f->maps[FUNC_MAP_CALLS].flags = f->maps[FUNC_MAP_SUMS].flags = BPF_F_NO_PREALLOC;
 	if (f->own->count)
 		f->maps[FUNC_MAP_CALLS].max_entries = 1;
+	if (!f->config.sums)
+		f->maps[FUNC_MAP_SUMS].max_entries = 1;
+	if (f->config.values)
+		f->maps[FUNC_MAP_VALUES].max_entries = VALUES;
+	if (f->config.send)
+		f->maps[FUNC_MAP_EVENTS].max_entries = RING_BYTES;
 	if (record_probes_kinds(f->probes) & RECORD_PROBE_BIT(RECORD_PROBE_SYSCALL))
 		f->maps[FUNC_MAP_SYSCALLS].max_entries = RECORD_SYSCALLS;
 }
@@ -348,12 +391,20 @@ static void make_config(struct func *f)
 {
 	const struct func_options *own = f->own;
 
+	const bool log = is_log(own);
+
 	f->by = by_name(own->by);
 	f->config = (struct func_config){
 		.slower_ns = own->slower_us * 1000,
-		.slot_bytes = FUNC_SHORT_CALL,
+		.slot_bytes = log || own->graph ? sizeof(struct func_call) : FUNC_SHORT_CALL,
 		.most_depth = FUNC_DEPTH,
-		.sums = 1,
+		.sums = !log && !own->graph && !own->values && !own->stacks,
+		.values = own->values,
+		.stacks = own->stacks,
+		.log = log,
+		.graph = own->graph,
+		.send = log || own->graph,
+		.args = log || own->graph,
 		.by_thread = f->by == FUNC_BY_THREAD,
 		.by_process = f->by == FUNC_BY_PROCESS,
 		.by_comm = f->by != FUNC_BY_FUNCTION,
@@ -390,6 +441,7 @@ int func_run(const struct options *opt)
 	status = record(opt, &f);
 	record_probes_close(f.probes);
 	rp_ring_close(f.ring);
+	func_graph_free(f.graph);
 	rp_hash_free(&f.going);
 	rp_hash_free(&f.seen);
 	return status;

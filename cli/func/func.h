@@ -27,8 +27,9 @@ struct func_options {
 	const char *by;	    /* what a row is of, beside the function; NULL: of the function alone */
 	const char *attach; /* the way for functions of the kernel; NULL: the best */
 	uint64_t limit;	    /* most functions; 0: RECORD_PROBE_LIMIT */
+	uint64_t args;	    /* how many are shown; 0: as many as are known, else 3 */
 	bool at_returns;
-	bool list, count, values, hist, stacks, graph, log;
+	bool list, count, values, hist, stacks, graph;
 };
 int func_run(const struct options *opt); /* the command */
 /* --list. Returns the exit status. */
@@ -104,8 +105,23 @@ int func_report_hists(struct recording *rec);
 int func_report_hists_interval(struct recording *rec);
 int func_report_values(struct recording *rec);
 
+int func_samples(struct recording *rec, struct report *report, struct names *names);
+
 int func_log_begin(struct recording *rec);
 int func_log_drain(struct recording *rec);
 int func_log_report(struct recording *rec);
+
+/* Of a line about a call: "name(1, 0x7ffe1000)", " = -2 ENOENT", "    12.345 us". */
+int func_print_call(struct recording *rec, const struct func_event *e);
+void func_print_value(struct recording *rec, const struct func_event *e);
+void func_print_time(FILE *out, uint64_t ns);
+double func_seconds(const struct recording *rec, uint64_t time);
+/* The name of the error code that it is, where functions return such: "ENOENT"; NULL. */
+const char *func_error(const struct func *f, uint32_t function, int64_t value);
+
+/* --graph: one event; what waits at the end. 0 or a negative errno. */
+int func_graph_event(struct recording *rec, const struct func_event *e);
+int func_graph_end(struct recording *rec);
+void func_graph_free(struct func_graph *graph);
 
 #endif

@@ -15,14 +15,20 @@ static const char *check(const struct options *opt)
 		       "globs too: 'vfs_*'";
 	if (own->list)
 		return NULL;
-	if (own->count + own->values + own->hist + own->stacks > 1)
-		return "either --count or --hist";
+	if (own->count + own->values + own->hist + own->stacks + own->graph > 1)
+		return "one of --count, --ret, --hist, --stacks and --graph at a time";
 	if (own->count && own->slower_us)
 		return "--count sees calls begin and not return: not with --slower";
-	if ((own->values || own->stacks) && own->by)
+	if (own->graph && own->slower_us)
+		return "--graph shows calls as they begin, before it is known how long they are: "
+		       "not with --slower";
+	if (own->by && (own->values || own->stacks || own->graph))
 		return "--by is for the table, --hist and --count";
-	if (opt->record.interval > 0 && (own->values || own->stacks || own->log))
+	if (opt->record.interval > 0 && (own->values || own->stacks || own->graph ||
+					 (own->slower_us && !own->by && !own->hist)))
 		return "--interval is for the table, --hist and --count";
+	if (own->args && !own->graph && !own->slower_us)
+		return "--args is for --slower and --graph";
 	return NULL;
 }
 
@@ -31,11 +37,20 @@ static const char *check(const struct options *opt)
 static const struct option_row own[] = {
 	FLAG("count", 0, VIEW, count, "only how often: the cheapest, as returns are not probed"),
 	FLAG("hist", 0, VIEW, hist, "histograms of how long calls are"),
+	FLAG("ret", 0, VIEW, values, "what is returned, how often, after how long"),
+	FLAG("stacks", 0, VIEW, stacks, "who calls: stacks, by calls and their time"),
+	FLAG("graph", 0, VIEW, graph,
+	     "each call as it begins and ends, those inside it indented, with its time"),
 	OPTION("by", 0, VIEW, WORD, by, "WHAT", "a row for each, beside the function",
 	       .words = "function thread process comm"),
 	FLAG("list", 0, VIEW, list, "what would be probed, and what would not, and why; no more"),
 	OPTION("slower", 0, SAMPLING, NUMBER, slower_us, "US",
-	       "only calls of at least so many microseconds", .least = 1, .most = 1ull << 40),
+	       "only calls of at least so many microseconds; without another view each of them, as "
+	       "it returns, with arguments and what it returned",
+	       .least = 1, .most = 1ull << 40),
+	OPTION("args", 0, OUTPUT, NUMBER, args, "N",
+	       "arguments in a line of --slower or --graph: as many as the kernel knows, else 3",
+	       .least = 1, .most = FUNC_ARGS),
 	OPTION("attach", 0, SAMPLING, WORD, attach, "HOW",
 	       "how functions of the kernel are probed, by default the first that it has",
 	       .words = "fentry kprobe-multi kprobe"),
@@ -49,7 +64,8 @@ static const struct option_row own[] = {
 	{ "interval", 'i', OPTION_SAMPLING,
 	  .help = "what is new, every so often; all of it at the end" },
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result",
-	  .words = "table json prometheus" },
+	  .words = "table folded svg html pprof perf speedscope json prometheus firefox perfetto "
+		   "chrome rawprof" },
 	{ "sort", 0, OPTION_OUTPUT, .arg = "KEY",
 	  .help = "order of the table, by default total (or a column of words)",
 	  .words = "total self calls average max p50 p90 p99 left" },

@@ -5,6 +5,7 @@
  * probe at each return instruction.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,25 @@ static bool is_new_here(const struct attaching *a, const struct record_probe *p)
 }
 
 /*
+ * Where the word on the stack is no return address at the entry, or is kept for later: a uretprobe
+ * would put its own address in place of something else.
+ */
+static bool keeps_return_address(const char *symbol)
+{
+	static const char *const globs[] = {
+		"_start",	  "__restore_rt",  "__restore",	   "_dl_runtime_*",
+		"_dl_start_user", "*setjmp",	   "getcontext",   "__getcontext",
+		"swapcontext",	  "__swapcontext", "_Unwind_*",	   "vfork",
+		"__vfork",	  "__libc_vfork",  "__morestack*", "__longjmp_cancel",
+	};
+
+	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++)
+		if (!fnmatch(globs[i], symbol, 0))
+			return true;
+	return false;
+}
+
+/*
  * One that calls itself may be deeper than uretprobes go. And where functions are left by
  * exceptions, these must find the return addresses as they were: a uretprobe ends the program.
  */
@@ -130,7 +150,7 @@ static int choose_returns(const struct attaching *a, struct rp_code *code, struc
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	p->user.at_returns =
-		a->file->throws ||
+		a->file->throws || keeps_return_address(p->symbol) ||
 		(returns.complete && (returns.calls_itself || a->list->scope.at_returns));
 	rp_returns_free(&returns);
 	return 0;

@@ -28,8 +28,10 @@ static bool has_go_section(const Elf64_Shdr *sh, size_t n, const char *names, si
 /* Whether the strings of a section have one of these. */
 static bool has_string(int fd, const Elf64_Shdr *sh)
 {
-	static const char *const marks[] = { "__gxx_personality_v0", "libstdc++.so", "libc++.so",
-					     "libc++abi.so", "rust_eh_personality" };
+	static const char *const marks[] = {
+		"__gxx_personality_v0", "libstdc++.so",	       "libc++.so",
+		"libc++abi.so",		"rust_eh_personality", "_Unwind_Resume"
+	};
 	char *strings = sh->sh_size < MOST_STRINGS ? malloc(sh->sh_size + 1) : NULL;
 	bool found = false;
 

@@ -13,7 +13,7 @@ refused() {
 }
 refused 'no function' 'which function.*libc:malloc' 1
 refused '--by nothing known' 'function, thread, process or comm' x --by colour 1
-refused 'two views' 'either --count or --hist' x --count --hist 1
+refused 'two views' 'one of --count, --ret' x --count --hist 1
 refused '--slower of --count' 'not with --slower' x --count --slower 5 1
 refused '--slower 0' 'number' x --slower 0 1
 calls=$work/calls
@@ -30,7 +30,8 @@ done
 need_profile
 
 # rows FUNCTIONS ARGS...: as Prometheus text in $out; what the program prints in $said. FUNCTIONS: with commas.
-rows() {
+rows() { # FUNCTIONS may be globs
+	local -; set -f
 	local patterns=() f
 	for f in ${1//,/ }; do patterns+=("$calls:$f"); done
 	run "$rawprof" func "${patterns[@]}" --format prometheus -o "$tmp/rows" "${@:2}"
@@ -108,5 +109,43 @@ rows steps --count -- "$calls" threads 2000
 is '--count' "$(of steps)" 8000
 rows steps --slower 10000000 -- "$calls" threads 100
 is '--slower: none is' "$(of steps)" 0
+
+# ---- one by one
+
+run "$rawprof" func "$calls:gives" --ret --format prometheus -o "$tmp/rows" -- "$calls" values 600
+is '--ret: each value' "$(sed -n 's/^rawprof_func_value_calls{.*value="\([^"]*\)".* \(.*\)$/\1=\2/p' "$tmp/rows" | sort -n | tr '\n' ' ')" \
+	'-2=100 0=100 1=100 2=100 3=100 4=100 '
+run "$rawprof" func syscall:openat --ret -- ls /nonexistent
+has '--ret: error codes have names' "$out" '^openat +-2 ENOENT '
+
+run "$rawprof" func "$calls:gives" --slower 1 --format json -o "$tmp/lines" -- "$calls" values 50
+is '--slower: a line for each, and the ledger' "$(wc -l <"$tmp/lines") $(ledger FIRED)" "$(ledger KEPT) 50"
+if have_python; then
+	is '--slower: arguments and values' "$(python3 -c '
+import json
+rows = [json.loads(l) for l in open("'"$tmp/lines"'")]
+good = [r for r in rows if r["duration_ns"] >= 1000 and (r["value"] & 0xffffffff) == (
+    -2 & 0xffffffff if r["args"][0] % 6 == 5 else r["args"][0] % 6)]
+print(len(rows) > 0 and len(good) == len(rows))')" True
+fi
+run "$rawprof" func "$calls:even" "$calls:odd" "$calls:main" --graph -- "$calls" mutual 3
+sed -n 's/^.* | \( *\)\([^ (]*\).*\([{;0]\)$/\1\2\3/p' "$out" >"$tmp/graph"
+is '--graph: calls inside each other' "$(tr '\n' ',' <"$tmp/graph")" \
+	'main{,  even{,    odd{,      even{,        odd;,      }0,    }0,  }0,}0,'
+run "$rawprof" func "$calls:*" --graph --format json -o "$tmp/lines" -- "$calls" recurse 200
+for e in begins returns; do
+	is "--graph: what $e" "$(grep -c "\"event\":\"$e\",\"function\":\"dives\"" "$tmp/lines")" 201
+done
+
+run "$rawprof" func "$calls:steps" --stacks --weight calls --format folded -o "$tmp/folded" -- "$calls" signal 100
+is '--stacks: the callers' "$(sed -n 's/.*main;raises;.*;on_signal;steps //p' "$tmp/folded")" 100
+run "$rawprof" func "$calls:dives" --stacks --weight calls --format folded -o "$tmp/folded" -- "$calls" recurse 5
+is '--stacks: of a recursion' "$(sed 's/.*main;//' "$tmp/folded" | awk '{ n = gsub("dives", "dives"); s += n * $NF } END { print s }')" 21
+run "$rawprof" func "$calls:steps" --stacks -o "$tmp/saved.rawprof" -- "$calls" threads 100
+run "$rawprof" report --format pprof -o "$tmp/saved.pb.gz" "$tmp/saved.rawprof"
+is '--stacks: saved, and shown as pprof' "$status" 0
+# What is on the stack where _start begins is the number of arguments, not a return address.
+rows '*' -- "$calls" values 7
+is 'all functions of a program: it goes on' "$(of gives) $(of main)" '7 1'
 
 finish

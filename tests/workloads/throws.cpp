@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `throws N`: fails() is called N times and left by an exception each time, which passes passes() and is caught in
-// catches(), which returns. Prints how often one was caught.
+// `throws N`: fails() is called N times and left by an exception each time, which passes passes()
+// and is caught in catches(), which returns. Prints how often one was caught.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
