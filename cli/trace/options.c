@@ -17,6 +17,16 @@ static const char *check(const struct options *opt)
 	if (!opt->nwords && !opt->dry_run)
 		return "which events? GROUP:EVENT, or a glob; --list GLOB shows those that there "
 		       "are";
+	if (own->count && own->hist)
+		return "either --count or --hist";
+	if (own->by && !own->hist)
+		return "--by is for --hist; --count has its own list";
+	if ((own->count || own->hist) && (own->stacks || own->max_events))
+		return "--stacks and --max-events are for lines, --count and --hist have none";
+	if (own->count || own->hist)
+		return opt->given & TAKES_STACKS ? "options of stacks are for --stacks" : NULL;
+	if (opt->sort || opt->show.top_functions)
+		return "--sort and --top are for the table of --count";
 	if (!opt->format->for_people && !opt->format->json)
 		return "events are lines of text or of JSON (json)";
 	if ((opt->given & TAKES_STACKS) && !own->stacks)
@@ -30,6 +40,15 @@ static const char *check(const struct options *opt)
 static const struct option_row own[] = {
 	OPTION("list", 0, VIEW, TEXT, list, "GLOB",
 	       "the events that there are, with their fields, and nothing else", .least = 1),
+	OPTION("count", 0, VIEW, TEXT, count, "LIST",
+	       "how many, by at most four of event, comm, pid, tid, cpu and the names of fields; "
+	       "counted in the kernel, nothing is printed before the end",
+	       .least = 1),
+	OPTION("hist", 0, VIEW, TEXT, hist, "FIELD",
+	       "a histogram of this field, a number (of system calls also ret, duration); for each "
+	       "of what --by says, or the words \"by LIST\" behind it",
+	       .least = 1),
+	OPTION("by", 0, VIEW, TEXT, by, "LIST", "what histograms are by, as --count", .least = 1),
 	FLAG("stacks", 0, VIEW, stacks, "below each event where it happened"),
 	OPTION("strings", 0, VIEW, TEXT, strings, "N[,N...]",
 	       "these arguments of USDT probes are addresses of strings", .least = 1),
@@ -41,7 +60,11 @@ static const struct option_row own[] = {
 	       "end when so many have been printed", .least = 1),
 	OPTION("string-bytes", 0, OUTPUT, NUMBER, string_bytes, "BYTES",
 	       "of a text of a system call are shown (256)", .least = 2, .most = 2048),
-	{ "format", 0, OPTION_OUTPUT, .help = "the form of the lines", .words = "table json" },
+	{ "format", 0, OPTION_OUTPUT,
+	  .help = "the form of the lines (prometheus: of --count and --hist)",
+	  .words = "table json prometheus" },
+	{ "top", 'n', OPTION_OUTPUT, .help = "rows of the table of --count (all)" },
+	{ "sort", 0, OPTION_OUTPUT, .arg = "COLUMN", .help = "order of --count (count)" },
 	{ 0 },
 };
 
@@ -65,7 +88,7 @@ const struct command trace_command = {
 		    "  rawprof trace --list 'sched:*'               events and their fields\n"
 		    "  rawprof trace usdt:libstdc++:throw           C++ exceptions\n"
 		    "  rawprof trace --list 'usdt:*' -p 1234        USDT probes of a process\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_STACKS | TAKES_WORDS,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_STACKS | TAKES_ROWS | TAKES_WORDS,
 	.words = "EVENT...",
 	.own = own,
 	.own_size = sizeof(struct trace_options),

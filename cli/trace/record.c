@@ -56,6 +56,9 @@ static int load_event(struct recording *rec, uint32_t number)
 		program->code.lines = trace->filters[number].lines;
 	c->event = number;
 	err = trace_describe(event, c);
+	if (!err && trace_is_tally(trace))
+		err = trace_tally_describe(trace, &trace->events.event[number], &c->tally);
+	c->tally.comm |= c->tally.on && rec->comm_glob;
 	if (!err)
 		err = record_load(rec, program, c);
 	return err < 0 ? err : 0;
@@ -92,6 +95,9 @@ static int attach(struct recording *rec)
 			err = load_event(rec, i);
 		else if (trace->events.event[i].kind == TRACE_USDT)
 			err = trace_usdt_load(rec, i);
+	if (!err && trace->events.ncalls && trace_is_tally(trace))
+		err = trace_tally_calls(trace);
+	c->tally.comm |= c->tally.on && rec->comm_glob;
 	return !err && trace->events.ncalls ? trace_calls_attach(rec) : err;
 }
 
@@ -163,9 +169,9 @@ static int begin(struct recording *rec)
 	const struct trace *trace = rec->ctx;
 	int err = 0;
 
-	if (!options_of(rec)->dry_run)
+	if (!options_of(rec)->dry_run && !trace_is_tally(trace))
 		err = output_empty(output_of(rec));
-	if (!err && !options_of(rec)->dry_run)
+	if (!err && !options_of(rec)->dry_run && !trace_is_tally(trace))
 		err = trace_begin_lines(rec);
 	if (!err && trace->nprograms)
 		err = record_attach_list(rec, trace->programs);
@@ -190,7 +196,8 @@ static int collect(struct recording *rec)
 	int err = trace->events.ncalls ? trace_calls_collect(rec) : 0;
 
 	trace->missed = record_runs(rec, NULL, RECORD_ALL_ROLES).missed;
-	return err ? err : drain_until(rec, UINT64_MAX);
+	trace->tally.under_way = trace->held.n;
+	return err || trace_is_tally(trace) ? err : drain_until(rec, UINT64_MAX);
 }
 
 /* ---- the ledger */
@@ -209,8 +216,12 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "rawprof's own", stats.own, REPORT_FILTERED);
 	record_ledger_add(b, "by --filter", stats.left_out, REPORT_FILTERED);
 	record_ledger_add(b, "behind --max-events", trace->beyond, REPORT_FILTERED);
+	record_ledger_add(b, "below 0", stats.below, REPORT_FILTERED);
+	if (trace_is_tally(trace))
+		record_ledger_add(b, "under way at the end", trace->tally.under_way,
+				  REPORT_FILTERED);
 	record_ledger_add(b, "nested", trace->missed, REPORT_LOST);
-	record_ledger_add(b, "map full", stats.map_full, REPORT_LOST);
+	record_ledger_add(b, "map full", stats.map_full + stats.keys_full, REPORT_LOST);
 	record_ledger_add(b, "end not seen", stats.no_end, REPORT_LOST);
 	if (stats.stack_lost)
 		rp_log(RP_WARN, "%llu events are without their stack: there was no room for it",
@@ -268,6 +279,7 @@ int trace_setup(struct trace *trace, const struct options *opt)
 	if (!trace->programs)
 		return -ENOMEM;
 	memcpy(trace->maps, rp_trace_maps, sizeof(trace->maps));
+	trace->maps[TRACE_MAP_TALLIES].value_size = trace->maps[TRACE_MAP_ZERO].value_size = 8;
 	trace_calls_configure(trace);
 	if (!trace->own->stacks)
 		trace->maps[STACK_MAP_COUNTS].max_entries = 1;
@@ -286,7 +298,7 @@ int trace_setup(struct trace *trace, const struct options *opt)
 						    .collect = collect,
 						    .report = report,
 						    .ledger = ledger };
-	return 0;
+	return trace_is_tally(trace) ? trace_tally_setup(trace, opt) : 0;
 }
 
 void trace_free(struct trace *trace)
@@ -299,6 +311,7 @@ void trace_free(struct trace *trace)
 	for (size_t i = 0; trace->filters && i < trace->events.n; i++)
 		trace_filter_free(&trace->filters[i]);
 	free(trace->filters);
+	trace_tally_free(trace);
 	trace_events_free(&trace->events);
 	rp_cpus_free(&trace->cpus);
 	free(trace->programs);

@@ -4,12 +4,22 @@
 
 #include "trace.h"
 
+/* "--hist FIELD by LIST": two words that are no events. */
+static bool is_by(const struct options *opt, size_t word)
+{
+	const struct trace_options *own = opt->own;
+
+	return own->hist && !own->by && word + 1 < opt->nwords && !strcmp(opt->words[word], "by");
+}
+
 static int setup(struct trace *trace, const struct options *opt)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < opt->nwords; i++)
-		if (!trace_is_usdt(opt->words[i]))
+		if (is_by(opt, i))
+			((struct trace_options *)opt->own)->by = opt->words[++i];
+		else if (!trace_is_usdt(opt->words[i]))
 			err = trace_select(&trace->events, opt->words[i]);
 	if (!err)
 		err = trace_usdt_select(trace, opt);

@@ -14,12 +14,16 @@
  *	usdt.c		USDT probes as events, with what reads their arguments
  *	usdt_args.c	what these arguments were; and the list of probes
  *	calls.c		system calls: what is asked of the programs, and their lines
+ *	tally.c		--count, --hist: counted in the kernel
  *	stacks.c	the stack below it
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
 #include <string.h>
+
+#include <rawprof/grid.h>
+#include <rawprof/hist.h>
 
 #include "cli/run.h"
 #include "filter.h"
@@ -33,8 +37,9 @@ struct trace_options {
 	uint64_t string_bytes; /* of texts of system calls; 0: TRACE_STRING_BYTES */
 	bool stacks;
 	const char *list;
-	const char *strings; /* numbers of USDT arguments */
-	const char *filter;  /* NULL: every event */
+	const char *strings;	       /* numbers of USDT arguments */
+	const char *count, *hist, *by; /* counted by these; a histogram of a field, by these */
+	const char *filter;	       /* NULL: every event */
 };
 #define TRACE_STRING_BYTES 256
 int trace_run(const struct options *opt);
@@ -105,6 +110,30 @@ struct trace_usdts {
  * negative errno after a message. */
 int trace_describe(const struct record_event *event, struct trace_config *c);
 
+/* What --count and --hist are by. */
+#define TRACE_MOST_KEYS 4
+#define TRACE_KEY_NAME 48
+enum trace_key_kind {
+	TRACE_BY_EVENT,
+	TRACE_BY_COMM,
+	TRACE_BY_PID,
+	TRACE_BY_TID,
+	TRACE_BY_CPU,
+	TRACE_BY_FIELD
+};
+struct trace_tally_view {
+	struct trace_key_part {
+		enum trace_key_kind kind;
+		char name[TRACE_KEY_NAME];
+	} keys[TRACE_MOST_KEYS];
+	size_t nkeys;
+	char value[TRACE_KEY_NAME]; /* the field that has a histogram; "": events are counted */
+	struct report_grid *grid;
+	struct report_hists *set;
+	uint64_t kept;
+	uint64_t under_way; /* calls at the end */
+};
+
 struct trace {
 	const struct trace_options *own;
 	struct record_profiler profiler;
@@ -112,6 +141,7 @@ struct trace {
 	struct trace_config config;
 	struct trace_events events;
 	struct trace_usdts usdt;
+	struct trace_tally_view tally;
 	struct rp_program *programs; /* one for each tracepoint, and a last row */
 	size_t nprograms;
 	struct trace_filter *filters; /* of each event; NULL: none */
@@ -154,6 +184,21 @@ int trace_begin_lines(struct recording *rec);
 /* A member that lines of JSON have themselves: a field of that name gets a prefix. */
 bool trace_is_taken(const char *name);
 int trace_put_line(struct recording *rec, const struct trace_record *record);
+
+/* ---- tally.c */
+
+/* It is --count or --hist. */
+static inline bool trace_is_tally(const struct trace *trace)
+{
+	return trace->own->count || trace->own->hist;
+}
+int trace_tally_setup(struct trace *trace, const struct options *opt);
+void trace_tally_free(struct trace *trace);
+/* Where in the records of an event its fields are. -ENOENT after a message: it has no such one. */
+int trace_tally_describe(const struct trace *trace, const struct trace_event *event,
+			 struct trace_tally *out);
+/* The same of all system calls, into the configuration. */
+int trace_tally_calls(struct trace *trace);
 
 /* ---- calls.c */
 

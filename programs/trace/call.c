@@ -141,20 +141,29 @@ enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 	READ_TEXT(2, SKIP_TEXTS(R1, 2))
 
 /* Sends the record at R8, with R7 bytes of texts; to the label full if there is no room. */
-#define SEND_CALL(full)                                                                    \
-	SCOPE("SEND_CALL(" #full ")"),                                                     \
-		JLE_PARAM(R7, struct trace_config, call_bytes, .fits),                     \
-		MOV(R7, 0), /* never */                                                    \
-		LABEL(.fits),                                                              \
-		MOV_REG(R3, R7),                                                           \
-		ADD(R3, sizeof(struct trace_call)),                                        \
-		STX(W, R8, MEMBER(bytes), R3),                                             \
-		ADD(R3, sizeof(struct trace_record)),                                      \
-		MOV_REG(R2, R8),                                                           \
-		LD_MAP(R1, ring),                                                          \
-		MOV(R4, BPF_RB_NO_WAKEUP),                                                 \
-		CALL(ringbuf_output),                                                      \
-		JNE(R0, 0, full),                                                          \
+#define SEND_CALL(full)                                                                            \
+	SCOPE("SEND_CALL(" #full ")"),                                                             \
+		WHEN(struct trace_config, tally.on),                                               \
+			MOV_REG(R1, R8),                                                           \
+			ADD(R1, sizeof(struct trace_record)),                                      \
+			LDX(DW, R2, R8, MEMBER(pid_tgid)),                                         \
+			LDX(W, R3, R8, MEMBER(event)),                                             \
+			CALL_FUNC(trace_tally),                                                    \
+		END,                                                                               \
+		UNLESS(struct trace_config, tally.on),                                             \
+			JLE_PARAM(R7, struct trace_config, call_bytes, .fits),                     \
+			MOV(R7, 0), /* never */                                                    \
+			LABEL(.fits),                                                              \
+			MOV_REG(R3, R7),                                                           \
+			ADD(R3, sizeof(struct trace_call)),                                        \
+			STX(W, R8, MEMBER(bytes), R3),                                             \
+			ADD(R3, sizeof(struct trace_record)),                                      \
+			MOV_REG(R2, R8),                                                           \
+			LD_MAP(R1, ring),                                                          \
+			MOV(R4, BPF_RB_NO_WAKEUP),                                                 \
+			CALL(ringbuf_output),                                                      \
+			JNE(R0, 0, full),                                                          \
+		END,                                                                               \
 	END
 
 /* sys_enter(struct pt_regs *regs, long id), or the record of raw_syscalls:sys_enter */
@@ -230,10 +239,15 @@ LABEL(filtered),
 LABEL(own),
 	COUNT(stats, struct trace_stats, own),
 	JA(out),
+	UNLESS(struct trace_config, tally.on),
 LABEL(ring_full),
-	COUNT(stats, struct trace_stats, common.ring_full),
-	JA(out),
+		COUNT(stats, struct trace_stats, common.ring_full),
+		JA(out),
+	END,
 	INCLUDE(&rp_target_part),
+	WHEN(struct trace_config, tally.on),
+		INCLUDE(&rp_trace_tally_part),
+	END,
 	WHEN(struct trace_config, stacks),
 		INCLUDE(&rp_stack_part),
 	END,
@@ -307,13 +321,13 @@ LABEL(end),
 	COUNT(stats, struct trace_stats, common.fired),
 	ASKED_FOR(filtered, own),
 	TAKE_STACK,
-	RING_RESERVE(ring, TEXTS),
-	JEQ(R0, 0, ring_full),
+	ST(W, R10, FIRST, 1),
+	MAP_LOOKUP(assembly, FIRST),
+	JEQ(R0, 0, out), /* never */
 	MOV_REG(R8, R0),
 	CALL_HEAD(R8),
 	LDX(W, R1, R9, SPEC(exit)),
 	STX(W, R8, MEMBER(event), R1),
-	ST(W, R8, MEMBER(bytes), sizeof(struct trace_call)),
 	ST(DW, R8, CALL_MEMBER(args[0]), 0),
 	ST(DW, R8, CALL_MEMBER(args[1]), 0),
 	ST(DW, R8, CALL_MEMBER(args[2]), 0),
@@ -323,7 +337,8 @@ LABEL(end),
 	LDX(DW, R1, R10, RET),
 	STX(DW, R8, CALL_MEMBER(ret), R1),
 	ST(W, R8, CALL_MEMBER(is_over), 1),
-	RING_SUBMIT(R8, BPF_RB_NO_WAKEUP),
+	MOV(R7, 0),
+	SEND_CALL(ring_full),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -333,28 +348,35 @@ LABEL(filtered),
 LABEL(own),
 	COUNT(stats, struct trace_stats, own),
 	JA(out),
+	UNLESS(struct trace_config, tally.on),
 LABEL(start_full),
-	COUNT(stats, struct trace_stats, common.ring_full),
-	JA(sent),
+		COUNT(stats, struct trace_stats, common.ring_full),
+		JA(sent),
+	END,
+	UNLESS(struct trace_config, tally.on),
 LABEL(ring_full),
-	COUNT(stats, struct trace_stats, common.ring_full),
-	JA(out),
+		COUNT(stats, struct trace_stats, common.ring_full),
+		JA(out),
+	END,
 	INCLUDE(&rp_target_part),
+	WHEN(struct trace_config, tally.on),
+		INCLUDE(&rp_trace_tally_part),
+	END,
 	WHEN(struct trace_config, stacks),
 		INCLUDE(&rp_stack_part),
 	END,
 };
 /* clang-format on */
 
-#define CALL_CONFIG(classic_)                                                              \
-	{                                                                                  \
-		.common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 }, .classic = (classic_),    \
-		.texts = { 1, 0, 0 }, .text_bytes = 256, .call_bytes = 256                 \
+#define CALL_CONFIG(classic_)                                                                      \
+	{                                                                                          \
+		.common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 }, .classic = (classic_),            \
+		.texts = { 1, 0, 0 }, .text_bytes = 256, .call_bytes = 256                         \
 	}
 static const struct trace_config usual_config = CALL_CONFIG(0), classic_config = CALL_CONFIG(1);
 
-#define CALL_PROGRAM(role_, config_)                                                       \
-	.role = (role_), RP_MAPS(rp_trace_maps, TRACE_MAPS), RP_CONFIG(config_),           \
+#define CALL_PROGRAM(role_, config_)                                                               \
+	.role = (role_), RP_MAPS(rp_trace_maps, TRACE_MAPS), RP_CONFIG(config_),                   \
 	.code.frame = &call_frame_layout
 
 const struct rp_program rp_trace_call_programs[] = {

@@ -3,6 +3,7 @@
  * Events one by one: what `trace` loads, and what both sides share.
  *
  *	programs/trace/event.c	a tracepoint: its record as the kernel made it, into the ring
+ *	programs/trace/tally.c	events that are counted, not sent
  *	programs/trace/usdt.c	a USDT probe and its arguments
  *	programs/trace/call.c	system calls, from where they begin to their end
  *
@@ -13,6 +14,7 @@
 #define RAWPROF_TRACE_H
 
 #include "programs/shared/stack.h"
+#include "tally.h"
 
 /* Bytes of a record at most: what the kernel itself has room for (PERF_MAX_TRACE_SIZE). */
 #define TRACE_BYTES 8192
@@ -32,8 +34,9 @@ struct trace_config {
 	uint32_t loc[TRACE_LOCS];
 	uint32_t loc_base[TRACE_LOCS]; /* what such a word counts from: 0, or its own end */
 	/* USDT probes */
-	uint32_t usdt_by_cookie; /* the upper half of the cookie says which arguments; else */
-	uint32_t usdt_args;	 /*   these are the only ones */
+	uint32_t usdt_by_cookie;  /* the upper half of the cookie says which arguments; else */
+	uint32_t usdt_args;	  /*   these are the only ones */
+	struct trace_tally tally; /* they are counted, not sent */
 	/* system calls */
 	uint32_t classic;    /* the context is the record of raw_syscalls:sys_enter, sys_exit */
 	uint32_t texts[3];   /* calls have a first, second, third text */
@@ -47,6 +50,8 @@ struct trace_stats {
 	uint64_t left_out;   /* filtered: by the expression */
 	uint64_t stack_lost; /* events that were kept, but not their stack */
 	uint64_t map_full;   /* lost: more calls under way than there is room for */
+	uint64_t keys_full;  /* lost: no room in the map tallies */
+	uint64_t below;	     /* filtered: values below 0 are in no histogram */
 	uint64_t no_end;     /* lost: the thread began another call, and the end was not seen */
 };
 
@@ -128,6 +133,8 @@ enum {
 	TRACE_MAP_RING = STACK_MAPS,
 	TRACE_MAP_CPUS,
 	TRACE_MAP_ASSEMBLY,
+	TRACE_MAP_TALLIES,
+	TRACE_MAP_ZERO, /* what a new tally starts with */
 	TRACE_MAP_CALLS,
 	TRACE_MAP_STARTED, /* by thread: struct trace_record of a call that is under way */
 	TRACE_MAP_FILTER,

@@ -110,6 +110,35 @@ else
 	skip 'openat: the list of strace' 'no strace'
 fi
 
+# ---- counted in the kernel
+run "$rawprof" trace 'sched:sched_process_*' --count event -- "$work/tracee" forks 300
+is 'count: status' "$status" 0
+is 'count: forks' "$(awk '$1 == "sched:sched_process_fork" { print $2 }' "$out")" 300
+is 'count: exits' "$(awk '$1 == "sched:sched_process_exit" { print $2 }' "$out")" 301
+run "$rawprof" trace syscall:getppid syscall:read --count event,comm,ret --format json -o "$tmp/count" -- "$work/tracee" calls 20000
+if have_python; then
+	python3 - "$tmp/count" >"$tmp/said" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+rows = [r for r in d["rows"] if r["event"] == "syscall:getppid" and r["comm"] == "tracee"]
+print(sum(r["count"] for r in rows), len(rows))
+PY
+	is 'count of a system call, by its result: exact' "$(head -n 1 "$tmp/said")" '20000 1'
+else
+	skip 'count of a system call, by its result: exact' 'no python3'
+fi
+run "$rawprof" trace syscall:write --hist count by comm -- sh -c 'for i in 1 2 3 4 5; do echo 1234567; done'
+has 'hist: of a field, by another' "$out" '^comm=sh$'
+has 'hist: every value' "$out" '^  5 events .*sum 40.*, mean 8'
+run "$rawprof" trace raw_syscalls:sys_enter --count id -- "$work/tracee" calls 10000
+has 'count: by a number' "$out" '^[0-9]+ +10,00[0-9]$'
+run "$rawprof" trace sched:sched_process_exec --count filename -- sh -c '/bin/true; /bin/true; /bin/false'
+has 'count: by a string of variable length' "$out" '^/bin/true +2$'
+run "$rawprof" trace sched_switch --count prev_comm,nothing 1
+has 'count: a field that is not there' "$err" "sched:sched_switch has no number or string 'nothing'"
+run "$rawprof" trace sched_switch --count comm --stacks 1
+is 'count: no stacks' "$status" 2
+
 # ---- a storm
 RUN_TIMEOUT=60 run "$rawprof" trace raw_syscalls:sys_enter -o "$tmp/lines" -- "$work/tracee" calls 1500000
 is 'a storm: status' "$status" 0
