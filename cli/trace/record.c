@@ -156,12 +156,19 @@ static int drain_until(struct recording *rec, uint64_t until)
 
 static int drain(struct recording *rec)
 {
-	const struct trace *trace = rec->ctx;
+	struct trace *trace = rec->ctx;
 	const uint64_t now = rp_monotonic_ns();
+	uint64_t until = now - (trace->events.ncalls ? LATE_CALL_NS : LATE_NS);
 	/* The ring of stacks has been drained a moment ago, but not up to now. */
 	int err = rec->tables || rec->config.kernel_bytes ? record_stacks_drain(rec->stacks) : 0;
 
-	return err ? err : drain_until(rec, now - (trace->events.ncalls ? LATE_CALL_NS : LATE_NS));
+	/* What was mapped since the last time is not known before this drain is over. */
+	if (trace->own->stacks) {
+		if (trace->drained < until)
+			until = trace->drained;
+		trace->drained = now;
+	}
+	return err ? err : drain_until(rec, until);
 }
 
 static int begin(struct recording *rec)

@@ -154,6 +154,7 @@ struct trace {
 	int name_width;		  /* of events */
 	uint32_t started_bytes;	  /* of a value of the map started */
 	uint64_t printed, beyond; /* lines; records behind --max-events */
+	uint64_t drained;	  /* with --stacks: CLOCK_MONOTONIC, when the last drain began */
 	uint64_t missed;	  /* events at which the kernel did not run the program */
 };
 
