@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
-all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,usdt,symbols,report,unwind
+all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,functions,usdt,symbols,report,unwind
 only=,${ONLY:-$all},
 measure=build/bench/measure
 work=build/workloads
@@ -172,6 +172,11 @@ if wanted uprobes && [ -x build/bench/uprobe_cost ]; then
 	build/bench/uprobe_cost >>"$details" 2>&1
 fi
 
+if wanted functions; then
+	part 'functions' bench/func.sh
+	short 'A call of a function, measured' 'entry and return, ns' rawprof
+	short 'A call of a function, measured' 'a count, ns' rawprof
+fi
 if wanted usdt; then
 	part 'USDT probes' bench/usdt.sh
 	short 'A hit of a USDT probe' 'each with its arguments, ns' rawprof

@@ -19,7 +19,9 @@ int func_find(const struct options *opt, struct record_probes **out)
 		.pids = opt->record.pids.id,
 		.npids = opt->record.pids.n,
 		.program = opt->record.program ? opt->record.program[0] : NULL,
-		.kinds = opt->record.user_only ? RECORD_PROBE_BIT(RECORD_PROBE_USER)
+		.kinds = own->count && !opt->record.user_only && !opt->record.kernel_only
+				 ? RECORD_PROBE_ALL
+			 : opt->record.user_only ? RECORD_PROBE_BIT(RECORD_PROBE_USER)
 			 : opt->record.kernel_only
 				 ? RECORD_PROBE_CALLS & ~RECORD_PROBE_BIT(RECORD_PROBE_USER)
 				 : RECORD_PROBE_CALLS,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rawprof func --list: what the patterns name, and why some of it cannot be probed. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/text.h"
@@ -42,7 +43,10 @@ int func_list(const struct options *opt)
 	for (uint32_t i = 0; !err && i < record_probes_count(probes); i++)
 		err = print_one(record_probes_at(probes, i));
 	record_probes_close(probes);
+	errno = 0;
 	if (!err && (fflush(stdout) || ferror(stdout)))
-		err = -EIO;
+		err = errno ? -errno : -EIO;
+	if (err == -EPIPE)
+		return EXIT_SIGNAL + SIGPIPE;
 	return err ? command_failed(opt->command, err, errors) : EXIT_DONE;
 }

@@ -13,6 +13,7 @@
  *	signal N	N times a handler on a stack of its own calls steps() inside naps()
  *	exit		steps() ends the process
  *	values N	gives() N times: 0, 1, ... 4, -2 and so on
+ *	cost N		costs() N times: prints how many nanoseconds each call took
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -98,6 +99,20 @@ static APART int gives(int i)
 	return i % 6 == 5 ? -2 : i % 6;
 }
 
+static APART void costs(void)
+{
+	steps();
+}
+
+static void cost_often(int n)
+{
+	const uint64_t from = now_ns();
+
+	for (int i = 0; i < n; i++)
+		costs();
+	printf("%.1f\n", (double)(now_ns() - from) / n);
+}
+
 static void nap_often(int n)
 {
 	uint64_t all = 0, longest = 0;
@@ -168,6 +183,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "sleep"))
 		nap_often(n);
+	else if (!strcmp(what, "cost"))
+		cost_often(n);
 	else if (!strcmp(what, "recurse"))
 		sink += dives(n, 0);
 	else if (!strcmp(what, "mutual"))
