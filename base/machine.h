@@ -15,6 +15,8 @@
 /*
  * UNWIND_REGS_BYTES	the registers that the kernel saved when entered (struct user_pt_regs)
  * UNWIND_MODE_*	how they tell that it was entered from 64-bit user code
+ * MACHINE_THREAD_POINTER	the member of struct task_struct that has it; not defined: it is not
+ *			used there
  * UNWIND_RA_MASK	a return address without a signature; not defined: there are none
  * UNWIND_LINK_REG	where a call leaves the return address; not defined: on the stack
  * UNWIND_FP_RECORD	where the caller's fp and the return address are, from fp; not defined: 0
@@ -62,6 +64,7 @@
 #define REG_CAUSE "cause"
 #define SYSCALL_CAUSE 8
 #else
+#define MACHINE_THREAD_POINTER "thread.fsbase"
 #define UNWIND_REGS_BYTES 168
 #define UNWIND_MODE_REG 136 /* cs */
 #define UNWIND_MODE_MASK 0xffff

@@ -70,6 +70,10 @@ const struct option_row common_options[] = {
 	SWITCH(SAMPLING, "include-idle", 'I', SAMPLING, record.idle, "count idle CPUs too"),
 	COMMON(STACKS, "max-stack", 0, SAMPLING, UINT, record.max_stack, "N",
 	       "the most frames of each side of a stack (256)", .least = 1, .most = 1023),
+	SWITCH(STACKS, "python-only", 0, SAMPLING, record.python_only,
+	       "of stacks with Python frames only these"),
+	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,
+	       "no Python frames: the interpreter as the machine sees it"),
 	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),
@@ -316,6 +320,8 @@ static int check_together(struct options *opt, const struct command *c)
 	wrong = c->check ? c->check(opt) : NULL;
 	if (!wrong && opt->record.user_only && opt->record.kernel_only)
 		wrong = "--user and --kernel leave no stacks at all";
+	if (!wrong && opt->record.python_only && opt->record.native_only)
+		wrong = "--python-only and --native leave no stacks at all";
 	return wrong ? misused(opt, "%s", wrong) : check_sort(opt, c);
 }
 

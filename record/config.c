@@ -65,6 +65,28 @@ static void choose_stacks(const struct recording *rec, struct program_config *c)
 		       UNWIND_MODE_REG < offsetof(struct bpf_perf_event_data, sample_period);
 }
 
+/* Per-CPU memory comes in pieces of at most so much (PCPU_MIN_UNIT_SIZE). */
+#define MOST_SCRATCH 32768
+
+/*
+ * Frames of Python take two words each, or three where each is placed by itself. They are walked
+ * behind a walk by tables, where a helper loops.
+ */
+static uint32_t python_room(const struct recording *rec, const struct program_config *c)
+{
+	const uint32_t wanted = 3 * 8 * wanted_frames(rec->opt),
+		       taken = STACK_PYTHON_SCRATCH_BYTES(c->both_bytes, c->both_bytes);
+	uint32_t room = taken < MOST_SCRATCH ? (MOST_SCRATCH - taken) & ~31u : 0;
+
+#ifndef MACHINE_THREAD_POINTER
+	room = 0;
+#endif
+	if (rec->opt->native_only || !c->eh || !c->identity || c->own_regs || c->bounded ||
+	    !c->user_bytes)
+		return 0;
+	return room < wanted ? room : wanted;
+}
+
 /* The first pid namespace of all (include/linux/proc_ns.h: PROC_PID_INIT_INO). */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
 
@@ -118,5 +140,7 @@ int record_configure(struct recording *rec)
 	if (!err && rec->profiler->configure)
 		err = rec->profiler->configure(rec);
 	c->both_bytes = c->user_bytes + c->kernel_bytes;
+	c->python_bytes = python_room(rec, c);
+	c->all_bytes = c->both_bytes + c->python_bytes;
 	return err;
 }

@@ -22,10 +22,13 @@ struct named {
 	uint64_t addr;
 	uint64_t owner;
 	uint64_t mapping;
-	uint64_t what; /* enum names_first */
+	uint64_t what; /* enum names_first, NAMES_PYTHON */
 	uint32_t first;
 	uint32_t count;
 };
+
+/* Of a frame of Python, which is known by its two words: addr and mapping. */
+#define NAMES_PYTHON 3
 
 /*
  * The most frames that a stack has with inlined ones in it: so many are always left for the
@@ -346,4 +349,141 @@ int record_names_stack(struct recording *rec, const struct name_owner *owner, co
 		out->n += name_address(rec, owner, addr, what, &at, out->frame + out->n);
 	}
 	return 0;
+}
+
+/* ---- Python between native frames */
+
+/* Adds frames of one kind or the other, to a report or as they are. */
+struct adder {
+	int (*native)(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first);
+	int (*python)(struct adder *to, const uint64_t words[2]);
+	struct names *names;
+	struct recording *rec;
+	const struct name_owner *owner;
+	struct name_ids *ids;
+	struct name_frames *frames;
+};
+
+/* A run of Python frames: their words, and the number of the native frame that executed them. */
+struct run {
+	const uint64_t *words;
+	size_t n, place;
+};
+
+/* Takes the next run off *at; those at the end may lack their place: it is behind all others. */
+static bool take_run(const uint64_t **at, const uint64_t *end, size_t nnative, struct run *run)
+{
+	*run = (struct run){ .words = *at, .place = nnative };
+	while (*at < end && !(**at & PYTHON_PLACE)) {
+		*at += end - *at > 1 ? 2 : 1;
+		run->n = (size_t)(*at - run->words) / 2;
+	}
+	if (*at < end) {
+		run->place = **at & (PYTHON_PLACE - 1);
+		++*at;
+	}
+	return *at > run->words;
+}
+
+static int add_run(struct adder *to, const struct run *run)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < run->n; i++)
+		err = to->python(to, run->words + 2 * i);
+	return err;
+}
+
+static int add_native(struct adder *to, const uint64_t *frames, size_t from, size_t end,
+		      enum names_first first)
+{
+	if (from >= end)
+		return 0;
+	return to->native(to, frames + from, end - from, from ? NAMES_RETURN : first);
+}
+
+bool record_python_alone(const struct recording *rec, const struct stack_record *r)
+{
+	return rec->opt->python_only && r->python_bytes;
+}
+
+static int add_user(struct adder *to, const struct stack_record *r, enum names_first first)
+{
+	const uint64_t *native = r->frames + r->kernel_bytes / 8;
+	const size_t n = r->user_bytes / 8;
+	const uint64_t *at = native + n, *end = at + r->python_bytes / 8;
+	const bool alone = record_python_alone(to->rec, r);
+	size_t from = 0;
+	struct run run;
+	int err = 0;
+
+	while (!err && take_run(&at, end, n, &run)) {
+		const size_t place = run.place < n ? run.place : n;
+
+		if (!alone && place > from)
+			err = add_native(to, native, from, place, first);
+		from = place + 1 > from ? place + 1 : from;
+		if (!err)
+			err = add_run(to, &run);
+	}
+	return err || alone ? err : add_native(to, native, from, n, first);
+}
+
+static int intern_native(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first)
+{
+	return record_names_intern(to->names, to->owner, addrs, n, first, to->ids);
+}
+
+static int intern_python(struct adder *to, const uint64_t words[2])
+{
+	const struct named key = { .addr = words[0],
+				   .owner = owner_number(to->owner),
+				   .mapping = words[1],
+				   .what = NAMES_PYTHON };
+	struct named *named = rp_hash_add(&to->names->named, &key);
+	struct report_frame frame;
+	int err;
+
+	if (!named)
+		return -ENOMEM;
+	if (!named->count) {
+		record_python_frame(to->rec->python, to->owner, words, &frame);
+		named->first = (uint32_t)to->names->ids.n;
+		err = add_frames(to->names, &frame, 1);
+		if (err)
+			return err;
+		named->count = 1;
+	}
+	return record_names_push(to->ids, to->names->ids.id[named->first]);
+}
+
+int record_names_intern_user(struct names *names, const struct stack_record *r,
+			     enum names_first first, struct name_ids *out)
+{
+	const struct name_owner owner = record_owner(r);
+	struct adder to = { intern_native, intern_python, names, names->rec, &owner, .ids = out };
+
+	return add_user(&to, r, first);
+}
+
+static int keep_native(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first)
+{
+	return record_names_stack(to->rec, to->owner, addrs, n, first, to->frames);
+}
+
+static int keep_python(struct adder *to, const uint64_t words[2])
+{
+	if (RP_GROW(to->frames->frame, to->frames->n, to->frames->capacity))
+		return -ENOMEM;
+	record_python_frame(to->rec->python, to->owner, words, &to->frames->frame[to->frames->n++]);
+	return 0;
+}
+
+int record_names_stack_user(struct recording *rec, const struct stack_record *r,
+			    enum names_first first, struct name_frames *out)
+{
+	const struct name_owner owner = record_owner(r);
+	struct adder to = { keep_native, keep_python, .rec = rec, .owner = &owner, .frames = out };
+
+	return add_user(&to, r, first);
 }

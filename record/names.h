@@ -63,6 +63,18 @@ int record_names_push(struct name_ids *ids, uint32_t id);
 int record_names_mark(struct report *report, const char *name, struct name_ids *ids);
 
 /*
+ * The same of all that a record has of its user: native frames and Python's, each where it ran. A
+ * native frame that is the interpreter at work on Python frames is shown by these.
+ */
+struct stack_record;
+int record_names_stack_user(struct recording *rec, const struct stack_record *r,
+			    enum names_first first, struct name_frames *out);
+int record_names_intern_user(struct names *names, const struct stack_record *r,
+			     enum names_first first, struct name_ids *out);
+/* Whether Python's frames are all that is wanted of a record. */
+bool record_python_alone(const struct recording *rec, const struct stack_record *r);
+
+/*
  * An address as a walk of a user stack wrote it: false if it is no return address although it is
  * not the innermost, because a signal interrupted the program there; *addr loses the mark that says
  * so.

@@ -144,6 +144,13 @@ static int on_moment(void *rec, const struct stack_moment *moment)
 	return record_stream_moment(rec, moment);
 }
 
+static int on_python(void *ctx, const void *data, size_t size)
+{
+	struct recording *rec = ctx;
+
+	return rec->python ? record_python_code(rec->python, data, size) : -EBADMSG;
+}
+
 static int open_stacks(struct recording *rec)
 {
 	const struct record_options *opt = rec->opt;
@@ -159,6 +166,7 @@ static int open_stacks(struct recording *rec)
 		.threads = threads,
 		.thread_map = profiler->thread_map,
 		.on_moment = rec->stream ? on_moment : NULL,
+		.on_python = on_python,
 	};
 
 	return record_stacks_open(&options, on_record, rec, &rec->stacks);
@@ -176,6 +184,7 @@ static int open_tables(struct recording *rec)
 		/* A walk that is not made again at the next sample has to find all of them. */
 		.only_hit = !rec->opt->program && !rec->opt->pids.n && !rec->opt->tids.n &&
 			    !rec->profiler->walk_again,
+		.python = rec->python,
 		.keeper = rec->keeper
 	};
 	int err = record_tables_open(&rec->tables, &maps);
@@ -219,6 +228,9 @@ static int open_programs(struct recording *rec)
 {
 	int err = open_stacks(rec);
 
+	if (!err && rec->config.python_bytes)
+		err = record_python_open(&rec->python,
+					 record_stacks_map(rec->stacks, STACK_MAP_PYTHON_LAYOUTS));
 	if (!err && rec->config.eh)
 		err = open_tables(rec);
 	if (!err)
@@ -318,6 +330,7 @@ void record_close(struct recording *rec)
 	if (rec->profiler->close && rec->ctx)
 		rec->profiler->close(rec);
 	record_tables_close(rec->tables);
+	record_python_close(rec->python);
 	record_target_close(&rec->target);
 	record_release_signals(rec);
 	rp_sideband_close(rec->side);

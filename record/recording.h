@@ -26,6 +26,7 @@
 #include "keeper.h"
 #include "ksym.h"
 #include "names.h"
+#include "python.h"
 #include "stacks.h"
 #include "stream.h"
 #include "tables.h"
@@ -148,8 +149,9 @@ struct recording {
 	struct record_stream *stream; /* NULL: no times were asked for */
 	struct record_keeper *keeper; /* writes for it once it is confined; NULL: it is not */
 	struct record_tables
-		*tables;       /* of the unwinder; NULL: stacks are walked by frame pointers */
-	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
+		*tables; /* of the unwinder; NULL: stacks are walked by frame pointers */
+	struct record_python *python; /* NULL: its frames are not looked for */
+	const char *comm_glob;	      /* a --comm that the program cannot match by itself; NULL */
 
 	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */
 	const struct rp_program *loaded[RECORD_PROGRAMS];

@@ -26,11 +26,6 @@ bool record_comm_wanted(const struct recording *rec, const char *comm)
 	return !rec->comm_glob || !fnmatch(rec->comm_glob, comm, 0);
 }
 
-static const uint64_t *user_frames(const struct stack_record *r)
-{
-	return r->frames + r->kernel_bytes / 8;
-}
-
 /* All kernel addresses at once: the kernel names some dozens for the price of one system call. */
 static int prepare_kernel(struct recording *rec, const struct id_set *addrs, bool are_returns)
 {
@@ -78,15 +73,16 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 {
 	const struct stack_record *kernel = record_kernel_record(rec, r);
 	size_t nkernel = kernel->kernel_bytes / 8;
-	struct name_owner owner = record_owner(r);
 	/* A perf event interrupts; a tracepoint is called, from a return address. */
 	size_t ours = record_own_frames(rec, kernel->frames, nkernel);
-	int err = record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
-				      ours ? NAMES_RETURN : NAMES_AT, ids);
+	int err = record_python_alone(rec, r)
+			  ? 0
+			  : record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
+						ours ? NAMES_RETURN : NAMES_AT, ids);
 
 	if (!err)
-		err = record_names_intern(
-			names, &owner, user_frames(r), r->user_bytes / 8,
+		err = record_names_intern_user(
+			names, r,
 			rec->profiler->at_return
 				? NAMES_RETURN
 				: record_names_entered(rec, kernel->frames, nkernel),

@@ -11,7 +11,8 @@
 int record_samples_keep(struct recording *rec, const struct stack_record *record)
 {
 	struct record_queue *q = &rec->queue;
-	size_t bytes = sizeof(*record) + record->user_bytes + record->kernel_bytes;
+	size_t bytes = sizeof(*record) + (size_t)record->user_bytes + record->kernel_bytes +
+		       record->python_bytes;
 
 	if (RP_GROW(q->records, q->n, q->capacity))
 		return -ENOMEM;
@@ -24,10 +25,9 @@ int record_samples_keep(struct recording *rec, const struct stack_record *record
 
 static int hand_over(struct recording *rec, const struct stack_record *r)
 {
-	size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8;
+	size_t nkernel = r->kernel_bytes / 8;
 	size_t ours = record_own_frames(rec, r->frames, nkernel);
 	struct name_frames frames = { 0 };
-	struct name_owner owner = record_owner(r);
 	struct report_event event = { .wall_ns = r->time + rec->wall_offset,
 				      .mono_ns = r->time,
 				      .comm = r->comm,
@@ -39,11 +39,13 @@ static int hand_over(struct recording *rec, const struct stack_record *r)
 				      .value = r->value[0] };
 	int err;
 
-	err = record_names_stack(rec, NULL, r->frames + ours, nkernel - ours,
-				 ours ? NAMES_RETURN : NAMES_AT, &frames);
+	err = record_python_alone(rec, r)
+		      ? 0
+		      : record_names_stack(rec, NULL, r->frames + ours, nkernel - ours,
+					   ours ? NAMES_RETURN : NAMES_AT, &frames);
 	if (!err)
-		err = record_names_stack(rec, &owner, r->frames + nkernel, nuser,
-					 record_names_entered(rec, r->frames, nkernel), &frames);
+		err = record_names_stack_user(rec, r, record_names_entered(rec, r->frames, nkernel),
+					      &frames);
 	event.frames = frames.frame;
 	event.nframes = frames.n;
 	if (!err) {

@@ -44,14 +44,15 @@ struct stacks {
 	struct block *blocks;
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
-	stack_moment_fn on_moment;  /* NULL: none are expected */
+	stack_moment_fn on_moment;  /* NULL: none are expected, */
+	stack_python_fn on_python;  /*   of these neither */
 	struct record_times *times; /* NULL: all moments come through the ring */
 	void *ctx;
 };
 
 static size_t record_bytes(const struct stack_record *r)
 {
-	return sizeof(*r) + r->user_bytes + r->kernel_bytes;
+	return sizeof(*r) + (size_t)r->user_bytes + r->kernel_bytes + r->python_bytes;
 }
 
 static const struct stack_record *keep_record(struct stacks *s, const struct stack_record *record)
@@ -105,6 +106,10 @@ static int take_record(void *ctx, const void *data, size_t size)
 
 	if (size == sizeof(struct stack_moment) && s->on_moment) {
 		s->error = s->on_moment(s->ctx, data);
+		return s->error;
+	}
+	if (s->on_python && size > sizeof(*record) && record->hash == PYTHON_CODE_TAG) {
+		s->error = s->on_python(s->ctx, data, size);
 		return s->error;
 	}
 	if (size < sizeof(*record) || record_bytes(record) != size)
@@ -277,6 +282,16 @@ static void at_least(struct asm_map *map, uint64_t entries)
 		map->max_entries = entries < MOST_ENTRIES ? (uint32_t)entries : MOST_ENTRIES;
 }
 
+static void size_python_maps(struct asm_map *maps, const struct program_config *c)
+{
+	if (c->python_bytes)
+		maps[STACK_MAP_SCRATCH].value_size =
+			STACK_PYTHON_SCRATCH_BYTES(c->all_bytes, c->both_bytes);
+	else
+		maps[STACK_MAP_PYTHON_LAYOUTS].value_size = maps[STACK_MAP_PYTHON_SEEN].value_size =
+			maps[STACK_MAP_PYTHON_CODE].value_size = 8;
+}
+
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 {
 	if (opt->thread_map) {
@@ -286,6 +301,7 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 	if (opt->nids)
 		maps[STACK_MAP_PIDS].max_entries = maps[STACK_MAP_TIDS].max_entries = opt->nids;
 	maps[STACK_MAP_SCRATCH].value_size = STACK_SCRATCH_BYTES(opt->config->both_bytes);
+	size_python_maps(maps, opt->config);
 	maps[STACK_MAP_EVENTS].max_entries = opt->ring_bytes;
 	if (opt->config->times_mask) {
 		maps[STACK_MAP_TIMES].value_size = STACK_TIMES_BYTES(opt->config->times_mask + 1);
@@ -318,6 +334,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	s->ring_mark = opt->ring_bytes / 4;
 	s->on_record = on_record;
 	s->on_moment = opt->on_moment;
+	s->on_python = opt->on_python;
 	s->ctx = ctx;
 	s->maps = malloc(opt->nmaps * sizeof(*s->maps));
 	s->fds = malloc(opt->nmaps * sizeof(*s->fds));

@@ -10,6 +10,8 @@ struct stacks;
 
 /* For every record as it is drained; it is gone after the return. 0 or a negative errno. */
 typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
+/* A struct python_code, of which so many bytes came. */
+typedef int (*stack_python_fn)(void *ctx, const void *data, size_t size);
 
 struct stacks_options {
 	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
@@ -24,6 +26,7 @@ struct stacks_options {
 	unsigned int thread_map;
 	uint32_t threads;
 	stack_moment_fn on_moment; /* with config->stream */
+	stack_python_fn on_python; /* with config->python_bytes */
 };
 
 /* A distinct stack and what it weighs; record->hash tells it from all others. */

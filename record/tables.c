@@ -17,6 +17,7 @@
 #include "symbolize/proc.h"
 
 #include "base/clock.h"
+#include "python.h"
 #include "tables.h"
 
 #define MAX_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
@@ -55,6 +56,7 @@ struct hit {
 
 struct record_tables {
 	struct record_table_store *store;
+	struct record_python *python;
 	int procs_fd, ranges_fd;
 	uint64_t *changes;   /* of struct unwind_mappings, where the programs see it */
 	uint32_t used;	     /* of UNWIND_MAPPINGS */
@@ -79,6 +81,7 @@ struct record_tables {
 struct reading {
 	struct record_tables *tables;
 	uint32_t pid, n;
+	struct python_process python;
 	uint64_t start[MAX_RANGES];
 	struct unwind_mapping range[MAX_RANGES];
 };
@@ -108,6 +111,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->mappings;
 	f->only_hit = maps->only_hit;
+	f->python = maps->python;
 	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
 	f->slice_of_pid = map_pages(MAX_PIDS * sizeof(*f->slice_of_pid),
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
@@ -257,6 +261,29 @@ static bool find_mapped(const struct reading *r, const struct sym_proc_map *m,
 	return true;
 }
 
+struct mapped {
+	const struct reading *r;
+	const struct sym_proc_map *m;
+};
+
+static int open_again(void *ctx)
+{
+	const struct mapped *what = ctx;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", what->r->pid,
+		 (unsigned long long)what->m->start, (unsigned long long)what->m->end);
+	return open_mapped(what->r, what->m, path);
+}
+
+static void look_for_python(struct reading *r, const struct sym_proc_map *m, uint64_t bias)
+{
+	struct mapped what = { r, m };
+
+	if (r->tables->python)
+		record_python_mapped(r->tables->python, m, bias, open_again, &what, &r->python);
+}
+
 /* Of a file that waits there is no range: a walk ends there, and says so. */
 static void add_file(struct reading *r, const struct sym_proc_map *m)
 {
@@ -265,10 +292,12 @@ static void add_file(struct reading *r, const struct sym_proc_map *m)
 
 	if (!find_mapped(r, m, &file))
 		return;
-	if (file && find_vaddr(file, m->offset, m->end - m->start, &vaddr))
-		add_parts(r, file, m->start, m->end, m->start - vaddr);
-	else
+	if (!file || !find_vaddr(file, m->offset, m->end - m->start, &vaddr)) {
 		add_bare(r, m->start, m->end, UNWIND_BY_FP);
+		return;
+	}
+	add_parts(r, file, m->start, m->end, m->start - vaddr);
+	look_for_python(r, m, m->start - vaddr);
 }
 
 static void add_vdso(struct reading *r, const struct sym_proc_map *m)
@@ -369,7 +398,9 @@ static void publish(struct record_tables *f, struct reading *r)
 {
 	uint32_t capacity = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
 	struct slice *old, *slice = used_slice(f, capacity);
-	struct unwind_proc proc = { .count = r->n, .generation = ++f->generation };
+	struct unwind_proc proc = { .count = r->n,
+				    .generation = ++f->generation,
+				    .python = r->python };
 
 	if (!slice)
 		slice = new_slice(f, capacity);
@@ -403,6 +434,7 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->tables = f;
 	f->reading->pid = pid;
 	f->reading->n = 0;
+	f->reading->python = (struct python_process){ 0 };
 }
 
 int record_tables_map(void *tables, const struct sym_proc_map *m)

@@ -22,6 +22,7 @@ struct record_tables_maps {
 	 * seen, and most files of those that are hold no frame.
 	 */
 	bool only_hit;
+	struct record_python *python; /* which looks at what is mapped; NULL */
 	struct record_keeper *keeper; /* puts tables into the cache; NULL: this process does */
 };
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps);

@@ -7,9 +7,9 @@
 #include "text.h"
 
 /* Beside enum report_frame_kind. */
-#define KIND_COMM (REPORT_MARK + 1)
-#define KIND_LABEL (REPORT_MARK + 2)
-#define KINDS (REPORT_MARK + 3)
+#define KIND_COMM REPORT_FRAME_KINDS
+#define KIND_LABEL (REPORT_FRAME_KINDS + 1)
+#define KINDS (REPORT_FRAME_KINDS + 2)
 
 /* The frames of one name and kind are one name. */
 struct name {

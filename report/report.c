@@ -82,7 +82,7 @@ int report_frame_add(struct report *r, const struct report_frame *frame, uint32_
 			   .is_return = frame->is_return };
 	int err;
 
-	if ((unsigned int)frame->kind > REPORT_MARK)
+	if ((unsigned int)frame->kind >= REPORT_FRAME_KINDS)
 		return -EINVAL;
 	err = report_strings_add(&r->strings, frame->name, &fn.name);
 	if (!err)

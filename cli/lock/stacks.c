@@ -15,18 +15,20 @@ static int intern(struct recording *rec, struct names *names, const struct stack
 		  struct name_ids *out)
 {
 	const struct lock *l = rec->ctx;
-	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
-	const struct name_owner owner = record_owner(r);
+	const size_t nkernel = r->kernel_bytes / 8;
 	const size_t own = record_own_frames(rec, r->frames, nkernel);
-	int err =
-		record_names_intern(names, NULL, r->frames + own, nkernel - own, NAMES_RETURN, out);
+	int err = record_python_alone(rec, r)
+			  ? 0
+			  : record_names_intern(names, NULL, r->frames + own, nkernel - own,
+						NAMES_RETURN, out);
 
 	return err ? err
-		   : record_names_intern(names, &owner, r->frames + nkernel, nuser,
-					 l->options->hold ? NAMES_RETURN
-					 : nkernel ? record_names_entered(rec, r->frames, nkernel)
-						   : NAMES_SYSCALL,
-					 out);
+		   : record_names_intern_user(
+			     names, r,
+			     l->options->hold ? NAMES_RETURN
+			     : nkernel	      ? record_names_entered(rec, r->frames, nkernel)
+					      : NAMES_SYSCALL,
+			     out);
 }
 
 /* frames: the releaser from the root, the mark, the waiter from the leaf. */

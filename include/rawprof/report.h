@@ -45,6 +45,8 @@ enum report_frame_kind {
 	REPORT_JIT,	/* named by a JIT's perf map */
 	REPORT_INLINED, /* has no stack frame of its own, see struct report_frame */
 	REPORT_MARK,	/* not code: "[waker]", "[missed user stack]" and the like */
+	REPORT_PYTHON,	/* a function of Python, as its interpreter runs it */
+	REPORT_FRAME_KINDS,
 };
 
 /*

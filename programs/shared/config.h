@@ -14,6 +14,8 @@ struct program_config {
 	uint32_t user_frames;  /* user_bytes / 8 */
 	uint32_t kernel_bytes; /* room for the kernel stack */
 	uint32_t both_bytes;   /* user_bytes + kernel_bytes */
+	uint32_t python_bytes; /* room behind them for frames of Python, and */
+	uint32_t all_bytes;    /*   both_bytes + python_bytes; needs eh, identity, bpf_loop */
 	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
 	/* Before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
 	uint32_t bounded;

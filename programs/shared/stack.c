@@ -21,7 +21,7 @@
 
 static const struct asm_layout record_layout =
 	ASM_LAYOUT(struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, tag,
-		   pid_tgid, user_bytes, user_end, start_time, exec_id, comm);
+		   pid_tgid, user_bytes, user_end, start_time, exec_id, comm, python_bytes, unused);
 const struct asm_layout rp_stack_scratch_layout =
 	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
 const struct asm_layout rp_program_stats_layout =
@@ -151,6 +151,7 @@ LABEL(all_busy),
 
 LABEL(taken),
 	ST(DW, R8, KERNEL_OF, 0),
+	ST(DW, R8, PYTHON_BYTES, 0),
 	LDX(DW, R1, R10, TAG_ARG),
 	STX(DW, R8, TAG, R1),
 	LDX(DW, R1, R10, IDS),
@@ -286,6 +287,21 @@ LABEL(by_frame_pointer),
 	END,
 LABEL(user_stack),
 	STX(W, R8, USER_BYTES, R7),
+	WHEN(struct program_config, python_bytes),
+		WHEN(struct program_config, some_kernel_only),
+			LDX(DW, R1, R8, TAG),
+			JSLT(R1, 0, no_python),
+		END,
+		MOV_REG(R1, R8),
+		SUB(R1, RECORD),
+		WHEN(struct program_config, of_task),
+			LDX(DW, R2, R10, CONTEXT),
+		END,
+		CALL_FUNC(python_walk),
+		LSH(R0, 3),
+		STX(W, R8, PYTHON_BYTES, R0),
+LABEL(no_python),
+	END,
 
 	/*
 	 * R0 = hash of task and stacks. Two stacks that differ in one frame never collide, for
@@ -300,9 +316,13 @@ LABEL(user_stack),
 	LDX(W, R2, R8, KERNEL_BYTES),
 	LDX(W, R7, R8, USER_BYTES),
 	ADD_REG(R2, R7),
+	WHEN(struct program_config, python_bytes),
+		LDX(W, R7, R8, PYTHON_BYTES),
+		ADD_REG(R2, R7),
+	END,
 	MOV(R7, 0),
 	MOV(R9, 0),
-	JGT_PARAM(R2, struct program_config, both_bytes, hashed), /* never */
+	NOT_ALL_BYTES(R2, hashed),
 	MOV_REG(R1, R8),
 	ADD_REG(R1, R2),
 	ST(DW, R1, FRAMES, 0), /* the rest of the last four, if there are no more words */
@@ -327,6 +347,9 @@ LABEL(hashed),
 	END,
 	WHEN(struct program_config, eh),
 		INCLUDE(&rp_unwind_part),
+	END,
+	WHEN(struct program_config, python_bytes),
+		INCLUDE(&rp_python_part),
 	END,
 };
 /* clang-format on */

@@ -6,6 +6,7 @@
  *	programs/shared/stack.c	which task is it, where is it,
  *	programs/shared/stack_value.c	and has that been seen before?
  *	programs/shared/unwind.c	user stacks by unwind tables
+ *	programs/shared/python.c	frames of Python
  *	programs/shared/follow.c	the children of processes that were asked for
  *	record/stacks.c	the user side: makes the maps, and puts together what comes back
  *
@@ -24,7 +25,8 @@
 
 /*
  * A stack with who it belongs to, as it comes through the ring when it is seen for the first time.
- * frames holds first the kernel stack, then the user stack, each leaf first.
+ * frames holds first the kernel stack, then the user stack, each leaf first, and then what python.h
+ * says of Python's.
  */
 struct stack_record {
 	uint64_t hash; /* of all that follows tag, and itself the key of the map counts */
@@ -43,6 +45,7 @@ struct stack_record {
 	uint64_t start_time; /* of the process, ns; 0 without kernel BTF */
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
+	uint32_t python_bytes, unused;
 	uint64_t frames[];
 };
 /*
@@ -58,9 +61,14 @@ struct stack_scratch {
 	uint64_t last_seen; /* the key that was found in the map seen */
 	struct stack_record record;
 };
+#define STACK_SLACK 24 /* see unwind_step, stack_end */
 #define STACK_SCRATCH_BYTES(frame_bytes)                                                           \
-	((uint32_t)sizeof(struct stack_scratch) + (frame_bytes) +                                  \
-	 24) /* 24: see unwind_step, stack_end */
+	((uint32_t)sizeof(struct stack_scratch) + (frame_bytes) + STACK_SLACK)
+/*
+ * With frames of Python: behind those frames the stack pointers of the native ones, where they are.
+ */
+#define STACK_PYTHON_SCRATCH_BYTES(all_bytes, both_bytes)                                          \
+	(STACK_SCRATCH_BYTES(all_bytes) + (both_bytes) + STACK_SLACK)
 
 /*
  * The map counts, where stacks have their weights by hash: a hash map, or where only stack_value
@@ -178,11 +186,11 @@ extern const struct asm_part rp_stack_fp_part;
 #define STACK_RECORD_CLEAR(record)                                                                 \
 	SCOPE("STACK_RECORD_CLEAR(" #record ")"), STACK_CLEAR_4(record, 0),                        \
 		STACK_CLEAR_4(record, 32), STACK_CLEAR_4(record, 64), STACK_CLEAR_4(record, 96),   \
-		END
+		ST(DW, record, 128, 0), END
 #define STACK_CLEAR_4(record, at)                                                                  \
 	ST(DW, record, at, 0), ST(DW, record, (at) + 8, 0), ST(DW, record, (at) + 16, 0),          \
 		ST(DW, record, (at) + 24, 0)
-_Static_assert(sizeof(struct stack_record) == 16 * 8, "STACK_RECORD_CLEAR() clears all of it");
+_Static_assert(sizeof(struct stack_record) == 17 * 8, "STACK_RECORD_CLEAR() clears all of it");
 
 /* How the maps of a profiler begin; its own follow, from STACK_MAPS on. */
 enum {
@@ -200,6 +208,9 @@ enum {
 	STACK_MAP_INDEX,
 	STACK_MAP_RULES,
 	STACK_MAP_ROWS,
+	STACK_MAP_PYTHON_LAYOUTS,
+	STACK_MAP_PYTHON_SEEN,
+	STACK_MAP_PYTHON_CODE,
 	STACK_MAPS
 };
 extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
@@ -223,6 +234,8 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 			      1,       BPF_F_MMAPABLE },                                           \
 	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_MAPPINGS] = UNWIND_MAP_MAPPINGS,    \
 	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                \
-	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS
+	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS,                  \
+	[STACK_MAP_PYTHON_LAYOUTS] = PYTHON_MAP_LAYOUTS,                                           \
+	[STACK_MAP_PYTHON_SEEN] = PYTHON_MAP_SEEN, [STACK_MAP_PYTHON_CODE] = PYTHON_MAP_CODE
 
 #endif

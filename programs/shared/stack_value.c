@@ -167,6 +167,8 @@ LABEL(first_sight),
 	LDX(W, R7, R8, KERNEL_BYTES),
 	LDX(W, R1, R8, USER_BYTES),
 	ADD_REG(R7, R1),
+	LDX(W, R1, R8, PYTHON_BYTES),
+	ADD_REG(R7, R1),
 
 	/* The rest of the record. */
 	UNLESS(struct program_config, times_mask),
@@ -221,7 +223,7 @@ LABEL(output),
 	LD_MAP(R1, events),
 	MOV_REG(R2, R8),
 	MOV_REG(R3, R7),
-	JGT_PARAM(R3, struct program_config, both_bytes, out), /* never */
+	NOT_ALL_BYTES(R3, out),
 	ADD(R3, FRAMES),
 	MOV_REG(R4, R9),
 	CALL(ringbuf_output),

@@ -8,6 +8,7 @@
 #include <rawprof/unwind.h>
 #include "base/machine.h"
 #include "config.h"
+#include "python.h"
 
 #define UNWIND_FRAMES 1024	   /* of one stack */
 #define UNWIND_BOUNDED_FRAMES 64   /* of one stack, where the verifier has to walk it too */
@@ -46,6 +47,8 @@ struct unwind_state {
 	uint32_t rule_of;	 /*   of which generation */
 	uint64_t words[2];
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
+	struct python_walk python;	      /* behind this walk; */
+	struct python_process python_process; /* of the process known */
 	uint64_t window_at; /* user address of what is in window, UNWIND_NO_WINDOW if nothing is */
 	uint64_t window[UNWIND_WINDOW / 8];
 };
@@ -81,6 +84,7 @@ struct unwind_mappings {
 struct unwind_proc {
 	uint32_t first, count;
 	uint32_t generation, unused;
+	struct python_process python; /* its interpreter */
 };
 
 /*

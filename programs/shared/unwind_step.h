@@ -36,6 +36,7 @@ enum {
 	WINDOW_AT = offsetof(struct unwind_state, window_at),
 	WINDOW = offsetof(struct unwind_state, window),
 	WINDOWLESS = offsetof(struct unwind_state, windowless),
+	PYTHON = offsetof(struct unwind_state, python_process),
 	PCS = offsetof(struct stack_scratch, record.frames)
 };
 
@@ -172,6 +173,12 @@ extern const struct asm_part rp_unwind_find_part;
 	MOVE_WORD(8),                                                                              \
 	MOVE_WORD(16),                                                                             \
 	MOVE_WORD(24)
+
+/* What unwind_procs, at R0, says of the process's Python. */
+#define COPY_PYTHON(at)                                                                            \
+	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, python) + (at)),                         \
+	STX(DW, R6, PYTHON + (at), R3)
+_Static_assert(sizeof(struct python_process) == 5 * 8, "COPY_PYTHON() copies all of it");
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \

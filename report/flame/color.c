@@ -19,6 +19,7 @@ static const struct range ranges[] = {
 	[REPORT_JIT] = { 92, 52, 46, 62, 9 },	   /* green */
 	[REPORT_INLINED] = { 340, 24, 70, 76, 7 }, /* rose */
 	[REPORT_MARK] = { 45, 1, 6, 80, 4 },	   /* grey */
+	[REPORT_PYTHON] = { 256, 34, 56, 74, 8 },  /* violet */
 	[KIND_LABEL] = { 45, 1, 6, 80, 4 },	   [KIND_COMM] = { 215, 20, 18, 80, 5 }, /* slate */
 };
 

@@ -204,9 +204,9 @@ static unsigned int put_kinds(struct flame *f)
 		uint32_t kind;
 		const char *name, *color;
 	} entries[] = {
-		{ REPORT_USER, "user", "#f2a25c" },  { REPORT_KERNEL, "kernel", "#77b5dd" },
-		{ REPORT_JIT, "JIT", "#87c777" },    { REPORT_INLINED, "inlined", "#eca0ae" },
-		{ KIND_COMM, "process", "#c5cbd5" },
+		{ REPORT_USER, "user", "#f2a25c" },	{ REPORT_KERNEL, "kernel", "#77b5dd" },
+		{ REPORT_JIT, "JIT", "#87c777" },	{ REPORT_INLINED, "inlined", "#eca0ae" },
+		{ REPORT_PYTHON, "Python", "#b7a3e3" }, { KIND_COMM, "process", "#c5cbd5" },
 	};
 	unsigned int x = PAD;
 

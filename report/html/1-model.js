@@ -41,7 +41,7 @@ const samples = {
 };
 const KERNEL = 1, COMM = 5, LABEL = 6;
 const AT = 0, UNTIL = 1, WOKEN = 2;
-const KIND_NAMES = ['user', 'kernel', 'JIT', 'inlined', 'mark', 'process', ''];
+const KIND_NAMES = ['user', 'kernel', 'JIT', 'inlined', 'mark', 'Python', 'process', ''];
 
 // Moments in the order of their times, which are in microseconds, as all times of the page are.
 const stream = data.stream && data.stream.n ? makeStream(data.stream) : null;

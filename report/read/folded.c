@@ -2,9 +2,9 @@
 /*
  * Folded stacks, "comm;frame;frame count", root first, as stackcollapse-perf.pl, inferno and
  * report/folded.c write them. The count is what follows the last blank, so that names may have
- * blanks in them. The marks of kernel, JIT and inlined frames (_[k] _[j] _[i]) become kinds; what
- * --pid and --tid append to the first name ("comm-1234", "comm-1234/1235") becomes ids, if all
- * lines have it.
+ * blanks in them. The marks of kernel, JIT, inlined and Python frames (_[k] _[j] _[i] _[p]) become
+ * kinds; what --pid and --tid append to the first name ("comm-1234", "comm-1234/1235") becomes ids,
+ * if all lines have it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -130,7 +130,8 @@ static enum report_frame_kind take_kind(char *name)
 		enum report_frame_kind kind;
 	} marks[] = { { "_[k]", REPORT_KERNEL },
 		      { "_[j]", REPORT_JIT },
-		      { "_[i]", REPORT_INLINED } };
+		      { "_[i]", REPORT_INLINED },
+		      { "_[p]", REPORT_PYTHON } };
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (n > 4 && !strcmp(name + n - 4, marks[i].mark)) {

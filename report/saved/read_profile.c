@@ -107,7 +107,7 @@ static int get_functions(struct profile_input *p)
 		struct function f = { .name = get_string(p, in) };
 
 		f.path = get_string(p, in);
-		f.kind = report_get_below(in, REPORT_MARK + 1);
+		f.kind = report_get_below(in, REPORT_FRAME_KINDS);
 		if (!in->bad)
 			err = add_new(&p->r->functions, &f);
 	}

@@ -16,7 +16,7 @@ const char *report_table_kind_color(const struct table *t, uint32_t kind)
 	static const char *const codes[] = {
 		[REPORT_USER] = "",	   [REPORT_KERNEL] = "\033[36m",
 		[REPORT_JIT] = "\033[32m", [REPORT_INLINED] = "\033[35m",
-		[REPORT_MARK] = TABLE_DIM,
+		[REPORT_MARK] = TABLE_DIM, [REPORT_PYTHON] = "\033[33m",
 	};
 
 	return table_color(t, codes[kind]);

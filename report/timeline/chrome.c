@@ -122,11 +122,10 @@ static void close_frames(struct chrome *c, uint32_t depth)
 
 static void open_frame(struct chrome *c, uint64_t time, uint32_t name)
 {
-	static const char *const categories[KINDS] = { [REPORT_USER] = "user",
-						       [REPORT_KERNEL] = "kernel",
-						       [REPORT_JIT] = "jit",
-						       [REPORT_INLINED] = "inlined",
-						       [REPORT_MARK] = "mark" };
+	static const char *const categories[KINDS] = {
+		[REPORT_USER] = "user",	      [REPORT_KERNEL] = "kernel", [REPORT_JIT] = "jit",
+		[REPORT_INLINED] = "inlined", [REPORT_MARK] = "mark",	  [REPORT_PYTHON] = "python"
+	};
 
 	c->open[c->depth++] = (struct open_frame){ .name = name };
 	begin_event(c, 'B', time);

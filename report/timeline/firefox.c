@@ -19,6 +19,7 @@ static const struct {
 	[CATEGORY_JIT] = { "JIT", "green" },
 	[CATEGORY_INLINED] = { "Inlined", "lightblue" },
 	[CATEGORY_OTHER] = { "Other", "grey" },
+	[CATEGORY_PYTHON] = { "Python", "magenta" },
 	[CATEGORY_BLOCKED] = { "Blocked", "purple" },
 	[CATEGORY_RUNNABLE] = { "Runnable", "red" },
 };

@@ -13,6 +13,7 @@ enum firefox_category {
 	CATEGORY_JIT,
 	CATEGORY_INLINED,
 	CATEGORY_OTHER, /* the default, which has to be grey */
+	CATEGORY_PYTHON,
 	CATEGORY_BLOCKED,
 	CATEGORY_RUNNABLE,
 };

@@ -37,7 +37,8 @@ static void add_frame(struct made *m, struct fuzz_input *in)
 				  .file = pick(m, in),
 				  .address = fuzz_take(in, 2) << 8,
 				  .line = (uint32_t)fuzz_take(in, 1),
-				  .kind = (enum report_frame_kind)fuzz_below(in, REPORT_MARK + 1) };
+				  .kind = (enum report_frame_kind)fuzz_below(in,
+									     REPORT_FRAME_KINDS) };
 
 	f.map_start = f.address & ~0xfffu;
 	f.map_end = f.map_start + 0x1000 * fuzz_below(in, 3);

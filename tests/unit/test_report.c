@@ -34,7 +34,7 @@ START_TEST(equal_frames_are_one)
 	ck_assert_uint_eq(add_frame(r, f), 0);
 
 	other = 99;
-	f.kind = (enum report_frame_kind)(REPORT_MARK + 1);
+	f.kind = REPORT_FRAME_KINDS;
 	ck_assert_int_eq(report_frame_add(r, &f, &other), -EINVAL);
 	ck_assert_uint_eq(other, 99);
 	report_free(r);

@@ -144,10 +144,11 @@ static inline struct report *hostile_report(void)
 		struct report_ledger_line line = { bad, 1, REPORT_LOST };
 		struct report_ledger ledger = { 2, 1, &line, 1 };
 		uint64_t values[] = { 1, 2 };
-		uint32_t frames[5];
-		struct report_sample s = { bad, -1, -2, &label, 1, frames, 5, values };
+		uint32_t frames[REPORT_FRAME_KINDS];
+		struct report_sample s = { bad,	  -1, -2, &label, 1, frames, REPORT_FRAME_KINDS,
+					   values };
 
-		for (int kind = REPORT_USER; kind <= REPORT_MARK; kind++)
+		for (int kind = REPORT_USER; kind < REPORT_FRAME_KINDS; kind++)
 			frames[kind] = add_frame(
 				r, (struct report_frame){ .name = bad,
 							  .module = bad,

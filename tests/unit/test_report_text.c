@@ -291,7 +291,7 @@ START_TEST(folded_lines_parse_whatever_the_names)
 		ck_assert_int_eq(*end, 0);
 		for (char *c = line; *c; c++)
 			separators += *c == ';';
-		ck_assert_int_eq(separators, 5);
+		ck_assert_int_eq(separators, REPORT_FRAME_KINDS);
 		ck_assert_ptr_null(memchr(line, ' ', (size_t)(strchr(line, ';') - line)));
 	}
 	ck_assert_uint_eq(sum, HOSTILE_NAMES + 1);
@@ -436,8 +436,8 @@ START_TEST(perf_text_parses_whatever_the_names)
 		}
 	}
 	ck_assert_uint_eq(heads, HOSTILE_NAMES + 1);
-	ck_assert_uint_eq(frames, 5 * heads);
-	ck_assert_uint_ge(sources, 5 * (HOSTILE_NAMES - 2));
+	ck_assert_uint_eq(frames, REPORT_FRAME_KINDS * heads);
+	ck_assert_uint_ge(sources, REPORT_FRAME_KINDS * (HOSTILE_NAMES - 2));
 	regfree(&loose);
 	regfree(&head);
 	regfree(&frame);

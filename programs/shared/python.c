@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * python_walk: the frames of CPython that the current thread has.
+ *
+ *	thread pointer -> slot of the key autoTSSkey -> thread state -> frame -> frame ...
+ *
+ * The slot survives the release of the interpreter's lock, so a thread that waits shows its frames
+ * too. A frame gives its code object and where in it the thread is; user space makes names of
+ * them (record/python.c), of what python_code.c sends.
+ *
+ * They are written behind the native frames, and each run of them, which one call of the
+ * interpreter's C function has executed, is placed: something of that call lies on the C stack, so
+ * it belongs to the native frame around that address. Each round of the loop takes one Python
+ * frame or passes one native frame.
+ */
+#include "python_step.h"
+
+#ifdef MACHINE_THREAD_POINTER
+#define THREAD_POINTER(dst, task) LD_FIELD(dst, task, "task_struct", MACHINE_THREAD_POINTER)
+#else
+#define THREAD_POINTER(dst, task) MOV(dst, 0)
+#endif
+
+ASM_FRAME(walk_frame,
+	(uint64_t, task, WALK_TASK),
+	(uint64_t, state, WALK_STATE));
+ASM_FRAME(step_frame,
+	(uint64_t, task, STEP_TASK));
+
+enum {
+	PCS = offsetof(struct stack_scratch, record.frames),
+	STACK_POINTERS = PCS + STACK_SLACK, /* and room for the frames */
+	N = offsetof(struct stack_scratch, walk.n),
+	KNOWN_PID = offsetof(struct stack_scratch, walk.pid),
+	ROUNDS = 2048,
+	KEYS = 1024, /* PTHREAD_KEYS_MAX */
+	KEYS_A_BLOCK = 32,
+};
+
+/* clang-format off */
+/* R2 = hash of it and what the copy of the code object holds; R3 and R4 are lost. */
+#define ADD_TO_CHECK(member)                                                                       \
+	LD_COPIED(DW, R3, member, CODE_MASK, code_bytes),                                          \
+	XOR_REG(R2, R3),                                                                           \
+	MUL_REG(R2, R5),                                                                           \
+	MOV_REG(R3, R2),                                                                           \
+	RSH(R3, 32),                                                                               \
+	XOR_REG(R2, R3)
+
+/* On to the label if the hash R7 stands there, from R1 on. */
+#define TRY_SEEN(way, to)                                                                          \
+	LDX(DW, R2, R1, 8 * (way)),                                                                \
+	JEQ_REG(R2, R7, to)
+
+/* R1 = where the next words of the record are, n of them, or to the label: no room. */
+#define NEXT_WORDS(n, full)                                                                        \
+	LDX(W, R1, R6, N),                                                                         \
+	MOV_REG(R2, R1),                                                                           \
+	ADD(R2, n),                                                                                \
+	LDX(W, R3, R6, WALK(max)),                                                                 \
+	JGT_REG(R2, R3, full),                                                                     \
+	LSH(R1, 3),                                                                                \
+	JGE_PARAM(R1, struct program_config, all_bytes, full), /* never */                         \
+	STX(W, R6, N, R2),                                                                         \
+	ADD_REG(R1, R6)
+
+static const struct asm_insn python_lines[] = {
+	/* python_walk(scratch, task): how many words were written. */
+FUNC(python_walk),
+	MOV_REG(R6, R1),
+	STX(DW, R10, WALK_STATE, R6),
+	WHEN(struct program_config, of_task),
+		STX(DW, R10, WALK_TASK, R2),
+	END,
+	LDX(W, R1, R6, OF_PROCESS(layout)),
+	JEQ(R1, 0, none),
+	LDX(W, R1, R6, KNOWN_PID),
+	LDX(W, R2, R6, OF_RECORD(pid_tgid) + 4),
+	JNE_REG(R1, R2, none),
+	LD_LAYOUT(R9, R1),
+
+	/* R8 = the slot: first of all, has the key been made? */
+	LDX(DW, R3, R6, OF_PROCESS(runtime)),
+	LDX(H, R1, R9, LAYOUT(tss)),
+	ADD_REG(R3, R1),
+	READ_USER_TO(WALK(words), 8, WALK_TASK, none),
+	LDX(W, R1, R6, WALK(words)),
+	JNE(R1, 1, none),
+	LDX(W, R7, R6, WALK(words) + 4),
+	JGE(R7, KEYS, none),
+	UNLESS(struct program_config, of_task),
+		CALL(get_current_task_btf),
+	END,
+	WHEN(struct program_config, of_task),
+		LDX(DW, R0, R10, WALK_TASK),
+	END,
+	THREAD_POINTER(R8, R0),
+	JLT(R7, KEYS_A_BLOCK, first_block),
+	MOV_REG(R3, R7),
+	RSH(R3, 5),
+	LSH(R3, 3),
+	ADD_REG(R3, R8),
+	LDX(H, R1, R9, LAYOUT(slot_blocks)),
+	ADD_REG(R3, R1),
+	READ_USER_TO(WALK(words), 8, WALK_TASK, none),
+	LDX(DW, R8, R6, WALK(words)),
+	JA(block_known),
+LABEL(first_block),
+	LDX(H, R1, R9, LAYOUT(slots)),
+	ADD_REG(R8, R1),
+LABEL(block_known),
+	AND(R7, KEYS_A_BLOCK - 1),
+	LSH(R7, 4),
+	ADD_REG(R8, R7),
+	MOV_REG(R3, R8),
+	ADD(R3, 8),
+	READ_USER_TO(WALK(words), 8, WALK_TASK, none),
+	LDX(DW, R8, R6, WALK(words)), /* the thread state */
+	JEQ(R8, 0, none),
+
+	/* The innermost frame. */
+	ST(DW, R6, WALK(cframe), 0),
+	LDX(H, R3, R9, LAYOUT(thread_cframe)),
+	JEQ(R3, 0, no_cframe),
+	ADD_REG(R3, R8),
+	READ_USER_TO(WALK(cframe), 8, WALK_TASK, none),
+LABEL(no_cframe),
+	MOV_REG(R3, R8),
+	LDX(H, R1, R9, LAYOUT(thread_frame)),
+	LDX(H, R2, R9, LAYOUT(cframe_frame)),
+	JEQ(R2, 0, in_thread),
+	LDX(DW, R3, R6, WALK(cframe)),
+	SUB(R2, 1),
+	MOV_REG(R1, R2),
+LABEL(in_thread),
+	ADD_REG(R3, R1),
+	READ_USER_TO(WALK(frame), 8, WALK_TASK, none),
+
+	/* Where the words go, and the native frames: those of a walk by tables have a place. */
+	LDX(W, R1, R6, OF_RECORD(kernel_bytes)),
+	RSH(R1, 3),
+	STX(W, R6, WALK(base), R1),
+	LDX(W, R2, R6, OF_RECORD(user_bytes)),
+	RSH(R2, 3),
+	STX(W, R6, WALK(count), R2),
+	ADD_REG(R1, R2),
+	STX(W, R6, N, R1),
+	MOV_REG(R7, R1),
+	LD_PARAM(R3, struct program_config, python_bytes),
+	RSH(R3, 3),
+	ADD_REG(R1, R3),
+	STX(W, R6, WALK(max), R1),
+	LDX(W, R3, R6, OF_RECORD(user_end)),
+	JGT(R3, UNWIND_GONE, by_frame_pointers),
+	MOV(R2, 0),
+LABEL(by_frame_pointers),
+	STX(W, R6, WALK(native), R2),
+	ST(W, R6, WALK(placing), 0),
+	ST(W, R6, WALK(unread), 0),
+
+	MOV(R1, ROUNDS),
+	LD_FUNC(R2, python_step),
+	FRAME_PTR(R3, WALK_STATE),
+	MOV(R4, 0),
+	CALL(loop),
+	LDX(W, R0, R6, N),
+	SUB_REG(R0, R7),
+	EXIT(),
+LABEL(none),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* python_step(index, slot of the scratch): one frame of either kind; 1 at the end. */
+FUNC(python_step),
+	LDX(DW, R6, R2, 0),
+	WHEN(struct program_config, of_task),
+		LDX(DW, R1, R2, WALK_TASK - WALK_STATE),
+		STX(DW, R10, STEP_TASK, R1),
+	END,
+	LD_LAYOUT(R9, R1),
+	LDX(W, R1, R6, WALK(placing)),
+	JNE(R1, 0, place),
+	LDX(DW, R3, R6, WALK(frame)),
+	JEQ(R3, 0, last),
+	READ_USER_TO(WALK(frame_bytes), 112, STEP_TASK, last),
+	LD_COPIED(DW, R7, frame_previous, FRAME_MASK, frame_bytes),
+	STX(DW, R6, WALK(previous), R7),
+	LDX(H, R8, R9, LAYOUT(boundary)),
+	JNE(R8, PYTHON_BY_SHIM, function),
+	LD_COPIED(B, R2, frame_mark, FRAME_BYTE_MASK, frame_bytes),
+	LDX(H, R3, R9, LAYOUT(mark)),
+	JLT_REG(R2, R3, function),
+	LDX(DW, R1, R6, WALK(frame)),
+	STX(DW, R6, WALK(boundary), R1),
+	STX(DW, R6, WALK(frame), R7),
+	ST(W, R6, WALK(placing), 1),
+	MOV(R0, 0),
+	EXIT(),
+
+LABEL(function),
+	LD_COPIED(DW, R7, frame_code, FRAME_MASK, frame_bytes),
+	AND(R7, -8), /* 3.14 keeps flags in the lowest bits */
+	STX(DW, R6, WALK(code), R7),
+	MOV_REG(R3, R7),
+	READ_USER_TO(WALK(code_bytes), 160, STEP_TASK, called),
+	LDX(DW, R1, R6, WALK(code_bytes) + 8),
+	LDX(DW, R2, R6, OF_PROCESS(code_type)),
+	JNE_REG(R1, R2, called),
+
+	/* R8 = where in it; negative before its first instruction. */
+	LD_COPIED(DW, R8, frame_position, FRAME_MASK, frame_bytes),
+	LDX(H, R1, R9, LAYOUT(code_bytes)),
+	JEQ(R1, 0, a_number),
+	ADD_REG(R1, R7),
+	SUB_REG(R8, R1),
+	JA(position_known),
+LABEL(a_number),
+	LSH(R8, 32),
+	ARSH(R8, 32),
+LABEL(position_known),
+	JSLT(R8, 0, called),
+	LDX(H, R1, R9, LAYOUT(position_shift)),
+	AND(R1, 1),
+	RSH_REG(R8, R1),
+	JGT(R8, PYTHON_POSITION_MAX, called),
+
+	/* What tells it from another at the same address. */
+	LD_IMM64(R5, GOLDEN_RATIO_64),
+	LD_COPIED(W, R2, code_first_line, CODE_INT_MASK, code_bytes),
+	ADD_TO_CHECK(code_file),
+	ADD_TO_CHECK(code_name),
+	ADD_TO_CHECK(code_lines),
+	MOV32_REG(R2, R2),
+	STX(W, R6, WALK(check), R2),
+	LSH(R2, PYTHON_CHECK_SHIFT),
+	OR_REG(R8, R2),
+	LD_IMM64(R4, PYTHON_WORD),
+	OR_REG(R8, R4),
+	NEXT_WORDS(2, last),
+	LD_IMM64(R3, PYTHON_CODE_MASK),
+	MOV_REG(R2, R7),
+	AND_REG(R2, R3),
+	OR_REG(R2, R4),
+	STX(DW, R1, PCS, R2),
+	STX(DW, R1, PCS + 8, R8),
+
+	/* Has it been sent? R7 = its hash. */
+	LDX(W, R2, R6, WALK(check)),
+	LSH(R2, 32),
+	XOR_REG(R7, R2),
+	MUL_REG(R7, R5),
+	LDX(DW, R2, R6, OF_RECORD(start_time)),
+	XOR_REG(R7, R2),
+	LDX(DW, R2, R6, OF_RECORD(exec_id)),
+	ADD_REG(R7, R2),
+	MUL_REG(R7, R5),
+	MOV_REG(R2, R7),
+	RSH(R2, 32),
+	XOR_REG(R7, R2),
+	LD_MAP_VALUE(R1, python_seen, 0),
+	MOV_REG(R2, R7),
+	AND(R2, (1 << PYTHON_SEEN_SHIFT) - 1),
+	LSH(R2, 5),
+	ADD_REG(R1, R2),
+	TRY_SEEN(0, called),
+	TRY_SEEN(1, called),
+	TRY_SEEN(2, called),
+	TRY_SEEN(3, called),
+	STX(DW, R6, WALK(seen), R7),
+	LDX(W, R1, R6, WALK(unread)),
+	JGE(R1, PYTHON_UNREAD_MOST, called),
+	MOV_REG(R1, R6),
+	WHEN(struct program_config, of_task),
+		LDX(DW, R2, R10, STEP_TASK),
+	END,
+	CALL_FUNC(python_code),
+
+	/* On to its caller, or first to the native frame that the run was in. */
+LABEL(called),
+	LDX(DW, R1, R6, WALK(previous)),
+	STX(DW, R6, WALK(frame), R1),
+	LDX(H, R8, R9, LAYOUT(boundary)),
+	JEQ(R8, PYTHON_BY_SHIM, next),
+	JNE(R8, PYTHON_BY_ENTRY, boundary),
+	LD_COPIED(B, R2, frame_mark, FRAME_BYTE_MASK, frame_bytes),
+	LDX(H, R3, R9, LAYOUT(mark)),
+	JNE_REG(R2, R3, next),
+LABEL(boundary),
+	ST(W, R6, WALK(placing), 1),
+	LDX(DW, R3, R6, WALK(cframe)),
+	STX(DW, R6, WALK(boundary), R3),
+	JEQ(R3, 0, next),
+	LDX(H, R1, R9, LAYOUT(cframe_previous)),
+	ADD_REG(R3, R1),
+	READ_USER_TO(WALK(cframe), 8, STEP_TASK, no_more_cframes),
+LABEL(next),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(no_more_cframes),
+	ST(DW, R6, WALK(cframe), 0),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(last),
+	MOV(R0, 1),
+	EXIT(),
+
+	/* Is it this native frame? Its own end is where the next one begins. */
+LABEL(place),
+	LDX(W, R7, R6, WALK(native)),
+	LDX(W, R8, R6, WALK(count)),
+	JGE_REG(R7, R8, nowhere),
+	LDX(W, R1, R6, WALK(base)),
+	ADD_REG(R1, R7),
+	LSH(R1, 3),
+	JGE_PARAM(R1, struct program_config, both_bytes, nowhere), /* never */
+	ADD_REG(R1, R6),
+	MOV_REG(R2, R7),
+	ADD(R2, 1),
+	LDX(H, R3, R9, LAYOUT(boundary)),
+	JEQ(R3, PYTHON_BY_PC, by_pc),
+	LDX(DW, R3, R6, WALK(boundary)),
+	JEQ(R3, 0, nowhere),
+	JGE_REG(R2, R8, nowhere),
+	LD_PARAM(R4, struct program_config, all_bytes),
+	ADD_REG(R1, R4),
+	LDX(DW, R4, R1, STACK_POINTERS + 8),
+	JLT_REG(R3, R4, here),
+LABEL(pass),
+	STX(W, R6, WALK(native), R2),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(by_pc),
+	LDX(DW, R3, R1, PCS),
+	LSH(R3, 1), /* UNWIND_PC_EXACT */
+	RSH(R3, 1),
+	LDX(DW, R4, R6, OF_PROCESS(eval)),
+	SUB_REG(R3, R4),
+	LDX(DW, R4, R6, OF_PROCESS(eval_bytes)),
+	JGT_REG(R3, R4, pass),
+LABEL(here),
+	STX(W, R6, WALK(native), R2),
+	JA(placed),
+LABEL(nowhere),
+	STX(W, R6, WALK(native), R8),
+	MOV_REG(R7, R8),
+LABEL(placed),
+	ST(W, R6, WALK(placing), 0),
+	LD_IMM64(R8, PYTHON_WORD | PYTHON_PLACE),
+	OR_REG(R8, R7),
+	NEXT_WORDS(1, last),
+	STX(DW, R1, PCS, R8),
+	MOV(R0, 0),
+	EXIT(),
+
+	INCLUDE(&rp_python_code_part),
+};
+/* clang-format on */
+
+const struct asm_part rp_python_part = { ASM_LINES(python_lines),
+					 ASM_FRAMES({ "python_walk", &walk_frame_layout },
+						    { "python_step", &step_frame_layout }) };

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Frames of CPython (programs/shared/python.c): what both sides share.
+ *
+ * The interpreter keeps a list of its own frames for each thread. How to find it differs between
+ * versions: that is a struct python_layout, data that user space publishes
+ * (record/python_layouts.c). The walk takes no lock, so a list may change under it: nothing that is
+ * read is believed unless it is a code object by its type.
+ */
+#ifndef PROGRAMS_SHARED_PYTHON_H
+#define PROGRAMS_SHARED_PYTHON_H
+
+#include <stdint.h>
+
+#include <rawprof/asm.h>
+
+/*
+ * How a Python frame is told from those of the next call of the interpreter's function in C,
+ * _PyEval_EvalFrameDefault, and what lies in the stack frame of that function.
+ */
+enum python_boundary {
+	PYTHON_BY_PC,	  /* one frame each; by the function's addresses (3.8, 3.9) */
+	PYTHON_BY_CFRAME, /* one frame each; struct CFrame lies there (3.10) */
+	PYTHON_BY_ENTRY,  /* the last one is marked; struct _PyCFrame lies there (3.11) */
+	PYTHON_BY_SHIM,	  /* a frame that is no function ends them, and lies there (3.12 on) */
+};
+
+/* Offsets in bytes: of _PyRuntime, PyThreadState, its frames, PyCodeObject, str. */
+struct python_layout {
+	uint16_t version;  /* 3.11 is 0x030b */
+	uint16_t boundary; /* enum python_boundary */
+	uint16_t tss;	   /* of _PyRuntime: autoTSSkey, an int that is 1 and the key */
+	uint16_t slots;	   /* from the thread pointer to the C library's slots of keys 0 to 31, */
+	uint16_t slot_blocks; /*   and to the addresses of blocks of 32, the first of which it is */
+	uint16_t thread_frame;	/* of the thread state: the innermost frame, */
+	uint16_t thread_cframe; /*   its CFrame; 0: there is none */
+	uint16_t cframe_frame;	/* of that: the innermost frame, 1 + offset; 0: see thread_frame */
+	uint16_t cframe_previous;
+	uint16_t frame_code, frame_previous;
+	uint16_t frame_position; /* where it is: an address or, without code_bytes, an int */
+	uint16_t position_shift; /* to units of two bytes */
+	uint16_t frame_mark; /* a byte, and from which value on it says that this is the boundary */
+	uint16_t mark;
+	uint16_t code_first_line, code_file, code_name, code_lines;
+	uint16_t code_bytes;		   /* its instructions; 0: positions are numbers */
+	uint16_t text_ascii, text_compact; /* str: characters of ASCII ones, of others */
+	uint16_t unused[2];
+};
+#define PYTHON_LAYOUTS 64 /* a power of two */
+
+/* What is known of a process with an interpreter; lies in struct unwind_proc. */
+struct python_process {
+	uint32_t layout; /* number + 1; 0: it has none */
+	uint32_t unused;
+	uint64_t runtime;	   /* addresses: _PyRuntime, */
+	uint64_t code_type;	   /*   PyCode_Type, */
+	uint64_t eval, eval_bytes; /* _PyEval_EvalFrameDefault */
+};
+
+/*
+ * The words of a record behind its native frames: two for each Python frame, leaf first, and one
+ * behind those that one native frame has executed, which says which one.
+ */
+#define PYTHON_WORD (1ull << 62)  /* in all of them: no address has it */
+#define PYTHON_PLACE (1ull << 61) /* in that one: | number of the native frame; see below */
+#define PYTHON_CODE_MASK (PYTHON_PLACE - 1)
+/* The second of two: | check << PYTHON_CHECK_SHIFT | position in units of two bytes */
+#define PYTHON_CHECK_SHIFT 24
+#define PYTHON_POSITION_MAX ((1 << PYTHON_CHECK_SHIFT) - 1)
+/* The number of native frames there are: which one it was is not known. */
+
+/*
+ * A code object, as it comes through the ring when it is first seen in a process: what names it
+ * after the process has ended.
+ */
+#define PYTHON_TEXT_BYTES 504
+#define PYTHON_LINES_BYTES 16384
+struct python_code {
+	uint64_t tag; /* PYTHON_CODE_TAG, where a stack has its hash */
+	uint64_t pid_tgid;
+	uint64_t generation; /* start time + exec id, as in struct stack_record */
+	uint64_t code;	     /* its address, and */
+	uint32_t check;	     /*   what tells it from others that were there before or after */
+	uint32_t version;
+	uint32_t first_line;
+	uint32_t busy;			 /* in the kernel */
+	uint32_t file_state, file_bytes; /* str.state; bytes of the text */
+	uint32_t name_state, name_bytes;
+	uint32_t lines_bytes, unused;
+	char file[PYTHON_TEXT_BYTES + 8]; /* cut */
+	char name[PYTHON_TEXT_BYTES + 8];
+	uint8_t lines[PYTHON_LINES_BYTES]; /* cut; only lines_bytes of it come through */
+};
+#define PYTHON_CODE_TAG 0x65646f636e6f6874ull
+
+/* What was sent: buckets of four hashes. */
+#define PYTHON_SEEN_SHIFT 12
+#define PYTHON_MAP_LAYOUTS                                                                         \
+	{                                                                                          \
+		"python_layouts", BPF_MAP_TYPE_ARRAY, 4,                                           \
+			PYTHON_LAYOUTS * sizeof(struct python_layout), 1, BPF_F_MMAPABLE           \
+	}
+#define PYTHON_MAP_SEEN                                                                            \
+	{                                                                                          \
+		"python_seen", BPF_MAP_TYPE_ARRAY, 4, 32 << PYTHON_SEEN_SHIFT, 1, BPF_F_MMAPABLE   \
+	}
+#define PYTHON_MAP_CODE                                                                            \
+	{                                                                                          \
+		"python_code", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct python_code), 1         \
+	}
+
+/* So many that cannot be sent end the attempts of a walk: a process may be made of them. */
+#define PYTHON_UNREAD_MOST 8
+
+/* The part of a walk that is about them. */
+struct python_walk {
+	uint64_t frame, previous; /* the one at hand, and the one that called it */
+	uint64_t cframe;
+	uint64_t boundary; /* what lies in the native frame that is looked for */
+	uint64_t code;
+	uint64_t seen;		      /* its hash in python_seen */
+	uint32_t check, placing;      /* 1: a native frame is looked for */
+	uint32_t unread;	      /* code objects that could not be sent, of this walk */
+	uint32_t base, native, count; /* kernel frames; native ones: the next, how many */
+	uint32_t max;		      /* words of the record, with the kernel's */
+	uint64_t words[5];
+	uint64_t frame_bytes[112 / 8 + 3]; /* offsets are masked: 127 + 8 at most */
+	uint64_t code_bytes[160 / 8 + 13]; /*   255 + 8 */
+};
+
+/*
+ * python_walk(R1 = a struct stack_scratch whose record has its native frames, R2 = the task, with
+ * of_task): R0 = how many words it has written behind them. To be INCLUDEd WHEN python_bytes.
+ */
+extern const struct asm_part rp_python_part;
+
+#endif

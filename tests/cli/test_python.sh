@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Frames of Python between native ones: what each version of the interpreter that is here says of itself, is shown.
+. "$(dirname "$0")/lib.sh"
+
+run "$rawprof" cpu --python-only --native -- true
+is '--python-only and --native: status' "$status" 2
+has '--python-only and --native: says so' "$err" 'leave no stacks'
+need_profile
+if [ "$(uname -m)" != x86_64 ]; then
+	skip 'frames of Python' 'only on x86-64 so far'
+	finish
+fi
+if ! have_python; then
+	skip 'frames of Python' 'no python3'
+	finish
+fi
+export LC_ALL=C.UTF-8
+python=$(python3 -c 'import sys; print(sys.executable)') # python3 may be a script
+frames=$PWD/tests/workloads/frames.py
+
+# stacks: those of $tmp/folded without the command and the count.
+stacks() { sed 's/^[^;]*;//; s/ [0-9]*$//' "$tmp/folded" | sort -u; }
+
+# as_it_says VERSION MODE SECONDS COMMAND...: all stacks that the program tells are there, name by name and line by line.
+as_it_says() {
+	local python=$1 mode=$2 seconds=$3
+	shift 3
+	run "$rawprof" "$@" --lines --python-only --format folded -o "$tmp/folded" -- "$python" "$frames" "$mode" "$seconds"
+	[ $status -eq 0 ] || fail "$python $mode" "status $status"
+	sort -u "$out" >"$tmp/want"
+	stacks >"$tmp/got"
+	is "$python $mode: it says 14 stacks" "$(wc -l <"$tmp/want")" 14
+	is "$python $mode: they are there" "$(comm -13 "$tmp/got" "$tmp/want")" ''
+	is "$python $mode: no function without a name" "$(grep -c '\[python\]' "$tmp/got")" 0
+}
+version() {
+	as_it_says "$1" nap 0.3 offcpu
+	as_it_says "$1" spin 0.06 cpu -F 999
+}
+pythons=$python
+for p in /usr/bin/python3 "${PYENV_ROOT:-/root/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
+	[ -x "$p" ] && [ "$(realpath "$p")" != "$(realpath "$python")" ] && pythons="$pythons $p"
+done
+# shellcheck disable=SC2086 # a list
+at_once version $pythons
+
+# ---- between native frames
+
+folded -F 999 --user -- "$python" "$frames" spin 0.06
+has 'a callback: native frames between' "$out" ';key;([^;]+;)+key\.<locals>\.<lambda>;rest'
+has 'a function calls a function' "$out" ';recursion;(_[^;]*;|\[[^;]*;)*recursion;'
+holds 'the interpreter is shown by what it runs' "$(share "$out" '_PyEval_EvalFrameDefault') < 5"
+holds 'their native root' "$(share "$out" '(Py_BytesMain|Py_RunMain).*;<module>;run;') > 80"
+folded -F 999 --native -- "$python" "$frames" spin 0.02
+lacks '--native: no frame of Python' "$out" ';(<module>|recursion);'
+
+# ---- processes: threads that have slept since before, children, 50 ms
+
+"$python" "$frames" nap 4 >"$tmp/before" &
+sleeper=$!
+for ((i = 0; i < 100; i++)); do
+	[ "$(wc -l <"$tmp/before")" -eq 14 ] && break
+	sleep 0.05
+done
+run "$rawprof" wall --lines --python-only --format folded -o "$tmp/folded" -p "$sleeper" 0.3
+stacks | sed 's/;\[[^;]*\]$//' | sort -u >"$tmp/got"
+is 'a process that was there: its threads' "$(sort -u "$tmp/before" | comm -13 "$tmp/got" -)" ''
+kill "$sleeper"
+
+cat >"$tmp/forks.py" <<'END'
+import os, time
+def child():
+    end = time.time() + 0.1
+    while time.time() < end: pass
+for _ in range(5):
+    if not os.fork():
+        child()
+        os._exit(0)
+for _ in range(5):
+    os.wait()
+END
+folded -F 999 --user --lines -- "$python" "$tmp/forks.py"
+holds 'children by fork: their frames' "$(share "$out" ';<module> forks.py:[0-9]+;child forks.py:4;?') > 55"
+cat >"$tmp/short.sh" <<'END'
+for i in 1 2 3 4 5 6; do
+	$1 -S -E -c 'import time
+def soon():
+    while time.process_time() < 0.05: pass
+soon()'
+done
+END
+folded -F 999 --user -- sh "$tmp/short.sh" "$python"
+holds 'processes of 50 ms: names' "$(share "$out" ';<module>;soon') > 20"
+is 'processes of 50 ms: all names' "$(grep -c '\[python\]' "$out")" 0
+
+run "$rawprof" cpu -F 999 --format json -- "$python" "$frames" spin 0.01
+has 'json: their kind' "$out" '"kind":"python"'
+has 'json: their file' "$out" '"file":"[^"]*tests/workloads/frames.py"'
+
+# ---- a program that lies
+
+for how in circle nowhere huge; do
+	folded -F 999 --user -- "$work/fakepython" $how 0.2
+	holds "$how: native frames" "$(share "$out" ';main;.*;burn') > 80"
+	is "$how: nothing is lost" "$(ledger LOST)" 0
+	ledger_closes "$how"
+done
+finish
