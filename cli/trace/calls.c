@@ -98,11 +98,60 @@ static int choose_calls(struct recording *rec)
 	return err ? rp_fail(err, "choosing system calls: %s", strerror(-err)) : 0;
 }
 
+/* The programs that this kernel can run at the beginning and the end of a call. */
+static int choose_programs(const struct rp_program **enter, const struct rp_program **exit)
+{
+	int err = record_choose(rp_trace_call_programs, TRACE_ENTERS, enter);
+
+	if (!err)
+		err = record_choose(rp_trace_call_programs, TRACE_EXITS, exit);
+	return err ? rp_fail(err, "system calls cannot be traced here: %s", strerror(-err)) : 0;
+}
+
+int trace_calls_filter(struct trace *trace, size_t number)
+{
+	const struct rp_program *enter, *exit;
+	int err = choose_programs(&enter, &exit);
+
+	return err ? err
+		   : trace_filter_make_call(trace->own->filter, &trace->events.event[number],
+					    trace->config.text_bytes, enter, exit,
+					    &trace->filters[number]);
+}
+
+/* Each call has programs of its own, which know where in it the fields are. */
+static int load_filtered(struct recording *rec)
+{
+	struct trace *trace = rec->ctx;
+	const struct rp_program *enter, *exit;
+	int err = choose_programs(&enter, &exit);
+
+	for (size_t i = 0; err >= 0 && i < trace->events.n; i++) {
+		const struct trace_event *e = &trace->events.event[i];
+		struct rp_program *programs = &trace->programs[trace->nprograms];
+
+		if (!e->call)
+			continue;
+		programs[0] = *exit;
+		programs[0].code.lines = trace->filters[i].exit_lines;
+		programs[1] = *enter;
+		programs[1].code.lines = trace->filters[i].lines;
+		trace->nprograms += 2;
+		trace->config.only_call = e->call->number;
+		err = record_load(rec, &programs[0], &trace->config);
+		if (err >= 0)
+			err = record_load(rec, &programs[1], &trace->config);
+	}
+	return err < 0 ? err : 0;
+}
+
 int trace_calls_attach(struct recording *rec)
 {
 	const struct trace *trace = rec->ctx;
 	int err = choose_calls(rec);
 
+	if (!err && trace->filters)
+		return load_filtered(rec);
 	return err ? err
 		   : record_load_list(rec, rp_trace_call_programs, RECORD_ALL_ROLES,
 				      &trace->config);
@@ -119,6 +168,11 @@ static int take_started(void *ctx, const void *key, const void *value)
 	const struct trace_record *r = value;
 
 	(void)key;
+	if (trace_is_tally(trace) ||
+	    trace->filters) { /* it has no result that could be looked at */
+		trace->under_way++;
+		return 0;
+	}
 	if (r->bytes > trace->config.call_bytes || r->event >= trace->events.n)
 		return -EBADMSG;
 	memcpy(&copy, value, TRACE_STARTED_BYTES(r->bytes));

@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "filter.h"
 #include "record/events/print_expr.h"
+#include "trace.h"
 
 /* Elements of an array that have names. */
 #define MOST_ELEMENTS 16
@@ -146,38 +147,138 @@ static int add_field(struct trace_filter *f, const struct record_event *event,
 	return err ? err : add_elements(f, from);
 }
 
-static int add_fields(struct trace_filter *f, const struct record_event *event)
+/* Names of values are pointed to when all of them are there. */
+static void point_to_values(struct trace_filter *f)
 {
 	size_t first = 0;
+
+	for (size_t i = 0; i < f->nfields; i++) {
+		f->fields[i].values = f->fields[i].nvalues ? f->values + first : NULL;
+		first += f->fields[i].nvalues;
+	}
+}
+
+static int add_fields(struct trace_filter *f, const struct record_event *event)
+{
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < event->nfields; i++)
 		err = add_field(f, event, &event->fields[i]);
-	for (size_t i = 0; !err && i < f->nfields; i++) {
-		f->fields[i].values = f->fields[i].nvalues ? f->values + first : NULL;
-		first += f->fields[i].nvalues;
+	point_to_values(f);
+	return err;
+}
+
+/* ---- system calls: struct trace_call, with its texts behind it */
+
+static int add_arg(struct trace_filter *f, const struct record_arg *a, uint32_t number,
+		   uint32_t text_bytes, uint32_t *texts)
+{
+	const bool text = a->kind == RECORD_ARG_TEXT || a->kind == RECORD_ARG_BYTES;
+	struct record_filter_field to = { .name = a->name,
+					  .kind = RECORD_FILTER_NUMBER,
+					  .is_signed = a->is_signed,
+					  .offset = (uint32_t)offsetof(struct trace_call, args) +
+						    8 * number,
+					  .size = a->size };
+	const size_t first = f->nvalues;
+	int err = 0;
+
+	if (text && *texts < TRACE_TEXTS) {
+		to.kind = RECORD_FILTER_CHARS;
+		to.offset = (uint32_t)sizeof(struct trace_call) + *texts * text_bytes;
+		to.size = text_bytes;
+		++*texts;
 	}
+	for (size_t i = 0; !err && a->names; i++) {
+		uint64_t value;
+		const char *name = record_call_name(a->names, i, &value);
+
+		if (!name)
+			break;
+		err = add_value(f, name, (int64_t)value);
+	}
+	to.nvalues = f->nvalues - first;
+	return err ? err : RP_PUSH(f->fields, f->nfields, f->fields_room, to);
+}
+
+static int add_call(struct trace_filter *f, const struct trace_event *e, uint32_t text_bytes)
+{
+	struct record_filter_field ret = { .name = "ret",
+					   .kind = RECORD_FILTER_NUMBER,
+					   .is_signed = true,
+					   .offset = offsetof(struct trace_call, ret),
+					   .size = 8 };
+	const struct record_filter_field duration = { .name = "duration",
+						      .kind = RECORD_FILTER_NUMBER,
+						      .offset =
+							      offsetof(struct trace_call, duration),
+						      .size = 8,
+						      .unit_ns = 1 };
+	uint32_t texts = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && e->kind != TRACE_EXIT && i < e->call->nargs; i++)
+		err = add_arg(f, &e->call->arg[i], i, text_bytes, &texts);
+	if (!err && e->kind != TRACE_ENTER) {
+		const size_t before = f->nvalues;
+
+		err = add_errnos(f);
+		ret.nvalues = f->nvalues - before;
+		if (!err)
+			err = RP_PUSH(f->fields, f->nfields, f->fields_room, ret);
+	}
+	if (!err && e->kind == TRACE_WHOLE)
+		err = RP_PUSH(f->fields, f->nfields, f->fields_room, duration);
+	point_to_values(f);
 	return err;
 }
 
 /* ---- all of it */
 
+static int place(const struct trace_filter *f, const struct rp_program *program,
+		 struct asm_insn **out)
+{
+	const struct asm_part *part;
+	int err = record_filter_compile(f->filter, &part);
+
+	if (err)
+		return err;
+	*out = record_filter_place(program->code.lines, program->code.nlines, part);
+	return *out ? 0 : -ENOMEM;
+}
+
 int trace_filter_make(const char *text, const struct record_event *event,
 		      const struct rp_program *program, struct trace_filter *out)
 {
 	struct trace_filter f = { 0 };
-	const struct asm_part *part;
 	int err = add_fields(&f, event);
 
 	if (!err)
 		err = record_filter_new("--filter", text, event->name, f.fields, f.nfields,
 					&f.filter);
 	if (!err)
-		err = record_filter_compile(f.filter, &part);
-	if (!err) {
-		f.lines = record_filter_place(program->code.lines, program->code.nlines, part);
-		err = f.lines ? 0 : -ENOMEM;
-	}
+		err = place(&f, program, &f.lines);
+	if (err)
+		trace_filter_free(&f);
+	else
+		*out = f;
+	return err;
+}
+
+int trace_filter_make_call(const char *text, const struct trace_event *event, uint32_t text_bytes,
+			   const struct rp_program *enter, const struct rp_program *exit,
+			   struct trace_filter *out)
+{
+	struct trace_filter f = { 0 };
+	int err = add_call(&f, event, text_bytes);
+
+	if (!err)
+		err = record_filter_new("--filter", text, event->name, f.fields, f.nfields,
+					&f.filter);
+	if (!err)
+		err = place(&f, enter, &f.lines);
+	if (!err)
+		err = place(&f, exit, &f.exit_lines);
 	if (err)
 		trace_filter_free(&f);
 	else
@@ -194,5 +295,6 @@ void trace_filter_free(struct trace_filter *f)
 	free(f->fields);
 	free(f->values);
 	free(f->lines);
+	free(f->exit_lines);
 	*f = (struct trace_filter){ 0 };
 }

@@ -15,7 +15,8 @@ struct trace_filter {
 	char **names; /* that were made: args[2] */
 	size_t nnames, names_room;
 	struct record_filter *filter;
-	struct asm_insn *lines; /* of the program, with the filter in it */
+	struct asm_insn *lines;	     /* of the program, with the filter in it */
+	struct asm_insn *exit_lines; /* of a system call, of the program at its end */
 };
 
 /*
@@ -24,6 +25,11 @@ struct trace_filter {
  */
 int trace_filter_make(const char *text, const struct record_event *event,
 		      const struct rp_program *program, struct trace_filter *out);
+struct trace_event;
+/* The same of a system call; a program at its beginning, one at its end, texts of so many bytes. */
+int trace_filter_make_call(const char *text, const struct trace_event *event, uint32_t text_bytes,
+			   const struct rp_program *enter, const struct rp_program *exit,
+			   struct trace_filter *out);
 void trace_filter_free(struct trace_filter *filter);
 
 #endif

@@ -203,7 +203,6 @@ static int collect(struct recording *rec)
 	int err = trace->events.ncalls ? trace_calls_collect(rec) : 0;
 
 	trace->missed = record_runs(rec, NULL, RECORD_ALL_ROLES).missed;
-	trace->tally.under_way = trace->held.n;
 	return err || trace_is_tally(trace) ? err : drain_until(rec, UINT64_MAX);
 }
 
@@ -224,9 +223,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "by --filter", stats.left_out, REPORT_FILTERED);
 	record_ledger_add(b, "behind --max-events", trace->beyond, REPORT_FILTERED);
 	record_ledger_add(b, "below 0", stats.below, REPORT_FILTERED);
-	if (trace_is_tally(trace))
-		record_ledger_add(b, "under way at the end", trace->tally.under_way,
-				  REPORT_FILTERED);
+	record_ledger_add(b, "under way at the end", trace->under_way, REPORT_FILTERED);
 	record_ledger_add(b, "nested", trace->missed, REPORT_LOST);
 	record_ledger_add(b, "map full", stats.map_full + stats.keys_full, REPORT_LOST);
 	record_ledger_add(b, "end not seen", stats.no_end, REPORT_LOST);
@@ -257,11 +254,11 @@ static int make_filters(struct trace *trace)
 	for (size_t i = 0; !err && i < trace->events.n; i++) {
 		const struct trace_event *event = &trace->events.event[i];
 
-		if (event->kind != TRACE_TRACEPOINT)
-			err = rp_fail(-EINVAL,
-				      "%s: --filter is for tracepoints, and for system calls by "
-				      "their tracepoints raw_syscalls:sys_enter and sys_exit",
+		if (event->kind == TRACE_USDT)
+			err = rp_fail(-EINVAL, "%s: --filter is for tracepoints and system calls",
 				      event->name);
+		else if (event->call)
+			err = trace_calls_filter(trace, i);
 		else
 			err = trace_filter_make(trace->own->filter, event->record,
 						&rp_trace_event_programs[0], &trace->filters[i]);
@@ -271,18 +268,18 @@ static int make_filters(struct trace *trace)
 
 int trace_setup(struct trace *trace, const struct options *opt)
 {
-	int err = make_filters(trace);
+	int err;
 
+	trace->config.text_bytes =
+		trace->own->string_bytes ? (uint32_t)trace->own->string_bytes : TRACE_STRING_BYTES;
+	err = make_filters(trace);
 	if (err)
 		return err;
-
 	if (opt->record.cpus)
 		err = rp_cpus_parse(opt->record.cpus, &trace->cpus);
 	if (err)
 		return rp_fail(err, "'%s' is no list of CPUs", opt->record.cpus);
-	trace->config.text_bytes =
-		trace->own->string_bytes ? (uint32_t)trace->own->string_bytes : TRACE_STRING_BYTES;
-	trace->programs = calloc(trace->events.n + 1, sizeof(*trace->programs));
+	trace->programs = calloc(2 * trace->events.n + 1, sizeof(*trace->programs));
 	if (!trace->programs)
 		return -ENOMEM;
 	memcpy(trace->maps, rp_trace_maps, sizeof(trace->maps));

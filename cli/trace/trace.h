@@ -131,7 +131,6 @@ struct trace_tally_view {
 	struct report_grid *grid;
 	struct report_hists *set;
 	uint64_t kept;
-	uint64_t under_way; /* calls at the end */
 };
 
 struct trace {
@@ -153,6 +152,7 @@ struct trace {
 	struct rp_cpus cpus;	  /* with --cpu */
 	int name_width;		  /* of events */
 	uint32_t started_bytes;	  /* of a value of the map started */
+	uint64_t under_way;	  /* calls at the end that are not shown */
 	uint64_t printed, beyond; /* lines; records behind --max-events */
 	uint64_t drained;	  /* with --stacks: CLOCK_MONOTONIC, when the last drain began */
 	uint64_t missed;	  /* events at which the kernel did not run the program */
@@ -207,6 +207,8 @@ int trace_tally_calls(struct trace *trace);
 void trace_calls_configure(struct trace *trace);
 /* Loads the programs, and says which calls are to be seen. 0 or a negative errno. */
 int trace_calls_attach(struct recording *rec);
+/* Makes the filter of the event with this number, a system call. 0 or a negative errno. */
+int trace_calls_filter(struct trace *trace, size_t number);
 /* At the end: those that are under way are events too, without a result. */
 int trace_calls_collect(struct recording *rec);
 /* Arguments and result: " dfd=3 ... = 0 <1.2 us>", or members of an object of JSON. */

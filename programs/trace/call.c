@@ -7,6 +7,7 @@
  * wait for: then it is read again at the end, when the kernel has read it itself.
  */
 #include "programs/shared/compat.h"
+#include "programs/shared/event_filter.h"
 #include "task.h"
 
 /* The stack frame of the programs here. */
@@ -26,6 +27,13 @@ ASM_FRAME(call_frame,
 enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 
 /* clang-format off */
+/* On to the label out unless it is the one call whose fields the filter of this program knows. */
+#define ONLY_CALL(out)                                                                             \
+	WHEN(struct trace_config, filter),                                                         \
+		LDX(W, R1, R10, NUMBER),                                                           \
+		JNE_PARAM(R1, struct trace_config, only_call, out),                                \
+	END
+
 /* R9 = what is asked of the call whose number is in the frame; to the label out if nothing is. */
 #define CALL_SPEC(wanted, out)                                                             \
 	SCOPE("CALL_SPEC(" #wanted ", " #out ")"),                                         \
@@ -140,9 +148,23 @@ enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 	READ_TEXT(1, SKIP_TEXTS(R1, 1)),                                                   \
 	READ_TEXT(2, SKIP_TEXTS(R1, 2))
 
-/* Sends the record at R8, with R7 bytes of texts; to the label full if there is no room. */
-#define SEND_CALL(full)                                                                            \
-	SCOPE("SEND_CALL(" #full ")"),                                                             \
+/*
+ * Sends the record at R8, with R7 bytes of texts; to the label full if there is no room, to
+ * left_out if --filter does not want it.
+ */
+#define SEND_CALL(full, left_out)                                                                  \
+	SCOPE("SEND_CALL(" #full ", " #left_out ")"),                                              \
+		WHEN(struct trace_config, filter),                                                 \
+			ST(W, R10, FIRST, 1),                                                      \
+			MAP_LOOKUP(filter_texts, FIRST),                                           \
+			JEQ(R0, 0, left_out), /* never */                                          \
+			MOV_REG(R1, R8),                                                           \
+			ADD(R1, sizeof(struct trace_record)),                                      \
+			MOV_REG(R2, R0),                                                           \
+			LDX(DW, R3, R8, MEMBER(pid_tgid)),                                         \
+			CALL_FUNC(event_filter),                                                   \
+			JEQ(R0, 0, left_out),                                                      \
+		END,                                                                               \
 		WHEN(struct trace_config, tally.on),                                               \
 			MOV_REG(R1, R8),                                                           \
 			ADD(R1, sizeof(struct trace_record)),                                      \
@@ -171,6 +193,7 @@ static const struct asm_insn enter_lines[] = {
 	MOV_REG(R6, R1),
 	LDX(DW, R1, R6, 8),
 	STX(W, R10, NUMBER, R1),
+	ONLY_CALL(out),
 	CALL_SPEC(TRACE_CALL_ENTER | TRACE_CALL_WHOLE, out),
 	UNLESS(struct trace_config, classic),
 		LDX(DW, R7, R6, 0),
@@ -207,7 +230,7 @@ LABEL(again),
 	LDX(W, R1, R8, CALL_MEMBER(text[2])),
 	JEQ32(R1, TRACE_TEXT_UNREADABLE, start),
 LABEL(send),
-	SEND_CALL(ring_full),
+	SEND_CALL(ring_full, left_out),
 	JA(out),
 
 LABEL(start),
@@ -239,10 +262,18 @@ LABEL(filtered),
 LABEL(own),
 	COUNT(stats, struct trace_stats, own),
 	JA(out),
+	WHEN(struct trace_config, filter),
+LABEL(left_out),
+		COUNT(stats, struct trace_stats, left_out),
+		JA(out),
+	END,
 	UNLESS(struct trace_config, tally.on),
 LABEL(ring_full),
 		COUNT(stats, struct trace_stats, common.ring_full),
 		JA(out),
+	END,
+	WHEN(struct trace_config, filter),
+		INCLUDE(&rp_event_filter_part),
 	END,
 	INCLUDE(&rp_target_part),
 	WHEN(struct trace_config, tally.on),
@@ -269,6 +300,7 @@ static const struct asm_insn exit_lines[] = {
 		LDX(DW, R1, R6, 16),
 		STX(DW, R10, RET, R1),
 	END,
+	ONLY_CALL(out),
 	CALL_SPEC(TRACE_CALL_ENTER | TRACE_CALL_EXIT | TRACE_CALL_WHOLE, out),
 	UNLESS(struct trace_config, classic),
 		LEAVE_COMPAT_CALL(ROOM, out),
@@ -309,7 +341,7 @@ LABEL(read),
 	SUB_REG(R0, R1),
 	STX(DW, R8, CALL_MEMBER(duration), R0),
 LABEL(send),
-	SEND_CALL(start_full),
+	SEND_CALL(start_full, start_left_out),
 LABEL(sent),
 	MAP_DELETE(started, TID),
 
@@ -338,7 +370,7 @@ LABEL(end),
 	STX(DW, R8, CALL_MEMBER(ret), R1),
 	ST(W, R8, CALL_MEMBER(is_over), 1),
 	MOV(R7, 0),
-	SEND_CALL(ring_full),
+	SEND_CALL(ring_full, left_out),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
@@ -348,15 +380,28 @@ LABEL(filtered),
 LABEL(own),
 	COUNT(stats, struct trace_stats, own),
 	JA(out),
+	WHEN(struct trace_config, filter),
+LABEL(start_left_out),
+		COUNT(stats, struct trace_stats, left_out),
+		JA(sent),
+	END,
 	UNLESS(struct trace_config, tally.on),
 LABEL(start_full),
 		COUNT(stats, struct trace_stats, common.ring_full),
 		JA(sent),
 	END,
+	WHEN(struct trace_config, filter),
+LABEL(left_out),
+		COUNT(stats, struct trace_stats, left_out),
+		JA(out),
+	END,
 	UNLESS(struct trace_config, tally.on),
 LABEL(ring_full),
 		COUNT(stats, struct trace_stats, common.ring_full),
 		JA(out),
+	END,
+	WHEN(struct trace_config, filter),
+		INCLUDE(&rp_event_filter_part),
 	END,
 	INCLUDE(&rp_target_part),
 	WHEN(struct trace_config, tally.on),

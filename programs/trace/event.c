@@ -25,7 +25,7 @@ const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 			      TRACE_CALLS },
 	[TRACE_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 4, TRACE_STARTED_BYTES(256), 1 },
 	[TRACE_MAP_FILTER] = { "filter_texts", BPF_MAP_TYPE_PERCPU_ARRAY, 4, EVENT_FILTER_SCRATCH,
-			       1 },
+			       2 },
 };
 
 /* The stack frame of trace_event. */

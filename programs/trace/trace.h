@@ -42,6 +42,7 @@ struct trace_config {
 	uint32_t texts[3];   /* calls have a first, second, third text */
 	uint32_t text_bytes; /* of each at most, with a NUL */
 	uint32_t call_bytes; /* of all of them */
+	uint32_t only_call;  /* with filter: the number of the one call that it is about */
 };
 
 struct trace_stats {

@@ -68,6 +68,8 @@ const char *record_call_error(int64_t ret);
 /* ---- call_names.c */
 
 const struct record_call_names *record_call_names(const char *call, const char *arg);
+/* The i-th name and its value; NULL: there are no more. */
+const char *record_call_name(const struct record_call_names *names, size_t i, uint64_t *value);
 void record_call_put_names(const struct record_call_names *names, uint64_t value,
 			   struct record_out *out);
 

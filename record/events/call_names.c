@@ -275,6 +275,19 @@ const struct record_call_names *record_call_names(const char *call, const char *
 	return NULL;
 }
 
+const char *record_call_name(const struct record_call_names *names, size_t i, uint64_t *value)
+{
+	const struct call_name *lists[] = { names->values, names->bits };
+
+	for (size_t l = 0; l < 2; l++)
+		for (const struct call_name *n = lists[l]; n && n->name; n++)
+			if (!i--) {
+				*value = n->value;
+				return n->name;
+			}
+	return NULL;
+}
+
 /* Puts the name of one value; false: it has none. */
 static bool put_value(const struct call_name *names, uint64_t value, struct record_out *out)
 {

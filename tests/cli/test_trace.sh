@@ -110,6 +110,12 @@ else
 	skip 'openat: the list of strace' 'no strace'
 fi
 
+run "$rawprof" trace syscall:openat syscall:write --filter 'ret == -EBADF || ret == -ENOENT' --format json -- "$work/tracee" opens 2
+is 'filter by the result' "$(grep -c '"error":"\(ENOENT\|EBADF\)"' "$out") $(wc -l <"$out")" "$(wc -l <"$out") 8"
+run "$rawprof" trace syscall:openat --filter 'filename ~ "/nowhere/un*" && flags == O_RDONLY' -- "$work/tracee" opens 2
+is 'filter by a text that was read late' "$(sed 1d "$out" | grep -c untouched) $(sed 1d "$out" | wc -l)" '2 2'
+holds 'filter: the ledger closes' "$(ledger fired) == $(ledger kept) + $(ledger filtered) + $(ledger lost)"
+
 # ---- counted in the kernel
 run "$rawprof" trace 'sched:sched_process_*' --count event -- "$work/tracee" forks 300
 is 'count: status' "$status" 0
