@@ -21,6 +21,10 @@ static bool reaches(uint64_t part, uint64_t whole, double percent)
 /* What the weights are, as a plural: "samples", "bytes of alloc_space". */
 static void put_weight_name(struct buf *b, const struct advice_view *v)
 {
+	if (!strcmp(v->unit, "nanoseconds") && !strcmp(v->type, "cpu")) {
+		report_buf_puts(b, "CPU time");
+		return;
+	}
 	if (!strcmp(v->unit, "nanoseconds"))
 		report_buf_puts(b, "time of ");
 	else if (!strcmp(v->unit, "bytes"))
@@ -63,6 +67,14 @@ static uint32_t heaviest_caller(const struct advice_view *v, uint32_t function, 
 	return best;
 }
 
+/* Samples of a tracepoint, "group:name", are all where it stands; "cycles:u" is none. */
+static bool is_tracepoint(const char *event)
+{
+	const char *colon = event ? strchr(event, ':') : NULL;
+
+	return colon && strlen(colon + 1) > strlen("ukhGH");
+}
+
 bool report_advice_hot(const struct advice_view *v, double threshold,
 		       struct buf words[ADVICE_WORDS])
 {
@@ -75,6 +87,7 @@ bool report_advice_hot(const struct advice_view *v, double threshold,
 		    (hot == NONE || v->self[i] > v->self[hot]))
 			hot = i;
 	if (hot == NONE || report_total(r, 0) < FEWEST ||
+	    (!strcmp(v->command, "cpu") && is_tracepoint(r->meta.info.event)) ||
 	    !reaches(v->self[hot], v->whole, threshold))
 		return false;
 	put_percent(&words[0], v->self[hot], v->whole);

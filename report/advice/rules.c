@@ -8,9 +8,9 @@ const struct advice_rule report_advice_rules[] = {
 	  "lower --freq, or a higher kernel.perf_cpu_time_max_percent, keeps their distance even",
 	  report_advice_throttled },
 	{ "hot function", "cpu", 50,
-	  "%1 of all %2 are in %3 itself%4: what it does, or how often it is called, decides",
+	  "%3 itself has %1 of all %2%4: what it does, or how often it is called, decides",
 	  report_advice_hot },
-	{ "allocation site", "mem", 50, "%1 of all %2 come from %3%4", report_advice_hot },
+	{ "allocation site", "mem", 50, "%3 has made %1 of all %2%4", report_advice_hot },
 	{ "temporary blocks", "mem", 30,
 	  "%1 of all allocations, %2 blocks, are made in %3 and freed before their thread "
 	  "allocates again: one block that is used again would save them",
@@ -20,11 +20,11 @@ const struct advice_rule report_advice_rules[] = {
 	  "than CPUs, or a limit (cpu.max) holds them",
 	  report_advice_preempted },
 	{ "node", NULL, 5,
-	  "%1 of all %2 are in code that node compiled and that has no names: run it with "
+	  "code that node compiled, and that has no names, has %1 of all %2: run it with "
 	  "--perf-basic-prof",
 	  report_advice_node },
 	{ "missing symbols", NULL, 5,
-	  "%1 of all %2 are in functions of %3 that have no names: %4 has them",
+	  "functions of %3, which have no names, have %1 of all %2: %4 knows them",
 	  report_advice_unnamed },
 	{ "stacks cut", NULL, 1,
 	  "%1 user stacks were deeper than they may be and lack their outer frames: a larger "

@@ -139,7 +139,7 @@ holds 'the same program: at most one of three pairs reports anything' "$wrong <=
 
 # Advice follows from the result, on standard error, in every format.
 run "$rawprof" cpu -F 999 -o "$tmp/hot.folded" -- "$work/split" 1
-has 'advice: names the function' "$err" '^advice: [5-7][0-9] % of all samples are in work_60 itself, called by '
+has 'advice: names the function' "$err" '^advice: work_60 itself has [5-7][0-9] % of all samples, called by '
 run "$rawprof" cpu --no-advice -F 999 -- "$work/split" 0.5
 lacks '--no-advice' "$err" '^advice'
 run "$rawprof" cpu -q -F 999 -- "$work/split" 0.5
@@ -148,7 +148,7 @@ if [ -r /var/lib/dpkg/info/coreutils.list ] && ! nm /usr/bin/sha256sum 2>/dev/nu
 	head -c 150000000 /dev/zero >"$tmp/zeroes"
 	run "$rawprof" cpu -F 999 -f -- sha256sum "$tmp/zeroes"
 	has 'advice: the package with the symbols' "$err" \
-		'^advice: [0-9]+ % of all samples are in functions of (/usr)?/.*sha256sum that have no names: the package coreutils-dbgsym,'
+		'^advice: functions of (/usr)?/.*sha256sum, which have no names, have [0-9]+ % of all samples: the package coreutils-dbgsym,'
 else
 	skip 'advice: the package with the symbols' 'no dpkg, or sha256sum has names'
 fi

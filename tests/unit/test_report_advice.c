@@ -53,12 +53,19 @@ START_TEST(hot_function)
 
 	ask(r, 0, NULL);
 	ck_assert_str_eq(of("hot function"),
-			 "50 % of all samples are in busy itself, called by loop: what it does, or "
+			 "busy itself has 50 % of all samples, called by loop: what it does, or "
 			 "how often it is called, decides");
 	report_free(r);
 	r = with_share("cpu", 51);
 	ask(r, 1, NULL);
-	ck_assert_ptr_nonnull(strstr(of("hot function"), "51 % of all time of cpu are in busy"));
+	ck_assert_ptr_nonnull(strstr(of("hot function"), "busy itself has 51 % of all CPU time"));
+	report_free(r);
+	r = with_share("cpu", 100);
+	ck_assert_int_eq(report_set_info(r, &(struct report_info){ .command = "cpu",
+								   .event = "sched:sched_switch" }),
+			 0);
+	ask(r, 0, NULL);
+	ck_assert_ptr_null(of("hot function"));
 	report_free(r);
 	/* 51 % of another function, which has no name. */
 	r = new_cpu_report();
@@ -72,7 +79,7 @@ START_TEST(hot_function)
 	ask(r, 0, NULL);
 	ck_assert_ptr_null(of("hot function"));
 	ck_assert_str_eq(of("allocation site"),
-			 "50 % of all samples come from busy, called by loop");
+			 "busy has made 50 % of all samples, called by loop");
 	report_free(r);
 	/* too little, of too few */
 	r = new_cpu_report();
@@ -179,9 +186,9 @@ START_TEST(missing_symbols)
 		ADD(r, "app", 1, 1, unnamed);
 		ask(r, 0, package);
 		ck_assert_str_eq(of("missing symbols"),
-				 "5 % of all samples are in functions of /usr/lib/libfoo.so.6 that "
-				 "have no names: the package libfoo6-dbgsym, or --debuginfod, has "
-				 "them");
+				 "functions of /usr/lib/libfoo.so.6, which have no names, have 5 % "
+				 "of all samples: the package libfoo6-dbgsym, or --debuginfod, "
+				 "knows them");
 		ask(r, 0, NULL);
 		ck_assert_ptr_nonnull(
 			strstr(of("missing symbols"), "a file with its debug symbols"));
@@ -205,8 +212,8 @@ START_TEST(node_without_names)
 		ADD(r, i ? "node" : "java", 1, 90, user(r, "main"));
 		ask(r, 0, NULL);
 		if (i)
-			ck_assert_ptr_nonnull(strstr(of("node"), "10 % of all samples are in code "
-								 "that node compiled"));
+			ck_assert_ptr_nonnull(strstr(of("node"), "has 10 % of all samples: run it "
+								 "with --perf-basic-prof"));
 		else
 			ck_assert_ptr_null(of("node"));
 		report_free(r);
