@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -131,7 +132,8 @@ static int take_event(void *ctx, const void *record, size_t size)
 	if (size != sizeof(*e))
 		return -EBADMSG;
 	snprintf(comm, sizeof(comm), "%.16s", e->comm);
-	if (!record_comm_wanted(rec, comm)) {
+	/* Each line of ours would bring new ones. */
+	if (!record_comm_wanted(rec, comm) || e->ids >> 32 == (uint64_t)getpid()) {
 		rec->not_wanted += e->kind == FUNC_RETURNS;
 		return 0;
 	}

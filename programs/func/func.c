@@ -215,7 +215,7 @@ LABEL(known),
 		LDX(DW, R1, R0, CALL_SP),
 		JNE_REG(R1, R7, outermost),
 LABEL(equal),
-		/* Go begins a function anew when it has made its stack larger: it is the same call. */
+		/* Go begins it anew on a larger stack: the same call. */
 		WHEN(struct func_config, probe.go),
 			LDX(W, R1, R0, CALL_FUNCTION),
 			JEQ_REG(R1, R8, again),

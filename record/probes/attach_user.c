@@ -70,12 +70,9 @@ static int add_returns(struct attaching *a, struct rp_code *code, const struct r
 
 	if (err)
 		return err;
-	if (!returns.n)
-		p->why_not =
-			record_probes_textf(a->list, "without a return instruction that was found");
 	for (uint32_t i = 0; !err && i < returns.n; i++)
 		err = places_add(&a->at[PROBE_RETURN], f->offset + returns.offsets[i], p->id);
-	if (!err && !p->why_not)
+	if (!err)
 		p->how = record_probes_textf(
 			a->list, "%s, return at %u instructions%s", rp_uprobe_way_name(a->way),
 			returns.n, returns.complete ? "" : " (and elsewhere, which is not seen)");
