@@ -27,8 +27,9 @@ static const char *check(const struct options *opt)
 		return opt->given & TAKES_STACKS ? "options of stacks are for --stacks" : NULL;
 	if (opt->sort || opt->show.top_functions)
 		return "--sort and --top are for the table of --count";
-	if (!opt->format->for_people && !opt->format->json)
-		return "events are lines of text or of JSON (json)";
+	if (!opt->format->for_people && !opt->format->json &&
+	    strcmp(opt->format->name, "chrome") != 0)
+		return "events are lines of text, of JSON, or of Chrome's trace events (chrome)";
 	if ((opt->given & TAKES_STACKS) && !own->stacks)
 		return "options of stacks (--user, --kernel, --call-graph, --lines, ...) are for "
 		       "--stacks";
@@ -62,7 +63,7 @@ static const struct option_row own[] = {
 	       "of a text of a system call are shown (256)", .least = 2, .most = 2048),
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the lines (prometheus: of --count and --hist)",
-	  .words = "table json prometheus" },
+	  .words = "table json chrome prometheus" },
 	{ "top", 'n', OPTION_OUTPUT, .help = "rows of the table of --count (all)" },
 	{ "sort", 0, OPTION_OUTPUT, .arg = "COLUMN", .help = "order of --count (count)" },
 	{ 0 },

@@ -203,7 +203,10 @@ static int collect(struct recording *rec)
 	int err = trace->events.ncalls ? trace_calls_collect(rec) : 0;
 
 	trace->missed = record_runs(rec, NULL, RECORD_ALL_ROLES).missed;
-	return err || trace_is_tally(trace) ? err : drain_until(rec, UINT64_MAX);
+	if (err || trace_is_tally(trace))
+		return err;
+	err = drain_until(rec, UINT64_MAX);
+	return err ? err : trace_end_lines(rec);
 }
 
 /* ---- the ledger */
@@ -311,6 +314,7 @@ void trace_free(struct trace *trace)
 	trace_held_free(&trace->held);
 	record_out_free(&trace->line);
 	trace_stacks_free(trace);
+	rp_id_set_free(&trace->named);
 	trace_usdt_free(&trace->usdt);
 	for (size_t i = 0; trace->filters && i < trace->events.n; i++)
 		trace_filter_free(&trace->filters[i]);

@@ -148,6 +148,7 @@ struct trace {
 	struct trace_held held;
 	struct trace_stats stats;
 	struct record_out line;	  /* that is put together */
+	struct id_set named;	  /* threads that have a name in Chrome's trace */
 	struct hash_map stacks;	  /* texts of stacks by hash: stacks.c */
 	struct rp_cpus cpus;	  /* with --cpu */
 	int name_width;		  /* of events */
@@ -185,6 +186,7 @@ int trace_begin_lines(struct recording *rec);
 /* A member that lines of JSON have themselves: a field of that name gets a prefix. */
 bool trace_is_taken(const char *name);
 int trace_put_line(struct recording *rec, const struct trace_record *record);
+int trace_end_lines(struct recording *rec);
 
 /* ---- tally.c */
 

@@ -116,6 +116,21 @@ run "$rawprof" trace syscall:openat --filter 'filename ~ "/nowhere/un*" && flags
 is 'filter by a text that was read late' "$(sed 1d "$out" | grep -c untouched) $(sed 1d "$out" | wc -l)" '2 2'
 holds 'filter: the ledger closes' "$(ledger fired) == $(ledger kept) + $(ledger filtered) + $(ledger lost)"
 
+if have_python; then
+	run "$rawprof" trace syscall:openat sched:sched_process_exit -o "$tmp/a.chrome.json" -- "$work/tracee" opens 2
+	run python3 - "$tmp/a.chrome.json" <<'PY'
+import json, sys
+events = json.load(open(sys.argv[1]))
+calls = [e for e in events if e.get("name") == "syscall:openat" and "untouched" in str(e["args"]["filename"])]
+assert len(calls) == 2 and all(e["ph"] == "X" and e["dur"] > 0 and e["args"]["error"] == "ENOENT" for e in calls)
+assert any(e["ph"] == "i" and e["name"] == "sched:sched_process_exit" for e in events)
+assert any(e["ph"] == "M" and e["args"].get("name") == "tracee" or e["args"].get("name") for e in events if e["ph"] == "M")
+PY
+	is 'chrome: slices and moments' "$status" 0
+else
+	skip 'chrome: slices and moments' 'no python3'
+fi
+
 # ---- counted in the kernel
 run "$rawprof" trace 'sched:sched_process_*' --count event -- "$work/tracee" forks 300
 is 'count: status' "$status" 0
