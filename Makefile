@@ -99,7 +99,7 @@ KERNEL   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/kernel/test_*.c))
 FUZZ     := $(patsubst tests/%.c,$(BUILD)/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/$(or $(T),*).c)))
 BENCH    := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/attach_time.c,$(wildcard bench/*.c)))
 WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
-            $(addprefix $(BUILD)/workloads/,cxx throws split-stripped split-static-pie)
+            $(addprefix $(BUILD)/workloads/,cxx throws split-stripped split-static-pie cuda/libcudart.so.12)
 DEMO     := $(BUILD)/examples/demo/demo
 HTML_PAGES := $(BUILD)/html/pages
 
@@ -233,6 +233,12 @@ $(BUILD)/workloads/cxx $(BUILD)/workloads/throws: $(BUILD)/workloads/%: tests/wo
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D) && $(CXX) -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
 		-fno-optimize-sibling-calls -o $@ $<
+# With CUDA's names alone: a runtime that calls a driver.
+$(BUILD)/workloads/cuda/libcuda.so.1: tests/workloads/cuda/libcuda.c
+	$(Q)mkdir -p $(@D) && $(CC) -O1 -g -Wall -Wextra -shared -fPIC -Wl,-soname,libcuda.so.1 -o $@ $<
+$(BUILD)/workloads/cuda/libcudart.so.12: tests/workloads/cuda/libcudart.c $(BUILD)/workloads/cuda/libcuda.so.1
+	$(call say,CC,$<)
+	$(Q)$(CC) -O1 -g -Wall -Wextra -shared -fPIC -Wl,-soname,libcudart.so.12 -Wl,-rpath,'$$ORIGIN' -o $@ $^
 $(BUILD)/workloads/split-stripped: $(BUILD)/workloads/split
 	$(Q)$(STRIP) -s -o $@ $<
 $(BUILD)/workloads/split-static-pie: tests/workloads/split.c tests/workloads/work.h

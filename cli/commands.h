@@ -34,7 +34,8 @@ struct command {
 	X(cpu)                                                                                     \
 	X(offcpu)                                                                                  \
 	X(lock)                                                                                    \
-	X(wall) X(mem) X(io) X(func) X(trace) X(stat) X(record) X(report) X(diff) X(doctor)        \
+	X(wall)                                                                                    \
+	X(mem) X(io) X(func) X(trace) X(stat) X(gpu) X(record) X(report) X(diff) X(doctor)         \
 		X(explain)
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;

@@ -20,10 +20,10 @@ static const struct option_row own[] = {
 	  .help = "what the numbers are, by default samples; cpu, or the event that was counted",
 	  .words = "samples cpu" },
 	{ "event", 'e', OPTION_SAMPLING, OPTION_SAYS,
-	  .help = "the event to sample by, by default cycles, or cpu-clock where there is no hardware "
-		  "counter: a name of perf-list(1), raw (r01c2), cpu/event=0x3c,umask=0/, :u or :k "
-		  "behind it; or a tracepoint, group:event: the stacks that come by, each or with -c "
-		  "every N-th",
+	  .help = "the event to sample by, by default cycles, or cpu-clock where there is no "
+		  "hardware counter: a name of perf-list(1), raw (r01c2), "
+		  "cpu/event=0x3c,umask=0/, :u or :k behind it; or a tracepoint, group:event: the "
+		  "stacks that come by, each or with -c every N-th",
 	  .words = "cpu-clock cycles instructions cache-misses branch-misses page-faults "
 		   "context-switches" },
 	{ 0 },

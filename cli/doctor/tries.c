@@ -331,6 +331,7 @@ static const struct {
 	{ "io" },
 	{ "trace" },
 	{ "stat" },
+	{ "gpu", NULL, true },
 };
 
 /* The first error is the reason, what follows from it is not; warnings say what is lacking. */

@@ -284,7 +284,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 
 /* ---- the command */
 
-static const struct record_profiler func_profiler = {
+const struct record_profiler func_profiler = {
 	.command = "func",
 	.nmaps = FUNC_MAPS,
 	.weight = 1,

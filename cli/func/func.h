@@ -32,6 +32,8 @@ struct func_options {
 	bool list, count, values, hist, stacks, graph;
 };
 int func_run(const struct options *opt); /* the command */
+/* Calls of functions, without a view of their own; rec->ctx begins with a struct func. */
+extern const struct record_profiler func_profiler;
 /* --list. Returns the exit status. */
 int func_list(const struct options *opt);
 

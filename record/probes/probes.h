@@ -151,7 +151,9 @@ struct record_probe_scope {
 	const char *limit_option; /* "--max-functions"; NULL: none to be named */
 	enum record_probe_way way;
 	bool at_returns; /* user functions at their return instructions wherever all are known */
-	bool list_only;	 /* nothing will be attached: what cannot be probed is no mistake */
+	/* What a pattern names may come by later, or never: that nothing is there is no mistake. */
+	bool later;
+	bool list_only; /* nothing will be attached: what cannot be probed is no mistake */
 };
 enum { RECORD_PROBE_LIMIT = 1000 };
 

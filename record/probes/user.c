@@ -305,6 +305,8 @@ static int find_in_library(struct record_probes *list, size_t at)
 		if (list->files[i].looked & bit_of(at))
 			return 0;
 	err = record_probes_library(p->place, found);
+	if (err == -ENOENT && list->scope.later)
+		return 0;
 	if (err)
 		return rp_fail(err,
 			       "'%s': there is no library and no program %s: FILE:FUNCTION takes a "
@@ -353,7 +355,7 @@ int record_probes_find_user(struct record_probes *list)
 				      "'%s': in which program? Say -p PID or -- PROGRAM, or %s",
 				      p->text,
 				      p->kind == PATTERN_USDT ? "usdt:FILE:NAME" : "FILE:FUNCTION");
-		if (!err && !p->found && p->name && place != PLACE_NONE)
+		if (!err && !p->found && p->name && place != PLACE_NONE && !list->scope.later)
 			err = p->kind == PATTERN_USDT ? record_probes_usdt_missing(list, i)
 						      : record_probes_user_missing(list, i);
 	}

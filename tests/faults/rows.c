@@ -84,6 +84,7 @@ const struct row rows[] = {
 	{ "io --fsync -- @prog", TEXT, { LEDGER, ENDS } },
 	{ "io --format json -o @out.json -- @prog", JSON, { "hist|disk|\\[" } },
 	{ "io --format prometheus -- @prog", TEXT, { "# (HELP|TYPE)|^rawprof" } },
+	{ "gpu -- @prog", TEXT, { LEDGER, ENDS } },
 	{ "stat -- @prog", TEXT, { "page-faults", "elapsed$" } },
 	{ "stat -A -d 0.1 -e cpu-clock,cs -x , -o @out", TEXT, { "^CPU0,.*cpu-clock" } },
 	{ "stat -d 0.1 -p @pid --format json -o @out.json", JSON, { "page-faults" } },

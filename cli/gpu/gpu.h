@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rawprof gpu, in parts:
+ *
+ *	table.c	the functions of the runtimes: what they do, which argument has the bytes
+ *	gpu.c	the command; calls as they end, which the programs of func send (programs/func/)
+ *	names.c	what the kernels that are launched are called
+ *	view.c	tables of it
+ */
+#ifndef CLI_GPU_H
+#define CLI_GPU_H
+
+#include "base/hash.h"
+#include "cli/func/func.h"
+
+/* ---- table.c */
+
+enum gpu_class {
+	GPU_LAUNCH,
+	GPU_COPY,
+	GPU_WAIT,
+	GPU_ALLOCATE,
+	GPU_FREE,
+	GPU_BUILD,
+	GPU_OTHER,
+	GPU_CLASSES
+};
+const char *gpu_class_name(enum gpu_class class);
+
+/* Arguments are counted from 1; 0: there is none. */
+struct gpu_call {
+	const char *glob; /* names of functions; the first row that matches holds */
+	enum gpu_class class;
+	uint8_t bytes, times; /* the arguments whose product, times `unit`, are the bytes; */
+	uint8_t unit;	      /*   0: 1 */
+	uint8_t blocks;	      /* it waits if this argument is not 0; GPU_ALWAYS */
+	uint8_t address;      /* of the kernel that is launched: a function of the program; */
+	uint8_t handle;	      /*   what a function that names it has returned */
+	uint8_t names;	      /* this argument is the name of what it returns */
+};
+#define GPU_ALWAYS 255
+
+/* The row for a function; NULL: it is in none. */
+const struct gpu_call *gpu_call_of(const char *function);
+
+/* What is looked for: globs with a library before them, or without one. NULL ends them. */
+struct gpu_pattern {
+	const char *library, *glob;
+};
+extern const struct gpu_pattern gpu_patterns[];
+
+/* ---- gpu.c */
+
+enum gpu_by { GPU_BY_FUNCTION, GPU_BY_PROCESS, GPU_BY_KERNEL };
+
+struct gpu_options {
+	const char *by;
+	bool levels;
+};
+
+/* What calls come to. kernel is 0 unless rows are by kernel. */
+struct gpu_key {
+	uint32_t pid, function, level, unused;
+	uint64_t kernel;
+};
+struct gpu_row {
+	struct gpu_key key;
+	uint64_t calls, ns, longest_ns, bytes, wait_ns;
+	uint64_t class_calls[GPU_CLASSES];
+	char comm[17];
+};
+
+/* A kernel by its address in the program, or its handle. */
+struct gpu_kernel {
+	struct gpu_name_key {
+		uint64_t pid, kernel;
+	} key;
+	uint64_t time; /* of a launch; CLOCK_MONOTONIC, ns */
+	bool is_address;
+	char *name; /* of a handle that was named; NULL */
+};
+
+struct gpu {
+	struct func func; /* the first: func's parts find it at rec->ctx */
+	const struct gpu_options *own;
+	enum gpu_by by;
+	struct hash_map rows;	 /* struct gpu_row */
+	struct hash_map kernels; /* struct gpu_kernel */
+	uint64_t nested;	 /* calls inside of others, which are not rows */
+	uint64_t not_launches;	 /* that are no rows by kernel */
+};
+
+/* ---- names.c */
+
+/* A function has returned a handle for what its caller calls so. 0 or -ENOMEM. */
+int gpu_name_handle(struct gpu *g, const struct func_event *e, uint64_t name);
+/* A kernel has been launched. 0 or -ENOMEM. */
+int gpu_see_kernel(struct recording *rec, const struct func_event *e, uint64_t kernel,
+		   bool is_address);
+/* Its name, or as much as is known. */
+void gpu_kernel_name(struct recording *rec, uint32_t pid, uint64_t kernel, char *text, size_t size);
+void gpu_names_free(struct gpu *g);
+
+/* ---- view.c */
+
+int gpu_report(struct recording *rec);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What kernels are called: a runtime that is given the address of a function of the program has
+ * that function's name; a handle has the name that it was asked for by (clCreateKernel).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu.h"
+
+#define MAX_NAME 256
+
+static struct gpu_kernel *kernel_of(struct gpu *g, uint64_t ids, uint64_t kernel)
+{
+	const struct gpu_name_key key = { ids >> 32, kernel };
+
+	return rp_hash_add(&g->kernels, &key);
+}
+
+/* Mostly a text of the program itself, which is there as long as it runs. */
+static bool read_text(uint32_t pid, uint64_t address, char text[MAX_NAME])
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = pread(fd, text, MAX_NAME - 1, (off_t)address);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return *text;
+}
+
+int gpu_name_handle(struct gpu *g, const struct func_event *e, uint64_t name)
+{
+	struct gpu_kernel *k = kernel_of(g, e->ids, e->value);
+	char text[MAX_NAME];
+
+	if (!k)
+		return -ENOMEM;
+	if (!read_text((uint32_t)(e->ids >> 32), name, text))
+		return 0;
+	free(k->name); /* a handle that was given back comes again */
+	k->name = strdup(text);
+	return k->name ? 0 : -ENOMEM;
+}
+
+int gpu_see_kernel(struct recording *rec, const struct func_event *e, uint64_t kernel,
+		   bool is_address)
+{
+	struct gpu_kernel *k = kernel_of(rec->ctx, e->ids, kernel);
+
+	if (!k)
+		return -ENOMEM;
+	if (!k->time && is_address)
+		record_saw(rec, (uint32_t)(e->ids >> 32), 0);
+	k->is_address = is_address;
+	k->time = e->time;
+	return 0;
+}
+
+void gpu_kernel_name(struct recording *rec, uint32_t pid, uint64_t kernel, char *text, size_t size)
+{
+	const struct gpu *g = rec->ctx;
+	const struct gpu_name_key key = { pid, kernel };
+	const struct gpu_kernel *k = rp_hash_find(&g->kernels, &key);
+	struct sym_frame frame;
+
+	snprintf(text, size, "kernel 0x%" PRIx64, kernel);
+	if (k && k->name) {
+		snprintf(text, size, "%s", k->name);
+	} else if (k && k->is_address) {
+		sym_user_lookup(rec->user, pid, k->time, kernel, false, &frame);
+		if (frame.name && *frame.name)
+			snprintf(text, size, "%s", sym_demangle(rec->demangler, frame.name));
+	}
+}
+
+void gpu_names_free(struct gpu *g)
+{
+	for (uint32_t i = 0; i < g->kernels.count; i++)
+		free(((struct gpu_kernel *)g->kernels.items)[i].name);
+	rp_hash_free(&g->kernels);
+}
