@@ -116,9 +116,12 @@ void record_name_make(const char *glob, struct name_pattern *out)
 	choose_word(glob, out->word);
 }
 
+/* What a glob begins with is compared first: fnmatch(3) makes wide characters of both. */
 static bool fits(const struct name_pattern *p, const char *name)
 {
-	return p->is_glob ? !fnmatch(p->glob, name, 0) : !strcmp(p->glob, name);
+	return p->is_glob ? !strncmp(p->glob, name, strcspn(p->glob, "*?[\\")) &&
+				    !fnmatch(p->glob, name, 0)
+			  : !strcmp(p->glob, name);
 }
 
 static bool match_readable(const struct name_pattern *p, const char *readable)

@@ -83,7 +83,7 @@ if [ "$(cat "$said")" = 'sum 12288' ]; then
 	is 'OpenCL: a write that waits' "$(cell waiting function=clEnqueueWriteBuffer)" "$(cell time function=clEnqueueWriteBuffer)"
 	is 'OpenCL: clFinish is a wait' "$(cell calls function=clFinish) $(cell class function=clFinish)" '1 wait'
 	holds 'OpenCL: building takes time' "$(cell time function=clBuildProgram) > 100000"
-	gpu --by kernel -- "$work/opencl" 20 0.8 # long enough to be asked what it called it
+	gpu --by kernel -- "$work/opencl" 20 1.2 # long enough to be asked what it called it
 	is 'OpenCL: a kernel by its name' "$(cell calls kernel=vadd)" 20
 else
 	skip 'OpenCL' 'no device: apt-get install pocl-opencl-icd ocl-icd-libopencl1'
