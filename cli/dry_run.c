@@ -16,7 +16,6 @@ static const char *const names[WAYS] = {
 	[WAY_TASK_ITER] = "task_iter",
 	[WAY_FENTRY] = "fentry",
 	[WAY_KPROBE_MULTI] = "kprobe_multi",
-	[WAY_PROBE] = "probe",
 };
 
 static enum dry_run_way way_of(enum rp_hook_kind kind, uint32_t attach_type)
@@ -40,9 +39,10 @@ static enum dry_run_way way_of(enum rp_hook_kind kind, uint32_t attach_type)
 	case RP_HOOK_FEXIT:
 		return WAY_FENTRY;
 	case RP_HOOK_PROBE:
-		return attach_type == BPF_TRACE_KPROBE_MULTI   ? WAY_KPROBE_MULTI
-		       : attach_type == BPF_TRACE_UPROBE_MULTI ? WAY_UPROBE_MULTI
-							       : WAY_PROBE;
+		return attach_type == BPF_TRACE_KPROBE_MULTI	 ? WAY_KPROBE_MULTI
+		       : attach_type == BPF_TRACE_UPROBE_SESSION ? WAY_UPROBE_SESSION
+		       : attach_type == BPF_TRACE_UPROBE_MULTI	 ? WAY_UPROBE_MULTI
+								 : WAY_UPROBE;
 	case RP_HOOK_RECORD:
 		return WAY_TRACEPOINT;
 	case RP_HOOK_TEST_RUN:

@@ -27,7 +27,6 @@ enum dry_run_way {
 	WAY_TASK_ITER,
 	WAY_FENTRY,
 	WAY_KPROBE_MULTI,
-	WAY_PROBE,
 	WAYS
 };
 

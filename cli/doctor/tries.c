@@ -329,6 +329,7 @@ static const struct {
 	{ "lock" },
 	{ "lock", "--hold", true },
 	{ "io" },
+	{ "func" },
 	{ "trace" },
 	{ "stat" },
 	{ "gpu", NULL, true },

@@ -92,6 +92,12 @@ static int configure(struct recording *rec)
 	struct func *f = rec->ctx;
 	struct func_config *c = &f->config;
 
+	if (f->own->stacks && rec->config.eh && rec->config.bounded) {
+		/* Unrolled, as before Linux 5.17, the walk is more than the verifier takes here. */
+		rp_log(RP_WARN,
+		       "no unwinding by tables before Linux 5.17: user stacks by frame pointers");
+		rec->config.eh = 0;
+	}
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
 	c->knows_task = knows_task(rec);
 	c->by_comm |= rec->comm_glob != NULL;
@@ -147,6 +153,25 @@ static int set_syscalls(struct recording *rec)
 	return err;
 }
 
+/* Without a function: what would be put on one of a program. */
+static int load_only(struct recording *rec)
+{
+	const struct func *f = rec->ctx;
+	const enum rp_uprobe_way way = rp_uprobe_way(-1, true);
+	const uint32_t roles = way == RP_UPROBE_SESSION ? FUNC_CALLED : FUNC_ENTERED;
+	struct func_config config = f->config;
+	int err;
+
+	if (way == RP_UPROBE_NONE)
+		return rp_fail(-EOPNOTSUPP, "uprobes are missing or not permitted");
+	configure_program(NULL, &(struct record_probe_use){ .kind = RECORD_PROBE_USER }, &config);
+	err = record_load_probe(rec, rp_program_of(rp_func_programs, roles), way, &config);
+	if (err >= 0 && roles != FUNC_CALLED)
+		err = record_load_probe(rec, rp_program_of(rp_func_programs, FUNC_RETURNED), way,
+					&config);
+	return err < 0 ? err : 0;
+}
+
 static int attach(struct recording *rec)
 {
 	struct func *f = rec->ctx;
@@ -154,9 +179,12 @@ static int attach(struct recording *rec)
 						  .config_size = sizeof(f->config),
 						  .configure = configure_program,
 						  .nargs = f->config.args ? 6 : 1 };
-	int err = set_syscalls(rec);
+	int err;
 
 	f->config.common = rec->config;
+	if (!f->probes)
+		return load_only(rec);
+	err = set_syscalls(rec);
 	if (f->own->count) {
 		add_programs(&programs, PROBE_ENTRY, FUNC_COUNTED);
 	} else {
@@ -238,6 +266,8 @@ static void describe(struct recording *rec, struct report_info *info)
 	static char text[160];
 	const struct options *opt = options_of(rec);
 
+	if (!opt->nwords)
+		return;
 	snprintf(text, sizeof(text), "%s%s%s%s", opt->words[0], opt->nwords > 1 ? ", " : "",
 		 opt->nwords > 1 ? opt->words[1] : "", opt->nwords > 2 ? ", ..." : "");
 	info->event = text;
@@ -368,7 +398,8 @@ static enum func_by by_name(const char *name)
 
 static void size_maps(struct func *f)
 {
-	const uint32_t functions = record_probes_count(f->probes) + MORE_FUNCTIONS;
+	const uint32_t found = f->probes ? record_probes_count(f->probes) : 0;
+	const uint32_t functions = found + MORE_FUNCTIONS;
 	const bool grows = rp_has(RP_HAS_UPROBE_MULTI); /* memory when it is needed, also here */
 
 	memcpy(f->maps, rp_func_maps, sizeof(f->maps));
@@ -385,7 +416,7 @@ static void size_maps(struct func *f)
 		f->maps[FUNC_MAP_VALUES].max_entries = VALUES;
 	if (f->config.send)
 		f->maps[FUNC_MAP_EVENTS].max_entries = RING_BYTES;
-	if (record_probes_kinds(f->probes) & RECORD_PROBE_BIT(RECORD_PROBE_SYSCALL))
+	if (f->probes && record_probes_kinds(f->probes) & RECORD_PROBE_BIT(RECORD_PROBE_SYSCALL))
 		f->maps[FUNC_MAP_SYSCALLS].max_entries = RECORD_SYSCALLS;
 }
 
@@ -437,7 +468,7 @@ int func_run(const struct options *opt)
 
 	if (f.own->list)
 		return func_list(opt);
-	err = func_find(opt, &f.probes);
+	err = opt->nwords ? func_find(opt, &f.probes) : 0;
 	if (err)
 		return command_failed(opt->command, err, errors);
 	status = record(opt, &f);

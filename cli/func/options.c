@@ -10,7 +10,7 @@ static const char *check(const struct options *opt)
 {
 	const struct func_options *own = opt->own;
 
-	if (!opt->nwords)
+	if (!opt->nwords && !opt->dry_run)
 		return "which function? 'vfs_read', 'libc:malloc', './prog:name', 'syscall:read'; "
 		       "globs too: 'vfs_*'";
 	if (own->list)

@@ -46,7 +46,7 @@ has 'cpu: samples by what doctor said' "$out" "samples? of $event( |$)"
 
 # Each command does what doctor said, by mechanisms that it said are there.
 sed -n '/^Commands$/,$p' "$tmp/all" | sed 1d | cut -c 8-23 | sed 's/ *$//' >"$tmp/commands"
-for command in cpu offcpu wall mem io lock trace; do
+for command in cpu offcpu wall mem io lock func trace; do
 	has "doctor has the command $command" "$tmp/commands" "^$command$"
 done
 while IFS= read -r command; do
@@ -57,7 +57,7 @@ while IFS= read -r command; do
 		[ "$answer" = no ] || [ "$way" = perf_event ] || is "$command: $way is there" "$(says "$way")" yes
 	done
 	set -- 0.1
-	case $command in mem | 'lock --hold') set -- -- true ;; trace) set -- sched:sched_switch 0.1 ;; esac
+	case $command in mem | 'lock --hold') set -- -- true ;; trace) set -- sched:sched_switch 0.1 ;; func) set -- libc:malloc 0.1 ;; esac
 	# shellcheck disable=SC2086 # the command and its option
 	run "$rawprof" $command -o /dev/null "$@"
 	is "$command: works, as doctor said" "$([ "$status" = 0 ] && echo yes || echo no)" "$answer"
