@@ -40,7 +40,8 @@
 	X(ksym) \
 	X(trace_event) \
 	X(trace_usdt) \
-	X(trace_call)
+	X(trace_call) \
+	X(syscalls)
 /* clang-format on */
 
 /* extern const struct rp_program rp_cpu_programs[], ... */

@@ -5,6 +5,26 @@
 #include "cli/commands.h"
 #include "trace.h"
 
+/* Of --syscalls, which has a table and no events. */
+static const char *check_table(const struct options *opt)
+{
+	const struct trace_options *own = opt->own;
+
+	if (opt->nwords)
+		return "--syscalls counts all system calls: it takes no EVENT";
+	if (own->stacks || own->filter || own->max_events || own->strings || own->count ||
+	    own->hist)
+		return "--stacks, --filter, --max-events, --strings, --count and --hist are for "
+		       "events, not for --syscalls";
+	if (own->by && strcmp(own->by, "process") != 0)
+		return "--syscalls is by process, or not --by anything";
+	if (!strcmp(opt->format->name, "chrome"))
+		return "a table has no moments to show in a timeline";
+	if (opt->given & TAKES_STACKS)
+		return "options of stacks are for --stacks";
+	return NULL;
+}
+
 static const char *check(const struct options *opt)
 {
 	const struct trace_options *own = opt->own;
@@ -14,6 +34,10 @@ static const char *check(const struct options *opt)
 		return "--strings takes numbers of arguments from 1 to 12: 1,3";
 	if (own->list)
 		return opt->nwords ? "--list has the events that it lists: no others" : NULL;
+	if (own->syscalls)
+		return check_table(opt);
+	if (own->errors || opt->given & TAKES_INTERVAL)
+		return "--errors and --interval are for --syscalls";
 	if (!opt->nwords && !opt->dry_run)
 		return "which events? GROUP:EVENT, or a glob; --list GLOB shows those that there "
 		       "are";
@@ -41,6 +65,9 @@ static const char *check(const struct options *opt)
 static const struct option_row own[] = {
 	OPTION("list", 0, VIEW, TEXT, list, "GLOB",
 	       "the events that there are, with their fields, and nothing else", .least = 1),
+	FLAG("syscalls", 0, VIEW, syscalls,
+	     "no events: a table of all system calls, how many, how long, how many failed"),
+	FLAG("errors", 0, VIEW, errors, "with --syscalls: those that failed, by error"),
 	OPTION("count", 0, VIEW, TEXT, count, "LIST",
 	       "how many, by at most four of event, comm, pid, tid, cpu and the names of fields; "
 	       "counted in the kernel, nothing is printed before the end",
@@ -49,7 +76,8 @@ static const struct option_row own[] = {
 	       "a histogram of this field, a number (of system calls also ret, duration); for each "
 	       "of what --by says, or the words \"by LIST\" behind it",
 	       .least = 1),
-	OPTION("by", 0, VIEW, TEXT, by, "LIST", "what histograms are by, as --count", .least = 1),
+	OPTION("by", 0, VIEW, TEXT, by, "LIST",
+	       "what histograms are by, as --count; with --syscalls: process", .least = 1),
 	FLAG("stacks", 0, VIEW, stacks, "below each event where it happened"),
 	OPTION("strings", 0, VIEW, TEXT, strings, "N[,N...]",
 	       "these arguments of USDT probes are addresses of strings", .least = 1),
@@ -64,8 +92,12 @@ static const struct option_row own[] = {
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the lines (prometheus: of --count and --hist)",
 	  .words = "table json chrome prometheus" },
-	{ "top", 'n', OPTION_OUTPUT, .help = "rows of the table of --count (all)" },
-	{ "sort", 0, OPTION_OUTPUT, .arg = "COLUMN", .help = "order of --count (count)" },
+	{ "interval", 'i', OPTION_SAMPLING,
+	  .help = "with --syscalls: what is new, every so often; all of it at the end" },
+	{ "top", 'n', OPTION_OUTPUT,
+	  .help = "rows of the table of --count (all), of --syscalls (30)" },
+	{ "sort", 0, OPTION_OUTPUT, .arg = "COLUMN",
+	  .help = "order of the table of --count (count), of --syscalls (total)" },
 	{ 0 },
 };
 
@@ -86,10 +118,12 @@ const struct command trace_command = {
 		    "  rawprof trace 'block:*' --max-events 20      the block layer, twenty lines\n"
 		    "  rawprof trace sched_switch -p 1234 --stacks 5  with where it happened\n"
 		    "  rawprof trace syscall:openat -- ls           what it opens, and the errors\n"
+		    "  rawprof trace --syscalls -- ls               all its system calls, by time\n"
 		    "  rawprof trace --list 'sched:*'               events and their fields\n"
 		    "  rawprof trace usdt:libstdc++:throw           C++ exceptions\n"
 		    "  rawprof trace --list 'usdt:*' -p 1234        USDT probes of a process\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_STACKS | TAKES_ROWS | TAKES_WORDS,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_STACKS | TAKES_ROWS |
+		 TAKES_INTERVAL | TAKES_WORDS,
 	.words = "EVENT...",
 	.own = own,
 	.own_size = sizeof(struct trace_options),

@@ -2,6 +2,7 @@
 /* rawprof trace: events as they happen. */
 #include <errno.h>
 
+#include "syscalls.h"
 #include "trace.h"
 
 /* "--hist FIELD by LIST": two words that are no events. */
@@ -34,6 +35,8 @@ int trace_run(const struct options *opt)
 	const unsigned long errors = rp_log_errors();
 	int err, status;
 
+	if (trace.own->syscalls)
+		return syscalls_run(opt);
 	if (trace.own->list) {
 		err = trace_is_usdt(trace.own->list) ? trace_usdt_list(opt, trace.own->list)
 						     : trace_list(trace.own->list);

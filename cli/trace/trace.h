@@ -11,6 +11,7 @@
  *	record.c	records: programs, maps, the ledger
  *	held.c		records in the order of their times
  *	lines.c		a line for each: text and JSON
+ *	syscalls.c	--syscalls: a table of all system calls; see syscalls.h
  *	usdt.c		USDT probes as events, with what reads their arguments
  *	usdt_args.c	what these arguments were; and the list of probes
  *	calls.c		system calls: what is asked of the programs, and their lines
@@ -40,6 +41,8 @@ struct trace_options {
 	const char *strings;	       /* numbers of USDT arguments */
 	const char *count, *hist, *by; /* counted by these; a histogram of a field, by these */
 	const char *filter;	       /* NULL: every event */
+	bool syscalls;		       /* not events but a table of all system calls: syscalls.h; */
+	bool errors;		       /*   of those that failed, by error */
 };
 #define TRACE_STRING_BYTES 256
 int trace_run(const struct options *opt);
