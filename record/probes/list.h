@@ -113,6 +113,12 @@ int record_probes_find_kernel(struct record_probes *list, size_t at);
 /* After all patterns: why some functions of the kernel cannot be probed, and their arguments. */
 int record_probes_check_kernel(struct record_probes *list);
 
+/*
+ * Of several functions with this name (IFUNC), the one that this machine's dynamic linker chooses,
+ * as it has done so here: its place in the file, if that is a library of this process (ifunc.c).
+ */
+bool record_probes_chosen(uint64_t dev, uint64_t inode, const char *name, uint64_t *offset);
+
 /* ---- library.c: files that are not mapped yet */
 
 /*

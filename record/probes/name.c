@@ -124,13 +124,26 @@ static bool fits(const struct name_pattern *p, const char *name)
 			  : !strcmp(p->glob, name);
 }
 
+/* Without what demanglers say of a clone, "f(int) [clone .isra.0]", if it is of the whole. */
+static size_t clone_at(const char *readable)
+{
+	const char *clone = strstr(readable, " [clone .");
+
+	if (clone && (!strncmp(clone + 9, "isra.", 5) || !strncmp(clone + 9, "constprop.", 10)))
+		return (size_t)(clone - readable);
+	return strlen(readable);
+}
+
 static bool match_readable(const struct name_pattern *p, const char *readable)
 {
 	char text[SYM_DEMANGLED_MAX + 1];
 
 	if (fits(p, readable))
 		return true;
-	snprintf(text, sizeof(text), "%.*s", (int)params_at(readable), readable);
+	snprintf(text, sizeof(text), "%.*s", (int)clone_at(readable), readable);
+	if (fits(p, text))
+		return true;
+	text[params_at(text)] = '\0';
 	if (fits(p, text))
 		return true;
 	if (p->has_args)
@@ -156,11 +169,13 @@ static bool clone_of(const char *name, char *base, size_t size)
 
 bool record_name_match(const struct name_pattern *p, struct sym_demangler *d, const char *name)
 {
-	const char *cold = strstr(name, ".cold");
+	const char *cold = strstr(name, ".cold"), *part = strstr(name, ".part.");
 	const char *readable;
 	char base[512];
 
 	if (cold && (!cold[5] || cold[5] == '.') && !strstr(p->glob, ".cold"))
+		return false;
+	if (part && !strstr(p->glob, ".part") && strcmp(p->glob, "*") != 0)
 		return false;
 	if (fits(p, name))
 		return true;

@@ -248,8 +248,4 @@ void record_usdt_detach(struct record_usdt_links *links);
 /* The best way that there is for the processes of the scope. */
 enum rp_uprobe_way record_usdt_way(const struct record_probes *probes);
 
-/* ---- for `doctor`: what would be used here, or why nothing can be */
-
-const char *record_probes_doctor(enum record_probe_kind kind, bool *possible);
-
 #endif

@@ -73,6 +73,28 @@ static bool is_listed(const struct record_probes *list, uint32_t file, uint64_t 
 	return false;
 }
 
+/* The symbol is that of what chooses; the function is the one chosen. */
+static void choose(const struct record_probes *list, const struct probe_file *in,
+		   const struct sym_function_found *f, struct record_probe *p)
+{
+	uint64_t offset;
+
+	/* Copying and comparing of all processes of the machine, at 20 us a call. */
+	if (!list->scope.npids) {
+		p->why_not = "one of those that the dynamic linker chooses among (IFUNC), which "
+			     "all processes call all the time: with -p PID alone";
+		return;
+	}
+	if (!record_probes_chosen(in->dev, in->inode, p->symbol, &offset)) {
+		p->why_not = "chosen by the dynamic linker among several (IFUNC), and not known "
+			     "which: probe those behind it by their own names";
+		return;
+	}
+	p->user.vaddr += offset - f->offset;
+	p->user.offset = offset;
+	p->user.size = p->user.alone = 0;
+}
+
 static int add_function(struct record_probes *list, uint32_t file,
 			const struct sym_function_found *f)
 {
@@ -96,10 +118,12 @@ static int add_function(struct record_probes *list, uint32_t file,
 	if (in->machine != rp_machine_host()->elf)
 		p.why_not = "code of another machine";
 	else if (f->is_ifunc)
-		p.why_not = "chosen by the dynamic linker among several (IFUNC): probe the one it "
-			    "takes, e.g. with a * behind the name";
+		choose(list, in, f, &p);
 	list->patterns[f->pattern].found++;
-	return record_probes_add(list, &p, NULL);
+	/* Two names may have chosen the same one (memcpy and memmove). */
+	return f->is_ifunc && is_listed(list, file, p.user.offset)
+		       ? 0
+		       : record_probes_add(list, &p, NULL);
 }
 
 static int add_functions(struct record_probes *list, uint32_t file, const struct sym_functions *f)

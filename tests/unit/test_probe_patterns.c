@@ -99,7 +99,7 @@ START_TEST(short_names)
 	ck_assert(!record_pattern_is_library("libc", "/lib/libcrypt.so.1"));
 	ck_assert(!record_pattern_is_library("python3", "/usr/bin/python3.11"));
 	ck_assert(!record_pattern_is_library("lib", "/lib/lib"
-					     "c.so.6"));
+						    "c.so.6"));
 	ck_assert(!record_pattern_is_library("libc", "/lib/libc.sox"));
 	ck_assert(!record_pattern_is_library("libstdc", "/lib/libstdc++.so.6"));
 }
@@ -136,6 +136,9 @@ static const struct {
 	{ "(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEv", true },
 	{ "core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE", true },
 	{ "main.(*T).Run", "main.(*T).Run", true },
+	{ "ns::add(int, int)", "_ZN2ns3addEii.isra.0", true },
+	{ "ns::add", "_ZN2ns3addEii.constprop.0", true },
+	{ "ns::add", "_ZN2ns3addEii.part.0", false },
 };
 
 START_TEST(names_match)
@@ -214,6 +217,24 @@ START_TEST(libraries)
 }
 END_TEST
 
+/* One of several functions, by what the CPU can: the one that this process has too. */
+START_TEST(chosen_functions)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	const struct record_probe_scope scope = { .pids = &pid, .npids = 1 };
+	struct record_probes *list;
+	const struct record_probe *p;
+
+	ck_assert_int_eq(find("libc:strncasecmp_l", self, &list), -EOPNOTSUPP);
+	ck_assert_msg(strstr(said, "with -p PID alone"), "%s", said);
+	ck_assert_int_eq(find("libc:strncasecmp_l", scope, &list), 0);
+	p = record_probes_at(list, 0);
+	ck_assert_ptr_null(p->why_not);
+	ck_assert_str_eq(p->name, "strncasecmp_l");
+	record_probes_close(list);
+}
+END_TEST
+
 static const struct {
 	const char *pattern;
 	int err;
@@ -262,6 +283,7 @@ int main(void)
 	tcase_add_loop_test(t, own_functions, 0, 2);
 	tcase_add_loop_test(t, libraries, 0, 2);
 	tcase_add_loop_test(t, mistakes_said, 0, sizeof(mistakes) / sizeof(mistakes[0]));
+	tcase_add_test(t, chosen_functions);
 	tcase_add_test(t, too_many);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);
