@@ -58,12 +58,19 @@ static void check_kernel_name(const char *text)
 
 static void check_event(const char *text)
 {
-	struct rp_event e;
+	struct rp_event e, *list;
+	size_t n;
 
 	if (strchr(text, ':')) /* is a path in tracefs, which is not fuzzed */
 		return;
 	if (!rp_event_parse(text, &e))
-		fuzz_check(memchr(e.name, 0, sizeof(e.name)) && e.type < 16);
+		fuzz_check(memchr(e.name, 0, sizeof(e.name)) && (e.type < 16 || *e.pmu));
+	if (rp_events_parse(text, &list, &n))
+		return;
+	fuzz_check(n && n <= strlen(text));
+	for (size_t i = 0; i < n; i++)
+		fuzz_check(memchr(list[i].name, 0, sizeof(list[i].name)));
+	free(list);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -28,6 +28,21 @@ if grep -q '^  yes  hw_cycles ' "$tmp/doctor"; then
 	# sample uses are not counted: the counter stands still for 2,000 to 8,000 of them.
 	folded -e cycles -c 1000000 -- "$work/split" 0.3
 	holds 'cycles: a sample every million' "$(total "$out") >= 297 && $(total "$out") <= 303"
+
+	# Ten million rounds of two instructions more: each instruction is a cycle.
+	for n in 0 10000000; do
+		run "$rawprof" stat -x ';' -e '{cycles:u,instructions:u},task-clock' -o "$tmp/stat.$n" -- "$work/rounds" $n
+		is "stat: status of $n rounds" $status 0
+	done
+	field() { awk -F';' -v e="$1" -v f="$2" '$3 == e { print $f }' "$tmp/stat.$3"; }
+	near 'stat: cycles' "$(($(field cycles:u 1 10000000) - $(field cycles:u 1 0)))" 20000000 2000
+	near 'stat: instructions' "$(($(field instructions:u 1 10000000) - $(field instructions:u 1 0)))" 20000000 2000
+	near 'stat: instructions per cycle' "$(field instructions:u 6 10000000)" 1 0.001
+	is 'stat: counted all of the time' "$(field cycles:u 5 10000000)" 100.00
+	run "$rawprof" stat -- "$work/rounds" 1000000
+	has 'stat: the usual ones' "$out" '^ +[0-9,]+ +cycles +[01]\.[0-9]+ GHz$'
+	has 'stat: insn per cycle' "$out" '^ +[0-9,]+ +instructions +[01]\.[0-9]+ insn per cycle$'
+	lacks 'stat: what is not here is not shown' "$out" 'branches|not supported'
 else
 	skip 'cycles' 'this machine has no such counter'
 fi
