@@ -79,10 +79,13 @@ static int add_names(struct trace_filter *f, const struct record_event *event,
 
 /* ---- fields */
 
-/* A string of the program that makes a system call; the kernel's own strings are in the record. */
+/* A string of the program that makes a system call or passes a USDT probe; the kernel's own strings
+ * are in the record. */
 static bool is_user_string(const struct record_event *event, const struct record_field *field)
 {
-	return !strcmp(event->format.group, "syscalls") && field->size == 8 &&
+	const char *group = event->format.group;
+
+	return (!strcmp(group, "syscalls") || !strcmp(group, "usdt")) && field->size == 8 &&
 	       (!strcmp(field->type, "const char *") || !strcmp(field->type, "char *"));
 }
 

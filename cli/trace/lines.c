@@ -45,7 +45,7 @@ static void put_members(struct recording *rec, const struct trace_record *r, str
 		trace_usdt_put(trace, usdt, r, true, out);
 	else if (!event)
 		trace_call_json(trace, r, out);
-	for (uint32_t i = 0; event && i < event->nfields; i++) {
+	for (uint32_t i = 0; event && !usdt && i < event->nfields; i++) {
 		const struct record_field *f = &event->fields[i];
 
 		record_out_str(out, trace_is_taken(f->name) ? ",\"field_" : ",\"");
@@ -141,7 +141,7 @@ static void put_text(struct recording *rec, const struct trace_event *e,
 		trace_usdt_put(trace, usdt, r, false, out);
 	else if (!event)
 		trace_call_text(trace, r, out);
-	for (uint32_t i = 0; event && i < event->nfields; i++) {
+	for (uint32_t i = 0; event && !usdt && i < event->nfields; i++) {
 		const struct record_field *f = &event->fields[i];
 
 		record_out_char(out, ' ');

@@ -257,14 +257,14 @@ static int make_filters(struct trace *trace)
 	for (size_t i = 0; !err && i < trace->events.n; i++) {
 		const struct trace_event *event = &trace->events.event[i];
 
-		if (event->kind == TRACE_USDT)
-			err = rp_fail(-EINVAL, "%s: --filter is for tracepoints and system calls",
-				      event->name);
-		else if (event->call)
+		if (event->call)
 			err = trace_calls_filter(trace, i);
 		else
 			err = trace_filter_make(trace->own->filter, event->record,
-						&rp_trace_event_programs[0], &trace->filters[i]);
+						event->kind == TRACE_USDT
+							? &rp_trace_usdt_programs[0]
+							: &rp_trace_event_programs[0],
+						&trace->filters[i]);
 	}
 	return err;
 }

@@ -463,11 +463,6 @@ int trace_tally_setup(struct trace *trace, const struct options *opt)
 	for (size_t i = 0; !err && i < trace->events.n; i++) {
 		const struct trace_event *e = &trace->events.event[i];
 
-		if (e->kind == TRACE_USDT)
-			return rp_fail(-EINVAL,
-				       "%s: --count and --hist are for tracepoints and "
-				       "system calls",
-				       e->name);
 		err = trace_tally_describe(trace, e, &t);
 		text |= !err && t.text;
 	}

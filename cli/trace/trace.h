@@ -101,7 +101,7 @@ struct trace_usdts {
 	uint32_t strings; /* bit i: argument i is the address of a string */
 	struct record_usdt_links links;
 	struct trace_usdt_program {
-		struct rp_usdt_code *code;
+		struct rp_usdt_code *values, *texts;
 		struct asm_insn *lines;
 	} * programs; /* as long as they may be quoted */
 	size_t nprograms, programs_capacity;

@@ -39,6 +39,68 @@ void trace_usdt_label(const struct record_probe *p, char *text, size_t size)
 	snprintf(text, size, "usdt:%s", label);
 }
 
+/* As many as any place has. */
+static uint32_t args_of(const struct record_usdt *usdt)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < usdt->nargs; i++)
+		if (usdt->args[i].n > n)
+			n = usdt->args[i].n;
+	return n < RP_USDT_ARGS ? n : RP_USDT_ARGS;
+}
+
+/* The arguments as fields, for --filter and --count: as they lie in struct trace_usdt. */
+static int make_fields(const struct record_usdt *usdt, uint32_t strings, struct record_event *event)
+{
+	static const char *const names[RP_USDT_ARGS] = { "arg1", "arg2",  "arg3",  "arg4",
+							 "arg5", "arg6",  "arg7",  "arg8",
+							 "arg9", "arg10", "arg11", "arg12" };
+	const uint32_t n = args_of(usdt);
+
+	event->fields = calloc(n + 1, sizeof(*event->fields));
+	if (!event->fields)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rp_usdt_arg *arg = &usdt->args[0].arg[i];
+		const bool is_text = strings >> i & 1;
+
+		event->fields[i] = (struct record_field){
+			.name = names[i],
+			.type = is_text ? "const char *" : "",
+			.kind = is_text		? RECORD_POINTER
+				: arg->is_float ? RECORD_BYTES
+						: RECORD_NUMBER,
+			.offset = (uint32_t)offsetof(struct trace_usdt, value) + 8 * i,
+			.size = 8,
+			.unit = 8,
+			.is_signed = arg->is_signed && !is_text
+		};
+	}
+	event->nfields = n;
+	event->bytes = (uint32_t)sizeof(struct trace_usdt) + 8 * n;
+	return 0;
+}
+
+static int make_record(const struct trace *trace, const struct record_probe *p, const char *label,
+		       struct record_event **out)
+{
+	struct record_event *event = calloc(1, sizeof(*event));
+	int err = event ? make_fields(p->usdt, trace->usdt.strings, event) : -ENOMEM;
+
+	if (!err) {
+		event->name = strdup(label);
+		event->format.group = strdup("usdt");
+		event->format.event = strdup(p->name);
+		err = event->name && event->format.group && event->format.event ? 0 : -ENOMEM;
+	}
+	if (err)
+		record_event_free(event);
+	else
+		*out = event;
+	return err;
+}
+
 /* What it says is in its arguments. */
 static int add_event(struct trace *trace, const struct record_probe *p)
 {
@@ -47,12 +109,17 @@ static int add_event(struct trace *trace, const struct record_probe *p)
 	int err;
 
 	trace_usdt_label(p, label, sizeof(label));
+	err = make_record(trace, p, label, &event.record);
+	if (err)
+		return err;
 	event.name = strdup(label);
 	err = event.name
 		      ? RP_PUSH(trace->events.event, trace->events.n, trace->events.capacity, event)
 		      : -ENOMEM;
-	if (err)
+	if (err) {
 		free(event.name);
+		record_event_free(event.record);
+	}
 	return err;
 }
 
@@ -91,17 +158,6 @@ const struct record_probe *trace_usdt_probe(const struct trace *trace, size_t nu
 
 /* ---- programs */
 
-/* As many as any place has. */
-static uint32_t args_of(const struct record_usdt *usdt)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < usdt->nargs; i++)
-		if (usdt->args[i].n > n)
-			n = usdt->args[i].n;
-	return n < RP_USDT_ARGS ? n : RP_USDT_ARGS;
-}
-
 /* Once for each argument that cannot be read at some place: which, and why. */
 static void say_unknown(const struct trace_event *event, const struct record_usdt *usdt)
 {
@@ -119,17 +175,52 @@ static void say_unknown(const struct trace_event *event, const struct record_usd
 	}
 }
 
-/* A copy of the program's lines, with @part in the place of the one that stands for it. */
-static struct asm_insn *place_part(const struct asm_program *code, const struct asm_part *part)
+/* A copy of the program's lines, with the parts in the places of those that stand for them. */
+static struct asm_insn *place_parts(const struct asm_program *code, const struct asm_part *values,
+				    const struct asm_part *texts)
 {
 	struct asm_insn *lines = malloc(code->nlines * sizeof(*lines));
 
 	for (size_t i = 0; lines && i < code->nlines; i++) {
 		lines[i] = code->lines[i];
 		if (lines[i].kind == ASM_INCLUDE && lines[i].part == &rp_trace_usdt_part)
-			lines[i].part = part;
+			lines[i].part = values;
+		else if (lines[i].kind == ASM_INCLUDE && lines[i].part == &rp_trace_usdt_texts_part)
+			lines[i].part = texts;
 	}
 	return lines;
+}
+
+static void free_program(struct trace_usdt_program *p)
+{
+	rp_usdt_code_free(p->values);
+	rp_usdt_code_free(p->texts);
+	free(p->lines);
+}
+
+static int compile_parts(const struct rp_usdt_args *args, uint32_t n, uint32_t nargs,
+			 uint32_t strings, struct trace_usdt_program *out)
+{
+	const struct rp_usdt_reader values = {
+		.places = args,
+		.n = n,
+		.nargs = nargs,
+		.ctx = R6,
+		.to = R10,
+		.values = TRACE_USDT_AT + (int)offsetof(struct trace_usdt_data, value),
+		.failed = TRACE_USDT_AT + (int)offsetof(struct trace_usdt_data, head.failed),
+	};
+	struct rp_usdt_reader texts = values;
+	int err = rp_usdt_compile(&values, &out->values);
+
+	texts.to = R8;
+	texts.values = sizeof(struct trace_record) + offsetof(struct trace_usdt, value);
+	texts.failed = sizeof(struct trace_record) + offsetof(struct trace_usdt, failed);
+	texts.texts = (int16_t)(texts.values + 8 * nargs);
+	texts.strings = strings;
+	texts.text_size = TRACE_USDT_TEXT;
+	texts.texts_only = true;
+	return err ? err : rp_usdt_compile(&texts, &out->texts);
 }
 
 static int compile(struct trace *trace, const struct trace_event *event,
@@ -137,32 +228,21 @@ static int compile(struct trace *trace, const struct trace_event *event,
 		   struct asm_program *code)
 {
 	struct trace_usdts *usdt = &trace->usdt;
-	const int16_t values = sizeof(struct trace_record) + offsetof(struct trace_usdt, value);
-	const struct rp_usdt_reader reader = {
-		.places = args,
-		.n = n,
-		.nargs = nargs,
-		.ctx = R6,
-		.to = R8,
-		.values = values,
-		.failed = sizeof(struct trace_record) + offsetof(struct trace_usdt, failed),
-		.texts = (int16_t)(values + 8 * nargs),
-		.strings = usdt->strings & ((1U << nargs) - 1),
-		.text_size = TRACE_USDT_TEXT,
-	};
-	struct trace_usdt_program program;
-	int err = rp_usdt_compile(&reader, &program.code);
+	struct trace_usdt_program program = { 0 };
+	int err = compile_parts(args, n, nargs, usdt->strings & ((1U << nargs) - 1), &program);
 
 	if (err)
-		return rp_fail(err, "%s: its arguments cannot be read at its %u places: %s",
-			       event->name, n, strerror(-err));
-	program.lines = place_part(code, rp_usdt_part(program.code));
-	err = program.lines
-		      ? RP_PUSH(usdt->programs, usdt->nprograms, usdt->programs_capacity, program)
-		      : -ENOMEM;
+		rp_log(RP_ERROR, "%s: its arguments cannot be read at its %u places: %s",
+		       event->name, n, strerror(-err));
+	if (!err) {
+		program.lines = place_parts(code, rp_usdt_part(program.values),
+					    rp_usdt_part(program.texts));
+		err = program.lines ? RP_PUSH(usdt->programs, usdt->nprograms,
+					      usdt->programs_capacity, program)
+				    : -ENOMEM;
+	}
 	if (err) {
-		rp_usdt_code_free(program.code);
-		free(program.lines);
+		free_program(&program);
 		return err;
 	}
 	code->lines = program.lines;
@@ -181,14 +261,21 @@ static int load_for(struct recording *rec, uint32_t number, const struct rp_prog
 	const uint32_t strings = trace->usdt.strings & ((1U << nargs) - 1);
 	struct asm_program code = rp_trace_usdt_programs[0].code;
 	struct trace_config *c = &trace->config;
-	int err;
+	int err = 0;
 
 	c->event = number;
-	c->bytes = (uint32_t)(sizeof(struct trace_usdt) + 8 * nargs +
-			      TRACE_USDT_TEXT * (uint32_t)__builtin_popcount(strings));
+	c->usdt_bytes = (uint32_t)sizeof(struct trace_usdt) + 8 * nargs;
+	c->bytes = c->usdt_bytes + TRACE_USDT_TEXT * (uint32_t)__builtin_popcount(strings);
 	c->reserve = (uint32_t)sizeof(struct trace_record) + c->bytes;
 	c->usdt_by_cookie = !each;
 	c->usdt_args = each ? usdt->places[place].args : 0;
+	if (trace->filters)
+		code.lines = trace->filters[number].lines;
+	if (trace_is_tally(trace))
+		err = trace_tally_describe(trace, event, &c->tally);
+	c->tally.comm |= c->tally.on && rec->comm_glob;
+	if (err)
+		return err;
 	err = each ? compile(trace, event, &usdt->args[c->usdt_args], 1, nargs, &code)
 		   : compile(trace, event, usdt->args, usdt->nargs, nargs, &code);
 	if (err)
@@ -248,10 +335,8 @@ int trace_usdt_attach(struct recording *rec)
 void trace_usdt_free(struct trace_usdts *usdt)
 {
 	record_usdt_detach(&usdt->links);
-	for (size_t i = 0; i < usdt->nprograms; i++) {
-		rp_usdt_code_free(usdt->programs[i].code);
-		free(usdt->programs[i].lines);
-	}
+	for (size_t i = 0; i < usdt->nprograms; i++)
+		free_program(&usdt->programs[i]);
 	free(usdt->programs);
 	free(usdt->fds);
 	free(usdt->first_fd);

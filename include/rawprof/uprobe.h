@@ -222,6 +222,7 @@ struct rp_usdt_reader {
 	uint32_t strings; /*   bit i: the address of a string; bit 16 + i of failed: that cannot be
 				read, and is empty */
 	uint16_t text_size;
+	bool texts_only; /* values and failed are there already */
 };
 
 /*

@@ -354,6 +354,18 @@ static void choose(struct rp_usdt_code *c, uint32_t from, uint32_t n, const char
 	choose(c, from + n / 2, n - n / 2, done);
 }
 
+/* Behind values that were read before. */
+static void make_texts(struct rp_usdt_code *c)
+{
+	for (uint32_t i = 0; i < c->want->nargs; i++) {
+		if (!(c->want->strings >> i & 1))
+			continue;
+		open_scope(c, say(c, "argument %u, a string", i + 1));
+		text_of(c, i);
+		close_scope(c);
+	}
+}
+
 /* A label is the last line, so that there is something to jump to whatever follows the part. */
 static void make(struct rp_usdt_code *c)
 {
@@ -385,7 +397,10 @@ int rp_usdt_compile(const struct rp_usdt_reader *reader, struct rp_usdt_code **o
 	c->want = reader;
 	c->ctx = ASM_REG_NUMBER(reader->ctx);
 	c->to = ASM_REG_NUMBER(reader->to);
-	make(c);
+	if (reader->texts_only)
+		make_texts(c);
+	else
+		make(c);
 	err = c->err ? c->err : c->n > LINES_MOST ? -E2BIG : 0;
 	c->want = NULL;
 	c->part = (struct asm_part){ .lines = c->lines, .nlines = c->n, .file = "usdt" };

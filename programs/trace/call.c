@@ -21,7 +21,6 @@ ASM_FRAME(call_frame,
 	(uint32_t, cpu, CPU),
 	(uint32_t, first, FIRST)); /* key of an element of assembly */
 
-#define MEMBER(member) offsetof(struct trace_record, member)
 #define CALL_MEMBER(member) (sizeof(struct trace_record) + offsetof(struct trace_call, member))
 #define SPEC(member) offsetof(struct trace_call_spec, member)
 enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };

@@ -35,29 +35,7 @@ ASM_FRAME(event_frame,
 	(uint32_t, cpu, CPU),
 	(uint32_t, first, FIRST)); /* 0: key of the only element of assembly */
 
-#define MEMBER(member) offsetof(struct trace_record, member)
-
 /* clang-format off */
-/* The task, the CPU and the time, in the record at register rec. */
-#define RECORD_HEAD(rec)                                                                           \
-	SCOPE("RECORD_HEAD(" #rec ")"),                                                            \
-		CALL(ktime_get_ns),                                                                \
-		STX(DW, rec, MEMBER(time), R0),                                                    \
-		LDX(DW, R1, R10, IDS),                                                             \
-		STX(DW, rec, MEMBER(pid_tgid), R1),                                                \
-		LDX(DW, R1, R10, STACK),                                                           \
-		STX(DW, rec, MEMBER(stack), R1),                                                   \
-		CALL(get_smp_processor_id),                                                        \
-		STX(W, rec, MEMBER(cpu), R0),                                                      \
-		LD_PARAM(R1, struct trace_config, event),                                          \
-		STX(W, rec, MEMBER(event), R1),                                                    \
-		ST(W, rec, MEMBER(unused), 0),                                                     \
-		MOV_REG(R1, rec),                                                                  \
-		ADD(R1, MEMBER(comm)),                                                             \
-		MOV(R2, 16),                                                                       \
-		CALL(get_current_comm),                                                            \
-	END
-
 /*
  * R7 = the greater of R7 and the end of the n-th data of variable length: a word in the record has
  * their length above their place.
@@ -78,21 +56,6 @@ ASM_FRAME(event_frame,
 			JGE_REG(R7, R1, .known),                                                   \
 			MOV_REG(R7, R1),                                                           \
 			LABEL(.known),                                                             \
-		END,                                                                               \
-	END
-
-/* To the label out if --filter leaves out the event whose record is at register rec. */
-#define EVENT_FILTER(rec, out)                                                                     \
-	WHEN(struct trace_config, filter),                                                         \
-		SCOPE("EVENT_FILTER(" #rec ", " #out ")"),                                         \
-			ST(W, R10, FIRST, 0),                                                      \
-			MAP_LOOKUP(filter_texts, FIRST),                                           \
-			JEQ(R0, 0, out), /* never */                                               \
-			MOV_REG(R1, rec),                                                          \
-			MOV_REG(R2, R0),                                                           \
-			LDX(DW, R3, R10, IDS),                                                     \
-			CALL_FUNC(event_filter),                                                   \
-			JEQ(R0, 0, out),                                                           \
 		END,                                                                               \
 	END
 

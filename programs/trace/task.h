@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whose event it is, and where it happened: what the programs of this folder begin with. Their
- * frames have IDS and STACK, of 8 bytes each, and CPU, of 4; R6 is the context.
+ * frames have IDS and STACK, of 8 bytes each, and CPU and FIRST, of 4; R6 is the context.
  */
 #ifndef PROGRAMS_TRACE_TASK_H
 #define PROGRAMS_TRACE_TASK_H
 
 #include "trace.h"
+
+#define MEMBER(member) offsetof(struct trace_record, member)
 
 /* clang-format off */
 /* IDS = who it is; to filtered or own if he was not asked for. R0 to R5 are lost. */
@@ -45,6 +47,40 @@
 			LABEL(.none),                                                              \
 			COUNT(stats, struct trace_stats, stack_lost),                              \
 			LABEL(.taken),                                                             \
+		END,                                                                               \
+	END
+/* The task, the CPU and the time, in the record at register rec. */
+#define RECORD_HEAD(rec)                                                                           \
+	SCOPE("RECORD_HEAD(" #rec ")"),                                                            \
+		CALL(ktime_get_ns),                                                                \
+		STX(DW, rec, MEMBER(time), R0),                                                    \
+		LDX(DW, R1, R10, IDS),                                                             \
+		STX(DW, rec, MEMBER(pid_tgid), R1),                                                \
+		LDX(DW, R1, R10, STACK),                                                           \
+		STX(DW, rec, MEMBER(stack), R1),                                                   \
+		CALL(get_smp_processor_id),                                                        \
+		STX(W, rec, MEMBER(cpu), R0),                                                      \
+		LD_PARAM(R1, struct trace_config, event),                                          \
+		STX(W, rec, MEMBER(event), R1),                                                    \
+		ST(W, rec, MEMBER(unused), 0),                                                     \
+		MOV_REG(R1, rec),                                                                  \
+		ADD(R1, MEMBER(comm)),                                                             \
+		MOV(R2, 16),                                                                       \
+		CALL(get_current_comm),                                                            \
+	END
+
+/* To the label out if --filter leaves out the event whose record is at register rec. */
+#define EVENT_FILTER(rec, out)                                                                     \
+	WHEN(struct trace_config, filter),                                                         \
+		SCOPE("EVENT_FILTER(" #rec ", " #out ")"),                                         \
+			ST(W, R10, FIRST, 0),                                                      \
+			MAP_LOOKUP(filter_texts, FIRST),                                           \
+			JEQ(R0, 0, out), /* never */                                               \
+			MOV_REG(R1, rec),                                                          \
+			MOV_REG(R2, R0),                                                           \
+			LDX(DW, R3, R10, IDS),                                                     \
+			CALL_FUNC(event_filter),                                                   \
+			JEQ(R0, 0, out),                                                           \
 		END,                                                                               \
 	END
 /* clang-format on */

@@ -36,6 +36,7 @@ struct trace_config {
 	/* USDT probes */
 	uint32_t usdt_by_cookie;  /* the upper half of the cookie says which arguments; else */
 	uint32_t usdt_args;	  /*   these are the only ones */
+	uint32_t usdt_bytes;	  /* of struct trace_usdt, with its values */
 	struct trace_tally tally; /* they are counted, not sent */
 	/* system calls */
 	uint32_t classic;    /* the context is the record of raw_syscalls:sys_enter, sys_exit */
@@ -76,8 +77,19 @@ struct trace_usdt {
 	uint32_t args;	 /* which of record_usdt.args */
 	uint64_t value[];
 };
-/* Reads the arguments from pt_regs at R6 into the record at R8; R0: trace_usdt.args. */
+/* The same where the program puts it together: so far below R10. */
+#define TRACE_USDT_VALUES 12
+struct trace_usdt_data {
+	struct trace_usdt_head {
+		uint32_t failed, args;
+	} head;
+	uint64_t value[TRACE_USDT_VALUES];
+};
+#define TRACE_USDT_AT (-(int)sizeof(struct trace_usdt_data))
+/* Reads the arguments from pt_regs at R6 to there; R0: trace_usdt.args. */
 extern const struct asm_part rp_trace_usdt_part;
+/* Adds strings to the record at R8, which has the values. */
+extern const struct asm_part rp_trace_usdt_texts_part;
 
 /* ---- system calls */
 

@@ -71,6 +71,23 @@ else
 	skip 'Debian'\''s python3' 'it is not here'
 fi
 
+# ---- which of them, and how many
+run "$rawprof" trace usdt::hot --filter 'arg1 >= 5 && arg1 < 9 || arg1 == 15' --format json -- "$usdt" hot 20
+is '--filter: of a number' "$(sed -n 's/.*"arg1":\([0-9]*\),.*/\1/p' "$out" | tr '\n' ,)" '5,6,7,8,15,'
+run "$rawprof" trace usdt::args8 --filter 'arg7 == -7000000000000001 && arg1 < 0 && arg8 > 0xfedcba9800000000' -- "$usdt" all 2
+is '--filter: of all sizes and signs' "$(grep -c 'usdt:usdt:shop:args8 ' "$out")" 2
+run "$rawprof" trace usdt::text --strings 1 --filter 'arg1 == "bread"' -- "$usdt" all 2
+is '--filter: of a string' "$(grep -c ' arg1="bread" arg2=5$' "$out")" 2
+run "$rawprof" trace usdt::text --strings 1 --filter 'arg1 != "bread"' -- "$usdt" all 2
+is '--filter: of another string' "$(grep -c ' arg1=' "$out")" 0
+is '--filter: the ledger has them' "$(ledger FILTERED)" 2
+run "$rawprof" trace usdt::hot --filter 'arg3 > 5' -- "$usdt" hot 20
+has '--filter: an argument that there is not' "$err" 'arg3'
+run "$rawprof" trace usdt::inlined --count arg1 --format json -- "$usdt" all 3
+is '--count: by an argument' "$(grep -oE '"arg1":"(10|20|30|40)","count":3}' "$out" | wc -l)" 4
+run "$rawprof" trace usdt::hot --count event -- "$usdt" hot 50000
+has '--count: each of them' "$out" 'usdt:usdt:shop:hot +50,?000'
+
 # ---- how long, and how often
 run "$rawprof" func usdt::begin..end -- "$usdt" pairs 20 2
 is 'a pair: status' "$status" 0

@@ -364,6 +364,38 @@ START_TEST(strings_lie_one_after_the_other)
 }
 END_TEST
 
+/* Where the values have been read before: they stay, and what failed is added to. */
+START_TEST(strings_alone)
+{
+	const struct rp_usdt_args args = parse(EM_X86_64, "8@%rax 8@%rdi 4@$3");
+	struct rp_usdt_reader reader = { .places = &args,
+					 .n = 1,
+					 .nargs = 3,
+					 .ctx = R6,
+					 .to = R7,
+					 .values = offsetof(struct usdt_result, values),
+					 .failed = offsetof(struct usdt_result, failed),
+					 .texts = offsetof(struct usdt_result, texts),
+					 .strings = 2,
+					 .text_size = USDT_TEXT,
+					 .texts_only = true };
+	struct usdt_result r = { .values = { 7, 0x1234, 9 }, .failed = 5 };
+	char expected[USDT_TEXT];
+
+	usdt_run_reader(&reader, 0, &r);
+	ck_assert_uint_eq(r.values[0], 7);
+	ck_assert_uint_eq(r.values[1], 0x1234);
+	ck_assert_uint_eq(r.failed, 5);
+	usdt_text(0x1234, expected);
+	ck_assert_str_eq(r.texts[0], expected);
+	usdt_no_memory = true;
+	usdt_run_reader(&reader, 0, &r);
+	usdt_no_memory = false;
+	ck_assert_uint_eq(r.failed, 5 | 2 << 16);
+	ck_assert_str_eq(r.texts[0], "");
+}
+END_TEST
+
 START_TEST(equal_arguments_are_seen)
 {
 	struct rp_usdt_args a = parse(EM_X86_64, "4@%eax 8@-8(%rbp)"),
@@ -451,6 +483,7 @@ int main(void)
 	tcase_add_test(tc, a_missing_argument_has_failed);
 	tcase_add_test(tc, what_cannot_be_read_has_failed);
 	tcase_add_test(tc, strings_lie_one_after_the_other);
+	tcase_add_test(tc, strings_alone);
 	tcase_add_test(tc, equal_arguments_are_seen);
 	tcase_add_test(tc, what_makes_no_sense_is_refused);
 	tcase_add_test(tc, too_many_places_are_refused);

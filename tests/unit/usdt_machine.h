@@ -200,7 +200,25 @@ static inline void usdt_execute(const struct bpf_insn *insns, uint32_t n, uint64
 	}
 }
 
-/* Compiles the arguments of @n places, assembles them, and runs them as place @which. */
+/* Compiles, assembles, and runs as place @which, upon what is in *out. */
+static inline void usdt_run_reader(const struct rp_usdt_reader *reader, uint32_t which,
+				   struct usdt_result *out)
+{
+	uint64_t reg[11] = { which, 0, 0, 0, 0, 0, USDT_REGS, USDT_RESULT };
+	struct rp_usdt_code *code;
+	struct asm_image image;
+
+	usdt_must(!rp_usdt_compile(reader, &code), "rp_usdt_compile");
+	const struct asm_insn lines[] = { INCLUDE(rp_usdt_part(code)), EXIT() };
+	const struct asm_program program = { .name = "usdt", .lines = lines, .nlines = 2 };
+
+	usdt_must(!asm_assemble(&program, NULL, &image, asm_diag_print, NULL), "asm_assemble");
+	usdt_execute(image.insns, image.ninsns, reg, out);
+	asm_image_free(&image);
+	rp_usdt_code_free(code);
+}
+
+/* The arguments of @n places. */
 static inline void usdt_run(const struct rp_usdt_args *places, uint32_t n, uint32_t which,
 			    uint32_t strings, struct usdt_result *out)
 {
@@ -215,19 +233,9 @@ static inline void usdt_run(const struct rp_usdt_args *places, uint32_t n, uint3
 					       .texts = offsetof(struct usdt_result, texts),
 					       .strings = strings,
 					       .text_size = USDT_TEXT };
-	uint64_t reg[11] = { which, 0, 0, 0, 0, 0, USDT_REGS, USDT_RESULT };
-	struct rp_usdt_code *code;
-	struct asm_image image;
 
 	memset(out, 0xee, sizeof(*out));
-	usdt_must(!rp_usdt_compile(&reader, &code), "rp_usdt_compile");
-	const struct asm_insn lines[] = { INCLUDE(rp_usdt_part(code)), EXIT() };
-	const struct asm_program program = { .name = "usdt", .lines = lines, .nlines = 2 };
-
-	usdt_must(!asm_assemble(&program, NULL, &image, asm_diag_print, NULL), "asm_assemble");
-	usdt_execute(image.insns, image.ninsns, reg, out);
-	asm_image_free(&image);
-	rp_usdt_code_free(code);
+	usdt_run_reader(&reader, which, out);
 }
 
 #endif
