@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
-all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,functions,usdt,symbols,report,unwind
+all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,functions,usdt,trace,symbols,report,unwind
 only=,${ONLY:-$all},
 measure=build/bench/measure
 work=build/workloads
@@ -182,6 +182,12 @@ if wanted usdt; then
 	short 'A hit of a USDT probe' 'each with its arguments, ns' rawprof
 	short 'A hit of a USDT probe' 'a count, ns' rawprof
 fi
+
+if wanted trace; then
+	part 'events' bench/trace.sh
+	short 'An event that is printed, raw_syscalls:sys_enter' 'a call, ns' raw_syscalls
+fi
+
 if wanted mem; then
 	part 'memory' bench/mem.sh
 	short 'A pair of malloc and free' 'added' 'whole stacks'

@@ -4,6 +4,8 @@
  *
  *	forks	so many children, one after the other, which do nothing
  *	calls	so many getppid(2), as fast as they go
+ *	hot	as calls, and prints how many ns one takes
+ *	hotopen	the same of openat(2) of a file that is not there
  *	opens	so many times files that are not there, whose names are hard to print and to read
  */
 #include <fcntl.h>
@@ -30,11 +32,35 @@ static void open_them(void)
 	syscall(SYS_write, -1, "a\0b\n", 4);
 }
 
+/* Time that passes, as a tool may stop us meanwhile. */
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int measure(int opens, long times)
+{
+	const uint64_t begin = now_ns();
+
+	for (long i = 0; i < times; i++)
+		if (opens)
+			syscall(SYS_openat, AT_FDCWD, "/nowhere/to/be/found", O_RDONLY | O_CLOEXEC);
+		else
+			syscall(SYS_getppid);
+	printf("%.1f\n", (double)(now_ns() - begin) / (double)times);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
 	const long times = argc > 2 ? atol(argv[2]) : 0;
 
+	if (times && !strncmp(kind, "hot", 3))
+		return measure(kind[3], times);
 	for (long i = 0; i < times; i++) {
 		if (!strcmp(kind, "calls")) {
 			syscall(SYS_getppid);
