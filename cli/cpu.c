@@ -41,7 +41,7 @@ const struct command cpu_command = {
 		"  rawprof cpu -e page-faults -c 1 -- ./prog  who touches new pages\n"
 		"  rawprof cpu -e block:block_rq_issue 5      who has the disks work\n",
 	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_STACKS |
-		 TAKES_SAMPLES | TAKES_ROWS,
+		 TAKES_SAMPLES | TAKES_ROWS | TAKES_DURING,
 	.own = own,
 	.run = run,
 };

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "option_rows.h"
+#include "record/during.h"
 
 #define OPTION_STRUCT struct options
 /* Options of the commands that have TAKES_set. */
@@ -47,6 +48,11 @@ const struct option_row common_options[] = {
 	       .wrong = "is no duration"),
 	COMMON(INTERVAL, "interval", 'i', SAMPLING, SECONDS, record.interval, "SECONDS",
 	       "print every so often", .wrong = "is no interval in seconds"),
+	COMMON(DURING, "during", 0, SAMPLING, TEXT, record.during, "F>TIME",
+	       "only what happens inside calls of F that take longer than this: "
+	       "'./prog:request>10ms', 'libc:fsync>1ms', 'syscall:fsync>500us'; F is what "
+	       "`rawprof func` takes",
+	       .least = 1, .wrong = "is no function and time: 'libc:fsync>10ms'"),
 	COMMON(SAMPLING, "freq", 'F', SAMPLING, NUMBER, record.freq, "HZ",
 	       "samples a second on each CPU (99); the kernel's limit is in "
 	       "/proc/sys/kernel/perf_event_max_sample_rate",
@@ -317,6 +323,10 @@ static int check_together(struct options *opt, const struct command *c)
 		opt->format = report_format_by_path(opt->output);
 	if (!opt->format)
 		opt->format = report_format_by_name("table");
+	if (opt->record.during && opt->record.samples)
+		return misused(opt, "--during is for a profile: no --samples");
+	if (opt->record.during && (wrong = record_during_fault(opt->record.during)))
+		return misused(opt, "--during: %s", wrong);
 	wrong = c->check ? c->check(opt) : NULL;
 	if (!wrong && opt->record.user_only && opt->record.kernel_only)
 		wrong = "--user and --kernel leave no stacks at all";

@@ -40,6 +40,7 @@ enum {
 	TAKES_SHOWN = 1 << 11,	 /* of TAKES_STACKS: how frames are shown, not which are taken */
 	TAKES_FRAMES = TAKES_STACKS | TAKES_SHOWN,
 	TAKES_SECOND = 1 << 12, /* with TAKES_NAME: another word */
+	TAKES_DURING = 1 << 14, /* --during */
 	TAKES_WORDS = 1 << 13,	/* no option: words, what it is about, beside the duration */
 };
 

@@ -16,7 +16,9 @@ const struct asm_map rp_cpu_maps[STACK_MAPS] = { STACK_MAP_LIST(
 enum { PERIOD = offsetof(struct bpf_perf_event_data, sample_period) };
 
 /* The stack frame of cpu_sample. */
-ASM_FRAME(sample_frame, (uint64_t, time, TIME));
+ASM_FRAME(sample_frame,
+	(uint64_t, time, TIME),
+	(uint32_t, tid, TID));
 
 /* clang-format off */
 static const struct asm_insn cpu_sample[] = {
@@ -27,6 +29,11 @@ static const struct asm_insn cpu_sample[] = {
 	UNLESS(struct cpu_config, keep_idle),
 		CALL(get_current_pid_tgid),
 		JEQ(R0, 0, idle),
+	END,
+	WHEN(struct cpu_config, common.during),
+		CALL(get_current_pid_tgid),
+		STX(W, R10, TID, R0),
+		DURING_OR(struct cpu_config, TID, outside),
 	END,
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
@@ -59,6 +66,11 @@ LABEL(done),
 LABEL(filtered),
 	COUNT(stats, struct program_stats, filtered),
 	JA(out),
+	WHEN(struct cpu_config, common.during),
+LABEL(outside),
+		COUNT(stats, struct program_stats, outside),
+		JA(out),
+	END,
 	UNLESS(struct cpu_config, keep_idle),
 LABEL(idle),
 		COUNT(stats, struct program_stats, idle),

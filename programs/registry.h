@@ -35,6 +35,9 @@
 	X(func_syscall) \
 	X(func_classic) \
 	X(func_event) \
+	X(during) \
+	X(during_gone) \
+	X(during_exec) \
 	X(follow) \
 	X(unwind_follow) \
 	X(ksym) \

@@ -26,6 +26,8 @@ static const char *fault(const struct record_profiler *profiler, const struct re
 		return "user_only and kernel_only leave no stacks at all";
 	if (o->max_stack > MAX_STACK)
 		return "max_stack is at most 1023";
+	if (o->during && (!profiler->add_moment || o->samples))
+		return "during: not by this profiler, and not with samples";
 	if (o->samples && !o->sample)
 		return "samples want a function sample()";
 	if ((o->lines || o->inlined) && !sym_can_find_source())

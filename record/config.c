@@ -130,6 +130,8 @@ int record_configure(struct recording *rec)
 	c->each = opt->samples;
 	c->stream = rec->stream != NULL;
 	c->times_mask = times_mask(rec);
+	c->during = rec->during != NULL;
+	c->return_probes = record_during_return_probes(rec);
 	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	if (opt->cgroup)
 		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);

@@ -145,6 +145,12 @@ static void close_events(struct recording *rec)
 	rp_perf_close(cpu->perf);
 }
 
+static void add_moment(const struct stack_moment *m, uint64_t *value)
+{
+	value[CPU_WEIGHT_SAMPLES] += m->count;
+	value[CPU_WEIGHT_PERIOD] += m->weight;
+}
+
 const struct record_profiler record_cpu = {
 	.command = "cpu",
 	.maps = rp_cpu_maps,
@@ -159,6 +165,7 @@ const struct record_profiler record_cpu = {
 	.close = close_events,
 	.types = types,
 	.values = values,
+	.add_moment = add_moment,
 	.event = event_name,
 	.describe = describe,
 };

@@ -56,6 +56,8 @@ int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	if (stats.common.unfollowed)
 		rp_log(RP_WARN, "%llu children were not followed: more than %d processes at once",
 		       (unsigned long long)stats.common.unfollowed, RECORD_FOLLOWED);
+	if (rec->during)
+		record_during_ledger(rec, stats.common.outside, b);
 	if (rec->profiler->ledger)
 		err = rec->profiler->ledger(rec, kept, b);
 	record_own_cost(&b->cost);

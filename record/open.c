@@ -151,6 +151,11 @@ static int on_python(void *ctx, const void *data, size_t size)
 	return rec->python ? record_python_code(rec->python, data, size) : -EBADMSG;
 }
 
+static int on_call(void *rec, const struct during_slow *call)
+{
+	return record_during_call(rec, call);
+}
+
 static int open_stacks(struct recording *rec)
 {
 	const struct record_options *opt = rec->opt;
@@ -167,6 +172,7 @@ static int open_stacks(struct recording *rec)
 		.thread_map = profiler->thread_map,
 		.on_moment = rec->stream ? on_moment : NULL,
 		.on_python = on_python,
+		.on_call = rec->during ? on_call : NULL,
 	};
 
 	return record_stacks_open(&options, on_record, rec, &rec->stacks);
@@ -239,6 +245,8 @@ static int open_programs(struct recording *rec)
 		err = record_attach(rec, rp_follow_programs, RECORD_ALL_ROLES, NULL);
 	if (!err)
 		err = attach(rec);
+	if (!err && rec->during)
+		err = record_during_attach(rec);
 	rp_btf_kernel_release();
 	return err;
 }
@@ -307,9 +315,13 @@ int record_open(struct recording *rec)
 	if (err)
 		return err;
 	rec->stats = rp_stats_enable();
-	if (rec->opt->stream && !rec->profiler->no_stacks && record_stream_open(&rec->stream))
+	if ((rec->opt->stream || rec->opt->during) && !rec->profiler->no_stacks &&
+	    record_stream_open(&rec->stream))
 		return rp_fail(-ENOMEM, "out of memory for a recording");
-	err = record_configure(rec);
+	if (rec->opt->during)
+		err = record_during_open(rec);
+	if (!err)
+		err = record_configure(rec);
 	return err ? err : open_programs(rec);
 }
 
@@ -325,6 +337,7 @@ static void report_lacks(const struct recording *rec)
 
 void record_close(struct recording *rec)
 {
+	record_during_close(rec->during);
 	record_detach_list(rec, NULL);
 	rp_fds_close(rec->program, rec->nprograms);
 	if (rec->profiler->close && rec->ctx)

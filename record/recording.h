@@ -24,6 +24,7 @@
 #include "attach.h"
 #include "base/id_set.h"
 #include "keeper.h"
+#include "during.h"
 #include "ksym.h"
 #include "names.h"
 #include "python.h"
@@ -117,6 +118,11 @@ struct record_profiler {
 	bool (*values)(const struct recording *rec, const struct stack *stack, uint64_t *values);
 	/* Adds all samples by itself; NULL: each stack is a sample, with what decorate adds. */
 	int (*samples)(struct recording *rec, struct report *report, struct names *names);
+	/*
+	 * Adds a moment to the weights of its stack, as the kernel's programs would have: for
+	 * --during, which NULL does not go together with.
+	 */
+	void (*add_moment)(const struct stack_moment *m, uint64_t value[STACK_VALUES]);
 	/* Labels and frames of its own (a state, a lock); may be NULL. */
 	int (*decorate)(struct recording *rec, const struct stack *stack,
 			struct report_sample *sample);
@@ -147,6 +153,7 @@ struct recording {
 	struct program_config config;
 	struct stacks *stacks;
 	struct record_stream *stream; /* NULL: no times were asked for */
+	struct record_during *during; /* NULL: everything is kept, whatever it is inside of */
 	struct record_keeper *keeper; /* writes for it once it is confined; NULL: it is not */
 	struct record_tables
 		*tables; /* of the unwinder; NULL: stacks are walked by frame pointers */

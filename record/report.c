@@ -227,7 +227,9 @@ static char *describe_ends(struct recording *rec)
 /* What the profiler has to say, and how the walks ended. */
 static char *describe(struct recording *rec)
 {
-	char *own = rec->profiler->note ? rec->profiler->note(rec) : NULL,
+	char *own = rec->during		  ? record_during_note(rec)
+		    : rec->profiler->note ? rec->profiler->note(rec)
+					  : NULL,
 	     *ends = describe_ends(rec), *both;
 
 	if (!own || !ends || asprintf(&both, "%s; %s", own, ends) < 0)

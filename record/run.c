@@ -175,6 +175,8 @@ static int tick(struct recording *rec)
 	rp_sideband_hotplug(rec->side);
 	if (rec->profiler->tick)
 		err = rec->profiler->tick(rec);
+	if (!err && rec->during)
+		err = record_during_tick(rec);
 	return err ? err : record_look_again(rec);
 }
 
@@ -345,6 +347,8 @@ int record_run(struct recording *rec)
 	if (!err && rec->profiler->stop)
 		err = rec->profiler->stop(rec);
 	if (!err) {
+		if (rec->during)
+			record_during_stop(rec);
 		record_detach_list(rec, NULL);
 		rp_quiesce();
 		err = record_stacks_finish(rec->stacks);
@@ -355,5 +359,7 @@ int record_run(struct recording *rec)
 		err = record_samples_hand_over(rec);
 	if (!err && rec->profiler->collect)
 		err = rec->profiler->collect(rec);
+	if (!err && rec->during)
+		err = record_during_finish(rec);
 	return err;
 }

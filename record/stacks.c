@@ -46,6 +46,7 @@ struct stacks {
 	stack_record_fn on_record;
 	stack_moment_fn on_moment;  /* NULL: none are expected, */
 	stack_python_fn on_python;  /*   of these neither */
+	stack_call_fn on_call;	    /* NULL: none are expected */
 	struct record_times *times; /* NULL: all moments come through the ring */
 	void *ctx;
 };
@@ -110,6 +111,10 @@ static int take_record(void *ctx, const void *data, size_t size)
 	}
 	if (s->on_python && size > sizeof(*record) && record->hash == PYTHON_CODE_TAG) {
 		s->error = s->on_python(s->ctx, data, size);
+		return s->error;
+	}
+	if (size == sizeof(struct during_slow) && s->on_call) {
+		s->error = s->on_call(s->ctx, data);
 		return s->error;
 	}
 	if (size < sizeof(*record) || record_bytes(record) != size)
@@ -212,6 +217,14 @@ const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash)
 	return find(s, hash);
 }
 
+void record_stacks_weigh_anew(struct stacks *s)
+{
+	struct stack_slot *slots = s->slots.items;
+
+	for (size_t i = 0; i < s->slots.count; i++)
+		memset(slots[i].stack.value, 0, sizeof(slots[i].stack.value));
+}
+
 int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES])
 {
 	struct stack *stack = find(s, hash);
@@ -307,6 +320,10 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 		maps[STACK_MAP_TIMES].value_size = STACK_TIMES_BYTES(opt->config->times_mask + 1);
 		maps[STACK_MAP_TIMES].max_entries = (uint32_t)rp_cpus_possible();
 	}
+	if (opt->config->during) {
+		maps[STACK_MAP_DURING].max_entries = DURING_THREADS;
+		maps[STACK_MAP_DURING_CALLS].max_entries = DURING_SYSCALLS;
+	}
 	if (opt->config->each && maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY)
 		maps[STACK_MAP_COUNTS].value_size = 8;
 	else if (opt->config->each)
@@ -335,6 +352,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	s->on_record = on_record;
 	s->on_moment = opt->on_moment;
 	s->on_python = opt->on_python;
+	s->on_call = opt->on_call;
 	s->ctx = ctx;
 	s->maps = malloc(opt->nmaps * sizeof(*s->maps));
 	s->fds = malloc(opt->nmaps * sizeof(*s->fds));

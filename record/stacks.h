@@ -13,6 +13,8 @@ typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
 /* A struct python_code, of which so many bytes came. */
 typedef int (*stack_python_fn)(void *ctx, const void *data, size_t size);
 
+typedef int (*stack_call_fn)(void *ctx, const struct during_slow *call);
+
 struct stacks_options {
 	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
 	size_t nmaps;
@@ -27,6 +29,7 @@ struct stacks_options {
 	uint32_t threads;
 	stack_moment_fn on_moment; /* with config->stream */
 	stack_python_fn on_python; /* with config->python_bytes */
+	stack_call_fn on_call;	   /* with config->during */
 };
 
 /* A distinct stack and what it weighs; record->hash tells it from all others. */
@@ -68,6 +71,8 @@ const struct stack *record_stacks_next(const struct stacks *s, const struct stac
 const struct stack *record_stacks_at(const struct stacks *s, size_t i);
 /* By hash; NULL: there is none. */
 const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash);
+/* All weigh nothing. */
+void record_stacks_weigh_anew(struct stacks *s);
 /* Adds to its weights what the map counts does not know. -ENOENT: there is no such stack. */
 int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STACK_VALUES]);
 size_t record_stacks_count(const struct stacks *s);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
@@ -15,7 +16,8 @@
 
 struct stream_key {
 	uint64_t hash, with;
-	uint32_t sample; /* 1 + its number in the report, or NO_SAMPLE */
+	uint64_t pid_tgid; /* 0: its record has not been looked for */
+	uint32_t sample;   /* 1 + its number in the report, or NO_SAMPLE */
 	/* Where only the weight of all is known: it, their number, and what has been given out. */
 	uint64_t weight, count, given, counted;
 };
@@ -31,6 +33,7 @@ struct record_stream {
 	struct kept *kept;
 	size_t n, capacity;
 	uint64_t missed;
+	uint64_t counted; /* the sum of what the moments count, those that were sifted out too */
 };
 
 int record_stream_open(struct record_stream **out)
@@ -78,10 +81,24 @@ int record_stream_moment(struct recording *rec, const struct stack_moment *m)
 	if (rp_hash_number(&s->keys, key, &kept->key))
 		return -ENOMEM;
 	s->n++;
+	s->counted += m->count;
 	return 0;
 }
 
-/* Of most records the weight comes later, and some say what a thread did in all of its life. */
+/* What is to be shown of it; some records say what a thread did in all of its life. */
+static bool is_event(const struct recording *rec, const struct stack_record *r)
+{
+	uint64_t values[REPORT_MAX_VALUES] = { 0 };
+	struct stack one = { .record = r };
+
+	if (!rec->during)
+		return true;
+	memcpy(one.value, r->value, sizeof(one.value));
+	memcpy(values, r->value, sizeof(r->value));
+	return rec->profiler->values(rec, &one, values);
+}
+
+/* Of most records the weight comes later. */
 int record_stream_record(struct recording *rec, const struct stack_record *r)
 {
 	const struct stack_moment m = { .hash = r->hash,
@@ -91,7 +108,7 @@ int record_stream_record(struct recording *rec, const struct stack_record *r)
 					.cpu = (uint16_t)r->cpu,
 					.kind = STACK_MOMENT_AT };
 
-	if (!rec->stream || !r->value[0])
+	if (!rec->stream || !r->value[0] || !is_event(rec, r))
 		return 0;
 	if (!r->time) { /* sent only because the kernel had no place to count it */
 		rec->stream->missed++;
@@ -101,17 +118,68 @@ int record_stream_record(struct recording *rec, const struct stack_record *r)
 }
 
 int record_stream_until(struct recording *rec, uint64_t hash, uint64_t with, uint64_t end,
-			uint64_t ns)
+			uint64_t ns, uint32_t count)
 {
 	const struct stack_moment m = { .hash = hash,
 					.with = with,
 					.time = end,
 					.weight = ns,
-					.count = 1,
+					.count = count,
 					.cpu = UINT16_MAX,
 					.kind = STACK_MOMENT_UNTIL };
 
 	return ns ? record_stream_moment(rec, &m) : 0;
+}
+
+/* ---- sifting */
+
+size_t record_stream_count(const struct recording *rec, uint64_t *counted)
+{
+	if (counted)
+		*counted = rec->stream->counted;
+	return rec->stream->n;
+}
+
+/* 0 as long as the record of its stack has not come. */
+static uint64_t thread_of(const struct recording *rec, struct stream_key *key)
+{
+	const struct stack *stack;
+
+	if (key->pid_tgid)
+		return key->pid_tgid;
+	stack = record_stacks_find(rec->stacks, key->hash);
+	if (stack)
+		key->pid_tgid = stack->record->pid_tgid;
+	return key->pid_tgid;
+}
+
+int record_stream_sift(struct recording *rec, record_sift_fn keep, void *ctx)
+{
+	struct record_stream *s = rec->stream;
+	size_t kept = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct kept *k = &s->kept[i];
+		struct stream_key *key = (struct stream_key *)s->keys.items + k->key;
+		struct stack_moment m = { .hash = key->hash,
+					  .with = key->with,
+					  .time = k->time,
+					  .weight = k->weight,
+					  .count = k->count,
+					  .cpu = k->cpu,
+					  .kind = k->kind };
+
+		if (result >= 0)
+			result = keep(ctx, thread_of(rec, key), &m);
+		if (!result)
+			continue;
+		k->time = m.time;
+		k->weight = m.weight;
+		s->kept[kept++] = *k;
+	}
+	s->n = kept;
+	return result < 0 ? result : 0;
 }
 
 /* ---- for the report */
@@ -220,12 +288,12 @@ int record_stream_fill(struct recording *rec, struct report *report)
 	size_t ntypes;
 	int err;
 
-	if (!s)
+	if (!s || !rec->opt->stream)
 		return 0;
 	rec->profiler->types(rec, &ntypes);
 	type = ntypes > 1;
 	s->missed += untimed(rec) + record_stacks_lost_times(rec->stacks);
-	if (s->missed)
+	if (s->missed && !rec->during) /* else the ledger has them */
 		rp_log(RP_WARN,
 		       "the times of %llu events are not known: they are in the sums alone",
 		       (unsigned long long)s->missed);

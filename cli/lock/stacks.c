@@ -83,7 +83,7 @@ static int add_item(struct recording *rec, struct names *names, struct report *r
 		err = report_add_id(report, &sample, &id);
 	if (!err && item->outcome == LOCK_WAITING)
 		err = record_stream_until(rec, r->hash, lock_moment_with(&pair), l->end_ns,
-					  item->ns);
+					  item->ns, 1);
 	if (!err)
 		record_stream_sample(rec, r->hash, lock_moment_with(&pair), id);
 	free(frames.id);

@@ -61,7 +61,7 @@ static int begin(struct recording *rec)
 	struct offcpu *o = rec->ctx;
 
 	/* A program that rawprof starts has waited for nothing but rawprof so far. */
-	return rec->opt->program ? 0 : record_asleep_begin(rec, o->visitor);
+	return rec->opt->program || rec->during ? 0 : record_asleep_begin(rec, o->visitor);
 }
 
 static int walk_again(struct recording *rec)
@@ -83,7 +83,7 @@ static int add_waiting(struct recording *rec, const struct sched_thread *t, uint
 {
 	const struct offcpu *o = rec->ctx;
 	int err = record_stream_until(rec, t->hash, o->options->wakers ? OFFCPU_STILL_WAITING : 0,
-				      o->end_ns, ns);
+				      o->end_ns, ns, 1);
 
 	if (err)
 		return err;
@@ -179,6 +179,12 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	return 0;
 }
 
+static void add_moment(const struct stack_moment *m, uint64_t *value)
+{
+	value[OFFCPU_WEIGHT_COUNT] += m->count;
+	value[OFFCPU_WEIGHT_NS] += m->weight;
+}
+
 static const struct record_profiler offcpu_profiler = {
 	.command = "offcpu",
 	.maps = rp_offcpu_maps,
@@ -195,6 +201,7 @@ static const struct record_profiler offcpu_profiler = {
 	.walk_again = walk_again,
 	.types = types,
 	.values = values,
+	.add_moment = add_moment,
 	.event = event,
 	.describe = describe,
 	.ledger = ledger,

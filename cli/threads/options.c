@@ -17,6 +17,8 @@ static const char *check_offcpu(const struct options *opt)
 	if (own->runq && (own->state || own->wakers || own->min_ns || own->max_ns))
 		return "--runq is about waits for a CPU: no --state, --wakers, --min-block, "
 		       "--max-block";
+	if (opt->record.during && (own->runq || own->wakers))
+		return "--during is for stacks of waits: no --runq, --wakers";
 	if (own->runq && (opt->given & TAKES_STACKS))
 		return "--runq has no stacks: no --user, --kernel, --call-graph, --lines, ...";
 	if ((own->by || opt->record.interval) && !own->runq)
@@ -67,7 +69,8 @@ const struct command offcpu_command = {
 		"  rawprof offcpu --min-block 10 5            only what takes 10 ms and longer\n"
 		"  rawprof offcpu --state D -o disk.svg 10    uninterruptible waits\n"
 		"  rawprof offcpu -f -- ./prog args           a program from start to end\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL |
+		 TAKES_DURING,
 	.own = offcpu_own,
 	.own_size = sizeof(struct offcpu_options),
 	.check = check_offcpu,
@@ -97,7 +100,8 @@ const struct command wall_command = {
 		 "shown for a thread adds up to the time that it lived.",
 	.examples = "  rawprof wall -p 1234 5                     one process, for five seconds\n"
 		    "  rawprof wall -o wall.svg -- ./prog args    a program, coloured by state\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_SAMPLING | TAKES_STACKS | TAKES_ROWS,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_SAMPLING | TAKES_STACKS | TAKES_ROWS |
+		 TAKES_DURING,
 	.own = wall_own,
 	.check = check_wall,
 	.run = wall_run,

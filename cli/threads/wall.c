@@ -69,14 +69,16 @@ static int start(struct recording *rec)
 	if (!err)
 		err = sched_gate(rec, rp_monotonic_ns());
 	/* A program that rawprof starts is met before it runs: its time is counted from there. */
-	return err || !rec->opt->program ? err : record_asleep_begin(rec, w->visitor);
+	return err || !rec->opt->program || rec->during ? err
+							: record_asleep_begin(rec, w->visitor);
 }
 
 static int begin(struct recording *rec)
 {
 	struct wall *w = rec->ctx;
 
-	return rec->opt->program ? 0 : record_asleep_begin(rec, w->visitor);
+	/* Who sleeps since before is in no call that was seen to begin. */
+	return rec->opt->program || rec->during ? 0 : record_asleep_begin(rec, w->visitor);
 }
 
 static int stop(struct recording *rec)
@@ -138,10 +140,11 @@ static int add_last(struct recording *rec, const struct sched_thread *t, struct 
 	value[WALL_WEIGHT_WAITING] = between(t->since, woken);
 	value[WALL_WEIGHT_QUEUED] = between(woken, until);
 	err = record_stream_until(rec, t->hash, WALL_MOMENT_WAITING, woken,
-				  value[WALL_WEIGHT_WAITING]);
+				  value[WALL_WEIGHT_WAITING], 1);
 	if (!err)
 		err = record_stream_until(rec, t->hash, WALL_MOMENT_QUEUED, until,
-					  value[WALL_WEIGHT_QUEUED]);
+					  value[WALL_WEIGHT_QUEUED],
+					  value[WALL_WEIGHT_WAITING] ? 0 : 1);
 	return err ? err : record_stacks_add(rec->stacks, t->hash, value);
 }
 
@@ -215,6 +218,15 @@ static bool values(const struct recording *rec, const struct stack *stack, uint6
 	return stack->record->tag != WALL_ENDED && value[0];
 }
 
+static void add_moment(const struct stack_moment *m, uint64_t *value)
+{
+	const bool waits = m->kind == STACK_MOMENT_AT || m->with == WALL_MOMENT_WAITING;
+
+	value[waits ? WALL_WEIGHT_COUNT : WALL_WEIGHT_PREEMPTED] += m->count;
+	if (m->kind != STACK_MOMENT_AT)
+		value[waits ? WALL_WEIGHT_WAITING : WALL_WEIGHT_QUEUED] += m->weight;
+}
+
 static void describe(struct recording *rec, struct report_info *info)
 {
 	const struct wall *w = rec->ctx;
@@ -278,6 +290,7 @@ static const struct record_profiler wall_profiler = {
 	.collect = collect,
 	.types = types,
 	.values = values,
+	.add_moment = add_moment,
 	.samples = wall_samples,
 	.describe = describe,
 	.note = note,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/during.h"
 #include "record/own_frames.h"
 #include "wait_kind.h"
 #include "wall.h"
@@ -144,12 +145,57 @@ static int add_thread(const struct adding *a, const struct wall_thread *thread)
 	return err ? err : add_mark(a, thread, "other", "[stack lost]", thread->lost);
 }
 
+/*
+ * With --during a thread's time is that of the calls that are kept, and what its stacks do not
+ * weigh of it was on the CPU.
+ */
+static int take_calls(struct recording *rec)
+{
+	const struct stack *stack = NULL;
+	const struct during_slow *calls;
+	struct wall *w = rec->ctx;
+	size_t n;
+
+	rp_hash_free(&w->threads);
+	calls = record_during_calls(rec, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct wall_thread *thread = wall_thread(&w->threads, calls[i].pid_tgid);
+
+		if (!thread)
+			return -ENOMEM;
+		thread->on_cpu += calls[i].end - calls[i].begin;
+		memcpy(thread->comm, calls[i].comm, sizeof(thread->comm));
+	}
+	while ((stack = record_stacks_next(rec->stacks, stack))) {
+		const uint64_t off =
+			stack->value[WALL_WEIGHT_WAITING] + stack->value[WALL_WEIGHT_QUEUED];
+		struct wall_thread *thread =
+			off ? wall_thread(&w->threads, stack->record->pid_tgid) : NULL;
+
+		if (off && !thread)
+			return -ENOMEM;
+		if (off)
+			thread->on_cpu -= off < thread->on_cpu ? off : thread->on_cpu;
+	}
+	return 0;
+}
+
+/* With --during, most weigh nothing. */
+static bool is_shown(const struct stack *stack)
+{
+	return stack->record->tag != WALL_ENDED &&
+	       (stack->record->tag != WALL_SAMPLE || stack->value[WALL_WEIGHT_COUNT]);
+}
+
 int wall_samples(struct recording *rec, struct report *report, struct names *names)
 {
 	const struct adding a = { rec, report, names };
 	const struct stack *stack = NULL;
 	struct wall *w = rec->ctx;
-	int err = 0;
+	int err = rec->during ? take_calls(rec) : 0;
+
+	if (err)
+		return err;
 
 	while ((stack = record_stacks_next(rec->stacks, stack))) {
 		struct wall_thread *thread;
@@ -162,7 +208,7 @@ int wall_samples(struct recording *rec, struct report *report, struct names *nam
 		thread->samples += stack->value[WALL_WEIGHT_COUNT];
 	}
 	while (!err && (stack = record_stacks_next(rec->stacks, stack)))
-		if (stack->record->tag != WALL_ENDED)
+		if (is_shown(stack))
 			err = add_stack(&a, stack);
 	for (uint32_t i = 0; !err && i < w->threads.count; i++)
 		err = add_thread(&a, (const struct wall_thread *)w->threads.items + i);

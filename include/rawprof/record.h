@@ -68,6 +68,12 @@ struct record_options {
 	 */
 	bool confine;
 
+	/*
+	 * Only what happens inside of calls that take longer than this: "./prog:request>10ms"; the
+	 * function as in record/probes/probes.h. NULL: everything.
+	 */
+	const char *during;
+
 	/* sampling; freq and period 0: 99 Hz */
 	uint64_t freq;	     /* Hz, or */
 	uint64_t period;     /* one sample every so many events */

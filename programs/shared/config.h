@@ -27,10 +27,14 @@ struct program_config {
 	uint32_t user_code;
 	uint32_t probe; /* the context is the registers of user code at a probe */
 	uint32_t each;	/* every record goes through the ring, nothing is counted in the kernel */
+	/* Return probes are on the stacks: what they return to is where the kernel keeps it */
+	uint32_t return_probes;
 	uint32_t identity; /* the kernel has BTF: tell apart who had the same pid before */
 	uint32_t stream;   /* what is counted is sent as well, with its time: stream.h */
 	/* Places in each CPU's row of the map times, less 1, for stack_value; 0: by the ring */
 	uint32_t times_mask;
+	/* Only threads inside of a call, which are in the map during: during.h */
+	uint32_t during;
 	uint32_t table;	    /* the map counts is a table of struct stack_count */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	/* the target, see target_ids */
@@ -53,6 +57,7 @@ struct program_stats {
 	/* Kept, but the map counts had no room: their records go through the ring each time */
 	uint64_t uncounted;
 	uint64_t unfollowed; /* children that found no room in the map pids */
+	uint64_t outside;    /* filtered: inside of no call, with --during */
 	uint64_t untimed;    /* counted, but there was no room in the ring to say when */
 };
 

@@ -26,7 +26,7 @@ const struct asm_layout rp_stack_scratch_layout =
 	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
 const struct asm_layout rp_program_stats_layout =
 	ASM_LAYOUT(struct program_stats, fired, idle, filtered, ring_full, busy, uncounted,
-		   unfollowed, untimed);
+		   unfollowed, outside, untimed);
 
 /* The stack frame of stack_begin. */
 ASM_FRAME(begin_frame,

@@ -17,6 +17,7 @@
 #define PROGRAMS_SHARED_STACK_H
 
 #include "config.h"
+#include "during.h"
 #include "target.h"
 #include "unwind.h"
 
@@ -202,6 +203,9 @@ enum {
 	STACK_MAP_SCRATCH,
 	STACK_MAP_STATS,
 	STACK_MAP_TIMES,
+	STACK_MAP_DURING,
+	STACK_MAP_DURING_STATS,
+	STACK_MAP_DURING_CALLS,
 	STACK_MAP_PROCS,
 	STACK_MAP_MAPPINGS,
 	STACK_MAP_CACHE,
@@ -232,6 +236,10 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 	[STACK_MAP_EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20 },                    \
 	[STACK_MAP_TIMES] = { "times", BPF_MAP_TYPE_ARRAY, 4, STACK_TIMES_BYTES(16),               \
 			      1,       BPF_F_MMAPABLE },                                           \
+	[STACK_MAP_DURING] = { "during", BPF_MAP_TYPE_HASH, 4, sizeof(struct during_call), 1 },    \
+	[STACK_MAP_DURING_STATS] = { "during_stats", BPF_MAP_TYPE_ARRAY, 4,                        \
+				     sizeof(struct during_stats), 1 },                             \
+	[STACK_MAP_DURING_CALLS] = { "during_calls", BPF_MAP_TYPE_ARRAY, 4, 4, 1 },                \
 	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_MAPPINGS] = UNWIND_MAP_MAPPINGS,    \
 	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS,                  \

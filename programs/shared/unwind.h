@@ -39,6 +39,7 @@ struct unwind_state {
 	uint32_t pid, changes; /*   which one it is, and when: struct unwind_mappings */
 	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
 	uint64_t generation;   /* of its mappings */
+	uint64_t return_instance; /* the kernel's, of the last frame with a return probe; 0: none */
 	uint64_t cache_at, block; /* where in unwind_cache its rule would be kept, of which block */
 	uint64_t prefetch[UNWIND_PREFETCH]; /* cache_at of the frames, of the last walk too */
 	uint64_t range, range_start;	    /* the one that was found last, its start; -1: none */

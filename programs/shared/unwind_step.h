@@ -37,6 +37,7 @@ enum {
 	WINDOW = offsetof(struct unwind_state, window),
 	WINDOWLESS = offsetof(struct unwind_state, windowless),
 	PYTHON = offsetof(struct unwind_state, python_process),
+	RETURN_INSTANCE = offsetof(struct unwind_state, return_instance),
 	PCS = offsetof(struct stack_scratch, record.frames)
 };
 
@@ -83,7 +84,7 @@ enum {
 };
 
 /* The stack frames of the functions. */
-enum { STEP_TASK = -8 };						  /* of unwind_step */
+enum { STEP_TASK = -8, STEP_WHY = -16, STEP_WORD = -24 };		  /* of unwind_step */
 enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24, MEMORY_SLOT = -32 }; /* of unwind_user */
 enum { FP_TASK = -8 };							  /* of unwind_fp */
 
@@ -99,6 +100,42 @@ extern const struct asm_part rp_unwind_find_part;
 #define LD_S16(dst, src, off) LDX(H, dst, src, off), LSH(dst, 48), ARSH(dst, 48)
 
 /* clang-format off */
+/*
+ * The frame that was put down last is the kernel's trampoline, to which a function with a return
+ * probe returns: in its place goes the address that stood there before. The kernel has a list of
+ * these, the innermost first (kernel/events/uprobes.c). On to the label if it is another one.
+ */
+#define RETURN_PROBE(other)                                                                        \
+	SCOPE("RETURN_PROBE(" #other ")"),                                                         \
+		CALL(get_current_task_btf),                                                        \
+		MOV_REG(R7, R0),                                                                   \
+		LD_FIELD(R1, R7, "task_struct", "mm.uprobes_state.xol_area"),                      \
+		JEQ(R1, 0, other),                                                                 \
+		READ_FIELD(STEP_WORD, R1, "xol_area", "vaddr"),                                    \
+		LDX(DW, R1, R10, STEP_WORD),                                                       \
+		LDX(DW, R2, R6, PC),                                                               \
+		JNE_REG(R1, R2, other),                                                            \
+		LDX(DW, R3, R6, RETURN_INSTANCE),                                                  \
+		JNE(R3, 0, .next),                                                                 \
+		LD_FIELD(R3, R7, "task_struct", "utask.return_instances"),                         \
+		JA(.found),                                                                        \
+		LABEL(.next),                                                                      \
+		READ_FIELD(STEP_WORD, R3, "return_instance", "next"),                              \
+		LDX(DW, R3, R10, STEP_WORD),                                                       \
+		LABEL(.found),                                                                     \
+		JEQ(R3, 0, other),                                                                 \
+		STX(DW, R6, RETURN_INSTANCE, R3),                                                  \
+		LDX(DW, R3, R6, RETURN_INSTANCE),                                                  \
+		READ_FIELD(STEP_WORD, R3, "return_instance", "orig_ret_vaddr"),                    \
+		JNE(R0, 0, other),                                                                 \
+		LDX(DW, R1, R10, STEP_WORD),                                                       \
+		JEQ(R1, 0, other),                                                                 \
+		STX(DW, R6, PC, R1),                                                               \
+		LDX(W, R1, R6, N),                                                                 \
+		SUB(R1, 1),                                                                        \
+		STX(W, R6, N, R1),                                                                 \
+	END
+
 /*
  * One halving: of n entries from at on, the last that is not above the key lies in the upper half
  * if the first of that half is not above it. load fetches that one into R0 from index R0; (key -

@@ -207,6 +207,7 @@ static const struct asm_insn leave_lines[] = {
 	AND_REG(R0, R3),
 	JEQ(R0, 0, other_state),
 	MOV_REG(R7, R3),
+	DURING_OR(struct sched_config, LEAVE_TID, outside),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, filtered),
 	MOV_REG(R9, R0),
@@ -297,6 +298,11 @@ LABEL(idle),
 LABEL(filtered),
 	COUNT(stats, struct sched_stats, common.filtered),
 	JA(out),
+	WHEN(struct sched_config, common.during),
+LABEL(outside),
+		COUNT(stats, struct sched_stats, common.outside),
+		JA(out),
+	END,
 };
 /* clang-format on */
 static const struct asm_part leave_part = { ASM_LINES(leave_lines) };
