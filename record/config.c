@@ -81,8 +81,9 @@ static uint32_t python_room(const struct recording *rec, const struct program_co
 #ifndef MACHINE_THREAD_POINTER
 	room = 0;
 #endif
+	/* On 6.1 ends of threads got lost with them: there they stay off. */
 	if (rec->opt->native_only || !c->eh || !c->identity || c->own_regs || c->bounded ||
-	    !c->user_bytes)
+	    !c->user_bytes || !rp_has(RP_HAS_UPROBE_MULTI_PID))
 		return 0;
 	return room < wanted ? room : wanted;
 }
@@ -144,5 +145,8 @@ int record_configure(struct recording *rec)
 	c->both_bytes = c->user_bytes + c->kernel_bytes;
 	c->python_bytes = python_room(rec, c);
 	c->all_bytes = c->both_bytes + c->python_bytes;
+	if (opt->python_only && !c->python_bytes)
+		rp_log(RP_WARN, "no frames of Python here, which need Linux 6.10 on x86-64 and "
+				"stacks by unwind tables: --python-only leaves native ones");
 	return err;
 }
