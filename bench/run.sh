@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
-all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,functions,usdt,trace,symbols,report,unwind
+all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,functions,usdt,trace,syscalls,symbols,report,unwind
 only=,${ONLY:-$all},
 measure=build/bench/measure
 work=build/workloads
@@ -186,6 +186,11 @@ fi
 if wanted trace; then
 	part 'events' bench/trace.sh
 	short 'An event that is printed, raw_syscalls:sys_enter' 'a call, ns' raw_syscalls
+fi
+
+if wanted syscalls; then
+	part 'system calls' bench/syscalls.sh
+	short 'A system call, all counted and timed' 'ns a call' rawprof
 fi
 
 if wanted mem; then
