@@ -34,7 +34,7 @@ done
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.0f", v[int((NR + 1) / 2)] }'; }
 exec >"${OUTPUT:-/dev/stdout}"
 printf '# What a system call costs when all are counted and timed\n\nOf getppid and close, medians of %s runs of %s calls: bench/syscalls.sh.\n\n' "$rounds" "$calls"
-printf '| under | ns a call |\n|---|---|\n'
+printf '| beside | ns a call |\n|---|---|\n'
 for i in "${!names[@]}"; do
 	printf '| %s | %s |\n' "${names[i]}" "$(median "$tmp/ns.$i")"
 done
