@@ -15,6 +15,11 @@ if ! have_python; then
 	skip 'frames of Python' 'no python3'
 	finish
 fi
+run "$rawprof" cpu --python-only -- true
+if grep -q 'no frames of Python here' "$err"; then
+	skip 'frames of Python' 'not on this kernel'
+	finish
+fi
 export LC_ALL=C.UTF-8
 python=$(python3 -c 'import sys; print(sys.executable)') # python3 may be a script
 frames=$PWD/tests/workloads/frames.py
