@@ -186,6 +186,13 @@ static int add_place(struct mem_probes *m, struct rp_code *code,
 	struct rp_place place;
 	int err = rp_code_entry(code, &f, &place);
 
+	if (err == -EOPNOTSUPP) {
+		rp_log(RP_WARN,
+		       "%s begins with an instruction that a probe would break: its calls "
+		       "are not counted",
+		       found->names[0]);
+		return 0;
+	}
 	if (err)
 		return err;
 	places->programs[places->n] = program_for(m, role, found->pattern);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const struct insn_arch archs[] = {
-	{ EM_X86_64, 1, 15, 6, rp_insn_x86_decode },
+	{ EM_X86_64, 1, 15, 6, rp_insn_x86_decode, rp_insn_x86_is_mistaken },
 	{ EM_AARCH64, 4, 4, 8, rp_insn_arm64_decode },
 };
 

@@ -237,6 +237,20 @@ static int read_function(struct rp_code *c, const struct rp_function *f, uint8_t
 	return err;
 }
 
+/* 0; -EOPNOTSUPP if a probe on this instruction would break the program. */
+static int check_instruction(const struct rp_code *c, uint64_t offset)
+{
+	const uint64_t left = c->size - (offset - c->offset);
+	uint8_t code[16];
+	const size_t n = left < sizeof(code) ? left : sizeof(code);
+	int err;
+
+	if (!c->arch || !c->arch->is_mistaken)
+		return 0;
+	err = read_code(c, offset - c->offset, code, n);
+	return err ? err : c->arch->is_mistaken(code, n) ? -EOPNOTSUPP : 0;
+}
+
 int rp_code_entry(struct rp_code *c, const struct rp_function *f, struct rp_place *out)
 {
 	uint64_t outside = 0;
@@ -247,6 +261,9 @@ int rp_code_entry(struct rp_code *c, const struct rp_function *f, struct rp_plac
 
 	err = read_function(c, f, &code, &body);
 	if (err == -ENODATA) {
+		err = check_instruction(c, f->offset);
+		if (err)
+			return err;
 		*out = (struct rp_place){ .step = RP_STEP_UNKNOWN };
 		strcpy(out->why, c->arch ? "+0: it is not known where the function ends"
 					 : "+0: code of another machine");
@@ -261,6 +278,8 @@ int rp_code_entry(struct rp_code *c, const struct rp_function *f, struct rp_plac
 		if (!err && outside)
 			rp_place_choose(c->arch, &body, f, outside, c->nops, &place);
 	}
+	if (!err)
+		err = check_instruction(c, f->offset + place.offset);
 	if (!err)
 		*out = place;
 	rp_body_free(&body);

@@ -41,6 +41,7 @@ struct insn {
  * certain how long it is, or that is more than @n; *out is untouched then.
  */
 bool rp_insn_x86_decode(const uint8_t *code, size_t n, struct insn *out);
+bool rp_insn_x86_is_mistaken(const uint8_t *code, size_t n);
 bool rp_insn_arm64_decode(const uint8_t *code, size_t n, struct insn *out);
 
 /* One architecture. */
@@ -50,6 +51,9 @@ struct insn_arch {
 	uint8_t longest;  /* in bytes */
 	uint8_t nargs;	  /* integer arguments in registers */
 	bool (*decode)(const uint8_t *code, size_t n, struct insn *out);
+	/* The kernel takes it for another one, and does that one's work in its place. NULL: it
+	 * takes none so. */
+	bool (*is_mistaken)(const uint8_t *code, size_t n);
 };
 
 /* NULL: not one of ours. */

@@ -302,6 +302,24 @@ static enum rp_step step(const struct x86_parts *p)
 	return RP_STEP_SINGLE;
 }
 
+/*
+ * With VEX, EVEX and XOP the first byte of the opcode is of another table than without, which uprobes
+ * do not look at: vxorps, of opcode 57, is done as push %rdi, vpbroadcastb, of 7a, as a jump.
+ */
+bool rp_insn_x86_is_mistaken(const uint8_t *code, size_t n)
+{
+	static const uint8_t prefixes[] = { 0x66, 0xf2, 0xf3, 0x2e, 0x36,
+					    0x3e, 0x26, 0x64, 0x65, 0x67 };
+	size_t i = 0;
+
+	while (i < n && memchr(prefixes, code[i], sizeof(prefixes)))
+		i++;
+	if (i + 1 >= n)
+		return false;
+	return code[i] == 0xc4 || code[i] == 0xc5 || code[i] == 0x62 ||
+	       (code[i] == 0x8f && (code[i + 1] & 0x1f) >= 8);
+}
+
 static const char *flow_name(const struct insn *i)
 {
 	switch (i->flow) {

@@ -91,6 +91,11 @@ static int add_function(struct attaching *a, struct rp_code *code, struct record
 		p->why_not = "outside of the file's code";
 		return 0;
 	}
+	if (err == -EOPNOTSUPP) {
+		p->why_not =
+			"one that begins with an instruction of AVX, which a probe would break";
+		return 0;
+	}
 	if (!err && f.with_return && a->at_returns)
 		err = add_returns(a, code, &f, p);
 	else if (!err && f.with_return)

@@ -251,6 +251,46 @@ START_TEST(test_arm64)
 END_TEST
 
 /* What cannot be looked into stays where it is; what makes no sense is refused. */
+/*
+ * The kernel looks at the opcode alone: with VEX or EVEX it is another instruction. Such a function
+ * is not probed, with or without a size that is known.
+ */
+START_TEST(test_mistaken)
+{
+	static const struct {
+		uint8_t code[8];
+		int err;
+	} rows[] = {
+		/* clang-format off */
+		{ { 0xc5, 0xf0, 0x57, 0xc9, 0xc3 }, -EOPNOTSUPP },		/* vxorps: push */
+		{ { 0x62, 0xe2, 0x7d, 0x28, 0x7a, 0xce, 0xc3 }, -EOPNOTSUPP },	/* vpbroadcastb: jp */
+		{ { 0xc4, 0xe1, 0x70, 0xc2, 0xc1, 0x00, 0xc3 }, -EOPNOTSUPP },	/* vcmpps: ret */
+		{ { 0x8f, 0xe8, 0x78, 0xc2, 0xc1, 0x00, 0xc3 }, -EOPNOTSUPP },	/* XOP */
+		{ { 0x8f, 0xc0, 0xff, 0xe0, 0xc3 }, 0 },			/* pop %rax */
+		{ { 0x0f, 0x57, 0xc9, 0xc3 }, 0 },				/* xorps */
+		{ { 0xf3, 0x0f, 0x1e, 0xfa, 0xc5, 0xf0, 0x57, 0xc9 }, 0 },	/* endbr64 first */
+		/* clang-format on */
+	};
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/mistaken", dir);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		struct rp_function f = { .offset = 0, .size = sizeof(rows[i].code) };
+		struct rp_place place;
+		struct rp_code *c = NULL;
+
+		ck_assert_int_eq(pwrite(fd, rows[i].code, f.size, 0), f.size);
+		ck_assert_int_eq(rp_code_open(fd, EM_X86_64, 0, f.size, &c), 0);
+		ck_assert_int_eq(rp_code_entry(c, &f, &place), rows[i].err);
+		f.size = 0;
+		ck_assert_int_eq(rp_code_entry(c, &f, &place), rows[i].err);
+		rp_code_close(c);
+		close(fd);
+	}
+}
+END_TEST
+
 START_TEST(test_limits)
 {
 	static const uint8_t code[] = { 0x48, 0x85, 0xff, 0x74, 0x00, 0xc3 };
@@ -320,6 +360,7 @@ int main(void)
 	tcase_add_test(tc, test_nops);
 	tcase_add_test(tc, test_arm64);
 	tcase_add_test(tc, test_limits);
+	tcase_add_test(tc, test_mistaken);
 	suite_add_tcase(s, tc);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_NORMAL);
