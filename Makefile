@@ -133,7 +133,7 @@ $(BUILD)/packed/%.c: scripts/pack
 $(BUILD)/packed/%.o: $(BUILD)/packed/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) $(HARDEN) -c -o $@ $<
 
-# `make static` is to stay below 2.5 MB: what runs once in a while is small rather than fast, and nothing has tables to
+# `make static` is to stay below 3 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
   FAST := bench/% base/hash base/grow $(addprefix unwind/,build cfi expr table) $(addprefix symbolize/,functions kallsyms radix spans strings user)
