@@ -52,7 +52,7 @@ done
 while IFS= read -r command; do
 	cp "$tmp/all" "$out"
 	answer=$(says "$command")
-	ways=$(why "$command" | sed 's/;.*//; s/^samples by [^,]*,* *//; s/, / /g')
+	ways=$(why "$command" | sed 's/;.*//; s/^counts by \([^:]*\):.*/\1/; s/^samples by [^,]*,* *//; s/, / /g')
 	for way in $ways; do
 		[ "$answer" = no ] || [ "$way" = perf_event ] || is "$command: $way is there" "$(says "$way")" yes
 	done
