@@ -106,7 +106,7 @@ refused 'a cgroup that is not there' 1 '/no/such/cgroup' cpu --cgroup /no/such/c
 refused 'an event that is not there' 1 'no-such-event' cpu -e no-such-event -d 1
 lacks 'nor is one near' "$err" 'did you mean'
 lacks 'no tracepoint is offered' "$err" 'tp:'
-refused 'a tracepoint as the event' 1 'is a tracepoint' cpu -e sched:sched_switch -d 1
+refused 'a tracepoint that is not there' 1 'did you mean sched:sched_switch' cpu -e sched:sched_swich -d 1
 if "$rawprof" doctor | grep -q '^  yes  hw_cycles '; then
 	skip 'a counter that the machine lacks' 'it has counters'
 else

@@ -96,7 +96,10 @@ static void load_changed(const struct asm_image *image, uint32_t slot)
 	free(log);
 }
 
-/* Whether the kernel looks at it at all: not if it is for an event that is not there. */
+/*
+ * Whether the kernel looks at it at all: not if it is for an event that is not there, nor, with a log
+ * that has no reason in it, where no program of its kind is permitted.
+ */
 static bool is_looked_at(const struct asm_image *image)
 {
 	bool looked_at;
@@ -106,7 +109,7 @@ static bool is_looked_at(const struct asm_image *image)
 
 	rp_prog_of_image(image, &prog);
 	fd = load(&prog, &log);
-	looked_at = fd >= 0 || log;
+	looked_at = fd >= 0 || (log && fd != -EPERM);
 	if (fd >= 0)
 		close(fd);
 	free(log);

@@ -103,7 +103,7 @@ START_TEST(there_is_room_for_so_many)
 
 	capture_log();
 	ck_assert_int_eq(record_load(&rec, rp_cpu_programs, NULL), -E2BIG);
-	ck_assert_logged("cpu_sample: more than 32 programs in a recording");
+	ck_assert_logged("cpu_sample: more than 512 programs in a recording");
 	ck_assert_uint_eq(rec.nprograms, RECORD_PROGRAMS);
 }
 END_TEST

@@ -4,7 +4,7 @@
 
 #include "test_report.h"
 
-enum { MAX = 64 };
+enum { MAX = 96 };
 
 struct slice {
 	const unsigned char *at, *end;
