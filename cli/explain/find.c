@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "examples/table.h"
 #include "explain.h"
+#include "programs/registry.h"
 
 /* Calls fn on every program with the name that finds it, until it returns true. */
 static void each_program(bool (*fn)(void *ctx, const char *name, const struct rp_program *entry),
@@ -80,11 +81,30 @@ static bool match(void *ctx, const char *name, const struct rp_program *entry)
 	return false;
 }
 
+/* A command's own name is its first program: "cpu", although cpu_event begins so too. */
+static bool is_list_of(const char *name, struct rp_program *out)
+{
+	static const char *const names[] = {
+#define LIST_NAME(name) #name,
+		RP_PROGRAM_LISTS(LIST_NAME)
+#undef LIST_NAME
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], name)) {
+			*out = *rp_program_lists[i];
+			return true;
+		}
+	return false;
+}
+
 bool explain_find(const char *name, struct rp_program *out)
 {
 	struct search s = { .wanted = name, .found = out };
 
 	each_program(match, &s);
+	if (s.matches > 1 && is_list_of(name, out))
+		return true;
 	if (s.matches == 1)
 		return true;
 	rp_text_print(stderr, "rawprof explain: %s '%s'; 'rawprof explain' lists all\n",
