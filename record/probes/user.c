@@ -293,6 +293,11 @@ int record_probes_find_process(struct record_probes *list, uint32_t pid)
 
 	if (unread)
 		record_target_tell_unopened(pid, unread, "functions there are not probed");
+	if (err == -EACCES || err == -EPERM)
+		return rp_fail(err,
+			       "cannot see what process %u executes: %s: that takes CAP_SYS_PTRACE "
+			       "and the capabilities that it has",
+			       pid, strerror(-err));
 	return err == -ESRCH ? 0 : err;
 }
 
