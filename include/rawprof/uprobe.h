@@ -90,8 +90,8 @@ void rp_code_close(struct rp_code *code);
  * The cheapest place at which a probe sees what one at the entry would: the same calls (each path
  * from the entry passes it, no jump leads between the two), argument registers and memory as they
  * were. -EINVAL if the function lies outside the segment; -EOPNOTSUPP if it begins with an
- * instruction that the kernel mistakes for another, so that a probe would break the program (x86-64:
- * those of AVX); -ENOMEM; -EIO. Logs nothing.
+ * instruction that the kernel mistakes for another, so that a probe would break the program
+ * (x86-64: those of AVX); -ENOMEM; -EIO. Logs nothing.
  */
 int rp_code_entry(struct rp_code *code, const struct rp_function *f, struct rp_place *out);
 

@@ -303,8 +303,8 @@ static enum rp_step step(const struct x86_parts *p)
 }
 
 /*
- * With VEX, EVEX and XOP the first byte of the opcode is of another table than without, which uprobes
- * do not look at: vxorps, of opcode 57, is done as push %rdi, vpbroadcastb, of 7a, as a jump.
+ * With VEX, EVEX and XOP the opcode is of another table than without, which uprobes do not look at:
+ * vxorps, of opcode 57, is done as push %rdi, vpbroadcastb, of 7a, as a jump.
  */
 bool rp_insn_x86_is_mistaken(const uint8_t *code, size_t n)
 {

@@ -97,8 +97,8 @@ static void load_changed(const struct asm_image *image, uint32_t slot)
 }
 
 /*
- * Whether the kernel looks at it at all: not if it is for an event that is not there, nor, with a log
- * that has no reason in it, where no program of its kind is permitted.
+ * Whether the kernel looks at it at all: not if it is for an event that is not there, nor, with a
+ * log that has no reason in it, where no program of its kind is permitted.
  */
 static bool is_looked_at(const struct asm_image *image)
 {
