@@ -6,6 +6,20 @@
 #include "cli/commands.h"
 #include "func.h"
 
+/* Calls as they come, stacks and figures leave in different forms. */
+static const char *check_format(const struct options *opt)
+{
+	const struct func_options *own = opt->own;
+	const bool lines = own->graph || (own->slower_us && !own->by && !own->hist &&
+					  !own->values && !own->stacks);
+
+	if (lines && !opt->format->for_people && !opt->format->write_grid)
+		return "calls as they come are lines of text or of JSON (json)";
+	if (!lines && !own->stacks && !opt->format->write_grid)
+		return "a format of stacks: with --stacks";
+	return NULL;
+}
+
 static const char *check(const struct options *opt)
 {
 	const struct func_options *own = opt->own;
@@ -29,7 +43,7 @@ static const char *check(const struct options *opt)
 		return "--interval is for the table, --hist and --count";
 	if (own->args && !own->graph && !own->slower_us)
 		return "--args is for --slower and --graph";
-	return NULL;
+	return check_format(opt);
 }
 
 #define OPTION_STRUCT struct func_options
