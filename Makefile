@@ -88,7 +88,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 SAN_OBJ := $(LIB_SRC:%.c=$(BUILD)/san/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell find cli -name '*.c'))
 # Scripts and styles of documents are files of their own, and in the library compressed arrays.
-PACKED  := $(BUILD)/packed/page.o $(BUILD)/packed/flame.o $(BUILD)/packed/syscalls.o
+PACKED  := $(BUILD)/packed/page.o $(BUILD)/packed/walk.o $(BUILD)/packed/flame.o $(BUILD)/packed/syscalls.o
 LIB     := $(BUILD)/librawprof.a
 SAN_LIB := $(BUILD)/san/librawprof.a
 # What cli/ has to be tested by itself.
@@ -118,6 +118,7 @@ $(SAN_CLI): $(patsubst $(BUILD)/%,$(BUILD)/san/%,$(filter-out %/main.o,$(CLI_OBJ
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/packed/page.c: $(sort $(wildcard report/html/*.css report/html/*.js)) report/html/page.html
+$(BUILD)/packed/walk.c: report/html/walk/walk.css report/html/walk/walk.js report/html/walk/walk.html
 $(BUILD)/packed/flame.c: report/flame/flame.css report/flame/flame.js
 # Names of the machine's system calls, by their numbers.
 $(BUILD)/packed/syscalls.c: $(BUILD)/flags

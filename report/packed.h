@@ -15,6 +15,7 @@ struct report_packed {
 };
 
 extern const struct report_packed report_packed_page;  /* report/html */
+extern const struct report_packed report_packed_walk;  /* report/html/walk */
 extern const struct report_packed report_packed_flame; /* report/flame */
 
 /* A string, to be freed. 0, -ENOMEM, or -EIO: it is not what scripts/pack has made. */

@@ -17,11 +17,19 @@ static int show(FILE *out, struct explained *e)
 
 	if (e->opt->lint)
 		return explain_lint(out, e);
-	if (e->opt->broken)
-		return explain_broken(out, e);
+	if (e->opt->broken) {
+		err = explain_broken(out, e);
+		return !err && e->opt->repair ? explain_repair(out, e) : err;
+	}
+	if (e->opt->repair) {
+		explain_refusal(out, e);
+		return explain_repair(out, e);
+	}
 	err = explain_what_became(e);
 	if (err)
 		return err;
+	if (e->opt->step)
+		return explain_step(out, e);
 	if (e->opt->shape == EXPLAIN_JSON)
 		return explain_json(out, e);
 	if (e->opt->shape == EXPLAIN_DOT)
@@ -133,6 +141,15 @@ static const char *check(const struct options *options)
 	const struct command_line *line = options->own;
 	const struct explain_options *opt = &line->opt;
 
+	if (opt->repair && (opt->lint || opt->step || opt->why || opt->shape || opt->kernel_log))
+		return "--repair asks the kernel, and goes with --break alone";
+	if (opt->html && !opt->step)
+		return "--html is for --step";
+	if (opt->step && (opt->broken || opt->lint || opt->shape > EXPLAIN_JSON))
+		return "--step is text, JSON or --html, of a program as it is";
+	if (opt->why && (!options->second || opt->step || opt->broken || opt->lint || opt->shape))
+		return "--why LINE takes a register behind it and goes alone: rawprof explain cpu "
+		       "--why 12 R6";
 	if (opt->flip && !opt->broken)
 		return "--flip turns round what --break names";
 	if (opt->lint && (opt->broken || opt->kernel_log || opt->bytes || opt->xlated || opt->jit ||
@@ -142,13 +159,13 @@ static const char *check(const struct options *options)
 		return "--break asks the kernel, --kernel-log does not";
 	if ((opt->xlated || opt->jit) && opt->kernel_log)
 		return "a saved log does not say what the kernel made of the program";
-	if (options->second && strcmp(options->name, "trace"))
+	if (options->second && !opt->why && strcmp(options->name, "trace"))
 		return "one program at a time; an EVENT belongs behind 'trace'";
 	if (opt->filter && !options->second)
 		return "--filter is for the program of an event: rawprof explain trace EVENT";
 	if (!options->name && !opt->kernel_log &&
-	    (opt->lint || opt->broken || opt->bytes || opt->xlated || opt->jit || opt->state ||
-	     opt->shape))
+	    (opt->lint || opt->broken || opt->repair || opt->step || opt->why || opt->bytes ||
+	     opt->xlated || opt->jit || opt->state || opt->shape))
 		return "which program? 'rawprof explain' lists them";
 	return NULL;
 }
@@ -159,12 +176,19 @@ static int run(const struct options *options)
 	struct explain_options *opt = &line->opt;
 	struct rp_program program;
 
-	opt->event = options->second;
+	opt->event = opt->why ? NULL : options->second;
+	opt->why_reg = opt->why ? options->second : NULL;
+	opt->xlated |= opt->html && !opt->kernel_log;
+	opt->jit |= opt->html && !opt->kernel_log;
+	opt->interactive = opt->step && !opt->html && opt->shape == EXPLAIN_TEXT &&
+			   isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	opt->step |= opt->why != NULL;
 	if (options->name && !opt->event && !explain_find(options->name, &program))
 		return EXIT_USAGE;
 	opt->color = wants_color(options->color_off) && opt->shape == EXPLAIN_TEXT;
 	return write_it(options->name ? &program : NULL, !options->name && !opt->kernel_log, opt,
-			!line->no_pager && opt->shape == EXPLAIN_TEXT);
+			!line->no_pager && opt->shape == EXPLAIN_TEXT && !opt->html &&
+				!opt->interactive);
 }
 
 #define OPTION_STRUCT struct command_line
@@ -179,6 +203,16 @@ static const struct option_row own[] = {
 	       "take out an instruction and see the program refused: its number, FILE:LINE, or its "
 	       "text"),
 	FLAG("flip", 0, VIEW, opt.flip, "with --break: turn the condition round instead"),
+	FLAG("repair", 0, VIEW, opt.repair,
+	     "of a program that is refused, or that --break has spoilt: the smallest change that "
+	     "loads, found by trying; status 1 if there is none"),
+	FLAG("step", 0, VIEW, opt.step,
+	     "the verifier's walk step by step: forward and back in a terminal, all of it as text "
+	     "otherwise"),
+	FLAG("html", 0, OUTPUT, opt.html, "with --step: the walk as a page, all in one file"),
+	OPTION("why", 0, VIEW, TEXT, opt.why, "LINE",
+	       "where what is known of a register at this line comes from: --why LINE REG; a "
+	       "line is an instruction's number, FILE:LINE, or its text"),
 	FLAG("lint", 0, VIEW, opt.lint,
 	     "what is wrong with it, found without the kernel; status 1 if something is"),
 	OPTION("kernel-log", 0, TARGET, TEXT, opt.kernel_log, "FILE",
@@ -205,6 +239,9 @@ const struct command explain_command = {
 	.examples =
 		"  rawprof explain cpu                        the program that samples stacks\n"
 		"  rawprof explain cpu --break 'MOV_REG(R6, R1)'  what the line is there for\n"
+		"  rawprof explain 06/by_loop --step           how the verifier went through it\n"
+		"  rawprof explain cpu --step --html >cpu.html    the same, as a page\n"
+		"  rawprof explain cpu --why 'CALL(ringbuf_output)' R3   what is known, and why\n"
 		"  rawprof explain trace sched_switch --filter 'next_pid == 1'\n"
 		"  rawprof explain follow_fork --dot | dot -Tsvg -o graph.svg\n"
 		"  rawprof explain --kernel-log refused.log   the log of any program, explained\n",

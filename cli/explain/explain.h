@@ -6,12 +6,14 @@
  *	find.c			the list of programs
  *	load.c			a program assembled, loaded, and everything that is known of it
  *	break.c			a program with one instruction taken out
+ *	repair.c		the smallest change with which a refused program loads
  *	head.c			totals, maps, the stack drawn
  *	text.c			instruction by instruction
  *	lint.c			what is wrong with it, without asking the kernel
  *	bytes.c			an instruction's bit fields
  *	kernel.c	what the kernel made of it: rewritten, and as machine code
  *	json.c, dot.c		other shapes
+ *	step.c		the verifier's walk, step by step: see step.h
  *
  * Everything but explain.c needs no command line: explain_entry() shows any program that comes with
  * its maps.
@@ -30,11 +32,17 @@ struct explain_options {
 	const char *kernel_log; /* a file to take the verifier's log from, rather than the kernel */
 	bool bytes, xlated, jit, state;
 	enum { EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT, EXPLAIN_LOG } shape;
-	const char *broken; /* an instruction to take out: its number, FILE:LINE or its text */
-	bool flip;	    /* turn its condition round rather than taking it out */
-	const char *event;  /* of the program trace: which it is for; NULL: any program */
-	const char *filter; /*   and an expression; NULL */
-	bool lint;	    /* what is wrong with it, rather than what it is */
+	const char *broken;  /* an instruction to take out: its number, FILE:LINE or its text */
+	bool flip;	     /* turn its condition round rather than taking it out */
+	const char *event;   /* of the program trace: which it is for; NULL: any program */
+	const char *filter;  /*   and an expression; NULL */
+	bool repair;	     /* look for the smallest change that loads */
+	bool step;	     /* the verifier's walk, rather than what it led to */
+	bool html;	     /*   as a page */
+	bool interactive;    /*   in a terminal */
+	const char *why;     /* a line: where what is known there comes from, */
+	const char *why_reg; /*   of this register or slot */
+	bool lint;	     /* what is wrong with it, rather than what it is */
 	bool color;
 };
 
@@ -114,6 +122,8 @@ const char *explained_value(const struct asm_vlog_value *values, uint32_t n, int
 /* ---- the others: 0 or a negative errno after a message */
 
 int explain_broken(FILE *out, struct explained *e);
+/* Tries changes of a refused program; -ENOENT: none makes it load. */
+int explain_repair(FILE *out, struct explained *e);
 /* Also a negative errno, after the findings, if one of them is an error. */
 int explain_lint(FILE *out, const struct explained *e);
 /* Fills in insns, xlated and jited as the options ask for; says what the kernel does not show. */
@@ -131,6 +141,8 @@ void explain_refusal(FILE *out, const struct explained *e);
 int explain_text(FILE *out, const struct explained *e);
 int explain_json(FILE *out, const struct explained *e);
 int explain_dot(FILE *out, const struct explained *e);
+/* The walk: step by step, or where a register's value comes from. */
+int explain_step(FILE *out, const struct explained *e);
 void explain_bytes(FILE *out, const struct bpf_insn *insn, const char *indent);
 
 /* Rewritten code with the kernel's own names for what it calls. */

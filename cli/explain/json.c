@@ -4,66 +4,7 @@
 #include <string.h>
 
 #include "explain.h"
-
-/* Members of the object or array that is being written; the first needs no comma. */
-struct json {
-	FILE *out;
-	bool begun;
-};
-
-/* Any bytes: what is no ASCII is taken for Latin-1, so that the text is always valid. */
-static void put_string(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		const unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 32 || c > 126)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
-}
-
-static void next(struct json *j, const char *key)
-{
-	fputs(j->begun ? ", " : "", j->out);
-	j->begun = true;
-	if (key) {
-		put_string(j->out, key);
-		fputs(": ", j->out);
-	}
-}
-
-static void open_in(struct json *parent, const char *key, struct json *child, char bracket)
-{
-	next(parent, key);
-	*child = (struct json){ .out = parent->out };
-	fputc(bracket, child->out);
-}
-
-static void string(struct json *j, const char *key, const char *text)
-{
-	if (!text)
-		return;
-	next(j, key);
-	put_string(j->out, text);
-}
-
-static void number(struct json *j, const char *key, int64_t n)
-{
-	next(j, key);
-	fprintf(j->out, "%" PRId64, n);
-}
-
-static void truth(struct json *j, const char *key, bool is)
-{
-	next(j, key);
-	fputs(is ? "true" : "false", j->out);
-}
+#include "json_write.h"
 
 /* ---- parts */
 
@@ -72,13 +13,13 @@ static void put_values(struct json *j, const char *key, const struct asm_vlog_va
 {
 	struct json object;
 
-	open_in(j, key, &object, '{');
+	json_open(j, key, &object, '{');
 	for (uint32_t i = 0; i < n; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "%s%d", values[i].where < 0 ? "fp" : "R",
 			 values[i].where);
-		string(&object, name, values[i].text);
+		json_string(&object, name, values[i].text);
 	}
 	fputc('}', j->out);
 }
@@ -92,15 +33,15 @@ static void put_layout(struct json *j, const char *key, const struct asm_layout 
 	if (!layout)
 		return;
 	n = explain_fields(layout, members);
-	open_in(j, key, &object, '{');
-	string(&object, "type", layout->name);
-	number(&object, "size", layout->size);
-	open_in(&object, "fields", &fields, '[');
+	json_open(j, key, &object, '{');
+	json_string(&object, "type", layout->name);
+	json_number(&object, "size", layout->size);
+	json_open(&object, "fields", &fields, '[');
 	for (uint32_t i = 0; i < n; i++) {
-		open_in(&fields, NULL, &field, '{');
-		string(&field, "name", members[i].name);
-		number(&field, "offset", members[i].offset);
-		number(&field, "size", members[i].size);
+		json_open(&fields, NULL, &field, '{');
+		json_string(&field, "name", members[i].name);
+		json_number(&field, "offset", members[i].offset);
+		json_number(&field, "size", members[i].size);
 		fputc('}', j->out);
 	}
 	fputs("]}", j->out);
@@ -110,16 +51,16 @@ static void put_maps(struct json *j, const struct explained *e)
 {
 	struct json maps, map;
 
-	open_in(j, "maps", &maps, '[');
+	json_open(j, "maps", &maps, '[');
 	for (size_t i = 0; e->entry && i < e->entry->nmaps; i++) {
 		const struct asm_map *m = &e->entry->maps[i];
 
-		open_in(&maps, NULL, &map, '{');
-		string(&map, "name", m->name);
-		string(&map, "type", rp_map_type_name(m->type));
-		number(&map, "key_size", m->key_size);
-		number(&map, "value_size", m->value_size);
-		number(&map, "max_entries", m->max_entries);
+		json_open(&maps, NULL, &map, '{');
+		json_string(&map, "name", m->name);
+		json_string(&map, "type", rp_map_type_name(m->type));
+		json_number(&map, "key_size", m->key_size);
+		json_number(&map, "value_size", m->value_size);
+		json_number(&map, "max_entries", m->max_entries);
 		put_layout(&map, "key", m->key);
 		put_layout(&map, "value", m->value);
 		fputc('}', j->out);
@@ -136,10 +77,10 @@ static void put_frame(struct json *j, const struct explained *e)
 	put_layout(j, "frame", frame);
 	if (!frame || !e->has_log)
 		return;
-	open_in(j, "never_written", &bytes, '[');
+	json_open(j, "never_written", &bytes, '[');
 	for (int byte = -(int)frame->size; byte < 0; byte++)
 		if (!e->log.written[-byte - 1])
-			number(&bytes, NULL, byte);
+			json_number(&bytes, NULL, byte);
 	fputc(']', j->out);
 }
 
@@ -148,20 +89,20 @@ static void put_totals(struct json *j, const struct explained *e)
 	struct json log, kernel;
 
 	if (e->has_log) {
-		open_in(j, "verifier", &log, '{');
-		number(&log, "processed", (int64_t)e->log.processed);
-		number(&log, "total_states", (int64_t)e->log.total_states);
-		number(&log, "peak_states", (int64_t)e->log.peak_states);
-		number(&log, "max_states_per_insn", (int64_t)e->log.max_states_per_insn);
-		number(&log, "usec", (int64_t)e->log.usec);
-		string(&log, "stack_depth", e->log.stack_depth);
+		json_open(j, "verifier", &log, '{');
+		json_number(&log, "processed", (int64_t)e->log.processed);
+		json_number(&log, "total_states", (int64_t)e->log.total_states);
+		json_number(&log, "peak_states", (int64_t)e->log.peak_states);
+		json_number(&log, "max_states_per_insn", (int64_t)e->log.max_states_per_insn);
+		json_number(&log, "usec", (int64_t)e->log.usec);
+		json_string(&log, "stack_depth", e->log.stack_depth);
 		fputc('}', j->out);
 	}
 	if (e->loaded >= 0 && e->stats.id) {
-		open_in(j, "kernel", &kernel, '{');
-		number(&kernel, "load_ns", (int64_t)e->load_ns);
-		number(&kernel, "xlated_bytes", e->stats.xlated_bytes);
-		number(&kernel, "jited_bytes", e->stats.jited_bytes);
+		json_open(j, "kernel", &kernel, '{');
+		json_number(&kernel, "load_ns", (int64_t)e->load_ns);
+		json_number(&kernel, "xlated_bytes", e->stats.xlated_bytes);
+		json_number(&kernel, "jited_bytes", e->stats.jited_bytes);
 		fputc('}', j->out);
 	}
 }
@@ -173,14 +114,14 @@ static void put_refusal(struct json *j, const struct explained *e)
 
 	if ((e->asked && e->loaded >= 0) || explained_refusal(e, &refusal))
 		return;
-	open_in(j, "refusal", &object, '{');
+	json_open(j, "refusal", &object, '{');
 	if (refusal.insn >= 0)
-		number(&object, "insn", refusal.insn);
-	string(&object, "at", refusal.at);
-	string(&object, "message", refusal.message);
-	string(&object, "history", refusal.history);
-	string(&object, "why", refusal.why);
-	string(&object, "advice", refusal.advice);
+		json_number(&object, "insn", refusal.insn);
+	json_string(&object, "at", refusal.at);
+	json_string(&object, "message", refusal.message);
+	json_string(&object, "history", refusal.history);
+	json_string(&object, "why", refusal.why);
+	json_string(&object, "advice", refusal.advice);
 	fputc('}', j->out);
 	asm_refusal_free(&refusal);
 }
@@ -193,11 +134,11 @@ static void put_broken(struct json *j, const struct explained *e)
 	if (e->broken_slot < 0)
 		return;
 	explained_name(e, (uint32_t)e->broken_slot, name, sizeof(name));
-	open_in(j, "broken", &object, '{');
-	number(&object, "insn", e->broken_slot);
-	string(&object, "line", name);
-	truth(&object, "flipped", e->opt->flip);
-	truth(&object, "accepted", e->loaded >= 0);
+	json_open(j, "broken", &object, '{');
+	json_number(&object, "insn", e->broken_slot);
+	json_string(&object, "line", name);
+	json_truth(&object, "flipped", e->opt->flip);
+	json_truth(&object, "accepted", e->loaded >= 0);
 	fputc('}', j->out);
 }
 
@@ -210,13 +151,13 @@ static void put_source(struct json *j, const struct explained *e, uint32_t slot)
 
 	if (!explained_line(e, slot, &line))
 		return;
-	string(j, "file", line.file);
-	number(j, "line", line.line);
-	string(j, "source", line.text);
+	json_string(j, "file", line.file);
+	json_number(j, "line", line.line);
+	json_string(j, "source", line.text);
 	if (!line.macro)
 		return;
 	snprintf(macro, sizeof(macro), "%.*s", (int)line.macro_len, line.macro);
-	string(j, "macro", macro);
+	json_string(j, "macro", macro);
 }
 
 static void put_symbols(struct json *j, const char *key, const struct asm_symbol *symbols,
@@ -224,10 +165,10 @@ static void put_symbols(struct json *j, const char *key, const struct asm_symbol
 {
 	struct json names;
 
-	open_in(j, key, &names, '[');
+	json_open(j, key, &names, '[');
 	for (uint32_t i = 0; i < n; i++)
 		if (symbols[i].insn == slot)
-			string(&names, NULL, symbols[i].name);
+			json_string(&names, NULL, symbols[i].name);
 	fputc(']', j->out);
 }
 
@@ -238,21 +179,21 @@ static void put_bytes(struct json *j, const struct explained *e, uint32_t slot)
 
 	for (uint32_t i = 0; i < 8 * explained_slots(e, slot); i++)
 		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-	string(j, "bytes", text);
+	json_string(j, "bytes", text);
 }
 
 static void put_met(struct json *j, const struct asm_vlog_insn *met)
 {
 	struct json from;
 
-	number(j, "visits", met ? met->visits : 0);
+	json_number(j, "visits", met ? met->visits : 0);
 	if (!met)
 		return;
-	number(j, "pruned", met->pruned);
-	string(j, "live", met->live);
-	open_in(j, "from", &from, '[');
+	json_number(j, "pruned", met->pruned);
+	json_string(j, "live", met->live);
+	json_open(j, "from", &from, '[');
 	for (uint32_t i = 0; i < met->nfrom; i++)
-		number(&from, NULL, met->from[i]);
+		json_number(&from, NULL, met->from[i]);
 	fputc(']', j->out);
 	put_values(j, "before", met->before, met->nbefore);
 	put_values(j, "after", met->after, met->nafter);
@@ -265,14 +206,14 @@ static void put_xlated(struct json *j, const struct explained *e, uint32_t slot,
 	char text[ASM_DISASM_SIZE];
 	struct json list;
 
-	open_in(j, "xlated", &list, '[');
+	json_open(j, "xlated", &list, '[');
 	for (uint32_t i = 0; i < became->nxlated; i++) {
 		const uint32_t at = became->xlated + i;
 
 		if (at && e->xlated[at - 1].code == (BPF_LD | BPF_IMM | BPF_DW))
 			continue;
 		xlated_disasm(names, at, text);
-		string(&list, NULL, text);
+		json_string(&list, NULL, text);
 	}
 	fputc(']', j->out);
 }
@@ -283,12 +224,12 @@ static void put_insn(struct json *j, const struct explained *e, uint32_t slot,
 	char text[ASM_DISASM_SIZE];
 	struct json object;
 
-	next(j, NULL);
+	json_next(j, NULL);
 	fputs("\n  {", j->out);
 	object = (struct json){ .out = j->out };
-	number(&object, "insn", slot);
+	json_number(&object, "insn", slot);
 	explained_disasm(e, slot, text);
-	string(&object, "text", text);
+	json_string(&object, "text", text);
 	if (e->has_image) {
 		put_bytes(&object, e, slot);
 		put_symbols(&object, "labels", e->image.labels, e->image.nlabels, slot);
@@ -314,17 +255,17 @@ int explain_json(FILE *out, const struct explained *e)
 		return err;
 	fputc('{', out);
 	if (e->entry) {
-		string(&all, "program", e->entry->code.name);
-		string(&all, "type", rp_prog_type_name(e->entry->code.type));
-		string(&all, "target", e->entry->code.target);
-		string(&all, "summary", e->entry->summary);
+		json_string(&all, "program", e->entry->code.name);
+		json_string(&all, "type", rp_prog_type_name(e->entry->code.type));
+		json_string(&all, "target", e->entry->code.target);
+		json_string(&all, "summary", e->entry->summary);
 	}
 	put_totals(&all, e);
 	put_broken(&all, e);
 	put_refusal(&all, e);
 	put_maps(&all, e);
 	put_frame(&all, e);
-	open_in(&all, "instructions", &insns, '[');
+	json_open(&all, "instructions", &insns, '[');
 	for (uint32_t slot = 0; slot < explained_count(e); slot++)
 		if (explained_slots(e, slot))
 			put_insn(&insns, e, slot, names);

@@ -9,6 +9,8 @@
 #ifndef RAWPROF_VERIFIER_H
 #define RAWPROF_VERIFIER_H
 
+#include <stdbool.h>
+
 #include <rawprof/asm.h>
 
 /* ---- lint (verifier/lint/lint.c) */
@@ -91,6 +93,127 @@ struct asm_vlog {
  */
 int asm_vlog_parse(const char *text, struct asm_vlog *out);
 void asm_vlog_free(struct asm_vlog *log);
+
+/* ---- the walk (verifier/log/walk.c) */
+
+/*
+ * The way that the verifier took, step by step, with the whole state before each. A path begins at
+ * instruction 0, or at the other branch of a jump that an earlier path went through; it ends at
+ * the program's EXIT(), in a state that another one covers, or where the log ends.
+ *
+ *	asm_walk_read(text, &walk);
+ *	for (uint32_t i = 0; i < walk.nsteps; i++)
+ *		... walk.steps[i].insn, asm_walk_frame(&walk, walk.steps[i].state, 0, &frame) ...
+ */
+#define ASM_WALK_NONE UINT32_MAX
+#define ASM_WALK_MAX_STEPS 200000 /* what is behind them is counted in asm_walk.left_out */
+
+struct asm_walk_step {
+	uint32_t insn;
+	uint32_t prev; /* the step that led here; NONE: the first */
+	uint32_t path;
+	uint32_t state;	 /* before it: for asm_walk_frame() */
+	uint32_t pushed; /* the path that its other branch became; NONE */
+	bool safe;	 /* the path ended before the instruction: its state is covered */
+};
+
+enum asm_walk_end { ASM_WALK_STOPPED, ASM_WALK_EXIT, ASM_WALK_SAFE };
+struct asm_walk_path {
+	uint32_t first, last; /* steps */
+	uint32_t from;	      /* the step that it was pushed at; NONE: the first path */
+	enum asm_walk_end end;
+	uint32_t match; /* of ASM_WALK_SAFE: an index into matches */
+};
+
+/* One place of a state that was covered, beside the same place of the state that covers it. */
+enum asm_walk_how {
+	ASM_WALK_SAME,	    /* the same value, or a pointer of the same kind */
+	ASM_WALK_WITHIN,    /* a number that had to be within the earlier one's bounds, and is */
+	ASM_WALK_IMPRECISE, /* numbers of which nothing depended: any will do */
+	ASM_WALK_UNUSED,    /* not read from here on, or not there in the earlier state */
+	ASM_WALK_DIFFERS,   /* what kept an earlier state from matching */
+};
+struct asm_walk_verdict {
+	uint8_t frame;
+	uint8_t how;
+	int16_t where; /* as asm_vlog_value.where */
+};
+/*
+ * The state that a check of our own finds to cover that of a step that was safe; NONE: no earlier
+ * state does, as far as the log tells. Then step is NONE, and there are no verdicts.
+ */
+struct asm_walk_match {
+	uint32_t safe;	   /* the step */
+	uint32_t step;	   /* whose state was met before */
+	bool loop;	   /* it is on the path itself: another round would change nothing */
+	uint32_t first, n; /* of verdicts */
+};
+
+/* The verifier went back to see where a number came from that something depends on. */
+struct asm_walk_mark {
+	uint32_t step; /* behind which these have to be known exactly */
+	uint8_t frame;
+	uint16_t regs;	/* a bit for each register */
+	uint64_t slots; /* and for each 8 bytes of the stack, the one below R10 first */
+};
+struct asm_walk_chain {
+	uint32_t step;	   /* that asked for it */
+	uint32_t first, n; /* of marks */
+};
+
+/* A value, as the kernel wrote it and taken apart. */
+struct asm_walk_value {
+	const char *raw, *text; /* the kernel's, and as asm_vlog_value.text has it */
+	bool is_number;
+	int64_t smin, smax; /* of pointers the distance from what they point to */
+	uint64_t umin, umax;
+	int32_t smin32, smax32;
+	uint32_t umin32, umax32;
+	uint64_t ones, unknown; /* bits that are known to be 1; bits that are not known */
+	uint32_t id;		/* equal ids, equal values; 0: none */
+};
+struct asm_walk_place {
+	int32_t where;
+	uint32_t value; /* for asm_walk_value() */
+};
+struct asm_walk_frame {
+	const struct asm_walk_place *places; /* registers upwards, then slots downwards */
+	uint32_t nplaces;
+	uint32_t number;   /* frames of one number are equal; below asm_walk.nframes */
+	uint32_t callsite; /* the instruction that called; NONE: the program itself */
+};
+
+struct asm_walk {
+	struct asm_vlog log;
+	struct asm_walk_step *steps;
+	struct asm_walk_path *paths;
+	struct asm_walk_match *matches;
+	struct asm_walk_verdict *verdicts;
+	struct asm_walk_chain *chains;
+	struct asm_walk_mark *marks;
+	uint32_t nsteps, npaths, nmatches, nverdicts, nchains, nmarks;
+	uint32_t nstates, nframes, nvalues; /* what numbers are below */
+	uint32_t left_out;		    /* steps */
+	uint32_t last;			    /* the state when the log ended */
+	/* Branches whose state, when it was taken up, was not what the jump had to leave there. */
+	uint32_t surprises;
+	struct walk *inside;
+};
+
+/* As asm_vlog_parse(), of level 2. 0 or -ENOMEM. Free with asm_walk_free(). */
+int asm_walk_read(const char *text, struct asm_walk *out);
+void asm_walk_free(struct asm_walk *walk);
+/* How many frames a state has: 1 and the depth of calls. */
+uint32_t asm_walk_frames(const struct asm_walk *walk, uint32_t state);
+/* One of them; all zeroes beyond the last. */
+void asm_walk_frame(const struct asm_walk *walk, uint32_t state, uint32_t frame,
+		    struct asm_walk_frame *out);
+/* What a place of a frame holds, ASM_WALK_NONE: nothing. */
+uint32_t asm_walk_at(const struct asm_walk *walk, uint32_t state, uint32_t frame, int where);
+/* -ENOMEM */
+int asm_walk_value(struct asm_walk *walk, uint32_t value, struct asm_walk_value *out);
+/* The state that a step left behind; ASM_WALK_NONE: its path ended there. */
+uint32_t asm_walk_after(const struct asm_walk *walk, uint32_t step);
 
 /* ---- refusals (verifier/log/refusal.c) */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vlog.h"
+#include "walk.h"
 
 enum { MAX_INSNS = 1000000, LONGEST_VALUE = 2000 };
 enum { SK_RELEASE = 86, RINGBUF_SUBMIT = 132, RINGBUF_DISCARD = 133 };
@@ -53,11 +53,6 @@ struct asm_vlog_insn *asm_vlog_reader_meet(struct reader *r, uint32_t insn)
 }
 
 /* ---- collecting */
-
-static int where_of(uint32_t place)
-{
-	return place < FRAME_REGS ? (int)place : -8 * (int)(place - FRAME_REGS + 1);
-}
 
 static void collect(struct reader *r, struct joins *joins, uint32_t place, uint32_t number)
 {
@@ -149,20 +144,29 @@ static void settle_call(struct reader *r)
 	r->calling = false;
 }
 
-/* A comparison has changed a place from one value to the other: so it has all its equals. */
-static void tell_equals(struct reader *r, uint32_t from, uint32_t to)
+/* The kernel does so with numbers in registers only where they are needed, if it says where. */
+static bool learns(const struct reader *r, const struct value *v, uint32_t insn, uint32_t place)
 {
-	struct frame *frame = &r->frames[r->frame];
+	const char *live = insn < r->log->ninsns ? r->log->insns[insn].live : NULL;
+
+	return v->kind != VALUE_NUMBER || place >= FRAME_REGS - 1 || !live || live[place] != '.';
+}
+
+void asm_vlog_reader_tell_equals(struct reader *r, uint32_t insn, uint32_t from, uint32_t to)
+{
 	const struct value *all = r->values.all;
 	const uint32_t id = all[from].id;
 
-	for (uint32_t i = 0; id && i < FRAME_PLACES; i++) {
-		const struct value *v = &all[frame->at[i]];
+	for (uint32_t f = 0; id && f <= r->frame; f++)
+		for (uint32_t i = 0; i < FRAME_PLACES; i++) {
+			uint32_t *place = &r->frames[f].at[i];
+			const struct value *v = &all[*place];
 
-		if (v->id == id && v->kind == all[from].kind && v->or_null == all[from].or_null &&
-		    !*v->bytes)
-			frame->at[i] = to;
-	}
+			if (v->id == id && v->kind == all[from].kind &&
+			    v->or_null == all[from].or_null && !*v->bytes &&
+			    (f < r->frame || learns(r, v, insn, i)))
+				*place = to;
+		}
 }
 
 /* ---- texts of registers and slots */
@@ -256,7 +260,7 @@ static void set_place(struct reader *r, const struct token *t, enum state_kind k
 	}
 	*place = new;
 	if (kind != STATE_WHOLE && is_conditional(r->code) && old != new)
-		tell_equals(r, old, new);
+		asm_vlog_reader_tell_equals(r, (uint32_t)r->current, old, new);
 	if (r->speculative)
 		return;
 	if (t->number >= FRAME_REGS && !r->frame)
@@ -276,6 +280,7 @@ void asm_vlog_reader_state(struct reader *r, enum state_kind kind, const char *t
 	bool cleared = kind != STATE_WHOLE;
 
 	settle_call(r);
+	r->shown = true;
 	r->frame = 0;
 	while (!r->no_memory && next_word(&text, end, &t)) {
 		if (!read_word(&t))
@@ -296,6 +301,8 @@ void asm_vlog_reader_state(struct reader *r, enum state_kind kind, const char *t
 void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int writes,
 			   int32_t helper)
 {
+	uint32_t step;
+
 	settle_call(r);
 	if (!asm_vlog_reader_meet(r, insn))
 		return;
@@ -310,7 +317,8 @@ void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int wr
 		r->path = path;
 		r->path_capacity = capacity;
 	}
-	r->path[r->npath++] = (struct step){ .at = { insn, r->frame } };
+	step = asm_walk_visit(r, insn);
+	r->path[r->npath++] = (struct step){ .at = { insn, r->frame }, .step = step };
 	if (r->speculative) {
 		r->log->speculative++;
 	} else {
@@ -320,6 +328,7 @@ void asm_vlog_reader_visit(struct reader *r, uint32_t insn, uint8_t code, int wr
 	}
 	r->prev = r->current = insn;
 	r->code = code;
+	r->shown = false;
 	r->calling = code == (BPF_JMP | BPF_CALL);
 	r->helper = helper;
 	r->writes = writes;
@@ -343,6 +352,7 @@ static bool came_by_jump(const struct reader *r)
 void asm_vlog_reader_prune(struct reader *r, uint32_t insn, bool printed)
 {
 	settle_call(r);
+	asm_walk_prune(r, insn);
 	if (asm_vlog_reader_meet(r, insn) && !r->speculative) {
 		r->log->insns[insn].pruned++;
 		collect_edge(r, &r->met[insn].came);
@@ -368,9 +378,11 @@ void asm_vlog_reader_branch(struct reader *r, uint32_t from, uint32_t to, bool s
 		/* A log that has lost its beginning: keep what there is. */
 		r->npath = n ? n : r->npath;
 	}
-	if (n)
-		r->path[n - 1].taken_up = true;
 	r->speculative = speculative;
+	if (n && !asm_walk_returns(r, n - 1)) {
+		r->path[n - 1].taken_up = true;
+		asm_walk_take_up(r, r->path[n - 1].step, to);
+	}
 	r->prev = asm_vlog_reader_meet(r, from) ? (int64_t)from : -1;
 	end_path(r);
 	asm_vlog_reader_meet(r, to);
@@ -511,5 +523,4 @@ void asm_vlog_reader_free(struct reader *r)
 	}
 	free(r->met);
 	free(r->path);
-	asm_vlog_values_free(&r->values);
 }

@@ -54,16 +54,20 @@ static uint64_t number_at(const char *text, size_t len)
 }
 
 /* "(0x0; 0x3ff)": the bits that are known, and those that are not. */
-static uint64_t unknown_bits(const struct attribute *a)
+static void take_bits(struct value *v, const struct attribute *a)
 {
+	const char *end = a->value + a->value_len, *known = a->value;
 	const char *semicolon = memchr(a->value, ';', a->value_len);
 
 	if (!semicolon)
-		return UINT64_MAX;
+		return;
+	known += known < semicolon && *known == '(';
+	v->var_known = number_at(known, (size_t)(semicolon - known));
 	semicolon++;
-	while (semicolon < a->value + a->value_len && *semicolon == ' ')
+	while (semicolon < end && *semicolon == ' ')
 		semicolon++;
-	return number_at(semicolon, (size_t)(a->value + a->value_len - semicolon));
+	v->unknown = v->var_unknown = number_at(semicolon, (size_t)(end - semicolon));
+	v->var_known &= ~v->var_unknown;
 }
 
 /* Next attribute of the list that ends at `end`, parentheses kept together. */
@@ -151,7 +155,7 @@ static void take_attribute(struct value *v, struct described *d, const struct at
 		return;
 	}
 	if (is_key(a, "var_off")) {
-		v->unknown = unknown_bits(a);
+		take_bits(v, a);
 		return;
 	}
 	if (take_bound(v, a, number) || is_key(a, "imm"))
@@ -174,8 +178,8 @@ static void set_constant(struct value *v, uint64_t number)
 {
 	v->kind = VALUE_NUMBER;
 	v->least = v->most = (int64_t)number;
-	v->uleast = v->umost = number;
-	v->unknown = 0;
+	v->uleast = v->umost = v->var_known = number;
+	v->unknown = v->var_unknown = 0;
 	v->low = (struct bounds32){ (int32_t)number, (int32_t)number, (uint32_t)number,
 				    (uint32_t)number };
 }
@@ -228,7 +232,7 @@ static void set_distance(struct value *v, int64_t fixed)
 	agree(v);
 	fixed = fixed > -ANY_DISTANCE && fixed < ANY_DISTANCE ? fixed : 0;
 	if (!variable)
-		v->least = v->most = 0;
+		v->least = v->most = v->var_unknown = 0;
 	v->least = v->least > -ANY_DISTANCE ? v->least + fixed : -ANY_DISTANCE;
 	v->most = v->most < ANY_DISTANCE ? v->most + fixed : ANY_DISTANCE;
 	v->unknown = v->uleast = v->umost = 0;
@@ -245,7 +249,7 @@ static bool read_typed(struct value *v, struct arena **arena, const char *text, 
 
 	v->least = INT64_MIN;
 	v->most = INT64_MAX;
-	v->umost = v->unknown = UINT64_MAX;
+	v->umost = v->unknown = v->var_unknown = UINT64_MAX;
 	v->low = ANY_LOW;
 	v->kind = !type_len || starts(text, type_len, "scalar") || starts(text, type_len, "inv")
 			  ? VALUE_NUMBER

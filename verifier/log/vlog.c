@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vlog.h"
+#include "walk.h"
 
 struct parser {
 	struct reader reader;
@@ -261,7 +261,16 @@ static bool numbered_line(struct parser *p, const char *line, const char *end)
 
 	while (at < end && *at == ' ')
 		at++;
-	if (!take_number(&at, end, &insn) || !take(&at, end, ":"))
+	if (!take_number(&at, end, &insn))
+		return false;
+	/* In the table of live registers the number of a loop may stand in front. */
+	if (*line == ' ' && at < end && *at == ' ') {
+		while (at < end && *at == ' ')
+			at++;
+		if (!take_number(&at, end, &insn))
+			return false;
+	}
+	if (!take(&at, end, ":"))
 		return false;
 	while (at < end && *at == ' ')
 		at++;
@@ -418,14 +427,14 @@ static void parse_line(struct parser *p, const char *line, const char *end)
 			statistics(p, line, end);
 		else if (!is_talk(line, end))
 			odd_line(p, line, end);
+		else if (p->reader.walk)
+			asm_walk_talk(&p->reader, line, end);
 	}
 }
 
-int asm_vlog_parse(const char *text, struct asm_vlog *out)
+void asm_vlog_read(struct reader *reader, const char *text)
 {
-	struct asm_vlog log = { 0 };
-	struct parser p = { .reader = { .log = &log, .prev = -1, .current = -1 } };
-	bool no_memory;
+	struct parser p = { .reader = *reader };
 
 	while (*text && !p.reader.no_memory) {
 		const char *end = strchrnul(text, '\n');
@@ -434,13 +443,22 @@ int asm_vlog_parse(const char *text, struct asm_vlog *out)
 		text = *end ? end + 1 : end;
 	}
 	if (p.odd)
-		log.message = copy(&p, p.odd, p.odd_end);
-	if (!p.reader.no_memory)
-		asm_vlog_reader_finish(&p.reader);
-	no_memory = p.reader.no_memory;
-	asm_vlog_reader_free(&p.reader);
-	log.arena = p.reader.arena;
-	if (no_memory) {
+		p.reader.log->message = copy(&p, p.odd, p.odd_end);
+	*reader = p.reader;
+}
+
+int asm_vlog_parse(const char *text, struct asm_vlog *out)
+{
+	struct asm_vlog log = { 0 };
+	struct reader reader = { .log = &log, .prev = -1, .current = -1 };
+
+	asm_vlog_read(&reader, text);
+	if (!reader.no_memory)
+		asm_vlog_reader_finish(&reader);
+	asm_vlog_reader_free(&reader);
+	asm_vlog_values_free(&reader.values);
+	log.arena = reader.arena;
+	if (reader.no_memory) {
 		asm_vlog_free(&log);
 		return -ENOMEM;
 	}

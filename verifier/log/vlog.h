@@ -6,6 +6,7 @@
  *	state.c		the state of the frame as the lines change it, collected by instruction
  *	value.c		one value, read
  *	join.c		several values, joined and written
+ *	walk.c		every step with its state, where that is wanted: see walk.h
  */
 #ifndef ASM_VLOG_H
 #define ASM_VLOG_H
@@ -41,6 +42,9 @@ struct value {
 		uint32_t uleast, umost;
 	} low;
 	uint64_t unknown; /* bits that may be 1 or 0 */
+	/* As it was written; of a pointer that of the variable part of its distance: bits that
+	   are known to be 1, and those that are not known. */
+	uint64_t var_known, var_unknown;
 };
 
 /* The verifier lets no pointer go further (BPF_MAX_VAR_OFF): beyond means anywhere. */
@@ -128,6 +132,7 @@ struct reader {
 	uint32_t frame; /* the current one */
 	struct step {
 		struct asm_vlog_step at;
+		uint32_t step; /* of the walk */
 		bool taken_up; /* its other branch has been, too */
 	} * path;
 	size_t npath, path_capacity;
@@ -137,7 +142,9 @@ struct reader {
 	int writes;	 /* the register it writes, -1 */
 	bool calling;	 /* it is a call, whose effect on the frame is still to come */
 	int32_t helper;	 /* which one it calls, -1: none */
+	bool shown;	 /* what it left behind was printed */
 	bool speculative;
+	struct walk *walk; /* NULL: it is not kept */
 };
 
 /* What a text of registers and slots says of the frame. */
@@ -160,6 +167,15 @@ void asm_vlog_reader_branch(struct reader *r, uint32_t from, uint32_t to, bool s
 /* "frame1: R1=ctx() fp-8=0" */
 void asm_vlog_reader_state(struct reader *r, enum state_kind kind, const char *text,
 			   const char *end);
+/* A place from 0 to FRAME_PLACES - 1: a register's number, or a slot's offset from R10. */
+static inline int where_of(uint32_t place)
+{
+	return place < FRAME_REGS ? (int)place : -8 * (int)(place - FRAME_REGS + 1);
+}
+/* Reads a log into a reader that is empty but for its log and walk. */
+void asm_vlog_read(struct reader *reader, const char *text);
+/* The comparison at insn has changed a place from one value to the other: so it has its equals. */
+void asm_vlog_reader_tell_equals(struct reader *r, uint32_t insn, uint32_t from, uint32_t to);
 /* Writes what was collected to the log. */
 void asm_vlog_reader_finish(struct reader *r);
 void asm_vlog_reader_free(struct reader *r);
