@@ -137,7 +137,7 @@ $(BUILD)/packed/%.o: $(BUILD)/packed/%.c
 # `make static` is to stay below 3 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
-  FAST := bench/% base/hash base/grow $(addprefix unwind/,build cfi expr table) $(addprefix symbolize/,functions kallsyms radix spans strings user)
+  FAST := bench/% base/hash base/grow $(addprefix unwind/,build cfi expr table code code_follow code_step) $(addprefix base/,x86 x86_changes) $(addprefix symbolize/,functions kallsyms radix spans strings user)
   COLD := -Os
   LEAN := -fno-asynchronous-unwind-tables
 endif
@@ -205,6 +205,9 @@ check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 	$(Q)scripts/run-tests $(KERNEL)
 check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) ## tests of ./rawprof as a person uses it; root. T=split: only that file
 	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
+.PHONY: check-interpreters
+check-interpreters: rawprof $(WORKLOAD) ## frames of JavaScript of Node 18, 20 and 22, from npm; root, 2 minutes
+	$(Q)scripts/check-interpreters
 .PHONY: check-diff
 check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and compare them: what diff says of nothing, and of 20 %; root, 20 minutes
 	$(Q)scripts/diff-pairs
@@ -259,8 +262,8 @@ LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | \
 fuzz: ## feed garbage to the parsers, FUZZ_SECONDS=600 each; T=elf: only that one
 	$(AGAIN) fuzz-targets BUILD=$(BUILD)/fuzzing $(if $(LIBFUZZER),CC='$(FUZZ_CC)' FUZZER=fuzzer)
 	$(Q)scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ:$(BUILD)/%=$(BUILD)/fuzzing/%)
-check-fuzz: $(FUZZ) ## the same for 20 s each (CHECK_FUZZ_SECONDS), as `make check` does
-	$(Q)$(if $(T),scripts/run-fuzz $(or $(CHECK_FUZZ_SECONDS),20) $(FUZZ),BUILD=$(BUILD) tests/fuzz/check.sh)
+check-fuzz: $(FUZZ) ## the same for 10 s each (CHECK_FUZZ_SECONDS), as `make check` does
+	$(Q)$(if $(T),scripts/run-fuzz $(or $(CHECK_FUZZ_SECONDS),10) $(FUZZ),BUILD=$(BUILD) tests/fuzz/check.sh)
 fuzz-targets: $(FUZZ)
 FUZZ_MAIN := $(if $(FUZZER),,tests/fuzz/driver.c)
 # examples/none.c: no lessons of the course, which explain lists.
@@ -273,6 +276,13 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
 $(BUILD)/bench/measure: $(BUILD)/bench/attach_time.o
+
+.PHONY: check-rules
+# Of Debian's files, those that are here.
+RULES := $(wildcard $(addprefix /usr/lib/x86_64-linux-gnu/,libc.so.6 libcrypto.so.3 libavcodec.so.59) \
+	/usr/lib/jvm/*/lib/server/libjvm.so /usr/bin/python3.11 /usr/bin/node)
+check-rules: $(BUILD)/bench/check_rules ## rules computed from code beside the .eh_frame of libc, libcrypto and others
+	$(Q)$< $(RULES)
 
 .PHONY: bench bench-symbols
 bench: deps-bench ## measure against the tools of today, write bench/results.md; root; ONLY=io: that part, to build/bench.md

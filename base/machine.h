@@ -25,6 +25,8 @@
  * REG_CAUSE, SYSCALL_CAUSE	why the kernel was entered; not defined: REG_NR is negative if
  *				that was no system call (orig_ax in arch/x86/include/asm/ptrace.h,
  *				syscallno in that of arm64)
+ * MACHINE_COMPUTED_RULES	there may be rules that were computed from code
+ * MACHINE_SIGRETURN	how the code begins to which signal handlers return
  * COMPAT_*	what of struct task_struct tells that a system call is one of 32-bit programs:
  *		TS_COMPAT of x86, which is of this one call, for 64-bit programs may make such calls
  *		too; TIF_32BIT of arm64; not defined: there are none
@@ -65,6 +67,8 @@
 #define SYSCALL_CAUSE 8
 #else
 #define MACHINE_THREAD_POINTER "thread.fsbase"
+#define MACHINE_COMPUTED_RULES
+#define MACHINE_SIGRETURN 0x0f0000000fc0c748 /* mov $15, %rax; and of the system call */
 #define UNWIND_REGS_BYTES 168
 #define UNWIND_MODE_REG 136 /* cs */
 #define UNWIND_MODE_MASK 0xffff

@@ -100,7 +100,7 @@ static double build_ms(int fd, struct unwind_cache *cache, struct unwind_table *
 {
 	double begin = now_ms();
 
-	return unwind_cache_table(cache, out, fd, NULL) ? -1 : now_ms() - begin;
+	return unwind_cache_table(cache, out, fd, false, NULL) ? -1 : now_ms() - begin;
 }
 
 /* What the BPF program reads; the list of functions stays with user space. */

@@ -40,7 +40,7 @@ const struct command cpu_command = {
 		"  rawprof cpu -F 999 --format folded -- ./prog args\n"
 		"  rawprof cpu -e page-faults -c 1 -- ./prog  who touches new pages\n"
 		"  rawprof cpu -e block:block_rq_issue 5      who has the disks work\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_STACKS |
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_FRAMES |
 		 TAKES_SAMPLES | TAKES_ROWS | TAKES_DURING,
 	.own = own,
 	.run = run,

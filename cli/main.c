@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "option_rows.h"
 #include "record/confine.h"
+#include "record/recording.h"
 
 static void usage(FILE *out)
 {
@@ -69,6 +70,7 @@ static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = { .command = c->name };
 	const struct command *instead = c->instead ? c->instead(&opt, &argc, &argv) : NULL;
+	unsigned long errors;
 	int status;
 
 	c = instead ? instead : c;
@@ -78,9 +80,11 @@ static int run(const struct command *c, int argc, char **argv)
 	status = options_parse(&opt, argc, argv, c);
 	if (status < 0) {
 		rp_log_setup(level_of(opt.verbosity), NULL, NULL);
+		errors = rp_log_errors();
 		status = c->run(&opt);
+		record_report_lacks(errors);
 	}
-	options_free(&opt);
+	options_free(&opt, c);
 	return status;
 }
 

@@ -28,6 +28,14 @@ static const struct option_row *description(const struct command *c, const struc
 	return row;
 }
 
+/* One of its own has the name and the letters. */
+static bool is_covered(const struct command *c, const struct option_row *row)
+{
+	const struct option_row *own = find_row(c->own, row->name);
+
+	return own && row->letter == own->letter && row->alias == own->alias;
+}
+
 size_t options_taken(const struct command *c, struct taken_option taken[MAX_OPTIONS])
 {
 	size_t n = 0;
@@ -36,7 +44,7 @@ size_t options_taken(const struct command *c, struct taken_option taken[MAX_OPTI
 		if (own->kind != OPTION_SAYS)
 			taken[n++] = (struct taken_option){ own, own, .own = true };
 	for (const struct option_row *row = common_options; row->name; row++)
-		if (!row->takes || row->takes & c->takes)
+		if ((!row->takes || row->takes & c->takes) && !is_covered(c, row))
 			taken[n++] =
 				(struct taken_option){ row, description(c, row),
 						       .unnamed = find_row(c->own, row->name) };

@@ -79,7 +79,7 @@ const struct option_row common_options[] = {
 	SWITCH(STACKS, "python-only", 0, SAMPLING, record.python_only,
 	       "of stacks with Python frames only these"),
 	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,
-	       "no Python frames: the interpreter as the machine sees it"),
+	       "no frames of Python or JavaScript: their interpreters as the machine sees them"),
 	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),
@@ -88,7 +88,7 @@ const struct option_row common_options[] = {
 	       .words = "table folded svg html pprof perf speedscope json rawprof firefox "
 			"perfetto chrome",
 	       .takes = TAKES_RESULT | TAKES_FORMAT),
-	COMMON(FRAMES, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
+	COMMON(SHOWN, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
 	       .value = "folded"),
 	OPTION("output", 'o', OUTPUT, TEXT, output, "FILE",
 	       "write to FILE; its ending chooses the format unless that is named: .svg .html "
@@ -98,21 +98,21 @@ const struct option_row common_options[] = {
 	       .wrong = "is no number of rows", .least = 1, .most = 1000000),
 	COMMON(ROWS, "sort", 0, OUTPUT, TEXT, sort, "self|total", "order of the table",
 	       .words = "self total"),
-	COMMON(FRAMES, "weight", 0, OUTPUT, TEXT, weight, "TYPE",
+	COMMON(SHOWN, "weight", 0, OUTPUT, TEXT, weight, "TYPE",
 	       "which of the command's values is shown where there is room for one"),
 	SWITCH(SAMPLES, "samples", 0, OUTPUT, record.samples, "print every sample as it comes"),
 	SWITCH(SAMPLES, "fold-extend", 'E', OUTPUT, folded_samples,
 	       "print every sample as it comes, each in one folded line"),
-	SWITCH(FRAMES, "address", 'A', OUTPUT, show.addresses,
+	SWITCH(SHOWN, "address", 'A', OUTPUT, show.addresses,
 	       "addresses of frames that have no name"),
-	SWITCH(FRAMES, "annotations", 0, OUTPUT, show.annotate,
+	SWITCH(SHOWN, "annotations", 0, OUTPUT, show.annotate,
 	       "mark frames of the kernel with _[k], of just-in-time compilers with _[j]"),
-	SWITCH(FRAMES, "delimited", 0, OUTPUT, show.delimiter,
+	SWITCH(SHOWN, "delimited", 0, OUTPUT, show.delimiter,
 	       "a frame '-' between the user and the kernel side"),
-	COMMON(FRAMES, "title", 0, OUTPUT, TEXT, show.title, "TEXT", "title of the flame graph"),
-	SWITCH(FRAMES, "reverse", 0, OUTPUT, show.reverse,
+	COMMON(SHOWN, "title", 0, OUTPUT, TEXT, show.title, "TEXT", "title of the flame graph"),
+	SWITCH(SHOWN, "reverse", 0, OUTPUT, show.reverse,
 	       "merge the flame graph from the innermost function"),
-	SWITCH(FRAMES, "inverted", 0, OUTPUT, show.inverted, "turn the flame graph upside down"),
+	SWITCH(SHOWN, "inverted", 0, OUTPUT, show.inverted, "turn the flame graph upside down"),
 	SWITCH(STACKS, "lines", 0, OUTPUT, record.lines,
 	       "source lines, where there is debug information"),
 	SWITCH(STACKS, "inline", 0, OUTPUT, record.inlined,
@@ -123,7 +123,7 @@ const struct option_row common_options[] = {
 	       "fetch missing symbols and lines from the servers in DEBUGINFOD_URLS"),
 	OPTION("no-advice", 0, OUTPUT, FLAG, advice_off, NULL,
 	       "do not say, on standard error, what the result suggests",
-	       .takes = TAKES_RESULT | TAKES_SHOWN),
+	       .takes = TAKES_RESULT | TAKES_ADVICE),
 	FLAG("no-color", 0, OUTPUT, color_off, "no colour; so does the variable NO_COLOR"),
 	OPTION("verbose", 'v', OUTPUT, MORE, verbosity, NULL,
 	       "say which mechanisms are in use; twice: more"),
@@ -241,13 +241,12 @@ static int not_understood(const struct options *opt, const struct getopt_tables 
 		       near ? near : "", near ? "?" : "");
 }
 
-static int no_such_format(const struct options *opt, const char *name)
+/* Those that the command has: the words of its row. */
+static int no_such_format(const struct options *opt, const struct taken_option *taken,
+			  const char *name)
 {
-	rp_text_print(stderr, "rawprof %s: no format '%s'; there are:", opt->command, name);
-	for (const struct report_format *f = report_formats; f->name; f++)
-		fprintf(stderr, " %s", f->name);
-	fputc('\n', stderr);
-	return EXIT_USAGE;
+	return misused(opt, "no format '%s'; there are: %s", name,
+		       taken->says->words ? taken->says->words : taken->row->words);
 }
 
 static int take(struct options *opt, const struct taken_option *taken, const char *value)
@@ -262,25 +261,11 @@ static int take(struct options *opt, const struct taken_option *taken, const cha
 	if (errno == ENOMEM)
 		return command_failed(opt->command, -ENOMEM, rp_log_errors());
 	if (row->kind == OPTION_FORMAT)
-		return no_such_format(opt, value);
+		return no_such_format(opt, taken, value);
 	if (row->wrong)
 		return misused(opt, "'%s' %s", value, row->wrong);
 	option_wants(row, wants);
 	return misused(opt, "--%s wants %s, not '%s'", row->name, wants, value);
-}
-
-/* A table of functions is ordered by self or total; other tables have columns. */
-static int check_sort(struct options *opt, const struct command *c)
-{
-	if (!opt->sort || !(c->takes & TAKES_FRAMES))
-		return -1;
-	if (!strcmp(opt->sort, "total"))
-		opt->show.sort = REPORT_BY_TOTAL;
-	else if (!strcmp(opt->sort, "self"))
-		opt->show.sort = REPORT_BY_SELF;
-	else if (!c->own_size)
-		return misused(opt, "--sort is self or total, not '%s'", opt->sort);
-	return -1;
 }
 
 /* What only shows when everything has been read. */
@@ -332,7 +317,7 @@ static int check_together(struct options *opt, const struct command *c)
 		wrong = "--user and --kernel leave no stacks at all";
 	if (!wrong && opt->record.python_only && opt->record.native_only)
 		wrong = "--python-only and --native leave no stacks at all";
-	return wrong ? misused(opt, "%s", wrong) : check_sort(opt, c);
+	return wrong ? misused(opt, "%s", wrong) : -1;
 }
 
 /* A word that is no option: how long, or what it is about. */
@@ -406,8 +391,11 @@ int options_parse(struct options *opt, int argc, char **argv, const struct comma
 	return status < 0 ? check_together(opt, c) : status;
 }
 
-void options_free(struct options *opt)
+void options_free(struct options *opt, const struct command *c)
 {
+	for (const struct option_row *row = c->own; opt->own && row && row->name; row++)
+		if (row->kind == OPTION_IDS)
+			free(((struct record_ids *)((char *)opt->own + row->offset))->id);
 	free(opt->record.pids.id);
 	free(opt->record.tids.id);
 	free(opt->words);

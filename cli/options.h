@@ -23,13 +23,14 @@ int command_failed(const char *name, int err, unsigned long errors);
 
 struct command;
 struct dry_run;
+struct run_windows;
 
 /* Which of the common options a command takes; the others are not mistaken for typing errors. */
 enum {
 	TAKES_TARGET = 1 << 0,	 /* -p -t --cgroup --comm -- PROGRAM */
 	TAKES_CPUS = 1 << 1,	 /* -C */
 	TAKES_SAMPLING = 1 << 2, /* -F -c -e --sw-event -I */
-	TAKES_STACKS = 1 << 3,	 /* -U -K --max-stack --call-graph, and how frames are shown */
+	TAKES_STACKS = 1 << 3,	 /* -U -K --max-stack --call-graph --lines: which frames */
 	TAKES_SAMPLES = 1 << 4,	 /* --samples -E */
 	TAKES_INTERVAL = 1 << 5, /* -i */
 	TAKES_ROWS = 1 << 6,	 /* -n --sort */
@@ -37,11 +38,12 @@ enum {
 	TAKES_NAME = 1 << 8,	 /* no option: a word, what it is about */
 	TAKES_FORMAT = 1 << 9,	 /* --format alone */
 	TAKES_OUTPUT = 1 << 10,	 /* -o */
-	TAKES_SHOWN = 1 << 11,	 /* of TAKES_STACKS: how frames are shown, not which are taken */
+	TAKES_SHOWN = 1 << 11,	 /* -f --weight --title --reverse: how a profile is shown */
 	TAKES_FRAMES = TAKES_STACKS | TAKES_SHOWN,
 	TAKES_SECOND = 1 << 12, /* with TAKES_NAME: another word */
-	TAKES_DURING = 1 << 14, /* --during */
 	TAKES_WORDS = 1 << 13,	/* no option: words, what it is about, beside the duration */
+	TAKES_DURING = 1 << 14, /* --during */
+	TAKES_ADVICE = 1 << 15, /* --no-advice alone */
 };
 
 /*
@@ -121,6 +123,8 @@ struct option_row {
 struct options {
 	const char *command;
 	struct dry_run *dry_run; /* NULL: for real */
+	/* It records in windows, which go elsewhere than results do; NULL: it does not. */
+	const struct run_windows *windows;
 	unsigned int given;	 /* TAKES_... of the options that were */
 	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
 	const char *name;	 /* with TAKES_NAME; NULL */
@@ -134,7 +138,7 @@ struct options {
 	const struct report_format *format;
 	const char *output; /* NULL: standard output */
 	struct report_options show;
-	const char *sort;   /* a column of a command that has its own; NULL */
+	const char *sort;   /* a column: sort.h; NULL */
 	const char *weight; /* name of a value type, NULL: the first */
 	bool folded_samples;
 	bool keep; /* to be saved, in no other format: rawprof record */
@@ -148,6 +152,6 @@ struct options {
  * --help, 2 with a message for what makes no sense. Free with options_free() in any case.
  */
 int options_parse(struct options *opt, int argc, char **argv, const struct command *command);
-void options_free(struct options *opt);
+void options_free(struct options *opt, const struct command *command);
 
 #endif

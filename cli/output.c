@@ -90,7 +90,7 @@ int output_failed(struct output *out, int err)
  * A print that failed has left no reason. Mostly it has left its bytes in the buffer, and the next
  * try has the reason; else the result is broken, and one byte more does it no harm.
  */
-int output_flush(struct output *out)
+static int write_out(struct output *out)
 {
 	errno = 0;
 	if (!fflush(out->stream) && !ferror(out->stream))
@@ -121,7 +121,7 @@ const struct record_duty output_duty = { .run = keeper_commits, .end = keeper_cl
  */
 static int publish(struct output *out)
 {
-	int err = output_flush(out), fd;
+	int err = write_out(out), fd;
 
 	if (err || !out->path || out->named)
 		return err;
@@ -135,14 +135,19 @@ static int publish(struct output *out)
 	return output_failed(out, err);
 }
 
+int output_flush(struct output *out)
+{
+	return out->grows && ftello(out->stream) > 0 ? publish(out) : write_out(out);
+}
+
 int output_empty(struct output *out)
 {
 	const bool in_place = out->path && out->file.dir < 0;
 
-	out->begun = true;
+	out->begun = out->grows = true;
 	if (in_place && ftruncate(out->file.fd, 0) && errno != EINVAL)
 		return output_failed(out, -errno);
-	return publish(out);
+	return 0;
 }
 
 /* Only now: until there is something to write, the old contents are worth more. A series is seen
@@ -174,7 +179,9 @@ int output_hists(struct output *out, const struct options *opt, const struct rep
 
 	if (!err)
 		err = output_failed(out, opt->format->write_hists(set, out->stream, &out->show));
-	if (!err && !out->show.part)
+	if (!err && out->show.part)
+		return output_flush(out);
+	if (!err)
 		advice_of_hists(opt, set, &out->advice);
 	return err;
 }
@@ -185,7 +192,9 @@ int output_grid(struct output *out, const struct options *opt, const struct repo
 
 	if (!err)
 		err = output_failed(out, opt->format->write_grid(grid, out->stream, &out->show));
-	if (!err && !out->show.part)
+	if (!err && out->show.part)
+		return output_flush(out);
+	if (!err)
 		advice_of_grid(opt, grid, &out->advice);
 	return err;
 }

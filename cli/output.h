@@ -19,6 +19,7 @@ struct output {
 	bool unfit;  /* the options ask for what this cannot be: bad usage */
 	bool failed; /* and that has been said */
 	bool begun;  /* something is written, or is about to be */
+	bool grows;  /* it can be seen before it is whole */
 	bool named;  /* the file has its name */
 	struct output_file file;
 	struct report_advice advice;  /* on what was written, said when it is closed */
@@ -34,8 +35,8 @@ struct output {
 int output_open(struct output *out, const struct options *opt, enum record_output kind);
 
 /*
- * Throws away what the file held before: what is written from now on can be seen as it comes. 0 or
- * a negative errno after a message.
+ * What is written from now on can be seen as it comes: the first output_flush() puts it in the
+ * place of what the file held before. 0 or a negative errno after a message.
  */
 int output_empty(struct output *out);
 

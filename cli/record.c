@@ -43,16 +43,17 @@ static const struct option_row own[] = {
 const struct command record_command = {
 	.name = "record",
 	.summary = "keep a profile, to look at it later or elsewhere",
-	.about = "rawprof record [cpu|offcpu|wall|lock|mem|io] does what that command does, cpu if "
-		 "none is named, takes its options, and saves the result: everything that any "
-		 "format needs, with times and names. rawprof report shows it, in all formats, on "
-		 "any machine and without root.\n\n"
+	.about = "rawprof record [cpu|offcpu|wall|lock|mem|io|func|gpu] does what that command "
+		 "does, cpu if none is named, takes its options, and saves the result: everything "
+		 "that any format needs, with times and names. rawprof report shows it, in all "
+		 "formats, on any machine and without root.\n\n"
 		 "-o FILE.rawprof of the command itself does the same. lock saves stacks, unless "
-		 "--hist or --by ask for figures. The options below are those of cpu.",
+		 "--hist or --by ask for figures; func saves its table, with --stacks the stacks; "
+		 "gpu its table. The options below are those of cpu.",
 	.examples = "  rawprof record -- ./prog                   to " SAVED_PROFILE "\n"
 		    "  rawprof record offcpu -p 1234 -o wait.rawprof 10\n"
 		    "  rawprof report -o flame.svg wait.rawprof\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_STACKS,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_SAMPLING | TAKES_FRAMES,
 	.own = own,
 	.instead = recorder,
 	.run = run,

@@ -8,6 +8,7 @@
 
 #include "dry_run.h"
 #include "run.h"
+#include "sort.h"
 
 /* ---- while it records */
 
@@ -83,9 +84,36 @@ static int choose_weight(struct run *run)
 	return rp_fail(-EINVAL, "no weight '%s': there are %s", wanted, names);
 }
 
+/* Whether what it will show has the column of --sort: said before it is recorded. */
+static int choose_sort(struct run *run)
+{
+	const struct record_profiler *profiler = run->rec.profiler;
+	struct report_grid *grid = NULL;
+	int err;
+
+	if (!run->opt->sort)
+		return 0;
+	err = profiler->output == RECORD_STACKS ? sort_stacks(run->opt, &run->output.show)
+	      : profiler->output != RECORD_GRID ? sort_nothing(run->opt)
+	      : profiler->empty_grid		? profiler->empty_grid(&run->rec, &grid)
+						: 0;
+	report_grid_free(grid);
+	run->output.unfit |= err == -EINVAL;
+	return err;
+}
+
 int run_tell(struct recording *rec, const char *note, const struct record_ledger *ledger)
 {
 	return output_tell(output_of(rec), options_of(rec), note, &ledger->report, &ledger->cost);
+}
+
+static void choose_colors(struct run *run)
+{
+	const struct recording *rec = &run->rec;
+
+	run->output.show.color_by_label = rec->profiler->color_by_label;
+	run->output.show.label_order = rec->profiler->label_order;
+	run->output.show.lines = rec->opt->lines;
 }
 
 int run_report(struct recording *rec)
@@ -96,9 +124,7 @@ int run_report(struct recording *rec)
 
 	if (err)
 		return err;
-	run->output.show.color_by_label = rec->profiler->color_by_label;
-	run->output.show.label_order = rec->profiler->label_order;
-	run->output.show.lines = rec->opt->lines;
+	choose_colors(run);
 	err = output_report(&run->output, run->opt, report);
 	if (!err)
 		err = run_tell(rec, rec->note, &rec->ledger);
@@ -115,6 +141,73 @@ static int report(struct run *run)
 		return rec->profiler->report ? rec->profiler->report(rec) : run_report(rec);
 	err = record_ledger(rec, rec->handed_over, &rec->ledger);
 	return err ? err : run_tell(rec, NULL, &rec->ledger);
+}
+
+/* ---- in windows */
+
+#define RING_FACTOR 4
+
+static int hand_over(struct run *run, const struct report *report, uint64_t blind_ns)
+{
+	const struct run_windows *w = run->opt->windows;
+
+	choose_colors(run);
+	return w->take(w->ctx, &run->rec, report, &run->output.show, blind_ns);
+}
+
+static int end_window(struct recording *rec)
+{
+	struct run *run = run_of(rec);
+	const uint64_t blind_ns = run->blind_ns; /* before the one that ends now */
+	struct report *report;
+	int err = record_window(rec, &report, &run->blind_ns);
+
+	if (err)
+		return err;
+	err = hand_over(run, report, blind_ns);
+	report_free(report);
+	return err;
+}
+
+static int end_last_window(struct recording *rec)
+{
+	struct run *run = run_of(rec);
+	struct report *report;
+	int err = record_report(rec, &report);
+
+	if (err)
+		return err;
+	err = hand_over(run, report, run->blind_ns);
+	report_free(report);
+	return err;
+}
+
+static void ask_for_end(void *ctx, double seconds, uint64_t stacks, bool last)
+{
+	struct run *run = ctx;
+	const struct run_windows *w = run->opt->windows;
+
+	(void)seconds;
+	(void)stacks;
+	if (!last && w->is_over(w->ctx))
+		record_stop(&run->rec);
+}
+
+static bool has_windows(const struct options *opt)
+{
+	return opt->windows && opt->windows->take;
+}
+
+/* The same profiler, whose results are windows. */
+static struct record_profiler in_windows(const struct record_profiler *profiler)
+{
+	struct record_profiler p = *profiler;
+
+	p.interval = end_window;
+	p.report = end_last_window;
+	/* While a window is named nobody reads the ring, and after its turn all stacks are new. */
+	p.ring_factor = p.ring_factor > RING_FACTOR ? p.ring_factor : RING_FACTOR;
+	return p;
 }
 
 /* ---- from the beginning to the end */
@@ -153,8 +246,14 @@ static int start_keeper(struct run *run)
 
 static int record(struct run *run)
 {
-	int err = output_open(&run->output, run->opt, run->rec.profiler->output);
+	int err;
 
+	run->output = (struct output){ .show = run->opt->show, .file = { .dir = -1 } };
+	err = has_windows(run->opt)
+		      ? 0
+		      : output_open(&run->output, run->opt, run->rec.profiler->output);
+	if (!err)
+		err = choose_sort(run);
 	if (!err)
 		err = start_keeper(run);
 	if (!err)
@@ -185,6 +284,7 @@ int run_profiler(const struct record_profiler *profiler, const struct options *o
 	struct record_options options = opt->record;
 	struct run run = { .opt = opt };
 	const unsigned long errors = rp_log_errors();
+	struct record_profiler windowed;
 	int err, status;
 
 	options.signals = true;
@@ -194,7 +294,18 @@ int run_profiler(const struct record_profiler *profiler, const struct options *o
 	options.ctx = &run;
 	options.lines_in_names = options.lines && opt->format->by_name;
 	options.stream = opt->format->timed && !options.samples;
+	if (has_windows(opt)) {
+		windowed = in_windows(profiler);
+		profiler = &windowed;
+		options.interval = opt->windows->seconds;
+	}
+	if (opt->windows)
+		options.progress = ask_for_end;
 	record_init(&run.rec, profiler, &options, ctx);
+	if (opt->windows) {
+		run.rec.meet = opt->windows->meet;
+		run.rec.label = opt->windows->label;
+	}
 	if (opt->dry_run)
 		return dry_run(&run.rec, opt->dry_run);
 	err = record(&run);

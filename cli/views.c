@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "sort.h"
 #include "views.h"
 
 int ledger_print(struct recording *rec, uint64_t kept, const char *events)
@@ -81,19 +81,16 @@ int hist_merge(struct report_hist *hist, const struct asm_map *map, const void *
 int grid_new(const struct options *opt, const struct report_grid_spec *spec, const char *sort,
 	     unsigned int top, struct report_grid **out)
 {
-	int column, err = report_grid_new(spec, out);
-	char keys[256] = "";
+	struct report_grid *g = NULL;
+	int err = report_grid_new(spec, &g);
 
+	if (!err)
+		err = sort_grid(opt, g, sort, top);
 	if (err)
-		return err;
-	column = report_grid_column(*out, opt->sort ? opt->sort : sort);
-	if (column >= 0)
-		return report_grid_sort(*out, (unsigned int)column, false,
-					opt->show.top_functions ? opt->show.top_functions : top);
-	for (size_t i = 0; i < spec->ncolumns; i++)
-		snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", i ? ", " : "",
-			 spec->columns[i].key);
-	return rp_fail(-EINVAL, "no column '%s': there are %s", opt->sort, keys);
+		report_grid_free(g);
+	else
+		*out = g;
+	return err;
 }
 
 int grid_part(struct recording *rec, struct report_grid *grid)

@@ -26,10 +26,7 @@ static const struct asm_insn cpu_event[] = {
 
 	/* R8 = what this CPU has counted. */
 	ST(W, R10, FIRST, 0),
-	MOV_REG(R2, R10),
-	ADD(R2, FIRST),
-	LD_MAP(R1, turns),
-	CALL(map_lookup_elem),
+	MAP_LOOKUP(turns, FIRST),
 	JEQ(R0, 0, out), /* never */
 	MOV_REG(R8, R0),
 	LDX(DW, R1, R8, offsetof(struct cpu_turn, skip)),

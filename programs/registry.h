@@ -43,6 +43,7 @@
 	X(ksym) \
 	X(trace_event) \
 	X(trace_usdt) \
+	X(trace_func) \
 	X(trace_call) \
 	X(syscalls)
 /* clang-format on */

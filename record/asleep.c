@@ -56,8 +56,8 @@ int record_asleep_begin(struct recording *rec, int program)
 {
 	int err = 0;
 
-	/* With filters the first visit tells which processes are met. */
-	if (program >= 0 && rec->tables && !rec->config.filtering)
+	/* With filters the first visit tells which processes are met; later ones are known. */
+	if (program >= 0 && !rec->windows && rec->tables && !rec->config.filtering)
 		err = record_read_all(rec);
 	if (!err)
 		err = record_asleep_visit(rec, program);

@@ -72,10 +72,10 @@ static void choose_stacks(const struct recording *rec, struct program_config *c)
  * Frames of Python take two words each, or three where each is placed by itself. They are walked
  * behind a walk by tables, where a helper loops.
  */
-static uint32_t python_room(const struct recording *rec, const struct program_config *c)
+static uint32_t managed_room(const struct recording *rec, const struct program_config *c)
 {
 	const uint32_t wanted = 3 * 8 * wanted_frames(rec->opt),
-		       taken = STACK_PYTHON_SCRATCH_BYTES(c->both_bytes, c->both_bytes);
+		       taken = STACK_MANAGED_SCRATCH_BYTES(c->both_bytes, c->both_bytes);
 	uint32_t room = taken < MOST_SCRATCH ? (MOST_SCRATCH - taken) & ~31u : 0;
 
 #ifndef MACHINE_THREAD_POINTER
@@ -118,6 +118,17 @@ static uint32_t times_mask(const struct recording *rec)
 	return places ? places - 1 : 0;
 }
 
+/* It takes the verifier milliseconds: not where nobody runs it. */
+static bool may_run_java(const struct record_options *opt)
+{
+	const bool any = opt->program || opt->tids.n || !opt->pids.n;
+	bool may = any && record_jvm_may_start();
+
+	for (uint32_t i = 0; !any && !may && i < opt->pids.n; i++)
+		may = record_jvm_may_run(opt->pids.id[i]);
+	return may;
+}
+
 int record_configure(struct recording *rec)
 {
 	const struct record_options *opt = rec->opt;
@@ -143,9 +154,10 @@ int record_configure(struct recording *rec)
 	if (!err && rec->profiler->configure)
 		err = rec->profiler->configure(rec);
 	c->both_bytes = c->user_bytes + c->kernel_bytes;
-	c->python_bytes = python_room(rec, c);
-	c->all_bytes = c->both_bytes + c->python_bytes;
-	if (opt->python_only && !c->python_bytes)
+	c->managed_bytes = managed_room(rec, c);
+	c->all_bytes = c->both_bytes + c->managed_bytes;
+	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
+	if (opt->python_only && !c->managed_bytes)
 		rp_log(RP_WARN, "no frames of Python here, which need Linux 6.10 on x86-64 and "
 				"stacks by unwind tables: --python-only leaves native ones");
 	return err;

@@ -47,6 +47,13 @@ static int stop(struct recording *rec)
 	return rp_perf_disable(cpu->perf);
 }
 
+/* All that it counts is in the maps of all profilers. */
+static int restart(struct recording *rec)
+{
+	(void)rec;
+	return 0;
+}
+
 static int tick(struct recording *rec)
 {
 	struct cpu *cpu = rec->ctx;
@@ -161,6 +168,7 @@ const struct record_profiler record_cpu = {
 	.attach = attach,
 	.start = start,
 	.stop = stop,
+	.restart = restart,
 	.tick = tick,
 	.close = close_events,
 	.types = types,

@@ -16,6 +16,15 @@ static void bpf_cost(struct recording *rec, struct report_cost *cost)
 	cost->bpf_runs += runs.runs;
 }
 
+/* Of a window, what it has cost alone. */
+static void take_paid(const struct recording *rec, struct report_cost *cost)
+{
+	cost->bpf_ns -= rec->paid.bpf_ns;
+	cost->bpf_runs -= rec->paid.bpf_runs;
+	cost->user_cpu_ns -= rec->paid.user_cpu_ns;
+	cost->system_cpu_ns -= rec->paid.system_cpu_ns;
+}
+
 void record_ledger_add(struct record_ledger *b, const char *name, uint64_t count,
 		       enum report_fate fate)
 {
@@ -62,5 +71,6 @@ int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 		err = rec->profiler->ledger(rec, kept, b);
 	record_own_cost(&b->cost);
 	bpf_cost(rec, &b->cost);
+	take_paid(rec, &b->cost);
 	return err;
 }

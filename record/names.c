@@ -22,13 +22,13 @@ struct named {
 	uint64_t addr;
 	uint64_t owner;
 	uint64_t mapping;
-	uint64_t what; /* enum names_first, NAMES_PYTHON */
+	uint64_t what; /* enum names_first; NAMES_MANAGED + enum managed_language */
 	uint32_t first;
 	uint32_t count;
 };
 
-/* Of a frame of Python, which is known by its two words: addr and mapping. */
-#define NAMES_PYTHON 3
+/* A managed frame is known by its two words: addr and mapping. */
+#define NAMES_MANAGED 3
 
 /*
  * The most frames that a stack has with inlined ones in it: so many are always left for the
@@ -254,11 +254,12 @@ static int add_with_line(struct names *names, const struct report_frame *frame, 
 {
 	const char *slash = strrchr(frame->file, '/');
 	struct report_frame with = *frame;
+	const char *file = slash ? slash + 1 : frame->file;
 	char *name;
 	int err;
 
-	if (asprintf(&name, "%s %s:%u", frame->name, slash ? slash + 1 : frame->file, frame->line) <
-	    0)
+	if ((frame->line ? asprintf(&name, "%s %s:%u", frame->name, file, frame->line)
+			 : asprintf(&name, "%s %s", frame->name, file)) < 0)
 		return -ENOMEM;
 	with.name = name;
 	err = report_frame_add(names->report, &with, id);
@@ -351,12 +352,12 @@ int record_names_stack(struct recording *rec, const struct name_owner *owner, co
 	return 0;
 }
 
-/* ---- Python between native frames */
+/* ---- frames of managed languages between native ones */
 
 /* Adds frames of one kind or the other, to a report or as they are. */
 struct adder {
 	int (*native)(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first);
-	int (*python)(struct adder *to, const uint64_t words[2]);
+	int (*managed)(struct adder *to, enum managed_language language, const uint64_t words[2]);
 	struct names *names;
 	struct recording *rec;
 	const struct name_owner *owner;
@@ -364,25 +365,75 @@ struct adder {
 	struct name_frames *frames;
 };
 
-/* A run of Python frames: their words, and the number of the native frame that executed them. */
+/* A run of managed frames: their words, and the number of the native frame that executed them. */
 struct run {
 	const uint64_t *words;
 	size_t n, place;
+	enum managed_language language;
 };
 
 /* Takes the next run off *at; those at the end may lack their place: it is behind all others. */
 static bool take_run(const uint64_t **at, const uint64_t *end, size_t nnative, struct run *run)
 {
-	*run = (struct run){ .words = *at, .place = nnative };
-	while (*at < end && !(**at & PYTHON_PLACE)) {
+	*run = (struct run){ .words = *at, .place = nnative, .language = MANAGED_PYTHON };
+	while (*at < end && !(**at & MANAGED_PLACE)) {
 		*at += end - *at > 1 ? 2 : 1;
 		run->n = (size_t)(*at - run->words) / 2;
 	}
 	if (*at < end) {
-		run->place = **at & (PYTHON_PLACE - 1);
+		const uint64_t place = **at & (MANAGED_PLACE - 1);
+
+		run->place = place & MANAGED_NUMBER_MASK;
+		run->language = (enum managed_language)(place >> MANAGED_LANGUAGE_SHIFT);
 		++*at;
 	}
 	return *at > run->words;
+}
+
+/* The words of a record, a cursor for each language: its runs are in the order of their places. */
+struct runs {
+	struct {
+		const uint64_t *at, *end;
+	} of[MANAGED_LANGUAGES];
+	size_t nnative;
+};
+
+static void find_runs(const struct stack_record *r, struct runs *runs)
+{
+	const uint64_t *at = r->frames + (r->kernel_bytes + r->user_bytes) / 8;
+	const uint64_t *end = at + r->managed_bytes / 8;
+	struct run run;
+
+	*runs = (struct runs){ .nnative = r->user_bytes / 8 };
+	while (take_run(&at, end, runs->nnative, &run)) {
+		if ((unsigned int)run.language >= MANAGED_LANGUAGES)
+			continue;
+		if (!runs->of[run.language].at)
+			runs->of[run.language].at = run.words;
+		runs->of[run.language].end = at;
+	}
+}
+
+/* The one with the lowest place; false: there are no more. */
+static bool next_run(struct runs *runs, struct run *out)
+{
+	size_t best = MANAGED_LANGUAGES;
+	const uint64_t *after = NULL;
+
+	for (size_t i = 0; i < MANAGED_LANGUAGES; i++) {
+		const uint64_t *at = runs->of[i].at;
+		struct run run;
+
+		if (!at || !take_run(&at, runs->of[i].end, runs->nnative, &run) ||
+		    (best < MANAGED_LANGUAGES && run.place >= out->place))
+			continue;
+		*out = run;
+		best = i;
+		after = at;
+	}
+	if (best < MANAGED_LANGUAGES)
+		runs->of[best].at = after;
+	return best < MANAGED_LANGUAGES;
 }
 
 static int add_run(struct adder *to, const struct run *run)
@@ -390,7 +441,7 @@ static int add_run(struct adder *to, const struct run *run)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < run->n; i++)
-		err = to->python(to, run->words + 2 * i);
+		err = to->managed(to, run->language, run->words + 2 * i);
 	return err;
 }
 
@@ -404,20 +455,26 @@ static int add_native(struct adder *to, const uint64_t *frames, size_t from, siz
 
 bool record_python_alone(const struct recording *rec, const struct stack_record *r)
 {
-	return rec->opt->python_only && r->python_bytes;
+	struct runs runs;
+
+	if (!rec->opt->python_only || !r->managed_bytes)
+		return false;
+	find_runs(r, &runs);
+	return runs.of[MANAGED_PYTHON].at != NULL;
 }
 
 static int add_user(struct adder *to, const struct stack_record *r, enum names_first first)
 {
 	const uint64_t *native = r->frames + r->kernel_bytes / 8;
 	const size_t n = r->user_bytes / 8;
-	const uint64_t *at = native + n, *end = at + r->python_bytes / 8;
 	const bool alone = record_python_alone(to->rec, r);
+	struct runs runs;
 	size_t from = 0;
 	struct run run;
 	int err = 0;
 
-	while (!err && take_run(&at, end, n, &run)) {
+	find_runs(r, &runs);
+	while (!err && next_run(&runs, &run)) {
 		const size_t place = run.place < n ? run.place : n;
 
 		if (!alone && place > from)
@@ -429,39 +486,62 @@ static int add_user(struct adder *to, const struct stack_record *r, enum names_f
 	return err || alone ? err : add_native(to, native, from, n, first);
 }
 
+/* The frames that two words stand for, innermost first; returns how many, at least one. */
+static size_t managed_frames(struct adder *to, enum managed_language language,
+			     const uint64_t words[2], struct report_frame out[SYM_INLINE_MAX + 1])
+{
+	switch (language) {
+	case MANAGED_PYTHON:
+		record_python_frame(to->rec->python, to->owner, words, out);
+		return 1;
+	case MANAGED_JVM:
+		return record_jvm_frames(to->rec->jvm, to->owner, words, out, SYM_INLINE_MAX + 1);
+	case MANAGED_JS:
+		return record_v8_frames(to->rec->v8, to->owner, words, out, SYM_INLINE_MAX + 1);
+	case MANAGED_LANGUAGES:
+		break;
+	}
+	*out = (struct report_frame){ .name = "[jit]", .kind = REPORT_JIT };
+	return 1;
+}
+
 static int intern_native(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first)
 {
 	return record_names_intern(to->names, to->owner, addrs, n, first, to->ids);
 }
 
-static int intern_python(struct adder *to, const uint64_t words[2])
+static int intern_managed(struct adder *to, enum managed_language language, const uint64_t words[2])
 {
 	const struct named key = { .addr = words[0],
 				   .owner = owner_number(to->owner),
 				   .mapping = words[1],
-				   .what = NAMES_PYTHON };
+				   .what = NAMES_MANAGED + language };
 	struct named *named = rp_hash_add(&to->names->named, &key);
-	struct report_frame frame;
-	int err;
+	struct report_frame frames[SYM_INLINE_MAX + 1];
+	int err = 0;
 
 	if (!named)
 		return -ENOMEM;
 	if (!named->count) {
-		record_python_frame(to->rec->python, to->owner, words, &frame);
+		const size_t n = managed_frames(to, language, words, frames);
+
 		named->first = (uint32_t)to->names->ids.n;
-		err = add_frames(to->names, &frame, 1);
+		err = add_frames(to->names, frames, n);
 		if (err)
 			return err;
-		named->count = 1;
+		named->count = (uint32_t)n;
 	}
-	return record_names_push(to->ids, to->names->ids.id[named->first]);
+	for (uint32_t i = to->ids->n < INLINED_ROOM ? 0 : named->count - 1;
+	     !err && i < named->count; i++)
+		err = record_names_push(to->ids, to->names->ids.id[named->first + i]);
+	return err;
 }
 
 int record_names_intern_user(struct names *names, const struct stack_record *r,
 			     enum names_first first, struct name_ids *out)
 {
 	const struct name_owner owner = record_owner(r);
-	struct adder to = { intern_native, intern_python, names, names->rec, &owner, .ids = out };
+	struct adder to = { intern_native, intern_managed, names, names->rec, &owner, .ids = out };
 
 	return add_user(&to, r, first);
 }
@@ -471,11 +551,13 @@ static int keep_native(struct adder *to, const uint64_t *addrs, size_t n, enum n
 	return record_names_stack(to->rec, to->owner, addrs, n, first, to->frames);
 }
 
-static int keep_python(struct adder *to, const uint64_t words[2])
+static int keep_managed(struct adder *to, enum managed_language language, const uint64_t words[2])
 {
-	if (RP_GROW(to->frames->frame, to->frames->n, to->frames->capacity))
+	struct name_frames *out = to->frames;
+
+	if (RP_GROW_TO(out->frame, out->n + SYM_INLINE_MAX + 1, out->capacity))
 		return -ENOMEM;
-	record_python_frame(to->rec->python, to->owner, words, &to->frames->frame[to->frames->n++]);
+	out->n += managed_frames(to, language, words, out->frame + out->n);
 	return 0;
 }
 
@@ -483,7 +565,7 @@ int record_names_stack_user(struct recording *rec, const struct stack_record *r,
 			    enum names_first first, struct name_frames *out)
 {
 	const struct name_owner owner = record_owner(r);
-	struct adder to = { keep_native, keep_python, .rec = rec, .owner = &owner, .frames = out };
+	struct adder to = { keep_native, keep_managed, .rec = rec, .owner = &owner, .frames = out };
 
 	return add_user(&to, r, first);
 }

@@ -63,8 +63,8 @@ int record_names_push(struct name_ids *ids, uint32_t id);
 int record_names_mark(struct report *report, const char *name, struct name_ids *ids);
 
 /*
- * The same of all that a record has of its user: native frames and Python's, each where it ran. A
- * native frame that is the interpreter at work on Python frames is shown by these.
+ * The same of all that a record has of its user: native frames and those of managed languages, each
+ * where it ran (programs/shared/managed.h).
  */
 struct stack_record;
 int record_names_stack_user(struct recording *rec, const struct stack_record *r,

@@ -128,12 +128,20 @@ static int on_record(void *ctx, const struct stack_record *record)
 {
 	uint32_t pid = (uint32_t)(record->pid_tgid >> 32);
 	struct recording *rec = ctx;
+	int err = rec->v8 ? record_v8_saw(rec->v8, record) : 0;
 
+	if (err)
+		return err;
+	if (rec->jvm && record->managed_bytes && record_jvm_saw(rec->jvm, record))
+		return -ENOMEM;
 	rec->seen++;
-	record_saw(rec, pid, (uint32_t)(record->start_time + record->exec_id));
+	if (rec->side)
+		record_saw(rec, pid, (uint32_t)(record->start_time + record->exec_id));
 	if (record->user_end == UNWIND_NO_MAPPING || record->user_end == STACK_NO_TABLE) {
 		record_had_no_tables(rec, record);
 		rec->no_tables = true;
+	} else if (record->user_end == UNWIND_FP_BAD || record->user_end == UNWIND_NOT_UP) {
+		record_had_no_rule(rec, record);
 	}
 	return rec->opt->samples ? record_samples_keep(rec, record)
 				 : record_stream_record(rec, record);
@@ -191,6 +199,8 @@ static int open_tables(struct recording *rec)
 		.only_hit = !rec->opt->program && !rec->opt->pids.n && !rec->opt->tids.n &&
 			    !rec->profiler->walk_again,
 		.python = rec->python,
+		.v8 = rec->v8,
+		.jvm = rec->jvm,
 		.keeper = rec->keeper
 	};
 	int err = record_tables_open(&rec->tables, &maps);
@@ -234,9 +244,14 @@ static int open_programs(struct recording *rec)
 {
 	int err = open_stacks(rec);
 
-	if (!err && rec->config.python_bytes)
+	if (!err && rec->config.managed_bytes)
 		err = record_python_open(&rec->python,
 					 record_stacks_map(rec->stacks, STACK_MAP_PYTHON_LAYOUTS));
+	if (!err && rec->config.managed_bytes)
+		err = record_v8_open(&rec->v8);
+	if (!err && rec->config.jvm)
+		err = record_jvm_open(&rec->jvm,
+				      record_stacks_map(rec->stacks, STACK_MAP_JVM_PROCESSES));
 	if (!err && rec->config.eh)
 		err = open_tables(rec);
 	if (!err)
@@ -295,7 +310,6 @@ int record_open(struct recording *rec)
 	if (err)
 		return err;
 	rec->errors = rp_log_errors();
-	rp_lacks_take();
 	rec->wall_offset = rp_wall_offset_ns();
 	if (rec->profiler->ctx_size) {
 		rec->ctx = calloc(1, rec->profiler->ctx_size);
@@ -310,7 +324,7 @@ int record_open(struct recording *rec)
 		err = record_take_signals(rec);
 	if (!err)
 		err = open_symbolizer(rec);
-	if (!err)
+	if (!err && !rec->profiler->no_names)
 		err = open_sideband(rec);
 	if (err)
 		return err;
@@ -325,12 +339,11 @@ int record_open(struct recording *rec)
 	return err ? err : open_programs(rec);
 }
 
-/* A failure has a message of its own. */
-static void report_lacks(const struct recording *rec)
+void record_report_lacks(unsigned long errors)
 {
 	const struct rp_lacks lacks = rp_lacks_take();
 
-	if (lacks.n && rp_log_errors() == rec->errors)
+	if (lacks.n && rp_log_errors() == errors)
 		rp_log(RP_WARN, "names, parts of stacks or of the text are missing: %s%s: %s",
 		       lacks.what, lacks.n > 1 ? ", and more" : "", strerror(-lacks.err));
 }
@@ -344,11 +357,13 @@ void record_close(struct recording *rec)
 		rec->profiler->close(rec);
 	record_tables_close(rec->tables);
 	record_python_close(rec->python);
+	record_v8_close(rec->v8);
+	record_jvm_close(rec->jvm);
 	record_target_close(&rec->target);
 	record_release_signals(rec);
 	rp_sideband_close(rec->side);
 	report_debug_files(rec);
-	report_lacks(rec);
+	record_report_lacks(rec->errors);
 	sym_user_close(rec->user);
 	sym_kernel_close(rec->kernel);
 	sym_demangler_close(rec->demangler);

@@ -183,6 +183,8 @@ void record_saw(struct recording *rec, uint32_t pid, uint64_t generation)
 {
 	if (rp_id_set_add(&rec->met, pid | generation << 32)) {
 		rp_id_set_add(&rec->fresh, pid);
+		if (rec->meet)
+			rec->meet(rec, pid, generation);
 	} else {
 		rp_id_set_add(&rec->again, pid);
 	}
@@ -220,6 +222,16 @@ void record_had_no_tables(struct recording *rec, const struct stack_record *reco
 			   record->frames + record->kernel_bytes / 8, record->user_bytes / 8);
 }
 
+void record_had_no_rule(struct recording *rec, const struct stack_record *record)
+{
+	const uint64_t *last =
+		record->frames + (record->kernel_bytes + record->user_bytes) / sizeof(*last);
+
+	if (rec->tables && record->user_bytes && rec->rereads < MAX_REREADS)
+		rec->rereads += record_tables_missed(rec->tables,
+						     (uint32_t)(record->pid_tgid >> 32), last[-1]);
+}
+
 static int drain_profiler(struct recording *rec)
 {
 	int err = record_stacks_drain(rec->stacks);
@@ -242,9 +254,13 @@ static int use_processes(struct recording *rec)
 
 static int drain_sideband(struct recording *rec)
 {
-	int err = rp_sideband_drain(rec->side, true, on_side_event, rec);
-	uint64_t lost = rp_sideband_lost(rec->side);
+	uint64_t lost;
+	int err;
 
+	if (!rec->side)
+		return 0;
+	err = rp_sideband_drain(rec->side, true, on_side_event, rec);
+	lost = rp_sideband_lost(rec->side);
 	rec->missed |= lost > rec->lost;
 	rec->lost = lost;
 	return err < 0 ? err : 0;
@@ -362,13 +378,18 @@ void record_forget_ended(struct recording *rec)
 	forget_ids(&rec->threaded);
 }
 
-int record_settle(struct recording *rec)
+int record_meet(struct recording *rec)
 {
 	int err = drain_sideband(rec);
 
-	if (!err)
-		err = hold_fresh(rec);
-	if (rp_sideband_lost(rec->side))
+	return err ? err : hold_fresh(rec);
+}
+
+int record_settle(struct recording *rec)
+{
+	int err = record_meet(rec);
+
+	if (rec->side && rp_sideband_lost(rec->side))
 		rp_log(RP_WARN, "%llu records about processes were lost: some may lack names",
 		       (unsigned long long)rp_sideband_lost(rec->side));
 	return err;

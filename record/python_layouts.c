@@ -9,8 +9,9 @@
 
 #include "python.h"
 
-/* glibc 2.36, struct pthread: specific_1stblock, specific. */
+/* glibc 2.36, struct pthread: specific_1stblock, specific; tid. */
 #define GLIBC .slots = 0x310, .slot_blocks = 0x510
+#define GLIBC_TID 0x2d0
 
 #define FRAMES_TO_310                                                                              \
 	.thread_frame = 24, .frame_code = 32, .frame_previous = 24, .code_first_line = 40,         \
@@ -28,14 +29,20 @@ static const struct python_layout layouts[] = {
 	  GLIBC,
 	  FRAMES_TO_310,
 	  .frame_position = 104,
-	  .position_shift = 1 },
+	  .position_shift = 1,
+	  .runtime_gil = 1152,
+	  .thread_id = 176,
+	  .pthread_id = GLIBC_TID },
 	{ .version = 0x0309,
 	  .boundary = PYTHON_BY_PC,
 	  .tss = 584,
 	  GLIBC,
 	  FRAMES_TO_310,
 	  .frame_position = 104,
-	  .position_shift = 1 },
+	  .position_shift = 1,
+	  .runtime_gil = 352,
+	  .thread_id = 176,
+	  .pthread_id = GLIBC_TID },
 	{ .version = 0x030a,
 	  .boundary = PYTHON_BY_CFRAME,
 	  .tss = 584,
@@ -43,7 +50,10 @@ static const struct python_layout layouts[] = {
 	  FRAMES_TO_310,
 	  .thread_cframe = 48,
 	  .cframe_previous = 8,
-	  .frame_position = 96 },
+	  .frame_position = 96,
+	  .runtime_gil = 352,
+	  .thread_id = 176,
+	  .pthread_id = GLIBC_TID },
 	{ .version = 0x030b,
 	  .boundary = PYTHON_BY_ENTRY,
 	  .tss = 592,
@@ -63,7 +73,9 @@ static const struct python_layout layouts[] = {
 	  .code_lines = 136,
 	  .code_bytes = 184,
 	  .text_ascii = 48,
-	  .text_compact = 72 },
+	  .text_compact = 72,
+	  .runtime_gil = 360,
+	  .thread_id = 160 },
 	{ .version = 0x030c,
 	  .boundary = PYTHON_BY_SHIM,
 	  .tss = 1544,
@@ -73,7 +85,9 @@ static const struct python_layout layouts[] = {
 	  CODE_FROM_312,
 	  .frame_mark = 70,
 	  .mark = 3,
-	  .code_bytes = 192 },
+	  .code_bytes = 192,
+	  .interpreter_gil = 384,
+	  .thread_id = 144 },
 	{ .version = 0x030d,
 	  .boundary = PYTHON_BY_SHIM,
 	  .tss = 2160,
@@ -82,7 +96,9 @@ static const struct python_layout layouts[] = {
 	  CODE_FROM_312,
 	  .frame_mark = 70,
 	  .mark = 3,
-	  .code_bytes = 200 },
+	  .code_bytes = 200,
+	  .interpreter_gil = 16,
+	  .thread_id = 160 },
 	{ .version = 0x030e,
 	  .boundary = PYTHON_BY_SHIM,
 	  .tss = 2336,
@@ -91,7 +107,9 @@ static const struct python_layout layouts[] = {
 	  CODE_FROM_312,
 	  .frame_mark = 74,
 	  .mark = 3,
-	  .code_bytes = 208 },
+	  .code_bytes = 208,
+	  .interpreter_gil = 16,
+	  .thread_id = 160 },
 };
 
 const struct python_layout *record_python_layout(unsigned int version)

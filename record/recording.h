@@ -27,7 +27,9 @@
 #include "during.h"
 #include "ksym.h"
 #include "names.h"
+#include "jvm.h"
 #include "python.h"
+#include "v8.h"
 #include "stacks.h"
 #include "stream.h"
 #include "tables.h"
@@ -66,6 +68,10 @@ struct record_profiler {
 	/* Samples a second unless the options say so, of a profiler that takes samples; else 0. */
 	unsigned int sample_freq;
 	bool no_stacks; /* its programs take none */
+	/* They are so deep in calls already, of 8 in all, that Java's walk has no room. */
+	bool no_java;
+	/* What processes do is not followed, for none of their addresses is named: no side-band. */
+	bool no_names;
 	bool has_regs;	/* its programs' context is a perf event's, which has registers */
 	bool at_return; /* user stacks begin with a return address */
 	bool often; /* drains ten times a second: prints as it comes, or follows what is mapped */
@@ -82,6 +88,8 @@ struct record_profiler {
 	const char *color_by_label;
 	const char *const *label_order;
 	enum record_output output;
+	/* Of RECORD_GRID: its table, still without rows; NULL: it was made with the profiler. */
+	int (*empty_grid)(struct recording *rec, struct report_grid **out);
 	/* Shows it otherwise than as stacks, where the options say so; NULL: as stacks. */
 	int (*report)(struct recording *rec);
 
@@ -109,6 +117,12 @@ struct record_profiler {
 	int (*mapped)(struct recording *rec, const struct rp_side_event *e);
 	/* All has been drained, nothing is shown yet: what else the maps hold. May be NULL. */
 	int (*collect)(struct recording *rec);
+	/*
+	 * A part of it is over, and nothing fires: what it has counted by itself, and maps of its
+	 * own, begin anew. For record_window(), which NULL does not go together with.
+	 */
+	int (*restart)(struct recording *rec);
+	bool attaches_again; /* start() after stop() does */
 	/* Releases what it opened; may be NULL. */
 	void (*close)(struct recording *rec);
 
@@ -149,7 +163,7 @@ struct recording {
 	struct sym_kernel *kernel;
 	struct sym_demangler *demangler;
 	struct ksym ksym;
-	struct rp_sideband *side;
+	struct rp_sideband *side; /* NULL: processes are not followed */
 	struct program_config config;
 	struct stacks *stacks;
 	struct record_stream *stream; /* NULL: no times were asked for */
@@ -158,6 +172,8 @@ struct recording {
 	struct record_tables
 		*tables; /* of the unwinder; NULL: stacks are walked by frame pointers */
 	struct record_python *python; /* NULL: its frames are not looked for */
+	struct record_v8 *v8;	      /* NULL: neither */
+	struct record_jvm *jvm;	      /* of Java */
 	const char *comm_glob;	      /* a --comm that the program cannot match by itself; NULL */
 
 	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */
@@ -208,6 +224,18 @@ struct recording {
 	} queue;
 	uint64_t handed_over;
 
+	/* windows (window.c) */
+	unsigned int windows;	 /* that there were so far, */
+	struct report_cost paid; /*   and what they have cost */
+	/* A process was met for the first time, or with its next program; NULL: no matter. */
+	void (*meet)(struct recording *rec, uint32_t pid, uint64_t generation);
+	/*
+	 * Adds labels of the process to a sample of the report, whose own come first; they live
+	 * until the next call. 0 or a negative errno. NULL: none.
+	 */
+	int (*label)(struct recording *rec, const struct stack_record *r,
+		     struct report_sample *sample);
+
 	/* what record_report() has found out beside the report */
 	char *note; /* how well it went; NULL: nothing to say */
 	struct record_ledger ledger;
@@ -219,6 +247,11 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 /* All below: 0 or a negative errno after a message. */
 int record_open(struct recording *rec);
 void record_close(struct recording *rec);
+/*
+ * Says what could not be had since the last time, if it had no message: rp_log_errors() is still
+ * @errors. record_close() does so.
+ */
+void record_report_lacks(unsigned long errors);
 
 /* ---- check.c */
 
@@ -250,8 +283,12 @@ int record_look_again(struct recording *rec);
 int record_read_all(struct recording *rec);
 /* A walk in this process had no tables: it has made executable what was not. */
 void record_had_no_tables(struct recording *rec, const struct stack_record *record);
+/* Its walk ended where there may be no rule. */
+void record_had_no_rule(struct recording *rec, const struct stack_record *record);
 /* Takes what the kernel has: samples first, then what processes did. */
 int record_drain(struct recording *rec);
+/* What processes did, and those that were met since the last drain. */
+int record_meet(struct recording *rec);
 /* After a drain: forgets processes that ended, when there are many of them. */
 void record_forget_ended(struct recording *rec);
 /* The last of what processes did, once the events are stopped; then everything can be named. */
@@ -262,9 +299,27 @@ void record_processes_free(struct recording *rec);
 
 /* Attaches what is attached at the start, and calls the profiler's own. */
 int record_start_events(struct recording *rec);
+/*
+ * For a loop of the caller's own, in place of record_run(): several recordings at a time, of which
+ * none has a program to run, confines itself or takes signals. It begins; is drained, by
+ * record_drain() and record_forget_ended(), when a descriptor of its has something, and before its
+ * maps are read; and is told once a second. 0 or a negative errno after a message.
+ */
+int record_begin(struct recording *rec);
+int record_tick(struct recording *rec);
 /* SIGINT, SIGTERM and SIGHUP, if the options say so, come through rec->signals from then on. */
 int record_take_signals(struct recording *rec);
 void record_release_signals(struct recording *rec);
+
+/* ---- window.c */
+
+/*
+ * In the middle of a recording, from profiler->interval(): what was recorded since the last window,
+ * or since the beginning, as record_report() would have it if the recording had ended now; and the
+ * next one begins. Between the two, while the maps are read, nothing is recorded: *blind_ns. 0 or
+ * a negative errno after a message.
+ */
+int record_window(struct recording *rec, struct report **out, uint64_t *blind_ns);
 
 /* ---- samples.c: keeps a record; hands over those that wait, named */
 
@@ -277,6 +332,10 @@ void record_samples_free(struct recording *rec);
 struct name_owner record_owner(const struct stack_record *record);
 /* False: --comm has a pattern that it does not match. */
 bool record_comm_wanted(const struct recording *rec, const char *comm);
+/* The stacks as they are now, named; then they are forgotten. 0 or a negative errno. */
+int record_report_stacks(struct recording *rec, struct report **out);
+/* Calls rec->label, if there is one: for profilers that add samples by themselves. */
+int record_label(struct recording *rec, const struct stack_record *r, struct report_sample *sample);
 /* The record that has the kernel's side of a stack: itself, or one that was made earlier. */
 const struct stack_record *record_kernel_record(const struct recording *rec,
 						const struct stack_record *record);

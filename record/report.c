@@ -90,6 +90,11 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 	return err;
 }
 
+int record_label(struct recording *rec, const struct stack_record *r, struct report_sample *sample)
+{
+	return rec->label ? rec->label(rec, r, sample) : 0;
+}
+
 static int add_stack(struct recording *rec, struct names *names, struct report *report,
 		     const struct stack *stack)
 {
@@ -115,6 +120,8 @@ static int add_stack(struct recording *rec, struct names *names, struct report *
 	sample.nframes = ids.n;
 	if (!err && rec->profiler->decorate)
 		err = rec->profiler->decorate(rec, stack, &sample);
+	if (!err)
+		err = record_label(rec, r, &sample);
 	if (!err)
 		err = report_add_id(report, &sample, &id);
 	if (!err)
@@ -311,17 +318,13 @@ static int fill(struct recording *rec, struct report *report)
 	return err;
 }
 
-int record_report(struct recording *rec, struct report **out)
+int record_report_stacks(struct recording *rec, struct report **out)
 {
 	const struct report_value_type *types;
 	struct report *report = NULL;
 	size_t ntypes;
 	int err;
 
-	if (!rec->begun || rec->reported)
-		return rp_fail(rec->begun ? -EALREADY : -EINVAL,
-			       "a recording is reported once, after it has run");
-	rec->reported = true;
 	types = rec->profiler->types(rec, &ntypes);
 	err = report_new(types, ntypes, &report);
 	if (!err)
@@ -335,4 +338,13 @@ int record_report(struct recording *rec, struct report **out)
 	else
 		*out = report;
 	return err;
+}
+
+int record_report(struct recording *rec, struct report **out)
+{
+	if (!rec->begun || rec->reported)
+		return rp_fail(rec->begun ? -EALREADY : -EINVAL,
+			       "a recording is reported once, after it has run");
+	rec->reported = true;
+	return record_report_stacks(rec, out);
 }

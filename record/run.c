@@ -165,14 +165,15 @@ static void show_progress(struct recording *rec, bool last)
 				   rec->seen, last);
 }
 
-static int tick(struct recording *rec)
+int record_tick(struct recording *rec)
 {
 	int err = 0;
 
 	show_progress(rec, false);
 	rec->rereads = 0;
 	rec->wall_offset = rp_wall_offset_ns();
-	rp_sideband_hotplug(rec->side);
+	if (rec->side)
+		rp_sideband_hotplug(rec->side);
 	if (rec->profiler->tick)
 		err = rec->profiler->tick(rec);
 	if (!err && rec->during)
@@ -187,7 +188,7 @@ static int keep_deadlines(struct recording *rec, struct deadlines *d, uint64_t n
 
 	if (now >= d->tick) {
 		d->tick = now + d->step;
-		err = tick(rec);
+		err = record_tick(rec);
 	}
 	if (!err && d->pause && now >= d->part) {
 		d->part += d->pause * ((now - d->part) / d->pause + 1);
@@ -266,6 +267,17 @@ int record_start_events(struct recording *rec)
 	return !err && profiler->start ? profiler->start(rec) : err;
 }
 
+int record_begin(struct recording *rec)
+{
+	int err;
+
+	rec->begun = true;
+	rec->begin_ns = rp_monotonic_ns();
+	rec->busy_ns = record_busy_ns();
+	err = record_start_events(rec);
+	return !err && rec->profiler->begin ? rec->profiler->begin(rec) : err;
+}
+
 static int start(struct recording *rec)
 {
 	int err = record_start_events(rec);
@@ -283,7 +295,9 @@ static int confine(struct recording *rec)
 {
 	const struct record_profiler *profiler = rec->profiler;
 	const struct record_confine what = { .child = rec->target.child,
-					     .attaches = profiler->mapped || profiler->loaded,
+					     .attaches = profiler->mapped || profiler->loaded ||
+							 (profiler->attaches_again &&
+							  rec->opt->interval > 0),
 					     .network = rec->opt->debuginfod };
 	int err;
 
@@ -304,7 +318,7 @@ static struct pollfd *poll_list(const struct recording *rec)
 	fds[WAKE_SIGNAL].fd = rec->signals;
 	fds[WAKE_STOP].fd = rec->wake;
 	fds[WAKE_STACKS].fd = record_stacks_map(rec->stacks, STACK_MAP_EVENTS);
-	fds[WAKE_SIDEBAND].fd = rp_sideband_fd(rec->side);
+	fds[WAKE_SIDEBAND].fd = rec->side ? rp_sideband_fd(rec->side) : -1;
 	for (uint32_t i = 0; i < rec->target.npidfds; i++)
 		fds[WAKE_TARGET + i].fd = rec->target.pidfd[i];
 	for (uint32_t i = 0; i < n; i++)

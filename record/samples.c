@@ -12,7 +12,7 @@ int record_samples_keep(struct recording *rec, const struct stack_record *record
 {
 	struct record_queue *q = &rec->queue;
 	size_t bytes = sizeof(*record) + (size_t)record->user_bytes + record->kernel_bytes +
-		       record->python_bytes;
+		       record->managed_bytes;
 
 	if (RP_GROW(q->records, q->n, q->capacity))
 		return -ENOMEM;

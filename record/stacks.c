@@ -29,6 +29,7 @@ struct block {
 struct stack_slot {
 	uint64_t hash;
 	struct stack stack;
+	bool held; /* record_stacks_forget() leaves it */
 };
 
 struct stacks {
@@ -48,12 +49,13 @@ struct stacks {
 	stack_python_fn on_python;  /*   of these neither */
 	stack_call_fn on_call;	    /* NULL: none are expected */
 	struct record_times *times; /* NULL: all moments come through the ring */
+	void *counted; /* the counters as record_stacks_restart() found them; NULL: those of now */
 	void *ctx;
 };
 
 static size_t record_bytes(const struct stack_record *r)
 {
-	return sizeof(*r) + (size_t)r->user_bytes + r->kernel_bytes + r->python_bytes;
+	return sizeof(*r) + (size_t)r->user_bytes + r->kernel_bytes + r->managed_bytes;
 }
 
 static const struct stack_record *keep_record(struct stacks *s, const struct stack_record *record)
@@ -217,6 +219,47 @@ const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash)
 	return find(s, hash);
 }
 
+size_t record_stacks_number(const struct stacks *s, uint64_t hash)
+{
+	const struct stack_slot *slot = rp_hash_find(&s->slots, &hash);
+
+	return slot ? (size_t)(slot - (const struct stack_slot *)s->slots.items) : SIZE_MAX;
+}
+
+struct totals {
+	const struct stacks *stacks;
+	struct stack_total *total;
+};
+
+static int add_total(void *ctx, const void *key, const void *value)
+{
+	const uint64_t *hash = key, *values = value;
+	const struct totals *t = ctx;
+	const size_t at = record_stacks_number(t->stacks, *hash);
+
+	for (uint32_t i = 0; at != SIZE_MAX && i < t->stacks->nvalues; i++)
+		t->total[at].value[i] += values[i];
+	return 0;
+}
+
+int record_stacks_totals(const struct stacks *s, struct stack_total **out)
+{
+	struct totals t = { s, calloc(s->slots.count + 1, sizeof(*t.total)) };
+	int n;
+
+	if (!t.total)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->slots.count; i++)
+		memcpy(t.total[i].value, record_stacks_at(s, i)->value, sizeof(t.total[i].value));
+	n = rp_map_each(s->fds[STACK_MAP_COUNTS], &s->maps[STACK_MAP_COUNTS], add_total, &t);
+	if (n < 0) {
+		free(t.total);
+		return n;
+	}
+	*out = t.total;
+	return 0;
+}
+
 void record_stacks_weigh_anew(struct stacks *s)
 {
 	struct stack_slot *slots = s->slots.items;
@@ -243,12 +286,21 @@ size_t record_stacks_count(const struct stacks *s)
 
 int record_stacks_stats(const struct stacks *s, void *out)
 {
+	if (s->counted) {
+		memcpy(out, s->counted, s->maps[STACK_MAP_STATS].value_size);
+		return 0;
+	}
 	return rp_map_lookup(s->fds[STACK_MAP_STATS], &(uint32_t){ 0 }, out);
 }
 
 int record_stacks_add_id(struct stacks *s, int map, uint32_t id)
 {
 	return rp_map_update(s->fds[map], &id, &(uint64_t){ 0 }, BPF_ANY);
+}
+
+int record_stacks_gate(const struct stacks *s, int map, uint64_t value)
+{
+	return rp_map_update(s->fds[map], &(uint32_t){ 0 }, &value, BPF_ANY);
 }
 
 int record_stacks_map(const struct stacks *s, int map)
@@ -266,6 +318,51 @@ int record_stacks_each(const struct stacks *s, int map, rp_map_fn fn, void *ctx)
 	int n = rp_map_each(s->fds[map], &s->maps[map], fn, ctx);
 
 	return n < 0 ? n : 0;
+}
+
+static int pass_over(void *ctx, const void *key, const void *value)
+{
+	(void)ctx;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+int record_stacks_clear(struct stacks *s, int map)
+{
+	const struct asm_map *m = &s->maps[map];
+	void *zero;
+	int n = 0;
+
+	if (m->type != BPF_MAP_TYPE_ARRAY && m->type != BPF_MAP_TYPE_PERCPU_ARRAY) {
+		n = rp_map_drain(s->fds[map], m, pass_over, NULL);
+		return n < 0 ? n : 0;
+	}
+	zero = calloc(1, rp_map_value_bytes(m));
+	if (!zero)
+		return -ENOMEM;
+	for (uint32_t i = 0; !n && i < m->max_entries; i++)
+		n = rp_map_update(s->fds[map], &i, zero, BPF_ANY);
+	free(zero);
+	return n;
+}
+
+int record_stacks_restart(struct stacks *s)
+{
+	void *counted = malloc(s->maps[STACK_MAP_STATS].value_size);
+	int err = counted ? record_stacks_stats(s, counted) : -ENOMEM;
+
+	if (!err)
+		err = record_stacks_clear(s, STACK_MAP_STATS);
+	if (!err)
+		err = record_stacks_clear(s, STACK_MAP_COUNTS);
+	if (err) {
+		free(counted);
+		return err;
+	}
+	free(s->counted);
+	s->counted = counted;
+	return 0;
 }
 
 int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config)
@@ -297,12 +394,14 @@ static void at_least(struct asm_map *map, uint64_t entries)
 
 static void size_python_maps(struct asm_map *maps, const struct program_config *c)
 {
-	if (c->python_bytes)
+	if (c->managed_bytes)
 		maps[STACK_MAP_SCRATCH].value_size =
-			STACK_PYTHON_SCRATCH_BYTES(c->all_bytes, c->both_bytes);
+			STACK_MANAGED_SCRATCH_BYTES(c->all_bytes, c->both_bytes);
 	else
 		maps[STACK_MAP_PYTHON_LAYOUTS].value_size = maps[STACK_MAP_PYTHON_SEEN].value_size =
 			maps[STACK_MAP_PYTHON_CODE].value_size = 8;
+	if (!c->jvm)
+		maps[STACK_MAP_JVM_PROCESSES].value_size = maps[STACK_MAP_JVM_SEEN].value_size = 8;
 }
 
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
@@ -376,15 +475,51 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	return 0;
 }
 
+void record_stacks_hold(struct stacks *s, uint64_t hash)
+{
+	struct stack_slot *slot = rp_hash_find(&s->slots, &hash);
+
+	if (slot)
+		slot->held = true;
+}
+
+/* Copies of what is held, which weigh nothing. Without memory a stack is not known any more. */
+static void keep_held(struct stacks *s, const struct hash_map *slots)
+{
+	const struct stack_slot *slot = slots->items;
+
+	for (size_t i = 0; i < slots->count; i++) {
+		const struct stack_record *kept =
+			slot[i].held ? keep_record(s, slot[i].stack.record) : NULL;
+		struct stack_slot *copy = kept ? rp_hash_add(&s->slots, &kept->hash) : NULL;
+
+		if (copy)
+			copy->stack.record = kept;
+	}
+}
+
+static void free_blocks(struct block *block)
+{
+	while (block) {
+		struct block *older = block->older;
+
+		free(block);
+		block = older;
+	}
+}
+
 void record_stacks_forget(struct stacks *s)
 {
-	while (s->blocks) {
-		struct block *older = s->blocks->older;
+	struct hash_map slots = s->slots;
+	struct block *blocks = s->blocks;
 
-		free(s->blocks);
-		s->blocks = older;
-	}
-	rp_hash_free(&s->slots);
+	s->slots = HASH_MAP(struct stack_slot, hash);
+	s->blocks = NULL;
+	keep_held(s, &slots);
+	free_blocks(blocks);
+	rp_hash_free(&slots);
+	free(s->counted);
+	s->counted = NULL;
 }
 
 void record_stacks_close(struct stacks *s)
@@ -396,6 +531,8 @@ void record_stacks_close(struct stacks *s)
 	rp_fds_close(s->fds, s->nmaps);
 	free(s->maps);
 	free(s->fds);
-	record_stacks_forget(s);
+	free(s->counted);
+	free_blocks(s->blocks);
+	rp_hash_free(&s->slots);
 	free(s);
 }

@@ -28,7 +28,7 @@ struct stacks_options {
 	unsigned int thread_map;
 	uint32_t threads;
 	stack_moment_fn on_moment; /* with config->stream */
-	stack_python_fn on_python; /* with config->python_bytes */
+	stack_python_fn on_python; /* with config->managed_bytes */
 	stack_call_fn on_call;	   /* with config->during */
 };
 
@@ -50,6 +50,8 @@ void record_stacks_close(struct stacks *s);
  */
 int record_stacks_load(struct stacks *s, const struct asm_program *program, const void *config);
 int record_stacks_map(const struct stacks *s, int map); /* its descriptor */
+/* The only value of the profiler's map "gate": what its programs wait for; 0 closes it. */
+int record_stacks_gate(const struct stacks *s, int map, uint64_t value);
 /* The maps as they were made: sizes may differ from the profiler's. */
 const struct asm_map *record_stacks_maps(const struct stacks *s);
 /* All entries of a map, as rp_map_each(). 0, or the negative number that ended it. */
@@ -71,6 +73,16 @@ const struct stack *record_stacks_next(const struct stacks *s, const struct stac
 const struct stack *record_stacks_at(const struct stacks *s, size_t i);
 /* By hash; NULL: there is none. */
 const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash);
+/* Which of them that is, as record_stacks_at() counts; SIZE_MAX: there is none. */
+size_t record_stacks_number(const struct stacks *s, uint64_t hash);
+/*
+ * What each weighs by now, while programs still count, in the order of record_stacks_at(); what
+ * came since the last drain may lack. To be freed. 0 or a negative errno.
+ */
+struct stack_total {
+	uint64_t value[STACK_VALUES];
+};
+int record_stacks_totals(const struct stacks *s, struct stack_total **out);
 /* All weigh nothing. */
 void record_stacks_weigh_anew(struct stacks *s);
 /* Adds to its weights what the map counts does not know. -ENOENT: there is no such stack. */
@@ -78,6 +90,15 @@ int record_stacks_add(struct stacks *s, uint64_t hash, const uint64_t value[STAC
 size_t record_stacks_count(const struct stacks *s);
 /* Frees the stacks: what is made of them needs the memory. The maps stay. */
 void record_stacks_forget(struct stacks *s);
+/* But for this stack, once: something in the maps is about it. It weighs nothing then. */
+void record_stacks_hold(struct stacks *s, uint64_t hash);
+/*
+ * While nothing fires: in the kernel all stacks and counters are 0 again, as at the beginning. On
+ * this side both stay what they were, until record_stacks_forget(). 0 or a negative errno.
+ */
+int record_stacks_restart(struct stacks *s);
+/* A map of the profiler's own has no entries any more; those of an array are 0. */
+int record_stacks_clear(struct stacks *s, int map);
 /* The counters; size bytes of the profiler's own struct, which begins with struct program_stats. */
 int record_stacks_stats(const struct stacks *s, void *out);
 

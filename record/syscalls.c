@@ -42,6 +42,7 @@
 static const int always[] = {
 	SYS_read,
 	SYS_pread64,
+	SYS_process_vm_readv,
 	SYS_close,
 	SYS_mmap,
 	SYS_munmap,
@@ -130,9 +131,19 @@ static const int always[] = {
 
 /* What is done with maps and programs that are there. An iterator is a link of its own. */
 static const uint32_t bpf_commands[] = {
-	BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_ELEM,    BPF_MAP_DELETE_ELEM, BPF_MAP_LOOKUP_BATCH,
-	BPF_MAP_CREATE,	     BPF_MAP_GET_NEXT_KEY,   BPF_MAP_FREEZE,	  BPF_BTF_LOAD,
-	BPF_PROG_TEST_RUN,   BPF_OBJ_GET_INFO_BY_FD, BPF_LINK_CREATE,	  BPF_ITER_CREATE,
+	BPF_MAP_LOOKUP_ELEM,
+	BPF_MAP_UPDATE_ELEM,
+	BPF_MAP_DELETE_ELEM,
+	BPF_MAP_LOOKUP_BATCH,
+	BPF_MAP_LOOKUP_AND_DELETE_BATCH,
+	BPF_MAP_CREATE,
+	BPF_MAP_GET_NEXT_KEY,
+	BPF_MAP_FREEZE,
+	BPF_BTF_LOAD,
+	BPF_PROG_TEST_RUN,
+	BPF_OBJ_GET_INFO_BY_FD,
+	BPF_LINK_CREATE,
+	BPF_ITER_CREATE,
 };
 
 /* A program may send signals to whatever runs it, so only those that must load some may. */

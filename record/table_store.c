@@ -382,6 +382,15 @@ const struct stored_file *record_table_store_known(const struct record_table_sto
 	return find_file(s, st);
 }
 
+/* There was no room, or no time, for the new one. */
+static void keep_old(struct stored_file *file, struct stored_file *old)
+{
+	free_file(file);
+	*file = *old;
+	file->is_computed = true;
+	*old = (struct stored_file){ 0 };
+}
+
 /*
  * A table is made here and now, while the ring is not drained; not by a thread of its own. What
  * that would save is time that the ring has anyway: made for the first time on a machine, the table
@@ -392,11 +401,12 @@ const struct stored_file *record_table_store_known(const struct record_table_sto
  * cached: no sample lost at 499, 999 and 3,999 Hz; at 9,999 Hz, on a busy machine, 0 to 19 %, with
  * cached tables 0 to 1 %: who samples as often as that does it twice.
  */
-const struct stored_file *record_table_store_file(struct record_table_store *s, int fd)
+const struct stored_file *record_table_store_file(struct record_table_store *s, int fd,
+						  bool is_computed)
 {
 	const struct source src = { .fd = fd };
 	struct unwind_table *t = NULL;
-	struct stored_file *file;
+	struct stored_file *file, old = { 0 };
 	struct owner *owner;
 	struct stat st;
 	int err;
@@ -406,28 +416,36 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 		return NULL;
 	}
 	file = find_file(s, &st);
-	if (file)
+	if (file && (!is_computed || file->is_computed || s->is_full))
 		return file;
 	owner = rp_hash_add(&s->owners, &(uint32_t){ st.st_uid });
-	if (!owner || RP_GROW(s->files, s->nfiles, s->capacity)) {
+	if (!owner || (!file && RP_GROW(s->files, s->nfiles, s->capacity))) {
 		rp_lack_file(-ENOMEM, fd);
 		return NULL;
 	}
-	file = &s->files[s->nfiles++];
-	*file = (struct stored_file){
-		.dev = st.st_dev, .inode = st.st_ino, .size = st.st_size, .changed = st.st_mtim
-	};
+	if (file)
+		old = *file;
+	else
+		file = &s->files[s->nfiles++];
+	*file = (struct stored_file){ .dev = st.st_dev,
+				      .inode = st.st_ino,
+				      .size = st.st_size,
+				      .changed = st.st_mtim,
+				      .is_computed = is_computed };
 	err = read_loads(&src, file);
 	if (err)
 		file->nloads = 0; /* remembered as no ELF file */
 	else if (may_read(owner, (uint64_t)st.st_size))
-		err = unwind_cache_table(s->cache, &t, fd, NULL);
+		err = unwind_cache_table(s->cache, &t, fd, is_computed, NULL);
 	rp_lack_file(err, fd);
 	if (t) {
 		if (may_store(owner, t))
 			store_table(s, t, file);
 		unwind_table_free(t);
 	}
+	if (old.nparts && !file->nparts)
+		keep_old(file, &old);
+	free_file(&old); /* walks go on by the rows that it has in the maps */
 	return file;
 }
 

@@ -31,6 +31,7 @@ struct stored_file {
 	struct stored_load *loads; /* none: it is no ELF file of this machine */
 	struct stored_part *parts; /* ordered by start; none: the file has no table */
 	uint32_t nloads, nparts;
+	bool is_computed; /* rules for code without an FDE were asked for */
 };
 
 struct record_table_store;
@@ -46,8 +47,12 @@ struct record_keeper;
 void record_table_store_kept_by(struct record_table_store *s, struct record_keeper *keeper);
 void record_table_store_close(struct record_table_store *s);
 
-/* The file open as fd, digested if it is new. NULL without memory. It lives until the next call. */
-const struct stored_file *record_table_store_file(struct record_table_store *s, int fd);
+/*
+ * The file open as fd, digested if it is new, or if @is_computed, and it was not: with rules for
+ * code without an FDE. NULL without memory. It lives until the next call.
+ */
+const struct stored_file *record_table_store_file(struct record_table_store *s, int fd,
+						  bool is_computed);
 /* A file that was digested before, by what stat(2) says of it; NULL if it is new. */
 struct stat;
 const struct stored_file *record_table_store_known(const struct record_table_store *s,

@@ -23,6 +23,8 @@ struct record_tables_maps {
 	 */
 	bool only_hit;
 	struct record_python *python; /* which looks at what is mapped; NULL */
+	struct record_v8 *v8;	      /* this too */
+	struct record_jvm *jvm;	      /* the same */
 	struct record_keeper *keeper; /* puts tables into the cache; NULL: this process does */
 };
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps);
@@ -53,6 +55,11 @@ void record_tables_ended(struct record_tables *f, uint32_t pid);
  * least one in the file that lacks it.
  */
 void record_tables_lost(struct record_tables *f, uint32_t pid, const uint64_t *pcs, uint32_t n);
+/*
+ * A walk ended at @pc, maybe for want of a rule: only now the rules of code without an FDE are made
+ * for that file. False if this place was said before.
+ */
+bool record_tables_missed(struct record_tables *f, uint32_t pid, uint64_t pc);
 /* Reads those again that have changed, or where a walk was lost. */
 void record_tables_refresh(struct record_tables *f);
 

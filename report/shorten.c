@@ -80,7 +80,8 @@ static void empty_brackets(struct buf *b, const char *name, char open, bool last
 		end = bracket_end(at);
 		if (!end)
 			break; /* what follows is not worth a look for each bracket in it */
-		if (end - at > 2 && !(last && strchr(end, open))) {
+		/* Brackets around all of it (<frozen importlib>) are no parameters. */
+		if (end - at > 2 && !(at == name && !*end) && !(last && strchr(end, open))) {
 			report_buf_add(b, from, (size_t)(at + 1 - from));
 			report_buf_puts(b, dots);
 			from = end - 1;

@@ -81,7 +81,7 @@ static int sort(struct sym_fdes *f)
 int sym_fdes_read(struct sym_fdes **out, const struct sym_object *object)
 {
 	struct sym_fdes *f = calloc(1, sizeof(*f));
-	struct unwind_source s;
+	struct unwind_source s = { 0 };
 	int err = -ENOMEM;
 
 	if (!f)

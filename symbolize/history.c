@@ -296,6 +296,14 @@ int sym_history_use(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t
 	return err;
 }
 
+void sym_history_unuse(struct sym_history *h)
+{
+	for (size_t i = 0; i < h->event_count; i++)
+		h->events[i].used = false;
+	for (size_t i = 0; i < h->mapping_count; i++)
+		h->mappings[i].used = false;
+}
+
 /* The name that @tid said itself, in the life that began at @born. */
 static const char *own_name(const struct sym_task *t, uint64_t born, uint64_t time)
 {

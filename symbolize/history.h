@@ -57,6 +57,9 @@ int sym_history_find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_
 /* Pruning is to leave what sym_history_find() answers to this. -ENOENT, -ENOMEM. */
 int sym_history_use(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr);
 
+/* Forgets all that sym_history_use() was told. */
+void sym_history_unuse(struct sym_history *h);
+
 /* The name of @tid at @time, or NULL. */
 const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t time);
 

@@ -5,10 +5,16 @@
  * libdw finds the unit of an address by .debug_aranges, which clang does not write, and the
  * functions around it by walking over the unit each time. Here both are found by search: units by
  * their ranges, read once; functions of a unit by theirs, read when the unit is first met.
+ *
+ * libdw believes what it reads, and any user may have written it. So the sections are measured
+ * before libdw gets to see them, a unit's line table is before it is unfolded, what is walked over
+ * is counted, and the time is taken: a file that takes too long has no lines from then on.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #ifdef HAVE_LIBDW
 #include <dwarf.h>
@@ -17,6 +23,7 @@
 #endif
 
 #include "lines.h"
+#include "base/budget.h"
 #include "base/grow.h"
 #include "spans.h"
 
@@ -31,7 +38,21 @@ bool sym_can_find_source(void)
 
 #ifdef HAVE_LIBDW
 
-enum { NESTING_MAX = 64 }; /* of namespaces, classes, blocks */
+enum {
+	NESTING_MAX = 64, /* of namespaces, classes, blocks */
+	/* Of a unit's line program; libdw makes some 80 bytes of each. Large ones have 1 MB. */
+	LINES_MAX = 8 << 20,
+	WORK_FOR = 64 << 20, /* no more work than a file of that size may be */
+	WORK_TIMES = 16,
+	DIE_COSTS = 4,
+	RANGE_COSTS = sizeof(struct sym_span),
+	FILE_SECONDS = 5, /* of CPU time */
+	ALL_SECONDS = 20
+};
+/* Debug sections of all files together, unpacked: libdw reads each that it needs as a whole. */
+#define SECTIONS_MAX (1ULL << 30)
+
+static uint64_t sections_taken, time_taken; /* of all files */
 
 /* Ranges on their way to spans. */
 struct ranges {
@@ -57,7 +78,120 @@ struct sym_dwarf {
 	size_t unit_count, unit_capacity;
 	struct sym_span *spans; /* .id is an index of units */
 	size_t span_count;
+	uint64_t taken;		/* of sections_taken */
+	Elf_Scn *line_programs; /* .debug_line */
+	struct rp_work work;
+	uint64_t ns; /* of CPU time, so far */
 };
+
+/* ---- what it may cost */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Since @began so much was spent on the file. */
+static void charge(struct sym_dwarf *d, uint64_t began)
+{
+	const uint64_t ns = cpu_ns() - began;
+
+	d->ns += ns;
+	time_taken += ns;
+}
+
+static bool may_go_on(const struct sym_dwarf *d)
+{
+	return d->ns < FILE_SECONDS * 1000000000ULL && time_taken < ALL_SECONDS * 1000000000ULL &&
+	       d->work.left;
+}
+
+/* What is packed in the way of old: "ZLIB", and the size, the highest byte first. */
+static uint64_t unpacked_size_of_old(Elf_Scn *scn)
+{
+	const Elf_Data *data = elf_rawdata(scn, NULL);
+	uint64_t size = 0;
+
+	for (int i = 4; data && data->d_buf && data->d_size >= 12 && i < 12; i++)
+		size = size << 8 | ((const uint8_t *)data->d_buf)[i];
+	return size;
+}
+
+/* The bytes of a section as libdw will have it. */
+static uint64_t unpacked_size(Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	GElf_Chdr packed;
+
+	return sh->sh_flags & SHF_COMPRESSED && gelf_getchdr(scn, &packed) ? packed.ch_size
+									   : sh->sh_size;
+}
+
+static bool take(struct sym_dwarf *d, uint64_t size)
+{
+	if (size > SECTIONS_MAX - sections_taken)
+		return false;
+	d->taken += size;
+	sections_taken += size;
+	return true;
+}
+
+/* Takes what the sections of the file need; false: there is not so much. */
+static bool take_sections(struct sym_dwarf *d)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(d->elf, &names))
+		return false;
+	while ((scn = elf_nextscn(d->elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(d->elf, names, sh.sh_name) : NULL;
+		const bool old = name && !strncmp(name, ".zdebug", 7);
+
+		if (!name || sh.sh_type == SHT_NOBITS || (!old && strncmp(name, ".debug", 6) != 0))
+			continue;
+		if (!take(d, unpacked_size(scn, &sh)) ||
+		    (old && !take(d, unpacked_size_of_old(scn))))
+			return false;
+		if (!strcmp(name, ".debug_line") || !strcmp(name, ".zdebug_line"))
+			d->line_programs = scn;
+	}
+	d->work = rp_work_for(d->taken < WORK_FOR ? d->taken : WORK_FOR, WORK_TIMES);
+	return true;
+}
+
+/*
+ * libdw opens what a split unit names, blocking, be it a pipe or a device: only in files of root
+ * and of those whom we work for.
+ */
+static bool may_be_split(const struct sym_object *data)
+{
+	const char *sudo = secure_getenv("SUDO_UID");
+	const uid_t nobody = 65534; /* whom a recording becomes that root began, and others too */
+
+	return !data->owner || (data->owner == geteuid() && data->owner != nobody) ||
+	       (sudo && *sudo && data->owner == (uid_t)strtoul(sudo, NULL, 10));
+}
+
+/* Whether the unit's line table is of a size that linkers and compilers make. */
+static bool may_read_lines(const struct sym_dwarf *d, Dwarf_Die *die)
+{
+	Elf_Data *data = d->line_programs ? elf_rawdata(d->line_programs, NULL) : NULL;
+	Dwarf_Attribute attr;
+	Dwarf_Word at;
+	uint32_t size;
+
+	if (!data || !data->d_buf || dwarf_formudata(dwarf_attr(die, DW_AT_stmt_list, &attr), &at))
+		return true; /* it has none, or in a file of its own */
+	if (data->d_size < sizeof(size) || at > data->d_size - sizeof(size))
+		return false;
+	memcpy(&size, (const char *)data->d_buf + at, sizeof(size));
+	return size <= LINES_MAX; /* of 64 bits: 4 GB and more */
+}
 
 /* ---- ranges of units and functions */
 
@@ -74,15 +208,30 @@ static int add_range(struct ranges *r, const struct sym_object *code, uint64_t s
 }
 
 /* The ranges of @die, be they many or one. */
-static int add_ranges(struct ranges *r, const struct sym_object *code, Dwarf_Die *die, uint32_t id)
+static int add_ranges(struct ranges *r, struct sym_dwarf *d, Dwarf_Die *die, uint32_t id)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	int err = 0;
 
 	while (!err && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		err = add_range(r, code, start, end, id);
+		err = rp_work_spend(&d->work, RANGE_COSTS) ? add_range(r, d->code, start, end, id)
+							   : -E2BIG;
 	return err;
+}
+
+static bool contains(struct sym_dwarf *d, Dwarf_Die *die, uint64_t vaddr)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		if (!rp_work_spend(&d->work, DIE_COSTS))
+			return false;
+		if (vaddr >= start && vaddr < end)
+			return true;
+	}
+	return false;
 }
 
 static int by_start(const void *a, const void *b)
@@ -108,22 +257,27 @@ static int make_spans(struct ranges *r, struct sym_span **spans, size_t *count)
 
 /* ---- units */
 
-static int read_units(struct sym_dwarf *d)
+static int read_units(struct sym_dwarf *d, bool may_split)
 {
 	struct ranges r = { 0 };
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, split;
+	Dwarf_Die die, split = { 0 };
+	Dwarf_Die *const other = may_split ? &split : NULL;
 	int err = 0;
 
-	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, &split)) {
+	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, other)) {
 		int tag = dwarf_tag(&die);
+
+		if (!rp_work_spend(&d->work, DIE_COSTS))
+			err = -E2BIG;
 
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 			continue;
-		err = RP_PUSH(d->units, d->unit_count, d->unit_capacity,
-			      (struct unit){ .die = die, .tree = split.cu ? split : die });
 		if (!err)
-			err = add_ranges(&r, d->code, &die, d->unit_count - 1);
+			err = RP_PUSH(d->units, d->unit_count, d->unit_capacity,
+				      (struct unit){ .die = die, .tree = split.cu ? split : die });
+		if (!err)
+			err = add_ranges(&r, d, &die, d->unit_count - 1);
 	}
 	if (!err && !d->unit_count)
 		err = -ENODATA;
@@ -162,6 +316,7 @@ static void end_strings(Elf *elf)
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		   const struct sym_object *code)
 {
+	const uint64_t began = cpu_ns();
 	struct sym_dwarf *d;
 	int err = -ENODATA;
 
@@ -174,11 +329,13 @@ int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 	elf_version(EV_CURRENT);
 	/* Not mapped: a file that is cut off meanwhile must be an error and no signal. */
 	d->elf = elf_begin(data->fd, ELF_C_READ, NULL);
-	if (d->elf)
+	if (d->elf && take_sections(d) && may_go_on(d)) {
 		end_strings(d->elf);
-	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+		d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	}
 	if (d->dwarf)
-		err = read_units(d);
+		err = read_units(d, may_be_split(data));
+	charge(d, began);
 	if (err) {
 		sym_dwarf_close(d);
 		return err;
@@ -199,6 +356,7 @@ void sym_dwarf_close(struct sym_dwarf *d)
 	free(d->spans);
 	dwarf_end(d->dwarf);
 	elf_end(d->elf);
+	sections_taken -= d->taken;
 	free(d);
 }
 
@@ -207,7 +365,7 @@ void sym_dwarf_close(struct sym_dwarf *d)
 static int add_function(struct sym_dwarf *d, struct unit *u, struct ranges *r, Dwarf_Die *die)
 {
 	size_t before = r->count;
-	int err = add_ranges(r, d->code, die, u->function_count);
+	int err = add_ranges(r, d, die, u->function_count);
 
 	if (err || r->count == before)
 		return err;
@@ -234,6 +392,8 @@ static int add_functions(struct sym_dwarf *d, struct unit *u, struct ranges *r, 
 	for (; !err && !more; more = dwarf_siblingof(&die, &die)) {
 		int tag = dwarf_tag(&die);
 
+		if (!rp_work_spend(&d->work, DIE_COSTS))
+			return -E2BIG;
 		if (tag == DW_TAG_subprogram)
 			err = add_function(d, u, r, &die);
 		if (!err && may_hold_functions(tag) && nesting < NESTING_MAX)
@@ -283,22 +443,22 @@ static uint64_t number_of(Dwarf_Die *die, unsigned int name)
 }
 
 /* Where the function @die was called that was inlined there. */
-static void read_call(struct unit *u, Dwarf_Die *die, struct sym_line *out)
+static void read_call(struct sym_dwarf *d, struct unit *u, Dwarf_Die *die, struct sym_line *out)
 {
 	uint64_t file = number_of(die, DW_AT_call_file), line = number_of(die, DW_AT_call_line);
 	Dwarf_Files *files;
 	size_t count;
 
-	if (!dwarf_hasattr(die, DW_AT_call_file) || dwarf_getsrcfiles(&u->tree, &files, &count) ||
-	    file >= count)
+	if (!dwarf_hasattr(die, DW_AT_call_file) || !may_read_lines(d, &u->die) ||
+	    dwarf_getsrcfiles(&u->tree, &files, &count) || file >= count)
 		return;
 	out->file = dwarf_filesrc(files, file, NULL, NULL);
 	out->line = line <= INT32_MAX ? line : 0;
 }
 
-static void read_line(struct unit *u, uint64_t vaddr, struct sym_line *out)
+static void read_line(struct sym_dwarf *d, struct unit *u, uint64_t vaddr, struct sym_line *out)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&u->die, vaddr);
+	Dwarf_Line *line = may_read_lines(d, &u->die) ? dwarf_getsrc_die(&u->die, vaddr) : NULL;
 	int number;
 
 	if (!line)
@@ -309,16 +469,18 @@ static void read_line(struct unit *u, uint64_t vaddr, struct sym_line *out)
 }
 
 /* The child of @die, a function or what was inlined into it or a block, that contains @vaddr. */
-static bool step_in(Dwarf_Die *die, uint64_t vaddr)
+static bool step_in(struct sym_dwarf *d, Dwarf_Die *die, uint64_t vaddr)
 {
 	Dwarf_Die child;
 
 	for (int more = dwarf_child(die, &child); !more; more = dwarf_siblingof(&child, &child)) {
 		int tag = dwarf_tag(&child);
 
+		if (!rp_work_spend(&d->work, DIE_COSTS))
+			return false;
 		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
 		     tag == DW_TAG_try_block || tag == DW_TAG_catch_block) &&
-		    dwarf_haspc(&child, vaddr) > 0) {
+		    contains(d, &child, vaddr)) {
 			*die = child;
 			return true;
 		}
@@ -344,10 +506,10 @@ static size_t add_inlined(struct sym_dwarf *d, struct unit *u, uint64_t vaddr,
 	if (!span)
 		return n;
 	die = u->functions[span->id];
-	while (n < max && step_in(&die, vaddr)) {
+	while (n < max && step_in(d, &die, vaddr)) {
 		if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
 			continue;
-		read_call(u, &die, &lines[n - 1]);
+		read_call(d, u, &die, &lines[n - 1]);
 		lines[n++] = (struct sym_line){ .function = name_of(&die) };
 	}
 	return n;
@@ -358,14 +520,16 @@ size_t sym_dwarf_find(struct sym_dwarf *d, uint64_t vaddr, bool inlined, struct 
 {
 	const struct sym_span *span = sym_spans_find(d->spans, d->span_count, vaddr);
 	struct unit *u = span ? &d->units[span->id] : NULL;
+	const uint64_t began = cpu_ns();
 	size_t n = 1;
 
-	if (!u || !max)
+	if (!u || !max || !may_go_on(d))
 		return 0;
 	out[0] = (struct sym_line){ 0 };
 	if (inlined)
 		n = add_inlined(d, u, vaddr, out, max);
-	read_line(u, vaddr, &out[n - 1]);
+	read_line(d, u, vaddr, &out[n - 1]);
+	charge(d, began);
 	for (size_t i = 0; i < n / 2; i++) { /* the innermost first */
 		struct sym_line swap = out[i];
 

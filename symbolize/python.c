@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "python.h"
+#include "utf8.h"
 
 /* ---- lines */
 
@@ -127,30 +128,6 @@ uint32_t sym_python_line(unsigned int version, const uint8_t *table, size_t n, u
 
 /* ---- texts */
 
-#define REPLACEMENT 0xfffd
-
-static char *put_utf8(char *out, uint32_t c)
-{
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || !c)
-		c = REPLACEMENT;
-	if (c < 0x80) {
-		*out++ = (char)c;
-	} else if (c < 0x800) {
-		*out++ = (char)(0xc0 | c >> 6);
-		*out++ = (char)(0x80 | (c & 63));
-	} else if (c < 0x10000) {
-		*out++ = (char)(0xe0 | c >> 12);
-		*out++ = (char)(0x80 | (c >> 6 & 63));
-		*out++ = (char)(0x80 | (c & 63));
-	} else {
-		*out++ = (char)(0xf0 | c >> 18);
-		*out++ = (char)(0x80 | (c >> 12 & 63));
-		*out++ = (char)(0x80 | (c >> 6 & 63));
-		*out++ = (char)(0x80 | (c & 63));
-	}
-	return out;
-}
-
 char *sym_python_text(uint32_t state, const void *bytes, size_t n)
 {
 	const unsigned int width = state >> 2 & 7;
@@ -167,7 +144,7 @@ char *sym_python_text(uint32_t state, const void *bytes, size_t n)
 
 		for (unsigned int j = 0; j < width; j++)
 			c |= (uint32_t)in[i + j] << 8 * j;
-		out = put_utf8(out, c);
+		out = sym_put_utf8(out, c);
 	}
 	*out = '\0';
 	return text;

@@ -143,6 +143,11 @@ int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr)
 	return sym_history_use(&u->history, pid, time, addr);
 }
 
+void sym_user_unuse(struct sym_user *u)
+{
+	sym_history_unuse(&u->history);
+}
+
 size_t sym_user_events(const struct sym_user *u)
 {
 	return u->history.event_count;

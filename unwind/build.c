@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "cfi.h"
 #include "elf.h"
+#include "gaps.h"
 #include "rows.h"
 #include "table.h"
 
@@ -16,7 +17,7 @@ enum {
 	ROW_WORK = 16,	 /* what a row costs, in bytes */
 	/* So many times the bytes of .eh_frame is taken for its rows: three times what is usual. */
 	MEMORY_TIMES = 4,
-	/* Gaps as short as this are padding between functions: no sample is in them. */
+	/* Shorter gaps are padding between functions: no sample is in them. */
 	PADDING = 16,
 };
 
@@ -44,6 +45,7 @@ struct build {
 	size_t nfound, capacity;
 	bool is_sorted;
 	struct unwind_rows rows;
+	struct unwind_gaps gaps;
 };
 
 /* NULL if there is no CIE at @offset, or none that makes sense, or no memory or work left. */
@@ -126,13 +128,25 @@ static int add_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 	return rp_work_spend(&b->work, ROW_WORK) ? unwind_rows_add(&b->rows, addr, rule) : -EFBIG;
 }
 
+static int add_computed(void *ctx, uint64_t addr, const struct unwind_rule *rule)
+{
+	struct build *b = ctx;
+
+	return unwind_rows_add(&b->rows, addr, rule);
+}
+
+/* No FDE says anything of what is from @start to @end. */
+static int fill(struct build *b, uint64_t start, uint64_t end)
+{
+	return unwind_gaps_fill(&b->gaps, b->source, start, end, add_computed, b);
+}
+
 /*
  * Where functions overlap, an address belongs to the one that begins last before it, as it does to
  * who looks it up in .eh_frame_hdr. @next is where the next one begins.
  */
 static int run_fde(struct build *b, const struct found *found, uint64_t next)
 {
-	static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 	const struct unwind_code *code = unwind_source_code(b->source, found->start);
 	size_t offset = found->offset;
 	const struct parsed_cie *cie;
@@ -158,18 +172,17 @@ static int run_fde(struct build *b, const struct found *found, uint64_t next)
 	if (!err)
 		err = unwind_rows_add_fde(&b->rows, fde.start);
 	if (!err && next - end >= PADDING)
-		err = unwind_rows_add(&b->rows, end, &nothing);
+		err = fill(b, end, next);
 	return err;
 }
 
 static int run_trampoline(struct build *b, const struct found *found, uint64_t next)
 {
-	static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 	uint64_t end = found->start + 1 + UNWIND_TRAMPOLINE_SIZE;
 	const struct unwind_rule signal = unwind_signal_rule(b->machine);
 	int err = unwind_rows_add(&b->rows, found->start, &signal);
 
-	return err || end >= next ? err : unwind_rows_add(&b->rows, end, &nothing);
+	return err || end >= next ? err : fill(b, end, next);
 }
 
 static int run_all(struct build *b)
@@ -182,10 +195,10 @@ static int run_all(struct build *b)
 		err = -EFBIG;
 	if (!err)
 		err = find_trampolines(b);
-	if (!err && !b->nfound)
-		return -ENODATA;
 	if (!err && !b->is_sorted)
 		qsort(b->found, b->nfound, sizeof(*b->found), by_start);
+	if (!err)
+		err = fill(b, 0, b->nfound ? b->found[0].start : UINT64_MAX);
 	for (size_t i = 0; i < b->nfound && !err; i++) {
 		uint64_t next = i + 1 < b->nfound ? b->found[i + 1].start : UINT64_MAX;
 
@@ -219,9 +232,12 @@ int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct 
 		(struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame, &b->work };
 	b->cies = HASH_MAP(struct parsed_cie, offset);
 	err = run_all(b);
+	b->rows.gaps = b->gaps.at;
+	b->rows.ngaps = b->gaps.count;
 	if (!err)
 		err = unwind_rows_finish(&b->rows, s->machine, out);
 	free(b->found);
+	free(b->gaps.at);
 	rp_hash_free(&b->cies);
 	unwind_rows_free(&b->rows);
 out:
@@ -232,7 +248,7 @@ out:
 
 static int build(struct unwind_table **out, int fd, const void *image, size_t size)
 {
-	struct unwind_source s;
+	struct unwind_source s = { .is_computed = true };
 	int err = unwind_source_read(&s, fd, image, size);
 
 	if (err)

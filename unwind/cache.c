@@ -405,8 +405,22 @@ static int keep(struct unwind_cache *c, const char *name, const void *bytes, siz
 	return 0;
 }
 
-static int load(struct unwind_cache *c, const struct unwind_key *key, struct unwind_table **out)
+/* A table of the same .eh_frame, but of other code, is none of @s. */
+static int check_code(const struct unwind_cache *c, const struct unwind_source *s,
+		      const struct unwind_table *t, const struct unwind_key *was)
 {
+	struct unwind_key code;
+
+	if (!unwind_code_key(s, t, &c->secret, &code))
+		return -EIO;
+	return memcmp(&code, was, sizeof(code)) ? -ESTALE : 0;
+}
+
+static int load(struct unwind_cache *c, const struct unwind_source *s, const struct unwind_key *key,
+		struct unwind_table **out)
+{
+	struct unwind_table *t;
+	struct unwind_key code;
 	char name[NAME_SIZE];
 	struct stat st;
 	int fd, err;
@@ -420,31 +434,41 @@ static int load(struct unwind_cache *c, const struct unwind_key *key, struct unw
 	else if (!S_ISREG(st.st_mode) || st.st_uid != c->owner || (st.st_mode & 022))
 		err = -EPERM;
 	else
-		err = unwind_file_read(fd, key, out);
+		err = unwind_file_read(fd, key, &code, &t);
 	close(fd);
+	if (!err) {
+		err = check_code(c, s, t, &code);
+		if (err)
+			unwind_table_free(t);
+		else
+			*out = t;
+	}
 	if (!err && time(NULL) - st.st_mtime > USED_EVERY)
 		keep(c, name, NULL, 0);
 	return err;
 }
 
 /* Whatever goes wrong here, the table is there: it will be built again next time. */
-static void store(struct unwind_cache *c, const struct unwind_key *key,
-		  const struct unwind_table *t)
+static void store(struct unwind_cache *c, const struct unwind_source *s,
+		  const struct unwind_key *key, const struct unwind_table *t)
 {
+	struct unwind_key code;
 	char name[NAME_SIZE];
 	void *bytes;
 	size_t size;
 
-	if (unwind_file_make(key, t, &bytes, &size))
+	if (!unwind_code_key(s, t, &c->secret, &code) ||
+	    unwind_file_make(key, &code, t, &bytes, &size))
 		return;
 	name_of(key, name);
 	keep(c, name, bytes, size);
 	free(bytes);
 }
 
-int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool *was_cached)
+int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool is_computed,
+		       bool *was_cached)
 {
-	struct unwind_source s;
+	struct unwind_source s = { .is_computed = is_computed };
 	struct unwind_key key;
 	bool is_cached = false;
 	int err = fd < 0 ? -EBADF : unwind_source_read(&s, fd, NULL, 0);
@@ -453,12 +477,12 @@ int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd
 		return err;
 	if (c) {
 		key = unwind_source_key(&s, &c->secret);
-		is_cached = !load(c, &key, out);
+		is_cached = !load(c, &s, &key, out);
 	}
 	if (!is_cached)
 		err = unwind_table_make(&s, UNWIND_PART_ROWS, out);
 	if (!is_cached && !err && c)
-		store(c, &key, *out);
+		store(c, &s, &key, *out);
 	if (!err && was_cached)
 		*was_cached = is_cached;
 	unwind_source_free(&s);

@@ -96,6 +96,20 @@ const struct unwind_code *unwind_source_code(const struct unwind_source *s, uint
 	return NULL;
 }
 
+size_t unwind_source_text(const struct unwind_source *s, uint64_t addr, void *buf, size_t size)
+{
+	for (size_t i = 0; i < s->image.nsegments; i++) {
+		const Elf64_Phdr *ph = &s->image.segments[i];
+		const uint64_t into = addr - ph->p_vaddr;
+
+		if (is_code(ph) && addr >= ph->p_vaddr && into < ph->p_filesz)
+			return unwind_image_read(&s->image, ph->p_offset + into, buf,
+						 size < ph->p_filesz - into ? size
+									    : ph->p_filesz - into);
+	}
+	return 0;
+}
+
 /* ---- .eh_frame */
 
 /* The rest of the segment that has @addr in the file. */
@@ -246,19 +260,20 @@ static int read_source(struct unwind_source *s, const struct unwind_image *m)
 	}
 	if (err)
 		err = unwind_debug_frame_read(s, m);
-	return err == -ENODATA && s->ntrampolines ? 0 : err;
+	/* Of this machine the code itself says how the stack moves. */
+	return err == -ENODATA && (s->ntrampolines || (s->is_computed && s->machine == EM_X86_64))
+		       ? 0
+		       : err;
 }
 
 int unwind_source_read(struct unwind_source *out, int fd, const void *image, size_t size)
 {
-	struct unwind_source s = { 0 };
-	struct unwind_image m;
-	int err = unwind_image_open(&m, fd, image, size);
+	struct unwind_source s = { .is_computed = out->is_computed };
+	int err = unwind_image_open(&s.image, fd, image, size);
 
 	if (err)
 		return err;
-	err = read_source(&s, &m);
-	unwind_image_close(&m);
+	err = read_source(&s, &s.image);
 	if (err)
 		unwind_source_free(&s);
 	else
@@ -272,5 +287,6 @@ void unwind_source_free(struct unwind_source *s)
 		rp_memory_give(s->size);
 	free(s->code);
 	free(s->data);
+	unwind_image_close(&s->image);
 	*s = (struct unwind_source){ 0 };
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "image.h"
+
 /* The largest .eh_frame of real files is some 20 MB. */
 #define UNWIND_FRAMES_MAX (64ULL << 20)
 
@@ -30,6 +32,8 @@ struct unwind_source {
 	/* Ascending. Looked for only where .eh_frame lacks them: without it, and in a vdso. */
 	uint64_t trampolines[UNWIND_TRAMPOLINES];
 	size_t ntrampolines;
+	bool is_computed;	   /* what no FDE describes gets rules by its instructions */
+	struct unwind_image image; /* where the code is read; all zeroes: it cannot be */
 };
 
 /*
@@ -47,6 +51,9 @@ bool unwind_trampoline_next(uint16_t machine, const uint8_t *code, size_t size, 
 /* The segment that @addr is in, or NULL. */
 const struct unwind_code *unwind_source_code(const struct unwind_source *s, uint64_t addr);
 
+/* Reads @size bytes of code at the address @addr. How many there were; 0 without an image. */
+size_t unwind_source_text(const struct unwind_source *s, uint64_t addr, void *buf, size_t size);
+
 /* Gives it @size bytes of data to be filled in. -EFBIG, -ENOMEM. */
 int unwind_source_data(struct unwind_source *s, uint64_t size);
 
@@ -54,7 +61,6 @@ int unwind_source_data(struct unwind_source *s, uint64_t size);
  * Reads .debug_frame of the file @m, or, unless it is an image in memory, of its separate debug
  * file. -ENODATA, -EFBIG, -ENOMEM.
  */
-struct unwind_image;
 int unwind_debug_frame_read(struct unwind_source *s, const struct unwind_image *m);
 
 void unwind_source_free(struct unwind_source *s);

@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "gaps.h"
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 3 };
+enum { FORMAT_VERSION = 5 };
 
 struct file_part {
 	uint64_t start;
@@ -22,7 +23,8 @@ struct file_header {
 	char magic[8];
 	uint32_t version, size; /* size of the header */
 	struct unwind_key key;
-	struct unwind_key sum; /* of all that follows, to the end of the file */
+	struct unwind_key code; /* see unwind_code_key() */
+	struct unwind_key sum;	/* of all that follows, to the end of the file */
 	struct unwind_counts counts;
 	struct unwind_stats stats;
 };
@@ -37,12 +39,20 @@ struct unwind_key unwind_source_key(const struct unwind_source *s,
 	struct unwind_sip sip;
 
 	unwind_sip_begin(&sip, secret->sip);
-	unwind_sip_word(&sip, s->machine | (uint64_t)s->is_debug_frame << 16);
+	unwind_sip_word(&sip, s->machine | (uint64_t)s->is_debug_frame << 16 |
+				      (uint64_t)s->is_computed << 17);
 	unwind_sip_word(&sip, s->addr);
+	unwind_sip_word(&sip, s->image.entry);
 	unwind_sip_data(&sip, secret, s->code, s->ncode * sizeof(*s->code));
 	unwind_sip_data(&sip, secret, s->trampolines, s->ntrampolines * sizeof(*s->trampolines));
 	unwind_sip_data(&sip, secret, s->data, s->size);
 	return unwind_sip_end(&sip, FORMAT_VERSION);
+}
+
+bool unwind_code_key(const struct unwind_source *s, const struct unwind_table *t,
+		     const struct unwind_secret *secret, struct unwind_key *out)
+{
+	return unwind_gaps_key(s, t->gaps, t->ngaps, secret, out);
 }
 
 /*
@@ -98,14 +108,15 @@ static void count(const struct unwind_table *t, struct unwind_counts *c)
 	c->nparts = t->nparts;
 	c->nrules = t->nrules;
 	c->nfdes = t->nfdes;
+	c->ngaps = t->ngaps;
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		c->nindex += t->parts[i].npages + 1;
 		c->nrows += t->parts[i].nrows;
 	}
 }
 
-int unwind_file_make(const struct unwind_key *key, const struct unwind_table *t, void **bytes,
-		     size_t *size)
+int unwind_file_make(const struct unwind_key *key, const struct unwind_key *code,
+		     const struct unwind_table *t, void **bytes, size_t *size)
 {
 	struct file_header *h;
 	struct unwind_counts counts;
@@ -128,6 +139,7 @@ int unwind_file_make(const struct unwind_key *key, const struct unwind_table *t,
 	h->version = FORMAT_VERSION;
 	h->size = sizeof(*h);
 	h->key = *key;
+	h->code = *code;
 	h->stats = t->stats;
 	h->counts = counts;
 	pieces_of(h, parts, (char *)h + n, v);
@@ -221,7 +233,8 @@ out:
 	return err;
 }
 
-int unwind_file_read(int fd, const struct unwind_key *key, struct unwind_table **out)
+int unwind_file_read(int fd, const struct unwind_key *key, struct unwind_key *code,
+		     struct unwind_table **out)
 {
 	struct file_header h;
 	struct unwind_table *t;
@@ -234,9 +247,11 @@ int unwind_file_read(int fd, const struct unwind_key *key, struct unwind_table *
 	if (!t)
 		return -ENOMEM;
 	err = read_table(fd, &h, t, &a);
-	if (err)
+	if (err) {
 		unwind_table_free(t);
-	else
-		*out = t;
-	return err;
+		return err;
+	}
+	*code = h.code;
+	*out = t;
+	return 0;
 }

@@ -121,6 +121,7 @@ int unwind_image_open(struct unwind_image *out, int fd, const void *bytes, uint6
 	    eh.e_ident[EI_DATA] != ELFDATA2LSB || !rp_machine(eh.e_machine))
 		return -ENOEXEC;
 	m.machine = eh.e_machine;
+	m.entry = eh.e_entry;
 	err = read_segments(&m, &eh);
 	if (!err)
 		err = read_sections(&m, &eh);

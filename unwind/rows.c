@@ -191,6 +191,7 @@ int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_ta
 	counts.nindex = r->nindex;
 	counts.nrows = r->nrows;
 	counts.nfdes = r->nfdes;
+	counts.ngaps = r->ngaps;
 	t = unwind_table_new(&counts, &a);
 	if (!t)
 		return -ENOMEM;
@@ -199,6 +200,8 @@ int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_ta
 	memcpy(a.rows, r->rows, r->nrows * sizeof(*r->rows));
 	if (r->nfdes)
 		memcpy(a.fdes, r->fdes, r->nfdes * sizeof(*r->fdes));
+	if (r->ngaps)
+		memcpy(a.gaps, r->gaps, r->ngaps * sizeof(*r->gaps));
 	for (size_t i = 0; i < r->nparts; i++)
 		a.parts[i] = (struct unwind_part){ .start = r->parts[i].start,
 						   .npages = r->parts[i].npages,

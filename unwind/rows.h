@@ -21,8 +21,9 @@ struct unwind_rows {
 	struct unwind_open_part *parts;
 	struct unwind_row *rows;
 	uint32_t *index, *fdes;
+	const uint32_t *gaps;  /* of the table; the builder's */
 	struct hash_map rules; /* the set of struct unwind_rule */
-	size_t nparts, nrows, nindex, nfdes;
+	size_t nparts, nrows, nindex, nfdes, ngaps;
 	size_t part_capacity, row_capacity, index_capacity, fde_capacity;
 	uint64_t last;	    /* address of the last row */
 	uint32_t part_rows; /* most rows of a part: UNWIND_PART_ROWS, less in tests */

@@ -8,7 +8,7 @@
 size_t unwind_counts_size(const struct unwind_counts *c)
 {
 	return c->nrules * sizeof(struct unwind_rule) + c->nindex * sizeof(uint32_t) +
-	       c->nrows * sizeof(struct unwind_row) + c->nfdes * sizeof(uint32_t);
+	       c->nrows * sizeof(struct unwind_row) + (c->nfdes + c->ngaps) * sizeof(uint32_t);
 }
 
 struct unwind_table *unwind_table_new(const struct unwind_counts *c, struct unwind_arrays *a)
@@ -23,13 +23,16 @@ struct unwind_table *unwind_table_new(const struct unwind_counts *c, struct unwi
 	a->index = (uint32_t *)(a->rules + c->nrules);
 	a->rows = (struct unwind_row *)(a->index + c->nindex);
 	a->fdes = (uint32_t *)(a->rows + c->nrows);
+	a->gaps = a->fdes + c->nfdes;
 	*t = (struct unwind_table){ .machine = c->machine,
 				    .nparts = c->nparts,
 				    .nrules = c->nrules,
 				    .nfdes = c->nfdes,
 				    .parts = a->parts,
 				    .rules = a->rules,
-				    .fdes = a->fdes };
+				    .fdes = a->fdes,
+				    .ngaps = c->ngaps,
+				    .gaps = a->gaps };
 	return t;
 }
 
@@ -40,7 +43,7 @@ void unwind_table_free(struct unwind_table *t)
 
 size_t unwind_table_size(const struct unwind_table *t)
 {
-	struct unwind_counts c = { .nrules = t->nrules, .nfdes = t->nfdes };
+	struct unwind_counts c = { .nrules = t->nrules, .nfdes = t->nfdes, .ngaps = t->ngaps };
 
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		c.nindex += t->parts[i].npages + 1;
@@ -92,7 +95,9 @@ int unwind_table_fde_start(const struct unwind_table *t, uint64_t vaddr, uint64_
 	uint64_t at = vaddr - t->parts->start;
 	uint32_t lo = 0, hi = t->nfdes;
 
-	if (unwind_table_rule(t, vaddr)->kind == UNWIND_NO_ROW)
+	const struct unwind_rule *rule = unwind_table_rule(t, vaddr);
+
+	if (rule->kind == UNWIND_NO_ROW || rule->flags & UNWIND_COMPUTED)
 		return -ENOENT;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;

@@ -7,7 +7,8 @@
 
 struct unwind_counts {
 	uint16_t machine;
-	uint32_t nparts, nrules, nindex, nrows, nfdes;
+	uint32_t nparts, nrules, nindex, nrows, nfdes, ngaps;
+	uint32_t unused; /* 0: files have no byte that does not count */
 };
 
 /*
@@ -20,6 +21,7 @@ struct unwind_arrays {
 	uint32_t *index;
 	struct unwind_row *rows;
 	uint32_t *fdes;
+	uint32_t *gaps;
 };
 
 /* Bytes of the arrays without the parts. */

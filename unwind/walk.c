@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The walk up a user stack: the same steps, in the same order, as the BPF program's. */
+#include <string.h>
+
 #include "cfi.h"
 #include "table.h"
 
@@ -129,6 +131,27 @@ static int find_return(const struct walk *w, const struct unwind_rule *r, uint64
 	return WALK_ON;
 }
 
+/* A direct call, or one by a register or memory, whose length depends on the address's form. */
+static bool is_behind_call(const uint8_t code[8])
+{
+	static const uint8_t indirect[] = { 1, 2, 4, 5, 6 };
+
+	for (size_t i = 0; i < sizeof(indirect); i++)
+		if (code[indirect[i]] == 0xff && (code[indirect[i] + 1] & 0x38) == 0x10)
+			return true;
+	return code[3] == 0xe8;
+}
+
+/* What a computed rule found has to be such; or the end of a signal handler. */
+static bool is_return_address(const struct walk *w, uint64_t pc)
+{
+	uint8_t code[16];
+
+	if (w->read(w->ctx, pc - 8, code, sizeof(code)))
+		return false;
+	return is_behind_call(code) || !memcmp(code + 8, w->machine->trampolines[0].bytes, 8);
+}
+
 static int note_fp(struct walk *w, const struct unwind_rule *r, uint64_t cfa)
 {
 	if (r->flags & UNWIND_FP_AT_CFA) {
@@ -163,6 +186,8 @@ static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t ke
 	end = find_cfa(w, r, key, &cfa);
 	if (end == WALK_ON)
 		end = find_return(w, r, cfa, &pc);
+	if (end == WALK_ON && r->flags & UNWIND_COMPUTED && !is_return_address(w, pc))
+		return step_by_fp(w);
 	if (end == WALK_ON)
 		end = note_fp(w, r, cfa);
 	return end == WALK_ON ? return_to(w, pc, cfa) : end;

@@ -29,6 +29,22 @@ struct diagnosis {
 	struct finding commands[DOCTOR_COMMANDS];
 };
 
+/* Whose functions stand in stacks by name; an errno where this processor is none of those. */
+#ifdef __x86_64__
+enum { LANGUAGE_ERR = 0 };
+#define LANGUAGE_TEXT(versions) versions
+#else
+enum { LANGUAGE_ERR = -EOPNOTSUPP };
+#define LANGUAGE_TEXT(versions) "on x86-64 alone: " versions
+#endif
+/* As record/python_layouts.c, record/v8_layouts.c and symbolize/jvm.c have them. */
+static const struct finding languages[] = {
+	{ "Python", "", LANGUAGE_ERR, LANGUAGE_TEXT("CPython 3.8 to 3.14, with glibc") },
+	{ "JavaScript", "", LANGUAGE_ERR, LANGUAGE_TEXT("V8 10.2, 11.3, 12.4 (Node 18, 20, 22)") },
+	{ "Java", "", LANGUAGE_ERR, LANGUAGE_TEXT("HotSpot 17 and 21") },
+};
+enum { LANGUAGES = sizeof(languages) / sizeof(languages[0]) };
+
 /* Settings that take away what capabilities give, or the other way round. */
 static const struct setting settings[] = {
 	{ "kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid" },
@@ -90,6 +106,7 @@ static void print_text(const struct diagnosis *d)
 	print_findings("Mechanisms, and the Linux that brought them", d->mechanisms,
 		       DOCTOR_MECHANISMS);
 	print_findings("What is used for", d->ways, DOCTOR_WAYS);
+	print_findings("Languages whose functions have names", languages, LANGUAGES);
 	print_findings("Commands", d->commands, DOCTOR_COMMANDS);
 }
 
@@ -134,6 +151,7 @@ static void print_json(const struct diagnosis *d)
 	print_list("rights", d->rights, DOCTOR_RIGHTS);
 	print_list("mechanisms", d->mechanisms, DOCTOR_MECHANISMS);
 	print_list("ways", d->ways, DOCTOR_WAYS);
+	print_list("languages", languages, LANGUAGES);
 	print_list("commands", d->commands, DOCTOR_COMMANDS);
 	printf("\n}\n");
 }

@@ -32,7 +32,7 @@ void doctor_ways(const struct finding mechanisms[DOCTOR_MECHANISMS],
  * The commands that record, and what of them records otherwise. Each is set up whole and taken down
  * again; the text says by which mechanisms it would run.
  */
-enum { DOCTOR_COMMANDS = 15 };
+enum { DOCTOR_COMMANDS = 17 };
 /* Is it a command as it is called without options? */
 bool doctor_is_main(int command);
 void doctor_commands(struct finding out[DOCTOR_COMMANDS]);

@@ -333,6 +333,8 @@ static const struct {
 	{ "trace" },
 	{ "stat" },
 	{ "gpu", NULL, true },
+	{ "top" },
+	{ "agent" },
 };
 
 /* The first error is the reason, what follows from it is not; warnings say what is lacking. */
@@ -370,7 +372,7 @@ static int dry_run(const struct command *c, char **argv, struct dry_run *r)
 	status = options_parse(&opt, argc, argv, c);
 	if (status < 0)
 		status = c->run(&opt);
-	options_free(&opt);
+	options_free(&opt, c);
 	return !status ? 0 : r->err ? r->err : -EINVAL;
 }
 

@@ -25,6 +25,9 @@ int func_find(const struct options *opt, struct record_probes **out)
 			 : opt->record.kernel_only
 				 ? RECORD_PROBE_CALLS & ~RECORD_PROBE_BIT(RECORD_PROBE_USER)
 				 : RECORD_PROBE_CALLS,
+		.kinds_option = opt->record.user_only	  ? "--user"
+				: opt->record.kernel_only ? "--kernel"
+							  : NULL,
 		.limit = own->limit,
 		.limit_option = "--max-functions",
 		/* A stack would end at the first return address that a probe has changed. */
@@ -206,15 +209,9 @@ static int attach(struct recording *rec)
 	return err;
 }
 
-static int set_gate(struct recording *rec, uint64_t open)
-{
-	return rp_map_update(record_stacks_map(rec->stacks, FUNC_MAP_GATE), &(uint32_t){ 0 }, &open,
-			     BPF_ANY);
-}
-
 static int start(struct recording *rec)
 {
-	return set_gate(rec, 1);
+	return record_stacks_gate(rec->stacks, FUNC_MAP_GATE, 1);
 }
 
 static int stop(struct recording *rec)
@@ -223,7 +220,7 @@ static int stop(struct recording *rec)
 	int err;
 
 	f->end_ns = rp_monotonic_ns();
-	err = set_gate(rec, 0);
+	err = record_stacks_gate(rec->stacks, FUNC_MAP_GATE, 0);
 	record_probes_detach(f->probes);
 	return err;
 }
@@ -315,6 +312,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 /* ---- the command */
 
 const struct record_profiler func_profiler = {
+	.no_java = true,
 	.command = "func",
 	.nmaps = FUNC_MAPS,
 	.weight = 1,
@@ -335,11 +333,6 @@ const struct record_profiler func_profiler = {
 };
 
 /* --slower alone: each call as it ends. */
-static bool is_log(const struct func_options *own)
-{
-	return own->slower_us && !own->by && !own->hist && !own->values && !own->stacks;
-}
-
 static int start_log(struct recording *rec)
 {
 	int err = func_log_begin(rec);
@@ -362,7 +355,7 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 	profiler->no_stacks = !own->stacks;
 	if (own->stacks) {
 		profiler->samples = func_samples;
-	} else if (own->graph || is_log(own)) {
+	} else if (own->graph || func_is_log(own)) {
 		profiler->output = RECORD_LINES;
 		profiler->start = start_log;
 		profiler->drain = func_log_drain;
@@ -370,6 +363,7 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 		profiler->report = func_log_report;
 	} else if (own->values) {
 		profiler->report = func_report_values;
+		profiler->empty_grid = func_empty_values;
 		profiler->output = RECORD_GRID;
 	} else if (own->hist) {
 		profiler->report = func_report_hists;
@@ -377,6 +371,7 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 		profiler->output = RECORD_HISTS;
 	} else {
 		profiler->report = func_report_grid;
+		profiler->empty_grid = func_empty_grid;
 		profiler->interval = series ? func_report_interval : NULL;
 		profiler->output = RECORD_GRID;
 	}
@@ -424,7 +419,7 @@ static void make_config(struct func *f)
 {
 	const struct func_options *own = f->own;
 
-	const bool log = is_log(own);
+	const bool log = func_is_log(own);
 
 	f->by = by_name(own->by);
 	f->config = (struct func_config){

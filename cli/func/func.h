@@ -31,6 +31,11 @@ struct func_options {
 	bool at_returns;
 	bool list, count, values, hist, stacks, graph;
 };
+/* Slow calls are shown one by one: no other view is asked for. */
+static inline bool func_is_log(const struct func_options *own)
+{
+	return own->slower_us && !own->by && !own->hist && !own->values && !own->stacks;
+}
 int func_run(const struct options *opt); /* the command */
 /* Calls of functions, without a view of their own; rec->ctx begins with a struct func. */
 extern const struct record_profiler func_profiler;
@@ -101,10 +106,12 @@ uint64_t *func_under_way(struct func *f, uint32_t function);
 int func_count_under_way(struct recording *rec);
 
 /* Ways out, as struct record_profiler has them. */
+int func_empty_grid(struct recording *rec, struct report_grid **out);
 int func_report_grid(struct recording *rec);
 int func_report_interval(struct recording *rec);
 int func_report_hists(struct recording *rec);
 int func_report_hists_interval(struct recording *rec);
+int func_empty_values(struct recording *rec, struct report_grid **out);
 int func_report_values(struct recording *rec);
 
 int func_samples(struct recording *rec, struct report *report, struct names *names);

@@ -10,8 +10,7 @@
 static const char *check_format(const struct options *opt)
 {
 	const struct func_options *own = opt->own;
-	const bool lines = own->graph || (own->slower_us && !own->by && !own->hist &&
-					  !own->values && !own->stacks);
+	const bool lines = own->graph || func_is_log(own);
 
 	if (lines && !opt->format->for_people && !opt->format->write_grid)
 		return "calls as they come are lines of text or of JSON (json)";
@@ -38,8 +37,8 @@ static const char *check(const struct options *opt)
 		       "not with --slower";
 	if (own->by && (own->values || own->stacks || own->graph))
 		return "--by is for the table, --hist and --count";
-	if (opt->record.interval > 0 && (own->values || own->stacks || own->graph ||
-					 (own->slower_us && !own->by && !own->hist)))
+	if (opt->record.interval > 0 &&
+	    (own->values || own->stacks || own->graph || func_is_log(own)))
 		return "--interval is for the table, --hist and --count";
 	if (own->args && !own->graph && !own->slower_us)
 		return "--args is for --slower and --graph";
@@ -102,7 +101,7 @@ const struct command func_command = {
 		    "  rawprof func libc:malloc --hist -p 1234 10\n"
 		    "  rawprof func syscall:futex --slower 1000 10\n"
 		    "  rawprof func --list 'libc:pthread_*'     what would be probed\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL |
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_FRAMES | TAKES_ROWS | TAKES_INTERVAL |
 		 TAKES_WORDS,
 	.own = own,
 	.own_size = sizeof(struct func_options),

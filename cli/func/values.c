@@ -104,7 +104,7 @@ static int fill(struct recording *rec, const struct value_rows *rows, struct rep
 	return err;
 }
 
-int func_report_values(struct recording *rec)
+int func_empty_values(struct recording *rec, struct report_grid **out)
 {
 	static const struct report_grid_spec spec = { .title = "what was returned",
 						      .metric = "func_value",
@@ -112,12 +112,18 @@ int func_report_values(struct recording *rec)
 						      .rows = "values",
 						      .columns = columns,
 						      .ncolumns = COLUMNS };
+
+	return grid_new(options_of(rec), &spec, "calls", ROWS, out);
+}
+
+int func_report_values(struct recording *rec)
+{
 	struct value_rows rows = { 0 };
 	struct report_grid *g = NULL;
 	int err = record_stacks_each(rec->stacks, FUNC_MAP_VALUES, take_value, &rows);
 
 	if (!err)
-		err = grid_new(options_of(rec), &spec, "calls", ROWS, &g);
+		err = func_empty_values(rec, &g);
 	if (!err)
 		err = fill(rec, &rows, g);
 	if (!err)

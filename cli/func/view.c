@@ -145,9 +145,10 @@ struct shape {
 	bool times, left;
 };
 
-static void make_shape(const struct func *f, const struct func_rows *rows, struct shape *s)
+static void make_shape(const struct func *f, const struct func_rows *rows, bool left,
+		       struct shape *s)
 {
-	*s = (struct shape){ .times = !f->own->count };
+	*s = (struct shape){ .times = !f->own->count, .left = left };
 	for (size_t i = 0; i < rows->n; i++)
 		s->left |= rows->row[i].left != 0;
 	s->columns[s->n++] = (struct report_column){ "FUNCTION", "function", REPORT_UNIT_TEXT };
@@ -238,25 +239,42 @@ static int fill_grid(struct recording *rec, bool part, const struct func_rows *r
 	return err;
 }
 
+static int new_grid(const struct recording *rec, const struct func_rows *rows, struct shape *shape,
+		    struct report_grid **out)
+{
+	const struct func *f = rec->ctx;
+	const struct options *opt = options_of(rec);
+	char title[64];
+	struct report_grid_spec spec = { .title = title,
+					 .metric = "func",
+					 .events = "calls",
+					 .rows = who[f->by].rows,
+					 .columns = shape->columns };
+
+	make_shape(f, rows, opt->sort && !strcmp(opt->sort, "left") && !f->own->count, shape);
+	spec.ncolumns = shape->n;
+	snprintf(title, sizeof(title), "calls by %s", who[f->by].name);
+	return grid_new(opt, &spec, shape->times ? "total" : "calls", ROWS, out);
+}
+
+int func_empty_grid(struct recording *rec, struct report_grid **out)
+{
+	const struct func_rows none = { 0 };
+	struct shape shape;
+
+	return new_grid(rec, &none, &shape, out);
+}
+
 static int report_grid(struct recording *rec, bool part)
 {
-	struct func *f = rec->ctx;
 	struct func_rows rows = { 0 };
 	struct report_grid *g = NULL;
 	struct shape shape;
-	char title[64];
-	struct report_grid_spec spec = {
-		.title = title, .metric = "func", .events = "calls", .rows = who[f->by].rows
-	};
 	int err = func_rows(rec, part, &rows);
 
 	if (err)
 		return err;
-	make_shape(f, &rows, &shape);
-	spec.columns = shape.columns;
-	spec.ncolumns = shape.n;
-	snprintf(title, sizeof(title), "calls by %s", who[f->by].name);
-	err = grid_new(options_of(rec), &spec, shape.times ? "total" : "calls", ROWS, &g);
+	err = new_grid(rec, &rows, &shape, &g);
 	if (!err)
 		err = fill_grid(rec, part, &rows, &shape, g);
 	if (!err)

@@ -242,6 +242,7 @@ static int run(const struct options *opt)
 	profiler.no_stacks = true;
 	profiler.output = RECORD_GRID;
 	profiler.report = gpu_report;
+	profiler.empty_grid = gpu_empty_grid;
 	profiler.interval = NULL;
 	profiler.drain = drain;
 	profiler.mapped = mapped;
@@ -269,6 +270,8 @@ static const struct option_row own[] = {
 	     "the outer ones alone count"),
 	{ "format", 0, OPTION_OUTPUT, OPTION_SAYS, .help = "the form of the result",
 	  .words = "table json prometheus" },
+	{ "output", 'o', OPTION_OUTPUT, OPTION_SAYS,
+	  .help = "write to FILE; .json and .prom choose that format" },
 	{ "sort", 0, OPTION_OUTPUT, OPTION_SAYS, .arg = "KEY",
 	  .help = "order of the table, by default time (or a column of words)",
 	  .words = "calls time average max bytes waiting" },

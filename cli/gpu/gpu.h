@@ -103,6 +103,7 @@ void gpu_names_free(struct gpu *g);
 
 /* ---- view.c */
 
+int gpu_empty_grid(struct recording *rec, struct report_grid **out);
 int gpu_report(struct recording *rec);
 
 #endif

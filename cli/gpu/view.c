@@ -101,7 +101,7 @@ static int fill(struct recording *rec, struct report_grid *grid)
 	return err;
 }
 
-int gpu_report(struct recording *rec)
+int gpu_empty_grid(struct recording *rec, struct report_grid **out)
 {
 	static const char *const titles[] = {
 		[GPU_BY_FUNCTION] = "calls of GPU runtimes by process and function",
@@ -113,13 +113,18 @@ int gpu_report(struct recording *rec)
 	struct report_grid_spec spec = {
 		.title = titles[g->by], .metric = "gpu", .events = "calls", .columns = shown
 	};
-	struct report_grid *grid;
-	int err;
 
 	for (int i = 0; i < COLUMNS; i++)
 		if (is_shown(g, i))
 			shown[spec.ncolumns++] = columns[i];
-	err = grid_new(options_of(rec), &spec, "time", ROWS, &grid);
+	return grid_new(options_of(rec), &spec, "time", ROWS, out);
+}
+
+int gpu_report(struct recording *rec)
+{
+	struct report_grid *grid;
+	int err = gpu_empty_grid(rec, &grid);
+
 	if (err)
 		return err;
 	err = fill(rec, grid);

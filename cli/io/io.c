@@ -21,8 +21,12 @@ int io_run(const struct options *opt)
 	const int err = setup(&io, opt);
 	int status;
 
-	status = err ? command_failed(opt->command, err, errors)
-		     : run_profiler(&io.profiler, opt, &io);
+	if (err)
+		status = command_failed(opt->command, err, errors);
+	else
+		status = run_profiler(&io.profiler, opt, &io);
+	if (err == -EINVAL) /* what was asked for makes no sense */
+		status = EXIT_USAGE;
 
 	io_hists_free(&io);
 	io_totals_free(&io);

@@ -96,11 +96,12 @@ struct io {
 	bool classic; /* there are no BTF tracepoints */
 	/* What it loads, and attaches when it starts: of requests or of calls, and of bios. */
 	const struct rp_program *programs, *bios;
-	uint64_t bank;	 /* that the programs count in */
-	bool turned;	 /* the other one has not been taken yet */
-	uint64_t kept;	 /* requests, so far */
-	uint64_t shown;	 /* of them in intervals before */
-	uint64_t missed; /* events at which the kernel did not run the program */
+	uint64_t bank;		/* that the programs count in */
+	bool turned;		/* the other one has not been taken yet */
+	uint64_t kept;		/* requests, so far */
+	uint64_t shown;		/* of them in intervals before */
+	uint64_t missed_before; /* of the windows before this one */
+	uint64_t missed;	/* events at which the kernel did not run the program */
 	/* ends.c: when disks were asked, and requests that they do not have any more */
 	uint64_t asked, unended;
 	uint64_t since; /* CLOCK_MONOTONIC: when the interval began */

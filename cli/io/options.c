@@ -98,7 +98,7 @@ static const char *check(const struct options *opt)
 		return "--top and --sort are for tables: --processes, --pattern, --stacks";
 	if (opt->weight && !own->stacks)
 		return "--weight is for --stacks";
-	if ((opt->given & TAKES_STACKS) && !own->stacks)
+	if ((opt->given & TAKES_FRAMES) && !own->stacks)
 		return "options of stacks (--user, --kernel, --call-graph, --lines, ...) are for "
 		       "--stacks";
 	return own->by ? check_by(opt) : NULL;
@@ -159,7 +159,7 @@ const struct command io_command = {
 		"  rawprof io --phases --disk nvme0n1 10      one disk, for ten seconds\n"
 		"  rawprof io --log --min 10                  each that takes 10 ms and longer\n"
 		"  rawprof io --stacks -o io.svg -- ./prog    what in a program waits for disks\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_FRAMES | TAKES_ROWS | TAKES_INTERVAL,
 	.own = own,
 	.own_size = sizeof(struct io_options),
 	.check = check,

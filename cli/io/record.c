@@ -167,6 +167,39 @@ int io_record_start(struct recording *rec)
 	return err;
 }
 
+static int stop(struct recording *rec)
+{
+	struct io *io = rec->ctx;
+
+	if (io->classic)
+		return io_ends_ask(rec);
+	record_detach_list(rec, io->programs);
+	if (io->bios)
+		record_detach_list(rec, io->bios);
+	return 0;
+}
+
+static int hold_stack(void *ctx, const void *key, const void *value)
+{
+	const struct io_request *r = value;
+
+	(void)key;
+	if (r->start)
+		record_stacks_hold(ctx, r->hash);
+	return 0;
+}
+
+/* Requests that are under way end in the next window, with the stack that started them. */
+static int restart(struct recording *rec)
+{
+	struct io *io = rec->ctx;
+
+	if (io->classic)
+		return -EOPNOTSUPP;
+	io->missed_before += io->missed;
+	return record_stacks_each(rec->stacks, IO_MAP_REQUESTS, hold_stack, rec->stacks);
+}
+
 /* Ends at which the kernel did not run the program. Classic ones do not count that. */
 static uint64_t missed(const struct recording *rec)
 {
@@ -187,7 +220,7 @@ static int collect(struct recording *rec)
 		err = io_names_read_disks(&io->names);
 	if (!err)
 		err = record_stacks_stats(rec->stacks, &io->stats);
-	io->missed = missed(rec);
+	io->missed = missed(rec) - io->missed_before;
 	if (!err && io->classic)
 		err = io_ends_count(rec);
 	return err;
@@ -354,7 +387,9 @@ int io_record_init(struct io *io)
 						 .configure = configure,
 						 .attach = attach,
 						 .start = io_record_start,
-						 .stop = io->classic ? io_ends_ask : NULL,
+						 .stop = stop,
+						 .restart = restart,
+						 .attaches_again = !io->classic,
 						 .collect = collect,
 						 .ledger = ledger };
 	return 0;

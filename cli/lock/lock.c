@@ -61,6 +61,7 @@ static int attach(struct recording *rec)
 	/* How a thread came to its system call is of no interest. */
 	user = l->config;
 	user.spinning = 0;
+	user.gil = rec->config.managed_bytes != 0;
 	user.common.kernel_bytes = 0;
 
 	if (l->options->hold)
@@ -89,15 +90,9 @@ static int attach(struct recording *rec)
 	return err;
 }
 
-static int set_gate(struct recording *rec, uint64_t open)
-{
-	return rp_map_update(record_stacks_map(rec->stacks, LOCK_MAP_GATE), &(uint32_t){ 0 }, &open,
-			     BPF_ANY);
-}
-
 static int start(struct recording *rec)
 {
-	return set_gate(rec, 1);
+	return record_stacks_gate(rec->stacks, LOCK_MAP_GATE, 1);
 }
 
 static int stop(struct recording *rec)
@@ -107,7 +102,7 @@ static int stop(struct recording *rec)
 	int err;
 
 	l->end_ns = rp_monotonic_ns();
-	err = set_gate(rec, 0);
+	err = record_stacks_gate(rec->stacks, LOCK_MAP_GATE, 0);
 	lock_probes_detach(l->probes);
 	return err;
 }
@@ -134,9 +129,22 @@ static int collect(struct recording *rec)
 	int err;
 
 	l->missed = record_runs(rec, rp_lock_kernel_programs, LOCK_BEGINS).missed +
-		    record_runs(rec, rp_lock_user_programs, LOCK_USER_BEGINS).missed;
+		    record_runs(rec, rp_lock_user_programs, LOCK_USER_BEGINS).missed -
+		    l->missed_before;
 	err = lock_weigh(rec);
-	return err ? err : record_prepare_kernel(rec);
+	if (!err)
+		err = record_prepare_kernel(rec);
+	return !err && options_of(rec)->windows ? lock_find(rec) : err;
+}
+
+static int restart(struct recording *rec)
+{
+	struct lock *l = rec->ctx;
+	int err;
+
+	l->missed_before += l->missed;
+	err = record_stacks_clear(rec->stacks, LOCK_MAP_RESULTS);
+	return err ? err : lock_carry_over(rec);
 }
 
 /* ---- report */
@@ -191,7 +199,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 		rp_log(RP_WARN, "%" PRIu64 " waits are in no histogram: for more than %d locks",
 		       s.hists_full, HIST_LOCKS);
 	b->report.events = l->options->hold ? "holds" : "waits";
-	b->report.fired += l->missed;
+	b->report.fired += l->missed + l->carried_in;
 	b->report.kept = l->kept;
 	record_ledger_add(b, "shorter", s.shorter + l->shorter, REPORT_FILTERED);
 	record_ledger_add(b, "other types", l->other_types, REPORT_FILTERED);
@@ -203,7 +211,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	return 0;
 }
 
-static const struct record_profiler lock_profiler = {
+const struct record_profiler lock_profiler = {
 	.command = "lock",
 	.nmaps = LOCK_MAPS,
 	.weight = 1,
@@ -216,6 +224,7 @@ static const struct record_profiler lock_profiler = {
 	.stop_at_loads = true,
 	.loaded = loaded,
 	.collect = collect,
+	.restart = restart,
 	.types = types,
 	.samples = lock_samples,
 	.describe = describe,
@@ -237,6 +246,7 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 			profiler->interval = lock_report_hists_interval;
 	} else if (!own->stacks && opt->format->write_grid && (own->by || !opt->format->saved)) {
 		profiler->report = lock_report_grid;
+		profiler->empty_grid = lock_empty_grid;
 		profiler->output = RECORD_GRID;
 		if (opt->record.interval > 0)
 			profiler->interval = lock_report_interval;
@@ -271,6 +281,7 @@ int lock_run(const struct options *opt)
 	}
 	status = run_profiler(&profiler, &both_sides, &l);
 	lock_probes_close(l.probes);
+	lock_list_free(&l.list);
 	rp_hash_free(&l.earlier);
 	rp_hash_free(&l.hists_seen);
 	return status;

@@ -27,7 +27,8 @@ struct lock_options {
 	bool hold;	   /* how long mutexes are held, in place of waits */
 	bool stacks;	   /* stacks, where the format could do with rows */
 };
-int lock_run(const struct options *opt); /* the command */
+int lock_run(const struct options *opt);	   /* the command */
+extern const struct record_profiler lock_profiler; /* without maps; its context: a struct lock */
 
 /* What can be said of a wait; also what rows can be by. */
 enum lock_word {
@@ -80,6 +81,9 @@ struct lock {
 	uint64_t shorter; /* of waits that were cut off by the end */
 	uint64_t missed;  /* by programs that were at work already */
 	uint64_t kept, other_types;
+	/* in windows: of those before this one; what goes on since then; what was found */
+	uint64_t missed_before, carried_in, carried;
+	struct lock_list list;
 	/* --interval: what the last report had, and when */
 	struct hash_map earlier, hists_seen;
 	uint64_t earlier_ns;
@@ -90,6 +94,9 @@ struct lock {
  * Counts what was left out. 0 or a negative errno.
  */
 int lock_waits(struct recording *rec, bool earlier, struct lock_list *out);
+/* In windows: the list of the one that has ended; what goes on counts from here on, in the next. */
+int lock_find(struct recording *rec);
+int lock_carry_over(struct recording *rec);
 /* Gives the stacks their weights. 0 or a negative errno. */
 int lock_weigh(struct recording *rec);
 /* Whether the type was asked for. */
@@ -107,6 +114,14 @@ const char *lock_outcome_name(uint32_t outcome);
 /* Fills in the words of the item; those that are no constants become texts of the list. -ENOMEM. */
 int lock_describe(struct recording *rec, struct lock_list *list, struct lock_item *item);
 
+/* The innermost frame of a managed language; false: the record has none. */
+bool lock_managed_leaf(struct recording *rec, const struct stack_record *r,
+		       struct report_frame *out);
+/* "json/decoder.py:353 raw_decode". The caller frees it; NULL: no memory. */
+char *lock_managed_place(const struct report_frame *f);
+/* Whether the file is an interpreter, whose functions call nobody on their own account. */
+bool lock_is_interpreter(const char *module);
+
 /* ---- --hold */
 
 /* Loads the programs, and probes the processes that were asked for. */
@@ -119,6 +134,7 @@ void lock_probes_detach(struct lock_probes *l);
 void lock_probes_close(struct lock_probes *l);
 
 /* Ways out, as struct record_profiler has them. */
+int lock_empty_grid(struct recording *rec, struct report_grid **out);
 int lock_report_grid(struct recording *rec);
 int lock_report_interval(struct recording *rec);
 int lock_report_hists(struct recording *rec);

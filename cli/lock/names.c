@@ -47,7 +47,8 @@ static const struct {
 const char *lock_kernel_type(uint32_t how)
 {
 	if (how & LOCK_FUTEX)
-		return how & LOCK_FUTEX_PI    ? "pi-mutex"
+		return how & LOCK_GIL	      ? "gil"
+		       : how & LOCK_FUTEX_PI  ? "pi-mutex"
 		       : how & LOCK_FUTEX_ANY ? "futex:any"
 					      : "futex";
 	for (size_t i = 0; i < sizeof(kernel_types) / sizeof(kernel_types[0]); i++)
@@ -104,7 +105,7 @@ bool lock_type_matches(const char *type, const char *word, size_t len)
 
 static bool type_known(const char *word, size_t len)
 {
-	static const char *const others[] = { "futex", "futex:any", "pi-mutex", "other" };
+	static const char *const others[] = { "futex", "futex:any", "gil", "pi-mutex", "other" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (lock_type_matches(others[i], word, len))
@@ -249,9 +250,10 @@ static bool is_library(const struct sym_frame *f, const char *name)
 }
 
 struct caller {
-	const char *name; /* NULL: not known */
-	uint64_t addr;	  /* then where it is; 0: nowhere */
-	const char *type; /* by what it called; NULL: not known */
+	const char *name;    /* NULL: not known */
+	uint64_t addr;	     /* then where it is; 0: nowhere */
+	const char *type;    /* by what it called; NULL: not known */
+	bool in_interpreter; /* which executes a function of its language */
 };
 
 static struct caller user_caller(struct recording *rec, const struct stack_record *r)
@@ -270,6 +272,7 @@ static struct caller user_caller(struct recording *rec, const struct stack_recor
 		sym_user_lookup(rec->user, owner.pid, owner.time, addr, is_return, &f);
 		name = f.name ? sym_demangle(rec->demangler, f.name) : NULL;
 		if (!is_library(&f, name)) {
+			c.in_interpreter = f.kind == SYM_USER && lock_is_interpreter(f.module);
 			c.name = name;
 			c.addr = addr;
 			break;
@@ -338,6 +341,8 @@ static char *name_lock(struct recording *rec, const struct stack_record *r, uint
 {
 	struct sym_frame f = { 0 };
 
+	if (how & LOCK_GIL)
+		return strdup("interpreter lock");
 	if (how & LOCK_MMAP)
 		return strdup("mmap_lock");
 	if (how & LOCK_SIGHAND)
@@ -363,14 +368,45 @@ static int word_of_caller(struct lock_list *list, const struct caller *c, const 
 	return keep(list, format_hex(c->addr), out);
 }
 
+/* The function that the thread executes, rather than the interpreter's at work on it. */
+static void managed_caller(struct recording *rec, const struct stack_record *r, struct caller *c)
+{
+	struct report_frame f;
+
+	if ((c->in_interpreter || !(c->name || c->addr)) && lock_managed_leaf(rec, r, &f))
+		c->name = f.name;
+}
+
+/* Who had the interpreter lock: where it was in its own program. */
+static int describe_holder(struct recording *rec, struct lock_list *list, struct lock_item *item)
+{
+	const struct stack_record *r = item->releaser->record;
+	struct report_frame f;
+	char *text;
+
+	if (!(uint32_t)r->pid_tgid)
+		item->word[LOCK_WORD_RELEASER] = r->comm;
+	else if (asprintf(&text, "thread %u", (uint32_t)r->pid_tgid) < 0 ||
+		 keep(list, text, &item->word[LOCK_WORD_RELEASER]))
+		return -ENOMEM;
+	if (!lock_managed_leaf(rec, r, &f)) {
+		item->word[LOCK_WORD_RELEASED] = "[no frames]";
+		return 0;
+	}
+	return keep(list, lock_managed_place(&f), &item->word[LOCK_WORD_RELEASED]);
+}
+
 static int describe_releaser(struct recording *rec, struct lock_list *list, struct lock_item *item)
 {
 	const struct stack_record *r = item->releaser->record;
 	struct caller c = { 0 };
 
+	if (item->how & LOCK_GIL)
+		return describe_holder(rec, list, item);
 	item->word[LOCK_WORD_RELEASER] = r->comm;
 	if (item->how & LOCK_FUTEX)
 		c = user_caller(rec, r);
+	managed_caller(rec, r, &c);
 	if (!c.name && !c.addr)
 		c.name = kernel_caller(rec, r);
 	return word_of_caller(list, &c, &item->word[LOCK_WORD_RELEASED]);
@@ -387,7 +423,8 @@ int lock_describe(struct recording *rec, struct lock_list *list, struct lock_ite
 	item->word[LOCK_WORD_TYPE] = l->options->hold ? "umutex" : lock_kernel_type(item->how);
 	if (item->how & LOCK_FUTEX) {
 		c = user_caller(rec, r);
-		if (c.type && !(item->how & (LOCK_FUTEX_PI | LOCK_FUTEX_ANY)))
+		managed_caller(rec, r, &c);
+		if (c.type && !(item->how & (LOCK_FUTEX_PI | LOCK_FUTEX_ANY | LOCK_GIL)))
 			item->word[LOCK_WORD_TYPE] = c.type;
 	} else {
 		c.name = kernel_caller(rec, r);

@@ -14,9 +14,9 @@ static const char *check(const struct options *opt)
 		return "--user and --kernel: either only locks of programs, or only the kernel's";
 	if (own->types && !lock_types_known(own->types))
 		return "--type wants, separated by commas, of programs: umutex, condvar, urwlock, "
-		       "usemaphore, barrier, once, join, pi-mutex, futex; of the kernel: mutex, "
-		       "spinlock, rwlock, rwsem, semaphore, percpu-rwsem, rtmutex, rtspinlock, "
-		       "rtrwlock, other; and what TYPE has behind them, rwsem:R";
+		       "usemaphore, barrier, once, join, pi-mutex, gil, futex; of the kernel: "
+		       "mutex, spinlock, rwlock, rwsem, semaphore, percpu-rwsem, rtmutex, "
+		       "rtspinlock, rtrwlock, other; and what TYPE has behind them, rwsem:R";
 	if (own->hist && (own->by || own->stacks || own->types))
 		return "--hist is a view of its own: without --by, --type and --stacks";
 	if (own->stacks && own->by)
@@ -49,9 +49,9 @@ static const struct option_row own[] = {
 	       "only waits of at least so many milliseconds (0.1 is 100 us)"),
 	OPTION("type", 'Y', TARGET, TEXT, types, "LIST",
 	       "only these types (rwsem is both rwsem:R and rwsem:W)", .least = 1,
-	       .words = "umutex condvar urwlock usemaphore barrier once join pi-mutex futex mutex "
-			"spinlock rwlock rwsem semaphore percpu-rwsem rtmutex rtspinlock rtrwlock "
-			"other"),
+	       .words = "umutex condvar urwlock usemaphore barrier once join pi-mutex gil futex "
+			"mutex spinlock rwlock rwsem semaphore percpu-rwsem rtmutex rtspinlock "
+			"rtrwlock other"),
 	{ "user", 'U', OPTION_TARGET,
 	  .help = "only locks of programs: mutexes, condition variables, all that is a futex" },
 	{ "kernel", 'K', OPTION_TARGET, .help = "only locks of the kernel" },
@@ -80,7 +80,7 @@ const struct command lock_command = {
 		"  rawprof lock --user -- ./prog args         the mutexes of a program\n"
 		"  rawprof lock -K --by caller --min-wait 1 10\n"
 		"  rawprof lock -o lock.svg -p 1234 10        stacks that wait, releasers on top\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_FRAMES | TAKES_ROWS | TAKES_INTERVAL,
 	.own = own,
 	.own_size = sizeof(struct lock_options),
 	.check = check,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Waits for locks as stacks. The releaser's stack is on top of the waiter's, in reverse, so that
- * the two places meet at the mark "[released by]"; the releaser's name is the leaf.
+ * the two places meet at the mark "[released by]", or "[held by]"; the releaser's name is the leaf.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,8 +33,9 @@ static int intern(struct recording *rec, struct names *names, const struct stack
 
 /* frames: the releaser from the root, the mark, the waiter from the leaf. */
 static int add_releaser(struct recording *rec, struct names *names, struct report *report,
-			const struct stack_record *r, struct name_ids *frames)
+			const struct lock_item *item, struct name_ids *frames)
 {
+	const struct stack_record *r = item->releaser->record;
 	struct name_ids theirs = { 0 };
 	int err = intern(rec, names, r, &theirs);
 
@@ -43,7 +44,8 @@ static int add_releaser(struct recording *rec, struct names *names, struct repor
 	while (!err && theirs.n)
 		err = record_names_push(frames, theirs.id[--theirs.n]);
 	if (!err)
-		err = record_names_mark(report, "[released by]", frames);
+		err = record_names_mark(
+			report, item->how & LOCK_GIL ? "[held by]" : "[released by]", frames);
 	free(theirs.id);
 	return err;
 }
@@ -74,11 +76,13 @@ static int add_item(struct recording *rec, struct names *names, struct report *r
 	int err = 0;
 
 	if (item->releaser)
-		err = add_releaser(rec, names, report, item->releaser->record, &frames);
+		err = add_releaser(rec, names, report, item, &frames);
 	if (!err)
 		err = intern(rec, names, r, &frames);
 	sample.frames = frames.id;
 	sample.nframes = frames.n;
+	if (!err)
+		err = record_label(rec, r, &sample);
 	if (!err)
 		err = report_add_id(report, &sample, &id);
 	if (!err && item->outcome == LOCK_WAITING)
@@ -92,9 +96,13 @@ static int add_item(struct recording *rec, struct names *names, struct report *r
 
 int lock_samples(struct recording *rec, struct report *report, struct names *names)
 {
-	struct lock_list list = { 0 };
-	int err = lock_waits(rec, false, &list);
+	struct lock *l = rec->ctx;
+	struct lock_list list = l->list; /* of a window, whose maps are empty by now */
+	int err = 0;
 
+	l->list = (struct lock_list){ 0 };
+	if (!options_of(rec)->windows)
+		err = lock_waits(rec, false, &list);
 	for (size_t i = 0; !err && i < list.n; i++)
 		err = add_item(rec, names, report, &list.item[i]);
 	lock_list_free(&list);

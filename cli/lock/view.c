@@ -240,8 +240,9 @@ static void print_sentence(FILE *out, const struct lock_item *i, const struct lo
 	rp_text_print(out, " for %s (%s", i->word[LOCK_WORD_LOCK], i->word[LOCK_WORD_TYPE]);
 	if (sum->count > 1)
 		fprintf(out, ", %" PRIu64 " times", sum->count);
-	rp_text_print(out, ") in %s, released by %s in %s\n", i->word[LOCK_WORD_CALLER],
-		      i->word[LOCK_WORD_RELEASER], i->word[LOCK_WORD_RELEASED]);
+	rp_text_print(out, ") in %s, %s by %s in %s\n", i->word[LOCK_WORD_CALLER],
+		      i->how & LOCK_GIL ? "held" : "released", i->word[LOCK_WORD_RELEASER],
+		      i->word[LOCK_WORD_RELEASED]);
 }
 
 /* A pair, by where it begins in the list. */
@@ -290,7 +291,7 @@ static int print_sentences(FILE *out, struct lock_list *list)
 
 /* ---- all together */
 
-static int new_grid(const struct recording *rec, struct report_grid **out)
+int lock_empty_grid(struct recording *rec, struct report_grid **out)
 {
 	const struct lock *l = rec->ctx;
 	const struct shape shape = shape_of(l);
@@ -340,7 +341,7 @@ static int report(struct recording *rec, bool part)
 	int err = lock_waits(rec, part, &list);
 
 	if (!err)
-		err = new_grid(rec, &g);
+		err = lock_empty_grid(rec, &g);
 	if (!err)
 		err = fill_grid(rec, g, &list, part, &ledger);
 	output_of(rec)->show.part = part;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "lock.h"
 
@@ -204,4 +205,98 @@ int lock_waits(struct recording *rec, bool earlier, struct lock_list *out)
 	else
 		*out = list;
 	return err;
+}
+
+/* ---- windows */
+
+int lock_find(struct recording *rec)
+{
+	struct lock *l = rec->ctx;
+
+	l->carried_in = l->carried;
+	return lock_waits(rec, false, &l->list);
+}
+
+/* Waits of one thread, or those that spin: what is under way begins now. Returns how many. */
+static unsigned int begin_anew(struct recording *rec, struct lock_waits *waits, uint64_t now)
+{
+	unsigned int n = 0;
+
+	for (int i = 0; i < LOCK_DEPTH; i++) {
+		struct lock_wait *wait = &waits->wait[i];
+
+		if (!wait->lock)
+			continue;
+		record_stacks_hold(rec->stacks, wait->hash);
+		if (wait->releaser)
+			record_stacks_hold(rec->stacks, wait->releaser);
+		wait->since = now;
+		n++;
+	}
+	return n;
+}
+
+struct carry {
+	struct recording *rec;
+	uint64_t now;
+	struct thread_waits {
+		uint32_t tid;
+		struct lock_waits waits;
+	} * threads;
+	size_t n, capacity;
+};
+
+static int carry_thread(void *ctx, const void *key, const void *value)
+{
+	struct carry *c = ctx;
+	struct lock *l = c->rec->ctx;
+	struct thread_waits t;
+	unsigned int n;
+
+	memcpy(&t.tid, key, sizeof(t.tid));
+	memcpy(&t.waits, value, sizeof(t.waits));
+	n = begin_anew(c->rec, &t.waits, c->now);
+	l->carried += n;
+	return n ? RP_PUSH(c->threads, c->n, c->capacity, t) : 0;
+}
+
+static int carry_spinners(void *ctx, const void *key, const void *value)
+{
+	const struct carry *c = ctx;
+	const struct asm_map *map = &record_stacks_maps(c->rec->stacks)[LOCK_MAP_SPINNERS];
+	const size_t bytes = rp_map_value_bytes(map), stride = rp_map_cpu_stride(map);
+	struct lock *l = c->rec->ctx;
+	char *copy = malloc(bytes);
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, value, bytes);
+	for (size_t at = 0; at + stride <= bytes; at += stride)
+		l->carried += begin_anew(c->rec, (void *)(copy + at), c->now);
+	err = rp_map_update(record_stacks_map(c->rec->stacks, LOCK_MAP_SPINNERS), key, copy,
+			    BPF_ANY);
+	free(copy);
+	return err;
+}
+
+/*
+ * So much of them as was over has been counted. The gate is closed: only a thread that ends changes
+ * what the maps hold, by taking itself away.
+ */
+int lock_carry_over(struct recording *rec)
+{
+	struct carry c = { .rec = rec, .now = rp_monotonic_ns() };
+	struct lock *l = rec->ctx;
+	int err;
+
+	l->carried = 0;
+	err = record_stacks_each(rec->stacks, LOCK_MAP_THREADS, carry_thread, &c);
+	for (size_t i = 0; !err && i < c.n; i++) {
+		err = rp_map_update(record_stacks_map(rec->stacks, LOCK_MAP_THREADS),
+				    &c.threads[i].tid, &c.threads[i].waits, BPF_EXIST);
+		err = err == -ENOENT ? 0 : err;
+	}
+	free(c.threads);
+	return err ? err : record_stacks_each(rec->stacks, LOCK_MAP_SPINNERS, carry_spinners, &c);
 }

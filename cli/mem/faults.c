@@ -103,6 +103,13 @@ static int stop_faults(struct recording *rec)
 	return err;
 }
 
+/* Who is in the middle of a fault ends it in the next window. */
+static int restart_faults(struct recording *rec)
+{
+	(void)rec;
+	return 0;
+}
+
 static int tick_faults(struct recording *rec)
 {
 	struct faults *f = rec->ctx;
@@ -125,8 +132,17 @@ static const struct report_value_type *types_of_faults(const struct recording *r
 	return types;
 }
 
-static const struct record_profiler faults_profiler = {
+static void close_faults(struct recording *rec)
+{
+	struct faults *f = rec->ctx;
+
+	for (int i = 0; i < EVENTS; i++)
+		rp_perf_close(f->perf[i]);
+}
+
+const struct record_profiler mem_faults_profiler = {
 	.command = "mem",
+	.ctx_size = sizeof(struct faults),
 	.maps = rp_mem_faults_maps,
 	.nmaps = MEM_FAULTS_MAPS,
 	.weight = MEM_FAULTS_BYTES,
@@ -135,19 +151,11 @@ static const struct record_profiler faults_profiler = {
 	.start = start_faults,
 	.stop_at_loads = true,
 	.stop = stop_faults,
+	.restart = restart_faults,
 	.tick = tick_faults,
+	.close = close_faults,
 	.types = types_of_faults,
 };
-
-static int run_faults(const struct options *opt)
-{
-	struct faults f = { 0 };
-	int status = run_profiler(&faults_profiler, opt, &f);
-
-	for (int i = 0; i < EVENTS; i++)
-		rp_perf_close(f.perf[i]);
-	return status;
-}
 
 /* ---- growth */
 
@@ -263,5 +271,5 @@ int mem_faults(const struct options *opt)
 		rp_log(RP_ERROR, "%s does not go with %s, which shows user stacks", wrong, own);
 		return EXIT_USAGE;
 	}
-	return mem->faults ? run_faults(opt) : run_profiler(&growth_profiler, opt, NULL);
+	return run_profiler(mem->faults ? &mem_faults_profiler : &growth_profiler, opt, NULL);
 }

@@ -347,6 +347,7 @@ int mem_kernel(const struct options *opt)
 		mk.profiler.weight = MEM_KERNEL_LIVE_BYTES;
 	if (mk.mem->processes) {
 		mk.profiler.report = mem_kernel_processes;
+		mk.profiler.empty_grid = mem_kernel_empty_grid;
 		mk.profiler.output = RECORD_GRID;
 	} else if (mk.mem->sizes || mk.mem->ages) {
 		mk.profiler.report = mk.mem->sizes ? mem_kernel_sizes : mem_kernel_ages;

@@ -73,6 +73,7 @@ enum mem_kernel_fate mem_kernel_fate(const struct recording *rec, const struct s
 const char *mem_kernel_name(struct mem_kernel *mk, uint64_t tag);
 
 /* Views: the whole output, as record_report(). */
+int mem_kernel_empty_grid(struct recording *rec, struct report_grid **out);
 int mem_kernel_processes(struct recording *rec);
 int mem_kernel_sizes(struct recording *rec);
 int mem_kernel_ages(struct recording *rec);

@@ -33,10 +33,9 @@ static int take_row(struct recording *rec, const struct stack *stack, struct mem
 	return 1;
 }
 
-int mem_kernel_processes(struct recording *rec)
+static struct mem_processes processes_view(const struct mem_kernel *mk)
 {
-	const struct mem_kernel *mk = rec->ctx;
-	const struct mem_processes view = {
+	return (struct mem_processes){
 		.title = "kernel allocations by process",
 		.metric = "mem_kernel",
 		.live = { "OUTSTANDING", "outstanding", REPORT_UNIT_COUNT, .adds = true },
@@ -44,6 +43,18 @@ int mem_kernel_processes(struct recording *rec)
 		.by_live = mk->mem->leaks || mk->mem->older_ns,
 		.take = take_row,
 	};
+}
+
+int mem_kernel_empty_grid(struct recording *rec, struct report_grid **out)
+{
+	const struct mem_processes view = processes_view(rec->ctx);
+
+	return mem_processes_empty(rec, &view, out);
+}
+
+int mem_kernel_processes(struct recording *rec)
+{
+	const struct mem_processes view = processes_view(rec->ctx);
 
 	return mem_processes_report(rec, &view);
 }

@@ -146,7 +146,7 @@ const struct command mem_command = {
 		"  rawprof mem -k 10                          the kernel, by slab cache and stack\n"
 		"  rawprof mem -k --processes --sort rate 10  which process makes it allocate\n"
 		"  rawprof mem --faults -p 1234 -o grows.svg 60\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL,
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_FRAMES | TAKES_ROWS | TAKES_INTERVAL,
 	.own = own,
 	.own_size = sizeof(struct mem_options),
 	.check = check,

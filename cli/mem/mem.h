@@ -41,6 +41,7 @@ uint32_t mem_blocks_wanted(uint64_t share, uint64_t bytes);
 /* Each is one way to record: the whole command, its exit status. */
 int mem_user(const struct options *opt);
 int mem_kernel(const struct options *opt);
-int mem_faults(const struct options *opt); /* --faults and --growth */
+int mem_faults(const struct options *opt);		 /* --faults and --growth */
+extern const struct record_profiler mem_faults_profiler; /* of --faults */
 
 #endif

@@ -110,8 +110,8 @@ static int fill_grid(struct recording *rec, const struct mem_processes *view,
 	return err;
 }
 
-static int new_grid(const struct recording *rec, const struct mem_processes *view,
-		    struct report_grid **g)
+int mem_processes_empty(struct recording *rec, const struct mem_processes *view,
+			struct report_grid **g)
 {
 	const struct report_column columns[COLUMNS] = {
 		[PID] = { "PID", "pid", REPORT_UNIT_ID },
@@ -136,7 +136,7 @@ static int new_grid(const struct recording *rec, const struct mem_processes *vie
 int mem_processes_report(struct recording *rec, const struct mem_processes *view)
 {
 	struct report_grid *g = NULL;
-	int err = new_grid(rec, view, &g);
+	int err = mem_processes_empty(rec, view, &g);
 
 	if (!err)
 		err = fill_grid(rec, view, NULL, rec->end_ns - rec->begin_ns, g);
@@ -167,7 +167,7 @@ static int write_part(struct recording *rec, const struct mem_processes *view,
 		      struct mem_series *series, bool last)
 {
 	struct report_grid *g = NULL;
-	int err = new_grid(rec, view, &g);
+	int err = mem_processes_empty(rec, view, &g);
 
 	if (!err)
 		err = fill_part(rec, view, series, g);

@@ -24,6 +24,10 @@ struct mem_processes {
 	int (*take)(struct recording *rec, const struct stack *stack, struct mem_row *row);
 };
 
+/* Its table, without rows. */
+int mem_processes_empty(struct recording *rec, const struct mem_processes *view,
+			struct report_grid **out);
+
 /* With --interval: what the one before has shown. */
 struct mem_series {
 	struct mem_row *row;

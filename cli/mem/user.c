@@ -374,6 +374,7 @@ static void choose_view(struct mem_user *m)
 		view->weight = MEM_PINNED_WASTED;
 	if (mem->processes) {
 		view->report = mem_user_processes;
+		view->empty_grid = mem_user_empty_grid;
 		view->interval = mem_user_interval;
 		view->output = RECORD_GRID;
 	} else if (mem->sizes) {

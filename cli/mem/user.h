@@ -84,6 +84,7 @@ void mem_user_values(const struct mem_user *m, const struct stack *stack,
 
 /* ---- views: the whole output, as record_report() (user_view.c) */
 
+int mem_user_empty_grid(struct recording *rec, struct report_grid **out);
 int mem_user_processes(struct recording *rec);
 int mem_user_interval(struct recording *rec); /* a part of it */
 int mem_user_sizes(struct recording *rec);

@@ -60,6 +60,13 @@ static struct mem_processes processes_view(const struct mem_user *m)
 	};
 }
 
+int mem_user_empty_grid(struct recording *rec, struct report_grid **out)
+{
+	const struct mem_processes view = processes_view(rec->ctx);
+
+	return mem_processes_empty(rec, &view, out);
+}
+
 int mem_user_interval(struct recording *rec)
 {
 	struct mem_user *m = rec->ctx;

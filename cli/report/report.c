@@ -11,7 +11,10 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/sort.h"
 #include "report.h"
+
+#define ROWS 20 /* of a table of figures in another order */
 
 static enum record_output kind_of(const struct options *opt, const struct report_file *file)
 {
@@ -92,7 +95,11 @@ static int show_by(struct output *out, const struct options *opt, const struct r
 	out->unfit = err == -EINVAL;
 	if (err)
 		return out->unfit ? rp_fail(err, "--by '%s': %s", own->by, why) : err;
-	err = output_grid(out, opt, grid);
+	if (opt->sort)
+		err = sort_grid(opt, grid, NULL, 0);
+	out->unfit = err == -EINVAL;
+	if (!err)
+		err = output_grid(out, opt, grid);
 	report_grid_free(grid);
 	return err;
 }
@@ -118,6 +125,19 @@ static int show_stacks(struct output *out, const struct options *opt, const stru
 	return output_report(out, &other, r);
 }
 
+/* What --sort names is a column of what is shown. */
+static int choose_sort(struct output *out, const struct options *opt,
+		       const struct report_file *file)
+{
+	const struct report_own *own = opt->own;
+
+	if (!opt->sort || (file->report && own->by))
+		return 0;
+	return file->report ? sort_stacks(opt, &out->show)
+	       : file->grid ? sort_grid(opt, file->grid, NULL, ROWS)
+			    : sort_nothing(opt);
+}
+
 static int show(struct output *out, const struct options *opt, const struct report_file *file)
 {
 	const struct report_options terminal = out->show;
@@ -125,9 +145,8 @@ static int show(struct output *out, const struct options *opt, const struct repo
 
 	for (; !err && file; file = file->next) {
 		out->show = shown(&file->show, &terminal);
-		if (opt->sort)
-			out->show.sort = opt->show.sort;
-		if (file->report)
+		err = choose_sort(out, opt, file);
+		if (!err && file->report)
 			err = choose_weight(opt, file->report, &out->show);
 		out->unfit = err;
 		if (err)
@@ -210,8 +229,9 @@ static const char *check(const struct options *opt)
 {
 	const struct report_own *own = opt->own;
 
-	if (opt->sort && strcmp(opt->sort, "self") && strcmp(opt->sort, "total"))
-		return "--sort is self or total";
+	if (opt->sort && (own->tree || own->callers || own->callees || own->annotate || own->serve))
+		return "--sort is for the table: not with --tree, --callers, --callees, "
+		       "--annotate, --serve";
 	if (own->by && (own->tree || opt->show.reverse || opt->show.inverted))
 		return "--by is a table of figures, not of stacks";
 	if (own->by && !opt->format->write_grid)
@@ -277,7 +297,7 @@ const struct command report_command = {
 		 "of others.",
 	.examples = "  rawprof report                             the table of " SAVED_PROFILE "\n"
 		    "  rawprof report -o flame.svg a.rawprof\n",
-	.takes = TAKES_NAME | TAKES_FORMAT | TAKES_OUTPUT | TAKES_SHOWN | TAKES_ROWS,
+	.takes = TAKES_NAME | TAKES_FORMAT | TAKES_OUTPUT | TAKES_SHOWN | TAKES_ROWS | TAKES_ADVICE,
 	.own = own,
 	.own_size = sizeof(struct report_own),
 	.check = check,

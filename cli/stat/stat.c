@@ -11,7 +11,9 @@ static const char *check(const struct options *opt)
 	const struct record_options *r = &opt->record;
 	const bool tasks = r->program || r->pids.n || r->tids.n || r->comm;
 
-	if (opt->keep || (!opt->format->json && opt->format != report_format_by_name("table")))
+	if (opt->keep)
+		return "counts are no profile: -o FILE.json of stat itself keeps them";
+	if (!opt->format->json && opt->format != report_format_by_name("table"))
 		return "it has the formats table and json, and --csv";
 	if (own->separator && opt->format->json)
 		return "either --csv or --format json";

@@ -21,6 +21,7 @@ static int configure(struct recording *rec)
 	o->config.min_ns = o->options->min_ns;
 	o->config.max_ns = o->options->max_ns;
 	o->config.wakers = o->options->wakers;
+	o->config.sample_ns = o->options->sample_ns;
 	rec->config.some_kernel_only = o->options->wakers;
 	o->config.classic = !rp_has(RP_HAS_TP_BTF);
 	if (o->options->wakers && !o->config.classic && !rp_has(RP_HAS_TASK_REGS))
@@ -76,12 +77,15 @@ static int stop(struct recording *rec)
 	struct offcpu *o = rec->ctx;
 
 	o->end_ns = rp_monotonic_ns();
+	o->shorter = o->longer = o->drawn_for = 0;
 	return sched_gate(rec, 0);
 }
 
 static int add_waiting(struct recording *rec, const struct sched_thread *t, uint64_t ns)
 {
-	const struct offcpu *o = rec->ctx;
+	struct offcpu *o = rec->ctx;
+	/* With sample_ns it stands for so many, see programs/threads/offcpu.c. */
+	const uint64_t count = o->config.sample_ns ? 1ull << (t->phase & 63) : 1;
 	int err = record_stream_until(rec, t->hash, o->options->wakers ? OFFCPU_STILL_WAITING : 0,
 				      o->end_ns, ns, 1);
 
@@ -89,9 +93,11 @@ static int add_waiting(struct recording *rec, const struct sched_thread *t, uint
 		return err;
 	if (o->options->wakers)
 		return offcpu_add_waiting(rec, t->hash, ns);
+	o->drawn_for += count - 1;
 	return record_stacks_add(
 		rec->stacks, t->hash,
-		(uint64_t[STACK_VALUES]){ [OFFCPU_WEIGHT_COUNT] = 1, [OFFCPU_WEIGHT_NS] = ns });
+		(uint64_t[STACK_VALUES]){
+			[OFFCPU_WEIGHT_COUNT] = count, [OFFCPU_WEIGHT_NS] = ns * count });
 }
 
 /* A thread that has not come back by the end has waited until then. */
@@ -113,6 +119,12 @@ static int add_asleep(void *ctx, const void *key, const void *value)
 	else
 		err = add_waiting(rec, t, ns);
 	return err == -ENOENT ? rp_fail(-EBADMSG, "a thread waits where no stack is known") : err;
+}
+
+/* Who still waits is visited again, and its wait counts from there: so far it has been counted. */
+static int restart(struct recording *rec)
+{
+	return record_stacks_clear(rec->stacks, SCHED_MAP_THREADS);
 }
 
 static int collect(struct recording *rec)
@@ -162,9 +174,9 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	struct sched_stats stats;
 	int err = record_stacks_stats(rec->stacks, &stats);
 
-	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
+	b->report.kept = kept - stats.drawn_for - o->drawn_for;
 	b->report.events = "switches";
 	sched_tell(&stats);
 	if (stats.pairs_full)
@@ -175,6 +187,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "ended", stats.exited, REPORT_FILTERED);
 	record_ledger_add(b, "shorter", stats.shorter + o->shorter, REPORT_FILTERED);
 	record_ledger_add(b, "longer", stats.longer + o->longer, REPORT_FILTERED);
+	record_ledger_add(b, "not drawn", stats.not_drawn, REPORT_FILTERED);
 	record_ledger_add(b, "too many threads", stats.threads_full, REPORT_LOST);
 	return 0;
 }
@@ -185,7 +198,7 @@ static void add_moment(const struct stack_moment *m, uint64_t *value)
 	value[OFFCPU_WEIGHT_NS] += m->weight;
 }
 
-static const struct record_profiler offcpu_profiler = {
+const struct record_profiler offcpu_profiler = {
 	.command = "offcpu",
 	.maps = rp_offcpu_maps,
 	.nmaps = SCHED_MAPS, /* OFFCPU_MAPS with --wakers */
@@ -197,6 +210,7 @@ static const struct record_profiler offcpu_profiler = {
 	.start = start,
 	.begin = begin,
 	.stop = stop,
+	.restart = restart,
 	.collect = collect,
 	.walk_again = walk_again,
 	.types = types,

@@ -19,10 +19,12 @@ static const char *check_offcpu(const struct options *opt)
 		       "--max-block";
 	if (opt->record.during && (own->runq || own->wakers))
 		return "--during is for stacks of waits: no --runq, --wakers";
-	if (own->runq && (opt->given & TAKES_STACKS))
+	if (own->runq && (opt->given & TAKES_FRAMES))
 		return "--runq has no stacks: no --user, --kernel, --call-graph, --lines, ...";
 	if ((own->by || opt->record.interval) && !own->runq)
 		return "--by and --interval are for --runq";
+	if (own->sample_ns && (own->runq || own->wakers || opt->record.during))
+		return "--sample is for stacks of waits: no --runq, --wakers, --during";
 	if (own->min_ns && own->max_ns && own->max_ns < own->min_ns)
 		return "--max-block is less than --min-block";
 	return NULL;
@@ -43,6 +45,10 @@ static const struct option_row offcpu_own[] = {
 	       "only waits of at least so many milliseconds (0.1 is 100 us)"),
 	OPTION("max-block", 'M', SAMPLING, MS, max_ns, "MS",
 	       "only waits of at most so many milliseconds"),
+	OPTION("sample", 0, SAMPLING, MS, sample_ns, "MS",
+	       "of threads that wait for less than so many milliseconds each time take some "
+	       "stacks, and count each as what it stands for: sums stay right, and cost less; the "
+	       "ledger counts what was taken"),
 	OPTION("state", 0, SAMPLING, TEXT, state, "LIST",
 	       "only threads in these states, by the letters of ps(1): S sleeping, "
 	       "D uninterruptible, T stopped, t traced, P parked, I idle, R runnable; by their "
@@ -69,7 +75,7 @@ const struct command offcpu_command = {
 		"  rawprof offcpu --min-block 10 5            only what takes 10 ms and longer\n"
 		"  rawprof offcpu --state D -o disk.svg 10    uninterruptible waits\n"
 		"  rawprof offcpu -f -- ./prog args           a program from start to end\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_STACKS | TAKES_ROWS | TAKES_INTERVAL |
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_FRAMES | TAKES_ROWS | TAKES_INTERVAL |
 		 TAKES_DURING,
 	.own = offcpu_own,
 	.own_size = sizeof(struct offcpu_options),
@@ -100,7 +106,7 @@ const struct command wall_command = {
 		 "shown for a thread adds up to the time that it lived.",
 	.examples = "  rawprof wall -p 1234 5                     one process, for five seconds\n"
 		    "  rawprof wall -o wall.svg -- ./prog args    a program, coloured by state\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_SAMPLING | TAKES_STACKS | TAKES_ROWS |
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_SAMPLING | TAKES_FRAMES | TAKES_ROWS |
 		 TAKES_DURING,
 	.own = wall_own,
 	.check = check_wall,

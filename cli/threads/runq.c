@@ -19,14 +19,6 @@ struct seen {
 	uint64_t sum, slots[RUNQ_HIST_SLOTS];
 };
 
-struct runq {
-	const struct offcpu_options *options;
-	struct sched_config config;
-	struct report_hists *set;
-	uint64_t kept, last_ns; /* time of the last report */
-	struct hash_map seen;	/* of struct seen */
-};
-
 /* ---- recording */
 
 static int configure(struct recording *rec)
@@ -53,8 +45,7 @@ static int attach(struct recording *rec)
 
 static int start(struct recording *rec)
 {
-	return rp_map_update(record_stacks_map(rec->stacks, RUNQ_MAP_GATE), &(uint32_t){ 0 },
-			     &(uint64_t){ 1 }, BPF_ANY);
+	return record_stacks_gate(rec->stacks, RUNQ_MAP_GATE, 1);
 }
 
 /* ---- what was counted since the last report */
@@ -100,11 +91,16 @@ static int take_hist(void *ctx, const void *key, const void *value)
 	return err;
 }
 
+int runq_take(struct recording *rec)
+{
+	return record_stacks_each(rec->stacks, RUNQ_MAP_HISTS, take_hist, rec->ctx);
+}
+
 static int fill(struct recording *rec)
 {
 	struct runq *r = rec->ctx;
 	struct record_info info;
-	int err = record_stacks_each(rec->stacks, RUNQ_MAP_HISTS, take_hist, r);
+	int err = runq_take(rec);
 
 	if (!err)
 		err = rec->opt->interval ? record_info_since(rec, &r->last_ns, &info)
@@ -168,7 +164,7 @@ static int add_ledger(struct recording *rec, uint64_t kept, struct record_ledger
 	return 0;
 }
 
-static const struct record_profiler runq_profiler = {
+const struct record_profiler runq_profiler = {
 	.command = "offcpu --runq",
 	.maps = rp_runq_maps,
 	.nmaps = RUNQ_MAPS,
@@ -183,11 +179,10 @@ static const struct record_profiler runq_profiler = {
 	.ledger = add_ledger,
 };
 
-int runq_run(const struct options *opt)
+int runq_open(struct runq *r)
 {
 	static const char *const by_cpu[] = { "cpu" }, *const by_process[] = { "pid", "comm" };
-	struct runq r = { .options = opt->own, .seen = HASH_MAP(struct seen, key) };
-	const char *by = r.options->by;
+	const char *by = r->options->by;
 	const struct report_hists_spec spec = {
 		.title = "waits for a CPU",
 		.metric = "runq_latency",
@@ -199,13 +194,26 @@ int runq_run(const struct options *opt)
 			 : *by == 'c' ? 1
 				      : 2,
 	};
+
+	r->seen = HASH_MAP(struct seen, key);
+	return report_hists_new(&spec, &r->set);
+}
+
+void runq_close(struct runq *r)
+{
+	report_hists_free(r->set);
+	rp_hash_free(&r->seen);
+}
+
+int runq_run(const struct options *opt)
+{
+	struct runq r = { .options = opt->own };
 	const unsigned long errors = rp_log_errors();
-	const int err = report_hists_new(&spec, &r.set);
+	const int err = runq_open(&r);
 	int status;
 
 	status = err ? command_failed(opt->command, err, errors)
 		     : run_profiler(&runq_profiler, opt, &r);
-	report_hists_free(r.set);
-	rp_hash_free(&r.seen);
+	runq_close(&r);
 	return status;
 }

@@ -91,8 +91,7 @@ void sched_find_state(struct sched_config *c)
 
 int sched_gate(struct recording *rec, uint64_t time)
 {
-	return rp_map_update(record_stacks_map(rec->stacks, SCHED_MAP_GATE), &(uint32_t){ 0 },
-			     &time, BPF_ANY);
+	return record_stacks_gate(rec->stacks, SCHED_MAP_GATE, time);
 }
 
 void sched_tell(const struct sched_stats *stats)

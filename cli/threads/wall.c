@@ -35,7 +35,8 @@ static struct sched_config exec_config(const struct wall *w)
 	c.common.kernel_bytes = 0;
 	c.common.user_bytes = 0;
 	c.common.eh = 0;
-	c.common.python_bytes = 0;
+	c.common.managed_bytes = 0;
+	c.common.jvm = 0;
 	return c;
 }
 

@@ -135,6 +135,12 @@ static int add_elements(struct trace_filter *f, const struct record_field *field
 	return err;
 }
 
+/* Of a function: it may be said in ms. */
+static bool is_duration(const struct record_event *event, const struct record_field *field)
+{
+	return !strcmp(event->format.group, "func") && !strcmp(field->name, "duration");
+}
+
 static int add_field(struct trace_filter *f, const struct record_event *event,
 		     const struct record_field *from)
 {
@@ -142,7 +148,8 @@ static int add_field(struct trace_filter *f, const struct record_event *event,
 					  .kind = kind_of(event, from),
 					  .is_signed = from->is_signed,
 					  .offset = from->offset,
-					  .size = from->size };
+					  .size = from->size,
+					  .unit_ns = is_duration(event, from) };
 	int err = add_names(f, event, from, &to);
 
 	if (!err)

@@ -36,6 +36,7 @@ static void put_members(struct recording *rec, const struct trace_record *r, str
 {
 	const struct trace *trace = rec->ctx;
 	const struct record_probe *usdt = trace_usdt_probe(trace, r->event);
+	const struct record_probe *func = trace_func_probe(trace, r->event);
 	const struct record_event *event = trace->events.event[r->event].record;
 	const struct record_symbols symbols = { symbol, rec };
 
@@ -43,9 +44,11 @@ static void put_members(struct recording *rec, const struct trace_record *r, str
 	record_out_number(out, r->cpu);
 	if (usdt)
 		trace_usdt_put(trace, usdt, r, true, out);
+	else if (func)
+		trace_func_put(trace, func, r, true, out);
 	else if (!event)
 		trace_call_json(trace, r, out);
-	for (uint32_t i = 0; event && !usdt && i < event->nfields; i++) {
+	for (uint32_t i = 0; event && !usdt && !func && i < event->nfields; i++) {
 		const struct record_field *f = &event->fields[i];
 
 		record_out_str(out, trace_is_taken(f->name) ? ",\"field_" : ",\"");
@@ -106,16 +109,18 @@ static void put_chrome(struct recording *rec, const struct trace_event *e,
 {
 	const struct trace_call *c =
 		e->call && r->bytes >= sizeof(*c) ? (const void *)r->data : NULL;
-	const bool slice = c && c->is_timed;
+	const struct trace_func *f =
+		e->kind == TRACE_FUNC && r->bytes >= sizeof(*f) ? (const void *)r->data : NULL;
+	const bool slice = (c && c->is_timed) || (f && f->start);
 
 	name_thread(rec->ctx, r, out);
 	record_out_str(out,
 		       slice ? "{\"ph\":\"X\",\"name\":" : "{\"ph\":\"i\",\"s\":\"t\",\"name\":");
 	record_out_json(out, e->name, strlen(e->name));
 	put_ids(r, out);
-	put_time("ts", r->time, out);
+	put_time("ts", f && f->start ? f->start : r->time, out);
 	if (slice)
-		put_time("dur", c->duration, out);
+		put_time("dur", f ? f->duration : c->duration, out);
 	record_out_str(out, ",\"args\":{");
 	put_members(rec, r, out);
 }
@@ -129,6 +134,7 @@ static void put_text(struct recording *rec, const struct trace_event *e,
 	const struct record_event *event = e->record;
 	const struct trace *trace = rec->ctx;
 	const struct record_probe *usdt = trace_usdt_probe(trace, r->event);
+	const struct record_probe *func = trace_func_probe(trace, r->event);
 	struct record_out comm = { 0 };
 
 	record_out_quoted(&comm, r->comm, sizeof(r->comm));
@@ -139,9 +145,11 @@ static void put_text(struct recording *rec, const struct trace_event *e,
 	record_out_free(&comm);
 	if (usdt)
 		trace_usdt_put(trace, usdt, r, false, out);
+	else if (func)
+		trace_func_put(trace, func, r, false, out);
 	else if (!event)
 		trace_call_text(trace, r, out);
-	for (uint32_t i = 0; event && !usdt && i < event->nfields; i++) {
+	for (uint32_t i = 0; event && !usdt && !func && i < event->nfields; i++) {
 		const struct record_field *f = &event->fields[i];
 
 		record_out_char(out, ' ');
@@ -197,7 +205,7 @@ int trace_put_line(struct recording *rec, const struct trace_record *r)
 	return err ? err : flush_line(rec);
 }
 
-int trace_begin_lines(struct recording *rec)
+void trace_begin_lines(struct recording *rec)
 {
 	struct trace *trace = rec->ctx;
 
@@ -212,7 +220,6 @@ int trace_begin_lines(struct recording *rec)
 	else if (shape_of(rec) == SHAPE_TEXT)
 		fprintf(output_of(rec)->stream, "%12s %-15s %7s  %3s  %-*s %s\n", "TIME(s)",
 			"COMMAND", "TID", "CPU", trace->name_width, "EVENT", "FIELDS");
-	return output_flush(output_of(rec));
 }
 
 /* No comma may stand before the end. */

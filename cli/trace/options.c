@@ -12,15 +12,15 @@ static const char *check_table(const struct options *opt)
 
 	if (opt->nwords)
 		return "--syscalls counts all system calls: it takes no EVENT";
-	if (own->stacks || own->filter || own->max_events || own->strings || own->count ||
-	    own->hist)
+	if (own->stacks || own->filter || own->returns || own->max_events || own->strings ||
+	    own->count || own->hist)
 		return "--stacks, --filter, --max-events, --strings, --count and --hist are for "
 		       "events, not for --syscalls";
 	if (own->by && strcmp(own->by, "process") != 0)
 		return "--syscalls is by process, or not --by anything";
 	if (!strcmp(opt->format->name, "chrome"))
 		return "a table has no moments to show in a timeline";
-	if (opt->given & TAKES_STACKS)
+	if (opt->given & TAKES_FRAMES)
 		return "options of stacks are for --stacks";
 	return NULL;
 }
@@ -36,6 +36,8 @@ static const char *check(const struct options *opt)
 		return opt->nwords ? "--list has the events that it lists: no others" : NULL;
 	if (own->syscalls)
 		return check_table(opt);
+	if (own->returns && own->stacks)
+		return "stacks are of where a function begins: --stacks without --ret";
 	if (own->errors || opt->given & TAKES_INTERVAL)
 		return "--errors and --interval are for --syscalls";
 	if (!opt->nwords && !opt->dry_run)
@@ -48,13 +50,16 @@ static const char *check(const struct options *opt)
 	if ((own->count || own->hist) && (own->stacks || own->max_events))
 		return "--stacks and --max-events are for lines, --count and --hist have none";
 	if (own->count || own->hist)
-		return opt->given & TAKES_STACKS ? "options of stacks are for --stacks" : NULL;
+		return opt->given & TAKES_FRAMES ? "options of stacks are for --stacks" : NULL;
+	if (opt->keep)
+		return "events are no profile: -o FILE.json of trace itself keeps them, record "
+		       "trace --count and --hist their figures";
 	if (opt->sort || opt->show.top_functions)
 		return "--sort and --top are for the table of --count";
 	if (!opt->format->for_people && !opt->format->json &&
 	    strcmp(opt->format->name, "chrome") != 0)
 		return "events are lines of text, of JSON, or of Chrome's trace events (chrome)";
-	if ((opt->given & TAKES_STACKS) && !own->stacks)
+	if ((opt->given & TAKES_FRAMES) && !own->stacks)
 		return "options of stacks (--user, --kernel, --call-graph, --lines, ...) are for "
 		       "--stacks";
 	return NULL;
@@ -78,6 +83,9 @@ static const struct option_row own[] = {
 	       .least = 1),
 	OPTION("by", 0, VIEW, TEXT, by, "LIST",
 	       "what histograms are by, as --count; with --syscalls: process", .least = 1),
+	FLAG("ret", 0, VIEW, returns,
+	     "functions when they return, with the result and how long the call was; else when "
+	     "they begin"),
 	FLAG("stacks", 0, VIEW, stacks, "below each event where it happened"),
 	OPTION("strings", 0, VIEW, TEXT, strings, "N[,N...]",
 	       "these arguments of USDT probes are addresses of strings", .least = 1),
@@ -92,12 +100,15 @@ static const struct option_row own[] = {
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the lines (prometheus: of --count and --hist)",
 	  .words = "table json chrome prometheus" },
+	{ "output", 'o', OPTION_OUTPUT,
+	  .help = "write to FILE; .json and .chrome.json choose that format" },
 	{ "interval", 'i', OPTION_SAMPLING,
 	  .help = "with --syscalls: what is new, every so often; all of it at the end" },
 	{ "top", 'n', OPTION_OUTPUT,
 	  .help = "rows of the table of --count (all), of --syscalls (30)" },
 	{ "sort", 0, OPTION_OUTPUT, .arg = "COLUMN",
-	  .help = "order of the table of --count (count), of --syscalls (total)" },
+	  .help = "order of the table of --count (count, or a word of LIST), of --syscalls (total)",
+	  .words = "count calls errors total share average p50 p99 max" },
 	{ 0 },
 };
 
@@ -113,7 +124,10 @@ const struct command trace_command = {
 		"syscalls:sys_enter_NAME "
 		"and syscalls:sys_exit_NAME are its beginning and its end alone. usdt:FILE:NAME is "
 		"a USDT probe that was compiled into a program or library, with its arguments; "
-		"usdt::NAME one of the target.",
+		"usdt::NAME one of the target. FILE:FUNCTION, LIBRARY:FUNCTION, :FUNCTION of the "
+		"target and kernel:FUNCTION are functions as they are called, with their first "
+		"arguments; with --ret as they return. Filters know arg0 to arg5, and with --ret "
+		"ret (an int's is ret32) and duration.",
 	.examples = "  rawprof trace sched:sched_process_exec       each program that is started\n"
 		    "  rawprof trace 'block:*' --max-events 20      the block layer, twenty lines\n"
 		    "  rawprof trace sched_switch -p 1234 --stacks 5  with where it happened\n"
@@ -121,6 +135,7 @@ const struct command trace_command = {
 		    "  rawprof trace --syscalls -- ls               all its system calls, by time\n"
 		    "  rawprof trace --list 'sched:*'               events and their fields\n"
 		    "  rawprof trace usdt:libstdc++:throw           C++ exceptions\n"
+		    "  rawprof trace ./prog:get --ret --filter 'duration > 1ms' -- ./prog\n"
 		    "  rawprof trace --list 'usdt:*' -p 1234        USDT probes of a process\n",
 	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_CPUS | TAKES_STACKS | TAKES_ROWS |
 		 TAKES_INTERVAL | TAKES_WORDS,

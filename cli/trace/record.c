@@ -174,16 +174,17 @@ static int drain(struct recording *rec)
 static int begin(struct recording *rec)
 {
 	const struct trace *trace = rec->ctx;
-	int err = 0;
+	const bool shows_lines = !options_of(rec)->dry_run && !trace_is_tally(trace);
+	int err = shows_lines ? output_empty(output_of(rec)) : 0;
 
-	if (!options_of(rec)->dry_run && !trace_is_tally(trace))
-		err = output_empty(output_of(rec));
-	if (!err && !options_of(rec)->dry_run && !trace_is_tally(trace))
-		err = trace_begin_lines(rec);
+	if (!err && shows_lines)
+		trace_begin_lines(rec);
 	if (!err && trace->nprograms)
 		err = record_attach_list(rec, trace->programs);
 	if (!err && trace->events.ncalls)
 		err = record_attach_list(rec, rp_trace_call_programs);
+	if (!err)
+		err = trace_func_attach(rec);
 	return err ? err : trace_usdt_attach(rec);
 }
 
@@ -192,6 +193,8 @@ static int stop(struct recording *rec)
 	struct trace *trace = rec->ctx;
 
 	record_usdt_detach(&trace->usdt.links);
+	if (trace->funcs.probes)
+		record_probes_detach(trace->funcs.probes);
 	record_detach_list(rec, NULL);
 	return 0;
 }
@@ -202,6 +205,8 @@ static int collect(struct recording *rec)
 
 	int err = trace->events.ncalls ? trace_calls_collect(rec) : 0;
 
+	if (!err)
+		err = trace_func_collect(rec);
 	trace->missed = record_runs(rec, NULL, RECORD_ALL_ROLES).missed;
 	if (err || trace_is_tally(trace))
 		return err;
@@ -254,11 +259,14 @@ static int make_filters(struct trace *trace)
 	trace->filters = calloc(trace->events.n + 1, sizeof(*trace->filters));
 	if (!trace->filters)
 		return -ENOMEM;
+	trace->nfilters = trace->events.n;
 	for (size_t i = 0; !err && i < trace->events.n; i++) {
 		const struct trace_event *event = &trace->events.event[i];
 
 		if (event->call)
 			err = trace_calls_filter(trace, i);
+		else if (event->kind == TRACE_FUNC)
+			err = i == trace->funcs.first ? trace_func_filter(trace) : 0;
 		else
 			err = trace_filter_make(trace->own->filter, event->record,
 						event->kind == TRACE_USDT
@@ -288,6 +296,7 @@ int trace_setup(struct trace *trace, const struct options *opt)
 	memcpy(trace->maps, rp_trace_maps, sizeof(trace->maps));
 	trace->maps[TRACE_MAP_TALLIES].value_size = trace->maps[TRACE_MAP_ZERO].value_size = 8;
 	trace_calls_configure(trace);
+	trace_func_configure(trace);
 	if (!trace->own->stacks)
 		trace->maps[STACK_MAP_COUNTS].max_entries = 1;
 	if (trace->cpus.n)
@@ -305,6 +314,11 @@ int trace_setup(struct trace *trace, const struct options *opt)
 						    .collect = collect,
 						    .report = report,
 						    .ledger = ledger };
+	if (trace->funcs.probes) {
+		trace->profiler.stop_at_loads = true;
+		trace->profiler.loaded = trace_func_loaded;
+		trace->profiler.mapped = trace_func_mapped;
+	}
 	return trace_is_tally(trace) ? trace_tally_setup(trace, opt) : 0;
 }
 
@@ -316,7 +330,8 @@ void trace_free(struct trace *trace)
 	trace_stacks_free(trace);
 	rp_id_set_free(&trace->named);
 	trace_usdt_free(&trace->usdt);
-	for (size_t i = 0; trace->filters && i < trace->events.n; i++)
+	trace_func_free(&trace->funcs);
+	for (size_t i = 0; i < trace->nfilters; i++)
 		trace_filter_free(&trace->filters[i]);
 	free(trace->filters);
 	trace_tally_free(trace);

@@ -29,7 +29,7 @@ static int configure(struct recording *rec)
 {
 	struct syscalls *sys = rec->ctx;
 
-	/* setup() knows no more than that there is a --comm. */
+	/* syscalls_open() knows no more than that there is a --comm. */
 	sys->config.by_comm = sys->config.by_process || rec->comm_glob;
 	return 0;
 }
@@ -103,7 +103,7 @@ static void size_maps(struct syscalls *sys)
 		sys->maps[SYSCALLS_MAP_CPUS].max_entries = (uint32_t)sys->cpus.n;
 }
 
-static int setup(struct syscalls *sys, const struct options *opt)
+int syscalls_open(struct syscalls *sys, const struct options *opt)
 {
 	int err = opt->record.cpus ? rp_cpus_parse(opt->record.cpus, &sys->cpus) : 0;
 
@@ -128,6 +128,7 @@ static int setup(struct syscalls *sys, const struct options *opt)
 						  .start = begin,
 						  .collect = syscalls_count_under_way,
 						  .report = syscalls_report,
+						  .empty_grid = syscalls_empty_grid,
 						  .interval = opt->record.interval > 0
 								      ? syscalls_report_interval
 								      : NULL,
@@ -135,15 +136,20 @@ static int setup(struct syscalls *sys, const struct options *opt)
 	return 0;
 }
 
+void syscalls_close(struct syscalls *sys)
+{
+	rp_hash_free(&sys->seen);
+	rp_cpus_free(&sys->cpus);
+}
+
 int syscalls_run(const struct options *opt)
 {
 	struct syscalls sys = { .own = opt->own };
 	const unsigned long errors = rp_log_errors();
-	int err = setup(&sys, opt), status;
+	int err = syscalls_open(&sys, opt), status;
 
 	status = err ? command_failed(opt->command, err, errors)
 		     : run_profiler(&sys.profiler, opt, &sys);
-	rp_hash_free(&sys.seen);
-	rp_cpus_free(&sys.cpus);
+	syscalls_close(&sys);
 	return status;
 }

@@ -38,6 +38,9 @@ struct syscalls {
 	uint64_t under_way; /* and that have not, at the end */
 };
 int syscalls_run(const struct options *opt);
+/* Its parts: fills the profiler, from own and the common options. 0 or a negative errno. */
+int syscalls_open(struct syscalls *sys, const struct options *opt);
+void syscalls_close(struct syscalls *sys);
 
 /*
  * The rows of the map sums, or errors; new_only: what is new since the last such call. Counts those
@@ -48,6 +51,7 @@ int syscalls_rows(struct recording *rec, int map, bool new_only, struct syscalls
 int syscalls_count_under_way(struct recording *rec);
 
 /* Ways out, as struct record_profiler has them. */
+int syscalls_empty_grid(struct recording *rec, struct report_grid **out);
 int syscalls_report(struct recording *rec);
 int syscalls_report_interval(struct recording *rec);
 

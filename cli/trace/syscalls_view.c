@@ -171,27 +171,35 @@ static int count_kept(struct recording *rec)
 	return 0;
 }
 
-static int report(struct recording *rec, bool part)
+int syscalls_empty_grid(struct recording *rec, struct report_grid **out)
 {
-	struct syscalls *sys = rec->ctx;
+	const struct syscalls *sys = rec->ctx;
 	const bool errors = sys->own->errors;
-	struct syscalls_rows rows = { 0 };
 	struct report_column shown[COLUMNS];
 	struct report_grid_spec spec = { .title = errors ? "system calls that failed, by error"
 							 : "system calls by time",
 					 .metric = "syscalls",
 					 .events = "calls",
 					 .columns = shown };
-	struct report_grid *g = NULL;
-	int err = syscalls_rows(rec, errors ? SYSCALLS_MAP_ERRORS : SYSCALLS_MAP_SUMS, part, &rows);
 
 	for (int i = 0; i < COLUMNS; i++)
 		if (shows(sys, i))
 			shown[spec.ncolumns++] = columns[i];
+	return grid_new(options_of(rec), &spec, errors ? "calls" : "total", ROWS, out);
+}
+
+static int report(struct recording *rec, bool part)
+{
+	struct syscalls *sys = rec->ctx;
+	struct syscalls_rows rows = { 0 };
+	struct report_grid *g = NULL;
+	int err = syscalls_rows(rec, sys->own->errors ? SYSCALLS_MAP_ERRORS : SYSCALLS_MAP_SUMS,
+				part, &rows);
+
 	if (!err && !part)
 		err = count_kept(rec);
 	if (!err)
-		err = grid_new(options_of(rec), &spec, errors ? "calls" : "total", ROWS, &g);
+		err = syscalls_empty_grid(rec, &g);
 	if (!err)
 		err = fill(rec, part, &rows, g);
 	if (!err)

@@ -141,7 +141,7 @@ static int find(const struct trace *trace, const struct trace_event *e, const ch
 	    : e->call ? find_arg(trace, e, field, out)
 		      : false)
 		return 0;
-	return rp_fail(-ENOENT, "%s has no number or string '%s': `rawprof trace --list %s`",
+	return rp_fail(-EINVAL, "%s has no number or string '%s': `rawprof trace --list %s`",
 		       e->name, field, e->name);
 }
 

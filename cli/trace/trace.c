@@ -20,12 +20,14 @@ static int setup(struct trace *trace, const struct options *opt)
 	for (size_t i = 0; !err && i < opt->nwords; i++)
 		if (is_by(opt, i))
 			((struct trace_options *)opt->own)->by = opt->words[++i];
-		else if (!trace_is_usdt(opt->words[i]))
+		else if (!trace_is_usdt(opt->words[i]) && !trace_is_func(opt->words[i]))
 			err = trace_select(&trace->events, opt->words[i]);
 	if (!err)
 		err = trace_usdt_select(trace, opt);
 	if (!err && opt->dry_run) /* one for all */
 		err = trace_select(&trace->events, "sched:sched_switch");
+	if (!err)
+		err = trace_func_select(trace, opt);
 	return err ? err : trace_setup(trace, opt);
 }
 

@@ -14,6 +14,7 @@
  *	syscalls.c	--syscalls: a table of all system calls; see syscalls.h
  *	usdt.c		USDT probes as events, with what reads their arguments
  *	usdt_args.c	what these arguments were; and the list of probes
+ *	func.c		functions of programs and of the kernel as events
  *	calls.c		system calls: what is asked of the programs, and their lines
  *	tally.c		--count, --hist: counted in the kernel
  *	stacks.c	the stack below it
@@ -37,6 +38,7 @@ struct trace_options {
 	uint64_t max_events;
 	uint64_t string_bytes; /* of texts of system calls; 0: TRACE_STRING_BYTES */
 	bool stacks;
+	bool returns; /* functions are events when they return, not when they begin */
 	const char *list;
 	const char *strings;	       /* numbers of USDT arguments */
 	const char *count, *hist, *by; /* counted by these; a histogram of a field, by these */
@@ -56,12 +58,13 @@ enum trace_kind {
 	TRACE_EXIT,  /*   its end, */
 	TRACE_WHOLE, /*   and both as one, when it ends */
 	TRACE_USDT,
+	TRACE_FUNC,
 };
 /* Programs know it by its number in the list. */
 struct trace_event {
 	enum trace_kind kind;
 	char *name;		     /* "sched:sched_switch", "syscall:openat" */
-	struct record_event *record; /* of a tracepoint */
+	struct record_event *record; /* of all but system calls */
 	struct record_call *call;    /* of a system call */
 };
 struct trace_events {
@@ -109,6 +112,12 @@ struct trace_usdts {
 	size_t nfds, fds_capacity;
 	size_t *first_fd;
 };
+/* Functions: events of the list from number first on, one for each of probes, and more later. */
+struct trace_funcs {
+	struct record_probes *probes; /* NULL: there are none */
+	size_t first;
+	struct rp_program program; /* with the filter in it */
+};
 /* Where the words are that say where data of variable length lie, how long a record is. 0, or a
  * negative errno after a message. */
 int trace_describe(const struct record_event *event, struct trace_config *c);
@@ -143,10 +152,12 @@ struct trace {
 	struct trace_config config;
 	struct trace_events events;
 	struct trace_usdts usdt;
+	struct trace_funcs funcs;
 	struct trace_tally_view tally;
 	struct rp_program *programs; /* one for each tracepoint, and a last row */
 	size_t nprograms;
-	struct trace_filter *filters; /* of each event; NULL: none */
+	struct trace_filter *filters; /* of each event that there is at first; NULL: none */
+	size_t nfilters;
 	struct rp_ring *ring;
 	struct trace_held held;
 	struct trace_stats stats;
@@ -182,10 +193,28 @@ void trace_usdt_free(struct trace_usdts *usdt);
 void trace_usdt_put(const struct trace *trace, const struct record_probe *probe,
 		    const struct trace_record *r, bool json, struct record_out *out);
 
+/* ---- func.c */
+
+/* The word names functions: FILE:F, :F, LIBRARY:F, kernel:F. */
+bool trace_is_func(const char *word);
+/* Adds them, behind all other events. */
+int trace_func_select(struct trace *trace, const struct options *opt);
+const struct record_probe *trace_func_probe(const struct trace *trace, size_t number);
+int trace_func_filter(struct trace *trace);
+void trace_func_configure(struct trace *trace);
+int trace_func_attach(struct recording *rec);
+int trace_func_loaded(struct recording *rec, pid_t pid);
+int trace_func_mapped(struct recording *rec, const struct rp_side_event *e);
+int trace_func_collect(struct recording *rec);
+/* The arguments that a record has, and the result: " arg0=5 = 3 <0.000012>", or members of JSON. */
+void trace_func_put(const struct trace *trace, const struct record_probe *probe,
+		    const struct trace_record *r, bool json, struct record_out *out);
+void trace_func_free(struct trace_funcs *funcs);
+
 int trace_setup(struct trace *trace, const struct options *opt);
 void trace_free(struct trace *trace);
 /* 0 or a negative errno. */
-int trace_begin_lines(struct recording *rec);
+void trace_begin_lines(struct recording *rec);
 /* A member that lines of JSON have themselves: a field of that name gets a prefix. */
 bool trace_is_taken(const char *name);
 int trace_put_line(struct recording *rec, const struct trace_record *record);

@@ -55,6 +55,8 @@ void report_grid_free(struct report_grid *g); /* NULL is fine */
 int report_grid_add(struct report_grid *g, const struct report_cell *cells);
 size_t report_grid_rows(const struct report_grid *g);
 
+/* Its columns; they stay the grid's. */
+const struct report_column *report_grid_columns(const struct report_grid *g, size_t *n);
 /* The column with this key; -ENOENT. */
 int report_grid_column(const struct report_grid *g, const char *key);
 

@@ -356,7 +356,7 @@ int rp_attach_trace(int prog_fd, struct rp_link **out);
  * in this kernel. */
 struct rp_kprobe {
 	const char *symbol;
-	uint64_t offset; /* from the symbol, or the address */
+	uint64_t offset;       /* from the symbol, or the address */
 	bool at_return, quiet; /* quiet: that it cannot be put there is an answer, not logged */
 	uint64_t cookie;
 };
@@ -527,6 +527,34 @@ struct rp_prog_line {
 };
 /* In order (*n of them, malloc'd). -ENOENT if the program has none; -EPERM as above. */
 int rp_prog_lines(int prog_fd, struct rp_prog_line **out, uint32_t *n);
+
+/* The id of a loaded program that comes after @id (0: the first); 0: there is none. -EPERM. */
+int rp_prog_next_id(uint32_t id, uint32_t *next);
+/* A descriptor of the program with this id. -ENOENT: it is gone. */
+int rp_prog_by_id(uint32_t id);
+
+/* Where the machine code of a program lies in the kernel, and the source lines of it. */
+struct rp_prog_code {
+	struct rp_prog_func {
+		uint64_t start;
+		uint32_t size;
+	} * funcs;
+	uint32_t nfuncs;
+	struct rp_prog_code_line {
+		uint64_t start;	  /* until the next one of the function */
+		const char *file; /* "" if not known */
+		const char *text; /* of the source line */
+		uint32_t line;
+	} * lines; /* by start */
+	uint32_t nlines;
+	void *texts;
+};
+/* -EPERM: the kernel hides addresses; -ENOENT: it is not compiled. Lines may be none. */
+int rp_prog_code(int prog_fd, struct rp_prog_code *out);
+void rp_prog_code_free(struct rp_prog_code *code);
+/* The line at this address; NULL: it is in no function, or has no lines. */
+const struct rp_prog_code_line *rp_prog_code_find(const struct rp_prog_code *code, uint64_t addr);
+bool rp_prog_code_has(const struct rp_prog_code *code, uint64_t addr);
 
 /* ---- names (loader/names.c) */
 

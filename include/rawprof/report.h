@@ -46,6 +46,8 @@ enum report_frame_kind {
 	REPORT_INLINED, /* has no stack frame of its own, see struct report_frame */
 	REPORT_MARK,	/* not code: "[waker]", "[missed user stack]" and the like */
 	REPORT_PYTHON,	/* a function of Python, as its interpreter runs it */
+	REPORT_JS,	/* of JavaScript, and */
+	REPORT_JVM,	/*   of Java: interpreted, compiled or inlined */
 	REPORT_FRAME_KINDS,
 };
 
@@ -548,5 +550,14 @@ int report_advise(const struct report *r, const struct report_options *options,
 int report_advise_hists(const struct report_hists *set, struct report_advice *advice);
 int report_advise_grid(const struct report_grid *g, struct report_advice *advice);
 void report_advice_free(struct report_advice *advice);
+
+/* ---- the page of a walk (report/html/walk.c) */
+
+/*
+ * A page in one file that shows how the kernel's verifier went through a program: json is the
+ * object that `rawprof explain --step --format json` prints, without a '<' in it. 0, -ENOMEM, or
+ * the stream's error.
+ */
+int report_write_walk(FILE *file, const char *title, const char *json);
 
 #endif

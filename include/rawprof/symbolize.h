@@ -246,6 +246,9 @@ int sym_user_prune(struct sym_user *u, uint64_t before,
 /* This will be asked: what @addr meant to the process that had @pid at @time. -ENOENT, -ENOMEM. */
 int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
 
+/* Nothing of all that sym_user_use() was told will be asked. */
+void sym_user_unuse(struct sym_user *u);
+
 /* How many events are remembered; a process that runs a program takes about ten, of 100 bytes. */
 size_t sym_user_events(const struct sym_user *u);
 

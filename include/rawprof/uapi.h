@@ -131,6 +131,10 @@ struct rp_attr_info { /* OBJ_GET_INFO_BY_FD */
 	uint64_t info;
 };
 
+struct rp_attr_id { /* *_GET_NEXT_ID, *_GET_FD_BY_ID */
+	uint32_t id, next_id, open_flags;
+};
+
 struct rp_attr_raw_tp { /* RAW_TRACEPOINT_OPEN */
 	uint64_t name;
 	uint32_t prog_fd, pad;
@@ -174,11 +178,19 @@ union rp_attr {
 	struct rp_attr_prog prog;
 	struct rp_attr_test test;
 	struct rp_attr_info info;
+	struct rp_attr_id of_id;
 	struct rp_attr_raw_tp raw_tp;
 	struct rp_attr_btf btf;
 	struct rp_attr_link link;
 	struct rp_attr_iter iter;
 	struct rp_attr_stats stats;
+};
+
+struct rp_btf_info { /* struct bpf_btf_info */
+	uint64_t btf;
+	uint32_t size, id;
+	uint64_t name;
+	uint32_t name_len, kernel_btf;
 };
 
 struct rp_prog_info { /* struct bpf_prog_info */

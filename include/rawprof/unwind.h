@@ -92,6 +92,11 @@ enum unwind_flags {
 	UNWIND_FP_LOST = 4,   /* the caller's fp is not to be had: count it as 0 from here on */
 	UNWIND_RA_REG = 8, /* the return address is in reg[ra_off]; not in a frame left by a call */
 	UNWIND_RA_SIGNED = 16, /* arm64: it is signed (PAC); clearing the upper bits is enough */
+	/*
+	 * No file says so: it was computed from the code (unwind/code.h). The return address has to
+	 * follow a call, or point to a signal trampoline; else go on by the frame pointer.
+	 */
+	UNWIND_COMPUTED = 32,
 };
 
 /* Kinds STOP, END and UNSUP have all other members 0, so that each is one rule. */
@@ -168,6 +173,9 @@ struct unwind_table {
 	const struct unwind_rule *rules;
 	/* Where each FDE, a function mostly, begins: address - parts[0].start; ascending. */
 	const uint32_t *fdes;
+	/* Code without an FDE, looked at for rules: its start and end, from that of all code. */
+	uint32_t ngaps; /* how many numbers */
+	const uint32_t *gaps;
 	struct unwind_stats stats;
 };
 
@@ -217,9 +225,11 @@ void unwind_cache_close(struct unwind_cache *c);
  * unwind_table_build(), or the table that an earlier one left. Entries are found by the contents of
  * what they were made of (.eh_frame and where it and the code lie), as a build-id does not change
  * when tools rewrite a file. A damaged entry is made anew; one that cannot be written is no error.
+ * Rules for code without an FDE are in it if @is_computed: that takes longer than all else.
  * @c may be NULL. @was_cached, unless NULL, says which it was.
  */
-int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool *was_cached);
+int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool is_computed,
+		       bool *was_cached);
 
 /* ---- walking */
 

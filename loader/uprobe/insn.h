@@ -5,16 +5,7 @@
 
 #include <rawprof/uprobe.h>
 
-/* Where control goes behind an instruction. */
-enum insn_flow {
-	FLOW_NEXT,   /* to the next one; calls come back */
-	FLOW_BRANCH, /* there, or to the target */
-	FLOW_JUMP,   /* to the target */
-	FLOW_TABLE,  /* to an address that is computed, in this function or another */
-	FLOW_AWAY,   /* to an address in a fixed place of memory: to another function */
-	FLOW_RETURN,
-	FLOW_STOP, /* nowhere: it traps */
-};
+#include "base/x86.h" /* enum insn_flow */
 
 /* What it must not change if a probe behind it shall see what one before it would: bit i is the
  * i-th integer argument. */

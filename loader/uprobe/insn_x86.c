@@ -4,39 +4,9 @@
  * the kernel does to have them run (arch/x86/kernel/uprobes.c of Linux).
  */
 #include "insn.h"
-#include "insn_x86.h"
+#include "base/x86.h"
 
 #include <string.h>
-
-/* Registers as they are numbered. */
-enum { AX, CX, DX, BX, SP, BP, SI, DI };
-
-static int64_t number(const uint8_t *at, uint32_t len)
-{
-	int32_t word;
-
-	if (len == 1)
-		return (int8_t)at[0];
-	if (len != 4)
-		return 0;
-	memcpy(&word, at, 4); /* x86 is little-endian, and so is every machine of ours */
-	return word;
-}
-
-static uint8_t modrm_reg(const struct x86_parts *p)
-{
-	return (p->modrm >> 3 & 7) | (p->rex & REX_R ? 8 : 0);
-}
-
-static uint8_t modrm_rm(const struct x86_parts *p)
-{
-	return (p->modrm & 7) | (p->rex & REX_B ? 8 : 0);
-}
-
-static bool is_register(const struct x86_parts *p)
-{
-	return p->modrm >> 6 == 3;
-}
 
 /* Can a read of this operand not fault? Globals, the stack, the thread's own. */
 static bool is_safe_memory(const struct x86_parts *p)
@@ -50,16 +20,28 @@ static bool is_safe_memory(const struct x86_parts *p)
 		return false;
 	if (mod == 0 && (p->sib & 7) == 5)
 		return p->seg_fs_gs;
-	return (p->sib & 7) == SP && !(p->rex & REX_B) && !p->seg_fs_gs;
+	return (p->sib & 7) == X86_SP && !(p->rex & REX_B) && !p->seg_fs_gs;
 }
 
 static uint16_t writes(uint8_t reg)
 {
 	static const uint16_t change[16] = {
-		[AX] = 0,	   [CX] = 1 << 3,     [DX] = 1 << 2,	 [BX] = INSN_OTHER,
-		[SP] = INSN_OTHER, [BP] = INSN_OTHER, [SI] = 1 << 1,	 [DI] = 1 << 0,
-		[8] = 1 << 4,	   [9] = 1 << 5,      [10] = 0,		 [11] = 0,
-		[12] = INSN_OTHER, [13] = INSN_OTHER, [14] = INSN_OTHER, [15] = INSN_OTHER,
+		[X86_AX] = 0,
+		[X86_CX] = 1 << 3,
+		[X86_DX] = 1 << 2,
+		[X86_BX] = INSN_OTHER,
+		[X86_SP] = INSN_OTHER,
+		[X86_BP] = INSN_OTHER,
+		[X86_SI] = 1 << 1,
+		[X86_DI] = 1 << 0,
+		[8] = 1 << 4,
+		[9] = 1 << 5,
+		[10] = 0,
+		[11] = 0,
+		[12] = INSN_OTHER,
+		[13] = INSN_OTHER,
+		[14] = INSN_OTHER,
+		[15] = INSN_OTHER,
 	};
 
 	return change[reg];
@@ -73,22 +55,22 @@ static uint16_t writes_byte(const struct x86_parts *p, uint8_t reg)
 
 static uint16_t writes_rm(const struct x86_parts *p, bool byte)
 {
-	if (!is_register(p))
+	if (!rp_x86_rm_is_register(p))
 		return INSN_OTHER;
-	return byte ? writes_byte(p, modrm_rm(p)) : writes(modrm_rm(p));
+	return byte ? writes_byte(p, rp_x86_rm(p)) : writes(rp_x86_rm(p));
 }
 
 static uint16_t writes_reg(const struct x86_parts *p, bool byte)
 {
-	if (!is_register(p) && !is_safe_memory(p))
+	if (!rp_x86_rm_is_register(p) && !is_safe_memory(p))
 		return INSN_OTHER;
-	return byte ? writes_byte(p, modrm_reg(p)) : writes(modrm_reg(p));
+	return byte ? writes_byte(p, rp_x86_reg(p)) : writes(rp_x86_reg(p));
 }
 
 /* Reads its operands and changes nothing but the flags. */
 static uint16_t reads_rm(const struct x86_parts *p)
 {
-	return is_register(p) || is_safe_memory(p) ? 0 : INSN_OTHER;
+	return rp_x86_rm_is_register(p) || is_safe_memory(p) ? 0 : INSN_OTHER;
 }
 
 /* add, or, adc, sbb, and, sub, xor, cmp: 00 to 3d, and 80, 81, 83. */
@@ -99,9 +81,9 @@ static uint16_t changes_arithmetic(const struct x86_parts *p, struct insn *out)
 	const bool byte = !(p->opcode & 1);
 
 	out->name = which == 7 ? "cmp" : which == 5 ? "sub" : which == 6 ? "xor" : "arithmetic";
-	if (group && is_register(p) && modrm_rm(p) == SP && p->rex & REX_W &&
+	if (group && rp_x86_rm_is_register(p) && rp_x86_rm(p) == X86_SP && p->rex & REX_W &&
 	    (which == 5 || which == 0)) {
-		const int64_t grows = number(p->code + p->imm_at, p->imm_len);
+		const int64_t grows = rp_x86_number(p->code + p->imm_at, p->imm_len);
 
 		out->grows = (uint32_t)(which == 5 ? grows : -grows);
 		return (int32_t)out->grows > 0 ? 0 : INSN_OTHER;
@@ -111,7 +93,7 @@ static uint16_t changes_arithmetic(const struct x86_parts *p, struct insn *out)
 	if (group)
 		return writes_rm(p, byte);
 	if (!p->has_modrm)
-		return writes(AX);
+		return writes(X86_AX);
 	return p->opcode & 2 ? writes_reg(p, byte) : writes_rm(p, byte);
 }
 
@@ -120,12 +102,12 @@ static uint16_t changes_lea(const struct x86_parts *p, struct insn *out)
 	const uint8_t mod = p->modrm >> 6;
 
 	out->name = "lea";
-	if (modrm_reg(p) != SP)
-		return writes(modrm_reg(p));
+	if (rp_x86_reg(p) != X86_SP)
+		return writes(rp_x86_reg(p));
 	/* lea -N(%rsp), %rsp */
 	if (!(p->rex & REX_W) || !is_safe_memory(p) || (mod != 1 && mod != 2))
 		return INSN_OTHER;
-	out->grows = (uint32_t)-number(p->code + p->disp_at, mod == 1 ? 1 : 4);
+	out->grows = (uint32_t)-rp_x86_number(p->code + p->disp_at, mod == 1 ? 1 : 4);
 	return (int32_t)out->grows > 0 ? 0 : INSN_OTHER;
 }
 
@@ -210,56 +192,6 @@ static uint16_t changes(const struct x86_parts *p, struct insn *out)
 	return p->map == 1 ? changes_two_byte(p, out) : changes_one_byte(p, out);
 }
 
-static enum insn_flow flow_one_byte(const struct x86_parts *p, struct insn *out)
-{
-	switch (p->opcode) {
-	case 0x70 ... 0x7f:
-	case 0xe0 ... 0xe3: /* loop, jrcxz */
-		return FLOW_BRANCH;
-	case 0xe8:
-		out->is_call = true;
-		return FLOW_NEXT;
-	case 0xe9:
-	case 0xeb:
-		return FLOW_JUMP;
-	case 0xc7: /* xbegin: there, if the transaction fails */
-		return p->modrm == 0xf8 ? FLOW_BRANCH : FLOW_NEXT;
-	case 0xc2:
-	case 0xc3:
-		return FLOW_RETURN;
-	case 0xca: /* to another segment, or out of an interrupt */
-	case 0xcb:
-	case 0xcf:
-		return FLOW_TABLE;
-	case 0xcc:
-	case 0xf1:
-	case 0xf4:
-		return FLOW_STOP;
-	case 0xff:
-		switch (p->modrm >> 3 & 7) {
-		case 2:
-		case 3:
-			out->is_call = true;
-			return FLOW_NEXT;
-		case 4:
-		case 5:
-			return (p->modrm & 0xc7) == 5 ? FLOW_AWAY : FLOW_TABLE;
-		}
-	}
-	return FLOW_NEXT;
-}
-
-static enum insn_flow flow(const struct x86_parts *p, struct insn *out)
-{
-	if (p->vex || p->map > 1)
-		return FLOW_NEXT;
-	if (p->map == 0)
-		return flow_one_byte(p, out);
-	if (p->opcode >= 0x80 && p->opcode <= 0x8f)
-		return FLOW_BRANCH;
-	return p->opcode == 0x0b || p->opcode == 0xb9 || p->opcode == 0xff ? FLOW_STOP : FLOW_NEXT;
-}
-
 /* The nops that compilers and assemblers write, of 2 to 8 bytes. */
 static bool is_usual_nop(const uint8_t *code, uint32_t len)
 {
@@ -308,16 +240,10 @@ static enum rp_step step(const struct x86_parts *p)
  */
 bool rp_insn_x86_is_mistaken(const uint8_t *code, size_t n)
 {
-	static const uint8_t prefixes[] = { 0x66, 0xf2, 0xf3, 0x2e, 0x36,
-					    0x3e, 0x26, 0x64, 0x65, 0x67 };
-	size_t i = 0;
+	struct x86_parts p = { .code = code, .n = n < X86_LONGEST ? (uint32_t)n : X86_LONGEST };
 
-	while (i < n && memchr(prefixes, code[i], sizeof(prefixes)))
-		i++;
-	if (i + 1 >= n)
-		return false;
-	return code[i] == 0xc4 || code[i] == 0xc5 || code[i] == 0x62 ||
-	       (code[i] == 0x8f && (code[i + 1] & 0x1f) >= 8);
+	rp_x86_take_apart(&p); /* of a length that is not known it may still be one of them */
+	return p.vex;
 }
 
 static const char *flow_name(const struct insn *i)
@@ -347,14 +273,14 @@ bool rp_insn_x86_decode(const uint8_t *code, size_t n, struct insn *out)
 	if (!rp_x86_take_apart(&p))
 		return false;
 	i.len = (uint8_t)p.at;
-	i.flow = flow(&p, &i);
+	i.flow = rp_x86_flow(&p, &i.is_call);
 	i.changes = changes(&p, &i);
 	if (i.flow != FLOW_NEXT || i.is_call)
 		i.changes = INSN_OTHER;
 	i.step = step(&p);
 	i.is_nop = is_usual_nop(code, p.at);
 	if (i.flow == FLOW_BRANCH || i.flow == FLOW_JUMP || (i.is_call && p.opcode == 0xe8))
-		i.target = (int64_t)p.at + number(code + p.imm_at, p.imm_len);
+		i.target = rp_x86_target(&p);
 	if (!p.vex && p.map == 0 && p.opcode >= 0x50 && p.opcode <= 0x57)
 		i.name = "push";
 	if (!i.name)

@@ -34,6 +34,7 @@ enum lock_how {
 	LOCK_FUTEX = 1 << 16,
 	LOCK_FUTEX_PI = 1 << 17,  /* lends its priority to the owner: FUTEX_LOCK_PI */
 	LOCK_FUTEX_ANY = 1 << 18, /* the first of several: futex_waitv */
+	LOCK_GIL = 1 << 19,	  /* of CPython's interpreter lock: the releaser is who has it */
 };
 
 /* How a wait ended. */
@@ -58,7 +59,7 @@ struct lock_config {
 	uint32_t hist;	    /* any, */
 	uint32_t hist_lock; /*   one for each lock and not for each type */
 	uint32_t cond;	    /* with hold: the functions are those of condition variables */
-	uint32_t unused;
+	uint32_t gil;	    /* some may wait for the interpreter lock of Python */
 };
 
 /* What became of the waits: common.fired of them have begun. */
@@ -80,7 +81,7 @@ struct lock_wait {
 	uint64_t lock;	   /* 0: a free slot */
 	uint64_t hash;	   /* of the stack of who waits */
 	uint64_t since;	   /* CLOCK_MONOTONIC, ns */
-	uint64_t releaser; /* hash of the stack that woke it last; 0: none did */
+	uint64_t releaser; /* hash of the stack that woke it last, or has the lock; 0: none */
 	uint32_t how;	   /* enum lock_how */
 	uint32_t again;	   /* a mutex that is held: how often its thread has taken it beside */
 };

@@ -9,13 +9,14 @@
 /* Load-time parameters; 0 is off. */
 struct program_config {
 	/* stacks, see stack_take */
-	uint32_t user_bytes;   /* room for the user stack: 8 times the most frames wanted */
-	uint32_t fp_bytes;     /* of which the kernel's frame-pointer walk can use so much */
-	uint32_t user_frames;  /* user_bytes / 8 */
-	uint32_t kernel_bytes; /* room for the kernel stack */
-	uint32_t both_bytes;   /* user_bytes + kernel_bytes */
-	uint32_t python_bytes; /* room behind them for frames of Python, and */
-	uint32_t all_bytes;    /*   both_bytes + python_bytes; needs eh, identity, bpf_loop */
+	uint32_t user_bytes;	/* room for the user stack: 8 times the most frames wanted */
+	uint32_t fp_bytes;	/* of which the kernel's frame-pointer walk can use so much */
+	uint32_t user_frames;	/* user_bytes / 8 */
+	uint32_t kernel_bytes;	/* room for the kernel stack */
+	uint32_t both_bytes;	/* user_bytes + kernel_bytes */
+	uint32_t managed_bytes; /* room behind them for what managed.h says, and */
+	uint32_t all_bytes;	/*   both_bytes + managed_bytes; needs eh, identity, bpf_loop */
+	uint32_t jvm;		/* walks frames of Java; needs managed_bytes */
 	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
 	/* Before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
 	uint32_t bounded;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * python_walk: the frames of CPython that the current thread has.
+ * python_thread, python_walk: the frames of CPython that the current thread has.
  *
  *	thread pointer -> slot of the key autoTSSkey -> thread state -> frame -> frame ...
  *
@@ -21,6 +21,8 @@
 #define THREAD_POINTER(dst, task) MOV(dst, 0)
 #endif
 
+ASM_FRAME(thread_frame,
+	(uint64_t, task, THREAD_TASK));
 ASM_FRAME(walk_frame,
 	(uint64_t, task, WALK_TASK),
 	(uint64_t, state, WALK_STATE));
@@ -65,34 +67,34 @@ enum {
 	ADD_REG(R1, R6)
 
 static const struct asm_insn python_lines[] = {
-	/* python_walk(scratch, task): how many words were written. */
-FUNC(python_walk),
+	/* python_thread(scratch, task): the address of its thread state; 0: it has none. */
+FUNC(python_thread),
 	MOV_REG(R6, R1),
-	STX(DW, R10, WALK_STATE, R6),
 	WHEN(struct program_config, of_task),
-		STX(DW, R10, WALK_TASK, R2),
+		STX(DW, R10, THREAD_TASK, R2),
 	END,
+	ST(DW, R6, WALK(thread), 0),
 	LDX(W, R1, R6, OF_PROCESS(layout)),
-	JEQ(R1, 0, none),
+	JEQ(R1, 0, no_thread),
 	LDX(W, R1, R6, KNOWN_PID),
 	LDX(W, R2, R6, OF_RECORD(pid_tgid) + 4),
-	JNE_REG(R1, R2, none),
+	JNE_REG(R1, R2, no_thread),
 	LD_LAYOUT(R9, R1),
 
 	/* R8 = the slot: first of all, has the key been made? */
 	LDX(DW, R3, R6, OF_PROCESS(runtime)),
 	LDX(H, R1, R9, LAYOUT(tss)),
 	ADD_REG(R3, R1),
-	READ_USER_TO(WALK(words), 8, WALK_TASK, none),
+	READ_USER_TO(WALK(words), 8, THREAD_TASK, no_thread),
 	LDX(W, R1, R6, WALK(words)),
-	JNE(R1, 1, none),
+	JNE(R1, 1, no_thread),
 	LDX(W, R7, R6, WALK(words) + 4),
-	JGE(R7, KEYS, none),
+	JGE(R7, KEYS, no_thread),
 	UNLESS(struct program_config, of_task),
 		CALL(get_current_task_btf),
 	END,
 	WHEN(struct program_config, of_task),
-		LDX(DW, R0, R10, WALK_TASK),
+		LDX(DW, R0, R10, THREAD_TASK),
 	END,
 	THREAD_POINTER(R8, R0),
 	JLT(R7, KEYS_A_BLOCK, first_block),
@@ -102,7 +104,7 @@ FUNC(python_walk),
 	ADD_REG(R3, R8),
 	LDX(H, R1, R9, LAYOUT(slot_blocks)),
 	ADD_REG(R3, R1),
-	READ_USER_TO(WALK(words), 8, WALK_TASK, none),
+	READ_USER_TO(WALK(words), 8, THREAD_TASK, no_thread),
 	LDX(DW, R8, R6, WALK(words)),
 	JA(block_known),
 LABEL(first_block),
@@ -114,9 +116,23 @@ LABEL(block_known),
 	ADD_REG(R8, R7),
 	MOV_REG(R3, R8),
 	ADD(R3, 8),
-	READ_USER_TO(WALK(words), 8, WALK_TASK, none),
-	LDX(DW, R8, R6, WALK(words)), /* the thread state */
-	JEQ(R8, 0, none),
+	READ_USER_TO(WALK(words), 8, THREAD_TASK, no_thread),
+	LDX(DW, R0, R6, WALK(words)), /* the thread state */
+	STX(DW, R6, WALK(thread), R0),
+	EXIT(),
+LABEL(no_thread),
+	MOV(R0, 0),
+	EXIT(),
+
+	/* python_walk(scratch, thread state, task): how many words were written. */
+FUNC(python_walk),
+	MOV_REG(R6, R1),
+	MOV_REG(R8, R2),
+	STX(DW, R10, WALK_STATE, R6),
+	WHEN(struct program_config, of_task),
+		STX(DW, R10, WALK_TASK, R3),
+	END,
+	LD_LAYOUT(R9, R1),
 
 	/* The innermost frame. */
 	ST(DW, R6, WALK(cframe), 0),
@@ -146,7 +162,7 @@ LABEL(in_thread),
 	ADD_REG(R1, R2),
 	STX(W, R6, N, R1),
 	MOV_REG(R7, R1),
-	LD_PARAM(R3, struct program_config, python_bytes),
+	LD_PARAM(R3, struct program_config, managed_bytes),
 	RSH(R3, 3),
 	ADD_REG(R1, R3),
 	STX(W, R6, WALK(max), R1),
@@ -234,7 +250,7 @@ LABEL(position_known),
 	STX(W, R6, WALK(check), R2),
 	LSH(R2, PYTHON_CHECK_SHIFT),
 	OR_REG(R8, R2),
-	LD_IMM64(R4, PYTHON_WORD),
+	LD_IMM64(R4, MANAGED_WORD),
 	OR_REG(R8, R4),
 	NEXT_WORDS(2, last),
 	LD_IMM64(R3, PYTHON_CODE_MASK),
@@ -345,7 +361,7 @@ LABEL(nowhere),
 	MOV_REG(R7, R8),
 LABEL(placed),
 	ST(W, R6, WALK(placing), 0),
-	LD_IMM64(R8, PYTHON_WORD | PYTHON_PLACE),
+	LD_IMM64(R8, MANAGED_WORD | MANAGED_PLACE),
 	OR_REG(R8, R7),
 	NEXT_WORDS(1, last),
 	STX(DW, R1, PCS, R8),
@@ -357,5 +373,6 @@ LABEL(placed),
 /* clang-format on */
 
 const struct asm_part rp_python_part = { ASM_LINES(python_lines),
-					 ASM_FRAMES({ "python_walk", &walk_frame_layout },
+					 ASM_FRAMES({ "python_thread", &thread_frame_layout },
+						    { "python_walk", &walk_frame_layout },
 						    { "python_step", &step_frame_layout }) };

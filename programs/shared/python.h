@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <rawprof/asm.h>
+#include "managed.h"
 
 /*
  * How a Python frame is told from those of the next call of the interpreter's function in C,
@@ -44,7 +45,10 @@ struct python_layout {
 	uint16_t code_first_line, code_file, code_name, code_lines;
 	uint16_t code_bytes;		   /* its instructions; 0: positions are numbers */
 	uint16_t text_ascii, text_compact; /* str: characters of ASCII ones, of others */
-	uint16_t unused[2];
+	/* The interpreter lock: of _PyRuntime or, if not 0, of an interpreter its address. */
+	uint16_t runtime_gil, interpreter_gil;
+	uint16_t thread_id;  /* of the thread state: what the kernel calls the thread or, */
+	uint16_t pthread_id; /*   if not 0, its pthread_t, of which this is that */
 };
 #define PYTHON_LAYOUTS 64 /* a power of two */
 
@@ -57,17 +61,10 @@ struct python_process {
 	uint64_t eval, eval_bytes; /* _PyEval_EvalFrameDefault */
 };
 
-/*
- * The words of a record behind its native frames: two for each Python frame, leaf first, and one
- * behind those that one native frame has executed, which says which one.
- */
-#define PYTHON_WORD (1ull << 62)  /* in all of them: no address has it */
-#define PYTHON_PLACE (1ull << 61) /* in that one: | number of the native frame; see below */
-#define PYTHON_CODE_MASK (PYTHON_PLACE - 1)
-/* The second of two: | check << PYTHON_CHECK_SHIFT | position in units of two bytes */
-#define PYTHON_CHECK_SHIFT 24
+/* The first word of a frame (managed.h) has the code object's address, the second is */
+#define PYTHON_CODE_MASK (MANAGED_PLACE - 1)
+#define PYTHON_CHECK_SHIFT 24 /* | check << PYTHON_CHECK_SHIFT | position in units of two bytes */
 #define PYTHON_POSITION_MAX ((1 << PYTHON_CHECK_SHIFT) - 1)
-/* The number of native frames there are: which one it was is not known. */
 
 /*
  * A code object, as it comes through the ring when it is first seen in a process: what names it
@@ -114,6 +111,7 @@ struct python_code {
 
 /* The part of a walk that is about them. */
 struct python_walk {
+	uint64_t thread;	  /* the thread state of who is walked; 0: it has none */
 	uint64_t frame, previous; /* the one at hand, and the one that called it */
 	uint64_t cframe;
 	uint64_t boundary; /* what lies in the native frame that is looked for */
@@ -129,9 +127,21 @@ struct python_walk {
 };
 
 /*
- * python_walk(R1 = a struct stack_scratch whose record has its native frames, R2 = the task, with
- * of_task): R0 = how many words it has written behind them. To be INCLUDEd WHEN python_bytes.
+ * To be INCLUDEd WHEN managed_bytes, on a struct stack_scratch whose record has its native frames:
+ *
+ *	python_thread(R1 = scratch, R2 = the task, with of_task)
+ *		R0 = the address of the thread state that it has; 0: none
+ *	python_walk(R1 = scratch, R2 = thread state, R3 = the task, with of_task)
+ *		R0 = how many words it has written behind them
  */
 extern const struct asm_part rp_python_part;
+/*
+ * Behind that, of the current task, whose record has been taken, and sent if that is wanted:
+ *
+ *	python_holder(R1 = scratch, R2 = the address of a futex that it waits for, R3 = tag)
+ *		R0 = 0 if it is not of the interpreter's lock, or nobody has that. Else the record
+ *		is the holder's now, with that tag, and R0 bytes of frames. Its hash is the old one.
+ */
+extern const struct asm_part rp_python_gil_part;
 
 #endif

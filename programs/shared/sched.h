@@ -51,6 +51,8 @@ struct sched_config {
 	uint32_t by_cpu, by_process; /* what histograms are told apart by (runq) */
 	uint32_t classic;	     /* no kernel BTF: what a task_struct says is not to be had */
 	uint64_t min_ns, max_ns;     /* 0: any */
+	/* waits shorter than this are counted once in a while (offcpu_odds); 0: all are */
+	uint64_t sample_ns;
 };
 /* dst = the state of a task, src, as the kernel has it. */
 #define LD_STATE(dst, src)                                                                         \
@@ -101,6 +103,8 @@ struct sched_stats {
 	/* Kept, though its return was not seen: by the kernel's sum of its run time */
 	uint64_t unseen;
 	uint64_t backwards; /* kept as 0 ns: the clock of that CPU was behind */
+	uint64_t not_drawn; /* filtered: others of its kind stand for it, by sample_ns; */
+	uint64_t drawn_for; /*   how many so do what was kept stands for, beside itself */
 };
 extern const struct asm_layout rp_sched_stats_layout;
 
@@ -118,7 +122,7 @@ struct sched_thread {
 	uint64_t since;
 	uint64_t pid_tgid;
 	uint32_t user_end; /* how its user stack ended, as in struct stack_record */
-	uint32_t phase;	   /* enum thread_phase */
+	uint32_t phase;	   /* enum thread_phase; offcpu with sample_ns: the odds, see offcpu_odds */
 	uint64_t waker;	   /* hash of the stack that woke it last, 0: none has been seen */
 	uint64_t woken;	   /* when its wait was over, 0: it is not yet */
 	/* When we began to count; of the following the sum is the time since then: */

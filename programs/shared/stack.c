@@ -19,9 +19,9 @@
  */
 #include "stack_frame.h"
 
-static const struct asm_layout record_layout =
-	ASM_LAYOUT(struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, tag,
-		   pid_tgid, user_bytes, user_end, start_time, exec_id, comm, python_bytes, unused);
+static const struct asm_layout record_layout = ASM_LAYOUT(
+	struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, tag, pid_tgid,
+	user_bytes, user_end, start_time, exec_id, comm, managed_bytes, unused);
 const struct asm_layout rp_stack_scratch_layout =
 	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
 const struct asm_layout rp_program_stats_layout =
@@ -81,6 +81,29 @@ ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 		LDX(W, R1, R8, BUSY),                                                              \
 		JEQ(R1, 1, taken),                                                                 \
 		STACK_DONE(R8),                                                                    \
+	END
+
+/* The words of Java's frames go behind the native ones of the record at R8: see jvm.c. */
+#define JAVA_BEHIND_NATIVE                                                                         \
+	SCOPE("JAVA_BEHIND_NATIVE"),                                                               \
+		LDX(W, R2, R8, JVM_WORDS),                                                         \
+		JEQ(R2, 0, .none),                                                                 \
+		LSH(R2, 3),                                                                        \
+		/* Bounds for the verifier: none of these is ever reached. */                      \
+		JGT_PARAM(R2, struct program_config, managed_bytes, .none),                        \
+		LDX(W, R1, R8, KERNEL_BYTES),                                                      \
+		JGT_PARAM(R1, struct program_config, kernel_bytes, .none),                         \
+		LDX(W, R3, R8, USER_BYTES),                                                        \
+		JGT_PARAM(R3, struct program_config, user_bytes, .none),                           \
+		STX(W, R8, MANAGED_BYTES, R2),                                                     \
+		ADD_REG(R1, R3),                                                                   \
+		ADD_REG(R1, R8),                                                                   \
+		ADD(R1, FRAMES),                                                                   \
+		LD_PARAM(R3, struct program_config, both_bytes),                                   \
+		ADD_REG(R3, R8),                                                                   \
+		ADD(R3, FRAMES),                                                                   \
+		CALL(probe_read_kernel), /* upwards, a word at a time: they may overlap */         \
+		LABEL(.none),                                                                      \
 	END
 
 static const struct asm_insn kernel_lines[] = {
@@ -151,7 +174,7 @@ LABEL(all_busy),
 
 LABEL(taken),
 	ST(DW, R8, KERNEL_OF, 0),
-	ST(DW, R8, PYTHON_BYTES, 0),
+	ST(DW, R8, MANAGED_BYTES, 0),
 	LDX(DW, R1, R10, TAG_ARG),
 	STX(DW, R8, TAG, R1),
 	LDX(DW, R1, R10, IDS),
@@ -255,6 +278,9 @@ FUNC(stack_end),
 			JNE(R1, UNWIND_NO_MAPPING, user_stack),
 			JGT(R7, 8, user_stack),
 			ST(W, R8, USER_END, STACK_NO_TABLE),
+			WHEN(struct program_config, jvm),
+				ST(W, R8, JVM_WORDS, 0),
+			END,
 			MOV(R7, 0),
 LABEL(by_frame_pointer),
 		END,
@@ -287,22 +313,51 @@ LABEL(by_frame_pointer),
 	END,
 LABEL(user_stack),
 	STX(W, R8, USER_BYTES, R7),
-	WHEN(struct program_config, python_bytes),
+	WHEN(struct program_config, managed_bytes),
 		WHEN(struct program_config, some_kernel_only),
 			LDX(DW, R1, R8, TAG),
 			JSLT(R1, 0, no_python),
+		END,
+		WHEN(struct program_config, jvm),
+			JAVA_BEHIND_NATIVE,
+			LDX(W, R1, R8, MANAGED_BYTES),
+			JNE(R1, 0, no_python), /* one language is enough for a stack */
 		END,
 		MOV_REG(R1, R8),
 		SUB(R1, RECORD),
 		WHEN(struct program_config, of_task),
 			LDX(DW, R2, R10, CONTEXT),
 		END,
+		CALL_FUNC(v8_walk),
+		LSH(R0, 3),
+		STX(W, R8, MANAGED_BYTES, R0),
+		JNE(R0, 0, no_python),
+		MOV_REG(R1, R8),
+		SUB(R1, RECORD),
+		WHEN(struct program_config, of_task),
+			LDX(DW, R2, R10, CONTEXT),
+		END,
+		CALL_FUNC(python_thread),
+		JEQ(R0, 0, no_python),
+		MOV_REG(R1, R8),
+		SUB(R1, RECORD),
+		MOV_REG(R2, R0),
+		WHEN(struct program_config, of_task),
+			LDX(DW, R3, R10, CONTEXT),
+		END,
 		CALL_FUNC(python_walk),
 		LSH(R0, 3),
-		STX(W, R8, PYTHON_BYTES, R0),
+		STX(W, R8, MANAGED_BYTES, R0),
 LABEL(no_python),
 	END,
 
+	MOV_REG(R1, R8),
+	CALL_FUNC(stack_hash),
+	EXIT(),
+
+	/* stack_hash(record): the same record, of which the hash is known now. */
+FUNC(stack_hash),
+	MOV_REG(R8, R1),
 	/*
 	 * R0 = hash of task and stacks. Two stacks that differ in one frame never collide, for
 	 * every step can be undone; any two do with a chance of 2^-64.
@@ -316,8 +371,8 @@ LABEL(no_python),
 	LDX(W, R2, R8, KERNEL_BYTES),
 	LDX(W, R7, R8, USER_BYTES),
 	ADD_REG(R2, R7),
-	WHEN(struct program_config, python_bytes),
-		LDX(W, R7, R8, PYTHON_BYTES),
+	WHEN(struct program_config, managed_bytes),
+		LDX(W, R7, R8, MANAGED_BYTES),
 		ADD_REG(R2, R7),
 	END,
 	MOV(R7, 0),
@@ -348,7 +403,11 @@ LABEL(hashed),
 	WHEN(struct program_config, eh),
 		INCLUDE(&rp_unwind_part),
 	END,
-	WHEN(struct program_config, python_bytes),
+	WHEN(struct program_config, managed_bytes),
+		INCLUDE(&rp_v8_part),
+		WHEN(struct program_config, jvm),
+			INCLUDE(&rp_jvm_part),
+		END,
 		INCLUDE(&rp_python_part),
 	END,
 };

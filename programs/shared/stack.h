@@ -26,8 +26,8 @@
 
 /*
  * A stack with who it belongs to, as it comes through the ring when it is seen for the first time.
- * frames holds first the kernel stack, then the user stack, each leaf first, and then what python.h
- * says of Python's.
+ * frames holds first the kernel stack, then the user stack, each leaf first, and then what
+ * managed.h says.
  */
 struct stack_record {
 	uint64_t hash; /* of all that follows tag, and itself the key of the map counts */
@@ -46,7 +46,7 @@ struct stack_record {
 	uint64_t start_time; /* of the process, ns; 0 without kernel BTF */
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
-	uint32_t python_bytes, unused;
+	uint32_t managed_bytes, unused;
 	uint64_t frames[];
 };
 /*
@@ -68,7 +68,7 @@ struct stack_scratch {
 /*
  * With frames of Python: behind those frames the stack pointers of the native ones, where they are.
  */
-#define STACK_PYTHON_SCRATCH_BYTES(all_bytes, both_bytes)                                          \
+#define STACK_MANAGED_SCRATCH_BYTES(all_bytes, both_bytes)                                         \
 	(STACK_SCRATCH_BYTES(all_bytes) + (both_bytes) + STACK_SLACK)
 
 /*
@@ -215,6 +215,8 @@ enum {
 	STACK_MAP_PYTHON_LAYOUTS,
 	STACK_MAP_PYTHON_SEEN,
 	STACK_MAP_PYTHON_CODE,
+	STACK_MAP_JVM_PROCESSES,
+	STACK_MAP_JVM_SEEN,
 	STACK_MAPS
 };
 extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
@@ -244,6 +246,7 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS,                  \
 	[STACK_MAP_PYTHON_LAYOUTS] = PYTHON_MAP_LAYOUTS,                                           \
-	[STACK_MAP_PYTHON_SEEN] = PYTHON_MAP_SEEN, [STACK_MAP_PYTHON_CODE] = PYTHON_MAP_CODE
+	[STACK_MAP_PYTHON_SEEN] = PYTHON_MAP_SEEN, [STACK_MAP_PYTHON_CODE] = PYTHON_MAP_CODE,      \
+	[STACK_MAP_JVM_PROCESSES] = JVM_MAP_PROCESSES, [STACK_MAP_JVM_SEEN] = JVM_MAP_SEEN
 
 #endif

@@ -21,7 +21,7 @@ enum {
 	START_TIME = offsetof(struct stack_record, start_time),
 	EXEC_ID = offsetof(struct stack_record, exec_id),
 	COMM = offsetof(struct stack_record, comm),
-	PYTHON_BYTES = offsetof(struct stack_record, python_bytes),
+	MANAGED_BYTES = offsetof(struct stack_record, managed_bytes),
 	FRAMES = offsetof(struct stack_record, frames)
 };
 enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
@@ -29,14 +29,17 @@ enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
 enum {
 	RECORD = offsetof(struct stack_scratch, record),
 	LAST_SEEN = (int)offsetof(struct stack_scratch, last_seen) - RECORD,
-	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD
+	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD,
+	V8_FRESH = (int)offsetof(struct stack_scratch, walk.v8.fresh) - RECORD,
+	JVM_WORDS = (int)offsetof(struct stack_scratch, walk.jvm.words) - RECORD,
+	JVM_FRESH = (int)offsetof(struct stack_scratch, walk.jvm.fresh) - RECORD
 };
 
 /* On to the label if the register is more than the bytes that all frames have room for: never. */
 #define NOT_ALL_BYTES(reg, label)                                                                  \
-	WHEN(struct program_config, python_bytes),                                                 \
+	WHEN(struct program_config, managed_bytes),                                                \
 		JGT_PARAM(reg, struct program_config, all_bytes, label), END,                      \
-		UNLESS(struct program_config, python_bytes),                                       \
+		UNLESS(struct program_config, managed_bytes),                                      \
 		JGT_PARAM(reg, struct program_config, both_bytes, label), END
 
 /* stack_value, programs/shared/stack_value.c. */

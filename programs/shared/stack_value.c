@@ -167,7 +167,7 @@ LABEL(first_sight),
 	LDX(W, R7, R8, KERNEL_BYTES),
 	LDX(W, R1, R8, USER_BYTES),
 	ADD_REG(R7, R1),
-	LDX(W, R1, R8, PYTHON_BYTES),
+	LDX(W, R1, R8, MANAGED_BYTES),
 	ADD_REG(R7, R1),
 
 	/* The rest of the record. */
@@ -187,6 +187,14 @@ LABEL(first_sight),
 	WHEN(struct program_config, eh),
 		LDX(W, R1, R8, USER_END),
 		JEQ32(R1, STACK_NO_TABLE, output),
+	END,
+	WHEN(struct program_config, managed_bytes), /* the collector of V8 may move what names it */
+		LDX(W, R1, R8, V8_FRESH),
+		JNE(R1, 0, output),
+	END,
+	WHEN(struct program_config, jvm), /* nor may code of Java be there for long */
+		LDX(W, R1, R8, JVM_FRESH),
+		JNE(R1, 0, output),
 	END,
 	LDX(W, R1, R8, PID_TGID + 4),
 	STX(W, R10, SEEN_KEY, R1),

@@ -8,7 +8,9 @@
 #include <rawprof/unwind.h>
 #include "base/machine.h"
 #include "config.h"
+#include "jvm.h"
 #include "python.h"
+#include "v8.h"
 
 #define UNWIND_FRAMES 1024	   /* of one stack */
 #define UNWIND_BOUNDED_FRAMES 64   /* of one stack, where the verifier has to walk it too */
@@ -50,6 +52,10 @@ struct unwind_state {
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
 	struct python_walk python;	      /* behind this walk; */
 	struct python_process python_process; /* of the process known */
+	struct v8_walk v8;
+	struct v8_process v8_process;
+	struct jvm_walk jvm;
+	uint32_t jvm_number, unused; /* of the process known; 0: it has none */
 	uint64_t window_at; /* user address of what is in window, UNWIND_NO_WINDOW if nothing is */
 	uint64_t window[UNWIND_WINDOW / 8];
 };
@@ -84,8 +90,10 @@ struct unwind_mappings {
  */
 struct unwind_proc {
 	uint32_t first, count;
-	uint32_t generation, unused;
+	uint32_t generation;
+	uint32_t jvm;		      /* number + 1 in jvm_processes; 0: it has none */
 	struct python_process python; /* its interpreter */
+	struct v8_process v8;
 };
 
 /*

@@ -37,6 +37,7 @@ enum {
 	WINDOW = offsetof(struct unwind_state, window),
 	WINDOWLESS = offsetof(struct unwind_state, windowless),
 	PYTHON = offsetof(struct unwind_state, python_process),
+	V8_PROCESS = offsetof(struct unwind_state, v8_process),
 	RETURN_INSTANCE = offsetof(struct unwind_state, return_instance),
 	PCS = offsetof(struct stack_scratch, record.frames)
 };
@@ -216,6 +217,9 @@ extern const struct asm_part rp_unwind_find_part;
 	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, python) + (at)),                         \
 	STX(DW, R6, PYTHON + (at), R3)
 _Static_assert(sizeof(struct python_process) == 5 * 8, "COPY_PYTHON() copies all of it");
+#define COPY_V8                                                                                    \
+	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, v8)), STX(DW, R6, V8_PROCESS, R3)
+_Static_assert(sizeof(struct v8_process) == 8, "COPY_V8 copies all of it");
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \
@@ -234,6 +238,41 @@ _Static_assert(sizeof(struct python_process) == 5 * 8, "COPY_PYTHON() copies all
 		MOV(R5, 0),                                                                        \
 		CALL(copy_from_user_task),                                                         \
 	END
+/*
+ * On to the one label if state->pc follows a call, or if a signal handler returns there; else to
+ * the other. Of a call by a register or memory the opcode is ff, and bits 3 to 5 of the byte
+ * behind are 2; a - 1 is negative if the number a, of 16 bits, is 0.
+ */
+#define IS_INDIRECT_CALL(byte)                                                                     \
+	MOV_REG(R1, R2),                                                                           \
+	RSH(R1, 8 * (byte)),                                                                       \
+	AND(R1, 0x38ff),                                                                           \
+	XOR(R1, 0x10ff),                                                                           \
+	SUB(R1, 1),                                                                                \
+	OR_REG(R0, R1)
+#define IS_BEHIND_CALL(yes, no)                                                                    \
+	LDX(DW, R3, R6, PC),                                                                       \
+	SUB(R3, 8),                                                                                \
+	MOV_REG(R1, R6),                                                                           \
+	ADD(R1, WORDS),                                                                            \
+	MOV(R2, 16),                                                                               \
+	READ_MEMORY(STEP_TASK),                                                                    \
+	JNE(R0, 0, no),                                                                            \
+	LDX(DW, R1, R6, WORDS + 8),                                                                \
+	LD_IMM64(R2, MACHINE_SIGRETURN),                                                           \
+	JEQ_REG(R1, R2, yes),                                                                      \
+	LDX(DW, R2, R6, WORDS),                                                                    \
+	MOV_REG(R0, R2),                                                                           \
+	RSH(R0, 8 * 3),                                                                            \
+	AND(R0, 0xff),                                                                             \
+	XOR(R0, 0xe8),                                                                             \
+	SUB(R0, 1),                                                                                \
+	IS_INDIRECT_CALL(1),                                                                       \
+	IS_INDIRECT_CALL(2),                                                                       \
+	IS_INDIRECT_CALL(4),                                                                       \
+	IS_INDIRECT_CALL(5),                                                                       \
+	IS_INDIRECT_CALL(6),                                                                       \
+	JSGE(R0, 0, no)
 /* R1 = the word at the user address in R3, if it is in the window; else to the label. */
 #define READ_WINDOW(elsewhere)                                                                     \
 	MOV_REG(R1, R3),                                                                           \

@@ -34,6 +34,28 @@ ASM_FRAME(leave_frame,
 	(uint32_t, tid, LEAVE_TID));
 /* The stack frame of offcpu_back. */
 ASM_FRAME(back_frame, (uint32_t, tid, BACK_TID));
+/*
+ * Waits are many, and to walk a stack takes longer than most of them last. With sample_ns, T, a
+ * thread that waits for a time t each time has its stack walked at about t of T waits, and at all
+ * that are longer than T; a wait that is drawn counts as many times as it was unlikely to be.
+ *
+ * Nobody knows t when the thread leaves, which is when its stack is there to be walked. So its last
+ * wait has to do: whether this one is drawn, with a chance of 1 in 2^odds, is decided before it is
+ * known how long it will be, and whatever it turns out to be, it weighs 2^odds. On average that is
+ * what it is worth: a wrong guess makes a sum noisier, never larger or smaller. As a power of two
+ * the weight is a whole number, and the sums are, too.
+ *
+ *	last wait	T and longer	T/2	T/4	T/8	below
+ *	odds		0		1	2	3	4
+ *	drawn		always		1 of 2	1 of 4	1 of 8	1 of 16
+ *	counts as	1		2	4	8	16
+ *
+ * Fewer than one of 16 would be cheaper, and a long wait behind many short ones worse guessed.
+ */
+#define ODDS_STEP JGE_REG(R2, R4, done), LSH(R2, 1), ADD(R3, 1)
+/* The chance's place in an entry: a member that offcpu has no other use for. */
+enum { ODDS = PHASE };
+
 /* The stack frame of offcpu_add. */
 ASM_FRAME(add_frame,
 	(struct offcpu_pair_weights, none, ADD_NONE, &pair_weights_layout),
@@ -62,7 +84,13 @@ FUNC(offcpu_back),
 	MAP_LOOKUP(threads, BACK_TID),
 	JEQ(R0, 0, out),
 	LDX(DW, R7, R0, HASH),
-	JEQ(R7, 0, out),
+	UNLESS(struct sched_config, sample_ns),
+		JEQ(R7, 0, out),
+	END,
+	WHEN(struct sched_config, sample_ns),
+		LDX(DW, R1, R0, SINCE),
+		JEQ(R1, 0, out),
+	END,
 	MOV_REG(R6, R0),
 	ST(DW, R6, HASH, 0),
 	CALL(ktime_get_ns), /* not before: most threads are no targets */
@@ -74,17 +102,43 @@ FUNC(offcpu_back),
 	LDX(DW, R3, R6, PID_TGID),
 	LDX(DW, R4, R6, WAKER),
 	ST(DW, R6, WAKER, 0),
+	WHEN(struct sched_config, sample_ns),
+		LDX(W, R9, R6, ODDS),
+		MOV_REG(R1, R6),
+		ST(DW, R6, SINCE, 0),
+		CALL_FUNC(offcpu_odds), /* R2 = ns */
+		JEQ(R7, 0, not_drawn),
+		MOV_REG(R1, R7),
+		MOV_REG(R2, R0),
+		LDX(DW, R3, R6, PID_TGID),
+		MOV_REG(R4, R9),
+	END,
 	MOV_REG(R5, R8),
 	CALL_FUNC(offcpu_add),
+	WHEN(struct sched_config, sample_ns),
+LABEL(not_drawn),
+	END,
 	MOV_REG(R0, R8),
 	EXIT(),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
+	WHEN(struct sched_config, sample_ns),
+	/* offcpu_odds(thread, ns): it has waited for so long, which is what it returns. */
+FUNC(offcpu_odds),
+		MOV_REG(R0, R2),
+		MOV(R3, 0),
+		LD_PARAM(R4, struct sched_config, sample_ns),
+		ODDS_STEP, ODDS_STEP, ODDS_STEP, ODDS_STEP,
+LABEL(done),
+		STX(W, R1, ODDS, R3),
+		EXIT(),
+	END,
+
 	/*
-	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker, end): an interval that
-	 * has ended.
+	 * offcpu_add(hash, ns, process << 32 | thread, hash of the waker or with sample_ns the
+	 * odds, end): an interval that has ended. R8 = as how many it counts.
 	 */
 FUNC(offcpu_add),
 	STX(DW, R10, ADD_HASH, R1),
@@ -94,6 +148,10 @@ FUNC(offcpu_add),
 	STX(DW, R10, ADD_END, R5),
 	MOV_REG(R6, R2),
 	MOV_REG(R7, R3),
+	MOV(R8, 1),
+	WHEN(struct sched_config, sample_ns),
+		LSH_REG(R8, R4),
+	END,
 	JSGE(R6, 0, forwards),
 	COUNT(stats, struct sched_stats, backwards),
 	MOV(R6, 0),
@@ -105,6 +163,13 @@ LABEL(forwards),
 	WHEN(struct sched_config, max_ns),
 		LD_PARAM(R1, struct sched_config, max_ns),
 		JGT_REG(R6, R1, longer),
+	END,
+	WHEN(struct sched_config, sample_ns),
+		MUL_REG(R6, R8),
+		LD_MAP_VALUE(R1, stats, offsetof(struct sched_stats, drawn_for)),
+		MOV_REG(R2, R8),
+		SUB(R2, 1),
+		ATOMIC_ADD(DW, R1, 0, R2),
 	END,
 
 	WHEN(struct sched_config, wakers),
@@ -118,8 +183,7 @@ LABEL(forwards),
 	WHEN(struct sched_config, wakers),
 LABEL(count), /* weights lie there as they do here */
 	END,
-	MOV(R1, 1),
-	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_COUNT, R1),
+	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_COUNT, R8),
 	ATOMIC_ADD(DW, R0, 8 * OFFCPU_WEIGHT_NS, R6),
 	WHEN(struct sched_config, common.stream),
 		LDX(DW, R1, R10, ADD_HASH),
@@ -146,7 +210,7 @@ LABEL(uncounted),
 	STACK_RECORD_CLEAR(R0),
 	LDX(DW, R1, R10, ADD_HASH),
 	STX(DW, R0, RECORD_HASH, R1),
-	ST(DW, R0, RECORD_COUNT, 1),
+	STX(DW, R0, RECORD_COUNT, R8),
 	STX(DW, R0, RECORD_NS, R6),
 	STX(DW, R0, RECORD_PID_TGID, R7),
 	RING_SUBMIT(R0, 0),
@@ -179,8 +243,12 @@ FUNC(offcpu_unseen),
 LABEL(add),
 	ADD_REG(R5, R2),
 	LDX(DW, R3, R1, PID_TGID),
+	MOV(R0, 0),
+	WHEN(struct sched_config, sample_ns),
+		LDX(W, R0, R1, ODDS),
+	END,
 	MOV_REG(R1, R4),
-	MOV(R4, 0),
+	MOV_REG(R4, R0),
 	CALL_FUNC(offcpu_add),
 	COUNT(stats, struct sched_stats, unseen),
 LABEL(out),
@@ -216,6 +284,32 @@ static const struct asm_insn leave_lines[] = {
 	MOV_REG(R8, R0),
 LABEL(known),
 	STX(DW, R10, NOW, R8),
+
+	/* Is it drawn? Of one that was not we keep only when it left. R8 = the thread. */
+	WHEN(struct sched_config, sample_ns),
+		MAP_LOOKUP(threads, LEAVE_TID),
+		JEQ(R0, 0, drawn),
+		MOV_REG(R8, R0),
+		LDX(W, R1, R8, ODDS),
+		JEQ(R1, 0, drawn),
+		CALL(get_prandom_u32),
+		LDX(W, R1, R8, ODDS),
+		MOV(R2, 1),
+		LSH_REG(R2, R1),
+		SUB(R2, 1),
+		AND_REG(R0, R2),
+		JEQ(R0, 0, drawn),
+		MOV_REG(R1, R8),
+		LDX(DW, R2, R10, NOW),
+		LDX(DW, R3, R10, RAN),
+		CALL_FUNC(offcpu_unseen),
+		ST(DW, R8, HASH, 0),
+		LDX(DW, R1, R10, NOW),
+		STX(DW, R8, SINCE, R1),
+		COUNT(stats, struct sched_stats, not_drawn),
+		JA(out),
+LABEL(drawn),
+	END,
 
 	/*
 	 * R8 = where it leaves. The stack is recorded without values; they come when the thread is

@@ -47,19 +47,7 @@ enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 /* The head of the record at register rec, and a call without arguments. */
 #define CALL_HEAD(rec)                                                                     \
 	SCOPE("CALL_HEAD(" #rec ")"),                                                      \
-		CALL(ktime_get_ns),                                                        \
-		STX(DW, rec, MEMBER(time), R0),                                            \
-		LDX(DW, R1, R10, IDS),                                                     \
-		STX(DW, rec, MEMBER(pid_tgid), R1),                                        \
-		LDX(DW, R1, R10, STACK),                                                   \
-		STX(DW, rec, MEMBER(stack), R1),                                           \
-		CALL(get_smp_processor_id),                                                \
-		STX(W, rec, MEMBER(cpu), R0),                                              \
-		ST(W, rec, MEMBER(unused), 0),                                             \
-		MOV_REG(R1, rec),                                                          \
-		ADD(R1, MEMBER(comm)),                                                     \
-		MOV(R2, 16),                                                               \
-		CALL(get_current_comm),                                                    \
+		TASK_HEAD(rec),                                                            \
 		LDX(W, R1, R10, NUMBER),                                                   \
 		STX(W, rec, CALL_MEMBER(number), R1),                                      \
 		ST(DW, rec, CALL_MEMBER(ret), 0),                                          \
@@ -255,32 +243,8 @@ LABEL(map_full),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-LABEL(filtered),
-	COUNT(stats, struct trace_stats, common.filtered),
-	JA(out),
-LABEL(own),
-	COUNT(stats, struct trace_stats, own),
-	JA(out),
-	WHEN(struct trace_config, filter),
-LABEL(left_out),
-		COUNT(stats, struct trace_stats, left_out),
-		JA(out),
-	END,
-	UNLESS(struct trace_config, tally.on),
-LABEL(ring_full),
-		COUNT(stats, struct trace_stats, common.ring_full),
-		JA(out),
-	END,
-	WHEN(struct trace_config, filter),
-		INCLUDE(&rp_event_filter_part),
-	END,
-	INCLUDE(&rp_target_part),
-	WHEN(struct trace_config, tally.on),
-		INCLUDE(&rp_trace_tally_part),
-	END,
-	WHEN(struct trace_config, stacks),
-		INCLUDE(&rp_stack_part),
-	END,
+
+	EVENT_TAIL,
 };
 
 /* sys_exit(struct pt_regs *regs, long ret), or the record of raw_syscalls:sys_exit */
@@ -373,12 +337,6 @@ LABEL(end),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-LABEL(filtered),
-	COUNT(stats, struct trace_stats, common.filtered),
-	JA(out),
-LABEL(own),
-	COUNT(stats, struct trace_stats, own),
-	JA(out),
 	WHEN(struct trace_config, filter),
 LABEL(start_left_out),
 		COUNT(stats, struct trace_stats, left_out),
@@ -389,26 +347,8 @@ LABEL(start_full),
 		COUNT(stats, struct trace_stats, common.ring_full),
 		JA(sent),
 	END,
-	WHEN(struct trace_config, filter),
-LABEL(left_out),
-		COUNT(stats, struct trace_stats, left_out),
-		JA(out),
-	END,
-	UNLESS(struct trace_config, tally.on),
-LABEL(ring_full),
-		COUNT(stats, struct trace_stats, common.ring_full),
-		JA(out),
-	END,
-	WHEN(struct trace_config, filter),
-		INCLUDE(&rp_event_filter_part),
-	END,
-	INCLUDE(&rp_target_part),
-	WHEN(struct trace_config, tally.on),
-		INCLUDE(&rp_trace_tally_part),
-	END,
-	WHEN(struct trace_config, stacks),
-		INCLUDE(&rp_stack_part),
-	END,
+
+	EVENT_TAIL,
 };
 /* clang-format on */
 

@@ -26,6 +26,8 @@ const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 	[TRACE_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 4, TRACE_STARTED_BYTES(256), 1 },
 	[TRACE_MAP_FILTER] = { "filter_texts", BPF_MAP_TYPE_PERCPU_ARRAY, 4, EVENT_FILTER_SCRATCH,
 			       2 },
+	[TRACE_MAP_ENTERED] = { "entered", BPF_MAP_TYPE_HASH, sizeof(struct trace_func_key),
+				sizeof(struct trace_func), 1 },
 };
 
 /* The stack frame of trace_event. */
@@ -130,30 +132,7 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-LABEL(filtered),
-	COUNT(stats, struct trace_stats, common.filtered),
-	JA(out),
-LABEL(own),
-	COUNT(stats, struct trace_stats, own),
-	JA(out),
-	UNLESS(struct trace_config, tally.on),
-LABEL(ring_full),
-		COUNT(stats, struct trace_stats, common.ring_full),
-		JA(out),
-	END,
-	WHEN(struct trace_config, filter),
-LABEL(left_out),
-		COUNT(stats, struct trace_stats, left_out),
-		JA(out),
-		INCLUDE(&rp_event_filter_part),
-	END,
-	INCLUDE(&rp_target_part),
-	WHEN(struct trace_config, tally.on),
-		INCLUDE(&rp_trace_tally_part),
-	END,
-	WHEN(struct trace_config, stacks),
-		INCLUDE(&rp_stack_part),
-	END,
+	EVENT_TAIL,
 };
 /* clang-format on */
 

@@ -49,24 +49,28 @@
 			LABEL(.taken),                                                             \
 		END,                                                                               \
 	END
+
 /* The task, the CPU and the time, in the record at register rec. */
+#define TASK_HEAD(rec)                                                                             \
+	CALL(ktime_get_ns),                                                                        \
+	STX(DW, rec, MEMBER(time), R0),                                                            \
+	LDX(DW, R1, R10, IDS),                                                                     \
+	STX(DW, rec, MEMBER(pid_tgid), R1),                                                        \
+	LDX(DW, R1, R10, STACK),                                                                   \
+	STX(DW, rec, MEMBER(stack), R1),                                                           \
+	CALL(get_smp_processor_id),                                                                \
+	STX(W, rec, MEMBER(cpu), R0),                                                              \
+	ST(W, rec, MEMBER(unused), 0),                                                             \
+	MOV_REG(R1, rec),                                                                          \
+	ADD(R1, MEMBER(comm)),                                                                     \
+	MOV(R2, 16),                                                                               \
+	CALL(get_current_comm)
+/* And which event it is. */
 #define RECORD_HEAD(rec)                                                                           \
 	SCOPE("RECORD_HEAD(" #rec ")"),                                                            \
-		CALL(ktime_get_ns),                                                                \
-		STX(DW, rec, MEMBER(time), R0),                                                    \
-		LDX(DW, R1, R10, IDS),                                                             \
-		STX(DW, rec, MEMBER(pid_tgid), R1),                                                \
-		LDX(DW, R1, R10, STACK),                                                           \
-		STX(DW, rec, MEMBER(stack), R1),                                                   \
-		CALL(get_smp_processor_id),                                                        \
-		STX(W, rec, MEMBER(cpu), R0),                                                      \
+		TASK_HEAD(rec),                                                                    \
 		LD_PARAM(R1, struct trace_config, event),                                          \
 		STX(W, rec, MEMBER(event), R1),                                                    \
-		ST(W, rec, MEMBER(unused), 0),                                                     \
-		MOV_REG(R1, rec),                                                                  \
-		ADD(R1, MEMBER(comm)),                                                             \
-		MOV(R2, 16),                                                                       \
-		CALL(get_current_comm),                                                            \
 	END
 
 /* To the label out if --filter leaves out the event whose record is at register rec. */
@@ -82,6 +86,39 @@
 			CALL_FUNC(event_filter),                                                   \
 			JEQ(R0, 0, out),                                                           \
 		END,                                                                               \
+	END
+
+/*
+ * What follows such a program: the labels where its other ends are counted, which go back to the
+ * label out, and what it calls.
+ */
+#define EVENT_TAIL                                                                                 \
+	LABEL(filtered),                                                                           \
+	COUNT(stats, struct trace_stats, common.filtered),                                         \
+	JA(out),                                                                                   \
+	LABEL(own),                                                                                \
+	COUNT(stats, struct trace_stats, own),                                                     \
+	JA(out),                                                                                   \
+	EVENT_PARTS
+/* Without those of an event that was not asked for. */
+#define EVENT_PARTS                                                                                \
+	UNLESS(struct trace_config, tally.on),                                                     \
+		LABEL(ring_full),                                                                  \
+		COUNT(stats, struct trace_stats, common.ring_full),                                \
+		JA(out),                                                                           \
+	END,                                                                                       \
+	WHEN(struct trace_config, filter),                                                         \
+		LABEL(left_out),                                                                   \
+		COUNT(stats, struct trace_stats, left_out),                                        \
+		JA(out),                                                                           \
+		INCLUDE(&rp_event_filter_part),                                                    \
+	END,                                                                                       \
+	INCLUDE(&rp_target_part),                                                                  \
+	WHEN(struct trace_config, tally.on),                                                       \
+		INCLUDE(&rp_trace_tally_part),                                                     \
+	END,                                                                                       \
+	WHEN(struct trace_config, stacks),                                                         \
+		INCLUDE(&rp_stack_part),                                                           \
 	END
 /* clang-format on */
 

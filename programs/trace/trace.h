@@ -5,6 +5,7 @@
  *	programs/trace/event.c	a tracepoint: its record as the kernel made it, into the ring
  *	programs/trace/tally.c	events that are counted, not sent
  *	programs/trace/usdt.c	a USDT probe and its arguments
+ *	programs/trace/func.c	functions, when they begin or return
  *	programs/trace/call.c	system calls, from where they begin to their end
  *
  * The kernel writes the record of a classic tracepoint for every event, by its format file. It is
@@ -13,6 +14,7 @@
 #ifndef RAWPROF_TRACE_H
 #define RAWPROF_TRACE_H
 
+#include "programs/shared/probe.h"
 #include "programs/shared/stack.h"
 #include "tally.h"
 
@@ -44,6 +46,9 @@ struct trace_config {
 	uint32_t text_bytes; /* of each at most, with a NUL */
 	uint32_t call_bytes; /* of all of them */
 	uint32_t only_call;  /* with filter: the number of the one call that it is about */
+	/* functions: event is that of the first */
+	struct probe_config probe;
+	uint32_t of_kernel;
 };
 
 struct trace_stats {
@@ -90,6 +95,22 @@ struct trace_usdt_data {
 extern const struct asm_part rp_trace_usdt_part;
 /* Adds strings to the record at R8, which has the values. */
 extern const struct asm_part rp_trace_usdt_texts_part;
+
+/* ---- functions */
+
+enum { TRACE_FUNC_BEGINS = 1 << 0, TRACE_FUNC_ENTERED = 1 << 1, TRACE_FUNC_RETURNED = 1 << 2 };
+
+#define TRACE_FUNC_ARGS 6
+/* The data of its record; and the value of the map entered. */
+struct trace_func {
+	uint64_t args[TRACE_FUNC_ARGS];
+	uint64_t ret;	   /* 0 of one that begins; */
+	uint64_t duration; /*   ns */
+	uint64_t start;	   /* CLOCK_MONOTONIC, ns; 0 of one that begins */
+};
+struct trace_func_key {
+	uint64_t thread, sp, probe;
+};
 
 /* ---- system calls */
 
@@ -151,6 +172,7 @@ enum {
 	TRACE_MAP_CALLS,
 	TRACE_MAP_STARTED, /* by thread: struct trace_record of a call that is under way */
 	TRACE_MAP_FILTER,
+	TRACE_MAP_ENTERED, /* calls of functions that go on */
 	TRACE_MAPS
 };
 extern const struct asm_layout rp_trace_stats_layout;

@@ -8,6 +8,7 @@
 
 #include <rawprof/loader.h>
 
+#include "base/lack.h"
 #include "call.h"
 
 /* The functions behind these have names of their own (include/linux/syscalls.h). */
@@ -110,12 +111,25 @@ static int add_arg(struct record_call *call, const struct rp_tp_field *f)
 	return 0;
 }
 
+static int add_args(struct record_call *call, const char *event)
+{
+	struct rp_tp_format format;
+	int err = rp_tp_format("syscalls", event, &format);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; !err && i < format.nfields; i++)
+		err = add_arg(call, &format.fields[i]);
+	rp_tp_format_free(&format);
+	return err;
+}
+
+/* Of a call without a tracepoint, or whose tracepoint cannot be read, no arguments are known. */
 int record_call_open(uint32_t number, const char *name, struct record_call **out)
 {
 	struct record_call *call = calloc(1, sizeof(*call));
-	struct rp_tp_format format;
 	char event[128];
-	int err = 0;
+	int err;
 
 	if (!call)
 		return -ENOMEM;
@@ -123,11 +137,9 @@ int record_call_open(uint32_t number, const char *name, struct record_call **out
 	call->name = name;
 	call->returns_address = is_one_of(name, " mmap brk mremap shmat ");
 	snprintf(event, sizeof(event), "sys_enter_%s", record_call_event(name));
-	if (!rp_tp_try("syscalls", event) && !rp_tp_format("syscalls", event, &format)) {
-		for (uint32_t i = 0; !err && i < format.nfields; i++)
-			err = add_arg(call, &format.fields[i]);
-		rp_tp_format_free(&format);
-	}
+	err = rp_tp_try("syscalls", event);
+	rp_lack(err, event);
+	err = err ? 0 : add_args(call, event);
 	if (err)
 		record_call_free(call);
 	else

@@ -6,21 +6,6 @@
 
 #include "event.h"
 
-/* A little- or big-endian number, as the machine has it, of 1, 2, 4 or 8 bytes. */
-static uint64_t load(const unsigned char *at, uint32_t size, bool is_signed)
-{
-	uint64_t v = 0;
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	memcpy((char *)&v + 8 - size, at, size);
-#else
-	memcpy(&v, at, size);
-#endif
-	if (is_signed && size < 8 && v >> (8 * size - 1))
-		v |= ~0ull << 8 * size;
-	return v;
-}
-
 bool record_field_data(const struct record_field *f, const unsigned char *record, size_t bytes,
 		       const unsigned char **data, size_t *size)
 {
@@ -29,7 +14,7 @@ bool record_field_data(const struct record_field *f, const unsigned char *record
 	if (offset > bytes || bytes - offset < length)
 		return false;
 	if (f->data_loc || f->rel_loc) {
-		const uint64_t word = load(record + offset, 4, false);
+		const uint64_t word = record_load_number(record + offset, 4, false);
 
 		offset = (word & 0xffff) + (f->rel_loc ? offset + 4 : 0);
 		length = word >> 16;
@@ -50,7 +35,7 @@ bool record_field_number(const struct record_field *f, const unsigned char *reco
 		return false;
 	if (f->offset > bytes || bytes - f->offset < f->size)
 		return false;
-	*out = load(record + f->offset, f->size, f->is_signed);
+	*out = record_load_number(record + f->offset, f->size, f->is_signed);
 	return true;
 }
 
@@ -81,7 +66,8 @@ static void put_ip(int family, const unsigned char *data, struct record_out *out
 /* A struct sockaddr, of which the kernel prints address and port. */
 static bool put_address(const unsigned char *data, size_t size, struct record_out *out)
 {
-	const uint16_t family = size >= 2 ? (uint16_t)load(data, 2, false) : AF_UNSPEC;
+	const uint16_t family =
+		size >= 2 ? (uint16_t)record_load_number(data, 2, false) : AF_UNSPEC;
 	const bool six = family == AF_INET6;
 
 	if (!(family == AF_INET && size >= 8) && !(six && size >= 24))
@@ -146,7 +132,7 @@ static void put_array(const struct record_field *f, const unsigned char *data, s
 
 	record_out_char(out, '[');
 	for (size_t at = 0; at + f->unit <= size; at += f->unit) {
-		const uint64_t v = load(data + at, f->unit, f->is_signed);
+		const uint64_t v = record_load_number(data + at, f->unit, f->is_signed);
 
 		if (at)
 			record_out_char(out, ',');
@@ -164,7 +150,7 @@ static void number_text(const struct record_event *e, const struct record_field 
 			const unsigned char *record, size_t bytes,
 			const struct record_symbols *symbols, struct record_out *out)
 {
-	const uint64_t v = load(record + f->offset, f->size, f->is_signed);
+	const uint64_t v = record_load_number(record + f->offset, f->size, f->is_signed);
 	const uint64_t bits = f->size < 8 ? v & ((1ull << 8 * f->size) - 1) : v;
 
 	if (put_names(e, f, record, bytes, out)) {
@@ -222,7 +208,7 @@ static void json_number(const struct record_event *e, const struct record_field 
 			const unsigned char *record, size_t bytes,
 			const struct record_symbols *symbols, struct record_out *out)
 {
-	const uint64_t v = load(record + f->offset, f->size, f->is_signed);
+	const uint64_t v = record_load_number(record + f->offset, f->size, f->is_signed);
 	struct record_out text = { 0 };
 
 	if (f->kind == RECORD_DEVICE)

@@ -12,21 +12,12 @@ struct record_bytes {
 static bool number_of(const struct print_fmt *p, uint32_t node, const struct record_bytes *r,
 		      uint64_t *out);
 
-/* A number of so many bytes, sign-extended if it is signed; false: it is none. */
+/* False: there is no number of so many bytes. */
 static bool load(const unsigned char *at, uint32_t size, bool is_signed, uint64_t *out)
 {
-	uint64_t v = 0;
-
 	if (size != 1 && size != 2 && size != 4 && size != 8)
 		return false;
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	memcpy((char *)&v + 8 - size, at, size);
-#else
-	memcpy(&v, at, size);
-#endif
-	if (is_signed && size < 8 && v >> (8 * size - 1))
-		v |= ~0ull << 8 * size;
-	*out = v;
+	*out = record_load_number(at, size, is_signed);
 	return true;
 }
 

@@ -7,9 +7,30 @@
 #ifndef RECORD_PRINT_FMT_H
 #define RECORD_PRINT_FMT_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include <rawprof/loader.h>
 
 #include "out.h"
+
+/*
+ * A number of 1, 2, 4 or 8 bytes of a record, in the machine's order of bytes; sign-extended if it
+ * is signed.
+ */
+static inline uint64_t record_load_number(const unsigned char *at, uint32_t size, bool is_signed)
+{
+	uint64_t v = 0;
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	memcpy((char *)&v + 8 - size, at, size);
+#else
+	memcpy(&v, at, size);
+#endif
+	if (is_signed && size < 8 && v >> (8 * size - 1))
+		v |= ~0ull << 8 * size;
+	return v;
+}
 
 /* What a conversion says of a field that stands there alone. */
 enum print_hint {

@@ -200,6 +200,9 @@ static int check_kind(const struct record_probes *list, const struct pattern *p,
 {
 	if (list->scope.kinds & RECORD_PROBE_BIT(kind))
 		return 0;
+	if (list->scope.kinds_option)
+		return rp_fail(-EINVAL, "'%s' is %s, which %s leaves out", p->text, what,
+			       list->scope.kinds_option);
 	return rp_fail(-EINVAL, "'%s': %s cannot be measured here", p->text, what);
 }
 

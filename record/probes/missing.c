@@ -62,10 +62,12 @@ int record_probes_user_missing(struct record_probes *list, size_t at)
 			       "'%s': %s has no symbols at all (it was stripped): its debug file "
 			       "would have them",
 			       p->text, files == 1 ? path : "none of the files");
+	record_nearest_hint(&t.nearest, hint, sizeof(hint));
 	if (files > 1)
-		return rp_fail(-ENOENT, "'%s': no such function in the %zu files%s", p->text, files,
-			       record_nearest_hint(&t.nearest, hint, sizeof(hint)));
-	return rp_fail(-ENOENT, "'%s': %s has no such function%s%s", p->text, path,
-		       record_nearest_hint(&t.nearest, hint, sizeof(hint)),
-		       *t.nearest.best ? "" : "; it may be inlined into others");
+		return rp_fail(-ENOENT,
+			       "'%s': no such function in the %zu files, as it may be inlined into "
+			       "others%s",
+			       p->text, files, hint);
+	return rp_fail(-ENOENT, "'%s': %s has no such function, as it may be inlined into others%s",
+		       p->text, path, hint);
 }

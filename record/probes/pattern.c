@@ -218,7 +218,7 @@ bool record_pattern_is_library(const char *name, const char *path)
 
 void record_nearest_begin(struct nearest *n, const char *name)
 {
-	const unsigned int most = (unsigned int)strlen(name) / 3 + 1;
+	const unsigned int length = (unsigned int)strlen(name), most = length / 3 + (length > 3);
 
 	*n = (struct nearest){ .name = name, .distance = most < 5 ? most + 1 : 6 };
 }
@@ -241,8 +241,9 @@ void record_nearest_try(struct nearest *n, const char *candidate, const char *sh
 
 const char *record_nearest_hint(struct nearest *n, char *text, size_t size)
 {
+	*text = '\0';
 	if (!*n->best)
-		return "";
+		return text;
 	snprintf(text, size, "; did you mean %s?", n->best);
 	return text;
 }

@@ -146,6 +146,7 @@ struct record_probe_scope {
 	/* What `x:y` may be: RECORD_PROBE_CALLS for durations, RECORD_PROBE_ALL for events. A
 	 * pattern of another kind is a mistake, which is said. */
 	uint32_t kinds;
+	const char *kinds_option; /* "--kernel", by which it is less; NULL: there is none */
 	size_t limit; /* most things in the list; 0: RECORD_PROBE_LIMIT. More is -E2BIG, said with
 			 the option named in limit_option */
 	const char *limit_option; /* "--max-functions"; NULL: none to be named */

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/lack.h"
 #include "base/machine.h"
 #include "list.h"
 #include "record/recording.h"
@@ -202,8 +203,12 @@ static int look_for_functions(struct look *look, uint32_t file, const char *path
 	struct sym_functions *found;
 	int err = patterns ? sym_functions_match(&query, &found) : -ENOENT;
 
-	if (err)
-		return err == -ENOMEM ? err : 0;
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		rp_lack(err, path);
+		return 0;
+	}
 	list->files[file].is_go = record_probes_is_go(fd);
 	list->files[file].throws = record_probes_throws(fd);
 	err = add_functions(list, file, found);

@@ -20,6 +20,8 @@ static const struct range ranges[] = {
 	[REPORT_INLINED] = { 340, 24, 70, 76, 7 }, /* rose */
 	[REPORT_MARK] = { 45, 1, 6, 80, 4 },	   /* grey */
 	[REPORT_PYTHON] = { 256, 34, 56, 74, 8 },  /* violet */
+	[REPORT_JS] = { 58, 26, 66, 62, 8 },	   /* yellow */
+	[REPORT_JVM] = { 152, 30, 44, 60, 9 },	   /* sea green */
 	[KIND_LABEL] = { 45, 1, 6, 80, 4 },	   [KIND_COMM] = { 215, 20, 18, 80, 5 }, /* slate */
 };
 

@@ -115,6 +115,12 @@ size_t report_grid_rows(const struct report_grid *g)
 	return g->rows;
 }
 
+const struct report_column *report_grid_columns(const struct report_grid *g, size_t *n)
+{
+	*n = g->spec.ncolumns;
+	return g->columns;
+}
+
 int report_grid_column(const struct report_grid *g, const char *key)
 {
 	for (size_t i = 0; i < g->spec.ncolumns; i++)

@@ -39,9 +39,10 @@ const samples = {
 	label: column(data.samples.label, nsamples, Int32Array),
 	values: data.samples.values.map(v => column(v, nsamples, Float64Array)),
 };
-const KERNEL = 1, COMM = 5, LABEL = 6;
+// In the order of enum report_frame_kind; behind these the names of processes, and of labels.
+const KIND_NAMES = ['user', 'kernel', 'JIT', 'inlined', 'mark', 'Python', 'JavaScript', 'Java', 'process', ''];
+const KERNEL = 1, MARK = 4, COMM = KIND_NAMES.indexOf('process'), LABEL = COMM + 1;
 const AT = 0, UNTIL = 1, WOKEN = 2;
-const KIND_NAMES = ['user', 'kernel', 'JIT', 'inlined', 'mark', 'Python', 'process', ''];
 
 // Moments in the order of their times, which are in microseconds, as all times of the page are.
 const stream = data.stream && data.stream.n ? makeStream(data.stream) : null;

@@ -55,8 +55,8 @@ function fillLegend(box) {
 	if (labelNames.length)
 		return labelNames.slice(0, 12).forEach((name, place) => add(placeColor(place), data.names[name].slice(1, -1)));
 	const kinds = new Set(places.name.map(name => nameKind[name]));
-	for (const kind of [0, KERNEL, 2, 3])
-		if (kinds.has(kind)) {
+	for (let kind = 0; kind < COMM; kind++)
+		if (kind !== MARK && kinds.has(kind)) {
 			const [hue, hues, saturation, lightness, lightnesses] = data.ranges.kinds[kind];
 			add(`hsl(${hue + hues / 2} ${saturation}% ${lightness + lightnesses / 2}%)`, KIND_NAMES[kind]);
 		}

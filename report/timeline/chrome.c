@@ -123,8 +123,10 @@ static void close_frames(struct chrome *c, uint32_t depth)
 static void open_frame(struct chrome *c, uint64_t time, uint32_t name)
 {
 	static const char *const categories[KINDS] = {
-		[REPORT_USER] = "user",	      [REPORT_KERNEL] = "kernel", [REPORT_JIT] = "jit",
-		[REPORT_INLINED] = "inlined", [REPORT_MARK] = "mark",	  [REPORT_PYTHON] = "python"
+		[REPORT_USER] = "user", [REPORT_KERNEL] = "kernel",
+		[REPORT_JIT] = "jit",	[REPORT_INLINED] = "inlined",
+		[REPORT_MARK] = "mark", [REPORT_PYTHON] = "python",
+		[REPORT_JS] = "js",	[REPORT_JVM] = "jvm"
 	};
 
 	c->open[c->depth++] = (struct open_frame){ .name = name };

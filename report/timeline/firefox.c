@@ -20,6 +20,8 @@ static const struct {
 	[CATEGORY_INLINED] = { "Inlined", "lightblue" },
 	[CATEGORY_OTHER] = { "Other", "grey" },
 	[CATEGORY_PYTHON] = { "Python", "magenta" },
+	[CATEGORY_JS] = { "JavaScript", "brown" },
+	[CATEGORY_JVM] = { "Java", "blue" },
 	[CATEGORY_BLOCKED] = { "Blocked", "purple" },
 	[CATEGORY_RUNNABLE] = { "Runnable", "red" },
 };

@@ -14,6 +14,8 @@ enum firefox_category {
 	CATEGORY_INLINED,
 	CATEGORY_OTHER, /* the default, which has to be grey */
 	CATEGORY_PYTHON,
+	CATEGORY_JS,
+	CATEGORY_JVM,
 	CATEGORY_BLOCKED,
 	CATEGORY_RUNNABLE,
 };

@@ -3,13 +3,14 @@
 
 mem_sites.py FILE PREFIX: of the functions whose names begin with PREFIX, a line for each with the sums of its values,
 over the stacks in which it is the innermost of them.
+mem_sites.py FILE --each NAME...: of each of these functions a line, as if its name had been the PREFIX.
 mem_sites.py FILE --ledger: "fired N", "kept N", "lost N", "closes 1", and a line for each of its lines.
 """
 import json
 import sys
 
 
-def sites(profile, prefix):
+def sums_of(profile, prefix):
     names = [frame.get("name", "") for frame in profile["frames"]]
     sums = {}
     for sample in profile["samples"]:
@@ -19,8 +20,19 @@ def sites(profile, prefix):
                 for i, value in enumerate(sample["values"]):
                     values[i] += value
                 break
-    for name in sorted(sums):
-        print(name, *sums[name])
+    return sums
+
+
+def sites(profile, prefix):
+    for name, values in sorted(sums_of(profile, prefix).items()):
+        print(name, *values)
+
+
+def each(profile, names):
+    for name in names:
+        sums = sums_of(profile, name)
+        if name in sums:
+            print(name, *sums[name])
 
 
 def books(ledger):
@@ -36,5 +48,7 @@ with open(sys.argv[1], encoding="utf-8") as f:
     document = json.load(f)
 if sys.argv[2] == "--ledger":
     books(document["ledger"])
+elif sys.argv[2] == "--each":
+    each(document, sys.argv[3:])
 else:
     sites(document, sys.argv[2])

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs of which it is known where their CPU time goes: the profile must say the same.
+# It runs alone: shares of the time are measured.
 . "$(dirname "$0")/lib.sh"
 need_profile
 

@@ -37,6 +37,14 @@ if command -v bpftool >/dev/null; then
 else
 	skip 'as bpftool finds' 'bpftool is not installed'
 fi
+# The languages are those of the tables: all versions of Python between the first and the last, each of V8.
+versions() { sed -n 's/^\t{ \.version = 0x\(..\)\(..\),$/\1 \2/p' "$1" | while read -r a b; do echo $((16#$a)).$((16#$b)); done; }
+versions record/python_layouts.c >"$tmp/versions"
+first=$(sed -n 1p "$tmp/versions") last=$(sed -n '$p' "$tmp/versions")
+is 'Python: no version between is missing' "$(wc -l <"$tmp/versions")" $((${last#3.} - ${first#3.} + 1))
+has 'doctor: versions of Python' "$out" "^  (yes|no) +Python .*CPython $first to $last,"
+has 'doctor: versions of V8' "$out" "^  (yes|no) +JavaScript .*V8 $(versions record/v8_layouts.c | paste -sd, | sed 's/,/, /g') "
+has 'doctor: versions of Java' "$out" '^  (yes|no) +Java .*HotSpot 17 and 21$'
 # What cpu does is what doctor said it would.
 cpu_says=$(why cpu)
 event=${cpu_says#samples by }
@@ -58,8 +66,9 @@ while IFS= read -r command; do
 	done
 	set -- 0.1
 	case $command in mem | 'lock --hold') set -- -- true ;; trace) set -- sched:sched_switch 0.1 ;; func) set -- libc:malloc 0.1 ;; esac
+	case $command in agent) set -- --dir "$tmp/agent" -d 1 ;; top) set -- -i 0.1 -d 0.1 ;; *) set -- -o /dev/null "$@" ;; esac
 	# shellcheck disable=SC2086 # the command and its option
-	run "$rawprof" $command -o /dev/null "$@"
+	run "$rawprof" $command "$@"
 	is "$command: works, as doctor said" "$([ "$status" = 0 ] && echo yes || echo no)" "$answer"
 done <"$tmp/commands"
 
@@ -70,7 +79,7 @@ if command -v python3 >/dev/null; then
 	python3 - "$out" >"$tmp/json" <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
-for group in "rights", "mechanisms", "ways", "commands":
+for group in "rights", "mechanisms", "ways", "languages", "commands":
     for f in d[group]:
         assert f["works"] == (f["errno"] == 0), f
         print("  %-3s  %-16s %-5s %s" % ("yes" if f["works"] else "no", f["name"], f["since"], f["text"]))

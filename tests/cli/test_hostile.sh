@@ -43,6 +43,39 @@ printf '\377\377\377\377\377\377\377\177' | dd of="$tmp/broken" bs=1 seek=40 con
 folded -F 999 -- "$tmp/broken" 1
 near 'section headers beyond the end' "$(share "$out" '^broken;')" 100 0.1
 
+# Debug data that is asked for with --lines: a split unit in a pipe that nobody writes to, a section of 3 GB.
+if gcc -g -gsplit-dwarf -O1 -o "$tmp/pipe" tests/workloads/split.c 2>/dev/null && chown 65534 "$tmp/pipe"; then
+	find . "$tmp" -maxdepth 1 -name '*split.dwo' -exec rm {} +
+	mkfifo "$tmp/pipe-split.dwo"
+	RUN_TIMEOUT=60 folded -F 999 --lines -- "$tmp/pipe" 1
+	near 'a split unit that is a pipe: samples' "$(share "$out" '^pipe;')" 100 0.1
+else
+	skip 'a split unit that is a pipe' 'gcc cannot'
+fi
+if have_python; then
+	cp "$work/split" "$tmp/large"
+	python3 - "$tmp/large" <<-'EOF'
+		import struct, sys
+		with open(sys.argv[1], 'r+b') as f:
+		    data = f.read()
+		    at, = struct.unpack_from('<Q', data, 40)
+		    n, names = struct.unpack_from('<HH', data, 60)
+		    text, = struct.unpack_from('<Q', data, at + 64 * names + 24)
+		    for i in range(n):
+		        name, = struct.unpack_from('<I', data, at + 64 * i)
+		        if data[text + name:].startswith(b'.debug_str\0'):
+		            f.seek(at + 64 * i + 24)
+		            f.write(struct.pack('<QQ', 1 << 20, 3 << 30))
+		    f.truncate((1 << 20) + (3 << 30))
+	EOF
+	run "$rawprof" cpu -F 999 --lines -- "$tmp/large" 1
+	is 'strings of 3 GB: status' "$status" 0
+	holds 'strings of 3 GB: memory in MiB' \
+		"$(sed -n 's/.*own cost: .*memory \([0-9.]*\) \([MG]\)iB$/\1 * (\"\2\" == \"G\" ? 1024 : 1)/p' "$out") < 300"
+else
+	skip 'strings of 3 GB' 'python3 is not installed'
+fi
+
 # JIT maps: whatever a process writes there, and whoever else's it is.
 jit_map() {
 	"$work/split" 20 &

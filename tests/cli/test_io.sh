@@ -40,7 +40,7 @@ run "$rawprof" io --disk nonesuch 1
 is 'no such disk: status' "$status" 1
 has 'no such disk: says so' "$err" "no disk 'nonesuch'"
 run "$rawprof" io --processes --sort colour 1
-is 'no such column: status' "$status" 1
+is 'no such column: status' "$status" 2
 has 'no such column: says which there are' "$err" 'pid, comm, disk, requests'
 run "$rawprof" io --phases --by disk 0.1
 has '--phases: the head says what is counted' "$out" '^[0-9,]+ phases? in .*; time in phases of block requests by disk$'

@@ -120,7 +120,7 @@ else
 	skip '--processes: kmem' 'python3 is not installed'
 fi
 run "$rawprof" mem -k --processes --sort nonesuch 0.1
-is '--processes: an unknown column' "$status" 1
+is '--processes: an unknown column' "$status" 2
 has '--processes: the columns there are' "$err" 'outstanding_bytes'
 run "$rawprof" mem -k --sizes -- "$work/kmem" 10000 256
 is '--sizes: status' "$status" 0

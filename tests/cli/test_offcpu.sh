@@ -341,4 +341,14 @@ for profiler in offcpu wall; do
 done
 kill $naps
 
+# ---- --sample: some for all, and the sums of all
+
+off --sample 5 --weight contentions -- "$work/pingpong" 1
+ledger_closes '--sample'
+waited=$(($(ledger KEPT) + $(sed -n 's/.*not drawn \([0-9,]*\).*/\1/p' "$err" | tr -d ,)))
+holds '--sample: most are not drawn' "$(ledger KEPT) < $waited / 2"
+near '--sample: what was drawn stands for all' "$(total "$out")" "$waited" $((waited / 4))
+off --sample 5 -- "$work/waits" 1
+within '--sample: longer ones are all there' "$(us "$out" '^nap;.*;wait_nap;')" "$(awk '$1 == "nap" { print $3 - $4 }' "$said")" 2
+
 finish

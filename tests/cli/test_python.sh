@@ -76,8 +76,8 @@ kill "$sleeper"
 cat >"$tmp/forks.py" <<'END'
 import os, time
 def child():
-    end = time.time() + 0.1
-    while time.time() < end: pass
+    end = time.process_time() + 0.05
+    while time.process_time() < end: pass
 for _ in range(5):
     if not os.fork():
         child()
@@ -102,6 +102,38 @@ is 'processes of 50 ms: all names' "$(grep -c '\[python\]' "$out")" 0
 run "$rawprof" cpu -F 999 --format json -- "$python" "$frames" spin 0.01
 has 'json: their kind' "$out" '"kind":"python"'
 has 'json: their file' "$out" '"file":"[^"]*tests/workloads/frames.py"'
+
+# ---- the interpreter lock
+
+# Of the waits of one thread: how many there are, which share of their time names the line, and how much that is.
+held_up() {
+	python3 - "$1" "$2" <<-'END'
+		import json, sys
+		rows = [r for r in json.load(open(sys.argv[1]))['rows'] if r['type'] == 'gil' and r['caller'] == 'waiter']
+		right = [r for r in rows if r['released_in'] == 'workloads/gil.py:%s hold' % sys.argv[2]]
+		# On a busy machine that thread may have to wait for a processor elsewhere, and has the lock.
+		total = sum(r['total'] for r in rows if not r['released_in'].endswith(' holder'))
+		ns = sum(r['total'] for r in right)
+		print(sum(r['waits'] for r in rows), total and ns / total, ns)
+	END
+}
+gil() {
+	local line held n share ns
+	run "$rawprof" lock -U --by releaser --format json -o "$tmp/gil" -- "$1" "$PWD/tests/workloads/gil.py"
+	read -r line held <"$out"
+	read -r n share ns < <(held_up "$tmp/gil" "$line")
+	holds "$1: waits for the interpreter lock" "$n >= 10"
+	holds "$1: who had it, to the line" "$share >= 0.95"
+	holds "$1: and for how long" "$ns > $held * 0.6 && $ns < $held * 1.05"
+}
+# shellcheck disable=SC2086 # a list
+at_once gil $pythons
+run "$rawprof" lock -U -- "$python" "$PWD/tests/workloads/gil.py"
+has 'the interpreter lock: a sentence' "$out" \
+	'waited [0-9.]+ ms for interpreter lock \(gil, [0-9]+ times\) in waiter, held by thread [0-9]+ in workloads/gil.py:[0-9]+ hold$'
+ledger_closes 'the interpreter lock'
+run "$rawprof" lock -U --format folded -- "$python" "$PWD/tests/workloads/gil.py"
+has 'the interpreter lock: stacks' "$out" ';waiter;.*\[held by\];hold;holder;'
 
 # ---- a program that lies
 

@@ -3,6 +3,7 @@
 # docs/scale.md against the kernel's own account of the maps of a recording.
 . "$(dirname "$0")/lib.sh"
 need_profile
+export JAVA_HOME=/ # as on a machine where Java may run
 doc=docs/scale.md
 cpus=$(sed 's/.*[-,]//' /sys/devices/system/cpu/possible)
 cpus=$((cpus + 1))

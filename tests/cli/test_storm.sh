@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Processes that do as much as they can of what the kernel tells of: forks, programs, names,
 # mappings. The recording ends, and what it remembers stays small.
+# It runs alone: nothing else gets on beside its storms.
 . "$(dirname "$0")/lib.sh"
 need_profile
 RUN_TIMEOUT=60 # for what takes three seconds

@@ -26,8 +26,8 @@ is 'a name that is not there: status' "$status" 1
 has 'what was meant' "$err" 'did you mean sched:sched_switch\?'
 run "$rawprof" trace sched:sched_swich
 has 'what was meant, with its group' "$err" 'did you mean sched:sched_switch\?'
-run "$rawprof" trace 'nothing:like*'
-has 'a glob that matches nothing' "$err" "no event matches 'nothing:like\*'"
+run "$rawprof" trace 'sched:like*'
+has 'a glob that matches nothing' "$err" "no event matches 'sched:like\*'"
 run "$rawprof" trace 5
 is 'no event: status' "$status" 2
 
@@ -159,6 +159,33 @@ run "$rawprof" trace sched_switch --count prev_comm,nothing 1
 has 'count: a field that is not there' "$err" "sched:sched_switch has no number or string 'nothing'"
 run "$rawprof" trace sched_switch --count comm --stacks 1
 is 'count: no stacks' "$status" 2
+
+# ---- functions
+calls=$work/calls
+run "$rawprof" trace "$calls:dives" -- "$calls" recurse 20
+is 'a function: as often as it is called, with its arguments' \
+	"$(sed -n 's/.* calls:dives  *arg0=\([0-9]*\) arg1=\([0-9]*\) .*/\1 \2/p' "$out" | uniq)" \
+	"$(for i in $(seq 20 -1 0); do echo "$i 0"; done)"
+run "$rawprof" trace "$calls:gives" --ret --format json --filter 'arg0 >= 3 && ret32 != 0 && duration < 10s' -- "$calls" values 9
+is '--ret: each call with its result' "$(sed -n 's/.*"arg0":\([0-9]*\).*"duration_ns":[0-9]*}$/\1/p' "$out" | sort -u)" \
+	"$(seq 3 8 | while read -r n; do grep -q "\"arg0\":$n," "$out" && echo "$n"; done)"
+holds '--ret: the filter leaves out what the ledger says' \
+	"$(ledger fired) == 9 && $(ledger kept) == $(wc -l <"$out") && $(ledger kept) > 0 && $(ledger kept) <= 6"
+run "$rawprof" trace "$calls:dives" --ret --max-events 30 -- "$calls" recurse 20
+is '--ret: the innermost first' "$(sed -n 's/.* arg0=\([0-9]*\) .* = .* <[0-9.]*>$/\1/p' "$out" | head -n 3 | tr '\n' ' ')" '0 1 2 '
+run "$rawprof" trace "$calls:leaps" --ret -- "$calls" jump 20
+holds '--ret: what longjmp leaves is counted' "$(ledger fired) == 20 && $(ledger kept) == 0"
+run "$rawprof" trace "$calls:dives" --count arg0 -- "$calls" recurse 20
+is '--count by an argument' "$(grep -cE '^[0-9]+ +1$' "$out")" 21
+run "$rawprof" trace "$calls:dives" sched:sched_process_exit -- "$calls" recurse 2
+is 'functions beside tracepoints' "$(grep -c calls:dives "$out") $(grep -c sched_process_exit "$out")" '3 1'
+run "$rawprof" trace "$calls:dives" --stacks --max-events 1 -- "$calls" recurse 2
+has 'a function: where it is called from' "$out" '^        main \(calls\)'
+for words in '--ret sched:sched_switch' "$calls:dives --ret --stacks"; do
+	# shellcheck disable=SC2086 # words
+	run "$rawprof" trace $words 1
+	is "trace $words: bad usage" "$status" 2
+done
 
 # ---- a storm
 RUN_TIMEOUT=60 run "$rawprof" trace raw_syscalls:sys_enter -o "$tmp/lines" -- "$work/tracee" calls 1500000

@@ -200,7 +200,38 @@ else
 	skip 'without capabilities' 'setpriv is not installed'
 fi
 
+# --sort names a column of what will be shown, before anything is recorded.
+for words in 'offcpu' 'mem -k' 'io --stacks' 'cpu' 'wall' 'lock --stacks'; do
+	# shellcheck disable=SC2086 # a command and its option
+	refused "$words: no column" 2 "no column 'foo': there are self, total\$" $words --sort foo 1
+done
+refused 'trace --syscalls: no column' 2 "'foo': there are syscall, calls," trace --syscalls --sort foo 1
+refused 'lock: no column' 2 "'foo': there are type, lock," lock --sort foo 1
+refused 'io --processes: no column' 2 "'foo': there are pid, comm," io --processes --sort foo 1
+refused 'mem --processes: no column' 2 "'foo': there are pid, comm," mem --processes --sort foo -- "$work/split" 1
+refused 'histograms have no columns' 2 'sort is for tables' offcpu --runq --sort total 1
+refused 'a field that the event lacks' 2 "no number or string 'bogus'" trace --count bogus sched:sched_switch 1
+refused 'func: no column' 2 "'foo': there are function, calls," func --sort foo "$work/split:work_60" -- "$work/split" 1
+refused 'func --stacks: no column' 2 "'foo': there are self, total\$" func --stacks --sort foo "$work/split:work_60" -- "$work/split" 1
+refused 'func -K: what it leaves out' 1 'is a function of a program, which --kernel leaves out' func -K "$work/split:work_60" 1
+refused 'func: short names are not near' 1 "':zzz': no such function .* may be inlined into others\$" func :zzz -- "$work/split" 1
+
 leaves_nothing
+# A saved table too.
+"$rawprof" offcpu -q -o "$tmp/wait.rawprof" -- sleep 0.1
+refused 'report: no column' 2 "no column 'foo': there are self, total\$" report --sort foo "$tmp/wait.rawprof"
+refused 'report --by: no column' 2 "'foo': there are share, " report --by comm --sort foo "$tmp/wait.rawprof"
+refused 'record stat' 2 'counts are no profile' record stat -- true
+refused 'formats are those of the command' 2 "no format 'x'; there are: table json chrome prometheus\$" trace --format x
+
+# Help has what the command takes, and no more.
+is 'help stat: -a once' "$("$rawprof" help stat | grep -c '^ *-a')" 1
+for o in --title --reverse --weight --folded; do
+	lacks "help trace: no $o" <("$rawprof" help trace) "^.*$o( |$)"
+done
+has 'help record: all that record' <("$rawprof" help record) 'func\|gpu'
+has 'help gpu: its own endings' <("$rawprof" help gpu) '\.json and \.prom choose'
+
 # What a command or a view would not use is refused.
 for words in 'doctor -d 5' 'doctor -o x' 'doctor --format svg' 'doctor -p 1' 'explain -d 5' 'io --lines' 'io -U' \
 	'io --log --max-stack 5' 'offcpu --runq --call-graph fp'; do

@@ -19,6 +19,7 @@ struct row {
 	const char *whole[3]; /* what a whole result holds, by regular expressions */
 	bool cold;	      /* the cache of unwind tables is empty */
 	bool tells;	      /* the result says what fails */
+	bool grows;	      /* its file is written as it comes */
 	int status;	      /* of a run without a fault */
 };
 

@@ -7,9 +7,10 @@ FAULTS     := $(addprefix $(BUILD)/faults/,faults target preload.so) $(BUILD)/wo
 $(BUILD)/faults/faults: $(FAULTS_OBJ)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lz
-$(BUILD)/faults/target: tests/faults/target.c
+$(BUILD)/faults/target: tests/faults/target.c tests/workloads/usdt.h $(BUILD)/workloads/cuda/libcudart.so.12
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -Wl,-rpath,'$$ORIGIN/../workloads/cuda' \
+		-Wl,-rpath-link,$(BUILD)/workloads/cuda -o $@ $(filter-out %.h,$^)
 # Its own frames are where it begins to look at the stack.
 $(BUILD)/faults/preload.so: tests/faults/preload.c tests/faults/sites.h
 	$(call say,CC,$<)

@@ -2,9 +2,9 @@
 /*
  * target [forever]: what is profiled while faults are injected. Does a little of everything that a
  * command of rawprof looks at, again and again: burns, sleeps, allocates, maps, waits for a lock,
- * writes to a disk. Without an argument it ends by itself after a fixed amount of that. When it
- * ends it writes to the file $FAULTS_SANE how it found the process that it was started in: "sane",
- * or what rawprof left in it.
+ * writes to a disk, comes by a USDT probe, calls a runtime with CUDA's names. Without an argument
+ * it ends by itself after a fixed amount of that. When it ends it writes to the file $FAULTS_SANE
+ * how it found the process that it was started in: "sane", or what rawprof left in it.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../workloads/usdt.h"
+
 #define NOINLINE static __attribute__((noinline))
+
+int cudaMalloc(void **p, size_t bytes); /* of tests/workloads/cuda */
+int cudaFree(void *p);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile bool done;
@@ -77,6 +82,21 @@ NOINLINE void faults_write(int fd)
 		perror("target");
 }
 
+USDT_SEMAPHORE(faults_round_semaphore);
+
+NOINLINE void faults_round(long i, const char *text)
+{
+	USDT2(faults_round_semaphore, "faults", "round", i, text);
+}
+
+NOINLINE void faults_gpu(void)
+{
+	void *p = NULL;
+
+	if (!cudaMalloc(&p, 1000))
+		cudaFree(p);
+}
+
 static void *hold(void *ctx)
 {
 	while (!done) {
@@ -133,6 +153,8 @@ int main(int argc, char **argv)
 		faults_alloc();
 		faults_touch();
 		faults_wait();
+		faults_round(i, "round");
+		faults_gpu();
 		if (i % 4 == 0)
 			faults_write(fd);
 		if (forever)

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(status == -1 || status == EXIT_DONE || status == EXIT_USAGE);
 	if (status == -1)
 		check(&opt);
-	options_free(&opt);
+	options_free(&opt, c);
 	while (n--)
 		free(mine[n]);
 	return 0;

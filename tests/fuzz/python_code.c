@@ -12,8 +12,8 @@ static void ask(const struct python_names *names, const struct python_code *c, u
 {
 	const struct name_owner owner = { .pid = (uint32_t)(c->pid_tgid >> 32),
 					  .generation = c->generation };
-	const uint64_t words[2] = { PYTHON_WORD | c->code,
-				    PYTHON_WORD | (uint64_t)c->check << PYTHON_CHECK_SHIFT |
+	const uint64_t words[2] = { MANAGED_WORD | c->code,
+				    MANAGED_WORD | (uint64_t)c->check << PYTHON_CHECK_SHIFT |
 					    position };
 	struct report_frame frame;
 

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			record->hash &= 7;
 			record->user_bytes = (uint32_t)((n - sizeof(*record)) / 2) & ~7u;
 			record->kernel_bytes = (uint32_t)(n - sizeof(*record)) - record->user_bytes;
-			record->python_bytes = 0;
+			record->managed_bytes = 0;
 		}
 		err = take_record(s, record, n);
 		fuzz_check(!err || n < sizeof(*record) ||

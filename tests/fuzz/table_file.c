@@ -26,15 +26,16 @@ static void ask(const struct unwind_table *t)
 static void read_back(const struct unwind_table *t)
 {
 	const struct unwind_key key = { { 1, 2 } };
+	struct unwind_key code = { { 3, 4 } };
 	struct unwind_table *again;
 	void *bytes;
 	size_t size;
 	int fd;
 
-	fuzz_check(!unwind_file_make(&key, t, &bytes, &size));
+	fuzz_check(!unwind_file_make(&key, &code, t, &bytes, &size));
 	fd = fuzz_file(bytes, size);
 	free(bytes);
-	fuzz_check(!unwind_file_read(fd, &key, &again));
+	fuzz_check(!unwind_file_read(fd, &key, &code, &again));
 	fuzz_check(again->nparts == t->nparts && again->nrules == t->nrules);
 	fuzz_check(unwind_table_size(again) == unwind_table_size(t));
 	fuzz_check(!memcmp(again->rules, t->rules, unwind_table_size(t)));
@@ -85,7 +86,7 @@ static void make(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct unwind_key key = { { 0 } };
+	struct unwind_key key = { { 0 } }, code;
 	struct unwind_table *t;
 	int fd;
 
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size >= 16 + sizeof(key))
 		memcpy(&key, data + 16, sizeof(key));
 	fd = fuzz_file(data, size);
-	if (!unwind_file_read(fd, &key, &t)) {
+	if (!unwind_file_read(fd, &key, &code, &t)) {
 		fuzz_check(unwind_table_is_sound(t));
 		ask(t);
 		unwind_table_free(t);

@@ -140,7 +140,7 @@ static int code_file(uid_t uid, uint64_t mb)
 static bool has_table(struct record_table_store *s, uid_t uid, uint64_t mb)
 {
 	int fd = code_file(uid, mb);
-	const struct stored_file *file = record_table_store_file(s, fd);
+	const struct stored_file *file = record_table_store_file(s, fd, false);
 	struct stat st;
 	bool has;
 

@@ -110,7 +110,7 @@ START_TEST(json_escapes_every_byte)
 	r = hostile_report();
 	lines = parsed(r, report_write_json, NULL);
 	assert_line(lines, ".samples# 15");
-	assert_line(lines, ".frames# 90");
+	assert_line(lines, ".frames# 120");
 	free(lines);
 	report_free(r);
 }

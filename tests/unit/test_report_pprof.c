@@ -4,7 +4,7 @@
 
 #include "test_report.h"
 
-enum { MAX = 96 };
+enum { MAX = 128 };
 
 struct slice {
 	const unsigned char *at, *end;

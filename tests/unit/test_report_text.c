@@ -147,6 +147,8 @@ START_TEST(long_names_lose_their_arguments_first)
 		{ "a_name_without_any_brackets_that_goes_on_for_much_longer_"
 		  "than_the_column_is_wide_to_its_very_end",
 		  "  a_name_without_any_brackets_tha..._column_is_wide_to_its_very_end  " },
+		{ "<frozen importlib._bootstrap_external of a package with a long name>",
+		  "  <frozen importlib._bootstrap_ex... of a package with a long name>  " },
 		{ "unbalanced<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<"
 		  "<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<",
 		  "  unbalanced<<<<<<<<<<<<<<<<<<<<<...<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<  " },

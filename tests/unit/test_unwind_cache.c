@@ -50,7 +50,7 @@ static struct unwind_table *get(struct unwind_cache *c, const char *path, bool e
 	bool was_cached = !expect_cached;
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(unwind_cache_table(c, &t, fd, &was_cached), 0);
+	ck_assert_int_eq(unwind_cache_table(c, &t, fd, true, &was_cached), 0);
 	ck_assert_int_eq(was_cached, expect_cached);
 	close(fd);
 	return t;
@@ -135,8 +135,8 @@ START_TEST(test_no_table)
 	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 
 	open_cache(0);
-	ck_assert_int_eq(unwind_cache_table(cache, &t, fd, NULL), -ENOEXEC);
-	ck_assert_int_eq(unwind_cache_table(cache, &t, -1, NULL), -EBADF);
+	ck_assert_int_eq(unwind_cache_table(cache, &t, fd, true, NULL), -ENOEXEC);
+	ck_assert_int_eq(unwind_cache_table(cache, &t, -1, true, NULL), -EBADF);
 	ck_assert_ptr_null(t);
 	ck_assert_int_eq(entries(NULL), 0);
 	close(fd);

@@ -42,7 +42,7 @@ def rest():
     if MODE == 'nap':
         while time.time() < until[me]: time.sleep(0.01)
         return 0
-    while time.time() < until[me]:
+    while time.thread_time() < until[me]:
         for _ in range(20000): pass
     return 0
 
@@ -172,7 +172,7 @@ WAYS = [recursion, inner_class, static, prop, compare, key, nested, generator, c
 
 
 def run(way, seconds):
-    until[threading.get_ident()] = time.time() + seconds
+    until[threading.get_ident()] = (time.time() if MODE == 'nap' else time.thread_time()) + seconds
     said.discard(threading.get_ident())
     way()
 

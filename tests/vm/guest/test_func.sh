@@ -46,6 +46,18 @@ by_way fentry 40
 by_way kprobe-multi 41
 by_way kprobe 42
 
+# trace: each call, with what it returned.
+run "$rawprof" trace kernel:do_mkdirat --ret --format json -- sh -c "for i in 1 2 3; do mkdir $tmp/made/traced; done"
+if [ $status -eq 0 ]; then
+	is 'trace: each call of do_mkdirat' "$(sed -n 's/.*"ret":\(-\{0,1\}[0-9]*\),"duration_ns":[0-9]*}$/\1/p' "$out" | tr '\n' ' ')" '0 -17 -17 '
+	run "$rawprof" trace kernel:do_mkdirat --ret --filter 'ret32 == -17' -- sh -c "for i in 1 2 3; do mkdir $tmp/made/traced; done"
+	is 'trace --filter: by what it returned' "$(grep -c 'kernel:do_mkdirat' "$out")" 3
+	run "$rawprof" trace kernel:do_mkdirat -- mkdir "$tmp/made/once"
+	is 'trace: as it begins' "$(grep -c 'kernel:do_mkdirat arg0=' "$out")" 1
+else
+	skip 'trace: functions of the kernel' 'this kernel permits none'
+fi
+
 # Calls inside each other: a user function, its system call, what that calls in the kernel.
 run "$rawprof" func "$calls:naps" syscall:clock_nanosleep hrtimer_nanosleep --format prometheus -o "$tmp/rows" -- "$calls" sleep 20
 if [ $status -eq 0 ]; then

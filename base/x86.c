@@ -5,7 +5,7 @@
  * two see differently, and what a map does not have, is unknown rather than guessed; an opcode that
  * is reserved amidst its kind has their length, and traps.
  */
-#include "insn_x86.h"
+#include "x86.h"
 
 #include <string.h>
 
@@ -146,13 +146,13 @@ static char take_vex(struct x86_parts *p)
 	uint8_t b[3] = { 0 };
 	const int n = kind == 0xc5 ? 1 : kind == 0x62 ? 3 : 2;
 
+	p->vex = true;
 	for (int i = 0; i < n; i++) {
 		if (!next(p, &b[i]))
 			return '.';
 	}
 	if (!next(p, &p->opcode) || p->p66 || p->f2 || p->f3 || p->lock || p->rex)
 		return '.';
-	p->vex = true;
 	p->map = kind == 0xc5 ? 1 : b[0] & (kind == 0x62 ? 0x07 : 0x1f);
 	if (kind == 0x62 && (b[0] & 8 || !(b[1] & 4)))
 		return '.'; /* APX */
@@ -269,4 +269,72 @@ bool rp_x86_take_apart(struct x86_parts *p)
 	p->imm_len = imm_size(p, follows);
 	p->at += p->imm_len;
 	return p->at <= p->n;
+}
+
+int64_t rp_x86_number(const uint8_t *at, uint32_t len)
+{
+	int32_t word;
+
+	if (len == 1)
+		return (int8_t)at[0];
+	if (len != 4)
+		return 0;
+	memcpy(&word, at, 4); /* x86 is little-endian, and so is every machine of ours */
+	return word;
+}
+
+int64_t rp_x86_target(const struct x86_parts *p)
+{
+	return (int64_t)p->at + rp_x86_number(p->code + p->imm_at, p->imm_len);
+}
+
+static enum insn_flow flow_one_byte(const struct x86_parts *p, bool *is_call)
+{
+	switch (p->opcode) {
+	case 0x70 ... 0x7f:
+	case 0xe0 ... 0xe3: /* loop, jrcxz */
+		return FLOW_BRANCH;
+	case 0xe8:
+		*is_call = true;
+		return FLOW_NEXT;
+	case 0xe9:
+	case 0xeb:
+		return FLOW_JUMP;
+	case 0xc7: /* xbegin: there, if the transaction fails */
+		return p->modrm == 0xf8 ? FLOW_BRANCH : FLOW_NEXT;
+	case 0xc2:
+	case 0xc3:
+		return FLOW_RETURN;
+	case 0xca: /* to another segment, or out of an interrupt */
+	case 0xcb:
+	case 0xcf:
+		return FLOW_TABLE;
+	case 0xcc:
+	case 0xf1:
+	case 0xf4:
+		return FLOW_STOP;
+	case 0xff:
+		switch (p->modrm >> 3 & 7) {
+		case 2:
+		case 3:
+			*is_call = true;
+			return FLOW_NEXT;
+		case 4:
+		case 5:
+			return (p->modrm & 0xc7) == 5 ? FLOW_AWAY : FLOW_TABLE;
+		}
+	}
+	return FLOW_NEXT;
+}
+
+enum insn_flow rp_x86_flow(const struct x86_parts *p, bool *is_call)
+{
+	*is_call = false;
+	if (p->vex || p->map > 1)
+		return FLOW_NEXT;
+	if (p->map == 0)
+		return flow_one_byte(p, is_call);
+	if (p->opcode >= 0x80 && p->opcode <= 0x8f)
+		return FLOW_BRANCH;
+	return p->opcode == 0x0b || p->opcode == 0xb9 || p->opcode == 0xff ? FLOW_STOP : FLOW_NEXT;
 }

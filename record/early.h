@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes whose virtual machine had not begun when they were read: when to read them again. */
+#ifndef RECORD_EARLY_H
+#define RECORD_EARLY_H
+
+#include "base/id_set.h"
+
+/* All zeroes is none. */
+struct record_early {
+	struct id_set waiting, ever; /* those that wait, and those that were added before */
+	uint64_t until;		     /* so long they are looked at often */
+};
+
+void record_early_free(struct record_early *e);
+void record_early_add(struct record_early *e, uint32_t pid);
+/* Moves those that wait to @changed, but for what was read a moment ago. */
+void record_early_take(struct record_early *e, const struct id_set *current,
+		       struct id_set *changed);
+/* In how many ns to look again; UINT64_MAX: whenever. */
+uint64_t record_early_urgent(const struct record_early *e);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes have a virtual machine of HotSpot. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+#include "base/hash.h"
+#include "symbolize/proc.h"
+
+#include "jvm.h"
+#include "recording.h"
+
+/* libjvm.so, of which the first process that has it says how it is laid out. */
+struct known_file {
+	uint32_t major, minor;
+	uint64_t inode;
+	struct jvm_tables tables;
+	struct jvm_layout layout;
+	bool is_one, is_read, is_unknown;
+	unsigned int tries;
+};
+
+/* So often the tables may be found incomplete. */
+#define MOST_TRIES 50
+
+/* A process, by its number in the map. */
+struct known_process {
+	uint32_t pid; /* 0: the number is free */
+	uint32_t file;
+	struct jvm_memory memory;
+};
+
+struct record_jvm {
+	int processes_fd;
+	struct hash_map files; /* of struct known_file */
+	struct known_process processes[JVM_PROCESSES];
+	struct jvm_names *names;
+	bool full_said;
+};
+
+int record_jvm_open(struct record_jvm **out, int processes)
+{
+	struct record_jvm *j = calloc(1, sizeof(*j));
+	int err = j ? record_jvm_names_open(&j->names) : -ENOMEM;
+
+	if (err) {
+		free(j);
+		return err;
+	}
+	j->processes_fd = processes;
+	j->files = HASH_MAP(struct known_file, inode);
+	*out = j;
+	return 0;
+}
+
+static void forget(struct known_process *p)
+{
+	if (p->pid)
+		close(p->memory.fd);
+	p->pid = 0;
+}
+
+void record_jvm_close(struct record_jvm *j)
+{
+	if (!j)
+		return;
+	for (size_t i = 0; i < JVM_PROCESSES; i++)
+		forget(&j->processes[i]);
+	record_jvm_names_close(j->names);
+	rp_hash_free(&j->files);
+	free(j);
+}
+
+static struct known_process *find_process(const struct record_jvm *j, uint32_t pid)
+{
+	for (size_t i = 0; i < JVM_PROCESSES; i++)
+		if (j->processes[i].pid == pid)
+			return (struct known_process *)&j->processes[i];
+	return NULL;
+}
+
+void record_jvm_ended(struct record_jvm *j, uint32_t pid)
+{
+	struct known_process *p = j ? find_process(j, pid) : NULL;
+
+	if (p)
+		forget(p);
+}
+
+/* ---- what the programs are to know of a process */
+
+static uint64_t word_at(const struct jvm_memory *m, uint64_t address)
+{
+	uint64_t word;
+
+	return record_jvm_read_all(m, address, &word, sizeof(word)) ? word : 0;
+}
+
+static uint32_t int_at(const struct jvm_memory *m, uint64_t address)
+{
+	uint32_t value;
+
+	return record_jvm_read_all(m, address, &value, sizeof(value)) ? value : 0;
+}
+
+/* Where the heaps lie, the lowest first or not. */
+static void find_bounds(struct jvm_process *p)
+{
+	uint64_t low = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < JVM_HEAPS && p->heap[i].bytes; i++) {
+		const struct jvm_heap *h = &p->heap[i];
+
+		low = h->low < low ? h->low : low;
+		end = h->low + h->bytes > end ? h->low + h->bytes : end;
+	}
+	p->low = low;
+	p->bytes = end - low;
+}
+
+static bool read_heap(const struct jvm_memory *m, const struct jvm_layout *l, uint64_t heap,
+		      struct jvm_process *out, size_t i)
+{
+	const uint64_t memory = heap + l->at[JVM_HEAP_MEMORY];
+	const uint64_t segments = heap + l->at[JVM_HEAP_SEGMENTS];
+	const uint64_t low = word_at(m, memory + l->at[JVM_SPACE_LOW]);
+	const uint64_t high = word_at(m, memory + l->at[JVM_SPACE_HIGH]);
+
+	out->heap[i] = (struct jvm_heap){ .low = low,
+					  .bytes = high - low,
+					  .segments = word_at(m, segments + l->at[JVM_SPACE_LOW]) };
+	out->segment_shift = int_at(m, heap + l->at[JVM_HEAP_SHIFT]);
+	return low && high > low && out->heap[i].segments && out->segment_shift < 32;
+}
+
+/* false: it is not that far yet, or it lies. */
+static bool read_process(const struct jvm_memory *m, const struct jvm_layout *l,
+			 struct jvm_process *out)
+{
+	const uint64_t heaps = word_at(m, l->at[JVM_CODE_HEAPS] + m->bias);
+	const uint64_t queue = word_at(m, l->at[JVM_INTERPRETER] + m->bias);
+	const uint32_t n = heaps ? int_at(m, heaps + l->at[JVM_ARRAY_LENGTH]) : 0;
+	const uint64_t array = n ? word_at(m, heaps + l->at[JVM_ARRAY_DATA]) : 0;
+
+	*out = (struct jvm_process){
+		.block_bytes = (uint16_t)l->block_bytes,
+		.blob_name = (uint16_t)l->at[JVM_BLOB_NAME],
+		.blob_code = (uint16_t)l->at[JVM_BLOB_CODE],
+		.blob_frame_complete = (uint16_t)l->at[JVM_BLOB_COMPLETE],
+		.blob_frame_words = (uint16_t)l->at[JVM_BLOB_FRAME],
+		.method_deopt = (uint16_t)l->at[JVM_COMPILED_DEOPT],
+		.method_orig_pc = (uint16_t)l->at[JVM_COMPILED_ORIG_PC],
+		.method_id = (uint16_t)l->at[JVM_COMPILED_ID],
+		.method_const = (uint16_t)l->at[JVM_METHOD_CONST],
+		.const_bytes = (uint16_t)l->const_bytes,
+	};
+	if (!queue || !n || n > JVM_HEAPS)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!read_heap(m, l, word_at(m, array + 8 * i), out, i))
+			return false;
+	find_bounds(out);
+	out->interpreter = word_at(m, queue + l->at[JVM_QUEUE_BUFFER]);
+	out->interpreter_bytes = int_at(m, queue + l->at[JVM_QUEUE_LIMIT]);
+	return out->interpreter && out->interpreter_bytes;
+}
+
+/* ---- files and processes */
+
+static bool is_named(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strcmp(slash ? slash + 1 : path, "libjvm.so");
+}
+
+static int is_machine(void *unused, const struct sym_proc_map *m)
+{
+	(void)unused;
+	return is_named(m->path);
+}
+
+bool record_jvm_may_run(uint32_t pid)
+{
+	return sym_proc_maps("/proc", pid, is_machine, NULL) != 0;
+}
+
+/* "/usr/lib/jvm/java-17-openjdk-amd64/bin/java". */
+static bool is_java(const char *exe)
+{
+	const char *slash = strrchr(exe, '/');
+
+	return slash && !strcmp(slash, "/java");
+}
+
+/* Also in a container, whose files are not those of this machine. */
+static bool is_running(void)
+{
+	DIR *proc = opendir("/proc");
+	char path[64], exe[512];
+	struct dirent *e;
+	bool found = false;
+	ssize_t n;
+
+	while (proc && !found && (e = readdir(proc))) {
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/exe", e->d_name);
+		n = readlink(path, exe, sizeof(exe) - 1);
+		exe[n > 0 ? n : 0] = '\0';
+		found = is_java(exe);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+static bool is_in_path(void)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	bool found = false;
+
+	while (path && *path && !found) {
+		const size_t n = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/java", (int)n, path);
+		found = !access(file, X_OK);
+		path += n + (path[n] == ':');
+	}
+	return found;
+}
+
+bool record_jvm_may_start(void)
+{
+	return !access("/usr/lib/jvm", F_OK) || getenv("JAVA_HOME") || is_in_path() || is_running();
+}
+
+static struct known_file *find_file(struct record_jvm *j, const struct sym_proc_map *m,
+				    int (*open)(void *ctx), void *ctx)
+{
+	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
+	const uint32_t before = j->files.count;
+	struct known_file *f = rp_hash_add(&j->files, &key);
+
+	if (f && j->files.count > before) {
+		const int fd = open(ctx);
+
+		f->is_one = fd >= 0 && record_jvm_find_tables(fd, &f->tables);
+	}
+	return f && f->is_one ? f : NULL; /* without memory its frames stay native */
+}
+
+static bool read_layout(struct known_file *f, const struct jvm_memory *m, const char *path)
+{
+	const char *missing = NULL;
+	const int err = record_jvm_read_layout(m, &f->tables, &f->layout, &missing);
+
+	f->is_unknown = err == -ENOENT && ++f->tries == MOST_TRIES;
+	if (f->is_unknown)
+		rp_log(RP_WARN,
+		       "%s: Java %u does not say where it has %s (17 to 22 do): its frames have no "
+		       "names, and its stacks may end early",
+		       path, f->layout.version, missing);
+	return !err;
+}
+
+/*
+ * The tables are filled after the library was mapped: what they say is believed when it has led to
+ * a virtual machine that runs, and they have been read again after that.
+ */
+static bool read_machine(struct known_file *f, const struct jvm_memory *m, const char *path,
+			 struct jvm_process *out)
+{
+	if (!f->is_read && read_layout(f, m, path) && read_process(m, &f->layout, out))
+		f->is_read = read_layout(f, m, path);
+	return f->is_read && read_process(m, &f->layout, out);
+}
+
+static struct known_process *add_process(struct record_jvm *j, uint32_t pid)
+{
+	struct known_process *p = find_process(j, pid);
+	char path[32];
+	int fd;
+
+	if (p) /* it may have executed another one */
+		forget(p);
+	else
+		p = find_process(j, 0);
+	if (!p && !j->full_said)
+		rp_log(RP_WARN, "more than %d processes of Java: the frames of others are native",
+		       JVM_PROCESSES);
+	if (!p) {
+		j->full_said = true;
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	p->pid = pid;
+	p->memory.fd = fd;
+	return p;
+}
+
+uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_proc_map *m,
+			   uint64_t bias, int (*open)(void *ctx), void *ctx, bool *early)
+{
+	struct jvm_process process;
+	struct known_process *p;
+	struct known_file *f;
+	uint32_t number;
+
+	if (!is_named(m->path) || !m->inode)
+		return 0;
+	f = find_file(j, m, open, ctx);
+	p = f && !f->is_unknown ? add_process(j, pid) : NULL;
+	if (!p)
+		return 0;
+	p->memory.bias = bias;
+	p->file = (uint32_t)(f - (struct known_file *)j->files.items);
+	number = (uint32_t)(p - j->processes);
+	if (read_machine(f, &p->memory, m->path, &process) &&
+	    !rp_map_write(j->processes_fd, number * sizeof(process), &process, sizeof(process)))
+		return number + 1;
+	*early = !f->is_unknown;
+	forget(p);
+	return 0;
+}
+
+/* ---- names */
+
+int record_jvm_saw(struct record_jvm *j, const struct stack_record *r)
+{
+	const uint64_t *at = r->frames + (r->kernel_bytes + r->user_bytes) / 8;
+	const uint64_t *end = at + r->managed_bytes / 8;
+	const struct name_owner owner = record_owner(r);
+	const struct known_process *p = find_process(j, owner.pid);
+	struct jvm_process_memory memory;
+	int err = 0;
+
+	if (!p || !p->pid)
+		return 0;
+	memory.memory = p->memory;
+	memory.layout = &((const struct known_file *)j->files.items)[p->file].layout;
+	/* They come first, and are three words each: programs/shared/jvm.c. */
+	for (; !err && end - at >= 3; at += 3) {
+		if (!(at[2] & MANAGED_PLACE) ||
+		    (at[2] & (MANAGED_PLACE - 1)) >> MANAGED_LANGUAGE_SHIFT != MANAGED_JVM)
+			break;
+		err = record_jvm_names_add(j->names, &memory, &owner, at);
+	}
+	return err;
+}
+
+size_t record_jvm_frames(const struct record_jvm *j, const struct name_owner *owner,
+			 const uint64_t words[2], struct report_frame *out, size_t max)
+{
+	return record_jvm_names_find(j->names, owner, words, out, max);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names, files and lines of Java's frames, read as soon as these have been seen. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "symbolize/jvm.h"
+
+#include "jvm.h"
+#include "names.h"
+
+/* A method of a process; const_method tells it from others at its address. */
+struct method {
+	uint64_t pid, generation, address, const_method;
+	struct jvm_method read;
+};
+
+/* What two words of a process stand for. */
+struct place {
+	uint64_t pid, generation, words[2];
+	uint32_t first, count; /* in parts, innermost first; count 0: only the name is known, */
+	char *name;	       /*   of a stub; NULL: nothing is */
+};
+struct part {
+	uint32_t method;
+	int32_t bci;
+};
+
+/* Of compiled code that is gone at another pc: its method. */
+struct compiled {
+	uint64_t pid, generation, address, id;
+	uint32_t method;
+};
+
+/* 100 MB: then what is new has no names. */
+#define MOST_PLACES (1u << 20)
+#define MOST_INLINED 48
+#define STUB_NAME_BYTES 64
+
+struct jvm_names {
+	struct hash_map methods;  /* of struct method */
+	struct hash_map places;	  /* of struct place */
+	struct hash_map compiled; /* of struct compiled */
+	struct part *parts;
+	uint32_t nparts, capacity;
+};
+
+int record_jvm_names_open(struct jvm_names **out)
+{
+	struct jvm_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	names->methods = HASH_MAP(struct method, const_method);
+	names->places = HASH_MAP(struct place, words);
+	names->compiled = HASH_MAP(struct compiled, id);
+	*out = names;
+	return 0;
+}
+
+void record_jvm_names_close(struct jvm_names *names)
+{
+	const struct method *m;
+	const struct place *p;
+
+	if (!names)
+		return;
+	m = names->methods.items;
+	for (uint32_t i = 0; i < names->methods.count; i++) {
+		free(m[i].read.name);
+		free(m[i].read.file);
+		free(m[i].read.lines);
+	}
+	p = names->places.items;
+	for (uint32_t i = 0; i < names->places.count; i++)
+		free(p[i].name);
+	rp_hash_free(&names->methods);
+	rp_hash_free(&names->places);
+	rp_hash_free(&names->compiled);
+	free(names->parts);
+	free(names);
+}
+
+static enum jvm_kind kind_of(const uint64_t words[2])
+{
+	return (enum jvm_kind)((words[0] & (MANAGED_PLACE - 1)) >> JVM_KIND_SHIFT);
+}
+
+static uint64_t address_of(const uint64_t words[2])
+{
+	return words[0] & JVM_ADDRESS_MASK;
+}
+
+/* ---- what is read */
+
+/* Its number; const_method 0: as it is now. -ESRCH: there is none. */
+static int add_method(struct jvm_names *names, const struct jvm_process_memory *p,
+		      const struct name_owner *owner, uint64_t address, uint64_t const_method,
+		      uint32_t *number)
+{
+	struct method key = { owner->pid, owner->generation, address, const_method };
+	struct method *m;
+	int err;
+
+	if (!const_method &&
+	    !record_jvm_read_all(&p->memory, address + p->layout->at[JVM_METHOD_CONST],
+				 &key.const_method, sizeof(key.const_method)))
+		return -ESRCH;
+	m = rp_hash_find(&names->methods, &key);
+	if (!m) {
+		err = record_jvm_read_method(&p->memory, p->layout, address, key.const_method,
+					     &key.read);
+		m = err ? NULL : rp_hash_add(&names->methods, &key);
+		if (!m) {
+			free(key.read.name);
+			free(key.read.file);
+			free(key.read.lines);
+			return err ? err : -ENOMEM;
+		}
+		m->read = key.read;
+	}
+	*number = (uint32_t)(m - (struct method *)names->methods.items);
+	return 0;
+}
+
+static int add_part(struct jvm_names *names, struct place *place, uint32_t method, int32_t bci)
+{
+	int err =
+		RP_PUSH(names->parts, names->nparts, names->capacity, (struct part){ method, bci });
+
+	place->count += !err;
+	return err;
+}
+
+static int read_interpreted(struct jvm_names *names, const struct jvm_process_memory *p,
+			    const struct name_owner *owner, struct place *place)
+{
+	const uint64_t const_method = (place->words[1] >> JVM_CONST_SHIFT & JVM_CONST_MASK) << 3;
+	const uint32_t bci = place->words[1] & JVM_NO_BCI;
+	uint32_t method;
+	int err = add_method(names, p, owner, address_of(place->words), const_method, &method);
+
+	return err ? err : add_part(names, place, method, bci == JVM_NO_BCI ? -1 : (int32_t)bci);
+}
+
+static int read_compiled(struct jvm_names *names, const struct jvm_process_memory *p,
+			 const struct name_owner *owner, struct place *place)
+{
+	const uint64_t *words = place->words;
+	const uint32_t id = words[1] >> JVM_ID_SHIFT & JVM_ID_MASK;
+	const struct compiled key = { owner->pid, owner->generation, address_of(words), id };
+	struct jvm_place scopes[MOST_INLINED];
+	const size_t n = record_jvm_read_scopes(&p->memory, p->layout, key.address, id,
+						words[1] & JVM_OFFSET_MASK,
+						words[1] & JVM_IS_RETURN, scopes, MOST_INLINED);
+	const struct compiled *before;
+	struct compiled *compiled;
+	uint32_t method = 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		err = add_method(names, p, owner, scopes[i].method, 0, &method);
+		if (!err)
+			err = add_part(names, place, method, scopes[i].bci);
+	}
+	if (!err && n) {
+		compiled = rp_hash_add(&names->compiled, &key);
+		if (compiled)
+			compiled->method = method;
+		return compiled ? 0 : -ENOMEM;
+	}
+	before = rp_hash_find(&names->compiled, &key);
+	return !err && before ? add_part(names, place, before->method, -1) : err;
+}
+
+/* "StubRoutines (1)", as the virtual machine calls it. */
+static int read_stub(const struct jvm_process_memory *p, struct place *place)
+{
+	const uint64_t at = address_of(place->words);
+	const uint64_t pc = at + (place->words[1] & JVM_OFFSET_MASK);
+	char text[STUB_NAME_BYTES] = "call_stub";
+	uint64_t name, call_stub = 0;
+
+	record_jvm_read_all(&p->memory, p->layout->at[JVM_CALL_STUB] + p->memory.bias, &call_stub,
+			    sizeof(call_stub));
+	if (pc != call_stub) {
+		if (!record_jvm_read_all(&p->memory, at + p->layout->at[JVM_BLOB_NAME], &name,
+					 sizeof(name)))
+			return -ESRCH;
+		record_jvm_read_text(&p->memory, name, text, sizeof(text));
+	}
+	place->name = *text ? strdup(text) : NULL;
+	return 0;
+}
+
+int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memory *p,
+			 const struct name_owner *owner, const uint64_t words[2])
+{
+	struct place key = { owner->pid, owner->generation, { words[0], words[1] } };
+	struct place *place;
+	int err;
+
+	if (names->places.count == MOST_PLACES || rp_hash_find(&names->places, &key))
+		return 0;
+	key.first = names->nparts;
+	switch (kind_of(words)) {
+	case JVM_INTERPRETED:
+		err = read_interpreted(names, p, owner, &key);
+		break;
+	case JVM_COMPILED:
+		err = read_compiled(names, p, owner, &key);
+		break;
+	default:
+		err = read_stub(p, &key);
+		break;
+	}
+	if (err == -ENOMEM)
+		return err;
+	if (!key.count && !key.name)
+		return 0; /* the next sample may have more luck */
+	place = rp_hash_add(&names->places, &key);
+	if (!place) {
+		free(key.name);
+		return -ENOMEM;
+	}
+	place->first = key.first;
+	place->count = key.count;
+	place->name = key.name;
+	return 0;
+}
+
+/* ---- what is known */
+
+static void name_part(const struct jvm_names *names, const struct part *part,
+		      struct report_frame *out)
+{
+	const struct jvm_method *m =
+		&((const struct method *)names->methods.items)[part->method].read;
+
+	out->name = m->name;
+	out->file = m->file;
+	if (part->bci < 0 || (uint32_t)part->bci >= m->code_bytes)
+		return;
+	out->symbol_offset = (uint32_t)part->bci;
+	out->line = sym_jvm_line(m->lines, m->nlines, m->excluded, (uint32_t)part->bci);
+}
+
+size_t record_jvm_names_find(const struct jvm_names *names, const struct name_owner *owner,
+			     const uint64_t words[2], struct report_frame *out, size_t max)
+{
+	const struct place key = { owner->pid, owner->generation, { words[0], words[1] } };
+	const struct place *place = rp_hash_find(&names->places, &key);
+	const uint64_t offset = kind_of(words) == JVM_INTERPRETED ? 0 : words[1] & JVM_OFFSET_MASK;
+	const struct report_frame frame = { .name = "[java]",
+					    .module = "java",
+					    .kind = REPORT_JVM,
+					    .address = address_of(words) + offset };
+	size_t n = place ? place->count : 0;
+
+	*out = frame;
+	if (place && place->name)
+		out->name = place->name;
+	if (n > max)
+		n = max;
+	for (size_t i = 0; i < n; i++) {
+		out[i] = frame;
+		name_part(names, &names->parts[place->first + i], &out[i]);
+	}
+	return n ? n : 1;
+}

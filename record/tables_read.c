@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which tables, and whose languages, the mappings of a process lead to. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "base/file.h"
+#include "base/lack.h"
+#include "symbolize/proc.h"
+
+#include "jvm.h"
+#include "python.h"
+#include "tables_read.h"
+#include "v8.h"
+
+static void add_range(struct reading *r, uint64_t start, struct unwind_mapping range)
+{
+	if (start >= range.end || r->n == READING_RANGES)
+		return;
+	r->start[r->n] = start;
+	r->range[r->n++] = range;
+}
+
+static void add_bare(struct reading *r, uint64_t start, uint64_t end, enum unwind_mapping_kind kind)
+{
+	add_range(r, start, (struct unwind_mapping){ .end = end, .kind = kind });
+}
+
+/* The parts of a file that [start, end) of the process shows; frame pointers in between. */
+static void add_parts(struct reading *r, const struct stored_file *file, uint64_t start,
+		      uint64_t end, uint64_t bias)
+{
+	uint64_t at = start;
+
+	for (uint32_t i = 0; i < file->nparts && at < end; i++) {
+		const struct stored_part *p = &file->parts[i];
+		uint64_t base = p->start + bias, stop = base + (uint64_t)p->npages * UNWIND_PAGE;
+
+		if (stop <= at || base >= end)
+			continue;
+		if (base > at)
+			add_bare(r, at, base, UNWIND_BY_FP);
+		at = base > at ? base : at;
+		stop = stop < end ? stop : end;
+		add_range(r, at,
+			  (struct unwind_mapping){ .end = stop,
+						   .base = base,
+						   .index = p->index,
+						   .npages = p->npages,
+						   .shard = p->shard,
+						   .rules = p->rules,
+						   .kind = UNWIND_BY_TABLE });
+		at = stop;
+	}
+	add_bare(r, at, end, UNWIND_BY_FP);
+}
+
+/* The address in the file that an offset of it is loaded at; files are mapped by whole pages. */
+static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t bytes,
+		       uint64_t *vaddr)
+{
+	for (uint32_t i = 0; i < file->nloads; i++) {
+		const struct stored_load *l = &file->loads[i];
+
+		if (offset + bytes > l->offset && offset < l->offset + l->size) {
+			*vaddr = offset - l->offset + l->vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The mapping leads to the very file; its path may lead to another, or, in a container, to none. */
+static int open_mapped(const struct reading *r, const struct sym_proc_map *m, const char *link_path)
+{
+	int fd = rp_open_regular(AT_FDCWD, link_path);
+	struct stat st;
+
+	if (fd >= 0)
+		return fd;
+	fd = sym_proc_open_in_root("/proc", r->pid, m->path);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+		close(fd); /* another file has the name by now */
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static bool is_wanted(const struct reading *r, const struct sym_proc_map *m)
+{
+	const struct table_sources *f = r->from;
+
+	for (size_t i = 0; f->only_hit && i < f->nhits; i++)
+		if (f->hits[i].pid == r->pid && f->hits[i].addr >= m->start &&
+		    f->hits[i].addr < m->end)
+			return true;
+	return !f->only_hit;
+}
+
+/* A walk has ended in this file for want of a rule. */
+static bool is_missed(const struct reading *r, const struct sym_proc_map *m)
+{
+	const struct table_sources *f = r->from;
+
+	for (size_t i = 0; i < f->nhits; i++)
+		if (f->hits[i].is_missed && f->hits[i].pid == r->pid &&
+		    f->hits[i].addr >= m->start && f->hits[i].addr < m->end)
+			return true;
+	return false;
+}
+
+/* Most are known: then one system call will do. False: no sample has hit it, it can wait. */
+static bool find_mapped(const struct reading *r, const struct sym_proc_map *m,
+			const struct stored_file **file)
+{
+	const bool compute = is_missed(r, m);
+	char path[96];
+	struct stat st;
+	int fd;
+
+	*file = NULL;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	if (!stat(path, &st))
+		*file = record_table_store_known(r->from->store, &st);
+	if (*file && (!compute || (*file)->is_computed))
+		return true;
+	if (!compute && !is_wanted(r, m))
+		return false;
+	fd = open_mapped(r, m, path);
+	if (fd < 0) {
+		rp_lack(fd, m->path);
+		return true;
+	}
+	if (compute)
+		rp_log(RP_INFO, "%s: rules are computed from its code", m->path);
+	*file = record_table_store_file(r->from->store, fd, compute);
+	close(fd);
+	return true;
+}
+
+struct mapped {
+	const struct reading *r;
+	const struct sym_proc_map *m;
+};
+
+static int open_again(void *ctx)
+{
+	const struct mapped *what = ctx;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", what->r->pid,
+		 (unsigned long long)what->m->start, (unsigned long long)what->m->end);
+	return open_mapped(what->r, what->m, path);
+}
+
+static void look_for_languages(struct reading *r, const struct sym_proc_map *m, uint64_t bias)
+{
+	struct mapped what = { r, m };
+
+	if (r->from->jvm && !r->jvm)
+		r->jvm = record_jvm_mapped(r->from->jvm, r->pid, m, bias, open_again, &what,
+					   &r->jvm_early);
+	if (r->from->python)
+		record_python_mapped(r->from->python, m, bias, open_again, &what, &r->python);
+	if (r->from->v8)
+		record_v8_mapped(r->from->v8, r->pid, m, open_again, &what, &r->v8);
+}
+
+/* A file that waits has no range: a walk ends there. */
+static void add_file(struct reading *r, const struct sym_proc_map *m)
+{
+	const struct stored_file *file;
+	uint64_t vaddr;
+
+	if (!find_mapped(r, m, &file))
+		return;
+	if (!file || !find_vaddr(file, m->offset, m->end - m->start, &vaddr)) {
+		add_bare(r, m->start, m->end, UNWIND_BY_FP);
+		return;
+	}
+	add_parts(r, file, m->start, m->end, m->start - vaddr);
+	look_for_languages(r, m, m->start - vaddr);
+}
+
+static void add_vdso(struct reading *r, const struct sym_proc_map *m)
+{
+	const struct stored_file *file = record_table_store_vdso(r->from->store);
+
+	if (file)
+		add_parts(r, file, m->start, m->end, m->start - file->loads[0].vaddr);
+}
+
+int record_reading_add(void *reading, const struct sym_proc_map *m)
+{
+	struct reading *r = reading;
+
+	if (!(m->prot & PROT_EXEC))
+		return 0;
+	if (!strcmp(m->path, "[vdso]"))
+		add_vdso(r, m);
+	else if (!strcmp(m->path, "[uprobes]"))
+		add_bare(r, m->start, m->end, UNWIND_URETPROBE);
+	else if (m->path[0] == '/' && m->inode)
+		add_file(r, m);
+	else
+		add_bare(r, m->start, m->end, UNWIND_BY_FP); /* what a JIT has made, mostly */
+	return r->n == READING_RANGES;
+}

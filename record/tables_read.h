@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the mappings of a process to the ranges that its walks are made by. */
+#ifndef RECORD_TABLES_READ_H
+#define RECORD_TABLES_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "programs/shared/unwind.h"
+#include "table_store.h"
+
+struct record_python;
+struct record_v8;
+struct record_jvm;
+struct sym_proc_map;
+
+#define READING_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
+
+/* An address of a process that a sample had, without a table for it. */
+struct table_hit {
+	uint32_t pid;
+	uint64_t addr;
+	bool is_missed; /* see record_tables_missed() */
+};
+
+/* Where the tables of all processes come from, and which of them samples ask for. */
+struct table_sources {
+	struct record_table_store *store;
+	struct record_python *python; /* and what else knows languages; NULL: nobody does */
+	struct record_v8 *v8;
+	struct record_jvm *jvm;
+	bool only_hit;		/* a file without a hit can wait */
+	struct table_hit *hits; /* since the last refresh */
+	size_t nhits, hits_capacity;
+};
+
+/* What a process is read into before it is published. */
+struct reading {
+	const struct table_sources *from;
+	uint32_t pid, n, jvm; /* jvm: as struct unwind_proc has it */
+	struct python_process python;
+	struct v8_process v8;
+	bool jvm_early; /* it has one that has not begun yet */
+	uint64_t start[READING_RANGES];
+	struct unwind_mapping range[READING_RANGES];
+};
+
+/*
+ * Adds a mapping to *reading. 0, or 1 when there is no room for more: what has that many need not
+ * be looked at any further.
+ */
+int record_reading_add(void *reading, const struct sym_proc_map *m);
+
+#endif

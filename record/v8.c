@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes have V8; their memory. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include <rawprof/loader.h>
+#include "base/hash.h"
+#include "programs/shared/stack.h"
+#include "symbolize/proc.h"
+
+#include "names.h"
+#include "v8.h"
+
+/* A file whose name says that it may have it; layout is its number + 1, or 0. */
+struct known_file {
+	uint32_t major, minor;
+	uint64_t inode;
+	uint32_t layout;
+};
+
+struct known_process {
+	uint32_t pid;
+	uint32_t layout;
+};
+
+enum { MOST_LAYOUTS = 64 };
+
+struct record_v8 {
+	struct sym_v8_layout *layouts[MOST_LAYOUTS];
+	uint32_t nlayouts;
+	struct hash_map files;	   /* of struct known_file */
+	struct hash_map processes; /* of struct known_process */
+	struct v8_names *names;
+	bool denied; /* said once */
+};
+
+int record_v8_open(struct record_v8 **out)
+{
+	struct record_v8 *p = calloc(1, sizeof(*p));
+	int err = p ? record_v8_names_open(&p->names) : -ENOMEM;
+
+	if (err) {
+		free(p);
+		return err;
+	}
+	p->files = HASH_MAP(struct known_file, inode);
+	p->processes = HASH_MAP(struct known_process, pid);
+	*out = p;
+	return 0;
+}
+
+void record_v8_close(struct record_v8 *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->nlayouts; i++)
+		free(p->layouts[i]);
+	record_v8_names_close(p->names);
+	rp_hash_free(&p->files);
+	rp_hash_free(&p->processes);
+	free(p);
+}
+
+static bool has_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strstr(slash ? slash : path, "node") != NULL;
+}
+
+/* Its number + 1; 0: it has none, or there is no room. */
+static uint32_t look_at(struct record_v8 *p, const char *path, int fd)
+{
+	struct sym_v8_layout *l;
+
+	if (fd < 0 || p->nlayouts == MOST_LAYOUTS)
+		return 0;
+	l = calloc(1, sizeof(*l));
+	if (!l || !record_v8_read_file(fd, path, l)) {
+		free(l);
+		return 0;
+	}
+	p->layouts[p->nlayouts++] = l;
+	return p->nlayouts;
+}
+
+void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_map *m,
+		      int (*open)(void *ctx), void *ctx, struct v8_process *out)
+{
+	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
+	struct known_process *process;
+	struct known_file *f;
+	uint32_t before;
+
+	if (!has_name(m->path))
+		return;
+	before = p->files.count;
+	f = rp_hash_add(&p->files, &key);
+	if (!f)
+		return; /* without memory its frames stay native */
+	if (p->files.count > before)
+		f->layout = look_at(p, m->path, open(ctx));
+	process = f->layout ? rp_hash_add(&p->processes, &pid) : NULL;
+	if (!process)
+		return;
+	process->layout = f->layout;
+	*out = (struct v8_process){ .layout = (uint16_t)f->layout,
+				    .shared = p->layouts[f->layout - 1]->function_shared,
+				    .bytecode_type = p->layouts[f->layout - 1]->type_bytecode };
+}
+
+/* ---- records */
+
+struct memory {
+	pid_t pid;
+	int error;
+};
+
+static bool read_memory(void *ctx, uint64_t address, void *out, size_t n)
+{
+	struct memory *m = ctx;
+	const struct iovec here = { out, n }, there = { (void *)(uintptr_t)address, n };
+
+	if (process_vm_readv(m->pid, &here, 1, &there, 1, 0) == (ssize_t)n)
+		return true;
+	m->error = errno;
+	return false;
+}
+
+/* Of the process; a child that has not executed anything is like its parent. */
+static const struct sym_v8_layout *layout_of(const struct record_v8 *p, uint32_t pid)
+{
+	const struct known_process *process = rp_hash_find(&p->processes, &pid);
+
+	return p->layouts[process ? process->layout - 1 : 0];
+}
+
+int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
+{
+	const uint64_t *at = r->frames + (r->kernel_bytes + r->user_bytes) / 8;
+	const uint64_t *end = at + r->managed_bytes / 8;
+	const struct name_owner owner = { .pid = (uint32_t)(r->pid_tgid >> 32),
+					  .generation = r->start_time + r->exec_id };
+	struct memory memory = { .pid = (pid_t)owner.pid };
+	const struct sym_v8_memory m = { read_memory, &memory };
+	int err = 0;
+
+	if (!p->nlayouts)
+		return 0;
+	/* Runs of JavaScript have one frame. */
+	for (; !err && end - at >= 3; at += at[0] & MANAGED_PLACE ? 1 : 2)
+		if (!(at[0] & MANAGED_PLACE) && at[2] & MANAGED_PLACE &&
+		    (at[2] & (MANAGED_PLACE - 1)) >> MANAGED_LANGUAGE_SHIFT == MANAGED_JS)
+			err = record_v8_names_add(p->names, layout_of(p, owner.pid), &m, &owner,
+						  at);
+	if (memory.error == EPERM && !p->denied) {
+		rp_log(RP_WARN,
+		       "the memory of process %u may not be read: its JavaScript has no "
+		       "names",
+		       owner.pid);
+		p->denied = true;
+	}
+	return err;
+}
+
+size_t record_v8_frames(const struct record_v8 *p, const struct name_owner *owner,
+			const uint64_t words[2], struct report_frame *out, size_t max)
+{
+	return record_v8_names_find(p->names, owner, words, out, max);
+}

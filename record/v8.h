@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The user side of programs/shared/v8.h: which processes have V8 and how it is laid out (v8.c,
+ * v8_file.c, v8_layouts.c), and the names of what ran (v8_names.c).
+ *
+ * The objects that name a function are read from the process's memory when a record with it comes:
+ * the program wakes us for it. A process that has ended keeps the names that it has by then.
+ */
+#ifndef RECORD_V8_H
+#define RECORD_V8_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <rawprof/report.h>
+#include "programs/shared/v8.h"
+#include "symbolize/v8.h"
+
+struct record_v8;
+struct name_owner;
+struct stack_record;
+struct sym_proc_map;
+
+/* -ENOMEM. */
+int record_v8_open(struct record_v8 **out);
+void record_v8_close(struct record_v8 *p);
+
+/* Code of a process is mapped: if that is a V8 that is known, *out says so. open(ctx) opens it. */
+void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_map *m,
+		      int (*open)(void *ctx), void *ctx, struct v8_process *out);
+
+/* A record came: what is new in it is named. 0 or -ENOMEM. */
+int record_v8_saw(struct record_v8 *p, const struct stack_record *record);
+
+/*
+ * The frames of two words of a record, innermost first, at most @max; returns how many, at least
+ * one. Their texts live as long as p.
+ */
+size_t record_v8_frames(const struct record_v8 *p, const struct name_owner *owner,
+			const uint64_t words[2], struct report_frame *out, size_t max);
+
+/* ---- between the files */
+
+/* Takes fd; path is for what it has to say. False: there is none that is known. */
+bool record_v8_read_file(int fd, const char *path, struct sym_v8_layout *out);
+
+/* By version; NULL: not known. */
+const struct sym_v8_layout *record_v8_layout(unsigned int version);
+
+struct v8_names;
+int record_v8_names_open(struct v8_names **out);
+void record_v8_names_close(struct v8_names *names);
+/* Reads the memory of process @pid, if that is not known yet. 0 or -ENOMEM. */
+int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
+			const struct sym_v8_memory *m, const struct name_owner *owner,
+			const uint64_t words[2]);
+size_t record_v8_names_find(const struct v8_names *names, const struct name_owner *owner,
+			    const uint64_t words[2], struct report_frame *out, size_t max);
+
+#endif

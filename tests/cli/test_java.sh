@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Frames of Java between native ones: what the virtual machine says of itself is shown, whoever made the code.
+. "$(dirname "$0")/lib.sh"
+
+need_profile
+if [ "$(uname -m)" != x86_64 ]; then
+	skip 'frames of Java' 'only on x86-64 so far'
+	finish
+fi
+if ! command -v javac >/dev/null; then
+	skip 'frames of Java' 'no javac'
+	finish
+fi
+run "$rawprof" cpu --python-only -- true
+if grep -q 'no frames of Python here' "$err"; then
+	skip 'frames of Java' 'not on this kernel'
+	finish
+fi
+javac --release 17 -d "$tmp" tests/workloads/Frames.java
+
+# as_it_says NAME JAVA OPTIONS...: the stack that the program tells is there, name by name and line by line.
+as_it_says() {
+	local name=$1 java=$2 want
+	shift 2
+	run "$rawprof" cpu -F 999 --user --lines --format folded -o "$tmp/folded" -- "$java" "$@" -Xshare:auto -Xmx64m -cp "$tmp" Frames 0.6
+	[ $status -eq 0 ] || fail "$name" "status $status"
+	want=$(head -n 1 "$out")
+	# Of a lambda the virtual machine leaves out its own frames.
+	sed -E 's/;[^;]*\$\$Lambda[^;]*//g; s/.*;call_stub;//' "$tmp/folded" >"$tmp/got"
+	holds "$name: it says where it is" "$(tr -cd ';' <<<"$want" | wc -c) >= 8"
+	holds "$name: it is there" "$(grep -cF "$want" "$tmp/got") > 0"
+	is "$name: no frame without a name" "$(grep -c 'Frames.main[^;]*;.*\[java\]' "$tmp/folded")" 0
+}
+javas=$(command -v java)
+for j in ${JAVAS:-}; do
+	javas="$javas $j"
+done
+for java in $javas; do
+	as_it_says 'interpreted' "$java" -Xint
+	as_it_says 'C1' "$java" -XX:TieredStopAtLevel=1
+	as_it_says 'C1 that counts' "$java" -XX:TieredStopAtLevel=3
+	as_it_says 'C2, all tiers' "$java" -XX:+UseSerialGC
+	as_it_says 'C2 without inlining' "$java" -XX:-Inline -XX:+UseParallelGC
+done
+
+# A thread that waits, in a process that was there before.
+java -Xmx64m -cp "$tmp" Frames 1 >"$tmp/before" &
+pid=$!
+for ((i = 0; i < 100; i++)); do
+	[ -s "$tmp/before" ] && break
+	sleep 0.05
+done
+run "$rawprof" offcpu --lines --format folded -o "$tmp/folded" -p $pid 4
+has 'a wait: who waits, to the line' "$tmp/folded" ';Frames.main Frames.java:[0-9]+;Frames.rest Frames.java:63;java.lang.Thread.sleep'
+finish

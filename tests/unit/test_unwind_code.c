@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules computed from instructions. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/code.h"
+
+enum { ADDR = 0x1000, SIZE = 256 };
+
+static struct unwind_rule rules[SIZE];
+
+static int keep(void *ctx, uint64_t addr, uint32_t len, const struct unwind_code_state *state)
+{
+	(void)ctx;
+	ck_assert_uint_ge(addr, ADDR);
+	ck_assert_uint_le(addr + len, ADDR + SIZE);
+	rules[addr - ADDR] = unwind_code_rule(state);
+	return 0;
+}
+
+static void follow(const uint8_t *bytes, size_t n)
+{
+	uint8_t code[SIZE];
+	struct rp_work work = rp_work_for(SIZE, UNWIND_CODE_WORK);
+
+	memset(code, 0xcc, sizeof(code));
+	memcpy(code, bytes, n);
+	memset(rules, 0, sizeof(rules));
+	ck_assert_int_eq(unwind_code_follow(code, SIZE, ADDR, 0, &work, keep, NULL), 0);
+}
+
+static void expect(size_t at, enum unwind_kind kind, int cfa_off)
+{
+	ck_assert_uint_eq(rules[at].kind, kind);
+	ck_assert_int_eq(rules[at].cfa_off, cfa_off);
+}
+
+START_TEST(frames_are_followed)
+{
+	static const uint8_t code[] = {
+		0x55,			/* 0: push %rbp */
+		0x48, 0x89, 0xe5,	/* 1: mov %rsp, %rbp */
+		0x48, 0x83, 0xec, 0x20, /* 4: sub $32, %rsp */
+		0x85, 0xff,		/* 8: test %edi, %edi */
+		0x74, 0x04,		/* 10: je 16 */
+		0x48, 0x83, 0xe4, 0xe0, /* 12: and $-32, %rsp */
+		0xc9,			/* 16: leave */
+		0xc3,			/* 17: ret */
+	};
+
+	follow(code, sizeof(code));
+	expect(0, UNWIND_SP, 8);
+	ck_assert_uint_eq(rules[0].flags, UNWIND_COMPUTED);
+	expect(1, UNWIND_SP, 16);
+	ck_assert_uint_eq(rules[1].flags, UNWIND_COMPUTED | UNWIND_FP_AT_CFA);
+	ck_assert_int_eq(rules[1].fp_off, -16);
+	expect(8, UNWIND_SP, 48);
+	expect(16, UNWIND_FP, 16); /* where two ways meet rsp is one or the other */
+	expect(17, UNWIND_SP, 8);
+	ck_assert_uint_eq(rules[17].flags, UNWIND_COMPUTED);
+	ck_assert_uint_eq(rules[18].kind, UNWIND_NO_ROW);
+}
+END_TEST
+
+START_TEST(the_stack_pointer_is_stored)
+{
+	static const uint8_t code[] = {
+		0x48, 0x89, 0xe0,	      /* 0: mov %rsp, %rax */
+		0x48, 0x83, 0xe4, 0xc0,	      /* 3: and $-64, %rsp */
+		0x48, 0x83, 0xec, 0x40,	      /* 7: sub $64, %rsp */
+		0x48, 0x89, 0x44, 0x24, 0x20, /* 11: mov %rax, 32(%rsp) */
+		0x31, 0xc0,		      /* 16: xor %eax, %eax */
+		0x48, 0x8b, 0x64, 0x24, 0x20, /* 18: mov 32(%rsp), %rsp */
+		0xc3,			      /* 23: ret */
+	};
+
+	follow(code, sizeof(code));
+	expect(7, UNWIND_REG, 8);
+	ck_assert_int_eq(rules[7].arg, 0);
+	expect(18, UNWIND_DEREF_SP, 32);
+	ck_assert_int_eq(rules[18].arg, 8);
+	expect(23, UNWIND_SP, 8);
+}
+END_TEST
+
+START_TEST(contradictions_are_left_out)
+{
+	static const uint8_t returns_too_early[] = { 0x53, 0xc3 };	    /* push %rbx; ret */
+	static const uint8_t no_instruction[] = { 0x53, 0x06, 0x5b, 0xc3 }; /* push; (bad) */
+
+	follow(returns_too_early, sizeof(returns_too_early));
+	ck_assert_uint_eq(rules[0].kind, UNWIND_NO_ROW);
+	follow(no_instruction, sizeof(no_instruction));
+	ck_assert_uint_eq(rules[0].kind, UNWIND_NO_ROW);
+}
+END_TEST
+
+START_TEST(code_is_anything)
+{
+	uint8_t code[SIZE];
+
+	srand(1);
+	for (int round = 0; round < 20000; round++) {
+		for (size_t i = 0; i < sizeof(code); i++)
+			code[i] = (uint8_t)(rand() >> 7);
+		for (int i = 0; i < 16; i++) /* jumps and calls, near ones */
+			memcpy(code + rand() % (SIZE - 5),
+			       rand() & 1 ? "\xe8\x10\0\0\0" : "\x75\xf0\x53\x5b\xc3", 5);
+		follow(code, sizeof(code));
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("unwind_code");
+	TCase *t = tcase_create("code");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_test(t, frames_are_followed);
+	tcase_add_test(t, the_stack_pointer_is_stored);
+	tcase_add_test(t, contradictions_are_left_out);
+	tcase_add_test(t, code_is_anything);
+	tcase_set_timeout(t, 60);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads code that no FDE describes, a piece at a time, and makes rows of what is found in it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/budget.h"
+#include "base/grow.h"
+#include "code.h"
+#include "gaps.h"
+
+enum {
+	/* Shorter ones are padding between functions: no sample is in them. */
+	GAP_MIN = 16,
+	MEMORY_TIMES = 12, /* a byte of code costs at most so many while it is looked at */
+};
+
+struct filling {
+	unwind_row_fn *row;
+	void *ctx;
+	uint64_t next; /* behind the last instruction that has a rule */
+};
+
+static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
+
+static int take_rule(void *ctx, uint64_t addr, uint32_t len, const struct unwind_code_state *state)
+{
+	struct filling *f = ctx;
+	const struct unwind_rule rule = unwind_code_rule(state);
+	int err = 0;
+
+	if (addr > f->next)
+		err = f->row(f->ctx, f->next, &nothing);
+	if (!err)
+		err = f->row(f->ctx, addr, &rule);
+	f->next = addr + len;
+	return err;
+}
+
+static int fill_piece(const struct unwind_source *s, uint64_t addr, size_t size, struct filling *f)
+{
+	const uint64_t memory = (uint64_t)MEMORY_TIMES * size;
+	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
+	uint8_t *code;
+	int err = 0;
+
+	if (!rp_memory_take(memory))
+		return 0;
+	code = malloc(size);
+	if (!code)
+		err = -ENOMEM;
+	else if (unwind_source_text(s, addr, code, size) == size)
+		err = unwind_code_follow(code, size, addr, s->image.entry, &work, take_rule, f);
+	free(code);
+	rp_memory_give(memory);
+	return err;
+}
+
+static int fill_range(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
+		      uint64_t end, struct filling *f)
+{
+	const uint64_t base = s->code[0].start;
+	int err;
+
+	if (end - start > UNWIND_GAPS_MAX - g->bytes || end - base > UINT32_MAX)
+		return 0;
+	err = RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(start - base));
+	err = err ? err : RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(end - base));
+	g->bytes += end - start;
+	for (uint64_t at = start; at < end && !err; at += UNWIND_CODE_PIECE)
+		err = fill_piece(s, at, end - at < UNWIND_CODE_PIECE ? end - at : UNWIND_CODE_PIECE,
+				 f);
+	return err;
+}
+
+int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
+		     uint64_t end, unwind_row_fn *row, void *ctx)
+{
+	struct filling f = { .row = row, .ctx = ctx, .next = start };
+	int err = 0;
+
+	for (size_t i = 0; s->machine == EM_X86_64 && i < s->ncode && s->is_computed && !err; i++) {
+		const struct unwind_code *c = &s->code[i];
+		const uint64_t from = start > c->start ? start : c->start,
+			       to = end < c->end ? end : c->end;
+
+		if (from < to && to - from >= GAP_MIN)
+			err = fill_range(g, s, from, to, &f);
+	}
+	return err || f.next >= end ? err : row(ctx, f.next, &nothing);
+}
+
+bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n,
+		     const struct unwind_secret *secret, struct unwind_key *out)
+{
+	struct unwind_sip sip;
+	uint64_t bytes = 0;
+	bool is_there = true;
+
+	unwind_sip_begin(&sip, secret->sip);
+	for (size_t i = 0; i + 1 < n && is_there; i += 2) {
+		const size_t size = at[i + 1] - at[i];
+		uint8_t *code = NULL;
+
+		bytes += size;
+		is_there = at[i + 1] > at[i] && bytes <= UNWIND_GAPS_MAX && (code = malloc(size)) &&
+			   unwind_source_text(s, s->code[0].start + at[i], code, size) == size;
+		if (is_there)
+			unwind_sip_data(&sip, secret, code, size);
+		free(code);
+	}
+	*out = unwind_sip_end(&sip, n);
+	return is_there;
+}

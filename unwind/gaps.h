@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Code between FDEs, and behind them: rules for it are computed from what it does. */
+#ifndef UNWIND_GAPS_H
+#define UNWIND_GAPS_H
+
+#include "cfi.h"
+#include "elf.h"
+#include "keyed.h"
+
+/*
+ * Bytes of it in a file: the processor is busy with them for half a second. Programs that are built
+ * without any tables, as Chromium is with 200 MB, have frame pointers.
+ */
+#define UNWIND_GAPS_MAX (12U << 20)
+
+/* What was looked at: pairs of start and end, from the start of the file's code. */
+struct unwind_gaps {
+	uint32_t *at;
+	size_t count, capacity; /* of numbers */
+	uint32_t bytes;
+};
+
+/*
+ * Tells @row of the rules for code of @s from @start to @end, as unwind_cfi_run() does, and between
+ * them, and at the end, of one that says nothing. 0, -ENOMEM, or what @row said.
+ */
+int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
+		     uint64_t end, unwind_row_fn *row, void *ctx);
+
+/* Of the code at @n of these numbers. False: it is not there, or more than there may be. */
+bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n,
+		     const struct unwind_secret *secret, struct unwind_key *out);
+
+#endif
