@@ -35,8 +35,10 @@ struct command {
 	X(offcpu)                                                                                  \
 	X(lock)                                                                                    \
 	X(wall)                                                                                    \
-	X(mem) X(io) X(func) X(trace) X(stat) X(gpu) X(record) X(report) X(diff) X(doctor)         \
-		X(explain)
+	X(mem)                                                                                     \
+	X(io)                                                                                      \
+	X(func)                                                                                    \
+	X(trace) X(stat) X(gpu) X(top) X(record) X(report) X(diff) X(doctor) X(explain)
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;
 COMMANDS(DECLARE_COMMAND)

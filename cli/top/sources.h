@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What fills the windows of `rawprof top`: recordings as the commands of the same names have them,
+ * side by side, and what /proc says of the machine.
+ *
+ *	sources.c	all of them: opened, drained, read, and stopped where they cost too much
+ *	source_*.c	one each, or two
+ *	machine.c	the figures of the machine
+ */
+#ifndef CLI_TOP_SOURCES_H
+#define CLI_TOP_SOURCES_H
+
+#include "cli/options.h"
+#include "model.h"
+#include "record/recording.h"
+
+struct top_source;
+
+struct top_source_kind {
+	const char *name;
+	enum top_panel panel; /* that it fills */
+	bool at_once;	      /* else when its panel is opened */
+	bool needed;	      /* it is not stopped for what it costs */
+	size_t size;	      /* of state */
+	/* Fills s->profiler, s->options and s->ctx. 0 or a negative errno after a message. */
+	int (*open)(struct top_source *s);
+	/* Adds what happened since the last call. 0 or a negative errno. */
+	int (*read)(struct top_source *s, struct top_window *w);
+	void (*close)(struct top_source *s); /* the recording is closed already; may be NULL */
+};
+extern const struct top_source_kind top_source_cpu, top_source_queue, top_source_waits,
+	top_source_disks, top_source_locks, top_source_memory, top_source_syscalls;
+
+enum top_source_state {
+	TOP_SOURCE_OFF, /* its panel has not been opened */
+	TOP_SOURCE_ON,
+	TOP_SOURCE_FAILED,
+	TOP_SOURCE_STOPPED, /* it cost too much */
+	TOP_SOURCE_REFUSED, /* by a person */
+};
+
+/* What a stack was worth at the last look, and what is said of it. */
+struct top_known_stack {
+	uint64_t value[STACK_VALUES];
+	const char *text; /* constant */
+	char *name, *module;
+};
+
+struct top_source {
+	const struct top_source_kind *kind;
+	struct top_sources *all;
+	enum top_source_state state;
+	bool asked;	/* by a person: whatever it costs */
+	char why[96];	/* of a failure, or a stop */
+	uint64_t again; /* of one that cost too much: the window in which it is tried again */
+	struct record_profiler profiler;
+	struct record_options options;
+	void *state_of_kind, *ctx; /* ctx: the recording's */
+	struct recording rec;
+	uint64_t ticked; /* CLOCK_MONOTONIC */
+	struct record_runs runs;
+	struct program_stats stats;
+	uint64_t cost[3]; /* ns by the second in the last windows, for the budget */
+	struct top_known_stack *known;
+	size_t nknown, known_capacity;
+};
+
+#define TOP_SOURCES 7
+struct top_sources {
+	const struct options *opt;
+	struct top_source source[TOP_SOURCES];
+	struct top_window *window; /* being filled */
+	uint64_t since;		   /* CLOCK_MONOTONIC, of its beginning */
+	uint64_t windows;	   /* so far */
+	int stats;		   /* BPF_ENABLE_STATS, or negative */
+	struct top_machine *machine;
+	struct top_bpf *bpf; /* NULL: not wanted */
+};
+
+/* 0, or a negative errno after a message if what is needed does not open. */
+int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf);
+void top_sources_close(struct top_sources *s);
+/* A panel has been opened, or what fills it is wanted in spite of what it costs; or not any more.
+ */
+void top_sources_want(struct top_sources *s, enum top_panel panel, bool wanted);
+/* Waits until then (CLOCK_MONOTONIC, ns) or until one of these has something; drains meanwhile. 0
+ * or a negative errno. */
+int top_sources_wait(struct top_sources *s, uint64_t then, int terminal, int signals);
+/* The window so far, complete; *out is the caller's. 0 or a negative errno. */
+int top_sources_read(struct top_sources *s, struct top_window **out);
+
+/* ---- what several sources need */
+
+/* Reads the totals of all stacks: fn is called with each that is worth more than at the last look,
+ * and by how much. name() has been called with it before. */
+struct top_stacks {
+	/* Fills text, or name and module, of a stack that is new. 0 or -ENOMEM. */
+	int (*name)(struct top_source *s, const struct stack *stack, struct top_known_stack *out);
+	/* Adds what is going on to the totals; may be NULL. */
+	int (*going_on)(struct top_source *s, struct stack_total *total, size_t n);
+	int (*add)(struct top_source *s, struct top_window *w, const struct stack *stack,
+		   const struct top_known_stack *known, const uint64_t *value);
+};
+int top_stacks_read(struct top_source *s, struct top_window *w, const struct top_stacks *how);
+
+/* ---- machine.c */
+
+struct top_machine;
+int top_machine_open(struct top_machine **out);
+void top_machine_close(struct top_machine *m);
+/* Fills the figures, of the time since the last call. */
+void top_machine_read(struct top_machine *m, struct top_window *w);
+
+/* ---- bpf.c: all BPF programs of the machine */
+
+struct top_bpf;
+int top_bpf_open(struct top_bpf **out);
+void top_bpf_close(struct top_bpf *b);
+/* A sample in the kernel, by the addresses of its frames, leaf first. */
+void top_bpf_sample(struct top_bpf *b, const struct report_frame *frames, size_t n);
+int top_bpf_read(struct top_bpf *b, struct top_window *w);
+
+#endif
