@@ -38,7 +38,7 @@ struct command {
 	X(mem)                                                                                     \
 	X(io)                                                                                      \
 	X(func)                                                                                    \
-	X(trace) X(stat) X(gpu) X(top) X(record) X(report) X(diff) X(doctor) X(explain)
+	X(trace) X(stat) X(gpu) X(top) X(agent) X(record) X(report) X(diff) X(doctor) X(explain)
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;
 COMMANDS(DECLARE_COMMAND)

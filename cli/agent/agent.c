@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rawprof agent: the supervisor. It starts the recorders, gives up all rights, and from then on
+ * takes windows from their pipes.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "agent.h"
+#include "base/clock.h"
+#include "cli/commands.h"
+#include "record/confine.h"
+
+#define DEFAULT_DIR "/var/lib/rawprof"
+/* After the end is asked for: to name what the last window has, and to hand it over. */
+#define PATIENCE_NS (30 * NS_PER_SECOND)
+
+/* A recorder, and what has come from it so far of the next window. */
+struct source {
+	const struct agent_kind *kind;
+	int socket; /* -1: it has ended */
+	pid_t pid;
+	struct agent_window head;
+	size_t have; /* bytes of head, then of data */
+	char *data;
+	uint64_t windows;
+	/* all windows so far, in the members that are sums */
+	struct agent_window sum;
+	struct agent_text *text; /* of one that prints; else NULL */
+};
+
+struct agent {
+	const struct options *opt;
+	struct source source[AGENT_MAX_KINDS];
+	size_t n;
+	struct agent_store *store;
+	struct agent_metrics *metrics;
+	struct agent_http *http; /* NULL: nobody asks */
+	int signals;
+	bool stopping;
+	uint64_t stop_ns; /* CLOCK_MONOTONIC, when patience ends, or the duration; 0: never */
+	int status;
+};
+
+/* ---- windows */
+
+static void add_up(struct agent_window *sum, const struct agent_window *w)
+{
+	sum->duration_ns += w->duration_ns;
+	sum->blind_ns += w->blind_ns;
+	sum->kept += w->kept;
+	sum->filtered += w->filtered;
+	sum->lost += w->lost;
+	sum->bpf_ns += w->bpf_ns;
+	sum->cpu_ns += w->cpu_ns;
+	sum->peak_rss = w->peak_rss;
+	sum->unlabelled = w->unlabelled;
+}
+
+static int take_window(struct agent *a, struct source *s)
+{
+	const struct agent_window *w = &s->head;
+	int err = agent_store_put(a->store, s->kind->name, w, s->data);
+
+	s->windows++;
+	add_up(&s->sum, w);
+	if (err)
+		rp_log(RP_ERROR, "a window of %s is lost: it cannot be written: %s", s->kind->name,
+		       strerror(-err));
+	else
+		rp_log(RP_INFO, "%s: %.1f s, %llu events, %llu kept, %llu lost, %llu bytes",
+		       s->kind->name, (double)w->duration_ns / NS_PER_SECOND,
+		       (unsigned long long)w->fired, (unsigned long long)w->kept,
+		       (unsigned long long)w->lost, (unsigned long long)w->size);
+	free(s->data);
+	s->data = NULL;
+	s->have = 0;
+	return 0;
+}
+
+static void ask_to_stop(struct agent *a)
+{
+	a->stopping = true;
+	a->stop_ns = rp_monotonic_ns() + PATIENCE_NS;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->source[i].socket >= 0)
+			shutdown(a->source[i].socket, SHUT_WR);
+}
+
+/* How a recorder goes: asked to, or not. */
+static void reap(struct agent *a, struct source *s)
+{
+	int status = 0;
+
+	close(s->socket);
+	s->socket = -1;
+	free(s->data);
+	s->data = NULL;
+	while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (a->stopping && !status)
+		return;
+	a->status = EXIT_FAILED;
+	rp_log(RP_ERROR, "the recorder of %s has ended (%s %d)%s", s->kind->name,
+	       WIFSIGNALED(status) ? "signal" : "status",
+	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+	       s->windows && !a->stopping ? "; the others go on" : "");
+	if (!s->windows && !a->stopping) /* what cannot be recorded here is known at once */
+		ask_to_stop(a);
+}
+
+/* What a recorder says is believed no more than it has to be. */
+static int check_head(struct source *s)
+{
+	if (s->head.magic != AGENT_WINDOW_MAGIC || s->head.size > AGENT_MAX_WINDOW || !s->head.size)
+		return -EBADMSG;
+	s->data = malloc(s->head.size);
+	return s->data ? 0 : -ENOMEM;
+}
+
+static int read_text(struct agent *a, struct source *s)
+{
+	char text[8192];
+	const ssize_t n = recv(s->socket, text, sizeof(text), MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!n)
+		return -EPIPE;
+	s->windows = 1;
+	agent_metrics_take(a->metrics, s->text, text, (size_t)n);
+	return 0;
+}
+
+static int read_source(struct agent *a, struct source *s)
+{
+	const bool in_head = s->have < sizeof(s->head);
+	const size_t at = in_head ? s->have : s->have - sizeof(s->head);
+	char *to = in_head ? (char *)&s->head + at : s->data + at;
+	const size_t want = (in_head ? sizeof(s->head) : s->head.size) - at;
+	const ssize_t n = recv(s->socket, to, want, MSG_DONTWAIT);
+	int err = 0;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!n)
+		return -EPIPE;
+	s->have += (size_t)n;
+	if ((size_t)n < want)
+		return 0;
+	err = in_head ? check_head(s) : take_window(a, s);
+	return err;
+}
+
+/* ---- metrics */
+
+/* A counter for each recorder of windows, in units of which there are so many in what is kept. */
+static void print_sums(const struct agent *a, FILE *out, const char *name, const char *type,
+		       const char *help, size_t member, double unit)
+{
+	agent_metrics_head(out, name, type, help);
+	for (size_t i = 0; i < a->n; i++) {
+		const struct source *s = &a->source[i];
+		uint64_t value;
+
+		if (s->text)
+			continue;
+		memcpy(&value, (const char *)s + member, sizeof(value));
+		fprintf(out, "rawprof_agent_%s{profile=\"%s\"} %.17g\n", name, s->kind->name,
+			(double)value / unit);
+	}
+}
+
+static void print_store(const struct agent *a, FILE *out)
+{
+	const struct agent_store_state s = agent_store_state(a->store);
+
+	agent_metrics_head(out, "files", "gauge", "windows in the directory");
+	fprintf(out, "rawprof_agent_files %llu\n", (unsigned long long)s.files);
+	agent_metrics_head(out, "file_bytes", "gauge", "what they take");
+	fprintf(out, "rawprof_agent_file_bytes %llu\n", (unsigned long long)s.bytes);
+	agent_metrics_head(out, "files_removed_total", "counter",
+			   "windows that were too old or too many");
+	fprintf(out, "rawprof_agent_files_removed_total %llu\n", (unsigned long long)s.removed);
+	agent_metrics_head(out, "files_failed_total", "counter",
+			   "windows that could not be written");
+	fprintf(out, "rawprof_agent_files_failed_total %llu\n", (unsigned long long)s.failed);
+}
+
+static int print_page(void *ctx, FILE *out)
+{
+	const struct agent *a = ctx;
+	struct rusage u;
+
+#define SUM(name, type, help, member, unit)                                                        \
+	print_sums(a, out, name, type, help, offsetof(struct source, member), unit)
+	SUM("windows_total", "counter", "windows that were recorded", windows, 1);
+	SUM("events_kept_total", "counter", "events that are in them", sum.kept, 1);
+	SUM("events_filtered_total", "counter", "events that were not asked for", sum.filtered, 1);
+	SUM("events_lost_total", "counter", "events that are missing from them", sum.lost, 1);
+	SUM("recorded_seconds_total", "counter", "time that they cover", sum.duration_ns, 1e9);
+	SUM("blind_seconds_total", "counter", "time between them", sum.blind_ns, 1e9);
+	SUM("bpf_seconds_total", "counter", "run time of BPF programs", sum.bpf_ns, 1e9);
+	SUM("recorder_cpu_seconds_total", "counter", "CPU time of recorders", sum.cpu_ns, 1e9);
+	SUM("recorder_peak_memory_bytes", "gauge", "peak memory of recorders", sum.peak_rss, 1);
+	SUM("unlabelled_total", "counter", "processes without labels, as there are too many",
+	    sum.unlabelled, 1);
+#undef SUM
+	getrusage(RUSAGE_SELF, &u);
+	agent_metrics_head(out, "cpu_seconds_total", "counter", "CPU time of the supervisor");
+	fprintf(out, "rawprof_agent_cpu_seconds_total %.6f\n",
+		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
+	print_store(a, out);
+	agent_metrics_print(a->metrics, out);
+	return ferror(out) ? -EIO : 0;
+}
+
+/* ---- from the beginning to the end */
+
+static int start_list(struct agent *a, const char *names,
+		      const struct agent_kind *(*find)(const char *name))
+{
+	char list[128], *rest = list, *word;
+	int err = 0;
+
+	snprintf(list, sizeof(list), "%s", names);
+	while (!err && (word = strsep(&rest, ","))) {
+		struct source *s = &a->source[a->n];
+
+		s->kind = find(word);
+		s->socket = -1;
+		if (s->kind->text && !(s->text = calloc(1, sizeof(*s->text))))
+			return -ENOMEM;
+		err = agent_recorder_start(a->opt, s->kind, &s->socket, &s->pid);
+		a->n += !err;
+	}
+	return err;
+}
+
+static int start_recorders(struct agent *a)
+{
+	const struct agent_options *own = a->opt->own;
+	int err = start_list(a, own->profiles ? own->profiles : "cpu", agent_kind);
+
+	if (!err && own->metrics)
+		err = start_list(a, own->hists ? own->hists : "io,runq", agent_hist);
+	return err;
+}
+
+static int take_signals(struct agent *a)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	a->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return a->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+/* The second time it ends at once. */
+static bool take_signal(struct agent *a)
+{
+	struct signalfd_siginfo info;
+
+	if (read(a->signals, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo == SIGHUP)
+		return false;
+	if (a->stopping)
+		return true;
+	ask_to_stop(a);
+	return false;
+}
+
+/* What the supervisor does takes no right but that of the files' owner. */
+static int give_up_rights(void)
+{
+	const struct rlimit none = { 0, 0 };
+	int err = 0;
+
+	if (setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_DUMPABLE, 0) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (!err)
+		err = record_keep_capabilities(0);
+	return err ? rp_fail(err, "cannot give up rights: %s", strerror(-err)) : 0;
+}
+
+static size_t poll_list(const struct agent *a, struct pollfd *fds)
+{
+	size_t left = 0;
+
+	fds[0] = (struct pollfd){ .fd = a->signals, .events = POLLIN };
+	for (size_t i = 0; i < a->n; i++) {
+		fds[1 + i] = (struct pollfd){ .fd = a->source[i].socket, .events = POLLIN };
+		left += a->source[i].socket >= 0;
+	}
+	return left;
+}
+
+static int time_left_ms(const struct agent *a)
+{
+	const uint64_t now = rp_monotonic_ns();
+	const int look = a->http ? 1000 : -1; /* at clients that do nothing */
+	int left;
+
+	if (!a->stop_ns)
+		return look;
+	left = a->stop_ns > now ? (int)((a->stop_ns - now) / 1000000 + 1) : 0;
+	return a->http && left > look ? look : left;
+}
+
+/* Until all recorders have ended. */
+static int supervise(struct agent *a)
+{
+	struct pollfd fds[1 + AGENT_MAX_KINDS + AGENT_HTTP_FDS];
+
+	while (poll_list(a, fds)) {
+		struct pollfd *clients = fds + 1 + a->n;
+		const size_t nclients = agent_http_poll(a->http, clients);
+		int n = poll(fds, 1 + a->n + nclients, time_left_ms(a));
+
+		if (n < 0 && errno != EINTR)
+			return rp_fail(-errno, "poll: %s", strerror(errno));
+		if (fds[0].revents && take_signal(a))
+			return 0;
+		for (size_t i = 0; i < a->n; i++)
+			if (a->source[i].socket >= 0 && fds[1 + i].revents &&
+			    (a->source[i].text ? read_text : read_source)(a, &a->source[i]))
+				reap(a, &a->source[i]);
+		agent_http_serve(a->http, clients);
+		if (!a->stop_ns || a->stop_ns > rp_monotonic_ns())
+			continue;
+		if (a->stopping)
+			return rp_fail(-ETIME, "a recorder does not end: its last window is lost");
+		ask_to_stop(a);
+	}
+	return 0;
+}
+
+static int start(struct agent *a)
+{
+	const struct agent_options *own = a->opt->own;
+	int err = agent_store_open(own->dir ? own->dir : DEFAULT_DIR, own->keep_bytes,
+				   own->keep_time, &a->store);
+
+	if (!err && own->metrics)
+		err = agent_http_open(own->metrics, print_page, a, &a->http);
+	a->metrics = agent_metrics_new();
+	if (!err && !a->metrics)
+		err = -ENOMEM;
+	if (!err)
+		err = start_recorders(a);
+	if (!err)
+		err = take_signals(a);
+	if (!err)
+		err = give_up_rights();
+	if (!err && own->duration > 0)
+		a->stop_ns = rp_monotonic_ns() + (uint64_t)(own->duration * NS_PER_SECOND);
+	return err;
+}
+
+static int run(const struct options *opt)
+{
+	struct agent a = { .opt = opt, .signals = -1 };
+	const unsigned long errors = rp_log_errors();
+	int err;
+
+	if (opt->dry_run) /* the others have rows of their own */
+		return cpu_command.run(opt);
+	err = start(&a);
+
+	if (!err)
+		err = supervise(&a);
+	for (size_t i = 0; i < a.n; i++) {
+		if (a.source[i].socket >= 0)
+			close(a.source[i].socket);
+		free(a.source[i].data);
+		free(a.source[i].text);
+	}
+	if (a.signals >= 0)
+		close(a.signals);
+	agent_http_close(a.http);
+	agent_metrics_free(a.metrics);
+	agent_store_close(a.store);
+	return err ? command_failed(opt->command, err, errors) : a.status;
+}
+
+/* ---- the command line */
+
+/* Words that find() knows, each once. */
+static bool is_list(const char *list, const struct agent_kind *(*find)(const char *name))
+{
+	const struct agent_kind *had[AGENT_MAX_LIST];
+	char copy[128], *rest = copy, *word;
+	size_t n = 0;
+
+	if (strlen(list) >= sizeof(copy))
+		return false;
+	strcpy(copy, list);
+	while ((word = strsep(&rest, ","))) {
+		const struct agent_kind *kind = find(word);
+
+		for (size_t i = 0; i < n; i++)
+			if (had[i] == kind)
+				return false;
+		if (!kind || n == AGENT_MAX_LIST)
+			return false;
+		had[n++] = kind;
+	}
+	return true;
+}
+
+static const char *check(const struct options *opt)
+{
+	const struct agent_options *own = opt->own;
+
+	if (own->pids.n && own->cgroup)
+		return "either --pid or --cgroup";
+	if (own->window && (own->window < 1 || own->window > 600))
+		return "--window is 1 to 600 seconds";
+	if (own->profiles && !is_list(own->profiles, agent_kind))
+		return "--profile is a list of cpu, offcpu, lock, mem, io, each once";
+	if (own->hists && !own->metrics)
+		return "--hist is for --metrics";
+	if (own->hists && !is_list(own->hists, agent_hist))
+		return "--hist is a list of io, runq, lock, each once";
+	if (own->labels && !agent_labels_ok(own->labels))
+		return "--labels is a list of container, runtime, pod, unit, exe; or none";
+	if (own->metrics && !agent_http_address_ok(own->metrics))
+		return "--metrics is an address and a port, as numbers: 127.0.0.1:9499";
+	return NULL;
+}
+
+#define OPTION_STRUCT struct agent_options
+static const struct option_row own_rows[] = {
+	OPTION("profile", 0, VIEW, TEXT, profiles, "LIST",
+	       "what is recorded (cpu); mem: page faults", .words = "cpu offcpu lock mem io"),
+	OPTION("window", 0, VIEW, SECONDS, window, "SECONDS", "how long each window is (10)",
+	       .wrong = "is no duration"),
+	OPTION("pid", 'p', TARGET, IDS, pids, "LIST",
+	       "these processes alone: numbers with commas between them",
+	       .wrong = "is no list of process ids"),
+	OPTION("cgroup", 0, TARGET, TEXT, cgroup, "PATH",
+	       "processes of this version 2 control group and of those below it"),
+	OPTION("freq", 'F', SAMPLING, NUMBER, freq, "HZ",
+	       "samples of cpu a second on each CPU (99); 19 is enough for most", .least = 1,
+	       .most = 999),
+	OPTION("sample", 0, SAMPLING, MS, sample_ns, "MS",
+	       "of offcpu: of waits shorter than so many milliseconds take some, and count each as "
+	       "what it stands for, as rawprof offcpu --sample does; 1 where threads switch 10,000 "
+	       "times a second and more"),
+	OPTION("duration", 'd', SAMPLING, SECONDS, duration, "SECONDS",
+	       "how long (also 2m, 1h); default: until SIGTERM or Ctrl-C",
+	       .wrong = "is no duration"),
+	OPTION("dir", 0, OUTPUT, TEXT, dir, "DIR",
+	       "where windows are written, a .rawprof file each (" DEFAULT_DIR
+	       "): a directory of the caller's own, made if it is not there",
+	       .least = 1, .wrong = "is no directory"),
+	OPTION("labels", 0, OUTPUT, TEXT, labels, "LIST",
+	       "labels of samples (all): container, runtime, pod and unit by the control group, "
+	       "exe by the file; or none",
+	       .least = 1, .words = "container runtime pod unit exe none"),
+	OPTION("max-series", 0, OUTPUT, NUMBER, max_series, "N",
+	       "combinations of labels at a time (1000); processes beyond have none", .least = 1,
+	       .most = 100000),
+	OPTION("metrics", 0, OUTPUT, TEXT, metrics, "ADDRESS",
+	       "serve a page of metrics for Prometheus there: 127.0.0.1:9499", .least = 1,
+	       .wrong = "is no address"),
+	OPTION("hist", 0, OUTPUT, TEXT, hists, "LIST",
+	       "which histograms it has (io,runq): latency of disks, waits for a CPU, for locks",
+	       .words = "io runq lock"),
+	OPTION("keep", 0, OUTPUT, BYTES, keep_bytes, "BYTES",
+	       "the oldest windows go when all have more than this (1G)", .least = 1),
+	OPTION("keep-time", 0, OUTPUT, SECONDS, keep_time, "SECONDS",
+	       "and those that are older than this (also 12h; 7 days)", .wrong = "is no duration"),
+	{ 0 },
+};
+
+const struct command agent_command = {
+	.name = "agent",
+	.summary = "continuous profiling, meant to stay on",
+	.about =
+		"Records the whole machine for good, in windows of some seconds, and keeps each as "
+		"a file that rawprof report and rawprof diff read. A process of its own records "
+		"each kind of profile and can write no files; the one that writes them has no "
+		"rights but to write there.",
+	.examples = "  rawprof agent --dir /var/lib/rawprof       CPU time, windows of 10 seconds\n"
+		    "  rawprof agent --profile cpu,offcpu -F 19 --keep 200M --dir DIR\n"
+		    "  rawprof report DIR/cpu-1764000000123.rawprof\n",
+	.own = own_rows,
+	.own_size = sizeof(struct agent_options),
+	.check = check,
+	.run = run,
+};

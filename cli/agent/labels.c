@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Labels of processes: what they run in, and which file they run. Read when a process is first met,
+ * since it may be gone when its window is named; kept by process and program, and forgotten when
+ * there are many.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/grow.h"
+#include "record/recording.h"
+
+#define MAX_PROCESSES 16384
+
+static const char *const keys[AGENT_LABELS] = { "container", "runtime", "pod", "unit", "exe" };
+
+/* Labels that some processes have in common. */
+struct set {
+	char text[AGENT_LABELS][AGENT_LABEL_BYTES]; /* "": it has none */
+};
+
+struct process {
+	struct process_key {
+		uint64_t pid, generation;
+	} key;
+	uint32_t set; /* its number + 1; 0: no labels */
+};
+
+struct agent_labels {
+	bool wanted[AGENT_LABELS];
+	struct hash_map processes; /* of struct process */
+	struct hash_map sets;	   /* of struct set */
+	size_t max_sets;
+	uint64_t dropped;
+	struct report_label label[REPORT_MAX_LABELS];
+};
+
+/* NULL: all. */
+static bool is_wanted(const char *list, const char *key)
+{
+	const size_t n = strlen(key);
+
+	if (!list)
+		return true;
+	while (*list) {
+		if (!strncmp(list, key, n) && (!list[n] || list[n] == ','))
+			return true;
+		list += strcspn(list, ",");
+		list += *list == ',';
+	}
+	return false;
+}
+
+bool agent_labels_ok(const char *list)
+{
+	if (!strcmp(list, "none"))
+		return true;
+	while (*list) {
+		const size_t n = strcspn(list, ",");
+		bool found = false;
+
+		for (int i = 0; i < AGENT_LABELS; i++)
+			found |= strlen(keys[i]) == n && !strncmp(list, keys[i], n);
+		if (!found)
+			return false;
+		list += n;
+		list += *list == ',';
+	}
+	return true;
+}
+
+struct agent_labels *agent_labels_new(const char *list, size_t max_sets)
+{
+	struct agent_labels *l = calloc(1, sizeof(*l));
+
+	for (int i = 0; l && i < AGENT_LABELS; i++)
+		l->wanted[i] = is_wanted(list, keys[i]);
+	if (l) {
+		l->processes = HASH_MAP(struct process, key);
+		l->sets = HASH_MAP(struct set, text);
+		l->max_sets = max_sets;
+	}
+	return l;
+}
+
+void agent_labels_free(struct agent_labels *l)
+{
+	if (!l)
+		return;
+	rp_hash_free(&l->processes);
+	rp_hash_free(&l->sets);
+	free(l);
+}
+
+uint64_t agent_labels_dropped(const struct agent_labels *l)
+{
+	return l->dropped;
+}
+
+/* ---- one process */
+
+static void read_exe(uint32_t pid, char out[AGENT_LABEL_BYTES])
+{
+	char path[64], target[PATH_MAX];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return;
+	target[n] = '\0';
+	name = strrchr(target, '/');
+	snprintf(out, AGENT_LABEL_BYTES, "%.*s", AGENT_LABEL_BYTES - 1, name ? name + 1 : target);
+}
+
+static void read_place(uint32_t pid, struct agent_place *place)
+{
+	char path[64], text[4096];
+
+	*place = (struct agent_place){ 0 };
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	if (rp_read_small_file(path, text, sizeof(text)) > 0)
+		agent_place_parse_file(text, place);
+}
+
+static void read_labels(const struct agent_labels *l, uint32_t pid, struct set *set)
+{
+	struct agent_place place;
+
+	memset(set, 0, sizeof(*set));
+	read_place(pid, &place);
+	const char *const text[AGENT_LABELS] = { place.container,
+						 place.runtime ? place.runtime : "", place.pod,
+						 place.unit };
+
+	for (int i = 0; i < AGENT_LABELS; i++)
+		if (l->wanted[i] && text[i])
+			snprintf(set->text[i], AGENT_LABEL_BYTES, "%s", text[i]);
+	if (l->wanted[AGENT_LABEL_EXE])
+		read_exe(pid, set->text[AGENT_LABEL_EXE]);
+}
+
+/* The limit is on sets at a time: those that nobody has any more go with the processes. */
+static uint32_t number_of(struct agent_labels *l, const struct set *set)
+{
+	uint32_t number;
+
+	if (!rp_hash_find(&l->sets, set) && l->sets.count >= l->max_sets) {
+		l->dropped++;
+		return 0;
+	}
+	return rp_hash_number(&l->sets, set, &number) ? 0 : number + 1;
+}
+
+static uint32_t set_of(struct agent_labels *l, uint32_t pid, uint64_t generation)
+{
+	const struct process_key key = { pid, generation };
+	struct process *p = rp_hash_find(&l->processes, &key);
+	struct set set;
+
+	if (p)
+		return p->set;
+	if (l->processes.count >= MAX_PROCESSES) {
+		rp_hash_free(&l->processes);
+		rp_hash_free(&l->sets);
+	}
+	read_labels(l, pid, &set);
+	p = rp_hash_add(&l->processes, &key);
+	return p ? p->set = number_of(l, &set) : 0;
+}
+
+void agent_labels_meet(struct agent_labels *l, uint32_t pid, uint64_t generation)
+{
+	set_of(l, pid, generation);
+}
+
+int agent_labels_add(struct agent_labels *l, uint32_t pid, uint64_t generation,
+		     struct report_sample *sample)
+{
+	const uint32_t number = set_of(l, pid, generation);
+	const struct set *set = (const struct set *)l->sets.items + (number ? number - 1 : 0);
+	size_t n = sample->nlabels;
+
+	if (!number)
+		return 0;
+	if (n)
+		memcpy(l->label, sample->labels, n * sizeof(*l->label));
+	for (int i = 0; i < AGENT_LABELS && n < REPORT_MAX_LABELS; i++)
+		if (*set->text[i])
+			l->label[n++] =
+				(struct report_label){ .key = keys[i], .str = set->text[i] };
+	sample->labels = l->label;
+	sample->nlabels = n;
+	return 0;
+}

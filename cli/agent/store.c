@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The local directory: a file for each window, "cpu-1764000000123.rawprof", by its kind and when it
+ * began, in ms since 1970. A file is there whole or not at all: it is written under another name,
+ * which begins with a dot. What a killed agent left of those is taken away by the next one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "agent.h"
+#include "base/clock.h"
+#include "base/grow.h"
+
+#define KEEP_BYTES (1ull << 30)
+#define KEEP_SECONDS (7 * 86400.0)
+#define ENDING ".rawprof"
+#define UNFINISHED ".unfinished-"
+
+struct file {
+	uint64_t ms, bytes;
+	char kind[8];
+};
+
+struct agent_store {
+	int dir;
+	uint64_t keep_bytes, keep_ms;
+	struct file *file;	   /* in the order of time, */
+	size_t first, n, capacity; /*   from the first that is left */
+	struct agent_store_state state;
+};
+
+/* ---- the directory */
+
+/* A link on the way would let its owner choose where files of ours are written and removed. */
+static int open_dir(const char *path)
+{
+	const struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				      .resolve = RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	if (fd < 0 && errno == ENOSYS) /* Linux 5.6 */
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int check_dir(const char *path, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return rp_fail(-errno, "cannot use %s: %s", path, strerror(errno));
+	if (st.st_uid != geteuid())
+		return rp_fail(-EPERM,
+			       "the directory %s belongs to another user (%u): windows would be "
+			       "theirs to read and replace",
+			       path, (unsigned int)st.st_uid);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return rp_fail(-EPERM,
+			       "others may write to the directory %s: `chmod go-w %s`, or name "
+			       "one of rawprof's own",
+			       path, path);
+	return 0;
+}
+
+static int find_dir(const char *path, int *out)
+{
+	int fd, err;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return rp_fail(-errno, "cannot make the directory %s: %s", path, strerror(errno));
+	fd = open_dir(path);
+	if (fd == -ELOOP || fd == -ENOTDIR)
+		return rp_fail(fd,
+			       "%s is no directory, or a symbolic link is on the way, which is not "
+			       "followed: name where it leads to",
+			       path);
+	if (fd < 0)
+		return rp_fail(fd, "cannot open the directory %s: %s", path, strerror(-fd));
+	err = check_dir(path, fd);
+	if (err)
+		close(fd);
+	else
+		*out = fd;
+	return err;
+}
+
+/* ---- what is in it */
+
+static void name_of(const struct file *f, char name[64])
+{
+	snprintf(name, 64, "%s-%013" PRIu64 ENDING, f->kind, f->ms);
+}
+
+/* False: it is none of ours, which are left alone. */
+static bool parse_name(const char *name, struct file *f)
+{
+	const char *dash = strchr(name, '-');
+	char again[64], *end;
+
+	if (!dash || (size_t)(dash - name) >= sizeof(f->kind))
+		return false;
+	memset(f->kind, 0, sizeof(f->kind));
+	memcpy(f->kind, name, (size_t)(dash - name));
+	f->ms = strtoull(dash + 1, &end, 10);
+	name_of(f, again);
+	return agent_kind(f->kind) && !strcmp(name, again);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct file *f = a, *g = b;
+
+	return f->ms < g->ms ? -1 : f->ms > g->ms;
+}
+
+static int add_entry(struct agent_store *s, const char *name)
+{
+	struct file f;
+	struct stat st;
+
+	if (!strncmp(name, UNFINISHED, strlen(UNFINISHED))) {
+		unlinkat(s->dir, name, 0);
+		return 0;
+	}
+	if (!parse_name(name, &f) || fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	f.bytes = (uint64_t)st.st_size;
+	s->state.bytes += f.bytes;
+	s->state.files++;
+	return RP_PUSH(s->file, s->n, s->capacity, f);
+}
+
+static int read_dir(struct agent_store *s, const char *path)
+{
+	const int fd = dup(s->dir);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int err = 0;
+
+	if (!dir) {
+		err = rp_fail(-errno, "cannot read the directory %s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && (entry = readdir(dir)))
+		err = add_entry(s, entry->d_name);
+	closedir(dir);
+	if (s->n)
+		qsort(s->file, s->n, sizeof(*s->file), by_time);
+	return err;
+}
+
+/* ---- what goes */
+
+static void remove_first(struct agent_store *s)
+{
+	const struct file *f = &s->file[s->first++];
+	char name[64];
+
+	name_of(f, name);
+	if (!unlinkat(s->dir, name, 0))
+		s->state.removed++;
+	s->state.files--;
+	s->state.bytes -= f->bytes;
+}
+
+/* The newest stays, whatever it takes. */
+static void rotate(struct agent_store *s, uint64_t now_ms)
+{
+	while (s->n - s->first > 1 &&
+	       (s->state.bytes > s->keep_bytes || s->file[s->first].ms + s->keep_ms < now_ms))
+		remove_first(s);
+	if (s->first < 1024 || s->first < s->n / 2)
+		return;
+	memmove(s->file, s->file + s->first, (s->n - s->first) * sizeof(*s->file));
+	s->n -= s->first;
+	s->first = 0;
+}
+
+/* ---- what comes */
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		const ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		data += n > 0 ? n : 0;
+		size -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int write_file(const struct agent_store *s, const char *name, const void *data, size_t size)
+{
+	char unfinished[96];
+	int fd, err;
+
+	snprintf(unfinished, sizeof(unfinished), UNFINISHED "%s", name);
+	unlinkat(s->dir, unfinished, 0);
+	fd = openat(s->dir, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, data, size);
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && renameat(s->dir, unfinished, s->dir, name))
+		err = -errno;
+	if (err)
+		unlinkat(s->dir, unfinished, 0);
+	return err;
+}
+
+int agent_store_put(struct agent_store *s, const char *kind, const struct agent_window *w,
+		    const void *data)
+{
+	struct file f = { .ms = w->start_ns / 1000000, .bytes = w->size };
+	char name[64];
+	int err;
+
+	snprintf(f.kind, sizeof(f.kind), "%s", kind);
+	name_of(&f, name);
+	err = RP_GROW(s->file, s->n, s->capacity);
+	if (!err)
+		err = write_file(s, name, data, w->size);
+	if (err) {
+		s->state.failed++;
+		return err;
+	}
+	s->file[s->n++] = f;
+	s->state.files++;
+	s->state.bytes += f.bytes;
+	rotate(s, f.ms + w->duration_ns / 1000000);
+	return 0;
+}
+
+/* ---- all together */
+
+int agent_store_open(const char *path, uint64_t keep_bytes, double keep_time,
+		     struct agent_store **out)
+{
+	struct agent_store *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->keep_bytes = keep_bytes ? keep_bytes : KEEP_BYTES;
+	s->keep_ms = (uint64_t)((keep_time > 0 ? keep_time : KEEP_SECONDS) * 1000);
+	s->dir = -1;
+	err = find_dir(path, &s->dir);
+	if (!err)
+		err = read_dir(s, path);
+	if (err) {
+		agent_store_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void agent_store_close(struct agent_store *s)
+{
+	if (!s)
+		return;
+	if (s->dir >= 0)
+		close(s->dir);
+	free(s->file);
+	free(s);
+}
+
+struct agent_store_state agent_store_state(const struct agent_store *s)
+{
+	return s->state;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Paths of control groups, as container engines and systemd name them. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/agent/agent.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define UID "1b2c3d4e-0000-4111-8222-333344445555"
+#define UID_ "1b2c3d4e_0000_4111_8222_333344445555"
+
+/* clang-format off */
+static const struct {
+	const char *path, *runtime, *container, *pod, *unit;
+} paths[] = {
+	{ "/", NULL, "", "", "" },
+	{ "", NULL, "", "", "" },
+	{ "/system.slice/nginx.service", NULL, "", "", "nginx.service" },
+	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope", NULL, "", "", "app-x.scope" },
+	{ "/system.slice/docker-" ID ".scope", "docker", ID, "", "" },
+	{ "/docker/" ID, "docker", ID, "", "" },
+	{ "/docker/" ID "/inner", "docker", ID, "", "" },
+	{ "/system.slice/docker.service", NULL, "", "", "docker.service" },
+	{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope",
+	  "containerd", ID, UID, "" },
+	{ "/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" ID ".scope", "containerd", ID, UID, "" },
+	{ "/kubepods/besteffort/pod" UID "/" ID, "kubernetes", ID, UID, "" },
+	{ "/kubepods/pod" UID "/" ID, "kubernetes", ID, UID, "" },
+	{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_ ".slice/crio-" ID ".scope/container",
+	  "cri-o", ID, UID, "" },
+	{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_ ".slice/crio-conmon-" ID ".scope",
+	  NULL, "", UID, "crio-conmon-" ID ".scope" },
+	{ "/machine.slice/libpod-" ID ".scope/container", "podman", ID, "", "" },
+	{ "/machine.slice/libpod-conmon-" ID ".scope", NULL, "", "", "libpod-conmon-" ID ".scope" },
+	{ "/machine.slice/systemd-nspawn@web.service/payload", "systemd-nspawn", "web", "", "" },
+	{ "/lxc.payload.web/init.scope", "lxc", "web", "", "" },
+	/* what is nearly one */
+	{ "/system.slice/docker-0123.scope", NULL, "", "", "docker-0123.scope" },
+	{ "/docker/" ID "0", NULL, "", "", "" },
+	{ "/kubepods/pod" UID "x/" ID, NULL, "", "", "" },
+	{ "/systemd-nspawn@.service", NULL, "", "", "systemd-nspawn@.service" },
+	{ "/.service", NULL, "", "", "" },
+	{ "///a//b.service//", NULL, "", "", "b.service" },
+};
+/* clang-format on */
+
+static void assert_place(const struct agent_place *p, const char *runtime, const char *container,
+			 const char *pod, const char *unit)
+{
+	ck_assert_str_eq(p->runtime ? p->runtime : "", runtime ? runtime : "");
+	ck_assert_str_eq(p->container, container);
+	ck_assert_str_eq(p->pod, pod);
+	ck_assert_str_eq(p->unit, unit);
+}
+
+START_TEST(of_a_path)
+{
+	struct agent_place p;
+
+	agent_place_parse(paths[_i].path, &p);
+	assert_place(&p, paths[_i].runtime, paths[_i].container, paths[_i].pod, paths[_i].unit);
+}
+END_TEST
+
+START_TEST(of_a_file)
+{
+	struct agent_place p;
+
+	agent_place_parse_file("0::/system.slice/docker-" ID ".scope\n", &p);
+	assert_place(&p, "docker", ID, "", "");
+	/* version 1: whichever hierarchy knows the most */
+	agent_place_parse_file("12:pids:/docker/" ID "\n2:cpu,cpuacct:/docker/" ID
+			       "\n1:name=systemd:/docker/" ID "\n0::/system.slice/a.service\n",
+			       &p);
+	assert_place(&p, "docker", ID, "", "");
+	agent_place_parse_file("3:cpu:/\n1:name=systemd:/system.slice/a.service\n0::/\n", &p);
+	assert_place(&p, NULL, "", "", "a.service");
+	agent_place_parse_file("1:name=systemd:/system.slice/a.service\n3:pids:/docker/" ID, &p);
+	assert_place(&p, "docker", ID, "", "");
+	/* what no kernel writes */
+	for (const char *const *text =
+		     (const char *const[]){ "", ":", "::", "\n\n", "0:\n:/a.service", "x", NULL };
+	     *text; text++) {
+		agent_place_parse_file(*text, &p);
+		ck_assert_ptr_null(p.runtime);
+	}
+}
+END_TEST
+
+START_TEST(long_names_are_cut)
+{
+	char path[1024];
+	struct agent_place p;
+
+	memset(path, 'x', sizeof(path));
+	strcpy(path + 600, ".service");
+	path[0] = '/';
+	agent_place_parse(path, &p);
+	ck_assert_uint_eq(strlen(p.unit), AGENT_LABEL_BYTES - 1);
+}
+END_TEST
+
+START_TEST(lists_of_labels)
+{
+	ck_assert(agent_labels_ok("none"));
+	ck_assert(agent_labels_ok("container,exe"));
+	ck_assert(!agent_labels_ok("containers"));
+	ck_assert(!agent_labels_ok("exe,moon"));
+	ck_assert(!agent_labels_ok("exe,none"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("agent_cgroup");
+	TCase *t = tcase_create("places");
+	SRunner *runner = srunner_create(s);
+	int failed;
+
+	tcase_add_loop_test(t, of_a_path, 0, sizeof(paths) / sizeof(paths[0]));
+	tcase_add_test(t, of_a_file);
+	tcase_add_test(t, long_names_are_cut);
+	tcase_add_test(t, lists_of_labels);
+	suite_add_tcase(s, t);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
