@@ -134,7 +134,7 @@ $(BUILD)/packed/%.c: scripts/pack
 $(BUILD)/packed/%.o: $(BUILD)/packed/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) $(HARDEN) -c -o $@ $<
 
-# `make static` is to stay below 3 MB: what runs once in a while is small rather than fast, and nothing has tables to
+# `make static` is to stay below 3.5 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
   FAST := bench/% base/hash base/grow $(addprefix unwind/,build cfi expr table code code_follow code_step) $(addprefix base/,x86 x86_changes) $(addprefix symbolize/,functions kallsyms radix spans strings user)
