@@ -158,7 +158,9 @@ int record_configure(struct recording *rec)
 	c->all_bytes = c->both_bytes + c->managed_bytes;
 	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
 	if (opt->python_only && !c->managed_bytes)
-		rp_log(RP_WARN, "no frames of Python here, which need Linux 6.10 on x86-64 and "
-				"stacks by unwind tables: --python-only leaves native ones");
+		rp_log(RP_WARN,
+		       "no functions of Python, JavaScript or Java here, which need Linux 6.10 "
+		       "on x86-64 and stacks by unwind tables: --python-only leaves native "
+		       "frames");
 	return err;
 }
