@@ -42,9 +42,19 @@ static const char *map_at(void *ctx, uint32_t slot)
 	return line->kind == ASM_LD_MAP || line->kind == ASM_LD_MAP_VALUE ? line->sym : NULL;
 }
 
+static const char *kfunc_at(void *ctx, uint32_t slot)
+{
+	const struct asm_image *image = ctx;
+	const struct asm_insn *line = &image->program->lines[image->line_of[slot]];
+
+	return line->kind == ASM_CALL_KFUNC ? line->sym : NULL;
+}
+
 struct asm_disasm_options asm_disasm_options(const struct asm_image *image)
 {
-	return (struct asm_disasm_options){
-		.ctx = (void *)image, .label = label_at, .func = func_at, .map = map_at
-	};
+	return (struct asm_disasm_options){ .ctx = (void *)image,
+					    .label = label_at,
+					    .func = func_at,
+					    .map = map_at,
+					    .call = kfunc_at };
 }

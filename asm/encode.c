@@ -235,6 +235,9 @@ static void encode_line(struct encoder *e)
 	case ASM_LD_FUNC:
 		reach_func(e);
 		break;
+	case ASM_CALL_KFUNC:
+		e->out->imm = (int32_t)e->placed->param;
+		break;
 	case ASM_LD_IMM64:
 		write_imm64(e, (uint32_t)e->line->value, (uint32_t)(e->line->value >> 32));
 		break;

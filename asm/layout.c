@@ -103,6 +103,20 @@ static void find_access(struct assembly *a, uint32_t index)
 	*access = (struct asm_access){ .nhops = 1, .hop = { { .size = 8 } } };
 }
 
+/* The id of a kernel function. */
+static int64_t find_kfunc(struct assembly *a, uint32_t index)
+{
+	const struct asm_insn *line = &a->program->lines[index];
+	const struct asm_bindings *b = a->bindings;
+	char why[ASM_WHY_SIZE] = "";
+	const int id = b->kfunc ? b->kfunc(b->ctx, line->sym, why) : -ENOENT;
+
+	if (id < 0)
+		asm_fault(a, id, index, "kernel function %s: %s", line->sym,
+			  *why ? why : strerror(-id));
+	return id;
+}
+
 int asm_zero_size(int off, int left)
 {
 	int size = 8;
@@ -144,6 +158,9 @@ static uint32_t slots_of(struct assembly *a, uint32_t index)
 	case ASM_JUMP_PARAM:
 	case ASM_CALL_FUNC:
 	case ASM_LD_REG:
+		return 1;
+	case ASM_CALL_KFUNC:
+		p->param = find_kfunc(a, index);
 		return 1;
 	case ASM_LD_FUNC:
 	case ASM_LD_IMM64:

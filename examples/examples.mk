@@ -46,7 +46,7 @@ $(BUILD)/examples/shown/%.o: examples/%.c $(BUILD)/flags
 		-Dmain=$(call lesson_id,$(*D))_main \
 		-Dlesson_good=$(call lesson_id,$(*D))_good \
 		-Dlesson_bad=$(call lesson_id,$(*D))_bad -fno-lto -c -o $@ $<
-$(BUILD)/examples/shown/table.c: examples/examples.mk examples/table.h
+$(BUILD)/examples/shown/table.c: examples/examples.mk examples/table.h $(LESSONS:%=examples/%/good.c)
 	$(Q)mkdir -p $(@D) && { \
 	echo '#include "examples/table.h"'; \
 	$(foreach l,$(LESSONS),echo 'extern const struct lesson_program $(call lesson_id,$l)_good[], $(call lesson_id,$l)_bad[];';) \

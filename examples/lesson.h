@@ -89,4 +89,32 @@ static inline void lesson_refused(const int *fds)
 	printf("\n");
 }
 
+/* What the verifier knows at each line of a program; of its log only that. */
+static inline void lesson_show(const struct lesson_program *entry, const int *fds)
+{
+	const struct asm_bindings bind = { .maps = entry->maps,
+					   .map_fds = fds,
+					   .nmaps = entry->nmaps };
+	char *log = NULL, *line, *rest;
+	int err = rp_program_explain(entry->program, &bind, &log);
+
+	printf("--- %s: %s\n", entry->program->name, entry->summary);
+	line = log ? strstr(log, "\n0: ") : NULL;
+	for (line = strtok_r(line, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if ((*line >= '0' && *line <= '9') || *line == ';' || !strncmp(line, "from ", 5))
+			printf("%s\n", line);
+	printf("==> %s\n\n", err < 0 ? strerror(-err) : "ACCEPTED");
+	free(log);
+}
+
+/* Runs a program once, on an empty packet: what it returned. */
+static inline uint32_t lesson_run(int fd)
+{
+	unsigned char packet[64] = { 0 };
+	struct rp_test_run run = { .data_in = packet, .data_size_in = sizeof(packet) };
+
+	must(rp_prog_test_run(fd, &run), "test run");
+	return run.retval;
+}
+
 #endif

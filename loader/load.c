@@ -18,13 +18,11 @@ static int say_why(char *why, int err, const char *text)
 	return err;
 }
 
-int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out, char *why)
+/* The kernel's BTF, or why there is none. */
+static int kernel_btf(const struct rp_btf **btf, char *why)
 {
-	const struct rp_btf *btf;
-	int err;
+	const int err = rp_btf_kernel(btf);
 
-	(void)ctx;
-	err = rp_btf_kernel(&btf);
 	if (err == -ENOENT)
 		return say_why(why, err,
 			       "this kernel carries no BTF (/sys/kernel/btf/vmlinux, "
@@ -35,7 +33,28 @@ int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_acce
 			err == -EMFILE || err == -ENFILE
 				? "its BTF is not read: too many open files, raise `ulimit -n`"
 				: "its BTF (/sys/kernel/btf/vmlinux) cannot be read");
-	return rp_btf_access(btf, type, path, out, why);
+	return 0;
+}
+
+int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out, char *why)
+{
+	const struct rp_btf *btf;
+	const int err = kernel_btf(&btf, why);
+
+	(void)ctx;
+	return err ? err : rp_btf_access(btf, type, path, out, why);
+}
+
+int rp_bind_kfunc(void *ctx, const char *name, char *why)
+{
+	const struct rp_btf *btf;
+	int id = kernel_btf(&btf, why);
+
+	(void)ctx;
+	if (id)
+		return id;
+	id = rp_btf_find(btf, name, BTF_KIND_FUNC);
+	return id == -ENOENT ? say_why(why, id, "this kernel has no such function") : id;
 }
 
 int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char *field,
@@ -192,6 +211,8 @@ static int assemble(const struct asm_program *program, const struct asm_bindings
 		bindings->field = rp_bind_field;
 	if (!bindings->tp_field)
 		bindings->tp_field = rp_bind_tp_field;
+	if (!bindings->kfunc)
+		bindings->kfunc = rp_bind_kfunc;
 	err = asm_assemble(program, bindings, image, report, NULL);
 	if (err)
 		return err;

@@ -27,7 +27,8 @@ static int assemble(struct explained *e)
 					 .config = entry->config,
 					 .config_size = entry->code.config_size,
 					 .field = rp_bind_field,
-					 .tp_field = rp_bind_tp_field };
+					 .tp_field = rp_bind_tp_field,
+					 .kfunc = rp_bind_kfunc };
 	err = asm_assemble(&entry->code, &e->bind, &e->image, report, NULL);
 	e->has_image = !err;
 	return err;

@@ -53,6 +53,7 @@ enum asm_kind {
 	ASM_INSN,	  /* an instruction, complete */
 	ASM_JUMP,	  /* to the label sym */
 	ASM_CALL_FUNC,	  /* to the subprogram sym */
+	ASM_CALL_KFUNC,	  /* to the kernel function sym */
 	ASM_LD_FUNC,	  /* two slots: the address of subprogram sym, for a callback */
 	ASM_LD_IMM64,	  /* two slots: value */
 	ASM_LD_MAP,	  /* two slots: the map sym */
@@ -212,7 +213,7 @@ const struct asm_arch *asm_arch_host(void);
  * What the assembler has to know of the world. maps and map_fds run in parallel, no two maps have
  * one name; without map_fds a map's index stands for its descriptor, so that programs can be
  * assembled, shown and checked with no kernel at hand; rp_program_load() refuses that. field and
- * tp_field return 0 or a negative errno and, on failure, may write why to `why`.
+ * tp_field return 0, kfunc an id, or a negative errno and, on failure, may write why to `why`.
  */
 #define ASM_WHY_SIZE 160
 struct asm_bindings {
@@ -227,6 +228,8 @@ struct asm_bindings {
 		     char *why);
 	int (*tp_field)(void *ctx, const char *group, const char *event, const char *field,
 			struct asm_access *out, char *why);
+	/* The id in the kernel's BTF of a function that it offers to programs. */
+	int (*kfunc)(void *ctx, const char *name, char *why);
 };
 
 /*
@@ -281,8 +284,8 @@ struct asm_image {
 /*
  * Assembles a program; bindings may be NULL where there is nothing to bind. Every fault is
  * reported (report may be NULL), then -EINVAL is returned and *out left as it was. If nothing is
- * wrong but that a kernel type, member or tracepoint is not there, which another program may do
- * without, the errno of bindings->field or tp_field (-ENOENT, -EOPNOTSUPP for bit fields).
+ * wrong but that a kernel type, member, function or tracepoint is not there, which another program
+ * may do without, the errno of bindings->field, kfunc or tp_field (-ENOENT, -EOPNOTSUPP for bit fields).
  * -ENOMEM. On success free with asm_image_free().
  */
 int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,

@@ -491,6 +491,14 @@
 #define CALL(helper)                                                                               \
 	ASM_LINE(ASM_INSN, "CALL(" #helper ")",                                                    \
 		 ASM_CODE(BPF_JMP | BPF_CALL, 0, 0, 0, ASM_HELPER_##helper))
+/*
+ * A kernel function that programs may call though it is no helper (a kfunc, 5.13): by its name in
+ * the running kernel's BTF, "bpf_task_from_pid". Arguments and result are as with CALL. For GPL
+ * programs; functions of modules are not found.
+ */
+#define CALL_KFUNC(name)                                                                           \
+	ASM_LINE(ASM_CALL_KFUNC, "CALL_KFUNC(" #name ")",                                          \
+		 ASM_CODE(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, 0), .sym = #name)
 /* A subprogram of this program, opened by FUNC(name). It gets R1-R5, has a stack frame of its own.
  */
 #define CALL_FUNC(name)                                                                            \

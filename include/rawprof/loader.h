@@ -237,12 +237,14 @@ int rp_program_explain(const struct asm_program *program, const struct asm_bindi
 /* An assembled program as rp_prog_load and rp_prog_load_verbose take it; image must outlive it. */
 void rp_prog_of_image(const struct asm_image *image, struct rp_prog *out);
 
-/* The two bindings by themselves; ctx is ignored. -ENOENT: no such type, member or tracepoint;
+/* The bindings by themselves; ctx is ignored. -ENOENT: no such type, member,
+ * function or tracepoint;
  * -EOPNOTSUPP: a bit field, or one of the first 8 bytes of a tracepoint's record. Of a field of
  * variable length the u32 that says where it lies is meant. why as rp_btf_access. */
 int rp_bind_field(void *ctx, const char *type, const char *path, struct asm_access *out, char *why);
 int rp_bind_tp_field(void *ctx, const char *group, const char *event, const char *field,
 		     struct asm_access *out, char *why);
+int rp_bind_kfunc(void *ctx, const char *name, char *why);
 
 /* ---- BTF (loader/btf.c, loader/btf_field.c) */
 

@@ -122,6 +122,15 @@ static inline int find_tp_field(void *ctx, const char *group, const char *event,
 	return 0;
 }
 
+static inline int find_kfunc(void *ctx, const char *name, char *why)
+{
+	(void)ctx;
+	if (!strcmp(name, "bpf_task_release"))
+		return 81234;
+	snprintf(why, ASM_WHY_SIZE, "this kernel has no such function");
+	return -ENOENT;
+}
+
 /* ---- assembling */
 
 static inline struct asm_bindings world(const void *config, size_t config_size)
@@ -133,7 +142,8 @@ static inline struct asm_bindings world(const void *config, size_t config_size)
 				      .config_size = config_size,
 				      .arch = &asm_arch_x86_64,
 				      .field = find_member,
-				      .tp_field = find_tp_field };
+				      .tp_field = find_tp_field,
+				      .kfunc = find_kfunc };
 }
 
 static inline int assemble_in(const struct asm_insn *lines, size_t n,

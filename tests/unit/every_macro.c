@@ -164,6 +164,7 @@ const struct asm_insn every_macro[] = {
 	END,
 	CALL(map_lookup_elem),
 	CALL_FUNC(f),
+	CALL_KFUNC(bpf_task_release),
 	LD_FUNC(R2, f),
 	FUNC(f),
 	EXIT(),

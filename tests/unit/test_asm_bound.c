@@ -390,6 +390,27 @@ START_TEST(members_that_cannot_be_loaded)
 }
 END_TEST
 
+START_TEST(kernel_functions)
+{
+	static const struct asm_insn there[] = { CALL_KFUNC(bpf_task_release), EXIT() };
+	static const struct asm_insn absent[] = { CALL_KFUNC(bpf_task_relaese), EXIT() };
+	struct asm_bindings blind = world(NULL, 0);
+	struct asm_image image = GOOD(there);
+	struct asm_disasm_options options = asm_disasm_options(&image);
+	char text[ASM_DISASM_SIZE];
+
+	ck_insn(&image, 0, ((struct bytes){ 0x85, 0, 2, 0, 81234 }), "CALL_KFUNC");
+	ck_assert_int_eq(asm_disasm(&options, image.insns, 2, 0, text, sizeof(text)), 1);
+	ck_assert_str_eq(text, "(85) call bpf_task_release#81234");
+	asm_image_free(&image);
+
+	refuse(absent, 2, NULL, 0, -ENOENT, 0, "CALL_KFUNC(bpf_task_relaese)",
+	       "kernel function bpf_task_relaese: this kernel has no such function");
+	blind.kfunc = NULL;
+	ck_assert_int_eq(assemble_in(there, 2, &blind, &image), -ENOENT);
+}
+END_TEST
+
 START_TEST(tracepoint_fields_that_are_not_there)
 {
 	static const struct asm_insn event[] = { LD_TP(R1, R6, "signal", "signal_kill", "code"), EXIT() };
@@ -436,6 +457,7 @@ int main(void)
 	tcase_add_test(tc, parameters_of_another_configuration);
 	tcase_add_test(tc, parameter_that_does_not_fit_a_jump);
 	tcase_add_test(tc, members_that_cannot_be_loaded);
+	tcase_add_test(tc, kernel_functions);
 	tcase_add_test(tc, tracepoint_fields_that_are_not_there);
 	tcase_add_test(tc, machine_registers_that_are_not_there);
 	suite_add_tcase(suite, tc);
