@@ -175,13 +175,23 @@ static int load_only(struct recording *rec)
 	return err < 0 ? err : 0;
 }
 
+static int ready_sums(struct recording *rec)
+{
+	const struct func *f = rec->ctx;
+
+	return f->config.sums && !f->config.by_comm ? func_ready_sums(rec) : 0;
+}
+
 static int attach(struct recording *rec)
 {
 	struct func *f = rec->ctx;
 	struct record_probe_programs programs = { .config = &f->config,
 						  .config_size = sizeof(f->config),
 						  .configure = configure_program,
-						  .nargs = f->config.args ? 6 : 1 };
+						  .nargs = f->config.args ? 6 : 1,
+						  .elsewhere = true,
+						  .at_jumps =
+							  !f->config.values && !f->config.send };
 	int err;
 
 	f->config.common = rec->config;
@@ -202,6 +212,8 @@ static int attach(struct recording *rec)
 	if (!err && f->config.send)
 		err = rp_ring_open(record_stacks_map(rec->stacks, FUNC_MAP_EVENTS),
 				   f->maps[FUNC_MAP_EVENTS].max_entries, &f->ring);
+	if (!err)
+		err = ready_sums(rec);
 	if (!err)
 		err = record_probes_attach(f->probes, rec, &programs);
 	if (!err)
@@ -228,15 +240,17 @@ static int stop(struct recording *rec)
 static int loaded(struct recording *rec, pid_t pid)
 {
 	struct func *f = rec->ctx;
+	int err = record_probes_process(f->probes, (uint32_t)pid);
 
-	return record_probes_process(f->probes, (uint32_t)pid);
+	return err ? err : ready_sums(rec);
 }
 
 static int mapped(struct recording *rec, const struct rp_side_event *e)
 {
 	struct func *f = rec->ctx;
+	int err = record_probes_mapped(f->probes, e);
 
-	return record_probes_mapped(f->probes, e);
+	return err ? err : ready_sums(rec);
 }
 
 static int collect(struct recording *rec)

@@ -91,12 +91,15 @@ struct func {
 	struct hash_map going; /* struct func_going */
 	struct hash_map seen;  /* --interval: struct func_seen */
 	uint64_t earlier_ns;
+	uint32_t ready; /* functions from 0 on whose sums have room in the kernel */
 };
 
 /* A function's name; with the file, if there are several of that name. */
 const char *func_name(const struct func *f, uint32_t function);
 
 /* The rows that are in the kernel's map; new_only: what is new since the last such call. */
+/* Room for those of new functions, if rows are by function alone. 0 or a negative errno. */
+int func_ready_sums(struct recording *rec);
 int func_rows(struct recording *rec, bool new_only, struct func_rows *out);
 void func_rows_free(struct func_rows *rows);
 

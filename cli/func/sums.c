@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the calls of each function come to, as the kernel has it: of all CPUs together. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,49 @@ static int take_sum(void *ctx, const void *key, const void *value)
 	else
 		rows->n++;
 	return 0;
+}
+
+#define READY_BYTES (64u << 20) /* of sums that may never be needed */
+#define READY_TRIES 100
+
+/* The kernel has few pieces of this size at hand, and gets more at once when they are gone. */
+static int make_ready(const struct recording *rec, uint32_t function, const void *zeros)
+{
+	const int fd = record_stacks_map(rec->stacks, FUNC_MAP_SUMS);
+	const struct func_key key = { .function = function };
+	int err = -ENOMEM;
+
+	for (int i = 0; i < READY_TRIES && err == -ENOMEM; i++) {
+		if (i)
+			poll(NULL, 0, 1);
+		err = rp_map_update(fd, &key, zeros, BPF_NOEXIST);
+	}
+	return err;
+}
+
+/*
+ * For the same reason calls would be lost where hundreds of functions are called for the first
+ * time: their sums are made before. Without room for one, its first call tries again, and counts
+ * what is lost.
+ */
+int func_ready_sums(struct recording *rec)
+{
+	struct func *f = rec->ctx;
+	const struct asm_map *map = &record_stacks_maps(rec->stacks)[FUNC_MAP_SUMS];
+	const size_t bytes = rp_map_value_bytes(map);
+	const uint32_t count = record_probes_count(f->probes);
+	void *zeros = f->ready < count ? calloc(1, bytes) : NULL;
+	int err = 0;
+
+	if (f->ready < count && !zeros)
+		return -ENOMEM;
+	for (; !err && f->ready < count && (f->ready + 1) * bytes <= READY_BYTES; f->ready++) {
+		err = make_ready(rec, f->ready, zeros);
+		if (err == -EEXIST || err == -ENOMEM || err == -E2BIG)
+			err = 0;
+	}
+	free(zeros);
+	return err;
 }
 
 /* By function, then by who; of one process the threads' names are put together. */

@@ -43,10 +43,20 @@ struct rp_place {
 	char why[RP_PLACE_WHY]; /* for -v: "+3 je, emulated, instead of +0 test" */
 };
 
+/* A jump out of a function: a tail call, or the way to a part of it that lies elsewhere. */
+struct rp_jump_out {
+	uint32_t at;	/* bytes from the entry */
+	int64_t target; /* bytes from the entry; 0: where to is in memory */
+	bool is_conditional;
+};
+
 /* The instructions by which a function returns. */
 struct rp_returns {
 	uint32_t *offsets; /* bytes from the entry, ascending */
 	uint32_t n;
+	struct rp_jump_out *jumps; /* by which it leaves beside them; ascending */
+	uint32_t njumps;
+	bool only_jumps; /* complete, but for the jumps */
 	/* Every return to the caller passes one of them. False if the function may also leave by a
 	 * jump (a tail call, a cold part elsewhere, a table of addresses) or holds what could not
 	 * be decoded: then only a uretprobe sees all. */

@@ -53,6 +53,19 @@ static int add_return(struct body *b, uint32_t at, enum rp_step step)
 	return RP_PUSH(b->returns, b->nreturns, b->capacity, at);
 }
 
+/* If the instruction at @at jumps out of the function, that is kept. */
+static int add_jump(struct body *b, uint32_t at, const struct insn *i)
+{
+	const bool is_conditional = i->flow == FLOW_BRANCH;
+	const int64_t to = (int64_t)at + i->target;
+	const struct rp_jump_out jump = { at, i->flow == FLOW_AWAY ? 0 : to, is_conditional };
+
+	if (i->flow != FLOW_AWAY &&
+	    ((i->flow != FLOW_JUMP && !is_conditional) || (to >= 0 && to < b->size)))
+		return 0;
+	return RP_PUSH(b->jumps, b->njumps, b->jumps_capacity, jump);
+}
+
 static void note_entry(struct body *b, int64_t to)
 {
 	if (to >= 0 && to < PROLOGUE)
@@ -83,13 +96,16 @@ static int follow(struct walk *w, uint32_t at)
 	case FLOW_JUMP:
 		if (to < 0 || to >= size)
 			b->leaves = "a jump";
-		err = go_to(w, to);
+		err = add_jump(b, at, &i);
+		if (!err)
+			err = go_to(w, to);
 		break;
 	case FLOW_TABLE:
 		b->unknown = b->leaves = computed;
 		break;
 	case FLOW_AWAY:
 		b->leaves = "a jump through memory";
+		err = add_jump(b, at, &i);
 		break;
 	case FLOW_RETURN:
 		return add_return(b, at, i.step);
@@ -99,8 +115,10 @@ static int follow(struct walk *w, uint32_t at)
 	if (err || (i.flow != FLOW_NEXT && i.flow != FLOW_BRANCH))
 		return err;
 	/* Behind the last call there is often nothing: it does not come back. */
-	if (next >= size && !i.is_call)
+	if (next >= size && !i.is_call) {
 		b->leaves = "running on into what follows it";
+		b->leaves_otherwise = true;
+	}
 	return go_to(w, next);
 }
 
@@ -121,7 +139,7 @@ static void sweep(const struct insn_arch *arch, struct body *b)
 	}
 }
 
-/* All return instructions, if there is nothing but instructions, however they are reached. */
+/* All returns and jumps out, if there is nothing but instructions, however they are reached. */
 static int sweep_returns(const struct insn_arch *arch, struct body *b, bool *all)
 {
 	struct insn i;
@@ -132,11 +150,10 @@ static int sweep_returns(const struct insn_arch *arch, struct body *b, bool *all
 		if (!arch->decode(b->code + at, b->size - at, &i))
 			return 0;
 	*all = true;
-	b->nreturns = 0;
+	b->nreturns = b->njumps = 0;
 	for (uint32_t at = 0; !err && at < b->size; at += i.len) {
 		arch->decode(b->code + at, b->size - at, &i);
-		if (i.flow == FLOW_RETURN)
-			err = add_return(b, at, i.step);
+		err = i.flow == FLOW_RETURN ? add_return(b, at, i.step) : add_jump(b, at, &i);
 	}
 	return err;
 }
@@ -159,6 +176,13 @@ static int compare_offsets(const void *a, const void *b)
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+static int compare_jumps(const void *a, const void *b)
+{
+	const struct rp_jump_out *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t size,
@@ -186,6 +210,8 @@ int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t siz
 	sweep(arch, &b);
 	if (b.nreturns)
 		qsort(b.returns, b.nreturns, sizeof(*b.returns), compare_offsets);
+	if (b.njumps)
+		qsort(b.jumps, b.njumps, sizeof(*b.jumps), compare_jumps);
 	*out = b;
 	return 0;
 }
@@ -193,5 +219,6 @@ int rp_body_read(const struct insn_arch *arch, const uint8_t *code, uint32_t siz
 void rp_body_free(struct body *b)
 {
 	free(b->returns);
+	free(b->jumps);
 	*b = (struct body){ 0 };
 }

@@ -311,5 +311,6 @@ int rp_code_returns(struct rp_code *c, const struct rp_function *f, struct rp_re
 void rp_returns_free(struct rp_returns *returns)
 {
 	free(returns->offsets);
+	free(returns->jumps);
 	*returns = (struct rp_returns){ 0 };
 }

@@ -20,6 +20,9 @@ struct body {
 	uint64_t entered;  /* bit i: something jumps from within to offset i, i < PROLOGUE */
 	uint32_t *returns; /* ascending; NULL unless asked for */
 	uint32_t nreturns, capacity;
+	struct rp_jump_out *jumps; /* to what is outside; ascending */
+	uint32_t njumps, jumps_capacity;
+	bool leaves_otherwise;	  /* than by a return or by one of the jumps */
 	enum rp_step return_step; /* of the dearest */
 	bool calls_itself;
 	const char *unknown; /* what could not be followed; NULL: nothing */

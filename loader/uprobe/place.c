@@ -107,11 +107,16 @@ void rp_returns_choose(struct body *b, struct rp_returns *out)
 {
 	struct rp_returns r = { .offsets = b->returns,
 				.n = b->nreturns,
+				.jumps = b->jumps,
+				.njumps = b->njumps,
+				.only_jumps = !b->unknown && !b->leaves_otherwise &&
+					      b->return_step != RP_STEP_UNKNOWN,
 				.calls_itself = b->calls_itself,
 				.step = b->return_step };
 	const char *leak = b->unknown ? b->unknown : b->leaves;
 
 	b->returns = NULL;
+	b->jumps = NULL;
 	r.complete = r.n && !leak && r.step != RP_STEP_UNKNOWN;
 	if (leak)
 		snprintf(r.why, sizeof(r.why), "%u returns, and %s", r.n, leak);

@@ -152,15 +152,6 @@ ASM_FRAME(enter_frame,
 /* More a thread may not have at a time: MAX_URETPROBE_DEPTH of include/linux/uprobes.h. */
 #define RETURN_PROBES 64
 
-/* The address that a call returns to, at the frame offset `to`. */
-#ifdef UNWIND_LINK_REG
-#define READ_RETURN_ADDRESS(to, ctx, sp)                                                           \
-	SCOPE("READ_RETURN_ADDRESS(" #to ", " #ctx ", " #sp ")"),                                  \
-		LDX(DW, R1, ctx, UNWIND_LINK_REG), STX(DW, R10, to, R1), END
-#else
-#define READ_RETURN_ADDRESS(to, ctx, sp) READ_USER(to, 8, sp)
-#endif
-
 /* clang-format off */
 /* R0 = the innermost call of the thread with this first page; to the label if it has none. */
 #define LD_TOP(page, none)                                                                         \

@@ -25,6 +25,7 @@
 #ifndef RAWPROF_FUNC_H
 #define RAWPROF_FUNC_H
 
+#include "base/machine.h"
 #include "programs/shared/probe.h"
 #include "programs/shared/stack.h"
 
@@ -182,8 +183,9 @@ extern const struct asm_map rp_func_maps[FUNC_MAPS];
  *		the current thread begins a call: R0 = a struct func_call with all but its time and
  *		its arguments; 0 if it does not count
  *	func_leave(R1 = context, R2 = stack pointer, R3 = function, R4 = value, R5 = first page)
- *		it ends one, at the time that the page has. R0 = with at_returns, 1 + the function
- *		of a call that has jumped to this one, and so ends as well; else 0
+ *		it ends one, at the time that the page has; the function may have PROBE_ELSEWHERE.
+ *		R0 = with at_returns, 1 + the function of a call that has jumped to this one, and so
+ *		ends as well; else 0
  *	func_count(R1 = function)	it begins one, and nothing else is asked
  *	func_unwind(R1 = first page, R2 = stack pointer, R3 = calls to leave alone, R4 = how, R5 =
  *		now)	drops calls that were left
@@ -272,6 +274,15 @@ extern const struct asm_part rp_func_enter_part, rp_func_jumped_part, rp_func_gr
 		STX(DW, call, offsetof(struct func_call, start), R0),                              \
 	END
 /* clang-format on */
+
+/* The address that a call returns to, at the frame offset `to`. */
+#ifdef UNWIND_LINK_REG
+#define READ_RETURN_ADDRESS(to, ctx, sp)                                                           \
+	SCOPE("READ_RETURN_ADDRESS(" #to ", " #ctx ", " #sp ")"),                                  \
+		LDX(DW, R1, ctx, UNWIND_LINK_REG), STX(DW, R10, to, R1), END
+#else
+#define READ_RETURN_ADDRESS(to, ctx, sp) READ_USER(to, 8, sp)
+#endif
 
 /* How func_unwind looks at a call. */
 enum func_unwind_how {

@@ -8,7 +8,8 @@ enum {
 	CALL_SP = offsetof(struct func_call, sp),
 	CALL_START = offsetof(struct func_call, start),
 	CALL_INNER = offsetof(struct func_call, inner_ns),
-	CALL_FUNCTION = offsetof(struct func_call, function)
+	CALL_FUNCTION = offsetof(struct func_call, function),
+	CALL_LINK = offsetof(struct func_call, link)
 };
 enum {
 	SUM_INNER = offsetof(struct func_sum, inner_ns),
@@ -26,7 +27,9 @@ ASM_FRAME(leave_frame,
 	(uint64_t, function, FUNCTION),
 	(uint64_t, value, VALUE),
 	(uint64_t, now, NOW),
-	(uint64_t, number, NUMBER)); /* of the call, among those of its thread */
+	(uint64_t, number, NUMBER), /* of the call, among those of its thread */
+	(uint64_t, elsewhere, ELSEWHERE),
+	(uint64_t, link, LEAVE_LINK));
 
 #define TRIM (-1)
 
@@ -52,6 +55,10 @@ LABEL(out),
 FUNC(func_keep),
 	STX(DW, R10, CONTEXT, R1),
 	STX(DW, R10, SP, R2),
+	WHEN(struct func_config, at_returns),
+		STX(DW, R10, ELSEWHERE, R3), /* not 0 in its upper half */
+	END,
+	MOV32_REG(R3, R3),
 	STX(DW, R10, FUNCTION, R3),
 	STX(DW, R10, VALUE, R4),
 	MOV_REG(R7, R5),
@@ -101,6 +108,20 @@ LABEL(find),
 	JEQ(R0, 0, no_entry), /* never */
 	MOV_REG(R8, R0),
 LABEL(found),
+
+	/* A function that it jumps to returns to its caller, or to one of that function's own. */
+	WHEN(struct func_config, at_returns),
+		LDX(DW, R1, R10, ELSEWHERE),
+		RSH(R1, 32),
+		JEQ(R1, 0, its_own),
+		LDX(DW, R1, R10, CONTEXT),
+		LDX(DW, R2, R10, SP),
+		READ_RETURN_ADDRESS(LEAVE_LINK, R1, R2),
+		LDX(W, R1, R10, LEAVE_LINK),
+		LDX(W, R2, R8, CALL_LINK),
+		JNE_REG(R1, R2, no_entry),
+LABEL(its_own),
+	END,
 
 	/* R6 = how long; the call that it is inside of has had so much less for itself. */
 	LDX(DW, R6, R10, NOW),

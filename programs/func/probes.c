@@ -45,7 +45,7 @@ LABEL(out),
 static const struct asm_insn leave_lines[] = {
 	MOV_REG(R6, R1),
 	FIND_THREAD(out),
-	LD_PROBE_ID(R3, R6, struct func_config, probe),
+	LD_PROBE_END(R3, R6, struct func_config, probe),
 	LEAVE_CALL,
 	/* Who has jumped to this function ends with it, if its own returns cannot be seen. */
 	WHEN(struct func_config, at_returns),

@@ -63,6 +63,17 @@ struct probe_config {
 		LD_PARAM(dst, type, member.id), END, END
 
 /*
+ * At the return instructions (probe_config.at_returns): the same, and PROBE_ELSEWHERE if the
+ * instruction is one of another function, to which this one jumps. Others call that one too: then
+ * the return address is not that of the call.
+ */
+#define PROBE_ELSEWHERE (1ull << 32)
+#define LD_PROBE_END(dst, ctx, type, member)                                                       \
+	SCOPE("LD_PROBE_END(" #dst ", " #ctx ")"), WHEN(type, member.by_cookie), MOV_REG(R1, ctx), \
+		CALL(get_attach_cookie), MOV_REG(dst, R0), END, UNLESS(type, member.by_cookie),    \
+		LD_PARAM(dst, type, member.id), END, END
+
+/*
  * The call that the registers at ctx are of, equal at its entry and its return: thread becomes the
  * thread's id, or in Go the address of the goroutine, which may change its thread; sp the stack
  * pointer at the entry, in Go counted from the end of the stack, as the stack may move. The deeper

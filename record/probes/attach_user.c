@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/machine.h"
+#include "ends.h"
 #include "list.h"
 #include "record/recording.h"
 
@@ -27,11 +29,11 @@ static void places_free(struct places *p)
 	free(p->cookies);
 }
 
-static int places_add(struct places *p, uint64_t offset, uint32_t id)
+static int places_add(struct places *p, uint64_t offset, uint64_t cookie)
 {
 	int err = RP_PUSH(p->offsets, p->n, p->capacity, offset);
 
-	return err ? err : RP_PUSH(p->cookies, p->cookies_n, p->cookies_capacity, id);
+	return err ? err : RP_PUSH(p->cookies, p->cookies_n, p->cookies_capacity, cookie);
 }
 
 /* One file's new functions, as those of Go or as all others. */
@@ -40,8 +42,9 @@ struct attaching {
 	const struct probe_file *file;
 	enum rp_uprobe_way way;
 	struct places at[PROBE_POINTS];
-	bool at_returns; /* all of them are probed at their returns */
-	bool session;	 /* both ends by one program */
+	bool at_returns;	   /* all of them are probed at their returns */
+	bool session;		   /* both ends by one program */
+	struct sym_functions *all; /* of the file; NULL: not asked for yet */
 };
 
 static bool wants(const struct record_probes *list, enum probe_point point)
@@ -62,21 +65,56 @@ static struct rp_function function_of(const struct attaching *a, const struct re
 				     .catches = a->file->throws };
 }
 
+static size_t match_any(void *ctx, const char *name)
+{
+	(void)ctx;
+	(void)name;
+	return 0;
+}
+
+/* All functions of the file, where what one jumps to is looked for. */
+static int know_all(struct attaching *a)
+{
+	const struct sym_functions_query query = { .fd = a->file->fd,
+						   .path = a->file->path,
+						   .match = match_any };
+	int err = a->all || !a->list->programs.elsewhere || a->way == RP_UPROBE_PERF
+			  ? 0
+			  : sym_functions_match(&query, &a->all);
+
+	return err == -ENOMEM ? err : 0;
+}
+
+static const char *how_ends(struct attaching *a, const struct probe_ends *ends)
+{
+	char elsewhere[64] = "";
+
+	if (ends->elsewhere)
+		snprintf(elsewhere, sizeof(elsewhere), ", %u of them in functions that it jumps to",
+			 ends->elsewhere);
+	return record_probes_textf(a->list, "%s, return at %u instructions%s%s",
+				   rp_uprobe_way_name(a->way), ends->n, elsewhere,
+				   ends->complete ? "" : " (and elsewhere, which is not seen)");
+}
+
 static int add_returns(struct attaching *a, struct rp_code *code, const struct rp_function *f,
 		       struct record_probe *p)
 {
-	struct rp_returns returns;
-	int err = rp_code_returns(code, f, &returns);
+	const struct record_probe_programs *programs = &a->list->programs;
+	struct probe_ends ends;
+	int err = know_all(a);
 
+	if (!err)
+		err = record_probes_ends(code, a->all, f, programs->at_jumps && !a->file->is_go,
+					 &ends);
 	if (err)
 		return err;
-	for (uint32_t i = 0; !err && i < returns.n; i++)
-		err = places_add(&a->at[PROBE_RETURN], f->offset + returns.offsets[i], p->id);
+	for (uint32_t i = 0; !err && i < ends.n; i++)
+		err = places_add(&a->at[PROBE_RETURN], ends.end[i].offset,
+				 p->id | (ends.end[i].elsewhere ? PROBE_ELSEWHERE : 0));
 	if (!err)
-		p->how = record_probes_textf(
-			a->list, "%s, return at %u instructions%s", rp_uprobe_way_name(a->way),
-			returns.n, returns.complete ? "" : " (and elsewhere, which is not seen)");
-	rp_returns_free(&returns);
+		p->how = how_ends(a, &ends);
+	record_probes_ends_free(&ends);
 	return err;
 }
 
@@ -281,6 +319,8 @@ static int attach_file(struct attaching *a, uint32_t from)
 		a->at_returns = at_returns;
 		err = attach_alike(a, code, from);
 	}
+	sym_functions_free(a->all);
+	a->all = NULL;
 	rp_code_close(code);
 	return err;
 }

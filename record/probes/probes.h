@@ -212,6 +212,10 @@ struct record_probe_programs {
 	void *ctx;
 	/* Integer arguments that entry programs read; 0 stands for all that there are. */
 	uint8_t nargs;
+	/* Where the returns of a function are probed one by one: they know of ends in other
+	 * functions that it jumps to (PROBE_ELSEWHERE); and a jump to a place that is not known
+	 * ends a call, though it has no result yet. */
+	bool elsewhere, at_jumps;
 };
 
 /*

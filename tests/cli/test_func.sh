@@ -87,6 +87,47 @@ mv "$tmp/rows" "$out"
 is 'exceptions pass: all calls' "$(of 'fails\(int\)') $(of 'passes\(int\)') $(of 'catches\(int\)')" '100 100 100'
 is 'exceptions pass: those that were left' "$(left 'fails\(int\)') $(left 'catches\(int\)')" '100 0'
 
+# A call that ends in another function, to which its own has jumped, in a program with exceptions: `again`, which half of the
+# calls jump to, is called by the handler too, from the same place on the stack.
+cat >"$tmp/tails.cpp" <<'END'
+#include <cstdio>
+#define OWN __attribute__((noinline))
+volatile int done;
+OWN int again(int i) { done = done + i; if (i < 0) throw i; return done; }
+OWN int adds(int i) { if (i % 4 == 1) throw i; return i % 2 ? i : again(i); }
+OWN void puts_it(const char *s) { done = done + 1; puts(s); }
+int main()
+{
+	for (int i = 0; i < 400; i++)
+		try { adds(i); } catch (int) { again(i); }
+	puts_it("done");
+}
+END
+if "${CXX:-g++}" -O2 -o "$tmp/tails" "$tmp/tails.cpp" 2>"$tmp/err"; then
+	run "$rawprof" func "$tmp/tails:adds" "$tmp/tails:puts_it" --format prometheus -o "$tmp/rows" -- "$tmp/tails"
+	is 'tail calls beside exceptions: the program goes on' "$status $(cat "$out")" '0 done'
+	mv "$tmp/rows" "$out"
+	is 'tail calls beside exceptions: all calls' "$(of 'adds\(int\)') $(of 'puts_it\(char const\*\)')" '400 1'
+	is 'tail calls beside exceptions: what was left' "$(left 'adds\(int\)') $(left 'puts_it\(char const\*\)')" '100 0'
+	is 'tail calls beside exceptions: the others return' "$(ledger KEPT)" 301
+else
+	skip 'tail calls beside exceptions' 'there is no C++ compiler'
+fi
+
+# Hundreds of functions, each called once: the first call of each counts.
+{
+	for i in {1..600}; do echo "__attribute__((noinline)) int once_$i(int x) { __asm__(\"\"); return x + $i; }"; done
+	echo 'int main(void) { volatile int s = 0;'
+	for i in {1..600}; do echo "s += once_$i(s);"; done
+	echo 'return 0; }'
+} >"$tmp/many.c"
+"${CC:-gcc}" -O1 -o "$tmp/many" "$tmp/many.c"
+for view in '' --count; do
+	run "$rawprof" func "$tmp/many:once_*" $view -n 1000 --format prometheus -o "$tmp/rows" -- "$tmp/many"
+	is "600 functions $view: rows" "$(grep -c '^rawprof_func_calls{.*} 1$' "$tmp/rows")" 600
+	closes "600 functions $view"
+done
+
 rows even,odd -- "$calls" mutual 50
 is 'recursion of two functions' "$(of even) $(of odd)" '26 25'
 rows hands,takes -- "$calls" tail 1000

@@ -71,6 +71,8 @@ struct expected {
 	bool complete;
 	uint8_t nargs;
 	bool with_return;
+	uint32_t njumps; /* out of it */
+	bool if_taken;	 /* the first of them is conditional */
 };
 
 /* clang-format off */
@@ -94,15 +96,15 @@ static const struct expected x86[] = {
 	/* what follows the ret is a handler that comes back to the prologue */
 	{ "unreachable", "test %rdi, %rdi; 1: je 2f; nop; 2: ret; inc %rax; jmp 1b", 0, 0, RP_STEP_SINGLE, "jumps to it", 1, true },
 	{ "table", "test %rdi, %rdi; je 1f; jmp *%rax; 1: ret", 0, 0, RP_STEP_SINGLE, "computed address", 1, false },
-	{ "tail_memory", "test %rdi, %rdi; je 1f; jmp *push(%rip); 1: ret", 3, 0, RP_STEP_EMULATED, "+3", 1, false },
-	{ "tail", "test %rdi, %rdi; je push; ret", 3, 0, RP_STEP_EMULATED, "+3", 1, false },
+	{ "tail_memory", "test %rdi, %rdi; je 1f; jmp *push(%rip); 1: ret", 3, 0, RP_STEP_EMULATED, "+3", 1, false, .njumps = 1 },
+	{ "tail", "test %rdi, %rdi; je push; ret", 3, 0, RP_STEP_EMULATED, "+3", 1, false, .njumps = 1, .if_taken = true },
 	{ "unknown", "test %rdi, %rdi; je 1f; .byte 0x06; 1: ret", 0, 0, RP_STEP_SINGLE, "not known", 1, false },
 	{ "data_behind_jump", "test %rdi, %rdi; je 1f; jmp 1f; .byte 0x06, 0x06; 1: ret", 3, 0, RP_STEP_EMULATED, "+3", 1, true },
 	{ "entered_near", "xor %eax, %eax; .Lnear: test %rdi, %rdi; je 1f; nop; 1: ret", 0, 0, RP_STEP_SINGLE, "jumps to it", 1, true },
-	{ "enters_near", "mov $1, %eax; jmp .Lnear", 5, 0, RP_STEP_EMULATED, "+5 jmp", 0, false },
+	{ "enters_near", "mov $1, %eax; jmp .Lnear", 5, 0, RP_STEP_EMULATED, "+5 jmp", 0, false, .njumps = 1 },
 	{ "entered_far", "xor %eax, %eax; .Lfar: test %rdi, %rdi; je 1f; nop; 1: ret", 0, 0, RP_STEP_SINGLE, "jumps to it", 1, true },
 	{ "far_away", "push %rbp; .skip 3000, 0x90; pop %rbp; ret", 0, 0, RP_STEP_EMULATED, "+0 push", 1, true },
-	{ "enters_far", "mov $1, %eax; jmp .Lfar", 5, 0, RP_STEP_EMULATED, "+5 jmp", 0, false },
+	{ "enters_far", "mov $1, %eax; jmp .Lfar", 5, 0, RP_STEP_EMULATED, "+5 jmp", 0, false, .njumps = 1 },
 	/* another symbol, which is called by its address, begins between entry and place */
 	{ "second_entry", "test %rdi, %rdi; .globl inner; .type inner, @function; inner: mov %rdi, %rax; je 1f; nop; 1: ret", 0, 0, RP_STEP_SINGLE, "another function", 1, true },
 	{ "two_returns", "test %rdi, %rdi; je 1f; ret; 1: repz ret", 3, 0, RP_STEP_EMULATED, "+3", 2, true },
@@ -136,10 +138,10 @@ static const struct expected arm64[] = {
 	{ "loop", "cmp x0, #3; 1: b.hi 2f; add x0, x0, #1; b 1b; 2: ret", 0, 0, RP_STEP_SINGLE, "jumps to it", 1, true },
 	{ "entered", "mov x9, #1; .Lfar: cmp x0, #3; b.hi 2f; add x0, x0, x9; 2: ret", 0, 0, RP_STEP_SINGLE, "jumps to it", 1, true },
 	{ "far_away", "nop; .skip 3000; ret", 0, 0, RP_STEP_EMULATED, "", 0, false },
-	{ "enters", "mov x9, #2; b .Lfar", 4, 0, RP_STEP_EMULATED, "+4 b", 0, false },
+	{ "enters", "mov x9, #2; b .Lfar", 4, 0, RP_STEP_EMULATED, "+4 b", 0, false, .njumps = 1 },
 	{ "table", "cmp x0, #3; b.hi 1f; br x1; 1: ret", 0, 0, RP_STEP_SINGLE, "computed address", 1, false },
 	{ "signed_return", "cmp x0, #3; b.hi 1f; 1: retaa", 4, 0, RP_STEP_EMULATED, "+4", 1, false },
-	{ "tail", "cmp x0, #3; b.hi leaf; ret", 4, 0, RP_STEP_EMULATED, "+4", 1, false },
+	{ "tail", "cmp x0, #3; b.hi leaf; ret", 4, 0, RP_STEP_EMULATED, "+4", 1, false, .njumps = 1, .if_taken = true },
 };
 /* clang-format on */
 
@@ -191,6 +193,9 @@ static void check_one(int fd, const struct expected *e)
 		      e->name, returns.n, returns.complete, returns.why);
 	for (uint32_t i = 1; i < returns.n; i++)
 		ck_assert_uint_gt(returns.offsets[i], returns.offsets[i - 1]);
+	ck_assert_msg(returns.njumps == e->njumps, "%s: %u jumps", e->name, returns.njumps);
+	if (e->njumps)
+		ck_assert(returns.only_jumps && returns.jumps[0].is_conditional == e->if_taken);
 	rp_returns_free(&returns);
 	rp_code_close(code);
 	sym_functions_free(found);
