@@ -26,30 +26,53 @@ static void attempt_free(struct attempt *a)
 	free(a->lines);
 }
 
-/* 1: it loads; 0: it is refused; negative: it cannot be assembled, or refused without a word. */
-static int offer(struct repairing *r, struct attempt *a)
+/* What the log says: 0 if it is a refusal. */
+static int read_refusal(struct attempt *a)
 {
-	struct asm_refused refused;
-	struct rp_prog prog;
+	const struct asm_refused refused = { .log = a->log ? a->log : "",
+					     .insns = a->image.insns,
+					     .ninsns = a->image.ninsns };
 
-	r->tries++;
-	a->code.lines = a->lines;
-	if (asm_assemble(&a->code, &r->e->bind, &a->image, NULL, NULL))
-		return -EINVAL;
-	a->has_image = true;
-	rp_prog_of_image(&a->image, &prog);
-	a->loaded = rp_prog_load_verbose(&prog, 2, &a->log);
-	if (a->loaded >= 0) {
-		close(a->loaded);
-		return 1;
-	}
-	refused = (struct asm_refused){ .log = a->log ? a->log : "",
-					.insns = a->image.insns,
-					.ninsns = a->image.ninsns };
 	if (asm_refusal_explain(&refused, &a->refusal))
 		return -ENODATA;
 	a->refused = true;
 	return 0;
+}
+
+static int assemble(struct repairing *r, struct attempt *a)
+{
+	a->code.lines = a->lines;
+	a->has_image = !asm_assemble(&a->code, &r->e->bind, &a->image, NULL, NULL);
+	return a->has_image ? 0 : -EINVAL;
+}
+
+/* 1: it loads; 0: it is refused; negative: it cannot be assembled, or refused without a word. */
+static int offer(struct repairing *r, struct attempt *a)
+{
+	struct rp_prog prog;
+
+	r->tries++;
+	if (assemble(r, a))
+		return -EINVAL;
+	rp_prog_of_image(&a->image, &prog);
+	a->loaded = rp_prog_load_verbose(&prog, 1, &a->log);
+	if (a->loaded < 0)
+		return read_refusal(a);
+	if (r->loads)
+		r->loads(r->loads_ctx, &a->image, a->loaded);
+	close(a->loaded);
+	return 1;
+}
+
+/* As it is it has been offered already. */
+static int offer_first(struct repairing *r, struct attempt *a)
+{
+	if (r->e->broken_slot >= 0 || !r->e->log_text || r->e->loaded >= 0)
+		return offer(r, a);
+	if (assemble(r, a))
+		return -EINVAL;
+	a->log = strdup(r->e->log_text);
+	return a->log ? read_refusal(a) : -ENOMEM;
 }
 
 /* The lines of `from` with the edit made. */
@@ -86,14 +109,6 @@ static size_t line_at(const struct attempt *a, int64_t insn)
 	return a->code.nlines ? a->code.nlines - 1 : 0;
 }
 
-/* "unreachable insn 2", which the refusal has as a place of its own. */
-static int64_t insn_of(const struct asm_refusal *refusal)
-{
-	const char *at = strstr(refusal->message, "unreachable insn ");
-
-	return at ? strtoll(at + strlen("unreachable insn "), NULL, 10) : refusal->insn;
-}
-
 static void put_edit(struct repairing *r, const struct attempt *a, const struct edit *edit)
 {
 	const struct explain_colors *c = explain_colors(r->e);
@@ -113,6 +128,29 @@ static void put_edit(struct repairing *r, const struct attempt *a, const struct 
 }
 
 static bool repair(struct repairing *r, const struct attempt *a, uint32_t depth, uint32_t most);
+
+/* Of what is chosen from no more than one may load: it is not for us to choose. */
+static void drop_choices(struct repairing *r, const struct attempt *a, struct candidates *c)
+{
+	const repair_loads_fn loads = r->loads;
+	uint32_t load = 0;
+	size_t kept = 0;
+
+	r->loads = NULL;
+	for (size_t i = 0; i < c->n && load < 2; i++) {
+		struct attempt next;
+
+		if (!c->all[i].choice || make(a, &c->all[i], &next))
+			continue;
+		load += offer(r, &next) > 0;
+		attempt_free(&next);
+	}
+	r->loads = loads;
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->all[i].choice || load < 2)
+			c->all[kept++] = c->all[i];
+	c->n = kept;
+}
 
 static bool try_edit(struct repairing *r, const struct attempt *a, const struct edit *edit,
 		     uint32_t depth, uint32_t most)
@@ -144,10 +182,11 @@ static bool repair(struct repairing *r, const struct attempt *a, uint32_t depth,
 		return false;
 	c->r = r;
 	c->a = a;
-	c->at = line_at(a, insn_of(&a->refusal));
+	c->at = line_at(a, a->refusal.insn);
 	if (a->refusal.insn >= 0 && a->refusal.insn < a->image.ninsns)
 		c->insn = a->image.insns[a->refusal.insn];
 	repair_candidates(c);
+	drop_choices(r, a, c);
 	for (size_t i = 0; i < c->n && !found; i++)
 		found = try_edit(r, a, &c->all[i], depth, most);
 	free(c);
@@ -173,10 +212,10 @@ static int begin(struct repairing *r, struct attempt *a)
 	return make(&whole, &edit, a);
 }
 
-int explain_repair(FILE *out, struct explained *e)
+int repair_program(FILE *out, struct explained *e, repair_loads_fn loads, void *ctx)
 {
 	const struct explain_colors *c = explain_colors(e);
-	struct repairing r = { .out = out, .e = e };
+	struct repairing r = { .out = out, .e = e, .loads = loads, .loads_ctx = ctx };
 	struct attempt a;
 	bool found = false;
 	int err, is;
@@ -186,7 +225,7 @@ int explain_repair(FILE *out, struct explained *e)
 	err = begin(&r, &a);
 	if (err)
 		return err;
-	is = offer(&r, &a);
+	is = offer_first(&r, &a);
 	if (is > 0) {
 		fprintf(out, "\nnothing to repair: the kernel accepts it\n");
 	} else if (!is) {
@@ -206,4 +245,9 @@ int explain_repair(FILE *out, struct explained *e)
 	for (size_t i = 0; i < r.ntexts; i++)
 		free(r.texts[i]);
 	return err;
+}
+
+int explain_repair(FILE *out, struct explained *e)
+{
+	return repair_program(out, e, NULL, NULL);
 }

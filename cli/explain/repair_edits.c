@@ -7,167 +7,45 @@
 
 #include "repair.h"
 
-/* ---- lines */
+/* ---- values and registers */
 
-__attribute__((format(printf, 2, 3))) static const char *text_of(struct repairing *r,
-								 const char *fmt, ...)
+static void add_bounds(struct candidates *c, size_t at, int reg)
 {
-	va_list args;
-	char *text = NULL;
-
-	va_start(args, fmt);
-	if (r->ntexts == sizeof(r->texts) / sizeof(r->texts[0]) || vasprintf(&text, fmt, args) < 0)
-		text = NULL;
-	va_end(args);
-	if (text)
-		r->texts[r->ntexts++] = text;
-	return text ? text : "";
-}
-
-static struct asm_insn line_of(uint8_t code, int dst, int src, int16_t off, int32_t imm,
-			       const char *text)
-{
-	return (struct asm_insn){
-		.kind = ASM_INSN,
-		.insn = { .code = code,
-			  .dst_reg = dst & 15,
-			  .src_reg = src & 15,
-			  .off = off,
-			  .imm = imm },
-		.line = 1,
-		.text = text,
+	static const int32_t limits[] = {
+		4096, 1024, 512, 256, 128, 64, 63, 32, 16, 15, 8, 7, 4, 1
 	};
-}
-
-static struct asm_insn mov(struct repairing *r, int dst, int32_t imm)
-{
-	return line_of(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, imm,
-		       text_of(r, "MOV(R%d, %" PRId32 ")", dst, imm));
-}
-
-static struct asm_insn mov_reg(struct repairing *r, int dst, int src)
-{
-	return line_of(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0,
-		       text_of(r, "MOV_REG(R%d, R%d)", dst, src));
-}
-
-static struct asm_insn call(int32_t helper, const char *text)
-{
-	return line_of(BPF_JMP | BPF_CALL, 0, 0, 0, helper, text);
-}
-
-static struct asm_insn leave(void)
-{
-	return line_of(BPF_JMP | BPF_EXIT, 0, 0, 0, 0, "EXIT()");
-}
-
-static struct asm_insn jump(struct repairing *r, uint8_t op, const char *name, int reg, int32_t imm,
-			    const char *label)
-{
-	struct asm_insn line =
-		line_of(BPF_JMP | op | BPF_K, reg, 0, 0, imm,
-			text_of(r, "%s(R%d, %" PRId32 ", %s)", name, reg, imm, label));
-
-	line.kind = ASM_JUMP;
-	line.sym = label;
-	return line;
-}
-
-static struct asm_insn label(struct repairing *r, const char *name)
-{
-	return (struct asm_insn){
-		.kind = ASM_LABEL, .line = 1, .text = text_of(r, "LABEL(%s)", name), .sym = name
-	};
-}
-
-/* ---- which changes there are */
-
-__attribute__((format(printf, 3, 4))) static struct edit *add(struct candidates *c, size_t at,
-							      const char *fmt, ...)
-{
-	static struct edit spare;
-	struct edit *edit = c->n < MAX_CANDIDATES ? &c->all[c->n++] : &spare;
-	va_list args;
-
-	*edit = (struct edit){ .at = at };
-	va_start(args, fmt);
-	vsnprintf(edit->means, sizeof(edit->means), fmt, args);
-	va_end(args);
-	return edit;
-}
-
-/* Where the program, or the function that the line is in, begins. */
-static size_t begin_of(const struct candidates *c, size_t at)
-{
-	while (at && c->a->lines[at - 1].kind != ASM_FUNC)
-		at--;
-	return at;
-}
-
-/* A condition that leaves: to a label that is there, or at once. */
-static void add_guard(struct candidates *c, uint8_t op, const char *name, uint8_t otherwise,
-		      const char *other_name, int reg, int32_t imm, const char *when)
-{
-	struct edit *edit;
-
-	for (size_t i = c->at; i < c->a->code.nlines; i++) {
-		const struct asm_insn *line = &c->a->lines[i];
-
-		if (line->kind == ASM_FUNC)
-			break;
-		if (line->kind != ASM_LABEL || strcmp(line->sym, "out"))
-			continue;
-		edit = add(c, c->at, "where R%d is %s, it goes to %s", reg, when, line->sym);
-		edit->added[edit->nadded++] = jump(c->r, op, name, reg, imm, line->sym);
-	}
-	edit = add(c, c->at, "where R%d is %s, it ends there with 0", reg, when);
-	edit->added[edit->nadded++] = jump(c->r, otherwise, other_name, reg, imm, "is_good");
-	edit->added[edit->nadded++] = mov(c->r, 0, 0);
-	edit->added[edit->nadded++] = leave();
-	edit->added[edit->nadded++] = label(c->r, "is_good");
-}
-
-static void add_bounds(struct candidates *c, int reg)
-{
-	static const int32_t limits[] = { 4096, 1024, 512, 256, 128, 64, 63, 32, 16, 8, 4, 1 };
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		char when[40];
 
 		snprintf(when, sizeof(when), "above %" PRId32, limits[i]);
-		add_guard(c, BPF_JGT, "JGT", BPF_JLE, "JLE", reg, limits[i], when);
+		repair_guard(c, at, BPF_JGT, "JGT", BPF_JLE, "JLE", reg, limits[i], when);
 	}
-}
-
-/* A register that no line uses, from R6 on; NOWHERE. */
-static int unused_reg(const struct candidates *c)
-{
-	for (int reg = 6; reg < 10; reg++) {
-		bool used = false;
-
-		for (uint32_t i = 0; i < c->a->image.ninsns; i++)
-			used |= c->a->image.insns[i].dst_reg == reg ||
-				c->a->image.insns[i].src_reg == reg;
-		if (!used)
-			return reg;
-	}
-	return NOWHERE;
 }
 
 /* The context, which comes in R1, kept and put back. */
 static void add_context(struct candidates *c)
 {
-	const int keep = unused_reg(c);
+	const struct asm_insn *first = c->a->code.nlines ? &c->a->lines[0] : NULL;
+	const int keep = repair_unused_reg(c);
 	struct edit *edit;
 
+	/* An earlier change may keep it already. */
+	if (first && first->kind == ASM_INSN && first->insn.code == (BPF_ALU64 | BPF_MOV | BPF_X) &&
+	    first->insn.src_reg == 1 && first->insn.dst_reg >= 6 &&
+	    repair_begin_of(c, c->at) == 0) {
+		edit = repair_add(c, c->at, "R1 is the context again here");
+		edit->added[edit->nadded++] = repair_mov_reg(c->r, 1, first->insn.dst_reg);
+	}
 	if (keep == NOWHERE)
 		return;
-	edit = add(c, c->at,
-		   "the context is kept in R%d from the beginning, and R1 is it again here", keep);
-	edit->added[edit->nadded++] = mov_reg(c->r, 1, keep);
+	edit = repair_add(c, c->at,
+			  "the context is kept in R%d from the beginning, and R1 is it again here",
+			  keep);
+	edit->added[edit->nadded++] = repair_mov_reg(c->r, 1, keep);
 	edit->also.is = true;
 	edit->also.at = 0;
-	edit->also.line = mov_reg(c->r, keep, 1);
+	edit->also.line = repair_mov_reg(c->r, keep, 1);
 }
 
 /* Lines that load R1 and R2 for the call: each the other's. */
@@ -190,7 +68,7 @@ static void add_swap(struct candidates *c)
 	}
 	if (one == c->at || two == c->at || (one > two ? one - two : two - one) != 1)
 		return;
-	edit = add(c, one < two ? one : two, "argument 1 and argument 2 change places");
+	edit = repair_add(c, one < two ? one : two, "argument 1 and argument 2 change places");
 	edit->removed = 2;
 	for (size_t i = 0; i < 2; i++) {
 		struct asm_insn line = c->a->lines[edit->at + i];
@@ -203,8 +81,8 @@ static void add_swap(struct candidates *c)
 		    line.insn.dst_reg == line.insn.src_reg)
 			continue;
 		if (reg)
-			line.text = text_of(c->r, "%.*s(R%d%s", (int)(reg - line.text), line.text,
-					    was == 1 ? 2 : 1, reg + 3);
+			line.text = repair_text(c->r, "%.*s(R%d%s", (int)(reg - line.text),
+						line.text, was == 1 ? 2 : 1, reg + 3);
 		edit->added[edit->nadded++] = line;
 	}
 	/* What reads R1 comes before what writes it. */
@@ -219,24 +97,29 @@ static void add_swap(struct candidates *c)
 static void add_map(struct candidates *c)
 {
 	size_t at = c->at;
-	const size_t begin = begin_of(c, c->at);
+	const size_t begin = repair_begin_of(c, c->at);
 
-	while (at > begin && (c->a->lines[at - 1].kind != ASM_INSN ||
-			      c->a->lines[at - 1].insn.dst_reg != c->reg ||
-			      BPF_CLASS(c->a->lines[at - 1].insn.code) != BPF_ALU64))
+	while (at > begin &&
+	       (c->a->lines[at - 1].kind != ASM_INSN ||
+		c->a->lines[at - 1].insn.dst_reg != c->reg ||
+		BPF_CLASS(c->a->lines[at - 1].insn.code) != BPF_ALU64) &&
+	       (c->a->lines[at - 1].kind != ASM_LD_MAP ||
+		c->a->lines[at - 1].insn.dst_reg != c->reg))
 		at--;
 	for (size_t i = 0; at > begin && i < c->r->e->entry->nmaps; i++) {
 		const char *name = c->r->e->entry->maps[i].name;
-		struct edit *edit = add(c, at - 1, "R%d is the map %s, no number", c->reg, name);
+		struct edit *edit = repair_add(
+			c, at - 1, "R%d is the map %s, the only one that goes here", c->reg, name);
 
 		edit->removed = 1;
+		edit->choice = true;
 		edit->added[edit->nadded++] = (struct asm_insn){
 			.kind = ASM_LD_MAP,
 			.insn = { .code = BPF_LD | BPF_IMM | BPF_DW,
 				  .dst_reg = (uint8_t)c->reg & 15,
 				  .src_reg = BPF_PSEUDO_MAP_FD },
 			.line = 1,
-			.text = text_of(c->r, "LD_MAP(R%d, %s)", c->reg, name),
+			.text = repair_text(c->r, "LD_MAP(R%d, %s)", c->reg, name),
 			.sym = name,
 		};
 	}
@@ -251,21 +134,17 @@ static void add_discard(struct candidates *c)
 	for (size_t back = 0; back < 4 && back <= c->at; back++)
 		for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++) {
 			struct edit *edit =
-				add(c, c->at - back, "the record in R%d is given back, unseen",
-				    holders[i]);
+				repair_add(c, c->at - back,
+					   "the record in R%d is given back, unseen", holders[i]);
 
-			edit->added[edit->nadded++] = mov_reg(c->r, 1, holders[i]);
-			edit->added[edit->nadded++] = mov(c->r, 2, 0);
+			edit->added[edit->nadded++] = repair_mov_reg(c->r, 1, holders[i]);
+			edit->added[edit->nadded++] = repair_mov(c->r, 2, 0);
 			edit->added[edit->nadded++] =
-				call(RINGBUF_DISCARD, "CALL(ringbuf_discard)");
+				repair_line(BPF_JMP | BPF_CALL, 0, 0, 0, RINGBUF_DISCARD,
+					    "CALL(ringbuf_discard)");
 			if (!back)
-				edit->added[edit->nadded++] = mov(c->r, 0, 0);
+				edit->added[edit->nadded++] = repair_mov(c->r, 0, 0);
 		}
-}
-
-static void add_removal(struct candidates *c, size_t at, const char *means)
-{
-	add(c, at, "%s", means)->removed = 1;
 }
 
 /* "invalid read from stack R2 off -16+8 size 16", "off=-8": the slot that holds nothing. */
@@ -283,10 +162,10 @@ static void add_clearing(struct candidates *c, const char *message)
 	if (at >= 0 || at < -512)
 		return;
 	at = -((-at + 7) / 8 * 8);
-	edit = add(c, begin_of(c, c->at), "bytes %ld to %ld from R10 are 0 where nothing else is",
-		   at, at + 7);
-	edit->added[edit->nadded++] = line_of(BPF_ST | BPF_MEM | BPF_DW, 10, 0, (int16_t)at, 0,
-					      text_of(c->r, "ST(DW, R10, %ld, 0)", at));
+	edit = repair_add(c, repair_begin_of(c, c->at),
+			  "bytes %ld to %ld from R10 are 0 where nothing else is", at, at + 7);
+	edit->added[edit->nadded++] = repair_line(BPF_ST | BPF_MEM | BPF_DW, 10, 0, (int16_t)at, 0,
+						  repair_text(c->r, "ST(DW, R10, %ld, 0)", at));
 }
 
 /* One less is let through: JGE for JGT. */
@@ -309,9 +188,9 @@ static void add_stricter(struct candidates *c)
 			    !line.text || strncmp(line.text, ops[i].name, strlen(ops[i].name)))
 				continue;
 			line.insn.code = (uint8_t)((line.insn.code & ~0xf0) | ops[i].stricter);
-			line.text =
-				text_of(c->r, "%s%s", ops[i].now, line.text + strlen(ops[i].name));
-			edit = add(c, at, "the limit itself is no longer let through");
+			line.text = repair_text(c->r, "%s%s", ops[i].now,
+						line.text + strlen(ops[i].name));
+			edit = repair_add(c, at, "the limit itself is no longer let through");
 			edit->removed = 1;
 			edit->added[edit->nadded++] = line;
 		}
@@ -320,7 +199,7 @@ static void add_stricter(struct candidates *c)
 /* What a call takes away, kept across it. */
 static void add_kept(struct candidates *c)
 {
-	const int keep = unused_reg(c);
+	const int keep = repair_unused_reg(c);
 	size_t at = c->at;
 	struct edit *edit;
 
@@ -330,11 +209,11 @@ static void add_kept(struct candidates *c)
 		at--;
 	if (!at || keep == NOWHERE)
 		return;
-	edit = add(c, c->at, "R%d is kept in R%d across the call", c->reg, keep);
-	edit->added[edit->nadded++] = mov_reg(c->r, c->reg, keep);
+	edit = repair_add(c, c->at, "R%d is kept in R%d across the call", c->reg, keep);
+	edit->added[edit->nadded++] = repair_mov_reg(c->r, c->reg, keep);
 	edit->also.is = true;
 	edit->also.at = at - 1;
-	edit->also.line = mov_reg(c->r, keep, c->reg);
+	edit->also.line = repair_mov_reg(c->r, keep, c->reg);
 }
 
 static void add_unread(struct candidates *c)
@@ -346,19 +225,141 @@ static void add_unread(struct candidates *c)
 		add_kept(c);
 	if (c->reg == 1)
 		add_context(c);
-	edit = add(c, kept ? begin_of(c, c->at) : c->at, "R%d is 0 where nothing has written it",
-		   c->reg);
-	edit->added[edit->nadded++] = mov(c->r, c->reg, 0);
+	if (kept || !c->reg) {
+		edit = repair_add(c, repair_begin_of(c, c->at),
+				  "R%d is 0 where nothing else has written it", c->reg);
+		edit->added[edit->nadded++] = repair_mov(c->r, c->reg, 0);
+	}
+	edit = repair_add(c, c->at, "R%d is 0 here, whatever it was on other paths", c->reg);
+	edit->added[edit->nadded++] = repair_mov(c->r, c->reg, 0);
 	if (!kept)
 		return;
-	edit = add(c, begin_of(c, c->at), "R%d is what was passed in R1, from the beginning",
-		   c->reg);
-	edit->added[edit->nadded++] = mov_reg(c->r, c->reg, 1);
+	edit = repair_add(c, repair_begin_of(c, c->at),
+			  "R%d is what was passed in R1, from the beginning", c->reg);
+	edit->added[edit->nadded++] = repair_mov_reg(c->r, c->reg, 1);
 }
 
-static bool says(const char *message, const char *words)
+/* ---- numbers and widths */
+
+/* An operation with a constant that it does not take, for which there is another one. */
+static void add_plain(struct candidates *c)
 {
-	return strstr(message, words) != NULL;
+	const struct bpf_insn *insn = &c->insn;
+	const uint8_t op = BPF_OP(insn->code), source = BPF_SRC(insn->code);
+	struct bpf_insn plain = *insn;
+	struct edit *edit;
+
+	if (repair_says(c->a->refusal.message, "uses reserved fields")) {
+		plain.src_reg = source == BPF_X ? plain.src_reg : 0;
+		plain.imm = source == BPF_X ? 0 : plain.imm;
+		plain.off = 0;
+		edit = repair_add(c, c->at, "a field that it does not use is 0");
+		edit->removed = 1;
+		edit->added[edit->nadded++] = repair_line(
+			plain.code, plain.dst_reg, plain.src_reg, 0, plain.imm,
+			repair_text(c->r, "INSN(0x%02x, R%d, R%d, 0, %" PRId32 ")", plain.code,
+				    plain.dst_reg, plain.src_reg, plain.imm));
+		return;
+	}
+	if (op == BPF_MOD) {
+		repair_removal(c, c->at, "a remainder of 0 leaves the number as it is");
+		return;
+	}
+	if (op == BPF_ARSH)
+		return;
+	edit = repair_add(c, c->at, "%s",
+			  op == BPF_DIV ? "it is 0, which a division by 0 gives"
+					: "it is 0, as nothing is left behind such a shift");
+	edit->removed = 1;
+	edit->added[edit->nadded++] = repair_mov(c->r, insn->dst_reg, 0);
+}
+
+/* A load of the context, of the first of its bytes only. */
+static void add_narrower(struct candidates *c)
+{
+	static const struct {
+		uint8_t size;
+		const char *name;
+		int bytes;
+	} sizes[] = {
+		{ BPF_DW, "DW", 8 }, { BPF_W, "W", 4 }, { BPF_H, "H", 2 }, { BPF_B, "B", 1 }
+	};
+	const uint8_t had = BPF_SIZE(c->insn.code);
+	bool below = false;
+
+	if (c->a->lines[c->at].kind != ASM_INSN || BPF_CLASS(c->insn.code) != BPF_LDX ||
+	    c->insn.off % 4)
+		return;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct edit *edit;
+
+		if (below) {
+			edit = repair_add(c, c->at, "the first %d bytes are read alone",
+					  sizes[i].bytes);
+			edit->removed = 1;
+			edit->added[edit->nadded++] = repair_line(
+				(uint8_t)(BPF_LDX | BPF_MEM | sizes[i].size), c->insn.dst_reg,
+				c->insn.src_reg, c->insn.off, 0,
+				repair_text(c->r, "LDX(%s, R%d, R%d, %d)", sizes[i].name,
+					    c->insn.dst_reg, c->insn.src_reg, c->insn.off));
+		}
+		below |= sizes[i].size == had;
+	}
+}
+
+/* "invalid write to stack R1 off=-8 size=16": of a call, whose size is in the next register. */
+static void add_smaller(struct candidates *c, const char *message)
+{
+	const char *reg = strstr(message, "stack R"), *off = strstr(message, " off=");
+	const int size = reg ? atoi(reg + 7) + 1 : 0;
+	const int32_t room = off ? -atoi(off + 5) : 0;
+	size_t at = c->at;
+
+	if (c->insn.code != (BPF_JMP | BPF_CALL) || size < 2 || size > 5 || room <= 0)
+		return;
+	while (at-- > repair_begin_of(c, c->at)) {
+		const struct asm_insn *line = &c->a->lines[at];
+		struct edit *edit;
+
+		if (line->kind != ASM_INSN || line->insn.dst_reg != size ||
+		    BPF_CLASS(line->insn.code) != BPF_ALU64)
+			continue;
+		if (line->insn.code != (BPF_ALU64 | BPF_MOV | BPF_K) || line->insn.imm <= room)
+			return;
+		edit = repair_add(c, at, "%" PRId32 " bytes are enough, those that are there",
+				  room);
+		edit->removed = 1;
+		edit->added[edit->nadded++] = repair_mov(c->r, size, room);
+		return;
+	}
+}
+
+/* The number that was added to the pointer: bounded before that. */
+static void add_index_bounds(struct candidates *c)
+{
+	const int reg = BPF_CLASS(c->insn.code) == BPF_LDX ? c->insn.src_reg : c->insn.dst_reg;
+
+	for (size_t at = c->at; at-- > repair_begin_of(c, c->at);) {
+		const struct asm_insn *line = &c->a->lines[at];
+
+		if (line->kind == ASM_LABEL)
+			return;
+		if (line->kind == ASM_INSN && line->insn.code == (BPF_ALU64 | BPF_ADD | BPF_X) &&
+		    line->insn.dst_reg == reg) {
+			add_bounds(c, at, line->insn.src_reg);
+			return;
+		}
+	}
+}
+
+static void add_map_argument(struct candidates *c)
+{
+	for (size_t at = c->at; at-- > repair_begin_of(c, c->at);)
+		if (c->a->lines[at].kind == ASM_LD_MAP && c->a->lines[at].insn.dst_reg <= 5) {
+			c->reg = c->a->lines[at].insn.dst_reg;
+			add_map(c);
+			return;
+		}
 }
 
 void repair_candidates(struct candidates *c)
@@ -369,43 +370,67 @@ void repair_candidates(struct candidates *c)
 
 	c->reg = m[0] == 'R' && m[1] >= '0' && m[1] <= '9' ? atoi(m + 1) : NOWHERE;
 	c->reg = c->reg > 9 ? NOWHERE : c->reg;
-	if (c->reg != NOWHERE && (says(m, "_or_null") || says(m, "null-check")))
-		add_guard(c, BPF_JEQ, "JEQ", BPF_JNE, "JNE", c->reg, 0, "0");
-	if (c->reg != NOWHERE && says(m, "!read_ok"))
+	if (c->reg != NOWHERE && (repair_says(m, "_or_null") || repair_says(m, "null-check")))
+		repair_guard(c, c->at, BPF_JEQ, "JEQ", BPF_JNE, "JNE", c->reg, 0, "0");
+	if (c->reg != NOWHERE && repair_says(m, "!read_ok"))
 		add_unread(c);
-	if (says(m, "expected=ctx")) {
+	if (repair_says(m, "expected=ctx")) {
 		add_swap(c);
 		add_context(c);
 	}
-	if (c->reg != NOWHERE && says(m, "expected=map_ptr"))
+	if (c->reg != NOWHERE && repair_says(m, "expected=map_ptr"))
 		add_map(c);
-	if (says(m, "math between"))
-		add_bounds(c, c->insn.src_reg);
-	else if (c->reg != NOWHERE && (says(m, "unbounded") || says(m, "min value is negative") ||
-				       says(m, "makes pointer be out of bounds")))
-		add_bounds(c, c->reg);
-	if (says(m, "Unreleased reference"))
+	if (repair_says(m, "math between"))
+		add_bounds(c, c->at, c->insn.src_reg);
+	else if (c->reg != NOWHERE &&
+		 (repair_says(m, "unbounded") || repair_says(m, "min value is negative") ||
+		  repair_says(m, "makes pointer be out of bounds")))
+		add_bounds(c, c->at, c->reg);
+	if (repair_says(m, "Unreleased reference"))
 		add_discard(c);
-	if (says(m, "expected=ringbuf_mem"))
-		add_removal(c, c->at, "the record is given away once");
-	if (says(m, "frame pointer is read only"))
-		add_removal(c, c->at, "the frame is there without being made");
-	if (says(m, "unreachable insn"))
-		add_removal(c, c->at, "nothing: no path led there");
-	if (says(m, "invalid access to map value") || says(m, "outside of the allowed memory"))
+	if (repair_says(m, "expected=ringbuf_mem"))
+		repair_removal(c, c->at, "the record is given away once");
+	if (repair_says(m, "frame pointer is read only"))
+		repair_removal(c, c->at, "the frame is there without being made");
+	if (repair_says(m, "unreachable insn"))
+		repair_unreachable(c);
+	if (repair_says(m, "jump out of range") || repair_says(m, "jump into the middle"))
+		repair_jump_away(c);
+	if (repair_says(m, "unknown opcode"))
+		repair_removal(c, c->at, "what is no instruction is left out");
+	if (repair_says(m, "infinite loop") || repair_says(m, "program is too large"))
+		repair_loop(c);
+	if (repair_says(m, "call stack of") || repair_says(m, "back-edge"))
+		repair_recursion(c);
+	if (repair_says(m, "invalid shift") || repair_says(m, "div by zero") ||
+	    repair_says(m, "uses reserved fields"))
+		add_plain(c);
+	if (repair_says(m, "invalid bpf_context access"))
+		add_narrower(c);
+	if (repair_says(m, "to stack R") || repair_says(m, "from stack R"))
+		add_smaller(c, m);
+	if (repair_says(m, "outside of the allowed memory"))
+		add_index_bounds(c);
+	if (repair_says(m, "cannot pass map_type"))
+		add_map_argument(c);
+	if (repair_says(m, "invalid mem access 'scalar'") && c->a->refusal.history &&
+	    repair_says(c->a->refusal.history, "given away"))
+		repair_removal(c, c->at, "what came too late for the record is not written");
+	if (repair_says(m, "dereference of modified ctx"))
+		add_context(c);
+	if (repair_says(m, "invalid access to map value") ||
+	    repair_says(m, "outside of the allowed memory"))
 		add_stricter(c);
-	if (says(m, "invalid read from stack") || says(m, "invalid indirect read from stack"))
+	if (repair_says(m, "invalid read from stack") ||
+	    repair_says(m, "invalid indirect read from stack"))
 		add_clearing(c, m);
-	if (exits && says(m, "should have been in")) {
-		edit = add(c, c->at, "it returns 0");
-		edit->added[edit->nadded++] = mov(c->r, 0, 0);
+	if (exits && repair_says(m, "should have been in")) {
+		edit = repair_add(c, c->at, "it returns 0");
+		edit->added[edit->nadded++] = repair_mov(c->r, 0, 0);
 	}
-	if (says(m, "last insn is not an exit")) {
-		edit = add(c, c->a->code.nlines, "it ends with 0 rather than going on");
-		edit->added[edit->nadded++] = mov(c->r, 0, 0);
-		edit->added[edit->nadded++] = leave();
-	}
-	if (says(m, "GPL-restricted"))
-		add(c, c->at, "the program is offered under both licences")->license =
+	if (repair_says(m, "last insn is not an exit"))
+		repair_end(c);
+	if (repair_says(m, "GPL-restricted"))
+		repair_add(c, c->at, "the program is offered under both licences")->license =
 			"Dual BSD/GPL";
 }

@@ -90,11 +90,45 @@ enum {
 };
 extern const struct asm_map bad_maps[BAD_MAPS];
 
+/* How a case's author would mend it (mends.c): an edit at the line that the refusal names. */
+struct bad_mend {
+	const char *id;
+	/* Where, if it is not the line that was refused itself: this one, which has to be named. */
+	const char *line;
+	int skip;	/* from there, how many lines on */
+	size_t removed; /* lines that go */
+	struct {
+		const struct asm_insn *at;
+		size_t n;
+	} lines, also;
+	size_t also_at; /* in front of which line `also` stands */
+	const char *license;
+	/* Words of the advice that say so. NULL: one of the lines' macros stands in it. */
+	const char *advice;
+};
+extern const struct bad_mend bad_mends[]; /* ended by one without id */
+
+/* What came of a case's mend, and of `explain --repair`. */
+struct bad_outcome {
+	bool mends;    /* it is in bad_mends */
+	bool named;    /* the line to change is */
+	bool advised;  /* the change is what the advice says */
+	bool loads;    /* with it the program does */
+	bool repaired; /* --repair found a change that loads, */
+	bool moved;    /* which reads or writes elsewhere, */
+	bool compared; /* which was run beside the mended program: */
+	bool differs;  /*   they do not do the same */
+	char said[4000];
+};
+void bad_mend(const struct bad_case *c, const int *map_fds, struct bad_outcome *out);
+
 /* Lists of cases, each ended by one without id. */
 extern const struct bad_case bad_shape[], bad_registers[], bad_stack[], bad_map_use[],
 	bad_context[], bad_calls[], bad_ring[], bad_published[], bad_seed_cpu[], bad_seed_malloc[],
 	bad_seed_io[], bad_accepted[];
 
+/* 0, or -1 with errno: from here on the process has no other. */
+int bad_keep_only_cap_bpf(void);
 /* Runs a socket filter once on an empty packet: its result, or a negative errno. */
 int64_t bad_run(int prog_fd);
 /* The only cell of MAP_CELL. */

@@ -5,9 +5,11 @@ BAD_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bad/*.c))
 # The tutorial's frames are walked by frame pointers.
 $(BUILD)/tests/bad/%.o: ALL_CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
 
-$(BUILD)/bad/check: $(BAD_OBJ) $(LIB)
+# With `explain`, but none of the course's lessons: the changes that `explain --repair` finds are tried as well.
+BAD_CLI := $(filter-out %/main.o,$(CLI_OBJ)) $(BUILD)/examples/none.o
+$(BUILD)/bad/check: $(BAD_OBJ) $(BAD_CLI) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lpthread
 
 .PHONY: check-bad
 check-bad: $(BUILD)/bad/check ## programs that the verifier must refuse, and those it wrongly takes; root

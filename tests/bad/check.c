@@ -80,7 +80,7 @@ static void load(const struct bad_case *c, const int *map_fds, struct verdict *v
 	rp_log_setup(RP_WARN, NULL, NULL);
 }
 
-static int keep_only_cap_bpf(void)
+int bad_keep_only_cap_bpf(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
@@ -104,7 +104,7 @@ static void load_unprivileged(const struct bad_case *c, const int *map_fds, stru
 		return;
 	child = fork();
 	if (child == 0) {
-		if (keep_only_cap_bpf())
+		if (bad_keep_only_cap_bpf())
 			v->result = -errno;
 		else
 			load(c, map_fds, v);
@@ -245,6 +245,53 @@ static void judge_refused(const struct bad_case *c, const struct verdict *v)
 	}
 }
 
+/* ---- mending */
+
+static struct {
+	int cases, good, repairable, repaired, moved, compared, differ;
+} mends;
+
+static void mend(const struct bad_case *c, const int *map_fds)
+{
+	struct bad_outcome o;
+	char why[200];
+
+	bad_mend(c, map_fds, &o);
+	mends.repairable += o.mends;
+	mends.repaired += o.mends && o.repaired;
+	mends.moved += o.moved;
+	mends.compared += o.compared;
+	mends.differ += o.differs;
+	snprintf(why, sizeof(why), "%s%s%s%s%s", o.named || !o.mends ? "" : " [line not named]",
+		 o.advised || !o.mends ? "" : " [not what the advice says]",
+		 o.loads || !o.mends ? "" : " [does not load when mended]",
+		 o.moved ? " [the repair reads or writes elsewhere]" : "",
+		 o.differs ? " [the repair does something else]" : "");
+	if (o.mends) {
+		mends.cases++;
+		mends.good += o.named && o.advised && o.loads;
+	}
+	if (verbose || *why)
+		printf("     %s mended:%s%s\n%s", c->id, *why ? why : " ok",
+		       o.repaired ? ", repaired" : "", verbose ? o.said : "");
+}
+
+/* Of 43 such programs 40 have the line to change named, and 25 are repaired: of all as many. */
+static void judge_mends(void)
+{
+	const bool enough = 43 * mends.good >= 40 * mends.cases && mends.cases >= 43 &&
+			    43 * mends.repaired >= 25 * mends.repairable;
+	const bool good = enough && !mends.moved && !mends.differ;
+
+	*(good ? &passed : &failed) += 1;
+	printf("%-4s mends: %d of %d load with a change at the line that is named, as the advice "
+	       "has "
+	       "it; --repair finds one for %d of %d, which reads or writes elsewhere in %d, and "
+	       "does something else in %d of %d that were run\n",
+	       good ? "ok" : "fail", mends.good, mends.cases, mends.repaired, mends.repairable,
+	       mends.moved, mends.differ, mends.compared);
+}
+
 static void judge_accepted(const struct bad_case *c, const struct verdict *v, const int *map_fds)
 {
 	char seen[BAD_SEEN_SIZE] = "";
@@ -295,6 +342,8 @@ static void try(const struct bad_case *c, const int *map_fds)
 		judge_accepted(c, &v, map_fds);
 	else
 		judge_refused(c, &v);
+	if (v.result < 0 && !accepted)
+		mend(c, map_fds);
 	if (verbose && v.said[0])
 		printf("%s\n", v.said);
 }
@@ -347,6 +396,8 @@ int main(int argc, char **argv)
 			if (wanted(c->id, argv))
 				try(c, map_fds);
 	rp_fds_close(map_fds, MAP_CLOSED);
+	if (!*argv)
+		judge_mends();
 	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	return failed != 0;
 }

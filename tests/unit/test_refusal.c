@@ -92,19 +92,21 @@ static const struct {
 	{ "G23", 0, "R1 pointer arithmetic with *=", "R1 is a pointer (ctx)", "context", "LDX" },
 	{ "G24", 1, "math between ctx pointer", "at constant offsets only",
 	  "R2 was loaded at instruction 0", "LDX(DW" },
-	{ "G25", 2, "math between fp pointer", "added to the fp pointer",
-	  "R2 was loaded at instruction 0", "AND(" },
+	{ "G25", 2, "math between fp pointer", "may be subtracted from a pointer into the frame",
+	  "R2 was loaded at instruction 0", "NEG(" },
 	{ "G26", -1, "fd 777 is not", "descriptor 777", NULL, "LD_MAP" },
 	{ "G28", 0, "invalid bpf_context access", "may not read 8 bytes at offset 400", NULL,
 	  "bpf_perf_event_data" },
 	{ "G29", 4, "R2 min value is negative", "The size in R2 may be below 0",
 	  "R2 was loaded at instruction 0", "AND(R2, mask)" },
 	{ "G30", 4, "invalid write to stack R1", "16 bytes at offset -8 ",
-	  "R1 was changed at instruction 3: (07) r1 += -8\nR1 is a copy of R10", "FRAME()" },
+	  "R1 was changed at instruction 3: (07) r1 += -8\nR1 is a copy of R10",
+	  "ADD(reg, -size)" },
 	{ "G31", 5, "invalid read from stack R2", "600 bytes at offset -8 ",
 	  "of the 600 bytes from R10-8 on, 592 are above the frame", "key_size" },
 	{ "G33", 3, "cannot pass map_type 1",
-	  "bpf_get_stackid does not work on maps of this type (1", NULL, "another type" },
+	  "bpf_get_stackid does not work on maps of this type (1",
+	  "R2 was set at instruction 0: (18)", "another type" },
 	{ "G34", 2, "invalid atomic operand size", "4 or 8 bytes", NULL, "W or DW" },
 	{ "G35", -1, "last insn is not an exit or jmp", "of a function", NULL, "EXIT()" },
 	{ "G36", 3, "jump out of range", "leads to instruction 2,", NULL, "label" },
@@ -172,6 +174,26 @@ static const struct {
 	  "may not write 4 bytes at offset 4", "only be read", "size)" },
 	{ PATH("0: (61) r2 = *(u32 *)(r1 +4)\ninvalid bpf_context access off=4 size=4\n"),
 	  "may not read 4 bytes at offset 4", "bpf_perf_event_data", "write" },
+	/* A helper that would write beyond the frame, and a store. */
+	{ PATH("0: (b7) r2 = 16   ; R2=16\n1: (85) call bpf_probe_read_kernel#113\ninvalid write "
+	       "to stack R1 off=-8 size=16\n"),
+	  "bpf_probe_read_kernel would write 16 bytes", "ADD(reg, -size)", "FRAME()" },
+	{ PATH("0: (7a) *(u64 *)(r10 -520) = 0\ninvalid write to stack R10 off=-520 size=8\n"),
+	  "8 bytes at offset -520 from R10 are not within", "FRAME()", "would write" },
+	/* Subtracted from the frame pointer, and added to it. */
+	{ PATH("0: (1f) r3 -= r2\nmath between fp pointer and register with unbounded min value "
+	       "is not allowed\n"),
+	  "Nothing but a constant may be subtracted", "NEG(reg)", "far below" },
+	{ PATH("0: (0f) r3 += r2\nmath between fp pointer and register with unbounded min value "
+	       "is not allowed\n"),
+	  "far below 0", "Bound it first", "subtracted" },
+	/* Beyond a map's value by a number that was added, and by the offset alone. */
+	{ PATH("0: (0f) r0 += r6\n1: (71) r1 = *(u8 *)(r0 +0)\ninvalid access to map value, "
+	       "value_size=8 off=15 size=1\n"),
+	  "A number was added", "Bound the number", "Check the offset" },
+	{ PATH("0: (07) r0 += 8\n1: (71) r1 = *(u8 *)(r0 +0)\ninvalid access to map value, "
+	       "value_size=8 off=8 size=1\n"),
+	  "1 bytes at offset 8", "Check the offset", "Bound" },
 	/* Tail calls. This message has no end of line. */
 	{ PATH("0: (85) call bpf_tail_call#12\nexpected prog array map for tail callprocessed 3 "
 	       "insns "

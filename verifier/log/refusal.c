@@ -106,6 +106,23 @@ static bool is_store(const char *text)
 				    !strncmp(text + 5, "store_", 6));
 }
 
+/*
+ * "*(u64 *)(r2 +8)": the register that memory is reached through; where that is the stack, which
+ * needs no explanation, the last one, and that of "r1 += r2".
+ */
+static int operand(const char *text)
+{
+	const char *at = text ? strstr(text, ")(r") : NULL;
+	int reg = -1;
+
+	if (at && atoi(at + 3) != 10)
+		return atoi(at + 3);
+	for (at = text; at && (at = strstr(at, " r")); at += 2)
+		if (isdigit((unsigned char)at[2]))
+			reg = atoi(at + 2);
+	return reg;
+}
+
 /* Does what the row asks of the path hold? */
 static bool applies(const struct explaining *e, enum when when, int reg)
 {
@@ -125,6 +142,12 @@ static bool applies(const struct explaining *e, enum when when, int reg)
 		return asm_refusal_is_destroyed(e, reg);
 	case WHEN_LOADED:
 		return asm_refusal_is_loaded(e, reg);
+	case WHEN_CALL:
+		return text && !strncmp(text, "(85)", 4);
+	case WHEN_SUBTRACTS:
+		return text && strstr(text, " -= r");
+	case WHEN_INDEXED:
+		return asm_refusal_is_indexed(e, operand(text));
 	}
 	return false;
 }
@@ -209,6 +232,15 @@ static const char *value_of(const struct explaining *e, int reg)
 	return "not readable";
 }
 
+int asm_refusal_map_argument(const struct explaining *e)
+{
+	for (uint32_t i = 0; i < e->log->nlast; i++)
+		if (e->log->last[i].where >= 1 && e->log->last[i].where <= 5 &&
+		    !strncmp(e->log->last[i].text, "map_ptr", 7))
+			return e->log->last[i].where;
+	return -1;
+}
+
 /* ---- what was never written */
 
 static bool byte_written(const struct explaining *e, int64_t byte)
@@ -262,23 +294,6 @@ static const char *called(struct explaining *e, int64_t insn)
 	return copy ? copy : "the call";
 }
 
-/*
- * "*(u64 *)(r2 +8)": the register that memory is reached through; where that is the stack, which
- * needs no explanation, the last one, and that of "r1 += r2".
- */
-static int operand(const char *text)
-{
-	const char *at = text ? strstr(text, ")(r") : NULL;
-	int reg = -1;
-
-	if (at && atoi(at + 3) != 10)
-		return atoi(at + 3);
-	for (at = text; at && (at = strstr(at, " r")); at += 2)
-		if (isdigit((unsigned char)at[2]))
-			reg = atoi(at + 2);
-	return reg;
-}
-
 /* "R2 (any number)"; of "r1 += 8" the number alone is there, and said by the message. */
 static const char *name_operand(struct explaining *e, int64_t insn)
 {
@@ -326,6 +341,26 @@ static const char *fill_in(struct explaining *e, const char *sentence, const str
 	return asm_arena_printf(&e->arena, "%s", text);
 }
 
+/* By what, and by which comparison with 0 this path knows that it is there. */
+static void tell_acquired(struct explaining *e, uint32_t insn)
+{
+	const struct asm_vlog_step *path = e->log->path;
+	size_t at = e->log->npath;
+
+	asm_refusal_add_fact(e, "it was acquired by %s", asm_refusal_name_insn(e, insn));
+	while (at && path[at - 1].insn != insn)
+		at--;
+	for (; at && at < e->log->npath; at++) {
+		const char *text = asm_refusal_insn_text(e, path[at].insn);
+
+		if (text && (strstr(text, " == 0x0 goto") || strstr(text, " != 0x0 goto"))) {
+			asm_refusal_add_fact(e, "it is held from %s on",
+					     asm_refusal_name_insn(e, path[at].insn));
+			return;
+		}
+	}
+}
+
 static void tell_past(struct explaining *e, const struct known_message *k, const struct matched *m,
 		      const struct asm_refusal *out)
 {
@@ -333,6 +368,20 @@ static void tell_past(struct explaining *e, const struct known_message *k, const
 	case TRACE_NONE:
 	case TRACE_PLACE:
 	case TRACE_NOWHERE:
+	case TRACE_END:
+	case TRACE_MIDDLE:
+	case TRACE_UNREACHABLE:
+	case TRACE_OPCODE:
+	case TRACE_DESCRIPTOR:
+	case TRACE_FRAMES:
+		break;
+	case TRACE_MAP:
+		asm_refusal_trace_value(e, asm_refusal_map_argument(e));
+		break;
+	case TRACE_SIZE:
+		asm_refusal_trace_value(e, m->reg);
+		if (m->reg >= 1 && m->reg < 5)
+			asm_refusal_trace_value(e, m->reg + 1);
 		break;
 	case TRACE_VALUE:
 		if (m->reg >= 0)
@@ -355,8 +404,7 @@ static void tell_past(struct explaining *e, const struct known_message *k, const
 		break;
 	case TRACE_ACQUIRED:
 		if (m->numbers >= 2 && m->number[1] >= 0 && m->number[1] < UINT32_MAX)
-			asm_refusal_add_fact(e, "it was acquired by %s",
-					     asm_refusal_name_insn(e, (uint32_t)m->number[1]));
+			tell_acquired(e, (uint32_t)m->number[1]);
 		break;
 	}
 }
@@ -372,6 +420,8 @@ static void explain(struct explaining *e, struct asm_refusal *out)
 		out->insn = m.number[0];
 	if (k->trace == TRACE_NOWHERE)
 		out->insn = -1;
+	if (k->trace >= TRACE_END)
+		out->insn = asm_refusal_find_line(e, k, &m);
 	tell_past(e, k, &m, out);
 	out->why = fill_in(e, k->why, &m, out->insn);
 	out->advice = fill_in(e, k->advice, &m, out->insn);

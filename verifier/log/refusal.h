@@ -4,6 +4,7 @@
  *
  *	refusal_table.c	the verifier's messages, and what they mean
  *	refusal_trace.c	where a register's value came from on the way there
+ *	refusal_shape.c	lines that the verifier does not name
  *	refusal.c	the two put together
  */
 #ifndef ASM_REFUSAL_H
@@ -25,6 +26,16 @@ enum trace {
 	TRACE_PLACE,	/* nothing: the first number is the instruction */
 	TRACE_NOWHERE,	/* nothing: it is said of the program, when all paths have been followed */
 	TRACE_ACQUIRED, /* the second number is the instruction that acquired */
+	TRACE_MAP,	/* where the map came from that is passed to the call */
+	TRACE_SIZE, /* where the register's value came from, and the size in the one behind it */
+
+	/* Of what is found in the instructions: refusal_shape.c. */
+	TRACE_END,	   /* where control runs past the end */
+	TRACE_MIDDLE,	   /* the jump into the second half of the first number */
+	TRACE_UNREACHABLE, /* the first number is the instruction; what keeps control from it */
+	TRACE_OPCODE,	   /* the instruction with the first word, in hexadecimal, as its opcode */
+	TRACE_DESCRIPTOR,  /* the constant with the first number as its descriptor */
+	TRACE_FRAMES,	   /* none; how deep the functions' frames are */
 };
 
 /* What a row asks of the path beside the message. */
@@ -34,6 +45,9 @@ enum when {
 	WHEN_STORE,	/* at an instruction that writes memory */
 	WHEN_DESTROYED, /* the register was destroyed by a call */
 	WHEN_LOADED,	/* the register's value was loaded from memory */
+	WHEN_CALL,	/* at a call */
+	WHEN_SUBTRACTS, /* at one that subtracts a register */
+	WHEN_INDEXED,	/* a register was added to the pointer that is gone through */
 };
 
 /*
@@ -80,6 +94,16 @@ const char *asm_refusal_name_insn(struct explaining *e, uint32_t insn);
 /* The instruction as the kernel prints it; NULL: the log has it not. */
 const char *asm_refusal_insn_text(const struct explaining *e, uint32_t insn);
 
+/* The line that is to be named, of a row whose trace is one of the last; -1: there is none. */
+int64_t asm_refusal_find_line(struct explaining *e, const struct known_message *k,
+			      const struct matched *m);
+/* The function that the instruction is in, from its first to behind its last. */
+void asm_refusal_function(const struct asm_refused *r, uint32_t insn, uint32_t *begin,
+			  uint32_t *end);
+/* Was a register added to what the register points to? */
+bool asm_refusal_is_indexed(const struct explaining *e, int reg);
+/* The register among R1-R5 that holds a map; -1. */
+int asm_refusal_map_argument(const struct explaining *e);
 bool asm_refusal_is_destroyed(const struct explaining *e, int reg);
 bool asm_refusal_is_loaded(const struct explaining *e, int reg);
 void asm_refusal_trace_value(struct explaining *e, int reg);

@@ -70,6 +70,12 @@ const struct known_message asm_refusal_messages[] = {
 	{ "math between ctx pointer and register with", TRACE_OPERAND,
 	  "The context is read at constant offsets only; this adds {o}.",
 	  "Put a constant offset into the load: LDX(DW, reg, R1, offset)." },
+	{ "math between fp pointer and register with unbounded min value is not allowed",
+	  TRACE_OPERAND,
+	  "Nothing but a constant may be subtracted from a pointer into the frame, and {o} is "
+	  "none.",
+	  "Bound the number, AND(reg, mask), turn it round, NEG(reg), and add it: ADD_REG.",
+	  WHEN_SUBTRACTS },
 	{ "math between %w pointer and register with unbounded min value is not allowed",
 	  TRACE_OPERAND,
 	  "The number that is added to the {1} pointer, {o}, may be far below 0 as a signed "
@@ -104,6 +110,11 @@ const struct known_message asm_refusal_messages[] = {
 	  "MOV(R0, 0) before the EXIT() of the function." },
 
 	/* ---- the stack frame */
+	{ "invalid write to stack %r off=%n size=%n", TRACE_SIZE,
+	  "{f} would write {3} bytes at offset {2} from R10, which are not all in the frame.",
+	  "Point at the lowest byte of them, ADD(reg, -size) after the copy of R10, and check the "
+	  "size.",
+	  WHEN_CALL },
 	{ "invalid write to stack %r off=%n size=%n", TRACE_VALUE,
 	  "{3} bytes at offset {2} from R10 are not within the frame, -512 to -1.",
 	  "Describe the frame as a struct and take offsets from FRAME(); of more than 512 bytes "
@@ -164,7 +175,7 @@ const struct known_message asm_refusal_messages[] = {
 	  "Where in the frame this is depends on a number, and not all places it may be are "
 	  "written.",
 	  "Write all of the array first, or keep it in a map's value." },
-	{ "combined stack size of %n calls is %n. Too large", TRACE_NOWHERE,
+	{ "combined stack size of %n calls is %n. Too large", TRACE_FRAMES,
 	  "The frames of {1} functions that call each other take {2} bytes together; 512 are "
 	  "allowed.",
 	  "Keep large things in a per-CPU array map." },
@@ -192,6 +203,11 @@ const struct known_message asm_refusal_messages[] = {
 	{ "%r invalid mem access '%w'", TRACE_VALUE,
 	  "R{r} holds something that cannot be read or written through ({2}).",
 	  "Use the helper that is made for it." },
+	{ "invalid access to map value, value_size=%n off=%n size=%n", TRACE_OPERAND,
+	  "A number was added to the address, and with the most that it can be these {3} bytes at "
+	  "offset {2} are not all within the map's value of {1} bytes.",
+	  "Bound the number before it is added: AND(reg, mask), or JGT(reg, limit, out).",
+	  WHEN_INDEXED },
 	{ "invalid access to map value, value_size=%n off=%n size=%n", TRACE_OPERAND,
 	  "{3} bytes at offset {2} are not all within the map's value of {1} bytes.",
 	  "Check the offset and the map's value_size, which is that of the struct." },
@@ -347,10 +363,10 @@ const struct known_message asm_refusal_messages[] = {
 	{ "verifier bug: callback unexpected regs", TRACE_NONE,
 	  "The verifier cannot follow this callback; a tail call in it is a reason (Linux 6.18).",
 	  "Leave the index in memory, and make the tail call behind bpf_loop." },
-	{ "cannot pass map_type 3 into func %w#%n", TRACE_NONE,
+	{ "cannot pass map_type 3 into func %w#%n", TRACE_MAP,
 	  "{f} does not work on a prog array (map_type 3), of which bpf_tail_call alone makes use.",
 	  "Programs name an entry by its index, R3 of bpf_tail_call; user space fills it." },
-	{ "cannot pass map_type %n into func %w#%n", TRACE_NONE,
+	{ "cannot pass map_type %n into func %w#%n", TRACE_MAP,
 	  "{2} does not work on maps of this type ({1} in enum bpf_map_type).",
 	  "Give it the map that it is made for, or make this one of another type." },
 	{ "helper call might sleep in a non-sleepable prog", TRACE_NONE,
@@ -359,7 +375,7 @@ const struct known_message asm_refusal_messages[] = {
 	  "sleep." },
 	{ "calling kernel function %w is not allowed", TRACE_NONE,
 	  "{1} is not for programs of this type.", "Use a helper of bpf-helpers(7)." },
-	{ "fd %n is not pointing to valid bpf_map", TRACE_NONE,
+	{ "fd %n is not pointing to valid bpf_map", TRACE_DESCRIPTOR,
 	  "The descriptor {1}, loaded as a map, is none.",
 	  "LD_MAP(reg, name) takes it from the maps that were created." },
 	{ "the call stack of %n frames is too deep*", TRACE_NONE,
@@ -379,17 +395,17 @@ const struct known_message asm_refusal_messages[] = {
 	  "Submit the address as it was returned." },
 
 	/* ---- the shape of the program */
-	{ "last insn is not an exit or jmp", TRACE_NONE,
+	{ "last insn is not an exit or jmp", TRACE_END,
 	  "The last instruction of the program, or of a function, lets control run past its end.",
 	  "End each with EXIT() or JA(label)." },
-	{ "unreachable insn %n", TRACE_PLACE, "No path leads to this instruction.",
+	{ "unreachable insn %n", TRACE_UNREACHABLE, "No path leads to this instruction.",
 	  "Take the line out, or jump to it; a loop without a way out makes all that follows "
 	  "unreachable." },
 	{ "jump out of range from insn %n to %n", TRACE_PLACE,
 	  "The jump leads to instruction {2}, which is not in this program or is in another "
 	  "function.",
 	  "Jump to a label: the distance is counted by the assembler." },
-	{ "jump into the middle of ldimm64 insn %n", TRACE_PLACE,
+	{ "jump into the middle of ldimm64 insn %n", TRACE_MIDDLE,
 	  "The jump leads into the second half of a 64-bit constant, which takes two slots.",
 	  "Jump to a label: the distance is counted by the assembler." },
 	{ "back-edge from insn %n to %n", TRACE_PLACE,
@@ -407,7 +423,7 @@ const struct known_message asm_refusal_messages[] = {
 	{ "The sequence of %n jumps is too complex", TRACE_NONE,
 	  "Too many branches were left to be looked at, at one time.",
 	  "Split the program, or let both ways of a branch meet again in the same state." },
-	{ "unknown opcode %w", TRACE_NONE, "There is no instruction with the opcode {1}.",
+	{ "unknown opcode %w", TRACE_OPCODE, "There is no instruction with the opcode {1}.",
 	  "RFC 9669 lists them; some are newer than this kernel." },
 	{ "%w uses reserved fields", TRACE_NONE,
 	  "A field that this instruction ({1}) does not use is not 0.",

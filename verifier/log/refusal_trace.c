@@ -131,6 +131,30 @@ static void tell_given_away(struct explaining *e, size_t reserved)
 	}
 }
 
+/* "(0f) r0 += r6": the register that is added; -1. */
+static int added(const char *text)
+{
+	const char *at = text ? strstr(text, " += r") : NULL;
+
+	return at ? register_at(at + 4) : -1;
+}
+
+/* What a number that was added last went through. */
+static void tell_added(struct explaining *e, size_t step, int reg)
+{
+	enum effect effect = EFFECT_NONE;
+	int from = -1;
+	const int64_t found = reg < 0 ? -1 : find_effect(e, step, reg, &effect, &from);
+
+	if (found < 0)
+		return;
+	asm_refusal_add_fact(e, "R%d was %s at %s", reg,
+			     effect == EFFECT_CHANGE ? "changed"
+			     : effect == EFFECT_LOAD ? "loaded"
+						     : "set",
+			     asm_refusal_name_insn(e, e->log->path[found].insn));
+}
+
 void asm_refusal_trace_value(struct explaining *e, int reg)
 {
 	size_t step = e->log->npath ? e->log->npath - 1 : 0;
@@ -168,6 +192,8 @@ void asm_refusal_trace_value(struct explaining *e, int reg)
 			break;
 		case EFFECT_CHANGE:
 			asm_refusal_add_fact(e, "R%d was changed at %s", reg, line);
+			tell_added(e, step,
+				   added(asm_refusal_insn_text(e, e->log->path[step].insn)));
 			break;
 		case EFFECT_NONE:
 			return;
@@ -188,6 +214,24 @@ bool asm_refusal_is_loaded(const struct explaining *e, int reg)
 			return true;
 		if (step < 0 || (effect != EFFECT_COPY && effect != EFFECT_CHANGE))
 			return false;
+		reg = effect == EFFECT_COPY ? from : reg;
+	}
+	return false;
+}
+
+bool asm_refusal_is_indexed(const struct explaining *e, int reg)
+{
+	int64_t step = (int64_t)e->log->npath - 1;
+
+	while (step >= 0 && reg >= 0) {
+		enum effect effect = EFFECT_NONE;
+		int from = -1;
+
+		step = find_effect(e, (size_t)step, reg, &effect, &from);
+		if (step < 0 || (effect != EFFECT_COPY && effect != EFFECT_CHANGE))
+			return false;
+		if (added(asm_refusal_insn_text(e, e->log->path[step].insn)) >= 0)
+			return true;
 		reg = effect == EFFECT_COPY ? from : reg;
 	}
 	return false;
@@ -229,8 +273,7 @@ static uint32_t function_at(const struct bpf_insn *insn, uint32_t at)
 	return call || address ? at + 1 + (uint32_t)insn->imm : 0;
 }
 
-/* The function that the instruction is in, from its first to behind its last. */
-static void find_function(const struct asm_refused *r, uint32_t insn, uint32_t *begin,
+void asm_refusal_function(const struct asm_refused *r, uint32_t insn, uint32_t *begin,
 			  uint32_t *end)
 {
 	*begin = 0;
@@ -255,7 +298,7 @@ static void tell_elsewhere(struct explaining *e, int reg)
 
 	if (!r->insns)
 		return;
-	find_function(r, stopped, &begin, &end);
+	asm_refusal_function(r, stopped, &begin, &end);
 	for (uint32_t i = begin; i < end; i++) {
 		if (r->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && i + 1 < r->ninsns &&
 		    r->insns[i].dst_reg != reg) {
