@@ -29,6 +29,7 @@ int record_asleep_load(struct recording *rec, const struct sched_config *config,
 		return 0;
 	}
 	c.common.of_task = 1;
+	c.common.vma = 0;
 	fd = record_load(rec, asleep, &c);
 	if (fd >= 0)
 		*program = fd;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the options to the configuration of the programs: the target, and how stacks are walked. */
 #include <linux/bpf_perf_event.h>
+#include <linux/btf.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -30,6 +31,14 @@ static uint32_t kernel_walk_bytes(const struct record_options *opt)
 	return 8 * (wanted_frames(opt) < limit ? wanted_frames(opt) : (uint32_t)limit);
 }
 
+/* What a process maps is in such a tree since Linux 6.1: programs/shared/unwind_vma.c. */
+static bool has_maple_tree(void)
+{
+	const struct rp_btf *btf;
+
+	return !rp_btf_kernel(&btf) && rp_btf_find(btf, "maple_arange_64", BTF_KIND_STRUCT) >= 0;
+}
+
 /* Kernels before 5.17 walk by tables too, with limits. */
 static void choose_walk(const struct recording *rec, struct program_config *c)
 {
@@ -40,6 +49,7 @@ static void choose_walk(const struct recording *rec, struct program_config *c)
 	c->own_regs = !regs;
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
 	c->eh = regs || rec->profiler->has_regs;
+	c->vma = c->eh && regs && !c->bounded && has_maple_tree();
 	if (!c->eh)
 		rp_log(RP_WARN, "no unwinding by tables here, which needs Linux 5.15 with BTF: "
 				"user stacks by frame pointers");
@@ -158,9 +168,7 @@ int record_configure(struct recording *rec)
 	c->all_bytes = c->both_bytes + c->managed_bytes;
 	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
 	if (opt->python_only && !c->managed_bytes)
-		rp_log(RP_WARN,
-		       "no functions of Python, JavaScript or Java here, which need Linux 6.10 "
-		       "on x86-64 and stacks by unwind tables: --python-only leaves native "
-		       "frames");
+		rp_log(RP_WARN, "no frames of Python here, which need Linux 6.10 on x86-64 and "
+				"stacks by unwind tables: --python-only leaves native ones");
 	return err;
 }

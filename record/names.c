@@ -363,7 +363,6 @@ struct adder {
 	const struct name_owner *owner;
 	struct name_ids *ids;
 	struct name_frames *frames;
-	size_t skip; /* native frames that are left out, the innermost */
 };
 
 /* A run of managed frames: their words, and the number of the native frame that executed them. */
@@ -437,19 +436,12 @@ static bool next_run(struct runs *runs, struct run *out)
 	return best < MANAGED_LANGUAGES;
 }
 
-/* What a virtual machine brings along, to enter and leave the program's functions, is none. */
-static bool is_function(enum managed_language language, const uint64_t words[2])
-{
-	return language != MANAGED_JVM || record_jvm_is_method(words);
-}
-
-static int add_run(struct adder *to, const struct run *run, bool alone)
+static int add_run(struct adder *to, const struct run *run)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < run->n; i++)
-		if (!alone || is_function(run->language, run->words + 2 * i))
-			err = to->managed(to, run->language, run->words + 2 * i);
+		err = to->managed(to, run->language, run->words + 2 * i);
 	return err;
 }
 
@@ -458,31 +450,26 @@ static int add_native(struct adder *to, const uint64_t *frames, size_t from, siz
 {
 	if (from >= end)
 		return 0;
-	return to->native(to, frames + from, end - from, from > to->skip ? NAMES_RETURN : first);
+	return to->native(to, frames + from, end - from, from ? NAMES_RETURN : first);
 }
 
-bool record_managed_alone(const struct recording *rec, const struct stack_record *r)
+bool record_python_alone(const struct recording *rec, const struct stack_record *r)
 {
 	struct runs runs;
-	struct run run;
 
 	if (!rec->opt->python_only || !r->managed_bytes)
 		return false;
 	find_runs(r, &runs);
-	while (next_run(&runs, &run))
-		for (size_t i = 0; i < run.n; i++)
-			if (is_function(run.language, run.words + 2 * i))
-				return true;
-	return false;
+	return runs.of[MANAGED_PYTHON].at != NULL;
 }
 
 static int add_user(struct adder *to, const struct stack_record *r, enum names_first first)
 {
 	const uint64_t *native = r->frames + r->kernel_bytes / 8;
 	const size_t n = r->user_bytes / 8;
-	const bool alone = record_managed_alone(to->rec, r);
+	const bool alone = record_python_alone(to->rec, r);
 	struct runs runs;
-	size_t from = to->skip < n ? to->skip : n;
+	size_t from = 0;
 	struct run run;
 	int err = 0;
 
@@ -494,7 +481,7 @@ static int add_user(struct adder *to, const struct stack_record *r, enum names_f
 			err = add_native(to, native, from, place, first);
 		from = place + 1 > from ? place + 1 : from;
 		if (!err)
-			err = add_run(to, &run, alone);
+			err = add_run(to, &run);
 	}
 	return err || alone ? err : add_native(to, native, from, n, first);
 }
@@ -550,20 +537,13 @@ static int intern_managed(struct adder *to, enum managed_language language, cons
 	return err;
 }
 
-int record_names_intern_callers(struct names *names, const struct stack_record *r, size_t skip,
-				enum names_first first, struct name_ids *out)
-{
-	const struct name_owner owner = record_owner(r);
-	struct adder to = { intern_native, intern_managed, names,	names->rec,
-			    &owner,	   .ids = out,	   .skip = skip };
-
-	return add_user(&to, r, first);
-}
-
 int record_names_intern_user(struct names *names, const struct stack_record *r,
 			     enum names_first first, struct name_ids *out)
 {
-	return record_names_intern_callers(names, r, 0, first, out);
+	const struct name_owner owner = record_owner(r);
+	struct adder to = { intern_native, intern_managed, names, names->rec, &owner, .ids = out };
+
+	return add_user(&to, r, first);
 }
 
 static int keep_native(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first)

@@ -140,7 +140,11 @@ static int on_record(void *ctx, const struct stack_record *record)
 	if (record->user_end == UNWIND_NO_MAPPING || record->user_end == STACK_NO_TABLE) {
 		record_had_no_tables(rec, record);
 		rec->no_tables = true;
-	} else if (record->user_end == UNWIND_FP_BAD || record->user_end == UNWIND_NOT_UP) {
+	} else if (record->fresh) {
+		record_had_no_tables(rec, record);
+	}
+	if (record->user_end == UNWIND_FP_BAD || record->user_end == UNWIND_NOT_UP ||
+	    record->user_end == UNWIND_FP_ZERO) {
 		record_had_no_rule(rec, record);
 	}
 	return rec->opt->samples ? record_samples_keep(rec, record)
@@ -195,6 +199,7 @@ static int open_tables(struct recording *rec)
 		.index = record_stacks_map(rec->stacks, STACK_MAP_INDEX),
 		.rules = record_stacks_map(rec->stacks, STACK_MAP_RULES),
 		.rows = record_stacks_map(rec->stacks, STACK_MAP_ROWS),
+		.files = rec->config.vma ? record_stacks_map(rec->stacks, STACK_MAP_FILES) : -1,
 		/* A walk that is not made again at the next sample has to find all of them. */
 		.only_hit = !rec->opt->program && !rec->opt->pids.n && !rec->opt->tids.n &&
 			    !rec->profiler->walk_again,

@@ -80,6 +80,12 @@ static int count_mapping(struct recording *rec, uint32_t pid)
 	return 0;
 }
 
+bool record_follows(const struct recording *rec, uint32_t pid)
+{
+	return rec->target.child &&
+	       (pid == (uint32_t)rec->target.child || rp_id_set_has(&rec->family, pid));
+}
+
 static int on_mmap(struct recording *rec, const struct rp_side_event *e)
 {
 	struct sym_mmap m = {
@@ -97,6 +103,8 @@ static int on_mmap(struct recording *rec, const struct rp_side_event *e)
 	};
 	int err;
 
+	if (rec->tables && !rec->end_ns && record_follows(rec, e->pid))
+		record_tables_mapped(rec->tables, e->pid, e->mmap.path);
 	if (rec->tables)
 		record_tables_changed(rec->tables, e->pid);
 	memcpy(m.build_id, e->mmap.build_id, sizeof(m.build_id));
@@ -117,12 +125,6 @@ static int on_comm(struct recording *rec, const struct rp_side_event *e)
 	if (rec->tables)
 		record_tables_executed(rec->tables, e->pid);
 	return sym_user_exec(rec->user, e->time, e->pid);
-}
-
-bool record_follows(const struct recording *rec, uint32_t pid)
-{
-	return rec->target.child &&
-	       (pid == (uint32_t)rec->target.child || rp_id_set_has(&rec->family, pid));
 }
 
 static int on_fork(struct recording *rec, const struct rp_side_event *e)

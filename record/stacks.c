@@ -427,6 +427,8 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 		maps[STACK_MAP_COUNTS].value_size = 8;
 	else if (opt->config->each)
 		maps[STACK_MAP_COUNTS].max_entries = 1;
+	if (!opt->config->vma)
+		maps[STACK_MAP_FILES].max_entries = 1;
 	if (opt->config->eh)
 		return;
 	/* Without tables the program has no use for them, and they are large. */

@@ -13,6 +13,7 @@
 #include "base/lack.h"
 #include "symbolize/proc.h"
 
+#include "table_files.h"
 #include "table_keeper.h"
 #include "table_store.h"
 
@@ -77,8 +78,11 @@ static void free_file(struct stored_file *file)
 
 void record_table_store_forget(struct record_table_store *s)
 {
-	for (size_t i = 0; i < s->nfiles; i++)
+	for (size_t i = 0; i < s->nfiles; i++) {
+		if (s->maps.files >= 0)
+			record_table_files_remove(s->maps.files, &s->files[i]);
 		free_file(&s->files[i]);
+	}
 	s->nfiles = 0;
 	free_file(&s->vdso);
 	s->vdso_tried = false;
@@ -111,6 +115,7 @@ void record_table_store_close(struct record_table_store *s)
 		return;
 	for (uint32_t i = 0; i < s->nshards; i++)
 		close(s->shards[i].fd);
+	s->maps.files = -1; /* the map ends with us */
 	record_table_store_forget(s);
 	rp_hash_free(&s->owners);
 	free(s->files);
@@ -446,6 +451,8 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 	if (old.nparts && !file->nparts)
 		keep_old(file, &old);
 	free_file(&old); /* walks go on by the rows that it has in the maps */
+	if (s->maps.files >= 0 && (file->nparts || !s->is_full))
+		record_table_files_put(s->maps.files, file);
 	return file;
 }
 

@@ -39,6 +39,7 @@ struct record_table_store;
 /* Descriptors of the maps, which stay the caller's. 0 or a negative errno after a message. */
 struct record_table_store_maps {
 	int index, rules, rows;
+	int files; /* -1: processes are walked only once they have been read */
 };
 int record_table_store_open(struct record_table_store **out,
 			    const struct record_table_store_maps *maps);

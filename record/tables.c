@@ -9,7 +9,10 @@
 
 #include <rawprof/loader.h>
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/grow.h"
+#include "base/hash.h"
+#include "symbolize/proc.h"
 
 #include "early.h"
 #include "jvm.h"
@@ -37,6 +40,7 @@ struct slice {
 };
 
 #define MAX_MISSED 4096
+#define MAX_PATHS 4096
 #define MAX_HITS 4096 /* more between two looks at the processes than anyone's samples need */
 
 /* What fills the maps is forgotten this often at most: what samples hit comes back. */
@@ -47,6 +51,7 @@ struct record_tables {
 	int procs_fd, ranges_fd;
 	uint64_t *changes;   /* of struct unwind_mappings, where the programs see it */
 	uint32_t used;	     /* of UNWIND_MAPPINGS */
+	bool by_file;	     /* processes are walked before they are read */
 	uint32_t generation; /* of what was published last */
 	struct slice *slices;
 	size_t nslices, capacity;
@@ -57,6 +62,7 @@ struct record_tables {
 	uint64_t fresh_until;
 	struct id_set current;	   /* published since the last refresh */
 	struct record_early early; /* whose virtual machine had not begun when they were read */
+	struct id_set paths;	   /* hashes of names of files that were looked at by name */
 	struct id_set missed;	   /* process and page where a walk ended for want of a rule */
 	uint64_t forgotten_ns;	   /* when the maps were emptied last */
 	bool is_full, full_said;
@@ -79,7 +85,8 @@ static void procs_changed(struct record_tables *f)
 
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps)
 {
-	const struct record_table_store_maps store = { maps->index, maps->rules, maps->rows };
+	const struct record_table_store_maps store = { maps->index, maps->rules, maps->rows,
+						       maps->files };
 	struct record_tables *f = calloc(1, sizeof(*f));
 	int err = -ENOMEM;
 
@@ -87,6 +94,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 		return -ENOMEM;
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->mappings;
+	f->by_file = maps->files >= 0;
 	f->from.only_hit = maps->only_hit;
 	f->from.python = maps->python;
 	f->from.v8 = maps->v8;
@@ -122,6 +130,7 @@ void record_tables_close(struct record_tables *f)
 	rp_id_set_free(&f->current);
 	rp_id_set_free(&f->executed);
 	rp_id_set_free(&f->missed);
+	rp_id_set_free(&f->paths);
 	record_early_free(&f->early);
 	free(f->slices);
 	free(f->reading);
@@ -286,6 +295,27 @@ void record_tables_changed(struct record_tables *f, uint32_t pid)
 }
 
 /*
+ * What one process maps others will. The name is only a hint: whatever file has it, its table is
+ * found by what that file is.
+ */
+void record_tables_mapped(struct record_tables *f, uint32_t pid, const char *path)
+{
+	int fd;
+
+	if (!f->by_file || f->from.only_hit || path[0] != '/' ||
+	    rp_id_set_count(&f->paths) >= MAX_PATHS ||
+	    !rp_id_set_add(&f->paths, rp_hash_bytes(path, strlen(path))))
+		return;
+	fd = sym_proc_open_in_root("/proc", pid, path);
+	if (fd < 0)
+		fd = rp_open_regular(AT_FDCWD, path);
+	if (fd < 0)
+		return;
+	record_table_store_file(f->from.store, fd, false);
+	close(fd);
+}
+
+/*
  * The program unwind_exec has left a mark in the map if it is a process of interest. Of a whole
  * machine none is before it is sampled: compilers execute a hundred a second.
  */
@@ -376,6 +406,7 @@ static void make_room(struct record_tables *f)
 	forget_all(f);
 	rp_id_set_free(&f->current);
 	rp_id_set_free(&f->missed);
+	rp_id_set_free(&f->paths);
 	f->is_full = false;
 	f->forgotten_ns = now;
 }

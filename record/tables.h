@@ -17,6 +17,7 @@ struct record_tables;
 struct record_keeper;
 struct record_tables_maps {
 	int procs, mappings, index, rules, rows;
+	int files; /* -1: no program asks the kernel for what a process maps */
 	/*
 	 * Only files that samples hit get a table: of a whole machine most processes are never
 	 * seen, and most files of those that are hold no frame.
@@ -43,6 +44,8 @@ void record_tables_end(struct record_tables *f);
  */
 void record_tables_expect(struct record_tables *f, const char *path);
 
+/* It has mapped code of the file with that name, and may be gone before it can be read. */
+void record_tables_mapped(struct record_tables *f, uint32_t pid, const char *path);
 /* It has executed a program; the next thing it does is to map libraries. */
 void record_tables_executed(struct record_tables *f, uint32_t pid);
 /* In how many ns to read the side-band again, whatever else happens; UINT64_MAX: whenever. */

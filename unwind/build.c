@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "cfi.h"
 #include "elf.h"
+#include "entry.h"
 #include "gaps.h"
 #include "rows.h"
 #include "table.h"
@@ -34,6 +35,7 @@ struct found {
 };
 
 #define TRAMPOLINE SIZE_MAX
+#define FOLLOW_RBX 1 /* no table yet: its rules need that */
 
 struct build {
 	const struct unwind_source *source;
@@ -44,6 +46,7 @@ struct build {
 	struct found *found;
 	size_t nfound, capacity;
 	bool is_sorted;
+	bool counts_from_rbx; /* a rule does, of another frame than a leaf's maybe */
 	struct unwind_rows rows;
 	struct unwind_gaps gaps;
 };
@@ -125,20 +128,63 @@ static int add_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 {
 	struct build *b = ctx;
 
+	b->counts_from_rbx |= b->source->machine == EM_X86_64 && rule->kind == UNWIND_REG &&
+			      rule->arg == UNWIND_RBX;
 	return rp_work_spend(&b->work, ROW_WORK) ? unwind_rows_add(&b->rows, addr, rule) : -EFBIG;
+}
+
+/*
+ * A gap may have the program's entry in it, which walks stop at whatever its instructions are. What
+ * would hold there is held back: it does behind it.
+ */
+struct gap {
+	struct build *b;
+	uint64_t entry, entry_end; /* equal: it has not */
+	bool is_entered, is_left;
+	struct unwind_rule held;
+};
+
+/* The rows of the entry that lie before @addr. */
+static int add_entry(struct gap *g, uint64_t addr)
+{
+	const struct unwind_rule stop = { .kind = UNWIND_STOP };
+	int err = 0;
+
+	if (g->entry == g->entry_end)
+		return 0;
+	if (addr >= g->entry && !g->is_entered) {
+		g->is_entered = true;
+		err = unwind_rows_add(&g->b->rows, g->entry, &stop);
+	}
+	if (!err && addr > g->entry_end && !g->is_left) {
+		g->is_left = true;
+		err = unwind_rows_add(&g->b->rows, g->entry_end, &g->held);
+	}
+	return err;
 }
 
 static int add_computed(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 {
-	struct build *b = ctx;
+	struct gap *g = ctx;
+	int err = add_entry(g, addr);
 
-	return unwind_rows_add(&b->rows, addr, rule);
+	if (!g->is_left)
+		g->held = *rule;
+	if (err || (g->is_entered && addr < g->entry_end))
+		return err;
+	g->is_left |= g->is_entered;
+	return unwind_rows_add(&g->b->rows, addr, rule);
 }
 
 /* No FDE says anything of what is from @start to @end. */
 static int fill(struct build *b, uint64_t start, uint64_t end)
 {
-	return unwind_gaps_fill(&b->gaps, b->source, start, end, add_computed, b);
+	struct gap g = { .b = b, .entry = b->source->image.entry };
+	int err;
+
+	g.entry_end = g.entry < start ? g.entry : unwind_entry_end(b->source, end);
+	err = unwind_gaps_fill(&b->gaps, b->source, start, end, add_computed, &g);
+	return err || g.entry == g.entry_end ? err : add_entry(&g, g.entry_end + 1);
 }
 
 /*
@@ -211,7 +257,8 @@ static int run_all(struct build *b)
 	return err;
 }
 
-int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct unwind_table **out)
+static int make(const struct unwind_source *s, uint32_t part_rows, bool follow_rbx,
+		struct unwind_table **out)
 {
 	const uint64_t memory = (uint64_t)MEMORY_TIMES * s->size;
 	struct build *b;
@@ -228,12 +275,14 @@ int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct 
 	b->source = s;
 	b->machine = rp_machine(s->machine);
 	b->work = rp_work_for(s->size, UNWIND_WORK_TIMES);
-	b->frames =
-		(struct unwind_frames){ s->data, s->size, s->addr, s->is_debug_frame, &b->work };
+	b->frames = (struct unwind_frames){ s->data,	       s->size,	 s->addr,
+					    s->is_debug_frame, &b->work, follow_rbx };
 	b->cies = HASH_MAP(struct parsed_cie, offset);
 	err = run_all(b);
 	b->rows.gaps = b->gaps.at;
 	b->rows.ngaps = b->gaps.count;
+	if (!err && b->counts_from_rbx && !follow_rbx)
+		err = FOLLOW_RBX;
 	if (!err)
 		err = unwind_rows_finish(&b->rows, s->machine, out);
 	free(b->found);
@@ -244,6 +293,14 @@ out:
 	free(b);
 	rp_memory_give(memory);
 	return err;
+}
+
+/* Few files need what is in rbx, glibc's dynamic linker among them: the others have fewer rows. */
+int unwind_table_make(const struct unwind_source *s, uint32_t part_rows, struct unwind_table **out)
+{
+	int err = make(s, part_rows, false, out);
+
+	return err == FOLLOW_RBX ? make(s, part_rows, true, out) : err;
 }
 
 static int build(struct unwind_table **out, int fd, const void *image, size_t size)

@@ -73,6 +73,8 @@ static struct unwind_saved *saved_of(const struct run *r, struct unwind_state *s
 {
 	if (reg == r->cie->ra_reg)
 		return &s->ra;
+	if (reg == UNWIND_RBX && r->f->follows_rbx)
+		return &s->rbx;
 	return reg == r->m->fp ? &s->fp : NULL;
 }
 
@@ -324,6 +326,8 @@ int unwind_cfi_run(const struct unwind_frames *f, const struct machine *m,
 
 		more = run_until_advance(&r, &delta);
 		rule = more < 0 ? unsup : unwind_rule_of(m, cie, &r.state);
+		if (f->follows_rbx)
+			unwind_rule_rbx(&r.state, &rule);
 		err = row(ctx, r.addr, &rule);
 		if (err)
 			return err;

@@ -57,9 +57,12 @@ struct unwind_state {
 	uint32_t cfa_reg;
 	int64_t cfa_off;
 	struct unwind_value cfa_expression;
-	struct unwind_saved fp, ra;
+	struct unwind_saved fp, ra, rbx;
 	bool is_signed; /* arm64: the return address is */
 };
+
+/* Its DWARF number. */
+enum { UNWIND_RBX = 3 };
 
 /* For a frame that a signal interrupted: where the machine's kernel saves its registers. */
 struct unwind_rule unwind_signal_rule(const struct machine *m);
@@ -82,6 +85,8 @@ int unwind_cfi_run(const struct unwind_frames *f, const struct machine *m,
 		   const struct unwind_cie *cie, const struct unwind_state *initial,
 		   const struct unwind_fde *fde, uint64_t end, unwind_row_fn *row, void *ctx);
 
+/* What it says of the caller's rbx, if @rule has room for it. */
+void unwind_rule_rbx(const struct unwind_state *s, struct unwind_rule *rule);
 /* What a walker does in state @s. */
 struct unwind_rule unwind_rule_of(const struct machine *m, const struct unwind_cie *cie,
 				  const struct unwind_state *s);

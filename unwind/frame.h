@@ -17,6 +17,7 @@ struct unwind_frames {
 	bool is_debug_frame; /* else .eh_frame */
 	/* What reading it may cost yet; NULL: anything. Used up: there are no more records. */
 	struct rp_work *work;
+	bool follows_rbx; /* rules say where it is: UNWIND_RBX_KEPT */
 };
 
 /* So many times the bytes that there are: the work for real files is a third of that, at most. */

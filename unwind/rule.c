@@ -118,3 +118,16 @@ struct unwind_rule unwind_rule_of(const struct machine *m, const struct unwind_c
 	set_fp(m, &s->fp, &r);
 	return r;
 }
+
+void unwind_rule_rbx(const struct unwind_state *s, struct unwind_rule *rule)
+{
+	if (rule->kind != UNWIND_SP && rule->kind != UNWIND_FP)
+		return;
+	if (s->rbx.where == SAVED_NOT) {
+		rule->flags |= UNWIND_RBX_KEPT;
+	} else if (s->rbx.where == SAVED_AT && s->rbx.reg == UNWIND_VALUE_CFA &&
+		   fits16(s->rbx.off)) {
+		rule->arg = s->rbx.off;
+		rule->flags |= UNWIND_RBX_AT_CFA;
+	}
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The walk up a user stack: the same steps, in the same order, as the BPF program's. */
+#include <elf.h>
 #include <string.h>
 
 #include "cfi.h"
@@ -16,6 +17,7 @@ struct walk {
 	void *ctx;
 	uint64_t pc, sp, fp;
 	uint64_t fp_addr;	       /* where fp is to be read first, or 0 */
+	uint64_t rbx_at;	       /* where rbx is, RBX_IN_REGISTER, or 0: it is not known */
 	bool is_return;		       /* pc was left by a call */
 	bool is_innermost;	       /* regs->reg are this frame's */
 	uint64_t link;		       /* the link register of a frame that a signal interrupted, */
@@ -23,6 +25,8 @@ struct walk {
 	const struct machine *machine; /* of the code at hand */
 	struct unwind_result *result;
 };
+
+enum { RBX_IN_REGISTER = 1 };
 
 /* What a step says: go on, or an end. */
 enum { WALK_ON = UNWIND_STOPS };
@@ -66,6 +70,7 @@ static int step_by_fp(struct walk *w)
 	if (w->read(w->ctx, fp, saved, sizeof(saved)))
 		return UNWIND_READ;
 	w->fp = saved[0];
+	w->rbx_at = 0;
 	w->result->fp_steps++;
 	return return_to(w, saved[1], fp + 16);
 }
@@ -82,9 +87,23 @@ static int step_over_signal(struct walk *w, const struct unwind_rule *r)
 	w->pc = pc;
 	w->sp = sp;
 	w->fp = fp;
-	w->fp_addr = 0;
+	w->fp_addr = w->rbx_at = 0;
 	w->is_return = w->is_innermost = false;
 	w->result->signals++;
+	return WALK_ON;
+}
+
+static int find_base(const struct walk *w, const struct unwind_rule *r, uint64_t *cfa)
+{
+	uint64_t base = w->regs->reg[r->arg];
+
+	if (!w->is_innermost) {
+		if (w->machine->elf != EM_X86_64 || r->arg != UNWIND_RBX || !w->rbx_at)
+			return UNWIND_NOT_LEAF;
+		if (w->rbx_at != RBX_IN_REGISTER && read_word(w, w->rbx_at, &base))
+			return UNWIND_READ;
+	}
+	*cfa = base + r->cfa_off;
 	return WALK_ON;
 }
 
@@ -107,10 +126,7 @@ static int find_cfa(struct walk *w, const struct unwind_rule *r, uint64_t key, u
 		*cfa += r->arg;
 		break;
 	case UNWIND_REG:
-		if (!w->is_innermost)
-			return UNWIND_NOT_LEAF;
-		*cfa = w->regs->reg[r->arg] + r->cfa_off;
-		break;
+		return find_base(w, r, cfa);
 	}
 	return WALK_ON;
 }
@@ -190,6 +206,10 @@ static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t ke
 		return step_by_fp(w);
 	if (end == WALK_ON)
 		end = note_fp(w, r, cfa);
+	if (r->flags & UNWIND_RBX_AT_CFA)
+		w->rbx_at = cfa + r->arg;
+	else if (!(r->flags & UNWIND_RBX_KEPT))
+		w->rbx_at = 0;
 	return end == WALK_ON ? return_to(w, pc, cfa) : end;
 }
 
@@ -241,6 +261,7 @@ unsigned int unwind_walk(const struct unwind_space *space, const struct unwind_r
 			  .fp = regs->fp,
 			  .is_return = regs->pc_is_return,
 			  .is_innermost = true,
+			  .rbx_at = RBX_IN_REGISTER,
 			  .link_reg = -1,
 			  .result = result };
 	unsigned int n = 0;

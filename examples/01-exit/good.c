@@ -18,22 +18,17 @@ const struct lesson_program lesson_good[] = {
 	{ 0 },
 };
 
-/* An instruction is eight bytes: operation, two registers, offset, immediate. A constant of 64 bits
- * does not fit in there and takes a second eight: these are slots. */
+/* An instruction is eight bytes: operation, two registers, offset, immediate. */
 static void print_bytes(const struct asm_program *program)
 {
-	struct asm_image image;
+	for (size_t i = 0; i < program->nlines; i++) {
+		const unsigned char *byte = (const void *)&program->lines[i].insn;
 
-	must(asm_assemble(program, NULL, &image, asm_diag_print, stdout), "assembling");
-	for (uint32_t i = 0; i < image.ninsns; i++) {
-		const unsigned char *byte = (const void *)&image.insns[i];
-
-		printf("%u:", i);
+		printf("%zu:", i);
 		for (size_t j = 0; j < sizeof(struct bpf_insn); j++)
 			printf(" %02x", byte[j]);
-		printf("    %s\n", image.text_of[i] ? image.text_of[i] : "");
+		printf("    %s\n", program->lines[i].text);
 	}
-	asm_image_free(&image);
 }
 
 int main(void)

@@ -72,7 +72,7 @@ enum unwind_kind {
 	UNWIND_STOP,	 /* the outermost frame: its return address is undefined */
 	UNWIND_DEREF_SP, /* CFA = *(u64 *)(sp + cfa_off) + arg */
 	UNWIND_DEREF_FP, /* CFA = *(u64 *)(fp + cfa_off) + arg */
-	UNWIND_REG,	 /* CFA = reg[arg] + cfa_off; known in the innermost frame only */
+	UNWIND_REG,	 /* CFA = reg[arg] + cfa_off; known in the innermost frame, or rbx */
 	UNWIND_UNSUP,	 /* described, but in a way that no rule here expresses */
 	UNWIND_KINDS,
 };
@@ -97,6 +97,13 @@ enum unwind_flags {
 	 * follow a call, or point to a signal trampoline; else go on by the frame pointer.
 	 */
 	UNWIND_COMPUTED = 32,
+	/*
+	 * In tables with rules that count from rbx (UNWIND_REG), which a frame that was left by a
+	 * call has as well if its callee saved it: it did, at CFA + arg; or it left it alone.
+	 * Neither: what is in rbx is not known any more.
+	 */
+	UNWIND_RBX_AT_CFA = 64,
+	UNWIND_RBX_KEPT = 128,
 };
 
 /* Kinds STOP, END and UNSUP have all other members 0, so that each is one rule. */
@@ -104,7 +111,7 @@ struct unwind_rule {
 	int32_t cfa_off;
 	int16_t fp_off;
 	int16_t ra_off; /* or a register, with UNWIND_RA_REG */
-	/* PLT: first offset in a stub after its push; DEREF: added; REG: DWARF number */
+	/* PLT: first offset in a stub after its push; DEREF: added; REG: DWARF number; or rbx */
 	int16_t arg;
 	uint8_t kind;  /* enum unwind_kind */
 	uint8_t flags; /* enum unwind_flags */

@@ -23,6 +23,8 @@ struct program_config {
 	uint32_t own_regs; /* before 5.15: registers from the context, which is a perf event's */
 	/* Of a sleeping task, which takes the place of the context; needs eh, identity */
 	uint32_t of_task;
+	/* The kernel is asked about mappings that user space did not tell yet; Linux 6.1 */
+	uint32_t vma;
 	uint32_t some_kernel_only; /* tags with STACK_KERNEL_ONLY in them are in use */
 	/* The context is a perf event's; if it hit user code there is no kernel stack. */
 	uint32_t user_code;

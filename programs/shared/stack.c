@@ -21,7 +21,7 @@
 
 static const struct asm_layout record_layout = ASM_LAYOUT(
 	struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, tag, pid_tgid,
-	user_bytes, user_end, start_time, exec_id, comm, managed_bytes, unused);
+	user_bytes, user_end, start_time, exec_id, comm, managed_bytes, fresh);
 const struct asm_layout rp_stack_scratch_layout =
 	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
 const struct asm_layout rp_program_stats_layout =
@@ -271,6 +271,12 @@ FUNC(stack_end),
 			LSH(R7, 3),
 			LDX(W, R1, R8, WALK_END),
 			STX(W, R8, USER_END, R1),
+			WHEN(struct program_config, vma),
+				LDX(DW, R2, R8, WALK_VMA_CALLS),
+				JEQ(R2, 0, not_fresh),
+				ST(W, R8, RECORD_FRESH, 1),
+LABEL(not_fresh),
+			END,
 			JGE(R1, UNWIND_OTHER_CODE, by_frame_pointer),
 			/*
 			 * Not one step: the process is new, or has made code that has no table yet.

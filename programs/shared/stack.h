@@ -46,7 +46,8 @@ struct stack_record {
 	uint64_t start_time; /* of the process, ns; 0 without kernel BTF */
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
-	uint32_t managed_bytes, unused;
+	uint32_t managed_bytes;
+	uint32_t fresh; /* 1: walked by what the kernel says, before user space knew the process */
 	uint64_t frames[];
 };
 /*
@@ -209,6 +210,7 @@ enum {
 	STACK_MAP_PROCS,
 	STACK_MAP_MAPPINGS,
 	STACK_MAP_CACHE,
+	STACK_MAP_FILES,
 	STACK_MAP_INDEX,
 	STACK_MAP_RULES,
 	STACK_MAP_ROWS,
@@ -243,7 +245,8 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 				     sizeof(struct during_stats), 1 },                             \
 	[STACK_MAP_DURING_CALLS] = { "during_calls", BPF_MAP_TYPE_ARRAY, 4, 4, 1 },                \
 	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_MAPPINGS] = UNWIND_MAP_MAPPINGS,    \
-	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                \
+	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_FILES] = UNWIND_MAP_FILES,                \
+	[STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                                                      \
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS,                  \
 	[STACK_MAP_PYTHON_LAYOUTS] = PYTHON_MAP_LAYOUTS,                                           \
 	[STACK_MAP_PYTHON_SEEN] = PYTHON_MAP_SEEN, [STACK_MAP_PYTHON_CODE] = PYTHON_MAP_CODE,      \

@@ -22,6 +22,7 @@ enum {
 	EXEC_ID = offsetof(struct stack_record, exec_id),
 	COMM = offsetof(struct stack_record, comm),
 	MANAGED_BYTES = offsetof(struct stack_record, managed_bytes),
+	RECORD_FRESH = offsetof(struct stack_record, fresh),
 	FRAMES = offsetof(struct stack_record, frames)
 };
 enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
@@ -29,6 +30,7 @@ enum { HASHED_WORDS = (FRAMES - TAG) / 8 };
 enum {
 	RECORD = offsetof(struct stack_scratch, record),
 	LAST_SEEN = (int)offsetof(struct stack_scratch, last_seen) - RECORD,
+	WALK_VMA_CALLS = (int)offsetof(struct stack_scratch, walk.vma_calls) - RECORD,
 	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD,
 	V8_FRESH = (int)offsetof(struct stack_scratch, walk.v8.fresh) - RECORD,
 	JVM_WORDS = (int)offsetof(struct stack_scratch, walk.jvm.words) - RECORD,

@@ -27,11 +27,53 @@
 #define UNWIND_NO_WINDOW INT32_MIN /*   sign-extended, far from any address of a process */
 #define UNWIND_BLOCK 512	   /* bytes of code that share a pair of these */
 #define UNWIND_MAPPING_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
+#define UNWIND_FILES 4096	   /* that the kernel is asked about: struct unwind_file */
+#define UNWIND_FILE_PARTS 4	   /* of a table, of one that is found that way */
+#define UNWIND_VMA_CALLS 32	   /* so often the kernel is asked in one walk */
+
+/* A range of a process's addresses. */
+struct unwind_mapping {
+	uint64_t end;
+	uint64_t base; /* process address of the part's start */
+	/* Where the part's pages are in unwind_index, whose rows count in the shard */
+	uint32_t index;
+	uint32_t npages;
+	uint32_t shard;
+	uint32_t rules;	     /* where the table's rules are in unwind_rules */
+	uint32_t kind;	     /* enum unwind_mapping_kind */
+	uint32_t generation; /* of the process's mappings when this was written */
+};
+
+/* A file's executable mapping, as the kernel has it; the key of unwind_files. */
+struct unwind_file_key {
+	uint64_t inode;
+	uint64_t pgoff; /* pages */
+	uint64_t size;	/* of the file: not that of another one that has its number by now */
+	uint32_t dev;	/* as the kernel counts: major << 20 | minor */
+	uint32_t unused;
+};
+/*
+ * Value of unwind_files: the table of a file, for processes that are not in unwind_procs yet.
+ * Nothing of it ever changes but by a new value.
+ */
+struct unwind_file {
+	uint64_t vaddr; /* address in the file that the mapping begins at */
+	uint32_t nparts, unused;
+	struct unwind_file_part {
+		uint64_t start; /* address in the file */
+		uint32_t npages, index, shard, rules;
+	} part[UNWIND_FILE_PARTS];
+};
+/* What the kernel was asked: of which address space, and where the mapping begins. */
+struct unwind_vma {
+	uint64_t mm, start;
+};
 
 /* One walk. What it finds goes into a record, which lies behind it: struct stack_scratch. */
 struct unwind_state {
 	uint64_t pc, sp, fp;   /* of the frame at hand */
 	uint64_t fp_at;	       /* where its fp was saved, if that has not been read yet; else 0 */
+	uint64_t rbx_at;       /* where its rbx is; 1: in the register, 0: not known */
 	uint64_t mark;	       /* UNWIND_PC_EXACT for a frame that a signal interrupted */
 	uint64_t is_return;    /* 1 if pc is a return address */
 	uint32_t n, max;       /* frames in the record so far, and when the walk is over; */
@@ -44,7 +86,10 @@ struct unwind_state {
 	uint64_t return_instance; /* the kernel's, of the last frame with a return probe; 0: none */
 	uint64_t cache_at, block; /* where in unwind_cache its rule would be kept, of which block */
 	uint64_t prefetch[UNWIND_PREFETCH]; /* cache_at of the frames, of the last walk too */
-	uint64_t range, range_start;	    /* the one that was found last, its start; -1: none */
+	uint64_t range_start; /* of the range that was found last; -1: none; */
+	struct unwind_mapping segment; /*   and what is there */
+	struct unwind_vma vma;
+	uint64_t vma_calls; /* how often the kernel was asked */
 	uint64_t row, nrows;
 	struct unwind_rule rule; /* of this frame; */
 	uint32_t rule_of;	 /*   of which generation */
@@ -60,27 +105,18 @@ struct unwind_state {
 	uint64_t window[UNWIND_WINDOW / 8];
 };
 
-/* A range of a process's addresses; ordered by start, those of one process behind each other. */
-struct unwind_mapping {
-	uint64_t end;
-	uint64_t base; /* process address of the part's start */
-	/* Where the part's pages are in unwind_index, whose rows count in the shard */
-	uint32_t index;
-	uint32_t npages;
-	uint32_t shard;
-	uint32_t rules;	     /* where the table's rules are in unwind_rules */
-	uint32_t kind;	     /* enum unwind_mapping_kind */
-	uint32_t generation; /* of the process's mappings when this was written */
-};
 /*
  * The only element of unwind_mappings. changes: how often an entry of unwind_procs was replaced or
  * removed, or one of pids removed; while it is the same, what was found there holds. Never 0 once
  * there is a process to walk. (It may be seen to change a moment before the entry does, which
  * does no harm: after an exec the new ranges are published, and nothing runs any more in a
  * process that has ended.)
+ *
+ * Ranges are ordered by start, those of one process behind each other.
  */
 struct unwind_mappings {
 	uint64_t changes;
+	uint64_t fresh; /* walks of processes that were not in unwind_procs */
 	uint64_t start[UNWIND_MAPPINGS];
 	struct unwind_mapping range[UNWIND_MAPPINGS];
 };
@@ -130,6 +166,11 @@ extern const struct asm_map rp_unwind_row_map; /* the inner maps of unwind_rows 
 	{                                                                                          \
 		"unwind_cache", BPF_MAP_TYPE_ARRAY, 4,                                             \
 			UNWIND_CACHED * sizeof(struct unwind_cache), 1, BPF_F_MMAPABLE             \
+	}
+#define UNWIND_MAP_FILES                                                                           \
+	{                                                                                          \
+		"unwind_files", BPF_MAP_TYPE_HASH, sizeof(struct unwind_file_key),                 \
+			sizeof(struct unwind_file), UNWIND_FILES                                   \
 	}
 #define UNWIND_MAP_INDEX                                                                           \
 	{                                                                                          \

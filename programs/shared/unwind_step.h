@@ -12,6 +12,7 @@ enum {
 	SP = offsetof(struct unwind_state, sp),
 	FP = offsetof(struct unwind_state, fp),
 	FP_AT = offsetof(struct unwind_state, fp_at),
+	RBX_AT = offsetof(struct unwind_state, rbx_at),
 	MARK = offsetof(struct unwind_state, mark),
 	IS_RETURN = offsetof(struct unwind_state, is_return),
 	N = offsetof(struct unwind_state, n),
@@ -24,8 +25,10 @@ enum {
 	KNOWN_CHANGES = offsetof(struct unwind_state, changes),
 	GENERATION = offsetof(struct unwind_state, generation),
 	RULE = offsetof(struct unwind_state, rule),
-	RANGE = offsetof(struct unwind_state, range),
 	RANGE_START = offsetof(struct unwind_state, range_start),
+	SEGMENT = offsetof(struct unwind_state, segment),
+	VMA = offsetof(struct unwind_state, vma),
+	VMA_CALLS = offsetof(struct unwind_state, vma_calls),
 	ROW = offsetof(struct unwind_state, row),
 	NROWS = offsetof(struct unwind_state, nrows),
 	WORDS = offsetof(struct unwind_state, words),
@@ -80,6 +83,7 @@ enum {
 };
 enum {
 	CHANGES = offsetof(struct unwind_mappings, changes),
+	FRESH_WALKS = offsetof(struct unwind_mappings, fresh),
 	STARTS = offsetof(struct unwind_mappings, start),
 	RANGES = offsetof(struct unwind_mappings, range)
 };
@@ -89,12 +93,21 @@ enum { STEP_TASK = -8, STEP_WHY = -16, STEP_WORD = -24 };		  /* of unwind_step *
 enum { STATE_SLOT = -8, TGID = -12, TASK_SLOT = -24, MEMORY_SLOT = -32 }; /* of unwind_user */
 enum { FP_TASK = -8 };							  /* of unwind_fp */
 
+/* How a walk begins, programs/shared/unwind_begin.c. */
+extern const struct asm_part rp_unwind_begin_part;
 /* The search, programs/shared/unwind_find.c. */
 extern const struct asm_part rp_unwind_find_part;
+/* What it asks the kernel, programs/shared/unwind_vma.c. */
+extern const struct asm_part rp_unwind_vma_part;
+/* A walk of a process that has no generation has one with this bit, of its own. */
+#define UNWIND_FRESH 0x80000000
 
 /* include/linux/sched.h */
 #define PF_EXITING 0x4
 #define PF_KTHREAD 0x200000
+
+/* Of the kernel's struct pt_regs; elsewhere no rule has UNWIND_RBX_AT_CFA. */
+#define UNWIND_RBX_REG 40
 
 /* Loads and sign-extends, on kernels that have no LDXS too. */
 #define LD_S32(dst, src, off) LDX(W, dst, src, off), LSH(dst, 32), ARSH(dst, 32)
@@ -212,11 +225,34 @@ extern const struct asm_part rp_unwind_find_part;
 	MOVE_WORD(16),                                                                             \
 	MOVE_WORD(24)
 
+/* What is at the one address in unwind_mappings into the state. */
+#define COPY_SEGMENT(from)                                                                         \
+	COPY_SEGMENT_WORD(from, 0),                                                                \
+	COPY_SEGMENT_WORD(from, 8),                                                                \
+	COPY_SEGMENT_WORD(from, 16),                                                               \
+	COPY_SEGMENT_WORD(from, 24),                                                               \
+	COPY_SEGMENT_WORD(from, 32)
+#define COPY_SEGMENT_WORD(from, at) LDX(DW, R1, from, at), STX(DW, R6, SEGMENT + (at), R1)
+_Static_assert(sizeof(struct unwind_mapping) == 5 * 8, "COPY_SEGMENT() copies all of it");
+
 /* What unwind_procs, at R0, says of the process's Python. */
 #define COPY_PYTHON(at)                                                                            \
 	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, python) + (at)),                         \
 	STX(DW, R6, PYTHON + (at), R3)
 _Static_assert(sizeof(struct python_process) == 5 * 8, "COPY_PYTHON() copies all of it");
+/* A process that is not known has no interpreter. */
+#define FORGET_LANGUAGES                                                                           \
+	WHEN(struct program_config, managed_bytes),                                                \
+		ST(DW, R6, PYTHON, 0),                                                             \
+		ST(DW, R6, PYTHON + 8, 0),                                                         \
+		ST(DW, R6, PYTHON + 16, 0),                                                        \
+		ST(DW, R6, PYTHON + 24, 0),                                                        \
+		ST(DW, R6, PYTHON + 32, 0),                                                        \
+		ST(DW, R6, V8_PROCESS, 0),                                                         \
+	END,                                                                                       \
+	WHEN(struct program_config, jvm),                                                          \
+		ST(W, R6, offsetof(struct unwind_state, jvm_number), 0),                           \
+	END
 #define COPY_V8                                                                                    \
 	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, v8)), STX(DW, R6, V8_PROCESS, R3)
 _Static_assert(sizeof(struct v8_process) == 8, "COPY_V8 copies all of it");
@@ -332,6 +368,18 @@ _Static_assert(sizeof(struct v8_process) == 8, "COPY_V8 copies all of it");
 	SUB_REG(R2, R3),                                                                           \
 	JNE(R2, 1, elsewhere)
 /* clang-format on */
+
+/* Whether the first byte of code at the innermost frame can be read: R3 = where it was. */
+#define PC_READABLE(yes, no)                                                                       \
+	MOV_REG(R2, R6),                                                                           \
+	ADD(R2, REGS),                                                                             \
+	LD_IP(R3, R2),                                                                             \
+	MOV_REG(R1, R6),                                                                           \
+	ADD(R1, WORDS),                                                                            \
+	MOV(R2, 1),                                                                                \
+	CALL(probe_read_user),                                                                     \
+	JEQ(R0, 0, yes),                                                                           \
+	JA(no)
 
 #define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
 

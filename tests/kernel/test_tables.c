@@ -51,8 +51,8 @@ START_TEST(test_only_files_that_are_hit)
 	uint32_t none, some, more;
 
 	open_maps();
-	to = (struct record_tables_maps){ fds[PROCS], fds[RANGE], fds[INDEX],
-					  fds[RULES], fds[ROWS],  .only_hit = true };
+	to = (struct record_tables_maps){ fds[PROCS], fds[RANGE],  fds[INDEX],	    fds[RULES],
+					  fds[ROWS],  .files = -1, .only_hit = true };
 	ck_assert_int_eq(record_tables_open(&feed, &to), 0);
 	record_tables_publish(feed, pid);
 	none = by_table(); /* the vdso */
@@ -157,10 +157,10 @@ static struct record_table_store *open_store(void)
 	struct record_table_store *s;
 
 	open_maps();
-	ck_assert_int_eq(
-		record_table_store_open(
-			&s, &(struct record_table_store_maps){ fds[INDEX], fds[RULES], fds[ROWS] }),
-		0);
+	ck_assert_int_eq(record_table_store_open(
+				 &s, &(struct record_table_store_maps){ fds[INDEX], fds[RULES],
+									fds[ROWS], -1 }),
+			 0);
 	return s;
 }
 
@@ -237,7 +237,7 @@ START_TEST(test_children_are_forgotten)
 	ck_assert_int_eq(
 		record_tables_open(&feed,
 				   &(struct record_tables_maps){ fds[PROCS], fds[RANGE], fds[INDEX],
-								 fds[RULES], fds[ROWS], true }),
+								 fds[RULES], fds[ROWS], -1, true }),
 		0);
 	m = mmap(NULL, sizeof(*m), PROT_READ, MAP_SHARED, fds[RANGE], 0);
 	ck_assert_ptr_ne(m, MAP_FAILED);

@@ -7,6 +7,7 @@
 #include "test_loader.h"
 
 #include <alloca.h>
+#include <linux/btf.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -24,7 +25,7 @@ struct walk_config {
 	uint32_t tgid;
 };
 
-enum { SCRATCH, PROCS, RANGE, FOUND, INDEX, RULES, ROWS, PIDS, EVENTS, MAPS };
+enum { SCRATCH, PROCS, RANGE, FOUND, INDEX, RULES, ROWS, FILES, PIDS, EVENTS, MAPS };
 static const struct asm_map maps[MAPS] = {
 	[SCRATCH] = { "scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
 		      STACK_SCRATCH_BYTES(8 * UNWIND_FRAMES), 1 },
@@ -34,6 +35,7 @@ static const struct asm_map maps[MAPS] = {
 	[INDEX] = UNWIND_MAP_INDEX,
 	[RULES] = UNWIND_MAP_RULES,
 	[ROWS] = UNWIND_MAP_ROWS,
+	[FILES] = UNWIND_MAP_FILES,
 	[PIDS] = { "pids", BPF_MAP_TYPE_HASH, 4, 8, 16 },
 	[EVENTS] = { "events", BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 16 },
 };
@@ -79,11 +81,12 @@ static struct stack_scratch *scratch; /* of all CPUs */
 static unsigned int most;	      /* frames */
 static size_t walks, whole, deepest, signals;
 
-static void open_walk(bool bounded, unsigned int frames)
+static void open_walk_by(bool bounded, bool vma, unsigned int frames)
 {
 	const struct walk_config config = { .common = { .user_frames = frames,
 							.both_bytes = 8 * UNWIND_FRAMES,
-							.bounded = bounded },
+							.bounded = bounded,
+							.vma = vma },
 					    .tgid = (uint32_t)getpid() };
 	const struct asm_bindings bind = { .maps = maps,
 					   .map_fds = fds,
@@ -98,9 +101,9 @@ static void open_walk(bool bounded, unsigned int frames)
 	prog = rp_program_load(&program, &bind);
 	ck_assert_msg(prog >= 0, "%s", log_text);
 	ck_assert_int_eq(
-		record_tables_open(&feed,
-				   &(struct record_tables_maps){ fds[PROCS], fds[RANGE], fds[INDEX],
-								 fds[RULES], fds[ROWS] }),
+		record_tables_open(&feed, &(struct record_tables_maps){ fds[PROCS], fds[RANGE],
+									fds[INDEX], fds[RULES],
+									fds[ROWS], fds[FILES] }),
 		0);
 	scratch = calloc((size_t)rp_cpus_possible(), rp_map_cpu_stride(&maps[SCRATCH]));
 	ck_assert_ptr_nonnull(scratch);
@@ -110,6 +113,11 @@ static void open_walk(bool bounded, unsigned int frames)
 	ck_assert_int_eq(rp_attach_raw_tracepoint(prog, "sys_enter", &link_), 0);
 	most = bounded && frames > UNWIND_BOUNDED_FRAMES ? UNWIND_BOUNDED_FRAMES : frames;
 	walks = whole = deepest = signals = 0;
+}
+
+static void open_walk(bool bounded, unsigned int frames)
+{
+	open_walk_by(bounded, false, frames);
 }
 
 static void close_walk(void)
@@ -220,6 +228,30 @@ START_TEST(test_as_in_c)
 	ck_assert_uint_eq(whole, walks); /* none is deeper than 64 */
 	ck_assert_uint_eq(signals, 4);	 /* two kinds, two walks each */
 	ck_assert_uint_ge(deepest, 50);
+	close_walk();
+}
+END_TEST
+
+/* Its files are known, as other processes have mapped them, and nothing else. */
+START_TEST(test_process_that_nobody_told_of)
+{
+	const struct rp_btf *btf;
+
+	if (without(false))
+		return;
+	if (rp_btf_kernel(&btf) || rp_btf_find(btf, "maple_arange_64", BTF_KIND_STRUCT) < 0) {
+		printf("skip: Linux 6.1\n");
+		return;
+	}
+	open_walk_by(false, true, 256);
+	record_tables_publish(feed, (uint32_t)getpid());
+	record_tables_ended(feed, (uint32_t)getpid());
+	nest(50);
+	ck_assert_uint_eq(walks, 2);
+	ck_assert_uint_eq(whole, walks);
+	ck_assert_uint_gt(deepest, 50);
+	ck_assert_uint_gt(read_scratch()->walk.vma_calls, 0);
+	ck_assert_uint_eq(read_scratch()->walk.generation >> 31, 1);
 	close_walk();
 }
 END_TEST
@@ -457,6 +489,7 @@ int main(void)
 	TCase *tc = tcase_create("kernel");
 
 	tcase_add_loop_test(tc, test_as_in_c, 0, 2);
+	tcase_add_test(tc, test_process_that_nobody_told_of);
 	tcase_add_loop_test(tc, test_deep, 0, 2);
 	tcase_add_loop_test(tc, test_torn, 0, 2);
 	tcase_add_test(tc, test_remapped);

@@ -19,9 +19,11 @@ enum {
 	F_R10 = MADE_CODE + 0x600,	/* CFA = r10 + 0 */
 	F_RDI = MADE_CODE + 0x700,	/* CFA = rsp, return address in rdi */
 	F_UNSUP = MADE_CODE + 0x800,
-	F_LOST = MADE_CODE + 0x900, /* CFA = sp + 8, rbp lost */
-	F_LEAF = MADE_CODE + 0xa00, /* CFA = sp + 8, rbp as it is */
-	F_NONE = MADE_CODE + 0xb08, /* no FDE */
+	F_LOST = MADE_CODE + 0x900,	 /* CFA = sp + 8, rbp lost */
+	F_LEAF = MADE_CODE + 0xa00,	 /* CFA = sp + 8, rbp as it is */
+	F_NONE = MADE_CODE + 0xb08,	 /* no FDE */
+	F_RBX = MADE_CODE + 0xc00,	 /* CFA = rbx + 16 */
+	F_SAVES_RBX = MADE_CODE + 0xd00, /* CFA = sp + 16, rbx at CFA - 16 */
 	F_BEYOND = MADE_CODE_END + 0x1000,
 	F_SIGNAL = MADE_CODE + 0x2000,
 	F_TRAMPOLINE = 0x100000, /* a segment of its own */
@@ -43,6 +45,8 @@ static const struct {
 	{ F_UNSUP, { 0x0f, 1, 0x30 }, 3 },
 	{ F_LOST, { 0x07, 6 }, 2 },
 	{ F_LEAF, { 0 }, 0 },
+	{ F_RBX, { 0x0c, 3, 16 }, 3 },
+	{ F_SAVES_RBX, { 0x0e, 16, 0x83, 2 }, 4 },
 };
 
 static struct made made;
@@ -89,7 +93,7 @@ static void teardown(void)
  */
 struct walk_case {
 	const char *what;
-	uint64_t pc, sp, fp, r10, rdi;
+	uint64_t pc, sp, fp, rbx, r10, rdi;
 	struct {
 		int word;
 		uint64_t value; /* less than 0x1000000: an address in the file */
@@ -122,6 +126,16 @@ static const struct walk_case cases[] = {
 	{ "a call at the end of a function returns to the next one", .pc = F_LEAF, .sp = AT(0),
 	  .stack = { { 0, F_PLAIN + 0x100 }, { 2, F_STOP + 1 } }, .end = UNWIND_COMPLETE,
 	  .reads = 2, .pcs = { F_LEAF, F_PLAIN + 0x100, F_STOP + 1 } },
+	{ "rbx of a frame that was left by a call, which nobody saved", .pc = F_LEAF, .sp = AT(0),
+	  .rbx = AT(3), .stack = { { 0, F_RBX + 9 }, { 4, F_STOP + 1 } }, .end = UNWIND_COMPLETE,
+	  .reads = 2, .pcs = { F_LEAF, F_RBX + 9, F_STOP + 1 } },
+	{ "and where it was saved", .pc = F_LEAF, .sp = AT(0), .rbx = 77,
+	  .stack = { { 0, F_SAVES_RBX + 9 }, { 1, AT(3) }, { 2, F_RBX + 9 }, { 4, F_STOP + 1 } },
+	  .end = UNWIND_COMPLETE, .reads = 4,
+	  .pcs = { F_LEAF, F_SAVES_RBX + 9, F_RBX + 9, F_STOP + 1 } },
+	{ "behind a frame that says nothing of it, it is not known", .pc = F_DEREF_SP + 4,
+	  .sp = AT(0), .rbx = AT(3), .stack = { { 1, AT(2) }, { 2, F_RBX + 9 } },
+	  .end = UNWIND_NOT_LEAF, .reads = 2, .pcs = { F_DEREF_SP + 4, F_RBX + 9 } },
 	{ "the innermost address is no return address", .pc = F_STOP, .sp = AT(0),
 	  .end = UNWIND_COMPLETE, .pcs = { F_STOP } },
 	{ "unless it is, as in a system call", .pc = F_STOP, .sp = AT(0), .fp = AT(2),
@@ -232,6 +246,7 @@ START_TEST(test_walks)
 	uint64_t pcs[16];
 	unsigned int n, expected = 0;
 
+	regs.reg[3] = c->rbx;
 	regs.reg[10] = c->r10;
 	regs.reg[5] = c->rdi;
 	for (int i = 0; i < 12; i++) {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A file is known to the kernel by device, inode and the page that a mapping begins at. */
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "table_files.h"
+
+#define KERNEL_MINOR_BITS 20 /* include/linux/kdev_t.h */
+
+/* Where the executable piece @l of the file is mapped: whole pages of it. */
+static struct unwind_file_key key_of(const struct stored_file *file, const struct stored_load *l)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return (struct unwind_file_key){ .inode = file->inode,
+					 .pgoff = l->offset / page,
+					 .size = (uint64_t)file->size,
+					 .dev = major(file->dev) << KERNEL_MINOR_BITS |
+						minor(file->dev) };
+}
+
+void record_table_files_put(int fd, const struct stored_file *file)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (uint32_t i = 0; i < file->nloads; i++) {
+		const struct stored_load *l = &file->loads[i];
+		const struct unwind_file_key key = key_of(file, l);
+		struct unwind_file value = { .vaddr = l->vaddr - l->offset % page };
+
+		for (uint32_t p = 0; p < file->nparts; p++) {
+			const struct stored_part *part = &file->parts[p];
+
+			if (part->start >= l->vaddr + l->size ||
+			    part->start + (uint64_t)part->npages * UNWIND_PAGE <= l->vaddr)
+				continue;
+			if (value.nparts == UNWIND_FILE_PARTS)
+				return; /* larger than any known: its processes wait to be read */
+			value.part[value.nparts++] =
+				(struct unwind_file_part){ part->start, part->npages, part->index,
+							   part->shard, part->rules };
+		}
+		rp_map_update(fd, &key, &value, BPF_ANY);
+	}
+}
+
+void record_table_files_remove(int fd, const struct stored_file *file)
+{
+	for (uint32_t i = 0; i < file->nloads; i++) {
+		const struct unwind_file_key key = key_of(file, &file->loads[i]);
+
+		rp_map_delete(fd, &key);
+	}
+}

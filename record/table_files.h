@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables by file, for processes that user space knows nothing of yet: the map unwind_files. */
+#ifndef RECORD_TABLE_FILES_H
+#define RECORD_TABLE_FILES_H
+
+#include "table_store.h"
+
+/* All mappings of @file, a regular one, lead to its table from now on; fd: of the map. */
+void record_table_files_put(int fd, const struct stored_file *file);
+/* They lead nowhere. */
+void record_table_files_remove(int fd, const struct stored_file *file);
+
+#endif
