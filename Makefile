@@ -206,7 +206,7 @@ check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) ## tests of ./rawprof as a person uses it; root. T=split: only that file
 	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
 .PHONY: check-interpreters
-check-interpreters: rawprof $(WORKLOAD) ## frames of JavaScript of Node 18, 20 and 22, from npm; root, 2 minutes
+check-interpreters: rawprof $(WORKLOAD) ## frames of Python, Node 18 to 22 and Java 17, 21: servers, beside other profilers; npm, PyPI, Maven; root, 12 minutes
 	$(Q)scripts/check-interpreters
 .PHONY: check-diff
 check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and compare them: what diff says of nothing, and of 20 %; root, 20 minutes
@@ -230,6 +230,7 @@ $(HTML_PAGES): tests/html/pages.c $(LIB)
 WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
               -fno-omit-frame-pointer -fno-optimize-sibling-calls
 WORK_FLAGS_leaf = -fomit-frame-pointer
+WORK_FLAGS_fakejvm = -rdynamic
 $(BUILD)/workloads/%: tests/workloads/%.c tests/workloads/work.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -o $@ $<

@@ -19,6 +19,14 @@ struct setting {
 	char value[64]; /* "" if the kernel has none */
 };
 
+/* Whose functions have names, as record/python_layouts.c, v8_layouts.c and jvm.c say. */
+static const struct finding languages[] = {
+	{ "Python", "", 0, "CPython 3.8 to 3.14, with glibc" },
+	{ "JavaScript", "", 0, "V8 10.2, 11.3, 12.4 (Node 18, 20, 22)" },
+	{ "Java", "", 0, "HotSpot 17 and 21" },
+};
+enum { LANGUAGES = sizeof(languages) / sizeof(languages[0]) };
+
 struct diagnosis {
 	struct utsname uts;
 	long cpus, page_size;
@@ -26,24 +34,9 @@ struct diagnosis {
 	struct finding rights[DOCTOR_RIGHTS];
 	struct finding mechanisms[DOCTOR_MECHANISMS];
 	struct finding ways[DOCTOR_WAYS];
+	struct finding languages[LANGUAGES];
 	struct finding commands[DOCTOR_COMMANDS];
 };
-
-/* Whose functions stand in stacks by name; an errno where this processor is none of those. */
-#ifdef __x86_64__
-enum { LANGUAGE_ERR = 0 };
-#define LANGUAGE_TEXT(versions) versions
-#else
-enum { LANGUAGE_ERR = -EOPNOTSUPP };
-#define LANGUAGE_TEXT(versions) "on x86-64 alone: " versions
-#endif
-/* As record/python_layouts.c, record/v8_layouts.c and symbolize/jvm.c have them. */
-static const struct finding languages[] = {
-	{ "Python", "", LANGUAGE_ERR, LANGUAGE_TEXT("CPython 3.8 to 3.14, with glibc") },
-	{ "JavaScript", "", LANGUAGE_ERR, LANGUAGE_TEXT("V8 10.2, 11.3, 12.4 (Node 18, 20, 22)") },
-	{ "Java", "", LANGUAGE_ERR, LANGUAGE_TEXT("HotSpot 17 and 21") },
-};
-enum { LANGUAGES = sizeof(languages) / sizeof(languages[0]) };
 
 /* Settings that take away what capabilities give, or the other way round. */
 static const struct setting settings[] = {
@@ -57,6 +50,26 @@ static const struct setting settings[] = {
 	{ "lockdown", "/sys/kernel/security/lockdown" },
 };
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+/* As record/config.c decides it. */
+static void find_languages(struct finding out[LANGUAGES])
+{
+	const char *lack = NULL;
+
+#ifdef __x86_64__
+	if (!rp_has(RP_HAS_UPROBE_MULTI_PID))
+		lack = "needs Linux 6.10";
+#else
+	lack = "on x86-64 alone";
+#endif
+	for (int i = 0; i < LANGUAGES; i++) {
+		out[i] = languages[i];
+		if (!lack)
+			continue;
+		out[i].err = -EOPNOTSUPP;
+		snprintf(out[i].text, sizeof(out[i].text), "%s: %s", lack, languages[i].text);
+	}
+}
 
 static void examine(struct diagnosis *d)
 {
@@ -75,6 +88,7 @@ static void examine(struct diagnosis *d)
 	doctor_mechanisms(d->mechanisms);
 	doctor_ways(d->mechanisms, d->ways);
 	doctor_commands(d->commands);
+	find_languages(d->languages);
 }
 
 /* ---- as text */
@@ -106,7 +120,7 @@ static void print_text(const struct diagnosis *d)
 	print_findings("Mechanisms, and the Linux that brought them", d->mechanisms,
 		       DOCTOR_MECHANISMS);
 	print_findings("What is used for", d->ways, DOCTOR_WAYS);
-	print_findings("Languages whose functions have names", languages, LANGUAGES);
+	print_findings("Languages whose functions have names", d->languages, LANGUAGES);
 	print_findings("Commands", d->commands, DOCTOR_COMMANDS);
 }
 
@@ -151,7 +165,7 @@ static void print_json(const struct diagnosis *d)
 	print_list("rights", d->rights, DOCTOR_RIGHTS);
 	print_list("mechanisms", d->mechanisms, DOCTOR_MECHANISMS);
 	print_list("ways", d->ways, DOCTOR_WAYS);
-	print_list("languages", languages, LANGUAGES);
+	print_list("languages", d->languages, LANGUAGES);
 	print_list("commands", d->commands, DOCTOR_COMMANDS);
 	printf("\n}\n");
 }

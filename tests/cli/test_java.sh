@@ -8,13 +8,28 @@ if [ "$(uname -m)" != x86_64 ]; then
 	skip 'frames of Java' 'only on x86-64 so far'
 	finish
 fi
-if ! command -v javac >/dev/null; then
-	skip 'frames of Java' 'no javac'
-	finish
-fi
 run "$rawprof" cpu --python-only -- true
 if grep -q 'no frames of Python here' "$err"; then
 	skip 'frames of Java' 'not on this kernel'
+	finish
+fi
+
+# ---- a program that lies
+
+cp "$work/fakejvm" "$tmp/libjvm.so"
+export JAVA_HOME=${JAVA_HOME:-$tmp} # so that Java is looked for
+for how in circle nowhere huge; do
+	folded -F 999 --user -- "$tmp/libjvm.so" $how 0.3
+	holds "$how: native frames" "$(share "$out" ';main;.*burn') > 70"
+	is "$how: nothing is lost" "$(ledger LOST)" 0
+	ledger_closes "$how"
+done
+run "$rawprof" cpu -F 999 --user -v -f -- "$tmp/libjvm.so" circle 0.3
+has 'it is taken for one' "$out" ';\[java\];'
+unset JAVA_HOME
+
+if ! command -v javac >/dev/null; then
+	skip 'frames of Java' 'no javac'
 	finish
 fi
 javac --release 17 -d "$tmp" tests/workloads/Frames.java
