@@ -26,6 +26,12 @@ has 'a refused log: why' "$out" 'R1 was destroyed by instruction 0'
 run "$rawprof" explain --kernel-log "$data/nullcheck-6.18.log" --step --html
 has 'a page from a log' "$out" '^<!DOCTYPE html>$'
 
+run "$rawprof" explain --kernel-log "$tmp/g9" --dot
+has 'a refused log as a graph: where' "$out" '^.n0 \[style=filled, .*refused: R1 !read_ok'
+run "$rawprof" explain --kernel-log "$data/nullcheck-6.18.log" --dot
+has 'a log as a graph: the lines' "$out" '^.n0 \[label="0: MOV_REG\(R6, R1\)'
+has 'a log as a graph: a condition that holds' "$out" '^.n0 -> n16 \[color=darkgreen\]'
+
 if ! can_profile; then
 	skip 'walks of this kernel' "$why_not"
 	finish
@@ -50,6 +56,9 @@ done
 sed 's/"raw": "map_value(map=found/"raw": "map_value(map=other/' "$out" >"$tmp/json"
 holds 'another value is found out' "$(python3 tests/cli/step.py "$tmp/json" "$tmp/log" | wc -c) > 1"
 
+run "$rawprof" explain 11/by_bpf_loop --dot
+has '--dot: a callback' "$out" '^.n0 -> n[0-9]+ .*label="passes"'
+has '--dot: a call' "$out" '^.n[0-9]+ -> n[0-9]+ .*label="calls"'
 run "$rawprof" explain 06/by_loop --step
 has 'the loop is the hot spot' "$out" '^  x63 +[0-9.]+ % +4  examples/06-.*: JLE\(R1, 1, out\)$'
 has 'what nothing depended on' "$out" '^ +numbers that nothing depended on: R0$'
