@@ -26,6 +26,92 @@ def words(text):
     return out
 
 
+def bounds(raw):
+    """What the kernel's text lets a number be: (umin, umax, smin, smax, bits known to be 1, bits not known); None: no number."""
+    raw = raw.lstrip("P")
+    m = re.fullmatch(r"(-?(?:0x)?[0-9a-f]+)", raw)
+    if m:
+        n = int(m[1], 0)
+        u = n % 2**64
+        return u, u, u - 2**64 if u >> 63 else u, u - 2**64 if u >> 63 else u, u, 0
+    if not raw.startswith("scalar("):
+        return None
+    said = {"umin": 0, "umax": 2**64 - 1, "smin": -(2**63), "smax": 2**63 - 1}
+    text = re.sub(r"var_off=\([^)]*\)", "", raw[7:-1])
+    for names, number in re.findall(r"((?:[a-z0-9]+=)+)(-?(?:0x[0-9a-f]+|\d+))", text):
+        for name in names.rstrip("=").split("="):
+            said[name] = int(number, 0)
+    m = re.search(r"var_off=\((0x[0-9a-f]+); (0x[0-9a-f]+)\)", raw)
+    known, unknown = (int(m[1], 16), int(m[2], 16)) if m else (0, 2**64 - 1)
+    return said["umin"], said["umax"], said["smin"], said["smax"], known, unknown
+
+
+def within(now, then):
+    """May all that it is now have been then? Of what is no number: is it of the same kind."""
+    a, b = bounds(now), bounds(then)
+    if (a is None) != (b is None):
+        return False
+    if a is None:
+        ids = r"(ref_obj_)?id=\d+,?"
+        return re.sub(ids, "", now) == re.sub(ids, "", then) or "[" in now or ("smin" in then or "umax" in then)
+    return a[0] >= b[0] and a[1] <= b[1] and a[2] >= b[2] and a[3] <= b[3] and not a[5] & ~b[5] and a[4] & ~b[5] == b[4]
+
+
+class Subsumption:
+    """Does the state that a step is said to be covered by cover it? By the rules of the verifier, from its log alone: which
+    registers are read later, which numbers had to be exact."""
+
+    def __init__(self, j, log):
+        self.j = j
+        self.live, self.slots = {}, {}
+        for line in log:
+            m = re.match(r" *(?:\d+ +)?(\d+): ([.0-9]{10}) \(", line)
+            if m:
+                self.live[int(m[1])] = m[2]
+            m = re.match(r"\(.*\) frame (\d+) insn (\d+) \+live (.*)", line)
+            if m:
+                self.slots.setdefault((int(m[1]), int(m[2])), set()).update(f"fp{s}" for s in m[3].strip().split(","))
+        self.exact = {}
+        for chain in j["precise"]:
+            for mark in chain["marks"]:
+                self.exact.setdefault(mark[0] + 1, set()).update(mark[1:])
+
+    def reads(self, frames, frame, place, insn):
+        """Is it read from there on? Frames below the last go on behind their calls."""
+        at = insn if frame + 1 == len(frames) else frames[frame + 1].get("callsite", insn)
+        if place[0] == "R":
+            return place == "R10" or at not in self.live or self.live[at][int(place[1:])] != "."
+        return place in self.slots.get((frame, at), ())
+
+    def wrong(self, last, by, covered):
+        steps, j = self.j["steps"], self.j
+        frames = [j["frames"][f] for f in j["states"][steps[last]["before"]]]
+        old = [j["frames"][f] for f in j["states"][steps[by]["before"]]]
+        if len(frames) != len(old):
+            return f"{len(old)} frames, now {len(frames)}"
+        said = {place: how for how in ("same", "within", "imprecise", "unused") for place in covered[how]}
+        for f, has in enumerate(old):
+            for place, value in has.items():
+                if place == "callsite":
+                    if frames[f].get("callsite") != value:
+                        return f"frame {f} was called from elsewhere"
+                    continue
+                name = place if not f else f"frame{f}.{place}"
+                then, how = j["values"][value]["raw"], said.get(name)
+                now = j["values"][frames[f][place]]["raw"] if place in frames[f] else None
+                if how is None:
+                    return f"{name} is not accounted for"
+                if how == "unused" and self.reads(frames, f, place, steps[last]["insn"]):
+                    return f"{name} is said not to be needed, and is read"
+                if how == "imprecise" and (now is None or (place[0] == "R" and None in (bounds(now), bounds(then)))):
+                    return f"{name} is no number: {then}, now {now}"
+                if how == "imprecise" and name in self.exact.get(by, ()):
+                    return f"{name} had to be exact"
+                if how in ("same", "within") and place[0] == "R" and (now is None or not within(now, then)):
+                    return f"{name} was {then}, and is {now}"
+        return None
+
+
 class Walk:
     def __init__(self, j):
         self.j = j
@@ -97,6 +183,7 @@ def check(j, log):
             w.compare(j["steps"][w.at]["after"], words(state[2]), False)
     if w.at + 1 != len(j["steps"]):
         w.complain(f"{len(j['steps'])} steps, the log has {w.at + 1}")
+    subsumption = Subsumption(j, log)
     for path in j["paths"]:
         if path["end"] != "safe":
             continue
@@ -107,15 +194,11 @@ def check(j, log):
         by = j["steps"][path["covered"]["by"]]
         if by["insn"] != last["insn"] or path["covered"]["by"] >= path["last"]:
             w.wrong.append(f"step {path['last']}: covered by step {path['covered']['by']}, which is elsewhere")
-        now, then = w.state(last["before"]), w.state(by["before"])
-        for place in path["covered"]["same"]:
-            frame, name = (int(place[5:place.index(".")]), place.split(".")[1]) if place.startswith("frame") else (0, place)
-            a, b = now[frame].get(name), then[frame].get(name)
-            kinds = [re.sub(r"\(.*", "", x or "").lstrip("P") for x in (a, b)]
-            if name[0] == "R" and kinds[0] != kinds[1] and not all(re.match(r"-?\d|scalar", k) for k in kinds):
-                w.wrong.append(f"step {path['last']}: {place} is {a}, and was {b}")
+        wrong = subsumption.wrong(path["last"], path["covered"]["by"], path["covered"])
+        if wrong:
+            w.wrong.append(f"step {path['last']}: step {path['covered']['by']} does not cover it: {wrong}")
     return w.wrong
 
 
 with open(sys.argv[1], encoding="ascii") as text, open(sys.argv[2], encoding="ascii", errors="replace") as log_text:
-    print("\n".join(check(json.load(text), log_text)[:20]))
+    print("\n".join(check(json.load(text), list(log_text))[:20]))

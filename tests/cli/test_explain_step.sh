@@ -56,6 +56,11 @@ done
 sed 's/"raw": "map_value(map=found/"raw": "map_value(map=other/' "$out" >"$tmp/json"
 holds 'another value is found out' "$(python3 tests/cli/step.py "$tmp/json" "$tmp/log" | wc -c) > 1"
 
+"$rawprof" explain 06/by_loop --format log >"$tmp/log"
+run "$rawprof" explain 06/by_loop --kernel-log "$tmp/log" --step --format json
+sed 's/"same": \["R10"\]/"same": ["R10", "R0"]/; s/"imprecise": \["R0"\]/"imprecise": []/' "$out" >"$tmp/json"
+holds 'a state that does not cover is found out' \
+	"$(python3 tests/cli/step.py "$tmp/json" "$tmp/log" | grep -c 'does not cover it: R0 was [0-9]*, and is') > 0"
 run "$rawprof" explain 11/by_bpf_loop --dot
 has '--dot: a callback' "$out" '^.n0 -> n[0-9]+ .*label="passes"'
 has '--dot: a call' "$out" '^.n[0-9]+ -> n[0-9]+ .*label="calls"'
