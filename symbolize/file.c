@@ -291,6 +291,8 @@ static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 		return;
 	}
 	f->image = get_image(fs, object, &place);
+	if (f->image)
+		f->image->used = fs->age;
 	f->settled = f->image;
 	if (!f->image)
 		rp_lack(-ENOMEM, f->path);
@@ -301,6 +303,8 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	struct sym_file *f = &fs->items[m->file];
 	int err = 0;
 
+	if (f->image)
+		f->image->used = fs->age;
 	if (f->kind != SYM_FILE || f->settled || f->tries == MAX_TRIES ||
 	    (f->tries && f->last_pid == pid))
 		return f->image;
@@ -321,6 +325,37 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	if (!f->settled)
 		rp_lack(err, f->path);
 	return f->image;
+}
+
+static void forget_image(struct sym_files *fs, struct sym_image *image)
+{
+	for (size_t i = 0; i < fs->count; i++) {
+		struct sym_file *f = &fs->items[i];
+
+		if (f->image != image)
+			continue;
+		f->image = NULL;
+		f->settled = f->reachable = false;
+		f->tries = 0;
+	}
+	free_image(image);
+}
+
+void sym_files_rest(struct sym_files *fs)
+{
+	struct sym_image **at = &fs->images;
+
+	fs->age++;
+	while (*at) {
+		struct sym_image *image = *at;
+
+		if (fs->age - image->used <= SYM_FILES_AGE) {
+			at = &image->next;
+			continue;
+		}
+		*at = image->next;
+		forget_image(fs, image);
+	}
 }
 
 /* Where files outlive the processes that run them; elsewhere they may be built, run and deleted. */

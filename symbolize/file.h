@@ -29,6 +29,7 @@ struct sym_image {
 	struct sym_data *data; /* read when the first variable is asked for */
 	struct sym_source source;
 	bool was_asked_for;		  /* its debug file, of a server */
+	uint32_t used;			  /* sym_files.age when it was last asked for */
 	uint64_t dev, inode, size, mtime; /* what it is known by, as by its build-id */
 };
 
@@ -55,6 +56,7 @@ struct sym_files {
 	size_t count, capacity;
 	struct hash_index index; /* of their numbers */
 	struct sym_image *images;
+	uint32_t age; /* how often it had a rest */
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;
 	struct sym_debuginfod *server; /* where to ask for debug files; or NULL */
@@ -74,6 +76,13 @@ int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *nu
  * its root, and at its path, in this order. NULL if that file cannot be found or is no ELF file.
  */
 struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
+
+/*
+ * Between two times that much is asked: images that were not asked for in the last SYM_FILES_AGE of
+ * them are closed; they are opened again when they are.
+ */
+enum { SYM_FILES_AGE = 6 };
+void sym_files_rest(struct sym_files *fs);
 
 /*
  * Opens the file behind @m, mapped by process @pid, in the process itself or in its root; it is the

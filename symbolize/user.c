@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses in processes: what was mapped there then, which file that was, and its function. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ struct sym_user {
 	struct sym_files files;
 	struct known_jit *jits;
 	size_t jit_count, jit_capacity;
-	struct sym_object *vdso; /* that of this process, which all of its word size share */
+	struct hash_index jits_by_pid; /* of their numbers */
+	struct sym_object *vdso;       /* that of this process, which all of its word size share */
 	struct sym_symtab *vdso_symtab;
 	uint64_t vdso_base;
 	bool vdso_read;
@@ -68,6 +70,7 @@ void sym_user_close(struct sym_user *u)
 	for (size_t i = 0; i < u->jit_count; i++)
 		sym_jit_close(u->jits[i].jit);
 	free(u->jits);
+	rp_index_free(&u->jits_by_pid);
 	sym_symtab_close(u->vdso_symtab);
 	sym_object_close(u->vdso);
 	sym_files_free(&u->files);
@@ -143,11 +146,6 @@ int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr)
 	return sym_history_use(&u->history, pid, time, addr);
 }
 
-void sym_user_unuse(struct sym_user *u)
-{
-	sym_history_unuse(&u->history);
-}
-
 size_t sym_user_events(const struct sym_user *u)
 {
 	return u->history.event_count;
@@ -215,10 +213,14 @@ int sym_user_snapshot_with(struct sym_user *u, uint32_t pid, uint64_t time, sym_
 
 static struct known_jit *find_known(struct sym_user *u, uint32_t pid, uint64_t born)
 {
-	for (size_t i = u->jit_count; i-- > 0;) {
+	const uint32_t hash = rp_hash_pair(pid, 0);
+	uint32_t at = hash, i;
+
+	if (!u->jit_count)
+		return NULL;
+	while ((i = rp_index_next(&u->jits_by_pid, hash, &at)) != HASH_NONE)
 		if (u->jits[i].pid == pid && sym_is_same_birth(u->jits[i].born, born))
 			return &u->jits[i];
-	}
 	return NULL;
 }
 
@@ -226,8 +228,37 @@ static struct known_jit *add_known(struct sym_user *u, uint32_t pid, uint64_t bo
 {
 	const struct known_jit k = { .pid = pid, .born = born };
 
-	return RP_PUSH(u->jits, u->jit_count, u->jit_capacity, k) ? NULL
-								  : &u->jits[u->jit_count - 1];
+	if (rp_index_reserve(&u->jits_by_pid) || RP_PUSH(u->jits, u->jit_count, u->jit_capacity, k))
+		return NULL;
+	rp_index_put(&u->jits_by_pid, rp_hash_pair(pid, 0), (uint32_t)u->jit_count - 1);
+	return &u->jits[u->jit_count - 1];
+}
+
+static bool is_there(const struct sym_user *u, uint32_t pid)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/%" PRIu32, u->proc, pid) >= (int)sizeof(path) ||
+	       !access(path, F_OK);
+}
+
+/* The maps of processes that have ended. Without memory for the index all go: they are found anew. */
+static void forget_jits(struct sym_user *u)
+{
+	size_t kept = 0;
+
+	rp_index_free(&u->jits_by_pid);
+	for (size_t i = 0; i < u->jit_count; i++) {
+		struct known_jit *k = &u->jits[i];
+
+		if (!is_there(u, k->pid) || rp_index_reserve(&u->jits_by_pid)) {
+			sym_jit_close(k->jit);
+			continue;
+		}
+		rp_index_put(&u->jits_by_pid, rp_hash_pair(k->pid, 0), (uint32_t)kept);
+		u->jits[kept++] = *k;
+	}
+	u->jit_count = kept;
 }
 
 /* Opens the map of the process that has @k->pid now, if that is the one meant. */
@@ -321,6 +352,13 @@ int sym_user_keep_jit(struct sym_user *u, uint32_t pid)
 	return 0;
 }
 
+void sym_user_unuse(struct sym_user *u)
+{
+	sym_history_unuse(&u->history);
+	sym_files_rest(&u->files);
+	forget_jits(u);
+}
+
 /* 1 if code may lie there that the process has generated. */
 static int is_no_plain_file(void *ctx, const struct sym_mapping *m)
 {
@@ -328,7 +366,7 @@ static int is_no_plain_file(void *ctx, const struct sym_mapping *m)
 	const struct sym_file *f = &u->files.items[m->file];
 
 	if (f->kind == SYM_FILE)
-		return !f->image && !f->reachable;
+		return !f->image && !f->reachable && f->fd < 0;
 	return f->kind != SYM_FILE_VDSO && strcmp(f->path, "[vsyscall]");
 }
 

@@ -4,6 +4,7 @@
  * by a pipe, as files that `rawprof report` reads.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -144,6 +145,9 @@ static int take_window(void *ctx, struct recording *rec, const struct report *re
 	if (!err)
 		err = send_all(r->socket, data, size);
 	free(data);
+#ifdef __GLIBC__
+	malloc_trim(1 << 20);
+#endif
 	return err;
 }
 
@@ -221,6 +225,18 @@ static int make_words(struct words *w, const struct agent_options *own,
 	return 0;
 }
 
+/*
+ * It stays for months, and what a window takes for a moment is to go back: the C library would keep
+ * it, and by and by take ever larger pieces for small ones.
+ */
+static void give_back_memory(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
+
 static int run_recorder(const struct options *opt, const struct agent_kind *kind, int socket)
 {
 	const struct agent_options *own = opt->own;
@@ -238,6 +254,7 @@ static int run_recorder(const struct options *opt, const struct agent_kind *kind
 
 	if (status < 0)
 		status = options_parse(&mine, words.argc, words.argv, kind->command);
+	give_back_memory();
 	mine.verbosity = kind->text ? -1 : opt->verbosity;
 	mine.advice_off = true;
 	if (status < 0 && kind->text && dup2(socket, STDOUT_FILENO) < 0)

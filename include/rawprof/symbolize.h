@@ -28,7 +28,7 @@ enum sym_kind {
 
 /*
  * What an address means. Strings belong to the symbolizer that filled the frame in and live as long
- * as it does. Any byte but NUL may occur in names and paths: who prints them escapes them.
+ * as it does, a build-id until sym_user_unuse(). Any byte but NUL may occur in names and paths: who prints them escapes them.
  */
 struct sym_frame {
 	enum sym_kind kind;
@@ -246,7 +246,10 @@ int sym_user_prune(struct sym_user *u, uint64_t before,
 /* This will be asked: what @addr meant to the process that had @pid at @time. -ENOENT, -ENOMEM. */
 int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
 
-/* Nothing of all that sym_user_use() was told will be asked. */
+/*
+ * Nothing of all that sym_user_use() was told will be asked. What is kept of processes that have
+ * ended, and of files that were not asked about for some such times, is given back.
+ */
 void sym_user_unuse(struct sym_user *u);
 
 /* How many events are remembered; a process that runs a program takes about ten, of 100 bytes. */

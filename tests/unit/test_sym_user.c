@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Processes over time, told by events alone, and the files behind their mappings. */
+#include <fcntl.h>
+
 #include "sym_user.h"
 
 /* ---- mappings over time */
@@ -429,6 +431,37 @@ START_TEST(test_code_before)
 }
 END_TEST
 
+static unsigned int open_files(void)
+{
+	unsigned int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Of a recording that goes on for months: what nobody asks about any more is closed. */
+START_TEST(test_files_rest)
+{
+	const char *path = in_dir("lib"), *other = in_dir("other");
+	const unsigned int before = open_files();
+
+	write_elf(path, one, NULL);
+	write_elf(other, two, NULL);
+	map(10, 1, 0x1000, 0x2000, 0x1000, path);
+	map(10, 1, 0x3000, 0x4000, 0x1000, other);
+	for (int i = 0; i < 20; i++) {
+		if (!i)
+			ck_assert_pstr_eq(look(1, 10, 0x1004).name, "one");
+		ck_assert_pstr_eq(look(1, 10, 0x3004).name, "two");
+		sym_user_unuse(user);
+		ck_assert_uint_eq(open_files() - before, i < 6 ? 2 : 1);
+	}
+	ck_assert_pstr_eq(look(1, 10, 0x1004).name, "one");
+	ck_assert_uint_eq(open_files() - before, 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("processes");
@@ -452,5 +485,6 @@ int main(void)
 	tcase_add_test(t, test_mapping_numbers);
 	tcase_add_test(t, test_found_and_named);
 	tcase_add_test(t, test_code_before);
+	tcase_add_test(t, test_files_rest);
 	return run_all(s, t);
 }
