@@ -19,6 +19,7 @@ int func_find(const struct options *opt, struct record_probes **out)
 		.pids = opt->record.pids.id,
 		.npids = opt->record.pids.n,
 		.program = opt->record.program ? opt->record.program[0] : NULL,
+		.alone = own->alone,
 		.kinds = own->count && !opt->record.user_only && !opt->record.kernel_only
 				 ? RECORD_PROBE_ALL
 			 : opt->record.user_only ? RECORD_PROBE_BIT(RECORD_PROBE_USER)
@@ -484,6 +485,7 @@ int func_run(const struct options *opt)
 	record_probes_close(f.probes);
 	rp_ring_close(f.ring);
 	func_graph_free(f.graph);
+	func_log_free(&f);
 	rp_hash_free(&f.going);
 	rp_hash_free(&f.seen);
 	return status;

@@ -29,6 +29,7 @@ struct func_options {
 	uint64_t limit;	    /* most functions; 0: RECORD_PROBE_LIMIT */
 	uint64_t args;	    /* how many are shown; 0: as many as are known, else 3 */
 	bool at_returns;
+	bool alone; /* of a program that is run, without the processes that it starts */
 	bool list, count, values, hist, stacks, graph;
 };
 /* Slow calls are shown one by one: no other view is asked for. */
@@ -71,7 +72,7 @@ struct func_going {
 /* What was in the map at the last interval, as what it holds only grows. */
 struct func_seen {
 	struct func_key key;
-	uint64_t entered, left, untimed, inner_ns, sum;
+	uint64_t entered, left, untimed, inner_ns, sum, not_least, greatest;
 	uint64_t slots[FUNC_HIST_SLOTS];
 };
 
@@ -88,8 +89,9 @@ struct func {
 	uint64_t printed;
 	struct rp_ring *ring; /* of log and graph */
 	struct func_graph *graph;
-	struct hash_map going; /* struct func_going */
-	struct hash_map seen;  /* --interval: struct func_seen */
+	struct record_call **calls; /* system calls that are shown, by number; NULL: none */
+	struct hash_map going;	    /* struct func_going */
+	struct hash_map seen;	    /* --interval: struct func_seen */
 	uint64_t earlier_ns;
 	uint32_t ready; /* functions from 0 on whose sums have room in the kernel */
 };
@@ -120,10 +122,11 @@ int func_report_values(struct recording *rec);
 int func_samples(struct recording *rec, struct report *report, struct names *names);
 
 int func_log_begin(struct recording *rec);
+void func_log_free(struct func *f);
 int func_log_drain(struct recording *rec);
 int func_log_report(struct recording *rec);
 
-/* Of a line about a call: "name(1, 0x7ffe1000)", " = -2 ENOENT", "    12.345 us". */
+/* Of a line about a call: "name(1, 0x7ffe1000)", "openat(AT_FDCWD, 0x7ffe1000, O_RDONLY)", " = -2 ENOENT", "    12.345 us". */
 int func_print_call(struct recording *rec, const struct func_event *e);
 void func_print_value(struct recording *rec, const struct func_event *e);
 void func_print_time(FILE *out, uint64_t ns);

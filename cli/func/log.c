@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "cli/views.h"
 #include "func.h"
+#include "record/events/call.h"
 
 /* ---- what a line says */
 
@@ -27,24 +29,61 @@ static void print_number(FILE *out, uint64_t n)
 		fprintf(out, "%#" PRIx64, n);
 }
 
-static unsigned int args_of(const struct func *f, const struct record_probe *p)
+/* A system call that is known; NULL: another function. */
+static const struct record_call *call_of(const struct func *f, const struct record_probe *p)
 {
-	if (f->own->args)
-		return (unsigned int)f->own->args;
+	return f->calls && p->kind == RECORD_PROBE_SYSCALL ? f->calls[p->syscall.nr] : NULL;
+}
+
+/* How many there are, as far as is known. */
+static unsigned int known_args(const struct func *f, const struct record_probe *p)
+{
+	const struct record_call *call = call_of(f, p);
+
+	if (call)
+		return call->nargs;
 	if (p->kind == RECORD_PROBE_KERNEL && p->kernel.nargs >= 0)
 		return (unsigned int)p->kernel.nargs < FUNC_ARGS ? (unsigned int)p->kernel.nargs
 								 : FUNC_ARGS;
 	return p->kind == RECORD_PROBE_PAIR ? 0 : 3;
 }
 
+static unsigned int args_of(const struct func *f, const struct record_probe *p)
+{
+	return f->own->args ? (unsigned int)f->own->args : known_args(f, p);
+}
+
+/* Texts are no longer there when the call has returned: their addresses. */
+static int print_call_args(FILE *out, const struct record_call *call, const uint64_t *args,
+			   unsigned int n)
+{
+	struct record_out o = { 0 };
+	int err;
+
+	for (unsigned int i = 0; i < n && i < call->nargs; i++) {
+		if (record_arg_is_idle(call, i, args))
+			continue;
+		record_out_str(&o, i ? ", " : "");
+		record_arg_text(&call->arg[i], args[i], NULL, &o);
+	}
+	err = o.failed ? -ENOMEM : 0;
+	if (o.text)
+		fwrite(o.text, 1, o.n, out);
+	record_out_free(&o);
+	return err;
+}
+
 int func_print_call(struct recording *rec, const struct func_event *e)
 {
 	const struct func *f = rec->ctx;
 	const struct record_probe *p = record_probes_at(f->probes, e->function);
+	const struct record_call *call = p ? call_of(f, p) : NULL;
 	FILE *out = output_of(rec)->stream;
 	int err = rp_text_print(out, "%s(", func_name(f, e->function));
 
-	for (unsigned int i = 0; p && i < args_of(f, p); i++) {
+	if (call && !err)
+		err = print_call_args(out, call, e->args, args_of(f, p));
+	for (unsigned int i = 0; p && !call && i < args_of(f, p); i++) {
 		fputs(i ? ", " : "", out);
 		print_number(out, e->args[i]);
 	}
@@ -98,6 +137,8 @@ static int put_line(struct recording *rec, const struct func_event *e)
 static void put_json(struct recording *rec, const struct func_event *e)
 {
 	static const char *const kinds[] = { "begins", "returns", "left" };
+	const struct func *f = rec->ctx;
+	const struct record_probe *p = record_probes_at(f->probes, e->function);
 	FILE *out = output_of(rec)->stream;
 	char comm[17];
 
@@ -114,7 +155,7 @@ static void put_json(struct recording *rec, const struct func_event *e)
 	if (e->kind == FUNC_RETURNS)
 		fprintf(out, ",\"value\":%" PRId64, (int64_t)e->value);
 	fputs(",\"args\":[", out);
-	for (int i = 0; i < FUNC_ARGS; i++)
+	for (unsigned int i = 0; p && i < args_of(f, p); i++)
 		fprintf(out, "%s%" PRIu64, i ? "," : "", e->args[i]);
 	fputs("]}\n", out);
 }
@@ -154,11 +195,39 @@ int func_log_drain(struct recording *rec)
 	return n < 0 ? output_failed(output_of(rec), n) : 0;
 }
 
+static int open_calls(struct func *f)
+{
+	int err = 0;
+
+	if (!(record_probes_kinds(f->probes) & RECORD_PROBE_BIT(RECORD_PROBE_SYSCALL)))
+		return 0;
+	f->calls = calloc(RECORD_SYSCALLS, sizeof(*f->calls));
+	if (!f->calls)
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < record_probes_count(f->probes); i++) {
+		const struct record_probe *p = record_probes_at(f->probes, i);
+
+		if (p->kind == RECORD_PROBE_SYSCALL && !f->calls[p->syscall.nr])
+			err = record_call_open(p->syscall.nr, p->name, &f->calls[p->syscall.nr]);
+	}
+	return err;
+}
+
+void func_log_free(struct func *f)
+{
+	for (uint32_t nr = 0; f->calls && nr < RECORD_SYSCALLS; nr++)
+		record_call_free(f->calls[nr]);
+	free(f->calls);
+}
+
 int func_log_begin(struct recording *rec)
 {
-	const struct func *f = rec->ctx;
+	struct func *f = rec->ctx;
 	FILE *out = output_of(rec)->stream;
-	int err = output_empty(output_of(rec));
+	int err = open_calls(f);
+
+	if (!err)
+		err = output_empty(output_of(rec));
 
 	if (err || options_of(rec)->format->json)
 		return err;

@@ -26,6 +26,8 @@ static const char *check(const struct options *opt)
 	if (!opt->nwords && !opt->dry_run)
 		return "which function? 'vfs_read', 'libc:malloc', './prog:name', 'syscall:read'; "
 		       "globs too: 'vfs_*'";
+	if (own->alone && !opt->record.program && !opt->dry_run)
+		return "--no-children is for -- PROGRAM";
 	if (own->list)
 		return NULL;
 	if (own->count + own->values + own->hist + own->stacks + own->graph > 1)
@@ -70,6 +72,9 @@ static const struct option_row own[] = {
 	FLAG("at-returns", 0, SAMPLING, at_returns,
 	     "probe functions of programs at their return instructions: dearer, but calls may be "
 	     "inside each other however deep, and exceptions may pass"),
+	FLAG("no-children", 0, TARGET, alone,
+	     "of -- PROGRAM its own process alone, not what it starts: no other that uses the same "
+	     "library is slowed down, and memcpy or strlen can be probed"),
 	OPTION("max-functions", 0, TARGET, NUMBER, limit, "N",
 	       "the most functions that patterns may name (1000)", .least = 1, .most = 100000),
 	{ "user", 'U', OPTION_TARGET, .help = "only functions of programs" },

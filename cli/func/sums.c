@@ -33,7 +33,10 @@ static void add_cpu(struct func_row *row, const struct func_sum *s)
 	}
 }
 
-/* Leaves of the row what is new. Its extremes are known as buckets alone. */
+/*
+ * Leaves of the row what is new. The kernel keeps the extremes since the beginning: one that has
+ * become a new one lies in this interval; else the edge of a bucket stands for it.
+ */
 static int take_new(struct func *f, const struct func_key *key, struct func_row *row)
 {
 	struct func_seen *seen = rp_hash_add(&f->seen, key), before;
@@ -46,6 +49,8 @@ static int take_new(struct func *f, const struct func_key *key, struct func_row 
 	seen->untimed = row->untimed;
 	seen->inner_ns = row->inner_ns;
 	seen->sum = row->all.sum;
+	seen->not_least = ~row->all.least;
+	seen->greatest = row->all.greatest;
 	memcpy(seen->slots, row->slots, sizeof(seen->slots));
 	row->entered -= before.entered;
 	row->left -= before.left;
@@ -53,8 +58,10 @@ static int take_new(struct func *f, const struct func_key *key, struct func_row 
 	row->inner_ns -= before.inner_ns;
 	row->all.sum -= before.sum;
 	row->all.count = 0;
-	row->all.least = UINT64_MAX;
-	row->all.greatest = 0;
+	if (~row->all.least == before.not_least)
+		row->all.least = 0;
+	if (row->all.greatest == before.greatest)
+		row->all.greatest = UINT64_MAX;
 	for (unsigned int i = 0; i < FUNC_HIST_SLOTS; i++) {
 		row->slots[i] -= before.slots[i];
 		row->all.count += row->slots[i];

@@ -78,6 +78,20 @@ static int fill_hists(const struct func *f, const struct func_rows *rows, struct
 	return err;
 }
 
+/* They have no time, and so no histogram. */
+static void say_untimed(const struct func *f, const struct func_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct func_row *row = &rows->row[i];
+		const uint64_t n = row->left + row->untimed + row->under_way;
+
+		if (n && !row->all.count)
+			rp_log(RP_WARN,
+			       "%s: no histogram, as none of its %" PRIu64 " calls returned",
+			       func_name(f, row->function), n);
+	}
+}
+
 static int set_hists_info(struct recording *rec, bool part, struct report_hists *set)
 {
 	struct func *f = rec->ctx;
@@ -102,6 +116,8 @@ static int report_hists(struct recording *rec, bool part)
 		err = func_rows(rec, part, &rows);
 	if (!err)
 		err = fill_hists(rec->ctx, &rows, set);
+	if (!err && !part)
+		say_untimed(rec->ctx, &rows);
 	if (!err)
 		err = set_hists_info(rec, part, set);
 	if (!err)

@@ -103,11 +103,21 @@ int record_probes_attach_new(struct record_probes *list)
 	return err;
 }
 
+/* The process that waits to execute the program: probes on it stay while it does. */
+static void confine(struct record_probes *list, const struct recording *rec)
+{
+	if (!list->scope.alone || list->scope.npids || rec->target.child <= 0)
+		return;
+	((uint32_t *)list->scope.pids)[0] = (uint32_t)rec->target.child;
+	list->scope.npids = 1;
+}
+
 int record_probes_attach(struct record_probes *list, struct recording *rec,
 			 const struct record_probe_programs *programs)
 {
 	list->rec = rec;
 	list->programs = *programs;
+	confine(list, rec);
 	return record_probes_attach_new(list);
 }
 

@@ -159,7 +159,7 @@ void record_probes_say_left_out(const struct record_probes *list)
 
 static int copy_scope(struct record_probes *list, const struct record_probe_scope *scope)
 {
-	uint32_t *pids = calloc(scope->npids + 1, sizeof(*pids));
+	uint32_t *pids = calloc(scope->npids + 1, sizeof(*pids)); /* one more: confine() */
 
 	if (!pids)
 		return -ENOMEM;

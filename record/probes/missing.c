@@ -12,10 +12,25 @@
 struct trying {
 	struct record_probes *list;
 	struct nearest nearest;
+	bool has_namespace; /* what was typed has one */
 	size_t seen;
 };
 
-/* Without the parameters, which nobody types. */
+/* Behind the namespaces and classes: "add" of "shop::Cart<std::string>::add". */
+static const char *last_part(const char *name)
+{
+	const char *last = name;
+	int inside = 0;
+
+	for (const char *c = name; *c; c++) {
+		inside += (*c == '<') - (*c == '>');
+		if (!inside && c[0] == ':' && c[1] == ':')
+			last = c + 2;
+	}
+	return last;
+}
+
+/* Without the parameters, which nobody types; who typed no namespace may not know that there is one. */
 static size_t try_name(void *ctx, const char *name)
 {
 	struct trying *t = ctx;
@@ -25,13 +40,15 @@ static size_t try_name(void *ctx, const char *name)
 	snprintf(text, sizeof(text), "%s", sym_demangle(t->list->demangler, name));
 	text[strcspn(text, "(")] = '\0';
 	record_nearest_try(&t->nearest, text, text);
+	if (!t->has_namespace)
+		record_nearest_try(&t->nearest, last_part(text), text);
 	return SIZE_MAX;
 }
 
 int record_probes_user_missing(struct record_probes *list, size_t at)
 {
 	const struct pattern *p = &list->patterns[at];
-	struct trying t = { .list = list };
+	struct trying t = { .list = list, .has_namespace = strstr(p->name, "::") };
 	const char *path = NULL;
 	char hint[300];
 	size_t files = 0;

@@ -143,6 +143,8 @@ struct record_probe_scope {
 	size_t npids;
 	const char *program; /* the file to be started; NULL: none. Its libraries are those that
 				the dynamic linker will take */
+	bool alone; /* of the program its own process is probed, not what it starts, nor others
+		       that use its libraries: record_probes_attach() finds it in the recording */
 	/* What `x:y` may be: RECORD_PROBE_CALLS for durations, RECORD_PROBE_ALL for events. A
 	 * pattern of another kind is a mistake, which is said. */
 	uint32_t kinds;

@@ -81,9 +81,9 @@ static void choose(const struct record_probes *list, const struct probe_file *in
 	uint64_t offset;
 
 	/* Copying and comparing of all processes of the machine, at 20 us a call. */
-	if (!list->scope.npids) {
+	if (!list->scope.npids && !list->scope.alone) {
 		p->why_not = "one of those that the dynamic linker chooses among (IFUNC), which "
-			     "all processes call all the time: with -p PID alone";
+			     "all processes call all the time: with -p PID, or --no-children";
 		return;
 	}
 	if (!record_probes_chosen(in->dev, in->inode, p->symbol, &offset)) {

@@ -70,6 +70,8 @@ run "$rawprof" func "$calls:leaps" "$calls:leaps_inside" "$calls:steps" -- "$cal
 closes '400 longjmps'
 has '400 longjmps: none is still there' "$out" 'left without a return 800\)'
 is '400 longjmps: those that returned' "$(ledger KEPT)" 1
+run "$rawprof" func "$calls:leaps" "$calls:steps" --hist -- "$calls" jump 400
+has '--hist: what never returned is named' "$err" 'leaps: no histogram, as none of its 400 calls returned'
 
 rows dives -- "$calls" recurse 1000
 is 'recursion, 1,000 deep: all calls' "$(of dives)" 1001
@@ -169,6 +171,45 @@ good = [r for r in rows if r["duration_ns"] >= 1000 and (r["value"] & 0xffffffff
     -2 & 0xffffffff if r["args"][0] % 6 == 5 else r["args"][0] % 6)]
 print(len(rows) > 0 and len(good) == len(rows))')" True
 fi
+run "$rawprof" func syscall:openat --slower 1 -- ls /nonexistent
+has '--slower: arguments of a system call by name, and its error' "$out" 'openat\(AT_FDCWD, 0x[0-9a-f]+, O_RDONLY\|O_[A-Z|_]*\) = '
+run "$rawprof" func syscall:clock_nanosleep --slower 1 --format json -- "$calls" sleep 1
+has '--slower: as many arguments as there are' "$out" '"args":\[[0-9]+,[0-9]+,[0-9]+,[0-9]+\]'
+
+# The program alone: what it starts and what others do is not probed; functions that are chosen among (IFUNC) can be.
+cat >"$tmp/family.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void work(int times)
+{
+	char from[512] = "text", to[512];
+	for (int i = 0; i < times; i++) {
+		memcpy(to, from, (size_t)(300 + i % 2));
+		free(strdup(to));
+	}
+}
+int main(int argc, char **argv)
+{
+	work(100);
+	if (!fork()) { work(50); _exit(0); }
+	wait(NULL);
+	if (argc > 1 && !fork()) execl(argv[0], argv[0], (char *)NULL);
+	while (wait(NULL) > 0) {}
+}
+END
+"${CC:-gcc}" -O1 -fno-builtin -o "$tmp/family" "$tmp/family.c"
+run "$rawprof" func libc:strdup --format prometheus -o "$tmp/rows" -- "$tmp/family" again
+mv "$tmp/rows" "$out"
+is 'a program and its children' "$(of strdup)" 300
+run "$rawprof" func libc:strdup libc:memcpy --no-children --format prometheus -o "$tmp/rows" -- "$tmp/family" again
+mv "$tmp/rows" "$out"
+is '--no-children: the program alone' "$(of strdup)" 100
+holds '--no-children: a function that the dynamic linker chooses' "$(of '[^"]*mem[a-z]*') >= 100"
+holds '--no-children: nobody else is probed' "$(ledger FILTERED) == 0"
+refused '--no-children without a program' '-- PROGRAM' x --no-children 1
+
 run "$rawprof" func "$calls:even" "$calls:odd" "$calls:main" --graph -- "$calls" mutual 3
 sed -n 's/^.* | \( *\)\([^ (]*\).*\([{;0]\)$/\1\2\3/p' "$out" >"$tmp/graph"
 is '--graph: calls inside each other' "$(tr '\n' ',' <"$tmp/graph")" \
