@@ -54,6 +54,7 @@ void sym_symtab_close(struct sym_symtab *t)
 		free(t->text[which]);
 	rp_hash_free(&t->plt);
 	sym_fdes_close(t->fdes);
+	unwind_go_free(&t->go);
 	free(t->places);
 	rp_memory_give(t->taken);
 	free(t);

@@ -10,6 +10,7 @@
 #include "object.h"
 #include "spans.h"
 #include "strings.h"
+#include "unwind/go.h"
 
 /*
  * A function's name is read from the file when it is first asked for, so the table of 100,000
@@ -49,6 +50,8 @@ struct sym_symtab {
 	uint64_t taken;	       /* of the memory of all files */
 	struct sym_fdes *fdes; /* read when the first address without a symbol is asked for */
 	bool fdes_read;
+	struct unwind_go go; /* the same; no data: it is no program of Go */
+	bool go_read;
 	const char *
 		*places; /* names of FDEs, by their index, in a file called places_in; or NULL */
 	const char *places_in;
@@ -76,6 +79,9 @@ bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, 
  */
 bool sym_symtab_place(struct sym_symtab *t, uint64_t vaddr, const char *path, const char **name,
 		      uint64_t *start);
+
+/* The same for a function of Go, which is named by its own table in a file without symbols. */
+bool sym_symtab_go(struct sym_symtab *t, uint64_t vaddr, const char **name, uint64_t *start);
 
 /* ---- between the files of the table */
 

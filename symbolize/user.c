@@ -446,7 +446,8 @@ static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t 
 	if (sym_object_vaddr(o, offset, &vaddr))
 		return;
 	out->module_addr = vaddr + is_return_address;
-	if (!sym_symtab_lookup(t, vaddr, &out->name, &start)) {
+	if (!sym_symtab_lookup(t, vaddr, &out->name, &start) &&
+	    !sym_symtab_go(t, vaddr, &out->name, &start)) {
 		if (!sym_symtab_place(t, vaddr, out->module, &out->name, &start))
 			return;
 		out->is_place = true;

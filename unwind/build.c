@@ -182,6 +182,8 @@ static int fill(struct build *b, uint64_t start, uint64_t end)
 	struct gap g = { .b = b, .entry = b->source->image.entry };
 	int err;
 
+	if (b->source->go.data)
+		return unwind_go_fill(&b->source->go, start, end, add_row, b);
 	g.entry_end = g.entry < start ? g.entry : unwind_entry_end(b->source, end);
 	err = unwind_gaps_fill(&b->gaps, b->source, start, end, add_computed, &g);
 	return err || g.entry == g.entry_end ? err : add_entry(&g, g.entry_end + 1);
@@ -260,7 +262,7 @@ static int run_all(struct build *b)
 static int make(const struct unwind_source *s, uint32_t part_rows, bool follow_rbx,
 		struct unwind_table **out)
 {
-	const uint64_t memory = (uint64_t)MEMORY_TIMES * s->size;
+	const uint64_t memory = (uint64_t)MEMORY_TIMES * (s->size + s->go.size);
 	struct build *b;
 	int err;
 
@@ -274,7 +276,7 @@ static int make(const struct unwind_source *s, uint32_t part_rows, bool follow_r
 	b->rows.stats.eh_frame_size = s->size;
 	b->source = s;
 	b->machine = rp_machine(s->machine);
-	b->work = rp_work_for(s->size, UNWIND_WORK_TIMES);
+	b->work = rp_work_for(s->size + s->go.size, UNWIND_WORK_TIMES);
 	b->frames = (struct unwind_frames){ s->data,	       s->size,	 s->addr,
 					    s->is_debug_frame, &b->work, follow_rbx };
 	b->cies = HASH_MAP(struct parsed_cie, offset);

@@ -258,6 +258,9 @@ static int read_source(struct unwind_source *s, const struct unwind_image *m)
 		if (failed)
 			return failed;
 	}
+	/* Better than .debug_frame, which does not say where a goroutine's stack ends. */
+	if (err && !unwind_go_read(&s->go, m))
+		return 0;
 	if (err)
 		err = unwind_debug_frame_read(s, m);
 	/* Of this machine the code itself says how the stack moves. */
@@ -285,6 +288,7 @@ void unwind_source_free(struct unwind_source *s)
 {
 	if (s->data)
 		rp_memory_give(s->size);
+	unwind_go_free(&s->go);
 	free(s->code);
 	free(s->data);
 	unwind_image_close(&s->image);

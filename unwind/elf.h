@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "go.h"
 #include "image.h"
 
 /* The largest .eh_frame of real files is some 20 MB. */
@@ -33,6 +34,7 @@ struct unwind_source {
 	uint64_t trampolines[UNWIND_TRAMPOLINES];
 	size_t ntrampolines;
 	bool is_computed;	   /* what no FDE describes gets rules by its instructions */
+	struct unwind_go go;	   /* for code that no .eh_frame describes */
 	struct unwind_image image; /* where the code is read; all zeroes: it cannot be */
 };
 

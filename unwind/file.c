@@ -12,7 +12,7 @@
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 7 };
+enum { FORMAT_VERSION = 8 };
 
 struct file_part {
 	uint64_t start;
@@ -46,6 +46,8 @@ struct unwind_key unwind_source_key(const struct unwind_source *s,
 	unwind_sip_data(&sip, secret, s->code, s->ncode * sizeof(*s->code));
 	unwind_sip_data(&sip, secret, s->trampolines, s->ntrampolines * sizeof(*s->trampolines));
 	unwind_sip_data(&sip, secret, s->data, s->size);
+	unwind_sip_word(&sip, s->go.text);
+	unwind_sip_data(&sip, secret, s->go.data, s->go.size);
 	return unwind_sip_end(&sip, FORMAT_VERSION);
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * .gopclntab: whatever is in it, rules are told at rising addresses of the range asked for, and a
+ * name lies in the table.
+ */
+#include "unwind/go.h"
+#include "fuzz.h"
+
+enum { START = 0x400000, END = 0x500000, ROWS = 100000 };
+
+struct rows {
+	uint64_t last;
+	uint32_t n;
+};
+
+static int take_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
+{
+	struct rows *r = ctx;
+
+	fuzz_check(addr >= START && addr < END && (!r->n || addr > r->last));
+	fuzz_check(rule->kind != UNWIND_SP || rule->cfa_off >= 8);
+	r->last = addr;
+	return ++r->n < ROWS ? 0 : -1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy = fuzz_copy(data, size);
+	const struct unwind_go go = { copy, size, START };
+	struct rows rows = { 0 };
+	const char *name;
+	uint64_t start;
+	size_t len;
+
+	unwind_go_fill(&go, START, END, take_row, &rows);
+	for (uint64_t at = START; at < START + 4096; at += 64)
+		if (unwind_go_find(&go, at, &name, &len, &start))
+			fuzz_check(len && (const uint8_t *)name >= copy &&
+				   (const uint8_t *)name + len <= copy + size);
+	free(copy);
+	return 0;
+}
