@@ -203,7 +203,7 @@ $(BUILD)/valgrind/%: tests/unit/%.c $(BUILD)/cli.a $(LIB)
 $(BUILD)/cli.a: $(filter-out %/main.o,$(CLI_OBJ))
 check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 	$(Q)scripts/run-tests $(KERNEL)
-check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) ## tests of ./rawprof as a person uses it; root. T=split: only that file
+check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) $(BUILD)/bad/check ## tests of ./rawprof as a person uses it; root. T=split: only that file
 	$(Q)scripts/run-tests tests/cli/test_$(or $(T),*).sh
 .PHONY: check-interpreters
 check-interpreters: rawprof $(WORKLOAD) ## frames of Python, Node 18 to 22 and Java 17, 21: servers, beside other profilers; npm, PyPI, Maven; root, 12 minutes

@@ -11,6 +11,11 @@ $(BUILD)/bad/check: $(BAD_OBJ) $(BAD_CLI) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lpthread
 
+# Written by the running kernel: as root.
+.PHONY: docs/messages.md
+docs/messages.md: $(BUILD)/bad/check ## ask the running kernel for all its refusals and write the page; root
+	$(Q)tests/bad/messages > $@.new && mv $@.new $@
+
 .PHONY: check-bad
 check-bad: $(BUILD)/bad/check ## programs that the verifier must refuse, and those it wrongly takes; root
 	$(Q)scripts/run-tests $(BUILD)/bad/check

@@ -5,7 +5,9 @@
  * takes must do the harm that they are known for.
  *
  * check [ID...]: all, or those named. -v prints what the kernel said. Ends with a line
- * "N passed, N failed, N skipped".
+ * "N passed, N failed, N skipped". check -m prints the refusals instead, for docs/messages.md: of
+ * each, behind tabs, the lesson on such things, what it is, the kernel's words, the line at fault,
+ * why, and what to do.
  */
 #include <linux/capability.h>
 #include <pthread.h>
@@ -32,20 +34,25 @@ const struct asm_map bad_maps[BAD_MAPS] = {
 	[MAP_CLOSED] = { "closed", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },
 };
 
-static const struct bad_case *const all_cases[] = {
-	bad_shape,
-	bad_registers,
-	bad_stack,
-	bad_map_use,
-	bad_context,
-	bad_calls,
-	bad_ring,
-	bad_published,
-	bad_seed_cpu,
-	bad_seed_malloc,
-	bad_seed_io,
-	bad_accepted,
+/* With the lesson of the course that is about such things. */
+static const struct {
+	const struct bad_case *cases;
+	int lesson;
+} lists[] = {
+	{ bad_shape, 1 },
+	{ bad_registers, 2 },
+	{ bad_stack, 3 },
+	{ bad_map_use, 4 },
+	{ bad_context, 7 },
+	{ bad_calls, 8 },
+	{ bad_ring, 10 },
+	{ bad_published, 14 },
+	{ bad_seed_cpu, 14 },
+	{ bad_seed_malloc, 14 },
+	{ bad_seed_io, 14 },
+	{ bad_accepted, 3 },
 };
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 static int kernel_version;
 static bool verbose;
@@ -348,6 +355,55 @@ static void try(const struct bad_case *c, const int *map_fds)
 		printf("%s\n", v.said);
 }
 
+/* ---- the list of refusals */
+
+/* Prints a tab and the rest of the line behind `begin`, if `said` has a line that begins so. */
+static void tell_line(const char *said, const char *begin)
+{
+	const char *line = said;
+
+	while (line && strncmp(line, begin, strlen(begin))) {
+		line = strchr(line, '\n');
+		line += line != NULL;
+	}
+	printf("\t%.*s", line ? (int)strcspn(line + strlen(begin), "\n") : 0,
+	       line ? line + strlen(begin) : "");
+}
+
+/* The whole line of the kernel's that has the words in it; where it has none, the loader's. */
+static void tell_words(const char *said, const char *words)
+{
+	const char *kernels = strstr(said, "the verifier's last words:");
+	const char *line = kernels ? strstr(kernels, words) : NULL;
+
+	line = line ? line : strstr(said, words);
+	while (line > said && line[-1] != '\n')
+		line--;
+	printf("\t%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static void tell(const struct bad_case *c, int lesson, const int *map_fds)
+{
+	static struct verdict v;
+
+	if (kernel_version < c->needs)
+		return;
+	(c->unprivileged ? load_unprivileged : load)(c, map_fds, &v);
+	if (v.result >= 0 && !c->unprivileged)
+		close(v.result);
+	for (int i = 0; i < BAD_SAYINGS && v.result < 0; i++) {
+		if (!applies(&c->says[i]) || !strstr(v.said, c->says[i].words))
+			continue;
+		printf("%d\t%s", lesson, c->what);
+		tell_words(v.said, c->says[i].words);
+		printf("\t%s", c->at ? c->at : "");
+		tell_line(v.said, "why: ");
+		tell_line(v.said, "try: ");
+		printf("\n");
+		return;
+	}
+}
+
 static bool wanted(const char *id, char **ids)
 {
 	if (!*ids)
@@ -362,8 +418,8 @@ static int ncases(void)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < sizeof(all_cases) / sizeof(all_cases[0]); i++)
-		for (const struct bad_case *c = all_cases[i]; c->id; c++)
+	for (int i = 0; i < LISTS; i++)
+		for (const struct bad_case *c = lists[i].cases; c->id; c++)
 			n++;
 	return n;
 }
@@ -371,13 +427,15 @@ static int ncases(void)
 int main(int argc, char **argv)
 {
 	int map_fds[BAD_MAPS], major = 0, minor = 0;
+	bool messages;
 	struct utsname uts;
 
 	(void)argc;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	argv++;
 	verbose = *argv && !strcmp(*argv, "-v");
-	argv += verbose;
+	messages = *argv && !strcmp(*argv, "-m");
+	argv += verbose || messages;
 	if (!rp_cap_has(RP_CAP_BPF) || !rp_cap_has(RP_CAP_PERFMON)) {
 		printf("skip all: it takes CAP_BPF and CAP_PERFMON to be refused by the verifier "
 		       "(run "
@@ -391,11 +449,15 @@ int main(int argc, char **argv)
 	if (rp_maps_create(bad_maps, MAP_CLOSED, map_fds) < 0)
 		return 1;
 	map_fds[MAP_CLOSED] = 777; /* no descriptor gets this high */
-	for (size_t i = 0; i < sizeof(all_cases) / sizeof(all_cases[0]); i++)
-		for (const struct bad_case *c = all_cases[i]; c->id; c++)
-			if (wanted(c->id, argv))
+	for (int i = 0; i < LISTS; i++)
+		for (const struct bad_case *c = lists[i].cases; c->id; c++)
+			if (messages)
+				tell(c, lists[i].lesson, map_fds);
+			else if (wanted(c->id, argv))
 				try(c, map_fds);
 	rp_fds_close(map_fds, MAP_CLOSED);
+	if (messages)
+		return 0;
 	if (!*argv)
 		judge_mends();
 	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
