@@ -372,6 +372,12 @@ uninstall: ## take it away again
 	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED))
 	$(Q)rmdir $(DESTDIR)$(PREFIX)/include/rawprof 2>/dev/null || true
 
+# Of another file, such as the static one: DEB_FILE=build/static/rawprof.
+DEB_FILE ?= rawprof
+.PHONY: deb
+deb: $(DEB_FILE) ## a Debian package with the agent's unit: build/rawprof.deb
+	$(Q)scripts/deb $(DEB_FILE) $(VERSION) $(BUILD)/rawprof.deb
+
 .PHONY: clean help
 clean: ## remove everything that was built
 	$(Q)rm -rf $(BUILD) rawprof flame.svg
