@@ -126,7 +126,8 @@ void func_log_free(struct func *f);
 int func_log_drain(struct recording *rec);
 int func_log_report(struct recording *rec);
 
-/* Of a line about a call: "name(1, 0x7ffe1000)", "openat(AT_FDCWD, 0x7ffe1000, O_RDONLY)", " = -2 ENOENT", "    12.345 us". */
+/* Of a line about a call: "name(1, 0x7ffe1000)", "openat(AT_FDCWD, 0x7ffe1000, O_RDONLY)"; " = -2
+ * ENOENT"; "    12.345 us". */
 int func_print_call(struct recording *rec, const struct func_event *e);
 void func_print_value(struct recording *rec, const struct func_event *e);
 void func_print_time(FILE *out, uint64_t ns);

@@ -15,12 +15,12 @@ enum {
 	SUM_INNER = offsetof(struct func_sum, inner_ns),
 	SUM_HIST = offsetof(struct func_sum, hist)
 };
-enum {
-	RECORD_HASH = offsetof(struct stack_record, hash),
-	RECORD_VALUE = offsetof(struct stack_record, value)
-};
+enum { RECORD_VALUE = offsetof(struct stack_record, value) };
 
 ASM_FRAME(leave_frame,
+	(uint64_t, took, TOOK), /* 1 + how long it was; 0: it is not kept */
+	(uint64_t, result, RESULT));
+ASM_FRAME(keep_frame,
 	/* the arguments */
 	(uint64_t, context, CONTEXT),
 	(uint64_t, sp, SP),
@@ -35,11 +35,45 @@ ASM_FRAME(leave_frame,
 
 /* clang-format off */
 static const struct asm_insn leave_lines[] = {
-	/* In pieces, so that the verifier forgets one, and walks what follows once. */
+	/*
+	 * In pieces, so that the verifier forgets one, and walks what follows once. Calls of
+	 * functions may be 8 deep: of these the walk through the stack needs all but two.
+	 */
 FUNC(func_leave),
 	MOV_REG(R6, R5),
 	MOV_REG(R7, R2),
+	WHEN(struct func_config, stacks),
+		MOV_REG(R8, R1),
+		MOV32_REG(R9, R3),
+		ST(DW, R10, TOOK, 0),
+		FRAME_PTR(R4, TOOK), /* nobody asks for the value */
+	END,
 	CALL_FUNC(func_keep),
+	WHEN(struct func_config, stacks),
+		STX(DW, R10, RESULT, R0),
+		LDX(DW, R1, R10, TOOK),
+		JEQ(R1, 0, no_stack),
+		MOV_REG(R1, R8),
+		LDX(DW, R2, R6, IDS),
+		MOV_REG(R3, R9),
+		CALL_FUNC(stack_take),
+		JEQ(R0, 0, no_stack),
+		MOV_REG(R9, R0),
+		LDX(DW, R8, R10, TOOK),
+		SUB(R8, 1),
+		ST(DW, R9, RECORD_VALUE, 1),
+		STX(DW, R9, RECORD_VALUE + 8, R8),
+		MOV_REG(R1, R9),
+		CALL_FUNC(stack_value),
+		JEQ(R0, 0, travelled),
+		MOV(R1, 1),
+		ATOMIC_ADD(DW, R0, 0, R1),
+		ATOMIC_ADD(DW, R0, 8, R8),
+LABEL(travelled),
+		STACK_DONE(R9),
+LABEL(no_stack),
+		LDX(DW, R0, R10, RESULT),
+	END,
 	JNE(R0, TRIM, out),
 	LDX(DW, R5, R6, offsetof(struct func_page, now)),
 	MOV_REG(R1, R6),
@@ -51,7 +85,10 @@ FUNC(func_leave),
 LABEL(out),
 	EXIT(),
 
-	/* func_keep(...): the same, but for TRIM: what is on top now has ended before. */
+	/*
+	 * func_keep(...): the same, but for TRIM: what is on top now has ended before. With stacks
+	 * the value is the address of TOOK.
+	 */
 FUNC(func_keep),
 	STX(DW, R10, CONTEXT, R1),
 	STX(DW, R10, SP, R2),
@@ -188,23 +225,10 @@ LABEL(sent),
 	END,
 
 	WHEN(struct func_config, stacks),
-		LDX(DW, R1, R10, CONTEXT),
-		LDX(DW, R2, R7, IDS),
-		LDX(DW, R3, R10, FUNCTION),
-		CALL_FUNC(stack_take),
-		JEQ(R0, 0, stack_lost),
-		MOV_REG(R9, R0),
-		ST(DW, R9, RECORD_VALUE, 1),
-		STX(DW, R9, RECORD_VALUE + 8, R6),
-		MOV_REG(R1, R9),
-		CALL_FUNC(stack_value),
-		JEQ(R0, 0, travelled),
-		MOV(R1, 1),
-		ATOMIC_ADD(DW, R0, 0, R1),
-		ATOMIC_ADD(DW, R0, 8, R6),
-LABEL(travelled),
-		STACK_DONE(R9),
-LABEL(stack_lost),
+		LDX(DW, R1, R10, VALUE),
+		MOV_REG(R2, R6),
+		ADD(R2, 1),
+		STX(DW, R1, 0, R2),
 	END,
 
 LABEL(end),
@@ -255,7 +279,8 @@ LABEL(shorter),
 };
 /* clang-format on */
 const struct asm_part rp_func_leave_part = { ASM_LINES(leave_lines),
-					     ASM_FRAMES({ "func_keep", &leave_frame_layout }) };
+					     ASM_FRAMES({ "func_leave", &leave_frame_layout },
+							{ "func_keep", &keep_frame_layout }) };
 
 /* ---- what it returned */
 
