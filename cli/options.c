@@ -79,7 +79,7 @@ const struct option_row common_options[] = {
 	SWITCH(STACKS, "python-only", 0, SAMPLING, record.python_only,
 	       "of stacks with Python frames only these"),
 	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,
-	       "no frames of Python or JavaScript: their interpreters as the machine sees them"),
+	       "no frames of Python, JavaScript, PHP, ...: their interpreters as machine code"),
 	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),

@@ -139,6 +139,16 @@ static bool may_run_java(const struct record_options *opt)
 	return may;
 }
 
+static uint32_t may_run_script(const struct record_options *opt, enum script_language language)
+{
+	const bool any = opt->program || opt->tids.n || !opt->pids.n;
+	bool may = any && record_script_may_start(language);
+
+	for (uint32_t i = 0; !any && !may && i < opt->pids.n; i++)
+		may = record_script_may_run(opt->pids.id[i], language);
+	return may;
+}
+
 int record_configure(struct recording *rec)
 {
 	const struct record_options *opt = rec->opt;
@@ -167,6 +177,10 @@ int record_configure(struct recording *rec)
 	c->managed_bytes = managed_room(rec, c);
 	c->all_bytes = c->both_bytes + c->managed_bytes;
 	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
+	if (c->managed_bytes && !rec->profiler->no_java) {
+		c->php = may_run_script(opt, SCRIPT_PHP);
+		c->scripts = c->php;
+	}
 	if (opt->python_only && !c->managed_bytes)
 		rp_log(RP_WARN, "no frames of Python here, which need Linux 6.10 on x86-64 and "
 				"stacks by unwind tables: --python-only leaves native ones");

@@ -498,6 +498,11 @@ static size_t managed_frames(struct adder *to, enum managed_language language,
 		return record_jvm_frames(to->rec->jvm, to->owner, words, out, SYM_INLINE_MAX + 1);
 	case MANAGED_JS:
 		return record_v8_frames(to->rec->v8, to->owner, words, out, SYM_INLINE_MAX + 1);
+	case MANAGED_PHP:
+	case MANAGED_RUBY:
+	case MANAGED_PERL:
+		record_script_frame(to->rec->script, to->owner, language, words, out);
+		return 1;
 	case MANAGED_LANGUAGES:
 		break;
 	}

@@ -163,6 +163,13 @@ static int on_python(void *ctx, const void *data, size_t size)
 	return rec->python ? record_python_code(rec->python, data, size) : -EBADMSG;
 }
 
+static int on_script(void *ctx, const struct script_function *function)
+{
+	struct recording *rec = ctx;
+
+	return rec->script ? record_script_function(rec->script, function) : -EBADMSG;
+}
+
 static int on_call(void *rec, const struct during_slow *call)
 {
 	return record_during_call(rec, call);
@@ -184,6 +191,7 @@ static int open_stacks(struct recording *rec)
 		.thread_map = profiler->thread_map,
 		.on_moment = rec->stream ? on_moment : NULL,
 		.on_python = on_python,
+		.on_script = on_script,
 		.on_call = rec->during ? on_call : NULL,
 	};
 
@@ -206,6 +214,7 @@ static int open_tables(struct recording *rec)
 		.python = rec->python,
 		.v8 = rec->v8,
 		.jvm = rec->jvm,
+		.script = rec->script,
 		.keeper = rec->keeper
 	};
 	int err = record_tables_open(&rec->tables, &maps);
@@ -257,6 +266,9 @@ static int open_programs(struct recording *rec)
 	if (!err && rec->config.jvm)
 		err = record_jvm_open(&rec->jvm,
 				      record_stacks_map(rec->stacks, STACK_MAP_JVM_PROCESSES));
+	if (!err && rec->config.scripts)
+		err = record_script_open(&rec->script,
+					 record_stacks_map(rec->stacks, STACK_MAP_SCRIPT_LAYOUTS));
 	if (!err && rec->config.eh)
 		err = open_tables(rec);
 	if (!err)
@@ -364,6 +376,7 @@ void record_close(struct recording *rec)
 	record_python_close(rec->python);
 	record_v8_close(rec->v8);
 	record_jvm_close(rec->jvm);
+	record_script_close(rec->script);
 	record_target_close(&rec->target);
 	record_release_signals(rec);
 	rp_sideband_close(rec->side);

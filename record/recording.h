@@ -29,6 +29,7 @@
 #include "names.h"
 #include "jvm.h"
 #include "python.h"
+#include "script.h"
 #include "v8.h"
 #include "stacks.h"
 #include "stream.h"
@@ -174,6 +175,7 @@ struct recording {
 	struct record_python *python; /* NULL: its frames are not looked for */
 	struct record_v8 *v8;	      /* NULL: neither */
 	struct record_jvm *jvm;	      /* of Java */
+	struct record_script *script; /* of PHP, Ruby and Perl */
 	const char *comm_glob;	      /* a --comm that the program cannot match by itself; NULL */
 
 	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */

@@ -46,7 +46,8 @@ struct stacks {
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
 	stack_moment_fn on_moment;  /* NULL: none are expected, */
-	stack_python_fn on_python;  /*   of these neither */
+	stack_python_fn on_python;  /*   of these neither, */
+	stack_script_fn on_script;  /*   nor of these */
 	stack_call_fn on_call;	    /* NULL: none are expected */
 	struct record_times *times; /* NULL: all moments come through the ring */
 	void *counted; /* the counters as record_stacks_restart() found them; NULL: those of now */
@@ -113,6 +114,11 @@ static int take_record(void *ctx, const void *data, size_t size)
 	}
 	if (s->on_python && size > sizeof(*record) && record->hash == PYTHON_CODE_TAG) {
 		s->error = s->on_python(s->ctx, data, size);
+		return s->error;
+	}
+	if (s->on_script && size == sizeof(struct script_function) &&
+	    record->hash == SCRIPT_FUNCTION_TAG) {
+		s->error = s->on_script(s->ctx, data);
 		return s->error;
 	}
 	if (size == sizeof(struct during_slow) && s->on_call) {
@@ -402,6 +408,9 @@ static void size_python_maps(struct asm_map *maps, const struct program_config *
 			maps[STACK_MAP_PYTHON_CODE].value_size = 8;
 	if (!c->jvm)
 		maps[STACK_MAP_JVM_PROCESSES].value_size = maps[STACK_MAP_JVM_SEEN].value_size = 8;
+	if (!c->scripts)
+		maps[STACK_MAP_SCRIPT_LAYOUTS].value_size =
+			maps[STACK_MAP_SCRIPT_FUNCTION].value_size = 8;
 }
 
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
@@ -453,6 +462,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	s->on_record = on_record;
 	s->on_moment = opt->on_moment;
 	s->on_python = opt->on_python;
+	s->on_script = opt->on_script;
 	s->on_call = opt->on_call;
 	s->ctx = ctx;
 	s->maps = malloc(opt->nmaps * sizeof(*s->maps));

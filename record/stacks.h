@@ -12,6 +12,7 @@ struct stacks;
 typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
 /* A struct python_code, of which so many bytes came. */
 typedef int (*stack_python_fn)(void *ctx, const void *data, size_t size);
+typedef int (*stack_script_fn)(void *ctx, const struct script_function *function);
 
 typedef int (*stack_call_fn)(void *ctx, const struct during_slow *call);
 
@@ -29,6 +30,7 @@ struct stacks_options {
 	uint32_t threads;
 	stack_moment_fn on_moment; /* with config->stream */
 	stack_python_fn on_python; /* with config->managed_bytes */
+	stack_script_fn on_script; /* with config->scripts */
 	stack_call_fn on_call;	   /* with config->during */
 };
 

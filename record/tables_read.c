@@ -16,6 +16,7 @@
 
 #include "jvm.h"
 #include "python.h"
+#include "script.h"
 #include "tables_read.h"
 #include "v8.h"
 
@@ -171,6 +172,8 @@ static void look_for_languages(struct reading *r, const struct sym_proc_map *m, 
 		record_python_mapped(r->from->python, m, bias, open_again, &what, &r->python);
 	if (r->from->v8)
 		record_v8_mapped(r->from->v8, r->pid, m, open_again, &what, &r->v8);
+	if (r->from->script)
+		record_script_mapped(r->from->script, m, bias, open_again, &what, &r->script);
 }
 
 /* A file that waits has no range: a walk ends there. */

@@ -13,6 +13,7 @@
 struct record_python;
 struct record_v8;
 struct record_jvm;
+struct record_script;
 struct sym_proc_map;
 
 #define READING_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
@@ -30,6 +31,7 @@ struct table_sources {
 	struct record_python *python; /* and what else knows languages; NULL: nobody does */
 	struct record_v8 *v8;
 	struct record_jvm *jvm;
+	struct record_script *script;
 	bool only_hit;		/* a file without a hit can wait */
 	struct table_hit *hits; /* since the last refresh */
 	size_t nhits, hits_capacity;
@@ -40,6 +42,7 @@ struct reading {
 	const struct table_sources *from;
 	uint32_t pid, n, jvm; /* jvm: as struct unwind_proc has it */
 	struct python_process python;
+	struct script_process script;
 	struct v8_process v8;
 	bool jvm_early; /* it has one that has not begun yet */
 	uint64_t start[READING_RANGES];

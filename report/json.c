@@ -57,7 +57,9 @@ static void put_frame(struct json *j, uint32_t frame)
 	static const char *const kinds[] = { [REPORT_USER] = "user", [REPORT_KERNEL] = "kernel",
 					     [REPORT_JIT] = "jit",   [REPORT_INLINED] = "inlined",
 					     [REPORT_MARK] = "mark", [REPORT_PYTHON] = "python",
-					     [REPORT_JS] = "js",     [REPORT_JVM] = "jvm" };
+					     [REPORT_JS] = "js",     [REPORT_JVM] = "jvm",
+					     [REPORT_PHP] = "php",   [REPORT_RUBY] = "ruby",
+					     [REPORT_PERL] = "perl" };
 	struct report_frame f = report_frame_public(j->r, frame);
 
 	report_json_open(&j->json);

@@ -38,7 +38,8 @@ void report_name_frame(struct buf *b, const struct report_frame *frame,
 	static const char *const suffix[] = {
 		[REPORT_USER] = "",	   [REPORT_KERNEL] = "_[k]", [REPORT_JIT] = "_[j]",
 		[REPORT_INLINED] = "_[i]", [REPORT_MARK] = "",	     [REPORT_PYTHON] = "_[p]",
-		[REPORT_JS] = "_[s]",	   [REPORT_JVM] = "_[J]",
+		[REPORT_JS] = "_[s]",	   [REPORT_JVM] = "_[J]",    [REPORT_PHP] = "_[h]",
+		[REPORT_RUBY] = "_[r]",	   [REPORT_PERL] = "_[l]",
 	};
 	char from = folded ? ';' : 0;
 

@@ -24,6 +24,7 @@ static const struct finding languages[] = {
 	{ "Python", "", 0, "CPython 3.8 to 3.14, with glibc" },
 	{ "JavaScript", "", 0, "V8 10.2, 11.3, 12.4 (Node 18, 20, 22)" },
 	{ "Java", "", 0, "HotSpot 17 and 21" },
+	{ "PHP", "", 0, "8.2, not for several threads (ZTS)" },
 };
 enum { LANGUAGES = sizeof(languages) / sizeof(languages[0]) };
 

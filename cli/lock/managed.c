@@ -12,7 +12,7 @@
 
 static bool is_managed(enum report_frame_kind kind)
 {
-	return kind == REPORT_PYTHON || kind == REPORT_JVM || kind == REPORT_JS;
+	return kind >= REPORT_PYTHON;
 }
 
 bool lock_managed_leaf(struct recording *rec, const struct stack_record *r,

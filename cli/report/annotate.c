@@ -39,7 +39,7 @@ static int open_file(const struct report_place *p, struct sym_object **object, i
 	int err;
 
 	if (p->kind == REPORT_KERNEL || p->kind == REPORT_MARK || p->kind == REPORT_JIT ||
-	    p->kind == REPORT_PYTHON || !p->module || *p->module != '/')
+	    p->kind >= REPORT_PYTHON || !p->module || *p->module != '/')
 		return rp_fail(-ENOENT, "--annotate: the code of %s is in no file", p->name);
 	if (!p->build_id)
 		return rp_fail(-ENOENT,

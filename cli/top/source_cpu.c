@@ -30,12 +30,15 @@ static bool in_module(const struct report_frame *f, const char *name)
 	return f->module && strstr(f->module, name);
 }
 
+/* From REPORT_PYTHON on. */
+static const char *const managed[] = { "python", "javascript", "java", "php", "ruby", "perl" };
+
 static const char *frame_language(const struct report_frame *f)
 {
 	if (f->kind == REPORT_KERNEL)
 		return "kernel";
-	if (f->kind == REPORT_PYTHON)
-		return "python";
+	if (f->kind >= REPORT_PYTHON)
+		return managed[f->kind - REPORT_PYTHON];
 	if (f->kind == REPORT_JIT)
 		return "jit";
 	if (f->name && strstr(f->name, "::"))
@@ -57,8 +60,8 @@ static const char *process_language(const struct report_frame *f, size_t n)
 			{ "/lua", "lua" } };
 
 	for (size_t i = 0; i < n; i++) {
-		if (f[i].kind == REPORT_PYTHON)
-			return "python";
+		if (f[i].kind >= REPORT_PYTHON)
+			return managed[f[i].kind - REPORT_PYTHON];
 		if (f[i].name && (!strcmp(f[i].name, "runtime.goexit") ||
 				  !strncmp(f[i].name, "runtime.goexit.", 15)))
 			return "go";

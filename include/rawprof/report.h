@@ -48,6 +48,9 @@ enum report_frame_kind {
 	REPORT_PYTHON,	/* a function of Python, as its interpreter runs it */
 	REPORT_JS,	/* of JavaScript, and */
 	REPORT_JVM,	/*   of Java: interpreted, compiled or inlined */
+	REPORT_PHP,
+	REPORT_RUBY,
+	REPORT_PERL,
 	REPORT_FRAME_KINDS,
 };
 

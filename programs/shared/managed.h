@@ -18,6 +18,14 @@
 #define MANAGED_NUMBER_MASK ((1ull << MANAGED_LANGUAGE_SHIFT) - 1)
 
 /* A run that is cut, without its place, is Python's. */
-enum managed_language { MANAGED_PYTHON, MANAGED_JVM, MANAGED_JS, MANAGED_LANGUAGES };
+enum managed_language {
+	MANAGED_PYTHON,
+	MANAGED_JVM,
+	MANAGED_JS,
+	MANAGED_PHP, /* from here on in the order of enum script_language */
+	MANAGED_RUBY,
+	MANAGED_PERL,
+	MANAGED_LANGUAGES
+};
 
 #endif

@@ -219,6 +219,8 @@ enum {
 	STACK_MAP_PYTHON_CODE,
 	STACK_MAP_JVM_PROCESSES,
 	STACK_MAP_JVM_SEEN,
+	STACK_MAP_SCRIPT_LAYOUTS,
+	STACK_MAP_SCRIPT_FUNCTION,
 	STACK_MAPS
 };
 extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
@@ -250,6 +252,8 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS,                  \
 	[STACK_MAP_PYTHON_LAYOUTS] = PYTHON_MAP_LAYOUTS,                                           \
 	[STACK_MAP_PYTHON_SEEN] = PYTHON_MAP_SEEN, [STACK_MAP_PYTHON_CODE] = PYTHON_MAP_CODE,      \
-	[STACK_MAP_JVM_PROCESSES] = JVM_MAP_PROCESSES, [STACK_MAP_JVM_SEEN] = JVM_MAP_SEEN
+	[STACK_MAP_JVM_PROCESSES] = JVM_MAP_PROCESSES, [STACK_MAP_JVM_SEEN] = JVM_MAP_SEEN,        \
+	[STACK_MAP_SCRIPT_LAYOUTS] = SCRIPT_MAP_LAYOUTS,                                           \
+	[STACK_MAP_SCRIPT_FUNCTION] = SCRIPT_MAP_FUNCTION
 
 #endif

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "jvm.h"
 #include "python.h"
+#include "script.h"
 #include "v8.h"
 
 #define UNWIND_FRAMES 1024	   /* of one stack */
@@ -101,6 +102,8 @@ struct unwind_state {
 	struct v8_process v8_process;
 	struct jvm_walk jvm;
 	uint32_t jvm_number, unused; /* of the process known; 0: it has none */
+	struct script_walk script;
+	struct script_process script_process; /* of the process known */
 	uint64_t window_at; /* user address of what is in window, UNWIND_NO_WINDOW if nothing is */
 	uint64_t window[UNWIND_WINDOW / 8];
 };
@@ -130,6 +133,7 @@ struct unwind_proc {
 	uint32_t jvm;		      /* number + 1 in jvm_processes; 0: it has none */
 	struct python_process python; /* its interpreter */
 	struct v8_process v8;
+	struct script_process script;
 };
 
 /*

@@ -22,6 +22,9 @@ static const struct range ranges[] = {
 	[REPORT_PYTHON] = { 256, 34, 56, 74, 8 },  /* violet */
 	[REPORT_JS] = { 58, 26, 66, 62, 8 },	   /* yellow */
 	[REPORT_JVM] = { 152, 30, 44, 60, 9 },	   /* sea green */
+	[REPORT_PHP] = { 228, 24, 48, 72, 8 },	   /* indigo */
+	[REPORT_RUBY] = { 352, 14, 58, 62, 8 },	   /* ruby */
+	[REPORT_PERL] = { 184, 14, 50, 58, 8 },	   /* teal */
 	[KIND_LABEL] = { 45, 1, 6, 80, 4 },	   [KIND_COMM] = { 215, 20, 18, 80, 5 }, /* slate */
 };
 

@@ -207,7 +207,9 @@ static unsigned int put_kinds(struct flame *f)
 		{ REPORT_USER, "user", "#f2a25c" },	{ REPORT_KERNEL, "kernel", "#77b5dd" },
 		{ REPORT_JIT, "JIT", "#87c777" },	{ REPORT_INLINED, "inlined", "#eca0ae" },
 		{ REPORT_PYTHON, "Python", "#b7a3e3" }, { REPORT_JS, "JavaScript", "#d8cf69" },
-		{ REPORT_JVM, "Java", "#70c7a9" },	{ KIND_COMM, "process", "#c5cbd5" },
+		{ REPORT_JVM, "Java", "#70c7a9" },	{ REPORT_PHP, "PHP", "#9a9fdc" },
+		{ REPORT_RUBY, "Ruby", "#d9707c" },	{ REPORT_PERL, "Perl", "#61c2c9" },
+		{ KIND_COMM, "process", "#c5cbd5" },
 	};
 	unsigned int x = PAD;
 

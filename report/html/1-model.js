@@ -40,7 +40,7 @@ const samples = {
 	values: data.samples.values.map(v => column(v, nsamples, Float64Array)),
 };
 // In the order of enum report_frame_kind; behind these the names of processes, and of labels.
-const KIND_NAMES = ['user', 'kernel', 'JIT', 'inlined', 'mark', 'Python', 'JavaScript', 'Java', 'process', ''];
+const KIND_NAMES = ['user', 'kernel', 'JIT', 'inlined', 'mark', 'Python', 'JavaScript', 'Java', 'PHP', 'Ruby', 'Perl', 'process', ''];
 const KERNEL = 1, MARK = 4, COMM = KIND_NAMES.indexOf('process'), LABEL = COMM + 1;
 const AT = 0, UNTIL = 1, WOKEN = 2;
 

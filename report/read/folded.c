@@ -2,9 +2,9 @@
 /*
  * Folded stacks, "comm;frame;frame count", root first, as stackcollapse-perf.pl, inferno and
  * report/folded.c write them. The count is what follows the last blank, so that names may have
- * blanks in them. The marks of kernel, JIT, inlined, Python, JavaScript and Java frames (_[k] _[j]
- * _[i] _[p] _[s] _[J]) become kinds; what --pid and --tid append to the first name ("comm-1234",
- * "comm-1234/1235") becomes ids, if all lines have it.
+ * blanks in them. The marks of kernel, JIT, inlined, Python, JavaScript, Java, PHP, Ruby and Perl
+ * frames (_[k] _[j] _[i] _[p] _[s] _[J] _[h] _[r] _[l]) become kinds; what --pid and --tid append
+ * to the first name ("comm-1234", "comm-1234/1235") becomes ids, if all lines have it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -128,8 +128,11 @@ static enum report_frame_kind take_kind(char *name)
 	static const struct {
 		char mark[5];
 		enum report_frame_kind kind;
-	} marks[] = { { "_[k]", REPORT_KERNEL }, { "_[j]", REPORT_JIT }, { "_[i]", REPORT_INLINED },
-		      { "_[p]", REPORT_PYTHON }, { "_[s]", REPORT_JS },	 { "_[J]", REPORT_JVM } };
+	} marks[] = { { "_[k]", REPORT_KERNEL },  { "_[j]", REPORT_JIT },
+		      { "_[i]", REPORT_INLINED }, { "_[p]", REPORT_PYTHON },
+		      { "_[s]", REPORT_JS },	  { "_[J]", REPORT_JVM },
+		      { "_[h]", REPORT_PHP },	  { "_[r]", REPORT_RUBY },
+		      { "_[l]", REPORT_PERL } };
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (n > 4 && !strcmp(name + n - 4, marks[i].mark)) {

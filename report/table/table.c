@@ -14,10 +14,12 @@ enum { PIPE_WIDTH = 100, MIN_WIDTH = 60, BAR = 14, MODULE_MAX = 24 };
 const char *report_table_kind_color(const struct table *t, uint32_t kind)
 {
 	static const char *const codes[] = {
-		[REPORT_USER] = "",	   [REPORT_KERNEL] = "\033[36m",
-		[REPORT_JIT] = "\033[32m", [REPORT_INLINED] = "\033[35m",
-		[REPORT_MARK] = TABLE_DIM, [REPORT_PYTHON] = "\033[33m",
-		[REPORT_JS] = "\033[33m",  [REPORT_JVM] = "\033[33m",
+		[REPORT_USER] = "",	    [REPORT_KERNEL] = "\033[36m",
+		[REPORT_JIT] = "\033[32m",  [REPORT_INLINED] = "\033[35m",
+		[REPORT_MARK] = TABLE_DIM,  [REPORT_PYTHON] = "\033[33m",
+		[REPORT_JS] = "\033[33m",   [REPORT_JVM] = "\033[33m",
+		[REPORT_PHP] = "\033[33m",  [REPORT_RUBY] = "\033[33m",
+		[REPORT_PERL] = "\033[33m",
 	};
 
 	return table_color(t, codes[kind]);

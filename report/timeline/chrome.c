@@ -126,7 +126,9 @@ static void open_frame(struct chrome *c, uint64_t time, uint32_t name)
 		[REPORT_USER] = "user", [REPORT_KERNEL] = "kernel",
 		[REPORT_JIT] = "jit",	[REPORT_INLINED] = "inlined",
 		[REPORT_MARK] = "mark", [REPORT_PYTHON] = "python",
-		[REPORT_JS] = "js",	[REPORT_JVM] = "jvm"
+		[REPORT_JS] = "js",	[REPORT_JVM] = "jvm",
+		[REPORT_PHP] = "php",	[REPORT_RUBY] = "ruby",
+		[REPORT_PERL] = "perl"
 	};
 
 	c->open[c->depth++] = (struct open_frame){ .name = name };

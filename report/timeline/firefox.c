@@ -22,6 +22,9 @@ static const struct {
 	[CATEGORY_PYTHON] = { "Python", "magenta" },
 	[CATEGORY_JS] = { "JavaScript", "brown" },
 	[CATEGORY_JVM] = { "Java", "blue" },
+	[CATEGORY_PHP] = { "PHP", "lightred" },
+	[CATEGORY_RUBY] = { "Ruby", "darkgrey" },
+	[CATEGORY_PERL] = { "Perl", "lightgreen" },
 	[CATEGORY_BLOCKED] = { "Blocked", "purple" },
 	[CATEGORY_RUNNABLE] = { "Runnable", "red" },
 };

@@ -148,12 +148,17 @@ static uint64_t mapping(struct perfetto *p, const struct report_frame *frame, st
 /* frame: of the report; NONE: the stack of which nothing is known. */
 static uint64_t frame_id(struct perfetto *p, uint32_t frame)
 {
-	static const unsigned int kinds[] = {
-		[REPORT_USER] = KIND_NATIVE, [REPORT_KERNEL] = KIND_OF_KERNEL,
-		[REPORT_JIT] = KIND_OF_JIT,  [REPORT_INLINED] = KIND_NATIVE,
-		[REPORT_MARK] = 0,	     [REPORT_PYTHON] = KIND_OF_INTERPRETER,
-		[REPORT_JS] = KIND_OF_JIT,   [REPORT_JVM] = KIND_OF_JIT
-	};
+	static const unsigned int kinds[] = { [REPORT_USER] = KIND_NATIVE,
+					      [REPORT_KERNEL] = KIND_OF_KERNEL,
+					      [REPORT_JIT] = KIND_OF_JIT,
+					      [REPORT_INLINED] = KIND_NATIVE,
+					      [REPORT_MARK] = 0,
+					      [REPORT_PYTHON] = KIND_OF_INTERPRETER,
+					      [REPORT_JS] = KIND_OF_JIT,
+					      [REPORT_JVM] = KIND_OF_JIT,
+					      [REPORT_PHP] = KIND_OF_INTERPRETER,
+					      [REPORT_RUBY] = KIND_OF_INTERPRETER,
+					      [REPORT_PERL] = KIND_OF_INTERPRETER };
 	const struct report *r = p->t.r;
 	struct report_frame f = { .name = "[unknown]", .kind = REPORT_MARK };
 	struct file file = { 0 };

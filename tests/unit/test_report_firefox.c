@@ -43,7 +43,7 @@ START_TEST(a_thread_over_time)
 	assert_line(lines, ".meta.profilingEndTime 110");
 	assert_line(lines, ".meta.categories[4].color \"grey\"");
 	assert_line(lines, ".meta.categories[5].name \"Python\"");
-	assert_line(lines, ".meta.categories[8].subcategories[1] \"futex\"");
+	assert_line(lines, ".meta.categories[11].subcategories[1] \"futex\"");
 	assert_line(lines, ".threads# 2");
 	assert_line(lines, ".threads[0].name \"app\"");
 	assert_line(lines, ".threads[0].pid \"10\"");
@@ -112,7 +112,7 @@ START_TEST(shared_tables)
 	assert_column(lines, ".shared.frameTable.inlineDepth", "0,0,1,0,0,0,0");
 	assert_column(lines, ".shared.frameTable.nativeSymbol", "0,1,1,null,null,null,2");
 	/* The wait's leaf is the same function in another category, of its reason. */
-	assert_column(lines, ".shared.frameTable.category", "0,0,3,1,8,9,0");
+	assert_column(lines, ".shared.frameTable.category", "0,0,3,1,11,12,0");
 	assert_column(lines, ".shared.frameTable.subcategory", "0,0,0,0,1,0,0");
 	assert_column(lines, ".shared.frameTable.func", "0,1,2,3,3,3,4");
 	assert_column(lines, ".shared.frameTable.line", "3,20,30,null,null,null,null");
@@ -137,7 +137,7 @@ START_TEST(waits_are_markers)
 	assert_column(lines, ".threads[0].markers.startTime", "20,50,50");
 	assert_column(lines, ".threads[0].markers.endTime", "50,null,60");
 	assert_column(lines, ".threads[0].markers.phase", "1,0,1");
-	assert_column(lines, ".threads[0].markers.category", "8,4,9");
+	assert_column(lines, ".threads[0].markers.category", "11,4,12");
 	assert_line(lines, ".threads[0].markers.data[0].label_state \"futex\"");
 	assert_line(lines, ".threads[0].markers.data[0].cause.stack 4");
 	assert_line(lines, ".threads[0].markers.data[1].type \"woken\"");

@@ -95,7 +95,7 @@ START_TEST(data_are_the_reports)
 	assert_line(lines, ".names[0] \"[unknown]\"");
 	assert_line(lines, ".names[1] \"app\"");
 	assert_line(lines, ".names[4] \"sys\"");
-	assert_line(lines, ".kinds[1] 8"); /* a process, */
+	assert_line(lines, ".kinds[1] 11"); /* a process, */
 	assert_line(lines, ".kinds[2] 0"); /* user, */
 	assert_line(lines, ".kinds[4] 1"); /* kernel */
 	assert_line(lines, ".strings[0] \"/bin/app\"");
@@ -187,7 +187,7 @@ START_TEST(labels_and_intervals)
 	assert_line(lines, ".label \"state\"");
 	assert_line(lines, ".order[1] \"disk\"");
 	assert_line(lines, ".names[0] \"[disk]\"");
-	assert_line(lines, ".kinds[0] 9");
+	assert_line(lines, ".kinds[0] 12");
 	assert_line(lines, ".samples.label[0] 0");
 	assert_line(lines, ".samples.label[1] 1");
 	assert_line(lines, ".stream.kind 1");

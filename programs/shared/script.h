@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Frames of PHP, Ruby and Perl (programs/shared/script.c): what both sides share.
+ *
+ * Each interpreter keeps a list of its own frames, and has a loop in C that executes them, called
+ * anew for a callback. One walk serves all: what a frame looks like is a function for each
+ * language (script_php.c, script_ruby.c, script_perl.c), where its members lie is a row of offsets
+ * by version, data that user space publishes (record/script_layouts.c). The walk takes no lock, so
+ * a list may change under it, and a process may lie: what is read is never believed.
+ */
+#ifndef PROGRAMS_SHARED_SCRIPT_H
+#define PROGRAMS_SHARED_SCRIPT_H
+
+#include <stdint.h>
+
+#include <rawprof/asm.h>
+#include "managed.h"
+
+enum script_language { SCRIPT_NONE, SCRIPT_PHP, SCRIPT_RUBY, SCRIPT_PERL, SCRIPT_LANGUAGES };
+
+/* Offsets in bytes. */
+enum php_offset {
+	PHP_CURRENT, /* of executor_globals: the innermost frame */
+	PHP_OPLINE,  /* of a frame: the instruction, */
+	PHP_FUNCTION,
+	PHP_INFO, /*   flags of the call */
+	PHP_PREVIOUS,
+	PHP_NAME, /* of a function: its name, its class, */
+	PHP_SCOPE,
+	PHP_OPCODES,
+	PHP_FILE,	/*   and of one that is no builtin: its file */
+	PHP_LINE,	/* of an instruction */
+	PHP_CLASS_NAME, /* of a class */
+	PHP_LENGTH,	/* of a string: bytes, */
+	PHP_TEXT,	/*   and where they begin */
+};
+#define SCRIPT_OFFSETS 30
+struct script_layout {
+	uint16_t language, version; /* enum script_language; 8.2 is 0x0802 */
+	uint16_t at[SCRIPT_OFFSETS];
+};
+#define SCRIPT_LAYOUTS 16 /* a power of two */
+#define SCRIPT_LAYOUT_SHIFT 6
+_Static_assert(sizeof(struct script_layout) == 1 << SCRIPT_LAYOUT_SHIFT, "the program shifts");
+
+/* What is known of a process with an interpreter; lies in struct unwind_proc. Addresses. */
+struct script_process {
+	uint16_t language; /* SCRIPT_NONE: it has none */
+	uint16_t layout;   /* its number */
+	uint32_t loop_bytes;
+	uint64_t root; /* executor_globals */
+	uint64_t loop; /* the function that executes, */
+	uint64_t cold; /*   and the part of it that the compiler has put elsewhere */
+	uint64_t cold_bytes;
+};
+
+/*
+ * The first word of a frame (managed.h) is the function's address, the second
+ *
+ *	check << SCRIPT_CHECK_SHIFT | line; 0: it has none
+ */
+#define SCRIPT_CHECK_SHIFT 24
+#define SCRIPT_LINE_MAX ((1 << SCRIPT_CHECK_SHIFT) - 1)
+#define SCRIPT_FUNCTION_MASK ((1ull << MANAGED_LANGUAGE_SHIFT) - 1)
+
+/*
+ * What names a function, as it comes through the ring when it is first seen in a process: it is
+ * there after the process has ended.
+ */
+#define SCRIPT_TEXT_BYTES 504
+enum script_text { SCRIPT_CLASS, SCRIPT_NAME, SCRIPT_FILE, SCRIPT_TEXTS };
+struct script_function {
+	uint64_t tag; /* SCRIPT_FUNCTION_TAG, where a stack has its hash */
+	uint64_t pid_tgid;
+	uint64_t generation; /* start time + exec id, as in struct stack_record */
+	uint64_t function;
+	uint32_t check; /* what tells it from others that were there before or after */
+	uint32_t language;
+	uint32_t busy; /* in the kernel */
+	uint32_t kind; /* enum script_kind */
+	uint32_t bytes[SCRIPT_TEXTS];
+	uint32_t unused;
+	char text[SCRIPT_TEXTS][SCRIPT_TEXT_BYTES + 8]; /* cut */
+};
+#define SCRIPT_FUNCTION_TAG 0x7470697263736e66ull
+/* What has no name of its own. */
+enum script_kind { SCRIPT_NAMED, SCRIPT_MAIN, SCRIPT_EVAL };
+
+#define SCRIPT_MAP_LAYOUTS                                                                         \
+	{                                                                                          \
+		"script_layouts", BPF_MAP_TYPE_ARRAY, 4,                                           \
+			SCRIPT_LAYOUTS * sizeof(struct script_layout), 1, BPF_F_MMAPABLE           \
+	}
+#define SCRIPT_MAP_FUNCTION                                                                        \
+	{                                                                                          \
+		"script_function", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct script_function), 1 \
+	}
+
+/* So many that cannot be sent end the attempts of a walk: a process may be made of them. */
+#define SCRIPT_UNREAD_MOST 8
+
+/* The part of a walk that is about them. */
+struct script_walk {
+	uint64_t frame;	   /* the one that is next; 0: there is none */
+	uint64_t function; /* of the frame at hand, */
+	uint64_t position; /*   as the language has it, */
+	uint32_t line, check, kind;
+	uint32_t first;		      /* 1 until there was a frame */
+	uint32_t placing;	      /* 1: a native frame is looked for */
+	uint32_t unread;	      /* functions that could not be sent, of this walk */
+	uint32_t base, native, count; /* kernel frames; native ones: the next, how many */
+	uint32_t max;		      /* words of the record, with the kernel's */
+	uint64_t seen;		      /* its hash in python_seen */
+	uint64_t words[4];
+	uint64_t frame_bytes[128 / 8 + 1];    /* offsets are masked: 127 at most */
+	uint64_t function_bytes[256 / 8 + 1]; /*   255 */
+};
+
+/* What the function of a language says of a frame. */
+#define SCRIPT_FRAME 1 /* there is one */
+#define SCRIPT_LAST 2  /* it is the last of this call of the loop */
+#define SCRIPT_END 4   /* there are no more */
+
+/*
+ * script_walk(R1 = a struct stack_scratch whose record has its native frames, R2 = the task, with
+ * of_task): R0 = how many words it has written behind them. To be INCLUDEd WHEN scripts.
+ */
+extern const struct asm_part rp_script_part;
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes have an interpreter of PHP, Ruby or Perl. */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+#include "base/hash.h"
+#include "symbolize/proc.h"
+
+#include "script.h"
+
+/* A file whose name says that it may have one; layout is its number + 1 in the map, or 0. */
+struct known_file {
+	uint32_t major, minor;
+	uint64_t inode;
+	struct script_file file;
+	uint32_t layout;
+};
+
+struct record_script {
+	int layouts_fd;
+	uint32_t nlayouts;
+	const struct script_layout *layouts[SCRIPT_LAYOUTS]; /* as they are in the map */
+	struct hash_map files;				     /* of struct known_file */
+	struct script_names *names;
+};
+
+int record_script_open(struct record_script **out, int layouts)
+{
+	struct record_script *p = calloc(1, sizeof(*p));
+	int err = p ? record_script_names_open(&p->names) : -ENOMEM;
+
+	if (err) {
+		free(p);
+		return err;
+	}
+	p->layouts_fd = layouts;
+	p->files = HASH_MAP(struct known_file, inode);
+	*out = p;
+	return 0;
+}
+
+void record_script_close(struct record_script *p)
+{
+	if (!p)
+		return;
+	record_script_names_close(p->names);
+	rp_hash_free(&p->files);
+	free(p);
+}
+
+/* ---- which files */
+
+static enum script_language language_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	for (int i = SCRIPT_NONE + 1; i < SCRIPT_LANGUAGES; i++)
+		if (strstr(slash ? slash : path, record_script_word(i)))
+			return i;
+	return SCRIPT_NONE;
+}
+
+/* Files with the same layout share it; 0: there is no room. */
+static uint32_t publish(struct record_script *p, const struct script_layout *layout)
+{
+	uint32_t i = 0;
+
+	while (i < p->nlayouts && p->layouts[i] != layout)
+		i++;
+	if (i < p->nlayouts)
+		return i + 1;
+	if (i == SCRIPT_LAYOUTS ||
+	    rp_map_write(p->layouts_fd, i * sizeof(*layout), layout, sizeof(*layout)))
+		return 0;
+	p->layouts[p->nlayouts++] = layout;
+	return i + 1;
+}
+
+static void look_at(struct record_script *p, struct known_file *f, const char *path, int fd)
+{
+	if (fd < 0)
+		return;
+	record_script_read_file(fd, path, language_of(path), &f->file);
+	if (f->file.layout)
+		f->layout = publish(p, f->file.layout);
+}
+
+void record_script_mapped(struct record_script *p, const struct sym_proc_map *m, uint64_t bias,
+			  int (*open)(void *ctx), void *ctx, struct script_process *out)
+{
+	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
+	struct known_file *f;
+	uint32_t before;
+
+	if (language_of(m->path) == SCRIPT_NONE)
+		return;
+	before = p->files.count;
+	f = rp_hash_add(&p->files, &key);
+	if (!f)
+		return; /* without memory its frames stay native */
+	if (p->files.count > before)
+		look_at(p, f, m->path, open(ctx));
+	if (!f->layout)
+		return;
+	*out = (struct script_process){ .language = f->file.layout->language,
+					.layout = (uint16_t)(f->layout - 1),
+					.root = f->file.root + bias,
+					.loop = f->file.loop + bias,
+					.loop_bytes = (uint32_t)f->file.loop_bytes,
+					.cold = f->file.cold + bias,
+					.cold_bytes = f->file.cold_bytes };
+}
+
+/* ---- who may run one */
+
+static int is_one(void *language, const struct sym_proc_map *m)
+{
+	return language_of(m->path) == *(const enum script_language *)language;
+}
+
+bool record_script_may_run(uint32_t pid, enum script_language language)
+{
+	return sym_proc_maps("/proc", pid, is_one, &language) != 0;
+}
+
+/* Also in a container, whose files are not those of this machine. */
+static bool is_running(enum script_language language)
+{
+	DIR *proc = opendir("/proc");
+	char path[64], exe[512];
+	struct dirent *e;
+	bool found = false;
+	ssize_t n;
+
+	while (proc && !found && (e = readdir(proc))) {
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/exe", e->d_name);
+		n = readlink(path, exe, sizeof(exe) - 1);
+		exe[n > 0 ? n : 0] = '\0';
+		found = language_of(exe) == language;
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+static bool is_in_path(enum script_language language)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	bool found = false;
+
+	while (path && *path && !found) {
+		const size_t n = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, record_script_word(language));
+		found = !access(file, X_OK);
+		path += n + (path[n] == ':');
+	}
+	return found;
+}
+
+bool record_script_may_start(enum script_language language)
+{
+	char modules[32]; /* of a web server: "/usr/lib/php" */
+
+	snprintf(modules, sizeof(modules), "/usr/lib/%s", record_script_word(language));
+	return !access(modules, F_OK) || is_in_path(language) || is_running(language);
+}
+
+/* ---- what came */
+
+int record_script_function(struct record_script *p, const struct script_function *function)
+{
+	if (function->language <= SCRIPT_NONE || function->language >= SCRIPT_LANGUAGES ||
+	    function->kind > SCRIPT_EVAL)
+		return -EBADMSG;
+	for (int i = 0; i < SCRIPT_TEXTS; i++)
+		if (function->bytes[i] > SCRIPT_TEXT_BYTES)
+			return -EBADMSG;
+	return record_script_names_add(p->names, function);
+}
+
+void record_script_frame(const struct record_script *p, const struct name_owner *owner,
+			 enum managed_language language, const uint64_t words[2],
+			 struct report_frame *out)
+{
+	record_script_names_find(p->names, owner, language, words, out);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Is there an interpreter of PHP, Ruby or Perl in an ELF file, which version, and where? */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+#include "symbolize/symtab.h"
+
+#include "script.h"
+
+/* The symbols that are asked for: the variable where all begins, the loop. */
+struct wanted {
+	const char *name;
+	unsigned char type;
+	uint64_t address, size;
+};
+enum { ROOT, LOOP, WANTED };
+
+struct search {
+	const struct sym_object *object;
+	int table;
+	struct wanted wanted[WANTED];
+};
+
+static int look_at(void *ctx, const void *elf64_sym)
+{
+	const Elf64_Sym *symbol = elf64_sym;
+	struct search *s = ctx;
+	char name[32] = "";
+
+	for (int i = 0; i < WANTED; i++) {
+		struct wanted *w = &s->wanted[i];
+
+		if (w->address || ELF64_ST_TYPE(symbol->st_info) != w->type || !symbol->st_value ||
+		    !symbol->st_size)
+			continue;
+		if (!*name)
+			sym_object_read(s->object,
+					s->object->symbols[s->table].strings + symbol->st_name,
+					name, sizeof(name) - 1);
+		if (strcmp(name, w->name))
+			continue;
+		w->address = symbol->st_value;
+		w->size = symbol->st_size;
+	}
+	return 0;
+}
+
+static void find_symbols(struct search *s)
+{
+	for (s->table = SYM_DYNSYM; s->table >= SYM_SYMTAB; s->table--)
+		if (!s->wanted[LOOP].address && s->object->symbols[s->table].count)
+			sym_symtab_each(s->object, s->table, look_at, s);
+}
+
+static size_t read_at(const struct sym_object *o, uint64_t address, void *out, size_t n)
+{
+	for (size_t i = 0; i < o->segment_count; i++) {
+		const struct sym_segment *g = &o->segments[i];
+
+		if (address >= g->vaddr && address - g->vaddr < g->size &&
+		    n <= g->size - (address - g->vaddr))
+			return sym_object_read(o, g->offset + (address - g->vaddr), out, n);
+	}
+	return 0;
+}
+
+/* ---- PHP */
+
+#define PHP_HEADER "X-Powered-By: PHP/" /* main/SAPI.h: SAPI_PHP_VERSION_HEADER */
+enum { CHUNK = 1 << 16, MOST_READ = 32 << 20 };
+
+/* "8.2.36" behind the header that it sends: 0x0802; 0: it is not there. */
+static unsigned int php_version(const struct sym_object *o)
+{
+	const size_t overlap = sizeof(PHP_HEADER) + 16;
+	char *chunk = malloc(CHUNK + overlap + 1);
+	unsigned int version = 0;
+	size_t n;
+
+	for (uint64_t at = 0; chunk && !version && at < MOST_READ; at += CHUNK) {
+		const char *found;
+		unsigned long major, minor = 0;
+		char *end;
+
+		n = sym_object_read(o, at, chunk, CHUNK + overlap);
+		if (!n)
+			break;
+		chunk[n] = '\0';
+		found = memmem(chunk, n, PHP_HEADER, strlen(PHP_HEADER));
+		if (!found)
+			continue;
+		major = strtoul(found + strlen(PHP_HEADER), &end, 10);
+		if (*end == '.')
+			minor = strtoul(end + 1, &end, 10);
+		if (major && major < 256 && minor < 256)
+			version = (unsigned int)(major << 8 | minor);
+	}
+	free(chunk);
+	return version;
+}
+
+/* ---- the part of the loop that the compiler has put elsewhere */
+
+static bool in_loop(const struct search *s, uint64_t address)
+{
+	return address - s->wanted[LOOP].address < s->wanted[LOOP].size;
+}
+
+/*
+ * Conditional jumps out of the loop lead there: the function by .eh_frame that most of them lead
+ * to. Bytes that only look like a jump lead anywhere, so it has to be several.
+ */
+static void find_cold(const struct search *s, struct script_file *out)
+{
+	const struct wanted *loop = &s->wanted[LOOP];
+	struct sym_fdes *fdes = NULL;
+	uint8_t *code = loop->size < 1 << 20 ? malloc(loop->size) : NULL;
+	uint64_t best = 0, last = 0;
+	unsigned int votes = 0, jumps = 0;
+
+	if (!code || read_at(s->object, loop->address, code, loop->size) != loop->size ||
+	    sym_fdes_read(&fdes, s->object)) {
+		free(code);
+		return;
+	}
+	/* Twice: the majority is the one that is left, then how far it reaches. */
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i + 6 <= loop->size; i++) {
+			int32_t step;
+			uint64_t to, start;
+			size_t index;
+
+			if (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80)
+				continue;
+			memcpy(&step, code + i + 2, sizeof(step));
+			to = loop->address + i + 6 + (uint64_t)(int64_t)step;
+			if (in_loop(s, to) || !sym_fdes_find(fdes, to, &start, &index))
+				continue;
+			if (pass) {
+				jumps += start == best;
+				last = start == best && to > last ? to : last;
+			} else if (!votes || start == best) {
+				best = start;
+				votes++;
+			} else {
+				votes--;
+			}
+		}
+	}
+	if (jumps >= 4) {
+		out->cold = best;
+		out->cold_bytes = last - best + 64;
+	}
+	sym_fdes_close(fdes);
+	free(code);
+}
+
+/* ---- all */
+
+static const char *const symbols[SCRIPT_LANGUAGES][WANTED] = {
+	[SCRIPT_PHP] = { "executor_globals", "execute_ex" },
+};
+
+static unsigned int version_of(const struct search *s, enum script_language language)
+{
+	switch (language) {
+	case SCRIPT_PHP:
+		return php_version(s->object);
+	default:
+		return 0;
+	}
+}
+
+static void read_interpreter(struct search *s, const char *path, enum script_language language,
+			     struct script_file *out)
+{
+	const struct wanted *w = s->wanted;
+	const unsigned int version = version_of(s, language);
+	const struct script_layout *known = record_script_layout(language, version);
+
+	if (!known || !s->object->is64 || !w[ROOT].address) {
+		rp_log(RP_WARN, "%s: %s %u.%u%s is not known (%s): its stacks are native", path,
+		       record_script_name(language), version >> 8, version & 0xff,
+		       known && !w[ROOT].address ? " for several threads" : "",
+		       record_script_versions(language));
+		return;
+	}
+	*out = (struct script_file){ .layout = known,
+				     .root = w[ROOT].address,
+				     .loop = w[LOOP].address,
+				     .loop_bytes = w[LOOP].size };
+	find_cold(s, out);
+}
+
+void record_script_read_file(int fd, const char *path, enum script_language language,
+			     struct script_file *out)
+{
+	const char *const *names = symbols[language];
+	struct search s = { .wanted = { [ROOT] = { names[ROOT], STT_OBJECT },
+					[LOOP] = { names[LOOP], STT_FUNC } } };
+	struct sym_object *object;
+
+	*out = (struct script_file){ 0 };
+	if (!names[LOOP]) {
+		close(fd);
+		return;
+	}
+	if (sym_object_open(&object, fd))
+		return;
+	s.object = object;
+	find_symbols(&s);
+	if (s.wanted[LOOP].address) /* else it starts one, or has nothing to do with it */
+		read_interpreter(&s, path, language, out);
+	sym_object_close(object);
+}

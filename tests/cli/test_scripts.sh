@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Frames of PHP, Ruby and Perl between native ones: what an interpreter says of itself is shown, name by name and line by
+# line.
+. "$(dirname "$0")/lib.sh"
+
+need_profile
+if [ "$(uname -m)" != x86_64 ]; then
+	skip 'frames of PHP, Ruby and Perl' 'only on x86-64 so far'
+	finish
+fi
+run "$rawprof" cpu --python-only -- true
+if grep -q 'no frames of Python here' "$err"; then
+	skip 'frames of PHP, Ruby and Perl' 'not on this kernel'
+	finish
+fi
+export LC_ALL=C.UTF-8
+
+# stacks MARK FILE: those of a language alone, as far as to rest(), which has more than one line.
+stacks() {
+	MARK=$1 awk '{ sub(/ [0-9]+$/, ""); n = split($0, f, ";"); s = ""
+		for (i = 1; i <= n && f[i] !~ /^(main::)?rest /; i++) {
+			at = index(f[i], ENVIRON["MARK"])
+			if (at) s = s (s == "" ? "" : ";") substr(f[i], 1, at - 1) substr(f[i], at + 4)
+		}
+		if (i <= n) print s }' "$2" | sort -u
+}
+
+how=(--user --lines --annotations --format folded -o "$tmp/folded")
+# as_it_says "NAME MARK COUNT COMMAND...": all stacks that the program tells are there, and no others.
+as_it_says() {
+	local name mark count mode
+	# shellcheck disable=SC2086 # a list
+	set -- $1
+	name=$1 mark=$2 count=$3
+	shift 3
+	for mode in spin nap; do
+		if [ $mode = spin ]; then
+			run "$rawprof" cpu -F 999 "${how[@]}" -- "$@" spin 0.06
+		else
+			run "$rawprof" offcpu "${how[@]}" -- "$@" nap 0.02
+		fi
+		[ $status -eq 0 ] || fail "$name $mode" "status $status"
+		sort -u "$out" >"$tmp/want"
+		stacks "$mark" "$tmp/folded" >"$tmp/got"
+		is "$name $mode: it says $count stacks" "$(wc -l <"$tmp/want")" "$count"
+		is "$name $mode: they are there" "$(comm -13 "$tmp/got" "$tmp/want")" ''
+		is "$name $mode: no others" "$(comm -23 "$tmp/got" "$tmp/want")" ''
+		is "$name $mode: no function without a name" "$(grep -cE '\[(php|ruby|perl)\]' "$tmp/folded")" 0
+	done
+}
+
+if php --version >/dev/null 2>&1; then
+	as_it_says "PHP _[h] 15 php $PWD/tests/workloads/frames.php"
+	folded -F 999 --user --lines -- php tests/workloads/frames.php spin 0.06
+	has 'PHP: a callback between native frames' "$out" \
+		'php_execute_script;.*;{main} frames.php:89;usort;[^;]+;.*zend_call_function;compare frames.php:74;rest '
+	holds 'PHP: the loop is shown by what it runs' "$(share "$out" ';execute_ex;') < 5"
+	folded -F 999 --native -- php tests/workloads/frames.php spin 0.01
+	has '--native: the loop' "$out" ';execute_ex'
+	lacks '--native: no frame of PHP' "$out" ';({main}|recursion);'
+	run "$rawprof" cpu -F 999 --format json -- php tests/workloads/frames.php spin 0.01
+	has 'json: its kind' "$out" '"kind":"php"'
+	has 'json: its file' "$out" '"file":"[^"]*tests/workloads/frames.php"'
+	cat >"$tmp/short.sh" <<-'END'
+		for i in 1 2 3 4 5 6; do
+			php -n -r 'function soon() { $end = microtime(true) + 0.05; while (microtime(true) < $end); } soon();'
+		done
+	END
+	folded -F 999 --user -- sh "$tmp/short.sh"
+	holds 'PHP: processes of 50 ms' "$(share "$out" ';{eval};soon') > 20"
+	is 'PHP: processes of 50 ms: all names' "$(grep -c '\[php\]' "$out")" 0
+	run "$rawprof" wall --lines --user --format folded -o "$tmp/folded" -- php -r 'function nap() { usleep(300000); } nap();'
+	has 'PHP: wall' "$tmp/folded" ";{eval} Command line code:1;nap Command line code:1;usleep;"
+else
+	skip 'frames of PHP' 'no php'
+fi
+
+# ---- a program that lies
+
+for how in circle nowhere huge; do
+	folded -F 999 --user -- "$work/fakephp" $how 0.2
+	holds "$how: native frames" "$(share "$out" ';main;.*;burn') > 80"
+	is "$how: nothing is lost" "$(ledger LOST)" 0
+	ledger_closes "$how"
+done
+cp "$work/fakephp" "$tmp/php9"
+sed -i 's/PHP.8\.2\.0/PHP\/9.8.0/' "$tmp/php9"
+folded -F 999 --user -- "$tmp/php9" circle 0.1
+has 'a version that is not known: says so' "$err" 'php9: PHP 9\.8 is not known \(8\.2 is\): its stacks are native'
+holds 'a version that is not known: native frames' "$(share "$out" ';main;.*;burn') > 80"
+finish
