@@ -285,13 +285,16 @@ RULES := $(wildcard $(addprefix /usr/lib/x86_64-linux-gnu/,libc.so.6 libcrypto.s
 check-rules: $(BUILD)/bench/check_rules ## rules computed from code beside the .eh_frame of libc, libcrypto and others
 	$(Q)$< $(RULES)
 
-.PHONY: bench bench-symbols
+.PHONY: bench bench-symbols bench-unwind
 bench: deps-bench ## measure against the tools of today, write bench/results.md; root; ONLY=io: that part, to build/bench.md
 	$(AGAIN) rawprof $(BENCH) $(WORKLOAD)
 	$(Q)bench/run.sh
 # Large files that may be installed, with and without .symtab, and the kernel.
 SYMBOL_FILES = $(realpath $(wildcard /usr/bin/node /usr/lib/*/libLLVM-1[0-9].so.1 /usr/bin/python3 \
 	/lib/*/libc.so.6)) /proc/kallsyms
+bench-unwind: rawprof ## how whole stacks are without tables, and of short processes; root; ONLY=Go,forks: those
+	$(Q)bench/unwind/more.sh
+
 bench-symbols: $(BUILD)/bench/symbols ## how long addresses take to be named; kallsyms wants root
 	$(Q)$< -n $(or $(ROUNDS),9) $(SYMBOL_FILES)
 

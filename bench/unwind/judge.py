@@ -13,6 +13,7 @@ FAST.json	the same two at many samples a second
 CODE		"ADDRESS FILE": code that a JIT made, as it was in memory
 
 judge.py --cost COST.json IDLE.json: frames and cost alone.
+judge.py --whole NAME PROFILE.json: a row of the table of more.sh.
 """
 import json
 import re
@@ -184,5 +185,9 @@ if __name__ == "__main__":
     if sys.argv[1] == "--cost":
         run, idle = Profile(sys.argv[2]), Profile(sys.argv[3])
         print(f"| {run.depth():.1f} | {run.own_us(idle):.2f} |")
+    elif sys.argv[1] == "--whole":
+        one = Profile(sys.argv[3])
+        reached, others = one.whole()
+        print(f"| {sys.argv[2]} | {one.total:,} | {100 * reached / max(1, one.total):.1f} | {others or '-'} |")
     else:
         main(*sys.argv[1:])
