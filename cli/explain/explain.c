@@ -17,6 +17,8 @@ static int show(FILE *out, struct explained *e)
 
 	if (e->opt->lint)
 		return explain_lint(out, e);
+	if (e->opt->across)
+		return explain_across(out, e);
 	if (e->opt->broken) {
 		err = explain_broken(out, e);
 		return !err && e->opt->repair ? explain_repair(out, e) : err;
@@ -143,6 +145,9 @@ static const char *check(const struct options *options)
 
 	if (opt->repair && (opt->lint || opt->step || opt->why || opt->shape || opt->kernel_log))
 		return "--repair asks the kernel, and goes with --break alone";
+	if (opt->across && (!options->name || opt->repair || opt->broken || opt->lint ||
+			    opt->step || opt->why || opt->shape || opt->kernel_log))
+		return "--across DIRECTORY goes with the name of a program alone";
 	if (opt->html && !opt->step)
 		return "--html is for --step";
 	if (opt->step && (opt->broken || opt->lint || opt->shape > EXPLAIN_JSON))
@@ -213,6 +218,9 @@ static const struct option_row own[] = {
 	OPTION("why", 0, VIEW, TEXT, opt.why, "LINE",
 	       "where what is known of a register at this line comes from: --why LINE REG; a "
 	       "line is an instruction's number, FILE:LINE, or its text"),
+	OPTION("across", 0, VIEW, TEXT, opt.across, "DIRECTORY",
+	       "what other kernels said of it, recorded there, and where they differ (`make "
+	       "across`)"),
 	FLAG("lint", 0, VIEW, opt.lint,
 	     "what is wrong with it, found without the kernel; status 1 if something is"),
 	OPTION("kernel-log", 0, TARGET, TEXT, opt.kernel_log, "FILE",

@@ -12,6 +12,7 @@
  *	lint.c			what is wrong with it, without asking the kernel
  *	bytes.c			an instruction's bit fields
  *	kernel.c	what the kernel made of it: rewritten, and as machine code
+ *	across.c	what several kernels say of it
  *	json.c, dot.c		other shapes
  *	step.c		the verifier's walk, step by step: see step.h
  *
@@ -42,6 +43,7 @@ struct explain_options {
 	bool interactive;    /*   in a terminal */
 	const char *why;     /* a line: where what is known there comes from, */
 	const char *why_reg; /*   of this register or slot */
+	const char *across;  /* a directory of what other kernels said, to compare with */
 	bool lint;	     /* what is wrong with it, rather than what it is */
 	bool color;
 };
@@ -141,6 +143,7 @@ void explain_refusal(FILE *out, const struct explained *e);
 int explain_text(FILE *out, const struct explained *e);
 int explain_json(FILE *out, const struct explained *e);
 int explain_dot(FILE *out, const struct explained *e);
+int explain_across(FILE *out, const struct explained *e);
 /* The walk: step by step, or where a register's value comes from. */
 int explain_step(FILE *out, const struct explained *e);
 void explain_bytes(FILE *out, const struct bpf_insn *insn, const char *indent);

@@ -40,7 +40,9 @@ def bounds(raw):
     text = re.sub(r"var_off=\([^)]*\)", "", raw[7:-1])
     for names, number in re.findall(r"((?:[a-z0-9]+=)+)(-?(?:0x[0-9a-f]+|\d+))", text):
         for name in names.rstrip("=").split("="):
-            said[name] = int(number, 0)
+            if name in said:
+                n = int(number, 0)
+                said[name] = n - 2**64 if name[0] == "s" and n >> 63 > 0 else n
     m = re.search(r"var_off=\((0x[0-9a-f]+); (0x[0-9a-f]+)\)", raw)
     known, unknown = (int(m[1], 16), int(m[2], 16)) if m else (0, 2**64 - 1)
     return said["umin"], said["umax"], said["smin"], said["smax"], known, unknown

@@ -12,6 +12,7 @@ refused() {
 refused '--html alone' '--html is for --step' ksym --html
 refused '--step of nothing' 'which program' --step
 refused '--step with --dot' '--step is text' ksym --step --dot
+refused '--across of nothing' 'name of a program' --across "$tmp"
 refused '--why without a register' 'takes a register' ksym --why 3
 
 data=$PWD/tests/data
@@ -61,6 +62,23 @@ run "$rawprof" explain 06/by_loop --kernel-log "$tmp/log" --step --format json
 sed 's/"same": \["R10"\]/"same": ["R10", "R0"]/; s/"imprecise": \["R0"\]/"imprecise": []/' "$out" >"$tmp/json"
 holds 'a state that does not cover is found out' \
 	"$(python3 tests/cli/step.py "$tmp/json" "$tmp/log" | grep -c 'does not cover it: R0 was [0-9]*, and is') > 0"
+# ---- several kernels
+run "$rawprof" explain 06/by_loop --across "$tmp/none"
+is '--across nowhere: status' "$status" 1
+mkdir -p "$tmp/across/6.1" "$tmp/across/6.12"
+run "$rawprof" explain 06/by_loop --across "$tmp/across"
+has '--across without records: says how' "$err" 'make across'
+gzip -c "$tmp/log" >"$tmp/across/6.1/by_loop.log.gz"
+sed 's/R0=0  *;*$/&/; s/^3: (b7) r0 = 0 .*/3: (b7) r0 = 0   ; R0=scalar()/' "$tmp/log" >"$tmp/across/6.12/by_loop.log"
+run "$rawprof" explain 06/by_loop --across "$tmp/across"
+is '--across: status' "$status" 0
+is '--across: kernels, in their order' "$(awk '$2 == "accepted" { print $1 }' "$out")" "$(printf '6.1\n6.12\n%s' "$(uname -r)")"
+has '--across: what is known otherwise' "$out" '^         R0 is 0, then scalar$'
+sed -n '/^6.12, then/,$p' "$out" >"$tmp/last"
+has '--across: and back' "$tmp/last" '^         R0 is scalar, then 0$'
+cp "$tmp/across/6.1/by_loop.log.gz" "$tmp/across/6.12/"
+run "$rawprof" explain 06/by_loop --across "$tmp/across"
+has '--across: the same' "$out" '^  the same, step for step$'
 run "$rawprof" explain 11/by_bpf_loop --dot
 has '--dot: a callback' "$out" '^.n0 -> n[0-9]+ .*label="passes"'
 has '--dot: a call' "$out" '^.n[0-9]+ -> n[0-9]+ .*label="calls"'

@@ -223,6 +223,34 @@ START_TEST(said_of_this_path)
 }
 END_TEST
 
+/* Of a program that a compiler made of C, whose lines the log quotes; libbpf's own lines around it
+ * are no part of it. */
+START_TEST(said_in_c)
+{
+	struct asm_refusal r = explained(
+		"libbpf: prog 'count': BPF program load failed: Permission denied\n"
+		"libbpf: prog 'count': -- BEGIN PROG LOAD LOG --\n"
+		"0: R1=ctx() R10=fp0\n"
+		"; struct value *v = bpf_map_lookup_elem(&counts, &key); @ count.bpf.c:21\n"
+		"0: (85) call bpf_map_lookup_elem#1    ; R0=map_value_or_null(id=1,map=counts,ks=4,"
+		"vs=8)\n"
+		"; v->hits++; @ count.bpf.c:22\n"
+		"1: (79) r1 = *(u64 *)(r0 +0)\n"
+		"R0 invalid mem access 'map_value_or_null'\n"
+		"processed 2 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 "
+		"mark_read 0\n"
+		"-- END PROG LOAD LOG --\n"
+		"libbpf: prog 'count': failed to load: -13\n");
+
+	ck_assert_str_eq(r.message, "R0 invalid mem access 'map_value_or_null'");
+	ck_assert_str_eq(r.at, "count.bpf.c:22: v->hits++;");
+	ck_assert_ptr_nonnull(strstr(r.history, "count.bpf.c:21: struct value *v = "));
+	ck_assert_ptr_nonnull(strstr(r.advice, "if (!value) return 0;"));
+	ck_assert_ptr_null(strstr(r.advice, "JEQ"));
+	asm_refusal_free(&r);
+}
+END_TEST
+
 /* What is found when all paths have been followed belongs to no instruction. */
 START_TEST(said_of_the_program)
 {
@@ -479,6 +507,7 @@ int main(void)
 	tcase_add_loop_test(all, of_the_gallery, 0, COUNT_OF(gallery));
 	tcase_add_loop_test(all, said_of_this_path, 0, COUNT_OF(of_a_path));
 	tcase_add_test(all, said_of_the_program);
+	tcase_add_test(all, said_in_c);
 	tcase_add_test(all, nothing_returned);
 	tcase_add_test(all, written_in_another_function);
 	tcase_add_test(all, every_message);

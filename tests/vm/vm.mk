@@ -86,6 +86,12 @@ docs/kernels.md:
 	$(Q)$(VM_ENV) tests/vm/table > $@.new
 	$(Q)mv $@.new $@
 
+# What the kernels of the VMs say of each program: rawprof explain PROGRAM --across build/across.
+ACROSS_KERNELS ?= x86-6.1 x86-6.12
+.PHONY: across
+across: $(BUILD)/static/rawprof $(BUILD)/static/vmexit ## the verifier's logs of each program on other kernels, for explain --across
+	$(Q)BUILD=$(BUILD) tests/vm/across $(ACROSS_KERNELS)
+
 .PHONY: check-vm-run
 check-vm-run:
 	$(Q)tests/vm/ready $(KERNELS)

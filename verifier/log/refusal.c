@@ -413,6 +413,7 @@ static void explain(struct explaining *e, struct asm_refusal *out)
 {
 	struct matched m;
 	const struct known_message *k = find_message(e, out->message, &m);
+	const char *in_c;
 
 	if (!k || strstr(out->message, "Verification failed:"))
 		return;
@@ -424,7 +425,8 @@ static void explain(struct explaining *e, struct asm_refusal *out)
 		out->insn = asm_refusal_find_line(e, k, &m);
 	tell_past(e, k, &m, out);
 	out->why = fill_in(e, k->why, &m, out->insn);
-	out->advice = fill_in(e, k->advice, &m, out->insn);
+	in_c = asm_refusal_in_c(e, k->pattern, out->insn);
+	out->advice = fill_in(e, in_c ? in_c : k->advice, &m, out->insn);
 	if (e->facts.used)
 		out->history = asm_arena_printf(&e->arena, "%s", e->facts.at);
 }

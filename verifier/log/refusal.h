@@ -5,7 +5,8 @@
  *	refusal_table.c	the verifier's messages, and what they mean
  *	refusal_trace.c	where a register's value came from on the way there
  *	refusal_shape.c	lines that the verifier does not name
- *	refusal.c	the two put together
+ *	refusal_c.c	advice for programs made of C
+ *	refusal.c	all of it put together
  */
 #ifndef ASM_REFUSAL_H
 #define ASM_REFUSAL_H
@@ -100,6 +101,8 @@ int64_t asm_refusal_find_line(struct explaining *e, const struct known_message *
 /* The function that the instruction is in, from its first to behind its last. */
 void asm_refusal_function(const struct asm_refused *r, uint32_t insn, uint32_t *begin,
 			  uint32_t *end);
+/* What to do in C, where the log quotes such a line there; NULL: nothing else than the row's. */
+const char *asm_refusal_in_c(const struct explaining *e, const char *pattern, int64_t insn);
 /* Was a register added to what the register points to? */
 bool asm_refusal_is_indexed(const struct explaining *e, int reg);
 /* The register among R1-R5 that holds a map; -1. */

@@ -201,7 +201,8 @@ function graph() {
 		const g = add(svg, 'g', { 'data-insn': b[0].insn, 'data-has': b.map(i => i.insn).join(' '), class: b[0].visits ? '' : 'never' });
 		add(g, 'rect', { x, y: n * row + 2, width, height: 18, rx: 3 });
 		const text = add(g, 'text', { x: x + 5, y: n * row + 15 });
-		text.textContent = `${b[0].insn}-${last.insn} ${b[0].function || b[0].label || ''} ${b[0].visits === 1 ? '' : 'x' + b[0].visits} ${last.text.slice(5, 30)}`;
+		const name = [`${b[0].insn}-${last.insn}`, b[0].function || b[0].label, b[0].visits !== 1 && `x${b[0].visits}`, last.text.slice(5)];
+		text.textContent = name.filter(Boolean).join(' ').slice(0, 36);
 		g.onclick = () => visit(b[0].insn, 1);
 	});
 	svg.setAttribute('width', Math.max(x + width, widest) + 10);
