@@ -186,6 +186,19 @@ static bool compare_code(struct answers *a, const struct asm_vlog *x, const stru
 	return true;
 }
 
+/* Older kernels print a map's sizes, "map_value(ks=4,vs=8+16)", newer ones its name as well. */
+static bool same_value(const char *a, const char *b)
+{
+	const char *p = strchr(a, '('), *q = strchr(b, '(');
+
+	if (!strcmp(a, b))
+		return true;
+	if (!p || !q || p - a != q - b || memcmp(a, b, (size_t)(p - a)) != 0 ||
+	    (strncmp(p, "(ks=", 4) && strncmp(q, "(ks=", 4)))
+		return false;
+	return !strcmp(p + strcspn(p, "+-)"), q + strcspn(q, "+-)"));
+}
+
 /* Both sides of a value that is known otherwise; "-": nothing was said of it. */
 static uint32_t compare_values(struct answers *a, const struct asm_vlog *x,
 			       const struct asm_vlog *y, uint32_t insn, bool show)
@@ -197,7 +210,7 @@ static uint32_t compare_values(struct answers *a, const struct asm_vlog *x,
 		const char *is = p->after[i].text;
 		const char *other = explained_value(q->after, q->nafter, p->after[i].where);
 
-		if (!other || !strcmp(is, other))
+		if (!other || same_value(is, other))
 			continue;
 		if (show && !differ)
 			put_line(a, x, insn);

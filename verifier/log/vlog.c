@@ -432,14 +432,30 @@ static void parse_line(struct parser *p, const char *line, const char *end)
 	}
 }
 
+/* What libbpf and bpftool write around a log is none of it: *beyond from its end to the next one. */
+static bool is_loaders(const char *line, const char *end, bool *beyond)
+{
+	static const char last[] = "-- END PROG LOAD LOG --", first[] = "-- BEGIN PROG LOAD LOG --";
+
+	if (begins(line, end, last))
+		*beyond = true;
+	if (!begins(line, end, "libbpf: ") && !begins(line, end, first))
+		return *beyond;
+	if (memmem(line, (size_t)(end - line), first, sizeof(first) - 1))
+		*beyond = false;
+	return true;
+}
+
 void asm_vlog_read(struct reader *reader, const char *text)
 {
 	struct parser p = { .reader = *reader };
+	bool beyond = false;
 
 	while (*text && !p.reader.no_memory) {
 		const char *end = strchrnul(text, '\n');
 
-		parse_line(&p, text, end);
+		if (!is_loaders(text, end, &beyond))
+			parse_line(&p, text, end);
 		text = *end ? end + 1 : end;
 	}
 	if (p.odd)
