@@ -8,8 +8,8 @@ static const struct asm_map maps[] = {
 };
 
 /* A question: if the bit is set in R1, add it to R0. */
-#define ASK(bit) \
-	SCOPE("ASK(" #bit ")"), MOV_REG(R2, R1), AND(R2, bit), JEQ(R2, 0, .no), ADD(R0, bit), LABEL(.no), END
+#define ASK(bit) SCOPE("ASK(" #bit ")"), MOV_REG(R2, R1), AND(R2, bit), \
+		 JEQ(R2, 0, .no), ADD(R0, bit), LABEL(.no), END
 #define TEN_QUESTIONS \
 	ASK(1), ASK(2), ASK(4), ASK(8), ASK(16), ASK(32), ASK(64), ASK(128), ASK(256), ASK(512)
 #define BEGIN LD_MAP_VALUE(R1, number, 0), LDX(DW, R1, R1, 0), MOV(R0, 0)
@@ -119,7 +119,8 @@ int main(void)
 
 		must(rp_prog_stats(fd, &stats), "statistics");
 		printf("%-12s %12u %10u\n", stats.name,
-		       stats.xlated_bytes / (uint32_t)sizeof(struct bpf_insn), stats.verified_insns);
+		       stats.xlated_bytes / (uint32_t)sizeof(struct bpf_insn),
+		       stats.verified_insns);
 		close(fd);
 	}
 	printf("\n");

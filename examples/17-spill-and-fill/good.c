@@ -68,7 +68,8 @@ int main(void)
 {
 	int map;
 
-	lesson_begin("A pointer is stored on the stack and loaded again. What does the verifier think it is?");
+	lesson_begin("A pointer is stored on the stack and loaded again. "
+		     "What does the verifier think it is?");
 	map = must(rp_map_create(&maps[0]), "map");
 	lesson_refused(&map);
 	for (const struct lesson_program *entry = lesson_good; entry->program; entry++)

@@ -58,18 +58,22 @@ const struct lesson_program lesson_good[] = {
 
 static void put(int map, uint32_t index, int fd)
 {
-	must(rp_map_update(map, &index, &(uint32_t){ (uint32_t)fd }, BPF_ANY), "putting a program in the map");
+	must(rp_map_update(map, &index, &(uint32_t){ (uint32_t)fd }, BPF_ANY),
+	     "putting a program in the map");
 }
 
 /* All programs of one array are of one kind. */
 static void put_other_kind(int map)
 {
 	static const struct asm_insn lines[] = { MOV(R0, 0), EXIT() };
-	static const struct asm_program sampled = { .name = "sampled", .type = BPF_PROG_TYPE_PERF_EVENT, ASM_LINES(lines) };
+	static const struct asm_program sampled = {
+		.name = "sampled", .type = BPF_PROG_TYPE_PERF_EVENT, ASM_LINES(lines)
+	};
 	int fd = must(rp_program_load(&sampled, NULL), "sampled");
 	int err = rp_map_update(map, &(uint32_t){ 3 }, &(uint32_t){ (uint32_t)fd }, BPF_ANY);
 
-	printf("a perf event program in an array of socket filters: %s\n", err ? strerror(-err) : "taken");
+	printf("a perf event program in an array of socket filters: %s\n",
+	       err ? strerror(-err) : "taken");
 	close(fd);
 }
 

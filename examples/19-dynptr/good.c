@@ -63,7 +63,8 @@ static void try_length(int fd, const int *fds, uint64_t length)
 
 	must(rp_map_update(fds[1], &(uint32_t){ 0 }, &length, BPF_ANY), "number");
 	said = lesson_run(fd);
-	printf("%20llu bytes: %s\n", (unsigned long long)length, said ? strerror((int)said) : "written");
+	printf("%20llu bytes: %s\n", (unsigned long long)length,
+	       said ? strerror((int)said) : "written");
 }
 
 static int print_record(void *ctx, const void *record, size_t size)
@@ -79,7 +80,8 @@ int main(void)
 	struct rp_ring *ring;
 	int fds[3], fd;
 
-	lesson_begin("A record's length comes from a packet. How does the program get that past the verifier?");
+	lesson_begin("A record's length comes from a packet. "
+		     "How does the program get that past the verifier?");
 	must(rp_maps_create(maps, 3, fds), "maps");
 	lesson_refused(fds);
 

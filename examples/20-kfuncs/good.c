@@ -53,7 +53,8 @@ int main(void)
 	lesson_begin("There are 211 helpers, and none finds a task by its pid. What then?");
 	map = must(rp_map_create(&seen), "map");
 	if (rp_btf_kernel(&btf) || rp_btf_find(btf, "bpf_task_from_pid", BTF_KIND_FUNC) < 0) {
-		printf("skip: bpf_task_from_pid is in Linux 6.2 and later, and this kernel has none\n");
+		printf("skip: bpf_task_from_pid is in Linux 6.2 and later, and "
+		       "this kernel has none\n");
 		return 77;
 	}
 	lesson_refused(&map);
@@ -62,7 +63,8 @@ int main(void)
 	fd = lesson_load(&lesson_good[0], &map);
 	must(rp_prog_test_run(fd, &run), "test run");
 	must(rp_map_lookup(map, &(uint32_t){ 0 }, &found), "look-up");
-	printf("pid %llu is \"%s\", its parent is %llu; ours is %d\n", (unsigned long long)found.pid,
+	printf("pid %llu is \"%s\", its parent is %llu; ours is %d\n",
+	       (unsigned long long)found.pid,
 	       found.comm, (unsigned long long)found.parent, getppid());
 	printf("bpf_task_from_pid is number %d in this kernel's types\n",
 	       rp_btf_find(btf, "bpf_task_from_pid", BTF_KIND_FUNC));

@@ -48,10 +48,13 @@ int main(void)
 	uint64_t found[4];
 	int map, fd;
 
-	lesson_begin("A task, its parent, and whom the parent woke last: which of them may the program hand to a helper?");
+	lesson_begin("A task, its parent, and whom the parent woke last: "
+		     "which of them may the program hand to a helper?");
 	map = must(rp_map_create(&seen), "map");
-	if (!rp_has(RP_HAS_TP_BTF) || rp_btf_kernel(&btf) || rp_btf_find(btf, "bpf_task_acquire", BTF_KIND_FUNC) < 0) {
-		printf("skip: tracepoints with types and bpf_task_acquire are in Linux 6.2 and later, and this kernel lacks one\n");
+	if (!rp_has(RP_HAS_TP_BTF) || rp_btf_kernel(&btf) ||
+	    rp_btf_find(btf, "bpf_task_acquire", BTF_KIND_FUNC) < 0) {
+		printf("skip: tracepoints with types and bpf_task_acquire are in Linux "
+		       "6.2 and later, and this kernel lacks one\n");
 		return 77;
 	}
 	lesson_refused(&map);
