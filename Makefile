@@ -375,6 +375,11 @@ uninstall: ## take it away again
 	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED))
 	$(Q)rmdir $(DESTDIR)$(PREFIX)/include/rawprof 2>/dev/null || true
 
+.PHONY: check-soak
+SOAK_SECONDS ?= 1800
+check-soak: rawprof ## root: the agent for half an hour (SOAK_SECONDS): memory flat, ledgers close
+	$(Q)scripts/soak $(SOAK_SECONDS)
+
 # Of another file, such as the static one: DEB_FILE=build/static/rawprof.
 DEB_FILE ?= rawprof
 .PHONY: deb
