@@ -448,8 +448,17 @@ static int add_run(struct adder *to, const struct run *run)
 static int add_native(struct adder *to, const uint64_t *frames, size_t from, size_t end,
 		      enum names_first first)
 {
+	uint64_t words[2];
+	int err = 0;
+
 	if (from >= end)
 		return 0;
+	if (!from && first == NAMES_AT && to->rec->v8 &&
+	    record_v8_innermost(to->rec->v8, to->owner, frames[0] & ~UNWIND_PC_EXACT, words)) {
+		err = to->managed(to, MANAGED_JS, words);
+		if (err || ++from == end)
+			return err;
+	}
 	return to->native(to, frames + from, end - from, from ? NAMES_RETURN : first);
 }
 

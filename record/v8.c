@@ -20,9 +20,14 @@ struct known_file {
 	uint32_t layout;
 };
 
+enum { MOST_TEXTS = 8 };
 struct known_process {
 	uint32_t pid;
 	uint32_t layout;
+	/* Where the file is mapped, for V8 also beside its own code: what is there has names. */
+	struct text {
+		uint64_t start, end;
+	} text[MOST_TEXTS];
 };
 
 enum { MOST_LAYOUTS = 64 };
@@ -86,6 +91,18 @@ static uint32_t look_at(struct record_v8 *p, const char *path, int fd)
 	return p->nlayouts;
 }
 
+static void add_text(struct known_process *process, const struct sym_proc_map *m)
+{
+	for (size_t i = 0; i < MOST_TEXTS; i++) {
+		struct text *t = &process->text[i];
+
+		if (t->end && t->start != m->start)
+			continue;
+		*t = (struct text){ m->start, m->end };
+		return;
+	}
+}
+
 void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_map *m,
 		      int (*open)(void *ctx), void *ctx, struct v8_process *out)
 {
@@ -106,6 +123,7 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 	if (!process)
 		return;
 	process->layout = f->layout;
+	add_text(process, m);
 	*out = (struct v8_process){ .layout = (uint16_t)f->layout,
 				    .shared = p->layouts[f->layout - 1]->function_shared,
 				    .bytecode_type = p->layouts[f->layout - 1]->type_bytecode };
@@ -137,6 +155,21 @@ static const struct sym_v8_layout *layout_of(const struct record_v8 *p, uint32_t
 	return p->layouts[process ? process->layout - 1 : 0];
 }
 
+/* Where the CPU was, if that is in code which V8 has made, as far as can be told without reading. */
+static bool is_innermost(const struct record_v8 *p, const struct stack_record *r, uint64_t *pc)
+{
+	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
+	const struct known_process *process = rp_hash_find(&p->processes, &pid);
+
+	if (!process || !r->user_bytes)
+		return false;
+	*pc = r->frames[r->kernel_bytes / 8] & ~UNWIND_PC_EXACT;
+	for (size_t i = 0; i < MOST_TEXTS; i++)
+		if (*pc - process->text[i].start < process->text[i].end - process->text[i].start)
+			return false;
+	return true;
+}
+
 int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 {
 	const uint64_t *at = r->frames + (r->kernel_bytes + r->user_bytes) / 8;
@@ -144,6 +177,7 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 	const struct name_owner owner = { .pid = (uint32_t)(r->pid_tgid >> 32),
 					  .generation = r->start_time + r->exec_id };
 	struct memory memory = { .pid = (pid_t)owner.pid };
+	uint64_t pc;
 	const struct sym_v8_memory m = { read_memory, &memory };
 	int err = 0;
 
@@ -155,6 +189,9 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 		    (at[2] & (MANAGED_PLACE - 1)) >> MANAGED_LANGUAGE_SHIFT == MANAGED_JS)
 			err = record_v8_names_add(p->names, layout_of(p, owner.pid), &m, &owner,
 						  at);
+	if (!err && r->managed_bytes && is_innermost(p, r, &pc))
+		err = record_v8_names_add_innermost(p->names, layout_of(p, owner.pid), &m, &owner,
+						    pc);
 	if (memory.error == EPERM && !p->denied) {
 		rp_log(RP_WARN,
 		       "the memory of process %u may not be read: its JavaScript has no "
@@ -163,6 +200,12 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 		p->denied = true;
 	}
 	return err;
+}
+
+bool record_v8_innermost(const struct record_v8 *p, const struct name_owner *owner, uint64_t pc,
+			 uint64_t words[2])
+{
+	return record_v8_names_innermost(p->names, owner, pc, words);
 }
 
 size_t record_v8_frames(const struct record_v8 *p, const struct name_owner *owner,

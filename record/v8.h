@@ -33,6 +33,13 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 int record_v8_saw(struct record_v8 *p, const struct stack_record *record);
 
 /*
+ * The words that stand for the code that a CPU was in, where V8 has made it and the program has
+ * found no frame of it. False: it is not known, or is other code.
+ */
+bool record_v8_innermost(const struct record_v8 *p, const struct name_owner *owner, uint64_t pc,
+			 uint64_t words[2]);
+
+/*
  * The frames of two words of a record, innermost first, at most @max; returns how many, at least
  * one. Their texts live as long as p.
  */
@@ -54,6 +61,11 @@ void record_v8_names_close(struct v8_names *names);
 int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
 			const struct sym_v8_memory *m, const struct name_owner *owner,
 			const uint64_t words[2]);
+int record_v8_names_add_innermost(struct v8_names *names, const struct sym_v8_layout *l,
+				  const struct sym_v8_memory *m, const struct name_owner *owner,
+				  uint64_t pc);
+bool record_v8_names_innermost(const struct v8_names *names, const struct name_owner *owner,
+			       uint64_t pc, uint64_t words[2]);
 size_t record_v8_names_find(const struct v8_names *names, const struct name_owner *owner,
 			    const uint64_t words[2], struct report_frame *out, size_t max);
 

@@ -237,6 +237,70 @@ static void fill(const struct v8_names *names, const struct frame *frame, struct
 		out->module = out->file = s->name;
 }
 
+/* No SharedFunctionInfo is at 0. */
+static void words_of_innermost(uint64_t pc, uint64_t words[2])
+{
+	words[0] = MANAGED_WORD | V8_COMPILED;
+	words[1] = MANAGED_WORD | (pc & V8_POSITION_MASK);
+}
+
+static int add_regexp(const struct reader *r)
+{
+	const struct function key = { .pid = r->owner->pid, .generation = r->owner->generation };
+	struct v8_names *names = r->names;
+	struct function *f = rp_hash_add(&names->functions, &key);
+
+	if (!f)
+		return -ENOMEM;
+	f->name = "RegExp";
+	return RP_PUSH(
+		names->frames, names->nframes, names->capacity,
+		(struct frame){ (uint32_t)(f - (struct function *)names->functions.items), 0 });
+}
+
+int record_v8_names_add_innermost(struct v8_names *names, const struct sym_v8_layout *l,
+				  const struct sym_v8_memory *m, const struct name_owner *owner,
+				  uint64_t pc)
+{
+	const struct reader r = { names, l, m, owner };
+	const size_t first = names->nframes;
+	struct place *place, key = { .pid = owner->pid, .generation = owner->generation };
+	struct sym_v8_place at[MOST_FRAMES];
+	bool is_regexp;
+	size_t n;
+	int err;
+
+	words_of_innermost(pc, key.words);
+	if (names->places.count == MOST_PLACES || rp_hash_find(&names->places, &key))
+		return 0;
+	n = sym_v8_innermost(m, l, pc, at, MOST_FRAMES, &is_regexp);
+	err = is_regexp ? add_regexp(&r) : 0;
+	for (size_t i = 0; !err && i < n; i++)
+		err = add_frame(&r, &at[i]);
+	if (err)
+		names->nframes = first;
+	if (err == -ENOMEM)
+		return err;
+	place = rp_hash_add(&names->places, &key); /* also what is other code: once is enough */
+	if (!place)
+		return -ENOMEM;
+	place->first = (uint32_t)first;
+	place->count = (uint32_t)(names->nframes - first);
+	return 0;
+}
+
+bool record_v8_names_innermost(const struct v8_names *names, const struct name_owner *owner,
+			       uint64_t pc, uint64_t words[2])
+{
+	struct place key = { .pid = owner->pid, .generation = owner->generation };
+	const struct place *place;
+
+	words_of_innermost(pc, words);
+	memcpy(key.words, words, sizeof(key.words));
+	place = rp_hash_find(&names->places, &key);
+	return place && place->count;
+}
+
 size_t record_v8_names_find(const struct v8_names *names, const struct name_owner *owner,
 			    const uint64_t words[2], struct report_frame *out, size_t max)
 {

@@ -74,6 +74,13 @@ struct sym_v8_place sym_v8_interpreted(const struct sym_v8_memory *m, const stru
 size_t sym_v8_compiled(const struct sym_v8_memory *m, const struct sym_v8_layout *l,
 		       uint64_t shared, uint64_t address, struct sym_v8_place *out, size_t max);
 
+/*
+ * The same of where the CPU was, in code whose frame is not there yet or that has none. *is_regexp:
+ * it is that of a regular expression. 0: no function of JavaScript.
+ */
+size_t sym_v8_innermost(const struct sym_v8_memory *m, const struct sym_v8_layout *l, uint64_t pc,
+			struct sym_v8_place *out, size_t max, bool *is_regexp);
+
 /* ---- between the files */
 
 bool sym_v8_word(const struct sym_v8_memory *m, uint64_t address, uint64_t *out);

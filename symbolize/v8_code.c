@@ -252,15 +252,18 @@ static bool is_code(const struct sym_v8_memory *m, const struct sym_v8_layout *l
 	       m->read(m->ctx, c->object - OBJECT + l->code_flags, &c->flags, sizeof(c->flags));
 }
 
+/* FEW: the address may be no code of V8 at all. */
+enum { MOST_PAGES = 256, FEW_PAGES = 16 };
+
 /* Searches backwards for it: a pointer to a map of its type is where it begins. */
 static bool find_code(const struct sym_v8_memory *m, const struct sym_v8_layout *l,
-		      uint64_t address, struct code *c)
+		      uint64_t address, int pages, struct code *c)
 {
-	enum { PAGE = 4096, PAGES = 256 };
+	enum { PAGE = 4096 };
 	uint64_t words[PAGE / 8], page = address & -(uint64_t)PAGE;
 	size_t n = (address - page) / 8 + 1;
 
-	for (int i = 0; i < PAGES && m->read(m->ctx, page, words, 8 * n); i++, page -= PAGE) {
+	for (int i = 0; i < pages && m->read(m->ctx, page, words, 8 * n); i++, page -= PAGE) {
 		for (size_t w = n; w-- > 0;) {
 			if ((words[w] & 3) != OBJECT || words[w] >> 47 || words[w] < 1 << 20 ||
 			    !is_code(m, l, page + 8 * w, c))
@@ -343,7 +346,7 @@ size_t sym_v8_compiled(const struct sym_v8_memory *m, const struct sym_v8_layout
 	uint64_t bytecode, table;
 	struct code c;
 
-	if (!max || !find_code(m, l, address - 1, &c))
+	if (!max || !find_code(m, l, address - 1, MOST_PAGES, &c))
 		return 0;
 	if ((c.flags & l->code_kind_mask) != l->code_kind_baseline)
 		return optimized(m, l, &c, address - 1 - c.start, out, max);
@@ -355,4 +358,22 @@ size_t sym_v8_compiled(const struct sym_v8_memory *m, const struct sym_v8_layout
 	if (bytecode)
 		out[0].position = baseline_position(m, l, bytecode, table, address - c.start);
 	return 1;
+}
+
+#define KIND_REGEXP 3 /* CodeKind::REGEXP of all three */
+
+size_t sym_v8_innermost(const struct sym_v8_memory *m, const struct sym_v8_layout *l, uint64_t pc,
+			struct sym_v8_place *out, size_t max, bool *is_regexp)
+{
+	struct code c;
+	uint32_t kind;
+
+	*is_regexp = false;
+	if (!max || !find_code(m, l, pc, FEW_PAGES, &c))
+		return 0;
+	kind = c.flags & l->code_kind_mask;
+	*is_regexp = kind == KIND_REGEXP;
+	return *is_regexp || kind == l->code_kind_baseline
+		       ? 0
+		       : optimized(m, l, &c, pc - c.start, out, max);
 }

@@ -91,6 +91,16 @@ run "$rawprof" cpu -F 999 --format json -- "$node" "$frames" 50
 has 'json: their kind' "$out" '"kind":"js"'
 has 'json: their file' "$out" '"file":"[^"]*tests/workloads/frames.js"'
 
+# ---- code without a frame of its own
+
+cat >"$tmp/matches.js" <<'END'
+const text = 'ab'.repeat(20000) + 'cdxyx', end = process.cpuUsage().user + 400000;
+function matches() { return /^(a|b|ab)*[cd]+(x|y)+$/.test(text); }
+while (process.cpuUsage().user < end) matches();
+END
+folded -F 999 --user -- "$node" "$tmp/matches.js"
+has 'code of a regular expression' "$out" ';matches;.*;RegExp [0-9]+$'
+
 # ---- threads that wait
 
 cat >"$tmp/naps.js" <<'END'

@@ -42,7 +42,7 @@ done
 for node in $(command -v node) ${NODES:-}; do
 	for option in '' --no-opt --always-sparkplug --maglev; do
 		"$node" $option -e 0 2>/dev/null || continue
-		served "Node $("$node" --version) $option" ';(items|match|page) ' "$node" $option "$here/server.js"
+		served "Node $("$node" --version) $option" ';(items|match|page)[; ]' "$node" $option "$here/server.js"
 	done
 done
 command -v javac >/dev/null && javac --release 17 -d "$tmp" "$here/Server.java"
