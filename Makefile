@@ -134,7 +134,7 @@ $(BUILD)/packed/%.c: scripts/pack
 $(BUILD)/packed/%.o: $(BUILD)/packed/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) $(HARDEN) -c -o $@ $<
 
-# `make static` is to stay below 3 MB: what runs once in a while is small rather than fast, and nothing has tables to
+# `make static` is to stay below 3.5 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
   FAST := bench/% base/hash base/grow $(addprefix unwind/,build cfi expr table code code_follow code_step) $(addprefix base/,x86 x86_changes) $(addprefix symbolize/,functions kallsyms radix spans strings user)
@@ -180,7 +180,7 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 
 .PHONY: check check-unit check-valgrind check-kernel check-cli check-consumers check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run; VM=no: on this kernel alone
-	$(AGAIN) rawprof $(WORKLOAD) $(HTML_PAGES) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples
+	$(AGAIN) rawprof $(WORKLOAD) $(HTML_PAGES) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples solutions
 	$(VM_BUILD)
 	$(Q)$(VM_ENV) SECOND_TRY=1 scripts/run-tests $(UNIT) $(KERNEL) $(BUILD)/bad/check examples/check.sh scripts/lint-house tests/fuzz/check.sh \
 		tests/cli/test_*.sh tests/vm/test_riscv64.sh tests/vm/test_kernels.sh; $(GIVE_BACK)

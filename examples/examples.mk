@@ -16,6 +16,20 @@ $(BUILD)/examples/$1/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard examples/$1/*.c
 endef
 $(foreach l,$(LESSONS),$(eval $(call lesson,$l)))
 
+# The lessons as the changes of their solutions leave them: LESSON.N for the N-th.
+SOLUTIONS    := $(foreach l,$(LESSONS),$(shell grep -n '^```diff$$' examples/$l/solution.md 2>/dev/null | \
+	cat -n | awk '{ print "$l." $$1 }'))
+SOLUTION_RUN := $(SOLUTIONS:%=$(BUILD)/solutions/%/run)
+define solved
+$(BUILD)/solutions/$1.$2/run: $(wildcard examples/$1/*.[ch]) examples/$1/solution.md examples/solution \
+		examples/lesson.h $(LIB)
+	$$(call say,LD,$$@)
+	$$(Q)examples/solution -o $$(@D) $1 $2
+	$$(Q)$$(CC) $$(filter-out -MMD -MP,$$(ALL_CFLAGS)) $$(LESSON_CFLAGS) -iquote examples/$1 -O1 $$(LDFLAGS) \
+		-o $$@ $$(@D)/*.c $(LIB) $$(LIBS)
+endef
+$(foreach s,$(SOLUTIONS),$(eval $(call solved,$(basename $s),$(subst .,,$(suffix $s)))))
+
 # The programs of all lessons for who shows programs: lesson_good and lesson_bad of each get the
 # lesson's name, its main is left out of the way, and a table says what there is.
 lesson_id    = lesson_$(subst -,_,$1)
@@ -46,9 +60,10 @@ $(BUILD)/examples/shown/table.o: $(BUILD)/examples/shown/table.c
 rawprof: $(EXAMPLE_OBJ)
 $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old: $(BUILD)/examples/none.o
 
-.PHONY: examples check-examples
+.PHONY: examples solutions check-examples
 examples: $(LESSON_RUN) ## build the lessons of the course, examples/*/run
-check-examples: $(LESSON_RUN) ## run every lesson, hold its output against EXPECT and its README; root
+solutions: $(SOLUTION_RUN)
+check-examples: rawprof $(LESSON_RUN) $(SOLUTION_RUN) ## run every lesson and solution, hold what they print against EXPECT and the pages; root
 	$(Q)scripts/run-tests examples/check.sh
 
 -include $(LESSON_SRC:%.c=$(BUILD)/%.d) $(patsubst examples/%.c,$(BUILD)/examples/shown/%.d,$(LESSON_SRC))

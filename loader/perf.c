@@ -11,6 +11,7 @@
 struct slot {
 	int fd, cpu;
 	pid_t task;
+	uint64_t enabled_ns; /* when its CPU was last looked at */
 };
 
 /*
@@ -25,7 +26,7 @@ struct rp_perf {
 	pid_t *tasks;
 	size_t ntasks;
 	bool follow;	     /* all online CPUs, also later ones */
-	struct rp_cpus cpus; /* as last seen, if follow */
+	struct rp_cpus cpus; /* as they were at first, if follow */
 	int prog_fd;
 	bool running;
 	struct rp_perf_counts gone;
@@ -94,7 +95,7 @@ static int add_slot(struct rp_perf *p, int fd, pid_t task, int cpu)
 		p->slots = more;
 		p->capacity = p->capacity * 2 + 8;
 	}
-	p->slots[p->n++] = (struct slot){ fd, cpu, task };
+	p->slots[p->n++] = (struct slot){ fd, cpu, task, 0 };
 	return 0;
 }
 
@@ -301,23 +302,46 @@ int rp_perf_disable(struct rp_perf *p)
 	return control(p, PERF_EVENT_IOC_DISABLE);
 }
 
-static int read_slot(const struct slot *s, struct rp_perf_counts *sum)
+static int read_event(int fd, struct rp_perf_counts *out)
 {
 	uint64_t now[3];
 	ssize_t n;
 
 	do
-		n = read(s->fd, now, sizeof(now));
+		n = read(fd, now, sizeof(now));
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
+	*out = (struct rp_perf_counts){ 0 };
 	/* An event in error state (its pinned counter was taken away) reads as end of file. */
-	if (n != sizeof(now))
-		return 0;
-	sum->value += now[0];
-	sum->enabled_ns += now[1];
-	sum->running_ns += now[2];
+	if (n == sizeof(now))
+		*out = (struct rp_perf_counts){ now[0], now[1], now[2] };
 	return 0;
+}
+
+static int read_slot(const struct slot *s, struct rp_perf_counts *sum)
+{
+	struct rp_perf_counts now;
+	int err = read_event(s->fd, &now);
+
+	if (err)
+		return err;
+	sum->value += now.value;
+	sum->enabled_ns += now.enabled_ns;
+	sum->running_ns += now.running_ns;
+	return 0;
+}
+
+bool rp_event_stands_still(int fd, uint64_t *enabled_ns)
+{
+	struct rp_perf_counts now;
+
+	if (read_event(fd, &now))
+		return false;
+	if (now.enabled_ns && now.enabled_ns == *enabled_ns)
+		return true;
+	*enabled_ns = now.enabled_ns;
+	return false;
 }
 
 int rp_perf_read(const struct rp_perf *p, struct rp_perf_counts *out)
@@ -355,12 +379,22 @@ void rp_perf_close(struct rp_perf *p)
 
 /* ---- CPUs that come and go */
 
+/*
+ * Of those that are there, too, an event may be over: its CPU went and came back since it was
+ * looked at, as all but one do when a machine is suspended.
+ */
+static bool is_over(struct rp_perf *p, struct slot *slot, const struct rp_cpus *now)
+{
+	return !rp_cpus_has(now, slot->cpu) ||
+	       (p->running && rp_event_stands_still(slot->fd, &slot->enabled_ns));
+}
+
 static void drop_absent(struct rp_perf *p, const struct rp_cpus *now)
 {
 	int n = 0;
 
 	for (int i = 0; i < p->n; i++) {
-		if (rp_cpus_has(now, p->slots[i].cpu)) {
+		if (!is_over(p, &p->slots[i], now)) {
 			p->slots[n++] = p->slots[i];
 			continue;
 		}
@@ -403,10 +437,6 @@ int rp_perf_hotplug(struct rp_perf *p)
 	err = rp_cpus_online(&now);
 	if (err)
 		return err;
-	if (now.n == p->cpus.n && !memcmp(now.cpu, p->cpus.cpu, (size_t)now.n * sizeof(int))) {
-		rp_cpus_free(&now);
-		return 0;
-	}
 	drop_absent(p, &now);
 	for (int i = 0; i < now.n && err >= 0; i++) {
 		if (has_slot(p, now.cpu[i]))
@@ -416,7 +446,6 @@ int rp_perf_hotplug(struct rp_perf *p)
 			err = 0; /* since rights were given up: left out, as has been said */
 		joined += err > 0;
 	}
-	rp_cpus_free(&p->cpus);
-	p->cpus = now;
+	rp_cpus_free(&now);
 	return err < 0 ? err : joined;
 }

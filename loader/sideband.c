@@ -26,7 +26,8 @@ struct side_ring {
 	int fd, cpu;
 	struct perf_event_mmap_page *page;
 	uint64_t tail, head, next;
-	bool gone; /* the CPU is offline: no more will come */
+	bool gone;	     /* the CPU is offline, or was: no more will come */
+	uint64_t enabled_ns; /* when its CPU was last looked at */
 };
 
 struct rp_sideband {
@@ -52,6 +53,7 @@ static void set_attr(struct perf_event_attr *a, const struct rp_side_options *op
 	a->sample_period = 1;
 	a->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	a->sample_id_all = 1;
+	a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	a->mmap = 1; /* executable mappings only; mmap_data would add the others */
 	a->mmap2 = 1;
 	a->comm = 1;
@@ -406,13 +408,9 @@ int rp_sideband_hotplug(struct rp_sideband *s)
 	err = rp_cpus_online(&now);
 	if (err)
 		return err;
-	if (now.n == s->cpus.n && !memcmp(now.cpu, s->cpus.cpu, (size_t)now.n * sizeof(int))) {
-		rp_cpus_free(&now);
-		return 0;
-	}
 	for (int i = 0; i < s->n; i++)
-		if (!rp_cpus_has(&now, s->rings[i].cpu))
-			s->rings[i].gone = true;
+		s->rings[i].gone |= !rp_cpus_has(&now, s->rings[i].cpu) ||
+				    rp_event_stands_still(s->rings[i].fd, &s->rings[i].enabled_ns);
 	for (int i = 0; i < now.n && !err; i++)
 		err = join(s, now.cpu[i]);
 	rp_cpus_free(&s->cpus);

@@ -182,7 +182,9 @@ int record_configure(struct recording *rec)
 		c->scripts = c->php;
 	}
 	if (opt->python_only && !c->managed_bytes)
-		rp_log(RP_WARN, "no frames of Python here, which need Linux 6.10 on x86-64 and "
-				"stacks by unwind tables: --python-only leaves native ones");
+		rp_log(RP_WARN,
+		       "no functions of Python, JavaScript or Java here, which need Linux 6.10 "
+		       "on x86-64 and stacks by unwind tables: --python-only leaves native "
+		       "frames");
 	return err;
 }

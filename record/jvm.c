@@ -359,6 +359,11 @@ int record_jvm_saw(struct record_jvm *j, const struct stack_record *r)
 	return err;
 }
 
+bool record_jvm_is_method(const uint64_t words[2])
+{
+	return (words[0] & (MANAGED_PLACE - 1)) >> JVM_KIND_SHIFT != JVM_STUB;
+}
+
 size_t record_jvm_frames(const struct record_jvm *j, const struct name_owner *owner,
 			 const uint64_t words[2], struct report_frame *out, size_t max)
 {

@@ -42,6 +42,9 @@ void record_jvm_ended(struct record_jvm *j, uint32_t pid);
 /* Reads what names the frames of a record, while it is there. 0 or -ENOMEM. */
 int record_jvm_saw(struct record_jvm *j, const struct stack_record *record);
 
+/* Are they those of a method? Else of what the virtual machine brings along: a stub. */
+bool record_jvm_is_method(const uint64_t words[2]);
+
 /* The frames of two words of a record, innermost first, at least one; their texts live as long. */
 size_t record_jvm_frames(const struct record_jvm *j, const struct name_owner *owner,
 			 const uint64_t words[2], struct report_frame *out, size_t max);

@@ -175,6 +175,17 @@ static int read_compiled(struct jvm_names *names, const struct jvm_process_memor
 	return !err && before ? add_part(names, place, before->method, -1) : err;
 }
 
+static bool is_interpreter(const struct jvm_process_memory *p, uint64_t at)
+{
+	uint64_t queue, begin;
+
+	return record_jvm_read_all(&p->memory, p->layout->at[JVM_INTERPRETER] + p->memory.bias,
+				   &queue, sizeof(queue)) &&
+	       record_jvm_read_all(&p->memory, queue + p->layout->at[JVM_QUEUE_BUFFER], &begin,
+				   sizeof(begin)) &&
+	       begin == at;
+}
+
 /* "StubRoutines (1)", as the virtual machine calls it. */
 static int read_stub(const struct jvm_process_memory *p, struct place *place)
 {
@@ -185,7 +196,9 @@ static int read_stub(const struct jvm_process_memory *p, struct place *place)
 
 	record_jvm_read_all(&p->memory, p->layout->at[JVM_CALL_STUB] + p->memory.bias, &call_stub,
 			    sizeof(call_stub));
-	if (pc != call_stub) {
+	if (is_interpreter(p, at)) {
+		strcpy(text, "Interpreter");
+	} else if (pc != call_stub) {
 		if (!record_jvm_read_all(&p->memory, at + p->layout->at[JVM_BLOB_NAME], &name,
 					 sizeof(name)))
 			return -ESRCH;

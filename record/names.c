@@ -363,6 +363,7 @@ struct adder {
 	const struct name_owner *owner;
 	struct name_ids *ids;
 	struct name_frames *frames;
+	size_t skip; /* native frames that are left out, the innermost */
 };
 
 /* A run of managed frames: their words, and the number of the native frame that executed them. */
@@ -436,12 +437,19 @@ static bool next_run(struct runs *runs, struct run *out)
 	return best < MANAGED_LANGUAGES;
 }
 
-static int add_run(struct adder *to, const struct run *run)
+/* What a virtual machine brings along, to enter and leave the program's functions, is none. */
+static bool is_function(enum managed_language language, const uint64_t words[2])
+{
+	return language != MANAGED_JVM || record_jvm_is_method(words);
+}
+
+static int add_run(struct adder *to, const struct run *run, bool alone)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < run->n; i++)
-		err = to->managed(to, run->language, run->words + 2 * i);
+		if (!alone || is_function(run->language, run->words + 2 * i))
+			err = to->managed(to, run->language, run->words + 2 * i);
 	return err;
 }
 
@@ -459,26 +467,31 @@ static int add_native(struct adder *to, const uint64_t *frames, size_t from, siz
 		if (err || ++from == end)
 			return err;
 	}
-	return to->native(to, frames + from, end - from, from ? NAMES_RETURN : first);
+	return to->native(to, frames + from, end - from, from > to->skip ? NAMES_RETURN : first);
 }
 
-bool record_python_alone(const struct recording *rec, const struct stack_record *r)
+bool record_managed_alone(const struct recording *rec, const struct stack_record *r)
 {
 	struct runs runs;
+	struct run run;
 
 	if (!rec->opt->python_only || !r->managed_bytes)
 		return false;
 	find_runs(r, &runs);
-	return runs.of[MANAGED_PYTHON].at != NULL;
+	while (next_run(&runs, &run))
+		for (size_t i = 0; i < run.n; i++)
+			if (is_function(run.language, run.words + 2 * i))
+				return true;
+	return false;
 }
 
 static int add_user(struct adder *to, const struct stack_record *r, enum names_first first)
 {
 	const uint64_t *native = r->frames + r->kernel_bytes / 8;
 	const size_t n = r->user_bytes / 8;
-	const bool alone = record_python_alone(to->rec, r);
+	const bool alone = record_managed_alone(to->rec, r);
 	struct runs runs;
-	size_t from = 0;
+	size_t from = to->skip < n ? to->skip : n;
 	struct run run;
 	int err = 0;
 
@@ -490,7 +503,7 @@ static int add_user(struct adder *to, const struct stack_record *r, enum names_f
 			err = add_native(to, native, from, place, first);
 		from = place + 1 > from ? place + 1 : from;
 		if (!err)
-			err = add_run(to, &run);
+			err = add_run(to, &run, alone);
 	}
 	return err || alone ? err : add_native(to, native, from, n, first);
 }
@@ -551,13 +564,20 @@ static int intern_managed(struct adder *to, enum managed_language language, cons
 	return err;
 }
 
+int record_names_intern_callers(struct names *names, const struct stack_record *r, size_t skip,
+				enum names_first first, struct name_ids *out)
+{
+	const struct name_owner owner = record_owner(r);
+	struct adder to = { intern_native, intern_managed, names,	names->rec,
+			    &owner,	   .ids = out,	   .skip = skip };
+
+	return add_user(&to, r, first);
+}
+
 int record_names_intern_user(struct names *names, const struct stack_record *r,
 			     enum names_first first, struct name_ids *out)
 {
-	const struct name_owner owner = record_owner(r);
-	struct adder to = { intern_native, intern_managed, names, names->rec, &owner, .ids = out };
-
-	return add_user(&to, r, first);
+	return record_names_intern_callers(names, r, 0, first, out);
 }
 
 static int keep_native(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first)

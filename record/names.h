@@ -71,8 +71,11 @@ int record_names_stack_user(struct recording *rec, const struct stack_record *r,
 			    enum names_first first, struct name_frames *out);
 int record_names_intern_user(struct names *names, const struct stack_record *r,
 			     enum names_first first, struct name_ids *out);
-/* Whether Python's frames are all that is wanted of a record. */
-bool record_python_alone(const struct recording *rec, const struct stack_record *r);
+/* Without the first @skip native frames: the one behind them is @first. */
+int record_names_intern_callers(struct names *names, const struct stack_record *r, size_t skip,
+				enum names_first first, struct name_ids *out);
+/* Whether the functions of managed languages are all that is wanted of a record. */
+bool record_managed_alone(const struct recording *rec, const struct stack_record *r);
 
 /*
  * An address as a walk of a user stack wrote it: false if it is no return address although it is

@@ -75,7 +75,7 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 	size_t nkernel = kernel->kernel_bytes / 8;
 	/* A perf event interrupts; a tracepoint is called, from a return address. */
 	size_t ours = record_own_frames(rec, kernel->frames, nkernel);
-	int err = record_python_alone(rec, r)
+	int err = record_managed_alone(rec, r)
 			  ? 0
 			  : record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
 						ours ? NAMES_RETURN : NAMES_AT, ids);

@@ -39,7 +39,7 @@ static int hand_over(struct recording *rec, const struct stack_record *r)
 				      .value = r->value[0] };
 	int err;
 
-	err = record_python_alone(rec, r)
+	err = record_managed_alone(rec, r)
 		      ? 0
 		      : record_names_stack(rec, NULL, r->frames + ours, nkernel - ours,
 					   ours ? NAMES_RETURN : NAMES_AT, &frames);

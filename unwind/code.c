@@ -96,18 +96,24 @@ static bool try_tables(struct follow *f, uint32_t at)
 }
 
 /* The state in which what nothing leads to begins: a function's, or that of a jump by a table. */
-static bool try_each(struct follow *f, uint32_t at, bool is_aligned)
+static bool try_each(struct follow *f, uint32_t at, bool is_likely)
 {
 	const struct unwind_code_state entry = unwind_code_entry();
 	const bool is_called = f->flags[at] & CALLED;
 
-	if ((is_aligned || is_called) &&
+	if ((is_likely || is_called) &&
 	    unwind_code_try(f, at, &entry, is_called ? CALLED_FROM : LIKELY,
 			    is_called || unwind_code_is_prologue(f, at)))
 		return true;
 	if (try_tables(f, at))
 		return true;
-	return !is_aligned && !is_called && unwind_code_try(f, at, &entry, GUESS, false);
+	return !is_likely && !is_called && unwind_code_try(f, at, &entry, GUESS, false);
+}
+
+/* A function's start by where it lies: what is known ends at @start. */
+static bool is_aligned(const struct follow *f, uint32_t at, uint32_t start)
+{
+	return !((f->addr + at) % 16) && (at != start || !start || unwind_code_is_prologue(f, at));
 }
 
 static void find_functions(struct follow *f)
@@ -124,7 +130,7 @@ static void find_functions(struct follow *f)
 		at = skip_padding(f, at);
 		if (at >= f->size || f->state[at] != NONE)
 			continue;
-		if (!try_each(f, at, !((f->addr + at) % 16) && (at != start || !start)))
+		if (!try_each(f, at, is_aligned(f, at, start)))
 			at = skip_unknown(f, at);
 	}
 }

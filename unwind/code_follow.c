@@ -348,7 +348,9 @@ static void after_branch(struct unwind_code_state *s, const struct x86_parts *p)
 static enum outcome go_to(struct follow *f, struct way *w, uint32_t to,
 			  const struct unwind_code_state *s)
 {
-	const uint32_t number = number_of(f, s);
+	/* Most instructions change nothing of it. */
+	const bool is_same = !memcmp(s, unwind_code_state_of(f, w->state), sizeof(*s));
+	const uint32_t number = is_same ? w->state : number_of(f, s);
 
 	if (number == NONE)
 		return CONTRADICTION;

@@ -24,17 +24,15 @@ static enum names_first first_frame(struct recording *rec, const struct record_p
 static int intern(struct recording *rec, struct names *names, const struct record_probe *p,
 		  const struct stack_record *r, struct name_ids *out)
 {
-	const size_t nkernel = r->kernel_bytes / 8, nuser = r->user_bytes / 8;
-	const struct name_owner owner = record_owner(r);
+	const size_t nkernel = r->kernel_bytes / 8;
 	size_t own = record_own_frames(rec, r->frames, nkernel), skip;
 	const enum names_first first = first_frame(rec, p, r, nkernel, &skip);
-	int err =
-		record_names_intern(names, NULL, r->frames + own, nkernel - own, NAMES_RETURN, out);
+	int err = record_managed_alone(rec, r)
+			  ? 0
+			  : record_names_intern(names, NULL, r->frames + own, nkernel - own,
+						NAMES_RETURN, out);
 
-	skip = skip < nuser ? skip : nuser;
-	return err ? err
-		   : record_names_intern(names, &owner, r->frames + nkernel + skip, nuser - skip,
-					 first, out);
+	return err ? err : record_names_intern_callers(names, r, skip, first, out);
 }
 
 static int add_stack(struct recording *rec, struct names *names, struct report *report,

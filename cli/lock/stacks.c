@@ -17,7 +17,7 @@ static int intern(struct recording *rec, struct names *names, const struct stack
 	const struct lock *l = rec->ctx;
 	const size_t nkernel = r->kernel_bytes / 8;
 	const size_t own = record_own_frames(rec, r->frames, nkernel);
-	int err = record_python_alone(rec, r)
+	int err = record_managed_alone(rec, r)
 			  ? 0
 			  : record_names_intern(names, NULL, r->frames + own, nkernel - own,
 						NAMES_RETURN, out);

@@ -102,7 +102,47 @@ static void draw_own(const struct top_window *w, struct top_screen *s, unsigned 
 			 w->figure[TOP_LOST]);
 }
 
-#define HEAD_ROWS 5
+/* CPU time by what its processes are written in, where there is a row to spare. */
+static void draw_languages(const struct top_window *w, struct top_screen *s, unsigned int row)
+{
+	enum { LANGUAGE = 2, CPU, MOST = 8 };
+	const struct hash_map *map = &w->rows[TOP_PROCESSES];
+	const struct top_row *process = map->items;
+	struct language {
+		const char *name;
+		uint64_t ns;
+	} list[MOST] = { 0 };
+	unsigned int n = 0, column;
+
+	for (uint32_t i = 0; i < map->count; i++) {
+		const char *name = process[i].cell[LANGUAGE].text;
+		unsigned int at = 0;
+
+		while (at < n && list[at].name != name)
+			at++;
+		if (at == MOST || !name)
+			continue;
+		n += at == n;
+		list[at].name = name;
+		list[at].ns += process[i].cell[CPU].number;
+		for (; at && list[at].ns > list[at - 1].ns; at--) {
+			const struct language swap = list[at];
+
+			list[at] = list[at - 1];
+			list[at - 1] = swap;
+		}
+	}
+	column = top_screen_text(s, row, 0, s->columns, TOP_PLAIN, "in      ");
+	for (unsigned int i = 0; i < n; i++)
+		column += top_screen_print(s, row, column, s->columns - column, TOP_PLAIN,
+					   "%s%s %.0f%%", i ? ", " : "", list[i].name,
+					   percent(list[i].ns, w->ns));
+}
+
+static unsigned int head_rows(const struct top_screen *s)
+{
+	return s->rows < 30 ? 5 : 6;
+}
 
 static void draw_head(const struct top_view *v, const struct top_model *m,
 		      const struct top_window *w, struct top_screen *s)
@@ -112,6 +152,8 @@ static void draw_head(const struct top_view *v, const struct top_model *m,
 	draw_queue(w, s, 2);
 	draw_memory(w, s, 3);
 	draw_own(w, s, 4);
+	if (head_rows(s) > 5)
+		draw_languages(w, s, 5);
 }
 
 /* ---- the foot: keys, or what is asked, or a message */
@@ -167,11 +209,11 @@ static void draw_process(const struct top_view *v, const struct top_window *w, s
 	const union top_value key = { .number = v->pid };
 	const struct top_row *row = rp_hash_find(&w->rows[TOP_PROCESSES], &key);
 
-	top_screen_print(s, HEAD_ROWS, 0, s->columns, TOP_BOLD, "process %u  ", v->pid);
+	top_screen_print(s, head_rows(s), 0, s->columns, TOP_BOLD, "process %u  ", v->pid);
 	if (row && row->cell[1].text)
-		top_screen_print(s, HEAD_ROWS, 20, s->columns, TOP_BOLD, "%s  (%s)",
+		top_screen_print(s, head_rows(s), 20, s->columns, TOP_BOLD, "%s  (%s)",
 				 row->cell[1].text, row->cell[2].text ? row->cell[2].text : "");
-	draw_blocks(v, w, HEAD_ROWS + 1, panels, 4, s);
+	draw_blocks(v, w, head_rows(s) + 1, panels, 4, s);
 }
 
 /* Requests by how long they took, one line for each power of two that has any. */
@@ -204,13 +246,14 @@ static void draw_histograms(const struct top_window *w, unsigned int first, stru
 
 static void draw_panel(const struct top_view *v, const struct top_window *w, struct top_screen *s)
 {
-	struct top_rect at = { HEAD_ROWS + 1, 0, s->rows - HEAD_ROWS - 2, s->columns };
+	struct top_rect at = { head_rows(s) + 1, 0, s->rows - head_rows(s) - 2, s->columns };
 	const struct top_query q = top_view_query(v, v->panel);
 
-	top_screen_print(s, HEAD_ROWS, 0, s->columns, TOP_BOLD, "%s%s", top_tables[v->panel].title,
+	top_screen_print(s, head_rows(s), 0, s->columns, TOP_BOLD, "%s%s",
+			 top_tables[v->panel].title,
 			 v->pid && top_tables[v->panel].pid >= 0 ? " of this process" : "");
 	if (w->full[v->panel])
-		top_screen_print(s, HEAD_ROWS, 40, s->columns, TOP_YELLOW,
+		top_screen_print(s, head_rows(s), 40, s->columns, TOP_YELLOW,
 				 "%" PRIu64 " rows found no room", w->full[v->panel]);
 	if (v->panel == TOP_DISKS && w->nhists) {
 		at.rows /= 2;
@@ -243,8 +286,9 @@ static void draw_help(struct top_screen *s)
 		"x         stops what fills this table, or starts it whatever it costs",
 		"q         leaves; ^Z stops, and comes back",
 		"",
-		"Programs of BPF that cost more than 1 % of a CPU together are stopped,",
-		"the dearest first; m and b run only once their table has been opened.",
+		"~2% in the head of a table: what fills it would cost too much and is",
+		"measured for 2 % of the time, which stands for all of it; x: always.",
+		"m and b run only once their table has been opened.",
 	};
 
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -285,6 +329,6 @@ void top_draw(const struct top_view *v, const struct top_model *m, struct top_sc
 	else if (v->pid)
 		draw_process(v, w, s);
 	else
-		draw_blocks(v, w, HEAD_ROWS, panels, 6, s);
+		draw_blocks(v, w, head_rows(s), panels, 6, s);
 	draw_foot(v, s);
 }

@@ -116,11 +116,31 @@ static void draw_cell(struct top_screen *s, unsigned int row, unsigned int colum
 	top_screen_text(s, row, column, width, style, text);
 }
 
-static void draw_head(const struct top_query *q, const struct layout *l, const struct top_rect *at,
-		      struct top_screen *s)
+/* Which part of the time was measured, in the head of the first text that has room for it. */
+static bool draw_part(const struct top_window *w, const struct top_query *q, unsigned int column,
+		      unsigned int width, const char *title, struct top_screen *s, unsigned int row)
+{
+	const uint64_t measured = w->measured_ns[q->panel];
+	const size_t n = strlen(title);
+	char text[16];
+
+	if (!measured || measured > w->ns / 100 * 95)
+		return true;
+	snprintf(text, sizeof(text), "~%.*f%%", measured < w->ns / 10 ? 1 : 0,
+		 100.0 * (double)measured / (double)w->ns);
+	if (n + 1 + strlen(text) > width)
+		return false;
+	top_screen_text(s, row, column + (unsigned int)n + 1, width, TOP_UNDERLINE | TOP_YELLOW,
+			text);
+	return true;
+}
+
+static void draw_head(const struct top_window *w, const struct top_query *q, const struct layout *l,
+		      const struct top_rect *at, struct top_screen *s)
 {
 	const struct top_table_spec *spec = &top_tables[q->panel];
 	unsigned int column = at->column;
+	bool said = false;
 
 	top_screen_style(s, at->row, at->column, at->columns, TOP_UNDERLINE);
 	for (unsigned int i = 0; i < spec->ncolumns; i++) {
@@ -131,6 +151,8 @@ static void draw_head(const struct top_query *q, const struct layout *l, const s
 		if (!l->width[i] || column >= at->column + at->columns)
 			continue;
 		draw_cell(s, at->row, column, l->width[i], c->unit == TOP_TEXT, style, c->title);
+		if (c->unit == TOP_TEXT && !said)
+			said = draw_part(w, q, column, l->width[i], c->title, s, at->row);
 		column += l->width[i] + 1;
 	}
 }
@@ -186,7 +208,7 @@ void top_draw_table(const struct top_window *w, const struct top_query *q, size_
 	if (!at->rows || !at->columns)
 		return;
 	lay_out(q, at->columns, &l);
-	draw_head(q, &l, at, s);
+	draw_head(w, q, &l, at, s);
 	if (top_query(w, q, &rows))
 		return;
 	if (!rows.n)

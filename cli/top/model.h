@@ -129,9 +129,11 @@ struct top_window {
 	uint64_t ns;	  /* how long it is */
 	uint64_t figure[TOP_FIGURES];
 	unsigned int cpus;
-	struct hash_map rows[TOP_PANELS];  /* of struct top_row */
-	uint64_t full[TOP_PANELS];	   /* rows for which there was no room */
-	bool running[TOP_PANELS + 1];	   /* what fills the table runs; the last: the figures */
+	struct hash_map rows[TOP_PANELS];     /* of struct top_row */
+	uint64_t full[TOP_PANELS];	      /* rows for which there was no room */
+	bool running[TOP_PANELS + 1];	      /* what fills the table runs; the last: the figures */
+	uint64_t measured_ns[TOP_PANELS + 1]; /* of the window, so much; what the table has stands
+						 for all of it */
 	const char *state[TOP_PANELS + 1]; /* of what fills it, for a person; NULL: nothing does */
 	struct top_hist hist[TOP_HISTS];
 	size_t nhists;

@@ -225,6 +225,11 @@ static int read_calls(struct top_source *s, struct top_window *w)
 	return err;
 }
 
+static int forget_calls(struct top_source *s)
+{
+	return record_stacks_clear(s->rec.stacks, SYSCALLS_MAP_STARTED);
+}
+
 static void close_calls(struct top_source *s)
 {
 	syscalls_close(s->state_of_kind);
@@ -237,5 +242,6 @@ const struct top_source_kind top_source_syscalls = {
 	.size = sizeof(struct syscalls),
 	.open = open_calls,
 	.read = read_calls,
+	.forget = forget_calls,
 	.close = close_calls,
 };

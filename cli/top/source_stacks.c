@@ -72,6 +72,15 @@ static int read_locks(struct top_source *s, struct top_window *w)
 	return err;
 }
 
+static int forget_locks(struct top_source *s)
+{
+	int err = record_stacks_clear(s->rec.stacks, LOCK_MAP_THREADS);
+
+	if (!err)
+		err = record_stacks_clear(s->rec.stacks, LOCK_MAP_SPINNERS);
+	return err ? err : record_stacks_clear(s->rec.stacks, LOCK_MAP_CALLS);
+}
+
 static void close_locks(struct top_source *s)
 {
 	struct lock_state *l = s->state_of_kind;
@@ -87,6 +96,7 @@ const struct top_source_kind top_source_locks = {
 	.size = sizeof(struct lock_state),
 	.open = open_locks,
 	.read = read_locks,
+	.forget = forget_locks,
 	.close = close_locks,
 };
 
@@ -164,9 +174,17 @@ static int read_memory(struct top_source *s, struct top_window *w)
 	return top_stacks_read(s, w, &how);
 }
 
+/* A fault is over when it is seen. */
+static int forget_memory(struct top_source *s)
+{
+	(void)s;
+	return 0;
+}
+
 const struct top_source_kind top_source_memory = {
 	.name = "memory",
 	.panel = TOP_MEMORY,
 	.open = open_memory,
 	.read = read_memory,
+	.forget = forget_memory,
 };

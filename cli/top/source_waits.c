@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/threads/offcpu.h"
 #include "cli/threads/wait_kind.h"
+#include "programs/threads/runq.h"
 #include "sources.h"
 
 static const struct offcpu_options no_options;
@@ -43,6 +44,11 @@ static int read_queue(struct top_source *s, struct top_window *w)
 	w->figure[TOP_QUEUE_P99] = sum.p99;
 	w->figure[TOP_QUEUE_MAX] = sum.greatest;
 	return 0;
+}
+
+static int forget_queue(struct top_source *s)
+{
+	return record_stacks_clear(s->rec.stacks, RUNQ_MAP_THREADS);
 }
 
 static void close_queue(struct top_source *s)
@@ -134,6 +140,11 @@ static int read_waits(struct top_source *s, struct top_window *w)
 	return top_stacks_read(s, w, &how);
 }
 
+static int forget_waits(struct top_source *s)
+{
+	return record_stacks_clear(s->rec.stacks, SCHED_MAP_THREADS);
+}
+
 const struct top_source_kind top_source_queue = {
 	.name = "run queue",
 	.panel = TOP_PANELS, /* it fills figures, no panel */
@@ -141,6 +152,7 @@ const struct top_source_kind top_source_queue = {
 	.size = sizeof(struct runq),
 	.open = open_queue,
 	.read = read_queue,
+	.forget = forget_queue,
 	.close = close_queue,
 };
 
@@ -151,4 +163,5 @@ const struct top_source_kind top_source_waits = {
 	.size = sizeof(struct offcpu),
 	.open = open_waits,
 	.read = read_waits,
+	.forget = forget_waits,
 };

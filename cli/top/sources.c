@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The recordings below `rawprof top`: opened, drained, read, stopped where they cost too much. */
+/* The recordings below `rawprof top`: opened, drained, read. */
 #include "sources.h"
 
 #include <errno.h>
@@ -15,9 +15,10 @@
 #include "base/grow.h"
 #include "record/system.h"
 
+/* In the order in which they are opened: what takes longest comes last. */
 static const struct top_source_kind *const kinds[TOP_SOURCES] = {
-	&top_source_cpu,   &top_source_queue,  &top_source_waits,    &top_source_disks,
-	&top_source_locks, &top_source_memory, &top_source_syscalls,
+	&top_source_cpu,      &top_source_disks, &top_source_queue,  &top_source_waits,
+	&top_source_syscalls, &top_source_locks, &top_source_memory,
 };
 
 /* ---- one of them */
@@ -33,7 +34,7 @@ static void forget_known(struct top_source *s)
 	s->nknown = s->known_capacity = 0;
 }
 
-static void close_source(struct top_source *s)
+void top_source_close(struct top_source *s)
 {
 	if (s->state == TOP_SOURCE_ON)
 		record_close(&s->rec);
@@ -42,6 +43,7 @@ static void close_source(struct top_source *s)
 	free(s->state_of_kind);
 	s->state_of_kind = NULL;
 	forget_known(s);
+	top_slice_free(s);
 	s->state = TOP_SOURCE_OFF;
 }
 
@@ -73,8 +75,19 @@ static int open_recording(struct top_source *s)
 	return err;
 }
 
+/* It ends alone. Returns err. */
+static int fail(struct top_source *s, int err)
+{
+	if (s->state == TOP_SOURCE_ON)
+		top_source_close(s);
+	s->state = TOP_SOURCE_FAILED;
+	if (!*s->why)
+		snprintf(s->why, sizeof(s->why), "%s", strerror(-err));
+	return err;
+}
+
 /* While it opens, what it says is kept as the reason of its failure. */
-static int open_source(struct top_source *s, bool quiet)
+int top_source_open(struct top_source *s, bool quiet)
 {
 	int err;
 
@@ -87,20 +100,31 @@ static int open_source(struct top_source *s, bool quiet)
 	s->ticked = rp_monotonic_ns();
 	s->runs = (struct record_runs){ 0 };
 	s->stats = (struct program_stats){ 0 };
+	s->slice = (struct top_slice){ .edge = UINT64_MAX, .begun = s->ticked };
 	memset(s->cost, 0, sizeof(s->cost));
 	s->state = TOP_SOURCE_ON;
 	if (err) {
 		s->state = TOP_SOURCE_OFF;
-		close_source(s);
-		s->state = TOP_SOURCE_FAILED;
-		if (!*s->why)
-			snprintf(s->why, sizeof(s->why), "%s", strerror(-err));
+		top_source_close(s);
+		return fail(s, err);
 	}
-	return err;
+	err = top_slice_can(s) ? top_slice_first(s) : 0;
+	return err ? fail(s, err) : 0;
+}
+
+/* One of them, so that what has come meanwhile can be taken. */
+static bool open_waiting(struct top_sources *s)
+{
+	for (int i = 0; i < TOP_SOURCES; i++)
+		if (s->source[i].state == TOP_SOURCE_WAITING) {
+			top_source_open(&s->source[i], true);
+			return true;
+		}
+	return false;
 }
 
 /* The first has to open; of the others it is said in their panels why they do not. */
-int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf)
+int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf, bool at_once)
 {
 	struct rlimit files;
 	int err;
@@ -121,10 +145,12 @@ int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf)
 		s->source[i].all = s;
 	}
 	if (!err)
-		err = open_source(&s->source[0], false);
+		err = top_source_open(&s->source[0], false);
 	for (int i = 1; !err && i < TOP_SOURCES; i++)
 		if (kinds[i]->at_once && !bpf)
-			open_source(&s->source[i], true);
+			s->source[i].state = TOP_SOURCE_WAITING;
+	while (at_once && !err && open_waiting(s))
+		;
 	rp_log_setup(RP_ERROR, keep_reason, &s->source[0]);
 	return err;
 }
@@ -133,7 +159,7 @@ void top_sources_close(struct top_sources *s)
 {
 	for (int i = 0; i < TOP_SOURCES; i++)
 		if (s->source[i].kind)
-			close_source(&s->source[i]);
+			top_source_close(&s->source[i]);
 	top_bpf_close(s->bpf);
 	top_machine_close(s->machine);
 	top_window_free(s->window);
@@ -141,21 +167,35 @@ void top_sources_close(struct top_sources *s)
 		close(s->stats);
 }
 
-void top_sources_want(struct top_sources *s, enum top_panel panel, bool wanted)
+void top_sources_want(struct top_sources *s, enum top_panel panel)
 {
-	if (panel == TOP_BPF && wanted && !s->bpf)
+	if (panel == TOP_BPF && !s->bpf)
 		top_bpf_open(&s->bpf);
+	for (int i = 0; i < TOP_SOURCES; i++)
+		if (s->source[i].kind->panel == panel && s->source[i].state == TOP_SOURCE_OFF)
+			top_source_open(&s->source[i], true);
+}
+
+static void run_always(struct top_source *s)
+{
+	s->asked = true;
+	if (s->state != TOP_SOURCE_ON)
+		top_source_open(s, true);
+	else if (s->slice.on && top_slice_none(s))
+		fail(s, -EIO);
+}
+
+void top_sources_ask(struct top_sources *s, enum top_panel panel, bool wanted)
+{
 	for (int i = 0; i < TOP_SOURCES; i++) {
 		struct top_source *source = &s->source[i];
 
-		if (source->kind->panel != panel || source->kind->needed ||
-		    wanted == (source->state == TOP_SOURCE_ON))
+		if (source->kind->panel != panel || source->kind->needed)
 			continue;
 		if (wanted) {
-			source->asked = true;
-			open_source(source, true);
-		} else {
-			close_source(source);
+			run_always(source);
+		} else if (source->state == TOP_SOURCE_ON) {
+			top_source_close(source);
 			source->state = TOP_SOURCE_REFUSED;
 		}
 	}
@@ -175,17 +215,13 @@ static int drain(struct top_source *s, uint64_t now)
 	return err;
 }
 
-/* A recording that fails ends alone. */
 static int drain_source(struct top_source *s)
 {
 	int err = drain(s, rp_monotonic_ns());
 
 	if (!err)
 		return 0;
-	close_source(s);
-	s->state = TOP_SOURCE_FAILED;
-	if (!*s->why)
-		snprintf(s->why, sizeof(s->why), "%s", strerror(-err));
+	fail(s, err);
 	return s->kind->needed ? err : 0;
 }
 
@@ -195,21 +231,45 @@ static uint64_t urgent_ns(const struct top_sources *s)
 
 	for (int i = 0; i < TOP_SOURCES; i++) {
 		const struct top_source *source = &s->source[i];
-		uint64_t ns = source->state == TOP_SOURCE_ON && source->rec.tables
-				      ? record_tables_urgent(source->rec.tables)
-				      : UINT64_MAX;
+		const uint64_t ns = source->state == TOP_SOURCE_ON && source->rec.tables
+					    ? record_tables_urgent(source->rec.tables)
+					    : UINT64_MAX;
 
 		first = ns < first ? ns : first;
 	}
 	return first;
 }
 
+static uint64_t first_edge(const struct top_sources *s)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (int i = 0; i < TOP_SOURCES; i++)
+		if (s->source[i].state == TOP_SOURCE_ON && s->source[i].slice.edge < first)
+			first = s->source[i].slice.edge;
+	return first;
+}
+
+static void turn_slices(struct top_sources *s)
+{
+	for (int i = 0; i < TOP_SOURCES; i++) {
+		struct top_source *source = &s->source[i];
+		int err = source->state == TOP_SOURCE_ON && source->slice.edge <= rp_monotonic_ns()
+				  ? top_slice_turn(source)
+				  : 0;
+
+		if (err)
+			fail(source, err);
+	}
+}
+
 int top_sources_wait(struct top_sources *s, uint64_t then, int terminal, int signals)
 {
 	struct pollfd fds[2 + 2 * TOP_SOURCES] = { { terminal, POLLIN, 0 },
 						   { signals, POLLIN, 0 } };
-	const uint64_t now = rp_monotonic_ns(), urgent = urgent_ns(s);
-	uint64_t ns = then > now ? then - now : 0;
+	const uint64_t urgent = urgent_ns(s), edge = first_edge(s),
+		       next = edge < then ? edge : then, now = rp_monotonic_ns();
+	uint64_t ns = next > now && !(s->windows && open_waiting(s)) ? next - now : 0;
 	struct timespec t;
 	int err = 0;
 
@@ -230,6 +290,7 @@ int top_sources_wait(struct top_sources *s, uint64_t then, int terminal, int sig
 		    (fds[2 + 2 * i].revents || fds[3 + 2 * i].revents ||
 		     (urgent != UINT64_MAX && s->source[i].rec.tables)))
 			err = drain_source(&s->source[i]);
+	turn_slices(s);
 	return err;
 }
 
@@ -284,11 +345,13 @@ int top_stacks_read(struct top_source *s, struct top_window *w, const struct top
 static const char *state_text(const struct top_source *s)
 {
 	static const char *const texts[] = {
-		[TOP_SOURCE_OFF] = "not asked for", [TOP_SOURCE_ON] = "runs",
-		[TOP_SOURCE_FAILED] = "failed",	    [TOP_SOURCE_STOPPED] = "stopped",
-		[TOP_SOURCE_REFUSED] = "stopped",
+		[TOP_SOURCE_OFF] = "not asked for", [TOP_SOURCE_WAITING] = "is being opened",
+		[TOP_SOURCE_ON] = "runs",	    [TOP_SOURCE_FAILED] = "failed",
+		[TOP_SOURCE_STOPPED] = "stopped",   [TOP_SOURCE_REFUSED] = "stopped",
 	};
 
+	if (s->state == TOP_SOURCE_ON && s->slice.on)
+		return s->slice.kept ? "runs in slices" : "is being measured";
 	return s->state != TOP_SOURCE_ON && *s->why ? s->why : texts[s->state];
 }
 
@@ -317,10 +380,14 @@ static int account(struct top_source *s, struct top_window *w)
 		now.common.filtered + now.common.idle - s->stats.filtered - s->stats.idle;
 	row->cell[6].number =
 		now.common.ring_full + now.common.busy - s->stats.ring_full - s->stats.busy;
+	row->cell[7].number = s->state == TOP_SOURCE_ON
+				      ? (uint64_t)(top_slice_part(s, w->ns) * (double)w->ns)
+				      : 0;
 	w->figure[TOP_OWN_BPF] += row->cell[2].number;
 	w->figure[TOP_FIRED] += row->cell[4].number;
 	w->figure[TOP_LOST] += row->cell[6].number;
-	w->running[s->kind->panel] |= s->state == TOP_SOURCE_ON;
+	w->running[s->kind->panel] |= row->cell[7].number != 0;
+	w->measured_ns[s->kind->panel] = row->cell[7].number;
 	w->state[s->kind->panel] = row->cell[1].text;
 	if (s->kind->panel == TOP_FUNCTIONS)
 		w->running[TOP_PROCESSES] = w->running[TOP_THREADS] = true;
@@ -332,72 +399,6 @@ static int account(struct top_source *s, struct top_window *w)
 	return 0;
 }
 
-/*
- * All programs together may take this part of one CPU, as a mean of three windows; in a single one
- * so many times that.
- */
-#define BUDGET_NS (NS_PER_SECOND / 100)
-#define BURST 2
-
-/* ns by the second: what it has cost in this window, or in the mean of three. */
-static uint64_t cost_of(const struct top_source *s, bool mean)
-{
-	return mean ? (s->cost[0] + s->cost[1] + s->cost[2]) / 3 : s->cost[0];
-}
-
-/*
- * One that is stopped is tried for a window now and then, for what made it dear may be over: so
- * rarely that it takes an eighth of the budget as a mean.
- */
-#define LEAST_PAUSE 30
-
-static void stop_for_now(struct top_source *s, uint64_t cost)
-{
-	const uint64_t pause = cost * 8 / BUDGET_NS;
-
-	snprintf(s->why, sizeof(s->why), "stopped: takes %.1f%% of a CPU",
-		 (double)cost * 100 / NS_PER_SECOND);
-	close_source(s);
-	s->state = TOP_SOURCE_STOPPED;
-	s->again = s->all->windows + (pause > LEAST_PAUSE ? pause : LEAST_PAUSE);
-}
-
-static void try_again(struct top_sources *s)
-{
-	for (int i = 0; i < TOP_SOURCES; i++)
-		if (s->source[i].state == TOP_SOURCE_STOPPED && s->source[i].again <= s->windows)
-			open_source(&s->source[i], true);
-}
-
-/* What was not asked for goes, the dearest of it first, until the rest is within the budget. */
-static void keep_below(struct top_sources *s, uint64_t budget, bool mean)
-{
-	for (;;) {
-		struct top_source *dearest = NULL;
-		uint64_t sum = 0;
-
-		for (int i = 0; i < TOP_SOURCES; i++) {
-			struct top_source *source = &s->source[i];
-
-			if (source->state != TOP_SOURCE_ON || source->asked)
-				continue;
-			sum += cost_of(source, mean);
-			if (!source->kind->needed &&
-			    (!dearest || cost_of(source, mean) > cost_of(dearest, mean)))
-				dearest = source;
-		}
-		if (sum <= budget || !dearest)
-			return;
-		stop_for_now(dearest, cost_of(dearest, mean));
-	}
-}
-
-static void keep_budget(struct top_sources *s)
-{
-	keep_below(s, BURST * BUDGET_NS, false);
-	keep_below(s, BUDGET_NS, true);
-}
-
 /* Stacks are kept for as long as a recording lasts: one that has many begins anew. */
 static void renew(struct top_source *s)
 {
@@ -405,8 +406,14 @@ static void renew(struct top_source *s)
 
 	if (record_stacks_count(s->rec.stacks) <= counts->max_entries / 4 * 3)
 		return;
-	close_source(s);
-	open_source(s, true);
+	top_source_close(s);
+	top_source_open(s, true);
+}
+
+/* What has come since the last window, or what the last slice stands for. */
+static int take(struct top_source *s, struct top_window *w)
+{
+	return s->slice.on ? top_slice_add(s, w) : s->kind->read(s, w);
 }
 
 static int read_source(struct top_source *s, struct top_window *w)
@@ -417,7 +424,7 @@ static int read_source(struct top_source *s, struct top_window *w)
 		return account(s, w);
 	err = drain_source(s);
 	if (!err && s->state == TOP_SOURCE_ON)
-		err = s->kind->read(s, w);
+		err = take(s, w);
 	if (!err)
 		err = account(s, w);
 	if (!err && s->state == TOP_SOURCE_ON)
@@ -439,10 +446,8 @@ static int complete(struct top_sources *s, struct top_window *w)
 		err = top_bpf_read(s->bpf, w);
 	top_machine_read(s->machine, w);
 	s->windows++;
-	if (!err) {
-		keep_budget(s);
-		try_again(s);
-	}
+	if (!err)
+		top_budget_keep(s);
 	return err;
 }
 

@@ -143,18 +143,19 @@ const struct top_table_spec top_tables[TOP_PANELS] = {
 	[TOP_OWN] = { "what top itself runs",
 		      "sources",
 		      1,
-		      7,
+		      8,
 		      2,
 		      KEYS(1),
 		      KEYS(1),
 		      -1,
 		      { { "SOURCE", "source", TOP_TEXT, 9 },
-			{ "STATE", "state", TOP_TEXT, 10 },
+			{ "STATE", "state", TOP_TEXT, 14 },
 			{ "BPF", "bpf_ns", TOP_CPU, 6 },
 			{ "RUNS/s", "bpf_runs", TOP_COUNT, 9, 2 },
 			{ "EVENTS/s", "fired", TOP_COUNT, 9 },
 			{ "FILTERED/s", "filtered", TOP_COUNT, 10, 1 },
-			{ "LOST/s", "lost", TOP_COUNT, 9 } } },
+			{ "LOST/s", "lost", TOP_COUNT, 7 },
+			{ "MEASURED", "measured_ns", TOP_CPU, 8 } } },
 };
 
 const char *const top_figure_keys[TOP_FIGURES] = {

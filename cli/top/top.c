@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include "sources.h"
 #include "terminal.h"
 #include "view.h"
+
+#define NICE -10
 
 struct top_options {
 	bool bpf;
@@ -37,11 +40,15 @@ struct top {
 
 /* ---- time */
 
+static uint64_t step_of(const struct options *opt)
+{
+	const double interval = opt->record.interval;
+
+	return (uint64_t)((interval > 0 ? interval : 1) * NS_PER_SECOND);
+}
+
 static void begin_time(struct top *t)
 {
-	const double interval = t->opt->record.interval;
-
-	t->step = (uint64_t)((interval > 0 ? interval : 1) * NS_PER_SECOND);
 	t->begin = rp_monotonic_ns();
 	t->next = t->begin + t->step;
 }
@@ -123,7 +130,7 @@ static int run_lines(struct top *t)
 	int signals = make_signals(), err = signals < 0 ? -errno : 0;
 
 	if (!err)
-		err = top_sources_open(&t->sources, t->opt, own->bpf);
+		err = top_sources_open(&t->sources, t->opt, own->bpf, true);
 	begin_time(t);
 	t->sources.since = t->begin;
 	if (!err)
@@ -170,21 +177,9 @@ static bool fills(const struct top *t, enum top_panel panel)
 {
 	for (int i = 0; i < TOP_SOURCES; i++)
 		if (t->sources.source[i].kind->panel == panel)
-			return t->sources.source[i].state == TOP_SOURCE_ON;
+			return t->sources.source[i].state == TOP_SOURCE_ON &&
+			       !t->sources.source[i].slice.on;
 	return true;
-}
-
-/* A panel that is opened for the first time starts what fills it; not what was stopped. */
-static void want(struct top *t)
-{
-	const enum top_panel panel = t->view.panel;
-
-	if (panel == TOP_BPF && !t->sources.bpf)
-		top_sources_want(&t->sources, panel, true);
-	for (int i = 0; i < TOP_SOURCES; i++)
-		if (t->sources.source[i].kind->panel == panel &&
-		    t->sources.source[i].state == TOP_SOURCE_OFF)
-			top_sources_want(&t->sources, panel, true);
 }
 
 static void act(struct top *t, enum top_action action)
@@ -194,13 +189,14 @@ static void act(struct top *t, enum top_action action)
 		t->quit = true;
 		break;
 	case TOP_WANT:
-		want(t);
+		top_sources_want(&t->sources, t->view.panel);
 		break;
 	case TOP_SWITCH:
-		top_sources_want(&t->sources, t->view.panel, !fills(t, t->view.panel));
+		top_sources_ask(&t->sources, t->view.panel, !fills(t, t->view.panel));
 		snprintf(t->view.message, sizeof(t->view.message), "%s: %s",
 			 top_tables[t->view.panel].title,
-			 fills(t, t->view.panel) ? "runs, whatever it costs" : "stopped");
+			 fills(t, t->view.panel) ? "runs all the time, whatever it costs"
+						 : "stopped");
 		break;
 	case TOP_WRITE_SVG:
 		write_profile(t, "svg");
@@ -302,7 +298,7 @@ static int run_terminal(struct top *t)
 	t->view.host = t->host;
 	t->screen.utf8 = t->terminal.utf8;
 	if (!err)
-		err = top_sources_open(&t->sources, t->opt, own->bpf);
+		err = top_sources_open(&t->sources, t->opt, own->bpf, false);
 	begin_time(t);
 	t->sources.since = t->begin;
 	if (!err)
@@ -328,7 +324,10 @@ static int top_run(const struct options *opt)
 	if (!t)
 		return command_failed(opt->command, -ENOMEM, errors);
 	t->opt = opt;
+	t->step = step_of(opt);
 	t->terminal.signals = -1;
+	/* A machine that is too busy to answer is what it is for: it comes first, and takes little. */
+	setpriority(PRIO_PROCESS, 0, NICE);
 	gethostname(t->host, sizeof(t->host) - 1);
 	err = isatty(STDOUT_FILENO) && !opt->format->json ? run_terminal(t) : run_lines(t);
 	status = !err		 ? t->caught ? EXIT_SIGNAL + t->caught : EXIT_DONE
@@ -383,9 +382,11 @@ const struct command top_command = {
 		"or a process, sort, filter, stand still, step through the last sixty windows, "
 		"and write a flame graph or a page of them; ? lists them.\n\n"
 		"What runs is what cpu, offcpu -K and --runq, io, lock and trace --syscalls run. "
-		"mem --faults begins when its table is opened. Programs that together cost more "
-		"than 1 % of a CPU are stopped, the dearest first; x starts one again, whatever it "
-		"costs.\n\n"
+		"mem --faults begins when its table is opened. What would cost more than 1 % of a "
+		"CPU together is measured in slices, a few hundredths of the time, which stand for "
+		"all of it: ~2% in the head of its table; x measures always, whatever it costs. The "
+		"program runs at nice -10, so that a machine which is too busy to answer is "
+		"shown.\n\n"
 		"Where standard output is no terminal, each interval is a line of JSON.",
 	.examples = "  rawprof top                                the whole machine; q leaves\n"
 		    "  rawprof top -p 1234 -i 5                   one process, every five seconds\n"

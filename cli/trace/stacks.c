@@ -24,10 +24,12 @@ static void put_name(const struct report_frame *frame, bool json, struct record_
 		record_out_str(out, frame->name);
 	else
 		record_out_hex(out, frame->address);
-	if (!json && frame->module)
+	if (!json && frame->module && frame->module != frame->file) /* a script is both */
 		record_out_printf(out, " (%s)", slash ? slash + 1 : frame->module);
-	if (frame->file)
+	if (frame->file && frame->line)
 		record_out_printf(out, " %s:%u", frame->file, frame->line);
+	else if (frame->file)
+		record_out_printf(out, " %s", frame->file);
 }
 
 static void put_frame(const struct report_frame *frame, bool json, bool first,
@@ -56,16 +58,17 @@ static void put_frame(const struct report_frame *frame, bool json, bool first,
 static int make_text(struct recording *rec, const struct stack_record *r, bool json,
 		     struct record_out *out)
 {
-	const size_t nuser = r->user_bytes / 8, nkernel = r->kernel_bytes / 8;
+	const size_t nkernel = r->kernel_bytes / 8;
 	const size_t ours = record_own_frames(rec, r->frames, nkernel);
-	const struct name_owner owner = record_owner(r);
 	struct name_frames frames = { 0 };
-	int err = record_names_stack(rec, NULL, r->frames + ours, nkernel - ours,
-				     ours ? NAMES_RETURN : NAMES_AT, &frames);
+	int err = record_managed_alone(rec, r)
+			  ? 0
+			  : record_names_stack(rec, NULL, r->frames + ours, nkernel - ours,
+					       ours ? NAMES_RETURN : NAMES_AT, &frames);
 
 	if (!err)
-		err = record_names_stack(rec, &owner, r->frames + nkernel, nuser,
-					 record_names_entered(rec, r->frames, nkernel), &frames);
+		err = record_names_stack_user(rec, r, record_names_entered(rec, r->frames, nkernel),
+					      &frames);
 	record_out_str(out, json ? "[" : "");
 	for (size_t i = 0; !err && i < frames.n; i++)
 		put_frame(&frames.frame[i], json, i == 0, out);

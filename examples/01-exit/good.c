@@ -18,17 +18,22 @@ const struct lesson_program lesson_good[] = {
 	{ 0 },
 };
 
-/* An instruction is eight bytes: operation, two registers, offset, immediate. */
+/* An instruction is eight bytes: operation, two registers, offset, immediate. A constant of 64 bits
+ * does not fit in there and takes a second eight: these are slots. */
 static void print_bytes(const struct asm_program *program)
 {
-	for (size_t i = 0; i < program->nlines; i++) {
-		const unsigned char *byte = (const void *)&program->lines[i].insn;
+	struct asm_image image;
 
-		printf("%zu:", i);
+	must(asm_assemble(program, NULL, &image, asm_diag_print, stdout), "assembling");
+	for (uint32_t i = 0; i < image.ninsns; i++) {
+		const unsigned char *byte = (const void *)&image.insns[i];
+
+		printf("%u:", i);
 		for (size_t j = 0; j < sizeof(struct bpf_insn); j++)
 			printf(" %02x", byte[j]);
-		printf("    %s\n", program->lines[i].text);
+		printf("    %s\n", image.text_of[i] ? image.text_of[i] : "");
 	}
+	asm_image_free(&image);
 }
 
 int main(void)

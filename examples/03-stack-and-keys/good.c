@@ -72,9 +72,33 @@ static const struct asm_program padding_left = {
 	ASM_LINES(padding_left_lines),
 };
 
+/* What lies on the stack, without anything having been stored there. */
+static const struct asm_insn unwritten_lines[] = {
+	LDX(DW, R0, R10, -8),
+	EXIT(),
+};
+static const struct asm_program unwritten = {
+	.name = "unwritten",
+	.type = BPF_PROG_TYPE_SOCKET_FILTER,
+	ASM_LINES(unwritten_lines),
+};
+
+/* An address of the kernel as the result: for all to see, where it should be a secret. */
+static const struct asm_insn tells_lines[] = {
+	MOV_REG(R0, R10),
+	EXIT(),
+};
+static const struct asm_program tells = {
+	.name = "tells",
+	.type = BPF_PROG_TYPE_SOCKET_FILTER,
+	ASM_LINES(tells_lines),
+};
+
 const struct lesson_program lesson_good[] = {
 	{ &padding_cleared, &counts, 1, "counts under the key {1, 7}" },
 	{ &padding_left, &counts, 1, "the same, and not: a fault that the verifier lets pass" },
+	{ &unwritten, NULL, 0, "returns what lies on the stack" },
+	{ &tells, NULL, 0, "returns an address of the kernel" },
 	{ 0 },
 };
 
@@ -120,9 +144,19 @@ static void keep_only_cap_bpf(void)
 		printf("capset: %m\n");
 }
 
+/* Whether it is accepted; what the verifier says if it is not is printed before. */
+static void try_and_tell(const struct lesson_program *entry, const int *map)
+{
+	int fd = lesson_try(entry, map);
+
+	printf("%s: ==> %s\n", entry->program->name, fd < 0 ? strerror(-fd) : "ACCEPTED");
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(void)
 {
-	int map, fd;
+	int map;
 
 	lesson_begin("A key of a u32 and a u16: how many bytes of it do you have to write?");
 	map = must(rp_map_create(&counts), "map");
@@ -132,10 +166,13 @@ int main(void)
 	printf("--- what the verifier does not check: the bytes that no member owns\n");
 	run_and_show(&lesson_good[1]);
 
+	printf("--- nor what else the stack holds, nor where it lies\n");
+	try_and_tell(&lesson_good[2], NULL);
+	try_and_tell(&lesson_good[3], NULL);
 	printf("--- unless you have CAP_BPF alone: without CAP_PERFMON no stack residue is "
 	       "shown\n");
 	keep_only_cap_bpf();
-	fd = lesson_try(&lesson_good[1], &map);
-	printf("==> %s\n", fd < 0 ? strerror(-fd) : "ACCEPTED");
+	for (int i = 1; i <= 3; i++)
+		try_and_tell(&lesson_good[i], &map);
 	return 0;
 }

@@ -103,8 +103,11 @@ int main(int argc, char **argv)
 	struct stats stats;
 	int fds[3];
 
-	lesson_begin("PID      COMM              RES FILE");
+	lesson_begin("A record is reserved and never submitted. Where is it?");
 	must(rp_maps_create(maps, 3, fds), "maps");
+	if (argc == 1)
+		lesson_refused(fds);
+	printf("PID      COMM              RES FILE\n");
 	must(rp_ring_open(fds[1], maps[1].max_entries, &ring), "ring buffer");
 	lesson_attach(&lesson_good[0], fds, "syscalls", "sys_enter_openat");
 	lesson_attach(&lesson_good[1], fds, "syscalls", "sys_exit_openat");
@@ -114,7 +117,5 @@ int main(int argc, char **argv)
 	}
 	must(rp_map_lookup(fds[2], &(uint32_t){ 0 }, &stats), "look-up");
 	printf("%llu lost\n", (unsigned long long)stats.lost);
-	if (argc == 1)
-		lesson_refused(fds);
 	return 0;
 }

@@ -96,8 +96,8 @@ int rp_perf_open(const struct rp_perf_options *opt, struct rp_perf **out);
 int rp_perf_attach(struct rp_perf *perf, int prog_fd);
 int rp_perf_enable(struct rp_perf *perf);
 int rp_perf_disable(struct rp_perf *perf);
-/* Follow CPUs that came or went: cheap (one small read), meant for once a second. Returns how many
- * joined. */
+/* Follow CPUs that came or went, also those that did both since the last call: one small read and
+ * one of each event, meant for once a second. Returns how many joined. */
 int rp_perf_hotplug(struct rp_perf *perf);
 /* Sum over CPUs and tasks. */
 int rp_perf_read(const struct rp_perf *perf, struct rp_perf_counts *out);

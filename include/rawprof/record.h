@@ -85,7 +85,7 @@ struct record_options {
 	bool user_only, kernel_only;
 	unsigned int max_stack; /* frames; 0: 256 */
 	enum record_call_graph call_graph;
-	/* Of stacks that have frames of Python no others; or none of Python's at all. */
+	/* Of stacks that have functions of managed languages no other frames; or none of these. */
 	bool python_only, native_only;
 
 	/* names */

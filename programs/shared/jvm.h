@@ -43,7 +43,7 @@ _Static_assert(sizeof(struct jvm_process) == 1 << JVM_PROCESS_SHIFT, "the progra
  *	interpreted	a Method; the second: its ConstMethod / 8 << 16 | index of the bytecode
  *	compiled	an nmethod; the second: its number << 24 | offset of the pc; it may be a
  *			return address
- *	stub		a CodeBlob; the second: offset of the pc
+ *	stub		a CodeBlob, or where the interpreter begins; the second: offset of the pc
  */
 enum jvm_kind { JVM_INTERPRETED, JVM_COMPILED, JVM_STUB };
 #define JVM_KIND_SHIFT 56

@@ -49,6 +49,8 @@ struct python_layout {
 	uint16_t runtime_gil, interpreter_gil;
 	uint16_t thread_id;  /* of the thread state: what the kernel calls the thread or, */
 	uint16_t pthread_id; /*   if not 0, its pthread_t, of which this is that */
+	/* Of _PyRuntime: the thread state that has the lock; 0: the slot of a thread is enough. */
+	uint16_t runtime_current;
 };
 #define PYTHON_LAYOUTS 64 /* a power of two */
 

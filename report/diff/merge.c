@@ -135,22 +135,6 @@ static bool has_comm(const struct report *r, const bool *is_comm, const char *co
 	return false;
 }
 
-/*
- * Do both tell processes apart, and have one in common? Not all formats can; and a program under
- * another name, prog-v1 and prog-v2, is compared function by function all the same.
- */
-static int have_same_comms(const struct report *a, const struct report *b, bool *same)
-{
-	bool *of_a = find_comms(a), *of_b = find_comms(b);
-
-	*same = false;
-	for (uint32_t i = 0; of_a && of_b && i < a->strings.count && !*same; i++)
-		*same = of_a[i] && has_comm(b, of_b, text(a, i));
-	free(of_a);
-	free(of_b);
-	return of_a && of_b ? 0 : -ENOMEM;
-}
-
 /* ---- weights */
 
 /* Which value counts the events whose weights are shown: the last one before it whose unit is a
@@ -191,6 +175,50 @@ static void add_pair(struct diff_pair *to, const struct diff_pair *p)
 {
 	for (int side = 0; side < SIDES; side++)
 		add_weight(&to->of[side], &p->of[side]);
+}
+
+/* ---- processes */
+
+/* How much of the weight of @r is of processes whose names @other has too; of 1. */
+static double common_share(const struct report *r, const bool *is_comm, unsigned int weight,
+			   const struct report *other, const bool *is_others)
+{
+	double all = 0, common = 0;
+	bool *is_common = calloc((size_t)r->strings.count + 1, sizeof(*is_common));
+
+	if (!is_common)
+		return -1;
+	for (uint32_t i = 0; i < r->strings.count; i++)
+		is_common[i] = is_comm[i] && has_comm(other, is_others, text(r, i));
+	for (uint32_t i = 0; i < r->samples.count; i++) {
+		const double w = (double)value_of(r, i, weight);
+
+		all += w;
+		common += is_common[sample_of(r, i)->comm] ? w : 0;
+	}
+	free(is_common);
+	return all > 0 ? common / all : 0;
+}
+
+/*
+ * Has one of them most from processes that both have? Not all formats can tell them apart; and a program under
+ * another name, prog-v1 and prog-v2, is compared function by function all the same, whatever else
+ * was there a moment: the profiler itself, as a child before it becomes the program.
+ */
+static int have_same_comms(const struct report_diff *d, bool *same)
+{
+	const struct report *a = d->r[SIDE_A], *b = d->r[SIDE_B];
+	bool *of_a = find_comms(a), *of_b = find_comms(b);
+	double share_a = -1, share_b = -1;
+
+	if (of_a && of_b) {
+		share_a = common_share(a, of_a, d->weight[SIDE_A], b, of_b);
+		share_b = common_share(b, of_b, d->weight[SIDE_B], a, of_a);
+	}
+	free(of_a);
+	free(of_b);
+	*same = share_a >= 0.5 || share_b >= 0.5;
+	return share_a < 0 || share_b < 0 ? -ENOMEM : 0;
 }
 
 /* ---- the tree */
@@ -310,7 +338,7 @@ static int weigh(struct report_diff *d)
 int report_diff_merge(struct report_diff *d)
 {
 	bool comms;
-	int err = have_same_comms(d->r[SIDE_A], d->r[SIDE_B], &comms);
+	int err = have_same_comms(d, &comms);
 
 	if (err)
 		return err;

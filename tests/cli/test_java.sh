@@ -9,7 +9,7 @@ if [ "$(uname -m)" != x86_64 ]; then
 	finish
 fi
 run "$rawprof" cpu --python-only -- true
-if grep -q 'no frames of Python here' "$err"; then
+if grep -q 'no functions of Python, JavaScript or Java here' "$err"; then
 	skip 'frames of Java' 'not on this kernel'
 	finish
 fi
@@ -58,6 +58,13 @@ for java in $javas; do
 	as_it_says 'C2, all tiers' "$java" -XX:+UseSerialGC
 	as_it_says 'C2 without inlining' "$java" -XX:-Inline -XX:+UseParallelGC
 done
+
+# Of Java too.
+folded -F 999 --python-only -- java -Xmx64m -cp "$tmp" Frames 0.4
+has '--python-only: methods' "$out" '^java;Frames.main;'
+lacks '--python-only: neither what is below them nor stubs' "$out" 'Frames.main;.*(::|Stub)|(call_stub|JavaMain);.*Frames.main'
+folded -F 999 --native -- java -Xmx64m -cp "$tmp" Frames 0.2
+lacks '--native: no method' "$out" 'Frames\.'
 
 # A thread that waits, in a process that was there before.
 java -Xmx64m -cp "$tmp" Frames 1 >"$tmp/before" &

@@ -10,7 +10,7 @@ if [ "$(uname -m)" != x86_64 ]; then
 	finish
 fi
 run "$rawprof" cpu --python-only -- true
-if grep -q 'no frames of Python here' "$err"; then
+if grep -q 'no functions of Python, JavaScript or Java here' "$err"; then
 	skip 'frames of JavaScript' 'not on this kernel'
 	finish
 fi
@@ -87,6 +87,9 @@ has 'a callback: the native root' "$out" 'node::Start.*;main frames.js:[0-9]+;'
 has 'a callback of a builtin' "$out" ';methode frames.js:34;[^;]+;.*<anonymous> frames.js:36;spin'
 folded -F 999 --native -- "$node" "$frames" 50
 lacks '--native: no frame of JavaScript' "$out" ';(main|recursion);'
+folded -F 999 --python-only -- "$node" "$frames" 400
+lacks '--python-only: of JavaScript too no other frames' "$out" ';main;.*(Builtins_|v8::|node::)'
+has '--python-only: its functions' "$out" ';main;recursion;'
 run "$rawprof" cpu -F 999 --format json -- "$node" "$frames" 50
 has 'json: their kind' "$out" '"kind":"js"'
 has 'json: their file' "$out" '"file":"[^"]*tests/workloads/frames.js"'

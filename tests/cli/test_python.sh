@@ -16,7 +16,7 @@ if ! have_python; then
 	finish
 fi
 run "$rawprof" cpu --python-only -- true
-if grep -q 'no frames of Python here' "$err"; then
+if grep -q 'no functions of Python, JavaScript or Java here' "$err"; then
 	skip 'frames of Python' 'not on this kernel'
 	finish
 fi
@@ -49,6 +49,43 @@ for p in /usr/bin/python3 "${PYENV_ROOT:-/root/.pyenv}"/versions/3.{8,9,10,11,12
 done
 # shellcheck disable=SC2086 # a list
 at_once version $pythons
+
+# ---- other interpreters in the process
+
+# Each thread runs one after the other; its frames are those of the one it runs.
+others() {
+	run "$rawprof" cpu -F 999 --user --lines --python-only --format folded -o "$tmp/folded" -- "$1" tests/workloads/subinterpreter.py 0.15
+	[ $status -eq 0 ] || fail "$1 another interpreter" "status $status"
+	holds "$1: another interpreter: its frames" \
+		"$(share "$tmp/folded" '^[^;]*;<module> <string>:7;outer <string>:6;inner <string>:4[ ;]') > 40"
+	holds "$1: another interpreter: then one's own" "$(share "$tmp/folded" ';after [^;]*:[0-9]+[ ;]') > 15"
+	is "$1: another interpreter: it is not who started it" \
+		"$(grep -cE ';enter [^;]*:26;inner|;inner [^;]*;enter ' "$tmp/folded")" 0
+}
+# shellcheck disable=SC2086 # a list
+at_once others $pythons
+
+# ---- other commands with stacks
+
+run "$rawprof" trace syscalls:sys_enter_getpid --stacks -- "$python" -S -c 'import os
+def asks(): return os.getpid()
+asks()'
+has 'trace --stacks: functions' "$out" '^ +asks <string>:2$'
+has 'trace --stacks: between native frames' "$out" '^ +os_getpid '
+run "$rawprof" trace syscalls:sys_enter_getpid --stacks --python-only -- "$python" -S -c 'import os
+def asks(): return os.getpid()
+asks()'
+lacks 'trace --stacks --python-only: no others' "$out" '^ +(os_getpid|_start|do_syscall)'
+folded_func() { run "$rawprof" func libc:getpid --stacks --lines --format folded -- "$@"; }
+folded_func "$python" -S -c 'import os
+def asks(): return os.getpid()
+asks()'
+has 'func --stacks: functions' "$out" ';<module> <string>:3;asks <string>:2;'
+
+# ---- versions that are not walked are named
+
+run "$rawprof" cpu -F 999 -- "$work/nogilpython"
+has 'without the interpreter lock: said' "$err" 'nogilpython: Python 3.13 without the interpreter lock is not known'
 
 # ---- between native frames
 

@@ -31,7 +31,7 @@ export TERM=xterm LANG=C.UTF-8 TOP_BYTES=$tmp/bytes
 busy=$!
 pty 80 24 '?FUNCTION' '?load [0-9]' '=?' '?top: keys' '= ' '=c' '?functions on a CPU' '=n' '?threads on a CPU' \
 	'=w' '?waits' '=l' '?locks waited for' '=d' '?disks' '=t' '?what top itself runs' '=s' '?system calls' \
-	'=b' '?BPF programs' '=m' '?memory that becomes' '?BYTES/s' '=x' '?stopped' '=p' '?MOSTLY IN' \
+	'=b' '?BPF programs' '=m' '?memory that becomes' '?BYTES/s' '=x' '?runs all the time' '=x' '?stopped' '=p' '?MOSTLY IN' \
 	'=>' '?sorted by' '=/' '?only rows with' '=syscalls\r' '?only syscalls' '=\r' "?process $busy" '=\x1b' 0.3 '=\x1b' 0.3 \
 	'=o' '?q quit' '= ' '?PAUSED, 0 of' '=,' '?PAUSED, 1 of' '=.' '= ' '@120x40' 1.5 '@80x24' 1.5 \
 	'=f' '?flame graph of' '=5\r' '?rawprof-top-.*svg: [0-9]+ samples' '=h' '?HTML page' '=\r' '?html: [0-9]+ samples' '=q' -- -F 199
@@ -82,6 +82,18 @@ wall=$(json 'sum(w["interval_ns"] for w in d)')
 run "$rawprof" cpu -p "$known" -F 499 --format json -o "$tmp/cpu.json" 4
 samples=$(python3 -c "import json; p = json.load(open('$tmp/cpu.json')); print(sum(s['values'][0] for s in p['samples']))" 2>/dev/null)
 holds 'CPU time is never more than the time' "$cpu > 0 && $cpu <= 1.1 * $wall && 0${samples:-0} > 0"
+
+# ---- what is dear is measured in slices
+"$work/pingpong" 60 >/dev/null & # switches as fast as they come
+dear=$!
+run "$rawprof" top -i 1 -d 9.2
+has 'waits that are many are measured in slices' "$out" '"source":"waits","state":"runs in slices"'
+slices="[w for w in d[2:] if w['waits'] and w['machine']['context_switches']]"
+holds 'and stand for all of them' "$(json "len($slices)") > 2 &&
+	$(json "sum(r['waits'] for w in $slices for r in w['waits'])") > 0.2 * $(json "sum(w['machine']['context_switches'] for w in $slices)") &&
+	$(json "sum(r['waits'] for w in $slices for r in w['waits'])") < 2 * $(json "sum(w['machine']['context_switches'] for w in $slices)")"
+kill "$dear"
+wait "$dear" 2>/dev/null
 
 # ---- BPF programs
 nice -n -10 "$work/bpfloop" >"$tmp/loop" 2>"$err" &

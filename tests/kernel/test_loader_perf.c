@@ -390,6 +390,73 @@ START_TEST(test_hotplug)
 }
 END_TEST
 
+static int count_fork(void *ctx, const struct rp_side_event *e)
+{
+	int *n = ctx;
+
+	*n += e->type == RP_SIDE_FORK && e->fork.ppid == (uint32_t)getpid();
+	return 0;
+}
+
+/* Of one child that is made now. */
+static int forks_seen(struct rp_sideband *side)
+{
+	const pid_t child = fork();
+	int n = 0;
+
+	if (!child)
+		_exit(0);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	ck_assert_int_ge(rp_sideband_drain(side, true, count_fork, &n), 0);
+	return n;
+}
+
+/* An event whose CPU went and came between two looks counts no more: as one that was switched off. */
+START_TEST(test_hotplug_unseen)
+{
+	struct rp_perf_options opt = { .event = event("cpu-clock"), .freq = 99, .disabled = true };
+	struct rp_perf_counts before, after;
+	struct rp_perf *perf;
+	const int first = dup(0);
+	int n;
+
+	close(first);
+	ck_assert_int_eq(rp_perf_open(&opt, &perf), 0);
+	n = rp_perf_count(perf);
+	ck_assert_int_eq(rp_perf_hotplug(perf), 0);
+	ck_assert_int_eq(rp_perf_hotplug(perf), 0); /* none is enabled yet */
+	ck_assert_int_eq(rp_perf_enable(perf), 0);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(rp_perf_hotplug(perf), 0);
+	ck_assert_int_eq(ioctl(first, PERF_EVENT_IOC_DISABLE, 0), 0);
+	ck_assert_int_eq(rp_perf_read(perf, &before), 0);
+	ck_assert_int_eq(rp_perf_hotplug(perf), 0); /* since the last look it had counted */
+	ck_assert_int_eq(rp_perf_hotplug(perf), 1);
+	ck_assert_int_eq(rp_perf_count(perf), n);
+	burn(20000000);
+	ck_assert_int_eq(rp_perf_hotplug(perf), 0);
+	ck_assert_int_eq(rp_perf_read(perf, &after), 0);
+	ck_assert_uint_ge(after.enabled_ns, before.enabled_ns + (uint64_t)n * 20000000);
+	rp_perf_close(perf);
+}
+END_TEST
+
+START_TEST(test_sideband_hotplug_unseen)
+{
+	const int first = dup(0);
+	struct rp_sideband *side;
+
+	close(first);
+	ck_assert_int_eq(rp_sideband_open(&(struct rp_side_options){ 0 }, &side), 0);
+	for (int fd = first; fd < first + 64; fd++)
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0); /* what is no event says so */
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(rp_sideband_hotplug(side), 0);
+	ck_assert_int_eq(forks_seen(side), 1);
+	rp_sideband_close(side);
+}
+END_TEST
+
 START_TEST(test_sideband_hotplug)
 {
 	struct rp_sideband *side;
@@ -480,7 +547,9 @@ int main(void)
 	tcase_add_test(tc, test_dead_task);
 	tcase_add_test(tc, test_absent_cpu);
 	tcase_add_test(tc, test_hotplug);
+	tcase_add_test(tc, test_hotplug_unseen);
 	tcase_add_test(tc, test_sideband_hotplug);
+	tcase_add_test(tc, test_sideband_hotplug_unseen);
 	tcase_add_test(tc, test_few_files);
 	tcase_add_test(tc, test_event_names);
 	tcase_set_timeout(tc, 60);

@@ -169,6 +169,42 @@ START_TEST(new_and_gone)
 END_TEST
 
 /* Both 100 %, by time, and as they are. */
+/* Two processes: as many samples of the one, in the same functions, and of the other. */
+static struct report *two_processes(const char *one, uint64_t n, const char *other, uint64_t m)
+{
+	struct report *r = new_cpu_report();
+	const uint32_t main = user(r, "main");
+
+	ADD(r, one, 1, n, user(r, "work"), main);
+	ADD(r, one, 1, n, user(r, "rest"), main);
+	ADD(r, other, 2, m, user(r, "load"), main);
+	return r;
+}
+
+static const char *said_between(struct report *a, struct report *b)
+{
+	static const struct report_diff_options plain;
+	struct pair p = { a, b, NULL };
+	const char *text;
+
+	ck_assert_int_eq(report_diff_new(a, b, &plain, &p.d), 0);
+	text = said(p.d);
+	pair_free(&p);
+	return text;
+}
+
+/* Another name is no news, even if some moments were of a process that both have. */
+START_TEST(renamed_programs)
+{
+	ck_assert_str_eq(said_between(two_processes("v1", 3000, "rawprof", 2),
+				      two_processes("v2", 3000, "rawprof", 3)),
+			 "");
+	ck_assert_ptr_nonnull(strstr(said_between(two_processes("app", 3000, "load", 2),
+						  two_processes("app", 3000, "busy", 9000)),
+				     "busy"));
+}
+END_TEST
+
 START_TEST(scales)
 {
 	const uint64_t a[] = { 100, 200, 300 }, b[] = { 200, 400, 600 };
@@ -325,6 +361,7 @@ static void add_tests(TCase *t)
 	tcase_add_test(t, z_of_few);
 	tcase_add_test(t, slower_function);
 	tcase_add_test(t, new_and_gone);
+	tcase_add_test(t, renamed_programs);
 	tcase_add_test(t, scales);
 	tcase_add_test(t, weights);
 	tcase_add_test(t, bursts);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/top/json.h"
+#include "cli/top/sources.h"
 #include "cli/top/view.h"
 
 #define MS 1000000ull
@@ -401,6 +402,56 @@ START_TEST(a_line_of_json)
 }
 END_TEST
 
+/* What was counted in a slice of 20 ms stands for a second; percentiles stay as they are. */
+START_TEST(a_slice_stands_for_the_window)
+{
+	struct top_window *w = top_window_new(), *kept = top_window_new();
+	static const struct top_source_kind of_waits = { .panel = TOP_WAITS },
+					    of_calls = { .panel = TOP_SYSCALLS };
+	const struct top_source s = { .kind = &of_waits,
+				      .slice = { .on = true,
+						 .kept = kept,
+						 .length_ns = 20 * MS,
+						 .planned_ns = 20 * MS,
+						 .period_ns = 2000 * MS } };
+	const struct top_source calls = { .kind = &of_calls, .slice = s.slice };
+	const struct top_row *row;
+	union top_value key;
+
+	add_wait(kept, 100, "futex", 3, 7);
+	key.text = top_text(kept, "read");
+	top_row(kept, TOP_SYSCALLS, &key)->cell[5].number = 12345;
+	w->ns = 1000 * MS;
+	ck_assert_int_eq(top_slice_add(&s, w), 0);
+	ck_assert_int_eq(top_slice_add(&calls, w), 0);
+	ck_assert_uint_eq(w->rows[TOP_WAITS].count, 1);
+	row = w->rows[TOP_WAITS].items;
+	ck_assert_uint_eq(row->cell[4].number, 3 * 50);
+	ck_assert_uint_eq(row->cell[5].number, 7 * MS * 50);
+	ck_assert_ptr_eq(row->cell[3].text, top_text(w, "futex"));
+	row = w->rows[TOP_SYSCALLS].items;
+	ck_assert_uint_eq(row->cell[5].number, 12345);
+	ck_assert_double_eq_tol(top_slice_part(&s, w->ns), 0.01, 1e-9);
+	w->running[TOP_WAITS] = true;
+	w->measured_ns[TOP_WAITS] = 10 * MS;
+	top_window_free(kept); /* a window's texts are its own */
+
+	struct top_view v = { .panel = TOP_WAITS };
+	struct top_model m = { 0 };
+	struct top_screen small = { 0 };
+	char *head;
+
+	top_model_push(&m, w);
+	ck_assert_int_eq(top_screen_resize(&small, 80, 24), 0);
+	top_draw(&v, &m, &small);
+	head = top_screen_row(&small, 6);
+	ck_assert_msg(strstr(head, "REASON ~1.0%"), "%s", head);
+	free(head);
+	top_screen_free(&small);
+	top_model_free(&m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("top");
@@ -419,6 +470,7 @@ int main(void)
 	tcase_add_test(tc, keys_from_bytes);
 	tcase_add_test(tc, bytes_for_the_terminal);
 	tcase_add_test(tc, a_line_of_json);
+	tcase_add_test(tc, a_slice_stands_for_the_window);
 	suite_add_tcase(suite, tc);
 	tcase_set_timeout(tc, 60);
 	runner = srunner_create(suite);

@@ -84,6 +84,30 @@ START_TEST(the_stack_pointer_is_stored)
 }
 END_TEST
 
+/* It fills the one before up to where it begins, and nobody calls it that is seen. */
+START_TEST(functions_without_padding_between)
+{
+	static const uint8_t code[] = {
+		0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, /* 0: xor %eax, %eax */
+		0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x90, 0xc3, /* 15: ret */
+		0x53,						/* 16: push %rbx */
+		0x85, 0xff,					/* 17: test %edi, %edi */
+		0x74, 0x08,					/* 19: je 29 */
+		0xe8, 0x00, 0x10, 0x00, 0x00,			/* 21: call elsewhere */
+		0x31, 0xc0,					/* 26: xor %eax, %eax */
+		0x90,						/* 28: nop */
+		0x5b,						/* 29: pop %rbx */
+		0xc3,						/* 30: ret */
+	};
+
+	follow(code, sizeof(code));
+	expect(15, UNWIND_SP, 8);
+	expect(21, UNWIND_SP, 16);
+	expect(26, UNWIND_SP, 16);
+	expect(30, UNWIND_SP, 8);
+}
+END_TEST
+
 START_TEST(contradictions_are_left_out)
 {
 	static const uint8_t returns_too_early[] = { 0x53, 0xc3 };	    /* push %rbx; ret */
@@ -121,6 +145,7 @@ int main(void)
 
 	tcase_add_test(t, frames_are_followed);
 	tcase_add_test(t, the_stack_pointer_is_stored);
+	tcase_add_test(t, functions_without_padding_between);
 	tcase_add_test(t, contradictions_are_left_out);
 	tcase_add_test(t, code_is_anything);
 	tcase_set_timeout(t, 60);
