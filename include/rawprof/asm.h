@@ -285,7 +285,8 @@ struct asm_image {
  * Assembles a program; bindings may be NULL where there is nothing to bind. Every fault is
  * reported (report may be NULL), then -EINVAL is returned and *out left as it was. If nothing is
  * wrong but that a kernel type, member, function or tracepoint is not there, which another program
- * may do without, the errno of bindings->field, kfunc or tp_field (-ENOENT, -EOPNOTSUPP for bit fields).
+ * may do without, the errno of bindings->field, kfunc or tp_field (-ENOENT, -EOPNOTSUPP for bit
+ * fields).
  * -ENOMEM. On success free with asm_image_free().
  */
 int asm_assemble(const struct asm_program *program, const struct asm_bindings *bindings,
