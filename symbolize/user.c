@@ -242,7 +242,7 @@ static bool is_there(const struct sym_user *u, uint32_t pid)
 	       !access(path, F_OK);
 }
 
-/* The maps of processes that have ended. Without memory for the index all go: they are found anew. */
+/* The maps of processes that have ended go; without memory for the index others too. */
 static void forget_jits(struct sym_user *u)
 {
 	size_t kept = 0;

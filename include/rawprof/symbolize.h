@@ -27,8 +27,9 @@ enum sym_kind {
 };
 
 /*
- * What an address means. Strings belong to the symbolizer that filled the frame in and live as long
- * as it does, a build-id until sym_user_unuse(). Any byte but NUL may occur in names and paths: who prints them escapes them.
+ * What an address means. Strings belong to the symbolizer that filled the frame in and live as
+ * long as it does, a build-id until sym_user_unuse(). Any byte but NUL may occur in names and
+ * paths: who prints them escapes them.
  */
 struct sym_frame {
 	enum sym_kind kind;
