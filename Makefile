@@ -55,8 +55,8 @@ else
 endif
 
 # Taken where they are: libiberty names C++ and Rust functions, libdw lines and inlined functions,
-# liblzma unpacks .gnu_debugdata. MINIMAL=1 leaves them all out. A sysroot of ours has them, once made.
-OPTIONAL := libiberty/demangle.h=LIBIBERTY=iberty elfutils/libdw.h=LIBDW=dw lzma.h=LZMA=lzma
+# liblzma unpacks .gnu_debugdata; libcurl, which is loaded when `agent` needs it, sends. MINIMAL=1 leaves them all out. A sysroot of ours has them, once made.
+OPTIONAL := libiberty/demangle.h=LIBIBERTY=iberty elfutils/libdw.h=LIBDW=dw lzma.h=LZMA=lzma curl/curl.h=CURL=
 MINIMAL  ?=
 ifeq ($(MINIMAL)$(SYSROOT),)
   OPTIONAL := $(shell for o in $(OPTIONAL); do \
@@ -65,7 +65,7 @@ ifeq ($(MINIMAL)$(SYSROOT),)
 endif
 ifeq ($(MINIMAL),)
   override CPPFLAGS += $(foreach o,$(OPTIONAL),-DHAVE_$(word 2,$(subst =, ,$(o))))
-  OPTIONAL_LIBS := $(foreach o,$(OPTIONAL),-l$(word 3,$(subst =, ,$(o))))
+  OPTIONAL_LIBS := $(foreach o,$(OPTIONAL),$(addprefix -l,$(word 3,$(subst =, ,$(o)))))
 endif
 
 ifeq ($(V),1)
@@ -213,6 +213,9 @@ check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and comp
 	$(Q)scripts/diff-pairs
 check-consumers: rawprof $(WORKLOAD) ## profiles in Firefox Profiler, Perfetto and speedscope, from npm and PyPI; root
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/consumers/check.sh
+.PHONY: check-servers
+check-servers: rawprof ## the agent and the Collector of OpenTelemetry itself, from Go's module proxy (54 MB); root, minutes the first time
+	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/servers/check.sh
 check-house: $(LIB)
 	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house
 

@@ -86,7 +86,7 @@ const struct option_row common_options[] = {
 
 	OPTION("format", 0, OUTPUT, FORMAT, format, "NAME", "the form of the result",
 	       .words = "table folded svg html pprof perf speedscope json rawprof firefox "
-			"perfetto chrome",
+			"perfetto chrome otlp",
 	       .takes = TAKES_RESULT | TAKES_FORMAT),
 	COMMON(SHOWN, "folded", 'f', OUTPUT, FORMAT, format, NULL, "means --format folded",
 	       .value = "folded"),

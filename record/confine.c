@@ -88,7 +88,7 @@ int record_keep_capabilities(uint64_t keep)
  * Root owns the machine's files, and needs no capability to write to what it owns. A user namespace
  * may have no such user: then that is left out.
  */
-static int leave_root(void)
+int record_leave_root(void)
 {
 	if (geteuid())
 		return 0;
@@ -114,7 +114,7 @@ int record_confine(const struct record_confine *what)
 	int err = 0;
 
 	if (!what->network)
-		err = leave_root();
+		err = record_leave_root();
 	if (err)
 		return rp_fail(err, "cannot become another user than root: %s", strerror(-err));
 	err = record_keep_capabilities(capabilities_to_keep(what));

@@ -24,6 +24,12 @@ struct record_confine {
  * 0, or a negative errno after a message. What the kernel does not have is left out.
  */
 int record_confine(const struct record_confine *what);
+/*
+ * Root becomes user 65534, who owns nothing, and keeps its capabilities until they are given up.
+ * Where there is no such user, and where the caller is not root, nothing happens. 0 or a negative
+ * errno.
+ */
+int record_leave_root(void);
 /* Gives up all capabilities but those whose bits are set. 0 or a negative errno. */
 int record_keep_capabilities(uint64_t keep);
 

@@ -172,8 +172,10 @@ static void send_sample(struct pprof *p, uint32_t sample)
 					v > INT64_MAX ? INT64_MAX : v); /* the field is signed */
 	}
 	report_proto_add_message(&p->message, SAMPLE_VALUE, &p->part);
-	asm_add_label(p, "comm", text(r, s->comm), 0, NULL);
-	asm_add_label(p, "pid", NULL, s->pid, NULL);
+	if (s->comm)
+		asm_add_label(p, "comm", text(r, s->comm), 0, NULL);
+	if (!r->without_pids)
+		asm_add_label(p, "pid", NULL, s->pid, NULL);
 	if (s->tid)
 		asm_add_label(p, "tid", NULL, s->tid, NULL);
 	for (uint64_t i = 0; i < set->count; i++)

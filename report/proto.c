@@ -2,7 +2,7 @@
 /* Protobuf's wire format. */
 #include "proto.h"
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 size_t report_proto_varint(unsigned char out[VARINT_MAX], uint64_t v)
 {
@@ -31,6 +31,16 @@ void report_proto_add_uint(struct buf *b, unsigned int field, uint64_t v)
 {
 	if (v)
 		report_proto_add_value(b, field, v);
+}
+
+void report_proto_add_fixed64(struct buf *b, unsigned int field, uint64_t v)
+{
+	unsigned char bytes[8];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(v >> 8 * i);
+	report_proto_add_varint(b, (uint64_t)field << 3 | WIRE_FIXED64);
+	report_buf_add(b, bytes, sizeof(bytes));
 }
 
 void report_proto_add_bytes(struct buf *b, unsigned int field, const void *bytes, size_t n)

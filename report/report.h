@@ -84,6 +84,7 @@ struct report {
 	} * stream; /* never NULL: who reads a report may sort it */
 
 	struct report_meta meta;
+	bool without_pids; /* report_split() has summed up processes */
 };
 
 /* The node that is reached from `parent` by `frame`, made if it is not there yet. */

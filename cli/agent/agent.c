@@ -21,11 +21,14 @@
 #include "agent.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "push.h"
 #include "record/confine.h"
 
 #define DEFAULT_DIR "/var/lib/rawprof"
 /* After the end is asked for: to name what the last window has, and to hand it over. */
 #define PATIENCE_NS (30 * NS_PER_SECOND)
+/* And then, to send it. */
+#define FLUSH_NS (5 * NS_PER_SECOND)
 
 /* A recorder, and what has come from it so far of the next window. */
 struct source {
@@ -48,6 +51,7 @@ struct agent {
 	struct agent_store *store;
 	struct agent_metrics *metrics;
 	struct agent_http *http; /* NULL: nobody asks */
+	struct push *push;	 /* NULL: there are no destinations */
 	int signals;
 	bool stopping;
 	uint64_t stop_ns; /* CLOCK_MONOTONIC, when patience ends, or the duration; 0: never */
@@ -73,7 +77,12 @@ static int take_window(struct agent *a, struct source *s)
 {
 	const struct agent_window *w = &s->head;
 	int err = agent_store_put(a->store, s->kind->name, w, s->data);
+	char name[AGENT_FILE_NAME];
 
+	if (!err && a->push) {
+		agent_store_name(s->kind->name, w->start_ns, name);
+		push_window(a->push, name, s->kind->name, w->start_ns, w->size);
+	}
 	s->windows++;
 	add_up(&s->sum, w);
 	if (err)
@@ -224,6 +233,7 @@ static int print_page(void *ctx, FILE *out)
 		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
 	print_store(a, out);
+	push_print_metrics(a->push, out);
 	agent_metrics_print(a->metrics, out);
 	return ferror(out) ? -EIO : 0;
 }
@@ -273,6 +283,21 @@ static int take_signals(struct agent *a)
 	return a->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
 }
 
+/* What was wrong with a new configuration is said, and the old one stays. */
+static void reload(struct agent *a)
+{
+	const struct agent_options *own = a->opt->own;
+	struct push_config c;
+
+	if (!a->push || !own->config)
+		return;
+	if (push_config_read(&c, own->config, own->push) || !c.ntargets)
+		rp_log(RP_WARN, "%s has no destinations: those before it stay", own->config);
+	else
+		push_configure(a->push, &c);
+	push_config_free(&c);
+}
+
 /* The second time it ends at once. */
 static bool take_signal(struct agent *a)
 {
@@ -280,8 +305,10 @@ static bool take_signal(struct agent *a)
 
 	if (read(a->signals, &info, sizeof(info)) != sizeof(info))
 		return false;
-	if (info.ssi_signo == SIGHUP)
+	if (info.ssi_signo == SIGHUP) {
+		reload(a);
 		return false;
+	}
 	if (a->stopping)
 		return true;
 	ask_to_stop(a);
@@ -317,25 +344,28 @@ static size_t poll_list(const struct agent *a, struct pollfd *fds)
 static int time_left_ms(const struct agent *a)
 {
 	const uint64_t now = rp_monotonic_ns();
-	const int look = a->http ? 1000 : -1; /* at clients that do nothing */
-	int left;
+	int left = a->http ? 1000 : -1; /* to look at clients that do nothing */
+	const int due = push_due_ms(a->push);
 
-	if (!a->stop_ns)
-		return look;
-	left = a->stop_ns > now ? (int)((a->stop_ns - now) / 1000000 + 1) : 0;
-	return a->http && left > look ? look : left;
+	if (due >= 0 && (left < 0 || due < left))
+		left = due;
+	if (a->stop_ns && (left < 0 || now + (uint64_t)left * 1000000 > a->stop_ns))
+		left = a->stop_ns > now ? (int)((a->stop_ns - now) / 1000000 + 1) : 0;
+	return left;
 }
 
 /* Until all recorders have ended. */
 static int supervise(struct agent *a)
 {
-	struct pollfd fds[1 + AGENT_MAX_KINDS + AGENT_HTTP_FDS];
+	struct pollfd fds[1 + AGENT_MAX_KINDS + 1 + AGENT_HTTP_FDS];
 
 	while (poll_list(a, fds)) {
-		struct pollfd *clients = fds + 1 + a->n;
+		struct pollfd *sender = fds + 1 + a->n, *clients = sender + 1;
 		const size_t nclients = agent_http_poll(a->http, clients);
-		int n = poll(fds, 1 + a->n + nclients, time_left_ms(a));
+		int n;
 
+		*sender = push_poll(a->push);
+		n = poll(fds, 1 + a->n + 1 + nclients, time_left_ms(a));
 		if (n < 0 && errno != EINTR)
 			return rp_fail(-errno, "poll: %s", strerror(errno));
 		if (fds[0].revents && take_signal(a))
@@ -344,6 +374,7 @@ static int supervise(struct agent *a)
 			if (a->source[i].socket >= 0 && fds[1 + i].revents &&
 			    (a->source[i].text ? read_text : read_source)(a, &a->source[i]))
 				reap(a, &a->source[i]);
+		push_serve(a->push, sender->revents);
 		agent_http_serve(a->http, clients);
 		if (!a->stop_ns || a->stop_ns > rp_monotonic_ns())
 			continue;
@@ -352,6 +383,44 @@ static int supervise(struct agent *a)
 		ask_to_stop(a);
 	}
 	return 0;
+}
+
+/* What destinations take at once they get; the rest waits for the next start. */
+static void flush(struct agent *a)
+{
+	const uint64_t end = rp_monotonic_ns() + FLUSH_NS;
+
+	while (push_hurry(a->push) && rp_monotonic_ns() < end) {
+		struct pollfd fds[2] = { push_poll(a->push),
+					 { .fd = a->signals, .events = POLLIN } };
+
+		push_serve(a->push, false);
+		poll(fds, 2, 100);
+		if (fds[1].revents && take_signal(a))
+			return;
+		push_serve(a->push, fds[0].revents);
+	}
+}
+
+static int open_push(struct agent *a)
+{
+	const struct agent_options *own = a->opt->own;
+	struct push_config c;
+	const char *why;
+	int err;
+
+	if (!own->config && !own->push)
+		return 0;
+	err = push_config_read(&c, own->config, own->push);
+	if (!err && !c.ntargets)
+		err = rp_fail(-EINVAL, "%s has no destination: a line 'push = TYPE+URL'",
+			      own->config);
+	if (!err && !push_can_send(&why))
+		err = rp_fail(-ENOSYS, "%s", why);
+	if (!err)
+		err = push_open(&c, agent_store_dir(a->store), &a->push);
+	push_config_free(&c);
+	return err;
 }
 
 static int start(struct agent *a)
@@ -365,6 +434,8 @@ static int start(struct agent *a)
 	a->metrics = agent_metrics_new();
 	if (!err && !a->metrics)
 		err = -ENOMEM;
+	if (!err)
+		err = open_push(a);
 	if (!err)
 		err = start_recorders(a);
 	if (!err)
@@ -388,6 +459,8 @@ static int run(const struct options *opt)
 
 	if (!err)
 		err = supervise(&a);
+	if (!err)
+		flush(&a);
 	for (size_t i = 0; i < a.n; i++) {
 		if (a.source[i].socket >= 0)
 			close(a.source[i].socket);
@@ -396,6 +469,7 @@ static int run(const struct options *opt)
 	}
 	if (a.signals >= 0)
 		close(a.signals);
+	push_close(a.push);
 	agent_http_close(a.http);
 	agent_metrics_free(a.metrics);
 	agent_store_close(a.store);
@@ -473,6 +547,14 @@ static const struct option_row own_rows[] = {
 	       "where windows are written, a .rawprof file each (" DEFAULT_DIR
 	       "): a directory of the caller's own, made if it is not there",
 	       .least = 1, .wrong = "is no directory"),
+	OPTION("push", 0, OUTPUT, TEXT, push, "LIST",
+	       "send windows there, too: pyroscope+URL, pyroscope-ingest+URL, parca+URL, otlp+URL, "
+	       "with commas between them",
+	       .least = 1),
+	OPTION("config", 0, OUTPUT, TEXT, config, "FILE",
+	       "more of destinations: tokens, TLS, labels, limits (rawprof(1)); read again on "
+	       "SIGHUP",
+	       .least = 1),
 	OPTION("labels", 0, OUTPUT, TEXT, labels, "LIST",
 	       "labels of samples (all): container, runtime, pod and unit by the control group, "
 	       "exe by the file; or none",

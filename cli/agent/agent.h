@@ -8,6 +8,7 @@
  *	labels.c	containers, pods, units, files of processes; cgroup.c: by their paths
  *	metrics.c	the page for Prometheus: counters, histograms
  *	http.c		a server of one page
+ *	push.h		destinations: servers of profiles
  *
  *	recorder --.rawprof--> supervisor --> store
  *	  reads what others        |
@@ -46,6 +47,8 @@ struct agent_options {
 	double duration;      /* seconds; 0: until SIGTERM */
 	struct record_ids pids;
 	const char *cgroup;
+	const char *config;  /* a file of destinations; NULL */
+	const char *push;    /* destinations, with commas between them; NULL */
 	const char *labels;  /* NULL: all */
 	uint64_t max_series; /* combinations of labels; 0: 1000 */
 };
@@ -84,6 +87,8 @@ struct agent_window {
  */
 int agent_recorder_start(const struct options *opt, const struct agent_kind *kind, int *pipe,
 			 pid_t *pid);
+/* In a process that was forked: what its parent has open is not its affair, but for this one. */
+void agent_close_others(int socket);
 
 /* ---- cgroup.c */
 
@@ -172,5 +177,9 @@ struct agent_store_state {
 	uint64_t files, bytes, removed, failed;
 };
 struct agent_store_state agent_store_state(const struct agent_store *s);
+/* Its descriptor, and the name that a window of this kind has in it. */
+int agent_store_dir(const struct agent_store *s);
+#define AGENT_FILE_NAME 64
+void agent_store_name(const char *kind, uint64_t start_ns, char name[AGENT_FILE_NAME]);
 
 #endif

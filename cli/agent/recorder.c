@@ -267,8 +267,7 @@ static int run_recorder(const struct options *opt, const struct agent_kind *kind
 	return status;
 }
 
-/* What the supervisor has open is not its affair: the directory, other recorders, clients. */
-static void close_others(int socket)
+void agent_close_others(int socket)
 {
 	enum { MAX_OPEN = 256 };
 
@@ -289,7 +288,7 @@ int agent_recorder_start(const struct options *opt, const struct agent_kind *kin
 	if (!*pid) {
 		snprintf(name, sizeof(name), "rawprof-%s", kind->name);
 		prctl(PR_SET_NAME, name);
-		close_others(pair[1]);
+		agent_close_others(pair[1]);
 		_exit(run_recorder(opt, kind, pair[1]));
 	}
 	close(pair[1]);

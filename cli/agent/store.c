@@ -97,9 +97,9 @@ static int find_dir(const char *path, int *out)
 
 /* ---- what is in it */
 
-static void name_of(const struct file *f, char name[64])
+static void name_of(const struct file *f, char name[AGENT_FILE_NAME])
 {
-	snprintf(name, 64, "%s-%013" PRIu64 ENDING, f->kind, f->ms);
+	snprintf(name, AGENT_FILE_NAME, "%s-%013" PRIu64 ENDING, f->kind, f->ms);
 }
 
 /* False: it is none of ours, which are left alone. */
@@ -285,4 +285,17 @@ void agent_store_close(struct agent_store *s)
 struct agent_store_state agent_store_state(const struct agent_store *s)
 {
 	return s->state;
+}
+
+int agent_store_dir(const struct agent_store *s)
+{
+	return s->dir;
+}
+
+void agent_store_name(const char *kind, uint64_t start_ns, char name[AGENT_FILE_NAME])
+{
+	struct file f = { .ms = start_ns / 1000000 };
+
+	snprintf(f.kind, sizeof(f.kind), "%s", kind);
+	name_of(&f, name);
 }

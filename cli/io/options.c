@@ -133,7 +133,7 @@ static const struct option_row own[] = {
 	  .help = "the form of the result (from folded on with --stacks, --log as table, json or "
 		  "chrome)",
 	  .words = "table json prometheus folded svg html pprof perf speedscope "
-		   "firefox perfetto chrome rawprof" },
+		   "firefox perfetto chrome otlp rawprof" },
 	{ "top", 'n', OPTION_OUTPUT,
 	  .help = "rows of a table (20); without a view: of --processes, with -i on a terminal in "
 		  "place" },

@@ -59,7 +59,7 @@ static const struct option_row own[] = {
 	  .help = "what is new, every so often; all of it at the end" },
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result",
 	  .words = "table folded svg html pprof perf speedscope json prometheus "
-		   "firefox perfetto chrome rawprof" },
+		   "firefox perfetto chrome otlp rawprof" },
 	{ "sort", 0, OPTION_OUTPUT, .arg = "KEY",
 	  .help = "order of the table, by default total (or a column of words)",
 	  .words = "total waits average longest timed_out no_wait" },

@@ -58,7 +58,7 @@ static const struct option_row offcpu_own[] = {
 	{ "format", 0, OPTION_OUTPUT,
 	  .help = "the form of the result (with --runq table, json, prometheus)",
 	  .words = "table folded svg html pprof perf speedscope json prometheus "
-		   "firefox perfetto chrome rawprof" },
+		   "firefox perfetto chrome otlp rawprof" },
 	{ "weight", 0, OPTION_OUTPUT,
 	  .help = "what the numbers are, by default delay (microseconds in folded and svg)",
 	  .words = "delay contentions" },

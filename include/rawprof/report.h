@@ -306,6 +306,7 @@ report_writer report_write_speedscope; /* a "sampled" profile of speedscope's fi
 report_writer report_write_firefox;    /* processed profile of Firefox Profiler, version 66 */
 report_writer report_write_perfetto;   /* a trace of Perfetto, protobuf */
 report_writer report_write_chrome;     /* Chrome's Trace Event Format, JSON */
+report_writer report_write_otlp;       /* OpenTelemetry's profiles, v1development, protobuf */
 report_writer report_write_svg;	       /* an interactive flame graph in one file */
 report_writer report_write_html;  /* a page: flame graph, functions, heat map, threads; one file */
 report_writer report_write_saved; /* all of it, for report_read() */
@@ -530,6 +531,41 @@ struct report_diff_growth {
  * none did. The name is the difference's. */
 bool report_diff_worst(const struct report_diff *d, double above,
 		       struct report_diff_growth *growth);
+
+/* ---- for servers of profiles */
+
+/*
+ * A profile as several. Samples have sets of labels, numbered from 0; part_of says which part each
+ * set belongs to (from n on: none), keep what a part tells of processes. A part has no labels.
+ */
+enum { REPORT_KEEP_COMM = 1, REPORT_KEEP_PID = 2, REPORT_KEEP_TID = 4 };
+size_t report_label_sets(const struct report *r);
+bool report_label_set_has_samples(const struct report *r, size_t set);
+/* The text of a label of a set; NULL: there is no such label, or it is a number. */
+const char *report_label_text(const struct report *r, size_t set, const char *key);
+int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsigned int keep,
+		 struct report **parts);
+
+/* A profile, and what a server is to know it by: texts alone. */
+struct report_part {
+	const struct report *report;
+	const struct report_label *labels;
+	size_t nlabels;
+};
+
+/*
+ * What servers take, all parts in one document, for the first two as pprof:
+ *
+ *	pyroscope	push.v1.PushRequest, protobuf, of grafana/pyroscope
+ *	parca		WriteRawRequest, JSON; profilestore/v1alpha1 of parca-dev/parca
+ *	otlp		ExportProfilesServiceRequest, protobuf; opentelemetry-proto 1.10
+ */
+typedef int report_parts_writer(const struct report_part *parts, size_t n, FILE *out);
+report_parts_writer report_parts_write_pyroscope;
+report_parts_writer report_parts_write_parca;
+report_parts_writer report_parts_write_otlp;
+/* One profile as pprof, gzipped, in memory that is to be freed. */
+int report_pprof_bytes(const struct report *r, char **bytes, size_t *size);
 
 /* ---- advice */
 

@@ -7,6 +7,8 @@
  */
 #include <rawprof/report.h>
 
+#include "report/read/wire.h"
+
 #include "fuzz_json.h"
 #include "fuzz_pprof.h"
 
@@ -175,6 +177,20 @@ static void check_page(char *page)
 	fuzz_check_json(data);
 }
 
+/* Two fields, messages, and nothing that is missing; tests/cli/push_server.py looks into them. */
+static void check_otlp(const char *text, size_t size)
+{
+	struct wire w = wire_of(text, size);
+	struct wire_field field;
+	unsigned int seen = 0;
+
+	while (report_wire_next(&w, &field)) {
+		fuzz_check(field.is_bytes && (field.number == 1 || field.number == 2));
+		seen |= field.number;
+	}
+	fuzz_check(!w.bad && seen == 3);
+}
+
 static void check_forms(const struct made *m, uint64_t total)
 {
 	for (const struct report_format *f = report_formats; f->name; f++) {
@@ -188,6 +204,8 @@ static void check_forms(const struct made *m, uint64_t total)
 			fuzz_check_pprof(text, size);
 		else if (!strcmp(f->name, "perfetto"))
 			check_packets(text, size);
+		else if (!strcmp(f->name, "otlp"))
+			check_otlp(text, size);
 		else if (f->binary)
 			check_saved(m, text, size);
 		else

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Destinations of the agent: servers of profiles that windows are sent to.
+ *
+ *	config.c	which ones: lines of a file, and --push
+ *	spool.c		windows that wait for a destination, on disk
+ *	push.c		the supervisor's side: what goes next, when again, what is dropped
+ *	sender.c	a process without rights that speaks to servers, and
+ *	curl.c		  HTTP in it, by libcurl, which no other process has
+ *	request.c	a window as the requests that a server takes
+ *	relabel.c	which services are in a window, and what they are called
+ *
+ *	recorder --.rawprof--> supervisor --> store, and a link to it in the spool
+ *	                          |  ^
+ *	             an open file |  | what became of it
+ *	                          v  |
+ *	                         sender --HTTP--> server
+ *
+ * The sender is no user that anything belongs to, has no capabilities and can write no files. It
+ * parses what the recorders made of others' processes and what servers answer. All that it gets is
+ * descriptors of windows, open for reading, and the contents of files that the configuration names.
+ */
+#ifndef CLI_AGENT_PUSH_H
+#define CLI_AGENT_PUSH_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <rawprof/report.h>
+
+/* ---- config.c */
+
+#define PUSH_MAX_TARGETS 8
+#define PUSH_WHY 256
+
+enum push_type { PUSH_PYROSCOPE, PUSH_INGEST, PUSH_PARCA, PUSH_OTLP, PUSH_TYPES };
+
+/* Texts of a destination, each NULL if it has none. Files are their contents here. */
+enum push_text {
+	PUSH_TOKEN,  /* Authorization: Bearer */
+	PUSH_USER,   /* name:password, for HTTP's basic authentication */
+	PUSH_CA,     /* certificates that its server may have, PEM */
+	PUSH_CERT,   /* the certificate shown to it, PEM, and */
+	PUSH_KEY,    /*   its key */
+	PUSH_PROXY,  /* URL; "": none, whatever the environment says */
+	PUSH_TENANT, /* X-Scope-OrgID */
+	PUSH_TEXTS
+};
+
+struct push_target {
+	enum push_type type;
+	char *name;  /* as given: "pyroscope+http://127.0.0.1:4040" */
+	char *url;   /* what of name is behind the first +, without a slash at its end */
+	uint32_t id; /* of name: the spool knows it by this */
+	char *text[PUSH_TEXTS];
+	char **header; /* "Name: value" */
+	size_t nheaders, headers_cap;
+	bool unverified; /* any certificate will do */
+	double timeout;	 /* seconds, of a request */
+};
+
+enum push_rule_kind { PUSH_KEEP, PUSH_DROP, PUSH_REPLACE, PUSH_REMOVE, PUSH_LABEL };
+
+/* Of services, one after the other. */
+struct push_rule {
+	enum push_rule_kind kind;
+	char *label; /* that is looked at, */
+	char *globs; /*   fits if its text fits one of these, with commas between them; "" : none */
+	char *target,
+		*value; /* PUSH_REPLACE: what the label target becomes; ${label} stands for it */
+};
+
+#define PUSH_SERIES "container,runtime,pod,namespace,unit,exe"
+struct push_config {
+	struct push_target target[PUSH_MAX_TARGETS];
+	size_t ntargets;
+	struct push_rule *rule;
+	size_t nrules, rules_cap;
+	char *series;	     /* a list of labels that tell services apart; NULL: PUSH_SERIES */
+	unsigned int keep;   /* REPORT_KEEP_ bits: what is told apart within a service */
+	uint64_t max_series; /* services of a window */
+	uint64_t spool_bytes;
+	double spool_time; /* seconds */
+	/* What the above was made of: keys and values, a NUL behind each. For the sender. */
+	char *pairs;
+	size_t npairs, pairs_cap; /* bytes */
+};
+
+/* The defaults of all that is not said. */
+void push_config_init(struct push_config *c);
+void push_config_free(struct push_config *c);
+/* One line of it. 0, or -EINVAL and why; -ENOMEM. */
+int push_config_set(struct push_config *c, const char *key, const char *value, char why[PUSH_WHY]);
+/* The contents of a file that a key names, ended by NUL, to be freed; NULL: errno says why. */
+typedef char *push_reader(const char *path);
+/*
+ * Lines "key = value"; # begins a comment. What "key-file" names is read and taken for key. 0 or a
+ * negative errno, and why with the number of the line.
+ */
+int push_config_parse(struct push_config *c, const char *text, push_reader *reader,
+		      char why[PUSH_WHY]);
+/* A list "TYPE+URL,TYPE+URL", as --push has it. */
+int push_config_list(struct push_config *c, const char *list, char why[PUSH_WHY]);
+/* The configuration with these pairs. */
+int push_config_unpack(struct push_config *c, const char *pairs, size_t size, char why[PUSH_WHY]);
+/* A file, and a list of destinations; each may be NULL. 0 or a negative errno after a message. */
+int push_config_read(struct push_config *c, const char *path, const char *list);
+
+/* ---- spool.c */
+
+struct push_spool;
+
+/* A window that waits for a destination. */
+struct push_item {
+	uint64_t ms; /* since 1970, when it began */
+	uint64_t bytes;
+	uint32_t target; /* its id */
+	char kind[8];
+	uint32_t done;	 /* requests of it that were answered */
+	uint32_t deaths; /* of senders that had it */
+	bool busy;	 /* the sender has it: it does not go */
+};
+
+/* In the directory @dir, which is the agent's own. 0 or a negative errno after a message. */
+int push_spool_open(int dir, struct push_spool **out);
+void push_spool_close(struct push_spool *s);
+/*
+ * The window that has this name in the agent's directory waits for this destination, too. 0 or a
+ * negative errno.
+ */
+int push_spool_put(struct push_spool *s, const char *window, const struct push_item *item);
+/*
+ * The oldest that waits for a destination, or the one that is busy; NULL: there is none. Until the
+ * next call that changes the spool.
+ */
+struct push_item *push_spool_next(struct push_spool *s, uint32_t target);
+struct push_item *push_spool_busy(struct push_spool *s, uint32_t target);
+/* Opens it for reading. A descriptor or a negative errno. */
+int push_spool_read(const struct push_spool *s, const struct push_item *item);
+/* So many of its requests were answered: kept across a restart. */
+void push_spool_progress(struct push_spool *s, struct push_item *item, uint32_t done);
+void push_spool_remove(struct push_spool *s, struct push_item *item);
+/*
+ * One that is older than @before_ms, or the oldest if all take more than @bytes; NULL: none has to
+ * go.
+ */
+struct push_item *push_spool_excess(struct push_spool *s, uint64_t bytes, uint64_t before_ms);
+struct push_spool_state {
+	uint64_t windows, bytes;
+};
+/* Of one destination; 0: of all. */
+struct push_spool_state push_spool_state(const struct push_spool *s, uint32_t target);
+
+/* ---- sender.c */
+
+/* What the supervisor asks, with a descriptor: of the configuration's pairs, or a window. */
+struct push_order {
+	uint32_t what;	 /* enum push_what */
+	uint32_t target; /* its place in the configuration */
+	uint32_t from;	 /* the first of its requests that is to be sent */
+	char kind[8];
+};
+enum push_what { PUSH_CONFIGURE, PUSH_SEND };
+
+enum push_outcome {
+	PUSH_READY,   /* the sender has begun, and knows nothing yet */
+	PUSH_SENT,    /* all of it is there */
+	PUSH_PART,    /* done of its requests are; the others are being sent */
+	PUSH_LATER,   /* not now: away, busy, stalled, or no server of this kind */
+	PUSH_REFUSED, /* nothing of it will ever be taken */
+	PUSH_UNABLE,  /* it cannot be read, or there is no memory for it */
+};
+#define PUSH_REASON 120
+struct push_answer {
+	uint32_t outcome, target;
+	uint32_t done;	      /* requests that were answered, of all */
+	uint32_t refused;     /* of them, those that are dropped */
+	uint32_t http;	      /* status of the last answer; 0: there was none */
+	uint32_t retry_after; /* seconds that the server asks for; 0: none */
+	uint64_t bytes;	      /* that were sent, of the last request */
+	char reason[PUSH_REASON];
+};
+
+/* True: this build and this machine can send. False: why not. */
+bool push_can_send(const char **why);
+/* Starts the sender. 0 or a negative errno after a message. */
+int push_sender_start(int *socket, pid_t *pid);
+
+/* ---- request.c */
+
+struct push_request {
+	char path[64]; /* behind the destination's URL */
+	char *query;   /* NULL: none */
+	char type[96]; /* Content-Type */
+	char *body;
+	size_t size;
+};
+struct push_requests {
+	struct push_request *request;
+	size_t n, capacity;
+};
+/* A window of this kind as requests. 0; -EINVAL: it is no window; or another negative errno. */
+int push_requests_make(const struct push_config *c, const struct push_target *t, const char *kind,
+		       const void *window, size_t size, struct push_requests *out);
+void push_requests_free(struct push_requests *r);
+
+/* ---- relabel.c */
+
+#define PUSH_MAX_LABELS 24
+/* What a service is called: names and texts, which are its own. */
+struct push_labels {
+	struct report_label label[PUSH_MAX_LABELS];
+	size_t n;
+	char *memory[PUSH_MAX_LABELS]; /* of label[i], both in one piece */
+};
+const char *push_label(const struct push_labels *l, const char *name); /* NULL: it has none */
+int push_label_set(struct push_labels *l, const char *name, const char *text);
+void push_labels_free(struct push_labels *l);
+/* False: a rule drops it. *err: 0 or -ENOMEM. */
+bool push_relabel(const struct push_config *c, struct push_labels *l, int *err);
+
+/* The services of a window, sorted by their labels; report is a part of the window. */
+struct push_series {
+	struct push_labels labels;
+	struct report *report;
+};
+int push_series_make(const struct push_config *c, const struct report *r, struct push_series **out,
+		     size_t *n);
+void push_series_free(struct push_series *s, size_t n);
+
+/* ---- curl.c */
+
+struct push_http;
+/* 0; -ENOSYS: not in this build; -ELIBACC: libcurl is not installed. */
+int push_http_new(struct push_http **out);
+void push_http_free(struct push_http *h);
+/* Begins a request of which nothing is copied but the target's texts; ctx comes back with it. */
+int push_http_begin(struct push_http *h, const struct push_target *t,
+		    const struct push_request *request, void *ctx);
+struct push_http_result {
+	void *ctx;
+	long status;	      /* 0: no answer that is HTTP */
+	uint32_t retry_after; /* seconds */
+	bool is_page;	      /* an answer for people, which no server of profiles gives */
+	char reason[PUSH_REASON];
+};
+/* Waits for whichever comes first: an end of a request, something to read from fd, ms. */
+int push_http_wait(struct push_http *h, int fd, int ms);
+bool push_http_next(struct push_http *h, struct push_http_result *result);
+
+/* ---- push.c */
+
+struct push;
+
+/*
+ * Before rights are given up; dir is the agent's directory. The configuration becomes the push's.
+ * 0 or a negative errno after a message.
+ */
+int push_open(struct push_config *c, int dir, struct push **out);
+void push_close(struct push *p); /* and says what became of all windows; NULL is fine */
+/* Another configuration, which becomes p's. */
+void push_configure(struct push *p, struct push_config *c);
+/* A window is in the directory by this name. */
+void push_window(struct push *p, const char *name, const char *kind, uint64_t start_ns,
+		 uint64_t bytes);
+/* What to wait for, and until when: ms from now, -1: nothing is due. */
+struct pollfd push_poll(const struct push *p);
+int push_due_ms(const struct push *p);
+/* Does what is due; at any time. */
+void push_serve(struct push *p, bool readable);
+/* Before the end: each destination gets what it takes at once. True: that is not all yet. */
+bool push_hurry(struct push *p);
+void push_print_metrics(const struct push *p, FILE *out);
+
+#endif

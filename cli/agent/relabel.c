@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Services: samples of a window that have the same labels, after rules have changed them. What
+ * servers count as series is limited: services beyond the limit are one, "other".
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "push.h"
+
+#define MAX_TEXT 512
+#define NO_PART UINT32_MAX
+
+/* ---- labels */
+
+static struct report_label *find(const struct push_labels *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->label[i].key, name))
+			return (struct report_label *)(uintptr_t)&l->label[i];
+	return NULL;
+}
+
+const char *push_label(const struct push_labels *l, const char *name)
+{
+	const struct report_label *label = find(l, name);
+
+	return label ? label->str : NULL;
+}
+
+static void remove_label(struct push_labels *l, const char *name)
+{
+	const struct report_label *label = find(l, name);
+	const size_t i = label ? (size_t)(label - l->label) : 0;
+
+	if (!label)
+		return;
+	free(l->memory[i]);
+	l->n--;
+	memmove(&l->label[i], &l->label[i + 1], (l->n - i) * sizeof(l->label[0]));
+	memmove(&l->memory[i], &l->memory[i + 1], (l->n - i) * sizeof(l->memory[0]));
+}
+
+int push_label_set(struct push_labels *l, const char *name, const char *text)
+{
+	const size_t nname = strlen(name) + 1, ntext = strlen(text) + 1;
+	char *memory;
+	size_t at;
+
+	if (!*text) {
+		remove_label(l, name);
+		return 0;
+	}
+	memory = malloc(nname + ntext);
+	if (!memory)
+		return -ENOMEM;
+	memcpy(memory, name, nname);
+	memcpy(memory + nname, text, ntext);
+	remove_label(l, name);
+	if (l->n == PUSH_MAX_LABELS) {
+		free(memory);
+		return 0;
+	}
+	for (at = l->n; at && strcmp(l->label[at - 1].key, name) > 0; at--) {
+		l->label[at] = l->label[at - 1];
+		l->memory[at] = l->memory[at - 1];
+	}
+	l->memory[at] = memory;
+	l->label[at] = (struct report_label){ .key = memory, .str = memory + nname };
+	l->n++;
+	return 0;
+}
+
+void push_labels_free(struct push_labels *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->memory[i]);
+	*l = (struct push_labels){ 0 };
+}
+
+/* ---- rules */
+
+static bool fits(const char *globs, const char *text)
+{
+	char glob[MAX_TEXT];
+
+	while (*globs) {
+		const size_t n = strcspn(globs, ",");
+
+		snprintf(glob, sizeof(glob), "%.*s", (int)(n < MAX_TEXT ? n : MAX_TEXT - 1), globs);
+		if (!fnmatch(glob, text, 0))
+			return true;
+		globs += n + (globs[n] == ',');
+	}
+	return false;
+}
+
+/* "${label}" stands for the label's text, and for nothing if there is none. */
+static void expand(const char *value, const struct push_labels *l, char out[MAX_TEXT])
+{
+	size_t have = 0;
+
+	while (*value && have < MAX_TEXT - 1) {
+		const size_t n = value[0] == '$' && value[1] == '{' ? strcspn(value, "}") : 0;
+		char name[64];
+		const char *text;
+
+		if (!n || !value[n] || n - 2 >= sizeof(name)) {
+			out[have++] = *value++;
+			continue;
+		}
+		snprintf(name, sizeof(name), "%.*s", (int)(n - 2), value + 2);
+		text = push_label(l, name);
+		value += n + 1;
+		while (text && *text && have < MAX_TEXT - 1)
+			out[have++] = *text++;
+	}
+	out[have] = '\0';
+}
+
+bool push_relabel(const struct push_config *c, struct push_labels *l, int *err)
+{
+	char text[MAX_TEXT];
+
+	*err = 0;
+	for (size_t i = 0; i < c->nrules && !*err; i++) {
+		const struct push_rule *r = &c->rule[i];
+		const char *had = push_label(l, r->label);
+		const bool fit = fits(r->globs, had ? had : "");
+
+		if (r->kind == PUSH_REMOVE)
+			remove_label(l, r->label);
+		else if (r->kind != PUSH_REPLACE && r->kind != PUSH_LABEL &&
+			 fit == (r->kind == PUSH_DROP))
+			return false;
+		else if (r->kind == PUSH_LABEL || (r->kind == PUSH_REPLACE && fit)) {
+			expand(r->value, l, text);
+			*err = push_label_set(l, r->target, text);
+		}
+	}
+	return true;
+}
+
+/* ---- services */
+
+/* By what is known of it: the unit, without its ending, the file, the container. */
+static int name_service(struct push_labels *l)
+{
+	static const char *const names[] = { "unit", "exe", "container" };
+	char text[MAX_TEXT] = "unknown";
+	const char *known = NULL;
+	size_t n;
+
+	if (push_label(l, "service_name"))
+		return 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !known; i++)
+		known = push_label(l, names[i]);
+	if (known)
+		snprintf(text, sizeof(text), "%s", known);
+	n = strlen(text);
+	if (n > 8 && !strcmp(text + n - 8, ".service"))
+		text[n - 8] = '\0';
+	return push_label_set(l, "service_name", text);
+}
+
+/* Of one set of labels in the window. False: a rule drops it. */
+static bool labels_of(const struct push_config *c, const struct report *r, size_t set,
+		      struct push_labels *l, int *err)
+{
+	const struct report_info *info = report_get_info(r);
+	const char *list = c->series ? c->series : PUSH_SERIES;
+	bool keep;
+
+	*err = info->host ? push_label_set(l, "host", info->host) : 0;
+	while (*list && !*err) {
+		const size_t n = strcspn(list, ",");
+		const char *text;
+		char key[64];
+
+		snprintf(key, sizeof(key), "%.*s", (int)n, list);
+		text = report_label_text(r, set, key);
+		if (text)
+			*err = push_label_set(l, key, text);
+		list += n + (list[n] == ',');
+	}
+	if (*err)
+		return false;
+	keep = push_relabel(c, l, err);
+	if (keep && !*err)
+		*err = name_service(l);
+	return keep;
+}
+
+static int compare(const struct push_labels *a, const struct push_labels *b)
+{
+	int order = 0;
+
+	for (size_t i = 0; i < a->n && i < b->n && !order; i++) {
+		order = strcmp(a->label[i].key, b->label[i].key);
+		if (!order)
+			order = strcmp(a->label[i].str, b->label[i].str);
+	}
+	return order ? order : a->n < b->n ? -1 : a->n > b->n;
+}
+
+/* A set of labels of the window, and what became of it. */
+struct origin {
+	struct push_labels labels;
+	size_t set;
+};
+
+static int by_labels(const void *a, const void *b)
+{
+	const struct origin *o = a, *p = b;
+
+	return compare(&o->labels, &p->labels);
+}
+
+struct split {
+	struct origin *origin;
+	size_t norigins, norigins_cap;
+	uint32_t *part_of; /* of each set */
+	struct push_series *series;
+	size_t n;
+};
+
+static int find_origins(const struct push_config *c, const struct report *r, struct split *s)
+{
+	const size_t sets = report_label_sets(r);
+	int err = 0;
+
+	s->part_of = malloc((sets + 1) * sizeof(*s->part_of));
+	if (!s->part_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < sets && !err; i++) {
+		struct origin o = { .set = i };
+
+		s->part_of[i] = NO_PART;
+		if (report_label_set_has_samples(r, i) && labels_of(c, r, i, &o.labels, &err) &&
+		    !err) {
+			err = RP_PUSH(s->origin, s->norigins, s->norigins_cap, o);
+			if (!err)
+				continue;
+		}
+		push_labels_free(&o.labels);
+	}
+	if (s->norigins)
+		qsort(s->origin, s->norigins, sizeof(*s->origin), by_labels);
+	return err;
+}
+
+/* The one that stands for all beyond the limit. */
+static int make_other(const struct report *r, struct push_labels *l)
+{
+	const struct report_info *info = report_get_info(r);
+	int err;
+
+	push_labels_free(l);
+	err = push_label_set(l, "service_name", "other");
+	return err || !info->host ? err : push_label_set(l, "host", info->host);
+}
+
+static int number_parts(const struct push_config *c, const struct report *r, struct split *s)
+{
+	int err = 0;
+
+	s->series = calloc(s->norigins + 1, sizeof(*s->series));
+	if (!s->series)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->norigins && !err; i++) {
+		struct origin *o = &s->origin[i];
+
+		if (!s->n || compare(&o->labels, &s->series[s->n - 1].labels)) {
+			if (s->n < c->max_series) {
+				s->series[s->n++].labels = o->labels;
+				o->labels = (struct push_labels){ 0 };
+			} else {
+				err = make_other(r, &s->series[s->n - 1].labels);
+			}
+		}
+		s->part_of[o->set] = (uint32_t)(s->n - 1);
+	}
+	return err;
+}
+
+static int split_report(const struct push_config *c, const struct report *r, struct split *s)
+{
+	struct report **parts = calloc(s->n + 1, sizeof(struct report *));
+	int err = parts ? report_split(r, s->part_of, s->n, c->keep, parts) : -ENOMEM;
+
+	for (size_t i = 0; i < s->n && !err; i++)
+		s->series[i].report = parts[i];
+	free(parts);
+	return err;
+}
+
+int push_series_make(const struct push_config *c, const struct report *r, struct push_series **out,
+		     size_t *n)
+{
+	struct split s = { 0 };
+	int err = find_origins(c, r, &s);
+
+	if (!err)
+		err = number_parts(c, r, &s);
+	if (!err)
+		err = split_report(c, r, &s);
+	for (size_t i = 0; i < s.norigins; i++)
+		push_labels_free(&s.origin[i].labels);
+	free(s.origin);
+	free(s.part_of);
+	if (err) {
+		push_series_free(s.series, s.n);
+		return err;
+	}
+	*out = s.series;
+	*n = s.n;
+	return 0;
+}
+
+void push_series_free(struct push_series *s, size_t n)
+{
+	for (size_t i = 0; s && i < n; i++) {
+		push_labels_free(&s[i].labels);
+		report_free(s[i].report);
+	}
+	free(s);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The process that speaks to servers. It gives up everything before it does: root, capabilities,
+ * core dumps, files to write. What it is to send comes as descriptors, what became of it goes back
+ * as answers of one size. The one that the agent starts parses nothing: it starts another that
+ * does, and when that one dies, the next.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+
+#include "agent.h"
+#include "push.h"
+#include "record/confine.h"
+
+/* A window on its way to one destination. */
+struct job {
+	bool busy;
+	struct push_requests requests;
+	uint32_t at, refused, target;
+};
+
+struct sender {
+	int socket;
+	struct push_config config;
+	struct push_http *http;
+	struct job job[PUSH_MAX_TARGETS];
+};
+
+static void answer(struct sender *s, const struct push_answer *a)
+{
+	if (send(s->socket, a, sizeof(*a), MSG_NOSIGNAL) < 0)
+		_exit(0); /* the agent has ended */
+}
+
+/* ---- descriptors */
+
+/* A copy, since a file that shrinks under a mapping kills who reads it. NULL: it cannot be read. */
+static char *read_all(int fd, size_t *size)
+{
+	struct stat st;
+	char *data = NULL;
+	size_t have = 0;
+	ssize_t n = 0;
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size >= 0 && st.st_size <= AGENT_MAX_WINDOW)
+		data = malloc((size_t)st.st_size + 1);
+	while (data && have < (size_t)st.st_size &&
+	       (n = pread(fd, data + have, (size_t)st.st_size - have, (off_t)have)) > 0)
+		have += (size_t)n;
+	if (!data || have < (size_t)st.st_size) {
+		free(data);
+		return NULL;
+	}
+	*size = have;
+	return data;
+}
+
+static ssize_t receive(int socket, struct push_order *order, int *fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { .iov_base = order, .iov_len = sizeof(*order) };
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	const ssize_t n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	*fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return n;
+}
+
+/* ---- windows */
+
+static void end_job(struct sender *s, struct job *j, struct push_answer *a)
+{
+	a->target = j->target;
+	a->done = j->at;
+	a->refused = j->refused;
+	push_requests_free(&j->requests);
+	*j = (struct job){ 0 };
+	answer(s, a);
+}
+
+static void begin_request(struct sender *s, struct job *j)
+{
+	struct push_answer a = { .outcome = PUSH_UNABLE };
+	int err;
+
+	if (j->at >= j->requests.n) {
+		a.outcome = PUSH_SENT;
+		end_job(s, j, &a);
+		return;
+	}
+	err = push_http_begin(s->http, &s->config.target[j->target], &j->requests.request[j->at],
+			      j);
+	if (!err)
+		return;
+	a.outcome = err == -ENOMEM ? PUSH_LATER : PUSH_UNABLE;
+	snprintf(a.reason, sizeof(a.reason), "a request cannot be made: %s", strerror(-err));
+	end_job(s, j, &a);
+}
+
+static void begin_job(struct sender *s, const struct push_order *order, int fd)
+{
+	struct push_answer a = { .outcome = PUSH_UNABLE };
+	struct job *j = &s->job[order->target];
+	size_t size = 0;
+	char *window = read_all(fd, &size), kind[sizeof(order->kind) + 1];
+	int err = window ? 0 : -EIO;
+
+	*j = (struct job){ .busy = true, .at = order->from, .target = order->target };
+	snprintf(kind, sizeof(kind), "%.*s", (int)sizeof(order->kind), order->kind);
+	if (!err)
+		err = push_requests_make(&s->config, &s->config.target[order->target], kind, window,
+					 size, &j->requests);
+	free(window);
+	if (!err) {
+		begin_request(s, j);
+		return;
+	}
+	snprintf(a.reason, sizeof(a.reason), "a window cannot be read: %s", strerror(-err));
+	end_job(s, j, &a);
+}
+
+/* What can be had later, and what never. */
+static enum push_outcome outcome_of(const struct push_http_result *r)
+{
+	const long s = r->status;
+
+	if (r->is_page) /* a proxy's, a portal's, of another server than was meant */
+		return PUSH_LATER;
+	if (s >= 200 && s < 300)
+		return PUSH_SENT;
+	/* Who may, and where to, can be put right. */
+	if (s == 401 || s == 403 || s == 404 || s == 407 || s == 408 || s == 425 || s == 429)
+		return PUSH_LATER;
+	return s >= 400 && s < 500 ? PUSH_REFUSED : PUSH_LATER;
+}
+
+static void take_result(struct sender *s, const struct push_http_result *r)
+{
+	struct job *j = r->ctx;
+	const enum push_outcome outcome = outcome_of(r);
+	struct push_answer a = { .outcome = outcome,
+				 .target = j->target,
+				 .http = (uint32_t)r->status,
+				 .retry_after = r->retry_after };
+
+	snprintf(a.reason, sizeof(a.reason), "%s",
+		 r->is_page ? "the answer is a page for people" : r->reason);
+	if (outcome == PUSH_LATER) {
+		end_job(s, j, &a);
+		return;
+	}
+	a.bytes = j->requests.request[j->at].size;
+	j->refused += outcome == PUSH_REFUSED;
+	j->at++;
+	if (j->at >= j->requests.n) {
+		end_job(s, j, &a);
+		return;
+	}
+	a.outcome = outcome == PUSH_REFUSED ? PUSH_REFUSED : PUSH_PART;
+	a.done = j->at;
+	a.refused = j->refused;
+	if (a.outcome == PUSH_PART)
+		answer(s, &a);
+	begin_request(s, j);
+}
+
+/* ---- orders */
+
+/* For another configuration there is another process, which has nothing under way. */
+static int configure(struct sender *s, int fd)
+{
+	char why[PUSH_WHY];
+	size_t size = 0;
+	char *pairs;
+	int err;
+
+	if (s->config.npairs)
+		_exit(1);
+	pairs = read_all(fd, &size);
+	err = pairs ? 0 : -EIO;
+	push_config_init(&s->config);
+	if (!err)
+		err = push_config_unpack(&s->config, pairs, size, why);
+	free(pairs);
+	return err;
+}
+
+static int take_order(struct sender *s)
+{
+	struct push_order order;
+	int fd, err = 0;
+	const ssize_t n = receive(s->socket, &order, &fd);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n != sizeof(order))
+		_exit(0); /* the agent has ended */
+	if (order.what == PUSH_CONFIGURE)
+		err = configure(s, fd);
+	else if (order.target < s->config.ntargets && !s->job[order.target].busy)
+		begin_job(s, &order, fd);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static void __attribute__((noreturn)) send_windows(int socket)
+{
+	struct sender s = { .socket = socket };
+	const struct push_answer ready = { .outcome = PUSH_READY };
+	struct push_http_result r;
+	int err = push_http_new(&s.http);
+
+	if (err)
+		_exit(err == -ELIBACC ? 3 : 2);
+	answer(&s, &ready);
+	while (!err) {
+		err = push_http_wait(s.http, socket, 60000);
+		if (!err)
+			err = take_order(&s);
+		while (!err && push_http_next(s.http, &r))
+			take_result(&s, &r);
+	}
+	_exit(1);
+}
+
+/* ---- without rights */
+
+static int give_up_rights(void)
+{
+	const struct rlimit none = { 0, 0 };
+	int err = record_leave_root();
+
+	if (!err)
+		err = record_keep_capabilities(0);
+	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0) ||
+		     setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_FSIZE, &none)))
+		err = -errno;
+	return err;
+}
+
+/* One that dies at once is not started at once again. */
+static void __attribute__((noreturn)) keep_sending(int socket)
+{
+	int status = 0;
+
+	for (;;) {
+		const pid_t pid = fork();
+
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			send_windows(socket);
+		}
+		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) != 1)
+			_exit(WEXITSTATUS(status));
+		sleep(1);
+	}
+}
+
+static void take_no_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_IGN);
+}
+
+int push_sender_start(int *socket, pid_t *pid)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return rp_fail(-errno, "socketpair: %s", strerror(errno));
+	*pid = fork();
+	if (!*pid) {
+		prctl(PR_SET_NAME, "rawprof-sender");
+		agent_close_others(pair[1]);
+		take_no_signals();
+		if (give_up_rights())
+			_exit(4);
+		keep_sending(pair[1]);
+	}
+	close(pair[1]);
+	*socket = pair[0];
+	if (*pid < 0) {
+		close(pair[0]);
+		return rp_fail(-errno, "fork: %s", strerror(errno));
+	}
+	return 0;
+}

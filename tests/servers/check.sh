@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What rawprof agent sends, in servers of others: the Collector of OpenTelemetry, built from Go's module proxy, has the
+# totals that the agent's windows have. Prometheus, of Debian's packages, is in tests/cli/test_agent.sh.
+. "$(dirname "$0")/../cli/lib.sh"
+collector=v0.165.0
+need_profile
+
+skip 'Pyroscope' "no module proxy has it: its rules are in tests/cli/push_server.py"
+skip 'Parca' "no module proxy has it: its rules are in tests/cli/push_server.py"
+
+# ---- the Collector
+
+built=$PWD/build/servers/otelcol
+# build: a module of its own; the Go command fetches what it names.
+build() (
+	mkdir -p build/servers && cp tests/servers/main.go build/servers/ && cd build/servers || exit
+	[ -x otelcol ] && exit
+	printf 'module otelcol\n\ngo 1.24\n' >go.mod
+	for module in otelcol exporter/debugexporter receiver/otlpreceiver service; do
+		go get "go.opentelemetry.io/collector/$module@$collector" || exit
+	done
+	go mod tidy && go build -o otelcol .
+)
+if ! command -v go >/dev/null; then
+	skip 'the Collector of OpenTelemetry' 'there is no go'
+	finish
+fi
+if ! build >"$tmp/build.log" 2>&1; then
+	skip 'the Collector of OpenTelemetry' "it cannot be built: $(tail -n 1 "$tmp/build.log" | cut -c 1-100)"
+	finish
+fi
+port=$((20000 + RANDOM % 12000))
+cat >"$tmp/collector.yaml" <<END
+receivers: { otlp: { protocols: { http: { endpoint: "127.0.0.1:$port" } } } }
+exporters: { debug: { verbosity: detailed } }
+service:
+  telemetry: { metrics: { level: none } }
+  pipelines: { profiles: { receivers: [otlp], exporters: [debug] } }
+END
+"$built" --config "file:$tmp/collector.yaml" --feature-gates service.profilesSupport >"$tmp/collector.log" 2>&1 &
+server=$!
+for ((i = 0; i < 100; i++)); do
+	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null && break
+	sleep 0.1
+done
+run "$rawprof" agent --dir "$tmp/windows" --window 1 --profile cpu,offcpu -d 4 --push "otlp+http://127.0.0.1:$port"
+is 'the Collector: status of the agent' "$status" 0
+lacks 'the Collector: nothing was refused' "$err" 'takes nothing|refuses|dropped|wait in'
+sleep 1
+kill $server
+wait $server 2>/dev/null
+# Its debug exporter prints the values of each sample.
+python3 - "$rawprof" "$tmp" >"$out" <<'END'
+import glob, json, re, subprocess, sys
+sent = got = 0
+for path in glob.glob(sys.argv[2] + '/windows/*.rawprof'):
+    d = json.loads(subprocess.run([sys.argv[1], 'report', '--format', 'json', path],
+                                  capture_output=True).stdout)
+    sent += sum(sum(s['values']) for s in d['samples'])
+for values in re.findall(r'^ *Values: \[([-\d ]*)\]', open(sys.argv[2] + '/collector.log').read(), re.M):
+    got += sum(map(int, values.split()))
+print('sent', sent, 'got', got)
+END
+read -r _ sent _ got <"$out"
+is 'the Collector: it has the totals that the windows have' "$got" "$sent"
+holds 'the Collector: and there are some' "${sent:-0} > 0"
+finish

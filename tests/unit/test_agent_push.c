@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Destinations of the agent: their configuration, services by rules, the spool. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/agent/push.h"
+
+static char *a_file(const char *path)
+{
+	return !strcmp(path, "/token") ? strdup("secret\n") : NULL;
+}
+
+/* clang-format off */
+static const struct {
+	const char *text, *why;
+} wrong[] = {
+	{ "moon = 1", "line 1: there is no key 'moon'" },
+	{ "\n\nmoon", "line 3: 'moon' is no 'key = value'" },
+	{ "token = a", "line 1: token stands behind the push that it is for" },
+	{ "push = otlp+http://h\npush = otlp+http://h", "line 2: otlp+http://h is there twice" },
+	{ "push = otlp+http://h\nheader = X", "line 2: a header is 'Name: value'" },
+	{ "push = otlp+http://h\ntenant = a\rb", "line 2: tenant is more than one line of text" },
+	{ "push = otlp+http://h\nca = x", "line 2: ca: no certificate or key in PEM form" },
+	{ "push = otlp+http://h\ntimeout = 0", "line 2: timeout is 1 to 300 seconds, not '0'" },
+	{ "push = otlp+http://h\nverify = maybe", "line 2: verify is yes or no, not 'maybe'" },
+	{ "push = otlp+http://h\ntoken-file = /none", "line 2: cannot read /none" },
+	{ "push = otlp+http://a:b@h", "line 1: no name and password in a URL: user-file has them" },
+	{ "keep = exe", "line 1: a rule is 'keep = LABEL GLOBS'" },
+	{ "keep = exe a b", "line 1: a rule is 'keep = LABEL GLOBS'" },
+	{ "replace = exe a", "line 1: a rule is 'replace = LABEL GLOBS TARGET TEXT'" },
+	{ "replace = exe a b", NULL }, /* no text: the label goes */
+	{ "replace = exe a b c", NULL },
+	{ "remove = a b", "line 1: a rule is 'remove = LABEL'" },
+	{ "label = 1 b", "line 1: a rule is 'label = LABEL TEXT'" },
+	{ "within = comm,moon", "line 1: within is a list of comm, pid, tid, not 'moon'" },
+	{ "spool = many", "line 1: 'many' is not what it can be" },
+};
+/* clang-format on */
+
+START_TEST(wrong_lines)
+{
+	struct push_config c;
+	char why[PUSH_WHY];
+	int err;
+
+	push_config_init(&c);
+	err = push_config_parse(&c, wrong[_i].text, a_file, why);
+	ck_assert_int_eq(err, wrong[_i].why ? -EINVAL : 0);
+	if (wrong[_i].why)
+		ck_assert_str_eq(why, wrong[_i].why);
+	push_config_free(&c);
+}
+END_TEST
+
+START_TEST(right_lines)
+{
+	struct push_config c, again;
+	char why[PUSH_WHY];
+
+	push_config_init(&c);
+	push_config_init(&again);
+	ck_assert_int_eq(push_config_parse(&c,
+					   "push = parca+https://h:1/x//\n token-file = /token \n"
+					   "header = A: b\nheader = C:d\nproxy =\n#push = x\n"
+					   "push = otlp+http://h\nverify = no\nspool = 1M\n",
+					   a_file, why),
+			 0);
+	ck_assert_int_eq(push_config_unpack(&again, c.pairs, c.npairs, why), 0);
+	ck_assert_uint_eq(again.ntargets, 2);
+	ck_assert_str_eq(again.target[0].url, "https://h:1/x");
+	ck_assert_str_eq(again.target[0].text[PUSH_TOKEN], "secret");
+	ck_assert_str_eq(again.target[0].text[PUSH_PROXY], "");
+	ck_assert_uint_eq(again.target[0].nheaders, 2);
+	ck_assert(!again.target[0].unverified && again.target[1].unverified);
+	ck_assert_uint_eq(again.spool_bytes, 1 << 20);
+	ck_assert_uint_eq(again.target[0].id, c.target[0].id);
+	ck_assert_uint_ne(again.target[0].id, again.target[1].id);
+	push_config_free(&c);
+	push_config_free(&again);
+}
+END_TEST
+
+/* ---- services */
+
+static void add(struct report *r, const char *exe, const char *unit, uint64_t count)
+{
+	const struct report_label labels[] = { { .key = "exe", .str = exe },
+					       { .key = "unit", .str = unit } };
+	const struct report_sample s = { .comm = exe,
+					 .pid = (int32_t)count,
+					 .tid = 1,
+					 .labels = labels,
+					 .nlabels = unit ? 2 : 1,
+					 .values = &count };
+
+	ck_assert_int_eq(report_add(r, &s), 0);
+}
+
+static struct report *a_window(void)
+{
+	const struct report_value_type type = { "samples", "count" };
+	const struct report_info info = { .host = "web1" };
+	struct report *r;
+
+	ck_assert_int_eq(report_new(&type, 1, &r), 0);
+	ck_assert_int_eq(report_set_info(r, &info), 0);
+	add(r, "nginx", "nginx.service", 1);
+	add(r, "nginx", "nginx.service", 2); /* another process of the same service */
+	add(r, "worker", "nginx.service", 4);
+	add(r, "bench", NULL, 8);
+	add(r, "sh", NULL, 16);
+	return r;
+}
+
+/* "service{exe}=total ..." of all services, in their order. */
+static void services(const char *config, char out[512])
+{
+	struct report *r = a_window();
+	struct push_series *s;
+	struct push_config c;
+	char why[PUSH_WHY];
+	size_t n, have = 0;
+
+	push_config_init(&c);
+	ck_assert_int_eq(push_config_parse(&c, config, a_file, why), 0);
+	ck_assert_int_eq(push_series_make(&c, r, &s, &n), 0);
+	*out = '\0';
+	for (size_t i = 0; i < n; i++) {
+		const char *exe = push_label(&s[i].labels, "exe");
+
+		have += (size_t)snprintf(out + have, 512 - have, "%s{%s}=%llu ",
+					 push_label(&s[i].labels, "service_name"), exe ? exe : "",
+					 (unsigned long long)report_total(s[i].report, 0));
+	}
+	push_series_free(s, n);
+	push_config_free(&c);
+	report_free(r);
+}
+
+/* clang-format off */
+static const struct {
+	const char *config, *services;
+} rules_of[] = {
+	{ "", "bench{bench}=8 nginx{nginx}=3 sh{sh}=16 nginx{worker}=4 " },
+	{ "drop = exe b*,s?", "nginx{nginx}=3 nginx{worker}=4 " },
+	{ "keep = unit *.service", "nginx{nginx}=3 nginx{worker}=4 " },
+	{ "series = unit", "nginx{}=7 unknown{}=24 " },
+	{ "remove = exe", "nginx{}=7 unknown{}=24 " },
+	{ "replace = exe nginx service_name front-${unit}\nremove = exe",
+	  "front-nginx.service{}=3 nginx{}=4 unknown{}=24 " },
+	{ "replace = unit ?* service_name ${host}/${exe}${none}",
+	  "bench{bench}=8 web1/nginx{nginx}=3 sh{sh}=16 web1/worker{worker}=4 " },
+	{ "label = service_name all\nremove = exe\nremove = unit", "all{}=31 " },
+	{ "label = service_name x${a${exe}\nkeep = exe sh", "x{sh}=16 " },
+	{ "max-series = 2", "bench{bench}=8 other{}=23 " },
+	{ "max-series = 1", "other{}=31 " },
+	{ "keep = exe none", "" },
+};
+/* clang-format on */
+
+START_TEST(rules)
+{
+	char out[512];
+
+	services(rules_of[_i].config, out);
+	ck_assert_str_eq(out, rules_of[_i].services);
+}
+END_TEST
+
+/* ---- the spool */
+
+static struct push_item item_of(uint32_t target, uint64_t ms)
+{
+	return (struct push_item){ .target = target, .ms = ms, .bytes = 10, .kind = "cpu" };
+}
+
+static void put(struct push_spool *s, int dir, uint32_t target, uint64_t ms)
+{
+	const struct push_item i = item_of(target, ms);
+	const int fd = openat(dir, "window", O_CREAT | O_RDWR, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "0123456789", 10), 10);
+	close(fd);
+	ck_assert_int_eq(push_spool_put(s, "window", &i), 0);
+	ck_assert_int_eq(unlinkat(dir, "window", 0), 0); /* the spool has it all the same */
+}
+
+START_TEST(spool_keeps_order_and_bounds)
+{
+	char path[] = "/tmp/rawprof-spool-XXXXXX", command[64], text[16] = "";
+	struct push_spool *s;
+	struct push_item *i;
+	int dir, fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	dir = open(path, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(push_spool_open(dir, &s), 0);
+	put(s, dir, 1, 3000);
+	put(s, dir, 1, 1000);
+	put(s, dir, 2, 2000);
+	push_spool_progress(s, push_spool_next(s, 1), 7);
+	push_spool_close(s);
+	fd = openat(dir, "spool/foreign", O_CREAT | O_WRONLY, 0600);
+	close(fd);
+	ck_assert_int_eq(push_spool_open(dir, &s), 0); /* as after a kill */
+	ck_assert_uint_eq(push_spool_state(s, 0).windows, 3);
+	ck_assert_uint_eq(push_spool_state(s, 0).bytes, 30);
+	i = push_spool_next(s, 1);
+	ck_assert_uint_eq(i->ms, 1000);
+	ck_assert_uint_eq(i->done, 7);
+	fd = push_spool_read(s, i);
+	ck_assert_int_eq(read(fd, text, sizeof(text)), 10);
+	ck_assert_str_eq(text, "0123456789");
+	close(fd);
+	ck_assert_ptr_null(push_spool_excess(s, 30, 1000));
+	ck_assert_uint_eq(push_spool_excess(s, 29, 0)->ms, 1000);
+	ck_assert_uint_eq(push_spool_excess(s, 30, 1001)->ms, 1000);
+	i->busy = true; /* what is being sent does not go */
+	ck_assert_ptr_eq(push_spool_busy(s, 1), i);
+	ck_assert_uint_eq(push_spool_excess(s, 29, 0)->ms, 2000);
+	push_spool_remove(s, i);
+	ck_assert_uint_eq(push_spool_next(s, 1)->ms, 3000);
+	push_spool_remove(s, push_spool_next(s, 2));
+	ck_assert_ptr_null(push_spool_next(s, 2));
+	push_spool_close(s);
+	ck_assert_int_eq(faccessat(dir, "spool/foreign", F_OK, 0), 0);
+	close(dir);
+	snprintf(command, sizeof(command), "rm -r %s", path);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("agent_push");
+	TCase *t = tcase_create("push");
+	SRunner *runner = srunner_create(s);
+	int failed;
+
+	tcase_add_loop_test(t, wrong_lines, 0, sizeof(wrong) / sizeof(wrong[0]));
+	tcase_add_test(t, right_lines);
+	tcase_add_loop_test(t, rules, 0, sizeof(rules_of) / sizeof(rules_of[0]));
+	tcase_add_test(t, spool_keeps_order_and_bounds);
+	suite_add_tcase(s, t);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
