@@ -92,9 +92,10 @@ int rp_perf_open_failed(int err, const struct perf_event_attr *attr, const char 
 
 /* ---- perf.c */
 /*
- * Whether an event that is enabled counts no time since *enabled_ns, which takes what it has now: its CPU went away,
- * and the event does not come back with it (perf_event_exit_cpu in kernel/events/core.c). It is to have been opened
- * with PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING. The CPU is interrupted for it.
+ * Whether an event that is enabled counts no time since *enabled_ns, which takes what it has now:
+ * its CPU went away, and the event does not come back with it (perf_event_exit_cpu in
+ * kernel/events/core.c). It is to have been opened with PERF_FORMAT_TOTAL_TIME_ENABLED and
+ * _RUNNING. The CPU is interrupted for it.
  */
 bool rp_event_stands_still(int fd, uint64_t *enabled_ns);
 

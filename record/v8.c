@@ -155,7 +155,7 @@ static const struct sym_v8_layout *layout_of(const struct record_v8 *p, uint32_t
 	return p->layouts[process ? process->layout - 1 : 0];
 }
 
-/* Where the CPU was, if that is in code which V8 has made, as far as can be told without reading. */
+/* Where the CPU was, if that is in code which V8 has made, as far as one sees without reading. */
 static bool is_innermost(const struct record_v8 *p, const struct stack_record *r, uint64_t *pc)
 {
 	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);

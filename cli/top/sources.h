@@ -125,7 +125,7 @@ void top_source_close(struct top_source *s);
 
 /* ---- budget.c */
 
-/* The window is complete: what costs too much is sliced or stopped, what was stopped tried again. */
+/* A window is complete: what costs too much is sliced or stopped, what stopped is tried again. */
 void top_budget_keep(struct top_sources *s);
 
 /* ---- slices.c: an int is 0 or a negative errno */

@@ -326,7 +326,7 @@ static int top_run(const struct options *opt)
 	t->opt = opt;
 	t->step = step_of(opt);
 	t->terminal.signals = -1;
-	/* A machine that is too busy to answer is what it is for: it comes first, and takes little. */
+	/* It is for machines that are too busy to answer: it comes first, and takes little. */
 	setpriority(PRIO_PROCESS, 0, NICE);
 	gethostname(t->host, sizeof(t->host) - 1);
 	err = isatty(STDOUT_FILENO) && !opt->format->json ? run_terminal(t) : run_lines(t);
@@ -384,8 +384,8 @@ const struct command top_command = {
 		"What runs is what cpu, offcpu -K and --runq, io, lock and trace --syscalls run. "
 		"mem --faults begins when its table is opened. What would cost more than 1 % of a "
 		"CPU together is measured in slices, a few hundredths of the time, which stand for "
-		"all of it: ~2% in the head of its table; x measures always, whatever it costs. The "
-		"program runs at nice -10, so that a machine which is too busy to answer is "
+		"all of it: ~2% in the head of its table; x measures always, whatever it costs. "
+		"The program runs at nice -10, so that a machine which is too busy to answer is "
 		"shown.\n\n"
 		"Where standard output is no terminal, each interval is a line of JSON.",
 	.examples = "  rawprof top                                the whole machine; q leaves\n"

@@ -30,7 +30,7 @@ static const char *last_part(const char *name)
 	return last;
 }
 
-/* Without the parameters, which nobody types; who typed no namespace may not know that there is one. */
+/* Without the parameters, which nobody types; who typed no namespace may not know of one. */
 static size_t try_name(void *ctx, const char *name)
 {
 	struct trying *t = ctx;

@@ -201,9 +201,9 @@ static double common_share(const struct report *r, const bool *is_comm, unsigned
 }
 
 /*
- * Has one of them most from processes that both have? Not all formats can tell them apart; and a program under
- * another name, prog-v1 and prog-v2, is compared function by function all the same, whatever else
- * was there a moment: the profiler itself, as a child before it becomes the program.
+ * Has one of them most from processes that both have? Not all formats can tell them apart; and a
+ * program under another name, prog-v1 and prog-v2, is compared function by function all the same,
+ * whatever else was there a moment: the profiler itself, as a child before it becomes the program.
  */
 static int have_same_comms(const struct report_diff *d, bool *same)
 {

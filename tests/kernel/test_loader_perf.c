@@ -411,7 +411,7 @@ static int forks_seen(struct rp_sideband *side)
 	return n;
 }
 
-/* An event whose CPU went and came between two looks counts no more: as one that was switched off. */
+/* An event whose CPU went and came between two looks counts no more, as one switched off. */
 START_TEST(test_hotplug_unseen)
 {
 	struct rp_perf_options opt = { .event = event("cpu-clock"), .freq = 99, .disabled = true };

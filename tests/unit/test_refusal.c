@@ -237,8 +237,8 @@ START_TEST(said_in_c)
 		"; v->hits++; @ count.bpf.c:22\n"
 		"1: (79) r1 = *(u64 *)(r0 +0)\n"
 		"R0 invalid mem access 'map_value_or_null'\n"
-		"processed 2 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 "
-		"mark_read 0\n"
+		"processed 2 insns (limit 1000000) max_states_per_insn 0 total_states 0 "
+		"peak_states 0 mark_read 0\n"
 		"-- END PROG LOAD LOG --\n"
 		"libbpf: prog 'count': failed to load: -13\n");
 

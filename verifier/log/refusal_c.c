@@ -32,8 +32,9 @@ static const struct {
 	  "Clear the variable, padding between members too: struct key k; __builtin_memset(&k, 0, "
 	  "sizeof(k));" },
 	{ "invalid access to map value, value_size=%n off=%n size=%n",
-	  "if (index >= sizeof(value->array)) return 0; or index &= SIZE - 1; with an unsigned index. "
-	  "The compiler may check a copy: barrier_var(index) behind it keeps the two together." },
+	  "if (index >= sizeof(value->array)) return 0; or index &= SIZE - 1; with an unsigned "
+	  "index. The compiler may check a copy: barrier_var(index) behind it keeps the two "
+	  "together." },
 	{ "%r unbounded memory access, *",
 	  "if (n > sizeof(buffer)) return 0; with n unsigned, or n &= SIZE - 1; right before." },
 	{ "%r min value is negative, *",
@@ -45,8 +46,8 @@ static const struct {
 	  "Take the context's type from the program's section, and read its members as they are; "
 	  "tracepoints: struct trace_event_raw_NAME of vmlinux.h." },
 	{ "Unreleased reference id=%n alloc_insn=%n",
-	  "Give it back on every path: bpf_ringbuf_submit() or bpf_ringbuf_discard(), bpf_sk_release() "
-	  "and the like, also before an early return." },
+	  "Give it back on every path: bpf_ringbuf_submit() or bpf_ringbuf_discard(), "
+	  "bpf_sk_release() and the like, also before an early return." },
 	{ "BPF program is too large. Processed %n insn",
 	  "Bound the loop by a constant, use bpf_loop() or bpf_for(), or move a part into a global "
 	  "function (__noinline, not static), which is verified once." },

@@ -432,7 +432,7 @@ static void parse_line(struct parser *p, const char *line, const char *end)
 	}
 }
 
-/* What libbpf and bpftool write around a log is none of it: *beyond from its end to the next one. */
+/* What libbpf and bpftool write around a log is none of it: *beyond, from its end to the next. */
 static bool is_loaders(const char *line, const char *end, bool *beyond)
 {
 	static const char last[] = "-- END PROG LOAD LOG --", first[] = "-- BEGIN PROG LOAD LOG --";
