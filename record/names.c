@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/machine.h"
+#include "managed_runs.h"
 #include "recording.h"
 
 /*
@@ -366,84 +367,13 @@ struct adder {
 	size_t skip; /* native frames that are left out, the innermost */
 };
 
-/* A run of managed frames: their words, and the number of the native frame that executed them. */
-struct run {
-	const uint64_t *words;
-	size_t n, place;
-	enum managed_language language;
-};
-
-/* Takes the next run off *at; those at the end may lack their place: it is behind all others. */
-static bool take_run(const uint64_t **at, const uint64_t *end, size_t nnative, struct run *run)
-{
-	*run = (struct run){ .words = *at, .place = nnative, .language = MANAGED_PYTHON };
-	while (*at < end && !(**at & MANAGED_PLACE)) {
-		*at += end - *at > 1 ? 2 : 1;
-		run->n = (size_t)(*at - run->words) / 2;
-	}
-	if (*at < end) {
-		const uint64_t place = **at & (MANAGED_PLACE - 1);
-
-		run->place = place & MANAGED_NUMBER_MASK;
-		run->language = (enum managed_language)(place >> MANAGED_LANGUAGE_SHIFT);
-		++*at;
-	}
-	return *at > run->words;
-}
-
-/* The words of a record, a cursor for each language: its runs are in the order of their places. */
-struct runs {
-	struct {
-		const uint64_t *at, *end;
-	} of[MANAGED_LANGUAGES];
-	size_t nnative;
-};
-
-static void find_runs(const struct stack_record *r, struct runs *runs)
-{
-	const uint64_t *at = r->frames + (r->kernel_bytes + r->user_bytes) / 8;
-	const uint64_t *end = at + r->managed_bytes / 8;
-	struct run run;
-
-	*runs = (struct runs){ .nnative = r->user_bytes / 8 };
-	while (take_run(&at, end, runs->nnative, &run)) {
-		if ((unsigned int)run.language >= MANAGED_LANGUAGES)
-			continue;
-		if (!runs->of[run.language].at)
-			runs->of[run.language].at = run.words;
-		runs->of[run.language].end = at;
-	}
-}
-
-/* The one with the lowest place; false: there are no more. */
-static bool next_run(struct runs *runs, struct run *out)
-{
-	size_t best = MANAGED_LANGUAGES;
-	const uint64_t *after = NULL;
-
-	for (size_t i = 0; i < MANAGED_LANGUAGES; i++) {
-		const uint64_t *at = runs->of[i].at;
-		struct run run;
-
-		if (!at || !take_run(&at, runs->of[i].end, runs->nnative, &run) ||
-		    (best < MANAGED_LANGUAGES && run.place >= out->place))
-			continue;
-		*out = run;
-		best = i;
-		after = at;
-	}
-	if (best < MANAGED_LANGUAGES)
-		runs->of[best].at = after;
-	return best < MANAGED_LANGUAGES;
-}
-
 /* What a virtual machine brings along, to enter and leave the program's functions, is none. */
 static bool is_function(enum managed_language language, const uint64_t words[2])
 {
 	return language != MANAGED_JVM || record_jvm_is_method(words);
 }
 
-static int add_run(struct adder *to, const struct run *run, bool alone)
+static int add_run(struct adder *to, const struct managed_run *run, bool alone)
 {
 	int err = 0;
 
@@ -472,13 +402,13 @@ static int add_native(struct adder *to, const uint64_t *frames, size_t from, siz
 
 bool record_managed_alone(const struct recording *rec, const struct stack_record *r)
 {
-	struct runs runs;
-	struct run run;
+	struct managed_runs runs;
+	struct managed_run run;
 
 	if (!rec->opt->python_only || !r->managed_bytes)
 		return false;
-	find_runs(r, &runs);
-	while (next_run(&runs, &run))
+	record_find_runs(r, &runs);
+	while (record_next_run(&runs, &run))
 		for (size_t i = 0; i < run.n; i++)
 			if (is_function(run.language, run.words + 2 * i))
 				return true;
@@ -490,13 +420,13 @@ static int add_user(struct adder *to, const struct stack_record *r, enum names_f
 	const uint64_t *native = r->frames + r->kernel_bytes / 8;
 	const size_t n = r->user_bytes / 8;
 	const bool alone = record_managed_alone(to->rec, r);
-	struct runs runs;
+	struct managed_runs runs;
 	size_t from = to->skip < n ? to->skip : n;
-	struct run run;
+	struct managed_run run;
 	int err = 0;
 
-	find_runs(r, &runs);
-	while (!err && next_run(&runs, &run)) {
+	record_find_runs(r, &runs);
+	while (!err && record_next_run(&runs, &run)) {
 		const size_t place = run.place < n ? run.place : n;
 
 		if (!alone && place > from)

@@ -541,18 +541,16 @@ bool report_diff_worst(const struct report_diff *d, double above,
 enum { REPORT_KEEP_COMM = 1, REPORT_KEEP_PID = 2, REPORT_KEEP_TID = 4 };
 size_t report_label_sets(const struct report *r);
 bool report_label_set_has_samples(const struct report *r, size_t set);
-/* The text of a label of a set; NULL: there is no such label, or it is a number. */
+/* NULL: the set has no such label, or it is a number. */
 const char *report_label_text(const struct report *r, size_t set, const char *key);
 int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsigned int keep,
 		 struct report **parts);
 
-/* A profile, and what a server is to know it by: texts alone. */
 struct report_part {
 	const struct report *report;
-	const struct report_label *labels;
+	const struct report_label *labels; /* what a server is to know it by: texts alone */
 	size_t nlabels;
 };
-
 /*
  * What servers take, all parts in one document, for the first two as pprof:
  *
