@@ -30,10 +30,10 @@ served() {
 	wait $load
 	kill $pid
 	wait $pid 2>/dev/null
-	holds "$name: it has served" "$(cat "$tmp/answers") > 100"
+	holds "$name: it has served" "$(cat "$tmp/answers") > 20"
 	holds "$name: whole" "$(whole) >= 99"
 	holds "$name: without a name" "$(share "$tmp/folded" ';\[(anon|js|java|python)\]') <= 1"
-	holds "$name: its functions" "$(share "$tmp/folded" "$function") > 20"
+	holds "$name: its functions" "$(share "$tmp/folded" "$function") > 5"
 }
 
 for python in $(command -v python3) "${PYENV_ROOT:-/root/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
