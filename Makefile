@@ -166,14 +166,15 @@ run: deps ## build what is there to see: profile a small demo for 5 s, show the 
 
 # ---- tests -------------------------------------------------------------------------------------
 
-# Unit tests are built apart from the product, with sanitizers.
+# Unit tests are built apart from the product, with sanitizers; examples/none.c: no lessons of the course, which explain
+# lists.
 SAN := -fsanitize=address,undefined$(FUZZER:%=,%-no-link) -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(call say,CC-SAN,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -c -o $@ $<
-$(BUILD)/unit/%: tests/unit/%.c $(SAN_CLI) $(SAN_LIB)
+$(BUILD)/unit/%: tests/unit/%.c examples/none.c $(SAN_CLI) $(SAN_LIB)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -o $@ $< $(SAN_CLI) $(SAN_LIB) $(CHECK_LIBS) $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) -o $@ $(filter %.c,$^) $(SAN_CLI) $(SAN_LIB) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(CHECK_LIBS) $(LIBS)
@@ -197,9 +198,9 @@ VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-k
 NO_VALGRIND := $(addprefix %/test_,asm_limits insn sym_proc sym_debug old_kernels sym_place)
 check-valgrind: $(patsubst $(BUILD)/unit/%,$(BUILD)/valgrind/%,$(filter-out $(NO_VALGRIND),$(UNIT))) ## the unit tests under valgrind: errors and leaks fail them
 	$(Q)TEST_RUNNER='$(VALGRIND)' CK_TIMEOUT_MULTIPLIER=50 TEST_TIMEOUT=3600 scripts/run-tests $^
-$(BUILD)/valgrind/%: tests/unit/%.c $(BUILD)/cli.a $(LIB)
+$(BUILD)/valgrind/%: tests/unit/%.c examples/none.c $(BUILD)/cli.a $(LIB)
 	$(call say,TEST,$< (valgrind))
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(BUILD)/cli.a $(LIB) $(CHECK_LIBS) $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(BUILD)/cli.a $(LIB) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/cli.a: $(filter-out %/main.o,$(CLI_OBJ))
 check-kernel: $(KERNEL) ## tests of the parts on the running kernel; root
 	$(Q)scripts/run-tests $(KERNEL)
@@ -270,7 +271,6 @@ check-fuzz: $(FUZZ) ## the same for 10 s each (CHECK_FUZZ_SECONDS), as `make che
 	$(Q)$(if $(T),scripts/run-fuzz $(or $(CHECK_FUZZ_SECONDS),10) $(FUZZ),BUILD=$(BUILD) tests/fuzz/check.sh)
 fuzz-targets: $(FUZZ)
 FUZZ_MAIN := $(if $(FUZZER),,tests/fuzz/driver.c)
-# examples/none.c: no lessons of the course, which explain lists.
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_MAIN) examples/none.c $(SAN_CLI) $(SAN_LIB)
 	$(call say,FUZZ,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SAN) $(FUZZER:%=-fsanitize=%) -o $@ $(filter %.c,$^) \
