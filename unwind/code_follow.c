@@ -411,7 +411,7 @@ static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts
 		return END_OF_WAY;
 	case FLOW_RETURN:
 		if (unwind_code_may_return(&s)) {
-			f->has_returned |= f->stretches[w->stretch].is_sure;
+			f->has_returned = true;
 			confirm(f, w->stretch);
 		}
 		return is_return_wrong(f, &s) ? CONTRADICTION : END_OF_WAY;

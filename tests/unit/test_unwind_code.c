@@ -108,6 +108,28 @@ START_TEST(functions_without_padding_between)
 }
 END_TEST
 
+/* As what the C library calls main() from: it never returns, and what it calls does. */
+START_TEST(functions_that_do_not_return)
+{
+	static const uint8_t code[] = {
+		0x53,				    /* 0: push %rbx */
+		0xe8, 0x00, 0x10, 0x00, 0x00,	    /* 1: call elsewhere */
+		0x5b,				    /* 6: pop %rbx */
+		0xc3,				    /* 7: ret */
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* padding */
+		0xcc, 0xcc, 0x53,		    /* 16: push %rbx */
+		0xe8, 0xea, 0xff, 0xff, 0xff,	    /* 17: call 0 */
+		0xff, 0xd0,			    /* 22: call *%rax */
+		0xe8, 0x00, 0x10, 0x00, 0x00,	    /* 24: call elsewhere */
+	};
+
+	follow(code, sizeof(code));
+	expect(6, UNWIND_SP, 16);
+	expect(22, UNWIND_SP, 16);
+	expect(24, UNWIND_SP, 16);
+}
+END_TEST
+
 START_TEST(contradictions_are_left_out)
 {
 	static const uint8_t returns_too_early[] = { 0x53, 0xc3 };	    /* push %rbx; ret */
@@ -146,6 +168,7 @@ int main(void)
 	tcase_add_test(t, frames_are_followed);
 	tcase_add_test(t, the_stack_pointer_is_stored);
 	tcase_add_test(t, functions_without_padding_between);
+	tcase_add_test(t, functions_that_do_not_return);
 	tcase_add_test(t, contradictions_are_left_out);
 	tcase_add_test(t, code_is_anything);
 	tcase_set_timeout(t, 60);
