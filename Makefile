@@ -55,9 +55,13 @@ else
 endif
 
 # Taken where they are: libiberty names C++ and Rust functions, libdw lines and inlined functions,
-# liblzma unpacks .gnu_debugdata; libcurl, which is loaded when `agent` needs it, sends. MINIMAL=1 leaves them all out. A sysroot of ours has them, once made.
+# liblzma unpacks .gnu_debugdata; libcurl, which is loaded when `agent` needs it, sends. MINIMAL=1 leaves them all out. A
+# sysroot of ours has them, once made.
 OPTIONAL := libiberty/demangle.h=LIBIBERTY=iberty elfutils/libdw.h=LIBDW=dw lzma.h=LZMA=lzma curl/curl.h=CURL=
 MINIMAL  ?=
+ifneq ($(SYSROOT),)
+  OPTIONAL := $(filter-out curl/%,$(OPTIONAL)) # what is built with it is static, and cannot load it
+endif
 ifeq ($(MINIMAL)$(SYSROOT),)
   OPTIONAL := $(shell for o in $(OPTIONAL); do \
 	printf '\043if __has_include(<%s>)\n%s\n\043endif\n' "$${o%%=*}" "$$o"; \

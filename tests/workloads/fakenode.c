@@ -67,9 +67,9 @@ __asm__(".text\n"
 	"	ret\n"
 	".size call_frame, . - call_frame\n");
 #else
-static void call_frame(uint64_t function, uint64_t bytecode)
+static void call_frame(uint64_t of_function, uint64_t of_bytecode)
 {
-	if (function != bytecode)
+	if (of_function != of_bytecode)
 		burn_inside();
 }
 #endif
