@@ -185,9 +185,10 @@ $(BUILD)/kernel/%: tests/kernel/%.c $(LIB)
 
 .PHONY: check check-unit check-valgrind check-kernel check-cli check-consumers check-house
 check: deps-check ## install what tests lack, build, run all tests that this user may run; VM=no: on this kernel alone
-	$(AGAIN) rawprof $(WORKLOAD) $(HTML_PAGES) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples solutions
+	$(AGAIN) rawprof $(WORKLOAD) $(HTML_PAGES) $(UNIT) $(KERNEL) $(FUZZ) $(BUILD)/bad/check $(FAULTS) examples solutions $(QUIZ_JUDGE)
 	$(VM_BUILD)
-	$(Q)$(VM_ENV) SECOND_TRY=1 scripts/run-tests $(UNIT) $(KERNEL) $(BUILD)/bad/check examples/check.sh scripts/lint-house tests/fuzz/check.sh \
+	$(Q)$(VM_ENV) SECOND_TRY=1 scripts/run-tests $(UNIT) $(KERNEL) $(BUILD)/bad/check examples/check.sh \
+		examples/quiz/solutions/check.sh scripts/lint-house tests/fuzz/check.sh \
 		tests/cli/test_*.sh tests/vm/test_riscv64.sh tests/vm/test_kernels.sh; $(GIVE_BACK)
 check-unit: $(UNIT) ## unit tests, with sanitizers; no root
 	$(Q)scripts/run-tests $(UNIT)

@@ -60,10 +60,23 @@ $(BUILD)/examples/shown/table.o: $(BUILD)/examples/shown/table.c
 rawprof: $(EXAMPLE_OBJ)
 $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old: $(BUILD)/examples/none.o
 
+# The quiz: exercises are compiled one by one when they are judged, by examples/quiz/check; here only the judge is made.
+QUIZ_JUDGE := $(BUILD)/examples/quiz/judge/judge
+QUIZ_OBJ   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard examples/quiz/judge/*.c))
+$(QUIZ_JUDGE): $(QUIZ_OBJ) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+.PHONY: quiz check-quiz
+quiz: $(QUIZ_JUDGE) ## 30 exercises of the course, examples/quiz: judge what you have changed; root
+	$(Q)examples/quiz/check
+check-quiz: rawprof $(QUIZ_JUDGE) ## to each exercise a right and a wrong answer: do they score so? root
+	$(Q)scripts/run-tests examples/quiz/solutions/check.sh
+
 .PHONY: examples solutions check-examples
 examples: $(LESSON_RUN) ## build the lessons of the course, examples/*/run
 solutions: $(SOLUTION_RUN)
 check-examples: rawprof $(LESSON_RUN) $(SOLUTION_RUN) ## run every lesson and solution, hold what they print against EXPECT and the pages; root
 	$(Q)scripts/run-tests examples/check.sh
 
--include $(LESSON_SRC:%.c=$(BUILD)/%.d) $(patsubst examples/%.c,$(BUILD)/examples/shown/%.d,$(LESSON_SRC))
+-include $(QUIZ_OBJ:.o=.d) $(LESSON_SRC:%.c=$(BUILD)/%.d) $(patsubst examples/%.c,$(BUILD)/examples/shown/%.d,$(LESSON_SRC))
