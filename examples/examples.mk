@@ -69,7 +69,7 @@ $(QUIZ_JUDGE): $(QUIZ_OBJ) $(LIB)
 
 .PHONY: quiz check-quiz
 quiz: $(QUIZ_JUDGE) ## 30 exercises of the course, examples/quiz: judge what you have changed; root
-	$(Q)examples/quiz/check
+	$(Q)examples/quiz/check || [ $$? -eq 1 ] # a wrong answer is none of make's errors
 check-quiz: rawprof $(QUIZ_JUDGE) ## to each exercise a right and a wrong answer: do they score so? root
 	$(Q)scripts/run-tests examples/quiz/solutions/check.sh
 

@@ -30,10 +30,10 @@ static const struct asm_insn one_key_lines[] = {
 	EXIT(),
 
 	FUNC(count),
-	LDX(DW, R2, R1, 0), /* the first argument: the pid */
+	LDX(DW, R2, R1, 0), /* the first argument: its lower half is the pid */
 	LDX(DW, R3, R1, 8), /* the second: the CPU */
 	ST(DW, R10, ONE, 1),
-	STX(W, R10, KEY_PID, R2),
+	STX(DW, R10, KEY_PID, R2),
 	STX(H, R10, KEY_CPU, R3),
 	MAP_ADD(counts, KEY, ONE),
 	MOV(R0, 0),

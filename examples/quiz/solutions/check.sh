@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: does the quiz score as it should? To each exercise NN-name.md has two changes, the first right and the
-# second wrong. Each is applied to a copy, and judged. The exercise as it stands must not score either. What a hint says
-# to give to `rawprof explain` is given to it.
+# second wrong. Each is applied to a copy, and judged. The exercise as it stands must not score either, nor without the
+# line that is refused. What a hint says to give to `rawprof explain` is given to it.
 # Ends with a line "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
@@ -10,6 +10,9 @@ quiz=examples/quiz
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0 skipped=0
+written_on=6018 # the kernel that answered the questions
+IFS=.- read -r major minor _ < <(uname -r)
+kernel=$((major * 1000 + minor))
 
 outcome() { # ok|fail|skip WHAT
 	printf '%-4s %s\n' "$1" "$2"
@@ -31,7 +34,7 @@ copy() {
 
 # score NAME N EXPECTED: must be judged "right" or "wrong".
 score() {
-	local what said first
+	local what first
 	case $2 in
 	0) what='as it stands' ;;
 	1) what='the right answer' ;;
@@ -56,9 +59,25 @@ score() {
 		outcome skip "$1: $what: $not_here"
 		;;
 	*)
+		if [ $kernel -lt $written_on ] && grep -q '\.answer =' "$quiz/$1.c"; then
+			not_here='written on a newer kernel, and this one says something else'
+			outcome skip "$1: $what: $not_here"
+			return
+		fi
 		outcome fail "$1: $what: should be $3: $said"
 		;;
 	esac
+}
+
+# without_refused NAME: without the line that the verifier refuses it must not score either.
+without_refused() {
+	local line
+	line=$(sed -n "s|^ *at [^ ]*/$1\\.c:\\([0-9]*\\): .*|\\1|p" <<<"$said" | head -n 1)
+	[ -n "$line" ] || return 0
+	sed "${line}d" "$quiz/$1.c" >"$tmp/$1.c"
+	said=$("$quiz/check" -d "$tmp" "$1")
+	[[ $said == wrong* ]] && found=ok || found=fail
+	outcome $found "$1: without line $line: ${said%%$'\n'*}"
 }
 
 # shellcheck source=scripts/can-profile
@@ -71,8 +90,9 @@ fi
 
 judge=build/examples/quiz/judge/judge
 while IFS=$'\t' read -r name lesson explain; do
-	not_here=''
+	not_here='' said=''
 	score "$name" 0 wrong
+	without_refused "$name"
 	score "$name" 1 right
 	score "$name" 2 wrong
 	[ -f "examples/$lesson/README.md" ] && found=ok || found=fail
