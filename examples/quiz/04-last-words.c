@@ -23,9 +23,9 @@ const struct quiz_exercise quiz = {
 	.program = &last_words,
 	.choices = {
 		/* a */ "R6 !read_ok",
-		/* b */ "R2 !read_ok",
+		/* b */ "it loads",
 		/* c */ "R0 !read_ok",
-		/* d */ "it loads",
+		/* d */ "R2 !read_ok",
 	},
 	.answer = "?", /* a, b, c or d */
 };

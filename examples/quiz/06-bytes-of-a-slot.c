@@ -19,8 +19,8 @@ static const struct asm_program bytes_of_a_slot = {
 const struct quiz_exercise quiz = {
 	.program = &bytes_of_a_slot,
 	.choices = {
-		/* a */ "fp-8=mmmmmm??",
-		/* b */ "fp-8=mm??mmmm",
+		/* a */ "fp-8=mm??mmmm",
+		/* b */ "fp-8=mmmmmm??",
 		/* c */ "fp-8=??mmmmmm",
 		/* d */ "fp-8=mmmm??mm",
 	},

@@ -21,9 +21,9 @@ static const struct asm_program far_field = {
 const struct quiz_exercise quiz = {
 	.program = &far_field,
 	.choices = {
-		/* a */ "invalid bpf_context access off=4096",
+		/* a */ "it loads",
 		/* b */ "R1 !read_ok",
-		/* c */ "it loads",
+		/* c */ "invalid bpf_context access off=4096",
 		/* d */ "misaligned context access",
 	},
 	.answer = "?", /* a, b, c or d */

@@ -25,8 +25,8 @@ static const struct asm_program callback = {
 const struct quiz_exercise quiz = {
 	.program = &callback,
 	.choices = {
-		/* a */ "infinite loop detected",
-		/* b */ "At callback return the register R0",
+		/* a */ "At callback return the register R0",
+		/* b */ "infinite loop detected",
 		/* c */ "R1 !read_ok",
 		/* d */ "it loads",
 	},

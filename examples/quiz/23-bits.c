@@ -21,8 +21,8 @@ const struct quiz_exercise quiz = {
 	.program = &bits,
 	.choices = {
 		/* a */ "var_off=(0x1; 0x1c)",
-		/* b */ "var_off=(0x0; 0x39)",
-		/* c */ "var_off=(0x1; 0x38)",
+		/* b */ "var_off=(0x1; 0x38)",
+		/* c */ "var_off=(0x0; 0x39)",
 		/* d */ "var_off=(0x38; 0x1)",
 	},
 	.answer = "?", /* a, b, c or d */

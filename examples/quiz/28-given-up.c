@@ -34,9 +34,9 @@ const struct quiz_exercise quiz = {
 	.nmaps = sizeof(maps) / sizeof(*maps),
 	.choices = {
 		/* a */ "Expected an initialized dynptr",
-		/* b */ "Unreleased reference",
+		/* b */ "it loads",
 		/* c */ "cannot overwrite referenced dynptr",
-		/* d */ "it loads",
+		/* d */ "Unreleased reference",
 	},
 	.answer = "?", /* a, b, c or d */
 };

@@ -22,8 +22,8 @@ const struct quiz_exercise quiz = {
 	.program = &trust,
 	.choices = {
 		/* a */ "R7=trusted_ptr_task_struct",
-		/* b */ "R7=rcu_ptr_task_struct",
-		/* c */ "R7=ptr_task_struct",
+		/* b */ "R7=ptr_task_struct",
+		/* c */ "R7=rcu_ptr_task_struct",
 		/* d */ "R7=scalar",
 	},
 	.answer = "?", /* a, b, c or d */

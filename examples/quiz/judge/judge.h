@@ -46,6 +46,9 @@ enum verdict exam_say(struct exam *exam, enum verdict verdict, const char *fmt, 
 /* Loads the program, once; false: it was refused, which has been printed and set as why. */
 bool exam_load(struct exam *exam);
 
+/* Is the exercise's first map still of this shape (bytes)? false: no, which is set as why. */
+bool exam_map_is(struct exam *exam, uint32_t type, uint32_t key_size, uint32_t value_size);
+
 /* Runs a raw tracepoint program on these arguments. false: it could not be run. */
 bool exam_run(struct exam *exam, uint64_t first, uint64_t second, uint32_t *result);
 /* Runs a socket filter on a packet of so many bytes, all of them 0. */

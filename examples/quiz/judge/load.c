@@ -50,6 +50,8 @@ static enum verdict one_key(struct exam *exam)
 	struct counted c = { 0 };
 	uint32_t result;
 
+	if (!exam_map_is(exam, BPF_MAP_TYPE_HASH, 8, 8))
+		return WRONG;
 	for (uint64_t i = 1; i <= 5; i++) /* what is above the pid is another each time */
 		if (!exam_run(exam, i * 0x1234 << 48 | 12345, 0x203, &result))
 			return WRONG;
@@ -70,8 +72,11 @@ static enum verdict stored_or_7(struct exam *exam)
 {
 	const uint64_t key = 0x100000001, value = 31;
 	enum verdict verdict;
-	int err = rp_map_update(exam->fds[0], &key, &value, BPF_ANY);
+	int err;
 
+	if (!exam_map_is(exam, BPF_MAP_TYPE_HASH, 8, 8))
+		return WRONG;
+	err = rp_map_update(exam->fds[0], &key, &value, BPF_ANY);
 	if (err)
 		return exam_wrong(exam, "the map takes no entry: %s", strerror(-err));
 	verdict = exam_expect(exam, key, 0, 31);
@@ -80,12 +85,27 @@ static enum verdict stored_or_7(struct exam *exam)
 	return verdict;
 }
 
+static int atomic_adds(struct exam *exam)
+{
+	struct asm_image image;
+	int n = 0;
+
+	if (asm_assemble(exam->quiz->program, &exam->bind, &image, NULL, NULL))
+		return 0;
+	for (uint32_t i = 0; i < image.ninsns; i++)
+		n += image.insns[i].code == (BPF_STX | BPF_ATOMIC | BPF_DW);
+	asm_image_free(&image);
+	return n;
+}
+
 /* {runs, sum of the first arguments} */
 static enum verdict runs_and_sum(struct exam *exam)
 {
 	uint64_t found[2] = { 0 };
 	uint32_t result;
 
+	if (!exam_map_is(exam, BPF_MAP_TYPE_ARRAY, 4, 16))
+		return WRONG;
 	for (uint64_t i = 1; i <= 4; i++)
 		if (!exam_run(exam, i * 1000, 77, &result))
 			return WRONG;
@@ -96,6 +116,8 @@ static enum verdict runs_and_sum(struct exam *exam)
 				  "four runs with 1000, 2000, 3000, 4000 were counted as %llu runs "
 				  "and a sum of %llu",
 				  (unsigned long long)found[0], (unsigned long long)found[1]);
+	if (atomic_adds(exam) < 2)
+		return exam_wrong(exam, "two CPUs at once would lose counts: not all is atomic");
 	return RIGHT;
 }
 
@@ -145,15 +167,14 @@ static enum verdict user_number(struct exam *exam)
 /* The number of this process's stack, whose first address is one of its own. */
 static enum verdict user_stack(struct exam *exam)
 {
-	uint64_t frames[64] = { 0 };
+	uint64_t frames[20] = { 0 };
 	uint32_t id;
 
-	if (!exam_run(exam, 0, 0, &id))
+	if (!exam_map_is(exam, BPF_MAP_TYPE_STACK_TRACE, 4, 160) || !exam_run(exam, 0, 0, &id))
 		return WRONG;
 	if ((int32_t)id < 0)
 		return exam_wrong(exam, "it returned %d: %s", (int32_t)id, strerror(-(int32_t)id));
-	if (exam->quiz->maps[0].value_size > sizeof(frames) ||
-	    rp_map_lookup(exam->fds[0], &id, frames))
+	if (rp_map_lookup(exam->fds[0], &id, frames))
 		return exam_wrong(exam, "it returned %u, and no stack has that number", id);
 	if (!frames[0] || frames[0] >> 63)
 		return exam_wrong(exam, "the stack's first address, %#llx, is not the process's",
@@ -183,6 +204,8 @@ static enum verdict even_only(struct exam *exam)
 	uint32_t result;
 	int err;
 
+	if (!exam_map_is(exam, BPF_MAP_TYPE_RINGBUF, 0, 0))
+		return WRONG;
 	for (uint64_t i = 10; i < 16; i++)
 		if (!exam_run(exam, i, 0, &result))
 			return WRONG;
@@ -222,6 +245,8 @@ static enum verdict byte_at(struct exam *exam)
 	unsigned char places[64];
 	enum verdict verdict = RIGHT;
 
+	if (!exam_map_is(exam, BPF_MAP_TYPE_ARRAY, 4, sizeof(places)))
+		return WRONG;
 	for (size_t i = 0; i < sizeof(places); i++)
 		places[i] = (unsigned char)(200 - i);
 	if (rp_map_update(exam->fds[0], &(uint32_t){ 0 }, places, BPF_ANY))
@@ -239,6 +264,8 @@ static enum verdict turned_round(struct exam *exam)
 	unsigned char places[64];
 	enum verdict verdict = RIGHT;
 
+	if (!exam_map_is(exam, BPF_MAP_TYPE_ARRAY, 4, sizeof(places)))
+		return WRONG;
 	for (size_t i = 0; i < sizeof(places); i++)
 		places[i] = (unsigned char)(3 * i + 1);
 	if (rp_map_update(exam->fds[0], &(uint32_t){ 0 }, places, BPF_ANY))
@@ -260,6 +287,8 @@ static enum verdict value_and_process(struct exam *exam)
 	static const uint64_t values[] = { 5, 80000 };
 	enum verdict verdict = RIGHT;
 
+	if (!exam_map_is(exam, BPF_MAP_TYPE_ARRAY, 4, sizeof(values[0])))
+		return WRONG;
 	for (size_t i = 0; i < 2 && verdict == RIGHT; i++) {
 		if (rp_map_update(exam->fds[0], &(uint32_t){ 0 }, &values[i], BPF_ANY))
 			return exam_wrong(exam, "the map cannot be filled");

@@ -47,6 +47,17 @@ bool exam_load(struct exam *exam)
 	return false;
 }
 
+bool exam_map_is(struct exam *exam, uint32_t type, uint32_t key_size, uint32_t value_size)
+{
+	const struct asm_map *map = exam->quiz->maps;
+
+	if (exam->quiz->nmaps && map->type == type && map->key_size == key_size &&
+	    map->value_size == value_size)
+		return true;
+	exam_say(exam, WRONG, "its first map is not what it was; change the program alone");
+	return false;
+}
+
 bool exam_run(struct exam *exam, uint64_t first, uint64_t second, uint32_t *result)
 {
 	uint64_t arguments[12] = { first, second };
@@ -122,8 +133,8 @@ static enum verdict judge(const struct judged *judged, struct exam *exam)
 	if (judged->needs_btf && !kernel_has(judged->needs_btf))
 		return exam_say(exam, SKIPPED, "this kernel has no %s that programs may use",
 				judged->needs_btf);
-	if (exam->quiz->nmaps > EXAM_MAPS)
-		return exam_wrong(exam, "it has more than %d maps", EXAM_MAPS);
+	if (exam->quiz->nmaps > EXAM_MAPS || (exam->quiz->nmaps && !exam->quiz->maps))
+		return exam_wrong(exam, "its maps are not there, or more than %d", EXAM_MAPS);
 	err = rp_maps_create(exam->quiz->maps, exam->quiz->nmaps, exam->fds);
 	if (err)
 		return exam_wrong(exam, "its maps cannot be made: %s", strerror(-err));

@@ -21,7 +21,7 @@ static enum verdict answered(struct exam *exam, size_t right)
 /* The choice that reads so. */
 static enum verdict answered_by_text(struct exam *exam, const char *text)
 {
-	for (size_t i = 0; i < QUIZ_CHOICES; i++)
+	for (size_t i = 0; i < QUIZ_CHOICES && exam->quiz->choices[i]; i++)
 		if (!strcmp(exam->quiz->choices[i], text))
 			return answered(exam, i);
 	return exam_say(exam, SKIPPED, "here it is \"%s\", which is none of the choices", text);
@@ -40,7 +40,7 @@ static enum verdict answered_by_words(struct exam *exam, const char *said)
 {
 	size_t right = QUIZ_CHOICES;
 
-	for (size_t i = 0; i < QUIZ_CHOICES; i++) {
+	for (size_t i = 0; i < QUIZ_CHOICES && exam->quiz->choices[i]; i++) {
 		if (!strstr(said, exam->quiz->choices[i]))
 			continue;
 		if (right < QUIZ_CHOICES)
@@ -110,7 +110,7 @@ static enum verdict returns_as_its_own_successor(struct exam *exam)
 	uint32_t fd;
 	int err;
 
-	if (!exam_load(exam))
+	if (!exam_map_is(exam, BPF_MAP_TYPE_PROG_ARRAY, 4, 4) || !exam_load(exam))
 		return WRONG;
 	fd = (uint32_t)exam->prog;
 	err = rp_map_update(exam->fds[0], &(uint32_t){ 0 }, &fd, BPF_ANY);
