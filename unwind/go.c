@@ -168,9 +168,8 @@ static int run_function(struct filling *f, uint64_t start, uint64_t end, uint64_
 		if ((!step && pc != start) || next <= pc)
 			break;
 		below = (int32_t)((uint32_t)below + (step & 1 ? ~(step >> 1) : step >> 1));
-		rule = rule_of(below, is_sp_known);
-		if (below < 0 || below > INT32_MAX - RETURN_BYTES)
-			rule = (struct unwind_rule){ .kind = UNWIND_NO_ROW };
+		rule = below < 0 || below > INT32_MAX - RETURN_BYTES ? nothing
+								     : rule_of(below, is_sp_known);
 		err = tell(f, pc, next < end ? next : end, &rule);
 		pc = next;
 	}

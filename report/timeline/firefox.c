@@ -24,7 +24,7 @@ static const struct {
 	[CATEGORY_JVM] = { "Java", "blue" },
 	[CATEGORY_PHP] = { "PHP", "lightred" },
 	[CATEGORY_RUBY] = { "Ruby", "darkgrey" },
-	[CATEGORY_PERL] = { "Perl", "lightgreen" },
+	[CATEGORY_PERL] = { "Perl", "green" },
 	[CATEGORY_BLOCKED] = { "Blocked", "purple" },
 	[CATEGORY_RUNNABLE] = { "Runnable", "red" },
 };

@@ -45,7 +45,9 @@ as_it_says() {
 	sed -E 's/;[^;]*\$\$Lambda[^;]*//g; s/.*;call_stub;//' "$tmp/folded" >"$tmp/got"
 	holds "$name: it says where it is" "$(tr -cd ';' <<<"$want" | wc -c) >= 8"
 	holds "$name: it is there" "$(grep -cF "$want" "$tmp/got") > 0"
-	is "$name: no frame without a name" "$(grep -c 'Frames.main[^;]*;.*\[java\]' "$tmp/folded")" 0
+	# But for a moment in which the virtual machine puts one in another's place.
+	holds "$name: frames have names" "$(awk '/Frames.main[^;]*;.*\[java\]/ { bad += $NF } { all += $NF } END { print bad * 100, all }' \
+		"$tmp/folded" | sed 's/ / <= /')"
 }
 javas=$(command -v java)
 for j in ${JAVAS:-}; do

@@ -33,7 +33,7 @@ const struct row rows[] = {
 	{ "cpu -F 999 --lines --inline -- @prog", TEXT, { "faults_burn.*target\\.c", LEDGER, ENDS } },
 	{ "cpu -F 999 -d 0.1 -C 0", TEXT, { LEDGER, ENDS } },
 	{ "cpu -e page-faults -c 1 -- @prog", TEXT, { "faults_touch", LEDGER, ENDS } },
-	{ "cpu -e sched:sched_switch -- @prog", TEXT, { "faults_sleep", LEDGER, ENDS } },
+	{ "cpu -e sched:sched_switch -n 200 -- @prog", TEXT, { "faults_sleep", LEDGER, ENDS } },
 	{ "cpu -F 999 --samples -d 0.1 -p @pid", TEXT, { "faults_burn" } },
 	{ "cpu -F 999 -d 0.1 -p @pid -o @out.svg", SVG, { "faults_burn" } },
 	{ "cpu -F 999 -d 0.1 -p @pid -o @out.html", HTML, { "faults_burn" } },

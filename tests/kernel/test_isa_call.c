@@ -208,6 +208,29 @@ START_TEST(callbacks)
 }
 END_TEST
 
+/* Of all kinds of programs, and without arguments: the simplest that there are (Linux 6.2). */
+START_TEST(functions_of_the_kernel)
+{
+	static const struct asm_insn lines[] = {
+		MOV(R6, 5), CALL_KFUNC(bpf_rcu_read_lock),   ADD(R6, 2),
+		MOV(R1, 1), CALL_KFUNC(bpf_rcu_read_unlock), MOV(R0, 9),
+	};
+	const struct rp_btf *btf;
+	struct isa_cell cell;
+
+	isa_setup();
+	if (rp_btf_kernel(&btf) || rp_btf_find(btf, "bpf_rcu_read_lock", BTF_KIND_FUNC) < 0) {
+		printf("skip: %s: the kernel has none (Linux 6.2)\n", lines[1].text);
+		coverage_saw(lines[1].text);
+		return;
+	}
+	cell = RUN(lines);
+	ck_assert_uint_eq(cell.out[0], 9);
+	ck_assert_uint_eq(cell.out[6], 7);
+	ck_assert_uint_eq(cell.out[7], cell.in[7]);
+}
+END_TEST
+
 /* Two stores encoded by hand beside one by name, so that INSN is what it says. */
 START_TEST(raw_instructions)
 {
@@ -245,6 +268,7 @@ int main(void)
 	tcase_add_test(tc, functions_get_five_arguments_and_nest);
 	tcase_add_test(tc, exit_leaves_a_function_early);
 	tcase_add_test(tc, callbacks);
+	tcase_add_test(tc, functions_of_the_kernel);
 	tcase_add_test(tc, raw_instructions);
 	tcase_add_test(tc, nothing_is_left_out);
 	suite_add_tcase(suite, tc);

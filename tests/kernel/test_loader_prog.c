@@ -231,7 +231,7 @@ static const struct {
 	{                                                                                          \
 		name, sizeof(name) / sizeof((name)[0]), says, text                                 \
 	}
-	ROW(no_exit, "the program runs off its end: EXIT() is missing", "MOV(R0, 0)"),
+	ROW(no_exit, "lets control run past its end", "MOV(R0, 0)"),
 	ROW(never_called, "function 'lonely' is never called", "MOV(R0, 1)"),
 	ROW(reserved, "reserved", "INSN(BPF_ALU64 | BPF_MOV | BPF_K, R0, R1, 0, 1)"),
 	ROW(no_opcode, "unknown opcode ff", "INSN(0xff, R0, 0, 0, 0)"),

@@ -4,7 +4,7 @@
 
 #include "test_report.h"
 
-enum { MAX = 128 };
+enum { MAX = 256 };
 
 struct slice {
 	const unsigned char *at, *end;
