@@ -208,6 +208,46 @@ static const struct {
 	  "another takes over", "RING_DISCARD", "on every path to" },
 	{ PATH("0: (85) call bpf_tail_call#12\nverifier bug: callback unexpected regs 1\n"),
 	  "a tail call in it", "behind bpf_loop", "makers" },
+	/* Dynptrs: the bytes are the kernel's, and there has to be one. */
+	{ PATH("0: (7a) *(u64 *)(r10 -16) = 0\ncannot overwrite referenced dynptr\n"),
+	  "These 16 bytes of the frame", "submit or discard", "call" },
+	{ PATH("0: (85) call bpf_dynptr_write#202\nExpected an initialized dynptr as arg #0\n"),
+	  "bpf_dynptr_write wants a dynptr", "ringbuf_reserve_dynptr", "16 bytes" },
+	/* Kfuncs count their arguments from 0. */
+	{ PATH("0: (85) call bpf_task_release#65910\nPossibly NULL pointer passed to trusted "
+	       "arg0\n"),
+	  "bpf_task_release gets as arg0 (arg0 is R1) may be 0", "JEQ(reg, 0, out)", "acquire" },
+	{ PATH("0: (85) call bpf_task_release#65910\narg#0 pointer type STRUCT task_struct must "
+	       "point to scalar, or struct with scalar\n"),
+	  "bpf_task_release wants a pointer to a task_struct as arg#0", "LD_FIELD", "STRUCT" },
+	{ PATH("0: (85) call bpf_x#65910\narg#1 pointer type STRUCT cred must point to void, "
+	       "scalar, or struct with scalar\n"),
+	  "a pointer to a cred as arg#1", "LD_FIELD", "void" },
+	{ PATH("0: (07) r1 += 8   ; R1=trusted_ptr_task_struct(off=8)\n1: (85) call "
+	       "bpf_task_acquire#65895\nkernel function bpf_task_acquire args#0 expected pointer "
+	       "to STRUCT task_struct but R1 has a pointer to STRUCT task_struct\n"),
+	  "the first byte of a task_struct in R1, which is trusted_ptr_task_struct+8",
+	  "nothing added", "STRUCT" },
+	{ PATH("0: (85) call bpf_task_release#65910\nrelease kernel function bpf_task_release "
+	       "expects refcounted PTR_TO_BTF_ID\n"),
+	  "bpf_task_release gives back what was acquired", "acquiring call", "refcounted" },
+	{ PATH("0: (85) call find_task_by_vpid#80325\ncalling kernel function find_task_by_vpid is "
+	       "not allowed\n"),
+	  "find_task_by_vpid is no kfunc", "a kfunc that is for them", "{" },
+	/* What a pointer promises. */
+	{ PATH("0: (79) r1 = *(u64 *)(r6 +88)   ; R1=ptr_task_struct()\n1: (85) call "
+	       "bpf_task_acquire#65895\nR1 must be a rcu pointer\n"),
+	  "R1 points to (ptr_task_struct) may be gone by now, and bpf_task_acquire", "rcu_ptr_",
+	  "{" },
+	{ PATH("0: (79) r1 = *(u64 *)(r6 +88)   ; R1=ptr_task_struct()\n1: (85) call "
+	       "bpf_x#65895\nR1 must be referenced or trusted\n"),
+	  "R1 points to (ptr_task_struct) may be gone by now, and bpf_x", "Acquire it", "{" },
+	{ PATH("0: (85) call bpf_task_pt_regs#175\nR1 is of type cred but task_struct is "
+	       "expected\n"),
+	  "wants a pointer to a task_struct as argument 1, and R1 points to a cred", "LD_FIELD",
+	  "{" },
+	{ "Syscall programs can only be sleepable\n", "has to say so", "BPF_F_SLEEPABLE",
+	  "instruction" },
 };
 
 START_TEST(said_of_this_path)
