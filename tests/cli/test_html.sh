@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The page and the SVG in chromium, used with mouse and keys: tests/html/check.py. `make check-html` installs it.
+# The pages and the SVG in chromium, used with mouse and keys: tests/html/check.py, of walks tests/html/walk.py.
+# `make check-html` installs it.
 . "$(dirname "$0")/lib.sh"
 
 pages=$PWD/build/html/pages
@@ -29,13 +30,30 @@ if can_profile; then
 	kept=$(ledger KEPT)
 fi
 
-RUN_TIMEOUT=300 run python3 tests/html/check.py "$chromium" "$tmp"
-is 'check.py: status' "$status" 0
-while IFS=$'\t' read -r name actual expected; do
-	case $name in
-	note:*) echo "$name" ;;
-	total:*) is 'a recording: all that was kept' "${name#*: }" "$kept" ;;
-	*) is "$name" "$actual" "$expected" ;;
-	esac
-done <"$out"
+# Walks: of a log that was refused, and of this kernel's.
+mkdir "$tmp/walks"
+awk '/^#####/ { on = $2 == "G9" } on && !/^#####/' "$PWD/tests/data/refusals-6.18.log" >"$tmp/g9"
+"$rawprof" explain --kernel-log "$tmp/g9" --step --html >"$tmp/walks/refused.html"
+is 'the walk of a log: status' $? 0
+if can_profile; then
+	for program in cpu_sample 01/no_result 06/by_loop; do
+		"$rawprof" explain $program --step --html >"$tmp/walks/${program#*/}.html"
+		is "the walk of $program: status" $? 0
+	done
+fi
+
+# use SCRIPT FOLDER: what it looked at
+use() {
+	RUN_TIMEOUT=300 run python3 "tests/html/$1" "$chromium" "$2"
+	is "$1: status" "$status" 0
+	while IFS=$'\t' read -r name actual expected; do
+		case $name in
+		note:*) echo "$name" ;;
+		total:*) is 'a recording: all that was kept' "${name#*: }" "$kept" ;;
+		*) is "$name" "$actual" "$expected" ;;
+		esac
+	done <"$out"
+}
+use check.py "$tmp"
+use walk.py "$tmp/walks"
 finish
