@@ -197,6 +197,26 @@ check_lesson() {
 	check_explained "$1"
 }
 
+# What is no lesson and no change of one is said, and nothing else is run in its place.
+check_solution_names() {
+	local given expected said
+	while IFS='|' read -r given expected; do
+		# shellcheck disable=SC2086 # two words
+		said=$(examples/solution $given 2>&1)
+		if [ $? -eq 2 ] && [[ $said == *"$expected"* ]]; then
+			outcome ok "examples/solution $given"
+		else
+			outcome fail "examples/solution $given: $said"
+		fi
+	done <<-'END'
+		|usage
+		99|usage
+		2 9|02-registers/solution.md has 1 changes, and no number 9
+		1 x|no number x
+		14|14-the-seeds-profiler/solution.md has 0 changes
+	END
+}
+
 # start NAME COMMAND...: in the background, with a log of its own; what it says to a file.
 parts=()
 start() {
@@ -211,7 +231,10 @@ start() {
 
 # shellcheck source=scripts/can-profile
 . scripts/can-profile
-[ $# -gt 0 ] || set -- examples/[0-9]*/
+[ $# -gt 0 ] || {
+	set -- examples/[0-9]*/
+	check_solution_names
+}
 for lesson; do
 	lesson=$(basename "$lesson")
 	if ! can_profile; then
