@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lesson 16. Make this load: it puts the lowest 20 bits of its first argument in the opposite order.
- * It returns that number plus the byte that its lowest six bits name.
+ * Lesson 16. Make this load: it puts the lowest 20 bits of its first argument in the opposite
+ * order. It returns that number plus the byte that its lowest six bits name.
  */
 #include "quiz.h"
 

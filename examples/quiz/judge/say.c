@@ -11,8 +11,12 @@ static enum verdict answered(struct exam *exam, size_t right)
 {
 	const char *answer = exam->quiz->answer;
 
-	if (!answer || strlen(answer) != 1 || *answer < 'a' || *answer >= 'a' + QUIZ_CHOICES)
+	if (!answer || !strcmp(answer, "?"))
 		return exam_wrong(exam, "no answer yet: write \"a\", \"b\", \"c\" or \"d\"");
+	if (strlen(answer) != 1 || *answer < 'a' || *answer >= 'a' + QUIZ_CHOICES)
+		return exam_wrong(exam,
+				  "\"%.40s\" is no choice: write \"a\", \"b\", \"c\" or \"d\"",
+				  answer);
 	if ((size_t)(*answer - 'a') != right)
 		return exam_wrong(exam, "it is not \"%s\"", exam->quiz->choices[*answer - 'a']);
 	return RIGHT;

@@ -108,5 +108,11 @@ done < <("$judge" | sort)
 [ "$(cd $quiz && printf '%s\n' [0-9]*.c)" = "$("$judge" | cut -f 1 | sort | sed 's/$/.c/')" ] && found=ok || found=fail
 outcome $found 'the judge knows all exercises, and no others'
 
+# The text of a choice is not its letter.
+sed 's/"?"/"12"/' $quiz/02-slots.c >"$tmp/02-slots.c"
+said=$($quiz/check -d "$tmp" 02-slots)
+[[ $said == 'wrong: "12" is no choice: write "a"'* ]] && found=ok || found=fail
+outcome $found "an answer that is no letter: $said"
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
