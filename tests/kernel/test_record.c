@@ -33,7 +33,11 @@ static struct record_options myself(uint32_t *pid)
 	return (struct record_options){ .pids = { pid, 1 }, .freq = 499 };
 }
 
-/* Of all samples at least half have the function of that name in their stacks. */
+/*
+ * Of all samples at least half have the function of that name in their stacks; a quarter, where
+ * rules computed from the code of the test, whose own samples they are, take an emulated CPU as
+ * long.
+ */
 static void ck_assert_seen(struct report *report, const char *name)
 {
 	char *text = NULL, *line, *rest;
@@ -51,7 +55,7 @@ static void ck_assert_seen(struct report *report, const char *name)
 	}
 	ck_assert_uint_gt(all, 0);
 	ck_assert_uint_eq(all, report_total(report, 0));
-	ck_assert_uint_ge(2 * with, all);
+	ck_assert_uint_ge((getenv("VM_EMULATED") ? 4 : 2) * with, all);
 	free(text);
 }
 
@@ -177,7 +181,10 @@ static void read_ledger(struct report *report, unsigned long *kept)
 	at = strstr(text, " fired = ");
 	ck_assert_ptr_nonnull(at);
 	ck_assert_ptr_null(strstr(text, "does not close"));
-	*kept = strtoul(at + strlen(" fired = "), NULL, 10);
+	*kept = 0;
+	for (at += strlen(" fired = "); *at == ',' || (*at >= '0' && *at <= '9'); at++)
+		if (*at != ',')
+			*kept = 10 * *kept + (unsigned long)(*at - '0');
 	free(text);
 }
 

@@ -349,7 +349,7 @@ START_TEST(test_remapped)
 
 	if (without(false))
 		return;
-	open_walk(false, 256);
+	open_walk_by(false, false, 256);
 	record_tables_publish(feed, pid);
 	nest(5);
 	ck_assert_uint_eq(whole, walks);
