@@ -343,13 +343,13 @@ START_TEST(test_remapped)
 						.kind = UNWIND_URETPROBE,
 						.generation = 77 };
 	const struct unwind_proc proc = { .first = 0, .count = 1, .generation = 77 };
-	const uint64_t start = 0, changes = 1000;
+	const uint64_t start = 0, given = 500, changes = 1000;
 	const uint32_t pid = (uint32_t)getpid();
 	uint64_t pc;
 
 	if (without(false))
 		return;
-	open_walk_by(false, false, 256);
+	open_walk(false, 256);
 	record_tables_publish(feed, pid);
 	nest(5);
 	ck_assert_uint_eq(whole, walks);
@@ -363,8 +363,12 @@ START_TEST(test_remapped)
 				      sizeof(nothing)),
 			 0);
 	/*
-	 * A process whose ranges were given to another one is unknown rather than walked by those.
+	 * A process whose ranges were given to another one is unknown rather than walked by those. As
+	 * long as nothing has changed, the one that was found last is still what it was.
 	 */
+	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_mappings, changes), &given,
+				      sizeof(given)),
+			 0);
 	syscall(CALL, MAGIC);
 	ck_assert_uint_eq(read_scratch()->walk.end, UNWIND_NO_MAPPING);
 	/* Where its ranges are is asked again when a process has changed, and not before. */
