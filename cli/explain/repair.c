@@ -232,7 +232,10 @@ int repair_program(FILE *out, struct explained *e, repair_loads_fn loads, void *
 		fprintf(out, "\n%srepair%s, tried on this kernel\n", c->label, c->off);
 		for (uint32_t most = 1; most <= MAX_EDITS && !found; most++)
 			found = repair(&r, &a, 0, most);
-		if (!found)
+		if (!found && !r.tries)
+			err = rp_fail(-ENOENT, "no change is known that mends this; "
+					       "the advice above says what is wrong");
+		else if (!found)
 			err = rp_fail(-ENOENT,
 				      "none of %" PRIu32 " changes that were tried makes it load; "
 				      "the advice above says what is wrong",

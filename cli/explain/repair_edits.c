@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changes that may repair a program, by what the verifier says of it. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -362,15 +363,29 @@ static void add_map_argument(struct candidates *c)
 		}
 }
 
+/* The register that the verifier names; kfuncs count their arguments from 0. */
+static int named_register(const char *message)
+{
+	static const char of_kfunc[] = "Possibly NULL pointer passed to trusted arg";
+	const size_t length = sizeof(of_kfunc) - 1;
+	int reg = NOWHERE;
+
+	if (message[0] == 'R' && isdigit((unsigned char)message[1]))
+		reg = atoi(message + 1);
+	else if (!strncmp(message, of_kfunc, length) && isdigit((unsigned char)message[length]))
+		reg = 1 + atoi(message + length);
+	return reg > 9 ? NOWHERE : reg;
+}
+
 void repair_candidates(struct candidates *c)
 {
 	const char *m = c->a->refusal.message;
 	const bool exits = c->insn.code == (BPF_JMP | BPF_EXIT);
 	struct edit *edit;
 
-	c->reg = m[0] == 'R' && m[1] >= '0' && m[1] <= '9' ? atoi(m + 1) : NOWHERE;
-	c->reg = c->reg > 9 ? NOWHERE : c->reg;
-	if (c->reg != NOWHERE && (repair_says(m, "_or_null") || repair_says(m, "null-check")))
+	c->reg = named_register(m);
+	if (c->reg != NOWHERE && (repair_says(m, "_or_null") || repair_says(m, "null-check") ||
+				  repair_says(m, "Possibly NULL")))
 		repair_guard(c, c->at, BPF_JEQ, "JEQ", BPF_JNE, "JNE", c->reg, 0, "0");
 	if (c->reg != NOWHERE && repair_says(m, "!read_ok"))
 		add_unread(c);

@@ -31,11 +31,22 @@ repaired 08/not_gpl '\.license = "Dual BSD/GPL"$'
 repaired 10/kept 'CALL\(ringbuf_discard\)$'
 repaired 10/not_asked 'J(EQ|NE)\(R0, 0, '
 
+# Kfuncs, where there are any. Of a task that is another's no change is known.
+run "$rawprof" explain 20/not_asked
+if grep -q 'Possibly NULL pointer passed to trusted arg0' "$out"; then
+	repaired 20/not_asked 'J(EQ|NE)\(R1, 0, '
+	run "$rawprof" explain 21/woken --repair
+	is 'no change is known: status' "$status" 1
+	has 'no change is known: says so' "$err" 'no change is known'
+else
+	skip 'repairs of calls of kfuncs' 'this kernel has none, or says something else'
+fi
+
 # What would have to read or write elsewhere is left to the reader.
 for p in 03/too_deep 04/next_value 12/writes; do
 	run "$rawprof" explain "$p" --repair
 	is "$p: status" "$status" 1
-	has "$p: says so" "$err" 'none of [0-9]+ changes'
+	has "$p: says so" "$err" 'none of [0-9]+ changes|no change is known'
 	lacks "$p: no change is shown" "$out" '^  [+] '
 done
 run "$rawprof" explain cpu --repair
