@@ -363,8 +363,8 @@ START_TEST(test_remapped)
 				      sizeof(nothing)),
 			 0);
 	/*
-	 * A process whose ranges were given to another one is unknown rather than walked by those. As
-	 * long as nothing has changed, the one that was found last is still what it was.
+	 * A process whose ranges were given to another one is unknown rather than walked by
+	 * those. As long as nothing has changed, the one that was found last is what it was.
 	 */
 	ck_assert_int_eq(rp_map_write(fds[RANGE], offsetof(struct unwind_mappings, changes), &given,
 				      sizeof(given)),
