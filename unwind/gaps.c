@@ -66,9 +66,11 @@ static int fill_range(struct unwind_gaps *g, const struct unwind_source *s, uint
 	err = RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(start - base));
 	err = err ? err : RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(end - base));
 	g->bytes += end - start;
-	for (uint64_t at = start; at < end && !err; at += UNWIND_CODE_PIECE)
-		err = fill_piece(s, at, end - at < UNWIND_CODE_PIECE ? end - at : UNWIND_CODE_PIECE,
-				 f);
+	/* The end may be that of all addresses. */
+	for (uint64_t at = start, size; at < end && !err; at += size) {
+		size = end - at < UNWIND_CODE_PIECE ? end - at : UNWIND_CODE_PIECE;
+		err = fill_piece(s, at, size, f);
+	}
 	return err;
 }
 
