@@ -19,6 +19,7 @@ b=$!
 unplugged() {
 	local name=$1 recording i
 	shift
+	: >"$err" # the command before this one said that it was recording, too
 	"$rawprof" "$@" -v >"$out" 2>"$err" &
 	recording=$!
 	for ((i = 0; i < 600; i++)); do # on a busy machine an emulated one takes seconds to start it
