@@ -17,40 +17,20 @@
 
 /* ---- the tables in the file */
 
-struct search {
-	const struct sym_object *object;
-	struct jvm_tables *tables;
-};
-
-static int look_at(void *ctx, const void *elf64_sym)
-{
-	const Elf64_Sym *symbol = elf64_sym;
-	const struct search *s = ctx;
-	char name[32] = "";
-
-	if (symbol->st_size != 8 || !symbol->st_value)
-		return 0;
-	sym_object_read(s->object, s->object->symbols[SYM_DYNSYM].strings + symbol->st_name, name,
-			sizeof(name) - 1);
-	if (!strcmp(name, "gHotSpotVMStructs"))
-		s->tables->structs = symbol->st_value;
-	else if (!strcmp(name, "gHotSpotVMTypes"))
-		s->tables->types = symbol->st_value;
-	return 0;
-}
-
 bool record_jvm_find_tables(int fd, struct jvm_tables *out)
 {
-	struct search s = { .tables = out };
+	struct sym_sought wanted[] = { { "gHotSpotVMStructs", STT_OBJECT, 8 },
+				       { "gHotSpotVMTypes", STT_OBJECT, 8 } };
 	struct sym_object *object;
 
 	*out = (struct jvm_tables){ 0 };
 	if (sym_object_open(&object, fd))
 		return false;
-	s.object = object;
 	if (object->is64)
-		sym_symtab_each(object, SYM_DYNSYM, look_at, &s);
+		sym_symtab_find(object, wanted, 2);
 	sym_object_close(object);
+	out->structs = wanted[0].address;
+	out->types = wanted[1].address;
 	return out->structs && out->types;
 }
 

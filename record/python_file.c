@@ -10,63 +10,8 @@
 
 #include "python.h"
 
-/* The symbols that are asked for: by type and least size most others are passed over. */
-struct wanted {
-	const char *name;
-	unsigned char type;
-	uint64_t least;
-	uint64_t address, size;
-};
+/* The symbols that are asked for. */
 enum { RUNTIME, CODE_TYPE, EVAL, VERSION, WANTED };
-
-struct search {
-	const struct sym_object *object;
-	int table;
-	struct wanted wanted[WANTED];
-};
-
-static int look_at(void *ctx, const void *elf64_sym)
-{
-	const Elf64_Sym *symbol = elf64_sym;
-	struct search *s = ctx;
-	char name[32] = "";
-
-	for (int i = 0; i < WANTED; i++) {
-		struct wanted *w = &s->wanted[i];
-
-		if (w->address || ELF64_ST_TYPE(symbol->st_info) != w->type ||
-		    symbol->st_size < w->least || !symbol->st_value)
-			continue;
-		if (!*name)
-			sym_object_read(s->object,
-					s->object->symbols[s->table].strings + symbol->st_name,
-					name, sizeof(name) - 1);
-		if (strcmp(name, w->name))
-			continue;
-		w->address = symbol->st_value;
-		w->size = symbol->st_size;
-	}
-	return 0;
-}
-
-static void find_symbols(struct search *s)
-{
-	for (s->table = SYM_DYNSYM; s->table >= SYM_SYMTAB; s->table--)
-		if (!s->wanted[RUNTIME].address && s->object->symbols[s->table].count)
-			sym_symtab_each(s->object, s->table, look_at, s);
-}
-
-static size_t read_at(const struct sym_object *o, uint64_t address, void *out, size_t n)
-{
-	for (size_t i = 0; i < o->segment_count; i++) {
-		const struct sym_segment *g = &o->segments[i];
-
-		if (address >= g->vaddr && address - g->vaddr < g->size &&
-		    n <= g->size - (address - g->vaddr))
-			return sym_object_read(o, g->offset + (address - g->vaddr), out, n);
-	}
-	return 0;
-}
 
 /* "libpython3.9.so.1.0", "python3.12": 0x0309, 0x030c; 0: the name does not say. */
 static unsigned int version_in_name(const char *path)
@@ -152,7 +97,7 @@ static bool ask_interpreter(const struct sym_object *o, uint64_t runtime, struct
 {
 	uint64_t words[WORDS] = { 0 };
 
-	if (read_at(o, runtime, words, sizeof(words)) != sizeof(words) ||
+	if (sym_object_read_at(o, runtime, words, sizeof(words)) != sizeof(words) ||
 	    memcmp(&words[COOKIE], COOKIE_BYTES, sizeof(words[COOKIE])) ||
 	    words[HEX_VERSION] >> 16 != l->version)
 		return true;
@@ -163,18 +108,18 @@ static bool ask_interpreter(const struct sym_object *o, uint64_t runtime, struct
 	return !words[FREE_THREADED];
 }
 
-static void read_interpreter(struct search *s, const char *path, struct python_file *out)
+static void read_interpreter(const struct sym_object *o, const struct sym_sought *w,
+			     const char *path, struct python_file *out)
 {
-	const struct wanted *w = s->wanted;
 	const struct python_layout *known;
 	unsigned int version = version_in_name(path);
 	struct python_layout layout;
 	uint32_t hex;
 
-	if (w[VERSION].address &&
-	    read_at(s->object, w[VERSION].address, &hex, sizeof(hex)) == sizeof(hex))
+	if (w[VERSION].found &&
+	    sym_object_read_at(o, w[VERSION].address, &hex, sizeof(hex)) == sizeof(hex))
 		version = hex >> 16;
-	known = w[RUNTIME].address && s->object->is64 ? record_python_layout(version) : NULL;
+	known = w[RUNTIME].found && o->is64 ? record_python_layout(version) : NULL;
 	if (!known) {
 		rp_log(RP_WARN,
 		       "%s: Python %u.%u is not known (3.8 to 3.14 are): its stacks are native",
@@ -182,7 +127,7 @@ static void read_interpreter(struct search *s, const char *path, struct python_f
 		return;
 	}
 	layout = *known;
-	if (!ask_interpreter(s->object, w[RUNTIME].address, &layout)) {
+	if (!ask_interpreter(o, w[RUNTIME].address, &layout)) {
 		rp_log(RP_WARN,
 		       "%s: Python %u.%u without the interpreter lock is not known: its stacks "
 		       "are native",
@@ -198,20 +143,19 @@ static void read_interpreter(struct search *s, const char *path, struct python_f
 
 void record_python_read_file(int fd, const char *path, struct python_file *out)
 {
-	struct search s = { .wanted = {
-				    [RUNTIME] = { "_PyRuntime", STT_OBJECT, 512 },
-				    [CODE_TYPE] = { "PyCode_Type", STT_OBJECT, 256 },
-				    [EVAL] = { "_PyEval_EvalFrameDefault", STT_FUNC, 64 },
-				    [VERSION] = { "Py_Version", STT_OBJECT, 4 },
-			    } };
+	struct sym_sought wanted[WANTED] = {
+		[RUNTIME] = { "_PyRuntime", STT_OBJECT, 512 },
+		[CODE_TYPE] = { "PyCode_Type", STT_OBJECT, 256 },
+		[EVAL] = { "_PyEval_EvalFrameDefault", STT_FUNC, 64 },
+		[VERSION] = { "Py_Version", STT_OBJECT, 4 },
+	};
 	struct sym_object *object;
 
 	*out = (struct python_file){ 0 };
 	if (sym_object_open(&object, fd))
 		return;
-	s.object = object;
-	find_symbols(&s);
-	if (s.wanted[CODE_TYPE].address) /* else it starts one, or has nothing to do with it */
-		read_interpreter(&s, path, out);
+	sym_symtab_find(object, wanted, WANTED);
+	if (wanted[CODE_TYPE].found) /* else it starts one, or has nothing to do with it */
+		read_interpreter(object, wanted, path, out);
 	sym_object_close(object);
 }

@@ -10,62 +10,14 @@
 
 #include "script.h"
 
-/* The symbols that are asked for: the variable where all begins, the loop. */
-struct wanted {
-	const char *name;
-	unsigned char type;
-	uint64_t address, size;
-};
-enum { ROOT, LOOP, WANTED };
+/* The symbols that are asked for: the loop, the variable where all begins. */
+enum { LOOP, ROOT, WANTED };
 
+/* What is asked of a file, with the symbols that are there. */
 struct search {
 	const struct sym_object *object;
-	int table;
-	struct wanted wanted[WANTED];
+	struct sym_sought wanted[WANTED];
 };
-
-static int look_at(void *ctx, const void *elf64_sym)
-{
-	const Elf64_Sym *symbol = elf64_sym;
-	struct search *s = ctx;
-	char name[32] = "";
-
-	for (int i = 0; i < WANTED; i++) {
-		struct wanted *w = &s->wanted[i];
-
-		if (w->address || ELF64_ST_TYPE(symbol->st_info) != w->type || !symbol->st_value ||
-		    !symbol->st_size)
-			continue;
-		if (!*name)
-			sym_object_read(s->object,
-					s->object->symbols[s->table].strings + symbol->st_name,
-					name, sizeof(name) - 1);
-		if (strcmp(name, w->name))
-			continue;
-		w->address = symbol->st_value;
-		w->size = symbol->st_size;
-	}
-	return 0;
-}
-
-static void find_symbols(struct search *s)
-{
-	for (s->table = SYM_DYNSYM; s->table >= SYM_SYMTAB; s->table--)
-		if (!s->wanted[LOOP].address && s->object->symbols[s->table].count)
-			sym_symtab_each(s->object, s->table, look_at, s);
-}
-
-static size_t read_at(const struct sym_object *o, uint64_t address, void *out, size_t n)
-{
-	for (size_t i = 0; i < o->segment_count; i++) {
-		const struct sym_segment *g = &o->segments[i];
-
-		if (address >= g->vaddr && address - g->vaddr < g->size &&
-		    n <= g->size - (address - g->vaddr))
-			return sym_object_read(o, g->offset + (address - g->vaddr), out, n);
-	}
-	return 0;
-}
 
 /* ---- PHP */
 
@@ -115,13 +67,13 @@ static bool in_loop(const struct search *s, uint64_t address)
  */
 static void find_cold(const struct search *s, struct script_file *out)
 {
-	const struct wanted *loop = &s->wanted[LOOP];
+	const struct sym_sought *loop = &s->wanted[LOOP];
 	struct sym_fdes *fdes = NULL;
 	uint8_t *code = loop->size < 1 << 20 ? malloc(loop->size) : NULL;
 	uint64_t best = 0, last = 0;
 	unsigned int votes = 0, jumps = 0;
 
-	if (!code || read_at(s->object, loop->address, code, loop->size) != loop->size ||
+	if (!code || sym_object_read_at(s->object, loop->address, code, loop->size) != loop->size ||
 	    sym_fdes_read(&fdes, s->object)) {
 		free(code);
 		return;
@@ -161,7 +113,7 @@ static void find_cold(const struct search *s, struct script_file *out)
 /* ---- all */
 
 static const char *const symbols[SCRIPT_LANGUAGES][WANTED] = {
-	[SCRIPT_PHP] = { "executor_globals", "execute_ex" },
+	[SCRIPT_PHP] = { "execute_ex", "executor_globals" },
 };
 
 static unsigned int version_of(const struct search *s, enum script_language language)
@@ -177,14 +129,14 @@ static unsigned int version_of(const struct search *s, enum script_language lang
 static void read_interpreter(struct search *s, const char *path, enum script_language language,
 			     struct script_file *out)
 {
-	const struct wanted *w = s->wanted;
+	const struct sym_sought *w = s->wanted;
 	const unsigned int version = version_of(s, language);
 	const struct script_layout *known = record_script_layout(language, version);
 
-	if (!known || !s->object->is64 || !w[ROOT].address) {
+	if (!known || !s->object->is64 || !w[ROOT].found) {
 		rp_log(RP_WARN, "%s: %s %u.%u%s is not known (%s): its stacks are native", path,
 		       record_script_name(language), version >> 8, version & 0xff,
-		       known && !w[ROOT].address ? " for several threads" : "",
+		       known && !w[ROOT].found ? " for several threads" : "",
 		       record_script_versions(language));
 		return;
 	}
@@ -199,8 +151,8 @@ void record_script_read_file(int fd, const char *path, enum script_language lang
 			     struct script_file *out)
 {
 	const char *const *names = symbols[language];
-	struct search s = { .wanted = { [ROOT] = { names[ROOT], STT_OBJECT },
-					[LOOP] = { names[LOOP], STT_FUNC } } };
+	struct search s = { .wanted = { [LOOP] = { names[LOOP], STT_FUNC, 1 },
+					[ROOT] = { names[ROOT], STT_OBJECT, 1 } } };
 	struct sym_object *object;
 
 	*out = (struct script_file){ 0 };
@@ -211,8 +163,8 @@ void record_script_read_file(int fd, const char *path, enum script_language lang
 	if (sym_object_open(&object, fd))
 		return;
 	s.object = object;
-	find_symbols(&s);
-	if (s.wanted[LOOP].address) /* else it starts one, or has nothing to do with it */
+	sym_symtab_find(object, s.wanted, WANTED);
+	if (s.wanted[LOOP].found) /* else it starts one, or has nothing to do with it */
 		read_interpreter(&s, path, language, out);
 	sym_object_close(object);
 }

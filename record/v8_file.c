@@ -47,23 +47,11 @@ struct search {
 	uint64_t sizes, sizes_bytes;
 };
 
-static size_t read_at(const struct sym_object *o, uint64_t address, void *out, size_t n)
-{
-	for (size_t i = 0; i < o->segment_count; i++) {
-		const struct sym_segment *g = &o->segments[i];
-
-		if (address >= g->vaddr && address - g->vaddr < g->size &&
-		    n <= g->size - (address - g->vaddr))
-			return sym_object_read(o, g->offset + (address - g->vaddr), out, n);
-	}
-	return 0;
-}
-
 static void take_number(struct search *s, const char *name, uint64_t address)
 {
 	uint32_t value;
 
-	if (read_at(s->object, address, &value, sizeof(value)) != sizeof(value))
+	if (sym_object_read_at(s->object, address, &value, sizeof(value)) != sizeof(value))
 		return;
 	if (!strcmp(name, MAJOR))
 		s->version[0] = value;
@@ -104,7 +92,8 @@ static void read_sizes(const struct search *s, struct sym_v8_layout *l)
 	if (!n || n > SYM_V8_BYTECODES)
 		return;
 	for (size_t width = 0; width < 3; width++)
-		if (read_at(s->object, s->sizes + width * n, l->bytecode_bytes[width], n) != n)
+		if (sym_object_read_at(s->object, s->sizes + width * n, l->bytecode_bytes[width],
+				       n) != n)
 			return;
 	l->bytecodes = (uint16_t)n;
 }

@@ -55,6 +55,18 @@ size_t sym_object_read(const struct sym_object *o, uint64_t offset, void *buf, s
 	return done;
 }
 
+size_t sym_object_read_at(const struct sym_object *o, uint64_t vaddr, void *buf, size_t len)
+{
+	for (size_t i = 0; i < o->segment_count; i++) {
+		const struct sym_segment *s = &o->segments[i];
+		const uint64_t at = vaddr - s->vaddr;
+
+		if (vaddr >= s->vaddr && at < s->size && len <= s->size - at)
+			return sym_object_read(o, s->offset + at, buf, len);
+	}
+	return 0;
+}
+
 /* ---- how much there is */
 
 /* A file of 60 GB with a hole in it is as small as any. Some file systems tell no blocks. */

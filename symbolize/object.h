@@ -88,6 +88,9 @@ void sym_object_close(struct sym_object *o);
  */
 size_t sym_object_read(const struct sym_object *o, uint64_t offset, void *buf, size_t len);
 
+/* The same at an address of the file's; nothing unless one segment has all of them. */
+size_t sym_object_read_at(const struct sym_object *o, uint64_t vaddr, void *buf, size_t len);
+
 /*
  * How many of the @size bytes at @offset there are; 0 if they are more than what a file with holes
  * has on the disk.

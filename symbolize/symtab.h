@@ -109,6 +109,22 @@ const char *sym_symtab_name(struct sym_symtab *t, int which, uint64_t offset, co
 int sym_symtab_each(const struct sym_object *o, int which,
 		    int (*fn)(void *ctx, const void *elf64_sym), void *ctx);
 
+/* A symbol that is asked for by its name, which has less than SYM_SOUGHT_NAME bytes. */
+struct sym_sought {
+	const char *name;
+	unsigned char type; /* STT_*, */
+	uint64_t least;	    /*   and so many bytes: of most others the name is not even read */
+	bool found;
+	uint64_t address, size; /* of STT_TLS the offset in the module's block */
+};
+enum { SYM_SOUGHT_NAME = 80 };
+
+/*
+ * Looks for these @n in .dynsym, and in .symtab if the first is not there. Without memory they are
+ * not found.
+ */
+void sym_symtab_find(const struct sym_object *o, struct sym_sought *wanted, size_t n);
+
 /* Symbol @index of table @which, widened if the file is 32-bit. */
 bool sym_symtab_symbol(const struct sym_object *o, int which, uint64_t index, void *elf64_sym);
 

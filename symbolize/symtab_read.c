@@ -107,6 +107,50 @@ int sym_symtab_each(const struct sym_object *o, int which,
 	return err;
 }
 
+struct search {
+	const struct sym_object *object;
+	int table;
+	struct sym_sought *wanted;
+	size_t n;
+};
+
+static int look_at(void *ctx, const void *elf64_sym)
+{
+	const Elf64_Sym *symbol = elf64_sym;
+	const struct search *s = ctx;
+	char name[SYM_SOUGHT_NAME + 1] = "";
+
+	if (symbol->st_shndx == SHN_UNDEF)
+		return 0;
+	for (size_t i = 0; i < s->n; i++) {
+		struct sym_sought *w = &s->wanted[i];
+
+		if (w->found || ELF64_ST_TYPE(symbol->st_info) != w->type ||
+		    symbol->st_size < w->least)
+			continue;
+		if (!*name)
+			sym_object_read(s->object,
+					s->object->symbols[s->table].strings + symbol->st_name,
+					name, sizeof(name) - 1);
+		if (strcmp(name, w->name))
+			continue;
+		w->found = true;
+		w->address = symbol->st_value;
+		w->size = symbol->st_size;
+	}
+	return 0;
+}
+
+void sym_symtab_find(const struct sym_object *o, struct sym_sought *wanted, size_t n)
+{
+	struct search s = { o, SYM_DYNSYM, wanted, n };
+
+	sym_symtab_each(o, s.table, look_at, &s);
+	s.table = SYM_SYMTAB;
+	if (!wanted[0].found)
+		sym_symtab_each(o, s.table, look_at, &s);
+}
+
 /*
  * Where instructions and data are marked by symbols ($x, $d, $a, $t, with suffixes), these are
  * local, untyped and without size, and nothing worth a name is: known without reading names.

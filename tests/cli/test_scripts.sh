@@ -64,7 +64,7 @@ if php --version >/dev/null 2>&1; then
 	has 'json: its file' "$out" '"file":"[^"]*tests/workloads/frames.php"'
 	cat >"$tmp/short.sh" <<-'END'
 		for i in 1 2 3 4 5 6; do
-			php -n -r 'function soon() { $end = microtime(true) + 0.05; while (microtime(true) < $end); } soon();'
+			php -n -r 'function soon() { do $u = getrusage(); while ($u["ru_utime.tv_usec"] + $u["ru_stime.tv_usec"] < 80000); } soon();'
 		done
 	END
 	folded -F 999 --user -- sh "$tmp/short.sh"

@@ -55,6 +55,66 @@ START_TEST(test_symbols)
 }
 END_TEST
 
+/* Those that are asked for by name, in the table that has the first of them. */
+START_TEST(test_wanted)
+{
+	static const struct elf_symbol all[] = {
+		{ "loop", 0x1000, 0x40, STT_FUNC, STB_LOCAL, 0 },
+		{ "root", 0x3000, 8, STT_OBJECT, STB_LOCAL, S_DATA },
+		{ "block", 0, 8, STT_TLS, STB_LOCAL, S_DATA },
+		{ "small", 0x1100, 4, STT_FUNC, STB_LOCAL, 0 },
+	};
+	static const struct elf_symbol dynamic[] = {
+		{ "other", 0x1010, 8, STT_FUNC, STB_GLOBAL, 0 },
+		{ "loop", 0x1040, 0x20, STT_FUNC, STB_GLOBAL, 0 },
+	};
+	for (int dynsym = 0; dynsym < 2; dynsym++) {
+		struct sym_sought w[] = { { "loop", STT_FUNC, 8 }, { "root", STT_OBJECT, 8 },
+					  { "block", STT_TLS, 8 }, { "small", STT_FUNC, 8 },
+					  { "root", STT_FUNC, 0 }, { "loops", STT_FUNC, 0 },
+					  { "loo", STT_FUNC, 0 },  { "", STT_FUNC, 0 } };
+		const bool rest = !dynsym;
+
+		elf_build(&file, all, 4, dynamic, dynsym ? 2 : 1, NULL);
+		ck_assert_int_eq(sym_object_open_image(&object, file.bytes, file.size), 0);
+		sym_symtab_find(object, w, sizeof(w) / sizeof(w[0]));
+		ck_assert(w[0].found);
+		ck_assert_uint_eq(w[0].address, dynsym ? 0x1040 : 0x1000);
+		ck_assert_uint_eq(w[0].size, dynsym ? 0x20 : 0x40);
+		ck_assert_int_eq(w[1].found, rest);
+		ck_assert_uint_eq(w[1].address, rest ? 0x3000 : 0);
+		ck_assert_int_eq(w[2].found, rest); /* where it has no address */
+		for (size_t i = 3; i < sizeof(w) / sizeof(w[0]); i++)
+			ck_assert(!w[i].found);
+		sym_object_close(object);
+		object = NULL;
+	}
+}
+END_TEST
+
+/* What lies at an address, if one segment has all of it in the file. */
+START_TEST(test_read_at)
+{
+	char got[16];
+
+	elf_build(&file, NULL, 0, NULL, 0, NULL);
+	memcpy(file.bytes + 0x2000, "sixteen bytes...", 16); /* .data */
+	ck_assert_int_eq(sym_object_open_image(&object, file.bytes, file.size), 0);
+	ck_assert_uint_eq(sym_object_read_at(object, ELF_DATA + 8, got, 8), 8);
+	ck_assert(!memcmp(got, "bytes...", 8));
+	ck_assert_uint_eq(sym_object_read_at(object, 0x2000, got, 8), 0);
+	ck_assert_uint_eq(sym_object_read_at(object, UINT64_MAX, got, 8), 0);
+	for (size_t i = 0; i < object->segment_count; i++) {
+		const struct sym_segment *s = &object->segments[i];
+
+		ck_assert_uint_eq(sym_object_read_at(object, s->vaddr + s->size - 8, got, 8), 8);
+		ck_assert_uint_eq(sym_object_read_at(object, s->vaddr + s->size - 7, got, 8), 0);
+	}
+	sym_object_close(object);
+	object = NULL;
+}
+END_TEST
+
 /* The winner among names of one address, whatever the order in the file. */
 static const struct {
 	struct elf_symbol sym[3];
@@ -450,6 +510,8 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_add_test(t, test_symbols);
+	tcase_add_test(t, test_wanted);
+	tcase_add_test(t, test_read_at);
 	tcase_add_loop_test(t, test_aliases, 0, sizeof(aliases) / sizeof(aliases[0]));
 	tcase_add_test(t, test_both_tables);
 	tcase_add_test(t, test_plt);
