@@ -11,7 +11,7 @@
 
 /* ---- the table of commands (rows.c) */
 
-enum form { TEXT, JSON, PPROF, PACKETS, SVG, HTML, SAVED, NO_RESULT };
+enum form { TEXT, JSON, LINES, PPROF, PACKETS, SVG, HTML, SAVED, WINDOWS, NO_RESULT };
 
 struct row {
 	const char *args; /* behind "rawprof"; with @prog, @pid and @out in it */

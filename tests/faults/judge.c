@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <glob.h>
 #include <regex.h>
 #include <stdio.h>
@@ -159,6 +160,19 @@ static bool is_json(const char *text)
 	return end && !*json_space(end);
 }
 
+/* Objects, each with a newline behind it, which a comma may precede. */
+static bool is_lines(const char *text, size_t size)
+{
+	const char *at = text;
+
+	while (at && at < text + size) {
+		at = json_value(at);
+		at = at && *at == ',' ? at + 1 : at;
+		at = at && *at == '\n' ? at + 1 : NULL;
+	}
+	return at && size;
+}
+
 /* The bytes of a gzip file, or NULL if it is not whole; NULs are replaced, to be searched. */
 static char *unpack(const char *bytes, size_t size)
 {
@@ -257,6 +271,40 @@ static char *unpack_saved(const char *file, size_t size)
 	return NULL;
 }
 
+/*
+ * The files of windows in the directory one after the other, as unpack_saved() has each; NULL: one
+ * is not whole, or has a name of what is being written.
+ */
+static char *unpack_windows(const char *dir)
+{
+	char path[1024], *text = calloc(1, 1);
+	struct dirent *entry;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/windows", dir);
+	d = opendir(path);
+	while (d && text && (entry = readdir(d))) {
+		size_t size = 0, n = strlen(text);
+		char *file = ends_with(entry->d_name, ".rawprof")
+				     ? read_file(path, entry->d_name, &size)
+				     : NULL;
+		char *inner = file ? unpack_saved(file, size) : NULL;
+
+		if (inner) {
+			text = realloc(text, n + strlen(inner) + 1);
+			strcpy(text + n, inner);
+		} else if (file || !strncmp(entry->d_name, ".unfinished", 11)) {
+			free(text);
+			text = NULL;
+		}
+		free(inner);
+		free(file);
+	}
+	if (d)
+		closedir(d);
+	return text;
+}
+
 /* Whether it came to its end. *text may be replaced by what is packed in it. */
 static bool is_complete(enum form form, char **text, size_t size)
 {
@@ -265,6 +313,10 @@ static bool is_complete(enum form form, char **text, size_t size)
 	switch (form) {
 	case JSON:
 		return is_json(*text);
+	case LINES:
+		return is_lines(*text, size);
+	case WINDOWS:
+		return true; /* if unpack_windows() had them */
 	case SVG:
 		return ends_with(*text, "</svg>");
 	case HTML:
@@ -328,6 +380,13 @@ static void remove_all(const char *pattern)
 	globfree(&found);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	remove(path);
+	return 0;
+}
+
 void judge_prepare(const struct run *run)
 {
 	char path[1024], name[64];
@@ -347,12 +406,15 @@ void judge_prepare(const struct run *run)
 	snprintf(path, sizeof(path), "%s/cache/*/*/*", run->dir);
 	if (run->row->cold)
 		remove_all(path);
+	snprintf(path, sizeof(path), "%s/windows", run->dir);
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* A file that should not be there, which is removed. */
 static bool stray_file(const struct run *run, char *out, size_t size)
 {
-	static const char *const known[] = { "stdout", "stderr", "points", "sane", "cache" };
+	static const char *const known[] = { "stdout", "stderr", "points",
+					     "sane",   "cache",	 "windows" };
 	char name[64], path[1024];
 	struct dirent *entry;
 	bool found = false;
@@ -423,11 +485,12 @@ static enum verdict judge_result(const struct run *run, struct outcome *out, con
 	size_t size = 0;
 
 	result_name(row, name, sizeof(name));
-	text = read_file(run->dir, to_file(row) ? name : "stdout", &size);
+	text = row->form == WINDOWS ? unpack_windows(run->dir)
+				    : read_file(run->dir, to_file(row) ? name : "stdout", &size);
 	exists = text != NULL;
 	text = exists ? text : calloc(1, 1);
 	kept = to_file(row) && (!exists || !strcmp(text, old));
-	complete = is_complete(row->form, &text, size);
+	complete = (row->form != WINDOWS || exists) && is_complete(row->form, &text, size);
 	lacking = lacks(row, text);
 	free(text);
 	if (to_file(row) && !kept && !complete && !(row->grows && size && status)) {

@@ -5,8 +5,10 @@
  *
  *	the arguments	@prog is a program that does a little of everything and ends (target.c),
  *			@pid a process that does it for ever, @out a file for the result,
- *			@saved a saved profile
- *	the form	of the result, which says how it is seen to be complete
+ *			@port of TCP, of its own,
+ *			@windows a directory for files of windows, @saved a saved profile
+ *	the form	of the result, which says how it is seen to be complete: LINES of JSON,
+ *			WINDOWS: saved profiles, as many as there are
  *	{ ... }		regular expressions that a whole result holds, at most three: of a result
  *			that lacks one of them, something has to be said
  *			(in a table that is long enough: on a busy machine much else is in it)
@@ -118,6 +120,14 @@ const struct row rows[] = {
 	{ "trace usdt:@prog:round --strings 2 -- @prog", TEXT, { "\"round\"" } },
 	{ "trace usdt::round -d 0.1 -p @pid", TEXT, { "usdt:target:round|:round" } },
 	{ "trace --list sched:*", TEXT, { "sched_switch", "prev_pid" } },
+	{ "top -d 0.6 -i 0.2", LINES, { "\"machine\"", "\"queue_p99_ns\"" } },
+	{ "top -d 0.6 -i 0.2 -p @pid", LINES, { "\"machine\"", "faults_burn" } },
+	{ "top --bpf -d 0.6 -i 0.2", LINES, { "\"machine\"", "\"bpf\"" } },
+	{ "agent --dir @windows -d 1.2 --window 1 -F 999", WINDOWS, { "faults_burn|target|rawprof" } },
+	{ "agent --dir @windows -d 1.2 --window 1 -F 999 -p @pid", WINDOWS, { "faults_burn" } },
+	{ "agent --dir @windows -d 1.2 --window 1 --profile offcpu,lock,mem,io", WINDOWS, { "comm|thread|rawprof" } },
+	{ "agent --dir @windows -d 1.2 --window 1 --metrics 127.0.0.1:@port", WINDOWS, { "rawprof|kernel" } },
+	{ "agent --dir @windows -d 1.2 --window 1 --push pyroscope+http://127.0.0.1:1", WINDOWS, { "rawprof|kernel" } },
 	{ "stat -- @prog", TEXT, { "page-faults", "elapsed$" } },
 	{ "stat -r 2 -- @prog", TEXT, { "page-faults", "elapsed  " } },
 	{ "stat -e sched:sched_switch,page-faults -I 50 -- @prog", TEXT, { "sched_switch", "page-faults" } },

@@ -36,7 +36,7 @@
 #endif
 
 /* What takes 0.3 s gets so many; what is left over gets so many to go. */
-enum { LIMIT_SECONDS = 100, GRACE_SECONDS = 30, MAX_NUMBER = 512 };
+enum { LIMIT_SECONDS = 100, GRACE_SECONDS = 30, MAX_NUMBER = 512, FIRST_PORT = 19500 };
 
 struct watch {
 	const struct run *run;
@@ -122,6 +122,12 @@ static int receive_descriptor(int socket)
 	return fd;
 }
 
+/* Each worker has a directory with its number, and a port. */
+static int worker_port(const struct run *run)
+{
+	return FIRST_PORT + atoi(strrchr(run->dir, '/') + 1);
+}
+
 /* The words of the row, with what its @names stand for. */
 static void make_arguments(const struct run *run, char *words, size_t size, char **argv)
 {
@@ -136,6 +142,10 @@ static void make_arguments(const struct run *run, char *words, size_t size, char
 			n += (size_t)sprintf(words + n, "%d", run->target), in += 4;
 		else if (!strncmp(in, "@out", 4))
 			n += (size_t)sprintf(words + n, "result"), in += 4;
+		else if (!strncmp(in, "@windows", 8))
+			n += (size_t)sprintf(words + n, "windows"), in += 8;
+		else if (!strncmp(in, "@port", 5))
+			n += (size_t)sprintf(words + n, "%d", worker_port(run)), in += 5;
 		else if (!strncmp(in, "@log", 4))
 			n += (size_t)sprintf(words + n, "%s/../tests/data/nullcheck-6.18.log",
 					     places.build),

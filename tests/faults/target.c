@@ -49,25 +49,41 @@ NOINLINE void faults_sleep(void)
 	usleep(2000);
 }
 
+/* What is kept of each round is given back so many rounds later: it may run for an hour. */
+enum { ROUNDS_KEPT = 64, TOUCHED = 1 << 18 };
+
 NOINLINE void faults_alloc(void)
 {
+	static void *blocks[ROUNDS_KEPT * 5];
+	static unsigned int n;
+
 	for (int i = 0; i < 20; i++) {
 		kept = malloc(1000);
-		if (i % 4)
+		if (i % 4) {
 			free(kept);
+			continue;
+		}
+		free(blocks[n % (ROUNDS_KEPT * 5)]);
+		blocks[n++ % (ROUNDS_KEPT * 5)] = kept;
 	}
 }
 
 NOINLINE void faults_touch(void)
 {
-	enum { BYTES = 1 << 18 };
-	char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static char *halves[ROUNDS_KEPT];
+	static unsigned int n;
+	char **half = &halves[n++ % ROUNDS_KEPT];
+	char *p = mmap(NULL, TOUCHED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	if (*half)
+		munmap(*half, TOUCHED / 2);
+	*half = NULL;
 	if (p == MAP_FAILED)
 		return;
-	for (int i = 0; i < BYTES; i += 4096)
+	for (int i = 0; i < TOUCHED; i += 4096)
 		p[i] = 1;
-	munmap(p, BYTES / 2);
+	munmap(p, TOUCHED / 2);
+	*half = p + TOUCHED / 2;
 }
 
 NOINLINE void faults_wait(void)
