@@ -242,7 +242,11 @@ int rp_attach_uprobe_multi(int prog_fd, const struct rp_uprobe_multi *probe, str
 		if (!rp_has(RP_HAS_UPROBE_MULTI))
 			return rp_fail(-EOPNOTSUPP,
 				       "this kernel has no uprobe_multi: that needs Linux 6.6");
-		break;
+		return rp_fail(fd,
+			       "uprobe_multi %s, %u places: %s; it is so where another probe, of "
+			       "whatever tool, is at one of them with another semaphore, or one "
+			       "without",
+			       probe->path, probe->n, strerror(-fd));
 	}
 	return rp_fail(fd, "uprobe_multi %s, %u places: %s", probe->path, probe->n, strerror(-fd));
 }

@@ -33,6 +33,7 @@ struct top {
 	struct top_terminal terminal;
 	struct top_input input;
 	uint64_t begin, next, step; /* CLOCK_MONOTONIC, ns */
+	bool is_open;		    /* the sources are */
 	bool quit;
 	int caught;
 	char host[65];
@@ -131,6 +132,7 @@ static int run_lines(struct top *t)
 
 	if (!err)
 		err = top_sources_open(&t->sources, t->opt, own->bpf, true);
+	t->is_open = !err;
 	begin_time(t);
 	t->sources.since = t->begin;
 	if (!err)
@@ -299,6 +301,7 @@ static int run_terminal(struct top *t)
 	t->screen.utf8 = t->terminal.utf8;
 	if (!err)
 		err = top_sources_open(&t->sources, t->opt, own->bpf, false);
+	t->is_open = !err;
 	begin_time(t);
 	t->sources.since = t->begin;
 	if (!err)
@@ -306,11 +309,16 @@ static int run_terminal(struct top *t)
 	if (!err)
 		err = show(t);
 	top_terminal_close(&t->terminal);
-	rp_log_setup(RP_WARN, NULL, NULL);
 	return is_gone(err) && t->model.seen ? 0 : err;
 }
 
 /* ---- the command */
+
+/* What fails once the sources are open has told its reason to them, and not to the person. */
+static int failed(const struct top *t, int err, unsigned long errors)
+{
+	return command_failed(t->opt->command, err, t->is_open ? rp_log_errors() : errors);
+}
 
 static int top_run(const struct options *opt)
 {
@@ -330,9 +338,10 @@ static int top_run(const struct options *opt)
 	setpriority(PRIO_PROCESS, 0, NICE);
 	gethostname(t->host, sizeof(t->host) - 1);
 	err = isatty(STDOUT_FILENO) && !opt->format->json ? run_terminal(t) : run_lines(t);
+	rp_log_setup(RP_WARN, NULL, NULL);
 	status = !err		 ? t->caught ? EXIT_SIGNAL + t->caught : EXIT_DONE
 		 : err == -EPIPE ? EXIT_SIGNAL + SIGPIPE
-				 : command_failed(opt->command, err, errors);
+				 : failed(t, err, errors);
 	top_sources_close(&t->sources);
 	top_model_free(&t->model);
 	top_screen_free(&t->screen);

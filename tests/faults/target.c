@@ -102,6 +102,8 @@ USDT_SEMAPHORE(faults_round_semaphore);
 
 NOINLINE void faults_round(long i, const char *text)
 {
+	/* A probe of the function and one of the USDT place are not at one instruction. */
+	__asm__ volatile("nop");
 	USDT2(faults_round_semaphore, "faults", "round", i, text);
 }
 
@@ -174,7 +176,7 @@ int main(int argc, char **argv)
 		if (i % 4 == 0)
 			faults_write(fd);
 		if (forever)
-			usleep(3000);
+			usleep(8000);
 		else
 			faults_burn(0.002);
 	}

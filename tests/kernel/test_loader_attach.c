@@ -406,6 +406,26 @@ START_TEST(test_uprobe_multi)
 }
 END_TEST
 
+/* The kernel has one semaphore for a place, whoever probes it. */
+START_TEST(test_uprobe_multi_semaphores)
+{
+	const uint64_t offset = file_offset(probed), count = file_offset(&semaphore);
+	struct rp_uprobe_multi probe = { "/proc/self/exe", &offset, NULL, .n = 1, .pid = -1 };
+	const int prog = load(&on_uprobe_multi);
+	struct rp_link *without = NULL, *with = NULL;
+
+	if (!rp_has(RP_HAS_UPROBE_MULTI))
+		skip_test("uprobe_multi needs Linux 6.6");
+	ck_assert_int_eq(rp_attach_uprobe_multi(prog, &probe, &without), 0);
+	probe.ref_ctr_offsets = &count;
+	ck_assert_int_eq(rp_attach_uprobe_multi(prog, &probe, &with), -EINVAL);
+	ck_assert_logged("another probe");
+	ck_assert_ptr_null(with);
+	rp_link_close(without);
+	close(prog);
+}
+END_TEST
+
 /* What a program was loaded for is fixed: one for many probes does not take the place of a single
  * one's. */
 START_TEST(test_uprobe_multi_program_by_pmu)
@@ -496,6 +516,7 @@ int main(void)
 	tcase_add_test(tc, test_uprobe_errors);
 	tcase_add_test(tc, test_uprobe_semaphore);
 	tcase_add_test(tc, test_uprobe_multi);
+	tcase_add_test(tc, test_uprobe_multi_semaphores);
 	tcase_add_test(tc, test_uprobe_multi_program_by_pmu);
 	tcase_add_test(tc, test_death_detaches);
 	tcase_add_test(tc, test_features);
