@@ -69,6 +69,19 @@ run() {
 	timeout -k 5 "${RUN_TIMEOUT:-120}" "$@" >"$out" 2>"$err" </dev/null
 	status=$?
 }
+# recording ARGS...: begins `rawprof ARGS` and waits until it records, however busy the machine is; its process is in
+# $recorder. ARGS have -v, by which it says so.
+recording() {
+	local i
+	: >"$err" # it is truncated by the one that begins, sooner or later: what the one before said is there until then
+	last_command="rawprof $*"
+	"$rawprof" "$@" >"$out" 2>"$err" &
+	recorder=$!
+	for ((i = 0; i < 1200; i++)); do
+		if grep -q 'rawprof: recording' "$err" || ! kill -0 $recorder 2>/dev/null; then break; fi
+		sleep 0.05
+	done
+}
 # folded ARGS...: a profile as folded stacks in $out, and a test that it came about. What the profiled
 # program prints is in $said.
 folded() {

@@ -79,20 +79,13 @@ since() {
 }
 # once ARGS...: rawprof begins, $tmp/script runs, rawprof ends. Its documents are in $tmp/json.
 once() {
-	local pid i
 	[ -z "$mounted" ] || sync -f "$tmp/mnt" # or what is left to do is done before or after, as it likes
-	: >"$err"
-	"$rawprof" io --format json -o "$tmp/json" -v "$@" 2>"$err" >"$out" &
-	pid=$!
-	for ((i = 0; i < 300; i++)); do
-		grep -q 'recording' "$err" && break
-		sleep 0.05
-	done
+	recording io --format json -o "$tmp/json" -v "$@"
 	before
 	bash "$tmp/script" >"$said" 2>&1
 	since
-	kill -INT $pid
-	wait $pid
+	kill -INT $recorder
+	wait $recorder
 	status=$?
 	kept=$(ledger KEPT)
 	[ -n "$kept" ] || kept=$(python3 tests/cli/io.py totals "$tmp/json" | cut -d ' ' -f 1)

@@ -34,22 +34,16 @@ diskstats() { awk -v d="${loop#/dev/}" '$3 == d { printf "%d %.0f\n", $4 + $8 + 
 # record "ARGS" COMMAND...: rawprof begins, the command runs, rawprof ends; its document is $tmp/json. In the variables
 # requests, bytes and lost is what the disk did, and what rawprof knows that it has not seen.
 record() {
-	local args=$1 pid i before
+	local args=$1 before
 	shift
-	: >"$err"
-	last_command="rawprof io $args, while: $*"
 	# shellcheck disable=SC2086 # options are words
-	"$rawprof" io $args --format json -o "$tmp/json" -v 2>"$err" >"$out" &
-	pid=$!
-	for ((i = 0; i < 300; i++)); do
-		grep -q 'recording' "$err" && break
-		sleep 0.05
-	done
+	recording io $args --format json -o "$tmp/json" -v
+	last_command="rawprof io $args, while: $*"
 	before=$(diskstats)
 	"$@"
 	read -r requests bytes < <(echo "$before $(diskstats)" | awk '{ printf "%d %.0f\n", $3 - $1, $4 - $2 }')
-	kill -INT $pid
-	wait $pid
+	kill -INT $recorder
+	wait $recorder
 	status=$?
 	grep -q '"ledger"' "$tmp/json" && lost=$(python3 tests/cli/io.py totals "$tmp/json" | cut -d ' ' -f 3)
 }

@@ -17,15 +17,14 @@ is 'a program that ends at once' "$status" 0
 interrupted() {
 	local signal=$1 count=$2 i
 	shift 2
+	recording "$@" -v
+	sleep 1 # for samples to be there
 	last_command="rawprof $* and $count times $signal"
-	"$rawprof" "$@" >"$out" 2>"$err" &
-	local pid=$!
-	sleep 1
 	for ((i = 0; i < count; i++)); do
-		kill -"$signal" $pid 2>/dev/null
+		kill -"$signal" $recorder 2>/dev/null
 		sleep 0.01
 	done
-	wait $pid 2>/dev/null
+	wait $recorder 2>/dev/null
 	status=$?
 }
 set -m # so that a background job does not ignore Ctrl-C

@@ -278,6 +278,7 @@ if command -v offcputime >/dev/null; then
 	pid=$!
 	timeout -s INT 60 offcputime -p $pid >"$tmp/theirs" 2>/dev/null &
 	theirs=$!
+	: >"$err" # what the command before said is there until it is truncated
 	"$rawprof" offcpu -v --format folded -o "$out" -p $pid -d 60 >"$tmp/ours" 2>"$err" &
 	ours=$!
 	last_command="rawprof offcpu -v -p $pid"

@@ -100,15 +100,10 @@ last_command='ulimit -f; rawprof cpu -o'
 (ulimit -f 1; exec timeout -k 5 60 "$rawprof" cpu --format svg -o "$tmp/old" 0.2 >"$out" 2>"$err")
 status=$?
 kept 'a file may not grow' 1 'cannot write .*old: File too large'
+recording cpu -v -o "$tmp/old" 60
 last_command='kill -KILL'
-"$rawprof" cpu -v -o "$tmp/old" 60 >"$out" 2>"$err" &
-pid=$!
-for ((i = 0; i < 300; i++)); do
-	grep -q 'rawprof: recording' "$err" && break
-	sleep 0.1
-done
-kill -KILL $pid
-wait $pid 2>/dev/null
+kill -KILL $recorder
+wait $recorder 2>/dev/null
 is 'killed: the old file is whole' "$(cat "$tmp/old")" 'what was there'
 is 'killed: nothing is left over' "$(left_over)" 0
 run "$rawprof" cpu -o "$tmp/old" --format folded -- /no/such/program

@@ -58,14 +58,13 @@ holds 'its own frames are named' "$(share "$out" '^storm;(.*;)?main')  > 80"
 # Stopped for a while, with rings that run over: what is lost is counted, and the end comes.
 storm exec comm
 target=${storms[1]}
-"$rawprof" cpu --format folded -F 999 -d 2 -p "$target" >"$out" 2>"$err" &
-pid=$!
+recording cpu -v --format folded -F 999 -d 2 -p "$target"
 sleep 1
-kill -STOP $pid
+kill -STOP $recorder
 sleep 2
-kill -CONT $pid
+kill -CONT $recorder
 last_command="rawprof cpu -d 2, stopped in between"
-wait $pid
+wait $recorder
 is 'rawprof stopped: status' "$?" 0
 ledger_closes 'rawprof stopped'
 has 'rawprof stopped: says what was lost' "$err" 'records about processes were lost'

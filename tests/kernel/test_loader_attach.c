@@ -409,7 +409,7 @@ END_TEST
 /* The kernel has one semaphore for a place, whoever probes it. */
 START_TEST(test_uprobe_multi_semaphores)
 {
-	const uint64_t offset = file_offset(probed), count = file_offset(&semaphore);
+	const uint64_t offset = file_offset(probed), count = file_offset((const void *)&semaphore);
 	struct rp_uprobe_multi probe = { "/proc/self/exe", &offset, NULL, .n = 1, .pid = -1 };
 	const int prog = load(&on_uprobe_multi);
 	struct rp_link *without = NULL, *with = NULL;
