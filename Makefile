@@ -32,10 +32,10 @@ endif
 # 15 KB smaller where nothing is read that others wrote: canaries there guard arrays of characters alone.
 PARSES_NOTHING := asm/% cli/% programs/% verifier/%
 HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
-LIBS       = $(OPTIONAL_LIBS) -lelf -lz -lm
+LIBS       = $(OPTIONAL_LIBS) -lelf -lz -lm -pthread
 # Asked for when a recipe needs them, because `make deps` may have to install them first.
 CHECK_LIBS  = $(shell $(PKG_CONFIG) --libs check)
-STATIC_LIBS = $(OPTIONAL_LIBS) $(if $(filter -ldw,$(OPTIONAL_LIBS)),-lbz2) $(shell $(PKG_CONFIG) --static --libs libelf 2>/dev/null || echo -lelf -lz) -lm
+STATIC_LIBS = $(OPTIONAL_LIBS) $(if $(filter -ldw,$(OPTIONAL_LIBS)),-lbz2) $(shell $(PKG_CONFIG) --static --libs libelf 2>/dev/null || echo -lelf -lz) -lm -pthread
 
 ifeq ($(CROSS),)
   SYSROOT :=

@@ -12,8 +12,8 @@
 #define LEAST_WORK (4 * MB)
 #define WATCH_EVERY (256 * 1024) /* bytes: some tenths of a millisecond */
 
-static bool (*watch_stop)(void *ctx);
-static void *watch_ctx;
+static _Thread_local bool (*watch_stop)(void *ctx);
+static _Thread_local void *watch_ctx;
 
 void rp_work_watch(bool (*stop)(void *ctx), void *ctx)
 {

@@ -26,7 +26,9 @@ struct rp_work rp_work_for(uint64_t size, unsigned int times);
  * as one. False: that is more than is left, or the person wants to stop; give up on the file.
  */
 bool rp_work_spend(struct rp_work *work, uint64_t bytes);
-/* @stop is asked now and then, by rp_work_spend(), whether to give up. NULL: never. */
+/*
+ * @stop is asked now and then, by rp_work_spend() in this thread, whether to give up. NULL: never.
+ */
 void rp_work_watch(bool (*stop)(void *ctx), void *ctx);
 
 /* ---- memory: of all files together */

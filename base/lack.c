@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The errors that say that there was something, but not that it could be had. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "lack.h"
 
 static struct rp_lacks lacks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool counts(int err)
 {
@@ -23,10 +25,12 @@ void rp_lack(int err, const char *path)
 {
 	if (!counts(err))
 		return;
+	pthread_mutex_lock(&lock);
 	if (!lacks.n++) {
 		lacks.err = err;
 		snprintf(lacks.what, sizeof(lacks.what), "%s", path);
 	}
+	pthread_mutex_unlock(&lock);
 }
 
 void rp_lack_file(int err, int fd)
@@ -44,8 +48,11 @@ void rp_lack_file(int err, int fd)
 
 struct rp_lacks rp_lacks_take(void)
 {
-	const struct rp_lacks taken = lacks;
+	struct rp_lacks taken;
 
+	pthread_mutex_lock(&lock);
+	taken = lacks;
 	lacks = (struct rp_lacks){ 0 };
+	pthread_mutex_unlock(&lock);
 	return taken;
 }

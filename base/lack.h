@@ -2,7 +2,7 @@
 /*
  * What is gone on without: a file that could not be read, memory that was not there. A result then
  * has fewer names or shorter stacks, and says so once, at its end: the first of these is kept, and
- * how many there were.
+ * how many there were. Any thread may say so.
  */
 #ifndef BASE_LACK_H
 #define BASE_LACK_H

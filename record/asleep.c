@@ -60,6 +60,8 @@ int record_asleep_begin(struct recording *rec, int program)
 	/* With filters the first visit tells which processes are met; later ones are known. */
 	if (program >= 0 && !rec->windows && rec->tables && !rec->config.filtering)
 		err = record_read_all(rec);
+	if (!err && !rec->windows)
+		err = record_await_tables(rec);
 	if (!err)
 		err = record_asleep_visit(rec, program);
 	return err ? err : record_drain(rec); /* what has been read does not wake us any more */

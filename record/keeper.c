@@ -2,6 +2,7 @@
 /* A request is a packet: the number of a duty and its data, with a descriptor if there is one. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@
 struct record_keeper {
 	pid_t pid;
 	int socket;
-	bool ready; /* it has said that its rights are given up */
+	pthread_mutex_t lock; /* who has sent a request waits for its result */
+	bool ready;	      /* it has said that its rights are given up */
 };
 
 struct request {
@@ -140,6 +142,7 @@ int record_keeper_start(const struct record_duty *duties, size_t n, struct recor
 		return err;
 	}
 	k->ready = false;
+	pthread_mutex_init(&k->lock, NULL);
 	k->pid = fork();
 	if (!k->pid) {
 		close(pair[0]); /* else the keeper would not see the recording end */
@@ -193,7 +196,7 @@ int record_keeper_pid(const struct record_keeper *k)
 	return k->pid;
 }
 
-int record_keeper_ready(struct record_keeper *k)
+static int get_ready(struct record_keeper *k)
 {
 	int err = k->ready ? 0 : receive_result(k);
 
@@ -203,6 +206,16 @@ int record_keeper_ready(struct record_keeper *k)
 			     "rights: %s",
 			     strerror(-err))
 		   : 0;
+}
+
+int record_keeper_ready(struct record_keeper *k)
+{
+	int err;
+
+	pthread_mutex_lock(&k->lock);
+	err = get_ready(k);
+	pthread_mutex_unlock(&k->lock);
+	return err;
 }
 
 int record_keeper_ask(struct record_keeper *k, unsigned int duty, const void *data, size_t size,
@@ -215,12 +228,16 @@ int record_keeper_ask(struct record_keeper *k, unsigned int duty, const void *da
 		return -EMSGSIZE;
 	if (size)
 		memcpy(r.data, data, size);
-	err = record_keeper_ready(k);
+	pthread_mutex_lock(&k->lock);
+	err = get_ready(k);
 	if (!err)
 		err = send_request(k, &r, sizeof(r.duty) + size, fd);
-	if (err)
-		return err == -EPIPE ? -ECONNRESET : err;
-	return receive_result(k);
+	if (err == -EPIPE)
+		err = -ECONNRESET;
+	if (!err)
+		err = receive_result(k);
+	pthread_mutex_unlock(&k->lock);
+	return err;
 }
 
 void record_keeper_close(struct record_keeper *k)

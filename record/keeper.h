@@ -33,7 +33,7 @@ int record_keeper_pid(const struct record_keeper *k);
 
 /* Waits until it has given up what it does not need: 0, or a negative errno after a message. */
 int record_keeper_ready(struct record_keeper *k);
-/* What the duty returned; -ECONNRESET: the keeper is gone. */
+/* What the duty returned; -ECONNRESET: the keeper is gone. Threads wait for each other. */
 int record_keeper_ask(struct record_keeper *k, unsigned int duty, const void *data, size_t size,
 		      int fd);
 

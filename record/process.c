@@ -246,11 +246,13 @@ static int use_processes(struct recording *rec)
 {
 	int err = 0;
 
-	if (rec->no_tables && rec->profiler->walk_again)
-		err = rec->profiler->walk_again(rec);
+	if (rec->no_tables && !(rec->tables && record_tables_are_busy(rec->tables))) {
+		if (rec->profiler->walk_again)
+			err = rec->profiler->walk_again(rec);
+		rec->no_tables = false;
+	}
 	if (err)
 		return err;
-	rec->no_tables = false;
 	return rec->opt->samples ? record_samples_hand_over(rec) : 0;
 }
 

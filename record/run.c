@@ -101,8 +101,10 @@ void record_stop(struct recording *rec)
 
 /* ---- waiting */
 
+#define AWAIT_MS 20 /* for tables, before the ring is looked at */
+
 /* How a wait can end. */
-enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TARGET };
+enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TABLES, WAKE_TARGET };
 
 static bool all_ended(const struct pollfd *fds, uint32_t n)
 {
@@ -233,8 +235,8 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 
 		if (err || is_over(rec, fds, now, d.end))
 			return err;
-		if (fds[WAKE_STACKS].revents || fds[WAKE_SIDEBAND].revents || often ||
-		    urgent != UINT64_MAX || now >= drain)
+		if (fds[WAKE_STACKS].revents || fds[WAKE_SIDEBAND].revents ||
+		    fds[WAKE_TABLES].revents || often || urgent != UINT64_MAX || now >= drain)
 			err = record_drain(rec);
 		if (!err && now >= d.times) {
 			d.times = now + RECORD_TIMES_NS;
@@ -246,6 +248,19 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 		if (err < 0)
 			return err;
 	}
+}
+
+int record_await_tables(struct recording *rec)
+{
+	struct pollfd fd = { .fd = rec->tables ? record_tables_fd(rec->tables) : -1,
+			     .events = POLLIN };
+	int err = 0;
+
+	while (!err && fd.fd >= 0 && record_tables_are_busy(rec->tables) && !wants_to_stop(rec)) {
+		poll(&fd, 1, AWAIT_MS);
+		err = record_drain(rec);
+	}
+	return err;
 }
 
 /* ---- from the beginning to the end */
@@ -275,6 +290,8 @@ int record_begin(struct recording *rec)
 	rec->begin_ns = rp_monotonic_ns();
 	rec->busy_ns = record_busy_ns();
 	err = record_start_events(rec);
+	if (!err && rec->tables)
+		record_tables_make_beside(rec->tables);
 	return !err && rec->profiler->begin ? rec->profiler->begin(rec) : err;
 }
 
@@ -319,6 +336,7 @@ static struct pollfd *poll_list(const struct recording *rec)
 	fds[WAKE_STOP].fd = rec->wake;
 	fds[WAKE_STACKS].fd = record_stacks_map(rec->stacks, STACK_MAP_EVENTS);
 	fds[WAKE_SIDEBAND].fd = rec->side ? rp_sideband_fd(rec->side) : -1;
+	fds[WAKE_TABLES].fd = -1;
 	for (uint32_t i = 0; i < rec->target.npidfds; i++)
 		fds[WAKE_TARGET + i].fd = rec->target.pidfd[i];
 	for (uint32_t i = 0; i < n; i++)
@@ -342,6 +360,10 @@ static int run_until_end(struct recording *rec)
 	wants_to_stop(rec); /* start() may have ended for that */
 	if (!err)
 		err = confine(rec);
+	if (!err && rec->tables) {
+		record_tables_make_beside(rec->tables);
+		fds[WAKE_TABLES].fd = record_tables_fd(rec->tables);
+	}
 	if (!err && rec->profiler->begin)
 		err = rec->profiler->begin(rec);
 	if (!err)

@@ -313,6 +313,7 @@ static void make(struct filter *f, pid_t child, bool attaches)
 	allow_events(f, attaches);
 	allow_values(f, SYS_kill, 0, &target, 1);
 	allow_values(f, SYS_tgkill, 0, &self, 1); /* abort(3) */
+	allow_values(f, SYS_prctl, 0, (const uint32_t[]){ PR_SET_NAME }, 1);
 	allow_values(f, SYS_prlimit64, 0, (const uint32_t[]){ 0 }, 1);
 	allow_ioctls(f);
 	allow_threads(f);

@@ -21,29 +21,31 @@ static struct unwind_file_key key_of(const struct stored_file *file, const struc
 						minor(file->dev) };
 }
 
-void record_table_files_put(int fd, const struct stored_file *file)
+uint32_t record_table_files_put(int fd, const struct stored_file *file)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint32_t nkeys = 0;
 
 	for (uint32_t i = 0; i < file->nloads; i++) {
 		const struct stored_load *l = &file->loads[i];
 		const struct unwind_file_key key = key_of(file, l);
 		struct unwind_file value = { .vaddr = l->vaddr - l->offset % page };
 
-		for (uint32_t p = 0; p < file->nparts; p++) {
-			const struct stored_part *part = &file->parts[p];
+		for (uint32_t p = 0; p < file->table.nparts; p++) {
+			const struct stored_part *part = &file->table.parts[p];
 
 			if (part->start >= l->vaddr + l->size ||
 			    part->start + (uint64_t)part->npages * UNWIND_PAGE <= l->vaddr)
 				continue;
 			if (value.nparts == UNWIND_FILE_PARTS)
-				return; /* larger than any known: its processes wait to be read */
+				return nkeys; /* larger than any known: its processes wait */
 			value.part[value.nparts++] =
 				(struct unwind_file_part){ part->start, part->npages, part->index,
 							   part->shard, part->rules };
 		}
-		rp_map_update(fd, &key, &value, BPF_ANY);
+		nkeys += !rp_map_update(fd, &key, &value, BPF_ANY);
 	}
+	return nkeys;
 }
 
 void record_table_files_remove(int fd, const struct stored_file *file)

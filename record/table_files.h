@@ -5,8 +5,11 @@
 
 #include "table_store.h"
 
-/* All mappings of @file, a regular one, lead to its table from now on; fd: of the map. */
-void record_table_files_put(int fd, const struct stored_file *file);
+/*
+ * All mappings of @file, a regular one, lead to its table from now on; fd: of the map. How many
+ * keys it has there.
+ */
+uint32_t record_table_files_put(int fd, const struct stored_file *file);
 /* They lead nowhere. */
 void record_table_files_remove(int fd, const struct stored_file *file);
 

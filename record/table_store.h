@@ -1,40 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Unwind tables of files, in the maps where the BPF program reads them. Each file is digested once,
- * however many processes map it, and stays.
+ * however many processes map it, and stays until there is no room for others: then those go that no
+ * process is walked by, the ones first that were asked for longest ago.
  */
 #ifndef RECORD_TABLE_STORE_H
 #define RECORD_TABLE_STORE_H
 
-#include <stdbool.h>
 #include <sys/types.h>
+#include <time.h>
 
-#include "programs/shared/unwind.h"
+#include "table_loads.h"
+#include "table_place.h"
 
-/* Where a part of a table lies in the maps. */
-struct stored_part {
-	uint64_t start; /* address in the file */
-	uint32_t npages;
-	uint32_t index, shard, rules;
-};
-
-/* A piece of the file that is loaded, from its program headers: offset in the file to address. */
-struct stored_load {
-	uint64_t offset, vaddr, size;
+enum stored_state {
+	STORED,		/* as it is: it has a table or none */
+	STORED_ORDERED, /* its table, or a better one, is being made */
+	STORED_NOT_YET, /* so it should be, but too many were */
+	STORED_NO_ROOM, /* there was none for its table */
 };
 
 struct stored_file {
 	dev_t dev;
 	ino_t inode;
 	off_t size;
-	struct timespec changed;
+	struct timespec changed;   /* all above: its key */
 	struct stored_load *loads; /* none: it is no ELF file of this machine */
-	struct stored_part *parts; /* ordered by start; none: the file has no table */
-	uint32_t nloads, nparts;
+	uint32_t nloads;
+	uid_t uid;
+	struct placed_table table;
+	enum stored_state state;
+	uint64_t order;	  /* which number it has, being made */
+	uint64_t used_ns; /* when it was asked for last */
+	uint32_t nkeys;	  /* that lead to it in the map of files */
 	bool is_computed; /* rules for code without an FDE were asked for */
+	bool is_used;	  /* while room is made */
 };
 
 struct record_table_store;
+struct record_table_maker;
 
 /* Descriptors of the maps, which stay the caller's. 0 or a negative errno after a message. */
 struct record_table_store_maps {
@@ -46,7 +50,23 @@ int record_table_store_open(struct record_table_store **out,
 /* @keeper puts tables into the cache, NULL: this process. */
 struct record_keeper;
 void record_table_store_kept_by(struct record_table_store *s, struct record_keeper *keeper);
+/*
+ * From now on they are made beside, by threads, and are there a moment after they were asked for. 0
+ * or a negative errno: they are not.
+ */
+int record_table_store_make_beside(struct record_table_store *s);
+/* Can be read from when something was made; -1: nothing is. */
+int record_table_store_fd(const struct record_table_store *s);
 void record_table_store_close(struct record_table_store *s);
+
+/*
+ * Asked when there is no room: record_table_store_mark() of each part, by its index, that a walk
+ * may use from now on. All else may go once no walk is under way that began before. Nothing goes
+ * without it, or if it fails.
+ */
+typedef int record_table_users(void *ctx, struct record_table_store *s);
+void record_table_store_used_by(struct record_table_store *s, record_table_users *users, void *ctx);
+void record_table_store_mark(struct record_table_store *s, uint32_t index);
 
 /*
  * The file open as fd, digested if it is new, or if @is_computed, and it was not: with rules for
@@ -54,10 +74,18 @@ void record_table_store_close(struct record_table_store *s);
  */
 const struct stored_file *record_table_store_file(struct record_table_store *s, int fd,
 						  bool is_computed);
-/* A file that was digested before, by what stat(2) says of it; NULL if it is new. */
+/* A file that was asked for before, by what stat(2) says of it; NULL if it is new. */
 struct stat;
-const struct stored_file *record_table_store_known(const struct record_table_store *s,
+const struct stored_file *record_table_store_known(struct record_table_store *s,
 						   const struct stat *st);
+/* It had no table for a reason that may have passed: worth another record_table_store_file(). */
+bool record_table_store_try_again(const struct stored_file *file);
+/* Its table, or a better one, is being made. */
+bool record_table_store_waits(const struct stored_file *file);
+/* Tables are being made, other than those with computed rules, which take longer. */
+bool record_table_store_is_busy(const struct record_table_store *s);
+/* Places what was made meanwhile. False: nothing was. */
+bool record_table_store_collect(struct record_table_store *s);
 /* A table was not placed for want of room. */
 bool record_table_store_is_full(const struct record_table_store *s);
 /* Forgets all tables; no walk may use them any more. */

@@ -35,7 +35,8 @@
 /* Ranges [first, first + room) of the map: of a process, or given up (pid 0). */
 struct slice {
 	uint32_t pid;
-	uint32_t first, capacity;
+	uint32_t first, capacity, count;
+	bool is_wiped;	  /* what was in it when it was given up */
 	uint64_t left_ns; /* when it was given up last; 0: never */
 };
 
@@ -62,9 +63,11 @@ struct record_tables {
 	uint64_t fresh_until;
 	struct id_set current;	   /* published since the last refresh */
 	struct record_early early; /* whose virtual machine had not begun when they were read */
+	struct id_set waiting;	   /* that were read before all of their tables were made */
 	struct id_set paths;	   /* hashes of names of files that were looked at by name */
 	struct id_set missed;	   /* process and page where a walk ended for want of a rule */
-	uint64_t forgotten_ns;	   /* when the maps were emptied last */
+	uint64_t forgotten_ns;	   /* when the maps were emptied last, */
+	uint64_t missed_ns;	   /*   and the set of these places */
 	bool is_full, full_said;
 	struct reading *reading;
 };
@@ -81,6 +84,48 @@ static void *map_pages(size_t bytes, int flags, int fd)
 static void procs_changed(struct record_tables *f)
 {
 	__atomic_fetch_add(f->changes, 1, __ATOMIC_RELEASE);
+}
+
+/* Of generation 0, which is no process's. Never written; const would lie in the file. */
+static struct unwind_mapping nobodys[READING_RANGES + SLICE_STEP];
+
+/* No walk finds anything in it any more. */
+static void wipe(struct record_tables *f, struct slice *s)
+{
+	s->is_wiped = !rp_map_write(f->ranges_fd, offsetof(struct unwind_mappings, range[s->first]),
+				    nobodys, s->capacity * sizeof(nobodys[0]));
+}
+
+/*
+ * Which parts lie in the ranges of processes, and in those that are being read. What has been given
+ * up is nobody's any more: children that have inherited it are read.
+ */
+static int mark_used(void *ctx, struct record_table_store *store)
+{
+	const size_t bytes = sizeof(struct unwind_mappings);
+	struct record_tables *f = ctx;
+	const struct unwind_mappings *all = map_pages(bytes, MAP_SHARED, f->ranges_fd);
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->nslices; i++) {
+		struct slice *s = &f->slices[i];
+
+		if (!s->pid && !s->is_wiped) {
+			wipe(f, s);
+			continue;
+		}
+		for (uint32_t r = 0; s->pid && r < s->count; r++)
+			if (all->range[s->first + r].kind == UNWIND_BY_TABLE)
+				record_table_store_mark(store, all->range[s->first + r].index);
+	}
+	for (uint32_t r = 0; r < f->reading->n; r++)
+		if (f->reading->range[r].kind == UNWIND_BY_TABLE)
+			record_table_store_mark(store, f->reading->range[r].index);
+	munmap((void *)(uintptr_t)all, bytes);
+	rp_id_set_free(&f->paths); /* what goes may be mapped once more */
+	procs_changed(f);
+	return 0;
 }
 
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps)
@@ -106,8 +151,10 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	f->reading = malloc(sizeof(*f->reading));
 	if (f->changes && f->slice_of_pid && f->reading)
 		err = record_table_store_open(&f->from.store, &store);
-	if (!err)
+	if (!err) {
 		record_table_store_kept_by(f->from.store, maps->keeper);
+		record_table_store_used_by(f->from.store, mark_used, f);
+	}
 	if (f->changes)
 		procs_changed(f); /* what the programs keep begins as 0: of no process */
 	if (err) {
@@ -132,6 +179,7 @@ void record_tables_close(struct record_tables *f)
 	rp_id_set_free(&f->executed);
 	rp_id_set_free(&f->missed);
 	rp_id_set_free(&f->paths);
+	rp_id_set_free(&f->waiting);
 	record_early_free(&f->early);
 	free(f->slices);
 	free(f->reading);
@@ -188,10 +236,7 @@ static struct slice *new_slice(struct record_tables *f, uint32_t capacity)
 	return &f->slices[f->nslices++];
 }
 
-/* Of generation 0, which is no process's. Never written; const would lie in the file. */
-static struct unwind_mapping nobodys[READING_RANGES + SLICE_STEP];
-
-static int write_slice(struct record_tables *f, const struct slice *slice, struct reading *r)
+static int write_slice(struct record_tables *f, struct slice *slice, struct reading *r)
 {
 	const uint64_t starts_at = offsetof(struct unwind_mappings, start[slice->first]),
 		       ranges_at = offsetof(struct unwind_mappings, range[slice->first]);
@@ -201,8 +246,11 @@ static int write_slice(struct record_tables *f, const struct slice *slice, struc
 	for (uint32_t i = 0; i < r->n; i++)
 		r->range[i].generation = f->generation;
 	/* Children of its last process may use it yet: none may find new starts with old ranges. */
-	if (slice->left_ns)
-		err = rp_map_write(f->ranges_fd, ranges_at, nobodys, bytes);
+	if (slice->left_ns && !slice->is_wiped)
+		wipe(f, slice);
+	if (slice->left_ns && !slice->is_wiped)
+		return -ENOMEM;
+	slice->is_wiped = false;
 	if (!err)
 		err = rp_map_write(f->ranges_fd, starts_at, r->start, r->n * sizeof(r->start[0]));
 	return err ? err : rp_map_write(f->ranges_fd, ranges_at, r->range, bytes);
@@ -233,7 +281,8 @@ static void publish(struct record_tables *f, struct reading *r)
 	}
 	proc.first = slice->first;
 	if (write_slice(f, slice, r))
-		return;				 /* it stays free */
+		return; /* it stays free */
+	slice->count = r->n;
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* before they can be found */
 	old = slice_of(f, r->pid);
 	if (rp_map_update(f->procs_fd, &r->pid, &proc, BPF_ANY))
@@ -254,7 +303,7 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->python = (struct python_process){ 0 };
 	f->reading->v8 = (struct v8_process){ 0 };
 	f->reading->script = (struct script_process){ 0 };
-	f->reading->jvm = f->reading->jvm_early = 0;
+	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
 }
 
 int record_tables_map(void *tables, const struct sym_proc_map *m)
@@ -271,6 +320,9 @@ void record_tables_end(struct record_tables *f)
 		publish(f, f->reading);
 	if (f->reading->jvm_early)
 		record_early_add(&f->early, f->reading->pid);
+	if (f->reading->waits)
+		rp_id_set_add(&f->waiting, f->reading->pid);
+	f->reading->n = 0;
 }
 
 void record_tables_expect(struct record_tables *f, const char *path)
@@ -380,10 +432,9 @@ void record_tables_ended(struct record_tables *f, uint32_t pid)
 static void forget_all(struct record_tables *f)
 {
 	for (size_t i = 0; i < f->nslices; i++) {
-		const struct slice *s = &f->slices[i];
+		struct slice *s = &f->slices[i];
 
-		rp_map_write(f->ranges_fd, offsetof(struct unwind_mappings, range[s->first]),
-			     nobodys, s->capacity * sizeof(nobodys[0]));
+		wipe(f, s);
 		if (s->pid) {
 			rp_map_delete(f->procs_fd, &s->pid);
 			f->slice_of_pid[s->pid] = 0;
@@ -414,9 +465,53 @@ static void make_room(struct record_tables *f)
 	f->forgotten_ns = now;
 }
 
+/* Recordings may go on for weeks: what was looked at once may be looked at again. */
+static void forget_seen(struct record_tables *f)
+{
+	const uint64_t now = rp_monotonic_ns();
+
+	if (rp_id_set_count(&f->paths) >= MAX_PATHS)
+		rp_id_set_free(&f->paths);
+	if (rp_id_set_count(&f->missed) < MAX_MISSED || now - f->missed_ns < FORGET_NS)
+		return;
+	rp_id_set_free(&f->missed);
+	f->missed_ns = now;
+}
+
+/* What was published of them lacks what has been made since. */
+static void take_made(struct record_tables *f)
+{
+	if (!record_table_store_collect(f->from.store))
+		return;
+	for (uint32_t i = 0; i < rp_id_set_count(&f->waiting); i++)
+		rp_id_set_add(&f->changed, rp_id_set_at(&f->waiting, i));
+	rp_id_set_free(&f->waiting);
+	rp_id_set_free(&f->current);
+}
+
+void record_tables_make_beside(struct record_tables *f)
+{
+	int err = record_table_store_make_beside(f->from.store);
+
+	if (err)
+		rp_log(RP_INFO, "no thread to make unwind tables: %s", strerror(-err));
+}
+
+int record_tables_fd(const struct record_tables *f)
+{
+	return record_table_store_fd(f->from.store);
+}
+
+bool record_tables_are_busy(const struct record_tables *f)
+{
+	return record_table_store_is_busy(f->from.store);
+}
+
 void record_tables_refresh(struct record_tables *f)
 {
+	take_made(f);
 	make_room(f);
+	forget_seen(f);
 	record_early_take(&f->early, &f->current, &f->changed);
 	for (uint32_t i = 0; i < rp_id_set_count(&f->changed); i++) {
 		uint32_t pid = (uint32_t)rp_id_set_at(&f->changed, i);

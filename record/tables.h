@@ -64,7 +64,16 @@ void record_tables_lost(struct record_tables *f, uint32_t pid, const uint64_t *p
  * for that file. False if this place was said before.
  */
 bool record_tables_missed(struct record_tables *f, uint32_t pid, uint64_t pc);
-/* Reads those again that have changed, or where a walk was lost. */
+/* Reads those again that have changed, where a walk was lost, or whose tables have been made. */
 void record_tables_refresh(struct record_tables *f);
+/*
+ * From now on tables are made by threads, while the ring is read; the caller may have no capability
+ * that it will give up.
+ */
+void record_tables_make_beside(struct record_tables *f);
+/* Can be read from when record_tables_refresh() has something made to publish; -1: never. */
+int record_tables_fd(const struct record_tables *f);
+/* Tables that walks have asked for are being made. */
+bool record_tables_are_busy(const struct record_tables *f);
 
 #endif

@@ -39,8 +39,8 @@ static void add_parts(struct reading *r, const struct stored_file *file, uint64_
 {
 	uint64_t at = start;
 
-	for (uint32_t i = 0; i < file->nparts && at < end; i++) {
-		const struct stored_part *p = &file->parts[i];
+	for (uint32_t i = 0; i < file->table.nparts && at < end; i++) {
+		const struct stored_part *p = &file->table.parts[i];
 		uint64_t base = p->start + bias, stop = base + (uint64_t)p->npages * UNWIND_PAGE;
 
 		if (stop <= at || base >= end)
@@ -116,12 +116,25 @@ static bool is_missed(const struct reading *r, const struct sym_proc_map *m)
 	return false;
 }
 
-/* Most are known: then one system call will do. False: no sample has hit it, it can wait. */
-static bool find_mapped(const struct reading *r, const struct sym_proc_map *m,
+/* False: it has no table yet, but will have one or none. */
+static bool is_ready(struct reading *r, const struct stored_file *file)
+{
+	const bool waits = file && record_table_store_waits(file);
+
+	r->waits |= waits;
+	return !waits || file->table.nparts;
+}
+
+/*
+ * Most are known: then one system call will do. False: no sample has hit it, or its table is being
+ * made; it can wait.
+ */
+static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 			const struct stored_file **file)
 {
 	const bool compute = is_missed(r, m);
 	char path[96];
+	bool again = false;
 	struct stat st;
 	int fd;
 
@@ -130,9 +143,11 @@ static bool find_mapped(const struct reading *r, const struct sym_proc_map *m,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	if (!stat(path, &st))
 		*file = record_table_store_known(r->from->store, &st);
-	if (*file && (!compute || (*file)->is_computed))
-		return true;
-	if (!compute && !is_wanted(r, m))
+	if (*file)
+		again = record_table_store_try_again(*file);
+	if (*file && !again && (!compute || (*file)->is_computed))
+		return is_ready(r, *file);
+	if (!compute && !again && !is_wanted(r, m))
 		return false;
 	fd = open_mapped(r, m, path);
 	if (fd < 0) {
@@ -143,7 +158,7 @@ static bool find_mapped(const struct reading *r, const struct sym_proc_map *m,
 		rp_log(RP_INFO, "%s: rules are computed from its code", m->path);
 	*file = record_table_store_file(r->from->store, fd, compute);
 	close(fd);
-	return true;
+	return is_ready(r, *file);
 }
 
 struct mapped {

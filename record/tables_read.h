@@ -45,6 +45,7 @@ struct reading {
 	struct script_process script;
 	struct v8_process v8;
 	bool jvm_early; /* it has one that has not begun yet */
+	bool waits;	/* for tables, which are being made */
 	uint64_t start[READING_RANGES];
 	struct unwind_mapping range[READING_RANGES];
 };

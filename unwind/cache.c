@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct unwind_cache {
 	struct unwind_cache_dir dir;
 	uid_t owner; /* of the directory and its entries */
 	struct unwind_secret secret;
+	pthread_mutex_t lock;	 /* one writes at a time */
 	unwind_cache_keep *keep; /* NULL: this process writes itself */
 	void *ctx;
 };
@@ -355,6 +357,7 @@ int unwind_cache_open(struct unwind_cache **out, const char *dir, uint64_t max_b
 		return fd;
 	c = calloc(1, sizeof(*c));
 	if (c) {
+		pthread_mutex_init(&c->lock, NULL);
 		c->dir.fd = fd;
 		c->owner = geteuid();
 		c->dir.max_bytes = max_bytes ? max_bytes : default_max;
@@ -397,12 +400,17 @@ static void name_of(const struct unwind_key *key, char name[NAME_SIZE])
 
 static int keep(struct unwind_cache *c, const char *name, const void *bytes, size_t size)
 {
+	int err = 0;
+
+	pthread_mutex_lock(&c->lock);
 	if (c->keep)
-		return c->keep(c->ctx, name, bytes, size);
-	if (bytes)
-		return unwind_cache_store(&c->dir, name, bytes, size);
-	unwind_cache_used(&c->dir, name);
-	return 0;
+		err = c->keep(c->ctx, name, bytes, size);
+	else if (bytes)
+		err = unwind_cache_store(&c->dir, name, bytes, size);
+	else
+		unwind_cache_used(&c->dir, name);
+	pthread_mutex_unlock(&c->lock);
+	return err;
 }
 
 /* A table of the same .eh_frame, but of other code, is none of @s. */

@@ -265,7 +265,7 @@ static void turn_slices(struct top_sources *s)
 
 int top_sources_wait(struct top_sources *s, uint64_t then, int terminal, int signals)
 {
-	struct pollfd fds[2 + 2 * TOP_SOURCES] = { { terminal, POLLIN, 0 },
+	struct pollfd fds[2 + 3 * TOP_SOURCES] = { { terminal, POLLIN, 0 },
 						   { signals, POLLIN, 0 } };
 	const uint64_t urgent = urgent_ns(s), edge = first_edge(s),
 		       next = edge < then ? edge : then, now = rp_monotonic_ns();
@@ -279,15 +279,18 @@ int top_sources_wait(struct top_sources *s, uint64_t then, int terminal, int sig
 		const struct recording *rec = &s->source[i].rec;
 		const bool on = s->source[i].state == TOP_SOURCE_ON;
 
-		fds[2 + 2 * i].fd = on ? record_stacks_map(rec->stacks, STACK_MAP_EVENTS) : -1;
-		fds[3 + 2 * i].fd = on && rec->side ? rp_sideband_fd(rec->side) : -1;
-		fds[2 + 2 * i].events = fds[3 + 2 * i].events = POLLIN;
+		struct pollfd *of = fds + 2 + 3 * i;
+
+		of[0].fd = on ? record_stacks_map(rec->stacks, STACK_MAP_EVENTS) : -1;
+		of[1].fd = on && rec->side ? rp_sideband_fd(rec->side) : -1;
+		of[2].fd = on && rec->tables ? record_tables_fd(rec->tables) : -1;
+		of[0].events = of[1].events = of[2].events = POLLIN;
 	}
-	if (ppoll(fds, 2 + 2 * TOP_SOURCES, &t, NULL) < 0)
+	if (ppoll(fds, 2 + 3 * TOP_SOURCES, &t, NULL) < 0)
 		return errno == EINTR ? 0 : -errno;
 	for (int i = 0; !err && i < TOP_SOURCES; i++)
 		if (s->source[i].state == TOP_SOURCE_ON &&
-		    (fds[2 + 2 * i].revents || fds[3 + 2 * i].revents ||
+		    (fds[2 + 3 * i].revents || fds[3 + 3 * i].revents || fds[4 + 3 * i].revents ||
 		     (urgent != UINT64_MAX && s->source[i].rec.tables)))
 			err = drain_source(&s->source[i]);
 	turn_slices(s);

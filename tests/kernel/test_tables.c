@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which files get a table in the maps: those that samples hit, where the whole machine is recorded;
- * no more of one user than leaves room for others; and when all is full, those that come again.
+ * no more of one user than leaves room for others; when all is full, those that are mapped, or come
+ * again; and how they are made while the ring is read.
  */
 #include "test_loader.h"
 
 #include <elf.h>
+#include <poll.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "programs/shared/unwind.h"
+#include "record/table_maker.h"
 #include "record/tables.h"
 
 enum { PROCS, RANGE, INDEX, RULES, ROWS, MAPS };
@@ -90,11 +93,10 @@ END_TEST
 
 /* ---- room */
 
-/* A file of @uid's with @mb MB of code in one function: an index of so many pages, two rows. */
-static int code_file(uid_t uid, uint64_t mb)
+/* A file of @uid's with so much code in one function: an index of so many pages, two rows. */
+static int code_of_bytes(uid_t uid, uint64_t bytes)
 {
 	enum { AT = 0x200, SIZE = 64, CODE = 0x1000 };
-	const uint64_t bytes = mb << 20;
 	static const uint8_t cie[] = { 20, 0,	 0, 0, 0,    0, 0, 0, 1, 0, 1, 0x78,
 				       16, 0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0, 0, 0 };
 	const Elf64_Ehdr eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
@@ -137,6 +139,11 @@ static int code_file(uid_t uid, uint64_t mb)
 	return fd;
 }
 
+static int code_file(uid_t uid, uint64_t mb)
+{
+	return code_of_bytes(uid, mb << 20);
+}
+
 static bool has_table(struct record_table_store *s, uid_t uid, uint64_t mb)
 {
 	int fd = code_file(uid, mb);
@@ -145,7 +152,7 @@ static bool has_table(struct record_table_store *s, uid_t uid, uint64_t mb)
 	bool has;
 
 	ck_assert_ptr_nonnull(file);
-	has = file->nparts > 0;
+	has = file->table.nparts > 0;
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	ck_assert_ptr_nonnull(record_table_store_known(s, &st));
 	close(fd);
@@ -267,6 +274,131 @@ START_TEST(test_children_are_forgotten)
 }
 END_TEST
 
+/* ---- files that nobody maps any more */
+
+/* Maps code of a new file of @uid's, and says that a sample was in it. */
+static char *map_code(struct record_tables *feed, uid_t uid, size_t bytes)
+{
+	int fd = code_of_bytes(uid, bytes);
+	char *code = mmap(NULL, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0x1000);
+	const uint64_t addr = (uintptr_t)code;
+
+	ck_assert_ptr_ne(code, MAP_FAILED);
+	close(fd);
+	record_tables_lost(feed, (uint32_t)getpid(), &addr, 1);
+	record_tables_refresh(feed);
+	return code;
+}
+
+/* How the process is walked at @code. */
+static uint32_t kind_at(const struct unwind_mappings *m, const char *code)
+{
+	struct unwind_proc proc;
+
+	ck_assert_int_eq(rp_map_lookup(fds[PROCS], &(uint32_t){ (uint32_t)getpid() }, &proc), 0);
+	for (uint32_t i = proc.first; i < proc.first + proc.count; i++) {
+		ck_assert_uint_eq(m->range[i].generation, proc.generation);
+		if (m->start[i] <= (uintptr_t)code && (uintptr_t)code < m->range[i].end)
+			return m->range[i].kind;
+	}
+	return UINT32_MAX;
+}
+
+enum { SHORT_LIVED = 40, SHORT = 20 << 20 };
+
+/* Files of one user come and go: each has a table, and those of the ones that stay hold. */
+static void ck_assert_make_room(uid_t uid, bool only_hit)
+{
+	const struct record_tables_maps to = { fds[PROCS], fds[RANGE], fds[INDEX], fds[RULES],
+					       fds[ROWS],  -1,	       only_hit };
+	struct record_tables *feed;
+	const struct unwind_mappings *m;
+	char *stays;
+
+	ck_assert_int_eq(record_tables_open(&feed, &to), 0);
+	m = mmap(NULL, sizeof(*m), PROT_READ, MAP_SHARED, fds[RANGE], 0);
+	ck_assert_ptr_ne(m, MAP_FAILED);
+	stays = map_code(feed, uid, SHORT);
+	for (int i = 0; i < SHORT_LIVED; i++) {
+		char *goes = map_code(feed, uid, SHORT);
+
+		ck_assert_uint_eq(kind_at(m, goes), UNWIND_BY_TABLE);
+		ck_assert_uint_eq(kind_at(m, stays), UNWIND_BY_TABLE);
+		munmap(goes, SHORT);
+	}
+	ck_assert_ptr_null(strstr(log_text, "room"));
+	munmap(stays, SHORT);
+	munmap((void *)(uintptr_t)m, sizeof(*m));
+	record_tables_close(feed);
+}
+
+START_TEST(test_short_lived_files)
+{
+	if (geteuid())
+		return;
+	open_maps();
+	ck_assert_make_room(0, true);
+	ck_assert_make_room(0, false);
+	ck_assert_make_room(1000, false); /* of its share */
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
+/* ---- beside */
+
+enum { MANY = TABLES_WAITING + 40, SMALL = 64 << 10 };
+
+static void wait_made(struct record_tables *feed)
+{
+	struct pollfd made = { .fd = record_tables_fd(feed), .events = POLLIN };
+
+	ck_assert_int_eq(poll(&made, 1, 30000), 1);
+	record_tables_refresh(feed);
+}
+
+/* What is asked for is not there at once, but it comes, and the process is read again then. */
+START_TEST(test_made_beside)
+{
+	struct record_tables_maps to;
+	struct record_tables *feed;
+	const struct unwind_mappings *m;
+	char *code[MANY];
+
+	open_maps();
+	to = (struct record_tables_maps){ fds[PROCS], fds[RANGE],  fds[INDEX],	    fds[RULES],
+					  fds[ROWS],  .files = -1, .only_hit = true };
+	ck_assert_int_eq(record_tables_open(&feed, &to), 0);
+	ck_assert_int_eq(record_tables_fd(feed), -1);
+	m = mmap(NULL, sizeof(*m), PROT_READ, MAP_SHARED, fds[RANGE], 0);
+	ck_assert_ptr_ne(m, MAP_FAILED);
+	record_tables_make_beside(feed);
+	ck_assert(!record_tables_are_busy(feed));
+	code[0] = map_code(feed, geteuid(), SMALL);
+	ck_assert_uint_eq(kind_at(m, code[0]), UINT32_MAX);
+	ck_assert(record_tables_are_busy(feed));
+	wait_made(feed);
+	ck_assert_uint_eq(kind_at(m, code[0]), UNWIND_BY_TABLE);
+	ck_assert(!record_tables_are_busy(feed));
+
+	/* More than may wait: those that were turned away are asked for again. */
+	for (int i = 1; i < MANY; i++)
+		code[i] = map_code(feed, geteuid(), SMALL);
+	while (record_tables_are_busy(feed))
+		wait_made(feed);
+	for (int i = 0; i < MANY; i++) {
+		ck_assert_uint_eq(kind_at(m, code[i]), UNWIND_BY_TABLE);
+		munmap(code[i], SMALL);
+	}
+
+	/* What is being made when all of it ends is nobody's. */
+	code[0] = map_code(feed, geteuid(), SMALL);
+	munmap(code[0], SMALL);
+	munmap((void *)(uintptr_t)m, sizeof(*m));
+	record_tables_close(feed);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("tables");
@@ -277,6 +409,8 @@ int main(void)
 	tcase_add_test(tc, test_owners_time);
 	tcase_add_test(tc, test_forgotten);
 	tcase_add_test(tc, test_children_are_forgotten);
+	tcase_add_test(tc, test_short_lived_files);
+	tcase_add_test(tc, test_made_beside);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

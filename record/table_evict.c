@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tables of files that nobody maps any more make room for others:
+ *
+ *	mark	the parts that published processes have ranges of (users)
+ *	choose	of the others those that were asked for longest ago
+ *	cut	nothing leads to them: neither the map of files nor what children have inherited
+ *	wait	for the walks that began before
+ *	give	their places to others
+ */
+#include <stdlib.h>
+
+#include <rawprof/loader.h>
+#include "base/grow.h"
+
+#include "table_evict.h"
+#include "table_files.h"
+
+/* Which file has the part of this index. */
+struct table_mark {
+	uint32_t index;
+	bool *is_used;
+};
+
+static int by_index(const void *a, const void *b)
+{
+	const struct table_mark *x = a, *y = b;
+
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static int add_marks(struct record_table_store *s, struct stored_file *file)
+{
+	int err = 0;
+
+	file->is_used = false;
+	for (uint32_t i = 0; i < file->table.nparts && !err; i++)
+		err = RP_PUSH(s->marks, s->nmarks, s->marks_capacity,
+			      (struct table_mark){ file->table.parts[i].index, &file->is_used });
+	return err;
+}
+
+void record_table_store_mark(struct record_table_store *s, uint32_t index)
+{
+	const struct table_mark key = { .index = index };
+	const struct table_mark *m =
+		s->nmarks ? bsearch(&key, s->marks, s->nmarks, sizeof(key), by_index) : NULL;
+
+	if (m)
+		*m->is_used = true;
+}
+
+static int find_used(struct record_table_store *s)
+{
+	int err = 0;
+
+	s->nmarks = 0;
+	for (uint32_t i = 0; i < s->files.count && !err; i++)
+		err = add_marks(s, table_file_at(s, i));
+	for (size_t i = 0; i < s->nretired && !err; i++)
+		err = add_marks(s, &s->retired[i]);
+	if (err)
+		return err;
+	if (s->nmarks)
+		qsort(s->marks, s->nmarks, sizeof(*s->marks), by_index);
+	err = s->users(s->users_ctx, s);
+	s->nmarks = 0;
+	return err;
+}
+
+/* ---- which go */
+
+struct choice {
+	bool is_owners;
+	uid_t uid;
+	uint64_t until; /* asked for no later */
+};
+
+static bool may_go(const struct stored_file *file, const struct choice *c)
+{
+	return !file->is_used && file->state != STORED_ORDERED &&
+	       (!c->is_owners || file->uid == c->uid);
+}
+
+static bool goes(const struct stored_file *file, const struct choice *c)
+{
+	return may_go(file, c) && file->used_ns <= c->until;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* False: none may go, or there is no memory. */
+static bool choose_older_half(const struct record_table_store *s, struct choice *c)
+{
+	uint64_t *used = malloc((s->files.count + s->nretired + 1) * sizeof(*used));
+	size_t n = 0;
+
+	if (!used)
+		return false;
+	for (uint32_t i = 0; i < s->files.count; i++)
+		if (may_go(table_file_at(s, i), c))
+			used[n++] = table_file_at(s, i)->used_ns;
+	for (size_t i = 0; i < s->nretired; i++)
+		if (may_go(&s->retired[i], c))
+			used[n++] = s->retired[i].used_ns;
+	qsort(used, n, sizeof(*used), by_time);
+	c->until = n ? used[(n - 1) / 2] : 0;
+	free(used);
+	return n;
+}
+
+/* ---- and how */
+
+static void unplace(struct record_table_store *s, struct stored_file *file)
+{
+	struct table_owner *o = rp_hash_find(&s->owners, &(uint32_t){ file->uid });
+
+	if (o)
+		table_owner_remove(o, &file->table);
+	table_unplace(&s->places, &file->table);
+}
+
+/* Without memory those go too that should stay; nothing takes their places. */
+static void drop_files(struct record_table_store *s, const struct choice *c)
+{
+	struct hash_map left = TABLE_FILES;
+
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		struct stored_file *file = table_file_at(s, i), *copy = NULL;
+
+		if (goes(file, c))
+			unplace(s, file);
+		else
+			copy = rp_hash_add(&left, file);
+		if (copy) {
+			*copy = *file;
+			continue;
+		}
+		table_forget_keys(s, file);
+		table_free_file(file);
+	}
+	rp_hash_free(&s->files);
+	s->files = left;
+}
+
+static void drop_retired(struct record_table_store *s, const struct choice *c)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < s->nretired; i++) {
+		if (goes(&s->retired[i], c)) {
+			unplace(s, &s->retired[i]);
+			table_free_file(&s->retired[i]);
+		} else {
+			s->retired[left++] = s->retired[i];
+		}
+	}
+	s->nretired = left;
+}
+
+bool table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
+{
+	struct choice c = { .is_owners = is_owners, .uid = uid };
+
+	if (!s->users || find_used(s) || !choose_older_half(s, &c))
+		return false;
+	for (uint32_t i = 0; i < s->files.count; i++)
+		if (goes(table_file_at(s, i), &c))
+			table_forget_keys(s, table_file_at(s, i));
+	rp_quiesce();
+	drop_files(s, &c);
+	drop_retired(s, &c);
+	return true;
+}

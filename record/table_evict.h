@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Between the two halves of the store: what it has (table_store.c), and what goes (table_evict.c). */
+#ifndef RECORD_TABLE_EVICT_H
+#define RECORD_TABLE_EVICT_H
+
+#include "base/hash.h"
+#include "table_owner.h"
+#include "table_store.h"
+
+struct record_table_store {
+	int files_fd;
+	uint32_t nkeys; /* in the map of files */
+	struct table_places places;
+	struct hash_map files; /* struct stored_file, by its key */
+	/* Files whose table another one has replaced, which walks may use yet; without loads. */
+	struct stored_file *retired;
+	size_t nretired, retired_capacity;
+	struct stored_file vdso;
+	bool vdso_tried;
+	struct unwind_cache *cache;	  /* NULL: none */
+	struct record_table_maker *maker; /* NULL: tables are made here and now */
+	uint64_t norders;
+	uint32_t npending;	/* orders that are no computed ones */
+	bool was_too_busy;	/* some were turned away since tables were collected last */
+	struct hash_map owners; /* struct table_owner, by uid */
+	record_table_users *users;
+	void *users_ctx;
+	struct table_mark *marks; /* while users() is asked, by index */
+	size_t nmarks, marks_capacity;
+	bool is_full, full_said;
+};
+
+#define TABLE_FILES HASH_MAP(struct stored_file, changed)
+
+static inline struct stored_file *table_file_at(const struct record_table_store *s, uint32_t i)
+{
+	return (struct stored_file *)s->files.items + i;
+}
+
+/* Its keys are not in the map of files any more; and its memory is freed. */
+void table_forget_keys(struct record_table_store *s, struct stored_file *file);
+void table_free_file(struct stored_file *file);
+/*
+ * The older half of the files that no walk will use goes, of @uid if @is_owners; pointers to files
+ * hold no longer. False: there were none.
+ */
+bool table_evict(struct record_table_store *s, bool is_owners, uid_t uid);
+
+#endif

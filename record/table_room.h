@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which elements of an array are free: taken and given back by stretches. */
+#ifndef RECORD_TABLE_ROOM_H
+#define RECORD_TABLE_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Free stretches, by their place; no two touch each other. */
+struct table_room {
+	struct table_hole {
+		uint32_t first, count;
+	} * holes;
+	size_t n, capacity;
+};
+
+/* @count free elements, from number 0 on; what there was is forgotten. 0 or -ENOMEM. */
+int table_room_open(struct table_room *r, uint32_t count);
+void table_room_free(struct table_room *r);
+/* The first place where so many, at least one, are free. False: there is none. */
+bool table_room_take(struct table_room *r, uint32_t count, uint32_t *first);
+/* They are free again. Without memory some stay taken. */
+void table_room_give(struct table_room *r, uint32_t first, uint32_t count);
+
+#endif
