@@ -179,7 +179,8 @@ int record_configure(struct recording *rec)
 	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
 	if (c->managed_bytes && !rec->profiler->no_java) {
 		c->php = may_run_script(opt, SCRIPT_PHP);
-		c->scripts = c->php;
+		c->perl = may_run_script(opt, SCRIPT_PERL);
+		c->scripts = c->php || c->perl;
 	}
 	if (opt->python_only && !c->managed_bytes)
 		rp_log(RP_WARN,

@@ -114,7 +114,9 @@ void record_script_mapped(struct record_script *p, const struct sym_proc_map *m,
 					.loop = f->file.loop + bias,
 					.loop_bytes = (uint32_t)f->file.loop_bytes,
 					.cold = f->file.cold + bias,
-					.cold_bytes = f->file.cold_bytes };
+					.cold_bytes = f->file.cold_bytes,
+					.again = f->file.again + bias,
+					.again_bytes = f->file.again_bytes };
 }
 
 /* ---- who may run one */
@@ -180,7 +182,7 @@ bool record_script_may_start(enum script_language language)
 int record_script_function(struct record_script *p, const struct script_function *function)
 {
 	if (function->language <= SCRIPT_NONE || function->language >= SCRIPT_LANGUAGES ||
-	    function->kind > SCRIPT_EVAL)
+	    function->kind >= SCRIPT_KINDS)
 		return -EBADMSG;
 	for (int i = 0; i < SCRIPT_TEXTS; i++)
 		if (function->bytes[i] > SCRIPT_TEXT_BYTES)

@@ -15,6 +15,7 @@
 
 struct record_script;
 struct name_owner;
+struct sym_object;
 struct sym_proc_map;
 
 /* layouts: the descriptor of that map, which stays the caller's. -ENOMEM. */
@@ -45,11 +46,15 @@ void record_script_frame(const struct record_script *p, const struct name_owner 
 /* An interpreter in a file; its addresses there. layout NULL: there is none that is known. */
 struct script_file {
 	const struct script_layout *layout;
-	uint64_t root, loop, loop_bytes, cold, cold_bytes;
+	uint64_t root, loop, loop_bytes, cold, cold_bytes, again, again_bytes;
 };
 /* Takes fd; path is for what it has to say. */
 void record_script_read_file(int fd, const char *path, enum script_language language,
 			     struct script_file *out);
+
+/* perl_file.c: 5.36 is 0x0524; 0: it does not say. What else is there; false: its layout is not. */
+unsigned int record_perl_version(const struct sym_object *o);
+bool record_perl_places(const struct sym_object *o, struct script_file *out);
 
 /* By version; NULL: not known. "8.2": those that are. */
 const struct script_layout *record_script_layout(enum script_language language,

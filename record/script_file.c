@@ -114,6 +114,7 @@ static void find_cold(const struct search *s, struct script_file *out)
 
 static const char *const symbols[SCRIPT_LANGUAGES][WANTED] = {
 	[SCRIPT_PHP] = { "execute_ex", "executor_globals" },
+	[SCRIPT_PERL] = { "Perl_runops_standard", "PL_thr_key" },
 };
 
 static unsigned int version_of(const struct search *s, enum script_language language)
@@ -121,6 +122,8 @@ static unsigned int version_of(const struct search *s, enum script_language lang
 	switch (language) {
 	case SCRIPT_PHP:
 		return php_version(s->object);
+	case SCRIPT_PERL:
+		return record_perl_version(s->object);
 	default:
 		return 0;
 	}
@@ -133,18 +136,25 @@ static void read_interpreter(struct search *s, const char *path, enum script_lan
 	const unsigned int version = version_of(s, language);
 	const struct script_layout *known = record_script_layout(language, version);
 
-	if (!known || !s->object->is64 || !w[ROOT].found) {
-		rp_log(RP_WARN, "%s: %s %u.%u%s is not known (%s): its stacks are native", path,
-		       record_script_name(language), version >> 8, version & 0xff,
-		       known && !w[ROOT].found ? " for several threads" : "",
-		       record_script_versions(language));
-		return;
-	}
-	*out = (struct script_file){ .layout = known,
+	struct script_file found = { .layout = known,
 				     .root = w[ROOT].address,
 				     .loop = w[LOOP].address,
 				     .loop_bytes = w[LOOP].size };
-	find_cold(s, out);
+	const char *built = "";
+
+	if (known && !w[ROOT].found)
+		built = language == SCRIPT_PHP ? " for several threads" : " for one thread";
+	else if (known && language == SCRIPT_PERL && !record_perl_places(s->object, &found))
+		built = " built in another way";
+	if (!known || !s->object->is64 || *built) {
+		rp_log(RP_WARN, "%s: %s %u.%u%s is not known (%s): its stacks are native", path,
+		       record_script_name(language), version >> 8, version & 0xff, built,
+		       record_script_versions(language));
+		return;
+	}
+	if (language == SCRIPT_PHP)
+		find_cold(s, &found);
+	*out = found;
 }
 
 void record_script_read_file(int fd, const char *path, enum script_language language,

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How each version of PHP, Ruby and Perl is laid out, of 64-bit builds. A new version is a row. PHP
- * 8.2: offsetof() with the headers of 8.2.36, without ZTS.
+ * 8.2: offsetof() with the headers of 8.2.36, without ZTS. Perl 5.36: with those of Debian's
+ * 5.36.0, for several threads.
  */
 #include <stddef.h>
 
 #include "script.h"
+
+/* glibc 2.36, struct pthread: specific_1stblock, specific. */
+#define GLIBC_SLOTS [PERL_SLOTS] = 0x310, [PERL_SLOT_BLOCKS] = 0x510
 
 static const struct script_layout layouts[] = {
 	{ .language = SCRIPT_PHP,
@@ -23,6 +27,37 @@ static const struct script_layout layouts[] = {
 		  [PHP_CLASS_NAME] = 8,
 		  [PHP_LENGTH] = 16,
 		  [PHP_TEXT] = 24 } },
+	{ .language = SCRIPT_PERL,
+	  .version = 0x0524,
+	  .at = { [PERL_BYTES] = 3768,
+		  [PERL_OP] = 8,
+		  [PERL_COP] = 208,
+		  [PERL_STACK] = 224,
+		  [PERL_COMPILING] = 1936,
+		  [PERL_CONTEXTS] = 8,
+		  [PERL_PREVIOUS] = 16,
+		  [PERL_INDEX] = 32,
+		  [PERL_SUB_INDEX] = 40,
+		  [PERL_CONTEXT_BYTES] = 104,
+		  [PERL_OLD_COP] = 16,
+		  [PERL_RETURN] = 48,
+		  [PERL_SUB_BELOW] = 56,
+		  [PERL_CV] = 72,
+		  [PERL_LINE] = 36,
+		  [PERL_FILE] = 48,
+		  [PERL_SEQUENCE] = 60,
+		  [PERL_CV_STASH] = 32,
+		  [PERL_CV_ROOT] = 48,
+		  [PERL_CV_NAME] = 56,
+		  [PERL_CV_FLAGS] = 92,
+		  [PERL_GLOB_OF] = 56,
+		  [PERL_GLOB_NAME] = 32,
+		  [PERL_GLOB_STASH] = 40,
+		  [PERL_STASH_NAME] = 32,
+		  [PERL_STASH_NAMES] = 60,
+		  [PERL_NEXTSTATE] = 195,
+		  [PERL_SCOPE] = 200,
+		  GLIBC_SLOTS } },
 };
 
 static const struct {
@@ -30,7 +65,7 @@ static const struct {
 } languages[SCRIPT_LANGUAGES] = {
 	[SCRIPT_PHP] = { "PHP", "php", "8.2 is" },
 	[SCRIPT_RUBY] = { "Ruby", "ruby", "3.1 is" },
-	[SCRIPT_PERL] = { "Perl", "perl", "5.36 is" },
+	[SCRIPT_PERL] = { "Perl", "perl", "5.36 for several threads is" },
 };
 
 const struct script_layout *record_script_layout(enum script_language language,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names and files of functions of PHP, Ruby and Perl, as the programs sent them. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "symbolize/strings.h"
+#include "symbolize/utf8.h"
 
 #include "names.h"
 #include "script.h"
@@ -45,25 +48,48 @@ void record_script_names_close(struct script_names *names)
 	free(names);
 }
 
+/* A character of one byte may become two. */
+enum { TEXT_ROOM = 2 * SCRIPT_TEXT_BYTES + 1 };
+
+/* Perl keeps names in Latin-1 that can be said in it, though the source be in UTF-8. */
+static bool is_latin1(const char *s)
+{
+	char unit[RP_TEXT_UNIT];
+
+	while (*s) {
+		const bool plain = !(*s & 0x80);
+
+		rp_text_unit(&s, unit, NULL);
+		if (!plain && *unit == '\\')
+			return true;
+	}
+	return false;
+}
+
 /* Copies one text, which may have been cut by a NUL or the room. */
-static void take_text(const struct script_function *f, enum script_text which,
-		      char out[SCRIPT_TEXT_BYTES + 1])
+static void take_text(const struct script_function *f, enum script_text which, char out[TEXT_ROOM])
 {
 	const size_t n = strnlen(f->text[which], f->bytes[which]);
+	char *end = out;
 
 	memcpy(out, f->text[which], n);
 	out[n] = '\0';
+	if (f->language != SCRIPT_PERL || which == SCRIPT_FILE || !is_latin1(out))
+		return;
+	for (size_t i = 0; i < n; i++)
+		end = sym_put_utf8(end, (unsigned char)f->text[which][i]);
+	*end = '\0';
 }
 
 /* "Class::name"; of code without a name what PHP and Perl themselves call it. */
 static const char *name_of(struct script_names *names, const struct script_function *f)
 {
-	static const char *const unnamed[SCRIPT_LANGUAGES][2] = {
-		[SCRIPT_PHP] = { "{main}", "{eval}" },
-		[SCRIPT_RUBY] = { "<main>", "<main>" },
-		[SCRIPT_PERL] = { "(main)", "(eval)" },
+	static const char *const unnamed[SCRIPT_LANGUAGES][SCRIPT_KINDS - SCRIPT_MAIN] = {
+		[SCRIPT_PHP] = { "{main}", "{eval}", "{main}" },
+		[SCRIPT_RUBY] = { "<main>", "<main>", "<main>" },
+		[SCRIPT_PERL] = { "(main)", "(eval)", "(require)" },
 	};
-	char class[SCRIPT_TEXT_BYTES + 1], own[SCRIPT_TEXT_BYTES + 1], whole[2 * sizeof(own) + 2];
+	char class[TEXT_ROOM], own[TEXT_ROOM], whole[2 * sizeof(own) + 2];
 
 	if (f->kind != SCRIPT_NAMED) {
 		const char *s = unnamed[f->language][f->kind - SCRIPT_MAIN];
@@ -81,7 +107,7 @@ int record_script_names_add(struct script_names *names, const struct script_func
 	const struct function key = {
 		f->pid_tgid >> 32, f->generation, f->function, f->check, 0, 0
 	};
-	char file[SCRIPT_TEXT_BYTES + 1];
+	char file[TEXT_ROOM];
 	struct function *function;
 
 	if (names->functions.count == MOST_FUNCTIONS)

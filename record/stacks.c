@@ -411,6 +411,8 @@ static void size_python_maps(struct asm_map *maps, const struct program_config *
 	if (!c->scripts)
 		maps[STACK_MAP_SCRIPT_LAYOUTS].value_size =
 			maps[STACK_MAP_SCRIPT_FUNCTION].value_size = 8;
+	if (!c->perl)
+		maps[STACK_MAP_PERL_LINES].value_size = 8;
 }
 
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)

@@ -19,12 +19,13 @@ struct setting {
 	char value[64]; /* "" if the kernel has none */
 };
 
-/* Whose functions have names, as record/python_layouts.c, v8_layouts.c and jvm.c say. */
+/* Whose functions have names: record/python_layouts.c, v8_layouts.c, jvm.c, script_layouts.c. */
 static const struct finding languages[] = {
 	{ "Python", "", 0, "CPython 3.8 to 3.14, with glibc" },
 	{ "JavaScript", "", 0, "V8 10.2, 11.3, 12.4 (Node 18, 20, 22)" },
 	{ "Java", "", 0, "HotSpot 17 and 21" },
 	{ "PHP", "", 0, "8.2, not for several threads (ZTS)" },
+	{ "Perl", "", 0, "5.36 for several threads (as Debian's is), with glibc" },
 };
 enum { LANGUAGES = sizeof(languages) / sizeof(languages[0]) };
 

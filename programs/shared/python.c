@@ -14,12 +14,7 @@
  * frame or passes one native frame.
  */
 #include "python_step.h"
-
-#ifdef MACHINE_THREAD_POINTER
-#define THREAD_POINTER(dst, task) LD_FIELD(dst, task, "task_struct", MACHINE_THREAD_POINTER)
-#else
-#define THREAD_POINTER(dst, task) MOV(dst, 0)
-#endif
+#include "thread_value.h"
 
 ASM_FRAME(thread_frame,
 	(uint64_t, task, THREAD_TASK));
@@ -35,8 +30,6 @@ enum {
 	N = offsetof(struct stack_scratch, walk.n),
 	KNOWN_PID = offsetof(struct stack_scratch, walk.pid),
 	ROUNDS = 2048,
-	KEYS = 1024, /* PTHREAD_KEYS_MAX */
-	KEYS_A_BLOCK = 32,
 };
 
 /* clang-format off */
@@ -81,7 +74,7 @@ FUNC(python_thread),
 	JNE_REG(R1, R2, no_thread),
 	LD_LAYOUT(R9, R1),
 
-	/* R8 = the slot: first of all, has the key been made? */
+	/* R8 = the thread state: first of all, has the key been made? */
 	LDX(DW, R3, R6, OF_PROCESS(runtime)),
 	LDX(H, R1, R9, LAYOUT(tss)),
 	ADD_REG(R3, R1),
@@ -89,7 +82,7 @@ FUNC(python_thread),
 	LDX(W, R1, R6, WALK(words)),
 	JNE(R1, 1, no_thread),
 	LDX(W, R7, R6, WALK(words) + 4),
-	JGE(R7, KEYS, no_thread),
+	JGE(R7, THREAD_KEYS, no_thread),
 	UNLESS(struct program_config, of_task),
 		CALL(get_current_task_btf),
 	END,
@@ -97,27 +90,8 @@ FUNC(python_thread),
 		LDX(DW, R0, R10, THREAD_TASK),
 	END,
 	THREAD_POINTER(R8, R0),
-	JLT(R7, KEYS_A_BLOCK, first_block),
-	MOV_REG(R3, R7),
-	RSH(R3, 5),
-	LSH(R3, 3),
-	ADD_REG(R3, R8),
-	LDX(H, R1, R9, LAYOUT(slot_blocks)),
-	ADD_REG(R3, R1),
-	READ_USER_TO(WALK(words), 8, THREAD_TASK, no_thread),
-	LDX(DW, R8, R6, WALK(words)),
-	JA(block_known),
-LABEL(first_block),
-	LDX(H, R1, R9, LAYOUT(slots)),
-	ADD_REG(R8, R1),
-LABEL(block_known),
-	AND(R7, KEYS_A_BLOCK - 1),
-	LSH(R7, 4),
-	ADD_REG(R8, R7),
-	MOV_REG(R3, R8),
-	ADD(R3, 8),
-	READ_USER_TO(WALK(words), 8, THREAD_TASK, no_thread),
-	LDX(DW, R8, R6, WALK(words)), /* the thread state */
+	LD_THREAD_VALUE(LAYOUT(slots), LAYOUT(slot_blocks), WALK(words),
+			READ_USER_TO(WALK(words), 8, THREAD_TASK, no_thread)),
 	STX(DW, R6, WALK(thread), R8),
 
 	/* Up to 3.11 that is the thread's first, also while it runs in another interpreter. */

@@ -32,13 +32,14 @@ enum {
 	LDX(DW, R2, R1, 8 * (way)),                                                                \
 	JEQ_REG(R2, R7, to)
 
-/* R1 = where the next words of the record are, n of them, or to the label: no room. */
-#define NEXT_WORDS(n, full)                                                                        \
+/* R1 = where the next words of the record are, n of them, or to the label: fewer than room. */
+#define NEXT_WORDS(n, room, full)                                                                  \
 	LDX(W, R1, R6, N),                                                                         \
 	MOV_REG(R2, R1),                                                                           \
-	ADD(R2, n),                                                                                \
+	ADD(R2, room),                                                                             \
 	LDX(W, R3, R6, SCRIPT(max)),                                                               \
 	JGT_REG(R2, R3, full),                                                                     \
+	SUB(R2, (room) - (n)),                                                                     \
 	LSH(R1, 3),                                                                                \
 	JGE_PARAM(R1, struct program_config, all_bytes, full), /* never */                         \
 	STX(W, R6, N, R2),                                                                         \
@@ -57,6 +58,12 @@ enum {
 			CALL_FUNC(php_##what),                                                     \
 			JA(.called),                                                               \
 			LABEL(.not_php),                                                           \
+		END,                                                                               \
+		WHEN(struct program_config, perl),                                                 \
+			JNE(R4, SCRIPT_PERL, .not_perl),                                           \
+			CALL_FUNC(perl_##what),                                                    \
+			JA(.called),                                                               \
+			LABEL(.not_perl),                                                          \
 		END,                                                                               \
 		JA(otherwise),                                                                     \
 		LABEL(.called),                                                                    \
@@ -95,6 +102,7 @@ FUNC(script_walk),
 	ST(W, R6, SCRIPT(native), 0),
 	ST(W, R6, SCRIPT(placing), 0),
 	ST(W, R6, SCRIPT(unread), 0),
+	ST(W, R6, SCRIPT(open), 0),
 	ST(W, R6, SCRIPT(first), 1),
 
 	MOV(R1, ROUNDS),
@@ -118,12 +126,22 @@ FUNC(script_step),
 	END,
 	LDX(W, R1, R6, SCRIPT(placing)),
 	JNE(R1, 0, place),
-	CALL_LANGUAGE(frame, STEP_TASK, last),
-	JSET(R0, SCRIPT_END, last),
+	CALL_LANGUAGE(frame, STEP_TASK, no_more),
+	JSET(R0, SCRIPT_END, no_more),
 	MOV_REG(R8, R0),
 	JSET(R8, SCRIPT_FRAME, is_frame),
 	JA(written),
 LABEL(is_frame),
+	WHEN(struct program_config, perl),
+		LDX(H, R1, R6, OF_SCRIPT(language)),
+		JNE(R1, SCRIPT_PERL, has_line),
+		MOV_REG(R1, R6),
+		WHEN(struct program_config, of_task),
+			LDX(DW, R2, R10, STEP_TASK),
+		END,
+		CALL_FUNC(perl_line),
+LABEL(has_line),
+	END,
 	LDX(W, R7, R6, SCRIPT(line)),
 	JLE(R7, SCRIPT_LINE_MAX, line_fits),
 	MOV(R7, 0),
@@ -138,9 +156,12 @@ LABEL(line_fits),
 	AND_REG(R9, R3),
 	STX(DW, R6, SCRIPT(function), R9),
 	OR_REG(R9, R4),
-	NEXT_WORDS(2, last),
+	NEXT_WORDS(2, 3, no_more), /* and the place of its run */
 	STX(DW, R1, PCS, R9),
 	STX(DW, R1, PCS + 8, R7),
+	LDX(W, R1, R6, SCRIPT(open)),
+	ADD(R1, 2),
+	STX(W, R6, SCRIPT(open), R1),
 
 	/* Has it been sent? R7 = its hash. */
 	LD_IMM64(R5, GOLDEN_RATIO_64),
@@ -179,6 +200,12 @@ LABEL(written),
 	STX(W, R6, SCRIPT(placing), R8),
 	MOV(R0, 0),
 	EXIT(),
+LABEL(no_more),
+	LDX(W, R1, R6, SCRIPT(open)),
+	JEQ(R1, 0, last),
+	ST(W, R6, SCRIPT(placing), 1),
+	MOV(R0, 0),
+	EXIT(),
 LABEL(last),
 	MOV(R0, 1),
 	EXIT(),
@@ -187,7 +214,7 @@ LABEL(last),
 LABEL(place),
 	LDX(W, R7, R6, SCRIPT(native)),
 	LDX(W, R8, R6, SCRIPT(count)),
-	JGE_REG(R7, R8, placed), /* nowhere */
+	JGE_REG(R7, R8, nowhere),
 	LDX(W, R1, R6, SCRIPT(base)),
 	ADD_REG(R1, R7),
 	LSH(R1, 3),
@@ -203,22 +230,56 @@ LABEL(place),
 	LDX(DW, R4, R6, OF_SCRIPT(loop)),
 	SUB_REG(R3, R4),
 	LDX(W, R4, R6, OF_SCRIPT(loop_bytes)),
-	JLE_REG(R3, R4, placed), /* it may be a return address behind it */
+	JLE_REG(R3, R4, in_loop), /* it may be a return address behind it */
 	LDX(DW, R4, R6, OF_SCRIPT(cold)),
 	SUB_REG(R5, R4),
 	LDX(DW, R4, R6, OF_SCRIPT(cold_bytes)),
 	JLT_REG(R5, R4, placed),
 	MOV(R0, 0),
 	EXIT(),
+LABEL(in_loop),
+	WHEN(struct program_config, perl),
+		LDX(DW, R3, R1, PCS + 8), /* if it goes on, so does the search, with no frames */
+		LSH(R3, 1),
+		RSH(R3, 1),
+		LDX(DW, R4, R6, OF_SCRIPT(again)),
+		SUB_REG(R3, R4),
+		LDX(DW, R4, R6, OF_SCRIPT(again_bytes)),
+		JLT_REG(R3, R4, place_known),
+	END,
+	JA(placed),
+LABEL(nowhere),
+	WHEN(struct program_config, perl),
+		LDX(W, R1, R6, SCRIPT(kind)), /* a thread of Perl's does not run the program */
+		JNE(R1, SCRIPT_MAIN, placed),
+		LDX(H, R1, R6, OF_SCRIPT(language)),
+		JNE(R1, SCRIPT_PERL, placed),
+		LDX(W, R1, R6, OF_RECORD(pid_tgid)),
+		LDX(W, R2, R6, OF_RECORD(pid_tgid) + 4),
+		JNE_REG(R1, R2, not_run),
+		LDX(W, R1, R6, OF_RECORD(user_end)),
+		JGT(R1, UNWIND_RA_ZERO, placed), /* it may be where the stack was not seen */
+LABEL(not_run),
+		LDX(W, R1, R6, SCRIPT(open)),
+		JLT(R1, 2, placed),
+		SUB(R1, 2),
+		STX(W, R6, SCRIPT(open), R1),
+		LDX(W, R2, R6, N),
+		SUB(R2, 2),
+		STX(W, R6, N, R2),
+		JEQ(R1, 0, last),
+	END,
 LABEL(placed),
 	ST(W, R6, SCRIPT(placing), 0),
+LABEL(place_known),
+	ST(W, R6, SCRIPT(open), 0),
 	LDX(H, R2, R6, OF_SCRIPT(language)),
 	ADD(R2, MANAGED_PHP - SCRIPT_PHP),
 	LSH(R2, MANAGED_LANGUAGE_SHIFT),
 	LD_IMM64(R8, MANAGED_WORD | MANAGED_PLACE),
 	OR_REG(R8, R2),
 	OR_REG(R8, R7),
-	NEXT_WORDS(1, last),
+	NEXT_WORDS(1, 1, last),
 	STX(DW, R1, PCS, R8),
 	MOV(R0, 0),
 	EXIT(),
@@ -290,6 +351,9 @@ LABEL(out),
 
 	WHEN(struct program_config, php),
 		INCLUDE(&rp_script_php_part),
+	END,
+	WHEN(struct program_config, perl),
+		INCLUDE(&rp_script_perl_part),
 	END,
 };
 /* clang-format on */

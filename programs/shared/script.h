@@ -34,6 +34,38 @@ enum php_offset {
 	PHP_LENGTH,	/* of a string: bytes, */
 	PHP_TEXT,	/*   and where they begin */
 };
+enum perl_offset {
+	PERL_BYTES, /* of an interpreter: how large it is; its operation, */
+	PERL_OP,
+	PERL_COP,	/*   its statement, */
+	PERL_STACK,	/*   its innermost stack */
+	PERL_COMPILING, /*   and the statement that is compiled, which lies in it */
+	PERL_CONTEXTS,	/* of a stack: its contexts, */
+	PERL_PREVIOUS,	/*   the one below, */
+	PERL_INDEX,	/*   the number of its innermost context, */
+	PERL_SUB_INDEX, /*   and of that of a sub or eval */
+	PERL_CONTEXT_BYTES,
+	PERL_OLD_COP,	/* of a context: the statement that made it, */
+	PERL_RETURN,	/*   the operation behind, */
+	PERL_SUB_BELOW, /*   the number of the next one of a sub or eval, */
+	PERL_CV,	/*   the sub */
+	PERL_LINE,	/* of a statement */
+	PERL_FILE,
+	PERL_SEQUENCE,
+	PERL_CV_STASH, /* of a sub, behind its head: its package, */
+	PERL_CV_ROOT,  /*   its first operation, which closures share, */
+	PERL_CV_NAME,  /*   its glob, or its name */
+	PERL_CV_FLAGS,
+	PERL_GLOB_OF,	  /* of a glob's body: the glob that has its name */
+	PERL_GLOB_NAME,	  /* of a glob, behind its head */
+	PERL_GLOB_STASH,  /*   its package */
+	PERL_STASH_NAME,  /* of a package, behind its head: its name or, */
+	PERL_STASH_NAMES, /*   if this is not 0, where its names are */
+	PERL_NEXTSTATE,	  /* numbers of operations: a statement, */
+	PERL_SCOPE,	  /*   a block that has no context */
+	PERL_SLOTS,	  /* as slots and slot_blocks of struct python_layout */
+	PERL_SLOT_BLOCKS,
+};
 #define SCRIPT_OFFSETS 30
 struct script_layout {
 	uint16_t language, version; /* enum script_language; 8.2 is 0x0802 */
@@ -48,10 +80,12 @@ struct script_process {
 	uint16_t language; /* SCRIPT_NONE: it has none */
 	uint16_t layout;   /* its number */
 	uint32_t loop_bytes;
-	uint64_t root; /* executor_globals */
+	uint64_t root; /* PHP: executor_globals, Perl: PL_thr_key */
 	uint64_t loop; /* the function that executes, */
-	uint64_t cold; /*   and the part of it that the compiler has put elsewhere */
+	uint64_t cold; /*   and the part of it that the compiler has put elsewhere, or perl_parse */
 	uint64_t cold_bytes;
+	uint64_t again; /* who calls it to go on with what another call of it has begun: docatch */
+	uint64_t again_bytes;
 };
 
 /*
@@ -84,7 +118,7 @@ struct script_function {
 };
 #define SCRIPT_FUNCTION_TAG 0x7470697263736e66ull
 /* What has no name of its own. */
-enum script_kind { SCRIPT_NAMED, SCRIPT_MAIN, SCRIPT_EVAL };
+enum script_kind { SCRIPT_NAMED, SCRIPT_MAIN, SCRIPT_EVAL, SCRIPT_REQUIRE, SCRIPT_KINDS };
 
 #define SCRIPT_MAP_LAYOUTS                                                                         \
 	{                                                                                          \
@@ -96,8 +130,38 @@ enum script_kind { SCRIPT_NAMED, SCRIPT_MAIN, SCRIPT_EVAL };
 		"script_function", BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct script_function), 1 \
 	}
 
+/*
+ * Lines of statements of Perl that were looked for: pairs of a word, and the hash of statement and
+ * operation ^ that word * GOLDEN_RATIO_64. The word is hash of the file << SCRIPT_CHECK_SHIFT |
+ * line.
+ */
+#define PERL_LINES_SHIFT 12
+#define PERL_MAP_LINES                                                                             \
+	{                                                                                          \
+		"perl_lines", BPF_MAP_TYPE_ARRAY, 4, 16 << PERL_LINES_SHIFT, 1, BPF_F_MMAPABLE     \
+	}
+
 /* So many that cannot be sent end the attempts of a walk: a process may be made of them. */
 #define SCRIPT_UNREAD_MOST 8
+
+/* The part of it that is about Perl. */
+struct perl_walk {
+	uint64_t interpreter;
+	uint64_t stack;		/* that follows */
+	uint64_t contexts;	/* of the one at hand: its contexts, */
+	int64_t index;		/*   the next one's number, */
+	uint64_t has_outermost; /*   1: the outermost has not been looked at */
+	uint64_t cop, op;	/* the statement and the operation of the frame that is next */
+	uint64_t line_cop, line_op, line_is_next; /*   and those of the frame at hand */
+	uint64_t is_next;			  /* 1: the operation is the one behind */
+	uint64_t inside;			  /* 1: there was a context that has a place */
+	uint64_t ended;
+	uint64_t file, file_hash; /* of the statement */
+	uint64_t line_key;
+	uint64_t node, depth; /* where a search is */
+	uint64_t found;
+	uint64_t cop_bytes[128 / 8 + 1]; /* offsets are masked */
+};
 
 /* The part of a walk that is about them. */
 struct script_walk {
@@ -110,8 +174,10 @@ struct script_walk {
 	uint32_t unread;	      /* functions that could not be sent, of this walk */
 	uint32_t base, native, count; /* kernel frames; native ones: the next, how many */
 	uint32_t max;		      /* words of the record, with the kernel's */
+	uint32_t open;		      /* words of the run at hand, which has no place yet */
 	uint64_t seen;		      /* its hash in python_seen */
 	uint64_t words[4];
+	struct perl_walk perl;
 	uint64_t frame_bytes[128 / 8 + 1];    /* offsets are masked: 127 at most */
 	uint64_t function_bytes[256 / 8 + 1]; /*   255 */
 };

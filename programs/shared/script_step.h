@@ -20,6 +20,7 @@
 #define SCRIPT_FRAME_MASK 0x78
 #define SCRIPT_FRAME_INT_MASK 0x7c
 #define SCRIPT_FUNCTION_COPY_MASK 0xf8
+#define SCRIPT_FUNCTION_INT_MASK 0xfc
 
 /*
  * Of each language, on a struct stack_scratch and, with of_task, the task, which keeps R6 and R9 as
@@ -32,7 +33,7 @@
  *	X_names(R1 = scratch, R2 = task, R3 = a struct script_function)
  *		R0 = 0: its texts are there
  */
-extern const struct asm_part rp_script_php_part;
+extern const struct asm_part rp_script_php_part, rp_script_perl_part;
 
 /* clang-format off */
 /* dst = the layout of the process; R6 = scratch, t is destroyed. */

@@ -221,6 +221,7 @@ enum {
 	STACK_MAP_JVM_SEEN,
 	STACK_MAP_SCRIPT_LAYOUTS,
 	STACK_MAP_SCRIPT_FUNCTION,
+	STACK_MAP_PERL_LINES,
 	STACK_MAPS
 };
 extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
@@ -254,6 +255,7 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 	[STACK_MAP_PYTHON_SEEN] = PYTHON_MAP_SEEN, [STACK_MAP_PYTHON_CODE] = PYTHON_MAP_CODE,      \
 	[STACK_MAP_JVM_PROCESSES] = JVM_MAP_PROCESSES, [STACK_MAP_JVM_SEEN] = JVM_MAP_SEEN,        \
 	[STACK_MAP_SCRIPT_LAYOUTS] = SCRIPT_MAP_LAYOUTS,                                           \
-	[STACK_MAP_SCRIPT_FUNCTION] = SCRIPT_MAP_FUNCTION
+	[STACK_MAP_SCRIPT_FUNCTION] = SCRIPT_MAP_FUNCTION,                                         \
+	[STACK_MAP_PERL_LINES] = PERL_MAP_LINES
 
 #endif

@@ -263,7 +263,7 @@ _Static_assert(sizeof(struct v8_process) == 8, "COPY_V8 copies all of it");
 #define COPY_SCRIPT(at)                                                                            \
 	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, script) + (at)),                         \
 	STX(DW, R6, SCRIPT_PROCESS + (at), R3)
-_Static_assert(sizeof(struct script_process) == 5 * 8, "COPY_SCRIPT() copies all of it");
+_Static_assert(sizeof(struct script_process) == 7 * 8, "COPY_SCRIPT() copies all of it");
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \

@@ -54,7 +54,7 @@ if php --version >/dev/null 2>&1; then
 	as_it_says "PHP _[h] 15 php $PWD/tests/workloads/frames.php"
 	folded -F 999 --user --lines -- php tests/workloads/frames.php spin 0.06
 	has 'PHP: a callback between native frames' "$out" \
-		'php_execute_script;.*;{main} frames.php:89;usort;[^;]+;.*zend_call_function;compare frames.php:74;rest '
+		'php_execute_script;.*;{main} frames.php:90;usort;[^;]+;.*zend_call_function;compare frames.php:74;rest '
 	holds 'PHP: the loop is shown by what it runs' "$(share "$out" ';execute_ex;') < 5"
 	folded -F 999 --native -- php tests/workloads/frames.php spin 0.01
 	has '--native: the loop' "$out" ';execute_ex'
@@ -76,17 +76,66 @@ else
 	skip 'frames of PHP' 'no php'
 fi
 
+if perl -MConfig -e 'exit !($Config{version} =~ /^5\.36\./ && $Config{usethreads})' 2>/dev/null; then
+	as_it_says "Perl _[l] 30 perl $PWD/tests/workloads/frames.pl"
+	folded -F 999 --user --lines -- perl tests/workloads/frames.pl spin 0.06
+	has 'Perl: what sorts calls' "$out" ';\(main\) frames.pl:125;Perl_pp_sort;[^(]*;main::once frames.pl:89;main::rest '
+	has 'Perl: an eval in what C has called goes on in its place' "$out" \
+		';Perl_pp_entersub;[^(;]*;[^(;]*;main::__ANON__ frames.pl:121;\(eval\) frames.pl:121;main::rest '
+	has 'Perl: the program is compiled' "$out" ';main;\(main\) frames.pl:47;Perl_yyparse;.*;main::BEGIN frames.pl:46;main::rest '
+	has 'Perl: the program is over' "$out" ';perl_destruct;[^(]*;main::END frames.pl:167;main::rest '
+	holds 'Perl: the loop is shown by what it runs' "$(share "$out" ';Perl_runops_standard;') < 5"
+	folded -F 999 --native -- perl tests/workloads/frames.pl spin 0.01
+	has 'Perl: --native: the loop' "$out" ';Perl_runops_standard'
+	lacks 'Perl: --native: no frame of Perl' "$out" ';(\(main\)|main::recursion);'
+	run "$rawprof" cpu -F 999 --format json -- perl tests/workloads/frames.pl spin 0.01
+	has 'Perl: json: its kind' "$out" '"kind":"perl"'
+	has 'Perl: json: its file' "$out" '"file":"[^"]*tests/workloads/frames.pl"'
+	cat >"$tmp/short.sh" <<-'END'
+		for i in 1 2 3 4 5 6; do
+			perl -e 'sub soon { my $end = (times)[0] + 0.05; 1 while (times)[0] < $end } soon()'
+		done
+	END
+	folded -F 999 --user -- sh "$tmp/short.sh"
+	holds 'Perl: processes of 50 ms' "$(share "$out" ';.main.;main::soon') > 20"
+	is 'Perl: processes of 50 ms: all names' "$(grep -c '\[perl\]' "$out")" 0
+	run "$rawprof" wall --lines --user --format folded -o "$tmp/folded" -- \
+		perl -e 'sub nap { select undef, undef, undef, 0.1 } nap() for 1 .. 6'
+	has 'Perl: wall' "$tmp/folded" ';\(main\) -e:1;main::nap -e:1;Perl_pp_sselect;'
+	run "$rawprof" mem --user --format folded -o "$tmp/folded" -- perl -e 'sub grow { push @b, [(1) x 100000] } grow() for 1 .. 9'
+	has 'Perl: mem' "$tmp/folded" ';\(main\);main::grow;'
+	cat >"$tmp/threads.pl" <<-'END'
+		use threads;
+		sub spin { my $end = time + 2; 1 while time < $end }
+		sub other { my $end = time + 2; 1 while time < $end }
+		$_->join for threads->create(\&spin), threads->create(\&other);
+	END
+	folded -F 499 --user -- perl "$tmp/threads.pl"
+	holds 'Perl: two threads' "$(share "$out" ';main::spin') > 20 && $(share "$out" ';main::other') > 20"
+	lacks 'Perl: a thread has not the program' "$out" '\(main\);.*main::spin'
+else
+	skip 'frames of Perl' 'no perl 5.36 for several threads'
+fi
+
 # ---- a program that lies
 
-for how in circle nowhere huge; do
-	folded -F 999 --user -- "$work/fakephp" $how 0.2
-	holds "$how: native frames" "$(share "$out" ';main;.*;burn') > 80"
-	is "$how: nothing is lost" "$(ledger LOST)" 0
-	ledger_closes "$how"
+for fake in fakephp fakeperl; do
+	for how in circle nowhere huge; do
+		folded -F 999 --user -- "$work/$fake" $how 0.2
+		holds "$fake $how: native frames" "$(share "$out" ';main;.*;burn') > 80"
+		is "$fake $how: nothing is lost" "$(ledger LOST)" 0
+		ledger_closes "$fake $how"
+	done
 done
 cp "$work/fakephp" "$tmp/php9"
 sed -i 's/PHP.8\.2\.0/PHP\/9.8.0/' "$tmp/php9"
 folded -F 999 --user -- "$tmp/php9" circle 0.1
 has 'a version that is not known: says so' "$err" 'php9: PHP 9\.8 is not known \(8\.2 is\): its stacks are native'
 holds 'a version that is not known: native frames' "$(share "$out" ';main;.*;burn') > 80"
+printf '\077' >"$tmp/version"
+objcopy --update-section perl_version="$tmp/version" "$work/fakeperl" "$tmp/perl9"
+folded -F 999 --user -- "$tmp/perl9" circle 0.1
+has 'a Perl that is not known: says so' "$err" \
+	'perl9: Perl 5\.63 is not known .5\.36 for several threads is.: its stacks are native'
+holds 'a Perl that is not known: native frames' "$(share "$out" ';main;.*;burn') > 80"
 finish

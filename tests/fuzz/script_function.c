@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f->function &= SCRIPT_FUNCTION_MASK;
 	record_script_function(p, f); /* may be refused */
 	f->language = SCRIPT_PHP + f->language % 3;
-	f->kind %= SCRIPT_EVAL + 1;
+	f->kind %= SCRIPT_KINDS;
 	for (int i = 0; i < SCRIPT_TEXTS; i++)
 		f->bytes[i] %= SCRIPT_TEXT_BYTES + 1;
 	fuzz_check(!record_script_function(p, f));

@@ -75,6 +75,7 @@ function compare($a, $b): int
 	return $a <=> $b;
 }
 
+usleep(500000); // until what is mapped is known, on a busy machine too
 recursion(5);
 (new Kind)->methode();
 Kind::statisch();
