@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/grow.h"
@@ -15,17 +16,15 @@
 #include "report/read/read.h"
 #include "report/saved/saved.h"
 
-/* More than that is no profile. */
-#define LARGEST_FILE (4ull << 30)
-
 static const struct form {
 	const char *magic; /* the bytes that it begins with */
 	size_t size;
 	report_reader *read;
+	unsigned int most; /* a file of more MiB is no profile */
 } forms[] = {
-	{ SAVED_MAGIC, SAVED_MAGIC_SIZE, report_read_saved },
-	{ "\x1f\x8b", 2, report_read_gzip },
-	{ "", 0, report_read_others }, /* which have none */
+	{ SAVED_MAGIC, SAVED_MAGIC_SIZE, report_read_saved, 1024 },
+	{ "\x1f\x8b", 2, report_read_gzip, 512 },
+	{ "", 0, report_read_others, 512 }, /* which have none */
 };
 
 int report_why(struct report_file *file, int err, const char *format, ...)
@@ -41,22 +40,37 @@ int report_why(struct report_file *file, int err, const char *format, ...)
 	return err;
 }
 
+/* The last has no magic, and is of all that is none of the others. */
+static const struct form *form_of(const void *data, size_t size)
+{
+	const struct form *form = forms;
+
+	while (size < form->size || memcmp(data, form->magic, form->size))
+		form++;
+	return form;
+}
+
 int report_read(const void *data, size_t size, struct report_file *out)
 {
 	*out = (struct report_file){ 0 };
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (size >= forms[i].size && !memcmp(data, forms[i].magic, forms[i].size))
-			return forms[i].read(data, size, out);
-	return report_why(out, -EINVAL, "it is no profile that can be read");
+	return form_of(data, size)->read(data, size, out);
 }
 
-/* What descriptor fd has up to its end; *data is to be freed, after an error too. */
+/*
+ * What descriptor fd has up to its end, which may never come; *data is to be freed, after an error
+ * too. How large a file may be is known from how it begins.
+ */
 static int read_all(int fd, char **data, size_t *size)
 {
 	size_t capacity = 0;
+	struct stat st;
 	ssize_t n = 1;
 
+	if (fstat(fd, &st))
+		return -errno;
 	while (n) {
+		uint64_t most;
+
 		if (RP_GROW_TO(*data, *size + 65536, capacity))
 			return -ENOMEM;
 		n = read(fd, *data + *size, capacity - *size);
@@ -65,7 +79,8 @@ static int read_all(int fd, char **data, size_t *size)
 		if (n < 0)
 			return -errno;
 		*size += (size_t)n;
-		if (*size > LARGEST_FILE)
+		most = (uint64_t)form_of(*data, *size)->most << 20;
+		if (*size > most || (S_ISREG(st.st_mode) && (uint64_t)st.st_size > most))
 			return -EFBIG;
 	}
 	return 0;

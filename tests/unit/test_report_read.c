@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Profiles that others wrote: folded stacks, pprof, packed or not; and what is none of these. */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "test_report.h"
@@ -316,6 +319,22 @@ START_TEST(bombs)
 }
 END_TEST
 
+/* Said by its size, before all of it was read: 60 GB of nothing take no room on a disk. */
+START_TEST(too_large)
+{
+	const int fd = memfd_create("large", MFD_CLOEXEC);
+	char path[32];
+	struct report_file f;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(ftruncate(fd, (off_t)60 << 30), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ck_assert_int_eq(report_open(path, &f), -EFBIG);
+	ck_assert_str_eq(f.why, "File too large");
+	close(fd);
+}
+END_TEST
+
 static void add_tests(TCase *t)
 {
 	tcase_add_test(t, folded_stacks);
@@ -326,6 +345,7 @@ static void add_tests(TCase *t)
 	tcase_add_test(t, pprof_cut);
 	tcase_add_test(t, gzip);
 	tcase_add_test(t, bombs);
+	tcase_add_test(t, too_large);
 }
 
 int main(void)
