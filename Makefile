@@ -240,6 +240,8 @@ WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
               -fno-omit-frame-pointer -fno-optimize-sibling-calls
 WORK_FLAGS_leaf = -fomit-frame-pointer
 WORK_FLAGS_fakejvm = -rdynamic
+# A library for LD_PRELOAD: of a program, thread-locals are found in another way.
+WORK_FLAGS_fakeruby = -shared -fPIC
 $(BUILD)/workloads/%: tests/workloads/%.c tests/workloads/work.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -o $@ $<

@@ -77,9 +77,9 @@ const struct option_row common_options[] = {
 	COMMON(STACKS, "max-stack", 0, SAMPLING, UINT, record.max_stack, "N",
 	       "the most frames of each side of a stack (256)", .least = 1, .most = 1023),
 	SWITCH(STACKS, "python-only", 0, SAMPLING, record.python_only,
-	       "of stacks with functions of Python, JavaScript, Java, PHP, Perl only these"),
+	       "of stacks with functions of Python, JavaScript, Java, PHP, Ruby, Perl only these"),
 	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,
-	       "no functions of Python, JavaScript, Java, PHP, Perl: what runs them, as machine "
+	       "no functions of Python, JavaScript, Java, PHP, Ruby, Perl: what runs them, as machine "
 	       "code"),
 	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",

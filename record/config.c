@@ -179,8 +179,9 @@ int record_configure(struct recording *rec)
 	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
 	if (c->managed_bytes && !rec->profiler->no_java) {
 		c->php = may_run_script(opt, SCRIPT_PHP);
+		c->ruby = may_run_script(opt, SCRIPT_RUBY);
 		c->perl = may_run_script(opt, SCRIPT_PERL);
-		c->scripts = c->php || c->perl;
+		c->scripts = c->php || c->ruby || c->perl;
 	}
 	if (opt->python_only && !c->managed_bytes)
 		rp_log(RP_WARN,

@@ -55,6 +55,12 @@ void record_script_read_file(int fd, const char *path, enum script_language lang
 /* perl_file.c: 5.36 is 0x0524; 0: it does not say. What else is there; false: its layout is not. */
 unsigned int record_perl_version(const struct sym_object *o);
 bool record_perl_places(const struct sym_object *o, struct script_file *out);
+/*
+ * ruby_file.c: 3.1 is 0x0301; 0: it does not say. What is not among its symbols; false: where a
+ * thread has its state is not known. Of the loop rb_vm_exec() is known.
+ */
+unsigned int record_ruby_version(const struct sym_object *o);
+bool record_ruby_places(const struct sym_object *o, struct script_file *out);
 
 /* By version; NULL: not known. "8.2": those that are. */
 const struct script_layout *record_script_layout(enum script_language language,

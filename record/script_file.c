@@ -56,31 +56,31 @@ static unsigned int php_version(const struct sym_object *o)
 
 /* ---- the part of the loop that the compiler has put elsewhere */
 
-static bool in_loop(const struct search *s, uint64_t address)
+static bool in_loop(const struct script_file *f, uint64_t address)
 {
-	return address - s->wanted[LOOP].address < s->wanted[LOOP].size;
+	return address - f->loop < f->loop_bytes;
 }
 
 /*
  * Conditional jumps out of the loop lead there: the function by .eh_frame that most of them lead
  * to. Bytes that only look like a jump lead anywhere, so it has to be several.
  */
-static void find_cold(const struct search *s, struct script_file *out)
+static void find_cold(const struct sym_object *o, struct script_file *out)
 {
-	const struct sym_sought *loop = &s->wanted[LOOP];
+	const uint64_t bytes = out->loop_bytes;
 	struct sym_fdes *fdes = NULL;
-	uint8_t *code = loop->size < 1 << 20 ? malloc(loop->size) : NULL;
+	uint8_t *code = bytes < 1 << 20 ? malloc(bytes) : NULL;
 	uint64_t best = 0, last = 0;
 	unsigned int votes = 0, jumps = 0;
 
-	if (!code || sym_object_read_at(s->object, loop->address, code, loop->size) != loop->size ||
-	    sym_fdes_read(&fdes, s->object)) {
+	if (!code || sym_object_read_at(o, out->loop, code, bytes) != bytes ||
+	    sym_fdes_read(&fdes, o)) {
 		free(code);
 		return;
 	}
 	/* Twice: the majority is the one that is left, then how far it reaches. */
 	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i + 6 <= loop->size; i++) {
+		for (size_t i = 0; i + 6 <= bytes; i++) {
 			int32_t step;
 			uint64_t to, start;
 			size_t index;
@@ -88,8 +88,8 @@ static void find_cold(const struct search *s, struct script_file *out)
 			if (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80)
 				continue;
 			memcpy(&step, code + i + 2, sizeof(step));
-			to = loop->address + i + 6 + (uint64_t)(int64_t)step;
-			if (in_loop(s, to) || !sym_fdes_find(fdes, to, &start, &index))
+			to = out->loop + i + 6 + (uint64_t)(int64_t)step;
+			if (in_loop(out, to) || !sym_fdes_find(fdes, to, &start, &index))
 				continue;
 			if (pass) {
 				jumps += start == best;
@@ -114,6 +114,7 @@ static void find_cold(const struct search *s, struct script_file *out)
 
 static const char *const symbols[SCRIPT_LANGUAGES][WANTED] = {
 	[SCRIPT_PHP] = { "execute_ex", "executor_globals" },
+	[SCRIPT_RUBY] = { "rb_vm_exec", "ruby_current_ec" },
 	[SCRIPT_PERL] = { "Perl_runops_standard", "PL_thr_key" },
 };
 
@@ -122,6 +123,8 @@ static unsigned int version_of(const struct search *s, enum script_language lang
 	switch (language) {
 	case SCRIPT_PHP:
 		return php_version(s->object);
+	case SCRIPT_RUBY:
+		return record_ruby_version(s->object);
 	case SCRIPT_PERL:
 		return record_perl_version(s->object);
 	default:
@@ -135,7 +138,6 @@ static void read_interpreter(struct search *s, const char *path, enum script_lan
 	const struct sym_sought *w = s->wanted;
 	const unsigned int version = version_of(s, language);
 	const struct script_layout *known = record_script_layout(language, version);
-
 	struct script_file found = { .layout = known,
 				     .root = w[ROOT].address,
 				     .loop = w[LOOP].address,
@@ -143,7 +145,9 @@ static void read_interpreter(struct search *s, const char *path, enum script_lan
 	const char *built = "";
 
 	if (known && !w[ROOT].found)
-		built = language == SCRIPT_PHP ? " for several threads" : " for one thread";
+		built = language == SCRIPT_PERL ? " for one thread" : " for several threads";
+	else if (known && language == SCRIPT_RUBY && !record_ruby_places(s->object, &found))
+		built = " in the program itself";
 	else if (known && language == SCRIPT_PERL && !record_perl_places(s->object, &found))
 		built = " built in another way";
 	if (!known || !s->object->is64 || *built) {
@@ -152,8 +156,8 @@ static void read_interpreter(struct search *s, const char *path, enum script_lan
 		       record_script_versions(language));
 		return;
 	}
-	if (language == SCRIPT_PHP)
-		find_cold(s, &found);
+	if (language != SCRIPT_PERL && !found.cold)
+		find_cold(s->object, &found);
 	*out = found;
 }
 
@@ -162,7 +166,9 @@ void record_script_read_file(int fd, const char *path, enum script_language lang
 {
 	const char *const *names = symbols[language];
 	struct search s = { .wanted = { [LOOP] = { names[LOOP], STT_FUNC, 1 },
-					[ROOT] = { names[ROOT], STT_OBJECT, 1 } } };
+					[ROOT] = { names[ROOT],
+						   language == SCRIPT_RUBY ? STT_TLS : STT_OBJECT,
+						   1 } } };
 	struct sym_object *object;
 
 	*out = (struct script_file){ 0 };

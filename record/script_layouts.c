@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How each version of PHP, Ruby and Perl is laid out, of 64-bit builds. A new version is a row. PHP
- * 8.2: offsetof() with the headers of 8.2.36, without ZTS. Perl 5.36: with those of Debian's
- * 5.36.0, for several threads.
+ * 8.2: offsetof() with the headers of 8.2.36, without ZTS. Ruby 3.1: with what its JIT compiles with,
+ * rb_mjit_min_header-3.1.2.h. Perl 5.36: with those of Debian's 5.36.0, for several threads.
  */
 #include <stddef.h>
 
@@ -27,6 +27,27 @@ static const struct script_layout layouts[] = {
 		  [PHP_CLASS_NAME] = 8,
 		  [PHP_LENGTH] = 16,
 		  [PHP_TEXT] = 24 } },
+	{ .language = SCRIPT_RUBY,
+	  .version = 0x0301,
+	  .at = { [RUBY_STACK] = 0,
+		  [RUBY_FRAME_BYTES] = 64,
+		  [RUBY_PC] = 0,
+		  [RUBY_ISEQ] = 16,
+		  [RUBY_EP] = 32,
+		  [RUBY_BODY] = 16,
+		  [RUBY_SIZE] = 4,
+		  [RUBY_CODE] = 8,
+		  [RUBY_PATH] = 64,
+		  [RUBY_LABEL] = 80,
+		  [RUBY_FIRST_LINE] = 88,
+		  [RUBY_LINES] = 120,
+		  [RUBY_LINES_COUNT] = 136,
+		  [RUBY_LINES_INDEX] = 144,
+		  [RUBY_LINE_BYTES] = 12,
+		  [RUBY_DEFINITION] = 16,
+		  [RUBY_CFUNC] = 8,
+		  [RUBY_ID] = 32,
+		  [RUBY_LAST_OPERATOR] = 169 } },
 	{ .language = SCRIPT_PERL,
 	  .version = 0x0524,
 	  .at = { [PERL_BYTES] = 3768,

@@ -25,6 +25,7 @@ static const struct finding languages[] = {
 	{ "JavaScript", "", 0, "V8 10.2, 11.3, 12.4 (Node 18, 20, 22)" },
 	{ "Java", "", 0, "HotSpot 17 and 21" },
 	{ "PHP", "", 0, "8.2, not for several threads (ZTS)" },
+	{ "Ruby", "", 0, "3.1, with libruby" },
 	{ "Perl", "", 0, "5.36 for several threads (as Debian's is), with glibc" },
 };
 enum { LANGUAGES = sizeof(languages) / sizeof(languages[0]) };

@@ -59,6 +59,12 @@ enum {
 			JA(.called),                                                               \
 			LABEL(.not_php),                                                           \
 		END,                                                                               \
+		WHEN(struct program_config, ruby),                                                 \
+			JNE(R4, SCRIPT_RUBY, .not_ruby),                                           \
+			CALL_FUNC(ruby_##what),                                                    \
+			JA(.called),                                                               \
+			LABEL(.not_ruby),                                                          \
+		END,                                                                               \
 		WHEN(struct program_config, perl),                                                 \
 			JNE(R4, SCRIPT_PERL, .not_perl),                                           \
 			CALL_FUNC(perl_##what),                                                    \
@@ -234,9 +240,23 @@ LABEL(place),
 	LDX(DW, R4, R6, OF_SCRIPT(cold)),
 	SUB_REG(R5, R4),
 	LDX(DW, R4, R6, OF_SCRIPT(cold_bytes)),
-	JLT_REG(R5, R4, placed),
+	JLT_REG(R5, R4, in_cold),
+LABEL(passed),
 	MOV(R0, 0),
 	EXIT(),
+LABEL(in_cold),
+	WHEN(struct program_config, ruby),
+		LDX(H, R4, R6, OF_SCRIPT(language)),
+		JNE(R4, SCRIPT_RUBY, placed),
+		LDX(DW, R3, R1, PCS - 8), /* if it has called the loop, that is the place */
+		LSH(R3, 1),
+		RSH(R3, 1),
+		LDX(DW, R4, R6, OF_SCRIPT(loop)),
+		SUB_REG(R3, R4),
+		LDX(W, R4, R6, OF_SCRIPT(loop_bytes)),
+		JLE_REG(R3, R4, passed),
+	END,
+	JA(placed),
 LABEL(in_loop),
 	WHEN(struct program_config, perl),
 		LDX(DW, R3, R1, PCS + 8), /* if it goes on, so does the search, with no frames */
@@ -351,6 +371,9 @@ LABEL(out),
 
 	WHEN(struct program_config, php),
 		INCLUDE(&rp_script_php_part),
+	END,
+	WHEN(struct program_config, ruby),
+		INCLUDE(&rp_script_ruby_part),
 	END,
 	WHEN(struct program_config, perl),
 		INCLUDE(&rp_script_perl_part),

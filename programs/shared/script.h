@@ -34,6 +34,27 @@ enum php_offset {
 	PHP_LENGTH,	/* of a string: bytes, */
 	PHP_TEXT,	/*   and where they begin */
 };
+enum ruby_offset {
+	RUBY_STACK, /* of an execution context: its stack, and behind that its words, its frame */
+	RUBY_FRAME_BYTES, /* of a frame: how large it is, */
+	RUBY_PC,	  /*   behind the instruction, */
+	RUBY_ISEQ,	  /*   the code, */
+	RUBY_EP,	  /*   behind two words: flags */
+	RUBY_BODY,	  /* of code: what it consists of: */
+	RUBY_SIZE,
+	RUBY_CODE,
+	RUBY_PATH,
+	RUBY_LABEL,
+	RUBY_FIRST_LINE,
+	RUBY_LINES, /* what has the lines of instructions, */
+	RUBY_LINES_COUNT,
+	RUBY_LINES_INDEX, /*   and which instruction has which */
+	RUBY_LINE_BYTES,
+	RUBY_DEFINITION,    /* of a method */
+	RUBY_CFUNC,	    /* of its definition: a function in C, */
+	RUBY_ID,	    /*   the number of its name */
+	RUBY_LAST_OPERATOR, /* names up to this number are their own */
+};
 enum perl_offset {
 	PERL_BYTES, /* of an interpreter: how large it is; its operation, */
 	PERL_OP,
@@ -80,11 +101,14 @@ struct script_process {
 	uint16_t language; /* SCRIPT_NONE: it has none */
 	uint16_t layout;   /* its number */
 	uint32_t loop_bytes;
-	uint64_t root; /* PHP: executor_globals, Perl: PL_thr_key */
+	uint64_t
+		root; /* PHP: executor_globals, Perl: PL_thr_key, Ruby: the place of ruby_current_ec */
 	uint64_t loop; /* the function that executes, */
-	uint64_t cold; /*   and the part of it that the compiler has put elsewhere, or perl_parse */
+	/* and the part of it that the compiler has put elsewhere, or perl_parse, or Ruby: its caller */
+	uint64_t cold;
 	uint64_t cold_bytes;
-	uint64_t again; /* who calls it to go on with what another call of it has begun: docatch */
+	/* who calls it to go on with what another call of it has begun: docatch; Ruby: its names, or 0 */
+	uint64_t again;
 	uint64_t again_bytes;
 };
 
@@ -166,6 +190,7 @@ struct perl_walk {
 /* The part of a walk that is about them. */
 struct script_walk {
 	uint64_t frame;	   /* the one that is next; 0: there is none */
+	uint64_t end;	   /* Ruby: of its stack */
 	uint64_t function; /* of the frame at hand, */
 	uint64_t position; /*   as the language has it, */
 	uint32_t line, check, kind;

@@ -33,7 +33,7 @@
  *	X_names(R1 = scratch, R2 = task, R3 = a struct script_function)
  *		R0 = 0: its texts are there
  */
-extern const struct asm_part rp_script_php_part, rp_script_perl_part;
+extern const struct asm_part rp_script_php_part, rp_script_ruby_part, rp_script_perl_part;
 
 /* clang-format off */
 /* dst = the layout of the process; R6 = scratch, t is destroyed. */

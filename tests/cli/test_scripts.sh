@@ -76,6 +76,33 @@ else
 	skip 'frames of PHP' 'no php'
 fi
 
+if ruby --version >/dev/null 2>&1; then
+	as_it_says "Ruby _[r] 27 ruby $PWD/tests/workloads/frames.rb"
+	folded -F 999 --user --lines -- ruby tests/workloads/frames.rb spin 0.06
+	has 'Ruby: a block between native frames' "$out" \
+		';rb_vm_exec;<main> frames.rb:83;each;[^;]+;.*;rb_ary_each;.*;rb_vm_exec;block in <main> frames.rb:83;rest '
+	folded -F 999 --native -- ruby tests/workloads/frames.rb spin 0.01
+	has '--native: the loop' "$out" ';rb_vm_exec;\[libruby[^;]*\]'
+	lacks '--native: no frame of Ruby' "$out" ';(<main>|recursion);'
+	run "$rawprof" cpu -F 999 --format json -- ruby tests/workloads/frames.rb spin 0.01
+	has 'json: its kind' "$out" '"kind":"ruby"'
+	has 'json: its file' "$out" '"file":"[^"]*tests/workloads/frames.rb"'
+	cat >"$tmp/short.sh" <<-'END'
+		for i in 1 2 3 4 5 6; do
+			ruby --disable-gems -e 'def soon; while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 0.1; end; end; soon'
+		done
+	END
+	folded -F 999 --user -- sh "$tmp/short.sh"
+	holds 'Ruby: processes of 50 ms' "$(share "$out" ';<main>;soon') > 20"
+	is 'Ruby: processes of 50 ms: all names' "$(grep -c '\[ruby\]' "$out")" 0
+	run "$rawprof" wall --lines --user --format folded -o "$tmp/folded" -- \
+		ruby -e 'q = Queue.new; Thread.new { sleep 0.3; q << 1 }; def waits(q) = q.pop; waits(q)'
+	has 'Ruby: wall, who waits for a queue' "$tmp/folded" ';<main> -e:1;waits -e:1;pop;'
+	has 'Ruby: wall, who sleeps' "$tmp/folded" ';block in <main> -e:1;sleep;'
+else
+	skip 'frames of Ruby' 'no ruby'
+fi
+
 if perl -MConfig -e 'exit !($Config{version} =~ /^5\.36\./ && $Config{usethreads})' 2>/dev/null; then
 	as_it_says "Perl _[l] 30 perl $PWD/tests/workloads/frames.pl"
 	folded -F 999 --user --lines -- perl tests/workloads/frames.pl spin 0.06
@@ -126,6 +153,12 @@ for fake in fakephp fakeperl; do
 		is "$fake $how: nothing is lost" "$(ledger LOST)" 0
 		ledger_closes "$fake $how"
 	done
+done
+for how in many nowhere huge random; do
+	folded -F 999 --user -- env LD_PRELOAD="$work/fakeruby" FAKERUBY="$how 0.2" true
+	holds "Ruby, $how: native frames" "$(share "$out" ';begin;.*;burn') > 80"
+	is "Ruby, $how: nothing is lost" "$(ledger LOST)" 0
+	ledger_closes "Ruby, $how"
 done
 cp "$work/fakephp" "$tmp/php9"
 sed -i 's/PHP.8\.2\.0/PHP\/9.8.0/' "$tmp/php9"
