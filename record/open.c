@@ -296,7 +296,7 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 {
 	*rec = (struct recording){ .profiler = profiler, .ctx = ctx, .options = *opt };
 	rec->opt = &rec->options;
-	rec->signals = rec->wake = rec->stats = -1;
+	rec->signals = rec->wake = rec->rings = rec->stats = -1;
 	rec->target.gate = rec->target.exec_error = -1;
 	record_ksym_init(&rec->ksym);
 }
@@ -388,6 +388,7 @@ void record_close(struct recording *rec)
 	record_ksym_close(&rec->ksym);
 	close_fd(rec->stats);
 	close_fd(rec->wake);
+	close_fd(rec->rings);
 	record_processes_free(rec);
 	record_samples_free(rec);
 	record_stacks_close(rec->stacks);

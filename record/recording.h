@@ -209,6 +209,7 @@ struct recording {
 	struct rlimit files;	   /* before it was raised; rlim_max 0: it was not */
 	int signals;		   /* signalfd; -1 */
 	int wake;		   /* eventfd of record_stop() */
+	int rings;		   /* epoll: the profiler's own rings that wake us; -1: none does */
 	unsigned long errors;	   /* as of rp_log_errors() at its beginning */
 	int caught;		   /* the signal that ended the recording, 0; */
 	uint64_t caught_ns;	   /*   and when it was seen */
@@ -301,6 +302,11 @@ void record_processes_free(struct recording *rec);
 
 /* ---- run.c */
 
+/*
+ * Opens the ring that is the map with this number, one of the profiler's own: its drain() is called
+ * when the ring wakes us (programs/shared/wake.h), too. 0 or a negative errno after a message.
+ */
+int record_open_ring(struct recording *rec, unsigned int map, struct rp_ring **out);
 /* Attaches what is attached at the start, and calls the profiler's own. */
 int record_start_events(struct recording *rec);
 /*

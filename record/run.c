@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -99,12 +100,43 @@ void record_stop(struct recording *rec)
 		return; /* it is set already */
 }
 
+/* ---- rings of the profiler's own */
+
+/* By edges: it is of no interest that there is something, but that a program has woken us. */
+static int wake_by(struct recording *rec, int fd)
+{
+	struct epoll_event how = { .events = EPOLLIN | EPOLLET };
+
+	if (rec->rings < 0)
+		rec->rings = epoll_create1(EPOLL_CLOEXEC);
+	if (rec->rings < 0 || epoll_ctl(rec->rings, EPOLL_CTL_ADD, fd, &how))
+		return rp_fail(-errno, "epoll, on a ring buffer: %s", strerror(errno));
+	return 0;
+}
+
+int record_open_ring(struct recording *rec, unsigned int map, struct rp_ring **out)
+{
+	const int fd = record_stacks_map(rec->stacks, map);
+	int err = rp_ring_open(fd, record_stacks_maps(rec->stacks)[map].max_entries, out);
+
+	return err ? err : wake_by(rec, fd);
+}
+
+/* They have woken us; the next time is another one. */
+static void take_wakes(const struct recording *rec)
+{
+	struct epoll_event event;
+
+	while (epoll_wait(rec->rings, &event, 1, 0) > 0)
+		;
+}
+
 /* ---- waiting */
 
 #define AWAIT_MS 20 /* for tables, before the ring is looked at */
 
 /* How a wait can end. */
-enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TABLES, WAKE_TARGET };
+enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TABLES, WAKE_RINGS, WAKE_TARGET };
 
 static bool all_ended(const struct pollfd *fds, uint32_t n)
 {
@@ -235,8 +267,11 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 
 		if (err || is_over(rec, fds, now, d.end))
 			return err;
+		if (fds[WAKE_RINGS].revents)
+			take_wakes(rec);
 		if (fds[WAKE_STACKS].revents || fds[WAKE_SIDEBAND].revents ||
-		    fds[WAKE_TABLES].revents || often || urgent != UINT64_MAX || now >= drain)
+		    fds[WAKE_TABLES].revents || fds[WAKE_RINGS].revents || often ||
+		    urgent != UINT64_MAX || now >= drain)
 			err = record_drain(rec);
 		if (!err && now >= d.times) {
 			d.times = now + RECORD_TIMES_NS;
@@ -337,6 +372,7 @@ static struct pollfd *poll_list(const struct recording *rec)
 	fds[WAKE_STACKS].fd = record_stacks_map(rec->stacks, STACK_MAP_EVENTS);
 	fds[WAKE_SIDEBAND].fd = rec->side ? rp_sideband_fd(rec->side) : -1;
 	fds[WAKE_TABLES].fd = -1;
+	fds[WAKE_RINGS].fd = rec->rings;
 	for (uint32_t i = 0; i < rec->target.npidfds; i++)
 		fds[WAKE_TARGET + i].fd = rec->target.pidfd[i];
 	for (uint32_t i = 0; i < n; i++)

@@ -196,6 +196,7 @@ static int attach(struct recording *rec)
 	int err;
 
 	f->config.common = rec->config;
+	f->config.wake_bytes = f->maps[FUNC_MAP_EVENTS].max_entries / 4;
 	if (!f->probes)
 		return load_only(rec);
 	err = set_syscalls(rec);
@@ -211,8 +212,7 @@ static int attach(struct recording *rec)
 					    &f->config);
 	}
 	if (!err && f->config.send)
-		err = rp_ring_open(record_stacks_map(rec->stacks, FUNC_MAP_EVENTS),
-				   f->maps[FUNC_MAP_EVENTS].max_entries, &f->ring);
+		err = record_open_ring(rec, FUNC_MAP_EVENTS, &f->ring);
 	if (!err)
 		err = ready_sums(rec);
 	if (!err)

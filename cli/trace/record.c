@@ -79,12 +79,12 @@ static int attach(struct recording *rec)
 {
 	struct trace *trace = rec->ctx;
 	struct trace_config *c = &trace->config;
-	int err = rp_ring_open(record_stacks_map(rec->stacks, TRACE_MAP_RING),
-			       trace->maps[TRACE_MAP_RING].max_entries, &trace->ring);
+	int err = record_open_ring(rec, TRACE_MAP_RING, &trace->ring);
 
 	if (!err)
 		err = choose_cpus(rec);
 	c->common = rec->config;
+	c->wake_bytes = trace->maps[TRACE_MAP_RING].max_entries / 4;
 	c->own[0] = (uint32_t)getpid();
 	c->own[1] = rec->keeper ? (uint32_t)record_keeper_pid(rec->keeper) : c->own[0];
 	c->by_cpu = trace->cpus.n != 0;
@@ -141,14 +141,31 @@ static int show_record(void *ctx, const struct trace_record *r)
 	return trace_put_line(rec, r);
 }
 
+/* More than this is not held: then the ring fills, and what finds no room is lost, and counted. */
+#define MOST_HELD (64u << 20)
+
+/* Lines take longer than events do in a burst, so the ring is emptied between them. */
+static int take_more(void *ctx)
+{
+	struct recording *rec = ctx;
+	struct trace *trace = rec->ctx;
+	int n = 0;
+
+	if (trace->held.nbytes < MOST_HELD &&
+	    rp_ring_pending(trace->ring) > trace->config.wake_bytes)
+		n = rp_ring_drain(trace->ring, take_record, rec);
+	return n < 0 ? n : 0;
+}
+
 /* Of stacks that records refer to, those before `until` have been drained. */
 static int drain_until(struct recording *rec, uint64_t until)
 {
 	struct trace *trace = rec->ctx;
+	const struct trace_release_to lines = { show_record, take_more, rec };
 	int err = rp_ring_drain(trace->ring, take_record, rec);
 
 	if (err >= 0)
-		err = trace_release(&trace->held, until, show_record, rec);
+		err = trace_release(&trace->held, until, &lines);
 	if (!err)
 		err = output_flush(output_of(rec));
 	return err < 0 ? output_failed(output_of(rec), err) : 0;

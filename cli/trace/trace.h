@@ -92,9 +92,16 @@ struct trace_held {
 	size_t nbytes, bytes_capacity;
 };
 int trace_hold(struct trace_held *held, const void *record, size_t size);
-/* Hands over those before a time, in order, and forgets them. 0 or what fn returned below 0. */
-int trace_release(struct trace_held *held, uint64_t before,
-		  int (*fn)(void *ctx, const struct trace_record *record), void *ctx);
+/*
+ * Hands over those before a time, in order, and forgets them. Every so often between them more() is
+ * called, which may hold others. 0 or what one of the two returned below 0.
+ */
+struct trace_release_to {
+	int (*fn)(void *ctx, const struct trace_record *record);
+	int (*more)(void *ctx);
+	void *ctx;
+};
+int trace_release(struct trace_held *held, uint64_t before, const struct trace_release_to *to);
 void trace_held_free(struct trace_held *held);
 
 /* USDT probes: events of the list from number first on, one for each of probes. */

@@ -46,12 +46,13 @@ struct func_config {
 	uint32_t knows_task; /* BTF tells of the task's signal stack, and of its return probes */
 	uint32_t sums;	     /* what all calls come to is kept; with it */
 	uint32_t by_thread, by_process, by_comm;
-	uint32_t values; /* what was returned, how often */
-	uint32_t args;	 /* arguments are kept while a call goes on */
-	uint32_t log;	 /* each call goes through the ring calls when it returns; */
-	uint32_t graph;	 /*   and when it begins */
-	uint32_t send;	 /* either of the two */
-	uint32_t stacks; /* who called; only with returns */
+	uint32_t values;     /* what was returned, how often */
+	uint32_t args;	     /* arguments are kept while a call goes on */
+	uint32_t log;	     /* each call goes through the ring calls when it returns; */
+	uint32_t graph;	     /*   and when it begins */
+	uint32_t send;	     /* either of the two; */
+	uint32_t wake_bytes; /* in the ring that are worth waking user space */
+	uint32_t stacks;     /* who called; only with returns */
 };
 
 /* What became of the calls: common.fired of them have begun. */

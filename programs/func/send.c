@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* func_send: a call as it begins or ends goes through the ring; what finds no room is counted. */
 #include "func.h"
+#include "programs/shared/wake.h"
 
 enum {
 	CALL_START = offsetof(struct func_call, start),
@@ -75,7 +76,10 @@ LABEL(ended),
 	ADD(R1, COMM),
 	MOV(R2, 16),
 	CALL(get_current_comm),
-	RING_SUBMIT(R8, BPF_RB_NO_WAKEUP), /* user space looks ten times a second */
+	LDX(DW, R6, R10, SEND_TIME),
+	RING_WAKE(R2, R6, calls_ring, struct func_config, wake_bytes),
+	MOV_REG(R1, R8),
+	CALL(ringbuf_submit),
 	MOV(R0, 0),
 	EXIT(),
 LABEL(full),

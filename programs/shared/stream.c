@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stream: sends when a stack weighed more. */
 #include "stream.h"
+#include "wake.h"
 
 /* The stack frame of stream_moment: what it sends, before there is room in the ring. */
 ASM_FRAME(moment_frame,
@@ -11,9 +12,6 @@ ASM_FRAME(moment_frame,
 	(moment.weight, WEIGHT),
 	(moment.count, COUNT_AND_KIND), /* and what lies behind it */
 	(moment.cpu, CPU));
-
-/* Of so many moments one asks how full the ring is: that costs as much as the moment. */
-#define ASK_MASK (31 << 6)
 
 /* clang-format off */
 static const struct asm_insn stream_lines[] = {
@@ -31,21 +29,10 @@ LABEL(timed),
 	CALL(get_smp_processor_id),
 	STX(H, R10, CPU, R0),
 
-	/* R7 = whether to wake user space: the clock's middle bits choose who asks. */
-	MOV(R7, BPF_RB_NO_WAKEUP),
-	AND(R6, ASK_MASK),
-	JNE(R6, 0, output),
-	LD_MAP(R1, events),
-	MOV(R2, BPF_RB_AVAIL_DATA),
-	CALL(ringbuf_query),
-	LD_PARAM(R1, struct program_config, ring_mark),
-	JLT_REG(R0, R1, output),
-	MOV(R7, BPF_RB_FORCE_WAKEUP),
-LABEL(output),
+	RING_WAKE(R4, R6, events, struct program_config, ring_mark),
 	LD_MAP(R1, events),
 	FRAME_PTR(R2, MOMENT),
 	MOV(R3, sizeof(struct stack_moment)),
-	MOV_REG(R4, R7),
 	CALL(ringbuf_output),
 	JEQ(R0, 0, out),
 	COUNT(stats, struct program_stats, untimed),

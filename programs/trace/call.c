@@ -160,6 +160,7 @@ enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 			CALL_FUNC(trace_tally),                                                    \
 		END,                                                                               \
 		UNLESS(struct trace_config, tally.on),                                             \
+			RECORD_WAKE(R8),                                                           \
 			JLE_PARAM(R7, struct trace_config, call_bytes, .fits),                     \
 			MOV(R7, 0), /* never */                                                    \
 			LABEL(.fits),                                                              \
@@ -169,7 +170,6 @@ enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 			ADD(R3, sizeof(struct trace_record)),                                      \
 			MOV_REG(R2, R8),                                                           \
 			LD_MAP(R1, ring),                                                          \
-			MOV(R4, BPF_RB_NO_WAKEUP),                                                 \
 			CALL(ringbuf_output),                                                      \
 			JNE(R0, 0, full),                                                          \
 		END,                                                                               \
@@ -355,7 +355,7 @@ LABEL(start_full),
 #define CALL_CONFIG(classic_)                                                                      \
 	{                                                                                          \
 		.common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 }, .classic = (classic_),            \
-		.texts = { 1, 0, 0 }, .text_bytes = 256, .call_bytes = 256                         \
+		.texts = { 1, 0, 0 }, .text_bytes = 256, .call_bytes = 256, .wake_bytes = 1 << 22  \
 	}
 static const struct trace_config usual_config = CALL_CONFIG(0), classic_config = CALL_CONFIG(1);
 

@@ -90,7 +90,7 @@ static const struct asm_insn event_lines[] = {
 			ADD(R1, MEMBER(data)),
 			MOV_REG(R3, R6),
 			CALL(probe_read_kernel),
-			RING_SUBMIT(R8, BPF_RB_NO_WAKEUP),
+			RECORD_SUBMIT(R8),
 		END,
 
 		/* Of variable length: R7 = how long. */
@@ -124,7 +124,11 @@ LABEL(whole),
 			MOV_REG(R3, R6),
 			CALL(probe_read_kernel),
 			ADD(R7, sizeof(struct trace_record)),
-			RING_OUTPUT(ring, R8, R7, BPF_RB_NO_WAKEUP),
+			RECORD_WAKE(R8),
+			LD_MAP(R1, ring),
+			MOV_REG(R2, R8),
+			MOV_REG(R3, R7),
+			CALL(ringbuf_output),
 			JNE(R0, 0, ring_full),
 		END,
 	END,
@@ -139,6 +143,7 @@ LABEL(out),
 /* As it is for sched:sched_switch. */
 static const struct trace_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						  .own = { 1, 1 },
+						  .wake_bytes = 1 << 22,
 						  .bytes = 64,
 						  .reserve = sizeof(struct trace_record) + 64 };
 

@@ -85,7 +85,7 @@ ASM_FRAME(func_frame,
 		MOV(R2, sizeof(struct trace_func)),                                                \
 		MOV_REG(R3, R7),                                                                   \
 		CALL(probe_read_kernel),                                                           \
-		RING_SUBMIT(R8, BPF_RB_NO_WAKEUP),                                                 \
+		RECORD_SUBMIT(R8),                                                                 \
 	END
 
 static const struct asm_insn begins_lines[] = {
@@ -197,7 +197,9 @@ LABEL(filtered),
 };
 /* clang-format on */
 
-static const struct trace_config usual_config = { .common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 } };
+static const struct trace_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
+						  .own = { 1, 1 },
+						  .wake_bytes = 1 << 22 };
 
 #define FUNC_ROW RP_ON_PROBE, RP_MAPS(rp_trace_maps, TRACE_MAPS), RP_CONFIG(usual_config)
 const struct rp_program rp_trace_func_programs[] = {

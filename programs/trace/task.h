@@ -6,6 +6,7 @@
 #ifndef PROGRAMS_TRACE_TASK_H
 #define PROGRAMS_TRACE_TASK_H
 
+#include "programs/shared/wake.h"
 #include "trace.h"
 
 #define MEMBER(member) offsetof(struct trace_record, member)
@@ -71,6 +72,21 @@
 		TASK_HEAD(rec),                                                                    \
 		LD_PARAM(R1, struct trace_config, event),                                          \
 		STX(W, rec, MEMBER(event), R1),                                                    \
+	END
+
+/* R4 = whether the record at register rec wakes user space. R0 to R5 are lost. */
+#define RECORD_WAKE(rec)                                                                           \
+	SCOPE("RECORD_WAKE(" #rec ")"),                                                            \
+		LDX(DW, R3, rec, MEMBER(time)),                                                    \
+		RING_WAKE(R4, R3, ring, struct trace_config, wake_bytes),                          \
+	END
+/* Sends the record at register rec, which was reserved. */
+#define RECORD_SUBMIT(rec)                                                                         \
+	SCOPE("RECORD_SUBMIT(" #rec ")"),                                                          \
+		RECORD_WAKE(rec),                                                                  \
+		MOV_REG(R1, rec),                                                                  \
+		MOV_REG(R2, R4),                                                                   \
+		CALL(ringbuf_submit),                                                              \
 	END
 
 /* To the label out if --filter leaves out the event whose record is at register rec. */

@@ -25,13 +25,14 @@
 
 struct trace_config {
 	struct program_config common;
-	uint32_t own[2];  /* processes of rawprof itself, whose events are left out */
-	uint32_t by_cpu;  /* only CPUs that are in the map cpus */
-	uint32_t stacks;  /* where it happened */
-	uint32_t filter;  /* only events that an expression keeps: event_filter.h */
-	uint32_t event;	  /* its number */
-	uint32_t bytes;	  /* of its record, without data of variable length */
-	uint32_t reserve; /* bytes, and what stands before them in the ring */
+	uint32_t own[2];     /* processes of rawprof itself, whose events are left out */
+	uint32_t by_cpu;     /* only CPUs that are in the map cpus */
+	uint32_t stacks;     /* where it happened */
+	uint32_t filter;     /* only events that an expression keeps: event_filter.h */
+	uint32_t event;	     /* its number */
+	uint32_t bytes;	     /* of its record, without data of variable length */
+	uint32_t reserve;    /* bytes, and what stands before them in the ring */
+	uint32_t wake_bytes; /* in the ring that are worth waking user space */
 	/* Data of variable length: where words are that say where they lie; 0: no more of them. */
 	uint32_t loc[TRACE_LOCS];
 	uint32_t loc_base[TRACE_LOCS]; /* what such a word counts from: 0, or its own end */

@@ -79,7 +79,7 @@ static const struct asm_insn usdt_lines[] = {
 		MOV_REG(R3, R7),
 		CALL(probe_read_kernel),
 		INCLUDE(&rp_trace_usdt_texts_part),
-		RING_SUBMIT(R8, BPF_RB_NO_WAKEUP),
+		RECORD_SUBMIT(R8),
 	END,
 LABEL(out),
 	MOV(R0, 0),
@@ -92,6 +92,7 @@ LABEL(out),
 #define BYTES (sizeof(struct trace_usdt) + sizeof(uint64_t))
 static const struct trace_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
 						  .own = { 1, 1 },
+						  .wake_bytes = 1 << 22,
 						  .bytes = BYTES,
 						  .usdt_bytes = BYTES,
 						  .reserve = sizeof(struct trace_record) + BYTES };
