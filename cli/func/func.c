@@ -313,6 +313,8 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 					  : s.returned + s.counted - s.sums_full * !f->own->count -
 						    s.calls_full - rec->not_wanted;
 	record_ledger_add(b, "shorter", s.shorter, REPORT_FILTERED);
+	if (f->config.outer)
+		record_ledger_add(b, "inside another call", s.inside, REPORT_FILTERED);
 	record_ledger_add(b, "under way at the end", f->under_way, REPORT_FILTERED);
 	record_ledger_add(b, "left without a return", s.left, REPORT_FILTERED);
 	record_ledger_add(b, "their thread ended inside", s.thread_ended, REPORT_FILTERED);

@@ -153,7 +153,8 @@ static void put_json(struct recording *rec, const struct func_event *e)
 	if (e->kind != FUNC_BEGINS)
 		fprintf(out, ",\"duration_ns\":%" PRIu64, e->ns);
 	if (e->kind == FUNC_RETURNS)
-		fprintf(out, ",\"value\":%" PRId64, (int64_t)e->value);
+		fprintf(out, ",\"value\":%" PRId64 ",\"value32\":%" PRId32, (int64_t)e->value,
+			(int32_t)e->value); /* the latter is that of an int */
 	fputs(",\"args\":[", out);
 	for (unsigned int i = 0; p && i < args_of(f, p); i++)
 		fprintf(out, "%s%" PRIu64, i ? "," : "", e->args[i]);

@@ -42,7 +42,11 @@ static int add_stack(struct recording *rec, struct names *names, struct report *
 	const struct stack_record *r = stack->record;
 	const struct record_probe *p = record_probes_at(f->probes, (uint32_t)r->tag);
 	struct name_ids frames = { 0 };
+	const struct report_label class = { .key = "class",
+					    .str = p && f->class_of ? f->class_of(p) : NULL };
 	struct report_sample sample = { .comm = r->comm,
+					.labels = &class,
+					.nlabels = f->class_of != NULL,
 					.pid = (int32_t)(r->pid_tgid >> 32),
 					.tid = (int32_t)r->pid_tgid,
 					.values = stack->value };

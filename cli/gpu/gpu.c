@@ -132,6 +132,8 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *l)
 
 	if (err)
 		return err;
+	if (g->own->stacks) /* which the kernel counts */
+		return 0;
 	l->report.kept -= g->nested + g->not_launches;
 	record_ledger_add(l, "inside another call", g->nested, REPORT_FILTERED);
 	record_ledger_add(l, "no launch", g->not_launches, REPORT_FILTERED);
@@ -140,8 +142,17 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *l)
 
 static void describe(struct recording *rec, struct report_info *info)
 {
-	(void)rec;
-	info->event = "calls of GPU runtimes";
+	const struct gpu *g = rec->ctx;
+
+	info->event = g->own->stacks ? "GPU runtimes" : "calls of GPU runtimes";
+}
+
+/* With --stacks: what the call of a sample is for. */
+static const char *class_of(const struct record_probe *p)
+{
+	const struct gpu_call *c = gpu_call_of(p->symbol);
+
+	return gpu_class_name(c ? c->class : GPU_OTHER);
 }
 
 /* ---- functions */
@@ -153,12 +164,15 @@ static void describe(struct recording *rec, struct report_info *info)
  */
 static int find(const struct options *opt, struct record_probes **out)
 {
+	const struct gpu_options *own = opt->own;
 	const bool has_target = opt->record.program || opt->record.pids.n;
 	const struct record_probe_scope scope = {
 		.pids = opt->record.pids.id,
 		.npids = opt->record.pids.n,
 		.program = opt->record.program ? opt->record.program[0] : NULL,
 		.kinds = RECORD_PROBE_BIT(RECORD_PROBE_USER),
+		.alone = own->alone,
+		.at_returns = own->stacks, /* as func --stacks */
 		.later = true,
 	};
 	static char text[MAX_PATTERNS][PATTERN_BYTES];
@@ -194,17 +208,22 @@ static int check_found(const struct options *opt, const struct gpu *g)
 
 static void make_config(struct gpu *g)
 {
+	const bool stacks = g->own->stacks;
 	struct func *f = &g->func;
 
-	f->config = (struct func_config){ .slot_bytes = sizeof(struct func_call),
+	f->config = (struct func_config){ .slot_bytes = stacks ? FUNC_SHORT_CALL
+							       : sizeof(struct func_call),
 					  .most_depth = FUNC_DEPTH,
-					  .args = 1,
-					  .log = 1,
-					  .send = 1 };
+					  .stacks = stacks,
+					  .outer = stacks,
+					  .args = !stacks,
+					  .log = !stacks,
+					  .send = !stacks };
 	memcpy(f->maps, rp_func_maps, sizeof(f->maps));
 	f->maps[FUNC_MAP_CALLS].value_size = f->maps[FUNC_MAP_NO_PAGE].value_size =
 		FUNC_PAGE_BYTES(f->config.slot_bytes);
-	f->maps[FUNC_MAP_EVENTS].max_entries = RING_BYTES;
+	if (!stacks)
+		f->maps[FUNC_MAP_EVENTS].max_entries = RING_BYTES;
 	if (rp_has(RP_HAS_UPROBE_MULTI)) /* memory when it is needed, also here */
 		f->maps[FUNC_MAP_CALLS].flags = BPF_F_NO_PREALLOC;
 }
@@ -216,11 +235,31 @@ static enum gpu_by by_of(const struct gpu_options *own)
 							: GPU_BY_KERNEL;
 }
 
+static void choose_view(const struct gpu *g, struct record_profiler *profiler)
+{
+	profiler->command = "gpu";
+	profiler->maps = g->func.maps;
+	profiler->ledger = ledger;
+	profiler->describe = describe;
+	profiler->no_stacks = !g->own->stacks;
+	if (g->own->stacks) {
+		profiler->samples = func_samples;
+		profiler->color_by_label = "class";
+		profiler->label_order = gpu_class_names;
+		return;
+	}
+	profiler->output = RECORD_GRID;
+	profiler->report = gpu_report;
+	profiler->empty_grid = gpu_empty_grid;
+	profiler->drain = drain;
+	profiler->mapped = mapped;
+	profiler->collect = collect;
+}
+
 static int run(const struct options *opt)
 {
-	static const struct func_options none;
 	struct record_profiler profiler = func_profiler;
-	struct gpu g = { .func = { .own = &none,
+	struct gpu g = { .func = { .class_of = class_of,
 				   .going = HASH_MAP(struct func_going, function),
 				   .seen = HASH_MAP(struct func_seen, key) },
 			 .own = opt->own,
@@ -229,6 +268,8 @@ static int run(const struct options *opt)
 	const unsigned long errors = rp_log_errors();
 	int status, err = find(opt, &g.func.probes);
 
+	g.func_own = (struct func_options){ .stacks = g.own->stacks, .alone = g.own->alone };
+	g.func.own = &g.func_own;
 	g.by = by_of(g.own);
 	if (!err)
 		err = check_found(opt, &g);
@@ -237,18 +278,7 @@ static int run(const struct options *opt)
 		return command_failed(opt->command, err, errors);
 	}
 	make_config(&g);
-	profiler.command = "gpu";
-	profiler.maps = g.func.maps;
-	profiler.no_stacks = true;
-	profiler.output = RECORD_GRID;
-	profiler.report = gpu_report;
-	profiler.empty_grid = gpu_empty_grid;
-	profiler.interval = NULL;
-	profiler.drain = drain;
-	profiler.mapped = mapped;
-	profiler.collect = collect;
-	profiler.ledger = ledger;
-	profiler.describe = describe;
+	choose_view(&g, &profiler);
 	status = run_profiler(&profiler, opt, &g);
 	record_probes_close(g.func.probes);
 	rp_ring_close(g.func.ring);
@@ -257,6 +287,23 @@ static int run(const struct options *opt)
 	rp_hash_free(&g.rows);
 	gpu_names_free(&g);
 	return status;
+}
+
+static const char *check(const struct options *opt)
+{
+	const struct gpu_options *own = opt->own;
+
+	if (own->alone && !opt->record.program && !opt->dry_run)
+		return "--no-children is for -- PROGRAM";
+	if (own->stacks)
+		return own->by || own->levels
+			       ? "--by and --levels are for the tables: without --stacks"
+			       : NULL;
+	if (opt->given & TAKES_FRAMES)
+		return "options of stacks (--user, --call-graph, --weight, ...) are for --stacks";
+	if (!opt->format->write_grid)
+		return "a format of stacks: with --stacks";
+	return NULL;
 }
 
 #define OPTION_STRUCT struct gpu_options
@@ -268,10 +315,11 @@ static const struct option_row own[] = {
 	FLAG("levels", 0, VIEW, levels,
 	     "calls inside of others too (the runtime calls the driver), with their level; else "
 	     "the outer ones alone count"),
-	{ "format", 0, OPTION_OUTPUT, OPTION_SAYS, .help = "the form of the result",
-	  .words = "table json prometheus" },
-	{ "output", 'o', OPTION_OUTPUT, OPTION_SAYS,
-	  .help = "write to FILE; .json and .prom choose that format" },
+	FLAG("stacks", 0, VIEW, stacks,
+	     "who calls: stacks, by calls and their time, with what the call is for (launch, copy, "
+	     "wait, ...)"),
+	FLAG("no-children", 0, TARGET, alone,
+	     "of -- PROGRAM its own process alone, not what it starts"),
 	{ "sort", 0, OPTION_OUTPUT, OPTION_SAYS, .arg = "KEY",
 	  .help = "order of the table, by default time (or a column of words)",
 	  .words = "calls time average max bytes waiting" },
@@ -289,9 +337,11 @@ const struct command gpu_command = {
 		 "no source and no symbols of the driver.",
 	.examples = "  rawprof gpu -- ./prog args               a program, from start to end\n"
 		    "  rawprof gpu -p 1234 --by kernel 10       which kernels it launches\n"
-		    "  rawprof gpu --by process 10              all processes, by what they wait\n",
-	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_ROWS,
+		    "  rawprof gpu --by process 10              all processes, by what they wait\n"
+		    "  rawprof gpu --stacks -o gpu.svg -- ./prog  who calls it, as a flame graph\n",
+	.takes = TAKES_RESULT | TAKES_TARGET | TAKES_FRAMES | TAKES_ROWS,
 	.own = own,
 	.own_size = sizeof(struct gpu_options),
+	.check = check,
 	.run = run,
 };

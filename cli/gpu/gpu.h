@@ -26,6 +26,7 @@ enum gpu_class {
 	GPU_CLASSES
 };
 const char *gpu_class_name(enum gpu_class class);
+extern const char *const gpu_class_names[]; /* by class; NULL at the end */
 
 /* Arguments are counted from 1; 0: there is none. */
 struct gpu_call {
@@ -56,6 +57,8 @@ enum gpu_by { GPU_BY_FUNCTION, GPU_BY_PROCESS, GPU_BY_KERNEL };
 struct gpu_options {
 	const char *by;
 	bool levels;
+	bool stacks; /* who calls, in place of the tables */
+	bool alone;  /* of a program that is run, without the processes that it starts */
 };
 
 /* What calls come to. kernel is 0 unless rows are by kernel. */
@@ -82,6 +85,7 @@ struct gpu_kernel {
 
 struct gpu {
 	struct func func; /* the first: func's parts find it at rec->ctx */
+	struct func_options func_own;
 	const struct gpu_options *own;
 	enum gpu_by by;
 	struct hash_map rows;	 /* struct gpu_row */

@@ -200,15 +200,15 @@ const struct gpu_pattern gpu_patterns[] = {
 };
 /* clang-format on */
 
+const char *const gpu_class_names[GPU_CLASSES + 1] = {
+	[GPU_LAUNCH] = "launch",     [GPU_COPY] = "copy", [GPU_WAIT] = "wait",
+	[GPU_ALLOCATE] = "allocate", [GPU_FREE] = "free", [GPU_BUILD] = "build",
+	[GPU_OTHER] = "other",
+};
+
 const char *gpu_class_name(enum gpu_class class)
 {
-	static const char *const names[GPU_CLASSES] = {
-		[GPU_LAUNCH] = "launch",     [GPU_COPY] = "copy", [GPU_WAIT] = "wait",
-		[GPU_ALLOCATE] = "allocate", [GPU_FREE] = "free", [GPU_BUILD] = "build",
-		[GPU_OTHER] = "other",
-	};
-
-	return names[class];
+	return gpu_class_names[class];
 }
 
 const struct gpu_call *gpu_call_of(const char *function)

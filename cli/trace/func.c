@@ -76,6 +76,7 @@ static int find(const struct options *opt, const char *const *patterns, size_t n
 		.kinds =
 			RECORD_PROBE_BIT(RECORD_PROBE_USER) | RECORD_PROBE_BIT(RECORD_PROBE_KERNEL),
 		.at_returns = own->stacks,
+		.alone = own->alone,
 	};
 
 	return record_probes_open(&scope, patterns, n, out);
@@ -177,6 +178,9 @@ int trace_func_select(struct trace *trace, const struct options *opt)
 	if (!err && trace->own->returns && !n)
 		err = rp_fail(-EINVAL, "--ret is for functions: ./prog:name, libc:malloc, :name, "
 				       "kernel:vfs_read");
+	if (!err && trace->own->alone && n != opt->nwords)
+		err = rp_fail(-EINVAL, "--no-children is for functions alone; of "
+				       "other events: -p PID");
 	return err || !n ? err : add_events(trace);
 }
 
@@ -217,8 +221,6 @@ static void configure(void *ctx, const struct record_probe_use *use, void *confi
 	if (user)
 		c->common.kernel_bytes = 0; /* how the probe came about */
 	c->common.probe = user && rp_has(RP_HAS_BPF_LOOP);
-	if (use->point == PROBE_ENTRY && use->config.at_returns)
-		c->probe.at_returns = 0;
 }
 
 /* Before the maps are made. */
@@ -236,7 +238,8 @@ int trace_func_attach(struct recording *rec)
 	struct record_probe_programs programs = { .config = c,
 						  .config_size = sizeof(*c),
 						  .configure = configure,
-						  .nargs = TRACE_FUNC_ARGS };
+						  .nargs = TRACE_FUNC_ARGS,
+						  .elsewhere = true };
 	int err = 0;
 
 	if (!f->probes)
@@ -339,6 +342,8 @@ void trace_func_put(const struct trace *trace, const struct record_probe *p,
 	record_out_str(out, json ? ",\"ret\":" : " = ");
 	if (json) {
 		record_out_signed(out, (int64_t)f->ret);
+		record_out_str(out, ",\"ret32\":"); /* what it returned if that is an int */
+		record_out_signed(out, (int32_t)f->ret);
 		record_out_printf(out, ",\"duration_ns\":%llu", (unsigned long long)f->duration);
 	} else {
 		put_number(f->ret, out);

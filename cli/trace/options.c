@@ -36,6 +36,8 @@ static const char *check(const struct options *opt)
 		return opt->nwords ? "--list has the events that it lists: no others" : NULL;
 	if (own->syscalls)
 		return check_table(opt);
+	if (own->alone && !opt->record.program && !opt->dry_run)
+		return "--no-children is for -- PROGRAM";
 	if (own->returns && own->stacks)
 		return "stacks are of where a function begins: --stacks without --ret";
 	if (own->errors || opt->given & TAKES_INTERVAL)
@@ -86,6 +88,9 @@ static const struct option_row own[] = {
 	FLAG("ret", 0, VIEW, returns,
 	     "functions when they return, with the result and how long the call was; else when "
 	     "they begin"),
+	FLAG("no-children", 0, TARGET, alone,
+	     "functions in the process of -- PROGRAM alone, not in what it starts: no other that "
+	     "uses the same library is slowed down"),
 	FLAG("stacks", 0, VIEW, stacks, "below each event where it happened"),
 	OPTION("strings", 0, VIEW, TEXT, strings, "N[,N...]",
 	       "these arguments of USDT probes are addresses of strings", .least = 1),

@@ -39,6 +39,7 @@ struct trace_options {
 	uint64_t string_bytes; /* of texts of system calls; 0: TRACE_STRING_BYTES */
 	bool stacks;
 	bool returns; /* functions are events when they return, not when they begin */
+	bool alone;   /* functions in the program that is run, not in what it starts */
 	const char *list;
 	const char *strings;	       /* numbers of USDT arguments */
 	const char *count, *hist, *by; /* counted by these; a histogram of a field, by these */

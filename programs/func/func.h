@@ -25,7 +25,6 @@
 #ifndef RAWPROF_FUNC_H
 #define RAWPROF_FUNC_H
 
-#include "base/machine.h"
 #include "programs/shared/probe.h"
 #include "programs/shared/stack.h"
 
@@ -53,6 +52,7 @@ struct func_config {
 	uint32_t send;	     /* either of the two; */
 	uint32_t wake_bytes; /* in the ring that are worth waking user space */
 	uint32_t stacks;     /* who called; only with returns */
+	uint32_t outer;	     /*   of calls that are inside no other */
 };
 
 /* What became of the calls: common.fired of them have begun. */
@@ -72,6 +72,7 @@ struct func_stats {
 	uint64_t events_full;  /* beginnings that found none */
 	uint64_t no_entry;     /* returns of calls that had begun before, or were lost */
 	uint64_t stacks_lost;  /* lost: no room for the stack, or this CPU was busy */
+	uint64_t inside;       /* filtered: inside another call, with outer */
 };
 
 /* A call that goes on. */
@@ -275,15 +276,6 @@ extern const struct asm_part rp_func_enter_part, rp_func_jumped_part, rp_func_gr
 		STX(DW, call, offsetof(struct func_call, start), R0),                              \
 	END
 /* clang-format on */
-
-/* The address that a call returns to, at the frame offset `to`. */
-#ifdef UNWIND_LINK_REG
-#define READ_RETURN_ADDRESS(to, ctx, sp)                                                           \
-	SCOPE("READ_RETURN_ADDRESS(" #to ", " #ctx ", " #sp ")"),                                  \
-		LDX(DW, R1, ctx, UNWIND_LINK_REG), STX(DW, R10, to, R1), END
-#else
-#define READ_RETURN_ADDRESS(to, ctx, sp) READ_USER(to, 8, sp)
-#endif
 
 /* How func_unwind looks at a call. */
 enum func_unwind_how {

@@ -15,6 +15,7 @@
 #define PROGRAMS_PROBE_H
 
 #include <rawprof/asm.h>
+#include "base/machine.h"
 
 /*
  * Where in a call a program runs. PROBE_SESSION: at both ends, where the kernel has session links
@@ -88,6 +89,16 @@ struct probe_config {
 		MOV(R2, 8), MOV_REG(R1, R10), ADD(R1, room), MOV_REG(R3, thread), ADD(R3, 8),      \
 		CALL(probe_read_user), JNE(R0, 0, out), LD_SP(sp, ctx), LDX(DW, R1, R10, room),    \
 		SUB_REG(sp, R1), END, END
+
+/* The address that a call returns to, at the frame offset `to`; sp: the stack pointer at its entry
+ * or its return instruction. */
+#ifdef UNWIND_LINK_REG
+#define READ_RETURN_ADDRESS(to, ctx, sp)                                                           \
+	SCOPE("READ_RETURN_ADDRESS(" #to ", " #ctx ", " #sp ")"),                                  \
+		LDX(DW, R1, ctx, UNWIND_LINK_REG), STX(DW, R10, to, R1), END
+#else
+#define READ_RETURN_ADDRESS(to, ctx, sp) READ_USER(to, 8, sp)
+#endif
 
 /* Where the register is that has the goroutine (struct g of Go's runtime, whose second word is the
  * end of its stack): r14 of x86-64, x28 of arm64. Source: cmd/compile/abi-internal.md of Go. */

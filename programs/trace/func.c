@@ -19,6 +19,7 @@ ASM_FRAME(func_frame,
 	(uint32_t, cpu, CPU),
 	(uint32_t, first, FIRST), /* 0: key of the only element of filter_texts */
 	(uint64_t, room, ROOM),
+	(uint64_t, link, LINK),
 	(struct trace_func_key, key, KEY),
 	(key.thread, KEY_THREAD),
 	(key.sp, KEY_SP),
@@ -88,6 +89,10 @@ ASM_FRAME(func_frame,
 		RECORD_SUBMIT(R8),                                                                 \
 	END
 
+/* LINK = where the call returns to, that begins or ends. */
+#define LD_LINK                                                                                    \
+	SCOPE("LD_LINK"), LD_SP(R1, R6), MOV_REG(R2, R6), READ_RETURN_ADDRESS(LINK, R2, R1), END
+
 static const struct asm_insn begins_lines[] = {
 	MOV_REG(R6, R1),
 	COUNT(stats, struct trace_stats, common.fired),
@@ -121,6 +126,11 @@ LABEL(free),
 		JEQ(R0, 0, new),
 		COUNT(stats, struct trace_stats, no_end),
 LABEL(new),
+	END,
+	WHEN(struct trace_config, probe.at_returns), /* in place of what it will return */
+		LD_LINK,
+		LDX(DW, R1, R10, LINK),
+		STX(DW, R10, RET, R1),
 	END,
 	CALL(ktime_get_ns),
 	STX(DW, R10, START, R0),
@@ -169,6 +179,17 @@ LABEL(found),
 	MAP_LOOKUP(entered, KEY),
 	JEQ(R0, 0, out), /* it had begun before */
 	MOV_REG(R9, R0),
+	/* A function that it jumps to returns to its caller, or to one of that function's own. */
+	WHEN(struct trace_config, probe.at_returns),
+		LD_PROBE_END(R7, R6, struct trace_config, probe),
+		RSH(R7, 32),
+		JEQ(R7, 0, its_own),
+		LD_LINK,
+		LDX(DW, R1, R10, LINK),
+		LDX(DW, R2, R9, offsetof(struct trace_func, ret)),
+		JNE_REG(R1, R2, out),
+LABEL(its_own),
+	END,
 	COPY_WORD(0), COPY_WORD(1), COPY_WORD(2), COPY_WORD(3), COPY_WORD(4), COPY_WORD(5),
 	LD_RET(R1, R6),
 	STX(DW, R10, RET, R1),

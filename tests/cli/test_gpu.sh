@@ -57,6 +57,23 @@ gpu --by kernel -- "$work/gpucalls" "$library"
 unset LD_PRELOAD
 is '--by kernel: by the name of the function' "$(cell calls kernel=saxpy) $(cell calls kernel=reduce)" '70 30'
 
+export LD_PRELOAD=$library
+run "$rawprof" gpu --stacks --weight calls --format folded -o "$tmp/folded" -- "$work/gpucalls" "$library"
+unset LD_PRELOAD
+is '--stacks: who launches' "$(sed -n 's/^gpucalls;.*;main;launch;cudaLaunchKernel;\[launch\] //p' "$tmp/folded")" 100
+is '--stacks: who waits' "$(sed -n 's/^gpucalls;.*;main;cudaStreamSynchronize;\[wait\] //p' "$tmp/folded")" 4
+is '--stacks: the outer calls alone' "$(awk '{ n += $NF } END { print n }' "$tmp/folded")" 147
+export LD_PRELOAD=$library
+run "$rawprof" gpu --stacks -o "$tmp/saved.rawprof" -- "$work/gpucalls" "$library"
+unset LD_PRELOAD
+waited=$(cat "$out")
+run "$rawprof" report --format folded "$tmp/saved.rawprof"
+near '--stacks: saved; the time of waits' "$(awk '/cudaStreamSynchronize/ { print $NF * 1000 }' "$out")" "$waited" $((waited / 50))
+run "$rawprof" gpu --stacks --by process -- true
+is '--stacks: no tables' "$status" 2
+run "$rawprof" gpu --format svg -- true
+has 'a format of stacks' "$err" 'with --stacks'
+
 gpu --by process -- "$work/gpucalls" "$library" 0.7
 is 'loaded later' "$(cell calls comm=gpucalls) $(cell launches comm=gpucalls)" '147 100'
 is 'loaded later: bytes' "$(cell bytes comm=gpucalls)" $((20971520 + 81920 + 60000))

@@ -171,6 +171,27 @@ is '--ret: each call with its result' "$(sed -n 's/.*"arg0":\([0-9]*\).*"duratio
 	"$(seq 3 8 | while read -r n; do grep -q "\"arg0\":$n," "$out" && echo "$n"; done)"
 holds '--ret: the filter leaves out what the ledger says' \
 	"$(ledger fired) == 9 && $(ledger kept) == $(wc -l <"$out") && $(ledger kept) > 0 && $(ledger kept) <= 6"
+# A function that ends in another, to which it has jumped. In a program with exceptions its returns are probed one by one;
+# the handler calls that other one too, from the same place on the stack.
+cat >"$tmp/tails.cpp" <<'END'
+#define OWN __attribute__((noinline))
+volatile int done;
+OWN int again(int i) { done = done + 1; if (i < 0) throw i; return -i; }
+OWN int adds(int i) { if (i % 4 == 1) throw i; return i % 2 ? i : again(i); }
+int main()
+{
+	for (int i = 0; i < 400; i++)
+		try { adds(i); } catch (int) { again(i); }
+}
+END
+if "${CXX:-g++}" -O2 -o "$tmp/tails" "$tmp/tails.cpp" 2>"$tmp/err"; then
+	run "$rawprof" trace "$tmp/tails:adds" --ret --format json -- "$tmp/tails"
+	is '--ret: tail calls: each with its result' \
+		"$(sed -n 's/.*"arg0":\([0-9]*\).*"ret32":\([-0-9]*\),.*/\1 \2/p' "$out" | awk '$2 == ($1 % 2 ? $1 : -$1)' | wc -l)" 300
+	holds '--ret: tail calls: the ledger closes' "$(ledger fired) == 400 && $(ledger kept) == 300 && $(ledger kept) + $(ledger filtered) + $(ledger lost) == 400"
+else
+	skip '--ret: tail calls' 'there is no C++ compiler'
+fi
 run "$rawprof" trace "$calls:dives" --ret --max-events 30 -- "$calls" recurse 20
 is '--ret: the innermost first' "$(sed -n 's/.* arg0=\([0-9]*\) .* = .* <[0-9.]*>$/\1/p' "$out" | head -n 3 | tr '\n' ' ')" '0 1 2 '
 run "$rawprof" trace "$calls:leaps" --ret -- "$calls" jump 20

@@ -49,9 +49,7 @@ by_way kprobe 42
 # trace: each call, with what it returned.
 run "$rawprof" trace kernel:do_mkdirat --ret --format json -- sh -c "for i in 1 2 3; do mkdir $tmp/made/traced; done; true"
 if [ $status -eq 0 ]; then
-	# An int is the lower half of the register.
-	is 'trace: each call of do_mkdirat' "$(sed -n 's/.*"ret":\(-\{0,1\}[0-9]*\),"duration_ns":[0-9]*}$/\1/p' "$out" |
-		awk '{ print ($1 > 2147483647 ? $1 - 4294967296 : $1) }' | tr '\n' ' ')" '0 -17 -17 '
+	is 'trace: each call of do_mkdirat' "$(sed -n 's/.*"ret32":\(-\{0,1\}[0-9]*\),"duration_ns":[0-9]*}$/\1/p' "$out" | tr '\n' ' ')" '0 -17 -17 '
 	run "$rawprof" trace kernel:do_mkdirat --ret --filter 'ret32 == -17' -- sh -c "for i in 1 2 3; do mkdir $tmp/made/traced; done; true"
 	is 'trace --filter: by what it returned' "$(grep -c 'kernel:do_mkdirat' "$out")" 3
 	run "$rawprof" trace kernel:do_mkdirat -- mkdir "$tmp/made/once"
