@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A grid as gauges: one for each column of figures, labelled by the others. */
+/* A grid as gauges: one for each column of figures, labelled by the others; all rows, as in JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static void put_gauge(struct out *o, const struct report_grid *g, const uint32_t
 		o->err = -ENOMEM;
 	} else {
 		report_prometheus_head(o, name.s, help.s, "gauge");
-		for (uint32_t k = 0; k < grid_shown(g); k++) {
+		for (uint32_t k = 0; k < g->rows; k++) {
 			const struct cell *cell = grid_cell(g, rows[k], i);
 
 			if (column_is_real(c) && !isfinite(cell->real))

@@ -125,7 +125,7 @@ fi
 } >"$tmp/many.c"
 "${CC:-gcc}" -O1 -o "$tmp/many" "$tmp/many.c"
 for view in '' --count; do
-	run "$rawprof" func "$tmp/many:once_*" $view -n 1000 --format prometheus -o "$tmp/rows" -- "$tmp/many"
+	run "$rawprof" func "$tmp/many:once_*" $view --format prometheus -o "$tmp/rows" -- "$tmp/many"
 	is "600 functions $view: rows" "$(grep -c '^rawprof_func_calls{.*} 1$' "$tmp/rows")" 600
 	closes "600 functions $view"
 done
