@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROM_LABELS = 6, PROM_TEXT = 600, PROM_MAX = 400 };
+enum { PROM_LABELS = 6, PROM_TEXT = 1200, PROM_MAX = 400 };
 
 struct prom_sample {
 	char name[96];
