@@ -84,7 +84,7 @@ struct func {
 	struct func_config config;
 	struct asm_map maps[FUNC_MAPS];
 	enum func_by by;
-	/* With stacks: the value of the label "class" of a function's samples; NULL: they have none. */
+	/* With stacks: the label "class" of a function's samples; NULL: they have none. */
 	const char *(*class_of)(const struct record_probe *p);
 	uint64_t end_ns;    /* CLOCK_MONOTONIC, when counting ended */
 	uint64_t under_way; /* calls that went on then */

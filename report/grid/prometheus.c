@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A grid as gauges: one for each column of figures, labelled by the others; all rows, as in JSON. */
+/* A grid as gauges: one for each column of figures, labelled by the others; all rows, as JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
