@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,25 +68,39 @@ static int watch(struct target *t, pid_t pid)
 	return 0;
 }
 
-/* The file that execvp(3) takes, without symbolic links, which is how its mappings are called. */
-static char *find_program(const char *name)
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+/* The path that execvp(3) takes. False: there is none. */
+static bool find_path(const char *name, char path[PATH_MAX])
 {
 	const char *dir = getenv("PATH");
-	char path[PATH_MAX];
-	char *found = NULL;
+	bool found = false;
 
-	if (strchr(name, '/'))
-		return realpath(name, NULL);
+	if (strchr(name, '/')) {
+		snprintf(path, PATH_MAX, "%s", name);
+		return true;
+	}
 	while (!found && dir && *dir) {
 		size_t length = strcspn(dir, ":");
 
-		snprintf(path, sizeof(path), "%.*s%s%s", (int)length, dir, length ? "/" : "./",
-			 name);
-		if (!access(path, X_OK))
-			found = realpath(path, NULL);
+		snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, dir, length ? "/" : "./", name);
+		found = is_program(path);
 		dir += length + (dir[length] == ':');
 	}
 	return found;
+}
+
+/* The file itself, without symbolic links, which is how its mappings are called. */
+static char *find_program(const char *name)
+{
+	char path[PATH_MAX];
+
+	return find_path(name, path) ? realpath(path, NULL) : NULL;
 }
 
 static char *program_of(uint32_t id)
@@ -129,6 +144,7 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 {
 	/* Not read(): who watches that would see the end of one that began before. */
 	struct pollfd go = { .fd = gate, .events = POLLIN };
+	char path[PATH_MAX];
 	sigset_t none;
 	int err;
 
@@ -140,6 +156,9 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 		;
 	if (!(go.revents & POLLIN))
 		_exit(127); /* rawprof has gone before anything began */
+	/* Attempts in other directories would be seen as the program's own. */
+	if (find_path(program[0], path))
+		execvp(path, program);
 	execvp(program[0], program);
 	err = errno;
 	if (write(error_fd, &err, sizeof(err)) < 0)

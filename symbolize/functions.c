@@ -13,6 +13,7 @@
 #include "debug.h"
 #include "strings.h"
 #include "symtab.h"
+#include "unwind/go.h"
 #include <rawprof/symbolize.h>
 
 #define NO_PATTERN SIZE_MAX
@@ -162,6 +163,31 @@ static int take(void *ctx, const void *elf64_sym)
 	return RP_PUSH(r->items, r->count, r->capacity, c);
 }
 
+static int take_go(void *ctx, const char *name, uint64_t start, uint64_t end)
+{
+	struct reader *r = ctx;
+	const struct candidate c = {
+		.vaddr = start, .size = end - start, .name = name, .pattern = r->match(r->ctx, name)
+	};
+
+	return segment_of(r->object, start) ? RP_PUSH(r->items, r->count, r->capacity, c) : 0;
+}
+
+/* Go's own table, which strip leaves alone; *go, which has the names, is the caller's to free. */
+static int read_go(struct reader *r, struct unwind_go *go)
+{
+	struct unwind_image m;
+	int err = unwind_image_open(&m, r->object->fd, r->object->image, r->object->image_size);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = unwind_go_read(go, &m);
+	unwind_image_close(&m);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	return unwind_go_each(go, take_go, r);
+}
+
 /* The strings of a table, no more of them than the file holds. */
 static int read_text(struct reader *r, const struct sym_object *from,
 		     const struct sym_symbols *table)
@@ -302,10 +328,11 @@ static void choose_text(const struct sym_object *o, struct sym_functions *f)
 	}
 }
 
-/* from: whose .symtab and whose .dynsym are read; either may be NULL. */
+/* from: whose .symtab and whose .dynsym are read; either may be NULL. Without the first, Go's. */
 static int find(struct reader *r, const struct sym_object *const from[SYM_TABLES], struct found *f)
 {
 	char *text[SYM_TABLES] = { NULL };
+	struct unwind_go go = { 0 };
 	int err = 0;
 
 	for (int which = 0; !err && which < SYM_TABLES; which++) {
@@ -316,6 +343,8 @@ static int find(struct reader *r, const struct sym_object *const from[SYM_TABLES
 		if (!err)
 			err = sym_symtab_each(from[which], which, take, r);
 	}
+	if (!err && (!from[SYM_SYMTAB] || !from[SYM_SYMTAB]->symbols[SYM_SYMTAB].count))
+		err = read_go(r, &go);
 	if (!err)
 		err = hand_out(r, f);
 	if (!err) {
@@ -327,6 +356,7 @@ static int find(struct reader *r, const struct sym_object *const from[SYM_TABLES
 	}
 	for (int which = 0; which < SYM_TABLES; which++)
 		free(text[which]);
+	unwind_go_free(&go);
 	free(r->items);
 	return err;
 }
@@ -340,8 +370,9 @@ static int open_object(int fd, struct sym_object **out)
 
 static int search(struct reader *r, const struct sym_object *symbols, struct sym_functions **out)
 {
-	const struct sym_object *const from[SYM_TABLES] = { [SYM_SYMTAB] = symbols,
-							    [SYM_DYNSYM] = r->object };
+	const struct sym_object *const from[SYM_TABLES] = {
+		[SYM_SYMTAB] = symbols, [SYM_DYNSYM] = r->object
+	};
 	struct found *f = calloc(1, sizeof(*f));
 	int err = f ? find(r, from, f) : -ENOMEM;
 

@@ -197,10 +197,47 @@ int unwind_go_fill(const struct unwind_go *go, uint64_t start, uint64_t end, unw
 	return err || f.at >= end ? err : row(ctx, f.at, &nothing);
 }
 
+/* A longer one is none: all functions may say that they have the same, as long as the table. */
+#define LONGEST_NAME 8192
+
+/* The name of what is described there, *len bytes before its NUL; NULL: it has none. */
+static const char *name_of(const struct unwind_go *go, const struct layout *l, uint64_t described,
+			   size_t *len)
+{
+	const uint64_t at = l->names + number_at(go, described + (l->magic == GO_1_16 ? 8 : 4), 4);
+	size_t most;
+
+	if (at >= go->size)
+		return NULL;
+	most = go->size - at < LONGEST_NAME ? go->size - at : LONGEST_NAME;
+	*len = strnlen((const char *)go->data + at, most);
+	return *len && *len < most ? (const char *)go->data + at : NULL;
+}
+
+int unwind_go_each(const struct unwind_go *go, unwind_go_function_fn *fn, void *ctx)
+{
+	struct layout l;
+	int err = 0;
+
+	if (!go->data || !read_layout(go, &l))
+		return 0;
+	for (uint64_t i = 0; i < l.nfunc && !err; i++) {
+		uint64_t described, unused;
+		const uint64_t from = function_at(go, &l, i, &described),
+			       to = function_at(go, &l, i + 1, &unused);
+		size_t len;
+		const char *name = name_of(go, &l, described, &len);
+
+		if (name && from < to)
+			err = fn(ctx, name, from, to);
+	}
+	return err;
+}
+
 bool unwind_go_find(const struct unwind_go *go, uint64_t vaddr, const char **name, size_t *len,
 		    uint64_t *start)
 {
-	uint64_t lo = 0, hi, described, unused, at;
+	uint64_t lo = 0, hi, described, unused;
 	struct layout l;
 
 	if (!go->data || !read_layout(go, &l))
@@ -216,12 +253,8 @@ bool unwind_go_find(const struct unwind_go *go, uint64_t vaddr, const char **nam
 	if (!lo || vaddr >= function_at(go, &l, lo, &unused))
 		return false;
 	*start = function_at(go, &l, lo - 1, &described);
-	at = l.names + number_at(go, described + (l.magic == GO_1_16 ? 8 : 4), 4);
-	if (at >= go->size)
-		return false;
-	*name = (const char *)go->data + at;
-	*len = strnlen(*name, go->size - at);
-	return *len != 0;
+	*name = name_of(go, &l, described, len);
+	return *name != NULL;
 }
 
 /* ---- reading */

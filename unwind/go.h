@@ -36,4 +36,8 @@ int unwind_go_fill(const struct unwind_go *go, uint64_t start, uint64_t end, unw
 bool unwind_go_find(const struct unwind_go *go, uint64_t vaddr, const char **name, size_t *len,
 		    uint64_t *start);
 
+/* Tells @fn of each function: from @start to @end, its name in the table. 0, or what @fn said. */
+typedef int unwind_go_function_fn(void *ctx, const char *name, uint64_t start, uint64_t end);
+int unwind_go_each(const struct unwind_go *go, unwind_go_function_fn *fn, void *ctx);
+
 #endif

@@ -112,7 +112,7 @@ static int missing(const struct sym_kallsyms *ks, const struct pattern *p)
 		       p->text, record_nearest_hint(&nearest, hint, sizeof(hint)),
 		       *nearest.best || record_pattern_is_glob(p->name)
 			       ? ""
-			       : " (it may be inlined into others)");
+			       : " (perhaps it is inlined into others)");
 }
 
 /* Clones that the compiler made of the whole function are it, too. */

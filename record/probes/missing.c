@@ -49,7 +49,7 @@ int record_probes_user_missing(struct record_probes *list, size_t at)
 {
 	const struct pattern *p = &list->patterns[at];
 	struct trying t = { .list = list, .has_namespace = strstr(p->name, "::") };
-	const char *path = NULL;
+	const char *path = NULL, *script = NULL;
 	char hint[300];
 	size_t files = 0;
 
@@ -60,6 +60,7 @@ int record_probes_user_missing(struct record_probes *list, size_t at)
 						     .match = try_name,
 						     .ctx = &t };
 		struct sym_functions *none;
+		int err;
 
 		if (!(f->looked & 1ull << (at < 63 ? at : 63)))
 			continue;
@@ -68,12 +69,20 @@ int record_probes_user_missing(struct record_probes *list, size_t at)
 		query.fd = rp_open_regular(AT_FDCWD, f->path);
 		if (query.fd < 0)
 			continue;
-		if (!sym_functions_match(&query, &none))
+		err = sym_functions_match(&query, &none);
+		if (!err)
 			sym_functions_free(none);
+		else if (err == -ENOEXEC)
+			script = f->path;
 		close(query.fd);
 	}
 	if (!files)
 		return rp_fail(-ENOENT, "'%s': no such file is executed from", p->text);
+	if (!t.seen && script)
+		return rp_fail(-ENOENT,
+			       "'%s': %s is no ELF file, perhaps a script: its functions are not "
+			       "such that a probe can be put on",
+			       p->text, script);
 	if (!t.seen)
 		return rp_fail(-ENOENT,
 			       "'%s': %s has no symbols at all (it was stripped): its debug file "
@@ -81,10 +90,12 @@ int record_probes_user_missing(struct record_probes *list, size_t at)
 			       p->text, files == 1 ? path : "none of the files");
 	record_nearest_hint(&t.nearest, hint, sizeof(hint));
 	if (files > 1)
-		return rp_fail(-ENOENT,
-			       "'%s': no such function in the %zu files, as it may be inlined into "
-			       "others%s",
-			       p->text, files, hint);
-	return rp_fail(-ENOENT, "'%s': %s has no such function, as it may be inlined into others%s",
+		return rp_fail(
+			-ENOENT,
+			"'%s': no such function in the %zu files; perhaps it is inlined into "
+			"others%s",
+			p->text, files, hint);
+	return rp_fail(-ENOENT,
+		       "'%s': %s has no such function; perhaps it is inlined into others%s",
 		       p->text, path, hint);
 }

@@ -49,4 +49,8 @@ for program in spin stripped; do
 		"$(awk '/;runtime\.goexit(\.abi0)?;main\.main\.func1;main\.middle;main\.leaf /{ n += $NF } /main\.leaf /{ m += $NF } END { print m ? 100 * n / m : 0 }' "$out") > 95"
 	has "$program: whole" "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'
 done
+# Functions to be probed, in a program without symbols.
+run "$rawprof" func "$tmp/stripped:main.middle" --count --format prometheus -o "$tmp/rows" -- "$tmp/stripped"
+is 'stripped: a function by its name: status' "$status" 0
+is 'stripped: its calls' "$(sed -n 's/^rawprof_func_calls{.*main.middle.*} //p' "$tmp/rows")" 600000
 finish

@@ -214,7 +214,7 @@ refused 'a field that the event lacks' 2 "no number or string 'bogus'" trace --c
 refused 'func: no column' 2 "'foo': there are function, calls," func --sort foo "$work/split:work_60" -- "$work/split" 1
 refused 'func --stacks: no column' 2 "'foo': there are self, total\$" func --stacks --sort foo "$work/split:work_60" -- "$work/split" 1
 refused 'func -K: what it leaves out' 1 'is a function of a program, which --kernel leaves out' func -K "$work/split:work_60" 1
-refused 'func: short names are not near' 1 "':zzz': no such function .* may be inlined into others\$" func :zzz -- "$work/split" 1
+refused 'func: short names are not near' 1 "':zzz': no such function .* perhaps it is inlined into others\$" func :zzz -- "$work/split" 1
 
 leaves_nothing
 # A saved table too.
