@@ -76,6 +76,8 @@ static int fill(struct report_diff *d)
 		err = report_diff_merge(d);
 	if (!err && (!d->whole.of[SIDE_A].w || !d->whole.of[SIDE_B].w))
 		err = -ENODATA;
+	if (!(d->options.noise > 0))
+		d->options.noise = DIFF_NOISE;
 	if (!err)
 		err = report_diff_find_scale(d);
 	if (!err)
@@ -99,8 +101,6 @@ int report_diff_new(const struct report *a, const struct report *b,
 	d->weight[SIDE_A] = options->weight_a;
 	d->weight[SIDE_B] = options->weight_b;
 	d->options = *options;
-	if (!(d->options.noise > 0))
-		d->options.noise = 0.015;
 	d->names = HASH_SET(struct diff_name);
 	err = fill(d);
 	if (err)

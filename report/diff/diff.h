@@ -31,6 +31,8 @@ SET_ELEMENT(struct diff_name, 2 * 4);
 
 #define DIFF_CERTAIN 0.002 /* that any of the functions said to have changed has not */
 
+#define DIFF_NOISE 0.015 /* between runs, unless streams say that there is less */
+
 enum diff_verdict {
 	DIFF_SAME,    /* not beyond chance */
 	DIFF_SELF,    /* its own weight changed */
@@ -69,10 +71,12 @@ struct report_diff {
 	struct hash_index index; /* of nodes, while they are added */
 
 	struct diff_pair whole;
-	double scale;	  /* a weight of B divided by it compares with one of A */
-	uint32_t nstable; /* functions that say so; 0: it was not found so */
-	double inflation; /* of variances, beyond chance and noise */
-	uint32_t ntests;  /* different ones */
+	double scatter[SIDES]; /* what spreads were multiplied by, from 1 on; 0: it was not seen */
+	double scale;	       /* a weight of B divided by it compares with one of A */
+	uint32_t nstable;      /* functions that say so; 0: it was not found so */
+	double noise;	       /* relative, between runs: options.noise or more */
+	double inflation;      /* of variances, beyond chance and noise */
+	uint32_t ntests;       /* different ones */
 	uint32_t verdicts[DIFF_CARRIED + 1]; /* how many rows have each */
 };
 
@@ -106,8 +110,17 @@ static inline bool diff_row_shown(const struct report_diff *d, const struct diff
 /* merge.c: names, nodes, rows' weights. 0 or -ENOMEM. */
 int report_diff_merge(struct report_diff *d);
 
+/*
+ * scatter.c: spreads are multiplied by how much more than chance samples scatter, where a stream
+ * shows it. leaf_of: of each sample the node of its stack. 0 or -ENOMEM.
+ */
+int report_diff_find_scatter(struct report_diff *d, uint32_t *const leaf_of[SIDES]);
+
 /* scale.c: what B is divided by. 0, -ENOENT or -ENOMEM. */
 int report_diff_find_scale(struct report_diff *d);
+
+/* alone.c: which part of the time its threads ran, of 1; 0: not known. 0 or -ENOMEM. */
+int report_diff_alone(const struct report *r, double *part);
 
 /* stats.c */
 /* How many events a weight is worth; those of a weight 0 would be as large as on the other side. */

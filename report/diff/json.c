@@ -3,6 +3,7 @@
  * The difference as one document: {"schema": "rawprof-diff", "version": 1,
  *   "a": {"name", "total", "info"}, "b": the same, "weight": {"type", "unit"},
  *   "scale": {"by": "stable", "factor": what B was divided by, "functions": that agree},
+ *   "scatter": {"a", "b": how many times what chance has samples vary, 0 if no stream shows it},
  *   "noise", "inflation", "tests", "certain": the p below which a change is one,
  *   "functions": [{"name", "kind", "module", "verdict": "self", "total", "carried" or "same",
  *     "self": {"a", "b", "points", "z", "p"}, "total": the same}]}
@@ -86,7 +87,12 @@ int report_diff_write_json(const struct report_diff *d, FILE *file)
 	report_json_text(&j, "unit", text(a, a->types[d->weight[SIDE_A]].unit));
 	report_json_close(&j);
 	put_scale(&j, d);
-	put_real(&j, "noise", d->options.noise);
+	report_json_key(&j, "scatter");
+	report_json_open(&j);
+	put_real(&j, "a", d->scatter[SIDE_A]);
+	put_real(&j, "b", d->scatter[SIDE_B]);
+	report_json_close(&j);
+	put_real(&j, "noise", d->noise);
 	put_real(&j, "inflation", d->inflation);
 	report_json_number(&j, "tests", d->ntests);
 	put_real(&j, "certain", DIFF_CERTAIN);

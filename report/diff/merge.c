@@ -70,6 +70,14 @@ static float clump_of(const char *name)
 		/* requests of disks */
 		{ "submit_bio", 16 },
 		{ "blk_mq_", 16 },
+		/* others who trace: probes come and go with them */
+		{ "__traceiter_", 64 },
+		{ "bpf_trace_run", 64 },
+		{ "syscall_trace_enter", 64 },
+		{ "syscall_exit_work", 64 },
+		{ "syscall_exit_to_user_mode_prepare", 64 },
+		{ "uprobe_", 64 },
+		{ "uretprobe_", 64 },
 		/* any system call: x86, arm64, riscv */
 		{ "entry_SYSCALL_64", 4 },
 		{ "do_syscall_64", 4 },
@@ -245,8 +253,9 @@ static int step(struct report_diff *d, uint32_t parent, uint32_t name, uint32_t 
 	return 0;
 }
 
+/* *leaf is the node of its stack; 0: it weighs nothing. */
 static int add_sample(struct report_diff *d, int side, const struct side_names *names, bool comms,
-		      uint32_t sample)
+		      uint32_t sample, uint32_t *leaf)
 {
 	const struct report *r = d->r[side];
 	const struct sample *s = sample_of(r, sample);
@@ -273,16 +282,21 @@ static int add_sample(struct report_diff *d, int side, const struct side_names *
 		err = step(d, at, names->empty, &at);
 	if (!err)
 		add_weight(&d->nodes[at].self.of[side], &w);
+	*leaf = at;
 	return err;
 }
 
-static int add_side(struct report_diff *d, int side, bool comms)
+static int add_side(struct report_diff *d, int side, bool comms, uint32_t **leaf_of)
 {
+	const uint32_t n = d->r[side]->samples.count;
 	struct side_names names = { .shared = NULL };
 	int err = share_names(d, side, &names);
 
-	for (uint32_t i = 0; !err && i < d->r[side]->samples.count; i++)
-		err = add_sample(d, side, &names, comms, i);
+	*leaf_of = calloc((size_t)n + 1, sizeof(**leaf_of));
+	if (!err && !*leaf_of)
+		err = -ENOMEM;
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = add_sample(d, side, &names, comms, i, &(*leaf_of)[i]);
 	side_names_free(&names);
 	return err;
 }
@@ -335,21 +349,10 @@ static int weigh(struct report_diff *d)
 	return 0;
 }
 
-int report_diff_merge(struct report_diff *d)
+static int make_rows(struct report_diff *d)
 {
-	bool comms;
-	int err = have_same_comms(d, &comms);
+	int err = 0;
 
-	if (err)
-		return err;
-	err = RP_PUSH(d->nodes, d->nnodes, d->nodes_cap,
-		      (struct diff_node){ .parent = NONE, .name = NONE });
-
-	for (int side = 0; side < SIDES && !err; side++)
-		err = add_side(d, side, comms);
-	rp_index_free(&d->index);
-	if (err)
-		return err;
 	d->rows = calloc((size_t)d->names.count + 1, sizeof(*d->rows));
 	if (!d->rows)
 		return -ENOMEM;
@@ -359,4 +362,27 @@ int report_diff_merge(struct report_diff *d)
 		if (diff_name_of(d, i)->is_comm)
 			d->rows[i].kind = KIND_COMM;
 	return err ? err : weigh(d);
+}
+
+int report_diff_merge(struct report_diff *d)
+{
+	uint32_t *leaf_of[SIDES] = { NULL };
+	bool comms;
+	int err = have_same_comms(d, &comms);
+
+	if (err)
+		return err;
+	err = RP_PUSH(d->nodes, d->nnodes, d->nodes_cap,
+		      (struct diff_node){ .parent = NONE, .name = NONE });
+
+	for (int side = 0; side < SIDES && !err; side++)
+		err = add_side(d, side, comms, &leaf_of[side]);
+	rp_index_free(&d->index);
+	if (!err)
+		err = make_rows(d);
+	if (!err && d->whole.of[SIDE_A].w && d->whole.of[SIDE_B].w)
+		err = report_diff_find_scatter(d, leaf_of);
+	for (int side = 0; side < SIDES; side++)
+		free(leaf_of[side]);
+	return err;
 }

@@ -9,8 +9,9 @@
  * taken off for counts being whole, which is near the exact test of a binomial even for a few.
  *
  * But two runs differ by more than chance: where code and data lie, what runs beside. So a weight
- * is allowed a relative error of its own (options.noise), and if most functions differ by more than
- * both explain, all of them are allowed as much.
+ * is allowed a relative error of its own (options.noise); if the heavy functions differ by more than
+ * that, what they differ by; and if most functions differ by more than both explain, all of them are
+ * allowed as much.
  *
  * Many functions are tested at once, each by its own weight and with what it calls. p is corrected
  * by Holm's method: that anything is said to have changed where nothing has is less probable than
@@ -28,6 +29,11 @@
 #define FEWEST_SPREAD 20 /* events of a function, and */
 #define LEAST_SPREAD 16	 /*   functions, to see how much runs differ */
 #define MEDIAN_CHI2 0.4549
+#define FEWEST_NOISE 200 /* events of a function on each side, and */
+#define LEAST_NOISE 5	 /*   functions, to see how much runs differ in the heavy ones */
+#define QUARTILE_CHI2 1.3233
+#define QUARTILE_SEEN 2.7055 /* of one in ten: that a quarter is beyond it is no chance */
+#define MOST_NOISE 0.5
 
 void report_diff_events(const struct report_diff *d, const struct diff_pair *p, double n[SIDES],
 			double unit[SIDES])
@@ -56,7 +62,7 @@ static double deviance(double n, double expected)
 
 double report_diff_z(const struct report_diff *d, const struct diff_pair *p)
 {
-	double n[SIDES], unit[SIDES], all, expected, shift, a, b, z, noise = d->options.noise;
+	double n[SIDES], unit[SIDES], all, expected, shift, a, b, z, noise = d->noise;
 
 	report_diff_events(d, p, n, unit);
 	all = n[SIDE_A] + n[SIDE_B];
@@ -138,6 +144,66 @@ static int find_inflation(struct report_diff *d)
 	d->inflation = median > 1 ? median : 1;
 	free(squares);
 	return 0;
+}
+
+/*
+ * How much runs differ beyond chance, in those functions that are heavy enough to show it: the
+ * relative error at which three of four are as near to the scale as three of four have to be. What
+ * has changed is less than a quarter of them, or nothing can be said of any.
+ */
+struct off {
+	double squared, variance;
+};
+
+static double upper_quartile(const struct off *offs, size_t n, double noise, double *room)
+{
+	for (size_t i = 0; i < n; i++)
+		room[i] = offs[i].squared / (offs[i].variance + 2 * noise * noise);
+	qsort(room, n, sizeof(*room), by_size);
+	return room[n - 1 - n / 4];
+}
+
+/* Of the heaviest functions; how many. */
+static size_t find_offs(const struct report_diff *d, struct off *offs)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < d->names.count; i++) {
+		const struct diff_pair *p = &d->rows[i].self;
+		double events[SIDES], unit[SIDES], off;
+
+		report_diff_events(d, p, events, unit);
+		if (!p->of[SIDE_A].w || !p->of[SIDE_B].w || events[SIDE_A] < FEWEST_NOISE ||
+		    events[SIDE_B] < FEWEST_NOISE)
+			continue;
+		off = log((double)p->of[SIDE_B].w / (double)p->of[SIDE_A].w / d->scale);
+		offs[n++] = (struct off){ off * off, 1 / events[SIDE_A] + 1 / events[SIDE_B] };
+	}
+	return n;
+}
+
+static int find_noise(struct report_diff *d)
+{
+	const bool both_seen = d->scatter[SIDE_A] > 0 && d->scatter[SIDE_B] > 0;
+	struct off *offs = malloc(((size_t)d->names.count + 1) * sizeof(*offs));
+	double *room = malloc(((size_t)d->names.count + 1) * sizeof(*room));
+	double least = d->options.noise, most = MOST_NOISE;
+	const size_t n = both_seen && offs && room ? find_offs(d, offs) : 0;
+	const int err = offs && room ? 0 : -ENOMEM;
+
+	if (n >= LEAST_NOISE && upper_quartile(offs, n, least, room) > QUARTILE_SEEN)
+		for (int round = 0; round < 20; round++) {
+			const double noise = (least + most) / 2;
+
+			if (upper_quartile(offs, n, noise, room) > QUARTILE_CHI2)
+				least = noise;
+			else
+				most = noise;
+		}
+	d->noise = least;
+	free(offs);
+	free(room);
+	return err;
 }
 
 /* ---- many at once */
@@ -255,7 +321,9 @@ int report_diff_judge(struct report_diff *d)
 	int err;
 
 	d->inflation = 1;
-	err = find_inflation(d);
+	err = find_noise(d);
+	if (!err)
+		err = find_inflation(d);
 	if (!err)
 		err = test_all(d);
 	for (uint32_t i = 0; !err && i < d->names.count; i++)

@@ -8,6 +8,10 @@
 
 enum { PIPE_WIDTH = 100, ROWS = 20, MODULE_MAX = 24, FIXED = 53 };
 
+/* From when on it is said what made the test less certain. */
+#define SCATTER_SAID 1.5
+#define NOISE_SAID 0.02
+
 struct diff_table {
 	struct out out;
 	const struct report_diff *d;
@@ -210,6 +214,17 @@ static void put_end(struct diff_table *t)
 				  changed, changed == 1 ? "" : "s", d->verdicts[DIFF_CARRIED],
 				  d->verdicts[DIFF_CARRIED] == 1 ? "s" : "",
 				  d->verdicts[DIFF_SAME]);
+	if (d->scatter[SIDE_A] > SCATTER_SAID || d->scatter[SIDE_B] > SCATTER_SAID)
+		report_out_printf(&t->out,
+				  "Samples scatter more than chance has it, A's %.1f times and B's "
+				  "%.1f times: so many fewer they are worth.\n",
+				  d->scatter[SIDE_A] > 1 ? d->scatter[SIDE_A] : 1,
+				  d->scatter[SIDE_B] > 1 ? d->scatter[SIDE_B] : 1);
+	if (d->noise > NOISE_SAID && d->noise > d->options.noise)
+		report_out_printf(&t->out,
+				  "The heavy functions differ by %.1f %% between the two: who runs "
+				  "beside, or how hot the machine is, makes as much.\n",
+				  100 * d->noise);
 	if (d->inflation > 2)
 		report_out_printf(
 			&t->out,
