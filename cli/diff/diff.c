@@ -197,8 +197,8 @@ static const struct option_row own[] = {
 	OPTION("min", 0, VIEW, PERCENT, min, "PCT",
 	       "leave out what changed by less than PCT percent of A's total"),
 	OPTION("noise", 0, VIEW, PERCENT, noise, "PCT",
-	       "how much a function's weight may differ from run to run besides chance (1.5; down to "
-	       "0.5 where saved profiles show that the program ran undisturbed)"),
+	       "how much a function's weight may differ from run to run besides chance (1.5; "
+	       "down to 0.5 where saved profiles show that the program ran undisturbed)"),
 	FLAG("all", 'a', VIEW, all, "what did not change beyond chance, too"),
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result",
 	  .words = "table folded svg html json" },

@@ -494,9 +494,8 @@ struct report_diff_options {
 	const char *name_a, *name_b;	 /* of the profiles, for people: their paths */
 	unsigned int weight_a, weight_b; /* which value types are compared */
 	enum report_diff_scale scale;
-	double noise; /* how much a function's weight differs from run to run, relative to it,
-			 besides chance; 0: 0.015, down to 0.005 of programs that
-			 streams show to have run undisturbed */
+	double noise; /* how much a weight differs from run to run, relative to it, besides chance;
+			 0: 0.015, down to 0.005 of programs that streams show undisturbed */
 	double min;   /* changes of less than so many percent points are not shown */
 	bool all;     /* what did not change beyond chance is shown too */
 	struct report_options show;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whether a program had its CPUs to itself, seen from when its samples were: how much of the time
- * from a thread's first sample to its last its samples stand for. One that others interrupt, or that
- * waits, finds its caches cold, which slows what lives from them and not the rest.
+ * from a thread's first sample to its last its samples stand for. One that others interrupt, or
+ * that waits, finds its caches cold, which slows what lives from them and not the rest.
  */
 #include <errno.h>
 

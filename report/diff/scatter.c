@@ -50,7 +50,7 @@ struct scatter {
 	double sum, weights; /* of the names measured */
 };
 
-/* What a moment weighs. One that is of another value weighs as its sample's events do on average. */
+/* One that is of another value weighs what its sample's events weigh on average. */
 static double weight_of(const struct scatter *s, const struct report_moment *m)
 {
 	const struct report *r = s->d->r[s->side];

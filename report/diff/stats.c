@@ -9,9 +9,9 @@
  * taken off for counts being whole, which is near the exact test of a binomial even for a few.
  *
  * But two runs differ by more than chance: where code and data lie, what runs beside. So a weight
- * is allowed a relative error of its own (options.noise); if the heavy functions differ by more than
- * that, what they differ by; and if most functions differ by more than both explain, all of them are
- * allowed as much.
+ * is allowed a relative error of its own (options.noise); if the heavy functions differ by more
+ * than that, what they differ by; and if most functions differ by more than both explain, all of
+ * them are allowed as much.
  *
  * Many functions are tested at once, each by its own weight and with what it calls. p is corrected
  * by Holm's method: that anything is said to have changed where nothing has is less probable than
