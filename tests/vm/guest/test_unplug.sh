@@ -40,9 +40,7 @@ unplugged 'counted' cpu -F 99 --format folded
 holds 'counted: there are samples' "$(share "$out" '^split;') > 50"
 ledger_closes 'counted'
 
-# By frame pointers: rules computed from the code of rawprof itself, which has no tables here, take an emulated CPU ten
-# seconds, in which nobody looks for CPUs.
-unplugged 'one by one' cpu --samples -F 99 --call-graph fp
+unplugged 'one by one' cpu --samples -F 99
 has 'one by one: CPU 0 is sampled' "$out" '  cpu 0  '
 # Of the seconds in which there was but CPU 0, none is of CPU 1: before them and behind them some are.
 awk '/  cpu [01]  / { split($1, t, /[T:.+]/); s = t[2] * 3600 + t[3] * 60 + t[4] "." t[5]; for (i = 1; i < NF; i++) if ($i == "cpu" && $(i + 1) == 1) print s }' \
