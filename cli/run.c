@@ -305,6 +305,7 @@ int run_profiler(const struct record_profiler *profiler, const struct options *o
 	if (opt->windows) {
 		run.rec.meet = opt->windows->meet;
 		run.rec.label = opt->windows->label;
+		run.rec.sparing = true;
 	}
 	if (opt->dry_run)
 		return dry_run(&run.rec, opt->dry_run);

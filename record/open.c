@@ -126,7 +126,6 @@ static uint32_t ring_bytes(const struct record_profiler *profiler, uint32_t thre
 
 static int on_record(void *ctx, const struct stack_record *record)
 {
-	uint32_t pid = (uint32_t)(record->pid_tgid >> 32);
 	struct recording *rec = ctx;
 	int err = rec->v8 ? record_v8_saw(rec->v8, record) : 0;
 
@@ -136,17 +135,7 @@ static int on_record(void *ctx, const struct stack_record *record)
 		return -ENOMEM;
 	rec->seen++;
 	if (rec->side)
-		record_saw(rec, pid, (uint32_t)(record->start_time + record->exec_id));
-	if (record->user_end == UNWIND_NO_MAPPING || record->user_end == STACK_NO_TABLE) {
-		record_had_no_tables(rec, record);
-		rec->no_tables = true;
-	} else if (record->fresh) {
-		record_had_no_tables(rec, record);
-	}
-	if (record->user_end == UNWIND_FP_BAD || record->user_end == UNWIND_NOT_UP ||
-	    record->user_end == UNWIND_FP_ZERO) {
-		record_had_no_rule(rec, record);
-	}
+		record_saw_stack(rec, record);
 	return rec->opt->samples ? record_samples_keep(rec, record)
 				 : record_stream_record(rec, record);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "recording.h"
 
 /* A process that ran before the recording: no record of its mappings comes, so they are read. */
@@ -181,15 +182,28 @@ static int on_side_event(void *ctx, const struct rp_side_event *e)
 	}
 }
 
+/* False: it was met before. */
+static bool meet(struct recording *rec, uint32_t pid, uint64_t generation)
+{
+	if (!rp_id_set_add(&rec->met, pid | generation << 32)) {
+		rp_id_set_add(&rec->again, pid);
+		return false;
+	}
+	rp_id_set_add(&rec->fresh, pid);
+	if (rec->meet)
+		rec->meet(rec, pid, generation);
+	return true;
+}
+
 void record_saw(struct recording *rec, uint32_t pid, uint64_t generation)
 {
-	if (rp_id_set_add(&rec->met, pid | generation << 32)) {
-		rp_id_set_add(&rec->fresh, pid);
-		if (rec->meet)
-			rec->meet(rec, pid, generation);
-	} else {
-		rp_id_set_add(&rec->again, pid);
-	}
+	meet(rec, pid, generation);
+}
+
+/* What it has mapped is known, and its stacks are walked without being read. */
+static bool can_wait(const struct recording *rec, uint32_t pid)
+{
+	return rp_id_set_has(&rec->waiting, pid) && rp_id_set_has(&rec->known, pid) && !rec->missed;
 }
 
 /* While they live: the next look may be too late for a file that ends with its process. */
@@ -200,12 +214,13 @@ static int hold_fresh(struct recording *rec)
 	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->fresh); i++) {
 		uint32_t pid = (uint32_t)rp_id_set_at(&rec->fresh, i);
 
-		if (!rp_id_set_has(&rec->read, pid))
+		if (!rp_id_set_has(&rec->read, pid) && !can_wait(rec, pid))
 			err = read_with_tables(rec, pid, rec->missed);
 		if (!err && sym_user_keep(rec->user, pid) == -ENOMEM)
 			err = -ENOMEM;
 	}
 	rp_id_set_free(&rec->fresh);
+	rp_id_set_free(&rec->waiting);
 	rp_id_set_free(&rec->read); /* from now on they may have become others */
 	if (rec->tables && !rec->end_ns)
 		record_tables_refresh(rec->tables);
@@ -215,16 +230,33 @@ static int hold_fresh(struct recording *rec)
 /* Garbage that looks like a stack: reading the mappings again does not always help. */
 #define MAX_REREADS 100
 
-void record_had_no_tables(struct recording *rec, const struct stack_record *record)
+/* Where a walk has ended, of this program of the process. */
+static uint64_t place_of(const struct stack_record *r, uint64_t pc)
 {
-	if (!rec->tables || rec->rereads == MAX_REREADS)
-		return;
-	rec->rereads++;
-	record_tables_lost(rec->tables, (uint32_t)(record->pid_tgid >> 32),
-			   record->frames + record->kernel_bytes / 8, record->user_bytes / 8);
+	const struct {
+		uint64_t generation, page;
+	} place = { r->start_time + r->exec_id, pc >> 12 };
+
+	return r->pid_tgid >> 32 << 32 | rp_hash_bytes(&place, sizeof(place));
 }
 
-void record_had_no_rule(struct recording *rec, const struct stack_record *record)
+/* A walk in this process had no tables: it has made executable what was not. */
+static void had_no_tables(struct recording *rec, const struct stack_record *record)
+{
+	const uint64_t *user = record->frames + record->kernel_bytes / 8;
+	const uint32_t n = record->user_bytes / 8;
+
+	if (!rec->tables || rec->rereads == MAX_REREADS)
+		return;
+	/* What has no table will have none, unless mappings change: which is seen by itself. */
+	if (rec->sparing && n && !rp_id_set_add(&rec->in_vain, place_of(record, user[n - 1])))
+		return;
+	rec->rereads++;
+	record_tables_lost(rec->tables, (uint32_t)(record->pid_tgid >> 32), user, n);
+}
+
+/* Its walk ended where there may be no rule. */
+static void had_no_rule(struct recording *rec, const struct stack_record *record)
 {
 	const uint64_t *last =
 		record->frames + (record->kernel_bytes + record->user_bytes) / sizeof(*last);
@@ -232,6 +264,24 @@ void record_had_no_rule(struct recording *rec, const struct stack_record *record
 	if (rec->tables && record->user_bytes && rec->rereads < MAX_REREADS)
 		rec->rereads += record_tables_missed(rec->tables,
 						     (uint32_t)(record->pid_tgid >> 32), last[-1]);
+}
+
+void record_saw_stack(struct recording *rec, const struct stack_record *r)
+{
+	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
+	const bool first = rec->side && meet(rec, pid, (uint32_t)(r->start_time + r->exec_id));
+
+	if (r->user_end == UNWIND_NO_MAPPING || r->user_end == STACK_NO_TABLE) {
+		had_no_tables(rec, r);
+		rec->no_tables = true;
+	} else if (r->fresh && first && rec->sparing) {
+		rp_id_set_add(&rec->waiting, pid);
+	} else if (r->fresh) {
+		had_no_tables(rec, r);
+	}
+	if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
+	    r->user_end == UNWIND_FP_ZERO)
+		had_no_rule(rec, r);
 }
 
 static int drain_profiler(struct recording *rec)
@@ -301,7 +351,7 @@ int record_look_again(struct recording *rec)
 
 		if (rec->missed && i < MAX_READ_AGAIN)
 			err = read_process(rec, pid, true);
-		if (!err && sym_user_keep_jit(rec->user, pid) == -ENOMEM)
+		if (!err && sym_user_keep_again(rec->user, pid) == -ENOMEM)
 			err = -ENOMEM;
 	}
 	rec->missed = false;
@@ -405,6 +455,8 @@ void record_processes_free(struct recording *rec)
 	rp_id_set_free(&rec->family);
 	rp_id_set_free(&rec->met);
 	rp_id_set_free(&rec->fresh);
+	rp_id_set_free(&rec->waiting);
+	rp_id_set_free(&rec->in_vain);
 	rp_id_set_free(&rec->read);
 	rp_id_set_free(&rec->again);
 	rp_id_set_free(&rec->threaded);

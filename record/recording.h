@@ -193,7 +193,9 @@ struct recording {
 	struct id_set met;	 /* that a sample was taken of, by generation; */
 	struct id_set fresh;	 /*   those that were met since the last drain; */
 	struct id_set read;	 /*   those of which all has just been read beforehand */
+	struct id_set waiting;	 /*   those of `fresh` that need not be read yet */
 	struct id_set again;	 /*   those that have come with new stacks since the last look */
+	struct id_set in_vain;	 /* processes and places that were read for, in a window */
 	struct hash_map mappers; /* that have mapped code since something was forgotten */
 	size_t max_events;	 /* to remember, before processes that ended are forgotten */
 	size_t used;		 /* stacks that the symbolizer knows to keep what names them */
@@ -230,6 +232,7 @@ struct recording {
 	/* windows (window.c) */
 	unsigned int windows;	 /* that there were so far, */
 	struct report_cost paid; /*   and what they have cost */
+	bool sparing;		 /* it stays on: what may never be asked for is not read */
 	/* A process was met for the first time, or with its next program; NULL: no matter. */
 	void (*meet)(struct recording *rec, uint32_t pid, uint64_t generation);
 	/*
@@ -275,6 +278,11 @@ int record_configure(struct recording *rec);
  * to it that it can be named after its end.
  */
 void record_saw(struct recording *rec, uint32_t pid, uint64_t generation);
+/*
+ * The same, with its stack. In a recording that stays on most processes are sampled once: one that
+ * was walked by what the kernel says is read when it comes with another stack.
+ */
+void record_saw_stack(struct recording *rec, const struct stack_record *record);
 /* Is this process the program that was started, or one of its descendants, also if it has ended? */
 bool record_follows(const struct recording *rec, uint32_t pid);
 /* After a drain: processes with new stacks may have written a perf map by now. 0 or -ENOMEM. */
@@ -284,10 +292,6 @@ int record_look_again(struct recording *rec);
  * are about to meet all of them. 0 or -ENOMEM.
  */
 int record_read_all(struct recording *rec);
-/* A walk in this process had no tables: it has made executable what was not. */
-void record_had_no_tables(struct recording *rec, const struct stack_record *record);
-/* Its walk ended where there may be no rule. */
-void record_had_no_rule(struct recording *rec, const struct stack_record *record);
 /* Takes what the kernel has: samples first, then what processes did. */
 int record_drain(struct recording *rec);
 /* What processes did, and those that were met since the last drain. */

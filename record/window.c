@@ -71,6 +71,7 @@ static int report(struct recording *rec, struct report **out)
 	free(rec->note);
 	rec->note = NULL;
 	rec->not_wanted = 0;
+	rp_id_set_free(&rec->in_vain);
 	rec->used = 0;
 	sym_user_unuse(rec->user);
 	if (!rec->stream)

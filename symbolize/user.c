@@ -393,6 +393,11 @@ int sym_user_keep(struct sym_user *u, uint32_t pid)
 	return err || is_settled(u, pid) ? err : sym_user_keep_jit(u, pid);
 }
 
+int sym_user_keep_again(struct sym_user *u, uint32_t pid)
+{
+	return is_settled(u, pid) ? 0 : sym_user_keep_jit(u, pid);
+}
+
 /* ---- the vdso */
 
 struct vdso_range {

@@ -2,7 +2,8 @@
 /*
  * Continuous profiling: what the parts of `rawprof agent` share.
  *
- *	agent.c		the command, and the supervisor: takes windows, gives them to the others
+ *	options.c	the command line
+ *	agent.c		the supervisor: takes windows, gives them to the others
  *	recorder.c	a process for each kind of profile, which records it and nothing else
  *	store.c		the local directory: a file for each window, the oldest go
  *	labels.c	containers, pods, units, files of processes; cgroup.c: by their paths
@@ -52,6 +53,11 @@ struct agent_options {
 	const char *labels;  /* NULL: all */
 	uint64_t max_series; /* combinations of labels; 0: 1000 */
 };
+
+/* ---- agent.c */
+
+#define AGENT_DIR "/var/lib/rawprof"	  /* without --dir */
+int agent_run(const struct options *opt); /* the exit status */
 
 /* ---- recorder.c */
 

@@ -440,7 +440,7 @@ int push_config_parse(struct push_config *c, const char *text, push_reader *read
 		number++;
 		err = parse_line(c, line, reader, inner);
 		if (err == -EINVAL)
-			snprintf(why, PUSH_WHY, "line %u: %.200s", number, inner);
+			snprintf(why, PUSH_WHY, "%u: %.200s", number, inner);
 	}
 	free(copy);
 	return err;
@@ -508,7 +508,7 @@ int push_config_read(struct push_config *c, const char *path, const char *list)
 		err = push_config_parse(c, text, read_file, why);
 	free(text);
 	if (err == -EINVAL)
-		rp_fail(err, "%s: %s", path, why);
+		rp_fail(err, "%s:%s", path, why);
 	if (!err && list) {
 		err = push_config_list(c, list, why);
 		if (err == -EINVAL)

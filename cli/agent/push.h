@@ -99,7 +99,7 @@ int push_config_set(struct push_config *c, const char *key, const char *value, c
 typedef char *push_reader(const char *path);
 /*
  * Lines "key = value"; # begins a comment. What "key-file" names is read and taken for key. 0 or a
- * negative errno, and why with the number of the line.
+ * negative errno, and why: "LINE: what is wrong".
  */
 int push_config_parse(struct push_config *c, const char *text, push_reader *reader,
 		      char why[PUSH_WHY]);

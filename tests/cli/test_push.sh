@@ -8,13 +8,20 @@
 for list in pyroscope http://x pyroscope+ftp://x pyroscope+http:// loki+http://x 'otlp+http://x?y=z' \
 	pyroscope+http://x,pyroscope+http://x 'pyroscope+http://user:secret@x' ''; do
 	run "$rawprof" agent --dir "$tmp/none" --push "$list" -d 1
-	holds "--push '$list' is refused" "$status > 0"
+	is "--push '$list' is bad usage" "$status" 2
 	lacks "--push '$list': no secret is said" "$err" secret
 done
 printf 'push = otlp+http://127.0.0.1:1\ntoken = a\ntokens = b\n' >"$tmp/wrong.conf"
 run "$rawprof" agent --dir "$tmp/none" --config "$tmp/wrong.conf" -d 1
-holds 'a wrong line: status' "$status > 0"
-has 'a wrong line: which, and what of it' "$err" "wrong.conf: line 3: there is no key 'tokens'"
+is 'a wrong line: status' "$status" 2
+has 'a wrong line: which, and what of it' "$err" "wrong.conf:3: there is no key 'tokens'"
+echo '# nothing' >"$tmp/empty.conf"
+run "$rawprof" agent --dir "$tmp/none" --config "$tmp/empty.conf" -d 1
+is 'no destination: status' "$status" 2
+has 'no destination: says what to write' "$err" "empty.conf has no destination: a line 'push ="
+run "$rawprof" agent --dir "$tmp/none" --config "$tmp/missing.conf" -d 1
+is 'no file: status' "$status" 1
+is 'bad usage makes no directory' "$([ -e "$tmp/none" ] && echo there)" ''
 if ! "$rawprof" agent --dir "$tmp/none" --push otlp+http://127.0.0.1:1 -d 1 2>&1 | grep -vq 'libcurl'; then
 	skip "$(basename "$0")" 'built without libcurl, which says so'
 	finish
@@ -68,11 +75,11 @@ waiting() { find "$tmp/$1.dir/spool" -type f 2>/dev/null | wc -l; }
 said_dropped() { sed -n "s/.*: \([0-9]*\) windows dropped.*/\1/p" "$tmp/$1.err" | awk '{ n += $1 } END { print n + 0 }'; }
 until_true() {
 	local i
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		eval "$1" && return
 		sleep 0.1
 	done
-	fail 'waiting' "not within 30 s: $1"
+	fail 'waiting' "not within 120 s: $1"
 }
 # requests SERVER [REGEX]: how many lines its log has.
 requests() { cat "$tmp/$1.log" 2>/dev/null | grep -c "${2:-.}"; }
@@ -103,7 +110,7 @@ mode refuses 'status 422'
 agent refuses --push "parca+$url/refuses" -p "$burner" -d 3
 refuses=$agent
 printf 'push = otlp+http://127.0.0.1:1\nspool = 8K\n' >"$tmp/full.conf"
-agent full --config "$tmp/full.conf" -p "$burner" -d 6
+agent full --config "$tmp/full.conf" -p "$burner"
 full=$agent
 mode killed ok
 printf 'push = parca+%s/killed\n' "$url" >"$tmp/killed.conf"
@@ -156,9 +163,12 @@ has 'refused: why' "$tmp/refuses.err" 'refuses a window \(status 422, .*as it wa
 
 # ---- more than the spool holds
 
+written() { find "$tmp/$1.dir" -maxdepth 1 -name '*.rawprof' 2>/dev/null | wc -l; }
+until_true '[ "$(written full)" -gt $(($(waiting full) + 1)) ]'
+kill -TERM "$full"
 wait "$full"
 is 'full: status' "$?" 0
-left=$(waiting full) written=$(find "$tmp/full.dir" -maxdepth 1 -name '*.rawprof' | wc -l)
+left=$(waiting full) written=$(written full)
 is 'full: what is dropped is what is said' "$(said_dropped full)" "$((written - left))"
 holds 'full: something was dropped, and something is left' "$written > $left && $left > 0"
 holds 'full: the spool is within its bound' \
