@@ -135,6 +135,8 @@ static bool make_head(struct transfer *t, const struct push_target *target,
 	/* Expect: no waiting for the server's permission to go on */
 	bool ok = add_head(t, "Content-Type: ", r->type) && add_head(t, "Expect:", "");
 
+	if (ok && r->gzip)
+		ok = add_head(t, "Content-Encoding: ", "gzip");
 	if (ok && target->text[PUSH_TOKEN])
 		ok = add_head(t, "Authorization: Bearer ", target->text[PUSH_TOKEN]);
 	if (ok && target->text[PUSH_TENANT])

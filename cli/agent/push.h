@@ -196,6 +196,7 @@ struct push_request {
 	char path[64]; /* behind the destination's URL */
 	char *query;   /* NULL: none */
 	char type[96]; /* Content-Type */
+	bool gzip;     /* Content-Encoding */
 	char *body;
 	size_t size;
 };

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 import urllib.parse
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 port, directory = int(sys.argv[1]), sys.argv[2]
@@ -314,6 +315,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers['Content-Length']))
         to = path.split('/')[-1]
         head = {n.lower(): v for n, v in self.headers.items()}
+        sent = len(body)
         if mode.startswith('need '):
             if head.get('authorization') != mode[5:]:
                 self.log(name, to=to, mode=mode, got=head.get('authorization'))
@@ -325,12 +327,16 @@ class Handler(BaseHTTPRequestHandler):
             return
         try:
             need(path in paths, 'no such path: ' + path)
+            need(head.get('content-encoding') == ('gzip' if to == 'profiles' else None),
+                 'the content encoding')
+            if to == 'profiles':
+                body = gzip.decompress(body)
             profiles = paths[path](self, query, body)
-        except (Bad, KeyError, IndexError, ValueError, EOFError) as e:
+        except (Bad, KeyError, IndexError, ValueError, EOFError, OSError, zlib.error) as e:
             self.log(name, to=to, bad='%s: %s' % (type(e).__name__, e))
             self.answer(400, json.dumps({'message': str(e)}).encode())
             return
-        self.log(name, to=to, ok=True, profiles=profiles, head=head, bytes=len(body))
+        self.log(name, to=to, ok=True, profiles=profiles, head=head, bytes=sent)
         self.answer(200, b'{}' if to == 'writeraw' else b'')
 
 
