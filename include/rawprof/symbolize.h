@@ -231,7 +231,7 @@ int sym_user_snapshot_with(struct sym_user *u, uint32_t pid, uint64_t time, sym_
 int sym_user_keep(struct sym_user *u, uint32_t pid);
 /* Its perf map alone, which a compiler writes when the process has run for a while. */
 int sym_user_keep_jit(struct sym_user *u, uint32_t pid);
-/* The same, of one that was kept before; not where it has run for seconds with code of files alone. */
+/* The same, of one that was kept before: not if it has run for seconds with code of files alone. */
 int sym_user_keep_again(struct sym_user *u, uint32_t pid);
 
 /* What will be asked about a pid: nothing, anything, or only what sym_user_use() was told of. */
