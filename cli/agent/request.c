@@ -271,7 +271,7 @@ static int make_ingest(const struct push_series *s, struct push_request *out)
 
 /* ---- all together */
 
-/* A tenth to a third of it is left. What others take has profiles inside that are packed already. */
+/* A third of it is left. What others take has profiles inside that are packed already. */
 static int pack(struct push_request *r)
 {
 	enum { GZIP = 16, MEMORY = 8 };
