@@ -79,8 +79,8 @@ const struct option_row common_options[] = {
 	SWITCH(STACKS, "python-only", 0, SAMPLING, record.python_only,
 	       "of stacks with functions of Python, JavaScript, Java, PHP, Ruby, Perl only these"),
 	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,
-	       "no functions of Python, JavaScript, Java, PHP, Ruby, Perl: what runs them, as machine "
-	       "code"),
+	       "no functions of Python, JavaScript, Java, PHP, Ruby, Perl: what runs them, as "
+	       "machine code"),
 	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),

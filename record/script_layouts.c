@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How each version of PHP, Ruby and Perl is laid out, of 64-bit builds. A new version is a row. PHP
- * 8.2: offsetof() with the headers of 8.2.36, without ZTS. Ruby 3.1: with what its JIT compiles with,
- * rb_mjit_min_header-3.1.2.h. Perl 5.36: with those of Debian's 5.36.0, for several threads.
+ * 8.2: offsetof() with the headers of 8.2.36, without ZTS. Ruby 3.1: with the one that its JIT
+ * compiles with, rb_mjit_min_header-3.1.2.h. Perl 5.36: with those of Debian's 5.36.0, for several
+ * threads.
  */
 #include <stddef.h>
 

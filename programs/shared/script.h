@@ -101,13 +101,13 @@ struct script_process {
 	uint16_t language; /* SCRIPT_NONE: it has none */
 	uint16_t layout;   /* its number */
 	uint32_t loop_bytes;
-	uint64_t
-		root; /* PHP: executor_globals, Perl: PL_thr_key, Ruby: the place of ruby_current_ec */
+	/* PHP: executor_globals, Perl: PL_thr_key, Ruby: the words that lead to ruby_current_ec */
+	uint64_t root;
 	uint64_t loop; /* the function that executes, */
-	/* and the part of it that the compiler has put elsewhere, or perl_parse, or Ruby: its caller */
+	/* its part that the compiler has put elsewhere; Perl: perl_parse, Ruby: its caller */
 	uint64_t cold;
 	uint64_t cold_bytes;
-	/* who calls it to go on with what another call of it has begun: docatch; Ruby: its names, or 0 */
+	/* Perl: who calls it to go on with what another call began, docatch; Ruby: names, or 0 */
 	uint64_t again;
 	uint64_t again_bytes;
 };
