@@ -200,6 +200,26 @@ static bool take_number(void *at, const struct option_row *row, const char *text
 	return true;
 }
 
+/* "100", "100+20" */
+static bool take_depth(struct record_depth *at, const struct option_row *row, const char *text)
+{
+	const char *plus = strchr(text, '+');
+	const size_t len = plus ? (size_t)(plus - text) : strlen(text);
+	uint64_t innermost, outermost = 0;
+	char first[16];
+
+	if (len >= sizeof(first))
+		return false;
+	memcpy(first, text, len);
+	first[len] = '\0';
+	if (!read_number(first, row->least, row->most, &innermost) ||
+	    (plus && (innermost < 2 || !read_number(plus + 1, 1, row->most, &outermost))) ||
+	    innermost + outermost > row->most)
+		return false;
+	*at = (struct record_depth){ (unsigned int)innermost, (unsigned int)outermost };
+	return true;
+}
+
 static bool take_text(const char **at, const struct option_row *row, const char *text)
 {
 	double percent;
@@ -233,6 +253,8 @@ bool option_take(void *values, const struct option_row *row, const char *text)
 	case OPTION_MS:
 	case OPTION_BYTES:
 		return take_number(at, row, text);
+	case OPTION_DEPTH:
+		return take_depth(at, row, text);
 	case OPTION_SECONDS:
 		return option_seconds(text, at);
 	case OPTION_TEXT:
@@ -275,6 +297,7 @@ void option_wants(const struct option_row *row, char text[OPTION_WANTS])
 			   : row->kind == OPTION_BYTES	 ? "a size in bytes (4096, 512K, 1M)"
 			   : row->kind == OPTION_TEXT	 ? "a text"
 			   : row->kind == OPTION_PERCENT ? "a number from 0 to 100"
+			   : row->kind == OPTION_DEPTH	 ? "a number, or two with + between them,"
 							 : "a number";
 
 	*text = '\0';

@@ -74,8 +74,11 @@ const struct option_row common_options[] = {
 	SWITCH(STACKS, "kernel", 'K', SAMPLING, record.kernel_only,
 	       "only the kernel's side of the stacks"),
 	SWITCH(SAMPLING, "include-idle", 'I', SAMPLING, record.idle, "count idle CPUs too"),
-	COMMON(STACKS, "max-stack", 0, SAMPLING, UINT, record.max_stack, "N",
-	       "the most frames of each side of a stack (256)", .least = 1, .most = 1023),
+	COMMON(STACKS, "max-stack", 0, SAMPLING, DEPTH, record.max_stack, "N[+M]",
+	       "the most frames of each side of a stack (1024; 256 before Linux 5.17, or where "
+	       "that takes much of the memory); N+M: of user stacks that are deeper the N "
+	       "innermost and the M outermost, with [...] between them",
+	       .least = 1, .most = 1024),
 	SWITCH(STACKS, "python-only", 0, SAMPLING, record.python_only,
 	       "of stacks with functions of Python, JavaScript, Java, PHP, Ruby, Perl only these"),
 	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,

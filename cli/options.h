@@ -69,6 +69,7 @@ struct option_row {
 		OPTION_QUIET,	/* int: -1 */
 		OPTION_NUMBER,	/* uint64_t */
 		OPTION_UINT,	/* unsigned int */
+		OPTION_DEPTH,	/* struct record_depth; 100, 100+20 */
 		OPTION_SECONDS, /* double; 5, 0.5, 2m, 1h */
 		OPTION_MS,	/* uint64_t, nanoseconds; 10, 0.1 */
 		OPTION_BYTES,	/* uint64_t; 4096, 4K, 512KiB, 1M */
@@ -109,6 +110,7 @@ struct option_row {
 #define OPTION_TYPE_QUIET int
 #define OPTION_TYPE_NUMBER uint64_t
 #define OPTION_TYPE_UINT unsigned int
+#define OPTION_TYPE_DEPTH struct record_depth
 #define OPTION_TYPE_SECONDS double
 #define OPTION_TYPE_MS uint64_t
 #define OPTION_TYPE_BYTES uint64_t
@@ -125,11 +127,11 @@ struct options {
 	struct dry_run *dry_run; /* NULL: for real */
 	/* It records in windows, which go elsewhere than results do; NULL: it does not. */
 	const struct run_windows *windows;
-	unsigned int given;	 /* TAKES_... of the options that were */
-	void *own;		 /* the command's own; own_size bytes, 0 where nothing was given */
-	const char *name;	 /* with TAKES_NAME; NULL */
-	const char *second;	 /* with TAKES_SECOND; NULL */
-	const char **words;	 /* with TAKES_WORDS: nwords of them */
+	unsigned int given; /* TAKES_... of the options that were */
+	void *own;	    /* the command's own; own_size bytes, 0 where nothing was given */
+	const char *name;   /* with TAKES_NAME; NULL */
+	const char *second; /* with TAKES_SECOND; NULL */
+	const char **words; /* with TAKES_WORDS: nwords of them */
 	size_t nwords, words_capacity;
 
 	struct record_options record; /* what is recorded */

@@ -4,16 +4,35 @@
 #include <linux/btf.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "recording.h"
 #include "system.h"
 
-#define DEFAULT_MAX_STACK 256
+/* Per-CPU memory comes in pieces of at most so much (PCPU_MIN_UNIT_SIZE). */
+#define MOST_SCRATCH 32768
+
+/* Of a stack, where nothing else is asked for; or so few. */
+enum { DEFAULT_MAX_STACK = 1024, SMALL_MAX_STACK = 256 };
+
+/*
+ * Every CPU has room for the deepest stack, so a machine of many CPUs and little memory goes
+ * without; and without bpf_loop the verifier would walk all of it.
+ */
+static uint32_t default_frames(void)
+{
+	const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+		       scratch =
+			       (uint64_t)STACK_SLOTS * MOST_SCRATCH * (uint64_t)rp_cpus_possible();
+
+	return rp_has(RP_HAS_BPF_LOOP) && scratch <= memory / 512 ? DEFAULT_MAX_STACK
+								  : SMALL_MAX_STACK;
+}
 
 static uint32_t wanted_frames(const struct record_options *opt)
 {
-	return opt->max_stack ? opt->max_stack : DEFAULT_MAX_STACK;
+	return opt->max_stack.innermost ? opt->max_stack.innermost : default_frames();
 }
 
 /* The kernel's own walk has a limit, and room for more would only be walked by the verifier. */
@@ -24,7 +43,7 @@ static uint32_t kernel_walk_bytes(const struct record_options *opt)
 
 	if (rp_read_small_file("/proc/sys/kernel/perf_event_max_stack", text, sizeof(text)) > 0)
 		limit = strtoul(text, NULL, 10);
-	if (opt->max_stack > limit)
+	if (opt->max_stack.innermost > limit && !opt->user_only)
 		rp_log(RP_WARN,
 		       "kernel.perf_event_max_stack allows %lu frames: kernel stacks end there",
 		       limit);
@@ -61,22 +80,37 @@ static void choose_walk(const struct recording *rec, struct program_config *c)
 		       UNWIND_BOUNDED_FRAMES);
 }
 
+/* Who asks for the outermost frames too is told where they cannot be had. */
+static void choose_outermost(const struct recording *rec, struct program_config *c)
+{
+	const struct record_options *opt = rec->opt;
+
+	if (!opt->max_stack.outermost || opt->kernel_only)
+		return;
+	if (record_during_return_probes(rec))
+		rp_log(RP_WARN, "no outermost frames of stacks that are too deep where functions "
+				"have return probes");
+	else if (!c->eh || c->bounded)
+		rp_log(RP_WARN, "no outermost frames of stacks that are too deep here, which need "
+				"unwinding by tables and Linux 5.17");
+	else
+		c->outermost = opt->max_stack.outermost;
+}
+
 static void choose_stacks(const struct recording *rec, struct program_config *c)
 {
 	const struct record_options *opt = rec->opt;
 
 	choose_walk(rec, c);
+	choose_outermost(rec, c);
 	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
-	c->user_bytes = c->eh ? 8 * wanted_frames(opt) : c->fp_bytes;
+	c->user_bytes = c->eh ? 8 * (wanted_frames(opt) + c->outermost) : c->fp_bytes;
 	c->user_frames = c->user_bytes / 8;
 	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
 	/* riscv64's context does not tell: what says so lies behind the registers that it shows. */
 	c->user_code = rec->profiler->has_regs &&
 		       UNWIND_MODE_REG < offsetof(struct bpf_perf_event_data, sample_period);
 }
-
-/* Per-CPU memory comes in pieces of at most so much (PCPU_MIN_UNIT_SIZE). */
-#define MOST_SCRATCH 32768
 
 /*
  * Frames of Python take two words each, or three where each is placed by itself. They are walked

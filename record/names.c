@@ -33,9 +33,9 @@ struct named {
 
 /*
  * The most frames that a stack has with inlined ones in it: so many are always left for the
- * addresses themselves, of which both sides of a stack have at most 1023 each.
+ * addresses themselves, of which both sides of a stack have at most 1024 each.
  */
-#define INLINED_ROOM (REPORT_MAX_STACK - 2 * 1023 - SYM_INLINE_MAX)
+#define INLINED_ROOM (REPORT_MAX_STACK - 2 * 1024 - SYM_INLINE_MAX)
 
 struct names {
 	struct recording *rec;
@@ -359,12 +359,14 @@ int record_names_stack(struct recording *rec, const struct name_owner *owner, co
 struct adder {
 	int (*native)(struct adder *to, const uint64_t *addrs, size_t n, enum names_first first);
 	int (*managed)(struct adder *to, enum managed_language language, const uint64_t words[2]);
+	int (*mark)(struct adder *to, const char *name);
 	struct names *names;
 	struct recording *rec;
 	const struct name_owner *owner;
 	struct name_ids *ids;
 	struct name_frames *frames;
 	size_t skip; /* native frames that are left out, the innermost */
+	size_t gap;  /* behind so many of them others are, of a stack too deep; 0: no */
 };
 
 /* What a virtual machine brings along, to enter and leave the program's functions, is none. */
@@ -391,6 +393,15 @@ static int add_native(struct adder *to, const uint64_t *frames, size_t from, siz
 
 	if (from >= end)
 		return 0;
+	if (to->gap && to->gap < end) {
+		const size_t gap = to->gap > from ? to->gap : from;
+
+		to->gap = 0;
+		err = add_native(to, frames, from, gap, first);
+		if (!err)
+			err = to->mark(to, "[...]");
+		return err ? err : add_native(to, frames, gap, end, first);
+	}
 	if (!from && first == NAMES_AT && to->rec->v8 &&
 	    record_v8_innermost(to->rec->v8, to->owner, frames[0] & ~UNWIND_PC_EXACT, words)) {
 		err = to->managed(to, MANAGED_JS, words);
@@ -425,6 +436,8 @@ static int add_user(struct adder *to, const struct stack_record *r, enum names_f
 	struct managed_run run;
 	int err = 0;
 
+	if (r->user_end == UNWIND_ELIDED)
+		to->gap = to->rec->config.user_frames - to->rec->config.outermost;
 	record_find_runs(r, &runs);
 	while (!err && record_next_run(&runs, &run)) {
 		const size_t place = run.place < n ? run.place : n;
@@ -494,12 +507,17 @@ static int intern_managed(struct adder *to, enum managed_language language, cons
 	return err;
 }
 
+static int intern_mark(struct adder *to, const char *name)
+{
+	return record_names_mark(to->names->report, name, to->ids);
+}
+
 int record_names_intern_callers(struct names *names, const struct stack_record *r, size_t skip,
 				enum names_first first, struct name_ids *out)
 {
 	const struct name_owner owner = record_owner(r);
-	struct adder to = { intern_native, intern_managed, names,	names->rec,
-			    &owner,	   .ids = out,	   .skip = skip };
+	struct adder to = { intern_native, intern_managed, intern_mark, names,
+			    names->rec,	   &owner,	   .ids = out,	.skip = skip };
 
 	return add_user(&to, r, first);
 }
@@ -525,11 +543,22 @@ static int keep_managed(struct adder *to, enum managed_language language, const 
 	return 0;
 }
 
+static int keep_mark(struct adder *to, const char *name)
+{
+	struct name_frames *out = to->frames;
+
+	if (RP_GROW_TO(out->frame, out->n + 1, out->capacity))
+		return -ENOMEM;
+	out->frame[out->n++] = (struct report_frame){ .name = name, .kind = REPORT_MARK };
+	return 0;
+}
+
 int record_names_stack_user(struct recording *rec, const struct stack_record *r,
 			    enum names_first first, struct name_frames *out)
 {
 	const struct name_owner owner = record_owner(r);
-	struct adder to = { keep_native, keep_managed, .rec = rec, .owner = &owner, .frames = out };
+	struct adder to = { keep_native, keep_managed,	  keep_mark,
+			    .rec = rec,	 .owner = &owner, .frames = out };
 
 	return add_user(&to, r, first);
 }

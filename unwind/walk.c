@@ -291,6 +291,7 @@ const char *unwind_stop_text(enum unwind_stop end)
 		[UNWIND_RA_ZERO] = "return address 0",
 		[UNWIND_FP_ZERO] = "frame pointer 0",
 		[UNWIND_DEEP] = "too deep",
+		[UNWIND_ELIDED] = "without their middle",
 		[UNWIND_NO_MAPPING] = "no mapping",
 		[UNWIND_FP_BAD] = "no frame pointer",
 		[UNWIND_NOT_UP] = "not up the stack",

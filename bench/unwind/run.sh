@@ -57,7 +57,7 @@ sample_cost() {
 	idle=$!
 	"$rawprof" cpu -q "${options[@]}" -p $idle -o "$out-idle.json" 2>/dev/null &
 	watch=$!
-	"$rawprof" cpu -q "${options[@]}" --max-stack 1023 -o "$out.json" -- "$@" >/dev/null 2>&1
+	"$rawprof" cpu -q "${options[@]}" --max-stack 1024 -o "$out.json" -- "$@" >/dev/null 2>&1
 	kill -INT $watch
 	wait $watch
 	kill $idle

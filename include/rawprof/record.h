@@ -40,6 +40,15 @@ enum record_call_graph {
 };
 
 /*
+ * How deep stacks are. Of a user stack with more than @innermost + @outermost frames these are
+ * kept, and between them is a mark; without @outermost the frames beyond @innermost are cut.
+ */
+struct record_depth {
+	unsigned int innermost; /* 0: 1024; or 256, before Linux 5.17 and with little memory */
+	unsigned int outermost; /* together at most 1024 */
+};
+
+/*
  * What to record. All zero: all processes and CPUs, 99 times a second, until a signal or
  * record_stop().
  */
@@ -83,7 +92,7 @@ struct record_options {
 
 	/* stacks */
 	bool user_only, kernel_only;
-	unsigned int max_stack; /* frames; 0: 256 */
+	struct record_depth max_stack;
 	enum record_call_graph call_graph;
 	/* Of stacks that have functions of managed languages no other frames; or none of these. */
 	bool python_only, native_only;

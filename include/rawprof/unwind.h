@@ -133,6 +133,7 @@ enum unwind_stop {
 	UNWIND_RA_ZERO,	   /* the return address was 0, as a thread's first function may have it */
 	UNWIND_FP_ZERO,	   /* no rule, and the frame pointer is 0, as the ABI has it at the end */
 	UNWIND_DEEP,	   /* no room for more frames */
+	UNWIND_ELIDED,	   /* between the innermost and the outermost frames some are left out */
 	UNWIND_NO_MAPPING, /* the address is in no segment that is known */
 	UNWIND_FP_BAD,	   /* no rule, and the frame pointer does not point up the stack */
 	UNWIND_NOT_UP,	   /* the caller's frame would not be above this one */

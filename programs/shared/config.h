@@ -12,6 +12,7 @@ struct program_config {
 	uint32_t user_bytes;	/* room for the user stack: 8 times the most frames wanted */
 	uint32_t fp_bytes;	/* of which the kernel's frame-pointer walk can use so much */
 	uint32_t user_frames;	/* user_bytes / 8 */
+	uint32_t outermost;	/* so many of these are for the outermost frames of deeper stacks */
 	uint32_t kernel_bytes;	/* room for the kernel stack */
 	uint32_t both_bytes;	/* user_bytes + kernel_bytes */
 	uint32_t managed_bytes; /* room behind them for what managed.h says, and */

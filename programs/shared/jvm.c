@@ -53,8 +53,7 @@ enum {
 #define NAME_NMETHOD 0x00646f6874656d6eull
 #define NAME_NATIVE 0x6e2065766974616eull
 
-#define PLACE_WORD                                                                                 \
-	(MANAGED_WORD | MANAGED_PLACE | (uint64_t)MANAGED_JVM << MANAGED_LANGUAGE_SHIFT)
+#define PLACE_WORD (MANAGED_WORD | MANAGED_PLACE | (uint64_t)MANAGED_JVM << MANAGED_LANGUAGE_SHIFT)
 
 /* clang-format off */
 /* dst = what is known of the process; t is destroyed. */
@@ -395,6 +394,10 @@ FUNC(jvm_frame),
 	STX(DW, R4, 0, R5),
 	ST(W, R1, JVM(fresh), 1),
 LABEL(seen),
+	WHEN(struct program_config, outermost),
+		LDX(W, R4, R1, PASSING),
+		JNE(R4, 0, full),
+	END,
 	LDX(W, R4, R1, JVM(words)),
 	MOV_REG(R5, R4),
 	ADD(R5, 3),

@@ -14,6 +14,7 @@
 #include "v8.h"
 
 #define UNWIND_FRAMES 1024	   /* of one stack */
+#define UNWIND_PASSED 8192	   /* of one stack whose middle is left out */
 #define UNWIND_BOUNDED_FRAMES 64   /* of one stack, where the verifier has to walk it too */
 #define UNWIND_MAPPINGS (1u << 17) /* of all processes */
 #define UNWIND_PAGES (1u << 18)	   /* of text of all files: 256 MB */
@@ -83,12 +84,16 @@ struct unwind_state {
 	uint32_t first, count; /* the ranges of the process; */
 	uint32_t pid, changes; /*   which one it is, and when: struct unwind_mappings */
 	uint32_t windowless;   /* 1 once a window could not be read: the stack ends soon */
-	uint64_t generation;   /* of its mappings */
+	/* Of a stack too deep: behind frame innermost the next skip frames are left out */
+	uint32_t innermost, skip;
+	uint32_t left_out;	  /* so many in all; */
+	uint32_t passing;	  /*   1: this one is one of them */
+	uint64_t generation;	  /* of its mappings */
 	uint64_t return_instance; /* the kernel's, of the last frame with a return probe; 0: none */
 	uint64_t cache_at, block; /* where in unwind_cache its rule would be kept, of which block */
 	uint64_t prefetch[UNWIND_PREFETCH]; /* cache_at of the frames, of the last walk too */
-	uint64_t range_start; /* of the range that was found last; -1: none; */
-	struct unwind_mapping segment; /*   and what is there */
+	uint64_t range_start;		    /* of the range that was found last; -1: none; */
+	struct unwind_mapping segment;	    /*   and what is there */
 	struct unwind_vma vma;
 	uint64_t vma_calls; /* how often the kernel was asked */
 	uint64_t row, nrows;

@@ -18,6 +18,10 @@ enum {
 	N = offsetof(struct unwind_state, n),
 	MAX = offsetof(struct unwind_state, max),
 	BASE = offsetof(struct unwind_state, base),
+	INNERMOST = offsetof(struct unwind_state, innermost),
+	SKIP = offsetof(struct unwind_state, skip),
+	PASSING = offsetof(struct unwind_state, passing),
+	LEFT_OUT = offsetof(struct unwind_state, left_out),
 	WHY = offsetof(struct unwind_state, end),
 	FIRST = offsetof(struct unwind_state, first),
 	NRANGES = offsetof(struct unwind_state, count),
@@ -379,15 +383,8 @@ _Static_assert(sizeof(struct script_process) == 7 * 8, "COPY_SCRIPT() copies all
 
 /* Whether the first byte of code at the innermost frame can be read: R3 = where it was. */
 #define PC_READABLE(yes, no)                                                                       \
-	MOV_REG(R2, R6),                                                                           \
-	ADD(R2, REGS),                                                                             \
-	LD_IP(R3, R2),                                                                             \
-	MOV_REG(R1, R6),                                                                           \
-	ADD(R1, WORDS),                                                                            \
-	MOV(R2, 1),                                                                                \
-	CALL(probe_read_user),                                                                     \
-	JEQ(R0, 0, yes),                                                                           \
-	JA(no)
+	MOV_REG(R2, R6), ADD(R2, REGS), LD_IP(R3, R2), MOV_REG(R1, R6), ADD(R1, WORDS),            \
+		MOV(R2, 1), CALL(probe_read_user), JEQ(R0, 0, yes), JA(no)
 
 #define STOP_WALK(why) ST(W, R6, WHY, why), MOV(R0, 1), EXIT()
 

@@ -79,9 +79,8 @@ FUNC(v8_walk),
 	ADD_REG(R1, R2),
 	STX(W, R6, N, R1),
 	MOV_REG(R7, R1),
-	LD_PARAM(R3, struct program_config, managed_bytes),
-	RSH(R3, 3),
-	ADD_REG(R1, R3),
+	LD_PARAM(R1, struct program_config, all_bytes), /* what native ones leave too */
+	RSH(R1, 3),
 	STX(W, R6, WALK(max), R1),
 
 	MOV_REG(R1, R2),

@@ -28,7 +28,7 @@ const struct advice_rule report_advice_rules[] = {
 	  report_advice_unnamed },
 	{ "stacks cut", NULL, 1,
 	  "%1 user stacks were deeper than they may be and lack their outer frames: a larger "
-	  "--max-stack keeps them",
+	  "--max-stack keeps them, --max-stack 512+512 both ends",
 	  report_advice_cut },
 	{ "slow few", NULL, 10, /* times */
 	  "of %1 the slowest hundredth take %2 or longer (p99), half take up to %3 (p50), %4 times "

@@ -30,4 +30,49 @@ kill $!
 has 'no stack: that is said' "$out" 'Nothing was recorded'
 lacks 'no stack: none of them is called whole' "$out" 'user stacks'
 
+# ---- stacks of many frames
+
+# dives FILE: of the stacks that end in bottom(), weighed: how many have which frames, a run of dive() as their number.
+dives() {
+	awk '/;bottom / { weight = $NF; sub(/ [0-9]+$/, ""); n = split($0, frame, ";"); text = ""; run = 0
+		for (i = 2; i <= n; i++) {
+			if (frame[i] == "dive") run++
+			else { if (run) text = text " dive*" run; run = 0; text = text " " frame[i] }
+		}
+		seen[text] += weight }
+		END { for (text in seen) print seen[text] text }' "$1" | sort -rn | head -n 1 | sed 's/^[0-9]* //'
+}
+rest=$(folded -F 999 -U -- "$work/dive" 1 0.2 >/dev/null; dives "$out") # how a stack begins: _start and the C library's
+rest=${rest%% main*}
+around=$(($(wc -w <<<"$rest") + 1)) # and main
+
+run "$rawprof" doctor
+if grep -qE 'yes +bpf_loop ' "$out"; then
+	folded -F 999 -U -- "$work/dive" 1000 0.3
+	is 'a thousand frames, without being asked' "$(dives "$out")" "$rest main dive*1000 bottom"
+	has 'a thousand frames: they are whole' "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'
+
+	folded -F 999 -U -- "$work/dive" 3000 0.3
+	has 'too deep: what is cut is said' "$err" '[0-9]+ too deep'
+	lacks 'too deep: the outermost ones are not there' "$out" ';main;'
+
+	folded -F 999 -U --max-stack 100+20 -- "$work/dive" 3000 0.3
+	is 'both ends: the frames of each, and a mark' "$(dives "$out")" \
+		"$rest main dive*$((20 - around)) [...] dive*99 bottom"
+	has 'both ends: that is said' "$err" '[0-9]+ without their middle'
+	lacks 'both ends: nothing is too deep' "$err" 'too deep'
+
+	folded -F 999 -U --max-stack 100+20 -- "$work/dive" 100 0.3
+	is 'both ends: what fits has no mark' "$(dives "$out")" "$rest main dive*100 bottom"
+	has 'both ends: and is whole' "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'
+	ledger_closes 'both ends'
+else
+	skip 'stacks of many frames' 'before Linux 5.17 they end after 64'
+fi
+
+for wrong in 1025 0 1+1 1000+25 100+0 100+ +5; do
+	run "$rawprof" cpu --max-stack "$wrong" -d 0.1
+	is "--max-stack $wrong: is none" "$status" 2
+done
+
 finish
