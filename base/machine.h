@@ -70,7 +70,9 @@
 #define MACHINE_COMPUTED_RULES
 #define MACHINE_SIGRETURN 0x0f0000000fc0c748 /* mov $15, %rax; and of the system call */
 #define UNWIND_REGS_BYTES 168
-#define UNWIND_MODE_REG 136 /* cs */
+#define MACHINE_SYSCALL_REG 120	   /* in these: the number of the system call, */
+#define MACHINE_FIRST_ARGUMENT 112 /*   and its first argument */
+#define UNWIND_MODE_REG 136	   /* cs */
 #define UNWIND_MODE_MASK 0xffff
 #define UNWIND_MODE_USER64 0x33
 #define RETURN_SLOT 8

@@ -102,7 +102,8 @@ const struct command wall_command = {
 	.summary = "where does the time of threads go, on a CPU or not?",
 	.about = "Where does the time of threads go, on a CPU or not? All of it: on a CPU "
 		 "(sampled), runnable (waiting for one), and waiting for a disk, the network, a "
-		 "pipe, a futex, a lock of the kernel, poll, sleep, a child, a signal. What is "
+		 "pipe, a futex, Python's interpreter lock (with who has it, and where), a lock of "
+		 "the kernel, poll, sleep, a child, a signal. What is "
 		 "shown for a thread adds up to the time that it lived.",
 	.examples = "  rawprof wall -p 1234 5                     one process, for five seconds\n"
 		    "  rawprof wall -o wall.svg -- ./prog args    a program, coloured by state\n",

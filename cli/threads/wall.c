@@ -37,6 +37,7 @@ static struct sched_config exec_config(const struct wall *w)
 	c.common.eh = 0;
 	c.common.managed_bytes = 0;
 	c.common.jvm = 0;
+	c.gil = 0;
 	return c;
 }
 
@@ -47,6 +48,7 @@ static int attach(struct recording *rec)
 	int err, program;
 
 	w->config.common = rec->config;
+	w->config.gil = rec->config.managed_bytes != 0;
 	of_sample = w->config;
 	w->config.common.times_mask = 0; /* it is for programs of perf events */
 	of_exec = exec_config(w);

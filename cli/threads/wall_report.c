@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the sums and stacks of `rawprof wall` to samples: the state of each, and its time. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,10 @@
 
 #define ON_CPU "on CPU"
 #define RUNNABLE "runnable"
+#define GIL "gil"
 
-const char *const wall_states[] = { ON_CPU, RUNNABLE, "disk",  "network", "pipe",  "futex", "lock",
-				    "poll", "sleep",  "child", "signal",  "other", NULL };
+const char *const wall_states[] = { ON_CPU, RUNNABLE, "disk",  "network", "pipe",   "futex", GIL,
+				    "lock", "poll",   "sleep", "child",	  "signal", "other", NULL };
 
 /* ---- threads */
 
@@ -61,15 +63,16 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 	return report_add_id(a->report, &sample, id);
 }
 
-/* Time of a stack, and when it was: with as in struct stack_moment. */
-static int add_of(const struct adding *a, const struct stack_record *r, const char *state,
-		  const struct name_ids *ids, uint64_t count, uint64_t ns, uint64_t with)
+/* Time of a stack of that hash, and when it was: with as in struct stack_moment. */
+static int add_of(const struct adding *a, const struct stack_record *r, uint64_t hash,
+		  const char *state, const struct name_ids *ids, uint64_t count, uint64_t ns,
+		  uint64_t with)
 {
 	uint32_t id = HASH_NONE;
 	int err = add(a, r->comm, r->pid_tgid, state, ids, count, ns, &id);
 
 	if (!err && id != HASH_NONE)
-		record_stream_sample(a->rec, r->hash, with, id);
+		record_stream_sample(a->rec, hash, with, id);
 	return err;
 }
 
@@ -87,32 +90,76 @@ static uint64_t share(struct wall_thread *thread, uint64_t samples)
 	return thread->given - before;
 }
 
-static int add_stack(const struct adding *a, const struct stack *stack)
+/* The record of the thread whose time the stack has; NULL: it is lost. */
+static const struct stack_record *record_of(struct recording *rec, const struct stack *stack)
 {
 	const struct stack_record *r = stack->record;
+
+	if (r->fresh != WALL_HOLDER)
+		return r;
+	stack = record_stacks_find(rec->stacks, r->tag);
+	return stack ? stack->record : NULL;
+}
+
+/* The holder's frames lie on top of the waiter's, in reverse, as `lock` shows them. */
+static int add_holder(const struct adding *a, const struct stack_record *holder,
+		      struct name_ids *ids)
+{
+	const uint32_t tid = (uint32_t)holder->pid_tgid;
+	struct name_ids theirs = { 0 };
+	char name[24] = "[another thread]";
+	int err = record_names_intern_user(a->names, holder, NAMES_RETURN, &theirs);
+
+	if (tid)
+		snprintf(name, sizeof(name), "thread %u", tid);
+	if (!err)
+		err = record_names_mark(a->report, name, ids);
+	while (!err && theirs.n)
+		err = record_names_push(ids, theirs.id[--theirs.n]);
+	free(theirs.id);
+	return err ? err : record_names_mark(a->report, "[held by]", ids);
+}
+
+static int add_stack(const struct adding *a, const struct stack *stack)
+{
+	const struct stack_record *r = record_of(a->rec, stack);
+	const bool gil = r != stack->record;
 	const uint64_t *value = stack->value;
 	struct wall *w = a->rec->ctx;
 	struct name_ids ids = { 0 };
-	int err = record_frames(a->rec, a->names, r, &ids);
+	size_t theirs; /* frames of the holder */
+	int err;
+
+	if (!r)
+		return rp_fail(-EBADMSG, "a thread waits for one whose stack is not known");
+	err = gil ? add_holder(a, stack->record, &ids) : 0;
+	theirs = ids.n;
+	if (!err)
+		err = record_frames(a->rec, a->names, r, &ids);
 
 	if (!err && r->tag == WALL_SAMPLE) {
 		struct wall_thread *thread = wall_thread(&w->threads, r->pid_tgid);
 
 		const uint64_t ns = share(thread, value[WALL_WEIGHT_COUNT]);
 
-		err = add_of(a, r, ON_CPU, &ids, value[WALL_WEIGHT_COUNT], ns, 0);
+		err = add_of(a, r, r->hash, ON_CPU, &ids, value[WALL_WEIGHT_COUNT], ns, 0);
 		record_stream_share(a->rec, r->hash, 0, value[WALL_WEIGHT_COUNT], ns);
 	} else if (!err) {
 		const struct stack_record *kernel = record_kernel_record(a->rec, r);
 		size_t n = kernel->kernel_bytes / 8;
 		size_t own = record_own_frames(a->rec, kernel->frames, n);
 
-		err = add_of(a, r, wait_kind(a->rec, kernel->frames + own, n - own), &ids,
+		err = add_of(a, r, stack->record->hash,
+			     gil ? GIL : wait_kind(a->rec, kernel->frames + own, n - own), &ids,
 			     value[WALL_WEIGHT_COUNT], value[WALL_WEIGHT_WAITING],
 			     WALL_MOMENT_WAITING);
+		/* Then it waited for a CPU, which is not the holder's doing. */
+		const struct name_ids rest = { .id = ids.id + theirs, .n = ids.n - theirs };
+
 		if (!err)
-			err = add_of(a, r, RUNNABLE, &ids, value[WALL_WEIGHT_PREEMPTED],
-				     value[WALL_WEIGHT_QUEUED], WALL_MOMENT_QUEUED);
+			err = add_of(a, r, stack->record->hash, RUNNABLE, &rest,
+				     value[WALL_WEIGHT_PREEMPTED], value[WALL_WEIGHT_QUEUED],
+				     WALL_MOMENT_QUEUED);
 	}
 	free(ids.id);
 	return err;
@@ -169,8 +216,9 @@ static int take_calls(struct recording *rec)
 	while ((stack = record_stacks_next(rec->stacks, stack))) {
 		const uint64_t off =
 			stack->value[WALL_WEIGHT_WAITING] + stack->value[WALL_WEIGHT_QUEUED];
+		const struct stack_record *r = record_of(rec, stack);
 		struct wall_thread *thread =
-			off ? wall_thread(&w->threads, stack->record->pid_tgid) : NULL;
+			off && r ? wall_thread(&w->threads, r->pid_tgid) : NULL;
 
 		if (off && !thread)
 			return -ENOMEM;

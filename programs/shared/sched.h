@@ -45,9 +45,10 @@ struct sched_config {
 	uint32_t state_argument; /* by the fourth argument of sched_switch, 5.18 */
 	uint32_t state_renamed;	 /* by task_struct.__state, 5.14; before by task_struct.state */
 	/* which intervals */
-	uint32_t states;	     /* enum thread_state */
-	uint32_t everyone;	     /* who runs has an interval too (wall) */
-	uint32_t wakers;	     /* waits are counted by who ended them, too (offcpu) */
+	uint32_t states;   /* enum thread_state */
+	uint32_t everyone; /* who runs has an interval too (wall) */
+	uint32_t gil;	   /* who has an interpreter lock, too (wall); needs managed_bytes */
+	uint32_t wakers;   /* waits are counted by who ended them, too (offcpu) */
 	uint32_t by_cpu, by_process; /* what histograms are told apart by (runq) */
 	uint32_t classic;	     /* no kernel BTF: what a task_struct says is not to be had */
 	uint64_t min_ns, max_ns;     /* 0: any */

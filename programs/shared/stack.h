@@ -47,9 +47,10 @@ struct stack_record {
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
 	uint32_t managed_bytes;
-	uint32_t fresh; /* 1: walked by what the kernel says, before user space knew the process */
+	uint32_t fresh; /* STACK_FRESH, or 0; or WALL_HOLDER, see wall.h */
 	uint64_t frames[];
 };
+#define STACK_FRESH 1 /* walked by what the kernel says, before user space knew the process */
 /*
  * What a CPU writes on while it takes a stack: an element of the map scratch, which has room for
  * both_bytes of frames. The record is complete where it lies and travels as it is. What a look-up
@@ -249,9 +250,8 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 	[STACK_MAP_DURING_CALLS] = { "during_calls", BPF_MAP_TYPE_ARRAY, 4, 4, 1 },                \
 	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_MAPPINGS] = UNWIND_MAP_MAPPINGS,    \
 	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_FILES] = UNWIND_MAP_FILES,                \
-	[STACK_MAP_INDEX] = UNWIND_MAP_INDEX,                                                      \
-	[STACK_MAP_RULES] = UNWIND_MAP_RULES, [STACK_MAP_ROWS] = UNWIND_MAP_ROWS,                  \
-	[STACK_MAP_PYTHON_LAYOUTS] = PYTHON_MAP_LAYOUTS,                                           \
+	[STACK_MAP_INDEX] = UNWIND_MAP_INDEX, [STACK_MAP_RULES] = UNWIND_MAP_RULES,                \
+	[STACK_MAP_ROWS] = UNWIND_MAP_ROWS, [STACK_MAP_PYTHON_LAYOUTS] = PYTHON_MAP_LAYOUTS,       \
 	[STACK_MAP_PYTHON_SEEN] = PYTHON_MAP_SEEN, [STACK_MAP_PYTHON_CODE] = PYTHON_MAP_CODE,      \
 	[STACK_MAP_JVM_PROCESSES] = JVM_MAP_PROCESSES, [STACK_MAP_JVM_SEEN] = JVM_MAP_SEEN,        \
 	[STACK_MAP_SCRIPT_LAYOUTS] = SCRIPT_MAP_LAYOUTS,                                           \

@@ -23,6 +23,12 @@ enum {
  * time from born on.
  */
 enum { WALL_SAMPLE = 0, WALL_ENDED = THREAD_DEAD };
+/*
+ * struct stack_record.fresh: who had the interpreter lock when a thread began to wait for it. The
+ * record has the frames of Python of the holder; its tag is the hash of the waiter's, and its
+ * weights are those of these waits.
+ */
+#define WALL_HOLDER 2
 /* struct stack_moment.with: what the thread did until then. 0: it was sampled. */
 enum { WALL_MOMENT_WAITING = 1, WALL_MOMENT_QUEUED };
 /*

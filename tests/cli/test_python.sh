@@ -172,6 +172,39 @@ ledger_closes 'the interpreter lock'
 run "$rawprof" lock -U --format folded -- "$python" "$PWD/tests/workloads/gil.py"
 has 'the interpreter lock: stacks' "$out" ';waiter;.*\[held by\];hold;holder;'
 
+# The same in wall: of the waiter's time in that state, how much there is, and the share with that line on top.
+in_wall() {
+	python3 - "$1" "$2" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		right = others = 0
+		for s in d['samples']:
+		    stack = [d['frames'][i] for i in d['stacks'][s['stack']]]
+		    names = [f['name'] for f in stack]
+		    if s['labels']['state'] != 'gil' or 'waiter' not in names:
+		        continue
+		    at = names.index('[held by]') # leaf first: before it is the holder, the thread first of all
+		    if names[at - 1] == 'hold' and names[0].startswith('thread ') and stack[at - 1]['line'] == int(sys.argv[2]):
+		        right += s['values'][1]
+		    elif names[at - 1] != 'holder': # as above
+		        others += s['values'][1]
+		print(right, right / (right + others or 1))
+	END
+}
+gil_in_wall() {
+	local line held ns share
+	run "$rawprof" wall --lines --format json -o "$tmp/gil" -- "$1" "$PWD/tests/workloads/gil.py"
+	read -r line held <"$out"
+	read -r ns share < <(in_wall "$tmp/gil" "$line")
+	holds "$1: wall: who had it, to the line" "$share >= 0.95"
+	holds "$1: wall: and for how long" "$ns > $held * 0.6 && $ns < $held * 1.05"
+}
+# shellcheck disable=SC2086 # a list
+at_once gil_in_wall $pythons
+run "$rawprof" wall --format folded -- "$python" "$PWD/tests/workloads/gil.py"
+has 'wall: the interpreter lock: stacks' "$out" ';waiter;.*\[held by\];hold;holder;.*;thread [0-9]+;\[gil\] '
+ledger_closes 'wall: the interpreter lock'
+
 # ---- a program that lies
 
 for how in circle nowhere huge; do
