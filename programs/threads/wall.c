@@ -15,7 +15,6 @@
  * samples share that out.
  */
 #include <linux/bpf_perf_event.h>
-#include <sys/syscall.h>
 
 #include "programs/shared/sched_thread.h"
 #include "programs/shared/stream.h"
@@ -49,18 +48,8 @@ enum {
 	RECORD_VALUE = offsetof(struct stack_record, value),
 	RECORD_PID_TGID = offsetof(struct stack_record, pid_tgid),
 	RECORD_USER_END = offsetof(struct stack_record, user_end),
-	RECORD_COMM = offsetof(struct stack_record, comm),
-	RECORD_FRESH = offsetof(struct stack_record, fresh),
-	SCRATCH_RECORD = offsetof(struct stack_scratch, record)
+	RECORD_COMM = offsetof(struct stack_record, comm)
 };
-/* Where the registers of the thread are that its stack was walked with, from the record. */
-#ifdef MACHINE_SYSCALL_REG
-#define WALK_REG(at) ((int)offsetof(struct stack_scratch, walk.regs) - SCRATCH_RECORD + (at))
-#else
-#define WALK_REG(at) 0 /* no frames of Python */
-#define MACHINE_SYSCALL_REG 0
-#define MACHINE_FIRST_ARGUMENT 0
-#endif
 /* As weights lie in the map and, from value on, in a record. */
 enum {
 	COUNTED = 8 * WALL_WEIGHT_COUNT,
@@ -363,28 +352,12 @@ LABEL(inside),
 	LDX(W, R2, R9, RECORD_USER_END),
 	STX(DW, R8, HASH, R1), /* 0 if it is lost, which has been counted */
 	STX(W, R8, USER_END, R2),
-
 	/* Does it wait for an interpreter lock? Then the wait is counted with who has that. */
 	WHEN(struct sched_config, gil),
-		JEQ(R1, 0, no_holder),
-		JNE(R6, THREAD_SLEEPING, no_holder),
-		LDX(DW, R2, R9, WALK_REG(MACHINE_SYSCALL_REG)),
-		JNE(R2, SYS_futex, no_holder),
-		MOV_REG(R3, R1),
-		LDX(DW, R2, R9, WALK_REG(MACHINE_FIRST_ARGUMENT)),
 		MOV_REG(R1, R9),
-		SUB(R1, SCRATCH_RECORD),
-		CALL_FUNC(python_holder),
-		JEQ(R0, 0, no_holder),
-		ST(W, R9, RECORD_FRESH, WALL_HOLDER),
-		MOV_REG(R1, R9),
-		CALL_FUNC(stack_hash),
-		MOV_REG(R1, R9),
-		CALL_FUNC(stack_value),
-		LDX(DW, R1, R9, RECORD_HASH),
-		JEQ(R1, 0, no_holder), /* it is lost */
-		STX(DW, R8, HASH, R1),
-LABEL(no_holder),
+		MOV_REG(R2, R6),
+		CALL_FUNC(wall_holder),
+		STX(DW, R8, HASH, R0),
 	END,
 	STACK_DONE(R9),
 LABEL(out),
@@ -419,9 +392,7 @@ LABEL(outside),
 	END,
 
 	INCLUDE(&rp_wall_ended_part),
-	WHEN(struct sched_config, gil),
-		INCLUDE(&rp_python_gil_part),
-	END,
+	WHEN(struct sched_config, gil), INCLUDE(&rp_wall_holder_part), END,
 };
 /* clang-format on */
 static const struct asm_part wall_part = { ASM_LINES(wall_lines),

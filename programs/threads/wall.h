@@ -50,4 +50,7 @@ enum wall_role {
 /* To show them with. */
 extern const struct sched_config rp_wall_usual_config, rp_wall_classic_usual_config;
 
+/* Behind wall_leave, WHEN gil: programs/threads/wall_holder.c. */
+extern const struct asm_part rp_wall_holder_part;
+
 #endif
