@@ -180,11 +180,11 @@ in_wall() {
 		right = others = 0
 		for s in d['samples']:
 		    stack = [d['frames'][i] for i in d['stacks'][s['stack']]]
-		    names = [f['name'] for f in stack]
+		    names = [f.get('name', '') for f in stack]
 		    if s['labels']['state'] != 'gil' or 'waiter' not in names:
 		        continue
 		    at = names.index('[held by]') # leaf first: before it is the holder, the thread first of all
-		    if names[at - 1] == 'hold' and names[0].startswith('thread ') and stack[at - 1]['line'] == int(sys.argv[2]):
+		    if names[at - 1] == 'hold' and names[0].startswith('thread ') and stack[at - 1].get('line') == int(sys.argv[2]):
 		        right += s['values'][1]
 		    elif names[at - 1] != 'holder': # as above
 		        others += s['values'][1]
