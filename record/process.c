@@ -274,9 +274,9 @@ void record_saw_stack(struct recording *rec, const struct stack_record *r)
 	if (r->user_end == UNWIND_NO_MAPPING || r->user_end == STACK_NO_TABLE) {
 		had_no_tables(rec, r);
 		rec->no_tables = true;
-	} else if (r->fresh && first && rec->sparing) {
+	} else if (r->fresh == STACK_FRESH && first && rec->sparing) {
 		rp_id_set_add(&rec->waiting, pid);
-	} else if (r->fresh) {
+	} else if (r->fresh == STACK_FRESH) {
 		had_no_tables(rec, r);
 	}
 	if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
