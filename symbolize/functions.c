@@ -13,7 +13,7 @@
 #include "debug.h"
 #include "strings.h"
 #include "symtab.h"
-#include "unwind/go.h"
+#include "unwind/go_table.h"
 #include <rawprof/symbolize.h>
 
 #define NO_PATTERN SIZE_MAX
@@ -163,14 +163,15 @@ static int take(void *ctx, const void *elf64_sym)
 	return RP_PUSH(r->items, r->count, r->capacity, c);
 }
 
-static int take_go(void *ctx, const char *name, uint64_t start, uint64_t end)
+static int take_go(void *ctx, const char *name, const struct unwind_go_function *f)
 {
 	struct reader *r = ctx;
-	const struct candidate c = {
-		.vaddr = start, .size = end - start, .name = name, .pattern = r->match(r->ctx, name)
-	};
+	const struct candidate c = { .vaddr = f->start,
+				     .size = f->end - f->start,
+				     .name = name,
+				     .pattern = r->match(r->ctx, name) };
 
-	return segment_of(r->object, start) ? RP_PUSH(r->items, r->count, r->capacity, c) : 0;
+	return segment_of(r->object, f->start) ? RP_PUSH(r->items, r->count, r->capacity, c) : 0;
 }
 
 /* Go's own table, which strip leaves alone; *go, which has the names, is the caller's to free. */

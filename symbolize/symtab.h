@@ -10,7 +10,7 @@
 #include "object.h"
 #include "spans.h"
 #include "strings.h"
-#include "unwind/go.h"
+#include "unwind/go_table.h"
 
 /*
  * A function's name is read from the file when it is first asked for, so the table of 100,000

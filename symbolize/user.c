@@ -15,6 +15,7 @@
 
 #include "debuginfod.h"
 #include "file.h"
+#include "go.h"
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/lack.h"
@@ -561,13 +562,19 @@ int sym_user_code_before(struct sym_user *u, const struct sym_frame *f, void *co
 size_t sym_user_source(struct sym_user *u, const struct sym_frame *f, bool is_return_address,
 		       bool inlined, struct sym_line *out, size_t max)
 {
+	const uint64_t vaddr = f->module_addr - is_return_address;
 	struct sym_image *image = f->image;
-	const struct sym_object *data = image ? sym_files_debug_data(&u->files, image) : NULL;
+	const struct sym_object *data;
+	size_t n;
 
-	if (!data)
+	if (!image)
 		return 0;
-	return sym_source_find(&image->source, data, image->object,
-			       f->module_addr - is_return_address, inlined, out, max);
+	n = sym_go_source(image->symtab, vaddr, inlined, out, max);
+	if (n)
+		return n;
+	data = sym_files_debug_data(&u->files, image);
+	return data ? sym_source_find(&image->source, data, image->object, vaddr, inlined, out, max)
+		    : 0;
 }
 
 size_t sym_user_unreadable_source(const struct sym_user *u, const char **path)

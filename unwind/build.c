@@ -176,17 +176,40 @@ static int add_computed(void *ctx, uint64_t addr, const struct unwind_rule *rule
 	return unwind_rows_add(&g->b->rows, addr, rule);
 }
 
-/* No FDE says anything of what is from @start to @end. */
-static int fill(struct build *b, uint64_t start, uint64_t end)
+static int fill_by_code(struct build *b, uint64_t start, uint64_t end)
 {
 	struct gap g = { .b = b, .entry = b->source->image.entry };
 	int err;
 
-	if (b->source->go.data)
-		return unwind_go_fill(&b->source->go, start, end, add_row, b);
+	if (start >= end)
+		return 0;
 	g.entry_end = g.entry < start ? g.entry : unwind_entry_end(b->source, end);
 	err = unwind_gaps_fill(&b->gaps, b->source, start, end, add_computed, &g);
 	return err || g.entry == g.entry_end ? err : add_entry(&g, g.entry_end + 1);
+}
+
+static uint64_t within(uint64_t at, uint64_t start, uint64_t end)
+{
+	return at < start ? start : at > end ? end : at;
+}
+
+/*
+ * No FDE says anything of what is from @start to @end. Go's table tells of Go's functions, which
+ * lie together; C that is linked to them without tables lies around them.
+ */
+static int fill(struct build *b, uint64_t start, uint64_t end)
+{
+	uint64_t go_start = end, go_end = end;
+	int err;
+
+	if (unwind_go_range(&b->source->go, &go_start, &go_end)) {
+		go_start = within(go_start, start, end);
+		go_end = within(go_end, go_start, end);
+	}
+	err = fill_by_code(b, start, go_start);
+	if (!err && go_start < go_end)
+		err = unwind_go_fill(&b->source->go, go_start, go_end, add_row, b);
+	return err ? err : fill_by_code(b, go_end, end);
 }
 
 /*

@@ -258,8 +258,11 @@ static int read_source(struct unwind_source *s, const struct unwind_image *m)
 		if (failed)
 			return failed;
 	}
-	/* Better than .debug_frame, which does not say where a goroutine's stack ends. */
-	if (err && !unwind_go_read(&s->go, m))
+	/*
+	 * Better than .debug_frame, which does not say where a goroutine's stack ends; beside
+	 * .eh_frame if C was linked to it.
+	 */
+	if (m->machine == EM_X86_64 && !unwind_go_read(&s->go, m))
 		return 0;
 	if (err)
 		err = unwind_debug_frame_read(s, m);

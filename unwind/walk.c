@@ -55,7 +55,7 @@ static int return_to(struct walk *w, uint64_t pc, uint64_t sp)
 }
 
 /* The frame that frame pointers are kept in: the caller's fp, and above it the return address. */
-static int step_by_fp(struct walk *w)
+static int step_by_fp(struct walk *w, bool is_same_stack)
 {
 	uint64_t saved[2], fp;
 	int end = need_fp(w);
@@ -65,7 +65,7 @@ static int step_by_fp(struct walk *w)
 	if (!w->fp)
 		return UNWIND_FP_ZERO;
 	fp = w->fp + (int64_t)w->space->fp_record;
-	if (fp < w->sp)
+	if (is_same_stack && fp < w->sp)
 		return UNWIND_FP_BAD;
 	if (w->read(w->ctx, fp, saved, sizeof(saved)))
 		return UNWIND_READ;
@@ -191,11 +191,13 @@ static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t ke
 
 	switch (r->kind) {
 	case UNWIND_NO_ROW:
-		return step_by_fp(w);
+		return step_by_fp(w, true);
 	case UNWIND_STOP:
 		return UNWIND_COMPLETE;
 	case UNWIND_SIGNAL:
 		return step_over_signal(w, r);
+	case UNWIND_OTHER_STACK:
+		return step_by_fp(w, false);
 	case UNWIND_UNSUP:
 		return UNWIND_NO_RULE;
 	}
@@ -203,7 +205,7 @@ static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t ke
 	if (end == WALK_ON)
 		end = find_return(w, r, cfa, &pc);
 	if (end == WALK_ON && r->flags & UNWIND_COMPUTED && !is_return_address(w, pc))
-		return step_by_fp(w);
+		return step_by_fp(w, true);
 	if (end == WALK_ON)
 		end = note_fp(w, r, cfa);
 	if (r->flags & UNWIND_RBX_AT_CFA)
@@ -239,7 +241,7 @@ static int step(struct walk *w)
 	case UNWIND_URETPROBE:
 		return UNWIND_AT_URETPROBE;
 	case UNWIND_BY_FP:
-		return step_by_fp(w);
+		return step_by_fp(w, true);
 	case UNWIND_BY_TABLE:
 		break;
 	}

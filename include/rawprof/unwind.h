@@ -73,7 +73,9 @@ enum unwind_kind {
 	UNWIND_DEREF_SP, /* CFA = *(u64 *)(sp + cfa_off) + arg */
 	UNWIND_DEREF_FP, /* CFA = *(u64 *)(fp + cfa_off) + arg */
 	UNWIND_REG,	 /* CFA = reg[arg] + cfa_off; known in the innermost frame, or rbx */
-	UNWIND_UNSUP,	 /* described, but in a way that no rule here expresses */
+	/* { caller's fp, return address } at fp, on another stack, wherever that lies; CFA = fp + 16 */
+	UNWIND_OTHER_STACK,
+	UNWIND_UNSUP, /* described, but in a way that no rule here expresses */
 	UNWIND_KINDS,
 };
 
@@ -106,7 +108,7 @@ enum unwind_flags {
 	UNWIND_RBX_KEPT = 128,
 };
 
-/* Kinds STOP, END and UNSUP have all other members 0, so that each is one rule. */
+/* Kinds STOP, OTHER_STACK and UNSUP have all other members 0, so that each is one rule. */
 struct unwind_rule {
 	int32_t cfa_off;
 	int16_t fp_off;

@@ -259,6 +259,7 @@ LABEL(not_sp),
 	JEQ(R1, UNWIND_DEREF_SP, from_deref_sp),
 	JEQ(R1, UNWIND_DEREF_FP, from_deref_fp),
 	JEQ(R1, UNWIND_REG, from_register),
+	JEQ(R1, UNWIND_OTHER_STACK, from_other_stack),
 	JA(no_rule),
 
 LABEL(from_fp),
@@ -266,6 +267,11 @@ LABEL(from_fp),
 	LDX(DW, R1, R6, FP),
 	ADD_REG(R7, R1),
 	JA(caller),
+
+LABEL(from_other_stack), /* fp is of that one, and so is where it points */
+	KNOW_FP,
+	LDX(DW, R7, R6, FP),
+	JA(frame_record),
 
 LABEL(from_plt), /* a stub of 16 bytes pushes 8 on its way */
 	LDX(DW, R2, R6, SP),
@@ -365,6 +371,7 @@ LABEL(by_fp),
 #endif
 	LDX(DW, R1, R6, SP),
 	JLT_REG(R7, R1, fp_bad),
+LABEL(frame_record),
 	WHEN(struct program_config, managed_bytes), /* for v8_walk */
 		WHEN(struct program_config, outermost),
 			LDX(W, R2, R6, PASSING),

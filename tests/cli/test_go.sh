@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs of Go, stripped: stacks are whole by .gopclntab, which names the functions as symbols do.
+# Programs of Go, stripped: stacks are whole by .gopclntab, which names the functions as symbols do, and tells lines
+# and inlined functions as the runtime does.
 . "$(dirname "$0")/lib.sh"
 need_profile
 without() {
@@ -53,4 +54,122 @@ done
 run "$rawprof" func "$tmp/stripped:main.middle" --count --format prometheus -o "$tmp/rows" -- "$tmp/stripped"
 is 'stripped: a function by its name: status' "$status" 0
 is 'stripped: its calls' "$(sed -n 's/^rawprof_func_calls{.*main.middle.*} //p' "$tmp/rows")" 600000
+
+# ---- lines and inlined functions, without debug data: as the program's own runtime tells them
+
+cat >"$tmp/tell.go" <<'EOF'
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"time"
+)
+
+type shape interface{ area(n int) int }
+type square struct{ side int }
+
+func tell() {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	all := []string{}
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		all = append([]string{fmt.Sprintf("%s %s:%d", f.Function, path.Base(f.File), f.Line)}, all...)
+	}
+	fmt.Println(strings.Join(all, ";"))
+}
+
+//go:noinline
+func spin(n int, speaks bool) int {
+	if speaks {
+		tell()
+		return 0
+	}
+	end := time.Now().Add(time.Duration(n) * time.Millisecond)
+	for time.Now().Before(end) {
+		for i := 0; i < 100000; i++ {
+			n = n*31 + i
+		}
+	}
+	return n
+}
+
+func inlined(n int, speaks bool) int { return spin(n, speaks) + 1 }
+
+func twice(n int, speaks bool) int {
+	n++
+	return inlined(n, speaks)
+}
+
+func (s *square) area(n int) int {
+	return twice(n, n == 0) + s.side
+}
+
+func main() {
+	s := shape(&square{len(os.Args)})
+	for _, n := range []int{0, 400} {
+		func() {
+			defer func() { s.area(n) }()
+		}()
+	}
+}
+EOF
+go build -ldflags='-s -w' -o "$tmp/tell" "$tmp/tell.go" || without 'go does not work here'
+pie=$(go build -buildmode=pie -ldflags='-s -w' -o "$tmp/tell_pie" "$tmp/tell.go" && echo tell_pie)
+for program in tell $pie; do
+	folded -F 999 -U --lines --inline -- "$tmp/$program"
+	# As the program tells it, but for the line in spin, where it was sampled elsewhere.
+	told=$(sed -n "s/^runtime.goexit.*/$program;&/; s/ [^ ]*$//p" "$said" | head -n 1)
+	holds "$program: it tells of what was inlined" "$(grep -c 'main\.twice tell.go:46;main\.inlined tell.go:42;main\.spin$' <<<"$told") == 1"
+	holds "$program: inlined functions and lines as it tells" \
+		"$(awk -v told="$told " '/;main\.spin tell/ { n += $NF } index($0, told) == 1 { m += $NF } END { print n ? 100 * m / n : 0 }' "$out") > 99"
+	folded -F 999 -U --lines -- "$tmp/$program"
+	holds "$program: without what was inlined its line stands at its function" \
+		"$(awk '/;main\.\(\*square\)\.area tell\.go:42;main\.spin tell/ { m += $NF } /;main\.spin tell/ { n += $NF } END { print n ? 100 * m / n : 0 }' "$out") > 99"
+done
+
+# ---- C that Go calls on another stack, and Go that C calls
+
+mkdir "$tmp/mixed"
+cat >"$tmp/mixed/main.go" <<'EOF'
+package main
+
+/*
+extern int inGo(int);
+static int turn(int n) { for (volatile int i = 0; i < 200000; i++) n = n * 31 + i; return n; }
+static int inC(int n) { int s = 0; for (int i = 0; i < n; i++) s += turn(i); return s; }
+static int andBack(int n) { return inGo(n) + 1; }
+*/
+import "C"
+
+//go:noinline
+//export inGo
+func inGo(n C.int) C.int {
+	s := 0
+	for i := 0; i < int(n)*400000; i++ {
+		s = s*31 + i
+	}
+	return C.int(s)
+}
+
+//go:noinline
+func callsC(n int) int { return int(C.inC(C.int(n)) + C.andBack(C.int(n))) }
+
+func main() { println(callsC(500)) }
+EOF
+if (cd "$tmp/mixed" && CGO_ENABLED=1 go build -ldflags='-s -w' -o "$tmp/both" main.go) 2>/dev/null; then
+	folded -F 999 -U -- "$tmp/both"
+	holds 'cgo: from C to the goroutine'"'"'s beginning' \
+		"$(awk '/;runtime\.goexit;runtime\.main;main\.main;main\.callsC;main\._Cfunc_inC;.*runtime\.asmcgocall;\[both\+/ { n += $NF } /\[both\+/ && !/;inGo;/ { m += $NF } END { print m ? 100 * n / m : 0 }' "$out") > 95"
+	holds 'cgo: from Go that C called' \
+		"$(awk '/;main\.callsC;main\._Cfunc_andBack;.*runtime\.asmcgocall;\[both\+.*;inGo;.*;main\.inGo / { n += $NF } /main\.inGo / { m += $NF } END { print m ? 100 * n / m : 0 }' "$out") > 95"
+	has 'cgo: whole' "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'
+else
+	skip 'stacks of Go and C' 'cgo does not work here'
+fi
 finish

@@ -26,15 +26,18 @@ static int take_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = fuzz_copy(data, size);
-	const struct unwind_go go = { copy, size, START };
+	const struct unwind_go go = { copy, size, START, 0 };
+	struct unwind_go_function f;
+	struct unwind_go_layout l;
 	struct rows rows = { 0 };
 	const char *name;
-	uint64_t start;
 	size_t len;
 
 	unwind_go_fill(&go, START, END, take_row, &rows);
-	for (uint64_t at = START; at < START + 4096; at += 64)
-		if (unwind_go_find(&go, at, &name, &len, &start))
+	for (uint64_t at = START; unwind_go_layout(&go, &l) && at < START + 4096; at += 64)
+		if (unwind_go_find(&go, &l, at, &f) &&
+		    unwind_go_string(&go, l.names + unwind_go_number(&go, f.at + GO_NAME, 4), &name,
+				     &len))
 			fuzz_check(len && (const uint8_t *)name >= copy &&
 				   (const uint8_t *)name + len <= copy + size);
 	free(copy);
