@@ -74,12 +74,12 @@ static uint32_t word_at(const struct asked *a, uint64_t at)
 	return (uint32_t)unwind_go_number(a->go, at, 4);
 }
 
-/* What the table at @table of pctab says of @pc; -1: nothing. */
+/* What the table at @table of pctab says of @pc; -1: nothing, or it takes too long to find out. */
 static int32_t value_at(const struct asked *a, uint32_t table, uint64_t pc)
 {
 	struct unwind_go_steps s = unwind_go_steps(&a->l, &a->f, table);
 
-	while (unwind_go_step(a->go, &a->l, &s))
+	while (rp_work_spend(&a->t->work, 1) && unwind_go_step(a->go, &a->l, &s))
 		if (pc < s.pc)
 			return s.value;
 	return -1;
