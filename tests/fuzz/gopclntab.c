@@ -23,6 +23,12 @@ static int take_row(void *ctx, uint64_t addr, const struct unwind_rule *rule)
 	return ++r->n < ROWS ? 0 : -1;
 }
 
+static int take_function(void *ctx, const char *name, const struct unwind_go_function *f)
+{
+	fuzz_check(f->start < f->end && *name);
+	return ++*(uint32_t *)ctx < ROWS ? 0 : -1;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = fuzz_copy(data, size);
@@ -40,6 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				     &len))
 			fuzz_check(len && (const uint8_t *)name >= copy &&
 				   (const uint8_t *)name + len <= copy + size);
+	rows.n = 0;
+	unwind_go_each(&go, take_function, &rows.n);
 	free(copy);
 	return 0;
 }
