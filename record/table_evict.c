@@ -121,8 +121,8 @@ static void unplace(struct record_table_store *s, struct stored_file *file)
 	struct table_owner *o = rp_hash_find(&s->owners, &(uint32_t){ file->uid });
 
 	if (o)
-		table_owner_remove(o, &file->table);
-	table_unplace(&s->places, &file->table);
+		record_table_owner_remove(o, &file->table);
+	record_table_unplace(&s->places, &file->table);
 }
 
 /* Without memory those go too that should stay; nothing takes their places. */
@@ -141,8 +141,8 @@ static void drop_files(struct record_table_store *s, const struct choice *c)
 			*copy = *file;
 			continue;
 		}
-		table_forget_keys(s, file);
-		table_free_file(file);
+		record_table_forget_keys(s, file);
+		record_table_free_file(file);
 	}
 	rp_hash_free(&s->files);
 	s->files = left;
@@ -155,7 +155,7 @@ static void drop_retired(struct record_table_store *s, const struct choice *c)
 	for (size_t i = 0; i < s->nretired; i++) {
 		if (goes(&s->retired[i], c)) {
 			unplace(s, &s->retired[i]);
-			table_free_file(&s->retired[i]);
+			record_table_free_file(&s->retired[i]);
 		} else {
 			s->retired[left++] = s->retired[i];
 		}
@@ -163,7 +163,7 @@ static void drop_retired(struct record_table_store *s, const struct choice *c)
 	s->nretired = left;
 }
 
-bool table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
+bool record_table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
 {
 	struct choice c = { .is_owners = is_owners, .uid = uid };
 
@@ -171,7 +171,7 @@ bool table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
 		return false;
 	for (uint32_t i = 0; i < s->files.count; i++)
 		if (goes(table_file_at(s, i), &c))
-			table_forget_keys(s, table_file_at(s, i));
+			record_table_forget_keys(s, table_file_at(s, i));
 	rp_quiesce();
 	drop_files(s, &c);
 	drop_retired(s, &c);

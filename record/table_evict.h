@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between the two halves of the store: what it has (table_store.c), and what goes (table_evict.c). */
+/* Between the halves of the store: what it has (table_store.c), what goes (table_evict.c). */
 #ifndef RECORD_TABLE_EVICT_H
 #define RECORD_TABLE_EVICT_H
 
@@ -38,12 +38,12 @@ static inline struct stored_file *table_file_at(const struct record_table_store 
 }
 
 /* Its keys are not in the map of files any more; and its memory is freed. */
-void table_forget_keys(struct record_table_store *s, struct stored_file *file);
-void table_free_file(struct stored_file *file);
+void record_table_forget_keys(struct record_table_store *s, struct stored_file *file);
+void record_table_free_file(struct stored_file *file);
 /*
  * The older half of the files that no walk will use goes, of @uid if @is_owners; pointers to files
  * hold no longer. False: there were none.
  */
-bool table_evict(struct record_table_store *s, bool is_owners, uid_t uid);
+bool record_table_evict(struct record_table_store *s, bool is_owners, uid_t uid);
 
 #endif

@@ -26,7 +26,7 @@ static bool read_at(const struct table_source *src, uint64_t offset, void *to, s
 	return true;
 }
 
-int table_loads_read(const struct table_source *src, struct stored_load **out, uint32_t *n)
+int record_table_loads_read(const struct table_source *src, struct stored_load **out, uint32_t *n)
 {
 	enum { PARTS_MAX = 65536 / sizeof(Elf64_Phdr) }; /* as the kernel has it */
 	struct stored_load *loads;

@@ -19,6 +19,6 @@ struct table_source {
 };
 
 /* To be freed. -ENOEXEC: it is no whole ELF file of 64 bits; -ENOMEM. */
-int table_loads_read(const struct table_source *src, struct stored_load **out, uint32_t *n);
+int record_table_loads_read(const struct table_source *src, struct stored_load **out, uint32_t *n);
 
 #endif

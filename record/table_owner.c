@@ -32,7 +32,7 @@ static void let_out(struct table_owner *o, uint64_t now)
 	o->read_ns = now;
 }
 
-bool table_owner_may_read(struct table_owner *o, uint64_t size)
+bool record_table_owner_may_read(struct table_owner *o, uint64_t size)
 {
 	const uint64_t now = rp_monotonic_ns();
 
@@ -48,7 +48,7 @@ bool table_owner_may_read(struct table_owner *o, uint64_t size)
 	return true;
 }
 
-bool table_owner_has_room(const struct table_owner *o, const struct unwind_table *t)
+bool record_table_owner_has_room(const struct table_owner *o, const struct unwind_table *t)
 {
 	uint64_t pages = o->pages, rows = o->rows;
 
@@ -61,12 +61,12 @@ bool table_owner_has_room(const struct table_owner *o, const struct unwind_table
 		rows <= MOST((uint64_t)UNWIND_SHARDS * UNWIND_PART_ROWS));
 }
 
-void table_owner_say_room(struct table_owner *o)
+void record_table_owner_say_room(struct table_owner *o)
 {
 	say(o, &o->room_said, "filled their share of the room for unwind tables");
 }
 
-void table_owner_add(struct table_owner *o, const struct placed_table *t)
+void record_table_owner_add(struct table_owner *o, const struct placed_table *t)
 {
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		o->pages += t->parts[i].npages + 1;
@@ -75,7 +75,7 @@ void table_owner_add(struct table_owner *o, const struct placed_table *t)
 	o->rules += t->nrules;
 }
 
-void table_owner_remove(struct table_owner *o, const struct placed_table *t)
+void record_table_owner_remove(struct table_owner *o, const struct placed_table *t)
 {
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		o->pages -= t->parts[i].npages + 1;

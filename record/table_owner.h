@@ -17,13 +17,13 @@ struct table_owner {
 };
 
 /* Whether a file of @size bytes may be read too: then it counts. Else that is said, once. */
-bool table_owner_may_read(struct table_owner *o, uint64_t size);
+bool record_table_owner_may_read(struct table_owner *o, uint64_t size);
 /* Whether there may be one more of their tables in the maps. */
-bool table_owner_has_room(const struct table_owner *o, const struct unwind_table *t);
+bool record_table_owner_has_room(const struct table_owner *o, const struct unwind_table *t);
 /* There may not: that is said, once. */
-void table_owner_say_room(struct table_owner *o);
+void record_table_owner_say_room(struct table_owner *o);
 /* It lies there, and it is gone. */
-void table_owner_add(struct table_owner *o, const struct placed_table *t);
-void table_owner_remove(struct table_owner *o, const struct placed_table *t);
+void record_table_owner_add(struct table_owner *o, const struct placed_table *t);
+void record_table_owner_remove(struct table_owner *o, const struct placed_table *t);
 
 #endif

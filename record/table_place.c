@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table is laid into three maps: its pages into the index, its rules, and its rows into a shard. */
+/* A table is laid into three maps: its pages into the index, its rules, its rows into a shard. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,25 +8,25 @@
 
 #include "table_place.h"
 
-int table_places_open(struct table_places *p)
+int record_table_places_open(struct table_places *p)
 {
-	int err = table_room_open(&p->index_room, UNWIND_PAGES);
+	int err = record_table_room_open(&p->index_room, UNWIND_PAGES);
 
 	if (!err)
-		err = table_room_open(&p->rules_room, UNWIND_RULES);
+		err = record_table_room_open(&p->rules_room, UNWIND_RULES);
 	for (uint32_t i = 0; !err && i < p->nshards; i++)
-		err = table_room_open(&p->shards[i].room, UNWIND_PART_ROWS);
+		err = record_table_room_open(&p->shards[i].room, UNWIND_PART_ROWS);
 	return err;
 }
 
-void table_places_close(struct table_places *p)
+void record_table_places_close(struct table_places *p)
 {
 	for (uint32_t i = 0; i < p->nshards; i++) {
 		close(p->shards[i].fd);
-		table_room_free(&p->shards[i].room);
+		record_table_room_free(&p->shards[i].room);
 	}
-	table_room_free(&p->index_room);
-	table_room_free(&p->rules_room);
+	record_table_room_free(&p->index_room);
+	record_table_room_free(&p->rules_room);
 	p->nshards = 0;
 }
 
@@ -44,7 +44,7 @@ static int add_shard(struct table_places *p)
 		return s.fd;
 	err = rp_map_update(p->rows, &p->nshards, &s.fd, BPF_ANY);
 	if (!err)
-		err = table_room_open(&s.room, UNWIND_PART_ROWS);
+		err = record_table_room_open(&s.room, UNWIND_PART_ROWS);
 	if (err) {
 		close(s.fd);
 		return err;
@@ -59,7 +59,7 @@ static int take_rows(struct table_places *p, uint32_t nrows, struct stored_part 
 	int err;
 
 	for (uint32_t i = 0; i < p->nshards; i++)
-		if (table_room_take(&p->shards[i].room, nrows, &out->first_row)) {
+		if (record_table_room_take(&p->shards[i].room, nrows, &out->first_row)) {
 			out->shard = i;
 			return 0;
 		}
@@ -67,7 +67,9 @@ static int take_rows(struct table_places *p, uint32_t nrows, struct stored_part 
 	if (err)
 		return err;
 	out->shard = p->nshards - 1;
-	return table_room_take(&p->shards[out->shard].room, nrows, &out->first_row) ? 0 : -ENOSPC;
+	return record_table_room_take(&p->shards[out->shard].room, nrows, &out->first_row)
+		       ? 0
+		       : -ENOSPC;
 }
 
 /* ---- parts */
@@ -90,8 +92,8 @@ static int write_index(const struct table_places *p, const struct unwind_part *p
 
 static void unplace_part(struct table_places *p, const struct stored_part *part)
 {
-	table_room_give(&p->index_room, part->index, part->npages + 1);
-	table_room_give(&p->shards[part->shard].room, part->first_row, part->nrows);
+	record_table_room_give(&p->index_room, part->index, part->npages + 1);
+	record_table_room_give(&p->shards[part->shard].room, part->first_row, part->nrows);
 }
 
 static int place_part(struct table_places *p, const struct unwind_part *part, uint32_t rules,
@@ -102,11 +104,11 @@ static int place_part(struct table_places *p, const struct unwind_part *part, ui
 	};
 	int err;
 
-	if (!table_room_take(&p->index_room, part->npages + 1, &to.index))
+	if (!record_table_room_take(&p->index_room, part->npages + 1, &to.index))
 		return -ENOSPC;
 	err = take_rows(p, part->nrows, &to);
 	if (err) {
-		table_room_give(&p->index_room, to.index, part->npages + 1);
+		record_table_room_give(&p->index_room, to.index, part->npages + 1);
 		return err;
 	}
 	err = rp_map_write(p->shards[to.shard].fd, to.first_row * sizeof(*part->rows), part->rows,
@@ -159,7 +161,8 @@ static int write_rules(const struct table_places *p, const struct unwind_table *
 
 /* ---- tables */
 
-int table_place(struct table_places *p, const struct unwind_table *t, struct placed_table *out)
+int record_table_place(struct table_places *p, const struct unwind_table *t,
+		       struct placed_table *out)
 {
 	struct placed_table to = { .nrules = t->nrules };
 	int err;
@@ -167,7 +170,7 @@ int table_place(struct table_places *p, const struct unwind_table *t, struct pla
 	to.parts = calloc(t->nparts + 1, sizeof(*to.parts));
 	if (!to.parts)
 		return -ENOMEM;
-	if (!table_room_take(&p->rules_room, t->nrules, &to.first_rule)) {
+	if (!record_table_room_take(&p->rules_room, t->nrules, &to.first_rule)) {
 		free(to.parts);
 		return -ENOSPC;
 	}
@@ -177,17 +180,17 @@ int table_place(struct table_places *p, const struct unwind_table *t, struct pla
 		to.nparts += !err;
 	}
 	if (err)
-		table_unplace(p, &to);
+		record_table_unplace(p, &to);
 	else
 		*out = to;
 	return err;
 }
 
-void table_unplace(struct table_places *p, struct placed_table *t)
+void record_table_unplace(struct table_places *p, struct placed_table *t)
 {
 	for (uint32_t i = 0; i < t->nparts; i++)
 		unplace_part(p, &t->parts[i]);
-	table_room_give(&p->rules_room, t->first_rule, t->nrules);
+	record_table_room_give(&p->rules_room, t->first_rule, t->nrules);
 	free(t->parts);
 	*t = (struct placed_table){ 0 };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Unwind tables in the maps where the BPF program reads them: where there is room, and what lies there. */
+/* Unwind tables in the maps where the BPF program reads them: where is room, and what is there. */
 #ifndef RECORD_TABLE_PLACE_H
 #define RECORD_TABLE_PLACE_H
 
@@ -12,7 +12,7 @@ struct table_shard {
 	struct table_room room;
 };
 
-/* All zeroes but for the descriptors of the maps, before table_places_open(). */
+/* All zeroes but for the descriptors of the maps, before record_table_places_open(). */
 struct table_places {
 	int index, rules, rows;
 	struct table_room index_room, rules_room;
@@ -36,12 +36,13 @@ struct placed_table {
 };
 
 /* Nothing lies in the maps. 0 or -ENOMEM. */
-int table_places_open(struct table_places *p);
-void table_places_close(struct table_places *p);
+int record_table_places_open(struct table_places *p);
+void record_table_places_close(struct table_places *p);
 
 /* 0; -ENOSPC: there is no room; or a negative errno. */
-int table_place(struct table_places *p, const struct unwind_table *t, struct placed_table *out);
+int record_table_place(struct table_places *p, const struct unwind_table *t,
+		       struct placed_table *out);
 /* Others may lie there from now on: no walk may use it any more. */
-void table_unplace(struct table_places *p, struct placed_table *t);
+void record_table_unplace(struct table_places *p, struct placed_table *t);
 
 #endif

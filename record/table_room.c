@@ -6,13 +6,13 @@
 #include "base/grow.h"
 #include "table_room.h"
 
-int table_room_open(struct table_room *r, uint32_t count)
+int record_table_room_open(struct table_room *r, uint32_t count)
 {
 	r->n = 0;
 	return RP_PUSH(r->holes, r->n, r->capacity, (struct table_hole){ 0, count });
 }
 
-void table_room_free(struct table_room *r)
+void record_table_room_free(struct table_room *r)
 {
 	free(r->holes);
 	*r = (struct table_room){ 0 };
@@ -24,7 +24,7 @@ static void remove_hole(struct table_room *r, size_t i)
 	memmove(r->holes + i, r->holes + i + 1, (r->n - i) * sizeof(*r->holes));
 }
 
-bool table_room_take(struct table_room *r, uint32_t count, uint32_t *first)
+bool record_table_room_take(struct table_room *r, uint32_t count, uint32_t *first)
 {
 	size_t i = 0;
 
@@ -40,7 +40,7 @@ bool table_room_take(struct table_room *r, uint32_t count, uint32_t *first)
 	return true;
 }
 
-void table_room_give(struct table_room *r, uint32_t first, uint32_t count)
+void record_table_room_give(struct table_room *r, uint32_t first, uint32_t count)
 {
 	size_t i = 0;
 	bool joins_last, joins_next;

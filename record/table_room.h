@@ -16,11 +16,11 @@ struct table_room {
 };
 
 /* @count free elements, from number 0 on; what there was is forgotten. 0 or -ENOMEM. */
-int table_room_open(struct table_room *r, uint32_t count);
-void table_room_free(struct table_room *r);
+int record_table_room_open(struct table_room *r, uint32_t count);
+void record_table_room_free(struct table_room *r);
 /* The first place where so many, at least one, are free. False: there is none. */
-bool table_room_take(struct table_room *r, uint32_t count, uint32_t *first);
+bool record_table_room_take(struct table_room *r, uint32_t count, uint32_t *first);
 /* They are free again. Without memory some stay taken. */
-void table_room_give(struct table_room *r, uint32_t first, uint32_t count);
+void record_table_room_give(struct table_room *r, uint32_t first, uint32_t count);
 
 #endif

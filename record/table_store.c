@@ -33,7 +33,7 @@ int record_table_store_open(struct record_table_store **out,
 	s->places.rows = maps->rows;
 	s->files = TABLE_FILES;
 	s->owners = HASH_MAP(struct table_owner, uid);
-	if (table_places_open(&s->places)) {
+	if (record_table_places_open(&s->places)) {
 		record_table_store_close(s);
 		return -ENOMEM;
 	}
@@ -43,14 +43,14 @@ int record_table_store_open(struct record_table_store **out,
 	return 0;
 }
 
-void table_free_file(struct stored_file *file)
+void record_table_free_file(struct stored_file *file)
 {
 	free(file->loads);
 	free(file->table.parts);
 	*file = (struct stored_file){ 0 };
 }
 
-void table_forget_keys(struct record_table_store *s, struct stored_file *file)
+void record_table_forget_keys(struct record_table_store *s, struct stored_file *file)
 {
 	if (file->nkeys)
 		record_table_files_remove(s->files_fd, file);
@@ -61,14 +61,14 @@ void table_forget_keys(struct record_table_store *s, struct stored_file *file)
 void record_table_store_forget(struct record_table_store *s)
 {
 	for (uint32_t i = 0; i < s->files.count; i++) {
-		table_forget_keys(s, table_file_at(s, i));
-		table_free_file(table_file_at(s, i));
+		record_table_forget_keys(s, table_file_at(s, i));
+		record_table_free_file(table_file_at(s, i));
 	}
 	rp_hash_free(&s->files);
 	for (size_t i = 0; i < s->nretired; i++)
-		table_free_file(&s->retired[i]);
+		record_table_free_file(&s->retired[i]);
 	s->nretired = 0;
-	table_free_file(&s->vdso);
+	record_table_free_file(&s->vdso);
 	s->vdso_tried = false;
 	/* What was read, and said, is not undone. */
 	for (uint32_t i = 0; i < s->owners.count; i++) {
@@ -77,7 +77,7 @@ void record_table_store_forget(struct record_table_store *s)
 		o->pages = o->rules = o->rows = 0;
 	}
 	/* Without memory there is less room than there could be. */
-	s->is_full = table_places_open(&s->places) != 0;
+	s->is_full = record_table_places_open(&s->places) != 0;
 }
 
 bool record_table_store_is_full(const struct record_table_store *s)
@@ -115,7 +115,7 @@ void record_table_store_close(struct record_table_store *s)
 	for (uint32_t i = 0; i < s->files.count; i++)
 		table_file_at(s, i)->nkeys = 0; /* the map ends with us */
 	record_table_store_forget(s);
-	table_places_close(&s->places);
+	record_table_places_close(&s->places);
 	rp_hash_free(&s->owners);
 	free(s->retired);
 	free(s->marks);
@@ -151,19 +151,19 @@ static int place(struct record_table_store *s, const struct unwind_table *t, uid
 
 	if (!owner)
 		return -ENOMEM;
-	while (!table_owner_has_room(owner, t))
-		if (!table_evict(s, true, uid)) {
-			table_owner_say_room(owner);
+	while (!record_table_owner_has_room(owner, t))
+		if (!record_table_evict(s, true, uid)) {
+			record_table_owner_say_room(owner);
 			return -EDQUOT;
 		}
 	do
-		err = table_place(&s->places, t, out);
-	while (err == -ENOSPC && table_evict(s, false, 0));
+		err = record_table_place(&s->places, t, out);
+	while (err == -ENOSPC && record_table_evict(s, false, 0));
 	s->is_full = err == -ENOSPC;
 	if (err)
 		say_full(s, err);
 	else
-		table_owner_add(owner, out);
+		record_table_owner_add(owner, out);
 	return err;
 }
 
@@ -199,7 +199,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 	struct stored_file *file;
 	int err = t ? place(s, t, wanted.uid, &placed) : 0;
 
-	while (!has_key_room(s, &wanted) && table_evict(s, false, 0))
+	while (!has_key_room(s, &wanted) && record_table_evict(s, false, 0))
 		;
 	file = rp_hash_find(&s->files, &wanted);
 	if (!file) /* without memory it went */
@@ -306,8 +306,8 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 	file->state = STORED_ORDERED; /* so it does not go meanwhile */
 	file->used_ns = rp_monotonic_ns();
 	file->is_computed |= is_computed;
-	err = file->loads ? 0 : table_loads_read(&src, &file->loads, &file->nloads);
-	if (err || !table_owner_may_read(owner, (uint64_t)st.st_size))
+	err = file->loads ? 0 : record_table_loads_read(&src, &file->loads, &file->nloads);
+	if (err || !record_table_owner_may_read(owner, (uint64_t)st.st_size))
 		return settle(s, file, NULL); /* remembered as one that has none */
 	return make(s, file, fd);
 }
@@ -359,7 +359,7 @@ const struct stored_file *record_table_store_vdso(struct record_table_store *s)
 	if (!s->vdso_tried) {
 		s->vdso_tried = true;
 		if (sym_proc_maps("/proc", (uint32_t)getpid(), take_vdso, &src) == 1 &&
-		    !table_loads_read(&src, &s->vdso.loads, &s->vdso.nloads) &&
+		    !record_table_loads_read(&src, &s->vdso.loads, &s->vdso.nloads) &&
 		    !unwind_table_build_image(&t, src.image, src.size)) {
 			place(s, t, 0, &s->vdso.table);
 			unwind_table_free(t);

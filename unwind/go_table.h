@@ -16,7 +16,7 @@ struct unwind_go {
 	uint8_t *data; /* NULL: there is none */
 	size_t size;
 	uint64_t text; /* address that its offsets count from */
-	/* Address that the offsets of data for each function (inline trees) count from; 0: unknown. */
+	/* Address that offsets of inline trees count from; 0: unknown. */
 	uint64_t funcdata;
 };
 

@@ -73,7 +73,7 @@ enum unwind_kind {
 	UNWIND_DEREF_SP, /* CFA = *(u64 *)(sp + cfa_off) + arg */
 	UNWIND_DEREF_FP, /* CFA = *(u64 *)(fp + cfa_off) + arg */
 	UNWIND_REG,	 /* CFA = reg[arg] + cfa_off; known in the innermost frame, or rbx */
-	/* { caller's fp, return address } at fp, on another stack, wherever that lies; CFA = fp + 16 */
+	/* { caller's fp, return address } at fp, on another stack, wherever that is */
 	UNWIND_OTHER_STACK,
 	UNWIND_UNSUP, /* described, but in a way that no rule here expresses */
 	UNWIND_KINDS,

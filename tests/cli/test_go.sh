@@ -53,7 +53,9 @@ done
 # Functions to be probed, in a program without symbols.
 run "$rawprof" func "$tmp/stripped:main.middle" --count --format prometheus -o "$tmp/rows" -- "$tmp/stripped"
 is 'stripped: a function by its name: status' "$status" 0
-is 'stripped: its calls' "$(sed -n 's/^rawprof_func_calls{.*main.middle.*} //p' "$tmp/rows")" 600000
+# Where the scheduler wants a goroutine to pause, its next function begins, pauses, and begins again: a hit more.
+calls=$(sed -n 's/^rawprof_func_calls{.*main.middle.*} //p' "$tmp/rows")
+holds 'stripped: its calls' "$calls >= 600000 && $calls < 606000"
 
 # ---- lines and inlined functions, without debug data: as the program's own runtime tells them
 

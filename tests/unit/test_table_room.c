@@ -33,13 +33,13 @@ START_TEST(beside_a_note_of_each)
 	uint32_t n = 0, refused = 0;
 
 	srand(1);
-	ck_assert_int_eq(table_room_open(&r, SIZE), 0);
+	ck_assert_int_eq(record_table_room_open(&r, SIZE), 0);
 	for (int turn = 0; turn < TURNS; turn++) {
 		const uint32_t count = 1 + (uint32_t)rand() % LARGEST;
 		uint32_t first = SIZE;
 
 		if (n < MOST && rand() % 2) {
-			const bool took = table_room_take(&r, count, &first);
+			const bool took = record_table_room_take(&r, count, &first);
 
 			ck_assert_uint_eq(first, first_fit(taken, count));
 			ck_assert_int_eq(took, first < SIZE);
@@ -51,17 +51,17 @@ START_TEST(beside_a_note_of_each)
 		} else if (n) {
 			const uint32_t i = (uint32_t)rand() % n;
 
-			table_room_give(&r, have[i].first, have[i].count);
+			record_table_room_give(&r, have[i].first, have[i].count);
 			memset(taken + have[i].first, 0, have[i].count);
 			have[i] = have[--n];
 		}
 	}
 	ck_assert_uint_gt(refused, 0);
 	while (n--)
-		table_room_give(&r, have[n].first, have[n].count);
+		record_table_room_give(&r, have[n].first, have[n].count);
 	ck_assert_uint_eq(r.n, 1); /* one hole, as in the beginning */
 	ck_assert_uint_eq(r.holes[0].count, SIZE);
-	table_room_free(&r);
+	record_table_room_free(&r);
 }
 END_TEST
 
