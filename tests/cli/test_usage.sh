@@ -230,7 +230,7 @@ for o in --title --reverse --weight --folded; do
 	lacks "help trace: no $o" <("$rawprof" help trace) "^.*$o( |$)"
 done
 has 'help record: all that record' <("$rawprof" help record) 'func\|gpu'
-has 'help gpu: its own endings' <("$rawprof" help gpu) '\.json and \.prom choose'
+has 'help trace: its own endings' <("$rawprof" help trace) '\.json and \.chrome\.json choose'
 
 # What a command or a view would not use is refused.
 for words in 'doctor -d 5' 'doctor -o x' 'doctor --format svg' 'doctor -p 1' 'explain -d 5' 'io --lines' 'io -U' \
