@@ -154,7 +154,7 @@ static void *burn(void *stop)
 	return NULL;
 }
 
-/* What comes of it when call @nth of @site fails: false if something stays, or is not as it says. */
+/* When call @nth of @site fails: false if something stays, or is not as it says. */
 static bool is_clean(const struct site *site, uint32_t nth)
 {
 	const int descriptors = open_descriptors();
