@@ -45,6 +45,15 @@ enum {
 	STX(W, R6, N, R2),                                                                         \
 	ADD_REG(R1, R6)
 
+/* Calls that function of language @member, whose number @number is, if that is the one in R4. */
+#define IN_LANGUAGE(member, number, what)                                                          \
+	WHEN(struct program_config, member),                                                       \
+		JNE(R4, number, .not_##member),                                                    \
+		CALL_FUNC(member##_##what),                                                        \
+		JA(.called),                                                                       \
+		LABEL(.not_##member),                                                              \
+	END
+
 /* Calls that function of the process's language. */
 #define CALL_LANGUAGE(what, slot, otherwise)                                                       \
 	SCOPE("CALL_LANGUAGE(" #what ", " #slot ", " #otherwise ")"),                              \
@@ -53,24 +62,9 @@ enum {
 			LDX(DW, R2, R10, slot),                                                    \
 		END,                                                                               \
 		LDX(H, R4, R6, OF_SCRIPT(language)),                                               \
-		WHEN(struct program_config, php),                                                  \
-			JNE(R4, SCRIPT_PHP, .not_php),                                             \
-			CALL_FUNC(php_##what),                                                     \
-			JA(.called),                                                               \
-			LABEL(.not_php),                                                           \
-		END,                                                                               \
-		WHEN(struct program_config, ruby),                                                 \
-			JNE(R4, SCRIPT_RUBY, .not_ruby),                                           \
-			CALL_FUNC(ruby_##what),                                                    \
-			JA(.called),                                                               \
-			LABEL(.not_ruby),                                                          \
-		END,                                                                               \
-		WHEN(struct program_config, perl),                                                 \
-			JNE(R4, SCRIPT_PERL, .not_perl),                                           \
-			CALL_FUNC(perl_##what),                                                    \
-			JA(.called),                                                               \
-			LABEL(.not_perl),                                                          \
-		END,                                                                               \
+		IN_LANGUAGE(php, SCRIPT_PHP, what),                                                \
+		IN_LANGUAGE(ruby, SCRIPT_RUBY, what),                                              \
+		IN_LANGUAGE(perl, SCRIPT_PERL, what),                                              \
 		JA(otherwise),                                                                     \
 		LABEL(.called),                                                                    \
 	END
