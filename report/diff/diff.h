@@ -132,6 +132,11 @@ double report_diff_z(const struct report_diff *d, const struct diff_pair *p);
 double report_diff_exp_minus(double x);
 /* That a normal variable is as far from 0 as z, on either side. */
 double report_diff_chance(double z);
+/*
+ * By how much a function that takes that part of A has to grow to be found nine times of ten, of 1;
+ * 0: not by ten times either. After report_diff_judge.
+ */
+double report_diff_least(const struct report_diff *d, double part);
 /* Fills what the rows are certain of, and the verdicts. 0 or -ENOMEM. */
 int report_diff_judge(struct report_diff *d);
 

@@ -5,6 +5,8 @@
  *   "scale": {"by": "stable", "factor": what B was divided by, "functions": that agree},
  *   "scatter": {"a", "b": how many times what chance has samples vary, 0 if no stream shows it},
  *   "noise", "inflation", "tests", "certain": the p below which a change is one,
+ *   "least": {"20", "1": percent by which a function that takes 20 or 1 % has to grow to be found nine
+ *     times of ten, 0 if not by 1,000 either},
  *   "functions": [{"name", "kind", "module", "verdict": "self", "total", "carried" or "same",
  *     "self": {"a", "b", "points", "z", "p"}, "total": the same}]}
  * Functions are in the order of the table, all of them; p is corrected for how many there are.
@@ -94,6 +96,11 @@ int report_diff_write_json(const struct report_diff *d, FILE *file)
 	report_json_close(&j);
 	put_real(&j, "noise", d->noise);
 	put_real(&j, "inflation", d->inflation);
+	report_json_key(&j, "least");
+	report_json_open(&j);
+	put_real(&j, "20", 100 * report_diff_least(d, 0.2));
+	put_real(&j, "1", 100 * report_diff_least(d, 0.01));
+	report_json_close(&j);
 	report_json_number(&j, "tests", d->ntests);
 	put_real(&j, "certain", DIFF_CERTAIN);
 	report_json_key(&j, "functions");

@@ -11,7 +11,9 @@
  * But two runs differ by more than chance: where code and data lie, what runs beside. So a weight
  * is allowed a relative error of its own (options.noise); if the heavy functions differ by more
  * than that, what they differ by; and if most functions differ by more than both explain, all of
- * them are allowed as much.
+ * them are allowed as much. And a sample that comes between two instructions may be counted to
+ * either of them, so that by where code lies a light function has a few of the heavy one's beside
+ * it: each is allowed an absolute error too (STRAYS).
  *
  * Many functions are tested at once, each by its own weight and with what it calls. p is corrected
  * by Holm's method: that anything is said to have changed where nothing has is less probable than
@@ -24,16 +26,19 @@
 
 #include "diff.h"
 
+#define STRAYS 0.0003	 /* of all events: a function may have so many of its neighbours' */
 #define CARRIES 0.05	 /* of a caller, when it is certain that what it calls has changed */
 #define FEWEST 8	 /* events to test, on both sides together */
 #define FEWEST_SPREAD 20 /* events of a function, and */
 #define LEAST_SPREAD 16	 /*   functions, to see how much runs differ */
 #define MEDIAN_CHI2 0.4549
-#define FEWEST_NOISE 200 /* events of a function on each side, and */
-#define LEAST_NOISE 5	 /*   functions, to see how much runs differ in the heavy ones */
-#define QUARTILE_CHI2 1.3233
-#define QUARTILE_SEEN 2.7055 /* of one in ten: that a quarter is beyond it is no chance */
+#define FEWEST_NOISE 200  /* events of a function on each side, and */
+#define LEAST_NOISE 5	  /*   functions, to see how much runs differ in the heavy ones */
+#define BEYOND 0.375	  /* so many of them are looked at: more than may have changed */
+#define BEYOND_SURE 1.645 /* standard deviations of how many are beyond by chance: one in twenty */
 #define MOST_NOISE 0.5
+#define MOST_GROWTH 10.0
+#define NINE_OF_TEN 1.2816 /* standard deviations above a limit, to be beyond it so often */
 
 void report_diff_events(const struct report_diff *d, const struct diff_pair *p, double n[SIDES],
 			double unit[SIDES])
@@ -60,9 +65,18 @@ static double deviance(double n, double expected)
 	return n > 0 ? n * log(n / expected) : 0;
 }
 
+/* The variance that strays add to B's events of those that both have, of which it has this part. */
+static double strays(const struct report_diff *d, const double unit[SIDES], double part)
+{
+	const double a = STRAYS * (double)d->whole.of[SIDE_A].w / unit[SIDE_A],
+		     b = STRAYS * (double)d->whole.of[SIDE_B].w / unit[SIDE_B];
+
+	return part * part * a * a + (1 - part) * (1 - part) * b * b;
+}
+
 double report_diff_z(const struct report_diff *d, const struct diff_pair *p)
 {
-	double n[SIDES], unit[SIDES], all, expected, shift, a, b, z, noise = d->noise;
+	double n[SIDES], unit[SIDES], all, expected, shift, a, b, z, variance, noise = d->noise;
 
 	report_diff_events(d, p, n, unit);
 	all = n[SIDE_A] + n[SIDE_B];
@@ -76,7 +90,9 @@ double report_diff_z(const struct report_diff *d, const struct diff_pair *p)
 	b = n[SIDE_B] + shift;
 	z = deviance(a, all - expected) + deviance(b, expected);
 	z = z > 0 ? sqrt(2 * z) : 0;
-	z /= sqrt(d->inflation * (1 + 2 * noise * noise * expected * (all - expected) / all));
+	variance = expected * (all - expected) / all;
+	z /= sqrt(d->inflation *
+		  (1 + 2 * noise * noise * variance + strays(d, unit, expected / all) / variance));
 	return shift < 0 ? z : -z;
 }
 
@@ -148,19 +164,26 @@ static int find_inflation(struct report_diff *d)
 
 /*
  * How much runs differ beyond chance, in those functions that are heavy enough to show it: the
- * relative error at which three of four are as near to the scale as three of four have to be. What
- * has changed is less than a quarter of them, or nothing can be said of any.
+ * least relative error at which that three of eight are so far from the scale may be chance. What
+ * has changed is less than that, or nothing can be said of any. Of few functions three of eight may
+ * be far off by chance alone, and the error at which they would be the usual three would be large.
  */
 struct off {
 	double squared, variance;
 };
 
-static double upper_quartile(const struct off *offs, size_t n, double noise, double *room)
+static size_t beyond(size_t n)
+{
+	return (size_t)ceil(BEYOND * (double)n);
+}
+
+/* How probable it is that a function is as far off as the one that so many are further than. */
+static double chance_beyond(const struct off *offs, size_t n, double noise, double *room)
 {
 	for (size_t i = 0; i < n; i++)
 		room[i] = offs[i].squared / (offs[i].variance + 2 * noise * noise);
 	qsort(room, n, sizeof(*room), by_size);
-	return room[n - 1 - n / 4];
+	return report_diff_chance(sqrt(room[n - beyond(n)]));
 }
 
 /* Of the heaviest functions; how many. */
@@ -190,12 +213,14 @@ static int find_noise(struct report_diff *d)
 	double least = d->options.noise, most = MOST_NOISE;
 	const size_t n = both_seen && offs && room ? find_offs(d, offs) : 0;
 	const int err = offs && room ? 0 : -ENOMEM;
+	const double part = n ? (double)beyond(n) / (double)n : 0;
+	const double sure = part - BEYOND_SURE * sqrt(part * (1 - part) / (n ? (double)n : 1));
 
-	if (n >= LEAST_NOISE && upper_quartile(offs, n, least, room) > QUARTILE_SEEN)
+	if (n >= LEAST_NOISE && chance_beyond(offs, n, least, room) < sure)
 		for (int round = 0; round < 20; round++) {
 			const double noise = (least + most) / 2;
 
-			if (upper_quartile(offs, n, noise, room) > QUARTILE_CHI2)
+			if (chance_beyond(offs, n, noise, room) < sure)
 				least = noise;
 			else
 				most = noise;
@@ -314,6 +339,37 @@ static bool is_carried(const struct report_diff *d, const struct diff_row *row)
 			return true;
 	}
 	return false;
+}
+
+/* ---- what would have been seen */
+
+static double z_of_growth(const struct report_diff *d, double part, double growth)
+{
+	const struct diff_weight *a = &d->whole.of[SIDE_A], *b = &d->whole.of[SIDE_B];
+	const double w = part * (double)a->w, grown = w * d->scale * (1 + growth);
+
+	return report_diff_z(d, &(struct diff_pair){ { { (uint64_t)w, part * a->spread },
+						       { (uint64_t)grown,
+							 grown * b->spread / (double)b->w } } });
+}
+
+double report_diff_least(const struct report_diff *d, double part)
+{
+	const uint32_t tests = d->ntests ? d->ntests : 1;
+	double low = 0, high = MOST_GROWTH, z = 0;
+
+	while (report_diff_chance(z) * tests > DIFF_CERTAIN)
+		z += 0.01;
+	z += NINE_OF_TEN;
+	for (int round = 0; round < 40; round++) {
+		const double growth = (low + high) / 2;
+
+		if (z_of_growth(d, part, growth) < z)
+			low = growth;
+		else
+			high = growth;
+	}
+	return high < MOST_GROWTH ? high : 0;
 }
 
 int report_diff_judge(struct report_diff *d)

@@ -92,6 +92,19 @@ refused 'a format without two sides' 2 'it has the formats' --format pprof "$tmp
 refused 'a percentage that is none' 2 '--fail-above wants a number from 0 to 100' --fail-above x "$tmp/a.folded" "$tmp/a.folded"
 refused 'a weight that is not there' 1 "has no weight 'cpu'" --weight cpu "$tmp/a.folded" "$tmp/a.folded"
 
+# How small a change these samples show: of 2,000 events beside as many one in 4.5 deviations, which are those of a test that
+# is certain and of nine in ten, is ln(1.15); of ten times the samples, a third of that.
+for n in 500 5000; do
+	for ((i = 0; i < 20; i++)); do echo "main;f$i $n"; done >"$tmp/even$n"
+	run "$rawprof" diff --noise 0.1 --format json "$tmp/even$n" "$tmp/even$n"
+	eval "least$n=$(grep -o '"least":{"20":[0-9.]*' "$out" | sed 's/.*://')"
+done
+# shellcheck disable=SC2154 # the loop's
+holds 'what can be seen: by chance, of 10,000 samples' "13 < $least500 && $least500 < 17"
+holds 'what can be seen: ten times the samples, a third' "3 * $least5000 < $least500 + 1 && 3.4 * $least5000 > $least500 - 1"
+run "$rawprof" diff "$tmp/even500" "$tmp/even500"
+has 'what can be seen: said' "$out" '^With these samples a function that takes 20 % of the time is found'
+
 if ! can_profile; then
 	skip 'profiles of programs' "$why_not"
 	finish
