@@ -5,8 +5,8 @@
  *   "scale": {"by": "stable", "factor": what B was divided by, "functions": that agree},
  *   "scatter": {"a", "b": how many times what chance has samples vary, 0 if no stream shows it},
  *   "noise", "inflation", "tests", "certain": the p below which a change is one,
- *   "least": {"20", "1": percent by which a function that takes 20 or 1 % has to grow to be found nine
- *     times of ten, 0 if not by 1,000 either},
+ *   "least": {"20", "1": percent by which a function that takes 20 or 1 % has to grow to be found
+ *     nine times of ten, 0 if not by 1,000 either},
  *   "functions": [{"name", "kind", "module", "verdict": "self", "total", "carried" or "same",
  *     "self": {"a", "b", "points", "z", "p"}, "total": the same}]}
  * Functions are in the order of the table, all of them; p is corrected for how many there are.
