@@ -12,7 +12,9 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -154,6 +156,14 @@ static const uint32_t fcntl_commands[] = { F_GETFL, F_DUPFD_CLOEXEC, F_DUPFD, F_
 
 static const uint32_t terminal[] = { 0x5401 /* TCGETS */, 0x5413 /* TIOCGWINSZ */ };
 
+/* What speaks to servers does besides: names are asked for by way of threads, netlink, nscd. */
+static const int network[] = {
+	SYS_connect,	SYS_bind,     SYS_getsockname, SYS_getpeername, SYS_getsockopt,
+	SYS_setsockopt, SYS_shutdown, SYS_sendmmsg,    SYS_socketpair,	SYS_pipe2,
+};
+static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+static const uint32_t socket_ioctls[] = { FIONREAD, FIONBIO };
+
 /* ---- the program */
 
 #define MAX_INSNS 320
@@ -291,9 +301,9 @@ static void allow_threads(struct filter *f)
 #endif
 }
 
-static void make(struct filter *f, pid_t child, bool attaches)
+/* The number of the call is loaded when this ends. */
+static void begin(struct filter *f)
 {
-	const uint32_t self = (uint32_t)getpid(), target = child ? (uint32_t)child : self;
 	const uint32_t writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
 	load(f, offsetof(struct seccomp_data, arch));
@@ -308,30 +318,64 @@ static void make(struct filter *f, pid_t child, bool attaches)
 #ifdef SYS_open
 	allow_without(f, SYS_open, 1, writes);
 #endif
-	allow_values(f, SYS_fcntl, 1, fcntl_commands, COUNT(fcntl_commands));
-	allow_bpf(f, attaches);
-	allow_events(f, attaches);
-	allow_values(f, SYS_kill, 0, &target, 1);
+}
+
+/* What every process does, and the end. */
+static void finish(struct filter *f)
+{
+	const uint32_t self = (uint32_t)getpid();
+
 	allow_values(f, SYS_tgkill, 0, &self, 1); /* abort(3) */
 	allow_values(f, SYS_prctl, 0, (const uint32_t[]){ PR_SET_NAME }, 1);
 	allow_values(f, SYS_prlimit64, 0, (const uint32_t[]){ 0 }, 1);
-	allow_ioctls(f);
 	allow_threads(f);
 	for (size_t i = 0; i < COUNT(always); i++)
 		allow_if(f, (uint32_t)always[i]);
 	refuse(f);
 }
 
-int record_filter_syscalls(pid_t child, bool attaches)
+static int install(struct filter *f)
 {
-	struct filter f = { .n = 0 };
-	struct sock_fprog program = { .filter = f.insn };
+	struct sock_fprog program = { .len = f->n, .filter = f->insn };
 
-	make(&f, child, attaches);
-	if (f.n > MAX_INSNS)
+	if (f->n > MAX_INSNS)
 		return -E2BIG;
-	program.len = f.n;
 	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		return 0;
 	return errno == EINVAL ? -ENOSYS : -errno;
+}
+
+int record_filter_syscalls(pid_t child, bool attaches)
+{
+	const uint32_t target = (uint32_t)(child ? child : getpid());
+	struct filter f = { .n = 0 };
+
+	begin(&f);
+	allow_values(&f, SYS_fcntl, 1, fcntl_commands, COUNT(fcntl_commands));
+	allow_bpf(&f, attaches);
+	allow_events(&f, attaches);
+	allow_values(&f, SYS_kill, 0, &target, 1);
+	allow_ioctls(&f);
+	finish(&f);
+	return install(&f);
+}
+
+int record_filter_sender(void)
+{
+	unsigned short only;
+	struct filter f = { .n = 0 };
+
+	begin(&f);
+	only = only_for(&f, SYS_fcntl);
+	load_argument(&f, 1);
+	allow_each(&f, fcntl_commands, COUNT(fcntl_commands));
+	allow_if(&f, F_SETFL); /* O_NONBLOCK; whom O_ASYNC would signal cannot be set */
+	refuse(&f);
+	otherwise(&f, only);
+	allow_values(&f, SYS_socket, 0, families, COUNT(families));
+	allow_values(&f, SYS_ioctl, 1, socket_ioctls, COUNT(socket_ioctls));
+	for (size_t i = 0; i < COUNT(network); i++)
+		allow_if(&f, (uint32_t)network[i]);
+	finish(&f);
+	return install(&f);
 }

@@ -15,4 +15,10 @@
  */
 int record_filter_syscalls(pid_t child, bool attaches);
 
+/*
+ * The same for a process that speaks to servers: it has sockets of the internet, of netlink and of
+ * the machine, and nothing of BPF, of events or of signals to anyone but itself.
+ */
+int record_filter_sender(void);
+
 #endif

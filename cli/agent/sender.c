@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The process that speaks to servers. It gives up everything before it does: root, capabilities,
- * core dumps, files to write. What it is to send comes as descriptors, what became of it goes back
+ * core dumps, files to write, most system calls. What it is to send comes as descriptors, what became of it goes back
  * as answers of one size. The one that the agent starts parses nothing: it starts another that
  * does, and when that one dies, the next.
  */
@@ -22,6 +22,7 @@
 #include "agent.h"
 #include "push.h"
 #include "record/confine.h"
+#include "record/syscalls.h"
 
 /* A window on its way to one destination. */
 struct job {
@@ -233,7 +234,11 @@ static void __attribute__((noreturn)) send_windows(int socket)
 
 	if (err)
 		_exit(err == -ELIBACC ? 3 : 2);
+	err = record_filter_sender(); /* before anything of others is read */
+	if (err && err != -ENOSYS)
+		_exit(4);
 	answer(&s, &ready);
+	err = 0;
 	while (!err) {
 		err = push_http_wait(s.http, socket, 60000);
 		if (!err)

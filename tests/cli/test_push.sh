@@ -138,6 +138,7 @@ for process in "$sender" "$worker"; do
 	[ "$(id -u)" != 0 ] || is 'and is not root' "$(awk '/^Uid/ { print $2, $3, $4 }' "/proc/$process/status")" '65534 65534 65534'
 	is 'it writes no files' "$(awk '/^Max file size/ { print $4 }' "/proc/$process/limits")" 0
 done
+is 'the one that parses has the system calls of a sender' "$(awk '/^Seccomp:/ { print $2 }' "/proc/$worker/status")" 2
 holds 'libcurl is in no process but the sender' \
 	"$(grep -c libcurl "/proc/$trouble/maps") == 0 && $(grep -c libcurl "/proc/$worker/maps") > 0"
 until_true '[ "$(waiting trouble)" -ge 24 ]' # three windows each

@@ -2,7 +2,9 @@
 /* What a recording can no longer do once it has begun, what it still can, and the keeper beside. */
 #include "test_loader.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -14,6 +16,7 @@
 
 #include "record/confine.h"
 #include "record/keeper.h"
+#include "record/syscalls.h"
 
 /* ---- in a process of its own */
 
@@ -140,6 +143,36 @@ static int sends_no_signals(pid_t child)
 	return 0;
 }
 
+/* What agent's sender is left with. A socket that nobody listens on answers, and that is all. */
+static int speaks_and_no_more(void)
+{
+	char name[] = "true", *const arguments[] = { name, NULL };
+	struct sockaddr_in none = { .sin_family = AF_INET, .sin_port = htons(1) };
+	int fd;
+
+	none.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !record_filter_sender());
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	EXPECT(fd >= 0 && !fcntl(fd, F_SETFL, O_NONBLOCK));
+	EXPECT(connect(fd, (struct sockaddr *)&none, sizeof(none)) && !refused(-1));
+	EXPECT(refused(socket(AF_PACKET, SOCK_RAW, 0)));
+	EXPECT(refused(fcntl(fd, F_SETOWN, getppid())));
+	EXPECT(refused(open(existing, O_WRONLY)));
+	EXPECT(open(existing, O_RDONLY) >= 0);
+	EXPECT(refused(openat2(existing, O_RDONLY)));
+	EXPECT(refused(rename(existing, "/tmp/rawprof-confine-new")));
+	EXPECT(refused(unlink(existing)));
+	EXPECT(refused(execv("/bin/true", arguments)));
+	EXPECT(refused(fork()));
+	EXPECT(refused(ptrace(PTRACE_ATTACH, getppid(), 0, 0)));
+	EXPECT(refused(kill(getppid(), 0)));
+	EXPECT(refused(load_that_kills()));
+	EXPECT(refused(trap(getppid())));
+	EXPECT(refused(listen(fd, 1)));
+	EXPECT(refused(syscall(SYS_io_uring_setup, 1, NULL)));
+	return 0;
+}
+
 /* A line of /proc/self/status, as a number of that base. */
 static unsigned long long status_of(const char *name, int base)
 {
@@ -248,6 +281,22 @@ END_TEST
 START_TEST(no_signal_is_sent_in_another_way)
 {
 	confined(sends_no_signals, 0);
+}
+END_TEST
+
+START_TEST(a_sender_has_sockets_and_nothing_else)
+{
+	int status;
+	pid_t pid;
+
+	make_file();
+	pid = fork();
+	if (!pid)
+		_exit(speaks_and_no_more());
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status),
+		      "status %x: the expectation of line %d, modulo 255", status,
+		      WEXITSTATUS(status));
 }
 END_TEST
 
@@ -407,6 +456,7 @@ int main(void)
 	}
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, nothing_can_be_changed);
+	tcase_add_test(t, a_sender_has_sockets_and_nothing_else);
 	tcase_add_test(t, no_signal_is_sent_in_another_way);
 	tcase_add_test(t, rights_are_those_of_a_reader);
 	tcase_add_test(t, what_others_have_can_be_read);
