@@ -6,7 +6,9 @@
  *	agent.c		the supervisor: takes windows, gives them to the others
  *	recorder.c	a process for each kind of profile, which records it and nothing else
  *	store.c		the local directory: a file for each window, the oldest go
- *	labels.c	containers, pods, units, files of processes; cgroup.c: by their paths
+ *	labels.c	containers, pods, units, files of processes
+ *	cgroup.c	  by the paths of their control groups
+ *	pods.c		  names of pods
  *	metrics.c	the page for Prometheus: counters, histograms
  *	http.c		a server of one page
  *	push.h		destinations: servers of profiles
@@ -105,14 +107,25 @@ struct agent_place {
 	char container[AGENT_LABEL_BYTES];
 	char pod[AGENT_LABEL_BYTES]; /* its UID, as Kubernetes has it */
 	char unit[AGENT_LABEL_BYTES];
+	char slice[AGENT_LABEL_BYTES]; /* of systemd, the innermost */
 };
 void agent_place_parse(const char *path, struct agent_place *out);
 /* Of the contents of /proc/PID/cgroup, version 1 or 2. */
 void agent_place_parse_file(const char *text, struct agent_place *out);
 
+/* ---- pods.c */
+
+/* What Kubernetes calls a pod; "" where nobody says. */
+struct agent_pod {
+	char namespace[AGENT_LABEL_BYTES], name[AGENT_LABEL_BYTES];
+};
+#define AGENT_POD_LOGS "/var/log/pods"
+/* The pod with this UID, by the names of the directories in @logs. */
+void agent_pod_find(const char *logs, const char *uid, struct agent_pod *out);
+
 /* ---- labels.c */
 
-enum { AGENT_LABEL_EXE = 4, AGENT_LABELS };
+enum { AGENT_LABELS = 8 }; /* REPORT_MAX_LABELS */
 struct agent_labels;
 struct report_sample;
 

@@ -126,6 +126,11 @@ static bool is_unit(struct part p)
 	return ends(&p, ".service") || ends(&p, ".scope");
 }
 
+static bool is_slice(struct part p)
+{
+	return ends(&p, ".slice");
+}
+
 /* Without systemd only the parent tells whose the id is. */
 static const char *runtime_of(struct part parent, const struct agent_place *place)
 {
@@ -149,6 +154,8 @@ void agent_place_parse(const char *path, struct agent_place *out)
 		if (is_scope(part, out) || is_machine(part, out))
 			continue;
 		find_pod(part, out);
+		if (is_slice(part) && !out->runtime)
+			copy(out->slice, sizeof(out->slice), part);
 		if (is_id(part) && runtime_of(parent, out)) {
 			copy(out->container, sizeof(out->container), part);
 			out->runtime = runtime_of(parent, out);
@@ -172,7 +179,7 @@ void agent_place_parse_file(const char *text, struct agent_place *out)
 		agent_place_parse(path + 1, &place);
 		/* What says more: a container before a unit, whichever hierarchy knows it. */
 		if ((place.runtime && !out->runtime) ||
-		    (!out->runtime && !*out->unit && *place.unit))
+		    (!out->runtime && !*out->unit && (*place.unit || *place.slice)))
 			*out = place;
 		line += strcspn(line, "\n");
 	}

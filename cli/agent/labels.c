@@ -19,7 +19,17 @@
 
 #define MAX_PROCESSES 16384
 
-static const char *const keys[AGENT_LABELS] = { "container", "runtime", "pod", "unit", "exe" };
+enum { CONTAINER, RUNTIME, POD, POD_NAME, NAMESPACE, UNIT, SLICE, EXE };
+static const char *const keys[AGENT_LABELS] = {
+	[CONTAINER] = "container",
+	[RUNTIME] = "runtime",
+	[POD] = "pod",
+	[POD_NAME] = "pod_name",
+	[NAMESPACE] = "namespace",
+	[UNIT] = "unit",
+	[SLICE] = "slice",
+	[EXE] = "exe",
+};
 
 /* Labels that some processes have in common. */
 struct set {
@@ -133,19 +143,24 @@ static void read_place(uint32_t pid, struct agent_place *place)
 
 static void read_labels(const struct agent_labels *l, uint32_t pid, struct set *set)
 {
+	struct agent_pod pod = { "", "" };
 	struct agent_place place;
 
 	memset(set, 0, sizeof(*set));
 	read_place(pid, &place);
-	const char *const text[AGENT_LABELS] = { place.container,
-						 place.runtime ? place.runtime : "", place.pod,
-						 place.unit };
+	if (*place.pod && (l->wanted[POD_NAME] || l->wanted[NAMESPACE]))
+		agent_pod_find(AGENT_POD_LOGS, place.pod, &pod);
+	const char *const text[AGENT_LABELS] = {
+		[CONTAINER] = place.container, [RUNTIME] = place.runtime,   [POD] = place.pod,
+		[POD_NAME] = pod.name,	       [NAMESPACE] = pod.namespace, [UNIT] = place.unit,
+		[SLICE] = place.slice,
+	};
 
 	for (int i = 0; i < AGENT_LABELS; i++)
 		if (l->wanted[i] && text[i])
 			snprintf(set->text[i], AGENT_LABEL_BYTES, "%s", text[i]);
-	if (l->wanted[AGENT_LABEL_EXE])
-		read_exe(pid, set->text[AGENT_LABEL_EXE]);
+	if (l->wanted[EXE])
+		read_exe(pid, set->text[EXE]);
 }
 
 /* The limit is on sets at a time: those that nobody has any more go with the processes. */

@@ -43,7 +43,8 @@ static const char *check(const struct options *opt)
 	if (own->hists && !is_list(own->hists, agent_hist))
 		return "--hist is a list of io, runq, lock, each once";
 	if (own->labels && !agent_labels_ok(own->labels))
-		return "--labels is a list of container, runtime, pod, unit, exe; or none";
+		return "--labels is a list of container, runtime, pod, pod_name, namespace, unit, "
+		       "slice, exe; or none";
 	if (own->metrics && !agent_http_address_ok(own->metrics))
 		return "--metrics is an address and a port, as numbers: 127.0.0.1:9499";
 	return NULL;
@@ -83,9 +84,9 @@ static const struct option_row own_rows[] = {
 	       "SIGHUP",
 	       .least = 1),
 	OPTION("labels", 0, OUTPUT, TEXT, labels, "LIST",
-	       "labels of samples (all): container, runtime, pod and unit by the control group, "
-	       "exe by the file; or none",
-	       .least = 1, .words = "container runtime pod unit exe none"),
+	       "labels of samples (all): container, runtime, pod, unit and slice by the control "
+	       "group, pod_name and namespace by " AGENT_POD_LOGS ", exe by the file; or none",
+	       .least = 1, .words = "container runtime pod pod_name namespace unit slice exe none"),
 	OPTION("max-series", 0, OUTPUT, NUMBER, max_series, "N",
 	       "combinations of labels at a time (1000); processes beyond have none", .least = 1,
 	       .most = 100000),

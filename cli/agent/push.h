@@ -74,7 +74,7 @@ struct push_rule {
 		*value; /* PUSH_REPLACE: what the label target becomes; ${label} stands for it */
 };
 
-#define PUSH_SERIES "container,runtime,pod,namespace,unit,exe"
+#define PUSH_SERIES "container,runtime,pod,pod_name,namespace,unit,exe"
 struct push_config {
 	struct push_target target[PUSH_MAX_TARGETS];
 	size_t ntargets;

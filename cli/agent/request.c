@@ -61,9 +61,11 @@ static int with_attributes(const struct push_labels *from, const char *kind,
 		{ "container", "container.id" },
 		{ "runtime", "container.runtime" },
 		{ "pod", "k8s.pod.uid" },
+		{ "pod_name", "k8s.pod.name" },
 		{ "namespace", "k8s.namespace.name" },
 		{ "exe", "process.executable.name" },
 		{ "unit", "systemd.unit" },
+		{ "slice", "systemd.slice" },
 	};
 	int err = 0;
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Paths of control groups, as container engines and systemd name them. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/agent/agent.h"
 
@@ -88,6 +91,69 @@ START_TEST(of_a_file)
 }
 END_TEST
 
+/* clang-format off */
+static const struct {
+	const char *path, *slice;
+} slices[] = {
+	{ "/system.slice/nginx.service", "system.slice" },
+	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope", "app.slice" },
+	{ "/system.slice/docker-" ID ".scope", "system.slice" },
+	{ "/docker/" ID "/a.slice", "" },
+	{ "/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" ID ".scope", "kubepods-pod" UID_ ".slice" },
+	{ "/machine.slice/systemd-nspawn@web.service/payload", "machine.slice" },
+	{ "/.slice", "" },
+};
+/* clang-format on */
+
+START_TEST(slices_of_a_path)
+{
+	struct agent_place p;
+
+	agent_place_parse(slices[_i].path, &p);
+	ck_assert_str_eq(p.slice, slices[_i].slice);
+}
+END_TEST
+
+/* As kubelet names the directories, and what nearly is one. */
+START_TEST(names_of_pods)
+{
+	static const char *const names[] = {
+		"kube-system_coredns-5d78_" UID,
+		"default_web_" UID "0",
+		"default__2b2c3d4e-0000-4111-8222-333344445555",
+		"_web_3b2c3d4e-0000-4111-8222-333344445555",
+		"a_b_c_4b2c3d4e-0000-4111-8222-333344445555",
+		"5b2c3d4e-0000-4111-8222-333344445555",
+	};
+	char dir[] = "/tmp/rawprof-pods-XXXXXX", path[256];
+	struct agent_pod pod;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		ck_assert_int_eq(mkdir(path, 0700), 0);
+	}
+	agent_pod_find(dir, UID, &pod);
+	ck_assert_str_eq(pod.namespace, "kube-system");
+	ck_assert_str_eq(pod.name, "coredns-5d78");
+	for (const char *number = "2345"; *number; number++) {
+		char other[] = UID;
+
+		other[0] = *number;
+		agent_pod_find(dir, other, &pod);
+		ck_assert_str_eq(pod.namespace, "");
+		ck_assert_str_eq(pod.name, "");
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		rmdir(path);
+	}
+	ck_assert_int_eq(rmdir(dir), 0);
+	agent_pod_find(dir, UID, &pod); /* no node of Kubernetes */
+	ck_assert_str_eq(pod.name, "");
+}
+END_TEST
+
 START_TEST(long_names_are_cut)
 {
 	char path[1024];
@@ -119,6 +185,8 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(t, of_a_path, 0, sizeof(paths) / sizeof(paths[0]));
+	tcase_add_loop_test(t, slices_of_a_path, 0, sizeof(slices) / sizeof(slices[0]));
+	tcase_add_test(t, names_of_pods);
 	tcase_add_test(t, of_a_file);
 	tcase_add_test(t, long_names_are_cut);
 	tcase_add_test(t, lists_of_labels);
