@@ -222,6 +222,9 @@ check-consumers: rawprof $(WORKLOAD) ## profiles in Firefox Profiler, Perfetto a
 .PHONY: check-servers
 check-servers: rawprof ## the agent and the Collector of OpenTelemetry itself, from Go's module proxy (54 MB); root, minutes the first time
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/servers/check.sh
+.PHONY: check-agent
+check-agent: rawprof ## the agent attacked by another user, through a server's minute away (AWAY), and killed 50 times (KILLS); root, 6 minutes
+	$(Q)RUN_TIMEOUT=1200 scripts/run-tests tests/agent/test_attack.sh tests/agent/test_outage.sh
 check-house: $(LIB)
 	$(Q)BUILD=$(BUILD) scripts/run-tests scripts/lint-house
 

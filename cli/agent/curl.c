@@ -57,7 +57,7 @@ struct transfer {
 	char *url;
 	void *ctx;
 	size_t have; /* bytes of the answer */
-	char text[PUSH_REASON], error[CURL_ERROR_SIZE];
+	char text[PUSH_ANSWER], error[CURL_ERROR_SIZE];
 };
 
 bool push_can_send(const char **why)
@@ -104,12 +104,11 @@ void push_http_free(struct push_http *h)
 static size_t take_answer(char *bytes, size_t one, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
-	size_t room = t->have < sizeof(t->text) - 1 ? sizeof(t->text) - 1 - t->have : 0;
+	const size_t room = t->have < sizeof(t->text) ? sizeof(t->text) - t->have : 0;
 
 	n *= one;
-	room = room < n ? room : n;
-	for (size_t i = 0; i < room; i++)
-		t->text[t->have + i] = bytes[i] >= ' ' && bytes[i] < 0x7f ? bytes[i] : ' ';
+	if (room)
+		memcpy(t->text + t->have, bytes, room < n ? room : n);
 	t->have += n;
 	return t->have > MAX_ANSWER ? 0 : n;
 }
@@ -263,8 +262,9 @@ static void describe(struct transfer *t, CURLcode code, struct push_http_result 
 	out->retry_after = after > 0 && after < UINT32_MAX ? (uint32_t)after : 0;
 	out->is_page = type && !strncmp(type, "text/html", 9);
 	if (code == CURLE_OK) {
-		snprintf(out->reason, sizeof(out->reason), "%.*s", (int)sizeof(t->text) - 1,
-			 t->text);
+		out->size = t->have < sizeof(t->text) ? t->have : sizeof(t->text);
+		memcpy(out->answer, t->text, out->size);
+		push_reason(out->answer, out->size, out->reason);
 		return;
 	}
 	out->status = 0;

@@ -47,7 +47,7 @@ struct lane {
 	bool busy, failing, gave_up;
 	unsigned int failures; /* one after the other */
 	uint64_t next_ns;      /* CLOCK_MONOTONIC: not before */
-	uint64_t sent, sent_bytes, requests_failed, dropped[DROPS];
+	uint64_t sent, sent_bytes, requests_failed, rejected, dropped[DROPS];
 	uint64_t unsaid[DROPS], said_ns[DROPS];
 };
 
@@ -237,6 +237,11 @@ static void sent(struct push *p, struct lane *l, struct push_item *item,
 		drop(p, item, DROP_REFUSED);
 		return;
 	}
+	if (a->rejected && !l->rejected)
+		rp_log(RP_WARN,
+		       "%s takes windows but for a part: %" PRIu64 " profiles rejected (%.*s)",
+		       name_of(p, l), a->rejected, PUSH_REASON - 1, a->reason);
+	l->rejected += a->rejected;
 	l->sent++;
 	l->sent_bytes += item->bytes;
 	push_spool_remove(p->spool, item);
@@ -368,6 +373,10 @@ static void say_end(struct push *p)
 		struct lane *l = &p->lane[i];
 		const uint64_t left = push_spool_state(p->spool, l->id).windows;
 
+		if (l->rejected)
+			rp_log(RP_WARN,
+			       "%s: %" PRIu64 " profiles rejected, of windows that it took",
+			       name_of(p, l), l->rejected);
 		for (unsigned int why = 0; why < DROPS; why++)
 			say_dropped(p, l, (enum drop)why, true);
 		if (left)
@@ -545,6 +554,9 @@ void push_print_metrics(const struct push *p, FILE *out)
 		      offsetof(struct lane, sent_bytes));
 	print_counter(p, out, "push_failed_total", "requests that were not answered, or with no",
 		      offsetof(struct lane, requests_failed));
+	print_counter(p, out, "push_rejected_total",
+		      "profiles that a server of OTLP did not take, of windows that it took",
+		      offsetof(struct lane, rejected));
 	agent_metrics_head(out, "push_dropped_total", "counter", "windows that were not sent");
 	for (size_t i = 0; i < p->config.ntargets; i++)
 		for (unsigned int why = 0; why < DROPS; why++)

@@ -8,6 +8,7 @@
  *	sender.c	a process without rights that speaks to servers, and
  *	curl.c		  HTTP in it, by libcurl, which no other process has
  *	request.c	a window as the requests that a server takes
+ *	answer.c	what it says of them, in OTLP
  *	relabel.c	which services are in a window, and what they are called
  *
  *	recorder --.rawprof--> supervisor --> store, and a link to it in the spool
@@ -175,6 +176,7 @@ enum push_outcome {
 	PUSH_UNABLE,  /* it cannot be read, or there is no memory for it */
 };
 #define PUSH_REASON 120
+#define PUSH_ANSWER 4096 /* bytes of what a server answers that are looked at */
 struct push_answer {
 	uint32_t outcome, target;
 	uint32_t done;	      /* requests that were answered, of all */
@@ -182,6 +184,7 @@ struct push_answer {
 	uint32_t http;	      /* status of the last answer; 0: there was none */
 	uint32_t retry_after; /* seconds that the server asks for; 0: none */
 	uint64_t bytes;	      /* that were sent, of the last request */
+	uint64_t rejected;    /* profiles of requests that were taken, but for these */
 	char reason[PUSH_REASON];
 };
 
@@ -208,6 +211,16 @@ struct push_requests {
 int push_requests_make(const struct push_config *c, const struct push_target *t, const char *kind,
 		       const void *window, size_t size, struct push_requests *out);
 void push_requests_free(struct push_requests *r);
+
+/* ---- answer.c */
+
+/* Text of others, for a message: what is not printable ASCII is a space. */
+void push_reason(const void *text, size_t n, char out[PUSH_REASON]);
+/*
+ * Whether an answer of OTLP, bytes of protobuf, says that a part was not taken: how many profiles,
+ * 0 if it only warns, and why. What is no such message says nothing.
+ */
+bool push_partial(const void *answer, size_t size, uint64_t *rejected, char reason[PUSH_REASON]);
 
 /* ---- relabel.c */
 
@@ -248,6 +261,8 @@ struct push_http_result {
 	uint32_t retry_after; /* seconds */
 	bool is_page;	      /* an answer for people, which no server of profiles gives */
 	char reason[PUSH_REASON];
+	char answer[PUSH_ANSWER];
+	size_t size; /* bytes of it */
 };
 /* Waits for whichever comes first: an end of a request, something to read from fd, ms. */
 int push_http_wait(struct push_http *h, int fd, int ms);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The process that speaks to servers. It gives up everything before it does: root, capabilities,
- * core dumps, files to write, most system calls. What it is to send comes as descriptors, what became of it goes back
- * as answers of one size. The one that the agent starts parses nothing: it starts another that
- * does, and when that one dies, the next.
+ * core dumps, files to write, most system calls. What it is to send comes as descriptors, what
+ * became of it goes back as answers of one size. The one that the agent starts parses nothing: it
+ * starts another that does, and when that one dies, the next.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,6 +29,7 @@ struct job {
 	bool busy;
 	struct push_requests requests;
 	uint32_t at, refused, target;
+	uint64_t rejected; /* profiles in what was taken */
 };
 
 struct sender {
@@ -94,6 +95,7 @@ static void end_job(struct sender *s, struct job *j, struct push_answer *a)
 	a->target = j->target;
 	a->done = j->at;
 	a->refused = j->refused;
+	a->rejected = j->rejected;
 	push_requests_free(&j->requests);
 	*j = (struct job){ 0 };
 	answer(s, a);
@@ -163,6 +165,7 @@ static void take_result(struct sender *s, const struct push_http_result *r)
 				 .target = j->target,
 				 .http = (uint32_t)r->status,
 				 .retry_after = r->retry_after };
+	uint64_t rejected;
 
 	snprintf(a.reason, sizeof(a.reason), "%s",
 		 r->is_page ? "the answer is a page for people" : r->reason);
@@ -170,6 +173,9 @@ static void take_result(struct sender *s, const struct push_http_result *r)
 		end_job(s, j, &a);
 		return;
 	}
+	if (outcome == PUSH_SENT && s->config.target[j->target].type == PUSH_OTLP &&
+	    push_partial(r->answer, r->size, &rejected, a.reason))
+		j->rejected += rejected; /* it is not to be asked again for these */
 	a.bytes = j->requests.request[j->at].size;
 	j->refused += outcome == PUSH_REFUSED;
 	j->at++;

@@ -8,7 +8,7 @@ push_server.py PORT DIR: what is below http://127.0.0.1:PORT/NAME is a server of
 DIR/NAME.log gets a JSON line for each request: {"to", "ok": true, "profiles": [...]} or {"to",
 "bad": why}. DIR/NAME.mode says, at each request, what to do with it: "ok"; "status N [SECONDS]",
 with Retry-After; "page", a 200 for people; "nonsense"; "stall"; "close", in the middle of the
-answer; "need VALUE", of the head Authorization. TLS=CERT:KEY in the environment: https.
+answer; "need VALUE", of the head Authorization; "partial N", it takes all of OTLP but N profiles. TLS=CERT:KEY in the environment: https.
 """
 import base64
 import gzip
@@ -321,7 +321,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.log(name, to=to, mode=mode, got=head.get('authorization'))
                 self.answer(401)
                 return
-        elif mode != 'ok':
+        elif mode != 'ok' and not mode.startswith('partial '):
             self.log(name, to=to, mode=mode)
             self.refuse(mode)
             return
@@ -337,6 +337,11 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(400, json.dumps({'message': str(e)}).encode())
             return
         self.log(name, to=to, ok=True, profiles=profiles, head=head, bytes=sent)
+        if mode.startswith('partial '):
+            why = b'some are too old\x1b[31m'
+            inner = b'\x08' + bytes([int(mode[8:])]) + b'\x12' + bytes([len(why)]) + why
+            self.answer(200, b'\x0a' + bytes([len(inner)]) + inner, 'application/x-protobuf')
+            return
         self.answer(200, b'{}' if to == 'writeraw' else b'')
 
 

@@ -109,6 +109,9 @@ four=$agent
 mode refuses 'status 422'
 agent refuses --push "parca+$url/refuses" -p "$burner" -d 3
 refuses=$agent
+mode partial 'partial 3'
+agent partial --push "otlp+$url/partial" -p "$burner" -d 3
+partial=$agent
 printf 'push = otlp+http://127.0.0.1:1\nspool = 8K\n' >"$tmp/full.conf"
 agent full --config "$tmp/full.conf" -p "$burner"
 full=$agent
@@ -161,6 +164,16 @@ figures refuses writeraw
 is 'refused: what is dropped is what is said' "$(said_dropped refuses)" "$windows"
 is 'refused: nothing waits' "$(waiting refuses)" 0
 has 'refused: why' "$tmp/refuses.err" 'refuses a window \(status 422, .*as it was told'
+
+# ---- what OTLP takes but for a part: it must not be sent again
+
+wait "$partial"
+is 'partial: status' "$?" 0
+all_there partial profiles
+has 'partial: said, without what would colour a terminal' "$tmp/partial.err" \
+	'but for a part: 3 profiles rejected \(some are too old \[31m\)'
+is 'partial: how many in all' "$(sed -n 's/.*: \([0-9]*\) profiles rejected, of windows that it took/\1/p' "$tmp/partial.err")" \
+	$((3 * $(requests partial \"ok\")))
 
 # ---- more than the spool holds
 

@@ -235,6 +235,48 @@ START_TEST(spool_keeps_order_and_bounds)
 }
 END_TEST
 
+/* Answers of OTLP, byte by byte. */
+START_TEST(partial_success)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		bool said;
+		uint64_t rejected;
+		const char *reason;
+	} answers[] = {
+		{ "", 0, false, 0, "" },
+		{ "\x0a\x00", 2, false, 0, "" },
+		{ "\x0a\x02\x08\x07", 4, true, 7, "" },
+		{ "\x0a\x08\x08\xac\x02\x12\x03"
+		  "a\nb",
+		  10, true, 300, "a b" },
+		{ "\x0a\x04\x12\x02ok", 6, true, 0, "ok" },
+		/* fields that a later version has, of each wire type, before and inside it */
+		{ "\x10\x01\x1a\x01x\x0a\x13\x18\x05\x21"
+		  "12345678"
+		  "\x2d"
+		  "1234"
+		  "\x08\x02",
+		  26, true, 2, "" },
+		/* cut, longer than it is, a group, a negative number, text */
+		{ "\x0a\x02\x08", 3, false, 0, "" },
+		{ "\x0a\x7f\x08\x07", 4, false, 0, "" },
+		{ "\x0b\x08\x07", 3, false, 0, "" },
+		{ "\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13, false, 0, "" },
+		{ "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, false, 0, "" },
+		{ "{\"partialSuccess\":{}}", 21, false, 0, "" },
+	};
+	char reason[PUSH_REASON];
+	uint64_t rejected;
+
+	ck_assert_int_eq(push_partial(answers[_i].bytes, answers[_i].n, &rejected, reason),
+			 answers[_i].said);
+	ck_assert_uint_eq(rejected, answers[_i].rejected);
+	ck_assert_str_eq(reason, answers[_i].reason);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("agent_push");
@@ -243,6 +285,7 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(t, wrong_lines, 0, sizeof(wrong) / sizeof(wrong[0]));
+	tcase_add_loop_test(t, partial_success, 0, 12);
 	tcase_add_test(t, right_lines);
 	tcase_add_loop_test(t, rules, 0, sizeof(rules_of) / sizeof(rules_of[0]));
 	tcase_add_test(t, spool_keeps_order_and_bounds);
