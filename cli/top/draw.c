@@ -55,7 +55,7 @@ static void draw_cpu(const struct top_window *w, struct top_screen *s, unsigned 
 
 	top_screen_print(s, row, 0, s->columns, TOP_PLAIN,
 			 "CPU     %3.0f%% busy: user %.0f%% system %.0f%% stolen %.0f%%; waits for "
-			 "disks %.0f%%; load %.2f",
+			 "disks %.0f%%; load %.1f",
 			 percent(busy, all), percent(f[TOP_CPU_USER], all),
 			 percent(f[TOP_CPU_SYSTEM], all), percent(f[TOP_CPU_STOLEN], all),
 			 percent(f[TOP_CPU_IOWAIT], all), (double)f[TOP_LOAD] / 100);
@@ -72,7 +72,7 @@ static void draw_queue(const struct top_window *w, struct top_screen *s, unsigne
 	}
 	top_screen_print(s, row, 0, s->columns, TOP_PLAIN,
 			 "queue   %" PRIu64
-			 " run; %s waits/s for a CPU p50 %s p90 %s p99 %s max %s",
+			 " run, %s waits/s: p50 %s p90 %s p99 %s max %s",
 			 w->figure[TOP_RUNNING], FIGURE(QUEUED, COUNT), FIGURE(QUEUE_P50, NS),
 			 FIGURE(QUEUE_P90, NS), FIGURE(QUEUE_P99, NS), FIGURE(QUEUE_MAX, NS));
 }
@@ -81,16 +81,22 @@ static void draw_memory(const struct top_window *w, struct top_screen *s, unsign
 {
 	const uint64_t total = w->figure[TOP_MEM_TOTAL];
 	struct figure_text all;
+	unsigned int column;
 
 	top_number(all.text, TOP_BYTES, total, NS_PER_SECOND); /* as it is */
-
-	top_screen_print(
-		s, row, 0, s->columns, TOP_PLAIN,
-		"memory  %3.0f%% of %s; %s/s allocated; faults/s %s, major %s; swap %s/s in, "
-		"%s/s out",
-		percent(total - w->figure[TOP_MEM_AVAILABLE], total), all.text,
-		FIGURE(MEM_ALLOCATED, BYTES), FIGURE(FAULTS, COUNT), FIGURE(MAJOR_FAULTS, COUNT),
-		FIGURE(SWAPPED_IN, BYTES), FIGURE(SWAPPED_OUT, BYTES));
+	column = top_screen_print(s, row, 0, s->columns, TOP_PLAIN,
+				  "memory  %3.0f%% of %s; allocated %s/s; ",
+				  percent(total - w->figure[TOP_MEM_AVAILABLE], total), all.text,
+				  FIGURE(MEM_ALLOCATED, BYTES));
+	/* A machine that swaps has no greater trouble, and 80 columns have no room for all. */
+	if (w->figure[TOP_SWAPPED_IN] || w->figure[TOP_SWAPPED_OUT])
+		top_screen_print(s, row, column, s->columns - column, TOP_PLAIN,
+				 "major %s/s; swap in %s/s out %s/s", FIGURE(MAJOR_FAULTS, COUNT),
+				 FIGURE(SWAPPED_IN, BYTES), FIGURE(SWAPPED_OUT, BYTES));
+	else
+		top_screen_print(s, row, column, s->columns - column, TOP_PLAIN,
+				 "faults %s/s, major %s/s; no swapping", FIGURE(FAULTS, COUNT),
+				 FIGURE(MAJOR_FAULTS, COUNT));
 }
 
 static void draw_own(const struct top_window *w, struct top_screen *s, unsigned int row)
@@ -177,8 +183,8 @@ static void draw_foot(const struct top_view *v, struct top_screen *s)
 			s, row, 0, s->columns, TOP_CYAN,
 			v->pid ? "Esc back  q quit  ? help  n threads  c functions  w waits  "
 				 "l locks  m memory"
-			       : "q quit  ? help  o all  p c w d l m s b t panels  Enter "
-				 "process  / filter  Space pause");
+			       : "q quit  ? help  o all  pncwdlmsbt tables  Enter process  "
+				 "/ filter  Space pause");
 }
 
 /* ---- blocks */

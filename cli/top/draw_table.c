@@ -15,7 +15,9 @@ static void with_unit(char *text, double value, const char *const *units, double
 		value /= step;
 		units++;
 	}
-	if (value >= 99.95 || (value < 10 && value == (double)(uint64_t)value && !**units))
+	if (value <= 0)
+		snprintf(text, TOP_NUMBER, "0");
+	else if (value >= 99.95 || (value < 10 && value == (double)(uint64_t)value && !**units))
 		snprintf(text, TOP_NUMBER, "%.0f%s", value, *units);
 	else
 		snprintf(text, TOP_NUMBER, "%.*f%s", value < 9.995 ? 2 : 1, value, *units);
@@ -40,10 +42,7 @@ void top_number(char text[TOP_NUMBER], enum top_unit unit, uint64_t value, uint6
 		break;
 	case TOP_NS:
 	case TOP_MEAN:
-		if (value)
-			with_unit(text, (double)value, times, 1000);
-		else
-			strcpy(text, "0");
+		with_unit(text, (double)value, times, 1000);
 		break;
 	case TOP_TOTAL:
 		with_unit(text, (double)value, counts, 1000);
@@ -102,6 +101,16 @@ static void lay_out(const struct top_query *q, unsigned int columns, struct layo
 		l->width[i] += more;
 		spare -= more;
 	}
+}
+
+/* Rows that differ only in what there is no room for would look like the same one twice. */
+static unsigned int hidden_columns(const struct top_query *q, const struct layout *l)
+{
+	unsigned int bits = 0;
+
+	for (unsigned int i = 0; i < top_tables[q->panel].ncolumns; i++)
+		bits |= l->width[i] ? 0 : 1u << i;
+	return bits;
 }
 
 /* ---- drawing */
@@ -202,6 +211,7 @@ void top_draw_table(const struct top_window *w, const struct top_query *q, size_
 		    const struct top_rect *at, struct top_screen *s)
 {
 	struct layout l;
+	struct top_query shown = *q;
 	struct top_rows rows;
 	size_t first = 0;
 
@@ -209,7 +219,9 @@ void top_draw_table(const struct top_window *w, const struct top_query *q, size_
 		return;
 	lay_out(q, at->columns, &l);
 	draw_head(w, q, &l, at, s);
-	if (top_query(w, q, &rows))
+	if (selected == SIZE_MAX)
+		shown.hidden = hidden_columns(q, &l);
+	if (top_query(w, &shown, &rows))
 		return;
 	if (!rows.n)
 		draw_nothing(w, q, at, s);

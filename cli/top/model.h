@@ -182,9 +182,10 @@ int top_window_sample(struct top_window *w, const struct top_sample *sample,
 
 struct top_query {
 	enum top_panel panel;
-	uint32_t pid;	    /* only its rows; 0: all */
-	const char *filter; /* a part of any of the texts, or a pid; NULL or "": all */
-	unsigned int sort;  /* a column */
+	uint32_t pid;	     /* only its rows; 0: all */
+	const char *filter;  /* a part of any of the texts, or a pid; NULL or "": all */
+	unsigned int hidden; /* bits of columns that do not tell rows apart: there is no room */
+	unsigned int sort;   /* a column */
 	bool reverse;
 };
 struct top_rows {

@@ -11,7 +11,7 @@ static unsigned int kept_keys(const struct top_query *q)
 {
 	const struct top_table_spec *spec = &top_tables[q->panel];
 
-	return q->pid ? spec->by_in_process : spec->by;
+	return (q->pid ? spec->by_in_process : spec->by) & ~q->hidden;
 }
 
 bool top_column_shown(const struct top_query *q, unsigned int column)

@@ -5,9 +5,9 @@
  *
  *	|<- slice ->|<---------- nothing is attached, events cost nothing ---------->|<- slice ->|
  *
- * What a slice costs is two things: to attach and to detach, which is the same for each, and what
- * runs meanwhile. A slice is so long that the second comes to as much as the first, and they are so
- * far apart that both are no more than the share.
+ * What a slice costs is two things: to attach, to detach and to read what was counted, which is
+ * much the same for each, and what runs meanwhile. A slice is so long that the second comes to as
+ * much as the first, and they are so far apart that both are no more than the share.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "sources.h"
 
 /* Of one CPU, for each source that is sliced. */
-#define SHARE 400
+#define SHARE 500
 /* What is cheaper than this by now runs all the time; so much, or it would not for long. */
 #define CHEAP (0.5 / SHARE)
 #define LEAST_SLICE (5 * NS_PER_SECOND / 1000)
@@ -99,7 +99,6 @@ static int end(struct top_source *s)
 	uint64_t paid;
 	int err = w ? stop(s) : -ENOMEM;
 
-	s->slice.fixed_ns += own_ns() - own;
 	s->slice.length_ns = rp_monotonic_ns() - s->slice.begun;
 	paid = programs_ns(s) - s->slice.paid_ns;
 	if (!err)
@@ -112,6 +111,7 @@ static int end(struct top_source *s)
 	}
 	top_window_free(s->slice.kept);
 	s->slice.kept = w;
+	s->slice.fixed_ns += own_ns() - own;
 	plan(&s->slice, paid);
 	s->slice.edge = rp_monotonic_ns() + pause_ns(&s->slice);
 	return 0;

@@ -124,7 +124,8 @@ static bool open_waiting(struct top_sources *s)
 }
 
 /* The first has to open; of the others it is said in their panels why they do not. */
-int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf, bool at_once)
+int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf, bool always,
+		     bool at_once)
 {
 	struct rlimit files;
 	int err;
@@ -143,11 +144,12 @@ int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf,
 	for (int i = 0; i < TOP_SOURCES; i++) {
 		s->source[i].kind = kinds[i];
 		s->source[i].all = s;
+		s->source[i].asked = always;
 	}
 	if (!err)
 		err = top_source_open(&s->source[0], false);
 	for (int i = 1; !err && i < TOP_SOURCES; i++)
-		if (kinds[i]->at_once && !bpf)
+		if (always || (kinds[i]->at_once && !bpf))
 			s->source[i].state = TOP_SOURCE_WAITING;
 	while (at_once && !err && open_waiting(s))
 		;

@@ -63,7 +63,7 @@ struct top_slice {
 	struct top_window *kept; /*   and what was counted; NULL: there was none yet */
 	uint64_t planned_ns;	 /* how long the next one is */
 	uint64_t period_ns;	 /* from one beginning to the next, as a mean */
-	uint64_t fixed_ns;	 /* CPU time to attach and to detach; */
+	uint64_t fixed_ns;	 /* CPU time to attach, to detach, to read; */
 	uint64_t paid_ns;	 /* of the programs, before the last one; */
 	double rate;		 /*   while they run, as a part of a CPU; 0: not known */
 };
@@ -104,9 +104,10 @@ struct top_sources {
 /*
  * at_once: all of them are open when it returns, else what is needed,
  * and the others one by one once there is something to be seen. 0, or a negative errno after a
- * message if what is needed does not open.
+ * message if what is needed does not open. always: all of them, all the time, whatever they cost.
  */
-int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf, bool at_once);
+int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf, bool always,
+		     bool at_once);
 void top_sources_close(struct top_sources *s);
 /* A panel has been opened for the first time. */
 void top_sources_want(struct top_sources *s, enum top_panel panel);

@@ -21,7 +21,7 @@
 #define NICE -10
 
 struct top_options {
-	bool bpf;
+	bool bpf, always;
 };
 
 struct top {
@@ -131,7 +131,7 @@ static int run_lines(struct top *t)
 	int signals = make_signals(), err = signals < 0 ? -errno : 0;
 
 	if (!err)
-		err = top_sources_open(&t->sources, t->opt, own->bpf, true);
+		err = top_sources_open(&t->sources, t->opt, own->bpf, own->always, true);
 	t->is_open = !err;
 	begin_time(t);
 	t->sources.since = t->begin;
@@ -300,7 +300,7 @@ static int run_terminal(struct top *t)
 	t->view.host = t->host;
 	t->screen.utf8 = t->terminal.utf8;
 	if (!err)
-		err = top_sources_open(&t->sources, t->opt, own->bpf, false);
+		err = top_sources_open(&t->sources, t->opt, own->bpf, own->always, false);
 	t->is_open = !err;
 	begin_time(t);
 	t->sources.since = t->begin;
@@ -370,6 +370,9 @@ static const struct option_row own[] = {
 	FLAG("bpf", 0, VIEW, bpf,
 	     "every BPF program of the machine: time of a run, runs, part of a CPU, and the source "
 	     "line where most samples are; nothing else runs until its table is opened"),
+	FLAG("always", 0, VIEW, always,
+	     "all tables are filled from the beginning and all the time, memory's too: nothing is "
+	     "measured in slices, whatever it costs"),
 	{ "interval", 'i', OPTION_OUTPUT, OPTION_SAYS,
 	  .help = "how long a window is (1); the last sixty are kept" },
 	{ "duration", 'd', OPTION_TARGET, OPTION_SAYS, .help = "how long; otherwise until q" },

@@ -32,7 +32,7 @@ busy=$!
 pty 80 24 '?FUNCTION' '?load [0-9]' '=?' '?top: keys' '= ' '=c' '?functions on a CPU' '=n' '?threads on a CPU' \
 	'=w' '?waits' '=l' '?locks waited for' '=d' '?disks' '=t' '?what top itself runs' '=s' '?system calls' \
 	'=b' '?BPF programs' '=m' '?memory that becomes' '?BYTES/s' '=x' '?runs all the time' '=x' '?stopped' '=p' '?MOSTLY IN' \
-	'=>' '?sorted by' '=/' '?only rows with' '=syscalls\r' '?only syscalls' '=\r' "?process $busy" '=\x1b' 0.3 '=\x1b' 0.3 \
+	'=>' '?sorted by' '=/' '?only rows with' "=$busy\r" "?only $busy" '=\r' "?process $busy" '=\x1b' 0.3 '=\x1b' 0.3 \
 	'=o' '?q quit' '= ' '?PAUSED, [0-9]+ of' "=$(printf ',%.0s' {1..60})" '?PAUSED, ([0-9]+) of \1 back' '=.' '= ' '@120x40' 1.5 '@80x24' 1.5 \
 	'=f' '?flame graph of' '=5\r' '?rawprof-top-.*svg: [0-9]+ samples' '=h' '?HTML page' '=\r' '?html: [0-9]+ samples' '=q' -- -F 199
 left_as_it_was 'keys'

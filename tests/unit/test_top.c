@@ -144,8 +144,8 @@ START_TEST(overview_80x24)
 {
 	begin(80, 24);
 	top_draw(&view, &model, &screen);
-	ROW(1, "CPU      40% busy: user 25% system 15% stolen 0%; waits for disks 0%; load 0.00");
-	HAS("70.0 waits/s for a CPU");
+	ROW(1, "CPU      40% busy: user 25% system 15% stolen 0%; waits for disks 0%; load 0.0");
+	HAS("70.0 waits/s");
 	ROW(5, "    PID COMMAND        CPU MOSTLY IN     FUNCTION        MODULE      SELF  TOTAL");
 	ROW(6, "    100 one          60.0%               spin            libx.so    50.0%  70.0%");
 	ROW(7, "    200 two\\x1b[31m  25.0%               main            libx.so     0.0%  60.0%");
@@ -161,7 +161,7 @@ START_TEST(overview_200x50)
 	top_draw(&view, &model, &screen);
 	HAS("two\\x1b[31m");
 	HAS("MOSTLY IN");
-	HAS("12.0ms   30.0ms");
+	HAS("12.0ms  30.0ms");
 	end();
 }
 END_TEST
@@ -206,6 +206,38 @@ START_TEST(sorted_filtered)
 	press('<');
 	press('<');
 	HAS("sorted by LANG");
+	end();
+}
+END_TEST
+
+static void add_lock(struct top_window *w, const char *lock)
+{
+	const union top_value keys[5] = { { .number = 100 },
+					  { .number = 100 },
+					  { .text = top_text(w, "mutex") },
+					  { .text = top_text(w, lock) },
+					  { .text = top_text(w, "wants") } };
+	struct top_row *row = top_row(w, TOP_LOCKS, keys);
+
+	row->cell[5].number = 20;
+	row->cell[6].number = 400 * MS;
+}
+
+/* Where there is no room for the lock's address, two rows of it would be the same one twice. */
+START_TEST(rows_are_told_apart_by_what_is_shown)
+{
+	struct top_window *w = window(71);
+
+	begin(80, 24);
+	add_lock(w, "0x1000");
+	add_lock(w, "0x2000");
+	top_model_push(&model, w);
+	press('o');
+	HAS("mutex    wants            40.0    800ms");
+	press('l');
+	HAS("0x1000");
+	HAS("0x2000");
+	LACKS("800ms");
 	end();
 }
 END_TEST
@@ -463,6 +495,7 @@ int main(void)
 	tcase_add_test(tc, overview_200x50);
 	tcase_add_test(tc, screens_of_any_size);
 	tcase_add_test(tc, sorted_filtered);
+	tcase_add_test(tc, rows_are_told_apart_by_what_is_shown);
 	tcase_add_test(tc, into_a_process_and_back);
 	tcase_add_test(tc, steps_through_a_minute);
 	tcase_add_test(tc, what_runs_and_what_does_not);
