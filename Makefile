@@ -219,6 +219,9 @@ check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and comp
 	$(Q)scripts/diff-pairs
 check-consumers: rawprof $(WORKLOAD) ## profiles in Firefox Profiler, Perfetto and speedscope, from npm and PyPI; root
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/consumers/check.sh
+.PHONY: check-top
+check-top: rawprof $(WORKLOAD) ## top in tmux, beside the commands it shows, and its BPF programs beside bpftool, with ten of bpftrace's; root
+	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/top/check.sh
 .PHONY: check-servers
 check-servers: rawprof ## the agent and the Collector of OpenTelemetry itself, from Go's module proxy (54 MB); root, minutes the first time
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/servers/check.sh
