@@ -71,7 +71,8 @@ typedef int unwind_code_fn(void *ctx, uint64_t addr, uint32_t len,
 			   const struct unwind_code_state *state);
 /*
  * Looks at @size bytes of code at @addr; @starts of the file may say of functions that nothing in
- * this code leads to. What is not certain is left out. 0; -ENOMEM; or what @fn said. When @work is used up, what is known until then is told.
+ * this code leads to. What is not certain is left out. 0; -ENOMEM; or what @fn said. When @work is
+ * used up, what is known until then is told.
  */
 int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr,
 		       const struct unwind_starts *starts, struct rp_work *work, unwind_code_fn *fn,

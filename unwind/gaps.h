@@ -32,7 +32,10 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 
 void unwind_gaps_free(struct unwind_gaps *g);
 
-/* Of the code at @n of these numbers, and of what points there. False: it is not there, or more than there may be. */
+/*
+ * Of the code at @n of these numbers, and of what points there. False: it is not there, or more
+ * than there may be.
+ */
 bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n,
 		     const struct unwind_secret *secret, struct unwind_key *out);
 

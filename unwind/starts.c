@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks through a file for addresses of its code. Nothing in it is believed: each is a bit, or not. */
+/* Looks through a file for addresses of its code: each is a bit, which is all that is believed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

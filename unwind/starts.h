@@ -20,7 +20,7 @@ struct unwind_starts {
  * Looks for addresses of code in the file: in its instructions (call, lea), relocations and
  * symbols. Not in the words of its data: of those that are addresses most are of places within a
  * function, as cases of a switch are. What is found may be chance, as the bytes of the code are
- * looked at one by one: it has to be followed to be believed. x86-64 only. 0 or -ENOMEM; whatever is
+ * looked at one by one: it has to be followed to be believed. x86-64 only. 0 or -ENOMEM; what is
  * damaged in the file is passed over.
  */
 int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s);
