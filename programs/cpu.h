@@ -13,8 +13,15 @@ struct cpu_config {
 };
 /* The weights; the period is in the event's unit. */
 enum { CPU_WEIGHT_SAMPLES, CPU_WEIGHT_PERIOD, CPU_WEIGHTS };
-/* What also programs without maps of their own are shown with. */
-extern const struct asm_map rp_cpu_maps[STACK_MAPS];
+/*
+ * The array has one place, for the program cpu_sample that cpu_begin goes on with: another one may
+ * take it over while samples come.
+ */
+enum { CPU_MAP_SAMPLER = STACK_MAPS, CPU_MAPS };
+/* What also programs without maps of their own are shown with, but for the last. */
+extern const struct asm_map rp_cpu_maps[CPU_MAPS];
+
+enum cpu_role { CPU_SAMPLE = 1, CPU_BEGIN = 2 }; /* of rp_cpu_programs */
 
 /* cpu_event counts for itself, on each CPU. */
 struct cpu_turn {

@@ -105,7 +105,7 @@ static int filter(const struct record_confine *what)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	err = what->network ? 0 : record_filter_syscalls(what->child, what->attaches);
+	err = what->network ? 0 : record_filter_syscalls(what);
 	return err == -ENOSYS ? 0 : err;
 }
 

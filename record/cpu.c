@@ -20,11 +20,50 @@ struct cpu {
 
 /* ---- events */
 
+static int load_sampler(struct recording *rec, const struct program_config *common)
+{
+	const struct cpu_config config = { .common = *common, .keep_idle = rec->opt->idle };
+
+	return record_load(rec, rp_cpu_programs, &config);
+}
+
+/* The one that is there already finishes what it has begun. */
+static int take_over(struct recording *rec, int program)
+{
+	const uint32_t place = 0;
+	int err = rp_map_update(record_stacks_map(rec->stacks, CPU_MAP_SAMPLER), &place, &program,
+				BPF_ANY);
+
+	return err ? rp_fail(err, "cannot exchange the program of the samples: %s", strerror(-err))
+		   : 0;
+}
+
+static int load_without_languages(struct recording *rec)
+{
+	const struct cpu_config config = { .common = rec->config };
+	struct program_config less = rec->config;
+	int program, err;
+
+	less.managed_bytes = 0;
+	less.all_bytes = less.both_bytes;
+	less.jvm = less.scripts = less.php = less.ruby = less.perl = 0;
+	program = load_sampler(rec, &less);
+	err = program < 0 ? program : take_over(rec, program);
+	return err ? err : record_load(rec, rp_program_of(rp_cpu_programs, CPU_BEGIN), &config);
+}
+
+static int languages(struct recording *rec)
+{
+	int program = load_sampler(rec, &rec->config);
+
+	return program < 0 ? program : take_over(rec, program);
+}
+
 static int attach(struct recording *rec)
 {
-	const struct cpu_config config = { .common = rec->config, .keep_idle = rec->opt->idle };
 	struct cpu *cpu = rec->ctx;
-	int program = record_load(rec, rp_cpu_programs, &config);
+	int program =
+		rec->languages_wait ? load_without_languages(rec) : load_sampler(rec, &rec->config);
 
 	cpu->freq = rec->opt->freq || rec->opt->period ? rec->opt->freq : DEFAULT_FREQ;
 	cpu->period = rec->opt->period;
@@ -161,11 +200,12 @@ static void add_moment(const struct stack_moment *m, uint64_t *value)
 const struct record_profiler record_cpu = {
 	.command = "cpu",
 	.maps = rp_cpu_maps,
-	.nmaps = STACK_MAPS,
+	.nmaps = CPU_MAPS,
 	.ctx_size = sizeof(struct cpu),
 	.sample_freq = DEFAULT_FREQ,
 	.has_regs = true,
 	.attach = attach,
+	.languages = languages,
 	.start = start,
 	.stop = stop,
 	.restart = restart,

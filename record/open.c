@@ -342,6 +342,7 @@ int record_open(struct recording *rec)
 		err = record_during_open(rec);
 	if (!err)
 		err = record_configure(rec);
+	rec->languages_wait = !err && record_languages_may_wait(rec);
 	return err ? err : open_programs(rec);
 }
 

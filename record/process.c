@@ -108,6 +108,8 @@ static int on_mmap(struct recording *rec, const struct rp_side_event *e)
 		record_tables_mapped(rec->tables, e->pid, e->mmap.path);
 	if (rec->tables)
 		record_tables_changed(rec->tables, e->pid);
+	if (rec->languages_wait && record_language_file(e->mmap.path))
+		rec->language_met = true;
 	memcpy(m.build_id, e->mmap.build_id, sizeof(m.build_id));
 	err = count_mapping(rec, e->pid);
 	if (!err)
@@ -334,6 +336,8 @@ int record_drain(struct recording *rec)
 		err = hold_fresh(rec);
 	if (!err)
 		err = use_processes(rec);
+	if (!err)
+		err = record_languages_look(rec);
 	if (err == -ENOMEM)
 		rp_log(RP_ERROR, "out of memory while recording");
 	return err;

@@ -28,6 +28,7 @@
 #include "ksym.h"
 #include "names.h"
 #include "jvm.h"
+#include "languages.h"
 #include "python.h"
 #include "script.h"
 #include "v8.h"
@@ -101,6 +102,11 @@ struct record_profiler {
 	 * NULL: those of the list, with rec->config.
 	 */
 	int (*attach)(struct recording *rec);
+	/*
+	 * With rec->languages_wait attach has left out the walks of languages, which from here on
+	 * are walked too. NULL: they are there from the start. See languages.h.
+	 */
+	int (*languages)(struct recording *rec);
 	/* Events on, just before the target runs; may be NULL. */
 	int (*start)(struct recording *rec);
 	/* Confined: reads what others have, before the first drain; may be NULL. */
@@ -176,6 +182,8 @@ struct recording {
 	struct record_v8 *v8;	      /* NULL: neither */
 	struct record_jvm *jvm;	      /* of Java */
 	struct record_script *script; /* of PHP, Ruby and Perl */
+	bool languages_wait;	      /* walks of languages are not loaded yet; */
+	bool language_met;	      /*   but there is somebody to walk */
 	const char *comm_glob;	      /* a --comm that the program cannot match by itself; NULL */
 
 	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */

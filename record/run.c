@@ -133,7 +133,8 @@ static void take_wakes(const struct recording *rec)
 
 /* ---- waiting */
 
-#define AWAIT_MS 20 /* for tables, before the ring is looked at */
+#define AWAIT_MS 20			       /* for tables, before the ring is looked at */
+#define LANGUAGES_LOOK_NS (NS_PER_SECOND / 10) /* whether somebody runs one */
 
 /* How a wait can end. */
 enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TABLES, WAKE_RINGS, WAKE_TARGET };
@@ -250,6 +251,14 @@ static struct deadlines first_deadlines(const struct recording *rec, bool often)
 	return d;
 }
 
+/* In how many ns to drain whatever else happens: what processes map and execute is of interest. */
+static uint64_t next_look(struct recording *rec)
+{
+	const uint64_t by_tables = rec->tables ? record_tables_urgent(rec->tables) : UINT64_MAX;
+
+	return rec->languages_wait && by_tables > LANGUAGES_LOOK_NS ? LANGUAGES_LOOK_NS : by_tables;
+}
+
 /*
  * Until the end. Samples are counted in the kernel and the ring wakes us when it fills, so there is
  * little to do; what is printed as it comes is looked for ten times a second.
@@ -260,7 +269,7 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 	struct deadlines d = first_deadlines(rec, often);
 
 	for (;;) {
-		uint64_t urgent = rec->tables ? record_tables_urgent(rec->tables) : UINT64_MAX;
+		uint64_t urgent = next_look(rec);
 		uint64_t drain = next_drain(&d), next = d.times < drain ? d.times : drain;
 		int err = wait_until(rec, fds, next, urgent);
 		uint64_t now = rp_monotonic_ns();
@@ -325,6 +334,8 @@ int record_begin(struct recording *rec)
 	rec->begin_ns = rp_monotonic_ns();
 	rec->busy_ns = record_busy_ns();
 	err = record_start_events(rec);
+	if (!err)
+		err = record_languages_load(rec);
 	if (!err && rec->tables)
 		record_tables_make_beside(rec->tables);
 	return !err && rec->profiler->begin ? rec->profiler->begin(rec) : err;
@@ -350,6 +361,7 @@ static int confine(struct recording *rec)
 					     .attaches = profiler->mapped || profiler->loaded ||
 							 (profiler->attaches_again &&
 							  rec->opt->interval > 0),
+					     .loads = rec->languages_wait,
 					     .network = rec->opt->debuginfod };
 	int err;
 
@@ -394,6 +406,8 @@ static int run_until_end(struct recording *rec)
 	rec->busy_ns = record_busy_ns();
 	err = rec->caught ? -EINTR : start(rec);
 	wants_to_stop(rec); /* start() may have ended for that */
+	if (!err)
+		err = record_languages_begin(rec);
 	if (!err)
 		err = confine(rec);
 	if (!err && rec->tables) {

@@ -251,14 +251,16 @@ static void allow_values(struct filter *f, int call, unsigned int argument, cons
 	otherwise(f, begin);
 }
 
-static void allow_bpf(struct filter *f, bool attaches)
+static void allow_bpf(struct filter *f, const struct record_confine *what)
 {
 	unsigned short begin = only_for(f, SYS_bpf);
 
 	load_argument(f, 0);
 	allow_each(f, bpf_commands, COUNT(bpf_commands));
-	if (attaches)
+	if (what->attaches)
 		allow_each(f, bpf_loads, COUNT(bpf_loads));
+	else if (what->loads)
+		allow_each(f, bpf_loads, 1);
 	refuse(f);
 	otherwise(f, begin);
 }
@@ -345,15 +347,15 @@ static int install(struct filter *f)
 	return errno == EINVAL ? -ENOSYS : -errno;
 }
 
-int record_filter_syscalls(pid_t child, bool attaches)
+int record_filter_syscalls(const struct record_confine *what)
 {
-	const uint32_t target = (uint32_t)(child ? child : getpid());
+	const uint32_t target = (uint32_t)(what->child ? what->child : getpid());
 	struct filter f = { .n = 0 };
 
 	begin(&f);
 	allow_values(&f, SYS_fcntl, 1, fcntl_commands, COUNT(fcntl_commands));
-	allow_bpf(&f, attaches);
-	allow_events(&f, attaches);
+	allow_bpf(&f, what);
+	allow_events(&f, what->attaches);
 	allow_values(&f, SYS_kill, 0, &target, 1);
 	allow_ioctls(&f);
 	finish(&f);

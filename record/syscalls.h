@@ -3,17 +3,16 @@
 #ifndef RECORD_SYSCALLS_H
 #define RECORD_SYSCALLS_H
 
-#include <stdbool.h>
-#include <sys/types.h>
+#include "confine.h"
 
 /*
  * All others return -EPERM from now on: none executes a program, makes a process or a socket, opens
- * a file for writing, moves or deletes one. Signals go to this process and to @child. No program of
- * BPF is loaded and no event of a single process opened, unless the recording @attaches some later.
+ * a file for writing, moves or deletes one. Signals go to this process and to the child. No program
+ * of BPF is loaded and no event of a single process opened, unless the recording does so later.
  * 0; -ENOSYS: the kernel has no filters; else a negative errno. The process must have given up to
  * gain privileges, or have CAP_SYS_ADMIN.
  */
-int record_filter_syscalls(pid_t child, bool attaches);
+int record_filter_syscalls(const struct record_confine *what);
 
 /*
  * The same for a process that speaks to servers: it has sockets of the internet, of netlink and of

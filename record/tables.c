@@ -69,6 +69,7 @@ struct record_tables {
 	uint64_t forgotten_ns;	   /* when the maps were emptied last, */
 	uint64_t missed_ns;	   /*   and the set of these places */
 	bool is_full, full_said;
+	bool has_language; /* of a process that was read */
 	struct reading *reading;
 };
 
@@ -304,6 +305,7 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->v8 = (struct v8_process){ 0 };
 	f->reading->script = (struct script_process){ 0 };
 	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
+	f->reading->has_language = false;
 }
 
 int record_tables_map(void *tables, const struct sym_proc_map *m)
@@ -322,7 +324,13 @@ void record_tables_end(struct record_tables *f)
 		record_early_add(&f->early, f->reading->pid);
 	if (f->reading->waits)
 		rp_id_set_add(&f->waiting, f->reading->pid);
+	f->has_language |= f->reading->has_language;
 	f->reading->n = 0;
+}
+
+bool record_tables_have_language(const struct record_tables *f)
+{
+	return f->has_language;
 }
 
 void record_tables_expect(struct record_tables *f, const char *path)

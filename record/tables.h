@@ -39,6 +39,8 @@ struct sym_proc_map;
 void record_tables_begin(struct record_tables *f, uint32_t pid);
 int record_tables_map(void *tables, const struct sym_proc_map *m);
 void record_tables_end(struct record_tables *f);
+/* One that was published may have frames of a language: record_language_file(). */
+bool record_tables_have_language(const struct record_tables *f);
 /*
  * Digests beforehand what a program that is about to be started will map for certain: its file, if
  * it was found, and the C library, which is ours too.

@@ -15,6 +15,7 @@
 #include "symbolize/proc.h"
 
 #include "jvm.h"
+#include "languages.h"
 #include "python.h"
 #include "script.h"
 #include "tables_read.h"
@@ -180,6 +181,7 @@ static void look_for_languages(struct reading *r, const struct sym_proc_map *m, 
 {
 	struct mapped what = { r, m };
 
+	r->has_language |= record_language_file(m->path);
 	if (r->from->jvm && !r->jvm)
 		r->jvm = record_jvm_mapped(r->from->jvm, r->pid, m, bias, open_again, &what,
 					   &r->jvm_early);

@@ -44,8 +44,9 @@ struct reading {
 	struct python_process python;
 	struct script_process script;
 	struct v8_process v8;
-	bool jvm_early; /* it has one that has not begun yet */
-	bool waits;	/* for tables, which are being made */
+	bool has_language; /* by the name of a file */
+	bool jvm_early;	   /* it has one that has not begun yet */
+	bool waits;	   /* for tables, which are being made */
 	uint64_t start[READING_RANGES];
 	struct unwind_mapping range[READING_RANGES];
 };

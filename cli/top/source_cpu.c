@@ -220,6 +220,7 @@ static int open_cpu(struct top_source *s)
 	s->options.sample = on_sample;
 	s->options.ctx = s;
 	s->profiler = record_cpu;
+	s->profiler.languages = NULL; /* it stays on, so they are loaded at once */
 	return 0;
 }
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Walks of languages, which a recording of the whole machine begins without: they take the verifier
+ * longer than all the rest, and are loaded once there is a process that has such frames.
+ */
+#ifndef RECORD_LANGUAGES_H
+#define RECORD_LANGUAGES_H
+
+#include <stdbool.h>
+
+struct recording;
+
+/* By its name the file is an interpreter, or a library that is one: "libpython3.11.so.1.0". */
+bool record_language_file(const char *path);
+
+/* The recording can begin without: @rec's configuration is known. */
+bool record_languages_may_wait(const struct recording *rec);
+/* Events are on, all rights are still there: loads them if an interpreter runs. */
+int record_languages_begin(struct recording *rec);
+/* After a drain: loads them if one has been met. 0 or a negative errno after a message. */
+int record_languages_look(struct recording *rec);
+/* Loads them if that has not been done. */
+int record_languages_load(struct recording *rec);
+
+#endif
