@@ -50,6 +50,20 @@ done
 # shellcheck disable=SC2086 # a list
 at_once version $pythons
 
+# ---- the whole machine: begun without, until one runs
+
+recording cpu -v -F 499 --comm spinner --python-only --format folded -o "$tmp/at_once"
+(exec -a spinner "$python" "$frames" spin 0.3) >/dev/null
+kill -INT $recorder
+wait $recorder
+hasnt 'whole machine, only frames of Python: it begins with them' "$err" 'frames of languages are walked since'
+recording cpu -v -F 499 --lines --format folded -o "$tmp/whole"
+"$python" "$frames" spin 1 >/dev/null
+kill -INT $recorder
+wait $recorder
+has 'whole machine: it loads what walks them' "$err" 'frames of languages are walked since [0-9]+ ms after the start'
+holds 'whole machine: and they are there' "$(grep -c '<module> .*frames.py' "$tmp/whole") > 0"
+
 # ---- other interpreters in the process
 
 # Each thread runs one after the other; its frames are those of the one it runs.
