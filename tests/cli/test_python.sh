@@ -52,11 +52,11 @@ at_once version $pythons
 
 # ---- the whole machine: begun without, until one runs
 
-recording cpu -v -F 499 --comm spinner --python-only --format folded -o "$tmp/at_once"
+recording cpu -v -F 499 --comm spinner --python-only --format folded -o "$tmp/named"
 (exec -a spinner "$python" "$frames" spin 0.3) >/dev/null
 kill -INT $recorder
 wait $recorder
-hasnt 'whole machine, only frames of Python: it begins with them' "$err" 'frames of languages are walked since'
+lacks 'whole machine, only frames of Python: it begins with them' "$err" 'frames of languages are walked since'
 recording cpu -v -F 499 --lines --format folded -o "$tmp/whole"
 "$python" "$frames" spin 1 >/dev/null
 kill -INT $recorder
