@@ -125,7 +125,7 @@ void agent_pod_find(const char *logs, const char *uid, struct agent_pod *out);
 
 /* ---- labels.c */
 
-enum { AGENT_LABELS = 8 }; /* REPORT_MAX_LABELS */
+enum { AGENT_LABELS = 8 }; /* REPORT_MAX_LABELS has room for them and for a command's own */
 struct agent_labels;
 struct report_sample;
 

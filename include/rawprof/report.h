@@ -29,7 +29,7 @@
 #include <stdio.h>
 
 #define REPORT_MAX_VALUES 4
-#define REPORT_MAX_LABELS 8
+#define REPORT_MAX_LABELS 12 /* rawprof agent adds up to eight to those of a command */
 #define REPORT_MAX_STACK 4096 /* frames of one stack, inlined ones included */
 
 /* What one weight of a sample counts, in the vocabulary of pprof: { "samples", "count" },
