@@ -219,8 +219,8 @@ int record_configure(struct recording *rec)
 	}
 	if (opt->python_only && !c->managed_bytes)
 		rp_log(RP_WARN,
-		       "no functions of Python, JavaScript or Java here, which need Linux 6.10 "
-		       "on x86-64 and stacks by unwind tables: --python-only leaves native "
-		       "frames");
+		       "no functions of languages here (Python, JavaScript, Java, PHP, Ruby, "
+		       "Perl), which need Linux 6.10 on x86-64 and stacks by unwind tables: "
+		       "--python-only leaves native frames");
 	return err;
 }
