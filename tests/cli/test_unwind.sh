@@ -54,7 +54,7 @@ if grep -qE 'yes +bpf_loop ' "$out"; then
 
 	folded -F 999 -U -- "$work/dive" 3000 0.3
 	has 'too deep: what is cut is said' "$err" '[0-9]+ too deep'
-	lacks 'too deep: the outermost ones are not there' "$out" ';main;'
+	lacks 'too deep: the outermost ones are not there' "$out" ';main;.*;bottom[ ;]'
 
 	folded -F 999 -U --max-stack 100+20 -- "$work/dive" 3000 0.3
 	is 'both ends: the frames of each, and a mark' "$(dives "$out")" \
