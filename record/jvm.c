@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes have a virtual machine of HotSpot. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 #include "symbolize/proc.h"
 
 #include "jvm.h"
+#include "languages.h"
 #include "recording.h"
 
 /* libjvm.so, of which the first process that has it says how it is laid out. */
@@ -192,33 +192,12 @@ bool record_jvm_may_run(uint32_t pid)
 }
 
 /* "/usr/lib/jvm/java-17-openjdk-amd64/bin/java". */
-static bool is_java(const char *exe)
+static bool is_java(const void *ctx, const char *exe)
 {
 	const char *slash = strrchr(exe, '/');
 
+	(void)ctx;
 	return slash && !strcmp(slash, "/java");
-}
-
-/* Also in a container, whose files are not those of this machine. */
-static bool is_running(void)
-{
-	DIR *proc = opendir("/proc");
-	char path[64], exe[512];
-	struct dirent *e;
-	bool found = false;
-	ssize_t n;
-
-	while (proc && !found && (e = readdir(proc))) {
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%.20s/exe", e->d_name);
-		n = readlink(path, exe, sizeof(exe) - 1);
-		exe[n > 0 ? n : 0] = '\0';
-		found = is_java(exe);
-	}
-	if (proc)
-		closedir(proc);
-	return found;
 }
 
 static bool is_in_path(void)
@@ -239,7 +218,8 @@ static bool is_in_path(void)
 
 bool record_jvm_may_start(void)
 {
-	return !access("/usr/lib/jvm", F_OK) || getenv("JAVA_HOME") || is_in_path() || is_running();
+	return !access("/usr/lib/jvm", F_OK) || getenv("JAVA_HOME") || is_in_path() ||
+	       record_program_runs(is_java, NULL);
 }
 
 static struct known_file *find_file(struct record_jvm *j, const struct sym_proc_map *m,

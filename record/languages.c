@@ -22,8 +22,7 @@ bool record_language_file(const char *path)
 	return false;
 }
 
-/* Programs whose file has another name are found when a sample hits them. */
-static bool is_one_running(void)
+bool record_program_runs(bool (*is_one)(const void *ctx, const char *exe), const void *ctx)
 {
 	DIR *proc = opendir("/proc");
 	char path[64], exe[512];
@@ -37,11 +36,17 @@ static bool is_one_running(void)
 		snprintf(path, sizeof(path), "/proc/%.20s/exe", e->d_name);
 		n = readlink(path, exe, sizeof(exe) - 1);
 		exe[n > 0 ? n : 0] = '\0';
-		found = record_language_file(exe);
+		found = is_one(ctx, exe);
 	}
 	if (proc)
 		closedir(proc);
 	return found;
+}
+
+static bool is_interpreter(const void *ctx, const char *exe)
+{
+	(void)ctx;
+	return record_language_file(exe);
 }
 
 /* A program that is asked for by its number or its command has them from its first sample. */
@@ -70,7 +75,10 @@ int record_languages_load(struct recording *rec)
 
 int record_languages_begin(struct recording *rec)
 {
-	return rec->languages_wait && is_one_running() ? record_languages_load(rec) : 0;
+	/* Programs whose file has another name are found when a sample hits them. */
+	return rec->languages_wait && record_program_runs(is_interpreter, NULL)
+		       ? record_languages_load(rec)
+		       : 0;
 }
 
 int record_languages_look(struct recording *rec)

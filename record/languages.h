@@ -13,6 +13,12 @@ struct recording;
 /* By its name the file is an interpreter, or a library that is one: "libpython3.11.so.1.0". */
 bool record_language_file(const char *path);
 
+/*
+ * A process is there whose program's file is one of these; also in a container, whose files are not
+ * those of this machine.
+ */
+bool record_program_runs(bool (*is_one)(const void *ctx, const char *exe), const void *ctx);
+
 /* The recording can begin without: @rec's configuration is known. */
 bool record_languages_may_wait(const struct recording *rec);
 /* Events are on, all rights are still there: loads them if an interpreter runs. */

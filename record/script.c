@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes have an interpreter of PHP, Ruby or Perl. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include "base/hash.h"
 #include "symbolize/proc.h"
 
+#include "languages.h"
 #include "script.h"
 
 /* A file whose name says that it may have one; layout is its number + 1 in the map, or 0. */
@@ -131,26 +131,9 @@ bool record_script_may_run(uint32_t pid, enum script_language language)
 	return sym_proc_maps("/proc", pid, is_one, &language) != 0;
 }
 
-/* Also in a container, whose files are not those of this machine. */
-static bool is_running(enum script_language language)
+static bool is_language(const void *language, const char *exe)
 {
-	DIR *proc = opendir("/proc");
-	char path[64], exe[512];
-	struct dirent *e;
-	bool found = false;
-	ssize_t n;
-
-	while (proc && !found && (e = readdir(proc))) {
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%.20s/exe", e->d_name);
-		n = readlink(path, exe, sizeof(exe) - 1);
-		exe[n > 0 ? n : 0] = '\0';
-		found = language_of(exe) == language;
-	}
-	if (proc)
-		closedir(proc);
-	return found;
+	return language_of(exe) == *(const enum script_language *)language;
 }
 
 static bool is_in_path(enum script_language language)
@@ -174,7 +157,8 @@ bool record_script_may_start(enum script_language language)
 	char modules[32]; /* of a web server: "/usr/lib/php" */
 
 	snprintf(modules, sizeof(modules), "/usr/lib/%s", record_script_word(language));
-	return !access(modules, F_OK) || is_in_path(language) || is_running(language);
+	return !access(modules, F_OK) || is_in_path(language) ||
+	       record_program_runs(is_language, &language);
 }
 
 /* ---- what came */
