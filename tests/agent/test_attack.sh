@@ -8,14 +8,7 @@ have_python || finish
 [ "$(id -u)" = 0 ] || { skip "$(basename "$0")" 'needs root, to become another user'; finish; }
 as_user() { setpriv --reuid 1234 --regid 1234 --clear-groups --inh-caps=-all "$@"; }
 as_user /usr/bin/python3 -c '' || { skip "$(basename "$0")" 'another user has no /usr/bin/python3'; finish; }
-pids=''
-end_all() {
-	# shellcheck disable=SC2086 # a list of words
-	kill -KILL $pids 2>/dev/null
-	wait 2>/dev/null
-	cleanup
-}
-trap end_all EXIT
+end_pids_too
 port=$((20000 + RANDOM % 12000))
 # The way to the directory belongs to the attacker.
 mkdir -m 755 "$tmp/theirs"

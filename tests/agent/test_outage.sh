@@ -10,14 +10,7 @@ if "$rawprof" agent --dir "$tmp/none" --push otlp+http://127.0.0.1:1 -d 1 2>&1 |
 	skip "$(basename "$0")" 'built without libcurl, which says so'
 	finish
 fi
-pids=''
-end_all() {
-	# shellcheck disable=SC2086 # a list of words
-	kill -KILL $pids 2>/dev/null
-	wait 2>/dev/null
-	cleanup
-}
-trap end_all EXIT
+end_pids_too
 port=$((20000 + RANDOM % 12000))
 url=http://127.0.0.1:$port
 serve() {

@@ -15,6 +15,17 @@ tmp=$(mktemp -d)
 out=$tmp/out err=$tmp/err said=$tmp/said
 cleanup() { rm -rf "$tmp"; }
 trap cleanup EXIT
+# end_pids_too: from now on the processes whose numbers are in $pids end with the test.
+end_pids_too() {
+	pids=''
+	trap end_pids EXIT
+}
+end_pids() {
+	# shellcheck disable=SC2086 # a list of words
+	kill -KILL $pids 2>/dev/null
+	wait 2>/dev/null
+	cleanup
+}
 
 ok() { passed=$((passed + 1)); echo "ok   $1"; }
 skip() { skipped=$((skipped + 1)); echo "skip $1 ($2)"; }

@@ -32,14 +32,7 @@ have_python || finish
 # ---- servers and agents
 
 port=$((20000 + RANDOM % 12000))
-pids=''
-end_all() {
-	# shellcheck disable=SC2086 # a list of words
-	kill -KILL $pids 2>/dev/null
-	wait 2>/dev/null
-	cleanup
-}
-trap end_all EXIT
+end_pids_too
 # serve: all servers of names below $url, from now on.
 serve() {
 	local i
