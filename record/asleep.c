@@ -60,9 +60,11 @@ int record_asleep_begin(struct recording *rec, int program)
 	/* With filters the first visit tells which processes are met; later ones are known. */
 	if (program >= 0 && !rec->windows && rec->tables && !rec->config.filtering)
 		err = record_read_all(rec);
+	rec->read_is_new = true; /* while tables are awaited, whatever else is drained */
 	if (!err && !rec->windows)
 		err = record_await_tables(rec);
 	if (!err)
 		err = record_asleep_visit(rec, program);
+	rec->read_is_new = false;
 	return err ? err : record_drain(rec); /* what has been read does not wake us any more */
 }

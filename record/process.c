@@ -55,8 +55,11 @@ int record_read_all(struct recording *rec)
 	while (proc && !err && (entry = readdir(proc))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		if (pid && rp_id_set_add(&rec->read, pid))
-			err = read_with_tables(rec, pid, false);
+		if (!pid || !rp_id_set_add(&rec->read, pid))
+			continue;
+		err = read_with_tables(rec, pid, false);
+		if (rec->tables)
+			record_tables_take_made(rec->tables); /* most map the same few files */
 	}
 	if (proc)
 		closedir(proc);
@@ -223,7 +226,8 @@ static int hold_fresh(struct recording *rec)
 	}
 	rp_id_set_free(&rec->fresh);
 	rp_id_set_free(&rec->waiting);
-	rp_id_set_free(&rec->read); /* from now on they may have become others */
+	if (!rec->read_is_new)
+		rp_id_set_free(&rec->read); /* from now on they may have become others */
 	if (rec->tables && !rec->end_ns)
 		record_tables_refresh(rec->tables);
 	return err;

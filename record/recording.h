@@ -201,6 +201,7 @@ struct recording {
 	struct id_set met;	 /* that a sample was taken of, by generation; */
 	struct id_set fresh;	 /*   those that were met since the last drain; */
 	struct id_set read;	 /*   those of which all has just been read beforehand */
+	bool read_is_new;	 /*   and no sample of theirs has been drained yet */
 	struct id_set waiting;	 /*   those of `fresh` that need not be read yet */
 	struct id_set again;	 /*   those that have come with new stacks since the last look */
 	struct id_set in_vain;	 /* processes and places that were read for, in a window */

@@ -40,6 +40,13 @@ struct slice {
 	uint64_t left_ns; /* when it was given up last; 0: never */
 };
 
+/* A part of the ranges' map that stays mapped for what is written next: mapping all costs more. */
+#define WINDOW (1u << 16)
+struct window {
+	unsigned char *at; /* NULL: none */
+	uint64_t first;
+};
+
 #define MAX_MISSED 4096
 #define MAX_PATHS 4096
 #define MAX_HITS 4096 /* more between two looks at the processes than anyone's samples need */
@@ -55,7 +62,7 @@ struct record_tables {
 	bool by_file;	     /* processes are walked before they are read */
 	uint32_t generation; /* of what was published last */
 	struct slice *slices;
-	size_t nslices, capacity;
+	size_t nslices, nleft, capacity; /* nleft: of which nobody has */
 	/* By pid, of MAX_PIDS: number in slices + 1. Its pages appear as they are used. */
 	uint32_t *slice_of_pid;
 	struct id_set changed;
@@ -70,6 +77,7 @@ struct record_tables {
 	uint64_t missed_ns;	   /*   and the set of these places */
 	bool is_full, full_said;
 	bool has_language; /* of a process that was read */
+	struct window starts_window, ranges_window;
 	struct reading *reading;
 };
 
@@ -81,6 +89,13 @@ static void *map_pages(size_t bytes, int flags, int fd)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
+static void close_window(struct window *w)
+{
+	if (w->at)
+		munmap(w->at, WINDOW);
+	w->at = NULL;
+}
+
 /* The programs keep what they have found in unwind_procs: no longer. */
 static void procs_changed(struct record_tables *f)
 {
@@ -90,11 +105,29 @@ static void procs_changed(struct record_tables *f)
 /* Of generation 0, which is no process's. Never written; const would lie in the file. */
 static struct unwind_mapping nobodys[READING_RANGES + SLICE_STEP];
 
+/* To the ranges' map. What one process has mostly lies behind what the last one has. */
+static int write_ranges(struct record_tables *f, struct window *w, uint64_t offset,
+			const void *data, size_t bytes)
+{
+	if (w->at && offset >= w->first && offset + bytes <= w->first + WINDOW) {
+		memcpy(w->at + (offset - w->first), data, bytes);
+		return 0;
+	}
+	close_window(w);
+	w->first = offset / WINDOW * WINDOW;
+	w->at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, f->ranges_fd,
+		     (off_t)w->first);
+	if (w->at == MAP_FAILED)
+		w->at = NULL; /* it is the last, which is shorter */
+	return rp_map_write(f->ranges_fd, offset, data, bytes);
+}
+
 /* No walk finds anything in it any more. */
 static void wipe(struct record_tables *f, struct slice *s)
 {
-	s->is_wiped = !rp_map_write(f->ranges_fd, offsetof(struct unwind_mappings, range[s->first]),
-				    nobodys, s->capacity * sizeof(nobodys[0]));
+	s->is_wiped = !write_ranges(f, &f->ranges_window,
+				    offsetof(struct unwind_mappings, range[s->first]), nobodys,
+				    s->capacity * sizeof(nobodys[0]));
 }
 
 /*
@@ -149,7 +182,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
 	f->slice_of_pid = map_pages(MAX_PIDS * sizeof(*f->slice_of_pid),
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-	f->reading = malloc(sizeof(*f->reading));
+	f->reading = calloc(1, sizeof(*f->reading));
 	if (f->changes && f->slice_of_pid && f->reading)
 		err = record_table_store_open(&f->from.store, &store);
 	if (!err) {
@@ -182,6 +215,8 @@ void record_tables_close(struct record_tables *f)
 	rp_id_set_free(&f->paths);
 	rp_id_set_free(&f->waiting);
 	record_early_free(&f->early);
+	close_window(&f->starts_window);
+	close_window(&f->ranges_window);
 	free(f->slices);
 	free(f->reading);
 	free(f->from.hits);
@@ -199,6 +234,7 @@ static struct slice *slice_of(const struct record_tables *f, uint32_t pid)
 
 static void take_slice(struct record_tables *f, struct slice *slice, uint32_t pid)
 {
+	f->nleft--;
 	slice->pid = pid;
 	f->slice_of_pid[pid] = (uint32_t)(slice - f->slices) + 1;
 }
@@ -208,6 +244,7 @@ static void give_up(struct record_tables *f, struct slice *slice)
 	f->slice_of_pid[slice->pid] = 0;
 	slice->pid = 0;
 	slice->left_ns = rp_monotonic_ns();
+	f->nleft++;
 }
 
 /* The smallest that was given up long enough ago and has room, but not twice too much. */
@@ -216,7 +253,7 @@ static struct slice *used_slice(struct record_tables *f, uint32_t capacity)
 	uint64_t now = rp_monotonic_ns();
 	struct slice *best = NULL;
 
-	for (size_t i = 0; i < f->nslices; i++) {
+	for (size_t i = 0; f->nleft && i < f->nslices; i++) {
 		struct slice *s = &f->slices[i];
 
 		if (!s->pid && s->capacity >= capacity && s->capacity <= 2 * capacity &&
@@ -234,6 +271,7 @@ static struct slice *new_slice(struct record_tables *f, uint32_t capacity)
 		return NULL;
 	f->slices[f->nslices] = (struct slice){ .first = f->used, .capacity = capacity };
 	f->used += capacity;
+	f->nleft++;
 	return &f->slices[f->nslices++];
 }
 
@@ -253,8 +291,9 @@ static int write_slice(struct record_tables *f, struct slice *slice, struct read
 		return -ENOMEM;
 	slice->is_wiped = false;
 	if (!err)
-		err = rp_map_write(f->ranges_fd, starts_at, r->start, r->n * sizeof(r->start[0]));
-	return err ? err : rp_map_write(f->ranges_fd, ranges_at, r->range, bytes);
+		err = write_ranges(f, &f->starts_window, starts_at, r->start,
+				   r->n * sizeof(r->start[0]));
+	return err ? err : write_ranges(f, &f->ranges_window, ranges_at, r->range, bytes);
 }
 
 static void publish(struct record_tables *f, struct reading *r)
@@ -449,7 +488,7 @@ static void forget_all(struct record_tables *f)
 		}
 	}
 	procs_changed(f);
-	f->nslices = f->used = 0;
+	f->nslices = f->nleft = f->used = 0;
 	rp_quiesce();
 	record_table_store_forget(f->from.store);
 }
@@ -486,8 +525,7 @@ static void forget_seen(struct record_tables *f)
 	f->missed_ns = now;
 }
 
-/* What was published of them lacks what has been made since. */
-static void take_made(struct record_tables *f)
+void record_tables_take_made(struct record_tables *f)
 {
 	if (!record_table_store_collect(f->from.store))
 		return;
@@ -517,7 +555,7 @@ bool record_tables_are_busy(const struct record_tables *f)
 
 void record_tables_refresh(struct record_tables *f)
 {
-	take_made(f);
+	record_tables_take_made(f);
 	make_room(f);
 	forget_seen(f);
 	record_early_take(&f->early, &f->current, &f->changed);

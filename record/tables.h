@@ -66,6 +66,11 @@ void record_tables_lost(struct record_tables *f, uint32_t pid, const uint64_t *p
  * for that file. False if this place was said before.
  */
 bool record_tables_missed(struct record_tables *f, uint32_t pid, uint64_t pc);
+/*
+ * What has been made since is used by whoever is read from now on; who was read before it will be
+ * read again, by record_tables_refresh().
+ */
+void record_tables_take_made(struct record_tables *f);
 /* Reads those again that have changed, where a walk was lost, or whose tables have been made. */
 void record_tables_refresh(struct record_tables *f);
 /*

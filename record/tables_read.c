@@ -6,11 +6,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <rawprof/loader.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/lack.h"
 #include "symbolize/proc.h"
 
@@ -126,6 +129,34 @@ static bool is_ready(struct reading *r, const struct stored_file *file)
 	return !waits || file->table.nparts;
 }
 
+/* A file that is written while it is mapped has the tables of before for so long. */
+#define LED_TO_NS (NS_PER_SECOND / 10)
+
+/*
+ * Which file a mapping leads to. Looking that up costs more than all else of a process whose files
+ * are known. Some file systems have one number for several files; these also show another device
+ * here than there.
+ */
+static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const char *link_path,
+			struct stat *st)
+{
+	const uint32_t path = rp_hash_bytes(m->path, strlen(m->path));
+	struct led_to *to = &r->files[m->inode % READING_FILES];
+	const uint64_t now = rp_monotonic_ns();
+
+	if (to->until_ns > now && to->inode == m->inode && to->dev_major == m->dev_major &&
+	    to->dev_minor == m->dev_minor && to->path == path) {
+		*st = to->st;
+		return true;
+	}
+	if (stat(link_path, st))
+		return false;
+	if (st->st_ino == m->inode && st->st_dev == makedev(m->dev_major, m->dev_minor))
+		*to = (struct led_to){ now + LED_TO_NS, m->inode,     m->dev_major,
+				       m->dev_minor,	path,	      *st };
+	return true;
+}
+
 /*
  * Most are known: then one system call will do. False: no sample has hit it, or its table is being
  * made; it can wait.
@@ -142,7 +173,7 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 	*file = NULL;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	if (!stat(path, &st))
+	if (stat_mapped(r, m, path, &st))
 		*file = record_table_store_known(r->from->store, &st);
 	if (*file)
 		again = record_table_store_try_again(*file);

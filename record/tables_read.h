@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/stat.h>
+
 #include "programs/shared/unwind.h"
 #include "table_store.h"
 
@@ -38,6 +40,15 @@ struct table_sources {
 };
 
 /* What a process is read into before it is published. */
+/* What a mapping of that file has led to a moment ago; most processes map the same few. */
+struct led_to {
+	uint64_t until_ns; /* 0: there is none */
+	uint64_t inode;
+	uint32_t dev_major, dev_minor, path;
+	struct stat st;
+};
+#define READING_FILES 64
+
 struct reading {
 	const struct table_sources *from;
 	uint32_t pid, n, jvm; /* jvm: as struct unwind_proc has it */
@@ -47,6 +58,7 @@ struct reading {
 	bool has_language; /* by the name of a file */
 	bool jvm_early;	   /* it has one that has not begun yet */
 	bool waits;	   /* for tables, which are being made */
+	struct led_to files[READING_FILES]; /* of all processes, by their inode */
 	uint64_t start[READING_RANGES];
 	struct unwind_mapping range[READING_RANGES];
 };

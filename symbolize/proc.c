@@ -103,33 +103,51 @@ static bool parse_map(char *line, struct sym_proc_map *m)
 	return m->start < m->end;
 }
 
+/* The kernel gives whole lines, a page of them at most; the longest has a path of escapes. */
+enum { MAPS_AT_ONCE = 4 * PATH_MAX + 4096 };
+
+/* Of *have bytes those that are whole lines; the rest moves to the front. What fn returned. */
+static int take_lines(char *buf, size_t *have, int (*fn)(void *ctx, const struct sym_proc_map *m),
+		      void *ctx)
+{
+	char *line = buf, *end;
+	struct sym_proc_map m;
+	int ret = 0;
+
+	while (!ret && (end = memchr(line, '\n', *have - (size_t)(line - buf)))) {
+		*end = '\0';
+		if (parse_map(line, &m))
+			ret = fn(ctx, &m);
+		line = end + 1;
+	}
+	*have -= (size_t)(line - buf);
+	memmove(buf, line, *have);
+	if (*have == MAPS_AT_ONCE)
+		*have = 0; /* no line that the kernel writes */
+	return ret;
+}
+
 int sym_proc_maps(const char *proc, uint32_t pid,
 		  int (*fn)(void *ctx, const struct sym_proc_map *m), void *ctx)
 {
 	int fd = open_file(proc, pid, "maps"), ret = 0;
-	struct sym_proc_map m;
-	size_t capacity = 0;
-	char *line = NULL;
-	ssize_t n;
-	FILE *f;
+	char buf[MAPS_AT_ONCE + 1];
+	size_t have = 0;
+	ssize_t n = 1;
 
 	if (fd < 0)
 		return fd;
-	f = fdopen(fd, "r");
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
+	while (!ret && n) {
+		n = read(fd, buf + have, MAPS_AT_ONCE - have);
+		if (n < 0 && errno != EINTR)
+			ret = -errno;
+		have += n > 0 ? (size_t)n : 0;
+		if (!n && have)
+			buf[have++] = '\n'; /* the last line has none */
+		if (!ret)
+			ret = take_lines(buf, &have, fn, ctx);
 	}
-	while (!ret && (n = getline(&line, &capacity, f)) > 0) {
-		if (line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		if (parse_map(line, &m))
-			ret = fn(ctx, &m);
-	}
-	if (!ret && !feof(f))
-		ret = errno ? -errno : -EIO;
-	free(line);
-	fclose(f);
+	close(fd);
 	return ret;
 }
 
