@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,11 +112,23 @@ static void open_standard_streams(void)
 		close(fd);
 }
 
+/*
+ * Large arrays grow where they are, by mremap(2), and go back when they are freed. The C library
+ * would begin to keep them, and to copy one that grows to where it leaves its old place unused.
+ */
+static void map_large_arrays(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
 
 	open_standard_streams();
+	map_large_arrays();
 	setlocale(LC_CTYPE, "");
 	/* SIGCHLD may be inherited ignored: then the status of a child is lost. */
 	signal(SIGCHLD, SIG_DFL);

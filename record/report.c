@@ -333,11 +333,13 @@ int record_report_stacks(struct recording *rec, struct report **out)
 		rp_log(RP_ERROR, "out of memory while naming %zu stacks",
 		       record_stacks_count(rec->stacks));
 	record_stacks_forget(rec->stacks);
-	if (err)
+	if (err) {
 		report_free(report);
-	else
-		*out = report;
-	return err;
+		return err;
+	}
+	report_settle(report);
+	*out = report;
+	return 0;
 }
 
 int record_report(struct recording *rec, struct report **out)

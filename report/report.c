@@ -101,11 +101,35 @@ int report_frame_add(struct report *r, const struct report_frame *frame, uint32_
 	return err;
 }
 
+void report_settle(struct report *r)
+{
+	rp_index_free(&r->node_index);
+	rp_index_free(&r->stack_index);
+}
+
+/* After report_settle(). */
+static int index_nodes(struct report *r)
+{
+	int err = 0;
+
+	for (uint32_t i = 1; i < r->nnodes && !err; i++) {
+		err = rp_index_reserve(&r->node_index);
+		if (!err)
+			rp_index_put(&r->node_index,
+				     rp_hash_pair(r->nodes[i].parent, r->nodes[i].frame), i);
+	}
+	if (err)
+		rp_index_free(&r->node_index);
+	return err;
+}
+
 int report_node_add(struct report *r, uint32_t parent, uint32_t frame, uint32_t *node)
 {
 	uint32_t hash = rp_hash_pair(parent, frame), at = hash, found;
-	int err = rp_index_reserve(&r->node_index);
+	int err = r->node_index.slots ? 0 : index_nodes(r);
 
+	if (!err)
+		err = rp_index_reserve(&r->node_index);
 	if (err)
 		return err;
 	while ((found = rp_index_next(&r->node_index, hash, &at)) != NONE) {

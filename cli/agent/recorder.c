@@ -225,14 +225,10 @@ static int make_words(struct words *w, const struct agent_options *own,
 	return 0;
 }
 
-/*
- * It stays for months, and what a window takes for a moment is to go back: the C library would keep
- * it, and by and by take ever larger pieces for small ones.
- */
+/* It stays for months, and what a window takes for a moment is to go back. */
 static void give_back_memory(void)
 {
 #ifdef __GLIBC__
-	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 #endif
 }

@@ -32,8 +32,7 @@
 #define REPORT_MAX_LABELS 12 /* rawprof agent adds up to eight to those of a command */
 #define REPORT_MAX_STACK 4096 /* frames of one stack, inlined ones included */
 
-/* What one weight of a sample counts, in the vocabulary of pprof: { "samples", "count" },
- * { "cpu", "nanoseconds" }, { "alloc_space", "bytes" }. */
+/* What one weight of a sample counts, in the vocabulary of pprof: { "cpu", "nanoseconds" }. */
 struct report_value_type {
 	const char *type;
 	const char *unit;
@@ -185,9 +184,10 @@ struct report;
  */
 int report_new(const struct report_value_type *types, size_t ntypes, struct report **out);
 void report_free(struct report *r); /* NULL is fine */
+/* Gives back what finds equal stacks, as much memory as they take. Adding more builds it again. */
+void report_settle(struct report *r);
 
-/* Interns a frame; equal frames have equal ids, ids count from 0. -EINVAL: no such kind.
- * -EOVERFLOW: full (2^32). */
+/* Equal frames have one id, counted from 0. -EINVAL: no such kind. -EOVERFLOW: full (2^32). */
 int report_frame_add(struct report *r, const struct report_frame *frame, uint32_t *id);
 
 /*

@@ -76,6 +76,27 @@ START_TEST(equal_samples_are_one)
 }
 END_TEST
 
+START_TEST(what_has_settled_can_grow)
+{
+	struct report *r = new_cpu_report();
+	uint32_t a = user(r, "a"), b = user(r, "b");
+
+	report_settle(r);
+	ADD(r, "app", 1, 3, a, b);
+	report_settle(r);
+	ADD(r, "app", 1, 4, a, b);
+	ck_assert_uint_eq(report_samples(r), 1);
+	report_settle(r);
+	ADD(r, "app", 1, 1, b);
+	ADD(r, "app", 1, 1, a, b);
+	ADD(r, "app", 1, 1, b, b);
+	ck_assert_uint_eq(report_samples(r), 3);
+	ck_assert_uint_eq(report_stacks(r), 3);
+	ck_assert_uint_eq(report_total(r, 0), 3 + 4 + 1 + 1 + 1);
+	report_free(r);
+}
+END_TEST
+
 START_TEST(wrong_input_adds_nothing)
 {
 	static uint32_t deep[REPORT_MAX_STACK + 1];
@@ -461,6 +482,7 @@ static void add(TCase *t)
 {
 	tcase_add_test(t, equal_frames_are_one);
 	tcase_add_test(t, equal_samples_are_one);
+	tcase_add_test(t, what_has_settled_can_grow);
 	tcase_add_test(t, wrong_input_adds_nothing);
 	tcase_add_test(t, sums_saturate);
 	tcase_add_test(t, many_of_everything);
