@@ -5,7 +5,7 @@
 # ROUNDS (5) times; the medians as a table. Root. `make bench ONLY=functions`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-rounds=${ROUNDS:-5} calls=${CALLS:-200000}
+rounds=${ROUNDS:-5} calls=${CALLS:-1000000}
 program=$PWD/build/workloads/calls
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -40,7 +40,7 @@ for ((round = 0; round < rounds; round++)); do
 done
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.0f", v[int((NR + 1) / 2)] }'; }
 exec >"${OUTPUT:-/dev/stdout}"
-printf '# What a call of a function that is measured costs\n\nMedians of %s runs of %s calls: bench/func.sh. rawprof asks the kernel what its programs cost, and pays\nfor that as well.\n\n' "$rounds" "$calls"
+printf '# What a call of a function that is measured costs\n\nMedians of %s runs of %s calls: bench/func.sh. Of the first tenth of a second rawprof asks the\nkernel what its programs cost, and pays for that as well.\n\n' "$rounds" "$calls"
 printf '| beside | entry and return, ns | a count, ns |\n|---|---|---|\n'
 for i in "${!names[@]}"; do
 	printf '| %s | %s | %s |\n' "${names[i]}" "$(median "$tmp/pair.$i")" "$(median "$tmp/count.$i")"

@@ -1,19 +1,67 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The ledger: every event is kept, filtered or lost, by cause. And what the recording has cost. */
 #include <string.h>
+#include <unistd.h>
 
 #include "recording.h"
 #include "system.h"
 
-static void bpf_cost(struct recording *rec, struct report_cost *cost)
+/* The profiler's own struct of counters begins with these. */
+union counters {
+	struct program_stats common;
+	uint64_t capacity[64];
+};
+
+/* ---- what the programs cost */
+
+/*
+ * The kernel's statistics are two readings of the clock for each run, 50 ns and more. Of programs
+ * that run oftener than so, by a look, that would be a good part of what they cost.
+ */
+#define MOST_RUNS 5000
+
+int record_watch_runs(struct recording *rec)
 {
+	union counters stats = { 0 };
 	struct record_runs runs;
+	int err;
 
 	if (rec->stats < 0)
-		return;
+		return 0;
 	runs = record_runs(rec, NULL, RECORD_ALL_ROLES);
-	cost->bpf_ns += runs.ns;
-	cost->bpf_runs += runs.runs;
+	if (runs.runs - rec->measured.runs.runs < MOST_RUNS) {
+		rec->measured.runs = runs;
+		return 0;
+	}
+	rec->measured.runs = runs;
+	err = record_stacks_stats(rec->stacks, &stats);
+	/* What fires is what the rest is estimated by: it has to be what they run for. */
+	if (err || stats.common.fired < runs.runs / 8)
+		return err;
+	rec->measured.fired = stats.common.fired;
+	close(rec->stats);
+	rec->stats = -1;
+	return 0;
+}
+
+static uint64_t in_proportion(uint64_t measured, const struct recording *rec, uint64_t fired)
+{
+	return (uint64_t)((double)measured * (double)fired / (double)rec->measured.fired);
+}
+
+static void bpf_cost(struct recording *rec, uint64_t fired, struct report_cost *cost)
+{
+	struct record_runs runs = rec->measured.runs;
+
+	if (rec->measured.fired) {
+		cost->bpf_ns += in_proportion(runs.ns, rec, fired);
+		cost->bpf_runs += in_proportion(runs.runs, rec, fired);
+		cost->bpf_estimated = true;
+	} else if (rec->stats >= 0) {
+		runs = record_runs(rec, NULL, RECORD_ALL_ROLES);
+		cost->bpf_ns += runs.ns;
+		cost->bpf_runs += runs.runs;
+	}
 }
 
 /* Of a window, what it has cost alone. */
@@ -30,12 +78,6 @@ void record_ledger_add(struct record_ledger *b, const char *name, uint64_t count
 {
 	b->lines[b->report.nlines++] = (struct report_ledger_line){ name, count, fate };
 }
-
-/* The profiler's own struct of counters begins with these. */
-union counters {
-	struct program_stats common;
-	uint64_t capacity[64];
-};
 
 int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
@@ -70,7 +112,7 @@ int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	if (rec->profiler->ledger)
 		err = rec->profiler->ledger(rec, kept, b);
 	record_own_cost(&b->cost);
-	bpf_cost(rec, &b->cost);
+	bpf_cost(rec, stats.common.fired, &b->cost);
 	take_paid(rec, &b->cost);
 	return err;
 }

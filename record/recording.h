@@ -76,6 +76,8 @@ struct record_profiler {
 	bool no_names;
 	bool has_regs;	/* its programs' context is a perf event's, which has registers */
 	bool at_return; /* user stacks begin with a return address */
+	/* Its programs may run so often that the kernel's statistics of them would be felt. */
+	bool runs_often;
 	bool often; /* drains ten times a second: prints as it comes, or follows what is mapped */
 	/*
 	 * The program that is started stops each time that code of it is mapped while it is loaded,
@@ -192,7 +194,11 @@ struct recording {
 	int program[RECORD_PROGRAMS];
 	struct rp_link *link[RECORD_PROGRAMS];
 	size_t nprograms;
-	int stats; /* holds BPF_ENABLE_STATS on; negative: not to be had */
+	int stats; /* holds BPF_ENABLE_STATS on; negative: not to be had, or not any more */
+	struct {
+		struct record_runs runs; /* at the last look, of those that run often; and */
+		uint64_t fired; /*   what had fired when statistics were left; 0: they were not */
+	} measured;
 
 	/* processes (process.c) */
 	struct id_set known;	 /* whose mappings are known: seen being made, or read */
@@ -367,6 +373,11 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 		  struct name_ids *ids);
 /* Looks up the kernel's frames of all stacks, so that sym_kernel_lookup() knows them. -ENOMEM. */
 int record_prepare_kernel(struct recording *rec);
+/*
+ * With runs_often, every so often: whether the programs run so often that the kernel is not to
+ * measure them any more. What they have cost is estimated by what they had until then.
+ */
+int record_watch_runs(struct recording *rec);
 /* The lines that all profilers have, the profiler's own, and the cost. */
 int record_ledger(struct recording *rec, uint64_t kept, struct record_ledger *l);
 

@@ -224,6 +224,8 @@ static int keep_deadlines(struct recording *rec, struct deadlines *d, uint64_t n
 	if (now >= d->tick) {
 		d->tick = now + d->step;
 		err = record_tick(rec);
+		if (!err && rec->profiler->runs_often)
+			err = record_watch_runs(rec);
 	}
 	if (!err && d->pause && now >= d->part) {
 		d->part += d->pause * ((now - d->part) / d->pause + 1);
@@ -234,7 +236,8 @@ static int keep_deadlines(struct recording *rec, struct deadlines *d, uint64_t n
 
 static struct deadlines first_deadlines(const struct recording *rec, bool often)
 {
-	struct deadlines d = { .step = often ? NS_PER_SECOND / 10 : NS_PER_SECOND,
+	const bool looks = often || rec->profiler->runs_often;
+	struct deadlines d = { .step = looks ? NS_PER_SECOND / 10 : NS_PER_SECOND,
 			       .part = UINT64_MAX,
 			       .times = UINT64_MAX,
 			       .end = UINT64_MAX };

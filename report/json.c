@@ -13,7 +13,8 @@
  *   samples: [{ comm, pid, tid, labels: { key: text or number }, stack: index of a stack,
  *               values: [a number for each value type] }]
  *   ledger: { fired, kept, closes, gap, lines: [{ name, count, fate }] }
- *   cost: { bpf_ns, bpf_runs, user_cpu_ns, system_cpu_ns, peak_rss_bytes }
+ *   cost: { bpf_ns, bpf_runs, bpf_estimated: true or not there, user_cpu_ns, system_cpu_ns,
+ *           peak_rss_bytes }
  */
 #include <errno.h>
 #include <inttypes.h>

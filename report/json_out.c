@@ -135,6 +135,10 @@ static void put_cost(struct json_out *j, const struct report_cost *c)
 	report_json_open(j);
 	report_json_number(j, "bpf_ns", c->bpf_ns);
 	report_json_number(j, "bpf_runs", c->bpf_runs);
+	if (c->bpf_estimated) {
+		report_json_key(j, "bpf_estimated");
+		report_out_puts(&j->out, "true");
+	}
 	report_json_number(j, "user_cpu_ns", c->user_cpu_ns);
 	report_json_number(j, "system_cpu_ns", c->system_cpu_ns);
 	report_json_number(j, "peak_rss_bytes", c->peak_rss_bytes);

@@ -91,6 +91,29 @@ static bool knows_task(const struct recording *rec)
 	return true;
 }
 
+#define ARRAY_BYTES (64u << 20) /* at most: memory of all functions, called or not */
+
+/* By function alone it is an array, unless that is too large. */
+static void shape_sums(struct func *f)
+{
+	struct asm_map *sums = &f->maps[FUNC_MAP_SUMS];
+	struct func_config *c = &f->config;
+
+	if (f->own->count)
+		sums->value_size = sizeof(((struct func_sum *)0)->entered);
+	c->by_function = !c->by_comm &&
+			 rp_map_value_bytes(sums) * sums->max_entries <= ARRAY_BYTES;
+	if (c->by_function) {
+		sums->type = BPF_MAP_TYPE_PERCPU_ARRAY;
+		sums->flags = 0;
+		sums->key_size = FUNC_ARRAY_KEY;
+	} else {
+		sums->type = BPF_MAP_TYPE_PERCPU_HASH;
+		sums->key_size = c->by_comm ? sizeof(struct func_key) : FUNC_SHORT_KEY;
+	}
+	f->maps[FUNC_MAP_NO_SUM].value_size = sums->value_size;
+}
+
 static int configure(struct recording *rec)
 {
 	struct func *f = rec->ctx;
@@ -105,7 +128,7 @@ static int configure(struct recording *rec)
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
 	c->knows_task = knows_task(rec);
 	c->by_comm |= rec->comm_glob != NULL;
-	f->maps[FUNC_MAP_SUMS].key_size = c->by_comm ? sizeof(struct func_key) : FUNC_SHORT_KEY;
+	shape_sums(f);
 	return 0;
 }
 
@@ -180,7 +203,9 @@ static int ready_sums(struct recording *rec)
 {
 	const struct func *f = rec->ctx;
 
-	return f->config.sums && !f->config.by_comm ? func_ready_sums(rec) : 0;
+	return f->config.sums && !f->config.by_comm && !f->config.by_function
+		       ? func_ready_sums(rec)
+		       : 0;
 }
 
 static int attach(struct recording *rec)
@@ -336,6 +361,7 @@ const struct record_profiler func_profiler = {
 	.micros = true,
 	.at_return = true,
 	.often = true,
+	.runs_often = true,
 	.configure = configure,
 	.attach = attach,
 	.start = start,
@@ -422,6 +448,8 @@ static void size_maps(struct func *f)
 		f->maps[FUNC_MAP_CALLS].flags = f->maps[FUNC_MAP_SUMS].flags = BPF_F_NO_PREALLOC;
 	if (f->own->count)
 		f->maps[FUNC_MAP_CALLS].max_entries = 1;
+	if (!f->config.stacks)
+		f->maps[STACK_MAP_COUNTS].max_entries = 1;
 	if (!f->config.sums)
 		f->maps[FUNC_MAP_SUMS].max_entries = 1;
 	if (f->config.values)

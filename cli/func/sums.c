@@ -14,11 +14,15 @@ void func_rows_free(struct func_rows *rows)
 	*rows = (struct func_rows){ 0 };
 }
 
-static void add_cpu(struct func_row *row, const struct func_sum *s)
+/* is_short: the first member alone is there. */
+static void add_cpu(struct func_row *row, const struct func_sum *s, bool is_short)
 {
-	const uint64_t least = ~s->hist.not_least;
+	uint64_t least;
 
 	row->entered += s->entered;
+	if (is_short)
+		return;
+	least = ~s->hist.not_least;
 	row->left += s->left;
 	row->untimed += s->untimed;
 	row->inner_ns += s->inner_ns;
@@ -99,7 +103,8 @@ static int take_sum(void *ctx, const void *key, const void *value)
 	row->all.least = UINT64_MAX;
 	memcpy(row->comm, whole.comm, sizeof(whole.comm));
 	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++)
-		add_cpu(row, (const void *)((const char *)value + (size_t)cpu * stride));
+		add_cpu(row, (const void *)((const char *)value + (size_t)cpu * stride),
+			map->value_size < sizeof(struct func_sum));
 	if (is_empty(row))
 		return 0;
 	err = t->new_only ? take_new(f, &whole, row) : 0;

@@ -323,6 +323,7 @@ int trace_setup(struct trace *trace, const struct options *opt)
 						    .nmaps = TRACE_MAPS,
 						    .no_stacks = !trace->own->stacks,
 						    .often = true,
+						    .runs_often = true,
 						    .output = RECORD_LINES,
 						    .attach = attach,
 						    .start = begin,

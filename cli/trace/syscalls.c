@@ -90,6 +90,7 @@ static void size_maps(struct syscalls *sys)
 	const uint32_t threads = 2 * record_threads();
 
 	memcpy(sys->maps, rp_syscalls_maps, sizeof(sys->maps));
+	sys->maps[STACK_MAP_COUNTS].max_entries = 1; /* there are no stacks */
 	sys->maps[SYSCALLS_MAP_STARTED].max_entries = threads < LEAST_THREADS  ? LEAST_THREADS
 						      : threads > MOST_THREADS ? MOST_THREADS
 									       : threads;
@@ -122,6 +123,7 @@ int syscalls_open(struct syscalls *sys, const struct options *opt)
 						  .maps = sys->maps,
 						  .nmaps = SYSCALLS_MAPS,
 						  .no_stacks = true,
+						  .runs_often = true,
 						  .output = RECORD_GRID,
 						  .configure = configure,
 						  .attach = attach,

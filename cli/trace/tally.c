@@ -452,23 +452,39 @@ static int make_hists(struct trace *trace)
 #define TALLY_KEYS 16384
 #define TALLY_HISTS 1024
 
+/* What an event is counted by ends there; the less there is of it, the sooner it is found. */
+static uint32_t key_bytes(const struct trace_tally *t, const struct options *opt)
+{
+	struct asm_comm_filter filter;
+	const char *comm = opt->record.comm;
+
+	if (t->text)
+		return sizeof(struct trace_key);
+	if (t->comm || (comm && asm_comm_filter(comm, &filter))) /* the names are looked at later */
+		return offsetof(struct trace_key, text);
+	if (t->event || t->cpu || t->pid || t->tid)
+		return offsetof(struct trace_key, comm);
+	return sizeof(uint64_t) * (t->number[1].size ? 2 : 1);
+}
+
 int trace_tally_setup(struct trace *trace, const struct options *opt)
 {
 	struct trace_tally_view *view = &trace->tally;
 	struct asm_map *map = &trace->maps[TRACE_MAP_TALLIES];
 	struct trace_tally t;
-	bool text = false;
+	uint32_t bytes = 8;
 	int err = parse(view, trace->own);
 
 	for (size_t i = 0; !err && i < trace->events.n; i++) {
 		const struct trace_event *e = &trace->events.event[i];
 
 		err = trace_tally_describe(trace, e, &t);
-		text |= !err && t.text;
+		if (!err && key_bytes(&t, opt) > bytes)
+			bytes = key_bytes(&t, opt);
 	}
 	if (err)
 		return err;
-	map->key_size = text ? sizeof(struct trace_key) : TRACE_SHORT_KEY;
+	map->key_size = bytes;
 	map->value_size = trace->maps[TRACE_MAP_ZERO].value_size =
 		*view->value ? TRACE_HIST_BYTES : 8;
 	map->max_entries = *view->value ? TALLY_HISTS : TALLY_KEYS;

@@ -169,11 +169,11 @@ struct report_ledger {
 
 /* What the recording itself cost. Members that are not known are 0; bpf_runs == 0: not measured. */
 struct report_cost {
-	uint64_t bpf_ns; /* run time of the BPF programs, */
-	uint64_t bpf_runs;
+	uint64_t bpf_ns, bpf_runs; /* run time of the BPF programs, in so many runs */
 	uint64_t user_cpu_ns; /* CPU time of this process, */
 	uint64_t system_cpu_ns;
 	uint64_t peak_rss_bytes; /* and its peak memory */
+	bool bpf_estimated; /* by the first of the runs: the others were not measured */
 };
 
 struct report;

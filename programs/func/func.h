@@ -44,6 +44,7 @@ struct func_config {
 	uint32_t at_returns; /* the program for returns is on the return instructions */
 	uint32_t knows_task; /* BTF tells of the task's signal stack, and of its return probes */
 	uint32_t sums;	     /* what all calls come to is kept; with it */
+	uint32_t by_function; /*   by nothing else: the map sums is an array; or */
 	uint32_t by_thread, by_process, by_comm;
 	uint32_t values;     /* what was returned, how often */
 	uint32_t args;	     /* arguments are kept while a call goes on */
@@ -112,16 +113,17 @@ struct func_page {
 #define FUNC_PAGES 256
 #define FUNC_DEPTH (FUNC_PAGES * FUNC_PAGE_CALLS)
 
-/* Key of the map sums; of an array it is the function alone. Without by_comm it ends before it. */
+/* Key of the map sums: an array has the function alone; without by_comm it ends before it. */
 struct func_key {
 	uint32_t function;
 	uint32_t who; /* thread or process; 0 */
 	char comm[16];
 };
 #define FUNC_SHORT_KEY offsetof(struct func_key, comm)
+#define FUNC_ARRAY_KEY offsetof(struct func_key, who)
 #define FUNC_HIST_BITS 4
 #define FUNC_HIST_SLOTS 560 /* up to 2^38 ns, 274 s */
-/* Its value, of each CPU. */
+/* Its value, of each CPU; where entries alone are counted, the first member alone. */
 struct func_sum {
 	uint64_t entered;  /* where entries alone are counted */
 	uint64_t left;	   /* calls that ended without a return */

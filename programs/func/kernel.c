@@ -246,7 +246,8 @@ const struct func_config rp_func_kernel_config = { .common = PROGRAM_USUAL_CONFI
 						   .slot_bytes = FUNC_SHORT_CALL,
 						   .most_depth = FUNC_DEPTH,
 						   .probe = { .nargs = 1 },
-						   .sums = 1 };
+						   .sums = 1,
+						   .by_function = 1 };
 #define KERNEL_PROGRAM(role_) FUNC_PROGRAM(role_, rp_func_kernel_config)
 
 const struct rp_program rp_func_kernel_programs[] = {

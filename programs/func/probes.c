@@ -83,7 +83,8 @@ const struct func_config rp_func_usual_config = { .common = PROGRAM_USUAL_CONFIG
 						  .slot_bytes = FUNC_SHORT_CALL,
 						  .most_depth = FUNC_DEPTH,
 						  .knows_task = 1,
-						  .sums = 1 };
+						  .sums = 1,
+						  .by_function = 1 };
 
 const struct rp_program rp_func_programs[] = {
 	{ RP_CODE("func_session", session_lines), RP_ON_PROBE,

@@ -35,14 +35,13 @@ struct trace_tally {
 	uint32_t text_bytes; /* of it at most */
 };
 
-/* Key of the map tallies; without a text it ends before that. */
+/* Key of the map tallies; what it ends with is left out where nothing is counted by that. */
 struct trace_key {
 	uint64_t number[TRACE_KEY_NUMBERS];
 	uint32_t event, cpu, pid, tid;
 	char comm[16];
 	char text[TRACE_KEY_TEXT];
 };
-#define TRACE_SHORT_KEY offsetof(struct trace_key, text)
 
 /* Value of the map tallies: a count, or a struct asm_hist. */
 #define TRACE_HIST_BITS 5

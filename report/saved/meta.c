@@ -6,7 +6,7 @@
 
 #include "saved.h"
 
-enum { HAS_LEDGER = 1, HAS_COST = 2, HAS_EVENTS = 4, META_FLAGS = 8 };
+enum { HAS_LEDGER = 1, HAS_COST = 2, HAS_EVENTS = 4, IS_ESTIMATED = 8, META_FLAGS = 16 };
 
 static void put_info(struct buf *b, const struct report_info *info)
 {
@@ -49,10 +49,12 @@ static void put_cost(struct buf *b, const struct report_cost *c)
 void report_saved_put_meta(struct saved_document *d, const struct report_meta *meta)
 {
 	struct buf *b = report_saved_section(d, SAVED_META);
+	const bool estimated = meta->has_cost && meta->cost.bpf_estimated;
 
 	report_proto_add_varint(b, (meta->has_ledger ? HAS_LEDGER : 0) |
 					   (meta->has_cost ? HAS_COST : 0) |
-					   (meta->info.has_events ? HAS_EVENTS : 0));
+					   (meta->info.has_events ? HAS_EVENTS : 0) |
+					   (estimated ? IS_ESTIMATED : 0));
 	put_info(b, &meta->info);
 	if (meta->has_ledger)
 		put_ledger(b, &meta->ledger);
@@ -103,9 +105,9 @@ static int get_ledger(struct saved_input *in, struct report_meta *meta)
 	return err;
 }
 
-static void get_cost(struct saved_input *in, struct report_meta *meta)
+static void get_cost(struct saved_input *in, bool estimated, struct report_meta *meta)
 {
-	struct report_cost c = { 0 };
+	struct report_cost c = { .bpf_estimated = estimated };
 
 	c.bpf_ns = report_get_number(in);
 	c.bpf_runs = report_get_number(in);
@@ -123,7 +125,7 @@ int report_saved_get_meta(struct saved_input *in, struct report_meta *meta)
 	if (!err && flags & HAS_LEDGER)
 		err = get_ledger(in, meta);
 	if (!err && flags & HAS_COST)
-		get_cost(in, meta);
+		get_cost(in, flags & IS_ESTIMATED, meta);
 	return err ? err : in->bad || in->at != in->end ? -EINVAL : 0;
 }
 

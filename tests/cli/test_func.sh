@@ -240,4 +240,12 @@ is '--stacks: saved, and shown as pprof' "$status" 0
 rows '*' -- "$calls" values 7
 is 'all functions of a program: it goes on' "$(of gives) $(of main)" '7 1'
 
+# Of what runs often the kernel's statistics are left alone, and the rest is estimated: saved and shown as that.
+RUN_TIMEOUT=60 run "$rawprof" func --count "$calls:costs" -o "$tmp/often.rawprof" -- "$calls" cost 2000000
+run "$rawprof" report "$tmp/often.rawprof"
+has 'often: what they cost is estimated' "$out" '^own cost: BPF about '
+has 'often: all are counted' "$out" '^ledger: 2,000,000 calls fired = 2,000,000 kept '
+runs=$("$rawprof" report --format json "$tmp/often.rawprof" | sed -n 's/.*"bpf_runs":\([0-9]*\),"bpf_estimated":true.*/\1/p')
+holds "often: about as many runs" "${runs:-0} > 1900000 && ${runs:-0} < 2100000"
+
 finish

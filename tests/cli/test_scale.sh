@@ -64,7 +64,7 @@ formula() { awk -F '|' -v t="$1" -v f="$2" '$2 == t && $3 == f { sub(/,.*/, "", 
 
 # Once a recording has given up its rights all its maps are there.
 is_confined() { [ "$(sed -n 's/^Seccomp:\t//p' "/proc/$1/status" 2>/dev/null)" = 2 ]; }
-for command in cpu wall offcpu lock io 'mem -p' 'trace sched:sched_process_exec' 'func libc:getpid'; do
+for command in cpu wall offcpu lock io 'mem -p' 'trace sched:sched_process_exec' 'trace --syscalls' 'func libc:getpid'; do
 	set --
 	[ "$command" != 'mem -p' ] || set -- $$
 	threads=$(sed 's/.*\/\([0-9]*\) .*/\1/' /proc/loadavg)
@@ -80,6 +80,7 @@ for command in cpu wall offcpu lock io 'mem -p' 'trace sched:sched_process_exec'
 	wait $pid
 	holds "$command: it has maps" "$(wc -l <"$tmp/maps") >= 10"
 	c=${command%% *}
+	[ "$command" != "trace --syscalls" ] || c=syscalls
 	while read -r name type key value n flags size; do
 		check_map "$c" "$name" "$type" "$key" "$value" "$n" "$flags" "$size"
 	done <"$tmp/maps"

@@ -301,6 +301,12 @@ START_TEST(cost_is_a_line)
 	fclose(f);
 	ck_assert_str_eq(text, "own cost: BPF 3.20 ms in 2,000 runs (1.60 us each), "
 			       "CPU 14.0 ms user + 1.50 s system, memory 5.15 MiB\n");
+	cost = (struct report_cost){ 3200000, 2000, 0, 0, 0, true };
+	f = fmemopen(text, sizeof(text), "w");
+	ck_assert_int_eq(report_print_cost(f, &cost), 0);
+	fclose(f);
+	ck_assert_str_eq(text, "own cost: BPF about 3.20 ms in 2,000 runs (1.60 us each), "
+			       "CPU 0 ns user + 0 ns system\n");
 	cost = (struct report_cost){ .user_cpu_ns = 999 };
 	f = fmemopen(text, sizeof(text), "w");
 	ck_assert_int_eq(report_print_cost(f, &cost), 0);
