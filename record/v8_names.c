@@ -15,7 +15,8 @@
 struct script {
 	uint64_t pid, generation, address, source;
 	const char *name;
-	struct sym_v8_lines lines; /* n is 0: there are none */
+	struct sym_v8_lines lines; /* n is 0: there are none yet */
+	uint32_t tries;		   /* to read them */
 };
 
 struct function {
@@ -30,14 +31,16 @@ struct place {
 	uint32_t first, count; /* 0: not known */
 };
 
+/* The line is looked up late: of a script whose source could not be read it may be known then. */
 struct frame {
-	uint32_t function, line;
+	uint32_t function;
+	int32_t position; /* -1: not known */
 };
 
 /* 100 MB: then what is new has no names. */
 #define MOST_PLACES (1u << 20)
 #define MOST_LINES (16u << 20) /* of all scripts */
-enum { MOST_FRAMES = 32, TEXT_BYTES = 1024 };
+enum { MOST_FRAMES = 32, TEXT_BYTES = 1024, MOST_TRIES = 16 };
 
 struct v8_names {
 	struct sym_strings texts;
@@ -102,7 +105,7 @@ static const char *plain(const char *name)
 /* The script of a function: its number + 1; 0: it has none. -ENOMEM. */
 static int add_script(const struct reader *r, uint64_t shared, uint32_t *number)
 {
-	struct script *s, key = { r->owner->pid, r->owner->generation, 0, 0, NULL, { NULL } };
+	struct script *s, key = { r->owner->pid, r->owner->generation, 0, 0, NULL, { NULL }, 0 };
 	char text[TEXT_BYTES];
 	const char *path;
 
@@ -119,8 +122,6 @@ static int add_script(const struct reader *r, uint64_t shared, uint32_t *number)
 	sym_v8_script_name(r->m, r->l, key.address, text, sizeof(text));
 	path = plain(text);
 	s->name = sym_strings_add(&r->names->texts, path, strlen(path));
-	if (r->names->nlines < MOST_LINES && sym_v8_lines(r->m, r->l, key.address, &s->lines))
-		r->names->nlines += s->lines.n;
 	return s->name ? 0 : -ENOMEM;
 }
 
@@ -157,20 +158,29 @@ static int add_function(const struct reader *r, uint64_t shared, uint32_t *numbe
 	return 0;
 }
 
+/* While the collector is at work the source may be out of reach: the next sample tries again. */
+static void add_lines(const struct reader *r, struct script *s)
+{
+	if (s->lines.n || s->tries == MOST_TRIES || r->names->nlines >= MOST_LINES)
+		return;
+	s->tries++;
+	if (sym_v8_type(r->m, s->address) == r->l->type_script &&
+	    sym_v8_lines(r->m, r->l, s->address, &s->lines))
+		r->names->nlines += s->lines.n;
+}
+
 static int add_frame(const struct reader *r, const struct sym_v8_place *at)
 {
 	struct v8_names *names = r->names;
 	const struct function *f;
-	struct frame frame = { 0 };
+	struct frame frame = { .position = at->position };
 	int err = add_function(r, at->shared, &frame.function);
 
 	if (err)
 		return err;
 	f = (const struct function *)names->functions.items + frame.function;
 	if (f->script)
-		frame.line = sym_v8_line(
-			&((const struct script *)names->scripts.items)[f->script - 1].lines,
-			at->position);
+		add_lines(r, (struct script *)names->scripts.items + f->script - 1);
 	return RP_PUSH(names->frames, names->nframes, names->capacity, frame);
 }
 
@@ -232,7 +242,7 @@ static void fill(const struct v8_names *names, const struct frame *frame, struct
 		f->script ? (const struct script *)names->scripts.items + f->script - 1 : NULL;
 
 	out->name = f->name;
-	out->line = frame->line;
+	out->line = s ? sym_v8_line(&s->lines, frame->position) : 0;
 	if (s && *s->name)
 		out->module = out->file = s->name;
 }
@@ -255,7 +265,7 @@ static int add_regexp(const struct reader *r)
 	f->name = "RegExp";
 	return RP_PUSH(
 		names->frames, names->nframes, names->capacity,
-		(struct frame){ (uint32_t)(f - (struct function *)names->functions.items), 0 });
+		(struct frame){ (uint32_t)(f - (struct function *)names->functions.items), -1 });
 }
 
 int record_v8_names_add_innermost(struct v8_names *names, const struct sym_v8_layout *l,
@@ -328,7 +338,7 @@ size_t record_v8_names_find(const struct v8_names *names, const struct name_owne
 	if (f)
 		fill(names,
 		     &(struct frame){
-			     (uint32_t)(f - (const struct function *)names->functions.items), 0 },
+			     (uint32_t)(f - (const struct function *)names->functions.items), -1 },
 		     out);
 	return n;
 }

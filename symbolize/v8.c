@@ -23,12 +23,17 @@ bool sym_v8_word(const struct sym_v8_memory *m, uint64_t address, uint64_t *out)
 	return m->read(m->ctx, address, out, sizeof(*out));
 }
 
+/*
+ * Of an object that the collector has moved, the first word is where it is now, without a tag;
+ * until all are moved, the others stand where they stood.
+ */
 int sym_v8_type(const struct sym_v8_memory *m, uint64_t object)
 {
 	uint16_t type;
 	uint64_t map;
 
-	if (!is_object(object) || !sym_v8_word(m, object - OBJECT, &map) || !is_object(map) ||
+	if (!is_object(object) || !sym_v8_word(m, object - OBJECT, &map) ||
+	    (map && !(map & 3) && !sym_v8_word(m, map, &map)) || !is_object(map) ||
 	    !m->read(m->ctx, map - OBJECT + MAP_TYPE, &type, sizeof(type)))
 		return -1;
 	return type;

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Scripts of V8 whose source is read while its collector moves it. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/names.h"
+#include "record/v8.h"
+#include "symbolize/v8.h"
+
+enum {
+	BASE = 0x100000,
+	OBJECT = 1,
+	TYPE_STRING = 8, /* a sequence, a byte a character */
+	TYPE_SHARED = 200,
+	TYPE_SCRIPT = 201,
+	TYPE_BYTECODE = 202,
+	TYPE_BYTES = 203,
+	/* where they lie */
+	STRING_MAP = 0,
+	SHARED_MAP = 64,
+	SCRIPT_MAP = 128,
+	SHARED = 192,
+	SCRIPT = 256,
+	NAME = 320,
+	SOURCE = 384,
+	MOVED = 448,
+	BYTECODE_MAP = 512,
+	BYTES_MAP = 576,
+	BYTECODE = 640,
+	POSITIONS = 704,
+	MEMORY_END = 768,
+	FIRST = 63 /* bytecode, as a frame counts */
+};
+static uint8_t memory[MEMORY_END];
+static bool is_source_hidden;
+
+static const struct sym_v8_layout layout = { .type_shared = TYPE_SHARED,
+					     .type_script = TYPE_SCRIPT,
+					     .type_bytecode = TYPE_BYTECODE,
+					     .type_bytes = TYPE_BYTES,
+					     .shared_data = 8,
+					     .shared_name = 16,
+					     .shared_script = 32,
+					     .script_source = 8,
+					     .script_name = 16,
+					     .script_line_offset = 24,
+					     .bytecode_positions = 24,
+					     .bytecode_data = 64 };
+
+static bool read_it(void *ctx, uint64_t address, void *out, size_t n)
+{
+	const uint64_t at = address - BASE;
+
+	(void)ctx;
+	if (at > MEMORY_END || n > MEMORY_END - at ||
+	    (is_source_hidden && at >= SOURCE && at < MOVED))
+		return false;
+	memcpy(out, memory + at, n);
+	return true;
+}
+
+static const struct sym_v8_memory reads = { read_it, NULL };
+
+static void put(size_t at, uint64_t word)
+{
+	memcpy(memory + at, &word, sizeof(word));
+}
+
+static uint64_t pointer(size_t at)
+{
+	return BASE + at + OBJECT;
+}
+
+static void put_map(size_t at, uint16_t type)
+{
+	put(at, pointer(at));
+	memcpy(memory + at + 12, &type, sizeof(type));
+}
+
+static void put_text(size_t at, const char *text)
+{
+	put(at, pointer(STRING_MAP));
+	put(at + 8, (uint64_t)strlen(text) << 32);
+	memcpy(memory + at + 16, text, strlen(text));
+}
+
+static void setup(void)
+{
+	memset(memory, 0, sizeof(memory));
+	is_source_hidden = false;
+	put_map(STRING_MAP, TYPE_STRING);
+	put_map(SHARED_MAP, TYPE_SHARED);
+	put_map(SCRIPT_MAP, TYPE_SCRIPT);
+	put_map(BYTECODE_MAP, TYPE_BYTECODE);
+	put_map(BYTES_MAP, TYPE_BYTES);
+	put(BYTECODE, pointer(BYTECODE_MAP));
+	put(BYTECODE + layout.bytecode_positions, pointer(POSITIONS));
+	put(POSITIONS, pointer(BYTES_MAP));
+	put(POSITIONS + 8, 2ull << 32);
+	put(POSITIONS + 16, 2 | 24 << 8); /* the first bytecode: character 5 */
+	put(SHARED, pointer(SHARED_MAP));
+	put(SHARED + layout.shared_data, pointer(BYTECODE));
+	put(SHARED + layout.shared_name, pointer(NAME));
+	put(SHARED + layout.shared_script, pointer(SCRIPT));
+	put(SCRIPT, pointer(SCRIPT_MAP));
+	put(SCRIPT + layout.script_source, pointer(SOURCE));
+	put(SCRIPT + layout.script_name, pointer(NAME));
+	put_text(NAME, "a.js");
+	put_text(SOURCE, "one\ntwo\nthree\n");
+}
+
+/* The old place has a note where the new one is. */
+static void move_source(void)
+{
+	memcpy(memory + MOVED, memory + SOURCE, MOVED - SOURCE);
+	put(SOURCE, BASE + MOVED);
+}
+
+START_TEST(lines_of_a_source_that_was_moved)
+{
+	struct sym_v8_lines lines;
+
+	move_source();
+	ck_assert_int_eq(sym_v8_type(&reads, pointer(SOURCE)), TYPE_STRING);
+	ck_assert(sym_v8_lines(&reads, &layout, pointer(SCRIPT), &lines));
+	ck_assert_uint_eq(lines.n, 4);
+	ck_assert_uint_eq(sym_v8_line(&lines, 5), 2);
+	free(lines.ends);
+
+	put(SOURCE, BASE + SOURCE); /* to itself */
+	ck_assert_int_eq(sym_v8_type(&reads, pointer(SOURCE)), -1);
+	put(SOURCE, 0);
+	ck_assert_int_eq(sym_v8_type(&reads, pointer(SOURCE)), -1);
+	put(SOURCE, BASE + MEMORY_END);
+	ck_assert_int_eq(sym_v8_type(&reads, pointer(SOURCE)), -1);
+}
+END_TEST
+
+static void words_of(size_t offset, uint64_t words[2])
+{
+	uint32_t check;
+
+	ck_assert(sym_v8_check(&reads, pointer(SHARED), &check));
+	words[0] = MANAGED_WORD | pointer(SHARED) |
+		   (uint64_t)(check & ((1 << V8_CHECK_LOW_BITS) - 1)) << V8_CHECK_LOW_SHIFT;
+	words[1] = MANAGED_WORD | (uint64_t)(check >> V8_CHECK_LOW_BITS) << V8_CHECK_HIGH_SHIFT |
+		   offset;
+}
+
+/* What could not be read when the function was seen first is read when it is seen elsewhere. */
+START_TEST(a_source_out_of_reach_is_tried_again)
+{
+	const struct name_owner owner = { .pid = 1 };
+	struct report_frame frame;
+	struct v8_names *names;
+	uint64_t words[2], elsewhere[2];
+
+	words_of(FIRST, words);
+	words_of(FIRST + 1, elsewhere);
+	ck_assert_int_eq(record_v8_names_open(&names), 0);
+	is_source_hidden = true;
+	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
+	ck_assert_uint_eq(record_v8_names_find(names, &owner, words, &frame, 1), 1);
+	ck_assert_str_eq(frame.name, "a.js");
+	ck_assert_uint_eq(frame.line, 0);
+	is_source_hidden = false;
+	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, elsewhere), 0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_uint_eq(
+			record_v8_names_find(names, &owner, i ? elsewhere : words, &frame, 1), 1);
+		ck_assert_str_eq(frame.file, "a.js");
+		ck_assert_uint_eq(frame.line, 2);
+	}
+	record_v8_names_close(names);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sym v8");
+	TCase *tests = tcase_create("v8");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tests, setup, NULL);
+	tcase_add_test(tests, lines_of_a_source_that_was_moved);
+	tcase_add_test(tests, a_source_out_of_reach_is_tried_again);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
