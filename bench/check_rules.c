@@ -2,7 +2,7 @@
 /*
  * `make check-rules`: rules computed from instructions beside those that files have.
  *
- * Each file is looked at as if it had no .eh_frame and no symbols, and what is then said of each
+ * Each file is looked at as if it had no .eh_frame, and what is then said of each
  * instruction is held against its .eh_frame. Where that contradicts the code, as it says that a
  * push leaves the stack where it was, it cannot be a measure: the function is counted apart.
  *
@@ -33,6 +33,7 @@ enum verdict { NOTHING, RIGHT, FP_LOST, UNLIKE, WRONG };
 
 struct check {
 	const struct unwind_table *table;
+	struct unwind_starts starts;
 	bool is_verbose;
 	uint64_t addr; /* of the segment; */
 	uint64_t size;
@@ -217,7 +218,8 @@ static int check_segment(struct check *c, const struct unwind_image *m, const El
 		size_t n = c->size - at < UNWIND_CODE_PIECE ? c->size - at : UNWIND_CODE_PIECE;
 		struct rp_work work = rp_work_for(n, UNWIND_CODE_WORK);
 
-		err = unwind_code_follow(c->code + at, n, c->addr + at, m->entry, &work, judge, c);
+		err = unwind_code_follow(c->code + at, n, c->addr + at, &c->starts, &work, judge,
+					 c);
 		if (!work.left)
 			printf("  %#" PRIx64 ": the work for it is used up\n", c->addr + at);
 	}
@@ -243,6 +245,18 @@ static void print(const char *name, const struct tally *t)
 	       percent(t->unlike, t->all), percent(t->wrong, t->all));
 }
 
+static int find_starts(struct unwind_starts *out, int fd)
+{
+	struct unwind_source s = { .is_computed = true };
+	int err = unwind_source_read(&s, fd, NULL, 0);
+
+	if (!err) {
+		err = unwind_starts_find(out, &s);
+		unwind_source_free(&s);
+	}
+	return err;
+}
+
 static int check_file(const char *path, bool is_verbose, struct tally *all)
 {
 	struct check c = { .is_verbose = is_verbose };
@@ -254,6 +268,7 @@ static int check_file(const char *path, bool is_verbose, struct tally *all)
 		err = unwind_image_open(&m, fd, NULL, 0);
 	if (!err) {
 		err = unwind_table_build(&table, fd);
+		err = err ? err : find_starts(&c.starts, fd);
 		c.table = table;
 		for (size_t i = 0; i < m.nsegments && !err; i++)
 			if (m.segments[i].p_type == PT_LOAD && m.segments[i].p_flags & PF_X)
@@ -261,6 +276,7 @@ static int check_file(const char *path, bool is_verbose, struct tally *all)
 		unwind_image_close(&m);
 	}
 	unwind_table_free(table);
+	unwind_starts_free(&c.starts);
 	if (fd >= 0)
 		close(fd);
 	if (err) {

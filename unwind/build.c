@@ -311,7 +311,7 @@ static int make(const struct unwind_source *s, uint32_t part_rows, bool follow_r
 	if (!err)
 		err = unwind_rows_finish(&b->rows, s->machine, out);
 	free(b->found);
-	free(b->gaps.at);
+	unwind_gaps_free(&b->gaps);
 	rp_hash_free(&b->cies);
 	unwind_rows_free(&b->rows);
 out:

@@ -476,18 +476,27 @@ static void store(struct unwind_cache *c, const struct unwind_source *s,
 int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool is_computed,
 		       bool *was_cached)
 {
-	struct unwind_source s = { .is_computed = is_computed };
+	struct unwind_source s = { .is_computed = true };
 	struct unwind_key key;
 	bool is_cached = false;
 	int err = fd < 0 ? -EBADF : unwind_source_read(&s, fd, NULL, 0);
 
 	if (err)
 		return err;
+	/* Computed rules that are there cost no more than others. */
 	if (c) {
 		key = unwind_source_key(&s, &c->secret);
 		is_cached = !load(c, &s, &key, out);
 	}
-	if (!is_cached)
+	if (!is_cached && !is_computed) {
+		s.is_computed = false;
+		err = unwind_source_tells(&s) ? 0 : -ENODATA;
+		if (!err && c) {
+			key = unwind_source_key(&s, &c->secret);
+			is_cached = !load(c, &s, &key, out);
+		}
+	}
+	if (!is_cached && !err)
 		err = unwind_table_make(&s, UNWIND_PART_ROWS, out);
 	if (!is_cached && !err && c)
 		store(c, &s, &key, *out);

@@ -27,6 +27,13 @@ static void mark_called(struct follow *f)
 	}
 }
 
+static void mark_pointed(struct follow *f, const struct unwind_starts *starts)
+{
+	for (uint32_t at = 0; at < f->size; at++)
+		if (unwind_is_start(starts, f->addr + at))
+			f->flags[at] |= POINTED;
+}
+
 /* Where a function may begin: behind padding, at a multiple of 16. */
 static uint32_t skip_padding(const struct follow *f, uint32_t at)
 {
@@ -116,14 +123,21 @@ static bool is_aligned(const struct follow *f, uint32_t at, uint32_t start)
 	return !((f->addr + at) % 16) && (at != start || !start || unwind_code_is_prologue(f, at));
 }
 
-static void find_functions(struct follow *f)
+static void find_marked(struct follow *f, enum byte_flags mark, enum evidence evidence)
 {
 	const struct unwind_code_state entry = unwind_code_entry();
+
+	for (uint32_t at = 0; at < f->size && f->work->left && !f->err; at++)
+		if (f->flags[at] & mark && f->state[at] == NONE && !(f->flags[at] & INSIDE))
+			unwind_code_try(f, at, &entry, evidence, false);
+}
+
+static void find_functions(struct follow *f)
+{
 	uint32_t at, start;
 
-	for (at = 0; at < f->size && f->work->left && !f->err; at++)
-		if (f->flags[at] & CALLED && f->state[at] == NONE && !(f->flags[at] & INSIDE))
-			unwind_code_try(f, at, &entry, CALLED_FROM, false);
+	find_marked(f, CALLED, CALLED_FROM);
+	find_marked(f, POINTED, POINTED_AT);
 	for (at = 0; at < f->size && f->work->left && !f->err;) {
 		at = skip_known(f, at);
 		start = at;
@@ -171,8 +185,9 @@ static int tell(const struct follow *f, unwind_code_fn *fn, void *ctx)
 	return err;
 }
 
-int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr, uint64_t entry,
-		       struct rp_work *work, unwind_code_fn *fn, void *ctx)
+int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr,
+		       const struct unwind_starts *starts, struct rp_work *work, unwind_code_fn *fn,
+		       void *ctx)
 {
 	const struct unwind_code_state first = unwind_code_entry();
 	struct follow f = { .code = code,
@@ -190,8 +205,10 @@ int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr, uint64_t
 	if (f.flags && f.state && f.stretch) {
 		memset(f.state, 0xff, size * sizeof(*f.state));
 		mark_called(&f);
-		if (entry - addr < size)
-			unwind_code_try(&f, (uint32_t)(entry - addr), &first, CALLED_FROM, true);
+		mark_pointed(&f, starts);
+		if (starts->entry - addr < size)
+			unwind_code_try(&f, (uint32_t)(starts->entry - addr), &first, CALLED_FROM,
+					true);
 		find_functions(&f);
 		for (int round = 0; round < ROUNDS && find_returns(&f); round++)
 			;

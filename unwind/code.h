@@ -15,6 +15,7 @@
 #include "base/budget.h"
 #include "base/x86.h"
 #include "cfi.h"
+#include "starts.h"
 
 /* A number that is known but for what it counts from. */
 struct unwind_known {
@@ -69,11 +70,13 @@ struct unwind_rule unwind_code_rule(const struct unwind_code_state *s);
 typedef int unwind_code_fn(void *ctx, uint64_t addr, uint32_t len,
 			   const struct unwind_code_state *state);
 /*
- * Looks at @size bytes of code at @addr; @entry is where the program begins. What is not certain is
- * left out. 0; -ENOMEM; or what @fn said. When @work is used up, what is known until then is told.
+ * Looks at @size bytes of code at @addr; @starts of the file may say of functions that nothing in
+ * this code leads to. What is not certain is left out. 0; -ENOMEM; or what @fn said. When @work is
+ * used up, what is known until then is told.
  */
-int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr, uint64_t entry,
-		       struct rp_work *work, unwind_code_fn *fn, void *ctx);
+int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr,
+		       const struct unwind_starts *starts, struct rp_work *work, unwind_code_fn *fn,
+		       void *ctx);
 /* So many bytes at a time: what it takes in memory is nine times that. */
 #define UNWIND_CODE_PIECE (2U << 20)
 /* Instructions that may be looked at, by bytes of code. */

@@ -48,7 +48,7 @@ static uint32_t add_stretch(struct follow *f, uint32_t call, uint32_t before)
 	int err;
 
 	if (!number) {
-		s.is_confirmed = s.is_sure = f->evidence != GUESS;
+		s.is_confirmed = s.is_sure = f->evidence == LIKELY || f->evidence == CALLED_FROM;
 	} else if (unwind_code_decode(f, call, &p)) {
 		s.is_sure = f->stretches[before].is_sure && unwind_code_comes_back(f, call, &p);
 		s.is_confirmed = s.is_sure;
@@ -250,7 +250,7 @@ static enum outcome arrive(struct follow *f, struct way *w, struct x86_parts *p,
 /* To another function, which begins with what is on the stack now: so may what is guessed. */
 static void leave(struct follow *f, const struct way *w, const struct unwind_code_state *s)
 {
-	if (f->evidence != GUESS && unwind_code_may_return(s))
+	if ((f->evidence == LIKELY || f->evidence == CALLED_FROM) && unwind_code_may_return(s))
 		confirm(f, w->stretch);
 }
 
@@ -329,7 +329,7 @@ bool unwind_code_comes_back(const struct follow *f, uint32_t at, const struct x8
 /* Functions that are called from here may use rbp as they like. */
 static bool is_return_wrong(const struct follow *f, const struct unwind_code_state *s)
 {
-	if (f->evidence != CALLED_FROM && s->sp.from == KNOWN_CFA && s->fp == FP_GONE)
+	if (f->evidence < POINTED_AT && s->sp.from == KNOWN_CFA && s->fp == FP_GONE)
 		return true;
 	return s->fp != FP_OUTERMOST && s->sp.from == KNOWN_CFA &&
 	       (s->sp.off != -8 || s->fp == FP_SAVED);
@@ -374,7 +374,7 @@ static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts
 		is_call = false;
 	} else if (is_call) {
 		/* The ABI has it at a multiple of 16, and compilers do. */
-		if (f->evidence != CALLED_FROM && s.sp.from == KNOWN_CFA && s.sp.off % 16)
+		if (f->evidence < POINTED_AT && s.sp.from == KNOWN_CFA && s.sp.off % 16)
 			return CONTRADICTION;
 		unwind_code_called(&s);
 		o = go_to(f, w, next, &s);
@@ -498,8 +498,9 @@ bool unwind_code_try(struct follow *f, uint32_t at, const struct unwind_code_sta
 		fault = 0;
 		if (follow_all(f, at, state, &fault)) {
 			confirm_all(f);
-			if (f->evidence == GUESS ? !f->stretches[same_stretch(f, 0)].is_confirmed
-						 : !f->is_confirmed && !is_certain)
+			if (f->evidence == GUESS || f->evidence == POINTED_AT
+				    ? !f->stretches[same_stretch(f, 0)].is_confirmed
+				    : !f->is_confirmed && !is_certain)
 				break;
 			if (f->has_returned && f->flags[at] & CALLED)
 				f->flags[at] |= RETURNS;

@@ -24,6 +24,7 @@ enum byte_flags {
 	NO_RETURN = 64,
 	CALLED = 128,  /* a call leads here, as far as one can see without following any */
 	RETURNS = 256, /* a function begins here that was followed to its return */
+	POINTED = 512, /* something in the file points here */
 };
 
 struct way {
@@ -34,7 +35,8 @@ struct way {
 /* That the function at hand begins where it is said to begin, and so. */
 enum evidence {
 	GUESS,
-	LIKELY, /* by where it lies */
+	LIKELY,	    /* by where it lies */
+	POINTED_AT, /* or it is a place in one that jumps there: until it is seen to return */
 	CALLED_FROM,
 };
 

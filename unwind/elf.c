@@ -240,6 +240,11 @@ static int find_trampolines(struct unwind_source *s, const struct unwind_image *
 	return 0;
 }
 
+bool unwind_source_tells(const struct unwind_source *s)
+{
+	return s->size || s->ntrampolines || s->go.size;
+}
+
 static int read_source(struct unwind_source *s, const struct unwind_image *m)
 {
 	int err = read_code(s, m);

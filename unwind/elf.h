@@ -50,6 +50,9 @@ int unwind_source_read(struct unwind_source *s, int fd, const void *image, size_
 bool unwind_trampoline_next(uint16_t machine, const uint8_t *code, size_t size, size_t *at,
 			    size_t *start);
 
+/* There is something in it to make a table of, even if nothing is to be computed. */
+bool unwind_source_tells(const struct unwind_source *s);
+
 /* The segment that @addr is in, or NULL. */
 const struct unwind_code *unwind_source_code(const struct unwind_source *s, uint64_t addr);
 

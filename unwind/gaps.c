@@ -36,7 +36,8 @@ static int take_rule(void *ctx, uint64_t addr, uint32_t len, const struct unwind
 	return err;
 }
 
-static int fill_piece(const struct unwind_source *s, uint64_t addr, size_t size, struct filling *f)
+static int fill_piece(const struct unwind_gaps *g, const struct unwind_source *s, uint64_t addr,
+		      size_t size, struct filling *f)
 {
 	const uint64_t memory = (uint64_t)MEMORY_TIMES * size;
 	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
@@ -49,7 +50,7 @@ static int fill_piece(const struct unwind_source *s, uint64_t addr, size_t size,
 	if (!code)
 		err = -ENOMEM;
 	else if (unwind_source_text(s, addr, code, size) == size)
-		err = unwind_code_follow(code, size, addr, s->image.entry, &work, take_rule, f);
+		err = unwind_code_follow(code, size, addr, &g->starts, &work, take_rule, f);
 	free(code);
 	rp_memory_give(memory);
 	return err;
@@ -63,13 +64,15 @@ static int fill_range(struct unwind_gaps *g, const struct unwind_source *s, uint
 
 	if (end - start > UNWIND_GAPS_MAX - g->bytes || end - base > UINT32_MAX)
 		return 0;
-	err = RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(start - base));
+	err = g->is_searched ? 0 : unwind_starts_find(&g->starts, s);
+	g->is_searched = true;
+	err = err ? err : RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(start - base));
 	err = err ? err : RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(end - base));
 	g->bytes += end - start;
 	/* The end may be that of all addresses. */
 	for (uint64_t at = start, size; at < end && !err; at += size) {
 		size = end - at < UNWIND_CODE_PIECE ? end - at : UNWIND_CODE_PIECE;
-		err = fill_piece(s, at, size, f);
+		err = fill_piece(g, s, at, size, f);
 	}
 	return err;
 }
@@ -91,12 +94,28 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 	return err || f.next >= end ? err : row(ctx, f.next, &nothing);
 }
 
+/* Of the code at @addr: what points to it. */
+static void add_starts(struct unwind_sip *sip, const struct unwind_starts *t, uint64_t addr,
+		       size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (unwind_is_start(t, addr + i))
+			unwind_sip_word(sip, addr + i);
+}
+
+void unwind_gaps_free(struct unwind_gaps *g)
+{
+	free(g->at);
+	unwind_starts_free(&g->starts);
+}
+
 bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n,
 		     const struct unwind_secret *secret, struct unwind_key *out)
 {
+	struct unwind_starts starts = { 0 };
 	struct unwind_sip sip;
 	uint64_t bytes = 0;
-	bool is_there = true;
+	bool is_there = !n || !unwind_starts_find(&starts, s);
 
 	unwind_sip_begin(&sip, secret->sip);
 	for (size_t i = 0; i + 1 < n && is_there; i += 2) {
@@ -106,10 +125,13 @@ bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n
 		bytes += size;
 		is_there = at[i + 1] > at[i] && bytes <= UNWIND_GAPS_MAX && (code = malloc(size)) &&
 			   unwind_source_text(s, s->code[0].start + at[i], code, size) == size;
-		if (is_there)
+		if (is_there) {
 			unwind_sip_data(&sip, secret, code, size);
+			add_starts(&sip, &starts, s->code[0].start + at[i], size);
+		}
 		free(code);
 	}
+	unwind_starts_free(&starts);
 	*out = unwind_sip_end(&sip, n);
 	return is_there;
 }

@@ -6,6 +6,7 @@
 #include "cfi.h"
 #include "elf.h"
 #include "keyed.h"
+#include "starts.h"
 
 /*
  * Bytes of it in a file: the processor is busy with them for half a second. Programs that are built
@@ -18,6 +19,8 @@ struct unwind_gaps {
 	uint32_t *at;
 	size_t count, capacity; /* of numbers */
 	uint32_t bytes;
+	bool is_searched;
+	struct unwind_starts starts; /* once it is */
 };
 
 /*
@@ -27,7 +30,12 @@ struct unwind_gaps {
 int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
 		     uint64_t end, unwind_row_fn *row, void *ctx);
 
-/* Of the code at @n of these numbers. False: it is not there, or more than there may be. */
+void unwind_gaps_free(struct unwind_gaps *g);
+
+/*
+ * Of the code at @n of these numbers, and of what points there. False: it is not there, or more
+ * than there may be.
+ */
 bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n,
 		     const struct unwind_secret *secret, struct unwind_key *out);
 

@@ -37,10 +37,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint64_t addr = place & 0x80 ? -(uint64_t)n : 0x1000 + (place & 15);
 	struct rp_work work = rp_work_for(n, UNWIND_CODE_WORK);
 	struct told told = { addr, addr + n, true };
+	uint8_t bits[] = { (uint8_t)place, (uint8_t)begins, (uint8_t)(begins >> 8), 0x55 };
+	const struct unwind_starts starts = { .entry = addr + begins,
+					      .base = addr,
+					      .n = n < 8 * sizeof(bits) ? n : 8 * sizeof(bits),
+					      .bit = bits };
 	uint8_t *code = fuzz_copy(in.at, n);
 
 	fuzz_check(n > UNWIND_CODE_PIECE ||
-		   !unwind_code_follow(code, n, addr, addr + begins, &work, take, &told));
+		   !unwind_code_follow(code, n, addr, &starts, &work, take, &told));
 	free(code);
 	return 0;
 }

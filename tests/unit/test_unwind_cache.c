@@ -129,6 +129,29 @@ START_TEST(test_kept)
 }
 END_TEST
 
+/* Who does not ask for what takes long gets it all the same once it was made. */
+START_TEST(test_computed_earlier)
+{
+	int fd = open(libc, O_RDONLY | O_CLOEXEC);
+	struct unwind_table *plain, *computed, *t;
+	bool was_cached = true;
+
+	open_cache(0);
+	ck_assert_int_eq(unwind_cache_table(cache, &plain, fd, false, &was_cached), 0);
+	ck_assert(!was_cached);
+	ck_assert_uint_eq(plain->ngaps, 0);
+	computed = get(cache, libc, false);
+	ck_assert_int_eq(unwind_cache_table(cache, &t, fd, false, &was_cached), 0);
+	ck_assert(was_cached);
+	check_same(computed, t);
+	ck_assert_uint_eq(t->ngaps, computed->ngaps);
+	unwind_table_free(t);
+	unwind_table_free(computed);
+	unwind_table_free(plain);
+	close(fd);
+}
+END_TEST
+
 START_TEST(test_no_table)
 {
 	struct unwind_table *t = NULL;
@@ -455,6 +478,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_kept);
+	tcase_add_test(t, test_computed_earlier);
 	tcase_add_test(t, test_no_table);
 	tcase_add_test(t, test_damaged);
 	tcase_add_test(t, test_foreign_entries);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rules computed from instructions. */
 #include <check.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include "unwind/code.h"
+#include "unwind/elf.h"
 
 enum { ADDR = 0x1000, SIZE = 256 };
 
@@ -19,7 +23,7 @@ static int keep(void *ctx, uint64_t addr, uint32_t len, const struct unwind_code
 	return 0;
 }
 
-static void follow(const uint8_t *bytes, size_t n)
+static void follow_from(const uint8_t *bytes, size_t n, const struct unwind_starts *starts)
 {
 	uint8_t code[SIZE];
 	struct rp_work work = rp_work_for(SIZE, UNWIND_CODE_WORK);
@@ -27,7 +31,14 @@ static void follow(const uint8_t *bytes, size_t n)
 	memset(code, 0xcc, sizeof(code));
 	memcpy(code, bytes, n);
 	memset(rules, 0, sizeof(rules));
-	ck_assert_int_eq(unwind_code_follow(code, SIZE, ADDR, 0, &work, keep, NULL), 0);
+	ck_assert_int_eq(unwind_code_follow(code, SIZE, ADDR, starts, &work, keep, NULL), 0);
+}
+
+static void follow(const uint8_t *bytes, size_t n)
+{
+	const struct unwind_starts none = { 0 };
+
+	follow_from(bytes, n, &none);
 }
 
 static void expect(size_t at, enum unwind_kind kind, int cfa_off)
@@ -142,6 +153,68 @@ START_TEST(contradictions_are_left_out)
 }
 END_TEST
 
+/*
+ * It calls with the stack where no compiler has it, so by itself it may be anything; and what is
+ * pointed to and does not return as it was entered is no function.
+ */
+START_TEST(functions_that_are_pointed_to)
+{
+	static const uint8_t code[] = {
+		0xe8, 0x1b, 0x00, 0x00, 0x00, /* 0: call 32 */
+		0x48, 0x89, 0xc7,	      /* 5: mov %rax, %rdi */
+		0xe8, 0x13, 0x00, 0x00, 0x00, /* 8: call 32 */
+		0xc3,			      /* 13: ret */
+		0xcc, 0xcc, 0x31, 0xc0,	      /* 16: xor %eax, %eax */
+		0x5b,			      /* 18: pop %rbx */
+		0xc3,			      /* 19: ret */
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x31, 0xc0, /* 32: xor %eax, %eax */
+		0xc3,					  /* 34: ret */
+	};
+	uint8_t bits[SIZE / 8] = { 1, 0, 1 };
+	const struct unwind_starts starts = { .base = ADDR, .n = SIZE, .bit = bits };
+
+	follow(code, sizeof(code));
+	expect(8, UNWIND_NO_ROW, 0);
+	follow_from(code, sizeof(code), &starts);
+	expect(0, UNWIND_SP, 8);
+	expect(8, UNWIND_SP, 8);
+	expect(13, UNWIND_SP, 8);
+	expect(16, UNWIND_NO_ROW, 0);
+	expect(32, UNWIND_SP, 8);
+}
+END_TEST
+
+static __attribute__((noinline, unused)) int never_called(int n)
+{
+	return n + 3;
+}
+
+/* Of this program itself: what is taken the address of, and the symbols. */
+START_TEST(starts_are_found)
+{
+	int (*volatile pointer)(int) = never_called;
+	struct unwind_source s = { .is_computed = true };
+	struct unwind_starts starts;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t bias;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(unwind_source_read(&s, fd, NULL, 0), 0);
+	if (s.machine == EM_X86_64) {
+		bias = getauxval(AT_ENTRY) - s.image.entry;
+		ck_assert_int_eq(unwind_starts_find(&starts, &s), 0);
+		ck_assert(unwind_is_start(&starts, (uint64_t)(uintptr_t)pointer - bias));
+		ck_assert(!unwind_is_start(&starts, (uint64_t)(uintptr_t)pointer - bias + 1));
+		ck_assert(!unwind_is_start(&starts, 0));
+		ck_assert(!unwind_is_start(&starts, UINT64_MAX));
+		unwind_starts_free(&starts);
+	}
+	unwind_source_free(&s);
+	close(fd);
+}
+END_TEST
+
 START_TEST(code_is_anything)
 {
 	uint8_t code[SIZE];
@@ -170,6 +243,8 @@ int main(void)
 	tcase_add_test(t, functions_without_padding_between);
 	tcase_add_test(t, functions_that_do_not_return);
 	tcase_add_test(t, contradictions_are_left_out);
+	tcase_add_test(t, functions_that_are_pointed_to);
+	tcase_add_test(t, starts_are_found);
 	tcase_add_test(t, code_is_anything);
 	tcase_set_timeout(t, 60);
 	suite_add_tcase(s, t);

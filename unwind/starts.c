@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks through a file for addresses of its code: each is a bit, which is all that is believed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/budget.h"
+#include "elf.h"
+#include "starts.h"
+
+enum {
+	PIECE = 256 << 10, /* bytes that are read at once */
+	LONGEST = 7,	   /* bytes of lea with a displacement of 4 */
+};
+/* Of code, beyond which this is not worth the time; and of relocations and symbols. */
+#define CODE_MAX (256ULL << 20)
+#define OTHERS_MAX (64ULL << 20)
+
+static void add(struct unwind_starts *t, uint64_t addr)
+{
+	const uint64_t i = addr - t->base;
+
+	if (i < t->n)
+		t->bit[i / 8] |= (uint8_t)(1U << i % 8);
+}
+
+/* Told of @n bytes that lie at @addr in the program, or are of a table: then that is 0. */
+typedef void piece_fn(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr);
+
+/* The next piece begins @overlap bytes before the end of the last one. */
+static void read_pieces(struct unwind_starts *t, const struct unwind_image *m, uint64_t offset,
+			uint64_t size, uint64_t addr, size_t overlap, piece_fn *fn)
+{
+	uint8_t *piece = malloc(PIECE);
+
+	while (piece && size > overlap) {
+		const size_t want = size < PIECE ? (size_t)size : PIECE,
+			     got = unwind_image_read(m, offset, piece, want);
+
+		if (got)
+			fn(t, piece, got, addr);
+		if (got < want || want == size)
+			break;
+		offset += got - overlap;
+		addr += got - overlap;
+		size -= got - overlap;
+	}
+	free(piece);
+}
+
+/* call rel32: e8; lea disp32(%rip), of 64 bits: 48 or 4c, 8d, and ModRM 00 reg 101. */
+static void look_at_code(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
+{
+	for (size_t i = 0; i + LONGEST <= n; i++) {
+		size_t disp;
+		int32_t by;
+
+		if (at[i] == 0xe8)
+			disp = 1;
+		else if ((at[i] & 0xfb) == 0x48 && at[i + 1] == 0x8d && (at[i + 2] & 0xc7) == 5)
+			disp = 3;
+		else
+			continue;
+		memcpy(&by, at + i + disp, sizeof(by));
+		if (by) /* else it learns its own address */
+			add(t, addr + i + disp + 4 + (uint64_t)(int64_t)by);
+	}
+}
+
+static void look_at_relocations(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
+{
+	(void)addr;
+	for (size_t i = 0; i + sizeof(Elf64_Rela) <= n; i += sizeof(Elf64_Rela)) {
+		Elf64_Rela r;
+
+		memcpy(&r, at + i, sizeof(r));
+		if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE ||
+		    ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
+			add(t, (uint64_t)r.r_addend);
+	}
+}
+
+static void look_at_symbols(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
+{
+	(void)addr;
+	for (size_t i = 0; i + sizeof(Elf64_Sym) <= n; i += sizeof(Elf64_Sym)) {
+		Elf64_Sym sym;
+
+		memcpy(&sym, at + i, sizeof(sym));
+		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx != SHN_UNDEF)
+			add(t, sym.st_value);
+	}
+}
+
+/* Whole entries of a table go into a piece. */
+static void read_table(struct unwind_starts *t, const struct unwind_image *m, const Elf64_Shdr *sh,
+		       size_t entry, uint64_t *left, piece_fn *fn)
+{
+	uint64_t done = 0, size = sh->sh_size - sh->sh_size % entry, n;
+
+	if (size > *left)
+		return;
+	*left -= size;
+	for (; done < size; done += n) {
+		n = size - done < PIECE ? size - done : PIECE - PIECE % entry;
+		read_pieces(t, m, sh->sh_offset + done, n, 0, 0, fn);
+	}
+}
+
+static void look_at_tables(struct unwind_starts *t, const struct unwind_image *m)
+{
+	uint64_t left = OTHERS_MAX;
+
+	for (size_t i = 0; i < m->nsections; i++) {
+		const Elf64_Shdr *sh = &m->sections[i];
+
+		if (sh->sh_type == SHT_RELA && sh->sh_flags & SHF_ALLOC)
+			read_table(t, m, sh, sizeof(Elf64_Rela), &left, look_at_relocations);
+		else if (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM)
+			read_table(t, m, sh, sizeof(Elf64_Sym), &left, look_at_symbols);
+	}
+}
+
+static void look_at_segments(struct unwind_starts *t, const struct unwind_image *m)
+{
+	for (size_t i = 0; i < m->nsegments; i++) {
+		const Elf64_Phdr *ph = &m->segments[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X)
+			read_pieces(t, m, ph->p_offset, ph->p_filesz, ph->p_vaddr, LONGEST - 1,
+				    look_at_code);
+	}
+}
+
+int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s)
+{
+	struct unwind_starts t = { .entry = s->image.entry };
+	uint64_t size;
+
+	if (s->ncode) {
+		t.base = s->code[0].start;
+		size = s->code[s->ncode - 1].end - t.base;
+		if (s->machine == EM_X86_64 && size <= CODE_MAX && rp_memory_take(size / 8 + 1)) {
+			t.bit = calloc(1, size / 8 + 1);
+			t.n = size;
+			if (!t.bit) {
+				rp_memory_give(size / 8 + 1);
+				return -ENOMEM;
+			}
+			look_at_segments(&t, &s->image);
+			look_at_tables(&t, &s->image);
+		}
+	}
+	*out = t;
+	return 0;
+}
+
+void unwind_starts_free(struct unwind_starts *t)
+{
+	if (t->bit)
+		rp_memory_give(t->n / 8 + 1);
+	free(t->bit);
+	*t = (struct unwind_starts){ 0 };
+}
