@@ -215,7 +215,7 @@ static void print_cell(struct command *c, enum metric m, int digits)
 	}
 	printf(" %.*f [%.*f-%.*f]", digits, median, digits, v[0], digits, v[c->runs - 1]);
 	if (c != plan.commands && base > 0)
-		printf(" x%.2g", median / base);
+		printf(" x%.3g", median / base);
 	printf(" |");
 }
 

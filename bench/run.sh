@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5}
-all=start,session,bpf,stacks,switches,locks,io,mem,uprobes,functions,usdt,trace,syscalls,symbols,report,unwind
+all=start,session,bpf,times,stacks,switches,locks,io,mem,uprobes,functions,usdt,trace,syscalls,symbols,report,unwind
 only=,${ONLY:-$all},
 measure=build/bench/measure
 work=build/workloads
@@ -136,6 +136,22 @@ if wanted bpf; then
 			[ "$hz" != 99 ] || short "A sample and its time, ${what% *}, $hz Hz" 'BPF run, ns' 'with times'
 			idle
 		done
+	done
+fi
+
+# What writing down the time of each sample adds: a few per cent at most, which takes many short runs to see.
+if wanted times; then
+	say '' '## What times cost' '' 'BPF run time of a sample whose time is kept beside one that is only counted.'
+	for what in "split 100000" "deep 100000"; do
+		# shellcheck disable=SC2086 # a command and its argument
+		busy $work/$what
+		rounds=$((4 * rounds)) table "${what% *}, 999 Hz, with and without times" -d 2 -b \
+			:: 'only counted' ./rawprof cpu -q --format folded -F 999 -d 2 \
+			:: 'with times' ./rawprof cpu -q --format rawprof -F 999 -d 2
+		awk -F ' *[|] *' -v what="${what% *}" '$2 == "with times" && sub(/.* x/, "", $5) {
+			printf "| BPF run of a sample with its time, times one without, %s, 999 Hz | %s | | | | |\n", what, $5 }' \
+			"$tmp/table" >>"$tmp/short.md"
+		idle
 	done
 fi
 
