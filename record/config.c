@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "recording.h"
+#include "sampling.h"
 #include "system.h"
 
 /* Per-CPU memory comes in pieces of at most so much (PCPU_MIN_UNIT_SIZE). */
@@ -162,6 +163,18 @@ static uint32_t times_mask(const struct recording *rec)
 	return places ? places - 1 : 0;
 }
 
+/* Linux 6.2. The clock that is asked where this is not known tells the same, for more. */
+static bool knows_timer(const struct recording *rec)
+{
+	const struct rp_btf *btf;
+	struct asm_access access;
+
+	return record_sampling_by_timer(rec->opt) && !rp_btf_kernel(&btf) &&
+	       rp_btf_find(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0 &&
+	       !rp_btf_access(btf, "bpf_perf_event_data_kern", "event.hw.hrtimer.node.expires",
+			      &access, NULL);
+}
+
 /* It takes the verifier milliseconds: not where nobody runs it. */
 static bool may_run_java(const struct record_options *opt)
 {
@@ -196,6 +209,7 @@ int record_configure(struct recording *rec)
 	c->each = opt->samples;
 	c->stream = rec->stream != NULL;
 	c->times_mask = times_mask(rec);
+	c->timer = c->times_mask && rec->profiler->has_regs && knows_timer(rec);
 	c->during = rec->during != NULL;
 	c->return_probes = record_during_return_probes(rec);
 	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);

@@ -3,19 +3,30 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sampling.h"
 
+static const char *choose_name(const struct record_options *opt)
+{
+	if (opt->event)
+		return opt->event;
+	return !opt->software_event && rp_has(RP_HAS_HW_EVENTS) ? "cycles" : "cpu-clock";
+}
+
+bool record_sampling_by_timer(const struct record_options *opt)
+{
+	return !strcmp(choose_name(opt), "cpu-clock");
+}
+
 static int choose_event(const struct record_options *opt, struct rp_perf_options *perf)
 {
-	const char *name = opt->event;
+	const char *name = choose_name(opt);
 	int err;
 
-	if (!name && !opt->software_event && rp_has(RP_HAS_HW_EVENTS))
-		name = "cycles";
-	if (!name && !opt->software_event)
+	if (!opt->event && !opt->software_event && !strcmp(name, "cpu-clock"))
 		rp_log(RP_INFO, "no hardware events here: using cpu-clock");
-	err = rp_event_parse(name ? name : "cpu-clock", &perf->event);
+	err = rp_event_parse(name, &perf->event);
 	if (!err && perf->event.type == PERF_TYPE_TRACEPOINT)
 		return rp_fail(-EINVAL,
 			       "'%s' is a tracepoint: samples are taken of clocks and counters, "

@@ -18,4 +18,7 @@ int record_cpus(const char *list, struct rp_cpus *out);
 int record_sampling_open(const struct record_options *opt, uint64_t freq, uint64_t period,
 			 int program, struct rp_perf **out);
 
+/* Whether it will be cpu-clock, for which a timer of the kernel's makes the samples. */
+bool record_sampling_by_timer(const struct record_options *opt);
+
 #endif

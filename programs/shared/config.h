@@ -39,6 +39,8 @@ struct program_config {
 	uint32_t stream;   /* what is counted is sent as well, with its time: stream.h */
 	/* Places in each CPU's row of the map times, less 1, for stack_value; 0: by the ring */
 	uint32_t times_mask;
+	/* With it: the event is cpu-clock, whose timer the program may ask when it was due */
+	uint32_t timer;
 	/* Only threads inside of a call, which are in the map during: during.h */
 	uint32_t during;
 	uint32_t table;	    /* the map counts is a table of struct stack_count */

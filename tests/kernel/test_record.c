@@ -2,7 +2,11 @@
 /* Recording as an application does it: <rawprof/record.h> alone, no command line. */
 #include "test_loader.h"
 
+#include <linux/btf.h>
+
 #include <rawprof/record.h>
+
+#include "base/clock.h"
 
 static double seconds(void)
 {
@@ -114,6 +118,52 @@ START_TEST(a_stream_says_when)
 	ck_assert_uint_gt(m[n - 1].time_ns, m[0].time_ns);
 	ck_assert_uint_eq(count, report_total(report, 0));
 	ck_assert_uint_eq(weight, report_total(report, 1));
+	ck_assert_int_eq(record_finish(rec), 0);
+	report_free(report);
+	record_free(rec);
+}
+END_TEST
+
+static bool timers_are_known(void)
+{
+	const struct rp_btf *btf;
+
+	return !rp_btf_kernel(&btf) && rp_btf_find(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0;
+}
+
+/* The time of a sample by a timer is when it was due: whole periods lie between two of a CPU. */
+START_TEST(a_timer_says_when_it_was_due)
+{
+	enum { HZ = 499, CPUS = 4096 };
+	const uint64_t period = NS_PER_SECOND / HZ;
+	static uint64_t last[CPUS];
+	uint32_t pid;
+	struct record_options options = myself(&pid);
+	const struct report_moment *m;
+	size_t n, whole = 0, pairs = 0;
+	struct recording *rec;
+	struct report *report;
+	pthread_t thread;
+
+	if (!timers_are_known())
+		return;
+	options.stream = true;
+	options.software_event = true;
+	options.freq = HZ;
+	ck_assert_int_eq(record_new(&record_cpu, &options, &rec), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, burn_and_stop, rec), 0);
+	ck_assert_int_eq(record_run(rec), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(record_report(rec, &report), 0);
+	m = report_moments(report, &n);
+	for (size_t i = 0; i < n; i++) {
+		ck_assert_uint_lt(m[i].cpu, CPUS);
+		pairs += last[m[i].cpu] != 0;
+		whole += last[m[i].cpu] && (m[i].time_ns - last[m[i].cpu]) % period == 0;
+		last[m[i].cpu] = m[i].time_ns;
+	}
+	ck_assert_uint_gt(pairs, 10);
+	ck_assert_uint_gt(whole, pairs / 2); /* the kernel may stop a timer and start it again */
 	ck_assert_int_eq(record_finish(rec), 0);
 	report_free(report);
 	record_free(rec);
@@ -426,6 +476,7 @@ int main(void)
 	tcase_add_test(tc, what_cannot_be_recorded_is_said);
 	tcase_add_test(tc, nothing_stays_open);
 	tcase_add_test(tc, a_stream_says_when);
+	tcase_add_test(tc, a_timer_says_when_it_was_due);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
