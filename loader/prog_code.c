@@ -89,6 +89,7 @@ static const char *text_at(const char *btf, uint32_t size, uint32_t offset)
 struct arrays {
 	uint64_t *funcs, *addrs;
 	uint32_t *lens;
+	uint8_t (*tags)[8];
 	struct bpf_line_info *lines;
 };
 
@@ -97,6 +98,7 @@ static void free_arrays(struct arrays *a)
 	free(a->funcs);
 	free(a->addrs);
 	free(a->lens);
+	free(a->tags);
 	free(a->lines);
 }
 
@@ -111,12 +113,15 @@ static int get_arrays(int fd, struct rp_prog_info *info, struct arrays *a)
 	a->lens = calloc(n.nr_func_lens + 1, sizeof(*a->lens));
 	a->addrs = calloc(n.nr_jited_line_info + 1, sizeof(*a->addrs));
 	a->lines = calloc(n.nr_line_info + 1, sizeof(*a->lines));
-	if (!a->funcs || !a->lens || !a->addrs || !a->lines)
+	a->tags = calloc(n.nr_tags + 1, sizeof(*a->tags));
+	if (!a->funcs || !a->lens || !a->addrs || !a->lines || !a->tags)
 		return -ENOMEM;
 	*info = (struct rp_prog_info){ .ksyms = ptr64(a->funcs),
 				       .nr_ksyms = n.nr_ksyms,
 				       .func_lens = ptr64(a->lens),
-				       .nr_func_lens = n.nr_func_lens };
+				       .nr_func_lens = n.nr_func_lens,
+				       .tags = ptr64(a->tags),
+				       .nr_tags = n.nr_tags };
 	if (lines) {
 		info->line_info = ptr64(a->lines);
 		info->jited_line_info = ptr64(a->addrs);
@@ -130,6 +135,7 @@ static int get_arrays(int fd, struct rp_prog_info *info, struct arrays *a)
 	if (!info->ksyms || !info->nr_ksyms)
 		return -EPERM;
 	if (info->nr_ksyms > n.nr_ksyms || info->nr_func_lens > n.nr_func_lens ||
+	    info->nr_tags > n.nr_tags ||
 	    (lines &&
 	     (info->nr_line_info > n.nr_line_info || info->nr_jited_line_info > n.nr_line_info)))
 		return -EAGAIN;
@@ -145,21 +151,28 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static int fill(const struct rp_prog_info *info, const struct arrays *a, uint32_t size,
-		struct rp_prog_code *code)
+static int fill(const struct rp_prog_info *info, const struct arrays *a, const uint8_t *whole,
+		uint32_t size, struct rp_prog_code *code)
 {
 	code->funcs = calloc(info->nr_ksyms + 1, sizeof(*code->funcs));
 	code->lines = calloc(info->nr_line_info + 1, sizeof(*code->lines));
 	if (!code->funcs || !code->lines)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < info->nr_ksyms && i < info->nr_func_lens; i++)
-		code->funcs[code->nfuncs++] = (struct rp_prog_func){ a->funcs[i], a->lens[i] };
+	for (uint32_t i = 0; i < info->nr_ksyms && i < info->nr_func_lens; i++) {
+		struct rp_prog_func *func = &code->funcs[code->nfuncs++];
+
+		*func = (struct rp_prog_func){ .start = a->funcs[i], .size = a->lens[i] };
+		/* The first is called by the tag of the whole program. */
+		if (!i || i < info->nr_tags)
+			memcpy(func->tag, i ? a->tags[i] : whole, sizeof(func->tag));
+	}
 	for (uint32_t i = 0; i < info->nr_line_info; i++)
 		code->lines[code->nlines++] = (struct rp_prog_code_line){
 			.start = a->addrs[i],
 			.file = text_at(code->texts, size, a->lines[i].file_name_off),
 			.text = text_at(code->texts, size, a->lines[i].line_off),
 			.line = a->lines[i].line_col >> 10,
+			.insn = a->lines[i].insn_off,
 		};
 	qsort(code->lines, code->nlines, sizeof(*code->lines), by_start);
 	return 0;
@@ -170,11 +183,13 @@ int rp_prog_code(int prog_fd, struct rp_prog_code *out)
 	struct rp_prog_info info = { 0 };
 	struct rp_prog_code code = { 0 };
 	struct arrays a = { 0 };
+	uint8_t tag[sizeof(info.tag)];
 	uint32_t size = 0, btf;
 	char *texts = NULL;
 	int err = get_info(prog_fd, &info, sizeof(info));
 
 	btf = info.btf_id;
+	memcpy(tag, info.tag, sizeof(tag));
 	if (!err && !info.jited_len)
 		err = -ENOENT;
 	if (!err)
@@ -183,7 +198,7 @@ int rp_prog_code(int prog_fd, struct rp_prog_code *out)
 		info.nr_line_info = 0; /* lines without texts say nothing */
 	code.texts = texts;
 	if (!err)
-		err = fill(&info, &a, size, &code);
+		err = fill(&info, &a, tag, size, &code);
 	free_arrays(&a);
 	if (err)
 		rp_prog_code_free(&code);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * --annotate: the instructions of a function, with what was at each of them. objdump takes the file
- * apart, if it is the one that was recorded, which its build id says.
+ * apart, if it is the one that was recorded, which its build id says. BPF programs are taken from
+ * the kernel (annotate_bpf.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,21 +17,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "report.h"
+#include "annotate.h"
 #include "symbolize/symtab.h"
 
 extern char **environ;
 
 /* No function is longer; what is beyond is not shown. */
 #define LONGEST_FUNCTION (1 << 20)
-
-struct listing {
-	FILE *out;
-	const struct report_place *places; /* of one function, by address */
-	size_t n, next;
-	uint64_t whole;
-	uint64_t end; /* of the function, as the file counts */
-};
 
 /* The file of the function; *fd stays open while it is read by others. */
 static int open_file(const struct report_place *p, struct sym_object **object, int *fd)
@@ -85,7 +78,7 @@ static uint64_t find_end(struct sym_object *object, const struct report_place *p
 }
 
 /* What is worth something at addresses below this one and has not been shown. */
-static void take_places(struct listing *l, uint64_t below, uint64_t *self, uint64_t *total)
+static void take_places(struct annotation *l, uint64_t below, uint64_t *self, uint64_t *total)
 {
 	for (*self = *total = 0; l->next < l->n && l->places[l->next].address < below; l->next++) {
 		*self += l->places[l->next].self;
@@ -93,7 +86,7 @@ static void take_places(struct listing *l, uint64_t below, uint64_t *self, uint6
 	}
 }
 
-static void put_line(struct listing *l, const char *line, uint64_t below)
+void report_annotate_line(struct annotation *l, const char *line, uint64_t below)
 {
 	uint64_t self, total;
 
@@ -116,7 +109,7 @@ static bool is_instruction(const char *line, uint64_t *address)
 }
 
 /* Each is shown when the next is there: what is between them belongs to it. */
-static size_t read_lines(struct listing *l, FILE *in)
+static size_t read_lines(struct annotation *l, FILE *in)
 {
 	char *line = NULL, *before = NULL;
 	size_t room = 0, n = 0;
@@ -130,13 +123,13 @@ static size_t read_lines(struct listing *l, FILE *in)
 		for (char *tab = line; (tab = strchr(tab, '\t')); tab++)
 			*tab = ' ';
 		if (before)
-			put_line(l, before, address);
+			report_annotate_line(l, before, address);
 		free(before);
 		before = strdup(line + strspn(line, " "));
 		n++;
 	}
 	if (before)
-		put_line(l, before, UINT64_MAX);
+		report_annotate_line(l, before, UINT64_MAX);
 	free(before);
 	free(line);
 	return n;
@@ -144,7 +137,7 @@ static size_t read_lines(struct listing *l, FILE *in)
 
 /* Its output is a pipe; the file comes as its standard input, which is the file that we have read.
  */
-static int start_objdump(int file, const struct listing *l, pid_t *pid, FILE **out)
+static int start_objdump(int file, const struct annotation *l, pid_t *pid, FILE **out)
 {
 	char start[40], stop[40];
 	const char *const argv[] = {
@@ -175,7 +168,7 @@ static int start_objdump(int file, const struct listing *l, pid_t *pid, FILE **o
 	return err;
 }
 
-static int list(struct listing *l, int file)
+static int list(struct annotation *l, int file)
 {
 	FILE *in = NULL;
 	size_t n = 0;
@@ -198,16 +191,11 @@ static int list(struct listing *l, int file)
 	return n && !status ? 0 : rp_fail(-EIO, "--annotate: objdump cannot take it apart");
 }
 
-static int annotate_one(struct listing *l)
+void report_annotate_head(const struct annotation *l)
 {
 	const struct report_place *p = l->places;
-	struct sym_object *object;
 	uint64_t self = 0, total = 0;
-	int fd = -1, err = open_file(p, &object, &fd);
 
-	if (err)
-		return err;
-	l->end = find_end(object, p, l->n);
 	for (size_t i = 0; i < l->n; i++) {
 		self += p[i].self;
 		total += p[i].total;
@@ -216,6 +204,21 @@ static int annotate_one(struct listing *l)
 		      "%s, %s: %" PRIu64 " in it and what it calls, %" PRIu64 " in itself\n\n",
 		      p->name, p->module, total, self);
 	fprintf(l->out, "               TOTAL        SELF  INSTRUCTION\n");
+}
+
+static int annotate_one(struct annotation *l)
+{
+	const struct report_place *p = l->places;
+	struct sym_object *object;
+	int fd = -1, err;
+
+	if (report_is_bpf(p))
+		return report_annotate_bpf(l);
+	err = open_file(p, &object, &fd);
+	if (err)
+		return err;
+	l->end = find_end(object, p, l->n);
+	report_annotate_head(l);
 	err = list(l, fd);
 	sym_object_close(object);
 	close(fd);
@@ -235,7 +238,7 @@ int report_annotate(const struct report *r, const char *function, unsigned int w
 	if (err)
 		return *usage ? rp_fail(err, "--annotate '%s': %s", function, why) : err;
 	for (size_t at = 0; at < n && !err; at = end) {
-		struct listing l = { .out = out,
+		struct annotation l = { .out = out,
 				     .places = &places[at],
 				     .whole = report_total(r, weight) };
 

@@ -270,7 +270,7 @@ static const struct option_row own[] = {
 	       .least = 1, .wrong = "is no list of keys"),
 	OPTION("annotate", 0, VIEW, TEXT, annotate, "FUNCTION",
 	       "instructions of this function with what was at each: by objdump, of the file that "
-	       "was recorded, if it is still there",
+	       "was recorded, if it is still there; of a BPF program while it is loaded",
 	       .least = 1, .wrong = "is no name of a function"),
 	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
 	       "only samples for which it holds: 'comm=nginx,php* and not symbol~^malloc'; keys "
@@ -280,8 +280,8 @@ static const struct option_row own[] = {
 	       "only what was then: seconds since the beginning of the recording", .least = 1,
 	       .wrong = "is no time: two numbers of seconds, 2,2.5"),
 	OPTION("resolve", 0, VIEW, TEXT, resolve, "FILE,FILE",
-	       "names for code that was stripped where it was recorded: files with its symbols, "
-	       "told by their build ids",
+	       "names for code that was stripped where it was recorded, and source lines: files "
+	       "with its symbols and debug data, told by their build ids",
 	       .least = 1, .wrong = "is no list of files"),
 	{ 0 },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --resolve: names for code that was stripped where it was recorded, from files with its symbols.
- * Which file belongs to which frame is told by the build id alone.
+ * --resolve: names for code that was stripped where it was recorded, and source lines, from files
+ * with its symbols and debug data. Which file belongs to which frame is told by the build id alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,14 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "report.h"
+#include "symbolize/lines.h"
 #include "symbolize/symtab.h"
 
 struct symbols {
 	const char *path; /* as it was given */
 	struct sym_object *object;
 	struct sym_symtab *symtab;
+	struct sym_dwarf *dwarf; /* NULL: it has no lines */
 	uint64_t frames; /* that it has named */
 };
 
@@ -54,13 +56,31 @@ static int open_file(struct resolver *r, const char *path)
 		if (err)
 			rp_fail(err, "--resolve %s: %s", path, strerror(-err));
 	}
+	if (!err) {
+		err = sym_dwarf_open(&s.dwarf, s.object, s.object);
+		if (err == -ENODATA)
+			err = 0;
+	}
 	if (!err)
 		err = RP_PUSH(r->files, r->n, r->capacity, s);
 	if (err) {
+		sym_dwarf_close(s.dwarf);
 		sym_symtab_close(s.symtab);
 		sym_object_close(s.object);
 	}
 	return err;
+}
+
+/* A line that is known already was told by the machine that recorded it. */
+static void find_line(const struct symbols *s, uint64_t at, struct report_frame *frame)
+{
+	struct sym_line line;
+
+	if (frame->file || !s->dwarf || !sym_dwarf_find(s->dwarf, at, false, &line, 1) ||
+	    !line.file)
+		return;
+	frame->file = line.file;
+	frame->line = line.line;
 }
 
 /* The call is in front of a return address. Inlined functions keep the names that they have. */
@@ -82,6 +102,7 @@ static int name(void *ctx, struct report_frame *frame)
 			continue;
 		frame->name = sym_demangle(r->demangler, function);
 		frame->symbol_offset = frame->module_addr - start;
+		find_line(s, at, frame);
 		s->frames++;
 		break;
 	}
@@ -91,6 +112,7 @@ static int name(void *ctx, struct report_frame *frame)
 static void close_all(struct resolver *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
+		sym_dwarf_close(r->files[i].dwarf);
 		sym_symtab_close(r->files[i].symtab);
 		sym_object_close(r->files[i].object);
 	}

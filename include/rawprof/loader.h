@@ -540,6 +540,7 @@ struct rp_prog_code {
 	struct rp_prog_func {
 		uint64_t start;
 		uint32_t size;
+		uint8_t tag[8]; /* a hash of its instructions; part of its name */
 	} * funcs;
 	uint32_t nfuncs;
 	struct rp_prog_code_line {
@@ -547,6 +548,7 @@ struct rp_prog_code {
 		const char *file; /* "" if not known */
 		const char *text; /* of the source line */
 		uint32_t line;
+		uint32_t insn; /* its first rewritten instruction, see rp_prog_xlated */
 	} * lines; /* by start */
 	uint32_t nlines;
 	void *texts;

@@ -169,6 +169,38 @@ if command -v objdump >/dev/null; then
 else
 	skip '--annotate' 'objdump is not installed'
 fi
+# BPF programs, while they are loaded: those of a rawprof that counts system calls.
+"$rawprof" trace --syscalls -q -d 60 >"$tmp/calls" 2>&1 &
+counter=$!
+dd if=/dev/zero of=/dev/null bs=1 count=2000000000 2>"$tmp/dd" &
+caller=$!
+for _ in 1 2 3 4 5; do
+	keep bpf cpu -F 4999 -d 1
+	report --format folded "$tmp/bpf.rawprof"
+	read -r leaves leaf < <(sed -nE 's/^.*;(bpf_prog_[0-9a-f]{16}_[^;]*) ([0-9]+)$/\1 \2/p' "$out" |
+		awk '{ n[$1] += $2 } END { for (f in n) print n[f], f }' | sort -rn)
+	[ "${leaves:-0}" -lt 5 ] || break
+done
+report --annotate "${leaf:-bpf_prog_none}" "$tmp/bpf.rawprof"
+if [ "$status" = 0 ]; then
+	is '--annotate: all samples of a BPF program' \
+		"$(awk '$1 ~ /%$/ && $3 ~ /^[0-9]+$/ { s += $3 } END { print s + 0 }' "$out")" "$leaves"
+	has '--annotate: its lines' "$out" '^ +[0-9.]+% +[0-9]+ +[0-9]+  ; .* @ .*programs/.*\.c:[0-9]+'
+	has '--annotate: its instructions' "$out" '^ +[0-9]+: \([0-9a-f]{2}\) r[0-9] '
+else
+	has '--annotate: why there is no BPF program' "$err" 'is not loaded any more|to root alone|no stack has'
+	skip '--annotate: a BPF program' "$(cat "$err")"
+fi
+kill "$caller"
+kill -INT "$counter"
+wait "$caller" "$counter" 2>/dev/null
+# The kernel lets go of it a moment later.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	[ -n "${leaf:-}" ] && "$rawprof" report --annotate "$leaf" "$tmp/bpf.rawprof" >"$tmp/text" 2>&1 || break
+	sleep 0.5
+done
+[ -z "${leaf:-}" ] ||
+	refused '--annotate: a BPF program that is gone' 1 'is not loaded any more' --annotate "$leaf" "$tmp/bpf.rawprof"
 refused '--annotate: no such function' 2 'no stack has such a function' --annotate nonesuch "$tmp/cpu.rawprof"
 
 # ---- names that come later
@@ -184,6 +216,15 @@ if command -v objcopy >/dev/null; then
 	report --resolve "$work/naps,$tmp/split.debug" --by symbol --format json "$tmp/stripped.rawprof"
 	is '--resolve: a debug file alone has the names' "$(cksum <"$out")" "$(cksum <"$tmp/whole")"
 	has '--resolve: a file that belongs to nothing is named' "$err" 'naps: no address of the profile'
+	report --resolve "$tmp/split.debug" --format json "$tmp/stripped.rawprof"
+	if ldd "$rawprof" | grep -q libdw; then
+		# What is inlined into it is in work.h.
+		is '--resolve: its source lines' "$(number "['frames'] and {
+			f.get('file', '').split('/')[-1] in ('split.c', 'work.h') and f.get('line', 0) > 0
+			for f in d['frames'] if f.get('name') == 'work_60'}")" '{True}'
+	else
+		skip '--resolve: source lines' 'built without libdw'
+	fi
 else
 	skip '--resolve: a debug file' 'objcopy is not installed'
 fi

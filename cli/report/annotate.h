@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the two kinds of --annotate share: of files, and of BPF programs. */
+#ifndef CLI_REPORT_ANNOTATE_H
+#define CLI_REPORT_ANNOTATE_H
+
+#include "report.h"
+
+struct annotation {
+	FILE *out;
+	const struct report_place *places; /* of one function, by address */
+	size_t n, next;
+	uint64_t whole;
+	uint64_t end; /* of the function, as the file counts */
+};
+
+void report_annotate_head(const struct annotation *l);
+/* A line of text beside what was at addresses below this one and has not been shown. */
+void report_annotate_line(struct annotation *l, const char *line, uint64_t below);
+
+bool report_is_bpf(const struct report_place *p);
+/* 0 or a negative errno after a message. */
+int report_annotate_bpf(struct annotation *l);
+
+#endif
