@@ -16,7 +16,7 @@ struct diff_options {
 	unsigned int scale;		      /* enum report_diff_scale */
 	const char *fail_above, *min, *noise; /* percent; NULL: not given */
 	unsigned int top;
-	const char *weight, *title;
+	const char *weight, *title, *filter;
 	bool all;
 };
 
@@ -53,6 +53,25 @@ static int open_profile(const char *path, struct report_file *file)
 	if (file->report)
 		return 0;
 	return rp_fail(-EINVAL, "%s: it holds figures and no stacks", path);
+}
+
+/* Leaves of both what --filter says; *unfit if that is no condition, or nothing fits it. */
+static int filter(const struct options *opt, const char *path, struct report_file *file,
+		  bool *unfit)
+{
+	const char *condition = ((const struct diff_options *)opt->own)->filter;
+	struct report *r = NULL;
+	char why[REPORT_WHY];
+	int err = condition ? report_select(file->report, condition, &r, why) : 0;
+
+	*unfit = err == -EINVAL;
+	if (*unfit)
+		return rp_fail(err, "%s: --filter '%s': %s", path, condition, why);
+	if (r) {
+		report_free(file->report);
+		file->report = r;
+	}
+	return err;
 }
 
 static double percent(const char *given, double otherwise)
@@ -161,6 +180,10 @@ static int run(const struct options *opt)
 	if (!err)
 		err = open_profile(opt->second, &f.file[1]);
 	if (!err)
+		err = filter(opt, opt->name, &f.file[0], &out.unfit);
+	if (!err)
+		err = filter(opt, opt->second, &f.file[1], &out.unfit);
+	if (!err)
 		err = compare(opt, &out, &f);
 	if (!err)
 		err = write_diff(&out, opt, f.diff);
@@ -169,6 +192,8 @@ static int run(const struct options *opt)
 		status = judge(opt, f.diff);
 	else if (err == -EPIPE)
 		status = EXIT_SIGNAL + SIGPIPE;
+	else if (out.unfit)
+		status = EXIT_USAGE;
 	else
 		command_failed(opt->command, err, errors);
 	report_diff_free(f.diff);
@@ -199,6 +224,9 @@ static const struct option_row own[] = {
 	OPTION("noise", 0, VIEW, PERCENT, noise, "PCT",
 	       "how much a function's weight may differ from run to run besides chance (1.5; "
 	       "down to 0.5 where saved profiles show that the program ran undisturbed)"),
+	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
+	       "compare only the samples of both for which it holds: 'comm=nginx and not "
+	       "dso=libssl*', as in rawprof report"),
 	FLAG("all", 'a', VIEW, all, "what did not change beyond chance, too"),
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result",
 	  .words = "table folded svg html json" },

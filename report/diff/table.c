@@ -78,7 +78,7 @@ static void put_scale(struct diff_table *t)
 			report_out_puts(&t->out, "compared as shares, both 100 %: too few "
 						 "functions to see what stayed the same");
 	}
-	report_out_puts(&t->out, "\n");
+	report_out_puts(&t->out, "; points are percent of A's total\n");
 }
 
 /* " +6.1  +20%": percent points, and relative. */
@@ -234,14 +234,16 @@ static void put_end(struct diff_table *t)
 	put_least(t);
 	if (d->scatter[SIDE_A] > SCATTER_SAID || d->scatter[SIDE_B] > SCATTER_SAID)
 		report_out_printf(&t->out,
-				  "Samples scatter more than chance has it, A's %.1f times and B's "
-				  "%.1f times: so many fewer they are worth.\n",
+				  "Samples come in bursts: A's vary %.1f times as much as "
+				  "independent ones would, B's %.1f times, and count for so much "
+				  "less.\n",
 				  d->scatter[SIDE_A] > 1 ? d->scatter[SIDE_A] : 1,
 				  d->scatter[SIDE_B] > 1 ? d->scatter[SIDE_B] : 1);
 	if (d->noise > NOISE_SAID && d->noise > d->options.noise)
 		report_out_printf(&t->out,
-				  "The heavy functions differ by %.1f %% between the two: who runs "
-				  "beside, or how hot the machine is, makes as much.\n",
+				  "The heavy functions differ by %.1f %% from run to run, as other "
+				  "load or a warmer machine make them: what is no more than that "
+				  "is not reported.\n",
 				  100 * d->noise);
 	if (d->inflation > 2)
 		report_out_printf(

@@ -32,6 +32,15 @@ diffed --normalize time
 is '--normalize time, of files without one: status' $status 1
 has '--normalize time, of files without one: says so' "$err" 'do not say how long'
 
+# A part of both.
+diffed --normalize none --filter 'symbol=render'
+has '--filter: what grew in it' "$out" ' draw '
+lacks '--filter: nothing else' "$out" 'new_thing|old thing'
+diffed --filter 'symbol=nobody'
+is '--filter that nothing fits: status' "$status" 2
+has '--filter that nothing fits: of which file' "$err" "a.folded: --filter 'symbol=nobody': "
+is '--filter that nothing fits: no result' "$(wc -c <"$out")" 0
+
 # For CI: one line that names the function.
 diffed --fail-above 3.8 -o "$tmp/x.json"
 is '--fail-above: status' $status 1
