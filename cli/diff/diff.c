@@ -222,8 +222,7 @@ static const struct option_row own[] = {
 	OPTION("min", 0, VIEW, PERCENT, min, "PCT",
 	       "leave out what changed by less than PCT percent of A's total"),
 	OPTION("noise", 0, VIEW, PERCENT, noise, "PCT",
-	       "how much a function's weight may differ from run to run besides chance (1.5; "
-	       "down to 0.5 where saved profiles show that the program ran undisturbed)"),
+	       "how much a function's weight may differ from run to run besides chance (2)"),
 	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
 	       "compare only the samples of both for which it holds: 'comm=nginx and not "
 	       "dso=libssl*', as in rawprof report"),

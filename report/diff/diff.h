@@ -31,7 +31,8 @@ SET_ELEMENT(struct diff_name, 2 * 4);
 
 #define DIFF_CERTAIN 0.002 /* that any of the functions said to have changed has not */
 
-#define DIFF_NOISE 0.015 /* between runs, unless streams say that there is less */
+/* Between runs, also of a program that is alone: where code lies, how warm the machine is. */
+#define DIFF_NOISE 0.02
 
 enum diff_verdict {
 	DIFF_SAME,    /* not beyond chance */
@@ -118,9 +119,6 @@ int report_diff_find_scatter(struct report_diff *d, uint32_t *const leaf_of[SIDE
 
 /* scale.c: what B is divided by. 0, -ENOENT or -ENOMEM. */
 int report_diff_find_scale(struct report_diff *d);
-
-/* alone.c: which part of the time its threads ran, of 1; 0: not known. 0 or -ENOMEM. */
-int report_diff_alone(const struct report *r, double *part);
 
 /* stats.c */
 /* How many events a weight is worth; those of a weight 0 would be as large as on the other side. */

@@ -11,8 +11,7 @@
  *
  * The mean of all names that have enough is what a side's weights are worth less by; a name that
  * varies far more than that by itself is believed. What differs from run to run and not within one
- * no stream shows: for this there is the noise. The most of it comes from others on the machine, so
- * that there is less where both programs had their CPUs to themselves.
+ * no stream shows: for this there is the noise.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,8 +33,6 @@ enum {
 #define MOST_PART 0.95	   /* of it that a name may be: what is always there does not vary */
 #define SEEN 1.25	   /* a mean up to it may be chance */
 #define SURE 2.0	   /* times the mean that a name varies by itself; it is known to a third */
-#define LITTLE_NOISE 0.005 /* of programs that were alone */
-#define SHARED 0.5 /* the part of the time that they ran, from which on down they were not */
 
 struct blocks {
 	double self[BLOCKS], total[BLOCKS];
@@ -183,30 +180,11 @@ static int measure(struct scatter *s)
 	return 0;
 }
 
-/* What remains of the usual noise. */
-static int lessen_noise(struct report_diff *d)
-{
-	double part[SIDES], least;
-	int err = report_diff_alone(d->r[SIDE_A], &part[SIDE_A]);
-
-	if (!err)
-		err = report_diff_alone(d->r[SIDE_B], &part[SIDE_B]);
-	if (err)
-		return err;
-	least = part[SIDE_A] < part[SIDE_B] ? part[SIDE_A] : part[SIDE_B];
-	if (least > SHARED)
-		d->options.noise =
-			DIFF_NOISE - (DIFF_NOISE - LITTLE_NOISE) * (least - SHARED) / (1 - SHARED);
-	return 0;
-}
-
 int report_diff_find_scatter(struct report_diff *d, uint32_t *const leaf_of[SIDES])
 {
 	int err = 0;
 
 	for (int side = 0; !err && side < SIDES; side++)
 		err = measure(&(struct scatter){ .d = d, .side = side, .leaf_of = leaf_of[side] });
-	if (!err && !(d->options.noise > 0) && d->scatter[SIDE_A] > 0 && d->scatter[SIDE_B] > 0)
-		err = lessen_noise(d);
 	return err;
 }

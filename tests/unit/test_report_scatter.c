@@ -15,7 +15,6 @@ struct made {
 	unsigned int phases;
 	double slower;	 /* times the time of f1 */
 	bool has_stream; /* else the sums alone */
-	bool waits;	 /* four fifths of the time */
 };
 
 static uint64_t state = 88172645463325252u;
@@ -83,8 +82,7 @@ static struct report *profile(const struct made *made)
 		if (made->has_stream)
 			ck_assert_int_eq(report_add_moment(r,
 							   &(struct report_moment){
-								   .time_ns = 10ull * i *
-									      (made->waits ? 5 : 1),
+								   .time_ns = 10ull * i,
 								   .weight = 10,
 								   .sample = id,
 								   .count = 1 }),
@@ -138,7 +136,7 @@ static struct outcome compare(struct made made, unsigned int pairs, unsigned int
 	return o;
 }
 
-/* An even clock is believed, and more so of a program that ran all the time. */
+/* An even clock is believed. */
 START_TEST(even)
 {
 	struct made made = { .burst = 1, .slower = 1.3, .has_stream = true };
@@ -146,16 +144,14 @@ START_TEST(even)
 
 	ck_assert_msg(o.exact >= 9, "%u of 10", o.exact);
 	ck_assert_msg(o.scatter >= 1 && o.scatter < 1.25, "%g", o.scatter);
-	ck_assert_msg(o.noise >= 0.005 && o.noise < 0.008, "%g", o.noise);
+	ck_assert_msg(o.noise >= 0.02 && o.noise < 0.023, "%g", o.noise);
 	made.slower = 1;
 	o = compare(made, 20, 0);
 	ck_assert_msg(o.silent >= 19, "%u of 20 say nothing", o.silent);
-	made.waits = true;
-	ck_assert_double_ge(compare(made, 2, 0).noise, 0.015);
 	made.has_stream = false;
 	o = compare(made, 1, 0);
 	ck_assert_double_eq(o.scatter, 0);
-	ck_assert_double_eq(o.noise, 0.015);
+	ck_assert_double_eq(o.noise, 0.02);
 }
 END_TEST
 
@@ -180,7 +176,7 @@ END_TEST
 /* That a program does one thing after the other is no scatter. */
 START_TEST(phases)
 {
-	const struct made made = { .burst = 1, .phases = 4, .slower = 1.3, .has_stream = true };
+	const struct made made = { .burst = 1, .phases = 4, .slower = 1.4, .has_stream = true };
 	const struct outcome o = compare(made, 10, 0);
 
 	ck_assert_msg(o.scatter < 1.5, "%g", o.scatter);
