@@ -79,7 +79,7 @@ struct rp_function {
 	/* A return probe or a session goes there as well: the kernel takes the return address from
 	 * where the entry has it, so sp_delta must be 0. */
 	bool with_return;
-	bool only_code; /* its compiler puts no data among the instructions: that of Go */
+	bool is_go; /* no data among the instructions; it may begin several times in one call */
 	bool catches;	/* exceptions may lead to code of it that no jump leads to, as in C++ */
 };
 
@@ -99,9 +99,10 @@ void rp_code_close(struct rp_code *code);
 /*
  * The cheapest place at which a probe sees what one at the entry would: the same calls (each path
  * from the entry passes it, no jump leads between the two), argument registers and memory as they
- * were. -EINVAL if the function lies outside the segment; -EOPNOTSUPP if it begins with an
- * instruction that the kernel mistakes for another, so that a probe would break the program
- * (x86-64: those of AVX); -ENOMEM; -EIO. Logs nothing.
+ * were. In Go it is behind the check of the stack, which leads to the entry once more. -EINVAL if
+ * the function lies outside the segment; -EOPNOTSUPP if it begins with an instruction that the
+ * kernel mistakes for another, so that a probe would break the program (x86-64: those of AVX);
+ * -ENOMEM; -EIO. Logs nothing.
  */
 int rp_code_entry(struct rp_code *code, const struct rp_function *f, struct rp_place *out);
 

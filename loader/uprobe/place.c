@@ -5,6 +5,8 @@
  * The invariant: between the entry and the place there is one straight line, which nothing enters
  * but at its top and nothing leaves but at its end, and whose instructions leave alone what a
  * program may look at. So each call passes the place once, looking as at the entry.
+ *
+ * A function of Go may pass its entry several times in one call: its place is behind that.
  */
 #include "code.h"
 
@@ -66,6 +68,65 @@ static uint64_t up_to(uint32_t at)
 	return ((1ULL << at) << 1) - 2;
 }
 
+/* ---- Go */
+
+#define AGAIN_MOST 64 /* instructions: all arguments are kept, the runtime called, they are back */
+
+/* Whether the code there goes to the entry, by whatever it does before. */
+static bool begins_again(const struct insn_arch *arch, const struct body *b, int64_t at)
+{
+	struct insn i;
+
+	for (int n = 0; n < AGAIN_MOST && at > 0 && at < b->size; n++) {
+		if (!arch->decode(b->code + at, b->size - (size_t)at, &i))
+			return false;
+		if (i.flow == FLOW_JUMP)
+			return at + i.target == 0;
+		if (i.flow != FLOW_NEXT)
+			return false;
+		at += i.len;
+	}
+	return false;
+}
+
+/*
+ * How long the check is that functions of Go begin with; 0: there is none. If the stack is too
+ * small, or the runtime wants the CPU for another goroutine, it leads to the runtime, and from
+ * there to the entry once more.
+ */
+static uint32_t stack_check(const struct insn_arch *arch, const struct body *b, uint16_t kept)
+{
+	uint32_t at = 0, found = 0;
+	struct insn i;
+
+	while (at < PROLOGUE && arch->decode(b->code + at, b->size - at, &i)) {
+		if (i.flow == FLOW_BRANCH && begins_again(arch, b, at + i.target))
+			found = at + i.len;
+		else if (i.flow != FLOW_NEXT || i.is_call || i.grows ||
+			 i.changes & kept & ~INSN_OTHER)
+			break;
+		at += i.len;
+	}
+	return found;
+}
+
+static bool choose_behind_check(const struct insn_arch *arch, const struct body *b,
+				const struct rp_function *f, uint64_t outside, struct rp_place *out)
+{
+	const uint32_t at = b->unknown ? 0 : stack_check(arch, b, protect(arch, f));
+	struct insn first, i;
+
+	if (!at || at >= PROLOGUE || (b->entered | outside) & up_to(at) ||
+	    (f->alone && at >= f->alone) || !arch->decode(b->code, b->size, &first) ||
+	    !arch->decode(b->code + at, b->size - at, &i))
+		return false;
+	*out = (struct rp_place){ .offset = at, .step = i.step };
+	say(out, &first, &i, NULL);
+	return true;
+}
+
+/* ---- all */
+
 void rp_place_choose(const struct insn_arch *arch, const struct body *b,
 		     const struct rp_function *f, uint64_t outside, bool nops, struct rp_place *out)
 {
@@ -75,6 +136,8 @@ void rp_place_choose(const struct insn_arch *arch, const struct body *b,
 	uint32_t at = 0, grown = 0;
 	const char *why = NULL;
 
+	if (f->is_go && choose_behind_check(arch, b, f, outside, out))
+		return;
 	while (!why && at < PROLOGUE && arch->decode(b->code + at, b->size - at, &i)) {
 		if (i.is_nop && nops)
 			i.step = i.len == 5 ? RP_STEP_CALL : RP_STEP_EMULATED;

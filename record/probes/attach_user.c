@@ -61,7 +61,7 @@ static struct rp_function function_of(const struct attaching *a, const struct re
 				     .alone = p->user.alone,
 				     .nargs = a->list->programs.nargs,
 				     .with_return = wants(a->list, PROBE_RETURN),
-				     .only_code = a->file->is_go,
+				     .is_go = a->file->is_go,
 				     .catches = a->file->throws };
 }
 

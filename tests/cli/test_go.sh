@@ -53,9 +53,60 @@ done
 # Functions to be probed, in a program without symbols.
 run "$rawprof" func "$tmp/stripped:main.middle" --count --format prometheus -o "$tmp/rows" -- "$tmp/stripped"
 is 'stripped: a function by its name: status' "$status" 0
-# Where the scheduler wants a goroutine to pause, its next function begins, pauses, and begins again: a hit more.
-calls=$(sed -n 's/^rawprof_func_calls{.*main.middle.*} //p' "$tmp/rows")
-holds 'stripped: its calls' "$calls >= 600000 && $calls < 606000"
+calls() { sed -n "s/^rawprof_func_calls{.*main\\.$1.*} //p" "$tmp/rows"; }
+is 'stripped: its calls' "$(calls middle)" 600000
+
+# A function whose stack is too small begins once more when it has a larger one, and one that shall let others run when it
+# goes on: that is one call.
+cat >"$tmp/grow.go" <<'EOF'
+package main
+
+import (
+	"runtime"
+	"sync"
+)
+
+//go:noinline
+func deep(n int) int {
+	var room [64]byte
+	room[n%64] = 1
+	if n == 0 {
+		return int(room[0])
+	}
+	return deep(n-1) + int(room[1])
+}
+
+//go:noinline
+func pausing(n int) int {
+	sum := 0
+	for i := 0; i < n; i++ {
+		sum += i * sum
+	}
+	return sum
+}
+
+func main() {
+	var all sync.WaitGroup
+	for g := 0; g < 20; g++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			deep(1000)
+			for i := 0; i < 20000; i++ {
+				pausing(100 + i%7)
+			}
+			runtime.Gosched()
+		}()
+	}
+	all.Wait()
+}
+EOF
+go build -o "$tmp/grow" "$tmp/grow.go"
+for how in --count --no-children; do # the second: to their ends
+	run "$rawprof" func "$tmp/grow:main.deep" "$tmp/grow:main.pausing" "$how" --format prometheus -o "$tmp/rows" -- "$tmp/grow"
+	is "$how: calls whose stack grows" "$(calls deep)" 20020
+	is "$how: calls that let others run" "$(calls pausing)" 400000
+done
 
 # ---- lines and inlined functions, without debug data: as the program's own runtime tells them
 

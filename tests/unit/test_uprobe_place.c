@@ -73,6 +73,7 @@ struct expected {
 	bool with_return;
 	uint32_t njumps; /* out of it */
 	bool if_taken;	 /* the first of them is conditional */
+	bool is_go;
 };
 
 /* clang-format off */
@@ -111,6 +112,13 @@ static const struct expected x86[] = {
 	{ "no_return", "push %rbp; 1: jmp 1b", 0, 0, RP_STEP_EMULATED, "+0 push", 0, false },
 	{ "calls_abort", "test %rdi, %rdi; je 1f; ret; 1: push %rax; call push", 3, 0, RP_STEP_EMULATED, "+3", 1, true },
 	{ "runs_on", "test %rdi, %rdi; je 1f; ret; 1: inc %eax", 3, 0, RP_STEP_EMULATED, "+3", 1, false },
+#define X86_AGAIN "2: mov %rax, 8(%rsp); call push; mov 8(%rsp), %rax; jmp 1b"
+	{ "go", "1: cmp 0x10(%r14), %rsp; jbe 2f; push %rbp; pop %rbp; ret; " X86_AGAIN, 6, 0, RP_STEP_EMULATED, "+6 push", 1, true, .with_return = true, .is_go = true },
+	{ "go_large", "1: lea -0x80(%rsp), %r12; cmp 0x10(%r14), %r12; jbe 2f; push %rbp; pop %rbp; ret; " X86_AGAIN, 11, 0, RP_STEP_EMULATED, "+11 push", 1, true, .is_go = true },
+	{ "go_huge", "1: mov %rsp, %r12; sub $0x8000, %r12; jb 2f; cmp 0x10(%r14), %r12; jbe 2f; push %rbp; pop %rbp; ret; " X86_AGAIN, 18, 0, RP_STEP_EMULATED, "+18 push", 1, true, .is_go = true },
+	{ "go_small", "push %rbp; pop %rbp; ret", 0, 0, RP_STEP_EMULATED, "+0 push", 1, true, .is_go = true },
+	{ "go_entered", "1: cmp 0x10(%r14), %rsp; jbe 2f; 3: push %rbp; pop %rbp; dec %rax; jne 3b; ret; " X86_AGAIN, 0, 0, RP_STEP_SINGLE, "", 1, true, .is_go = true },
+	{ "not_go", "1: cmp 0x10(%r14), %rsp; jbe 2f; push %rbp; pop %rbp; ret; " X86_AGAIN, 0, 0, RP_STEP_SINGLE, "changes more", 1, true },
 	{ "nothing_cheap", "mov %rdi, %rax; ret", 0, 0, RP_STEP_SINGLE, "ret is a jump", 1, true },
 };
 
@@ -141,6 +149,7 @@ static const struct expected arm64[] = {
 	{ "enters", "mov x9, #2; b .Lfar", 4, 0, RP_STEP_EMULATED, "+4 b", 0, false, .njumps = 1 },
 	{ "table", "cmp x0, #3; b.hi 1f; br x1; 1: ret", 0, 0, RP_STEP_SINGLE, "computed address", 1, false },
 	{ "signed_return", "cmp x0, #3; b.hi 1f; 1: retaa", 4, 0, RP_STEP_EMULATED, "+4", 1, false },
+	{ "go", "1: ldr x16, [x28, #16]; cmp sp, x16; b.ls 2f; mov x9, #1; ret; 2: str x0, [sp, #8]; mov x3, x30; bl leaf; ldr x0, [sp, #8]; b 1b", 12, 0, RP_STEP_SINGLE, "+12", 1, true, .is_go = true },
 	{ "tail", "cmp x0, #3; b.hi leaf; ret", 4, 0, RP_STEP_EMULATED, "+4", 1, false, .njumps = 1, .if_taken = true },
 };
 /* clang-format on */
@@ -179,7 +188,8 @@ static void check_one(int fd, const struct expected *e)
 				       .size = found->items[0].size,
 				       .alone = found->items[0].alone,
 				       .nargs = e->nargs,
-				       .with_return = e->with_return };
+				       .with_return = e->with_return,
+				       .is_go = e->is_go };
 
 	ck_assert_int_eq(
 		rp_code_open(fd, found->machine, found->text_offset, found->text_size, &code), 0);
