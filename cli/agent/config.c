@@ -164,6 +164,7 @@ static int set_of_target(struct push_config *c, const char *key, const char *val
 	const int text = PLACE_OF(texts, key, strlen(key));
 	const bool other =
 		!strcmp(key, "header") || !strcmp(key, "verify") || !strcmp(key, "timeout");
+	double seconds;
 
 	if (text < 0 && !other)
 		return 1;
@@ -179,8 +180,9 @@ static int set_of_target(struct push_config *c, const char *key, const char *val
 			return why_not(why, "verify is yes or no, not '%.60s'", value);
 		return 0;
 	}
-	if (!option_seconds(value, &t->timeout) || t->timeout < 1 || t->timeout > 300)
+	if (!option_seconds(value, &seconds) || seconds < 1 || seconds > 300)
 		return why_not(why, "timeout is 1 to 300 seconds, not '%.60s'", value);
+	t->timeout = seconds;
 	return 0;
 }
 

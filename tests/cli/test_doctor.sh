@@ -65,7 +65,7 @@ while IFS= read -r command; do
 		[ "$answer" = no ] || [ "$way" = perf_event ] || is "$command: $way is there" "$(says "$way")" yes
 	done
 	set -- 0.1
-	case $command in mem | 'lock --hold') set -- -- true ;; trace) set -- sched:sched_switch 0.1 ;; func) set -- libc:malloc 0.1 ;; esac
+	case $command in mem | gpu | 'lock --hold') set -- -- true ;; trace) set -- sched:sched_switch 0.1 ;; func) set -- libc:malloc 0.1 ;; esac
 	case $command in agent) set -- --dir "$tmp/agent" -d 1 ;; top) set -- -i 0.1 -d 0.1 ;; *) set -- -o /dev/null "$@" ;; esac
 	# shellcheck disable=SC2086 # the command and its option
 	run "$rawprof" $command "$@"
