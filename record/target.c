@@ -144,7 +144,9 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 {
 	/* Not read(): who watches that would see the end of one that began before. */
 	struct pollfd go = { .fd = gate, .events = POLLIN };
+	/* Whatever it looks for once the gate is open would be seen as the program's own. */
 	char path[PATH_MAX];
+	const bool found = find_path(program[0], path);
 	sigset_t none;
 	int err;
 
@@ -156,8 +158,7 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 		;
 	if (!(go.revents & POLLIN))
 		_exit(127); /* rawprof has gone before anything began */
-	/* Attempts in other directories would be seen as the program's own. */
-	if (find_path(program[0], path))
+	if (found)
 		execvp(path, program);
 	execvp(program[0], program);
 	err = errno;

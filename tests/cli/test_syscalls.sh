@@ -25,10 +25,15 @@ holds 'the ledger closes' "$(ledger fired) == $(ledger kept) + $(ledger filtered
 is 'nothing is lost' "$(ledger lost)" 0
 has 'calls that never return' "$out" 'exit, which never returns 3'
 is 'kept is the sum of the rows' "$(awk '/^SYSCALL/ { on = 1; next } /^$/ { on = 0 } on { gsub(",", "", $2); n += $2 } END { print n }' "$out")" "$(ledger kept)"
-awk '/^SYSCALL/ { on = 1; next } /^$/ { on = 0 } on { gsub(",", ""); print $1, $2, $3 }' "$out" | sort >"$tmp/ours"
+rows() { awk '/^SYSCALL/ { on = 1; next } /^$/ { on = 0 } on { gsub(",", ""); print $1, $2, $3 }' "$out" | sort; }
+rows >"$tmp/ours"
 # A program that is looked for: only the attempt that finds it is made.
 PATH="/nowhere:/usr/games:$PATH" run "$rawprof" trace --syscalls --format json -o "$tmp/json" -- true
 has 'a program by its name: one execve' "$tmp/json" '"syscall": *"execve", *"calls": *1, *"errors": *0'
+PATH="/nowhere:/usr/games:$PATH" run "$rawprof" trace --syscalls --top 100 -- true
+rows >"$tmp/by-name"
+run "$rawprof" trace --syscalls --top 100 -- "$(type -P true)"
+is 'a program by its name: the calls that it makes by its path' "$(rows | diff "$tmp/by-name" -)" ''
 if command -v strace >/dev/null; then
 	last_command="strace -f -c $prog 1000"
 	strace -f -c -o "$tmp/strace" "$prog" 1000 >"$out" 2>"$err"
