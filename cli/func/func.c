@@ -314,8 +314,11 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 {
 	const struct func *f = rec->ctx;
 	struct func_stats s;
+	uint64_t entered = 0;
 	int err = record_stacks_stats(rec->stacks, &s);
 
+	if (!err && f->own->count)
+		err = func_entered(rec, &entered);
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	if (s.no_entry)
@@ -335,7 +338,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 		       s.too_nested);
 	b->report.events = "calls";
 	b->report.kept = f->config.stacks ? kept
-					  : s.returned + s.counted - s.sums_full * !f->own->count -
+					  : s.returned + entered - s.sums_full * !f->own->count -
 						    s.calls_full - rec->not_wanted;
 	record_ledger_add(b, "shorter", s.shorter, REPORT_FILTERED);
 	if (f->config.outer)

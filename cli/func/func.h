@@ -101,9 +101,11 @@ struct func {
 /* A function's name; with the file, if there are several of that name. */
 const char *func_name(const struct func *f, uint32_t function);
 
-/* The rows that are in the kernel's map; new_only: what is new since the last such call. */
+/* The calls that have begun, where entries alone are counted. 0 or a negative errno. */
+int func_entered(struct recording *rec, uint64_t *out);
 /* Room for those of new functions, if rows are by function alone. 0 or a negative errno. */
 int func_ready_sums(struct recording *rec);
+/* The rows that are in the kernel's map; new_only: what is new since the last such call. */
 int func_rows(struct recording *rec, bool new_only, struct func_rows *out);
 void func_rows_free(struct func_rows *rows);
 

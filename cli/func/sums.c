@@ -117,6 +117,32 @@ static int take_sum(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
+struct entered {
+	const struct asm_map *map;
+	uint64_t n;
+};
+
+static int add_entered(void *ctx, const void *key, const void *value)
+{
+	struct entered *e = ctx;
+
+	(void)key;
+	for (int cpu = 0; cpu < rp_cpus_possible(); cpu++)
+		e->n += ((const struct func_sum *)((const char *)value +
+						   (size_t)cpu * rp_map_cpu_stride(e->map)))
+				->entered;
+	return 0;
+}
+
+int func_entered(struct recording *rec, uint64_t *out)
+{
+	struct entered e = { .map = &record_stacks_maps(rec->stacks)[FUNC_MAP_SUMS] };
+	int err = record_stacks_each(rec->stacks, FUNC_MAP_SUMS, add_entered, &e);
+
+	*out = e.n;
+	return err;
+}
+
 #define READY_BYTES (64u << 20) /* of sums that may never be needed */
 #define READY_TRIES 100
 

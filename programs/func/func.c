@@ -12,7 +12,7 @@
 #include "base/machine.h"
 
 static const struct asm_layout stats_layout =
-	ASM_LAYOUT(struct func_stats, common, returned, counted, shorter, left, thread_ended,
+	ASM_LAYOUT(struct func_stats, common, returned, shorter, left, thread_ended,
 		   threads_full, too_deep, too_nested, sums_full, values_full, calls_full,
 		   events_full, no_entry, stacks_lost, inside);
 static const struct asm_layout page_key_layout = ASM_LAYOUT(struct func_page_key, thread, number);
@@ -134,7 +134,6 @@ FUNC(func_count),
 	JEQ(R0, 0, no_room),
 	MOV(R1, 1),
 	ATOMIC_ADD(DW, R0, SUM_ENTERED, R1),
-	COUNT(stats, struct func_stats, counted),
 	EXIT(),
 LABEL(no_room),
 	COUNT(stats, struct func_stats, sums_full),

@@ -59,8 +59,7 @@ struct func_config {
 /* What became of the calls: common.fired of them have begun. */
 struct func_stats {
 	struct program_stats common;
-	uint64_t returned;     /* kept, if nothing below says otherwise */
-	uint64_t counted;      /* kept, where entries alone are counted */
+	uint64_t returned;     /* kept, if nothing below says otherwise; of entries the sums tell */
 	uint64_t shorter;      /* filtered: than slower_ns */
 	uint64_t left;	       /* without a return: longjmp, an exception, a missed return */
 	uint64_t thread_ended; /* inside */
