@@ -94,8 +94,9 @@ static bool knows_task(const struct recording *rec)
 #define ARRAY_BYTES (64u << 20) /* at most: memory of all functions, called or not */
 
 /* By function alone it is an array, unless that is too large. */
-static void shape_sums(struct func *f)
+static void shape_sums(const struct recording *rec)
 {
+	struct func *f = rec->ctx;
 	struct asm_map *sums = &f->maps[FUNC_MAP_SUMS];
 	struct func_config *c = &f->config;
 
@@ -112,6 +113,7 @@ static void shape_sums(struct func *f)
 		sums->key_size = c->by_comm ? sizeof(struct func_key) : FUNC_SHORT_KEY;
 	}
 	f->maps[FUNC_MAP_NO_SUM].value_size = sums->value_size;
+	c->asks_who = !c->by_function || rec->config.filtering;
 }
 
 static int configure(struct recording *rec)
@@ -128,7 +130,7 @@ static int configure(struct recording *rec)
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
 	c->knows_task = knows_task(rec);
 	c->by_comm |= rec->comm_glob != NULL;
-	shape_sums(f);
+	shape_sums(rec);
 	return 0;
 }
 

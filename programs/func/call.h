@@ -96,7 +96,7 @@ ASM_FRAME(call_frame, (uint64_t, room, ROOM), (uint32_t, number, NUMBER));
 		INCLUDE(&rp_func_send_part),                                                       \
 	END
 #define COUNT_TAIL                                                                                 \
-	INCLUDE(&rp_func_count_part), INCLUDE(&rp_target_part), INCLUDE(&rp_func_sum_part)
+	INCLUDE(&rp_func_count_part), INCLUDE(&rp_func_sum_part)
 /* clang-format on */
 
 #define FUNC_PROGRAM(role_, config_)                                                               \

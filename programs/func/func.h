@@ -45,6 +45,7 @@ struct func_config {
 	uint32_t knows_task; /* BTF tells of the task's signal stack, and of its return probes */
 	uint32_t sums;	     /* what all calls come to is kept; with it */
 	uint32_t by_function; /*   by nothing else: the map sums is an array; or */
+	uint32_t asks_who;    /* what counts entries alone does, if not all are counted as one */
 	uint32_t by_thread, by_process, by_comm;
 	uint32_t values;     /* what was returned, how often */
 	uint32_t args;	     /* arguments are kept while a call goes on */
