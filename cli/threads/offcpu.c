@@ -84,7 +84,7 @@ static int stop(struct recording *rec)
 static int add_waiting(struct recording *rec, const struct sched_thread *t, uint64_t ns)
 {
 	struct offcpu *o = rec->ctx;
-	/* With sample_ns it stands for so many, see programs/threads/offcpu.c. */
+	/* With sample_ns it stands for so many, see programs/threads/odds.h. */
 	const uint64_t count = o->config.sample_ns ? 1ull << (t->phase & 63) : 1;
 	int err = record_stream_until(rec, t->hash, o->options->wakers ? OFFCPU_STILL_WAITING : 0,
 				      o->end_ns, ns, 1);

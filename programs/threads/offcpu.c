@@ -12,6 +12,7 @@
  */
 #include "programs/shared/sched_thread.h"
 #include "programs/shared/stream.h"
+#include "odds.h"
 #include "offcpu.h"
 
 static const struct asm_layout pair_layout = ASM_LAYOUT(struct offcpu_pair, sleeper, waker);
@@ -34,26 +35,7 @@ ASM_FRAME(leave_frame,
 	(uint32_t, tid, LEAVE_TID));
 /* The stack frame of offcpu_back. */
 ASM_FRAME(back_frame, (uint32_t, tid, BACK_TID));
-/*
- * Waits are many, and to walk a stack takes longer than most of them last. With sample_ns, T, a
- * thread that waits for a time t each time has its stack walked at about t of T waits, and at all
- * that are longer than T; a wait that is drawn counts as many times as it was unlikely to be.
- *
- * Nobody knows t when the thread leaves, which is when its stack is there to be walked. So its last
- * wait has to do: whether this one is drawn, with a chance of 1 in 2^odds, is decided before it is
- * known how long it will be, and whatever it turns out to be, it weighs 2^odds. On average that is
- * what it is worth: a wrong guess makes a sum noisier, never larger or smaller. As a power of two
- * the weight is a whole number, and the sums are, too.
- *
- *	last wait	T and longer	T/2	T/4	T/8	below
- *	odds		0		1	2	3	4
- *	drawn		always		1 of 2	1 of 4	1 of 8	1 of 16
- *	counts as	1		2	4	8	16
- *
- * Fewer than one of 16 would be cheaper, and a long wait behind many short ones worse guessed.
- */
-#define ODDS_STEP JGE_REG(R2, R4, done), LSH(R2, 1), ADD(R3, 1)
-/* The chance's place in an entry: a member that offcpu has no other use for. */
+/* The place of the odds in an entry: a member that offcpu has no other use for. */
 enum { ODDS = PHASE };
 
 /* The stack frame of offcpu_add. */
@@ -128,10 +110,8 @@ LABEL(out),
 	/* offcpu_odds(thread, ns): it has waited for so long, which is what it returns. */
 FUNC(offcpu_odds),
 		MOV_REG(R0, R2),
-		MOV(R3, 0),
 		LD_PARAM(R4, struct sched_config, sample_ns),
-		ODDS_STEP, ODDS_STEP, ODDS_STEP, ODDS_STEP,
-LABEL(done),
+		ODDS_AFTER,
 		STX(W, R1, ODDS, R3),
 		EXIT(),
 	END,
@@ -150,7 +130,7 @@ FUNC(offcpu_add),
 	MOV_REG(R7, R3),
 	MOV(R8, 1),
 	WHEN(struct sched_config, sample_ns),
-		LSH_REG(R8, R4),
+		ODDS_WEIGH(R8, R4),
 	END,
 	JSGE(R6, 0, forwards),
 	COUNT(stats, struct sched_stats, backwards),
@@ -292,12 +272,7 @@ LABEL(known),
 		MOV_REG(R8, R0),
 		LDX(W, R1, R8, ODDS),
 		JEQ(R1, 0, drawn),
-		CALL(get_prandom_u32),
-		LDX(W, R1, R8, ODDS),
-		MOV(R2, 1),
-		LSH_REG(R2, R1),
-		SUB(R2, 1),
-		AND_REG(R0, R2),
+		ODDS_DRAW(R8, ODDS),
 		JEQ(R0, 0, drawn),
 		MOV_REG(R1, R8),
 		LDX(DW, R2, R10, NOW),
