@@ -119,7 +119,7 @@ static void read_interpreter(const struct sym_object *o, const struct sym_sought
 	if (w[VERSION].found &&
 	    sym_object_read_at(o, w[VERSION].address, &hex, sizeof(hex)) == sizeof(hex))
 		version = hex >> 16;
-	known = w[RUNTIME].found && o->is64 ? record_python_layout(version) : NULL;
+	known = w[RUNTIME].address && o->is64 ? record_python_layout(version) : NULL;
 	if (!known) {
 		rp_log(RP_WARN,
 		       "%s: Python %u.%u is not known (3.8 to 3.14 are): its stacks are native",

@@ -464,7 +464,9 @@ int push_config_unpack(struct push_config *c, const char *pairs, size_t size, ch
 	int err = 0;
 
 	*why = '\0';
-	if (size && pairs[size - 1])
+	if (!size)
+		return 0;
+	if (pairs[size - 1])
 		return -EINVAL;
 	for (const char *at = pairs; at < pairs + size && !err;) {
 		const char *value = at + strlen(at) + 1;

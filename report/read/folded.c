@@ -62,10 +62,12 @@ static bool parse_count(struct folded *f, const char *s, uint64_t *count)
 	if (!is_digit(*s))
 		return false;
 	for (; is_digit(*s); s++)
-		v = v > (UINT64_MAX - 9) / 10 ? UINT64_MAX - 9 : v * 10 + (uint64_t)(*s - '0');
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
+			v = UINT64_MAX;
 	if (*s == '.') {
 		f->rounded = true;
-		v += *++s >= '5' && *s <= '9';
+		v += *++s >= '5' && *s <= '9' && v < UINT64_MAX;
 		s += strspn(s, "0123456789");
 	}
 	*count = v;

@@ -310,8 +310,9 @@ static bool read_condition(const char *text, struct condition *c)
 	c->reg = (uint32_t)atoi(at + 6);
 	at = strchr(at + 6, ' ');
 	at = at ? strchr(at + 1, ' ') : NULL;
-	if (!at++ || c->reg >= FRAME_REGS)
+	if (!at || c->reg >= FRAME_REGS)
 		return false;
+	at++;
 	c->has_reg = *at == 'r' || *at == 'w';
 	if (c->has_reg)
 		c->other = (uint32_t)atoi(at + 1);
