@@ -335,14 +335,23 @@ static bool is_return_wrong(const struct follow *f, const struct unwind_code_sta
 	       (s->sp.off != -8 || s->fp == FP_SAVED);
 }
 
-/* Behind a loop that compares the stack pointer with a register, they are equal. */
-static void after_branch(struct unwind_code_state *s, const struct x86_parts *p)
+/*
+ * Behind a loop that compares the stack pointer with a register, they are equal: GCC touches each
+ * page of a large frame so. False: they are not yet, and control does not come there.
+ */
+static bool after_branch(struct unwind_code_state *s, const struct x86_parts *p)
 {
 	const bool is_jne = p->opcode == (p->map ? 0x85 : 0x75);
+	struct unwind_known end;
 
-	if (is_jne && s->compared && s->sp.from == KNOWN_NOT)
-		s->sp = s->copy[s->compared - 1];
+	if (is_jne && s->compared) {
+		end = s->copy[s->compared - 1];
+		if (s->sp.from == end.from && s->sp.off != end.off)
+			return false;
+		s->sp = end;
+	}
 	s->compared = 0;
+	return true;
 }
 
 static enum outcome go_to(struct follow *f, struct way *w, uint32_t to,
@@ -362,7 +371,7 @@ static enum outcome go_to(struct follow *f, struct way *w, uint32_t to,
 /* From the instruction at w->at to the next; other ways from there are kept for later. */
 static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts *p)
 {
-	struct unwind_code_state s = *unwind_code_state_of(f, w->state);
+	struct unwind_code_state s = *unwind_code_state_of(f, w->state), before;
 	const uint32_t next = w->at + p->at;
 	enum outcome o;
 	bool is_call;
@@ -388,6 +397,7 @@ static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts
 	}
 	switch (flow) {
 	case FLOW_BRANCH:
+		before = s;
 		s.compared = 0;
 		if (!unwind_code_target(f, w->at, p, &to))
 			leave(f, w, &s);
@@ -395,8 +405,9 @@ static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts
 			return o;
 		else
 			add_way(f, w->at, w->state, w->stretch);
-		s = *unwind_code_state_of(f, w->state);
-		after_branch(&s, p);
+		s = before;
+		if (!after_branch(&s, p))
+			return END_OF_WAY;
 		break;
 	case FLOW_JUMP:
 		if (unwind_code_target(f, w->at, p, &to))

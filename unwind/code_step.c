@@ -415,6 +415,9 @@ struct unwind_code_state unwind_code_meet(const struct unwind_code_state *a,
 	for (int i = UNWIND_COPIES - 1; i >= 0; i--)
 		if (a->copy_reg[i] >= 0 && same(get(b, (unsigned int)a->copy_reg[i]), a->copy[i]))
 			add_copy(&m, (unsigned int)a->copy_reg[i], a->copy[i]);
+	if (a->compared && b->compared &&
+	    a->copy_reg[a->compared - 1] == b->copy_reg[b->compared - 1])
+		m.compared = (uint8_t)(1 + copy_in(&m, (uint8_t)a->copy_reg[a->compared - 1]));
 	return m;
 }
 

@@ -95,6 +95,30 @@ START_TEST(the_stack_pointer_is_stored)
 }
 END_TEST
 
+/* -fstack-clash-protection: behind the loop the frame is as large as the register says. */
+START_TEST(each_page_of_a_frame_is_touched)
+{
+	static const uint8_t code[] = {
+		0x53,						/* 0: push %rbx */
+		0x4c, 0x8d, 0x9c, 0x24, 0x00, 0xd0, 0xff, 0xff, /* 1: lea -0x3000(%rsp), %r11 */
+		0x48, 0x81, 0xec, 0x00, 0x10, 0x00, 0x00,	/* 9: sub $0x1000, %rsp */
+		0x48, 0x83, 0x0c, 0x24, 0x00,			/* 16: orq $0, (%rsp) */
+		0x4c, 0x39, 0xdc,				/* 21: cmp %r11, %rsp */
+		0x75, 0xef,					/* 24: jne 9 */
+		0x31, 0xc0,					/* 26: xor %eax, %eax */
+		0x48, 0x81, 0xc4, 0x00, 0x30, 0x00, 0x00,	/* 28: add $0x3000, %rsp */
+		0x5b,						/* 35: pop %rbx */
+		0xc3,						/* 36: ret */
+	};
+
+	follow(code, sizeof(code));
+	expect(1, UNWIND_SP, 16);
+	expect(26, UNWIND_SP, 16 + 0x3000);
+	expect(35, UNWIND_SP, 16);
+	expect(36, UNWIND_SP, 8);
+}
+END_TEST
+
 /* It fills the one before up to where it begins, and nobody calls it that is seen. */
 START_TEST(functions_without_padding_between)
 {
@@ -240,6 +264,7 @@ int main(void)
 
 	tcase_add_test(t, frames_are_followed);
 	tcase_add_test(t, the_stack_pointer_is_stored);
+	tcase_add_test(t, each_page_of_a_frame_is_touched);
 	tcase_add_test(t, functions_without_padding_between);
 	tcase_add_test(t, functions_that_do_not_return);
 	tcase_add_test(t, contradictions_are_left_out);
