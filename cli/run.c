@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "dry_run.h"
+#include "record/hurry.h"
 #include "run.h"
 #include "sort.h"
 
@@ -248,6 +249,7 @@ static int record(struct run *run)
 {
 	int err;
 
+	record_hurry();
 	run->output = (struct output){ .show = run->opt->show, .file = { .dir = -1 } };
 	err = has_windows(run->opt)
 		      ? 0

@@ -12,6 +12,7 @@
 #include "base/budget.h"
 #include "base/clock.h"
 #include "confine.h"
+#include "hurry.h"
 #include "recording.h"
 #include "system.h"
 
@@ -348,6 +349,8 @@ static int start(struct recording *rec)
 {
 	int err = record_start_events(rec);
 
+	if (!err)
+		err = record_hurry_end();
 	if (!err && rec->profiler->stop_at_loads)
 		err = record_target_start_watched(&rec->target, rec->opt, on_loaded, rec);
 	else if (!err)

@@ -102,6 +102,7 @@ static const struct call calls[] = {
 	{ SYS_unshare, "unshare", { EPERM, ENOMEM } },
 	{ SYS_sched_setaffinity, "sched_setaffinity", { EINVAL } },
 	{ SYS_sched_getaffinity, "sched_getaffinity", { EINVAL } },
+	{ SYS_sched_setscheduler, "sched_setscheduler", { EPERM } },
 	{ SYS_membarrier, "membarrier", { EPERM, EINVAL } },
 	{ SYS_getrandom, "getrandom", { EAGAIN, EINTR } },
 	{ SYS_statfs, "statfs", { EACCES } },
@@ -139,7 +140,7 @@ static const int exempt[] = {
 	SYS_geteuid, SYS_getgid, SYS_getegid, SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday,
 	SYS_times, SYS_futex, SYS_close, SYS_munmap, SYS_brk, SYS_set_tid_address,
 	SYS_set_robust_list, SYS_rseq, SYS_sched_yield, SYS_umask, SYS_tgkill, SYS_getpgid, SYS_sendmmsg,
-	SYS_uname, SYS_sysinfo, SYS_getrusage,
+	SYS_uname, SYS_sysinfo, SYS_getrusage, SYS_getpriority, SYS_sched_getscheduler,
 #ifdef __x86_64__
 	SYS_arch_prctl, SYS_time, SYS_getpgrp, SYS_alarm, 335, 336, /* uretprobe, uprobe */
 #endif
