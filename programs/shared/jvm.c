@@ -7,27 +7,27 @@
  * Compiled code uses the frame pointer as any other register, but saves it below the return
  * address; so the interpreter's frames, which need theirs, are found behind it. Interpreted frames
  * have the method and the bytecode in them. Only the innermost frame may be incomplete: that is
- * seen by the instructions around the pc.
+ * seen by the instructions around the pc; or it is larger for a moment, as registers are pushed in
+ * the middle of a method too: the return address is searched from where it should be upwards, and
+ * is one if it lies in code of Java behind a call.
  *
  * What names the frame is written down for user space, behind the room for native frames; stack_end
  * moves it.
  */
-#include "unwind_step.h"
+#include "jvm_step.h"
 
-ASM_FRAME(step_frame, (uint64_t, task, JVM_TASK));
-
-#define JVM(member)                                                                                \
-	((int)offsetof(struct unwind_state, jvm) + (int)offsetof(struct jvm_walk, member))
-#define JVM_OF(member) ((int)offsetof(struct jvm_process, member))
-#define OF_RECORD(member) ((int)offsetof(struct stack_scratch, record.member))
+ASM_FRAME(step_frame, (uint64_t, task, JVM_STEP_TASK));
+_Static_assert((int)JVM_STEP_TASK == (int)JVM_TASK, "macros use it");
 
 enum {
-	STATE_JVM = offsetof(struct unwind_state, jvm_number),
 	FREE = 255,	   /* in the map of segments */
 	MOST_HOPS = 10,	   /* over 254 segments of 128 bytes each: 320 KB */
 	BLOB_MASK = 0x1f8, /* of an offset in bytes[] */
 	BLOB_INT_MASK = 0x1fc,
 	MOST_FRAME_WORDS = 1 << 16,
+	MOST_PUSHED = 16,  /* words; */
+	IN_PART = 17,	   /*   of a frame that is not whole, none */
+	LOST_BYTES = 4096, /* below a frame pointer */
 	/* Of an interpreter's frame, from the frame pointer on (frame_x86.hpp). */
 	FRAME_BELOW = 72,
 	FRAME_BYTES = FRAME_BELOW + 16,
@@ -36,7 +36,9 @@ enum {
 	FRAME_SENDER_SP = FRAME_BELOW - 8,
 	FRAME_FP = FRAME_BELOW,
 	FRAME_RETURN = FRAME_BELOW + 8,
-	REG_BCP = 16, /* r13 in pt_regs */
+	REG_BCP = 16,		 /* r13 in pt_regs; */
+	REG_SENDER_SP = REG_BCP, /*   before it begins */
+	MOST_MOVED = 255 * 8,	 /* as many arguments as there may be */
 	/* Instructions. */
 	PUSH_FP = 0x55,
 	POP_FP = 0x5d,
@@ -48,6 +50,8 @@ enum {
 	SUB_SP_8_BYTES = 4,
 	SUB_SP_32 = 0xec8148, /* sub $imm32, %rsp */
 	SUB_SP_32_BYTES = 7,
+	SAVE_FP_8 = 0x6c8948, /* mov %rbp, disp8(%rsp) */
+	SAVE_FP_32 = 0xac8948,
 };
 /* "nmethod", "native nmethod": how the names of compiled methods begin. */
 #define NAME_NMETHOD 0x00646f6874656d6eull
@@ -56,15 +60,6 @@ enum {
 #define PLACE_WORD (MANAGED_WORD | MANAGED_PLACE | (uint64_t)MANAGED_JVM << MANAGED_LANGUAGE_SHIFT)
 
 /* clang-format off */
-/* dst = what is known of the process; t is destroyed. */
-#define LD_PROCESS(dst, t)                                                                         \
-	LD_MAP_VALUE(dst, jvm_processes, 0),                                                       \
-	LDX(W, t, R6, STATE_JVM),                                                                  \
-	SUB(t, 1),                                                                                 \
-	AND(t, JVM_PROCESSES - 1),                                                                 \
-	LSH(t, JVM_PROCESS_SHIFT),                                                                 \
-	ADD_REG(dst, t)
-
 /* To the label if R7 is in that heap: R2 = where in it, R8 = where it begins, R5 = its segments. */
 #define TRY_HEAP(n, found)                                                                         \
 	LDX(DW, R8, R9, JVM_OF(heap[n].low)),                                                      \
@@ -73,12 +68,6 @@ enum {
 	SUB_REG(R2, R8),                                                                           \
 	LDX(DW, R3, R9, JVM_OF(heap[n].bytes)),                                                    \
 	JLT_REG(R2, R3, found)
-/* To the label if the address R1 is one of generated code. */
-#define IF_CODE(found)                                                                             \
-	LDX(DW, R3, R9, JVM_OF(low)),                                                              \
-	SUB_REG(R1, R3),                                                                           \
-	LDX(DW, R3, R9, JVM_OF(bytes)),                                                            \
-	JLT_REG(R1, R3, found)
 
 /* dst = a member of the CodeBlob that was copied. */
 #define LD_BLOB(size, dst, member, mask)                                                           \
@@ -87,13 +76,10 @@ enum {
 	ADD_REG(dst, R6),                                                                          \
 	LDX(size, dst, dst, JVM(bytes))
 
-/* Reads memory of the process at R3; on failure there are zeroes, or it goes to the label. */
-#define TRY_TO_READ(to, size)                                                                      \
-	MOV_REG(R1, R6),                                                                           \
-	ADD(R1, to),                                                                               \
-	MOV(R2, size),                                                                             \
-	READ_MEMORY(JVM_TASK)
-#define READ_TO(to, size, failed) TRY_TO_READ(to, size), JNE(R0, 0, failed)
+#define LD_BLOB_S32(dst, member)                                                                   \
+	LD_BLOB(W, dst, member, BLOB_INT_MASK),                                                    \
+	LSH(dst, 32),                                                                              \
+	ARSH(dst, 32)
 
 /* On to the label if these three bytes of code are at that offset from the pc. */
 #define IF_BYTES(at, bytes, to)                                                                    \
@@ -207,9 +193,7 @@ LABEL(kind_known),
 	CALL_FUNC(jvm_frame),
 
 	/* How large is its frame? Before its end, or behind its beginning, only a part is there. */
-	LD_BLOB(W, R8, blob_frame_words, BLOB_INT_MASK),
-	LSH(R8, 32),
-	ARSH(R8, 32),
+	LD_BLOB_S32(R8, blob_frame_words),
 	JSGT(R8, MOST_FRAME_WORDS, by_fp),
 	LDX(DW, R1, R6, IS_RETURN),
 	JNE(R1, 0, complete),
@@ -235,34 +219,62 @@ LABEL(not_polled),
 	LDX(DW, R1, R6, PC),
 	LD_BLOB(DW, R2, blob_code, BLOB_MASK),
 	SUB_REG(R1, R2),
-	LD_BLOB(W, R2, blob_frame_complete, BLOB_INT_MASK),
+	LD_BLOB_S32(R2, blob_frame_complete),
+	JSLT(R2, 0, look_at_top), /* a stub does not say */
 	JGE_REG(R1, R2, complete),
-	IF_BYTES(-SUB_SP_8_BYTES, SUB_SP_8, complete),
-	IF_BYTES(-SUB_SP_32_BYTES, SUB_SP_32, complete),
+	IF_BYTES(-SUB_SP_8_BYTES, SUB_SP_8, made),
+	IF_BYTES(-SUB_SP_32_BYTES, SUB_SP_32, made),
 LABEL(look_at_top),
 	LDX(DW, R1, R6, JVM(top[0])),
 	IF_CODE(no_frame),
+LABEL(no_part),
+	JSLE(R8, 0, stub),
+	LD_BLOB_S32(R2, blob_frame_complete),
+	JSGE(R2, 0, complete),
+	/* A stub has a frame pointer until it calls. */
+	GO_BY_FP(complete, MOV_REG(R2, R8), LSH(R2, 3)),
 
 	/* R7 = where the caller's stack begins; below it is the return address. */
 LABEL(complete),
-	JSLE(R8, 0, by_fp), /* stubs have one with a frame pointer */
+	JSLE(R8, 0, stub),
 	LSH(R8, 3),
 	LDX(DW, R7, R6, SP),
 	ADD_REG(R7, R8),
+	MOV(R8, 0),
 	JA(fp_below),
 LABEL(fp_saved),
 	LDX(DW, R7, R6, SP),
 	ADD(R7, 16),
+	MOV(R8, IN_PART),
 LABEL(fp_below),
 	MOV_REG(R3, R7),
 	SUB(R3, 16),
 	JA(return_address),
+LABEL(made), /* the frame pointer is saved behind that, or was before */
+	IF_BYTES(0, SAVE_FP_8, unsaved),
+	IF_BYTES(0, SAVE_FP_32, unsaved),
+	JA(complete),
+LABEL(unsaved),
+	LDX(DW, R7, R6, SP),
+	JSLE(R8, 0, stub),
+	LSH(R8, 3),
+	ADD_REG(R7, R8),
+	JA(fp_kept),
 LABEL(no_frame),
 	LDX(DW, R7, R6, SP),
 	ADD(R7, 8),
+LABEL(fp_kept),
 	LDX(DW, R3, R6, FP_AT),
+	MOV(R8, IN_PART),
 LABEL(return_address),
 	STX(DW, R6, JVM(fp_at), R3),
+	ST(DW, R6, JVM(invalid), 0),
+
+	/*
+	 * In the middle of a method registers may be pushed, for some instructions or around a call
+	 * that no other code sees: then the return address is R8 words higher.
+	 */
+LABEL(try_word),
 	MOV_REG(R3, R7),
 	SUB(R3, 8),
 	READ_WINDOW(beyond),
@@ -280,19 +292,59 @@ LABEL(beyond),
 LABEL(one_word),
 	MOV_REG(R3, R7),
 	SUB(R3, 8),
-	READ_TO(JVM(word), 8, by_fp),
+	READ_TO(JVM(word), 8, lost),
 	LDX(DW, R1, R6, JVM(word)),
 LABEL(word_known),
 	STX(DW, R6, PC, R1),
+	MOV_REG(R2, R1),
+	IF_CODE(in_code),
+	JA(no_return_address),
+LABEL(in_code),
+	JNE(R8, 0, not_certain),
+	LDX(DW, R1, R6, IS_RETURN),
+	JNE(R1, 0, return_is_right), /* it has called */
+LABEL(not_certain),
+	LDX(DW, R3, R9, JVM_OF(interpreter)), /* which does not call, it jumps */
+	SUB_REG(R2, R3),
+	LDX(DW, R3, R9, JVM_OF(interpreter_bytes)),
+	JLT_REG(R2, R3, return_is_right),
+	IF_BEHIND_CALL(return_is_right, not_called),
+LABEL(not_called),
+	JNE(R8, 0, no_return_address),
+	LDX(DW, R1, R6, PC),
+	STX(DW, R6, JVM(invalid), R1),
+LABEL(no_return_address),
+	JGE(R8, MOST_PUSHED, none_found),
+	ADD(R8, 1),
+	ADD(R7, 8),
+	LDX(DW, R1, R6, JVM(fp_at)),
+	ADD(R1, 8),
+	STX(DW, R6, JVM(fp_at), R1),
+	JA(try_word),
+LABEL(none_found),
+	JNE(R8, IN_PART, all_tried),
+	LD_BLOB_S32(R8, blob_frame_words),
+	JA(no_part),
+LABEL(all_tried), /* the caller's code is not valid any more: it returns to where that is seen */
+	LDX(DW, R1, R6, JVM(invalid)),
+	JEQ(R1, 0, lost),
+	STX(DW, R6, PC, R1),
+	SUB(R7, 8 * MOST_PUSHED),
+	LDX(DW, R1, R6, JVM(fp_at)),
+	SUB(R1, 8 * MOST_PUSHED),
+	STX(DW, R6, JVM(fp_at), R1),
+LABEL(return_is_right),
 	LDX(DW, R1, R6, JVM(fp_at)),
 	STX(DW, R6, FP_AT, R1),
 	JA(arrived),
 
+LABEL(stub),
+	MOV(R0, JVM_IN_STUB),
+	EXIT(),
+
 LABEL(interpreted),
 	MOV_REG(R1, R6),
-	WHEN(struct program_config, of_task),
-		LDX(DW, R2, R10, JVM_TASK),
-	END,
+	PASS_TASK(R2),
 	CALL_FUNC(unwind_fp),
 	JNE(R0, 0, being_entered),
 	LDX(DW, R3, R6, FP),
@@ -347,6 +399,7 @@ LABEL(bci_known),
 	ADD(R7, 16),
 LABEL(arrived),
 	STX(DW, R6, SP, R7),
+	ST(DW, R6, RBX_AT, 0),
 	ST(DW, R6, IS_RETURN, 1),
 	ST(DW, R6, MARK, 0),
 	MOV(R0, JVM_CALLER),
@@ -368,9 +421,24 @@ LABEL(being_entered),
 	LDX(DW, R3, R6, SP),
 	TRY_TO_READ(JVM(top), 8),
 	LDX(DW, R1, R6, JVM(top[0])),
-	IF_CODE(no_frame),
+	STX(DW, R6, PC, R1),
+	IF_CODE(entered),
 LABEL(by_fp),
 	MOV(R0, JVM_BY_FP),
+	EXIT(),
+LABEL(entered), /* an adapter has moved the stack pointer, and says where it was */
+	LDX(DW, R7, R6, SP),
+	ADD(R7, 8),
+	LDX(DW, R1, R6, REGS + REG_SENDER_SP),
+	MOV_REG(R2, R1),
+	SUB_REG(R2, R7),
+	JGT(R2, MOST_MOVED, arrived),
+	MOV_REG(R7, R1),
+	JA(arrived),
+LABEL(lost), /* what the virtual machine says is wrong, or it is none */
+	GO_BY_FP(gone, MOV(R2, LOST_BYTES)),
+LABEL(gone),
+	MOV(R0, JVM_LOST),
 	EXIT(),
 
 	/*
@@ -428,6 +496,7 @@ LABEL(seen),
 LABEL(full),
 	MOV(R0, 0),
 	EXIT(),
+	INCLUDE(&rp_jvm_stub_part),
 };
 /* clang-format on */
 

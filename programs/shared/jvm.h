@@ -81,6 +81,8 @@ struct jvm_walk {
 	uint64_t blob; /* address */
 	uint64_t word;
 	uint64_t fp_at;
+	uint64_t pc;	    /* of a stub */
+	uint64_t invalid;   /* a return address without a call; or 0 */
 	uint64_t top[2];    /* of the stack, */
 	uint64_t code[2];   /*   and around the pc, which is at the second */
 	uint64_t bytes[64]; /* of a CodeBlob, or of an interpreter's frame; offsets are masked */
@@ -90,7 +92,13 @@ struct jvm_walk {
  * jvm_step(R1 = a struct unwind_state, R2 = the task, with of_task): R0 = JVM_CALLER: it is at the
  * caller of its frame now. To be INCLUDEd WHEN jvm.
  */
-enum jvm_step { JVM_CALLER, JVM_ELSEWHERE /* not in a code heap */, JVM_BY_FP };
+enum jvm_step {
+	JVM_CALLER,
+	JVM_ELSEWHERE, /* not in a code heap */
+	JVM_BY_FP,
+	JVM_IN_STUB, /* jvm_stub(state, task) goes on; calls would be too deep there */
+	JVM_LOST
+};
 extern const struct asm_part rp_jvm_part;
 
 #endif

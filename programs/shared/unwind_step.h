@@ -287,9 +287,9 @@ _Static_assert(sizeof(struct script_process) == 7 * 8, "COPY_SCRIPT() copies all
 		CALL(copy_from_user_task),                                                         \
 	END
 /*
- * On to the one label if state->pc follows a call, or if a signal handler returns there; else to
- * the other. Of a call by a register or memory the opcode is ff, and bits 3 to 5 of the byte
- * behind are 2; a - 1 is negative if the number a, of 16 bits, is 0.
+ * On to the one label, or behind this, if state->pc follows a call or if a signal handler returns
+ * there; else to the other. Of a call by a register or memory the opcode is ff, and bits 3 to 5 of
+ * the byte behind are 2; a - 1 is negative if the number a, of 16 bits, is 0.
  */
 #define IS_INDIRECT_CALL(byte)                                                                     \
 	MOV_REG(R1, R2),                                                                           \

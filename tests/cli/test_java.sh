@@ -61,6 +61,16 @@ for java in $javas; do
 	as_it_says 'C2 without inlining' "$java" -XX:-Inline -XX:+UseParallelGC
 done
 
+# Compiled code has pushed registers where it compares strings, and stubs do so everywhere.
+javac --release 17 -d "$tmp" tests/workloads/Strings.java
+for java in $javas; do
+	folded -F 999 --user -- "$java" -Xmx256m -cp "$tmp" Strings 1.5
+	holds 'strings: their work is below main' \
+		"$(awk '/ComparableTimSort|String\.compareTo|StringLatin1|Integer\.toString|Strings\./ { all += $NF }
+		/Strings\.main/ { in_main += $NF } END { print in_main * 100 " >= " all * 99 }' "$out")"
+	holds 'strings: they are compared' "$(share "$out" 'compareTo|ComparableTimSort') > 10"
+done
+
 # Of Java too.
 folded -F 999 --python-only -- java -Xmx64m -cp "$tmp" Frames 0.4
 has '--python-only: methods' "$out" '^java;Frames.main;'

@@ -51,6 +51,12 @@ for who in parent forked execed; do
 	holds "children: work_of_$who" "$(share "$out" ";work_of_$who( |;)") > 0"
 done
 
+# What walks frames of Java is loaded where there may be some.
+for command in cpu wall offcpu lock mem; do
+	JAVA_HOME=$tmp run "$rawprof" $command -o "$tmp/folded" --format folded -- "$work/split" 0.2
+	is "where Java may run: $command" $status 0
+done
+
 run "$rawprof" cpu -o "$tmp/flame.svg" -- "$work/split" 0.5
 is 'svg: status' $status 0
 has 'svg: the functions are in it' "$tmp/flame.svg" 'work_60'
