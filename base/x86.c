@@ -251,6 +251,22 @@ static uint32_t imm_size(const struct x86_parts *p, char follows)
 	return 0;
 }
 
+/* No search in a string: files are taken apart by the million instructions. */
+static bool has_modrm(char follows)
+{
+	switch (follows) {
+	case 'm':
+	case 'c':
+	case 'M':
+	case 'Z':
+	case 'D':
+	case 'g':
+	case 'G':
+		return true;
+	}
+	return false;
+}
+
 bool rp_x86_take_apart(struct x86_parts *p)
 {
 	char follows;
@@ -263,7 +279,7 @@ bool rp_x86_take_apart(struct x86_parts *p)
 	/* A jump with 66 is 16 bits long on one maker's processors and 32 on the other's. */
 	if ((follows == 'J' || follows == 'j') && p->p66 && !(p->rex & REX_W))
 		return false;
-	if (strchr("mcMZDgG", follows) && !take_modrm(p, follows == 'c'))
+	if (has_modrm(follows) && !take_modrm(p, follows == 'c'))
 		return false;
 	p->imm_at = p->at;
 	p->imm_len = imm_size(p, follows);

@@ -261,15 +261,17 @@ static void had_no_tables(struct recording *rec, const struct stack_record *reco
 	record_tables_lost(rec->tables, (uint32_t)(record->pid_tgid >> 32), user, n);
 }
 
-/* Its walk ended where there may be no rule. */
-static void had_no_rule(struct recording *rec, const struct stack_record *record)
+/*
+ * There may be no rule for that frame of its user stack: for the last one; or the walk went astray,
+ * then most likely from where it began.
+ */
+static void had_no_rule(struct recording *rec, const struct stack_record *record, size_t frame)
 {
-	const uint64_t *last =
-		record->frames + (record->kernel_bytes + record->user_bytes) / sizeof(*last);
+	const uint64_t *user = record->frames + record->kernel_bytes / 8;
 
 	if (rec->tables && record->user_bytes && rec->rereads < MAX_REREADS)
-		rec->rereads += record_tables_missed(rec->tables,
-						     (uint32_t)(record->pid_tgid >> 32), last[-1]);
+		rec->rereads += record_tables_missed(
+			rec->tables, (uint32_t)(record->pid_tgid >> 32), user[frame]);
 }
 
 void record_saw_stack(struct recording *rec, const struct stack_record *r)
@@ -287,7 +289,9 @@ void record_saw_stack(struct recording *rec, const struct stack_record *r)
 	}
 	if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
 	    r->user_end == UNWIND_FP_ZERO)
-		had_no_rule(rec, r);
+		had_no_rule(rec, r, r->user_bytes / 8 - 1);
+	else if (r->user_end == UNWIND_READ || r->user_end == UNWIND_RA_ZERO)
+		had_no_rule(rec, r, 0);
 }
 
 static int drain_profiler(struct recording *rec)

@@ -74,6 +74,8 @@ static void free_orders(struct orders *q)
 	while ((o = get(q))) {
 		if (o->fd >= 0)
 			close(o->fd);
+		if (o->made.more >= 0)
+			close(o->made.more);
 		unwind_table_free(o->made.table);
 		free(o);
 	}
@@ -94,12 +96,18 @@ static bool is_given_up(void *maker)
 
 static void make(struct lane *l, struct order *o)
 {
-	int err = unwind_cache_table(l->maker->cache, &o->made.table, o->fd, l->is_computed, NULL);
+	struct unwind_cache *c = l->maker->cache;
+	bool has_more = false;
+	int err = l->is_computed ? unwind_cache_table(c, &o->made.table, o->fd, true, NULL)
+				 : unwind_cache_first(c, &o->made.table, o->fd, &has_more);
 
 	if (err)
 		o->made.table = NULL;
-	rp_lack_file(err, o->fd);
-	close(o->fd);
+	rp_lack_file(has_more ? 0 : err, o->fd);
+	if (has_more)
+		o->made.more = o->fd;
+	else
+		close(o->fd);
 	o->fd = -1;
 }
 
@@ -224,6 +232,7 @@ int record_table_maker_order(struct record_table_maker *m, uint64_t number, int 
 	if (!o)
 		return -ENOMEM;
 	o->made.number = number;
+	o->made.more = -1;
 	o->made.is_computed = is_computed;
 	o->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (o->fd < 0) {
@@ -236,6 +245,31 @@ int record_table_maker_order(struct record_table_maker *m, uint64_t number, int 
 	pthread_cond_broadcast(&m->ordered);
 	pthread_mutex_unlock(&m->lock);
 	return 0;
+}
+
+/* Its place in the queue is the next one's of the one before. */
+static void put_first(struct orders *q, uint64_t number)
+{
+	struct order **at = &q->first, *o;
+
+	while (*at && (*at)->made.number != number)
+		at = &(*at)->next;
+	o = *at;
+	if (!o || at == &q->first)
+		return;
+	*at = o->next;
+	if (q->last == &o->next)
+		q->last = at;
+	o->next = q->first;
+	q->first = o;
+}
+
+void record_table_maker_hurry(struct record_table_maker *m, uint64_t number)
+{
+	pthread_mutex_lock(&m->lock);
+	for (int i = 0; i < LANES; i++)
+		put_first(&m->lane[i].waiting, number);
+	pthread_mutex_unlock(&m->lock);
 }
 
 bool record_table_maker_take(struct record_table_maker *m, struct made_table *out)

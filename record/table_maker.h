@@ -19,6 +19,8 @@ struct made_table {
 	uint64_t number;	    /* as it was ordered */
 	struct unwind_table *table; /* NULL: none */
 	bool is_computed;
+	/* The file, for who is told: rules that were computed once are to be read yet; else -1 */
+	int more;
 };
 
 /*
@@ -38,7 +40,9 @@ int record_table_maker_fd(const struct record_table_maker *m);
  */
 int record_table_maker_order(struct record_table_maker *m, uint64_t number, int fd,
 			     bool is_computed);
-/* False: nothing more was made. The table is the caller's. */
+/* A walk has ended for want of the table that was ordered by this number: it is made next. */
+void record_table_maker_hurry(struct record_table_maker *m, uint64_t number);
+/* False: nothing more was made. The table, and made.more, are the caller's. */
 bool record_table_maker_take(struct record_table_maker *m, struct made_table *out);
 
 #endif

@@ -229,6 +229,12 @@ bool record_table_store_waits(const struct stored_file *file)
 	return file->state == STORED_ORDERED || file->state == STORED_NOT_YET;
 }
 
+void record_table_store_hurry(struct record_table_store *s, const struct stored_file *file)
+{
+	if (s->maker && file->state == STORED_ORDERED)
+		record_table_maker_hurry(s->maker, file->order);
+}
+
 bool record_table_store_is_busy(const struct record_table_store *s)
 {
 	return s->npending || s->was_too_busy;
@@ -321,6 +327,19 @@ static struct stored_file *find_order(const struct record_table_store *s, uint64
 	return NULL; /* all was forgotten meanwhile */
 }
 
+/* The file goes on as it is, if it has anything, until all that was computed of it is there. */
+static void order_more(struct record_table_store *s, struct stored_file *file,
+		       const struct made_table *made)
+{
+	if (made->more < 0)
+		return;
+	if (file && !record_table_maker_order(s->maker, made->number, made->more, true)) {
+		file->state = STORED_ORDERED;
+		file->is_computed = true;
+	}
+	close(made->more);
+}
+
 bool record_table_store_collect(struct record_table_store *s)
 {
 	struct made_table made;
@@ -331,7 +350,8 @@ bool record_table_store_collect(struct record_table_store *s)
 
 		s->npending -= !made.is_computed;
 		if (file)
-			settle(s, file, made.table);
+			file = settle(s, file, made.table);
+		order_more(s, file, &made);
 		unwind_table_free(made.table);
 		any = true;
 	}

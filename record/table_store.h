@@ -80,6 +80,8 @@ const struct stored_file *record_table_store_known(struct record_table_store *s,
 						   const struct stat *st);
 /* It had no table for a reason that may have passed: worth another record_table_store_file(). */
 bool record_table_store_try_again(const struct stored_file *file);
+/* It is waited for: those that are not come later. */
+void record_table_store_hurry(struct record_table_store *s, const struct stored_file *file);
 /* Its table, or a better one, is being made. */
 bool record_table_store_waits(const struct stored_file *file);
 /* Tables are being made, other than those with computed rules, which take longer. */

@@ -439,13 +439,23 @@ uint64_t record_tables_urgent(struct record_tables *f)
 	return rp_id_set_count(&f->executed) ? EXEC_LOOK_NS : record_early_urgent(&f->early);
 }
 
+/* Without memory it waits for the next sample. */
+static void note_hit(struct record_tables *f, uint32_t pid, uint64_t pc)
+{
+	const struct table_hit hit = { pid, pc & ~UNWIND_PC_EXACT, false };
+
+	if (f->from.nhits < MAX_HITS)
+		(void)!RP_PUSH(f->from.hits, f->from.nhits, f->from.hits_capacity, hit);
+}
+
 void record_tables_lost(struct record_tables *f, uint32_t pid, const uint64_t *pcs, uint32_t n)
 {
+	const uint32_t step = f->from.only_hit || n < 2 ? 1 : n - 1;
+
 	read_again(f, pid);
-	for (uint32_t i = 0; f->from.only_hit && i < n && f->from.nhits < MAX_HITS; i++)
-		if (RP_PUSH(f->from.hits, f->from.nhits, f->from.hits_capacity,
-			    (struct table_hit){ pid, pcs[i] & ~UNWIND_PC_EXACT, false }))
-			return; /* without memory it waits for the next sample */
+	/* Where all files are wanted, those come first in which it began and ended. */
+	for (uint32_t i = 0; i < n; i += step)
+		note_hit(f, pid, pcs[i]);
 }
 
 bool record_tables_missed(struct record_tables *f, uint32_t pid, uint64_t pc)

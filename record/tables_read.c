@@ -97,15 +97,16 @@ static int open_mapped(const struct reading *r, const struct sym_proc_map *m, co
 	return fd;
 }
 
-static bool is_wanted(const struct reading *r, const struct sym_proc_map *m)
+/* A walk has been there. */
+static bool is_hit(const struct reading *r, const struct sym_proc_map *m)
 {
 	const struct table_sources *f = r->from;
 
-	for (size_t i = 0; f->only_hit && i < f->nhits; i++)
+	for (size_t i = 0; i < f->nhits; i++)
 		if (f->hits[i].pid == r->pid && f->hits[i].addr >= m->start &&
 		    f->hits[i].addr < m->end)
 			return true;
-	return !f->only_hit;
+	return false;
 }
 
 /* A walk has ended in this file for want of a rule. */
@@ -164,7 +165,7 @@ static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const c
 static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 			const struct stored_file **file)
 {
-	const bool compute = is_missed(r, m);
+	const bool compute = is_missed(r, m), hit = is_hit(r, m);
 	char path[96];
 	bool again = false;
 	struct stat st;
@@ -177,9 +178,11 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 		*file = record_table_store_known(r->from->store, &st);
 	if (*file)
 		again = record_table_store_try_again(*file);
+	if (*file && hit)
+		record_table_store_hurry(r->from->store, *file);
 	if (*file && !again && (!compute || (*file)->is_computed))
 		return is_ready(r, *file);
-	if (!compute && !again && !is_wanted(r, m))
+	if (!compute && !again && r->from->only_hit && !hit)
 		return false;
 	fd = open_mapped(r, m, path);
 	if (fd < 0) {
@@ -189,6 +192,8 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 	if (compute)
 		rp_log(RP_INFO, "%s: rules are computed from its code", m->path);
 	*file = record_table_store_file(r->from->store, fd, compute);
+	if (*file && hit)
+		record_table_store_hurry(r->from->store, *file);
 	close(fd);
 	return is_ready(r, *file);
 }

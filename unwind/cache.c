@@ -30,6 +30,8 @@ enum { NAME_SIZE = 2 * 16 + 1 };
 static const uint64_t default_max = 1ULL << 30;
 /* Seconds: when an entry was used last is known so well. */
 enum { USED_EVERY = 3600 };
+/* Of code, beyond which rules that were computed once come after the others. */
+#define SOON_BYTES (24U << 20)
 static const char secret_name[] = "secret";
 
 struct unwind_cache {
@@ -473,35 +475,88 @@ static void store(struct unwind_cache *c, const struct unwind_source *s,
 	free(bytes);
 }
 
+/* With the rules that were computed of it, or without any. */
+static bool load_as(struct unwind_cache *c, struct unwind_source *s, bool is_computed,
+		    struct unwind_table **out)
+{
+	struct unwind_key key;
+
+	s->is_computed = is_computed;
+	if (!c)
+		return false;
+	key = unwind_source_key(s, &c->secret);
+	return !load(c, s, &key, out);
+}
+
+static int make(struct unwind_cache *c, const struct unwind_source *s, struct unwind_table **out)
+{
+	struct unwind_key key;
+	int err = s->is_computed || unwind_source_tells(s) ? 0 : -ENODATA;
+
+	err = err ? err : unwind_table_make(s, UNWIND_PART_ROWS, out);
+	if (err || !c)
+		return err;
+	key = unwind_source_key(s, &c->secret);
+	store(c, s, &key, *out);
+	return 0;
+}
+
+static int read_source(struct unwind_source *s, int fd)
+{
+	return fd < 0 ? -EBADF : unwind_source_read(s, fd, NULL, 0);
+}
+
 int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool is_computed,
 		       bool *was_cached)
 {
 	struct unwind_source s = { .is_computed = true };
-	struct unwind_key key;
-	bool is_cached = false;
-	int err = fd < 0 ? -EBADF : unwind_source_read(&s, fd, NULL, 0);
+	bool is_cached;
+	int err = read_source(&s, fd);
 
 	if (err)
 		return err;
-	/* Computed rules that are there cost no more than others. */
-	if (c) {
-		key = unwind_source_key(&s, &c->secret);
-		is_cached = !load(c, &s, &key, out);
-	}
-	if (!is_cached && !is_computed) {
-		s.is_computed = false;
-		err = unwind_source_tells(&s) ? 0 : -ENODATA;
-		if (!err && c) {
-			key = unwind_source_key(&s, &c->secret);
-			is_cached = !load(c, &s, &key, out);
-		}
-	}
-	if (!is_cached && !err)
-		err = unwind_table_make(&s, UNWIND_PART_ROWS, out);
-	if (!is_cached && !err && c)
-		store(c, &s, &key, *out);
+	is_cached = load_as(c, &s, true, out) || (!is_computed && load_as(c, &s, false, out));
+	if (!is_cached)
+		err = make(c, &s, out);
 	if (!err && was_cached)
 		*was_cached = is_cached;
+	unwind_source_free(&s);
+	return err;
+}
+
+/* That it is what it should be shows when it is read. */
+static bool is_there(const struct unwind_cache *c, const struct unwind_source *s)
+{
+	const struct unwind_key key = unwind_source_key(s, &c->secret);
+	char name[NAME_SIZE];
+
+	name_of(&key, name);
+	return !faccessat(c->dir.fd, name, F_OK, 0);
+}
+
+/* It takes a millisecond for two megabytes of code to see that what was computed is still of it. */
+static bool is_seen_soon(const struct unwind_source *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->ncode; i++)
+		bytes += s->code[i].end - s->code[i].start;
+	return bytes <= SOON_BYTES;
+}
+
+int unwind_cache_first(struct unwind_cache *c, struct unwind_table **out, int fd, bool *has_more)
+{
+	struct unwind_source s = { .is_computed = true };
+	int err = read_source(&s, fd);
+
+	*has_more = false;
+	if (err)
+		return err;
+	*has_more = c && is_there(c, &s);
+	if (*has_more && is_seen_soon(&s) && load_as(c, &s, true, out))
+		*has_more = false;
+	else if (!load_as(c, &s, false, out))
+		err = make(c, &s, out);
 	unwind_source_free(&s);
 	return err;
 }

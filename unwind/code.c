@@ -29,9 +29,10 @@ static void mark_called(struct follow *f)
 
 static void mark_pointed(struct follow *f, const struct unwind_starts *starts)
 {
-	for (uint32_t at = 0; at < f->size; at++)
-		if (unwind_is_start(starts, f->addr + at))
-			f->flags[at] |= POINTED;
+	const uint64_t end = f->addr + f->size;
+
+	for (uint64_t at = f->addr; (at = unwind_starts_next(starts, at, end)) < end; at++)
+		f->flags[at - f->addr] |= POINTED;
 }
 
 /* Where a function may begin: behind padding, at a multiple of 16. */
@@ -123,12 +124,29 @@ static bool is_aligned(const struct follow *f, uint32_t at, uint32_t start)
 	return !((f->addr + at) % 16) && (at != start || !start || unwind_code_is_prologue(f, at));
 }
 
+/* The first byte from @at on that has the mark; four flags at a time. */
+static uint32_t next_marked(const struct follow *f, enum byte_flags mark, uint32_t at)
+{
+	const uint64_t each = ~0ULL / UINT16_MAX * mark;
+	uint64_t four;
+
+	for (; at + 4 <= f->size; at += 4) {
+		memcpy(&four, f->flags + at, sizeof(four));
+		if (four & each)
+			break;
+	}
+	while (at < f->size && !(f->flags[at] & mark))
+		at++;
+	return at;
+}
+
 static void find_marked(struct follow *f, enum byte_flags mark, enum evidence evidence)
 {
 	const struct unwind_code_state entry = unwind_code_entry();
+	uint32_t at = 0;
 
-	for (uint32_t at = 0; at < f->size && f->work->left && !f->err; at++)
-		if (f->flags[at] & mark && f->state[at] == NONE && !(f->flags[at] & INSIDE))
+	for (; (at = next_marked(f, mark, at)) < f->size && f->work->left && !f->err; at++)
+		if (f->state[at] == NONE && !(f->flags[at] & INSIDE))
 			unwind_code_try(f, at, &entry, evidence, false);
 }
 

@@ -17,7 +17,8 @@ enum {
 struct filling {
 	unwind_row_fn *row;
 	void *ctx;
-	uint64_t next; /* behind the last instruction that has a rule */
+	uint64_t next;			       /* behind the last instruction that has a rule */
+	const struct unwind_code_state *state; /* of that one */
 };
 
 static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
@@ -25,9 +26,15 @@ static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 static int take_rule(void *ctx, uint64_t addr, uint32_t len, const struct unwind_code_state *state)
 {
 	struct filling *f = ctx;
-	const struct unwind_rule rule = unwind_code_rule(state);
+	struct unwind_rule rule;
 	int err = 0;
 
+	if (addr == f->next && state == f->state) { /* as most instructions: nothing is new */
+		f->next = addr + len;
+		return 0;
+	}
+	rule = unwind_code_rule(state);
+	f->state = state;
 	if (addr > f->next)
 		err = f->row(f->ctx, f->next, &nothing);
 	if (!err)
@@ -46,6 +53,7 @@ static int fill_piece(const struct unwind_gaps *g, const struct unwind_source *s
 
 	if (!rp_memory_take(memory))
 		return 0;
+	f->state = NULL; /* those of the piece before are gone */
 	code = malloc(size);
 	if (!code)
 		err = -ENOMEM;
@@ -98,9 +106,10 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 static void add_starts(struct unwind_sip *sip, const struct unwind_starts *t, uint64_t addr,
 		       size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		if (unwind_is_start(t, addr + i))
-			unwind_sip_word(sip, addr + i);
+	const uint64_t end = addr + size;
+
+	while ((addr = unwind_starts_next(t, addr, end)) < end)
+		unwind_sip_word(sip, addr++);
 }
 
 void unwind_gaps_free(struct unwind_gaps *g)

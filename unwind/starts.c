@@ -49,22 +49,58 @@ static void read_pieces(struct unwind_starts *t, const struct unwind_image *m, u
 }
 
 /* call rel32: e8; lea disp32(%rip), of 64 bits: 48 or 4c, 8d, and ModRM 00 reg 101. */
+static void look_at_byte(struct unwind_starts *t, const uint8_t *at, uint64_t addr)
+{
+	size_t disp;
+	int32_t by;
+
+	if (at[0] == 0xe8)
+		disp = 1;
+	else if ((at[0] & 0xfb) == 0x48 && at[1] == 0x8d && (at[2] & 0xc7) == 5)
+		disp = 3;
+	else
+		return;
+	memcpy(&by, at + disp, sizeof(by));
+	if (by) /* else it learns its own address */
+		add(t, addr + disp + 4 + (uint64_t)(int64_t)by);
+}
+
+/* The highest bit of each byte that is 0: all are below 0x80 once the other bits are added. */
+static uint64_t zero_bytes(uint64_t v)
+{
+	const uint64_t low = ~0ULL / 255 * 0x7f;
+
+	return ~(((v & low) + low) | v | low);
+}
+
+static uint64_t word_at(const uint8_t *at)
+{
+	uint64_t w;
+
+	memcpy(&w, at, sizeof(w));
+	return w;
+}
+
+/* Eight bytes at a time: a hundred megabytes of code are looked at before anything is known. */
 static void look_at_code(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
 {
-	for (size_t i = 0; i + LONGEST <= n; i++) {
-		size_t disp;
-		int32_t by;
+	const uint64_t each = ~0ULL / 255;
+	size_t i = 0;
 
-		if (at[i] == 0xe8)
-			disp = 1;
-		else if ((at[i] & 0xfb) == 0x48 && at[i + 1] == 0x8d && (at[i + 2] & 0xc7) == 5)
-			disp = 3;
-		else
-			continue;
-		memcpy(&by, at + i + disp, sizeof(by));
-		if (by) /* else it learns its own address */
-			add(t, addr + i + disp + 4 + (uint64_t)(int64_t)by);
+	for (; i + LONGEST + 8 <= n; i += 8) {
+		const uint64_t w = word_at(at + i);
+		uint64_t found = zero_bytes(w ^ each * 0xe8) |
+				 (zero_bytes((w & each * 0xfb) ^ each * 0x48) &
+				  zero_bytes(word_at(at + i + 1) ^ each * 0x8d));
+
+		for (; found; found &= found - 1) {
+			const size_t k = i + (size_t)__builtin_ctzll(found) / 8;
+
+			look_at_byte(t, at + k, addr + k);
+		}
 	}
+	for (; i + LONGEST <= n; i++)
+		look_at_byte(t, at + i, addr + i);
 }
 
 static void look_at_relocations(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
@@ -153,6 +189,21 @@ int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s)
 	}
 	*out = t;
 	return 0;
+}
+
+uint64_t unwind_starts_next(const struct unwind_starts *t, uint64_t addr, uint64_t end)
+{
+	while (addr < end && addr - t->base < t->n) {
+		const uint64_t i = addr - t->base;
+		const unsigned int bits = t->bit[i / 8] >> i % 8;
+
+		if (bits) {
+			addr += (unsigned int)__builtin_ctz(bits);
+			return addr < end ? addr : end;
+		}
+		addr += 8 - i % 8;
+	}
+	return end;
 }
 
 void unwind_starts_free(struct unwind_starts *t)

@@ -33,4 +33,7 @@ static inline bool unwind_is_start(const struct unwind_starts *t, uint64_t addr)
 	return i < t->n && t->bit[i / 8] >> i % 8 & 1;
 }
 
+/* The first from @addr on that is one; @end if there is none before. */
+uint64_t unwind_starts_next(const struct unwind_starts *t, uint64_t addr, uint64_t end);
+
 #endif

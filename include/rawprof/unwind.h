@@ -241,6 +241,12 @@ void unwind_cache_close(struct unwind_cache *c);
  */
 int unwind_cache_table(struct unwind_cache *c, struct unwind_table **out, int fd, bool is_computed,
 		       bool *was_cached);
+/*
+ * The table that can be there in a few milliseconds. To see that computed rules in the cache are of
+ * the same code takes as long as reading all of that: if there is much they are not in it, but
+ * *@has_more says that unwind_cache_table() has them. It is set whatever is returned.
+ */
+int unwind_cache_first(struct unwind_cache *c, struct unwind_table **out, int fd, bool *has_more);
 
 /* ---- walking */
 

@@ -25,6 +25,17 @@ ASM_FRAME(value_frame,
 	/* which program it is, start time and exec id: the key of seen */
 	(uint32_t, generation, SEEN_GENERATION));
 
+/*
+ * Ends of walks that rules which are not there yet may be the cause of. In seen is who had them
+ * and where: a process, marked so that it is no key of a program, and a megabyte of its code.
+ */
+enum {
+	ENDS_EARLY = 1 << UNWIND_RA_ZERO | 1 << UNWIND_FP_ZERO | 1 << UNWIND_NO_MAPPING |
+		     1 << UNWIND_FP_BAD | 1 << UNWIND_NOT_UP | 1 << UNWIND_READ,
+	NO_PID = 1 << 30,
+	LOST_SHIFT = 20
+};
+
 /* Offsets in a place of the table. */
 enum {
 	COUNT_HASH = offsetof(struct stack_count, hash),
@@ -181,12 +192,29 @@ LABEL(first_sight),
 	/*
 	 * R9 = whether to wake user space. Waking costs it more than the sample cost us, so only
 	 * when the ring fills up; for a program never seen before, which may be gone soon, and its
-	 * files with it; or when the walk began in code that no table is known for.
+	 * files with it; or when the walk began in code that no table is known for, or ended early
+	 * and was in a part of the program where none has before.
 	 */
 	MOV(R9, BPF_RB_FORCE_WAKEUP),
 	WHEN(struct program_config, eh),
 		LDX(W, R1, R8, USER_END),
 		JEQ32(R1, STACK_NO_TABLE, output),
+		JGT(R1, UNWIND_READ, not_lost),
+		MOV(R2, 1),
+		LSH_REG(R2, R1),
+		AND(R2, ENDS_EARLY),
+		JEQ(R2, 0, not_lost),
+		LDX(W, R1, R8, PID_TGID + 4),
+		OR(R1, NO_PID),
+		STX(W, R10, SEEN_KEY, R1),
+		MOV_REG(R2, R8),
+		ADD(R2, WALK_REGS),
+		LD_IP(R1, R2),
+		RSH(R1, LOST_SHIFT),
+		STX(W, R10, SEEN_GENERATION, R1),
+		MAP_LOOKUP(seen, SEEN_KEY),
+		JEQ(R0, 0, new_program),
+LABEL(not_lost),
 	END,
 	WHEN(struct program_config, managed_bytes), /* the collector of V8 may move what names it */
 		LDX(W, R1, R8, V8_FRESH),

@@ -134,13 +134,20 @@ START_TEST(test_computed_earlier)
 {
 	int fd = open(libc, O_RDONLY | O_CLOEXEC);
 	struct unwind_table *plain, *computed, *t;
-	bool was_cached = true;
+	bool was_cached = true, has_more = true;
 
 	open_cache(0);
 	ck_assert_int_eq(unwind_cache_table(cache, &plain, fd, false, &was_cached), 0);
 	ck_assert(!was_cached);
 	ck_assert_uint_eq(plain->ngaps, 0);
+	ck_assert_int_eq(unwind_cache_first(cache, &t, fd, &has_more), 0);
+	ck_assert(!has_more);
+	unwind_table_free(t);
 	computed = get(cache, libc, false);
+	ck_assert_int_eq(unwind_cache_first(cache, &t, fd, &has_more), 0);
+	ck_assert(!has_more); /* there is little of it */
+	check_same(computed, t);
+	unwind_table_free(t);
 	ck_assert_int_eq(unwind_cache_table(cache, &t, fd, false, &was_cached), 0);
 	ck_assert(was_cached);
 	check_same(computed, t);
