@@ -6,6 +6,8 @@
 #ifndef REPORT_JSON_OUT_H
 #define REPORT_JSON_OUT_H
 
+#include <rawprof/hist.h>
+
 #include "meta.h"
 
 struct json_out {

@@ -3,7 +3,7 @@
 #ifndef REPORT_PROMETHEUS_H
 #define REPORT_PROMETHEUS_H
 
-#include <rawprof/report.h>
+#include <rawprof/hist.h>
 
 #include "buf.h"
 

@@ -3,7 +3,7 @@
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
-#include <rawprof/report.h>
+#include <rawprof/hist.h>
 
 #include "base/text.h"
 #include "buf.h"

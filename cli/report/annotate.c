@@ -16,6 +16,7 @@
 #include <rawprof/loader.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "annotate.h"
 #include "symbolize/symtab.h"
@@ -78,25 +79,26 @@ static uint64_t find_end(struct sym_object *object, const struct report_place *p
 }
 
 /* What is worth something at addresses below this one and has not been shown. */
-static void take_places(struct annotation *l, uint64_t below, uint64_t *self, uint64_t *total)
+static void take_places(struct annotation *a, uint64_t below, struct report_code_line *line)
 {
-	for (*self = *total = 0; l->next < l->n && l->places[l->next].address < below; l->next++) {
-		*self += l->places[l->next].self;
-		*total += l->places[l->next].total;
+	for (; a->next < a->n && a->places[a->next].address < below; a->next++) {
+		line->self += a->places[a->next].self;
+		line->total += a->places[a->next].total;
 	}
 }
 
-void report_annotate_line(struct annotation *l, const char *line, uint64_t below)
+int report_annotate_line(struct annotation *a, const char *line, uint64_t below)
 {
-	uint64_t self, total;
+	struct report_code *code = a->code;
+	struct report_code_line l = { .text = strdup(line) };
+	int err = l.text ? 0 : -ENOMEM;
 
-	take_places(l, below, &self, &total);
-	if (!total)
-		fprintf(l->out, "%32s", "");
-	else
-		fprintf(l->out, " %5.1f%% %12" PRIu64 " %11" PRIu64,
-			100.0 * (double)total / (double)l->whole, total, self);
-	rp_text_print(l->out, "  %s\n", line);
+	take_places(a, below, &l);
+	if (!err)
+		err = RP_PUSH(code->lines, code->n, code->capacity, l);
+	if (err)
+		free(l.text);
+	return err;
 }
 
 /* "  401136:\tmov ..."; false: another line of objdump. */
@@ -108,36 +110,36 @@ static bool is_instruction(const char *line, uint64_t *address)
 	return end != line && *end == ':' && (end[1] == '\t' || end[1] == ' ');
 }
 
-/* Each is shown when the next is there: what is between them belongs to it. */
-static size_t read_lines(struct annotation *l, FILE *in)
+/* Each is put down when the next is there: what is between them belongs to it. */
+static int read_lines(struct annotation *a, FILE *in)
 {
 	char *line = NULL, *before = NULL;
-	size_t room = 0, n = 0;
+	size_t room = 0;
 	uint64_t address;
 	ssize_t length;
+	int err = 0;
 
-	while ((length = getline(&line, &room, in)) > 0) {
+	while (!err && (length = getline(&line, &room, in)) > 0) {
 		line[length - (line[length - 1] == '\n')] = '\0';
 		if (!is_instruction(line, &address))
 			continue;
 		for (char *tab = line; (tab = strchr(tab, '\t')); tab++)
 			*tab = ' ';
 		if (before)
-			report_annotate_line(l, before, address);
+			err = report_annotate_line(a, before, address);
 		free(before);
 		before = strdup(line + strspn(line, " "));
-		n++;
 	}
-	if (before)
-		report_annotate_line(l, before, UINT64_MAX);
+	if (before && !err)
+		err = report_annotate_line(a, before, UINT64_MAX);
 	free(before);
 	free(line);
-	return n;
+	return err;
 }
 
 /* Its output is a pipe; the file comes as its standard input, which is the file that we have read.
  */
-static int start_objdump(int file, const struct annotation *l, pid_t *pid, FILE **out)
+static int start_objdump(int file, const struct annotation *a, pid_t *pid, FILE **out)
 {
 	char start[40], stop[40];
 	const char *const argv[] = {
@@ -147,8 +149,8 @@ static int start_objdump(int file, const struct annotation *l, pid_t *pid, FILE 
 	posix_spawn_file_actions_t actions;
 	int ends[2], err;
 
-	snprintf(start, sizeof(start), "--start-address=0x%" PRIx64, l->places->start);
-	snprintf(stop, sizeof(stop), "--stop-address=0x%" PRIx64, l->end);
+	snprintf(start, sizeof(start), "--start-address=0x%" PRIx64, a->places->start);
+	snprintf(stop, sizeof(stop), "--stop-address=0x%" PRIx64, a->end);
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	err = -posix_spawn_file_actions_init(&actions);
@@ -168,89 +170,129 @@ static int start_objdump(int file, const struct annotation *l, pid_t *pid, FILE 
 	return err;
 }
 
-static int list(struct annotation *l, int file)
+static int take_apart(struct annotation *a, int file)
 {
 	FILE *in = NULL;
-	size_t n = 0;
 	pid_t pid;
-	int err = start_objdump(file, l, &pid, &in), status = 0;
+	int err = start_objdump(file, a, &pid, &in), status = 0;
 
 	if (err == -ENOENT)
 		return rp_fail(err, "--annotate: objdump takes files apart, and is not installed "
 				    "(package binutils)");
 	if (err)
 		return rp_fail(err, "--annotate: cannot start objdump: %s", strerror(-err));
-	if (in) {
-		n = read_lines(l, in);
+	err = in ? read_lines(a, in) : -ENOMEM;
+	if (in)
 		fclose(in);
-	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (!in)
-		return -ENOMEM;
-	return n && !status ? 0 : rp_fail(-EIO, "--annotate: objdump cannot take it apart");
+	if (!err && (!a->code->n || status))
+		err = rp_fail(-EIO, "--annotate: objdump cannot take it apart");
+	return err;
 }
 
-void report_annotate_head(const struct annotation *l)
+static int annotate_one(struct annotation *a)
 {
-	const struct report_place *p = l->places;
-	uint64_t self = 0, total = 0;
-
-	for (size_t i = 0; i < l->n; i++) {
-		self += p[i].self;
-		total += p[i].total;
-	}
-	rp_text_print(l->out,
-		      "%s, %s: %" PRIu64 " in it and what it calls, %" PRIu64 " in itself\n\n",
-		      p->name, p->module, total, self);
-	fprintf(l->out, "               TOTAL        SELF  INSTRUCTION\n");
-}
-
-static int annotate_one(struct annotation *l)
-{
-	const struct report_place *p = l->places;
+	const struct report_place *p = a->places;
 	struct sym_object *object;
 	int fd = -1, err;
 
 	if (report_is_bpf(p))
-		return report_annotate_bpf(l);
+		return report_annotate_bpf(a);
 	err = open_file(p, &object, &fd);
 	if (err)
 		return err;
-	l->end = find_end(object, p, l->n);
-	report_annotate_head(l);
-	err = list(l, fd);
+	a->end = find_end(object, p, a->n);
+	err = take_apart(a, fd);
 	sym_object_close(object);
 	close(fd);
 	return err;
 }
 
-/* Functions of that name one after the other. */
-int report_annotate(const struct report *r, const char *function, unsigned int weight, FILE *out,
-		    bool *usage)
+/* So many of the places are of the first one's function. */
+static size_t same_function(const struct report_place *p, size_t n)
+{
+	size_t end = 0;
+
+	while (end < n && p[end].start == p->start && p[end].module == p->module &&
+	       p[end].build_id == p->build_id)
+		end++;
+	return end;
+}
+
+static int add_function(struct report_annotated *out, const struct report_place *p, size_t n)
+{
+	struct report_code code = { .name = p->name, .module = p->module };
+	struct annotation a = { .places = p, .n = n };
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		code.self += p[i].self;
+		code.total += p[i].total;
+	}
+	err = RP_PUSH(out->code, out->n, out->capacity, code);
+	if (err)
+		return err;
+	a.code = &out->code[out->n - 1];
+	return annotate_one(&a);
+}
+
+int report_annotate(const struct report *r, const char *function, unsigned int weight,
+		    struct report_annotated *out, bool *usage)
 {
 	struct report_place *places = NULL;
 	char why[REPORT_WHY];
-	size_t n, end;
+	size_t n, same;
 	int err = report_places(r, function, weight, &places, &n, why);
 
+	*out = (struct report_annotated){ .whole = report_total(r, weight) };
 	*usage = err == -EINVAL;
 	if (err)
 		return *usage ? rp_fail(err, "--annotate '%s': %s", function, why) : err;
-	for (size_t at = 0; at < n && !err; at = end) {
-		struct annotation l = { .out = out,
-				     .places = &places[at],
-				     .whole = report_total(r, weight) };
-
-		for (end = at; end < n && places[end].start == places[at].start &&
-			       places[end].module == places[at].module &&
-			       places[end].build_id == places[at].build_id;)
-			end++;
-		l.n = end - at;
-		if (at)
-			fputc('\n', out);
-		err = annotate_one(&l);
+	for (size_t at = 0; at < n && !err; at += same) {
+		same = same_function(&places[at], n - at);
+		err = add_function(out, &places[at], same);
 	}
 	free(places);
 	return err;
+}
+
+void report_annotated_free(struct report_annotated *a)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		for (size_t k = 0; k < a->code[i].n; k++)
+			free(a->code[i].lines[k].text);
+		free(a->code[i].lines);
+	}
+	free(a->code);
+}
+
+/* ---- as text */
+
+static void print_line(const struct report_code_line *l, uint64_t whole, FILE *out)
+{
+	if (!l->total)
+		fprintf(out, "%32s", "");
+	else
+		fprintf(out, " %5.1f%% %12" PRIu64 " %11" PRIu64,
+			100.0 * (double)l->total / (double)whole, l->total, l->self);
+	rp_text_print(out, "  %s\n", l->text);
+}
+
+/* Functions of that name one after the other. */
+void report_annotated_print(const struct report_annotated *a, FILE *out)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		const struct report_code *code = &a->code[i];
+
+		if (i)
+			fputc('\n', out);
+		rp_text_print(out,
+			      "%s, %s: %" PRIu64 " in it and what it calls, %" PRIu64
+			      " in itself\n\n",
+			      code->name, code->module, code->total, code->self);
+		fprintf(out, "               TOTAL        SELF  INSTRUCTION\n");
+		for (size_t k = 0; k < code->n; k++)
+			print_line(&code->lines[k], a->whole, out);
+	}
 }

@@ -5,20 +5,19 @@
 
 #include "report.h"
 
+/* One function on its way from places to code. */
 struct annotation {
-	FILE *out;
 	const struct report_place *places; /* of one function, by address */
 	size_t n, next;
-	uint64_t whole;
 	uint64_t end; /* of the function, as the file counts */
+	struct report_code *code;
 };
 
-void report_annotate_head(const struct annotation *l);
-/* A line of text beside what was at addresses below this one and has not been shown. */
-void report_annotate_line(struct annotation *l, const char *line, uint64_t below);
+/* A line of text beside what was at addresses below this one and has not been shown. -ENOMEM. */
+int report_annotate_line(struct annotation *a, const char *line, uint64_t below);
 
 bool report_is_bpf(const struct report_place *p);
 /* 0 or a negative errno after a message. */
-int report_annotate_bpf(struct annotation *l);
+int report_annotate_bpf(struct annotation *a);
 
 #endif

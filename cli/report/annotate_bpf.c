@@ -94,17 +94,20 @@ static int find(const struct report_place *p, struct program *out)
 		       p->name);
 }
 
-static void put_insns(const struct annotation *l, const struct program *program, uint32_t from,
-		      uint32_t to)
+static int put_insns(struct annotation *a, const struct program *program, uint32_t from,
+		     uint32_t to)
 {
 	const struct asm_disasm_options options = { .dialect = ASM_DIALECT_XLATED };
-	char text[ASM_DISASM_SIZE];
+	char text[ASM_DISASM_SIZE], line[ASM_DISASM_SIZE + 16];
+	int err = 0;
 
-	for (uint32_t i = from; i < to && i < program->ninsns; i++) {
+	for (uint32_t i = from; i < to && i < program->ninsns && !err; i++) {
 		asm_disasm(&options, program->insns, program->ninsns, i, text, sizeof(text));
-		fprintf(l->out, "%32s  %6" PRIu32 ": %s\n", "", i, text);
+		snprintf(line, sizeof(line), "%6" PRIu32 ": %s", i, text);
+		err = report_annotate_line(a, line, 0);
 		i += program->insns[i].code == (BPF_LD | BPF_IMM | BPF_DW);
 	}
+	return err;
 }
 
 static bool is_of(const struct rp_prog_func *func, const struct rp_prog_code_line *line)
@@ -123,12 +126,13 @@ static uint32_t next_insn(const struct program *program, uint32_t insn)
 	return next;
 }
 
-static void put_lines(struct annotation *l, const struct program *program)
+static int put_lines(struct annotation *a, const struct program *program)
 {
 	const struct rp_prog_code *code = &program->code;
 	char text[256];
+	int err = 0;
 
-	for (uint32_t i = 0; i < code->nlines; i++) {
+	for (uint32_t i = 0; i < code->nlines && !err; i++) {
 		const struct rp_prog_code_line *line = &code->lines[i];
 		const bool last = i + 1 == code->nlines || !is_of(program->func, line + 1);
 
@@ -136,25 +140,27 @@ static void put_lines(struct annotation *l, const struct program *program)
 			continue;
 		snprintf(text, sizeof(text), "; %s @ %s:%" PRIu32,
 			 line->text + strspn(line->text, " \t"), line->file, line->line);
-		report_annotate_line(l, text, last ? UINT64_MAX : line[1].start);
-		put_insns(l, program, line->insn, next_insn(program, line->insn));
+		err = report_annotate_line(a, text, last ? UINT64_MAX : line[1].start);
+		if (!err)
+			err = put_insns(a, program, line->insn, next_insn(program, line->insn));
 	}
+	return err;
 }
 
-int report_annotate_bpf(struct annotation *l)
+int report_annotate_bpf(struct annotation *a)
 {
 	struct program program = { 0 };
-	int err = find(l->places, &program);
+	int err = find(a->places, &program);
 
 	if (err)
 		return err;
-	report_annotate_head(l);
 	if (program.code.nlines) {
-		put_lines(l, &program);
+		err = put_lines(a, &program);
 	} else {
-		report_annotate_line(l, "(it has no source lines)", UINT64_MAX);
-		put_insns(l, &program, 0, program.ninsns);
+		err = report_annotate_line(a, "(it has no source lines)", UINT64_MAX);
+		if (!err)
+			err = put_insns(a, &program, 0, program.ninsns);
 	}
 	close_program(&program);
-	return 0;
+	return err;
 }

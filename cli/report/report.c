@@ -104,6 +104,33 @@ static int show_by(struct output *out, const struct options *opt, const struct r
 	return err;
 }
 
+static int print_annotated(struct output *out, const struct report_annotated *a)
+{
+	int err = output_begin(out);
+
+	if (!err)
+		report_annotated_print(a, out->stream);
+	return err;
+}
+
+/* Instructions, in place of the table or in the page. */
+static int show_annotated(struct output *out, const struct options *opt, const struct report *r)
+{
+	const struct report_own *own = opt->own;
+	struct report_annotated a;
+	int err = report_annotate(r, own->annotate, out->show.weight, &a, &out->unfit);
+
+	out->show.code = a.code;
+	out->show.ncode = a.n;
+	if (!err && opt->format->for_people)
+		err = print_annotated(out, &a);
+	else if (!err)
+		err = output_report(out, opt, r);
+	out->show.code = NULL;
+	report_annotated_free(&a);
+	return err;
+}
+
 /* The table may be a tree. */
 static int show_stacks(struct output *out, const struct options *opt, const struct report *r)
 {
@@ -113,10 +140,8 @@ static int show_stacks(struct output *out, const struct options *opt, const stru
 
 	if (own->by)
 		return show_by(out, opt, r);
-	out->begun = out->begun || own->annotate;
 	if (own->annotate)
-		return report_annotate(r, own->annotate, out->show.weight, out->stream,
-				       &out->unfit);
+		return show_annotated(out, opt, r);
 	if (!opt->format->for_people || !(own->tree || own->callers || own->callees))
 		return output_report(out, opt, r);
 	/* What ends in a function is read from there. */
@@ -244,8 +269,8 @@ static const char *check(const struct options *opt)
 		return "--serve has the formats firefox, the default, and chrome";
 	if (own->annotate && (own->by || own->tree))
 		return "--annotate, --by and --tree are different views: one of them";
-	if (own->annotate && !opt->format->for_people)
-		return "--annotate is text, in place of the table";
+	if (own->annotate && !opt->format->for_people && strcmp(opt->format->name, "html"))
+		return "--annotate is text, in place of the table, or in the page (html)";
 	if (own->tree && !opt->format->for_people)
 		return "--tree is text, in place of the table";
 	return NULL;
@@ -269,8 +294,9 @@ static const struct option_row own[] = {
 	       "ran), cpu, and labels: state, cgroup",
 	       .least = 1, .wrong = "is no list of keys"),
 	OPTION("annotate", 0, VIEW, TEXT, annotate, "FUNCTION",
-	       "instructions of this function with what was at each: by objdump, of the file that "
-	       "was recorded, if it is still there; of a BPF program while it is loaded",
+	       "instructions of this function (a name or a glob) with what was at each: by "
+	       "objdump, of the file that was recorded, if it is still there; of a BPF program "
+	       "while it is loaded; with --format html in the page",
 	       .least = 1, .wrong = "is no name of a function"),
 	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
 	       "only samples for which it holds: 'comm=nginx,php* and not symbol~^malloc'; keys "

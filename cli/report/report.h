@@ -11,6 +11,8 @@
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
+#include <rawprof/report.h>
+
 #include "cli/output.h"
 
 struct report_own {
@@ -18,7 +20,7 @@ struct report_own {
 	const char *between;  /* seconds since the beginning: "T1,T2" */
 	const char *by;	      /* keys: report_group() */
 	const char *resolve;  /* files with symbols, with commas between them */
-	const char *annotate; /* a function: its instructions in place of stacks */
+	const char *annotate; /* a function: its instructions in place of stacks, or beside them */
 	const char *callers;  /* of this function, */
 	const char *callees;  /* or by it */
 	bool tree;	      /* a tree in place of the table */
@@ -39,11 +41,19 @@ int report_serve(const char *data, size_t size, bool quiet);
 /* The profile with names from these files. 0 or a negative errno after a message. */
 int report_resolve(const char *list, const struct report *from, struct report **out);
 
+/* Functions of a name, taken apart. Their names are the report's. */
+struct report_annotated {
+	struct report_code *code;
+	size_t n, capacity;
+	uint64_t whole; /* of the weight, in the profile */
+};
 /*
- * Prints the instructions of a function with what was at each. 0 or a negative errno after a
- * message; *usage: there is none of that name.
+ * The instructions of a function with what was at each, to be freed in any case. 0 or a negative
+ * errno after a message; *usage: there is none of that name.
  */
-int report_annotate(const struct report *r, const char *function, unsigned int weight, FILE *out,
-		    bool *usage);
+int report_annotate(const struct report *r, const char *function, unsigned int weight,
+		    struct report_annotated *out, bool *usage);
+void report_annotated_print(const struct report_annotated *a, FILE *out);
+void report_annotated_free(struct report_annotated *a);
 
 #endif

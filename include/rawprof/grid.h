@@ -15,7 +15,7 @@
 #ifndef RAWPROF_GRID_H
 #define RAWPROF_GRID_H
 
-#include <rawprof/report.h>
+#include <rawprof/hist.h>
 
 #define REPORT_GRID_MAX_COLUMNS 24
 

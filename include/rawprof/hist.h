@@ -21,6 +21,17 @@
 
 #include <rawprof/report.h>
 
+/* What a figure counts, here and in grids (grid.h). */
+enum report_unit {
+	REPORT_UNIT_COUNT, /* 1,234,567 */
+	REPORT_UNIT_NS,	   /* 1.23 ms */
+	REPORT_UNIT_US,	   /* the same, counted in microseconds */
+	REPORT_UNIT_BYTES, /* 4.50 MiB */
+	REPORT_UNIT_PERCENT,
+	REPORT_UNIT_ID, /* 1234567: a pid, a sector */
+	REPORT_UNIT_TEXT,
+};
+
 #define REPORT_HIST_MAX_BITS 6
 /* What a maker should take: no percentile is further than 1/32 of itself from the true one. */
 #define REPORT_HIST_BITS 5

@@ -76,8 +76,7 @@ struct report_frame {
 	bool is_return; /* address is a return address: the call is in front of it */
 };
 
-/* An extra dimension of a sample, as pprof has it. A key may occur once; "comm", "pid" and "tid"
- * are taken. */
+/* An extra dimension, as pprof has it. A key occurs once; "comm", "pid" and "tid" are taken. */
 struct report_label {
 	const char *key;
 	const char *str;  /* the value if it is a text, else NULL */
@@ -107,9 +106,8 @@ enum report_moment_kind {
 };
 
 struct report_moment {
-	uint64_t
-		time_ns : 48; /* since info.start_ns; what was before is at 0, what is later than */
-	/*   78 hours at the last */
+	/* Since info.start_ns; what was before is at 0, what is later than 78 hours at the last. */
+	uint64_t time_ns : 48;
 	uint64_t cpu : 12; /* REPORT_NO_CPU: not known, or none of the first 4095 */
 	uint64_t kind : 4; /* enum report_moment_kind */
 	uint64_t weight;   /* of the value type that report_set_stream() named */
@@ -137,8 +135,7 @@ struct report_info {
 	uint64_t start_ns;    /* wall-clock time, ns since 1970-01-01 UTC */
 	uint64_t duration_ns; /* of the recording */
 	double rate_asked;    /* samples per second and CPU that were asked for */
-	double rate_achieved; /* and that came while a CPU was busy, however the caller measures it
-	                       */
+	double rate_achieved; /* and that came while a CPU was busy */
 	unsigned int cpus;    /* CPUs that were watched */
 	bool has_events; /* a table's head says this number of them instead of the sum of counts, */
 	uint64_t events; /* which has more than them, or has them several times */
@@ -236,17 +233,6 @@ int report_value_by_name(const struct report *r, const char *type);
 size_t report_value_types(const struct report *r); /* how many there are */
 struct report_value_type report_value_type(const struct report *r, size_t i);
 
-/* What a figure counts, in histograms (hist.h) and grids (grid.h). */
-enum report_unit {
-	REPORT_UNIT_COUNT, /* 1,234,567 */
-	REPORT_UNIT_NS,	   /* 1.23 ms */
-	REPORT_UNIT_US,	   /* the same, counted in microseconds */
-	REPORT_UNIT_BYTES, /* 4.50 MiB */
-	REPORT_UNIT_PERCENT,
-	REPORT_UNIT_ID, /* 1234567: a pid, a sector */
-	REPORT_UNIT_TEXT,
-};
-
 enum report_sort { REPORT_BY_SELF, REPORT_BY_TOTAL };
 
 /* How a profile is shown. All-zero is the default of everything, and so is a NULL pointer to it. */
@@ -288,6 +274,10 @@ struct report_options {
 	double min_width;	  /* frames narrower than this many pixels are left out; 0: 0.1 */
 	bool reverse;		  /* merge from the leaf: who calls this? */
 	bool inverted;		  /* root at the top, an icicle */
+
+	/* html: instructions of functions, which are shown beside their callers; the caller's */
+	const struct report_code *code;
+	size_t ncode;
 };
 
 /*
@@ -393,6 +383,16 @@ struct report_place {
  */
 int report_places(const struct report *r, const char *function, unsigned int weight,
 		  struct report_place **out, size_t *n, char why[REPORT_WHY]);
+/* A function taken apart: instructions or source lines, and what of a value was at each. */
+struct report_code {
+	const char *name, *module;
+	uint64_t self, total;
+	struct report_code_line {
+		char *text;
+		uint64_t self, total; /* 0, 0: nothing was there */
+	} *lines;
+	size_t n, capacity;
+};
 
 /* Calls change() with each frame, which may change it; its texts are copied before the next call.
  * What it returns below 0 is the end. Samples that become equal are added up. */

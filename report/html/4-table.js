@@ -110,6 +110,9 @@ function drawTable() {
 	});
 }
 
+// Without the unit where the column is all of one.
+function short(v, type) { return data.types[type].unit === 'count' ? number.format(v) : figure(v, type); }
+
 function fillRow(row, at) {
 	const key = table.rows[at], type = state.weight;
 	row.style.transform = `translateY(${at * LINE}px)`;
@@ -118,7 +121,7 @@ function fillRow(row, at) {
 	[table.self, table.total].forEach((figures, i) => {
 		const [bar, text, share] = row.children[i].children, v = figures[key];
 		bar.style.width = 100 * Math.min(1, v / table.whole) + '%';
-		text.textContent = data.types[type].unit === 'count' ? number.format(v) : figure(v, type);
+		text.textContent = short(v, type);
 		share.textContent = percent(v, table.whole);
 	});
 	row.children[2].textContent = row.children[2].title = keys.text[key];
@@ -167,6 +170,7 @@ function fillCallers() {
 	byId('fnfacts').textContent = `self ${figure(self[key], state.weight)} (${percent(self[key], whole)}), ` +
 		`total ${figure(total[key], state.weight)} (${percent(total[key], whole)}) ${moduleOf(key)}`;
 	fillSources(key);
+	fillCode(key);
 	upward.matches = downward.matches = found;
 	// As high as the callers need, so that the callees are near.
 	upward.tree = buildAround(main.tree, key, true);
@@ -199,4 +203,56 @@ function fillSources(key) {
 	const sorted = [...lines].sort((a, b) => b[1].self - a[1].self || b[1].total - a[1].total || (a[0] < b[0] ? -1 : 1));
 	box.textContent = sorted.slice(0, 12).map(([line, { self, total }]) =>
 		`${line}  self ${figure(self, state.weight)}, total ${figure(total, state.weight)}`).join('\n');
+}
+
+// ---- instructions, where the profile was written with them; of the whole recording
+
+const FAR = 40;     // lines around one with a weight that are shown
+const HEAVY = 0.05; // of the function's own weight
+
+function fillCode(key) {
+	const box = byId('code'), head = byId('codehead'), place = placeOfKey(key);
+	const name = place >= 0 ? data.names[places.name[place]] : null;
+	const found = (data.code || []).filter(code => code.name === name);
+	box.hidden = head.hidden = !found.length;
+	if (!found.length)
+		return;
+	head.textContent = `Instructions, the whole recording: ${data.types[data.weight].type} with what is called there, and own`;
+	box.replaceChildren(...found.flatMap(codeRows));
+	const heavy = box.querySelector('.heavy');
+	box.scrollTop = heavy ? Math.max(0, heavy.offsetTop - box.clientHeight / 3) : 0;
+}
+
+function codeRows(code) {
+	const near = new Uint8Array(code.lines.length);
+	code.lines.forEach(([, , total], i) => {
+		if (total)
+			near.fill(1, Math.max(0, i - FAR), i + FAR + 1);
+	});
+	const rows = [codeRow('', `${code.name}, ${code.module}`)];
+	for (let i = 0, left = 0; i <= near.length; i++) {
+		if (i < near.length && !near[i]) {
+			left++;
+			continue;
+		}
+		if (left)
+			rows.push(codeRow('', `\u2026 ${number.format(left)} lines where nothing was`));
+		left = 0;
+		if (i < near.length)
+			rows.push(codeLine(code, code.lines[i]));
+	}
+	return rows;
+}
+
+function codeLine(code, [text, self, total]) {
+	const row = codeRow(total ? `${short(total, data.weight)}  ${short(self, data.weight).padStart(8)}` : '', text);
+	row.classList.toggle('heavy', self > 0 && self >= HEAVY * code.self);
+	return row;
+}
+
+function codeRow(figures, text) {
+	const row = document.createElement('div'), cell = document.createElement('b');
+	cell.textContent = figures;
+	row.append(cell, ' ' + text);
+	return row;
 }

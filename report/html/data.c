@@ -17,6 +17,8 @@
  *   samples: { node, thread, label: a name, values: [a column for each type] }
  *   stream: { value: type of the weights, missed, time: us since the moment before, kind: enum
  *             report_moment_kind, cpu, weight, count, sample }
+ *   code: [{ name, module: texts, self, total, lines: [[text, self, total]] }], of the weight that
+ *         is shown first; a line where nothing was is [text]
  */
 #include <inttypes.h>
 
@@ -89,8 +91,7 @@ static void put_names(struct html *h)
 	put_column(h, "kinds", h->nnames, name_kind, 0);
 }
 
-/* What a page shows is printable: a path may be anything. */
-static void put_clean(struct html *h, const char *s)
+void report_html_clean(struct html *h, const char *s)
 {
 	struct buf b = { 0 };
 
@@ -108,7 +109,7 @@ static void put_strings(struct html *h)
 	report_json_key(&h->json, "strings");
 	for (uint32_t i = 0; i < h->nstrings; i++) {
 		report_out_putc(&h->json.out, i ? ',' : '[');
-		put_clean(h, text(h->r, h->string[i]));
+		report_html_clean(h, text(h->r, h->string[i]));
 	}
 	report_out_puts(&h->json.out, h->nstrings ? "]" : "[]");
 }
@@ -285,7 +286,7 @@ static void put_head(struct html *h)
 	report_out_putc(&j->out, '[');
 	for (size_t i = 0; o->label_order && o->label_order[i]; i++) {
 		report_out_puts(&j->out, i ? "," : "");
-		put_clean(h, o->label_order[i]);
+		report_html_clean(h, o->label_order[i]);
 	}
 	report_out_putc(&j->out, ']');
 	report_json_key(j, "ranges");
@@ -302,6 +303,7 @@ void report_html_data(struct html *h)
 	put_stacks(h);
 	put_samples(h);
 	put_stream(h);
+	report_html_code(h);
 	report_json_close(&h->json);
 	h->json.out.in_script = false;
 }

@@ -57,6 +57,10 @@ void report_html_free(struct html *h);
 
 /* data.c: the page's data, one JSON object. */
 void report_html_data(struct html *h);
+/* A JSON text. What a page shows is printable: a path may be anything. */
+void report_html_clean(struct html *h, const char *s);
+/* code.c: its member for instructions, if there are any. */
+void report_html_code(struct html *h);
 
 static inline const struct html_place *html_place_of(const struct html *h, uint32_t i)
 {

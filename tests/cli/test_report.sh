@@ -160,6 +160,11 @@ if command -v objdump >/dev/null; then
 	has '--annotate: instructions' "$out" '^ +[0-9.]+% +[0-9]+ +[0-9]+  [0-9a-f]+: '
 	report --annotate work_60 -o "$tmp/text" "$tmp/cpu.rawprof"
 	is '--annotate: to a file' "$(cksum <"$tmp/text")" "$("$rawprof" report --annotate work_60 "$tmp/cpu.rawprof" | cksum)"
+	report --annotate work_60 --format html "$tmp/cpu.rawprof"
+	is '--annotate in the page: all samples of the function' \
+		"$(sed -n 's/^,"code":[[]{"name":"work_60",.*"self":\([0-9]*\),.*/\1/p' "$out")" "$leaves"
+	has '--annotate in the page: instructions' "$out" '^\["[0-9a-f]+: [^"]*",[0-9]+,[0-9]+\],?$'
+	refused '--annotate: folded' 2 'is text, in place of the table, or in the page' --annotate work_60 --format folded "$tmp/cpu.rawprof"
 	cp "$work/split" "$tmp/program"
 	keep gone cpu -d 1 -- "$tmp/program"
 	cp "$work/naps" "$tmp/program"

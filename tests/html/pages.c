@@ -226,6 +226,26 @@ static void lines(void)
 	describe("cpu", 1);
 }
 
+/* Of the second line's function: far from each other, and one of its own with most of it. */
+static void add_code(struct report_options *options)
+{
+	static char jump[] = "7: </script> jne", nop[] = "nop";
+	static struct report_code_line code[200];
+	static const struct report_code work = { .name = "work",
+						 .module = "/bin/app",
+						 .self = 40,
+						 .total = 40,
+						 .lines = code,
+						 .n = 200 };
+
+	for (size_t i = 0; i < 200; i++)
+		code[i].text = i == 7 ? jump : nop;
+	code[7].self = code[7].total = 30;
+	code[190].total = 10;
+	options->code = &work;
+	options->ncode = 1;
+}
+
 static void empty(void)
 {
 	describe("cpu", 1);
@@ -255,6 +275,8 @@ int main(int argc, char **argv)
 			options = (struct report_options){ .weight = 1,
 							   .color_by_label = "state",
 							   .label_order = order };
+		if (!strcmp(kind, "lines"))
+			add_code(&options);
 		kinds[i].make();
 		write = report_format_by_name(argc > 2 ? argv[2] : "html")->write;
 		need(write(r, stdout, &options));
