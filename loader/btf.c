@@ -376,10 +376,11 @@ int rp_btf_tracepoint_takes(const struct rp_btf *btf, const char *event, unsigne
 static int plain_args(const struct rp_btf *btf, const struct btf_type *func)
 {
 	const struct btf_type *proto = rp_btf_type_at(btf, func->type);
-	const struct btf_param *param = (const void *)(proto + 1);
+	const struct btf_param *param;
 
 	if (!proto || btf_kind(proto) != BTF_KIND_FUNC_PROTO)
 		return -ENOENT;
+	param = (const void *)(proto + 1);
 	for (uint32_t i = 0; i < btf_vlen(proto); i++) {
 		const struct btf_type *t = rp_btf_resolve(btf, param[i].type);
 
