@@ -84,6 +84,11 @@ const struct option_row common_options[] = {
 	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,
 	       "no functions of Python, JavaScript, Java, PHP, Ruby, Perl: what runs them, as "
 	       "machine code"),
+	SWITCH(STACKS, "go-labels", 0, SAMPLING, record.go_labels,
+	       "labels that programs of Go give their goroutines (runtime/pprof), as labels of "
+	       "samples: Go 1.17 to 1.26, x86-64"),
+	SWITCH(STACKS, "goroutines", 0, SAMPLING, record.goroutines,
+	       "the number of its goroutine, too, as a label of each sample"),
 	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),

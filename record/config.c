@@ -133,6 +133,23 @@ static uint32_t managed_room(const struct recording *rec, const struct program_c
 	return room < wanted ? room : wanted;
 }
 
+/* Who asks for labels of programs is told where they cannot be had. */
+static uint32_t choose_published(const struct recording *rec, const struct program_config *c)
+{
+	uint32_t can = 0;
+
+	if (!rec->opt->go_labels && !rec->opt->goroutines)
+		return 0;
+#ifdef MACHINE_THREAD_POINTER
+	can = c->eh && c->identity && !c->own_regs && !c->bounded;
+#endif
+	if (!can)
+		rp_log(rec->label ? RP_INFO : RP_WARN,
+		       "no labels of goroutines here, which need Linux 5.17 with BTF on "
+		       "x86-64, and stacks by unwind tables");
+	return can;
+}
+
 /* The first pid namespace of all (include/linux/proc_ns.h: PROC_PID_INIT_INO). */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
 
@@ -224,6 +241,7 @@ int record_configure(struct recording *rec)
 	c->both_bytes = c->user_bytes + c->kernel_bytes;
 	c->managed_bytes = managed_room(rec, c);
 	c->all_bytes = c->both_bytes + c->managed_bytes;
+	c->published = choose_published(rec, c);
 	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
 	if (c->managed_bytes && !rec->profiler->no_java) {
 		c->php = may_run_script(opt, SCRIPT_PHP);

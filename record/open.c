@@ -159,6 +159,13 @@ static int on_script(void *ctx, const struct script_function *function)
 	return rec->script ? record_script_function(rec->script, function) : -EBADMSG;
 }
 
+static int on_published(void *ctx, const struct published_labels *labels)
+{
+	struct recording *rec = ctx;
+
+	return rec->published ? record_published_take(rec->published, labels) : -EBADMSG;
+}
+
 static int on_call(void *rec, const struct during_slow *call)
 {
 	return record_during_call(rec, call);
@@ -181,6 +188,7 @@ static int open_stacks(struct recording *rec)
 		.on_moment = rec->stream ? on_moment : NULL,
 		.on_python = on_python,
 		.on_script = on_script,
+		.on_published = on_published,
 		.on_call = rec->during ? on_call : NULL,
 	};
 
@@ -204,6 +212,7 @@ static int open_tables(struct recording *rec)
 		.v8 = rec->v8,
 		.jvm = rec->jvm,
 		.script = rec->script,
+		.published = rec->published,
 		.keeper = rec->keeper
 	};
 	int err = record_tables_open(&rec->tables, &maps);
@@ -258,6 +267,10 @@ static int open_programs(struct recording *rec)
 	if (!err && rec->config.scripts)
 		err = record_script_open(&rec->script,
 					 record_stacks_map(rec->stacks, STACK_MAP_SCRIPT_LAYOUTS));
+	if (!err && rec->config.published)
+		err = record_published_open(
+			&rec->published, record_stacks_map(rec->stacks, STACK_MAP_PUBLISHED_SEEN),
+			rec->opt->goroutines);
 	if (!err && rec->config.eh)
 		err = open_tables(rec);
 	if (!err)
@@ -367,6 +380,7 @@ void record_close(struct recording *rec)
 	record_v8_close(rec->v8);
 	record_jvm_close(rec->jvm);
 	record_script_close(rec->script);
+	record_published_close(rec->published);
 	record_target_close(&rec->target);
 	record_release_signals(rec);
 	rp_sideband_close(rec->side);

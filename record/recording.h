@@ -30,6 +30,7 @@
 #include "jvm.h"
 #include "languages.h"
 #include "python.h"
+#include "published.h"
 #include "script.h"
 #include "v8.h"
 #include "stacks.h"
@@ -180,13 +181,14 @@ struct recording {
 	struct record_keeper *keeper; /* writes for it once it is confined; NULL: it is not */
 	struct record_tables
 		*tables; /* of the unwinder; NULL: stacks are walked by frame pointers */
-	struct record_python *python; /* NULL: its frames are not looked for */
-	struct record_v8 *v8;	      /* NULL: neither */
-	struct record_jvm *jvm;	      /* of Java */
-	struct record_script *script; /* of PHP, Ruby and Perl */
-	bool languages_wait;	      /* walks of languages are not loaded yet; */
-	bool language_met;	      /*   but there is somebody to walk */
-	const char *comm_glob;	      /* a --comm that the program cannot match by itself; NULL */
+	struct record_python *python;	    /* NULL: its frames are not looked for */
+	struct record_v8 *v8;		    /* NULL: neither */
+	struct record_jvm *jvm;		    /* of Java */
+	struct record_script *script;	    /* of PHP, Ruby and Perl */
+	struct record_published *published; /* labels that programs give; NULL: not asked for */
+	bool languages_wait;		    /* walks of languages are not loaded yet; */
+	bool language_met;		    /*   but there is somebody to walk */
+	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
 
 	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */
 	const struct rp_program *loaded[RECORD_PROGRAMS];

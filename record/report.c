@@ -92,7 +92,11 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 
 int record_label(struct recording *rec, const struct stack_record *r, struct report_sample *sample)
 {
-	return rec->label ? rec->label(rec, r, sample) : 0;
+	const int err = rec->label ? rec->label(rec, r, sample) : 0;
+
+	if (!err && rec->published)
+		record_published_add(rec->published, r, sample);
+	return err;
 }
 
 static int add_stack(struct recording *rec, struct names *names, struct report *report,

@@ -45,9 +45,10 @@ struct stacks {
 	struct block *blocks;
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
-	stack_moment_fn on_moment;  /* NULL: none are expected, */
-	stack_python_fn on_python;  /*   of these neither, */
-	stack_script_fn on_script;  /*   nor of these */
+	stack_moment_fn on_moment; /* NULL: none are expected, */
+	stack_python_fn on_python; /*   of these neither, */
+	stack_script_fn on_script; /*   nor of these */
+	stack_published_fn on_published;
 	stack_call_fn on_call;	    /* NULL: none are expected */
 	struct record_times *times; /* NULL: all moments come through the ring */
 	void *counted; /* the counters as record_stacks_restart() found them; NULL: those of now */
@@ -119,6 +120,11 @@ static int take_record(void *ctx, const void *data, size_t size)
 	if (s->on_script && size == sizeof(struct script_function) &&
 	    record->hash == SCRIPT_FUNCTION_TAG) {
 		s->error = s->on_script(s->ctx, data);
+		return s->error;
+	}
+	if (s->on_published && size == sizeof(struct published_labels) &&
+	    record->hash == PUBLISHED_TAG) {
+		s->error = s->on_published(s->ctx, data);
 		return s->error;
 	}
 	if (size == sizeof(struct during_slow) && s->on_call) {
@@ -413,6 +419,10 @@ static void size_python_maps(struct asm_map *maps, const struct program_config *
 			maps[STACK_MAP_SCRIPT_FUNCTION].value_size = 8;
 	if (!c->perl)
 		maps[STACK_MAP_PERL_LINES].value_size = 8;
+	if (!c->published) {
+		maps[STACK_MAP_PUBLISHED].value_size = 8;
+		maps[STACK_MAP_PUBLISHED_SEEN].max_entries = 1;
+	}
 }
 
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
@@ -465,6 +475,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	s->on_moment = opt->on_moment;
 	s->on_python = opt->on_python;
 	s->on_script = opt->on_script;
+	s->on_published = opt->on_published;
 	s->on_call = opt->on_call;
 	s->ctx = ctx;
 	s->maps = malloc(opt->nmaps * sizeof(*s->maps));

@@ -14,6 +14,8 @@ typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
 typedef int (*stack_python_fn)(void *ctx, const void *data, size_t size);
 typedef int (*stack_script_fn)(void *ctx, const struct script_function *function);
 
+typedef int (*stack_published_fn)(void *ctx, const struct published_labels *labels);
+
 typedef int (*stack_call_fn)(void *ctx, const struct during_slow *call);
 
 struct stacks_options {
@@ -28,10 +30,11 @@ struct stacks_options {
 	 */
 	unsigned int thread_map;
 	uint32_t threads;
-	stack_moment_fn on_moment; /* with config->stream */
-	stack_python_fn on_python; /* with config->managed_bytes */
-	stack_script_fn on_script; /* with config->scripts */
-	stack_call_fn on_call;	   /* with config->during */
+	stack_moment_fn on_moment;	 /* with config->stream */
+	stack_python_fn on_python;	 /* with config->managed_bytes */
+	stack_script_fn on_script;	 /* with config->scripts */
+	stack_published_fn on_published; /* with config->published */
+	stack_call_fn on_call;		 /* with config->during */
 };
 
 /* A distinct stack and what it weighs; record->hash tells it from all others. */

@@ -179,6 +179,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	f->from.v8 = maps->v8;
 	f->from.jvm = maps->jvm;
 	f->from.script = maps->script;
+	f->from.published = maps->published;
 	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
 	f->slice_of_pid = map_pages(MAX_PIDS * sizeof(*f->slice_of_pid),
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
@@ -305,7 +306,8 @@ static void publish(struct record_tables *f, struct reading *r)
 				    .jvm = r->jvm,
 				    .python = r->python,
 				    .v8 = r->v8,
-				    .script = r->script };
+				    .script = r->script,
+				    .published = r->published };
 
 	if (!slice)
 		slice = new_slice(f, capacity);
@@ -343,6 +345,7 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->python = (struct python_process){ 0 };
 	f->reading->v8 = (struct v8_process){ 0 };
 	f->reading->script = (struct script_process){ 0 };
+	f->reading->published = (struct published_process){ 0 };
 	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
 	f->reading->has_language = false;
 }

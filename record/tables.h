@@ -27,6 +27,7 @@ struct record_tables_maps {
 	struct record_v8 *v8;	      /* this too */
 	struct record_jvm *jvm;	      /* the same */
 	struct record_script *script;
+	struct record_published *published;
 	struct record_keeper *keeper; /* puts tables into the cache; NULL: this process does */
 };
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps);

@@ -20,6 +20,7 @@
 #include "jvm.h"
 #include "languages.h"
 #include "python.h"
+#include "published.h"
 #include "script.h"
 #include "tables_read.h"
 #include "v8.h"
@@ -153,8 +154,8 @@ static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const c
 	if (stat(link_path, st))
 		return false;
 	if (st->st_ino == m->inode && st->st_dev == makedev(m->dev_major, m->dev_minor))
-		*to = (struct led_to){ now + LED_TO_NS, m->inode,     m->dev_major,
-				       m->dev_minor,	path,	      *st };
+		*to = (struct led_to){ now + LED_TO_NS, m->inode, m->dev_major,
+				       m->dev_minor,	path,	  *st };
 	return true;
 }
 
@@ -227,6 +228,8 @@ static void look_for_languages(struct reading *r, const struct sym_proc_map *m, 
 		record_v8_mapped(r->from->v8, r->pid, m, open_again, &what, &r->v8);
 	if (r->from->script)
 		record_script_mapped(r->from->script, m, bias, open_again, &what, &r->script);
+	if (r->from->published)
+		record_published_mapped(r->from->published, m, open_again, &what, &r->published);
 }
 
 /* A file that waits has no range: a walk ends there. */

@@ -16,6 +16,7 @@ struct record_python;
 struct record_v8;
 struct record_jvm;
 struct record_script;
+struct record_published;
 struct sym_proc_map;
 
 #define READING_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
@@ -34,6 +35,7 @@ struct table_sources {
 	struct record_v8 *v8;
 	struct record_jvm *jvm;
 	struct record_script *script;
+	struct record_published *published;
 	bool only_hit;		/* a file without a hit can wait */
 	struct table_hit *hits; /* since the last refresh */
 	size_t nhits, hits_capacity;
@@ -54,10 +56,11 @@ struct reading {
 	uint32_t pid, n, jvm; /* jvm: as struct unwind_proc has it */
 	struct python_process python;
 	struct script_process script;
+	struct published_process published;
 	struct v8_process v8;
-	bool has_language; /* by the name of a file */
-	bool jvm_early;	   /* it has one that has not begun yet */
-	bool waits;	   /* for tables, which are being made */
+	bool has_language;		    /* by the name of a file */
+	bool jvm_early;			    /* it has one that has not begun yet */
+	bool waits;			    /* for tables, which are being made */
 	struct led_to files[READING_FILES]; /* of all processes, by their inode */
 	uint64_t start[READING_RANGES];
 	struct unwind_mapping range[READING_RANGES];

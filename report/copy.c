@@ -119,14 +119,34 @@ int report_copy_node(struct copying *c, uint32_t node, uint32_t *out)
 	return err;
 }
 
-static int copy_labels(struct copying *c, uint32_t label_set, uint32_t *out)
+/* Whether the word is in a list with commas between them. */
+static bool is_listed(const char *list, const char *word)
 {
-	struct label_set set = *labels_of(c->from, label_set);
+	const size_t n = strlen(word);
+
+	while (*list) {
+		const size_t length = strcspn(list, ",");
+
+		if (length == n && !memcmp(list, word, n))
+			return true;
+		list += length + (list[length] == ',');
+	}
+	return false;
+}
+
+int report_copy_labels(struct copying *c, uint32_t label_set, const char *except, uint32_t *out)
+{
+	const struct label_set *from = labels_of(c->from, label_set);
+	struct label_set set = { .count = 0 };
 	int err = 0;
 
-	for (uint64_t i = 0; i < set.count && !err && c->label_sets[label_set] == NONE; i++) {
-		struct label *l = &set.labels[i];
+	for (uint64_t i = 0; i < from->count && !err && c->label_sets[label_set] == NONE; i++) {
+		struct label *l = &set.labels[set.count];
 
+		if (is_listed(except, text(c->from, from->labels[i].key)))
+			continue;
+		*l = from->labels[i];
+		set.count++;
 		err = copy_string(c, l->key, &l->key);
 		if (!err)
 			err = copy_string(c, l->str, &l->str);
@@ -145,7 +165,7 @@ int report_copy_sample(struct copying *c, uint32_t sample, uint32_t node, const 
 	int err = copy_string(c, s.comm, &s.comm);
 
 	if (!err)
-		err = copy_labels(c, s.label_set, &s.label_set);
+		err = report_copy_labels(c, s.label_set, "", &s.label_set);
 	s.node = node;
 	if (!values)
 		values = &c->from->values[(size_t)sample * c->from->ntypes];

@@ -32,6 +32,8 @@ int report_copy_end(struct copying *c, int err, struct report **out);
  */
 int report_copy_frame(struct copying *c, uint32_t frame, uint32_t *out);
 int report_copy_node(struct copying *c, uint32_t node, uint32_t *out);
+/* A set of labels, without those whose keys are in the list @except, the same for all. */
+int report_copy_labels(struct copying *c, uint32_t label_set, const char *except, uint32_t *out);
 int report_copy_sample(struct copying *c, uint32_t sample, uint32_t node, const uint64_t *values);
 /* A sample as it is, with its stack. */
 int report_copy_whole(struct copying *c, uint32_t sample);

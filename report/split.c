@@ -29,7 +29,7 @@ const char *report_label_text(const struct report *r, size_t set, const char *ke
 	return l && l->str ? text(r, l->str) : NULL;
 }
 
-static int copy_sample(struct copying *c, uint32_t sample, unsigned int keep)
+static int copy_sample(struct copying *c, uint32_t sample, unsigned int keep, const char *except)
 {
 	const struct sample *from = sample_of(c->from, sample);
 	struct sample s = { 0 };
@@ -37,6 +37,8 @@ static int copy_sample(struct copying *c, uint32_t sample, unsigned int keep)
 
 	if (!err && keep & REPORT_KEEP_COMM)
 		err = report_strings_add(&c->to->strings, text(c->from, from->comm), &s.comm);
+	if (!err && keep & REPORT_KEEP_LABELS)
+		err = report_copy_labels(c, from->label_set, except, &s.label_set);
 	s.pid = keep & REPORT_KEEP_PID ? from->pid : 0;
 	s.tid = keep & REPORT_KEEP_TID ? from->tid : 0;
 	return err ? err
@@ -46,7 +48,7 @@ static int copy_sample(struct copying *c, uint32_t sample, unsigned int keep)
 }
 
 static int split_off(const struct report *r, const uint32_t *part_of, uint32_t part,
-		     unsigned int keep, struct report **out)
+		     unsigned int keep, const char *except, struct report **out)
 {
 	struct copying c;
 	int err = report_copy_begin(&c, r);
@@ -56,20 +58,20 @@ static int split_off(const struct report *r, const uint32_t *part_of, uint32_t p
 	c.to->without_pids = !(keep & REPORT_KEEP_PID);
 	for (uint32_t i = 0; i < r->samples.count && !err; i++)
 		if (part_of[sample_of(r, i)->label_set] == part)
-			err = copy_sample(&c, i, keep);
+			err = copy_sample(&c, i, keep, except);
 	if (!err)
 		err = report_copy_ledger(&c, "other services");
 	return report_copy_end(&c, err, out);
 }
 
 int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsigned int keep,
-		 struct report **parts)
+		 const char *except, struct report **parts)
 {
 	int err = 0;
 
 	memset(parts, 0, n * sizeof(*parts));
 	for (size_t i = 0; i < n && !err; i++)
-		err = split_off(r, part_of, (uint32_t)i, keep, &parts[i]);
+		err = split_off(r, part_of, (uint32_t)i, keep, except, &parts[i]);
 	for (size_t i = 0; i < n && err; i++) {
 		report_free(parts[i]);
 		parts[i] = NULL;

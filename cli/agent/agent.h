@@ -125,10 +125,15 @@ void agent_pod_find(const char *logs, const char *uid, struct agent_pod *out);
 
 /* ---- labels.c */
 
-enum { AGENT_LABELS = 8 }; /* REPORT_MAX_LABELS has room for them and for a command's own */
+enum { AGENT_LABELS = 9 }; /* REPORT_MAX_LABELS has room for them and for a command's own */
 struct agent_labels;
 struct report_sample;
 
+/* What programs publish, which the recorder is asked for: the last by its name alone. */
+#define AGENT_GO_LABELS "go"
+#define AGENT_GOROUTINES "goroutine"
+/* Whether the label is one of the list; NULL: all but AGENT_GOROUTINES. */
+bool agent_label_wanted(const char *list, const char *key);
 /* Whether they are labels that there are, or "none". */
 bool agent_labels_ok(const char *list);
 /* These labels (NULL: all), in at most so many combinations. NULL: no memory. */

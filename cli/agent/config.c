@@ -303,7 +303,7 @@ static int set_series(struct push_config *c, const char *value, char why[PUSH_WH
 
 static int set_keep(struct push_config *c, const char *value, char why[PUSH_WHY])
 {
-	static const char *const words[] = { "comm", "pid", "tid" };
+	static const char *const words[] = { "comm", "pid", "tid", "labels" };
 
 	c->keep = 0;
 	while (*value) {
@@ -311,7 +311,8 @@ static int set_keep(struct push_config *c, const char *value, char why[PUSH_WHY]
 		const int i = PLACE_OF(words, value, n);
 
 		if (i < 0)
-			return why_not(why, "within is a list of comm, pid, tid, not '%.60s'",
+			return why_not(why,
+				       "within is a list of comm, pid, tid, labels, not '%.60s'",
 				       value);
 		c->keep |= 1u << i;
 		value += n + (value[n] == ',');

@@ -5,10 +5,12 @@
  * there are many.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -16,10 +18,12 @@
 #include "base/hash.h"
 #include "base/grow.h"
 #include "record/recording.h"
+#include "symbolize/object.h"
 
 #define MAX_PROCESSES 16384
+#define MAX_PROGRAMS 4096
 
-enum { CONTAINER, RUNTIME, POD, POD_NAME, NAMESPACE, UNIT, SLICE, EXE };
+enum { CONTAINER, RUNTIME, POD, POD_NAME, NAMESPACE, UNIT, SLICE, EXE, BUILD_ID };
 static const char *const keys[AGENT_LABELS] = {
 	[CONTAINER] = "container",
 	[RUNTIME] = "runtime",
@@ -29,7 +33,10 @@ static const char *const keys[AGENT_LABELS] = {
 	[UNIT] = "unit",
 	[SLICE] = "slice",
 	[EXE] = "exe",
+	[BUILD_ID] = "build_id",
 };
+/* And what the program itself says: recorder.c. */
+static const char *const of_programs[] = { AGENT_GO_LABELS, AGENT_GOROUTINES };
 
 /* Labels that some processes have in common. */
 struct set {
@@ -43,22 +50,31 @@ struct process {
 	uint32_t set; /* its number + 1; 0: no labels */
 };
 
+/* A program's file, as stat(2) knows it, and what it says of itself. */
+struct program {
+	struct program_key {
+		uint64_t dev, inode, size, seconds, ns;
+	} key;
+	char build_id[SYM_BUILD_ID_TEXT]; /* "": none */
+	bool looked;
+};
+
 struct agent_labels {
 	bool wanted[AGENT_LABELS];
 	struct hash_map processes; /* of struct process */
 	struct hash_map sets;	   /* of struct set */
+	struct hash_map programs;  /* of struct program */
 	size_t max_sets;
 	uint64_t dropped;
 	struct report_label label[REPORT_MAX_LABELS];
 };
 
-/* NULL: all. */
-static bool is_wanted(const char *list, const char *key)
+bool agent_label_wanted(const char *list, const char *key)
 {
 	const size_t n = strlen(key);
 
 	if (!list)
-		return true;
+		return strcmp(key, AGENT_GOROUTINES);
 	while (*list) {
 		if (!strncmp(list, key, n) && (!list[n] || list[n] == ','))
 			return true;
@@ -66,6 +82,11 @@ static bool is_wanted(const char *list, const char *key)
 		list += *list == ',';
 	}
 	return false;
+}
+
+static bool is_word(const char *word, const char *text, size_t n)
+{
+	return strlen(word) == n && !strncmp(text, word, n);
 }
 
 bool agent_labels_ok(const char *list)
@@ -77,7 +98,9 @@ bool agent_labels_ok(const char *list)
 		bool found = false;
 
 		for (int i = 0; i < AGENT_LABELS; i++)
-			found |= strlen(keys[i]) == n && !strncmp(list, keys[i], n);
+			found |= is_word(keys[i], list, n);
+		for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
+			found |= is_word(of_programs[i], list, n);
 		if (!found)
 			return false;
 		list += n;
@@ -91,10 +114,11 @@ struct agent_labels *agent_labels_new(const char *list, size_t max_sets)
 	struct agent_labels *l = calloc(1, sizeof(*l));
 
 	for (int i = 0; l && i < AGENT_LABELS; i++)
-		l->wanted[i] = is_wanted(list, keys[i]);
+		l->wanted[i] = agent_label_wanted(list, keys[i]);
 	if (l) {
 		l->processes = HASH_MAP(struct process, key);
 		l->sets = HASH_MAP(struct set, text);
+		l->programs = HASH_MAP(struct program, key);
 		l->max_sets = max_sets;
 	}
 	return l;
@@ -106,6 +130,7 @@ void agent_labels_free(struct agent_labels *l)
 		return;
 	rp_hash_free(&l->processes);
 	rp_hash_free(&l->sets);
+	rp_hash_free(&l->programs);
 	free(l);
 }
 
@@ -131,6 +156,49 @@ static void read_exe(uint32_t pid, char out[AGENT_LABEL_BYTES])
 	snprintf(out, AGENT_LABEL_BYTES, "%.*s", AGENT_LABEL_BYTES - 1, name ? name + 1 : target);
 }
 
+/* fd becomes the object's, or is closed. */
+static void read_object(int fd, struct program *program)
+{
+	struct sym_object *object;
+
+	if (sym_object_open(&object, fd))
+		return;
+	snprintf(program->build_id, sizeof(program->build_id), "%s", object->build_id);
+	sym_object_close(object);
+}
+
+/* Of each file once: most processes run the same few. */
+static void read_build_id(struct agent_labels *l, uint32_t pid, char out[AGENT_LABEL_BYTES])
+{
+	struct program_key key;
+	struct program *program;
+	struct stat st;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return;
+	}
+	key = (struct program_key){ st.st_dev, st.st_ino, (uint64_t)st.st_size,
+				    (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec };
+	if (l->programs.count >= MAX_PROGRAMS && !rp_hash_find(&l->programs, &key))
+		rp_hash_free(&l->programs);
+	program = rp_hash_add(&l->programs, &key);
+	if (program && !program->looked)
+		read_object(fd, program);
+	else
+		close(fd);
+	if (program)
+		program->looked = true;
+	if (program)
+		snprintf(out, AGENT_LABEL_BYTES, "%s", program->build_id);
+}
+
 static void read_place(uint32_t pid, struct agent_place *place)
 {
 	char path[64], text[4096];
@@ -141,7 +209,7 @@ static void read_place(uint32_t pid, struct agent_place *place)
 		agent_place_parse_file(text, place);
 }
 
-static void read_labels(const struct agent_labels *l, uint32_t pid, struct set *set)
+static void read_labels(struct agent_labels *l, uint32_t pid, struct set *set)
 {
 	struct agent_pod pod = { "", "" };
 	struct agent_place place;
@@ -161,6 +229,8 @@ static void read_labels(const struct agent_labels *l, uint32_t pid, struct set *
 			snprintf(set->text[i], AGENT_LABEL_BYTES, "%s", text[i]);
 	if (l->wanted[EXE])
 		read_exe(pid, set->text[EXE]);
+	if (l->wanted[BUILD_ID])
+		read_build_id(l, pid, set->text[BUILD_ID]);
 }
 
 /* The limit is on sets at a time: those that nobody has any more go with the processes. */

@@ -75,6 +75,8 @@ struct push_rule {
 		*value; /* PUSH_REPLACE: what the label target becomes; ${label} stands for it */
 };
 
+/* Labels of processes, which tell services apart, and none of what is told apart within one. */
+#define PUSH_OF_PROCESSES "container,runtime,pod,pod_name,namespace,unit,slice,exe,build_id"
 #define PUSH_SERIES "container,runtime,pod,pod_name,namespace,unit,exe"
 struct push_config {
 	struct push_target target[PUSH_MAX_TARGETS];

@@ -210,6 +210,10 @@ static int make_words(struct words *w, const struct agent_options *own,
 		snprintf(value, sizeof(value), "--sample=%.6f", (double)own->sample_ns / 1e6);
 		add_word(w, value);
 	}
+	if (!kind->text && agent_label_wanted(own->labels, AGENT_GO_LABELS))
+		add_word(w, "--go-labels");
+	if (!kind->text && agent_label_wanted(own->labels, AGENT_GOROUTINES))
+		add_word(w, "--goroutines");
 	if (own->pids.n) {
 		w->ids = list_of(&own->pids);
 		if (!w->ids)

@@ -13,6 +13,7 @@
 #include "push.h"
 
 #define MAX_TEXT 512
+#define MAX_NAME 64
 #define NO_PART UINT32_MAX
 
 /* ---- labels */
@@ -167,29 +168,97 @@ static int name_service(struct push_labels *l)
 	return push_label_set(l, "service_name", text);
 }
 
+/* The next name of a list with commas between them. False: there is none. */
+static bool next_name(const char **list, char name[MAX_NAME])
+{
+	const size_t n = strcspn(*list, ",");
+
+	if (!**list)
+		return false;
+	snprintf(name, MAX_NAME, "%.*s", (int)(n < MAX_NAME ? n : MAX_NAME - 1), *list);
+	*list += n + ((*list)[n] == ',');
+	return true;
+}
+
+static bool is_in(const char *list, const char *name)
+{
+	char word[MAX_NAME];
+
+	while (next_name(&list, word))
+		if (!strcmp(word, name))
+			return true;
+	return false;
+}
+
+static int set_known(struct push_labels *l, const struct report *r, size_t set, const char *name)
+{
+	const char *text = push_label(l, name) ? NULL : report_label_text(r, set, name);
+
+	return text ? push_label_set(l, name, text) : 0;
+}
+
+/* The next "${label}" of a text. False: there is none. */
+static bool next_reference(const char **text, char name[MAX_NAME])
+{
+	const char *begin = strstr(*text, "${"), *end = begin ? strchr(begin, '}') : NULL;
+
+	if (!end)
+		return false;
+	snprintf(name, MAX_NAME, "%.*s",
+		 (int)(end - begin - 2 < MAX_NAME ? end - begin - 2 : MAX_NAME - 1), begin + 2);
+	*text = end + 1;
+	return true;
+}
+
+/* What rules ask for that tells no services apart by itself, as a label of its own. */
+static int set_asked(const struct push_config *c, const struct report *r, size_t set,
+		     struct push_labels *l)
+{
+	char name[MAX_NAME];
+	int err = 0;
+
+	for (size_t i = 0; i < c->nrules && !err; i++) {
+		const char *value = c->rule[i].value;
+
+		if (c->rule[i].kind != PUSH_LABEL)
+			err = set_known(l, r, set, c->rule[i].label);
+		while (!err && next_reference(&value, name))
+			err = set_known(l, r, set, name);
+	}
+	return err;
+}
+
+/* Rules have had it, and none of them has made it a label. */
+static void remove_asked(const struct push_config *c, const char *list, struct push_labels *l)
+{
+	for (size_t i = l->n; i-- > 0;) {
+		bool stays = !strcmp(l->label[i].key, "host") || is_in(list, l->label[i].key);
+
+		for (size_t j = 0; j < c->nrules && !stays; j++)
+			stays = !strcmp(c->rule[j].target, l->label[i].key);
+		if (!stays)
+			remove_label(l, l->label[i].key);
+	}
+}
+
 /* Of one set of labels in the window. False: a rule drops it. */
 static bool labels_of(const struct push_config *c, const struct report *r, size_t set,
 		      struct push_labels *l, int *err)
 {
 	const struct report_info *info = report_get_info(r);
-	const char *list = c->series ? c->series : PUSH_SERIES;
+	const char *list = c->series ? c->series : PUSH_SERIES, *rest = list;
+	char name[MAX_NAME];
 	bool keep;
 
 	*err = info->host ? push_label_set(l, "host", info->host) : 0;
-	while (*list && !*err) {
-		const size_t n = strcspn(list, ",");
-		const char *text;
-		char key[64];
-
-		snprintf(key, sizeof(key), "%.*s", (int)n, list);
-		text = report_label_text(r, set, key);
-		if (text)
-			*err = push_label_set(l, key, text);
-		list += n + (list[n] == ',');
-	}
+	while (!*err && next_name(&rest, name))
+		*err = set_known(l, r, set, name);
+	if (!*err)
+		*err = set_asked(c, r, set, l);
 	if (*err)
 		return false;
 	keep = push_relabel(c, l, err);
+	remove_asked(c, list, l);
 	if (keep && !*err)
 		*err = name_service(l);
 	return keep;
@@ -290,7 +359,13 @@ static int number_parts(const struct push_config *c, const struct report *r, str
 static int split_report(const struct push_config *c, const struct report *r, struct split *s)
 {
 	struct report **parts = calloc(s->n + 1, sizeof(struct report *));
-	int err = parts ? report_split(r, s->part_of, s->n, c->keep, parts) : -ENOMEM;
+	const char *of_series = c->series ? c->series : PUSH_SERIES;
+	char except[MAX_TEXT + sizeof(PUSH_OF_PROCESSES)];
+	int err = parts ? 0 : -ENOMEM;
+
+	snprintf(except, sizeof(except), "%s,%s", PUSH_OF_PROCESSES, of_series);
+	if (!err)
+		err = report_split(r, s->part_of, s->n, c->keep, except, parts);
 
 	for (size_t i = 0; i < s->n && !err; i++)
 		s->series[i].report = parts[i];

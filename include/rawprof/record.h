@@ -96,6 +96,8 @@ struct record_options {
 	enum record_call_graph call_graph;
 	/* Of stacks that have functions of managed languages no other frames; or none of these. */
 	bool python_only, native_only;
+	/* Labels that programs of Go give goroutines (runtime/pprof), and the number of each. */
+	bool go_labels, goroutines;
 
 	/* names */
 	bool lines;	     /* of source, from debug data */

@@ -29,7 +29,7 @@
 #include <stdio.h>
 
 #define REPORT_MAX_VALUES 4
-#define REPORT_MAX_LABELS 12 /* rawprof agent adds up to eight to those of a command */
+#define REPORT_MAX_LABELS 20  /* a command's own, nine of rawprof agent, eight of a goroutine */
 #define REPORT_MAX_STACK 4096 /* frames of one stack, inlined ones included */
 
 /* What one weight of a sample counts, in the vocabulary of pprof: { "cpu", "nanoseconds" }. */
@@ -167,10 +167,10 @@ struct report_ledger {
 /* What the recording itself cost. Members that are not known are 0; bpf_runs == 0: not measured. */
 struct report_cost {
 	uint64_t bpf_ns, bpf_runs; /* run time of the BPF programs, in so many runs */
-	uint64_t user_cpu_ns; /* CPU time of this process, */
+	uint64_t user_cpu_ns;	   /* CPU time of this process, */
 	uint64_t system_cpu_ns;
 	uint64_t peak_rss_bytes; /* and its peak memory */
-	bool bpf_estimated; /* by the first of the runs: the others were not measured */
+	bool bpf_estimated;	 /* by the first of the runs: the others were not measured */
 };
 
 struct report;
@@ -536,15 +536,15 @@ bool report_diff_worst(const struct report_diff *d, double above,
 
 /*
  * A profile as several. Samples have sets of labels, numbered from 0; part_of says which part each
- * set belongs to (from n on: none), keep what a part tells of processes. A part has no labels.
+ * set belongs to (from n on: none), keep what a part tells; of labels all but the list @except.
  */
-enum { REPORT_KEEP_COMM = 1, REPORT_KEEP_PID = 2, REPORT_KEEP_TID = 4 };
+enum { REPORT_KEEP_COMM = 1, REPORT_KEEP_PID = 2, REPORT_KEEP_TID = 4, REPORT_KEEP_LABELS = 8 };
 size_t report_label_sets(const struct report *r);
 bool report_label_set_has_samples(const struct report *r, size_t set);
 /* NULL: the set has no such label, or it is a number. */
 const char *report_label_text(const struct report *r, size_t set, const char *key);
 int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsigned int keep,
-		 struct report **parts);
+		 const char *except, struct report **parts);
 
 struct report_part {
 	const struct report *report;

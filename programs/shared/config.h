@@ -20,6 +20,7 @@ struct program_config {
 	uint32_t jvm;		/* walks frames of Java; needs managed_bytes */
 	uint32_t scripts;	/*   of any of these: */
 	uint32_t php, ruby, perl;
+	uint32_t published; /* labels that programs give; needs eh, identity, bpf_loop */
 	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
 	/* Before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
 	uint32_t bounded;

@@ -20,8 +20,8 @@
 #include "stack_frame.h"
 
 static const struct asm_layout record_layout = ASM_LAYOUT(
-	struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, tag, pid_tgid,
-	user_bytes, user_end, start_time, exec_id, comm, managed_bytes, fresh);
+	struct stack_record, hash, time, value, cpu, kernel_bytes, busy, kernel_of, published, tag,
+	pid_tgid, user_bytes, user_end, start_time, exec_id, comm, managed_bytes, fresh);
 const struct asm_layout rp_stack_scratch_layout =
 	ASM_LAYOUT(struct stack_scratch, (record, &record_layout));
 const struct asm_layout rp_program_stats_layout =
@@ -40,31 +40,6 @@ ASM_FRAME(begin_frame,
 ASM_FRAME(end_frame, (uint64_t, context, CONTEXT));
 
 /* clang-format off */
-/*
- * hash = hash of so many times four words, at least once, from the address at on: h = (h ^ word) *
- * golden; h ^= h >> 32 for each. at, i and t are destroyed. Four, as the verifier walks every round
- * of the loop and each is a branch to it.
- */
-#define HASH_WORD(hash, at, n, golden, t)                                                          \
-	LDX(DW, t, at, 8 * (n)),                                                                   \
-	XOR_REG(hash, t),                                                                          \
-	MUL_REG(hash, golden),                                                                     \
-	MOV_REG(t, hash),                                                                          \
-	RSH(t, 32),                                                                                \
-	XOR_REG(hash, t)
-#define HASH_FOURS(hash, at, fours, golden, i, t)                                                  \
-	SCOPE("HASH_FOURS(" #hash ", " #at ", " #fours ", " #golden ", " #i ", " #t ")"),          \
-		MOV(i, 0),                                                                         \
-		LABEL(.next),                                                                      \
-		HASH_WORD(hash, at, 0, golden, t),                                                 \
-		HASH_WORD(hash, at, 1, golden, t),                                                 \
-		HASH_WORD(hash, at, 2, golden, t),                                                 \
-		HASH_WORD(hash, at, 3, golden, t),                                                 \
-		ADD(at, 32),                                                                       \
-		ADD(i, 1),                                                                         \
-		JLT_REG(i, fours, .next),                                                          \
-	END
-
 /*
  * R8 = this CPU's record of that number, now ours, and to the label taken; or on to the next line
  * if it is in use. A program that finds the record in use steps back; that both do is no harm.
@@ -174,6 +149,7 @@ LABEL(all_busy),
 
 LABEL(taken),
 	ST(DW, R8, KERNEL_OF, 0),
+	ST(DW, R8, PUBLISHED_HASH, 0),
 	ST(DW, R8, MANAGED_BYTES, 0),
 	LDX(DW, R1, R10, TAG_ARG),
 	STX(DW, R8, TAG, R1),
@@ -369,6 +345,20 @@ LABEL(no_thread),
 		END,
 LABEL(no_python),
 	END,
+	WHEN(struct program_config, published),
+		WHEN(struct program_config, some_kernel_only),
+			LDX(DW, R1, R8, TAG),
+			JSLT(R1, 0, not_its_own),
+		END,
+		MOV_REG(R1, R8),
+		SUB(R1, RECORD),
+		WHEN(struct program_config, of_task),
+			LDX(DW, R2, R10, CONTEXT),
+		END,
+		CALL_FUNC(published),
+		STX(DW, R8, PUBLISHED_HASH, R0),
+LABEL(not_its_own),
+	END,
 
 	MOV_REG(R1, R8),
 	CALL_FUNC(stack_hash),
@@ -382,7 +372,7 @@ FUNC(stack_hash),
 	 * every step can be undone; any two do with a chance of 2^-64.
 	 */
 	LD_IMM64(R3, GOLDEN_RATIO_64),
-	MOV(R0, 0),
+	LDX(DW, R0, R8, PUBLISHED_HASH),
 	/*
 	 * The number of words is read anew: so all paths are one to the verifier here, and the loop
 	 * is walked once.
@@ -431,6 +421,9 @@ LABEL(hashed),
 		WHEN(struct program_config, scripts),
 			INCLUDE(&rp_script_part),
 		END,
+	END,
+	WHEN(struct program_config, published),
+		INCLUDE(&rp_published_part),
 	END,
 };
 /* clang-format on */

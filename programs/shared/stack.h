@@ -7,6 +7,7 @@
  *	programs/shared/stack_value.c	and has that been seen before?
  *	programs/shared/unwind.c	user stacks by unwind tables
  *	programs/shared/python.c	frames of Python
+ *	programs/shared/published.c	labels of goroutines
  *	programs/shared/follow.c	the children of processes that were asked for
  *	record/stacks.c	the user side: makes the maps, and puts together what comes back
  *
@@ -38,6 +39,7 @@ struct stack_record {
 	uint32_t busy;	    /* in the kernel: how many want to work on it; */
 	uint32_t sent;	    /*   how many have been sent from here */
 	uint64_t kernel_of; /* hash of a record that has the better kernel stack; 0: this one has */
+	uint64_t published; /* hash of its labels (published.h), with which hash begins */
 	/* From here on everything is part of the hash. */
 	uint64_t tag;	   /* the profiler's own: a state, a lock */
 	uint64_t pid_tgid; /* process << 32 | thread */
@@ -189,11 +191,11 @@ extern const struct asm_part rp_stack_fp_part;
 #define STACK_RECORD_CLEAR(record)                                                                 \
 	SCOPE("STACK_RECORD_CLEAR(" #record ")"), STACK_CLEAR_4(record, 0),                        \
 		STACK_CLEAR_4(record, 32), STACK_CLEAR_4(record, 64), STACK_CLEAR_4(record, 96),   \
-		ST(DW, record, 128, 0), END
+		ST(DW, record, 128, 0), ST(DW, record, 136, 0), END
 #define STACK_CLEAR_4(record, at)                                                                  \
 	ST(DW, record, at, 0), ST(DW, record, (at) + 8, 0), ST(DW, record, (at) + 16, 0),          \
 		ST(DW, record, (at) + 24, 0)
-_Static_assert(sizeof(struct stack_record) == 17 * 8, "STACK_RECORD_CLEAR() clears all of it");
+_Static_assert(sizeof(struct stack_record) == 18 * 8, "STACK_RECORD_CLEAR() clears all of it");
 
 /* How the maps of a profiler begin; its own follow, from STACK_MAPS on. */
 enum {
@@ -223,6 +225,8 @@ enum {
 	STACK_MAP_SCRIPT_LAYOUTS,
 	STACK_MAP_SCRIPT_FUNCTION,
 	STACK_MAP_PERL_LINES,
+	STACK_MAP_PUBLISHED,
+	STACK_MAP_PUBLISHED_SEEN,
 	STACK_MAPS
 };
 extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
@@ -256,6 +260,7 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 	[STACK_MAP_JVM_PROCESSES] = JVM_MAP_PROCESSES, [STACK_MAP_JVM_SEEN] = JVM_MAP_SEEN,        \
 	[STACK_MAP_SCRIPT_LAYOUTS] = SCRIPT_MAP_LAYOUTS,                                           \
 	[STACK_MAP_SCRIPT_FUNCTION] = SCRIPT_MAP_FUNCTION,                                         \
-	[STACK_MAP_PERL_LINES] = PERL_MAP_LINES
+	[STACK_MAP_PERL_LINES] = PERL_MAP_LINES, [STACK_MAP_PUBLISHED] = PUBLISHED_MAP,            \
+	[STACK_MAP_PUBLISHED_SEEN] = PUBLISHED_MAP_SEEN
 
 #endif

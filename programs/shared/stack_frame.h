@@ -14,6 +14,7 @@ enum {
 	BUSY = offsetof(struct stack_record, busy),
 	SENT = offsetof(struct stack_record, sent),
 	KERNEL_OF = offsetof(struct stack_record, kernel_of),
+	PUBLISHED_HASH = offsetof(struct stack_record, published),
 	TAG = offsetof(struct stack_record, tag),
 	PID_TGID = offsetof(struct stack_record, pid_tgid),
 	USER_BYTES = offsetof(struct stack_record, user_bytes),
@@ -44,6 +45,33 @@ enum {
 		JGT_PARAM(reg, struct program_config, all_bytes, label), END,                      \
 		UNLESS(struct program_config, managed_bytes),                                      \
 		JGT_PARAM(reg, struct program_config, both_bytes, label), END
+
+/* clang-format off */
+/*
+ * hash = hash of so many times four words, at least once, from the address at on: h = (h ^ word) *
+ * golden; h ^= h >> 32 for each. at, i and t are destroyed. Four, as the verifier walks every round
+ * of the loop and each is a branch to it.
+ */
+#define HASH_WORD(hash, at, n, golden, t)                                                          \
+	LDX(DW, t, at, 8 * (n)),                                                                   \
+	XOR_REG(hash, t),                                                                          \
+	MUL_REG(hash, golden),                                                                     \
+	MOV_REG(t, hash),                                                                          \
+	RSH(t, 32),                                                                                \
+	XOR_REG(hash, t)
+#define HASH_FOURS(hash, at, fours, golden, i, t)                                                  \
+	SCOPE("HASH_FOURS(" #hash ", " #at ", " #fours ", " #golden ", " #i ", " #t ")"),          \
+		MOV(i, 0),                                                                         \
+		LABEL(.next),                                                                      \
+		HASH_WORD(hash, at, 0, golden, t),                                                 \
+		HASH_WORD(hash, at, 1, golden, t),                                                 \
+		HASH_WORD(hash, at, 2, golden, t),                                                 \
+		HASH_WORD(hash, at, 3, golden, t),                                                 \
+		ADD(at, 32),                                                                       \
+		ADD(i, 1),                                                                         \
+		JLT_REG(i, fours, .next),                                                          \
+	END
+/* clang-format on */
 
 /* stack_value, programs/shared/stack_value.c. */
 extern const struct asm_part rp_stack_value_part;

@@ -9,6 +9,7 @@
 #include "base/machine.h"
 #include "config.h"
 #include "jvm.h"
+#include "published.h"
 #include "python.h"
 #include "script.h"
 #include "v8.h"
@@ -109,6 +110,7 @@ struct unwind_state {
 	uint32_t jvm_number, unused; /* of the process known; 0: it has none */
 	struct script_walk script;
 	struct script_process script_process; /* of the process known */
+	struct published_process published;   /* of it, too */
 	uint64_t window_at; /* user address of what is in window, UNWIND_NO_WINDOW if nothing is */
 	uint64_t window[UNWIND_WINDOW / 8];
 };
@@ -139,6 +141,7 @@ struct unwind_proc {
 	struct python_process python; /* its interpreter */
 	struct v8_process v8;
 	struct script_process script;
+	struct published_process published;
 };
 
 /*

@@ -46,6 +46,7 @@ enum {
 	PYTHON = offsetof(struct unwind_state, python_process),
 	V8_PROCESS = offsetof(struct unwind_state, v8_process),
 	SCRIPT_PROCESS = offsetof(struct unwind_state, script_process),
+	PUBLISHED_PROCESS = offsetof(struct unwind_state, published),
 	RETURN_INSTANCE = offsetof(struct unwind_state, return_instance),
 	PCS = offsetof(struct stack_scratch, record.frames)
 };
@@ -260,6 +261,9 @@ _Static_assert(sizeof(struct python_process) == 5 * 8, "COPY_PYTHON() copies all
 	END,                                                                                       \
 	WHEN(struct program_config, scripts),                                                      \
 		ST(DW, R6, SCRIPT_PROCESS, 0), /* no language */                                   \
+	END,                                                                                       \
+	WHEN(struct program_config, published),                                                    \
+		ST(DW, R6, PUBLISHED_PROCESS, 0),                                                  \
 	END
 #define COPY_V8                                                                                    \
 	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, v8)), STX(DW, R6, V8_PROCESS, R3)
@@ -268,6 +272,10 @@ _Static_assert(sizeof(struct v8_process) == 8, "COPY_V8 copies all of it");
 	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, script) + (at)),                         \
 	STX(DW, R6, SCRIPT_PROCESS + (at), R3)
 _Static_assert(sizeof(struct script_process) == 7 * 8, "COPY_SCRIPT() copies all of it");
+#define COPY_PUBLISHED(at)                                                                         \
+	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, published) + (at)),                      \
+	STX(DW, R6, PUBLISHED_PROCESS + (at), R3)
+_Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copies all of it");
 
 /* Reads user memory at the address in R3 into the state; on failure the walk is over. */
 #define READ_STACK(to, bytes)                                                                      \

@@ -225,4 +225,135 @@ if (cd "$tmp/mixed" && CGO_ENABLED=1 go build -ldflags='-s -w' -o "$tmp/both" ma
 else
 	skip 'stacks of Go and C' 'cgo does not work here'
 fi
+
+# ---- labels of goroutines: by the program's own account of its CPU time and of its waits
+
+cat >"$tmp/labels.go" <<'EOF'
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+	"syscall"
+)
+
+func cpu() int64 {
+	var u syscall.Rusage
+	syscall.Getrusage(1, &u) // RUSAGE_THREAD
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+//go:noinline
+func burn(ns int64) {
+	end := cpu() + ns
+	for cpu() < end {
+		for i := 0; i < 200000; i++ {
+		}
+	}
+}
+
+func rest(n int) {
+	for i := 0; i < n; i++ {
+		syscall.Nanosleep(&syscall.Timespec{Nsec: 20000000}, nil)
+	}
+}
+
+func main() {
+	var all sync.WaitGroup
+	for _, work := range []struct {
+		name, long string
+		burn       int64
+		naps       int
+	}{{"red", "short", 300, 5}, {"green", fmt.Sprintf("%0200d", 0), 900, 20}, {"", "", 300, 5}} {
+		w := work
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			runtime.LockOSThread()
+			if w.name != "" {
+				pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(),
+					pprof.Labels("worker", w.name, "long", w.long, "pid", "none")))
+			}
+			burn(w.burn * 1000000)
+			rest(w.naps)
+		}()
+	}
+	all.Wait()
+}
+EOF
+go build -o "$tmp/labels" "$tmp/labels.go"
+strip -o "$tmp/labels-stripped" "$tmp/labels"
+# by WORKER: its share of the samples in $out, in percent.
+by() { awk -v w="$1" '$1 ~ /%$/ && $NF == w { sub("%", "", $1); print $1 }' "$out"; }
+for program in labels labels-stripped; do
+	run "$rawprof" cpu --go-labels -F 499 -q -o "$tmp/cpu.rawprof" -- "$tmp/$program"
+	run "$rawprof" report --by worker "$tmp/cpu.rawprof"
+	near "$program: samples of one" "$(by green)" 60 7
+	near "$program: of the other" "$(by red)" 20 5
+	near "$program: without labels" "$(by -)" 20 5
+done
+run "$rawprof" report --by long "$tmp/cpu.rawprof"
+has 'a text that is too long is cut' "$out" ' 0{128}$'
+run "$rawprof" report --format json "$tmp/cpu.rawprof"
+lacks 'no label has the name of what each sample has' "$out" '"pid":"none"'
+lacks 'no number of a goroutine unless it is asked for' "$out" '"goroutine":'
+run "$rawprof" cpu --goroutines -F 499 --format pprof -o "$tmp/cpu.pb.gz" -- "$tmp/labels"
+go tool pprof -tags "$tmp/cpu.pb.gz" >"$out" 2>/dev/null
+has 'pprof: its labels' "$out" '%\): green'
+holds 'pprof: the numbers of goroutines' "$(awk '/: Total/ { g = /goroutine/ } g && /%\)/ { n++ } END { print n + 0 }' "$out") >= 3"
+run "$rawprof" offcpu --go-labels --format json -o "$tmp/offcpu.json" -- "$tmp/labels"
+naps() {
+	python3 - "$tmp/offcpu.json" "$1" <<'EOF'
+import json, sys
+d = json.load(open(sys.argv[1]))
+print(sum(s['values'][0] for s in d['samples'] if s.get('labels', {}).get('worker') == sys.argv[2]
+          and any('nanosleep' in d['frames'][f].get('name', '') for f in d['stacks'][s['stack']])))
+EOF
+}
+have_python || finish
+is 'offcpu: waits of one' "$(naps green)" 20
+is 'offcpu: of the other' "$(naps red)" 5
+
+# ---- the agent: as labels of windows, of services, and within one
+
+port=$((20000 + RANDOM % 12000))
+end_pids_too
+python3 tests/cli/push_server.py $port "$tmp" &
+pids=$!
+echo ok >"$tmp/series.mode"
+echo ok >"$tmp/within.mode"
+printf 'push = parca+http://127.0.0.1:%s/series\nseries = exe,worker\n' $port >"$tmp/series.conf"
+# shellcheck disable=SC2016 # of a rule
+printf 'push = pyroscope+http://127.0.0.1:%s/within\nwithin = labels\nreplace = build_id ?* version ${build_id}\n' $port >"$tmp/within.conf"
+for name in series within; do
+	"$rawprof" agent --dir "$tmp/$name" --window 1 -d 4 --config "$tmp/$name.conf" 2>"$tmp/$name.err" &
+	pids="$pids $!"
+done
+for ((i = 0; i < 100; i++)); do
+	[ -n "$(find "$tmp/series" -name 'cpu-*' 2>/dev/null)" ] && [ -n "$(find "$tmp/within" -name 'cpu-*' 2>/dev/null)" ] && break
+	sleep 0.1
+done
+"$tmp/labels"
+# shellcheck disable=SC2086 # a list of words
+wait ${pids#* }
+if grep -q libcurl "$tmp/series.err"; then
+	skip 'labels of services' 'built without libcurl, which says so'
+	finish
+fi
+python3 - "$tmp" <<'EOF' >"$out"
+import json, sys
+for name in 'series', 'within':
+    for line in map(json.loads, open('%s/%s.log' % (sys.argv[1], name))):
+        for p in line.get('profiles', []):
+            l = p['labels']
+            if l['service_name'] == 'labels':
+                print(name, l.get('worker'), 'version' in l, 'build_id' in l, ','.join(p['sample_labels']))
+EOF
+for worker in red green; do
+	has "agent: a service for $worker" "$out" "^series $worker False False \$"
+done
+has 'agent: labels within one, and a label that a rule makes of another' "$out" '^within None True False long,worker$'
 finish

@@ -36,7 +36,7 @@ static const struct {
 	{ "replace = exe a b c", NULL },
 	{ "remove = a b", "1: a rule is 'remove = LABEL'" },
 	{ "label = 1 b", "1: a rule is 'label = LABEL TEXT'" },
-	{ "within = comm,moon", "1: within is a list of comm, pid, tid, not 'moon'" },
+	{ "within = comm,moon", "1: within is a list of comm, pid, tid, labels, not 'moon'" },
 	{ "spool = many", "1: 'many' is not what it can be" },
 };
 /* clang-format on */
@@ -86,15 +86,23 @@ END_TEST
 
 /* ---- services */
 
+static const char *build_id_of(const char *exe)
+{
+	return strcmp(exe, "nginx") ? "bb22" : "aa11";
+}
+
 static void add(struct report *r, const char *exe, const char *unit, uint64_t count)
 {
 	const struct report_label labels[] = { { .key = "exe", .str = exe },
+					       { .key = "build_id", .str = build_id_of(exe) },
+					       { .key = "goroutine", .num = (int64_t)count },
+					       { .key = "route", .str = count & 1 ? "/a" : "/b" },
 					       { .key = "unit", .str = unit } };
 	const struct report_sample s = { .comm = exe,
 					 .pid = (int32_t)count,
 					 .tid = 1,
 					 .labels = labels,
-					 .nlabels = unit ? 2 : 1,
+					 .nlabels = unit ? 5 : 4,
 					 .values = &count };
 
 	ck_assert_int_eq(report_add(r, &s), 0);
@@ -159,6 +167,12 @@ static const struct {
 	{ "max-series = 2", "bench{bench}=8 other{}=23 " },
 	{ "max-series = 1", "other{}=31 " },
 	{ "keep = exe none", "" },
+	/* What a rule asks for is none of the labels by that. */
+	{ "replace = build_id aa* service_name v-${build_id}\nkeep = unit ?*",
+	  "v-aa11{nginx}=3 nginx{worker}=4 " },
+	{ "drop = build_id bb*", "nginx{nginx}=3 " },
+	{ "label = service_name ${build_id}\nremove = exe\nremove = unit", "aa11{}=3 bb22{}=28 " },
+	{ "series = route\nlabel = service_name s-${route}", "s-/a{}=1 s-/b{}=30 " },
 };
 /* clang-format on */
 
@@ -168,6 +182,44 @@ START_TEST(rules)
 
 	services(rules_of[_i].config, out);
 	ck_assert_str_eq(out, rules_of[_i].services);
+}
+END_TEST
+
+/* Labels of the series and of processes are not told apart within it, those of programs are. */
+START_TEST(labels_within)
+{
+	static const struct {
+		const char *config;
+		size_t sets;
+		const char *route;
+	} cases[] = {
+		{ "series = unit", 1, NULL },
+		{ "series = unit\nwithin = labels", 4, "/a" },
+		{ "series = unit,route\nwithin = labels", 2, NULL },
+	};
+	struct report *r = a_window();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct push_series *s;
+		struct push_config c;
+		char why[PUSH_WHY];
+		const char *route;
+		size_t n;
+
+		push_config_init(&c);
+		ck_assert_int_eq(push_config_parse(&c, cases[i].config, a_file, why), 0);
+		ck_assert_int_eq(push_series_make(&c, r, &s, &n), 0);
+		ck_assert_uint_eq(report_label_sets(s[0].report), cases[i].sets);
+		route = report_label_text(s[0].report, cases[i].sets > 1, "route");
+		ck_assert(cases[i].route ? route && !strcmp(route, cases[i].route) : !route);
+		for (size_t j = 0; j < cases[i].sets; j++) {
+			ck_assert_ptr_null(report_label_text(s[0].report, j, "exe"));
+			ck_assert_ptr_null(report_label_text(s[0].report, j, "build_id"));
+		}
+		push_series_free(s, n);
+		push_config_free(&c);
+	}
+	report_free(r);
 }
 END_TEST
 
@@ -284,6 +336,7 @@ int main(void)
 	SRunner *runner = srunner_create(s);
 	int failed;
 
+	tcase_add_test(t, labels_within);
 	tcase_add_loop_test(t, wrong_lines, 0, sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_loop_test(t, partial_success, 0, 12);
 	tcase_add_test(t, right_lines);

@@ -61,4 +61,12 @@ run "$rawprof" cpu -o "$tmp/flame.svg" -- "$work/split" 0.5
 is 'svg: status' $status 0
 has 'svg: the functions are in it' "$tmp/flame.svg" 'work_60'
 
+# What copies labels of goroutines loads here, or it is said why not.
+for command in cpu offcpu wall 'lock --stacks'; do
+	# shellcheck disable=SC2086 # words
+	run "$rawprof" $command --go-labels -o "$tmp/labels.rawprof" -- "$work/split" 0.3
+	is "$command --go-labels: status" "$status" 0
+	lacks "$command --go-labels: it is as without" "$err" 'rawprof: .*(refused|cannot)'
+done
+
 finish

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Labels that programs publish: of which processes, and their texts. */
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rawprof/loader.h>
+#include "base/hash.h"
+#include "programs/shared/stack.h"
+#include "symbolize/object.h"
+#include "symbolize/proc.h"
+
+#include "published.h"
+
+/* Sets of labels, of which a program may make a new one for each request. */
+#define MAX_SETS 20000
+
+/* A file that is mapped, as it was looked at the first time. */
+struct known_file {
+	uint32_t major, minor;
+	uint64_t inode;
+	struct published_process what;
+};
+
+/* Labels as they came; their texts are "key\0text\0" one after the other. */
+struct label_set {
+	uint64_t hash;
+	uint64_t goid;
+	uint32_t n;
+	char *texts;
+};
+
+struct record_published {
+	int seen_fd;
+	bool goid;
+	bool full_said;
+	struct hash_map files; /* of struct known_file */
+	struct hash_map sets;  /* of struct label_set */
+	struct report_label label[REPORT_MAX_LABELS];
+};
+
+int record_published_open(struct record_published **out, int seen, bool goid)
+{
+	struct record_published *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->seen_fd = seen;
+	p->goid = goid;
+	p->files = HASH_MAP(struct known_file, inode);
+	p->sets = HASH_MAP(struct label_set, hash);
+	*out = p;
+	return 0;
+}
+
+static void forget_sets(struct record_published *p)
+{
+	const struct label_set *set = p->sets.items;
+
+	for (uint32_t i = 0; i < p->sets.count; i++)
+		free(set[i].texts);
+	rp_hash_free(&p->sets);
+}
+
+void record_published_close(struct record_published *p)
+{
+	if (!p)
+		return;
+	forget_sets(p);
+	rp_hash_free(&p->files);
+	free(p);
+}
+
+/* ---- which processes */
+
+/*
+ * Where members lie, by version: as the debug data of programs that 1.20, 1.22 to 1.26 have made
+ * says, and the runtime's sources of the others. A version that is not here has no labels.
+ */
+static const struct go_layout {
+	unsigned int first, last;
+	struct published_process at;
+} layouts[] = {
+	{ 17, 20, { PUBLISHED_GO_MAP, .curg = 192, .labels = 360, .goid = 152 } },
+	{ 21, 22, { PUBLISHED_GO_MAP, .curg = 192, .labels = 344, .goid = 152 } },
+	{ 23, 23, { PUBLISHED_GO_MAP, .curg = 192, .labels = 352, .goid = 160 } },
+	{ 24, 24, { PUBLISHED_GO, .curg = 192, .labels = 352, .goid = 160 } },
+	{ 25, 25, { PUBLISHED_GO, .curg = 184, .labels = 344, .goid = 152 } },
+	{ 26, 26, { PUBLISHED_GO, .curg = 184, .labels = 352, .goid = 152 } },
+};
+
+static void look_at(struct record_published *p, struct known_file *f, const char *path, int fd)
+{
+	struct sym_object *object;
+	unsigned int version;
+
+	if (fd < 0 || sym_object_open(&object, fd))
+		return;
+	version = object->is64 && object->machine == EM_X86_64 ? record_go_version(object) : 0;
+	for (size_t i = 0; version && i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (version >= layouts[i].first && version <= layouts[i].last)
+			f->what = layouts[i].at;
+	if (f->what.kind != PUBLISHED_NONE && !record_go_tls(object, &f->what.tls))
+		f->what.kind = PUBLISHED_NONE;
+	if (version && f->what.kind == PUBLISHED_NONE)
+		rp_log(RP_INFO, "%s: no labels of goroutines, of Go 1.%u as it was built", path,
+		       version);
+	if (!p->goid)
+		f->what.goid = 0;
+	sym_object_close(object);
+}
+
+void record_published_mapped(struct record_published *p, const struct sym_proc_map *m,
+			     int (*open)(void *ctx), void *ctx, struct published_process *out)
+{
+	const struct known_file key = { m->dev_major, m->dev_minor, m->inode, { 0 } };
+	const uint32_t before = p->files.count;
+	struct known_file *f = rp_hash_add(&p->files, &key);
+
+	if (f && p->files.count > before)
+		look_at(p, f, m->path, open(ctx));
+	if (f && f->what.kind != PUBLISHED_NONE)
+		*out = f->what;
+}
+
+/* ---- what came */
+
+/* Without a character that was cut, where there was no room for more, and without a 0 in it. */
+static size_t copy_text(const char *from, size_t n, size_t room, char *to)
+{
+	if (n == room) {
+		while (n && (from[n - 1] & 0xc0) == 0x80)
+			n--;
+		n -= n && (from[n - 1] & 0xc0) == 0xc0;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i] ? from[i] : ' ';
+	to[n] = '\0';
+	return n;
+}
+
+static int keep_texts(const struct published_labels *labels, struct label_set *set)
+{
+	char *texts = malloc(labels->n * (sizeof(struct published_label) + 2) + 1), *to = texts;
+
+	if (!texts)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < labels->n; i++) {
+		const struct published_label *l = &labels->label[i];
+
+		if (!l->key_bytes || !l->text_bytes)
+			continue;
+		to += copy_text(l->key, l->key_bytes, sizeof(l->key), to) + 1;
+		to += copy_text(l->text, l->text_bytes, sizeof(l->text), to) + 1;
+		set->n++;
+	}
+	set->goid = labels->goid;
+	set->texts = texts;
+	return 0;
+}
+
+static bool is_sound(const struct published_labels *labels)
+{
+	if (labels->n > PUBLISHED_LABELS)
+		return false;
+	for (uint64_t i = 0; i < labels->n; i++)
+		if (labels->label[i].key_bytes > sizeof(labels->label[i].key) ||
+		    labels->label[i].text_bytes > sizeof(labels->label[i].text))
+			return false;
+	return true;
+}
+
+/* Then they come again, once something has them. */
+static void make_room(struct record_published *p)
+{
+	uint64_t key;
+
+	if (p->sets.count < MAX_SETS)
+		return;
+	if (!p->full_said)
+		rp_log(RP_WARN, "more than %d sets of labels: some samples have none", MAX_SETS);
+	p->full_said = true;
+	forget_sets(p);
+	for (int i = 0; i < 2 * PUBLISHED_SEEN && !rp_map_next_key(p->seen_fd, NULL, &key); i++)
+		rp_map_delete(p->seen_fd, &key);
+}
+
+int record_published_take(struct record_published *p, const struct published_labels *labels)
+{
+	struct label_set *set;
+
+	if (!is_sound(labels))
+		return -EBADMSG;
+	if (rp_hash_find(&p->sets, &labels->hash))
+		return 0;
+	make_room(p);
+	set = rp_hash_add(&p->sets, &labels->hash);
+	if (!set)
+		return -ENOMEM;
+	return keep_texts(labels, set);
+}
+
+/* ---- of a sample */
+
+/* What a sample has anyway. */
+static bool is_taken(const char *key)
+{
+	return !strcmp(key, "comm") || !strcmp(key, "pid") || !strcmp(key, "tid");
+}
+
+static bool has_key(const struct report_label *labels, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(labels[i].key, key))
+			return true;
+	return false;
+}
+
+void record_published_add(struct record_published *p, const struct stack_record *r,
+			  struct report_sample *sample)
+{
+	const struct label_set *set = r->published ? rp_hash_find(&p->sets, &r->published) : NULL;
+	size_t n = sample->nlabels;
+	const char *key;
+
+	if (!set)
+		return;
+	if (n)
+		memcpy(p->label, sample->labels, n * sizeof(*p->label));
+	key = set->texts;
+	for (uint32_t i = 0; i < set->n; i++) {
+		const char *text = key + strlen(key) + 1;
+
+		if (n < REPORT_MAX_LABELS && *key && *text && !has_key(p->label, n, key) &&
+		    !is_taken(key))
+			p->label[n++] = (struct report_label){ .key = key, .str = text };
+		key = text + strlen(text) + 1;
+	}
+	if (set->goid && n < REPORT_MAX_LABELS && !has_key(p->label, n, "goroutine"))
+		p->label[n++] =
+			(struct report_label){ .key = "goroutine", .num = (int64_t)set->goid };
+	sample->labels = p->label;
+	sample->nlabels = n;
+}
