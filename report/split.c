@@ -78,3 +78,17 @@ int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsi
 	}
 	return err;
 }
+
+bool report_next_module(const struct report *r, size_t *at, const char **path, const char **id)
+{
+	while (*at < r->mappings.count) {
+		const struct mapping *m = mapping_of(r, (uint32_t)(*at)++);
+
+		if (!m->path || !m->build_id)
+			continue;
+		*path = text(r, m->path);
+		*id = text(r, m->build_id);
+		return true;
+	}
+	return false;
+}

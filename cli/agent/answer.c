@@ -9,11 +9,7 @@
 
 #include "push.h"
 
-struct message {
-	const unsigned char *at, *end;
-};
-
-static bool take_varint(struct message *m, uint64_t *out)
+static bool take_varint(struct push_message *m, uint64_t *out)
 {
 	*out = 0;
 	for (unsigned int shift = 0; m->at < m->end && shift < 64; shift += 7) {
@@ -26,14 +22,14 @@ static bool take_varint(struct message *m, uint64_t *out)
 	return false;
 }
 
-/* The next field: its number, and its value or what is in it. False: there is no whole one. */
-static bool take_field(struct message *m, uint64_t *number, uint64_t *value, struct message *in)
+bool push_next_field(struct push_message *m, uint64_t *number, uint64_t *value,
+		     struct push_message *in)
 {
 	enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 	uint64_t tag, size = 0;
 
 	*value = 0;
-	*in = (struct message){ m->end, m->end };
+	*in = (struct push_message){ m->end, m->end };
 	if (!take_varint(m, &tag))
 		return false;
 	*number = tag >> 3;
@@ -55,7 +51,7 @@ static bool take_field(struct message *m, uint64_t *number, uint64_t *value, str
 	}
 	if (size > (uint64_t)(m->end - m->at))
 		return false;
-	*in = (struct message){ m->at, m->at + size };
+	*in = (struct push_message){ m->at, m->at + size };
 	m->at += size;
 	return true;
 }
@@ -70,12 +66,12 @@ void push_reason(const void *text, size_t n, char out[PUSH_REASON])
 	out[n] = '\0';
 }
 
-static void take_partial(struct message partial, uint64_t *rejected, char reason[PUSH_REASON])
+static void take_partial(struct push_message partial, uint64_t *rejected, char reason[PUSH_REASON])
 {
 	uint64_t number, value;
-	struct message in;
+	struct push_message in;
 
-	while (take_field(&partial, &number, &value, &in)) {
+	while (push_next_field(&partial, &number, &value, &in)) {
 		if (number == 1 && value <= INT64_MAX) /* no fewer than none */
 			*rejected = value;
 		if (number == 2)
@@ -85,12 +81,12 @@ static void take_partial(struct message partial, uint64_t *rejected, char reason
 
 bool push_partial(const void *answer, size_t size, uint64_t *rejected, char reason[PUSH_REASON])
 {
-	struct message all = { answer, (const unsigned char *)answer + size }, in;
+	struct push_message all = { answer, (const unsigned char *)answer + size }, in;
 	uint64_t number, value;
 
 	*rejected = 0;
 	*reason = '\0';
-	while (take_field(&all, &number, &value, &in))
+	while (push_next_field(&all, &number, &value, &in))
 		if (number == 1)
 			take_partial(in, rejected, reason);
 	return *rejected || *reason;

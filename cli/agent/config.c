@@ -162,8 +162,8 @@ static int set_of_target(struct push_config *c, const char *key, const char *val
 {
 	struct push_target *t = c->ntargets ? &c->target[c->ntargets - 1] : NULL;
 	const int text = PLACE_OF(texts, key, strlen(key));
-	const bool other =
-		!strcmp(key, "header") || !strcmp(key, "verify") || !strcmp(key, "timeout");
+	const bool other = !strcmp(key, "header") || !strcmp(key, "verify") ||
+			   !strcmp(key, "timeout") || !strcmp(key, "debuginfo");
 	double seconds;
 
 	if (text < 0 && !other)
@@ -174,10 +174,14 @@ static int set_of_target(struct push_config *c, const char *key, const char *val
 		return set_text(t, (enum push_text)text, value, why);
 	if (*key == 'h')
 		return add_header(t, value, why);
-	if (*key == 'v') {
-		t->unverified = !strcmp(value, "no");
-		if (!t->unverified && strcmp(value, "yes"))
-			return why_not(why, "verify is yes or no, not '%.60s'", value);
+	if (*key == 'v' || *key == 'd') {
+		const bool no = !strcmp(value, "no");
+
+		if (!no && strcmp(value, "yes"))
+			return why_not(why, "%.40s is yes or no, not '%.60s'", key, value);
+		if (*key == 'd' && t->type != PUSH_PARCA)
+			return why_not(why, "%s", "debuginfo is for parca alone");
+		*(*key == 'v' ? &t->unverified : &t->debuginfo) = no == (*key == 'v');
 		return 0;
 	}
 	if (!option_seconds(value, &seconds) || seconds < 1 || seconds > 300)

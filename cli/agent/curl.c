@@ -188,13 +188,38 @@ static bool set_security(struct transfer *t, const struct push_target *target)
 	       SET(t, FOLLOWLOCATION, 0L);
 }
 
+/* An end before its time ends the request. */
+static size_t read_body(char *to, size_t one, size_t n, void *ctx)
+{
+	const struct push_request *r = ctx;
+	const size_t have = r->read(r->ctx, to, one * n);
+
+	return have ? have : CURL_READFUNC_ABORT;
+}
+
+static int seek_body(void *ctx, curl_off_t to, int from)
+{
+	const struct push_request *r = ctx;
+
+	return !to && from == SEEK_SET && r->rewind(r->ctx) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+static bool set_body(struct transfer *t, const struct push_request *r)
+{
+	if (!SET(t, POST, 1L) || !SET(t, POSTFIELDSIZE_LARGE, (curl_off_t)r->size))
+		return false;
+	if (!r->read)
+		return SET(t, POSTFIELDS, r->body);
+	return SET(t, READFUNCTION, read_body) && SET(t, READDATA, r) &&
+	       SET(t, SEEKFUNCTION, seek_body) && SET(t, SEEKDATA, r);
+}
+
 static bool set_all(struct transfer *t, const struct push_target *target,
 		    const struct push_request *r)
 {
-	const long ms = (long)(target->timeout * 1000);
+	const long ms = (long)((r->seconds > 0 ? r->seconds : target->timeout) * 1000);
 
-	return SET(t, URL, t->url) && SET(t, PRIVATE, t) && SET(t, POST, 1L) &&
-	       SET(t, POSTFIELDS, r->body) && SET(t, POSTFIELDSIZE_LARGE, (curl_off_t)r->size) &&
+	return SET(t, URL, t->url) && SET(t, PRIVATE, t) && set_body(t, r) &&
 	       SET(t, HTTPHEADER, t->head) && SET(t, USERAGENT, "rawprof") &&
 	       SET(t, WRITEFUNCTION, take_answer) && SET(t, WRITEDATA, t) &&
 	       SET(t, ERRORBUFFER, t->error) && SET(t, NOSIGNAL, 1L) && SET(t, TIMEOUT_MS, ms) &&

@@ -6,6 +6,7 @@
  * spool, which is bounded; what has to go is counted and said.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ struct lane {
 	bool busy, failing, gave_up;
 	unsigned int failures; /* one after the other */
 	uint64_t next_ns;      /* CLOCK_MONOTONIC: not before */
-	uint64_t sent, sent_bytes, requests_failed, rejected, dropped[DROPS];
+	uint64_t sent, sent_bytes, requests_failed, rejected, dropped[DROPS], files, file_bytes;
 	uint64_t unsaid[DROPS], said_ns[DROPS];
 };
 
@@ -247,13 +248,37 @@ static void sent(struct push *p, struct lane *l, struct push_item *item,
 	push_spool_remove(p->spool, item);
 }
 
+/* What a server wants and there is not is an empty file. */
+static void send_file(struct push *p, struct push_answer *a)
+{
+	const struct push_order o = { .what = PUSH_FILE, .target = a->target };
+	int fd;
+
+	a->build_id[PUSH_BUILD_ID - 1] = a->path[PUSH_PATH - 1] = '\0';
+	if (a->target >= p->config.ntargets || !p->config.target[a->target].debuginfo)
+		return;
+	fd = push_debug_file(a->path, a->build_id);
+	if (fd < 0)
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		order(p, &o, fd);
+		close(fd);
+	}
+}
+
 static void take_answer(struct push *p, struct push_answer *a)
 {
 	struct lane *l = a->target < p->config.ntargets ? &p->lane[a->target] : NULL;
 	struct push_item *item = l ? push_spool_busy(p->spool, l->id) : NULL;
 
 	a->reason[PUSH_REASON - 1] = '\0';
-	if (!l || !l->busy)
+	if (l && a->outcome == PUSH_HAS) {
+		l->files++;
+		l->file_bytes += a->bytes;
+	}
+	if (a->outcome == PUSH_WANTS)
+		send_file(p, a);
+	if (!l || !l->busy || a->outcome == PUSH_WANTS || a->outcome == PUSH_HAS)
 		return;
 	if (a->outcome == PUSH_PART) {
 		if (item)
@@ -557,6 +582,10 @@ void push_print_metrics(const struct push *p, FILE *out)
 	print_counter(p, out, "push_rejected_total",
 		      "profiles that a server of OTLP did not take, of windows that it took",
 		      offsetof(struct lane, rejected));
+	print_counter(p, out, "push_debuginfo_files_total", "files with debug data that were sent",
+		      offsetof(struct lane, files));
+	print_counter(p, out, "push_debuginfo_bytes_total", "what they had",
+		      offsetof(struct lane, file_bytes));
 	agent_metrics_head(out, "push_dropped_total", "counter", "windows that were not sent");
 	for (size_t i = 0; i < p->config.ntargets; i++)
 		for (unsigned int why = 0; why < DROPS; why++)

@@ -9,6 +9,9 @@
  *	curl.c		  HTTP in it, by libcurl, which no other process has
  *	request.c	a window as the requests that a server takes
  *	answer.c	what it says of them, in OTLP
+ *	debuginfo.c	debug data that Parca asks for: by build id, in
+ *	grpc_web.c	  calls of gRPC; the file is found by
+ *	debug_file.c	  the supervisor
  *	relabel.c	which services are in a window, and what they are called
  *
  *	recorder --.rawprof--> supervisor --> store, and a link to it in the spool
@@ -61,6 +64,7 @@ struct push_target {
 	char **header; /* "Name: value" */
 	size_t nheaders, headers_cap;
 	bool unverified; /* any certificate will do */
+	bool debuginfo;	 /* Parca: files that it asks for are sent to it */
 	double timeout;	 /* seconds, of a request */
 };
 
@@ -167,7 +171,11 @@ struct push_order {
 	uint32_t from;	 /* the first of its requests that is to be sent */
 	char kind[8];
 };
-enum push_what { PUSH_CONFIGURE, PUSH_SEND };
+enum push_what {
+	PUSH_CONFIGURE,
+	PUSH_SEND,
+	PUSH_FILE, /* debug data that was asked for; an empty file: there is none */
+};
 
 enum push_outcome {
 	PUSH_READY,   /* the sender has begun, and knows nothing yet */
@@ -176,8 +184,12 @@ enum push_outcome {
 	PUSH_LATER,   /* not now: away, busy, stalled, or no server of this kind */
 	PUSH_REFUSED, /* nothing of it will ever be taken */
 	PUSH_UNABLE,  /* it cannot be read, or there is no memory for it */
+	PUSH_WANTS,   /* a server wants the debug data with this build id */
+	PUSH_HAS,     /* and has it now */
 };
 #define PUSH_REASON 120
+#define PUSH_BUILD_ID 64
+#define PUSH_PATH 512
 #define PUSH_ANSWER 4096 /* bytes of what a server answers that are looked at */
 struct push_answer {
 	uint32_t outcome, target;
@@ -188,6 +200,7 @@ struct push_answer {
 	uint64_t bytes;	      /* that were sent, of the last request */
 	uint64_t rejected;    /* profiles of requests that were taken, but for these */
 	char reason[PUSH_REASON];
+	char build_id[PUSH_BUILD_ID], path[PUSH_PATH]; /* of PUSH_WANTS */
 };
 
 /* True: this build and this machine can send. False: why not. */
@@ -204,18 +217,33 @@ struct push_request {
 	bool gzip;     /* Content-Encoding */
 	char *body;
 	size_t size;
+	/* NULL: it is in body; else it is read in pieces, 0 bytes are an end before its time */
+	size_t (*read)(void *ctx, char *to, size_t room);
+	bool (*rewind)(void *ctx); /* to its beginning */
+	void *ctx;
+	double seconds; /* that it may take; 0: as the destination says */
 };
 struct push_requests {
 	struct push_request *request;
 	size_t n, capacity;
 };
 /* A window of this kind as requests. 0; -EINVAL: it is no window; or another negative errno. */
+struct push_symbols;
+/* symbols: is told which files are in it; NULL: nobody is. */
 int push_requests_make(const struct push_config *c, const struct push_target *t, const char *kind,
-		       const void *window, size_t size, struct push_requests *out);
+		       const void *window, size_t size, struct push_symbols *symbols,
+		       struct push_requests *out);
 void push_requests_free(struct push_requests *r);
 
 /* ---- answer.c */
 
+/* A message of protobuf, or what is left of it. */
+struct push_message {
+	const unsigned char *at, *end;
+};
+/* The next field: its number, and its value or what is in it. False: there is no whole one. */
+bool push_next_field(struct push_message *m, uint64_t *number, uint64_t *value,
+		     struct push_message *in);
 /* Text of others, for a message: what is not printable ASCII is a space. */
 void push_reason(const void *text, size_t n, char out[PUSH_REASON]);
 /*
@@ -269,6 +297,41 @@ struct push_http_result {
 /* Waits for whichever comes first: an end of a request, something to read from fd, ms. */
 int push_http_wait(struct push_http *h, int fd, int ms);
 bool push_http_next(struct push_http *h, struct push_http_result *result);
+
+/* ---- grpc_web.c */
+
+#define PUSH_FRAME_HEAD 5
+void push_put_varint(FILE *f, uint64_t value);
+void push_put_text(FILE *f, unsigned int field, const char *text);
+void push_frame_head(char head[PUSH_FRAME_HEAD], size_t bytes);
+/* The message in the body of an answer whose status is 0. False: there is none. */
+bool push_call_answer(const void *answer, size_t size, struct push_message *out);
+
+/* ---- debuginfo.c */
+
+/* How requests begin that the sender makes: what is called with their result. */
+struct push_call {
+	void (*done)(void *call, const struct push_http_result *r);
+};
+/* Asks the supervisor for a file; NULL: it has been sent. False: it cannot be asked. */
+typedef bool push_wants_fn(void *ctx, const struct push_target *t, const char *build_id,
+			   const char *path);
+/* Of one destination. NULL: no memory; all the others take it. */
+struct push_symbols *push_symbols_new(const struct push_target *t, struct push_http *http,
+				      push_wants_fn *wants, void *ctx);
+void push_symbols_meet(struct push_symbols *s, const struct report *r);
+void push_symbols_file(struct push_symbols *s, int fd);	  /* what was asked for; it is the s's */
+uint64_t push_symbols_size(const struct push_symbols *s); /* of the last file */
+void push_symbols_go(struct push_symbols *s);		  /* does what is due; at any time */
+
+/* ---- debug_file.c */
+
+#define PUSH_MAX_DEBUG_FILE (256ll << 20)
+/*
+ * The file with this build id, open for reading: its debug file, or the one at @path, if it has
+ * symbols. A negative errno: there is none that may be read.
+ */
+int push_debug_file(const char *path, const char *build_id);
 
 /* ---- push.c */
 

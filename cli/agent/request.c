@@ -342,7 +342,8 @@ static int make_all(const struct push_target *t, const char *kind, const struct 
 }
 
 int push_requests_make(const struct push_config *c, const struct push_target *t, const char *kind,
-		       const void *window, size_t size, struct push_requests *out)
+		       const void *window, size_t size, struct push_symbols *symbols,
+		       struct push_requests *out)
 {
 	struct report_file file = { 0 };
 	struct push_series *s = NULL;
@@ -353,6 +354,8 @@ int push_requests_make(const struct push_config *c, const struct push_target *t,
 	if (err)
 		return err;
 	err = file.report ? push_series_make(c, file.report, &s, &n) : -EINVAL;
+	if (!err && symbols)
+		push_symbols_meet(symbols, file.report);
 	if (!err)
 		err = make_all(t, kind, s, n, out);
 	push_series_free(s, n);

@@ -26,6 +26,8 @@
 
 /* A window on its way to one destination. */
 struct job {
+	struct push_call call; /* the first, as what comes back with a result */
+	struct sender *sender;
 	bool busy;
 	struct push_requests requests;
 	uint32_t at, refused, target;
@@ -37,6 +39,7 @@ struct sender {
 	struct push_config config;
 	struct push_http *http;
 	struct job job[PUSH_MAX_TARGETS];
+	struct push_symbols *symbols[PUSH_MAX_TARGETS]; /* NULL: it is sent no files */
 };
 
 static void answer(struct sender *s, const struct push_answer *a)
@@ -120,6 +123,8 @@ static void begin_request(struct sender *s, struct job *j)
 	end_job(s, j, &a);
 }
 
+static void take_result(void *call, const struct push_http_result *r);
+
 static void begin_job(struct sender *s, const struct push_order *order, int fd)
 {
 	struct push_answer a = { .outcome = PUSH_UNABLE };
@@ -128,11 +133,15 @@ static void begin_job(struct sender *s, const struct push_order *order, int fd)
 	char *window = read_all(fd, &size), kind[sizeof(order->kind) + 1];
 	int err = window ? 0 : -EIO;
 
-	*j = (struct job){ .busy = true, .at = order->from, .target = order->target };
+	*j = (struct job){ .call = { take_result },
+			   .sender = s,
+			   .busy = true,
+			   .at = order->from,
+			   .target = order->target };
 	snprintf(kind, sizeof(kind), "%.*s", (int)sizeof(order->kind), order->kind);
 	if (!err)
 		err = push_requests_make(&s->config, &s->config.target[order->target], kind, window,
-					 size, &j->requests);
+					 size, s->symbols[order->target], &j->requests);
 	free(window);
 	if (!err) {
 		begin_request(s, j);
@@ -157,9 +166,10 @@ static enum push_outcome outcome_of(const struct push_http_result *r)
 	return s >= 400 && s < 500 ? PUSH_REFUSED : PUSH_LATER;
 }
 
-static void take_result(struct sender *s, const struct push_http_result *r)
+static void take_result(void *call, const struct push_http_result *r)
 {
-	struct job *j = r->ctx;
+	struct job *j = call;
+	struct sender *s = j->sender;
 	const enum push_outcome outcome = outcome_of(r);
 	struct push_answer a = { .outcome = outcome,
 				 .target = j->target,
@@ -193,6 +203,24 @@ static void take_result(struct sender *s, const struct push_http_result *r)
 
 /* ---- orders */
 
+/* As a push_wants_fn. */
+static bool ask_for_file(void *ctx, const struct push_target *t, const char *build_id,
+			 const char *path)
+{
+	struct sender *s = ctx;
+	struct push_answer a = { .outcome = build_id ? PUSH_WANTS : PUSH_HAS,
+				 .target = (uint32_t)(t - s->config.target) };
+
+	if (build_id) {
+		snprintf(a.build_id, sizeof(a.build_id), "%s", build_id);
+		snprintf(a.path, sizeof(a.path), "%s", path);
+	} else {
+		a.bytes = push_symbols_size(s->symbols[a.target]);
+	}
+	answer(s, &a);
+	return true;
+}
+
 /* For another configuration there is another process, which has nothing under way. */
 static int configure(struct sender *s, int fd)
 {
@@ -209,6 +237,10 @@ static int configure(struct sender *s, int fd)
 	if (!err)
 		err = push_config_unpack(&s->config, pairs, size, why);
 	free(pairs);
+	for (size_t i = 0; !err && i < s->config.ntargets; i++)
+		if (s->config.target[i].debuginfo)
+			s->symbols[i] =
+				push_symbols_new(&s->config.target[i], s->http, ask_for_file, s);
 	return err;
 }
 
@@ -224,11 +256,22 @@ static int take_order(struct sender *s)
 		_exit(0); /* the agent has ended */
 	if (order.what == PUSH_CONFIGURE)
 		err = configure(s, fd);
-	else if (order.target < s->config.ntargets && !s->job[order.target].busy)
+	else if (order.what == PUSH_FILE && order.target < s->config.ntargets && fd >= 0) {
+		push_symbols_file(s->symbols[order.target], fd);
+		fd = -1;
+	} else if (order.what == PUSH_SEND && order.target < s->config.ntargets &&
+		   !s->job[order.target].busy) {
 		begin_job(s, &order, fd);
+	}
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+static void do_due(const struct sender *s)
+{
+	for (size_t i = 0; i < s->config.ntargets; i++)
+		push_symbols_go(s->symbols[i]);
 }
 
 static void __attribute__((noreturn)) send_windows(int socket)
@@ -249,8 +292,11 @@ static void __attribute__((noreturn)) send_windows(int socket)
 		err = push_http_wait(s.http, socket, 60000);
 		if (!err)
 			err = take_order(&s);
-		while (!err && push_http_next(s.http, &r))
-			take_result(&s, &r);
+		do_due(&s);
+		while (!err && push_http_next(s.http, &r)) {
+			((struct push_call *)r.ctx)->done(r.ctx, &r);
+			do_due(&s);
+		}
 	}
 	_exit(1);
 }

@@ -410,20 +410,16 @@ int report_change_frames(const struct report *r,
  */
 int report_select(const struct report *r, const char *expression, struct report **out,
 		  char why[REPORT_WHY]);
-/*
- * What was in [from_ns, to_ns) since the beginning, summed up from the stream: the first value, and
+/* What was in [from_ns, to_ns) since the beginning, summed up from the stream: the first value, and
  * the one that it has weights of. Intervals count where they end, and weigh what of them is within.
- * -EINVAL: it has no stream.
- */
+ * -EINVAL: it has no stream. */
 int report_between(const struct report *r, uint64_t from_ns, uint64_t to_ns, struct report **out,
 		   char why[REPORT_WHY]);
 /* What of the first value the stream lacks. */
 uint64_t report_without_time(const struct report *r);
-/*
- * The stacks with a function (globs, as in expressions): callers: those that end in it; else what
+/* The stacks with a function (globs, as in expressions): callers: those that end in it; else what
  * begins with it. One that calls itself is taken where it is innermost, and else outermost.
- * -EINVAL: there is none.
- */
+ * -EINVAL: there is none. */
 int report_around(const struct report *r, const char *function, bool callers, struct report **out,
 		  char why[REPORT_WHY]);
 /*
@@ -545,6 +541,8 @@ bool report_label_set_has_samples(const struct report *r, size_t set);
 const char *report_label_text(const struct report *r, size_t set, const char *key);
 int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsigned int keep,
 		 const char *except, struct report **parts);
+/* The next file with code that has a build id, from *at = 0 on. False: there are no more. */
+bool report_next_module(const struct report *r, size_t *at, const char **path, const char **id);
 
 struct report_part {
 	const struct report *report;

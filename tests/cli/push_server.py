@@ -8,9 +8,11 @@ push_server.py PORT DIR: what is below http://127.0.0.1:PORT/NAME is a server of
 DIR/NAME.log gets a JSON line for each request: {"to", "ok": true, "profiles": [...]} or {"to",
 "bad": why}. DIR/NAME.mode says, at each request, what to do with it: "ok"; "status N [SECONDS]",
 with Retry-After; "page", a 200 for people; "nonsense"; "stall"; "close", in the middle of the
-answer; "need VALUE", of the head Authorization; "partial N", it takes all of OTLP but N profiles. TLS=CERT:KEY in the environment: https.
+answer; "need VALUE", of the head Authorization; "partial N", it takes all of OTLP but N profiles;
+"debug WORDS", ok but for debug data: "refuse", it wants none, "elsewhere", not by gRPC, "fails". TLS=CERT:KEY in the environment: https.
 """
 import base64
+import hashlib
 import gzip
 import json
 import os
@@ -265,6 +267,55 @@ def otlp(handler, query, body):
     return out
 
 
+# ---- Parca's debug data: calls of gRPC over HTTP/1.1 (grpc-web)
+
+uploads = {}  # by server and upload id: the build id, hash and size that were announced
+
+
+def frames(b):
+    i = 0
+    while i < len(b):
+        need(i + 5 <= len(b), 'a frame without its head')
+        kind, n = b[i], int.from_bytes(b[i + 1:i + 5], 'big')
+        need(i + 5 + n <= len(b), 'a frame ends behind the body')
+        need(n <= 64 << 20, 'a message that is too large')
+        yield kind, b[i + 5:i + 5 + n]
+        i += 5 + n
+
+
+def debuginfo(method, name, mode, body):
+    """The answer's message, and what there is to say of it."""
+    got = list(frames(body))
+    need(all(kind == 0 for kind, _ in got), 'frames that are no data')
+    first = message(got[0][1])
+    if method != 'Upload':
+        need(len(got) == 1, 'one message')
+        build_id = text(one(first, 1))
+        need(len(bytes.fromhex(build_id)) > 2, 'the build id')
+    if method == 'ShouldInitiateUpload':
+        yes = 'refuse' not in mode
+        return b'\x08\x01' if yes else b'\x12\x02no', {'build_id': build_id}
+    if method == 'InitiateUpload':
+        need(one(first, 2) > 0 and text(one(first, 3)), 'size and hash')
+        upload_id = 'upload-%d' % len(uploads)
+        uploads[name, upload_id] = [build_id, one(first, 2), None]
+        strategy = 2 if 'elsewhere' in mode else 1
+        inner = b'\x12' + bytes([len(upload_id)]) + upload_id.encode() + b'\x18' + bytes([strategy])
+        return b'\x0a' + bytes([len(inner)]) + inner, {'build_id': build_id}
+    if method == 'Upload':
+        info = message(one(first, 1))
+        announced = uploads[name, text(one(info, 2))]
+        need(announced[0] == text(one(info, 1)), 'another build id than was announced')
+        data = b''.join(one(message(m), 2, b'') for _, m in got[1:])
+        need(len(data) == announced[1], '%d bytes, of %d' % (len(data), announced[1]))
+        announced[2] = hashlib.sha256(data).hexdigest()
+        return b'', {'build_id': announced[0], 'sha256': announced[2], 'size': len(data)}
+    need(method == 'MarkUploadFinished', 'no such method')
+    announced = uploads[name, text(one(first, 2))]
+    need(announced[0] == build_id and announced[2], 'it has not been sent')
+    return b'', {'build_id': build_id}
+
+
 paths = {'ingest': ingest, 'push.v1.PusherService/Push': push,
          'api/profiles/writeraw': writeraw, 'v1development/profiles': otlp}
 
@@ -307,6 +358,20 @@ class Handler(BaseHTTPRequestHandler):
         with lock, open('%s/%s.log' % (directory, name), 'a') as f:
             f.write(json.dumps(line) + '\n')
 
+    def take_call(self, name, mode, method, body):
+        try:
+            need(self.headers['Content-Type'] == 'application/grpc-web+proto', 'the content type')
+            answer, said = debuginfo(method, name, mode, body)
+            self.log(name, to=method, ok=True, **said)
+            status = 5 if 'fails' in mode and method == 'Upload' else 0
+        except (Bad, KeyError, IndexError, ValueError) as e:
+            self.log(name, to=method, bad='%s: %s' % (type(e).__name__, e))
+            answer, status = b'', 3
+        trailers = b'grpc-status: %d\r\ngrpc-message: none\r\n' % status
+        data = b'' if status else b'\0' + len(answer).to_bytes(4, 'big') + answer
+        self.answer(200, data + b'\x80' + len(trailers).to_bytes(4, 'big') + trailers,
+                    'application/grpc-web+proto')
+
     def do_POST(self):
         path, _, query = self.path.partition('?')
         _, name, path = path.split('/', 2)
@@ -321,7 +386,10 @@ class Handler(BaseHTTPRequestHandler):
                 self.log(name, to=to, mode=mode, got=head.get('authorization'))
                 self.answer(401)
                 return
-        elif mode != 'ok' and not mode.startswith('partial '):
+        elif 'DebuginfoService' in path and mode.startswith(('ok', 'debug')):
+            self.take_call(name, mode, to, body)
+            return
+        elif mode != 'ok' and not mode.startswith(('partial ', 'debug')):
             self.log(name, to=to, mode=mode)
             self.refuse(mode)
             return
