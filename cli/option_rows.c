@@ -201,6 +201,9 @@ static bool take_number(void *at, const struct option_row *row, const char *text
 }
 
 /* "100", "100+20" */
+/* Both ends of a stack lie in one record, which has room for so many frames. */
+enum { BOTH_ENDS_MOST = 1024 };
+
 static bool take_depth(struct record_depth *at, const struct option_row *row, const char *text)
 {
 	const char *plus = strchr(text, '+');
@@ -214,7 +217,7 @@ static bool take_depth(struct record_depth *at, const struct option_row *row, co
 	first[len] = '\0';
 	if (!read_number(first, row->least, row->most, &innermost) ||
 	    (plus && (innermost < 2 || !read_number(plus + 1, 1, row->most, &outermost))) ||
-	    innermost + outermost > row->most)
+	    (plus && innermost + outermost > BOTH_ENDS_MOST))
 		return false;
 	*at = (struct record_depth){ (unsigned int)innermost, (unsigned int)outermost };
 	return true;

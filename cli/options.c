@@ -75,10 +75,11 @@ const struct option_row common_options[] = {
 	       "only the kernel's side of the stacks"),
 	SWITCH(SAMPLING, "include-idle", 'I', SAMPLING, record.idle, "count idle CPUs too"),
 	COMMON(STACKS, "max-stack", 0, SAMPLING, DEPTH, record.max_stack, "N[+M]",
-	       "the most frames of each side of a stack (1024; 256 before Linux 5.17, or where "
-	       "that takes much of the memory); N+M: of user stacks that are deeper the N "
-	       "innermost and the M outermost, with [...] between them",
-	       .least = 1, .most = 1024),
+	       "the most frames of each side of a stack, at most 4096 of native code in cpu, else "
+	       "1024 (the default; 256 before Linux 5.17, or where that takes much of the "
+	       "memory); N+M: of user stacks that are deeper the N innermost and the M "
+	       "outermost, with [...] between them",
+	       .least = 1, .most = 4096),
 	SWITCH(STACKS, "python-only", 0, SAMPLING, record.python_only,
 	       "of stacks with functions of Python, JavaScript, Java, PHP, Ruby, Perl only these"),
 	SWITCH(STACKS, "native", 0, SAMPLING, record.native_only,

@@ -4,7 +4,7 @@
 
 #include "recording.h"
 
-#define MAX_STACK 1024 /* frames of each side, what a record has room for */
+#define MAX_BOTH 1024 /* frames of each side, what a record has room for */
 
 static const char *fault(const struct record_profiler *profiler, const struct record_options *o)
 {
@@ -24,9 +24,11 @@ static const char *fault(const struct record_profiler *profiler, const struct re
 		return "either event or software_event";
 	if (o->user_only && o->kernel_only)
 		return "user_only and kernel_only leave no stacks at all";
-	if (o->max_stack.innermost > MAX_STACK || o->max_stack.outermost > MAX_STACK ||
-	    o->max_stack.innermost + o->max_stack.outermost > MAX_STACK)
-		return "max_stack is at most 1024, both numbers together";
+	if (o->max_stack.innermost > STACK_DEEPEST)
+		return "max_stack is at most 4096";
+	if (o->max_stack.outermost && (o->max_stack.outermost > MAX_BOTH ||
+				       o->max_stack.innermost + o->max_stack.outermost > MAX_BOTH))
+		return "max_stack, with outermost frames, is at most 1024, both numbers together";
 	if (o->max_stack.outermost && o->max_stack.innermost < 2)
 		return "max_stack: outermost frames without two innermost ones";
 	if (o->during && (!profiler->add_moment || o->samples))

@@ -15,7 +15,7 @@
 #define MOST_SCRATCH 32768
 
 /* Of a stack, where nothing else is asked for; or so few. */
-enum { DEFAULT_MAX_STACK = 1024, SMALL_MAX_STACK = 256 };
+enum { DEFAULT_MAX_STACK = STACK_DEEPEST, SMALL_MAX_STACK = 256 };
 
 /*
  * Every CPU has room for the deepest stack, so a machine of many CPUs and little memory goes
@@ -31,9 +31,34 @@ static uint32_t default_frames(void)
 								  : SMALL_MAX_STACK;
 }
 
-static uint32_t wanted_frames(const struct record_options *opt)
+uint32_t record_most_frames(const struct record_options *opt)
 {
 	return opt->max_stack.innermost ? opt->max_stack.innermost : default_frames();
+}
+
+/* Of these so many in a record. */
+static uint32_t wanted_frames(const struct record_options *opt)
+{
+	const uint32_t frames = record_most_frames(opt);
+
+	return frames < UNWIND_FRAMES ? frames : UNWIND_FRAMES;
+}
+
+/* Records that are full go on elsewhere, where there is none that waits for another. */
+static void choose_deep(const struct recording *rec, struct program_config *c)
+{
+	const uint32_t piece = 8 * UNWIND_FRAMES, frames = record_most_frames(rec->opt);
+	uint32_t elements = 1;
+
+	if (frames <= UNWIND_FRAMES || !rec->profiler->deep || !c->eh || c->bounded ||
+	    c->outermost || !c->user_bytes)
+		return;
+	while (elements < STACK_DEEPS && elements < (uint32_t)rp_cpus_possible())
+		elements *= 2;
+	c->deep_bytes = (frames - 1) / UNWIND_FRAMES * piece;
+	c->deep_last = c->deep_bytes - piece;
+	c->deep_blocks = c->deep_bytes >> STACK_DEEP_BLOCK_SHIFT;
+	c->deep_mask = elements - 1;
 }
 
 /* The kernel's own walk has a limit, and room for more would only be walked by the verifier. */
@@ -44,7 +69,8 @@ static uint32_t kernel_walk_bytes(const struct record_options *opt)
 
 	if (rp_read_small_file("/proc/sys/kernel/perf_event_max_stack", text, sizeof(text)) > 0)
 		limit = strtoul(text, NULL, 10);
-	if (opt->max_stack.innermost > limit && !opt->user_only)
+	if (opt->max_stack.innermost > limit && opt->max_stack.innermost <= UNWIND_FRAMES &&
+	    !opt->user_only)
 		rp_log(RP_WARN,
 		       "kernel.perf_event_max_stack allows %lu frames: kernel stacks end there",
 		       limit);
@@ -107,6 +133,7 @@ static void choose_stacks(const struct recording *rec, struct program_config *c)
 	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
 	c->user_bytes = c->eh ? 8 * (wanted_frames(opt) + c->outermost) : c->fp_bytes;
 	c->user_frames = c->user_bytes / 8;
+	choose_deep(rec, c);
 	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
 	/* riscv64's context does not tell: what says so lies behind the registers that it shows. */
 	c->user_code = rec->profiler->has_regs &&

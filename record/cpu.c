@@ -204,6 +204,7 @@ const struct record_profiler record_cpu = {
 	.ctx_size = sizeof(struct cpu),
 	.sample_freq = DEFAULT_FREQ,
 	.has_regs = true,
+	.deep = true,
 	.attach = attach,
 	.languages = languages,
 	.start = start,

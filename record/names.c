@@ -33,9 +33,9 @@ struct named {
 
 /*
  * The most frames that a stack has with inlined ones in it: so many are always left for the
- * addresses themselves, of which both sides of a stack have at most 1024 each.
+ * addresses themselves, of which the kernel's side of a stack has at most 1024.
  */
-#define INLINED_ROOM (REPORT_MAX_STACK - 2 * 1024 - SYM_INLINE_MAX)
+#define INLINED_ROOM (REPORT_MAX_STACK - STACK_DEEPEST - 1024 - SYM_INLINE_MAX)
 
 struct names {
 	struct recording *rec;

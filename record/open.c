@@ -183,6 +183,7 @@ static int open_stacks(struct recording *rec)
 		.config = &rec->config,
 		.nids = opt->program ? RECORD_FOLLOWED : opt->pids.n + opt->tids.n,
 		.ring_bytes = ring_bytes(rec->profiler, threads),
+		.most_frames = record_most_frames(opt),
 		.threads = threads,
 		.thread_map = profiler->thread_map,
 		.on_moment = rec->stream ? on_moment : NULL,

@@ -79,6 +79,7 @@ struct record_profiler {
 	bool at_return; /* user stacks begin with a return address */
 	/* Its programs may run so often that the kernel's statistics of them would be felt. */
 	bool runs_often;
+	bool deep; /* its programs send a record before they take the next: stack_deep.h */
 	bool often; /* drains ten times a second: prints as it comes, or follows what is mapped */
 	/*
 	 * The program that is started stops each time that code of it is mapped while it is loaded,
@@ -287,6 +288,8 @@ int record_check(const struct record_profiler *profiler, const struct record_opt
 #define RECORD_FOLLOWED 16384
 
 int record_configure(struct recording *rec);
+/* Frames of a user stack: as many as were asked for, or as there is room for. */
+uint32_t record_most_frames(const struct record_options *opt);
 
 /* ---- process.c */
 

@@ -10,6 +10,7 @@
 
 #include <rawprof/loader.h>
 #include "base/hash.h"
+#include "stack_deep.h"
 #include "stacks.h"
 
 /* A stack waits in blocks of this size, copied once and never moved, so that pointers to it stay
@@ -40,8 +41,9 @@ struct stacks {
 	uint32_t ring_mark;
 	struct rp_ring *ring;
 	bool each;
-	bool table;	       /* the map counts is one of struct stack_count */
-	struct hash_map slots; /* of struct stack_slot */
+	bool table;		  /* the map counts is one of struct stack_count */
+	struct record_deep *deep; /* NULL: none are that deep */
+	struct hash_map slots;	  /* of struct stack_slot */
 	struct block *blocks;
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
@@ -131,8 +133,17 @@ static int take_record(void *ctx, const void *data, size_t size)
 		s->error = s->on_call(s->ctx, data);
 		return s->error;
 	}
+	if (s->deep && size > sizeof(struct stack_deep) && record->hash == STACK_DEEP_TAG) {
+		s->error = record_deep_keep(s->deep, data, size);
+		return s->error;
+	}
 	if (size < sizeof(*record) || record_bytes(record) != size)
 		return -EBADMSG;
+	if (record->fresh & STACK_DEEP) {
+		s->error = record_deep_join(s->deep, &record);
+		if (s->error)
+			return s->error;
+	}
 	if (!s->each)
 		s->error = add_record(s, record);
 	if (!s->error)
@@ -425,8 +436,17 @@ static void size_python_maps(struct asm_map *maps, const struct program_config *
 	}
 }
 
+static void size_deep_map(struct asm_map *map, const struct program_config *c)
+{
+	if (!c->deep_bytes)
+		return;
+	map->value_size = STACK_DEEP_VALUE_BYTES(c->deep_bytes);
+	map->max_entries = c->deep_mask + 1;
+}
+
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 {
+	size_deep_map(&maps[STACK_MAP_DEEP], opt->config);
 	if (opt->thread_map) {
 		at_least(&maps[opt->thread_map], 2 * (uint64_t)opt->threads);
 		at_least(&maps[STACK_MAP_COUNTS], 4 * (uint64_t)opt->threads);
@@ -489,6 +509,8 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 		s->nmaps = opt->nmaps;
 		err = rp_ring_open(s->fds[STACK_MAP_EVENTS], opt->ring_bytes, &s->ring);
 	}
+	if (!err && opt->config->deep_bytes)
+		err = record_deep_open(opt->most_frames, &s->deep);
 	if (!err && opt->config->times_mask)
 		err = record_times_open(s->fds[STACK_MAP_TIMES], &s->maps[STACK_MAP_TIMES],
 					&s->times);
@@ -553,6 +575,7 @@ void record_stacks_close(struct stacks *s)
 		return;
 	rp_ring_close(s->ring);
 	record_times_close(s->times);
+	record_deep_close(s->deep);
 	rp_fds_close(s->fds, s->nmaps);
 	free(s->maps);
 	free(s->fds);

@@ -24,6 +24,7 @@ struct stacks_options {
 	const struct program_config *config;
 	uint32_t nids;	     /* room in the maps pids and tids; 0: one each, no filter */
 	uint32_t ring_bytes; /* a power of two, at least a page */
+	uint32_t most_frames; /* of a user stack, with config->deep_bytes */
 	/*
 	 * The number of a map that has twice so many entries as there are threads, if that is more
 	 * than it has by itself; then counts has room for four stacks of each. 0: no such map.

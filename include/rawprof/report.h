@@ -30,7 +30,7 @@
 
 #define REPORT_MAX_VALUES 4
 #define REPORT_MAX_LABELS 20  /* a command's own, nine of rawprof agent, eight of a goroutine */
-#define REPORT_MAX_STACK 4096 /* frames of one stack, inlined ones included */
+#define REPORT_MAX_STACK 8192 /* frames of one stack, inlined ones included */
 
 /* What one weight of a sample counts, in the vocabulary of pprof: { "cpu", "nanoseconds" }. */
 struct report_value_type {

@@ -253,6 +253,15 @@ FUNC(stack_end),
 				ST(W, R8, RECORD_FRESH, STACK_FRESH),
 LABEL(not_fresh),
 			END,
+			WHEN(struct program_config, deep_bytes),
+				LDX(W, R2, R8, WALK_DEEP_AT),
+				JEQ(R2, 0, not_deep),
+				LDX(W, R2, R8, RECORD_FRESH),
+				OR(R2, STACK_DEEP),
+				STX(W, R8, RECORD_FRESH, R2),
+				JA(user_stack),
+LABEL(not_deep),
+			END,
 			JGE(R1, UNWIND_OTHER_CODE, by_frame_pointer),
 			/*
 			 * Not one step: the process is new, or has made code that has no table yet.
@@ -371,8 +380,17 @@ FUNC(stack_hash),
 	 * R0 = hash of task and stacks. Two stacks that differ in one frame never collide, for
 	 * every step can be undone; any two do with a chance of 2^-64.
 	 */
-	LD_IMM64(R3, GOLDEN_RATIO_64),
 	LDX(DW, R0, R8, PUBLISHED_HASH),
+	WHEN(struct program_config, deep_bytes),
+		LDX(W, R2, R8, RECORD_FRESH),
+		AND(R2, STACK_DEEP),
+		JEQ(R2, 0, shallow),
+		CALL_FUNC(stack_deep_hash),
+		LDX(DW, R1, R8, PUBLISHED_HASH),
+		XOR_REG(R0, R1),
+LABEL(shallow),
+	END,
+	LD_IMM64(R3, GOLDEN_RATIO_64),
 	/*
 	 * The number of words is read anew: so all paths are one to the verifier here, and the loop
 	 * is walked once.
@@ -404,6 +422,9 @@ LABEL(hashed),
 	EXIT(),
 
 	INCLUDE(&rp_stack_value_part),
+	WHEN(struct program_config, deep_bytes),
+		INCLUDE(&rp_stack_deep_part),
+	END,
 	WHEN(struct program_config, user_bytes),
 		WHEN(struct program_config, probe),
 			INCLUDE(&rp_stack_fp_part),

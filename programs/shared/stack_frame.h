@@ -32,6 +32,7 @@ enum {
 	RECORD = offsetof(struct stack_scratch, record),
 	LAST_SEEN = (int)offsetof(struct stack_scratch, last_seen) - RECORD,
 	WALK_VMA_CALLS = (int)offsetof(struct stack_scratch, walk.vma_calls) - RECORD,
+	WALK_DEEP_AT = (int)offsetof(struct stack_scratch, walk.deep_at) - RECORD,
 	WALK_REGS = (int)offsetof(struct stack_scratch, walk.regs) - RECORD,
 	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD,
 	V8_FRESH = (int)offsetof(struct stack_scratch, walk.v8.fresh) - RECORD,

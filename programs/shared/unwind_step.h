@@ -22,6 +22,8 @@ enum {
 	SKIP = offsetof(struct unwind_state, skip),
 	PASSING = offsetof(struct unwind_state, passing),
 	LEFT_OUT = offsetof(struct unwind_state, left_out),
+	DEEP_AT = offsetof(struct unwind_state, deep_at),
+	BEGAN = offsetof(struct unwind_state, began),
 	WHY = offsetof(struct unwind_state, end),
 	FIRST = offsetof(struct unwind_state, first),
 	NRANGES = offsetof(struct unwind_state, count),
@@ -384,7 +386,7 @@ _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copi
 /* On to the label unless this is the innermost frame, whose registers are all known. */
 #define ONLY_INNERMOST(elsewhere)                                                                  \
 	LDX(W, R2, R6, N),                                                                         \
-	LDX(W, R3, R6, BASE),                                                                      \
+	LDX(W, R3, R6, BEGAN),                                                                     \
 	SUB_REG(R2, R3),                                                                           \
 	JNE(R2, 1, elsewhere)
 /* clang-format on */

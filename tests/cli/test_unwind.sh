@@ -53,6 +53,14 @@ if grep -qE 'yes +bpf_loop ' "$out"; then
 	has 'a thousand frames: they are whole' "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'
 
 	folded -F 999 -U -- "$work/dive" 3000 0.3
+	is 'three thousand frames, without being asked' "$(dives "$out")" "$rest main dive*3000 bottom"
+	has 'three thousand frames: they are whole' "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'
+	ledger_closes 'three thousand frames'
+
+	folded -F 999 -U --max-stack 2500 -- "$work/dive" 3000 0.3
+	is 'as many frames as were asked for' "$(dives "$out")" 'dive*2499 bottom'
+
+	folded -F 999 -U -- "$work/dive" 5000 0.3
 	has 'too deep: what is cut is said' "$err" '[0-9]+ too deep'
 	lacks 'too deep: the outermost ones are not there' "$out" ';main;.*;bottom[ ;]'
 
@@ -70,7 +78,7 @@ else
 	skip 'stacks of many frames' 'before Linux 5.17 they end after 64'
 fi
 
-for wrong in 1025 0 1+1 1000+25 100+0 100+ +5; do
+for wrong in 4097 0 1+1 1000+25 100+0 100+ +5; do
 	run "$rawprof" cpu --max-stack "$wrong" -d 0.1
 	is "--max-stack $wrong: is none" "$status" 2
 done

@@ -317,7 +317,7 @@ START_TEST(options_that_make_no_sense)
 		{ { .freq = 99, .period = 10 }, "either freq or period" },
 		{ { .event = "cpu-clock", .software_event = true }, "either event" },
 		{ { .user_only = true, .kernel_only = true }, "no stacks at all" },
-		{ { .max_stack = { 5000, 0 } }, "at most 1024" },
+		{ { .max_stack = { 5000, 0 } }, "at most 4096" },
 		{ { .max_stack = { 1000, 25 } }, "at most 1024" },
 		{ { .max_stack = { 0, 25 } }, "without two innermost" },
 	};
