@@ -92,7 +92,8 @@ static void look_at(struct record_script *p, struct known_file *f, const char *p
 }
 
 void record_script_mapped(struct record_script *p, const struct sym_proc_map *m, uint64_t bias,
-			  int (*open)(void *ctx), void *ctx, struct script_process *out)
+			  int (*open)(void *ctx), void *ctx, struct script_process *out,
+			  struct unwind_rule *generated)
 {
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
 	struct known_file *f;
@@ -108,6 +109,8 @@ void record_script_mapped(struct record_script *p, const struct sym_proc_map *m,
 		look_at(p, f, m->path, open(ctx));
 	if (!f->layout)
 		return;
+	if (f->file.generated.kind)
+		*generated = f->file.generated;
 	*out = (struct script_process){ .language = f->file.layout->language,
 					.layout = (uint16_t)(f->layout - 1),
 					.root = f->file.root + bias,

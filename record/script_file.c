@@ -8,6 +8,7 @@
 #include <rawprof/loader.h>
 #include "symbolize/symtab.h"
 
+#include "generated.h"
 #include "script.h"
 
 /* The symbols that are asked for: the loop, the variable where all begins. */
@@ -52,6 +53,21 @@ static unsigned int php_version(const struct sym_object *o)
 	}
 	free(chunk);
 	return version;
+}
+
+/*
+ * What the JIT makes the loop jumps to, so it runs in its frame. Where a trace is left all
+ * registers are saved above, of both kinds (zend_jit_trace_exit_stub()).
+ */
+enum { SAVED = 2 * 16 * 8 };
+static void find_generated(const struct sym_object *o, struct script_file *out)
+{
+	uint8_t code[32];
+	const size_t n = sym_object_read_at(o, out->loop, code, sizeof(code));
+
+	out->generated = record_generated_in(code, n);
+	out->generated.arg = SAVED;
+	out->generated.ra_off = 1;
 }
 
 /* ---- the part of the loop that the compiler has put elsewhere */
@@ -158,6 +174,8 @@ static void read_interpreter(struct search *s, const char *path, enum script_lan
 	}
 	if (language != SCRIPT_PERL && !found.cold)
 		find_cold(s->object, &found);
+	if (language == SCRIPT_PHP)
+		find_generated(s->object, &found);
 	*out = found;
 }
 

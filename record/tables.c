@@ -307,7 +307,8 @@ static void publish(struct record_tables *f, struct reading *r)
 				    .python = r->python,
 				    .v8 = r->v8,
 				    .script = r->script,
-				    .published = r->published };
+				    .published = r->published,
+				    .generated = r->generated };
 
 	if (!slice)
 		slice = new_slice(f, capacity);
@@ -346,6 +347,7 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->v8 = (struct v8_process){ 0 };
 	f->reading->script = (struct script_process){ 0 };
 	f->reading->published = (struct published_process){ 0 };
+	f->reading->generated = (struct unwind_rule){ 0 };
 	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
 	f->reading->has_language = false;
 }

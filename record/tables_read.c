@@ -17,6 +17,7 @@
 #include "base/lack.h"
 #include "symbolize/proc.h"
 
+#include "generated.h"
 #include "jvm.h"
 #include "languages.h"
 #include "python.h"
@@ -216,8 +217,11 @@ static int open_again(void *ctx)
 
 static void look_for_languages(struct reading *r, const struct sym_proc_map *m, uint64_t bias)
 {
+	const struct unwind_rule generated = record_generated_by(m->path);
 	struct mapped what = { r, m };
 
+	if (generated.kind)
+		r->generated = generated;
 	r->has_language |= record_language_file(m->path);
 	if (r->from->jvm && !r->jvm)
 		r->jvm = record_jvm_mapped(r->from->jvm, r->pid, m, bias, open_again, &what,
@@ -227,7 +231,8 @@ static void look_for_languages(struct reading *r, const struct sym_proc_map *m, 
 	if (r->from->v8)
 		record_v8_mapped(r->from->v8, r->pid, m, open_again, &what, &r->v8);
 	if (r->from->script)
-		record_script_mapped(r->from->script, m, bias, open_again, &what, &r->script);
+		record_script_mapped(r->from->script, m, bias, open_again, &what, &r->script,
+				     &r->generated);
 	if (r->from->published)
 		record_published_mapped(r->from->published, m, open_again, &what, &r->published);
 }

@@ -58,6 +58,7 @@ struct reading {
 	struct script_process script;
 	struct published_process published;
 	struct v8_process v8;
+	struct unwind_rule generated;	    /* of code that it generates */
 	bool has_language;		    /* by the name of a file */
 	bool jvm_early;			    /* it has one that has not begun yet */
 	bool waits;			    /* for tables, which are being made */

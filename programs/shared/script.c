@@ -223,6 +223,10 @@ LABEL(place),
 	ADD(R2, 1),
 	STX(W, R6, SCRIPT(native), R2),
 	LDX(DW, R3, R1, PCS),
+	LD_PARAM(R2, struct program_config, all_bytes),
+	ADD_REG(R2, R1),
+	LDX(DW, R2, R2, PCS + STACK_SLACK),
+	JSET(R2, UNWIND_POINTER_GENERATED, placed), /* the loop has jumped to what the JIT made */
 	LSH(R3, 1), /* UNWIND_PC_EXACT */
 	RSH(R3, 1),
 	MOV_REG(R5, R3),

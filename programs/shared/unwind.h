@@ -32,7 +32,15 @@
 #define UNWIND_MAPPING_STEPS 11	   /* halvings: a process has fewer than 1 << 11 ranges */
 #define UNWIND_FILES 4096	   /* that the kernel is asked about: struct unwind_file */
 #define UNWIND_FILE_PARTS 4	   /* of a table, of one that is found that way */
-#define UNWIND_VMA_CALLS 32	   /* so often the kernel is asked in one walk */
+/*
+ * With each frame its stack pointer is kept for the walks of languages, behind the room for frames,
+ * or with this bit the frame pointer that it was walked by, or with that one it is known to be
+ * of generated code.
+ */
+#define UNWIND_POINTER_FP 1
+#define UNWIND_POINTER_GENERATED 2
+#define UNWIND_GENERATED_SIZES 6 /* more that a frame of generated code may have */
+#define UNWIND_VMA_CALLS 32	 /* so often the kernel is asked in one walk */
 
 /* A range of a process's addresses. */
 struct unwind_mapping {
@@ -109,7 +117,9 @@ struct unwind_state {
 	struct v8_walk v8;
 	struct v8_process v8_process;
 	struct jvm_walk jvm;
-	uint32_t jvm_number, unused; /* of the process known; 0: it has none */
+	uint32_t jvm_number, unused;  /* of the process known; 0: it has none */
+	struct unwind_rule generated; /* of the process known, */
+	uint32_t unused_too;
 	struct script_walk script;
 	struct script_process script_process; /* of the process known */
 	struct published_process published;   /* of it, too */
@@ -144,6 +154,13 @@ struct unwind_proc {
 	struct v8_process v8;
 	struct script_process script;
 	struct published_process published;
+	/*
+	 * Of code that it generates: of kind UNWIND_SP, and right where the return address, at
+	 * CFA - 8, follows a call; else the CFA may be arg higher, up to ra_off times.
+	 * UNWIND_NO_ROW: by the frame pointer.
+	 */
+	struct unwind_rule generated;
+	uint32_t unused;
 };
 
 /*

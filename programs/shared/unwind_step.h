@@ -49,6 +49,7 @@ enum {
 	V8_PROCESS = offsetof(struct unwind_state, v8_process),
 	SCRIPT_PROCESS = offsetof(struct unwind_state, script_process),
 	PUBLISHED_PROCESS = offsetof(struct unwind_state, published),
+	GENERATED = offsetof(struct unwind_state, generated),
 	RETURN_INSTANCE = offsetof(struct unwind_state, return_instance),
 	PCS = offsetof(struct stack_scratch, record.frames)
 };
@@ -248,8 +249,14 @@ _Static_assert(sizeof(struct unwind_mapping) == 5 * 8, "COPY_SEGMENT() copies al
 	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, python) + (at)),                         \
 	STX(DW, R6, PYTHON + (at), R3)
 _Static_assert(sizeof(struct python_process) == 5 * 8, "COPY_PYTHON() copies all of it");
+#define COPY_GENERATED                                                                             \
+	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, generated)),                             \
+	STX(DW, R6, GENERATED, R3),                                                                \
+	LDX(DW, R3, R0, (int)offsetof(struct unwind_proc, generated) + 8),                         \
+	STX(DW, R6, GENERATED + 8, R3)
 /* A process that is not known has no interpreter. */
 #define FORGET_LANGUAGES                                                                           \
+	ST(DW, R6, GENERATED, 0),                                                                  \
 	WHEN(struct program_config, managed_bytes),                                                \
 		ST(DW, R6, PYTHON, 0),                                                             \
 		ST(DW, R6, PYTHON + 8, 0),                                                         \
@@ -279,13 +286,14 @@ _Static_assert(sizeof(struct script_process) == 7 * 8, "COPY_SCRIPT() copies all
 	STX(DW, R6, PUBLISHED_PROCESS + (at), R3)
 _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copies all of it");
 
-/* Reads user memory at the address in R3 into the state; on failure the walk is over. */
-#define READ_STACK(to, bytes)                                                                      \
+/* Reads user memory at the address in R3 into the state; on failure the walk is over, or else. */
+#define READ_STACK(to, bytes) READ_STACK_OR(to, bytes, unreadable)
+#define READ_STACK_OR(to, bytes, failed)                                                           \
 	MOV_REG(R1, R6),                                                                           \
 	ADD(R1, to),                                                                               \
 	MOV(R2, bytes),                                                                            \
 	READ_MEMORY(STEP_TASK),                                                                    \
-	JNE(R0, 0, unreadable)
+	JNE(R0, 0, failed)
 /* Of the task that is walked: the current one, or the one that is kept in this slot. */
 #define READ_MEMORY(slot)                                                                          \
 	UNLESS(struct program_config, of_task),                                                    \
@@ -339,6 +347,24 @@ _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copi
 	JGT(R1, UNWIND_WINDOW - 8, elsewhere),                                                     \
 	ADD_REG(R1, R6),                                                                           \
 	LDX(DW, R1, R1, WINDOW)
+/* What is kept with the last frame instead of its stack pointer: R1. */
+#define KEEP_POINTER                                                                               \
+	WHEN(struct program_config, managed_bytes),                                                \
+		SCOPE("KEEP_POINTER"),                                                             \
+			WHEN(struct program_config, outermost),                                    \
+				LDX(W, R2, R6, PASSING),                                           \
+				JNE(R2, 0, .kept),                                                 \
+			END,                                                                       \
+			LDX(W, R2, R6, N),                                                         \
+			LSH(R2, 3),                                                                \
+			JGT_PARAM(R2, struct program_config, both_bytes, .kept), /* never */       \
+			ADD_REG(R2, R6),                                                           \
+			LD_PARAM(R3, struct program_config, all_bytes),                            \
+			ADD_REG(R2, R3),                                                           \
+			STX(DW, R2, PCS + STACK_SLACK - 8, R1),                                    \
+			LABEL(.kept),                                                              \
+		END,                                                                               \
+	END
 /* Sees to it that state->fp is known. */
 #define KNOW_FP                                                                                    \
 	MOV_REG(R1, R6),                                                                           \

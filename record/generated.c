@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Frames of generated code on x86-64. That they are right is seen at each: they follow a call. */
+#include <string.h>
+
+#include "programs/shared/unwind.h"
+
+#include "generated.h"
+
+static const struct {
+	const char *name; /* how its file's begins */
+	struct unwind_rule rule;
+} known[] = {
+	/*
+	 * Guile 3.0: its code is entered by one trampoline, which saves three registers and never
+	 * touches rbp; calls within it are jumps, on a stack of their own (libguile/jit.c).
+	 */
+	{ "libguile-3.0.so", { .cfa_off = 32 } },
+/*
+	 * PyPy: FRAME_FIXED_SIZE words in each loop, the caller's rbp behind PASS_ON_MY_FRAME of
+	 * them (rpython/jit/backend/x86/arch.py); in stubs that call a return address and one more.
+	 * What is looked at there first was written for vmprof.
+	 */
+#define PYPY                                                                                       \
+	{                                                                                          \
+		.cfa_off = 192, .arg = 16, .ra_off = 1, .flags = UNWIND_FP_AT_CFA, .fp_off = -96   \
+	}
+	{ "libpypy3", PYPY },
+	{ "pypy3", PYPY },
+/*
+	 * LuaJIT 2.1: traces run in the frame of the interpreter, CFRAME_SIZE (src/lj_frame.h), and
+	 * spill registers above it, two in 16 bytes. As many as fit into that frame: one size too
+	 * low is then looked at in it, where all is written, never in what was not written yet.
+	 */
+#define LUAJIT                                                                                     \
+	{                                                                                          \
+		.cfa_off = 96, .arg = 16, .ra_off = UNWIND_GENERATED_SIZES,                        \
+		.flags = UNWIND_FP_AT_CFA, .fp_off = -16                                           \
+	}
+	{ "luajit", LUAJIT },
+	{ "libluajit", LUAJIT },
+};
+
+struct unwind_rule record_generated_by(const char *path)
+{
+#if defined(__x86_64__)
+	const char *slash = strrchr(path, '/');
+
+	path = slash ? slash + 1 : path;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(path, known[i].name, strlen(known[i].name))) {
+			struct unwind_rule rule = known[i].rule;
+
+			rule.kind = UNWIND_SP;
+			return rule;
+		}
+#endif
+	return (struct unwind_rule){ 0 };
+}
+
+struct unwind_rule record_generated_in(const uint8_t *code, size_t n)
+{
+	struct unwind_rule rule = { .cfa_off = 8, .kind = UNWIND_SP, .flags = UNWIND_FP_LOST };
+	int32_t bytes;
+	size_t at = 0;
+
+#if !defined(__x86_64__)
+	return (struct unwind_rule){ 0 };
+#endif
+	if (n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
+		at = 4;
+	for (;;) {
+		const size_t wide = at < n && code[at] == 0x41; /* push of r8 to r15 */
+
+		if (at + wide >= n || (code[at + wide] & 0xf8) != 0x50)
+			break;
+		rule.cfa_off += 8;
+		if (!wide && code[at] == 0x55) {
+			rule.flags = UNWIND_FP_AT_CFA;
+			rule.fp_off = (int16_t)-rule.cfa_off;
+		}
+		at += 1 + wide;
+	}
+	/* sub $imm32, %rsp; sub $imm8, %rsp */
+	if (at + 7 <= n && !memcmp(code + at, "\x48\x81\xec", 3)) {
+		memcpy(&bytes, code + at + 3, sizeof(bytes));
+		rule.cfa_off += bytes;
+		return bytes > 0 && bytes < 1 << 16 ? rule : (struct unwind_rule){ 0 };
+	}
+	if (at + 4 <= n && !memcmp(code + at, "\x48\x83\xec", 3)) {
+		rule.cfa_off += (int8_t)code[at + 3];
+		return rule;
+	}
+	return (struct unwind_rule){ 0 };
+}

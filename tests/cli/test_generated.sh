@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Code that a program generates and jumps into, without frame pointers: its stacks are whole where the size of its frame is
+# known, and nothing is made up where it is another one.
+. "$(dirname "$0")/lib.sh"
+
+need_profile
+if [ "$(uname -m)" != x86_64 ]; then
+	skip 'generated code' 'only on x86-64 so far'
+	finish
+fi
+
+# whole: per cent of the stacks of the last recording that are.
+whole() { sed -n 's/^user stacks: \([0-9.]*\) % whole.*/\1/p' "$err"; }
+
+# ---- a program with the name of a library, whose frames are known
+lib=$tmp/libpypy3.9-c.so
+cp "$work/generated" "$lib"
+for words in 23 0; do
+	folded -F 999 --user --call-graph eh -- "$lib" $words 0.5
+	holds "$words words: who called it" "$(share "$out" ';main;calls_generated;\[anon\] ') > 90"
+	holds "$words words: whole" "$(whole) > 95"
+done
+for words in 22 24 29; do
+	folded -F 999 --user --call-graph eh -- "$lib" $words 0.5
+	holds "$words words: none is made up" "$(share "$out" ';main') < 10"
+done
+folded -F 999 --user --call-graph eh -- "$work/generated" 23 0.5
+holds 'another name: it is not known' "$(share "$out" ';main') < 10"
+
+# ---- programs that do so; a few samples are of their first milliseconds
+
+# is_whole NAME COMMAND...
+is_whole() {
+	local name=$1
+	shift
+	folded -F 999 --user -- "$@"
+	holds "$name: whole" "$(whole) >= 97"
+	holds "$name: code that it has generated" "$(share "$out" '\[anon\]|\{main\}|/dev/zero') > 15"
+}
+if command -v guile >/dev/null; then
+	is_whole guile guile --no-auto-compile -c '(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 34)'
+else
+	skip guile 'not installed'
+fi
+if command -v luajit >/dev/null; then
+	is_whole luajit luajit -e 'local x = 0 for i = 1, 2e8 do x = x + math.sin(i % 10) end print(x)'
+else
+	skip luajit 'not installed'
+fi
+if command -v pypy3 >/dev/null; then
+	is_whole pypy3 pypy3 -c '
+class A:
+    def __init__(self, x): self.x = x
+print(sum(sum(a.x for a in [A(i) for i in range(100000)]) for j in range(100)))'
+else
+	skip pypy3 'not installed'
+fi
+php=(php -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M)
+if command -v php >/dev/null && [ "$("${php[@]}" -d opcache.jit=tracing -r 'echo opcache_get_status()["jit"]["on"] ?? 0;' 2>/dev/null)" = 1 ]; then
+	cat >"$tmp/work.php" <<-'EOT'
+		<?php
+		function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); }
+		for ($i = 0, $x = 0.0; $i < 20000000; $i++) $x += $i % 7;
+		echo fib(32) + $x, "\n";
+	EOT
+	for jit in function tracing; do
+		is_whole "php, $jit" "${php[@]}" -d opcache.jit=$jit "$tmp/work.php"
+		holds "php, $jit: its functions are below what has called them" \
+			"$(share "$out" '^php;.*;zend_execute;\{main\}') > 90"
+	done
+else
+	skip 'php with its JIT' 'not installed'
+fi
+finish
