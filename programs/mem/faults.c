@@ -40,28 +40,41 @@ ASM_FRAME(faults_frame,
 
 /* ---- begin */
 
-static const struct asm_insn begin_lines[] = {
-	READ_TID(THREAD),
-	MAP_LOOKUP(faulting, THREAD),
-	JNE(R0, 0, known),
-	/* Its first fault. */
-	WHEN(struct mem_faults_config, common.filtering),
-		CALL_FUNC(target_ids),
-		JEQ(R0, -1, out),
-	END,
-	ST(DW, R10, BEGUN, 0),
-	ST(DW, R10, BEGUN_INSIDE, 1),
-	MAP_UPDATE(faulting, THREAD, BEGUN, BPF_ANY),
-	JA(out),
-LABEL(known),
-	ST(DW, R0, BYTES, 0),
-	ST(DW, R0, INSIDE, 1),
-LABEL(out),
-	MOV(R0, 0),
-	EXIT(),
-	WHEN(struct mem_faults_config, common.filtering),
-		INCLUDE(&rp_target_part),
-	END,
+#define BEGIN_FAULT                                                                                \
+	READ_TID(THREAD),                                                                          \
+	MAP_LOOKUP(faulting, THREAD),                                                              \
+	JNE(R0, 0, known),                                                                         \
+	/* Its first fault. */                                                                     \
+	WHEN(struct mem_faults_config, common.filtering),                                          \
+		CALL_FUNC(target_ids),                                                             \
+		JEQ(R0, -1, out),                                                                  \
+	END,                                                                                       \
+	ST(DW, R10, BEGUN, 0),                                                                     \
+	ST(DW, R10, BEGUN_INSIDE, 1),                                                              \
+	MAP_UPDATE(faulting, THREAD, BEGUN, BPF_ANY),                                              \
+	JA(out),                                                                                   \
+	LABEL(known),                                                                              \
+	ST(DW, R0, BYTES, 0),                                                                      \
+	ST(DW, R0, INSIDE, 1),                                                                     \
+	LABEL(out),                                                                                \
+	MOV(R0, 0),                                                                                \
+	EXIT(),                                                                                    \
+	WHEN(struct mem_faults_config, common.filtering),                                          \
+		INCLUDE(&rp_target_part),                                                          \
+	END
+
+static const struct asm_insn begin_lines[] = { BEGIN_FAULT };
+
+/*
+ * In the kernel none is begun by what reads memory that may not be there and waits for nothing: so
+ * do the walks of other profilers, also between what a thread's fault takes and its end, which
+ * would find nothing taken.
+ */
+static const struct asm_insn begin_kernel[] = {
+	CALL(get_current_task_btf),
+	LD_FIELD(R1, R0, "task_struct", "pagefault_disabled"),
+	JNE(R1, 0, out),
+	BEGIN_FAULT,
 };
 
 /* ---- a page: R7 = its order, R8 = its type of migration */
@@ -183,9 +196,13 @@ const struct rp_program rp_mem_faults_programs[] = {
 	{ RP_CODE("mem_fault_begin", begin_lines), RP_ON_PERF_EVENT, FAULT_PROGRAM(MEM_FAULT_BEGIN),
 	  .summary = "notes that a fault begins, where there are no tracepoints of that",
 	  .instead = "no tracepoints of page faults here: they begin with an event" },
-	{ RP_CODE("mem_fault_kern", begin_lines), RP_ON_TP_BTF("page_fault_kernel"),
-	  FAULT_PROGRAM(MEM_FAULT_BEGIN_KERNEL), RP_NEEDS(RP_NEED_HOOK), .optional = true,
+	{ RP_CODE("mem_fault_kern", begin_kernel), RP_ON_TP_BTF("page_fault_kernel"),
+	  FAULT_PROGRAM(MEM_FAULT_BEGIN_KERNEL),
+	  RP_NEEDS(RP_NEED_HOOK, RP_NEED_FEATURE(RP_HAS_TASK_BTF)), .optional = true,
 	  .summary = "notes that the kernel begins to fault at a user's address" },
+	{ RP_CODE("fault_kern_old", begin_lines), RP_ON_TP_BTF("page_fault_kernel"),
+	  FAULT_PROGRAM(MEM_FAULT_BEGIN_KERNEL), RP_NEEDS(RP_NEED_HOOK), .optional = true,
+	  .summary = "notes that the kernel begins to fault, before Linux 5.11" },
 	{ RP_CODE("mem_fault_end", end_lines), RP_ON_PERF_EVENT, FAULT_PROGRAM(MEM_FAULT_END),
 	  .summary = "counts a fault, and what it took" },
 	RP_LIST_END,

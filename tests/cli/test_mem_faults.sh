@@ -97,4 +97,26 @@ run "$rawprof" mem --faults -q 0.2
 run "$rawprof" mem --growth -q 0.2
 is 'a short look: status' "$status" 0
 leaves_nothing
+# Beside a profiler that walks stacks at the same faults, and reads what is not there: what a fault has taken stays its own.
+if have_python; then
+	"$rawprof" top --always -F 499 --format json >"$tmp/top" 2>&1 &
+	top=$!
+	for ((i = 0; i < 600; i++)); do [ "$(wc -l <"$tmp/top")" -gt 1 ] && break || sleep 0.1; done
+	for n in 1 2 3; do
+		recording mem --faults --comm mem_many --format json -o "$tmp/beside" -v
+		"$work/mem_many" 1000000 >/dev/null
+		kill -INT "$recorder"
+		wait "$recorder"
+		python3 - "$tmp/beside" >"$said" <<'END'
+import json, sys
+samples = json.load(open(sys.argv[1]))['samples']
+print(sum(s['values'][0] for s in samples), sum(s['values'][1] for s in samples))
+END
+		read -r faults bytes <"$said"
+		holds "beside top, $n: pages of faults" "$faults > 10000 && $bytes / $page > $faults - 100"
+	done
+	kill -INT $top
+	wait $top 2>/dev/null
+fi
+
 finish
