@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What rawprof agent sends, in servers of others: the Collector of OpenTelemetry, built from Go's module proxy, has the
-# totals that the agent's windows have. Prometheus, of Debian's packages, is in tests/cli/test_agent.sh.
+# What rawprof agent sends, in servers of others, built from Go's module proxy: the Collector of OpenTelemetry has the
+# totals that the agent's windows have; gRPC's own server, wrapped as Parca wraps it, has the debug data that it asked for.
+# Prometheus, of Debian's packages, is in tests/cli/test_agent.sh.
 . "$(dirname "$0")/../cli/lib.sh"
 collector=v0.165.0
 need_profile
@@ -65,4 +66,38 @@ END
 read -r _ sent _ got <"$out"
 is 'the Collector: it has the totals that the windows have' "$got" "$sent"
 holds 'the Collector: and there are some' "${sent:-0} > 0"
+
+# ---- debug data: gRPC's server behind the wrapper that Parca has
+
+built=$PWD/build/servers/debuginfo/debuginfo
+build_debuginfo() (
+	mkdir -p build/servers/debuginfo && cp tests/servers/debuginfo/main.go build/servers/debuginfo/ && cd build/servers/debuginfo || exit
+	printf 'module debuginfo\n\ngo 1.24\n' >go.mod
+	go get github.com/improbable-eng/grpc-web/go/grpcweb@v0.15.0 google.golang.org/grpc@v1.75.0 && go mod tidy && go build -o debuginfo .
+)
+if ! build_debuginfo >"$tmp/build.log" 2>&1; then
+	skip 'debug data' "gRPC cannot be built: $(tail -n 1 "$tmp/build.log" | cut -c 1-100)"
+	finish
+fi
+port=$((port + 1))
+"$built" 127.0.0.1:$port >"$tmp/calls" 2>&1 &
+server=$!
+cp "$work/split" "$tmp/program"
+"$tmp/program" 60 >/dev/null &
+program=$!
+for ((i = 0; i < 100; i++)); do
+	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null && break
+	sleep 0.1
+done
+printf 'push = parca+http://127.0.0.1:%s\ndebuginfo = yes\n' $port >"$tmp/debuginfo.conf"
+run "$rawprof" agent --dir "$tmp/debuginfo" --window 1 -p $program -d 5 --config "$tmp/debuginfo.conf"
+is 'debug data: status of the agent' "$status" 0
+kill $server $program
+wait $server $program 2>/dev/null
+cat "$tmp/calls" >"$out"
+sum=$(sha256sum "$tmp/program" | cut -d ' ' -f 1)
+has 'debug data: gRPC has the file, byte for byte' "$out" "^Upload [0-9a-f]+ $(stat -c %s "$tmp/program") $sum\$"
+id=$(sed -n "s/^Upload \([0-9a-f]*\) .*$sum/\1/p" "$out")
+is 'debug data: in this order' "$(awk -v id="$id" '$2 == id { print $1 }' "$out" | xargs)" \
+	'ShouldInitiateUpload InitiateUpload Upload MarkUploadFinished'
 finish
