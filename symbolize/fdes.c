@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ranges of FDEs, without the rules for unwinding that take so much longer to work out. */
+/*
+ * The ranges of FDEs, without the rules for unwinding that take so much longer to work out: by the
+ * file's own table, or else by all of .eh_frame.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "fdes.h"
 #include "base/grow.h"
+#include "fde_table.h"
+#include "fdes.h"
 #include "guide.h"
 #include "radix.h"
 #include "unwind/elf.h"
 #include "unwind/frame.h"
 
-/* The .id of a span is where its function starts, from the base. */
 struct sym_fdes {
-	uint64_t base; /* of the lowest code */
+	struct sym_fde_table table; /* if it has entries, the rest is empty */
+	uint64_t base;		    /* of the lowest code; the .id of a span counts from it */
 	struct sym_span *spans;
 	size_t count, capacity;
 	struct sym_guide guide;
@@ -86,6 +90,10 @@ int sym_fdes_read(struct sym_fdes **out, const struct sym_object *object)
 
 	if (!f)
 		return err;
+	if (!sym_fde_table_read(&f->table, object)) {
+		*out = f;
+		return 0;
+	}
 	err = unwind_source_read(&s, object->fd, object->image, object->image_size);
 	if (err)
 		goto out;
@@ -109,6 +117,7 @@ void sym_fdes_close(struct sym_fdes *f)
 {
 	if (!f)
 		return;
+	sym_fde_table_free(&f->table);
 	sym_guide_free(&f->guide);
 	free(f->spans);
 	free(f);
@@ -116,13 +125,16 @@ void sym_fdes_close(struct sym_fdes *f)
 
 size_t sym_fdes_count(const struct sym_fdes *f)
 {
-	return f->count;
+	return f->table.count ? f->table.count : f->count;
 }
 
 bool sym_fdes_find(const struct sym_fdes *f, uint64_t vaddr, uint64_t *start, size_t *index)
 {
-	const struct sym_span *span = sym_guide_find(&f->guide, f->spans, f->count, vaddr);
+	const struct sym_span *span;
 
+	if (f->table.count)
+		return sym_fde_table_find(&f->table, vaddr, start, index);
+	span = sym_guide_find(&f->guide, f->spans, f->count, vaddr);
 	if (!span)
 		return false;
 	*start = f->base + span->id;

@@ -10,7 +10,10 @@
 
 struct sym_fdes;
 
-/* Reads .eh_frame, and keeps 16 bytes a function. Errors as of unwind_table_build(). */
+/*
+ * Reads .eh_frame_hdr, and keeps 8 bytes a function, or .eh_frame, and keeps 16. @object is read
+ * later too. Errors as of unwind_table_build().
+ */
 int sym_fdes_read(struct sym_fdes **out, const struct sym_object *object);
 void sym_fdes_close(struct sym_fdes *f);
 

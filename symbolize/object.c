@@ -111,6 +111,8 @@ static int read_segments(struct sym_object *o, const struct sym_headers *h)
 	for (size_t i = 0; i < h->phnum && kept < n; i++) {
 		const Elf64_Phdr *ph = &h->ph[i];
 
+		if (ph->p_type == PT_GNU_EH_FRAME)
+			o->eh_frame_hdr = (struct sym_bytes){ ph->p_offset, ph->p_filesz };
 		if (ph->p_type != PT_LOAD)
 			continue;
 		o->segments[kept++] = (struct sym_segment){

@@ -30,7 +30,7 @@ struct sym_relocs { /* a relocation table of .dynsym's */
 	bool is_plt; /* .rela.plt: entry n belongs to lazy PLT stub n */
 };
 
-struct sym_bytes { /* a section as it is in the file; size 0: there is none */
+struct sym_bytes { /* a part as it is in the file; size 0: there is none */
 	uint64_t offset, size;
 };
 
@@ -61,11 +61,12 @@ struct sym_object {
 	struct sym_symbols symbols[SYM_TABLES];
 	struct sym_relocs relocs[2];
 	size_t reloc_count;
-	struct sym_bytes debuglink; /* .gnu_debuglink: the name of the file that has the rest */
-	struct sym_bytes debugdata; /* .gnu_debugdata: symbols, an ELF file packed by xz */
-	struct sym_bytes usdt;	    /* .note.stapsdt: the USDT probes */
-	uint64_t usdt_base;	    /* address of .stapsdt.base; 0: there is none */
-	bool has_dwarf;		    /* .debug_info, with contents */
+	struct sym_bytes debuglink;    /* .gnu_debuglink: the name of the file that has the rest */
+	struct sym_bytes debugdata;    /* .gnu_debugdata: symbols, an ELF file packed by xz */
+	struct sym_bytes eh_frame_hdr; /* by its program header */
+	struct sym_bytes usdt;	       /* .note.stapsdt: the USDT probes */
+	uint64_t usdt_base;	       /* address of .stapsdt.base; 0: there is none */
+	bool has_dwarf;		       /* .debug_info, with contents */
 	char *unpacked;
 	size_t unpacked_size;
 };

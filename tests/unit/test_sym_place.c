@@ -16,6 +16,19 @@ static int open_fdes(const char *path)
 	return sym_fdes_read(&fdes, object);
 }
 
+/* By all of .eh_frame, as if the file had no table of it. */
+static struct sym_fdes *read_all(void)
+{
+	const struct sym_bytes table = object->eh_frame_hdr;
+	struct sym_fdes *all;
+
+	ck_assert_uint_gt(table.size, 0);
+	object->eh_frame_hdr = (struct sym_bytes){ 0 };
+	ck_assert_int_eq(sym_fdes_read(&all, object), 0);
+	object->eh_frame_hdr = table;
+	return all;
+}
+
 static void close_fdes(void)
 {
 	sym_fdes_close(fdes);
@@ -29,20 +42,28 @@ static void compare_with_table(const char *path)
 {
 	struct unwind_table *t;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = unwind_table_build(&t, fd);
-	uint64_t start, expected, found = 0;
+	uint64_t start, by_all, expected, found = 0;
+	struct sym_fdes *all;
 	size_t index;
+	bool is_found;
 
 	close(fd);
 	if (err == -ENOEXEC)
 		return; /* a machine that no tables are made for */
 	ck_assert_int_eq(err, 0);
 	ck_assert_int_eq(open_fdes(path), 0);
+	all = read_all();
 	for (size_t i = 0; i < object->code_count; i++) {
 		const struct sym_section *code = &object->code[i];
 
 		for (uint64_t at = code->addr; at < code->addr + code->size; at += 61) {
+			is_found = sym_fdes_find(fdes, at, &start, &index);
+			ck_assert_uint_lt(is_found ? index : 0, sym_fdes_count(fdes));
+			ck_assert_msg(is_found == sym_fdes_find(all, at, &by_all, &index) &&
+					      (!is_found || start == by_all),
+				      "%s: %" PRIx64 " by .eh_frame_hdr and by all", path, at);
 			/* The padding behind a function counts as the function's there. */
-			if (!sym_fdes_find(fdes, at, &start, &index))
+			if (!is_found)
 				continue;
 			ck_assert_int_eq(unwind_table_fde_start(t, at, &expected), 0);
 			ck_assert_msg(start == expected, "%s: %" PRIx64, path, at);
@@ -51,6 +72,7 @@ static void compare_with_table(const char *path)
 	}
 	ck_assert_uint_ge(found, 10);
 	unwind_table_free(t);
+	sym_fdes_close(all);
 	close_fdes();
 }
 
