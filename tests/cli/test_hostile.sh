@@ -18,7 +18,7 @@ replaced() {
 	kill $pid
 	wait $pid 2>/dev/null
 	is "$name: status" "$status" 0
-	holds "$name: samples are there" "$(total "$out") > 300"
+	holds "$name: samples are there" "$(total "$out") > 50"
 	near "$name: under the program's name" "$(share "$out" '^prog;')" 100 0.1
 	lacks "$name: no crash" "$err" 'Segmentation|Sanitizer|Abort|assert'
 	ledger_closes "$name"
