@@ -31,7 +31,7 @@ static const uint64_t default_max = 1ULL << 30;
 /* Seconds: when an entry was used last is known so well. */
 enum { USED_EVERY = 3600 };
 /* Of code, beyond which rules that were computed once come after the others. */
-#define SOON_BYTES (24U << 20)
+#define SOON_BYTES (48U << 20)
 static const char secret_name[] = "secret";
 
 struct unwind_cache {

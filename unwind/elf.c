@@ -23,6 +23,9 @@
 /* An .eh_frame as short as this is the record that ends it. */
 enum { EMPTY_EH_FRAME = 4 };
 
+/* Of the dynamic linker's tags, of which files have thirty, so many are looked at. */
+enum { DYNAMIC_MAX = 128 };
+
 /* Where a piece of the file lies; size 0: nowhere. */
 struct extent {
 	uint64_t addr, offset, size;
@@ -240,6 +243,41 @@ static int find_trampolines(struct unwind_source *s, const struct unwind_image *
 	return 0;
 }
 
+/* ---- hooks */
+
+static void add_hook(struct unwind_source *s, uint64_t addr)
+{
+	struct unwind_hook h = { .addr = addr };
+
+	if (s->nhooks == UNWIND_HOOKS || (s->nhooks && addr == s->hooks[0].addr))
+		return;
+	h.size = (uint32_t)unwind_source_text(s, addr, h.code, sizeof(h.code));
+	if (!h.size)
+		return;
+	if (s->nhooks && addr < s->hooks[0].addr) {
+		s->hooks[1] = s->hooks[0];
+		s->hooks[0] = h;
+	} else {
+		s->hooks[s->nhooks] = h;
+	}
+	s->nhooks++;
+}
+
+static void find_hooks(struct unwind_source *s)
+{
+	const struct unwind_image *m = &s->image;
+	Elf64_Dyn tags[DYNAMIC_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nsegments && !n; i++)
+		if (m->segments[i].p_type == PT_DYNAMIC)
+			n = unwind_image_read(m, m->segments[i].p_offset, tags, sizeof(tags)) /
+			    sizeof(tags[0]);
+	for (size_t i = 0; i < n && tags[i].d_tag != DT_NULL; i++)
+		if (tags[i].d_tag == DT_INIT || tags[i].d_tag == DT_FINI)
+			add_hook(s, tags[i].d_un.d_ptr);
+}
+
 bool unwind_source_tells(const struct unwind_source *s)
 {
 	return s->size || s->ntrampolines || s->go.size;
@@ -285,6 +323,8 @@ int unwind_source_read(struct unwind_source *out, int fd, const void *image, siz
 	if (err)
 		return err;
 	err = read_source(&s, &s.image);
+	if (!err && s.machine == EM_X86_64)
+		find_hooks(&s);
 	if (err)
 		unwind_source_free(&s);
 	else

@@ -20,6 +20,18 @@ struct unwind_code {
 enum {
 	UNWIND_TRAMPOLINES = 8,	    /* more in one file are no trampolines */
 	UNWIND_TRAMPOLINE_SIZE = 8, /* bytes of code, at least */
+	UNWIND_HOOKS = 2,
+	UNWIND_HOOK_SIZE = 64, /* bytes of code, at most */
+};
+
+/*
+ * What the dynamic linker calls first and last of a file, DT_INIT and DT_FINI: crti.o and crtn.o
+ * have no FDEs. A file's first page of code is met there.
+ */
+struct unwind_hook {
+	uint64_t addr;
+	uint32_t size;
+	uint8_t code[UNWIND_HOOK_SIZE];
 };
 
 struct unwind_source {
@@ -33,6 +45,8 @@ struct unwind_source {
 	/* Ascending. Looked for only where .eh_frame lacks them: without it, and in a vdso. */
 	uint64_t trampolines[UNWIND_TRAMPOLINES];
 	size_t ntrampolines;
+	struct unwind_hook hooks[UNWIND_HOOKS]; /* ascending; x86-64 only */
+	size_t nhooks;
 	bool is_computed;	   /* what no FDE describes gets rules by its instructions */
 	struct unwind_go go;	   /* for code that no .eh_frame describes */
 	struct unwind_image image; /* where the code is read; all zeroes: it cannot be */

@@ -12,7 +12,7 @@
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 12 };
+enum { FORMAT_VERSION = 13 };
 
 struct file_part {
 	uint64_t start;
@@ -45,6 +45,10 @@ struct unwind_key unwind_source_key(const struct unwind_source *s,
 	unwind_sip_word(&sip, s->image.entry);
 	unwind_sip_data(&sip, secret, s->code, s->ncode * sizeof(*s->code));
 	unwind_sip_data(&sip, secret, s->trampolines, s->ntrampolines * sizeof(*s->trampolines));
+	for (size_t i = 0; i < s->nhooks && !s->is_computed; i++) {
+		unwind_sip_word(&sip, s->hooks[i].addr);
+		unwind_sip_data(&sip, secret, s->hooks[i].code, s->hooks[i].size);
+	}
 	unwind_sip_data(&sip, secret, s->data, s->size);
 	unwind_sip_word(&sip, s->go.text);
 	unwind_sip_data(&sip, secret, s->go.data, s->go.size);

@@ -85,11 +85,32 @@ static int fill_range(struct unwind_gaps *g, const struct unwind_source *s, uint
 	return err;
 }
 
+/* A few instructions are no work: their rules are there from the start. */
+static int fill_hooks(const struct unwind_source *s, uint64_t start, uint64_t end,
+		      struct filling *f)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->nhooks && !err; i++) {
+		const struct unwind_hook *h = &s->hooks[i];
+		const struct unwind_starts starts = { .entry = h->addr };
+		const uint64_t left = h->addr < end ? end - h->addr : 0;
+		const size_t size = left < h->size ? (size_t)left : h->size;
+		struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
+
+		if (h->addr < start || h->addr < f->next || !size)
+			continue;
+		f->state = NULL;
+		err = unwind_code_follow(h->code, size, h->addr, &starts, &work, take_rule, f);
+	}
+	return err;
+}
+
 int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
 		     uint64_t end, unwind_row_fn *row, void *ctx)
 {
 	struct filling f = { .row = row, .ctx = ctx, .next = start };
-	int err = 0;
+	int err = s->is_computed ? 0 : fill_hooks(s, start, end, &f);
 
 	for (size_t i = 0; s->machine == EM_X86_64 && i < s->ncode && s->is_computed && !err; i++) {
 		const struct unwind_code *c = &s->code[i];

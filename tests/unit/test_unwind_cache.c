@@ -159,6 +159,42 @@ START_TEST(test_computed_earlier)
 }
 END_TEST
 
+#ifdef __x86_64__
+extern const char __ehdr_start[], _init[], _fini[];
+
+/* What crti.o and crtn.o begin and end with has no FDE: `sub $8,%rsp` of 4 bytes, and back. */
+static void check_hook(const struct unwind_table *t, const char *code)
+{
+	const char *sub = memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? code : code + 4;
+	const uint64_t at = (uint64_t)(sub - __ehdr_start);
+	const struct unwind_rule *first = unwind_table_rule(t, at),
+				 *then = unwind_table_rule(t, at + 4);
+
+	ck_assert_mem_eq(sub, "\x48\x83\xec\x08", 4);
+	ck_assert_int_eq(first->kind, UNWIND_SP);
+	ck_assert_int_eq(first->cfa_off, 8);
+	ck_assert_int_eq(first->flags, UNWIND_COMPUTED);
+	ck_assert_int_eq(then->kind, UNWIND_SP);
+	ck_assert_int_eq(then->cfa_off, 16);
+}
+
+START_TEST(test_hooks)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct unwind_table *t;
+	bool has_more;
+
+	ck_assert_int_eq(unwind_cache_first(NULL, &t, fd, &has_more), 0);
+	ck_assert(!has_more);
+	ck_assert_uint_eq(t->ngaps, 0);
+	check_hook(t, _init);
+	check_hook(t, _fini);
+	unwind_table_free(t);
+	close(fd);
+}
+END_TEST
+#endif
+
 START_TEST(test_no_table)
 {
 	struct unwind_table *t = NULL;
@@ -486,6 +522,9 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_kept);
 	tcase_add_test(t, test_computed_earlier);
+#ifdef __x86_64__
+	tcase_add_test(t, test_hooks);
+#endif
 	tcase_add_test(t, test_no_table);
 	tcase_add_test(t, test_damaged);
 	tcase_add_test(t, test_foreign_entries);
