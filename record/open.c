@@ -300,7 +300,7 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 	*rec = (struct recording){ .profiler = profiler, .ctx = ctx, .options = *opt };
 	rec->opt = &rec->options;
 	rec->signals = rec->wake = rec->rings = rec->stats = -1;
-	rec->target.gate = rec->target.exec_error = -1;
+	rec->target.ready = rec->target.gate = rec->target.exec_error = -1;
 	record_ksym_init(&rec->ksym);
 }
 
@@ -357,7 +357,10 @@ int record_open(struct recording *rec)
 	if (!err)
 		err = record_configure(rec);
 	rec->languages_wait = !err && record_languages_may_wait(rec);
-	return err ? err : open_programs(rec);
+	if (err)
+		return err;
+	record_target_await(&rec->target);
+	return open_programs(rec);
 }
 
 void record_report_lacks(unsigned long errors)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rawprof/loader.h>
@@ -26,6 +27,9 @@
 
 /* What a program has to end after a signal. */
 #define PATIENCE_MS 2000
+
+/* How often it is looked whether the child has come to the gate, and for how long: 0.1 s. */
+enum { GATE_LOOK_NS = 20000, GATE_LOOKS = 5000 };
 
 static int pidfd_open(pid_t pid)
 {
@@ -140,11 +144,15 @@ static int find_running(struct target *t, const struct record_options *opt)
 	return 0;
 }
 
-static void __attribute__((noreturn)) run_child(char **program, int gate, int error_fd)
+struct child_fds {
+	int ready, gate, error;
+};
+
+static void __attribute__((noreturn)) run_child(char **program, const struct child_fds *fds)
 {
 	/* Not read(): who watches that would see the end of one that began before. */
-	struct pollfd go = { .fd = gate, .events = POLLIN };
-	/* Whatever it looks for once the gate is open would be seen as the program's own. */
+	struct pollfd go = { .fd = fds->gate, .events = POLLIN };
+	/* Whatever it looks for once it is watched would be seen as the program's own. */
 	char path[PATH_MAX];
 	const bool found = find_path(program[0], path);
 	sigset_t none;
@@ -154,6 +162,7 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	close(fds->ready);
 	while (poll(&go, 1, -1) < 0 && errno == EINTR)
 		;
 	if (!(go.revents & POLLIN))
@@ -162,34 +171,53 @@ static void __attribute__((noreturn)) run_child(char **program, int gate, int er
 		execvp(path, program);
 	execvp(program[0], program);
 	err = errno;
-	if (write(error_fd, &err, sizeof(err)) < 0)
+	if (write(fds->error, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(err == ENOENT ? 127 : 126);
 }
 
+/* An end of a pipe for each of us; ours is the one that is read from if @reads. */
+static int make_pipe(int *ours, int *childs, bool reads)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return rp_fail(-errno, "pipe: %s", strerror(errno));
+	*ours = ends[!reads];
+	*childs = ends[reads];
+	return 0;
+}
+
+static void close_pipes(struct child_fds *fds)
+{
+	const int all[] = { fds->ready, fds->gate, fds->error };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
 static int make_child(struct target *t, char **program)
 {
-	int gate[2], error_pipe[2], err;
-	pid_t pid;
+	struct child_fds fds = { -1, -1, -1 };
+	pid_t pid = -1;
+	int err = make_pipe(&t->ready, &fds.ready, true);
 
-	if (pipe2(gate, O_CLOEXEC))
-		return rp_fail(-errno, "pipe: %s", strerror(errno));
-	if (pipe2(error_pipe, O_CLOEXEC)) {
-		close(gate[0]);
-		close(gate[1]);
-		return rp_fail(-errno, "pipe: %s", strerror(errno));
+	if (!err)
+		err = make_pipe(&t->gate, &fds.gate, false);
+	if (!err)
+		err = make_pipe(&t->exec_error, &fds.error, true);
+	if (!err) {
+		pid = fork();
+		err = pid < 0 ? rp_fail(-errno, "fork: %s", strerror(errno)) : 0;
 	}
-	pid = fork();
 	if (!pid) {
-		close(gate[1]); /* else the child would hold its own gate open */
-		run_child(program, gate[0], error_pipe[1]);
+		close(t->gate); /* else the child would hold its own gate open */
+		run_child(program, &fds);
 	}
-	close(gate[0]);
-	close(error_pipe[1]);
-	t->gate = gate[1];
-	t->exec_error = error_pipe[0];
-	if (pid < 0)
-		return rp_fail(-errno, "fork: %s", strerror(errno));
+	close_pipes(&fds);
+	if (err)
+		return err;
 	t->child = pid;
 	err = watch(t, pid);
 	if (err == -EPERM || err == -ENOSYS)
@@ -203,7 +231,7 @@ static int make_child(struct target *t, char **program)
 
 int record_target_open(struct target *t, const struct record_options *opt)
 {
-	*t = (struct target){ .gate = -1, .exec_error = -1 };
+	*t = (struct target){ .ready = -1, .gate = -1, .exec_error = -1 };
 	if (opt->program) {
 		t->program = find_program(opt->program[0]);
 		return make_child(t, opt->program);
@@ -214,6 +242,32 @@ int record_target_open(struct target *t, const struct record_options *opt)
 }
 
 /* Without a signal for the application if the child has gone. */
+/* Of /proc/PID/stat(5): "1234 (name) S ...". */
+static bool is_asleep(pid_t pid)
+{
+	char path[64], stat[512];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	end = rp_read_small_file(path, stat, sizeof(stat)) < 0 ? NULL : strrchr(stat, ')');
+	return end && end[1] == ' ' && end[2] == 'S';
+}
+
+/* That it closes this is not enough: it has to be let on to the gate, which this thread's priority
+ * may prevent. */
+void record_target_await(struct target *t)
+{
+	const struct timespec moment = { .tv_nsec = GATE_LOOK_NS };
+	char none;
+
+	if (t->ready < 0)
+		return;
+	while (read(t->ready, &none, 1) < 0 && errno == EINTR)
+		;
+	for (int looks = 0; looks < GATE_LOOKS && !is_asleep(t->child); looks++)
+		nanosleep(&moment, NULL);
+}
+
 static bool open_gate(int gate)
 {
 	sigset_t pipe, before;
@@ -296,6 +350,8 @@ int record_target_finish(struct target *t)
 
 void record_target_close(struct target *t)
 {
+	if (t->ready >= 0)
+		close(t->ready);
 	if (t->gate >= 0)
 		close(t->gate); /* a child that waits there ends by itself */
 	if (t->child && !t->ended)

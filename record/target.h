@@ -11,6 +11,7 @@
 
 struct target {
 	pid_t child;	  /* of -- PROGRAM; 0: none */
+	int ready;	  /* the child closes it when it waits at the gate; -1 */
 	int gate;	  /* the child executes the program when this is closed; -1 */
 	int exec_error;	  /* the child writes the errno of its exec here; -1 */
 	int *pidfd;	  /* readable when a process has ended; of the child, or of --pid */
@@ -25,6 +26,8 @@ struct target {
  * everything is in place before its first instruction. 0, or a negative errno after a message.
  */
 int record_target_open(struct target *t, const struct record_options *opt);
+/* The child has done what it has to do before: from here on it does only what the program does. */
+void record_target_await(struct target *t);
 /* Opens the gate. -ENOENT, -EACCES, ... after a message: the program could not be executed. */
 int record_target_start(struct target *t, const struct record_options *opt);
 /*

@@ -488,7 +488,7 @@ static int count(struct stat_run *s)
 			err = count_round(s);
 		close_round(s);
 		record_target_close(&s->target);
-		s->target = (struct target){ .gate = -1, .exec_error = -1 };
+		s->target = (struct target){ .ready = -1, .gate = -1, .exec_error = -1 };
 	}
 	return err ? err : write_figures(s);
 }
@@ -536,7 +536,7 @@ int stat_run(const struct options *opt)
 	struct stat_run s = { .opt = opt,
 			      .own = opt->own,
 			      .signals = -1,
-			      .target = { .gate = -1, .exec_error = -1 },
+			      .target = { .ready = -1, .gate = -1, .exec_error = -1 },
 			      .what = { .cgroup = -1 } };
 	const unsigned long errors = rp_log_errors();
 	int err, status;
