@@ -10,6 +10,7 @@
  * ends.
  */
 #include "func.h"
+#include "programs/shared/new_value.h"
 
 /* Offsets in a page, and in a call. */
 enum {
@@ -33,8 +34,7 @@ ASM_FRAME(grow_frame,
 	(struct func_page_key, key, GROW_KEY, &key_layout),
 	(key.thread, GROW_THREAD),
 	(key.number, GROW_NUMBER),
-	(key.unused, GROW_UNUSED),
-	(uint32_t, zero, GROW_ZERO));
+	(key.unused, GROW_UNUSED));
 
 /* clang-format off */
 static const struct asm_insn calls_lines[] = {
@@ -75,15 +75,7 @@ FUNC(func_page),
 	STX(DW, R10, GROW_THREAD, R1),
 	STX(W, R10, GROW_NUMBER, R2),
 	ST(W, R10, GROW_UNUSED, 0),
-	ST(W, R10, GROW_ZERO, 0),
-	MAP_LOOKUP(no_page, GROW_ZERO),
-	JEQ(R0, 0, out), /* never */
-	MOV_REG(R3, R0),
-	LD_MAP(R1, calls),
-	FRAME_PTR(R2, GROW_KEY),
-	MOV(R4, BPF_NOEXIST),
-	CALL(map_update_elem),
-	MAP_LOOKUP(calls, GROW_KEY),
+	MAP_NEW_VALUE(calls, GROW_KEY, no_page),
 	JEQ(R0, 0, out),
 	LDX(DW, R1, R10, GROW_THREAD),
 	STX(DW, R0, THREAD, R1),

@@ -10,6 +10,7 @@
  */
 #include "func.h"
 #include "base/machine.h"
+#include "programs/shared/new_value.h"
 
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct func_stats, common, returned, shorter, left, thread_ended,
@@ -71,8 +72,7 @@ ASM_FRAME(sum_frame,
 	(struct func_key, key, KEY, &key_layout),
 	(key.function, KEY_FUNCTION),
 	(key.who, KEY_WHO),
-	(key.comm, KEY_COMM),
-	(uint32_t, zero, SUM_ZERO));
+	(key.comm, KEY_COMM));
 
 /* clang-format off */
 static const struct asm_insn sum_lines[] = {
@@ -103,15 +103,7 @@ FUNC(func_sum),
 		END,
 		MAP_LOOKUP(sums, KEY),
 		JNE(R0, 0, out),
-		ST(W, R10, SUM_ZERO, 0),
-		MAP_LOOKUP(no_sum, SUM_ZERO),
-		JEQ(R0, 0, out), /* never */
-		MOV_REG(R3, R0),
-		LD_MAP(R1, sums),
-		FRAME_PTR(R2, KEY),
-		MOV(R4, BPF_NOEXIST),
-		CALL(map_update_elem),
-		MAP_LOOKUP(sums, KEY),
+		MAP_NEW_VALUE(sums, KEY, no_sum),
 LABEL(out),
 		EXIT(),
 	END,

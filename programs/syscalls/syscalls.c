@@ -10,6 +10,7 @@
  */
 #include "syscalls.h"
 #include "programs/shared/compat.h"
+#include "programs/shared/new_value.h"
 
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct syscalls_stats, (common, &rp_program_stats_layout), own, exits,
@@ -118,8 +119,7 @@ ASM_FRAME(exit_frame,
 	(key.error, KEY_ERROR),
 	(key.comm, KEY_COMM),
 	(uint64_t, one, ONE),
-	(uint32_t, tid, EXIT_TID),
-	(uint32_t, zero, ZERO_AT));
+	(uint32_t, tid, EXIT_TID));
 
 /* clang-format off */
 /* sys_exit(struct pt_regs *regs, long ret), or the record of raw_syscalls:sys_exit */
@@ -154,15 +154,7 @@ static const struct asm_insn exit_lines[] = {
 	/* R7 = its sum. */
 	MAP_LOOKUP(sums, KEY),
 	JNE(R0, 0, known),
-	ST(W, R10, ZERO_AT, 0),
-	MAP_LOOKUP(no_sum, ZERO_AT),
-	JEQ(R0, 0, out), /* never */
-	MOV_REG(R3, R0),
-	LD_MAP(R1, sums),
-	FRAME_PTR(R2, KEY),
-	MOV(R4, BPF_NOEXIST),
-	CALL(map_update_elem),
-	MAP_LOOKUP(sums, KEY),
+	MAP_NEW_VALUE(sums, KEY, no_sum),
 	JEQ(R0, 0, sums_full),
 LABEL(known),
 	MOV_REG(R7, R0),

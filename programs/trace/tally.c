@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace_tally: an event is counted, by what the configuration says. */
+#include "programs/shared/new_value.h"
 #include "trace.h"
 
 const struct asm_layout rp_trace_key_layout =
@@ -95,12 +96,7 @@ FUNC(trace_tally),
 	END,
 	MAP_LOOKUP(tallies, KEY),
 	JNE(R0, 0, known),
-	LD_MAP(R1, tallies),
-	FRAME_PTR(R2, KEY),
-	LD_MAP_VALUE(R3, zero, 0),
-	MOV(R4, BPF_NOEXIST),
-	CALL(map_update_elem),
-	MAP_LOOKUP(tallies, KEY),
+	MAP_NEW_VALUE(tallies, KEY, zero),
 	JEQ(R0, 0, full),
 LABEL(known),
 	UNLESS(struct trace_config, tally.hist),
