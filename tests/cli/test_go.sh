@@ -219,7 +219,7 @@ if (cd "$tmp/mixed" && CGO_ENABLED=1 go build -ldflags='-s -w' -o "$tmp/both" ma
 	folded -F 999 -U -- "$tmp/both"
 	# Go up to 1.19 exports the wrappers of C's functions.
 	holds 'cgo: from C to the goroutine'"'"'s beginning' \
-		"$(awk '/;runtime\.goexit;runtime\.main;main\.main;main\.callsC;main\._Cfunc_inC;.*runtime\.asmcgocall;\[both\+/ { n += $NF } /\[both\+/ && !/;inGo;/ { m += $NF } END { print m ? 100 * n / m : 0 }' "$out") > 95"
+		"$(awk '/;runtime\.goexit;runtime\.main;main\.main;main\.callsC;main\._Cfunc_inC;.*runtime\.asmcgocall;(\[both\+|_cgo_)/ { n += $NF } /\[both\+|_cgo_/ && !/;inGo;/ { m += $NF } END { print m ? 100 * n / m : 0 }' "$out") > 95"
 	holds 'cgo: from Go that C called' \
 		"$(awk '/;main\.callsC;main\._Cfunc_andBack;.*runtime\.asmcgocall;(\[both\+|_cgo_).*;inGo;.*;main\.inGo / { n += $NF } /main\.inGo / { m += $NF } END { print m ? 100 * n / m : 0 }' "$out") > 95"
 	has 'cgo: whole' "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records of stacks as a ring hands them over: each is kept once by its hash, and what it weighs is
- * added up. Each record of the input begins with its size.
+ * added up. Deep ones come in two parts. Each record of the input begins with its size.
  */
 #include "record/stacks.c"
 
 #include "fuzz.h"
+
+enum { DEEPEST = 64 }; /* frames */
 
 static int take_all(void *ctx, const struct stack_record *record)
 {
@@ -15,6 +17,22 @@ static int take_all(void *ctx, const struct stack_record *record)
 	for (size_t i = 0; i < (record->user_bytes + record->kernel_bytes) / 8; i++)
 		*sum ^= record->frames[i] & 0; /* all of it is there */
 	return 0;
+}
+
+/* Some are the inner frames of one that may come next. */
+static void make_piece(void *record, size_t n)
+{
+	struct stack_deep *piece = record;
+
+	piece->tag = STACK_DEEP_TAG;
+	piece->of &= 7;
+	piece->bytes = (uint32_t)(n - sizeof(*piece));
+}
+
+static bool may_refuse(const struct stack_record *record, size_t n)
+{
+	return n < sizeof(*record) || n != record_bytes(record) || record->fresh & STACK_DEEP ||
+	       record->hash == STACK_DEEP_TAG;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -28,6 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s->nvalues = STACK_VALUES;
 	s->on_record = take_all;
 	s->ctx = &came;
+	if (record_deep_open(DEEPEST, &s->deep))
+		abort();
 	while (in.at < in.end) {
 		const size_t told = fuzz_take(&in, 2), left = (size_t)(in.end - in.at);
 		const size_t n = (told < left ? told : left) & ~7u;
@@ -41,9 +61,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			record->kernel_bytes = (uint32_t)(n - sizeof(*record)) - record->user_bytes;
 			record->managed_bytes = 0;
 		}
+		if (n > sizeof(struct stack_deep) && told & 2)
+			make_piece(record, n);
 		err = take_record(s, record, n);
-		fuzz_check(!err || n < sizeof(*record) ||
-			   (err == -EBADMSG && n != record_bytes(record)));
+		fuzz_check(!err || (err == -EBADMSG && may_refuse(record, n)));
 		free(record);
 		in.at += n ? n : 1;
 	}
