@@ -47,6 +47,7 @@ static int load_without_languages(struct recording *rec)
 	less.managed_bytes = 0;
 	less.all_bytes = less.both_bytes;
 	less.jvm = less.scripts = less.php = less.ruby = less.perl = 0;
+	less.deep_bytes = 0;
 	program = load_sampler(rec, &less);
 	err = program < 0 ? program : take_over(rec, program);
 	return err ? err : record_load(rec, rp_program_of(rp_cpu_programs, CPU_BEGIN), &config);

@@ -81,6 +81,12 @@ int record_languages_begin(struct recording *rec)
 		       : 0;
 }
 
+void record_languages_saw(struct recording *rec, const struct stack_record *record)
+{
+	if (rec->languages_wait && rec->config.deep_bytes && record->user_end == UNWIND_DEEP)
+		rec->language_met = true;
+}
+
 int record_languages_look(struct recording *rec)
 {
 	if (!rec->languages_wait)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Walks of languages, which a recording of the whole machine begins without: they take the verifier
- * longer than all the rest, and are loaded once there is a process that has such frames.
+ * longer than all the rest, and are loaded once there is a process that has such frames. With them
+ * comes what very deep stacks need, which a stack that was cut asks for too.
  */
 #ifndef RECORD_LANGUAGES_H
 #define RECORD_LANGUAGES_H
@@ -23,6 +24,9 @@ bool record_program_runs(bool (*is_one)(const void *ctx, const char *exe), const
 bool record_languages_may_wait(const struct recording *rec);
 /* Events are on, all rights are still there: loads them if an interpreter runs. */
 int record_languages_begin(struct recording *rec);
+/* A stack has come: it may ask for them. */
+struct stack_record;
+void record_languages_saw(struct recording *rec, const struct stack_record *record);
 /* After a drain: loads them if one has been met. 0 or a negative errno after a message. */
 int record_languages_look(struct recording *rec);
 /* Loads them if that has not been done. */

@@ -134,6 +134,7 @@ static int on_record(void *ctx, const struct stack_record *record)
 	if (rec->jvm && record->managed_bytes && record_jvm_saw(rec->jvm, record))
 		return -ENOMEM;
 	rec->seen++;
+	record_languages_saw(rec, record);
 	if (rec->side)
 		record_saw_stack(rec, record);
 	return rec->opt->samples ? record_samples_keep(rec, record)

@@ -57,6 +57,15 @@ if grep -qE 'yes +bpf_loop ' "$out"; then
 	has 'three thousand frames: they are whole' "$err" 'user stacks: (9[5-9]|100)\.[0-9] % whole'
 	ledger_closes 'three thousand frames'
 
+	# Of the whole machine it begins without, until a stack is cut.
+	"$work/dive" 3000 20 &
+	diver=$!
+	folded -F 999 -U -d 2
+	kill $diver
+	wait $diver 2>/dev/null
+	holds 'whole machine: three thousand frames' \
+		"$(awk '/^dive;.*;main;/ && gsub(/;dive/, "") == 3000 { n += $NF } /;bottom / { m += $NF } END { print m ? 100 * n / m : 0 }' "$out") > 70"
+
 	folded -F 999 -U --max-stack 2500 -- "$work/dive" 3000 0.3
 	is 'as many frames as were asked for' "$(dives "$out")" 'dive*2499 bottom'
 
