@@ -368,6 +368,11 @@ static bool grow(struct values *values)
 	return true;
 }
 
+bool asm_vlog_values_begin(struct values *values)
+{
+	return values->n || grow(values);
+}
+
 uint32_t asm_vlog_value_intern(struct values *values, struct arena **arena, const char *text,
 			       size_t len, bool slot)
 {

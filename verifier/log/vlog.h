@@ -60,6 +60,8 @@ struct values {
 	uint32_t table_capacity;
 };
 
+/* Makes number 0. False without memory. */
+bool asm_vlog_values_begin(struct values *values);
 /* The number of a value; 0 without memory. slot: 8 bytes of the stack. */
 uint32_t asm_vlog_value_intern(struct values *values, struct arena **arena, const char *text,
 			       size_t len, bool slot);

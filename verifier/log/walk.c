@@ -254,7 +254,9 @@ int asm_walk_read(const char *text, struct asm_walk *out)
 	w->out = &walk;
 	w->expected = w->from = ASM_WALK_NONE;
 	w->made_ids = 100000000; /* the kernel's count from 1 */
-	asm_vlog_read(&reader, text);
+	reader.no_memory = !asm_vlog_values_begin(&reader.values);
+	if (!reader.no_memory)
+		asm_vlog_read(&reader, text);
 	if (!reader.no_memory)
 		asm_vlog_reader_finish(&reader);
 	walk.last = reader.no_memory ? ASM_WALK_NONE : asm_walk_keep(&reader);
@@ -262,8 +264,6 @@ int asm_walk_read(const char *text, struct asm_walk *out)
 	w->values = reader.values;
 	w->arena = reader.arena;
 	w->out = NULL;
-	if (!reader.no_memory && !w->values.n)
-		reader.no_memory = !asm_vlog_value_intern(&w->values, &w->arena, "0", 1, false);
 	if (reader.no_memory || asm_walk_order_talk(&walk) || asm_walk_find_matches(&walk)) {
 		asm_walk_free(&walk);
 		return -ENOMEM;
