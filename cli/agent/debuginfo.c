@@ -8,7 +8,8 @@
  *	Upload			a stream: who it is, then the file in pieces
  *	MarkUploadFinished
  *
- * Each build id is asked for once in the life of a sender, unless the server was away.
+ * Each build id is asked for once in the life of a sender, unless the server was away; once for
+ * each path, as a file that only says that it has a build id is none for the others that do.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,17 +23,14 @@
 #include "push.h"
 
 #define SERVICE "/parca.debuginfo.v1alpha1.DebuginfoService/"
-#define MAX_ASKED 20000
+/* Then all are asked for again: whoever makes many files keeps no other one from being sent. */
+#define MAX_ASKED 10000
 #define MAX_QUEUE 1000
 #define PIECE (1u << 20)
 #define UPLOAD_SECONDS 600
 /* After a server that was away, and for an answer of the supervisor. */
 #define PAUSE_NS (60 * NS_PER_SECOND)
 enum { STRATEGY_GRPC = 1 };
-
-struct asked {
-	char build_id[PUSH_BUILD_ID];
-};
 
 struct wanted {
 	char build_id[PUSH_BUILD_ID];
@@ -47,7 +45,7 @@ struct push_symbols {
 	void *ctx;
 	enum { IDLE, ASKED, WAITS, BEGUN, UPLOADS, MARKED } state;
 	uint64_t since_ns, not_before_ns;
-	struct hash_map asked; /* of struct asked */
+	struct hash_map asked; /* of struct wanted */
 	struct wanted *queue;
 	size_t first, n, capacity;
 	struct wanted now;
@@ -69,20 +67,19 @@ void push_symbols_meet(struct push_symbols *s, const struct report *r)
 	size_t at = 0;
 
 	while (s && s->n - s->first < MAX_QUEUE && report_next_module(r, &at, &path, &build_id)) {
-		struct asked key = { "" };
-		const uint32_t before = s->asked.count;
 		struct wanted w = { .path = "" };
 
 		if (*path != '/' || strlen(path) >= sizeof(w.path) ||
-		    strlen(build_id) >= sizeof(key.build_id))
-			continue;
-		memcpy(key.build_id, build_id, strlen(build_id));
-		if (before >= MAX_ASKED)
-			return;
-		if (!rp_hash_add(&s->asked, &key) || s->asked.count == before)
+		    strlen(build_id) >= sizeof(w.build_id))
 			continue;
 		memcpy(w.build_id, build_id, strlen(build_id));
 		memcpy(w.path, path, strlen(path));
+		if (rp_hash_find(&s->asked, &w))
+			continue;
+		if (s->asked.count >= MAX_ASKED)
+			rp_hash_free(&s->asked);
+		if (!rp_hash_add(&s->asked, &w))
+			continue;
 		if (RP_PUSH(s->queue, s->n, s->capacity, w))
 			return;
 	}
@@ -405,6 +402,6 @@ struct push_symbols *push_symbols_new(const struct push_target *t, struct push_h
 	s->wants = wants;
 	s->ctx = ctx;
 	s->fd = -1;
-	s->asked = HASH_SET(struct asked);
+	s->asked = HASH_SET(struct wanted);
 	return s;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # rawprof agent, debuginfo = yes: Parca is asked once for each build id, and gets the files that it wants, which have symbols
-# and which the agent may read, byte for byte; no others.
+# which the agent may read, and which are no other user's, byte for byte; no others.
 . "$(dirname "$0")/lib.sh"
 
 printf 'push = otlp+http://127.0.0.1:1\ndebuginfo = yes\n' >"$tmp/wrong.conf"
@@ -44,11 +44,11 @@ END
 }
 [ -n "$(build_id "$work/split" 2>/dev/null)" ] || { skip "$(basename "$0")" 'the linker gives programs no build id'; finish; }
 chmod 755 "$tmp"
-for name in whole stripped replaced secret; do program $name; done
+for name in whole stripped replaced secret theirs; do program $name; done
 strip "$tmp/stripped"
 ids=()
-whole=$(build_id "$tmp/whole") stripped=$(build_id "$tmp/stripped") replaced=$(build_id "$tmp/replaced") secret=$(build_id "$tmp/secret")
-for name in whole stripped replaced secret; do
+whole=$(build_id "$tmp/whole") stripped=$(build_id "$tmp/stripped") replaced=$(build_id "$tmp/replaced") secret=$(build_id "$tmp/secret") theirs=$(build_id "$tmp/theirs")
+for name in whole stripped replaced secret theirs; do
 	"$tmp/$name" 60 >/dev/null &
 	ids+=($!)
 	pids="$pids $!"
@@ -65,7 +65,7 @@ for pid in "${ids[@]}"; do until_true "[ \"\$(readlink /proc/$pid/exe)\" != /usr
 # Another file by the name of one that runs, and one that nobody may read but with rights of root's, or its owner's.
 cp "$tmp/whole" "$tmp/other" && mv "$tmp/other" "$tmp/replaced"
 chmod 0 "$tmp/secret"
-[ "$(id -u)" != 0 ] || chown 65534 "$tmp/secret"
+[ "$(id -u)" != 0 ] || chown 65534 "$tmp/secret" "$tmp/theirs"
 
 declare -A agents
 for mode in takes refuse elsewhere fails off; do
@@ -80,14 +80,14 @@ calls() { cat "$tmp/$1.log" 2>/dev/null | grep -c "\"to\": \"$2\", \"ok\": true,
 windows() { cat "$tmp/$1.log" 2>/dev/null | grep -c '"to": "writeraw"'; }
 until_true '[ "$(calls takes MarkUploadFinished '"$whole"')" -gt 0 ]'
 for mode in takes refuse elsewhere fails off; do until_true "[ \"\$(windows $mode)\" -ge 4 ]"; done
-for id in "$stripped" "$replaced" "$secret"; do until_true "[ \"\$(calls takes ShouldInitiateUpload $id)\" -gt 0 ]"; done
+for id in "$stripped" "$replaced" "$secret" "$theirs"; do until_true "[ \"\$(calls takes ShouldInitiateUpload $id)\" -gt 0 ]"; done
 for mode in takes refuse elsewhere fails off; do
 	kill -TERM "${agents[$mode]}"
 	wait "${agents[$mode]}"
 	is "$mode: the agent: status" "$?" 0
 done
 
-for id in "$whole" "$stripped" "$replaced" "$secret"; do
+for id in "$whole" "$stripped" "$replaced" "$secret" "$theirs"; do
 	is 'each is asked for once' "$(calls takes ShouldInitiateUpload "$id")" 1
 done
 is 'what it wants comes, byte for byte' \
@@ -97,6 +97,7 @@ is 'and is finished' "$(calls takes MarkUploadFinished "$whole")" 1
 is 'not what has no symbols' "$(calls takes Upload "$stripped")" 0
 is 'nor another file of that name' "$(calls takes Upload "$replaced")" 0
 [ "$(id -u)" != 0 ] || is 'nor what the agent may not read' "$(calls takes Upload "$secret")" 0
+[ "$(id -u)" != 0 ] || is 'nor what another user owns, who may have written any build id into it' "$(calls takes Upload "$theirs")" 0
 is 'refused: nothing comes' "$(calls refuse InitiateUpload "$whole")" 0
 is 'elsewhere: nothing is sent to other addresses' "$(calls elsewhere InitiateUpload "$whole"), $(calls elsewhere Upload "$whole")" '1, 0'
 is 'fails: it is not finished, nor tried again' "$(calls fails Upload "$whole"), $(calls fails MarkUploadFinished "$whole")" '1, 0'

@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/agent/push.h"
+#include "symbolize/object.h"
 
 static char *a_file(const char *path)
 {
@@ -329,6 +332,65 @@ START_TEST(partial_success)
 }
 END_TEST
 
+static void copy_self(const char *path)
+{
+	const int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	char part[65536];
+	ssize_t n;
+
+	ck_assert_int_ge(from, 0);
+	ck_assert_int_ge(to, 0);
+	while ((n = read(from, part, sizeof(part))) > 0)
+		ck_assert_int_eq(write(to, part, (size_t)n), n);
+	close(from);
+	close(to);
+}
+
+/* Anyone can write the build id of a system's library into a file of theirs. */
+START_TEST(debug_files_of_other_users)
+{
+	char dir[] = "/tmp/test_agent_pushXXXXXX", path[64];
+	struct sym_object *self;
+	int fd;
+
+	ck_assert_int_eq(sym_object_open(&self, open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 0);
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/program", dir);
+	copy_self(path);
+	fd = push_debug_file(path, self->build_id);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert_int_eq(push_debug_file(path, "00112233445566778899"), -ENOENT);
+	if (!geteuid()) {
+		ck_assert_int_eq(chown(path, 65534, 65534), 0);
+		ck_assert_int_eq(push_debug_file(path, self->build_id), -ENOENT);
+	}
+	unlink(path);
+	rmdir(dir);
+	sym_object_close(self);
+}
+END_TEST
+
+/* What is no file is not opened either: a watchdog's timer would run from then on. */
+START_TEST(debug_files_are_plain)
+{
+	char dir[] = "/tmp/test_agent_pushXXXXXX", path[64], event[4096];
+	const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/pipe", dir);
+	ck_assert_int_eq(mkfifo(path, 0644), 0);
+	ck_assert_int_ge(inotify_add_watch(watch, path, IN_OPEN), 0);
+	ck_assert_int_lt(push_debug_file(path, "00112233445566778899"), 0);
+	ck_assert_int_eq(read(watch, event, sizeof(event)), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	close(watch);
+	unlink(path);
+	rmdir(dir);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("agent_push");
@@ -342,6 +404,8 @@ int main(void)
 	tcase_add_test(t, right_lines);
 	tcase_add_loop_test(t, rules, 0, sizeof(rules_of) / sizeof(rules_of[0]));
 	tcase_add_test(t, spool_keeps_order_and_bounds);
+	tcase_add_test(t, debug_files_of_other_users);
+	tcase_add_test(t, debug_files_are_plain);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
