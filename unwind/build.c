@@ -303,7 +303,9 @@ static int make(const struct unwind_source *s, uint32_t part_rows, bool follow_r
 	b->frames = (struct unwind_frames){ s->data,	       s->size,	 s->addr,
 					    s->is_debug_frame, &b->work, follow_rbx };
 	b->cies = HASH_MAP(struct parsed_cie, offset);
+	unwind_gaps_begin(&b->gaps, s);
 	err = run_all(b);
+	unwind_gaps_end(&b->gaps, s);
 	b->rows.gaps = b->gaps.at;
 	b->rows.ngaps = b->gaps.count;
 	if (!err && b->counts_from_rbx && !follow_rbx)

@@ -459,16 +459,14 @@ static int load(struct unwind_cache *c, const struct unwind_source *s, const str
 }
 
 /* Whatever goes wrong here, the table is there: it will be built again next time. */
-static void store(struct unwind_cache *c, const struct unwind_source *s,
-		  const struct unwind_key *key, const struct unwind_table *t)
+static void store(struct unwind_cache *c, const struct unwind_key *key,
+		  const struct unwind_made *made, const struct unwind_table *t)
 {
-	struct unwind_key code;
 	char name[NAME_SIZE];
 	void *bytes;
 	size_t size;
 
-	if (!unwind_code_key(s, t, &c->secret, &code) ||
-	    unwind_file_make(key, &code, t, &bytes, &size))
+	if (!made->is_known || unwind_file_make(key, &made->key, t, &bytes, &size))
 		return;
 	name_of(key, name);
 	keep(c, name, bytes, size);
@@ -488,16 +486,19 @@ static bool load_as(struct unwind_cache *c, struct unwind_source *s, bool is_com
 	return !load(c, s, &key, out);
 }
 
-static int make(struct unwind_cache *c, const struct unwind_source *s, struct unwind_table **out)
+static int make(struct unwind_cache *c, struct unwind_source *s, struct unwind_table **out)
 {
+	struct unwind_made made = { .secret = c ? &c->secret : NULL };
 	struct unwind_key key;
 	int err = s->is_computed || unwind_source_tells(s) ? 0 : -ENODATA;
 
+	s->made = c ? &made : NULL;
 	err = err ? err : unwind_table_make(s, UNWIND_PART_ROWS, out);
+	s->made = NULL;
 	if (err || !c)
 		return err;
 	key = unwind_source_key(s, &c->secret);
-	store(c, s, &key, *out);
+	store(c, &key, &made, *out);
 	return 0;
 }
 

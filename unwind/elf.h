@@ -9,6 +9,7 @@
 
 #include "go.h"
 #include "image.h"
+#include "keyed.h"
 
 /* The largest .eh_frame of real files is some 20 MB. */
 #define UNWIND_FRAMES_MAX (64ULL << 20)
@@ -22,6 +23,7 @@ enum {
 	UNWIND_TRAMPOLINE_SIZE = 8, /* bytes of code, at least */
 	UNWIND_HOOKS = 2,
 	UNWIND_HOOK_SIZE = 64, /* bytes of code, at most */
+	UNWIND_ENTRY_SIZE = 128,
 };
 
 /*
@@ -32,6 +34,16 @@ struct unwind_hook {
 	uint64_t addr;
 	uint32_t size;
 	uint8_t code[UNWIND_HOOK_SIZE];
+};
+
+/*
+ * Of the code that rules are computed of, as it is when they are: the file is its owner's, and may
+ * be another each time that it is read.
+ */
+struct unwind_made {
+	const struct unwind_secret *secret;
+	struct unwind_key key;
+	bool is_known; /* all of it was there */
 };
 
 struct unwind_source {
@@ -47,9 +59,12 @@ struct unwind_source {
 	size_t ntrampolines;
 	struct unwind_hook hooks[UNWIND_HOOKS]; /* ascending; x86-64 only */
 	size_t nhooks;
+	uint8_t entry[UNWIND_ENTRY_SIZE]; /* the code at image.entry; x86-64 only */
+	uint32_t entry_size;
 	bool is_computed;	   /* what no FDE describes gets rules by its instructions */
 	struct unwind_go go;	   /* for code that no .eh_frame describes */
 	struct unwind_image image; /* where the code is read; all zeroes: it cannot be */
+	struct unwind_made *made;  /* NULL: nobody wants it */
 };
 
 /*

@@ -8,10 +8,10 @@
 #include "entry.h"
 
 /* Real ones have 20 to 70 bytes, and two or three calls. */
-enum { ENTRY_BYTES = 128, ENTRY_CALLS = 4 };
+enum { ENTRY_CALLS = 4 };
 
 struct entry {
-	uint8_t code[ENTRY_BYTES];
+	const uint8_t *code;
 	uint32_t size;
 	uint32_t called[ENTRY_CALLS], ncalled;
 };
@@ -50,7 +50,7 @@ uint64_t unwind_entry_end(const struct unwind_source *s, uint64_t end)
 {
 	const uint64_t at = s->image.entry;
 	const struct unwind_code *code = unwind_source_code(s, at);
-	struct entry e = { .size = ENTRY_BYTES };
+	struct entry e = { .code = s->entry, .size = s->entry_size };
 
 	if (s->machine != EM_X86_64 || !code || at >= end)
 		return at;
@@ -58,6 +58,5 @@ uint64_t unwind_entry_end(const struct unwind_source *s, uint64_t end)
 		end = code->end;
 	if (end - at < e.size)
 		e.size = (uint32_t)(end - at);
-	e.size = (uint32_t)unwind_source_text(s, at, e.code, e.size);
 	return at + length_of(&e);
 }

@@ -12,7 +12,7 @@
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 13 };
+enum { FORMAT_VERSION = 14 };
 
 struct file_part {
 	uint64_t start;
@@ -49,6 +49,7 @@ struct unwind_key unwind_source_key(const struct unwind_source *s,
 		unwind_sip_word(&sip, s->hooks[i].addr);
 		unwind_sip_data(&sip, secret, s->hooks[i].code, s->hooks[i].size);
 	}
+	unwind_sip_data(&sip, secret, s->entry, s->entry_size);
 	unwind_sip_data(&sip, secret, s->data, s->size);
 	unwind_sip_word(&sip, s->go.text);
 	unwind_sip_data(&sip, secret, s->go.data, s->go.size);

@@ -43,22 +43,43 @@ static int take_rule(void *ctx, uint64_t addr, uint32_t len, const struct unwind
 	return err;
 }
 
-static int fill_piece(const struct unwind_gaps *g, const struct unwind_source *s, uint64_t addr,
+/* Of the piece of code at @addr: what it is, and what points to it. */
+static void add_to_key(struct unwind_sip *sip, const struct unwind_secret *secret,
+		       const struct unwind_starts *t, uint64_t addr, const uint8_t *code,
+		       size_t size)
+{
+	const uint64_t end = addr + size;
+
+	unwind_sip_data(sip, secret, code, size);
+	while ((addr = unwind_starts_next(t, addr, end)) < end)
+		unwind_sip_word(sip, addr++);
+}
+
+static int fill_piece(struct unwind_gaps *g, const struct unwind_source *s, uint64_t addr,
 		      size_t size, struct filling *f)
 {
 	const uint64_t memory = (uint64_t)MEMORY_TIMES * size;
 	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
+	bool is_there = false;
 	uint8_t *code;
 	int err = 0;
 
-	if (!rp_memory_take(memory))
+	if (!rp_memory_take(memory)) {
+		g->is_lost = true;
 		return 0;
+	}
 	f->state = NULL; /* those of the piece before are gone */
 	code = malloc(size);
 	if (!code)
 		err = -ENOMEM;
-	else if (unwind_source_text(s, addr, code, size) == size)
+	else
+		is_there = unwind_source_text(s, addr, code, size) == size;
+	if (is_there) {
+		if (s->made)
+			add_to_key(&g->sip, s->made->secret, &g->starts, addr, code, size);
 		err = unwind_code_follow(code, size, addr, &g->starts, &work, take_rule, f);
+	}
+	g->is_lost |= !is_there;
 	free(code);
 	rp_memory_give(memory);
 	return err;
@@ -123,20 +144,43 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 	return err || f.next >= end ? err : row(ctx, f.next, &nothing);
 }
 
-/* Of the code at @addr: what points to it. */
-static void add_starts(struct unwind_sip *sip, const struct unwind_starts *t, uint64_t addr,
-		       size_t size)
+void unwind_gaps_begin(struct unwind_gaps *g, const struct unwind_source *s)
 {
-	const uint64_t end = addr + size;
+	if (s->made)
+		unwind_sip_begin(&g->sip, s->made->secret->sip);
+}
 
-	while ((addr = unwind_starts_next(t, addr, end)) < end)
-		unwind_sip_word(sip, addr++);
+void unwind_gaps_end(struct unwind_gaps *g, const struct unwind_source *s)
+{
+	if (!s->made)
+		return;
+	s->made->key = unwind_sip_end(&g->sip, g->count);
+	s->made->is_known = !g->is_lost;
 }
 
 void unwind_gaps_free(struct unwind_gaps *g)
 {
 	free(g->at);
 	unwind_starts_free(&g->starts);
+}
+
+/* The way in which the code was filled in: by pieces. */
+static bool add_range(struct unwind_sip *sip, const struct unwind_source *s,
+		      const struct unwind_secret *secret, const struct unwind_starts *t,
+		      uint64_t start, uint64_t end)
+{
+	const size_t most = end - start < UNWIND_CODE_PIECE ? end - start : UNWIND_CODE_PIECE;
+	uint8_t *code = malloc(most);
+	bool is_there = code;
+
+	for (uint64_t at = start, size; at < end && is_there; at += size) {
+		size = end - at < most ? end - at : most;
+		is_there = unwind_source_text(s, at, code, size) == size;
+		if (is_there)
+			add_to_key(sip, secret, t, at, code, size);
+	}
+	free(code);
+	return is_there;
 }
 
 bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n,
@@ -149,17 +193,11 @@ bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n
 
 	unwind_sip_begin(&sip, secret->sip);
 	for (size_t i = 0; i + 1 < n && is_there; i += 2) {
-		const size_t size = at[i + 1] - at[i];
-		uint8_t *code = NULL;
+		const uint64_t base = s->code[0].start;
 
-		bytes += size;
-		is_there = at[i + 1] > at[i] && bytes <= UNWIND_GAPS_MAX && (code = malloc(size)) &&
-			   unwind_source_text(s, s->code[0].start + at[i], code, size) == size;
-		if (is_there) {
-			unwind_sip_data(&sip, secret, code, size);
-			add_starts(&sip, &starts, s->code[0].start + at[i], size);
-		}
-		free(code);
+		bytes += at[i + 1] - at[i];
+		is_there = at[i + 1] > at[i] && bytes <= UNWIND_GAPS_MAX &&
+			   add_range(&sip, s, secret, &starts, base + at[i], base + at[i + 1]);
 	}
 	unwind_starts_free(&starts);
 	*out = unwind_sip_end(&sip, n);

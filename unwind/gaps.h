@@ -21,7 +21,13 @@ struct unwind_gaps {
 	uint32_t bytes;
 	bool is_searched;
 	struct unwind_starts starts; /* once it is */
+	struct unwind_sip sip;	     /* of what was read of it, if somebody wants it */
+	bool is_lost;		     /* some of it was not read */
 };
+
+/* Before any is filled in, and after the last one: s->made. */
+void unwind_gaps_begin(struct unwind_gaps *g, const struct unwind_source *s);
+void unwind_gaps_end(struct unwind_gaps *g, const struct unwind_source *s);
 
 /*
  * Tells @row of the rules for code of @s from @start to @end, as unwind_cfi_run() does, and between
@@ -33,8 +39,8 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 void unwind_gaps_free(struct unwind_gaps *g);
 
 /*
- * Of the code at @n of these numbers, and of what points there. False: it is not there, or more
- * than there may be.
+ * Of the code at @n of these numbers, and of what points there, as it is now: what s->made is if
+ * that is what it was. False: it is not there, or more than there may be.
  */
 bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n,
 		     const struct unwind_secret *secret, struct unwind_key *out);
