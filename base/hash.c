@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "grow.h"
 #include "hash.h"
@@ -51,15 +52,38 @@ void rp_index_free(struct hash_index *x)
 }
 
 /* Odd numbers with bits all over: the first is 2^64 by the golden ratio. */
-uint32_t rp_hash_bytes(const void *bytes, size_t n)
+static const uint64_t lasting[2] = { 0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull };
+static uint64_t secret[2] = { 0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull };
+
+/* By what the kernel gives each program at its start: no system call, which could fail. */
+static __attribute__((constructor)) void make_secret(void)
+{
+	const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM); /* 16 bytes */
+
+	if (!random)
+		return;
+	memcpy(secret, random, sizeof(secret));
+	/* What the C library guards stacks with are those bytes. */
+	secret[0] *= lasting[0];
+	secret[1] = secret[1] * lasting[1] | 1;
+}
+
+/* Both halves of the product: what a bit does depends on the secret and on all bits below it. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint32_t hash_with(const uint64_t key[2], const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
-	uint64_t h = n * 0x9e3779b97f4a7c15ull, word;
+	uint64_t h = key[0] ^ n * lasting[0], word;
 
 	for (; n >= 8; n -= 8, p += 8) {
 		memcpy(&word, p, 8);
-		h = (h ^ word) * 0xd6e8feb86659fd93ull;
-		h ^= h >> 32;
+		h = fold(h ^ word, key[1]);
 	}
 	if (n) {
 		word = 0;
@@ -67,10 +91,20 @@ uint32_t rp_hash_bytes(const void *bytes, size_t n)
 			memcpy(&word, p, 4);
 		else
 			memcpy(&word, p, n);
-		h = (h ^ word) * 0xd6e8feb86659fd93ull;
+		h = fold(h ^ word, key[1]);
 	}
-	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ h >> 32) * lasting[0];
 	return (uint32_t)(h >> 32);
+}
+
+uint32_t rp_hash_bytes(const void *bytes, size_t n)
+{
+	return hash_with(secret, bytes, n);
+}
+
+uint32_t rp_hash_lasting(const void *bytes, size_t n)
+{
+	return hash_with(lasting, bytes, n);
 }
 
 static void *entry(const struct hash_map *map, uint32_t number)

@@ -53,7 +53,13 @@ static inline uint32_t rp_index_next(const struct hash_index *x, uint32_t hash, 
 	}
 }
 
+/*
+ * Another one in every process: whoever chooses names or addresses cannot choose many of the same
+ * hash, each of which would be compared with all before it.
+ */
 uint32_t rp_hash_bytes(const void *bytes, size_t n);
+/* The same one in every process, of what others have not chosen. */
+uint32_t rp_hash_lasting(const void *bytes, size_t n);
 
 static inline uint32_t rp_hash_pair(uint32_t a, uint32_t b)
 {

@@ -113,7 +113,7 @@ static int add_target(struct push_config *c, const char *name, char why[PUSH_WHY
 		return -ENOMEM;
 	for (n = strlen(t->url); n && t->url[n - 1] == '/'; n--)
 		t->url[n - 1] = '\0';
-	t->id = rp_hash_bytes(name, strlen(name));
+	t->id = rp_hash_lasting(name, strlen(name));
 	t->id += !t->id; /* 0 is none */
 	return 0;
 }

@@ -166,6 +166,29 @@ START_TEST(hash_looks_at_every_byte)
 }
 END_TEST
 
+/* Who knows the numbers that a hash is made with finds any number of names that have one hash. */
+START_TEST(names_cannot_be_made_to_collide)
+{
+	const uint64_t n = 0x9e3779b97f4a7c15ull, k = 0xd6e8feb86659fd93ull, state = n ^ 16 * n;
+	uint32_t first[2] = { 0 }, same[2] = { 0 };
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		const unsigned __int128 product = (unsigned __int128)(state ^ i) * k;
+		const uint64_t name[2] = { i, (uint64_t)product ^ (uint64_t)(product >> 64) };
+
+		const uint32_t hash[2] = { rp_hash_lasting(name, sizeof(name)),
+					   rp_hash_bytes(name, sizeof(name)) };
+
+		for (int h = 0; h < 2; h++) {
+			first[h] = i ? first[h] : hash[h];
+			same[h] += hash[h] == first[h];
+		}
+	}
+	ck_assert_uint_eq(same[0], 1000);
+	ck_assert_uint_le(same[1], 2);
+}
+END_TEST
+
 /* Whichever allocation fails: what was there is found, what failed is not, the next try works. */
 START_TEST(map_without_memory_stays_as_it_is)
 {
@@ -390,6 +413,7 @@ int main(void)
 	tcase_add_test(t, array_is_no_larger_than_its_capacity_can_say);
 	tcase_add_test(t, map_finds_what_was_added);
 	tcase_add_test(t, hash_looks_at_every_byte);
+	tcase_add_test(t, names_cannot_be_made_to_collide);
 	tcase_add_test(t, map_without_memory_stays_as_it_is);
 	tcase_add_test(t, index_meets_all_of_one_hash);
 	tcase_add_test(t, set_says_what_is_new);
