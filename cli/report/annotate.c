@@ -2,14 +2,16 @@
 /*
  * --annotate: the instructions of a function, with what was at each of them. objdump takes the file
  * apart, if it is the one that was recorded, which its build id says. BPF programs are taken from
- * the kernel (annotate_bpf.c).
+ * the kernel (annotate_bpf.c). A file may have been made for what objdump does wrong: root's runs
+ * as the owner of the file.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,10 +23,11 @@
 #include "annotate.h"
 #include "symbolize/symtab.h"
 
-extern char **environ;
-
-/* No function is longer; what is beyond is not shown. */
+/* No function is longer, or has more instructions; what is beyond is not shown. */
 #define LONGEST_FUNCTION (1 << 20)
+
+/* How objdump ends that has not begun, as of a shell. */
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
 /* The file of the function; *fd stays open while it is read by others. */
 static int open_file(const struct report_place *p, struct sym_object **object, int *fd)
@@ -119,7 +122,7 @@ static int read_lines(struct annotation *a, FILE *in)
 	ssize_t length;
 	int err = 0;
 
-	while (!err && (length = getline(&line, &room, in)) > 0) {
+	while (!err && a->code->n < LONGEST_FUNCTION && (length = getline(&line, &room, in)) > 0) {
 		line[length - (line[length - 1] == '\n')] = '\0';
 		if (!is_instruction(line, &address))
 			continue;
@@ -137,35 +140,59 @@ static int read_lines(struct annotation *a, FILE *in)
 	return err;
 }
 
-/* Its output is a pipe; the file comes as its standard input, which is the file that we have read.
- */
-static int start_objdump(int file, const struct annotation *a, pid_t *pid, FILE **out)
+static int become_owner(int file)
+{
+	struct stat st;
+
+	if (geteuid())
+		return 0;
+	if (fstat(file, &st))
+		return -errno;
+	if (!st.st_uid)
+		return 0;
+	return setgroups(0, NULL) || setresgid(st.st_gid, st.st_gid, st.st_gid) ||
+			       setresuid(st.st_uid, st.st_uid, st.st_uid)
+		       ? -errno
+		       : 0;
+}
+
+/* The file comes as its standard input, which is the file that we have read. */
+static void __attribute__((noreturn)) run_objdump(int file, int out, const struct annotation *a)
 {
 	char start[40], stop[40];
-	const char *const argv[] = {
-		"objdump", "--disassemble",   "--demangle", "--no-show-raw-insn", start,
-		stop,	   "/proc/self/fd/0", NULL
-	};
-	posix_spawn_file_actions_t actions;
-	int ends[2], err;
+	char *const argv[] = { (char[]){ "objdump" },
+			       (char[]){ "--disassemble" },
+			       (char[]){ "--demangle" },
+			       (char[]){ "--no-show-raw-insn" },
+			       start,
+			       stop,
+			       (char[]){ "/proc/self/fd/0" },
+			       NULL };
 
 	snprintf(start, sizeof(start), "--start-address=0x%" PRIx64, a->places->start);
 	snprintf(stop, sizeof(stop), "--stop-address=0x%" PRIx64, a->end);
+	if (become_owner(file) || dup2(file, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+		_exit(CANNOT_RUN);
+	execvp(*argv, argv);
+	_exit(errno == ENOENT ? NOT_FOUND : CANNOT_RUN);
+}
+
+/* Its output is a pipe. */
+static int start_objdump(int file, const struct annotation *a, pid_t *pid, FILE **out)
+{
+	int ends[2], err;
+
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	err = -posix_spawn_file_actions_init(&actions);
-	if (!err) {
-		err = -posix_spawn_file_actions_adddup2(&actions, file, STDIN_FILENO);
-		if (!err)
-			err = -posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-		if (!err)
-			err = -posix_spawnp(pid, "objdump", &actions, NULL, (char *const *)argv,
-					    environ);
-		posix_spawn_file_actions_destroy(&actions);
-	}
+	*out = fdopen(ends[0], "r");
+	*pid = *out ? fork() : -1;
+	err = *pid < 0 ? -errno : 0;
+	if (!*pid)
+		run_objdump(file, ends[1], a);
 	close(ends[1]);
-	*out = err ? NULL : fdopen(ends[0], "r");
-	if (!*out)
+	if (err && *out)
+		fclose(*out);
+	else if (err)
 		close(ends[0]);
 	return err;
 }
@@ -173,20 +200,20 @@ static int start_objdump(int file, const struct annotation *a, pid_t *pid, FILE 
 static int take_apart(struct annotation *a, int file)
 {
 	FILE *in = NULL;
-	pid_t pid;
+	pid_t pid = -1;
 	int err = start_objdump(file, a, &pid, &in), status = 0;
 
-	if (err == -ENOENT)
-		return rp_fail(err, "--annotate: objdump takes files apart, and is not installed "
-				    "(package binutils)");
 	if (err)
 		return rp_fail(err, "--annotate: cannot start objdump: %s", strerror(-err));
-	err = in ? read_lines(a, in) : -ENOMEM;
-	if (in)
-		fclose(in);
+	err = read_lines(a, in);
+	fclose(in);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (!err && (!a->code->n || status))
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
+		return rp_fail(-ENOENT,
+			       "--annotate: objdump takes files apart, and is not installed "
+			       "(package binutils)");
+	if (!err && (!a->code->n || (status && a->code->n < LONGEST_FUNCTION)))
 		err = rp_fail(-EIO, "--annotate: objdump cannot take it apart");
 	return err;
 }

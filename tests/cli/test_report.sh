@@ -165,6 +165,21 @@ if command -v objdump >/dev/null; then
 		"$(sed -n 's/^,"code":[[]{"name":"work_60",.*"self":\([0-9]*\),.*/\1/p' "$out")" "$leaves"
 	has '--annotate in the page: instructions' "$out" '^\["[0-9a-f]+: [^"]*",[0-9]+,[0-9]+\],?$'
 	refused '--annotate: folded' 2 'is text, in place of the table, or in the page' --annotate work_60 --format folded "$tmp/cpu.rawprof"
+	# Whose rights objdump has: a file may have been made for what it does wrong.
+	if [ "$(id -u)" = 0 ]; then
+		mkdir "$tmp/bin"
+		printf '#!/bin/sh\nid -u >&2\nid -G >&2\nexec %s "$@"\n' "$(command -v objdump)" >"$tmp/bin/objdump"
+		chmod 755 "$tmp" "$tmp/bin" "$tmp/bin/objdump"
+		cp "$work/split" "$tmp/theirs"
+		chown 1234:1235 "$tmp/theirs"
+		chmod 700 "$tmp/theirs"
+		keep theirs cpu -F 999 -d 1 -- "$tmp/theirs"
+		run env PATH="$tmp/bin:$PATH" "$rawprof" report --annotate work_60 "$tmp/theirs.rawprof"
+		is "--annotate: of another user's file: status" "$status" 0
+		is '--annotate: objdump runs as that user' "$(head -2 "$err" | tr '\n' ' ')" '1234 1235 '
+		run env PATH="$tmp/bin:$PATH" "$rawprof" report --annotate work_60 "$tmp/cpu.rawprof"
+		is '--annotate: of a file of root as root' "$(head -1 "$err")" 0
+	fi
 	cp "$work/split" "$tmp/program"
 	keep gone cpu -d 1 -- "$tmp/program"
 	cp "$work/naps" "$tmp/program"
