@@ -21,6 +21,8 @@
 
 #define SITE "https://profiler.firefox.com"
 #define PATIENCE_S 5	  /* for a client that says or takes nothing */
+#define CROWDED_MS 100	  /* for one that says nothing while others wait */
+#define NS_PER_MS (NS_PER_SECOND / 1000)
 #define MAX_REQUEST 16384 /* bytes of its head */
 
 struct server {
@@ -107,13 +109,34 @@ static bool asks_for(const char *request, const char *method, const char *path)
 	return !differs && request[skip + n] == ' ';
 }
 
+/* Until it says something; false: its time, which is from @since, is over. */
+static bool wait_for(const struct server *s, int client, uint64_t since)
+{
+	struct pollfd fds[] = { { .fd = client, .events = POLLIN },
+				{ .fd = s->socket, .events = POLLIN } };
+
+	while (!stopped) {
+		const bool crowded = poll(&fds[1], 1, 0) > 0;
+		const uint64_t patience =
+			crowded ? CROWDED_MS * NS_PER_MS : PATIENCE_S * NS_PER_SECOND;
+		const uint64_t passed = rp_monotonic_ns() - since;
+
+		if (passed >= patience ||
+		    poll(fds, crowded ? 1 : 2, (int)((patience - passed) / NS_PER_MS) + 1) < 0)
+			return false;
+		if (fds[0].revents)
+			return true;
+	}
+	return false;
+}
+
 /* A client that sends a byte now and then has no more time than one that sends none. */
-static bool read_head(int client, char request[MAX_REQUEST])
+static bool read_head(const struct server *s, int client, char request[MAX_REQUEST])
 {
 	const uint64_t begin = rp_monotonic_ns();
 	size_t n = 0;
 
-	while (n < MAX_REQUEST - 1 && rp_monotonic_ns() - begin < PATIENCE_S * NS_PER_SECOND) {
+	while (n < MAX_REQUEST - 1 && wait_for(s, client, begin)) {
 		const ssize_t got = recv(client, request + n, MAX_REQUEST - 1 - n, 0);
 
 		if (got <= 0)
@@ -131,9 +154,8 @@ static void serve_client(const struct server *s, int client)
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
 	char request[MAX_REQUEST];
 
-	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (!read_head(client, request))
+	if (!read_head(s, client, request))
 		return;
 	if (asks_for(request, "GET ", s->path))
 		answer(client, "200 OK",
