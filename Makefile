@@ -215,7 +215,7 @@ check-cli: rawprof $(WORKLOAD) $(HTML_PAGES) $(BUILD)/bad/check ## tests of ./ra
 check-interpreters: rawprof $(WORKLOAD) ## frames of Python, Node 18 to 22 and Java 17, 21: servers, beside other profilers; npm, PyPI, Maven; root, 12 minutes
 	$(Q)scripts/check-interpreters
 .PHONY: check-diff
-check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and compare them: what diff says of nothing, and of 20 %; root, 25 minutes
+check-diff: rawprof $(WORKLOAD) ## record 200 pairs of profiles (PAIRS) and compare them, one and five (RUNS) a side: what diff says of nothing, and of 20 %; root, 30 minutes
 	$(Q)scripts/diff-pairs
 check-consumers: rawprof $(WORKLOAD) ## profiles in Firefox Profiler, Perfetto and speedscope, from npm and PyPI; root
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/consumers/check.sh

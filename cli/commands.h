@@ -14,6 +14,7 @@ struct command {
 	const char *examples;	      /* lines of the help */
 	unsigned int takes;	      /* TAKES_... */
 	const char *words;	      /* what words it takes, "EVENT..."; NULL: as TAKES_ says */
+	const char *many;	      /* with TAKES_SECOND: how to name more than two; NULL */
 	const struct option_row *own; /* NULL: none */
 	size_t own_size;
 	/* What is wrong with these options together, for a person; NULL: nothing. */

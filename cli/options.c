@@ -343,7 +343,8 @@ static int take_word(struct options *opt, const struct command *c, const char *w
 			return place == &opt->name
 				       ? misused(opt, "one at a time: '%s' or '%s'", opt->name,
 						 word)
-				       : misused(opt, "two at a time: '%s' is a third", word);
+				       : misused(opt, "two at a time: '%s' is a third%s", word,
+						 c->many ? c->many : "");
 		*place = word;
 		return -1;
 	}

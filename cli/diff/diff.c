@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/diff/side.h"
 #include "cli/option_rows.h"
 #include "cli/output.h"
 
@@ -21,9 +22,9 @@ struct diff_options {
 };
 
 struct diff_files {
-	struct report_file file[2];
+	struct diff_side side[2];
 	struct report_diff_options options;
-	struct report_diff *diff;
+	struct report_diff *diff, *whole; /* whole: with --filter */
 };
 
 /* The writers of a difference, by the name of the format. */
@@ -44,36 +45,6 @@ static report_diff_writer *writer_of(const struct options *opt)
 	return NULL;
 }
 
-static int open_profile(const char *path, struct report_file *file)
-{
-	int err = report_open(path, file);
-
-	if (err)
-		return rp_fail(err, "%s: %s", path, *file->why ? file->why : strerror(-err));
-	if (file->report)
-		return 0;
-	return rp_fail(-EINVAL, "%s: it holds figures and no stacks", path);
-}
-
-/* Leaves of both what --filter says; *unfit if that is no condition, or nothing fits it. */
-static int filter(const struct options *opt, const char *path, struct report_file *file,
-		  bool *unfit)
-{
-	const char *condition = ((const struct diff_options *)opt->own)->filter;
-	struct report *r = NULL;
-	char why[REPORT_WHY];
-	int err = condition ? report_select(file->report, condition, &r, why) : 0;
-
-	*unfit = err == -EINVAL;
-	if (*unfit)
-		return rp_fail(err, "%s: --filter '%s': %s", path, condition, why);
-	if (r) {
-		report_free(file->report);
-		file->report = r;
-	}
-	return err;
-}
-
 static double percent(const char *given, double otherwise)
 {
 	double value;
@@ -81,24 +52,11 @@ static double percent(const char *given, double otherwise)
 	return given && option_percent(given, &value) ? value : otherwise;
 }
 
-/* Which value type of a profile is compared: that of --weight, or the one that its maker shows. */
-static int choose_weight(const struct options *opt, const char *path,
-			 const struct report_file *file, unsigned int *weight)
-{
-	const char *wanted = ((const struct diff_options *)opt->own)->weight;
-	int found = wanted ? report_value_by_name(file->report, wanted) : 0;
-
-	*weight = wanted ? (unsigned int)found : file->show.weight;
-	return found < 0 ? rp_fail(found, "%s has no weight '%s'", path, wanted) : 0;
-}
-
 /* Of bytes and nanoseconds nothing can be said together; of a count and either, only the shares. */
 static int check_units(const struct options *opt, const struct diff_files *f)
 {
-	const struct report_value_type a =
-		report_value_type(f->file[0].report, f->options.weight_a);
-	const struct report_value_type b =
-		report_value_type(f->file[1].report, f->options.weight_b);
+	const struct report_value_type a = report_value_type(f->side[0].runs[0], f->side[0].weight);
+	const struct report_value_type b = report_value_type(f->side[1].runs[0], f->side[1].weight);
 
 	if (!strcmp(a.unit, b.unit))
 		return 0;
@@ -112,14 +70,33 @@ static int check_units(const struct options *opt, const struct diff_files *f)
 	return 0;
 }
 
+/* of_part: of what --filter left; then the whole ones have been compared. */
+static int compare_runs(struct diff_files *f, bool of_part, struct report_diff **diff)
+{
+	const struct report_runs a = diff_side_runs(&f->side[0], of_part),
+				 b = diff_side_runs(&f->side[1], of_part);
+	int err = report_diff_new(&a, &b, &f->options, diff);
+
+	if (err == -ENODATA)
+		return rp_fail(err, "one of the two profiles has nothing of this weight");
+	if (err == -ENOENT)
+		return rp_fail(err, "the profiles do not say how long they were recorded: "
+				    "choose another --normalize");
+	return err;
+}
+
 static int compare(const struct options *opt, const struct output *out, struct diff_files *f)
 {
 	const struct diff_options *own = opt->own;
-	int err;
+	int err = check_units(opt, f);
 
+	if (err)
+		return err;
 	f->options = (struct report_diff_options){
 		.name_a = opt->name,
 		.name_b = opt->second,
+		.weight_a = f->side[0].weight,
+		.weight_b = f->side[1].weight,
 		.scale = (enum report_diff_scale)own->scale,
 		.noise = percent(own->noise, 0) / 100,
 		.min = percent(own->min, 0),
@@ -128,20 +105,12 @@ static int compare(const struct options *opt, const struct output *out, struct d
 	};
 	f->options.show.top_functions = own->top;
 	f->options.show.title = own->title;
-	err = choose_weight(opt, opt->name, &f->file[0], &f->options.weight_a);
-	if (!err)
-		err = choose_weight(opt, opt->second, &f->file[1], &f->options.weight_b);
-	if (!err)
-		err = check_units(opt, f);
-	if (err)
-		return err;
-	err = report_diff_new(f->file[0].report, f->file[1].report, &f->options, &f->diff);
-	if (err == -ENODATA)
-		return rp_fail(err, "one of the two profiles has nothing of this weight");
-	if (err == -ENOENT)
-		return rp_fail(err, "the profiles do not say how long they were recorded: "
-				    "choose another --normalize");
-	return err;
+	if (!own->filter)
+		return compare_runs(f, false, &f->diff);
+	/* A part is normalised as the whole is, where what stayed the same may be. */
+	err = compare_runs(f, false, &f->whole);
+	f->options.part_of = f->whole;
+	return err ? err : compare_runs(f, true, &f->diff);
 }
 
 /* The line that a CI log ends with. */
@@ -167,6 +136,20 @@ static int write_diff(struct output *out, const struct options *opt, const struc
 	return err ? err : output_failed(out, writer_of(opt)(diff, out->stream));
 }
 
+/* *unfit: nothing fits --filter, or it is no condition. */
+static int open_side(const struct options *opt, int side, struct diff_files *f, bool *unfit)
+{
+	const struct diff_options *own = opt->own;
+	struct diff_side *s = &f->side[side];
+	int err = diff_side_open(s, side ? opt->second : opt->name);
+
+	if (!err)
+		err = diff_side_choose_weight(s, own->weight);
+	if (!err && own->filter)
+		err = diff_side_filter(s, own->filter, unfit);
+	return err;
+}
+
 static int run(const struct options *opt)
 {
 	const unsigned long errors = rp_log_errors();
@@ -176,13 +159,9 @@ static int run(const struct options *opt)
 
 	if (err)
 		return out.unfit ? EXIT_USAGE : command_failed(opt->command, err, errors);
-	err = open_profile(opt->name, &f.file[0]);
+	err = open_side(opt, 0, &f, &out.unfit);
 	if (!err)
-		err = open_profile(opt->second, &f.file[1]);
-	if (!err)
-		err = filter(opt, opt->name, &f.file[0], &out.unfit);
-	if (!err)
-		err = filter(opt, opt->second, &f.file[1], &out.unfit);
+		err = open_side(opt, 1, &f, &out.unfit);
 	if (!err)
 		err = compare(opt, &out, &f);
 	if (!err)
@@ -197,8 +176,9 @@ static int run(const struct options *opt)
 	else
 		command_failed(opt->command, err, errors);
 	report_diff_free(f.diff);
-	report_file_free(&f.file[0]);
-	report_file_free(&f.file[1]);
+	report_diff_free(f.whole);
+	diff_side_free(&f.side[0]);
+	diff_side_free(&f.side[1]);
 	return status;
 }
 
@@ -222,10 +202,12 @@ static const struct option_row own[] = {
 	OPTION("min", 0, VIEW, PERCENT, min, "PCT",
 	       "leave out what changed by less than PCT percent of A's total"),
 	OPTION("noise", 0, VIEW, PERCENT, noise, "PCT",
-	       "how much a function's weight may differ from run to run besides chance (2)"),
+	       "how much a function's weight may differ from run to run besides chance (2); of "
+	       "several runs, besides what these show (0.5)"),
 	OPTION("filter", 0, VIEW, TEXT, filter, "EXPRESSION",
 	       "compare only the samples of both for which it holds: 'comm=nginx and not "
-	       "dso=libssl*', as in rawprof report"),
+	       "dso=libssl*', as in rawprof report; scale and points stay those of the whole "
+	       "profiles"),
 	FLAG("all", 'a', VIEW, all, "what did not change beyond chance, too"),
 	{ "format", 0, OPTION_OUTPUT, .help = "the form of the result",
 	  .words = "table folded svg html json" },
@@ -244,20 +226,30 @@ static const struct option_row own[] = {
 const struct command diff_command = {
 	.name = "diff",
 	.summary = "what changed between two profiles?",
-	.about = "What changed between two profiles? A and B are files: pprof, of rawprof or of "
-		 "others, or folded stacks. B is compared with A: what grew, what shrank, what is "
-		 "new and what is gone, by itself and with what it calls.\n\n"
+	.about = "What changed between two profiles? A and B are files: saved profiles, pprof, of "
+		 "rawprof or of others, or folded stacks. B is compared with A: what grew, what "
+		 "shrank, what is new and what is gone, by itself and with what it calls.\n\n"
+		 "Each may be several runs of the same program: a directory stands for all files "
+		 "in it, a pattern in quotes ('before-*.rawprof') for those that fit. Then their "
+		 "sums are compared, and what the runs of one side differ by among each other is "
+		 "no change. One run of each cannot tell: by where code and data lie, and by what "
+		 "the machine does beside, functions of the same program differ by up to half. "
+		 "Five runs of each are a good number; three leave some doubt.\n\n"
 		 "Only what chance does not explain is reported: a function's weight is tested as "
 		 "the number of samples that it is, with some percent of noise between runs "
 		 "(--noise) allowed, and corrected for how many functions are tested, so that of a "
-		 "hundred comparisons of the same program at most one reports anything. Points are "
+		 "hundred comparisons of the same program at most one reports anything: of single "
+		 "runs if these differ by chance alone, else of several. Points are "
 		 "percent of A's total, + is more in B.\n\n"
 		 "Exit status: 0, also where something changed; 1 with --fail-above, if a function "
 		 "grew by more than that, or if a file cannot be read.",
 	.examples =
 		"  rawprof diff before.pb.gz after.pb.gz            what changed beyond chance\n"
 		"  rawprof diff -o diff.svg before.folded after.folded   red grew, blue shrank\n"
+		"  rawprof diff before/ after/                      several runs of each\n"
+		"  rawprof diff 'v1-*.rawprof' 'v2-*.rawprof'\n"
 		"  rawprof diff --fail-above 2 main.pb.gz branch.pb.gz   for CI\n",
+	.many = ": several runs of a side are a directory, or a pattern in quotes",
 	.takes = TAKES_NAME | TAKES_SECOND | TAKES_FORMAT | TAKES_OUTPUT,
 	.own = own,
 	.own_size = sizeof(struct diff_options),

@@ -362,9 +362,7 @@ const struct report_ledger *report_file_ledger(const struct report_file *file);
 const struct report_cost *report_file_cost(const struct report_file *file);
 void report_file_free(struct report_file *file); /* all parts; not file itself */
 
-/*
- * Profiles made of others, which stay as they are: 0 and a new one, or a negative errno.
- */
+/* Profiles made of others, which stay as they are: 0 and a new one, or a negative errno. */
 
 /* An address of a function, and what of a value was there. Texts are the report's. */
 struct report_place {
@@ -390,7 +388,7 @@ struct report_code {
 	struct report_code_line {
 		char *text;
 		uint64_t self, total; /* 0, 0: nothing was there */
-	} *lines;
+	} * lines;
 	size_t n, capacity;
 };
 
@@ -490,22 +488,29 @@ struct report_diff_options {
 	const char *name_a, *name_b;	 /* of the profiles, for people: their paths */
 	unsigned int weight_a, weight_b; /* which value types are compared */
 	enum report_diff_scale scale;
+	/* These are parts of the profiles of that one, whose scale and points are kept; or NULL. */
+	const struct report_diff *part_of;
 	double noise; /* how much a weight differs from run to run, relative to it, besides chance;
-			 0: 0.015, down to 0.005 of programs that streams show undisturbed */
+			 0: 0.02; beside what several runs show by themselves: 0.005 */
 	double min;   /* changes of less than so many percent points are not shown */
 	bool all;     /* what did not change beyond chance is shown too */
 	struct report_options show;
 };
 
+/* A profile of each run of a program, one at least, all with the same value types. */
+struct report_runs {
+	const struct report *const *runs;
+	size_t n;
+};
 /*
  * What became of each function and each stack. A function is a name; its weight is tested as a
  * count of events (samples, by the value type that counts), and all functions together are wrong
- * with a probability of 0.2 %: report/diff/stats.c. To be freed before the profiles are.
+ * with a probability of 0.2 %: report/diff/stats.c. Of several runs the sums are compared; what
+ * runs of a side differ by is chance too: runs.c. To be freed before the profiles are.
  * -EINVAL: no such value type; -ENODATA: a profile has no weight; -ENOENT: it does not say how
  * long it was recorded, for REPORT_DIFF_TIME.
  */
-struct report_diff;
-int report_diff_new(const struct report *a, const struct report *b,
+int report_diff_new(const struct report_runs *a, const struct report_runs *b,
 		    const struct report_diff_options *options, struct report_diff **out);
 void report_diff_free(struct report_diff *d);
 
@@ -588,11 +593,8 @@ void report_advice_free(struct report_advice *advice);
 
 /* ---- the page of a walk (report/html/walk.c) */
 
-/*
- * A page in one file that shows how the kernel's verifier went through a program: json is the
- * object that `rawprof explain --step --format json` prints, without a '<' in it. 0, -ENOMEM, or
- * the stream's error.
- */
+/* A page that shows how the kernel's verifier went through a program: json is the object that
+ * `rawprof explain --step --format json` prints, without a '<' in it. 0, or the stream's error. */
 int report_write_walk(FILE *file, const char *title, const char *json);
 
 #endif

@@ -2,6 +2,7 @@
 /* Two profiles beside each other, from the beginning to the end. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "diff.h"
 
@@ -70,6 +71,7 @@ static int sort(struct report_diff *d)
 
 static int fill(struct report_diff *d)
 {
+	const struct report_diff *whole = d->options.part_of;
 	int err = report_strings_init(&d->strings);
 
 	if (!err)
@@ -77,32 +79,60 @@ static int fill(struct report_diff *d)
 	if (!err && (!d->whole.of[SIDE_A].w || !d->whole.of[SIDE_B].w))
 		err = -ENODATA;
 	if (!(d->options.noise > 0))
-		d->options.noise = DIFF_NOISE;
-	if (!err)
+		d->options.noise = diff_has_runs(d) ? DIFF_NOISE_OF_RUNS : DIFF_NOISE;
+	d->basis = whole ? whole->basis : (double)d->whole.of[SIDE_A].w;
+	if (!err && whole) {
+		d->scale = whole->scale;
+		d->nstable = whole->nstable;
+	} else if (!err) {
 		err = report_diff_find_scale(d);
+	}
 	if (!err)
 		err = report_diff_judge(d);
 	return err ? err : sort(d);
 }
 
-int report_diff_new(const struct report *a, const struct report *b,
+static bool have_weight(const struct report_runs *runs, unsigned int weight)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		if (weight >= runs->runs[i]->ntypes)
+			return false;
+	return runs->n;
+}
+
+static int copy_runs(struct report_runs *to, const struct report_runs *from)
+{
+	const struct report **runs = malloc(from->n * sizeof(*runs));
+
+	if (!runs)
+		return -ENOMEM;
+	memcpy(runs, from->runs, from->n * sizeof(*runs));
+	*to = (struct report_runs){ runs, from->n };
+	return 0;
+}
+
+int report_diff_new(const struct report_runs *a, const struct report_runs *b,
 		    const struct report_diff_options *options, struct report_diff **out)
 {
 	struct report_diff *d;
 	int err;
 
-	if (options->weight_a >= a->ntypes || options->weight_b >= b->ntypes)
+	if (!have_weight(a, options->weight_a) || !have_weight(b, options->weight_b))
 		return -EINVAL;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	d->r[SIDE_A] = a;
-	d->r[SIDE_B] = b;
+	err = copy_runs(&d->runs[SIDE_A], a);
+	if (!err)
+		err = copy_runs(&d->runs[SIDE_B], b);
+	d->r[SIDE_A] = a->runs[0];
+	d->r[SIDE_B] = b->runs[0];
 	d->weight[SIDE_A] = options->weight_a;
 	d->weight[SIDE_B] = options->weight_b;
 	d->options = *options;
 	d->names = HASH_SET(struct diff_name);
-	err = fill(d);
+	if (!err)
+		err = fill(d);
 	if (err)
 		report_diff_free(d);
 	else
@@ -117,6 +147,8 @@ void report_diff_free(struct report_diff *d)
 	report_strings_free(&d->strings);
 	rp_hash_free(&d->names);
 	rp_index_free(&d->index);
+	for (int side = 0; side < SIDES; side++)
+		free((void *)d->runs[side].runs);
 	free(d->rows);
 	free(d->order);
 	free(d->rank);

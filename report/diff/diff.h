@@ -33,6 +33,7 @@ SET_ELEMENT(struct diff_name, 2 * 4);
 
 /* Between runs, also of a program that is alone: where code lies, how warm the machine is. */
 #define DIFF_NOISE 0.02
+#define DIFF_NOISE_OF_RUNS 0.005 /* of the sums of several, beside what these show */
 
 enum diff_verdict {
 	DIFF_SAME,    /* not beyond chance */
@@ -58,7 +59,8 @@ struct diff_node {
 };
 
 struct report_diff {
-	const struct report *r[SIDES];
+	struct report_runs runs[SIDES]; /* the reports are the caller's */
+	const struct report *r[SIDES];	/* the first ones */
 	unsigned int weight[SIDES];
 	struct report_diff_options options;
 
@@ -73,6 +75,9 @@ struct report_diff {
 
 	struct diff_pair whole;
 	double scatter[SIDES]; /* what spreads were multiplied by, from 1 on; 0: it was not seen */
+	double between;	       /* relative, usual between runs of a side */
+	double freedom;	       /* degrees of it that the test has; 0: as many as are needed */
+	double basis;	       /* what points are percent of: A's total */
 	double scale;	       /* a weight of B divided by it compares with one of A */
 	uint32_t nstable;      /* functions that say so; 0: it was not found so */
 	double noise;	       /* relative, between runs: options.noise or more */
@@ -91,11 +96,30 @@ static inline const char *diff_text(const struct report_diff *d, uint32_t name)
 	return strings_get(&d->strings, diff_name_of(d, name)->text);
 }
 
+static inline bool diff_has_runs(const struct report_diff *d)
+{
+	return d->runs[SIDE_A].n > 1 || d->runs[SIDE_B].n > 1;
+}
+
+/* Of all runs together; 0: not known. */
+static inline uint64_t diff_duration(const struct report_diff *d, int side)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < d->runs[side].n; i++) {
+		const uint64_t ns = d->runs[side].runs[i]->meta.info.duration_ns;
+
+		if (!ns)
+			return 0;
+		sum = add_saturating(sum, ns);
+	}
+	return sum;
+}
+
 /* In percent of A's total. */
 static inline double diff_points(const struct report_diff *d, const struct diff_pair *p)
 {
-	return 100 * ((double)p->of[SIDE_B].w / d->scale - (double)p->of[SIDE_A].w) /
-	       (double)d->whole.of[SIDE_A].w;
+	return 100 * ((double)p->of[SIDE_B].w / d->scale - (double)p->of[SIDE_A].w) / d->basis;
 }
 
 static inline bool diff_row_shown(const struct report_diff *d, const struct diff_row *row)
@@ -115,7 +139,15 @@ int report_diff_merge(struct report_diff *d);
  * scatter.c: spreads are multiplied by how much more than chance samples scatter, where a stream
  * shows it. leaf_of: of each sample the node of its stack. 0 or -ENOMEM.
  */
-int report_diff_find_scatter(struct report_diff *d, uint32_t *const leaf_of[SIDES]);
+int report_diff_find_scatter(struct report_diff *d, uint32_t *const *const leaf_of[SIDES]);
+
+/*
+ * runs.c: spreads are multiplied by how much more than chance runs of a side differ, where there
+ * are several. leaf_of: of each run, of each sample the node of its stack. 0 or -ENOMEM.
+ */
+int report_diff_compare_runs(struct report_diff *d, uint32_t *const *const leaf_of[SIDES]);
+/* What a spread would be multiplied by of which no run says anything. */
+double report_diff_usual(const struct report_diff *d, const struct diff_pair *p);
 
 /* scale.c: what B is divided by. 0, -ENOENT or -ENOMEM. */
 int report_diff_find_scale(struct report_diff *d);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The difference as one document: {"schema": "rawprof-diff", "version": 1,
- *   "a": {"name", "total", "info"}, "b": the same, "weight": {"type", "unit"},
+ *   "a": {"name", "runs": how many, "total", "info": of the first}, "b": the same,
+ *   "weight": {"type", "unit"},
  *   "scale": {"by": "stable", "factor": what B was divided by, "functions": that agree},
  *   "scatter": {"a", "b": how many times what chance has samples vary, 0 if no stream shows it},
+ *   "between": how much runs of a side usually differ, of 1, 0 if there is one of each,
  *   "noise", "inflation", "tests", "certain": the p below which a change is one,
  *   "least": {"20", "1": percent by which a function that takes 20 or 1 % has to grow to be found
  *     nine times of ten, 0 if not by 1,000 either},
@@ -25,6 +27,7 @@ static void put_side(struct json_out *j, const struct report_diff *d, int side)
 	report_json_key(j, side == SIDE_A ? "a" : "b");
 	report_json_open(j);
 	report_json_text(j, "name", side == SIDE_A ? d->options.name_a : d->options.name_b);
+	report_json_number(j, "runs", d->runs[side].n);
 	report_json_number(j, "total", d->whole.of[side].w);
 	report_json_info(j, &d->r[side]->meta.info);
 	report_json_close(j);
@@ -94,6 +97,7 @@ int report_diff_write_json(const struct report_diff *d, FILE *file)
 	put_real(&j, "a", d->scatter[SIDE_A]);
 	put_real(&j, "b", d->scatter[SIDE_B]);
 	report_json_close(&j);
+	put_real(&j, "between", d->between);
 	put_real(&j, "noise", d->noise);
 	put_real(&j, "inflation", d->inflation);
 	report_json_key(&j, "least");

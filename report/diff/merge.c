@@ -80,6 +80,7 @@ static float clump_of(const char *name)
 		{ "syscall_exit_work", 64 },
 		{ "syscall_exit_to_user_mode_prepare", 64 },
 		{ "uprobe_", 64 },
+		{ "asm_exc_int3", 64 },
 		{ "uretprobe_", 64 },
 		/* any system call: x86, arm64, riscv */
 		{ "entry_SYSCALL_64", 4 },
@@ -98,10 +99,10 @@ static float clump_of(const char *name)
 	return 1;
 }
 
-static int share_names(struct report_diff *d, int side, struct side_names *names)
+static int share_names(struct report_diff *d, const struct report *r, struct side_names *names)
 {
 	static const struct report_options plain;
-	int err = report_names_make(d->r[side], &plain, false, &names->own);
+	int err = report_names_make(r, &plain, false, &names->own);
 
 	if (err)
 		return err;
@@ -257,10 +258,9 @@ static int step(struct report_diff *d, uint32_t parent, uint32_t name, uint32_t 
 }
 
 /* *leaf is the node of its stack; 0: it weighs nothing. */
-static int add_sample(struct report_diff *d, int side, const struct side_names *names, bool comms,
-		      uint32_t sample, uint32_t *leaf)
+static int add_sample(struct report_diff *d, int side, const struct report *r,
+		      const struct side_names *names, bool comms, uint32_t sample, uint32_t *leaf)
 {
-	const struct report *r = d->r[side];
 	const struct sample *s = sample_of(r, sample);
 	uint32_t path[REPORT_MAX_STACK], depth = 0, at = 0;
 	struct diff_weight w = { .w = value_of(r, sample, d->weight[side]) };
@@ -289,29 +289,42 @@ static int add_sample(struct report_diff *d, int side, const struct side_names *
 	return err;
 }
 
-static int add_side(struct report_diff *d, int side, bool comms, uint32_t **leaf_of)
+static int add_run(struct report_diff *d, int side, const struct report *r, bool comms,
+		   uint32_t **leaf_of)
 {
-	const uint32_t n = d->r[side]->samples.count;
+	const uint32_t n = r->samples.count;
 	struct side_names names = { .shared = NULL };
-	int err = share_names(d, side, &names);
+	int err = share_names(d, r, &names);
 
 	*leaf_of = calloc((size_t)n + 1, sizeof(**leaf_of));
 	if (!err && !*leaf_of)
 		err = -ENOMEM;
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = add_sample(d, side, &names, comms, i, &(*leaf_of)[i]);
+		err = add_sample(d, side, r, &names, comms, i, &(*leaf_of)[i]);
 	side_names_free(&names);
+	return err;
+}
+
+static int add_side(struct report_diff *d, int side, bool comms, uint32_t ***leaf_of)
+{
+	const struct report_runs *runs = &d->runs[side];
+	int err = 0;
+
+	*leaf_of = calloc(runs->n, sizeof(**leaf_of));
+	if (!*leaf_of)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < runs->n; i++)
+		err = add_run(d, side, runs->runs[i], comms, &(*leaf_of)[i]);
 	return err;
 }
 
 /* ---- rows */
 
 /* What a name is, for people: of the first frame that has it. */
-static int describe_side(struct report_diff *d, int side)
+static int describe(struct report_diff *d, const struct report *r)
 {
-	const struct report *r = d->r[side];
 	struct side_names names = { .shared = NULL };
-	int err = share_names(d, side, &names);
+	int err = share_names(d, r, &names);
 
 	for (uint32_t i = 0; !err && i < r->frames.count; i++) {
 		struct diff_row *row = &d->rows[names.shared[names.own.of_frame[i]]];
@@ -359,17 +372,26 @@ static int make_rows(struct report_diff *d)
 	d->rows = calloc((size_t)d->names.count + 1, sizeof(*d->rows));
 	if (!d->rows)
 		return -ENOMEM;
-	for (int side = 0; side < SIDES && !err; side++)
-		err = describe_side(d, side);
+	for (int side = 0; side < SIDES; side++)
+		for (size_t i = 0; i < d->runs[side].n && !err; i++)
+			err = describe(d, d->runs[side].runs[i]);
 	for (uint32_t i = 0; i < d->names.count; i++)
 		if (diff_name_of(d, i)->is_comm)
 			d->rows[i].kind = KIND_COMM;
 	return err ? err : weigh(d);
 }
 
+/* How much weights vary: between runs, or, of one of each, within it. */
+static int find_spreads(struct report_diff *d, uint32_t **const leaf_of[SIDES])
+{
+	uint32_t *const *const of[SIDES] = { leaf_of[SIDE_A], leaf_of[SIDE_B] };
+
+	return diff_has_runs(d) ? report_diff_compare_runs(d, of) : report_diff_find_scatter(d, of);
+}
+
 int report_diff_merge(struct report_diff *d)
 {
-	uint32_t *leaf_of[SIDES] = { NULL };
+	uint32_t **leaf_of[SIDES] = { NULL };
 	bool comms;
 	int err = have_same_comms(d, &comms);
 
@@ -384,8 +406,11 @@ int report_diff_merge(struct report_diff *d)
 	if (!err)
 		err = make_rows(d);
 	if (!err && d->whole.of[SIDE_A].w && d->whole.of[SIDE_B].w)
-		err = report_diff_find_scatter(d, leaf_of);
-	for (int side = 0; side < SIDES; side++)
+		err = find_spreads(d, leaf_of);
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; leaf_of[side] && i < d->runs[side].n; i++)
+			free(leaf_of[side][i]);
 		free(leaf_of[side]);
+	}
 	return err;
 }

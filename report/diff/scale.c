@@ -122,8 +122,7 @@ static void find_stable(struct report_diff *d, const struct ratio *ratios, size_
 int report_diff_find_scale(struct report_diff *d)
 {
 	const double total = (double)d->whole.of[SIDE_B].w / (double)d->whole.of[SIDE_A].w;
-	const uint64_t a = d->r[SIDE_A]->meta.info.duration_ns,
-		       b = d->r[SIDE_B]->meta.info.duration_ns;
+	const uint64_t a = diff_duration(d, SIDE_A), b = diff_duration(d, SIDE_B);
 	struct ratio *ratios;
 
 	switch (d->options.scale) {

@@ -29,10 +29,10 @@ enum {
  * the distribution of chi squared with three degrees of freedom there.
  */
 #define TRIMMED_MEAN 0.630
-#define LEAST_PART 0.9	   /* of the whole weight that the stream has to have */
-#define MOST_PART 0.95	   /* of it that a name may be: what is always there does not vary */
-#define SEEN 1.25	   /* a mean up to it may be chance */
-#define SURE 2.0	   /* times the mean that a name varies by itself; it is known to a third */
+#define LEAST_PART 0.9 /* of the whole weight that the stream has to have */
+#define MOST_PART 0.95 /* of it that a name may be: what is always there does not vary */
+#define SEEN 1.25      /* a mean up to it may be chance */
+#define SURE 2.0       /* times the mean that a name varies by itself; it is known to a third */
 
 struct blocks {
 	double self[BLOCKS], total[BLOCKS];
@@ -180,11 +180,12 @@ static int measure(struct scatter *s)
 	return 0;
 }
 
-int report_diff_find_scatter(struct report_diff *d, uint32_t *const leaf_of[SIDES])
+int report_diff_find_scatter(struct report_diff *d, uint32_t *const *const leaf_of[SIDES])
 {
 	int err = 0;
 
 	for (int side = 0; !err && side < SIDES; side++)
-		err = measure(&(struct scatter){ .d = d, .side = side, .leaf_of = leaf_of[side] });
+		err = measure(
+			&(struct scatter){ .d = d, .side = side, .leaf_of = leaf_of[side][0] });
 	return err;
 }

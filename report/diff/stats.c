@@ -15,6 +15,9 @@
  * either of them, so that by where code lies a light function has a few of the heavy one's beside
  * it: each is allowed an absolute error too (STRAYS).
  *
+ * Several runs of each side show by themselves how much they differ (runs.c). What is known of so
+ * few is not certain itself, and the test is Student's t.
+ *
  * Many functions are tested at once, each by its own weight and with what it calls. p is corrected
  * by Holm's method: that anything is said to have changed where nothing has is less probable than
  * DIFF_CERTAIN, however the tests depend on each other. What has fewer events than could ever be
@@ -74,6 +77,15 @@ static double strays(const struct report_diff *d, const double unit[SIDES], doub
 	return part * part * a * a + (1 - part) * (1 - part) * b * b;
 }
 
+/*
+ * The normal deviate that is as probable as t (D. L. Wallace, Bounds on normal approximations to
+ * Student's and the chi-square distributions, 1959).
+ */
+static double as_normal(double t, double freedom)
+{
+	return (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log(1 + t * t / freedom));
+}
+
 double report_diff_z(const struct report_diff *d, const struct diff_pair *p)
 {
 	double n[SIDES], unit[SIDES], all, expected, shift, a, b, z, variance, noise = d->noise;
@@ -93,6 +105,8 @@ double report_diff_z(const struct report_diff *d, const struct diff_pair *p)
 	variance = expected * (all - expected) / all;
 	z /= sqrt(d->inflation *
 		  (1 + 2 * noise * noise * variance + strays(d, unit, expected / all) / variance));
+	if (d->freedom > 0)
+		z = as_normal(z, d->freedom);
 	return shift < 0 ? z : -z;
 }
 
@@ -347,10 +361,13 @@ static double z_of_growth(const struct report_diff *d, double part, double growt
 {
 	const struct diff_weight *a = &d->whole.of[SIDE_A], *b = &d->whole.of[SIDE_B];
 	const double w = part * (double)a->w, grown = w * d->scale * (1 + growth);
+	struct diff_pair p = { { { (uint64_t)w, part * a->spread },
+				 { (uint64_t)grown, grown * b->spread / (double)b->w } } };
+	const double usual = report_diff_usual(d, &p);
 
-	return report_diff_z(d, &(struct diff_pair){ { { (uint64_t)w, part * a->spread },
-						       { (uint64_t)grown,
-							 grown * b->spread / (double)b->w } } });
+	for (int side = 0; side < SIDES; side++)
+		p.of[side].spread *= usual;
+	return report_diff_z(d, &p);
 }
 
 double report_diff_least(const struct report_diff *d, double part)

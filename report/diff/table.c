@@ -12,6 +12,9 @@ enum { PIPE_WIDTH = 100, ROWS = 20, MODULE_MAX = 24, FIXED = 53 };
 #define SCATTER_SAID 1.5
 #define NOISE_SAID 0.02
 
+#define RUNS_DIFFER 0.5 /* functions of the same program, by up to so much */
+#define RUNS_SAID 0.2	/* how large a change is missed, for more runs to be advised */
+
 struct diff_table {
 	struct out out;
 	const struct report_diff *d;
@@ -39,17 +42,20 @@ static void put_file(struct diff_table *t, int side)
 {
 	const char *name = side == SIDE_A ? t->d->options.name_a : t->d->options.name_b;
 	const struct report *r = t->d->r[side];
+	const uint64_t duration = diff_duration(t->d, side);
 	char s[NUMBER_SIZE];
 
 	report_out_printf(&t->out, "%c: ", 'A' + side);
 	report_out_clean(&t->out, name ? name : "");
+	if (diff_has_runs(t->d))
+		report_out_printf(&t->out, ", %zu run%s", t->d->runs[side].n,
+				  t->d->runs[side].n == 1 ? "" : "s");
 	report_out_printf(&t->out, ", %s ",
 			  report_text_weight(t->d->whole.of[side].w,
 					     text(r, r->types[t->d->weight[side]].unit), s));
 	report_out_clean(&t->out, text(r, r->types[t->d->weight[side]].type));
-	if (r->meta.info.duration_ns)
-		report_out_printf(&t->out, " in %s",
-				  report_text_duration(r->meta.info.duration_ns, s));
+	if (duration)
+		report_out_printf(&t->out, " in %s", report_text_duration(duration, s));
 	report_out_putc(&t->out, '\n');
 }
 
@@ -78,7 +84,8 @@ static void put_scale(struct diff_table *t)
 			report_out_puts(&t->out, "compared as shares, both 100 %: too few "
 						 "functions to see what stayed the same");
 	}
-	report_out_puts(&t->out, "; points are percent of A's total\n");
+	report_out_printf(&t->out, "; points are percent of A's %stotal\n",
+			  d->options.part_of ? "whole " : "");
 }
 
 /* " +6.1  +20%": percent points, and relative. */
@@ -200,17 +207,37 @@ static void put_rows(struct diff_table *t)
 static void put_least(struct diff_table *t)
 {
 	const double heavy = report_diff_least(t->d, 0.2), light = report_diff_least(t->d, 0.01);
+	const bool runs = diff_has_runs(t->d);
 
+	if (runs)
+		report_out_printf(&t->out,
+				  "Runs of one side differ, three of four heavy functions by up to "
+				  "%.1f %%, beside chance.%s",
+				  100 * t->d->between, heavy > 0 ? " " : "\n");
 	if (!(heavy > 0))
 		return;
-	report_out_printf(
-		&t->out,
-		"With these samples a function that takes 20 %% of the time is found, nine "
-		"times of ten, if it grows by %.0f %%",
-		100 * heavy);
+	report_out_printf(&t->out,
+			  "With %s a function that takes 20 %% of the time is found, nine "
+			  "times of ten, if it grows by %.0f %%",
+			  runs ? "so many of these" : "these samples", 100 * heavy);
 	if (light > 0)
 		report_out_printf(&t->out, "; one that takes 1 %%, by %.0f %%", 100 * light);
-	report_out_puts(&t->out, ".\n");
+	report_out_puts(&t->out, heavy > RUNS_SAID && runs ? ". More runs show more.\n" : ".\n");
+}
+
+/* Some change that is reported is not larger than two runs of one program may differ. */
+static bool may_be_runs(const struct report_diff *d)
+{
+	for (uint32_t i = 0; i < d->names.count; i++) {
+		const struct diff_row *row = &d->rows[i];
+		const struct diff_pair *p = row->verdict == DIFF_SELF ? &row->self : &row->total;
+		const double a = (double)p->of[SIDE_A].w, b = (double)p->of[SIDE_B].w / d->scale;
+
+		if ((row->verdict == DIFF_SELF || row->verdict == DIFF_TOTAL) &&
+		    fabs(b - a) < RUNS_DIFFER * (a > b ? a : b))
+			return true;
+	}
+	return false;
 }
 
 /* What came out, in one sentence. */
@@ -232,6 +259,12 @@ static void put_end(struct diff_table *t)
 				  d->verdicts[DIFF_CARRIED] == 1 ? "s" : "",
 				  d->verdicts[DIFF_SAME]);
 	put_least(t);
+	if (changed && !diff_has_runs(d) && may_be_runs(d))
+		report_out_puts(&t->out,
+				"Runs of the same program can differ by as much, by where its code "
+				"and data lie and by what the machine does beside: one of each "
+				"cannot tell. Record each side several times, say five, into a "
+				"directory, and compare the directories.\n");
 	if (d->scatter[SIDE_A] > SCATTER_SAID || d->scatter[SIDE_B] > SCATTER_SAID)
 		report_out_printf(&t->out,
 				  "Samples come in bursts: A's vary %.1f times as much as "

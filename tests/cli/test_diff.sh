@@ -36,6 +36,11 @@ has '--normalize time, of files without one: says so' "$err" 'do not say how lon
 diffed --normalize none --filter 'symbol=render'
 has '--filter: what grew in it' "$out" ' draw '
 lacks '--filter: nothing else' "$out" 'new_thing|old thing'
+# ... which is normalised as the whole is: of "render" alone nothing would have stayed the same.
+awk '{ n = 2 * $NF; sub(/ [0-9]+$/, ""); print $0, n }' "$tmp/b.folded" >"$tmp/b2.folded"
+run "$rawprof" diff --filter 'leaf=draw' "$tmp/a.folded" "$tmp/b2.folded"
+has '--filter: scale and points are those of the whole' "$out" '^  \+3\.88    \+20%   \+3\.88    \+20% .* draw '
+has '--filter: says so' "$out" "which take 2\.000 times as much in B; points are percent of A's whole total"
 diffed --filter 'symbol=nobody'
 is '--filter that nothing fits: status' "$status" 2
 has '--filter that nothing fits: of which file' "$err" "a.folded: --filter 'symbol=nobody': "
@@ -92,7 +97,7 @@ printf 'hello world\n' >"$tmp/text"
 printf '\037\213junk' >"$tmp/junk"
 : >"$tmp/empty"
 refused 'one file' 2 'name both' "$tmp/a.folded"
-refused 'three files' 2 'is a third' "$tmp/a.folded" "$tmp/a.folded" "$tmp/a.folded"
+refused 'three files' 2 'is a third: several runs of a side are a directory, or a pattern in quotes$' "$tmp/a.folded" "$tmp/a.folded" "$tmp/a.folded"
 refused 'no such file' 1 'No such file' "$tmp/a.folded" /no/such/file
 refused 'a text' 1 'text: line 1 is no folded stack' "$tmp/a.folded" "$tmp/text"
 refused 'damaged' 1 'junk: its compressed data are damaged' "$tmp/junk" "$tmp/a.folded"
@@ -100,6 +105,43 @@ refused 'empty' 1 'empty: it is empty' "$tmp/empty" "$tmp/a.folded"
 refused 'a format without two sides' 2 'it has the formats' --format pprof "$tmp/a.folded" "$tmp/a.folded"
 refused 'a percentage that is none' 2 '--fail-above wants a number from 0 to 100' --fail-above x "$tmp/a.folded" "$tmp/a.folded"
 refused 'a weight that is not there' 1 "has no weight 'cpu'" --weight cpu "$tmp/a.folded" "$tmp/a.folded"
+
+# Several runs of each: "draw" takes a fifth more in B; "blend" half more or less, from run to run of both.
+runs_of() { # DIRECTORY DRAW
+	mkdir "$tmp/$1"
+	for i in 1 2 3 4 5; do
+		sed "s/draw 2000/draw $(($2 + 13 * i))/; s/blend 1500/blend $((700 + (i * 7 + $2) % 5 * 350))/
+			s/scan 3000/scan $((3000 - 17 * i))/; s/hash 2500/hash $((2500 + (i * 3) % 5 * 11))/" "$tmp/a.folded" >"$tmp/$1/r$i.folded"
+	done
+}
+runs_of before 2000
+runs_of after 2400
+run "$rawprof" diff "$tmp/before" "$tmp/after"
+is 'runs: status' "$status" 0
+has 'runs: how many' "$out" '^A: .*/before, 5 runs, 5[0-9],[0-9]* samples$'
+has 'runs: what grew' "$out" '^  \+[34]\.[0-9]* +\+(19|20)% .* draw '
+has 'runs: its caller' "$out" ' render '
+lacks 'runs: not what they differ by themselves' "$out" ' (blend|scan|hash|pack|parse|store|old thing.*) '
+has 'runs: how much they differ is said' "$out" '^Runs of one side differ, three of four heavy functions by up to [0-9.]+ %'
+lacks 'runs: no advice to record some' "$out" '^Runs of the same program can differ'
+cp "$out" "$tmp/by-directory"
+run "$rawprof" diff "$tmp/before/r*.folded" "$tmp/after/r[1-5].folded"
+is 'runs by a pattern: as by a directory' "$(tail -n +4 "$out")" "$(tail -n +4 "$tmp/by-directory")"
+run "$rawprof" diff --filter 'leaf=draw' "$tmp/before" "$tmp/after"
+has 'runs and --filter: draw' "$out" '^  \+[34]\.[0-9]* +\+(19|20)% .* draw '
+run "$rawprof" diff --fail-above 3 -o "$tmp/x.json" "$tmp/before" "$tmp/after"
+is 'runs: --fail-above' "$status $(grep -c '^rawprof diff: draw grew by' "$err")" '1 1'
+has 'runs: json says how many' "$tmp/x.json" '"b":\{"name":"[^"]*/after","runs":5,'
+# Of one pair of them nobody can tell, and that is said.
+run "$rawprof" diff "$tmp/before/r1.folded" "$tmp/before/r2.folded"
+has 'a pair: runs may differ by as much' "$out" '^Runs of the same program can differ by as much.* Record each side several times'
+mkdir "$tmp/hollow"
+: >"$tmp/hollow/.hidden"
+refused 'a directory without files' 1 'hollow: it has no files' "$tmp/before" "$tmp/hollow"
+refused 'a pattern that nothing fits' 1 'x\*y: no file fits' "$tmp/before" "$tmp/x*y"
+cp "$tmp/text" "$tmp/hollow/text"
+refused 'a directory with another file' 1 'hollow/text: line 1 is no folded stack' "$tmp/hollow" "$tmp/before"
+refused 'runs, of which one has nothing that fits' 2 "r1.folded: --filter 'leaf=nobody'" --filter leaf=nobody "$tmp/before" "$tmp/after"
 
 # How small a change these samples show: of 2,000 events beside as many one in 4.5 deviations, which are those of a test that
 # is certain and of nine in ten, is ln(1.15); of ten times the samples, a third of that.

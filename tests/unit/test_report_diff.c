@@ -8,6 +8,15 @@
 #include "report/diff/diff.h"
 #include "test_report.h"
 
+/* Of one run each. */
+static int new_diff(const struct report *a, const struct report *b,
+		    const struct report_diff_options *options, struct report_diff **out)
+{
+	const struct report_runs x = { &a, 1 }, y = { &b, 1 };
+
+	return report_diff_new(&x, &y, options, out);
+}
+
 enum { FUNCTIONS = 40 };
 
 /* A profile of functions below main, as many samples of each as said. */
@@ -37,7 +46,7 @@ static struct pair compared(const uint64_t *a, const uint64_t *b, size_t n,
 	static const struct report_diff_options plain;
 	struct pair p = { profile(a, n), profile(b, n), NULL };
 
-	ck_assert_int_eq(report_diff_new(p.a, p.b, options ? options : &plain, &p.d), 0);
+	ck_assert_int_eq(new_diff(p.a, p.b, options ? options : &plain, &p.d), 0);
 	return p;
 }
 
@@ -187,7 +196,7 @@ static const char *said_between(struct report *a, struct report *b)
 	struct pair p = { a, b, NULL };
 	const char *text;
 
-	ck_assert_int_eq(report_diff_new(a, b, &plain, &p.d), 0);
+	ck_assert_int_eq(new_diff(a, b, &plain, &p.d), 0);
 	text = said(p.d);
 	pair_free(&p);
 	return text;
@@ -216,18 +225,18 @@ START_TEST(scales)
 
 	ck_assert_double_eq(p.d->scale, 2);
 	options.scale = REPORT_DIFF_TIME;
-	ck_assert_int_eq(report_diff_new(p.a, p.b, &options, &d), -ENOENT);
+	ck_assert_int_eq(new_diff(p.a, p.b, &options, &d), -ENOENT);
 	ck_assert_int_eq(report_set_info(p.a, &one), 0);
 	ck_assert_int_eq(report_set_info(p.b, &four), 0);
-	ck_assert_int_eq(report_diff_new(p.a, p.b, &options, &d), 0);
+	ck_assert_int_eq(new_diff(p.a, p.b, &options, &d), 0);
 	ck_assert_double_eq(d->scale, 4);
 	report_diff_free(d);
 	options.scale = REPORT_DIFF_NONE;
-	ck_assert_int_eq(report_diff_new(p.a, p.b, &options, &d), 0);
+	ck_assert_int_eq(new_diff(p.a, p.b, &options, &d), 0);
 	ck_assert_double_eq(d->scale, 1);
 	report_diff_free(d);
 	options.weight_b = 2;
-	ck_assert_int_eq(report_diff_new(p.a, p.b, &options, &d), -EINVAL);
+	ck_assert_int_eq(new_diff(p.a, p.b, &options, &d), -EINVAL);
 	pair_free(&p);
 }
 END_TEST
@@ -268,8 +277,8 @@ START_TEST(bursts)
 			ADD(r, "app", 1, side ? 80 : 20, kernel(r, "leaf"), kernel(r, entries[i]),
 			    main);
 		}
-		ck_assert_int_eq(report_diff_new(profiles[0], profiles[1],
-						 &(struct report_diff_options){ .noise = 0 }, &d),
+		ck_assert_int_eq(new_diff(profiles[0], profiles[1],
+					  &(struct report_diff_options){ .noise = 0 }, &d),
 				 0);
 		ck_assert_str_eq(said(d), i < 2 ? "" : "app leaf main own_work");
 		report_diff_free(d);
