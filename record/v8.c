@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include <rawprof/loader.h>
 #include "base/hash.h"
@@ -11,6 +10,7 @@
 #include "symbolize/proc.h"
 
 #include "names.h"
+#include "remote.h"
 #include "v8.h"
 
 /* A file whose name says that it may have it; layout is its number + 1, or 0. */
@@ -131,20 +131,9 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 
 /* ---- records */
 
-struct memory {
-	pid_t pid;
-	int error;
-};
-
 static bool read_memory(void *ctx, uint64_t address, void *out, size_t n)
 {
-	struct memory *m = ctx;
-	const struct iovec here = { out, n }, there = { (void *)(uintptr_t)address, n };
-
-	if (process_vm_readv(m->pid, &here, 1, &there, 1, 0) == (ssize_t)n)
-		return true;
-	m->error = errno;
-	return false;
+	return record_remote_read(ctx, address, out, n);
 }
 
 /* Of the process; a child that has not executed anything is like its parent. */
@@ -176,7 +165,7 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 	const uint64_t *end = at + r->managed_bytes / 8;
 	const struct name_owner owner = { .pid = (uint32_t)(r->pid_tgid >> 32),
 					  .generation = r->start_time + r->exec_id };
-	struct memory memory = { .pid = (pid_t)owner.pid };
+	struct record_remote memory = { .pid = (pid_t)owner.pid };
 	uint64_t pc;
 	const struct sym_v8_memory m = { read_memory, &memory };
 	int err = 0;
@@ -192,7 +181,8 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 	if (!err && r->managed_bytes && is_innermost(p, r, &pc))
 		err = record_v8_names_add_innermost(p->names, layout_of(p, owner.pid), &m, &owner,
 						    pc);
-	if (memory.error == EPERM && !p->denied) {
+	record_remote_close(&memory);
+	if ((memory.error == EPERM || memory.error == EACCES) && !p->denied) {
 		rp_log(RP_WARN,
 		       "the memory of process %u may not be read: its JavaScript has no "
 		       "names",

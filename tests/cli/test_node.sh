@@ -24,6 +24,19 @@ for how in circle nowhere huge; do
 	ledger_closes "$how"
 done
 
+# Its names lie where whoever reads them waits for ever: the recording ends, although the program does not.
+"$work/fakenode" silent 300 &
+silent=$!
+sleep 0.2
+if kill -0 $silent 2>/dev/null; then
+	run timeout -s KILL 60 "$rawprof" cpu -q -d 1 -F 999 --user --format folded -p $silent
+	is 'silent: it ends' "$status" 0
+	holds 'silent: native frames' "$(share "$out" ';main;.*;burn') > 80"
+else
+	skip 'silent' 'no userfaultfd here, or not for this user'
+fi
+kill $silent 2>/dev/null
+
 node=$(command -v node || command -v nodejs)
 if [ -z "$node" ]; then
 	skip 'frames of JavaScript' 'no node'

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A program that looks like V8 11.3 and lies: its strings go round in circles, lead nowhere, or are
- * of enormous length. Burns CPU time in burn() meanwhile.
+ * of enormous length; or lie where whoever reads waits for ever (for root, who may have a
+ * userfaultfd that other processes meet too). Burns CPU time in burn() meanwhile.
  *
- *	fakenode circle|nowhere|huge SECONDS
+ *	fakenode circle|nowhere|huge|silent SECONDS
  */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "work.h"
 
 /* Offsets and types of 11.3, as record/v8_layouts.c has them. */
-enum { MAP_TYPE = 12, CONS = 41, SEQUENCE = 40, SHARED = 262, SCRIPT = 167, BYTECODE = 191 };
+enum { TYPE_AT = 12, CONS = 41, SEQUENCE = 40, SHARED = 262, SCRIPT = 167, BYTECODE = 191 };
 enum { FUNCTION_SHARED = 24, SHARED_DATA = 8, SHARED_NAME = 16, SHARED_SCRIPT = 32 };
 
 int v8_major __asm__("_ZN2v88internal7Version6major_E") = 11;
@@ -30,7 +37,7 @@ static uint64_t tagged(const struct object *o)
 
 static void make(struct object *o, struct object *map, uint16_t type)
 {
-	memcpy((char *)map + MAP_TYPE, &type, sizeof(type));
+	memcpy((char *)map + TYPE_AT, &type, sizeof(type));
 	map->word[0] = tagged(map);
 	o->word[0] = tagged(map);
 }
@@ -74,6 +81,21 @@ static void call_frame(uint64_t of_function, uint64_t of_bytecode)
 }
 #endif
 
+/* A page that nobody ever fills in; NULL: not here. */
+static struct object *silence(void)
+{
+	const int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register all = { .range = { (uintptr_t)page, 4096 },
+				       .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	return page == MAP_FAILED || fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
+			       ioctl(fd, UFFDIO_REGISTER, &all)
+		       ? NULL
+		       : page;
+}
+
 static void lie(const char *how)
 {
 	const int32_t length = !strcmp(how, "huge") ? INT32_MAX : 8;
@@ -94,6 +116,13 @@ static void lie(const char *how)
 	if (!strcmp(how, "nowhere")) {
 		shared.word[SHARED_NAME / 8] = 0x123456789abd;
 		shared.word[SHARED_SCRIPT / 8] = UINT64_MAX - 2;
+	}
+	if (!strcmp(how, "silent")) {
+		struct object *page = silence();
+
+		if (!page)
+			exit(3);
+		shared.word[SHARED_NAME / 8] = tagged(page);
 	}
 }
 
