@@ -74,6 +74,7 @@ static int report(struct recording *rec, struct report **out)
 	rp_id_set_free(&rec->in_vain);
 	rec->used = 0;
 	sym_user_unuse(rec->user);
+	sym_demangler_rest(rec->demangler);
 	if (!rec->stream)
 		return 0;
 	record_stream_free(rec->stream);

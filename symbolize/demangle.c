@@ -29,6 +29,8 @@ struct known {
 	const char *mangled, *readable;
 };
 
+enum { KEPT_MAX = 16384 }; /* between two times that names are asked */
+
 struct sym_demangler {
 	struct sym_strings strings;
 	struct hash_map known;
@@ -235,6 +237,14 @@ const char *sym_demangle(struct sym_demangler *d, const char *name)
 	readable = k->readable ? k->readable : work_out(d, mangled);
 	k->readable = readable;
 	return !readable || readable == mangled ? name : readable;
+}
+
+void sym_demangler_rest(struct sym_demangler *d)
+{
+	if (d->known.count <= KEPT_MAX)
+		return;
+	sym_strings_free(&d->strings);
+	rp_hash_free(&d->known);
 }
 
 size_t sym_demangler_given_up(const struct sym_demangler *d)

@@ -27,11 +27,12 @@ void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const cha
 	*fs = (struct sym_files){ .strings = strings, .proc = proc };
 }
 
-static void free_image(struct sym_image *image)
+void sym_image_free(struct sym_image *image)
 {
 	sym_source_free(&image->source);
 	sym_data_close(image->data);
 	sym_symtab_close(image->symtab);
+	sym_strings_free(&image->names);
 	sym_object_close(image->packed);
 	sym_object_close(image->debug);
 	sym_object_close(image->object);
@@ -44,7 +45,7 @@ void sym_files_free(struct sym_files *fs)
 		struct sym_image *image = fs->images;
 
 		fs->images = image->next;
-		free_image(image);
+		sym_image_free(image);
 	}
 	sym_debuginfod_close(fs->server);
 	for (size_t i = 0; i < fs->count; i++) {
@@ -78,7 +79,7 @@ static bool is_same_key(const struct sym_file *a, const struct sym_file *b)
 	       !memcmp(a->build_id, b->build_id, a->build_id_size);
 }
 
-static uint32_t hash_key(const struct sym_file *f)
+uint32_t sym_file_hash(const struct sym_file *f)
 {
 	const uint64_t parts[] = { (uintptr_t)f->path, f->dev, f->inode };
 
@@ -97,7 +98,7 @@ int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *nu
 	f.path = sym_strings_add(fs->strings, path, strlen(path));
 	if (!f.path || rp_index_reserve(&fs->index))
 		return -ENOMEM;
-	at = hash = hash_key(&f);
+	at = hash = sym_file_hash(&f);
 	while ((found = rp_index_next(&fs->index, hash, &at)) != HASH_NONE)
 		if (is_same_key(&fs->items[found], &f))
 			break;
@@ -238,7 +239,7 @@ static int fill_image(struct sym_files *fs, struct sym_image *image,
 		symbols = image->debug;
 	if (!symbols->symbols[SYM_SYMTAB].count && !sym_debug_unpack(&image->packed, object))
 		symbols = image->packed;
-	return sym_symtab_open(&image->symtab, object, symbols, fs->strings);
+	return sym_symtab_open(&image->symtab, object, symbols, &image->names);
 }
 
 /* The image of @object, which is closed if it is known already or if memory runs out. */
@@ -266,7 +267,7 @@ static struct sym_image *get_image(struct sym_files *fs, struct sym_object *obje
 	}
 	*image = key;
 	if (fill_image(fs, image, place)) {
-		free_image(image);
+		sym_image_free(image);
 		return NULL;
 	}
 	image->next = fs->images;
@@ -338,7 +339,7 @@ static void forget_image(struct sym_files *fs, struct sym_image *image)
 		f->settled = f->reachable = false;
 		f->tries = 0;
 	}
-	free_image(image);
+	sym_image_free(image);
 }
 
 void sym_files_rest(struct sym_files *fs)

@@ -26,10 +26,12 @@ struct sym_image {
 	struct sym_object *debug;  /* its separate debug file, or NULL */
 	struct sym_object *packed; /* its .gnu_debugdata, if there is no .symtab; or NULL */
 	struct sym_symtab *symtab;
-	struct sym_data *data; /* read when the first variable is asked for */
+	struct sym_data *data;	  /* read when the first variable is asked for */
+	struct sym_strings names; /* which go when it does */
 	struct sym_source source;
 	bool was_asked_for;		  /* its debug file, of a server */
 	uint32_t used;			  /* sym_files.age when it was last asked for */
+	bool is_mapped;			  /* while files are forgotten */
 	uint64_t dev, inode, size, mtime; /* what it is known by, as by its build-id */
 };
 
@@ -56,7 +58,9 @@ struct sym_files {
 	size_t count, capacity;
 	struct hash_index index; /* of their numbers */
 	struct sym_image *images;
-	uint32_t age; /* how often it had a rest */
+	uint32_t age;  /* how often it had a rest */
+	uint32_t left; /* files, when some were forgotten last, */
+	uint32_t left_strings;
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;
 	struct sym_debuginfod *server; /* where to ask for debug files; or NULL */
@@ -95,5 +99,19 @@ const struct sym_object *sym_files_debug_data(struct sym_files *fs, struct sym_i
 
 /* Opens the file behind @m if its path alone would not lead to it. */
 void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
+
+/*
+ * Files that no mapping of @h is of any more are forgotten, their functions too, and so is every
+ * string that neither they nor @h have, if that may be many: numbers of files, and strings, that
+ * were given out hold no longer. -ENOMEM: nothing was forgotten.
+ */
+struct sym_history;
+int sym_files_forget(struct sym_files *fs, struct sym_history *h);
+
+/* ---- between the two halves: file.c, forget.c */
+
+void sym_image_free(struct sym_image *image);
+/* By its key. */
+uint32_t sym_file_hash(const struct sym_file *f);
 
 #endif

@@ -71,7 +71,7 @@ int sym_history_each(struct sym_history *h, uint32_t pid,
 int sym_history_prune(struct sym_history *h, uint64_t before,
 		      enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx);
 
-/* ---- between the files of the history */
+/* ---- between the files of the history, and for who forgets what it has numbers of */
 
 enum sym_event_type {
 	SYM_EVENT_FORK,

@@ -359,6 +359,12 @@ static const struct sym_span *find(const struct sym_jit *j, uint64_t addr)
 	return span ? span : sym_spans_find(old->spans, old->count, addr);
 }
 
+void sym_jit_forget_names(struct sym_jit *j)
+{
+	rp_memory_give(j->named);
+	j->named = 0;
+}
+
 static const char *keep_name(struct sym_jit *j, struct sym_strings *strings, const char *name,
 			     size_t size)
 {

@@ -18,6 +18,9 @@ struct sym_jit;
 int sym_jit_open(struct sym_jit **out, const char *proc, uint32_t pid);
 void sym_jit_close(struct sym_jit *j);
 
+/* The strings of sym_jit_lookup() have been freed. */
+void sym_jit_forget_names(struct sym_jit *j);
+
 /* The path by which the process knows the file; lives as long as @j. */
 const char *sym_jit_path(const struct sym_jit *j);
 

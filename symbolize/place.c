@@ -41,9 +41,9 @@ static const char **find_kept(struct sym_symtab *t, const char *path, size_t ind
 {
 	if (!t->places) {
 		t->places = calloc(sym_fdes_count(t->fdes), sizeof(*t->places));
-		t->places_in = path;
+		t->places_in = sym_strings_add(t->strings, path, strlen(path));
 	}
-	return t->places && t->places_in == path ? &t->places[index] : NULL;
+	return t->places && t->places_in && !strcmp(t->places_in, path) ? &t->places[index] : NULL;
 }
 
 bool sym_symtab_place(struct sym_symtab *t, uint64_t vaddr, const char *path, const char **name,

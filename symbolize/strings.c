@@ -6,7 +6,8 @@
 #include "base/grow.h"
 #include "strings.h"
 
-enum { CHUNK = 8192 - 2 * sizeof(void *) };
+/* Each is twice the one before: a set may be of one file, and most files have few names. */
+enum { SMALLEST = 512, LARGEST = 8192, HEAD = 2 * sizeof(void *) };
 
 struct sym_string_chunk {
 	struct sym_string_chunk *next;
@@ -16,17 +17,23 @@ struct sym_string_chunk {
 static char *allocate(struct sym_strings *set, size_t size)
 {
 	struct sym_string_chunk *c;
+	size_t room = SMALLEST - HEAD;
 
-	if (set->chunk && size <= CHUNK && set->used <= CHUNK - size) {
+	if (set->chunk && size <= set->size - set->used) {
 		set->used += size;
 		return set->chunk->text + set->used - size;
 	}
-	c = malloc(sizeof(*c) + (size > CHUNK ? size : CHUNK));
+	if (set->chunk)
+		room = set->size < LARGEST / 2 ? 2 * set->size + HEAD : LARGEST - HEAD;
+	if (size > room)
+		room = size;
+	c = malloc(sizeof(*c) + room);
 	if (!c)
 		return NULL;
 	c->next = set->chunk;
 	set->chunk = c;
-	set->used = size > CHUNK ? CHUNK : size;
+	set->size = room;
+	set->used = size;
 	return c->text;
 }
 
@@ -35,14 +42,14 @@ const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
 	uint32_t hash = rp_hash_bytes(s, len), at = hash, found;
 	char *copy;
 
-	if (rp_index_reserve(&set->index))
-		return NULL;
-	while ((found = rp_index_next(&set->index, hash, &at)) != HASH_NONE) {
+	while (set->count && (found = rp_index_next(&set->index, hash, &at)) != HASH_NONE) {
 		const char *kept = set->kept[found];
 
 		if (!strncmp(kept, s, len) && !kept[len])
 			return kept;
 	}
+	if (rp_index_reserve(&set->index))
+		return NULL;
 	copy = RP_GROW(set->kept, set->count, set->capacity) ? NULL : allocate(set, len + 1);
 	if (!copy)
 		return NULL;

@@ -14,13 +14,16 @@
  */
 struct sym_strings {
 	struct sym_string_chunk *chunk;
-	size_t used;	   /* bytes of the newest chunk */
+	size_t size, used; /* bytes of the newest chunk */
 	const char **kept; /* all of them */
 	uint32_t count, capacity;
 	struct hash_index index;
 };
 
-/* The kept copy of the @len bytes at @s, NUL added; they must not hold one. NULL: out of memory. */
+/*
+ * The kept copy of the @len bytes at @s, NUL added; they must not hold one. NULL: out of memory,
+ * which it is not asked for if there is one.
+ */
 const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len);
 /* The kept copy of one text behind the other. */
 const char *sym_strings_join(struct sym_strings *set, const char *a, const char *b);

@@ -74,7 +74,7 @@ bool sym_symtab_lookup(struct sym_symtab *t, uint64_t vaddr, const char **name, 
 
 /*
  * The name of code without a symbol is its place, "[libc.so.6+0x27190]".
- * @path is what the file was called, one of the table's strings. false if .eh_frame tells of none
+ * @path is what the file was called. false if .eh_frame tells of none
  * there.
  */
 bool sym_symtab_place(struct sym_symtab *t, uint64_t vaddr, const char *path, const char **name,

@@ -20,28 +20,17 @@
 #include "base/grow.h"
 #include "base/lack.h"
 #include "history.h"
-#include "jit.h"
+#include "jits.h"
 #include "proc.h"
 #include "strings.h"
-
-/* The JIT map of one life of a pid, or that it had none when it was last looked for. */
-struct known_jit {
-	uint32_t pid;
-	uint64_t born;
-	uint64_t asked; /* the time of the question upon which it was looked for */
-	struct sym_jit *jit;
-	const char *path;
-};
 
 struct sym_user {
 	char *proc;
 	struct sym_strings strings;
 	struct sym_history history;
 	struct sym_files files;
-	struct known_jit *jits;
-	size_t jit_count, jit_capacity;
-	struct hash_index jits_by_pid; /* of their numbers */
-	struct sym_object *vdso;       /* that of this process, which all of its word size share */
+	struct sym_jits jits;
+	struct sym_object *vdso; /* that of this process, which all of its word size share */
 	struct sym_symtab *vdso_symtab;
 	uint64_t vdso_base;
 	bool vdso_read;
@@ -60,6 +49,7 @@ int sym_user_open(struct sym_user **out, const char *proc)
 	}
 	sym_history_init(&u->history, &u->strings);
 	sym_files_init(&u->files, &u->strings, u->proc);
+	u->jits.proc = u->proc;
 	*out = u;
 	return 0;
 }
@@ -68,10 +58,7 @@ void sym_user_close(struct sym_user *u)
 {
 	if (!u)
 		return;
-	for (size_t i = 0; i < u->jit_count; i++)
-		sym_jit_close(u->jits[i].jit);
-	free(u->jits);
-	rp_index_free(&u->jits_by_pid);
+	sym_jits_free(&u->jits);
 	sym_symtab_close(u->vdso_symtab);
 	sym_object_close(u->vdso);
 	sym_files_free(&u->files);
@@ -212,105 +199,6 @@ int sym_user_snapshot_with(struct sym_user *u, uint32_t pid, uint64_t time, sym_
 
 /* ---- generated code */
 
-static struct known_jit *find_known(struct sym_user *u, uint32_t pid, uint64_t born)
-{
-	const uint32_t hash = rp_hash_pair(pid, 0);
-	uint32_t at = hash, i;
-
-	if (!u->jit_count)
-		return NULL;
-	while ((i = rp_index_next(&u->jits_by_pid, hash, &at)) != HASH_NONE)
-		if (u->jits[i].pid == pid && sym_is_same_birth(u->jits[i].born, born))
-			return &u->jits[i];
-	return NULL;
-}
-
-static struct known_jit *add_known(struct sym_user *u, uint32_t pid, uint64_t born)
-{
-	const struct known_jit k = { .pid = pid, .born = born };
-
-	if (rp_index_reserve(&u->jits_by_pid) || RP_PUSH(u->jits, u->jit_count, u->jit_capacity, k))
-		return NULL;
-	rp_index_put(&u->jits_by_pid, rp_hash_pair(pid, 0), (uint32_t)u->jit_count - 1);
-	return &u->jits[u->jit_count - 1];
-}
-
-static bool is_there(const struct sym_user *u, uint32_t pid)
-{
-	char path[PATH_MAX];
-
-	return snprintf(path, sizeof(path), "%s/%" PRIu32, u->proc, pid) >= (int)sizeof(path) ||
-	       !access(path, F_OK);
-}
-
-/* The maps of processes that have ended go; without memory for the index others too. */
-static void forget_jits(struct sym_user *u)
-{
-	size_t kept = 0;
-
-	rp_index_free(&u->jits_by_pid);
-	for (size_t i = 0; i < u->jit_count; i++) {
-		struct known_jit *k = &u->jits[i];
-
-		if (!is_there(u, k->pid) || rp_index_reserve(&u->jits_by_pid)) {
-			sym_jit_close(k->jit);
-			continue;
-		}
-		rp_index_put(&u->jits_by_pid, rp_hash_pair(k->pid, 0), (uint32_t)kept);
-		u->jits[kept++] = *k;
-	}
-	u->jit_count = kept;
-}
-
-/* Opens the map of the process that has @k->pid now, if that is the one meant. */
-static int open_known(struct sym_user *u, struct known_jit *k)
-{
-	uint64_t born;
-	int err = sym_proc_start(u->proc, k->pid, &born);
-
-	if (!err && !sym_is_same_birth(born, k->born))
-		err = -ESRCH;
-	if (!err)
-		err = sym_jit_open(&k->jit, u->proc, k->pid);
-	if (err)
-		return err;
-	k->born = born;
-	k->path = sym_strings_add(&u->strings, sym_jit_path(k->jit), strlen(sym_jit_path(k->jit)));
-	return 0;
-}
-
-static struct known_jit *get_jit(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t time)
-{
-	struct known_jit *k = find_known(u, pid, born);
-
-	/*
-	 * One that was not there may be written by and by, but is not looked for at every address.
-	 */
-	if (k && (k->jit || time < k->asked + 1000000000))
-		return k;
-	if (!k)
-		k = add_known(u, pid, born);
-	if (k) {
-		k->asked = time;
-		open_known(u, k);
-	}
-	return k;
-}
-
-static bool name_jit(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t time, uint64_t addr,
-		     struct sym_frame *out)
-{
-	struct known_jit *k = get_jit(u, pid, born, time);
-	uint64_t start;
-
-	if (!k || !k->jit || !sym_jit_lookup(k->jit, &u->strings, addr, &out->name, &start))
-		return false;
-	out->kind = SYM_JIT;
-	out->module = k->path;
-	out->offset = addr - start;
-	return true;
-}
-
 /* Code that was generated before a fork is known by the name of the process that generated it. */
 static bool name_generated(struct sym_user *u, uint32_t pid, uint64_t born, uint64_t time,
 			   uint64_t addr, const struct sym_mapping *m, struct sym_frame *out)
@@ -318,11 +206,11 @@ static bool name_generated(struct sym_user *u, uint32_t pid, uint64_t born, uint
 	struct sym_mapping same;
 	struct sym_life maker;
 
-	if (name_jit(u, pid, born, time, addr, out))
+	if (sym_jits_name(&u->jits, pid, born, time, addr, out))
 		return true;
 	if (m->pid == pid || sym_history_find(&u->history, m->pid, m->time, addr, &same, &maker))
 		return false;
-	return name_jit(u, m->pid, maker.born, time, addr, out);
+	return sym_jits_name(&u->jits, m->pid, maker.born, time, addr, out);
 }
 
 static int keep_mapping(void *ctx, const struct sym_mapping *m)
@@ -335,29 +223,15 @@ static int keep_mapping(void *ctx, const struct sym_mapping *m)
 
 int sym_user_keep_jit(struct sym_user *u, uint32_t pid)
 {
-	struct known_jit *k, now = { .pid = pid };
-	int err = sym_proc_start(u->proc, pid, &now.born);
-
-	if (err)
-		return err;
-	k = find_known(u, pid, now.born);
-	if ((k && k->jit) || open_known(u, &now))
-		return 0;
-	if (!k)
-		k = add_known(u, pid, now.born);
-	if (!k) {
-		sym_jit_close(now.jit);
-		return -ENOMEM;
-	}
-	*k = now;
-	return 0;
+	return sym_jits_keep(&u->jits, pid);
 }
 
 void sym_user_unuse(struct sym_user *u)
 {
 	sym_history_unuse(&u->history);
 	sym_files_rest(&u->files);
-	forget_jits(u);
+	sym_files_forget(&u->files, &u->history);
+	sym_jits_rest(&u->jits);
 }
 
 /* 1 if code may lie there that the process has generated. */
@@ -512,7 +386,7 @@ void sym_user_name(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t add
 
 	*out = (struct sym_frame){ .kind = SYM_UNKNOWN, .module_addr = addr };
 	if (!at->number) {
-		if (name_jit(u, pid, at->born, time, where, out))
+		if (sym_jits_name(&u->jits, pid, at->born, time, where, out))
 			out->offset += is_return_address;
 		return;
 	}

@@ -15,6 +15,9 @@
 #include "base/grow.h"
 #include "record/system.h"
 
+/* What nobody asks about any more is given back so often. */
+#define REST_NS (10 * NS_PER_SECOND)
+
 /* In the order in which they are opened: what takes longest comes last. */
 static const struct top_source_kind *const kinds[TOP_SOURCES] = {
 	&top_source_cpu,      &top_source_disks, &top_source_queue,  &top_source_waits,
@@ -415,6 +418,21 @@ static void renew(struct top_source *s)
 	top_source_open(s, true);
 }
 
+/*
+ * All stacks have their names, which were copied: what the symbolizer keeps of processes and files
+ * that are gone is given back.
+ */
+static void rest(struct top_source *s)
+{
+	const uint64_t now = rp_monotonic_ns();
+
+	if (s->slice.on || now - s->rested < REST_NS)
+		return;
+	s->rested = now;
+	s->rec.used = s->options.samples ? record_stacks_count(s->rec.stacks) : s->nknown;
+	sym_user_unuse(s->rec.user);
+}
+
 /* What has come since the last window, or what the last slice stands for. */
 static int take(struct top_source *s, struct top_window *w)
 {
@@ -432,6 +450,8 @@ static int read_source(struct top_source *s, struct top_window *w)
 		err = take(s, w);
 	if (!err)
 		err = account(s, w);
+	if (!err && s->state == TOP_SOURCE_ON)
+		rest(s);
 	if (!err && s->state == TOP_SOURCE_ON)
 		renew(s);
 	return err;

@@ -79,7 +79,7 @@ struct top_source {
 	struct record_options options;
 	void *state_of_kind, *ctx; /* ctx: the recording's */
 	struct recording rec;
-	uint64_t ticked; /* CLOCK_MONOTONIC */
+	uint64_t ticked, rested; /* CLOCK_MONOTONIC */
 	struct record_runs runs;
 	struct program_stats stats;
 	uint64_t cost[3]; /* ns by the second in the last windows, for the budget */

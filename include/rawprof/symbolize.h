@@ -250,8 +250,9 @@ int sym_user_prune(struct sym_user *u, uint64_t before,
 int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
 
 /*
- * Nothing of all that sym_user_use() was told will be asked. What is kept of processes that have
- * ended, and of files that were not asked about for some such times, is given back.
+ * Nothing of all that sym_user_use() was told will be asked, and no string that was given out is
+ * used any more, nor struct sym_mapped. What is kept of processes that have ended, of files that
+ * nothing maps any more, or that were not asked about for some such times, is given back.
  */
 void sym_user_unuse(struct sym_user *u);
 
@@ -478,6 +479,8 @@ void sym_demangler_close(struct sym_demangler *d);
  * ITIMER_VIRTUAL, whose SIGVTALRM has a handler from sym_demangler_open() on.
  */
 const char *sym_demangle(struct sym_demangler *d, const char *name);
+/* Forgets all of it if that is much: what sym_demangle() has returned holds no longer. */
+void sym_demangler_rest(struct sym_demangler *d);
 /* How many were given up. */
 size_t sym_demangler_given_up(const struct sym_demangler *d);
 

@@ -223,6 +223,26 @@ START_TEST(test_garbage)
 }
 END_TEST
 
+/* Programs may have new names without end. */
+START_TEST(test_rest)
+{
+	const char *few = sym_demangle(demangler, "_Z3fewi");
+	char name[64], readable[64];
+
+	sym_demangler_rest(demangler);
+	ck_assert_ptr_eq(sym_demangle(demangler, "_Z3fewi"), few);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 10000; i < 30000; i++) {
+			snprintf(name, sizeof(name), "_Z6f%di", i);
+			snprintf(readable, sizeof(readable), "f%d(int)", i);
+			ck_assert_str_eq(sym_demangle(demangler, name),
+					 sym_can_demangle() ? readable : name);
+		}
+		sym_demangler_rest(demangler);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("demangle");
@@ -232,6 +252,7 @@ int main(void)
 
 	suite_add_tcase(s, t);
 	tcase_set_timeout(t, 60);
+	tcase_add_test(t, test_rest);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_names, 0, sizeof(names) / sizeof(names[0]));
 	tcase_add_test(t, test_many);
