@@ -251,7 +251,7 @@ static int find_starts(struct unwind_starts *out, int fd)
 	int err = unwind_source_read(&s, fd, NULL, 0);
 
 	if (!err) {
-		err = unwind_starts_find(out, &s);
+		err = unwind_starts_find(out, &s, NULL, 0);
 		unwind_source_free(&s);
 	}
 	return err;

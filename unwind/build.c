@@ -31,10 +31,11 @@ struct parsed_cie {
 
 struct found {
 	uint64_t start;
-	size_t offset; /* of the FDE in .eh_frame; or TRAMPOLINE */
+	uint32_t offset; /* of the FDE in .eh_frame; or TRAMPOLINE */
+	uint32_t size;	 /* bytes of code; as many or more: UINT32_MAX */
 };
 
-#define TRAMPOLINE SIZE_MAX
+#define TRAMPOLINE UINT32_MAX
 #define FOLLOW_RBX 1 /* no table yet: its rules need that */
 
 struct build {
@@ -46,6 +47,7 @@ struct build {
 	struct found *found;
 	size_t nfound, capacity;
 	bool is_sorted;
+	bool is_listing;      /* what has to be filled is told of beforehand */
 	bool counts_from_rbx; /* a rule does, of another frame than a leaf's maybe */
 	struct unwind_rows rows;
 	struct unwind_gaps gaps;
@@ -88,7 +90,8 @@ static int find_trampolines(struct build *b)
 	int err = 0;
 
 	for (size_t i = 0; i < s->ntrampolines && !err; i++)
-		err = add_found(b, (struct found){ s->trampolines[i] - 1, TRAMPOLINE });
+		err = add_found(b, (struct found){ s->trampolines[i] - 1, TRAMPOLINE,
+						   UNWIND_TRAMPOLINE_SIZE + 1 });
 	return err;
 }
 
@@ -102,6 +105,7 @@ static int find_fdes(struct build *b)
 	while (!err && unwind_frames_next(&b->frames, &offset, &r)) {
 		const struct parsed_cie *cie = r.is_cie ? NULL : get_cie(b, r.cie);
 		struct unwind_fde fde;
+		uint64_t size;
 
 		if (r.is_cie)
 			continue;
@@ -109,8 +113,10 @@ static int find_fdes(struct build *b)
 			b->rows.stats.bad_fdes++;
 			continue;
 		}
+		size = fde.end - fde.start < UINT32_MAX ? fde.end - fde.start : UINT32_MAX;
 		if (unwind_source_code(b->source, fde.start))
-			err = add_found(b, (struct found){ fde.start, r.offset });
+			err = add_found(
+				b, (struct found){ fde.start, (uint32_t)r.offset, (uint32_t)size });
 	}
 	return err;
 }
@@ -183,6 +189,8 @@ static int fill_by_code(struct build *b, uint64_t start, uint64_t end)
 
 	if (start >= end)
 		return 0;
+	if (b->is_listing)
+		return unwind_gaps_list(&b->gaps, b->source, start, end);
 	g.entry_end = g.entry < start ? g.entry : unwind_entry_end(b->source, end);
 	err = unwind_gaps_fill(&b->gaps, b->source, start, end, add_computed, &g);
 	return err || g.entry == g.entry_end ? err : add_entry(&g, g.entry_end + 1);
@@ -207,7 +215,7 @@ static int fill(struct build *b, uint64_t start, uint64_t end)
 		go_end = within(go_end, go_start, end);
 	}
 	err = fill_by_code(b, start, go_start);
-	if (!err && go_start < go_end)
+	if (!err && go_start < go_end && !b->is_listing)
 		err = unwind_go_fill(&b->source->go, go_start, go_end, add_row, b);
 	return err ? err : fill_by_code(b, go_end, end);
 }
@@ -256,6 +264,45 @@ static int run_trampoline(struct build *b, const struct found *found, uint64_t n
 	return err || end >= next ? err : fill(b, end, next);
 }
 
+static uint64_t next_start(const struct build *b, size_t i)
+{
+	return i + 1 < b->nfound ? b->found[i + 1].start : UINT64_MAX;
+}
+
+/* Several of the same address: the first one counts. */
+static bool counts(const struct build *b, size_t i)
+{
+	return !i || b->found[i].start != b->found[i - 1].start;
+}
+
+static int fill_first(struct build *b)
+{
+	return fill(b, 0, b->nfound ? b->found[0].start : UINT64_MAX);
+}
+
+/* What run_fde() and run_trampoline() will fill. */
+static int list_gaps(struct build *b)
+{
+	int err;
+
+	b->is_listing = true;
+	err = fill_first(b);
+	for (size_t i = 0; i < b->nfound && !err; i++) {
+		const struct found *found = &b->found[i];
+		const bool is_fde = found->offset != TRAMPOLINE;
+		const struct unwind_code *code = unwind_source_code(b->source, found->start);
+		const uint64_t next = next_start(b, i);
+		uint64_t end = found->start + found->size;
+
+		if (is_fde && end > code->end)
+			end = code->end;
+		if (counts(b, i) && end < next && (!is_fde || next - end >= PADDING))
+			err = fill(b, end, next);
+	}
+	b->is_listing = false;
+	return err;
+}
+
 static int run_all(struct build *b)
 {
 	int err;
@@ -268,13 +315,14 @@ static int run_all(struct build *b)
 		err = find_trampolines(b);
 	if (!err && !b->is_sorted)
 		qsort(b->found, b->nfound, sizeof(*b->found), by_start);
+	if (!err && b->source->is_computed)
+		err = list_gaps(b);
 	if (!err)
-		err = fill(b, 0, b->nfound ? b->found[0].start : UINT64_MAX);
+		err = fill_first(b);
 	for (size_t i = 0; i < b->nfound && !err; i++) {
-		uint64_t next = i + 1 < b->nfound ? b->found[i + 1].start : UINT64_MAX;
+		const uint64_t next = next_start(b, i);
 
-		/* Several of the same address: the first one counts. */
-		if (!i || b->found[i].start != b->found[i - 1].start)
+		if (counts(b, i))
 			err = b->found[i].offset == TRAMPOLINE
 				      ? run_trampoline(b, &b->found[i], next)
 				      : run_fde(b, &b->found[i], next);
@@ -306,13 +354,15 @@ static int make(const struct unwind_source *s, uint32_t part_rows, bool follow_r
 	unwind_gaps_begin(&b->gaps, s);
 	err = run_all(b);
 	unwind_gaps_end(&b->gaps, s);
+	/* The table comes beside what it is made of: what is not needed any more goes before. */
+	free(b->found);
+	unwind_starts_free(&b->gaps.starts);
 	b->rows.gaps = b->gaps.at;
 	b->rows.ngaps = b->gaps.count;
 	if (!err && b->counts_from_rbx && !follow_rbx)
 		err = FOLLOW_RBX;
 	if (!err)
 		err = unwind_rows_finish(&b->rows, s->machine, out);
-	free(b->found);
 	unwind_gaps_free(&b->gaps);
 	rp_hash_free(&b->cies);
 	unwind_rows_free(&b->rows);

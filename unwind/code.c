@@ -40,7 +40,7 @@ static uint32_t skip_padding(const struct follow *f, uint32_t at)
 {
 	struct x86_parts p;
 
-	while (at < f->size && f->state[at] == NONE) {
+	while (at < f->size && f->state[at] == NO_STATE) {
 		if (!f->code[at])
 			at++;
 		else if (unwind_code_decode(f, at, &p) && unwind_code_is_padding(&p))
@@ -57,7 +57,7 @@ static uint32_t skip_unknown(struct follow *f, uint32_t at)
 	struct x86_parts p;
 	bool is_call;
 
-	while (at < f->size && f->state[at] == NONE && !(f->flags[at] & INSIDE) &&
+	while (at < f->size && f->state[at] == NO_STATE && !(f->flags[at] & INSIDE) &&
 	       rp_work_spend(f->work, 1)) {
 		enum insn_flow flow;
 
@@ -73,7 +73,7 @@ static uint32_t skip_unknown(struct follow *f, uint32_t at)
 
 static uint32_t skip_known(const struct follow *f, uint32_t at)
 {
-	while (at < f->size && (f->state[at] != NONE || f->flags[at] & INSIDE))
+	while (at < f->size && (f->state[at] != NO_STATE || f->flags[at] & INSIDE))
 		at++;
 	return at;
 }
@@ -146,7 +146,7 @@ static void find_marked(struct follow *f, enum byte_flags mark, enum evidence ev
 	uint32_t at = 0;
 
 	for (; (at = next_marked(f, mark, at)) < f->size && f->work->left && !f->err; at++)
-		if (f->state[at] == NONE && !(f->flags[at] & INSIDE))
+		if (f->state[at] == NO_STATE && !(f->flags[at] & INSIDE))
 			unwind_code_try(f, at, &entry, evidence, false);
 }
 
@@ -160,7 +160,7 @@ static void find_functions(struct follow *f)
 		at = skip_known(f, at);
 		start = at;
 		at = skip_padding(f, at);
-		if (at >= f->size || f->state[at] != NONE)
+		if (at >= f->size || f->state[at] != NO_STATE)
 			continue;
 		if (!try_each(f, at, is_aligned(f, at, start)))
 			at = skip_unknown(f, at);
@@ -182,7 +182,7 @@ static bool find_returns(struct follow *f)
 			continue;
 		next = at + p.at;
 		rp_x86_flow(&p, &is_call);
-		if (!is_call || next >= f->size || f->state[next] != NONE ||
+		if (!is_call || next >= f->size || f->state[next] != NO_STATE ||
 		    f->flags[next] & INSIDE || !unwind_code_comes_back(f, at, &p))
 			continue;
 		s = *unwind_code_state_of(f, f->state[at]);
@@ -197,7 +197,7 @@ static int tell(const struct follow *f, unwind_code_fn *fn, void *ctx)
 	int err = f->err;
 
 	for (uint32_t at = 0; at < f->size && !err; at++)
-		if (f->state[at] != NONE)
+		if (f->state[at] != NO_STATE)
 			err = fn(ctx, f->addr + at, f->flags[at] & LENGTH,
 				 unwind_code_state_of(f, f->state[at]));
 	return err;

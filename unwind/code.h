@@ -77,7 +77,7 @@ typedef int unwind_code_fn(void *ctx, uint64_t addr, uint32_t len,
 int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr,
 		       const struct unwind_starts *starts, struct rp_work *work, unwind_code_fn *fn,
 		       void *ctx);
-/* So many bytes at a time: what it takes in memory is nine times that. */
+/* So many bytes at a time: what it takes in memory is seven times that. */
 #define UNWIND_CODE_PIECE (2U << 20)
 /* Instructions that may be looked at, by bytes of code. */
 enum { UNWIND_CODE_WORK = 8 };

@@ -21,11 +21,11 @@ static uint32_t number_of(struct follow *f, const struct unwind_code_state *s)
 	int err;
 
 	if (f->states.count >= STATES && !rp_hash_find(&f->states, s))
-		return NONE;
+		return NO_STATE;
 	err = rp_hash_number(&f->states, s, &number);
 	if (err)
 		f->err = err;
-	return err ? NONE : number;
+	return err ? NO_STATE : number;
 }
 
 /* ---- ways to be followed */
@@ -47,6 +47,10 @@ static uint32_t add_stretch(struct follow *f, uint32_t call, uint32_t before)
 	struct x86_parts p;
 	int err;
 
+	if (number == STRETCHES) {
+		f->work->left = 0;
+		return 0;
+	}
 	if (!number) {
 		s.is_confirmed = s.is_sure = f->evidence == LIKELY || f->evidence == CALLED_FROM;
 	} else if (unwind_code_decode(f, call, &p)) {
@@ -144,7 +148,7 @@ enum outcome { GO_ON, END_OF_WAY, CONTRADICTION };
 static bool claim(struct follow *f, uint32_t at, uint32_t len)
 {
 	for (uint32_t i = 1; i < len; i++)
-		if (f->state[at + i] != NONE || f->flags[at + i] & INSIDE)
+		if (f->state[at + i] != NO_STATE || f->flags[at + i] & INSIDE)
 			return false;
 	f->flags[at] = (uint16_t)((f->flags[at] & ~LENGTH) | len);
 	for (uint32_t i = 1; i < len; i++)
@@ -210,11 +214,12 @@ static enum outcome join(struct follow *f, struct way *w, uint32_t *fault)
 		return END_OF_WAY;
 	m = unwind_code_meet(old, new);
 	number = number_of(f, &m);
-	if (number == NONE)
+	if (number == NO_STATE)
 		return CONTRADICTION;
 	if (number == f->state[w->at])
 		return END_OF_WAY;
-	f->state[w->at] = w->state = number;
+	f->state[w->at] = (uint16_t)number;
+	w->state = number;
 	return GO_ON;
 }
 
@@ -232,7 +237,7 @@ static enum outcome arrive(struct follow *f, struct way *w, struct x86_parts *p,
 		return CONTRADICTION;
 	if (f->flags[w->at] & CALLED && !begins_function(unwind_code_state_of(f, w->state)))
 		return CONTRADICTION;
-	if (f->state[w->at] != NONE) {
+	if (f->state[w->at] != NO_STATE) {
 		const enum outcome o = join(f, w, fault);
 
 		if (o != GO_ON)
@@ -241,8 +246,8 @@ static enum outcome arrive(struct follow *f, struct way *w, struct x86_parts *p,
 	}
 	if (!unwind_code_decode(f, w->at, p) || !claim(f, w->at, p->at))
 		return CONTRADICTION;
-	f->state[w->at] = w->state;
-	f->stretch[w->at] = w->stretch;
+	f->state[w->at] = (uint16_t)w->state;
+	f->stretch[w->at] = (uint16_t)w->stretch;
 	f->err = RP_PUSH(f->trail, f->ntrail, f->trail_capacity, w->at);
 	return f->err ? CONTRADICTION : GO_ON;
 }
@@ -361,7 +366,7 @@ static enum outcome go_to(struct follow *f, struct way *w, uint32_t to,
 	const bool is_same = !memcmp(s, unwind_code_state_of(f, w->state), sizeof(*s));
 	const uint32_t number = is_same ? w->state : number_of(f, s);
 
-	if (number == NONE)
+	if (number == NO_STATE)
 		return CONTRADICTION;
 	w->at = to;
 	w->state = number;
@@ -455,7 +460,7 @@ static void undo_one(struct follow *f, uint32_t at)
 {
 	const uint32_t len = f->flags[at] & LENGTH;
 
-	f->state[at] = NONE;
+	f->state[at] = NO_STATE;
 	f->flags[at] &= ~LENGTH;
 	for (uint32_t k = 1; k < len; k++)
 		f->flags[at + k] &= ~INSIDE;
@@ -505,7 +510,7 @@ bool unwind_code_try(struct follow *f, uint32_t at, const struct unwind_code_sta
 	uint32_t fault;
 
 	f->evidence = evidence;
-	for (int i = 0; i < TRIES && state != NONE; i++) {
+	for (int i = 0; i < TRIES && state != NO_STATE; i++) {
 		fault = 0;
 		if (follow_all(f, at, state, &fault)) {
 			confirm_all(f);

@@ -8,8 +8,10 @@
 
 enum {
 	NONE = UINT32_MAX,
-	TRIES = 64,	  /* calls of a function that do not return, beyond which it is let be */
-	STATES = 1 << 16, /* different ones in a piece of code */
+	NO_STATE = UINT16_MAX,
+	TRIES = 64, /* calls of a function that do not return, beyond which it is let be */
+	STRETCHES = UINT16_MAX, /* in a function: none of real code has so many calls */
+	STATES = UINT16_MAX,	/* different ones in a piece of code */
 	ROUNDS = 8,
 	TABLES = 4, /* tried for a place that nothing leads to, so far before it: */
 	TABLE_REACH = 64 << 10,
@@ -56,8 +58,9 @@ struct follow {
 	struct rp_work *work;
 	struct hash_map states; /* set of struct unwind_code_state */
 	uint16_t *flags;	/* of each byte */
-	uint32_t *state;   /* of each byte: number in states, NONE if no instruction begins there */
-	uint32_t *stretch; /* of each instruction */
+	uint16_t *
+		state; /* of each byte: number in states, NO_STATE if no instruction begins there */
+	uint16_t *stretch; /* of each instruction */
 	struct stretch *stretches;
 	size_t nstretches, stretches_capacity;
 	struct way *ways; /* to be followed */

@@ -85,19 +85,37 @@ static int fill_piece(struct unwind_gaps *g, const struct unwind_source *s, uint
 	return err;
 }
 
+static int list_range(struct unwind_gaps *g, uint64_t start, uint64_t end)
+{
+	int err;
+
+	if (end - start > UNWIND_GAPS_MAX - g->bytes || end > UINT32_MAX)
+		return 0;
+	err = RP_PUSH(g->at, g->count, g->capacity, (uint32_t)start);
+	err = err ? err : RP_PUSH(g->at, g->count, g->capacity, (uint32_t)end);
+	g->bytes += end - start;
+	return err;
+}
+
+/* Whether it was listed: in the same order they come again. */
+static bool is_next(struct unwind_gaps *g, uint64_t start, uint64_t end)
+{
+	if (g->next + 1 >= g->count || g->at[g->next] != start || g->at[g->next + 1] != end)
+		return false;
+	g->next += 2;
+	return true;
+}
+
 static int fill_range(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
 		      uint64_t end, struct filling *f)
 {
 	const uint64_t base = s->code[0].start;
 	int err;
 
-	if (end - start > UNWIND_GAPS_MAX - g->bytes || end - base > UINT32_MAX)
+	if (!is_next(g, start - base, end - base))
 		return 0;
-	err = g->is_searched ? 0 : unwind_starts_find(&g->starts, s);
+	err = g->is_searched ? 0 : unwind_starts_find(&g->starts, s, g->at, g->count);
 	g->is_searched = true;
-	err = err ? err : RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(start - base));
-	err = err ? err : RP_PUSH(g->at, g->count, g->capacity, (uint32_t)(end - base));
-	g->bytes += end - start;
 	/* The end may be that of all addresses. */
 	for (uint64_t at = start, size; at < end && !err; at += size) {
 		size = end - at < UNWIND_CODE_PIECE ? end - at : UNWIND_CODE_PIECE;
@@ -127,18 +145,45 @@ static int fill_hooks(const struct unwind_source *s, uint64_t start, uint64_t en
 	return err;
 }
 
+/* The part of it that is code of number @i. False: it is too little. */
+static bool cut(const struct unwind_source *s, size_t i, uint64_t *start, uint64_t *end)
+{
+	const struct unwind_code *c = &s->code[i];
+
+	*start = *start > c->start ? *start : c->start;
+	*end = *end < c->end ? *end : c->end;
+	return *start < *end && *end - *start >= GAP_MIN;
+}
+
+static bool is_looked_at(const struct unwind_source *s)
+{
+	return s->machine == EM_X86_64 && s->is_computed;
+}
+
+int unwind_gaps_list(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
+		     uint64_t end)
+{
+	int err = 0;
+
+	for (size_t i = 0; is_looked_at(s) && i < s->ncode && !err; i++) {
+		uint64_t from = start, to = end;
+
+		if (cut(s, i, &from, &to))
+			err = list_range(g, from - s->code[0].start, to - s->code[0].start);
+	}
+	return err;
+}
+
 int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
 		     uint64_t end, unwind_row_fn *row, void *ctx)
 {
 	struct filling f = { .row = row, .ctx = ctx, .next = start };
 	int err = s->is_computed ? 0 : fill_hooks(s, start, end, &f);
 
-	for (size_t i = 0; s->machine == EM_X86_64 && i < s->ncode && s->is_computed && !err; i++) {
-		const struct unwind_code *c = &s->code[i];
-		const uint64_t from = start > c->start ? start : c->start,
-			       to = end < c->end ? end : c->end;
+	for (size_t i = 0; is_looked_at(s) && i < s->ncode && !err; i++) {
+		uint64_t from = start, to = end;
 
-		if (from < to && to - from >= GAP_MIN)
+		if (cut(s, i, &from, &to))
 			err = fill_range(g, s, from, to, &f);
 	}
 	return err || f.next >= end ? err : row(ctx, f.next, &nothing);
@@ -155,7 +200,7 @@ void unwind_gaps_end(struct unwind_gaps *g, const struct unwind_source *s)
 	if (!s->made)
 		return;
 	s->made->key = unwind_sip_end(&g->sip, g->count);
-	s->made->is_known = !g->is_lost;
+	s->made->is_known = !g->is_lost && g->next == g->count;
 }
 
 void unwind_gaps_free(struct unwind_gaps *g)
@@ -189,7 +234,7 @@ bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n
 	struct unwind_starts starts = { 0 };
 	struct unwind_sip sip;
 	uint64_t bytes = 0;
-	bool is_there = !n || !unwind_starts_find(&starts, s);
+	bool is_there = !n || !unwind_starts_find(&starts, s, at, n);
 
 	unwind_sip_begin(&sip, secret->sip);
 	for (size_t i = 0; i + 1 < n && is_there; i += 2) {

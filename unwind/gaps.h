@@ -18,6 +18,7 @@
 struct unwind_gaps {
 	uint32_t *at;
 	size_t count, capacity; /* of numbers */
+	size_t next;		/* of the range that is filled next */
 	uint32_t bytes;
 	bool is_searched;
 	struct unwind_starts starts; /* once it is */
@@ -29,6 +30,12 @@ struct unwind_gaps {
 void unwind_gaps_begin(struct unwind_gaps *g, const struct unwind_source *s);
 void unwind_gaps_end(struct unwind_gaps *g, const struct unwind_source *s);
 
+/*
+ * All ranges that will be filled, one after the other, are told of here before the first is: what
+ * points to them is looked for at once. 0 or -ENOMEM.
+ */
+int unwind_gaps_list(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
+		     uint64_t end);
 /*
  * Tells @row of the rules for code of @s from @start to @end, as unwind_cfi_run() does, and between
  * them, and at the end, of one that says nothing. 0, -ENOMEM, or what @row said.

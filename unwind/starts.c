@@ -18,9 +18,9 @@ enum {
 
 static void add(struct unwind_starts *t, uint64_t addr)
 {
-	const uint64_t i = addr - t->base;
+	uint64_t i;
 
-	if (i < t->n)
+	if (unwind_start_bit(t, addr, &i))
 		t->bit[i / 8] |= (uint8_t)(1U << i % 8);
 }
 
@@ -168,35 +168,89 @@ static void look_at_segments(struct unwind_starts *t, const struct unwind_image 
 	}
 }
 
-int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s)
+/* ---- pages */
+
+static uint64_t pages_of(const struct unwind_starts *t)
+{
+	return t->n / UNWIND_STARTS_PAGE + 1;
+}
+
+/* Numbers the pages that the ranges are in; returns how many. */
+static uint32_t number_pages(struct unwind_starts *t, const uint32_t *at, size_t n)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i + 1 < n; i += 2) {
+		uint64_t p = at[i] / UNWIND_STARTS_PAGE;
+
+		for (; p * UNWIND_STARTS_PAGE < at[i + 1] && p < pages_of(t); p++)
+			if (!t->page[p])
+				t->page[p] = ++count;
+	}
+	return count;
+}
+
+static bool take(struct unwind_starts *t, uint64_t bytes)
+{
+	if (!rp_memory_take(bytes))
+		return false;
+	t->taken += bytes;
+	return true;
+}
+
+/* 1: there are bits; 0: there is too much code. -ENOMEM. */
+static int make_bits(struct unwind_starts *t, const uint32_t *at, size_t n)
+{
+	uint64_t bytes = t->n / 8 + 1;
+
+	if (at) {
+		if (!take(t, pages_of(t) * sizeof(*t->page)))
+			return 0;
+		t->page = calloc(pages_of(t), sizeof(*t->page));
+		if (!t->page)
+			return -ENOMEM;
+		bytes = (uint64_t)number_pages(t, at, n) * (UNWIND_STARTS_PAGE / 8) + 1;
+	}
+	if (!take(t, bytes))
+		return 0;
+	t->bit = calloc(1, bytes);
+	return t->bit ? 1 : -ENOMEM;
+}
+
+int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s, const uint32_t *at,
+		       size_t n)
 {
 	struct unwind_starts t = { .entry = s->image.entry };
-	uint64_t size;
+	int made = 0;
 
-	if (s->ncode) {
+	if (s->ncode && s->machine == EM_X86_64) {
 		t.base = s->code[0].start;
-		size = s->code[s->ncode - 1].end - t.base;
-		if (s->machine == EM_X86_64 && size <= CODE_MAX && rp_memory_take(size / 8 + 1)) {
-			t.bit = calloc(1, size / 8 + 1);
-			t.n = size;
-			if (!t.bit) {
-				rp_memory_give(size / 8 + 1);
-				return -ENOMEM;
-			}
-			look_at_segments(&t, &s->image);
-			look_at_tables(&t, &s->image);
-		}
+		t.n = s->code[s->ncode - 1].end - t.base;
+		made = t.n <= CODE_MAX ? make_bits(&t, at, n) : 0;
 	}
-	*out = t;
-	return 0;
+	if (made == 1) {
+		look_at_segments(&t, &s->image);
+		look_at_tables(&t, &s->image);
+	} else {
+		unwind_starts_free(&t);
+		t.entry = s->image.entry;
+	}
+	if (made >= 0)
+		*out = t;
+	return made < 0 ? made : 0;
 }
 
 uint64_t unwind_starts_next(const struct unwind_starts *t, uint64_t addr, uint64_t end)
 {
 	while (addr < end && addr - t->base < t->n) {
-		const uint64_t i = addr - t->base;
-		const unsigned int bits = t->bit[i / 8] >> i % 8;
+		unsigned int bits;
+		uint64_t i;
 
+		if (!unwind_start_bit(t, addr, &i)) {
+			addr += UNWIND_STARTS_PAGE - (addr - t->base) % UNWIND_STARTS_PAGE;
+			continue;
+		}
+		bits = t->bit[i / 8] >> i % 8;
 		if (bits) {
 			addr += (unsigned int)__builtin_ctz(bits);
 			return addr < end ? addr : end;
@@ -208,8 +262,8 @@ uint64_t unwind_starts_next(const struct unwind_starts *t, uint64_t addr, uint64
 
 void unwind_starts_free(struct unwind_starts *t)
 {
-	if (t->bit)
-		rp_memory_give(t->n / 8 + 1);
+	rp_memory_give(t->taken);
 	free(t->bit);
+	free(t->page);
 	*t = (struct unwind_starts){ 0 };
 }

@@ -6,7 +6,7 @@
 
 #include "record/table_room.h"
 
-enum { SIZE = 1000, TURNS = 20000, MOST = 40, LARGEST = 60 };
+enum { SIZE = 1000, TURNS = 20000, MOST = 40, LARGEST = 90, LONG = SIZE / 16 };
 
 struct stretch {
 	uint32_t first, count;
@@ -21,6 +21,19 @@ static uint32_t first_fit(const char *taken, uint32_t count)
 		run = taken[i] ? 0 : run + 1;
 		if (run == count)
 			return i + 1 - count;
+	}
+	return SIZE;
+}
+
+/* And the place that it finds last. */
+static uint32_t last_fit(const char *taken, uint32_t count)
+{
+	uint32_t run = 0;
+
+	for (uint32_t i = SIZE; i--;) {
+		run = taken[i] ? 0 : run + 1;
+		if (run == count)
+			return i;
 	}
 	return SIZE;
 }
@@ -41,7 +54,8 @@ START_TEST(beside_a_note_of_each)
 		if (n < MOST && rand() % 2) {
 			const bool took = record_table_room_take(&r, count, &first);
 
-			ck_assert_uint_eq(first, first_fit(taken, count));
+			ck_assert_uint_eq(first, count > LONG ? last_fit(taken, count)
+							      : first_fit(taken, count));
 			ck_assert_int_eq(took, first < SIZE);
 			refused += !took;
 			if (!took)
@@ -65,6 +79,26 @@ START_TEST(beside_a_note_of_each)
 }
 END_TEST
 
+/* Each time something long is there, something short comes that stays. */
+START_TEST(short_ones_leave_room)
+{
+	struct table_room r = { 0 };
+	uint32_t first, small;
+
+	ck_assert_int_eq(record_table_room_open(&r, SIZE), 0);
+	for (uint32_t i = 0; i < 10; i++) {
+		const uint32_t count = 500 + 30 * i;
+
+		ck_assert(record_table_room_take(&r, count, &first));
+		ck_assert_uint_eq(first, SIZE - count);
+		ck_assert(record_table_room_take(&r, 20, &small));
+		ck_assert_uint_eq(small, 20 * i);
+		record_table_room_give(&r, first, count);
+	}
+	record_table_room_free(&r);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("table_room");
@@ -73,6 +107,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(t, beside_a_note_of_each);
+	tcase_add_test(t, short_ones_leave_room);
 	suite_add_tcase(suite, t);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -227,7 +227,7 @@ START_TEST(starts_are_found)
 	ck_assert_int_eq(unwind_source_read(&s, fd, NULL, 0), 0);
 	if (s.machine == EM_X86_64) {
 		bias = getauxval(AT_ENTRY) - s.image.entry;
-		ck_assert_int_eq(unwind_starts_find(&starts, &s), 0);
+		ck_assert_int_eq(unwind_starts_find(&starts, &s, NULL, 0), 0);
 		ck_assert(unwind_is_start(&starts, (uint64_t)(uintptr_t)pointer - bias));
 		ck_assert(!unwind_is_start(&starts, (uint64_t)(uintptr_t)pointer - bias + 1));
 		ck_assert(!unwind_is_start(&starts, 0));
