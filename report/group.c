@@ -252,6 +252,39 @@ static int fill(const struct grouping *g, size_t shown, uint64_t whole, size_t n
 	return err;
 }
 
+/* As the key of a column has to be: of letters, digits and '_' ("sched:sched_switch" is not). */
+static char *word_of(const char *name)
+{
+	char *word;
+
+	if (asprintf(&word, "%s%s", *name >= '0' && *name <= '9' ? "_" : "", name) < 0)
+		return NULL;
+	for (char *c = word; *c; c++)
+		if (!(*c >= '0' && *c <= '9') && !(*c >= 'a' && *c <= 'z') &&
+		    !(*c >= 'A' && *c <= 'Z'))
+			*c = '_';
+	return word;
+}
+
+/* The columns' keys become words. */
+static int new_grid(struct report_grid_spec *spec, struct report_column *columns,
+		    struct report_grid **out)
+{
+	char *words[MAX_KEYS + 1 + REPORT_MAX_VALUES] = { NULL };
+	int err = 0;
+
+	for (size_t i = 0; i < spec->ncolumns && !err; i++) {
+		columns[i].key = words[i] = word_of(columns[i].key);
+		if (!words[i])
+			err = -ENOMEM;
+	}
+	if (!err)
+		err = report_grid_new(spec, out);
+	for (size_t i = 0; i < spec->ncolumns; i++)
+		free(words[i]);
+	return err;
+}
+
 static int make_grid(const struct grouping *g, const char *list, unsigned int top,
 		     struct report_grid **out)
 {
@@ -283,7 +316,7 @@ static int make_grid(const struct grouping *g, const char *list, unsigned int to
 	spec.events = report_value_type(r, 0).type;
 	report_buf_printf(&title, "%s by %s", report_value_type(r, g->weight).type, list);
 	spec.title = title.s;
-	err = title.err ? title.err : report_grid_new(&spec, out);
+	err = title.err ? title.err : new_grid(&spec, columns, out);
 	report_buf_free(&title);
 	if (err)
 		return err;
@@ -325,7 +358,7 @@ int report_group(const struct report *r, const char *keys, unsigned int weight, 
 	if (!err)
 		err = make_grid(&g, keys, top, &grid);
 	if (err == -EINVAL && !*why)
-		snprintf(why, REPORT_WHY, "a key twice, or one whose name is no word of a table");
+		snprintf(why, REPORT_WHY, "a key twice, or one that is called as a value is");
 	for (size_t i = 0; i < g.nkeys; i++)
 		free(g.keys[i].name);
 	report_strings_free(&g.strings);

@@ -134,6 +134,13 @@ is '--callers: its samples' "$(awk '{ n += $NF } END { print n + 0 }' "$out")" "
 is '--callers: each stack ends in it' "$(sed 's/ [0-9]*$//' "$out" | awk -F';' '{ print $NF }' | sort -u)" "$top"
 report --tree "$tmp/cpu.rawprof"
 has '--tree' "$out" '^ +100\.0%|TOTAL +SELF +CALLS'
+# Events of a tracepoint are called as it is, which is no word of a table.
+run "$rawprof" cpu -q -e sched:sched_switch -o "$tmp/switches.rawprof" -- "$work/naps" 0.3
+report --by comm,pid --format json "$tmp/switches.rawprof"
+is '--by of events of a tracepoint: status' "$status" 0
+has '--by of events of a tracepoint' "$out" '"sched_sched_switch":[0-9]+.*"comm":"naps"'
+report --by comm "$tmp/switches.rawprof"
+has '--by of events of a tracepoint: as a table' "$out" ' naps$'
 report --by state --format json "$tmp/wall.rawprof"
 has '--by state' "$out" '"state":"'
 report --weight delay --format folded "$tmp/offcpu.rawprof"
