@@ -15,7 +15,6 @@
 
 #include <rawprof/asm.h>
 
-#define MAY_GOTO 0xe0	  /* BPF_JCOND, Linux 6.10 */
 #define CAST_PERCPU (-1)  /* offset of a MOV: address of this CPU's copy */
 #define CAST_ADDR_SPACE 1 /* offset of a MOV: immediate = to << 16 | from */
 
@@ -413,7 +412,7 @@ static void put_jump(struct writer *w)
 		put_code(w);
 		put_goto(w, "gotol", w->insn->imm);
 		return;
-	case BPF_JMP | MAY_GOTO:
+	case BPF_JMP | BPF_JCOND:
 		put_code(w);
 		put_goto(w, "may_goto", w->insn->off);
 		return;

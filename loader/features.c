@@ -38,6 +38,17 @@ static int try_prog(uint32_t type, uint32_t attach_type, uint32_t flags, uint32_
 	return rp_sys_bpf(BPF_PROG_LOAD, &attr);
 }
 
+static int try_insns(uint32_t type, const struct bpf_insn *insns, uint32_t n)
+{
+	union rp_attr attr = { 0 };
+
+	attr.prog.type = type;
+	attr.prog.insns = ptr64(insns);
+	attr.prog.insn_cnt = n;
+	attr.prog.license = ptr64("GPL");
+	return rp_sys_bpf(BPF_PROG_LOAD, &attr);
+}
+
 static int try_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entries)
 {
 	union rp_attr attr = { 0 };
@@ -347,6 +358,18 @@ static int try_bpf_loop(void)
 	return try_helper(181);
 }
 
+static int try_may_goto(void)
+{
+	const struct bpf_insn insns[] = {
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
+		INSN(BPF_JMP | BPF_JCOND, 0, 0, 1, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+
+	return close_result(try_insns(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_SIZE(insns)));
+}
+
 static int try_task_regs(void)
 {
 	return try_helper(175);
@@ -415,6 +438,7 @@ static const struct {
 	[RP_HAS_SYSCALL_PROG] = { "syscall program", try_syscall_prog },
 	[RP_HAS_STATS] = { "run statistics", try_stats },
 	[RP_HAS_BPF_LOOP] = { "bpf_loop", try_bpf_loop },
+	[RP_HAS_MAY_GOTO] = { "may_goto", try_may_goto },
 	[RP_HAS_TASK_ITER] = { "task iterator", try_task_iter },
 	[RP_HAS_TASK_REGS] = { "task_pt_regs", try_task_regs },
 	[RP_HAS_TASK_BTF] = { "task_btf", try_task_btf },

@@ -256,6 +256,7 @@ int record_configure(struct recording *rec)
 	c->timer = c->times_mask && rec->profiler->has_regs && knows_timer(rec);
 	c->during = rec->during != NULL;
 	c->return_probes = record_during_return_probes(rec);
+	c->may_goto = rp_has(RP_HAS_MAY_GOTO);
 	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
 	if (opt->cgroup)
 		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);

@@ -58,6 +58,8 @@ static const struct {
 	  RP_CAP_PERFMON },
 	{ RP_HAS_TASK_REGS, "task_regs", "5.15",
 	  "stacks of a program while the kernel works for it", "", RP_CAP_BPF, RP_CAP_PERFMON },
+	{ RP_HAS_MAY_GOTO, "may_goto", "6.10", "programs that the verifier is done with sooner",
+	  "", RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_TASK_ITER, "task_iter", "5.18",
 	  "stacks of threads that slept before the recording", "", RP_CAP_BPF, RP_CAP_PERFMON },
 	{ RP_HAS_TASK_BTF, "task_btf", "5.11",

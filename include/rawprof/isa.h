@@ -470,6 +470,14 @@
 #define GOTOL(label)                                                                               \
 	ASM_LINE(ASM_JUMP, "GOTOL(" #label ")", ASM_CODE(BPF_JMP32 | BPF_JA, 0, 0, 0, 0),          \
 		 .sym = #label)
+/*
+ * Goes on, or jumps to the label if the program has come by 8 million times (Linux 6.10; JCOND in
+ * uapi/linux/bpf.h). So a loop with it ends, whatever else it does, and the verifier need not walk
+ * all its rounds: it stops once a round begins with nothing that is new.
+ */
+#define MAY_GOTO(label)                                                                            \
+	ASM_LINE(ASM_JUMP, "MAY_GOTO(" #label ")", ASM_CODE(BPF_JMP | BPF_JCOND, 0, 0, 0, 0),      \
+		 .sym = #label)
 
 /* ---- labels and scopes */
 

@@ -112,6 +112,7 @@ enum rp_feature {
 	RP_HAS_TASK_BTF,	 /* helper bpf_get_current_task_btf, 5.11 */
 	RP_HAS_TASK_REGS,	 /* helper bpf_task_pt_regs, 5.15 */
 	RP_HAS_BPF_LOOP,	 /* helper bpf_loop, 5.17 */
+	RP_HAS_MAY_GOTO,	 /* the instruction MAY_GOTO, 6.10 */
 	RP_HAS_TASK_ITER,	 /* programs that visit every thread and read its memory, 5.18 */
 	RP_FEATURES
 };

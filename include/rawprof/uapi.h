@@ -31,6 +31,9 @@
 #ifndef BPF_MEMSX
 #define BPF_MEMSX 0x80 /* 6.6 */
 #endif
+#ifndef BPF_JCOND
+#define BPF_JCOND 0xe0 /* 6.10 */
+#endif
 #ifndef BPF_LOAD_ACQ
 #define BPF_LOAD_ACQ 0x100 /* 6.15 */
 #define BPF_STORE_REL 0x110

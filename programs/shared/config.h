@@ -27,6 +27,7 @@ struct program_config {
 	uint32_t php, ruby, perl;
 	uint32_t published; /* labels that programs give; needs eh, identity, bpf_loop */
 	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
+	uint32_t may_goto; /* Linux 6.10: loops that the verifier walks until nothing is new */
 	/* Before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */
 	uint32_t bounded;
 	uint32_t own_regs; /* before 5.15: registers from the context, which is a perf event's */

@@ -392,8 +392,7 @@ LABEL(shallow),
 	END,
 	LD_IMM64(R3, GOLDEN_RATIO_64),
 	/*
-	 * The number of words is read anew: so all paths are one to the verifier here, and the loop
-	 * is walked once.
+	 * The number of words is read anew: so all paths are one to the verifier here.
 	 */
 	LDX(W, R2, R8, KERNEL_BYTES),
 	LDX(W, R7, R8, USER_BYTES),
@@ -410,12 +409,32 @@ LABEL(shallow),
 	ST(DW, R1, FRAMES, 0), /* the rest of the last four, if there are no more words */
 	ST(DW, R1, FRAMES + 8, 0),
 	ST(DW, R1, FRAMES + 16, 0),
-	RSH(R2, 3),
-	ADD(R2, HASHED_WORDS + 3),
-	RSH(R2, 2),
-	MOV_REG(R1, R8),
-	ADD(R1, TAG),
-	HASH_FOURS(R0, R1, R2, R3, R4, R5),
+	UNLESS(struct program_config, may_goto),
+		RSH(R2, 3),
+		ADD(R2, HASHED_WORDS + 3),
+		RSH(R2, 2),
+		MOV_REG(R1, R8),
+		ADD(R1, TAG),
+		HASH_FOURS(R0, R1, R2, R3, R4, R5),
+	END,
+	/*
+	 * From the last four to the first: so the address is made anew from what is left, one round
+	 * is like the other to the verifier, and it walks two where it would walk all.
+	 */
+	WHEN(struct program_config, may_goto),
+		ADD(R2, 8 * (HASHED_WORDS + 3)),
+		AND(R2, -32),
+		LD_PARAM(R5, struct program_config, all_bytes),
+		ADD(R5, 8 * HASHED_WORDS),
+LABEL(next_four),
+		MAY_GOTO(hashed),
+		SUB(R2, 32),
+		JGT_REG(R2, R5, hashed), /* also below 0 */
+		MOV_REG(R1, R8),
+		ADD_REG(R1, R2),
+		HASH_FOUR(R0, R1, TAG, R3, R4),
+		JA(next_four),
+	END,
 LABEL(hashed),
 	STX(DW, R8, HASH, R0),
 	MOV_REG(R0, R8),

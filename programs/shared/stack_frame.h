@@ -48,26 +48,28 @@ enum {
 		JGT_PARAM(reg, struct program_config, both_bytes, label), END
 
 /* clang-format off */
-/*
- * hash = hash of so many times four words, at least once, from the address at on: h = (h ^ word) *
- * golden; h ^= h >> 32 for each. at, i and t are destroyed. Four, as the verifier walks every round
- * of the loop and each is a branch to it.
- */
-#define HASH_WORD(hash, at, n, golden, t)                                                          \
-	LDX(DW, t, at, 8 * (n)),                                                                   \
+/* h = (h ^ word) * golden; h ^= h >> 32 for each of four words, from the address on. */
+#define HASH_WORD(hash, at, off, golden, t)                                                        \
+	LDX(DW, t, at, off),                                                                       \
 	XOR_REG(hash, t),                                                                          \
 	MUL_REG(hash, golden),                                                                     \
 	MOV_REG(t, hash),                                                                          \
 	RSH(t, 32),                                                                                \
 	XOR_REG(hash, t)
+#define HASH_FOUR(hash, at, off, golden, t)                                                        \
+	HASH_WORD(hash, at, off, golden, t),                                                       \
+	HASH_WORD(hash, at, (off) + 8, golden, t),                                                 \
+	HASH_WORD(hash, at, (off) + 16, golden, t),                                                \
+	HASH_WORD(hash, at, (off) + 24, golden, t)
+/*
+ * hash = hash of so many times four words, at least once, from the address at on. at, i and t are
+ * destroyed. Four, as the verifier walks every round of the loop and each is a branch to it.
+ */
 #define HASH_FOURS(hash, at, fours, golden, i, t)                                                  \
 	SCOPE("HASH_FOURS(" #hash ", " #at ", " #fours ", " #golden ", " #i ", " #t ")"),          \
 		MOV(i, 0),                                                                         \
 		LABEL(.next),                                                                      \
-		HASH_WORD(hash, at, 0, golden, t),                                                 \
-		HASH_WORD(hash, at, 1, golden, t),                                                 \
-		HASH_WORD(hash, at, 2, golden, t),                                                 \
-		HASH_WORD(hash, at, 3, golden, t),                                                 \
+		HASH_FOUR(hash, at, 0, golden, t),                                                 \
 		ADD(at, 32),                                                                       \
 		ADD(i, 1),                                                                         \
 		JLT_REG(i, fours, .next),                                                          \

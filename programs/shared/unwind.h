@@ -75,8 +75,9 @@ struct unwind_file {
 		uint32_t npages, index, shard, rules;
 	} part[UNWIND_FILE_PARTS];
 };
-/* What the kernel was asked: of which address space, and where the mapping begins. */
+/* What the kernel is asked: of which address space, and where the mapping begins. */
 struct unwind_vma {
+	uint64_t level; /* of the tree of mappings */
 	uint64_t mm, start;
 };
 

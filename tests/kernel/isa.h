@@ -129,7 +129,7 @@ static inline int isa_needs(const struct bpf_insn *insn)
 	    (class == BPF_ALU64 && op == BPF_END) || (class == BPF_JMP32 && op == BPF_JA) ||
 	    ((class == BPF_ALU || class == BPF_ALU64) && insn->off))
 		return ISA_V4;
-	return -1;
+	return class == BPF_JMP && op == BPF_JCOND ? ISA_MAY_GOTO : -1;
 }
 
 /* Is there something among the lines that this kernel does not know? Says so (isa_knows has said it

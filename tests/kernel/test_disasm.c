@@ -35,8 +35,6 @@ struct known {
 		ATOMIC_FETCH_OR(size, R10, -16, R7), ATOMIC_FETCH_XOR(size, R10, -16, R7),         \
 		ATOMIC_XCHG(size, R10, -16, R7), ATOMIC_CMPXCHG(size, R10, -16, R7)
 
-#define MAY_GOTO(slots) INSN(0xe5, 0, 0, slots, 0) /* no macro of the DSL */
-
 static const struct asm_insn lines[] = {
 	MOV_REG(R6, R1),
 	RANDOM(R7),
@@ -108,8 +106,9 @@ static const struct asm_insn lines[] = {
 	MOV(R0, 1),
 	LABEL(far),
 	WHEN(struct known, may_goto),
-	MAY_GOTO(1),
+	MAY_GOTO(near3),
 	MOV(R5, 2),
+	LABEL(near3),
 	END,
 	LD_IMM64(R2, 0x5566778811223344),
 	LD_IMM64(R2, -1),

@@ -214,6 +214,24 @@ START_TEST(forward_and_backward)
 }
 END_TEST
 
+/* With no condition but its own: the kernel would end it, and until then it goes on. */
+START_TEST(a_loop_of_may_goto)
+{
+	static const struct asm_insn lines[] = {
+		LABEL(next), MAY_GOTO(out), ADD(R8, 1), JLT_REG(R8, R1, next), LABEL(out),
+	};
+	static const struct asm_insn endless[] = {
+		LABEL(next), MAY_GOTO(out), ADD(R8, 1), JA(next), LABEL(out),
+	};
+
+	isa_setup();
+	if (isa_skip(lines, sizeof(lines) / sizeof(lines[0])))
+		return;
+	ck_assert_uint_eq(run_r8(lines, sizeof(lines) / sizeof(lines[0]), 1000000), 1000000);
+	ck_assert_uint_gt(run_r8(endless, sizeof(endless) / sizeof(endless[0]), 0), 1000000);
+}
+END_TEST
+
 #define FAR_AWAY 33000
 
 /*
@@ -306,6 +324,7 @@ int main(void)
 	tcase_add_test(tc, immediates_over_all_numbers);
 	tcase_add_test(tc, corner_cases_spelled_out);
 	tcase_add_test(tc, forward_and_backward);
+	tcase_add_test(tc, a_loop_of_may_goto);
 	tcase_add_test(tc, ja_becomes_gotol_when_it_is_far);
 	tcase_add_test(tc, the_innermost_label_wins);
 	tcase_add_test(tc, included_lines_run_in_place);

@@ -114,6 +114,8 @@ static inline int old_insn(const struct rp_attr_prog *p, uint32_t at)
 				  (class == BPF_JMP32 && op == BPF_JA) ||
 				  ((class == BPF_ALU || class == BPF_ALU64) && insn->off)))
 		return old_refuse(p, at, "unknown opcode", insn->code);
+	if (old_version < 610 && insn->code == (BPF_JMP | BPF_JCOND))
+		return old_refuse(p, at, "unknown opcode", insn->code);
 	return 0;
 }
 

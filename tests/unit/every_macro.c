@@ -158,6 +158,7 @@ const struct asm_insn every_macro[] = {
 	JSET32_REG(R1, R2, out),
 	JA(out),
 	GOTOL(out),
+	MAY_GOTO(out),
 	LABEL(out),
 	SCOPE("SCOPE()"),
 	INCLUDE(&part),

@@ -91,6 +91,7 @@ START_TEST(conditions)
 	} cases[] = {
 		{ JA(l), { 0x05, 0, 0, 1, 0 } },
 		{ GOTOL(l), { 0x06, 0, 0, 0, 1 } },
+		{ MAY_GOTO(l), { 0xe5, 0, 0, 1, 0 } },
 		{ JEQ(R1, -1, l), { 0x15, 1, 0, 1, -1 } },
 		{ JEQ_REG(R1, R2, l), { 0x1d, 1, 2, 1, 0 } },
 		{ JGT(R1, 2, l), { 0x25, 1, 0, 1, 2 } },

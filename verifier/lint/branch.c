@@ -115,7 +115,7 @@ static bool follow(struct state *way, const struct bpf_insn *insn, bool taken)
 
 bool asm_step_branch(struct lint *l, struct state *s, const struct bpf_insn *insn)
 {
-	bool may_goto = BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) == MAY_GOTO;
+	bool may_goto = BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) == BPF_JCOND;
 	struct state way;
 
 	if (!may_goto && (!asm_read_reg(l, s, insn->dst_reg) ||

@@ -126,7 +126,7 @@ static const char *check_jump(const struct bpf_insn *insn)
 			       ? "BPF_JA uses reserved fields"
 			       : NULL;
 	}
-	if (op == MAY_GOTO)
+	if (op == BPF_JCOND)
 		return insn->dst_reg || insn->src_reg || insn->imm ? "invalid may_goto" : NULL;
 	return (from_reg ? insn->imm : insn->src_reg) ? "BPF_JMP uses reserved fields" : NULL;
 }

@@ -34,7 +34,6 @@
 #define NO_MAP UINT32_MAX
 /* BPF_MAX_VAR_OFF: the verifier follows no address that may be as far away. */
 #define MAX_OFFSET (INT64_C(1) << 29)
-#define MAY_GOTO 0xe0 /* BPF_JCOND, Linux 6.10: goes on or jumps, as the kernel likes */
 
 /* ---- sets of numbers */
 
