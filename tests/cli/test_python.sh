@@ -81,15 +81,16 @@ at_once others $pythons
 
 # ---- other commands with stacks
 
-run "$rawprof" trace syscalls:sys_enter_getpid --stacks -- "$python" -S -c 'import os
+# Not at once: a process is known as Python a moment after it has begun, a busy machine needs some.
+run "$rawprof" trace syscalls:sys_enter_getpid --stacks -- "$python" -S -c 'import os, time
 def asks(): return os.getpid()
-asks()'
+time.sleep(0.5); asks()'
 has 'trace --stacks: functions' "$out" '^ +asks <string>:2$'
 # Debian's own is stripped, others' are not.
 has 'trace --stacks: between native frames' "$out" '^ +(os_getpid|\[(lib)?python[^]]*\+0x[0-9a-f]+\]) '
-run "$rawprof" trace syscalls:sys_enter_getpid --stacks --python-only -- "$python" -S -c 'import os
+run "$rawprof" trace syscalls:sys_enter_getpid --stacks --python-only -- "$python" -S -c 'import os, time
 def asks(): return os.getpid()
-asks()'
+time.sleep(0.5); asks()'
 lacks 'trace --stacks --python-only: no others' "$out" '^ +(os_getpid|_start|do_syscall)'
 folded_func() { run "$rawprof" func libc:getpid --stacks --lines --format folded -- "$@"; }
 folded_func "$python" -S -c 'import os
