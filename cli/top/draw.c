@@ -71,8 +71,7 @@ static void draw_queue(const struct top_window *w, struct top_screen *s, unsigne
 		return;
 	}
 	top_screen_print(s, row, 0, s->columns, TOP_PLAIN,
-			 "queue   %" PRIu64
-			 " run, %s waits/s: p50 %s p90 %s p99 %s max %s",
+			 "queue   %" PRIu64 " run, %s waits/s: p50 %s p90 %s p99 %s max %s",
 			 w->figure[TOP_RUNNING], FIGURE(QUEUED, COUNT), FIGURE(QUEUE_P50, NS),
 			 FIGURE(QUEUE_P90, NS), FIGURE(QUEUE_P99, NS), FIGURE(QUEUE_MAX, NS));
 }
@@ -219,6 +218,9 @@ static void draw_process(const struct top_view *v, const struct top_window *w, s
 	if (row && row->cell[1].text)
 		top_screen_print(s, head_rows(s), 20, s->columns, TOP_BOLD, "%s  (%s)",
 				 row->cell[1].text, row->cell[2].text ? row->cell[2].text : "");
+	else
+		top_screen_print(s, head_rows(s), 20, s->columns, TOP_BOLD,
+				 "%s  (on no CPU when samples were taken)", v->comm);
 	draw_blocks(v, w, head_rows(s) + 1, panels, 4, s);
 }
 

@@ -55,6 +55,15 @@ static enum top_panel panel_of(const struct top_view *v)
 	return v->overview ? v->pid ? TOP_THREADS : TOP_PROCESSES : v->panel;
 }
 
+/* Windows in which it was not on a CPU know no name of it. */
+static void note_comm(struct top_view *v, const struct top_window *w)
+{
+	const union top_value key = { .number = v->pid };
+	const struct top_row *row = rp_hash_find(&w->rows[TOP_PROCESSES], &key);
+
+	snprintf(v->comm, sizeof(v->comm), "%s", row && row->cell[1].text ? row->cell[1].text : "");
+}
+
 static void enter_process(struct top_view *v, const struct top_model *m)
 {
 	const struct top_window *w = top_view_window(v, m);
@@ -68,6 +77,7 @@ static void enter_process(struct top_view *v, const struct top_model *m)
 		v->pid = (uint32_t)rows.row[v->row].cell[column].number;
 		v->overview = true;
 		v->row = 0;
+		note_comm(v, w);
 	} else {
 		snprintf(v->message, sizeof(v->message),
 			 "this row is of no single process: choose one by p");

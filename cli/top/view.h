@@ -29,7 +29,8 @@ enum top_action {
 struct top_view {
 	bool overview, help;
 	enum top_panel panel;
-	uint32_t pid; /* the process that was gone into; 0: the machine */
+	uint32_t pid;  /* the process that was gone into; 0: the machine */
+	char comm[64]; /* what it was called then, or "" */
 	const char *host;
 	struct {
 		bool chosen, reverse;

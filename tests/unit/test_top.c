@@ -269,6 +269,21 @@ START_TEST(into_a_process_and_back)
 }
 END_TEST
 
+/* The next window has no sample of it. */
+START_TEST(a_process_that_waits_has_its_name)
+{
+	begin(80, 24);
+	press(TOP_KEY_DOWN);
+	press(TOP_KEY_ENTER);
+	HAS("spin");
+	top_model_push(&model, top_window_new());
+	press('n');
+	press(TOP_KEY_ESCAPE);
+	HAS("process 200         two\\x1b[31m  (on no CPU when samples were taken)");
+	end();
+}
+END_TEST
+
 START_TEST(steps_through_a_minute)
 {
 	begin(80, 24);
@@ -497,6 +512,7 @@ int main(void)
 	tcase_add_test(tc, sorted_filtered);
 	tcase_add_test(tc, rows_are_told_apart_by_what_is_shown);
 	tcase_add_test(tc, into_a_process_and_back);
+	tcase_add_test(tc, a_process_that_waits_has_its_name);
 	tcase_add_test(tc, steps_through_a_minute);
 	tcase_add_test(tc, what_runs_and_what_does_not);
 	tcase_add_test(tc, asks_how_many_seconds);
