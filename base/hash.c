@@ -179,6 +179,18 @@ void *rp_hash_add(struct hash_map *map, const void *key)
 	return rp_hash_number(map, key, &number) ? NULL : entry(map, number);
 }
 
+void *rp_hash_add_within(struct hash_map *map, const void *key, uint32_t most, bool *is_new)
+{
+	void *found = rp_hash_find(map, key);
+
+	*is_new = !found;
+	if (found)
+		return found;
+	if (map->count >= most)
+		rp_hash_free(map);
+	return rp_hash_add(map, key);
+}
+
 void rp_hash_free(struct hash_map *map)
 {
 	free(map->items);

@@ -14,6 +14,7 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -91,6 +92,11 @@ struct hash_map {
 void *rp_hash_find(const struct hash_map *map, const void *key);
 /* The entry with this key, made with zeroes behind it if there was none; NULL: out of memory. */
 void *rp_hash_add(struct hash_map *map, const void *key);
+/*
+ * The same of a map that has at most @most entries: one more, and it begins anew, for what others
+ * make as many of as they like.
+ */
+void *rp_hash_add_within(struct hash_map *map, const void *key, uint32_t most, bool *is_new);
 /* Its number. 0, -ENOMEM or -EOVERFLOW. */
 int rp_hash_number(struct hash_map *map, const void *key, uint32_t *number);
 /* Empties the map, which may be used again. */

@@ -10,9 +10,14 @@
 
 #include <rawprof/loader.h>
 
+#include "base/clock.h"
 #include "hurry.h"
 
+/* Of a process that is named, files are read before all is attached: they may be much work. */
+#define LONG_NS (NS_PER_SECOND / 10)
+
 static bool is_hurrying;
+static uint64_t since_ns;
 
 /* Not by the C library: musl's refuses. */
 static int set_policy(int policy, int priority)
@@ -28,6 +33,13 @@ void record_hurry(void)
 	if (getpriority(PRIO_PROCESS, 0) || syscall(SYS_sched_getscheduler, 0) != SCHED_OTHER)
 		return;
 	is_hurrying = !set_policy(SCHED_FIFO | SCHED_RESET_ON_FORK, 1);
+	since_ns = rp_monotonic_ns();
+}
+
+void record_hurry_tires(void)
+{
+	if (is_hurrying && rp_monotonic_ns() - since_ns > LONG_NS)
+		record_hurry_end();
 }
 
 int record_hurry_end(void)

@@ -12,6 +12,8 @@
  * policy. Threads and processes that are made meanwhile have the usual ones.
  */
 void record_hurry(void);
+/* In long work: after a tenth of a second that priority ends. */
+void record_hurry_tires(void);
 /* 0, or a negative errno after a message: with that priority no recording may go on. */
 int record_hurry_end(void);
 

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "symbolize/proc.h"
 
+#include "names.h"
 #include "jvm.h"
 #include "languages.h"
 #include "recording.h"
@@ -226,10 +227,9 @@ static struct known_file *find_file(struct record_jvm *j, const struct sym_proc_
 				    int (*open)(void *ctx), void *ctx)
 {
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
-	const uint32_t before = j->files.count;
-	struct known_file *f = rp_hash_add(&j->files, &key);
+	struct known_file *f = rp_hash_find(&j->files, &key);
 
-	if (f && j->files.count > before) {
+	if (!f && j->files.count < LANGUAGE_MAX_FILES && (f = rp_hash_add(&j->files, &key))) {
 		const int fd = open(ctx);
 
 		f->is_one = fd >= 0 && record_jvm_find_tables(fd, &f->tables);

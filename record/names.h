@@ -7,6 +7,9 @@
 
 #include <rawprof/report.h>
 
+/* Files that were looked at: of a machine that makes new ones all the time they are many. */
+#define LANGUAGE_MAX_FILES 16384
+
 struct recording;
 
 /* The process of addresses; its pid may have been another's before. time: CLOCK_MONOTONIC, ns. */

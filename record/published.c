@@ -12,12 +12,11 @@
 #include "symbolize/object.h"
 #include "symbolize/proc.h"
 
+#include "names.h"
 #include "published.h"
 
 /* Sets of labels, of which a program may make a new one for each request. */
 #define MAX_SETS 20000
-/* Files that were looked at: of a machine that makes new ones all the time they are many. */
-#define MAX_FILES 16384
 
 /* A file that is mapped, as it was looked at the first time. */
 struct known_file {
@@ -118,13 +117,9 @@ void record_published_mapped(struct record_published *p, const struct sym_proc_m
 			     int (*open)(void *ctx), void *ctx, struct published_process *out)
 {
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode, { 0 } };
-	struct known_file *f = rp_hash_find(&p->files, &key);
-	const bool is_new = !f;
+	bool is_new;
+	struct known_file *f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
 
-	if (is_new && p->files.count >= MAX_FILES)
-		rp_hash_free(&p->files);
-	if (is_new)
-		f = rp_hash_add(&p->files, &key);
 	if (f && is_new)
 		look_at(p, f, m->path, open(ctx));
 	if (f && f->what.kind != PUBLISHED_NONE)

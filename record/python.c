@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "symbolize/proc.h"
 
+#include "names.h"
 #include "python.h"
 
 /* A file whose name says that it may have one; layout is its number + 1 in the map, or 0. */
@@ -89,15 +90,14 @@ void record_python_mapped(struct record_python *p, const struct sym_proc_map *m,
 {
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
 	struct known_file *f;
-	uint32_t before;
+	bool is_new;
 
 	if (!has_name(m->path))
 		return;
-	before = p->files.count;
-	f = rp_hash_add(&p->files, &key);
+	f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
 	if (!f)
 		return; /* without memory its frames stay native */
-	if (p->files.count > before)
+	if (is_new)
 		look_at(p, f, m->path, open(ctx));
 	if (!f->layout)
 		return;

@@ -53,6 +53,7 @@ static bool wants_to_stop(void *ctx)
 {
 	struct recording *rec = ctx;
 
+	record_hurry_tires();
 	if (!has_signal(rec))
 		return rec->caught;
 	if (rec->caught && rp_monotonic_ns() - rec->caught_ns > SAME_SIGNAL_NS) {

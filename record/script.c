@@ -12,6 +12,7 @@
 #include "symbolize/proc.h"
 
 #include "languages.h"
+#include "names.h"
 #include "script.h"
 
 /* A file whose name says that it may have one; layout is its number + 1 in the map, or 0. */
@@ -97,15 +98,14 @@ void record_script_mapped(struct record_script *p, const struct sym_proc_map *m,
 {
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
 	struct known_file *f;
-	uint32_t before;
+	bool is_new;
 
 	if (language_of(m->path) == SCRIPT_NONE)
 		return;
-	before = p->files.count;
-	f = rp_hash_add(&p->files, &key);
+	f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
 	if (!f)
 		return; /* without memory its frames stay native */
-	if (p->files.count > before)
+	if (is_new)
 		look_at(p, f, m->path, open(ctx));
 	if (!f->layout)
 		return;

@@ -109,15 +109,14 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
 	struct known_process *process;
 	struct known_file *f;
-	uint32_t before;
+	bool is_new;
 
 	if (!has_name(m->path))
 		return;
-	before = p->files.count;
-	f = rp_hash_add(&p->files, &key);
+	f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
 	if (!f)
 		return; /* without memory its frames stay native */
-	if (p->files.count > before)
+	if (is_new)
 		f->layout = look_at(p, m->path, open(ctx));
 	process = f->layout ? rp_hash_add(&p->processes, &pid) : NULL;
 	if (!process)

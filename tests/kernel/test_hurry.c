@@ -55,6 +55,19 @@ START_TEST(test_only_this_thread)
 }
 END_TEST
 
+/* Whoever is recorded may have files that are much work before all is attached. */
+START_TEST(test_long_work_has_it_no_more)
+{
+	record_hurry();
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		skip_test("there are no real-time priorities for this process");
+	usleep(110000);
+	record_hurry_tires();
+	ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
+	ck_assert_int_eq(record_hurry_end(), 0);
+}
+END_TEST
+
 static int of_nice(void)
 {
 	if (setpriority(PRIO_PROCESS, 0, 5))
@@ -113,6 +126,7 @@ int main(void)
 	TCase *tc = tcase_create("kernel");
 
 	tcase_add_test(tc, test_only_this_thread);
+	tcase_add_test(tc, test_long_work_has_it_no_more);
 	tcase_add_test(tc, test_what_was_asked_for_stays);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

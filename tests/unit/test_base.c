@@ -148,6 +148,25 @@ START_TEST(map_finds_what_was_added)
 }
 END_TEST
 
+/* What others make as many of as they like takes no more room, and what comes last is found. */
+START_TEST(map_begins_anew_when_it_is_full)
+{
+	struct hash_map map = HASH_MAP(struct seen, tid);
+	bool is_new = false;
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		ck_assert_ptr_nonnull(
+			rp_hash_add_within(&map, &(uint32_t[]){ 1, i }, 10, &is_new));
+		ck_assert(is_new);
+		ck_assert_uint_le(map.count, 10);
+		ck_assert_ptr_nonnull(
+			rp_hash_add_within(&map, &(uint32_t[]){ 1, i }, 10, &is_new));
+		ck_assert(!is_new);
+	}
+	rp_hash_free(&map);
+}
+END_TEST
+
 /* Keys of all lengths, whose bytes differ in one place. */
 START_TEST(hash_looks_at_every_byte)
 {
@@ -412,6 +431,7 @@ int main(void)
 	tcase_add_test(t, array_without_memory_stays_as_it_is);
 	tcase_add_test(t, array_is_no_larger_than_its_capacity_can_say);
 	tcase_add_test(t, map_finds_what_was_added);
+	tcase_add_test(t, map_begins_anew_when_it_is_full);
 	tcase_add_test(t, hash_looks_at_every_byte);
 	tcase_add_test(t, names_cannot_be_made_to_collide);
 	tcase_add_test(t, map_without_memory_stays_as_it_is);
