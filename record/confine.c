@@ -84,6 +84,17 @@ int record_keep_capabilities(uint64_t keep)
 	return syscall(SYS_capset, &c.header, c.data) ? -errno : 0;
 }
 
+void record_read_as_user(bool as_user)
+{
+	struct capabilities c;
+
+	if (!geteuid() || get_capabilities(&c))
+		return;
+	for (unsigned int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		c.data[i].effective = as_user ? 0 : c.data[i].permitted;
+	syscall(SYS_capset, &c.header, c.data);
+}
+
 /*
  * Root owns the machine's files, and needs no capability to write to what it owns. A user namespace
  * may have no such user: then that is left out.

@@ -33,5 +33,10 @@ int record_confine(const struct record_confine *what);
 int record_leave_root(void);
 /* Gives up all capabilities but those whose bits are set. 0 or a negative errno. */
 int record_keep_capabilities(uint64_t keep);
+/*
+ * While a file is opened that the command line names: what its user may not read, capabilities of
+ * rawprof's file do not. Root keeps what root may read.
+ */
+void record_read_as_user(bool as_user);
 
 #endif

@@ -25,6 +25,7 @@
 #include "base/hash.h"
 #include "cli/option_rows.h"
 #include "push.h"
+#include "record/confine.h"
 
 #define MAX_FILE (1u << 20)
 #define MAX_PAIRS (8u << 20)
@@ -486,12 +487,16 @@ int push_config_unpack(struct push_config *c, const char *pairs, size_t size, ch
 
 static char *read_file(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char *text = fd < 0 ? NULL : malloc(MAX_FILE + 1);
 	size_t have = 0;
 	ssize_t n = -1;
 	struct stat st;
+	char *text;
+	int fd;
 
+	record_read_as_user(true);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	record_read_as_user(false);
+	text = fd < 0 ? NULL : malloc(MAX_FILE + 1);
 	if (text && !fstat(fd, &st) && S_ISREG(st.st_mode))
 		while (have < MAX_FILE && (n = read(fd, text + have, MAX_FILE - have)) > 0)
 			have += (size_t)n;

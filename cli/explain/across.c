@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "explain.h"
+#include "record/confine.h"
 
 enum { MAX_KERNELS = 16, MAX_SHOWN = 6 };
 
@@ -36,11 +37,14 @@ struct answers {
 /* All of a file, "" of none; NULL without memory. */
 static char *read_all(const char *path)
 {
-	gzFile in = gzopen(path, "rb");
 	size_t used = 0, capacity = 1 << 16;
 	char *text = malloc(capacity), *bigger;
+	gzFile in;
 	int n = 0;
 
+	record_read_as_user(true);
+	in = gzopen(path, "rb");
+	record_read_as_user(false);
 	while (in && text && (n = gzread(in, text + used, (unsigned)(capacity - used - 1))) > 0) {
 		used += (size_t)n;
 		if (capacity - used > 1)

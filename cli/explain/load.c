@@ -8,6 +8,7 @@
 #include "explain.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "record/confine.h"
 
 static void report(void *ctx, const struct asm_diag *d)
 {
@@ -84,11 +85,14 @@ static int clean_log(struct explained *e)
 
 static int log_of_file(struct explained *e)
 {
-	FILE *in = !strcmp(e->opt->kernel_log, "-") ? stdin : fopen(e->opt->kernel_log, "r");
 	size_t capacity = 0;
 	ssize_t size;
 	int err = 0;
+	FILE *in;
 
+	record_read_as_user(true);
+	in = !strcmp(e->opt->kernel_log, "-") ? stdin : fopen(e->opt->kernel_log, "r");
+	record_read_as_user(false);
 	if (!in)
 		return rp_fail(-errno, "cannot read %s: %s", e->opt->kernel_log, strerror(errno));
 	size = getdelim(&e->log_text, &capacity, '\0', in);

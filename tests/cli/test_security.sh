@@ -110,6 +110,16 @@ is 'setcap: DEBUGINFOD_URLS: status' "$status" 1
 has 'setcap: DEBUGINFOD_URLS: says so' "$err" 'with setcap it is not read'
 run env RAWPROF_EXPLAIN=1 "${as_user[@]}" "$tmp/rawprof" cpu -d 0.1
 lacks 'setcap: RAWPROF_EXPLAIN is not asked' "$err" 'the verifier, of'
+# Files that the command line names are those of its user.
+printf 'of root alone\n' >"$tmp/secret"
+chmod 600 "$tmp/secret"
+for args in "agent --dir $tmp/user/windows -d 1 --config $tmp/secret" "explain --kernel-log $tmp/secret" "report $tmp/secret"; do
+	IFS=' ' read -r -a words <<<"$args"
+	run "${as_user[@]}" "$tmp/rawprof" "${words[@]}"
+	holds "setcap: ${words[0]}: a file of root's: refused" "$status > 0"
+	has "setcap: ${words[0]}: a file of root's: says so" "$err" 'cannot read .*/secret'
+	lacks "setcap: ${words[0]}: nothing of it is shown" "$err" 'of root alone'
+done
 # Under sudo HOME may be the user's: root writes nothing there.
 run env -u XDG_CACHE_HOME HOME="$tmp/user" SUDO_UID=$user "$rawprof" cpu -d 0.2
 is "sudo: HOME is not root's to write to" "$(ls -A "$tmp/user")" out.json
