@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "copy.h"
 #include "names.h"
 
@@ -66,6 +67,8 @@ int report_copy_end(struct copying *c, int err, struct report **out)
 	free(c->nodes);
 	free(c->label_sets);
 	free(c->samples);
+	free(c->inlines);
+	free(c->pool);
 	if (err)
 		report_free(c->to);
 	else
@@ -85,18 +88,57 @@ static int copy_string(struct copying *c, uint32_t string, uint32_t *out)
 	return err;
 }
 
+static int copy_inlines(struct copying *c, uint32_t frame, const struct report_frame *f, int n)
+{
+	int err = 0;
+
+	c->inlines[frame] = (struct copied_inlines){ c->npool, (uint32_t)n };
+	for (int i = 0; i < n && !err; i++) {
+		uint32_t number = 0;
+
+		err = report_frame_add(c->to, &f[i], &number);
+		if (!err)
+			err = RP_PUSH(c->pool, c->npool, c->pool_capacity, number);
+	}
+	return err;
+}
+
 int report_copy_frame(struct copying *c, uint32_t frame, uint32_t *out)
 {
-	struct report_frame f;
+	struct report_frame f[1 + REPORT_INLINES];
 	int err = 0;
 
 	if (c->frames[frame] == NONE) {
-		f = report_frame_public(c->from, frame);
-		err = c->change ? c->change(c->ctx, &f) : 0;
+		f[0] = report_frame_public(c->from, frame);
+		err = c->change ? c->change(c->ctx, f) : 0;
+		if (err > 0)
+			err = copy_inlines(c, frame, f + 1, err);
 		if (!err)
-			err = report_frame_add(c->to, &f, &c->frames[frame]);
+			err = report_frame_add(c->to, f, &c->frames[frame]);
 	}
 	*out = c->frames[frame];
+	return err;
+}
+
+static uint32_t depth_of(const struct report *r, uint32_t node)
+{
+	uint32_t depth = 0;
+
+	for (; node; node = r->nodes[node].parent)
+		depth++;
+	return depth;
+}
+
+/* What is inlined in the frame of a node, on the leaf side of what the node has become, *node. */
+static int add_inlines(struct copying *c, uint32_t from, uint32_t *node)
+{
+	const struct copied_inlines *of = &c->inlines[c->from->nodes[from].frame];
+	int err = 0;
+
+	if (!of->n || depth_of(c->to, *node) + of->n > depth_of(c->from, from) + c->room)
+		return 0;
+	for (uint32_t i = 0; i < of->n && !err; i++)
+		err = report_node_add(c->to, *node, c->pool[of->first + i], node);
 	return err;
 }
 
@@ -113,6 +155,8 @@ int report_copy_node(struct copying *c, uint32_t node, uint32_t *out)
 		err = report_copy_frame(c, c->from->nodes[node].frame, &frame);
 		if (!err)
 			err = report_node_add(c->to, *out, frame, out);
+		if (!err && c->inlines)
+			err = add_inlines(c, node, out);
 		if (!err)
 			c->nodes[node] = *out;
 	}

@@ -13,9 +13,15 @@ struct copying {
 	struct report *to;
 	/* What has come along has these numbers there; NONE: it has not. */
 	uint32_t *strings, *frames, *nodes, *label_sets, *samples;
-	/* Changes a frame on its way, if it likes; texts are copied. NULL: none is changed. */
+	/* Changes a frame on its way, as report_change_frames() says. NULL: none is changed. */
 	int (*change)(void *ctx, struct report_frame *frame);
 	void *ctx;
+	/* With it: of each frame the ones there that are inlined in it, in pool from @first on. */
+	struct copied_inlines {
+		uint32_t first, n;
+	} * inlines;
+	uint32_t *pool, npool, pool_capacity;
+	uint32_t room; /* how many of them may be in one stack, however deep it is */
 };
 
 /* A profile with the value types of @from, and what is known about it. 0 or a negative errno. */

@@ -7,15 +7,34 @@
 #include "copy.h"
 #include "text.h"
 
-int report_change_frames(const struct report *r,
-			 int (*change)(void *ctx, struct report_frame *frame), void *ctx,
-			 struct report **out)
+/* By how much the deepest stack may become deeper. */
+static int find_room(const struct report *r, uint32_t *room)
+{
+	uint32_t *depth = calloc((size_t)r->nnodes + 1, sizeof(*depth)), most = 0;
+
+	if (!depth)
+		return -ENOMEM;
+	/* A node comes behind the one that calls it. */
+	for (uint32_t i = 1; i < r->nnodes; i++) {
+		depth[i] = depth[r->nodes[i].parent] + 1;
+		most = depth[i] > most ? depth[i] : most;
+	}
+	free(depth);
+	*room = most < REPORT_MAX_STACK ? REPORT_MAX_STACK - most : 0;
+	return 0;
+}
+
+int report_change_frames(const struct report *r, int (*change)(void *ctx, struct report_frame *f),
+			 void *ctx, struct report **out)
 {
 	struct copying c;
 	int err = report_copy_begin(&c, r);
 
 	if (err)
 		return err;
+	c.inlines = calloc((size_t)r->frames.count + 1, sizeof(*c.inlines));
+	if (!c.inlines || find_room(r, &c.room))
+		return report_copy_end(&c, -ENOMEM, out);
 	c.change = change;
 	c.ctx = ctx;
 	for (uint32_t i = 0; i < r->samples.count && !err; i++)

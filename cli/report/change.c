@@ -123,7 +123,7 @@ static int change(const struct options *opt, struct report_file *file, bool *usa
 	int err = 0;
 
 	if (own->resolve) {
-		err = report_resolve(own->resolve, file->report, &named);
+		err = report_resolve(own->resolve, own->inlined, file->report, &named);
 		err = err ? err : replace(file, named);
 	}
 	if (!err && own->between)

@@ -257,6 +257,8 @@ static const char *check(const struct options *opt)
 	if (opt->sort && (own->tree || own->callers || own->callees || own->annotate || own->serve))
 		return "--sort is for the table: not with --tree, --callers, --callees, "
 		       "--annotate, --serve";
+	if (own->inlined && !own->resolve)
+		return "--inline goes with --resolve, whose files say what was inlined";
 	if (own->by && (own->tree || opt->show.reverse || opt->show.inverted))
 		return "--by is a table of figures, not of stacks";
 	if (own->by && !opt->format->write_grid)
@@ -309,6 +311,8 @@ static const struct option_row own[] = {
 	       "names for code that was stripped where it was recorded, and source lines: files "
 	       "with its symbols and debug data, told by their build ids",
 	       .least = 1, .wrong = "is no list of files"),
+	FLAG("inline", 0, VIEW, inlined,
+	     "with --resolve: functions that were inlined stand in stacks, as frames of their own"),
 	{ 0 },
 };
 

@@ -20,6 +20,7 @@ struct report_own {
 	const char *between;  /* seconds since the beginning: "T1,T2" */
 	const char *by;	      /* keys: report_group() */
 	const char *resolve;  /* files with symbols, with commas between them */
+	bool inlined;	      /* with it: functions that are inlined, too */
 	const char *annotate; /* a function: its instructions in place of stacks, or beside them */
 	const char *callers;  /* of this function, */
 	const char *callees;  /* or by it */
@@ -39,7 +40,7 @@ int report_change(const struct options *opt, struct report_file *file, bool *usa
 int report_serve(const char *data, size_t size, bool quiet);
 
 /* The profile with names from these files. 0 or a negative errno after a message. */
-int report_resolve(const char *list, const struct report *from, struct report **out);
+int report_resolve(const char *list, bool inlined, const struct report *from, struct report **out);
 
 /* Functions of a name, taken apart. Their names are the report's. */
 struct report_annotated {

@@ -22,7 +22,7 @@ struct symbols {
 	struct sym_object *object;
 	struct sym_symtab *symtab;
 	struct sym_dwarf *dwarf; /* NULL: it has no lines */
-	uint64_t frames; /* that it has named */
+	uint64_t frames;	 /* that it has named */
 };
 
 struct resolver {
@@ -30,7 +30,8 @@ struct resolver {
 	size_t n, capacity;
 	struct sym_strings strings;
 	struct sym_demangler *demangler;
-	char *list; /* the paths */
+	char *list;   /* the paths */
+	bool inlined; /* functions that are inlined are wanted */
 };
 
 static int open_file(struct resolver *r, const char *path)
@@ -71,16 +72,38 @@ static int open_file(struct resolver *r, const char *path)
 	return err;
 }
 
-/* A line that is known already was told by the machine that recorded it. */
-static void find_line(const struct symbols *s, uint64_t at, struct report_frame *frame)
+static void set_line(struct report_frame *frame, const struct sym_line *line)
 {
-	struct sym_line line;
+	frame->file = line->file;
+	frame->line = line->file ? line->line : 0;
+}
 
-	if (frame->file || !s->dwarf || !sym_dwarf_find(s->dwarf, at, false, &line, 1) ||
-	    !line.file)
-		return;
-	frame->file = line.file;
-	frame->line = line.line;
+/*
+ * A line that is known already was told by the machine that recorded it. Returns how many functions
+ * are inlined there, which stand behind the frame then, outermost first.
+ */
+static int find_lines(const struct resolver *r, const struct symbols *s, uint64_t at,
+		      struct report_frame *frame)
+{
+	struct sym_line lines[SYM_INLINE_MAX + 1];
+	size_t n;
+
+	if (frame->file || !s->dwarf)
+		return 0;
+	n = sym_dwarf_find(s->dwarf, at, r->inlined, lines, SYM_INLINE_MAX + 1);
+	if (!n)
+		return 0;
+	set_line(frame, &lines[n - 1]);
+	for (size_t i = 1; i < n; i++) {
+		const struct sym_line *line = &lines[n - 1 - i];
+
+		frame[i] = *frame;
+		frame[i].name = line->function ? sym_demangle(r->demangler, line->function) : NULL;
+		frame[i].symbol_offset = 0;
+		frame[i].kind = REPORT_INLINED;
+		set_line(&frame[i], line);
+	}
+	return (int)n - 1;
 }
 
 /* The call is in front of a return address. Inlined functions keep the names that they have. */
@@ -90,6 +113,7 @@ static int name(void *ctx, struct report_frame *frame)
 	const uint64_t at = frame->module_addr - frame->is_return;
 	const char *function;
 	uint64_t start;
+	int inlined = 0;
 
 	if (!frame->build_id || frame->kind == REPORT_INLINED || !frame->module_addr)
 		return 0;
@@ -102,11 +126,11 @@ static int name(void *ctx, struct report_frame *frame)
 			continue;
 		frame->name = sym_demangle(r->demangler, function);
 		frame->symbol_offset = frame->module_addr - start;
-		find_line(s, at, frame);
+		inlined = find_lines(r, s, at, frame);
 		s->frames++;
 		break;
 	}
-	return 0;
+	return inlined;
 }
 
 static void close_all(struct resolver *r)
@@ -133,9 +157,9 @@ static int open_all(struct resolver *r, const char *list)
 	return err;
 }
 
-int report_resolve(const char *list, const struct report *from, struct report **out)
+int report_resolve(const char *list, bool inlined, const struct report *from, struct report **out)
 {
-	struct resolver r = { 0 };
+	struct resolver r = { .inlined = inlined };
 	int err = open_all(&r, list);
 
 	if (!err)

@@ -392,11 +392,12 @@ struct report_code {
 	size_t n, capacity;
 };
 
-/* Calls change() with each frame, which may change it; its texts are copied before the next call.
- * What it returns below 0 is the end. Samples that become equal are added up. */
-int report_change_frames(const struct report *r,
-			 int (*change)(void *ctx, struct report_frame *frame), void *ctx,
-			 struct report **out);
+/* Calls change() with each frame, which may change it, and put up to REPORT_INLINES behind it that
+ * are inlined in it, outermost first; it returns how many, or a negative errno. Texts are copied
+ * before the next call. Samples that become equal are added up. */
+enum { REPORT_INLINES = 64 };
+int report_change_frames(const struct report *r, int (*change)(void *ctx, struct report_frame *f),
+			 void *ctx, struct report **out);
 /*
  * The samples for which an expression holds, "comm=nginx and not symbol~^malloc":
  *
@@ -497,10 +498,9 @@ struct report_diff_options {
 	struct report_options show;
 };
 
-/* A profile of each run of a program, one at least, all with the same value types. */
 struct report_runs {
-	const struct report *const *runs;
-	size_t n;
+	const struct report *const *runs; /* of a program, with the same value types */
+	size_t n;			  /* at least one */
 };
 /*
  * What became of each function and each stack. A function is a name; its weight is tested as a

@@ -249,12 +249,19 @@ if command -v objcopy >/dev/null; then
 		is '--resolve: its source lines' "$(number "['frames'] and {
 			f.get('file', '').split('/')[-1] in ('split.c', 'work.h') and f.get('line', 0) > 0
 			for f in d['frames'] if f.get('name') == 'work_60'}")" '{True}'
+		lacks '--resolve: inlined functions are not asked for' "$out" '"kind":"inlined"'
+		report --resolve "$tmp/split.debug" --inline --format folded "$tmp/stripped.rawprof"
+		holds '--resolve --inline: what was inlined is in the stacks' \
+			"$(sed -nE 's/^split-stripped;.*;main;work_60;burn_until ([0-9]+)$/\1/p' "$out") > 400"
+		is '--resolve --inline: all samples' "$(awk '{ n += $NF } END { print n }' "$out")" \
+			"$("$rawprof" report --format folded "$tmp/stripped.rawprof" 2>/dev/null | awk '{ n += $NF } END { print n }')"
 	else
 		skip '--resolve: source lines' 'built without libdw'
 	fi
 else
 	skip '--resolve: a debug file' 'objcopy is not installed'
 fi
+refused '--inline alone' 2 '--inline goes with --resolve' --inline "$tmp/stripped.rawprof"
 refused '--resolve: no ELF file' 1 'passwd: it is no ELF file' --resolve /etc/passwd "$tmp/stripped.rawprof"
 
 # ---- what makes no sense
