@@ -61,6 +61,22 @@ static void choose_deep(const struct recording *rec, struct program_config *c)
 	c->deep_mask = elements - 1;
 }
 
+/*
+ * Stacks that no table is known for yet are walked later. Not where a sample is handed over as it
+ * comes, or is weighed by what it was inside of.
+ */
+static void choose_copies(const struct recording *rec, struct program_config *c)
+{
+	uint32_t elements = 1;
+
+	if (!rec->profiler->walks_later || !c->vma || !c->identity || !c->user_bytes || c->each ||
+	    c->during || c->outermost)
+		return;
+	while (elements < STACK_COPIES && elements < (uint32_t)rp_cpus_possible())
+		elements *= 2;
+	c->copies = elements;
+}
+
 /* The kernel's own walk has a limit, and room for more would only be walked by the verifier. */
 static uint32_t kernel_walk_bytes(const struct record_options *opt)
 {
@@ -258,6 +274,7 @@ int record_configure(struct recording *rec)
 	c->return_probes = record_during_return_probes(rec);
 	c->may_goto = rp_has(RP_HAS_MAY_GOTO);
 	c->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
+	choose_copies(rec, c);
 	if (opt->cgroup)
 		err = record_cgroup_find(opt->cgroup, &c->cgroup_id, &c->cgroup_level);
 	if (opt->comm && asm_comm_filter(opt->comm, &c->comm))

@@ -206,6 +206,7 @@ const struct record_profiler record_cpu = {
 	.sample_freq = DEFAULT_FREQ,
 	.has_regs = true,
 	.deep = true,
+	.walks_later = true,
 	.attach = attach,
 	.languages = languages,
 	.start = start,

@@ -107,21 +107,32 @@ static int open_sideband(struct recording *rec)
 #define RING_MOST_BYTES (1u << 26)
 /* Three records of 30 frames: where a thread waits, and where others were let first. */
 #define RING_THREAD_BYTES 1024u
+/* Some dozens of stacks that are sent as they are. */
+#define RING_COPIES_BYTES (1u << 21)
 
 /*
  * The ring grows with the number of CPUs that fill it; and, where threads have stacks of their own,
  * so that those of all threads that there are fit in before user space has its turn.
  */
-static uint32_t ring_bytes(const struct record_profiler *profiler, uint32_t threads)
+static uint32_t ring_bytes(const struct recording *rec, uint32_t threads)
 {
-	uint32_t bytes = (1 << 19) * (profiler->ring_factor ? profiler->ring_factor : 1);
+	const unsigned int factor = rec->profiler->ring_factor;
+	uint32_t bytes = (1 << 19) * (factor ? factor : 1);
 	int cpus = rp_cpus_possible();
 
 	for (int covered = 2; covered < cpus && bytes < RING_MOST_BYTES; covered *= 2)
 		bytes *= 2;
 	while (bytes / RING_THREAD_BYTES < threads && bytes < RING_MOST_BYTES)
 		bytes *= 2;
-	return bytes;
+	return rec->config.copies && bytes < RING_COPIES_BYTES ? RING_COPIES_BYTES : bytes;
+}
+
+static void saw(struct recording *rec, const struct stack_record *record)
+{
+	rec->seen++;
+	record_languages_saw(rec, record);
+	if (rec->side)
+		record_saw_stack(rec, record);
 }
 
 static int on_record(void *ctx, const struct stack_record *record)
@@ -133,10 +144,7 @@ static int on_record(void *ctx, const struct stack_record *record)
 		return err;
 	if (rec->jvm && record->managed_bytes && record_jvm_saw(rec->jvm, record))
 		return -ENOMEM;
-	rec->seen++;
-	record_languages_saw(rec, record);
-	if (rec->side)
-		record_saw_stack(rec, record);
+	saw(rec, record);
 	return rec->opt->samples ? record_samples_keep(rec, record)
 				 : record_stream_record(rec, record);
 }
@@ -172,6 +180,25 @@ static int on_call(void *rec, const struct during_slow *call)
 	return record_during_call(rec, call);
 }
 
+static int on_copy(void *ctx, const void *data, size_t size)
+{
+	struct recording *rec = ctx;
+
+	return record_rewalk_copy(rec->rewalk, data, size);
+}
+
+static int on_copied(void *ctx, const struct stack_record *record)
+{
+	struct recording *rec = ctx;
+	const struct stack_record *plain;
+	int err = record_rewalk_keep(rec->rewalk, record, &plain);
+
+	if (err < 0)
+		return err;
+	saw(rec, plain);
+	return err == RECORD_REWALK_KEPT ? 0 : record_rewalk_count(rec, plain);
+}
+
 static int open_stacks(struct recording *rec)
 {
 	const struct record_options *opt = rec->opt;
@@ -183,7 +210,7 @@ static int open_stacks(struct recording *rec)
 		.nmaps = own_maps ? profiler->nmaps : profiler->programs->nmaps,
 		.config = &rec->config,
 		.nids = opt->program ? RECORD_FOLLOWED : opt->pids.n + opt->tids.n,
-		.ring_bytes = ring_bytes(rec->profiler, threads),
+		.ring_bytes = ring_bytes(rec, threads),
 		.most_frames = record_most_frames(opt),
 		.threads = threads,
 		.thread_map = profiler->thread_map,
@@ -192,6 +219,8 @@ static int open_stacks(struct recording *rec)
 		.on_script = on_script,
 		.on_published = on_published,
 		.on_call = rec->during ? on_call : NULL,
+		.on_copy = rec->config.copies ? on_copy : NULL,
+		.on_copied = rec->config.copies ? on_copied : NULL,
 	};
 
 	return record_stacks_open(&options, on_record, rec, &rec->stacks);
@@ -275,6 +304,8 @@ static int open_programs(struct recording *rec)
 			rec->opt->goroutines);
 	if (!err && rec->config.eh)
 		err = open_tables(rec);
+	if (!err && rec->config.copies)
+		err = record_rewalk_open(&rec->rewalk, rec);
 	if (!err)
 		err = add_targets(rec);
 	if (!err && rec->opt->program && !rec->config.ns_inode)
@@ -380,6 +411,7 @@ void record_close(struct recording *rec)
 	rp_fds_close(rec->program, rec->nprograms);
 	if (rec->profiler->close && rec->ctx)
 		rec->profiler->close(rec);
+	record_rewalk_close(rec->rewalk);
 	record_tables_close(rec->tables);
 	record_python_close(rec->python);
 	record_v8_close(rec->v8);

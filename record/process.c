@@ -346,6 +346,8 @@ int record_drain(struct recording *rec)
 		err = use_processes(rec);
 	if (!err)
 		err = record_languages_look(rec);
+	if (!err)
+		err = record_rewalk_if_full(rec);
 	if (err == -ENOMEM)
 		rp_log(RP_ERROR, "out of memory while recording");
 	return err;
@@ -434,6 +436,8 @@ static void forget_ids(struct id_set *set)
 void record_forget_ended(struct recording *rec)
 {
 	if (sym_user_events(rec->user) < rec->max_events + EVENTS_REMEMBERED)
+		return;
+	if (record_rewalk(rec)) /* by what is forgotten now */
 		return;
 	read_mappers(rec);
 	use_stacks(rec);

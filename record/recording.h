@@ -31,6 +31,7 @@
 #include "languages.h"
 #include "python.h"
 #include "published.h"
+#include "rewalk.h"
 #include "script.h"
 #include "v8.h"
 #include "stacks.h"
@@ -79,7 +80,8 @@ struct record_profiler {
 	bool at_return; /* user stacks begin with a return address */
 	/* Its programs may run so often that the kernel's statistics of them would be felt. */
 	bool runs_often;
-	bool deep; /* its programs send a record before they take the next: stack_deep.h */
+	bool deep;	  /* its programs send a record before they take the next: stack_deep.h */
+	bool walks_later; /* its programs count in a table, a sample at a time: stack_copy.h */
 	bool often; /* drains ten times a second: prints as it comes, or follows what is mapped */
 	/*
 	 * The program that is started stops each time that code of it is mapped while it is loaded,
@@ -179,6 +181,7 @@ struct recording {
 	struct stacks *stacks;
 	struct record_stream *stream; /* NULL: no times were asked for */
 	struct record_during *during; /* NULL: everything is kept, whatever it is inside of */
+	struct record_rewalk *rewalk; /* NULL: no stacks are walked later */
 	struct record_keeper *keeper; /* writes for it once it is confined; NULL: it is not */
 	struct record_tables
 		*tables; /* of the unwinder; NULL: stacks are walked by frame pointers */

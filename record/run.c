@@ -448,6 +448,8 @@ int record_run(struct recording *rec)
 	}
 	if (!err)
 		err = record_settle(rec);
+	if (!err)
+		err = record_rewalk(rec);
 	if (!err && rec->opt->samples) /* what the last drain brought */
 		err = record_samples_hand_over(rec);
 	if (!err && rec->profiler->collect)

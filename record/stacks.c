@@ -52,6 +52,8 @@ struct stacks {
 	stack_script_fn on_script; /*   nor of these */
 	stack_published_fn on_published;
 	stack_call_fn on_call;	    /* NULL: none are expected */
+	stack_copy_fn on_copy;	    /* NULL: neither, */
+	stack_record_fn on_copied;  /*   nor such records */
 	struct record_times *times; /* NULL: all moments come through the ring */
 	void *counted; /* the counters as record_stacks_restart() found them; NULL: those of now */
 	void *ctx;
@@ -88,7 +90,7 @@ static struct stack *find(const struct stacks *s, uint64_t hash)
 	return slot ? &slot->stack : NULL;
 }
 
-static int add_record(struct stacks *s, const struct stack_record *record)
+int record_stacks_take(struct stacks *s, const struct stack_record *record)
 {
 	struct stack *stack = find(s, record->hash);
 
@@ -137,15 +139,19 @@ static int take_record(void *ctx, const void *data, size_t size)
 		s->error = record_deep_keep(s->deep, data, size);
 		return s->error;
 	}
+	if (s->on_copy && size > sizeof(struct stack_copy) && record->hash == STACK_COPY_TAG)
+		return s->error = s->on_copy(s->ctx, data, size);
 	if (size < sizeof(*record) || record_bytes(record) != size)
 		return -EBADMSG;
+	if (s->on_copied && record->fresh & STACK_COPIED)
+		return s->error = s->on_copied(s->ctx, record);
 	if (record->fresh & STACK_DEEP) {
 		s->error = record_deep_join(s->deep, &record);
 		if (s->error)
 			return s->error;
 	}
 	if (!s->each)
-		s->error = add_record(s, record);
+		s->error = record_stacks_take(s, record);
 	if (!s->error)
 		s->error = s->on_record(s->ctx, record);
 	return s->error;
@@ -447,6 +453,10 @@ static void size_deep_map(struct asm_map *map, const struct program_config *c)
 static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 {
 	size_deep_map(&maps[STACK_MAP_DEEP], opt->config);
+	if (opt->config->copies) {
+		maps[STACK_MAP_COPIES].value_size = STACK_COPY_VALUE_BYTES;
+		maps[STACK_MAP_COPIES].max_entries = opt->config->copies;
+	}
 	if (opt->thread_map) {
 		at_least(&maps[opt->thread_map], 2 * (uint64_t)opt->threads);
 		at_least(&maps[STACK_MAP_COUNTS], 4 * (uint64_t)opt->threads);
@@ -497,6 +507,8 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	s->on_script = opt->on_script;
 	s->on_published = opt->on_published;
 	s->on_call = opt->on_call;
+	s->on_copy = opt->on_copy;
+	s->on_copied = opt->on_copied;
 	s->ctx = ctx;
 	s->maps = malloc(opt->nmaps * sizeof(*s->maps));
 	s->fds = malloc(opt->nmaps * sizeof(*s->fds));

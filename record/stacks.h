@@ -17,13 +17,15 @@ typedef int (*stack_script_fn)(void *ctx, const struct script_function *function
 typedef int (*stack_published_fn)(void *ctx, const struct published_labels *labels);
 
 typedef int (*stack_call_fn)(void *ctx, const struct during_slow *call);
+/* A struct stack_copy, of which so many bytes came. */
+typedef int (*stack_copy_fn)(void *ctx, const void *data, size_t size);
 
 struct stacks_options {
 	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
 	size_t nmaps;
 	const struct program_config *config;
-	uint32_t nids;	     /* room in the maps pids and tids; 0: one each, no filter */
-	uint32_t ring_bytes; /* a power of two, at least a page */
+	uint32_t nids;	      /* room in the maps pids and tids; 0: one each, no filter */
+	uint32_t ring_bytes;  /* a power of two, at least a page */
 	uint32_t most_frames; /* of a user stack, with config->deep_bytes */
 	/*
 	 * The number of a map that has twice so many entries as there are threads, if that is more
@@ -36,6 +38,10 @@ struct stacks_options {
 	stack_script_fn on_script;	 /* with config->scripts */
 	stack_published_fn on_published; /* with config->published */
 	stack_call_fn on_call;		 /* with config->during */
+	/* With config->copies: what stacks hold, and the records with STACK_COPIED, which only
+	 * record_stacks_take() adds. */
+	stack_copy_fn on_copy;
+	stack_record_fn on_copied;
 };
 
 /* A distinct stack and what it weighs; record->hash tells it from all others. */
@@ -67,6 +73,8 @@ int record_stacks_add_id(struct stacks *s, int map,
 
 /* Takes what is in the ring. -ENOMEM, -EBADMSG (it is no record), or what on_record returned. */
 int record_stacks_drain(struct stacks *s);
+/* Adds a record that did not come by itself, and its weight. 0 or -ENOMEM. */
+int record_stacks_take(struct stacks *s, const struct stack_record *record);
 /* Takes what the map times had at the last call: every RECORD_TIMES_NS with config->times_mask. */
 int record_stacks_read_times(struct stacks *s);
 /* Of how many samples the times are lost, for nobody read them in time. */

@@ -360,6 +360,13 @@ bool record_table_store_collect(struct record_table_store *s)
 	return any;
 }
 
+int record_table_store_table(struct record_table_store *s, int fd, struct unwind_table **out)
+{
+	bool has_more;
+
+	return unwind_cache_first(s->cache, out, fd, &has_more);
+}
+
 static int take_vdso(void *ctx, const struct sym_proc_map *m)
 {
 	struct table_source *src = ctx;

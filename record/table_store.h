@@ -92,6 +92,9 @@ bool record_table_store_collect(struct record_table_store *s);
 bool record_table_store_is_full(const struct record_table_store *s);
 /* Forgets all tables; no walk may use them any more. */
 void record_table_store_forget(struct record_table_store *s);
+/* Made, or taken from the cache, for the caller. As unwind_cache_table(). */
+struct unwind_table;
+int record_table_store_table(struct record_table_store *s, int fd, struct unwind_table **out);
 /* The vdso, whose image every process shares. */
 const struct stored_file *record_table_store_vdso(struct record_table_store *s);
 

@@ -563,6 +563,11 @@ int record_tables_fd(const struct record_tables *f)
 	return record_table_store_fd(f->from.store);
 }
 
+int record_tables_of(struct record_tables *f, int fd, struct unwind_table **out)
+{
+	return record_table_store_table(f->from.store, fd, out);
+}
+
 bool record_tables_are_busy(const struct record_tables *f)
 {
 	return record_table_store_is_busy(f->from.store);

@@ -12,6 +12,7 @@
 #include "table_store.h"
 
 struct record_tables;
+struct unwind_table;
 
 /* fds: the maps of programs.h, which stay the caller's. 0 or a negative errno after a message. */
 struct record_keeper;
@@ -81,6 +82,8 @@ void record_tables_refresh(struct record_tables *f);
 void record_tables_make_beside(struct record_tables *f);
 /* Can be read from when record_tables_refresh() has something made to publish; -1: never. */
 int record_tables_fd(const struct record_tables *f);
+/* The table of the file open as @fd, for a walk on this side: unwind_cache_table(). */
+int record_tables_of(struct record_tables *f, int fd, struct unwind_table **out);
 /* Tables that walks have asked for are being made. */
 bool record_tables_are_busy(const struct record_tables *f);
 

@@ -96,6 +96,8 @@ int record_window(struct recording *rec, struct report **out, uint64_t *blind_ns
 	next = rp_monotonic_ns();
 	if (!err)
 		err = record_meet(rec);
+	if (!err)
+		err = record_rewalk(rec);
 	if (err)
 		return err;
 	rec->end_ns = end;

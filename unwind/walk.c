@@ -219,6 +219,8 @@ static const struct unwind_space_mapping *find_segment(const struct unwind_space
 {
 	size_t lo = 0, hi = s->count;
 
+	if (s->find)
+		return s->find(s->ctx, addr);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 

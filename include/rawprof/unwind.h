@@ -265,6 +265,9 @@ struct unwind_space_mapping {
 struct unwind_space {
 	const struct unwind_space_mapping *segments; /* in order of start; they do not overlap */
 	size_t count;
+	/* In their place, unless it is NULL: what lies at an address; NULL: nothing is known. */
+	const struct unwind_space_mapping *(*find)(void *ctx, uint64_t addr);
+	void *ctx;
 	uint64_t ra_mask; /* and-ed to return addresses, which PAC bits are cleared by; 0: none */
 	/* Where the caller's fp and then the return address lie, from fp: 0, on riscv64 -16. */
 	int32_t fp_record;

@@ -9,15 +9,17 @@
 /* Load-time parameters; 0 is off. */
 struct program_config {
 	/* stacks, see stack_take */
-	uint32_t user_bytes;	/* room for the user stack: 8 times the most frames wanted */
-	uint32_t fp_bytes;	/* of which the kernel's frame-pointer walk can use so much */
-	uint32_t user_frames;	/* user_bytes / 8 */
-	uint32_t outermost;	/* so many of these are for the outermost frames of deeper stacks */
+	uint32_t user_bytes;  /* room for the user stack: 8 times the most frames wanted */
+	uint32_t fp_bytes;    /* of which the kernel's frame-pointer walk can use so much */
+	uint32_t user_frames; /* user_bytes / 8 */
+	uint32_t outermost;   /* so many of these are for the outermost frames of deeper stacks */
 	/* Room for frames of user stacks beside the record: stack_deep.h; needs eh, bpf_loop */
 	uint32_t deep_bytes;
 	uint32_t deep_last;   /* more than so many are the last that there is room for, */
 	uint32_t deep_blocks; /*   and so many blocks are hashed; */
 	uint32_t deep_mask;   /*   elements of the map, less 1 */
+	/* Elements of the map copies: stack_copy.h; needs vma, identity, table; 0: none is made */
+	uint32_t copies;
 	uint32_t kernel_bytes;	/* room for the kernel stack */
 	uint32_t both_bytes;	/* user_bytes + kernel_bytes */
 	uint32_t managed_bytes; /* room behind them for what managed.h says, and */

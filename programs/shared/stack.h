@@ -7,6 +7,7 @@
  *	programs/shared/stack_value.c	and has that been seen before?
  *	programs/shared/unwind.c	user stacks by unwind tables
  *	programs/shared/stack_deep.c	those that are too deep for a record
+ *	programs/shared/stack_copy.c	those that no table is known for
  *	programs/shared/python.c	frames of Python
  *	programs/shared/published.c	labels of goroutines
  *	programs/shared/follow.c	the children of processes that were asked for
@@ -20,6 +21,7 @@
 
 #include "config.h"
 #include "during.h"
+#include "stack_copy.h"
 #include "stack_deep.h"
 #include "target.h"
 #include "unwind.h"
@@ -51,11 +53,12 @@ struct stack_record {
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
 	uint32_t managed_bytes;
-	uint32_t fresh; /* STACK_FRESH, or 0; or WALL_HOLDER, see wall.h; STACK_DEEP beside */
+	uint32_t fresh; /* STACK_FRESH, or 0; or WALL_HOLDER, see wall.h; bits beside */
 	uint64_t frames[];
 };
-#define STACK_FRESH 1 /* walked by what the kernel says, before user space knew the process */
-#define STACK_DEEP 4  /* a bit: user frames are the outermost, see stack_deep.h */
+#define STACK_FRESH 1  /* walked by what the kernel says, before user space knew the process */
+#define STACK_DEEP 4   /* a bit: user frames are the outermost, see stack_deep.h */
+#define STACK_COPIED 8 /* a bit: before it came what it may be walked by, see stack_copy.h */
 /*
  * What a CPU writes on while it takes a stack: an element of the map scratch, which has room for
  * both_bytes of frames. The record is complete where it lies and travels as it is. What a look-up
@@ -214,6 +217,7 @@ enum {
 	STACK_MAP_DURING_STATS,
 	STACK_MAP_DURING_CALLS,
 	STACK_MAP_DEEP,
+	STACK_MAP_COPIES,
 	STACK_MAP_PROCS,
 	STACK_MAP_MAPPINGS,
 	STACK_MAP_CACHE,
@@ -257,6 +261,7 @@ extern const struct asm_layout rp_stack_scratch_layout, rp_program_stats_layout;
 				     sizeof(struct during_stats), 1 },                             \
 	[STACK_MAP_DURING_CALLS] = { "during_calls", BPF_MAP_TYPE_ARRAY, 4, 4, 1 },                \
 	[STACK_MAP_DEEP] = { "deep", BPF_MAP_TYPE_ARRAY, 4, 8, 1 },                                \
+	[STACK_MAP_COPIES] = { "copies", BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE },            \
 	[STACK_MAP_PROCS] = UNWIND_MAP_PROCS(8192), [STACK_MAP_MAPPINGS] = UNWIND_MAP_MAPPINGS,    \
 	[STACK_MAP_CACHE] = UNWIND_MAP_CACHE, [STACK_MAP_FILES] = UNWIND_MAP_FILES,                \
 	[STACK_MAP_INDEX] = UNWIND_MAP_INDEX, [STACK_MAP_RULES] = UNWIND_MAP_RULES,                \

@@ -117,6 +117,16 @@ static const struct asm_insn value_lines[] = {
 	/* stack_value(record): its values in the map, or 0 when the record was sent instead. */
 FUNC(stack_value),
 	MOV_REG(R8, R1),
+	/*
+	 * What no table was known for is not counted here: it is another stack when it has been
+	 * walked again.
+	 */
+	WHEN(struct program_config, copies),
+		LDX(W, R1, R8, USER_END),
+		JEQ(R1, UNWIND_NO_MAPPING, unwalked),
+		JEQ32(R1, STACK_NO_TABLE, unwalked),
+LABEL(as_it_is),
+	END,
 	UNLESS(struct program_config, each),
 		UNLESS(struct program_config, table),
 			LD_MAP(R1, counts),
@@ -308,6 +318,21 @@ LABEL(not_ours), /* another hash was first, or another CPU was faster */
 		COUNT(stats, struct program_stats, uncounted),
 	END,
 	JA(out),
+	WHEN(struct program_config, copies),
+LABEL(unwalked), /* by native frames alone */
+		LDX(W, R1, R8, MANAGED_BYTES),
+		JNE(R1, 0, as_it_is),
+		LDX(W, R1, R8, RECORD_FRESH),
+		JGT(R1, STACK_FRESH, as_it_is),
+		MOV_REG(R1, R8),
+		CALL_FUNC(stack_copy),
+		JNE(R0, 0, as_it_is),
+		LDX(W, R1, R8, RECORD_FRESH),
+		OR(R1, STACK_COPIED),
+		STX(W, R8, RECORD_FRESH, R1),
+		MOV(R6, NO_PLACE),
+		JA(first_sight),
+	END,
 LABEL(ring_full),
 	COUNT(stats, struct program_stats, ring_full),
 	ST(DW, R8, HASH, 0),

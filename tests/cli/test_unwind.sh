@@ -24,6 +24,62 @@ ledger_closes 'whole machine'
 holds 'whole machine: samples' "$(total "$out") > 500"
 holds 'whole machine: whole stacks' "$(whole_share "$out") > 85"
 
+# A program whose files nobody has seen, half over before their tables are made: what is known of their functions is
+# megabytes, of frames that are large and of one that is mostly left as it was.
+if command -v "${CC:-gcc}" >/dev/null; then
+	cat >"$tmp/unseen.c" <<'EOF'
+#include <time.h>
+asm(".text\n.rept 150000\n.cfi_startproc\nnop\n.cfi_adjust_cfa_offset 16\nnop\n.cfi_adjust_cfa_offset -16\nnop\n"
+    ".balign 16\n.cfi_endproc\n.endr\n");
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+static volatile unsigned long sum;
+__attribute__((noinline)) void unseen_leaf(double seconds)
+{
+	double end = now() + seconds;
+	while (now() < end)
+		for (int i = 0; i < 20000; i++)
+			sum = sum * 7 + i;
+	sum++;
+}
+__attribute__((noinline)) void unseen_huge(double seconds)
+{
+	volatile char left[300000];
+	left[0] = left[sizeof(left) - 1] = 1;
+	unseen_leaf(seconds);
+	sum += left[0];
+}
+__attribute__((noinline)) void unseen_down(int n, double seconds)
+{
+	volatile char some[500];
+	some[0] = n;
+	if (n)
+		unseen_down(n - 1, seconds);
+	else
+		unseen_huge(seconds);
+	sum += some[0];
+}
+EOF
+	echo 'void unseen_down(int, double); int main(void) { unseen_down(40, 0.06); return 0; }' >"$tmp/begins.c"
+	"${CC:-gcc}" -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fasynchronous-unwind-tables -shared -fPIC \
+		-o "$tmp/libunseen.so" "$tmp/unseen.c" &&
+		"${CC:-gcc}" -O2 -o "$tmp/begins" "$tmp/begins.c" "$tmp/libunseen.so" -Wl,-rpath,"$tmp"
+	mkdir "$tmp/nothing"
+	XDG_CACHE_HOME=$tmp/nothing folded -F 999 -v -- "$tmp/begins"
+	ledger_closes 'files that nobody has seen'
+	if [ "$(uname -r | awk -F. '{ print $1 * 100 + $2 }')" -ge 601 ]; then
+		has 'files that nobody has seen: stacks were walked later' "$err" '[1-9][0-9]* of them further'
+		near 'files that nobody has seen: whole stacks' \
+			"$(grep ';unseen_leaf' "$out" | share /dev/stdin ';_start;.*;main;(unseen_down;)+unseen_huge;unseen_leaf')" 100 5
+		is 'files that nobody has seen: each sample once' \
+			"$(total "$out")" "$(sed -n 's/^ledger: .* = \([0-9,]*\) kept.*/\1/p' "$err" | tr -d ,)"
+	fi
+fi
+
 sleep 100 &
 run "$rawprof" cpu -p $! -d 0.2
 kill $!
