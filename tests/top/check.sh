@@ -101,6 +101,8 @@ in_tmux() {
 		# shellcheck disable=SC2086
 		set -- $size
 		tm resize-window -t "$pane" -x "$1" -y "$2" && become "$size: as wide as before" '#{pane_width}' "$1"
+		# The pane's terminal gets its size a moment after tmux has it.
+		for ((i = 0; i < 100; i++)); do [ "$(stty -F "$(value '#{pane_tty}')" size)" = "$2 $1" ] && break || sleep 0.1; done
 		keys q
 		as_before "$size: q" 0
 	done
