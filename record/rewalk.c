@@ -27,6 +27,7 @@
 struct record_rewalk {
 	struct rewalk_kept kept;
 	uint64_t walked, better;
+	bool last_first; /* how the program hashes */
 	unsigned char *elements; /* of the map copies */
 	size_t mapped;
 	uint32_t nelements;
@@ -67,6 +68,7 @@ int record_rewalk_open(struct record_rewalk **out, const struct recording *rec)
 	}
 	w->elements = pages;
 	w->nelements = map->max_entries;
+	w->last_first = rec->config.may_goto;
 	w->kept.most = rec->sparing ? SPARING_BYTES : MOST_BYTES;
 	let_go_on(w);
 	*out = w;
@@ -147,8 +149,8 @@ static bool is_better(const struct stack_record *r, const struct stack_record *t
 }
 
 /* Makes *@made, which has room for that many frames, of the record and its copy. */
-static void walk(const struct rewalk_one *one, struct rewalk_space *space, unsigned int most,
-		 struct stack_record *made)
+static void walk(const struct record_rewalk *w, const struct rewalk_one *one,
+		 struct rewalk_space *space, unsigned int most, struct stack_record *made)
 {
 	const struct stack_record *r = one->record;
 	const struct unwind_regs regs = registers(one->copy);
@@ -172,7 +174,7 @@ static void walk(const struct rewalk_one *one, struct rewalk_space *space, unsig
 		unwind_walk(&s, &regs, read_memory, &from, frames, most, &result) * sizeof(*frames);
 	made->managed_bytes = made->fresh = 0;
 	made->user_end = result.end;
-	made->hash = record_rewalk_hash(made);
+	made->hash = record_rewalk_hash(made, w->last_first);
 }
 
 static int walk_and_count(struct recording *rec, struct rewalk_space *space,
@@ -187,7 +189,7 @@ static int walk_and_count(struct recording *rec, struct rewalk_space *space,
 
 	if (!made)
 		return -ENOMEM;
-	walk(one, space, most, made);
+	walk(w, one, space, most, made);
 	better = is_better(made, one->record);
 	w->walked++;
 	w->better += better;

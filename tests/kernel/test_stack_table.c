@@ -54,14 +54,16 @@ static const struct asm_program program = { .name = "weigh",
 
 static struct stacks *stacks;
 static int prog;
-static size_t records;
+static size_t records, frames;
 
 /* This side can tell what the hash of a record is. */
-static int count_record(void *ctx, const struct stack_record *record)
+static int count_record(void *config, const struct stack_record *record)
 {
-	(void)ctx;
-	ck_assert_uint_eq(record_rewalk_hash(record), record->hash);
+	const struct program_config *c = config;
+
+	ck_assert_uint_eq(record_rewalk_hash(record, c->may_goto), record->hash);
 	records++;
+	frames += record->kernel_bytes / 8;
 	return 0;
 }
 
@@ -85,25 +87,31 @@ static int see_moment(void *ctx, const struct stack_moment *m)
 	return 0;
 }
 
+static void open_with(struct program_config *config, const struct asm_map *of, uint32_t ring_bytes)
+{
+	const struct stacks_options options = { .maps = of,
+						.nmaps = STACK_MAPS,
+						.config = config,
+						.ring_bytes = ring_bytes,
+						.on_moment = config->stream ? see_moment : NULL };
+
+	config->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
+	capture_log();
+	ck_assert_int_eq(record_stacks_open(&options, count_record, config, &stacks), 0);
+	prog = record_stacks_load(stacks, &program, config);
+	ck_assert_msg(prog >= 0, "%s", log_text);
+	records = frames = 0;
+	memset(&seen, 0, sizeof(seen));
+}
+
 /* With places: times too, so many for each CPU. */
 static void open_timed(const struct asm_map *of, uint32_t ring_bytes, uint32_t places)
 {
-	const struct program_config config = { .identity = rp_has(RP_HAS_KERNEL_BTF) &&
-							   rp_has(RP_HAS_TASK_BTF),
-					       .stream = places != 0,
-					       .times_mask = places ? places - 1 : 0 };
-	const struct stacks_options options = { .maps = of,
-						.nmaps = STACK_MAPS,
-						.config = &config,
-						.ring_bytes = ring_bytes,
-						.on_moment = places ? see_moment : NULL };
+	static struct program_config config;
 
-	capture_log();
-	ck_assert_int_eq(record_stacks_open(&options, count_record, NULL, &stacks), 0);
-	prog = record_stacks_load(stacks, &program, &config);
-	ck_assert_msg(prog >= 0, "%s", log_text);
-	records = 0;
-	memset(&seen, 0, sizeof(seen));
+	config = (struct program_config){ .stream = places != 0,
+					  .times_mask = places ? places - 1 : 0 };
+	open_with(&config, of, ring_bytes);
 }
 
 static void open_maps(const struct asm_map *of, uint32_t ring_bytes)
@@ -167,6 +175,28 @@ START_TEST(test_places)
 	ck_assert_uint_eq(finish(N, TIMES_EACH).uncounted, 0);
 	ck_assert_uint_le(records, 2 * N);
 	ck_assert_uint_ge(records, 2 * N - N / 10);
+	close_table();
+}
+END_TEST
+
+/* By either loop over its words; what it should be, count_record() tells. */
+START_TEST(test_hash)
+{
+	enum { N = 100 };
+	struct program_config config = { .kernel_bytes = 8 * 127,
+					 .both_bytes = 8 * 127,
+					 .all_bytes = 8 * 127,
+					 .may_goto = _i != 0 };
+
+	if (config.may_goto && !rp_has(RP_HAS_MAY_GOTO)) {
+		printf("skip: no MAY_GOTO before Linux 6.10\n");
+		return;
+	}
+	open_with(&config, maps, 1 << 20);
+	weigh_all(N);
+	ck_assert_uint_eq(records, N);
+	ck_assert_uint_gt(frames, N);
+	ck_assert_uint_eq(record_stacks_count(stacks), N);
 	close_table();
 }
 END_TEST
@@ -320,6 +350,7 @@ int main(void)
 	TCase *tc = tcase_create("kernel");
 
 	tcase_add_test(tc, test_places);
+	tcase_add_loop_test(tc, test_hash, 0, 2);
 	tcase_add_test(tc, test_full);
 	tcase_add_test(tc, test_hash_full);
 	tcase_add_test(tc, test_ring_full);
