@@ -158,7 +158,7 @@ is '--slower: none is' "$(of steps)" 0
 run "$rawprof" func "$calls:gives" --ret --format prometheus -o "$tmp/rows" -- "$calls" values 600
 is '--ret: each value' "$(sed -n 's/^rawprof_func_value_calls{.*value="\([^"]*\)".* \(.*\)$/\1=\2/p' "$tmp/rows" | sort -n | tr '\n' ' ')" \
 	'-2=100 0=100 1=100 2=100 3=100 4=100 '
-run "$rawprof" func syscall:openat --ret -- ls /nonexistent
+run "$rawprof" func syscall:openat --ret -- cat /nonexistent
 has '--ret: error codes have names' "$out" '^openat +-2 ENOENT '
 
 run "$rawprof" func "$calls:gives" --slower 1 --format json -o "$tmp/lines" -- "$calls" values 50
