@@ -65,6 +65,7 @@ void push_symbols_meet(struct push_symbols *s, const struct report *r)
 {
 	const char *path, *build_id;
 	size_t at = 0;
+	bool is_new;
 
 	while (s && s->n - s->first < MAX_QUEUE && report_next_module(r, &at, &path, &build_id)) {
 		struct wanted w = { .path = "" };
@@ -74,11 +75,7 @@ void push_symbols_meet(struct push_symbols *s, const struct report *r)
 			continue;
 		memcpy(w.build_id, build_id, strlen(build_id));
 		memcpy(w.path, path, strlen(path));
-		if (rp_hash_find(&s->asked, &w))
-			continue;
-		if (s->asked.count >= MAX_ASKED)
-			rp_hash_free(&s->asked);
-		if (!rp_hash_add(&s->asked, &w))
+		if (!rp_hash_add_within(&s->asked, &w, MAX_ASKED, &is_new) || !is_new)
 			continue;
 		if (RP_PUSH(s->queue, s->n, s->capacity, w))
 			return;

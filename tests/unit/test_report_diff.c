@@ -3,19 +3,7 @@
  * What of a difference is certain: the tests' arithmetic against figures of tables, the scale, the
  * verdicts, and a thousand made-up pairs of profiles, of which next to none may say anything.
  */
-#include <math.h>
-
-#include "report/diff/diff.h"
-#include "test_report.h"
-
-/* Of one run each. */
-static int new_diff(const struct report *a, const struct report *b,
-		    const struct report_diff_options *options, struct report_diff **out)
-{
-	const struct report_runs x = { &a, 1 }, y = { &b, 1 };
-
-	return report_diff_new(&x, &y, options, out);
-}
+#include "test_diff_made.h"
 
 enum { FUNCTIONS = 40 };
 
@@ -63,20 +51,6 @@ static const struct diff_row *row_of(const struct report_diff *d, const char *na
 		if (!strcmp(diff_text(d, i), name))
 			return &d->rows[i];
 	ck_abort_msg("no %s", name);
-}
-
-/* The names with a verdict, by the alphabet. */
-static char *said(const struct report_diff *d)
-{
-	static char text[1024];
-
-	*text = '\0';
-	for (uint32_t place = 0; place < d->names.count; place++)
-		for (uint32_t i = 0; i < d->names.count; i++)
-			if (d->rank[i] == place && d->rows[i].verdict != DIFF_SAME)
-				sprintf(text + strlen(text), "%s%s", *text ? " " : "",
-					diff_text(d, i));
-	return text;
 }
 
 /* Of the normal distribution, both sides (Abramowitz and Stegun, table 26.1 and 26.2). */
@@ -289,21 +263,6 @@ START_TEST(bursts)
 END_TEST
 
 /* ---- profiles made up */
-
-static uint64_t state = 88172645463325252u;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
-}
 
 /* n samples of functions whose shares fall off, each share wrong by so much of itself. */
 static void draw(uint64_t *counts, unsigned int n, double noise, double slower)

@@ -3,36 +3,9 @@
  * Several runs of each side, made up: of programs whose functions take more or less time from run
  * to run, as chance has it or in two ways; of one function that became slower; of parts of them.
  */
-#include <math.h>
-
-#include "report/diff/diff.h"
-#include "test_report.h"
-
-/* Of one run each. */
-static int new_diff(const struct report *a, const struct report *b,
-		    const struct report_diff_options *options, struct report_diff **out)
-{
-	const struct report_runs x = { &a, 1 }, y = { &b, 1 };
-
-	return report_diff_new(&x, &y, options, out);
-}
+#include "test_diff_made.h"
 
 enum { FUNCTIONS = 20, SAMPLES = 5000, MOST = 8 };
-
-static uint64_t state = 88172645463325252u;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
-}
 
 struct made {
 	size_t a, b;   /* runs */
@@ -95,20 +68,6 @@ static void compared_free(struct compared *c)
 	for (int side = 0; side < SIDES; side++)
 		for (size_t i = 0; i < MOST; i++)
 			report_free(c->runs[side][i]);
-}
-
-/* The names with a verdict, by the alphabet. */
-static const char *said(const struct report_diff *d)
-{
-	static char text[1024];
-
-	*text = '\0';
-	for (uint32_t place = 0; place < d->names.count; place++)
-		for (uint32_t i = 0; i < d->names.count; i++)
-			if (d->rank[i] == place && d->rows[i].verdict != DIFF_SAME)
-				sprintf(text + strlen(text), "%s%s", *text ? " " : "",
-					diff_text(d, i));
-	return text;
 }
 
 /* How many of so many say nothing, or just what became slower. */

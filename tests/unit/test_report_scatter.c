@@ -3,19 +3,7 @@
  * Profiles whose streams show how much their samples scatter: samples made up at random, one by one
  * or in bursts, of a program that does one thing all the time or one after the other.
  */
-#include <math.h>
-
-#include "report/diff/diff.h"
-#include "test_report.h"
-
-/* Of one run each. */
-static int new_diff(const struct report *a, const struct report *b,
-		    const struct report_diff_options *options, struct report_diff **out)
-{
-	const struct report_runs x = { &a, 1 }, y = { &b, 1 };
-
-	return report_diff_new(&x, &y, options, out);
-}
+#include "test_diff_made.h"
 
 enum { FUNCTIONS = 10, SAMPLES = 9000 };
 
@@ -25,16 +13,6 @@ struct made {
 	double slower;	 /* times the time of f1 */
 	bool has_stream; /* else the sums alone */
 };
-
-static uint64_t state = 88172645463325252u;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
 
 /* A phase has every second function, so that each is there for half of the time. */
 static int choose(const struct made *made, unsigned int phase)
@@ -97,20 +75,6 @@ static struct report *profile(const struct made *made)
 				0);
 	}
 	return r;
-}
-
-/* The names with a verdict, by the alphabet. */
-static const char *said(const struct report_diff *d)
-{
-	static char text[1024];
-
-	*text = '\0';
-	for (uint32_t place = 0; place < d->names.count; place++)
-		for (uint32_t i = 0; i < d->names.count; i++)
-			if (d->rank[i] == place && d->rows[i].verdict != DIFF_SAME)
-				sprintf(text + strlen(text), "%s%s", *text ? " " : "",
-					diff_text(d, i));
-	return text;
 }
 
 struct outcome {
