@@ -260,15 +260,60 @@ static uint32_t stack(struct otlp *o, uint32_t node)
 
 /* ---- a profile */
 
+/* Bytes from 2 n hexadecimal digits; false: they are none. */
+static bool from_hex(const char *text, unsigned char *out, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < 2 * n; i++) {
+		const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+
+		if (!digit)
+			return false;
+		out[i / 2] = (unsigned char)(out[i / 2] << 4 | (digit - digits));
+	}
+	return !text[2 * n];
+}
+
+static const char *text_of(const struct report *r, const struct label_set *set, const char *key)
+{
+	for (uint64_t i = 0; i < set->count; i++)
+		if (set->labels[i].str && !strcmp(text(r, set->labels[i].key), key))
+			return text(r, set->labels[i].str);
+	return NULL;
+}
+
+static bool is_link(const char *key)
+{
+	return !strcmp(key, "trace_id") || !strcmp(key, "span_id");
+}
+
+/* To the span that it was a part of; 0: that is not known. */
+static uint32_t span_link(struct otlp *o, const struct label_set *set)
+{
+	const char *trace = text_of(o->r, set, "trace_id"), *span = text_of(o->r, set, "span_id");
+	unsigned char of_trace[16], of_span[8];
+
+	if (!trace || !span || !from_hex(trace, of_trace, sizeof(of_trace)) ||
+	    !from_hex(span, of_span, sizeof(of_span)))
+		return 0;
+	report_buf_reset(&o->entry);
+	report_proto_add_bytes(&o->entry, LINK_TRACE, of_trace, sizeof(of_trace));
+	report_proto_add_bytes(&o->entry, LINK_SPAN, of_span, sizeof(of_span));
+	return entry(o, DICTIONARY_LINKS, &o->entry);
+}
+
 static void add_sample(struct otlp *o, uint32_t sample, unsigned int type)
 {
 	const struct report *r = o->r;
 	const struct sample *s = sample_of(r, sample);
 	const struct label_set *set = labels_of(r, s->label_set);
 	const uint64_t v = value_of(r, sample, type);
+	uint32_t link;
 
 	if (!v)
 		return;
+	link = span_link(o, set);
 	report_buf_reset(&o->part);
 	if (s->comm)
 		report_proto_add_varint(&o->part,
@@ -280,13 +325,16 @@ static void add_sample(struct otlp *o, uint32_t sample, unsigned int type)
 	for (uint64_t i = 0; i < set->count; i++) {
 		const struct label *l = &set->labels[i];
 
-		report_proto_add_varint(&o->part, attribute(o, text(r, l->key), text(r, l->str),
-							    l->num, text(r, l->unit)));
+		if (!link || !is_link(text(r, l->key)))
+			report_proto_add_varint(&o->part,
+						attribute(o, text(r, l->key), text(r, l->str),
+							  l->num, text(r, l->unit)));
 	}
 	report_buf_reset(&o->sample);
 	report_proto_add_uint(&o->sample, SAMPLE_STACK, stack(o, s->node));
 	if (o->part.len)
 		report_proto_add_message(&o->sample, SAMPLE_ATTRIBUTES, &o->part);
+	report_proto_add_uint(&o->sample, SAMPLE_LINK, link);
 	/* the field is signed */
 	add_one(&o->sample, SAMPLE_VALUES, v > INT64_MAX ? INT64_MAX : v);
 	report_proto_add_message(&o->profile, PROFILE_SAMPLES, &o->sample);

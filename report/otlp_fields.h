@@ -44,7 +44,11 @@ enum {
 
 	SAMPLE_STACK = 1,
 	SAMPLE_ATTRIBUTES = 2,
+	SAMPLE_LINK = 3,
 	SAMPLE_VALUES = 4,
+
+	LINK_TRACE = 1,
+	LINK_SPAN = 2,
 
 	STACK_LOCATIONS = 1, /* leaf first */
 
