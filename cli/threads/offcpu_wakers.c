@@ -93,6 +93,8 @@ static int add_ended(struct recording *rec, struct report *report, struct names 
 	sample.frames = ids.id;
 	sample.nframes = ids.n;
 	if (!err)
+		err = record_label(rec, r, &sample);
+	if (!err)
 		err = report_add_id(report, &sample, &id);
 	if (!err)
 		record_stream_sample(rec, r->hash, with, id);

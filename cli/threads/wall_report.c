@@ -35,21 +35,23 @@ struct adding {
 	struct names *names;
 };
 
-/* *id: the sample's; as it was if there is none. */
+/* *id: the sample's; as it was if there is none. r: what else is known of it; NULL: nothing. */
 static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, const char *state,
-	       const struct name_ids *ids, uint64_t count, uint64_t ns, uint32_t *id)
+	       const struct stack_record *r, const struct name_ids *ids, uint64_t count,
+	       uint64_t ns, uint32_t *id)
 {
 	const struct report_label label = { .key = "state", .str = state };
 	const uint64_t values[] = { count, ns };
-	const struct report_sample sample = { .comm = comm,
-					      .pid = (int32_t)(pid_tgid >> 32),
-					      .tid = (int32_t)pid_tgid,
-					      .labels = &label,
-					      .nlabels = 1,
-					      .frames = ids->id,
-					      .nframes = ids->n,
-					      .values = values };
+	struct report_sample sample = { .comm = comm,
+					.pid = (int32_t)(pid_tgid >> 32),
+					.tid = (int32_t)pid_tgid,
+					.labels = &label,
+					.nlabels = 1,
+					.frames = ids->id,
+					.nframes = ids->n,
+					.values = values };
 	struct wall *w = a->rec->ctx;
+	int err;
 
 	if (!count && !ns)
 		return 0;
@@ -60,7 +62,8 @@ static int add(const struct adding *a, const char *comm, uint64_t pid_tgid, cons
 	}
 	if (!strcmp(state, ON_CPU))
 		w->samples += count;
-	return report_add_id(a->report, &sample, id);
+	err = r ? record_label(a->rec, r, &sample) : 0;
+	return err ? err : report_add_id(a->report, &sample, id);
 }
 
 /* Time of a stack of that hash, and when it was: with as in struct stack_moment. */
@@ -69,7 +72,7 @@ static int add_of(const struct adding *a, const struct stack_record *r, uint64_t
 		  uint64_t with)
 {
 	uint32_t id = HASH_NONE;
-	int err = add(a, r->comm, r->pid_tgid, state, ids, count, ns, &id);
+	int err = add(a, r->comm, r->pid_tgid, state, r, ids, count, ns, &id);
 
 	if (!err && id != HASH_NONE)
 		record_stream_sample(a->rec, hash, with, id);
@@ -174,7 +177,7 @@ static int add_mark(const struct adding *a, const struct wall_thread *thread, co
 	uint32_t id;
 
 	if (!err && ns)
-		err = add(a, thread->comm, thread->pid_tgid, state, &ids, 0, ns, &id);
+		err = add(a, thread->comm, thread->pid_tgid, state, NULL, &ids, 0, ns, &id);
 	free(ids.id);
 	return err;
 }
