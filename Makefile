@@ -103,7 +103,8 @@ KERNEL   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/kernel/test_*.c))
 FUZZ     := $(patsubst tests/%.c,$(BUILD)/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/$(or $(T),*).c)))
 BENCH    := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/attach_time.c,$(wildcard bench/*.c)))
 WORKLOAD := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c)) \
-            $(addprefix $(BUILD)/workloads/,cxx throws split-stripped split-static-pie cuda/libcudart.so.12)
+            $(addprefix $(BUILD)/workloads/,cxx throws split-stripped split-static-pie cuda/libcudart.so.12 context-linked \
+            libcontext-old.so)
 DEMO     := $(BUILD)/examples/demo/demo
 HTML_PAGES := $(BUILD)/html/pages
 
@@ -248,6 +249,8 @@ WORK_FLAGS_leaf = -fomit-frame-pointer
 WORK_FLAGS_fakejvm = -rdynamic
 # A library for LD_PRELOAD: of a program, thread-locals are found in another way.
 WORK_FLAGS_fakeruby = -shared -fPIC
+# Its variable is to be found by others.
+WORK_FLAGS_context = -rdynamic
 $(BUILD)/workloads/%: tests/workloads/%.c tests/workloads/work.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FLAGS_$*) -o $@ $<
@@ -266,6 +269,16 @@ $(BUILD)/workloads/split-stripped: $(BUILD)/workloads/split
 $(BUILD)/workloads/split-static-pie: tests/workloads/split.c tests/workloads/work.h
 	$(call say,CC,$< (static PIE))
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -fPIE -static-pie -o $@ $<
+
+# With the variable in a library: the way to it is a descriptor, as the proposal wants it, or what was used before.
+TLS_DESC = $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mtls-dialect=gnu2)
+$(BUILD)/workloads/libcontext.so: tests/workloads/context.c tests/workloads/work.h
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(TLS_DESC) -DIN_LIBRARY -shared -fPIC -Wl,-soname,libcontext.so -o $@ $<
+$(BUILD)/workloads/libcontext-old.so: tests/workloads/context.c tests/workloads/work.h
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -DIN_LIBRARY -shared -fPIC -o $@ $<
+$(BUILD)/workloads/context-linked: tests/workloads/context.c $(BUILD)/workloads/libcontext.so
+	$(call say,CC,$< (variable in a library))
+	$(Q)$(CC) $(WORK_CFLAGS) -DLINKED -Wl,-rpath,'$$ORIGIN' -o $@ $^
 
 $(DEMO): examples/demo/demo.c
 	$(call say,CC,$<)

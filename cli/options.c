@@ -90,6 +90,13 @@ const struct option_row common_options[] = {
 	       "samples: Go 1.17 to 1.26, x86-64"),
 	SWITCH(STACKS, "goroutines", 0, SAMPLING, record.goroutines,
 	       "the number of its goroutine, too, as a label of each sample"),
+	SWITCH(STACKS, "thread-context", 0, SAMPLING, record.thread_context,
+	       "what programs publish of their threads by OpenTelemetry's proposals (OTEP 4947, "
+	       "4719), as labels of samples: attributes, and of the process service, "
+	       "service_version, environment; x86-64"),
+	SWITCH(STACKS, "trace-ids", 0, SAMPLING, record.trace_ids,
+	       "the trace and the span of its thread, too, as labels of each sample: trace_id, "
+	       "span_id"),
 	COMMON(STACKS, "call-graph", 0, SAMPLING, CHOICE, record.call_graph, "eh|fp",
 	       "user stacks by unwind tables (eh, the default) or by frame pointers (fp)",
 	       .words = "eh fp", .least = RECORD_CALL_GRAPH_EH),

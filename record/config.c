@@ -181,15 +181,16 @@ static uint32_t choose_published(const struct recording *rec, const struct progr
 {
 	uint32_t can = 0;
 
-	if (!rec->opt->go_labels && !rec->opt->goroutines)
+	if (!rec->opt->go_labels && !rec->opt->goroutines && !rec->opt->thread_context &&
+	    !rec->opt->trace_ids)
 		return 0;
 #ifdef MACHINE_THREAD_POINTER
 	can = c->eh && c->identity && !c->own_regs && !c->bounded;
 #endif
 	if (!can)
 		rp_log(rec->label ? RP_INFO : RP_WARN,
-		       "no labels of goroutines here, which need Linux 5.17 with BTF on "
-		       "x86-64, and stacks by unwind tables");
+		       "no labels of goroutines and threads here, which need Linux 5.17 with "
+		       "BTF on x86-64, and stacks by unwind tables");
 	return can;
 }
 
@@ -287,6 +288,7 @@ int record_configure(struct recording *rec)
 	c->managed_bytes = managed_room(rec, c);
 	c->all_bytes = c->both_bytes + c->managed_bytes;
 	c->published = choose_published(rec, c);
+	c->context = c->published && (opt->thread_context || opt->trace_ids);
 	c->jvm = c->managed_bytes && !rec->profiler->no_java && may_run_java(opt);
 	if (c->managed_bytes && !rec->profiler->no_java) {
 		c->php = may_run_script(opt, SCRIPT_PHP);

@@ -11,6 +11,7 @@
 #include "published.h"
 #include "symbolize/object.h"
 #include "symbolize/symtab.h"
+#include "tls_variable.h"
 
 /* It lies in the first bytes that a program may write, at a multiple of 16. */
 #define SEARCHED 65536
@@ -58,31 +59,10 @@ unsigned int record_go_version(const struct sym_object *o)
 	return version;
 }
 
-/* What thread-locals of the program take; they end where the thread pointer is. 0: there are none.
- */
-static uint64_t tls_bytes(const struct sym_object *o)
-{
-	Elf64_Ehdr head;
-	Elf64_Phdr part;
-
-	if (sym_object_read(o, 0, &head, sizeof(head)) != sizeof(head))
-		return 0;
-	for (unsigned int i = 0; i < head.e_phnum; i++) {
-		if (sym_object_read(o, head.e_phoff + (uint64_t)i * sizeof(part), &part,
-				    sizeof(part)) != sizeof(part))
-			return 0;
-		if (part.p_type == PT_TLS && part.p_memsz < 1u << 30 && part.p_align <= 4096)
-			return part.p_align > 1 ? (part.p_memsz + part.p_align - 1) / part.p_align *
-							  part.p_align
-						: part.p_memsz;
-	}
-	return 0;
-}
-
 bool record_go_tls(struct sym_object *o, int64_t *out)
 {
 	struct sym_sought wanted = { "runtime.tlsg", STT_TLS, 1 };
-	const uint64_t bytes = tls_bytes(o);
+	const uint64_t bytes = record_tls_bytes(o);
 
 	*out = -8;
 	if (bytes <= 8) /* by the linker of Go itself */

@@ -168,11 +168,11 @@ static int on_script(void *ctx, const struct script_function *function)
 	return rec->script ? record_script_function(rec->script, function) : -EBADMSG;
 }
 
-static int on_published(void *ctx, const struct published_labels *labels)
+static int on_published(void *ctx, const void *published)
 {
 	struct recording *rec = ctx;
 
-	return rec->published ? record_published_take(rec->published, labels) : -EBADMSG;
+	return rec->published ? record_published_take(rec->published, published) : -EBADMSG;
 }
 
 static int on_call(void *rec, const struct during_slow *call)
@@ -283,6 +283,21 @@ static int attach(struct recording *rec)
 	return record_load_list(rec, rec->profiler->programs, RECORD_ALL_ROLES, &rec->config);
 }
 
+static int open_published(struct recording *rec)
+{
+	const struct record_options *opt = rec->opt;
+	const struct published_wanted wanted = {
+		.go = opt->go_labels || opt->goroutines,
+		.goid = opt->goroutines,
+		.context = rec->config.context,
+		.ids = opt->trace_ids,
+	};
+
+	return record_published_open(&rec->published,
+				     record_stacks_map(rec->stacks, STACK_MAP_PUBLISHED_SEEN),
+				     &wanted);
+}
+
 static int open_programs(struct recording *rec)
 {
 	int err = open_stacks(rec);
@@ -299,9 +314,7 @@ static int open_programs(struct recording *rec)
 		err = record_script_open(&rec->script,
 					 record_stacks_map(rec->stacks, STACK_MAP_SCRIPT_LAYOUTS));
 	if (!err && rec->config.published)
-		err = record_published_open(
-			&rec->published, record_stacks_map(rec->stacks, STACK_MAP_PUBLISHED_SEEN),
-			rec->opt->goroutines);
+		err = open_published(rec);
 	if (!err && rec->config.eh)
 		err = open_tables(rec);
 	if (!err && rec->config.copies)

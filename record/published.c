@@ -12,8 +12,11 @@
 #include "symbolize/object.h"
 #include "symbolize/proc.h"
 
+#include "context.h"
 #include "names.h"
 #include "published.h"
+#include "published_set.h"
+#include "tables_read.h"
 
 /* Sets of labels, of which a program may make a new one for each request. */
 #define MAX_SETS 20000
@@ -25,31 +28,29 @@ struct known_file {
 	struct published_process what;
 };
 
-/* Labels as they came; their texts are "key\0text\0" one after the other. */
-struct label_set {
-	uint64_t hash;
-	uint64_t goid;
-	uint32_t n;
-	char *texts;
-};
-
 struct record_published {
 	int seen_fd;
-	bool goid;
+	struct published_wanted wanted;
+	struct record_context *context; /* NULL: not asked for */
 	bool full_said;
 	struct hash_map files; /* of struct known_file */
 	struct hash_map sets;  /* of struct label_set */
 	struct report_label label[REPORT_MAX_LABELS];
 };
 
-int record_published_open(struct record_published **out, int seen, bool goid)
+int record_published_open(struct record_published **out, int seen,
+			  const struct published_wanted *wanted)
 {
 	struct record_published *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
+	if (wanted->context && record_context_open(&p->context, wanted->ids)) {
+		free(p);
+		return -ENOMEM;
+	}
 	p->seen_fd = seen;
-	p->goid = goid;
+	p->wanted = *wanted;
 	p->files = HASH_MAP(struct known_file, inode);
 	p->sets = HASH_MAP(struct label_set, hash);
 	*out = p;
@@ -71,6 +72,7 @@ void record_published_close(struct record_published *p)
 		return;
 	forget_sets(p);
 	rp_hash_free(&p->files);
+	record_context_close(p->context);
 	free(p);
 }
 
@@ -108,7 +110,7 @@ static void look_at(struct record_published *p, struct known_file *f, const char
 	if (version && f->what.kind == PUBLISHED_NONE)
 		rp_log(RP_INFO, "%s: no labels of goroutines, of Go 1.%u as it was built", path,
 		       version);
-	if (!p->goid)
+	if (!p->wanted.goid)
 		f->what.goid = 0;
 	sym_object_close(object);
 }
@@ -117,8 +119,10 @@ void record_published_mapped(struct record_published *p, const struct sym_proc_m
 			     int (*open)(void *ctx), void *ctx, struct published_process *out)
 {
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode, { 0 } };
-	bool is_new;
-	struct known_file *f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
+	bool is_new = false;
+	struct known_file *f =
+		p->wanted.go ? rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new)
+			     : NULL;
 
 	if (f && is_new)
 		look_at(p, f, m->path, open(ctx));
@@ -174,33 +178,82 @@ static bool is_sound(const struct published_labels *labels)
 }
 
 /* Then they come again, once something has them. */
-static void make_room(struct record_published *p)
+static void forget_all(struct record_published *p)
 {
 	uint64_t key;
 
-	if (p->sets.count < MAX_SETS)
-		return;
-	if (!p->full_said)
-		rp_log(RP_WARN, "more than %d sets of labels: some samples have none", MAX_SETS);
-	p->full_said = true;
 	forget_sets(p);
 	for (int i = 0; i < 2 * PUBLISHED_SEEN && !rp_map_next_key(p->seen_fd, NULL, &key); i++)
 		rp_map_delete(p->seen_fd, &key);
 }
 
-int record_published_take(struct record_published *p, const struct published_labels *labels)
+static void make_room(struct record_published *p)
+{
+	if (p->sets.count < MAX_SETS)
+		return;
+	if (!p->full_said)
+		rp_log(RP_WARN, "more than %d sets of labels: some samples have none", MAX_SETS);
+	p->full_said = true;
+	forget_all(p);
+}
+
+/* NULL: it was there, or there is no memory: *err. */
+static struct label_set *new_set(struct record_published *p, uint64_t hash, int *err)
 {
 	struct label_set *set;
 
+	*err = 0;
+	if (rp_hash_find(&p->sets, &hash))
+		return NULL;
+	make_room(p);
+	set = rp_hash_add(&p->sets, &hash);
+	*err = set ? 0 : -ENOMEM;
+	return set;
+}
+
+static int take_labels(struct record_published *p, const struct published_labels *labels)
+{
+	struct label_set *set;
+	int err;
+
 	if (!is_sound(labels))
 		return -EBADMSG;
-	if (rp_hash_find(&p->sets, &labels->hash))
-		return 0;
-	make_room(p);
-	set = rp_hash_add(&p->sets, &labels->hash);
+	set = new_set(p, labels->hash, &err);
+	return set ? keep_texts(labels, set) : err;
+}
+
+static int take_context(struct record_published *p, const struct published_context *context)
+{
+	struct label_set *set;
+	uint32_t most;
+	int err;
+
+	if (!p->context)
+		return -EBADMSG;
+	set = new_set(p, context->hash, &err);
 	if (!set)
-		return -ENOMEM;
-	return keep_texts(labels, set);
+		return err;
+	err = record_context_keep(context, set, &most);
+	if (!err && set->n)
+		record_context_met(p->context, set->process, set->start_time, most);
+	return err;
+}
+
+bool record_published_is(const void *data, size_t size)
+{
+	const struct published_labels *labels = data;
+	const struct published_context *context = data;
+
+	return (size == sizeof(*labels) && labels->tag == PUBLISHED_TAG) ||
+	       (size == sizeof(*context) && context->tag == PUBLISHED_CONTEXT_TAG);
+}
+
+int record_published_take(struct record_published *p, const void *published)
+{
+	const struct published_context *context = published;
+
+	return context->tag == PUBLISHED_CONTEXT_TAG ? take_context(p, context)
+						     : take_labels(p, published);
 }
 
 /* ---- of a sample */
@@ -211,12 +264,46 @@ static bool is_taken(const char *key)
 	return !strcmp(key, "comm") || !strcmp(key, "pid") || !strcmp(key, "tid");
 }
 
-static bool has_key(const struct report_label *labels, size_t n, const char *key)
+bool record_label_is_free(const struct report_label *labels, size_t n, const char *key)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(labels[i].key, key))
-			return true;
-	return false;
+			return false;
+	return !is_taken(key);
+}
+
+static size_t add_goroutine(const struct label_set *set, struct report_label *labels, size_t n)
+{
+	const char *key = set->texts;
+
+	for (uint32_t i = 0; i < set->n; i++) {
+		const char *text = key + strlen(key) + 1;
+
+		if (n < REPORT_MAX_LABELS && *key && *text && record_label_is_free(labels, n, key))
+			labels[n++] = (struct report_label){ .key = key, .str = text };
+		key = text + strlen(text) + 1;
+	}
+	if (set->goid && n < REPORT_MAX_LABELS && record_label_is_free(labels, n, "goroutine"))
+		labels[n++] =
+			(struct report_label){ .key = "goroutine", .num = (int64_t)set->goid };
+	return n;
+}
+
+/* What its process says of itself. */
+static size_t add_process(struct record_published *p, const struct stack_record *r, size_t n)
+{
+	static const char *const keys[OTEL_TEXTS] = { [OTEL_SERVICE] = "service",
+						      [OTEL_VERSION] = "service_version",
+						      [OTEL_ENVIRONMENT] = "environment" };
+
+	for (int i = 0; p->context && i < OTEL_TEXTS && n < REPORT_MAX_LABELS; i++) {
+		const char *text = record_context_text(p->context, (uint32_t)(r->pid_tgid >> 32),
+						       r->start_time, (enum otel_text)i);
+
+		if (text && record_label_is_free(p->label, n, keys[i]))
+			p->label[n++] = (struct report_label){ .key = keys[i], .str = text };
+	}
+	return n;
 }
 
 void record_published_add(struct record_published *p, const struct stack_record *r,
@@ -224,24 +311,49 @@ void record_published_add(struct record_published *p, const struct stack_record 
 {
 	const struct label_set *set = r->published ? rp_hash_find(&p->sets, &r->published) : NULL;
 	size_t n = sample->nlabels;
-	const char *key;
 
-	if (!set)
-		return;
 	if (n)
 		memcpy(p->label, sample->labels, n * sizeof(*p->label));
-	key = set->texts;
-	for (uint32_t i = 0; i < set->n; i++) {
-		const char *text = key + strlen(key) + 1;
-
-		if (n < REPORT_MAX_LABELS && *key && *text && !has_key(p->label, n, key) &&
-		    !is_taken(key))
-			p->label[n++] = (struct report_label){ .key = key, .str = text };
-		key = text + strlen(text) + 1;
-	}
-	if (set->goid && n < REPORT_MAX_LABELS && !has_key(p->label, n, "goroutine"))
-		p->label[n++] =
-			(struct report_label){ .key = "goroutine", .num = (int64_t)set->goid };
+	if (set && set->texts)
+		n = set->process ? record_context_add(p->context, set, p->label, n)
+				 : add_goroutine(set, p->label, n);
+	n = add_process(p, r, n);
 	sample->labels = p->label;
 	sample->nlabels = n;
+}
+
+/* ---- processes that publish contexts */
+
+void record_published_read(struct record_published *p, struct reading *r)
+{
+	if (p && p->context && r->n)
+		record_context_found(p->context, r->pid, r->context_at, &r->published);
+}
+
+void record_published_ended(struct record_published *p, uint32_t pid)
+{
+	if (p && p->context)
+		record_context_ended(p->context, pid);
+}
+
+void record_published_due(struct record_published *p, struct id_set *changed)
+{
+	if (p && p->context)
+		record_context_due(p->context, changed);
+}
+
+uint64_t record_published_urgent(const struct record_published *p, uint64_t otherwise)
+{
+	const uint64_t ns = p && p->context ? record_context_urgent(p->context) : UINT64_MAX;
+
+	return ns < otherwise ? ns : otherwise;
+}
+
+/* ---- a recording that stays on */
+
+/* Whoever makes a new set for each request fills the room: it is emptied between two windows. */
+void record_published_settle(struct record_published *p)
+{
+	if (p->sets.count > MAX_SETS / 4)
+		forget_all(p);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <rawprof/report.h>
+#include "base/id_set.h"
 #include "programs/shared/published.h"
 
 struct record_published;
@@ -17,11 +18,13 @@ struct stack_record;
 struct sym_object;
 struct sym_proc_map;
 
-/*
- * goid: the number of the goroutine, too. seen: the descriptor of that map, which stays the
- * caller's. -ENOMEM.
- */
-int record_published_open(struct record_published **out, int seen, bool goid);
+struct published_wanted {
+	bool go, goid;	   /* labels of goroutines, and the number of each */
+	bool context, ids; /* contexts of threads, and trace and span of each */
+};
+/* seen: the descriptor of that map, which stays the caller's. -ENOMEM. */
+int record_published_open(struct record_published **out, int seen,
+			  const struct published_wanted *wanted);
 void record_published_close(struct record_published *p);
 
 /*
@@ -31,15 +34,28 @@ void record_published_close(struct record_published *p);
 void record_published_mapped(struct record_published *p, const struct sym_proc_map *m,
 			     int (*open)(void *ctx), void *ctx, struct published_process *out);
 
-/* What came through the ring. 0, -ENOMEM, -EBADMSG. */
-int record_published_take(struct record_published *p, const struct published_labels *labels);
+/* Whether what came through the ring is a struct published_labels, or published_context. */
+bool record_published_is(const void *data, size_t size);
+/* Takes it. 0, -ENOMEM, -EBADMSG. */
+int record_published_take(struct record_published *p, const void *published);
 
 /*
- * Adds the labels that the record has to the sample, but for keys that it has. What the sample
- * points to from then on is good until the next call.
+ * Adds the labels that the record has to the sample, but for keys that it has, and then those that
+ * its process has. What the sample points to from then on is good until the next call.
  */
 void record_published_add(struct record_published *p, const struct stack_record *r,
 			  struct report_sample *sample);
+
+/* Between two windows, whose samples have their labels. */
+void record_published_settle(struct record_published *p);
+
+/* Of processes, whose mappings were read, which may publish contexts: context.h. p may be NULL. */
+struct reading;
+void record_published_read(struct record_published *p, struct reading *reading);
+void record_published_ended(struct record_published *p, uint32_t pid);
+void record_published_due(struct record_published *p, struct id_set *changed);
+/* At most @otherwise. */
+uint64_t record_published_urgent(const struct record_published *p, uint64_t otherwise);
 
 /* ---- go_file.c */
 

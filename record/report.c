@@ -337,6 +337,8 @@ int record_report_stacks(struct recording *rec, struct report **out)
 		rp_log(RP_ERROR, "out of memory while naming %zu stacks",
 		       record_stacks_count(rec->stacks));
 	record_stacks_forget(rec->stacks);
+	if (rec->published)
+		record_published_settle(rec->published);
 	if (err) {
 		report_free(report);
 		return err;

@@ -10,6 +10,7 @@
 
 #include <rawprof/loader.h>
 #include "base/hash.h"
+#include "published.h"
 #include "stack_deep.h"
 #include "stacks.h"
 
@@ -126,11 +127,8 @@ static int take_record(void *ctx, const void *data, size_t size)
 		s->error = s->on_script(s->ctx, data);
 		return s->error;
 	}
-	if (s->on_published && size == sizeof(struct published_labels) &&
-	    record->hash == PUBLISHED_TAG) {
-		s->error = s->on_published(s->ctx, data);
-		return s->error;
-	}
+	if (s->on_published && record_published_is(data, size))
+		return s->error = s->on_published(s->ctx, data);
 	if (size == sizeof(struct during_slow) && s->on_call) {
 		s->error = s->on_call(s->ctx, data);
 		return s->error;

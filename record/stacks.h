@@ -14,7 +14,7 @@ typedef int (*stack_record_fn)(void *ctx, const struct stack_record *record);
 typedef int (*stack_python_fn)(void *ctx, const void *data, size_t size);
 typedef int (*stack_script_fn)(void *ctx, const struct script_function *function);
 
-typedef int (*stack_published_fn)(void *ctx, const struct published_labels *labels);
+typedef int (*stack_published_fn)(void *ctx, const void *published);
 
 typedef int (*stack_call_fn)(void *ctx, const struct during_slow *call);
 /* A struct stack_copy, of which so many bytes came. */

@@ -16,6 +16,7 @@
 
 #include "early.h"
 #include "jvm.h"
+#include "published.h"
 #include "tables.h"
 #include "tables_read.h"
 
@@ -347,6 +348,7 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->v8 = (struct v8_process){ 0 };
 	f->reading->script = (struct script_process){ 0 };
 	f->reading->published = (struct published_process){ 0 };
+	f->reading->context_at = 0;
 	f->reading->generated = (struct unwind_rule){ 0 };
 	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
 	f->reading->has_language = false;
@@ -362,6 +364,7 @@ int record_tables_map(void *tables, const struct sym_proc_map *m)
 void record_tables_end(struct record_tables *f)
 {
 	rp_id_set_add(&f->current, f->reading->pid);
+	record_published_read(f->from.published, f->reading);
 	if (f->reading->pid < MAX_PIDS && f->reading->n)
 		publish(f, f->reading);
 	if (f->reading->jvm_early)
@@ -441,7 +444,9 @@ uint64_t record_tables_urgent(struct record_tables *f)
 {
 	if (rp_id_set_count(&f->executed) && rp_monotonic_ns() >= f->fresh_until)
 		rp_id_set_free(&f->executed);
-	return rp_id_set_count(&f->executed) ? EXEC_LOOK_NS : record_early_urgent(&f->early);
+	if (rp_id_set_count(&f->executed))
+		return EXEC_LOOK_NS;
+	return record_published_urgent(f->from.published, record_early_urgent(&f->early));
 }
 
 /* Without memory it waits for the next sample. */
@@ -480,6 +485,7 @@ void record_tables_ended(struct record_tables *f, uint32_t pid)
 	struct slice *slice = slice_of(f, pid);
 
 	record_jvm_ended(f->from.jvm, pid);
+	record_published_ended(f->from.published, pid);
 	if (!slice)
 		return;
 	rp_map_delete(f->procs_fd, &pid);
@@ -579,6 +585,7 @@ void record_tables_refresh(struct record_tables *f)
 	make_room(f);
 	forget_seen(f);
 	record_early_take(&f->early, &f->current, &f->changed);
+	record_published_due(f->from.published, &f->changed);
 	for (uint32_t i = 0; i < rp_id_set_count(&f->changed); i++) {
 		uint32_t pid = (uint32_t)rp_id_set_at(&f->changed, i);
 

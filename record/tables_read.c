@@ -17,6 +17,7 @@
 #include "base/lack.h"
 #include "symbolize/proc.h"
 
+#include "context.h"
 #include "generated.h"
 #include "jvm.h"
 #include "languages.h"
@@ -83,15 +84,25 @@ static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t
 	return false;
 }
 
-/* The mapping leads to the very file; its path may lead to another, or, in a container, to none. */
-static int open_mapped(const struct reading *r, const struct sym_proc_map *m, const char *link_path)
+#define LINK_BYTES 96
+static void link_path(uint32_t pid, const struct sym_proc_map *m, char path[LINK_BYTES])
 {
-	int fd = rp_open_regular(AT_FDCWD, link_path);
-	struct stat st;
+	snprintf(path, LINK_BYTES, "/proc/%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+}
 
+/* The mapping leads to the very file; its path may lead to another, or, in a container, to none. */
+int record_open_mapped(uint32_t pid, const struct sym_proc_map *m)
+{
+	char path[LINK_BYTES];
+	struct stat st;
+	int fd;
+
+	link_path(pid, m, path);
+	fd = rp_open_regular(AT_FDCWD, path);
 	if (fd >= 0)
 		return fd;
-	fd = sym_proc_open_in_root("/proc", r->pid, m->path);
+	fd = sym_proc_open_in_root("/proc", pid, m->path);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
 		close(fd); /* another file has the name by now */
 		return -ESTALE;
@@ -140,7 +151,7 @@ static bool is_ready(struct reading *r, const struct stored_file *file)
  * are known. Some file systems have one number for several files; these also show another device
  * here than there.
  */
-static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const char *link_path,
+static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const char *link,
 			struct stat *st)
 {
 	const uint32_t path = rp_hash_bytes(m->path, strlen(m->path));
@@ -152,7 +163,7 @@ static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const c
 		*st = to->st;
 		return true;
 	}
-	if (stat(link_path, st))
+	if (stat(link, st))
 		return false;
 	if (st->st_ino == m->inode && st->st_dev == makedev(m->dev_major, m->dev_minor))
 		*to = (struct led_to){ now + LED_TO_NS, m->inode, m->dev_major,
@@ -168,14 +179,13 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 			const struct stored_file **file)
 {
 	const bool compute = is_missed(r, m), hit = is_hit(r, m);
-	char path[96];
+	char path[LINK_BYTES];
 	bool again = false;
 	struct stat st;
 	int fd;
 
 	*file = NULL;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
+	link_path(r->pid, m, path);
 	if (stat_mapped(r, m, path, &st))
 		*file = record_table_store_known(r->from->store, &st);
 	if (*file)
@@ -186,7 +196,7 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 		return is_ready(r, *file);
 	if (!compute && !again && r->from->only_hit && !hit)
 		return false;
-	fd = open_mapped(r, m, path);
+	fd = record_open_mapped(r->pid, m);
 	if (fd < 0) {
 		rp_lack(fd, m->path);
 		return true;
@@ -208,11 +218,8 @@ struct mapped {
 static int open_again(void *ctx)
 {
 	const struct mapped *what = ctx;
-	char path[96];
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", what->r->pid,
-		 (unsigned long long)what->m->start, (unsigned long long)what->m->end);
-	return open_mapped(what->r, what->m, path);
+	return record_open_mapped(what->r->pid, what->m);
 }
 
 static void look_for_languages(struct reading *r, const struct sym_proc_map *m, uint64_t bias)
@@ -265,8 +272,11 @@ int record_reading_add(void *reading, const struct sym_proc_map *m)
 {
 	struct reading *r = reading;
 
-	if (!(m->prot & PROT_EXEC))
+	if (!(m->prot & PROT_EXEC)) {
+		if (r->from->published && record_context_is_at(m))
+			r->context_at = m->start;
 		return 0;
+	}
 	if (!strcmp(m->path, "[vdso]"))
 		add_vdso(r, m);
 	else if (!strcmp(m->path, "[uprobes]"))

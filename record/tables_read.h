@@ -57,6 +57,7 @@ struct reading {
 	struct python_process python;
 	struct script_process script;
 	struct published_process published;
+	uint64_t context_at; /* where its process context is; 0: it has none */
 	struct v8_process v8;
 	struct unwind_rule generated;	    /* of code that it generates */
 	bool has_language;		    /* by the name of a file */
@@ -72,5 +73,11 @@ struct reading {
  * be looked at any further.
  */
 int record_reading_add(void *reading, const struct sym_proc_map *m);
+
+/*
+ * Opens the file of a mapping of the process, which its path may not lead to any more, nor here.
+ * A descriptor or a negative errno.
+ */
+int record_open_mapped(uint32_t pid, const struct sym_proc_map *m);
 
 #endif

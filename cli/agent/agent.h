@@ -129,10 +129,13 @@ enum { AGENT_LABELS = 9 }; /* REPORT_MAX_LABELS has room for them and for a comm
 struct agent_labels;
 struct report_sample;
 
-/* What programs publish, which the recorder is asked for: the last by its name alone. */
+/* What programs publish, which the recorder is asked for: */
 #define AGENT_GO_LABELS "go"
+#define AGENT_CONTEXT "context"
+/*   these by their names alone */
 #define AGENT_GOROUTINES "goroutine"
-/* Whether the label is one of the list; NULL: all but AGENT_GOROUTINES. */
+#define AGENT_TRACE_IDS "trace"
+/* Whether the label is one of the list; NULL: all but these two. */
 bool agent_label_wanted(const char *list, const char *key);
 /* Whether they are labels that there are, or "none". */
 bool agent_labels_ok(const char *list);

@@ -36,7 +36,8 @@ static const char *const keys[AGENT_LABELS] = {
 	[BUILD_ID] = "build_id",
 };
 /* And what the program itself says: recorder.c. */
-static const char *const of_programs[] = { AGENT_GO_LABELS, AGENT_GOROUTINES };
+static const char *const of_programs[] = { AGENT_GO_LABELS, AGENT_CONTEXT, AGENT_GOROUTINES,
+					   AGENT_TRACE_IDS };
 
 /* Labels that some processes have in common. */
 struct set {
@@ -74,7 +75,7 @@ bool agent_label_wanted(const char *list, const char *key)
 	const size_t n = strlen(key);
 
 	if (!list)
-		return strcmp(key, AGENT_GOROUTINES);
+		return strcmp(key, AGENT_GOROUTINES) && strcmp(key, AGENT_TRACE_IDS);
 	while (*list) {
 		if (!strncmp(list, key, n) && (!list[n] || list[n] == ','))
 			return true;

@@ -44,7 +44,7 @@ static const char *check(const struct options *opt)
 		return "--hist is a list of io, runq, lock, each once";
 	if (own->labels && !agent_labels_ok(own->labels))
 		return "--labels is a list of container, runtime, pod, pod_name, namespace, unit, "
-		       "slice, exe, build_id, go, goroutine; or none";
+		       "slice, exe, build_id, go, context, goroutine, trace; or none";
 	if (own->metrics && !agent_http_address_ok(own->metrics))
 		return "--metrics is an address and a port, as numbers: 127.0.0.1:9499";
 	return NULL;
@@ -86,11 +86,13 @@ static const struct option_row own_rows[] = {
 	OPTION("labels", 0, OUTPUT, TEXT, labels, "LIST",
 	       "labels of samples (all): container, runtime, pod, unit and slice by the control "
 	       "group, pod_name and namespace by " AGENT_POD_LOGS ", exe and build_id by the file, "
-	       "go: those that programs of Go give their goroutines, goroutine: the number of "
-	       "each, which is not among all; or none",
+	       "go: those that programs of Go give their goroutines, context: what programs "
+	       "publish of their threads and of themselves (rawprof cpu --thread-context); and, "
+	       "which are not among all, goroutine: the number of each, trace: trace_id and "
+	       "span_id of threads; or none",
 	       .least = 1,
 	       .words = "container runtime pod pod_name namespace unit slice exe build_id go "
-			"goroutine none"),
+			"context goroutine trace none"),
 	OPTION("max-series", 0, OUTPUT, NUMBER, max_series, "N",
 	       "combinations of labels at a time (1000); processes beyond have none", .least = 1,
 	       .most = 100000),

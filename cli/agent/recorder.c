@@ -214,6 +214,10 @@ static int make_words(struct words *w, const struct agent_options *own,
 		add_word(w, "--go-labels");
 	if (!kind->text && agent_label_wanted(own->labels, AGENT_GOROUTINES))
 		add_word(w, "--goroutines");
+	if (!kind->text && agent_label_wanted(own->labels, AGENT_CONTEXT))
+		add_word(w, "--thread-context");
+	if (!kind->text && agent_label_wanted(own->labels, AGENT_TRACE_IDS))
+		add_word(w, "--trace-ids");
 	if (own->pids.n) {
 		w->ids = list_of(&own->pids);
 		if (!w->ids)

@@ -66,6 +66,8 @@ static int with_attributes(const struct push_labels *from, const char *kind,
 		{ "exe", "process.executable.name" },
 		{ "unit", "systemd.unit" },
 		{ "slice", "systemd.slice" },
+		{ "service_version", "service.version" },
+		{ "environment", "deployment.environment.name" },
 	};
 	int err = 0;
 

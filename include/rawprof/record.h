@@ -98,6 +98,11 @@ struct record_options {
 	bool python_only, native_only;
 	/* Labels that programs of Go give goroutines (runtime/pprof), and the number of each. */
 	bool go_labels, goroutines;
+	/*
+	 * Labels that programs publish of their threads (thread contexts of OpenTelemetry) and of
+	 * themselves; and of a thread its trace and span.
+	 */
+	bool thread_context, trace_ids;
 
 	/* names */
 	bool lines;	     /* of source, from debug data */

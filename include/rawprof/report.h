@@ -29,7 +29,7 @@
 #include <stdio.h>
 
 #define REPORT_MAX_VALUES 4
-#define REPORT_MAX_LABELS 20  /* a command's own, nine of rawprof agent, eight of a goroutine */
+#define REPORT_MAX_LABELS 25  /* a command's, 9 of rawprof agent, 10 of a thread, 3 of processes */
 #define REPORT_MAX_STACK 8192 /* frames of one stack, inlined ones included */
 
 /* What one weight of a sample counts, in the vocabulary of pprof: { "cpu", "nanoseconds" }. */

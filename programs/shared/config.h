@@ -28,6 +28,7 @@ struct program_config {
 	uint32_t scripts;	/*   of any of these: */
 	uint32_t php, ruby, perl;
 	uint32_t published; /* labels that programs give; needs eh, identity, bpf_loop */
+	uint32_t context;   /*   those of threads, too (published_context.c) */
 	uint32_t eh; /* user stacks by unwind tables; by frame pointers where there are none */
 	uint32_t may_goto; /* Linux 6.10: loops that the verifier walks until nothing is new */
 	/* Before Linux 5.17: no bpf_loop, and at most UNWIND_BOUNDED_FRAMES by tables */

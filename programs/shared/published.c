@@ -5,8 +5,7 @@
  * Their texts are copied, each time, and hashed: they lie in memory that the collector of the
  * program may use anew at any time, so that their address says nothing.
  */
-#include "script_step.h"
-#include "stack_frame.h"
+#include "published_step.h"
 #include "thread_value.h"
 
 /* The stack frame of published; what the loop needs is behind scratch, in this order. */
@@ -46,21 +45,10 @@ enum {
 	FOURS_OF_LABEL = LABEL_BYTES / 32,
 };
 _Static_assert(LABEL_BYTES % 32 == 0, "labels are hashed by four words");
-#define OF_PUBLISHED(member)                                                                       \
-	((int)offsetof(struct stack_scratch, walk.published) +                                     \
-	 (int)offsetof(struct published_process, member))
 #define OF_LABELS(member) ((int)offsetof(struct published_labels, member))
 #define OF_LABEL(member) ((int)offsetof(struct published_label, member))
 
 /* clang-format off */
-/* R3 = the word at the address R3 of the process, or to the label. */
-#define FOLLOW(failed)                                                                             \
-	FRAME_PTR(R1, WORD),                                                                       \
-	MOV(R2, 8),                                                                                \
-	SCRIPT_READ_TASK(TASK),                                                                    \
-	JNE(R0, 0, failed),                                                                        \
-	LDX(DW, R3, R10, WORD)
-
 /* The string whose head is at the address R3, cut, to two members of the label at R8. */
 #define COPY_STRING(bytes, text, most)                                                             \
 	SCOPE("COPY_STRING(" #bytes ", " #text ")"),                                               \
@@ -94,6 +82,13 @@ FUNC(published),
 	END,
 	LDX(H, R1, R6, OF_PUBLISHED(kind)),
 	JEQ(R1, PUBLISHED_NONE, none),
+	WHEN(struct program_config, context),
+		JNE(R1, PUBLISHED_CONTEXT, is_go),
+		MOV_REG(R1, R6),
+		CALL_FUNC(published_context), /* R2 is the task still, if there is one */
+		EXIT(),
+LABEL(is_go),
+	END,
 	LDX(W, R1, R6, KNOWN_PID),
 	LDX(W, R2, R6, OF_RECORD(pid_tgid) + 4),
 	JNE_REG(R1, R2, none),
@@ -238,24 +233,7 @@ LABEL(some),
 	ADD(R1, OF_LABELS(label)),
 	HASH_FOURS(R8, R1, R2, R3, R4, R5),
 LABEL(hashed),
-	JNE(R8, 0, not_none),
-	MOV(R8, 1),
-LABEL(not_none),
-	STX(DW, R10, SEND_HASH, R8),
-	STX(DW, R7, OF_LABELS(hash), R8),
-	MAP_LOOKUP(published_seen, SEND_HASH),
-	JNE(R0, 0, known_there),
-	LD_IMM64(R1, PUBLISHED_TAG),
-	STX(DW, R7, OF_LABELS(tag), R1),
-	LD_MAP(R1, events),
-	MOV_REG(R2, R7),
-	MOV(R3, sizeof(struct published_labels)),
-	MOV(R4, BPF_RB_NO_WAKEUP),
-	CALL(ringbuf_output),
-	JNE(R0, 0, unknown),
-	ST(W, R10, SEND_ONE, 1),
-	MAP_UPDATE(published_seen, SEND_HASH, SEND_ONE, BPF_ANY),
-LABEL(known_there),
+	PUBLISHED_SEND(struct published_labels, PUBLISHED_TAG, unknown),
 	MOV_REG(R0, R8),
 	EXIT(),
 LABEL(unknown),

@@ -467,6 +467,9 @@ LABEL(hashed),
 	END,
 	WHEN(struct program_config, published),
 		INCLUDE(&rp_published_part),
+		WHEN(struct program_config, context),
+			INCLUDE(&rp_published_context_part),
+		END,
 	END,
 };
 /* clang-format on */

@@ -9,7 +9,7 @@
  *	programs/shared/stack_deep.c	those that are too deep for a record
  *	programs/shared/stack_copy.c	those that no table is known for
  *	programs/shared/python.c	frames of Python
- *	programs/shared/published.c	labels of goroutines
+ *	programs/shared/published.c	labels that programs publish
  *	programs/shared/follow.c	the children of processes that were asked for
  *	record/stacks.c	the user side: makes the maps, and puts together what comes back
  *

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any bytes can be the file of an interpreter (elf-seeds): Python, V8, PHP, Ruby, Perl. What is
- * said to be in it is within what the programs of the kernel copy.
+ * said to be in it is within what the programs of the kernel copy. And it may have a variable that
+ * each thread has its own of.
  */
 #include "record/python.h"
 #include "record/script.h"
+#include "record/tls_variable.h"
 #include "record/v8.h"
+#include "symbolize/object.h"
 #include "symbolize/v8.h"
 
 #include "fuzz.h"
@@ -39,10 +42,23 @@ static void scripts(const uint8_t *data, size_t size)
 	}
 }
 
+static void variable(const uint8_t *data, size_t size)
+{
+	struct tls_variable v;
+	struct sym_object *o;
+
+	if (sym_object_open(&o, fuzz_file(data, size)))
+		return;
+	record_tls_variable(o, "otel_thread_ctx_v1", &v);
+	fuzz_check(v.way <= TLS_UNKNOWN && (v.way != TLS_IN_PROGRAM || v.offset < 0));
+	sym_object_close(o);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	python(data, size);
 	v8(data, size);
 	scripts(data, size);
+	variable(data, size);
 	return 0;
 }

@@ -61,12 +61,21 @@ run "$rawprof" cpu -o "$tmp/flame.svg" -- "$work/split" 0.5
 is 'svg: status' $status 0
 has 'svg: the functions are in it' "$tmp/flame.svg" 'work_60'
 
-# What copies labels of goroutines loads here, or it is said why not.
+# What copies labels of goroutines and threads loads here, or it is said why not.
 for command in cpu offcpu wall 'lock --stacks'; do
-	# shellcheck disable=SC2086 # words
-	run "$rawprof" $command --go-labels -o "$tmp/labels.rawprof" -- "$work/split" 0.3
-	is "$command --go-labels: status" "$status" 0
-	lacks "$command --go-labels: it is as without" "$err" 'rawprof: .*(refused|cannot)'
+	for labels in --go-labels '--thread-context --trace-ids' '--goroutines --trace-ids'; do
+		# shellcheck disable=SC2086 # words
+		run "$rawprof" $command $labels -o "$tmp/labels.rawprof" -- "$work/split" 0.3
+		is "$command $labels: status" "$status" 0
+		lacks "$command $labels: it is as without" "$err" 'rawprof: .*(refused|cannot)'
+	done
 done
+run "$rawprof" cpu --thread-context -F 499 -o "$tmp/labels.rawprof" -- "$work/context" program right 1.5
+if grep -q 'no labels of goroutines and threads here' "$err"; then
+	skip 'labels of threads' 'not here, which is said'
+else
+	run "$rawprof" report --by http.route "$tmp/labels.rawprof"
+	has 'labels of threads' "$out" '^[4-7][0-9]\.[0-9]% .* /b$'
+fi
 
 finish
