@@ -132,12 +132,14 @@ static bool read_heap(const struct jvm_memory *m, const struct jvm_layout *l, ui
 	const uint64_t segments = heap + l->at[JVM_HEAP_SEGMENTS];
 	const uint64_t low = word_at(m, memory + l->at[JVM_SPACE_LOW]);
 	const uint64_t high = word_at(m, memory + l->at[JVM_SPACE_HIGH]);
+	uint32_t shift;
 
 	out->heap[i] = (struct jvm_heap){ .low = low,
 					  .bytes = high - low,
 					  .segments = word_at(m, segments + l->at[JVM_SPACE_LOW]) };
-	out->segment_shift = int_at(m, heap + l->at[JVM_HEAP_SHIFT]);
-	return low && high > low && out->heap[i].segments && out->segment_shift < 32;
+	shift = int_at(m, heap + l->at[JVM_HEAP_SHIFT]);
+	out->segment_shift = (uint16_t)shift;
+	return low && high > low && out->heap[i].segments && shift < 32;
 }
 
 /* false: it is not that far yet, or it lies. */
@@ -150,6 +152,7 @@ static bool read_process(const struct jvm_memory *m, const struct jvm_layout *l,
 	const uint64_t array = n ? word_at(m, heaps + l->at[JVM_ARRAY_DATA]) : 0;
 
 	*out = (struct jvm_process){
+		.by_offset = l->by_offset,
 		.block_bytes = (uint16_t)l->block_bytes,
 		.blob_name = (uint16_t)l->at[JVM_BLOB_NAME],
 		.blob_code = (uint16_t)l->at[JVM_BLOB_CODE],
@@ -245,8 +248,8 @@ static bool read_layout(struct known_file *f, const struct jvm_memory *m, const 
 	f->is_unknown = err == -ENOENT && ++f->tries == MOST_TRIES;
 	if (f->is_unknown)
 		rp_log(RP_WARN,
-		       "%s: Java %u does not say where it has %s (17 to 22 do): its frames have no "
-		       "names, and its stacks may end early",
+		       "%s: Java %u does not say where it has %s (17 to 22 and 25 do): its frames "
+		       "have no names, and its stacks may end early",
 		       path, f->layout.version, missing);
 	return !err;
 }

@@ -67,10 +67,12 @@ enum jvm_field {
 	JVM_QUEUE_BUFFER,
 	JVM_QUEUE_LIMIT,
 	JVM_BLOB_NAME,
-	JVM_BLOB_CODE,
+	JVM_BLOB_CODE, /* of where it begins; of more below: see by_offset */
+	JVM_BLOB_MUTABLE,
 	JVM_BLOB_COMPLETE,
 	JVM_BLOB_FRAME,
 	JVM_COMPILED_METHOD,
+	JVM_COMPILED_IMMUTABLE,
 	JVM_COMPILED_SCOPES,
 	JVM_COMPILED_DEOPT,
 	JVM_COMPILED_METADATA,
@@ -96,6 +98,11 @@ struct jvm_layout {
 	uint64_t at[JVM_FIELDS];
 	uint64_t block_bytes, const_bytes, pool_bytes; /* sizes of HeapBlock, ConstMethod, ... */
 	uint32_t version;			       /* 17 */
+	/*
+	 * From 25 on a CodeBlob has no addresses in it but numbers of bytes from its beginning, and
+	 * what describes its code lies elsewhere, at two addresses that it has.
+	 */
+	bool by_offset;
 };
 /* The tables that a file of HotSpot has of its own types, by their addresses in it. */
 struct jvm_tables {

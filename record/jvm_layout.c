@@ -68,10 +68,14 @@ struct type_entry {
 };
 enum { MOST_ENTRIES = 16384, AT_ONCE = 64, NAME_BYTES = 64 };
 
+/* Which versions have a member: all of them, or those with addresses, or with offsets (jvm.h). */
+enum style { BOTH, BY_ADDRESS, BY_OFFSET };
+
 /* The members that are asked for, by the type that has them; also names that they had. */
 static const struct wanted {
 	const char *type, *field;
 	enum jvm_field what;
+	enum style style;
 } wanted[] = {
 	{ "CodeCache", "_heaps", JVM_CODE_HEAPS },
 	{ "AbstractInterpreter", "_code", JVM_INTERPRETER },
@@ -87,15 +91,22 @@ static const struct wanted {
 	{ "StubQueue", "_stub_buffer", JVM_QUEUE_BUFFER },
 	{ "StubQueue", "_buffer_limit", JVM_QUEUE_LIMIT },
 	{ "CodeBlob", "_name", JVM_BLOB_NAME },
-	{ "CodeBlob", "_code_begin", JVM_BLOB_CODE },
+	{ "CodeBlob", "_code_begin", JVM_BLOB_CODE, BY_ADDRESS },
 	{ "CodeBlob", "_frame_complete_offset", JVM_BLOB_COMPLETE },
 	{ "CodeBlob", "_frame_size", JVM_BLOB_FRAME },
-	{ "CompiledMethod", "_method", JVM_COMPILED_METHOD },
-	{ "CompiledMethod", "_scopes_data_begin", JVM_COMPILED_SCOPES },
-	{ "CompiledMethod", "_deopt_handler_begin", JVM_COMPILED_DEOPT },
-	{ "nmethod", "_metadata_offset", JVM_COMPILED_METADATA },
+	{ "CompiledMethod", "_method", JVM_COMPILED_METHOD, BY_ADDRESS },
+	{ "CompiledMethod", "_scopes_data_begin", JVM_COMPILED_SCOPES, BY_ADDRESS },
+	{ "CompiledMethod", "_deopt_handler_begin", JVM_COMPILED_DEOPT, BY_ADDRESS },
+	{ "nmethod", "_metadata_offset", JVM_COMPILED_METADATA, BY_ADDRESS },
+	{ "CodeBlob", "_code_offset", JVM_BLOB_CODE, BY_OFFSET },
+	{ "CodeBlob", "_mutable_data", JVM_BLOB_MUTABLE, BY_OFFSET },
+	{ "CodeBlob", "_relocation_size", JVM_COMPILED_METADATA, BY_OFFSET },
+	{ "nmethod", "_method", JVM_COMPILED_METHOD, BY_OFFSET },
+	{ "nmethod", "_immutable_data", JVM_COMPILED_IMMUTABLE, BY_OFFSET },
+	{ "nmethod", "_scopes_data_offset", JVM_COMPILED_SCOPES, BY_OFFSET },
+	{ "nmethod", "_deopt_handler_offset", JVM_COMPILED_DEOPT, BY_OFFSET },
 	{ "nmethod", "_scopes_pcs_offset", JVM_COMPILED_PCS },
-	{ "nmethod", "_dependencies_offset", JVM_COMPILED_PCS_END },
+	{ "nmethod", "_dependencies_offset", JVM_COMPILED_PCS_END, BY_ADDRESS },
 	{ "nmethod", "_orig_pc_offset", JVM_COMPILED_ORIG_PC },
 	{ "nmethod", "_compile_id", JVM_COMPILED_ID },
 	{ "Method", "_constMethod", JVM_METHOD_CONST },
@@ -118,6 +129,7 @@ static const struct wanted {
 struct reader {
 	const struct jvm_memory *memory;
 	struct jvm_layout *layout;
+	uint64_t found[WANTED];
 	uint64_t type; /* the address of the last type's name, */
 	char name[NAME_BYTES];
 	bool of_interest; /*   and whether any member of it is wanted */
@@ -141,8 +153,7 @@ static void take_entry(struct reader *r, const struct entry *e)
 	record_jvm_read_text(r->memory, e->field, field, sizeof(field));
 	for (size_t i = 0; i < WANTED; i++)
 		if (!strcmp(wanted[i].type, r->name) && !strcmp(wanted[i].field, field))
-			r->layout->at[wanted[i].what] =
-				e->is_static ? e->address - r->memory->bias : e->offset;
+			r->found[i] = e->is_static ? e->address - r->memory->bias : e->offset;
 }
 
 static void take_type(struct reader *r, const struct type_entry *e)
@@ -195,28 +206,48 @@ static void read_types(struct reader *r, uint64_t table)
 	}
 }
 
+static bool is_of(const struct wanted *w, const struct jvm_layout *l)
+{
+	return w->style == BOTH || w->style == (l->by_offset ? BY_OFFSET : BY_ADDRESS);
+}
+
+/* It is of one style as a whole. */
+static void take_found(const uint64_t found[WANTED], struct jvm_layout *l)
+{
+	l->by_offset = true;
+	for (size_t i = 0; i < WANTED; i++)
+		if (wanted[i].what == JVM_BLOB_CODE && wanted[i].style == BY_ADDRESS)
+			l->by_offset = found[i] == NOT_FOUND;
+	for (size_t i = 0; i < WANTED; i++)
+		if (found[i] != NOT_FOUND && is_of(&wanted[i], l))
+			l->at[wanted[i].what] = found[i];
+}
+
 /* Offsets that the programs mask have to be below what is copied there, and aligned. */
 static const char *find_fault(const struct jvm_layout *l)
 {
-	static const struct {
+	const uint64_t step = l->by_offset ? 4 : 8;
+	const struct {
 		enum jvm_field what;
 		uint64_t below, step;
 	} bounds[] = {
 		{ JVM_BLOB_NAME, JVM_BLOB_LEAST, 8 },
-		{ JVM_BLOB_CODE, JVM_BLOB_LEAST, 8 },
-		{ JVM_BLOB_COMPLETE, JVM_BLOB_LEAST, 4 },
+		{ JVM_BLOB_CODE, JVM_BLOB_LEAST, step },
+		{ JVM_BLOB_COMPLETE, JVM_BLOB_LEAST, 2 },
 		{ JVM_BLOB_FRAME, JVM_BLOB_LEAST, 4 },
-		{ JVM_COMPILED_DEOPT, JVM_BLOB_BYTES, 8 },
+		{ JVM_COMPILED_DEOPT, JVM_BLOB_BYTES, step },
 		{ JVM_COMPILED_ORIG_PC, JVM_BLOB_BYTES, 4 },
 		{ JVM_COMPILED_ID, JVM_BLOB_BYTES, 4 },
 	};
 
-	for (size_t i = 0; i < WANTED; i++)
+	for (size_t i = 0; i < WANTED; i++) {
+		if (!is_of(&wanted[i], l))
+			continue;
 		if (l->at[wanted[i].what] == NOT_FOUND)
 			return wanted[i].field;
-	for (size_t i = JVM_ARRAY_LENGTH; i < JVM_FIELDS; i++)
-		if (l->at[i] > 4096)
+		if (wanted[i].what >= JVM_ARRAY_LENGTH && l->at[wanted[i].what] > 4096)
 			return "members within 4 KB";
+	}
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
 		if (l->at[bounds[i].what] >= bounds[i].below ||
 		    l->at[bounds[i].what] % bounds[i].step)
@@ -239,8 +270,10 @@ int record_jvm_read_layout(const struct jvm_memory *m, const struct jvm_tables *
 	    !record_jvm_read_all(m, tables->types + m->bias, &types, sizeof(types)) ||
 	    structs < m->bias || types < m->bias)
 		return -EAGAIN;
+	memset(r.found, 0xff, sizeof(r.found));
 	read_structs(&r, structs);
 	read_types(&r, types);
+	take_found(r.found, out);
 	out->version = 0;
 	if (out->at[JVM_VERSION] != NOT_FOUND &&
 	    record_jvm_read_all(m, out->at[JVM_VERSION] + m->bias, &version, sizeof(version)))

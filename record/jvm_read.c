@@ -126,27 +126,47 @@ struct compiled {
 	size_t npcs;
 };
 
+/* Numbers that all lie in the bytes of an nmethod; with by_offset two of them are not asked for. */
+static bool fits_compiled(const struct jvm_layout *l)
+{
+	static const enum jvm_field words[] = { JVM_COMPILED_METHOD,	JVM_COMPILED_SCOPES,
+						JVM_COMPILED_METADATA,	JVM_COMPILED_PCS,
+						JVM_COMPILED_PCS_END,	JVM_BLOB_MUTABLE,
+						JVM_COMPILED_IMMUTABLE, JVM_BLOB_CODE };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (l->at[words[i]] != UINT64_MAX && l->at[words[i]] > COMPILED_BYTES - 8)
+			return false;
+	return true;
+}
+
 static bool read_compiled(const struct jvm_memory *m, const struct jvm_layout *l, uint64_t at,
 			  uint32_t id, struct compiled *out)
 {
 	uint8_t bytes[COMPILED_BYTES] = { 0 };
 	uint64_t pcs, end;
 
-	if (l->at[JVM_COMPILED_METHOD] > COMPILED_BYTES - 8 ||
-	    l->at[JVM_COMPILED_SCOPES] > COMPILED_BYTES - 8 ||
-	    l->at[JVM_COMPILED_METADATA] > COMPILED_BYTES - 4 ||
-	    l->at[JVM_COMPILED_PCS] > COMPILED_BYTES - 4 ||
-	    l->at[JVM_COMPILED_PCS_END] > COMPILED_BYTES - 4 ||
-	    record_jvm_read(m, at, bytes, sizeof(bytes)) < JVM_BLOB_BYTES ||
+	if (!fits_compiled(l) || record_jvm_read(m, at, bytes, sizeof(bytes)) < JVM_BLOB_BYTES ||
 	    (field(bytes, l->at[JVM_COMPILED_ID], 4) & JVM_ID_MASK) != id)
 		return false;
 	pcs = field(bytes, l->at[JVM_COMPILED_PCS], 4);
-	end = field(bytes, l->at[JVM_COMPILED_PCS_END], 4);
-	*out = (struct compiled){ .method = field(bytes, l->at[JVM_COMPILED_METHOD], 8),
-				  .code = field(bytes, l->at[JVM_BLOB_CODE], 8),
-				  .scopes = field(bytes, l->at[JVM_COMPILED_SCOPES], 8),
-				  .metadata = at + field(bytes, l->at[JVM_COMPILED_METADATA], 4),
-				  .pcs = at + pcs };
+	if (l->by_offset) {
+		const uint64_t kept = field(bytes, l->at[JVM_COMPILED_IMMUTABLE], 8);
+
+		end = field(bytes, l->at[JVM_COMPILED_SCOPES], 4);
+		out->code = at + field(bytes, l->at[JVM_BLOB_CODE], 4);
+		out->scopes = kept + end;
+		out->metadata = field(bytes, l->at[JVM_BLOB_MUTABLE], 8);
+		out->pcs = kept + pcs;
+	} else {
+		end = field(bytes, l->at[JVM_COMPILED_PCS_END], 4);
+		out->code = field(bytes, l->at[JVM_BLOB_CODE], 8);
+		out->scopes = field(bytes, l->at[JVM_COMPILED_SCOPES], 8);
+		out->metadata = at;
+		out->pcs = at + pcs;
+	}
+	out->metadata += field(bytes, l->at[JVM_COMPILED_METADATA], 4);
+	out->method = field(bytes, l->at[JVM_COMPILED_METHOD], 8);
 	out->npcs = end > pcs ? (end - pcs) / sizeof(struct sym_jvm_pc) : 0;
 	return out->npcs <= MOST_PCS && out->code > at;
 }

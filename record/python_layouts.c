@@ -2,8 +2,8 @@
 /*
  * How each version of CPython is laid out, of 64-bit builds without Py_DEBUG on x86-64 with glibc.
  * A new version is a row. 3.8 to 3.13: offsetof() with the headers of 3.8.18, 3.9.18, 3.10.13,
- * 3.11.7, 3.12.1 and 3.13.0; 3.14: with its published structs. From 3.13 on the interpreter says
- * itself where most of it is (_Py_DebugOffsets), which then counts: python_file.c.
+ * 3.11.7, 3.12.1 and 3.13.0; 3.14: with its published structs, tried with 3.14.10. From 3.13 on the
+ * interpreter says itself where most of it is (_Py_DebugOffsets), which then counts: python_file.c.
  */
 #include <stddef.h>
 

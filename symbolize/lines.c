@@ -11,8 +11,11 @@
  * is counted, and the time is taken: a file that takes too long has no lines from then on.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -150,9 +153,10 @@ static bool take_sections(struct sym_dwarf *d)
 	while ((scn = elf_nextscn(d->elf, scn))) {
 		const char *name =
 			gelf_getshdr(scn, &sh) ? elf_strptr(d->elf, names, sh.sh_name) : NULL;
-		const bool old = name && !strncmp(name, ".zdebug", 7);
+		const bool old = name && !strncmp(name, ".z", 2);
 
-		if (!name || sh.sh_type == SHT_NOBITS || (!old && strncmp(name, ".debug", 6) != 0))
+		/* It takes more names than .debug_*: .gnu.debuglto_.debug_*, .gnu_debugaltlink. */
+		if (!name || sh.sh_type == SHT_NOBITS || !strstr(name, "debug"))
 			continue;
 		if (!take(d, unpacked_size(scn, &sh)) ||
 		    (old && !take(d, unpacked_size_of_old(scn))))
@@ -165,16 +169,36 @@ static bool take_sections(struct sym_dwarf *d)
 }
 
 /*
- * libdw opens what a split unit names, blocking, be it a pipe or a device: only in files of root
- * and of those whom we work for.
+ * In another mount namespace a file has another path, and what lies beside it there is not what
+ * lies beside it here.
  */
-static bool may_be_split(const struct sym_object *data)
+static bool is_where_it_says(const struct sym_object *data)
+{
+	char link[32], path[PATH_MAX];
+	struct stat it, there;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", data->fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	return !fstat(data->fd, &it) && !lstat(path, &there) && it.st_dev == there.st_dev &&
+	       it.st_ino == there.st_ino;
+}
+
+/*
+ * libdw opens what a split unit names, and what .gnu_debugaltlink does, blocking, be it a pipe or a
+ * device: only for files of root and of those whom we work for.
+ */
+static bool may_name_others(const struct sym_object *data)
 {
 	const char *sudo = secure_getenv("SUDO_UID");
 	const uid_t nobody = 65534; /* whom a recording becomes that root began, and others too */
 
-	return !data->owner || (data->owner == geteuid() && data->owner != nobody) ||
-	       (sudo && *sudo && data->owner == (uid_t)strtoul(sudo, NULL, 10));
+	return (!data->owner || (data->owner == geteuid() && data->owner != nobody) ||
+		(sudo && *sudo && data->owner == (uid_t)strtoul(sudo, NULL, 10))) &&
+	       is_where_it_says(data);
 }
 
 /* Whether the unit's line table is of a size that linkers and compilers make. */
@@ -333,8 +357,11 @@ int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		end_strings(d->elf);
 		d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	}
+	/* One that has another is not asked where that lies; it finds nothing of use in itself. */
+	if (d->dwarf && !may_name_others(data))
+		dwarf_setalt(d->dwarf, d->dwarf);
 	if (d->dwarf)
-		err = read_units(d, may_be_split(data));
+		err = read_units(d, may_name_others(data));
 	charge(d, began);
 	if (err) {
 		sym_dwarf_close(d);

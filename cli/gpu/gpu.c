@@ -45,8 +45,14 @@ static int add_call(struct gpu *g, const struct gpu_call *c, const struct func_e
 		.level = g->own->levels ? e->depth : 0,
 		.kernel = g->by == GPU_BY_KERNEL ? kernel : 0,
 	};
-	struct gpu_row *row = rp_hash_add(&g->rows, &key);
+	struct gpu_row *row = rp_hash_find(&g->rows, &key);
 
+	if (!row && g->rows.count == GPU_MOST) {
+		g->no_room++;
+		return 0;
+	}
+	if (!row)
+		row = rp_hash_add(&g->rows, &key);
 	if (!row)
 		return -ENOMEM;
 	row->calls++;
@@ -134,9 +140,10 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *l)
 		return err;
 	if (g->own->stacks) /* which the kernel counts */
 		return 0;
-	l->report.kept -= g->nested + g->not_launches;
+	l->report.kept -= g->nested + g->not_launches + g->no_room;
 	record_ledger_add(l, "inside another call", g->nested, REPORT_FILTERED);
 	record_ledger_add(l, "no launch", g->not_launches, REPORT_FILTERED);
+	record_ledger_add(l, "no room for more rows", g->no_room, REPORT_LOST);
 	return 0;
 }
 

@@ -52,6 +52,9 @@ extern const struct gpu_pattern gpu_patterns[];
 
 /* ---- gpu.c */
 
+/* Rows, and kernels that are known by name: a program may launch as many as it likes. */
+#define GPU_MOST (1u << 16)
+
 enum gpu_by { GPU_BY_FUNCTION, GPU_BY_PROCESS, GPU_BY_KERNEL };
 
 struct gpu_options {
@@ -92,6 +95,7 @@ struct gpu {
 	struct hash_map kernels; /* struct gpu_kernel */
 	uint64_t nested;	 /* calls inside of others, which are not rows */
 	uint64_t not_launches;	 /* that are no rows by kernel */
+	uint64_t no_room;	 /* calls whose rows would be beyond GPU_MOST */
 };
 
 /* ---- names.c */

@@ -4,48 +4,57 @@
  * that function's name; a handle has the name that it was asked for by (clCreateKernel).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gpu.h"
+#include "record/remote.h"
 
 #define MAX_NAME 256
+#define NAME_BLOCK 64 /* so many bytes of one are in one page */
 
-static struct gpu_kernel *kernel_of(struct gpu *g, uint64_t ids, uint64_t kernel)
+/* NULL and *err 0: beyond GPU_MOST, and without a name. */
+static struct gpu_kernel *kernel_of(struct gpu *g, uint64_t ids, uint64_t kernel, int *err)
 {
 	const struct gpu_name_key key = { ids >> 32, kernel };
+	struct gpu_kernel *k = rp_hash_find(&g->kernels, &key);
 
-	return rp_hash_add(&g->kernels, &key);
+	*err = 0;
+	if (k || g->kernels.count == GPU_MOST)
+		return k;
+	k = rp_hash_add(&g->kernels, &key);
+	*err = k ? 0 : -ENOMEM;
+	return k;
 }
 
 /* Mostly a text of the program itself, which is there as long as it runs. */
 static bool read_text(uint32_t pid, uint64_t address, char text[MAX_NAME])
 {
-	char path[64];
-	ssize_t n;
-	int fd;
+	struct record_remote r = { .pid = (pid_t)pid };
+	size_t n = 0, block;
 
-	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = pread(fd, text, MAX_NAME - 1, (off_t)address);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	for (; n < MAX_NAME - 1 && strnlen(text, n) == n; n += block) {
+		block = NAME_BLOCK - (address + n) % NAME_BLOCK;
+		if (block > MAX_NAME - 1 - n)
+			block = MAX_NAME - 1 - n;
+		if (!record_remote_read(&r, address + n, text + n, block))
+			break;
+	}
+	record_remote_close(&r);
+	text[n] = '\0';
 	return *text;
 }
 
 int gpu_name_handle(struct gpu *g, const struct func_event *e, uint64_t name)
 {
-	struct gpu_kernel *k = kernel_of(g, e->ids, e->value);
 	char text[MAX_NAME];
+	int err;
+	struct gpu_kernel *k = kernel_of(g, e->ids, e->value, &err);
 
 	if (!k)
-		return -ENOMEM;
+		return err;
 	if (!read_text((uint32_t)(e->ids >> 32), name, text))
 		return 0;
 	free(k->name); /* a handle that was given back comes again */
@@ -56,10 +65,11 @@ int gpu_name_handle(struct gpu *g, const struct func_event *e, uint64_t name)
 int gpu_see_kernel(struct recording *rec, const struct func_event *e, uint64_t kernel,
 		   bool is_address)
 {
-	struct gpu_kernel *k = kernel_of(rec->ctx, e->ids, kernel);
+	int err;
+	struct gpu_kernel *k = kernel_of(rec->ctx, e->ids, kernel, &err);
 
 	if (!k)
-		return -ENOMEM;
+		return err;
 	if (!k->time && is_address)
 		record_saw(rec, (uint32_t)(e->ids >> 32), 0);
 	k->is_address = is_address;

@@ -2,16 +2,18 @@
 /*
  * --annotate: the instructions of a function, with what was at each of them. objdump takes the file
  * apart, if it is the one that was recorded, which its build id says. BPF programs are taken from
- * the kernel (annotate_bpf.c). A file may have been made for what objdump does wrong: root's runs
- * as the owner of the file.
+ * the kernel (annotate_bpf.c). A file may have been made for what objdump does wrong: root's has
+ * the rights of the owner of the file, and nothing else of root's.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <linux/keyctl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,20 +142,41 @@ static int read_lines(struct annotation *a, FILE *in)
 	return err;
 }
 
-static int become_owner(int file)
-{
-	struct stat st;
+#define NOBODY 65534
 
-	if (geteuid())
-		return 0;
-	if (fstat(file, &st))
-		return -errno;
-	if (!st.st_uid)
-		return 0;
-	return setgroups(0, NULL) || setresgid(st.st_gid, st.st_gid, st.st_gid) ||
-			       setresuid(st.st_uid, st.st_uid, st.st_uid)
-		       ? -errno
-		       : 0;
+/*
+ * What a process has from its parents, and its owner could take from it: the terminal, into which
+ * it could type, and open files, the directory, keys. *env then is without what variables hold.
+ */
+static bool give_up_what_it_has(char *path[2], char ***env)
+{
+	const char *found = getenv("PATH");
+	const int null = open("/dev/null", O_RDWR);
+
+	if (null < 0 || dup2(null, STDERR_FILENO) < 0 || chdir("/"))
+		return false;
+	if (close_range(3, ~0U, 0)) /* before Linux 5.9 */
+		for (int fd = 3; fd < 1 << 16; fd++)
+			close(fd);
+	setsid();
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	if (found && asprintf(&path[0], "PATH=%s", found) < 0)
+		return false;
+	*env = path;
+	return true;
+}
+
+/*
+ * Its files are the owner's, but it is nobody's: so the kernel lets the owner neither trace it nor
+ * look into it, as with a program that is set-user-ID.
+ */
+static bool become(const struct stat *owner)
+{
+	const uid_t uid = owner->st_uid;
+	const gid_t gid = owner->st_gid;
+
+	return !setgroups(0, NULL) && !setresgid(gid, gid, gid) &&
+	       (!setresuid(NOBODY, uid, uid) || (errno == EINVAL && !setresuid(uid, uid, uid)));
 }
 
 /* The file comes as its standard input, which is the file that we have read. */
@@ -168,12 +191,16 @@ static void __attribute__((noreturn)) run_objdump(int file, int out, const struc
 			       stop,
 			       (char[]){ "/proc/self/fd/0" },
 			       NULL };
+	char *path[2] = { NULL, NULL }, **env = environ;
+	struct stat st;
 
 	snprintf(start, sizeof(start), "--start-address=0x%" PRIx64, a->places->start);
 	snprintf(stop, sizeof(stop), "--stop-address=0x%" PRIx64, a->end);
-	if (become_owner(file) || dup2(file, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+	if (fstat(file, &st) || dup2(file, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
 		_exit(CANNOT_RUN);
-	execvp(*argv, argv);
+	if (!geteuid() && st.st_uid && !(give_up_what_it_has(path, &env) && become(&st)))
+		_exit(CANNOT_RUN);
+	execvpe(*argv, argv, env);
 	_exit(errno == ENOENT ? NOT_FOUND : CANNOT_RUN);
 }
 

@@ -133,9 +133,6 @@ static int add_event(struct trace *trace, const struct record_probe *p)
 	if (p->kind == RECORD_PROBE_KERNEL)
 		n = (size_t)snprintf(label, sizeof(label), "kernel:");
 	record_probes_label(p, label + n, sizeof(label) - n);
-	for (char *c = label; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
 	err = make_record(trace->own->returns, label, &event.record);
 	if (err)
 		return err;

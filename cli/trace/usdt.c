@@ -30,12 +30,9 @@ static int find(const struct options *opt, const char *const *patterns, size_t n
 
 void trace_usdt_label(const struct record_probe *p, char *text, size_t size)
 {
-	char label[512];
+	char label[500];
 
 	record_probes_label(p, label, sizeof(label));
-	for (char *c = label; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
 	snprintf(text, size, "usdt:%s", label);
 }
 

@@ -24,6 +24,7 @@ enum {
 	MOST_HOPS = 10,	   /* over 254 segments of 128 bytes each: 320 KB */
 	BLOB_MASK = 0x1f8, /* of an offset in bytes[] */
 	BLOB_INT_MASK = 0x1fc,
+	BLOB_SHORT_MASK = 0x1fe,
 	MOST_FRAME_WORDS = 1 << 16,
 	MOST_PUSHED = 16,  /* words; */
 	IN_PART = 17,	   /*   of a frame that is not whole, none */
@@ -80,6 +81,25 @@ enum {
 	LD_BLOB(W, dst, member, BLOB_INT_MASK),                                                    \
 	LSH(dst, 32),                                                                              \
 	ARSH(dst, 32)
+/* Some have two bytes, some four: it is less than 32,768, or -1. */
+#define LD_BLOB_S16(dst, member)                                                                   \
+	LD_BLOB(H, dst, member, BLOB_SHORT_MASK),                                                  \
+	LSH(dst, 48),                                                                              \
+	ARSH(dst, 48)
+
+/* The same of an address, which may be an offset from where the CodeBlob begins; t is destroyed. */
+#define LD_BLOB_ADDRESS(dst, member, t)                                                            \
+	SCOPE("LD_BLOB_ADDRESS(" #dst ", " #member ")"),                                           \
+		LDX(H, t, R9, JVM_OF(by_offset)),                                                  \
+		JNE(t, 0, .by_offset),                                                             \
+		LD_BLOB(DW, dst, member, BLOB_MASK),                                               \
+		JA(.known),                                                                        \
+		LABEL(.by_offset),                                                                 \
+		LD_BLOB(W, dst, member, BLOB_INT_MASK),                                            \
+		LDX(DW, t, R6, JVM(blob)),                                                         \
+		ADD_REG(dst, t),                                                                   \
+		LABEL(.known),                                                                     \
+	END
 
 /* On to the label if these three bytes of code are at that offset from the pc. */
 #define IF_BYTES(at, bytes, to)                                                                    \
@@ -98,10 +118,7 @@ FUNC(jvm_step),
 	LDX(DW, R1, R6, IS_RETURN),
 	SUB_REG(R7, R1),
 	MOV_REG(R2, R7),
-	LDX(DW, R3, R9, JVM_OF(interpreter)),
-	SUB_REG(R2, R3),
-	LDX(DW, R3, R9, JVM_OF(interpreter_bytes)),
-	JLT_REG(R2, R3, interpreted),
+	IF_INTERPRETER(R2, interpreted),
 	TRY_HEAP(0, in_heap),
 	TRY_HEAP(1, in_heap),
 	TRY_HEAP(2, in_heap),
@@ -113,7 +130,7 @@ LABEL(elsewhere),
 LABEL(in_heap),
 	STX(DW, R6, JVM(low), R8),
 	STX(DW, R6, JVM(segments), R5),
-	LDX(W, R1, R9, JVM_OF(segment_shift)),
+	LDX(H, R1, R9, JVM_OF(segment_shift)),
 	AND(R1, 31),
 	RSH_REG(R2, R1),
 	STX(DW, R6, JVM(segment), R2),
@@ -137,7 +154,7 @@ LABEL(last_segment),
 	JNE(R1, 0, elsewhere),
 
 	LDX(DW, R3, R6, JVM(segment)),
-	LDX(W, R1, R9, JVM_OF(segment_shift)),
+	LDX(H, R1, R9, JVM_OF(segment_shift)),
 	AND(R1, 31),
 	LSH_REG(R3, R1),
 	LDX(DW, R1, R6, JVM(low)),
@@ -166,7 +183,7 @@ LABEL(block_known),
 	JA(kind_known),
 LABEL(compiled),
 	/* Code that is not valid any more: where it was to return to is kept in the frame. */
-	LD_BLOB(DW, R1, method_deopt, BLOB_MASK),
+	LD_BLOB_ADDRESS(R1, method_deopt, R2),
 	JNE_REG(R1, R7, not_deoptimized),
 	LD_BLOB(W, R3, method_orig_pc, BLOB_INT_MASK),
 	LDX(DW, R1, R6, SP),
@@ -217,9 +234,9 @@ LABEL(not_pushed),
 	IF_BYTES(-POLL_BYTES, POLL, no_frame),
 LABEL(not_polled),
 	LDX(DW, R1, R6, PC),
-	LD_BLOB(DW, R2, blob_code, BLOB_MASK),
+	LD_BLOB_ADDRESS(R2, blob_code, R3),
 	SUB_REG(R1, R2),
-	LD_BLOB_S32(R2, blob_frame_complete),
+	LD_BLOB_S16(R2, blob_frame_complete),
 	JSLT(R2, 0, look_at_top), /* a stub does not say */
 	JGE_REG(R1, R2, complete),
 	IF_BYTES(-SUB_SP_8_BYTES, SUB_SP_8, made),
@@ -229,7 +246,7 @@ LABEL(look_at_top),
 	IF_CODE(no_frame),
 LABEL(no_part),
 	JSLE(R8, 0, stub),
-	LD_BLOB_S32(R2, blob_frame_complete),
+	LD_BLOB_S16(R2, blob_frame_complete),
 	JSGE(R2, 0, complete),
 	/* A stub has a frame pointer until it calls. */
 	GO_BY_FP(complete, MOV_REG(R2, R8), LSH(R2, 3)),
@@ -304,10 +321,7 @@ LABEL(in_code),
 	LDX(DW, R1, R6, IS_RETURN),
 	JNE(R1, 0, return_is_right), /* it has called */
 LABEL(not_certain),
-	LDX(DW, R3, R9, JVM_OF(interpreter)), /* which does not call, it jumps */
-	SUB_REG(R2, R3),
-	LDX(DW, R3, R9, JVM_OF(interpreter_bytes)),
-	JLT_REG(R2, R3, return_is_right),
+	IF_INTERPRETER(R2, return_is_right),
 	IF_BEHIND_CALL(return_is_right, not_called),
 LABEL(not_called),
 	JNE(R8, 0, no_return_address),

@@ -25,7 +25,8 @@ struct jvm_heap {
 struct jvm_process {
 	struct jvm_heap heap[JVM_HEAPS];
 	uint64_t interpreter, interpreter_bytes;
-	uint32_t segment_shift;
+	uint16_t segment_shift;
+	uint16_t by_offset;   /* 1: blob_code and method_deopt are of offsets from the CodeBlob */
 	uint16_t block_bytes; /* before a CodeBlob; of that, below JVM_BLOB_BYTES: */
 	uint16_t blob_name, blob_code, blob_frame_complete, blob_frame_words;
 	uint16_t method_deopt, method_orig_pc, method_id; /* of an nmethod */

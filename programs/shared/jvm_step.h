@@ -33,6 +33,16 @@ enum { JVM_TASK = STEP_TASK }; /* in the frame of each function */
 	LDX(DW, R3, R9, JVM_OF(bytes)),                                                            \
 	JLT_REG(R1, R3, found)
 
+/*
+ * To the label if the address reg is one of the interpreter, which does not call but jumps; reg and
+ * R3 are lost.
+ */
+#define IF_INTERPRETER(reg, found)                                                                 \
+	LDX(DW, R3, R9, JVM_OF(interpreter)),                                                      \
+	SUB_REG(reg, R3),                                                                          \
+	LDX(DW, R3, R9, JVM_OF(interpreter_bytes)),                                                \
+	JLT_REG(reg, R3, found)
+
 /* Reads memory of the process at R3; on failure there are zeroes, or it goes to the label. */
 #define TRY_TO_READ(to, size)                                                                      \
 	MOV_REG(R1, R6),                                                                           \

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "list.h"
 #include "record/recording.h"
 
@@ -88,15 +89,35 @@ uint32_t record_probes_kinds(const struct record_probes *probes)
 	return kinds;
 }
 
-int record_probes_label(const struct record_probe *p, char *text, size_t size)
+/* In the printable form, as far as there is room. Returns the length. */
+static size_t add_label(char *text, size_t size, size_t used, const char *part)
+{
+	char unit[RP_TEXT_UNIT];
+
+	while (*part) {
+		const size_t n = rp_text_unit(&part, unit, NULL);
+
+		if (n >= size - used)
+			break;
+		memcpy(text + used, unit, n);
+		used += n;
+	}
+	text[used] = '\0';
+	return used;
+}
+
+void record_probes_label(const struct record_probe *p, char *text, size_t size)
 {
 	const char *slash = p->module ? strrchr(p->module, '/') : NULL;
+	size_t n = 0;
 
 	if (p->kind == RECORD_PROBE_USER || p->usdt)
-		return snprintf(text, size, "%s:%s", slash ? slash + 1 : p->module, p->name);
-	if (p->kind == RECORD_PROBE_SYSCALL)
-		return snprintf(text, size, "syscall:%s", p->name);
-	return snprintf(text, size, "%s", p->name);
+		n = add_label(text, size, n, slash ? slash + 1 : p->module);
+	else if (p->kind == RECORD_PROBE_SYSCALL)
+		n = add_label(text, size, n, "syscall");
+	if (n)
+		n = add_label(text, size, n, ":");
+	add_label(text, size, n, p->name);
 }
 
 size_t record_probes_syscalls(const struct record_probes *probes, uint32_t ids[RECORD_SYSCALLS])

@@ -174,8 +174,9 @@ uint32_t record_probes_count(const struct record_probes *probes);
 const struct record_probe *record_probes_at(const struct record_probes *probes, uint32_t id);
 /* Kinds among those that can be probed: RECORD_PROBE_BIT of each. */
 uint32_t record_probes_kinds(const struct record_probes *probes);
-/* A name for any, to be shown where several files or kinds are mixed: "libc.so.6:malloc". */
-int record_probes_label(const struct record_probe *probe, char *text, size_t size);
+/* A name for any, to be shown where several files or kinds are mixed: "libc.so.6:malloc". It is
+ * printable, whatever they are called. */
+void record_probes_label(const struct record_probe *probe, char *text, size_t size);
 
 /*
  * For programs on system calls: ids[nr] becomes the number of the probe of system call nr, plus 1;

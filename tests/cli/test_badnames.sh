@@ -133,4 +133,37 @@ for args in 'io --log' 'io --log --format json' 'io --stacks --format folded' 'i
 	IFS=' ' read -r -a words <<<"$args"
 	shown "$args" . "${words[@]}"
 done
+# ---- probes: what the file and its functions are called
+
+bad=$(printf 'a\033[31m\302\233b\342\200\256c\377')
+cp "$work/usdt" "$tmp/$bad"
+odd='"f\302\233\342\200\256g"'
+printf "main: .globl main, $odd\npush %%rbp\ncall $odd\nxor %%eax, %%eax\npop %%rbp\nret
+.type $odd, @function\n$odd: mov \$1000000, %%ecx\n1: dec %%ecx\njnz 1b\nret\n.size $odd, . - $odd\n" >"$tmp/f.s"
+run "$rawprof" trace --list "usdt::*" -- "$tmp/$bad"
+has 'trace --list usdt: the file is there' "$out" 'heard'
+clean 'trace --list usdt' "$out"
+for format in table json chrome; do
+	run "$rawprof" trace "usdt::*" --format $format -- "$tmp/$bad" all 2
+	has "trace usdt, $format: events" "$out" 'args'
+	clean "trace usdt, $format" "$out"
+done
+run "$rawprof" trace "usdt::*" --count event -- "$tmp/$bad" all 2
+clean 'trace usdt --count' "$out"
+if gcc -o "$tmp/p$bad" "$tmp/f.s" 2>/dev/null; then
+	for format in table json chrome; do
+		run "$rawprof" trace ":f*g" --format $format -- "$tmp/p$bad"
+		has "trace of a function, $format: events" "$out" 'arg0'
+		clean "trace of a function, $format" "$out"
+	done
+	for args in "--slower 1" "--graph" "--slower 1 --format json" "" "--format json" "--ret" "--hist" "--count"; do
+		run "$rawprof" func ":f*g" $args -- "$tmp/p$bad"
+		has "func $args: the function" "$out" 'f\\+'
+		clean "func $args" "$out"
+	done
+	run "$rawprof" func --list ":f*g" -- "$tmp/p$bad"
+	clean 'func --list' "$out"
+else
+	skip 'functions with such names' 'no gcc, or another machine'
+fi
 finish

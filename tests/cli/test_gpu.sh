@@ -57,6 +57,23 @@ gpu --by kernel -- "$work/gpucalls" "$library"
 unset LD_PRELOAD
 is '--by kernel: by the name of the function' "$(cell calls kernel=saxpy) $(cell calls kernel=reduce)" '70 30'
 
+# As many kernels as a program likes: 65,536 rows, and the ledger closes.
+cat >"$tmp/many.py" <<'EOF'
+import ctypes, sys
+launch = ctypes.CDLL(sys.argv[1]).cudaLaunchKernel
+for i in range(1, 66001):
+    launch(ctypes.c_void_p(i << 12), 1, 1, 1, 1, 1)
+EOF
+if [ -x /usr/bin/python3 ]; then
+	export LD_PRELOAD=$library
+	run "$rawprof" gpu --by kernel --format json -o "$tmp/json" -- /usr/bin/python3 "$tmp/many.py" "$library"
+	unset LD_PRELOAD
+	is 'many kernels: so many rows, and what is left out is lost' "$(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1])); l = d["ledger"]
+print(len(d["rows"]), l["kept"], l["closes"], [x["count"] for x in l["lines"] if x["name"] == "no room for more rows"][0])' "$tmp/json")" \
+		'65536 65536 True 464'
+fi
+
 export LD_PRELOAD=$library
 run "$rawprof" gpu --stacks --weight calls --format folded -o "$tmp/folded" -- "$work/gpucalls" "$library"
 unset LD_PRELOAD

@@ -52,6 +52,20 @@ if gcc -g -gsplit-dwarf -O1 -o "$tmp/pipe" tests/workloads/split.c 2>/dev/null &
 else
 	skip 'a split unit that is a pipe' 'gcc cannot'
 fi
+# Debug data that is shared among files: its place is a pipe too.
+if gcc -g -gdwarf-4 -O1 -S -o "$tmp/alt.s" tests/workloads/split.c 2>/dev/null; then
+	awk '/\.debug_abbrev/ { abbrev = 1 } last ~ /0x1b$/ && abbrev && !done { $0 = ".uleb128 0x1f21"; done = 1 } { print; last = $0 }
+		END { print ".section .gnu_debugaltlink,\"\",@progbits\n.asciz \"'"$tmp/elsewhere"'\"\n.fill 20,1,85" }' \
+		"$tmp/alt.s" >"$tmp/alt2.s"
+	gcc -o "$tmp/alt" "$tmp/alt2.s" -lm -pthread && chown 65534 "$tmp/alt" && mkfifo "$tmp/elsewhere"
+	readelf --debug-dump=abbrev "$tmp/alt" >"$tmp/abbrev" 2>/dev/null
+	has 'debug data elsewhere: the file asks for it' "$tmp/abbrev" 'DW_AT_comp_dir +DW_FORM_GNU_strp_alt'
+	RUN_TIMEOUT=60 folded -F 999 --lines -- "$tmp/alt" 1
+	near 'debug data elsewhere, a pipe: samples' "$(share "$out" '^alt;')" 100 0.1
+	has 'debug data elsewhere: lines are there' "$out" ';work_60 [^;]*:[0-9]+'
+else
+	skip 'debug data elsewhere' 'gcc cannot'
+fi
 if have_python; then
 	cp "$work/split" "$tmp/large"
 	python3 - "$tmp/large" <<-'EOF'

@@ -19,13 +19,17 @@ fi
 cp "$work/fakejvm" "$tmp/libjvm.so"
 export JAVA_HOME=${JAVA_HOME:-$tmp} # so that Java is looked for
 for how in circle nowhere huge; do
-	folded -F 999 --user -- "$tmp/libjvm.so" $how 0.3
-	holds "$how: native frames" "$(share "$out" ';main;.*burn') > 70"
-	is "$how: nothing is lost" "$(ledger LOST)" 0
-	ledger_closes "$how"
+	for style in '' offsets; do
+		folded -F 999 --user -- "$tmp/libjvm.so" $how 0.3 $style
+		holds "$how $style: native frames" "$(share "$out" ';main;.*burn') > 70"
+		is "$how $style: nothing is lost" "$(ledger LOST)" 0
+		ledger_closes "$how $style"
+	done
 done
-run "$rawprof" cpu -F 999 --user -v -f -- "$tmp/libjvm.so" circle 0.3
-has 'it is taken for one' "$out" ';\[java\];'
+for style in '' offsets; do
+	run "$rawprof" cpu -F 999 --user -v -f -- "$tmp/libjvm.so" circle 0.3 $style
+	has "it is taken for one $style" "$out" ';\[java\];'
+done
 unset JAVA_HOME
 
 if ! command -v javac >/dev/null; then
@@ -69,6 +73,18 @@ for java in $javas; do
 		"$(awk '/ComparableTimSort|String\.compareTo|StringLatin1|Integer\.toString|Strings\./ { all += $NF }
 		/Strings\.main/ { in_main += $NF } END { print in_main * 100 " >= " all * 99 }' "$out")"
 	holds 'strings: they are compared' "$(share "$out" 'compareTo|ComparableTimSort') > 10"
+done
+
+# A virtual thread that has slept has a part of its stack only; below that is the thread that carries it.
+javac --release 17 -d "$tmp" tests/workloads/Virtual.java
+for java in $javas; do
+	"$java" -Xmx64m -cp "$tmp" Virtual 0 || continue # it has none
+	for option in -Xint -XX:TieredStopAtLevel=1 -XX:+UseSerialGC; do
+		folded -F 999 --user -- "$java" $option -Xmx64m -cp "$tmp" Virtual 1
+		holds "virtual threads $option: they are below who carries them" \
+			"$(awk '/Virtual\.(turns|spin)/ { all += $NF } /call_stub;.*Virtual\.(turns|spin)/ { below += $NF }
+			END { print all + 0 " > 100 && " below * 100 " >= " all * 99 }' "$out")"
+	done
 done
 
 # Of Java too.

@@ -175,17 +175,33 @@ if command -v objdump >/dev/null; then
 	# Whose rights objdump has: a file may have been made for what it does wrong.
 	if [ "$(id -u)" = 0 ]; then
 		mkdir "$tmp/bin"
-		printf '#!/bin/sh\nid -u >&2\nid -G >&2\nexec %s "$@"\n' "$(command -v objdump)" >"$tmp/bin/objdump"
+		mkdir -m 777 "$tmp/seen"
+		cat >"$tmp/bin/objdump" <<-EOF
+			#!/bin/bash -p
+			{ id -u; id -G; } >$tmp/seen/ids
+			env >$tmp/seen/env
+			pwd >$tmp/seen/cwd
+			ls -l /proc/self/fd >$tmp/seen/files
+			read -r _ _ _ _ _ session _ </proc/self/stat
+			echo \$session >$tmp/seen/session
+			exec $(command -v objdump) "\$@"
+		EOF
 		chmod 755 "$tmp" "$tmp/bin" "$tmp/bin/objdump"
 		cp "$work/split" "$tmp/theirs"
 		chown 1234:1235 "$tmp/theirs"
 		chmod 700 "$tmp/theirs"
 		keep theirs cpu -F 999 -d 1 -- "$tmp/theirs"
-		run env PATH="$tmp/bin:$PATH" "$rawprof" report --annotate work_60 "$tmp/theirs.rawprof"
+		read -r _ _ _ _ _ session _ </proc/self/stat
+		run env PATH="$tmp/bin:$PATH" SECRET=known "$rawprof" report --annotate work_60 "$tmp/theirs.rawprof" 7<"$tmp/cpu.rawprof"
 		is "--annotate: of another user's file: status" "$status" 0
-		is '--annotate: objdump runs as that user' "$(head -2 "$err" | tr '\n' ' ')" '1234 1235 '
+		is '--annotate: objdump runs as that user' "$(tr '\n' ' ' <"$tmp/seen/ids")" '1234 1235 '
+		lacks '--annotate: and knows no variables of root' "$tmp/seen/env" SECRET
+		is '--annotate: no directory' "$(cat "$tmp/seen/cwd")" /
+		lacks '--annotate: no other files' "$tmp/seen/files" "rawprof$|$err"
+		lacks '--annotate: and no session' "$tmp/seen/session" "^$session\$"
+		rm -rf "$tmp/seen" && mkdir "$tmp/seen"
 		run env PATH="$tmp/bin:$PATH" "$rawprof" report --annotate work_60 "$tmp/cpu.rawprof"
-		is '--annotate: of a file of root as root' "$(head -1 "$err")" 0
+		is '--annotate: of a file of root as root' "$(head -1 "$tmp/seen/ids")" 0
 	fi
 	cp "$work/split" "$tmp/program"
 	keep gone cpu -d 1 -- "$tmp/program"

@@ -4,7 +4,9 @@
  * knows of its code leads back to itself, nowhere, or is of enormous size. Burns CPU time in burn()
  * meanwhile, which its code heap has called.
  *
- *	libjvm.so circle|nowhere|huge SECONDS
+ *	libjvm.so circle|nowhere|huge SECONDS [offsets]
+ *
+ * offsets: its tables are those of Java 25, where a CodeBlob has offsets instead of addresses.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,6 +29,7 @@ struct type_entry {
 
 enum { SHIFT = 7, SEGMENTS = 32, BLOCK = 16, BLOB_CODE = 256, HEAP_BYTES = SEGMENTS << SHIFT };
 enum { SCOPE = 16, PCS = 512, METADATA = 640, NUMBERS = 576 };
+enum { MUTABLE = 80, IMMUTABLE = 88 };
 
 static uint64_t heaps_array[2], heap[32], queue[2], call_stub;
 static uint64_t heaps_at[1];
@@ -53,6 +56,7 @@ static struct entry structs[] = {
 	MEMBER("GrowableArray<int>", "_data", 8),
 	MEMBER("CodeHeap", "_memory", 0),
 	MEMBER("CodeHeap", "_segmap", 64),
+	MEMBER("CodeHeap", "_segmap ", 64), /* to be another one */
 	MEMBER("CodeHeap", "_log2_segment_size", 128),
 	MEMBER("VirtualSpace", "_low_boundary", 0),
 	MEMBER("VirtualSpace", "_high_boundary", 8),
@@ -91,6 +95,33 @@ static struct type_entry types[] = {
 	{ NULL, NULL, 0, 0, 0, 0, 0 },
 };
 void *gHotSpotVMStructs = structs, *gHotSpotVMTypes = types;
+
+/* What Java 25 has, in the place of others. */
+static const struct {
+	const char *field;
+	struct entry instead;
+} by_offset[] = {
+	{ "_code_begin", MEMBER("CodeBlob", "_code_offset", 16) },
+	{ "_method", MEMBER("nmethod", "_method", 32) },
+	{ "_scopes_data_begin", MEMBER("nmethod", "_scopes_data_offset", 64) },
+	{ "_deopt_handler_begin", MEMBER("nmethod", "_deopt_handler_offset", 48) },
+	{ "_metadata_offset", MEMBER("CodeBlob", "_relocation_size", 56) },
+	{ "_dependencies_offset", MEMBER("CodeBlob", "_mutable_data", MUTABLE) },
+	{ "_segmap ", MEMBER("nmethod", "_immutable_data", IMMUTABLE) },
+};
+
+static void take_offsets(unsigned char *blob)
+{
+	for (struct entry *e = structs; e->type; e++)
+		for (size_t i = 0; i < sizeof(by_offset) / sizeof(by_offset[0]); i++)
+			if (!strcmp(e->field, by_offset[i].field))
+				*e = by_offset[i].instead;
+	memset(blob + 16, 0, 8);
+	blob[16 + 1] = BLOB_CODE >> 8;
+	memcpy(blob + MUTABLE, &(uint64_t){ (uintptr_t)itself }, 8);
+	memcpy(blob + IMMUTABLE, &(uint64_t){ (uintptr_t)blob }, 8);
+	version = 25;
+}
 
 NOINLINE static void burn(double seconds)
 {
@@ -180,9 +211,11 @@ int main(int argc, char **argv)
 	unsigned char *code;
 	void (*call)(void);
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	code = make_heap(argv[1]);
+	if (argc > 3)
+		take_offsets(code - BLOB_CODE);
 	memcpy(&call, &code, sizeof(call));
 	seconds = atof(argv[2]);
 	call();
