@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/grow.h"
 #include "symtab.h"
 #include <rawprof/symbolize.h>
@@ -19,6 +20,7 @@
 enum {
 	USDT_NOTE = 3,	       /* NT_STAPSDT */
 	NOTES_MOST = 16 << 20, /* bytes: a program with thousands of probes has 0.3 MB */
+	WORK_TIMES = 16,       /* the bytes of the file: looking for variables */
 };
 
 /* What is handed out, with what keeps its strings. */
@@ -27,6 +29,11 @@ struct found {
 	struct sym_object *object;
 	char *notes;
 	size_t capacity;
+	/* Names of variables, once one was looked for; what that may still cost. */
+	char *names[SYM_TABLES];
+	size_t names_size[SYM_TABLES];
+	uint64_t taken; /* of the memory of all files, for them */
+	struct rp_work work;
 };
 
 /* ---- where it is in the file */
@@ -194,6 +201,8 @@ int sym_usdt_read(int fd, struct sym_usdt **out)
 	err = copy < 0 ? -errno : sym_object_open(&f->object, copy);
 	if (!err)
 		err = read_all(f);
+	if (!err)
+		f->work = rp_work_for(f->object->size, WORK_TIMES);
 	if (err)
 		sym_usdt_free(&f->usdt);
 	else
@@ -210,6 +219,9 @@ void sym_usdt_free(struct sym_usdt *usdt)
 	sym_object_close(f->object);
 	free(f->usdt.items);
 	free(f->notes);
+	for (int which = 0; which < SYM_TABLES; which++)
+		free(f->names[which]);
+	rp_memory_give(f->taken);
 	free(f);
 }
 
@@ -242,32 +254,47 @@ static int look_at(void *ctx, const void *elf64_sym)
 	return 0;
 }
 
-static int look_through(const struct sym_object *o, int which, struct search *s)
+static int read_names(struct found *f, int which)
 {
-	const struct sym_symbols *table = &o->symbols[which];
-	char *text;
+	const struct sym_symbols *table = &f->object->symbols[which];
+
+	if (f->names[which])
+		return 0;
+	if (!rp_memory_take(table->strings_size))
+		return -E2BIG;
+	f->taken += table->strings_size;
+	f->names[which] = malloc(table->strings_size + 1);
+	if (!f->names[which])
+		return -ENOMEM;
+	f->names_size[which] = sym_object_read(f->object, table->strings, f->names[which],
+					       table->strings_size);
+	return 0;
+}
+
+/* Each argument of each place may name another one. */
+static int look_through(struct found *f, int which, struct search *s)
+{
+	const struct sym_symbols *table = &f->object->symbols[which];
 	int err;
 
 	if (!table->count)
 		return 0;
-	text = malloc(table->strings_size + 1);
-	if (!text)
-		return -ENOMEM;
-	s->text = text;
-	s->text_size = sym_object_read(o, table->strings, text, table->strings_size);
-	err = sym_symtab_each(o, which, look_at, s);
-	free(text);
-	return err;
+	if (!rp_work_spend(&f->work, table->count * table->entsize))
+		return -E2BIG;
+	err = read_names(f, which);
+	s->text = f->names[which];
+	s->text_size = f->names_size[which];
+	return err ? err : sym_symtab_each(f->object, which, look_at, s);
 }
 
-int sym_usdt_variable(const struct sym_usdt *usdt, const char *name, uint64_t *vaddr)
+int sym_usdt_variable(struct sym_usdt *usdt, const char *name, uint64_t *vaddr)
 {
-	const struct found *f = (const struct found *)usdt;
+	struct found *f = (struct found *)usdt;
 	struct search s = { .name = name, .length = strlen(name) };
 	int err = 0;
 
 	for (int which = 0; !err && s.length && which < SYM_TABLES; which++)
-		err = look_through(f->object, which, &s);
+		err = look_through(f, which, &s);
 	if (err)
 		return err;
 	if (!s.found)

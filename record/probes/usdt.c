@@ -112,6 +112,9 @@ static int add_args(struct record_usdt *usdt, const struct rp_usdt_args *args, u
 	return RP_PUSH(usdt->args, usdt->nargs, usdt->args_capacity, *args);
 }
 
+/* Of one probe: each is compared with all before it. No compiler inlines one so often. */
+#define MOST_PLACES 1024
+
 static int add_place(struct record_probes *list, struct record_usdt *usdt, struct sym_usdt *found,
 		     const struct sym_usdt_site *s)
 {
@@ -131,7 +134,7 @@ static int add_place(struct record_probes *list, struct record_usdt *usdt, struc
 	return err ? err : RP_PUSH(usdt->places, usdt->nplaces, usdt->places_capacity, at);
 }
 
-/* The @n sites of one probe. */
+/* The @n sites of one probe. A list shows the first of too many. */
 static int make(struct record_probes *list, uint32_t file, struct sym_usdt *found,
 		const struct sym_usdt_site *s, size_t n, struct record_usdt **out)
 {
@@ -140,7 +143,10 @@ static int make(struct record_probes *list, uint32_t file, struct sym_usdt *foun
 
 	if (usdt)
 		usdt->file = file;
-	for (size_t i = 0; !err && i < n; i++)
+	if (!err && n > MOST_PLACES && !list->scope.list_only)
+		err = rp_fail(-E2BIG, "%s: the USDT probe %s:%s is at %zu places, more than %d",
+			      list->files[file].path, s->provider, s->name, n, MOST_PLACES);
+	for (size_t i = 0; !err && i < n && i < MOST_PLACES; i++)
 		err = add_place(list, usdt, found, &s[i]);
 	if (err)
 		record_probes_usdt_free(usdt);
@@ -227,13 +233,13 @@ static int add_pair(struct record_probes *list, uint32_t file, size_t pattern,
 	return add(list, found, &p);
 }
 
-/* A probe that an earlier pattern named. */
-static bool is_listed(const struct record_probes *list, uint32_t file,
+/* A probe that an earlier pattern named: one of the first so many. */
+static bool is_listed(const struct record_probes *list, uint32_t before, uint32_t file,
 		      const struct sym_usdt_site *s)
 {
 	const size_t n = strlen(s->provider);
 
-	for (uint32_t i = 0; i < list->count; i++) {
+	for (uint32_t i = 0; i < before; i++) {
 		const struct record_probe *p = list->items[i];
 
 		if (p->kind == RECORD_PROBE_USDT && p->usdt->file == file &&
@@ -261,7 +267,7 @@ int record_probes_add_usdt(struct record_probes *list, uint32_t file, int fd, ui
 		const size_t pattern = match(list, patterns, s);
 
 		n = same_probe(s, found->count - i);
-		if (pattern != SIZE_MAX && !is_listed(list, file, s))
+		if (pattern != SIZE_MAX && !is_listed(list, before, file, s))
 			err = add_probe(list, file, pattern, found, s, n);
 	}
 	for (size_t i = 0; !err && i < list->npatterns; i++)

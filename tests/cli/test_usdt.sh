@@ -34,6 +34,39 @@ has 'how they are named' "$err" 'usdt:PROGRAM:NAME'
 run "$rawprof" trace --strings 13 "usdt:$usdt:text"
 is '--strings 13: status' "$status" 2
 
+# A probe at 40,000 places, each with its arguments elsewhere.
+cat >"$tmp/many.s" <<'EOF'
+.globl main
+main: xor %eax, %eax
+ret
+.rept 40000
+nop
+.endr
+.section .note.GNU-stack,"",%progbits
+.section .note.stapsdt,"","note"
+.set i, 0
+.rept 40000
+.balign 4
+.long 8, 3f - 2f, 3
+.asciz "stapsdt"
+2: .quad main + 3 + i, 0, 0
+.asciz "much"
+.asciz "often"
+.ascii "8@$1"
+.byte 48 + i / 10000, 48 + i / 1000 % 10, 48 + i / 100 % 10, 48 + i / 10 % 10, 48 + i % 10, 0
+3:
+.set i, i + 1
+.endr
+EOF
+if gcc -o "$tmp/many" "$tmp/many.s" 2>/dev/null; then
+	run "$rawprof" trace --list "usdt:$tmp/many:*"
+	has 'a probe at very many places: of the first' "$out" '^usdt:many:much:often \(1024 places'
+	has 'a probe at very many places: arguments' "$out" '^    arg1  uint64_t   8@\$1[0-9]{5}$'
+	run "$rawprof" trace "usdt:$tmp/many:often" -- "$tmp/many"
+	is 'a probe at very many places is refused: status' "$status" 1
+	has 'a probe at very many places is refused: why' "$err" 'is at 40000 places, more than 1024'
+fi
+
 # ---- arguments
 run "$rawprof" trace "usdt:$usdt:args*" --format json -- "$usdt" all 3
 is 'arguments: status' "$status" 0

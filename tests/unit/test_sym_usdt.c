@@ -309,6 +309,23 @@ START_TEST(variables)
 }
 END_TEST
 
+/* Every argument of every place may name another one that is not there. */
+START_TEST(looking_for_variables_ends)
+{
+	struct sym_usdt *u = read_path("/proc/self/exe");
+	uint64_t vaddr = 7;
+	int err = -ENOENT, times = 0;
+
+	for (; err == -ENOENT && times < 1000000; times++)
+		err = sym_usdt_variable(u, "no_such_variable", &vaddr);
+	ck_assert_int_eq(err, -E2BIG);
+	ck_assert_int_gt(times, 20);
+	ck_assert_int_eq(sym_usdt_variable(u, "usdt_sources", &vaddr), -E2BIG);
+	ck_assert_uint_eq(vaddr, 7);
+	sym_usdt_free(u);
+}
+END_TEST
+
 /* ---- harm */
 
 START_TEST(addresses_that_are_not_loaded)
@@ -420,6 +437,7 @@ int main(void)
 	tcase_add_test(tc, stripped);
 	tcase_add_test(tc, nothing_there);
 	tcase_add_test(tc, variables);
+	tcase_add_test(tc, looking_for_variables_ends);
 	tcase_add_test(tc, addresses_that_are_not_loaded);
 	tcase_add_test(tc, one_place_is_probed_once);
 	tcase_add_test(tc, damaged_notes);
