@@ -8,8 +8,9 @@
 
 #include "base/grow.h"
 
-/* Texts of a window are freed together. */
+/* Texts of a window are freed together. Names are as long and as many as a process likes. */
 #define BLOCK_BYTES 16384
+#define WINDOW_TEXTS (4u << 20)
 struct top_block {
 	struct top_block *older;
 	size_t used, size;
@@ -68,25 +69,30 @@ static char *keep(struct top_window *w, const char *text, size_t bytes)
 		*block = (struct top_block){ .older = w->blocks, .size = size };
 		w->blocks = block;
 	}
+	w->text_bytes += bytes;
 	block->used += bytes;
 	return memcpy(block->bytes + block->used - bytes, text, bytes);
 }
 
 const char *top_text(struct top_window *w, const char *text)
 {
-	const size_t length = strlen(text);
+	static const char too_many[] = "[names without room]";
+	const size_t length = strnlen(text, TOP_TEXT_MOST);
 	const uint32_t hash = rp_hash_bytes(text, length);
 	uint32_t at = hash, id;
-	const char *kept;
+	char *kept;
 
 	if (rp_index_reserve(&w->index) || RP_GROW(w->texts, w->ntexts, w->texts_capacity))
 		return NULL;
 	while ((id = rp_index_next(&w->index, hash, &at)) != HASH_NONE)
-		if (!strcmp(w->texts[id], text))
+		if (!strncmp(w->texts[id], text, length) && !w->texts[id][length])
 			return w->texts[id];
+	if (length + 1 > WINDOW_TEXTS - w->text_bytes)
+		return too_many;
 	kept = keep(w, text, length + 1);
 	if (!kept)
 		return NULL;
+	kept[length] = '\0';
 	rp_index_put(&w->index, hash, (uint32_t)w->ntexts);
 	w->texts[w->ntexts++] = kept;
 	return kept;

@@ -148,7 +148,7 @@ struct top_window {
 	/* texts */
 	struct top_block *blocks;
 	const char **texts;
-	size_t ntexts, texts_capacity;
+	size_t ntexts, texts_capacity, text_bytes;
 	struct hash_index index;
 };
 
@@ -167,7 +167,11 @@ void top_model_push(struct top_model *m, struct top_window *w);
 const struct top_window *top_model_at(const struct top_model *m, size_t back);
 void top_model_free(struct top_model *m);
 
-/* The window's copy of a text; NULL: out of memory. */
+/*
+ * The window's copy of a text, of its first TOP_TEXT_MOST bytes, or what stands for all for which
+ * there is no room. NULL: out of memory.
+ */
+#define TOP_TEXT_MOST 1024
 const char *top_text(struct top_window *w, const char *text);
 /*
  * The row with these keys, of so many that the table has, made if it is new. NULL: out of memory,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Waits for locks, and who makes memory resident: as `rawprof lock` and `rawprof mem --faults`. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,13 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static char *cut(const char *text)
+{
+	char *copy;
+
+	return asprintf(&copy, "%.*s", TOP_TEXT_MOST, text) < 0 ? NULL : copy;
+}
+
 static int name_fault(struct top_source *s, const struct stack *stack, struct top_known_stack *out)
 {
 	struct name_frames frames = { 0 };
@@ -136,8 +144,8 @@ static int name_fault(struct top_source *s, const struct stack *stack, struct to
 
 	f = err ? NULL : site(&frames);
 	if (!err) {
-		out->name = strdup(f && f->name ? f->name : "[unknown]");
-		out->module = strdup(f && f->module ? file_name(f->module) : "");
+		out->name = cut(f && f->name ? f->name : "[unknown]");
+		out->module = cut(f && f->module ? file_name(f->module) : "");
 		err = out->name && out->module ? 0 : -ENOMEM;
 	}
 	free(frames.frame);

@@ -426,6 +426,75 @@ START_TEST(bytes_for_the_terminal)
 }
 END_TEST
 
+/* Whoever names a function so must not draw over the row below, or over what stands beside. */
+START_TEST(wide_names_stay_where_they_are)
+{
+	struct top_screen s = { .utf8 = true };
+	size_t size;
+	char *bytes;
+
+	ck_assert_int_eq(top_screen_resize(&s, 6, 2), 0);
+	/* two columns each, of which five do not fit; one that combines has none */
+	ck_assert_uint_eq(top_screen_text(&s, 0, 0, 6, TOP_PLAIN,
+					  "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2"),
+			  6);
+	bytes = top_screen_row(&s, 0);
+	ck_assert_str_eq(bytes, "\xe6\xbc\xa2\xe6\xbc\xa2 ~");
+	free(bytes);
+	ck_assert_uint_eq(top_screen_text(&s, 1, 0, 6, TOP_PLAIN, "a\xcc\x81\xe2\x80\x8b|"), 2);
+	bytes = top_screen_row(&s, 1);
+	ck_assert_str_eq(bytes, "a|");
+	free(bytes);
+	free(top_screen_update(&s, false, &size));
+	/* Terminals do not agree on widths: behind it the cursor is placed, and the last column, where
+	 * a wider one would go to the next line, has none. */
+	top_screen_clear(&s);
+	top_screen_text(&s, 1, 0, 6, TOP_PLAIN, "a|");
+	top_screen_text(&s, 0, 0, 6, TOP_PLAIN, "x\xc3\xa4yz \xc3\xa4");
+	bytes = top_screen_update(&s, false, &size);
+	ck_assert_str_eq(bytes, "\033[1;1H\033[0mx\xc3\xa4\033[1;3Hyz\033[1;6H?\033[0m");
+	free(bytes);
+	top_screen_text(&s, 0, 1, 1, TOP_PLAIN, "o"); /* what it may have covered comes anew */
+	bytes = top_screen_update(&s, false, &size);
+	ck_assert_str_eq(bytes, "\033[1;2H\033[0moy\033[0m");
+	free(bytes);
+	top_screen_free(&s);
+}
+END_TEST
+
+/* Names of 64 KB, as many as a process has functions: sixty windows keep some of each. */
+START_TEST(texts_are_bounded)
+{
+	struct top_window *w = top_window_new();
+	char *long_one = malloc(65537);
+	const char *first = NULL, *text = NULL;
+	size_t kept = 0, differ = 0;
+
+	memset(long_one, 'x', 65536);
+	long_one[65536] = '\0';
+	for (int i = 0; i < 10000; i++) {
+		snprintf(long_one, 9, "%08d", i);
+		long_one[8] = 'x';
+		text = top_text(w, long_one);
+		ck_assert_ptr_nonnull(text);
+		first = first ? first : text;
+		if (!strncmp(text, long_one, 8)) {
+			kept += strlen(text) + 1;
+			differ++;
+		}
+	}
+	ck_assert_uint_gt(differ, 1000);
+	ck_assert_uint_le(kept, 4 << 20);
+	ck_assert_uint_le(strlen(first), 2048);
+	ck_assert_ptr_eq(top_text(w, first), first);
+	/* beyond that all are one */
+	ck_assert_ptr_eq(top_text(w, "never seen"), text);
+	ck_assert_ptr_eq(top_text(w, long_one), text);
+	top_window_free(w);
+	free(long_one);
+}
+END_TEST
+
 START_TEST(a_line_of_json)
 {
 	struct top_window *w = window(5);
@@ -518,6 +587,8 @@ int main(void)
 	tcase_add_test(tc, asks_how_many_seconds);
 	tcase_add_test(tc, keys_from_bytes);
 	tcase_add_test(tc, bytes_for_the_terminal);
+	tcase_add_test(tc, wide_names_stay_where_they_are);
+	tcase_add_test(tc, texts_are_bounded);
 	tcase_add_test(tc, a_line_of_json);
 	tcase_add_test(tc, a_slice_stands_for_the_window);
 	suite_add_tcase(suite, tc);
