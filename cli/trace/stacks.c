@@ -10,6 +10,9 @@
 #include "record/own_frames.h"
 #include "trace.h"
 
+/* Names are as long as their makers like, and stacks as many: beyond so much it begins anew. */
+#define TEXTS_MOST (32u << 20)
+
 struct stack_text {
 	uint64_t hash;
 	struct record_out text;
@@ -91,11 +94,15 @@ int trace_put_stack(struct recording *rec, const struct trace_record *record, bo
 		record_out_str(out, json ? "null" : "        (no stack)\n");
 		return 0;
 	}
+	if (trace->stack_bytes > TEXTS_MOST)
+		trace_stacks_free(trace);
 	known = rp_hash_add(&trace->stacks, &record->stack);
 	if (!known)
 		return -ENOMEM;
-	if (!known->text.n)
+	if (!known->text.n) {
 		err = make_text(rec, stack->record, json, &known->text);
+		trace->stack_bytes += known->text.capacity;
+	}
 	record_out_bytes(out, known->text.text ? known->text.text : "", known->text.n);
 	return err;
 }
@@ -107,4 +114,5 @@ void trace_stacks_free(struct trace *trace)
 	for (size_t i = 0; i < trace->stacks.count; i++)
 		record_out_free(&texts[i].text);
 	rp_hash_free(&trace->stacks);
+	trace->stack_bytes = 0;
 }

@@ -172,6 +172,7 @@ struct trace {
 	struct record_out line;	  /* that is put together */
 	struct id_set named;	  /* threads that have a name in Chrome's trace */
 	struct hash_map stacks;	  /* texts of stacks by hash: stacks.c */
+	size_t stack_bytes;	  /* of these texts */
 	struct rp_cpus cpus;	  /* with --cpu */
 	int name_width;		  /* of events */
 	uint32_t started_bytes;	  /* of a value of the map started */

@@ -132,4 +132,63 @@ if command -v xmllint >/dev/null; then
 	xmllint --noout "$out" 2>>"$err" && ok 'a weird name: SVG is well-formed' ||
 		fail 'a weird name' 'SVG is not well-formed'
 fi
+# Functions with names of 32 KB in 300 stacks of 40 frames each: their texts would be 380 MB.
+x=$(printf '%032000d' 0)
+{
+	echo '.text'
+	for i in {0..23}; do
+		echo ".type n$i$x, @function; n$i$x: push %rbp; mov %rsp, %rbp; call step; pop %rbp; ret; .size n$i$x, . - n$i$x"
+	done
+	cat <<-'EOF'
+		step: push %rbp
+		mov %rsp, %rbp
+		test %rdi, %rdi
+		jz 1f
+		dec %rdi
+		mov %rsi, %rax
+		xor %edx, %edx
+		mov $24, %ecx
+		div %rcx
+		imul $1103515245, %rax, %rsi
+		lea table(%rip), %rax
+		call *(%rax, %rdx, 8)
+		pop %rbp
+		ret
+		1: mov $110, %eax
+		syscall
+		pop %rbp
+		ret
+		.globl main
+		main: push %rbp
+		mov %rsp, %rbp
+		push %rbx
+		push %rbx
+		mov $1, %ebx
+		2: mov $40, %edi
+		imul $40503, %rbx, %rsi
+		call step
+		inc %rbx
+		cmp $300, %rbx
+		jbe 2b
+		pop %rbx
+		pop %rbx
+		xor %eax, %eax
+		pop %rbp
+		ret
+		.section .note.GNU-stack, "", %progbits
+		.section .data.rel.ro, "aw"
+		table:
+	EOF
+	for i in {0..23}; do echo ".quad n$i$x"; done
+} >"$tmp/long.s"
+if gcc -o "$tmp/long" "$tmp/long.s" 2>/dev/null; then
+	run "$rawprof" trace syscalls:sys_enter_getppid --stacks -o "$tmp/lines" -- "$tmp/long"
+	is 'long names in stacks of events: all of them' "$(grep -c getppid "$tmp/lines")" 300
+	holds 'long names in stacks of events: the names' "$(grep -c '^ *n[0-9]*0000000' "$tmp/lines") > 11000"
+	holds 'long names in stacks of events: memory in MiB' \
+		"$(sed -n 's/.*own cost: .*memory \([0-9.]*\) MiB$/\1/p' "$err") < 150"
+	rm -f "$tmp/lines"
+else
+	skip 'long names in stacks of events' 'no gcc, or another machine'
+fi
 finish
