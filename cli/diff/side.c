@@ -2,14 +2,17 @@
 /* rawprof diff: the profiles that one of its two names stands for. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <rawprof/loader.h>
 
+#include "base/file.h"
 #include "cli/diff/side.h"
 
 enum { MOST_RUNS = 1000 };
@@ -47,7 +50,15 @@ static bool is_directory(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* The files of a directory whose names fit; none is hidden. *found: so many do. */
+/* A pipe or a device is opened only for whom it was named by: others may have put one there. */
+static bool is_plain(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || S_ISREG(st.st_mode);
+}
+
+/* The plain files of a directory whose names fit; none is hidden. */
 static int add_fitting(struct diff_side *side, const char *directory, const char *pattern)
 {
 	struct dirent **entries;
@@ -61,7 +72,7 @@ static int add_fitting(struct diff_side *side, const char *directory, const char
 
 		if (!err && !fnmatch(pattern, entries[i]->d_name, FNM_PERIOD)) {
 			path = path_in(directory, entries[i]->d_name);
-			if (path && is_directory(path))
+			if (path && !is_plain(path))
 				free(path);
 			else if (side->n == MOST_RUNS)
 				err = rp_fail(-E2BIG, "%s: these are more than %d profiles",
@@ -84,12 +95,15 @@ static int find_paths(struct diff_side *side)
 	struct stat st;
 	int err;
 
+	side->chosen = true;
 	if (is_directory(name)) {
 		err = add_fitting(side, name, "*");
 		return err || side->n ? err : rp_fail(-ENOENT, "%s: it has no files", name);
 	}
-	if (!stat(name, &st) || !strpbrk(name, "*?["))
+	if (!stat(name, &st) || !strpbrk(name, "*?[")) {
+		side->chosen = false;
 		return add_path(side, strdup(name));
+	}
 	directory = strndup(name, slash ? (size_t)(slash + 1 - name) : 0);
 	err = directory ? add_fitting(side, directory, slash ? slash + 1 : name) : -ENOMEM;
 	free(directory);
@@ -98,9 +112,24 @@ static int find_paths(struct diff_side *side)
 
 /* ---- what is in them */
 
-static int open_profile(const char *path, struct report_file *file)
+/* What was looked at before may be a pipe by now. */
+static int open_plain(const char *path, struct report_file *file)
 {
-	int err = report_open(path, file);
+	const int fd = rp_open_regular(AT_FDCWD, path);
+	char same[32];
+	int err;
+
+	if (fd < 0)
+		return fd;
+	snprintf(same, sizeof(same), "/proc/self/fd/%d", fd);
+	err = report_open(same, file);
+	close(fd);
+	return err;
+}
+
+static int open_profile(const char *path, bool plain, struct report_file *file)
+{
+	int err = plain ? open_plain(path, file) : report_open(path, file);
 
 	if (err)
 		return rp_fail(err, "%s: %s", path, *file->why ? file->why : strerror(-err));
@@ -122,7 +151,7 @@ int diff_side_open(struct diff_side *side, const char *name)
 	if (!side->files || !side->runs)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < side->n; i++) {
-		err = open_profile(side->paths[i], &side->files[i]);
+		err = open_profile(side->paths[i], side->chosen, &side->files[i]);
 		side->runs[i] = side->files[i].report;
 	}
 	return err;

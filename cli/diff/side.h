@@ -3,6 +3,8 @@
 #ifndef CLI_DIFF_SIDE_H
 #define CLI_DIFF_SIDE_H
 
+#include <stdbool.h>
+
 #include <rawprof/report.h>
 
 #include "base/grow.h"
@@ -14,12 +16,13 @@ struct diff_side {
 	struct report **parts;	    /* of each what --filter leaves; NULL without */
 	const struct report **runs; /* of the files, n of them, and behind these the parts */
 	uint32_t n, capacity;
+	bool chosen;	     /* the name is a directory or a pattern */
 	unsigned int weight; /* which value type is compared */
 };
 
 /*
- * The profiles that a name stands for, opened: a file; a directory, for each file in it; or a
- * pattern, for each file that fits, in the order of their names. 0, or a negative errno and it is
+ * The profiles that a name stands for, opened: a file; a directory, for each plain file in it; or a
+ * pattern, for each that fits, in the order of their names. 0, or a negative errno and it is
  * said what is wrong; to be freed either way.
  */
 int diff_side_open(struct diff_side *side, const char *name);

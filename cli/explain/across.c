@@ -34,6 +34,9 @@ struct answers {
 
 /* ---- reading them */
 
+/* The largest log of the kernel's is 16 MB; what is packed may be of any size. */
+#define MOST_TEXT (64u << 20)
+
 /* All of a file, "" of none; NULL without memory. */
 static char *read_all(const char *path)
 {
@@ -47,6 +50,8 @@ static char *read_all(const char *path)
 	record_read_as_user(false);
 	while (in && text && (n = gzread(in, text + used, (unsigned)(capacity - used - 1))) > 0) {
 		used += (size_t)n;
+		if (used > MOST_TEXT)
+			break;
 		if (capacity - used > 1)
 			continue;
 		bigger = realloc(text, capacity *= 2);

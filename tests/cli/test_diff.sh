@@ -137,6 +137,12 @@ run "$rawprof" diff "$tmp/before/r1.folded" "$tmp/before/r2.folded"
 has 'a pair: runs may differ by as much' "$out" '^Runs of the same program can differ by as much.* Record each side several times'
 mkdir "$tmp/hollow"
 : >"$tmp/hollow/.hidden"
+mkdir "$tmp/piped"
+cp "$tmp/before"/* "$tmp/piped"
+mkfifo "$tmp/piped/zz.rawprof"
+ln -s /dev/zero "$tmp/piped/zzz"
+RUN_TIMEOUT=20 run "$rawprof" diff "$tmp/piped" "$tmp/before"
+is 'pipes and devices in a directory are none of its files: status' "$status" 0
 refused 'a directory without files' 1 'hollow: it has no files' "$tmp/before" "$tmp/hollow"
 refused 'a pattern that nothing fits' 1 'x\*y: no file fits' "$tmp/before" "$tmp/x*y"
 cp "$tmp/text" "$tmp/hollow/text"
