@@ -11,11 +11,8 @@
  * is counted, and the time is taken: a file that takes too long has no lines from then on.
  */
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +23,7 @@
 #endif
 
 #include "lines.h"
+#include "lines_image.h"
 #include "base/budget.h"
 #include "base/grow.h"
 #include "spans.h"
@@ -75,6 +73,7 @@ struct unit {
 
 struct sym_dwarf {
 	const struct sym_object *code;
+	struct sym_lines_image image; /* in which elf lies; empty: in the file */
 	Elf *elf;
 	Dwarf *dwarf;
 	struct unit *units;
@@ -166,39 +165,6 @@ static bool take_sections(struct sym_dwarf *d)
 	}
 	d->work = rp_work_for(d->taken < WORK_FOR ? d->taken : WORK_FOR, WORK_TIMES);
 	return true;
-}
-
-/*
- * In another mount namespace a file has another path, and what lies beside it there is not what
- * lies beside it here.
- */
-static bool is_where_it_says(const struct sym_object *data)
-{
-	char link[32], path[PATH_MAX];
-	struct stat it, there;
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", data->fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
-		return false;
-	path[n] = '\0';
-	return !fstat(data->fd, &it) && !lstat(path, &there) && it.st_dev == there.st_dev &&
-	       it.st_ino == there.st_ino;
-}
-
-/*
- * libdw opens what a split unit names, and what .gnu_debugaltlink does, blocking, be it a pipe or a
- * device: only for files of root and of those whom we work for.
- */
-static bool may_name_others(const struct sym_object *data)
-{
-	const char *sudo = secure_getenv("SUDO_UID");
-	const uid_t nobody = 65534; /* whom a recording becomes that root began, and others too */
-
-	return (!data->owner || (data->owner == geteuid() && data->owner != nobody) ||
-		(sudo && *sudo && data->owner == (uid_t)strtoul(sudo, NULL, 10))) &&
-	       is_where_it_says(data);
 }
 
 /* Whether the unit's line table is of a size that linkers and compilers make. */
@@ -337,31 +303,46 @@ static void end_strings(Elf *elf)
 	}
 }
 
+static int open_elf(struct sym_dwarf *d, const struct sym_object *data, bool trusted)
+{
+	int err = trusted ? 0
+			  : sym_lines_image_read(data, SECTIONS_MAX - sections_taken, &d->image);
+
+	if (err)
+		return err;
+	/* Not mapped: a file that is cut off meanwhile must be an error and no signal. */
+	d->elf = trusted ? elf_begin(data->fd, ELF_C_READ, NULL)
+			 : elf_memory(d->image.bytes, d->image.size);
+	return d->elf ? 0 : -ENODATA;
+}
+
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		   const struct sym_object *code)
 {
 	const uint64_t began = cpu_ns();
+	bool trusted;
 	struct sym_dwarf *d;
-	int err = -ENODATA;
+	int err;
 
 	if (data->fd < 0)
-		return err;
+		return -ENODATA;
+	trusted = sym_lines_may_name_others(data);
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
 	d->code = code;
 	elf_version(EV_CURRENT);
-	/* Not mapped: a file that is cut off meanwhile must be an error and no signal. */
-	d->elf = elf_begin(data->fd, ELF_C_READ, NULL);
-	if (d->elf && take_sections(d) && may_go_on(d)) {
+	err = open_elf(d, data, trusted);
+	if (!err && take_sections(d) && may_go_on(d)) {
 		end_strings(d->elf);
 		d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	}
+	err = err ? err : -ENODATA;
 	/* One that has another is not asked where that lies; it finds nothing of use in itself. */
-	if (d->dwarf && !may_name_others(data))
+	if (d->dwarf && !trusted)
 		dwarf_setalt(d->dwarf, d->dwarf);
 	if (d->dwarf)
-		err = read_units(d, may_name_others(data));
+		err = read_units(d, trusted);
 	charge(d, began);
 	if (err) {
 		sym_dwarf_close(d);
@@ -383,6 +364,7 @@ void sym_dwarf_close(struct sym_dwarf *d)
 	free(d->spans);
 	dwarf_end(d->dwarf);
 	elf_end(d->elf);
+	sym_lines_image_free(&d->image);
 	sections_taken -= d->taken;
 	free(d);
 }

@@ -41,6 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sym_object_close(packed);
 	if (sym_fdes_read(&fdes, o))
 		fdes = NULL;
+	if (size & 1) /* of another user: in memory */
+		o->owner = 65534;
 	if (sym_dwarf_open(&dwarf, o, o))
 		dwarf = NULL;
 	for (size_t i = 0; i < o->code_count; i++) {

@@ -2,6 +2,10 @@
 /* Lines and inlined functions: what a compiler wrote, in all the ways that it may, is found. */
 #include "sym_user.h"
 
+#include <fcntl.h>
+
+#include "symbolize/lines_image.h"
+
 enum { BASE = 0x400000 };
 
 static const char source[] = "volatile int sink;\n"
@@ -155,6 +159,63 @@ START_TEST(test_inlined)
 	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
 	check_outer(b);
 	check_outer(b); /* and again, from what is kept */
+}
+END_TEST
+
+/* What another user owns is read once, and libelf gets what was read. */
+START_TEST(test_of_another_user)
+{
+	const struct build *b = &builds[_i];
+
+	if (geteuid() || !sym_can_find_source() || strstr(b->flags, "split") || !compile(b))
+		return;
+	run("chown -R 1234 %s", dir);
+	find_outer(b->cxx);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	check_outer(b);
+}
+END_TEST
+
+static int image_of(const char *name, uint64_t most, struct sym_lines_image *image)
+{
+	struct sym_object *o;
+	int err;
+
+	ck_assert_int_eq(sym_object_open(&o, open(in_dir(name), O_RDWR | O_CLOEXEC)), 0);
+	err = sym_lines_image_read(o, most, image);
+	sym_object_close(o);
+	return err;
+}
+
+/* Headers of a file that its owner changes from one look to the next. */
+START_TEST(test_image)
+{
+	struct sym_lines_image image;
+	Elf64_Shdr first = { .sh_size = 50000000 };
+	Elf64_Ehdr *eh, none;
+	struct sym_object *o;
+	int fd;
+
+	if (!sym_can_find_source() || !compile(&builds[0]))
+		return;
+	ck_assert_int_eq(image_of("a", UINT64_MAX, &image), 0);
+	eh = (Elf64_Ehdr *)image.bytes;
+	ck_assert_int_eq(memcmp(eh->e_ident, ELFMAG, SELFMAG), 0);
+	ck_assert_uint_le(eh->e_shoff + eh->e_shnum * sizeof(first), image.size);
+	sym_lines_image_free(&image);
+	ck_assert_int_eq(image_of("a", 10, &image), -ENODATA);
+	/* Fifty million sections, in a file of that length. */
+	fd = open(in_dir("a"), O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(sym_object_open(&o, dup(fd)), 0);
+	ck_assert(o->has_dwarf);
+	ck_assert_int_eq(pread(fd, &none, sizeof(none), 0), sizeof(none));
+	ck_assert_int_eq(pwrite(fd, &first, sizeof(first), (off_t)none.e_shoff), sizeof(first));
+	none.e_shnum = 0;
+	ck_assert_int_eq(pwrite(fd, &none, sizeof(none), 0), sizeof(none));
+	ck_assert_int_eq(ftruncate(fd, 4ll << 30), 0);
+	ck_assert_int_eq(sym_lines_image_read(o, UINT64_MAX, &image), -ENODATA);
+	sym_object_close(o);
+	close(fd);
 }
 END_TEST
 
@@ -415,6 +476,8 @@ int main(void)
 	tcase_add_loop_test(t, test_inlined, 0, sizeof(builds) / sizeof(builds[0]));
 	tcase_add_loop_test(t, test_nested, 0, 3);
 	tcase_add_loop_test(t, test_as_addr2line, 0, 2);
+	tcase_add_loop_test(t, test_of_another_user, 0, sizeof(builds) / sizeof(builds[0]));
+	tcase_add_test(t, test_image);
 	tcase_add_test(t, test_return_address);
 	tcase_add_test(t, test_little_room);
 	tcase_add_test(t, test_none);
