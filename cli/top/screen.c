@@ -215,8 +215,9 @@ static void show_row(struct top_screen *s, FILE *f, unsigned int row, bool color
 		/* The halves of a wide character are one. */
 		const bool is_wide = i + 1 < s->columns && !*cell[i + 1].text;
 
-		if (left_out(s, row, i) || (same(&cell[i], &shown[i]) && !is_covered(cell, shown, i) &&
-					    !(is_wide && !same(&cell[i + 1], &shown[i + 1]))))
+		if (left_out(s, row, i) ||
+		    (same(&cell[i], &shown[i]) && !is_covered(cell, shown, i) &&
+		     !(is_wide && !same(&cell[i + 1], &shown[i + 1]))))
 			continue;
 		if (!*cell[i].text)
 			continue;

@@ -455,8 +455,8 @@ void sym_usdt_free(struct sym_usdt *usdt);
 
 /*
  * The address of a variable that an argument of the probes names, "8@counter(%rip)", in the file's
- * own numbering. -ENOENT; -ENOTUNIQ: several static ones are called so; -E2BIG: so many were asked for
- * that it is not looked for any more; -ENOMEM.
+ * own numbering. -ENOENT; -ENOTUNIQ: several static ones are called so; -E2BIG: so many were asked
+ * for that it is not looked for any more; -ENOMEM.
  */
 int sym_usdt_variable(struct sym_usdt *usdt, const char *name, uint64_t *vaddr);
 
