@@ -271,6 +271,14 @@ static void note_table(struct follow *f, const struct way *w)
 	f->tables[i] = *w;
 }
 
+/* All that the function does is to jump to one that it was given: "jmp *%rdx", as from qsort_r(). */
+static bool is_only_a_jump(const struct follow *f, const struct way *w, const struct x86_parts *p)
+{
+	const uint32_t arguments = 1u << X86_DI | 1u << X86_SI | 1u << X86_DX | 1u << X86_CX | 3u << 8;
+
+	return w->at == f->trail[0] && rp_x86_rm_is_register(p) && arguments >> rp_x86_rm(p) & 1;
+}
+
 /*
  * The target of a jump, in this piece of code; else false. One over the prefix "lock" leads to the
  * same instruction, as far as the stack goes.
@@ -420,7 +428,10 @@ static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts
 		leave(f, w, &s);
 		return END_OF_WAY;
 	case FLOW_TABLE:
-		note_table(f, w);
+		if (is_only_a_jump(f, w, p) && unwind_code_may_return(&s))
+			confirm(f, w->stretch);
+		else
+			note_table(f, w);
 		return END_OF_WAY;
 	case FLOW_AWAY:
 		leave(f, w, &s);

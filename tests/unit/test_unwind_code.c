@@ -194,8 +194,12 @@ START_TEST(functions_that_are_pointed_to)
 		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
 		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x31, 0xc0, /* 32: xor %eax, %eax */
 		0xc3,					  /* 34: ret */
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xff, 0xe2, /* 40: jmp *%rdx */
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x31, 0xc0, /* 48: xor %eax, %eax */
+		0x31, 0xc0,					/* 50: xor %eax, %eax */
+		0xff, 0xe2,					/* 52: jmp *%rdx */
 	};
-	uint8_t bits[SIZE / 8] = { 1, 0, 1 };
+	uint8_t bits[SIZE / 8] = { 1, 0, 1, 0, 0, 1, 1 };
 	const struct unwind_starts starts = { .base = ADDR, .n = SIZE, .bit = bits };
 
 	follow(code, sizeof(code));
@@ -206,6 +210,8 @@ START_TEST(functions_that_are_pointed_to)
 	expect(13, UNWIND_SP, 8);
 	expect(16, UNWIND_NO_ROW, 0);
 	expect(32, UNWIND_SP, 8);
+	expect(40, UNWIND_SP, 8); /* to what it was given */
+	expect(48, UNWIND_NO_ROW, 0);
 }
 END_TEST
 
