@@ -9,6 +9,9 @@
 #include "languages.h"
 #include "recording.h"
 
+#define LATELY_NS NS_PER_SECOND
+#define LOOK_NS (NS_PER_SECOND / 10)
+
 bool record_language_file(const char *path)
 {
 	static const char *const words[] = {
@@ -85,6 +88,20 @@ void record_languages_saw(struct recording *rec, const struct stack_record *reco
 {
 	if (rec->languages_wait && rec->config.deep_bytes && record->user_end == UNWIND_DEEP)
 		rec->language_met = true;
+}
+
+void record_languages_mapped(struct recording *rec, const char *path)
+{
+	rec->mapped_ns = rp_monotonic_ns();
+	if (record_language_file(path))
+		rec->language_met = true;
+}
+
+uint64_t record_languages_urgent(const struct recording *rec)
+{
+	if (!rec->languages_wait || rp_monotonic_ns() - rec->mapped_ns > LATELY_NS)
+		return UINT64_MAX;
+	return LOOK_NS;
 }
 
 int record_languages_look(struct recording *rec)

@@ -8,6 +8,7 @@
 #define RECORD_LANGUAGES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct recording;
 
@@ -27,6 +28,13 @@ int record_languages_begin(struct recording *rec);
 /* A stack has come: it may ask for them. */
 struct stack_record;
 void record_languages_saw(struct recording *rec, const struct stack_record *record);
+/* A process maps the code of that file. */
+void record_languages_mapped(struct recording *rec, const char *path);
+/*
+ * In how many ns to drain, whatever wakes us by then: a program maps its interpreter soon after its
+ * first sample has woken us. UINT64_MAX: nobody has mapped anything lately.
+ */
+uint64_t record_languages_urgent(const struct recording *rec);
 /* After a drain: loads them if one has been met. 0 or a negative errno after a message. */
 int record_languages_look(struct recording *rec);
 /* Loads them if that has not been done. */

@@ -111,8 +111,8 @@ static int on_mmap(struct recording *rec, const struct rp_side_event *e)
 		record_tables_mapped(rec->tables, e->pid, e->mmap.path);
 	if (rec->tables)
 		record_tables_changed(rec->tables, e->pid);
-	if (rec->languages_wait && record_language_file(e->mmap.path))
-		rec->language_met = true;
+	if (rec->languages_wait)
+		record_languages_mapped(rec, e->mmap.path);
 	memcpy(m.build_id, e->mmap.build_id, sizeof(m.build_id));
 	err = count_mapping(rec, e->pid);
 	if (!err)

@@ -192,6 +192,7 @@ struct recording {
 	struct record_published *published; /* labels that programs give; NULL: not asked for */
 	bool languages_wait;		    /* walks of languages are not loaded yet; */
 	bool language_met;		    /*   but there is somebody to walk, or a deep stack */
+	uint64_t mapped_ns;		    /* while they wait: when a process last mapped code */
 	const char *comm_glob; /* a --comm that the program cannot match by itself; NULL */
 
 	/* Programs that were loaded (attach.c): descriptors, and what attaches them or NULL. */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "confine.h"
 #include "hurry.h"
+#include "languages.h"
 #include "recording.h"
 #include "system.h"
 
@@ -135,8 +136,7 @@ static void take_wakes(const struct recording *rec)
 
 /* ---- waiting */
 
-#define AWAIT_MS 20			       /* for tables, before the ring is looked at */
-#define LANGUAGES_LOOK_NS (NS_PER_SECOND / 10) /* whether somebody runs one */
+#define AWAIT_MS 20 /* for tables, before the ring is looked at */
 
 /* How a wait can end. */
 enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TABLES, WAKE_RINGS, WAKE_TARGET };
@@ -260,8 +260,9 @@ static struct deadlines first_deadlines(const struct recording *rec, bool often)
 static uint64_t next_look(struct recording *rec)
 {
 	const uint64_t by_tables = rec->tables ? record_tables_urgent(rec->tables) : UINT64_MAX;
+	const uint64_t by_languages = record_languages_urgent(rec);
 
-	return rec->languages_wait && by_tables > LANGUAGES_LOOK_NS ? LANGUAGES_LOOK_NS : by_tables;
+	return by_languages < by_tables ? by_languages : by_tables;
 }
 
 /*
