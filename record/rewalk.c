@@ -16,8 +16,10 @@
 /* Kept at a time; of a recording that stays on, the second. */
 #define MOST_BYTES (32u << 20)
 #define SPARING_BYTES (8u << 20)
-/* So many a CPU may copy between two looks of ours. */
+/* So many a CPU may copy between two looks of ours; */
 #define MOST_LEFT 256
+/* and of those that lack a rule while none is computed: by one of them we begin to. */
+#define FIRST_LEFT 32
 /* Who has walked so many, and an eighth of them to no avail, has seen enough of that. */
 #define ENOUGH_TO_TELL 512
 /* How long tables are waited for after the end: as long as their making goes on then. */
@@ -26,7 +28,8 @@
 
 struct record_rewalk {
 	struct rewalk_kept kept;
-	uint64_t walked, better;
+	uint64_t walked, better; /* of those that lacked a table */
+	bool computed;		 /* rules were being, at the last look */
 	bool last_first; /* how the program hashes */
 	unsigned char *elements; /* of the map copies */
 	size_t mapped;
@@ -35,20 +38,39 @@ struct record_rewalk {
 
 /* ---- what may be copied */
 
-static void let_copy(struct record_rewalk *w, uint64_t left)
+static void let_copy(struct record_rewalk *w, int lack, uint32_t left)
 {
 	for (uint32_t i = 0; i < w->nelements; i++) {
 		struct stack_copy *c = (void *)(w->elements + (size_t)i * STACK_COPY_VALUE_BYTES);
 
-		__atomic_store_n(&c->left, left, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->left[lack], left, __ATOMIC_RELAXED);
 	}
 }
 
-static void let_go_on(struct record_rewalk *w)
+/* Rules are, for code that has none. */
+static bool are_computed(const struct record_tables *tables)
+{
+	return record_table_store_computes(record_tables_store(tables));
+}
+
+static void let_go_on(struct record_rewalk *w, const struct record_tables *tables)
 {
 	const bool is_useless = w->walked >= ENOUGH_TO_TELL && w->better < w->walked / 8;
+	const bool is_full = w->kept.bytes >= w->kept.most;
+	const bool computes = are_computed(tables);
 
-	let_copy(w, is_useless || w->kept.bytes >= w->kept.most ? 0 : MOST_LEFT);
+	let_copy(w, STACK_COPY_TABLE, is_useless || is_full ? 0 : MOST_LEFT);
+	if (is_full || computes)
+		let_copy(w, STACK_COPY_RULE, is_full ? 0 : MOST_LEFT);
+	else if (w->computed)
+		let_copy(w, STACK_COPY_RULE, FIRST_LEFT);
+	w->computed = computes;
+}
+
+/* There is a table of where its walk ended, but no rule. */
+static bool lacks_rule(const struct stack_record *r)
+{
+	return r->user_end != UNWIND_NO_MAPPING && r->user_end != STACK_NO_TABLE;
 }
 
 int record_rewalk_open(struct record_rewalk **out, const struct recording *rec)
@@ -70,7 +92,8 @@ int record_rewalk_open(struct record_rewalk **out, const struct recording *rec)
 	w->nelements = map->max_entries;
 	w->last_first = rec->config.may_goto;
 	w->kept.most = rec->sparing ? SPARING_BYTES : MOST_BYTES;
-	let_go_on(w);
+	let_go_on(w, rec->tables);
+	let_copy(w, STACK_COPY_RULE, FIRST_LEFT);
 	*out = w;
 	return 0;
 }
@@ -178,7 +201,7 @@ static void walk(const struct record_rewalk *w, const struct rewalk_one *one,
 }
 
 static int walk_and_count(struct recording *rec, struct rewalk_space *space,
-			  const struct rewalk_one *one)
+			  const struct rewalk_one *one, size_t *nbetter)
 {
 	const unsigned int most = rec->config.user_frames;
 	struct record_rewalk *w = rec->rewalk;
@@ -191,43 +214,54 @@ static int walk_and_count(struct recording *rec, struct rewalk_space *space,
 		return -ENOMEM;
 	walk(w, one, space, most, made);
 	better = is_better(made, one->record);
-	w->walked++;
-	w->better += better;
+	w->walked += !lacks_rule(one->record);
+	w->better += better && !lacks_rule(one->record);
+	*nbetter += better;
 	err = record_rewalk_count(rec, better ? made : one->record);
 	free(made);
 	return err;
+}
+
+static bool any_lacks_rule(const struct rewalk_kept *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (k->one[i].record && lacks_rule(k->one[i].record))
+			return true;
+	return false;
 }
 
 static int walk_all(struct recording *rec)
 {
 	struct record_rewalk *w = rec->rewalk;
 	struct rewalk_kept *k = &w->kept;
-	const uint64_t better = w->better;
+	size_t better = 0;
 	struct rewalk_space *space;
-	int err = record_rewalk_space_open(&space, rec);
+	int err = record_rewalk_space_open(&space, rec, any_lacks_rule(k));
 
 	if (err)
 		return err;
 	for (size_t i = 0; !err && i < k->n; i++)
 		if (k->one[i].record)
-			err = walk_and_count(rec, space, &k->one[i]);
+			err = walk_and_count(rec, space, &k->one[i], &better);
 	rp_log(RP_INFO,
-	       "%zu stacks of %zu KB were walked once their tables were there, %llu of them "
+	       "%zu stacks of %zu KB were walked once their tables were there, %zu of them "
 	       "further than before; there was no room for %llu",
-	       k->n, k->bytes >> 10, (unsigned long long)(w->better - better),
-	       (unsigned long long)k->refused);
+	       k->n, k->bytes >> 10, better, (unsigned long long)k->refused);
 	record_rewalk_space_close(space);
 	record_rewalk_kept_forget(k);
-	let_go_on(w);
+	let_go_on(w, rec->tables);
 	return err;
 }
 
 static void await_tables(struct recording *rec)
 {
 	const uint64_t until = rp_monotonic_ns() + AWAIT_NS;
+	const bool lacks = any_lacks_rule(&rec->rewalk->kept);
 	struct pollfd fd = { .fd = record_tables_fd(rec->tables), .events = POLLIN };
 
-	while (fd.fd >= 0 && record_tables_are_busy(rec->tables) && rp_monotonic_ns() < until) {
+	while (fd.fd >= 0 && rp_monotonic_ns() < until &&
+	       (record_tables_are_busy(rec->tables) ||
+		(lacks && are_computed(rec->tables)))) {
 		poll(&fd, 1, AWAIT_MS);
 		record_tables_take_made(rec->tables);
 	}
@@ -242,14 +276,23 @@ int record_rewalk(struct recording *rec)
 	return walk_all(rec);
 }
 
+/* What is being made may serve those that are kept, as long as there is room for more of them. */
+static bool is_due(const struct record_rewalk *w, const struct record_tables *tables)
+{
+	const size_t most = w->kept.most;
+
+	return w->kept.bytes > most / 2 && !record_tables_are_busy(tables) &&
+	       (w->kept.bytes > most - most / 8 || !are_computed(tables));
+}
+
 int record_rewalk_if_full(struct recording *rec)
 {
 	struct record_rewalk *w = rec->rewalk;
 
 	if (!w)
 		return 0;
-	if (w->kept.bytes > w->kept.most / 2 && !record_tables_are_busy(rec->tables))
+	if (is_due(w, rec->tables))
 		return walk_all(rec);
-	let_go_on(w);
+	let_go_on(w, rec->tables);
 	return 0;
 }

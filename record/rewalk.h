@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks that no table was known for when they were sampled, walked once there is one: from what
- * programs/shared/stack_copy.c has sent of them, by what their processes had mapped then. Each is
- * counted once, as it is in the end. What was copied is the memory of other processes: it is kept
- * no longer than that, and leaves by no other way than as addresses.
+ * Stacks that no table, or no rule, was known for when they were sampled, walked once there is one:
+ * from what programs/shared/stack_copy.c has sent of them, by what their processes had mapped then.
+ * Each is counted once, as it is in the end. What was copied is the memory of other processes: it
+ * is kept no longer than that, and leaves by no other way than as addresses.
  */
 #ifndef RECORD_REWALK_H
 #define RECORD_REWALK_H
@@ -34,8 +34,8 @@ int record_rewalk_keep(struct record_rewalk *w, const struct stack_record *recor
 int record_rewalk_count(struct recording *rec, const struct stack_record *record);
 
 /*
- * After a drain: walks and counts all that is kept, once the tables that are being made are there,
- * but for those of code without an FDE. 0 or a negative errno.
+ * After a drain: walks and counts all that is kept. At the end, once what is being made is there:
+ * tables, and rules that one of the stacks may lack. 0 or a negative errno.
  */
 int record_rewalk(struct recording *rec);
 /* The same if so much is kept that there may be no room for more; waits for nothing. */

@@ -28,6 +28,7 @@ struct table {
 
 struct rewalk_space {
 	struct recording *rec;
+	bool with_computed;
 	uint32_t pid;
 	uint64_t time;
 	struct hash_map places; /* of struct place */
@@ -35,13 +36,14 @@ struct rewalk_space {
 	struct unwind_space_mapping last;
 };
 
-int record_rewalk_space_open(struct rewalk_space **out, struct recording *rec)
+int record_rewalk_space_open(struct rewalk_space **out, struct recording *rec, bool with_computed)
 {
 	struct rewalk_space *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	s->rec = rec;
+	s->with_computed = with_computed;
 	s->places = HASH_MAP(struct place, number);
 	s->tables = HASH_MAP(struct table, of);
 	*out = s;
@@ -77,7 +79,8 @@ static const struct unwind_table *table_of(struct rewalk_space *s, const struct 
 	if (t)
 		return t->table;
 	t = rp_hash_add(&s->tables, &of);
-	if (t && record_tables_of(s->rec->tables, image->object->fd, &t->table))
+	if (t && record_table_store_table(record_tables_store(s->rec->tables), image->object->fd,
+					  s->with_computed, &t->table))
 		t->table = NULL;
 	return t ? t->table : NULL;
 }

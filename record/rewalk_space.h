@@ -3,13 +3,15 @@
 #ifndef RECORD_REWALK_SPACE_H
 #define RECORD_REWALK_SPACE_H
 
+#include <stdbool.h>
+
 #include <rawprof/unwind.h>
 
 struct recording;
 struct rewalk_space;
 
-/* 0 or -ENOMEM. */
-int record_rewalk_space_open(struct rewalk_space **out, struct recording *rec);
+/* @with_computed: with rules that were computed, too. 0 or -ENOMEM. */
+int record_rewalk_space_open(struct rewalk_space **out, struct recording *rec, bool with_computed);
 void record_rewalk_space_close(struct rewalk_space *s);
 /* From now on it is about what @pid had mapped at @time. */
 void record_rewalk_space_of(struct rewalk_space *s, uint32_t pid, uint64_t time);

@@ -20,7 +20,8 @@ struct record_table_store {
 	struct unwind_cache *cache;	  /* NULL: none */
 	struct record_table_maker *maker; /* NULL: tables are made here and now */
 	uint64_t norders;
-	uint32_t npending;	/* orders that are no computed ones */
+	uint32_t npending;	/* orders that are no computed ones; */
+	uint32_t ncomputing;	/*   and those that are */
 	bool was_too_busy;	/* some were turned away since tables were collected last */
 	struct hash_map owners; /* struct table_owner, by uid */
 	record_table_users *users;

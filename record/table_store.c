@@ -240,6 +240,11 @@ bool record_table_store_is_busy(const struct record_table_store *s)
 	return s->npending || s->was_too_busy;
 }
 
+bool record_table_store_computes(const struct record_table_store *s)
+{
+	return s->ncomputing;
+}
+
 const struct stored_file *record_table_store_known(struct record_table_store *s,
 						   const struct stat *st)
 {
@@ -268,6 +273,7 @@ static struct stored_file *make(struct record_table_store *s, struct stored_file
 		err = record_table_maker_order(s->maker, file->order, fd, file->is_computed);
 	if (!err) {
 		s->npending += !file->is_computed;
+		s->ncomputing += file->is_computed;
 		return file;
 	}
 	if (err == -EAGAIN) {
@@ -336,6 +342,7 @@ static void order_more(struct record_table_store *s, struct stored_file *file,
 	if (file && !record_table_maker_order(s->maker, made->number, made->more, true)) {
 		file->state = STORED_ORDERED;
 		file->is_computed = true;
+		s->ncomputing++;
 	}
 	close(made->more);
 }
@@ -349,6 +356,7 @@ bool record_table_store_collect(struct record_table_store *s)
 		struct stored_file *file = find_order(s, made.number);
 
 		s->npending -= !made.is_computed;
+		s->ncomputing -= made.is_computed;
 		if (file)
 			file = settle(s, file, made.table);
 		order_more(s, file, &made);
@@ -360,11 +368,13 @@ bool record_table_store_collect(struct record_table_store *s)
 	return any;
 }
 
-int record_table_store_table(struct record_table_store *s, int fd, struct unwind_table **out)
+int record_table_store_table(struct record_table_store *s, int fd, bool with_computed,
+			     struct unwind_table **out)
 {
 	bool has_more;
 
-	return unwind_cache_first(s->cache, out, fd, &has_more);
+	return with_computed ? unwind_cache_table(s->cache, out, fd, false, NULL)
+			     : unwind_cache_first(s->cache, out, fd, &has_more);
 }
 
 static int take_vdso(void *ctx, const struct sym_proc_map *m)

@@ -86,15 +86,21 @@ void record_table_store_hurry(struct record_table_store *s, const struct stored_
 bool record_table_store_waits(const struct stored_file *file);
 /* Tables are being made, other than those with computed rules, which take longer. */
 bool record_table_store_is_busy(const struct record_table_store *s);
+/* Such are. */
+bool record_table_store_computes(const struct record_table_store *s);
 /* Places what was made meanwhile. False: nothing was. */
 bool record_table_store_collect(struct record_table_store *s);
 /* A table was not placed for want of room. */
 bool record_table_store_is_full(const struct record_table_store *s);
 /* Forgets all tables; no walk may use them any more. */
 void record_table_store_forget(struct record_table_store *s);
-/* Made, or taken from the cache, for the caller. As unwind_cache_table(). */
+/*
+ * Made, or taken from the cache, for the caller. As unwind_cache_table(); @with_computed: with what
+ * was computed, however long it takes to see that it is of the same code.
+ */
 struct unwind_table;
-int record_table_store_table(struct record_table_store *s, int fd, struct unwind_table **out);
+int record_table_store_table(struct record_table_store *s, int fd, bool with_computed,
+			     struct unwind_table **out);
 /* The vdso, whose image every process shares. */
 const struct stored_file *record_table_store_vdso(struct record_table_store *s);
 

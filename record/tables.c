@@ -569,9 +569,9 @@ int record_tables_fd(const struct record_tables *f)
 	return record_table_store_fd(f->from.store);
 }
 
-int record_tables_of(struct record_tables *f, int fd, struct unwind_table **out)
+struct record_table_store *record_tables_store(const struct record_tables *f)
 {
-	return record_table_store_table(f->from.store, fd, out);
+	return f->from.store;
 }
 
 bool record_tables_are_busy(const struct record_tables *f)

@@ -82,8 +82,8 @@ void record_tables_refresh(struct record_tables *f);
 void record_tables_make_beside(struct record_tables *f);
 /* Can be read from when record_tables_refresh() has something made to publish; -1: never. */
 int record_tables_fd(const struct record_tables *f);
-/* The table of the file open as @fd, for a walk on this side: unwind_cache_table(). */
-int record_tables_of(struct record_tables *f, int fd, struct unwind_table **out);
+/* Those of files, which stay @f's. */
+struct record_table_store *record_tables_store(const struct record_tables *f);
 /* Tables that walks have asked for are being made. */
 bool record_tables_are_busy(const struct record_tables *f);
 

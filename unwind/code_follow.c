@@ -271,10 +271,11 @@ static void note_table(struct follow *f, const struct way *w)
 	f->tables[i] = *w;
 }
 
-/* All that the function does is to jump to one that it was given: "jmp *%rdx", as from qsort_r(). */
+/* All that the function does is to jump to one that it was given: "jmp *%rdx". */
 static bool is_only_a_jump(const struct follow *f, const struct way *w, const struct x86_parts *p)
 {
-	const uint32_t arguments = 1u << X86_DI | 1u << X86_SI | 1u << X86_DX | 1u << X86_CX | 3u << 8;
+	const uint32_t arguments =
+		1u << X86_DI | 1u << X86_SI | 1u << X86_DX | 1u << X86_CX | 3u << 8;
 
 	return w->at == f->trail[0] && rp_x86_rm_is_register(p) && arguments >> rp_x86_rm(p) & 1;
 }

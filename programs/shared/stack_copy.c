@@ -4,9 +4,10 @@
  *
  * A process of a tenth of a second is half over before the tables of its files are made. They are
  * there a moment later: then its first stacks are walked too, in user space (record/rewalk.c), if
- * somebody has kept them. A stack ends where the kernel has put what the program was started with,
- * which stays where it is; that of another thread, with the thread's own data, to which its thread
- * pointer leads. Where neither is above the stack pointer, at the first page that is not there.
+ * somebody has kept them. So are rules of code that says nothing of itself, once they are computed.
+ * A stack ends where the kernel has put what the program was started with, which stays where it is;
+ * that of another thread, with the thread's own data, to which its thread pointer leads. Where
+ * neither is above the stack pointer, at the first page that is not there.
  */
 #include "unwind_step.h"
 #include "stack_frame.h"
@@ -36,6 +37,7 @@ ASM_FRAME(copy_frame,
 	(uint64_t, end, COPY_END),	/* the last is before so many bytes */
 	(uint64_t, depth, COPY_DEPTH),	/* bytes from sp to base; 0: not known */
 	(uint64_t, word, COPY_WORD),
+	(uint64_t, left, COPY_LEFT_AT), /* the element's word */
 	(uint32_t, number, COPY_KEY));
 
 /* clang-format off */
@@ -55,12 +57,7 @@ ASM_FRAME(copy_frame,
 static const struct asm_insn copy_lines[] = {
 FUNC(stack_copy),
 	MOV_REG(R6, R1),
-	LD_MAP(R1, events),
-	MOV(R2, BPF_RB_AVAIL_DATA),
-	CALL(ringbuf_query),
-	LD_PARAM(R1, struct program_config, ring_mark),
-	MUL(R1, 3),
-	JGT_REG(R0, R1, none), /* a quarter of the ring is for those that can do without */
+	MOV_REG(R9, R2),
 	CALL(get_smp_processor_id),
 	LD_PARAM(R1, struct program_config, copies),
 	SUB(R1, 1),
@@ -69,8 +66,20 @@ FUNC(stack_copy),
 	MAP_LOOKUP(copies, COPY_KEY),
 	JEQ(R0, 0, none),
 	MOV_REG(R7, R0),
-	LDX(DW, R1, R7, COPY_LEFT),
+	MOV_REG(R1, R7),
+	JEQ(R9, STACK_COPY_TABLE, which_known),
+	ADD(R1, 4 * STACK_COPY_RULE),
+LABEL(which_known),
+	ADD(R1, COPY_LEFT),
+	STX(DW, R10, COPY_LEFT_AT, R1),
+	LDX(W, R1, R1, 0),
 	JEQ(R1, 0, none),
+	LD_MAP(R1, events),
+	MOV(R2, BPF_RB_AVAIL_DATA),
+	CALL(ringbuf_query),
+	LD_PARAM(R1, struct program_config, ring_mark),
+	MUL(R1, 3),
+	JGT_REG(R0, R1, none), /* a quarter of the ring is for those that can do without */
 	MOV(R1, 1),
 	ATOMIC_ADD(W, R7, COPY_BUSY, R1),
 	LDX(W, R1, R7, COPY_BUSY),
@@ -140,9 +149,10 @@ LABEL(inner_size),
 LABEL(copied), /* R8 bytes */
 	JEQ(R8, 0, give_back),
 	JGT(R8, STACK_COPY_BYTES, give_back), /* never */
-	LDX(DW, R1, R7, COPY_LEFT),
+	LDX(DW, R2, R10, COPY_LEFT_AT),
+	LDX(W, R1, R2, 0),
 	SUB(R1, 1),
-	STX(DW, R7, COPY_LEFT, R1),
+	STX(W, R2, 0, R1),
 	LD_MAP(R1, events),
 	MOV_REG(R2, R7),
 	MOV_REG(R3, R8),

@@ -12,10 +12,12 @@
  * What is copied of a stack: all; or of one that is larger than both together its inner end and its
  * outer one. Some have a frame of half a megabyte between them.
  */
-#define STACK_COPY_INNER (40u << 10)
+#define STACK_COPY_INNER (96u << 10)
 #define STACK_COPY_OUTER (56u << 10)
 #define STACK_COPY_BYTES (STACK_COPY_INNER + STACK_COPY_OUTER)
 #define STACK_COPY_PAGE 4096
+/* What its walk lacked: a table of the file, or a rule, which may be computed from the code yet. */
+enum { STACK_COPY_TABLE, STACK_COPY_RULE, STACK_COPY_LACKS };
 
 /*
  * The map copies has an element for each CPU, or for several. What a walk would need of a thread is
@@ -28,7 +30,7 @@ struct stack_copy {
 	uint32_t inner, outer; /* inner of them, and behind these the last outer before base */
 	uint32_t busy;	       /* how many want to write here */
 	uint32_t unused;
-	uint64_t left; /* so many more may be made here, as user space says */
+	uint32_t left[STACK_COPY_LACKS]; /* so many more may be made here, as user space says */
 	uint64_t regs[UNWIND_REGS_BYTES / 8]; /* as the kernel saved them, struct user_pt_regs */
 	uint8_t bytes[];
 };
@@ -40,7 +42,7 @@ struct stack_copy {
 /*
  * With config.copies, which needs eh and identity:
  *
- *	stack_copy(R1 = record whose walk ended for want of a table)
+ *	stack_copy(R1 = record whose walk ended early, R2 = what it lacked)
  *		R0 = 0: what the thread's stack holds has been sent, the record may follow
  */
 extern const struct asm_part rp_stack_copy_part;

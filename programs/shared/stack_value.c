@@ -118,13 +118,20 @@ static const struct asm_insn value_lines[] = {
 FUNC(stack_value),
 	MOV_REG(R8, R1),
 	/*
-	 * What no table was known for is not counted here: it is another stack when it has been
-	 * walked again.
+	 * What no table or no rule was known for is not counted here: it is another stack when it
+	 * has been walked again.
 	 */
 	WHEN(struct program_config, copies),
 		LDX(W, R1, R8, USER_END),
+		MOV(R2, STACK_COPY_TABLE),
 		JEQ(R1, UNWIND_NO_MAPPING, unwalked),
 		JEQ32(R1, STACK_NO_TABLE, unwalked),
+		MOV(R2, STACK_COPY_RULE),
+		JGT(R1, UNWIND_READ, as_it_is),
+		MOV(R3, 1),
+		LSH_REG(R3, R1),
+		AND(R3, ENDS_EARLY),
+		JNE(R3, 0, unwalked),
 LABEL(as_it_is),
 	END,
 	UNLESS(struct program_config, each),

@@ -29,8 +29,10 @@ holds 'whole machine: whole stacks' "$(whole_share "$out") > 85"
 if command -v "${CC:-gcc}" >/dev/null; then
 	cat >"$tmp/unseen.c" <<'EOF'
 #include <time.h>
+#ifndef NO_TABLES
 asm(".text\n.rept 150000\n.cfi_startproc\nnop\n.cfi_adjust_cfa_offset 16\nnop\n.cfi_adjust_cfa_offset -16\nnop\n"
     ".balign 16\n.cfi_endproc\n.endr\n");
+#endif
 static double now(void)
 {
 	struct timespec t;
@@ -77,6 +79,16 @@ EOF
 			"$(grep ';unseen_leaf' "$out" | share /dev/stdin ';_start;.*;main;(unseen_down;)+unseen_huge;unseen_leaf')" 100 5
 		is 'files that nobody has seen: each sample once' \
 			"$(total "$out")" "$(sed -n 's/^ledger: .* = \([0-9,]*\) kept.*/\1/p' "$err" | tr -d ,)"
+	fi
+	# Nor do they say anything of their functions, so that rules are computed from the code.
+	"${CC:-gcc}" -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables -DNO_TABLES -shared \
+		-fPIC -o "$tmp/libunseen.so" "$tmp/unseen.c"
+	XDG_CACHE_HOME=$tmp/nothing folded -F 999 -v -- "$tmp/begins"
+	ledger_closes 'code that says nothing'
+	if [ "$(uname -m)" = x86_64 ] && [ "$(uname -r | awk -F. '{ print $1 * 100 + $2 }')" -ge 601 ]; then
+		has 'code that says nothing: stacks were walked later' "$err" '[1-9][0-9]* of them further'
+		near 'code that says nothing: whole stacks' \
+			"$(grep ';unseen_leaf' "$out" | share /dev/stdin ';_start;.*;main;(unseen_down;)+unseen_huge;unseen_leaf')" 100 5
 	fi
 fi
 
