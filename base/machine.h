@@ -17,6 +17,7 @@
  * UNWIND_MODE_*	how they tell that it was entered from 64-bit user code
  * MACHINE_THREAD_POINTER	the member of struct task_struct that has it; not defined: it is not
  *			used there
+ * MACHINE_LANGUAGES	frames of managed languages, and labels of goroutines, are known there
  * UNWIND_RA_MASK	a return address without a signature; not defined: there are none
  * UNWIND_LINK_REG	where a call leaves the return address; not defined: on the stack
  * UNWIND_FP_RECORD	where the caller's fp and the return address are, from fp; not defined: 0
@@ -46,6 +47,7 @@
 #define REG_ARG3 "regs[3]"
 #define REG_ARG4 "regs[4]"
 #define REG_ARG5 "regs[5]"
+#define MACHINE_THREAD_POINTER "thread.uw.tp_value" /* since it last left a CPU; or its clone(2) */
 #define COMPAT_MEMBER "thread_info.flags"
 #define COMPAT_BIT (1 << 22)
 #elif defined(__riscv)
@@ -67,6 +69,7 @@
 #define SYSCALL_CAUSE 8
 #else
 #define MACHINE_THREAD_POINTER "thread.fsbase"
+#define MACHINE_LANGUAGES
 #define MACHINE_COMPUTED_RULES
 #define MACHINE_SIGRETURN 0x0f0000000fc0c748 /* mov $15, %rax; and of the system call */
 #define UNWIND_REGS_BYTES 168

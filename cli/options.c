@@ -93,7 +93,7 @@ const struct option_row common_options[] = {
 	SWITCH(STACKS, "thread-context", 0, SAMPLING, record.thread_context,
 	       "what programs publish of their threads by OpenTelemetry's proposals (OTEP 4947, "
 	       "4719), as labels of samples: attributes, and of the process service, "
-	       "service_version, environment; x86-64"),
+	       "service_version, environment"),
 	SWITCH(STACKS, "trace-ids", 0, SAMPLING, record.trace_ids,
 	       "the trace and the span of its thread, too, as labels of each sample: trace_id, "
 	       "span_id"),

@@ -166,7 +166,7 @@ static uint32_t managed_room(const struct recording *rec, const struct program_c
 		       taken = STACK_MANAGED_SCRATCH_BYTES(c->both_bytes, c->both_bytes);
 	uint32_t room = taken < MOST_SCRATCH ? (MOST_SCRATCH - taken) & ~31u : 0;
 
-#ifndef MACHINE_THREAD_POINTER
+#ifndef MACHINE_LANGUAGES
 	room = 0;
 #endif
 	/* On 6.1 ends of threads got lost with them: there they stay off. */
@@ -179,7 +179,7 @@ static uint32_t managed_room(const struct recording *rec, const struct program_c
 /* Who asks for labels of programs is told where they cannot be had. */
 static uint32_t choose_published(const struct recording *rec, const struct program_config *c)
 {
-	uint32_t can = 0;
+	uint32_t can = 0, go = 0;
 
 	if (!rec->opt->go_labels && !rec->opt->goroutines && !rec->opt->thread_context &&
 	    !rec->opt->trace_ids)
@@ -187,10 +187,16 @@ static uint32_t choose_published(const struct recording *rec, const struct progr
 #ifdef MACHINE_THREAD_POINTER
 	can = c->eh && c->identity && !c->own_regs && !c->bounded;
 #endif
+#ifdef MACHINE_LANGUAGES
+	go = can;
+#endif
 	if (!can)
 		rp_log(rec->label ? RP_INFO : RP_WARN,
 		       "no labels of goroutines and threads here, which need Linux 5.17 with "
-		       "BTF on x86-64, and stacks by unwind tables");
+		       "BTF on x86-64 or arm64, and stacks by unwind tables");
+	else if (!go && (rec->opt->go_labels || rec->opt->goroutines))
+		rp_log(rec->label ? RP_INFO : RP_WARN,
+		       "no labels of goroutines here, which need x86-64");
 	return can;
 }
 

@@ -29,6 +29,7 @@ enum {
 	MOST_SYMBOLS = 1 << 20, /*   and their symbols; more only of a single file */
 	GLIBC_BLOCK = 16,	/* bytes of an entry in the table of blocks */
 	MUSL_BLOCK = 8,
+	BLOCKS_BEFORE = 8, /* as struct published_process has where it is */
 };
 /* Has a process changed what it says? Between two looks, where a number of a key has no name: */
 #define AGAIN_NS (NS_PER_SECOND / 2)
@@ -312,6 +313,7 @@ static bool place(struct record_context *c, uint32_t pid, struct record_remote *
 		.kind = PUBLISHED_CONTEXT,
 		.block = (uint16_t)(l.place.block * (l.musl ? MUSL_BLOCK : GLIBC_BLOCK)),
 		.ids = c->ids,
+		.blocks = (uint16_t)(record_tls_blocks(l.musl) + BLOCKS_BEFORE),
 		.tls = l.place.offset,
 	};
 	return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ways that code has to a thread-local variable of its own file, by the relocations that there
- * are of it (x86-64 psABI, "Thread-Local Storage"; Drepper, ELF Handling For Thread-Local Storage).
+ * are of it (x86-64 psABI, "Thread-Local Storage"; ELF for the Arm 64-bit Architecture; Drepper,
+ * ELF Handling For Thread-Local Storage).
  */
 #include <elf.h>
 #include <string.h>
@@ -22,23 +23,56 @@ enum {
 	LEAST_POINTER = 1 << 16,
 };
 
-uint64_t record_tls_bytes(const struct sym_object *o)
+/* The block of thread-locals of a file: false: it has none. */
+static bool find_block(const struct sym_object *o, Elf64_Phdr *part)
 {
 	Elf64_Ehdr head;
-	Elf64_Phdr part;
 
 	if (sym_object_read(o, 0, &head, sizeof(head)) != sizeof(head))
-		return 0;
+		return false;
 	for (unsigned int i = 0; i < head.e_phnum; i++) {
-		if (sym_object_read(o, head.e_phoff + (uint64_t)i * sizeof(part), &part,
-				    sizeof(part)) != sizeof(part))
-			return 0;
-		if (part.p_type == PT_TLS && part.p_memsz < 1u << 30 && part.p_align <= 4096)
-			return part.p_align > 1 ? (part.p_memsz + part.p_align - 1) / part.p_align *
-							  part.p_align
-						: part.p_memsz;
+		if (sym_object_read(o, head.e_phoff + (uint64_t)i * sizeof(*part), part,
+				    sizeof(*part)) != sizeof(*part))
+			return false;
+		if (part->p_type == PT_TLS && part->p_memsz < 1u << 30 && part->p_align <= 4096)
+			return true;
 	}
-	return 0;
+	return false;
+}
+
+static uint64_t rounded(uint64_t bytes, uint64_t align)
+{
+	return align > 1 ? (bytes + align - 1) / align * align : bytes;
+}
+
+uint64_t record_tls_bytes(const struct sym_object *o)
+{
+	Elf64_Phdr part;
+
+	return find_block(o, &part) ? rounded(part.p_memsz, part.p_align) : 0;
+}
+
+/* Before the thread pointer (x86-64), or behind the 16 bytes that it points to (arm64). */
+static bool place_in_program(const struct sym_object *o, uint64_t value, int64_t *offset)
+{
+	Elf64_Phdr part;
+
+	if (!find_block(o, &part) || value >= part.p_memsz)
+		return false;
+	*offset = o->machine == EM_AARCH64 ? (int64_t)(rounded(16, part.p_align) + value)
+					   : (int64_t)(value - rounded(part.p_memsz, part.p_align));
+	return true;
+}
+
+/* glibc's and musl's struct pthread, tcbhead_t. */
+int record_tls_blocks(bool musl)
+{
+#ifdef __aarch64__
+	return musl ? -8 : 0;
+#else
+	(void)musl;
+	return 8;
+#endif
 }
 
 /* ---- the symbol */
@@ -89,18 +123,17 @@ static bool find_symbol(const struct sym_object *o, const char *name, uint64_t *
 
 /* ---- its relocations */
 
-static enum tls_way way_of(const Elf64_Rela *r)
+/* Of x86-64; of AArch64, whose names glibc has otherwise than its psABI. */
+static enum tls_way way_of(const struct sym_object *o, const Elf64_Rela *r)
 {
-	switch (ELF64_R_TYPE(r->r_info)) {
-	case R_X86_64_TPOFF64:
+	const uint32_t type = ELF64_R_TYPE(r->r_info);
+	const bool arm = o->machine == EM_AARCH64;
+
+	if (type == (arm ? R_AARCH64_TLS_TPREL : R_X86_64_TPOFF64))
 		return TLS_BY_OFFSET;
-	case R_X86_64_TLSDESC:
+	if (type == (arm ? R_AARCH64_TLSDESC : R_X86_64_TLSDESC))
 		return TLS_BY_DESCRIPTOR;
-	case R_X86_64_DTPMOD64:
-		return TLS_BY_BLOCK;
-	default:
-		return TLS_NONE;
-	}
+	return type == (arm ? R_AARCH64_TLS_DTPMOD : R_X86_64_DTPMOD64) ? TLS_BY_BLOCK : TLS_NONE;
 }
 
 /*
@@ -110,7 +143,7 @@ static enum tls_way way_of(const Elf64_Rela *r)
 static enum tls_way way_to(const struct sym_object *o, const Elf64_Rela *r, const char *name,
 			   uint64_t value)
 {
-	const enum tls_way way = way_of(r);
+	const enum tls_way way = way_of(o, r);
 	Elf64_Sym symbol;
 
 	if (way == TLS_NONE)
@@ -153,19 +186,18 @@ static void look_through(const struct sym_object *o, const struct sym_relocs *ta
 
 void record_tls_variable(const struct sym_object *o, const char *name, struct tls_variable *out)
 {
-	uint64_t value, bytes;
+	uint64_t value;
 
 	*out = (struct tls_variable){ .way = TLS_NONE };
-	if (!o->is64 || o->machine != EM_X86_64 || !find_symbol(o, name, &value))
+	if (!o->is64 || (o->machine != EM_X86_64 && o->machine != EM_AARCH64) ||
+	    !find_symbol(o, name, &value))
 		return;
 	for (size_t i = 0; i < o->reloc_count; i++)
 		if (out->way == TLS_NONE || out->way == TLS_IN_BLOCK)
 			look_through(o, &o->relocs[i], name, value, out);
 	if (out->way != TLS_NONE)
 		return;
-	bytes = record_tls_bytes(o);
-	out->way = value < bytes ? TLS_IN_PROGRAM : TLS_UNKNOWN;
-	out->offset = (int64_t)value - (int64_t)bytes;
+	out->way = place_in_program(o, value, &out->offset) ? TLS_IN_PROGRAM : TLS_UNKNOWN;
 }
 
 /* ---- in a process */

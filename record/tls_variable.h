@@ -38,7 +38,9 @@ struct tls_place {
 bool record_tls_place(const struct tls_variable *v, uint64_t bias, struct record_remote *memory,
 		      struct tls_place *out);
 
-/* What thread-locals of a program take; they end where the thread pointer is. 0: there are none. */
+/* What thread-locals of a program of x86-64 take, before the thread pointer. 0: there are none. */
 uint64_t record_tls_bytes(const struct sym_object *o);
+/* Where a thread has the table of its blocks, from its pointer. */
+int record_tls_blocks(bool musl);
 
 #endif

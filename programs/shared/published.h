@@ -38,8 +38,8 @@ struct published_process {
 		struct { /* of PUBLISHED_CONTEXT */
 			/* In the table of blocks (DTV): the library's; 0: tls is in none */
 			uint16_t block;
-			uint16_t ids; /* trace and span are asked for, too */
-			uint16_t unused;
+			uint16_t ids;	 /* trace and span are asked for, too */
+			uint16_t blocks; /* where that table is, from 8 before the thread pointer */
 		};
 	};
 	/* From the thread pointer, or in the block, to what the thread runs: struct g, record */

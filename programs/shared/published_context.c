@@ -18,8 +18,7 @@ ASM_FRAME(context_frame,
 
 enum {
 	KNOWN_PID = offsetof(struct stack_scratch, walk.pid),
-	/* The table of a thread's blocks, from its pointer; of glibc and musl (x86-64) */
-	BLOCKS_AT = 8,
+	BLOCKS_BEFORE = 8,
 
 	HEAD_BYTES = sizeof(struct published_head),
 	MOST = PUBLISHED_RECORD_BYTES - HEAD_BYTES,
@@ -60,7 +59,9 @@ FUNC(published_context),
 	THREAD_POINTER(R3, R0),
 	LDX(H, R8, R6, OF_PUBLISHED(block)),
 	JEQ(R8, 0, in_static_block),
-	ADD(R3, BLOCKS_AT),
+	LDX(H, R1, R6, OF_PUBLISHED(blocks)),
+	ADD_REG(R3, R1),
+	SUB(R3, BLOCKS_BEFORE),
 	FOLLOW(none),
 	ADD_REG(R3, R8),
 	FOLLOW(none), /* a block that nobody has used yet is at -1, and nothing there */

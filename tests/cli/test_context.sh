@@ -5,10 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 
 need_profile
-if [ "$(uname -m)" != x86_64 ]; then
-	skip 'contexts of threads' 'only on x86-64 so far'
-	finish
-fi
 run "$rawprof" cpu --thread-context -- true
 if grep -q 'no labels of goroutines and threads here' "$err"; then
 	skip 'contexts of threads' 'not on this kernel'
