@@ -117,7 +117,8 @@ int record_python_names_add(struct python_names *names, const struct python_code
 void record_python_names_find(const struct python_names *names, const struct name_owner *owner,
 			      const uint64_t words[2], struct report_frame *out)
 {
-	const uint32_t position = words[1] & PYTHON_POSITION_MAX;
+	const bool is_entered = (words[1] & PYTHON_POSITION_MAX) == PYTHON_POSITION_ENTERED;
+	const uint32_t position = is_entered ? 0 : words[1] & PYTHON_POSITION_MAX;
 	const struct code key = { owner->pid, owner->generation, words[0] & PYTHON_CODE_MASK,
 				  (uint32_t)(words[1] >> PYTHON_CHECK_SHIFT) };
 	const struct code *code = rp_hash_find(&names->codes, &key);
@@ -132,5 +133,7 @@ void record_python_names_find(const struct python_names *names, const struct nam
 	out->name = *f->name ? f->name : out->name;
 	out->module = out->file = *f->file ? f->file : NULL;
 	out->symbol_offset = 2ull * position;
-	out->line = sym_python_line(f->version, f->lines, f->nlines, f->first_line, position);
+	out->line = is_entered ? f->first_line
+			       : sym_python_line(f->version, f->lines, f->nlines, f->first_line,
+						 position);
 }

@@ -225,19 +225,33 @@ LABEL(function),
 	ADD_REG(R1, R7),
 	SUB_REG(R8, R1),
 	JA(position_known),
-LABEL(a_number),
+LABEL(a_number), /* up to 3.10 a function is one of the thread's only once it is entered */
 	LSH(R8, 32),
 	ARSH(R8, 32),
+	JSGE(R8, 0, position_known),
+	MOV(R8, PYTHON_POSITION_ENTERED),
+	JA(position_taken),
 LABEL(position_known),
 	JSLT(R8, 0, called),
 	LDX(H, R1, R9, LAYOUT(position_shift)),
 	AND(R1, 1),
 	RSH_REG(R8, R1),
-	JGT(R8, PYTHON_POSITION_MAX, called),
+	JGE(R8, PYTHON_POSITION_ENTERED, called),
+LABEL(position_taken),
 
-	/* What tells it from another at the same address. */
+	/*
+	 * From 3.12 on the interpreter has a frame of its own between a class and its __init__,
+	 * which is called "__init__", as its file is, and begins at line 0.
+	 */
 	LD_IMM64(R5, GOLDEN_RATIO_64),
 	LD_COPIED(W, R2, code_first_line, CODE_INT_MASK, code_bytes),
+	JNE(R2, 0, of_program),
+	LD_COPIED(DW, R3, code_file, CODE_MASK, code_bytes),
+	LD_COPIED(DW, R4, code_name, CODE_MASK, code_bytes),
+	JEQ_REG(R3, R4, called),
+LABEL(of_program),
+
+	/* What tells it from another at the same address. */
 	ADD_TO_CHECK(code_file),
 	ADD_TO_CHECK(code_name),
 	ADD_TO_CHECK(code_lines),

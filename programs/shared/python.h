@@ -67,6 +67,7 @@ struct python_process {
 #define PYTHON_CODE_MASK (MANAGED_PLACE - 1)
 #define PYTHON_CHECK_SHIFT 24 /* | check << PYTHON_CHECK_SHIFT | position in units of two bytes */
 #define PYTHON_POSITION_MAX ((1 << PYTHON_CHECK_SHIFT) - 1)
+#define PYTHON_POSITION_ENTERED PYTHON_POSITION_MAX /* before its first instruction */
 
 /*
  * A code object, as it comes through the ring when it is first seen in a process: what names it

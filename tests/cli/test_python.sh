@@ -35,7 +35,7 @@ as_it_says() {
 	[ $status -eq 0 ] || fail "$python $mode" "status $status"
 	sort -u "$out" >"$tmp/want"
 	stacks >"$tmp/got"
-	is "$python $mode: it says 14 stacks" "$(wc -l <"$tmp/want")" 14
+	is "$python $mode: it says 16 stacks" "$(wc -l <"$tmp/want")" 16
 	is "$python $mode: they are there" "$(comm -13 "$tmp/got" "$tmp/want")" ''
 	is "$python $mode: no function without a name" "$(grep -c '\[python\]' "$tmp/got")" 0
 }
@@ -118,7 +118,7 @@ lacks '--native: no frame of Python' "$out" ';(<module>|recursion);'
 "$python" "$frames" nap 4 >"$tmp/before" &
 sleeper=$!
 for ((i = 0; i < 100; i++)); do
-	[ "$(wc -l <"$tmp/before")" -eq 14 ] && break
+	[ "$(wc -l <"$tmp/before")" -eq 16 ] && break
 	sleep 0.05
 done
 run "$rawprof" wall --lines --python-only --format folded -o "$tmp/folded" -p "$sleeper" 0.3
@@ -158,6 +158,8 @@ has 'json: their file' "$out" '"file":"[^"]*tests/workloads/frames.py"'
 
 # ---- the interpreter lock
 
+# The lock is held for 500 ms. On a busy machine who wants it waits for a processor too, and who has it says more.
+
 # Of the waits of one thread: how many there are, which share of their time names the line, and how much that is.
 held_up() {
 	python3 - "$1" "$2" <<-'END'
@@ -177,7 +179,7 @@ gil() {
 	read -r n share ns < <(held_up "$tmp/gil" "$line")
 	holds "$1: waits for the interpreter lock" "$n >= 10"
 	holds "$1: who had it, to the line" "$share >= 0.95"
-	holds "$1: and for how long" "$ns > $held * 0.6 && $ns < $held * 1.05"
+	holds "$1: and for how long" "$ns > 250e6 && $ns < $held * 1.05"
 }
 # shellcheck disable=SC2086 # a list
 at_once gil $pythons
@@ -213,7 +215,7 @@ gil_in_wall() {
 	read -r line held <"$out"
 	read -r ns share < <(in_wall "$tmp/gil" "$line")
 	holds "$1: wall: who had it, to the line" "$share >= 0.95"
-	holds "$1: wall: and for how long" "$ns > $held * 0.6 && $ns < $held * 1.05"
+	holds "$1: wall: and for how long" "$ns > 250e6 && $ns < $held * 1.05"
 }
 # shellcheck disable=SC2086 # a list
 at_once gil_in_wall $pythons

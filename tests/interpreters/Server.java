@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Server PORT: a web server with four threads, that sorts, matches, packs and hashes.
+// Server PORT: a web server with four threads, that sorts, matches, packs and hashes; with -Dvirtual=yes each request has a
+// virtual thread, by reflection so that it compiles for versions without them.
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -75,11 +77,17 @@ public class Server {
 		}
 	}
 
-	public static void main(String[] args) throws IOException {
+	static Executor threads() throws ReflectiveOperationException {
+		if (System.getProperty("virtual") == null)
+			return Executors.newFixedThreadPool(4);
+		return (Executor) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+	}
+
+	public static void main(String[] args) throws IOException, ReflectiveOperationException {
 		HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0])), 16);
 
 		server.createContext("/", Server::handle);
-		server.setExecutor(Executors.newFixedThreadPool(4));
+		server.setExecutor(threads());
 		server.start();
 	}
 }

@@ -48,9 +48,12 @@ done
 command -v javac >/dev/null && javac --release 17 -d "$tmp" "$here/Server.java"
 for java in $(command -v java) ${JAVAS:-}; do
 	[ -f "$tmp/Server.class" ] || break
+	version=$("$java" --version | head -n 1 | cut -d ' ' -f 1,2)
+	virtual=
+	[[ $version =~ \ ([0-9]+) && ${BASH_REMATCH[1]} -ge 21 ]] && virtual=-Dvirtual=yes
 	for option in -Xint -XX:TieredStopAtLevel={1,2,3,4} -XX:+Use{Serial,Parallel,G1,Z}GC -XX:-UseCompressedOops \
-		-XX:-UseCompressedClassPointers -Xmx8g; do
-		served "$("$java" --version | head -n 1 | cut -d ' ' -f 1,2) $option" 'Server.handle;' "$java" $option -cp "$tmp" Server
+		-XX:-UseCompressedClassPointers -Xmx8g $virtual; do
+		served "$version $option" 'Server.handle;' "$java" $option -cp "$tmp" Server
 	done
 done
 finish

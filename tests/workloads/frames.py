@@ -158,6 +158,30 @@ def far():
     )
 
 
+class Often:
+    def __init__(self, last):
+        if last:
+            rest()
+
+
+def specialized():
+    for i in range(100):
+        Often(i == 99)
+
+
+def traced():
+    def trace(frame, event, argument):
+        if frame.f_code is entered.__code__:
+            sys.settrace(None)
+            rest()
+
+    def entered():
+        pass
+
+    sys.settrace(trace)
+    entered()
+
+
 class Nothing:
     def __enter__(self):
         return self
@@ -168,7 +192,7 @@ class Nothing:
 
 OUT_OF_THE_WAY = Nothing()
 WAYS = [recursion, inner_class, static, prop, compare, key, nested, generator, coroutine, größe, generated,
-        unwinding, in_with, far]
+        unwinding, in_with, far, specialized, traced]
 
 
 def run(way, seconds):
