@@ -17,6 +17,7 @@ enum {
 	MOST_SYMBOLS = 1 << 20,
 	MOST_RELOCS = 1 << 20,
 	MOST_NAMES = 256,   /* of variables, that are read; of thread-locals a file has few */
+	MOST_NAMED = 4096,  /* relocations: their variables are read as well */
 	MOST_BLOCKS = 4096, /* with thread-locals, of a process */
 	NAME_BYTES = 32,
 	/* What a descriptor's function takes is a pointer from here on: below nothing is mapped */
@@ -141,7 +142,7 @@ static enum tls_way way_of(const struct sym_object *o, const Elf64_Rela *r)
  * is found so, by what is added; the number of a block alone is as good as any.
  */
 static enum tls_way way_to(const struct sym_object *o, const Elf64_Rela *r, const char *name,
-			   uint64_t value)
+			   uint64_t value, uint32_t *names)
 {
 	const enum tls_way way = way_of(o, r);
 	Elf64_Sym symbol;
@@ -153,6 +154,9 @@ static enum tls_way way_to(const struct sym_object *o, const Elf64_Rela *r, cons
 			return TLS_IN_BLOCK;
 		return (uint64_t)r->r_addend == value ? way : TLS_NONE;
 	}
+	if (*names == MOST_NAMED) /* a file may have a million that are none */
+		return TLS_NONE;
+	++*names;
 	return sym_symtab_symbol(o, SYM_DYNSYM, ELF64_R_SYM(r->r_info), &symbol) &&
 			       ELF64_ST_TYPE(symbol.st_info) == STT_TLS &&
 			       has_name(o, SYM_DYNSYM, &symbol, name)
@@ -165,6 +169,7 @@ static void look_through(const struct sym_object *o, const struct sym_relocs *ta
 {
 	Elf64_Rela r[AT_ONCE];
 	const uint64_t all = table->size / sizeof(r[0]);
+	uint32_t names = 0;
 	size_t n;
 
 	for (uint64_t at = 0; at < all && at < MOST_RELOCS; at += n) {
@@ -173,7 +178,7 @@ static void look_through(const struct sym_object *o, const struct sym_relocs *ta
 		if (!n)
 			break;
 		for (size_t i = 0; i < n && at + i < all; i++) {
-			const enum tls_way way = way_to(o, &r[i], name, value);
+			const enum tls_way way = way_to(o, &r[i], name, value, &names);
 
 			if (way == TLS_NONE || (way == TLS_IN_BLOCK && out->way != TLS_NONE))
 				continue;

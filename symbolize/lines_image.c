@@ -50,7 +50,8 @@ bool sym_lines_may_name_others(const struct sym_object *data)
 
 static bool is_debug(const struct sym_headers *h, const Elf64_Shdr *sh)
 {
-	return sh->sh_type != SHT_NOBITS && strstr(sym_headers_name(h, sh), "debug");
+	return sh->sh_type != SHT_NOBITS && sh->sh_size &&
+	       strstr(sym_headers_name(h, sh), "debug");
 }
 
 /* Where the last byte is that is needed; 0: they are more than @most, or not all in the file. */
@@ -65,7 +66,7 @@ static uint64_t find_end(const struct sym_object *o, const struct sym_headers *h
 		    sym_object_there(o, sh->sh_offset, sh->sh_size) == sh->sh_size &&
 		    sh->sh_offset + sh->sh_size > end)
 			end = sh->sh_offset + sh->sh_size;
-		if (!is_debug(h, sh) || !sh->sh_size)
+		if (!is_debug(h, sh))
 			continue;
 		if (sh->sh_size > most - sum ||
 		    sym_object_there(o, sh->sh_offset, sh->sh_size) < sh->sh_size)
