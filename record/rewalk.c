@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "recording.h"
@@ -22,6 +23,8 @@
 #define FIRST_LEFT 32
 /* Who has walked so many, and an eighth of them to no avail, has seen enough of that. */
 #define ENOUGH_TO_TELL 512
+/* What one look at all that is kept may take, in frames: seconds, if they lead through files. */
+#define MOST_FRAMES (4u << 20)
 /* How long tables are waited for after the end: as long as their making goes on then. */
 #define AWAIT_NS ((uint64_t)TABLES_LAST_MS * (NS_PER_SECOND / 1000))
 #define AWAIT_MS 20
@@ -201,7 +204,7 @@ static void walk(const struct record_rewalk *w, const struct rewalk_one *one,
 }
 
 static int walk_and_count(struct recording *rec, struct rewalk_space *space,
-			  const struct rewalk_one *one, size_t *nbetter)
+			  const struct rewalk_one *one, struct rp_work *work, size_t *nbetter)
 {
 	const unsigned int most = rec->config.user_frames;
 	struct record_rewalk *w = rec->rewalk;
@@ -213,6 +216,7 @@ static int walk_and_count(struct recording *rec, struct rewalk_space *space,
 	if (!made)
 		return -ENOMEM;
 	walk(w, one, space, most, made);
+	rp_work_spend(work, 1 + made->user_bytes / sizeof(made->frames[0]));
 	better = is_better(made, one->record);
 	w->walked += !lacks_rule(one->record);
 	w->better += better && !lacks_rule(one->record);
@@ -234,6 +238,8 @@ static int walk_all(struct recording *rec)
 {
 	struct record_rewalk *w = rec->rewalk;
 	struct rewalk_kept *k = &w->kept;
+	/* A process may make its stacks as long, and as dear, as it likes. */
+	struct rp_work work = rp_work_for(MOST_FRAMES, 1);
 	size_t better = 0;
 	struct rewalk_space *space;
 	int err = record_rewalk_space_open(&space, rec, any_lacks_rule(k));
@@ -241,8 +247,10 @@ static int walk_all(struct recording *rec)
 	if (err)
 		return err;
 	for (size_t i = 0; !err && i < k->n; i++)
-		if (k->one[i].record)
-			err = walk_and_count(rec, space, &k->one[i], &better);
+		if (k->one[i].record && work.left)
+			err = walk_and_count(rec, space, &k->one[i], &work, &better);
+		else if (k->one[i].record)
+			err = record_rewalk_count(rec, k->one[i].record);
 	rp_log(RP_INFO,
 	       "%zu stacks of %zu KB were walked once their tables were there, %zu of them "
 	       "further than before; there was no room for %llu",
