@@ -223,25 +223,39 @@ out:
 	return readable;
 }
 
+/* Any name may be as long as the file: what is shown of it ends as what is demangled does. */
+static const char *cut(struct sym_demangler *d, const char *name)
+{
+	char text[SYM_DEMANGLED_MAX];
+	const char *kept;
+
+	if (strnlen(name, SYM_DEMANGLED_MAX + 1) <= SYM_DEMANGLED_MAX)
+		return name;
+	memcpy(text, name, sizeof(text) - 3);
+	memcpy(text + sizeof(text) - 3, "...", 3);
+	kept = sym_strings_add(&d->strings, text, sizeof(text));
+	return kept ? kept : name;
+}
+
 const char *sym_demangle(struct sym_demangler *d, const char *name)
 {
 	const char *mangled, *readable;
 	struct known *k;
 
 	if (!sym_can_demangle() || (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2)))
-		return name;
+		return cut(d, name);
 	mangled = sym_strings_add(&d->strings, name, strlen(name));
 	k = mangled ? rp_hash_add(&d->known, &mangled) : NULL;
 	if (!k)
 		return name;
 	readable = k->readable ? k->readable : work_out(d, mangled);
 	k->readable = readable;
-	return !readable || readable == mangled ? name : readable;
+	return !readable || readable == mangled ? cut(d, name) : readable;
 }
 
 void sym_demangler_rest(struct sym_demangler *d)
 {
-	if (d->known.count <= KEPT_MAX)
+	if (d->known.count <= KEPT_MAX && d->strings.count <= 2 * KEPT_MAX)
 		return;
 	sym_strings_free(&d->strings);
 	rp_hash_free(&d->known);

@@ -137,12 +137,15 @@ static int take_window(void *ctx, struct recording *rec, const struct report *re
 	w.blind_ns = blind_ns;
 	w.unlabelled = agent_labels_dropped(r->labels);
 	w.size = size;
+	/* Whoever has names enough can make it so: the next one is another. */
 	if (!err && size > AGENT_MAX_WINDOW)
-		err = rp_fail(-EFBIG, "a window of %s has %zu bytes: make it shorter",
-			      rec->profiler->command, size);
-	if (!err)
+		rp_log(RP_ERROR,
+		       "a window of %s is lost: it has %zu bytes, more than %u; shorter ones have "
+		       "less",
+		       rec->profiler->command, size, AGENT_MAX_WINDOW);
+	else if (!err)
 		err = send_all(r->socket, &w, sizeof(w));
-	if (!err)
+	if (!err && size <= AGENT_MAX_WINDOW)
 		err = send_all(r->socket, data, size);
 	free(data);
 #ifdef __GLIBC__

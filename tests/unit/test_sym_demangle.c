@@ -143,6 +143,30 @@ START_TEST(test_deep)
 }
 END_TEST
 
+/* Plain ones as well, and what looks mangled and is not. */
+START_TEST(test_long_names_are_cut)
+{
+	static const char *const begins[] = { "plain", "_Zx", "_R" };
+	const size_t n = 100000;
+	char *name = malloc(n + 1);
+
+	for (size_t i = 0; i < 3; i++) {
+		const char *shown;
+
+		memset(name, 'x', n);
+		memcpy(name, begins[i], strlen(begins[i]));
+		name[n] = '\0';
+		shown = sym_demangle(demangler, name);
+		ck_assert_uint_eq(strlen(shown), SYM_DEMANGLED_MAX);
+		ck_assert_str_eq(shown + SYM_DEMANGLED_MAX - 3, "...");
+		ck_assert_int_eq(memcmp(shown, name, SYM_DEMANGLED_MAX - 3), 0);
+		name[SYM_DEMANGLED_MAX] = '\0';
+		ck_assert_str_eq(sym_demangle(demangler, name), name);
+	}
+	free(name);
+}
+END_TEST
+
 /* ---- names that would take years */
 
 static char *put_reference(char *at, char letter, int number)
@@ -259,6 +283,7 @@ int main(void)
 	tcase_add_test(t, test_endless_cxx);
 	tcase_add_test(t, test_endless_rust);
 	tcase_add_test(t, test_deep);
+	tcase_add_test(t, test_long_names_are_cut);
 	tcase_add_test(t, test_garbage);
 	tcase_add_loop_test(t, test_dear, 0, 2 * sizeof(writers) / sizeof(*writers));
 	srunner_run_all(r, CK_NORMAL);
