@@ -12,6 +12,7 @@
 #include "base/grow.h"
 
 #define MAX_SERIES 4096
+#define MAX_FAMILIES 256
 
 /* A line "NAME{LABELS} VALUE" of all intervals. */
 struct series {
@@ -65,6 +66,10 @@ static struct family *family_of(struct agent_metrics *m, const char *line)
 	for (size_t i = 0; i < m->n; i++)
 		if (!strncmp(m->family[i].name, name, n) && !m->family[i].name[n])
 			return &m->family[i];
+	if (m->n == MAX_FAMILIES) {
+		m->dropped++;
+		return NULL;
+	}
 	if (RP_PUSH(m->family, m->n, m->capacity, (struct family){ .name = strndup(name, n) }))
 		return NULL;
 	if (m->family[m->n - 1].name)

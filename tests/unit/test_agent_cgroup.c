@@ -177,6 +177,32 @@ START_TEST(lists_of_labels)
 }
 END_TEST
 
+/* What a recorder that was taken over may say. */
+START_TEST(metrics_are_bounded)
+{
+	struct agent_metrics *m = agent_metrics_new();
+	struct agent_text text = { .have = 0 };
+	size_t size, lines = 0;
+	char line[64], *page;
+	FILE *f;
+
+	for (int i = 0; i < 100000; i++) {
+		const int n = snprintf(line, sizeof(line), "# TYPE x%d histogram\nx%d 1\n", i, i);
+
+		agent_metrics_take(m, &text, line, (size_t)n);
+	}
+	f = open_memstream(&page, &size);
+	agent_metrics_print(m, f);
+	fclose(f);
+	for (const char *c = page; (c = strstr(c, "# TYPE x")); c++)
+		lines++;
+	ck_assert_uint_eq(lines, 256);
+	ck_assert_ptr_nonnull(strstr(page, "\nrawprof_agent_series 256\n"));
+	free(page);
+	agent_metrics_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("agent_cgroup");
@@ -190,6 +216,7 @@ int main(void)
 	tcase_add_test(t, of_a_file);
 	tcase_add_test(t, long_names_are_cut);
 	tcase_add_test(t, lists_of_labels);
+	tcase_add_test(t, metrics_are_bounded);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
