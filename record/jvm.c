@@ -33,7 +33,6 @@ struct known_file {
 /* A process, by its number in the map. */
 struct known_process {
 	uint32_t pid; /* 0: the number is free */
-	uint32_t file;
 	struct jvm_memory memory;
 };
 
@@ -41,6 +40,7 @@ struct record_jvm {
 	int processes_fd;
 	struct hash_map files; /* of struct known_file */
 	struct known_process processes[JVM_PROCESSES];
+	struct jvm_layout layouts[JVM_PROCESSES]; /* theirs: the files may be forgotten */
 	struct jvm_names *names;
 	bool full_said;
 };
@@ -230,9 +230,10 @@ static struct known_file *find_file(struct record_jvm *j, const struct sym_proc_
 				    int (*open)(void *ctx), void *ctx)
 {
 	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
-	struct known_file *f = rp_hash_find(&j->files, &key);
+	bool is_new;
+	struct known_file *f = rp_hash_add_within(&j->files, &key, LANGUAGE_MAX_FILES, &is_new);
 
-	if (!f && j->files.count < LANGUAGE_MAX_FILES && (f = rp_hash_add(&j->files, &key))) {
+	if (f && is_new) {
 		const int fd = open(ctx);
 
 		f->is_one = fd >= 0 && record_jvm_find_tables(fd, &f->tables);
@@ -307,11 +308,12 @@ uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_
 	if (!p)
 		return 0;
 	p->memory.bias = bias;
-	p->file = (uint32_t)(f - (struct known_file *)j->files.items);
 	number = (uint32_t)(p - j->processes);
 	if (read_machine(f, &p->memory, m->path, &process) &&
-	    !rp_map_write(j->processes_fd, number * sizeof(process), &process, sizeof(process)))
+	    !rp_map_write(j->processes_fd, number * sizeof(process), &process, sizeof(process))) {
+		j->layouts[number] = f->layout;
 		return number + 1;
+	}
 	*early = !f->is_unknown;
 	forget(p);
 	return 0;
@@ -331,7 +333,7 @@ int record_jvm_saw(struct record_jvm *j, const struct stack_record *r)
 	if (!p || !p->pid)
 		return 0;
 	memory.memory = p->memory;
-	memory.layout = &((const struct known_file *)j->files.items)[p->file].layout;
+	memory.layout = &j->layouts[p - j->processes];
 	/* They come first, and are three words each: programs/shared/jvm.c. */
 	for (; !err && end - at >= 3; at += 3) {
 		if (!(at[2] & MANAGED_PLACE) ||
