@@ -249,7 +249,7 @@ static bool read_layout(struct known_file *f, const struct jvm_memory *m, const 
 	f->is_unknown = err == -ENOENT && ++f->tries == MOST_TRIES;
 	if (f->is_unknown)
 		rp_log(RP_WARN,
-		       "%s: Java %u does not say where it has %s (17 to 22 and 25 do): its frames "
+		       "%s: Java %u does not say where it has %s (17 to 22, 25, 26 do): its frames "
 		       "have no names, and its stacks may end early",
 		       path, f->layout.version, missing);
 	return !err;

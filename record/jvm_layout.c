@@ -105,6 +105,7 @@ static const struct wanted {
 	{ "nmethod", "_immutable_data", JVM_COMPILED_IMMUTABLE, BY_OFFSET },
 	{ "nmethod", "_scopes_data_offset", JVM_COMPILED_SCOPES, BY_OFFSET },
 	{ "nmethod", "_deopt_handler_offset", JVM_COMPILED_DEOPT, BY_OFFSET },
+	{ "nmethod", "_deopt_handler_entry_offset", JVM_COMPILED_DEOPT, BY_OFFSET },
 	{ "nmethod", "_scopes_pcs_offset", JVM_COMPILED_PCS },
 	{ "nmethod", "_dependencies_offset", JVM_COMPILED_PCS_END, BY_ADDRESS },
 	{ "nmethod", "_orig_pc_offset", JVM_COMPILED_ORIG_PC },

@@ -160,7 +160,9 @@ static void read_interpreter(struct search *s, const char *path, enum script_lan
 				     .loop_bytes = w[LOOP].size };
 	const char *built = "";
 
-	if (known && !w[ROOT].found)
+	if (known && !w[LOOP].found)
+		built = " without its symbols";
+	else if (known && !w[ROOT].found)
 		built = language == SCRIPT_PERL ? " for one thread" : " for several threads";
 	else if (known && language == SCRIPT_RUBY && !record_ruby_places(s->object, &found))
 		built = " in the program itself";
@@ -198,7 +200,8 @@ void record_script_read_file(int fd, const char *path, enum script_language lang
 		return;
 	s.object = object;
 	sym_symtab_find(object, s.wanted, WANTED);
-	if (s.wanted[LOOP].found) /* else it starts one, or has nothing to do with it */
+	/* Else it starts one, or has nothing to do with it; from 3.3 on Ruby's does not say. */
+	if (s.wanted[LOOP].found || (language == SCRIPT_RUBY && record_ruby_version(object)))
 		read_interpreter(&s, path, language, out);
 	sym_object_close(object);
 }

@@ -23,7 +23,7 @@ struct setting {
 static const struct finding languages[] = {
 	{ "Python", "", 0, "CPython 3.8 to 3.14, with glibc" },
 	{ "JavaScript", "", 0, "V8 10.2, 11.3, 12.4 (Node 18, 20, 22)" },
-	{ "Java", "", 0, "HotSpot 17, 21 and 25" },
+	{ "Java", "", 0, "HotSpot 17, 21, 25, 26" },
 	{ "PHP", "", 0, "8.2, not for several threads (ZTS)" },
 	{ "Ruby", "", 0, "3.1, with libruby" },
 	{ "Perl", "", 0, "5.36 for several threads (as Debian's is), with glibc" },

@@ -44,7 +44,7 @@ first=$(sed -n 1p "$tmp/versions") last=$(sed -n '$p' "$tmp/versions")
 is 'Python: no version between is missing' "$(wc -l <"$tmp/versions")" $((${last#3.} - ${first#3.} + 1))
 has 'doctor: versions of Python' "$out" "^  (yes|no) +Python .*CPython $first to $last,"
 has 'doctor: versions of V8' "$out" "^  (yes|no) +JavaScript .*V8 $(versions record/v8_layouts.c | paste -sd, | sed 's/,/, /g') "
-has 'doctor: versions of Java' "$out" '^  (yes|no) +Java .*HotSpot 17, 21 and 25$'
+has 'doctor: versions of Java' "$out" '^  (yes|no) +Java .*HotSpot 17, 21, 25, 26$'
 # What cpu does is what doctor said it would.
 cpu_says=$(why cpu)
 event=${cpu_says#samples by }

@@ -165,6 +165,15 @@ sed -i 's/PHP.8\.2\.0/PHP\/9.8.0/' "$tmp/php9"
 folded -F 999 --user -- "$tmp/php9" circle 0.1
 has 'a version that is not known: says so' "$err" 'php9: PHP 9\.8 is not known \(8\.2 is\): its stacks are native'
 holds 'a version that is not known: native frames' "$(share "$out" ';main;.*;burn') > 80"
+# From 3.3 on Ruby's library has few symbols.
+burns='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+if echo 'const char ruby_version[] = "3.9.1"; int at_least(void) { return 1; }' |
+	gcc -shared -fPIC -o "$tmp/libruby9.so" -x c - 2>/dev/null; then
+	folded -F 999 --user -- env LD_PRELOAD="$tmp/libruby9.so" sh -c "$burns"
+	has 'a Ruby that is not known: says so' "$err" 'libruby9.so: Ruby 3\.9 is not known .3\.1 is.: its stacks are native'
+else
+	skip 'a Ruby that is not known' 'no compiler'
+fi
 printf '\077' >"$tmp/version"
 objcopy --update-section perl_version="$tmp/version" "$work/fakeperl" "$tmp/perl9"
 folded -F 999 --user -- "$tmp/perl9" circle 0.1
