@@ -268,18 +268,33 @@ void agent_labels_meet(struct agent_labels *l, uint32_t pid, uint64_t generation
 	set_of(l, pid, generation);
 }
 
+static bool is_ours(const char *key)
+{
+	for (int i = 0; i < AGENT_LABELS; i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+/* A program that says of itself that it is in another's container is not believed. */
+static size_t take_others(struct agent_labels *l, const struct report_sample *sample)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sample->nlabels; i++)
+		if (!is_ours(sample->labels[i].key))
+			l->label[n++] = sample->labels[i];
+	return n;
+}
+
 int agent_labels_add(struct agent_labels *l, uint32_t pid, uint64_t generation,
 		     struct report_sample *sample)
 {
 	const uint32_t number = set_of(l, pid, generation);
 	const struct set *set = (const struct set *)l->sets.items + (number ? number - 1 : 0);
-	size_t n = sample->nlabels;
+	size_t n = take_others(l, sample);
 
-	if (!number)
-		return 0;
-	if (n)
-		memcpy(l->label, sample->labels, n * sizeof(*l->label));
-	for (int i = 0; i < AGENT_LABELS && n < REPORT_MAX_LABELS; i++)
+	for (int i = 0; number && i < AGENT_LABELS && n < REPORT_MAX_LABELS; i++)
 		if (*set->text[i])
 			l->label[n++] =
 				(struct report_label){ .key = keys[i], .str = set->text[i] };

@@ -177,6 +177,37 @@ START_TEST(lists_of_labels)
 }
 END_TEST
 
+/* Labels that a program publishes of its threads come with the sample. */
+START_TEST(programs_do_not_say_where_they_are)
+{
+	static const char *const claimed[] = { "container", "unit", "exe", "pod", "build_id" };
+	struct report_label labels[] = { { .key = "container", .str = "of-another" },
+					 { .key = "route", .str = "/x" },
+					 { .key = "unit", .str = "of-another" },
+					 { .key = "exe", .str = "of-another" },
+					 { .key = "pod", .str = "of-another" },
+					 { .key = "build_id", .str = "of-another" } };
+	struct report_sample sample = { .labels = labels, .nlabels = 6 };
+	struct agent_labels *l;
+	size_t routes = 0;
+
+	for (size_t room = 0; room < 2; room++) { /* without room for more sets, too */
+		l = agent_labels_new("exe,unit", room);
+		sample.labels = labels;
+		sample.nlabels = 6;
+		ck_assert_int_eq(agent_labels_add(l, (uint32_t)getpid(), 1, &sample), 0);
+		for (size_t i = 0; i < sample.nlabels; i++) {
+			routes += !strcmp(sample.labels[i].key, "route");
+			for (size_t k = 0; k < 5; k++)
+				ck_assert(strcmp(sample.labels[i].key, claimed[k]) ||
+					  strcmp(sample.labels[i].str, "of-another"));
+		}
+		agent_labels_free(l);
+	}
+	ck_assert_uint_eq(routes, 2);
+}
+END_TEST
+
 /* What a recorder that was taken over may say. */
 START_TEST(metrics_are_bounded)
 {
@@ -217,6 +248,7 @@ int main(void)
 	tcase_add_test(t, long_names_are_cut);
 	tcase_add_test(t, lists_of_labels);
 	tcase_add_test(t, metrics_are_bounded);
+	tcase_add_test(t, programs_do_not_say_where_they_are);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
