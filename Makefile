@@ -224,7 +224,7 @@ check-consumers: rawprof $(WORKLOAD) ## profiles in Firefox Profiler, Perfetto a
 check-top: rawprof $(WORKLOAD) ## top in tmux, beside the commands it shows, and its BPF programs beside bpftool, with ten of bpftrace's; root
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/top/check.sh
 .PHONY: check-servers
-check-servers: rawprof $(BUILD)/workloads/split ## the agent, the Collector of OpenTelemetry and the server of gRPC themselves, from Go's module proxy (54 MB); root, minutes the first time
+check-servers: rawprof $(BUILD)/workloads/split ## the agent, the Collector of OpenTelemetry and gRPC themselves, from Go's module proxy (54 MB), Pyroscope and Parca if PYROSCOPE=PATH, PARCA=PATH; root, minutes the first time
 	$(Q)RUN_TIMEOUT=120 scripts/run-tests tests/servers/check.sh
 .PHONY: check-agent
 check-agent: rawprof ## the agent attacked by another user, through a server's minute away (AWAY), and killed 50 times (KILLS); root, 6 minutes

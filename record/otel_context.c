@@ -63,7 +63,7 @@ static bool skip(struct piece *p, uint64_t n)
 /* The next field; false at the end, and with *bad where none can be. */
 static bool next_field(struct piece *p, struct field *f, bool *bad)
 {
-	uint64_t tag, n;
+	uint64_t tag = 0, n;
 	bool ok;
 
 	if (p->at == p->end)

@@ -321,17 +321,30 @@ static void send_mapping(struct pprof *p, uint32_t mapping, const struct mapping
 	send(p, PROFILE_MAPPING, b);
 }
 
-static void add_line(struct pprof *p, const struct frame *f, bool has_mapping)
+/*
+ * NULL: none, for a reader who may have the symbols of its file. Where there is no file nobody has
+ * any, and servers leave out frames without a function, and samples that have no others.
+ */
+static const char *name_of(const struct report *r, const struct frame *f, uint32_t mapping)
 {
-	const char *name = text(p->r, function_of(p->r, f->function)->name);
+	const char *name = text(r, function_of(r, f->function)->name), *path;
+
+	if (name && *name)
+		return name;
+	if (mapping == NONE)
+		return "[unknown]";
+	path = mapping == KERNEL_MAPPING ? NULL : text(r, mapping_of(r, mapping)->path);
+	return path && *path == '[' ? path : NULL;
+}
+
+static void add_line(struct pprof *p, const struct frame *f, uint32_t mapping)
+{
+	const char *name = name_of(p->r, f, mapping);
 	struct pprof_function fn;
 	uint32_t id;
 
-	if (!name || !*name) {
-		if (has_mapping)
-			return; /* its reader may have symbols, or name it by the mapping */
-		name = "[unknown]";
-	}
+	if (!name)
+		return;
 	fn.name = (uint32_t)string_id(p, name);
 	fn.file = (uint32_t)string_id(p, text(p->r, f->file));
 	fail(p, p->err ? 0 : rp_hash_number(&p->functions, &fn, &id));
@@ -360,7 +373,7 @@ static void send_location(struct pprof *p, uint32_t location, struct mapping_fac
 	for (; link != NONE; link = ((const struct link *)p->links.items)[link].inner)
 		chain[n++] = ((const struct link *)p->links.items)[link].frame;
 	while (n--)
-		add_line(p, frame_of(p->r, chain[n]), mapping != NONE);
+		add_line(p, frame_of(p->r, chain[n]), mapping);
 	send(p, PROFILE_LOCATION, &p->message);
 }
 
@@ -416,6 +429,23 @@ static void add_comments(struct pprof *p)
 	report_buf_free(&lines);
 }
 
+/* What is not sampled stands for itself, as in Go's own profiles: without it Parca fails. */
+static void send_period(struct pprof *p)
+{
+	const struct report *r = p->r;
+	const struct report_info *info = &r->meta.info;
+	const bool is_sampled = info->period_type.type && info->period_type.unit;
+
+	if (is_sampled)
+		send_value_type(p, PROFILE_PERIOD_TYPE, info->period_type.type,
+				info->period_type.unit);
+	else if (r->ntypes)
+		send_value_type(p, PROFILE_PERIOD_TYPE, text(r, r->types[0].type),
+				text(r, r->types[0].unit));
+	report_buf_reset(&p->message);
+	report_proto_add_uint(&p->message, PROFILE_PERIOD, is_sampled ? info->period : 1);
+}
+
 static void send_head(struct pprof *p)
 {
 	const struct report *r = p->r;
@@ -424,13 +454,9 @@ static void send_head(struct pprof *p)
 	for (size_t i = 0; i < r->ntypes; i++)
 		send_value_type(p, PROFILE_SAMPLE_TYPE, text(r, r->types[i].type),
 				text(r, r->types[i].unit));
-	if (info->period_type.type && info->period_type.unit)
-		send_value_type(p, PROFILE_PERIOD_TYPE, info->period_type.type,
-				info->period_type.unit);
-	report_buf_reset(&p->message);
+	send_period(p);
 	report_proto_add_uint(&p->message, PROFILE_TIME_NANOS, info->start_ns);
 	report_proto_add_uint(&p->message, PROFILE_DURATION_NANOS, info->duration_ns);
-	report_proto_add_uint(&p->message, PROFILE_PERIOD, info->period);
 	report_proto_add_uint(&p->message, PROFILE_DEFAULT_SAMPLE_TYPE,
 			      string_id(p, text(r, r->types[p->options.weight].type)));
 	add_comments(p);

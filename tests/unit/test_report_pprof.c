@@ -460,6 +460,23 @@ START_TEST(stacks_are_leaf_first_and_calls_not_returns)
 }
 END_TEST
 
+/* Servers leave out frames without a function. */
+START_TEST(memory_without_a_file_has_a_name)
+{
+	const struct report_frame code = { .module = "[anon]", .address = 0x7f1234 };
+	const struct report_frame stripped = { .module = "/bin/app", .address = 0x401000 };
+	struct report *r = new_cpu_report();
+	struct decoded d;
+
+	ADD(r, "x", 1, 1, add_frame(r, code), add_frame(r, stripped));
+	decode(r, NULL, &d);
+	check(&d);
+	ck_assert_str_eq(stack_text(&d, 0), "[anon]:0@7f1234 < @401000");
+	release(&d);
+	report_free(r);
+}
+END_TEST
+
 START_TEST(shared_frames_are_one_location)
 {
 	struct report *r = new_cpu_report();
@@ -524,6 +541,9 @@ START_TEST(four_values)
 		ck_assert_str_eq(string_of(&d, d.types[i], 2), types[i].unit);
 	}
 	ck_assert_str_eq(string(&d, d.default_type), "inuse_space");
+	ck_assert_str_eq(string_of(&d, d.period_type, 1), "alloc_objects"); /* nothing is sampled */
+	ck_assert_str_eq(string_of(&d, d.period_type, 2), "count");
+	ck_assert_uint_eq(d.period, 1);
 	ck_assert_uint_eq(packed(part(d.samples[0], 2, 0), read, 4), 4);
 	ck_assert_mem_eq(read, values, sizeof(values));
 	release(&d);
@@ -562,6 +582,7 @@ static void add(TCase *t)
 	tcase_add_test(t, everything_is_where_it_belongs);
 	tcase_add_test(t, mappings_begin_with_the_main_binary);
 	tcase_add_test(t, stacks_are_leaf_first_and_calls_not_returns);
+	tcase_add_test(t, memory_without_a_file_has_a_name);
 	tcase_add_test(t, shared_frames_are_one_location);
 	tcase_add_test(t, values_stay_positive);
 	tcase_add_test(t, four_values);
