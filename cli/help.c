@@ -18,7 +18,7 @@ const struct command *command_by_name(const char *name)
 
 #define HELP_WIDTH 100
 #define HELP_COLUMN 27
-#define HELP_TEXT 512 /* of one option */
+#define HELP_TEXT 1024 /* of one option */
 
 static const char *const group_titles[OPTION_GROUPS] = {
 	[OPTION_VIEW] = "View",

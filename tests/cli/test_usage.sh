@@ -58,6 +58,8 @@ is 'the options of the man page are those of the program' "$status $(cat "$out")
 for o in $(grep -oE -- '--[a-z][a-z-]+' "$tmp/help" | sort -u); do
 	has "the man page knows $o" <(sed 's/\\-/-/g' docs/rawprof.1) "$o([^a-z-]|\$)"
 done
+run "$rawprof" agent --help
+has 'the longest list of words is all there' "$out" 'goroutine, trace, none$'
 # Help of each command: groups that are known, lines that fit, and each option is taken.
 for c in $commands; do
 	"$rawprof" help "$c" >"$tmp/help_$c"
