@@ -57,7 +57,8 @@ int record_context_keep(const struct published_context *from, struct label_set *
 	struct attribute a;
 	char *to;
 
-	if (from->bytes < sizeof(from->head) || from->bytes > PUBLISHED_RECORD_BYTES)
+	if (!from->process || from->bytes < sizeof(from->head) ||
+	    from->bytes > PUBLISHED_RECORD_BYTES)
 		return -EBADMSG;
 	/* Entries take no more than they did: a length less, a 0 more. */
 	set->texts = to = malloc(IDS + (size_t)(end - at) + 1);
