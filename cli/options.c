@@ -186,7 +186,7 @@ static void make_tables(const struct command *c, struct getopt_tables *t)
 }
 
 /* The option that getopt_long() has come to: by its value or its letter. NULL: none. */
-static const struct taken_option *option_met(const struct getopt_tables *t, int value)
+static struct taken_option *option_met(struct getopt_tables *t, int value)
 {
 	if (value >= OPTION_BASE)
 		return &t->taken[value - OPTION_BASE];
@@ -222,7 +222,7 @@ static bool is_long(const char *word, bool lacks_value)
 }
 
 /* A letter that getopt_long() refused, or that lacks its value. */
-static int letter_refused(const struct options *opt, const struct getopt_tables *t,
+static int letter_refused(const struct options *opt, struct getopt_tables *t,
 			  bool lacks_value)
 {
 	const struct taken_option *met = option_met(t, optopt);
@@ -236,7 +236,7 @@ static int letter_refused(const struct options *opt, const struct getopt_tables 
 }
 
 /* What getopt_long() could not make sense of; it points behind the word that it stopped at. */
-static int not_understood(const struct options *opt, const struct getopt_tables *t, char **argv,
+static int not_understood(const struct options *opt, struct getopt_tables *t, char **argv,
 			  bool lacks_value)
 {
 	char *word = argv[optind - 1];
@@ -266,14 +266,31 @@ static int no_such_format(const struct options *opt, const struct taken_option *
 		       taken->says->words ? taken->says->words : taken->row->words);
 }
 
-static int take(struct options *opt, const struct taken_option *taken, const char *value)
+/* A list so far; it lives as long as the words of the command line do. NULL: no memory. */
+static const char *so_far(const void *values, struct taken_option *taken, const char *value)
+{
+	const char *const *before = (const void *)((const char *)values + taken->row->offset);
+	char *both;
+
+	if (!taken->is_given) {
+		taken->is_given = true;
+		return value;
+	}
+	return asprintf(&both, "%s,%s", *before, value) < 0 ? NULL : both;
+}
+
+static int take(struct options *opt, struct taken_option *taken, const char *value)
 {
 	const struct option_row *row = taken->row;
+	void *values = taken->own ? opt->own : opt;
 	char wants[OPTION_WANTS];
 
 	opt->given |= row->takes;
+	if (row->kind == OPTION_TEXT && row->arg && !strcmp(row->arg, "LIST") &&
+	    !(value = so_far(values, taken, value)))
+		return command_failed(opt->command, -ENOMEM, rp_log_errors());
 	errno = 0;
-	if (option_take(taken->own ? opt->own : opt, row, row->value ? row->value : value))
+	if (option_take(values, row, row->value ? row->value : value))
 		return -1;
 	if (errno == ENOMEM)
 		return command_failed(opt->command, -ENOMEM, rp_log_errors());
@@ -394,7 +411,7 @@ int options_parse(struct options *opt, int argc, char **argv, const struct comma
 			status = not_understood(opt, &tables, argv, met == ':');
 			continue;
 		}
-		const struct taken_option *taken = option_met(&tables, met);
+		struct taken_option *taken = option_met(&tables, met);
 
 		if (taken->row->kind == OPTION_HELP) {
 			help_print(c, stdout);

@@ -58,6 +58,8 @@ if [ ! -e /sys/bus/event_source/devices/cpu ] && [ ! -e /sys/bus/event_source/de
 	has 'an event that was asked for, and is not here' "$out" '^ +<not supported> +cycles$'
 	is 'and the others are counted: status' "$status" 0
 fi
+run "$rawprof" stat -x ';' -e page-faults -e context-switches,cpu-clock -- true
+is 'a list that goes on' "$(cut -d ';' -f 3 "$out" | xargs)" 'page-faults context-switches cpu-clock'
 
 # Of n rounds: the mean, and its standard error.
 run "$rawprof" stat -r 4 --format json -e page-faults,task-clock -- sh -c "n=\$(cat $tmp/n 2>/dev/null || echo 0);
