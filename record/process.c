@@ -380,7 +380,7 @@ int record_look_again(struct recording *rec)
 /* How long after its end a process is remembered whatever it was. */
 #define REMEMBERED_NS NS_PER_SECOND
 /* Sets of processes that ended long ago are begun anew from this size on: it costs a look more. */
-#define IDS_REMEMBERED 65536
+#define IDS_REMEMBERED 8192
 /* What maps more often than this while so much happens is read, to know what is still mapped. */
 #define MANY_MAPPINGS 128
 
