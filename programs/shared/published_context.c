@@ -72,14 +72,7 @@ LABEL(in_static_block),
 	JEQ(R3, 0, none), /* it works on nothing */
 	MOV_REG(R8, R3),
 
-	ST(W, R10, FIRST, 0),
-	MAP_LOOKUP(published, FIRST),
-	JEQ(R0, 0, none),
-	MOV_REG(R7, R0),
-	MOV(R1, 1),
-	ATOMIC_ADD(W, R7, OF_CONTEXT(busy), R1),
-	LDX(W, R1, R7, OF_CONTEXT(busy)),
-	JNE(R1, 1, give_back), /* what we have interrupted is at it */
+	PUBLISHED_TAKE(none, give_back),
 
 	/* R9 = bytes of the record, the last four of them filled up with 0. */
 	MOV(R2, HEAD_BYTES),

@@ -20,6 +20,20 @@
 	LDX(DW, R3, R10, WORD)
 
 /*
+ * R7 = the element of the map published, for us alone; else to none if there is none, or to
+ * give_back: what we have interrupted is at it. The frame has FIRST.
+ */
+#define PUBLISHED_TAKE(none, give_back)                                                            \
+	ST(W, R10, FIRST, 0),                                                                      \
+	MAP_LOOKUP(published, FIRST),                                                              \
+	JEQ(R0, 0, none),                                                                          \
+	MOV_REG(R7, R0),                                                                           \
+	MOV(R1, 1),                                                                                \
+	ATOMIC_ADD(W, R7, (int)offsetof(struct published_labels, busy), R1),                       \
+	LDX(W, R1, R7, (int)offsetof(struct published_labels, busy)),                              \
+	JNE(R1, 1, give_back)
+
+/*
  * What R7 points to, a type, has the hash R8, which is made another than 0: user space knows what
  * it is from here on. To the label if the ring has no room. The frame has SEND_HASH and SEND_ONE.
  */
