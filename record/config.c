@@ -156,6 +156,12 @@ static void choose_stacks(const struct recording *rec, struct program_config *c)
 		       UNWIND_MODE_REG < offsetof(struct bpf_perf_event_data, sample_period);
 }
 
+/* On 6.1 ends of threads got lost with frames of languages: there those stay off. */
+static bool is_recent(const struct program_config *c)
+{
+	return c->may_goto || rp_has(RP_HAS_UPROBE_MULTI_PID);
+}
+
 /*
  * Frames of Python take two words each, or three where each is placed by itself. They are walked
  * behind a walk by tables, where a helper loops.
@@ -169,9 +175,8 @@ static uint32_t managed_room(const struct recording *rec, const struct program_c
 #ifndef MACHINE_LANGUAGES
 	room = 0;
 #endif
-	/* On 6.1 ends of threads got lost with them: there they stay off. */
 	if (rec->opt->native_only || !c->eh || !c->identity || c->own_regs || c->bounded ||
-	    !c->user_bytes || !rp_has(RP_HAS_UPROBE_MULTI_PID))
+	    !c->user_bytes || !is_recent(c))
 		return 0;
 	return room < wanted ? room : wanted;
 }

@@ -29,6 +29,10 @@ enum {
 	STACK_POINTERS = PCS + STACK_SLACK, /* and room for the frames */
 	N = offsetof(struct stack_scratch, walk.n),
 	KNOWN_PID = offsetof(struct stack_scratch, walk.pid),
+	WINDOW = offsetof(struct stack_scratch, walk.window),
+	WINDOW_AT = offsetof(struct stack_scratch, walk.window_at),
+	WINDOW_LAST = UNWIND_WINDOW - 112, /* there a frame is the last of a window */
+	PAGE = 4096,
 	ROUNDS = 2048,
 };
 
@@ -46,6 +50,14 @@ enum {
 #define TRY_SEEN(way, to)                                                                          \
 	LDX(DW, R2, R1, 8 * (way)),                                                                \
 	JEQ_REG(R2, R7, to)
+
+/* The scratch has it of the frame whose copy R8 has the address of; R1 and R2 are lost. */
+#define TAKE_MEMBER(size, member, mask)                                                            \
+	LDX(H, R1, R9, LAYOUT(member)),                                                            \
+	AND(R1, mask),                                                                             \
+	ADD_REG(R1, R8),                                                                           \
+	LDX(size, R2, R1, 0),                                                                      \
+	STX(DW, R6, WALK(member), R2)
 
 /* R1 = where the next words of the record are, n of them, or to the label: no room. */
 #define NEXT_WORDS(n, full)                                                                        \
@@ -168,6 +180,8 @@ LABEL(by_frame_pointers),
 	STX(W, R6, WALK(native), R2),
 	ST(W, R6, WALK(placing), 0),
 	ST(W, R6, WALK(unread), 0),
+	ST(DW, R6, WALK(code), 0),
+	ST(DW, R6, WINDOW_AT, UNWIND_NO_WINDOW),
 
 	MOV(R1, ROUNDS),
 	LD_FUNC(R2, python_step),
@@ -191,35 +205,83 @@ FUNC(python_step),
 	LD_LAYOUT(R9, R1),
 	LDX(W, R1, R6, WALK(placing)),
 	JNE(R1, 0, place),
+	/*
+	 * R8 = where its copy is. A thousand bytes are read about as fast as eight, and most frames
+	 * lie behind those of their callers: so with some of them. Not beyond their page, for what
+	 * is below may not be there.
+	 */
 	LDX(DW, R3, R6, WALK(frame)),
 	JEQ(R3, 0, last),
-	READ_USER_TO(WALK(frame_bytes), 112, STEP_TASK, last),
-	LD_COPIED(DW, R7, frame_previous, FRAME_MASK, frame_bytes),
-	STX(DW, R6, WALK(previous), R7),
-	LDX(H, R8, R9, LAYOUT(boundary)),
-	JNE(R8, PYTHON_BY_SHIM, function),
-	LD_COPIED(B, R2, frame_mark, FRAME_BYTE_MASK, frame_bytes),
+	LDX(DW, R1, R6, WINDOW_AT),
+	MOV_REG(R7, R3),
+	SUB_REG(R7, R1),
+	JLE(R7, WINDOW_LAST, in_window),
+	MOV_REG(R7, R3),
+	AND(R7, PAGE - 1),
+	JLE(R7, WINDOW_LAST, within_page),
+	MOV(R7, WINDOW_LAST),
+LABEL(within_page),
+	SUB_REG(R3, R7),
+	STX(DW, R6, WINDOW_AT, R3),
+	READ_USER_TO(WINDOW, UNWIND_WINDOW, STEP_TASK, no_window),
+LABEL(in_window),
+	MOV_REG(R8, R6),
+	ADD_REG(R8, R7),
+	ADD(R8, WINDOW),
+	TAKE_MEMBER(DW, frame_previous, FRAME_MASK),
+	TAKE_MEMBER(B, frame_mark, FRAME_BYTE_MASK),
+	TAKE_MEMBER(DW, frame_position, FRAME_MASK),
+	TAKE_MEMBER(DW, frame_code, FRAME_MASK),
+	LDX(H, R1, R9, LAYOUT(boundary)),
+	JNE(R1, PYTHON_BY_SHIM, function),
+	LDX(DW, R2, R6, WALK(frame_mark)),
 	LDX(H, R3, R9, LAYOUT(mark)),
 	JLT_REG(R2, R3, function),
 	LDX(DW, R1, R6, WALK(frame)),
 	STX(DW, R6, WALK(boundary), R1),
-	STX(DW, R6, WALK(frame), R7),
+	LDX(DW, R1, R6, WALK(frame_previous)),
+	STX(DW, R6, WALK(frame), R1),
 	ST(W, R6, WALK(placing), 1),
 	MOV(R0, 0),
 	EXIT(),
 
+	/* Its code is that of the frame before, which both of them hold; or is read. */
 LABEL(function),
-	LD_COPIED(DW, R7, frame_code, FRAME_MASK, frame_bytes),
+	LD_IMM64(R5, GOLDEN_RATIO_64),
+	LDX(DW, R7, R6, WALK(frame_code)),
 	AND(R7, -8), /* 3.14 keeps flags in the lowest bits */
-	STX(DW, R6, WALK(code), R7),
+	LDX(DW, R1, R6, WALK(code)),
+	JEQ_REG(R7, R1, code_known),
+	ST(DW, R6, WALK(code), 0),
 	MOV_REG(R3, R7),
 	READ_USER_TO(WALK(code_bytes), 160, STEP_TASK, called),
 	LDX(DW, R1, R6, WALK(code_bytes) + 8),
 	LDX(DW, R2, R6, OF_PROCESS(code_type)),
 	JNE_REG(R1, R2, called),
 
+	/*
+	 * From 3.12 on the interpreter has a frame of its own between a class and its __init__,
+	 * which is called "__init__", as its file is, and begins at line 0.
+	 */
+	LD_IMM64(R5, GOLDEN_RATIO_64),
+	LD_COPIED(W, R2, code_first_line, CODE_INT_MASK, code_bytes),
+	JNE(R2, 0, of_program),
+	LD_COPIED(DW, R3, code_file, CODE_MASK, code_bytes),
+	LD_COPIED(DW, R4, code_name, CODE_MASK, code_bytes),
+	JEQ_REG(R3, R4, called),
+LABEL(of_program),
+
+	/* What tells it from another at the same address. */
+	ADD_TO_CHECK(code_file),
+	ADD_TO_CHECK(code_name),
+	ADD_TO_CHECK(code_lines),
+	STX(W, R6, WALK(check), R2),
+	STX(DW, R6, WALK(code), R7),
+	ST(W, R6, WALK(sent), 0),
+LABEL(code_known),
+
 	/* R8 = where in it; negative before its first instruction. */
-	LD_COPIED(DW, R8, frame_position, FRAME_MASK, frame_bytes),
+	LDX(DW, R8, R6, WALK(frame_position)),
 	LDX(H, R1, R9, LAYOUT(code_bytes)),
 	JEQ(R1, 0, a_number),
 	ADD_REG(R1, R7),
@@ -238,25 +300,7 @@ LABEL(position_known),
 	RSH_REG(R8, R1),
 	JGE(R8, PYTHON_POSITION_ENTERED, called),
 LABEL(position_taken),
-
-	/*
-	 * From 3.12 on the interpreter has a frame of its own between a class and its __init__,
-	 * which is called "__init__", as its file is, and begins at line 0.
-	 */
-	LD_IMM64(R5, GOLDEN_RATIO_64),
-	LD_COPIED(W, R2, code_first_line, CODE_INT_MASK, code_bytes),
-	JNE(R2, 0, of_program),
-	LD_COPIED(DW, R3, code_file, CODE_MASK, code_bytes),
-	LD_COPIED(DW, R4, code_name, CODE_MASK, code_bytes),
-	JEQ_REG(R3, R4, called),
-LABEL(of_program),
-
-	/* What tells it from another at the same address. */
-	ADD_TO_CHECK(code_file),
-	ADD_TO_CHECK(code_name),
-	ADD_TO_CHECK(code_lines),
-	MOV32_REG(R2, R2),
-	STX(W, R6, WALK(check), R2),
+	LDX(W, R2, R6, WALK(check)),
 	LSH(R2, PYTHON_CHECK_SHIFT),
 	OR_REG(R8, R2),
 	LD_IMM64(R4, MANAGED_WORD),
@@ -270,6 +314,8 @@ LABEL(of_program),
 	STX(DW, R1, PCS + 8, R8),
 
 	/* Has it been sent? R7 = its hash. */
+	LDX(W, R1, R6, WALK(sent)),
+	JNE(R1, 0, called),
 	LDX(W, R2, R6, WALK(check)),
 	LSH(R2, 32),
 	XOR_REG(R7, R2),
@@ -287,6 +333,7 @@ LABEL(of_program),
 	AND(R2, (1 << PYTHON_SEEN_SHIFT) - 1),
 	LSH(R2, 5),
 	ADD_REG(R1, R2),
+	ST(W, R6, WALK(sent), 1),
 	TRY_SEEN(0, called),
 	TRY_SEEN(1, called),
 	TRY_SEEN(2, called),
@@ -302,12 +349,12 @@ LABEL(of_program),
 
 	/* On to its caller, or first to the native frame that the run was in. */
 LABEL(called),
-	LDX(DW, R1, R6, WALK(previous)),
+	LDX(DW, R1, R6, WALK(frame_previous)),
 	STX(DW, R6, WALK(frame), R1),
 	LDX(H, R8, R9, LAYOUT(boundary)),
 	JEQ(R8, PYTHON_BY_SHIM, next),
 	JNE(R8, PYTHON_BY_ENTRY, boundary),
-	LD_COPIED(B, R2, frame_mark, FRAME_BYTE_MASK, frame_bytes),
+	LDX(DW, R2, R6, WALK(frame_mark)),
 	LDX(H, R3, R9, LAYOUT(mark)),
 	JNE_REG(R2, R3, next),
 LABEL(boundary),
@@ -325,6 +372,8 @@ LABEL(no_more_cframes),
 	ST(DW, R6, WALK(cframe), 0),
 	MOV(R0, 0),
 	EXIT(),
+LABEL(no_window),
+	ST(DW, R6, WINDOW_AT, UNWIND_NO_WINDOW),
 LABEL(last),
 	MOV(R0, 1),
 	EXIT(),

@@ -114,19 +114,20 @@ struct python_code {
 
 /* The part of a walk that is about them. */
 struct python_walk {
-	uint64_t thread;	  /* the thread state of who is walked; 0: it has none */
-	uint64_t frame, previous; /* the one at hand, and the one that called it */
+	uint64_t thread; /* the thread state of who is walked; 0: it has none */
+	uint64_t frame;	 /* the one at hand, and what it has: */
+	uint64_t frame_previous, frame_mark, frame_position, frame_code;
 	uint64_t cframe;
-	uint64_t boundary; /* what lies in the native frame that is looked for */
-	uint64_t code;
-	uint64_t seen;		      /* its hash in python_seen */
-	uint32_t check, placing;      /* 1: a native frame is looked for */
+	uint64_t boundary;	      /* what lies in the native frame that is looked for */
+	uint64_t code;		      /* whose copy code_bytes is; 0: none's. */
+	uint64_t seen;		      /* Its hash in python_seen, */
+	uint32_t check, sent;	      /*   and 1 once it was looked for there */
+	uint32_t placing;	      /* 1: a native frame is looked for */
 	uint32_t unread;	      /* code objects that could not be sent, of this walk */
 	uint32_t base, native, count; /* kernel frames; native ones: the next, how many */
 	uint32_t max;		      /* words of the record, with the kernel's */
 	uint64_t words[5];
-	uint64_t frame_bytes[112 / 8 + 3]; /* offsets are masked: 127 + 8 at most */
-	uint64_t code_bytes[160 / 8 + 13]; /*   255 + 8 */
+	uint64_t code_bytes[160 / 8 + 13]; /* offsets are masked: 255 + 8 at most */
 };
 
 /*

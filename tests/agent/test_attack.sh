@@ -6,7 +6,8 @@
 need_profile
 have_python || finish
 [ "$(id -u)" = 0 ] || { skip "$(basename "$0")" 'needs root, to become another user'; finish; }
-as_user() { setpriv --reuid 1234 --regid 1234 --clear-groups --inh-caps=-all "$@"; }
+other=(setpriv --reuid 1234 --regid 1234 --clear-groups --inh-caps=-all)
+as_user() { "${other[@]}" "$@"; }
 as_user /usr/bin/python3 -c '' || { skip "$(basename "$0")" 'another user has no /usr/bin/python3'; finish; }
 end_pids_too
 port=$((20000 + RANDOM % 12000))
@@ -89,7 +90,8 @@ is 'nor waits at a pipe' "$status" 1
 
 name='x"} 1
 rawprof_fake{a="'
-as_user /usr/bin/python3 - "$name" <<'EOF' &
+# By itself, not by as_user: else $! is a shell's, and the liar would outlive the test.
+"${other[@]}" /usr/bin/python3 - "$name" <<'EOF' &
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
 with open('/tmp/perf-%d.map' % os.getpid(), 'w') as f:
