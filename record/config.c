@@ -143,14 +143,15 @@ static void choose_outermost(const struct recording *rec, struct program_config 
 static void choose_stacks(const struct recording *rec, struct program_config *c)
 {
 	const struct record_options *opt = rec->opt;
+	const uint32_t by_kernel = kernel_walk_bytes(opt);
 
 	choose_walk(rec, c);
 	choose_outermost(rec, c);
-	c->fp_bytes = opt->kernel_only ? 0 : kernel_walk_bytes(opt);
+	c->fp_bytes = opt->kernel_only ? 0 : by_kernel;
 	c->user_bytes = c->eh ? 8 * (wanted_frames(opt) + c->outermost) : c->fp_bytes;
 	c->user_frames = c->user_bytes / 8;
 	choose_deep(rec, c);
-	c->kernel_bytes = opt->user_only ? 0 : kernel_walk_bytes(opt);
+	c->kernel_bytes = opt->user_only ? 0 : by_kernel;
 	/* riscv64's context does not tell: what says so lies behind the registers that it shows. */
 	c->user_code = rec->profiler->has_regs &&
 		       UNWIND_MODE_REG < offsetof(struct bpf_perf_event_data, sample_period);

@@ -159,5 +159,11 @@ for wrong in 4097 0 1+1 1000+25 100+0 100+ +5; do
 	run "$rawprof" cpu --max-stack "$wrong" -d 0.1
 	is "--max-stack $wrong: is none" "$status" 2
 done
+# The kernel's own walk has a limit of its own, which is said once.
+limit=$(cat /proc/sys/kernel/perf_event_max_stack)
+if [ "$limit" -lt 1000 ]; then
+	run "$rawprof" cpu --max-stack $((limit + 1)) -d 0.1
+	is "--max-stack beyond the kernel's walk: said once" "$(grep -c "allows $limit frames" "$err")" 1
+fi
 
 finish
