@@ -272,7 +272,10 @@ if unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf' 2>/dev/null; then
 	is 'no BTF: bytes' "$(sum_of write)" $((20 * 65536))
 	closes 'no BTF'
 	without_btf --log --disk "$disk" -- "$work/fsyncs" "$loop" 100 direct
-	is 'no BTF: lines, and whose' "$(grep -cE '^ +[0-9.]+ fsyncs +[0-9]+ loop[0-9]+ +read +[0-9]+ +4096 ' "$out")" 100
+	# What completes while another program is at work on that CPU is not seen by one of this kind: it is lost, and said to be.
+	is 'no BTF: lines, and whose' \
+		"$(($(grep -cE '^ +[0-9.]+ fsyncs +[0-9]+ loop[0-9]+ +read +[0-9]+ +4096 ' "$out") + $(ledger LOST)))" 100
+	holds 'no BTF: few are lost' "$(ledger LOST) <= 10"
 	[ -z "$mounted" ] || {
 		sleep 1 && "$work/fsyncs" "$tmp/mnt/f" 50 >/dev/null &
 		without_btf --by op --disk "$disk" --format json -o "$tmp/json" 3
