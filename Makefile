@@ -423,4 +423,4 @@ help: ## this list
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(addsuffix .d,$(UNIT) $(KERNEL) $(FUZZ) $(BENCH) $(BUILD)/bench/attach_time)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(CLI_OBJ:$(BUILD)/%.o=$(BUILD)/san/%.d) $(addsuffix .d,$(UNIT) $(KERNEL) $(FUZZ) $(BENCH) $(BUILD)/bench/attach_time)

@@ -266,8 +266,9 @@ static int no_such_format(const struct options *opt, const struct taken_option *
 		       taken->says->words ? taken->says->words : taken->row->words);
 }
 
-/* A list so far; it lives as long as the words of the command line do. NULL: no memory. */
-static const char *so_far(const void *values, struct taken_option *taken, const char *value)
+/* A list so far; it lives as long as the options do. NULL: no memory. */
+static const char *so_far(struct options *opt, const void *values, struct taken_option *taken,
+			  const char *value)
 {
 	const char *const *before = (const void *)((const char *)values + taken->row->offset);
 	char *both;
@@ -276,7 +277,13 @@ static const char *so_far(const void *values, struct taken_option *taken, const 
 		taken->is_given = true;
 		return value;
 	}
-	return asprintf(&both, "%s,%s", *before, value) < 0 ? NULL : both;
+	if (asprintf(&both, "%s,%s", *before, value) < 0)
+		return NULL;
+	if (RP_PUSH(opt->lists, opt->nlists, opt->lists_capacity, both)) {
+		free(both);
+		return NULL;
+	}
+	return both;
 }
 
 static int take(struct options *opt, struct taken_option *taken, const char *value)
@@ -287,7 +294,7 @@ static int take(struct options *opt, struct taken_option *taken, const char *val
 
 	opt->given |= row->takes;
 	if (row->kind == OPTION_TEXT && row->arg && !strcmp(row->arg, "LIST") &&
-	    !(value = so_far(values, taken, value)))
+	    !(value = so_far(opt, values, taken, value)))
 		return command_failed(opt->command, -ENOMEM, rp_log_errors());
 	errno = 0;
 	if (option_take(values, row, row->value ? row->value : value))
@@ -434,6 +441,9 @@ void options_free(struct options *opt, const struct command *c)
 	free(opt->record.pids.id);
 	free(opt->record.tids.id);
 	free(opt->words);
+	while (opt->nlists)
+		free(opt->lists[--opt->nlists]);
+	free(opt->lists);
 	free(opt->own);
 }
 

@@ -133,6 +133,8 @@ struct options {
 	const char *second; /* with TAKES_SECOND; NULL */
 	const char **words; /* with TAKES_WORDS: nwords of them */
 	size_t nwords, words_capacity;
+	char **lists; /* that were given in parts, put together: owned */
+	size_t nlists, lists_capacity;
 
 	struct record_options record; /* what is recorded */
 

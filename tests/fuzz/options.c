@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "cli/commands.h"
+#include "programs/shared/stack.h"
 #include "fuzz.h"
 
 enum { WORDS = 12 };
@@ -17,7 +18,9 @@ static void check(const struct options *opt)
 	fuzz_check(opt->format && opt->format->name);
 	fuzz_check(isfinite(r->duration) && r->duration >= 0 && isfinite(r->interval));
 	fuzz_check(!(r->freq && r->period) && r->freq <= 10000000);
-	fuzz_check(r->max_stack.innermost + r->max_stack.outermost <= 1024);
+	fuzz_check(r->max_stack.innermost <= STACK_DEEPEST);
+	fuzz_check(!r->max_stack.outermost ||
+		   r->max_stack.innermost + r->max_stack.outermost <= UNWIND_FRAMES);
 	fuzz_check(!(r->pids.n && r->tids.n) && !(r->user_only && r->kernel_only));
 	fuzz_check(!r->program || r->program[0]);
 	for (uint32_t i = 0; i < r->pids.n; i++)
