@@ -53,13 +53,15 @@ static bool comes_again(const uint8_t *at, const uint8_t *end, uint8_t key)
 
 int record_context_keep(const struct published_context *from, struct label_set *set, uint32_t *most)
 {
-	const uint8_t *at = from->record + sizeof(from->head), *end = from->record + from->bytes;
+	const uint8_t *at, *end;
 	struct attribute a;
 	char *to;
 
 	if (!from->process || from->bytes < sizeof(from->head) ||
 	    from->bytes > PUBLISHED_RECORD_BYTES)
 		return -EBADMSG;
+	at = from->record + sizeof(from->head);
+	end = from->record + from->bytes;
 	/* Entries take no more than they did: a length less, a 0 more. */
 	set->texts = to = malloc(IDS + (size_t)(end - at) + 1);
 	if (!to)

@@ -9,11 +9,12 @@
 bool record_field_data(const struct record_field *f, const unsigned char *record, size_t bytes,
 		       const unsigned char **data, size_t *size)
 {
+	const bool elsewhere = f->data_loc || f->rel_loc; /* and here a word that says where */
 	size_t offset = f->offset, length = f->size;
 
-	if (offset > bytes || bytes - offset < length)
+	if (offset > bytes || bytes - offset < length || (elsewhere && length < 4))
 		return false;
-	if (f->data_loc || f->rel_loc) {
+	if (elsewhere) {
 		const uint64_t word = record_load_number(record + offset, 4, false);
 
 		offset = (word & 0xffff) + (f->rel_loc ? offset + 4 : 0);
